@@ -1,0 +1,567 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * hipboard - torch.profiler for native programs.
+ *
+ * A program marks what it does (scopes, operators, modules, memory); a profiler with a schedule
+ * records some of its steps; each finished cycle becomes a `.pt.trace.json[.gz]` file that
+ * TensorBoard's torch-tb-profiler plugin, Perfetto and HolisticTraceAnalysis read.
+ *
+ * Five calls make a program visible in TensorBoard:
+ *
+ *     hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+ *     o.schedule = hb_schedule_make(.wait = 1, .warmup = 1, .active = 3, .repeat = 2);
+ *     o.on_trace_ready = hb_tensorboard_trace_handler("runs/mine", NULL, 0);
+ *     hb_profiler *prof = hb_profiler_create(&o);
+ *     hb_profiler_start(prof);
+ *     for (int step = 0; step < steps; step++) {
+ *         HB_RECORD_FUNCTION("train_batch") { train(batch); }
+ *         hb_profiler_step(prof);
+ *     }
+ *     hb_profiler_stop(prof);
+ *     hb_profiler_destroy(prof);
+ *
+ * The words are torch.profiler's and so is the behaviour, unless a comment says otherwise.
+ * Recording calls may be made from any thread at any time, need no registration, never fail and
+ * never print: without a recording profiler they cost one load and one branch. Calls that take an
+ * hb_profiler belong to one thread at a time. Every function accepts NULL handles.
+ *
+ * Stable from 1.0: existing names and values do not change; structs grow only at their end and
+ * carry their size.
+ */
+#ifndef HIPBOARD_H
+#define HIPBOARD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HB_API __attribute__((visibility("default")))
+#define HB_LIKELY(x) __builtin_expect(!!(x), 1)
+#define HB_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+#define HB_VERSION_MAJOR 0
+#define HB_VERSION_MINOR 1
+#define HB_VERSION_PATCH 0
+
+/** The library's version as text, "0.1.0". It may differ from the header's. */
+HB_API const char *hb_version(void);
+
+/* ------------------------------------------------------------------------------------------- */
+/* Errors                                                                                      */
+/* ------------------------------------------------------------------------------------------- */
+
+/* name, number (frozen), meaning */
+#define HB_RESULT_MAP(X)                                                                          \
+    X(OK, 0, "success")                                                                           \
+    X(ERROR_INVALID_ARGUMENT, 1, "invalid argument")                                              \
+    X(ERROR_STATE, 2, "not possible in the present state")                                        \
+    X(ERROR_BUSY, 3, "another profiler is running")                                               \
+    X(ERROR_NO_MEMORY, 4, "out of memory")                                                        \
+    X(ERROR_IO, 5, "input/output error")                                                          \
+    X(ERROR_FORMAT, 6, "malformed data")                                                          \
+    X(ERROR_NOT_FOUND, 7, "not found")                                                            \
+    X(ERROR_UNSUPPORTED, 8, "not supported here")                                                 \
+    X(ERROR_LIMIT, 9, "over a limit")
+
+typedef enum hb_result {
+#define HB_RESULT_ENUM(name, value, text) HB_##name = value,
+    HB_RESULT_MAP(HB_RESULT_ENUM)
+#undef HB_RESULT_ENUM
+} hb_result;
+
+/** The meaning of a result code, a constant English text. */
+HB_API const char *hb_result_text(hb_result result);
+
+/** What went wrong in this thread's last failing call, with the name, value or path and the mend;
+ * "" when nothing has failed. Valid until the thread's next failing call. */
+HB_API const char *hb_last_error(void);
+
+/* ------------------------------------------------------------------------------------------- */
+/* Schedule                                                                                    */
+/* ------------------------------------------------------------------------------------------- */
+
+typedef enum hb_profiler_action {
+    HB_ACTION_NONE = 0,
+    HB_ACTION_WARMUP = 1,
+    HB_ACTION_RECORD = 2,
+    HB_ACTION_RECORD_AND_SAVE = 3,
+} hb_profiler_action;
+
+/** Which steps are recorded: after `skip_first` steps, cycles of `wait` idle, `warmup` prepared and
+ * `active` recorded steps, `repeat` times (0: for ever). A non-zero `skip_first_wait` leaves the
+ * first cycle's wait out. */
+typedef struct hb_schedule_params {
+    int64_t wait, warmup, active, repeat, skip_first, skip_first_wait;
+} hb_schedule_params;
+
+/** A user-written schedule: the action for step `step` (>= 0). Called once per step, by the thread
+ * that starts or steps the profiler. */
+typedef hb_profiler_action (*hb_schedule_fn)(int64_t step, void *context);
+
+/** A schedule, by value. All zero means none: everything between start and stop is one cycle,
+ * without ProfilerStep annotations. */
+typedef struct hb_schedule {
+    hb_schedule_fn fn;
+    void *context;
+    hb_schedule_params params;
+    uint32_t kind;
+} hb_schedule;
+
+/** torch.profiler.schedule(). Wrong arguments are reported by hb_profiler_create(). */
+HB_API hb_schedule hb_schedule_from(const hb_schedule_params *params);
+#define hb_schedule_make(...) hb_schedule_from(&(hb_schedule_params){__VA_ARGS__})
+
+/** A schedule of the user's own. */
+HB_API hb_schedule hb_schedule_from_function(hb_schedule_fn fn, void *context);
+
+/** The action of `schedule` for `step`; HB_ACTION_RECORD without a schedule. Invalid parameters or
+ * a negative step give HB_ACTION_NONE. */
+HB_API hb_profiler_action hb_schedule_action(const hb_schedule *schedule, int64_t step);
+
+/* ------------------------------------------------------------------------------------------- */
+/* Profiler                                                                                    */
+/* ------------------------------------------------------------------------------------------- */
+
+typedef struct hb_profiler hb_profiler;
+
+/** Called when a cycle is complete, inside hb_profiler_step() or hb_profiler_stop(), by the thread
+ * that called it; also for a partial cycle at stop. `prof` gives the cycle's data until the
+ * function returns. A result other than HB_OK is passed on to that caller. */
+typedef hb_result (*hb_trace_ready_fn)(hb_profiler *prof, void *context);
+
+typedef struct hb_trace_handler {
+    hb_trace_ready_fn fn;
+    void *context;
+    void (*destroy)(void *context); /* or NULL; called by hb_profiler_destroy() */
+} hb_trace_handler;
+
+enum hb_activity {
+    HB_ACTIVITY_CPU = 1u << 0,
+    HB_ACTIVITY_HIP = 1u << 1,
+};
+
+/** One process group of distributedInfo.pg_config. */
+typedef struct hb_process_group {
+    const char *name;           /* "0" */
+    const char *description;    /* "default_pg" */
+    const char *backend_config; /* "cuda:nccl" */
+    const int64_t *ranks;
+    size_t num_ranks;
+} hb_process_group;
+
+/** Written as the trace's distributedInfo when world_size > 0. */
+typedef struct hb_distributed_info {
+    const char *backend; /* "nccl" (also for RCCL, as torch names it), "gloo", "mpi" */
+    int64_t rank, world_size;
+    const hb_process_group *groups;
+    size_t num_groups;
+    const char *nccl_version; /* or NULL */
+} hb_distributed_info;
+
+typedef struct hb_profiler_options {
+    size_t struct_size;
+    unsigned activities;  /* enum hb_activity bits; 0: all that this machine can record */
+    bool record_shapes;   /* keep operators' inputs */
+    bool profile_memory;  /* keep memory events */
+    bool with_stack;      /* native call stacks of scopes and operators */
+    bool with_flops;      /* keep operators' FLOPs */
+    bool with_modules;    /* keep module frames */
+    bool acc_events;      /* keep earlier cycles' events for hb_profiler_events() */
+    hb_schedule schedule; /* all zero: one cycle from start to stop */
+    hb_trace_handler on_trace_ready;
+    hb_distributed_info distributed;
+    /** Most bytes of records kept in memory or in the spool at a time; what comes over it is
+     * dropped, counted and reported. 0: a quarter of the machine's memory, at most 8 GiB. */
+    uint64_t max_record_bytes;
+    /** Where records live until they are written, so that `hipboard recover` finds them after a
+     * crash. NULL: hidden in the tensorboard handler's directory if that is on a local file system,
+     * else anonymous memory; "": anonymous memory. */
+    const char *spool_dir;
+} hb_profiler_options;
+
+#define HB_PROFILER_OPTIONS_INIT {.struct_size = sizeof(hb_profiler_options)}
+
+/** Makes a profiler; it starts with hb_profiler_start(). NULL with hb_last_error() when an option
+ * is invalid. Options are copied. */
+HB_API hb_profiler *hb_profiler_create(const hb_profiler_options *options);
+
+/** Starts (again): the action of the present step takes effect. HB_ERROR_BUSY when another
+ * profiler of this process is running. step_num goes on counting over restarts. */
+HB_API hb_result hb_profiler_start(hb_profiler *prof);
+
+/** Ends the present step and begins the next. A cycle that completes is handed to on_trace_ready;
+ * the handler's result, or the first error of an earlier background write, is returned. */
+HB_API hb_result hb_profiler_step(hb_profiler *prof);
+
+/** Stops; a partial cycle is handed to on_trace_ready. Returns when all files are written, with the
+ * first error if one of them could not be. */
+HB_API hb_result hb_profiler_stop(hb_profiler *prof);
+
+/** Waits until every cycle handed to a background handler is written; its first error. */
+HB_API hb_result hb_profiler_flush(hb_profiler *prof);
+
+/** Stops if needed and frees. */
+HB_API void hb_profiler_destroy(hb_profiler *prof);
+
+/** In a handler these are already the new step's, as in torch. */
+HB_API int64_t hb_profiler_step_num(const hb_profiler *prof);
+HB_API hb_profiler_action hb_profiler_current_action(const hb_profiler *prof);
+
+/** 0-based index of the present or last recorded cycle, -1 before the first. */
+HB_API int64_t hb_profiler_cycle(const hb_profiler *prof);
+
+/** Adds a metadata entry to the cycle being recorded, or when none is, to the next. The value is
+ * any text. */
+HB_API hb_result hb_profiler_add_metadata(hb_profiler *prof, const char *key, const char *value);
+
+/** As hb_profiler_add_metadata() with a JSON value. HB_ERROR_FORMAT when it does not parse. */
+HB_API hb_result hb_profiler_add_metadata_json(hb_profiler *prof, const char *key,
+                                               const char *json);
+
+/** Why records are missing from the present or last cycle; all zero when none are. */
+typedef struct hb_lost {
+    size_t struct_size;
+    uint64_t buffer_full;  /* over max_record_bytes */
+    uint64_t strings_full; /* kept, but under the name "(name dropped)" */
+    uint64_t reentrant;    /* made by a signal handler that interrupted a recording call */
+    uint64_t too_big;      /* kept, but without inputs or stack over 64 KiB */
+    uint64_t unbalanced;   /* scopes that had to be closed by an outer one's end */
+    uint64_t memory;       /* no memory for a thread's state */
+} hb_lost;
+HB_API hb_result hb_profiler_lost(const hb_profiler *prof, hb_lost *lost);
+
+/* ------------------------------------------------------------------------------------------- */
+/* Handlers and exports                                                                        */
+/* ------------------------------------------------------------------------------------------- */
+
+enum hb_export_flags {
+    HB_GZIP = 1u << 0,           /* .pt.trace.json.gz */
+    HB_DIALECT_KINETO = 1u << 1, /* to the letter as torch 2.13 writes, for Perfetto, HTA, ...;
+                                    default is the dialect that fills the plugin's views */
+};
+
+/** torch.profiler.tensorboard_trace_handler(): each cycle becomes
+ * `<dir>/<worker_name>.<time_ns>.pt.trace.json[.gz]`, written by a background thread and renamed
+ * into place when whole. `worker_name` NULL or "": "<hostname>_<pid>". A worker name with '/' is
+ * refused by hb_profiler_create(). When writing fails, the error is reported by the next step, flush
+ * or stop and once on stderr, and the records stay in the spool for `hipboard recover`. */
+HB_API hb_trace_handler hb_tensorboard_trace_handler(const char *dir, const char *worker_name,
+                                                     unsigned flags);
+
+/** The same for use in a handler of one's own, or after stop: writes now, returns when written. */
+HB_API hb_result hb_export_tensorboard(hb_profiler *prof, const char *dir, const char *worker_name,
+                                       unsigned flags);
+
+/** torch's export_chrome_trace(): writes the last cycle to `path`, gzipped if it ends in ".gz".
+ * In a handler or after stop. May be called more than once. */
+HB_API hb_result hb_export_chrome_trace(hb_profiler *prof, const char *path, unsigned flags);
+
+/* ------------------------------------------------------------------------------------------- */
+/* Recording: scopes                                                                           */
+/* ------------------------------------------------------------------------------------------- */
+
+/** Non-zero while records are kept. Read through HB_ENABLED(). */
+extern HB_API uint32_t hb_enabled_epoch;
+#define HB_ENABLED() HB_UNLIKELY(__atomic_load_n(&hb_enabled_epoch, __ATOMIC_RELAXED))
+
+/** An open scope; opaque. All zero is a scope that does nothing when ended. */
+typedef struct hb_scope {
+    void *record;
+    uint32_t epoch, depth;
+} hb_scope;
+
+/** A call site's name, interned once. Static storage, name first, the rest zero. */
+typedef struct hb_site {
+    const char *name;
+    uint32_t id;
+} hb_site;
+
+/** torch.profiler.record_function: a user annotation from here to hb_scope_end(). NULL and "" are
+ * recorded as "(unnamed)". The text is copied. */
+HB_API hb_scope hb_record_function(const char *name);
+HB_API hb_scope hb_record_function_site(hb_site *site);
+
+/** Ends a scope. Ending twice, or after the profiler stopped, does nothing. Scopes opened inside it
+ * that are still open end with it. Another thread may end it. */
+HB_API void hb_scope_end(hb_scope *scope);
+
+/** Scopes without a handle, for bindings: pop ends the thread's innermost open scope. A pop without
+ * a push does nothing. */
+HB_API void hb_range_push(const char *name);
+HB_API void hb_range_pop(void);
+
+#define HB_CONCAT_(a, b) a##b
+#define HB_CONCAT(a, b) HB_CONCAT_(a, b)
+#define HB_SCOPE_VAR_ HB_CONCAT(hb_scope_, __LINE__)
+#define HB_ONCE_VAR_ HB_CONCAT(hb_once_, __LINE__)
+#define HB_SITE_VAR_ HB_CONCAT(hb_site_, __LINE__)
+
+static inline void hb_scope_cleanup(hb_scope *scope)
+{
+    if (HB_UNLIKELY(scope->record != NULL)) hb_scope_end(scope);
+}
+
+/* A statement prefix: the scope ends when the statement is left in any way (end, break, return,
+ * goto; C++ exceptions too), since its handle has a cleanup function. */
+#define HB_SCOPED_(begin)                                                                         \
+    for (hb_scope HB_SCOPE_VAR_ __attribute__((cleanup(hb_scope_cleanup))) =                      \
+             HB_ENABLED() ? (begin) : (hb_scope){0},                                              \
+             *HB_ONCE_VAR_ = &HB_SCOPE_VAR_;                                                      \
+         HB_ONCE_VAR_; HB_ONCE_VAR_ = NULL)
+
+/** HB_RECORD_FUNCTION("forward") { ... }   The name must be a string literal. */
+#define HB_RECORD_FUNCTION(literal)                                                               \
+    HB_SCOPED_(({                                                                                 \
+        static hb_site HB_SITE_VAR_ = {"" literal, 0};                                            \
+        hb_record_function_site(&HB_SITE_VAR_);                                                   \
+    }))
+
+/** HB_RECORD_FUNCTION_NAMED(name) { ... }   The name is any string. */
+#define HB_RECORD_FUNCTION_NAMED(name) HB_SCOPED_(hb_record_function(name))
+
+/** The names by which torch and the plugin know data loading and optimizers; literals. */
+#define HB_DATA_LOADER(loader) HB_RECORD_FUNCTION("enumerate(DataLoader)#" loader ".__next__")
+#define HB_OPTIMIZER_STEP(optimizer)                                                              \
+    HB_RECORD_FUNCTION("Optimizer.step#" optimizer ".step")
+#define HB_OPTIMIZER_ZERO_GRAD(optimizer)                                                         \
+    HB_RECORD_FUNCTION("Optimizer.zero_grad#" optimizer ".zero_grad")
+
+/* ------------------------------------------------------------------------------------------- */
+/* Recording: operators                                                                        */
+/* ------------------------------------------------------------------------------------------- */
+
+/* name, torch's C++ type name, bytes an element */
+#define HB_DTYPE_MAP(X)                                                                           \
+    X(NONE, "", 0)                                                                                \
+    X(FLOAT32, "float", 4)                                                                        \
+    X(FLOAT64, "double", 8)                                                                       \
+    X(FLOAT16, "c10::Half", 2)                                                                    \
+    X(BFLOAT16, "c10::BFloat16", 2)                                                               \
+    X(INT8, "signed char", 1)                                                                     \
+    X(UINT8, "unsigned char", 1)                                                                  \
+    X(INT16, "short int", 2)                                                                      \
+    X(INT32, "int", 4)                                                                            \
+    X(INT64, "long int", 8)                                                                       \
+    X(BOOL, "bool", 1)                                                                            \
+    X(COMPLEX64, "c10::complex<float>", 8)                                                        \
+    X(COMPLEX128, "c10::complex<double>", 16)                                                     \
+    X(FLOAT8_E4M3FN, "c10::Float8_e4m3fn", 1)                                                     \
+    X(FLOAT8_E5M2, "c10::Float8_e5m2", 1)                                                         \
+    X(FLOAT8_E4M3FNUZ, "c10::Float8_e4m3fnuz", 1)                                                 \
+    X(FLOAT8_E5M2FNUZ, "c10::Float8_e5m2fnuz", 1)
+
+typedef enum hb_dtype {
+#define HB_DTYPE_ENUM(name, text, size) HB_##name,
+    HB_DTYPE_MAP(HB_DTYPE_ENUM)
+#undef HB_DTYPE_ENUM
+} hb_dtype;
+
+typedef enum hb_input_kind {
+    HB_INPUT_NONE = 0, /* None, a string, anything without a shape */
+    HB_INPUT_TENSOR,
+    HB_INPUT_TENSOR_LIST,
+    HB_INPUT_INT,
+    HB_INPUT_FLOAT,
+    HB_INPUT_BOOL,
+    HB_INPUT_INT_LIST,
+    HB_INPUT_FLOAT_LIST,
+} hb_input_kind;
+
+/** One input of an operator. Arrays are read during the call only. */
+typedef struct hb_input {
+    hb_input_kind kind;
+    hb_dtype dtype;         /* TENSOR */
+    uint32_t count;         /* TENSOR: dimensions; lists: entries */
+    const int64_t *dims;    /* TENSOR: sizes; INT_LIST: values */
+    const int64_t *strides; /* TENSOR: in elements; NULL: contiguous */
+    const double *floats;   /* FLOAT_LIST */
+    const struct hb_input *list; /* TENSOR_LIST: `count` tensors */
+    int64_t i;                   /* INT, BOOL */
+    double f;                    /* FLOAT */
+} hb_input;
+
+#define HB_DIMS_(...) (const int64_t[]){__VA_ARGS__}
+#define HB_COUNT_(...) (sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
+/** HB_TENSOR(HB_FLOAT32, n, c, h, w), HB_INT(1), HB_FLOAT(0.5), HB_INT_LIST(1, 1), ... */
+#define HB_TENSOR(type, ...)                                                                      \
+    {.kind = HB_INPUT_TENSOR, .dtype = (type), .count = HB_COUNT_(__VA_ARGS__),                   \
+     .dims = HB_DIMS_(__VA_ARGS__)}
+#define HB_INT_LIST(...)                                                                          \
+    {.kind = HB_INPUT_INT_LIST, .count = HB_COUNT_(__VA_ARGS__), .dims = HB_DIMS_(__VA_ARGS__)}
+#define HB_INT(value) {.kind = HB_INPUT_INT, .i = (value)}
+#define HB_FLOAT(value) {.kind = HB_INPUT_FLOAT, .f = (value)}
+#define HB_BOOL_VALUE(value) {.kind = HB_INPUT_BOOL, .i = (value)}
+#define HB_NO_INPUT {.kind = HB_INPUT_NONE}
+#define HB_INPUTS(...)                                                                            \
+    .inputs = (const hb_input[]){__VA_ARGS__},                                                    \
+    .num_inputs = sizeof((const hb_input[]){__VA_ARGS__}) / sizeof(hb_input)
+
+typedef struct hb_op_info {
+    const hb_input *inputs; /* kept with record_shapes */
+    size_t num_inputs;
+    double flops; /* kept with with_flops; see hb_flops_*() */
+    /** Pairs a backward operator with its forward one. 0: none. Both carry the same number;
+     * the backward operator also names the forward operator's thread. */
+    uint64_t sequence_number;
+    uint64_t forward_thread; /* hb_thread_number() of the forward operator; 0: this is forward */
+} hb_op_info;
+
+/** An operator (cpu_op) from here to hb_scope_end(). `info` may be NULL. */
+HB_API hb_scope hb_op(const char *name, const hb_op_info *info);
+HB_API hb_scope hb_op_site(hb_site *site, const hb_op_info *info);
+
+/** HB_OP("aten::mm", HB_INPUTS(HB_TENSOR(HB_FLOAT32, m, k), HB_TENSOR(HB_FLOAT32, k, n)),
+ *         .flops = hb_flops_mm(m, k, n)) { ... }
+ * The name must be a string literal; the rest is evaluated only while recording. */
+#define HB_OP(literal, ...)                                                                       \
+    HB_SCOPED_(({                                                                                 \
+        static hb_site HB_SITE_VAR_ = {"" literal, 0};                                            \
+        hb_op_site(&HB_SITE_VAR_, &(const hb_op_info){__VA_ARGS__});                              \
+    }))
+
+/** A small number for the calling thread, from 1, for hb_op_info.forward_thread. */
+HB_API uint64_t hb_thread_number(void);
+
+/* torch's FLOP formulas. Sizes in elements; a negative or zero size gives 0. */
+HB_API double hb_flops_mm(int64_t m, int64_t k, int64_t n);             /* 2mkn */
+HB_API double hb_flops_addmm(int64_t m, int64_t k, int64_t n);          /* 2mkn */
+HB_API double hb_flops_bmm(int64_t b, int64_t m, int64_t k, int64_t n); /* 2bmkn */
+HB_API double hb_flops_baddbmm(int64_t b, int64_t m, int64_t k, int64_t n);
+HB_API double hb_flops_add(const int64_t *dims, size_t ndim); /* elements of the first input */
+HB_API double hb_flops_mul(const int64_t *dims, size_t ndim);
+
+/** input n,c,h,w; weight o,c/groups,kh,kw; stride, padding and dilation h,w. 0 when stride or groups
+ * is 0. */
+HB_API double hb_flops_conv2d(const int64_t input[4], const int64_t weight[4],
+                              const int64_t stride[2], const int64_t padding[2],
+                              const int64_t dilation[2], int64_t groups);
+
+/* ------------------------------------------------------------------------------------------- */
+/* Recording: modules                                                                          */
+/* ------------------------------------------------------------------------------------------- */
+
+/** A layer or other part of the program, made once and kept beside it. 0 means none. */
+typedef uint32_t hb_module;
+
+/** Names a module "<class_name>_<n>", n counting the class's modules from 0. Thread-safe; lives as
+ * long as the process. 0 when class_name is NULL or empty, or after 65,535 modules. */
+HB_API hb_module hb_module_create(const char *class_name);
+
+/** A module's frame from here to hb_scope_end(), shown by the Module view as a tree by nesting.
+ * Kept when the profiler has with_modules. */
+HB_API hb_scope hb_module_call(hb_module module);
+#define HB_MODULE(module) HB_SCOPED_(hb_module_call(module))
+
+/* ------------------------------------------------------------------------------------------- */
+/* Recording: memory and numbers                                                               */
+/* ------------------------------------------------------------------------------------------- */
+
+typedef enum hb_device_type {
+    HB_DEVICE_CPU = 0,
+    HB_DEVICE_HIP = 1,
+} hb_device_type;
+
+typedef struct hb_memory_info {
+    hb_device_type device_type;
+    int32_t device_id;  /* HIP ordinal; ignored for the CPU */
+    const void *addr;
+    int64_t bytes;      /* negative: freed */
+    /** The allocator's totals after the event, in bytes; -1: hipboard sums the events up. */
+    int64_t total_allocated, total_reserved;
+    bool out_of_memory; /* the allocation of `bytes` failed */
+} hb_memory_info;
+
+/** torch's reportMemoryUsage(): kept when the profiler has profile_memory. */
+HB_API void hb_memory_report_slow(const hb_memory_info *info);
+static inline void hb_memory_report(const hb_memory_info *info)
+{
+    if (HB_ENABLED()) hb_memory_report_slow(info);
+}
+
+/** The short forms; totals are summed up by hipboard. */
+static inline void hb_memory_alloc(hb_device_type type, int32_t id, const void *addr, size_t bytes)
+{
+    if (HB_ENABLED()) {
+        hb_memory_info info = {type, id, addr, (int64_t)bytes, -1, -1, false};
+        hb_memory_report_slow(&info);
+    }
+}
+static inline void hb_memory_free(hb_device_type type, int32_t id, const void *addr, size_t bytes)
+{
+    if (HB_ENABLED()) {
+        hb_memory_info info = {type, id, addr, -(int64_t)bytes, -1, -1, false};
+        hb_memory_report_slow(&info);
+    }
+}
+
+/** A number at this moment, a counter row in the trace. */
+HB_API void hb_scalar(const char *name, double value);
+
+/** Names the calling thread in traces, up to 31 bytes; without it the system's thread name is
+ * used. */
+HB_API void hb_thread_name(const char *name);
+
+/* ------------------------------------------------------------------------------------------- */
+/* Events of a cycle                                                                           */
+/* ------------------------------------------------------------------------------------------- */
+
+typedef enum hb_event_kind {
+    HB_EVENT_OP = 0,          /* cpu_op */
+    HB_EVENT_USER_ANNOTATION, /* user_annotation */
+    HB_EVENT_MODULE,          /* python_function with a module id */
+    HB_EVENT_MEMORY,          /* [memory] and [OutOfMemory] */
+    HB_EVENT_SCALAR,          /* counter */
+    HB_EVENT_RUNTIME,         /* HIP API call */
+    HB_EVENT_KERNEL,
+    HB_EVENT_MEMCPY,
+    HB_EVENT_MEMSET,
+    HB_EVENT_SYNC,
+    HB_EVENT_GPU_USER_ANNOTATION,
+} hb_event_kind;
+
+/** One event. Made by the library only and grows at its end; pointers are valid until the next
+ * event is asked for. */
+typedef struct hb_event {
+    hb_event_kind kind;
+    bool unfinished;         /* still open when the cycle ended; end_ns is the cycle's end */
+    bool async;              /* began and ended on different threads */
+    const char *name;        /* `name_size` bytes, may hold any byte; also NUL-terminated */
+    size_t name_size;
+    int64_t start_ns, end_ns; /* Unix time */
+    int64_t thread_id;        /* kernel thread id, or a GPU stream */
+    uint64_t external_id;     /* of scopes, and of device work the innermost scope's; 0: none */
+    double flops;             /* OP */
+    int64_t bytes;            /* MEMORY (negative: freed), MEMCPY, MEMSET */
+    double value;             /* SCALAR */
+} hb_event;
+
+/** Calls `fn` for the events of the last cycle (with acc_events: of all), thread by thread in order
+ * of start, until it returns false. In a handler or after stop. */
+HB_API hb_result hb_profiler_events(hb_profiler *prof, bool (*fn)(const hb_event *event, void *arg),
+                                    void *arg);
+
+/* ------------------------------------------------------------------------------------------- */
+/* Recovery                                                                                    */
+/* ------------------------------------------------------------------------------------------- */
+
+typedef struct hb_recovered {
+    const char *spool, *trace; /* paths; trace is NULL when nothing was written */
+    hb_result result;
+    const char *error;         /* "" when result is HB_OK */
+    uint64_t events;
+} hb_recovered;
+
+/** Makes a trace of every spool that a killed process left in `dir` (spools of living processes are
+ * left alone) and removes the spools that became traces. `report` is called for each. Returns
+ * HB_ERROR_NOT_FOUND when there is none. */
+HB_API hb_result hb_recover(const char *dir, unsigned export_flags,
+                            void (*report)(const hb_recovered *spool, void *arg), void *arg);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* HIPBOARD_H */

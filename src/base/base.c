@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/base.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static __thread char last_error[1024];
+
+const char *hb_last_error(void)
+{
+    return last_error;
+}
+
+const char *hb_result_text(hb_result result)
+{
+    switch (result) {
+#define HB_RESULT_CASE(name, value, text)                                                         \
+    case HB_##name: return text;
+        HB_RESULT_MAP(HB_RESULT_CASE)
+#undef HB_RESULT_CASE
+    }
+    return "unknown result";
+}
+
+const char *hb_version(void)
+{
+#define HB_TEXT_(x) #x
+#define HB_TEXT(x) HB_TEXT_(x)
+    return HB_TEXT(HB_VERSION_MAJOR) "." HB_TEXT(HB_VERSION_MINOR) "." HB_TEXT(HB_VERSION_PATCH);
+}
+
+/* Arguments may point into last_error itself, hence the copy. */
+static void set_last_error(const char *format, va_list args, const char *reason)
+{
+    char text[sizeof last_error];
+    int n = vsnprintf(text, sizeof text, format, args);
+    if (reason && n >= 0 && (size_t)n < sizeof text)
+        snprintf(text + n, sizeof text - (size_t)n, ": %s", reason);
+    memcpy(last_error, text, sizeof text);
+}
+
+hb_result hb_fail(hb_result result, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    set_last_error(format, args, NULL);
+    va_end(args);
+    return result;
+}
+
+hb_result hb_fail_errno(hb_result result, int error_number, const char *format, ...)
+{
+    char reason[128];
+    const char *text = strerror_r(error_number, reason, sizeof reason);
+    va_list args;
+    va_start(args, format);
+    set_last_error(format, args, text);
+    va_end(args);
+    return result;
+}
+
+/* One write, so that lines of several ranks on one terminal stay whole. */
+void hb_warn(const char *format, ...)
+{
+    char line[1400] = "hipboard: ";
+    size_t n = strlen(line);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line + n, sizeof line - n - 1, format, args);
+    va_end(args);
+    n = strlen(line);
+    line[n++] = '\n';
+    ssize_t ignored = write(STDERR_FILENO, line, n);
+    (void)ignored;
+}
+
+void hb_buf_init(hb_buf *buf, size_t max)
+{
+    *buf = (hb_buf){.max = max};
+}
+
+void hb_buf_free(hb_buf *buf)
+{
+    free(buf->data);
+    *buf = (hb_buf){.max = buf->max};
+}
+
+char *hb_buf_reserve(hb_buf *buf, size_t size)
+{
+    if (size <= buf->capacity - buf->size) return buf->data + buf->size;
+    if (buf->failed || size > buf->max || buf->size > buf->max - size) {
+        buf->failed = true;
+        return NULL;
+    }
+    size_t capacity = HB_MAX(buf->capacity * 2, HB_MAX(buf->size + size, (size_t)256));
+    char *data = realloc(buf->data, HB_MIN(capacity, buf->max));
+    if (!data) {
+        buf->failed = true;
+        return NULL;
+    }
+    buf->data = data;
+    buf->capacity = HB_MIN(capacity, buf->max);
+    return buf->data + buf->size;
+}
+
+void hb_buf_append(hb_buf *buf, const void *data, size_t size)
+{
+    char *to = hb_buf_reserve(buf, size);
+    if (!to || size == 0) return;
+    memcpy(to, data, size);
+    buf->size += size;
+}
+
+void hb_buf_str(hb_buf *buf, const char *text)
+{
+    hb_buf_append(buf, text, strlen(text));
+}
+
+void hb_buf_printf(hb_buf *buf, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int n = vsnprintf(NULL, 0, format, args);
+    char *to = n < 0 ? NULL : hb_buf_reserve(buf, (size_t)n + 1);
+    if (to) {
+        vsnprintf(to, (size_t)n + 1, format, again);
+        buf->size += (size_t)n;
+    }
+    va_end(again);
+    va_end(args);
+}
+
+const char *hb_buf_text(hb_buf *buf)
+{
+    char *end = hb_buf_reserve(buf, 1);
+    if (!end || buf->failed) return "";
+    *end = '\0';
+    return buf->data;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What every room may use: results, growable bytes, small helpers. Includes no sibling.
+ */
+#ifndef HB_BASE_H
+#define HB_BASE_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <hipboard/hipboard.h>
+
+#define HB_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#define HB_COLD __attribute__((cold, noinline))
+#define HB_ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+#define HB_MIN(a, b) ((a) < (b) ? (a) : (b))
+#define HB_MAX(a, b) ((a) > (b) ? (a) : (b))
+
+/** Sets hb_last_error() and returns `result`, so that a failing check is one line. */
+HB_COLD HB_PRINTF(2, 3) hb_result hb_fail(hb_result result, const char *format, ...);
+
+/** As hb_fail() with ": " and the text of `error_number` appended. */
+HB_COLD HB_PRINTF(3, 4) hb_result hb_fail_errno(hb_result result, int error_number,
+                                                const char *format, ...);
+
+#define HB_TRY(expression)                                                                        \
+    do {                                                                                          \
+        hb_result hb_try_ = (expression);                                                         \
+        if (HB_UNLIKELY(hb_try_ != HB_OK)) return hb_try_;                                        \
+    } while (0)
+
+/** One line on stderr, "hipboard: ..." and a newline. For news that must not stay silent. */
+HB_COLD HB_PRINTF(1, 2) void hb_warn(const char *format, ...);
+
+/* ---- growable bytes ---- */
+
+/** A buffer that grows up to `max` bytes. After a failed append it stays as it was and `failed` is
+ * set, so that a run of appends is checked once, at its end. */
+typedef struct hb_buf {
+    char *data;
+    size_t size, capacity, max;
+    bool failed;
+} hb_buf;
+
+void hb_buf_init(hb_buf *buf, size_t max);
+void hb_buf_free(hb_buf *buf);
+/** Room for `size` more bytes at the end; NULL when over `max` or out of memory. */
+char *hb_buf_reserve(hb_buf *buf, size_t size);
+void hb_buf_append(hb_buf *buf, const void *data, size_t size);
+void hb_buf_str(hb_buf *buf, const char *text);
+HB_PRINTF(2, 3) void hb_buf_printf(hb_buf *buf, const char *format, ...);
+/** NUL-terminates without counting the NUL; "" when the buffer failed. */
+const char *hb_buf_text(hb_buf *buf);
+
+/** Appends `text` as a JSON string with its quotes: valid UTF-8 is kept, invalid bytes become
+ * U+FFFD, control characters are escaped. */
+void hb_buf_json_string(hb_buf *buf, const char *text, size_t size);
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HB_BASE_UTF8_H
+#define HB_BASE_UTF8_H
+
+#include <stddef.h>
+
+/** Bytes of the well-formed UTF-8 character at `text` (no surrogates, no overlong forms, at most
+ * U+10FFFF), 0 when there is none. `size` > 0. */
+size_t hb_utf8_length(const unsigned char *text, size_t size);
+
+#endif
