@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the writing room offers: a source becomes a trace, as bytes or as a file.
+ */
+#ifndef HB_WRITE_H
+#define HB_WRITE_H
+
+#include "trace/source.h"
+#include "write/sink.h"
+
+/** The two ways to write the same events; plugin_format/README.md lists every difference. */
+typedef enum hb_write_dialect {
+    HB_WRITE_TENSORBOARD, /* PyTorch 2.13's layout, with what torch-tb-profiler 0.4.3 needs changed */
+    HB_WRITE_KINETO,      /* PyTorch 2.13's layout to the letter */
+} hb_write_dialect;
+
+/** All zero is the default. */
+typedef struct hb_write_options {
+    hb_write_dialect dialect;
+    bool gzip;
+    bool replace;           /* an existing file of that name gives way; else HB_ERROR_STATE */
+    const char *trace_name; /* the trace's "traceName"; NULL: the path */
+} hb_write_options;
+
+typedef struct hb_write_stats {
+    uint64_t events;    /* objects in traceEvents, flows and metadata events included */
+    uint64_t bytes;     /* of the file */
+    uint64_t json_bytes; /* of the text before compression */
+    uint64_t flattened; /* scopes too deep for the plugin, written outside its tree */
+} hb_write_stats;
+
+/** Writes `source` as uncompressed JSON; `options->gzip` and `replace` are not read. `stats` may be
+ * NULL. The source stays open. Memory does not grow with the number of events, but for 24 bytes an
+ * operator with a sequence number. */
+hb_result hb_write_trace(hb_source *source, hb_sink *sink, const hb_write_options *options,
+                         hb_write_stats *stats);
+
+/** Writes `source` to `path` under a temporary name that the plugin does not match, and renames it
+ * into place when it is whole; after an error nothing is left. Missing directories are made.
+ * HB_ERROR_STATE when `path` exists and may not be replaced, HB_ERROR_IO with path, reason and mend
+ * otherwise. */
+hb_result hb_write_trace_file(hb_source *source, const char *path, const hb_write_options *options,
+                              hb_write_stats *stats);
+
+#endif
