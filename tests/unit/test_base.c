@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/base.h"
+#include "base/utf8.h"
+
+static void fresh_thread_has_no_error(void **state)
+{
+    (void)state;
+    assert_string_equal(hb_last_error(), "");
+}
+
+static void failure_keeps_its_text(void **state)
+{
+    (void)state;
+    assert_int_equal(hb_fail(HB_ERROR_LIMIT, "%d of %d", 3, 2), HB_ERROR_LIMIT);
+    assert_string_equal(hb_last_error(), "3 of 2");
+    assert_int_equal(hb_fail_errno(HB_ERROR_IO, ENOENT, "opening '%s'", "x"), HB_ERROR_IO);
+    assert_string_equal(hb_last_error(), "opening 'x': No such file or directory");
+    hb_fail(HB_ERROR_IO, "again: %s", hb_last_error());
+    assert_string_equal(hb_last_error(), "again: opening 'x': No such file or directory");
+}
+
+static void every_result_has_a_text(void **state)
+{
+    (void)state;
+    assert_string_equal(hb_result_text(HB_OK), "success");
+    assert_string_equal(hb_result_text(HB_ERROR_LIMIT), "over a limit");
+    assert_string_equal(hb_result_text((hb_result)999), "unknown result");
+}
+
+static void buffer_grows_to_its_limit_and_no_further(void **state)
+{
+    (void)state;
+    hb_buf buf;
+    hb_buf_init(&buf, 1000);
+    for (int i = 0; i < 100; i++) hb_buf_str(&buf, "0123456789");
+    assert_false(buf.failed);
+    assert_int_equal(buf.size, 1000);
+    hb_buf_str(&buf, "x");
+    assert_true(buf.failed);
+    assert_int_equal(buf.size, 1000);
+    assert_string_equal(hb_buf_text(&buf), "");
+    assert_null(hb_buf_reserve(&buf, SIZE_MAX));
+    hb_buf_free(&buf);
+    hb_buf_printf(&buf, "%s-%d", "after", 1);
+    assert_string_equal(hb_buf_text(&buf), "after-1");
+    hb_buf_free(&buf);
+}
+
+static void assert_json(const char *text, size_t size, const char *expected)
+{
+    hb_buf buf;
+    hb_buf_init(&buf, 1 << 20);
+    hb_buf_json_string(&buf, text, size);
+    assert_string_equal(hb_buf_text(&buf), expected);
+    hb_buf_free(&buf);
+}
+#define ASSERT_JSON(literal, expected) assert_json(literal, sizeof(literal) - 1, expected)
+
+static void json_strings_are_always_valid(void **state)
+{
+    (void)state;
+    ASSERT_JSON("", "\"\"");
+    ASSERT_JSON("plain", "\"plain\"");
+    ASSERT_JSON("a\"b\\c", "\"a\\\"b\\\\c\"");
+    ASSERT_JSON("\n\r\t\x01\x7f", "\"\\n\\r\\t\\u0001\\u007f\"");
+    ASSERT_JSON("a\0b", "\"a\\u0000b\"");
+    ASSERT_JSON("\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", "\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\"");
+    ASSERT_JSON("x\xffy", "\"x\xef\xbf\xbdy\"");
+    ASSERT_JSON("cut \xe2\x82", "\"cut \xef\xbf\xbd\xef\xbf\xbd\"");
+}
+
+static size_t utf8(const char *text, size_t size)
+{
+    return hb_utf8_length((const unsigned char *)text, size);
+}
+
+static void utf8_follows_the_standard(void **state)
+{
+    (void)state;
+    assert_int_equal(utf8("\x7f", 1), 1);
+    assert_int_equal(utf8("\xc2\x80", 2), 2);
+    assert_int_equal(utf8("\xef\xbf\xbf", 3), 3);
+    assert_int_equal(utf8("\xf4\x8f\xbf\xbf", 4), 4);
+    assert_int_equal(utf8("\xc1\xbf", 2), 0);         /* overlong */
+    assert_int_equal(utf8("\xe0\x9f\xbf", 3), 0);     /* overlong */
+    assert_int_equal(utf8("\xed\xa0\x80", 3), 0);     /* surrogate */
+    assert_int_equal(utf8("\xf4\x90\x80\x80", 4), 0); /* beyond U+10FFFF */
+    assert_int_equal(utf8("\x80", 1), 0);
+    assert_int_equal(utf8("\xe2\x82\xac", 2), 0); /* cut off */
+    assert_int_equal(utf8("\xe2\x82x", 3), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fresh_thread_has_no_error),
+        cmocka_unit_test(failure_keeps_its_text),
+        cmocka_unit_test(every_result_has_a_text),
+        cmocka_unit_test(buffer_grows_to_its_limit_and_no_further),
+        cmocka_unit_test(json_strings_are_always_valid),
+        cmocka_unit_test(utf8_follows_the_standard),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
