@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""The profiler plugin's page in a headless Chromium, without the internet."""
+import re
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+HERE = Path(__file__).resolve().parent
+OUT = HERE.parent / "out"
+CHARTS = HERE / "charts_standin.js"
+# Debian's libjs-webcomponentsjs-custom-element-v0: the part of the polyfill that the trace viewer
+# needs of the one it asks the internet for.
+COMPONENTS = HERE / "components_standin.js"
+CUSTOM_ELEMENTS = Path("/usr/lib/javascript/webcomponentsjs-custom-element-v0/CustomElements.js")
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+             "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+
+# The page's names of views are not always the plugin's.
+TITLES = {"Kernel": "GPU Kernel"}
+
+
+class Browser:
+    def __init__(self):
+        self.playwright = sync_playwright().start()
+        self.chromium = self.playwright.chromium.launch(
+            executable_path="/usr/bin/chromium", args=ARGUMENTS)
+
+    def close(self):
+        self.chromium.close()
+        self.playwright.stop()
+
+    def open(self, url):
+        return ProfilerPage(self.chromium.new_page(viewport={"width": 1500, "height": 1200}), url)
+
+
+class ProfilerPage:
+    """One open page of the plugin. `errors` holds what its scripts threw."""
+
+    def __init__(self, page, server_url):
+        self.page = page
+        self.errors = []
+        page.on("pageerror", lambda error: self.errors.append(str(error.stack)))
+        page.route(lambda url: not url.startswith(server_url), self._answer_internet)
+        page.goto(server_url + "/data/plugin/pytorch_profiler/index.html")
+        page.wait_for_selector("main .MuiCard-root", timeout=30000)
+
+    def close(self):
+        self.page.close()
+
+    @staticmethod
+    def _answer_internet(route):
+        url = route.request.url
+        if url.endswith("/charts/loader.js"):
+            route.fulfill(content_type="text/javascript", path=CHARTS)
+        elif "webcomponents" in url:
+            route.fulfill(content_type="text/javascript",
+                          body=CUSTOM_ELEMENTS.read_text() + COMPONENTS.read_text())
+        elif url.startswith(("data:", "blob:")):
+            route.continue_()
+        else:
+            route.abort()
+
+    def _choose(self, index, text):
+        self.page.locator(".MuiSelect-root").nth(index).click()
+        option = self.page.locator("li", has_text=re.compile(f"^{re.escape(text)}$"))
+        option.first.click()
+        self.page.wait_for_selector(".MuiPopover-root", state="detached")
+
+    def choose_run(self, run):
+        self._choose(0, run)
+        self.settle()
+
+    def choose_view(self, view):
+        self._choose(1, TITLES.get(view, view))
+        self.settle()
+
+    def settle(self):
+        """Waits until the page asks for nothing more and its text stays the same."""
+        self.page.wait_for_load_state("networkidle")
+        before = None
+        for _ in range(40):
+            self.page.wait_for_timeout(250)
+            text = self.text()
+            if text == before and not self.page.locator(".MuiCircularProgress-root").count():
+                return
+            before = text
+
+    def text(self):
+        """All text of the view, that of frames too, its blanks collapsed."""
+        texts = [self.page.locator("main").inner_text()]
+        texts += [frame.locator("body").inner_text() for frame in self.page.frames[1:]]
+        texts += self.page.locator("main svg text").all_text_contents()
+        return re.sub(r"\s+", " ", " ".join(texts))
+
+    def screenshot(self, name):
+        OUT.mkdir(parents=True, exist_ok=True)
+        path = OUT / f"{name}.png"
+        self.page.screenshot(path=path)
+        return path

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: MIT
+"""Rules of the source tree that a compiler does not check; CONTRIBUTING.md explains them."""
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# A room may include itself and these.
+ALLOWED = {
+    "base": set(),
+    "trace": {"base"},
+    "record": {"base", "trace"},
+    "read": {"base", "trace"},
+    "device": {"base", "trace", "record"},
+    "write": {"base", "trace"},
+    "analyze": {"base", "trace"},
+    "report": {"base", "trace", "analyze"},
+    "profiler": {"base", "trace", "record", "read", "device", "write", "analyze", "report"},
+}
+TOP_LEVEL = {
+    "CONTRIBUTING.md", "LICENSE", "README.md", "include", "meson.build", "meson_options.txt",
+    "plugin_format", "samples", "src", "tests", "tools",
+}
+CODE = {".c", ".h", ".hpp", ".cpp"}
+WITH_SPDX = CODE | {".py", ".sh", ".js", ".cmake"}
+
+
+def tracked():
+    listing = subprocess.run(["git", "ls-files", "-z", "--cached", "--others",
+                              "--exclude-standard"],
+                             cwd=ROOT, capture_output=True, text=True, check=True)
+    return [ROOT / name for name in listing.stdout.split("\0") if name and (ROOT / name).exists()]
+
+
+def includes(path):
+    return re.findall(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]', path.read_text(), re.M)
+
+
+def wrong_include(path, included):
+    """Why `path` may not include `included`, or None."""
+    top, *rest = path.relative_to(ROOT).parts
+    target = included.split("/")[0] if "/" in included else None
+    if top == "src" and len(rest) > 1:
+        if target in ALLOWED and target != rest[0] and target not in ALLOWED[rest[0]]:
+            return f"{rest[0]} may not include {target}"
+        if target is None and (path.parent / included).exists():
+            return 'own headers are named from src/, "room/file.h"'
+    if top in ("tools", "samples") and target in ALLOWED:
+        return f"{top}/ may include only <hipboard/...>"
+    if top == "include" and target in ALLOWED:
+        return "a public header may not include a private one"
+    return None
+
+
+def test_rooms_include_only_what_they_may():
+    code = [path for path in tracked() if path.suffix in CODE]
+    wrong = [f"{path.relative_to(ROOT)}: {included}: {why}"
+             for path in code for included in includes(path)
+             if (why := wrong_include(path, included))]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_folder_of_src_is_a_known_room():
+    rooms = {path.relative_to(ROOT).parts[1] for path in tracked()
+             if path.suffix in CODE and path.is_relative_to(ROOT / "src")}
+    assert rooms <= set(ALLOWED)
+
+
+@pytest.mark.parametrize("source, included, allowed", [
+    ("src/write/x.c", "trace/event.h", True),
+    ("src/write/x.c", "record/chunk.h", False),
+    ("src/base/x.c", "trace/event.h", False),
+    ("src/profiler/x.c", "device/device.h", True),
+    ("tools/x.c", "hipboard/hipboard.h", True),
+    ("tools/x.c", "base/base.h", False),
+    ("samples/a/x.c", "trace/event.h", False),
+    ("tests/unit/x.c", "write/json.h", True),
+    ("include/hipboard/x.h", "base/base.h", False),
+])
+def test_the_rule_itself(source, included, allowed):
+    assert (wrong_include(ROOT / source, included) is None) == allowed
+
+
+def test_top_level_stays_small():
+    names = {path.relative_to(ROOT).parts[0] for path in tracked()}
+    assert {name for name in names if not name.startswith(".")} <= TOP_LEVEL
+
+
+def test_every_source_names_its_licence():
+    missing = [str(path.relative_to(ROOT)) for path in tracked() if path.suffix in WITH_SPDX
+               and "SPDX-License-Identifier: MIT" not in "\n".join(
+                   path.read_text().splitlines()[:3])]
+    assert not missing, "\n".join(missing)
+
+
+def test_no_line_is_left_for_later():
+    pattern = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
+    found = [f"{path.relative_to(ROOT)}:{number}" for path in tracked()
+             if path.suffix in WITH_SPDX and path != Path(__file__).resolve()
+             for number, line in enumerate(path.read_text().splitlines(), 1)
+             if pattern.search(line)]
+    assert not found, "\n".join(found)

@@ -1,0 +1,108 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Builds hipboard and runs its tests, installing first what they need (root or sudo).
+#
+#   bash tests/run.sh [all|unit|e2e] [-k EXPRESSION]
+#
+#   unit   C unit tests: plain, with address and undefined-behaviour checks, with thread checks
+#   e2e    lint, installation, real TensorBoard, real browser, real PyTorch (pytest)
+#   -k     only tests that match: a name for unit tests, pytest's -k expression for the others
+#
+# The last line is "N passed, N failed"; the exit status is 1 if any failed.
+set -uo pipefail
+cd "$(dirname "$(readlink -f "$0")")/.."
+
+what=all
+filter=
+while [ $# -gt 0 ]; do
+    case $1 in
+    all | unit | e2e) what=$1 ;;
+    -k) filter=${2:?-k needs an expression} && shift ;;
+    *) sed -n '5,11s/^# \{0,1\}//p' "$0" && exit 2 ;;
+    esac
+    shift
+done
+
+out=tests/out
+results=()
+broken=0 # steps that ended before they had a result
+started=$SECONDS
+
+say() { echo "== $* ($((SECONDS - started)) s)"; }
+
+finish() {
+    local passed failed skipped
+    read -r passed failed skipped < <(python3 tests/tally.py ${results[@]+"${results[@]}"})
+    [ "${skipped:-0}" = 0 ] || echo "$skipped skipped"
+    failed=$((${failed:-1} + broken))
+    echo "${passed:-0} passed, $failed failed"
+    [ "$failed" = 0 ] && [ "${passed:-0}" != 0 ]
+    exit
+}
+
+# build_in DIR MESON_OPTION...
+build_in() {
+    local dir=$1
+    shift
+    if [ ! -f "$dir/build.ninja" ]; then
+        meson setup "$dir" --werror "$@" >"$out/$dir.log" 2>&1 ||
+            { tail -n 20 "$out/$dir.log"; return 1; }
+    fi
+    ninja -C "$dir" >"$out/$dir.log" 2>&1 || { tail -n 40 "$out/$dir.log"; return 1; }
+}
+
+# run_unit DIR MESON_OPTION...
+run_unit() {
+    local dir=$1
+    say "unit tests in $*"
+    if ! build_in "$@"; then
+        broken=$((broken + 1))
+        return
+    fi
+    local names=()
+    if [ -n "$filter" ]; then
+        mapfile -t names < <(meson test -C "$dir" --no-rebuild --suite unit --list 2>/dev/null |
+            sed 's/.* \/ //' | grep -E -- "$filter")
+        [ ${#names[@]} -gt 0 ] || return
+    fi
+    rm -f "$dir/meson-logs/testlog.json"
+    meson test -C "$dir" --no-rebuild --suite unit --print-errorlogs "${names[@]}" \
+        </dev/null 2>&1 | grep -vE '^(ninja: |Full log|Expected Fail|Unexpected Pass|$)'
+    results+=("$dir/meson-logs/testlog.json")
+    [ -f "$dir/meson-logs/testlog.json" ] || broken=$((broken + 1))
+}
+
+run_e2e() {
+    say "end-to-end tests"
+    if ! build_in build; then
+        broken=$((broken + 1))
+        return
+    fi
+    rm -f "$out/pytest.xml"
+    .venv/bin/python -m pytest tests/lint tests/e2e -v --tb=short --durations=5 \
+        -o cache_dir=tests/.cache/pytest --junitxml="$out/pytest.xml" \
+        ${filter:+-k "$filter"} </dev/null 2>&1
+    if [ -f "$out/pytest.xml" ]; then
+        results+=("$out/pytest.xml")
+    else
+        broken=$((broken + 1))
+    fi
+}
+
+mkdir -p "$out"
+level=test
+[ "$what" = unit ] && level=build
+say "setting up"
+bash tools/setup.sh "$level" </dev/null || { broken=1; finish; }
+if [ "$what" != e2e ]; then
+    export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
+    export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
+    export TSAN_OPTIONS=halt_on_error=1
+    run_unit build
+    run_unit build-asan -Db_sanitize=address,undefined
+    run_unit build-tsan -Db_sanitize=thread
+fi
+[ "$what" = unit ] || run_e2e
+say "done"
+finish

@@ -1,0 +1,116 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Installs what hipboard needs on Debian 12, and nothing that is there already.
+#
+#   bash tools/setup.sh [build|view|test]...
+#
+#   build   compiler, build tools and libraries         (Debian packages)
+#   view    TensorBoard with its profiler plugin        (Python packages in .venv/)
+#   test    both, and all that the tests use            (the default)
+#
+# Debian packages need root or sudo. The Python packages stay in the checkout.
+set -euo pipefail
+cd "$(dirname "$(readlink -f "$0")")/.."
+root=$PWD
+
+build_packages=(
+    gcc libc6-dev meson ninja-build pkg-config
+    zlib1g-dev              # gzipped traces
+    libprotobuf-c-dev       # event files
+    protobuf-c-compiler
+    libcjson-dev            # the JSON of users' metadata
+    libdw-dev               # names and lines of call stacks
+    libunwind-dev           # call stacks
+    libcmocka-dev           # unit tests
+    libamdhip64-dev         # HIP's headers; its runtime is loaded only where there is one
+)
+view_packages=(python3-venv)
+test_packages=(
+    binutils cmake g++      # the installed library, used from outside
+    clang libclang-rt-14-dev # fuzzing
+    chromium                # screenshots
+    libjs-webcomponentsjs-custom-element-v0 # the plugin's trace viewer, offline
+    libamdhip64-5           # the HIP runtime itself
+)
+
+say() { echo "hipboard: $*"; }
+die() { say "$*" >&2; exit 1; }
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    elif command -v sudo >/dev/null; then
+        sudo "$@"
+    else
+        die "neither root nor sudo; as root, run: apt-get install ${missing[*]}"
+    fi
+}
+
+# Runs a command quietly; shows the end of what it said when it fails.
+quietly() {
+    local log
+    log=$(mktemp)
+    if ! "$@" >"$log" 2>&1 </dev/null; then
+        tail -n 25 "$log" >&2
+        rm -f "$log"
+        die "failed: $*"
+    fi
+    rm -f "$log"
+}
+
+install_packages() {
+    missing=()
+    local package
+    for package in "$@"; do
+        dpkg-query -W -f='${db:Status-Abbrev}' "$package" 2>/dev/null | grep -q '^ii' ||
+            missing+=("$package")
+    done
+    [ ${#missing[@]} = 0 ] && return
+    command -v apt-get >/dev/null || die "no apt-get here; install the like of: ${missing[*]}"
+    say "installing ${missing[*]}"
+    local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=600)
+    quietly as_root "${apt[@]}" update
+    quietly as_root "${apt[@]}" install -y --no-install-recommends "${missing[@]}"
+}
+
+# Debian's own Python, for which python3-venv is.
+make_venv() {
+    .venv/bin/python -c '' 2>/dev/null && return
+    say "making .venv"
+    rm -rf .venv
+    quietly /usr/bin/python3 -m venv .venv
+}
+
+# A stamp of the list installed last makes the second run quick.
+install_python() {
+    local list=$1 stamp=".venv/installed-${1//\//-}"
+    shift
+    cmp -s "$list" "$stamp" && return
+    say "installing the Python packages of $list (this may take minutes)"
+    quietly .venv/bin/python -m pip install --no-input --disable-pip-version-check -r "$list"
+    if [ $# -gt 0 ]; then
+        quietly .venv/bin/python -m pip install --no-input --disable-pip-version-check --no-deps "$@"
+    fi
+    cp "$list" "$stamp"
+}
+
+setup_view() {
+    install_packages "${view_packages[@]}"
+    make_venv
+    install_python tools/requirements.txt
+}
+
+for level in "${@:-test}"; do
+    case $level in
+    build) install_packages "${build_packages[@]}" ;;
+    view) setup_view ;;
+    test)
+        install_packages "${build_packages[@]}" "${view_packages[@]}" "${test_packages[@]}"
+        setup_view
+        install_python tests/requirements.txt HolisticTraceAnalysis==0.5.0
+        ;;
+    *) die "usage: bash tools/setup.sh [build|view|test]..." ;;
+    esac
+done
+say "ready in $root"
