@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * hipboard for C++17: scopes that end with their block, failures as exceptions, callables as
+ * handlers. Header-only; everything comes down to hipboard.h, which says what the calls do.
+ *
+ *     auto options = hipboard::default_options();
+ *     options.schedule = hipboard::schedule().wait(1).warmup(1).active(3).repeat(2);
+ *     options.on_trace_ready = hb_tensorboard_trace_handler("runs/mine", nullptr, 0);
+ *     hipboard::profiler prof(options);
+ *     prof.start();
+ *     for (auto &batch : loader) {
+ *         auto scope = hipboard::record_function("train_batch");
+ *         train(batch);
+ *         scope.end();
+ *         prof.step();
+ *     }
+ *     prof.stop();
+ */
+#ifndef HIPBOARD_HPP
+#define HIPBOARD_HPP
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <initializer_list>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <hipboard/hipboard.h>
+
+namespace hipboard {
+
+/* ------------------------------------------------------------------------------------------- */
+/* Errors                                                                                      */
+/* ------------------------------------------------------------------------------------------- */
+
+/** A call of hipboard failed; what() is its hb_last_error(). */
+class error : public std::runtime_error {
+  public:
+    explicit error(hb_result code) : std::runtime_error(hb_last_error()), code_(code) {}
+    hb_result code() const noexcept
+    {
+        return code_;
+    }
+
+  private:
+    hb_result code_;
+};
+
+namespace detail {
+/* A callback's exception, carried over the C frames between it and the call that led to it. */
+inline thread_local std::exception_ptr thrown;
+
+template <class Body> hb_result guarded(Body &&body) noexcept
+{
+    try {
+        body();
+        return HB_OK;
+    } catch (const error &e) {
+        thrown = std::current_exception();
+        return e.code();
+    } catch (...) {
+        thrown = std::current_exception();
+        return HB_ERROR_STATE;
+    }
+}
+} // namespace detail
+
+/** Throws what a callback threw during the call, or an error when `result` is not HB_OK. */
+inline void check(hb_result result)
+{
+    if (detail::thrown) std::rethrow_exception(std::exchange(detail::thrown, nullptr));
+    if (result != HB_OK) throw error(result);
+}
+
+/* ------------------------------------------------------------------------------------------- */
+/* Recording                                                                                   */
+/* ------------------------------------------------------------------------------------------- */
+
+/** An open scope that ends with the block it is in. It can be moved, to another thread too. */
+class [[nodiscard]] scope {
+  public:
+    scope() noexcept = default;
+    explicit scope(hb_scope handle) noexcept : handle_(handle) {}
+    scope(scope &&other) noexcept : handle_(std::exchange(other.handle_, hb_scope{})) {}
+    scope &operator=(scope &&other) noexcept
+    {
+        end();
+        handle_ = std::exchange(other.handle_, hb_scope{});
+        return *this;
+    }
+    ~scope()
+    {
+        end();
+    }
+
+    /** Ends it before its block does. */
+    void end() noexcept
+    {
+        if (handle_.record) hb_scope_end(&handle_);
+        handle_ = hb_scope{};
+    }
+
+  private:
+    hb_scope handle_{};
+};
+
+/** torch.profiler.record_function. */
+inline scope record_function(const char *name) noexcept
+{
+    return HB_ENABLED() ? scope(hb_record_function(name)) : scope();
+}
+inline scope record_function(const std::string &name) noexcept
+{
+    return record_function(name.c_str());
+}
+
+/** One input of an operator, of up to eight dimensions or entries; what is over is left out. */
+class input {
+  public:
+    static input none() noexcept
+    {
+        return input(HB_INPUT_NONE);
+    }
+    static input tensor(hb_dtype dtype, std::initializer_list<std::int64_t> dims) noexcept
+    {
+        input in(HB_INPUT_TENSOR, dims);
+        in.c_.dtype = dtype;
+        return in;
+    }
+    static input integers(std::initializer_list<std::int64_t> values) noexcept
+    {
+        return input(HB_INPUT_INT_LIST, values);
+    }
+    static input integer(std::int64_t value) noexcept
+    {
+        input in(HB_INPUT_INT);
+        in.c_.i = value;
+        return in;
+    }
+    static input boolean(bool value) noexcept
+    {
+        input in(HB_INPUT_BOOL);
+        in.c_.i = value;
+        return in;
+    }
+    static input number(double value) noexcept
+    {
+        input in(HB_INPUT_FLOAT);
+        in.c_.f = value;
+        return in;
+    }
+
+    /** As the C interface wants it; valid as long as this input. */
+    hb_input c() const noexcept
+    {
+        hb_input in = c_;
+        in.dims = dims_.data();
+        return in;
+    }
+
+  private:
+    explicit input(hb_input_kind kind, std::initializer_list<std::int64_t> dims = {}) noexcept
+    {
+        c_.kind = kind;
+        for (std::int64_t dim : dims)
+            if (c_.count < dims_.size()) dims_[c_.count++] = dim;
+    }
+
+    hb_input c_{};
+    std::array<std::int64_t, 8> dims_{};
+};
+
+/** What is known of an operator beside its inputs; see hb_op_info. */
+struct op_details {
+    double flops = 0;
+    std::uint64_t sequence_number = 0, forward_thread = 0;
+};
+
+/** An operator. Inputs are read during the call only. */
+inline scope op(const char *name, std::initializer_list<input> inputs = {},
+                const op_details &details = {})
+{
+    if (!HB_ENABLED()) return scope();
+    std::vector<hb_input> list;
+    list.reserve(inputs.size());
+    for (const input &in : inputs)
+        list.push_back(in.c());
+    hb_op_info info{};
+    info.inputs = list.data();
+    info.num_inputs = list.size();
+    info.flops = details.flops;
+    info.sequence_number = details.sequence_number;
+    info.forward_thread = details.forward_thread;
+    return scope(hb_op(name, &info));
+}
+
+/** A layer or other part of the program, made once and kept beside it. */
+class module {
+  public:
+    explicit module(const char *class_name) : id_(hb_module_create(class_name)) {}
+    /** Its frame, from here to the end of the scope. */
+    scope call() const noexcept
+    {
+        return HB_ENABLED() ? scope(hb_module_call(id_)) : scope();
+    }
+
+  private:
+    hb_module id_;
+};
+
+/* ------------------------------------------------------------------------------------------- */
+/* Profiler                                                                                    */
+/* ------------------------------------------------------------------------------------------- */
+
+/** torch.profiler.schedule(), its arguments by name. */
+class schedule {
+  public:
+    schedule &wait(std::int64_t steps)
+    {
+        return set(&hb_schedule_params::wait, steps);
+    }
+    schedule &warmup(std::int64_t steps)
+    {
+        return set(&hb_schedule_params::warmup, steps);
+    }
+    schedule &active(std::int64_t steps)
+    {
+        return set(&hb_schedule_params::active, steps);
+    }
+    schedule &repeat(std::int64_t cycles)
+    {
+        return set(&hb_schedule_params::repeat, cycles);
+    }
+    schedule &skip_first(std::int64_t steps)
+    {
+        return set(&hb_schedule_params::skip_first, steps);
+    }
+    schedule &skip_first_wait(bool skip)
+    {
+        return set(&hb_schedule_params::skip_first_wait, skip);
+    }
+    operator hb_schedule() const
+    {
+        return hb_schedule_from(&params_);
+    }
+
+  private:
+    schedule &set(std::int64_t hb_schedule_params::*field, std::int64_t value)
+    {
+        params_.*field = value;
+        return *this;
+    }
+
+    hb_schedule_params params_{};
+};
+
+inline hb_profiler_options default_options() noexcept
+{
+    hb_profiler_options options{};
+    options.struct_size = sizeof options;
+    return options;
+}
+
+/** A profiler that somebody else owns; what handlers get. */
+class profiler_ref {
+  public:
+    explicit profiler_ref(hb_profiler *handle) noexcept : handle_(handle) {}
+    hb_profiler *handle() const noexcept
+    {
+        return handle_;
+    }
+
+    std::int64_t step_num() const noexcept
+    {
+        return hb_profiler_step_num(handle_);
+    }
+    std::int64_t cycle() const noexcept
+    {
+        return hb_profiler_cycle(handle_);
+    }
+    hb_profiler_action current_action() const noexcept
+    {
+        return hb_profiler_current_action(handle_);
+    }
+    void add_metadata(const std::string &key, const std::string &value)
+    {
+        check(hb_profiler_add_metadata(handle_, key.c_str(), value.c_str()));
+    }
+    void add_metadata_json(const std::string &key, const std::string &json)
+    {
+        check(hb_profiler_add_metadata_json(handle_, key.c_str(), json.c_str()));
+    }
+    void export_chrome_trace(const std::string &path, unsigned flags = 0)
+    {
+        check(hb_export_chrome_trace(handle_, path.c_str(), flags));
+    }
+    void export_tensorboard(const std::string &dir, unsigned flags = 0)
+    {
+        check(hb_export_tensorboard(handle_, dir.c_str(), nullptr, flags));
+    }
+
+    /** Calls visit(const hb_event &) for the last cycle's events. */
+    template <class Visit> void events(Visit &&visit)
+    {
+        auto call = [](const hb_event *event, void *arg) {
+            return detail::guarded([&] { (*static_cast<Visit *>(arg))(*event); }) == HB_OK;
+        };
+        check(hb_profiler_events(handle_, call, std::addressof(visit)));
+    }
+
+  protected:
+    hb_profiler *handle_;
+};
+
+/** A handler from any callable that takes a profiler_ref. What it throws comes out of the step() or
+ * stop() that called it. */
+template <class Callable> hb_trace_handler handler(Callable callable)
+{
+    hb_trace_handler result{};
+    result.context = new Callable(std::move(callable));
+    result.fn = [](hb_profiler *prof, void *context) {
+        return detail::guarded([&] { (*static_cast<Callable *>(context))(profiler_ref(prof)); });
+    };
+    result.destroy = [](void *context) { delete static_cast<Callable *>(context); };
+    return result;
+}
+
+/** torch.profiler.profile. Its end stops a running profiler; call stop() to hear of failures. */
+class profiler : public profiler_ref {
+  public:
+    explicit profiler(const hb_profiler_options &options = default_options())
+        : profiler_ref(hb_profiler_create(&options))
+    {
+        if (!handle_) throw error(HB_ERROR_INVALID_ARGUMENT);
+    }
+    profiler(profiler &&other) noexcept : profiler_ref(std::exchange(other.handle_, nullptr)) {}
+    profiler &operator=(profiler &&other) noexcept
+    {
+        std::swap(handle_, other.handle_);
+        return *this;
+    }
+    ~profiler()
+    {
+        hb_profiler_destroy(handle_);
+    }
+
+    void start()
+    {
+        check(hb_profiler_start(handle_));
+    }
+    void step()
+    {
+        check(hb_profiler_step(handle_));
+    }
+    void stop()
+    {
+        check(hb_profiler_stop(handle_));
+    }
+    void flush()
+    {
+        check(hb_profiler_flush(handle_));
+    }
+};
+
+} // namespace hipboard
+
+#endif /* HIPBOARD_HPP */
