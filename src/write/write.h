@@ -26,12 +26,15 @@ typedef struct hb_write_stats {
     uint64_t events;    /* objects in traceEvents, flows and metadata events included */
     uint64_t bytes;     /* of the file */
     uint64_t json_bytes; /* of the text before compression */
-    uint64_t flattened; /* scopes too deep for the plugin, written outside its tree */
+    /* What the tensorboard dialect draws but keeps out of the plugin's tree of calls: */
+    uint64_t flattened;    /* scopes and module frames too deep for it */
+    uint64_t unnested;     /* those that end after the scope they began in, or on another thread */
+    uint64_t hidden_steps; /* steps without device work, over before that of the one before */
 } hb_write_stats;
 
 /** Writes `source` as uncompressed JSON; `options->gzip` and `replace` are not read. `stats` may be
- * NULL. The source stays open. Memory does not grow with the number of events, but for 24 bytes an
- * operator with a sequence number. */
+ * NULL. The source stays open. Memory does not grow with the number of events, but for 32 bytes an
+ * operator with a sequence number (hb_trace_info.has_sequences) and 48 a step. */
 hb_result hb_write_trace(hb_source *source, hb_sink *sink, const hb_write_options *options,
                          hb_write_stats *stats);
 

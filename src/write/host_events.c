@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Events of host threads: scopes and operators, module frames, memory, numbers. The order of the
+ * args is PyTorch's, which is that of a hash map: it depends on which args there are.
+ */
+#include "write/writer.h"
+
+/* ts and dur. In the plugin's tree, ends must nest as doubles too. */
+static char *put_times(const hb_writer *w, char *p, const hb_trace_event *event, const hb_place *place)
+{
+    uint64_t start = hb_since_base(w, event->start_ns), end = hb_since_base(w, place->end_ns);
+    p = hb_put_us(p, start);
+    p = HB_PUT(p, ",\n    \"dur\": ");
+    if (end <= start) return HB_PUT(p, "0.000");
+    return place->in_tree ? hb_put_nesting_us(p, start, end) : hb_put_us(p, end - start);
+}
+
+static char *begin_scope(hb_writer *w, const hb_trace_event *event, const hb_place *place)
+{
+    char *p = hb_put_head(&w->out, place->head, hb_names_get(w->names, event));
+    p = hb_put_row(&w->row, p, w->info->pid, event->tid);
+    p = put_times(w, p, event, place);
+    w->stats.events++;
+    return HB_PUT(p, "\n    ,\n    \"args\": {\n      ");
+}
+
+static char *put_external_id(char *p, uint64_t id)
+{
+    if (id == 0) return p;
+    p = HB_PUT(p, "\"External id\": ");
+    p = hb_put_u64(p, id);
+    *p++ = ',';
+    return p;
+}
+
+static char *put_ev_idx(hb_writer *w, char *p)
+{
+    p = HB_PUT(p, "\"Ev Idx\": ");
+    return hb_put_u64(p, w->ev_idx++);
+}
+
+static char *put_sequence(char *p, const hb_op_args *op)
+{
+    p = HB_PUT(p, "\"Sequence number\": ");
+    p = hb_put_u64(p, op->sequence_number);
+    return HB_PUT(p, ", ");
+}
+
+static char *put_forward_thread(char *p, const hb_op_args *op)
+{
+    p = HB_PUT(p, "\"Fwd thread id\": ");
+    p = hb_put_u64(p, op->forward_thread);
+    return HB_PUT(p, ", ");
+}
+
+static void write_stack(hb_out *out, hb_str stack)
+{
+    HB_OUT(out, "\"Call stack\": ");
+    hb_out_json(out, stack.s, stack.len);
+    HB_OUT(out, ", ");
+}
+
+/* The args of an operator that has more than its ids. */
+static void write_op_args(hb_writer *w, const hb_trace_event *event, char *p)
+{
+    const hb_op_args *op = &event->op;
+    hb_out *out = &w->out;
+    bool sequence = op->sequence_number != 0, inputs = op->num_inputs != 0, stack = op->stack.len != 0;
+    if (sequence && inputs) p = put_sequence(p, op);
+    if (sequence && inputs && !stack) p = put_forward_thread(p, op);
+    p = HB_PUT(p, "\"Record function id\": 0, ");
+    if (sequence && !inputs) p = put_forward_thread(put_sequence(p, op), op);
+    hb_out_done(out, p);
+    if (inputs) {
+        hb_write_concrete_inputs(out, op);
+        hb_write_input_types(out, op);
+        hb_write_input_strides(out, op);
+    }
+    if (sequence && inputs && stack)
+        hb_out_done(out, put_forward_thread(hb_out_room(out, HB_OUT_ROOM), op));
+    if (event->flags & HB_TEV_UNFINISHED) HB_OUT(out, "\"finished\": false, ");
+    if (stack) write_stack(out, op->stack);
+    if (inputs) hb_write_input_dims(out, op);
+}
+
+static char *put_flops(const hb_writer *w, char *p, const hb_op_args *op)
+{
+    if (w->kineto || !(op->flops > 0)) return p;
+    p = HB_PUT(p, "\"flops\": ");
+    p = hb_put_double(p, op->flops);
+    return HB_PUT(p, ", ");
+}
+
+static void write_fwdbwd(hb_writer *w, const hb_trace_event *event, uint64_t index)
+{
+    const hb_flow_end *flow = hb_flows_at(&w->flows, index);
+    if (flow) hb_write_flow(w, flow->is_start, flow->id, HB_STR("fwdbwd"), event, w->info->pid);
+}
+
+void hb_write_scope(hb_writer *w, const hb_trace_event *event)
+{
+    const hb_op_args *op = &event->op;
+    uint64_t index = w->ev_idx;
+    hb_place place = hb_place_scope(w, event);
+    char *p = put_external_id(begin_scope(w, event, &place), event->external_id);
+    bool plain = !op->sequence_number && !op->num_inputs && !op->stack.len &&
+                 !(event->flags & HB_TEV_UNFINISHED);
+    if (plain) {
+        p = HB_PUT(p, "\"Record function id\": 0, ");
+    } else {
+        write_op_args(w, event, p);
+        p = hb_out_room(&w->out, HB_OUT_ROOM);
+    }
+    p = put_ev_idx(w, put_flops(w, p, op));
+    hb_out_done(&w->out, hb_put_args_end(p));
+    if (op->sequence_number) write_fwdbwd(w, event, index);
+}
+
+void hb_write_module(hb_writer *w, const hb_trace_event *event)
+{
+    const hb_module_args *module = &event->module;
+    hb_place place = hb_place_module(w, event);
+    char *p = begin_scope(w, event, &place);
+    p = HB_PUT(p, "\"Python parent id\": ");
+    p = module->parent_id ? hb_put_u64(p, module->parent_id) : HB_PUT(p, "null");
+    p = HB_PUT(p, ", \"Python id\": ");
+    p = hb_put_u64(p, module->python_id);
+    p = HB_PUT(p, ", \"Python module id\": ");
+    p = hb_put_u64(p, module->module_id);
+    p = put_ev_idx(w, HB_PUT(p, ", "));
+    hb_out_done(&w->out, hb_put_args_end(p));
+}
+
+/* HIP has a device type of its own in PyTorch, 6; the plugin knows 0 and 1 only. */
+static unsigned device_type(const hb_writer *w, hb_device_type type)
+{
+    if (type == HB_DEVICE_CPU) return 0;
+    return w->kineto ? 6 : 1;
+}
+
+static char *put_memory_args(const hb_writer *w, char *p, const hb_trace_event *event)
+{
+    const hb_memory_args *memory = &event->memory;
+    p = HB_PUT(p, "\"Total Reserved\": ");
+    p = hb_put_i64(p, memory->total_reserved);
+    p = HB_PUT(p, ", \"Total Allocated\": ");
+    p = hb_put_i64(p, memory->total_allocated);
+    p = HB_PUT(p, ", \"Bytes\": ");
+    p = hb_put_i64(p, memory->bytes);
+    p = HB_PUT(p, ", \"Device Id\": ");
+    p = hb_put_i64(p, memory->device_id);
+    p = HB_PUT(p, ", \"Device Type\": ");
+    p = hb_put_u64(p, device_type(w, memory->device_type));
+    if (!(event->flags & HB_TEV_OUT_OF_MEMORY)) {
+        p = HB_PUT(p, ", \"Addr\": ");
+        p = hb_put_u64(p, memory->addr);
+    }
+    return HB_PUT(p, ", ");
+}
+
+void hb_write_memory(hb_writer *w, const hb_trace_event *event)
+{
+    bool failed = event->flags & HB_TEV_OUT_OF_MEMORY;
+    hb_str name = failed ? HB_STR("\"[OutOfMemory]\"") : HB_STR("\"[memory]\"");
+    char *p = hb_put_head(&w->out,
+                          HB_STR("\n  {\n    \"ph\": \"i\",\n    \n    \"cat\": \"cpu_instant_event\","
+                                 "\n    \"s\": \"t\",\n    \"name\": "),
+                          name);
+    p = hb_put_row(&w->row, p, w->info->pid, event->tid);
+    p = hb_put_us(p, hb_since_base(w, event->start_ns));
+    p = HB_PUT(p, "\n    ,\n    \"args\": {\n      ");
+    p = put_ev_idx(w, put_memory_args(w, p, event));
+    hb_out_done(&w->out, hb_put_args_end(p));
+    w->stats.events++;
+}
+
+/* PyTorch has no such event; this is Kineto's layout of a counter. */
+void hb_write_scalar(hb_writer *w, const hb_trace_event *event)
+{
+    char *p = hb_put_head(
+        &w->out, HB_STR("\n  {\n    \"ph\": \"C\",\n    \"cat\": \"scalar\",\n    \"name\": "),
+        hb_names_get(w->names, event));
+    p = hb_put_row(&w->row, p, w->info->pid, event->tid);
+    p = hb_put_us(p, hb_since_base(w, event->start_ns));
+    p = HB_PUT(p, ",\n    \"args\": {\n      \"value\": ");
+    p = hb_put_double(p, event->scalar);
+    hb_out_done(&w->out, hb_put_args_end(p));
+    w->stats.events++;
+}

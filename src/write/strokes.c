@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+
+#include "write/writer.h"
+
+char *hb_put_head(hb_out *out, hb_str head, hb_str name)
+{
+    if (HB_UNLIKELY(name.len > HB_OUT_BLOCK / 2)) {
+        hb_out_bytes(out, head.s, head.len);
+        hb_out_bytes(out, name.s, name.len);
+        return hb_out_room(out, HB_OUT_ROOM);
+    }
+    char *p = hb_out_room(out, head.len + name.len + HB_OUT_ROOM);
+    memcpy(p, head.s, head.len);
+    memcpy(p + head.len, name.s, name.len);
+    return p + head.len + name.len;
+}
+
+/* Thread ids are never negative in a trace: Kineto takes the absolute value. */
+static uint64_t row_number(int64_t tid)
+{
+    return tid == INT64_MIN ? 0 : (uint64_t)llabs(tid);
+}
+
+char *hb_put_new_row(hb_row *row, char *p, int64_t pid, int64_t tid)
+{
+    char *end = row->text;
+    end = HB_PUT(end, ",\n    \"pid\": ");
+    end = hb_put_i64(end, pid);
+    end = HB_PUT(end, ",\n    \"tid\": ");
+    end = hb_put_u64(end, row_number(tid));
+    end = HB_PUT(end, ",\n    \"ts\": ");
+    row->pid = pid;
+    row->tid = tid;
+    row->len = (uint32_t)(end - row->text);
+    memcpy(p, row->text, row->len);
+    return p + row->len;
+}
+
+char *hb_put_duration_event(hb_writer *w, const hb_trace_event *event, hb_str head, int64_t pid)
+{
+    char *p = hb_put_head(&w->out, head, hb_names_get(w->names, event));
+    p = hb_put_row(&w->row, p, pid, event->tid);
+    p = hb_put_us(p, hb_since_base(w, event->start_ns));
+    p = HB_PUT(p, ",\n    \"dur\": ");
+    p = hb_put_us(p, event->end_ns > event->start_ns
+                         ? (uint64_t)(event->end_ns - event->start_ns)
+                         : 0);
+    w->stats.events++;
+    return HB_PUT(p, "\n    ,\n    \"args\": {\n      ");
+}
+
+void hb_write_flow(hb_writer *w, bool start, uint64_t id, hb_str cat, const hb_trace_event *event,
+                   int64_t pid)
+{
+    char *p = hb_out_room(&w->out, HB_OUT_ROOM);
+    p = start ? HB_PUT(p, "\n  {\n    \"ph\": \"s\",\n    \"id\": ")
+              : HB_PUT(p, "\n  {\n    \"ph\": \"f\",\n    \"id\": ");
+    p = hb_put_u64(p, id);
+    p = hb_put_row(&w->row, p, pid, event->tid);
+    p = hb_put_us(p, hb_since_base(w, event->start_ns));
+    p = HB_PUT(p, ",\n    \"cat\": \"");
+    memcpy(p, cat.s, cat.len);
+    p = HB_PUT(p + cat.len, "\",\n    \"name\": \"");
+    memcpy(p, cat.s, cat.len);
+    p = HB_PUT(p + cat.len, "\"\n    ");
+    if (!start) p = HB_PUT(p, ", \"bp\": \"e\"");
+    p = HB_PUT(p, "\n  },");
+    w->stats.events++;
+    hb_out_done(&w->out, p);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A trace as a file: writer, compression and publishing put together.
+ */
+#include <stdio.h>
+#include <time.h>
+
+#include "write/gzip.h"
+#include "write/publish.h"
+#include "write/write.h"
+
+/* The file's name without directories and ".gz". */
+static void inner_name(const char *path, char *name, size_t size)
+{
+    const char *slash = strrchr(path, '/');
+    snprintf(name, size, "%s", slash ? slash + 1 : path);
+    size_t len = strlen(name);
+    if (len > 3 && strcmp(name + len - 3, ".gz") == 0) name[len - 3] = '\0';
+}
+
+static hb_result write_compressed(hb_source *source, hb_sink *sink, const char *path,
+                                  const hb_write_options *options, hb_write_stats *stats)
+{
+    char name[256];
+    hb_gzip gzip;
+    inner_name(path, name, sizeof name);
+    HB_TRY(hb_gzip_open(&gzip, sink, name, time(NULL)));
+    hb_result result = hb_write_trace(source, &gzip.sink, options, stats);
+    if (result == HB_OK) result = hb_gzip_finish(&gzip);
+    hb_gzip_free(&gzip);
+    return result;
+}
+
+hb_result hb_write_trace_file(hb_source *source, const char *path, const hb_write_options *options,
+                              hb_write_stats *stats)
+{
+    hb_write_options o = *options;
+    hb_write_stats unused;
+    hb_publish publish;
+    if (!stats) stats = &unused;
+    if (!o.trace_name) o.trace_name = path;
+    hb_result result = hb_publish_open(&publish, path, o.replace);
+    if (result == HB_OK)
+        result = o.gzip ? write_compressed(source, &publish.sink, path, &o, stats)
+                        : hb_write_trace(source, &publish.sink, &o, stats);
+    if (result == HB_OK) result = hb_publish_commit(&publish);
+    if (result == HB_OK) stats->bytes = publish.bytes;
+    hb_publish_free(&publish);
+    return result;
+}
