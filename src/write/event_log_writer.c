@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+#include "write/event_log_internal.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "write/summary.h"
+
+/* ---- errors ---- */
+
+static void keep_error(hb_event_log *log, hb_result result)
+{
+    if (!log->warned) hb_warn("%s; the event log tries again with each flush", hb_last_error());
+    log->warned = true;
+    pthread_mutex_lock(&log->mutex);
+    if (log->error == HB_OK) {
+        log->error = result;
+        snprintf(log->error_text, sizeof log->error_text, "%s", hb_last_error());
+    }
+    pthread_mutex_unlock(&log->mutex);
+}
+
+hb_result hb_event_log_take_error(hb_event_log *log)
+{
+    pthread_mutex_lock(&log->mutex);
+    hb_result result = log->error;
+    if (result != HB_OK) hb_fail(result, "%s", log->error_text);
+    log->error = HB_OK;
+    pthread_mutex_unlock(&log->mutex);
+    return result;
+}
+
+/* ---- from the queue to the file ---- */
+
+static void write_scalar(hb_event_log *log, hb_buf *out, const hb_scalar_record *record)
+{
+    hb_event_stamp at = {(double)record->unix_ns * 1e-9, record->step};
+    hb_event_scalar(out, at, record->tag, record->value, log->double_precision);
+}
+
+static void write_record(void *arg, uint16_t kind, void *record)
+{
+    hb_event_log *log = arg;
+    pthread_mutex_lock(&log->file_mutex);
+    hb_buf *out = hb_event_file_buffer(&log->file);
+    uint64_t count = 1;
+    if (kind == HB_EVENT_RECORD_SCALAR) {
+        if (out) write_scalar(log, out, record);
+    } else {
+        hb_framed_record *framed = record;
+        count = framed->count;
+        if (out) hb_buf_append(out, framed->data, framed->size);
+        free(framed->data);
+        __atomic_fetch_sub(&log->heap_bytes, framed->size, __ATOMIC_RELAXED);
+    }
+    bool lost = !out || out->failed;
+    if (out) out->failed = false;
+    pthread_mutex_unlock(&log->file_mutex);
+    __atomic_fetch_add(lost ? &log->dropped_file : &log->written, count, __ATOMIC_RELAXED);
+}
+
+/* Says in the log itself, and once on stderr, that records are missing. */
+static void tell_dropped(hb_event_log *log)
+{
+    uint64_t dropped = __atomic_load_n(&log->dropped_queue, __ATOMIC_RELAXED);
+    if (dropped == log->dropped_told) return;
+    if (log->dropped_told == 0)
+        hb_warn("'%s': the queue is full and records are dropped; a larger max_queue_bytes helps",
+                log->file.path);
+    log->dropped_told = dropped;
+    hb_buf *out = hb_event_file_buffer(&log->file);
+    if (!out) return;
+    char text[200];
+    snprintf(text, sizeof text,
+             "**%llu records are missing** from this run: the event log's queue was full.",
+             (unsigned long long)dropped);
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    hb_event_stamp at = {(double)now.tv_sec + (double)now.tv_nsec * 1e-9,
+                         __atomic_load_n(&log->step, __ATOMIC_RELAXED)};
+    hb_event_text(out, at, "hipboard/dropped_records", text);
+    out->failed = false;
+}
+
+/* Somebody removed the directory, as one does between experiments: begin anew. */
+static hb_result reopen_if_removed(hb_event_log *log)
+{
+    struct stat status;
+    if (fstat(log->file.fd, &status) || status.st_nlink > 0) return HB_OK;
+    hb_event_file file;
+    HB_TRY(hb_event_file_open(&file, log->dir, log->suffix));
+    hb_buf *pending = &log->file.pending;
+    size_t gone = hb_record_whole(pending->data, log->file.sent);
+    hb_buf_append(&file.pending, pending->data + gone, pending->size - gone);
+    hb_event_file_abandon(&log->file);
+    log->file = file;
+    return HB_OK;
+}
+
+static void write_pending(hb_event_log *log)
+{
+    hb_event_queue_drain(&log->queue, write_record, log);
+    pthread_mutex_lock(&log->file_mutex);
+    tell_dropped(log);
+    hb_result result = log->file.pending.size > 0 ? reopen_if_removed(log) : HB_OK;
+    if (result == HB_OK) result = hb_event_file_flush(&log->file);
+    pthread_mutex_unlock(&log->file_mutex);
+    if (result != HB_OK) keep_error(log, result);
+}
+
+/* ---- the thread ---- */
+
+void hb_event_log_init_locks(hb_event_log *log)
+{
+    pthread_condattr_t monotonic; /* setting the clock must not stretch the interval */
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_mutex_init(&log->mutex, NULL);
+    pthread_mutex_init(&log->file_mutex, NULL);
+    pthread_cond_init(&log->work, &monotonic);
+    pthread_cond_init(&log->done, NULL);
+    pthread_condattr_destroy(&monotonic);
+}
+
+static struct timespec deadline_in(uint32_t milliseconds)
+{
+    struct timespec at;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    at.tv_sec += milliseconds / 1000;
+    at.tv_nsec += (long)(milliseconds % 1000) * 1000000;
+    if (at.tv_nsec >= 1000000000) {
+        at.tv_sec++;
+        at.tv_nsec -= 1000000000;
+    }
+    return at;
+}
+
+/* Until the interval is over, or somebody asks. The mutex is held. */
+static void wait_for_work(hb_event_log *log)
+{
+    struct timespec deadline = deadline_in(log->flush_interval_ms);
+    __atomic_store_n(&log->awake, false, __ATOMIC_RELAXED);
+    while (!log->stopping && log->flushes_asked == log->flushes_done &&
+           !__atomic_load_n(&log->awake, __ATOMIC_RELAXED))
+        if (pthread_cond_timedwait(&log->work, &log->mutex, &deadline) == ETIMEDOUT) break;
+    __atomic_store_n(&log->awake, true, __ATOMIC_RELAXED);
+}
+
+static void *writer_main(void *arg)
+{
+    hb_event_log *log = arg;
+    bool stop = false;
+    pthread_mutex_lock(&log->mutex);
+    while (!stop) {
+        wait_for_work(log);
+        stop = log->stopping;
+        uint64_t asked = log->flushes_asked;
+        pthread_mutex_unlock(&log->mutex);
+        write_pending(log);
+        pthread_mutex_lock(&log->mutex);
+        log->flushes_done = asked;
+        pthread_cond_broadcast(&log->done);
+    }
+    pthread_mutex_unlock(&log->mutex);
+    return NULL;
+}
+
+/* The program's signals are for the program's threads. */
+static int create_thread(hb_event_log *log)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&log->thread, NULL, writer_main, log);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error == 0) pthread_setname_np(log->thread, "hipboard-events");
+    return error;
+}
+
+static hb_result start_locked(hb_event_log *log)
+{
+    if (log->start_failed) return hb_fail(HB_ERROR_IO, "event log in '%s' is not open", log->dir);
+    log->start_failed = true;
+    HB_TRY(hb_event_file_open(&log->file, log->dir, log->suffix));
+    int error = create_thread(log);
+    if (error) {
+        hb_event_file_close(&log->file);
+        return hb_fail_errno(HB_ERROR_NO_MEMORY, error, "starting the event log's thread");
+    }
+    log->start_failed = false;
+    __atomic_store_n(&log->running, true, __ATOMIC_RELEASE);
+    return HB_OK;
+}
+
+hb_result hb_event_log_start(hb_event_log *log)
+{
+    pthread_mutex_lock(&log->mutex);
+    hb_result result = log->running ? HB_OK : start_locked(log);
+    pthread_mutex_unlock(&log->mutex);
+    return result;
+}
+
+void hb_event_log_stop(hb_event_log *log)
+{
+    pthread_mutex_lock(&log->mutex);
+    log->stopping = true;
+    pthread_cond_signal(&log->work);
+    pthread_mutex_unlock(&log->mutex);
+    pthread_join(log->thread, NULL);
+}
+
+void hb_event_log_wake(hb_event_log *log)
+{
+    if (__atomic_load_n(&log->awake, __ATOMIC_RELAXED) ||
+        __atomic_exchange_n(&log->awake, true, __ATOMIC_RELAXED))
+        return;
+    pthread_mutex_lock(&log->mutex);
+    pthread_cond_signal(&log->work);
+    pthread_mutex_unlock(&log->mutex);
+}
+
+void hb_event_log_wait(hb_event_log *log)
+{
+    pthread_mutex_lock(&log->mutex);
+    uint64_t mine = ++log->flushes_asked;
+    pthread_cond_signal(&log->work);
+    while (log->flushes_done < mine)
+        pthread_cond_wait(&log->done, &log->mutex);
+    pthread_mutex_unlock(&log->mutex);
+}
+
+/* ---- fork() and exit() ---- */
+
+static struct {
+    pthread_mutex_t mutex;
+    hb_event_log *first;
+} registry = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static void lock_all(void)
+{
+    pthread_mutex_lock(&registry.mutex);
+    for (hb_event_log *log = registry.first; log; log = log->next) {
+        pthread_mutex_lock(&log->mutex);
+        pthread_mutex_lock(&log->file_mutex);
+    }
+}
+
+static void unlock_all(void)
+{
+    for (hb_event_log *log = registry.first; log; log = log->next) {
+        pthread_mutex_unlock(&log->file_mutex);
+        pthread_mutex_unlock(&log->mutex);
+    }
+    pthread_mutex_unlock(&registry.mutex);
+}
+
+/* Queue and file are the parent's; the child forgets both. What records in the queue point to is
+ * not freed, for nobody knows how much of it the parent's thread had freed. */
+static void reset_in_child(hb_event_log *log)
+{
+    hb_event_log_init_locks(log);
+    hb_event_queue_reset(&log->queue);
+    hb_event_file_abandon(&log->file);
+    log->running = log->awake = log->stopping = log->start_failed = log->warned = false;
+    log->session = HB_SESSION_NONE;
+    log->heap_bytes = log->dropped_queue = log->dropped_told = 0;
+    log->written = log->dropped_file = 0;
+    log->flushes_asked = log->flushes_done = 0;
+    log->error = HB_OK;
+}
+
+static void reset_all_in_child(void)
+{
+    for (hb_event_log *log = registry.first; log; log = log->next)
+        reset_in_child(log);
+    pthread_mutex_unlock(&registry.mutex);
+}
+
+static void flush_all(void)
+{
+    pthread_mutex_lock(&registry.mutex);
+    for (hb_event_log *log = registry.first; log; log = log->next)
+        if (log->running) hb_event_log_wait(log);
+    pthread_mutex_unlock(&registry.mutex);
+}
+
+static void watch_process(void)
+{
+    pthread_atfork(lock_all, unlock_all, reset_all_in_child);
+    atexit(flush_all);
+}
+
+void hb_event_log_register(hb_event_log *log)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_process);
+    pthread_mutex_lock(&registry.mutex);
+    log->next = registry.first;
+    registry.first = log;
+    pthread_mutex_unlock(&registry.mutex);
+}
+
+void hb_event_log_unregister(hb_event_log *log)
+{
+    pthread_mutex_lock(&registry.mutex);
+    hb_event_log **link = &registry.first;
+    while (*link && *link != log)
+        link = &(*link)->next;
+    if (*link) *link = log->next;
+    pthread_mutex_unlock(&registry.mutex);
+}

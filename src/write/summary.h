@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Numbers and texts as records of TensorBoard's event files, field for field as torch's
+ * SummaryWriter writes them. Each function appends one framed record to `out`; out->failed tells of
+ * no memory.
+ */
+#ifndef HB_WRITE_SUMMARY_H
+#define HB_WRITE_SUMMARY_H
+
+#include <hipboard/event_log.h>
+
+#include "base/base.h"
+#include "write/histogram.h"
+
+typedef struct hb_event_stamp {
+    double wall_time; /* seconds since 1970 */
+    int64_t step;
+} hb_event_stamp;
+
+/** The record that every file begins with. */
+void hb_event_version(hb_buf *out, double wall_time);
+
+void hb_event_scalar(hb_buf *out, hb_event_stamp at, const char *tag, double value,
+                     bool double_precision);
+void hb_event_text(hb_buf *out, hb_event_stamp at, const char *tag, const char *markdown);
+/** The histogram must not be empty. */
+void hb_event_histogram(hb_buf *out, hb_event_stamp at, const char *tag,
+                        const hb_histogram *histogram);
+
+/** The HParams tab's three: the columns, a run's values, how it ended. */
+void hb_event_experiment(hb_buf *out, hb_event_stamp at, const hb_hparam *hparams,
+                         size_t num_hparams, const char *const *metrics, size_t num_metrics);
+void hb_event_session_start(hb_buf *out, hb_event_stamp at, const hb_hparam *hparams,
+                            size_t num_hparams);
+void hb_event_session_end(hb_buf *out, hb_event_stamp at, hb_session_status status);
+
+/** The tags of a margin chart must come in threes. */
+void hb_event_layout(hb_buf *out, hb_event_stamp at, const hb_chart_category *categories,
+                     size_t num_categories);
+
+#endif

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "write/event_queue.h"
+
+#define QUEUE_BYTES 65536
+
+typedef struct item {
+    uint32_t producer, number;
+    char filler[]; /* `number` % 50 bytes of value `number` */
+} item;
+
+static size_t item_size(uint32_t number)
+{
+    return sizeof(item) + number % 50;
+}
+
+static bool put(hb_event_queue *queue, uint32_t producer, uint32_t number)
+{
+    uint64_t pending;
+    item *to = hb_event_queue_claim(queue, item_size(number), &pending);
+    if (!to) return false;
+    *to = (item){producer, number};
+    memset(to->filler, (int)(number & 0xff), number % 50);
+    hb_event_queue_publish(to, item_size(number), 7);
+    return true;
+}
+
+/* What a consumer got: the next number of each producer, and whether all were whole. */
+typedef struct seen {
+    uint32_t next[8];
+    uint32_t total;
+    bool broken;
+} seen;
+
+static void take(void *arg, uint16_t kind, void *record)
+{
+    seen *got = arg;
+    item *it = record;
+    bool whole = kind == 7 && it->producer < 8 && it->number == got->next[it->producer];
+    for (uint32_t i = 0; whole && i < it->number % 50; i++)
+        whole = (unsigned char)it->filler[i] == (it->number & 0xff);
+    if (!whole)
+        got->broken = true;
+    else
+        got->next[it->producer]++;
+    got->total++;
+}
+
+static void keeps_the_order_over_many_turns_of_the_ring(void **state)
+{
+    (void)state;
+    hb_event_queue queue;
+    seen got = {0};
+    assert_int_equal(hb_event_queue_init(&queue, QUEUE_BYTES), HB_OK);
+    for (uint32_t n = 0; n < 20000; n++) {
+        assert_true(put(&queue, 0, n));
+        if (n % 701 == 700) hb_event_queue_drain(&queue, take, &got);
+    }
+    hb_event_queue_drain(&queue, take, &got);
+    assert_false(got.broken);
+    assert_int_equal(got.next[0], 20000);
+    hb_event_queue_free(&queue);
+}
+
+static void refuses_when_full_and_has_room_again_after_a_drain(void **state)
+{
+    (void)state;
+    hb_event_queue queue;
+    seen got = {0};
+    assert_int_equal(hb_event_queue_init(&queue, 1), HB_OK); /* rounded up */
+    uint32_t n = 0;
+    for (int round = 0; round < 5; round++) {
+        uint32_t before = n;
+        while (put(&queue, 0, n))
+            n++;
+        assert_true(n - before > 800);
+        hb_event_queue_drain(&queue, take, &got);
+        assert_int_equal(got.next[0], n);
+    }
+    assert_false(got.broken);
+    hb_event_queue_free(&queue);
+}
+
+static void refuses_what_never_fits(void **state)
+{
+    (void)state;
+    hb_event_queue queue;
+    uint64_t pending;
+    assert_int_equal(hb_event_queue_init(&queue, QUEUE_BYTES), HB_OK);
+    assert_null(hb_event_queue_claim(&queue, QUEUE_BYTES, &pending));
+    assert_null(hb_event_queue_claim(&queue, SIZE_MAX, &pending));
+    assert_non_null(hb_event_queue_claim(&queue, QUEUE_BYTES / 2, &pending));
+    assert_int_equal(pending, QUEUE_BYTES / 2 + 8);
+    hb_event_queue_free(&queue);
+}
+
+static void reset_forgets_all(void **state)
+{
+    (void)state;
+    hb_event_queue queue;
+    seen got = {0};
+    assert_int_equal(hb_event_queue_init(&queue, QUEUE_BYTES), HB_OK);
+    for (uint32_t n = 0; n < 100; n++)
+        assert_true(put(&queue, 0, n));
+    hb_event_queue_reset(&queue);
+    hb_event_queue_drain(&queue, take, &got);
+    assert_int_equal(got.total, 0);
+    assert_true(put(&queue, 0, 0));
+    hb_event_queue_drain(&queue, take, &got);
+    assert_int_equal(got.next[0], 1);
+    hb_event_queue_free(&queue);
+}
+
+#define PRODUCERS    4
+#define PER_PRODUCER 50000
+
+typedef struct producer {
+    hb_event_queue *queue;
+    uint32_t id;
+    uint32_t *finished;
+} producer;
+
+static void *produce(void *arg)
+{
+    producer *self = arg;
+    for (uint32_t n = 0; n < PER_PRODUCER;)
+        n += put(self->queue, self->id, n);
+    __atomic_fetch_add(self->finished, 1, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+static void loses_nothing_between_threads(void **state)
+{
+    (void)state;
+    hb_event_queue queue;
+    seen got = {0};
+    uint32_t finished = 0;
+    pthread_t threads[PRODUCERS];
+    producer producers[PRODUCERS];
+    assert_int_equal(hb_event_queue_init(&queue, QUEUE_BYTES), HB_OK);
+    for (uint32_t i = 0; i < PRODUCERS; i++) {
+        producers[i] = (producer){&queue, i, &finished};
+        assert_int_equal(pthread_create(&threads[i], NULL, produce, &producers[i]), 0);
+    }
+    while (__atomic_load_n(&finished, __ATOMIC_ACQUIRE) < PRODUCERS)
+        hb_event_queue_drain(&queue, take, &got);
+    hb_event_queue_drain(&queue, take, &got);
+    for (uint32_t i = 0; i < PRODUCERS; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(got.next[i], PER_PRODUCER);
+    }
+    assert_false(got.broken);
+    hb_event_queue_free(&queue);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keeps_the_order_over_many_turns_of_the_ring),
+        cmocka_unit_test(refuses_when_full_and_has_room_again_after_a_drain),
+        cmocka_unit_test(refuses_what_never_fits),
+        cmocka_unit_test(reset_forgets_all),
+        cmocka_unit_test(loses_nothing_between_threads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
