@@ -66,7 +66,8 @@ static char *put_adjusted(char *p, double ts, double end, uint64_t dur_ns)
         if (scaled >= 0 && scaled < 0x1p53 && ts + scaled / tries[i].scale == end)
             return put_fixed(p, (uint64_t)scaled, tries[i].digits);
     }
-    return p + snprintf(p, HB_MAX_NUMBER, "%.17g", end - ts); /* exact, by Sterbenz or nearly so */
+    /* Exact by Sterbenz's lemma, unless this is longer than the quarter is old. */
+    return p + snprintf(p, HB_MAX_NUMBER, "%.17g", end - ts);
 }
 
 char *hb_put_nesting_us(char *p, uint64_t start_ns, uint64_t end_ns)

@@ -1,0 +1,579 @@
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include <cjson/cJSON.h>
+#include <cmocka.h>
+
+#include "sample_trace.h"
+#include "write/digits.h"
+#include "write/write.h"
+
+/* ---- helpers ---- */
+
+static hb_memory_sink memory;
+static hb_write_stats stats;
+
+/* The text of a trace, checked to be JSON by another parser; free both. */
+static const char *write_text(hb_source *source, hb_write_dialect dialect)
+{
+    hb_write_options options = {.dialect = dialect, .trace_name = "a [b].pt.trace.json"};
+    hb_memory_sink_free(&memory);
+    hb_memory_sink_init(&memory, 1 << 30);
+    assert_int_equal(hb_write_trace(source, &memory.sink, &options, &stats), HB_OK);
+    assert_int_equal(stats.bytes, memory.buf.size);
+    return hb_buf_text(&memory.buf);
+}
+
+static cJSON *write_json(hb_source *source, hb_write_dialect dialect)
+{
+    cJSON *json = cJSON_Parse(write_text(source, dialect));
+    assert_non_null(json);
+    return json;
+}
+
+static sample_trace sample;
+
+static cJSON *write_sample(hb_write_dialect dialect)
+{
+    sample_trace_init(&sample);
+    return write_json(&sample.source.source, dialect);
+}
+
+static const char *text(const cJSON *object, const char *key)
+{
+    const char *value = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
+    return value ? value : "";
+}
+
+static double number(const cJSON *object, const char *key)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+    return cJSON_IsNumber(item) ? item->valuedouble : -999;
+}
+
+static double arg(const cJSON *event, const char *key)
+{
+    return number(cJSON_GetObjectItem(event, "args"), key);
+}
+
+static bool has_arg(const cJSON *event, const char *key)
+{
+    return cJSON_HasObjectItem(cJSON_GetObjectItem(event, "args"), key);
+}
+
+/* The `skip`th event of this phase and name; NULL when there are not as many. */
+static const cJSON *find(const cJSON *trace, const char *ph, const char *name, int skip)
+{
+    const cJSON *event;
+    cJSON_ArrayForEach(event, cJSON_GetObjectItem(trace, "traceEvents")) if (
+        strcmp(text(event, "ph"), ph) == 0 && strcmp(text(event, "name"), name) == 0 &&
+        skip-- == 0) return event;
+    return NULL;
+}
+
+static int count(const cJSON *trace, const char *key, const char *value)
+{
+    int n = 0;
+    const cJSON *event;
+    cJSON_ArrayForEach(event, cJSON_GetObjectItem(trace, "traceEvents")) n +=
+        strcmp(text(event, key), value) == 0;
+    return n;
+}
+
+static void assert_category(const cJSON *trace, const char *name, const char *category)
+{
+    const cJSON *event = find(trace, "X", name, 0);
+    assert_non_null(event);
+    assert_string_equal(text(event, "cat"), category);
+}
+
+/* ---- dialects ---- */
+
+static void tensorboard_gives_the_plugin_its_categories(void **state)
+{
+    (void)state;
+    cJSON *trace = write_sample(HB_WRITE_TENSORBOARD);
+    assert_category(trace, "ProfilerStep#1", "user_annotation");
+    assert_category(trace, "enumerate(DataLoader)#Digits.__next__", "cpu_op");
+    assert_category(trace, "Optimizer.step#SGD.step", "cpu_op");
+    assert_category(trace, "train_batch", "cpu_op");
+    assert_category(trace, "hipLaunchKernel", "Runtime");
+    assert_category(trace, "hipDeviceSynchronize", "Runtime");
+    assert_category(trace, "nn.Module: Net_0", "python_function");
+    assert_category(trace, "Memcpy HtoD (Host -> Device)", "gpu_memcpy");
+    assert_category(trace, "Memset (Device)", "gpu_memset");
+    assert_int_equal(count(trace, "cat", "gpu_user_annotation"), 1); /* none for the step */
+    cJSON_Delete(trace);
+}
+
+static void kineto_keeps_its_own_categories(void **state)
+{
+    (void)state;
+    cJSON *trace = write_sample(HB_WRITE_KINETO);
+    assert_category(trace, "enumerate(DataLoader)#Digits.__next__", "user_annotation");
+    assert_category(trace, "moved to another thread", "cpu_op");
+    assert_category(trace, "hipLaunchKernel", "cuda_runtime");
+    assert_int_equal(count(trace, "cat", "gpu_user_annotation"), 2);
+    assert_int_equal(count(trace, "cat", "outside_tree"), 0);
+    assert_non_null(find(trace, "X", "Kernel", 0)); /* renamed from "kernel" */
+    assert_int_equal(stats.flattened + stats.unnested + stats.hidden_steps, 0);
+    cJSON_Delete(trace);
+}
+
+static void memory_events_name_the_device(void **state)
+{
+    (void)state;
+    for (int dialect = HB_WRITE_TENSORBOARD; dialect <= HB_WRITE_KINETO; dialect++) {
+        cJSON *trace = write_sample((hb_write_dialect)dialect);
+        const cJSON *host = find(trace, "i", "[memory]", 0), *gpu = find(trace, "i", "[memory]", 1);
+        assert_true(arg(host, "Device Type") == 0 && arg(host, "Device Id") == -1);
+        assert_true(arg(gpu, "Device Type") == (dialect == HB_WRITE_KINETO ? 6 : 1));
+        assert_true(arg(gpu, "Addr") == 0x7e0000000000 && arg(gpu, "Bytes") == 1 << 20);
+        assert_true(arg(gpu, "Total Allocated") == 1 << 20);
+        assert_true(arg(find(trace, "i", "[memory]", 3), "Bytes") == -4096);
+        const cJSON *failed = find(trace, "i", "[OutOfMemory]", 0);
+        assert_true(arg(failed, "Bytes") == (double)(1ll << 40) && !has_arg(failed, "Addr"));
+        cJSON_Delete(trace);
+    }
+}
+
+static void only_tensorboard_has_flops(void **state)
+{
+    (void)state;
+    cJSON *trace = write_sample(HB_WRITE_TENSORBOARD);
+    assert_true(arg(find(trace, "X", "aten::mm", 0), "flops") == 1.5e6);
+    assert_false(has_arg(find(trace, "X", "aten::mm", 1), "flops"));
+    cJSON_Delete(trace);
+    trace = write_sample(HB_WRITE_KINETO);
+    assert_false(has_arg(find(trace, "X", "aten::mm", 0), "flops"));
+    cJSON_Delete(trace);
+}
+
+static void kernels_carry_what_the_kernel_view_shows(void **state)
+{
+    (void)state;
+    cJSON *trace = write_sample(HB_WRITE_TENSORBOARD);
+    const cJSON *kernel = find(trace, "X", "void gemm<float>(float const*)", 0);
+    assert_true(number(kernel, "pid") == arg(kernel, "device"));
+    assert_true(arg(kernel, "registers per thread") == 64 && arg(kernel, "shared memory") == 1024);
+    assert_true(arg(kernel, "blocks per SM") == 1.355769);
+    assert_true(arg(kernel, "est. achieved occupancy %") == 50);
+    const cJSON *unknown = find(trace, "X", "kernel", 0);
+    assert_true(arg(unknown, "registers per thread") == 0);
+    assert_false(has_arg(unknown, "blocks per SM") || has_arg(unknown, "est. achieved occupancy %"));
+    cJSON_Delete(trace);
+}
+
+static void unlinked_calls_have_id_0_for_the_plugin_only(void **state)
+{
+    (void)state;
+    cJSON *trace = write_sample(HB_WRITE_TENSORBOARD);
+    assert_true(arg(find(trace, "X", "hipDeviceSynchronize", 0), "External id") == 0);
+    assert_true(arg(find(trace, "X", "Memset (Device)", 0), "External id") == 0);
+    assert_string_equal(text(cJSON_GetObjectItem(find(trace, "X", "hipDeviceSynchronize", 0), "args"),
+                             "error"), "hipErrorIllegalAddress");
+    cJSON_Delete(trace);
+    trace = write_sample(HB_WRITE_KINETO);
+    assert_false(has_arg(find(trace, "X", "hipDeviceSynchronize", 0), "External id"));
+    assert_false(has_arg(find(trace, "X", "hipDeviceSynchronize", 0), "error"));
+    cJSON_Delete(trace);
+}
+
+/* Kineto's ROCm templates with their line breaks deleted. */
+static void kineto_device_args_are_kinetos(void **state)
+{
+    (void)state;
+    static const char *const args[] = {
+        "      \"External id\": 4,      \"cid\": 107, \"correlation\": 2,      \"grid\": [141, 1, 1],"
+        "      \"block\": [512, 1, 1],      \"shared memory\": 256\n",
+        "      \"External id\": 4,      \"cid\": 107, \"correlation\": 1, \"src\": \"0x7f00\", "
+        "\"dst\": \"0x7f10\", \"bytes\": \"616\", \"kind\": \"1\"\n",
+        "      \"External id\": 4,      \"bytes\": 4096, \"cid\": 107, \"correlation\": 3, "
+        "\"ptr\": \"0x7e00\"\n",
+        "            \"cid\": 107, \"correlation\": 4\n",
+        "      \"External id\": 4,      \"device\": 0, \"stream\": 1,      \"correlation\": 2, "
+        "\"kind\": \"Dispatch Kernel\",      \"grid\":     [141, 1, 1], \"block\":     [512, 1, 1]\n",
+        "      \"External id\": 4,      \"device\": 0, \"stream\": 1,      \"correlation\": 1, "
+        "\"kind\": \"HtoD\",      \"bytes\": 616, \"memory bandwidth (GB/s)\": 0.154\n",
+    };
+    cJSON_Delete(write_sample(HB_WRITE_KINETO));
+    for (size_t i = 0; i < HB_ARRAY_LEN(args); i++)
+        assert_non_null(strstr(hb_buf_text(&memory.buf), args[i]));
+}
+
+static void kineto_names_sixteen_gpus(void **state)
+{
+    (void)state;
+    cJSON *trace = write_sample(HB_WRITE_KINETO);
+    assert_int_equal(count(trace, "name", "process_name"), 17);
+    assert_int_equal(count(trace, "name", "thread_name"), 4);
+    cJSON_Delete(trace);
+    trace = write_sample(HB_WRITE_TENSORBOARD);
+    assert_int_equal(count(trace, "name", "process_name"), 2);
+    const cJSON *label = find(trace, "M", "process_labels", 1);
+    assert_string_equal(text(cJSON_GetObjectItem(label, "args"), "labels"), "GPU 0");
+    cJSON_Delete(trace);
+}
+
+static void nothing_follows_the_plugins_last_bracket(void **state)
+{
+    (void)state;
+    cJSON *trace = write_sample(HB_WRITE_TENSORBOARD);
+    assert_string_equal(strrchr(hb_buf_text(&memory.buf), ']'), "] }");
+    assert_string_equal(text(trace, "traceName"), "a [b].pt.trace.json");
+    cJSON_Delete(trace);
+    trace = write_sample(HB_WRITE_KINETO);
+    assert_string_equal(trace->child->prev->string, "traceName");
+    cJSON_Delete(trace);
+}
+
+static void every_used_device_has_properties_at_its_place(void **state)
+{
+    (void)state;
+    cJSON *trace = write_sample(HB_WRITE_TENSORBOARD);
+    const cJSON *devices = cJSON_GetObjectItem(trace, "deviceProperties");
+    assert_int_equal(cJSON_GetArraySize(devices), 3); /* memory was reported of device 2 */
+    for (int i = 0; i < 3; i++)
+        assert_true(number(cJSON_GetArrayItem(devices, i), "id") == i);
+    assert_false(cJSON_HasObjectItem(cJSON_GetArrayItem(devices, 2), "totalGlobalMem"));
+    cJSON_Delete(trace);
+    trace = write_sample(HB_WRITE_KINETO);
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(trace, "deviceProperties")), 1);
+    cJSON_Delete(trace);
+}
+
+static void users_metadata_cannot_replace_the_traces_own(void **state)
+{
+    (void)state;
+    cJSON *trace = write_sample(HB_WRITE_TENSORBOARD);
+    assert_true(cJSON_GetArraySize(cJSON_GetObjectItem(trace, "traceEvents")) > 100);
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(trace, "user_traceEvents")), 1);
+    assert_string_equal(text(trace, "note"), "kept [as] it is");
+    assert_true(number(trace, "rocprofiler-sdk_version") == 1.1);
+    cJSON_Delete(trace);
+}
+
+/* ---- what every event has ---- */
+
+static void every_event_has_what_readers_insist_on(void **state)
+{
+    (void)state;
+    for (int dialect = HB_WRITE_TENSORBOARD; dialect <= HB_WRITE_KINETO; dialect++) {
+        cJSON *trace = write_sample((hb_write_dialect)dialect);
+        const cJSON *event;
+        int next_ev_idx = 0;
+        cJSON_ArrayForEach(event, cJSON_GetObjectItem(trace, "traceEvents"))
+        {
+            assert_true(cJSON_IsString(cJSON_GetObjectItem(event, "name")));
+            assert_true(cJSON_IsNumber(cJSON_GetObjectItem(event, "ts")));
+            if (strcmp(text(event, "ph"), "X") == 0) {
+                assert_true(number(event, "dur") >= 0);
+                assert_true(cJSON_IsObject(cJSON_GetObjectItem(event, "args")));
+            }
+            if (has_arg(event, "Ev Idx")) assert_true(arg(event, "Ev Idx") == next_ev_idx++);
+        }
+        assert_int_equal(stats.events,
+                         cJSON_GetArraySize(cJSON_GetObjectItem(trace, "traceEvents")));
+        for (size_t i = 0; i < sample.count; i++)
+            next_ev_idx -= array_source_pass_of(sample.events[i].kind) <= HB_PASS_MODULES;
+        assert_int_equal(next_ev_idx, 0);
+        cJSON_Delete(trace);
+    }
+}
+
+static void flows_have_both_ends(void **state)
+{
+    (void)state;
+    cJSON *trace = write_sample(HB_WRITE_KINETO);
+    assert_int_equal(count(trace, "name", "fwdbwd"), 2);
+    const cJSON *start = find(trace, "s", "fwdbwd", 0), *end = find(trace, "f", "fwdbwd", 0);
+    assert_true(number(start, "id") == 1 && number(end, "id") == 1);
+    assert_true(number(start, "ts") == number(find(trace, "X", "aten::mm", 0), "ts"));
+    assert_string_equal(text(end, "bp"), "e");
+    assert_int_equal(count(trace, "name", "ac2g"), 8); /* not for hipMalloc and synchronize */
+    assert_true(number(find(trace, "s", "ac2g", 1), "id") == 2);
+    assert_true(number(find(trace, "f", "ac2g", 1), "pid") == 0);
+    cJSON_Delete(trace);
+}
+
+static void unfinished_scopes_say_so(void **state)
+{
+    (void)state;
+    cJSON *trace = write_sample(HB_WRITE_KINETO);
+    const cJSON *open = cJSON_GetObjectItem(find(trace, "X", "still open", 0), "args");
+    assert_true(cJSON_IsFalse(cJSON_GetObjectItem(open, "finished")));
+    assert_false(has_arg(find(trace, "i", "[memory]", 0), "finished"));
+    cJSON_Delete(trace);
+}
+
+static void numbers_json_has_not_are_texts(void **state)
+{
+    (void)state;
+    cJSON *trace = write_sample(HB_WRITE_TENSORBOARD);
+    assert_true(arg(find(trace, "C", "loss", 0), "value") == 0.125);
+    assert_string_equal(text(cJSON_GetObjectItem(find(trace, "C", "loss", 1), "args"), "value"),
+                        "NaN");
+    cJSON_Delete(trace);
+}
+
+static void hostile_names_stay_readable(void **state)
+{
+    (void)state;
+    static const char readable[] = "a\"b\\c\n\t\x01\x7f \xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80 "
+                                   "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd";
+    for (int dialect = HB_WRITE_TENSORBOARD; dialect <= HB_WRITE_KINETO; dialect++) {
+        cJSON *trace = write_sample((hb_write_dialect)dialect);
+        assert_non_null(find(trace, "X", readable, 0));
+        const cJSON *row = find(trace, "M", "thread_name", 3);
+        assert_string_equal(text(cJSON_GetObjectItem(row, "args"), "name"), "thread 101 (wor\"ker)");
+        cJSON_Delete(trace);
+    }
+}
+
+static void a_name_may_be_a_megabyte(void **state)
+{
+    (void)state;
+    enum { SIZE = 1 << 20 };
+    char *name = malloc(SIZE + 1);
+    memset(name, '"', SIZE);
+    name[SIZE] = '\0';
+    hb_trace_event events[3];
+    for (int i = 0; i < 3; i++)
+        events[i] = (hb_trace_event){.kind = HB_EVENT_OP, .name = {name, SIZE}, .name_key = 5,
+                                     .start_ns = 1795256296200000000 + i * 1000,
+                                     .end_ns = 1795256296200000500 + i * 1000, .tid = 100};
+    array_source source;
+    array_source_init(&source, events, 3);
+    cJSON *trace = write_json(&source.source, HB_WRITE_TENSORBOARD);
+    assert_non_null(find(trace, "X", name, 2));
+    cJSON_Delete(trace);
+    free(name);
+}
+
+/* ---- the plugin's tree ---- */
+
+static void too_deep_scopes_leave_the_tree(void **state)
+{
+    (void)state;
+    cJSON *trace = write_sample(HB_WRITE_TENSORBOARD);
+    int deep = 0, outside = 0;
+    const cJSON *event;
+    cJSON_ArrayForEach(event, cJSON_GetObjectItem(trace, "traceEvents"))
+    {
+        if (strcmp(text(event, "name"), "deep") != 0) continue;
+        deep++;
+        outside += strcmp(text(event, "cat"), "outside_tree") == 0;
+    }
+    assert_int_equal(deep, SAMPLE_DEEP);
+    assert_int_equal(outside, SAMPLE_DEEP - 109); /* 110 with the step they are in */
+    assert_int_equal(stats.flattened, outside);
+    assert_true(number(trace, "hipboard_flattened_scopes") == outside);
+    cJSON_Delete(trace);
+}
+
+static void what_does_not_nest_leaves_the_tree(void **state)
+{
+    (void)state;
+    cJSON *trace = write_sample(HB_WRITE_TENSORBOARD);
+    assert_category(trace, "moved to another thread", "outside_tree");
+    assert_category(trace, "ends in the next step", "outside_tree");
+    assert_category(trace, "ProfilerStep#4", "user_annotation");
+    assert_int_equal(stats.unnested, 2);
+    cJSON_Delete(trace);
+}
+
+static void steps_that_kill_the_plugin_are_hidden(void **state)
+{
+    (void)state;
+    cJSON *trace = write_sample(HB_WRITE_TENSORBOARD);
+    assert_category(trace, "ProfilerStep#2", "user_annotation");
+    assert_category(trace, "ProfilerStep#3", "outside_tree"); /* over before step 2's kernel */
+    assert_category(trace, "ProfilerStep#no number", "outside_tree");
+    assert_true(number(find(trace, "X", "ProfilerStep#5", 0), "dur") > 0);
+    assert_int_equal(stats.hidden_steps, 1);
+    cJSON_Delete(trace);
+    trace = write_sample(HB_WRITE_KINETO);
+    assert_category(trace, "ProfilerStep#3", "user_annotation");
+    assert_true(number(find(trace, "X", "ProfilerStep#5", 0), "dur") == 0);
+    cJSON_Delete(trace);
+}
+
+/* Touching and equal ends, anywhere in the quarter, as doubles. */
+static void ends_are_exact_as_doubles(void **state)
+{
+    (void)state;
+    uint64_t random = 1, plain = 0;
+    enum { ROUNDS = 200000 };
+    for (int i = 0; i < ROUNDS; i++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        uint64_t start = random % 7889238000000000u;
+        if (i % 16 == 0) start >>= i / 16 % 40;
+        uint64_t dur = (random >> 40) % (i % 3 ? 5000 : 100000000);
+        if (dur > start) dur = start; /* else rounding may leave no such number */
+        char ts[HB_MAX_NUMBER + 1], end[HB_MAX_NUMBER + 1], length[HB_MAX_NUMBER + 1];
+        *hb_put_us(ts, start) = '\0';
+        *hb_put_us(end, start + dur) = '\0';
+        *hb_put_nesting_us(length, start, start + dur) = '\0';
+        if (strtod(ts, NULL) + strtod(length, NULL) != strtod(end, NULL))
+            fail_msg("%s + %s is not %s", ts, length, end);
+        assert_int_equal(llround(strtod(length, NULL) * 1e3), dur);
+        plain += strlen(strchr(length, '.')) == 4;
+    }
+    assert_true(plain > ROUNDS / 2);
+}
+
+/* ---- faults ---- */
+
+typedef struct failing_sink {
+    hb_sink sink;
+    size_t left;
+    int calls_after;
+} failing_sink;
+
+static hb_result failing_write(hb_sink *sink, const void *data, size_t size)
+{
+    failing_sink *failing = (failing_sink *)sink;
+    (void)data;
+    failing->calls_after += failing->left == 0;
+    if (size > failing->left) {
+        failing->left = 0;
+        return hb_fail(HB_ERROR_IO, "the disk is full");
+    }
+    failing->left -= size;
+    return HB_OK;
+}
+
+static void a_failing_sink_is_reported(void **state)
+{
+    (void)state;
+    hb_write_options options = {.trace_name = ""};
+    for (size_t left = 0; left < 60000; left += 20000) {
+        failing_sink failing = {{failing_write}, left, 0};
+        sample_trace_init(&sample);
+        hb_fail(HB_OK, "an earlier message");
+        assert_int_equal(hb_write_trace(&sample.source.source, &failing.sink, &options, NULL),
+                         HB_ERROR_IO);
+        assert_string_equal(hb_last_error(), "the disk is full");
+        assert_true(failing.calls_after <= 1);
+    }
+}
+
+static void an_empty_trace_is_whole(void **state)
+{
+    (void)state;
+    array_source source;
+    array_source_init(&source, NULL, 0);
+    source.info.process_name = source.info.host_name = source.info.trace_id = NULL;
+    source.info.num_threads = 0;
+    cJSON *trace = write_json(&source.source, HB_WRITE_TENSORBOARD);
+    assert_non_null(find(trace, "X", "PyTorch Profiler (0)", 0));
+    assert_non_null(find(trace, "i", "Record Window End", 0));
+    assert_string_equal(text(trace, "host_name"), "");
+    cJSON_Delete(trace);
+}
+
+static void times_before_the_base_are_clamped(void **state)
+{
+    (void)state;
+    hb_trace_event event = {.kind = HB_EVENT_OP, .name = HB_STR("old"), .start_ns = 5, .end_ns = 1,
+                            .tid = INT64_MIN};
+    array_source source;
+    array_source_init(&source, &event, 1);
+    for (int dialect = HB_WRITE_TENSORBOARD; dialect <= HB_WRITE_KINETO; dialect++) {
+        cJSON *trace = write_json(&source.source, (hb_write_dialect)dialect);
+        const cJSON *old = find(trace, "X", "old", 0);
+        assert_true(number(old, "ts") == 0 && number(old, "dur") == 0 && number(old, "tid") == 0);
+        cJSON_Delete(trace);
+    }
+}
+
+/* ---- memory ---- */
+
+typedef struct endless_source {
+    hb_source source;
+    array_source array;
+    uint64_t at;
+    bool host;
+} endless_source;
+
+static hb_result endless_begin(hb_source *source, hb_pass pass)
+{
+    endless_source *endless = (endless_source *)source;
+    endless->at = 0;
+    endless->host = pass == HB_PASS_HOST;
+    return HB_OK;
+}
+
+static bool endless_next(hb_source *source, hb_trace_event *event)
+{
+    endless_source *endless = (endless_source *)source;
+    int64_t start = endless->array.info.start_ns + (int64_t)endless->at * 100;
+    if (!endless->host || endless->at++ == 1000000) return false;
+    *event = (hb_trace_event){.kind = HB_EVENT_OP, .name = HB_STR("op"),
+                              .name_key = (uint32_t)endless->at, .start_ns = start,
+                              .end_ns = start + 50, .tid = 100, .external_id = endless->at};
+    return true;
+}
+
+static void memory_does_not_grow_with_the_trace(void **state)
+{
+    (void)state;
+    endless_source endless = {.source = {.begin = endless_begin, .next = endless_next}};
+    array_source_init(&endless.array, NULL, 0);
+    endless.source.info = &endless.array.info;
+    hb_null_sink null;
+    hb_null_sink_init(&null);
+    hb_write_options options = {.trace_name = ""};
+    struct rusage before, after;
+    getrusage(RUSAGE_SELF, &before);
+    assert_int_equal(hb_write_trace(&endless.source, &null.sink, &options, &stats), HB_OK);
+    getrusage(RUSAGE_SELF, &after);
+    assert_true(null.bytes > 200000000 && null.bytes == stats.bytes);
+    assert_true(after.ru_maxrss - before.ru_maxrss < 8 * 1024);
+}
+
+static int free_memory(void **state)
+{
+    (void)state;
+    hb_memory_sink_free(&memory);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_does_not_grow_with_the_trace),
+        cmocka_unit_test(tensorboard_gives_the_plugin_its_categories),
+        cmocka_unit_test(kineto_keeps_its_own_categories),
+        cmocka_unit_test(memory_events_name_the_device),
+        cmocka_unit_test(only_tensorboard_has_flops),
+        cmocka_unit_test(kernels_carry_what_the_kernel_view_shows),
+        cmocka_unit_test(unlinked_calls_have_id_0_for_the_plugin_only),
+        cmocka_unit_test(kineto_device_args_are_kinetos),
+        cmocka_unit_test(kineto_names_sixteen_gpus),
+        cmocka_unit_test(nothing_follows_the_plugins_last_bracket),
+        cmocka_unit_test(every_used_device_has_properties_at_its_place),
+        cmocka_unit_test(users_metadata_cannot_replace_the_traces_own),
+        cmocka_unit_test(every_event_has_what_readers_insist_on),
+        cmocka_unit_test(flows_have_both_ends),
+        cmocka_unit_test(unfinished_scopes_say_so),
+        cmocka_unit_test(numbers_json_has_not_are_texts),
+        cmocka_unit_test(hostile_names_stay_readable),
+        cmocka_unit_test(a_name_may_be_a_megabyte),
+        cmocka_unit_test(too_deep_scopes_leave_the_tree),
+        cmocka_unit_test(what_does_not_nest_leaves_the_tree),
+        cmocka_unit_test(steps_that_kill_the_plugin_are_hidden),
+        cmocka_unit_test(ends_are_exact_as_doubles),
+        cmocka_unit_test(a_failing_sink_is_reported),
+        cmocka_unit_test(an_empty_trace_is_whole),
+        cmocka_unit_test(times_before_the_base_are_clamped),
+    };
+    return cmocka_run_group_tests(tests, NULL, free_memory);
+}
