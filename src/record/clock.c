@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/clock.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool hb_clock_uses_counter;
+
+/* The kernel has checked that the counter is invariant and agrees between cores exactly when it
+ * uses it itself. */
+static bool kernel_trusts_counter(void)
+{
+    char name[32] = "";
+    FILE *f = fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "re");
+    if (!f) return false;
+    if (!fgets(name, sizeof name, f)) name[0] = '\0';
+    fclose(f);
+    return strncmp(name, "tsc", 3) == 0 || strncmp(name, "arch_sys_counter", 16) == 0;
+}
+
+void hb_clock_init(void)
+{
+#if defined(__x86_64__) || defined(__aarch64__)
+    hb_clock_uses_counter = kernel_trusts_counter();
+#endif
+}
+
+hb_clock_pair hb_clock_sample(void)
+{
+    hb_clock_pair best = {0};
+    uint64_t best_width = UINT64_MAX;
+    for (int i = 0; i < 8; i++) {
+        uint64_t before = hb_ticks();
+        int64_t monotonic = hb_clock_ns(CLOCK_MONOTONIC);
+        int64_t real = hb_clock_ns(CLOCK_REALTIME);
+        uint64_t after = hb_ticks();
+        if (after - before >= best_width) continue;
+        best_width = after - before;
+        best = (hb_clock_pair){before + best_width / 2, monotonic, real};
+    }
+    return best;
+}
+
+hb_clock_fit hb_clock_fit_pairs(const hb_clock_pair *first, const hb_clock_pair *last)
+{
+    double ticks = (double)(int64_t)(last->ticks - first->ticks);
+    double ns = (double)(last->monotonic_ns - first->monotonic_ns);
+    return (hb_clock_fit){
+        .ticks0 = first->ticks,
+        .unix0 = first->unix_ns,
+        .ns_per_tick = ticks > 0 && ns > 0 ? ns / ticks : 1.0,
+    };
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The recording clock: the processor's counter where it is constant and the same on all cores, else
+ * CLOCK_MONOTONIC. A tick costs one instruction or one vDSO call; its meaning in Unix time is found
+ * afterwards, from pairs taken at both ends of a session.
+ */
+#ifndef HB_RECORD_CLOCK_H
+#define HB_RECORD_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+extern bool hb_clock_uses_counter;
+
+/** Decides which clock to use; called once, before the first tick. */
+void hb_clock_init(void);
+
+static inline int64_t hb_clock_ns(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static inline uint64_t hb_ticks(void)
+{
+#if defined(__x86_64__)
+    if (__builtin_expect(hb_clock_uses_counter, 1)) return __rdtsc();
+#elif defined(__aarch64__)
+    if (__builtin_expect(hb_clock_uses_counter, 1)) {
+        uint64_t ticks;
+        __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+        return ticks;
+    }
+#endif
+    return (uint64_t)hb_clock_ns(CLOCK_MONOTONIC);
+}
+
+/** The same moment on three clocks. */
+typedef struct hb_clock_pair {
+    uint64_t ticks;
+    int64_t monotonic_ns, unix_ns;
+} hb_clock_pair;
+
+/** A pair whose parts lie closest together out of several tries. */
+hb_clock_pair hb_clock_sample(void);
+
+/** A line from ticks to Unix nanoseconds. Its slope comes from CLOCK_MONOTONIC and its offset from
+ * one reading of the wall clock, so that a wall clock set during the session moves nothing. */
+typedef struct hb_clock_fit {
+    uint64_t ticks0;
+    int64_t unix0;
+    double ns_per_tick;
+} hb_clock_fit;
+
+hb_clock_fit hb_clock_fit_pairs(const hb_clock_pair *first, const hb_clock_pair *last);
+
+static inline int64_t hb_clock_unix(const hb_clock_fit *fit, uint64_t ticks)
+{
+    return fit->unix0 + (int64_t)((double)(int64_t)(ticks - fit->ticks0) * fit->ns_per_tick);
+}
+
+#endif

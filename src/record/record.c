@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A scope is one record, placed when it begins and completed when it ends; so a thread's records
+ * lie in the order of their start, and what is open when a process dies is there, without an end.
+ */
+#include "record/record.h"
+
+#include <sys/prctl.h>
+
+#include "record/inputs.h"
+#include "record/module.h"
+#include "record/stack.h"
+#include "record/strings.h"
+
+uint32_t hb_enabled_epoch;
+hb_recording hb_recording_now;
+
+static _Atomic uint64_t next_external_id = 1;
+
+#define IDS_PER_CHUNK (HB_CHUNK_BYTES / sizeof(hb_record))
+#define UNTRACKED UINT32_MAX /* depth of a scope deeper than HB_OPEN_MAX */
+
+/* ---- a thread's chunk ---- */
+
+static HB_COLD void attach(hb_thread *t, uint32_t epoch)
+{
+    t->epoch = epoch;
+    t->pos = t->end = NULL;
+    t->chunk = NULL;
+    t->depth = 0;
+    memset(t->lost, 0, sizeof t->lost);
+}
+
+void hb_record_rename_thread(hb_thread *t)
+{
+    char name[sizeof t->chunk->thread_name] = "";
+    if (t->name[0])
+        memcpy(name, t->name, sizeof t->name);
+    else
+        prctl(PR_GET_NAME, name);
+    memcpy(t->chunk->thread_name, name, sizeof name);
+}
+
+static void link_first_chunk(hb_session *session, hb_chunk *chunk, uint32_t index)
+{
+    uint32_t head = __atomic_load_n(&session->first_thread, __ATOMIC_RELAXED);
+    do
+        chunk->next_thread = head;
+    while (!__atomic_compare_exchange_n(&session->first_thread, &head, index, true,
+                                        __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+}
+
+static HB_COLD bool next_chunk(hb_thread *t)
+{
+    hb_spool *spool = hb_recording_now.spool;
+    uint32_t index = hb_spool_take(spool);
+    if (index == 0) {
+        t->lost[HB_LOST_BUFFER_FULL]++;
+        return false;
+    }
+    hb_chunk *chunk = hb_spool_chunk(spool, index), *last = t->chunk;
+    *chunk = (hb_chunk){.used = sizeof *chunk, .session = t->epoch, .thread = t->number,
+                        .tid = t->tid,
+                        .first_id = atomic_fetch_add(&next_external_id, IDS_PER_CHUNK)};
+    __atomic_store_n(&chunk->kind, HB_CHUNK_EVENTS, __ATOMIC_RELEASE);
+    t->chunk = chunk;
+    t->pos = (char *)(chunk + 1);
+    t->end = (char *)chunk + HB_CHUNK_BYTES;
+    t->next_id = chunk->first_id;
+    hb_record_rename_thread(t);
+    if (last)
+        __atomic_store_n(&last->next, index, __ATOMIC_RELEASE);
+    else
+        link_first_chunk(hb_recording_now.session, chunk, index);
+    return true;
+}
+
+hb_record *hb_record_reserve(hb_thread *t, uint32_t bytes)
+{
+    if (HB_UNLIKELY((size_t)(t->end - t->pos) < bytes) && !next_chunk(t)) return NULL;
+    return (hb_record *)t->pos;
+}
+
+/* Begins a recording call; the thread when something can be recorded. */
+static inline hb_thread *enter(void)
+{
+    hb_thread *t = hb_thread_self();
+    if (HB_UNLIKELY(!t) || !hb_thread_enter(t)) return NULL;
+    uint32_t epoch = __atomic_load_n(&hb_enabled_epoch, __ATOMIC_ACQUIRE);
+    if (HB_UNLIKELY(epoch == 0)) {
+        hb_thread_leave(t);
+        return NULL;
+    }
+    if (HB_UNLIKELY(t->epoch != epoch)) attach(t, epoch);
+    return t;
+}
+
+static inline void fill(hb_record *r, enum hb_record_type type, unsigned flags, uint32_t name,
+                        size_t bytes)
+{
+    r->end = 0;
+    r->name = name;
+    r->type = (uint8_t)type;
+    r->flags = (uint8_t)flags;
+    r->units = (uint16_t)(bytes / 8);
+}
+
+/* ---- names ---- */
+
+static uint32_t name_id(const char *name)
+{
+    if (!name || !*name) return HB_STRING_UNNAMED;
+    uint32_t id = hb_strings_intern(name, strlen(name));
+    hb_thread *t = hb_thread_tls;
+    if (HB_UNLIKELY(id == HB_STRING_DROPPED) && t) t->lost[HB_LOST_STRINGS_FULL]++;
+    return id;
+}
+
+static inline uint32_t site_id(hb_site *site)
+{
+    uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
+    if (HB_UNLIKELY(id == 0)) {
+        id = name_id(site->name);
+        if (id != HB_STRING_DROPPED) __atomic_store_n(&site->id, id, __ATOMIC_RELAXED);
+    }
+    return id;
+}
+
+/* ---- begin ---- */
+
+/* The scope's place among the thread's open ones; its handle. */
+static inline hb_scope open_scope(hb_thread *t, hb_record *r, bool range)
+{
+    uint32_t depth = t->depth;
+    uint64_t id = r->type == HB_RECORD_MODULE
+                      ? (depth ? t->open[depth - 1].id : 0)
+                      : t->next_id++;
+    if (HB_UNLIKELY(depth >= HB_OPEN_MAX)) {
+        depth = UNTRACKED;
+    } else {
+        t->open[depth] = (hb_open){r, id, range};
+        t->depth = depth + 1;
+    }
+    return (hb_scope){r, t->epoch, depth};
+}
+
+static inline hb_scope begin_plain(uint32_t name, enum hb_record_type type, bool range)
+{
+    hb_scope scope = {0};
+    hb_thread *t = enter();
+    if (!t) return scope;
+    hb_record *r = hb_record_reserve(t, sizeof *r);
+    if (r) {
+        fill(r, type, 0, name, sizeof *r);
+        r->start = hb_ticks();
+        hb_record_commit(t, r);
+        scope = open_scope(t, r, range);
+    }
+    hb_thread_leave(t);
+    return scope;
+}
+
+/* The parts behind an operator's head, measured and then written. */
+typedef struct parts {
+    unsigned flags;
+    size_t bytes, input_words;
+    uint32_t frames;
+    uint64_t pcs[HB_STACK_MAX];
+} parts;
+
+static HB_COLD void measure(hb_thread *t, parts *p, const hb_op_info *info)
+{
+    uint32_t wanted = hb_recording_now.flags;
+    p->flags = 0;
+    p->bytes = sizeof(hb_record);
+    if (info && info->sequence_number) {
+        p->flags |= HB_RECORD_SEQUENCE;
+        p->bytes += sizeof(hb_record_sequence);
+    }
+    if (info && info->flops > 0 && (wanted & HB_SESSION_FLOPS)) {
+        p->flags |= HB_RECORD_FLOPS;
+        p->bytes += sizeof(double);
+    }
+    if (wanted & HB_SESSION_STACK) {
+        p->frames = hb_stack_capture(p->pcs);
+        p->flags |= HB_RECORD_STACK;
+        p->bytes += sizeof(uint64_t) * (1 + p->frames);
+    }
+    if (info && info->num_inputs && info->inputs && (wanted & HB_SESSION_SHAPES)) {
+        size_t room = (HB_RECORD_MAX - p->bytes) / 8;
+        p->input_words = hb_inputs_words(info->inputs, info->num_inputs, room);
+        if (p->input_words) p->flags |= HB_RECORD_INPUTS;
+        else t->lost[HB_LOST_TOO_BIG]++;
+        p->bytes += p->input_words * 8;
+    }
+}
+
+static void write_parts(hb_record *r, const parts *p, const hb_op_info *info)
+{
+    uint64_t *at = (uint64_t *)(r + 1);
+    if (p->flags & HB_RECORD_SEQUENCE) {
+        *at++ = info->sequence_number;
+        *at++ = info->forward_thread;
+    }
+    if (p->flags & HB_RECORD_FLOPS) memcpy(at++, &info->flops, sizeof info->flops);
+    if (p->flags & HB_RECORD_STACK) {
+        *at++ = p->frames;
+        memcpy(at, p->pcs, p->frames * sizeof *at);
+        at += p->frames;
+    }
+    if (p->flags & HB_RECORD_INPUTS)
+        hb_inputs_encode(at, info->inputs, info->num_inputs, p->input_words);
+}
+
+static __attribute__((noinline)) hb_scope begin_full(uint32_t name, enum hb_record_type type,
+                                                     const hb_op_info *info, bool range)
+{
+    hb_scope scope = {0};
+    hb_thread *t = enter();
+    if (!t) return scope;
+    parts p;
+    p.input_words = 0;
+    measure(t, &p, info);
+    hb_record *r = hb_record_reserve(t, (uint32_t)p.bytes);
+    if (r) {
+        fill(r, type, p.flags, name, p.bytes);
+        write_parts(r, &p, info);
+        r->start = hb_ticks();
+        hb_record_commit(t, r);
+        scope = open_scope(t, r, range);
+    }
+    hb_thread_leave(t);
+    return scope;
+}
+
+static inline bool wants_stack(void)
+{
+    return HB_UNLIKELY(__atomic_load_n(&hb_recording_now.flags, __ATOMIC_RELAXED) &
+                       HB_SESSION_STACK);
+}
+
+static inline hb_scope annotation(uint32_t name, bool range)
+{
+    return wants_stack() ? begin_full(name, HB_RECORD_ANNOTATION, NULL, range)
+                         : begin_plain(name, HB_RECORD_ANNOTATION, range);
+}
+
+hb_scope hb_record_annotation(uint32_t name)
+{
+    return begin_plain(name, HB_RECORD_ANNOTATION, false);
+}
+
+hb_scope hb_record_function(const char *name)
+{
+    return HB_ENABLED() ? annotation(name_id(name), false) : (hb_scope){0};
+}
+
+hb_scope hb_record_function_site(hb_site *site)
+{
+    return site && HB_ENABLED() ? annotation(site_id(site), false) : (hb_scope){0};
+}
+
+void hb_range_push(const char *name)
+{
+    if (HB_ENABLED()) annotation(name_id(name), true);
+}
+
+static hb_scope op(uint32_t name, const hb_op_info *info)
+{
+    bool plain = !wants_stack() && (!info || (!info->num_inputs && !info->sequence_number &&
+                                              !(info->flops > 0)));
+    return plain ? begin_plain(name, HB_RECORD_OP, false)
+                 : begin_full(name, HB_RECORD_OP, info, false);
+}
+
+hb_scope hb_op(const char *name, const hb_op_info *info)
+{
+    return HB_ENABLED() ? op(name_id(name), info) : (hb_scope){0};
+}
+
+hb_scope hb_op_site(hb_site *site, const hb_op_info *info)
+{
+    return site && HB_ENABLED() ? op(site_id(site), info) : (hb_scope){0};
+}
+
+hb_scope hb_module_call(hb_module module)
+{
+    hb_scope scope = {0};
+    const hb_module_entry *entry = HB_ENABLED() ? hb_module_get(module) : NULL;
+    hb_thread *t = entry ? enter() : NULL;
+    if (!t) return scope;
+    hb_record_module *r = hb_recording_now.flags & HB_SESSION_MODULES
+                              ? (hb_record_module *)hb_record_reserve(t, sizeof *r)
+                              : NULL;
+    if (r) {
+        fill(&r->head, HB_RECORD_MODULE, 0, entry->name, sizeof *r);
+        r->module_id = entry->index;
+        r->python_id = r->parent_id = r->reserved = 0;
+        r->head.start = hb_ticks();
+        hb_record_commit(t, &r->head);
+        scope = open_scope(t, &r->head, false);
+    }
+    hb_thread_leave(t);
+    return scope;
+}
+
+/* ---- end ---- */
+
+static inline uint64_t end_of(const hb_record *r)
+{
+    return __atomic_load_n(&r->end, __ATOMIC_RELAXED);
+}
+
+static inline void set_end(hb_record *r, uint64_t now)
+{
+    __atomic_store_n(&r->end, now, __ATOMIC_RELAXED);
+}
+
+/* Ends what is still open from `depth` on: left by longjmp, or forgotten. */
+static HB_COLD void close_from(hb_thread *t, uint32_t depth, uint64_t now, bool count)
+{
+    for (uint32_t i = depth; i < t->depth; i++) {
+        if (end_of(t->open[i].record)) continue; /* another thread ended it */
+        set_end(t->open[i].record, now);
+        if (count) t->lost[HB_LOST_UNBALANCED]++;
+    }
+    t->depth = depth;
+}
+
+/* A scope that another thread opened, or that is no longer this thread's. */
+static HB_COLD void end_elsewhere(hb_record *r, bool untracked, uint64_t now)
+{
+    uint64_t open = 0;
+    if (__atomic_compare_exchange_n(&r->end, &open, now, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED) &&
+        !untracked)
+        __atomic_fetch_or(&r->flags, HB_RECORD_ASYNC, __ATOMIC_RELAXED);
+}
+
+static inline void end_in(hb_thread *t, const hb_scope *scope, uint64_t now)
+{
+    uint32_t depth = scope->depth;
+    hb_record *r = scope->record;
+    bool mine = t->epoch == scope->epoch && depth < t->depth && t->open[depth].record == r;
+    if (HB_UNLIKELY(!mine)) {
+        end_elsewhere(r, depth == UNTRACKED, now);
+        return;
+    }
+    if (HB_UNLIKELY(depth + 1 != t->depth)) close_from(t, depth + 1, now, true);
+    t->depth = depth;
+    if (HB_LIKELY(end_of(r) == 0)) set_end(r, now);
+}
+
+void hb_scope_end(hb_scope *scope)
+{
+    if (!scope || !scope->record) return;
+    uint64_t now = hb_ticks();
+    hb_thread *t = hb_thread_self();
+    if (HB_LIKELY(t != NULL) && hb_thread_enter(t)) {
+        /* In the epoch that it began in, a scope's record is there. */
+        if (HB_LIKELY(__atomic_load_n(&hb_enabled_epoch, __ATOMIC_ACQUIRE) == scope->epoch))
+            end_in(t, scope, now);
+        hb_thread_leave(t);
+    }
+    scope->record = NULL;
+}
+
+void hb_range_pop(void)
+{
+    uint64_t now = hb_ticks();
+    hb_thread *t = HB_ENABLED() ? enter() : NULL;
+    if (!t) return;
+    if (t->depth && t->open[t->depth - 1].range) close_from(t, t->depth - 1, now, false);
+    hb_thread_leave(t);
+}
+
+void hb_record_close_all(hb_thread *t)
+{
+    uint64_t now = hb_ticks();
+    if (!hb_thread_enter(t)) return;
+    if (t->epoch && __atomic_load_n(&hb_enabled_epoch, __ATOMIC_ACQUIRE) == t->epoch)
+        close_from(t, 0, now, false);
+    hb_thread_leave(t);
+}
+
+/* ---- moments ---- */
+
+static void stamp(hb_record *r, enum hb_record_type type, unsigned flags, uint32_t name,
+                  size_t bytes)
+{
+    fill(r, type, flags, name, bytes);
+    r->start = hb_ticks();
+}
+
+void hb_memory_report_slow(const hb_memory_info *info)
+{
+    hb_thread *t = info ? enter() : NULL;
+    if (!t) return;
+    hb_record_memory *r = hb_recording_now.flags & HB_SESSION_MEMORY
+                              ? (hb_record_memory *)hb_record_reserve(t, sizeof *r)
+                              : NULL;
+    if (r) {
+        stamp(&r->head, HB_RECORD_MEMORY, info->out_of_memory ? HB_RECORD_OOM : 0,
+              HB_STRING_UNNAMED, sizeof *r);
+        r->addr = (uint64_t)(uintptr_t)info->addr;
+        r->bytes = info->bytes;
+        r->total_allocated = info->total_allocated;
+        r->total_reserved = info->total_reserved;
+        r->device_type = (int32_t)info->device_type;
+        r->device_id = info->device_type == HB_DEVICE_CPU ? -1 : info->device_id;
+        hb_record_commit(t, &r->head);
+    }
+    hb_thread_leave(t);
+}
+
+void hb_scalar(const char *name, double value)
+{
+    if (!HB_ENABLED()) return;
+    uint32_t id = name_id(name);
+    hb_thread *t = enter();
+    if (!t) return;
+    hb_record_scalar *r = (hb_record_scalar *)hb_record_reserve(t, sizeof *r);
+    if (r) {
+        stamp(&r->head, HB_RECORD_SCALAR, 0, id, sizeof *r);
+        r->value = value;
+        hb_record_commit(t, &r->head);
+    }
+    hb_thread_leave(t);
+}
+
+void hb_record_metadata_entry(uint32_t key, uint32_t json)
+{
+    hb_thread *t = enter();
+    if (!t) return;
+    hb_record_metadata *r = (hb_record_metadata *)hb_record_reserve(t, sizeof *r);
+    if (r) {
+        stamp(&r->head, HB_RECORD_METADATA, 0, key, sizeof *r);
+        r->json = json;
+        r->reserved = 0;
+        hb_record_commit(t, &r->head);
+    }
+    hb_thread_leave(t);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The hot path: scopes, operators, modules, memory and numbers into the calling thread's chunk.
+ */
+#ifndef HB_RECORD_RECORD_H
+#define HB_RECORD_RECORD_H
+
+#include "record/spool.h"
+#include "record/thread.h"
+
+/** What is being recorded, read by all threads while hb_enabled_epoch is not 0; written before it
+ * is set and after hb_threads_quiesce(). */
+typedef struct hb_recording {
+    hb_spool *spool;
+    hb_session *session;
+    uint32_t flags; /* enum hb_session_flags */
+} hb_recording;
+
+extern hb_recording hb_recording_now;
+
+/** Once per process, before anything else of this room; later calls do nothing. */
+void hb_record_init(void);
+
+/** Room for a record of `bytes` (a multiple of 8, at most HB_RECORD_MAX) in the calling thread's
+ * chunk, without a head; NULL when the spool is full (counted). Inside enter/leave. */
+hb_record *hb_record_reserve(hb_thread *t, uint32_t bytes);
+
+/** Takes a reserved, filled-in record in. */
+static inline void hb_record_commit(hb_thread *t, const hb_record *record)
+{
+    t->pos = (char *)(uintptr_t)record + (size_t)record->units * 8;
+    __atomic_store_n(&t->chunk->used, (uint32_t)(t->pos - (char *)t->chunk), __ATOMIC_RELEASE);
+}
+
+/** A metadata entry in the running session; any string ids. */
+void hb_record_metadata_entry(uint32_t key, uint32_t json);
+
+/** A user annotation from an interned name. */
+hb_scope hb_record_annotation(uint32_t name);
+
+/* for thread.c */
+void hb_record_close_all(hb_thread *t);
+void hb_record_rename_thread(hb_thread *t);
+
+#endif

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/record_source.h"
+
+#include <stdlib.h>
+
+#include "record/inputs.h"
+#include "record/merge.h"
+#include "record/stack.h"
+
+#define SCOPES (1u << HB_RECORD_ANNOTATION | 1u << HB_RECORD_OP)
+
+typedef struct thread {
+    uint32_t first_chunk;
+    uint64_t number;
+    hb_thread_info info;
+} thread;
+
+typedef struct record_source {
+    hb_source base;
+    hb_trace_info info;
+    const hb_spool_view *view;
+    hb_session *session;
+    hb_clock_fit fit;
+    thread *threads; /* in the order of their first record */
+    uint32_t num_threads;
+    hb_thread_info *thread_infos;
+    hb_metadata *metadata;
+    size_t num_metadata;
+    hb_symbolizer *symbolizer; /* made when first needed */
+    hb_inputs_scratch scratch;
+    /* the present pass */
+    hb_pass pass;
+    uint32_t thread; /* index */
+    uint32_t types;  /* wanted in this walk of the thread */
+    hb_cursor cursor;
+    uint64_t floor;
+    hb_merge merge;
+} record_source;
+
+static record_source *self(hb_source *source)
+{
+    return (record_source *)source;
+}
+
+/* ---- rows ---- */
+
+static void set_times(record_source *s, hb_trace_event *event, const hb_record *r, uint64_t start)
+{
+    uint64_t end = __atomic_load_n(&r->end, __ATOMIC_RELAXED);
+    event->start_ns = hb_clock_unix(&s->fit, start);
+    event->end_ns = end ? hb_clock_unix(&s->fit, end) : s->info.stop_ns;
+    if (!end) event->flags |= HB_TEV_UNFINISHED;
+    event->end_ns = HB_MAX(event->end_ns, event->start_ns);
+}
+
+static hb_str stack_text(record_source *s, const uint64_t *pcs, uint32_t count)
+{
+    if (!s->view->same_process) return (hb_str){0};
+    if (!s->symbolizer) s->symbolizer = hb_symbolizer_new();
+    return s->symbolizer ? hb_symbolizer_stack(s->symbolizer, pcs, count) : (hb_str){0};
+}
+
+/* The parts behind an operator's head. A damaged record gives those that are whole. */
+static void set_parts(record_source *s, hb_op_args *op, const hb_record *r)
+{
+    const uint64_t *at = (const uint64_t *)(r + 1);
+    size_t left = r->units - sizeof *r / 8;
+    if (r->flags & HB_RECORD_SEQUENCE) {
+        if (left < 2) return;
+        op->sequence_number = at[0];
+        op->forward_thread = at[1];
+        at += 2;
+        left -= 2;
+    }
+    if (r->flags & HB_RECORD_FLOPS) {
+        if (left < 1) return;
+        memcpy(&op->flops, at, sizeof op->flops);
+        at++;
+        left--;
+    }
+    if (r->flags & HB_RECORD_STACK) {
+        if (left < 1 || *at > left - 1) return;
+        uint32_t n = (uint32_t)*at;
+        op->stack = stack_text(s, at + 1, n);
+        at += 1 + n;
+        left -= 1 + n;
+    }
+    if (r->flags & HB_RECORD_INPUTS)
+        op->inputs = hb_inputs_decode(at, left, &s->scratch, &op->num_inputs);
+}
+
+static void set_memory(hb_trace_event *event, const hb_record *r)
+{
+    const hb_record_memory *m = (const hb_record_memory *)r;
+    event->kind = HB_EVENT_MEMORY;
+    event->end_ns = event->start_ns;
+    event->flags = r->flags & HB_RECORD_OOM ? HB_TEV_OUT_OF_MEMORY : 0;
+    event->name = r->flags & HB_RECORD_OOM ? HB_STR("[OutOfMemory]") : HB_STR("[memory]");
+    event->name_key = 0;
+    event->memory = (hb_memory_args){
+        .device_type = m->device_type, .device_id = m->device_id, .addr = m->addr,
+        .bytes = m->bytes, .total_allocated = m->total_allocated,
+        .total_reserved = m->total_reserved,
+    };
+}
+
+static void set_module(hb_trace_event *event, const hb_record *r)
+{
+    const hb_record_module *m = (const hb_record_module *)r;
+    event->kind = HB_EVENT_MODULE;
+    event->module = (hb_module_args){m->python_id, m->parent_id, m->module_id};
+}
+
+static void make_row(record_source *s, hb_trace_event *event, const hb_record *r, uint64_t start,
+                     uint64_t id, const thread *t)
+{
+    *event = (hb_trace_event){
+        .name = s->view->string(s->view, r->name),
+        .name_key = r->name,
+        .tid = t->info.tid,
+        .device = -1,
+        .external_id = id,
+        .flags = r->flags & HB_RECORD_ASYNC ? HB_TEV_ASYNC : 0,
+    };
+    if (!event->name.s) event->name = HB_STR("(name lost)"), event->name_key = 0;
+    set_times(s, event, r, start);
+    switch (r->type) {
+    case HB_RECORD_ANNOTATION:
+    case HB_RECORD_OP:
+        event->kind = r->type == HB_RECORD_OP ? HB_EVENT_OP : HB_EVENT_USER_ANNOTATION;
+        event->op.thread_number = t->number;
+        set_parts(s, &event->op, r);
+        break;
+    case HB_RECORD_MODULE: set_module(event, r); break;
+    case HB_RECORD_MEMORY: set_memory(event, r); break;
+    case HB_RECORD_SCALAR:
+        event->kind = HB_EVENT_SCALAR;
+        event->end_ns = event->start_ns;
+        event->flags = 0;
+        event->scalar = ((const hb_record_scalar *)r)->value;
+        break;
+    }
+}
+
+/* ---- passes ---- */
+
+static void walk(record_source *s, uint32_t types)
+{
+    s->types = types;
+    s->floor = 0;
+    s->cursor = hb_cursor_open(s->view, s->threads[s->thread].first_chunk);
+}
+
+static uint32_t first_types(hb_pass pass)
+{
+    return pass == HB_PASS_HOST ? SCOPES : 1u << HB_RECORD_SCALAR;
+}
+
+static hb_result begin(hb_source *source, hb_pass pass)
+{
+    record_source *s = self(source);
+    hb_merge_close(&s->merge);
+    s->pass = pass;
+    s->thread = 0;
+    if (pass == HB_PASS_MODULES)
+        return hb_merge_open(&s->merge, s->view, s->session, 1u << HB_RECORD_MODULE);
+    if (s->num_threads && (pass == HB_PASS_HOST || pass == HB_PASS_SCALARS))
+        walk(s, first_types(pass));
+    return HB_OK;
+}
+
+/* After a thread's scopes come its memory events, then the next thread. */
+static bool next_walk(record_source *s)
+{
+    if (s->types == SCOPES) {
+        walk(s, 1u << HB_RECORD_MEMORY);
+        return true;
+    }
+    if (++s->thread >= s->num_threads) return false;
+    walk(s, first_types(s->pass));
+    return true;
+}
+
+static bool next_in_threads(record_source *s, hb_trace_event *event)
+{
+    if (s->thread >= s->num_threads) return false;
+    for (;;) {
+        uint64_t id;
+        const hb_record *r = hb_cursor_next(&s->cursor, &id);
+        if (!r) {
+            if (!next_walk(s)) return false;
+        } else if (s->types & (1u << r->type)) {
+            /* A counter that went back would break the order that writers rely on. */
+            s->floor = HB_MAX(s->floor, r->start);
+            make_row(s, event, r, s->floor, id, &s->threads[s->thread]);
+            return true;
+        }
+    }
+}
+
+static bool next_module(record_source *s, hb_trace_event *event)
+{
+    const hb_merge_thread *t = hb_merge_next(&s->merge);
+    if (!t) return false;
+    thread of = {.info.tid = t->tid};
+    make_row(s, event, t->record, t->record->start, 0, &of);
+    return true;
+}
+
+static bool next(hb_source *source, hb_trace_event *event)
+{
+    record_source *s = self(source);
+    switch (s->pass) {
+    case HB_PASS_HOST:
+    case HB_PASS_SCALARS: return next_in_threads(s, event);
+    case HB_PASS_MODULES: return next_module(s, event);
+    default: return false;
+    }
+}
+
+/* ---- opening ---- */
+
+/* The session's list holds its newest thread first. */
+static hb_result collect_threads(record_source *s)
+{
+    uint32_t n = hb_session_count_threads(s->view, s->session);
+    s->threads = calloc((size_t)n + 1, sizeof *s->threads);
+    s->thread_infos = calloc((size_t)n + 1, sizeof *s->thread_infos);
+    if (!s->threads || !s->thread_infos)
+        return hb_fail(HB_ERROR_NO_MEMORY, "no memory for %u threads", n);
+    s->num_threads = n;
+    uint32_t index = s->session->first_thread;
+    for (uint32_t i = n; i-- > 0;) {
+        hb_chunk *chunk = hb_view_chunk(s->view, index, HB_CHUNK_EVENTS);
+        chunk->thread_name[sizeof chunk->thread_name - 1] = '\0';
+        s->threads[i] = (thread){index, chunk->thread, {chunk->tid, chunk->thread_name}};
+        s->thread_infos[i] = s->threads[i].info;
+        index = chunk->next_thread;
+    }
+    return HB_OK;
+}
+
+static const char *text_of(const record_source *s, uint32_t id)
+{
+    hb_str text = s->view->string(s->view, id);
+    return text.s ? text.s : "";
+}
+
+/* One look at every record: metadata entries, and whether operators have sequence numbers. */
+static hb_result survey(record_source *s, const hb_record_source_options *options)
+{
+    hb_buf entries;
+    hb_buf_init(&entries, (size_t)64 << 20);
+    for (uint32_t i = 0; i < s->num_threads; i++) {
+        hb_cursor c = hb_cursor_open(s->view, s->threads[i].first_chunk);
+        const hb_record *r;
+        uint64_t id;
+        while ((r = hb_cursor_next(&c, &id))) {
+            if (r->type == HB_RECORD_OP && (r->flags & HB_RECORD_SEQUENCE))
+                s->info.has_sequences = true;
+            if (r->type != HB_RECORD_METADATA) continue;
+            const hb_record_metadata *m = (const hb_record_metadata *)r;
+            hb_metadata entry = {text_of(s, r->name), text_of(s, m->json)};
+            hb_buf_append(&entries, &entry, sizeof entry);
+        }
+    }
+    hb_buf_append(&entries, options->metadata, options->num_metadata * sizeof(hb_metadata));
+    s->metadata = (hb_metadata *)entries.data;
+    s->num_metadata = entries.size / sizeof(hb_metadata);
+    return entries.failed ? hb_fail(HB_ERROR_NO_MEMORY, "no memory for metadata") : HB_OK;
+}
+
+/* Entries whose value is not theirs to write: they have places of their own. */
+static void set_info(record_source *s, const hb_record_source_options *options)
+{
+    const hb_spool_header *head = (const hb_spool_header *)s->view->base;
+    uint32_t flags = s->session->flags;
+    hb_trace_info *info = &s->info;
+    info->start_ns = s->session->start.unix_ns;
+    info->stop_ns = hb_clock_unix(&s->fit, s->session->last.ticks);
+    info->pid = head->pid;
+    info->process_name = head->process_name;
+    info->host_name = head->host_name;
+    info->trace_id = s->session->trace_id;
+    info->record_shapes = flags & HB_SESSION_SHAPES;
+    info->profile_memory = flags & HB_SESSION_MEMORY;
+    info->with_stack = flags & HB_SESSION_STACK;
+    info->with_flops = flags & HB_SESSION_FLOPS;
+    info->with_modules = flags & HB_SESSION_MODULES;
+    info->distributed_json = options->distributed_json;
+    info->metadata = s->metadata;
+    info->num_metadata = s->num_metadata;
+    info->threads = s->thread_infos;
+    info->num_threads = s->num_threads;
+}
+
+static void source_close(hb_source *source)
+{
+    record_source *s = self(source);
+    hb_merge_close(&s->merge);
+    hb_symbolizer_free(s->symbolizer);
+    hb_inputs_scratch_free(&s->scratch);
+    free(s->threads);
+    free(s->thread_infos);
+    free(s->metadata);
+    free(s);
+}
+
+hb_result hb_record_source_open(const hb_spool_view *view, hb_session *session,
+                                const hb_record_source_options *options, hb_source **source)
+{
+    static const hb_record_source_options none;
+    if (!options) options = &none;
+    HB_TRY(hb_session_finalize(view, session));
+    record_source *s = calloc(1, sizeof *s);
+    if (!s) return hb_fail(HB_ERROR_NO_MEMORY, "no memory to read the records");
+    s->base = (hb_source){&s->info, begin, next, source_close};
+    s->view = view;
+    s->session = session;
+    s->fit = hb_clock_fit_pairs(&session->start, &session->last);
+    hb_inputs_scratch_init(&s->scratch);
+    hb_result result = collect_threads(s);
+    if (result == HB_OK) result = survey(s, options);
+    if (result != HB_OK) {
+        source_close(&s->base);
+        return result;
+    }
+    set_info(s, options);
+    *source = &s->base;
+    return HB_OK;
+}

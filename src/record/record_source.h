@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A recorded session as a source of trace events.
+ */
+#ifndef HB_RECORD_RECORD_SOURCE_H
+#define HB_RECORD_RECORD_SOURCE_H
+
+#include "record/session.h"
+#include "trace/source.h"
+
+/** What the session itself does not know. Texts are borrowed until the source is closed. */
+typedef struct hb_record_source_options {
+    const char *distributed_json; /* or NULL */
+    const hb_metadata *metadata;  /* put after the recorded entries */
+    size_t num_metadata;
+} hb_record_source_options;
+
+/** Opens an ended session; finalizes it if need be. The view must outlive the source. */
+hb_result hb_record_source_open(const hb_spool_view *view, hb_session *session,
+                                const hb_record_source_options *options, hb_source **source);
+
+#endif
