@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "record/merge.h"
@@ -113,11 +114,21 @@ static hb_result sum_memory(const hb_spool_view *view, hb_session *session)
     return each_memory(view, session, &ts, fill_in);
 }
 
-hb_result hb_session_finalize(const hb_spool_view *view, hb_session *session)
+static hb_result finalize(const hb_spool_view *view, hb_session *session)
 {
     if (session->finalized) return HB_OK;
     if (session->flags & HB_SESSION_MODULES) HB_TRY(number_modules(view, session));
     if (session->flags & HB_SESSION_MEMORY) HB_TRY(sum_memory(view, session));
     session->finalized = 1;
     return HB_OK;
+}
+
+/* A cycle may be written in the background while its handler looks at it. */
+hb_result hb_session_finalize(const hb_spool_view *view, hb_session *session)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    hb_result result = finalize(view, session);
+    pthread_mutex_unlock(&lock);
+    return result;
 }

@@ -84,10 +84,17 @@ typedef struct hb_session {
     uint32_t finalized;    /* the passes of session.c were made */
     int64_t cycle;
     hb_clock_pair start;
-    hb_clock_pair last; /* the newest pair: the stop's once STOPPED */
+    hb_clock_pair later[2]; /* the newest is whole whenever the process is stopped */
+    uint32_t newest, reserved;
     uint64_t lost[6];   /* hb_lost, in its order */
     char trace_id[40];
 } hb_session;
+
+/** The session's newest clock pair: of its stop once it is STOPPED. */
+static inline const hb_clock_pair *hb_session_last(const hb_session *session)
+{
+    return &session->later[session->newest & 1];
+}
 
 /* ---- records ---- */
 

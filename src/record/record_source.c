@@ -26,6 +26,7 @@ typedef struct record_source {
     hb_thread_info *thread_infos;
     hb_metadata *metadata;
     size_t num_metadata;
+    hb_buf lost;
     hb_symbolizer *symbolizer; /* made when first needed */
     hb_inputs_scratch scratch;
     /* the present pass */
@@ -246,38 +247,76 @@ static const char *text_of(const record_source *s, uint32_t id)
     return text.s ? text.s : "";
 }
 
+/* A later entry of the same key takes an earlier one's place. */
+static void add_metadata(record_source *s, hb_buf *entries, const char *key, const char *json)
+{
+    if (strcmp(key, HB_METADATA_DISTRIBUTED) == 0) {
+        s->info.distributed_json = json;
+        return;
+    }
+    hb_metadata *all = (hb_metadata *)entries->data;
+    for (size_t i = 0; i < entries->size / sizeof *all; i++) {
+        if (strcmp(all[i].key, key) != 0) continue;
+        all[i].json = json;
+        return;
+    }
+    hb_metadata entry = {key, json};
+    hb_buf_append(entries, &entry, sizeof entry);
+}
+
+static const char *lost_json(record_source *s)
+{
+    static const char *const causes[HB_LOST_CAUSES] = {
+        "buffer_full", "strings_full", "reentrant", "too_big", "unbalanced", "memory",
+    };
+    uint64_t sum = 0;
+    hb_buf_init(&s->lost, 1024);
+    for (int i = 0; i < HB_LOST_CAUSES; i++) {
+        sum += s->session->lost[i];
+        hb_buf_printf(&s->lost, "%s\"%s\": %llu", i ? ", " : "{", causes[i],
+                      (unsigned long long)s->session->lost[i]);
+    }
+    hb_buf_str(&s->lost, "}");
+    return sum ? hb_buf_text(&s->lost) : NULL;
+}
+
+static void survey_thread(record_source *s, const thread *t, hb_buf *entries)
+{
+    hb_cursor c = hb_cursor_open(s->view, t->first_chunk);
+    const hb_record *r;
+    uint64_t id;
+    while ((r = hb_cursor_next(&c, &id))) {
+        if (r->type == HB_RECORD_OP && (r->flags & HB_RECORD_SEQUENCE))
+            s->info.has_sequences = true;
+        if (r->type != HB_RECORD_METADATA) continue;
+        const hb_record_metadata *m = (const hb_record_metadata *)r;
+        add_metadata(s, entries, text_of(s, r->name), text_of(s, m->json));
+    }
+}
+
 /* One look at every record: metadata entries, and whether operators have sequence numbers. */
 static hb_result survey(record_source *s, const hb_record_source_options *options)
 {
     hb_buf entries;
     hb_buf_init(&entries, (size_t)64 << 20);
-    for (uint32_t i = 0; i < s->num_threads; i++) {
-        hb_cursor c = hb_cursor_open(s->view, s->threads[i].first_chunk);
-        const hb_record *r;
-        uint64_t id;
-        while ((r = hb_cursor_next(&c, &id))) {
-            if (r->type == HB_RECORD_OP && (r->flags & HB_RECORD_SEQUENCE))
-                s->info.has_sequences = true;
-            if (r->type != HB_RECORD_METADATA) continue;
-            const hb_record_metadata *m = (const hb_record_metadata *)r;
-            hb_metadata entry = {text_of(s, r->name), text_of(s, m->json)};
-            hb_buf_append(&entries, &entry, sizeof entry);
-        }
-    }
-    hb_buf_append(&entries, options->metadata, options->num_metadata * sizeof(hb_metadata));
+    for (uint32_t i = 0; i < s->num_threads; i++)
+        survey_thread(s, &s->threads[i], &entries);
+    for (size_t i = 0; i < options->num_metadata; i++)
+        add_metadata(s, &entries, options->metadata[i].key, options->metadata[i].json);
+    const char *lost = lost_json(s);
+    if (lost) add_metadata(s, &entries, "hipboard_lost", lost);
     s->metadata = (hb_metadata *)entries.data;
     s->num_metadata = entries.size / sizeof(hb_metadata);
     return entries.failed ? hb_fail(HB_ERROR_NO_MEMORY, "no memory for metadata") : HB_OK;
 }
 
-/* Entries whose value is not theirs to write: they have places of their own. */
-static void set_info(record_source *s, const hb_record_source_options *options)
+static void set_info(record_source *s)
 {
     const hb_spool_header *head = (const hb_spool_header *)s->view->base;
     uint32_t flags = s->session->flags;
     hb_trace_info *info = &s->info;
     info->start_ns = s->session->start.unix_ns;
-    info->stop_ns = hb_clock_unix(&s->fit, s->session->last.ticks);
+    info->stop_ns = hb_clock_unix(&s->fit, hb_session_last(s->session)->ticks);
     info->pid = head->pid;
     info->process_name = head->process_name;
     info->host_name = head->host_name;
@@ -287,7 +326,6 @@ static void set_info(record_source *s, const hb_record_source_options *options)
     info->with_stack = flags & HB_SESSION_STACK;
     info->with_flops = flags & HB_SESSION_FLOPS;
     info->with_modules = flags & HB_SESSION_MODULES;
-    info->distributed_json = options->distributed_json;
     info->metadata = s->metadata;
     info->num_metadata = s->num_metadata;
     info->threads = s->thread_infos;
@@ -300,6 +338,7 @@ static void source_close(hb_source *source)
     hb_merge_close(&s->merge);
     hb_symbolizer_free(s->symbolizer);
     hb_inputs_scratch_free(&s->scratch);
+    hb_buf_free(&s->lost);
     free(s->threads);
     free(s->thread_infos);
     free(s->metadata);
@@ -317,7 +356,7 @@ hb_result hb_record_source_open(const hb_spool_view *view, hb_session *session,
     s->base = (hb_source){&s->info, begin, next, source_close};
     s->view = view;
     s->session = session;
-    s->fit = hb_clock_fit_pairs(&session->start, &session->last);
+    s->fit = hb_clock_fit_pairs(&session->start, hb_session_last(session));
     hb_inputs_scratch_init(&s->scratch);
     hb_result result = collect_threads(s);
     if (result == HB_OK) result = survey(s, options);
@@ -325,7 +364,7 @@ hb_result hb_record_source_open(const hb_spool_view *view, hb_session *session,
         source_close(&s->base);
         return result;
     }
-    set_info(s, options);
+    set_info(s);
     *source = &s->base;
     return HB_OK;
 }

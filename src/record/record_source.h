@@ -8,10 +8,12 @@
 #include "record/session.h"
 #include "trace/source.h"
 
+/** A recorded metadata entry of this name becomes the trace's distributedInfo. */
+#define HB_METADATA_DISTRIBUTED "distributedInfo"
+
 /** What the session itself does not know. Texts are borrowed until the source is closed. */
 typedef struct hb_record_source_options {
-    const char *distributed_json; /* or NULL */
-    const hb_metadata *metadata;  /* put after the recorded entries */
+    const hb_metadata *metadata; /* put after the recorded entries */
     size_t num_metadata;
 } hb_record_source_options;
 

@@ -69,14 +69,16 @@ hb_result hb_session_begin(hb_spool *spool, uint32_t flags, int64_t cycle, hb_se
     hb_session *session = (hb_session *)(chunk + 1);
     *chunk = (hb_chunk){.used = sizeof *chunk + sizeof *session};
     if (++last_number == 0) last_number = 1;
-    *session = (hb_session){.number = last_number, .older = hb_spool_head(spool)->first_session,
-                            .state = HB_SESSION_RECORDING, .flags = flags, .cycle = cycle,
-                            .start = hb_clock_sample()};
-    session->last = session->start;
+    *session = (hb_session){.number = last_number, .state = HB_SESSION_RECORDING, .flags = flags,
+                            .cycle = cycle, .start = hb_clock_sample()};
+    session->later[0] = session->start;
     make_trace_id(session->trace_id);
     chunk->session = session->number;
     __atomic_store_n(&chunk->kind, HB_CHUNK_SESSION, __ATOMIC_RELEASE);
+    pthread_mutex_lock(&spool->lock);
+    session->older = hb_spool_head(spool)->first_session;
     hb_spool_head(spool)->first_session = index;
+    pthread_mutex_unlock(&spool->lock);
     hb_recording_now.spool = spool;
     hb_recording_now.session = session;
     __atomic_store_n(&hb_recording_now.flags, flags, __ATOMIC_RELAXED);
@@ -87,7 +89,9 @@ hb_result hb_session_begin(hb_spool *spool, uint32_t flags, int64_t cycle, hb_se
 
 void hb_session_tick(hb_session *session)
 {
-    session->last = hb_clock_sample();
+    uint32_t spare = ~session->newest & 1;
+    session->later[spare] = hb_clock_sample();
+    __atomic_store_n(&session->newest, spare, __ATOMIC_RELEASE);
 }
 
 void hb_session_end(hb_session *session)
@@ -101,10 +105,12 @@ void hb_session_end(hb_session *session)
 
 static void unlink_session(hb_spool *spool, hb_session *session, uint32_t index)
 {
+    pthread_mutex_lock(&spool->lock);
     uint32_t *at = &hb_spool_head(spool)->first_session;
     while (*at && *at != index)
         at = &((hb_session *)(hb_spool_chunk(spool, *at) + 1))->older;
     if (*at == index) *at = session->older;
+    pthread_mutex_unlock(&spool->lock);
 }
 
 void hb_session_release(hb_spool *spool, hb_session *session)

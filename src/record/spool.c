@@ -67,7 +67,7 @@ static bool commit_anonymous(hb_spool *spool, uint32_t from, uint32_t count)
                     PROT_READ | PROT_WRITE) == 0;
 }
 
-/* Under grow_lock. */
+/* Under lock. */
 static bool commit_more(hb_spool *spool)
 {
     uint32_t from = atomic_load(&spool->committed);
@@ -118,9 +118,9 @@ static uint32_t take_fresh(hb_spool *spool, uint32_t count)
     for (;;) {
         if (count > spool->max_chunks - index) return 0;
         while (index + count > atomic_load(&spool->committed)) {
-            pthread_mutex_lock(&spool->grow_lock);
+            pthread_mutex_lock(&spool->lock);
             bool ok = index + count <= atomic_load(&spool->committed) || commit_more(spool);
-            pthread_mutex_unlock(&spool->grow_lock);
+            pthread_mutex_unlock(&spool->lock);
             if (!ok) return 0;
         }
         if (atomic_compare_exchange_weak(&spool->fresh, &index, index + count)) return index;
@@ -236,7 +236,7 @@ hb_result hb_spool_open(hb_spool *spool, const hb_spool_options *options)
     }
     if (p == MAP_FAILED) return hb_fail_errno(HB_ERROR_NO_MEMORY, errno, "no memory for records");
     spool->base = p;
-    pthread_mutex_init(&spool->grow_lock, NULL);
+    pthread_mutex_init(&spool->lock, NULL);
     uint32_t first = HB_MIN(FIRST_COMMIT, spool->max_chunks);
     if (!open_file(spool, options) && !commit_anonymous(spool, 0, first)) {
         munmap(spool->base, (size_t)spool->max_chunks * HB_CHUNK_BYTES);
@@ -262,6 +262,6 @@ void hb_spool_abandon(hb_spool *spool)
     munmap(spool->base, (size_t)spool->max_chunks * HB_CHUNK_BYTES);
     if (spool->fd >= 0) close(spool->fd);
     free(spool->path);
-    pthread_mutex_destroy(&spool->grow_lock);
+    pthread_mutex_destroy(&spool->lock);
     *spool = (hb_spool){.fd = -1};
 }

@@ -24,7 +24,7 @@ typedef struct hb_spool {
     bool file_full;               /* the file can't grow; further chunks are anonymous */
     char *path;                   /* of the file, or NULL */
     const char *why_anonymous;    /* or NULL */
-    pthread_mutex_t grow_lock;
+    pthread_mutex_t lock;         /* growing, and the list of sessions */
     uint32_t strings_chunk;       /* the run that takes in new strings */
     uint64_t strings_room;
 } hb_spool;

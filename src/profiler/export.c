@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A finished cycle becomes a file, or a walk over its events.
+ */
+#include "profiler/profiler.h"
+#include "write/write.h"
+
+static bool ends_with(const char *text, const char *suffix)
+{
+    size_t n = strlen(text), m = strlen(suffix);
+    return n >= m && memcmp(text + n - m, suffix, m) == 0;
+}
+
+static hb_result open_cycle(const hb_spool_view *view, const hb_cycle *cycle, hb_source **source)
+{
+    return hb_record_source_open(view, cycle->session, NULL, source);
+}
+
+hb_result hb_cycle_write(hb_profiler *prof, hb_cycle *cycle, const char *path, unsigned flags,
+                         bool replace)
+{
+    hb_source *source;
+    hb_write_stats stats = {0};
+    hb_spool_view view = hb_spool_view_own(&prof->spool);
+    HB_TRY(open_cycle(&view, cycle, &source));
+    hb_write_options options = {
+        .dialect = flags & HB_DIALECT_KINETO ? HB_WRITE_KINETO : HB_WRITE_TENSORBOARD,
+        .gzip = ends_with(path, ".gz"),
+        .replace = replace,
+    };
+    hb_result result = hb_write_trace_file(source, path, &options, &stats);
+    source->close(source);
+    if (result == HB_OK && stats.flattened)
+        hb_warn("%s: %llu scopes are nested deeper than the plugin survives; they are in its trace "
+                "view only",
+                path, (unsigned long long)stats.flattened);
+    return result;
+}
+
+static hb_result check_readable(const hb_profiler *prof)
+{
+    if (!prof) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "the profiler is NULL");
+    if (!prof->last_cycle)
+        return hb_fail(HB_ERROR_STATE, "no cycle was recorded: export and look at events in "
+                                       "on_trace_ready or after hb_profiler_stop()");
+    if (prof->session && !prof->in_handler)
+        return hb_fail(HB_ERROR_STATE, "a cycle is being recorded: export and look at events in "
+                                       "on_trace_ready or after hb_profiler_stop()");
+    return HB_OK;
+}
+
+hb_result hb_export_chrome_trace(hb_profiler *prof, const char *path, unsigned flags)
+{
+    HB_TRY(check_readable(prof));
+    if (!path || !*path)
+        return hb_fail(HB_ERROR_INVALID_ARGUMENT, "export_chrome_trace: the path is NULL or empty");
+    return hb_cycle_write(prof, prof->last_cycle, path, flags, true);
+}
+
+/* ---- events ---- */
+
+static hb_event to_public(const hb_trace_event *e, hb_buf *name)
+{
+    name->size = 0;
+    hb_buf_append(name, e->name.s, e->name.len);
+    hb_event event = {
+        .kind = e->kind,
+        .unfinished = e->flags & HB_TEV_UNFINISHED,
+        .async = e->flags & HB_TEV_ASYNC,
+        .name = hb_buf_text(name),
+        .name_size = name->size,
+        .start_ns = e->start_ns,
+        .end_ns = e->end_ns,
+        .thread_id = e->tid,
+        .external_id = e->external_id,
+    };
+    switch (e->kind) {
+    case HB_EVENT_OP: event.flops = e->op.flops; break;
+    case HB_EVENT_MEMORY: event.bytes = e->memory.bytes; break;
+    case HB_EVENT_SCALAR: event.value = e->scalar; break;
+    case HB_EVENT_MEMCPY:
+    case HB_EVENT_MEMSET: event.bytes = (int64_t)e->copy.bytes; break;
+    default: break;
+    }
+    return event;
+}
+
+typedef struct visit {
+    bool (*fn)(const hb_event *event, void *arg);
+    void *arg;
+    bool go_on;
+} visit;
+
+static hb_result each_event(hb_source *source, visit *v)
+{
+    hb_trace_event row;
+    hb_buf name;
+    hb_buf_init(&name, (size_t)1 << 30);
+    hb_result result = HB_OK;
+    for (int pass = 0; result == HB_OK && v->go_on && pass < HB_PASS_COUNT; pass++) {
+        result = source->begin(source, (hb_pass)pass);
+        while (result == HB_OK && v->go_on && source->next(source, &row)) {
+            hb_event event = to_public(&row, &name);
+            v->go_on = v->fn(&event, v->arg);
+        }
+    }
+    hb_buf_free(&name);
+    return result;
+}
+
+hb_result hb_profiler_events(hb_profiler *prof, bool (*fn)(const hb_event *event, void *arg),
+                             void *arg)
+{
+    HB_TRY(check_readable(prof));
+    if (!fn) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "events: the function is NULL");
+    visit v = {fn, arg, true};
+    hb_spool_view view = hb_spool_view_own(&prof->spool);
+    for (const hb_cycle *c = prof->first_cycle; c && v.go_on; c = c->next) {
+        hb_source *source;
+        HB_TRY(open_cycle(&view, c, &source));
+        hb_result result = each_event(source, &v);
+        source->close(source);
+        HB_TRY(result);
+    }
+    return HB_OK;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tensorboard_trace_handler: names and directories as torch's.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "profiler/profiler.h"
+
+typedef struct tensorboard_handler {
+    char *dir, *worker;
+    unsigned flags;
+} tensorboard_handler;
+
+static bool is_blank(const char *text)
+{
+    return !text || !*text;
+}
+
+/* "<hostname>_<pid>" unless a name is given; from malloc. */
+static char *worker_or_default(const char *worker)
+{
+    char host[256] = "localhost", *name = NULL;
+    if (!is_blank(worker)) return strdup(worker);
+    if (gethostname(host, sizeof host - 1) != 0) strcpy(host, "localhost");
+    return asprintf(&name, "%s_%d", host, (int)getpid()) < 0 ? NULL : name;
+}
+
+static hb_result check(const char *dir, const char *worker)
+{
+    if (is_blank(dir))
+        return hb_fail(HB_ERROR_INVALID_ARGUMENT,
+                       "tensorboard_trace_handler: the directory is NULL or empty");
+    if (worker && strchr(worker, '/'))
+        return hb_fail(HB_ERROR_INVALID_ARGUMENT,
+                       "tensorboard_trace_handler: worker name \"%s\" has a '/': put "
+                       "directories into dir",
+                       worker);
+    if (worker && strlen(worker) > 200)
+        return hb_fail(HB_ERROR_INVALID_ARGUMENT,
+                       "tensorboard_trace_handler: worker name of %zu bytes: 200 are allowed",
+                       strlen(worker));
+    return HB_OK;
+}
+
+/* From malloc; NULL without memory. */
+static char *trace_path(const char *dir, const char *worker, unsigned flags)
+{
+    char *path;
+    int n = asprintf(&path, "%s/%s.%lld.pt.trace.json%s", dir, worker,
+                     (long long)hb_clock_ns(CLOCK_REALTIME), flags & HB_GZIP ? ".gz" : "");
+    return n < 0 ? NULL : path;
+}
+
+static hb_result tensorboard_ready(hb_profiler *prof, void *context)
+{
+    const tensorboard_handler *h = context;
+    char *path = trace_path(h->dir, h->worker, h->flags);
+    if (!path) return hb_fail(HB_ERROR_NO_MEMORY, "no memory for a file name");
+    return hb_worker_submit(prof, prof->last_cycle, path, h->flags);
+}
+
+static void tensorboard_destroy(void *context)
+{
+    tensorboard_handler *h = context;
+    free(h->dir);
+    free(h->worker);
+    free(h);
+}
+
+hb_trace_handler hb_tensorboard_trace_handler(const char *dir, const char *worker_name,
+                                              unsigned flags)
+{
+    tensorboard_handler *h = calloc(1, sizeof *h);
+    if (h) {
+        h->dir = strdup(dir ? dir : "");
+        h->worker = worker_or_default(worker_name);
+        h->flags = flags;
+    }
+    return (hb_trace_handler){tensorboard_ready, h, tensorboard_destroy};
+}
+
+static const tensorboard_handler *ours(const hb_trace_handler *handler)
+{
+    return handler->fn == tensorboard_ready ? handler->context : NULL;
+}
+
+hb_result hb_handler_check(const hb_trace_handler *handler)
+{
+    const tensorboard_handler *h = ours(handler);
+    if (handler->fn != tensorboard_ready) return HB_OK;
+    if (!h || !h->dir || !h->worker)
+        return hb_fail(HB_ERROR_NO_MEMORY, "no memory for the trace handler");
+    if (h->flags & ~(unsigned)(HB_GZIP | HB_DIALECT_KINETO))
+        return hb_fail(HB_ERROR_INVALID_ARGUMENT,
+                       "tensorboard_trace_handler: flags 0x%x: HB_GZIP and HB_DIALECT_KINETO are "
+                       "known",
+                       h->flags);
+    return check(h->dir, h->worker);
+}
+
+const char *hb_handler_dir(const hb_trace_handler *handler)
+{
+    const tensorboard_handler *h = ours(handler);
+    return h ? h->dir : NULL;
+}
+
+const char *hb_handler_worker(const hb_trace_handler *handler)
+{
+    const tensorboard_handler *h = ours(handler);
+    return h ? h->worker : NULL;
+}
+
+hb_result hb_export_tensorboard(hb_profiler *prof, const char *dir, const char *worker_name,
+                                unsigned flags)
+{
+    HB_TRY(check(dir, worker_name));
+    char *worker = worker_or_default(worker_name);
+    char *path = worker ? trace_path(dir, worker, flags) : NULL;
+    hb_result result = path ? hb_export_chrome_trace(prof, path, flags)
+                            : hb_fail(HB_ERROR_NO_MEMORY, "no memory for a file name");
+    free(worker);
+    free(path);
+    return result;
+}

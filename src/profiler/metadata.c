@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Metadata entries: any text or JSON, made safe for the place that they take in the trace.
+ */
+#include "profiler/metadata.h"
+
+#include <cjson/cJSON.h>
+#include <stdlib.h>
+
+#include "base/utf8.h"
+#include "record/strings.h"
+
+/* Keys of the document itself. */
+static const char *const reserved_keys[] = {
+    "schemaVersion", "deviceProperties", "displayTimeUnit", "baseTimeNanoseconds", "traceEvents",
+    "traceName", "trace_id", "host_name", "distributedInfo", "with_stack", "profile_memory",
+    "record_shapes", "with_modules", "with_flops", "hipboard_lost",
+};
+
+static hb_result check_key(const char *key)
+{
+    if (!key || !*key) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "metadata: the key is NULL or empty");
+    for (size_t i = 0; i < HB_ARRAY_LEN(reserved_keys); i++)
+        if (strcmp(key, reserved_keys[i]) == 0)
+            return hb_fail(HB_ERROR_INVALID_ARGUMENT,
+                           "metadata: the trace itself has a key \"%s\"; choose another", key);
+    return HB_OK;
+}
+
+static hb_result add(hb_profiler *prof, uint32_t key, uint32_t json)
+{
+    if (key == HB_STRING_DROPPED || json == HB_STRING_DROPPED)
+        return hb_fail(HB_ERROR_LIMIT, "metadata: the table of names is full");
+    if (prof->session) {
+        hb_record_metadata_entry(key, json);
+        return HB_OK;
+    }
+    hb_pending_metadata *entry = malloc(sizeof *entry);
+    if (!entry) return hb_fail(HB_ERROR_NO_MEMORY, "no memory for a metadata entry");
+    *entry = (hb_pending_metadata){key, json, NULL};
+    hb_pending_metadata **at = &prof->pending;
+    while (*at)
+        at = &(*at)->next;
+    *at = entry;
+    return HB_OK;
+}
+
+static uint32_t intern(const char *text)
+{
+    return hb_strings_intern(text, strlen(text));
+}
+
+hb_result hb_profiler_add_metadata(hb_profiler *prof, const char *key, const char *value)
+{
+    if (!prof || !value)
+        return hb_fail(HB_ERROR_INVALID_ARGUMENT, "metadata: the profiler or the value is NULL");
+    HB_TRY(check_key(key));
+    hb_buf json;
+    hb_buf_init(&json, (size_t)64 << 20);
+    hb_buf_json_string(&json, value, strlen(value));
+    hb_result result = json.failed
+                           ? hb_fail(HB_ERROR_LIMIT, "metadata: \"%s\" is over 64 MiB", key)
+                           : add(prof, intern(key), intern(hb_buf_text(&json)));
+    hb_buf_free(&json);
+    return result;
+}
+
+static hb_result check_utf8(const char *key, const char *json)
+{
+    size_t size = strlen(json);
+    for (size_t i = 0, n; i < size; i += n)
+        if ((n = hb_utf8_length((const unsigned char *)json + i, size - i)) == 0)
+            return hb_fail(HB_ERROR_FORMAT, "metadata: \"%s\" has invalid UTF-8 at byte %zu", key, i);
+    return HB_OK;
+}
+
+/* cJSON parses leniently (01, raw tabs) but prints strictly and on one line, so what goes into the
+ * trace is what it prints. Numbers pass through double. */
+hb_result hb_profiler_add_metadata_json(hb_profiler *prof, const char *key, const char *json)
+{
+    const char *end = json;
+    if (!prof || !json)
+        return hb_fail(HB_ERROR_INVALID_ARGUMENT, "metadata: the profiler or the value is NULL");
+    HB_TRY(check_key(key));
+    HB_TRY(check_utf8(key, json));
+    cJSON *value = cJSON_ParseWithOpts(json, &end, true);
+    if (!value)
+        return hb_fail(HB_ERROR_FORMAT, "metadata: \"%s\" is not JSON at byte %td: \"%.20s\"", key,
+                       end ? end - json : 0, end ? end : json);
+    char *text = cJSON_PrintUnformatted(value);
+    cJSON_Delete(value);
+    if (!text) return hb_fail(HB_ERROR_NO_MEMORY, "no memory for a metadata entry");
+    hb_result result = add(prof, intern(key), intern(text));
+    cJSON_free(text);
+    return result;
+}
+
+void hb_metadata_drop(hb_profiler *prof)
+{
+    hb_pending_metadata *next;
+    for (hb_pending_metadata *p = prof->pending; p; p = next) {
+        next = p->next;
+        free(p);
+    }
+    prof->pending = NULL;
+}
+
+void hb_metadata_emit(hb_profiler *prof)
+{
+    if (prof->distributed_json)
+        hb_record_metadata_entry(intern(HB_METADATA_DISTRIBUTED), intern(prof->distributed_json));
+    for (hb_pending_metadata *p = prof->pending; p; p = p->next)
+        hb_record_metadata_entry(p->key, p->json);
+    hb_metadata_drop(prof);
+}
+
+/* ---- distributedInfo, as Python's json.dumps writes it ---- */
+
+static void member(hb_buf *b, const char *name, const char *text)
+{
+    if (!text) text = "";
+    hb_buf_printf(b, "\"%s\": ", name);
+    hb_buf_json_string(b, text, strlen(text));
+}
+
+static void group(hb_buf *b, const hb_process_group *g)
+{
+    hb_buf_str(b, "{");
+    member(b, "pg_name", g->name);
+    hb_buf_str(b, ", ");
+    member(b, "pg_desc", g->description ? g->description : "undefined");
+    hb_buf_str(b, ", ");
+    member(b, "backend_config", g->backend_config);
+    hb_buf_printf(b, ", \"pg_size\": %zu, \"ranks\": [", g->num_ranks);
+    for (size_t i = 0; g->ranks && i < g->num_ranks; i++)
+        hb_buf_printf(b, "%s%lld", i ? ", " : "", (long long)g->ranks[i]);
+    hb_buf_str(b, "]}");
+}
+
+hb_result hb_distributed_json(const hb_distributed_info *info, char **json)
+{
+    *json = NULL;
+    if (info->world_size == 0) return HB_OK;
+    if (info->world_size < 0 || info->rank < 0 || info->rank >= info->world_size)
+        return hb_fail(HB_ERROR_INVALID_ARGUMENT,
+                       "distributed: rank %lld of world_size %lld; it must be 0..world_size-1",
+                       (long long)info->rank, (long long)info->world_size);
+    hb_buf b;
+    hb_buf_init(&b, (size_t)16 << 20);
+    hb_buf_str(&b, "{");
+    member(&b, "backend", info->backend);
+    hb_buf_printf(&b, ", \"rank\": %lld, \"world_size\": %lld, \"pg_count\": %zu, \"pg_config\": [",
+                  (long long)info->rank, (long long)info->world_size,
+                  info->groups ? info->num_groups : 0);
+    for (size_t i = 0; info->groups && i < info->num_groups; i++) {
+        if (i) hb_buf_str(&b, ", ");
+        group(&b, &info->groups[i]);
+    }
+    hb_buf_str(&b, "]");
+    if (info->nccl_version) {
+        hb_buf_str(&b, ", ");
+        member(&b, "nccl_version", info->nccl_version);
+    }
+    hb_buf_str(&b, "}");
+    if (!hb_buf_text(&b)[0]) return hb_fail(HB_ERROR_NO_MEMORY, "no memory for distributedInfo");
+    *json = b.data;
+    return HB_OK;
+}

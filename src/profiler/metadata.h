@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HB_PROFILER_METADATA_H
+#define HB_PROFILER_METADATA_H
+
+#include "profiler/profiler.h"
+
+/** Puts what was added between cycles, and distributedInfo, into the session that just began. */
+void hb_metadata_emit(hb_profiler *prof);
+
+/** Forgets what was added between cycles. */
+void hb_metadata_drop(hb_profiler *prof);
+
+/** torch's distributedInfo as JSON text from malloc; *json is NULL when world_size is 0. */
+hb_result hb_distributed_json(const hb_distributed_info *info, char **json);
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A profiler's state, shared by the files of this room.
+ */
+#ifndef HB_PROFILER_PROFILER_H
+#define HB_PROFILER_PROFILER_H
+
+#include <pthread.h>
+#include <sys/types.h>
+
+#include "base/base.h"
+#include "record/record_source.h"
+#include "record/session.h"
+
+/** A finished cycle's records. They are given back to the spool when nobody holds the cycle any
+ * more: the profiler (until the next cycle, or always with acc_events) and jobs that write it. */
+typedef struct hb_cycle {
+    hb_session *session;
+    uint32_t holders;  /* under hb_profiler.lock */
+    bool failed;       /* could not be written: the records stay, for recovery */
+    struct hb_cycle *next;
+} hb_cycle;
+
+/** A cycle on its way into a file. */
+typedef struct hb_job {
+    hb_cycle *cycle;
+    char *path;
+    unsigned flags; /* enum hb_export_flags */
+    struct hb_job *next;
+} hb_job;
+
+typedef struct hb_pending_metadata {
+    uint32_t key, json; /* string ids */
+    struct hb_pending_metadata *next;
+} hb_pending_metadata;
+
+struct hb_profiler {
+    hb_profiler_options options; /* with our own copies of what it points to, below */
+    char *spool_dir;             /* NULL: choose */
+    char *distributed_json;      /* or NULL */
+    pid_t pid;
+    bool started;
+    int64_t step_num, cycle;
+    hb_profiler_action action;
+    hb_scope step_scope;
+    hb_spool spool; /* base NULL: not open */
+    hb_session *session; /* being recorded, or NULL; changed under `lock` */
+    hb_cycle *first_cycle, *last_cycle; /* held here: the last one; with acc_events all */
+    bool in_handler;
+    bool warned_lost;
+    hb_pending_metadata *pending;
+
+    /* the background thread */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    pthread_t worker;
+    bool worker_runs, worker_ends;
+    hb_job *jobs, *running; /* waiting, oldest first; being written */
+    hb_result job_result;   /* the first failure that nobody was told of */
+    char job_error[1024];
+};
+
+/* ---- worker.c ---- */
+
+/** Starts the background thread if it does not run. */
+hb_result hb_worker_start(hb_profiler *prof);
+/** Writes what is queued and ends the thread. */
+void hb_worker_end(hb_profiler *prof);
+/** Queues `cycle`; takes `path`, which is from malloc. */
+hb_result hb_worker_submit(hb_profiler *prof, hb_cycle *cycle, char *path, unsigned flags);
+/** The first background failure that nobody was told of yet; HB_OK when there is none. */
+hb_result hb_worker_result(hb_profiler *prof);
+void hb_worker_wait(hb_profiler *prof);
+
+/** One holder less. */
+void hb_cycle_drop(hb_profiler *prof, hb_cycle *cycle);
+
+/* ---- export.c ---- */
+
+/** Writes a cycle to `path`. Any thread. */
+hb_result hb_cycle_write(hb_profiler *prof, hb_cycle *cycle, const char *path, unsigned flags,
+                         bool replace);
+
+/* ---- handlers.c ---- */
+
+/** The directory of a handler made by hb_tensorboard_trace_handler(), else NULL. */
+const char *hb_handler_dir(const hb_trace_handler *handler);
+/** Refuses a handler with wrong arguments. */
+hb_result hb_handler_check(const hb_trace_handler *handler);
+const char *hb_handler_worker(const hb_trace_handler *handler);
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The background thread: writes finished cycles, so that a step does not wait for a disk, and
+ * stamps the running session with the time once a second, so that a crash's records can be dated.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+
+#include "profiler/profiler.h"
+
+void hb_cycle_drop(hb_profiler *prof, hb_cycle *cycle)
+{
+    pthread_mutex_lock(&prof->lock);
+    bool last = --cycle->holders == 0;
+    pthread_mutex_unlock(&prof->lock);
+    if (!last) return;
+    if (!cycle->failed) hb_session_release(&prof->spool, cycle->session);
+    free(cycle);
+}
+
+static void write_job(hb_profiler *prof, hb_job *job)
+{
+    hb_result result = hb_cycle_write(prof, job->cycle, job->path, job->flags, false);
+    pthread_mutex_lock(&prof->lock);
+    if (result != HB_OK) {
+        job->cycle->failed = true;
+        if (prof->job_result == HB_OK) {
+            prof->job_result = result;
+            strncpy(prof->job_error, hb_last_error(), sizeof prof->job_error - 1);
+        }
+    }
+    pthread_mutex_unlock(&prof->lock);
+    if (result == HB_OK) return;
+    const char *spool = prof->spool.path;
+    hb_warn("%s; the cycle's records %s%s", hb_last_error(),
+            spool ? "stay in " : "are lost: they are in memory only", spool ? spool : "");
+}
+
+/* Under the lock: until there is something to do. */
+static void wait_for_work(hb_profiler *prof)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += 1;
+    if (pthread_cond_timedwait(&prof->changed, &prof->lock, &until) == ETIMEDOUT && prof->session)
+        hb_session_tick(prof->session);
+}
+
+static void *work(void *arg)
+{
+    hb_profiler *prof = arg;
+    prctl(PR_SET_NAME, "hipboard");
+    pthread_mutex_lock(&prof->lock);
+    for (;;) {
+        hb_job *job = prof->jobs;
+        if (!job && prof->worker_ends) break;
+        if (!job) {
+            wait_for_work(prof);
+            continue;
+        }
+        prof->jobs = job->next;
+        prof->running = job;
+        pthread_mutex_unlock(&prof->lock);
+        write_job(prof, job);
+        hb_cycle_drop(prof, job->cycle);
+        free(job->path);
+        free(job);
+        pthread_mutex_lock(&prof->lock);
+        prof->running = NULL;
+        pthread_cond_broadcast(&prof->changed);
+    }
+    pthread_mutex_unlock(&prof->lock);
+    return NULL;
+}
+
+hb_result hb_worker_start(hb_profiler *prof)
+{
+    if (prof->worker_runs) return HB_OK;
+    /* The program's signals are for the program's threads. */
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    int error = pthread_create(&prof->worker, NULL, work, prof);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (error) return hb_fail_errno(HB_ERROR_NO_MEMORY, error, "no thread for writing traces");
+    prof->worker_runs = true;
+    return HB_OK;
+}
+
+void hb_worker_end(hb_profiler *prof)
+{
+    if (!prof->worker_runs) return;
+    pthread_mutex_lock(&prof->lock);
+    prof->worker_ends = true;
+    pthread_cond_broadcast(&prof->changed);
+    pthread_mutex_unlock(&prof->lock);
+    pthread_join(prof->worker, NULL);
+    prof->worker_runs = prof->worker_ends = false;
+}
+
+hb_result hb_worker_submit(hb_profiler *prof, hb_cycle *cycle, char *path, unsigned flags)
+{
+    hb_job *job = malloc(sizeof *job);
+    hb_result result = job ? hb_worker_start(prof) : HB_ERROR_NO_MEMORY;
+    if (result != HB_OK) {
+        free(job);
+        free(path);
+        return hb_fail(result, "no memory for writing a trace in the background");
+    }
+    *job = (hb_job){cycle, path, flags, NULL};
+    pthread_mutex_lock(&prof->lock);
+    cycle->holders++;
+    hb_job **at = &prof->jobs;
+    while (*at)
+        at = &(*at)->next;
+    *at = job;
+    pthread_cond_broadcast(&prof->changed);
+    pthread_mutex_unlock(&prof->lock);
+    return HB_OK;
+}
+
+hb_result hb_worker_result(hb_profiler *prof)
+{
+    char text[sizeof prof->job_error];
+    pthread_mutex_lock(&prof->lock);
+    hb_result result = prof->job_result;
+    memcpy(text, prof->job_error, sizeof text);
+    prof->job_result = HB_OK;
+    pthread_mutex_unlock(&prof->lock);
+    return result == HB_OK ? HB_OK : hb_fail(result, "%s", text);
+}
+
+void hb_worker_wait(hb_profiler *prof)
+{
+    pthread_mutex_lock(&prof->lock);
+    while (prof->jobs || prof->running)
+        pthread_cond_wait(&prof->changed, &prof->lock);
+    pthread_mutex_unlock(&prof->lock);
+}
