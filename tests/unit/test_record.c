@@ -1,0 +1,572 @@
+/* SPDX-License-Identifier: MIT */
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "recorded.h"
+
+static recorded stop_and_read(hb_profiler *prof)
+{
+    assert_int_equal(hb_profiler_stop(prof), HB_OK);
+    return recorded_of(prof);
+}
+
+static const hb_event *must_find(const recorded *r, const char *name)
+{
+    const hb_event *e = recorded_find(r, name);
+    if (!e) fail_msg("no event \"%s\" among %zu", name, r->n);
+    return e;
+}
+
+static bool within(const hb_event *inner, const hb_event *outer)
+{
+    return inner->start_ns >= outer->start_ns && inner->end_ns <= outer->end_ns;
+}
+
+static hb_lost lost_of(hb_profiler *prof)
+{
+    hb_lost lost;
+    assert_int_equal(hb_profiler_lost(prof, &lost), HB_OK);
+    return lost;
+}
+
+/* ---- scopes ---- */
+
+static int leaves_by_return(int i)
+{
+    HB_RECORD_FUNCTION("returned from") { return i; }
+    return -1;
+}
+
+static void scopes_close_on_every_way_out(void **state)
+{
+    (void)state;
+    hb_profiler *prof = record_all();
+    assert_int_equal(leaves_by_return(7), 7);
+    for (int i = 0; i < 3; i++) {
+        HB_RECORD_FUNCTION("broken out of") { break; }
+    }
+    HB_RECORD_FUNCTION("left by goto") { goto out; }
+out:
+    HB_RECORD_FUNCTION("run through") {}
+    recorded r = stop_and_read(prof);
+    const char *names[] = {"returned from", "broken out of", "left by goto", "run through"};
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(recorded_count(&r, names[i]), 1);
+        assert_false(must_find(&r, names[i])->unfinished);
+    }
+    assert_int_equal(lost_of(prof).unbalanced, 0);
+    recorded_free(&r);
+    hb_profiler_destroy(prof);
+}
+
+static void a_scope_body_runs_once_with_and_without_profiler(void **state)
+{
+    (void)state;
+    int runs = 0;
+    HB_RECORD_FUNCTION("off") { runs++; }
+    HB_OP("off", HB_INPUTS(HB_TENSOR(HB_FLOAT32, 1, 2))) { runs++; }
+    assert_int_equal(runs, 2);
+    hb_profiler *prof = record_all();
+    HB_RECORD_FUNCTION("on") { runs++; }
+    HB_OP("on", HB_INPUTS(HB_TENSOR(HB_FLOAT32, 1, 2))) { runs++; }
+    assert_int_equal(runs, 4);
+    hb_profiler_destroy(prof);
+}
+
+static void nested_scopes_lie_inside_each_other(void **state)
+{
+    (void)state;
+    hb_profiler *prof = record_all();
+    HB_RECORD_FUNCTION("outer") {
+        HB_RECORD_FUNCTION("first") {}
+        HB_OP("second") {}
+    }
+    recorded r = stop_and_read(prof);
+    const hb_event *outer = must_find(&r, "outer"), *first = must_find(&r, "first"),
+                   *second = must_find(&r, "second");
+    assert_true(within(first, outer) && within(second, outer));
+    assert_true(first->end_ns <= second->start_ns);
+    assert_int_equal(outer->kind, HB_EVENT_USER_ANNOTATION);
+    assert_int_equal(second->kind, HB_EVENT_OP);
+    assert_true(outer->external_id && first->external_id > outer->external_id &&
+                second->external_id > first->external_id);
+    recorded_free(&r);
+    hb_profiler_destroy(prof);
+}
+
+static void times_are_unix_times(void **state)
+{
+    (void)state;
+    struct timespec before, after, nap = {0, 20000000};
+    hb_profiler *prof = record_all();
+    clock_gettime(CLOCK_REALTIME, &before);
+    HB_RECORD_FUNCTION("nap") { nanosleep(&nap, NULL); }
+    clock_gettime(CLOCK_REALTIME, &after);
+    recorded r = stop_and_read(prof);
+    const hb_event *e = must_find(&r, "nap");
+    int64_t from = (int64_t)before.tv_sec * 1000000000 + before.tv_nsec;
+    int64_t to = (int64_t)after.tv_sec * 1000000000 + after.tv_nsec;
+    assert_in_range(e->start_ns, from - 100000, to);
+    assert_in_range(e->end_ns, from, to + 100000);
+    assert_true(e->end_ns - e->start_ns >= 20000000);
+    recorded_free(&r);
+    hb_profiler_destroy(prof);
+}
+
+static void hostile_names_are_kept_as_they_are(void **state)
+{
+    (void)state;
+    size_t big_size = 1 << 20;
+    char *big = malloc(big_size + 1);
+    memset(big, 'x', big_size);
+    big[big_size] = '\0';
+    hb_profiler *prof = record_all();
+    const char *names[] = {"quote \" backslash \\", "tab\tand\nnewline", "\xff\xfe", "\xc3\xa9", big};
+    for (size_t i = 0; i < 5; i++) {
+        hb_scope s = hb_record_function(names[i]);
+        hb_scope_end(&s);
+    }
+    hb_scope null = hb_record_function(NULL), empty = hb_op("", NULL);
+    hb_scope_end(&null);
+    hb_scope_end(&empty);
+    recorded r = stop_and_read(prof);
+    for (size_t i = 0; i < 4; i++)
+        must_find(&r, names[i]);
+    assert_int_equal(r.events[4].e.name_size, big_size);
+    assert_int_equal(recorded_count(&r, "(unnamed)"), 2);
+    recorded_free(&r);
+    hb_profiler_destroy(prof);
+    free(big);
+}
+
+/* ---- unbalanced use ---- */
+
+static void an_outer_end_closes_what_is_open_inside(void **state)
+{
+    (void)state;
+    hb_profiler *prof = record_all();
+    hb_scope outer = hb_record_function("outer"), inner = hb_record_function("inner");
+    hb_scope_end(&outer);
+    hb_scope_end(&inner); /* too late: does nothing */
+    recorded r = stop_and_read(prof);
+    assert_false(must_find(&r, "inner")->unfinished);
+    assert_int_equal(must_find(&r, "inner")->end_ns, must_find(&r, "outer")->end_ns);
+    assert_int_equal(lost_of(prof).unbalanced, 1);
+    recorded_free(&r);
+    hb_profiler_destroy(prof);
+}
+
+static void ending_twice_or_nothing_is_harmless(void **state)
+{
+    (void)state;
+    hb_scope none = {0};
+    hb_scope_end(NULL);
+    hb_scope_end(&none);
+    hb_range_pop();
+    hb_profiler *prof = record_all();
+    hb_range_pop();
+    hb_scope s = hb_record_function("once"), copy = s;
+    hb_scope_end(&s);
+    hb_scope_end(&s);
+    hb_scope_end(&copy);
+    recorded r = stop_and_read(prof);
+    assert_int_equal(r.n, 1);
+    assert_int_equal(lost_of(prof).unbalanced, 0);
+    hb_scope_end(&copy); /* after the profiler */
+    recorded_free(&r);
+    hb_profiler_destroy(prof);
+    hb_scope_end(&copy);
+}
+
+static void ranges_pop_only_ranges(void **state)
+{
+    (void)state;
+    hb_profiler *prof = record_all();
+    hb_range_push("range");
+    hb_scope s = hb_record_function("scope");
+    hb_range_pop(); /* the innermost is no range */
+    hb_scope_end(&s);
+    hb_range_pop();
+    recorded r = stop_and_read(prof);
+    assert_true(within(must_find(&r, "scope"), must_find(&r, "range")));
+    recorded_free(&r);
+    hb_profiler_destroy(prof);
+}
+
+static void *end_it(void *arg)
+{
+    hb_scope_end(arg);
+    return NULL;
+}
+
+static void another_thread_may_end_a_scope(void **state)
+{
+    (void)state;
+    pthread_t t;
+    hb_profiler *prof = record_all();
+    hb_scope outer = hb_record_function("outer"), handed = hb_record_function("handed over");
+    pthread_create(&t, NULL, end_it, &handed);
+    pthread_join(t, NULL);
+    hb_scope_end(&outer);
+    recorded r = stop_and_read(prof);
+    const hb_event *e = must_find(&r, "handed over");
+    assert_true(e->async && !e->unfinished && within(e, must_find(&r, "outer")));
+    assert_int_equal(lost_of(prof).unbalanced, 0);
+    recorded_free(&r);
+    hb_profiler_destroy(prof);
+}
+
+static void *die_inside(void *arg)
+{
+    hb_record_function("died inside");
+    *(bool *)arg = true;
+    return NULL;
+}
+
+static void a_dying_threads_scopes_end_with_it(void **state)
+{
+    (void)state;
+    pthread_t t;
+    bool began = false;
+    hb_profiler *prof = record_all();
+    pthread_create(&t, NULL, die_inside, &began);
+    pthread_join(t, NULL);
+    hb_scope after = hb_record_function("after");
+    hb_scope_end(&after);
+    recorded r = stop_and_read(prof);
+    assert_false(must_find(&r, "died inside")->unfinished);
+    assert_true(must_find(&r, "died inside")->end_ns <= must_find(&r, "after")->start_ns);
+    recorded_free(&r);
+    hb_profiler_destroy(prof);
+}
+
+static void a_scope_open_at_stop_is_unfinished(void **state)
+{
+    (void)state;
+    hb_profiler *prof = record_all();
+    hb_scope open = hb_record_function("open");
+    recorded r = stop_and_read(prof);
+    assert_true(must_find(&r, "open")->unfinished);
+    assert_true(must_find(&r, "open")->end_ns >= must_find(&r, "open")->start_ns);
+    recorded_free(&r);
+    hb_profiler_destroy(prof);
+    hb_scope_end(&open);
+}
+
+static void scopes_deeper_than_we_track_are_kept(void **state)
+{
+    (void)state;
+    enum { DEPTH = 2000 };
+    static hb_scope scopes[DEPTH];
+    hb_profiler *prof = record_all();
+    for (int i = 0; i < DEPTH; i++)
+        scopes[i] = hb_record_function("deep");
+    for (int i = DEPTH - 1; i >= 0; i--)
+        hb_scope_end(&scopes[i]);
+    recorded r = stop_and_read(prof);
+    assert_int_equal(r.n, DEPTH);
+    for (size_t i = 0; i < r.n; i++)
+        assert_false(r.events[i].e.unfinished || r.events[i].e.async);
+    recorded_free(&r);
+    hb_profiler_destroy(prof);
+}
+
+/* ---- operators, modules, memory, numbers ---- */
+
+static void malformed_inputs_are_left_out_and_counted(void **state)
+{
+    (void)state;
+    hb_profiler *prof = record_all();
+    const hb_input no_dims = {.kind = HB_INPUT_TENSOR, .count = 4};
+    const hb_input too_long = {.kind = HB_INPUT_INT_LIST, .count = 1u << 30, .dims = (int64_t[]){0}};
+    const hb_input odd = {.kind = (hb_input_kind)99};
+    const hb_input *wrong[] = {&no_dims, &too_long, &odd};
+    for (size_t i = 0; i < 3; i++) {
+        hb_scope s = hb_op("op", &(hb_op_info){.inputs = wrong[i], .num_inputs = 1});
+        hb_scope_end(&s);
+    }
+    recorded r = stop_and_read(prof);
+    assert_int_equal(recorded_count(&r, "op"), 3);
+    assert_int_equal(lost_of(prof).too_big, 3);
+    recorded_free(&r);
+    hb_profiler_destroy(prof);
+}
+
+static void flops_are_torchs(void **state)
+{
+    (void)state;
+    const int64_t in[4] = {2, 4, 8, 8}, weight[4] = {6, 2, 3, 3}, two[2] = {2, 2}, one[2] = {1, 1},
+                  none[2] = {0, 0};
+    assert_true(hb_flops_mm(4, 5, 6) == 240);
+    assert_true(hb_flops_addmm(4, 5, 6) == 240);
+    assert_true(hb_flops_bmm(3, 4, 5, 6) == 720);
+    assert_true(hb_flops_baddbmm(3, 4, 5, 6) == 720);
+    assert_true(hb_flops_conv2d(in, weight, two, one, one, 2) == 6912);
+    assert_true(hb_flops_conv2d(in, weight, none, one, one, 2) == 0);
+    assert_true(hb_flops_conv2d(in, weight, two, one, one, 0) == 0);
+    assert_true(hb_flops_add(in, 4) == 512);
+    assert_true(hb_flops_mul(in, 2) == 8);
+    assert_true(hb_flops_mul(NULL, 2) == 0);
+    assert_true(hb_flops_mm(-1, 5, 6) == 0);
+}
+
+static void flops_and_numbers_come_back(void **state)
+{
+    (void)state;
+    hb_profiler *prof = record_all();
+    HB_OP("aten::mm", .flops = hb_flops_mm(4, 5, 6)) {}
+    hb_scalar("loss", 0.25);
+    hb_memory_alloc(HB_DEVICE_CPU, 0, &prof, 4096);
+    recorded r = stop_and_read(prof);
+    assert_true(must_find(&r, "aten::mm")->flops == 240);
+    assert_true(must_find(&r, "loss")->value == 0.25);
+    assert_int_equal(must_find(&r, "loss")->kind, HB_EVENT_SCALAR);
+    assert_int_equal(must_find(&r, "[memory]")->bytes, 4096);
+    recorded_free(&r);
+    hb_profiler_destroy(prof);
+}
+
+static void modules_count_within_their_class(void **state)
+{
+    (void)state;
+    hb_module a = hb_module_create("TestConv"), b = hb_module_create("TestConv");
+    assert_true(a && b && a != b);
+    assert_int_equal(hb_module_create(""), 0);
+    assert_int_equal(hb_module_create(NULL), 0);
+    hb_profiler *prof = record_all();
+    HB_MODULE(a) {
+        HB_MODULE(b) {}
+    }
+    HB_MODULE(0) {}
+    HB_MODULE(4000000) {}
+    recorded r = stop_and_read(prof);
+    assert_int_equal(r.n, 2);
+    assert_true(within(must_find(&r, "nn.Module: TestConv_1"), must_find(&r, "nn.Module: TestConv_0")));
+    recorded_free(&r);
+    hb_profiler_destroy(prof);
+}
+
+static void what_is_not_asked_for_is_not_kept(void **state)
+{
+    (void)state;
+    hb_module m = hb_module_create("Unwanted");
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    hb_profiler *prof = hb_profiler_create(&o);
+    assert_int_equal(hb_profiler_start(prof), HB_OK);
+    HB_MODULE(m) {
+        HB_OP("op", .flops = 5) {}
+        hb_memory_alloc(HB_DEVICE_CPU, 0, &o, 1);
+    }
+    recorded r = stop_and_read(prof);
+    assert_int_equal(r.n, 1);
+    assert_true(r.events[0].e.flops == 0);
+    recorded_free(&r);
+    hb_profiler_destroy(prof);
+}
+
+/* ---- many threads ---- */
+
+enum { THREADS = 8, SCOPES = 20000 };
+
+static void *record_many(void *arg)
+{
+    char name[32];
+    snprintf(name, sizeof name, "thread %d", *(int *)arg);
+    hb_thread_name(name);
+    for (int i = 0; i < SCOPES; i++) {
+        HB_RECORD_FUNCTION("outer") {
+            HB_OP("inner", HB_INPUTS(HB_TENSOR(HB_FLOAT32, 2, 3))) {}
+        }
+    }
+    return NULL;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    uint64_t x = ((const recorded_event *)a)->e.external_id;
+    uint64_t y = ((const recorded_event *)b)->e.external_id;
+    return x < y ? -1 : x > y;
+}
+
+static void every_threads_scopes_are_all_there(void **state)
+{
+    (void)state;
+    pthread_t threads[THREADS];
+    int numbers[THREADS];
+    hb_profiler *prof = record_all();
+    for (int i = 0; i < THREADS; i++) {
+        numbers[i] = i;
+        pthread_create(&threads[i], NULL, record_many, &numbers[i]);
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    recorded r = stop_and_read(prof);
+    assert_int_equal(r.n, 2 * THREADS * SCOPES);
+    assert_int_equal(recorded_count(&r, "inner"), THREADS * SCOPES);
+    qsort(r.events, r.n, sizeof *r.events, compare_ids);
+    for (size_t i = 1; i < r.n; i++)
+        assert_true(r.events[i].e.external_id > r.events[i - 1].e.external_id);
+    assert_int_equal(lost_of(prof).buffer_full, 0);
+    recorded_free(&r);
+    hb_profiler_destroy(prof);
+}
+
+static volatile bool go_on;
+
+static void *record_until_told(void *arg)
+{
+    (void)arg;
+    while (go_on) {
+        HB_RECORD_FUNCTION("outer") {
+            HB_OP("inner") {}
+            hb_memory_alloc(HB_DEVICE_CPU, 0, NULL, 1);
+        }
+    }
+    return NULL;
+}
+
+static bool ends_after_start(const hb_event *event, void *arg)
+{
+    (*(size_t *)arg)++;
+    return event->end_ns >= event->start_ns;
+}
+
+static void cycles_may_end_while_threads_record(void **state)
+{
+    (void)state;
+    pthread_t threads[4];
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.schedule = hb_schedule_make(.active = 1);
+    o.profile_memory = true;
+    hb_profiler *prof = hb_profiler_create(&o);
+    go_on = true;
+    for (int i = 0; i < 4; i++)
+        pthread_create(&threads[i], NULL, record_until_told, NULL);
+    assert_int_equal(hb_profiler_start(prof), HB_OK);
+    for (int i = 0; i < 200; i++) {
+        struct timespec nap = {0, 200000};
+        nanosleep(&nap, NULL);
+        assert_int_equal(hb_profiler_step(prof), HB_OK);
+    }
+    assert_int_equal(hb_profiler_stop(prof), HB_OK);
+    go_on = false;
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    size_t n = 0;
+    assert_int_equal(hb_profiler_events(prof, ends_after_start, &n), HB_OK);
+    assert_true(n > 0);
+    hb_profiler_destroy(prof);
+}
+
+/* ---- limits and faults ---- */
+
+static void over_the_cap_is_dropped_and_counted(void **state)
+{
+    (void)state;
+    enum { WANTED = 200000 };
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.max_record_bytes = 2 << 20;
+    o.spool_dir = "";
+    hb_profiler *prof = hb_profiler_create(&o);
+    assert_int_equal(hb_profiler_start(prof), HB_OK);
+    for (int i = 0; i < WANTED; i++)
+        HB_RECORD_FUNCTION("scope") {}
+    recorded r = stop_and_read(prof);
+    assert_int_equal(r.n + lost_of(prof).buffer_full, WANTED);
+    assert_true(lost_of(prof).buffer_full > 0 && r.n > 50000);
+    recorded_free(&r);
+    hb_profiler_destroy(prof);
+}
+
+static void record_in_handler(int signal)
+{
+    (void)signal;
+    HB_RECORD_FUNCTION("in a signal handler") {}
+}
+
+static void signal_handlers_may_record(void **state)
+{
+    (void)state;
+    struct sigaction act = {.sa_handler = record_in_handler}, old;
+    sigaction(SIGALRM, &act, &old);
+    timer_t timer;
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};
+    struct itimerspec often = {{0, 20000}, {0, 20000}}, never = {{0, 0}, {0, 0}};
+    assert_int_equal(timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
+    hb_profiler *prof = record_all();
+    timer_settime(timer, 0, &often, NULL);
+    for (int i = 0; i < 300000; i++)
+        HB_RECORD_FUNCTION("scope") {}
+    timer_settime(timer, 0, &never, NULL);
+    timer_delete(timer);
+    sigaction(SIGALRM, &old, NULL);
+    recorded r = stop_and_read(prof);
+    assert_int_equal(recorded_count(&r, "scope"), 300000);
+    assert_true(recorded_count(&r, "in a signal handler") > 0);
+    recorded_free(&r);
+    hb_profiler_destroy(prof);
+}
+
+static void a_forked_child_records_nothing_of_its_parents(void **state)
+{
+    (void)state;
+    hb_profiler *prof = record_all();
+    HB_RECORD_FUNCTION("parent") {}
+    pid_t pid = fork();
+    if (pid == 0) {
+        HB_RECORD_FUNCTION("child") {}
+        bool refused = hb_profiler_step(prof) == HB_ERROR_STATE;
+        hb_profiler_destroy(prof);
+        hb_profiler *own = record_all(); /* it may profile by itself */
+        HB_RECORD_FUNCTION("child's own") {}
+        recorded r = stop_and_read(own);
+        bool kept = r.n == 1;
+        _exit(refused && kept ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    recorded r = stop_and_read(prof);
+    assert_int_equal(r.n, 1);
+    recorded_free(&r);
+    hb_profiler_destroy(prof);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scopes_close_on_every_way_out),
+        cmocka_unit_test(a_scope_body_runs_once_with_and_without_profiler),
+        cmocka_unit_test(nested_scopes_lie_inside_each_other),
+        cmocka_unit_test(times_are_unix_times),
+        cmocka_unit_test(hostile_names_are_kept_as_they_are),
+        cmocka_unit_test(an_outer_end_closes_what_is_open_inside),
+        cmocka_unit_test(ending_twice_or_nothing_is_harmless),
+        cmocka_unit_test(ranges_pop_only_ranges),
+        cmocka_unit_test(another_thread_may_end_a_scope),
+        cmocka_unit_test(a_dying_threads_scopes_end_with_it),
+        cmocka_unit_test(a_scope_open_at_stop_is_unfinished),
+        cmocka_unit_test(scopes_deeper_than_we_track_are_kept),
+        cmocka_unit_test(malformed_inputs_are_left_out_and_counted),
+        cmocka_unit_test(flops_are_torchs),
+        cmocka_unit_test(flops_and_numbers_come_back),
+        cmocka_unit_test(modules_count_within_their_class),
+        cmocka_unit_test(what_is_not_asked_for_is_not_kept),
+        cmocka_unit_test(every_threads_scopes_are_all_there),
+        cmocka_unit_test(cycles_may_end_while_threads_record),
+        cmocka_unit_test(over_the_cap_is_dropped_and_counted),
+        cmocka_unit_test(signal_handlers_may_record),
+        cmocka_unit_test(a_forked_child_records_nothing_of_its_parents),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
