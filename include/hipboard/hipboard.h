@@ -306,7 +306,8 @@ static inline void hb_scope_cleanup(hb_scope *scope)
 }
 
 /* A statement prefix: the scope ends when the statement is left in any way (end, break, return,
- * goto; C++ exceptions too), since its handle has a cleanup function. */
+ * goto; C++ exceptions too), since its handle has a cleanup function. Inside it, `break` and
+ * `continue` leave the scope, not a loop around it. */
 #define HB_SCOPED_(begin)                                                                         \
     for (hb_scope HB_SCOPE_VAR_ __attribute__((cleanup(hb_scope_cleanup))) =                      \
              HB_ENABLED() ? (begin) : (hb_scope){0},                                              \

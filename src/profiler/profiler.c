@@ -217,16 +217,23 @@ static hb_result next_action(hb_profiler *prof, int64_t step, hb_profiler_action
 static void at_exit(void)
 {
     hb_profiler *prof = atomic_load(&running);
-    if (!prof || prof->pid != getpid()) return;
+    if (!prof) return;
     if (hb_handler_dir(&prof->options.on_trace_ready))
         hb_profiler_stop(prof); /* as leaving torch's context manager does */
     else
         hb_warn("the program ended without hb_profiler_stop(): on_trace_ready was not called");
 }
 
-static void register_at_exit(void)
+/* A forked child may run a profiler of its own. */
+static void after_fork_in_child(void)
+{
+    atomic_store(&running, NULL);
+}
+
+static void register_once(void)
 {
     atexit(at_exit);
+    pthread_atfork(NULL, NULL, after_fork_in_child);
 }
 
 /* ---- public ---- */
@@ -265,8 +272,10 @@ static void profiler_free(hb_profiler *prof)
         prof->options.on_trace_ready.destroy(prof->options.on_trace_ready.context);
     free(prof->spool_dir);
     free(prof->distributed_json);
-    pthread_mutex_destroy(&prof->lock);
-    pthread_cond_destroy(&prof->changed);
+    if (prof->pid == getpid()) { /* a forked child would wait for its parent's worker here */
+        pthread_mutex_destroy(&prof->lock);
+        pthread_cond_destroy(&prof->changed);
+    }
     free(prof);
 }
 
@@ -314,10 +323,9 @@ hb_result hb_profiler_start(hb_profiler *prof)
     if (!prof) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "start: the profiler is NULL");
     if (prof->started) return hb_fail(HB_ERROR_STATE, "start: the profiler is already started");
     HB_TRY(next_action(prof, prof->step_num, &action));
-    if (!atomic_compare_exchange_strong(&running, &none, prof) && none->pid == getpid())
+    pthread_once(&once, register_once);
+    if (!atomic_compare_exchange_strong(&running, &none, prof))
         return hb_fail(HB_ERROR_BUSY, "start: another profiler of this process is running");
-    atomic_store(&running, prof);
-    pthread_once(&once, register_at_exit);
     prof->started = true;
     prof->action = action;
     hb_result result = transit(prof, HB_ACTION_NONE, action);

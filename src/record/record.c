@@ -168,7 +168,7 @@ typedef struct parts {
     uint64_t pcs[HB_STACK_MAX];
 } parts;
 
-static HB_COLD void measure(hb_thread *t, parts *p, const hb_op_info *info)
+static HB_COLD void measure(hb_thread *t, parts *p, const hb_op_info *info, const void *caller)
 {
     uint32_t wanted = hb_recording_now.flags;
     p->flags = 0;
@@ -182,7 +182,7 @@ static HB_COLD void measure(hb_thread *t, parts *p, const hb_op_info *info)
         p->bytes += sizeof(double);
     }
     if (wanted & HB_SESSION_STACK) {
-        p->frames = hb_stack_capture(p->pcs);
+        p->frames = hb_stack_capture(p->pcs, caller);
         p->flags |= HB_RECORD_STACK;
         p->bytes += sizeof(uint64_t) * (1 + p->frames);
     }
@@ -213,14 +213,15 @@ static void write_parts(hb_record *r, const parts *p, const hb_op_info *info)
 }
 
 static __attribute__((noinline)) hb_scope begin_full(uint32_t name, enum hb_record_type type,
-                                                     const hb_op_info *info, bool range)
+                                                     const hb_op_info *info, bool range,
+                                                     const void *caller)
 {
     hb_scope scope = {0};
     hb_thread *t = enter();
     if (!t) return scope;
     parts p;
     p.input_words = 0;
-    measure(t, &p, info);
+    measure(t, &p, info, caller);
     hb_record *r = hb_record_reserve(t, (uint32_t)p.bytes);
     if (r) {
         fill(r, type, p.flags, name, p.bytes);
@@ -239,9 +240,12 @@ static inline bool wants_stack(void)
                        HB_SESSION_STACK);
 }
 
-static inline hb_scope annotation(uint32_t name, bool range)
+/* Where a public function will return to: the innermost frame of its stack. */
+#define CALLER __builtin_return_address(0)
+
+static inline hb_scope annotation(uint32_t name, bool range, const void *caller)
 {
-    return wants_stack() ? begin_full(name, HB_RECORD_ANNOTATION, NULL, range)
+    return wants_stack() ? begin_full(name, HB_RECORD_ANNOTATION, NULL, range, caller)
                          : begin_plain(name, HB_RECORD_ANNOTATION, range);
 }
 
@@ -252,35 +256,35 @@ hb_scope hb_record_annotation(uint32_t name)
 
 hb_scope hb_record_function(const char *name)
 {
-    return HB_ENABLED() ? annotation(name_id(name), false) : (hb_scope){0};
+    return HB_ENABLED() ? annotation(name_id(name), false, CALLER) : (hb_scope){0};
 }
 
 hb_scope hb_record_function_site(hb_site *site)
 {
-    return site && HB_ENABLED() ? annotation(site_id(site), false) : (hb_scope){0};
+    return site && HB_ENABLED() ? annotation(site_id(site), false, CALLER) : (hb_scope){0};
 }
 
 void hb_range_push(const char *name)
 {
-    if (HB_ENABLED()) annotation(name_id(name), true);
+    if (HB_ENABLED()) annotation(name_id(name), true, CALLER);
 }
 
-static hb_scope op(uint32_t name, const hb_op_info *info)
+static inline hb_scope op(uint32_t name, const hb_op_info *info, const void *caller)
 {
     bool plain = !wants_stack() && (!info || (!info->num_inputs && !info->sequence_number &&
                                               !(info->flops > 0)));
     return plain ? begin_plain(name, HB_RECORD_OP, false)
-                 : begin_full(name, HB_RECORD_OP, info, false);
+                 : begin_full(name, HB_RECORD_OP, info, false, caller);
 }
 
 hb_scope hb_op(const char *name, const hb_op_info *info)
 {
-    return HB_ENABLED() ? op(name_id(name), info) : (hb_scope){0};
+    return HB_ENABLED() ? op(name_id(name), info, CALLER) : (hb_scope){0};
 }
 
 hb_scope hb_op_site(hb_site *site, const hb_op_info *info)
 {
-    return site && HB_ENABLED() ? op(site_id(site), info) : (hb_scope){0};
+    return site && HB_ENABLED() ? op(site_id(site), info, CALLER) : (hb_scope){0};
 }
 
 hb_scope hb_module_call(hb_module module)

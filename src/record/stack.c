@@ -29,7 +29,7 @@
 
 #ifdef HB_HAVE_LIBUNWIND
 
-uint32_t hb_stack_capture(uint64_t pcs[HB_STACK_MAX])
+static uint32_t walk(uint64_t pcs[HB_STACK_MAX])
 {
     _Static_assert(sizeof(void *) == sizeof(uint64_t), "program counters are 64 bits");
     int n = unw_backtrace((void **)pcs, (int)HB_STACK_MAX);
@@ -38,28 +38,38 @@ uint32_t hb_stack_capture(uint64_t pcs[HB_STACK_MAX])
 
 #else
 
-typedef struct walk {
+typedef struct walk_state {
     uint64_t *pcs;
     uint32_t n;
-} walk;
+} walk_state;
 
 static _Unwind_Reason_Code visit(struct _Unwind_Context *context, void *arg)
 {
-    walk *w = arg;
+    walk_state *w = arg;
     uint64_t pc = _Unwind_GetIP(context);
     if (pc == 0 || w->n == HB_STACK_MAX) return _URC_END_OF_STACK;
     w->pcs[w->n++] = pc;
     return _URC_NO_REASON;
 }
 
-uint32_t hb_stack_capture(uint64_t pcs[HB_STACK_MAX])
+static uint32_t walk(uint64_t pcs[HB_STACK_MAX])
 {
-    walk w = {pcs, 0};
+    walk_state w = {pcs, 0};
     _Unwind_Backtrace(visit, &w);
     return w.n;
 }
 
 #endif
+
+uint32_t hb_stack_capture(uint64_t pcs[HB_STACK_MAX], const void *caller)
+{
+    uint32_t n = walk(pcs), own = 0;
+    while (own < n && pcs[own] != (uint64_t)(uintptr_t)caller)
+        own++;
+    if (own == n) return n;
+    memmove(pcs, pcs + own, (n - own) * sizeof *pcs);
+    return n - own;
+}
 
 /* ---- naming ---- */
 
@@ -270,23 +280,14 @@ static const slot *frames_of(hb_symbolizer *s, uint64_t pc)
     return found;
 }
 
-/* The recording calls themselves are the innermost frames. */
-static bool is_own(const char *frames, size_t size)
-{
-    const char *name = memmem(frames, size, "): hb_", 6);
-    return name && !memchr(frames, ';', (size_t)(name - frames));
-}
-
 hb_str hb_symbolizer_stack(hb_symbolizer *s, const uint64_t *pcs, uint32_t count)
 {
     s->stack.size = 0;
     s->stack.failed = false;
-    bool own = true;
     for (uint32_t i = 0; i < count && pcs[i]; i++) {
         const slot *f = frames_of(s, pcs[i]);
         if (!f || s->texts.failed) break;
-        own = own && is_own(s->texts.data + f->offset, f->size);
-        if (!own) hb_buf_append(&s->stack, s->texts.data + f->offset, f->size);
+        hb_buf_append(&s->stack, s->texts.data + f->offset, f->size);
     }
     return (hb_str){s->stack.data, (uint32_t)s->stack.size};
 }

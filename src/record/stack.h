@@ -12,8 +12,9 @@
 
 #define HB_STACK_MAX 64u
 
-/** The calling thread's frames outside this library, innermost first; their number. */
-uint32_t hb_stack_capture(uint64_t pcs[HB_STACK_MAX]);
+/** The calling thread's frames from the one that `caller` returns into outwards, innermost first;
+ * their number. */
+uint32_t hb_stack_capture(uint64_t pcs[HB_STACK_MAX], const void *caller);
 
 /** Turns program counters of this process into text, each distinct one once. */
 typedef struct hb_symbolizer hb_symbolizer;

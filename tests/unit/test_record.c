@@ -52,9 +52,7 @@ static void scopes_close_on_every_way_out(void **state)
     (void)state;
     hb_profiler *prof = record_all();
     assert_int_equal(leaves_by_return(7), 7);
-    for (int i = 0; i < 3; i++) {
-        HB_RECORD_FUNCTION("broken out of") { break; }
-    }
+    HB_RECORD_FUNCTION("broken out of") { break; }
     HB_RECORD_FUNCTION("left by goto") { goto out; }
 out:
     HB_RECORD_FUNCTION("run through") {}
