@@ -12,14 +12,15 @@
 
 /* Keys of the document itself. */
 static const char *const reserved_keys[] = {
-    "schemaVersion", "deviceProperties", "displayTimeUnit", "baseTimeNanoseconds", "traceEvents",
-    "traceName", "trace_id", "host_name", "distributedInfo", "with_stack", "profile_memory",
-    "record_shapes", "with_modules", "with_flops", "hipboard_lost",
+    "schemaVersion",  "deviceProperties", "displayTimeUnit", "baseTimeNanoseconds", "traceEvents",
+    "traceName",      "trace_id",         "host_name",       "distributedInfo",     "with_stack",
+    "profile_memory", "record_shapes",    "with_modules",    "with_flops",          "hipboard_lost",
 };
 
 static hb_result check_key(const char *key)
 {
-    if (!key || !*key) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "metadata: the key is NULL or empty");
+    if (!key || !*key)
+        return hb_fail(HB_ERROR_INVALID_ARGUMENT, "metadata: the key is NULL or empty");
     for (size_t i = 0; i < HB_ARRAY_LEN(reserved_keys); i++)
         if (strcmp(key, reserved_keys[i]) == 0)
             return hb_fail(HB_ERROR_INVALID_ARGUMENT,
@@ -58,9 +59,8 @@ hb_result hb_profiler_add_metadata(hb_profiler *prof, const char *key, const cha
     hb_buf json;
     hb_buf_init(&json, (size_t)64 << 20);
     hb_buf_json_string(&json, value, strlen(value));
-    hb_result result = json.failed
-                           ? hb_fail(HB_ERROR_LIMIT, "metadata: \"%s\" is over 64 MiB", key)
-                           : add(prof, intern(key), intern(hb_buf_text(&json)));
+    hb_result result = json.failed ? hb_fail(HB_ERROR_LIMIT, "metadata: \"%s\" is over 64 MiB", key)
+                                   : add(prof, intern(key), intern(hb_buf_text(&json)));
     hb_buf_free(&json);
     return result;
 }
@@ -70,7 +70,8 @@ static hb_result check_utf8(const char *key, const char *json)
     size_t size = strlen(json);
     for (size_t i = 0, n; i < size; i += n)
         if ((n = hb_utf8_length((const unsigned char *)json + i, size - i)) == 0)
-            return hb_fail(HB_ERROR_FORMAT, "metadata: \"%s\" has invalid UTF-8 at byte %zu", key, i);
+            return hb_fail(HB_ERROR_FORMAT, "metadata: \"%s\" has invalid UTF-8 at byte %zu", key,
+                           i);
     return HB_OK;
 }
 

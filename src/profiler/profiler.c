@@ -71,9 +71,9 @@ static hb_result prepare(hb_profiler *prof)
 
 static uint32_t session_flags(const hb_profiler_options *o)
 {
-    return (o->record_shapes ? HB_SESSION_SHAPES : 0) | (o->profile_memory ? HB_SESSION_MEMORY : 0) |
-           (o->with_stack ? HB_SESSION_STACK : 0) | (o->with_flops ? HB_SESSION_FLOPS : 0) |
-           (o->with_modules ? HB_SESSION_MODULES : 0);
+    return (o->record_shapes ? HB_SESSION_SHAPES : 0) |
+           (o->profile_memory ? HB_SESSION_MEMORY : 0) | (o->with_stack ? HB_SESSION_STACK : 0) |
+           (o->with_flops ? HB_SESSION_FLOPS : 0) | (o->with_modules ? HB_SESSION_MODULES : 0);
 }
 
 static hb_result start_trace(hb_profiler *prof)
@@ -82,8 +82,8 @@ static hb_result start_trace(hb_profiler *prof)
     HB_TRY(hb_worker_start(prof));
     if (!prof->options.acc_events) drop_cycles(prof);
     hb_session *session;
-    HB_TRY(hb_session_begin(&prof->spool, session_flags(&prof->options), prof->cycle + 1,
-                            &session));
+    HB_TRY(
+        hb_session_begin(&prof->spool, session_flags(&prof->options), prof->cycle + 1, &session));
     prof->cycle++;
     pthread_mutex_lock(&prof->lock);
     prof->session = session;
@@ -99,10 +99,11 @@ static void warn_lost(hb_profiler *prof, const hb_session *session)
     uint64_t reduced = lost[HB_LOST_STRINGS_FULL] + lost[HB_LOST_TOO_BIG];
     if (prof->warned_lost || (dropped == 0 && reduced == 0)) return;
     prof->warned_lost = true;
-    hb_warn("cycle %lld lost %llu records (%llu over max_record_bytes) and keeps %llu without their "
-            "name or inputs; the trace's metadata counts them (said once)",
-            (long long)session->cycle, (unsigned long long)dropped,
-            (unsigned long long)lost[HB_LOST_BUFFER_FULL], (unsigned long long)reduced);
+    hb_warn(
+        "cycle %lld lost %llu records (%llu over max_record_bytes) and keeps %llu without their "
+        "name or inputs; the trace's metadata counts them (said once)",
+        (long long)session->cycle, (unsigned long long)dropped,
+        (unsigned long long)lost[HB_LOST_BUFFER_FULL], (unsigned long long)reduced);
 }
 
 static hb_session *end_session(hb_profiler *prof)
@@ -157,9 +158,10 @@ static hb_result save(hb_profiler *prof)
 /* What torch throws away with a warning, too: a cycle that the schedule breaks off. */
 static void broken_off(hb_profiler *prof, hb_profiler_action from, hb_profiler_action to)
 {
-    hb_warn("Incorrect schedule: %s followed by %s at step %lld; what was recorded of this cycle is "
-            "discarded",
-            action_name(from), action_name(to), (long long)prof->step_num);
+    hb_warn(
+        "Incorrect schedule: %s followed by %s at step %lld; what was recorded of this cycle is "
+        "discarded",
+        action_name(from), action_name(to), (long long)prof->step_num);
     discard_trace(prof);
 }
 
@@ -178,7 +180,8 @@ static bool records(hb_profiler_action action)
 static hb_result transit(hb_profiler *prof, hb_profiler_action from, hb_profiler_action to)
 {
     switch (from) {
-    case HB_ACTION_NONE: return begin(prof, to);
+    case HB_ACTION_NONE:
+        return begin(prof, to);
     case HB_ACTION_WARMUP:
         if (to == HB_ACTION_NONE) broken_off(prof, from, to);
         return records(to) ? start_trace(prof) : HB_OK;
@@ -242,11 +245,11 @@ static hb_result check_started(hb_profiler *prof, const char *call)
 {
     if (!prof) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "%s: the profiler is NULL", call);
     if (prof->pid != getpid())
-        return hb_fail(HB_ERROR_STATE, "%s: this profiler belongs to the process that this one was "
-                                       "forked from; create another",
+        return hb_fail(HB_ERROR_STATE,
+                       "%s: this profiler belongs to the process that this one was "
+                       "forked from; create another",
                        call);
-    if (!prof->started)
-        return hb_fail(HB_ERROR_STATE, "%s: the profiler is not started", call);
+    if (!prof->started) return hb_fail(HB_ERROR_STATE, "%s: the profiler is not started", call);
     return HB_OK;
 }
 
@@ -337,8 +340,7 @@ hb_result hb_profiler_step(hb_profiler *prof)
 {
     hb_profiler_action action, last;
     HB_TRY(check_started(prof, "step"));
-    if (prof->in_handler)
-        return hb_fail(HB_ERROR_STATE, "step: called from on_trace_ready");
+    if (prof->in_handler) return hb_fail(HB_ERROR_STATE, "step: called from on_trace_ready");
     HB_TRY(next_action(prof, prof->step_num + 1, &action));
     hb_scope_end(&prof->step_scope);
     last = prof->action;
@@ -360,8 +362,7 @@ static hb_result finish(hb_profiler *prof)
 hb_result hb_profiler_stop(hb_profiler *prof)
 {
     HB_TRY(check_started(prof, "stop"));
-    if (prof->in_handler)
-        return hb_fail(HB_ERROR_STATE, "stop: called from on_trace_ready");
+    if (prof->in_handler) return hb_fail(HB_ERROR_STATE, "stop: called from on_trace_ready");
     hb_scope_end(&prof->step_scope);
     hb_result result = finish(prof);
     prof->started = false;
@@ -418,8 +419,7 @@ int64_t hb_profiler_cycle(const hb_profiler *prof)
 
 hb_result hb_profiler_lost(const hb_profiler *prof, hb_lost *lost)
 {
-    if (!prof || !lost)
-        return hb_fail(HB_ERROR_INVALID_ARGUMENT, "lost: an argument is NULL");
+    if (!prof || !lost) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "lost: an argument is NULL");
     const hb_session *s = prof->last_cycle ? prof->last_cycle->session : NULL;
     *lost = (hb_lost){.struct_size = sizeof *lost};
     if (!s) return HB_OK;

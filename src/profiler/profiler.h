@@ -16,8 +16,8 @@
  * more: the profiler (until the next cycle, or always with acc_events) and jobs that write it. */
 typedef struct hb_cycle {
     hb_session *session;
-    uint32_t holders;  /* under hb_profiler.lock */
-    bool failed;       /* could not be written: the records stay, for recovery */
+    uint32_t holders; /* under hb_profiler.lock */
+    bool failed;      /* could not be written: the records stay, for recovery */
     struct hb_cycle *next;
 } hb_cycle;
 
@@ -43,8 +43,8 @@ struct hb_profiler {
     int64_t step_num, cycle;
     hb_profiler_action action;
     hb_scope step_scope;
-    hb_spool spool; /* base NULL: not open */
-    hb_session *session; /* being recorded, or NULL; changed under `lock` */
+    hb_spool spool;                     /* base NULL: not open */
+    hb_session *session;                /* being recorded, or NULL; changed under `lock` */
     hb_cycle *first_cycle, *last_cycle; /* held here: the last one; with acc_events all */
     bool in_handler;
     bool warned_lost;

@@ -135,8 +135,10 @@ static hb_result open_spool(spool_file *f)
     head->process_name[sizeof head->process_name - 1] = '\0';
     head->worker_name[sizeof head->worker_name - 1] = '\0';
     uint32_t chunks = (uint32_t)HB_MIN(f->size / HB_CHUNK_BYTES, (size_t)UINT32_MAX);
-    f->view = (hb_spool_view){.base = f->base, .num_chunks = HB_MIN(chunks, head->num_chunks),
-                              .string = recovered_string, .runs = &f->strings};
+    f->view = (hb_spool_view){.base = f->base,
+                              .num_chunks = HB_MIN(chunks, head->num_chunks),
+                              .string = recovered_string,
+                              .runs = &f->strings};
     return collect_strings(&f->view, &f->strings);
 }
 
@@ -166,8 +168,8 @@ static void close_window(const hb_spool_view *view, hb_session *session)
     if (session->state != HB_SESSION_RECORDING || last <= newest->ticks) return;
     hb_clock_fit fit = hb_clock_fit_pairs(&session->start, newest);
     int64_t later = (int64_t)((double)(last - newest->ticks) * fit.ns_per_tick);
-    session->later[0] = (hb_clock_pair){last, newest->monotonic_ns + later,
-                                        newest->unix_ns + later};
+    session->later[0] =
+        (hb_clock_pair){last, newest->monotonic_ns + later, newest->unix_ns + later};
     session->newest = 0;
 }
 
@@ -282,7 +284,7 @@ hb_result hb_recover(const char *dir, unsigned export_flags,
     free(root);
     if (result != HB_OK) return result;
     if (rec.worst != HB_OK) return rec.worst;
-    return rec.found ? HB_OK
-                     : hb_fail(HB_ERROR_NOT_FOUND, "recover: no killed process left records in %s",
-                               dir);
+    return rec.found
+               ? HB_OK
+               : hb_fail(HB_ERROR_NOT_FOUND, "recover: no killed process left records in %s", dir);
 }

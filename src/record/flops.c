@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * torch's formulas (torch/csrc/profiler/util.cpp): a multiply-add is two operations; bias, alpha and
- * beta are left out; add and mul count the first input's elements, not the broadcast result's.
+ * torch's formulas (torch/csrc/profiler/util.cpp): a multiply-add is two operations; bias, alpha
+ * and beta are left out; add and mul count the first input's elements, not the broadcast result's.
  */
 #include <hipboard/hipboard.h>
 

@@ -12,7 +12,8 @@
  *     FREE         none of these
  *
  * A chunk's `used` is stored after the record that it takes in, so whatever moment the process is
- * stopped at, the bytes below `used` are whole records. Chunk indices stand for pointers; 0 is none.
+ * stopped at, the bytes below `used` are whole records. Chunk indices stand for pointers; 0 is
+ * none.
  */
 #ifndef HB_RECORD_FORMAT_H
 #define HB_RECORD_FORMAT_H
@@ -21,13 +22,13 @@
 
 #include "record/clock.h"
 
-#define HB_SPOOL_MAGIC "HBSPOOL"
+#define HB_SPOOL_MAGIC   "HBSPOOL"
 #define HB_SPOOL_VERSION 1u
-#define HB_SPOOL_ENDIAN 0x01020304u
-#define HB_SPOOL_SUFFIX ".hbspool"
+#define HB_SPOOL_ENDIAN  0x01020304u
+#define HB_SPOOL_SUFFIX  ".hbspool"
 
 #define HB_CHUNK_BYTES 65536u
-#define HB_RECORD_MAX 32768u
+#define HB_RECORD_MAX  32768u
 
 typedef struct hb_spool_header {
     char magic[8];
@@ -86,7 +87,7 @@ typedef struct hb_session {
     hb_clock_pair start;
     hb_clock_pair later[2]; /* the newest is whole whenever the process is stopped */
     uint32_t newest, reserved;
-    uint64_t lost[6];   /* hb_lost, in its order */
+    uint64_t lost[6]; /* hb_lost, in its order */
     char trace_id[40];
 } hb_session;
 

@@ -12,8 +12,8 @@ typedef struct hb_merge_thread {
     int64_t tid;
     hb_record *record; /* the thread's next */
     uint64_t id;
-    uint64_t floor;    /* no record starts before the one before it */
-    void *user;        /* the caller's; NULL at first */
+    uint64_t floor; /* no record starts before the one before it */
+    void *user;     /* the caller's; NULL at first */
 } hb_merge_thread;
 
 typedef struct hb_merge {

@@ -42,8 +42,8 @@ hb_module hb_module_create(const char *class_name)
         uint32_t index = count_of_class(class_id, n);
         hb_buf_printf(&name, "nn.Module: %s_%u", class_name, index);
         module = n + 1;
-        modules[module] = (hb_module_entry){class_id, hb_strings_intern(name.data, name.size),
-                                            index};
+        modules[module] =
+            (hb_module_entry){class_id, hb_strings_intern(name.data, name.size), index};
         atomic_store_explicit(&num_modules, module, memory_order_release);
     }
     pthread_mutex_unlock(&lock);

@@ -18,7 +18,7 @@ hb_recording hb_recording_now;
 static _Atomic uint64_t next_external_id = 1;
 
 #define IDS_PER_CHUNK (HB_CHUNK_BYTES / sizeof(hb_record))
-#define UNTRACKED UINT32_MAX /* depth of a scope deeper than HB_OPEN_MAX */
+#define UNTRACKED     UINT32_MAX /* depth of a scope deeper than HB_OPEN_MAX */
 
 /* ---- a thread's chunk ---- */
 
@@ -59,7 +59,9 @@ static HB_COLD bool next_chunk(hb_thread *t)
         return false;
     }
     hb_chunk *chunk = hb_spool_chunk(spool, index), *last = t->chunk;
-    *chunk = (hb_chunk){.used = sizeof *chunk, .session = t->epoch, .thread = t->number,
+    *chunk = (hb_chunk){.used = sizeof *chunk,
+                        .session = t->epoch,
+                        .thread = t->number,
                         .tid = t->tid,
                         .first_id = atomic_fetch_add(&next_external_id, IDS_PER_CHUNK)};
     __atomic_store_n(&chunk->kind, HB_CHUNK_EVENTS, __ATOMIC_RELEASE);
@@ -132,9 +134,7 @@ static inline uint32_t site_id(hb_site *site)
 static inline hb_scope open_scope(hb_thread *t, hb_record *r, bool range)
 {
     uint32_t depth = t->depth;
-    uint64_t id = r->type == HB_RECORD_MODULE
-                      ? (depth ? t->open[depth - 1].id : 0)
-                      : t->next_id++;
+    uint64_t id = r->type == HB_RECORD_MODULE ? (depth ? t->open[depth - 1].id : 0) : t->next_id++;
     if (HB_UNLIKELY(depth >= HB_OPEN_MAX)) {
         depth = UNTRACKED;
     } else {
@@ -189,8 +189,10 @@ static HB_COLD void measure(hb_thread *t, parts *p, const hb_op_info *info, cons
     if (info && info->num_inputs && info->inputs && (wanted & HB_SESSION_SHAPES)) {
         size_t room = (HB_RECORD_MAX - p->bytes) / 8;
         p->input_words = hb_inputs_words(info->inputs, info->num_inputs, room);
-        if (p->input_words) p->flags |= HB_RECORD_INPUTS;
-        else t->lost[HB_LOST_TOO_BIG]++;
+        if (p->input_words)
+            p->flags |= HB_RECORD_INPUTS;
+        else
+            t->lost[HB_LOST_TOO_BIG]++;
         p->bytes += p->input_words * 8;
     }
 }
@@ -271,8 +273,8 @@ void hb_range_push(const char *name)
 
 static inline hb_scope op(uint32_t name, const hb_op_info *info, const void *caller)
 {
-    bool plain = !wants_stack() && (!info || (!info->num_inputs && !info->sequence_number &&
-                                              !(info->flops > 0)));
+    bool plain = !wants_stack() &&
+                 (!info || (!info->num_inputs && !info->sequence_number && !(info->flops > 0)));
     return plain ? begin_plain(name, HB_RECORD_OP, false)
                  : begin_full(name, HB_RECORD_OP, info, false, caller);
 }

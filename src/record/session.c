@@ -63,14 +63,18 @@ static void make_trace_id(char id[40])
 hb_result hb_session_begin(hb_spool *spool, uint32_t flags, int64_t cycle, hb_session **out)
 {
     uint32_t index = hb_spool_take(spool);
-    if (index == 0) return hb_fail(HB_ERROR_LIMIT, "no room for another cycle: the records of "
-                                                   "earlier ones fill max_record_bytes");
+    if (index == 0)
+        return hb_fail(HB_ERROR_LIMIT, "no room for another cycle: the records of "
+                                       "earlier ones fill max_record_bytes");
     hb_chunk *chunk = hb_spool_chunk(spool, index);
     hb_session *session = (hb_session *)(chunk + 1);
     *chunk = (hb_chunk){.used = sizeof *chunk + sizeof *session};
     if (++last_number == 0) last_number = 1;
-    *session = (hb_session){.number = last_number, .state = HB_SESSION_RECORDING, .flags = flags,
-                            .cycle = cycle, .start = hb_clock_sample()};
+    *session = (hb_session){.number = last_number,
+                            .state = HB_SESSION_RECORDING,
+                            .flags = flags,
+                            .cycle = cycle,
+                            .start = hb_clock_sample()};
     session->later[0] = session->start;
     make_trace_id(session->trace_id);
     chunk->session = session->number;
@@ -141,8 +145,10 @@ static hb_str own_string(const hb_spool_view *view, uint32_t id)
 
 hb_spool_view hb_spool_view_own(const hb_spool *spool)
 {
-    return (hb_spool_view){.base = spool->base, .num_chunks = atomic_load(&spool->committed),
-                           .string = own_string, .same_process = true};
+    return (hb_spool_view){.base = spool->base,
+                           .num_chunks = atomic_load(&spool->committed),
+                           .string = own_string,
+                           .same_process = true};
 }
 
 hb_chunk *hb_view_chunk(const hb_spool_view *view, uint32_t index, enum hb_chunk_kind kind)
@@ -161,8 +167,7 @@ hb_session *hb_view_session(const hb_spool_view *view, uint32_t index)
 static void enter_chunk(hb_cursor *c, uint32_t index)
 {
     uint32_t session = c->chunk ? c->chunk->session : 0;
-    hb_chunk *chunk =
-        c->chunks_left ? hb_view_chunk(c->view, index, HB_CHUNK_EVENTS) : NULL;
+    hb_chunk *chunk = c->chunks_left ? hb_view_chunk(c->view, index, HB_CHUNK_EVENTS) : NULL;
     if (chunk && session && chunk->session != session) chunk = NULL;
     c->chunk = chunk;
     if (!chunk) return;
@@ -184,12 +189,18 @@ static size_t least_size(const hb_record *r)
 {
     switch (r->type) {
     case HB_RECORD_ANNOTATION:
-    case HB_RECORD_OP: return sizeof(hb_record);
-    case HB_RECORD_MODULE: return sizeof(hb_record_module);
-    case HB_RECORD_MEMORY: return sizeof(hb_record_memory);
-    case HB_RECORD_SCALAR: return sizeof(hb_record_scalar);
-    case HB_RECORD_METADATA: return sizeof(hb_record_metadata);
-    default: return SIZE_MAX;
+    case HB_RECORD_OP:
+        return sizeof(hb_record);
+    case HB_RECORD_MODULE:
+        return sizeof(hb_record_module);
+    case HB_RECORD_MEMORY:
+        return sizeof(hb_record_memory);
+    case HB_RECORD_SCALAR:
+        return sizeof(hb_record_scalar);
+    case HB_RECORD_METADATA:
+        return sizeof(hb_record_metadata);
+    default:
+        return SIZE_MAX;
     }
 }
 

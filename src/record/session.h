@@ -25,8 +25,8 @@ hb_spool_view hb_spool_view_own(const hb_spool *spool);
  * HB_ERROR_LIMIT when the spool is full. */
 hb_result hb_session_begin(hb_spool *spool, uint32_t flags, int64_t cycle, hb_session **session);
 
-/** Refreshes the session's newest clock pair, so that a crash's records can be dated. One thread at a
- * time. */
+/** Refreshes the session's newest clock pair, so that a crash's records can be dated. One thread at
+ * a time. */
 void hb_session_tick(hb_session *session);
 
 /** Stops recording; when it returns no thread writes to the session any more. */

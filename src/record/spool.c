@@ -13,7 +13,7 @@
 #include "record/strings.h"
 
 #define FIRST_COMMIT 256u /* chunks: 16 MiB */
-#define MAX_COMMIT 4096u
+#define MAX_COMMIT   4096u
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -150,8 +150,8 @@ static void mirror_strings(void *arg, const char *base, uint64_t offset, uint64_
         spool->strings_room = 0;
         if (index == 0) return; /* a name is missing after a crash, nothing else */
         hb_chunk *chunk = hb_spool_chunk(spool, index);
-        *chunk = (hb_chunk){.used = sizeof *chunk, .next = head->first_strings,
-                            .string_offset = offset};
+        *chunk =
+            (hb_chunk){.used = sizeof *chunk, .next = head->first_strings, .string_offset = offset};
         __atomic_store_n(&chunk->kind, HB_CHUNK_STRINGS, __ATOMIC_RELEASE);
         head->first_strings = index;
         spool->strings_chunk = index;

@@ -17,8 +17,8 @@
 typedef struct hb_spool {
     char *base;
     uint32_t max_chunks;
-    _Atomic uint32_t committed;  /* chunks that may be touched */
-    _Atomic uint32_t fresh;      /* next never-used chunk */
+    _Atomic uint32_t committed;   /* chunks that may be touched */
+    _Atomic uint32_t fresh;       /* next never-used chunk */
     _Atomic uint64_t free_chunks; /* stack of returned ones: change counter << 32 | index */
     int fd;                       /* -1: anonymous */
     bool file_full;               /* the file can't grow; further chunks are anonymous */

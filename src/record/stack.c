@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Frames are walked by libunwind, which caches what it learns of each address, or by the compiler's
- * own unwinder; they are given names by elfutils, which knows lines and inlined functions, or by the
- * dynamic linker, which knows exported functions.
+ * own unwinder; they are given names by elfutils, which knows lines and inlined functions, or by
+ * the dynamic linker, which knows exported functions.
  */
 #include "record/stack.h"
 
@@ -142,8 +142,7 @@ static const char *function_name(Dwarf_Die *die)
     static const unsigned names[] = {DW_AT_MIPS_linkage_name, DW_AT_linkage_name, DW_AT_name};
     for (size_t i = 0; i < HB_ARRAY_LEN(names); i++) {
         Dwarf_Attribute attribute;
-        const char *name =
-            dwarf_formstring(dwarf_attr_integrate(die, names[i], &attribute));
+        const char *name = dwarf_formstring(dwarf_attr_integrate(die, names[i], &attribute));
         if (name) return name;
     }
     return NULL;

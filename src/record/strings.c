@@ -50,7 +50,8 @@ static inline uint64_t mix(uint64_t a, uint64_t b)
     return (uint64_t)m ^ (uint64_t)(m >> 64);
 }
 
-/* Multiply and fold, 8 bytes at a time; the last 8 overlap. Names are short, so this is a few ns. */
+/* Multiply and fold, 8 bytes at a time; the last 8 overlap. Names are short, so this is a few ns.
+ */
 static uint32_t hash_bytes(const char *s, size_t n)
 {
     const uint64_t k0 = 0x9e3779b97f4a7c15u, k1 = 0xd6e8feb86659fd93u;
@@ -147,7 +148,8 @@ static uint32_t add(const char *text, size_t size, uint32_t hash)
 uint32_t hb_strings_intern(const char *text, size_t size)
 {
     uint32_t hash = hash_bytes(text, size);
-    uint32_t id = find(atomic_load_explicit(&strings.index, memory_order_acquire), text, size, hash);
+    uint32_t id =
+        find(atomic_load_explicit(&strings.index, memory_order_acquire), text, size, hash);
     if (HB_LIKELY(id)) return id;
     pthread_mutex_lock(&strings.lock);
     id = find(atomic_load_explicit(&strings.index, memory_order_relaxed), text, size, hash);

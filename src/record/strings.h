@@ -11,8 +11,8 @@
 #include "trace/event.h"
 
 #define HB_STRINGS_MAX_BYTES ((uint64_t)1 << 30)
-#define HB_STRING_UNNAMED 1u /* "(unnamed)" */
-#define HB_STRING_DROPPED 4u /* "(name dropped)" */
+#define HB_STRING_UNNAMED    1u /* "(unnamed)" */
+#define HB_STRING_DROPPED    4u /* "(name dropped)" */
 
 /** Reserves the table; called once, before any other. */
 hb_result hb_strings_init(void);

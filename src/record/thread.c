@@ -30,8 +30,7 @@ static void thread_exits(void *arg)
 void hb_threads_init(void)
 {
     pthread_key_create(&exit_key, thread_exits);
-    hb_heavy_fence =
-        syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) != 0;
+    hb_heavy_fence = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) != 0;
 }
 
 static hb_thread *reuse_dead(void)

@@ -44,8 +44,8 @@ typedef struct hb_open {
 
 typedef struct hb_thread {
     _Atomic uint32_t busy;
-    uint32_t epoch;    /* the session that the fields below belong to */
-    char *pos, *end;   /* free part of the present chunk */
+    uint32_t epoch;  /* the session that the fields below belong to */
+    char *pos, *end; /* free part of the present chunk */
     hb_chunk *chunk;
     uint64_t next_id;
     uint32_t depth;

@@ -42,23 +42,33 @@ static void two_counter_reads(int i)
 
 static void scope(int i)
 {
-    HB_RECORD_FUNCTION("bench_scope") { empty(i); }
+    HB_RECORD_FUNCTION("bench_scope")
+    {
+        empty(i);
+    }
 }
 
 static void scope_by_name(int i)
 {
     static const char *const names[] = {"forward", "backward", "optimizer", "loss"};
-    HB_RECORD_FUNCTION_NAMED(names[i & 3]) { empty(i); }
+    HB_RECORD_FUNCTION_NAMED(names[i & 3])
+    {
+        empty(i);
+    }
 }
 
 static void op(int i)
 {
-    HB_OP("aten::relu") { empty(i); }
+    HB_OP("aten::relu")
+    {
+        empty(i);
+    }
 }
 
 static void op_with_shapes(int i)
 {
-    HB_OP("aten::mm", HB_INPUTS(HB_TENSOR(HB_FLOAT32, 64, 32), HB_TENSOR(HB_FLOAT32, 32, 16))) {
+    HB_OP("aten::mm", HB_INPUTS(HB_TENSOR(HB_FLOAT32, 64, 32), HB_TENSOR(HB_FLOAT32, 32, 16)))
+    {
         empty(i);
     }
 }
@@ -66,7 +76,8 @@ static void op_with_shapes(int i)
 static void op_with_all(int i)
 {
     HB_OP("aten::mm", HB_INPUTS(HB_TENSOR(HB_FLOAT32, 64, 32), HB_TENSOR(HB_FLOAT32, 32, 16)),
-          .flops = hb_flops_mm(64, 32, 16), .sequence_number = (uint64_t)i + 1) {
+          .flops = hb_flops_mm(64, 32, 16), .sequence_number = (uint64_t)i + 1)
+    {
         empty(i);
     }
 }
@@ -107,8 +118,9 @@ static void finish(hb_profiler *prof)
     hb_lost lost;
     hb_profiler_stop(prof);
     hb_profiler_lost(prof, &lost);
-    if (lost.buffer_full) fprintf(stderr, "bench_record: %llu records were lost\n",
-                                  (unsigned long long)lost.buffer_full);
+    if (lost.buffer_full)
+        fprintf(stderr, "bench_record: %llu records were lost\n",
+                (unsigned long long)lost.buffer_full);
     hb_profiler_destroy(prof);
 }
 

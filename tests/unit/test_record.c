@@ -43,7 +43,10 @@ static hb_lost lost_of(hb_profiler *prof)
 
 static int leaves_by_return(int i)
 {
-    HB_RECORD_FUNCTION("returned from") { return i; }
+    HB_RECORD_FUNCTION("returned from")
+    {
+        return i;
+    }
     return -1;
 }
 
@@ -52,8 +55,14 @@ static void scopes_close_on_every_way_out(void **state)
     (void)state;
     hb_profiler *prof = record_all();
     assert_int_equal(leaves_by_return(7), 7);
-    HB_RECORD_FUNCTION("broken out of") { break; }
-    HB_RECORD_FUNCTION("left by goto") { goto out; }
+    HB_RECORD_FUNCTION("broken out of")
+    {
+        break;
+    }
+    HB_RECORD_FUNCTION("left by goto")
+    {
+        goto out;
+    }
 out:
     HB_RECORD_FUNCTION("run through") {}
     recorded r = stop_and_read(prof);
@@ -71,12 +80,24 @@ static void a_scope_body_runs_once_with_and_without_profiler(void **state)
 {
     (void)state;
     int runs = 0;
-    HB_RECORD_FUNCTION("off") { runs++; }
-    HB_OP("off", HB_INPUTS(HB_TENSOR(HB_FLOAT32, 1, 2))) { runs++; }
+    HB_RECORD_FUNCTION("off")
+    {
+        runs++;
+    }
+    HB_OP("off", HB_INPUTS(HB_TENSOR(HB_FLOAT32, 1, 2)))
+    {
+        runs++;
+    }
     assert_int_equal(runs, 2);
     hb_profiler *prof = record_all();
-    HB_RECORD_FUNCTION("on") { runs++; }
-    HB_OP("on", HB_INPUTS(HB_TENSOR(HB_FLOAT32, 1, 2))) { runs++; }
+    HB_RECORD_FUNCTION("on")
+    {
+        runs++;
+    }
+    HB_OP("on", HB_INPUTS(HB_TENSOR(HB_FLOAT32, 1, 2)))
+    {
+        runs++;
+    }
     assert_int_equal(runs, 4);
     hb_profiler_destroy(prof);
 }
@@ -85,7 +106,8 @@ static void nested_scopes_lie_inside_each_other(void **state)
 {
     (void)state;
     hb_profiler *prof = record_all();
-    HB_RECORD_FUNCTION("outer") {
+    HB_RECORD_FUNCTION("outer")
+    {
         HB_RECORD_FUNCTION("first") {}
         HB_OP("second") {}
     }
@@ -108,7 +130,10 @@ static void times_are_unix_times(void **state)
     struct timespec before, after, nap = {0, 20000000};
     hb_profiler *prof = record_all();
     clock_gettime(CLOCK_REALTIME, &before);
-    HB_RECORD_FUNCTION("nap") { nanosleep(&nap, NULL); }
+    HB_RECORD_FUNCTION("nap")
+    {
+        nanosleep(&nap, NULL);
+    }
     clock_gettime(CLOCK_REALTIME, &after);
     recorded r = stop_and_read(prof);
     const hb_event *e = must_find(&r, "nap");
@@ -129,7 +154,8 @@ static void hostile_names_are_kept_as_they_are(void **state)
     memset(big, 'x', big_size);
     big[big_size] = '\0';
     hb_profiler *prof = record_all();
-    const char *names[] = {"quote \" backslash \\", "tab\tand\nnewline", "\xff\xfe", "\xc3\xa9", big};
+    const char *names[] = {"quote \" backslash \\", "tab\tand\nnewline", "\xff\xfe", "\xc3\xa9",
+                           big};
     for (size_t i = 0; i < 5; i++) {
         hb_scope s = hb_record_function(names[i]);
         hb_scope_end(&s);
@@ -286,7 +312,8 @@ static void malformed_inputs_are_left_out_and_counted(void **state)
     (void)state;
     hb_profiler *prof = record_all();
     const hb_input no_dims = {.kind = HB_INPUT_TENSOR, .count = 4};
-    const hb_input too_long = {.kind = HB_INPUT_INT_LIST, .count = 1u << 30, .dims = (int64_t[]){0}};
+    const hb_input too_long = {
+        .kind = HB_INPUT_INT_LIST, .count = 1u << 30, .dims = (int64_t[]){0}};
     const hb_input odd = {.kind = (hb_input_kind)99};
     const hb_input *wrong[] = {&no_dims, &too_long, &odd};
     for (size_t i = 0; i < 3; i++) {
@@ -342,14 +369,16 @@ static void modules_count_within_their_class(void **state)
     assert_int_equal(hb_module_create(""), 0);
     assert_int_equal(hb_module_create(NULL), 0);
     hb_profiler *prof = record_all();
-    HB_MODULE(a) {
+    HB_MODULE(a)
+    {
         HB_MODULE(b) {}
     }
     HB_MODULE(0) {}
     HB_MODULE(4000000) {}
     recorded r = stop_and_read(prof);
     assert_int_equal(r.n, 2);
-    assert_true(within(must_find(&r, "nn.Module: TestConv_1"), must_find(&r, "nn.Module: TestConv_0")));
+    assert_true(
+        within(must_find(&r, "nn.Module: TestConv_1"), must_find(&r, "nn.Module: TestConv_0")));
     recorded_free(&r);
     hb_profiler_destroy(prof);
 }
@@ -361,7 +390,8 @@ static void what_is_not_asked_for_is_not_kept(void **state)
     hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
     hb_profiler *prof = hb_profiler_create(&o);
     assert_int_equal(hb_profiler_start(prof), HB_OK);
-    HB_MODULE(m) {
+    HB_MODULE(m)
+    {
         HB_OP("op", .flops = 5) {}
         hb_memory_alloc(HB_DEVICE_CPU, 0, &o, 1);
     }
@@ -382,7 +412,8 @@ static void *record_many(void *arg)
     snprintf(name, sizeof name, "thread %d", *(int *)arg);
     hb_thread_name(name);
     for (int i = 0; i < SCOPES; i++) {
-        HB_RECORD_FUNCTION("outer") {
+        HB_RECORD_FUNCTION("outer")
+        {
             HB_OP("inner", HB_INPUTS(HB_TENSOR(HB_FLOAT32, 2, 3))) {}
         }
     }
@@ -425,7 +456,8 @@ static void *record_until_told(void *arg)
 {
     (void)arg;
     while (go_on) {
-        HB_RECORD_FUNCTION("outer") {
+        HB_RECORD_FUNCTION("outer")
+        {
             HB_OP("inner") {}
             hb_memory_alloc(HB_DEVICE_CPU, 0, NULL, 1);
         }
