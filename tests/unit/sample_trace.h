@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A made-up trace with every kind of event and every trouble a writer can be given, for tests: two
- * threads, four steps, a GPU with two streams. Times are in microseconds from the begin.
+ * threads, five steps, a GPU with two streams. Times are in microseconds from the begin.
  */
 #ifndef SAMPLE_TRACE_H
 #define SAMPLE_TRACE_H
@@ -107,10 +107,11 @@ static inline void sample_memory(sample_trace *t, hb_device_type type, int32_t d
     event->memory = (hb_memory_args){type, device, addr, bytes, total, 4096 * 1024};
 }
 
-/* Four steps of 1000 us that touch each other. Step 3 does nothing on the GPU and is over before
+/* An empty step and four of 1000 us that touch each other. Step 3 does nothing on the GPU and is over before
  * the work of step 2 is. */
 static inline void sample_main_thread(sample_trace *t)
 {
+    sample_scope(t, HB_EVENT_USER_ANNOTATION, "ProfilerStep#0", 50, 0);
     sample_scope(t, HB_EVENT_USER_ANNOTATION, "ProfilerStep#1", 100, 1000);
     sample_scope(t, HB_EVENT_USER_ANNOTATION, "enumerate(DataLoader)#Digits.__next__", 110, 90);
     sample_scope(t, HB_EVENT_USER_ANNOTATION, "train_batch", 210, 800);
@@ -135,7 +136,6 @@ static inline void sample_main_thread(sample_trace *t)
     for (int i = 0; i < SAMPLE_DEEP; i++)
         sample_scope(t, HB_EVENT_OP, "deep", 3200 + i, 2. * (SAMPLE_DEEP - i));
     sample_scope(t, HB_EVENT_USER_ANNOTATION, "ProfilerStep#no number", 4200, 10);
-    sample_scope(t, HB_EVENT_USER_ANNOTATION, "ProfilerStep#5", 4300, 0);
     op = sample_scope(t, HB_EVENT_OP, "still open", 4400, 600);
     op->flags = HB_TEV_UNFINISHED;
     sample_memory(t, HB_DEVICE_CPU, -1, 230, 0x7f0000001000, 4096, 4096);
@@ -167,46 +167,46 @@ static inline void sample_modules_and_numbers(sample_trace *t)
 
 static inline void sample_device(sample_trace *t)
 {
-    hb_trace_event *event = sample_call(t, "hipMemcpyWithStream", 225, 20, 1, 4);
+    hb_trace_event *event = sample_call(t, "hipMemcpyWithStream", 225, 20, 1, 5);
     event->runtime.kind = HB_STR("1");
     event->runtime.launches = true;
     event->runtime.src = 0x7f00;
     event->runtime.ptr = 0x7f10;
     event->runtime.bytes = 616;
-    event = sample_call(t, "hipLaunchKernel", 250, 5, 2, 4);
+    event = sample_call(t, "hipLaunchKernel", 250, 5, 2, 5);
     event->runtime.launches = event->runtime.has_grid = true;
     event->runtime.grid[0] = 141;
     event->runtime.grid[1] = event->runtime.grid[2] = 1;
     event->runtime.block[0] = 512;
     event->runtime.block[1] = event->runtime.block[2] = 1;
     event->runtime.shared_bytes = 256;
-    event = sample_call(t, "hipMalloc", 260, 5, 3, 4);
+    event = sample_call(t, "hipMalloc", 260, 5, 3, 5);
     event->runtime.bytes = 4096;
     event->runtime.ptr = 0x7e00;
     event = sample_call(t, "hipDeviceSynchronize", 1900, 5, 4, 0);
     event->kind = HB_EVENT_SYNC;
     event->runtime.error = 700;
     event->runtime.error_name = HB_STR("hipErrorIllegalAddress");
-    event = sample_call(t, "hipLaunchKernel", 1210, 5, 5, 8);
+    event = sample_call(t, "hipLaunchKernel", 1210, 5, 5, 9);
     event->runtime.launches = true;
     event = sample_call(t, "hipMemsetAsync", 3150, 5, 6, 0);
     event->runtime.launches = true;
 
-    event = sample_work(t, HB_EVENT_MEMCPY, "Memcpy HtoD (Host -> Device)", 240, 4, 1, 4);
+    event = sample_work(t, HB_EVENT_MEMCPY, "Memcpy HtoD (Host -> Device)", 240, 4, 1, 5);
     event->copy = (hb_copy_args){.bytes = 616, .kind = "HtoD"};
-    event = sample_work(t, HB_EVENT_KERNEL, "void gemm<float>(float const*)", 260, 90, 2, 4);
+    event = sample_work(t, HB_EVENT_KERNEL, "void gemm<float>(float const*)", 260, 90, 2, 5);
     event->kernel = (hb_kernel_args){.has_grid = true, .grid = {141, 1, 1}, .block = {512, 1, 1},
                                      .has_resources = true, .vgprs = 64, .sgprs = 32,
                                      .lds_bytes = 1024, .blocks_per_sm = 141 / 104.,
                                      .warps_per_sm = 8, .occupancy = 50,
                                      .limiting_factor = "VGPRS"};
-    sample_work(t, HB_EVENT_KERNEL, "kernel", 1300, 2500, 5, 8);
+    sample_work(t, HB_EVENT_KERNEL, "kernel", 1300, 2500, 5, 9);
     event = sample_work(t, HB_EVENT_MEMSET, "Memset (Device)", 3900, 3, 6, 0);
     event->copy = (hb_copy_args){.kind = "Device"};
     event->tid = 2;
 
-    event = sample_work(t, HB_EVENT_GPU_USER_ANNOTATION, "ProfilerStep#1", 240, 110, 0, 1);
-    event = sample_work(t, HB_EVENT_GPU_USER_ANNOTATION, "train_batch", 240, 110, 0, 3);
+    event = sample_work(t, HB_EVENT_GPU_USER_ANNOTATION, "ProfilerStep#1", 240, 110, 0, 2);
+    event = sample_work(t, HB_EVENT_GPU_USER_ANNOTATION, "train_batch", 240, 110, 0, 4);
 }
 
 static inline void sample_trace_init(sample_trace *t)

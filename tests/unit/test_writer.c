@@ -191,16 +191,16 @@ static void kineto_device_args_are_kinetos(void **state)
 {
     (void)state;
     static const char *const args[] = {
-        "      \"External id\": 4,      \"cid\": 107, \"correlation\": 2,      \"grid\": [141, 1, 1],"
+        "      \"External id\": 5,      \"cid\": 107, \"correlation\": 2,      \"grid\": [141, 1, 1],"
         "      \"block\": [512, 1, 1],      \"shared memory\": 256\n",
-        "      \"External id\": 4,      \"cid\": 107, \"correlation\": 1, \"src\": \"0x7f00\", "
+        "      \"External id\": 5,      \"cid\": 107, \"correlation\": 1, \"src\": \"0x7f00\", "
         "\"dst\": \"0x7f10\", \"bytes\": \"616\", \"kind\": \"1\"\n",
-        "      \"External id\": 4,      \"bytes\": 4096, \"cid\": 107, \"correlation\": 3, "
+        "      \"External id\": 5,      \"bytes\": 4096, \"cid\": 107, \"correlation\": 3, "
         "\"ptr\": \"0x7e00\"\n",
         "            \"cid\": 107, \"correlation\": 4\n",
-        "      \"External id\": 4,      \"device\": 0, \"stream\": 1,      \"correlation\": 2, "
+        "      \"External id\": 5,      \"device\": 0, \"stream\": 1,      \"correlation\": 2, "
         "\"kind\": \"Dispatch Kernel\",      \"grid\":     [141, 1, 1], \"block\":     [512, 1, 1]\n",
-        "      \"External id\": 4,      \"device\": 0, \"stream\": 1,      \"correlation\": 1, "
+        "      \"External id\": 5,      \"device\": 0, \"stream\": 1,      \"correlation\": 1, "
         "\"kind\": \"HtoD\",      \"bytes\": 616, \"memory bandwidth (GB/s)\": 0.154\n",
     };
     cJSON_Delete(write_sample(HB_WRITE_KINETO));
@@ -396,12 +396,12 @@ static void steps_that_kill_the_plugin_are_hidden(void **state)
     assert_category(trace, "ProfilerStep#2", "user_annotation");
     assert_category(trace, "ProfilerStep#3", "outside_tree"); /* over before step 2's kernel */
     assert_category(trace, "ProfilerStep#no number", "outside_tree");
-    assert_true(number(find(trace, "X", "ProfilerStep#5", 0), "dur") > 0);
+    assert_true(number(find(trace, "X", "ProfilerStep#0", 0), "dur") > 0);
     assert_int_equal(stats.hidden_steps, 1);
     cJSON_Delete(trace);
     trace = write_sample(HB_WRITE_KINETO);
     assert_category(trace, "ProfilerStep#3", "user_annotation");
-    assert_true(number(find(trace, "X", "ProfilerStep#5", 0), "dur") == 0);
+    assert_true(number(find(trace, "X", "ProfilerStep#0", 0), "dur") == 0);
     cJSON_Delete(trace);
 }
 
