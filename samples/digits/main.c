@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Trains a network on handwritten digits and records some of its steps with hipboard. Start reading
+ * at train_epoch() and next_step(): the loop of a PyTorch program with torch.profiler, in C.
+ */
+#include "data.h"
+#include "die.h"
+#include "loader.h"
+#include "model.h"
+#include "options.h"
+#include "report.h"
+#include "sgd.h"
+
+#include <math.h>
+
+#define MOMENTUM          0.9f
+#define REQUIRED_ACCURACY 0.95
+
+enum { EVALUATION_BATCH = 60 };
+
+struct trainer {
+    struct net *net;
+    struct loss loss;
+    struct sgd sgd;
+    struct loader *loader;
+    hb_profiler *prof;
+    const struct options *options;
+    struct training_result *result;
+    double step_start; /* by report_clock() */
+};
+
+/* Steps 0 to 9 find the caches cold. Then, twice: one step is let go by, one warms the profiler up,
+ * and six are recorded. */
+static hb_schedule schedule(void)
+{
+    return hb_schedule_make(.skip_first = 10, .wait = 1, .warmup = 1, .active = 6, .repeat = 2);
+}
+
+static hb_profiler *profiler_begin(const struct options *options)
+{
+    unsigned flags = (options->gzip ? HB_GZIP : 0u) | (options->kineto ? HB_DIALECT_KINETO : 0u);
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.activities = HB_ACTIVITY_CPU;
+    o.schedule = schedule();
+    o.on_trace_ready = hb_tensorboard_trace_handler(options->logdir, NULL, flags);
+    o.record_shapes = o.profile_memory = o.with_flops = o.with_modules = true;
+    o.with_stack = options->with_stack;
+
+    hb_profiler *prof = hb_profiler_create(&o);
+    if (!prof || hb_profiler_start(prof) != HB_OK) die("profiler: %s", hb_last_error());
+    return prof;
+}
+
+/* Metadata belongs to one cycle and so is given to each, while it warms up. */
+static void describe_cycle(hb_profiler *prof, const struct options *options)
+{
+    char json[160];
+    if (hb_profiler_current_action(prof) != HB_ACTION_WARMUP) return;
+    snprintf(json, sizeof json,
+             "{\"lr\": %g, \"momentum\": %g, \"batch_size\": %lld, \"seed\": %llu}",
+             (double)options->lr, (double)MOMENTUM, (long long)options->batch_size,
+             (unsigned long long)options->seed);
+    hb_profiler_add_metadata(prof, "model", "DigitNet");
+    hb_profiler_add_metadata_json(prof, "hyperparameters", json);
+}
+
+/* Forward, backward and update on one batch, which is consumed. Returns the loss. */
+static float train_batch(struct trainer *t, struct batch *batch)
+{
+    float mean = 0;
+    sgd_zero_grad(&t->sgd);
+    HB_RECORD_FUNCTION("forward") {
+        struct tensor scores = net_forward(t->net, tensor_move(&batch->images));
+        mean = loss_forward(&t->loss, scores, &batch->labels);
+    }
+    HB_RECORD_FUNCTION("backward") {
+        net_backward(t->net, loss_backward(&t->loss, &batch->labels));
+    }
+    sgd_step(&t->sgd);
+    batch_free(batch);
+    if (!isfinite(mean)) die("training has diverged: the loss is not finite; try a smaller --lr");
+    hb_scalar("loss", mean);
+    return mean;
+}
+
+/* A trace that cannot be written is said but does not spoil the training. */
+static void check(struct trainer *t, hb_result result)
+{
+    if (result == HB_OK) return;
+    fprintf(stderr, "digits: profiler: %s\n", hb_last_error());
+    t->result->trace_failed = true;
+}
+
+static void next_step(struct trainer *t)
+{
+    check(t, hb_profiler_step(t->prof));
+    describe_cycle(t->prof, t->options);
+    if (!HB_ENABLED()) report_cycle_end();
+    t->result->steps++;
+    t->step_start = report_clock();
+}
+
+/* Returns the mean loss. */
+static double train_epoch(struct trainer *t)
+{
+    struct batch batch;
+    double sum = 0, steps = (double)t->options->epochs * (double)loader_batches(t->loader);
+    while (loader_next(t->loader, &batch)) {
+        /* The rate falls evenly to zero, so that training ends calmly. */
+        t->sgd.lr = t->options->lr * (float)(1 - (double)t->result->steps / steps);
+        float mean = train_batch(t, &batch);
+        sum += mean;
+        report_step(t->result->steps, report_clock() - t->step_start, mean);
+        next_step(t);
+    }
+    return sum / (double)loader_batches(t->loader);
+}
+
+static void profiler_end(struct trainer *t)
+{
+    const char *logdir = t->options->logdir;
+    check(t, hb_profiler_stop(t->prof));
+    report_cycle_end();
+    long long cycles = hb_profiler_cycle(t->prof) + 1;
+    if (cycles == 0)
+        printf("no trace: %lld steps are too few to reach a recorded one\n",
+               (long long)t->result->steps);
+    else if (!t->result->trace_failed)
+        printf("%lld traces in %s; see them with: tensorboard --logdir %s\n", cycles, logdir,
+               logdir);
+    hb_profiler_destroy(t->prof);
+}
+
+static void train(struct net *net, struct device *device, const struct dataset *set,
+                  const struct options *options, struct training_result *result)
+{
+    struct trainer t = {.net = net, .options = options, .result = result};
+    t.loader = loader_create(&(struct loader_options){
+        .set = set,
+        .device = device,
+        .epochs = options->epochs,
+        .batch_size = options->batch_size,
+        .workers = options->workers,
+        .seed = options->seed,
+    });
+    sgd_init(&t.sgd, net, options->lr, MOMENTUM);
+    loss_init(&t.loss);
+    t.prof = profiler_begin(options);
+
+    double start = t.step_start = report_clock();
+    for (int64_t epoch = 1; epoch <= options->epochs; epoch++) {
+        result->final_loss = train_epoch(&t);
+        printf("epoch %2lld  mean loss %.4f\n", (long long)epoch, result->final_loss);
+    }
+    result->seconds = report_clock() - start;
+
+    profiler_end(&t);
+    sgd_free(&t.sgd);
+    loader_destroy(t.loader);
+}
+
+static int64_t count_correct(struct net *net, struct batch *batch)
+{
+    struct tensor scores = net_forward(net, tensor_move(&batch->images));
+    net_forget(net);
+    struct tensor best = op_argmax(&scores);
+    const int64_t *guess = best.data, *label = batch->labels.data;
+    int64_t correct = 0;
+    for (int64_t i = 0; i < best.dims[0]; i++)
+        correct += guess[i] == label[i];
+    tensor_free(&best);
+    tensor_free(&scores);
+    batch_free(batch);
+    return correct;
+}
+
+static void evaluate(struct net *net, struct device *device, const struct dataset *set,
+                     struct training_result *result)
+{
+    for (size_t first = 0; first < set->count; first += EVALUATION_BATCH) {
+        size_t left = set->count - first;
+        struct batch batch =
+            batch_of(device, set, first, left < EVALUATION_BATCH ? left : EVALUATION_BATCH);
+        result->correct += count_correct(net, &batch);
+    }
+    result->held_back_digits = (int64_t)set->count;
+}
+
+static int judge(const struct training_result *result)
+{
+    double accuracy = (double)result->correct / (double)result->held_back_digits;
+    printf("trained on %lld digits for %lld steps in %.1f s\n", (long long)result->train_digits,
+           (long long)result->steps, result->seconds);
+    printf("accuracy on %lld held-back digits: %.2f %%\n", (long long)result->held_back_digits,
+           100 * accuracy);
+    if (accuracy >= REQUIRED_ACCURACY) return result->trace_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    fprintf(stderr,
+            "digits: %.2f %% is below the %.0f %% this network should reach: "
+            "try more --epochs or another --lr\n",
+            100 * accuracy, 100 * REQUIRED_ACCURACY);
+    return EXIT_FAILURE;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options;
+    struct dataset train_set, held_back;
+    struct net net;
+    setvbuf(stdout, NULL, _IOLBF, 0); /* progress is seen at once, also through a pipe */
+    options_parse(&options, argc, argv);
+    dataset_load(options.data, &train_set, &held_back);
+    struct device device = {&cpu_backend, allocator_create(&cpu_backend.memory)};
+    struct training_result result = {.train_digits = (int64_t)train_set.count};
+
+    if (options.report) report_enable(options.report);
+    net_init(&net, &device, options.seed);
+    train(&net, &device, &train_set, &options, &result);
+    evaluate(&net, &device, &held_back, &result);
+    int status = judge(&result);
+    report_write(&options, &result);
+
+    net_free(&net);
+    allocator_destroy(device.memory);
+    dataset_free(&train_set);
+    dataset_free(&held_back);
+    return status;
+}
