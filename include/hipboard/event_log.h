@@ -40,9 +40,6 @@ typedef struct hb_event_log_options {
      * 0: 128 MiB. */
     uint64_t max_queue_bytes;
     uint32_t flush_interval_ms; /* 0: 1000 */
-    /** Scalars as 64-bit tensors, torch's add_scalar(new_style=True, double_precision=True), twice
-     * the size; else 32-bit values. TensorBoard shows 32 bits of either. */
-    bool double_precision;
 } hb_event_log_options;
 
 #define HB_EVENT_LOG_OPTIONS_INIT {.struct_size = sizeof(hb_event_log_options)}
@@ -87,7 +84,7 @@ HB_API hb_result hb_event_log_count(hb_event_log *log, hb_event_log_counts *coun
 #define HB_CURRENT_STEP INT64_MIN
 HB_API void hb_event_log_set_step(hb_event_log *log, int64_t step);
 
-/** A number, any double. */
+/** A number, any double; kept with 32 bits, as TensorBoard's default loader shows no other. */
 HB_API hb_result hb_event_log_scalar(hb_event_log *log, const char *tag, int64_t step,
                                      double value);
 

@@ -32,7 +32,6 @@ static hb_result read_options(hb_event_log *log, const hb_event_log_options *giv
     log->wake_bytes = HB_MIN(WAKE_BYTES, log->max_bytes / 4);
     log->flush_interval_ms =
         options.flush_interval_ms ? options.flush_interval_ms : DEFAULT_INTERVAL_MS;
-    log->double_precision = options.double_precision;
     return HB_OK;
 }
 

@@ -29,7 +29,6 @@ struct hb_event_log {
     char *dir, *suffix;
     uint64_t max_bytes, wake_bytes;
     uint32_t flush_interval_ms;
-    bool double_precision;
 
     /* Under the mutex. */
     pthread_mutex_t mutex;

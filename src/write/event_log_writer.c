@@ -36,10 +36,10 @@ hb_result hb_event_log_take_error(hb_event_log *log)
 
 /* ---- from the queue to the file ---- */
 
-static void write_scalar(hb_event_log *log, hb_buf *out, const hb_scalar_record *record)
+static void write_scalar(hb_buf *out, const hb_scalar_record *record)
 {
     hb_event_stamp at = {(double)record->unix_ns * 1e-9, record->step};
-    hb_event_scalar(out, at, record->tag, record->value, log->double_precision);
+    hb_event_scalar(out, at, record->tag, record->value);
 }
 
 static void write_record(void *arg, uint16_t kind, void *record)
@@ -49,7 +49,7 @@ static void write_record(void *arg, uint16_t kind, void *record)
     hb_buf *out = hb_event_file_buffer(&log->file);
     uint64_t count = 1;
     if (kind == HB_EVENT_RECORD_SCALAR) {
-        if (out) write_scalar(log, out, record);
+        if (out) write_scalar(out, record);
     } else {
         hb_framed_record *framed = record;
         count = framed->count;

@@ -159,6 +159,19 @@ void hb_event_version(hb_buf *out, double wall_time)
     append_record(out, &event);
 }
 
+/* 32 bits, for of 64-bit scalars TensorBoard's default loader shows nothing. */
+void hb_event_scalar(hb_buf *out, hb_event_stamp at, const char *tag, double number)
+{
+    arena memory = {0};
+    Hb__Summary__Value value = HB__SUMMARY__VALUE__INIT;
+    value.tag = clean(&memory, tag);
+    value.value_case = HB__SUMMARY__VALUE__VALUE_SIMPLE_VALUE;
+    value.simple_value = (float)number;
+    append_value(out, at, &value, &memory);
+}
+
+/* ---- texts, histograms ---- */
+
 static Hb__SummaryMetadata__PluginData plugin_data(const char *plugin)
 {
     Hb__SummaryMetadata__PluginData data = HB__SUMMARY_METADATA__PLUGIN_DATA__INIT;
@@ -172,38 +185,6 @@ static Hb__SummaryMetadata metadata_of(Hb__SummaryMetadata__PluginData *data)
     metadata.plugin_data = data;
     return metadata;
 }
-
-static void append_double(hb_buf *out, hb_event_stamp at, Hb__Summary__Value *value, double number,
-                          arena *memory)
-{
-    Hb__SummaryMetadata__PluginData data = plugin_data("scalars");
-    Hb__SummaryMetadata metadata = metadata_of(&data);
-    Hb__TensorProto tensor = HB__TENSOR_PROTO__INIT;
-    tensor.dtype = HB__DATA_TYPE__DT_DOUBLE;
-    tensor.n_double_val = 1;
-    tensor.double_val = &number;
-    value->metadata = &metadata;
-    value->value_case = HB__SUMMARY__VALUE__VALUE_TENSOR;
-    value->tensor = &tensor;
-    append_value(out, at, value, memory);
-}
-
-void hb_event_scalar(hb_buf *out, hb_event_stamp at, const char *tag, double number,
-                     bool double_precision)
-{
-    arena memory = {0};
-    Hb__Summary__Value value = HB__SUMMARY__VALUE__INIT;
-    value.tag = clean(&memory, tag);
-    if (double_precision) {
-        append_double(out, at, &value, number, &memory);
-        return;
-    }
-    value.value_case = HB__SUMMARY__VALUE__VALUE_SIMPLE_VALUE;
-    value.simple_value = (float)number;
-    append_value(out, at, &value, &memory);
-}
-
-/* ---- texts, histograms ---- */
 
 /* A value whose tensor is one string; `dims`: 1 for a list of it, 0 for the string alone. */
 static void append_string(hb_buf *out, hb_event_stamp at, const char *plugin, char *tag,

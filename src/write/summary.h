@@ -20,8 +20,7 @@ typedef struct hb_event_stamp {
 /** The record that every file begins with. */
 void hb_event_version(hb_buf *out, double wall_time);
 
-void hb_event_scalar(hb_buf *out, hb_event_stamp at, const char *tag, double value,
-                     bool double_precision);
+void hb_event_scalar(hb_buf *out, hb_event_stamp at, const char *tag, double value);
 void hb_event_text(hb_buf *out, hb_event_stamp at, const char *tag, const char *markdown);
 /** The histogram must not be empty. */
 void hb_event_histogram(hb_buf *out, hb_event_stamp at, const char *tag,

@@ -32,16 +32,16 @@ class Answer:
 
 
 class TensorBoard:
-    """Serves `logdir` on a free port until closed."""
+    """Serves `logdir` on a free port until closed. `arguments`: more of TensorBoard's own."""
 
-    def __init__(self, logdir, log_path, start_timeout=60):
+    def __init__(self, logdir, log_path, start_timeout=60, arguments=("--load_fast=false",)):
         self.logdir = Path(logdir)
         self.log_path = Path(log_path)
         self.answers = {}
         with open(log_path, "wb") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "tensorboard.main", "--logdir", str(logdir), "--port", "0",
-                 "--load_fast=false"],
+                 *arguments],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 env=dict(os.environ, PYTHONUNBUFFERED="1"))
         self.url = self._wait_for(

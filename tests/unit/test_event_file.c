@@ -32,7 +32,7 @@ static void put_scalar(hb_event_file *file, int64_t step)
 {
     hb_buf *buf = hb_event_file_buffer(file);
     assert_non_null(buf);
-    hb_event_scalar(buf, (hb_event_stamp){1.5, step}, "loss", (double)step, false);
+    hb_event_scalar(buf, (hb_event_stamp){1.5, step}, "loss", (double)step);
     assert_false(buf->failed);
 }
 
@@ -279,7 +279,7 @@ static void what_waits_for_room_is_bounded(void **state)
     hb_buf *buf;
     int64_t accepted = 0;
     while ((buf = hb_event_file_buffer(&file)) && accepted < 1000000)
-        hb_event_scalar(buf, (hb_event_stamp){1.5, ++accepted}, "loss", 0, false);
+        hb_event_scalar(buf, (hb_event_stamp){1.5, ++accepted}, "loss", 0);
     assert_true(accepted > 100000 && accepted < 1000000);
     assert_in_range(file.pending.capacity, HB_EVENT_FILE_BACKLOG, 4 * HB_EVENT_FILE_BACKLOG);
     limit_files(RLIM_INFINITY);

@@ -92,18 +92,6 @@ static void the_current_step_is_the_one_last_set(void **state)
     free_events(&list);
 }
 
-static void double_precision_keeps_every_bit(void **state)
-{
-    (void)state;
-    hb_event_log_options options = HB_EVENT_LOG_OPTIONS_INIT;
-    options.double_precision = true;
-    hb_event_log *log = hb_event_log_open(dir, &options);
-    hb_event_log_scalar(log, "x", 1, 0.1);
-    event_list list = close_and_read(log);
-    assert_true(value_of(&list, 1)->tensor->double_val[0] == 0.1);
-    free_events(&list);
-}
-
 static void tags_may_hold_any_byte(void **state)
 {
     (void)state;
@@ -561,7 +549,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         LOG_TEST(a_scalar_keeps_tag_step_value_and_time),
         LOG_TEST(the_current_step_is_the_one_last_set),
-        LOG_TEST(double_precision_keeps_every_bit),
         LOG_TEST(tags_may_hold_any_byte),
         LOG_TEST(wrong_arguments_are_refused_and_log_nothing),
         LOG_TEST(close_ends_the_session_as_a_success),
