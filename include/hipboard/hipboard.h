@@ -136,7 +136,7 @@ typedef hb_result (*hb_trace_ready_fn)(hb_profiler *prof, void *context);
 typedef struct hb_trace_handler {
     hb_trace_ready_fn fn;
     void *context;
-    void (*destroy)(void *context); /* or NULL; called by hb_profiler_destroy() */
+    void (*destroy)(void *context); /* or NULL; called when its profiler is destroyed */
 } hb_trace_handler;
 
 enum hb_activity {
@@ -186,7 +186,7 @@ typedef struct hb_profiler_options {
 #define HB_PROFILER_OPTIONS_INIT {.struct_size = sizeof(hb_profiler_options)}
 
 /** Makes a profiler; it starts with hb_profiler_start(). NULL with hb_last_error() when an option
- * is invalid. Options are copied. */
+ * is invalid. Options are copied; on_trace_ready is taken over, and destroyed also when this fails. */
 HB_API hb_profiler *hb_profiler_create(const hb_profiler_options *options);
 
 /** Starts (again): the action of the present step takes effect. HB_ERROR_BUSY when another

@@ -268,11 +268,15 @@ static hb_result check_options(const hb_profiler_options *o)
     return hb_handler_check(&o->on_trace_ready);
 }
 
+static void destroy_handler(const hb_trace_handler *handler)
+{
+    if (handler->destroy) handler->destroy(handler->context);
+}
+
 static void profiler_free(hb_profiler *prof)
 {
     hb_metadata_drop(prof);
-    if (prof->options.on_trace_ready.destroy)
-        prof->options.on_trace_ready.destroy(prof->options.on_trace_ready.context);
+    destroy_handler(&prof->options.on_trace_ready);
     free(prof->spool_dir);
     free(prof->distributed_json);
     if (prof->pid == getpid()) { /* a forked child would wait for its parent's worker here */
@@ -292,30 +296,36 @@ static hb_result copy_options(hb_profiler *prof, const hb_profiler_options *o)
     return hb_distributed_json(&o->distributed, &prof->distributed_json);
 }
 
-hb_profiler *hb_profiler_create(const hb_profiler_options *options)
+static hb_profiler *profiler_new(void)
 {
-    if (check_options(options) != HB_OK) return NULL;
-    hb_record_init();
+    pthread_condattr_t attr;
     hb_profiler *prof = calloc(1, sizeof *prof);
-    if (!prof) {
-        hb_fail(HB_ERROR_NO_MEMORY, "no memory for a profiler");
-        return NULL;
-    }
+    if (!prof) return NULL;
     prof->pid = getpid();
     prof->cycle = -1;
     prof->spool.fd = -1;
     pthread_mutex_init(&prof->lock, NULL);
-    pthread_condattr_t attr;
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&prof->changed, &attr);
     pthread_condattr_destroy(&attr);
-    if (copy_options(prof, options) != HB_OK) {
-        prof->options.on_trace_ready.destroy = NULL; /* stays the caller's */
-        profiler_free(prof);
+    return prof;
+}
+
+hb_profiler *hb_profiler_create(const hb_profiler_options *options)
+{
+    hb_record_init();
+    bool valid = check_options(options) == HB_OK;
+    hb_profiler *prof = valid ? profiler_new() : NULL;
+    if (valid && !prof) hb_fail(HB_ERROR_NO_MEMORY, "no memory for a profiler");
+    if (!prof) {
+        bool readable = options && options->struct_size == sizeof *options;
+        if (readable) destroy_handler(&options->on_trace_ready);
         return NULL;
     }
-    return prof;
+    if (copy_options(prof, options) == HB_OK) return prof;
+    profiler_free(prof);
+    return NULL;
 }
 
 hb_result hb_profiler_start(hb_profiler *prof)

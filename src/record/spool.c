@@ -87,28 +87,23 @@ static bool commit_more(hb_spool *spool)
 
 /* ---- taking and giving ---- */
 
-static uint32_t pop_free(hb_spool *spool)
+static uint32_t take_free(hb_spool *spool)
 {
-    uint64_t head = atomic_load(&spool->free_chunks);
-    for (;;) {
-        uint32_t index = (uint32_t)head;
-        if (index == 0) return 0;
-        uint32_t next = __atomic_load_n(&hb_spool_chunk(spool, index)->next, __ATOMIC_RELAXED);
-        uint64_t changed = ((head >> 32) + 1) << 32 | next;
-        if (atomic_compare_exchange_weak(&spool->free_chunks, &head, changed)) return index;
-    }
+    pthread_mutex_lock(&spool->free_lock);
+    uint32_t index = spool->free_chunks;
+    if (index) spool->free_chunks = hb_spool_chunk(spool, index)->next;
+    pthread_mutex_unlock(&spool->free_lock);
+    return index;
 }
 
 void hb_spool_give(hb_spool *spool, uint32_t index)
 {
     hb_chunk *chunk = hb_spool_chunk(spool, index);
     chunk->kind = HB_CHUNK_FREE;
-    uint64_t head = atomic_load(&spool->free_chunks);
-    uint64_t changed;
-    do {
-        __atomic_store_n(&chunk->next, (uint32_t)head, __ATOMIC_RELAXED);
-        changed = ((head >> 32) + 1) << 32 | index;
-    } while (!atomic_compare_exchange_weak(&spool->free_chunks, &head, changed));
+    pthread_mutex_lock(&spool->free_lock);
+    chunk->next = spool->free_chunks;
+    spool->free_chunks = index;
+    pthread_mutex_unlock(&spool->free_lock);
 }
 
 /* `count` chunks in a row that were never used; 0 when full. */
@@ -129,7 +124,7 @@ static uint32_t take_fresh(hb_spool *spool, uint32_t count)
 
 uint32_t hb_spool_take(hb_spool *spool)
 {
-    uint32_t index = pop_free(spool);
+    uint32_t index = take_free(spool);
     if (index) return index;
     index = take_fresh(spool, 1);
     /* One call instead of sixteen page faults. Older kernels refuse, and fault. */
@@ -237,6 +232,7 @@ hb_result hb_spool_open(hb_spool *spool, const hb_spool_options *options)
     if (p == MAP_FAILED) return hb_fail_errno(HB_ERROR_NO_MEMORY, errno, "no memory for records");
     spool->base = p;
     pthread_mutex_init(&spool->lock, NULL);
+    pthread_mutex_init(&spool->free_lock, NULL);
     uint32_t first = HB_MIN(FIRST_COMMIT, spool->max_chunks);
     if (!open_file(spool, options) && !commit_anonymous(spool, 0, first)) {
         munmap(spool->base, (size_t)spool->max_chunks * HB_CHUNK_BYTES);
@@ -263,5 +259,6 @@ void hb_spool_abandon(hb_spool *spool)
     if (spool->fd >= 0) close(spool->fd);
     free(spool->path);
     pthread_mutex_destroy(&spool->lock);
+    pthread_mutex_destroy(&spool->free_lock);
     *spool = (hb_spool){.fd = -1};
 }

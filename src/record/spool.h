@@ -17,15 +17,16 @@
 typedef struct hb_spool {
     char *base;
     uint32_t max_chunks;
-    _Atomic uint32_t committed;   /* chunks that may be touched */
-    _Atomic uint32_t fresh;       /* next never-used chunk */
-    _Atomic uint64_t free_chunks; /* stack of returned ones: change counter << 32 | index */
-    int fd;                       /* -1: anonymous */
-    bool file_full;               /* the file can't grow; further chunks are anonymous */
-    char *path;                   /* of the file, or NULL */
-    const char *why_anonymous;    /* or NULL */
-    pthread_mutex_t lock;         /* growing, and the list of sessions */
-    uint32_t strings_chunk;       /* the run that takes in new strings */
+    _Atomic uint32_t committed; /* chunks that may be touched */
+    _Atomic uint32_t fresh;     /* next never-used chunk */
+    uint32_t free_chunks;       /* list of returned ones, under `free_lock` */
+    pthread_mutex_t free_lock;
+    int fd;                    /* -1: anonymous */
+    bool file_full;            /* the file can't grow; further chunks are anonymous */
+    char *path;                /* of the file, or NULL */
+    const char *why_anonymous; /* or NULL */
+    pthread_mutex_t lock;      /* growing, and the list of sessions */
+    uint32_t strings_chunk;    /* the run that takes in new strings */
     uint64_t strings_room;
 } hb_spool;
 

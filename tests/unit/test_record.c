@@ -14,6 +14,13 @@
 
 #include "recorded.h"
 
+/* A forked child profiles too, which ThreadSanitizer has to be told of. */
+const char *__tsan_default_options(void);
+const char *__tsan_default_options(void)
+{
+    return "die_after_fork=0";
+}
+
 static recorded stop_and_read(hb_profiler *prof)
 {
     assert_int_equal(hb_profiler_stop(prof), HB_OK);
@@ -450,7 +457,7 @@ static void every_threads_scopes_are_all_there(void **state)
     hb_profiler_destroy(prof);
 }
 
-static volatile bool go_on;
+static _Atomic bool go_on;
 
 static void *record_until_told(void *arg)
 {
