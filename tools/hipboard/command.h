@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The sub-commands of `hipboard`, one a file: cmd_<name>.c. They use the public API only.
+ */
+#ifndef HB_TOOLS_COMMAND_H
+#define HB_TOOLS_COMMAND_H
+
+#include <stdbool.h>
+
+/** Exit statuses of every command. */
+enum {
+    EXIT_FINE = 0,
+    EXIT_FAILED = 1, /* what was asked for could not be done, or not all of it */
+    EXIT_USAGE = 2,  /* the command line is wrong; nothing was done */
+};
+
+/** `argv[0]` is the command's name; the result is the exit status. */
+typedef int (*command_fn)(int argc, char **argv);
+
+int cmd_recover(int argc, char **argv);
+
+/** "hipboard NAME: ..." and a hint at --help on stderr; EXIT_USAGE. */
+int usage_error(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

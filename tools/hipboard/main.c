@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+#include "command.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <hipboard/hipboard.h>
+
+/* In the order in which `hipboard --help` lists them. */
+static const struct {
+    const char *name, *summary;
+    command_fn run;
+} commands[] = {
+    {"recover", "make traces of what killed processes left", cmd_recover},
+};
+
+enum { NUM_COMMANDS = sizeof commands / sizeof *commands };
+
+static void help(FILE *to)
+{
+    fputs("torch.profiler for native programs: record, look at and mend traces\n\n"
+          "usage: hipboard COMMAND [OPTIONS] [ARGUMENTS]\n\n",
+          to);
+    for (int i = 0; i < NUM_COMMANDS; i++)
+        fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    fputs("\n`hipboard COMMAND --help` explains a command. Exit status: 0 done, 1 failed, 2 wrong "
+          "usage.\n",
+          to);
+}
+
+int usage_error(const char *name, const char *format, ...)
+{
+    va_list args;
+    fprintf(stderr, "hipboard %s: ", name);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fprintf(stderr, "; see `hipboard %s --help`\n", name);
+    return EXIT_USAGE;
+}
+
+static int find(const char *name)
+{
+    for (int i = 0; i < NUM_COMMANDS; i++)
+        if (strcmp(commands[i].name, name) == 0) return i;
+    return -1;
+}
+
+/* `hipboard help NAME` is `hipboard NAME --help`. */
+static int help_for(const char *name)
+{
+    char flag[] = "--help", copy[32];
+    char *argv[] = {copy, flag, NULL};
+    int i = find(name);
+    if (i < 0) return usage_error(name, "there is no such command");
+    snprintf(copy, sizeof copy, "%s", name);
+    return commands[i].run(2, argv);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        help(stderr);
+        return EXIT_USAGE;
+    }
+    const char *name = argv[1];
+    if (strcmp(name, "help") == 0 && argc > 2) return help_for(argv[2]);
+    if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+        help(stdout);
+        return EXIT_FINE;
+    }
+    if (strcmp(name, "--version") == 0) {
+        printf("hipboard %s\n", hb_version());
+        return EXIT_FINE;
+    }
+    int i = find(name);
+    if (i >= 0) return commands[i].run(argc - 1, argv + 1);
+    fprintf(stderr, "hipboard: there is no command '%s'; see `hipboard --help`\n", name);
+    return EXIT_USAGE;
+}
