@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE 1 /* SCHED_BATCH */
 #include "loader.h"
 
 #include "augment.h"
@@ -145,8 +146,8 @@ static void put(struct loader *loader, int64_t number, struct batch batch)
     pthread_mutex_unlock(&loader->lock);
 }
 
-/* Workers are woken when the queue is half empty, not for each batch: on a busy machine a thread
- * just woken runs before the one that woke it, which is training. */
+/* Workers are woken when the queue is half empty, not for each batch: waking may cost the waker its
+ * processor. */
 static struct batch take(struct loader *loader)
 {
     pthread_mutex_lock(&loader->lock);
@@ -166,6 +167,8 @@ static void *work(void *argument)
 {
     struct loader *loader = argument;
     hb_thread_name("data loader");
+    /* Where processors are few: a batch thread does not push training off its own when it wakes. */
+    pthread_setschedparam(pthread_self(), SCHED_BATCH, &(struct sched_param){0});
     for (int64_t number; (number = claim(loader)) >= 0;)
         put(loader, number, make_batch(loader, number));
     return NULL;
