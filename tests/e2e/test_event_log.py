@@ -11,6 +11,7 @@ from tensorboard.plugins.hparams import metadata as hparams_metadata
 
 import event_files
 from event_files import BACKENDS, Server, as_dict, finish, log, read, start, values
+from support import BUILD, run
 
 
 def single(value):
@@ -284,6 +285,20 @@ def test_a_torn_last_record_is_skipped(tmp_path):
         assert [event.step for event in read(path)[1:]] == list(range(9))
 
 
+def test_the_sample_learns_faster_at_a_higher_rate(tmp_path):
+    run(BUILD / "samples/event_log", cwd=tmp_path)
+    runs = sorted((tmp_path / "runs").iterdir())
+    assert [path.name for path in runs] == ["rate_0.001", "rate_0.01", "rate_0.1"]
+    last = []
+    for found in map(values, runs):
+        losses = [value.simple_value for _, value in found["loss"]]
+        assert len(losses) == 400 and losses[-1] < losses[0] / 10
+        last.append(losses[-1])
+        assert {value.histo.num for _, value in found["weights"]} == {49}
+        assert len(found) == 6
+    assert last == sorted(last, reverse=True)
+
+
 # ---- disks that do not take it ----
 
 def on_small_disk(directory, options, command):
@@ -302,9 +317,9 @@ def on_small_disk(directory, options, command):
 def test_a_full_disk_is_said_and_the_program_goes_on(tmp_path):
     disk, copy = tmp_path / "disk", tmp_path / "copy"
     disk.mkdir()
-    run = on_small_disk(disk, "size=64k",
-                        f'"{event_files.LOG_EVENTS}" "{disk}"; cp -r "{disk}" "{copy}"')
-    done = run([("count", "loss", 100000), ("flush",), ("scalar", "more", 1, 1)])
+    log_there = on_small_disk(disk, "size=64k",
+                              f'"{event_files.LOG_EVENTS}" "{disk}"; cp -r "{disk}" "{copy}"')
+    done = log_there([("count", "loss", 100000), ("flush",), ("scalar", "more", 1, 1)])
     assert done.stdout.decode().split("\n")[:3] == ["open", "input/output error",
                                                     "input/output error"]
     [said] = done.stderr.decode().splitlines()
@@ -318,8 +333,8 @@ def test_a_full_disk_is_said_and_the_program_goes_on(tmp_path):
 def test_a_read_only_directory_is_said_and_the_program_goes_on(tmp_path):
     disk = tmp_path / "disk"
     disk.mkdir()
-    run = on_small_disk(disk, "ro", f'"{event_files.LOG_EVENTS}" "{disk}"')
-    done = run([("scalar", "loss", 1, 1)])
+    log_there = on_small_disk(disk, "ro", f'"{event_files.LOG_EVENTS}" "{disk}"')
+    done = log_there([("scalar", "loss", 1, 1)])
     assert done.returncode == 0
     assert done.stdout.decode().splitlines() == ["not open", "success"]
     assert f"creating '{disk}/events.out.tfevents." in done.stderr.decode()

@@ -356,7 +356,8 @@ def test_per_cycle_prints_and_exports_each_cycle(tmp_path):
 
 
 @pytest.mark.parametrize("sample, libraries", [
-    ("minimal", []), ("per_cycle", ["-lm"]), ("digits", ["-lz", "-lm", "-pthread"]),
+    ("minimal", []), ("per_cycle", ["-lm"]), ("event_log", ["-lm"]),
+    ("digits", ["-lz", "-lm", "-pthread"]),
 ])
 def test_each_sample_is_a_whole_project(sample, libraries, prefix, tmp_path):
     """As samples/README.md says: one line, with hipboard installed."""
@@ -368,4 +369,5 @@ def test_each_sample_is_a_whole_project(sample, libraries, prefix, tmp_path):
     if sample == "digits":
         shutil.copy(folder / "digits.csv.gz", tmp_path)
     run(tmp_path / sample, cwd=tmp_path, env=dict(os.environ, LD_LIBRARY_PATH=str(library.parent)))
-    assert list((tmp_path / "runs").glob("*/*.pt.trace.json"))
+    made = "*tfevents*" if sample == "event_log" else "*.pt.trace.json"
+    assert list((tmp_path / "runs").glob("*/" + made))
