@@ -1,0 +1,29 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Builds optimised, runs the benchmarks and prints hipboard's figures beside torch's.
+#
+#   bash tests/bench/run.sh [EVENTS]    events in a cycle that is exported (default 1000000)
+set -euo pipefail
+cd "$(dirname "$(readlink -f "$0")")/../.."
+events=${1:-1000000}
+out=tests/out/bench
+
+bash tools/setup.sh test
+mkdir -p "$out"
+[ -f build-bench/build.ninja ] ||
+    meson setup build-bench --buildtype=release >"$out/setup.log"
+ninja -C build-bench tests/bench/bench_{cycle,record,writer} >"$out/build.log" 2>&1 ||
+    { tail -n 30 "$out/build.log"; exit 1; }
+bench=build-bench/tests/bench
+"$bench/bench_record" --json >"$out/record.json"
+traces=$(mktemp -d)
+trap 'rm -rf "$traces"' EXIT
+"$bench/bench_cycle" "$traces" "$events" --json >"$out/cycle.json"
+"$bench/bench_cycle" "$traces" "$events" gzip --json >"$out/cycle_gz.json"
+.venv/bin/python tests/bench/bench_torch.py "$events" >"$out/torch.json" 2>"$out/torch.log"
+grep -m 1 'model name' /proc/cpuinfo | sed 's/.*: //'
+.venv/bin/python tests/bench/compare.py "$out/record.json" "$out/cycle.json" \
+    "$out/cycle_gz.json" "$out/torch.json"
+echo
+"$bench/bench_writer" 1
