@@ -2,7 +2,8 @@
 import pytest
 
 from browser import Browser
-from support import BUILD, run
+from server import TensorBoard
+from support import BUILD, DigitsRun, run
 
 
 @pytest.fixture(scope="session")
@@ -19,3 +20,22 @@ def browser():
     browser = Browser()
     yield browser
     browser.close()
+
+
+@pytest.fixture(scope="session")
+def digits(tmp_path_factory):
+    """Two trainings below one log directory, one with plain and one with gzipped traces."""
+    logdir = tmp_path_factory.mktemp("digits") / "runs"
+    logdir.mkdir()
+    return {
+        "workers0": DigitsRun(logdir / "workers0", "--workers", 0),
+        "workers2": DigitsRun(logdir / "workers2", "--workers", 2, "--gzip", "--with-stack"),
+    }
+
+
+@pytest.fixture(scope="session")
+def board(digits, tmp_path_factory):
+    """A TensorBoard that has loaded both trainings."""
+    logdir = digits["workers0"].directory.parent
+    with TensorBoard(logdir, tmp_path_factory.mktemp("log") / "tensorboard.log") as board:
+        yield board.wait_until_loaded()

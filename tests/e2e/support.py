@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What several test files use."""
+import gzip
+import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -15,3 +18,38 @@ def run(*command, timeout=300, **options):
                           stdin=subprocess.DEVNULL, timeout=timeout, **options)
     assert done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done.stdout
+
+
+def pkg_config(prefix, *arguments):
+    """Words of pkg-config about the hipboard installed below `prefix`, wherever that is."""
+    [directory] = prefix.glob("lib/**/pkgconfig")
+    text = run("pkg-config", "--define-variable=prefix=" + str(prefix).replace(" ", r"\ "),
+               *arguments, "hipboard", env=dict(os.environ, PKG_CONFIG_PATH=str(directory)))
+    return [word.replace(r"\ ", " ") for word in re.findall(r"(?:\\ |\S)+", text)]
+
+
+class DigitsRun:
+    """One training of samples/digits: its traces, and what the program itself counted."""
+
+    def __init__(self, directory, *options):
+        self.directory = directory
+        report = directory.parent.parent / f"{directory.name}.report.json"
+        self.output = run(BUILD / "samples/digits/digits", "--logdir", directory,
+                          "--report", report, *options)
+        self.report = json.loads(report.read_text())
+        self.cycles = self.report["cycles"]
+        self.files = sorted(directory.iterdir())
+
+    def documents(self):
+        for path in self.files:
+            opener = gzip.open if path.suffix == ".gz" else open
+            with opener(path, "rt") as file:
+                yield json.load(file)
+
+
+def operator_calls(cycle):
+    """Calls of every operator in a cycle, over all threads."""
+    calls = {}
+    for op in cycle["ops"]:
+        calls[op["name"]] = calls.get(op["name"], 0) + op["calls"]
+    return calls

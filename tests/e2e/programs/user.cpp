@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+//
+// A user's C++ program, outside the tree: user FILE writes one trace to FILE. What it finds wrong
+// on the way is its exit status.
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <hipboard/hipboard.hpp>
+
+namespace {
+
+void work()
+{
+    auto outer = hipboard::record_function("outer");
+    try {
+        auto inner = hipboard::record_function(std::string("inner"));
+        throw std::runtime_error("leaves the scope");
+    } catch (const std::runtime_error &) {
+    }
+    auto moved = std::move(outer);
+    auto mm = hipboard::op(
+        "aten::mm",
+        {hipboard::input::tensor(HB_FLOAT32, {2, 3}), hipboard::input::tensor(HB_FLOAT32, {3, 4})},
+        {hb_flops_mm(2, 3, 4)});
+}
+
+void require(bool condition, const char *what)
+{
+    if (!condition) throw std::logic_error(what);
+}
+
+void trace(const char *path)
+{
+    hipboard::profiler prof;
+    prof.start();
+    work();
+    prof.stop();
+    std::vector<std::string> names;
+    prof.events([&](const hb_event &event) { names.push_back(event.name); });
+    require(names == std::vector<std::string>{"outer", "inner", "aten::mm"}, "events in order");
+    prof.export_chrome_trace(path, HB_DIALECT_KINETO);
+}
+
+void handlers_are_callables()
+{
+    std::vector<std::int64_t> steps;
+    auto options = hipboard::default_options();
+    options.schedule = hipboard::schedule().wait(1).active(1).repeat(2);
+    options.on_trace_ready =
+        hipboard::handler([&](hipboard::profiler_ref prof) { steps.push_back(prof.step_num()); });
+    hipboard::profiler prof(options);
+    prof.start();
+    for (int i = 0; i < 6; i++)
+        prof.step();
+    prof.stop();
+    require(steps == std::vector<std::int64_t>{2, 4}, "handler called at the ends of cycles");
+}
+
+void exceptions_come_through()
+{
+    auto options = hipboard::default_options();
+    options.on_trace_ready =
+        hipboard::handler([](hipboard::profiler_ref) { throw std::out_of_range("mine"); });
+    hipboard::profiler prof(options);
+    prof.start();
+    try {
+        prof.stop();
+    } catch (const std::out_of_range &) {
+        return;
+    }
+    throw std::logic_error("the handler's exception was lost");
+}
+
+void wrong_options_throw()
+{
+    auto options = hipboard::default_options();
+    options.schedule = hipboard::schedule().active(0).wait(1);
+    try {
+        hipboard::profiler prof(options);
+    } catch (const hipboard::error &e) {
+        require(std::string(e.what()).find("active") != std::string::npos, "the error names it");
+        return;
+    }
+    throw std::logic_error("a schedule without active steps was taken");
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    if (argc != 2) return 2;
+    try {
+        trace(argv[1]);
+        handlers_are_callables();
+        exceptions_come_through();
+        wrong_options_throw();
+    } catch (const std::exception &e) {
+        std::fprintf(stderr, "%s\n", e.what());
+        return 1;
+    }
+    return 0;
+}

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: MIT
+"""The installed library, used from outside the tree as a user's build would."""
+import json
+import os
+import re
+import shutil
+
+import pytest
+
+from support import PROGRAMS, ROOT, pkg_config, run
+
+PROGRAM = PROGRAMS / "user.c"
+CXX_PROGRAM = PROGRAMS / "user.cpp"
+
+
+@pytest.fixture(scope="session")
+def libdir(prefix):
+    [library] = prefix.glob("lib/**/libhipboard.so")
+    return library.parent
+
+
+def check_run(program, libdir, directory):
+    """The program writes the trace that it is told to."""
+    path = directory / "trace.json"
+    directory.mkdir(exist_ok=True)
+    run(program, path, env=dict(os.environ, LD_LIBRARY_PATH=str(libdir)))
+    events = json.loads(path.read_text())["traceEvents"]
+    assert [event["name"] for event in events if event.get("cat") == "user_annotation"] == [
+        "outer", "inner"]
+
+
+def test_c_program_by_pkg_config(prefix, libdir, tmp_path):
+    flags = pkg_config(prefix, "--cflags", "--libs")
+    run("cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", PROGRAM, "-o", tmp_path / "user", *flags)
+    check_run(tmp_path / "user", libdir, tmp_path / "runs")
+
+
+def test_static_c_program_by_pkg_config(prefix, libdir, tmp_path):
+    flags = pkg_config(prefix, "--cflags", "--libs", "--static")
+    flags = [str(libdir / "libhipboard.a") if flag == "-lhipboard" else flag for flag in flags]
+    run("cc", PROGRAM, "-o", tmp_path / "user", *flags)
+    check_run(tmp_path / "user", "/nonexistent", tmp_path / "runs")
+
+
+@pytest.mark.parametrize("standard", ["c++17", "c++20"])
+def test_cxx_program(prefix, libdir, tmp_path, standard):
+    flags = pkg_config(prefix, "--cflags", "--libs")
+    run("c++", f"-std={standard}", "-Wall", "-Wextra", "-Werror", CXX_PROGRAM,
+        "-o", tmp_path / "user", *flags)
+    check_run(tmp_path / "user", libdir, tmp_path / "runs")
+
+
+CMAKE = """
+cmake_minimum_required(VERSION 3.16)
+project(user C CXX)
+find_package(hipboard {version} REQUIRED)
+add_executable(user user.c)
+target_link_libraries(user PRIVATE hipboard::hipboard)
+add_executable(user_cxx user.cpp)
+target_link_libraries(user_cxx PRIVATE hipboard::hipboard)
+set_target_properties(user_cxx PROPERTIES CXX_STANDARD 17 CXX_EXTENSIONS OFF)
+"""
+
+
+def test_program_by_cmake(prefix, libdir, tmp_path):
+    [version] = pkg_config(prefix, "--modversion")
+    shutil.copy(PROGRAM, tmp_path)
+    shutil.copy(CXX_PROGRAM, tmp_path)
+    (tmp_path / "CMakeLists.txt").write_text(CMAKE.format(version=version))
+    run("cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+    run("cmake", "--build", tmp_path / "build")
+    check_run(tmp_path / "build/user", libdir, tmp_path / "c")
+    check_run(tmp_path / "build/user_cxx", libdir, tmp_path / "cxx")
+
+
+def test_cmake_refuses_another_version(prefix, tmp_path):
+    shutil.copy(PROGRAM, tmp_path)
+    shutil.copy(CXX_PROGRAM, tmp_path)
+    (tmp_path / "CMakeLists.txt").write_text(CMAKE.format(version="99.0"))
+    with pytest.raises(AssertionError, match="compatible with requested version"):
+        run("cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+
+
+def test_exports_are_the_public_headers(libdir):
+    exported = set(re.findall(r" [A-Z] (\w+)@@HIPBOARD_0",
+                              run("nm", "-D", "--defined-only", libdir / "libhipboard.so")))
+    listed = set(re.findall(r"^ +(hb_\w+);", (ROOT / "src/hipboard.map").read_text(), re.M))
+    declared = set()
+    for header in sorted((ROOT / "include/hipboard").glob("*.h")):
+        text = run("cc", "-E", "-P", "-x", "c", "-I", ROOT / "include", header)
+        declared |= set(re.findall(
+            r'visibility\("default"\)\)\)[^;({]*?\b(hb_\w+)\s*[;(]', text))
+    assert declared == listed
+    assert exported == listed
