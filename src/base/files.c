@@ -5,6 +5,34 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+static const char *mend(int error_number)
+{
+    switch (error_number) {
+    case ENOSPC:
+    case EDQUOT:
+        return " (free some space there or choose another directory)";
+    case EACCES:
+    case EPERM:
+    case EROFS:
+        return " (choose a directory that this user may write to)";
+    case ENOTDIR:
+    case EEXIST:
+        return " (a file is in the way; move it or choose another directory)";
+    case EISDIR:
+        return " (name a file in it)";
+    case ENAMETOOLONG:
+        return " (choose a shorter name)";
+    default:
+        return "";
+    }
+}
+
+hb_result hb_fail_file(int error_number, const char *what, const char *path)
+{
+    return hb_fail_errno(HB_ERROR_IO, error_number, "cannot %s '%s'%s", what, path,
+                         mend(error_number));
+}
+
 static bool is_directory(const char *path)
 {
     struct stat st;
@@ -15,17 +43,18 @@ hb_result hb_make_directories(const char *path)
 {
     if (is_directory(path)) return HB_OK;
     char *copy = strdup(path);
-    if (!copy) return hb_fail(HB_ERROR_NO_MEMORY, "no memory for the path %s", path);
-    int error = 0;
-    for (char *p = copy + 1; error == 0; p++) {
+    if (!copy) return hb_fail(HB_ERROR_NO_MEMORY, "no memory for the path '%s'", path);
+    hb_result result = HB_OK;
+    for (char *p = copy + 1; result == HB_OK; p++) {
         if (*p != '/' && *p != '\0') continue;
         char was = *p;
         *p = '\0';
         /* Another rank may be making it too. */
-        if (mkdir(copy, 0777) != 0 && !is_directory(copy)) error = errno;
+        int error = mkdir(copy, 0777) == 0 ? 0 : errno;
+        if (error && !is_directory(copy)) result = hb_fail_file(error, "create directory", copy);
         *p = was;
         if (was == '\0') break;
     }
     free(copy);
-    return error ? hb_fail_errno(HB_ERROR_IO, error, "Can't create directory: %s", path) : HB_OK;
+    return result;
 }

@@ -4,7 +4,11 @@
 
 #include "base/base.h"
 
-/** Makes a directory and its parents. HB_ERROR_IO with path and reason when it can't. */
+/** HB_ERROR_IO with "cannot <what> '<path>'", what the user can do about it, and the reason. */
+HB_COLD hb_result hb_fail_file(int error_number, const char *what, const char *path);
+
+/** Makes a directory and its parents. Several processes may do so at once.
+ * HB_ERROR_IO, by hb_fail_file(). */
 hb_result hb_make_directories(const char *path);
 
 #endif

@@ -21,12 +21,54 @@ size_t hb_utf8_length(const unsigned char *text, size_t size)
 static void json_escape(hb_buf *buf, unsigned char c)
 {
     switch (c) {
-    case '"': hb_buf_append(buf, "\\\"", 2); return;
-    case '\\': hb_buf_append(buf, "\\\\", 2); return;
-    case '\n': hb_buf_append(buf, "\\n", 2); return;
-    case '\r': hb_buf_append(buf, "\\r", 2); return;
-    case '\t': hb_buf_append(buf, "\\t", 2); return;
-    default: hb_buf_printf(buf, "\\u%04x", c); return;
+    case '"':
+        hb_buf_append(buf, "\\\"", 2);
+        return;
+    case '\\':
+        hb_buf_append(buf, "\\\\", 2);
+        return;
+    case '\n':
+        hb_buf_append(buf, "\\n", 2);
+        return;
+    case '\r':
+        hb_buf_append(buf, "\\r", 2);
+        return;
+    case '\t':
+        hb_buf_append(buf, "\\t", 2);
+        return;
+    default:
+        hb_buf_printf(buf, "\\u%04x", c);
+        return;
+    }
+}
+
+/* Whether all eight bytes are ASCII that a JSON string takes as it is. Bytes are compared by the
+ * classic trick: v - 0x01.. borrows out of a zero byte into its top bit. */
+static bool eight_plain(const unsigned char *text)
+{
+    const uint64_t ones = 0x0101010101010101, tops = 0x8080808080808080;
+    uint64_t v;
+    memcpy(&v, text, 8);
+    uint64_t quote = v ^ ones * '"', backslash = v ^ ones * '\\', del = v ^ ones * 0x7f;
+    uint64_t odd = v | (v - ones * 0x20) | (quote - ones) | (backslash - ones) | (del - ones);
+    return (odd & tops) == 0;
+}
+
+static bool is_plain(unsigned char c)
+{
+    return c >= 0x20 && c != '"' && c != '\\' && c != 0x7f;
+}
+
+/* The end of what can be copied as it is. */
+static const unsigned char *skip_plain(const unsigned char *p, const unsigned char *end)
+{
+    for (;;) {
+        while (end - p >= 8 && eight_plain(p))
+            p += 8;
+        if (p == end || !is_plain(*p)) return p;
+        size_t n = hb_utf8_length(p, (size_t)(end - p));
+        if (n == 0) return p;
+        p += n;
     }
 }
 
@@ -36,10 +78,7 @@ void hb_buf_json_string(hb_buf *buf, const char *text, size_t size)
     hb_buf_append(buf, "\"", 1);
     while (p < end) {
         const unsigned char *plain = p;
-        size_t n = 0;
-        while (p < end && *p >= 0x20 && *p != '"' && *p != '\\' && *p != 0x7f &&
-               (n = hb_utf8_length(p, (size_t)(end - p))) != 0)
-            p += n;
+        p = skip_plain(p, end);
         hb_buf_append(buf, plain, (size_t)(p - plain));
         if (p == end) break;
         if (*p >= 0x80)

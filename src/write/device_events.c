@@ -31,6 +31,12 @@ static char *put_triple(char *p, const uint32_t v[3])
     return p;
 }
 
+static char *begin(hb_writer *w, const hb_trace_event *event, hb_str head, int64_t pid)
+{
+    hb_place place = {head, event->end_ns, false};
+    return hb_put_duration_event(w, event, &place, pid);
+}
+
 /* ---- HIP calls ---- */
 
 static char *put_call(char *p, const hb_trace_event *event)
@@ -102,7 +108,7 @@ static void write_error(hb_out *out, const hb_runtime_args *call)
 void hb_write_runtime(hb_writer *w, const hb_trace_event *event)
 {
     hb_str head = w->kineto ? HB_X_HEAD("cuda_runtime") : HB_X_HEAD("Runtime");
-    char *p = hb_put_duration_event(w, event, head, w->info->pid);
+    char *p = begin(w, event, head, w->info->pid);
     p = put_external_id(w, p, event->external_id);
     hb_out_done(&w->out, put_runtime_args(p, event));
     if (event->runtime.error && !w->kineto) write_error(&w->out, &event->runtime);
@@ -115,7 +121,7 @@ void hb_write_runtime(hb_writer *w, const hb_trace_event *event)
 
 static char *begin_device_work(hb_writer *w, const hb_trace_event *event, hb_str head)
 {
-    char *p = hb_put_duration_event(w, event, head, event->device);
+    char *p = begin(w, event, head, event->device);
     p = put_external_id(w, p, event->external_id);
     p = HB_PUT(p, "      \"device\": ");
     p = hb_put_i64(p, event->device);
@@ -129,21 +135,13 @@ static char *begin_device_work(hb_writer *w, const hb_trace_event *event, hb_str
 static void end_device_work(hb_writer *w, const hb_trace_event *event, char *p)
 {
     hb_out_done(&w->out, hb_put_args_end(p));
-    if (event->correlation)
-        hb_write_flow(w, false, event->correlation, AC2G, event, event->device);
-}
-
-static const hb_device_info *device_of(const hb_writer *w, int32_t id)
-{
-    for (size_t i = 0; i < w->info->num_devices; i++)
-        if (w->info->devices[i].id == id) return &w->info->devices[i];
-    return NULL;
+    if (event->correlation) hb_write_flow(w, false, event->correlation, AC2G, event, event->device);
 }
 
 static double blocks_per_sm(const hb_writer *w, const hb_trace_event *event)
 {
     const hb_kernel_args *kernel = &event->kernel;
-    const hb_device_info *device = device_of(w, event->device);
+    const hb_device_info *device = hb_find_device(w->info, event->device);
     if (kernel->blocks_per_sm > 0 || !kernel->has_grid || !device || device->num_cus <= 0)
         return kernel->blocks_per_sm;
     return (double)kernel->grid[0] * kernel->grid[1] * kernel->grid[2] / device->num_cus;
@@ -257,7 +255,7 @@ void hb_write_device_annotation(hb_writer *w, const hb_trace_event *event)
     hb_trace_event wider = *event;
     wider.start_ns -= 1;
     wider.end_ns += 1;
-    char *p = hb_put_duration_event(w, &wider, HB_X_HEAD("gpu_user_annotation"), event->device);
+    char *p = begin(w, &wider, HB_X_HEAD("gpu_user_annotation"), event->device);
     p = HB_PUT(p, "\"External id\": ");
     p = hb_put_u64(p, event->external_id);
     hb_out_done(&w->out, hb_put_args_end(p));

@@ -6,13 +6,18 @@
 enum {
     BLOCK = 128 * 1024,
     OS_UNKNOWN = 255, /* as Python writes it */
-    /* Measured on traces: a trace's chance matches are short and cost more than literals.
-     * Z_FILTERED skips them, which brings level 6 to the size of level 9 at over four times its
-     * speed. Lower levels give up lazy matching and grow by more than a third. */
+    /* Measured on traces of PyTorch and our own: 4 to 13 % larger than level 9 at four to five
+     * times its speed. Short chance matches cost more than literals, and Z_FILTERED skips them;
+     * lazy matching (level 4 up) is worth a quarter of the size; chains longer than 48 are worth
+     * half a percent and a tenth of the time. */
     LEVEL = 6,
     STRATEGY = Z_FILTERED,
     GZIP_WINDOW = 15 + 16,
     MEMORY_LEVEL = 9,
+    GOOD_LENGTH = 8,
+    MAX_LAZY = 16,
+    NICE_LENGTH = 128,
+    MAX_CHAIN = 48,
 };
 
 static hb_result pump(hb_gzip *gzip, int flush)
@@ -67,12 +72,13 @@ hb_result hb_gzip_open(hb_gzip *gzip, hb_sink *below, const char *name, int64_t 
 {
     *gzip = (hb_gzip){.sink.write = gzip_write, .below = below};
     gzip->block = malloc(BLOCK);
-    if (!gzip->block || deflateInit2(&gzip->z, LEVEL, Z_DEFLATED, GZIP_WINDOW, MEMORY_LEVEL,
-                                     STRATEGY) != Z_OK) {
+    if (!gzip->block ||
+        deflateInit2(&gzip->z, LEVEL, Z_DEFLATED, GZIP_WINDOW, MEMORY_LEVEL, STRATEGY) != Z_OK) {
         free(gzip->block);
         gzip->block = NULL;
         return hb_fail(HB_ERROR_NO_MEMORY, "no memory for compression");
     }
+    deflateTune(&gzip->z, GOOD_LENGTH, MAX_LAZY, NICE_LENGTH, MAX_CHAIN);
     set_header(gzip, name, mtime);
     return HB_OK;
 }

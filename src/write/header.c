@@ -57,13 +57,6 @@ static void write_unknown_device(hb_out *out, int32_t id)
     HB_OUT(out, ", \"name\": \"\"\n    }");
 }
 
-static const hb_device_info *find_device(const hb_trace_info *info, int32_t id)
-{
-    for (size_t i = 0; i < info->num_devices; i++)
-        if (info->devices[i].id == id) return &info->devices[i];
-    return NULL;
-}
-
 /* The plugin takes an entry by its position and loses the file when there is none for a device that
  * memory is reported of. */
 static void write_devices_by_position(hb_writer *w)
@@ -72,7 +65,7 @@ static void write_devices_by_position(hb_writer *w)
     for (size_t i = 0; i < w->info->num_devices; i++)
         last = HB_MAX(last, w->info->devices[i].id);
     for (int32_t id = 0; id <= last; id++) {
-        const hb_device_info *device = find_device(w->info, id);
+        const hb_device_info *device = hb_find_device(w->info, id);
         if (id) HB_OUT(&w->out, ",");
         if (device)
             write_device(&w->out, device);
@@ -150,10 +143,12 @@ static void write_version_entry(hb_out *out, const char *key, const char *versio
 static bool is_reserved(const char *key)
 {
     static const char *const keys[] = {
-        "schemaVersion", "deviceProperties", "trace_id", "with_stack", "hip_driver_version",
-        "profile_memory", "hip_runtime_version", "record_shapes", "distributedInfo", "with_modules",
-        "with_flops", "host_name", "displayTimeUnit", "baseTimeNanoseconds", "traceName",
-        "traceEvents", "Framework",
+        "schemaVersion",       "deviceProperties",    "trace_id",
+        "with_stack",          "hip_driver_version",  "profile_memory",
+        "hip_runtime_version", "record_shapes",       "distributedInfo",
+        "with_modules",        "with_flops",          "host_name",
+        "displayTimeUnit",     "baseTimeNanoseconds", "traceName",
+        "traceEvents",         "Framework",
     };
     for (size_t i = 0; i < HB_ARRAY_LEN(keys); i++)
         if (strcmp(keys[i], key) == 0) return true;

@@ -5,25 +5,6 @@
  */
 #include "write/writer.h"
 
-/* ts and dur. In the plugin's tree, ends must nest as doubles too. */
-static char *put_times(const hb_writer *w, char *p, const hb_trace_event *event, const hb_place *place)
-{
-    uint64_t start = hb_since_base(w, event->start_ns), end = hb_since_base(w, place->end_ns);
-    p = hb_put_us(p, start);
-    p = HB_PUT(p, ",\n    \"dur\": ");
-    if (end <= start) return HB_PUT(p, "0.000");
-    return place->in_tree ? hb_put_nesting_us(p, start, end) : hb_put_us(p, end - start);
-}
-
-static char *begin_scope(hb_writer *w, const hb_trace_event *event, const hb_place *place)
-{
-    char *p = hb_put_head(&w->out, place->head, hb_names_get(w->names, event));
-    p = hb_put_row(&w->row, p, w->info->pid, event->tid);
-    p = put_times(w, p, event, place);
-    w->stats.events++;
-    return HB_PUT(p, "\n    ,\n    \"args\": {\n      ");
-}
-
 static char *put_external_id(char *p, uint64_t id)
 {
     if (id == 0) return p;
@@ -65,7 +46,8 @@ static void write_op_args(hb_writer *w, const hb_trace_event *event, char *p)
 {
     const hb_op_args *op = &event->op;
     hb_out *out = &w->out;
-    bool sequence = op->sequence_number != 0, inputs = op->num_inputs != 0, stack = op->stack.len != 0;
+    bool sequence = op->sequence_number != 0, inputs = op->num_inputs != 0,
+         stack = op->stack.len != 0;
     if (sequence && inputs) p = put_sequence(p, op);
     if (sequence && inputs && !stack) p = put_forward_thread(p, op);
     p = HB_PUT(p, "\"Record function id\": 0, ");
@@ -102,7 +84,8 @@ void hb_write_scope(hb_writer *w, const hb_trace_event *event)
     const hb_op_args *op = &event->op;
     uint64_t index = w->ev_idx;
     hb_place place = hb_place_scope(w, event);
-    char *p = put_external_id(begin_scope(w, event, &place), event->external_id);
+    char *p =
+        put_external_id(hb_put_duration_event(w, event, &place, w->info->pid), event->external_id);
     bool plain = !op->sequence_number && !op->num_inputs && !op->stack.len &&
                  !(event->flags & HB_TEV_UNFINISHED);
     if (plain) {
@@ -120,7 +103,7 @@ void hb_write_module(hb_writer *w, const hb_trace_event *event)
 {
     const hb_module_args *module = &event->module;
     hb_place place = hb_place_module(w, event);
-    char *p = begin_scope(w, event, &place);
+    char *p = hb_put_duration_event(w, event, &place, w->info->pid);
     p = HB_PUT(p, "\"Python parent id\": ");
     p = module->parent_id ? hb_put_u64(p, module->parent_id) : HB_PUT(p, "null");
     p = HB_PUT(p, ", \"Python id\": ");
@@ -162,10 +145,11 @@ void hb_write_memory(hb_writer *w, const hb_trace_event *event)
 {
     bool failed = event->flags & HB_TEV_OUT_OF_MEMORY;
     hb_str name = failed ? HB_STR("\"[OutOfMemory]\"") : HB_STR("\"[memory]\"");
-    char *p = hb_put_head(&w->out,
-                          HB_STR("\n  {\n    \"ph\": \"i\",\n    \n    \"cat\": \"cpu_instant_event\","
-                                 "\n    \"s\": \"t\",\n    \"name\": "),
-                          name);
+    char *p =
+        hb_put_head(&w->out,
+                    HB_STR("\n  {\n    \"ph\": \"i\",\n    \n    \"cat\": \"cpu_instant_event\","
+                           "\n    \"s\": \"t\",\n    \"name\": "),
+                    name);
     p = hb_put_row(&w->row, p, w->info->pid, event->tid);
     p = hb_put_us(p, hb_since_base(w, event->start_ns));
     p = HB_PUT(p, "\n    ,\n    \"args\": {\n      ");

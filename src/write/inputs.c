@@ -21,15 +21,22 @@ static const char *dtype_text(hb_dtype dtype)
     return (size_t)dtype < HB_ARRAY_LEN(dtype_texts) ? dtype_texts[dtype] : "";
 }
 
+/* Longer lists than one room holds are cut into parts. */
 static void write_integers(hb_out *out, const int64_t *values, uint32_t count)
 {
-    HB_OUT(out, "[");
+    enum { PART = HB_OUT_ROOM / HB_MAX_NUMBER };
+    char *p = hb_out_room(out, HB_OUT_ROOM);
+    *p++ = '[';
     for (uint32_t i = 0; i < count; i++) {
-        char *p = hb_out_room(out, HB_OUT_ROOM);
         if (i) p = HB_PUT(p, ", ");
-        hb_out_done(out, hb_put_i64(p, values[i]));
+        p = hb_put_i64(p, values[i]);
+        if (i % PART == PART - 1) {
+            hb_out_done(out, p);
+            p = hb_out_room(out, HB_OUT_ROOM);
+        }
     }
-    HB_OUT(out, "]");
+    *p++ = ']';
+    hb_out_done(out, p);
 }
 
 /* As PyTorch's IValue: "2.", "0.25", "0.10000000000000001", "inf". */
@@ -58,8 +65,12 @@ static void write_floats(hb_out *out, const double *values, uint32_t count)
 static void write_value(hb_out *out, const hb_input *input)
 {
     switch (input->kind) {
-    case HB_INPUT_INT: hb_out_done(out, hb_put_i64(hb_out_room(out, HB_OUT_ROOM), input->i)); return;
-    case HB_INPUT_FLOAT: hb_out_done(out, put_float(hb_out_room(out, HB_OUT_ROOM), input->f)); return;
+    case HB_INPUT_INT:
+        hb_out_done(out, hb_put_i64(hb_out_room(out, HB_OUT_ROOM), input->i));
+        return;
+    case HB_INPUT_FLOAT:
+        hb_out_done(out, put_float(hb_out_room(out, HB_OUT_ROOM), input->f));
+        return;
     case HB_INPUT_BOOL:
         if (input->i)
             HB_OUT(out, "True");
@@ -72,7 +83,8 @@ static void write_value(hb_out *out, const hb_input *input)
     case HB_INPUT_FLOAT_LIST:
         if (input->count <= LONGEST_LIST) write_floats(out, input->floats, input->count);
         return;
-    default: return;
+    default:
+        return;
     }
 }
 
@@ -91,14 +103,19 @@ void hb_write_concrete_inputs(hb_out *out, const hb_op_args *op)
 static const char *type_text(const hb_input *input)
 {
     switch (input->kind) {
-    case HB_INPUT_TENSOR: return dtype_text(input->dtype);
-    case HB_INPUT_TENSOR_LIST: return "TensorList";
+    case HB_INPUT_TENSOR:
+        return dtype_text(input->dtype);
+    case HB_INPUT_TENSOR_LIST:
+        return "TensorList";
     case HB_INPUT_INT:
     case HB_INPUT_FLOAT:
-    case HB_INPUT_BOOL: return "Scalar";
+    case HB_INPUT_BOOL:
+        return "Scalar";
     case HB_INPUT_INT_LIST:
-    case HB_INPUT_FLOAT_LIST: return "ScalarList";
-    default: return "";
+    case HB_INPUT_FLOAT_LIST:
+        return "ScalarList";
+    default:
+        return "";
     }
 }
 

@@ -99,7 +99,8 @@ void hb_write_row_names(hb_writer *w)
     write_gpus(w);
     for (size_t i = 0; i < info->num_streams; i++) {
         long long stream = info->streams[i].stream;
-        snprintf(name, sizeof name, "stream %lld ", stream); /* Kineto's blank, of an empty postfix */
+        snprintf(name, sizeof name, "stream %lld ",
+                 stream); /* Kineto's blank, of an empty postfix */
         write_row_name(w, info->streams[i].device, stream, name);
     }
     for (size_t i = 0; i < info->num_threads; i++) {
@@ -112,7 +113,8 @@ void hb_write_row_names(hb_writer *w)
 
 static void write_marker(hb_writer *w, hb_str text, int64_t ns, bool last)
 {
-    char *p = hb_put_head(&w->out, HB_STR("\n  {\n    \"ph\": \"i\",\n    \n    \"s\": \"g\""), text);
+    char *p =
+        hb_put_head(&w->out, HB_STR("\n  {\n    \"ph\": \"i\",\n    \n    \"s\": \"g\""), text);
     p = put_ts(w, p, ns);
     p = HB_PUT(p, "\n    \n  }");
     if (!last) *p++ = ',';

@@ -6,8 +6,8 @@
 #include "base/base.h"
 
 enum {
-    SLOTS = 4096,               /* direct-mapped: two names of one slot displace each other */
-    KEPT_BYTES = 1024 * 1024,   /* when these are full, all is forgotten and learnt again */
+    SLOTS = 4096,             /* direct-mapped: two names of one slot displace each other */
+    KEPT_BYTES = 1024 * 1024, /* when these are full, all is forgotten and learnt again */
     LONGEST_KEPT = 4096,
     LONGEST = 512 * 1024 * 1024, /* of any name's JSON text */
 };

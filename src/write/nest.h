@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Which scopes may stand in the plugin's tree of calls. The plugin builds one tree a thread from
- * operators, steps and module frames; it drops what crosses its parent's end, with everything inside
- * left to the grandparent, and never finishes loading when the tree is too deep to be pickled.
+ * operators, steps and module frames; it drops what crosses its parent's end, with everything
+ * inside left to the grandparent, and never finishes loading when the tree is too deep to be
+ * pickled.
  */
 #ifndef HB_WRITE_NEST_H
 #define HB_WRITE_NEST_H

@@ -17,6 +17,7 @@ enum {
 
 typedef struct hb_out {
     char *at, *end, *block;
+    hb_buf scratch; /* of hb_out_json() */
     hb_sink *sink;
     uint64_t bytes;   /* handed to the sink */
     hb_result result; /* the first failure; nothing is written after it */
@@ -45,6 +46,8 @@ static inline void hb_out_done(hb_out *out, char *at)
     out->at = at;
 }
 
-#define HB_OUT(out, literal) hb_out_bytes((out), "" literal, sizeof(literal) - 1)
+/** A literal. */
+#define HB_OUT(out, literal) \
+    hb_out_done((out), HB_PUT(hb_out_room((out), sizeof(literal)), literal))
 
 #endif

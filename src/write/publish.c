@@ -9,66 +9,27 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What the user can do about it. */
-static const char *mend(int error_number)
-{
-    switch (error_number) {
-    case ENOSPC:
-    case EDQUOT: return " (free some space there or choose another directory)";
-    case EACCES:
-    case EPERM:
-    case EROFS: return " (choose a directory that this user may write to)";
-    case ENOTDIR:
-    case EEXIST: return " (a file is in the way; move it or choose another directory)";
-    case EISDIR: return " (name a file in it)";
-    case ENAMETOOLONG: return " (choose a shorter name)";
-    default: return "";
-    }
-}
+#include "base/files.h"
 
-static HB_COLD hb_result io_error(int error_number, const char *what, const char *path)
+static hb_result make_parent(const char *path)
 {
-    return hb_fail_errno(HB_ERROR_IO, error_number, "cannot %s '%s'%s", what, path,
-                         mend(error_number));
-}
-
-/* ---- directories ---- */
-
-static int make_directory(const char *path)
-{
-    struct stat info;
-    if (mkdir(path, 0777) == 0) return 0;
-    if (errno != EEXIST) return errno;
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode) ? 0 : EEXIST;
-}
-
-/* Makes every directory that `path` goes through; several processes may do so at once. */
-static hb_result make_parents(const char *path)
-{
-    char *copy = strdup(path);
-    if (!copy) return hb_fail(HB_ERROR_NO_MEMORY, "no memory for the path '%s'", path);
-    hb_result result = HB_OK;
-    for (char *slash = strchr(copy + 1, '/'); slash && result == HB_OK;
-         slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        int error = make_directory(copy);
-        if (error) result = io_error(error, "create directory", copy);
-        *slash = '/';
-    }
-    free(copy);
+    const char *slash = strrchr(path, '/');
+    if (!slash || slash == path) return HB_OK;
+    char *parent = strndup(path, (size_t)(slash - path));
+    if (!parent) return hb_fail(HB_ERROR_NO_MEMORY, "no memory for the path '%s'", path);
+    hb_result result = hb_make_directories(parent);
+    free(parent);
     return result;
 }
-
-/* ---- the temporary file ---- */
 
 static hb_result check_target(const char *path, bool replace)
 {
     struct stat info;
     size_t len = strlen(path);
     if (len == 0) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an empty path names no file");
-    if (path[len - 1] == '/') return io_error(EISDIR, "write", path);
+    if (path[len - 1] == '/') return hb_fail_file(EISDIR, "write", path);
     if (stat(path, &info) != 0) return HB_OK; /* whatever else is wrong is found when opening */
-    if (S_ISDIR(info.st_mode)) return io_error(EISDIR, "write", path);
+    if (S_ISDIR(info.st_mode)) return hb_fail_file(EISDIR, "write", path);
     if (replace) return HB_OK;
     return hb_fail(HB_ERROR_STATE, "'%s' exists and is not overwritten", path);
 }
@@ -99,7 +60,7 @@ static hb_result open_temporary(hb_publish *publish)
         free(name);
         if (errno != EEXIST) break; /* left by a killed process of the same number */
     }
-    return io_error(errno, "write", publish->path);
+    return hb_fail_file(errno, "write", publish->path);
 }
 
 static hb_result publish_write(hb_sink *sink, const void *data, size_t size)
@@ -109,7 +70,7 @@ static hb_result publish_write(hb_sink *sink, const void *data, size_t size)
     while (size) {
         ssize_t n = write(publish->fd, at, size);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return io_error(errno, "write", publish->path);
+        if (n < 0) return hb_fail_file(errno, "write", publish->path);
         at += n;
         size -= (size_t)n;
         publish->bytes += (uint64_t)n;
@@ -126,7 +87,7 @@ hb_result hb_publish_open(hb_publish *publish, const char *path, bool replace)
         .replace = replace,
     };
     HB_TRY(check_target(path, replace));
-    HB_TRY(make_parents(path));
+    HB_TRY(make_parent(path));
     return open_temporary(publish);
 }
 
@@ -152,11 +113,11 @@ hb_result hb_publish_commit(hb_publish *publish)
 {
     int closed = close(publish->fd); /* where some file systems report a full disk */
     publish->fd = -1;
-    if (closed != 0) return io_error(errno, "write", publish->path);
+    if (closed != 0) return hb_fail_file(errno, "write", publish->path);
     int error = into_place(publish);
     if (error == EEXIST)
         return hb_fail(HB_ERROR_STATE, "'%s' exists and is not overwritten", publish->path);
-    if (error) return io_error(error, "write", publish->path);
+    if (error) return hb_fail_file(error, "write", publish->path);
     free(publish->temporary);
     publish->temporary = NULL;
     return HB_OK;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where bytes go: one small interface, so that whoever makes bytes never knows what becomes of them.
+ * Where bytes go: one small interface, so that whoever makes bytes never knows what becomes of
+ * them.
  */
 #ifndef HB_WRITE_SINK_H
 #define HB_WRITE_SINK_H

@@ -71,7 +71,8 @@ static hb_step *step_at(hb_steps *steps, int64_t ns)
     return low ? &steps->steps[low - 1] : NULL;
 }
 
-/* Correlations are given out in the order of the calls, so a step's launches are a range of them. */
+/* Correlations are given out in the order of the calls, so a step's launches are a range of them.
+ */
 static void note_launch(hb_steps *steps, const hb_trace_event *call)
 {
     hb_step *step = step_at(steps, call->start_ns);

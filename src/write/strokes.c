@@ -37,17 +37,31 @@ char *hb_put_new_row(hb_row *row, char *p, int64_t pid, int64_t tid)
     return p + row->len;
 }
 
-char *hb_put_duration_event(hb_writer *w, const hb_trace_event *event, hb_str head, int64_t pid)
+/* "0.000" where the clock went back. */
+static char *put_dur(char *p, uint64_t start, uint64_t end, bool exact_end)
 {
-    char *p = hb_put_head(&w->out, head, hb_names_get(w->names, event));
+    if (end <= start) return HB_PUT(p, "0.000");
+    return exact_end ? hb_put_nesting_us(p, start, end) : hb_put_us(p, end - start);
+}
+
+char *hb_put_duration_event(hb_writer *w, const hb_trace_event *event, const hb_place *place,
+                            int64_t pid)
+{
+    uint64_t start = hb_since_base(w, event->start_ns), end = hb_since_base(w, place->end_ns);
+    char *p = hb_put_head(&w->out, place->head, hb_names_get(w->names, event));
     p = hb_put_row(&w->row, p, pid, event->tid);
-    p = hb_put_us(p, hb_since_base(w, event->start_ns));
+    p = hb_put_us(p, start);
     p = HB_PUT(p, ",\n    \"dur\": ");
-    p = hb_put_us(p, event->end_ns > event->start_ns
-                         ? (uint64_t)(event->end_ns - event->start_ns)
-                         : 0);
+    p = put_dur(p, start, end, place->in_tree);
     w->stats.events++;
     return HB_PUT(p, "\n    ,\n    \"args\": {\n      ");
+}
+
+const hb_device_info *hb_find_device(const hb_trace_info *info, int32_t id)
+{
+    for (size_t i = 0; i < info->num_devices; i++)
+        if (info->devices[i].id == id) return &info->devices[i];
+    return NULL;
 }
 
 void hb_write_flow(hb_writer *w, bool start, uint64_t id, hb_str cat, const hb_trace_event *event,

@@ -18,16 +18,32 @@ static void write_event(hb_writer *w, const hb_trace_event *event)
 {
     switch (event->kind) {
     case HB_EVENT_OP:
-    case HB_EVENT_USER_ANNOTATION: hb_write_scope(w, event); return;
-    case HB_EVENT_MODULE: hb_write_module(w, event); return;
-    case HB_EVENT_MEMORY: hb_write_memory(w, event); return;
-    case HB_EVENT_SCALAR: hb_write_scalar(w, event); return;
+    case HB_EVENT_USER_ANNOTATION:
+        hb_write_scope(w, event);
+        return;
+    case HB_EVENT_MODULE:
+        hb_write_module(w, event);
+        return;
+    case HB_EVENT_MEMORY:
+        hb_write_memory(w, event);
+        return;
+    case HB_EVENT_SCALAR:
+        hb_write_scalar(w, event);
+        return;
     case HB_EVENT_RUNTIME:
-    case HB_EVENT_SYNC: hb_write_runtime(w, event); return;
-    case HB_EVENT_KERNEL: hb_write_kernel(w, event); return;
+    case HB_EVENT_SYNC:
+        hb_write_runtime(w, event);
+        return;
+    case HB_EVENT_KERNEL:
+        hb_write_kernel(w, event);
+        return;
     case HB_EVENT_MEMCPY:
-    case HB_EVENT_MEMSET: hb_write_transfer(w, event); return;
-    case HB_EVENT_GPU_USER_ANNOTATION: hb_write_device_annotation(w, event); return;
+    case HB_EVENT_MEMSET:
+        hb_write_transfer(w, event);
+        return;
+    case HB_EVENT_GPU_USER_ANNOTATION:
+        hb_write_device_annotation(w, event);
+        return;
     }
 }
 
@@ -78,8 +94,8 @@ hb_result hb_write_trace(hb_source *source, hb_sink *sink, const hb_write_option
     };
     HB_TRY(hb_out_open(&w.out, sink));
     w.names = hb_names_new(w.kineto);
-    hb_result result = w.names ? write_all(&w)
-                               : hb_fail(HB_ERROR_NO_MEMORY, "no memory for the writer's names");
+    hb_result result =
+        w.names ? write_all(&w) : hb_fail(HB_ERROR_NO_MEMORY, "no memory for the writer's names");
     w.stats.bytes = w.stats.json_bytes = w.out.bytes;
     if (stats) *stats = w.stats;
     free_writer(&w);

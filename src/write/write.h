@@ -10,7 +10,8 @@
 
 /** The two ways to write the same events; plugin_format/README.md lists every difference. */
 typedef enum hb_write_dialect {
-    HB_WRITE_TENSORBOARD, /* PyTorch 2.13's layout, with what torch-tb-profiler 0.4.3 needs changed */
+    HB_WRITE_TENSORBOARD, /* PyTorch 2.13's layout, with what torch-tb-profiler 0.4.3 needs changed
+                           */
     HB_WRITE_KINETO,      /* PyTorch 2.13's layout to the letter */
 } hb_write_dialect;
 
@@ -23,8 +24,8 @@ typedef struct hb_write_options {
 } hb_write_options;
 
 typedef struct hb_write_stats {
-    uint64_t events;    /* objects in traceEvents, flows and metadata events included */
-    uint64_t bytes;     /* of the file */
+    uint64_t events;     /* objects in traceEvents, flows and metadata events included */
+    uint64_t bytes;      /* of the file */
     uint64_t json_bytes; /* of the text before compression */
     /* What the tensorboard dialect draws but keeps out of the plugin's tree of calls: */
     uint64_t flattened;    /* scopes and module frames too deep for it */

@@ -63,9 +63,9 @@ void hb_write_device_annotation(hb_writer *w, const hb_trace_event *event);
 
 /* place.c: where a scope stands in the plugin's tree. */
 typedef struct hb_place {
-    hb_str head;       /* the event's text up to its name */
-    int64_t end_ns;    /* a step's is moved when it is empty */
-    bool in_tree;
+    hb_str head;    /* the event's text up to its name */
+    int64_t end_ns; /* a step's is moved when it is empty */
+    bool in_tree;   /* its end must be exact as a double too */
 } hb_place;
 hb_place hb_place_scope(hb_writer *w, const hb_trace_event *event);
 hb_place hb_place_module(hb_writer *w, const hb_trace_event *event);
@@ -75,7 +75,8 @@ hb_result hb_survey(hb_writer *w);
 
 /* ---- strokes ---- */
 
-#define HB_X_HEAD(cat) HB_STR("\n  {\n    \"ph\": \"X\",\n    \"cat\": \"" cat "\",\n    \"name\": ")
+#define HB_X_HEAD(cat) \
+    HB_STR("\n  {\n    \"ph\": \"X\",\n    \"cat\": \"" cat "\",\n    \"name\": ")
 
 /** Head and name; HB_OUT_ROOM bytes are left at the pointer returned. */
 char *hb_put_head(hb_out *out, hb_str head, hb_str name);
@@ -97,12 +98,16 @@ static inline uint64_t hb_since_base(const hb_writer *w, int64_t ns)
 }
 
 /** An X event up to and including the opening of its args. */
-char *hb_put_duration_event(hb_writer *w, const hb_trace_event *event, hb_str head, int64_t pid);
+char *hb_put_duration_event(hb_writer *w, const hb_trace_event *event, const hb_place *place,
+                            int64_t pid);
 
 static inline char *hb_put_args_end(char *p)
 {
     return HB_PUT(p, "\n    }\n  },");
 }
+
+/** NULL when nothing is known of the device. */
+const hb_device_info *hb_find_device(const hb_trace_info *info, int32_t id);
 
 void hb_write_flow(hb_writer *w, bool start, uint64_t id, hb_str cat, const hb_trace_event *event,
                    int64_t pid);

@@ -21,11 +21,16 @@ static inline hb_pass array_source_pass_of(hb_event_kind kind)
     switch (kind) {
     case HB_EVENT_OP:
     case HB_EVENT_USER_ANNOTATION:
-    case HB_EVENT_MEMORY: return HB_PASS_HOST;
-    case HB_EVENT_MODULE: return HB_PASS_MODULES;
-    case HB_EVENT_SCALAR: return HB_PASS_SCALARS;
-    case HB_EVENT_GPU_USER_ANNOTATION: return HB_PASS_DEVICE_ANNOTATIONS;
-    default: return HB_PASS_DEVICE;
+    case HB_EVENT_MEMORY:
+        return HB_PASS_HOST;
+    case HB_EVENT_MODULE:
+        return HB_PASS_MODULES;
+    case HB_EVENT_SCALAR:
+        return HB_PASS_SCALARS;
+    case HB_EVENT_GPU_USER_ANNOTATION:
+        return HB_PASS_DEVICE_ANNOTATIONS;
+    default:
+        return HB_PASS_DEVICE;
     }
 }
 
@@ -50,15 +55,21 @@ static inline bool array_source_next(hb_source *source, hb_trace_event *event)
 
 /** In place, since the source points into itself. The info is filled in with a plain process that
  * began at 2026-11-21. */
-static inline void array_source_init(array_source *array, const hb_trace_event *events, size_t count)
+static inline void array_source_init(array_source *array, const hb_trace_event *events,
+                                     size_t count)
 {
     static const hb_thread_info thread = {100, "main"};
     *array = (array_source){
         .source = {.begin = array_source_begin, .next = array_source_next},
         .events = events,
         .count = count,
-        .info = {.start_ns = 1795256296153421318, .stop_ns = 1795256296253421318, .pid = 100,
-                 .process_name = "test", .host_name = "vm", .threads = &thread, .num_threads = 1,
+        .info = {.start_ns = 1795256296153421318,
+                 .stop_ns = 1795256296253421318,
+                 .pid = 100,
+                 .process_name = "test",
+                 .host_name = "vm",
+                 .threads = &thread,
+                 .num_threads = 1,
                  .trace_id = "7AE6568D4B4C40B5AC7E05D006F1E67E"},
     };
     array->source.info = &array->info;

@@ -28,13 +28,19 @@ static const int64_t sample_dims[] = {32, 64}, sample_strides[] = {64, 1};
 static const int64_t sample_pair[] = {1, 1};
 static const double sample_floats[] = {0.5, 2, 0.1};
 static const hb_input sample_list[] = {
-    {.kind = HB_INPUT_TENSOR, .dtype = HB_FLOAT32, .count = 2, .dims = sample_dims,
+    {.kind = HB_INPUT_TENSOR,
+     .dtype = HB_FLOAT32,
+     .count = 2,
+     .dims = sample_dims,
      .strides = sample_strides},
     {.kind = HB_INPUT_TENSOR, .dtype = HB_BFLOAT16, .count = 0},
 };
 /* One of each kind. */
 static const hb_input sample_inputs[] = {
-    {.kind = HB_INPUT_TENSOR, .dtype = HB_FLOAT32, .count = 2, .dims = sample_dims,
+    {.kind = HB_INPUT_TENSOR,
+     .dtype = HB_FLOAT32,
+     .count = 2,
+     .dims = sample_dims,
      .strides = sample_strides},
     {.kind = HB_INPUT_TENSOR_LIST, .count = 2, .list = sample_list},
     {.kind = HB_INPUT_INT, .i = -3},
@@ -107,8 +113,8 @@ static inline void sample_memory(sample_trace *t, hb_device_type type, int32_t d
     event->memory = (hb_memory_args){type, device, addr, bytes, total, 4096 * 1024};
 }
 
-/* An empty step and four of 1000 us that touch each other. Step 3 does nothing on the GPU and is over before
- * the work of step 2 is. */
+/* An empty step and four of 1000 us that touch each other. Step 3 does nothing on the GPU and is
+ * over before the work of step 2 is. */
 static inline void sample_main_thread(sample_trace *t)
 {
     sample_scope(t, HB_EVENT_USER_ANNOTATION, "ProfilerStep#0", 50, 0);
@@ -158,7 +164,8 @@ static inline void sample_worker_thread(sample_trace *t)
 
 static inline void sample_modules_and_numbers(sample_trace *t)
 {
-    sample_add(t, HB_EVENT_MODULE, "nn.Module: Net_0", 212, 700)->module = (hb_module_args){1, 0, 0};
+    sample_add(t, HB_EVENT_MODULE, "nn.Module: Net_0", 212, 700)->module =
+        (hb_module_args){1, 0, 0};
     sample_add(t, HB_EVENT_MODULE, "nn.Module: Linear_0", 215, 310)->module =
         (hb_module_args){2, 1, 0};
     sample_add(t, HB_EVENT_SCALAR, "loss", 700, 0)->scalar = 0.125;
@@ -195,10 +202,16 @@ static inline void sample_device(sample_trace *t)
     event = sample_work(t, HB_EVENT_MEMCPY, "Memcpy HtoD (Host -> Device)", 240, 4, 1, 5);
     event->copy = (hb_copy_args){.bytes = 616, .kind = "HtoD"};
     event = sample_work(t, HB_EVENT_KERNEL, "void gemm<float>(float const*)", 260, 90, 2, 5);
-    event->kernel = (hb_kernel_args){.has_grid = true, .grid = {141, 1, 1}, .block = {512, 1, 1},
-                                     .has_resources = true, .vgprs = 64, .sgprs = 32,
-                                     .lds_bytes = 1024, .blocks_per_sm = 141 / 104.,
-                                     .warps_per_sm = 8, .occupancy = 50,
+    event->kernel = (hb_kernel_args){.has_grid = true,
+                                     .grid = {141, 1, 1},
+                                     .block = {512, 1, 1},
+                                     .has_resources = true,
+                                     .vgprs = 64,
+                                     .sgprs = 32,
+                                     .lds_bytes = 1024,
+                                     .blocks_per_sm = 141 / 104.,
+                                     .warps_per_sm = 8,
+                                     .occupancy = 50,
                                      .limiting_factor = "VGPRS"};
     sample_work(t, HB_EVENT_KERNEL, "kernel", 1300, 2500, 5, 9);
     event = sample_work(t, HB_EVENT_MEMSET, "Memset (Device)", 3900, 3, 6, 0);
@@ -214,13 +227,22 @@ static inline void sample_trace_init(sample_trace *t)
     static const hb_thread_info threads[] = {{SAMPLE_MAIN, "main"}, {SAMPLE_WORKER, "wor\"ker"}};
     static const hb_stream_info streams[] = {{0, 1}, {0, 2}};
     static const hb_device_info device = {
-        .name = "AMD Instinct MI250X", .arch = "gfx90a", .total_global_mem = 68702699520,
-        .compute_major = 9, .max_threads_per_block = 1024, .max_threads_per_cu = 2048,
-        .regs_per_block = 65536, .warp_size = 64, .shared_mem_per_block = 65536, .num_cus = 104,
+        .name = "AMD Instinct MI250X",
+        .arch = "gfx90a",
+        .total_global_mem = 68702699520,
+        .compute_major = 9,
+        .max_threads_per_block = 1024,
+        .max_threads_per_cu = 2048,
+        .regs_per_block = 65536,
+        .warp_size = 64,
+        .shared_mem_per_block = 65536,
+        .num_cus = 104,
         .max_shared_mem_per_cu = 65536,
     };
     static const hb_metadata metadata[] = {
-        {"note", "\"kept [as] it is\""}, {"traceEvents", "[1]"}, {"hipboard_version", "\"0.1.0\""},
+        {"note", "\"kept [as] it is\""},
+        {"traceEvents", "[1]"},
+        {"hipboard_version", "\"0.1.0\""},
     };
     *t = (sample_trace){0};
     array_source_init(&t->source, t->events, 0);

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -77,6 +78,29 @@ static void json_strings_are_always_valid(void **state)
     ASSERT_JSON("cut \xe2\x82", "\"cut \xef\xbf\xbd\xef\xbf\xbd\"");
 }
 
+/* Plain text is skipped eight bytes at a time: each byte, at each place among plain ones. */
+static void json_strings_escape_wherever_a_byte_stands(void **state)
+{
+    (void)state;
+    for (unsigned c = 0; c < 256; c++)
+        for (size_t at = 0; at < 19; at++) {
+            char text[19], expected[64], as_json[8];
+            memset(text, at % 2 ? '~' : ' ', sizeof text);
+            text[at] = (char)c;
+            if (c == '\n' || c == '\r' || c == '\t')
+                snprintf(as_json, sizeof as_json, "\\%c", c == '\n' ? 'n' : c == '\r' ? 'r' : 't');
+            else if (c < 0x20 || c == 0x7f)
+                snprintf(as_json, sizeof as_json, "\\u%04x", c);
+            else if (c >= 0x80)
+                snprintf(as_json, sizeof as_json, "\xef\xbf\xbd");
+            else
+                snprintf(as_json, sizeof as_json, c == '"' || c == '\\' ? "\\%c" : "%c", (int)c);
+            snprintf(expected, sizeof expected, "\"%.*s%s%.*s\"", (int)at, text, as_json,
+                     (int)(sizeof text - at - 1), text + at + 1);
+            assert_json(text, sizeof text, expected);
+        }
+}
+
 static size_t utf8(const char *text, size_t size)
 {
     return hb_utf8_length((const unsigned char *)text, size);
@@ -106,6 +130,7 @@ int main(void)
         cmocka_unit_test(every_result_has_a_text),
         cmocka_unit_test(buffer_grows_to_its_limit_and_no_further),
         cmocka_unit_test(json_strings_are_always_valid),
+        cmocka_unit_test(json_strings_escape_wherever_a_byte_stands),
         cmocka_unit_test(utf8_follows_the_standard),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -142,10 +142,8 @@ static int free_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_ordinary_member),
-        cmocka_unit_test(any_cut_gives_the_same),
-        cmocka_unit_test(odd_names_are_left_out),
-        cmocka_unit_test(about_as_small_as_level_9),
+        cmocka_unit_test(one_ordinary_member),         cmocka_unit_test(any_cut_gives_the_same),
+        cmocka_unit_test(odd_names_are_left_out),      cmocka_unit_test(about_as_small_as_level_9),
         cmocka_unit_test(failures_below_come_through),
     };
     return cmocka_run_group_tests(tests, NULL, free_memory);

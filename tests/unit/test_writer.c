@@ -72,9 +72,11 @@ static bool has_arg(const cJSON *event, const char *key)
 static const cJSON *find(const cJSON *trace, const char *ph, const char *name, int skip)
 {
     const cJSON *event;
-    cJSON_ArrayForEach(event, cJSON_GetObjectItem(trace, "traceEvents")) if (
-        strcmp(text(event, "ph"), ph) == 0 && strcmp(text(event, "name"), name) == 0 &&
-        skip-- == 0) return event;
+    cJSON_ArrayForEach(
+        event,
+        cJSON_GetObjectItem(trace, "traceEvents")) if (strcmp(text(event, "ph"), ph) == 0 &&
+                                                       strcmp(text(event, "name"), name) == 0 &&
+                                                       skip-- == 0) return event;
     return NULL;
 }
 
@@ -167,7 +169,8 @@ static void kernels_carry_what_the_kernel_view_shows(void **state)
     assert_true(arg(kernel, "est. achieved occupancy %") == 50);
     const cJSON *unknown = find(trace, "X", "kernel", 0);
     assert_true(arg(unknown, "registers per thread") == 0);
-    assert_false(has_arg(unknown, "blocks per SM") || has_arg(unknown, "est. achieved occupancy %"));
+    assert_false(has_arg(unknown, "blocks per SM") ||
+                 has_arg(unknown, "est. achieved occupancy %"));
     cJSON_Delete(trace);
 }
 
@@ -177,8 +180,9 @@ static void unlinked_calls_have_id_0_for_the_plugin_only(void **state)
     cJSON *trace = write_sample(HB_WRITE_TENSORBOARD);
     assert_true(arg(find(trace, "X", "hipDeviceSynchronize", 0), "External id") == 0);
     assert_true(arg(find(trace, "X", "Memset (Device)", 0), "External id") == 0);
-    assert_string_equal(text(cJSON_GetObjectItem(find(trace, "X", "hipDeviceSynchronize", 0), "args"),
-                             "error"), "hipErrorIllegalAddress");
+    assert_string_equal(
+        text(cJSON_GetObjectItem(find(trace, "X", "hipDeviceSynchronize", 0), "args"), "error"),
+        "hipErrorIllegalAddress");
     cJSON_Delete(trace);
     trace = write_sample(HB_WRITE_KINETO);
     assert_false(has_arg(find(trace, "X", "hipDeviceSynchronize", 0), "External id"));
@@ -191,7 +195,8 @@ static void kineto_device_args_are_kinetos(void **state)
 {
     (void)state;
     static const char *const args[] = {
-        "      \"External id\": 5,      \"cid\": 107, \"correlation\": 2,      \"grid\": [141, 1, 1],"
+        "      \"External id\": 5,      \"cid\": 107, \"correlation\": 2,      \"grid\": [141, 1, "
+        "1],"
         "      \"block\": [512, 1, 1],      \"shared memory\": 256\n",
         "      \"External id\": 5,      \"cid\": 107, \"correlation\": 1, \"src\": \"0x7f00\", "
         "\"dst\": \"0x7f10\", \"bytes\": \"616\", \"kind\": \"1\"\n",
@@ -199,7 +204,8 @@ static void kineto_device_args_are_kinetos(void **state)
         "\"ptr\": \"0x7e00\"\n",
         "            \"cid\": 107, \"correlation\": 4\n",
         "      \"External id\": 5,      \"device\": 0, \"stream\": 1,      \"correlation\": 2, "
-        "\"kind\": \"Dispatch Kernel\",      \"grid\":     [141, 1, 1], \"block\":     [512, 1, 1]\n",
+        "\"kind\": \"Dispatch Kernel\",      \"grid\":     [141, 1, 1], \"block\":     [512, 1, "
+        "1]\n",
         "      \"External id\": 5,      \"device\": 0, \"stream\": 1,      \"correlation\": 1, "
         "\"kind\": \"HtoD\",      \"bytes\": 616, \"memory bandwidth (GB/s)\": 0.154\n",
     };
@@ -332,7 +338,8 @@ static void hostile_names_stay_readable(void **state)
         cJSON *trace = write_sample((hb_write_dialect)dialect);
         assert_non_null(find(trace, "X", readable, 0));
         const cJSON *row = find(trace, "M", "thread_name", 3);
-        assert_string_equal(text(cJSON_GetObjectItem(row, "args"), "name"), "thread 101 (wor\"ker)");
+        assert_string_equal(text(cJSON_GetObjectItem(row, "args"), "name"),
+                            "thread 101 (wor\"ker)");
         cJSON_Delete(trace);
     }
 }
@@ -346,9 +353,12 @@ static void a_name_may_be_a_megabyte(void **state)
     name[SIZE] = '\0';
     hb_trace_event events[3];
     for (int i = 0; i < 3; i++)
-        events[i] = (hb_trace_event){.kind = HB_EVENT_OP, .name = {name, SIZE}, .name_key = 5,
+        events[i] = (hb_trace_event){.kind = HB_EVENT_OP,
+                                     .name = {name, SIZE},
+                                     .name_key = 5,
                                      .start_ns = 1795256296200000000 + i * 1000,
-                                     .end_ns = 1795256296200000500 + i * 1000, .tid = 100};
+                                     .end_ns = 1795256296200000500 + i * 1000,
+                                     .tid = 100};
     array_source source;
     array_source_init(&source, events, 3);
     cJSON *trace = write_json(&source.source, HB_WRITE_TENSORBOARD);
@@ -482,8 +492,8 @@ static void an_empty_trace_is_whole(void **state)
 static void times_before_the_base_are_clamped(void **state)
 {
     (void)state;
-    hb_trace_event event = {.kind = HB_EVENT_OP, .name = HB_STR("old"), .start_ns = 5, .end_ns = 1,
-                            .tid = INT64_MIN};
+    hb_trace_event event = {
+        .kind = HB_EVENT_OP, .name = HB_STR("old"), .start_ns = 5, .end_ns = 1, .tid = INT64_MIN};
     array_source source;
     array_source_init(&source, &event, 1);
     for (int dialect = HB_WRITE_TENSORBOARD; dialect <= HB_WRITE_KINETO; dialect++) {
@@ -516,9 +526,13 @@ static bool endless_next(hb_source *source, hb_trace_event *event)
     endless_source *endless = (endless_source *)source;
     int64_t start = endless->array.info.start_ns + (int64_t)endless->at * 100;
     if (!endless->host || endless->at++ == 1000000) return false;
-    *event = (hb_trace_event){.kind = HB_EVENT_OP, .name = HB_STR("op"),
-                              .name_key = (uint32_t)endless->at, .start_ns = start,
-                              .end_ns = start + 50, .tid = 100, .external_id = endless->at};
+    *event = (hb_trace_event){.kind = HB_EVENT_OP,
+                              .name = HB_STR("op"),
+                              .name_key = (uint32_t)endless->at,
+                              .start_ns = start,
+                              .end_ns = start + 50,
+                              .tid = 100,
+                              .external_id = endless->at};
     return true;
 }
 

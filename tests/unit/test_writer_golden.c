@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A trace that PyTorch 2.13 wrote is read into events and written again in the kineto dialect: every
- * byte must come back. tests/data/README.md says how the file was made.
+ * A trace that PyTorch 2.13 wrote is read into events and written again in the kineto dialect:
+ * every byte must come back. tests/data/README.md says how the file was made.
  */
 #include <math.h>
 #include <setjmp.h>
