@@ -49,8 +49,8 @@ def waits_little(training):
 
 
 def train_ahead(tmp_path_factory, attempts=6):
-    """Two workers keep ahead of training. Where a busy machine has no processor for them they cannot,
-    so it may take several runs to see."""
+    """Two workers keep ahead of training. Where a busy machine has no processor for them they
+    cannot, so it may take several runs to see."""
     for _ in range(attempts):
         training = Training(tmp_path_factory.mktemp("w2"), "--workers", 2, "--gzip")
         if waits_little(training):
