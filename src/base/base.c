@@ -16,7 +16,7 @@ const char *hb_last_error(void)
 const char *hb_result_text(hb_result result)
 {
     switch (result) {
-#define HB_RESULT_CASE(name, value, text)                                                         \
+#define HB_RESULT_CASE(name, value, text) \
     case HB_##name: return text;
         HB_RESULT_MAP(HB_RESULT_CASE)
 #undef HB_RESULT_CASE
@@ -27,7 +27,7 @@ const char *hb_result_text(hb_result result)
 const char *hb_version(void)
 {
 #define HB_TEXT_(x) #x
-#define HB_TEXT(x) HB_TEXT_(x)
+#define HB_TEXT(x)  HB_TEXT_(x)
     return HB_TEXT(HB_VERSION_MAJOR) "." HB_TEXT(HB_VERSION_MINOR) "." HB_TEXT(HB_VERSION_PATCH);
 }
 

@@ -14,22 +14,22 @@
 #include <hipboard/hipboard.h>
 
 #define HB_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
-#define HB_COLD __attribute__((cold, noinline))
-#define HB_ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
-#define HB_MIN(a, b) ((a) < (b) ? (a) : (b))
-#define HB_MAX(a, b) ((a) > (b) ? (a) : (b))
+#define HB_COLD              __attribute__((cold, noinline))
+#define HB_ARRAY_LEN(a)      (sizeof(a) / sizeof((a)[0]))
+#define HB_MIN(a, b)         ((a) < (b) ? (a) : (b))
+#define HB_MAX(a, b)         ((a) > (b) ? (a) : (b))
 
 /** Sets hb_last_error() and returns `result`, so that a failing check is one line. */
 HB_COLD HB_PRINTF(2, 3) hb_result hb_fail(hb_result result, const char *format, ...);
 
 /** As hb_fail() with ": " and the text of `error_number` appended. */
-HB_COLD HB_PRINTF(3, 4) hb_result hb_fail_errno(hb_result result, int error_number,
-                                                const char *format, ...);
+HB_COLD HB_PRINTF(3, 4) hb_result
+    hb_fail_errno(hb_result result, int error_number, const char *format, ...);
 
-#define HB_TRY(expression)                                                                        \
-    do {                                                                                          \
-        hb_result hb_try_ = (expression);                                                         \
-        if (HB_UNLIKELY(hb_try_ != HB_OK)) return hb_try_;                                        \
+#define HB_TRY(expression)                                 \
+    do {                                                   \
+        hb_result hb_try_ = (expression);                  \
+        if (HB_UNLIKELY(hb_try_ != HB_OK)) return hb_try_; \
     } while (0)
 
 /** One line on stderr, "hipboard: ..." and a newline. For news that must not stay silent. */

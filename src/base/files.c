@@ -9,21 +9,15 @@ static const char *mend(int error_number)
 {
     switch (error_number) {
     case ENOSPC:
-    case EDQUOT:
-        return " (free some space there or choose another directory)";
+    case EDQUOT: return " (free some space there or choose another directory)";
     case EACCES:
     case EPERM:
-    case EROFS:
-        return " (choose a directory that this user may write to)";
+    case EROFS: return " (choose a directory that this user may write to)";
     case ENOTDIR:
-    case EEXIST:
-        return " (a file is in the way; move it or choose another directory)";
-    case EISDIR:
-        return " (name a file in it)";
-    case ENAMETOOLONG:
-        return " (choose a shorter name)";
-    default:
-        return "";
+    case EEXIST: return " (a file is in the way; move it or choose another directory)";
+    case EISDIR: return " (name a file in it)";
+    case ENAMETOOLONG: return " (choose a shorter name)";
+    default: return "";
     }
 }
 

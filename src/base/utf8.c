@@ -21,24 +21,12 @@ size_t hb_utf8_length(const unsigned char *text, size_t size)
 static void json_escape(hb_buf *buf, unsigned char c)
 {
     switch (c) {
-    case '"':
-        hb_buf_append(buf, "\\\"", 2);
-        return;
-    case '\\':
-        hb_buf_append(buf, "\\\\", 2);
-        return;
-    case '\n':
-        hb_buf_append(buf, "\\n", 2);
-        return;
-    case '\r':
-        hb_buf_append(buf, "\\r", 2);
-        return;
-    case '\t':
-        hb_buf_append(buf, "\\t", 2);
-        return;
-    default:
-        hb_buf_printf(buf, "\\u%04x", c);
-        return;
+    case '"': hb_buf_append(buf, "\\\"", 2); return;
+    case '\\': hb_buf_append(buf, "\\\\", 2); return;
+    case '\n': hb_buf_append(buf, "\\n", 2); return;
+    case '\r': hb_buf_append(buf, "\\r", 2); return;
+    case '\t': hb_buf_append(buf, "\\t", 2); return;
+    default: hb_buf_printf(buf, "\\u%04x", c); return;
     }
 }
 

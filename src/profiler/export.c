@@ -75,21 +75,12 @@ static hb_event to_public(const hb_trace_event *e, hb_buf *name)
         .external_id = e->external_id,
     };
     switch (e->kind) {
-    case HB_EVENT_OP:
-        event.flops = e->op.flops;
-        break;
-    case HB_EVENT_MEMORY:
-        event.bytes = e->memory.bytes;
-        break;
-    case HB_EVENT_SCALAR:
-        event.value = e->scalar;
-        break;
+    case HB_EVENT_OP: event.flops = e->op.flops; break;
+    case HB_EVENT_MEMORY: event.bytes = e->memory.bytes; break;
+    case HB_EVENT_SCALAR: event.value = e->scalar; break;
     case HB_EVENT_MEMCPY:
-    case HB_EVENT_MEMSET:
-        event.bytes = (int64_t)e->copy.bytes;
-        break;
-    default:
-        break;
+    case HB_EVENT_MEMSET: event.bytes = (int64_t)e->copy.bytes; break;
+    default: break;
     }
     return event;
 }

@@ -180,8 +180,7 @@ static bool records(hb_profiler_action action)
 static hb_result transit(hb_profiler *prof, hb_profiler_action from, hb_profiler_action to)
 {
     switch (from) {
-    case HB_ACTION_NONE:
-        return begin(prof, to);
+    case HB_ACTION_NONE: return begin(prof, to);
     case HB_ACTION_WARMUP:
         if (to == HB_ACTION_NONE) broken_off(prof, from, to);
         return records(to) ? start_trace(prof) : HB_OK;

@@ -4,10 +4,9 @@
  * stamps the running session with the time once a second, so that a crash's records can be dated.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 
+#include "base/background.h"
 #include "profiler/profiler.h"
 
 void hb_cycle_drop(hb_profiler *prof, hb_cycle *cycle)
@@ -51,7 +50,6 @@ static void wait_for_work(hb_profiler *prof)
 static void *work(void *arg)
 {
     hb_profiler *prof = arg;
-    prctl(PR_SET_NAME, "hipboard");
     pthread_mutex_lock(&prof->lock);
     for (;;) {
         hb_job *job = prof->jobs;
@@ -78,12 +76,7 @@ static void *work(void *arg)
 hb_result hb_worker_start(hb_profiler *prof)
 {
     if (prof->worker_runs) return HB_OK;
-    /* The program's signals are for the program's threads. */
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    int error = pthread_create(&prof->worker, NULL, work, prof);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    int error = hb_background_thread(&prof->worker, "hipboard", work, prof);
     if (error) return hb_fail_errno(HB_ERROR_NO_MEMORY, error, "no thread for writing traces");
     prof->worker_runs = true;
     return HB_OK;

@@ -15,23 +15,17 @@ static size_t words_of(const hb_input *input, size_t max_words, bool nested)
     size_t n = input->count;
     if (n > max_words) return 0;
     switch (input->kind) {
-    case HB_INPUT_NONE:
-        return 1;
+    case HB_INPUT_NONE: return 1;
     case HB_INPUT_INT:
     case HB_INPUT_BOOL:
-    case HB_INPUT_FLOAT:
-        return 2;
-    case HB_INPUT_INT_LIST:
-        return n && !input->dims ? 0 : 1 + n;
-    case HB_INPUT_FLOAT_LIST:
-        return n && !input->floats ? 0 : 1 + n;
+    case HB_INPUT_FLOAT: return 2;
+    case HB_INPUT_INT_LIST: return n && !input->dims ? 0 : 1 + n;
+    case HB_INPUT_FLOAT_LIST: return n && !input->floats ? 0 : 1 + n;
     case HB_INPUT_TENSOR:
         if (n > HB_INPUT_MAX_DIMS || (n && !input->dims)) return 0;
         return 1 + n + (input->strides ? n : 0);
-    case HB_INPUT_TENSOR_LIST:
-        break;
-    default:
-        return 0;
+    case HB_INPUT_TENSOR_LIST: break;
+    default: return 0;
     }
     if (nested || (n && !input->list)) return 0;
     size_t words = 1;
@@ -70,17 +64,12 @@ static uint64_t *encode(uint64_t *to, const hb_input *input)
                        .count = input->count};
     to = put(to, &word, 1);
     switch (input->kind) {
-    case HB_INPUT_NONE:
-        return to;
+    case HB_INPUT_NONE: return to;
     case HB_INPUT_INT:
-    case HB_INPUT_BOOL:
-        return put(to, &input->i, 1);
-    case HB_INPUT_FLOAT:
-        return put(to, &input->f, 1);
-    case HB_INPUT_INT_LIST:
-        return put(to, input->dims, input->count);
-    case HB_INPUT_FLOAT_LIST:
-        return put(to, input->floats, input->count);
+    case HB_INPUT_BOOL: return put(to, &input->i, 1);
+    case HB_INPUT_FLOAT: return put(to, &input->f, 1);
+    case HB_INPUT_INT_LIST: return put(to, input->dims, input->count);
+    case HB_INPUT_FLOAT_LIST: return put(to, input->floats, input->count);
     case HB_INPUT_TENSOR:
         to = put(to, input->dims, input->count);
         return word.has_strides ? put(to, input->strides, input->count) : to;
@@ -162,8 +151,7 @@ static bool decode(decoder *d, hb_input *input, bool nested)
     memcpy(&word, p, sizeof word);
     *input = (hb_input){.kind = word.kind, .dtype = word.dtype, .count = word.count};
     switch (word.kind) {
-    case HB_INPUT_NONE:
-        return true;
+    case HB_INPUT_NONE: return true;
     case HB_INPUT_INT:
     case HB_INPUT_BOOL:
     case HB_INPUT_FLOAT:
@@ -171,16 +159,11 @@ static bool decode(decoder *d, hb_input *input, bool nested)
         memcpy(&input->i, p, sizeof input->i);
         memcpy(&input->f, p, sizeof input->f);
         return true;
-    case HB_INPUT_INT_LIST:
-        return (input->dims = get(d, word.count)) || word.count == 0;
-    case HB_INPUT_FLOAT_LIST:
-        return (input->floats = get(d, word.count)) || word.count == 0;
-    case HB_INPUT_TENSOR:
-        return decode_tensor(d, input, &word);
-    case HB_INPUT_TENSOR_LIST:
-        break;
-    default:
-        return false;
+    case HB_INPUT_INT_LIST: return (input->dims = get(d, word.count)) || word.count == 0;
+    case HB_INPUT_FLOAT_LIST: return (input->floats = get(d, word.count)) || word.count == 0;
+    case HB_INPUT_TENSOR: return decode_tensor(d, input, &word);
+    case HB_INPUT_TENSOR_LIST: break;
+    default: return false;
     }
     if (nested || word.count > (size_t)(d->inputs_end - d->next_list)) return false;
     hb_input *list = d->next_list;

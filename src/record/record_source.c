@@ -135,12 +135,8 @@ static void make_row(record_source *s, hb_trace_event *event, const hb_record *r
         event->op.thread_number = t->number;
         set_parts(s, &event->op, r);
         break;
-    case HB_RECORD_MODULE:
-        set_module(event, r);
-        break;
-    case HB_RECORD_MEMORY:
-        set_memory(event, r);
-        break;
+    case HB_RECORD_MODULE: set_module(event, r); break;
+    case HB_RECORD_MEMORY: set_memory(event, r); break;
     case HB_RECORD_SCALAR:
         event->kind = HB_EVENT_SCALAR;
         event->end_ns = event->start_ns;
@@ -220,12 +216,9 @@ static bool next(hb_source *source, hb_trace_event *event)
     record_source *s = self(source);
     switch (s->pass) {
     case HB_PASS_HOST:
-    case HB_PASS_SCALARS:
-        return next_in_threads(s, event);
-    case HB_PASS_MODULES:
-        return next_module(s, event);
-    default:
-        return false;
+    case HB_PASS_SCALARS: return next_in_threads(s, event);
+    case HB_PASS_MODULES: return next_module(s, event);
+    default: return false;
     }
 }
 

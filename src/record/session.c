@@ -189,18 +189,12 @@ static size_t least_size(const hb_record *r)
 {
     switch (r->type) {
     case HB_RECORD_ANNOTATION:
-    case HB_RECORD_OP:
-        return sizeof(hb_record);
-    case HB_RECORD_MODULE:
-        return sizeof(hb_record_module);
-    case HB_RECORD_MEMORY:
-        return sizeof(hb_record_memory);
-    case HB_RECORD_SCALAR:
-        return sizeof(hb_record_scalar);
-    case HB_RECORD_METADATA:
-        return sizeof(hb_record_metadata);
-    default:
-        return SIZE_MAX;
+    case HB_RECORD_OP: return sizeof(hb_record);
+    case HB_RECORD_MODULE: return sizeof(hb_record_module);
+    case HB_RECORD_MEMORY: return sizeof(hb_record_memory);
+    case HB_RECORD_SCALAR: return sizeof(hb_record_scalar);
+    case HB_RECORD_METADATA: return sizeof(hb_record_metadata);
+    default: return SIZE_MAX;
     }
 }
 

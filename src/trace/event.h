@@ -23,8 +23,8 @@ typedef struct hb_str {
 #define HB_STR(literal) ((hb_str){"" literal, sizeof(literal) - 1})
 
 enum hb_trace_event_flags {
-    HB_TEV_UNFINISHED = 1u << 0, /* still open at the end; end_ns is the window's end */
-    HB_TEV_ASYNC = 1u << 1,      /* began and ended on different threads */
+    HB_TEV_UNFINISHED = 1u << 0,    /* still open at the end; end_ns is the window's end */
+    HB_TEV_ASYNC = 1u << 1,         /* began and ended on different threads */
     HB_TEV_OUT_OF_MEMORY = 1u << 2, /* MEMORY: the allocation failed */
 };
 
@@ -53,11 +53,11 @@ typedef struct hb_memory_args {
 } hb_memory_args;
 
 typedef struct hb_kernel_args {
-    uint32_t grid[3], block[3]; /* blocks, threads */
-    bool has_grid;              /* grid and block are known */
-    bool has_resources;         /* the six below are known */
-    uint32_t vgprs, sgprs, agprs; /* per thread, per wave, per thread */
-    uint32_t lds_bytes, scratch_bytes; /* static + dynamic, per block; per thread */
+    uint32_t grid[3], block[3];         /* blocks, threads */
+    bool has_grid;                      /* grid and block are known */
+    bool has_resources;                 /* the six below are known */
+    uint32_t vgprs, sgprs, agprs;       /* per thread, per wave, per thread */
+    uint32_t lds_bytes, scratch_bytes;  /* static + dynamic, per block; per thread */
     double blocks_per_sm, warps_per_sm; /* 0: unknown */
     double occupancy;                   /* percent, estimated; < 0: unknown */
     const char *limiting_factor;        /* "VGPRS", "LDS", ... or NULL */
@@ -70,7 +70,7 @@ typedef struct hb_copy_args {
 } hb_copy_args;
 
 typedef struct hb_runtime_args {
-    uint32_t cid; /* the runtime's own number of the call */
+    uint32_t cid;  /* the runtime's own number of the call */
     int32_t error; /* hipError_t; 0: success */
     hb_str error_name;
     bool launches; /* starts device work: begins an ac2g flow */
@@ -87,19 +87,19 @@ typedef struct hb_trace_event {
     hb_event_kind kind;
     unsigned flags; /* enum hb_trace_event_flags */
     hb_str name;
-    uint32_t name_key; /* same key, same name, within one source; 0: none given */
+    uint32_t name_key;        /* same key, same name, within one source; 0: none given */
     int64_t start_ns, end_ns; /* Unix time */
-    int64_t tid;       /* host: kernel thread id; device: stream */
-    int32_t device;    /* HIP ordinal; -1 on the host */
-    uint64_t external_id; /* 0: none */
-    uint64_t correlation; /* joins a runtime call with its device work; 0: none */
+    int64_t tid;              /* host: kernel thread id; device: stream */
+    int32_t device;           /* HIP ordinal; -1 on the host */
+    uint64_t external_id;     /* 0: none */
+    uint64_t correlation;     /* joins a runtime call with its device work; 0: none */
     union {
-        hb_op_args op;         /* OP, USER_ANNOTATION */
-        hb_module_args module; /* MODULE */
-        hb_memory_args memory; /* MEMORY */
-        double scalar;         /* SCALAR */
-        hb_kernel_args kernel; /* KERNEL */
-        hb_copy_args copy;     /* MEMCPY, MEMSET */
+        hb_op_args op;           /* OP, USER_ANNOTATION */
+        hb_module_args module;   /* MODULE */
+        hb_memory_args memory;   /* MEMORY */
+        double scalar;           /* SCALAR */
+        hb_kernel_args kernel;   /* KERNEL */
+        hb_copy_args copy;       /* MEMCPY, MEMSET */
         hb_runtime_args runtime; /* RUNTIME, SYNC */
     };
 } hb_trace_event;
@@ -121,7 +121,7 @@ typedef struct hb_metadata {
 
 /** deviceProperties, in the order of Kineto's ROCm build, and beyond it. */
 typedef struct hb_device_info {
-    int32_t id; /* HIP ordinal */
+    int32_t id;              /* HIP ordinal */
     const char *name, *arch; /* "AMD Instinct MI300X", "gfx942" */
     uint64_t total_global_mem;
     int32_t compute_major, compute_minor;
@@ -149,8 +149,8 @@ typedef struct hb_trace_info {
     const hb_stream_info *streams; /* those with events, sorted by device and stream */
     size_t num_streams;
     int hip_runtime_version, hip_driver_version; /* 0: no HIP */
-    const char *tracer_key, *tracer_version; /* "rocprofiler-sdk_version", "1.2", or NULL */
-    bool has_sequences; /* some operator has a sequence number */
+    const char *tracer_key, *tracer_version;     /* "rocprofiler-sdk_version", "1.2", or NULL */
+    bool has_sequences;                          /* some operator has a sequence number */
 } hb_trace_info;
 
 #endif

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/crc32c.h"
+#include "base/files.h"
 #include "write/summary.h"
 
 #define WRITE_SIZE ((size_t)256 << 10)
@@ -66,25 +67,6 @@ size_t hb_record_whole(const char *data, size_t size)
 
 /* ---- the file ---- */
 
-static hb_result make_directories(const char *dir)
-{
-    char path[PATH_MAX];
-    size_t size = strlen(dir);
-    if (size == 0) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "event log: empty directory name");
-    if (size >= sizeof path)
-        return hb_fail(HB_ERROR_INVALID_ARGUMENT, "event log: directory name of %zu bytes", size);
-    memcpy(path, dir, size + 1);
-    for (size_t i = 1; i <= size; i++) {
-        if (path[i] != '/' && path[i] != '\0') continue;
-        char end = path[i];
-        path[i] = '\0';
-        if (mkdir(path, 0777) && errno != EEXIST)
-            return hb_fail_errno(HB_ERROR_IO, errno, "making directory '%s'", path);
-        path[i] = end;
-    }
-    return HB_OK;
-}
-
 /* Names end in a number that counts up within the process, and are never taken from another
  * file. */
 static hb_result create(hb_event_file *file, const char *dir, const char *suffix)
@@ -108,7 +90,7 @@ hb_result hb_event_file_open(hb_event_file *file, const char *dir, const char *s
 {
     *file = (hb_event_file){.fd = -1};
     hb_buf_init(&file->pending, SIZE_MAX / 2);
-    HB_TRY(make_directories(dir));
+    HB_TRY(hb_make_directories(dir));
     HB_TRY(create(file, dir, suffix));
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);

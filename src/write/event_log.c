@@ -10,7 +10,7 @@
 #define DEFAULT_QUEUE_BYTES ((uint64_t)128 << 20)
 #define DEFAULT_INTERVAL_MS 1000
 /* A longer queue than this does not wait for its time. */
-#define WAKE_BYTES ((uint64_t)1 << 20)
+#define WAKE_BYTES          ((uint64_t)1 << 20)
 
 /* ---- life ---- */
 

@@ -2,12 +2,12 @@
 #include "write/event_log_internal.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/background.h"
 #include "write/summary.h"
 
 /* ---- errors ---- */
@@ -169,24 +169,12 @@ static void *writer_main(void *arg)
     return NULL;
 }
 
-/* The program's signals are for the program's threads. */
-static int create_thread(hb_event_log *log)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&log->thread, NULL, writer_main, log);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error == 0) pthread_setname_np(log->thread, "hipboard-events");
-    return error;
-}
-
 static hb_result start_locked(hb_event_log *log)
 {
     if (log->start_failed) return hb_fail(HB_ERROR_IO, "event log in '%s' is not open", log->dir);
     log->start_failed = true;
     HB_TRY(hb_event_file_open(&log->file, log->dir, log->suffix));
-    int error = create_thread(log);
+    int error = hb_background_thread(&log->thread, "hipboard-events", writer_main, log);
     if (error) {
         hb_event_file_close(&log->file);
         return hb_fail_errno(HB_ERROR_NO_MEMORY, error, "starting the event log's thread");

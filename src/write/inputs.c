@@ -83,8 +83,7 @@ static void write_value(hb_out *out, const hb_input *input)
     case HB_INPUT_FLOAT_LIST:
         if (input->count <= LONGEST_LIST) write_floats(out, input->floats, input->count);
         return;
-    default:
-        return;
+    default: return;
     }
 }
 
@@ -103,19 +102,14 @@ void hb_write_concrete_inputs(hb_out *out, const hb_op_args *op)
 static const char *type_text(const hb_input *input)
 {
     switch (input->kind) {
-    case HB_INPUT_TENSOR:
-        return dtype_text(input->dtype);
-    case HB_INPUT_TENSOR_LIST:
-        return "TensorList";
+    case HB_INPUT_TENSOR: return dtype_text(input->dtype);
+    case HB_INPUT_TENSOR_LIST: return "TensorList";
     case HB_INPUT_INT:
     case HB_INPUT_FLOAT:
-    case HB_INPUT_BOOL:
-        return "Scalar";
+    case HB_INPUT_BOOL: return "Scalar";
     case HB_INPUT_INT_LIST:
-    case HB_INPUT_FLOAT_LIST:
-        return "ScalarList";
-    default:
-        return "";
+    case HB_INPUT_FLOAT_LIST: return "ScalarList";
+    default: return "";
     }
 }
 

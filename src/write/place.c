@@ -13,12 +13,9 @@
 static hb_str own_category(const hb_trace_event *event)
 {
     switch (event->kind) {
-    case HB_EVENT_MODULE:
-        return PYTHON_FUNCTION;
-    case HB_EVENT_OP:
-        return CPU_OP;
-    default:
-        return USER_ANNOTATION;
+    case HB_EVENT_MODULE: return PYTHON_FUNCTION;
+    case HB_EVENT_OP: return CPU_OP;
+    default: return USER_ANNOTATION;
     }
 }
 
@@ -40,14 +37,9 @@ static bool nests(hb_writer *w, hb_nest *nest, unsigned limit, const hb_trace_ev
         return false;
     }
     switch (hb_nest_enter(nest, limit, event->start_ns, event->end_ns)) {
-    case HB_NEST_INSIDE:
-        return true;
-    case HB_NEST_TOO_DEEP:
-        w->stats.flattened++;
-        return false;
-    default:
-        w->stats.unnested++;
-        return false;
+    case HB_NEST_INSIDE: return true;
+    case HB_NEST_TOO_DEEP: w->stats.flattened++; return false;
+    default: w->stats.unnested++; return false;
     }
 }
 

@@ -280,12 +280,9 @@ static void append_hparams(hb_buf *out, hb_event_stamp at, const char *tag,
 static Hb__HParamType type_of(const hb_hparam *hparam)
 {
     switch (hparam->type) {
-    case HB_HPARAM_TYPE_TEXT:
-        return HB__HPARAM_TYPE__DATA_TYPE_STRING;
-    case HB_HPARAM_TYPE_BOOL:
-        return HB__HPARAM_TYPE__DATA_TYPE_BOOL;
-    case HB_HPARAM_TYPE_NUMBER:
-        break;
+    case HB_HPARAM_TYPE_TEXT: return HB__HPARAM_TYPE__DATA_TYPE_STRING;
+    case HB_HPARAM_TYPE_BOOL: return HB__HPARAM_TYPE__DATA_TYPE_BOOL;
+    case HB_HPARAM_TYPE_NUMBER: break;
     }
     return HB__HPARAM_TYPE__DATA_TYPE_FLOAT64;
 }

@@ -18,32 +18,16 @@ static void write_event(hb_writer *w, const hb_trace_event *event)
 {
     switch (event->kind) {
     case HB_EVENT_OP:
-    case HB_EVENT_USER_ANNOTATION:
-        hb_write_scope(w, event);
-        return;
-    case HB_EVENT_MODULE:
-        hb_write_module(w, event);
-        return;
-    case HB_EVENT_MEMORY:
-        hb_write_memory(w, event);
-        return;
-    case HB_EVENT_SCALAR:
-        hb_write_scalar(w, event);
-        return;
+    case HB_EVENT_USER_ANNOTATION: hb_write_scope(w, event); return;
+    case HB_EVENT_MODULE: hb_write_module(w, event); return;
+    case HB_EVENT_MEMORY: hb_write_memory(w, event); return;
+    case HB_EVENT_SCALAR: hb_write_scalar(w, event); return;
     case HB_EVENT_RUNTIME:
-    case HB_EVENT_SYNC:
-        hb_write_runtime(w, event);
-        return;
-    case HB_EVENT_KERNEL:
-        hb_write_kernel(w, event);
-        return;
+    case HB_EVENT_SYNC: hb_write_runtime(w, event); return;
+    case HB_EVENT_KERNEL: hb_write_kernel(w, event); return;
     case HB_EVENT_MEMCPY:
-    case HB_EVENT_MEMSET:
-        hb_write_transfer(w, event);
-        return;
-    case HB_EVENT_GPU_USER_ANNOTATION:
-        hb_write_device_annotation(w, event);
-        return;
+    case HB_EVENT_MEMSET: hb_write_transfer(w, event); return;
+    case HB_EVENT_GPU_USER_ANNOTATION: hb_write_device_annotation(w, event); return;
     }
 }
 

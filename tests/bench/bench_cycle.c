@@ -72,7 +72,8 @@ int main(int argc, char **argv)
     if (!prof || hb_profiler_start(prof) != HB_OK) die();
     double start = now_s();
     for (long i = 0; i < events; i++)
-        HB_RECORD_FUNCTION("bench_scope") {}
+        HB_RECORD_FUNCTION("bench_scope") {
+        }
     double recorded = now_s(), memory = anonymous_mb();
     if (hb_profiler_step(prof) != HB_OK) die();
     double stepped = now_s();

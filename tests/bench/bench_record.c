@@ -42,8 +42,7 @@ static void two_counter_reads(int i)
 
 static void scope(int i)
 {
-    HB_RECORD_FUNCTION("bench_scope")
-    {
+    HB_RECORD_FUNCTION("bench_scope") {
         empty(i);
     }
 }
@@ -51,24 +50,21 @@ static void scope(int i)
 static void scope_by_name(int i)
 {
     static const char *const names[] = {"forward", "backward", "optimizer", "loss"};
-    HB_RECORD_FUNCTION_NAMED(names[i & 3])
-    {
+    HB_RECORD_FUNCTION_NAMED(names[i & 3]) {
         empty(i);
     }
 }
 
 static void op(int i)
 {
-    HB_OP("aten::relu")
-    {
+    HB_OP("aten::relu") {
         empty(i);
     }
 }
 
 static void op_with_shapes(int i)
 {
-    HB_OP("aten::mm", HB_INPUTS(HB_TENSOR(HB_FLOAT32, 64, 32), HB_TENSOR(HB_FLOAT32, 32, 16)))
-    {
+    HB_OP("aten::mm", HB_INPUTS(HB_TENSOR(HB_FLOAT32, 64, 32), HB_TENSOR(HB_FLOAT32, 32, 16))) {
         empty(i);
     }
 }
@@ -76,8 +72,7 @@ static void op_with_shapes(int i)
 static void op_with_all(int i)
 {
     HB_OP("aten::mm", HB_INPUTS(HB_TENSOR(HB_FLOAT32, 64, 32), HB_TENSOR(HB_FLOAT32, 32, 16)),
-          .flops = hb_flops_mm(64, 32, 16), .sequence_number = (uint64_t)i + 1)
-    {
+          .flops = hb_flops_mm(64, 32, 16), .sequence_number = (uint64_t)i + 1) {
         empty(i);
     }
 }

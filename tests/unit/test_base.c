@@ -41,7 +41,8 @@ static void buffer_grows_to_its_limit_and_no_further(void **state)
     (void)state;
     hb_buf buf;
     hb_buf_init(&buf, 1000);
-    for (int i = 0; i < 100; i++) hb_buf_str(&buf, "0123456789");
+    for (int i = 0; i < 100; i++)
+        hb_buf_str(&buf, "0123456789");
     assert_false(buf.failed);
     assert_int_equal(buf.size, 1000);
     hb_buf_str(&buf, "x");

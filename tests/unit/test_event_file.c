@@ -182,7 +182,7 @@ static void impossible_directories_are_named_in_the_error(void **state)
     (void)state;
     hb_event_file file;
     assert_int_equal(hb_event_file_open(&file, "/dev/null/run", ""), HB_ERROR_IO);
-    assert_non_null(strstr(hb_last_error(), "/dev/null/run"));
+    assert_non_null(strstr(hb_last_error(), "'/dev/null'"));
     assert_non_null(strstr(hb_last_error(), "Not a directory"));
     assert_int_equal(hb_event_file_open(&file, "", ""), HB_ERROR_INVALID_ARGUMENT);
     char endless[PATH_MAX + 10];

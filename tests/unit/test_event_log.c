@@ -378,7 +378,7 @@ static void no_directory_no_log(void **state)
     (void)state;
     assert_null(hb_event_log_open(NULL, NULL));
     assert_null(hb_event_log_open("/dev/null/run", NULL));
-    assert_non_null(strstr(hb_last_error(), "/dev/null/run"));
+    assert_non_null(strstr(hb_last_error(), "'/dev/null'"));
     hb_event_log_options options = HB_EVENT_LOG_OPTIONS_INIT;
     options.file_suffix = "/../x";
     assert_null(hb_event_log_open(dir, &options));

@@ -213,7 +213,8 @@ static void events_are_the_last_cycles_or_with_acc_events_all(void **state)
         hb_profiler *prof = hb_profiler_create(&o);
         hb_profiler_start(prof);
         for (int i = 0; i < 3; i++) {
-            HB_RECORD_FUNCTION("work") {}
+            HB_RECORD_FUNCTION("work") {
+            }
             hb_profiler_step(prof);
         }
         recorded r = recorded_of(prof);
@@ -291,7 +292,8 @@ static hb_result four_steps(hb_profiler *prof)
 {
     hb_result first = hb_profiler_start(prof);
     for (int i = 0; i < 4; i++) {
-        HB_RECORD_FUNCTION("work") {}
+        HB_RECORD_FUNCTION("work") {
+        }
         hb_result result = hb_profiler_step(prof);
         if (first == HB_OK) first = result;
     }
@@ -351,7 +353,8 @@ static void an_unwritable_path_is_said_and_the_data_kept(void **state)
     o.spool_dir = dir;
     hb_profiler *prof = hb_profiler_create(&o);
     hb_profiler_start(prof);
-    HB_RECORD_FUNCTION("kept") {}
+    HB_RECORD_FUNCTION("kept") {
+    }
     assert_int_equal(hb_profiler_stop(prof), HB_ERROR_IO);
     assert_non_null(strstr(hb_last_error(), "/file"));
     assert_int_equal(hb_profiler_flush(prof), HB_OK); /* it was said */
@@ -369,7 +372,8 @@ static void export_replaces_and_can_be_repeated(void **state)
 {
     (void)state;
     hb_profiler *prof = record_all();
-    HB_RECORD_FUNCTION("once") {}
+    HB_RECORD_FUNCTION("once") {
+    }
     hb_profiler_stop(prof);
     for (int i = 0; i < 2; i++)
         assert_int_equal(hb_export_chrome_trace(prof, in_dir("t.json"), i ? HB_DIALECT_KINETO : 0),
@@ -448,10 +452,8 @@ static pid_t killed_while_recording(const char *path)
         hb_profiler_start(prof);
         hb_profiler_add_metadata(prof, "note", "made before the end");
         for (int i = 0; i < 10; i++) {
-            HB_MODULE(net)
-            {
-                HB_OP("survivor")
-                {
+            HB_MODULE(net) {
+                HB_OP("survivor") {
                     hb_memory_alloc(HB_DEVICE_CPU, 0, &i, 100);
                 }
             }
@@ -542,7 +544,8 @@ static void exit_without_stop_still_writes(void **state)
     if (pid == 0) {
         hb_profiler *prof = to_files(in_dir("exited"), "w", 0);
         hb_profiler_start(prof);
-        HB_RECORD_FUNCTION("work") {}
+        HB_RECORD_FUNCTION("work") {
+        }
         exit(7);
     }
     int status;

@@ -50,8 +50,7 @@ static hb_lost lost_of(hb_profiler *prof)
 
 static int leaves_by_return(int i)
 {
-    HB_RECORD_FUNCTION("returned from")
-    {
+    HB_RECORD_FUNCTION("returned from") {
         return i;
     }
     return -1;
@@ -62,16 +61,15 @@ static void scopes_close_on_every_way_out(void **state)
     (void)state;
     hb_profiler *prof = record_all();
     assert_int_equal(leaves_by_return(7), 7);
-    HB_RECORD_FUNCTION("broken out of")
-    {
+    HB_RECORD_FUNCTION("broken out of") {
         break;
     }
-    HB_RECORD_FUNCTION("left by goto")
-    {
+    HB_RECORD_FUNCTION("left by goto") {
         goto out;
     }
 out:
-    HB_RECORD_FUNCTION("run through") {}
+    HB_RECORD_FUNCTION("run through") {
+    }
     recorded r = stop_and_read(prof);
     const char *names[] = {"returned from", "broken out of", "left by goto", "run through"};
     for (size_t i = 0; i < 4; i++) {
@@ -87,22 +85,18 @@ static void a_scope_body_runs_once_with_and_without_profiler(void **state)
 {
     (void)state;
     int runs = 0;
-    HB_RECORD_FUNCTION("off")
-    {
+    HB_RECORD_FUNCTION("off") {
         runs++;
     }
-    HB_OP("off", HB_INPUTS(HB_TENSOR(HB_FLOAT32, 1, 2)))
-    {
+    HB_OP("off", HB_INPUTS(HB_TENSOR(HB_FLOAT32, 1, 2))) {
         runs++;
     }
     assert_int_equal(runs, 2);
     hb_profiler *prof = record_all();
-    HB_RECORD_FUNCTION("on")
-    {
+    HB_RECORD_FUNCTION("on") {
         runs++;
     }
-    HB_OP("on", HB_INPUTS(HB_TENSOR(HB_FLOAT32, 1, 2)))
-    {
+    HB_OP("on", HB_INPUTS(HB_TENSOR(HB_FLOAT32, 1, 2))) {
         runs++;
     }
     assert_int_equal(runs, 4);
@@ -113,10 +107,11 @@ static void nested_scopes_lie_inside_each_other(void **state)
 {
     (void)state;
     hb_profiler *prof = record_all();
-    HB_RECORD_FUNCTION("outer")
-    {
-        HB_RECORD_FUNCTION("first") {}
-        HB_OP("second") {}
+    HB_RECORD_FUNCTION("outer") {
+        HB_RECORD_FUNCTION("first") {
+        }
+        HB_OP("second") {
+        }
     }
     recorded r = stop_and_read(prof);
     const hb_event *outer = must_find(&r, "outer"), *first = must_find(&r, "first"),
@@ -137,8 +132,7 @@ static void times_are_unix_times(void **state)
     struct timespec before, after, nap = {0, 20000000};
     hb_profiler *prof = record_all();
     clock_gettime(CLOCK_REALTIME, &before);
-    HB_RECORD_FUNCTION("nap")
-    {
+    HB_RECORD_FUNCTION("nap") {
         nanosleep(&nap, NULL);
     }
     clock_gettime(CLOCK_REALTIME, &after);
@@ -356,7 +350,8 @@ static void flops_and_numbers_come_back(void **state)
 {
     (void)state;
     hb_profiler *prof = record_all();
-    HB_OP("aten::mm", .flops = hb_flops_mm(4, 5, 6)) {}
+    HB_OP("aten::mm", .flops = hb_flops_mm(4, 5, 6)) {
+    }
     hb_scalar("loss", 0.25);
     hb_memory_alloc(HB_DEVICE_CPU, 0, &prof, 4096);
     recorded r = stop_and_read(prof);
@@ -376,12 +371,14 @@ static void modules_count_within_their_class(void **state)
     assert_int_equal(hb_module_create(""), 0);
     assert_int_equal(hb_module_create(NULL), 0);
     hb_profiler *prof = record_all();
-    HB_MODULE(a)
-    {
-        HB_MODULE(b) {}
+    HB_MODULE(a) {
+        HB_MODULE(b) {
+        }
     }
-    HB_MODULE(0) {}
-    HB_MODULE(4000000) {}
+    HB_MODULE(0) {
+    }
+    HB_MODULE(4000000) {
+    }
     recorded r = stop_and_read(prof);
     assert_int_equal(r.n, 2);
     assert_true(
@@ -397,9 +394,9 @@ static void what_is_not_asked_for_is_not_kept(void **state)
     hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
     hb_profiler *prof = hb_profiler_create(&o);
     assert_int_equal(hb_profiler_start(prof), HB_OK);
-    HB_MODULE(m)
-    {
-        HB_OP("op", .flops = 5) {}
+    HB_MODULE(m) {
+        HB_OP("op", .flops = 5) {
+        }
         hb_memory_alloc(HB_DEVICE_CPU, 0, &o, 1);
     }
     recorded r = stop_and_read(prof);
@@ -419,9 +416,9 @@ static void *record_many(void *arg)
     snprintf(name, sizeof name, "thread %d", *(int *)arg);
     hb_thread_name(name);
     for (int i = 0; i < SCOPES; i++) {
-        HB_RECORD_FUNCTION("outer")
-        {
-            HB_OP("inner", HB_INPUTS(HB_TENSOR(HB_FLOAT32, 2, 3))) {}
+        HB_RECORD_FUNCTION("outer") {
+            HB_OP("inner", HB_INPUTS(HB_TENSOR(HB_FLOAT32, 2, 3))) {
+            }
         }
     }
     return NULL;
@@ -463,9 +460,9 @@ static void *record_until_told(void *arg)
 {
     (void)arg;
     while (go_on) {
-        HB_RECORD_FUNCTION("outer")
-        {
-            HB_OP("inner") {}
+        HB_RECORD_FUNCTION("outer") {
+            HB_OP("inner") {
+            }
             hb_memory_alloc(HB_DEVICE_CPU, 0, NULL, 1);
         }
     }
@@ -517,7 +514,8 @@ static void over_the_cap_is_dropped_and_counted(void **state)
     hb_profiler *prof = hb_profiler_create(&o);
     assert_int_equal(hb_profiler_start(prof), HB_OK);
     for (int i = 0; i < WANTED; i++)
-        HB_RECORD_FUNCTION("scope") {}
+        HB_RECORD_FUNCTION("scope") {
+        }
     recorded r = stop_and_read(prof);
     assert_int_equal(r.n + lost_of(prof).buffer_full, WANTED);
     assert_true(lost_of(prof).buffer_full > 0 && r.n > 50000);
@@ -528,7 +526,8 @@ static void over_the_cap_is_dropped_and_counted(void **state)
 static void record_in_handler(int signal)
 {
     (void)signal;
-    HB_RECORD_FUNCTION("in a signal handler") {}
+    HB_RECORD_FUNCTION("in a signal handler") {
+    }
 }
 
 static void signal_handlers_may_record(void **state)
@@ -543,7 +542,8 @@ static void signal_handlers_may_record(void **state)
     hb_profiler *prof = record_all();
     timer_settime(timer, 0, &often, NULL);
     for (int i = 0; i < 300000; i++)
-        HB_RECORD_FUNCTION("scope") {}
+        HB_RECORD_FUNCTION("scope") {
+        }
     timer_settime(timer, 0, &never, NULL);
     timer_delete(timer);
     sigaction(SIGALRM, &old, NULL);
@@ -558,14 +558,17 @@ static void a_forked_child_records_nothing_of_its_parents(void **state)
 {
     (void)state;
     hb_profiler *prof = record_all();
-    HB_RECORD_FUNCTION("parent") {}
+    HB_RECORD_FUNCTION("parent") {
+    }
     pid_t pid = fork();
     if (pid == 0) {
-        HB_RECORD_FUNCTION("child") {}
+        HB_RECORD_FUNCTION("child") {
+        }
         bool refused = hb_profiler_step(prof) == HB_ERROR_STATE;
         hb_profiler_destroy(prof);
         hb_profiler *own = record_all(); /* it may profile by itself */
-        HB_RECORD_FUNCTION("child's own") {}
+        HB_RECORD_FUNCTION("child's own") {
+        }
         recorded r = stop_and_read(own);
         bool kept = r.n == 1;
         _exit(refused && kept ? 0 : 1);

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HB_BASE_BACKGROUND_H
+#define HB_BASE_BACKGROUND_H
+
+#include <pthread.h>
+
+/** pthread_create() for a thread of the library's own: it takes none of the program's signals and
+ * bears `name`, of at most 15 bytes. 0 or an error number. */
+int hb_background_thread(pthread_t *thread, const char *name, void *(*main)(void *), void *arg);
+
+#endif
