@@ -36,6 +36,7 @@ static bool is_directory(const char *path)
 hb_result hb_make_directories(const char *path)
 {
     if (is_directory(path)) return HB_OK;
+    if (!*path) return hb_fail_file(ENOENT, "create directory", path);
     char *copy = strdup(path);
     if (!copy) return hb_fail(HB_ERROR_NO_MEMORY, "no memory for the path '%s'", path);
     hb_result result = HB_OK;

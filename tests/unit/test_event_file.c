@@ -183,12 +183,12 @@ static void impossible_directories_are_named_in_the_error(void **state)
     hb_event_file file;
     assert_int_equal(hb_event_file_open(&file, "/dev/null/run", ""), HB_ERROR_IO);
     assert_non_null(strstr(hb_last_error(), "'/dev/null'"));
-    assert_non_null(strstr(hb_last_error(), "Not a directory"));
-    assert_int_equal(hb_event_file_open(&file, "", ""), HB_ERROR_INVALID_ARGUMENT);
+    assert_non_null(strstr(hb_last_error(), "a file is in the way"));
+    assert_int_equal(hb_event_file_open(&file, "", ""), HB_ERROR_IO);
     char endless[PATH_MAX + 10];
     memset(endless, 'x', sizeof endless - 1);
     endless[sizeof endless - 1] = '\0';
-    assert_int_equal(hb_event_file_open(&file, endless, ""), HB_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(hb_event_file_open(&file, endless, ""), HB_ERROR_IO);
 }
 
 static void a_directory_one_may_not_write_is_an_error(void **state)
