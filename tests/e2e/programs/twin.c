@@ -13,17 +13,14 @@ static char storage[4][64];
 
 static void work(void)
 {
-    HB_RECORD_FUNCTION("work")
-    {
+    HB_RECORD_FUNCTION("work") {
         HB_OP("aten::mm", HB_INPUTS(HB_TENSOR(HB_FLOAT32, 2, 3), HB_TENSOR(HB_FLOAT32, 3, 4)),
-              .flops = hb_flops_mm(2, 3, 4))
-        {
+              .flops = hb_flops_mm(2, 3, 4)) {
             hb_memory_alloc(HB_DEVICE_CPU, -1, storage[0], 32);
         }
         const hb_input parts[] = {HB_TENSOR(HB_FLOAT32, 2, 3), HB_TENSOR(HB_FLOAT32, 2, 3)};
         HB_OP("aten::cat",
-              HB_INPUTS({.kind = HB_INPUT_TENSOR_LIST, .count = 2, .list = parts}, HB_INT(0)))
-        {
+              HB_INPUTS({.kind = HB_INPUT_TENSOR_LIST, .count = 2, .list = parts}, HB_INT(0))) {
             hb_memory_alloc(HB_DEVICE_CPU, -1, storage[1], 48);
         }
         hb_memory_free(HB_DEVICE_CPU, -1, storage[1], 48);
@@ -34,10 +31,8 @@ static void work(void)
 static void forward(uint64_t sequence)
 {
     static const int64_t transposed[] = {1, 3};
-    HB_MODULE(net)
-    {
-        HB_MODULE(linear)
-        {
+    HB_MODULE(net) {
+        HB_MODULE(linear) {
             HB_OP("aten::addmm",
                   HB_INPUTS(HB_TENSOR(HB_FLOAT32, 4), HB_TENSOR(HB_FLOAT32, 2, 3),
                             {.kind = HB_INPUT_TENSOR,
@@ -46,8 +41,7 @@ static void forward(uint64_t sequence)
                              .dims = (const int64_t[]){3, 4},
                              .strides = transposed},
                             HB_INT(1), HB_INT(1)),
-                  .flops = hb_flops_addmm(2, 3, 4), .sequence_number = sequence)
-            {
+                  .flops = hb_flops_addmm(2, 3, 4), .sequence_number = sequence) {
             }
         }
     }
@@ -56,27 +50,28 @@ static void forward(uint64_t sequence)
 static void backward(uint64_t sequence, uint64_t forward_thread)
 {
     HB_OP("autograd::engine::evaluate_function: AddmmBackward0", .sequence_number = sequence,
-          .forward_thread = forward_thread)
-    {
+          .forward_thread = forward_thread) {
         HB_OP("AddmmBackward0", HB_INPUTS(HB_TENSOR(HB_FLOAT32, 2, 4)), .sequence_number = sequence,
-              .forward_thread = forward_thread)
-        {
-            HB_OP("aten::mm", HB_INPUTS(HB_TENSOR(HB_FLOAT32, 2, 3), HB_TENSOR(HB_FLOAT32, 3, 4)))
-            {
+              .forward_thread = forward_thread) {
+            HB_OP("aten::mm", HB_INPUTS(HB_TENSOR(HB_FLOAT32, 2, 3), HB_TENSOR(HB_FLOAT32, 3, 4))) {
             }
         }
     }
-    HB_OP("autograd::engine::evaluate_function: torch::autograd::AccumulateGrad") {}
+    HB_OP("autograd::engine::evaluate_function: torch::autograd::AccumulateGrad") {
+    }
 }
 
 static void train_step(uint64_t sequence)
 {
-    HB_DATA_LOADER("_SingleProcessDataLoaderIter") {}
+    HB_DATA_LOADER("_SingleProcessDataLoaderIter") {
+    }
     work();
-    HB_OPTIMIZER_ZERO_GRAD("SGD") {}
+    HB_OPTIMIZER_ZERO_GRAD("SGD") {
+    }
     forward(sequence);
     backward(sequence, hb_thread_number());
-    HB_OPTIMIZER_STEP("SGD") {}
+    HB_OPTIMIZER_STEP("SGD") {
+    }
 }
 
 static void read_option(hb_profiler_options *options, const char *name)

@@ -8,10 +8,8 @@
 
 static void work(void)
 {
-    HB_RECORD_FUNCTION("outer")
-    {
-        HB_RECORD_FUNCTION_NAMED("inner")
-        {
+    HB_RECORD_FUNCTION("outer") {
+        HB_RECORD_FUNCTION_NAMED("inner") {
             puts("working");
         }
     }
