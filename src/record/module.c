@@ -50,3 +50,13 @@ hb_module hb_module_create(const char *class_name)
     hb_buf_free(&name);
     return module;
 }
+
+void hb_modules_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void hb_modules_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}

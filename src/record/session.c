@@ -8,26 +8,30 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "record/module.h"
 #include "record/strings.h"
 
 static uint32_t last_number;
 
 /* ---- this process ---- */
 
+/* Modules are named under their lock, so it comes first. */
 static void before_fork(void)
 {
+    hb_modules_lock();
     hb_strings_lock();
 }
 
 static void after_fork_in_parent(void)
 {
     hb_strings_unlock();
+    hb_modules_unlock();
 }
 
 /* The child records nothing: the session and its memory are its parent's. */
 static void after_fork_in_child(void)
 {
-    hb_strings_unlock();
+    after_fork_in_parent();
     hb_strings_set_mirror(NULL, NULL);
     __atomic_store_n(&hb_enabled_epoch, 0, __ATOMIC_RELAXED);
     hb_threads_after_fork();
