@@ -156,6 +156,7 @@ def test_plugin_shows_every_view(board):
     assert board.views == {
         "full": ["Overview", "Operator", "Kernel", "Trace", "Memory", "Module"],
         "deep": ["Overview", "Operator", "Trace", "Module"],
+        "touching": ["Overview", "Operator", "Trace"],
     }
     assert board.get("workers", run="full", view="Overview") == ["vm_100", "vm_101"]
     assert board.suspicious_log_lines() == []
@@ -209,6 +210,13 @@ def test_plugin_survives_what_is_too_deep(board):
         names.append(level[0]["name"])
         level = level[0]["children"]
     assert names == [f"Layer_{i}" for i in range(40)]
+
+
+def test_plugin_loses_no_scope_that_touches_another(board):
+    """It compares ends as doubles, which are coarser than nanoseconds here."""
+    table = board.get("operation/table", run="touching", worker="vm_103", span="1")["data"]
+    assert {row["name"]: row["calls"] for row in table} == {
+        "outer": 1000, "inner": 1000, "innermost": 1000}
 
 
 def test_plugin_hands_the_whole_trace_to_the_viewer(board, samples):

@@ -12,7 +12,7 @@
 
 enum {
     SAMPLE_DEEP = 200, /* scopes nested in each other */
-    SAMPLE_MAX_EVENTS = 512,
+    SAMPLE_MAX_EVENTS = 4096,
     SAMPLE_MAIN = 100,
     SAMPLE_WORKER = 101,
 };

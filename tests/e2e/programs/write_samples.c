@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
  * Writes traces into the directory of the first argument: the unit tests' sample in both dialects,
- * plain and gzipped, and one that nests too deep for the plugin. Built by meson, since it uses what
- * is not installed.
+ * plain and gzipped, one that nests too deep for the plugin, one whose scopes touch. Built by
+ * meson, since it uses what is not installed.
  */
 #include <stdio.h>
 
 #include "../../unit/sample_trace.h"
 #include "write/write.h"
 
-enum { DEEP_MODULES = 60, DEEP_SCOPES = 250 };
+enum { DEEP_MODULES = 60, DEEP_SCOPES = 250, TOUCHING = 1000 };
 
 static sample_trace sample;
 
@@ -44,6 +44,28 @@ static void make_deep(void)
     sample.source.count = sample.count;
 }
 
+/* Scopes that begin in the nanosecond in which the one before ends, each with a child and a
+ * grandchild that end with it. */
+static void make_touching(void)
+{
+    uint64_t random = 1;
+    double at = 20;
+    sample_trace_init(&sample);
+    sample.count = 0;
+    sample_scope(&sample, HB_EVENT_USER_ANNOTATION, "ProfilerStep#1", 10, 4900);
+    for (int i = 0; i < TOUCHING; i++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        double dur = 3 + (double)(random >> 54) / 1e3;
+        for (int level = 0; level < 3; level++) {
+            static const char *const names[] = {"outer", "inner", "innermost"};
+            hb_trace_event *scope = sample_scope(&sample, HB_EVENT_OP, names[level], at + level, 0);
+            scope->end_ns = sample.source.info.start_ns + (int64_t)((at + dur) * 1e3);
+        }
+        at += dur;
+    }
+    sample.source.count = sample.count;
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2) return 2;
@@ -53,5 +75,8 @@ int main(int argc, char **argv)
                  write_sample(argv[1], "kineto/vm_100.1", HB_WRITE_KINETO, false) |
                  write_sample(argv[1], "kineto/vm_101.1", HB_WRITE_KINETO, true);
     make_deep();
-    return failed | write_sample(argv[1], "tensorboard/deep/vm_102.1", HB_WRITE_TENSORBOARD, true);
+    failed |= write_sample(argv[1], "tensorboard/deep/vm_102.1", HB_WRITE_TENSORBOARD, true);
+    make_touching();
+    return failed |
+           write_sample(argv[1], "tensorboard/touching/vm_103.1", HB_WRITE_TENSORBOARD, true);
 }
