@@ -6,6 +6,7 @@
  * the OpenCL prototypes in ROCclr's blitcl.cpp; which of two a launch has is told from the values.
  */
 #include "kernel.h"
+#include "memory.h"
 
 #include <string.h>
 #include <time.h>
@@ -14,6 +15,16 @@ typedef struct rect4 {
     uint64_t v[4];
 } rect4;
 
+/* HIP 5.2 fills far too much when asked for fewer bytes than there are up to the next multiple of
+ * eight, and programs make mistakes. A real GPU would report a fault; here the kernel does nothing. */
+static bool may_write(const char *kernel, const void *to, uint64_t bytes)
+{
+    if (sim_memory_holds(to, bytes)) return true;
+    sim_warn("%s would leave its allocation, with %llu bytes at %p: not done", kernel,
+             (unsigned long long)bytes, to);
+    return false;
+}
+
 /* memmove, so that a program's overlapping copy is no undefined behaviour here. */
 static uint64_t move(void *to, const void *from, uint64_t bytes)
 {
@@ -21,7 +32,12 @@ static uint64_t move(void *to, const void *from, uint64_t bytes)
     return bytes;
 }
 
-/* HIP 5: `words` counts the full 32-bit words plus one. */
+static uint64_t checked_move(const simhsa_dispatch *d, void *to, const void *from, uint64_t bytes)
+{
+    return may_write(d->name, to, bytes) ? move(to, from, bytes) : 0;
+}
+
+/* HIP 5: `words` counts the full 32-bit words plus one; but with 8 as the rest it counts bytes. */
 static uint64_t copy_buffer(const simhsa_dispatch *d)
 {
     const struct {
@@ -39,9 +55,10 @@ static uint64_t copy_buffer(const simhsa_dispatch *d)
     } *v6 = d->kernarg;
     /* HIP 5 has a count of words where HIP 6 has an address near the destination. */
     uint64_t to = (uint64_t)(uintptr_t)v6->to;
-    if (v6->end >= to && v6->end - to <= v6->bytes) return move(v6->to, v6->from, v6->bytes);
-    return move(v5->to + v5->to_offset, v5->from + v5->from_offset,
-                (v5->words - 1) * 4 + v5->rest);
+    if (v6->end >= to && v6->end - to <= v6->bytes)
+        return checked_move(d, v6->to, v6->from, v6->bytes);
+    uint64_t bytes = v5->rest == 8 ? v5->words : (v5->words - 1) * 4 + v5->rest;
+    return checked_move(d, v5->to + v5->to_offset, v5->from + v5->from_offset, bytes);
 }
 
 static uint64_t copy_buffer_aligned(const simhsa_dispatch *d)
@@ -52,8 +69,8 @@ static uint64_t copy_buffer_aligned(const simhsa_dispatch *d)
         uint64_t from_offset, to_offset, count;
         uint32_t unit;
     } *a = d->kernarg;
-    return move(a->to + a->to_offset * a->unit, a->from + a->from_offset * a->unit,
-                a->count * a->unit);
+    return checked_move(d, a->to + a->to_offset * a->unit, a->from + a->from_offset * a->unit,
+                        a->count * a->unit);
 }
 
 /* Rectangles are {row pitch, slice pitch, start}, the size is {x, y, z, unit}; all but y and z in
@@ -63,6 +80,7 @@ static uint64_t copy_rect(const simhsa_dispatch *d, bool in_units)
     const struct {
         const char *from;
         char *to;
+        uint64_t padding[2]; /* vectors of four are aligned to their size */
         rect4 from_rect, to_rect, size;
     } *a = d->kernarg;
     uint64_t unit = in_units ? a->size.v[3] : 1, row = a->size.v[0] * unit;
@@ -96,12 +114,17 @@ static char *fill_target(const uint64_t buffers[4], uint64_t *width)
     return NULL;
 }
 
-static uint64_t fill_v6(char *to, const char *pattern, uint64_t bytes, uint64_t end)
+/* What is written is the source of the next, twice as long, piece. */
+static uint64_t fill_to(char *to, const char *pattern, uint64_t width, uint64_t end)
 {
-    uint64_t written = 0;
-    for (; (uint64_t)(uintptr_t)to < end; to += bytes)
-        written += move(to, pattern, bytes);
-    return written;
+    uint64_t bytes = end - (uint64_t)(uintptr_t)to, done = width < bytes ? width : bytes;
+    memcpy(to, pattern, done);
+    while (done < bytes) {
+        uint64_t piece = done < bytes - done ? done : bytes - done;
+        memcpy(to + done, to, piece);
+        done += piece;
+    }
+    return bytes;
 }
 
 static uint64_t fill_buffer(const simhsa_dispatch *d)
@@ -120,14 +143,17 @@ static uint64_t fill_buffer(const simhsa_dispatch *d)
     } *v6 = d->kernarg;
     /* HIP 5 sets only one of the first two words. */
     if (v5->buffers[0] && v5->buffers[1])
-        return fill_v6(v6->to, v6->pattern, (uint64_t)v6->elements * v6->width, v6->end);
+        return fill_to(v6->to, v6->pattern, (uint64_t)v6->elements * v6->width, v6->end);
 
-    uint64_t width, written = 0;
+    uint64_t width, bytes;
     char *to = fill_target(v5->buffers, &width);
-    for (uint64_t i = 0; to && i < v5->count; i++)
-        written += move(to + (v5->offset + i * v5->elements) * width, v5->pattern,
-                        v5->elements * width);
-    return written;
+    if (!to) return 0;
+    to += v5->offset * width;
+    width *= v5->elements;
+    if (__builtin_mul_overflow(v5->count, width, &bytes)) bytes = UINT64_MAX;
+    return may_write(d->name, to, bytes)
+               ? fill_to(to, v5->pattern, width, (uint64_t)(uintptr_t)to + bytes)
+               : 0;
 }
 
 /* One work-item writes one pattern; rows and columns beyond the grid have none. */

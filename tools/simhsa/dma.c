@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "dma.h"
-#include "agent.h"
 #include "fault.h"
+#include "memory.h"
 #include "newer.h"
 #include "signal.h"
 
@@ -193,8 +193,8 @@ hsa_status_t hsa_amd_memory_async_copy(void *to, hsa_agent_t to_handle, const vo
     SIM_REQUIRE(to_agent && from_agent, HSA_STATUS_ERROR_INVALID_AGENT);
     SIM_REQUIRE(to && from, HSA_STATUS_ERROR_INVALID_ARGUMENT);
     const copy request = {
-        .to = {.base = to},
-        .from = {.base = (char *)(uintptr_t)from},
+        .to = {.base = sim_host_address(to)},
+        .from = {.base = sim_host_address(from)},
         .row_bytes = size,
         .rows = 1,
         .slices = 1,
@@ -226,7 +226,7 @@ hsa_status_t hsa_amd_memory_copy_engine_status(hsa_agent_t to, hsa_agent_t from,
 static region region_at(const hsa_pitched_ptr_t *p, const hsa_dim3_t *offset)
 {
     size_t start = offset->x + offset->y * p->pitch + offset->z * p->slice;
-    return (region){.base = (char *)p->base + start, .pitch = p->pitch, .slice = p->slice};
+    return (region){.base = (char *)sim_host_address(p->base) + start, .pitch = p->pitch, .slice = p->slice};
 }
 
 hsa_status_t hsa_amd_memory_async_copy_rect(const hsa_pitched_ptr_t *to, const hsa_dim3_t *to_offset,

@@ -25,6 +25,7 @@ typedef struct range {
 /* All ranges, in a tree ordered by address; they never overlap. */
 static void *ranges;
 static pthread_rwlock_t ranges_lock = PTHREAD_RWLOCK_INITIALIZER;
+static size_t locked_count; /* ranges without a pool; atomic */
 
 /* Overlapping ranges are equal: so the tree finds the range that an address lies in. */
 static int compare_ranges(const void *a, const void *b)
@@ -42,25 +43,40 @@ static range *find_range(const void *address)
     return found ? *found : NULL;
 }
 
-/* False when out of memory, or when part of the range is known already. */
-static bool add_range(char *base, size_t size, sim_pool *pool)
-{
-    range *r = malloc(sizeof *r);
-    if (!r) return false;
-    *r = (range){.base = base, .size = size, .pool = pool, .locks = pool ? 0 : 1};
-    pthread_rwlock_wrlock(&ranges_lock);
-    range *const *node = tsearch(r, &ranges, compare_ranges);
-    bool added = node && *node == r;
-    pthread_rwlock_unlock(&ranges_lock);
-    if (!added) free(r);
-    return added;
-}
-
 /* Under the lock for writing. */
 static void remove_range(range *r)
 {
     tdelete(r, &ranges, compare_ranges);
+    if (!r->pool) __atomic_sub_fetch(&locked_count, 1, __ATOMIC_RELAXED);
     free(r);
+}
+
+static bool contains(const range *outer, const range *inner)
+{
+    return outer->base <= inner->base && inner->base + inner->size <= outer->base + outer->size;
+}
+
+/* The runtime may keep memory locked that the program has freed, and that comes back as something else:
+ * what is new is what is true. Only a lock within a locked range is no news. */
+static bool outdates(const range *new_range, const range *old)
+{
+    return !old->pool && (new_range->pool || !contains(old, new_range));
+}
+
+/* False when out of memory, or when the range is known already. */
+static bool add_range(char *base, size_t size, sim_pool *pool)
+{
+    range *r = malloc(sizeof *r), *const *node = NULL;
+    if (!r) return false;
+    *r = (range){.base = base, .size = size, .pool = pool, .locks = pool ? 0 : 1};
+    pthread_rwlock_wrlock(&ranges_lock);
+    while ((node = tsearch(r, &ranges, compare_ranges)) && *node != r && outdates(r, *node))
+        remove_range(*node);
+    bool added = node && *node == r;
+    if (added && !pool) __atomic_add_fetch(&locked_count, 1, __ATOMIC_RELAXED);
+    pthread_rwlock_unlock(&ranges_lock);
+    if (!added) free(r);
+    return added;
 }
 
 /* ---- allocations ---- */
@@ -121,13 +137,33 @@ bool sim_memory_free(void *address)
     return owned;
 }
 
-sim_agent *sim_memory_gpu(const void *address)
+bool sim_memory_holds(const void *address, uint64_t size)
 {
     pthread_rwlock_rdlock(&ranges_lock);
     const range *r = find_range(address);
-    sim_agent *agent = r && r->pool && r->pool->agent->is_gpu ? r->pool->agent : NULL;
+    bool holds = r && size <= (uint64_t)(r->base + r->size - (const char *)address);
     pthread_rwlock_unlock(&ranges_lock);
-    return agent;
+    return holds;
+}
+
+static bool is_locked(const void *address)
+{
+    pthread_rwlock_rdlock(&ranges_lock);
+    const range *r = find_range(address);
+    bool locked = r && !r->pool;
+    pthread_rwlock_unlock(&ranges_lock);
+    return locked;
+}
+
+void sim_memory_localize(void *arguments, size_t size)
+{
+    if (__atomic_load_n(&locked_count, __ATOMIC_RELAXED) == 0) return;
+    uintptr_t *words = arguments;
+    for (size_t i = 0; i < size / sizeof *words; i++) {
+        if (words[i] >> 48 != SIM_DEVICE_ADDRESS_BIT >> 48) continue;
+        void *address = sim_host_address((const void *)words[i]);
+        if (is_locked(address)) words[i] = (uintptr_t)address;
+    }
 }
 
 hsa_status_t hsa_amd_memory_pool_allocate(hsa_amd_memory_pool_t handle, size_t size, uint32_t flags,
@@ -249,7 +285,7 @@ hsa_status_t hsa_amd_agents_allow_access(uint32_t agent_count, const hsa_agent_t
     SIM_REQUIRE(agents && address, HSA_STATUS_ERROR_INVALID_ARGUMENT);
     for (uint32_t i = 0; i < agent_count; i++)
         SIM_REQUIRE(sim_agent_find(agents[i]), HSA_STATUS_ERROR_INVALID_AGENT);
-    return HSA_STATUS_SUCCESS; /* one address space: everybody reaches everything */
+    return HSA_STATUS_SUCCESS; /* everybody reaches everything */
 }
 
 /* Takes another lock on the range that starts at `address`, when it is locked already. */
@@ -272,7 +308,7 @@ hsa_status_t hsa_amd_memory_lock_to_pool(void *address, size_t size, hsa_agent_t
     SIM_REQUIRE(address && size && agent_address, HSA_STATUS_ERROR_INVALID_ARGUMENT);
     /* A part of a range that is known already stays what it is; unlocking it is then no change. */
     if (!lock_again(address)) add_range(address, size, NULL);
-    *agent_address = address;
+    *agent_address = (void *)((uintptr_t)address | SIM_DEVICE_ADDRESS_BIT);
     return HSA_STATUS_SUCCESS;
 }
 
@@ -280,8 +316,8 @@ hsa_status_t hsa_amd_memory_unlock(void *address)
 {
     SIM_REQUIRE_INIT();
     pthread_rwlock_wrlock(&ranges_lock);
-    range *r = find_range(address);
-    if (r && !r->pool && r->base == address && --r->locks == 0) remove_range(r);
+    range *r = find_range(sim_host_address(address));
+    if (r && !r->pool && r->base == sim_host_address(address) && --r->locks == 0) remove_range(r);
     pthread_rwlock_unlock(&ranges_lock);
     return HSA_STATUS_SUCCESS;
 }
@@ -302,7 +338,7 @@ hsa_status_t hsa_memory_copy(void *destination, const void *source, size_t size)
 {
     SIM_REQUIRE_INIT();
     SIM_REQUIRE(destination && source, HSA_STATUS_ERROR_INVALID_ARGUMENT);
-    memmove(destination, source, size);
+    memmove(sim_host_address(destination), sim_host_address(source), size);
     return HSA_STATUS_SUCCESS;
 }
 
@@ -310,7 +346,7 @@ hsa_status_t hsa_amd_memory_fill(void *address, uint32_t value, size_t count)
 {
     SIM_REQUIRE_INIT();
     SIM_REQUIRE(address, HSA_STATUS_ERROR_INVALID_ARGUMENT);
-    uint32_t *words = address;
+    uint32_t *words = sim_host_address(address);
     for (size_t i = 0; i < count; i++)
         words[i] = value;
     return HSA_STATUS_SUCCESS;
@@ -319,7 +355,9 @@ hsa_status_t hsa_amd_memory_fill(void *address, uint32_t value, size_t count)
 static void describe_range(const range *r, hsa_amd_pointer_info_t *info)
 {
     info->type = r->pool ? HSA_EXT_POINTER_TYPE_HSA : HSA_EXT_POINTER_TYPE_LOCKED;
-    info->agentBaseAddress = info->hostBaseAddress = r->base;
+    uintptr_t device_bit = r->pool ? 0 : SIM_DEVICE_ADDRESS_BIT;
+    info->hostBaseAddress = r->base;
+    info->agentBaseAddress = (void *)((uintptr_t)r->base | device_bit);
     info->sizeInBytes = r->size;
     info->userData = r->user_data;
     info->agentOwner = sim_agent_handle(r->pool ? r->pool->agent : sim_cpu_agent());
@@ -334,7 +372,7 @@ hsa_status_t hsa_amd_pointer_info(const void *address, hsa_amd_pointer_info_t *i
     SIM_REQUIRE(address && info, HSA_STATUS_ERROR_INVALID_ARGUMENT);
     hsa_amd_pointer_info_t known = {.type = HSA_EXT_POINTER_TYPE_UNKNOWN};
     pthread_rwlock_rdlock(&ranges_lock);
-    const range *r = find_range(address);
+    const range *r = find_range(sim_host_address(address));
     if (r) describe_range(r, &known);
     pthread_rwlock_unlock(&ranges_lock);
 
@@ -352,7 +390,7 @@ hsa_status_t hsa_amd_pointer_info_set_userdata(const void *address, void *user_d
 {
     SIM_REQUIRE_INIT();
     pthread_rwlock_wrlock(&ranges_lock);
-    range *r = find_range(address);
+    range *r = find_range(sim_host_address(address));
     if (r) r->user_data = user_data;
     pthread_rwlock_unlock(&ranges_lock);
     return r ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_ARGUMENT;

@@ -7,6 +7,7 @@
  */
 #include "code.h"
 #include "fault.h"
+#include "memory.h"
 #include "queue.h"
 
 #include <time.h>
@@ -40,6 +41,12 @@ static simhsa_dispatch describe(const sim_queue *queue, const hsa_kernel_dispatc
     };
 }
 
+/* The third word of a kernel descriptor. */
+static uint32_t kernarg_size(const hsa_kernel_dispatch_packet_t *packet)
+{
+    return ((const uint32_t *)(uintptr_t)packet->kernel_object)[2];
+}
+
 static hsa_status_t dispatch(sim_queue *queue, const hsa_kernel_dispatch_packet_t *packet,
                              uint64_t begin_ns, uint64_t *end_ns)
 {
@@ -50,6 +57,7 @@ static hsa_status_t dispatch(sim_queue *queue, const hsa_kernel_dispatch_packet_
               (unsigned long long)d.queue, d.name, d.grid[0], d.grid[1], d.grid[2], d.block[0],
               d.block[1], d.block[2]);
     if (!kernel->builtin && sim_fault_strikes(SIM_FAULT_QUEUE)) return HSA_STATUS_ERROR_EXCEPTION;
+    sim_memory_localize(packet->kernarg_address, kernarg_size(packet));
     *end_ns = sim_kernel_run(kernel, &d, begin_ns);
     return HSA_STATUS_SUCCESS;
 }

@@ -1,0 +1,13 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Makes kernels_ARCH.co from kernels.hip: build_kernels.sh [ARCH]. Needs Debian's hipcc.
+set -eu
+cd "$(dirname "$0")"
+arch=${1:-gfx90a}
+bundle=$(mktemp)
+trap 'rm -f "$bundle"' EXIT
+# Without HIP_PLATFORM hipcc takes nvcc when it finds one.
+HIP_PLATFORM=amd hipcc --genco --offload-arch="$arch" -O2 kernels.hip -o "$bundle"
+clang-offload-bundler-15 --unbundle --type=o --input="$bundle" --output="kernels_$arch.co" \
+    --targets="hipv4-amdgcn-amd-amdhsa--$arch"
