@@ -115,9 +115,11 @@ static hsa_status_t vendor_packet(sim_queue *queue, const void *slot, uint64_t b
         *end_ns = begin_ns;
         return HSA_STATUS_SUCCESS;
     }
-    uint64_t met = wait_for(queue, packet->signal, (hsa_signal_condition_t)packet->cond,
-                            packet->value, packet->mask);
-    *end_ns = later(begin_ns, met);
+    *end_ns = begin_ns;
+    if (packet->signal.handle)
+        *end_ns = later(begin_ns, wait_for(queue, packet->signal,
+                                           (hsa_signal_condition_t)packet->cond, packet->value,
+                                           packet->mask));
     return HSA_STATUS_SUCCESS;
 }
 

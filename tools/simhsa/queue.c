@@ -39,9 +39,19 @@ static bool stopped(const sim_queue *queue)
 
 /* ---- the thread ---- */
 
+/* Behind the last packet that the doorbell was rung for. Below it a slot may still be invalid, when its
+ * producer is slower than the next one; above it a header may be there too early: HIP 6 copies packets
+ * before it sets their headers. */
+static uint64_t rung_limit(const sim_queue *queue)
+{
+    return (uint64_t)sim_signal_load(sim_signal_of(queue->amd.hsa_queue.doorbell_signal)) + 1;
+}
+
 void sim_queue_notice(sim_queue *queue)
 {
-    uint64_t limit = read_index(queue) + queue->amd.hsa_queue.size, before = queue->noticed;
+    uint64_t limit = rung_limit(queue), before = queue->noticed;
+    uint64_t full = read_index(queue) + queue->amd.hsa_queue.size;
+    if (limit > full) limit = full;
     while (queue->noticed < limit &&
            packet_type(queue, queue->noticed) != HSA_PACKET_TYPE_INVALID)
         queue->noticed++;

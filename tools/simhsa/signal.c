@@ -87,9 +87,21 @@ static void announce(sim_signal *signal)
     sim_handlers_fire(signal);
 }
 
+/* Producers that share a queue may ring in another order than they took their packets in. */
+static void store_greater(sim_signal *doorbell, hsa_signal_value_t value)
+{
+    hsa_signal_value_t old = sim_signal_load(doorbell);
+    while (old < value && !__atomic_compare_exchange_n(value_of(doorbell), &old, value, true,
+                                                       __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+    }
+}
+
 void sim_signal_store(sim_signal *signal, hsa_signal_value_t value)
 {
-    __atomic_store_n(value_of(signal), value, __ATOMIC_SEQ_CST);
+    if (signal->amd.kind == AMD_SIGNAL_KIND_DOORBELL)
+        store_greater(signal, value);
+    else
+        __atomic_store_n(value_of(signal), value, __ATOMIC_SEQ_CST);
     announce(signal);
 }
 

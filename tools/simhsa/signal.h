@@ -32,6 +32,7 @@ sim_signal *sim_signal_create(hsa_signal_value_t value, int64_t kind);
 void sim_signal_destroy(sim_signal *signal);
 
 hsa_signal_value_t sim_signal_load(const sim_signal *signal);
+/** A doorbell keeps its greatest value. */
 void sim_signal_store(sim_signal *signal, hsa_signal_value_t value);
 void sim_signal_add(sim_signal *signal, hsa_signal_value_t value);
 
