@@ -6,7 +6,7 @@
  * the OpenCL prototypes in ROCclr's blitcl.cpp; which of two a launch has is told from the values.
  */
 #include "kernel.h"
-#include "memory.h"
+#include "heap.h"
 
 #include <string.h>
 #include <time.h>

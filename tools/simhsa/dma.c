@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "dma.h"
 #include "fault.h"
-#include "memory.h"
+#include "heap.h"
 #include "newer.h"
-#include "signal.h"
+#include "signals.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #ifndef SIM_HANDLER_H
 #define SIM_HANDLER_H
 
-#include "signal.h"
+#include "signals.h"
 
 /** Moves the handlers of `signal` whose condition now holds to the thread that calls them. To be
  * called after every change of the value. */

@@ -5,7 +5,7 @@
 #ifndef SIM_IMAGE_H
 #define SIM_IMAGE_H
 
-#include "memory.h"
+#include "heap.h"
 
 /** A kernel or a variable of a loaded code object. */
 typedef struct sim_symbol {

@@ -201,7 +201,8 @@ uint64_t sim_kernel_run(sim_kernel *kernel, const simhsa_dispatch *dispatch, uin
     else if (kernel->builtin)
         bytes = kernel->builtin(dispatch);
     uint64_t took = sim_now() - called;
-    uint64_t planned = duration_of(kernel, bytes) + sim_fault_delay(SIM_FAULT_KERNEL_SLOW);
+    uint64_t planned = duration_of(kernel, bytes);
+    if (!kernel->builtin) planned += sim_fault_delay(SIM_FAULT_KERNEL_SLOW);
     __atomic_add_fetch(&kernel->launches, 1, __ATOMIC_RELEASE);
     return begin_ns + (took > planned ? took : planned);
 }

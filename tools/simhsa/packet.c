@@ -7,7 +7,7 @@
  */
 #include "code.h"
 #include "fault.h"
-#include "memory.h"
+#include "heap.h"
 #include "queue.h"
 
 #include <time.h>

@@ -6,7 +6,7 @@
 #define SIM_QUEUE_H
 
 #include "agent.h"
-#include "signal.h"
+#include "signals.h"
 
 #include <pthread.h>
 

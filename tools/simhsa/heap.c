@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "memory.h"
+#include "heap.h"
 #include "fault.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "signal.h"
+#include "signals.h"
 #include "handler.h"
 
 #include <pthread.h>

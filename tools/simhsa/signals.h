@@ -2,8 +2,8 @@
  *
  * Signals: a 64-bit value that threads wait on and that handlers are called for.
  */
-#ifndef SIM_SIGNAL_H
-#define SIM_SIGNAL_H
+#ifndef SIM_SIGNALS_H
+#define SIM_SIGNALS_H
 
 #include "event.h"
 #include "sim.h"

@@ -2,8 +2,8 @@
  *
  * Memory: everything is host memory, counted against the agent it is said to be on.
  */
-#ifndef SIM_MEMORY_H
-#define SIM_MEMORY_H
+#ifndef SIM_HEAP_H
+#define SIM_HEAP_H
 
 #include "agent.h"
 

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Time on the simulated GPU, as HIP events tell it: durations are those that were asked for, work of
+ * one stream follows, work of several overlaps, also from several threads and on several devices.
+ */
+#include "hip_test.h"
+#include "simhsa.h"
+
+#include <pthread.h>
+
+#define KERNEL_MS 0.5f /* of the kernel nop */
+
+static hipModule_t modules[2];
+static hipFunction_t nops[2]; /* on each device */
+
+static float milliseconds(hipEvent_t from, hipEvent_t to)
+{
+    float ms = -1;
+    HIP_OK(hipEventElapsedTime(&ms, from, to));
+    return ms;
+}
+
+/* A stream with an event before and one behind its work. */
+typedef struct timed_stream {
+    hipStream_t stream;
+    hipEvent_t begin, end;
+} timed_stream;
+
+static void open_stream(timed_stream *s)
+{
+    HIP_OK(hipStreamCreateWithFlags(&s->stream, hipStreamNonBlocking));
+    HIP_OK(hipEventCreate(&s->begin));
+    HIP_OK(hipEventCreate(&s->end));
+}
+
+static void close_stream(const timed_stream *s)
+{
+    HIP_OK(hipEventDestroy(s->begin));
+    HIP_OK(hipEventDestroy(s->end));
+    HIP_OK(hipStreamDestroy(s->stream));
+}
+
+static void launch_timed(const timed_stream *s, hipFunction_t kernel, int launches)
+{
+    HIP_OK(hipEventRecord(s->begin, s->stream));
+    for (int i = 0; i < launches; i++)
+        HIP_OK(launch(kernel, 256, s->stream, NULL));
+    HIP_OK(hipEventRecord(s->end, s->stream));
+}
+
+static void kernels_take_their_duration(void **state)
+{
+    (void)state;
+    timed_stream s;
+    open_stream(&s);
+    launch_timed(&s, nops[0], 10);
+    HIP_OK(hipStreamSynchronize(s.stream));
+    float ms = milliseconds(s.begin, s.end);
+    /* Exactly ten durations, but for the time that the host takes to launch what runs next. */
+    assert_true(ms >= 10 * KERNEL_MS);
+    assert_true(ms < 10 * KERNEL_MS + 5);
+    close_stream(&s);
+}
+
+static void named_kernels_have_their_own_duration(void **state)
+{
+    (void)state;
+    timed_stream s;
+    hipFunction_t reverse; /* SIMHSA_KERNEL_NS says 2 ms for rev* */
+    int *a;
+    HIP_OK(hipMalloc((void **)&a, 4096));
+    HIP_OK(hipModuleGetFunction(&reverse, modules[0], "reverse"));
+    open_stream(&s);
+    HIP_OK(hipEventRecord(s.begin, s.stream));
+    HIP_OK(launch(reverse, 256, s.stream, (void *[]){&a}));
+    HIP_OK(hipEventRecord(s.end, s.stream));
+    HIP_OK(hipStreamSynchronize(s.stream));
+    assert_true(milliseconds(s.begin, s.end) >= 2);
+    assert_true(milliseconds(s.begin, s.end) < 7);
+    close_stream(&s);
+    HIP_OK(hipFree(a));
+}
+
+/* Two streams whose work is both longer than the way from the first launch to the last overlap: the
+ * second begins long before the first ends. */
+static void streams_overlap(void **state)
+{
+    (void)state;
+    timed_stream s[3];
+    float last_begin = 0, first_end = 1e9f;
+    for (int i = 0; i < 3; i++)
+        open_stream(&s[i]);
+    for (int i = 0; i < 3; i++)
+        launch_timed(&s[i], nops[0], 40); /* 20 ms */
+    HIP_OK(hipDeviceSynchronize());
+    for (int i = 0; i < 3; i++) {
+        float begin = milliseconds(s[0].begin, s[i].begin), end = milliseconds(s[0].begin, s[i].end);
+        assert_true(end - begin >= 40 * KERNEL_MS);
+        if (begin > last_begin) last_begin = begin;
+        if (end < first_end) first_end = end;
+    }
+    assert_true(last_begin < first_end);
+    for (int i = 0; i < 3; i++)
+        close_stream(&s[i]);
+}
+
+static void a_stream_waits_for_an_event(void **state)
+{
+    (void)state;
+    timed_stream first, second;
+    open_stream(&first);
+    open_stream(&second);
+    launch_timed(&first, nops[0], 10);
+    HIP_OK(hipStreamWaitEvent(second.stream, first.end, 0));
+    launch_timed(&second, nops[0], 1);
+    HIP_OK(hipStreamSynchronize(second.stream));
+    assert_true(milliseconds(first.begin, second.end) >= 11 * KERNEL_MS);
+    HIP_IS(hipSuccess, hipEventQuery(first.end));
+    close_stream(&first);
+    close_stream(&second);
+}
+
+static void copies_overlap_with_kernels(void **state)
+{
+    (void)state;
+    enum { SIZE = 64 << 20 };
+    timed_stream kernels, copies;
+    void *pinned, *device;
+    HIP_OK(hipHostMalloc(&pinned, SIZE, 0));
+    HIP_OK(hipMalloc(&device, SIZE));
+    open_stream(&kernels);
+    open_stream(&copies);
+    launch_timed(&kernels, nops[0], 60); /* 30 ms */
+    HIP_OK(hipEventRecord(copies.begin, copies.stream));
+    HIP_OK(hipMemcpyAsync(device, pinned, SIZE, hipMemcpyHostToDevice, copies.stream));
+    HIP_OK(hipEventRecord(copies.end, copies.stream));
+    HIP_OK(hipDeviceSynchronize());
+    /* 25 GB/s, the default, and the fixed part */
+    assert_true(milliseconds(copies.begin, copies.end) >= SIZE / 25e6f);
+    assert_true(milliseconds(kernels.begin, copies.begin) <
+                milliseconds(kernels.begin, kernels.end));
+    close_stream(&kernels);
+    close_stream(&copies);
+    HIP_OK(hipFree(device));
+    HIP_OK(hipHostFree(pinned));
+}
+
+/* ---- threads ---- */
+
+enum { THREADS = 4, STREAMS = 3, LAUNCHES = 200 };
+
+typedef struct worker {
+    pthread_t thread;
+    int device;
+    bool ok;
+    timed_stream streams[STREAMS];
+} worker;
+
+/* Not a test function: cmocka's assertions are for the main thread. */
+static void *work(void *argument)
+{
+    worker *w = argument;
+    w->ok = hipSetDevice(w->device) == hipSuccess;
+    for (int i = 0; i < STREAMS; i++) {
+        timed_stream *s = &w->streams[i];
+        w->ok = w->ok && !hipStreamCreateWithFlags(&s->stream, hipStreamNonBlocking) &&
+                !hipEventCreate(&s->begin) && !hipEventCreate(&s->end) &&
+                !hipEventRecord(s->begin, s->stream);
+    }
+    for (int i = 0; w->ok && i < LAUNCHES; i++)
+        w->ok = !launch(nops[w->device], 256, w->streams[i % STREAMS].stream, NULL);
+    for (int i = 0; w->ok && i < STREAMS; i++)
+        w->ok = !hipEventRecord(w->streams[i].end, w->streams[i].stream) &&
+                !hipStreamSynchronize(w->streams[i].stream);
+    return NULL;
+}
+
+static void threads_and_devices_overlap(void **state)
+{
+    (void)state;
+    worker workers[THREADS] = {0};
+    uint64_t before = simhsa_kernel_launches("nop");
+    float busy = 0, longest = 0;
+    for (int i = 0; i < THREADS; i++) {
+        workers[i].device = i % 2;
+        assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(workers[i].thread, NULL);
+    assert_int_equal(simhsa_kernel_launches("nop") - before, THREADS * LAUNCHES);
+    for (int i = 0; i < THREADS; i++) {
+        assert_true(workers[i].ok);
+        HIP_OK(hipSetDevice(workers[i].device));
+        for (int j = 0; j < STREAMS; j++) {
+            float ms = milliseconds(workers[i].streams[j].begin, workers[i].streams[j].end);
+            if (ms > longest) longest = ms;
+            close_stream(&workers[i].streams[j]);
+        }
+    }
+    HIP_OK(hipSetDevice(0));
+    /* 400 ms of kernels; each device has four hardware queues, so that eight can run at a time. */
+    busy = THREADS * LAUNCHES * KERNEL_MS;
+    if (longest > busy / 2) fail_msg("%.1f ms of kernels took %.1f ms", busy, longest);
+}
+
+static void thousands_of_kernels_are_all_run(void **state)
+{
+    (void)state;
+    enum { KERNELS = 20000 };
+    hipStream_t stream;
+    hipFunction_t table;
+    int *out;
+    uint64_t before = simhsa_kernel_launches("sum_table");
+    simhsa_set_kernel("sum_table", NULL, 0);
+    HIP_OK(hipModuleGetFunction(&table, modules[0], "sum_table"));
+    HIP_OK(hipMalloc((void **)&out, 4));
+    HIP_OK(hipStreamCreate(&stream));
+    for (int i = 0; i < KERNELS; i++)
+        HIP_OK(launch(table, 256, stream, (void *[]){&out}));
+    HIP_OK(hipStreamSynchronize(stream));
+    assert_int_equal(simhsa_kernel_launches("sum_table") - before, KERNELS);
+    HIP_OK(hipStreamDestroy(stream));
+    HIP_OK(hipFree(out));
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    setenv("SIMHSA_GPUS", "2", 1);
+    setenv("SIMHSA_KERNEL_NS", "500000,rev*=2000000", 1);
+    for (int i = 0; i < 2; i++) {
+        HIP_OK(hipSetDevice(i));
+        modules[i] = load_module();
+        nops[i] = get_kernel(modules[i], "nop");
+        HIP_OK(launch(nops[i], 256, NULL, NULL)); /* sets up the device's first queue */
+        HIP_OK(hipDeviceSynchronize());
+    }
+    HIP_OK(hipSetDevice(0));
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    return hipModuleUnload(modules[0]) || hipModuleUnload(modules[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels_take_their_duration),
+        cmocka_unit_test(named_kernels_have_their_own_duration),
+        cmocka_unit_test(streams_overlap),
+        cmocka_unit_test(a_stream_waits_for_an_event),
+        cmocka_unit_test(copies_overlap_with_kernels),
+        cmocka_unit_test(threads_and_devices_overlap),
+        cmocka_unit_test(thousands_of_kernels_are_all_run),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
