@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
  * What hipcc puts into a program, done by hand in C: a code object registered as a fat binary, its
- * kernels launched through the addresses of host functions (hipLaunchKernel). So these calls are tested
- * where there is no hipcc; HIP 5.2 captures only such launches into graphs.
+ * kernels launched through the addresses of host functions (hipLaunchKernel). So these calls are
+ * tested where there is no hipcc; HIP 5.2 captures only such launches into graphs.
  */
 #ifndef FATBIN_H
 #define FATBIN_H
 
 #include "hip_test.h"
 
-#define BUNDLE_MAGIC "__CLANG_OFFLOAD_BUNDLE__"
-#define BUNDLE_HOST "host-x86_64-unknown-linux--"
-#define BUNDLE_DEVICE "hipv4-amdgcn-amd-amdhsa--gfx90a"
+#define BUNDLE_MAGIC   "__CLANG_OFFLOAD_BUNDLE__"
+#define BUNDLE_HOST    "host-x86_64-unknown-linux--"
+#define BUNDLE_DEVICE  "hipv4-amdgcn-amd-amdhsa--gfx90a"
 #define BUNDLE_CODE_AT 4096 /* code objects are page-aligned */
 
 /* The compiler's interface to the runtime, in no header. */
@@ -60,7 +60,8 @@ static inline void **register_code_object(void)
 static inline void register_kernel(void **fatbin, const void *stub, const char *name)
 {
     char *host_name = strdup(name);
-    __hipRegisterFunction(fatbin, stub, host_name, name, (unsigned)-1, NULL, NULL, NULL, NULL, NULL);
+    __hipRegisterFunction(fatbin, stub, host_name, name, (unsigned)-1, NULL, NULL, NULL, NULL,
+                          NULL);
     free(host_name);
 }
 

@@ -19,11 +19,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HIP_IS(expected, call)                                                                     \
-    do {                                                                                           \
-        hipError_t hip_is_ = (call);                                                               \
-        if (hip_is_ != (expected))                                                                 \
-            fail_msg("%s is %s, not %s", #call, hipGetErrorName(hip_is_), #expected);              \
+#define HIP_IS(expected, call)                                                        \
+    do {                                                                              \
+        hipError_t hip_is_ = (call);                                                  \
+        if (hip_is_ != (expected))                                                    \
+            fail_msg("%s is %s, not %s", #call, hipGetErrorName(hip_is_), #expected); \
     } while (0)
 #define HIP_OK(call) HIP_IS(hipSuccess, call)
 

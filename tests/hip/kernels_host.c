@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernels of kernels.hip, for the simulated GPU; C++ names are those of samples that hipcc builds.
+ * The kernels of kernels.hip, for the simulated GPU; C++ names are those of samples that hipcc
+ * builds.
  */
 #include "simhsa.h"
 

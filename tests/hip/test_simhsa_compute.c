@@ -126,7 +126,8 @@ static unsigned char *pattern_bytes(size_t size, unsigned seed)
 static void check_copy(size_t size, size_t offset, hipStream_t stream)
 {
     size_t all = size + 2 * offset + 16;
-    unsigned char *from = pattern_bytes(all, (unsigned)size), *back = calloc(1, all), *first, *second;
+    unsigned char *from = pattern_bytes(all, (unsigned)size), *back = calloc(1, all), *first,
+                  *second;
     HIP_OK(hipMalloc((void **)&first, all));
     HIP_OK(hipMalloc((void **)&second, all));
     HIP_OK(hipMemsetAsync(second, 0xee, all, stream));
@@ -148,7 +149,8 @@ static void check_copy(size_t size, size_t offset, hipStream_t stream)
 static void copies_move_exactly_their_bytes(void **state)
 {
     (void)state;
-    static const size_t sizes[] = {1, 2, 3, 4, 5, 15, 16, 17, 255, 4095, 4096, 65537, 1 << 20, 5000001};
+    static const size_t sizes[] = {1,  2,   3,    4,    5,     15,      16,
+                                   17, 255, 4095, 4096, 65537, 1 << 20, 5000001};
     hipStream_t stream;
     HIP_OK(hipStreamCreate(&stream));
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The HSA interface of the simulated GPU, used directly: what the HIP runtime does rarely or never, what
- * is concurrent, what is broken. Needs no HIP runtime.
+ * The HSA interface of the simulated GPU, used directly: what the HIP runtime does rarely or never,
+ * what is concurrent, what is broken. Needs no HIP runtime.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -154,8 +154,8 @@ static void the_limit_is_kept(void **state)
     (void)state;
     void *pieces[40];
     unsigned n = 0;
-    while (n < 40 && hsa_amd_memory_pool_allocate(device_pool, 10 << 20, 0, &pieces[n]) ==
-                         HSA_STATUS_SUCCESS)
+    while (n < 40 &&
+           hsa_amd_memory_pool_allocate(device_pool, 10 << 20, 0, &pieces[n]) == HSA_STATUS_SUCCESS)
         n++;
     assert_int_equal(n, 12); /* 128 MiB */
     while (n)
@@ -332,14 +332,14 @@ static void barriers_wait_for_all_or_any(void **state)
     packet.header = HSA_PACKET_TYPE_BARRIER_AND;
     packet.completion_signal = all;
     submit(queue, &packet);
-    assert_int_equal(hsa_signal_wait_scacquire(any, HSA_SIGNAL_CONDITION_EQ, 0, 2000000,
-                                               HSA_WAIT_STATE_BLOCKED),
-                     1);
+    assert_int_equal(
+        hsa_signal_wait_scacquire(any, HSA_SIGNAL_CONDITION_EQ, 0, 2000000, HSA_WAIT_STATE_BLOCKED),
+        1);
     hsa_signal_store_relaxed(b, 0);
     assert_int_equal(wait_zero(any), 0);
-    assert_int_equal(hsa_signal_wait_scacquire(all, HSA_SIGNAL_CONDITION_EQ, 0, 2000000,
-                                               HSA_WAIT_STATE_BLOCKED),
-                     1);
+    assert_int_equal(
+        hsa_signal_wait_scacquire(all, HSA_SIGNAL_CONDITION_EQ, 0, 2000000, HSA_WAIT_STATE_BLOCKED),
+        1);
     hsa_signal_store_relaxed(a, 0);
     assert_int_equal(wait_zero(all), 0);
     OK(hsa_queue_destroy(queue));
@@ -462,10 +462,8 @@ static hsa_status_t look_at_symbol(hsa_executable_t executable, hsa_executable_s
     return HSA_STATUS_SUCCESS;
 }
 
-hsa_status_t hsa_executable_iterate_symbols(hsa_executable_t,
-                                            hsa_status_t (*)(hsa_executable_t,
-                                                             hsa_executable_symbol_t, void *),
-                                            void *);
+hsa_status_t hsa_executable_iterate_symbols(
+    hsa_executable_t, hsa_status_t (*)(hsa_executable_t, hsa_executable_symbol_t, void *), void *);
 
 static hsa_status_t load(const void *bytes, size_t size, unsigned *symbols)
 {
@@ -495,8 +493,8 @@ static void code_objects_are_loaded_from_any_address(void **state)
     assert_int_equal(shifted, symbols);
 }
 
-/* Whatever a file says, loading it ends with a status. Each size is tried in a block of its own, whose
- * end a sanitizer watches. */
+/* Whatever a file says, loading it ends with a status. Each size is tried in a block of its own,
+ * whose end a sanitizer watches. */
 static void broken_code_objects_do_no_harm(void **state)
 {
     (void)state;
@@ -516,8 +514,9 @@ static void broken_code_objects_do_no_harm(void **state)
         for (int i = 0; i < 4; i++) {
             random = random * 1664525 + 1013904223;
             /* the headers at the beginning, the section headers at the end, and the rest */
-            size_t at = round % 3 == 0 ? random % 1024 : round % 3 == 1 ? size - 1 - random % 1024
-                                                                        : random % size;
+            size_t at = round % 3 == 0   ? random % 1024
+                        : round % 3 == 1 ? size - 1 - random % 1024
+                                         : random % size;
             copy[at] = (unsigned char)(random >> 24);
         }
         refused += load(copy, size, &symbols) != HSA_STATUS_SUCCESS;

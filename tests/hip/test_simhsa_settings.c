@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What SIMHSA_* and *_VISIBLE_DEVICES set up, limits and faults included. The runtime reads them once,
- * so every case runs in a child of its own.
+ * What SIMHSA_* and *_VISIBLE_DEVICES set up, limits and faults included. The runtime reads them
+ * once, so every case runs in a child of its own.
  */
 #include "hip_test.h"
 
@@ -10,12 +10,12 @@
 #include <unistd.h>
 
 /* In children: says what failed and ends. */
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                \
-            _exit(1);                                                                              \
-        }                                                                                          \
+#define CHECK(condition)                                                            \
+    do {                                                                            \
+        if (!(condition)) {                                                         \
+            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+            _exit(1);                                                               \
+        }                                                                           \
     } while (0)
 
 /* Runs `body` with the variables set, NULL-terminated pairs; its wait status. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Time on the simulated GPU, as HIP events tell it: durations are those that were asked for, work of
- * one stream follows, work of several overlaps, also from several threads and on several devices.
+ * Time on the simulated GPU, as HIP events tell it: durations are those that were asked for, work
+ * of one stream follows, work of several overlaps, also from several threads and on several
+ * devices.
  */
 #include "hip_test.h"
 #include "simhsa.h"
@@ -94,7 +95,8 @@ static void streams_overlap(void **state)
         launch_timed(&s[i], nops[0], 40); /* 20 ms */
     HIP_OK(hipDeviceSynchronize());
     for (int i = 0; i < 3; i++) {
-        float begin = milliseconds(s[0].begin, s[i].begin), end = milliseconds(s[0].begin, s[i].end);
+        float begin = milliseconds(s[0].begin, s[i].begin),
+              end = milliseconds(s[0].begin, s[i].end);
         assert_true(end - begin >= 40 * KERNEL_MS);
         if (begin > last_begin) last_begin = begin;
         if (end < first_end) first_end = end;

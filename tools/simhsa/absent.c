@@ -9,12 +9,12 @@
 
 #define HSA_STATUS_ERROR 0x1000
 
-#define ABSENT(name)                                                                               \
-    int name(void);                                                                                \
-    int name(void)                                                                                 \
-    {                                                                                              \
-        SIM_WARN_ONCE(#name " is not simulated");                                                  \
-        return HSA_STATUS_ERROR;                                                                   \
+#define ABSENT(name)                              \
+    int name(void);                               \
+    int name(void)                                \
+    {                                             \
+        SIM_WARN_ONCE(#name " is not simulated"); \
+        return HSA_STATUS_ERROR;                  \
     }
 
 /* Images and samplers: textures, arrays, surfaces. */

@@ -54,7 +54,10 @@ typedef struct facts {
     bool yes, no;
 } facts;
 
-#define FACT(attribute, field) {(attribute), offsetof(facts, field), sizeof(((facts *)0)->field)}
+#define FACT(attribute, field)                                           \
+    {                                                                    \
+        (attribute), offsetof(facts, field), sizeof(((facts *)0)->field) \
+    }
 static const struct {
     int attribute;
     size_t offset, size;
@@ -140,7 +143,8 @@ static void cpu_facts(facts *f)
     };
 }
 
-/* What all GPUs have in common, then what the architecture says, then what tells one from another. */
+/* What all GPUs have in common, then what the architecture says, then what tells one from another.
+ */
 static void gpu_facts(const sim_agent *agent, facts *f)
 {
     const sim_arch *a = sim_config.arch;

@@ -20,7 +20,7 @@ typedef struct sim_pool {
 /** One agent; an hsa_agent_t handle is its address. */
 struct sim_agent {
     bool is_gpu;
-    unsigned index; /* of the GPU, before ROCR_VISIBLE_DEVICES */
+    unsigned index;       /* of the GPU, before ROCR_VISIBLE_DEVICES */
     uint64_t memory_used; /* bytes, over all pools; atomic */
     unsigned pool_count;
     sim_pool pools[3];

@@ -5,8 +5,8 @@
  * Their arguments changed between HIP 5 and 6 under the same names. The layouts below were read off
  * the OpenCL prototypes in ROCclr's blitcl.cpp; which of two a launch has is told from the values.
  */
-#include "kernel.h"
 #include "heap.h"
+#include "kernel.h"
 
 #include <string.h>
 #include <time.h>
@@ -16,7 +16,8 @@ typedef struct rect4 {
 } rect4;
 
 /* HIP 5.2 fills far too much when asked for fewer bytes than there are up to the next multiple of
- * eight, and programs make mistakes. A real GPU would report a fault; here the kernel does nothing. */
+ * eight, and programs make mistakes. A real GPU would report a fault; here the kernel does nothing.
+ */
 static bool may_write(const char *kernel, const void *to, uint64_t bytes)
 {
     if (sim_memory_holds(to, bytes)) return true;
@@ -171,12 +172,13 @@ static uint64_t fill_buffer_2d(const simhsa_dispatch *d)
     uint64_t rows = a->height < d->grid[1] ? a->height : d->grid[1];
     for (uint64_t y = 0; to && y < rows; y++)
         for (uint64_t x = 0; x < columns; x++)
-            written += move(to + (a->origin + y * a->pitch + x) * width, a->pattern,
-                            a->elements * width);
+            written +=
+                move(to + (a->origin + y * a->pitch + x) * width, a->pattern, a->elements * width);
     return written;
 }
 
-/* ---- stream memory operations: 32 bits through the first pointer, else 64 through the second ---- */
+/* ---- stream memory operations: 32 bits through the first pointer, else 64 through the second ----
+ */
 
 static uint64_t stream_write(const simhsa_dispatch *d)
 {
@@ -195,10 +197,14 @@ static uint64_t stream_write(const simhsa_dispatch *d)
 static bool stream_value_meets(uint64_t value, uint64_t wanted, uint64_t comparison, uint64_t mask)
 {
     switch (comparison) {
-    case 0: return (value & mask) >= wanted;
-    case 1: return (value & mask) == wanted;
-    case 2: return (value & mask & wanted) != 0;
-    default: return ((value | wanted) & mask) != mask;
+    case 0:
+        return (value & mask) >= wanted;
+    case 1:
+        return (value & mask) == wanted;
+    case 2:
+        return (value & mask & wanted) != 0;
+    default:
+        return ((value | wanted) & mask) != mask;
     }
 }
 

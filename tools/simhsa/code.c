@@ -208,8 +208,8 @@ static hsa_status_t load_object(executable *x, sim_agent *agent, const code_read
 {
     loaded *object = calloc(1, sizeof *object);
     SIM_REQUIRE(object, HSA_STATUS_ERROR_OUT_OF_RESOURCES);
-    hsa_status_t status = sim_image_load(reader->file, reader->size, &agent->pools[0], resolve, x,
-                                         &object->image);
+    hsa_status_t status =
+        sim_image_load(reader->file, reader->size, &agent->pools[0], resolve, x, &object->image);
     if (status == HSA_STATUS_SUCCESS && !publish_kernels(&object->image)) {
         withdraw_kernels(&object->image);
         sim_image_unload(&object->image);
@@ -226,7 +226,8 @@ static hsa_status_t load_object(executable *x, sim_agent *agent, const code_read
     return HSA_STATUS_SUCCESS;
 }
 
-hsa_status_t hsa_executable_load_agent_code_object(hsa_executable_t handle, hsa_agent_t agent_handle,
+hsa_status_t hsa_executable_load_agent_code_object(hsa_executable_t handle,
+                                                   hsa_agent_t agent_handle,
                                                    hsa_code_object_reader_t reader,
                                                    const char *options,
                                                    hsa_loaded_code_object_t *object)
@@ -278,10 +279,11 @@ hsa_status_t hsa_executable_get_symbol_by_name(hsa_executable_t handle, const ch
     return HSA_STATUS_SUCCESS;
 }
 
-hsa_status_t hsa_executable_iterate_symbols(
-    hsa_executable_t handle,
-    hsa_status_t (*callback)(hsa_executable_t executable, hsa_executable_symbol_t symbol, void *data),
-    void *data)
+hsa_status_t hsa_executable_iterate_symbols(hsa_executable_t handle,
+                                            hsa_status_t (*callback)(hsa_executable_t executable,
+                                                                     hsa_executable_symbol_t symbol,
+                                                                     void *data),
+                                            void *data)
 {
     const executable *x = executable_of(handle);
     SIM_REQUIRE(x, HSA_STATUS_ERROR_INVALID_EXECUTABLE);
@@ -300,7 +302,9 @@ static hsa_status_t kernel_symbol_info(const sim_symbol *symbol, int attribute, 
 {
     const uint32_t *descriptor = (const uint32_t *)(uintptr_t)symbol->address;
     switch (attribute) {
-    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT: *(uint64_t *)value = symbol->address; break;
+    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT:
+        *(uint64_t *)value = symbol->address;
+        break;
     case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE:
         *(uint32_t *)value = descriptor[0];
         break;
@@ -310,9 +314,14 @@ static hsa_status_t kernel_symbol_info(const sim_symbol *symbol, int attribute, 
     case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE:
         *(uint32_t *)value = descriptor[2];
         break;
-    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_ALIGNMENT: *(uint32_t *)value = 16; break;
-    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_DYNAMIC_CALLSTACK: *(bool *)value = false; break;
-    default: return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_ALIGNMENT:
+        *(uint32_t *)value = 16;
+        break;
+    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_DYNAMIC_CALLSTACK:
+        *(bool *)value = false;
+        break;
+    default:
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     }
     return HSA_STATUS_SUCCESS;
 }
@@ -320,9 +329,14 @@ static hsa_status_t kernel_symbol_info(const sim_symbol *symbol, int attribute, 
 static hsa_status_t variable_symbol_info(const sim_symbol *symbol, int attribute, void *value)
 {
     switch (attribute) {
-    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS: *(uint64_t *)value = symbol->address; break;
-    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE: *(uint32_t *)value = (uint32_t)symbol->size; break;
-    default: return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS:
+        *(uint64_t *)value = symbol->address;
+        break;
+    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE:
+        *(uint32_t *)value = (uint32_t)symbol->size;
+        break;
+    default:
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     }
     return HSA_STATUS_SUCCESS;
 }

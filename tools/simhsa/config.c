@@ -10,12 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DEFAULT_ARCH "gfx90a"
-#define DEFAULT_KERNEL_NS 20000
-#define DEFAULT_COPY_NS 2000
+#define DEFAULT_ARCH        "gfx90a"
+#define DEFAULT_KERNEL_NS   20000
+#define DEFAULT_COPY_NS     2000
 /* PCIe 4.0 x16 as measured by rocm_bandwidth_test on MI200 boards, and half of HBM2e's peak: a copy
  * within the device reads and writes. */
-#define DEFAULT_COPY_GBPS 25
+#define DEFAULT_COPY_GBPS   25
 #define DEFAULT_DEVICE_GBPS 800
 
 sim_settings sim_config;

@@ -39,8 +39,14 @@ typedef struct engine {
 
 enum { TO_DEVICE, FROM_DEVICE, ENGINES_PER_GPU };
 
-#define ENGINE_INIT {.lock = PTHREAD_MUTEX_INITIALIZER, .work = PTHREAD_COND_INITIALIZER}
-#define GPU_INIT {ENGINE_INIT, ENGINE_INIT}
+#define ENGINE_INIT                                                         \
+    {                                                                       \
+        .lock = PTHREAD_MUTEX_INITIALIZER, .work = PTHREAD_COND_INITIALIZER \
+    }
+#define GPU_INIT                 \
+    {                            \
+        ENGINE_INIT, ENGINE_INIT \
+    }
 static engine engines[SIM_MAX_GPUS][ENGINES_PER_GPU] = {GPU_INIT, GPU_INIT, GPU_INIT, GPU_INIT,
                                                         GPU_INIT, GPU_INIT, GPU_INIT, GPU_INIT};
 
@@ -189,7 +195,8 @@ hsa_status_t hsa_amd_memory_async_copy(void *to, hsa_agent_t to_handle, const vo
                                        hsa_signal_t done)
 {
     SIM_REQUIRE_INIT();
-    const sim_agent *to_agent = sim_agent_find(to_handle), *from_agent = sim_agent_find(from_handle);
+    const sim_agent *to_agent = sim_agent_find(to_handle),
+                    *from_agent = sim_agent_find(from_handle);
     SIM_REQUIRE(to_agent && from_agent, HSA_STATUS_ERROR_INVALID_AGENT);
     SIM_REQUIRE(to && from, HSA_STATUS_ERROR_INVALID_ARGUMENT);
     const copy request = {
@@ -206,15 +213,16 @@ hsa_status_t hsa_amd_memory_async_copy(void *to, hsa_agent_t to_handle, const vo
 hsa_status_t hsa_amd_memory_async_copy_on_engine(void *to, hsa_agent_t to_handle, const void *from,
                                                  hsa_agent_t from_handle, size_t size,
                                                  uint32_t dependency_count,
-                                                 const hsa_signal_t *dependencies, hsa_signal_t done,
-                                                 int engine_id, bool force)
+                                                 const hsa_signal_t *dependencies,
+                                                 hsa_signal_t done, int engine_id, bool force)
 {
     (void)engine_id, (void)force; /* the directions have their engines */
     return hsa_amd_memory_async_copy(to, to_handle, from, from_handle, size, dependency_count,
                                      dependencies, done);
 }
 
-hsa_status_t hsa_amd_memory_copy_engine_status(hsa_agent_t to, hsa_agent_t from, uint32_t *engine_mask)
+hsa_status_t hsa_amd_memory_copy_engine_status(hsa_agent_t to, hsa_agent_t from,
+                                               uint32_t *engine_mask)
 {
     SIM_REQUIRE_INIT();
     SIM_REQUIRE(sim_agent_find(to) && sim_agent_find(from), HSA_STATUS_ERROR_INVALID_AGENT);
@@ -226,16 +234,15 @@ hsa_status_t hsa_amd_memory_copy_engine_status(hsa_agent_t to, hsa_agent_t from,
 static region region_at(const hsa_pitched_ptr_t *p, const hsa_dim3_t *offset)
 {
     size_t start = offset->x + offset->y * p->pitch + offset->z * p->slice;
-    return (region){.base = (char *)sim_host_address(p->base) + start, .pitch = p->pitch, .slice = p->slice};
+    return (region){
+        .base = (char *)sim_host_address(p->base) + start, .pitch = p->pitch, .slice = p->slice};
 }
 
-hsa_status_t hsa_amd_memory_async_copy_rect(const hsa_pitched_ptr_t *to, const hsa_dim3_t *to_offset,
-                                            const hsa_pitched_ptr_t *from,
-                                            const hsa_dim3_t *from_offset, const hsa_dim3_t *range,
-                                            hsa_agent_t copy_handle,
-                                            hsa_amd_copy_direction_t direction,
-                                            uint32_t dependency_count,
-                                            const hsa_signal_t *dependencies, hsa_signal_t done)
+hsa_status_t hsa_amd_memory_async_copy_rect(
+    const hsa_pitched_ptr_t *to, const hsa_dim3_t *to_offset, const hsa_pitched_ptr_t *from,
+    const hsa_dim3_t *from_offset, const hsa_dim3_t *range, hsa_agent_t copy_handle,
+    hsa_amd_copy_direction_t direction, uint32_t dependency_count, const hsa_signal_t *dependencies,
+    hsa_signal_t done)
 {
     SIM_REQUIRE_INIT();
     const sim_agent *gpu = sim_agent_find(copy_handle), *host = sim_cpu_agent();

@@ -8,9 +8,9 @@
  *         sim_event_sleep(&e, seen, timeout);
  *     sim_event_leave(&e);
  *
- * No wake-up is lost: either the notifier sees the waiter and moves the sequence, so that a sleep on
- * the old number returns at once, or the waiter, having entered later, sees the changed state. With
- * nobody waiting a notification costs one load.
+ * No wake-up is lost: either the notifier sees the waiter and moves the sequence, so that a sleep
+ * on the old number returns at once, or the waiter, having entered later, sees the changed state.
+ * With nobody waiting a notification costs one load.
  */
 #ifndef SIM_EVENT_H
 #define SIM_EVENT_H
@@ -37,8 +37,8 @@ static inline uint32_t sim_event_seen(sim_event *event)
     return __atomic_load_n(&event->sequence, __ATOMIC_SEQ_CST);
 }
 
-/** Sleeps until the sequence is no longer `seen`, `timeout_ns` passed (SIM_FOREVER: no limit), or for
- * no reason. */
+/** Sleeps until the sequence is no longer `seen`, `timeout_ns` passed (SIM_FOREVER: no limit), or
+ * for no reason. */
 void sim_event_sleep(sim_event *event, uint32_t seen, uint64_t timeout_ns);
 
 void sim_event_wake_all(sim_event *event);

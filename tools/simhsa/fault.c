@@ -55,8 +55,10 @@ bool sim_fault_plan(const char *text)
     memset(faults, 0, sizeof faults);
     while (rest && *rest) {
         if (!parse_fault(&rest) || (*rest != ',' && *rest != '\0')) {
-            sim_warn("SIMHSA_FAULTS: cannot read \"%s\": KIND:N[+][:NS] with KIND alloc, load, queue, "
-                     "copy, copy_slow or kernel_slow", text);
+            sim_warn(
+                "SIMHSA_FAULTS: cannot read \"%s\": KIND:N[+][:NS] with KIND alloc, load, queue, "
+                "copy, copy_slow or kernel_slow",
+                text);
             return false;
         }
         if (*rest == ',') rest++;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Two kinds of lists, both pushed to and taken whole without a lock: one per signal, of handlers whose
- * condition did not hold when last looked at, and one of handlers that are due.
+ * Two kinds of lists, both pushed to and taken whole without a lock: one per signal, of handlers
+ * whose condition did not hold when last looked at, and one of handlers that are due.
  */
 #include "handler.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Handlers: functions called, on one thread of their own as in ROCr, when a signal meets a condition.
+ * Handlers: functions called, on one thread of their own as in ROCr, when a signal meets a
+ * condition.
  */
 #ifndef SIM_HANDLER_H
 #define SIM_HANDLER_H

@@ -8,16 +8,17 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define PAGE ((size_t)4096)
-/* From here on the kernel's lazy pages are used directly, without a claim on swap: a simulated GPU may
- * have more memory than this machine. Smaller pieces come from malloc, where ASan watches their ends. */
+#define PAGE     ((size_t)4096)
+/* From here on the kernel's lazy pages are used directly, without a claim on swap: a simulated GPU
+ * may have more memory than this machine. Smaller pieces come from malloc, where ASan watches their
+ * ends. */
 #define MAP_FROM ((size_t)1 << 20)
 
 /* A range of addresses that the runtime knows. */
 typedef struct range {
     char *base;
     size_t size;
-    sim_pool *pool;  /* NULL: host memory of the program, locked */
+    sim_pool *pool; /* NULL: host memory of the program, locked */
     unsigned locks;
     void *user_data;
 } range;
@@ -56,8 +57,8 @@ static bool contains(const range *outer, const range *inner)
     return outer->base <= inner->base && inner->base + inner->size <= outer->base + outer->size;
 }
 
-/* The runtime may keep memory locked that the program has freed, and that comes back as something else:
- * what is new is what is true. Only a lock within a locked range is no news. */
+/* The runtime may keep memory locked that the program has freed, and that comes back as something
+ * else: what is new is what is true. Only a lock within a locked range is no news. */
 static bool outdates(const range *new_range, const range *old)
 {
     return !old->pool && (new_range->pool || !contains(old, new_range));
@@ -175,7 +176,8 @@ hsa_status_t hsa_amd_memory_pool_allocate(hsa_amd_memory_pool_t handle, size_t s
     SIM_REQUIRE(pool && pool->segment == HSA_AMD_SEGMENT_GLOBAL && address && size,
                 HSA_STATUS_ERROR_INVALID_ARGUMENT);
     bool device = pool->agent->is_gpu;
-    *address = device && sim_fault_strikes(SIM_FAULT_ALLOC) ? NULL : sim_memory_allocate(pool, size);
+    *address =
+        device && sim_fault_strikes(SIM_FAULT_ALLOC) ? NULL : sim_memory_allocate(pool, size);
     SIM_TRACE("allocate %zu bytes on %s %u: %p", size, device ? "GPU" : "host", pool->agent->index,
               *address);
     return *address ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_OUT_OF_RESOURCES;
@@ -191,8 +193,10 @@ hsa_status_t hsa_amd_memory_pool_free(void *address)
 
 /* ---- pools ---- */
 
-hsa_status_t hsa_amd_agent_iterate_memory_pools(
-    hsa_agent_t handle, hsa_status_t (*callback)(hsa_amd_memory_pool_t pool, void *data), void *data)
+hsa_status_t hsa_amd_agent_iterate_memory_pools(hsa_agent_t handle,
+                                                hsa_status_t (*callback)(hsa_amd_memory_pool_t pool,
+                                                                         void *data),
+                                                void *data)
 {
     SIM_REQUIRE_INIT();
     sim_agent *agent = sim_agent_find(handle);
@@ -214,16 +218,30 @@ hsa_status_t hsa_amd_memory_pool_get_info(hsa_amd_memory_pool_t handle,
     SIM_REQUIRE(pool && value, HSA_STATUS_ERROR_INVALID_ARGUMENT);
     bool global = pool->segment == HSA_AMD_SEGMENT_GLOBAL;
     switch ((int)attribute) {
-    case HSA_AMD_MEMORY_POOL_INFO_SEGMENT: *(hsa_amd_segment_t *)value = pool->segment; break;
-    case HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS: *(uint32_t *)value = pool->flags; break;
+    case HSA_AMD_MEMORY_POOL_INFO_SEGMENT:
+        *(hsa_amd_segment_t *)value = pool->segment;
+        break;
+    case HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS:
+        *(uint32_t *)value = pool->flags;
+        break;
     case HSA_AMD_MEMORY_POOL_INFO_SIZE:
-    case HSA_AMD_MEMORY_POOL_INFO_ALLOC_MAX_SIZE: *(size_t *)value = pool->bytes; break;
-    case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED: *(bool *)value = global; break;
+    case HSA_AMD_MEMORY_POOL_INFO_ALLOC_MAX_SIZE:
+        *(size_t *)value = pool->bytes;
+        break;
+    case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED:
+        *(bool *)value = global;
+        break;
     case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_GRANULE:
     case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALIGNMENT:
-    case POOL_INFO_ALLOC_REC_GRANULE: *(size_t *)value = global ? PAGE : 0; break;
-    case HSA_AMD_MEMORY_POOL_INFO_ACCESSIBLE_BY_ALL: *(bool *)value = !pool->agent->is_gpu; break;
-    case POOL_INFO_LOCATION: *(uint32_t *)value = pool->agent->is_gpu; break;
+    case POOL_INFO_ALLOC_REC_GRANULE:
+        *(size_t *)value = global ? PAGE : 0;
+        break;
+    case HSA_AMD_MEMORY_POOL_INFO_ACCESSIBLE_BY_ALL:
+        *(bool *)value = !pool->agent->is_gpu;
+        break;
+    case POOL_INFO_LOCATION:
+        *(uint32_t *)value = pool->agent->is_gpu;
+        break;
     default:
         SIM_TRACE("hsa_amd_memory_pool_get_info: attribute %d is unknown", (int)attribute);
         return HSA_STATUS_ERROR_INVALID_ARGUMENT;
@@ -270,7 +288,8 @@ hsa_status_t hsa_amd_agent_memory_pool_get_info(hsa_agent_t agent_handle,
             .numa_distance = peers ? 15 : 20,
         };
         break;
-    default: return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    default:
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     }
     return HSA_STATUS_SUCCESS;
 }
@@ -300,8 +319,8 @@ static bool lock_again(const void *address)
 }
 
 hsa_status_t hsa_amd_memory_lock_to_pool(void *address, size_t size, hsa_agent_t *agents,
-                                         int agent_count, hsa_amd_memory_pool_t pool, uint32_t flags,
-                                         void **agent_address)
+                                         int agent_count, hsa_amd_memory_pool_t pool,
+                                         uint32_t flags, void **agent_address)
 {
     (void)agents, (void)agent_count, (void)pool, (void)flags;
     SIM_REQUIRE_INIT();

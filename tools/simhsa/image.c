@@ -121,7 +121,8 @@ static bool keep_symbols(sim_image *image, const symbol_table *table, uint64_t s
     for (size_t i = 0; i < table->count; i++) {
         const Elf64_Sym *s = &table->symbols[i];
         if (s->st_shndx == SHN_UNDEF || ELF64_ST_TYPE(s->st_info) != STT_OBJECT) continue;
-        if (s->st_name >= table->names_size || s->st_value > size || s->st_size > size - s->st_value)
+        if (s->st_name >= table->names_size || s->st_value > size ||
+            s->st_size > size - s->st_value)
             return false;
         const char *name = image->names + s->st_name;
         bool is_kernel = s->st_size == KERNEL_DESCRIPTOR_SIZE && ends_with(name, ".kd");

@@ -183,15 +183,14 @@ void sim_kernels_load(void)
 static uint64_t duration_of(const sim_kernel *kernel, uint64_t bytes)
 {
     uint64_t ns = __atomic_load_n(&kernel->planned_ns, __ATOMIC_RELAXED);
-    if (ns == SIMHSA_DEFAULT_DURATION)
-        ns = __atomic_load_n(&kernel->duration_ns, __ATOMIC_RELAXED);
+    if (ns == SIMHSA_DEFAULT_DURATION) ns = __atomic_load_n(&kernel->duration_ns, __ATOMIC_RELAXED);
     if (ns != SIMHSA_DEFAULT_DURATION) return ns;
     return kernel->builtin ? sim_copy_duration(bytes, sim_config.device_gbps)
                            : sim_config.kernel_ns;
 }
 
-/* The CPU's time counts from when the function was called: a queue that lags behind its own clock must
- * not charge its lag to the kernel. */
+/* The CPU's time counts from when the function was called: a queue that lags behind its own clock
+ * must not charge its lag to the kernel. */
 uint64_t sim_kernel_run(sim_kernel *kernel, const simhsa_dispatch *dispatch, uint64_t begin_ns)
 {
     simhsa_kernel_fn fn = __atomic_load_n(&kernel->fn, __ATOMIC_ACQUIRE);

@@ -64,8 +64,8 @@ static hsa_status_t dispatch(sim_queue *queue, const hsa_kernel_dispatch_packet_
 
 /* ---- barriers ---- */
 
-/* When the signal met its condition. An operation leaves its end in the signal; a time from before the
- * wait began is that of an earlier use, and the signal was set by the host. */
+/* When the signal met its condition. An operation leaves its end in the signal; a time from before
+ * the wait began is that of an earlier use, and the signal was set by the host. */
 static uint64_t wait_for(sim_queue *queue, hsa_signal_t handle, hsa_signal_condition_t condition,
                          hsa_signal_value_t compare, hsa_signal_value_t mask)
 {
@@ -77,12 +77,14 @@ static uint64_t wait_for(sim_queue *queue, hsa_signal_t handle, hsa_signal_condi
     return end >= from ? end : sim_now();
 }
 
-static uint64_t barrier_and(sim_queue *queue, const hsa_barrier_and_packet_t *packet, uint64_t begin_ns)
+static uint64_t barrier_and(sim_queue *queue, const hsa_barrier_and_packet_t *packet,
+                            uint64_t begin_ns)
 {
     uint64_t end = begin_ns;
     for (size_t i = 0; i < SIM_ARRAY_LEN(packet->dep_signal); i++)
         if (packet->dep_signal[i].handle)
-            end = later(end, wait_for(queue, packet->dep_signal[i], HSA_SIGNAL_CONDITION_LT, 1, -1));
+            end =
+                later(end, wait_for(queue, packet->dep_signal[i], HSA_SIGNAL_CONDITION_LT, 1, -1));
     return end;
 }
 
@@ -97,8 +99,10 @@ static bool any_done(const hsa_barrier_or_packet_t *packet)
     return none;
 }
 
-/* One cannot sleep on five signals at once; the HIP runtime uses no such packets, so polling will do. */
-static uint64_t barrier_or(sim_queue *queue, const hsa_barrier_or_packet_t *packet, uint64_t begin_ns)
+/* One cannot sleep on five signals at once; the HIP runtime uses no such packets, so polling will
+ * do. */
+static uint64_t barrier_or(sim_queue *queue, const hsa_barrier_or_packet_t *packet,
+                           uint64_t begin_ns)
 {
     if (any_done(packet)) return begin_ns;
     while (!any_done(packet) && !__atomic_load_n(&queue->stop, __ATOMIC_ACQUIRE))
@@ -117,9 +121,9 @@ static hsa_status_t vendor_packet(sim_queue *queue, const void *slot, uint64_t b
     }
     *end_ns = begin_ns;
     if (packet->signal.handle)
-        *end_ns = later(begin_ns, wait_for(queue, packet->signal,
-                                           (hsa_signal_condition_t)packet->cond, packet->value,
-                                           packet->mask));
+        *end_ns =
+            later(begin_ns, wait_for(queue, packet->signal, (hsa_signal_condition_t)packet->cond,
+                                     packet->value, packet->mask));
     return HSA_STATUS_SUCCESS;
 }
 
@@ -129,11 +133,18 @@ static hsa_status_t process_type(sim_queue *queue, const void *slot, uint64_t be
                                  uint64_t *end_ns)
 {
     switch (*(const uint16_t *)slot & 0xff) {
-    case HSA_PACKET_TYPE_KERNEL_DISPATCH: return dispatch(queue, slot, begin_ns, end_ns);
-    case HSA_PACKET_TYPE_BARRIER_AND: *end_ns = barrier_and(queue, slot, begin_ns); break;
-    case HSA_PACKET_TYPE_BARRIER_OR: *end_ns = barrier_or(queue, slot, begin_ns); break;
-    case HSA_PACKET_TYPE_VENDOR_SPECIFIC: return vendor_packet(queue, slot, begin_ns, end_ns);
-    default: return HSA_STATUS_ERROR_INVALID_PACKET_FORMAT;
+    case HSA_PACKET_TYPE_KERNEL_DISPATCH:
+        return dispatch(queue, slot, begin_ns, end_ns);
+    case HSA_PACKET_TYPE_BARRIER_AND:
+        *end_ns = barrier_and(queue, slot, begin_ns);
+        break;
+    case HSA_PACKET_TYPE_BARRIER_OR:
+        *end_ns = barrier_or(queue, slot, begin_ns);
+        break;
+    case HSA_PACKET_TYPE_VENDOR_SPECIFIC:
+        return vendor_packet(queue, slot, begin_ns, end_ns);
+    default:
+        return HSA_STATUS_ERROR_INVALID_PACKET_FORMAT;
     }
     return HSA_STATUS_SUCCESS;
 }
@@ -146,7 +157,8 @@ hsa_status_t sim_packet_process(sim_queue *queue, const char *slot, hsa_signal_t
     *begin_ns = earliest_begin(queue);
     hsa_status_t status = process_type(queue, slot, *begin_ns, end_ns);
     if (status != HSA_STATUS_SUCCESS) return status;
-    /* Before the sleep, so that what is there now may begin when this ends, however late we wake. */
+    /* Before the sleep, so that what is there now may begin when this ends, however late we wake.
+     */
     sim_queue_notice(queue);
     sim_sleep_until(*end_ns);
     return HSA_STATUS_SUCCESS;

@@ -39,9 +39,9 @@ static bool stopped(const sim_queue *queue)
 
 /* ---- the thread ---- */
 
-/* Behind the last packet that the doorbell was rung for. Below it a slot may still be invalid, when its
- * producer is slower than the next one; above it a header may be there too early: HIP 6 copies packets
- * before it sets their headers. */
+/* Behind the last packet that the doorbell was rung for. Below it a slot may still be invalid, when
+ * its producer is slower than the next one; above it a header may be there too early: HIP 6 copies
+ * packets before it sets their headers. */
 static uint64_t rung_limit(const sim_queue *queue)
 {
     return (uint64_t)sim_signal_load(sim_signal_of(queue->amd.hsa_queue.doorbell_signal)) + 1;
@@ -52,8 +52,7 @@ void sim_queue_notice(sim_queue *queue)
     uint64_t limit = rung_limit(queue), before = queue->noticed;
     uint64_t full = read_index(queue) + queue->amd.hsa_queue.size;
     if (limit > full) limit = full;
-    while (queue->noticed < limit &&
-           packet_type(queue, queue->noticed) != HSA_PACKET_TYPE_INVALID)
+    while (queue->noticed < limit && packet_type(queue, queue->noticed) != HSA_PACKET_TYPE_INVALID)
         queue->noticed++;
     if (queue->noticed != before) queue->noticed_at_ns = sim_now();
 }
@@ -248,7 +247,8 @@ uint64_t hsa_queue_load_read_index_scacquire(const hsa_queue_t *handle)
 
 /* Which CUs a queue uses, its priority and whether it is profiled change nothing here. */
 
-hsa_status_t hsa_amd_queue_cu_set_mask(const hsa_queue_t *handle, uint32_t bits, const uint32_t *mask)
+hsa_status_t hsa_amd_queue_cu_set_mask(const hsa_queue_t *handle, uint32_t bits,
+                                       const uint32_t *mask)
 {
     (void)bits, (void)mask;
     return handle ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_QUEUE;

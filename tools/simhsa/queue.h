@@ -24,8 +24,9 @@ typedef struct sim_queue {
     pthread_t thread;
     bool stop; /* atomic */
 
-    /* The simulated clock of the queue. It may lag behind the real one, when the thread wakes late from
-     * a sleep, and catches up: packets that were there in time run as if nothing had happened. */
+    /* The simulated clock of the queue. It may lag behind the real one, when the thread wakes late
+     * from a sleep, and catches up: packets that were there in time run as if nothing had happened.
+     */
     uint64_t free_at_ns;    /* end of the last packet */
     uint64_t noticed;       /* packets below this index have been seen in the ring ... */
     uint64_t noticed_at_ns; /* ... at this time */
@@ -40,8 +41,9 @@ static inline char *sim_queue_slot(const sim_queue *queue, uint64_t index)
 /** Looks which packets have come since last time and takes down when. */
 void sim_queue_notice(sim_queue *queue);
 
-/** Processes the packet in `slot` to its end in simulated time. The status of a queue error when the
- * queue cannot go on. `*done` gets the packet's completion signal, `*begin_ns` and `*end_ns` its times. */
+/** Processes the packet in `slot` to its end in simulated time. The status of a queue error when
+ * the queue cannot go on. `*done` gets the packet's completion signal, `*begin_ns` and `*end_ns`
+ * its times. */
 hsa_status_t sim_packet_process(sim_queue *queue, const char *slot, hsa_signal_t *done,
                                 uint64_t *begin_ns, uint64_t *end_ns);
 

@@ -8,7 +8,7 @@
 
 #define SIGNALS_PER_BLOCK 256
 /* How often a stop flag is looked at: its owner cannot know which signal is being waited on. */
-#define STOP_POLL_NS 20000000
+#define STOP_POLL_NS      20000000
 
 /* Blocks stay linked, so that they are not taken for leaks. */
 typedef struct signal_block {
@@ -47,9 +47,11 @@ sim_signal *sim_signal_create(hsa_signal_value_t value, int64_t kind)
     if (signal) free_signals = signal->next_free;
     pthread_mutex_unlock(&free_lock);
     if (!signal) return NULL;
-    /* `changed` and `handlers` stay: a late notifier of the signal's former life may be at them. */
-    signal->amd.kind = kind;
-    signal->amd.start_ts = signal->amd.end_ts = 0;
+    /* `changed` and `handlers` stay, and the rest is written atomically: a late notifier of the
+     * signal's former life may be at them. */
+    __atomic_store_n(&signal->amd.kind, kind, __ATOMIC_RELAXED);
+    __atomic_store_n(&signal->amd.start_ts, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&signal->amd.end_ts, 0, __ATOMIC_RELAXED);
     __atomic_store_n(value_of(signal), value, __ATOMIC_RELEASE);
     return signal;
 }
@@ -58,7 +60,7 @@ void sim_signal_destroy(sim_signal *signal)
 {
     sim_handlers_drop(signal);
     pthread_mutex_lock(&free_lock);
-    signal->amd.kind = AMD_SIGNAL_KIND_INVALID;
+    __atomic_store_n(&signal->amd.kind, AMD_SIGNAL_KIND_INVALID, __ATOMIC_RELAXED);
     signal->next_free = free_signals;
     free_signals = signal;
     pthread_mutex_unlock(&free_lock);
@@ -68,10 +70,14 @@ bool sim_condition_holds(hsa_signal_value_t value, hsa_signal_condition_t condit
                          hsa_signal_value_t compare)
 {
     switch (condition) {
-    case HSA_SIGNAL_CONDITION_EQ: return value == compare;
-    case HSA_SIGNAL_CONDITION_NE: return value != compare;
-    case HSA_SIGNAL_CONDITION_LT: return value < compare;
-    case HSA_SIGNAL_CONDITION_GTE: return value >= compare;
+    case HSA_SIGNAL_CONDITION_EQ:
+        return value == compare;
+    case HSA_SIGNAL_CONDITION_NE:
+        return value != compare;
+    case HSA_SIGNAL_CONDITION_LT:
+        return value < compare;
+    case HSA_SIGNAL_CONDITION_GTE:
+        return value >= compare;
     }
     return false;
 }
@@ -98,7 +104,7 @@ static void store_greater(sim_signal *doorbell, hsa_signal_value_t value)
 
 void sim_signal_store(sim_signal *signal, hsa_signal_value_t value)
 {
-    if (signal->amd.kind == AMD_SIGNAL_KIND_DOORBELL)
+    if (__atomic_load_n(&signal->amd.kind, __ATOMIC_RELAXED) == AMD_SIGNAL_KIND_DOORBELL)
         store_greater(signal, value);
     else
         __atomic_store_n(value_of(signal), value, __ATOMIC_SEQ_CST);

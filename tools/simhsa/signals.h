@@ -10,8 +10,8 @@
 
 /* A handle is the address of one. The HIP runtime looks into the part that AMD's headers lay out.
  *
- * Memory of signals is recycled but never given back: who changes a value wakes waiters and handlers
- * after the change, when the waiter may already have destroyed the signal. */
+ * Memory of signals is recycled but never given back: who changes a value wakes waiters and
+ * handlers after the change, when the waiter may already have destroyed the signal. */
 typedef struct sim_signal {
     amd_signal_t amd;
     sim_event changed;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What every file of simhsa uses: HSA's own types, settings, log, clock. Symbols of the HSA API are
- * hsa_*; what simhsa's files share among themselves is sim_*; simhsa.map exports hsa_* and simhsa_*.
+ * hsa_*; what simhsa's files share among themselves is sim_*; simhsa.map exports hsa_* and
+ * simhsa_*.
  */
 #ifndef SIM_H
 #define SIM_H
@@ -18,8 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SIM_MAX_GPUS 8
-#define SIM_FOREVER UINT64_MAX
+#define SIM_MAX_GPUS     8
+#define SIM_FOREVER      UINT64_MAX
 #define SIM_ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 /* ---- settings (config.c) ---- */
@@ -43,9 +44,9 @@ extern sim_settings sim_config;
 bool sim_config_load(void);
 
 /** sim_warn() only with SIMHSA_TRACE=1. */
-#define SIM_TRACE(...)                                                                             \
-    do {                                                                                           \
-        if (sim_config.trace) sim_warn(__VA_ARGS__);                                               \
+#define SIM_TRACE(...)                               \
+    do {                                             \
+        if (sim_config.trace) sim_warn(__VA_ARGS__); \
     } while (0)
 
 /* ---- clock (clock.c) ---- */
@@ -61,14 +62,14 @@ uint64_t sim_copy_duration(uint64_t bytes, double gbps);
 /** Between the first hsa_init() and the last hsa_shut_down(). */
 bool sim_is_initialized(void);
 
-#define SIM_REQUIRE_INIT()                                                                         \
-    do {                                                                                           \
-        if (!sim_is_initialized()) return HSA_STATUS_ERROR_NOT_INITIALIZED;                        \
+#define SIM_REQUIRE_INIT()                                                  \
+    do {                                                                    \
+        if (!sim_is_initialized()) return HSA_STATUS_ERROR_NOT_INITIALIZED; \
     } while (0)
 
-#define SIM_REQUIRE(condition, status)                                                             \
-    do {                                                                                           \
-        if (!(condition)) return (status);                                                         \
+#define SIM_REQUIRE(condition, status)     \
+    do {                                   \
+        if (!(condition)) return (status); \
     } while (0)
 
 #endif

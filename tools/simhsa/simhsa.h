@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * simhsa - a simulated AMD GPU below AMD's real HIP runtime: what programs and kernel libraries use.
+ * simhsa - a simulated AMD GPU below AMD's real HIP runtime: what programs and kernel libraries
+ * use.
  *
  * A kernel launched on the simulated GPU does nothing unless a host function stands in for it. Such
  * functions come from a shared object, named by SIMHSA_KERNELS, that exports the table

@@ -65,33 +65,36 @@ hsa_status_t hsa_shut_down(void)
 }
 
 /* X(status, text): the ones that simhsa returns or a queue reports. */
-#define STATUS_MAP(X)                                                                              \
-    X(HSA_STATUS_SUCCESS, "the call succeeded")                                                    \
-    X(HSA_STATUS_INFO_BREAK, "a traversal was stopped by the application")                         \
-    X(HSA_STATUS_ERROR, "a generic error, or something that simhsa does not simulate")             \
-    X(HSA_STATUS_ERROR_INVALID_ARGUMENT, "an argument is invalid")                                 \
-    X(HSA_STATUS_ERROR_INVALID_ALLOCATION, "the address is no allocation")                         \
-    X(HSA_STATUS_ERROR_INVALID_AGENT, "the agent is invalid")                                      \
-    X(HSA_STATUS_ERROR_INVALID_SIGNAL, "the signal is invalid")                                    \
-    X(HSA_STATUS_ERROR_INVALID_QUEUE, "the queue is invalid")                                      \
-    X(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "the agent is out of memory or other resources")          \
-    X(HSA_STATUS_ERROR_INVALID_PACKET_FORMAT, "the AQL packet is malformed")                       \
-    X(HSA_STATUS_ERROR_NOT_INITIALIZED, "the HSA runtime is not initialised")                      \
-    X(HSA_STATUS_ERROR_INVALID_CODE_OBJECT, "the code object is invalid")                          \
-    X(HSA_STATUS_ERROR_INVALID_EXECUTABLE, "the executable is invalid")                            \
-    X(HSA_STATUS_ERROR_FROZEN_EXECUTABLE, "the executable is frozen")                              \
-    X(HSA_STATUS_ERROR_INVALID_SYMBOL_NAME, "there is no symbol with that name")                   \
+#define STATUS_MAP(X)                                                                     \
+    X(HSA_STATUS_SUCCESS, "the call succeeded")                                           \
+    X(HSA_STATUS_INFO_BREAK, "a traversal was stopped by the application")                \
+    X(HSA_STATUS_ERROR, "a generic error, or something that simhsa does not simulate")    \
+    X(HSA_STATUS_ERROR_INVALID_ARGUMENT, "an argument is invalid")                        \
+    X(HSA_STATUS_ERROR_INVALID_ALLOCATION, "the address is no allocation")                \
+    X(HSA_STATUS_ERROR_INVALID_AGENT, "the agent is invalid")                             \
+    X(HSA_STATUS_ERROR_INVALID_SIGNAL, "the signal is invalid")                           \
+    X(HSA_STATUS_ERROR_INVALID_QUEUE, "the queue is invalid")                             \
+    X(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "the agent is out of memory or other resources") \
+    X(HSA_STATUS_ERROR_INVALID_PACKET_FORMAT, "the AQL packet is malformed")              \
+    X(HSA_STATUS_ERROR_NOT_INITIALIZED, "the HSA runtime is not initialised")             \
+    X(HSA_STATUS_ERROR_INVALID_CODE_OBJECT, "the code object is invalid")                 \
+    X(HSA_STATUS_ERROR_INVALID_EXECUTABLE, "the executable is invalid")                   \
+    X(HSA_STATUS_ERROR_FROZEN_EXECUTABLE, "the executable is frozen")                     \
+    X(HSA_STATUS_ERROR_INVALID_SYMBOL_NAME, "there is no symbol with that name")          \
     X(HSA_STATUS_ERROR_EXCEPTION, "an exception on the agent (a fault that was asked for)")
 
 hsa_status_t hsa_status_string(hsa_status_t status, const char **text)
 {
     SIM_REQUIRE(text, HSA_STATUS_ERROR_INVALID_ARGUMENT);
     switch ((int)status) {
-#define STATUS_CASE(code, words)                                                                   \
-    case code: *text = #code ": " words; return HSA_STATUS_SUCCESS;
+#define STATUS_CASE(code, words)  \
+    case code:                    \
+        *text = #code ": " words; \
+        return HSA_STATUS_SUCCESS;
         STATUS_MAP(STATUS_CASE)
 #undef STATUS_CASE
-    default: return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    default:
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     }
 }
 
@@ -107,22 +110,38 @@ hsa_status_t hsa_system_get_info(hsa_system_info_t attribute, void *value)
 {
     SIM_REQUIRE_INIT();
     switch ((int)attribute) {
-    case HSA_SYSTEM_INFO_VERSION_MAJOR: *(uint16_t *)value = 1; break;
-    case HSA_SYSTEM_INFO_VERSION_MINOR: *(uint16_t *)value = 1; break;
-    case HSA_SYSTEM_INFO_TIMESTAMP: *(uint64_t *)value = sim_now(); break;
-    case HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY: *(uint64_t *)value = 1000000000u; break;
-    case HSA_SYSTEM_INFO_SIGNAL_MAX_WAIT: *(uint64_t *)value = UINT64_MAX; break;
-    case HSA_SYSTEM_INFO_ENDIANNESS: *(hsa_endianness_t *)value = HSA_ENDIANNESS_LITTLE; break;
+    case HSA_SYSTEM_INFO_VERSION_MAJOR:
+        *(uint16_t *)value = 1;
+        break;
+    case HSA_SYSTEM_INFO_VERSION_MINOR:
+        *(uint16_t *)value = 1;
+        break;
+    case HSA_SYSTEM_INFO_TIMESTAMP:
+        *(uint64_t *)value = sim_now();
+        break;
+    case HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY:
+        *(uint64_t *)value = 1000000000u;
+        break;
+    case HSA_SYSTEM_INFO_SIGNAL_MAX_WAIT:
+        *(uint64_t *)value = UINT64_MAX;
+        break;
+    case HSA_SYSTEM_INFO_ENDIANNESS:
+        *(hsa_endianness_t *)value = HSA_ENDIANNESS_LITTLE;
+        break;
     case HSA_SYSTEM_INFO_MACHINE_MODEL:
         *(hsa_machine_model_t *)value = HSA_MACHINE_MODEL_LARGE;
         break;
-    case HSA_SYSTEM_INFO_EXTENSIONS: memset(value, 0, 128); break;
+    case HSA_SYSTEM_INFO_EXTENSIONS:
+        memset(value, 0, 128);
+        break;
     case HSA_AMD_SYSTEM_INFO_SVM_SUPPORTED:
     case HSA_AMD_SYSTEM_INFO_SVM_ACCESSIBLE_BY_DEFAULT:
     case SYSTEM_INFO_MWAITX_ENABLED:
     case SYSTEM_INFO_DMABUF_SUPPORTED:
     case SYSTEM_INFO_VIRTUAL_MEM_API_SUPPORTED:
-    case SYSTEM_INFO_XNACK_ENABLED: *(bool *)value = false; break;
+    case SYSTEM_INFO_XNACK_ENABLED:
+        *(bool *)value = false;
+        break;
     default:
         SIM_TRACE("hsa_system_get_info: attribute 0x%x is unknown", (unsigned)attribute);
         return HSA_STATUS_ERROR_INVALID_ARGUMENT;
