@@ -5,7 +5,8 @@
 #
 #   bash tests/run.sh [all|unit|e2e] [-k EXPRESSION]
 #
-#   unit   C unit tests: plain, with address and undefined-behaviour checks, with thread checks
+#   unit   C tests, also those on the simulated GPU: plain, with address and undefined-behaviour
+#          checks, with thread checks
 #   e2e    lint, installation, real TensorBoard, real browser, real PyTorch (pytest)
 #   -k     only tests that match: a name for unit tests, pytest's -k expression for the others
 #
@@ -19,7 +20,7 @@ while [ $# -gt 0 ]; do
     case $1 in
     all | unit | e2e) what=$1 ;;
     -k) filter=${2:?-k needs an expression} && shift ;;
-    *) sed -n '5,11s/^# \{0,1\}//p' "$0" && exit 2 ;;
+    *) sed -n '5,12s/^# \{0,1\}//p' "$0" && exit 2 ;;
     esac
     shift
 done
@@ -62,12 +63,12 @@ run_unit() {
     fi
     local names=()
     if [ -n "$filter" ]; then
-        mapfile -t names < <(meson test -C "$dir" --no-rebuild --suite unit --list 2>/dev/null |
+        mapfile -t names < <(meson test -C "$dir" --no-rebuild --suite unit --suite hip --list 2>/dev/null |
             sed 's/.* \/ //' | grep -E -- "$filter")
         [ ${#names[@]} -gt 0 ] || return
     fi
     rm -f "$dir/meson-logs/testlog.json"
-    meson test -C "$dir" --no-rebuild --suite unit --print-errorlogs "${names[@]}" \
+    meson test -C "$dir" --no-rebuild --suite unit --suite hip --print-errorlogs "${names[@]}" \
         </dev/null 2>&1 | grep -vE '^(ninja: |Full log|Expected Fail|Unexpected Pass|$)'
     results+=("$dir/meson-logs/testlog.json")
     [ -f "$dir/meson-logs/testlog.json" ] || broken=$((broken + 1))
