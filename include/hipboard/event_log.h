@@ -50,8 +50,8 @@ typedef struct hb_event_log_options {
 HB_API hb_event_log *hb_event_log_open(const char *dir, const hb_event_log_options *options);
 
 /** Writes what is queued, ends a session begun by hb_event_log_hparams() as a success, and frees.
- * The first error since the last flush; HB_ERROR_LIMIT when records were dropped for want of room
- * in the queue. */
+ * The first error since the last flush; HB_ERROR_LIMIT when records were dropped for want of room,
+ * which the log itself tells too, in the text "hipboard/dropped_records". */
 HB_API hb_result hb_event_log_close(hb_event_log *log);
 
 /** Returns when everything logged before is in the file, where a running TensorBoard sees it. The

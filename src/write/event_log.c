@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include <hipboard/event_log.h>
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "write/event_log_internal.h"
 #include "write/summary.h"
@@ -16,23 +19,30 @@
 
 static hb_result read_options(hb_event_log *log, const hb_event_log_options *given)
 {
-    hb_event_log_options options = {0};
-    if (given) {
-        if (given->struct_size < offsetof(hb_event_log_options, file_suffix))
-            return hb_fail(HB_ERROR_INVALID_ARGUMENT,
-                           "hb_event_log_options.struct_size is %zu; use HB_EVENT_LOG_OPTIONS_INIT",
-                           given->struct_size);
-        memcpy(&options, given, HB_MIN(given->struct_size, sizeof options));
-    }
-    const char *suffix = options.file_suffix ? options.file_suffix : "";
+    const hb_event_log_options defaults = HB_EVENT_LOG_OPTIONS_INIT;
+    const hb_event_log_options *o = given ? given : &defaults;
+    if (o->struct_size != sizeof *o)
+        return hb_fail(HB_ERROR_INVALID_ARGUMENT,
+                       "options.struct_size is %zu, not %zu: begin with HB_EVENT_LOG_OPTIONS_INIT",
+                       o->struct_size, sizeof *o);
+    const char *suffix = o->file_suffix ? o->file_suffix : "";
     if (strchr(suffix, '/'))
         return hb_fail(HB_ERROR_INVALID_ARGUMENT, "event log: '/' in the file suffix '%s'", suffix);
     log->suffix = strdup(suffix);
-    log->max_bytes = options.max_queue_bytes ? options.max_queue_bytes : DEFAULT_QUEUE_BYTES;
+    log->max_bytes = o->max_queue_bytes ? o->max_queue_bytes : DEFAULT_QUEUE_BYTES;
     log->wake_bytes = HB_MIN(WAKE_BYTES, log->max_bytes / 4);
-    log->flush_interval_ms =
-        options.flush_interval_ms ? options.flush_interval_ms : DEFAULT_INTERVAL_MS;
+    log->flush_interval_ms = o->flush_interval_ms ? o->flush_interval_ms : DEFAULT_INTERVAL_MS;
     return HB_OK;
+}
+
+/* malloc()ed; NULL when out of memory or the working directory is gone. */
+static char *absolute(const char *dir)
+{
+    if (*dir == '/' || *dir == '\0') return strdup(dir);
+    char *path = NULL, *here = getcwd(NULL, 0);
+    if (here && asprintf(&path, "%s/%s", here, dir) < 0) path = NULL;
+    free(here);
+    return path;
 }
 
 static void destroy(hb_event_log *log)
@@ -51,8 +61,9 @@ static hb_result prepare(hb_event_log *log, const char *dir, const hb_event_log_
 {
     if (!dir) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "event log: no directory");
     HB_TRY(read_options(log, options));
-    log->dir = strdup(dir);
-    if (!log->dir || !log->suffix) return hb_fail(HB_ERROR_NO_MEMORY, "event log: out of memory");
+    log->dir = absolute(dir);
+    if (!log->dir || !log->suffix)
+        return hb_fail_errno(HB_ERROR_NO_MEMORY, errno, "event log in '%s'", dir);
     HB_TRY(hb_event_queue_init(&log->queue, log->max_bytes));
     return hb_event_log_start(log);
 }
@@ -83,7 +94,7 @@ hb_result hb_event_log_flush(hb_event_log *log)
 
 static hb_result stop(hb_event_log *log)
 {
-    if (log->session == HB_SESSION_OPEN) {
+    if (log->session == HB_LOG_SESSION_OPEN) {
         hb_event_log_wait(log); /* makes room */
         hb_event_log_session_end(log, HB_SESSION_SUCCESS);
     }
@@ -91,9 +102,10 @@ static hb_result stop(hb_event_log *log)
     hb_result result = hb_event_log_take_error(log);
     hb_result closed = hb_event_file_close(&log->file);
     if (result == HB_OK) result = closed;
-    if (result == HB_OK && log->dropped_queue > 0)
-        result = hb_fail(HB_ERROR_LIMIT, "'%s': %llu records were dropped, the queue was full",
-                         log->file.path, (unsigned long long)log->dropped_queue);
+    uint64_t lost = log->dropped_queue + log->dropped_file;
+    if (result == HB_OK && lost > 0)
+        result = hb_fail(HB_ERROR_LIMIT, "'%s': %llu records were dropped", log->file.path,
+                         (unsigned long long)lost);
     return result;
 }
 
@@ -290,7 +302,7 @@ hb_result hb_event_log_hparams(hb_event_log *log, const hb_hparam *hparams, size
 {
     if (!log) return HB_OK;
     HB_TRY(check_hparams(hparams, num_hparams, metrics, num_metrics));
-    if (!change_session(log, HB_SESSION_NONE, HB_SESSION_OPEN))
+    if (!change_session(log, HB_LOG_SESSION_NONE, HB_LOG_SESSION_OPEN))
         return hb_fail(HB_ERROR_STATE, "event log: hyperparameters are given already");
     hb_buf buf;
     hb_buf_init(&buf, SIZE_MAX / 2);
@@ -298,20 +310,20 @@ hb_result hb_event_log_hparams(hb_event_log *log, const hb_hparam *hparams, size
     hb_event_experiment(&buf, at, hparams, num_hparams, metrics, num_metrics);
     hb_event_session_start(&buf, at, hparams, num_hparams);
     hb_result result = put_framed(log, &buf, 2);
-    if (result != HB_OK) change_session(log, HB_SESSION_OPEN, HB_SESSION_NONE);
+    if (result != HB_OK) change_session(log, HB_LOG_SESSION_OPEN, HB_LOG_SESSION_NONE);
     return result;
 }
 
 hb_result hb_event_log_session_end(hb_event_log *log, hb_session_status status)
 {
     if (!log) return HB_OK;
-    if (!change_session(log, HB_SESSION_OPEN, HB_SESSION_ENDED))
+    if (!change_session(log, HB_LOG_SESSION_OPEN, HB_LOG_SESSION_ENDED))
         return hb_fail(HB_ERROR_STATE, "event log: no session is open");
     hb_buf buf;
     hb_buf_init(&buf, SIZE_MAX / 2);
     hb_event_session_end(&buf, (hb_event_stamp){(double)unix_now_ns() * 1e-9, 0}, status);
     hb_result result = put_framed(log, &buf, 1);
-    if (result != HB_OK) change_session(log, HB_SESSION_ENDED, HB_SESSION_OPEN);
+    if (result != HB_OK) change_session(log, HB_LOG_SESSION_ENDED, HB_LOG_SESSION_OPEN);
     return result;
 }
 

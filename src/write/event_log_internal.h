@@ -20,13 +20,14 @@ struct hb_event_log {
     /* Callers'; atomic. */
     bool running; /* there is a file, and a thread that writes it */
     bool awake;   /* the thread is at work or about to be */
-    int session;  /* enum hb_event_session */
+    int session;  /* enum hb_log_session */
     int64_t step;
     uint64_t heap_bytes; /* in framed records on their way */
     uint64_t dropped_queue;
 
     /* Set by open. */
-    char *dir, *suffix;
+    char *dir; /* absolute: a forked child may be elsewhere by then */
+    char *suffix;
     uint64_t max_bytes, wake_bytes;
     uint32_t flush_interval_ms;
 
@@ -45,13 +46,13 @@ struct hb_event_log {
     pthread_mutex_t file_mutex;
     hb_event_file file;
     uint64_t written, dropped_file; /* atomic, for hb_event_log_count() */
-    uint64_t dropped_told;
+    uint64_t dropped_told;          /* of both kinds */
     bool warned;
 
     hb_event_log *next; /* of all open logs; under the registry's mutex */
 };
 
-enum hb_event_session { HB_SESSION_NONE, HB_SESSION_OPEN, HB_SESSION_ENDED };
+enum hb_log_session { HB_LOG_SESSION_NONE, HB_LOG_SESSION_OPEN, HB_LOG_SESSION_ENDED };
 
 /** What is in the queue. */
 enum { HB_EVENT_RECORD_SCALAR = 1, HB_EVENT_RECORD_FRAMED };

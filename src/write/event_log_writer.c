@@ -63,27 +63,35 @@ static void write_record(void *arg, uint16_t kind, void *record)
     __atomic_fetch_add(lost ? &log->dropped_file : &log->written, count, __ATOMIC_RELAXED);
 }
 
-/* Says in the log itself, and once on stderr, that records are missing. */
-static void tell_dropped(hb_event_log *log)
+static void append_note(hb_event_log *log, hb_buf *out, uint64_t queue, uint64_t file)
 {
-    uint64_t dropped = __atomic_load_n(&log->dropped_queue, __ATOMIC_RELAXED);
-    if (dropped == log->dropped_told) return;
-    if (log->dropped_told == 0)
-        hb_warn("'%s': the queue is full and records are dropped; a larger max_queue_bytes helps",
-                log->file.path);
-    log->dropped_told = dropped;
-    hb_buf *out = hb_event_file_buffer(&log->file);
-    if (!out) return;
-    char text[200];
+    char text[300];
     snprintf(text, sizeof text,
-             "**%llu records are missing** from this run: the event log's queue was full.",
-             (unsigned long long)dropped);
+             "**%llu records are missing** from this run: %llu because the queue was full, %llu "
+             "because the file could not be written.",
+             (unsigned long long)(queue + file), (unsigned long long)queue,
+             (unsigned long long)file);
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     hb_event_stamp at = {(double)now.tv_sec + (double)now.tv_nsec * 1e-9,
                          __atomic_load_n(&log->step, __ATOMIC_RELAXED)};
     hb_event_text(out, at, "hipboard/dropped_records", text);
     out->failed = false;
+}
+
+/* Says in the log itself, and once on stderr, that records are missing. */
+static void tell_dropped(hb_event_log *log)
+{
+    uint64_t queue = __atomic_load_n(&log->dropped_queue, __ATOMIC_RELAXED);
+    uint64_t file = __atomic_load_n(&log->dropped_file, __ATOMIC_RELAXED);
+    if (queue + file == log->dropped_told) return;
+    hb_buf *out = hb_event_file_buffer(&log->file);
+    if (!out) return;
+    if (log->dropped_told == 0)
+        hb_warn("'%s': records are dropped, %llu so far", log->file.path,
+                (unsigned long long)(queue + file));
+    log->dropped_told = queue + file;
+    append_note(log, out, queue, file);
 }
 
 /* Somebody removed the directory, as one does between experiments: begin anew. */
@@ -254,7 +262,7 @@ static void reset_in_child(hb_event_log *log)
     hb_event_queue_reset(&log->queue);
     hb_event_file_abandon(&log->file);
     log->running = log->awake = log->stopping = log->start_failed = log->warned = false;
-    log->session = HB_SESSION_NONE;
+    log->session = HB_LOG_SESSION_NONE;
     log->heap_bytes = log->dropped_queue = log->dropped_told = 0;
     log->written = log->dropped_file = 0;
     log->flushes_asked = log->flushes_done = 0;

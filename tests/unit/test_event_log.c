@@ -431,6 +431,52 @@ static void a_full_disk_is_reported_and_nothing_is_lost_when_it_has_room_again(v
     free_events(&list);
 }
 
+static void what_a_full_disk_cost_is_counted_and_said(void **state)
+{
+    (void)state;
+    hb_event_log *log = open_log();
+    char path[600];
+    snprintf(path, sizeof path, "%s", hb_event_log_path(log));
+    limit_files(2000);
+    for (int i = 0; i < 500000; i++)
+        assert_int_equal(hb_event_log_scalar(log, "x", i, i), HB_OK);
+    assert_int_equal(hb_event_log_flush(log), HB_ERROR_IO);
+    limit_files(RLIM_INFINITY);
+    assert_int_equal(hb_event_log_flush(log), HB_OK);
+    hb_event_log_counts counts = counts_of(log);
+    assert_true(counts.dropped_file > 100000 && counts.written > 100000);
+    assert_int_equal(counts.dropped_file + counts.written, 500000);
+    assert_int_equal(hb_event_log_scalar(log, "x", 500000, 1), HB_OK);
+    assert_int_equal(hb_event_log_close(log), HB_ERROR_LIMIT);
+
+    event_list list = read_events(path);
+    assert_int_equal(list.torn, 0);
+    assert_int_equal(list.count, 1 + counts.written + 1 + 1);
+    assert_int_equal(list.events[list.count - 2]->step, 500000);
+    assert_string_equal(value_of(&list, list.count - 1)->tag,
+                        "hipboard/dropped_records/text_summary");
+    free_events(&list);
+}
+
+static void another_working_directory_changes_nothing(void **state)
+{
+    (void)state;
+    char *before = getcwd(NULL, 0);
+    assert_int_equal(chdir(dir), 0);
+    hb_event_log *log = hb_event_log_open("run", NULL);
+    assert_int_equal(chdir("/"), 0);
+    assert_int_equal(strncmp(hb_event_log_path(log), dir, strlen(dir)), 0);
+    char run[300];
+    snprintf(run, sizeof run, "%s/run", dir);
+    remove_test_dir(run);
+    hb_event_log_scalar(log, "x", 1, 1);
+    assert_int_equal(hb_event_log_close(log), HB_OK); /* made again, and there */
+    assert_int_equal(list_dir(run, NULL, NULL, 0), 1);
+    remove_test_dir(run);
+    assert_int_equal(chdir(before), 0);
+    free(before);
+}
+
 /* ---- processes ---- */
 
 /* The thread checker cannot follow threads that a forked child starts. */
@@ -563,6 +609,8 @@ int main(void)
         LOG_TEST(no_directory_no_log),
         cmocka_unit_test(without_a_log_every_call_does_nothing),
         LOG_TEST(a_full_disk_is_reported_and_nothing_is_lost_when_it_has_room_again),
+        LOG_TEST(what_a_full_disk_cost_is_counted_and_said),
+        LOG_TEST(another_working_directory_changes_nothing),
         LOG_TEST(a_forked_child_has_its_own_file),
         LOG_TEST(a_child_that_logs_nothing_has_no_file),
         LOG_TEST(exit_writes_what_is_queued),
