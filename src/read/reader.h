@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reads a .pt.trace.json[.gz] of any writer and age into a trace.
+ */
+#ifndef HB_READ_READER_H
+#define HB_READ_READER_H
+
+#include "base/scan.h"
+#include "read/text.h"
+#include "trace/trace.h"
+
+enum { HB_READ_MAX_NOTES = 100 };
+
+typedef struct hb_read_note {
+    hb_flaw flaw;
+    uint64_t offset; /* in the (inflated) text */
+} hb_read_note;
+
+/** What was odd about a file that could be read all the same. */
+typedef struct hb_read_report {
+    uint64_t counts[HB_FLAW_COUNT];
+    hb_read_note notes[HB_READ_MAX_NOTES]; /* the first ones */
+    uint32_t num_notes;
+    uint64_t bytes; /* of text read */
+    char cut_reason[160];
+} hb_read_report;
+
+typedef struct hb_read_options {
+    hb_text_form form;
+    bool strict;      /* nothing but what Python's json.loads(strict=False) takes, and a bare N/A */
+    bool check_na;    /* note N/A inside strings */
+    size_t max_bytes; /* memory for the trace; 0: half of the machine's */
+    /** Called about every 8 MiB with the bytes read so far, of `total` if known; stops at false. */
+    bool (*progress)(void *context, uint64_t bytes, uint64_t total);
+    void *context;
+} hb_read_options;
+
+/** Fills `trace`, which the caller frees also after an error. */
+hb_result hb_read_trace(const char *path, const hb_read_options *options, hb_trace *trace,
+                        hb_read_report *report);
+hb_result hb_read_trace_memory(const char *data, size_t size, const hb_read_options *options,
+                               hb_trace *trace, hb_read_report *report);
+
+const char *hb_flaw_text(hb_flaw flaw);
+
+#endif

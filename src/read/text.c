@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+#include "read/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "read/inflate.h"
+
+/* A window grows by doubling while one token needs it; this is the largest that is believed. */
+#define MAX_WINDOW ((size_t)1 << 30)
+#define STEP       ((size_t)1 << 20)
+
+/* The file over an anonymous mapping one page longer: zeros follow also a file of whole pages. */
+static bool map_file(hb_text *t, size_t size)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), whole = (size + page - 1) / page * page + page;
+    char *at = mmap(NULL, whole, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) return false;
+    if (mmap(at, size, PROT_READ, MAP_PRIVATE | MAP_FIXED, t->fd, 0) == MAP_FAILED) {
+        munmap(at, whole);
+        return false;
+    }
+    madvise(at, size, MADV_SEQUENTIAL);
+    t->map = t->data = at;
+    t->map_size = whole;
+    t->size = size;
+    t->eof = true;
+    return true;
+}
+
+static ssize_t read_some(int fd, char *to, size_t size)
+{
+    ssize_t n;
+    do
+        n = read(fd, to, size);
+    while (n < 0 && errno == EINTR);
+    return n;
+}
+
+static hb_result fail(hb_text *t, hb_result result, const char *error)
+{
+    t->result = result;
+    t->eof = true;
+    snprintf(t->error, sizeof t->error, "%s", error);
+    return result;
+}
+
+static bool grow(hb_text *t, size_t need)
+{
+    if (need <= t->capacity) return true;
+    if (need > MAX_WINDOW) {
+        fail(t, HB_ERROR_LIMIT, "one event or metadata entry is over 1 GiB");
+        return false;
+    }
+    size_t capacity = HB_MAX(t->capacity * 2, need);
+    char *buffer = realloc(t->buffer, capacity);
+    if (!buffer) {
+        fail(t, HB_ERROR_NO_MEMORY, "out of memory");
+        return false;
+    }
+    t->buffer = buffer;
+    t->capacity = capacity;
+    return true;
+}
+
+static size_t fill(hb_text *t, char *to, size_t size)
+{
+    if (t->inflater) {
+        size_t n = hb_inflater_read(t->inflater, to, size);
+        const char *error;
+        if (n == 0 && hb_inflater_result(t->inflater, &error) != HB_OK)
+            fail(t, hb_inflater_result(t->inflater, &error), error);
+        return n;
+    }
+    ssize_t n = read_some(t->fd, to, size);
+    if (n < 0) fail(t, HB_ERROR_IO, strerror(errno));
+    return n > 0 ? (size_t)n : 0;
+}
+
+bool hb_text_more(hb_text *t, size_t keep_from)
+{
+    if (t->eof) return false;
+    size_t keep = t->size - keep_from;
+    if (keep_from) memmove(t->buffer, t->buffer + keep_from, keep);
+    t->offset += keep_from;
+    t->size = keep;
+    /* At least as much again as is kept, so that a token read over and over costs linear time. */
+    size_t want = HB_MAX(STEP, keep), got = 0;
+    if (!grow(t, keep + want + HB_TEXT_ZEROS)) return false;
+    while (got < want && !t->eof) {
+        size_t n = fill(t, t->buffer + keep + got, want - got);
+        if (n == 0) t->eof = true;
+        got += n;
+    }
+    t->data = t->buffer;
+    t->size += got;
+    memset(t->data + t->size, 0, HB_TEXT_ZEROS);
+    return got > 0;
+}
+
+static hb_result start_stream(hb_text *t, hb_text_form form)
+{
+    char head[2];
+    size_t n = 0;
+    while (form != HB_TEXT_PLAIN && n < sizeof head) {
+        ssize_t got = read_some(t->fd, head + n, sizeof head - n);
+        if (got < 0) return hb_fail_errno(HB_ERROR_IO, errno, "cannot read");
+        if (got == 0) break;
+        n += (size_t)got;
+    }
+    bool gzip = n == 2 && (unsigned char)head[0] == 0x1f && (unsigned char)head[1] == 0x8b;
+    if (form == HB_TEXT_GZIP && !gzip) return hb_fail(HB_ERROR_FORMAT, "not a gzip file");
+    if (!grow(t, STEP + HB_TEXT_ZEROS)) return hb_fail(t->result, "%s", t->error);
+    if (gzip) {
+        t->inflater = hb_inflater_start(t->fd, head, n);
+        if (!t->inflater) return hb_fail(HB_ERROR_NO_MEMORY, "cannot start the inflating thread");
+        n = 0;
+    }
+    memcpy(t->buffer, head, n);
+    t->data = t->buffer;
+    t->size = n;
+    memset(t->data + n, 0, HB_TEXT_ZEROS);
+    return HB_OK;
+}
+
+static bool looks_gzipped(int fd)
+{
+    unsigned char head[2];
+    return pread(fd, head, 2, 0) == 2 && head[0] == 0x1f && head[1] == 0x8b;
+}
+
+hb_result hb_text_open(hb_text *t, const char *path, hb_text_form form)
+{
+    *t = (hb_text){.fd = STDIN_FILENO};
+    if (strcmp(path, "-") != 0) {
+        t->fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (t->fd < 0) return hb_fail_errno(HB_ERROR_IO, errno, "cannot open '%s'", path);
+        t->owns_fd = true;
+    }
+    struct stat st;
+    if (fstat(t->fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+        hb_text_close(t);
+        return hb_fail_errno(HB_ERROR_IO, EISDIR, "cannot read '%s'", path);
+    }
+    bool regular = S_ISREG(st.st_mode);
+    t->total = regular ? (uint64_t)st.st_size : 0;
+    bool plain =
+        form == HB_TEXT_PLAIN || (form == HB_TEXT_AUTO && regular && !looks_gzipped(t->fd));
+    if (regular && plain && st.st_size > 0 && lseek(t->fd, 0, SEEK_CUR) == 0 &&
+        map_file(t, (size_t)st.st_size))
+        return HB_OK;
+    hb_result result = start_stream(t, form);
+    if (result != HB_OK) hb_text_close(t);
+    return result;
+}
+
+hb_result hb_text_open_memory(hb_text *t, const char *data, size_t size)
+{
+    *t = (hb_text){.fd = -1};
+    if (!grow(t, size + HB_TEXT_ZEROS)) return hb_fail(t->result, "%s", t->error);
+    memcpy(t->buffer, data, size);
+    memset(t->buffer + size, 0, HB_TEXT_ZEROS);
+    t->data = t->buffer;
+    t->size = size;
+    t->total = size;
+    t->eof = true;
+    return HB_OK;
+}
+
+void hb_text_release(hb_text *t, size_t size)
+{
+    const size_t piece = (size_t)8 << 20;
+    if (!t->map || size < t->released + piece) return;
+    size_t upto = size / piece * piece;
+    madvise((char *)t->map + t->released, upto - t->released, MADV_DONTNEED);
+    t->released = upto;
+}
+
+void hb_text_close(hb_text *t)
+{
+    hb_inflater_stop(t->inflater);
+    if (t->map) munmap(t->map, t->map_size);
+    free(t->buffer);
+    if (t->owns_fd) close(t->fd);
+    t->inflater = NULL;
+    t->map = NULL;
+    t->buffer = NULL;
+    t->owns_fd = false;
+}

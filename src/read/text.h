@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The bytes of a trace, whatever holds them: a mapped file, a gzip stream that a second thread
+ * inflates, a pipe. A reader sees a window that slides forward; after its end stand zeros, so that
+ * scanning needs no bounds checks.
+ */
+#ifndef HB_READ_TEXT_H
+#define HB_READ_TEXT_H
+
+#include "base/base.h"
+
+typedef enum hb_text_form {
+    HB_TEXT_AUTO,  /* gzip when the bytes say so */
+    HB_TEXT_PLAIN, /* as the plugin: the file's name decides */
+    HB_TEXT_GZIP,
+} hb_text_form;
+
+enum { HB_TEXT_ZEROS = 64 };
+
+typedef struct hb_inflater hb_inflater;
+
+typedef struct hb_text {
+    char *data;       /* the window */
+    size_t size;      /* its bytes; followed by HB_TEXT_ZEROS zeros */
+    uint64_t offset;  /* of data[0] in the (inflated) text */
+    uint64_t total;   /* bytes of the file when known, else 0; for progress */
+    bool eof;         /* nothing comes after the window */
+    hb_result result; /* why a stream ended early */
+    char error[160];
+
+    /* private */
+    int fd;
+    bool owns_fd;
+    void *map;
+    size_t map_size, released;
+    char *buffer;
+    size_t capacity;
+    hb_inflater *inflater;
+} hb_text;
+
+/** Opens `path`, "-" for standard input. */
+hb_result hb_text_open(hb_text *text, const char *path, hb_text_form form);
+
+/** Text in memory, which must outlive the reading and is not written to. */
+hb_result hb_text_open_memory(hb_text *text, const char *data, size_t size);
+
+/** Drops the window's first `keep_from` bytes and adds more at its end. False when there is no
+ * more; text->result then says whether that is an error. */
+bool hb_text_more(hb_text *text, size_t keep_from);
+
+/** Tells that the window's first `size` bytes are not needed in memory any longer. */
+void hb_text_release(hb_text *text, size_t size);
+
+void hb_text_close(hb_text *text);
+
+#endif

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reading traces: what is taken from a file, what is lived with, what is refused.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <cmocka.h>
+
+#include "read/reader.h"
+
+typedef struct loaded {
+    hb_result result;
+    hb_trace trace;
+    hb_read_report report;
+} loaded;
+
+static loaded load_text(const char *text, size_t size, bool strict)
+{
+    loaded l;
+    hb_read_options options = {.strict = strict};
+    l.result = hb_read_trace_memory(text, size, &options, &l.trace, &l.report);
+    return l;
+}
+
+static loaded load(const char *text)
+{
+    return load_text(text, strlen(text), false);
+}
+
+static void unload(loaded *l)
+{
+    hb_trace_free(&l->trace);
+}
+
+static const char *name_of(const loaded *l, uint32_t i)
+{
+    return hb_trace_text(&l->trace, hb_trace_row(&l->trace, i)->name).s;
+}
+
+static void test_an_operator(void **state)
+{
+    (void)state;
+    loaded l = load("{\"schemaVersion\": 1, \"traceEvents\": [{\"ph\": \"X\", \"cat\": \"cpu_op\","
+                    "\"name\": \"aten::mm\", \"pid\": 7, \"tid\": \"8\", \"ts\": 12.25, \"dur\": 3,"
+                    "\"args\": {\"External id\": 5, \"Input Dims\": [[2, 3], []]}}]}");
+    assert_int_equal(l.result, HB_OK);
+    assert_int_equal(l.trace.rows.count, 1);
+    const hb_row *row = hb_trace_row(&l.trace, 0);
+    assert_int_equal(row->kind, HB_KIND_OPERATOR);
+    assert_string_equal(name_of(&l, 0), "aten::mm");
+    assert_true(row->ts == 12.25 && row->dur == 3);
+    assert_false(row->flags & HB_ROW_TS_INT);
+    assert_true(row->flags & HB_ROW_DUR_INT);
+    assert_true(row->ext == hb_key_int(5));
+    assert_true(l.trace.keys[row->pid] == hb_key_int(7));
+    assert_int_equal(hb_key_tag(l.trace.keys[row->tid]), HB_KEY_TAG_TEXT);
+    assert_string_equal(hb_trace_text(&l.trace, hb_trace_op(&l.trace, row)->dims).s,
+                        "[[2, 3], []]");
+    assert_string_equal(hb_trace_member(&l.trace, "schemaVersion").s, "1");
+    assert_int_equal(l.report.num_notes, 0);
+    unload(&l);
+}
+
+static void test_kinds_by_category_and_phase(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *event;
+        hb_kind kind;
+    } cases[] = {
+        {"{\"ph\":\"X\",\"cat\":\"Operator\",\"name\":\"a\"}", HB_KIND_OPERATOR},
+        {"{\"ph\":\"X\",\"cat\":\"gpu_user_annotation\",\"name\":\"a\"}", HB_KIND_ANNOTATION},
+        {"{\"ph\":\"X\",\"cat\":\"Runtime\",\"name\":\"a\"}", HB_KIND_RUNTIME},
+        {"{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"a\"}", HB_KIND_OTHER},
+        {"{\"ph\":\"X\",\"cat\":\"Kernel\",\"name\":\"a\"}", HB_KIND_KERNEL},
+        {"{\"ph\":\"x\",\"cat\":\"Kernel\",\"name\":\"a\"}", HB_KIND_OTHER},
+        {"{\"ph\":\"i\",\"cat\":\"any\",\"name\":\"[memory]\"}", HB_KIND_MEMORY},
+        {"{\"ph\":\"I\",\"name\":\"[memory]\"}", HB_KIND_OTHER},
+        {"{\"ph\":\"M\",\"cat\":\"forward_backward\",\"name\":\"a\"}", HB_KIND_FLOW},
+    };
+    for (size_t i = 0; i < HB_ARRAY_LEN(cases); i++) {
+        char text[256];
+        snprintf(text, sizeof text, "{\"traceEvents\":[%s]}", cases[i].event);
+        loaded l = load(text);
+        assert_int_equal(l.result, HB_OK);
+        assert_int_equal(hb_trace_row(&l.trace, 0)->kind, cases[i].kind);
+        unload(&l);
+    }
+}
+
+static void test_equal_scalars_are_one_key(void **state)
+{
+    (void)state;
+    loaded l = load("{\"traceEvents\":[{\"pid\":1,\"tid\":1.0},{\"pid\":true,\"tid\":1e0},"
+                    "{\"pid\":\"1\",\"tid\":\"\\u0031\"},{\"pid\":null}]}");
+    assert_int_equal(l.result, HB_OK);
+    const hb_row *a = hb_trace_row(&l.trace, 0), *b = hb_trace_row(&l.trace, 1);
+    const hb_row *c = hb_trace_row(&l.trace, 2), *d = hb_trace_row(&l.trace, 3);
+    assert_true(a->pid == a->tid && a->pid == b->pid && a->pid == b->tid);
+    assert_true(c->pid == c->tid && c->pid != a->pid);
+    assert_true(d->pid == 0 && d->tid == 0);
+    unload(&l);
+}
+
+static void test_last_of_equal_members_wins(void **state)
+{
+    (void)state;
+    loaded l = load("{\"traceEvents\":[{}],\"a\":1,\"traceEvents\":[{\"name\":\"x\",\"name\":\"y\","
+                    "\"args\":{\"Addr\":1},\"args\":{}},{}],\"a\":2}");
+    assert_int_equal(l.result, HB_OK);
+    assert_int_equal(l.trace.rows.count, 2);
+    assert_string_equal(name_of(&l, 0), "y");
+    assert_string_equal(hb_trace_member(&l.trace, "a").s, "2");
+    unload(&l);
+}
+
+static void test_flaws_are_lived_with_and_noted(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *name;
+        hb_flaw flaw;
+        uint64_t offset;
+    } cases[] = {
+        {"{\"traceEvents\":[{\"name\":\"a\tb\"}]}", "a\tb", HB_FLAW_CONTROL, 26},
+        {"{\"traceEvents\":[{\"name\":\"C:\\dir\"}]}", "C:\\dir", HB_FLAW_BAD_ESCAPE, 27},
+        {"{\"traceEvents\":[{\"name\":\"a\xff\"}]}", "a\xff", HB_FLAW_BAD_UTF8, 26},
+        {"{\"traceEvents\":[{\"name\":N/A}]}", "N/A", HB_FLAW_BARE_NA, 24},
+        {"{\"traceEvents\":[{\"name\":\"a \"b\", c\",\n\"ph\":\"X\"}]}", "a \"b\", c",
+         HB_FLAW_QUOTE, 27},
+        {"{\"traceEvents\":[{\"name\":\"a\"},]}", "a", HB_FLAW_TRAILING_COMMA, 29},
+        {"{\"traceEvents\":[{\"name\":\"a\"}]} x", "a", HB_FLAW_EXTRA, 31},
+        {"[{\"name\":\"a\"}]", "a", HB_FLAW_BARE_ARRAY, 0},
+        {"{\"traceEvents\":[{\"name\":\"a\"},{\"name", "a", HB_FLAW_CUT, 29},
+        {"{\"traceEvents\":[{\"name\":\"a\"},{\"x\":tru", "a", HB_FLAW_CUT, 29},
+        {"{\"traceEvents\":[{\"name\":\"a\"}", "a", HB_FLAW_CUT, 28},
+    };
+    for (size_t i = 0; i < HB_ARRAY_LEN(cases); i++) {
+        loaded l = load(cases[i].text);
+        assert_int_equal(l.result, HB_OK);
+        assert_int_equal(l.trace.rows.count, 1);
+        assert_string_equal(name_of(&l, 0), cases[i].name);
+        assert_int_equal(l.report.num_notes, 1);
+        assert_int_equal(l.report.notes[0].flaw, cases[i].flaw);
+        assert_int_equal(l.report.notes[0].offset, cases[i].offset);
+        unload(&l);
+    }
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"",
+                                        "   ",
+                                        "null",
+                                        "7",
+                                        "hello",
+                                        "{}",
+                                        "{\"traceEvents\":null}",
+                                        "{\"traceEvents\":7}",
+                                        "{\"traceEvents\":[{\"a\" 1},{}]} and more text",
+                                        "{\"traceEvents\":[{\"a\":01},{},{},{}]}",
+                                        "{\"traceEvents\":[{},,{},{},{},{},{}]}",
+                                        "{\"traceEvents\":[{\"a\":1.}]}                  ",
+                                        "{\"traceEvents\":[{\"a\":tru1}]}                  "};
+    for (size_t i = 0; i < HB_ARRAY_LEN(texts); i++) {
+        loaded l = load(texts[i]);
+        assert_int_equal(l.result, HB_ERROR_FORMAT);
+        unload(&l);
+    }
+}
+
+static void test_strict_refuses_what_python_refuses(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"[{}]",
+                                        "{\"traceEvents\":[{}],}",
+                                        "{\"traceEvents\":[{},]}",
+                                        "{\"traceEvents\":[]} x",
+                                        "{\"traceEvents\":[{\"name\":\"a\"b\"}]}",
+                                        "{\"traceEvents\":[{}",
+                                        "{\"traceEvents\":[{},{"};
+    for (size_t i = 0; i < HB_ARRAY_LEN(texts); i++) {
+        loaded l = load_text(texts[i], strlen(texts[i]), true);
+        assert_int_equal(l.result, HB_ERROR_FORMAT);
+        unload(&l);
+    }
+}
+
+static void test_deep_nesting_is_an_error(void **state)
+{
+    (void)state;
+    enum { DEPTH = 1000000 };
+    char *text = malloc(DEPTH + 64);
+    int n = sprintf(text, "{\"traceEvents\":[{\"args\":{\"x\":");
+    memset(text + n, '[', DEPTH);
+    loaded l = load_text(text, (size_t)n + DEPTH, false);
+    assert_int_equal(l.result, HB_ERROR_FORMAT);
+    assert_non_null(strstr(hb_last_error(), "nested too deeply"));
+    unload(&l);
+    free(text);
+}
+
+static void test_numbers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        double value;
+    } cases[] = {{"0", 0},
+                 {"-0.5", -0.5},
+                 {"4439526338488.123", 4439526338488.123},
+                 {"1e3", 1000},
+                 {"123456789012345678901234567890", 123456789012345678901234567890.0},
+                 {"0.1", 0.1},
+                 {"5e-324", 5e-324},
+                 {"1795256296196340551", 1795256296196340551.0},
+                 {"2.5E+2", 250},
+                 {"9007199254740993.5", 9007199254740993.5}};
+    for (size_t i = 0; i < HB_ARRAY_LEN(cases); i++) {
+        char text[128];
+        snprintf(text, sizeof text, "{\"traceEvents\":[{\"ts\":%s}]}", cases[i].text);
+        loaded l = load(text);
+        assert_int_equal(l.result, HB_OK);
+        assert_true(hb_trace_row(&l.trace, 0)->ts == cases[i].value);
+        unload(&l);
+    }
+}
+
+static void test_memory_limit(void **state)
+{
+    (void)state;
+    enum { EVENTS = 3000000 };
+    char *text = malloc((size_t)EVENTS * 3 + 64);
+    size_t n = (size_t)sprintf(text, "{\"traceEvents\":[{}");
+    for (int i = 0; i < EVENTS; i++, n += 3)
+        memcpy(text + n, ",{}", 3);
+    n += (size_t)sprintf(text + n, "]}");
+    hb_trace trace;
+    hb_read_report report;
+    hb_read_options options = {.max_bytes = 16 << 20};
+    assert_int_equal(hb_read_trace_memory(text, n, &options, &trace, &report), HB_ERROR_LIMIT);
+    hb_trace_free(&trace);
+    free(text);
+}
+
+/* ---- files ---- */
+
+static char path[] = "/tmp/hipboard-test-read-XXXXXX";
+
+static int make_path(void **state)
+{
+    (void)state;
+    int fd = mkstemp(path);
+    return fd < 0 ? -1 : close(fd);
+}
+
+static int remove_path(void **state)
+{
+    (void)state;
+    return unlink(path);
+}
+
+/* Events enough for many windows, in `members` gzip members; returns the text's size. */
+static size_t write_gzip(int events, int members)
+{
+    size_t size = 0;
+    for (int m = 0; m < members; m++) {
+        gzFile f = gzopen(path, m ? "ab1" : "wb1");
+        assert_non_null(f);
+        if (m == 0) size += (size_t)gzprintf(f, "{\"traceEvents\":[");
+        for (int i = m * events / members; i < (m + 1) * events / members; i++)
+            size +=
+                (size_t)gzprintf(f, "%s{\"name\":\"event %d\",\"ts\":%d.5}", i ? "," : "", i, i);
+        if (m == members - 1) size += (size_t)gzprintf(f, "]}");
+        gzclose(f);
+    }
+    return size;
+}
+
+static void test_gzip_in_members(void **state)
+{
+    (void)state;
+    size_t size = write_gzip(200000, 3);
+    loaded l;
+    hb_read_options options = {.strict = true, .form = HB_TEXT_GZIP};
+    l.result = hb_read_trace(path, &options, &l.trace, &l.report);
+    assert_int_equal(l.result, HB_OK);
+    assert_int_equal(l.trace.rows.count, 200000);
+    assert_int_equal(l.report.bytes, size);
+    assert_string_equal(name_of(&l, 123456), "event 123456");
+    assert_true(hb_trace_row(&l.trace, 199999)->ts == 199999.5);
+    unload(&l);
+}
+
+static void test_cut_gzip_keeps_what_is_whole(void **state)
+{
+    (void)state;
+    write_gzip(200000, 1);
+    assert_int_equal(truncate(path, 300000), 0);
+    loaded l;
+    hb_read_options options = {0};
+    l.result = hb_read_trace(path, &options, &l.trace, &l.report);
+    assert_int_equal(l.result, HB_OK);
+    assert_in_range(l.trace.rows.count, 10000, 199999);
+    assert_int_equal(l.report.notes[0].flaw, HB_FLAW_CUT);
+    assert_non_null(strstr(l.report.cut_reason, "gzip"));
+    unload(&l);
+    options.strict = true;
+    assert_int_equal(hb_read_trace(path, &options, &l.trace, &l.report), HB_ERROR_FORMAT);
+    unload(&l);
+}
+
+static void test_the_name_decides_for_the_plugin(void **state)
+{
+    (void)state;
+    write_gzip(10, 1);
+    loaded l;
+    hb_read_options options = {.strict = true, .form = HB_TEXT_PLAIN};
+    assert_int_equal(hb_read_trace(path, &options, &l.trace, &l.report), HB_ERROR_FORMAT);
+    unload(&l);
+    FILE *f = fopen(path, "w");
+    fputs("{\"traceEvents\":[]}", f);
+    fclose(f);
+    options.form = HB_TEXT_GZIP;
+    assert_int_equal(hb_read_trace(path, &options, &l.trace, &l.report), HB_ERROR_FORMAT);
+    unload(&l);
+}
+
+/* A file of whole pages: what is read past its end must be there and zero. */
+static void test_file_of_whole_pages(void **state)
+{
+    (void)state;
+    long page = sysconf(_SC_PAGESIZE);
+    FILE *f = fopen(path, "w");
+    int n = fprintf(f, "{\"traceEvents\":[{\"name\":\"a\"}]}");
+    for (; n < page; n++)
+        fputc(' ', f);
+    fclose(f);
+    loaded l;
+    hb_read_options options = {.strict = true};
+    assert_int_equal(hb_read_trace(path, &options, &l.trace, &l.report), HB_OK);
+    unload(&l);
+}
+
+static bool stop(void *context, uint64_t bytes, uint64_t total)
+{
+    (void)bytes;
+    (void)total;
+    ++*(int *)context;
+    return false;
+}
+
+static void test_progress_can_stop(void **state)
+{
+    (void)state;
+    write_gzip(600000, 1);
+    int calls = 0;
+    loaded l;
+    hb_read_options options = {.progress = stop, .context = &calls};
+    assert_int_equal(hb_read_trace(path, &options, &l.trace, &l.report), HB_ERROR_STATE);
+    assert_int_equal(calls, 1);
+    unload(&l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_an_operator),
+        cmocka_unit_test(test_kinds_by_category_and_phase),
+        cmocka_unit_test(test_equal_scalars_are_one_key),
+        cmocka_unit_test(test_last_of_equal_members_wins),
+        cmocka_unit_test(test_flaws_are_lived_with_and_noted),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_strict_refuses_what_python_refuses),
+        cmocka_unit_test(test_deep_nesting_is_an_error),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_memory_limit),
+        cmocka_unit_test(test_gzip_in_members),
+        cmocka_unit_test(test_cut_gzip_keeps_what_is_whole),
+        cmocka_unit_test(test_the_name_decides_for_the_plugin),
+        cmocka_unit_test(test_file_of_whole_pages),
+        cmocka_unit_test(test_progress_can_stop),
+    };
+    return cmocka_run_group_tests(tests, make_path, remove_path);
+}
