@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How well each GPU was used within the steps.
+ */
+#include <math.h>
+
+#include "analyze/analysis.h"
+
+typedef struct sm_event {
+    double start, end, blocks;
+} sm_event;
+
+typedef struct gpu_work {
+    hb_ranges busy; /* merged as they come, in order of start */
+    HB_VEC(sm_event) launches;
+    double occupancy, occupied; /* weighted sum, weights */
+} gpu_work;
+
+/* ---- the order of a Python set ---- */
+
+/* CPython's open addressing: a set of small integers is walked in the order of its table. */
+typedef struct int_set {
+    int table[1024];
+    bool used[1024];
+    unsigned mask, fill;
+} int_set;
+
+static bool set_insert(int_set *s, int id)
+{
+    size_t perturb = (size_t)(int64_t)(id == -1 ? -2 : id);
+    size_t i = perturb & s->mask;
+    for (;;) {
+        size_t probes = i + 9 <= s->mask ? 9 : 0;
+        for (size_t k = i; k <= i + probes; k++) {
+            if (s->used[k] && s->table[k] == id) return false;
+            if (s->used[k]) continue;
+            s->used[k] = true;
+            s->table[k] = id;
+            return true;
+        }
+        perturb >>= 5;
+        i = (i * 5 + 1 + perturb) & s->mask;
+    }
+}
+
+static void set_add(int_set *s, int id)
+{
+    if (!set_insert(s, id) || ++s->fill * 5 < s->mask * 3) return;
+    int_set old = *s;
+    unsigned size = 8;
+    while (size <= s->fill * 4)
+        size *= 2;
+    memset(s->used, 0, sizeof s->used);
+    s->mask = size - 1;
+    for (unsigned i = 0; i <= old.mask; i++)
+        if (old.used[i]) set_insert(s, old.table[i]);
+}
+
+/* ---- kernels ---- */
+
+static int gpu_index(hb_analysis *a, uint32_t row, const hb_launch *launch)
+{
+    if (launch->device_state != HB_NUMBER_INT || hb_key_tag(launch->device) != HB_KEY_TAG_INT)
+        hb_lose(a, "event %u: a kernel's device is not an integer", row);
+    int64_t id = hb_key_value(launch->device);
+    if (id >= HB_MAX_GPUS || id < -HB_MAX_GPUS)
+        hb_lose(a, "event %u: a kernel's device is not below %d", row, HB_MAX_GPUS);
+    return (int)id;
+}
+
+/* A negative device means Python's list element from the end. */
+static int slot_of(int id)
+{
+    return id < 0 ? id + HB_MAX_GPUS : id;
+}
+
+static void take_metrics(hb_analysis *a, uint32_t index, const hb_row *row, const hb_launch *launch,
+                         gpu_work *work)
+{
+    if (launch->blocks_state == HB_NUMBER_BAD || launch->occupancy_state == HB_NUMBER_BAD)
+        hb_lose(a, "event %u: a kernel's metric is not a number", index);
+    double end = row->ts + row->dur;
+    if (launch->blocks_state && launch->blocks_per_sm > 0) {
+        *HB_PUSH(&a->arena, &work->launches) = (sm_event){row->ts, end, launch->blocks_per_sm};
+        a->has_blocks_per_sm = true;
+    }
+    if (!launch->occupancy_state || !(launch->occupancy >= 0)) return;
+    a->has_occupancy = true;
+    double from = fmax(row->ts, a->steps.items[0].range.start.v);
+    double to = fmin(end, a->steps.items[a->steps.count - 1].range.end.v);
+    if (from < to) {
+        work->occupancy += launch->occupancy * (to - from);
+        work->occupied += to - from;
+    }
+}
+
+static void take_kernel(hb_analysis *a, const hb_ev *ev, gpu_work *work, int_set *ids)
+{
+    const hb_row *row = hb_trace_row(a->trace, ev->row);
+    const hb_launch *launch = hb_trace_launch_of(a->trace, row);
+    if (launch->device_state == HB_NUMBER_NONE) return;
+    int id = gpu_index(a, ev->row, launch);
+    gpu_work *w = &work[slot_of(id)];
+    set_add(ids, id);
+    hb_num start = {row->ts, !(row->flags & HB_ROW_TS_INT)};
+    hb_ranges_merge_in(&a->arena, &w->busy, (hb_range){start, hb_float(row->ts + row->dur)});
+    take_metrics(a, ev->row, row, launch, w);
+}
+
+/* ---- SM efficiency ---- */
+
+typedef struct end_point {
+    double time, blocks;
+    bool end;
+} end_point;
+
+static bool point_before(const void *context, const void *x, const void *y)
+{
+    const end_point *m = x, *n = y;
+    (void)context;
+    return m->time != n->time ? m->time < n->time : m->end < n->end;
+}
+
+/* Within the window, the running sum of blocks per SM, at most 1, weighted by its time. The sum is
+ * of doubles and what is left of it by rounding counts as well, as with the plugin. */
+static double sm_weight(hb_analysis *a, const gpu_work *w, double from, double to, bool *any)
+{
+    uint32_t n = 0;
+    end_point *points = HB_NEW_ARRAY(&a->arena, end_point, (size_t)w->launches.count * 2 + 1);
+    for (uint32_t i = 0; i < w->launches.count; i++) {
+        sm_event e = w->launches.items[i];
+        points[n++] = (end_point){e.start, e.blocks, false};
+        points[n++] = (end_point){e.end, e.blocks, true};
+    }
+    hb_sort(&a->arena, points, n, sizeof *points, point_before, NULL);
+    double sum = 0, value = n ? points[0].blocks : 0, last = n ? points[0].time : 0;
+    for (uint32_t i = 1; i < n; i++) {
+        if (points[i].time > last && value > 0 && points[i].time > from && last < to) {
+            double part = fmin(points[i].time, to) - fmax(last, from);
+            sum += fmin(value, 1) * part;
+            *any = true;
+        }
+        last = points[i].time;
+        value += points[i].end ? -points[i].blocks : points[i].blocks;
+    }
+    return sum;
+}
+
+static void finish(hb_analysis *a, hb_gpu *gpu, const gpu_work *w)
+{
+    hb_range window = {a->steps.items[0].range.start, a->steps.items[a->steps.count - 1].range.end};
+    double length = window.end.v - window.start.v;
+    if (length == 0) hb_lose(a, "the steps have no length");
+    gpu->utilization = hb_ranges_sum_in(&w->busy, window).v / length;
+    double weight = sm_weight(a, w, window.start.v, window.end.v, &gpu->has_sm);
+    gpu->sm_efficiency = weight / length;
+    gpu->has_occupancy = w->occupied > 0;
+    gpu->occupancy = gpu->has_occupancy ? w->occupancy / w->occupied : 0;
+}
+
+void hb_analyze_gpus(hb_analysis *a)
+{
+    int_set ids = {.mask = 7};
+    gpu_work *work = HB_NEW_ARRAY(&a->arena, gpu_work, HB_MAX_GPUS);
+    for (uint32_t i = 0; i < a->num_events; i++)
+        if (a->events[i].type == HB_TYPE_KERNEL) take_kernel(a, &a->events[i], work, &ids);
+    /* The plugin divides this window into buckets and looks at the first one. */
+    if (ids.fill && !(a->window_end - a->window_start >= 1))
+        hb_lose(a, "the profiled window is shorter than 1 us");
+    for (unsigned i = 0; i <= ids.mask; i++) {
+        if (!ids.used[i]) continue;
+        hb_gpu *gpu = &a->gpus[a->num_gpus++];
+        gpu->id = ids.table[i];
+        finish(a, gpu, &work[slot_of(gpu->id)]);
+    }
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * deviceProperties, and JSON texts as Python values.
+ */
+#ifndef HB_ANALYZE_PROPS_H
+#define HB_ANALYZE_PROPS_H
+
+#include "analyze/arena.h"
+#include "base/pytext.h"
+#include "base/scan.h"
+#include "trace/event.h"
+
+typedef struct hb_prop {
+    bool is_object;
+    hb_value name, memory, major, minor; /* type HB_JSON_NONE or HB_JSON_NULL: none */
+} hb_prop;
+
+typedef struct hb_props {
+    bool present; /* true in Python's sense */
+    bool odd;     /* present, but no list */
+    bool is_null; /* absent or null; else a falsy value */
+    bool has_length;
+    hb_prop *items;
+    uint32_t count;
+} hb_props;
+
+void hb_props_parse(hb_arena *arena, hb_str json, hb_props *props);
+
+/** str() of a JSON value. */
+void hb_json_to_python(hb_buf *buf, hb_str json);
+
+/** A number or bool; false for others. */
+bool hb_value_number(const hb_value *value, hb_num *number);
+
+/** float() of a string. */
+bool hb_text_number(const hb_value *value, hb_num *number);
+
+/** Calls `fn` for each element of a JSON list until it returns false. */
+void hb_json_each(hb_str json, bool (*fn)(void *context, const hb_value *element), void *context);
+
+/** Parses one JSON value that is known to be well-formed. */
+hb_value hb_json_value(hb_str json);
+
+#endif
