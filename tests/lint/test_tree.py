@@ -18,6 +18,7 @@ ALLOWED = {
     "write": {"base", "trace"},
     "analyze": {"base", "trace"},
     "report": {"base", "trace", "analyze"},
+    "query": {"base", "trace", "read", "analyze", "report"},
     "profiler": {"base", "trace", "record", "read", "device", "write", "analyze", "report"},
 }
 TOP_LEVEL = {

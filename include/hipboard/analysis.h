@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * hipboard/analysis.h - reading and analysing traces.
+ *
+ * Two ways in: a log directory as TensorBoard gets it, which answers the questions that
+ * torch-tb-profiler 0.4.3 answers over HTTP, with the same JSON; and a single trace file of any
+ * writer, to walk through its events and results.
+ *
+ *     hb_trace_file *file;
+ *     if (hb_trace_file_open("x.pt.trace.json.gz", NULL, &file) != HB_OK) puts(hb_last_error());
+ *     const hb_operator_stat *ops;
+ *     size_t count;
+ *     if (hb_trace_file_operators(file, false, &ops, &count) == HB_OK)
+ *         for (size_t i = 0; i < count; i++) printf("%s %f\n", ops[i].name, ops[i].self_host_us);
+ *     hb_trace_file_close(file);
+ *
+ * Objects belong to one thread at a time. Texts and arrays belong to their object and last as long
+ * as it does, unless a comment says otherwise. Times are microseconds.
+ */
+#ifndef HIPBOARD_ANALYSIS_H
+#define HIPBOARD_ANALYSIS_H
+
+#include <hipboard/hipboard.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hb_open_options {
+    size_t struct_size;
+    /** Most bytes of memory for one trace; more gives HB_ERROR_LIMIT. 0: half of the machine's. */
+    uint64_t max_memory;
+    /** Called now and then while a file is read, with the bytes of text read and the file's size
+     * (0: not known, as of a pipe). False stops with HB_ERROR_STATE. May be NULL. */
+    bool (*progress)(void *context, const char *path, uint64_t done, uint64_t size);
+    void *context;
+} hb_open_options;
+
+#define HB_OPEN_OPTIONS_INIT                   \
+    {                                          \
+        .struct_size = sizeof(hb_open_options) \
+    }
+
+/* ------------------------------------------------------------------------------------------- */
+/* A log directory                                                                             */
+/* ------------------------------------------------------------------------------------------- */
+
+typedef struct hb_logdir hb_logdir;
+
+/** Looks for runs: directories, at any depth, with `*.pt.trace.json[.gz]` files. Reads no file yet.
+ * A directory that does not exist has no runs. */
+HB_API hb_result hb_logdir_open(const char *path, const hb_open_options *options,
+                                hb_logdir **logdir);
+HB_API void hb_logdir_close(hb_logdir *logdir);
+
+/** The runs' names, sorted; also those that the plugin could not load. */
+HB_API size_t hb_logdir_num_runs(const hb_logdir *logdir);
+HB_API const char *hb_logdir_run(const hb_logdir *logdir, size_t index);
+
+/** What the plugin answers for `url`, the part behind "/data/plugin/pytorch_profiler/":
+ * "runs", "views?run=r", "workers?run=r&view=Overview", "spans?run=r&worker=w",
+ * "overview?run=r&worker=w&span=1", "operation", "operation/table", "operation/stack", "kernel",
+ * "kernel/table", "kernel/tc_pie", "memory", "memory_curve", "memory_events", "module", "tree",
+ * "distributed/gpuinfo", "distributed/overlap", "distributed/waittime", "distributed/commops",
+ * "diff", "diffnode". Reads the run's files at the first question about it. What is an HTTP error
+ * there is an error here. The JSON text is NUL-terminated; free it with hb_free(). */
+HB_API hb_result hb_logdir_query(hb_logdir *logdir, const char *url, char **json, size_t *size);
+
+/** Calls `fn` for each file of a run that the plugin loses, with the reason. Reads the run. */
+HB_API hb_result hb_logdir_lost_files(hb_logdir *logdir, const char *run,
+                                      void (*fn)(void *context, const char *path,
+                                                 const char *reason),
+                                      void *context);
+
+/** Frees what this library gave away. NULL is fine. */
+HB_API void hb_free(void *memory);
+
+/* ------------------------------------------------------------------------------------------- */
+/* A trace file                                                                                */
+/* ------------------------------------------------------------------------------------------- */
+
+typedef struct hb_trace_file hb_trace_file;
+
+/** Reads a trace, plain or gzipped whatever its name, "-" from standard input. Tolerant: unescaped
+ * quotes, control characters, invalid UTF-8 and a missing end are lived with and noted. */
+HB_API hb_result hb_trace_file_open(const char *path, const hb_open_options *options,
+                                    hb_trace_file **file);
+HB_API void hb_trace_file_close(hb_trace_file *file);
+
+/** Something wrong with the text that was lived with. */
+typedef struct hb_trace_note {
+    const char *what;
+    uint64_t offset; /* bytes from the start of the (inflated) text */
+} hb_trace_note;
+
+/** The first 100 notes. */
+HB_API size_t hb_trace_file_num_notes(const hb_trace_file *file);
+HB_API hb_trace_note hb_trace_file_note(const hb_trace_file *file, size_t index);
+
+/** Bytes of (inflated) text, and of memory that the events take. */
+HB_API uint64_t hb_trace_file_text_bytes(const hb_trace_file *file);
+HB_API uint64_t hb_trace_file_memory_bytes(const hb_trace_file *file);
+
+/** One element of traceEvents, in file order. Made by the library only and grows at its end. */
+typedef struct hb_file_event {
+    const char *name, *category; /* NULL: none */
+    char phase;                  /* 'X', 'i', ...; 0: none */
+    bool has_ts, has_dur, has_external_id, has_correlation;
+    double ts_us, dur_us;
+    char pid[32], tid[32];            /* as text, cut to fit; "" when absent */
+    int64_t external_id, correlation; /* when they are integers */
+    const char *input_dims;           /* JSON text or NULL */
+    const char *call_stack;           /* JSON text or NULL */
+} hb_file_event;
+
+HB_API size_t hb_trace_file_num_events(const hb_trace_file *file);
+/** HB_ERROR_NOT_FOUND when `index` is too large. */
+HB_API hb_result hb_trace_file_event(const hb_trace_file *file, size_t index, hb_file_event *event);
+
+/** A top-level member other than traceEvents as JSON text; NULL: none. */
+HB_API const char *hb_trace_file_metadata(const hb_trace_file *file, const char *key);
+
+/* The results below are the plugin's. They are made at the first call; HB_ERROR_FORMAT with the
+ * reason when the plugin could not digest the trace. */
+
+typedef struct hb_step_stat {
+    const char *name; /* the step's number */
+    double start_us, duration_us;
+    double kernel_us, memcpy_us, memset_us, communication_us, runtime_us, loader_us, cpu_us,
+        other_us;
+} hb_step_stat;
+
+HB_API hb_result hb_trace_file_steps(hb_trace_file *file, const hb_step_stat **steps,
+                                     size_t *count);
+
+typedef struct hb_operator_stat {
+    const char *name, *input_shapes; /* shapes as Python prints them; of the first call */
+    uint64_t calls;
+    double host_us, self_host_us, device_us, self_device_us;
+    bool tc_eligible;
+} hb_operator_stat;
+
+/** Operators by name, or by name and shapes, in order of first appearance. */
+HB_API hb_result hb_trace_file_operators(hb_trace_file *file, bool by_shape,
+                                         const hb_operator_stat **operators, size_t *count);
+
+typedef struct hb_kernel_stats {
+    const char *name;
+    uint64_t calls;
+    double total_us, mean_us, max_us, min_us, blocks_per_sm, occupancy_percent;
+    bool tc_used;
+} hb_kernel_stats;
+
+/** Kernels by name, by total time, descending. */
+HB_API hb_result hb_trace_file_kernels(hb_trace_file *file, const hb_kernel_stats **kernels,
+                                       size_t *count);
+
+/** As hb_logdir_query() for this file alone; of the parameters only those count that do not name a
+ * run, worker or span. */
+HB_API hb_result hb_trace_file_query(hb_trace_file *file, const char *url, char **json,
+                                     size_t *size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* HIPBOARD_ANALYSIS_H */

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * hipboard/analysis.h: log directories.
+ */
+#include <stdlib.h>
+
+#include "query/query.h"
+
+hb_result hb_open_options_take(const hb_open_options *from, hb_open_options *to)
+{
+    *to = (hb_open_options)HB_OPEN_OPTIONS_INIT;
+    if (!from) return HB_OK;
+    if (from->struct_size < sizeof from->struct_size || from->struct_size > 4096)
+        return hb_fail(HB_ERROR_INVALID_ARGUMENT,
+                       "hb_open_options.struct_size is %zu; use "
+                       "HB_OPEN_OPTIONS_INIT",
+                       from->struct_size);
+    memcpy(to, from, HB_MIN(from->struct_size, sizeof *to));
+    to->struct_size = sizeof *to;
+    return HB_OK;
+}
+
+hb_result hb_logdir_open(const char *path, const hb_open_options *options, hb_logdir **logdir)
+{
+    if (!path || !logdir)
+        return hb_fail(HB_ERROR_INVALID_ARGUMENT, "no path or no place for the result");
+    *logdir = NULL;
+    hb_logdir *made = calloc(1, sizeof *made);
+    if (!made || !(made->path = strdup(path))) {
+        free(made);
+        return hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
+    }
+    hb_result result = hb_open_options_take(options, &made->options);
+    if (result == HB_OK) result = hb_logdir_scan(made);
+    if (result != HB_OK)
+        hb_logdir_close(made);
+    else
+        *logdir = made;
+    return result;
+}
+
+void hb_logdir_close(hb_logdir *logdir)
+{
+    if (!logdir) return;
+    for (size_t i = 0; i < logdir->num_runs; i++)
+        hb_run_free(&logdir->runs[i]);
+    free(logdir->runs);
+    free(logdir->path);
+    free(logdir);
+}
+
+size_t hb_logdir_num_runs(const hb_logdir *logdir)
+{
+    return logdir ? logdir->num_runs : 0;
+}
+
+const char *hb_logdir_run(const hb_logdir *logdir, size_t index)
+{
+    return logdir && index < logdir->num_runs ? logdir->runs[index].name : NULL;
+}
+
+hb_result hb_query_finish(hb_buf *buf, hb_result result, char **json, size_t *size)
+{
+    if (result == HB_OK) hb_buf_append(buf, "", 1);
+    if (result == HB_OK && buf->failed) result = hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
+    if (result != HB_OK) {
+        hb_buf_free(buf);
+        return result;
+    }
+    *json = buf->data;
+    if (size) *size = buf->size - 1;
+    return HB_OK;
+}
+
+hb_result hb_logdir_query(hb_logdir *logdir, const char *text, char **json, size_t *size)
+{
+    hb_url url;
+    hb_buf buf;
+    if (!logdir || !text || !json) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
+    *json = NULL;
+    HB_TRY(hb_url_parse(&url, text));
+    hb_buf_init(&buf, SIZE_MAX / 2);
+    hb_emitter out = {&buf, false};
+    hb_result result = hb_query_logdir(logdir, &url, &out);
+    hb_url_free(&url);
+    return hb_query_finish(&buf, result, json, size);
+}
+
+hb_result hb_logdir_lost_files(hb_logdir *logdir, const char *name,
+                               void (*fn)(void *context, const char *path, const char *reason),
+                               void *context)
+{
+    if (!logdir || !name || !fn) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
+    for (size_t i = 0; i < logdir->num_runs; i++) {
+        hb_run *run = &logdir->runs[i];
+        if (strcmp(run->name, name) != 0) continue;
+        HB_TRY(hb_run_load(logdir, run));
+        for (size_t k = 0; k < run->num_profiles; k++) {
+            const char *reason = run->lost ? run->lost : run->profiles[k].lost;
+            if (reason) fn(context, run->profiles[k].path, reason);
+        }
+        return HB_OK;
+    }
+    return hb_fail(HB_ERROR_NOT_FOUND, "no run '%s'", name);
+}
+
+void hb_free(void *memory)
+{
+    free(memory);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Runs, workers and spans as the plugin finds and names them.
+ */
+#ifndef HB_QUERY_LOGDIR_H
+#define HB_QUERY_LOGDIR_H
+
+#include <hipboard/analysis.h>
+
+#include "analyze/analysis.h"
+#include "analyze/distributed.h"
+#include "read/reader.h"
+
+/** A file that was read and analysed; or not, then `lost` says why. */
+typedef struct hb_profile {
+    char *path, *worker, *span; /* span: "1", "2", ... or "default" */
+    char *raw_span;             /* the digits of the name; NULL: none */
+    bool loaded;
+    char *lost;
+    hb_trace trace;
+    hb_analysis analysis;
+} hb_profile;
+
+typedef struct hb_joint {
+    const char *span;
+    hb_worker *workers;
+    hb_distributed distributed;
+} hb_joint;
+
+typedef struct hb_run {
+    char *name, *dir;
+    bool loaded;
+    char *lost; /* the plugin does not show the run at all; why */
+    hb_profile *profiles;
+    size_t num_profiles;
+    hb_joint *joints; /* one a span that has a distributed view */
+    size_t num_joints;
+} hb_run;
+
+struct hb_logdir {
+    hb_open_options options;
+    char *path;
+    hb_run *runs; /* sorted by name */
+    size_t num_runs;
+};
+
+hb_result hb_logdir_scan(hb_logdir *logdir);
+
+/** Reads and analyses a run's files, once. Fails only where the machine does; what the plugin would
+ * lose is marked so. */
+hb_result hb_run_load(hb_logdir *logdir, hb_run *run);
+void hb_run_unload(hb_run *run);
+void hb_run_free(hb_run *run);
+
+/** Copies the caller's options over the defaults. */
+hb_result hb_open_options_take(const hb_open_options *from, hb_open_options *to);
+
+#endif

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * hipboard/analysis.h: single trace files.
+ */
+#include <stdlib.h>
+
+#include "query/query.h"
+
+struct hb_trace_file {
+    hb_trace trace;
+    hb_read_report report;
+    hb_analysis analysis;
+    bool analysed;
+    hb_result analysis_result;
+    char *reason;
+    hb_step_stat *steps;
+    hb_operator_stat *operators[2]; /* by name, by shape */
+    hb_kernel_stats *kernels;
+};
+
+typedef struct progress_context {
+    const hb_open_options *options;
+    const char *path;
+} progress_context;
+
+static bool report_progress(void *context, uint64_t bytes, uint64_t total)
+{
+    const progress_context *p = context;
+    return p->options->progress(p->options->context, p->path, bytes, total);
+}
+
+hb_result hb_trace_file_open(const char *path, const hb_open_options *options, hb_trace_file **file)
+{
+    hb_open_options o;
+    if (!path || !file)
+        return hb_fail(HB_ERROR_INVALID_ARGUMENT, "no path or no place for the result");
+    *file = NULL;
+    HB_TRY(hb_open_options_take(options, &o));
+    hb_trace_file *made = calloc(1, sizeof *made);
+    if (!made) return hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
+    progress_context context = {&o, path};
+    hb_read_options read = {.max_bytes = o.max_memory,
+                            .progress = o.progress ? report_progress : NULL,
+                            .context = &context};
+    hb_result result = hb_read_trace(path, &read, &made->trace, &made->report);
+    if (result != HB_OK)
+        hb_trace_file_close(made);
+    else
+        *file = made;
+    return result;
+}
+
+void hb_trace_file_close(hb_trace_file *file)
+{
+    if (!file) return;
+    if (file->analysed) hb_analysis_free(&file->analysis);
+    hb_trace_free(&file->trace);
+    free(file->reason);
+    free(file->steps);
+    free(file->operators[0]);
+    free(file->operators[1]);
+    free(file->kernels);
+    free(file);
+}
+
+size_t hb_trace_file_num_notes(const hb_trace_file *file)
+{
+    return file ? file->report.num_notes : 0;
+}
+
+hb_trace_note hb_trace_file_note(const hb_trace_file *file, size_t index)
+{
+    if (index >= hb_trace_file_num_notes(file)) return (hb_trace_note){"", 0};
+    const hb_read_note *n = &file->report.notes[index];
+    bool cut = n->flaw == HB_FLAW_CUT && file->report.cut_reason[0];
+    return (hb_trace_note){cut ? file->report.cut_reason : hb_flaw_text(n->flaw), n->offset};
+}
+
+uint64_t hb_trace_file_text_bytes(const hb_trace_file *file)
+{
+    return file ? file->report.bytes : 0;
+}
+
+uint64_t hb_trace_file_memory_bytes(const hb_trace_file *file)
+{
+    return file ? hb_trace_bytes(&file->trace) : 0;
+}
+
+/* ---- events ---- */
+
+size_t hb_trace_file_num_events(const hb_trace_file *file)
+{
+    return file ? file->trace.rows.count : 0;
+}
+
+static void key_text(const hb_trace *trace, hb_key key, char text[32])
+{
+    hb_buf buf;
+    hb_buf_init(&buf, SIZE_MAX / 2);
+    if (key != HB_KEY_NONE) hb_buf_key(&buf, trace, key);
+    size_t n = HB_MIN(buf.size, 31);
+    if (n) memcpy(text, buf.data, n);
+    text[n] = 0;
+    hb_buf_free(&buf);
+}
+
+static const char *text_or_null(const hb_trace *trace, hb_sid id)
+{
+    return id ? hb_trace_text(trace, id).s : NULL;
+}
+
+static void add_side(const hb_trace *t, const hb_row *row, hb_file_event *e)
+{
+    switch ((hb_kind)row->kind) {
+    case HB_KIND_OPERATOR:
+    case HB_KIND_ANNOTATION:
+    case HB_KIND_PYTHON:
+        e->input_dims = text_or_null(t, hb_trace_op(t, row)->dims);
+        e->call_stack = text_or_null(t, hb_trace_op(t, row)->stack);
+        break;
+    case HB_KIND_RUNTIME:
+    case HB_KIND_KERNEL:
+    case HB_KIND_MEMCPY:
+    case HB_KIND_MEMSET: {
+        hb_key key = hb_trace_device(t, row)->correlation;
+        e->has_correlation = hb_key_tag(key) == HB_KEY_TAG_INT;
+        if (e->has_correlation) e->correlation = hb_key_value(key);
+        break;
+    }
+    default: break;
+    }
+}
+
+hb_result hb_trace_file_event(const hb_trace_file *file, size_t index, hb_file_event *event)
+{
+    if (!file || !event) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
+    const hb_trace *t = &file->trace;
+    if (index >= t->rows.count) return hb_fail(HB_ERROR_NOT_FOUND, "no event %zu", index);
+    const hb_row *row = hb_trace_row(t, (uint32_t)index);
+    bool memory = row->kind == HB_KIND_MEMORY;
+    *event = (hb_file_event){
+        .name = text_or_null(t, row->name),
+        .category = text_or_null(t, row->cat),
+        .phase = row->ph,
+        .has_ts = row->flags & HB_ROW_TS,
+        .has_dur = row->flags & HB_ROW_DUR,
+        .ts_us = row->ts,
+    };
+    if (event->has_dur && !memory) event->dur_us = row->dur;
+    if (row->kind != HB_KIND_FUNCTION && !memory && row->kind != HB_KIND_FLOW) {
+        event->has_external_id = hb_key_tag(row->ext) == HB_KEY_TAG_INT;
+        if (event->has_external_id) event->external_id = hb_key_value(row->ext);
+    }
+    key_text(t, t->keys[row->pid], event->pid);
+    key_text(t, t->keys[row->tid], event->tid);
+    add_side(t, row, event);
+    return HB_OK;
+}
+
+const char *hb_trace_file_metadata(const hb_trace_file *file, const char *key)
+{
+    if (!file || !key) return NULL;
+    hb_str json = hb_trace_member(&file->trace, key);
+    return json.len ? json.s : NULL;
+}
+
+/* ---- results ---- */
+
+static hb_result analyse(hb_trace_file *file)
+{
+    if (!file) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "no trace file");
+    if (!file->analysed) {
+        file->analysed = true;
+        file->analysis_result = hb_analysis_run(&file->analysis, &file->trace);
+        if (file->analysis_result != HB_OK) file->reason = strdup(hb_last_error());
+    }
+    if (file->analysis_result == HB_OK) return HB_OK;
+    return hb_fail(file->analysis_result, "%s", file->reason ? file->reason : "out of memory");
+}
+
+static hb_result no_memory(void)
+{
+    return hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
+}
+
+hb_result hb_trace_file_steps(hb_trace_file *file, const hb_step_stat **steps, size_t *count)
+{
+    if (!steps || !count) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
+    HB_TRY(analyse(file));
+    const hb_analysis *a = &file->analysis;
+    *count = a->steps.count;
+    if (!file->steps) {
+        file->steps = calloc(*count + 1, sizeof *file->steps);
+        if (!file->steps) return no_memory();
+        for (size_t i = 0; i < *count; i++) {
+            const hb_step *s = &a->steps.items[i];
+            const hb_num *c = s->costs;
+            file->steps[i] = (hb_step_stat){hb_trace_text(a->trace, s->name).s,
+                                            s->range.start.v,
+                                            c[HB_ROLE_TOTAL].v,
+                                            c[HB_ROLE_KERNEL].v,
+                                            c[HB_ROLE_MEMCPY].v,
+                                            c[HB_ROLE_MEMSET].v,
+                                            c[HB_ROLE_COMMUNICATION].v,
+                                            c[HB_ROLE_RUNTIME].v,
+                                            c[HB_ROLE_LOADER].v,
+                                            c[HB_ROLE_CPU].v,
+                                            c[HB_ROLE_OTHER].v};
+        }
+    }
+    *steps = file->steps;
+    return HB_OK;
+}
+
+hb_result hb_trace_file_operators(hb_trace_file *file, bool by_shape,
+                                  const hb_operator_stat **operators, size_t *count)
+{
+    if (!operators || !count) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
+    HB_TRY(analyse(file));
+    const hb_analysis *a = &file->analysis;
+    const hb_op_stats *stats = by_shape ? &a->by_shape : &a->by_name;
+    hb_operator_stat **list = &file->operators[by_shape];
+    *count = stats->count;
+    if (!*list) {
+        *list = calloc(*count + 1, sizeof **list);
+        if (!*list) return no_memory();
+        for (size_t i = 0; i < *count; i++) {
+            const hb_op_stat *s = &stats->items[i];
+            (*list)[i] = (hb_operator_stat){hb_trace_text(a->trace, s->name).s,
+                                            hb_trace_text(a->trace, s->shape).s,
+                                            s->calls,
+                                            s->host,
+                                            s->self_host,
+                                            s->device,
+                                            s->self_device,
+                                            s->tc_eligible};
+        }
+    }
+    *operators = *list;
+    return HB_OK;
+}
+
+hb_result hb_trace_file_kernels(hb_trace_file *file, const hb_kernel_stats **kernels, size_t *count)
+{
+    if (!kernels || !count) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
+    HB_TRY(analyse(file));
+    const hb_analysis *a = &file->analysis;
+    *count = a->kernel_names.count;
+    if (!file->kernels) {
+        file->kernels = calloc(*count + 1, sizeof *file->kernels);
+        if (!file->kernels) return no_memory();
+        for (size_t i = 0; i < *count; i++) {
+            const hb_kernel_stat *k = &a->kernel_names.items[i];
+            file->kernels[i] = (hb_kernel_stats){hb_trace_text(a->trace, k->name).s,
+                                                 k->calls,
+                                                 k->total,
+                                                 k->mean,
+                                                 k->max,
+                                                 k->min,
+                                                 k->blocks_per_sm,
+                                                 k->occupancy,
+                                                 k->tc_used};
+        }
+    }
+    *kernels = file->kernels;
+    return HB_OK;
+}
+
+hb_result hb_trace_file_query(hb_trace_file *file, const char *text, char **json, size_t *size)
+{
+    hb_url url;
+    hb_buf buf;
+    if (!text || !json) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
+    *json = NULL;
+    HB_TRY(analyse(file));
+    HB_TRY(hb_url_parse(&url, text));
+    hb_buf_init(&buf, SIZE_MAX / 2);
+    hb_emitter out = {&buf, false};
+    hb_result result = hb_query_is_profile_route(url.route)
+                           ? hb_query_profile(&file->analysis, NULL, 1, &url, &out)
+                           : hb_fail(HB_ERROR_NOT_FOUND, "no route '%s' about one file", url.route);
+    hb_url_free(&url);
+    return hb_query_finish(&buf, result, json, size);
+}
