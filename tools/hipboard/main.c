@@ -12,6 +12,7 @@ static const struct {
     const char *name, *summary;
     command_fn run;
 } commands[] = {
+    {"query", "print what the TensorBoard plugin answers", cmd_query},
     {"recover", "make traces of what killed processes left", cmd_recover},
 };
 
