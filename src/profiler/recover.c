@@ -167,9 +167,11 @@ static void close_window(const hb_spool_view *view, hb_session *session)
     uint64_t last = last_tick(view, session);
     if (session->state != HB_SESSION_RECORDING || last <= newest->ticks) return;
     hb_clock_fit fit = hb_clock_fit_pairs(&session->start, newest);
-    int64_t later = (int64_t)((double)(last - newest->ticks) * fit.ns_per_tick);
-    session->later[0] =
-        (hb_clock_pair){last, newest->monotonic_ns + later, newest->unix_ns + later};
+    double elapsed = (double)(last - newest->ticks) * fit.ns_per_tick;
+    if (!(elapsed < HB_CLOCK_MOST_NS)) return;
+    uint64_t later = (uint64_t)elapsed;
+    session->later[0] = (hb_clock_pair){last, (int64_t)((uint64_t)newest->monotonic_ns + later),
+                                        (int64_t)((uint64_t)newest->unix_ns + later)};
     session->newest = 0;
 }
 

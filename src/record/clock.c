@@ -44,10 +44,12 @@ hb_clock_pair hb_clock_sample(void)
 hb_clock_fit hb_clock_fit_pairs(const hb_clock_pair *first, const hb_clock_pair *last)
 {
     double ticks = (double)(int64_t)(last->ticks - first->ticks);
-    double ns = (double)(last->monotonic_ns - first->monotonic_ns);
+    double ns = (double)(int64_t)((uint64_t)last->monotonic_ns - (uint64_t)first->monotonic_ns);
     return (hb_clock_fit){
         .ticks0 = first->ticks,
-        .unix0 = first->unix_ns,
+        .unix0 = first->unix_ns > 0 && (double)first->unix_ns < 4 * HB_CLOCK_MOST_NS
+                     ? first->unix_ns
+                     : 0,
         .ns_per_tick = ticks > 0 && ns > 0 ? ns / ticks : 1.0,
     };
 }

@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "base/base.h"
+
 #if defined(__x86_64__)
 #include <x86intrin.h>
 #endif
@@ -60,9 +62,14 @@ typedef struct hb_clock_fit {
 
 hb_clock_fit hb_clock_fit_pairs(const hb_clock_pair *first, const hb_clock_pair *last);
 
+/* Only a damaged record is decades away from its session; bounded, times can be subtracted. */
+#define HB_CLOCK_MOST_NS 1e18
+
 static inline int64_t hb_clock_unix(const hb_clock_fit *fit, uint64_t ticks)
 {
-    return fit->unix0 + (int64_t)((double)(int64_t)(ticks - fit->ticks0) * fit->ns_per_tick);
+    double ns = (double)(int64_t)(ticks - fit->ticks0) * fit->ns_per_tick;
+    if (HB_UNLIKELY(!(ns < HB_CLOCK_MOST_NS && ns > -HB_CLOCK_MOST_NS))) return fit->unix0;
+    return fit->unix0 + (int64_t)ns;
 }
 
 #endif

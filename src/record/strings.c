@@ -82,7 +82,9 @@ hb_str hb_strings_get(uint32_t id)
 hb_str hb_strings_read(const char *at, uint64_t available)
 {
     const entry *e = (const entry *)at;
-    if (available < sizeof *e || e->len >= available - sizeof *e) return (hb_str){0};
+    if ((uintptr_t)at % _Alignof(entry) != 0 || available < sizeof *e ||
+        e->len >= available - sizeof *e)
+        return (hb_str){0};
     return (hb_str){e->bytes, e->len};
 }
 
