@@ -44,25 +44,11 @@ class Training:
         self.report = json.loads(report.read_text())
 
 
-def waits_little(training):
-    return all(cycle["data_loader"]["share"] < 0.08 for cycle in training.report["cycles"])
-
-
-def train_ahead(tmp_path_factory, attempts=6):
-    """Two workers keep ahead of training. Where a busy machine has no processor for them they
-    cannot, so it may take several runs to see."""
-    for _ in range(attempts):
-        training = Training(tmp_path_factory.mktemp("w2"), "--workers", 2, "--gzip")
-        if waits_little(training):
-            break
-    return training
-
-
 @pytest.fixture(scope="module")
 def trainings(tmp_path_factory):
     return {
         "workers 0": Training(tmp_path_factory.mktemp("w0"), "--workers", 0),
-        "workers 2": train_ahead(tmp_path_factory),
+        "workers 2": Training(tmp_path_factory.mktemp("w2"), "--workers", 2, "--gzip"),
         "kineto": Training(tmp_path_factory.mktemp("kineto"), "--dialect", "kineto",
                            "--batch-size", 24, "--seed", 3, "--with-stack"),
     }
@@ -240,24 +226,31 @@ def shown(trainings, tmp_path_factory):
         yield server.wait_until_loaded()
 
 
-def overview_loader_share(server, name):
-    """In per cent, of the mean step of each cycle."""
+def overview_shares(server, name):
+    """The data loader's share of each step, cycle by cycle."""
     shares = []
     for profile in server.profiles(name):
-        [average] = server.get("overview", **profile)["performance"]
-        [share] = [role["extra"] for role in average["children"] if role["name"] == "DataLoader"]
-        shares.append(share)
+        steps = server.get("overview", **profile)["steps"]
+        assert [column["name"] for column in steps["columns"][1::2]][0] == "DataLoader"
+        shares.append([row[1] / sum(row[1::2]) for row in steps["rows"]])
     return shares
 
 
-def test_workers_show_in_the_overview(shown, trainings):
-    without, with_two = (overview_loader_share(shown, name) for name in ("workers 0", "workers 2"))
-    assert min(without) > 2 * max(with_two)
-    for name, shares in (("workers 0", without), ("workers 2", with_two)):
-        for share, trace in zip(shares, trainings[name].traces):
-            steps = sum(event["dur"] for event in step_spans(trace).values())
-            waits = sum(event["dur"] for event in loader_spans(trace))
-            assert share == pytest.approx(100 * waits / steps, abs=0.01)
+@pytest.mark.parametrize("name", ["workers 0", "workers 2"])
+def test_overview_shows_the_time_in_the_loader(shown, trainings, name):
+    for shares, trace in zip(overview_shares(shown, name), trainings[name].traces):
+        steps = step_spans(trace)
+        recorded = sorted(loader_spans(trace), key=lambda event: event["ts"])
+        assert shares == [pytest.approx(wait["dur"] / steps[number]["dur"], abs=0.001)
+                          for number, wait in zip(sorted(steps), recorded, strict=True)]
+
+
+def test_workers_show_in_the_overview(shown):
+    """In the typical step, that is: a busy machine may stop any thread in any step."""
+    without, with_two = (statistics.median(sum(overview_shares(shown, name), []))
+                         for name in ("workers 0", "workers 2"))
+    assert without > 0.15
+    assert with_two < 0.05
 
 
 def test_every_view_of_a_cpu_program_is_there(shown):
