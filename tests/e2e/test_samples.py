@@ -246,11 +246,11 @@ def test_overview_shows_the_time_in_the_loader(shown, trainings, name):
 
 
 def test_workers_show_in_the_overview(shown):
-    """In the typical step, that is: a busy machine may stop any thread in any step."""
+    """In the typical step, that is: a busy machine may stop any thread in any step. From 5 per cent
+    on the plugin recommends workers."""
     without, with_two = (statistics.median(sum(overview_shares(shown, name), []))
                          for name in ("workers 0", "workers 2"))
-    assert without > 0.15
-    assert with_two < 0.05
+    assert with_two < 0.05 < without
 
 
 def test_every_view_of_a_cpu_program_is_there(shown):
