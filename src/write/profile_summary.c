@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+#include "write/profile_summary.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/markdown.h"
+
+#define MAX_TEXT ((size_t)16 << 20)
+#define MIB      1048576.0
+
+static const char *const tags[HB_PROFILE_NUMBERS] = {
+#define HB_PROFILE_NUMBER_TAG(name, tag) [HB_PROFILE_##name] = tag,
+    HB_PROFILE_NUMBER_MAP(HB_PROFILE_NUMBER_TAG)
+#undef HB_PROFILE_NUMBER_TAG
+};
+
+const char *hb_profile_tag(hb_profile_number number)
+{
+    return tags[number];
+}
+
+/* ---- numbers ---- */
+
+void hb_profile_numbers_init(hb_profile_numbers *numbers)
+{
+    for (int i = 0; i < HB_PROFILE_NUMBERS; i++)
+        numbers->value[i] = NAN;
+}
+
+hb_result hb_profile_log_numbers(hb_event_log *log, int64_t step, int64_t unix_ns,
+                                 const hb_profile_numbers *numbers)
+{
+    for (int i = 0; i < HB_PROFILE_NUMBERS; i++)
+        if (!isnan(numbers->value[i]))
+            HB_TRY(hb_event_log_scalar_at(log, tags[i], step, numbers->value[i], unix_ns));
+    return HB_OK;
+}
+
+static void memory_tag(char *tag, size_t size, const char *device, const char *what)
+{
+    snprintf(tag, size, "hipboard_memory/%s_%s_mib", device, what);
+}
+
+static hb_result log_mib(hb_event_log *log, int64_t step, int64_t unix_ns, const char *device,
+                         const char *what, double bytes)
+{
+    char tag[200];
+    if (isnan(bytes)) return HB_OK;
+    memory_tag(tag, sizeof tag, device, what);
+    return hb_event_log_scalar_at(log, tag, step, bytes / MIB, unix_ns);
+}
+
+hb_result hb_profile_log_memory(hb_event_log *log, int64_t step, int64_t unix_ns,
+                                const char *device, double peak_bytes, double current_bytes)
+{
+    HB_TRY(log_mib(log, step, unix_ns, device, "peak", peak_bytes));
+    return log_mib(log, step, unix_ns, device, "current", current_bytes);
+}
+
+hb_result hb_profile_log_step_times(hb_event_log *log, int64_t step, const double *ms, size_t n)
+{
+    return n == 0 ? HB_OK : hb_event_log_histogram(log, "hipboard_time/steps_ms", step, ms, n);
+}
+
+hb_result hb_profile_log_kernel_times(hb_event_log *log, int64_t step, const double *us, size_t n)
+{
+    return n == 0 ? HB_OK : hb_event_log_histogram(log, "hipboard_gpu/kernels_us", step, us, n);
+}
+
+/* ---- texts ---- */
+
+static hb_result log_markdown(hb_event_log *log, const char *tag, int64_t step, hb_buf *text)
+{
+    const char *markdown = hb_buf_text(text);
+    hb_result result = text->failed
+                           ? hb_fail(HB_ERROR_NO_MEMORY, "no memory for the text '%s'", tag)
+                           : hb_event_log_text(log, tag, step, markdown);
+    hb_buf_free(text);
+    return result;
+}
+
+hb_result hb_profile_log_environment(hb_event_log *log, int64_t step, const hb_profile_pair *pairs,
+                                     size_t num_pairs)
+{
+    static const char *const titles[] = {"key", "value"};
+    hb_buf text;
+    hb_buf_init(&text, MAX_TEXT);
+    hb_markdown_head(&text, titles, HB_ARRAY_LEN(titles), HB_ARRAY_LEN(titles));
+    for (size_t i = 0; i < num_pairs; i++) {
+        hb_markdown_cell(&text, pairs[i].key);
+        hb_markdown_cell(&text, pairs[i].value);
+        hb_markdown_end_row(&text);
+    }
+    return log_markdown(log, "hipboard/environment", step, &text);
+}
+
+hb_result hb_profile_log_costs(hb_event_log *log, int64_t step, hb_profile_table table,
+                               const hb_profile_cost *costs, size_t num_costs, double all_us)
+{
+    bool kernels = table == HB_PROFILE_TOP_KERNELS;
+    const char *const titles[] = {kernels ? "kernel" : "operator", "calls", "total ms", "mean µs",
+                                  "share %"};
+    hb_buf text;
+    hb_buf_init(&text, MAX_TEXT);
+    hb_markdown_head(&text, titles, HB_ARRAY_LEN(titles), 1);
+    for (size_t i = 0; i < num_costs; i++) {
+        const hb_profile_cost *cost = &costs[i];
+        hb_markdown_cell(&text, cost->name);
+        hb_markdown_number(&text, (double)cost->calls, 0);
+        hb_markdown_number(&text, cost->total_us / 1000, 3);
+        hb_markdown_number(&text, cost->calls ? cost->total_us / (double)cost->calls : NAN, 3);
+        hb_markdown_number(&text, all_us > 0 ? 100 * cost->total_us / all_us : NAN, 1);
+        hb_markdown_end_row(&text);
+    }
+    return log_markdown(log, kernels ? "hipboard/top_kernels" : "hipboard/top_operators", step,
+                        &text);
+}
+
+hb_result hb_profile_log_advice(hb_event_log *log, int64_t step, const char *const *advice,
+                                size_t num_advice)
+{
+    hb_buf text;
+    hb_buf_init(&text, MAX_TEXT);
+    if (num_advice == 0) hb_buf_str(&text, "Nothing to advise.\n");
+    for (size_t i = 0; i < num_advice; i++) {
+        hb_buf_str(&text, "- ");
+        hb_markdown_text(&text, advice[i]);
+        hb_buf_str(&text, "\n");
+    }
+    return log_markdown(log, "hipboard/advice", step, &text);
+}
+
+hb_result hb_profile_log_lost(hb_event_log *log, int64_t step, const hb_lost *lost)
+{
+    const struct {
+        uint64_t count;
+        const char *meaning;
+    } causes[] = {
+        {lost->buffer_full, "records did not fit into max_record_bytes and are missing"},
+        {lost->strings_full, "records have lost their names, there were too many different ones"},
+        {lost->reentrant, "records made by signal handlers are missing"},
+        {lost->too_big, "records have lost their inputs or stacks, which were over 64 KiB"},
+        {lost->unbalanced, "scopes were left open and were closed by an outer one's end"},
+        {lost->memory, "threads could not record, there was no memory for their state"},
+    };
+    hb_buf text;
+    hb_buf_init(&text, MAX_TEXT);
+    for (size_t i = 0; i < HB_ARRAY_LEN(causes); i++) {
+        if (causes[i].count == 0) continue;
+        hb_buf_printf(&text, "- **%" PRIu64 "** ", causes[i].count);
+        hb_markdown_text(&text, causes[i].meaning);
+        hb_buf_str(&text, "\n");
+    }
+    if (text.size == 0) return HB_OK;
+    return log_markdown(log, "hipboard/lost_data", step, &text);
+}
+
+/* ---- settings ---- */
+
+enum { MAX_KNOWN = 6 };
+
+static size_t known_settings(const hb_profile_settings *settings, hb_hparam *to)
+{
+    size_t n = 0;
+    if (settings->arch) to[n++] = (hb_hparam)HB_HPARAM_TEXT("arch", settings->arch);
+    if (settings->compute_units > 0)
+        to[n++] = (hb_hparam)HB_HPARAM("compute_units", settings->compute_units);
+    if (settings->rocm_version)
+        to[n++] = (hb_hparam)HB_HPARAM_TEXT("rocm_version", settings->rocm_version);
+    if (settings->batch > 0) to[n++] = (hb_hparam)HB_HPARAM("batch", (double)settings->batch);
+    if (settings->ranks > 0) to[n++] = (hb_hparam)HB_HPARAM("ranks", (double)settings->ranks);
+    if (settings->git) to[n++] = (hb_hparam)HB_HPARAM_TEXT("git", settings->git);
+    return n;
+}
+
+hb_result hb_profile_log_settings(hb_event_log *log, const hb_profile_settings *settings,
+                                  const char *device)
+{
+    hb_hparam *all = calloc(MAX_KNOWN + settings->num_own, sizeof *all);
+    if (!all) return hb_fail(HB_ERROR_NO_MEMORY, "no memory for the settings of a run");
+    size_t n = known_settings(settings, all);
+    for (size_t i = 0; i < settings->num_own; i++)
+        all[n++] = settings->own[i];
+
+    char peak[200];
+    if (device) memory_tag(peak, sizeof peak, device, "peak");
+    const char *const metrics[] = {tags[HB_PROFILE_STEP_MS], tags[HB_PROFILE_UTILIZATION], peak};
+    hb_result result = hb_event_log_hparams(log, all, n, metrics, device ? 3 : 2);
+    free(all);
+    return result;
+}
+
+/* ---- layout ---- */
+
+/* clang-format off */
+#define CHART(name, expression)                                                                   \
+    {.title = (name), .tags = (const char *const[]){expression}, .num_tags = 1}
+/* clang-format on */
+
+hb_result hb_profile_log_layout(hb_event_log *log)
+{
+    const hb_chart time[] = {
+        CHART("Step time, ms", "^hipboard_time/step_ms$"),
+        CHART("Where a step's time goes, ms",
+              "^hipboard_time/"
+              "(kernel|memcpy|memset|communication|runtime|data_loader|cpu|other)_ms$"),
+        CHART("GPU, %", "^hipboard_gpu/.*_percent$"),
+    };
+    const hb_chart memory[] = {
+        CHART("Peak, MiB", "^hipboard_memory/.*_peak_mib$"),
+        CHART("At the step's end, MiB", "^hipboard_memory/.*_current_mib$"),
+        CHART("Copied, MiB", "^hipboard_copies/"),
+    };
+    const hb_chart communication[] = {
+        CHART("Communication, all and exposed, ms",
+              "^hipboard_(time/communication|communication/exposed)_ms$"),
+    };
+    const hb_chart_category categories[] = {
+        {.title = "Time", .charts = time, .num_charts = HB_ARRAY_LEN(time)},
+        {.title = "Memory", .charts = memory, .num_charts = HB_ARRAY_LEN(memory)},
+        {.title = "Communication",
+         .charts = communication,
+         .num_charts = HB_ARRAY_LEN(communication)},
+    };
+    return hb_event_log_layout(log, categories, HB_ARRAY_LEN(categories));
+}

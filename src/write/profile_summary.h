@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A profile's numbers over time for TensorBoard's own tabs: scalars, memory, tables, settings and a
+ * layout that draws together what belongs together. Pure: numbers in, records into an event log.
+ *
+ * Steps are the program's own. What is not known is NaN and not logged.
+ */
+#ifndef HB_WRITE_PROFILE_SUMMARY_H
+#define HB_WRITE_PROFILE_SUMMARY_H
+
+#include <hipboard/event_log.h>
+
+#include "base/base.h"
+
+/* The numbers of a step or of a cycle, and their tags. The eight times after the first are the
+ * step's roles and add up to it. */
+#define HB_PROFILE_NUMBER_MAP(X)                                                                  \
+    X(STEP_MS, "hipboard_time/step_ms")                                                           \
+    X(KERNEL_MS, "hipboard_time/kernel_ms")                                                       \
+    X(MEMCPY_MS, "hipboard_time/memcpy_ms")                                                       \
+    X(MEMSET_MS, "hipboard_time/memset_ms")                                                       \
+    X(COMMUNICATION_MS, "hipboard_time/communication_ms")                                         \
+    X(RUNTIME_MS, "hipboard_time/runtime_ms")                                                     \
+    X(DATA_LOADER_MS, "hipboard_time/data_loader_ms")                                             \
+    X(CPU_MS, "hipboard_time/cpu_ms")                                                             \
+    X(OTHER_MS, "hipboard_time/other_ms")                                                         \
+    X(UTILIZATION, "hipboard_gpu/utilization_percent")                                            \
+    X(SM_EFFICIENCY, "hipboard_gpu/sm_efficiency_percent")                                        \
+    X(OCCUPANCY, "hipboard_gpu/occupancy_percent")                                                \
+    X(GFLOPS, "hipboard_gpu/gflop_per_s")                                                         \
+    X(EXPOSED_MS, "hipboard_communication/exposed_ms")                                            \
+    X(HOST_TO_DEVICE, "hipboard_copies/host_to_device_mib")                                       \
+    X(DEVICE_TO_HOST, "hipboard_copies/device_to_host_mib")                                       \
+    X(DEVICE_TO_DEVICE, "hipboard_copies/device_to_device_mib")                                   \
+    X(EVENTS, "hipboard_profiler/events")                                                         \
+    X(LOST_EVENTS, "hipboard_profiler/lost_events")                                               \
+    X(OVERHEAD_MS, "hipboard_profiler/overhead_ms")
+
+typedef enum hb_profile_number {
+#define HB_PROFILE_NUMBER_ENUM(name, tag) HB_PROFILE_##name,
+    HB_PROFILE_NUMBER_MAP(HB_PROFILE_NUMBER_ENUM)
+#undef HB_PROFILE_NUMBER_ENUM
+    HB_PROFILE_NUMBERS
+} hb_profile_number;
+
+typedef struct hb_profile_numbers {
+    double value[HB_PROFILE_NUMBERS];
+} hb_profile_numbers;
+
+const char *hb_profile_tag(hb_profile_number number);
+
+/** Nothing known yet. */
+void hb_profile_numbers_init(hb_profile_numbers *numbers);
+
+/** Logs what is known, as of the moment `unix_ns`. */
+hb_result hb_profile_log_numbers(hb_event_log *log, int64_t step, int64_t unix_ns,
+                                 const hb_profile_numbers *numbers);
+
+/** `device`: "GPU0", "CPU". */
+hb_result hb_profile_log_memory(hb_event_log *log, int64_t step, int64_t unix_ns,
+                                const char *device, double peak_bytes, double current_bytes);
+
+hb_result hb_profile_log_step_times(hb_event_log *log, int64_t step, const double *ms, size_t n);
+hb_result hb_profile_log_kernel_times(hb_event_log *log, int64_t step, const double *us, size_t n);
+
+/* ---- texts ---- */
+
+typedef struct hb_profile_pair {
+    const char *key, *value;
+} hb_profile_pair;
+
+hb_result hb_profile_log_environment(hb_event_log *log, int64_t step, const hb_profile_pair *pairs,
+                                     size_t num_pairs);
+
+/** What an operator or a kernel cost. */
+typedef struct hb_profile_cost {
+    const char *name;
+    uint64_t calls;
+    double total_us;
+} hb_profile_cost;
+
+typedef enum hb_profile_table { HB_PROFILE_TOP_OPERATORS, HB_PROFILE_TOP_KERNELS } hb_profile_table;
+
+/** In the order given; `all_us` is what shares are of. */
+hb_result hb_profile_log_costs(hb_event_log *log, int64_t step, hb_profile_table table,
+                               const hb_profile_cost *costs, size_t num_costs, double all_us);
+
+/** Sentences, without markup. */
+hb_result hb_profile_log_advice(hb_event_log *log, int64_t step, const char *const *advice,
+                                size_t num_advice);
+
+/** Nothing is logged when nothing was lost. */
+hb_result hb_profile_log_lost(hb_event_log *log, int64_t step, const hb_lost *lost);
+
+/* ---- once a run ---- */
+
+/** What the runs of a log directory are compared by. NULL, 0 and negative: not known. */
+typedef struct hb_profile_settings {
+    const char *arch;         /* "gfx90a" */
+    int compute_units;        /* of a device */
+    const char *rocm_version; /* "6.1.2" */
+    int64_t batch;
+    int64_t ranks;
+    const char *git;          /* commit */
+    const hb_hparam *own;     /* the user's */
+    size_t num_own;
+} hb_profile_settings;
+
+/** Their metrics are step time, utilization and `device`'s peak memory (NULL: without it). */
+hb_result hb_profile_log_settings(hb_event_log *log, const hb_profile_settings *settings,
+                                  const char *device);
+
+/** The Custom Scalars tab: Time, Memory, Communication. */
+hb_result hb_profile_log_layout(hb_event_log *log);
+
+#endif
