@@ -219,7 +219,8 @@ void hb_write_kernel(hb_writer *w, const hb_trace_event *event)
 
 static char *put_bytes(char *p, const hb_trace_event *event)
 {
-    int64_t ns = event->end_ns - event->start_ns;
+    bool lasts = event->end_ns > event->start_ns;
+    uint64_t ns = lasts ? (uint64_t)event->end_ns - (uint64_t)event->start_ns : 0;
     if (event->copy.bytes == 0) return p;
     p = HB_PUT(p, ",      \"bytes\": ");
     p = hb_put_u64(p, event->copy.bytes);
@@ -253,8 +254,8 @@ void hb_write_device_annotation(hb_writer *w, const hb_trace_event *event)
 {
     if (!w->kineto && hb_is_step(event->name)) return; /* would count as one more step */
     hb_trace_event wider = *event;
-    wider.start_ns -= 1;
-    wider.end_ns += 1;
+    wider.start_ns -= wider.start_ns > INT64_MIN;
+    wider.end_ns += wider.end_ns < INT64_MAX;
     char *p = begin(w, &wider, HB_X_HEAD("gpu_user_annotation"), event->device);
     p = HB_PUT(p, "\"External id\": ");
     p = hb_put_u64(p, event->external_id);

@@ -27,7 +27,8 @@ static hb_place outside(const hb_trace_event *event)
 /* A step's end, moved off its start: the plugin divides by a step's length. */
 static int64_t step_end(const hb_trace_event *event)
 {
-    return HB_MAX(event->end_ns, event->start_ns + 1);
+    if (event->end_ns > event->start_ns || event->start_ns == INT64_MAX) return event->end_ns;
+    return event->start_ns + 1;
 }
 
 static bool nests(hb_writer *w, hb_nest *nest, unsigned limit, const hb_trace_event *event)

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Whatever events a source makes, in whatever order, the trace is JSON in UTF-8 with as many events
+ * as the writer says.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cjson/cJSON.h>
+
+#include "../unit/array_source.h"
+#include "base/utf8.h"
+#include "write/write.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { MAX_EVENTS = 128, MAX_INPUTS = 6, MAX_NUMBERS = 40 };
+
+/* Takes values off the front; zeros when nothing is left. */
+typedef struct bytes {
+    const uint8_t *at, *end;
+} bytes;
+
+static uint64_t take(bytes *b, unsigned size)
+{
+    uint64_t value = 0;
+    for (; size && b->at < b->end; size--)
+        value = value << 8 | *b->at++;
+    return value;
+}
+
+static hb_str take_text(bytes *b)
+{
+    uint32_t len = (uint32_t)(take(b, 1) % 64);
+    if (len == 63) len = (uint32_t)take(b, 2);
+    len = (uint32_t)HB_MIN(len, (size_t)(b->end - b->at));
+    hb_str text = {(const char *)b->at, len};
+    b->at += len;
+    if (len == 13) return HB_STR("ProfilerStep#4");
+    return text;
+}
+
+static double take_double(bytes *b)
+{
+    uint64_t bits = take(b, 8);
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static hb_input take_input(bytes *b)
+{
+    static const int64_t numbers[MAX_NUMBERS] = {1, -1, INT64_MAX, INT64_MIN, 0, 7};
+    static const double floats[MAX_NUMBERS] = {0.5, -0.0, 1e300, 1. / 3};
+    static const hb_input tensors[MAX_NUMBERS] = {
+        {.kind = HB_INPUT_TENSOR, .count = 3, .dims = numbers, .strides = numbers}};
+    return (hb_input){
+        .kind = (hb_input_kind)(take(b, 1) % 8),
+        .dtype = (hb_dtype)(take(b, 1) % 24),
+        .count = (uint32_t)(take(b, 1) % MAX_NUMBERS),
+        .dims = numbers,
+        .strides = numbers,
+        .floats = floats,
+        .list = tensors,
+        .i = (int64_t)take(b, 8),
+        .f = take_double(b),
+    };
+}
+
+static void take_op(bytes *b, hb_op_args *op, hb_input inputs[MAX_INPUTS])
+{
+    unsigned has = (unsigned)take(b, 1);
+    op->num_inputs = has & 1 ? (uint32_t)(take(b, 1) % (MAX_INPUTS + 1)) : 0;
+    for (uint32_t i = 0; i < op->num_inputs; i++)
+        inputs[i] = take_input(b);
+    op->inputs = inputs;
+    op->sequence_number = has & 2 ? take(b, 1) : 0;
+    op->forward_thread = has & 4 ? take(b, 1) : 0;
+    op->thread_number = take(b, 1) % 3;
+    if (has & 8) op->flops = take_double(b);
+    if (has & 16) op->stack = take_text(b);
+}
+
+static void take_runtime(bytes *b, hb_runtime_args *call)
+{
+    unsigned has = (unsigned)take(b, 1);
+    *call = (hb_runtime_args){.cid = (uint32_t)take(b, 2),
+                              .launches = has & 1,
+                              .has_grid = has & 2,
+                              .ptr = has & 4 ? take(b, 8) : 0,
+                              .src = take(b, 8),
+                              .bytes = take(b, 8),
+                              .kind = has & 8 ? HB_STR("4") : HB_STR(""),
+                              .error = has & 16};
+    if (has & 32) call->error_name = take_text(b);
+}
+
+static void take_kernel(bytes *b, hb_kernel_args *kernel)
+{
+    unsigned has = (unsigned)take(b, 1);
+    *kernel = (hb_kernel_args){.has_grid = has & 1,
+                               .has_resources = has & 2,
+                               .grid = {UINT32_MAX, (uint32_t)take(b, 4), 1},
+                               .blocks_per_sm = take_double(b),
+                               .warps_per_sm = take_double(b),
+                               .occupancy = take_double(b),
+                               .limiting_factor = has & 4 ? "VGPRS" : NULL};
+}
+
+static void take_copy(bytes *b, hb_copy_args *copy)
+{
+    static const char *const kinds[] = {NULL, "HtoD", "PtoP", "Device"};
+    *copy = (hb_copy_args){take(b, 8), kinds[take(b, 1) % 4], -1, (int32_t)take(b, 4)};
+}
+
+static void take_args(bytes *b, hb_trace_event *event, hb_input inputs[MAX_INPUTS])
+{
+    switch (event->kind) {
+    case HB_EVENT_OP:
+    case HB_EVENT_USER_ANNOTATION: take_op(b, &event->op, inputs); return;
+    case HB_EVENT_MODULE:
+        event->module = (hb_module_args){take(b, 8), take(b, 2), (uint32_t)take(b, 4)};
+        return;
+    case HB_EVENT_MEMORY:
+        event->memory = (hb_memory_args){(hb_device_type)(take(b, 1) % 2),
+                                         (int32_t)take(b, 1) - 1,
+                                         take(b, 8),
+                                         (int64_t)take(b, 8),
+                                         (int64_t)take(b, 8),
+                                         (int64_t)take(b, 8)};
+        return;
+    case HB_EVENT_SCALAR: event->scalar = take_double(b); return;
+    case HB_EVENT_RUNTIME:
+    case HB_EVENT_SYNC: take_runtime(b, &event->runtime); return;
+    case HB_EVENT_KERNEL: take_kernel(b, &event->kernel); return;
+    case HB_EVENT_MEMCPY:
+    case HB_EVENT_MEMSET: take_copy(b, &event->copy); return;
+    default: return;
+    }
+}
+
+static void take_event(bytes *b, hb_trace_event *event, hb_input inputs[MAX_INPUTS])
+{
+    *event = (hb_trace_event){
+        .kind = (hb_event_kind)(take(b, 1) % (HB_EVENT_GPU_USER_ANNOTATION + 1)),
+        .flags = (unsigned)take(b, 1),
+        .start_ns = 1795256296153421318 + (int16_t)take(b, 2),
+        .tid = (int8_t)take(b, 1) % 3,
+        .device = (int8_t)take(b, 1),
+        .external_id = take(b, 2),
+        .correlation = take(b, 1),
+    };
+    event->end_ns = event->start_ns + (int16_t)take(b, 2);
+    if (take(b, 1) == 255) event->start_ns = (int64_t)take(b, 8);
+    event->name = take_text(b); /* no key: the same key must mean the same name */
+    take_args(b, event, inputs);
+}
+
+static void check(bool holds)
+{
+    if (!holds) abort();
+}
+
+static void check_text(const char *text, size_t size)
+{
+    const unsigned char *at = (const unsigned char *)text, *end = at + size;
+    while (at < end) {
+        size_t n = hb_utf8_length(at, (size_t)(end - at));
+        check(n != 0 && (*at >= 0x20 || *at == '\n'));
+        at += n;
+    }
+}
+
+static void check_trace(hb_source *source, hb_write_dialect dialect, hb_str name)
+{
+    char trace_name[128];
+    hb_memory_sink memory;
+    hb_write_stats stats;
+    snprintf(trace_name, sizeof trace_name, "%.*s", (int)name.len, name.s);
+    hb_memory_sink_init(&memory, 1 << 26);
+    hb_write_options options = {.dialect = dialect, .trace_name = trace_name};
+    check(hb_write_trace(source, &memory.sink, &options, &stats) == HB_OK);
+    check_text(memory.buf.data, memory.buf.size);
+    cJSON *json = cJSON_ParseWithLength(memory.buf.data, memory.buf.size);
+    check(json != NULL);
+    int events = cJSON_GetArraySize(cJSON_GetObjectItem(json, "traceEvents"));
+    check((uint64_t)events == stats.events);
+    cJSON_Delete(json);
+    hb_memory_sink_free(&memory);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static hb_trace_event events[MAX_EVENTS];
+    static hb_input inputs[MAX_EVENTS][MAX_INPUTS];
+    bytes b = {data, data + size};
+    size_t count = 0;
+    hb_str name = take_text(&b);
+    while (b.at < b.end && count < MAX_EVENTS) {
+        take_event(&b, &events[count], inputs[count]);
+        count++;
+    }
+    array_source source;
+    array_source_init(&source, events, count);
+    source.info.has_sequences = true;
+    check_trace(&source.source, HB_WRITE_TENSORBOARD, name);
+    check_trace(&source.source, HB_WRITE_KINETO, name);
+    return 0;
+}
