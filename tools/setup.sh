@@ -68,9 +68,11 @@ install_packages() {
     done
     [ ${#missing[@]} = 0 ] && return
     command -v apt-get >/dev/null || die "no apt-get here; install the like of: ${missing[*]}"
+    as_root true
     say "installing ${missing[*]}"
     local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=600)
-    quietly as_root "${apt[@]}" update
+    # A list that can't be had need not be one that is needed; installing will tell.
+    as_root "${apt[@]}" update >/dev/null 2>&1 </dev/null || say "some package lists are old"
     quietly as_root "${apt[@]}" install -y --no-install-recommends "${missing[@]}"
 }
 
