@@ -39,8 +39,8 @@
 extern "C" {
 #endif
 
-#define HB_API __attribute__((visibility("default")))
-#define HB_LIKELY(x) __builtin_expect(!!(x), 1)
+#define HB_API         __attribute__((visibility("default")))
+#define HB_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define HB_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 #define HB_VERSION_MAJOR 0
@@ -55,16 +55,16 @@ HB_API const char *hb_version(void);
 /* ------------------------------------------------------------------------------------------- */
 
 /* name, number (frozen), meaning */
-#define HB_RESULT_MAP(X)                                                                          \
-    X(OK, 0, "success")                                                                           \
-    X(ERROR_INVALID_ARGUMENT, 1, "invalid argument")                                              \
-    X(ERROR_STATE, 2, "not possible in the present state")                                        \
-    X(ERROR_BUSY, 3, "another profiler is running")                                               \
-    X(ERROR_NO_MEMORY, 4, "out of memory")                                                        \
-    X(ERROR_IO, 5, "input/output error")                                                          \
-    X(ERROR_FORMAT, 6, "malformed data")                                                          \
-    X(ERROR_NOT_FOUND, 7, "not found")                                                            \
-    X(ERROR_UNSUPPORTED, 8, "not supported here")                                                 \
+#define HB_RESULT_MAP(X)                                   \
+    X(OK, 0, "success")                                    \
+    X(ERROR_INVALID_ARGUMENT, 1, "invalid argument")       \
+    X(ERROR_STATE, 2, "not possible in the present state") \
+    X(ERROR_BUSY, 3, "another profiler is running")        \
+    X(ERROR_NO_MEMORY, 4, "out of memory")                 \
+    X(ERROR_IO, 5, "input/output error")                   \
+    X(ERROR_FORMAT, 6, "malformed data")                   \
+    X(ERROR_NOT_FOUND, 7, "not found")                     \
+    X(ERROR_UNSUPPORTED, 8, "not supported here")          \
     X(ERROR_LIMIT, 9, "over a limit")
 
 typedef enum hb_result {
@@ -183,10 +183,14 @@ typedef struct hb_profiler_options {
     const char *spool_dir;
 } hb_profiler_options;
 
-#define HB_PROFILER_OPTIONS_INIT {.struct_size = sizeof(hb_profiler_options)}
+#define HB_PROFILER_OPTIONS_INIT                   \
+    {                                              \
+        .struct_size = sizeof(hb_profiler_options) \
+    }
 
 /** Makes a profiler; it starts with hb_profiler_start(). NULL with hb_last_error() when an option
- * is invalid. Options are copied; on_trace_ready is taken over, and destroyed also when this fails. */
+ * is invalid. Options are copied; on_trace_ready is taken over, and destroyed also when this fails.
+ */
 HB_API hb_profiler *hb_profiler_create(const hb_profiler_options *options);
 
 /** Starts (again): the action of the present step takes effect. HB_ERROR_BUSY when another
@@ -247,8 +251,8 @@ enum hb_export_flags {
 /** torch.profiler.tensorboard_trace_handler(): each cycle becomes
  * `<dir>/<worker_name>.<time_ns>.pt.trace.json[.gz]`, written by a background thread and renamed
  * into place when whole. `worker_name` NULL or "": "<hostname>_<pid>". A worker name with '/' is
- * refused by hb_profiler_create(). When writing fails, the error is reported by the next step, flush
- * or stop and once on stderr, and the records stay in the spool for `hipboard recover`. */
+ * refused by hb_profiler_create(). When writing fails, the error is reported by the next step,
+ * flush or stop and once on stderr, and the records stay in the spool for `hipboard recover`. */
 HB_API hb_trace_handler hb_tensorboard_trace_handler(const char *dir, const char *worker_name,
                                                      unsigned flags);
 
@@ -295,10 +299,10 @@ HB_API void hb_range_push(const char *name);
 HB_API void hb_range_pop(void);
 
 #define HB_CONCAT_(a, b) a##b
-#define HB_CONCAT(a, b) HB_CONCAT_(a, b)
-#define HB_SCOPE_VAR_ HB_CONCAT(hb_scope_, __LINE__)
-#define HB_ONCE_VAR_ HB_CONCAT(hb_once_, __LINE__)
-#define HB_SITE_VAR_ HB_CONCAT(hb_site_, __LINE__)
+#define HB_CONCAT(a, b)  HB_CONCAT_(a, b)
+#define HB_SCOPE_VAR_    HB_CONCAT(hb_scope_, __LINE__)
+#define HB_ONCE_VAR_     HB_CONCAT(hb_once_, __LINE__)
+#define HB_SITE_VAR_     HB_CONCAT(hb_site_, __LINE__)
 
 static inline void hb_scope_cleanup(hb_scope *scope)
 {
@@ -308,27 +312,26 @@ static inline void hb_scope_cleanup(hb_scope *scope)
 /* A statement prefix: the scope ends when the statement is left in any way (end, break, return,
  * goto; C++ exceptions too), since its handle has a cleanup function. Inside it, `break` and
  * `continue` leave the scope, not a loop around it. */
-#define HB_SCOPED_(begin)                                                                         \
-    for (hb_scope HB_SCOPE_VAR_ __attribute__((cleanup(hb_scope_cleanup))) =                      \
-             HB_ENABLED() ? (begin) : (hb_scope){0},                                              \
-             *HB_ONCE_VAR_ = &HB_SCOPE_VAR_;                                                      \
+#define HB_SCOPED_(begin)                                                                     \
+    for (hb_scope HB_SCOPE_VAR_                                                               \
+         __attribute__((cleanup(hb_scope_cleanup))) = HB_ENABLED() ? (begin) : (hb_scope){0}, \
+         *HB_ONCE_VAR_ = &HB_SCOPE_VAR_;                                                      \
          HB_ONCE_VAR_; HB_ONCE_VAR_ = NULL)
 
 /** HB_RECORD_FUNCTION("forward") { ... }   The name must be a string literal. */
-#define HB_RECORD_FUNCTION(literal)                                                               \
-    HB_SCOPED_(({                                                                                 \
-        static hb_site HB_SITE_VAR_ = {"" literal, 0};                                            \
-        hb_record_function_site(&HB_SITE_VAR_);                                                   \
+#define HB_RECORD_FUNCTION(literal)                    \
+    HB_SCOPED_(__extension__({                         \
+        static hb_site HB_SITE_VAR_ = {"" literal, 0}; \
+        hb_record_function_site(&HB_SITE_VAR_);        \
     }))
 
 /** HB_RECORD_FUNCTION_NAMED(name) { ... }   The name is any string. */
 #define HB_RECORD_FUNCTION_NAMED(name) HB_SCOPED_(hb_record_function(name))
 
 /** The names by which torch and the plugin know data loading and optimizers; literals. */
-#define HB_DATA_LOADER(loader) HB_RECORD_FUNCTION("enumerate(DataLoader)#" loader ".__next__")
-#define HB_OPTIMIZER_STEP(optimizer)                                                              \
-    HB_RECORD_FUNCTION("Optimizer.step#" optimizer ".step")
-#define HB_OPTIMIZER_ZERO_GRAD(optimizer)                                                         \
+#define HB_DATA_LOADER(loader)       HB_RECORD_FUNCTION("enumerate(DataLoader)#" loader ".__next__")
+#define HB_OPTIMIZER_STEP(optimizer) HB_RECORD_FUNCTION("Optimizer.step#" optimizer ".step")
+#define HB_OPTIMIZER_ZERO_GRAD(optimizer) \
     HB_RECORD_FUNCTION("Optimizer.zero_grad#" optimizer ".zero_grad")
 
 /* ------------------------------------------------------------------------------------------- */
@@ -336,23 +339,23 @@ static inline void hb_scope_cleanup(hb_scope *scope)
 /* ------------------------------------------------------------------------------------------- */
 
 /* name, torch's C++ type name, bytes an element */
-#define HB_DTYPE_MAP(X)                                                                           \
-    X(NONE, "", 0)                                                                                \
-    X(FLOAT32, "float", 4)                                                                        \
-    X(FLOAT64, "double", 8)                                                                       \
-    X(FLOAT16, "c10::Half", 2)                                                                    \
-    X(BFLOAT16, "c10::BFloat16", 2)                                                               \
-    X(INT8, "signed char", 1)                                                                     \
-    X(UINT8, "unsigned char", 1)                                                                  \
-    X(INT16, "short int", 2)                                                                      \
-    X(INT32, "int", 4)                                                                            \
-    X(INT64, "long int", 8)                                                                       \
-    X(BOOL, "bool", 1)                                                                            \
-    X(COMPLEX64, "c10::complex<float>", 8)                                                        \
-    X(COMPLEX128, "c10::complex<double>", 16)                                                     \
-    X(FLOAT8_E4M3FN, "c10::Float8_e4m3fn", 1)                                                     \
-    X(FLOAT8_E5M2, "c10::Float8_e5m2", 1)                                                         \
-    X(FLOAT8_E4M3FNUZ, "c10::Float8_e4m3fnuz", 1)                                                 \
+#define HB_DTYPE_MAP(X)                           \
+    X(NONE, "", 0)                                \
+    X(FLOAT32, "float", 4)                        \
+    X(FLOAT64, "double", 8)                       \
+    X(FLOAT16, "c10::Half", 2)                    \
+    X(BFLOAT16, "c10::BFloat16", 2)               \
+    X(INT8, "signed char", 1)                     \
+    X(UINT8, "unsigned char", 1)                  \
+    X(INT16, "short int", 2)                      \
+    X(INT32, "int", 4)                            \
+    X(INT64, "long int", 8)                       \
+    X(BOOL, "bool", 1)                            \
+    X(COMPLEX64, "c10::complex<float>", 8)        \
+    X(COMPLEX128, "c10::complex<double>", 16)     \
+    X(FLOAT8_E4M3FN, "c10::Float8_e4m3fn", 1)     \
+    X(FLOAT8_E5M2, "c10::Float8_e5m2", 1)         \
+    X(FLOAT8_E4M3FNUZ, "c10::Float8_e4m3fnuz", 1) \
     X(FLOAT8_E5M2FNUZ, "c10::Float8_e5m2fnuz", 1)
 
 typedef enum hb_dtype {
@@ -375,30 +378,50 @@ typedef enum hb_input_kind {
 /** One input of an operator. Arrays are read during the call only. */
 typedef struct hb_input {
     hb_input_kind kind;
-    hb_dtype dtype;         /* TENSOR */
-    uint32_t count;         /* TENSOR: dimensions; lists: entries */
-    const int64_t *dims;    /* TENSOR: sizes; INT_LIST: values */
-    const int64_t *strides; /* TENSOR: in elements; NULL: contiguous */
-    const double *floats;   /* FLOAT_LIST */
+    hb_dtype dtype;              /* TENSOR */
+    uint32_t count;              /* TENSOR: dimensions; lists: entries */
+    const int64_t *dims;         /* TENSOR: sizes; INT_LIST: values */
+    const int64_t *strides;      /* TENSOR: in elements; NULL: contiguous */
+    const double *floats;        /* FLOAT_LIST */
     const struct hb_input *list; /* TENSOR_LIST: `count` tensors */
     int64_t i;                   /* INT, BOOL */
     double f;                    /* FLOAT */
 } hb_input;
 
-#define HB_DIMS_(...) (const int64_t[]){__VA_ARGS__}
+#define HB_DIMS_(...) \
+    (const int64_t[]) \
+    {                 \
+        __VA_ARGS__   \
+    }
 #define HB_COUNT_(...) (sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
 /** HB_TENSOR(HB_FLOAT32, n, c, h, w), HB_INT(1), HB_FLOAT(0.5), HB_INT_LIST(1, 1), ... */
-#define HB_TENSOR(type, ...)                                                                      \
-    {.kind = HB_INPUT_TENSOR, .dtype = (type), .count = HB_COUNT_(__VA_ARGS__),                   \
-     .dims = HB_DIMS_(__VA_ARGS__)}
+#define HB_TENSOR(type, ...)                                                       \
+    {                                                                              \
+        .kind = HB_INPUT_TENSOR, .dtype = (type), .count = HB_COUNT_(__VA_ARGS__), \
+        .dims = HB_DIMS_(__VA_ARGS__)                                              \
+    }
 #define HB_INT_LIST(...)                                                                          \
-    {.kind = HB_INPUT_INT_LIST, .count = HB_COUNT_(__VA_ARGS__), .dims = HB_DIMS_(__VA_ARGS__)}
-#define HB_INT(value) {.kind = HB_INPUT_INT, .i = (value)}
-#define HB_FLOAT(value) {.kind = HB_INPUT_FLOAT, .f = (value)}
-#define HB_BOOL_VALUE(value) {.kind = HB_INPUT_BOOL, .i = (value)}
-#define HB_NO_INPUT {.kind = HB_INPUT_NONE}
-#define HB_INPUTS(...)                                                                            \
-    .inputs = (const hb_input[]){__VA_ARGS__},                                                    \
+    {                                                                                             \
+        .kind = HB_INPUT_INT_LIST, .count = HB_COUNT_(__VA_ARGS__), .dims = HB_DIMS_(__VA_ARGS__) \
+    }
+#define HB_INT(value)                      \
+    {                                      \
+        .kind = HB_INPUT_INT, .i = (value) \
+    }
+#define HB_FLOAT(value)                      \
+    {                                        \
+        .kind = HB_INPUT_FLOAT, .f = (value) \
+    }
+#define HB_BOOL_VALUE(value)                \
+    {                                       \
+        .kind = HB_INPUT_BOOL, .i = (value) \
+    }
+#define HB_NO_INPUT           \
+    {                         \
+        .kind = HB_INPUT_NONE \
+    }
+#define HB_INPUTS(...)                         \
+    .inputs = (const hb_input[]){__VA_ARGS__}, \
     .num_inputs = sizeof((const hb_input[]){__VA_ARGS__}) / sizeof(hb_input)
 
 typedef struct hb_op_info {
@@ -418,10 +441,10 @@ HB_API hb_scope hb_op_site(hb_site *site, const hb_op_info *info);
 /** HB_OP("aten::mm", HB_INPUTS(HB_TENSOR(HB_FLOAT32, m, k), HB_TENSOR(HB_FLOAT32, k, n)),
  *         .flops = hb_flops_mm(m, k, n)) { ... }
  * The name must be a string literal; the rest is evaluated only while recording. */
-#define HB_OP(literal, ...)                                                                       \
-    HB_SCOPED_(({                                                                                 \
-        static hb_site HB_SITE_VAR_ = {"" literal, 0};                                            \
-        hb_op_site(&HB_SITE_VAR_, &(const hb_op_info){__VA_ARGS__});                              \
+#define HB_OP(literal, ...)                                                        \
+    HB_SCOPED_(__extension__({                                                     \
+        static hb_site HB_SITE_VAR_ = {"" literal, 0};                             \
+        hb_op_site(&HB_SITE_VAR_, __extension__ &(const hb_op_info){__VA_ARGS__}); \
     }))
 
 /** A small number for the calling thread, from 1, for hb_op_info.forward_thread. */
@@ -435,8 +458,8 @@ HB_API double hb_flops_baddbmm(int64_t b, int64_t m, int64_t k, int64_t n);
 HB_API double hb_flops_add(const int64_t *dims, size_t ndim); /* elements of the first input */
 HB_API double hb_flops_mul(const int64_t *dims, size_t ndim);
 
-/** input n,c,h,w; weight o,c/groups,kh,kw; stride, padding and dilation h,w. 0 when stride or groups
- * is 0. */
+/** input n,c,h,w; weight o,c/groups,kh,kw; stride, padding and dilation h,w. 0 when stride or
+ * groups is 0. */
 HB_API double hb_flops_conv2d(const int64_t input[4], const int64_t weight[4],
                               const int64_t stride[2], const int64_t padding[2],
                               const int64_t dilation[2], int64_t groups);
@@ -468,9 +491,9 @@ typedef enum hb_device_type {
 
 typedef struct hb_memory_info {
     hb_device_type device_type;
-    int32_t device_id;  /* HIP ordinal; ignored for the CPU */
+    int32_t device_id; /* HIP ordinal; ignored for the CPU */
     const void *addr;
-    int64_t bytes;      /* negative: freed */
+    int64_t bytes; /* negative: freed */
     /** The allocator's totals after the event, in bytes; -1: hipboard sums the events up. */
     int64_t total_allocated, total_reserved;
     bool out_of_memory; /* the allocation of `bytes` failed */
@@ -528,9 +551,9 @@ typedef enum hb_event_kind {
  * event is asked for. */
 typedef struct hb_event {
     hb_event_kind kind;
-    bool unfinished;         /* still open when the cycle ended; end_ns is the cycle's end */
-    bool async;              /* began and ended on different threads */
-    const char *name;        /* `name_size` bytes, may hold any byte; also NUL-terminated */
+    bool unfinished;  /* still open when the cycle ended; end_ns is the cycle's end */
+    bool async;       /* began and ended on different threads */
+    const char *name; /* `name_size` bytes, may hold any byte; also NUL-terminated */
     size_t name_size;
     int64_t start_ns, end_ns; /* Unix time */
     int64_t thread_id;        /* kernel thread id, or a GPU stream */
@@ -552,7 +575,7 @@ HB_API hb_result hb_profiler_events(hb_profiler *prof, bool (*fn)(const hb_event
 typedef struct hb_recovered {
     const char *spool, *trace; /* paths; trace is NULL when nothing was written */
     hb_result result;
-    const char *error;         /* "" when result is HB_OK */
+    const char *error; /* "" when result is HB_OK */
     uint64_t events;
 } hb_recovered;
 

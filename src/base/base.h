@@ -13,6 +13,14 @@
 
 #include <hipboard/hipboard.h>
 
+#if defined(__SANITIZE_THREAD__)
+#define HB_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define HB_TSAN 1
+#endif
+#endif
+
 #define HB_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 #define HB_COLD              __attribute__((cold, noinline))
 #define HB_ARRAY_LEN(a)      (sizeof(a) / sizeof((a)[0]))

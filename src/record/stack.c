@@ -12,7 +12,9 @@
 
 #include "base/base.h"
 
-#ifdef HB_HAVE_LIBUNWIND
+/* libunwind clears its cache of a thread after ThreadSanitizer has let go of the thread. */
+#if defined(HB_HAVE_LIBUNWIND) && !defined(HB_TSAN)
+#define WALK_BY_LIBUNWIND
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>
 #else
@@ -27,7 +29,7 @@
 
 /* ---- walking ---- */
 
-#ifdef HB_HAVE_LIBUNWIND
+#ifdef WALK_BY_LIBUNWIND
 
 static uint32_t walk(uint64_t pcs[HB_STACK_MAX])
 {
@@ -163,6 +165,17 @@ static void call_site(Dwarf_Die *cu, Dwarf_Die *inlined, const char **file, int 
         *file = dwarf_filesrc(files, value, NULL, NULL);
 }
 
+/* The entries around `pc`, innermost first, as they lie in the code. What dwarf_getscopes() gives
+ * goes on, behind an inlined function, with where that was written instead. */
+static int scopes_at(Dwarf_Die *cu, Dwarf_Addr pc, Dwarf_Die **scopes)
+{
+    Dwarf_Die *innermost = NULL;
+    int n = dwarf_getscopes(cu, pc, &innermost);
+    if (n > 0) n = dwarf_getscopes_die(&innermost[0], scopes);
+    free(innermost);
+    return n;
+}
+
 /* The functions around `pc` in its compilation unit; false when there is no debug information. */
 static bool put_frames_by_dwarf(hb_buf *to, Dwfl_Module *module, uint64_t pc, const char *file,
                                 int line)
@@ -170,7 +183,7 @@ static bool put_frames_by_dwarf(hb_buf *to, Dwfl_Module *module, uint64_t pc, co
     Dwarf_Addr bias;
     Dwarf_Die *cu = dwfl_module_addrdie(module, pc, &bias);
     Dwarf_Die *scopes = NULL;
-    int n = cu ? dwarf_getscopes(cu, pc - bias, &scopes) : -1;
+    int n = cu ? scopes_at(cu, pc - bias, &scopes) : -1;
     bool found = false;
     for (int i = 0; i < n; i++) {
         int tag = dwarf_tag(&scopes[i]);

@@ -15,14 +15,6 @@
 #include "base/base.h"
 #include "record/format.h"
 
-#if defined(__SANITIZE_THREAD__)
-#define HB_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define HB_TSAN 1
-#endif
-#endif
-
 #define HB_OPEN_MAX 512u
 
 /** Causes of loss, in hb_lost's order. */
