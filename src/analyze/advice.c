@@ -134,21 +134,23 @@ static void much_communication(hb_analysis *a, hb_buf *buf)
 
 static void idle_gpus(hb_analysis *a, hb_buf *buf)
 {
-    int ids[HB_ARRAY_LEN(a->gpus)];
-    int n = 0;
+    uint32_t idle = 0, seen = 0;
     for (uint32_t i = 0; i < a->num_gpus; i++)
-        if (a->gpus[i].utilization < 0.5) ids[n++] = a->gpus[i].id;
-    if (!n) return;
-    hb_buf list;
-    hb_buf_init(&list, 1 << 16);
-    for (int i = 0; i < n; i++)
-        hb_buf_printf(&list, "%s%d", i == 0 ? "" : i == n - 1 ? "and " : ", ", ids[i]);
-    hb_buf_printf(
-        buf,
-        "GPU %s %s low utilization. You could try to increase batch size to improve. Note: "
-        "Increasing batch size may affect the speed and stability of model convergence.",
-        hb_buf_text(&list), list.size == 1 ? "has" : "have");
-    hb_buf_free(&list);
+        idle += a->gpus[i].utilization < 0.5;
+    if (!idle) return;
+    hb_buf_str(buf, "GPU ");
+    size_t before = buf->size;
+    for (uint32_t i = 0; i < a->num_gpus; i++) {
+        char text[16];
+        if (!(a->gpus[i].utilization < 0.5)) continue;
+        seen++;
+        hb_buf_str(buf, seen == 1 ? "" : seen == idle ? "and " : ", ");
+        hb_buf_str(buf, hb_gpu_text(&a->gpus[i], text));
+    }
+    hb_buf_str(buf, buf->size - before == 1 ? " has" : " have");
+    hb_buf_str(buf,
+               " low utilization. You could try to increase batch size to improve. Note: "
+               "Increasing batch size may affect the speed and stability of model convergence.");
     add(a, buf);
 }
 

@@ -136,6 +136,7 @@ typedef struct hb_sm_range {
 } hb_sm_range;
 
 typedef struct hb_gpu {
+    bool is_bool; /* the id was written as true or false first */
     int id; /* as in the trace; negative ids share the slot of id + 64, as Python's lists do */
     double utilization;
     double sm_efficiency, occupancy, tc_ratio; /* NaN: not defined */
@@ -328,6 +329,9 @@ void hb_node_add_child(hb_analysis *a, uint32_t parent, uint32_t child);
 /** By start, the longer one first: node indices, with hb_analysis.nodes as context. */
 bool hb_node_before(const void *nodes, const void *x, const void *y);
 void hb_tree_sort_children(hb_analysis *a, uint32_t node);
+
+/** The GPU's id as Python writes it; a constant or the caller's text. */
+const char *hb_gpu_text(const hb_gpu *gpu, char text[16]);
 
 /** Groups `ops` by name alone, in order of first appearance. */
 void hb_group_by_name(hb_analysis *a, hb_arena *arena, const hb_u32s *ops, hb_op_stats *stats);

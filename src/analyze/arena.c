@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "analyze/arena.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 struct hb_arena_block {
-    hb_arena_block *next;
+    hb_arena_block *next, *previous;
     max_align_t data[];
 };
 
@@ -27,15 +28,27 @@ static void *new_block(hb_arena *arena, size_t size)
     if (size <= SIZE_MAX - sizeof *block) block = calloc(1, sizeof *block + size);
     if (!block) hb_arena_leave(arena, HB_ERROR_NO_MEMORY, "out of memory for the analysis");
     block->next = arena->blocks;
+    if (block->next) block->next->previous = block;
     arena->blocks = block;
     arena->bytes += size;
     return block->data;
 }
 
+static size_t rounded(size_t size)
+{
+    return (size + 15) & ~(size_t)15;
+}
+
+/* Large pieces have a block of their own. */
+static bool has_own_block(size_t size)
+{
+    return rounded(size) > BLOCK / 4;
+}
+
 void *hb_arena_alloc(hb_arena *arena, size_t size)
 {
-    size = (size + 15) & ~(size_t)15;
-    if (size > BLOCK / 4) return new_block(arena, size);
+    if (has_own_block(size)) return new_block(arena, rounded(size));
+    size = rounded(size);
     if (size > arena->left) {
         arena->fill = new_block(arena, BLOCK);
         arena->left = BLOCK;
@@ -46,13 +59,38 @@ void *hb_arena_alloc(hb_arena *arena, size_t size)
     return p;
 }
 
+/* In place if it can be, so that large arrays leave no shorter copies behind. */
+static void *grow_block(hb_arena *arena, void *items, size_t old_size, size_t size)
+{
+    hb_arena_block *block =
+        (hb_arena_block *)(void *)((char *)items - offsetof(hb_arena_block, data));
+    hb_arena_block *larger = realloc(block, sizeof *block + rounded(size));
+    if (!larger) hb_arena_leave(arena, HB_ERROR_NO_MEMORY, "out of memory for the analysis");
+    if (larger->next) larger->next->previous = larger;
+    if (larger->previous)
+        larger->previous->next = larger;
+    else
+        arena->blocks = larger;
+    memset((char *)larger->data + old_size, 0, rounded(size) - old_size);
+    arena->bytes += rounded(size) - rounded(old_size);
+    return larger->data;
+}
+
 void *hb_arena_grow(hb_arena *arena, void *items, uint32_t count, uint32_t *capacity, size_t size)
 {
     if (count < *capacity) return items;
     if (count > UINT32_MAX / 2) hb_arena_leave(arena, HB_ERROR_LIMIT, "too many items");
-    *capacity = HB_MAX(8, count * 2);
-    void *larger = hb_arena_alloc(arena, *capacity * size);
+    size_t old_size = *capacity * size;
+    /* Half as much again, where a copy costs nothing but its time. */
+    uint32_t more = has_own_block(old_size) ? count + count / 2 : HB_MAX(8, count * 2);
+    if (has_own_block(old_size)) {
+        items = grow_block(arena, items, old_size, more * size);
+        *capacity = more;
+        return items;
+    }
+    void *larger = hb_arena_alloc(arena, more * size);
     if (count) memcpy(larger, items, count * size);
+    *capacity = more;
     return larger;
 }
 

@@ -3,6 +3,7 @@
  * How well each GPU was used within the steps.
  */
 #include <math.h>
+#include <stdio.h>
 
 #include "analyze/analysis.h"
 
@@ -43,9 +44,11 @@ static bool set_insert(int_set *s, int id)
     }
 }
 
-static void set_add(int_set *s, int id)
+/* False: it was in the set already. */
+static bool set_add(int_set *s, int id)
 {
-    if (!set_insert(s, id) || ++s->fill * 5 < s->mask * 3) return;
+    if (!set_insert(s, id)) return false;
+    if (++s->fill * 5 < s->mask * 3) return true;
     int_set old = *s;
     unsigned size = 8;
     while (size <= s->fill * 4)
@@ -54,6 +57,7 @@ static void set_add(int_set *s, int id)
     s->mask = size - 1;
     for (unsigned i = 0; i <= old.mask; i++)
         if (old.used[i]) set_insert(s, old.table[i]);
+    return true;
 }
 
 /* ---- kernels ---- */
@@ -94,14 +98,19 @@ static void take_metrics(hb_analysis *a, uint32_t index, const hb_row *row, cons
     }
 }
 
-static void take_kernel(hb_analysis *a, const hb_ev *ev, gpu_work *work, int_set *ids)
+typedef struct gpu_ids {
+    int_set set;
+    bool is_bool[HB_MAX_GPUS];
+} gpu_ids;
+
+static void take_kernel(hb_analysis *a, const hb_ev *ev, gpu_work *work, gpu_ids *ids)
 {
     const hb_row *row = hb_trace_row(a->trace, ev->row);
     const hb_launch *launch = hb_trace_launch_of(a->trace, row);
     if (launch->device_state == HB_NUMBER_NONE) return;
     int id = gpu_index(a, ev->row, launch);
     gpu_work *w = &work[slot_of(id)];
-    set_add(ids, id);
+    if (set_add(&ids->set, id) && id >= 0) ids->is_bool[id] = launch->device_is_bool;
     hb_num start = {row->ts, !(row->flags & HB_ROW_TS_INT)};
     hb_ranges_merge_in(&a->arena, &w->busy, (hb_range){start, hb_float(row->ts + row->dur)});
     take_metrics(a, ev->row, row, launch, w);
@@ -160,17 +169,26 @@ static void finish(hb_analysis *a, hb_gpu *gpu, const gpu_work *w)
 
 void hb_analyze_gpus(hb_analysis *a)
 {
-    int_set ids = {.mask = 7};
+    gpu_ids *ids = HB_NEW_ARRAY(&a->arena, gpu_ids, 1);
+    ids->set.mask = 7;
     gpu_work *work = HB_NEW_ARRAY(&a->arena, gpu_work, HB_MAX_GPUS);
     for (uint32_t i = 0; i < a->num_events; i++)
-        if (a->events[i].type == HB_TYPE_KERNEL) take_kernel(a, &a->events[i], work, &ids);
+        if (a->events[i].type == HB_TYPE_KERNEL) take_kernel(a, &a->events[i], work, ids);
     /* The plugin divides this window into buckets and looks at the first one. */
-    if (ids.fill && !(a->window_end - a->window_start >= 1))
+    if (ids->set.fill && !(a->window_end - a->window_start >= 1))
         hb_lose(a, "the profiled window is shorter than 1 us");
-    for (unsigned i = 0; i <= ids.mask; i++) {
-        if (!ids.used[i]) continue;
+    for (unsigned i = 0; i <= ids->set.mask; i++) {
+        if (!ids->set.used[i]) continue;
         hb_gpu *gpu = &a->gpus[a->num_gpus++];
-        gpu->id = ids.table[i];
+        gpu->id = ids->set.table[i];
+        gpu->is_bool = gpu->id >= 0 && ids->is_bool[gpu->id];
         finish(a, gpu, &work[slot_of(gpu->id)]);
     }
+}
+
+const char *hb_gpu_text(const hb_gpu *gpu, char text[16])
+{
+    if (gpu->is_bool) return gpu->id ? "True" : "False";
+    snprintf(text, 16, "%d", gpu->id);
+    return text;
 }

@@ -227,6 +227,8 @@ static bool add_launch(hb_event_sink *sink, const hb_raw_event *raw, uint32_t *i
     l.occupancy_state = (uint8_t)number(raw, HB_SLOT_OCCUPANCY, &l.occupancy);
     l.device_state = (uint8_t)number(raw, HB_SLOT_DEVICE, &ignored);
     l.device = slot_key(sink, raw, HB_SLOT_DEVICE);
+    hb_json type = (hb_json)hb_raw_get(raw, HB_SLOT_DEVICE).type;
+    l.device_is_bool = type == HB_JSON_TRUE || type == HB_JSON_FALSE;
     l.grid = add_json(sink, raw, HB_SLOT_GRID);
     l.block = add_json(sink, raw, HB_SLOT_BLOCK);
     l.registers = add_json(sink, raw, HB_SLOT_REGISTERS);

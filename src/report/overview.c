@@ -248,8 +248,8 @@ static void gpu_entries(hb_emitter *out, const hb_analysis *a, const hb_gpu *gpu
 {
     hb_buf text;
     hb_buf_init(&text, 4096);
-    char title[32];
-    snprintf(title, sizeof title, "GPU %d:", gpu->id);
+    char title[32], id[16];
+    snprintf(title, sizeof title, "GPU %s:", hb_gpu_text(gpu, id));
     entry(out, title, &text);
     if (gpu->id >= 0 && (uint32_t)gpu->id < a->props.count)
         gpu_properties(out, &a->props.items[gpu->id]);

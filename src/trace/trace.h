@@ -114,7 +114,8 @@ typedef struct hb_launch {
     double blocks_per_sm, occupancy;
     hb_sid grid, block, registers, shared;
     uint8_t blocks_state, occupancy_state; /* hb_number_state */
-    uint8_t device_state, unused;
+    uint8_t device_state;
+    uint8_t device_is_bool; /* true or false, which Python takes for 1 or 0 and writes as a word */
     uint32_t unused2; /* no padding: launches are compared as bytes */
 } hb_launch;
 

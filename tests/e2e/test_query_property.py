@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: MIT
+"""`hipboard query` answers as the installed plugin does, for random log directories."""
+import json
+import os
+import random
+import subprocess
+
+import pytest
+
+import plugin_in_process
+import random_traces
+from support import BUILD
+
+SEEDS = int(os.environ.get("HB_PROPERTY_SEEDS", "60"))
+FIRST = int(os.environ.get("HB_PROPERTY_FIRST", "1"))
+
+
+def query(logdir, url):
+    done = subprocess.run([BUILD / "tools/hipboard/hipboard", "query", logdir, url],
+                          capture_output=True, timeout=60)
+    assert done.returncode in (0, 1), done.stderr
+    return (json.loads(done.stdout), "") if done.returncode == 0 else (None, done.stderr.decode())
+
+
+def differences(logdir):
+    plugin = plugin_in_process.Plugin(logdir)
+    for url in plugin_in_process.questions(plugin):
+        status, expected = plugin.get(url)
+        answer, error = query(logdir, url)
+        if status != 200 and not error:
+            yield f"{url}: the plugin answers {status}, hipboard {json.dumps(answer)[:300]}"
+        elif status == 200 and error:
+            yield f"{url}: hipboard fails: {error}"
+        elif status == 200 and not plugin_in_process.same(expected, answer):
+            yield f"{url}:\n  {json.dumps(expected)[:3000]}\n  {json.dumps(answer)[:3000]}"
+
+
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + SEEDS))
+def test_random_logdir(seed, tmp_path):
+    random_traces.make_logdir(random.Random(seed), tmp_path)
+    found = list(differences(tmp_path))
+    assert not found, "\n".join(found[:5])
