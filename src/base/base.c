@@ -107,8 +107,9 @@ char *hb_buf_reserve(hb_buf *buf, size_t size)
 
 void hb_buf_append(hb_buf *buf, const void *data, size_t size)
 {
+    if (size == 0) return;
     char *to = hb_buf_reserve(buf, size);
-    if (!to || size == 0) return;
+    if (!to) return;
     memcpy(to, data, size);
     buf->size += size;
 }

@@ -151,7 +151,7 @@ def about_profile(plugin, profile):
 def same(a, b):
     """Equal up to the last digits of a number and to the order of equals, which has no rule."""
     if isinstance(a, bool) or isinstance(b, bool) or a is None or b is None:
-        return a is b
+        return a is b or a == b
     if isinstance(a, (int, float)) and isinstance(b, (int, float)):
         if math.isnan(a) or math.isnan(b):
             return math.isnan(a) and math.isnan(b)

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Any bytes as a trace: read tolerantly and strictly, analysed, every question asked. What is read
+ * strictly and without a flaw is compared with cJSON.
+ *
+ * trace.dict is a dictionary for libFuzzer.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cJSON.h>
+
+#include "query/query.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define CHECK(condition)                                                    \
+    do {                                                                    \
+        if (!(condition)) {                                                 \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+            abort();                                                        \
+        }                                                                   \
+    } while (0)
+
+static void compare_event(const hb_trace *trace, uint32_t i, const cJSON *item)
+{
+    const hb_row *row = hb_trace_row(trace, i);
+    CHECK(((row->flags & HB_ROW_NOT_OBJECT) != 0) == !cJSON_IsObject(item));
+    /* cJSON gives the first of equal members, Python and hipboard the last. */
+    const cJSON *name = NULL, *ts = NULL;
+    for (const cJSON *member = item ? item->child : NULL; member; member = member->next) {
+        if (!member->string) continue;
+        if (strcmp(member->string, "name") == 0) name = member;
+        if (strcmp(member->string, "ts") == 0) ts = member;
+    }
+    if (!cJSON_IsObject(item)) return;
+    CHECK(cJSON_IsString(name) == ((row->flags & HB_ROW_NAME) != 0));
+    if (cJSON_IsNumber(ts)) CHECK(row->ts == ts->valuedouble);
+    if (!cJSON_IsString(name)) return;
+    hb_str text = hb_trace_text(trace, row->name);
+    /* cJSON ends a text at an escaped NUL and refuses lone surrogates. */
+    if (!memchr(text.s, 0, text.len)) CHECK(strcmp(text.s, name->valuestring) == 0);
+}
+
+/* NaN, Infinity and lone surrogates are Python's, not JSON's. */
+static bool is_plain_json(const char *text)
+{
+    return !strstr(text, "NaN") && !strstr(text, "Infinity") && !strstr(text, "\\u");
+}
+
+static void compare(const hb_trace *trace, const uint8_t *data, size_t size)
+{
+    char *text = malloc(size + 1);
+    CHECK(text != NULL);
+    memcpy(text, data, size);
+    text[size] = 0;
+    cJSON *root = is_plain_json(text) && strlen(text) == size ? cJSON_Parse(text) : NULL;
+    if (is_plain_json(text) && strlen(text) == size) {
+        CHECK(root != NULL);
+        const cJSON *events = NULL;
+        for (const cJSON *m = root->child; m; m = m->next)
+            if (m->string && strcmp(m->string, "traceEvents") == 0) events = m;
+        if (cJSON_IsArray(events)) {
+            uint32_t i = 0;
+            CHECK((uint32_t)cJSON_GetArraySize(events) == trace->rows.count);
+            for (const cJSON *e = events->child; e; e = e->next)
+                compare_event(trace, i++, e);
+        }
+    }
+    cJSON_Delete(root);
+    free(text);
+}
+
+static void ask(hb_analysis *a)
+{
+    static const char *const questions[] = {"overview",
+                                            "operation",
+                                            "operation?group_by=OperationAndInputShape",
+                                            "operation/table",
+                                            "operation/table?group_by=OperationAndInputShape",
+                                            "operation/stack?op_name=a",
+                                            "kernel",
+                                            "kernel/table",
+                                            "kernel/table?group_by=Kernel",
+                                            "kernel/tc_pie",
+                                            "memory",
+                                            "memory?start_ts=1&end_ts=2",
+                                            "memory_curve",
+                                            "memory_events",
+                                            "module",
+                                            "tree",
+                                            "diff",
+                                            "diffnode?path=0-1"};
+    for (size_t i = 0; i < HB_ARRAY_LEN(questions); i++) {
+        hb_url url;
+        hb_buf buf;
+        CHECK(hb_url_parse(&url, questions[i]) == HB_OK);
+        hb_buf_init(&buf, SIZE_MAX / 2);
+        hb_emitter out = {&buf, false};
+        (void)hb_query_profile(a, a, 1, &url, &out);
+        hb_buf_free(&buf);
+        hb_url_free(&url);
+    }
+}
+
+static void read_one(const uint8_t *data, size_t size, bool strict)
+{
+    hb_trace trace;
+    hb_analysis analysis;
+    hb_read_report report;
+    hb_read_options options = {.strict = strict, .check_na = strict, .max_bytes = 256 << 20};
+    hb_result result = hb_read_trace_memory((const char *)data, size, &options, &trace, &report);
+    if (result == HB_OK) {
+        if (strict && report.num_notes == 0) compare(&trace, data, size);
+        if (hb_analysis_run(&analysis, &trace) == HB_OK) {
+            ask(&analysis);
+            hb_worker workers[] = {{"a_1", &analysis}, {"b", &analysis}};
+            hb_distributed joint;
+            bool exists;
+            (void)hb_distributed_run(&joint, workers, 2, &exists);
+            hb_distributed_free(&joint);
+        }
+        hb_analysis_free(&analysis);
+    }
+    hb_trace_free(&trace);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    read_one(data, size, false);
+    read_one(data, size, true);
+    return 0;
+}
