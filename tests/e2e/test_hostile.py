@@ -4,9 +4,9 @@ threads that die in one, steps without length, nonsense numbers. Its files are v
 and the real plugin shows every view of them, without a complaint."""
 import pytest
 
+from schemas import complaints, load
 from server import TensorBoard
 from support import BUILD, run
-from test_trace_format import complaints, load
 
 KINETO, GZIP = 2, 1
 RUNS = {"plain": 0, "gzipped": GZIP}

@@ -1,40 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The trace writer's files: by the schemas of plugin_format/, and in a real TensorBoard."""
 import copy
-import gzip
-import json
 
 import pytest
 from jsonschema import Draft202012Validator
-from referencing import Registry, Resource
 
+from schemas import SCHEMAS, complaints, load, validator
 from server import TensorBoard
 from support import BUILD, ROOT, run
-
-SCHEMAS = {name: json.loads((ROOT / f"plugin_format/{name}.schema.json").read_text())
-           for name in ("kineto", "tensorboard")}
-REGISTRY = Registry().with_resources(
-    (schema["$id"], Resource.from_contents(schema)) for schema in SCHEMAS.values())
-
-
-def validator(dialect):
-    return Draft202012Validator(SCHEMAS[dialect], registry=REGISTRY)
-
-
-def load(path):
-    text = path.read_bytes()
-    return json.loads(gzip.decompress(text) if path.suffix == ".gz" else text)
-
-
-def complaints(trace, dialect):
-    """What the schema finds wrong, one line each, as near to the cause as it can say."""
-    lines = []
-    for error in validator(dialect).iter_errors(trace):
-        place = "/".join(str(part) for part in error.absolute_path)
-        what = json.dumps(error.instance)[:300]
-        lines.append(f"{place}: {error.message[:100]}: {what}")
-    return lines
-
 
 def without_known_bugs(trace):
     """PyTorch 2.13 marks every instant event as not finished."""
@@ -62,6 +35,12 @@ def test_written_files_follow_their_schema(samples, dialect):
     assert {path.suffix for path in files} == {".json", ".gz"}
     for path in files:
         assert complaints(load(path), dialect) == [], path
+
+
+def test_a_trainings_files_follow_the_schema(digits):
+    for training in digits.values():
+        for path in training.files:
+            assert complaints(load(path), "tensorboard") == [], path
 
 
 def test_pytorch_follows_the_kineto_schema(tmp_path):
