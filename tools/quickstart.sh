@@ -32,7 +32,7 @@ train() {
 bash tools/setup.sh build view
 say "building"
 [ -f build/build.ninja ] || quietly meson setup build
-quietly ninja -C build
+quietly ninja -C build samples/digits/digits tools/hipboard/hipboard
 train 0
 train 2
 echo

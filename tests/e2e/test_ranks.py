@@ -56,6 +56,17 @@ def test_communication_is_what_was_reduced(board):
         assert set(data) == {"all", *map(str, range(STEPS))}
 
 
+def test_the_page_shows_it(board, browser):
+    page = browser.open(board.url)
+    page.choose_view("Distributed")
+    page.screenshot("ranks_Distributed")
+    text = page.text()
+    for word in ("Communication Operations Stats", "gloo:all_reduce", "rank_0", "rank_1"):
+        assert word in text, text
+    assert page.errors == []
+    page.close()
+
+
 def test_nothing_suspicious(board):
     assert board.suspicious_log_lines() == []
 

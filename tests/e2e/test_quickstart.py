@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT
+"""The first command of the README, in a fresh clone, up to the line that it tells to copy."""
+import re
+import shlex
+import subprocess
+import urllib.request
+
+import pytest
+
+from support import ROOT, run
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory):
+    """What a commit of the present tree would be. Its Python packages are there already."""
+    directory = tmp_path_factory.mktemp("quickstart") / "a clone"
+    run("git", "clone", "--quiet", ROOT, directory)
+    (directory / ".venv").symlink_to(ROOT / ".venv")
+    names = run("git", "ls-files", "-z", "--modified", "--others", "--exclude-standard", cwd=ROOT)
+    for name in filter(None, names.split("\0")):
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        if (ROOT / name).exists():
+            (directory / name).write_bytes((ROOT / name).read_bytes())
+    return directory
+
+
+def test_it_ends_with_a_tensorboard_to_start(clone):
+    output = run("bash", clone / "tools/quickstart.sh", cwd="/", timeout=600)
+    accuracies = re.findall(r"accuracy on \d+ held-back digits: ([\d.]+) %", output)
+    assert len(accuracies) == 2 and min(map(float, accuracies)) >= 95
+    for workers in (0, 2):
+        files = sorted((clone / f"runs/digits_workers{workers}").iterdir())
+        assert len(files) == 2 and all(path.name in output for path in files)
+    assert run("git", "status", "--porcelain", "--", "runs", "build", cwd=clone) == ""
+
+    command = shlex.split(output.strip().splitlines()[-1])
+    assert command[1:] == ["--logdir", str(clone / "runs")]
+    with subprocess.Popen([*command, "--port", "0"], stderr=subprocess.PIPE, text=True) as board:
+        address = next(found.group(1) for line in board.stderr
+                       if (found := re.search(r"at (http://localhost:\d+/)", line)))
+        with urllib.request.urlopen(f"{address}data/plugin/pytorch_profiler/index.html") as page:
+            assert b"<html" in page.read()
+        board.terminate()
