@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/base.h"
+
 bool hb_clock_uses_counter;
 
 /* The kernel has checked that the counter is invariant and agrees between cores exactly when it
@@ -33,10 +35,11 @@ hb_clock_pair hb_clock_sample(void)
         uint64_t before = hb_ticks();
         int64_t monotonic = hb_clock_ns(CLOCK_MONOTONIC);
         int64_t real = hb_clock_ns(CLOCK_REALTIME);
+        int64_t boottime = hb_clock_ns(CLOCK_BOOTTIME);
         uint64_t after = hb_ticks();
         if (after - before >= best_width) continue;
         best_width = after - before;
-        best = (hb_clock_pair){before + best_width / 2, monotonic, real};
+        best = (hb_clock_pair){before + best_width / 2, monotonic, real, boottime, best_width};
     }
     return best;
 }
@@ -51,5 +54,22 @@ hb_clock_fit hb_clock_fit_pairs(const hb_clock_pair *first, const hb_clock_pair 
                      ? first->unix_ns
                      : 0,
         .ns_per_tick = ticks > 0 && ns > 0 ? ns / ticks : 1.0,
+    };
+}
+
+/* Boot time runs with the monotonic clock but for suspends, which this spreads over the session. */
+hb_boottime_fit hb_clock_fit_boottime(const hb_clock_pair *first, const hb_clock_pair *last)
+{
+    double boottime = (double)(int64_t)((uint64_t)last->boottime_ns - (uint64_t)first->boottime_ns);
+    double monotonic =
+        (double)(int64_t)((uint64_t)last->monotonic_ns - (uint64_t)first->monotonic_ns);
+    hb_clock_fit ticks = hb_clock_fit_pairs(first, last);
+    uint64_t width = HB_MAX(first->width_ticks, last->width_ticks);
+    double uncertainty = (double)width * ticks.ns_per_tick;
+    return (hb_boottime_fit){
+        .boottime0 = first->boottime_ns,
+        .unix0 = ticks.unix0,
+        .rate = boottime > 0 && monotonic > 0 ? monotonic / boottime : 1.0,
+        .uncertainty_ns = (int64_t)HB_MIN(uncertainty, HB_CLOCK_MOST_NS) + 1,
     };
 }

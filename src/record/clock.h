@@ -43,10 +43,12 @@ static inline uint64_t hb_ticks(void)
     return (uint64_t)hb_clock_ns(CLOCK_MONOTONIC);
 }
 
-/** The same moment on three clocks. */
+/** The same moment on four clocks. */
 typedef struct hb_clock_pair {
     uint64_t ticks;
     int64_t monotonic_ns, unix_ns;
+    int64_t boottime_ns;  /* the clock of HIP devices */
+    uint64_t width_ticks; /* the readings lie within this */
 } hb_clock_pair;
 
 /** A pair whose parts lie closest together out of several tries. */
@@ -68,6 +70,22 @@ hb_clock_fit hb_clock_fit_pairs(const hb_clock_pair *first, const hb_clock_pair 
 static inline int64_t hb_clock_unix(const hb_clock_fit *fit, uint64_t ticks)
 {
     double ns = (double)(int64_t)(ticks - fit->ticks0) * fit->ns_per_tick;
+    if (HB_UNLIKELY(!(ns < HB_CLOCK_MOST_NS && ns > -HB_CLOCK_MOST_NS))) return fit->unix0;
+    return fit->unix0 + (int64_t)ns;
+}
+
+/** A line from CLOCK_BOOTTIME to the same Unix nanoseconds, by the same two pairs. */
+typedef struct hb_boottime_fit {
+    int64_t boottime0, unix0;
+    double rate;
+    int64_t uncertainty_ns; /* of a time made by it against one made from ticks */
+} hb_boottime_fit;
+
+hb_boottime_fit hb_clock_fit_boottime(const hb_clock_pair *first, const hb_clock_pair *last);
+
+static inline int64_t hb_clock_unix_of_boottime(const hb_boottime_fit *fit, int64_t boottime_ns)
+{
+    double ns = (double)(int64_t)((uint64_t)boottime_ns - (uint64_t)fit->boottime0) * fit->rate;
     if (HB_UNLIKELY(!(ns < HB_CLOCK_MOST_NS && ns > -HB_CLOCK_MOST_NS))) return fit->unix0;
     return fit->unix0 + (int64_t)ns;
 }

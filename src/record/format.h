@@ -106,6 +106,14 @@ enum hb_record_type {
     HB_RECORD_MEMORY = 4,
     HB_RECORD_SCALAR = 5,
     HB_RECORD_METADATA = 6,
+    /* HIP, written by src/device */
+    HB_RECORD_CALL = 7, /* these four begin with an hb_record_call */
+    HB_RECORD_LAUNCH = 8,
+    HB_RECORD_COPY = 9,
+    HB_RECORD_ALLOCATION = 10,
+    HB_RECORD_WORK = 11,   /* what a device did */
+    HB_RECORD_LINK = 12,   /* one more piece of work of a call */
+    HB_RECORD_DEVICE = 13, /* a device's properties */
 };
 
 enum hb_record_flags {
@@ -115,6 +123,10 @@ enum hb_record_flags {
     HB_RECORD_STACK = 1u << 3,
     HB_RECORD_INPUTS = 1u << 4,
     HB_RECORD_OOM = 1u << 5, /* MEMORY: out of memory */
+    /* of HIP calls */
+    HB_RECORD_CAPTURED = 1u << 1, /* put into a graph, to run later */
+    HB_RECORD_REPLAYS = 1u << 2,  /* runs a graph */
+    HB_RECORD_WAITS = 1u << 3,    /* synchronises */
 };
 
 /** Every record begins so. A plain scope is just this: 24 bytes. */
@@ -155,6 +167,78 @@ typedef struct hb_record_metadata {
     uint32_t json, reserved;
 } hb_record_metadata;
 
+/* ---- HIP ---- */
+
+/** A call of the HIP runtime, on the thread that made it. name = the function. */
+typedef struct hb_record_call {
+    hb_record head;
+    uint64_t external_id;   /* the innermost open scope's; 0: none */
+    uint64_t annotation_id; /* the innermost open user annotation's, and its name */
+    uint32_t annotation;
+    uint32_t error_name; /* string id; 0: the call succeeded */
+    uint64_t correlation;
+    uint64_t work;   /* what its device work is reported under; 0: none */
+    uint64_t stream; /* hipStream_t */
+    int32_t error;   /* hipError_t */
+    int16_t device;  /* HIP ordinal of the stream; -1: not asked */
+    uint16_t cid;    /* the runtime's number of the function */
+} hb_record_call;
+
+typedef struct hb_record_launch {
+    hb_record_call call;
+    uint32_t kernel;   /* string id */
+    uint32_t grid[3];  /* blocks */
+    uint16_t block[3]; /* threads */
+    uint16_t vgprs, sgprs, agprs; /* 0xffff: unknown */
+    uint32_t lds_bytes, dynamic_lds_bytes, scratch_bytes;
+} hb_record_launch;
+
+typedef struct hb_record_copy {
+    hb_record_call call;
+    uint64_t dst, src, bytes;       /* fills: src is 0 */
+    int32_t kind;                   /* hipMemcpyKind; -1: a fill */
+    int16_t from_device, to_device; /* -1: the call does not say */
+} hb_record_copy;
+
+typedef struct hb_record_allocation {
+    hb_record_call call;
+    uint64_t ptr, bytes;
+} hb_record_allocation;
+
+enum hb_work_kind {
+    HB_WORK_KERNEL = 1,
+    HB_WORK_HTOD,
+    HB_WORK_DTOH,
+    HB_WORK_DTOD,
+    HB_WORK_FILL,
+};
+
+/** Device work, on the thread that the runtime reported it on, which is when it starts as a record.
+ * name = the kernel's, or HB_STRING_UNNAMED when only its launch knows it. */
+typedef struct hb_record_work {
+    hb_record head;
+    uint64_t work; /* joins it with its call */
+    int64_t begin_ns, end_ns; /* CLOCK_BOOTTIME */
+    uint64_t bytes, queue;
+    int32_t device;
+    uint32_t kind;
+} hb_record_work;
+
+typedef struct hb_record_link {
+    hb_record head;
+    uint64_t correlation, work;
+} hb_record_link;
+
+/** name = the device's. */
+typedef struct hb_record_device {
+    hb_record head;
+    uint64_t total_global_mem, shared_mem_per_block, shared_mem_per_cu;
+    uint32_t arch; /* string id */
+    int32_t id, compute_major, compute_minor, max_threads_per_block, max_threads_per_cu,
+        regs_per_block, warp_size, num_cus, reserved;
+} hb_record_device;
+
+_Static_assert(sizeof(hb_record_launch) + sizeof(hb_record_work) <= 200, "bytes a kernel");
 _Static_assert(sizeof(hb_record) == 24, "a plain scope is 24 bytes");
 _Static_assert(sizeof(hb_chunk) % 8 == 0, "records are 8-byte aligned");
 

@@ -97,14 +97,9 @@ static inline hb_thread *enter(void)
     return t;
 }
 
-static inline void fill(hb_record *r, enum hb_record_type type, unsigned flags, uint32_t name,
-                        size_t bytes)
+hb_thread *hb_record_enter(void)
 {
-    r->end = 0;
-    r->name = name;
-    r->type = (uint8_t)type;
-    r->flags = (uint8_t)flags;
-    r->units = (uint16_t)(bytes / 8);
+    return enter();
 }
 
 /* ---- names ---- */
@@ -151,7 +146,7 @@ static inline hb_scope begin_plain(uint32_t name, enum hb_record_type type, bool
     if (!t) return scope;
     hb_record *r = hb_record_reserve(t, sizeof *r);
     if (r) {
-        fill(r, type, 0, name, sizeof *r);
+        hb_record_head(r, type, 0, name, sizeof *r);
         r->start = hb_ticks();
         hb_record_commit(t, r);
         scope = open_scope(t, r, range);
@@ -226,7 +221,7 @@ static __attribute__((noinline)) hb_scope begin_full(uint32_t name, enum hb_reco
     measure(t, &p, info, caller);
     hb_record *r = hb_record_reserve(t, (uint32_t)p.bytes);
     if (r) {
-        fill(r, type, p.flags, name, p.bytes);
+        hb_record_head(r, type, p.flags, name, p.bytes);
         write_parts(r, &p, info);
         r->start = hb_ticks();
         hb_record_commit(t, r);
@@ -299,7 +294,7 @@ hb_scope hb_module_call(hb_module module)
                               ? (hb_record_module *)hb_record_reserve(t, sizeof *r)
                               : NULL;
     if (r) {
-        fill(&r->head, HB_RECORD_MODULE, 0, entry->name, sizeof *r);
+        hb_record_head(&r->head, HB_RECORD_MODULE, 0, entry->name, sizeof *r);
         r->module_id = entry->index;
         r->python_id = r->parent_id = r->reserved = 0;
         r->head.start = hb_ticks();
@@ -394,7 +389,7 @@ void hb_record_close_all(hb_thread *t)
 static void stamp(hb_record *r, enum hb_record_type type, unsigned flags, uint32_t name,
                   size_t bytes)
 {
-    fill(r, type, flags, name, bytes);
+    hb_record_head(r, type, flags, name, bytes);
     r->start = hb_ticks();
 }
 

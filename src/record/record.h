@@ -21,6 +21,21 @@ extern hb_recording hb_recording_now;
 /** Once per process, before anything else of this room; later calls do nothing. */
 void hb_record_init(void);
 
+/** Begins a recording call on the calling thread, to be ended with hb_thread_leave(); NULL when
+ * nothing is recorded. The session is the one of `epoch` in what it returns. */
+hb_thread *hb_record_enter(void);
+
+/** Gives a reserved record its head, without times. */
+static inline void hb_record_head(hb_record *r, enum hb_record_type type, unsigned flags,
+                                  uint32_t name, size_t bytes)
+{
+    r->end = 0;
+    r->name = name;
+    r->type = (uint8_t)type;
+    r->flags = (uint8_t)flags;
+    r->units = (uint16_t)(bytes / 8);
+}
+
 /** Room for a record of `bytes` (a multiple of 8, at most HB_RECORD_MAX) in the calling thread's
  * chunk, without a head; NULL when the spool is full (counted). Inside enter/leave. */
 hb_record *hb_record_reserve(hb_thread *t, uint32_t bytes);

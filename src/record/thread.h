@@ -47,6 +47,7 @@ typedef struct hb_thread {
     struct hb_thread *next; /* in the list of all threads; never removed, used again when dead */
     _Atomic bool dead;
     char name[32]; /* given by hb_thread_name() */
+    void *calls;   /* src/device's state, kept when the thread dies and its successor's then */
     hb_open open[HB_OPEN_MAX];
 } hb_thread;
 
