@@ -3,6 +3,8 @@
  * A finished cycle becomes a file, or a walk over its events.
  */
 #include "profiler/profiler.h"
+
+#include "device/device.h"
 #include "write/write.h"
 
 static bool ends_with(const char *text, const char *suffix)
@@ -13,7 +15,7 @@ static bool ends_with(const char *text, const char *suffix)
 
 static hb_result open_cycle(const hb_spool_view *view, const hb_cycle *cycle, hb_source **source)
 {
-    return hb_record_source_open(view, cycle->session, NULL, source);
+    return hb_device_source_open(view, cycle->session, NULL, source);
 }
 
 hb_result hb_cycle_write(hb_profiler *prof, hb_cycle *cycle, const char *path, unsigned flags,

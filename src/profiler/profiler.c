@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "device/device.h"
 #include "profiler/metadata.h"
 #include "profiler/schedule.h"
 #include "record/strings.h"
@@ -76,6 +77,12 @@ static uint32_t session_flags(const hb_profiler_options *o)
            (o->with_flops ? HB_SESSION_FLOPS : 0) | (o->with_modules ? HB_SESSION_MODULES : 0);
 }
 
+/* Without any activity named: whatever there is. */
+static bool wants_hip(const hb_profiler *prof)
+{
+    return prof->options.activities == 0 || (prof->options.activities & HB_ACTIVITY_HIP);
+}
+
 static hb_result start_trace(hb_profiler *prof)
 {
     HB_TRY(prepare(prof));
@@ -89,6 +96,7 @@ static hb_result start_trace(hb_profiler *prof)
     prof->session = session;
     pthread_mutex_unlock(&prof->lock);
     hb_metadata_emit(prof);
+    if (wants_hip(prof)) hb_device_start(prof->options.activities & HB_ACTIVITY_HIP);
     return HB_OK;
 }
 
@@ -113,6 +121,7 @@ static hb_session *end_session(hb_profiler *prof)
     prof->session = NULL;
     pthread_mutex_unlock(&prof->lock);
     if (session) {
+        hb_device_stop();
         hb_session_end(session);
         warn_lost(prof, session);
     }
@@ -352,6 +361,7 @@ hb_result hb_profiler_step(hb_profiler *prof)
     if (prof->in_handler) return hb_fail(HB_ERROR_STATE, "step: called from on_trace_ready");
     HB_TRY(next_action(prof, prof->step_num + 1, &action));
     hb_scope_end(&prof->step_scope);
+    if (prof->session) hb_device_look_again();
     last = prof->action;
     prof->step_num++;
     prof->action = action;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "device/device.h"
 #include "record/merge.h"
 #include "record/record_source.h"
 #include "record/strings.h"
@@ -171,7 +172,9 @@ static void close_window(const hb_spool_view *view, hb_session *session)
     if (!(elapsed < HB_CLOCK_MOST_NS)) return;
     uint64_t later = (uint64_t)elapsed;
     session->later[0] = (hb_clock_pair){last, (int64_t)((uint64_t)newest->monotonic_ns + later),
-                                        (int64_t)((uint64_t)newest->unix_ns + later)};
+                                        (int64_t)((uint64_t)newest->unix_ns + later),
+                                        (int64_t)((uint64_t)newest->boottime_ns + later),
+                                        newest->width_ticks};
     session->newest = 0;
 }
 
@@ -185,7 +188,7 @@ static hb_result write_session(const spool_file *f, hb_session *session, const c
     session->trace_id[sizeof session->trace_id - 1] = '\0';
     session->finalized = 0;
     close_window(&f->view, session);
-    HB_TRY(hb_record_source_open(&f->view, session, &with, &source));
+    HB_TRY(hb_device_source_open(&f->view, session, &with, &source));
     hb_write_options options = {
         .dialect = flags & HB_DIALECT_KINETO ? HB_WRITE_KINETO : HB_WRITE_TENSORBOARD,
         .gzip = flags & HB_GZIP,

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A way to learn what HIP does. Back-ends are tried in the order of a table; each either takes the
+ * job or says in words why it can't.
+ */
+#ifndef HB_DEVICE_BACKEND_H
+#define HB_DEVICE_BACKEND_H
+
+#include "device/hip_runtime.h"
+
+typedef struct hb_device_backend {
+    const char *name;
+    /** Whether it can capture this runtime; `why` gets the reason when it can't. Changes nothing in
+     * the runtime. */
+    bool (*probe)(const hb_hip *hip, hb_buf *why);
+    /** Once, before the first enable(). */
+    bool (*attach)(const hb_hip *hip, hb_buf *why);
+    /** Calls and device work are reported from now on, or not any more; a call that runs at that
+     * moment may still report its end. */
+    void (*enable)(bool on);
+} hb_device_backend;
+
+/** The runtime's hooks of HIP up to 5.2: one registration for each function. */
+extern const hb_device_backend hb_hooks_by_function;
+
+#endif

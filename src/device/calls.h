@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A HIP call on its thread, from enter to exit, as the runtime's hooks report it: becomes a record,
+ * and for allocations a memory event. Both eras of hooks use this.
+ */
+#ifndef HB_DEVICE_CALLS_H
+#define HB_DEVICE_CALLS_H
+
+#include <stdatomic.h>
+
+#include "device/hip_calls.h"
+#include "device/hip_runtime.h"
+#include "record/record.h"
+
+#define HB_CALLS_MAX_DEPTH    8
+#define HB_HIP_API_DATA_BYTES 1024 /* room for hip_api_data_t where the runtime wants ours */
+
+/** A call that runs now. */
+typedef struct hb_frame {
+    const hb_hip_call *call;
+    uint32_t cid;
+    uint32_t epoch;         /* the session of `record` */
+    const char *stack;      /* where it was called */
+    hb_record_call *record; /* NULL: nothing is recorded of it */
+    uint64_t start;         /* ticks */
+    uint64_t correlation;
+    uint64_t work; /* the first piece of device work that it made */
+    void *ptr;     /* what was allocated, or is freed */
+    size_t bytes;  /* and its size */
+    int device;    /* and, of what is freed, where */
+    _Alignas(16) char data[HB_HIP_API_DATA_BYTES];
+} hb_frame;
+
+/** A thread's. Never freed, found again by the thread that takes over its hb_thread. */
+typedef struct hb_calls {
+    struct hb_calls *next; /* of all */
+    uint32_t depth;
+    uint32_t owner;             /* hb_thread.number */
+    uint32_t epoch;             /* the session of the frames */
+    _Atomic uint32_t capturing; /* streams that this thread puts into graphs */
+    bool ours;                  /* hipboard itself calls HIP: not to be recorded */
+    uint64_t next_correlation, end_correlation;
+    _Atomic uint64_t seen, made, arrived; /* calls, pieces of device work; written by the thread */
+    hb_frame frames[HB_CALLS_MAX_DEPTH];
+} hb_calls;
+
+/** Which runtime's calls these are, and the functions by their number there; once, before the
+ * first callback. */
+bool hb_calls_init(const hb_hip *hip, uint32_t num_functions);
+uint32_t hb_calls_num_functions(void);
+/** The row of a function number. */
+const hb_hip_call *hb_calls_row(uint32_t cid);
+
+/** The calling thread's; NULL without memory. */
+hb_calls *hb_calls_self(void);
+
+/** Takes a frame for a call that begins now; NULL when it is not to be recorded. */
+hb_frame *hb_calls_push(uint32_t cid);
+/** The frame of the call that is about to end; NULL when push gave none for it. */
+hb_frame *hb_calls_top(uint32_t cid);
+
+/** `args`: the arguments as the runtime laid them out. */
+void hb_call_begin(hb_frame *frame, const char *args);
+/** Ends the call and gives the frame back. `error`: what it returned. */
+void hb_call_end(hb_frame *frame, const char *args, int error);
+
+/** The innermost call of this thread made a piece of device work that will be reported under
+ * `work` (not 0). */
+void hb_call_makes(uint64_t work);
+
+/** A piece of device work was reported, by any thread; of kind 0: one that is not kept. */
+void hb_work_report(const hb_record_work *work);
+
+/** Sums over all threads. */
+typedef struct hb_call_counts {
+    uint64_t seen, made, arrived;
+    uint32_t capturing;
+} hb_call_counts;
+hb_call_counts hb_calls_count(void);
+
+/** Devices that work was launched on, as bits; cleared by whoever has waited for them. */
+extern _Atomic uint64_t hb_calls_devices;
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * HIP capture, as the profiler sees it. What can't be captured is no error: it is said, once on
+ * stderr and in the metadata of each trace.
+ */
+#ifndef HB_DEVICE_DEVICE_H
+#define HB_DEVICE_DEVICE_H
+
+#include "record/record_source.h"
+
+/** The session has begun: from now on HIP calls and device work are recorded. `asked_for`: HIP was
+ * named as an activity, so its absence is worth a line on stderr. */
+void hb_device_start(bool asked_for);
+
+/** Looks for a HIP runtime that was loaded since; cheap, for each step. */
+void hb_device_look_again(void);
+
+/** The session is about to end: waits for the devices, so that all work has been reported, and
+ * leaves in the session what is known of devices and of what is missing. */
+void hb_device_stop(void);
+
+/** What hipboard could capture in this process now and why not more: lines of text. Loads
+ * `library` (a name or path; NULL: none) when no runtime is in the process. */
+void hb_device_explain(const char *library, hb_buf *text);
+
+/** A recorded session as a source, as hb_record_source_open(), with its HIP calls and device work.
+ */
+hb_result hb_device_source_open(const hb_spool_view *view, hb_session *session,
+                                const hb_record_source_options *options, hb_source **source);
+
+/* metadata that a session keeps for its trace's header */
+#define HB_METADATA_HIP_RUNTIME "hip_runtime_version"
+#define HB_METADATA_HIP_DRIVER  "hip_driver_version"
+
+#endif

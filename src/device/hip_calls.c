@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * hip_prof_str.h lays a call's parameters out in order and puts behind each pointer that it looks
+ * into the value found there. Functions keep their layout from version to version; a test compares
+ * this table with the installed header.
+ */
+#include "device/hip_calls.h"
+
+#include <stdlib.h>
+
+#define NO HB_NO_ARG
+
+#define HIDDEN(name)                                \
+    {                                               \
+        name, HB_CALL_HIDDEN, NO, NO, NO, NO, 0, NO \
+    }
+/* kind, function, dynamic LDS, stream; the grid stands at 8 and the block at 20 in all of them */
+#define LAUNCH(name, kind, lds, stream)       \
+    {                                         \
+        name, kind, 0, NO, lds, NO, 0, stream \
+    }
+#define COPY(name, src, bytes, copy, stream)               \
+    {                                                      \
+        name, HB_CALL_COPY, 0, src, bytes, copy, 0, stream \
+    }
+#define COPY_2D(name, src, width, copy, stream)               \
+    {                                                         \
+        name, HB_CALL_COPY_2D, 0, src, width, copy, 0, stream \
+    }
+#define FILL(name, unit, stream)                        \
+    {                                                   \
+        name, HB_CALL_FILL, 0, NO, 16, NO, unit, stream \
+    }
+#define ALLOCATE(name, kind)             \
+    {                                    \
+        name, kind, 0, NO, 16, NO, 0, NO \
+    }
+#define ON_STREAM(name, kind, stream)         \
+    {                                         \
+        name, kind, NO, NO, NO, NO, 0, stream \
+    }
+#define OTHER(name, kind, ptr)             \
+    {                                      \
+        name, kind, ptr, NO, NO, NO, 0, NO \
+    }
+
+/* In the order of strcmp(). */
+static const hb_hip_call calls[] = {
+    HIDDEN("__hipPopCallConfiguration"),
+    HIDDEN("__hipPushCallConfiguration"),
+    HIDDEN("hipCtxSetCurrent"),
+    OTHER("hipCtxSynchronize", HB_CALL_WAIT, NO),
+    OTHER("hipDeviceSynchronize", HB_CALL_WAIT, NO),
+    HIDDEN("hipEventCreateWithFlags"),
+    HIDDEN("hipEventQuery"),
+    HIDDEN("hipEventRecord"),
+    OTHER("hipEventSynchronize", HB_CALL_WAIT, NO),
+    LAUNCH("hipExtLaunchKernel", HB_CALL_LAUNCH_HOST, 48, 56),
+    ALLOCATE("hipExtMallocWithFlags", HB_CALL_ALLOCATE),
+    LAUNCH("hipExtModuleLaunchKernel", HB_CALL_LAUNCH_ITEMS, 32, 40),
+    OTHER("hipFree", HB_CALL_FREE, 0),
+    {"hipFreeAsync", HB_CALL_FREE, 0, NO, NO, NO, 0, 8},
+    OTHER("hipFreeHost", HB_CALL_FREE_HOST, 0),
+    HIDDEN("hipGetDevice"),
+    HIDDEN("hipGetDeviceProperties"),
+    HIDDEN("hipGetDevicePropertiesR0600"),
+    HIDDEN("hipGetLastError"),
+    ON_STREAM("hipGraphLaunch", HB_CALL_GRAPH_LAUNCH, 8),
+    LAUNCH("hipHccModuleLaunchKernel", HB_CALL_LAUNCH_ITEMS, 32, 40),
+    ALLOCATE("hipHostAlloc", HB_CALL_ALLOCATE_HOST),
+    OTHER("hipHostFree", HB_CALL_FREE_HOST, 0),
+    ALLOCATE("hipHostMalloc", HB_CALL_ALLOCATE_HOST),
+    LAUNCH("hipLaunchCooperativeKernel", HB_CALL_LAUNCH_HOST, 48, 56),
+    ON_STREAM("hipLaunchHostFunc", HB_CALL_ON_STREAM, 0),
+    LAUNCH("hipLaunchKernel", HB_CALL_LAUNCH_HOST, 48, 56),
+    ALLOCATE("hipMalloc", HB_CALL_ALLOCATE),
+    {"hipMallocAsync", HB_CALL_ALLOCATE, 0, NO, 16, NO, 0, 24},
+    {"hipMallocFromPoolAsync", HB_CALL_ALLOCATE, 0, NO, 16, NO, 0, 32},
+    ALLOCATE("hipMallocHost", HB_CALL_ALLOCATE_HOST),
+    ALLOCATE("hipMallocManaged", HB_CALL_ALLOCATE_MANAGED),
+    {"hipMallocPitch", HB_CALL_ALLOCATE_PITCH, 0, 16, 32, NO, 0, NO},
+    ALLOCATE("hipMemAllocHost", HB_CALL_ALLOCATE_HOST),
+    {"hipMemAllocPitch", HB_CALL_ALLOCATE_PITCH, 0, 16, 32, NO, 0, NO},
+    COPY("hipMemcpy", 8, 16, 24, NO),
+    COPY_2D("hipMemcpy2D", 16, 32, 48, NO),
+    COPY_2D("hipMemcpy2DAsync", 16, 32, 48, 56),
+    COPY("hipMemcpyAsync", 8, 16, 24, 32),
+    COPY("hipMemcpyDtoD", 8, 16, NO, NO),
+    COPY("hipMemcpyDtoDAsync", 8, 16, NO, 24),
+    COPY("hipMemcpyDtoH", 8, 16, NO, NO),
+    COPY("hipMemcpyDtoHAsync", 8, 16, NO, 24),
+    COPY("hipMemcpyFromSymbol", 8, 16, 32, NO),
+    COPY("hipMemcpyFromSymbolAsync", 8, 16, 32, 40),
+    COPY("hipMemcpyHtoD", 8, 16, NO, NO),
+    COPY("hipMemcpyHtoDAsync", 8, 16, NO, 24),
+    {"hipMemcpyPeer", HB_CALL_COPY_PEER, 0, 16, 32, 24, 8, NO},
+    {"hipMemcpyPeerAsync", HB_CALL_COPY_PEER, 0, 16, 32, 24, 8, 40},
+    COPY("hipMemcpyToSymbol", 8, 16, 32, NO),
+    COPY("hipMemcpyToSymbolAsync", 8, 16, 32, 40),
+    COPY("hipMemcpyWithStream", 8, 16, 24, 32),
+    FILL("hipMemset", 1, NO),
+    {"hipMemset2D", HB_CALL_FILL_2D, 0, NO, 24, NO, 1, NO},
+    {"hipMemset2DAsync", HB_CALL_FILL_2D, 0, NO, 24, NO, 1, 40},
+    FILL("hipMemsetAsync", 1, 24),
+    FILL("hipMemsetD16", 2, NO),
+    FILL("hipMemsetD16Async", 2, 24),
+    FILL("hipMemsetD32", 4, NO),
+    FILL("hipMemsetD32Async", 4, 24),
+    FILL("hipMemsetD8", 1, NO),
+    FILL("hipMemsetD8Async", 1, 24),
+    HIDDEN("hipModuleGetFunction"),
+    LAUNCH("hipModuleLaunchCooperativeKernel", HB_CALL_LAUNCH, 32, 40),
+    LAUNCH("hipModuleLaunchKernel", HB_CALL_LAUNCH, 32, 40),
+    OTHER("hipModuleUnload", HB_CALL_UNLOAD, NO),
+    HIDDEN("hipPeekAtLastError"),
+    HIDDEN("hipSetDevice"),
+    ON_STREAM("hipStreamBeginCapture", HB_CALL_BEGIN_CAPTURE, 0),
+    ON_STREAM("hipStreamEndCapture", HB_CALL_END_CAPTURE, 0),
+    ON_STREAM("hipStreamSynchronize", HB_CALL_WAIT, 0),
+    ON_STREAM("hipStreamWaitEvent", HB_CALL_ON_STREAM, 0),
+};
+
+static const hb_hip_call plain = {NULL, HB_CALL_PLAIN, NO, NO, NO, NO, 0, NO};
+
+typedef struct key {
+    const char *name;
+    size_t size;
+} key;
+
+static int compare(const void *k, const void *row)
+{
+    const key *a = k;
+    const char *name = ((const hb_hip_call *)row)->name;
+    int order = strncmp(a->name, name, a->size);
+    return order ? order : -(name[a->size] != '\0');
+}
+
+const hb_hip_call *hb_hip_call_named(const char *name)
+{
+    key k = {name, strlen(name)};
+    if (k.size > 4 && strcmp(name + k.size - 4, "_spt") == 0) k.size -= 4;
+    const hb_hip_call *row = bsearch(&k, calls, HB_ARRAY_LEN(calls), sizeof *calls, compare);
+    return row ? row : &plain;
+}
+
+const hb_hip_call *hb_hip_calls(size_t *count)
+{
+    *count = HB_ARRAY_LEN(calls);
+    return calls;
+}

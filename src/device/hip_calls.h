@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What hipboard knows about the functions of the HIP runtime: which to hide, and where in the
+ * arguments that the runtime hands to a profiling callback the interesting ones lie.
+ */
+#ifndef HB_DEVICE_HIP_CALLS_H
+#define HB_DEVICE_HIP_CALLS_H
+
+#include "base/base.h"
+
+/** hip_api_data_t begins so, in all versions; its arguments, as the runtime lays them out, follow.
+ */
+typedef struct hb_hip_api_head {
+    uint64_t correlation_id;
+    uint32_t phase; /* 0: enter, 1: exit */
+    uint32_t padding;
+} hb_hip_api_head;
+
+enum hb_call_kind {
+    HB_CALL_PLAIN = 0,
+    HB_CALL_HIDDEN,       /* chatter that Kineto hides, too */
+    HB_CALL_LAUNCH_HOST,  /* a kernel by its host function */
+    HB_CALL_LAUNCH,       /* a kernel by its hipFunction_t */
+    HB_CALL_LAUNCH_ITEMS, /* the same, its grid in work-items */
+    HB_CALL_COPY,
+    HB_CALL_COPY_2D, /* width and height at `bytes` and behind it */
+    HB_CALL_COPY_PEER,
+    HB_CALL_FILL,
+    HB_CALL_FILL_2D,
+    HB_CALL_ALLOCATE, /* device memory */
+    HB_CALL_ALLOCATE_MANAGED,
+    HB_CALL_ALLOCATE_HOST, /* pinned */
+    HB_CALL_ALLOCATE_PITCH,
+    HB_CALL_FREE,
+    HB_CALL_FREE_HOST,
+    HB_CALL_WAIT, /* synchronisation */
+    HB_CALL_ON_STREAM,
+    HB_CALL_GRAPH_LAUNCH,
+    HB_CALL_BEGIN_CAPTURE,
+    HB_CALL_END_CAPTURE,
+    HB_CALL_UNLOAD, /* code objects go, their functions' addresses may come back as others */
+};
+
+#define HB_NO_ARG 0xff
+
+/** Offsets are from the first argument; HB_NO_ARG: there is none. */
+typedef struct hb_hip_call {
+    const char *name;
+    uint8_t kind;  /* enum hb_call_kind */
+    uint8_t ptr;   /* launches: the function; copies: destination; allocations: void **; frees */
+    uint8_t src;   /* copies: source; pitched allocations: where the pitch is returned */
+    uint8_t bytes; /* size_t; launches: dynamic LDS */
+    uint8_t copy;  /* copies: hipMemcpyKind; peer copies: the source's device */
+    uint8_t unit;  /* fills: the size of an element; peer copies: offset of the target's device */
+    uint8_t stream;
+} hb_hip_call;
+
+/** The row of a function; one of kind HB_CALL_PLAIN without name for those not in the table. The
+ * per-thread-stream twins "..._spt" have their original's row. */
+const hb_hip_call *hb_hip_call_named(const char *name);
+
+/** All rows, for tests. */
+const hb_hip_call *hb_hip_calls(size_t *count);
+
+#endif

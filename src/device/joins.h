@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which call made a piece of device work: an index over a session's calls, 16 bytes for each that
+ * made work.
+ */
+#ifndef HB_DEVICE_JOINS_H
+#define HB_DEVICE_JOINS_H
+
+#include "base/base.h"
+#include "record/format.h"
+
+#define HB_JOINS_RECENT 16u /* a call's links follow it closely */
+
+typedef struct hb_joins {
+    hb_buf by_work; /* {work, call} */
+    hb_buf replays; /* calls that run graphs */
+    const hb_record_call *recent[HB_JOINS_RECENT];
+    uint32_t num_recent;
+} hb_joins;
+
+void hb_joins_init(hb_joins *joins);
+void hb_joins_free(hb_joins *joins);
+
+/** A thread's calls and links follow, in the order of their records. */
+void hb_joins_begin_thread(hb_joins *joins);
+void hb_joins_add_call(hb_joins *joins, const hb_record_call *call);
+void hb_joins_add_link(hb_joins *joins, const hb_record_link *link);
+/** All were added. */
+hb_result hb_joins_finish(hb_joins *joins);
+
+/** The call that made the work; NULL when it is not in the session. */
+const hb_record_call *hb_joins_find(const hb_joins *joins, uint64_t work);
+
+/** Whether some device work came of the call. */
+bool hb_call_has_work(const hb_record_call *call);
+
+/** The last call that ran a graph and began before `unix_ns`; NULL when there is none. */
+const hb_record_call *hb_joins_replay_before(const hb_joins *joins, const hb_clock_fit *fit,
+                                             int64_t unix_ns);
+
+#endif

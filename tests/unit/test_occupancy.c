@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Occupancy against figures that follow from the architectures' documented limits.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "device/occupancy.h"
+
+static hb_occupancy of(hb_occupancy_query query)
+{
+    hb_occupancy o;
+    assert_true(hb_occupancy_of(&query, &o));
+    return o;
+}
+
+/* 4 SIMDs of 8 waves; 512 registers a lane, taken in eights. */
+static hb_occupancy_query mi200(uint32_t vgprs, uint32_t block)
+{
+    return (hb_occupancy_query){.arch = "gfx90a:sramecc+:xnack-",
+                                .num_cus = 110,
+                                .wave_size = 64,
+                                .vgprs = vgprs,
+                                .agprs = HB_REGISTERS_UNKNOWN,
+                                .sgprs = HB_REGISTERS_UNKNOWN,
+                                .block_threads = block};
+}
+
+static void few_registers_fill_the_cu(void **state)
+{
+    (void)state;
+    hb_occupancy o = of(mi200(32, 256));
+    assert_int_equal(o.waves_per_block, 4);
+    assert_int_equal(o.blocks_per_cu, 8);
+    assert_float_equal(o.percent, 100, 1e-9);
+    assert_string_equal(o.limit, "waves");
+}
+
+static void accumulation_registers_stand_behind_the_others(void **state)
+{
+    (void)state;
+    hb_occupancy_query q = mi200(5, 64);
+    q.agprs = 128; /* 8 + 128 = 136 of 512: three waves a SIMD */
+    hb_occupancy o = of(q);
+    assert_float_equal(o.percent, 37.5, 1e-9);
+    assert_string_equal(o.limit, "VGPRs");
+    q.vgprs = 136; /* the runtime tells the sum only */
+    q.agprs = HB_REGISTERS_UNKNOWN;
+    assert_float_equal(of(q).percent, 37.5, 1e-9);
+    q.arch = "gfx908"; /* has a second file for them */
+    q.vgprs = 5;
+    q.agprs = 128;
+    assert_float_equal(of(q).percent, 20, 1e-9); /* 256 / 128 = 2 of 10 waves */
+}
+
+static void lds_limits_blocks(void **state)
+{
+    (void)state;
+    hb_occupancy_query q = mi200(16, 256);
+    q.lds_bytes = 20000; /* 3 of 20480 bytes fit in 65536 */
+    hb_occupancy o = of(q);
+    assert_int_equal(o.blocks_per_cu, 3);
+    assert_float_equal(o.percent, 100.0 * 3 * 4 / 32, 1e-9);
+    assert_string_equal(o.limit, "LDS");
+    q.lds_bytes = UINT32_MAX;
+    assert_int_equal(of(q).blocks_per_cu, 0);
+    assert_float_equal(of(q).percent, 0, 1e-9);
+}
+
+static void small_grids_leave_cus_empty(void **state)
+{
+    (void)state;
+    hb_occupancy_query q = mi200(16, 256);
+    q.grid_blocks = 220; /* 2 blocks of 4 waves on each CU */
+    hb_occupancy o = of(q);
+    assert_float_equal(o.blocks_per_sm, 2, 1e-9);
+    assert_float_equal(o.warps_per_sm, 8, 1e-9);
+    assert_float_equal(o.percent, 25, 1e-9);
+    assert_string_equal(o.limit, "grid");
+}
+
+static void older_architectures_count_scalar_registers(void **state)
+{
+    (void)state;
+    hb_occupancy_query q = mi200(24, 64);
+    q.arch = "gfx906";
+    q.sgprs = 80;
+    assert_float_equal(of(q).percent, 100, 1e-9);
+    q.sgprs = 96;
+    assert_float_equal(of(q).percent, 80, 1e-9);
+    assert_string_equal(of(q).limit, "SGPRs");
+    q.arch = "gfx942"; /* has enough for all */
+    assert_float_equal(of(q).percent, 100, 1e-9);
+}
+
+static void rdna_waves_are_narrow(void **state)
+{
+    (void)state;
+    hb_occupancy_query q = mi200(96, 256);
+    q.arch = "gfx1030";
+    q.wave_size = 32; /* 8 waves a block; 1024 / 96 = 10 of 16 waves a SIMD: 20 in the CU */
+    hb_occupancy o = of(q);
+    assert_int_equal(o.waves_per_block, 8);
+    assert_int_equal(o.blocks_per_cu, 2);
+    assert_float_equal(o.percent, 50, 1e-9);
+    q.arch = "gfx1100"; /* half as many registers again: 1536 / 96 = 16 */
+    assert_int_equal(of(q).blocks_per_cu, 4);
+}
+
+static void unknown_architectures_get_no_percentage(void **state)
+{
+    (void)state;
+    hb_occupancy o;
+    hb_occupancy_query q = mi200(16, 256);
+    q.grid_blocks = 110;
+    q.arch = "sm_90";
+    assert_false(hb_occupancy_of(&q, &o));
+    assert_true(o.percent < 0);
+    assert_float_equal(o.warps_per_sm, 4, 1e-9);
+    q.arch = NULL;
+    assert_false(hb_occupancy_of(&q, &o));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(few_registers_fill_the_cu),
+        cmocka_unit_test(accumulation_registers_stand_behind_the_others),
+        cmocka_unit_test(lds_limits_blocks),
+        cmocka_unit_test(small_grids_leave_cus_empty),
+        cmocka_unit_test(older_architectures_count_scalar_registers),
+        cmocka_unit_test(rdna_waves_are_narrow),
+        cmocka_unit_test(unknown_architectures_get_no_percentage),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
