@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * For tests of HIP capture: a profiler, and its cycle as the JSON that users get.
+ */
+#ifndef CAPTURED_H
+#define CAPTURED_H
+
+#include "hip_test.h"
+
+#include <cjson/cJSON.h>
+#include <unistd.h>
+
+#include <hipboard/hipboard.h>
+
+static inline hb_profiler *capture_start(unsigned activities)
+{
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.activities = activities;
+    o.profile_memory = true;
+    o.spool_dir = "";
+    hb_profiler *prof = hb_profiler_create(&o);
+    assert_non_null(prof);
+    assert_int_equal(hb_profiler_start(prof), HB_OK);
+    return prof;
+}
+
+static inline cJSON *read_json(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 0, SEEK_END), 0);
+    size_t size = (size_t)ftell(file);
+    rewind(file);
+    char *text = malloc(size + 1);
+    assert_non_null(text);
+    assert_int_equal(fread(text, 1, size, file), size);
+    text[size] = '\0';
+    fclose(file);
+    cJSON *json = cJSON_Parse(text);
+    assert_non_null(json);
+    free(text);
+    return json;
+}
+
+/* Stops the profiler; its trace, for cJSON_Delete(). */
+static inline cJSON *capture_stop(hb_profiler *prof)
+{
+    char path[] = "/tmp/hipboard-test-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    assert_int_equal(hb_profiler_stop(prof), HB_OK);
+    assert_int_equal(hb_export_chrome_trace(prof, path, 0), HB_OK);
+    hb_profiler_destroy(prof);
+    cJSON *trace = read_json(path);
+    unlink(path);
+    return trace;
+}
+
+static inline const cJSON *events_of(const cJSON *trace)
+{
+    return cJSON_GetObjectItemCaseSensitive(trace, "traceEvents");
+}
+
+static inline const char *text_of(const cJSON *event, const char *key)
+{
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(event, key));
+    return text ? text : "";
+}
+
+static inline double number_of(const cJSON *event, const char *key)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(event, key);
+    return cJSON_IsNumber(item) ? item->valuedouble : -1;
+}
+
+static inline const cJSON *args_of(const cJSON *event)
+{
+    return cJSON_GetObjectItemCaseSensitive(event, "args");
+}
+
+static inline double arg(const cJSON *event, const char *key)
+{
+    return number_of(args_of(event), key);
+}
+
+static inline bool is_event(const cJSON *event, const char *category, const char *name)
+{
+    return strcmp(text_of(event, "cat"), category) == 0 &&
+           (!name || strcmp(text_of(event, "name"), name) == 0);
+}
+
+/* The n-th event of the category and, unless NULL, name; NULL when there are not that many. */
+static inline const cJSON *nth_event(const cJSON *trace, const char *category, const char *name,
+                                     int n)
+{
+    const cJSON *event;
+    cJSON_ArrayForEach(event, events_of(trace)) if (is_event(event, category, name) &&
+                                                    n-- == 0) return event;
+    return NULL;
+}
+
+static inline int count_events(const cJSON *trace, const char *category, const char *name)
+{
+    int n = 0;
+    const cJSON *event;
+    cJSON_ArrayForEach(event, events_of(trace)) n += is_event(event, category, name);
+    return n;
+}
+
+/* The runtime call that a device event belongs to. */
+static inline const cJSON *call_of(const cJSON *trace, const cJSON *work)
+{
+    const cJSON *event;
+    cJSON_ArrayForEach(event, events_of(trace)) if (is_event(event, "Runtime", NULL) &&
+                                                    arg(event, "correlation") ==
+                                                        arg(work, "correlation")) return event;
+    return NULL;
+}
+
+static inline bool metadata_says(const cJSON *trace, const char *key, const char *part)
+{
+    char *text = cJSON_PrintUnformatted(cJSON_GetObjectItemCaseSensitive(trace, key));
+    bool says = text && strstr(text, part);
+    cJSON_free(text);
+    return says;
+}
+
+#endif

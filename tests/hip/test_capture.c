@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * HIP capture: what a program does with AMD's real HIP runtime, on the simulated GPU, is found in
+ * its trace.
+ */
+#include "captured.h"
+#include "simhsa.h"
+
+#include <pthread.h>
+
+enum { DEVICES = 2, THREADS = 4, LAUNCHES = 50 };
+
+static hipModule_t modules[DEVICES];
+static hipFunction_t vadds[DEVICES];
+
+static int set_up(void **state)
+{
+    (void)state;
+    for (int i = 0; i < DEVICES; i++) {
+        HIP_OK(hipSetDevice(i));
+        modules[i] = load_module();
+        vadds[i] = get_kernel(modules[i], "vadd");
+    }
+    HIP_OK(hipSetDevice(0));
+    return 0;
+}
+
+static hipError_t launch_vadd(int device, unsigned blocks, float *data, hipStream_t stream)
+{
+    int n = (int)blocks * 256;
+    void *arguments[] = {&data, &data, &data, &n};
+    return launch(vadds[device], blocks * 256, stream, arguments);
+}
+
+/* ---- several threads, devices and streams ---- */
+
+static void *launch_many(void *arg)
+{
+    int device = (int)(intptr_t)arg % DEVICES;
+    hipStream_t stream;
+    float *data;
+    HIP_OK(hipSetDevice(device));
+    HIP_OK(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking));
+    HIP_OK(hipMalloc((void **)&data, 256 * sizeof *data));
+    HB_RECORD_FUNCTION("train") {
+        for (int i = 0; i < LAUNCHES; i++)
+            HB_OP("aten::add")
+                HIP_OK(launch_vadd(device, 1, data, stream));
+    }
+    HIP_OK(hipStreamSynchronize(stream));
+    HIP_OK(hipFree(data));
+    HIP_OK(hipStreamDestroy(stream));
+    return NULL;
+}
+
+/* The operator with this External id on that thread. */
+static bool runs_inside(const cJSON *trace, const cJSON *call, double id)
+{
+    const cJSON *op;
+    cJSON_ArrayForEach(op, events_of(trace))
+    {
+        if (!is_event(op, "cpu_op", "aten::add") || arg(op, "External id") != id) continue;
+        double start = number_of(op, "ts"), end = start + number_of(op, "dur");
+        return number_of(op, "tid") == number_of(call, "tid") && start <= number_of(call, "ts") &&
+               number_of(call, "ts") <= end;
+    }
+    return false;
+}
+
+static void every_kernel_has_its_launch_device_and_operator(void **state)
+{
+    (void)state;
+    pthread_t threads[THREADS];
+    int on_device[DEVICES] = {0};
+    hb_profiler *prof = capture_start(HB_ACTIVITY_CPU | HB_ACTIVITY_HIP);
+    for (intptr_t i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, launch_many, (void *)i), 0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    cJSON *trace = capture_stop(prof);
+    double uncertainty = number_of(trace, "hipboard_device_clock_uncertainty_ns") / 1e3;
+    assert_true(uncertainty > 0);
+    const cJSON *kernel;
+    cJSON_ArrayForEach(kernel, events_of(trace))
+    {
+        if (!is_event(kernel, "kernel", "vadd")) continue;
+        const cJSON *call = call_of(trace, kernel);
+        assert_non_null(call);
+        assert_string_equal(text_of(call, "name"), "hipModuleLaunchKernel");
+        assert_true(arg(kernel, "External id") == arg(call, "External id"));
+        assert_true(runs_inside(trace, call, arg(call, "External id")));
+        assert_true(number_of(kernel, "ts") >= number_of(call, "ts") - uncertainty - 0.001);
+        assert_true(number_of(kernel, "pid") == arg(kernel, "device"));
+        assert_true(number_of(kernel, "tid") == arg(kernel, "stream"));
+        assert_in_range((int)arg(kernel, "device"), 0, DEVICES - 1);
+        assert_in_range((int)arg(kernel, "stream"), 1, THREADS / DEVICES);
+        on_device[(int)arg(kernel, "device")]++;
+    }
+    for (int i = 0; i < DEVICES; i++)
+        assert_int_equal(on_device[i], THREADS / DEVICES * LAUNCHES);
+    assert_null(cJSON_GetObjectItem(trace, "hipboard_hip_notes"));
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(trace, "deviceProperties")), DEVICES);
+    cJSON_Delete(trace);
+}
+
+/* ---- kernels ---- */
+
+static void kernels_show_what_they_take(void **state)
+{
+    (void)state;
+    hipFunction_t reverse = get_kernel(modules[0], "reverse");
+    int *data;
+    void *arguments[] = {&data};
+    HIP_OK(hipMalloc((void **)&data, 4096));
+    hb_profiler *prof = capture_start(0);
+    HIP_OK(hipModuleLaunchKernel(reverse, 220, 1, 1, 256, 1, 1, 1024, NULL, arguments, NULL));
+    cJSON *trace = capture_stop(prof);
+    const cJSON *kernel = nth_event(trace, "kernel", "reverse", 0);
+    assert_non_null(kernel);
+    assert_true(arg(kernel, "stream") == 0); /* the null stream */
+    assert_true(arg(kernel, "registers per thread") > 0);
+    assert_true(arg(kernel, "shared memory") == 4096 + 1024);
+    assert_true(arg(kernel, "blocks per SM") == 2); /* of 110 CUs */
+    assert_true(arg(kernel, "warps per SM") == 8);
+    assert_true(arg(kernel, "est. achieved occupancy %") == 25);
+    assert_true(metadata_says(trace, "deviceProperties", "simulated"));
+    assert_true(number_of(trace, "hip_runtime_version") > 0);
+    assert_true(strlen(text_of(trace, "hipboard_hip_backend")) > 0);
+    cJSON_Delete(trace);
+    HIP_OK(hipFree(data));
+}
+
+static void graphs_give_their_kernels_to_the_launch(void **state)
+{
+    (void)state;
+    hipStream_t stream;
+    hipGraph_t graph;
+    hipGraphExec_t exec;
+    float *data;
+    HIP_OK(hipStreamCreate(&stream));
+    HIP_OK(hipMalloc((void **)&data, 4096));
+    hb_profiler *prof = capture_start(0);
+    HIP_OK(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
+    HIP_OK(launch_vadd(0, 1, data, stream));
+    HIP_OK(launch_vadd(0, 2, data, stream));
+    HIP_OK(hipStreamEndCapture(stream, &graph));
+    HIP_OK(hipGraphInstantiate(&exec, graph, NULL, NULL, 0));
+    HB_RECORD_FUNCTION("replay")
+        HIP_OK(hipGraphLaunch(exec, stream));
+    HIP_OK(hipStreamSynchronize(stream));
+    cJSON *trace = capture_stop(prof);
+    const cJSON *replay = nth_event(trace, "cpu_op", "replay", 0);
+    assert_int_equal(count_events(trace, "kernel", "vadd"), 2);
+    for (int i = 0; i < 2; i++) {
+        const cJSON *kernel = nth_event(trace, "kernel", "vadd", i);
+        assert_string_equal(text_of(call_of(trace, kernel), "name"), "hipGraphLaunch");
+        assert_true(arg(kernel, "External id") == arg(replay, "External id"));
+        const cJSON *grid = cJSON_GetObjectItem(args_of(kernel), "grid");
+        assert_int_equal(cJSON_GetArrayItem(grid, 0)->valueint, i + 1);
+    }
+    cJSON_Delete(trace);
+    HIP_OK(hipGraphExecDestroy(exec));
+    HIP_OK(hipGraphDestroy(graph));
+    HIP_OK(hipFree(data));
+    HIP_OK(hipStreamDestroy(stream));
+}
+
+static void annotations_cover_the_work_they_launched(void **state)
+{
+    (void)state;
+    float *data;
+    HIP_OK(hipMalloc((void **)&data, 4096));
+    hb_profiler *prof = capture_start(0);
+    HB_RECORD_FUNCTION("layer") {
+        HB_OP("aten::add")
+            for (int i = 0; i < 3; i++)
+                HIP_OK(launch_vadd(0, 1, data, NULL));
+    }
+    cJSON *trace = capture_stop(prof);
+    const cJSON *range = nth_event(trace, "gpu_user_annotation", "layer", 0);
+    assert_non_null(range);
+    assert_int_equal(count_events(trace, "gpu_user_annotation", NULL), 1);
+    double start = number_of(range, "ts"), end = start + number_of(range, "dur");
+    for (int i = 0; i < 3; i++) {
+        const cJSON *kernel = nth_event(trace, "kernel", "vadd", i);
+        assert_true(start <= number_of(kernel, "ts"));
+        assert_true(number_of(kernel, "ts") + number_of(kernel, "dur") <= end);
+    }
+    cJSON_Delete(trace);
+    HIP_OK(hipFree(data));
+}
+
+/* ---- copies and fills ---- */
+
+static void copies_and_fills_show_direction_and_bytes(void **state)
+{
+    (void)state;
+    char host[4096] = "";
+    char *device;
+    HIP_OK(hipMalloc((void **)&device, sizeof host));
+    hb_profiler *prof = capture_start(0);
+    HIP_OK(hipMemcpy(device, host, sizeof host, hipMemcpyHostToDevice));
+    HIP_OK(hipMemsetD32(device, 7, 100));
+    HIP_OK(hipMemcpy(host, device, 400, hipMemcpyDeviceToHost));
+    HIP_OK(hipMemcpy(device, device + 2048, 1000, hipMemcpyDeviceToDevice));
+    cJSON *trace = capture_stop(prof);
+    const cJSON *in = nth_event(trace, "gpu_memcpy", "Memcpy HtoD (Host -> Device)", 0);
+    const cJSON *out = nth_event(trace, "gpu_memcpy", "Memcpy DtoH (Device -> Host)", 0);
+    const cJSON *within = nth_event(trace, "gpu_memcpy", "Memcpy DtoD (Device -> Device)", 0);
+    const cJSON *fill = nth_event(trace, "gpu_memset", "Memset (Device)", 0);
+    assert_true(in && arg(in, "bytes") == 4096);
+    assert_true(out && arg(out, "bytes") == 400);
+    assert_true(within && arg(within, "bytes") == 1000);
+    assert_true(fill && arg(fill, "bytes") == 400);
+    assert_string_equal(text_of(call_of(trace, fill), "name"), "hipMemsetD32");
+    assert_string_equal(text_of(args_of(call_of(trace, in)), "kind"), "1");
+    cJSON_Delete(trace);
+    HIP_OK(hipFree(device));
+}
+
+/* ---- memory ---- */
+
+static void memory_adds_up(void **state)
+{
+    (void)state;
+    void *before, *a, *b, *pinned, *none;
+    HIP_OK(hipMalloc(&before, 1 << 16));
+    hb_profiler *prof = capture_start(0);
+    HIP_OK(hipMalloc(&a, 1 << 20));
+    HIP_OK(hipSetDevice(1));
+    HIP_OK(hipMalloc(&b, 1 << 21));
+    HIP_OK(hipSetDevice(0));
+    HIP_OK(hipHostMalloc(&pinned, 4096, 0));
+    HIP_IS(hipErrorOutOfMemory, hipMalloc(&none, (size_t)1 << 50));
+    HIP_OK(hipFree(b)); /* from another device than its own */
+    HIP_OK(hipFree(a));
+    HIP_OK(hipFree(before)); /* its size is known all the same */
+    HIP_OK(hipHostFree(pinned));
+    cJSON *trace = capture_stop(prof);
+    static const struct {
+        int type, device;
+        double bytes, total;
+    } expected[] = {
+        {1, 0, 1 << 20, (1 << 20) + (1 << 16)},
+        {1, 1, 1 << 21, 1 << 21},
+        {0, -1, 4096, 4096},
+        {1, 1, -(1 << 21), 0},
+        {1, 0, -(1 << 20), 1 << 16},
+        {1, 0, -(1 << 16), 0},
+        {0, -1, -4096, 0},
+    };
+    assert_int_equal(count_events(trace, "cpu_instant_event", "[memory]"), 7);
+    for (int i = 0; i < 7; i++) {
+        const cJSON *event = nth_event(trace, "cpu_instant_event", "[memory]", i);
+        assert_int_equal((int)arg(event, "Device Type"), expected[i].type);
+        assert_int_equal((int)arg(event, "Device Id"), expected[i].device);
+        assert_true(arg(event, "Bytes") == expected[i].bytes);
+        assert_true(arg(event, "Total Allocated") == expected[i].total);
+    }
+    const cJSON *oom = nth_event(trace, "cpu_instant_event", "[OutOfMemory]", 0);
+    assert_non_null(oom);
+    assert_true(arg(oom, "Bytes") == (double)((size_t)1 << 50));
+    cJSON_Delete(trace);
+}
+
+/* ---- calls ---- */
+
+static void failing_calls_show_their_error(void **state)
+{
+    (void)state;
+    int device;
+    hb_profiler *prof = capture_start(0);
+    HIP_IS(hipErrorInvalidValue, hipFree((void *)8));
+    HIP_OK(hipDeviceSynchronize());
+    HIP_OK(hipGetDevice(&device)); /* too chatty to show */
+    (void)hipGetLastError();
+    cJSON *trace = capture_stop(prof);
+    const cJSON *failed = nth_event(trace, "Runtime", "hipFree", 0);
+    assert_non_null(failed);
+    assert_string_equal(text_of(args_of(failed), "error"), "hipErrorInvalidValue");
+    assert_false(cJSON_HasObjectItem(
+        args_of(nth_event(trace, "Runtime", "hipDeviceSynchronize", 0)), "error"));
+    assert_int_equal(count_events(trace, "Runtime", NULL), 2); /* nor does hipboard show itself */
+    cJSON_Delete(trace);
+}
+
+static void each_cycle_has_its_own(void **state)
+{
+    (void)state;
+    float *data;
+    HIP_OK(hipMalloc((void **)&data, 4096));
+    for (int cycle = 0; cycle < 3; cycle++) {
+        hb_profiler *prof = capture_start(0);
+        HIP_OK(launch_vadd(0, 1, data, NULL));
+        cJSON *trace = capture_stop(prof); /* waits for it */
+        assert_int_equal(count_events(trace, "kernel", "vadd"), 1);
+        cJSON_Delete(trace);
+        HIP_OK(launch_vadd(0, 1, data, NULL)); /* in none */
+        HIP_OK(hipDeviceSynchronize());
+    }
+    HIP_OK(hipFree(data));
+}
+
+static void a_cycle_without_hip_says_so(void **state)
+{
+    (void)state;
+    hb_profiler *prof = capture_start(HB_ACTIVITY_HIP);
+    cJSON *trace = capture_stop(prof);
+    assert_true(metadata_says(trace, "hipboard_hip_notes", "no HIP call was made"));
+    cJSON_Delete(trace);
+    prof = capture_start(HB_ACTIVITY_CPU);
+    HIP_OK(hipDeviceSynchronize());
+    trace = capture_stop(prof);
+    assert_int_equal(count_events(trace, "Runtime", NULL), 0);
+    cJSON_Delete(trace);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_kernel_has_its_launch_device_and_operator),
+        cmocka_unit_test(kernels_show_what_they_take),
+        cmocka_unit_test(graphs_give_their_kernels_to_the_launch),
+        cmocka_unit_test(annotations_cover_the_work_they_launched),
+        cmocka_unit_test(copies_and_fills_show_direction_and_bytes),
+        cmocka_unit_test(memory_adds_up),
+        cmocka_unit_test(failing_calls_show_their_error),
+        cmocka_unit_test(each_cycle_has_its_own),
+        cmocka_unit_test(a_cycle_without_hip_says_so),
+    };
+    setenv("SIMHSA_GPUS", "2", 1);
+    return cmocka_run_group_tests(tests, set_up, NULL);
+}
