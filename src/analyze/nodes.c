@@ -136,6 +136,16 @@ static bool python_int(hb_str s, char digits[32], int64_t *value)
     return true;
 }
 
+/* Python's int() of a number that is no 61-bit integer. Beyond 64 bits any number of its own will
+ * do: it only has to be another thread's. */
+static int64_t int_of_number(hb_analysis *a, uint32_t row, hb_key key, const char *text)
+{
+    double value = strtod(text, NULL);
+    if (value - value != 0) hb_lose(a, "event %u: tid is not finite", row);
+    if (value > -9e18 && value < 9e18) return (int64_t)value;
+    return INT64_MAX - (int64_t)hb_key_sid(key);
+}
+
 static int64_t int_tid(hb_analysis *a, uint32_t row, hb_key key)
 {
     char digits[32];
@@ -143,10 +153,8 @@ static int64_t int_tid(hb_analysis *a, uint32_t row, hb_key key)
     if (hb_key_tag(key) == HB_KEY_TAG_INT) return hb_key_value(key);
     if (hb_key_tag(key) == HB_KEY_TAG_TEXT) {
         hb_str s = hb_trace_text(a->trace, hb_key_sid(key));
-        if (*s.s == '"' && python_int((hb_str){s.s + 1, s.len - 1}, digits, &value)) return value;
-        if (*s.s != '"' && strpbrk(s.s, ".e") && !strchr("ni", *s.s) && !strstr(s.s, "inf"))
-            return (int64_t)strtod(s.s, NULL);
-        if (*s.s != '"' && !strpbrk(s.s, ".ein")) return (int64_t)strtoull(s.s, NULL, 10);
+        if (*s.s != '"') return int_of_number(a, row, key, s.s);
+        if (python_int((hb_str){s.s + 1, s.len - 1}, digits, &value)) return value;
     }
     hb_lose(a, "event %u: tid is not a number", row);
 }
