@@ -72,6 +72,15 @@ HB_API hb_result hb_logdir_lost_files(hb_logdir *logdir, const char *run,
                                                  const char *reason),
                                       void *context);
 
+/** A file of a run, as the plugin names it. */
+typedef struct hb_logdir_file {
+    const char *run, *worker, *span, *path;
+} hb_logdir_file;
+
+/** Calls `fn` for each trace file, run after run, until it returns false. Reads none. */
+HB_API void hb_logdir_files(const hb_logdir *logdir,
+                            bool (*fn)(void *context, const hb_logdir_file *file), void *context);
+
 /** Frees what this library gave away. NULL is fine. */
 HB_API void hb_free(void *memory);
 
@@ -154,6 +163,41 @@ typedef struct hb_kernel_stats {
 /** Kernels by name, by total time, descending. */
 HB_API hb_result hb_trace_file_kernels(hb_trace_file *file, const hb_kernel_stats **kernels,
                                        size_t *count);
+
+typedef struct hb_gpu_stat {
+    int id;
+    double utilization; /* 0..1 of the steps' time */
+    /* negative: not known */
+    double sm_efficiency, occupancy_percent, tensor_core_ratio;
+} hb_gpu_stat;
+
+/** The GPUs that ran kernels. */
+HB_API hb_result hb_trace_file_gpus(hb_trace_file *file, const hb_gpu_stat **gpus, size_t *count);
+
+typedef struct hb_memory_stats_row {
+    const char *device, *name; /* "CPU", "GPU0"; the operator */
+    uint64_t calls;
+    double increase_bytes, self_increase_bytes;   /* allocated less released */
+    double allocated_bytes, self_allocated_bytes; /* without what was released */
+    double allocations, self_allocations;
+} hb_memory_stats_row;
+
+/** Memory by device and operator. */
+HB_API hb_result hb_trace_file_memory(hb_trace_file *file, const hb_memory_stats_row **rows,
+                                      size_t *count);
+
+typedef struct hb_module_stats {
+    const char *name;
+    int depth; /* 0: at the top; a module's children follow it */
+    uint64_t occurrences, operators;
+    double host_us, self_host_us, device_us, self_device_us;
+} hb_module_stats;
+
+HB_API hb_result hb_trace_file_modules(hb_trace_file *file, const hb_module_stats **modules,
+                                       size_t *count);
+
+/** The plugin's recommendations, as HTML; NULL behind the last one or without results. */
+HB_API const char *hb_trace_file_advice(hb_trace_file *file, size_t index);
 
 /** As hb_logdir_query() for this file alone; of the parameters only those count that do not name a
  * run, worker or span. */

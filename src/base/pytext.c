@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/pytext.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/utf8.h"
 
-/* The fewest digits that survive the way to text and back; 17 always do. */
-static int shortest_digits(double v, char text[32])
+/* The fewest digits that survive the way to text and back; 17 always do, and 15, without their
+ * trailing zeros, are the fewest of a number that has all its bits. */
+static void shortest_digits(double v, char text[32])
 {
-    int digits = 15;
+    int digits = v < DBL_MIN ? 1 : 15;
     do
         snprintf(text, 32, "%.*e", digits - 1, v);
     while (strtod(text, NULL) != v && ++digits <= 17);
-    return digits;
 }
 
 /* `text` is "d.ddde+XX": takes the digits without trailing zeros and the exponent out of it. */

@@ -104,6 +104,17 @@ hb_result hb_logdir_lost_files(hb_logdir *logdir, const char *name,
     return hb_fail(HB_ERROR_NOT_FOUND, "no run '%s'", name);
 }
 
+void hb_logdir_files(const hb_logdir *logdir, bool (*fn)(void *context, const hb_logdir_file *file),
+                     void *context)
+{
+    for (size_t i = 0; logdir && fn && i < logdir->num_runs; i++)
+        for (size_t k = 0; k < logdir->runs[i].num_profiles; k++) {
+            const hb_profile *p = &logdir->runs[i].profiles[k];
+            hb_logdir_file file = {logdir->runs[i].name, p->worker, p->span, p->path};
+            if (!fn(context, &file)) return;
+        }
+}
+
 void hb_free(void *memory)
 {
     free(memory);

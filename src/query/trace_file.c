@@ -16,6 +16,11 @@ struct hb_trace_file {
     hb_step_stat *steps;
     hb_operator_stat *operators[2]; /* by name, by shape */
     hb_kernel_stats *kernels;
+    hb_gpu_stat *gpus;
+    hb_memory_stats_row *memory;
+    size_t num_memory;
+    hb_module_stats *modules;
+    size_t num_modules;
 };
 
 typedef struct progress_context {
@@ -60,6 +65,9 @@ void hb_trace_file_close(hb_trace_file *file)
     free(file->operators[0]);
     free(file->operators[1]);
     free(file->kernels);
+    free(file->gpus);
+    free(file->memory);
+    free(file->modules);
     free(file);
 }
 
@@ -264,6 +272,132 @@ hb_result hb_trace_file_kernels(hb_trace_file *file, const hb_kernel_stats **ker
     }
     *kernels = file->kernels;
     return HB_OK;
+}
+
+hb_result hb_trace_file_gpus(hb_trace_file *file, const hb_gpu_stat **gpus, size_t *count)
+{
+    if (!gpus || !count) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
+    HB_TRY(analyse(file));
+    const hb_analysis *a = &file->analysis;
+    *count = a->num_gpus;
+    if (!file->gpus) {
+        file->gpus = calloc(*count + 1, sizeof *file->gpus);
+        if (!file->gpus) return no_memory();
+        for (size_t i = 0; i < *count; i++) {
+            const hb_gpu *g = &a->gpus[i];
+            file->gpus[i] =
+                (hb_gpu_stat){g->id, g->utilization, g->has_sm ? g->sm_efficiency : -1,
+                              g->has_occupancy ? g->occupancy : -1, g->has_tc ? g->tc_ratio : -1};
+        }
+    }
+    *gpus = file->gpus;
+    return HB_OK;
+}
+
+/* ---- memory ---- */
+
+static hb_memory_stats_row memory_row(const hb_analysis *a, uint32_t device,
+                                      const hb_memory_stat *s)
+{
+    const double *m = s->metrics;
+    return (hb_memory_stats_row){
+        .device = hb_trace_text(a->trace, a->device_names.items[device]).s,
+        .name = hb_trace_text(a->trace, s->name).s,
+        .calls = s->calls,
+        .increase_bytes = m[3],
+        .self_increase_bytes = m[0],
+        .allocated_bytes = m[4],
+        .self_allocated_bytes = m[1],
+        .allocations = m[5],
+        .self_allocations = m[2],
+    };
+}
+
+static void fill_memory(hb_trace_file *file, hb_arena *arena)
+{
+    hb_analysis *a = &file->analysis;
+    uint32_t n = a->device_names.count;
+    hb_memory_window all = {0};
+    hb_memory_stats *stats = HB_NEW_ARRAY(arena, hb_memory_stats, n + 1);
+    if (a->memory.count) hb_memory_statistics(a, arena, &all, stats);
+    size_t count = 0;
+    for (uint32_t d = 0; d < n; d++)
+        count += stats[d].count;
+    file->memory = calloc(count + 1, sizeof *file->memory);
+    if (!file->memory) hb_arena_leave(arena, HB_ERROR_NO_MEMORY, "out of memory");
+    for (uint32_t d = 0; d < n; d++)
+        for (uint32_t i = 0; i < stats[d].count; i++)
+            file->memory[file->num_memory++] = memory_row(a, d, &stats[d].items[i]);
+}
+
+static hb_result make_memory(hb_trace_file *file, hb_arena *arena)
+{
+    if (hb_arena_try(arena)) fill_memory(file, arena);
+    return arena->result == HB_OK ? HB_OK : hb_fail(arena->result, "%s", arena->reason);
+}
+
+hb_result hb_trace_file_memory(hb_trace_file *file, const hb_memory_stats_row **rows, size_t *count)
+{
+    if (!rows || !count) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
+    HB_TRY(analyse(file));
+    if (!file->memory) {
+        hb_arena arena = {0};
+        hb_result result = make_memory(file, &arena);
+        hb_arena_free(&arena);
+        HB_TRY(result);
+    }
+    *rows = file->memory;
+    *count = file->num_memory;
+    return HB_OK;
+}
+
+/* ---- modules ---- */
+
+static size_t count_modules(const hb_module_stat *stats, uint32_t n)
+{
+    size_t count = n;
+    for (uint32_t i = 0; i < n; i++)
+        count += count_modules(stats[i].children, stats[i].num_children);
+    return count;
+}
+
+static void list_modules(hb_trace_file *file, const hb_module_stat *stats, uint32_t n, int depth)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const hb_module_stat *m = &stats[i];
+        file->modules[file->num_modules++] =
+            (hb_module_stats){hb_trace_text(&file->trace, m->name).s,
+                              depth,
+                              m->occurences,
+                              m->operators,
+                              m->host,
+                              m->self_host,
+                              m->device,
+                              m->self_device};
+        list_modules(file, m->children, m->num_children, depth + 1);
+    }
+}
+
+hb_result hb_trace_file_modules(hb_trace_file *file, const hb_module_stats **modules, size_t *count)
+{
+    if (!modules || !count) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
+    HB_TRY(analyse(file));
+    const hb_analysis *a = &file->analysis;
+    if (!file->modules) {
+        file->modules =
+            calloc(count_modules(a->modules, a->num_modules) + 1, sizeof *file->modules);
+        if (!file->modules) return no_memory();
+        list_modules(file, a->modules, a->num_modules, 0);
+    }
+    *modules = file->modules;
+    *count = file->num_modules;
+    return HB_OK;
+}
+
+const char *hb_trace_file_advice(hb_trace_file *file, size_t index)
+{
+    if (analyse(file) != HB_OK || index >= file->analysis.advice.count) return NULL;
+    return file->analysis.advice.items[index];
 }
 
 hb_result hb_trace_file_query(hb_trace_file *file, const char *text, char **json, size_t *size)

@@ -17,8 +17,10 @@ enum {
 /** `argv[0]` is the command's name; the result is the exit status. */
 typedef int (*command_fn)(int argc, char **argv);
 
+int cmd_check(int argc, char **argv);
 int cmd_query(int argc, char **argv);
 int cmd_recover(int argc, char **argv);
+int cmd_view(int argc, char **argv);
 
 /** "hipboard NAME: ..." and a hint at --help on stderr; EXIT_USAGE. */
 int usage_error(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -12,6 +12,8 @@ static const struct {
     const char *name, *summary;
     command_fn run;
 } commands[] = {
+    {"view", "show what a trace tells: steps, operators, kernels, memory, modules", cmd_view},
+    {"check", "say which views the TensorBoard plugin will leave blank, and why", cmd_check},
     {"query", "print what the TensorBoard plugin answers", cmd_query},
     {"recover", "make traces of what killed processes left", cmd_recover},
 };

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Log directories and trace files through the public API: names, what is lost, errors, results.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include <hipboard/analysis.h>
+
+#include "base/pytext.h"
+
+static char root[] = "/tmp/hipboard-test-query-XXXXXX";
+
+static int make_root(void **state)
+{
+    (void)state;
+    return mkdtemp(root) ? 0 : -1;
+}
+
+static int remove_root(void **state)
+{
+    char command[128];
+    (void)state;
+    snprintf(command, sizeof command, "rm -rf '%s'", root);
+    return system(command);
+}
+
+#define STEP                                                                            \
+    "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"ProfilerStep#3\",\"pid\":1,\"tid\":1," \
+    "\"ts\":1000,\"dur\":100}"
+#define OP                                                                                    \
+    "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":1,\"tid\":1,\"ts\":1010," \
+    "\"dur\":40,\"args\":{\"External id\":1,\"Input Dims\":[[2, 3],[3,4]]}}"
+#define CHILD                                                                                    \
+    "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::empty\",\"pid\":1,\"tid\":1,\"ts\":1020," \
+    "\"dur\":5.5,\"args\":{\"External id\":2}}"
+#define FILE_OF(events) "{\"schemaVersion\":1,\"traceEvents\":[" events "]}"
+
+static void put(const char *name, const char *text)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", root, name);
+    for (char *p = path + strlen(root) + 1; (p = strchr(p, '/')) != NULL; p++) {
+        *p = 0;
+        mkdir(path, 0755);
+        *p = '/';
+    }
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static void assert_answer(hb_logdir *logdir, const char *url, const char *expected)
+{
+    char *json;
+    size_t size;
+    if (hb_logdir_query(logdir, url, &json, &size) != HB_OK)
+        fail_msg("%s: %s", url, hb_last_error());
+    assert_string_equal(json, expected);
+    assert_int_equal(size, strlen(expected));
+    hb_free(json);
+}
+
+static hb_logdir *open_dir(const char *name)
+{
+    char path[512];
+    hb_logdir *logdir;
+    snprintf(path, sizeof path, "%s/%s", root, name);
+    assert_int_equal(hb_logdir_open(path, NULL, &logdir), HB_OK);
+    return logdir;
+}
+
+static void test_runs_workers_and_spans(void **state)
+{
+    (void)state;
+    put("names/w.99.pt.trace.json", FILE_OF(STEP "," OP));
+    put("names/w.100.pt.trace.json", FILE_OF(STEP "," OP));
+    put("names/w.123.pt.trace.json", FILE_OF(STEP "," OP));
+    put("names/w.pt.trace.json", FILE_OF(STEP "," OP));
+    put("names/a.b_7.5.pt.trace.json", FILE_OF(STEP "," OP));
+    put("names/x.trace.json", FILE_OF(STEP));
+    put("names/sub/b c/.9.pt.trace.json", FILE_OF(STEP "," OP));
+    put("names/empty/readme", "");
+    hb_logdir *d = open_dir("names/./sub/..");
+    assert_answer(d, "/runs", "{\"runs\": [\"names\", \"sub/b c\"], \"loading\": false}");
+    assert_answer(d, "workers?run=names&view=Overview", "[\"a.b_7\", \"w\"]");
+    assert_answer(d, "spans?run=names&worker=w", "[\"1\", \"2\", \"3\", \"default\"]");
+    assert_answer(d, "spans?run=names&worker=a.b_7", "[\"1\"]");
+    assert_answer(d, "spans?run=names&worker=nobody", "[]");
+    assert_answer(d, "workers?run=sub%2Fb+c&view=Trace", "[\"\"]");
+    assert_answer(d, "workers?run=names&view=Memory", "[]");
+    assert_answer(d, "views?run=names", "[\"Overview\", \"Operator\", \"Trace\"]");
+    hb_logdir_close(d);
+}
+
+static void test_no_directory_has_no_runs(void **state)
+{
+    (void)state;
+    hb_logdir *d = open_dir("not there");
+    assert_int_equal(hb_logdir_num_runs(d), 0);
+    assert_answer(d, "runs", "{\"runs\": [], \"loading\": false}");
+    hb_logdir_close(d);
+}
+
+static void test_answers(void **state)
+{
+    (void)state;
+    put("answers/w.1.pt.trace.json", FILE_OF(STEP "," OP "," CHILD));
+    hb_logdir *d = open_dir("answers");
+    assert_answer(
+        d, "operation/table?run=answers&worker=w&span=1&group_by=OperationAndInputShape",
+        "{\"metadata\": {\"sort\": \"host_self_duration\", \"tooltips\": {\"tc_eligible\": "
+        "\"Whether this operator is eligible to use Tensor Cores.\", \"tc_self_ratio\": "
+        "\"Time of self-kernels with Tensor Cores / Time of self-kernels.\", "
+        "\"tc_total_ratio\": \"Time of kernels with Tensor Cores / Time of kernels.\"}}, "
+        "\"data\": [{\"name\": \"aten::mm\", \"input_shape\": \"[[2, 3], [3, 4]]\", "
+        "\"calls\": 1, \"host_self_duration\": 34, \"host_total_duration\": 40, "
+        "\"tc_eligible\": \"Yes\", \"tc_self_ratio\": 0, \"tc_total_ratio\": 0, "
+        "\"has_call_stack\": false}, {\"name\": \"aten::empty\", \"input_shape\": \"[]\", "
+        "\"calls\": 1, \"host_self_duration\": 6, \"host_total_duration\": 6, "
+        "\"tc_eligible\": \"No\", \"tc_self_ratio\": 0, \"tc_total_ratio\": 0, "
+        "\"has_call_stack\": false}]}");
+    assert_answer(d, "kernel?run=answers&worker=w&span=1", "null");
+    hb_logdir_close(d);
+}
+
+static void test_errors(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *url;
+        hb_result result;
+    } cases[] = {
+        {"nothing", HB_ERROR_NOT_FOUND},
+        {"views", HB_ERROR_INVALID_ARGUMENT},
+        {"views?run=none", HB_ERROR_NOT_FOUND},
+        {"overview?run=errors", HB_ERROR_INVALID_ARGUMENT},
+        {"overview?run=errors&worker=w", HB_ERROR_NOT_FOUND},
+        {"overview?run=errors&worker=w&span=2", HB_ERROR_NOT_FOUND},
+        {"memory?run=errors&worker=w&span=1", HB_ERROR_NOT_FOUND},
+        {"memory?run=errors&worker=w&span=1&start_ts=1.5", HB_ERROR_INVALID_ARGUMENT},
+        {"memory_curve?run=errors&worker=w&span=1&time_metric=h", HB_ERROR_INVALID_ARGUMENT},
+        {"module?run=errors&worker=w&span=1", HB_ERROR_NOT_FOUND},
+        {"operation/stack?run=errors&worker=w&span=1&op_name=x", HB_ERROR_NOT_FOUND},
+        {"distributed/overlap?run=errors&span=1", HB_ERROR_NOT_FOUND},
+        {"diff?run=errors&worker=w&span=1", HB_ERROR_INVALID_ARGUMENT},
+    };
+    put("errors/w.1.pt.trace.json", FILE_OF(STEP "," OP));
+    hb_logdir *d = open_dir("errors");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *json;
+        assert_int_equal(hb_logdir_query(d, cases[i].url, &json, NULL), cases[i].result);
+        assert_null(json);
+    }
+    hb_logdir_close(d);
+}
+
+static void note_lost(void *context, const char *path, const char *reason)
+{
+    const char *name = strrchr(path, '/') + 1;
+    char *list = context;
+    snprintf(list + strlen(list), 1024 - strlen(list), "%s: %s\n", name,
+             strstr(reason, path) ? reason + strlen(path) + 2 : reason);
+}
+
+static void test_lost_files_and_why(void **state)
+{
+    (void)state;
+    char list[1024] = "";
+    put("lost/a.pt.trace.json", FILE_OF(STEP "," OP));
+    put("lost/b.pt.trace.json", FILE_OF(STEP ",{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\"}"));
+    put("lost/c.pt.trace.json", "[]");
+    put("lost/d.pt.trace.json.gz", FILE_OF(STEP));
+    put("lost/e.pt.trace.json", FILE_OF("{\"name\":\"C:\\dir\"}"));
+    put("lost/f.pt.trace.json", FILE_OF("{\"ph\":\"M\"}"));
+    hb_logdir *d = open_dir("lost");
+    assert_int_equal(hb_logdir_lost_files(d, "lost", note_lost, list), HB_OK);
+    assert_string_equal(list,
+                        "b.pt.trace.json: event 1: ts is not a number\n"
+                        "c.pt.trace.json: the file is a list, not an object with traceEvents\n"
+                        "d.pt.trace.json.gz: not a gzip file\n"
+                        "e.pt.trace.json: invalid backslash escape\n"
+                        "f.pt.trace.json: event 0 has no name that is a string\n");
+    assert_answer(d, "workers?run=lost&view=Overview", "[\"a\"]");
+    hb_logdir_close(d);
+}
+
+static void test_a_file_by_itself(void **state)
+{
+    (void)state;
+    char path[512];
+    hb_trace_file *file;
+    hb_file_event event;
+    const hb_operator_stat *ops;
+    const hb_step_stat *steps;
+    size_t count;
+    put("file.json", FILE_OF(STEP "," OP "," CHILD));
+    snprintf(path, sizeof path, "%s/file.json", root);
+    assert_int_equal(hb_trace_file_open(path, NULL, &file), HB_OK);
+    assert_int_equal(hb_trace_file_num_events(file), 3);
+    assert_int_equal(hb_trace_file_event(file, 1, &event), HB_OK);
+    assert_string_equal(event.name, "aten::mm");
+    assert_string_equal(event.category, "cpu_op");
+    assert_string_equal(event.tid, "1");
+    assert_true(event.has_external_id && event.external_id == 1 && event.ts_us == 1010);
+    assert_string_equal(event.input_dims, "[[2, 3],[3,4]]");
+    assert_int_equal(hb_trace_file_event(file, 3, &event), HB_ERROR_NOT_FOUND);
+    assert_string_equal(hb_trace_file_metadata(file, "schemaVersion"), "1");
+    assert_int_equal(hb_trace_file_operators(file, false, &ops, &count), HB_OK);
+    assert_int_equal(count, 2);
+    assert_string_equal(ops[0].name, "aten::empty"); /* children come first */
+    assert_true(ops[1].self_host_us == 34.5 && ops[1].host_us == 40);
+    assert_int_equal(hb_trace_file_steps(file, &steps, &count), HB_OK);
+    assert_int_equal(count, 1);
+    assert_string_equal(steps[0].name, "3");
+    assert_true(steps[0].duration_us == 100 && steps[0].cpu_us == 40 && steps[0].other_us == 60);
+    hb_trace_file_close(file);
+}
+
+static void test_python_numbers(void **state)
+{
+    (void)state;
+    static const struct {
+        double value;
+        const char *text;
+    } cases[] = {{40, "40.0"},
+                 {0.1, "0.1"},
+                 {1e-5, "1e-05"},
+                 {6602.20703125, "6602.20703125"},
+                 {1e16, "1e+16"},
+                 {123456789012345680.0, "1.2345678901234568e+17"},
+                 {0.0001, "0.0001"},
+                 {-0.0, "-0.0"},
+                 {1e22, "1e+22"},
+                 {5e-324, "5e-324"},
+                 {9007199254740993.0, "9007199254740992.0"},
+                 {INFINITY, "inf"},
+                 {NAN, "nan"},
+                 {100, "100.0"},
+                 {1.0 / 3, "0.3333333333333333"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hb_buf buf;
+        hb_buf_init(&buf, 1024);
+        hb_buf_py_float(&buf, cases[i].value);
+        assert_string_equal(hb_buf_text(&buf), cases[i].text);
+        hb_buf_free(&buf);
+    }
+    assert_true(hb_py_round(2.675, 2) == 2.67);
+    assert_true(hb_py_round(0.125, 2) == 0.12);
+    assert_true(hb_py_round(2.5, 0) == 2 && hb_py_round(3.5, 0) == 4);
+}
+
+static void test_python_strings(void **state)
+{
+    (void)state;
+    static const char text[] = "a\"\\\n\x01\x7f\xc3\xbc\xf0\x9d\x84\x9e\xed\xa0\x80\xff";
+    hb_buf buf;
+    hb_buf_init(&buf, 1024);
+    hb_buf_json_ascii(&buf, text, sizeof text - 1);
+    assert_string_equal(hb_buf_text(&buf),
+                        "\"a\\\"\\\\\\n\\u0001\x7f\\u00fc\\ud834\\udd1e\\ud800\\ufffd\"");
+    hb_buf_free(&buf);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_runs_workers_and_spans),
+        cmocka_unit_test(test_no_directory_has_no_runs),
+        cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_lost_files_and_why),
+        cmocka_unit_test(test_a_file_by_itself),
+        cmocka_unit_test(test_python_numbers),
+        cmocka_unit_test(test_python_strings),
+    };
+    return cmocka_run_group_tests(tests, make_root, remove_root);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#include "progress.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t interrupted;
+static struct timespec started;
+static bool shown;
+
+static void on_interrupt(int signal_number)
+{
+    (void)signal_number;
+    interrupted = 1;
+}
+
+static double elapsed(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - started.tv_sec) + (double)(now.tv_nsec - started.tv_nsec) / 1e9;
+}
+
+/* `done` counts inflated bytes, `size` those of the file: of a gzip stream no share is known. */
+static bool report(void *context, const char *path, uint64_t done, uint64_t size)
+{
+    size_t n = strlen(path);
+    bool inflated = n >= 3 && strcmp(path + n - 3, ".gz") == 0;
+    (void)context;
+    if (interrupted) return false;
+    if (elapsed() < 1 || !isatty(STDERR_FILENO)) return true;
+    shown = true;
+    if (size && !inflated)
+        fprintf(stderr, "\r%s: %3.0f %%", path, 100.0 * (double)done / (double)size);
+    else
+        fprintf(stderr, "\r%s: %.0f MB", path, (double)done / 1e6);
+    return true;
+}
+
+void progress_clear(void)
+{
+    if (shown) fputs("\r\033[K", stderr);
+    shown = false;
+}
+
+hb_open_options progress_options(void)
+{
+    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
+    hb_open_options options = HB_OPEN_OPTIONS_INIT;
+    sigaction(SIGINT, &action, NULL);
+    clock_gettime(CLOCK_MONOTONIC, &started);
+    options.progress = report;
+    return options;
+}

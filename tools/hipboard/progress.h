@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HB_TOOLS_PROGRESS_H
+#define HB_TOOLS_PROGRESS_H
+
+#include <hipboard/analysis.h>
+
+/** Options for reading: what takes over a second reports its progress on a terminal, and an
+ * interrupt ends the reading cleanly. */
+hb_open_options progress_options(void);
+
+/** Takes the line of progress off the terminal. */
+void progress_clear(void);
+
+#endif
