@@ -22,7 +22,7 @@ def run(*command, timeout=300, **options):
 
 def pkg_config(prefix, *arguments):
     """Words of pkg-config about the hipboard installed below `prefix`, wherever that is."""
-    [directory] = prefix.glob("lib/**/pkgconfig")
+    [directory] = prefix.glob("lib*/**/pkgconfig")
     text = run("pkg-config", "--define-variable=prefix=" + str(prefix).replace(" ", r"\ "),
                *arguments, "hipboard", env=dict(os.environ, PKG_CONFIG_PATH=str(directory)))
     return [word.replace(r"\ ", " ") for word in re.findall(r"(?:\\ |\S)+", text)]

@@ -15,7 +15,7 @@ CXX_PROGRAM = PROGRAMS / "user.cpp"
 
 @pytest.fixture(scope="session")
 def libdir(prefix):
-    [library] = prefix.glob("lib/**/libhipboard.so")
+    [library] = prefix.glob("lib*/**/libhipboard.so")
     return library.parent
 
 
@@ -62,23 +62,25 @@ set_target_properties(user_cxx PROPERTIES CXX_STANDARD 17 CXX_EXTENSIONS OFF)
 """
 
 
+def configure(prefix, directory, version):
+    shutil.copy(PROGRAM, directory)
+    shutil.copy(CXX_PROGRAM, directory)
+    (directory / "CMakeLists.txt").write_text(CMAKE.format(version=version))
+    run("cmake", "-G", "Ninja", "-S", directory, "-B", directory / "build",
+        f"-DCMAKE_PREFIX_PATH={prefix}")
+
+
 def test_program_by_cmake(prefix, libdir, tmp_path):
     [version] = pkg_config(prefix, "--modversion")
-    shutil.copy(PROGRAM, tmp_path)
-    shutil.copy(CXX_PROGRAM, tmp_path)
-    (tmp_path / "CMakeLists.txt").write_text(CMAKE.format(version=version))
-    run("cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+    configure(prefix, tmp_path, version)
     run("cmake", "--build", tmp_path / "build")
     check_run(tmp_path / "build/user", libdir, tmp_path / "c")
     check_run(tmp_path / "build/user_cxx", libdir, tmp_path / "cxx")
 
 
 def test_cmake_refuses_another_version(prefix, tmp_path):
-    shutil.copy(PROGRAM, tmp_path)
-    shutil.copy(CXX_PROGRAM, tmp_path)
-    (tmp_path / "CMakeLists.txt").write_text(CMAKE.format(version="99.0"))
     with pytest.raises(AssertionError, match="compatible with requested version"):
-        run("cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+        configure(prefix, tmp_path, "99.0")
 
 
 def test_exports_are_the_public_headers(libdir):
