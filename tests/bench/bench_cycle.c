@@ -78,11 +78,11 @@ int main(int argc, char **argv)
     if (hb_profiler_step(prof) != HB_OK) die();
     double stepped = now_s();
     double peak = memory;
-    for (int i = 0; i < 5; i++) { /* while it is being written */
-        struct timespec nap = {0, 10000000};
-        nanosleep(&nap, NULL);
+    while (directory_mb(dir) == before_mb && now_s() - stepped < 600) { /* being written */
+        struct timespec nap = {0, 5000000};
         double mb = anonymous_mb();
         if (mb > peak) peak = mb;
+        nanosleep(&nap, NULL);
     }
     if (hb_profiler_stop(prof) != HB_OK) die();
     double written = now_s();
