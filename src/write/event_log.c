@@ -151,8 +151,11 @@ static HB_COLD hb_result dropped(hb_event_log *log, uint64_t count)
 static hb_result claim(hb_event_log *log, size_t size, uint64_t count, void **record,
                        uint64_t *pending)
 {
-    if (HB_UNLIKELY(!__atomic_load_n(&log->running, __ATOMIC_ACQUIRE)))
-        HB_TRY(hb_event_log_start(log));
+    if (HB_UNLIKELY(!__atomic_load_n(&log->running, __ATOMIC_ACQUIRE))) {
+        hb_result result = hb_event_log_start(log);
+        if (result != HB_OK) __atomic_fetch_add(&log->dropped_file, count, __ATOMIC_RELAXED);
+        HB_TRY(result);
+    }
     *record = hb_event_queue_claim(&log->queue, size, pending);
     return HB_LIKELY(*record) ? HB_OK : dropped(log, count);
 }

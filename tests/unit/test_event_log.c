@@ -246,6 +246,20 @@ static void the_interval_makes_it_visible(void **state)
     assert_int_equal(hb_event_log_close(log), HB_OK);
 }
 
+static void a_long_queue_does_not_wait_for_the_interval(void **state)
+{
+    (void)state;
+    hb_event_log_options options = HB_EVENT_LOG_OPTIONS_INIT;
+    options.flush_interval_ms = 3600000;
+    hb_event_log *log = hb_event_log_open(dir, &options);
+    for (int i = 0; i < 100000; i++)
+        hb_event_log_scalar(log, "train/loss", i, i);
+    for (int tries = 0; tries < 500 && counts_of(log).written == 0; tries++)
+        usleep(10000);
+    assert_true(counts_of(log).written > 0);
+    assert_int_equal(hb_event_log_close(log), HB_OK);
+}
+
 static void a_removed_directory_is_made_again(void **state)
 {
     (void)state;
@@ -528,7 +542,11 @@ static void a_forked_child_has_its_own_file(void **state)
     for (size_t i = 3; i < list.count - 1; i++)
         assert_string_equal(value_of(&list, i)->tag, "parent");
     free_events(&list);
-    assert_int_equal(list_dir(dir, NULL, NULL, 0), 2);
+    char childs[1024] = "";
+    assert_int_equal(list_dir(dir, path, childs, sizeof childs), 2);
+    list = read_events(childs);
+    assert_int_equal(list.count, 2);
+    free_events(&list);
 }
 
 static void a_child_that_logs_nothing_has_no_file(void **state)
@@ -543,6 +561,32 @@ static void a_child_that_logs_nothing_has_no_file(void **state)
     wait_for_success(child);
     assert_int_equal(hb_event_log_close(log), HB_OK);
     assert_int_equal(list_dir(dir, NULL, NULL, 0), 1);
+}
+
+/* 0: told at once, counted, and close is no worse for it. */
+static int log_without_directory(hb_event_log *log)
+{
+    if (hb_event_log_scalar(log, "x", 1, 1) != HB_ERROR_IO) return 1;
+    if (!strstr(hb_last_error(), dir)) return 2;
+    if (hb_event_log_text(log, "x", 1, "x") != HB_ERROR_IO) return 3;
+    if (counts_of(log).dropped_file != 2) return 4;
+    return hb_event_log_flush(log) == HB_OK && hb_event_log_close(log) == HB_OK ? 0 : 5;
+}
+
+static void a_child_that_cannot_have_a_file_is_told_so(void **state)
+{
+    (void)state;
+    char run[300];
+    snprintf(run, sizeof run, "%s/run", dir);
+    hb_event_log *log = hb_event_log_open(run, NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        remove_test_dir(run);
+        FILE *in_the_way = fopen(run, "w");
+        _exit(in_the_way && fclose(in_the_way) == 0 ? log_without_directory(log) : 9);
+    }
+    wait_for_success(child);
+    assert_int_equal(hb_event_log_close(log), HB_OK);
 }
 
 static void exit_writes_what_is_queued(void **state)
@@ -601,6 +645,7 @@ int main(void)
         LOG_TEST(a_failed_session_stays_failed),
         LOG_TEST(flush_makes_it_visible),
         LOG_TEST(the_interval_makes_it_visible),
+        LOG_TEST(a_long_queue_does_not_wait_for_the_interval),
         LOG_TEST(a_removed_directory_is_made_again),
         LOG_TEST(threads_log_at_once),
         LOG_TEST(a_million_scalars_are_all_kept),
@@ -613,6 +658,7 @@ int main(void)
         LOG_TEST(another_working_directory_changes_nothing),
         LOG_TEST(a_forked_child_has_its_own_file),
         LOG_TEST(a_child_that_logs_nothing_has_no_file),
+        LOG_TEST(a_child_that_cannot_have_a_file_is_told_so),
         LOG_TEST(exit_writes_what_is_queued),
         LOG_TEST(a_killed_process_leaves_what_was_flushed),
     };

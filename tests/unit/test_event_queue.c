@@ -27,6 +27,8 @@ static bool put(hb_event_queue *queue, uint32_t producer, uint32_t number)
     uint64_t pending;
     item *to = hb_event_queue_claim(queue, item_size(number), &pending);
     if (!to) return false;
+    assert_true((char *)to > (char *)queue->ring);
+    assert_true((char *)to + item_size(number) <= (char *)(queue->ring + queue->units));
     *to = (item){producer, number};
     memset(to->filler, (int)(number & 0xff), number % 50);
     hb_event_queue_publish(to, item_size(number), 7);
@@ -102,6 +104,22 @@ static void refuses_what_never_fits(void **state)
     hb_event_queue_free(&queue);
 }
 
+static void starts_again_at_the_beginning_whenever_it_is_empty(void **state)
+{
+    (void)state;
+    hb_event_queue queue;
+    seen got = {0};
+    assert_int_equal(hb_event_queue_init(&queue, QUEUE_BYTES), HB_OK);
+    for (uint32_t n = 0; n < 1000; n++) {
+        assert_int_equal(queue.ring[0], 0);
+        assert_true(put(&queue, 0, n));
+        assert_int_not_equal(queue.ring[0], 0);
+        hb_event_queue_drain(&queue, take, &got);
+    }
+    assert_int_equal(got.next[0], 1000);
+    hb_event_queue_free(&queue);
+}
+
 static void reset_forgets_all(void **state)
 {
     (void)state;
@@ -167,6 +185,7 @@ int main(void)
         cmocka_unit_test(keeps_the_order_over_many_turns_of_the_ring),
         cmocka_unit_test(refuses_when_full_and_has_room_again_after_a_drain),
         cmocka_unit_test(refuses_what_never_fits),
+        cmocka_unit_test(starts_again_at_the_beginning_whenever_it_is_empty),
         cmocka_unit_test(reset_forgets_all),
         cmocka_unit_test(loses_nothing_between_threads),
     };
