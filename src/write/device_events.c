@@ -14,7 +14,7 @@ static char *put_external_id(const hb_writer *w, char *p, uint64_t id)
 {
     if (id == 0 && w->kineto) return p;
     p = HB_PUT(p, "\"External id\": ");
-    p = hb_put_u64(p, id);
+    p = hb_put_u64(p, hb_outside_find(&w->outside, id));
     *p++ = ',';
     return p;
 }

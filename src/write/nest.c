@@ -3,13 +3,20 @@
 
 #include <stdlib.h>
 
-hb_nest_place hb_nest_enter(hb_nest *nest, unsigned limit, int64_t start, int64_t end)
+uint64_t hb_nest_around(hb_nest *nest, int64_t start)
 {
     while (nest->depth && nest->ends[nest->depth - 1] <= start)
         nest->depth--;
+    return nest->depth ? nest->ids[nest->depth - 1] : 0;
+}
+
+hb_nest_place hb_nest_enter(hb_nest *nest, unsigned limit, int64_t start, int64_t end, uint64_t id)
+{
+    (void)hb_nest_around(nest, start);
     if (nest->depth && end > nest->ends[nest->depth - 1]) return HB_NEST_CROSSING;
     if (nest->depth == limit) return HB_NEST_TOO_DEEP;
-    nest->ends[nest->depth++] = end;
+    nest->ends[nest->depth] = end;
+    nest->ids[nest->depth++] = id;
     return HB_NEST_INSIDE;
 }
 

@@ -30,10 +30,14 @@ typedef struct hb_nest {
     int64_t tid;
     unsigned depth;
     int64_t ends[HB_NEST_MAX];
+    uint64_t ids[HB_NEST_MAX];
 } hb_nest;
 
-/** Where the scope [start, end] stands. Scopes come in order of start, parents first. */
-hb_nest_place hb_nest_enter(hb_nest *nest, unsigned limit, int64_t start, int64_t end);
+/** Where the scope `id`, [start, end], stands. Scopes come in order of start, parents first. */
+hb_nest_place hb_nest_enter(hb_nest *nest, unsigned limit, int64_t start, int64_t end, uint64_t id);
+
+/** The innermost scope inside the tree that is open at `start`; 0 when there is none. */
+uint64_t hb_nest_around(hb_nest *nest, int64_t start);
 
 /** A nest for each thread, for passes that mix threads. */
 typedef struct hb_nests {

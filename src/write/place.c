@@ -37,7 +37,7 @@ static bool nests(hb_writer *w, hb_nest *nest, unsigned limit, const hb_trace_ev
         w->stats.unnested++;
         return false;
     }
-    switch (hb_nest_enter(nest, limit, event->start_ns, event->end_ns)) {
+    switch (hb_nest_enter(nest, limit, event->start_ns, event->end_ns, event->external_id)) {
     case HB_NEST_INSIDE: return true;
     case HB_NEST_TOO_DEEP: w->stats.flattened++; return false;
     default: w->stats.unnested++; return false;

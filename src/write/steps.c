@@ -22,7 +22,7 @@ bool hb_step_is_numbered(hb_str name)
     return i > STEP_PREFIX && i <= STEP_PREFIX + 18 && (i == name.len || name.s[i] == '#');
 }
 
-hb_result hb_steps_add(hb_steps *steps, int64_t start, int64_t end)
+hb_result hb_steps_add(hb_steps *steps, int64_t start, int64_t end, uint64_t external_id)
 {
     if (steps->count == HB_MAX_STEPS) return HB_OK;
     if (steps->count == steps->capacity) {
@@ -35,6 +35,7 @@ hb_result hb_steps_add(hb_steps *steps, int64_t start, int64_t end)
     steps->steps[steps->count] = (hb_step){
         .start = start,
         .end = end,
+        .external_id = external_id,
         .device_end = INT64_MIN,
         .order = (uint32_t)steps->count,
     };

@@ -13,6 +13,7 @@ enum { HB_MAX_STEPS = 65536 }; /* beyond these, none is checked */
 
 typedef struct hb_step {
     int64_t start, end;
+    uint64_t external_id;
     uint64_t first_launch, last_launch; /* correlations of the launches inside; 0: none */
     int64_t device_end;
     uint32_t order; /* of appearance in the host pass */
@@ -32,7 +33,7 @@ bool hb_is_step(hb_str name);
 bool hb_step_is_numbered(hb_str name);
 
 /** Notes a step. HB_ERROR_NO_MEMORY. */
-hb_result hb_steps_add(hb_steps *steps, int64_t start, int64_t end);
+hb_result hb_steps_add(hb_steps *steps, int64_t start, int64_t end, uint64_t external_id);
 
 /** Follows the device work of `source` to find the steps to hide. */
 hb_result hb_steps_check(hb_steps *steps, hb_source *source);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What must be known before the first byte: counts for the header, pairs for the flows, steps that
- * the plugin may not see.
+ * the plugin may not see, scopes that it does not see.
  */
 #include "write/writer.h"
 
@@ -10,8 +10,11 @@ static hb_result survey_scope(hb_writer *w, const hb_trace_event *event, uint64_
     if (event->op.sequence_number) HB_TRY(hb_flows_add(&w->flows, event, index));
     if (w->kineto) return HB_OK;
     hb_place place = hb_place_scope(w, event);
-    if (place.in_tree && hb_is_step(event->name))
-        HB_TRY(hb_steps_add(&w->steps, event->start_ns, place.end_ns));
+    if (!place.in_tree)
+        hb_outside_add(&w->outside, event->external_id,
+                       hb_nest_around(&w->scopes, event->start_ns));
+    else if (hb_is_step(event->name))
+        return hb_steps_add(&w->steps, event->start_ns, place.end_ns, event->external_id);
     return HB_OK;
 }
 
@@ -43,6 +46,15 @@ static hb_result survey_modules(hb_writer *w)
     return HB_OK;
 }
 
+static hb_result survey_steps(hb_writer *w)
+{
+    HB_TRY(hb_steps_check(&w->steps, w->source));
+    w->stats.hidden_steps = w->steps.hidden;
+    for (size_t i = 0; i < w->steps.count; i++)
+        if (w->steps.steps[i].hidden) hb_outside_add(&w->outside, w->steps.steps[i].external_id, 0);
+    return HB_OK;
+}
+
 /* The passes to come must find the trees empty. */
 static void rewind_trees(hb_writer *w)
 {
@@ -58,8 +70,8 @@ hb_result hb_survey(hb_writer *w)
     HB_TRY(survey_host(w));
     if (w->kineto) return HB_OK;
     HB_TRY(survey_modules(w));
-    HB_TRY(hb_steps_check(&w->steps, w->source));
-    w->stats.hidden_steps = w->steps.hidden;
+    HB_TRY(survey_steps(w));
+    hb_outside_sort(&w->outside);
     rewind_trees(w);
     return HB_OK;
 }

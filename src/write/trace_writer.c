@@ -61,6 +61,7 @@ static void free_writer(hb_writer *w)
     hb_names_free(w->names);
     hb_flows_free(&w->flows);
     hb_steps_free(&w->steps);
+    hb_outside_free(&w->outside);
     hb_nests_free(&w->modules);
     hb_out_free(&w->out);
 }

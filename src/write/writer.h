@@ -11,6 +11,7 @@
 #include "write/names.h"
 #include "write/nest.h"
 #include "write/out.h"
+#include "write/outside.h"
 #include "write/steps.h"
 #include "write/write.h"
 
@@ -33,6 +34,7 @@ typedef struct hb_writer {
     hb_row row;      /* the last one used */
     hb_flows flows;
     hb_steps steps;
+    hb_outside outside;
     hb_nest scopes;   /* of the thread being written */
     hb_nests modules; /* of all threads */
     int32_t max_device;

@@ -21,7 +21,7 @@ typedef struct sample_trace {
     array_source source;
     hb_trace_event events[SAMPLE_MAX_EVENTS];
     size_t count;
-    uint64_t last_id;
+    uint64_t last_id, deep_id; /* of the outermost of the deep scopes */
 } sample_trace;
 
 static const int64_t sample_dims[] = {32, 64}, sample_strides[] = {64, 1};
@@ -139,6 +139,7 @@ static inline void sample_main_thread(sample_trace *t)
     op->flags = HB_TEV_ASYNC;
     sample_scope(t, HB_EVENT_USER_ANNOTATION, "ends in the next step", 2900, 300);
     sample_scope(t, HB_EVENT_USER_ANNOTATION, "ProfilerStep#4", 3100, 1000);
+    t->deep_id = t->last_id + 1;
     for (int i = 0; i < SAMPLE_DEEP; i++)
         sample_scope(t, HB_EVENT_OP, "deep", 3200 + i, 2. * (SAMPLE_DEEP - i));
     sample_scope(t, HB_EVENT_USER_ANNOTATION, "ProfilerStep#no number", 4200, 10);
@@ -198,6 +199,9 @@ static inline void sample_device(sample_trace *t)
     event->runtime.launches = true;
     event = sample_call(t, "hipMemsetAsync", 3150, 5, 6, 0);
     event->runtime.launches = true;
+    /* In the innermost of the deep scopes. */
+    event = sample_call(t, "hipModuleLaunchKernel", 3399.5, 0.25, 7, t->deep_id + SAMPLE_DEEP - 1);
+    event->runtime.launches = true;
 
     event = sample_work(t, HB_EVENT_MEMCPY, "Memcpy HtoD (Host -> Device)", 240, 4, 1, 5);
     event->copy = (hb_copy_args){.bytes = 616, .kind = "HtoD"};
@@ -217,6 +221,8 @@ static inline void sample_device(sample_trace *t)
     event = sample_work(t, HB_EVENT_MEMSET, "Memset (Device)", 3900, 3, 6, 0);
     event->copy = (hb_copy_args){.kind = "Device"};
     event->tid = 2;
+
+    sample_work(t, HB_EVENT_KERNEL, "deep kernel", 3910, 20, 7, t->deep_id + SAMPLE_DEEP - 1);
 
     event = sample_work(t, HB_EVENT_GPU_USER_ANNOTATION, "ProfilerStep#1", 240, 110, 0, 2);
     event = sample_work(t, HB_EVENT_GPU_USER_ANNOTATION, "train_batch", 240, 110, 0, 4);

@@ -303,7 +303,7 @@ static void flows_have_both_ends(void **state)
     assert_true(number(start, "id") == 1 && number(end, "id") == 1);
     assert_true(number(start, "ts") == number(find(trace, "X", "aten::mm", 0), "ts"));
     assert_string_equal(text(end, "bp"), "e");
-    assert_int_equal(count(trace, "name", "ac2g"), 8); /* not for hipMalloc and synchronize */
+    assert_int_equal(count(trace, "name", "ac2g"), 10); /* not for hipMalloc and synchronize */
     assert_true(number(find(trace, "s", "ac2g", 1), "id") == 2);
     assert_true(number(find(trace, "f", "ac2g", 1), "pid") == 0);
     cJSON_Delete(trace);
@@ -386,6 +386,20 @@ static void too_deep_scopes_leave_the_tree(void **state)
     assert_int_equal(stats.flattened, outside);
     assert_true(number(trace, "hipboard_flattened_scopes") == outside);
     cJSON_Delete(trace);
+}
+
+static void calls_in_too_deep_scopes_go_to_the_deepest_in_the_tree(void **state)
+{
+    (void)state;
+    for (int dialect = HB_WRITE_TENSORBOARD; dialect <= HB_WRITE_KINETO; dialect++) {
+        cJSON *trace = write_sample((hb_write_dialect)dialect);
+        double id = (double)sample.deep_id + (dialect == HB_WRITE_KINETO ? SAMPLE_DEEP : 109) - 1;
+        assert_true(arg(find(trace, "X", "deep", 108), "External id") ==
+                    (double)sample.deep_id + 108);
+        assert_true(arg(find(trace, "X", "hipModuleLaunchKernel", 0), "External id") == id);
+        assert_true(arg(find(trace, "X", "deep kernel", 0), "External id") == id);
+        cJSON_Delete(trace);
+    }
 }
 
 static void what_does_not_nest_leaves_the_tree(void **state)
@@ -582,6 +596,7 @@ int main(void)
         cmocka_unit_test(hostile_names_stay_readable),
         cmocka_unit_test(a_name_may_be_a_megabyte),
         cmocka_unit_test(too_deep_scopes_leave_the_tree),
+        cmocka_unit_test(calls_in_too_deep_scopes_go_to_the_deepest_in_the_tree),
         cmocka_unit_test(what_does_not_nest_leaves_the_tree),
         cmocka_unit_test(steps_that_kill_the_plugin_are_hidden),
         cmocka_unit_test(ends_are_exact_as_doubles),
