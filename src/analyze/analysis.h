@@ -229,6 +229,7 @@ typedef struct hb_analysis {
     hb_key *used_devices; /* distinct pids of device work, sorted */
     uint32_t num_used_devices;
     hb_sid sid_root;
+    uint32_t depth; /* of the deepest tree: calls, their runtime calls, their device work */
 
     hb_ranges roles[HB_ROLE_OTHER];
     HB_VEC(hb_step) steps;
@@ -257,6 +258,9 @@ typedef struct hb_analysis {
     hb_buf text;                 /* for texts in the making */
     HB_VEC(const char *) advice; /* HTML, as the plugin words it */
 } hb_analysis;
+
+/** A deeper tree the plugin analyses, but cannot send to its server: the run stays "loading". */
+enum { HB_MAX_SENT_DEPTH = 196 };
 
 /** Analyses `trace`, which must outlive the analysis. HB_ERROR_FORMAT when the plugin would lose
  * the file; analysis->arena.reason says why. Free it in any case. */

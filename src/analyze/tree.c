@@ -208,6 +208,18 @@ static void bound_root(hb_analysis *a, uint32_t index)
     root->end_float = last->end_float;
 }
 
+/* How deep Python nests the objects of a tree; the root not counted. */
+static uint32_t depth_of(const hb_analysis *a, uint32_t index)
+{
+    uint32_t deepest = 0;
+    for (uint32_t c = a->nodes[index].first_child; c; c = a->nodes[c].next)
+        deepest = HB_MAX(deepest, 1 + depth_of(a, c));
+    for (uint32_t r = a->nodes[index].calls; r && deepest < 2; r = a->refs.items[r - 1].next)
+        deepest =
+            HB_MAX(deepest, a->runtimes.items[a->refs.items[r - 1].runtime].has_device ? 2u : 1u);
+    return deepest;
+}
+
 static void build(hb_analysis *a, hb_thread *thread, bool stale)
 {
     bool has_step = false;
@@ -227,6 +239,7 @@ static void build(hb_analysis *a, hb_thread *thread, bool stale)
     merge_doubles(a, thread->root);
     hb_tree_fill(a, thread->root);
     bound_root(a, thread->root);
+    a->depth = HB_MAX(a->depth, depth_of(a, thread->root));
 }
 
 void hb_analyze_trees(hb_analysis *a)

@@ -31,6 +31,7 @@ static const char *why_lost(const hb_read_report *report)
     if (n[HB_FLAW_BAD_UTF8]) return "invalid UTF-8";
     if (n[HB_FLAW_BAD_ESCAPE]) return "invalid backslash escape";
     if (!n[HB_FLAW_BARE_NA]) return NULL;
+    if (report->encoded) return "a byte order mark or UTF-16 beside a bare N/A";
     if (n[HB_FLAW_CONTROL]) return "control characters in strings beside a bare N/A";
     if (n[HB_FLAW_SURROGATE]) return "UTF-8 encoded surrogates beside a bare N/A";
     if (n[HB_FLAW_INNER_NA]) return "N/A inside a longer string beside a bare N/A";
@@ -129,11 +130,21 @@ static hb_result join_span(hb_run *run, const char *span)
     return HB_OK;
 }
 
+static hb_result find_hang(hb_run *run)
+{
+    for (size_t i = 0; i < run->num_profiles && !run->hangs; i++)
+        run->hangs = !run->profiles[i].lost && run->profiles[i].analysis.depth > HB_MAX_SENT_DEPTH;
+    if (!run->hangs || run->lost) return HB_OK;
+    run->lost = strdup("calls are nested so deeply that the plugin never finishes loading");
+    return run->lost ? HB_OK : hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
+}
+
 hb_result hb_run_load(hb_logdir *logdir, hb_run *run)
 {
     if (run->loaded) return HB_OK;
     for (size_t i = 0; i < run->num_profiles; i++)
         HB_TRY(load_profile(&logdir->options, &run->profiles[i]));
+    HB_TRY(find_hang(run));
     drop_replaced(run);
     for (size_t i = 0; i < run->num_profiles; i++)
         if (!run->profiles[i].lost && first_of_span(run, i))
@@ -165,7 +176,7 @@ void hb_run_unload(hb_run *run)
         unload_profile(&run->profiles[i]);
     free(run->lost);
     run->lost = NULL;
-    run->loaded = false;
+    run->loaded = run->hangs = false;
 }
 
 void hb_run_free(hb_run *run)

@@ -31,6 +31,7 @@ typedef struct hb_run {
     char *name, *dir;
     bool loaded;
     char *lost; /* the plugin does not show the run at all; why */
+    bool hangs; /* ... because it never finishes loading it */
     hb_profile *profiles;
     size_t num_profiles;
     hb_joint *joints; /* one a span that has a distributed view */

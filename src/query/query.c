@@ -76,6 +76,7 @@ static void out_sorted(hb_emitter *out, const char **names, size_t count)
 
 static hb_result runs(hb_logdir *logdir, const hb_url *url, hb_emitter *out)
 {
+    bool loading = false;
     (void)url;
     hb_emit_open(out, '{');
     hb_emit_key(out, "runs");
@@ -85,11 +86,12 @@ static hb_result runs(hb_logdir *logdir, const hb_url *url, hb_emitter *out)
         bool before = run->loaded;
         HB_TRY(hb_run_load(logdir, run));
         if (!run->lost) hb_emit_text(out, run->name);
+        loading |= run->hangs;
         if (!before) hb_run_unload(run);
     }
     hb_emit_close(out, ']');
     hb_emit_key(out, "loading");
-    hb_emit_raw(out, HB_STR("false"));
+    hb_emit_raw(out, loading ? HB_STR("true") : HB_STR("false"));
     hb_emit_close(out, '}');
     return HB_OK;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "read/encoding.h"
 #include "read/event_parser.h"
 
 /* A unit is an event or a top-level member. When the window ends inside a unit, more text is
@@ -336,7 +337,6 @@ static hb_result read_array(reader *r)
 
 static hb_result read_document(reader *r)
 {
-    if (peek(r) && memcmp(at(r), "\xef\xbb\xbf", 3) == 0) r->pos += 3;
     switch (peek(r)) {
     case '{': HB_TRY(read_object(r)); break;
     case '[': HB_TRY(read_array(r)); break;
@@ -366,10 +366,48 @@ static size_t default_max_bytes(void)
     return pages > 0 && page > 0 ? (size_t)pages / 2 * (size_t)page : SIZE_MAX / 2;
 }
 
+/* UTF-16 and UTF-32 are rare enough to be held in memory as a whole, twice. */
+static hb_result decode_text(hb_text *text, hb_encoding encoding)
+{
+    hb_buf utf8;
+    while (!text->eof)
+        hb_text_more(text, 0);
+    hb_result result = text->result;
+    hb_buf_init(&utf8, SIZE_MAX / 2);
+    if (result != HB_OK)
+        hb_fail(result, "%s", text->error);
+    else if (!hb_encoding_decode(encoding, text->data, text->size, &utf8))
+        result = hb_fail(HB_ERROR_FORMAT, "invalid UTF-%u", encoding.width * 8);
+    else if (utf8.failed)
+        result = no_memory();
+    hb_text_close(text);
+    if (result == HB_OK) result = hb_text_open_memory(text, utf8.data ? utf8.data : "", utf8.size);
+    hb_buf_free(&utf8);
+    return result;
+}
+
+/* Skips a byte order mark, and makes UTF-8 of what is not. */
+static hb_result settle_encoding(hb_text *text, hb_read_report *report, size_t *start)
+{
+    while (text->size < 4 && hb_text_more(text, 0))
+        continue;
+    hb_encoding encoding = hb_encoding_of(text->data, text->size);
+    report->encoded = encoding.width > 1 || encoding.bom;
+    *start = encoding.width == 1 ? encoding.bom : 0;
+    return encoding.width == 1 ? HB_OK : decode_text(text, encoding);
+}
+
 static hb_result read_text(hb_text *text, const hb_read_options *options, hb_trace *trace,
                            hb_read_report *report)
 {
+    size_t start;
+    hb_result settled = settle_encoding(text, report, &start);
+    if (settled != HB_OK) {
+        hb_text_close(text);
+        return settled;
+    }
     reader r = {.text = text, .trace = trace, .options = options, .report = report};
+    r.pos = start;
     r.max_bytes = options->max_bytes ? options->max_bytes : default_max_bytes();
     r.scan = (hb_scan){.end = text->data + text->size,
                        .check_na = options->check_na,

@@ -22,6 +22,7 @@ typedef struct hb_read_report {
     hb_read_note notes[HB_READ_MAX_NOTES]; /* the first ones */
     uint32_t num_notes;
     uint64_t bytes; /* of text read */
+    bool encoded;   /* the text began with a byte order mark, or was not UTF-8 */
     char cut_reason[160];
 } hb_read_report;
 

@@ -302,6 +302,10 @@ def text_of(rng, document):
         data = b"\xef\xbb\xbf" + data
     elif kind == 8:
         data = data.replace(b"1.5", b"NaN", 1)
+    elif kind == 9:
+        data = text.encode(rng.choice(["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-be"]))
+    elif kind == 10:
+        data = b"\xef\xbb\xbf" + data.replace(b'"grid": null', b'"grid": N/A')
     return data
 
 

@@ -193,6 +193,35 @@ static void test_lost_files_and_why(void **state)
     hb_logdir_close(d);
 }
 
+static void put_nested(const char *name, int depth)
+{
+    char *text = malloc((size_t)depth * 128 + 256);
+    int n = sprintf(text, "{\"traceEvents\":[" STEP);
+    for (int i = 0; i < depth; i++)
+        n += sprintf(text + n,
+                     ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"op%d\",\"pid\":1,\"tid\":1,"
+                     "\"ts\":%f,\"dur\":%f}",
+                     i, 1000 + i * 0.1, 100 - i * 0.2);
+    strcpy(text + n, "]}");
+    put(name, text);
+    free(text);
+}
+
+/* Measured with the real plugin: 195 operators below a step arrive, 196 do not. */
+static void test_a_run_that_the_plugin_never_loads(void **state)
+{
+    (void)state;
+    put_nested("deep/fine/w.pt.trace.json", 195);
+    put_nested("deep/hangs/w.pt.trace.json", 196);
+    put("deep/hangs/v.pt.trace.json", FILE_OF(STEP "," OP));
+    hb_logdir *d = open_dir("deep");
+    char *json;
+    assert_answer(d, "runs", "{\"runs\": [\"fine\"], \"loading\": true}");
+    assert_int_equal(hb_logdir_query(d, "views?run=hangs", &json, NULL), HB_ERROR_NOT_FOUND);
+    assert_answer(d, "views?run=fine", "[\"Overview\", \"Operator\", \"Trace\"]");
+    hb_logdir_close(d);
+}
+
 static void test_a_file_by_itself(void **state)
 {
     (void)state;
@@ -278,6 +307,7 @@ int main(void)
         cmocka_unit_test(test_answers),
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_lost_files_and_why),
+        cmocka_unit_test(test_a_run_that_the_plugin_never_loads),
         cmocka_unit_test(test_a_file_by_itself),
         cmocka_unit_test(test_python_numbers),
         cmocka_unit_test(test_python_strings),

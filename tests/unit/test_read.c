@@ -250,6 +250,48 @@ static void test_memory_limit(void **state)
     free(text);
 }
 
+static void test_other_encodings(void **state)
+{
+    (void)state;
+    /* {"traceEvents":[{"name":"e-acute, clef, lone surrogate"}]} */
+    static const unsigned units[] = {0xe9, 0x1d11e, 0xd800};
+    static const char head[] = "{\"traceEvents\":[{\"name\":\"", tail[] = "\"}]}";
+    for (int form = 0; form < 8; form++) {
+        unsigned width = form & 1 ? 4 : 2, marked = form & 4, n = 0;
+        bool big = form & 2;
+        uint32_t codes[128];
+        unsigned char text[600];
+        size_t size = 0;
+        if (marked) codes[n++] = 0xfeff;
+        for (const char *p = head; *p; p++)
+            codes[n++] = (unsigned char)*p;
+        for (size_t i = 0; i < HB_ARRAY_LEN(units); i++) {
+            if (width == 2 && units[i] > 0xffff) {
+                codes[n++] = 0xd800 + ((units[i] - 0x10000) >> 10);
+                codes[n++] = 0xdc00 + ((units[i] - 0x10000) & 0x3ff);
+            } else {
+                codes[n++] = units[i];
+            }
+        }
+        for (const char *p = tail; *p; p++)
+            codes[n++] = (unsigned char)*p;
+        for (unsigned i = 0; i < n; i++)
+            for (unsigned b = 0; b < width; b++)
+                text[size++] = (unsigned char)(codes[i] >> 8 * (big ? width - 1 - b : b));
+        loaded l = load_text((const char *)text, size, true);
+        assert_int_equal(l.result, HB_OK);
+        assert_string_equal(name_of(&l, 0), "\xc3\xa9\xf0\x9d\x84\x9e\xed\xa0\x80");
+        assert_true(l.report.encoded);
+        unload(&l);
+        l = load_text((const char *)text, size - 1, true);
+        assert_int_equal(l.result, HB_ERROR_FORMAT);
+        unload(&l);
+    }
+    loaded l = load("\xef\xbb\xbf{\"traceEvents\":[]}");
+    assert_int_equal(l.result, HB_OK);
+    unload(&l);
+}
+
 /* ---- files ---- */
 
 static char path[] = "/tmp/hipboard-test-read-XXXXXX";
@@ -382,6 +424,7 @@ int main(void)
         cmocka_unit_test(test_deep_nesting_is_an_error),
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_memory_limit),
+        cmocka_unit_test(test_other_encodings),
         cmocka_unit_test(test_gzip_in_members),
         cmocka_unit_test(test_cut_gzip_keeps_what_is_whole),
         cmocka_unit_test(test_the_name_decides_for_the_plugin),
