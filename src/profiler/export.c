@@ -32,10 +32,7 @@ hb_result hb_cycle_write(hb_profiler *prof, hb_cycle *cycle, const char *path, u
     };
     hb_result result = hb_write_trace_file(source, path, &options, &stats);
     source->close(source);
-    if (result == HB_OK && stats.flattened)
-        hb_warn("%s: %llu scopes are nested deeper than the plugin survives; they are in its trace "
-                "view only",
-                path, (unsigned long long)stats.flattened);
+    if (result == HB_OK) hb_write_warn(path, &stats);
     return result;
 }
 

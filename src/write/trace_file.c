@@ -48,3 +48,20 @@ hb_result hb_write_trace_file(hb_source *source, const char *path, const hb_writ
     hb_publish_free(&publish);
     return result;
 }
+
+/* "1 scope is", "2 scopes are". */
+static void warn_of(const char *path, uint64_t count, const char *what, const char *why)
+{
+    if (count == 0) return;
+    hb_warn("%s: %llu %s%s %s; the plugin draws %s in its trace view only", path,
+            (unsigned long long)count, what, count == 1 ? " is" : "s are", why,
+            count == 1 ? "it" : "them");
+}
+
+void hb_write_warn(const char *path, const hb_write_stats *stats)
+{
+    warn_of(path, stats->flattened, "scope", "nested deeper than the plugin survives");
+    warn_of(path, stats->unnested, "scope", "not nested in the one around");
+    warn_of(path, stats->hidden_steps, "step",
+            "without GPU work and over before the GPU has finished the step before");
+}

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <cjson/cJSON.h>
 #include <cmocka.h>
@@ -518,6 +519,27 @@ static void times_before_the_base_are_clamped(void **state)
     }
 }
 
+static void what_the_plugin_will_not_count_is_said(void **state)
+{
+    (void)state;
+    char said[1024] = "";
+    FILE *file = tmpfile();
+    int old = dup(STDERR_FILENO);
+    dup2(fileno(file), STDERR_FILENO);
+    hb_write_warn("quiet", &(hb_write_stats){.events = 5});
+    hb_write_warn("x.json", &(hb_write_stats){.flattened = 2, .hidden_steps = 1});
+    dup2(old, STDERR_FILENO);
+    close(old);
+    rewind(file);
+    assert_true(fread(said, 1, sizeof said - 1, file) > 0);
+    fclose(file);
+    assert_string_equal(said, "hipboard: x.json: 2 scopes are nested deeper than the plugin "
+                              "survives; the plugin draws them in its trace view only\n"
+                              "hipboard: x.json: 1 step is without GPU work and over before the "
+                              "GPU has finished the step before; the plugin draws it in its trace "
+                              "view only\n");
+}
+
 /* ---- memory ---- */
 
 typedef struct endless_source {
@@ -601,6 +623,7 @@ int main(void)
         cmocka_unit_test(steps_that_kill_the_plugin_are_hidden),
         cmocka_unit_test(ends_are_exact_as_doubles),
         cmocka_unit_test(a_failing_sink_is_reported),
+        cmocka_unit_test(what_the_plugin_will_not_count_is_said),
         cmocka_unit_test(an_empty_trace_is_whole),
         cmocka_unit_test(times_before_the_base_are_clamped),
     };
