@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+"""A program on AMD's HIP runtime, on the simulated GPU of tools/simhsa: the plugin's GPU views show
+what it did. Durations on that GPU mean nothing; what ran, where and for whom is real."""
+import os
+
+import pytest
+
+from schemas import complaints, load
+from server import TensorBoard
+from support import BUILD, run
+
+PROGRAM = BUILD / "tests/hip/gpu"
+STEPS, BYTES = 4, 4096 * 4
+KERNELS = {("vadd", "aten::add"): 2 * STEPS, ("scale", "aten::mul"): STEPS}
+VIEWS = ["Overview", "Operator", "Kernel", "Trace", "Memory"]
+
+pytestmark = pytest.mark.skipif(not PROGRAM.exists(),
+                                reason="needs the HIP runtime and tools/simhsa")
+
+
+@pytest.fixture(scope="module")
+def board(tmp_path_factory):
+    logdir = tmp_path_factory.mktemp("gpu") / "runs"
+    environment = dict(os.environ, LD_LIBRARY_PATH=str(BUILD / "tools/simhsa"))
+    run(PROGRAM, logdir / "gpu", 0, env=environment)
+    run(PROGRAM, logdir / "gpu_gz", 1, env=environment)
+    with TensorBoard(logdir, tmp_path_factory.mktemp("log") / "log") as board:
+        yield board.wait_until_loaded()
+
+
+@pytest.fixture(params=["gpu", "gpu_gz"])
+def profile(request, board):
+    [profile] = board.profiles(request.param)
+    return profile
+
+
+def rows(table):
+    names = [column["name"] for column in table["columns"]]
+    return [dict(zip(names, row)) for row in table["rows"]]
+
+
+def test_every_route_answers(board):
+    assert board.visit_all() == {"gpu": VIEWS, "gpu_gz": VIEWS}
+
+
+def test_overview_has_a_gpu(board, profile):
+    overview = board.get("overview", **profile)
+    assert {"title": "Device Type", "value": "GPU"} in overview["environments"]
+    roles = [column["name"] for column in overview["steps"]["columns"][1::2]]
+    assert roles == ["Kernel", "Memcpy", "Memset", "Runtime", "DataLoader", "CPU Exec", "Other"]
+    for name, *cells in overview["steps"]["rows"]:
+        step = dict(zip(roles, cells[::2]))
+        assert min(step[role] for role in ("Kernel", "Memcpy", "Runtime", "CPU Exec")) > 0, name
+    summary = {row["title"]: row["value"] for row in overview["gpu_metrics"]["data"]}
+    assert summary["Name"].endswith("(simulated)")
+    assert float(summary["GPU Utilization"].split()[0]) > 0
+    assert {"Est. SM Efficiency", "Est. Achieved Occupancy"} <= set(summary)
+
+
+def test_kernels_belong_to_their_operators(board, profile):
+    table = board.get("kernel/table", group_by="KernelNameAndOpName", **profile)["data"]
+    assert {(row["Name"], row["Operator"]): row["Calls"] for row in rows(table)} == KERNELS
+    assert {(row["Grid"], row["Block"]) for row in rows(table)} == {("[16, 1, 1]", "[256, 1, 1]")}
+    operators = {row["name"]: row for row in
+                 board.get("operation/table", group_by="Operation", **profile)["data"]}
+    for name, calls in {"aten::add": STEPS, "aten::mul": STEPS, "aten::copy_": STEPS}.items():
+        assert operators[name]["calls"] == calls
+        assert operators[name]["device_total_duration"] > 0
+
+
+def test_memory_is_the_gpu_s(board, profile):
+    curve = board.get("memory_curve", memory_metric="B", **profile)
+    assert curve["metadata"]["default_device"] == "GPU0"
+    assert max(row[1] for row in curve["rows"]["GPU0"]) == BYTES
+    events = board.get("memory_events", memory_metric="B", **profile)["rows"]["GPU0"]
+    assert [(row[0], row[1]) for row in events] == [
+        (f"ProfilerStep#{step} (aten::empty)", BYTES) for step in range(1, 1 + STEPS)]
+
+
+def test_pages_show_it(board, browser):
+    page = browser.open(board.url)
+    page.choose_run("gpu")
+    for view, words in {"Overview": ["GPU Summary", "(simulated)", "Kernel", "Memcpy"],
+                        "Kernel": ["vadd", "scale", "Mean Blocks Per SM"],
+                        "Trace": ["GPU 0", "stream ", "GPU 0 Utilization"],
+                        "Memory": ["Peak Memory Usage", "GPU0"]}.items():
+        page.choose_view(view)
+        page.screenshot(f"gpu_{view}")
+        text = page.text()
+        assert not [word for word in words if word not in text], (view, text[:2000])
+    assert page.errors == []
+    page.close()
+
+
+def test_nothing_suspicious(board):
+    assert board.suspicious_log_lines() == []
+
+
+def test_files_follow_their_schema(board):
+    for path in board.logdir.rglob("*.pt.trace.json*"):
+        assert complaints(load(path), "tensorboard") == []
