@@ -6,6 +6,8 @@
 #ifndef HB_WRITE_OUT_H
 #define HB_WRITE_OUT_H
 
+#include <assert.h>
+
 #include "trace/event.h"
 #include "write/digits.h"
 #include "write/sink.h"
@@ -43,6 +45,7 @@ static inline char *hb_out_room(hb_out *out, size_t size)
 
 static inline void hb_out_done(hb_out *out, char *at)
 {
+    assert(at <= out->end);
     out->at = at;
 }
 

@@ -10,8 +10,7 @@
 
 /** The two ways to write the same events; plugin_format/README.md lists every difference. */
 typedef enum hb_write_dialect {
-    HB_WRITE_TENSORBOARD, /* PyTorch 2.13's layout, with what torch-tb-profiler 0.4.3 needs changed
-                           */
+    HB_WRITE_TENSORBOARD, /* PyTorch 2.13's layout, changed where torch-tb-profiler 0.4.3 needs it */
     HB_WRITE_KINETO,      /* PyTorch 2.13's layout to the letter */
 } hb_write_dialect;
 
@@ -35,7 +34,8 @@ typedef struct hb_write_stats {
 
 /** Writes `source` as uncompressed JSON; `options->gzip` and `replace` are not read. `stats` may be
  * NULL. The source stays open. Memory does not grow with the number of events, but for 32 bytes an
- * operator with a sequence number (hb_trace_info.has_sequences) and 48 a step. */
+ * operator with a sequence number (hb_trace_info.has_sequences), and for steps and scopes outside
+ * the plugin's tree, at most 5 MiB. */
 hb_result hb_write_trace(hb_source *source, hb_sink *sink, const hb_write_options *options,
                          hb_write_stats *stats);
 
