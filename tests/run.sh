@@ -97,7 +97,7 @@ level=test
 say "setting up"
 bash tools/setup.sh "$level" </dev/null || { broken=1; finish; }
 if [ "$what" != e2e ]; then
-    export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
+    export ASAN_OPTIONS=detect_stack_use_after_return=1
     export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
     export TSAN_OPTIONS=halt_on_error=1
     run_unit build
