@@ -65,6 +65,17 @@ static void write_op_args(hb_writer *w, const hb_trace_event *event, char *p)
     if (inputs) hb_write_input_dims(out, op);
 }
 
+/* The plugin sums a collective's sizes over its inputs and loses the whole run, all ranks of it,
+ * when one of them is a list. */
+static HB_COLD void write_collective_args(hb_writer *w, const hb_trace_event *event, char *p)
+{
+    hb_input flat[128];
+    hb_trace_event flattened = *event;
+    flattened.op.inputs = flat;
+    flattened.op.num_inputs = hb_flatten_tensors(&event->op, flat, HB_ARRAY_LEN(flat));
+    write_op_args(w, &flattened, p);
+}
+
 static char *put_flops(const hb_writer *w, char *p, const hb_op_args *op)
 {
     if (w->kineto || !(op->flops > 0)) return p;
@@ -91,7 +102,10 @@ void hb_write_scope(hb_writer *w, const hb_trace_event *event)
     if (plain) {
         p = HB_PUT(p, "\"Record function id\": 0, ");
     } else {
-        write_op_args(w, event, p);
+        if (!w->kineto && op->num_inputs && hb_is_collective(event->name))
+            write_collective_args(w, event, p);
+        else
+            write_op_args(w, event, p);
         p = hb_out_room(&w->out, HB_OUT_ROOM);
     }
     p = put_ev_idx(w, put_flops(w, p, op));

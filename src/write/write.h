@@ -10,7 +10,7 @@
 
 /** The two ways to write the same events; plugin_format/README.md lists every difference. */
 typedef enum hb_write_dialect {
-    HB_WRITE_TENSORBOARD, /* PyTorch 2.13's layout, changed where torch-tb-profiler 0.4.3 needs it */
+    HB_WRITE_TENSORBOARD, /* PyTorch 2.13's layout with what torch-tb-profiler 0.4.3 needs */
     HB_WRITE_KINETO,      /* PyTorch 2.13's layout to the letter */
 } hb_write_dialect;
 

@@ -58,6 +58,10 @@ void hb_write_concrete_inputs(hb_out *out, const hb_op_args *op);
 void hb_write_input_types(hb_out *out, const hb_op_args *op);
 void hb_write_input_strides(hb_out *out, const hb_op_args *op);
 void hb_write_input_dims(hb_out *out, const hb_op_args *op);
+/** Whether the plugin's distributed view takes an event of this name for a collective. */
+bool hb_is_collective(hb_str name);
+/** The tensors among the inputs, those of lists one by one, at most `max`; returns their number. */
+uint32_t hb_flatten_tensors(const hb_op_args *op, hb_input *flat, uint32_t max);
 void hb_write_runtime(hb_writer *w, const hb_trace_event *event);
 void hb_write_kernel(hb_writer *w, const hb_trace_event *event);
 void hb_write_transfer(hb_writer *w, const hb_trace_event *event);

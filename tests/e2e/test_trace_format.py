@@ -133,7 +133,7 @@ DEEP = {"run": "deep", "worker": "vm_102", "span": "1"}
 
 def test_plugin_shows_every_view(board):
     assert board.views == {
-        "full": ["Overview", "Operator", "Kernel", "Trace", "Memory", "Module"],
+        "full": ["Overview", "Operator", "Kernel", "Trace", "Distributed", "Memory", "Module"],
         "deep": ["Overview", "Operator", "Trace", "Module"],
         "touching": ["Overview", "Operator", "Trace"],
     }
@@ -178,6 +178,12 @@ def test_plugin_shows_the_module_tree(board):
     assert (net["name"], net["occurences"], net["host_duration"]) == ("Net_0", 1, 700)
     assert [child["name"] for child in net["children"]] == ["Linear_0"]
     assert net["children"][0]["operators"] == 1
+
+
+def test_plugin_sums_the_sizes_of_a_collective_over_a_list(board):
+    tables = board.get("distributed/commops", run="full", span="1", worker="All")["data"]
+    [[name, calls, size, *_]] = tables["vm_100"]["rows"]
+    assert (name, calls, size) == ("nccl:all_gather", 1, 32 * 64 * 4 * 2 + 2)
 
 
 def test_plugin_survives_what_is_too_deep(board):

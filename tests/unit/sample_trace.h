@@ -130,6 +130,9 @@ static inline void sample_main_thread(sample_trace *t)
     op = sample_scope(t, HB_EVENT_OP, "autograd::engine::evaluate_function: MmBackward0", 600, 100);
     op->op.sequence_number = 7;
     op->op.forward_thread = 1;
+    op = sample_scope(t, HB_EVENT_OP, "nccl:all_gather", 710, 50);
+    op->op.inputs = sample_inputs;
+    op->op.num_inputs = 3;
     sample_scope(t, HB_EVENT_USER_ANNOTATION, "Optimizer.step#SGD.step", 800, 100);
     sample_scope(t, HB_EVENT_USER_ANNOTATION, "ProfilerStep#2", 1100, 1000);
     sample_scope(t, HB_EVENT_OP, "aten::mm", 1200, 300);
@@ -195,7 +198,7 @@ static inline void sample_device(sample_trace *t)
     event->kind = HB_EVENT_SYNC;
     event->runtime.error = 700;
     event->runtime.error_name = HB_STR("hipErrorIllegalAddress");
-    event = sample_call(t, "hipLaunchKernel", 1210, 5, 5, 9);
+    event = sample_call(t, "hipLaunchKernel", 1210, 5, 5, 10);
     event->runtime.launches = true;
     event = sample_call(t, "hipMemsetAsync", 3150, 5, 6, 0);
     event->runtime.launches = true;
@@ -217,7 +220,7 @@ static inline void sample_device(sample_trace *t)
                                      .warps_per_sm = 8,
                                      .occupancy = 50,
                                      .limiting_factor = "VGPRS"};
-    sample_work(t, HB_EVENT_KERNEL, "kernel", 1300, 2500, 5, 9);
+    sample_work(t, HB_EVENT_KERNEL, "kernel", 1300, 2500, 5, 10);
     event = sample_work(t, HB_EVENT_MEMSET, "Memset (Device)", 3900, 3, 6, 0);
     event->copy = (hb_copy_args){.kind = "Device"};
     event->tid = 2;

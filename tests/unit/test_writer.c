@@ -159,6 +159,31 @@ static void only_tensorboard_has_flops(void **state)
     cJSON_Delete(trace);
 }
 
+static char *inputs_of(const cJSON *trace, const char *name, const char *key)
+{
+    const cJSON *args = cJSON_GetObjectItem(find(trace, "X", name, 0), "args");
+    return cJSON_PrintUnformatted(cJSON_GetObjectItem(args, key));
+}
+
+static void collectives_have_flat_inputs(void **state)
+{
+    (void)state;
+    static const char *const expected[][2] = {
+        {"[\"float\",\"float\",\"c10::BFloat16\"]", "[[32,64],[32,64],[]]"},
+        {"[\"float\",\"TensorList\",\"Scalar\"]", "[[32,64],[[32,64],[]],[]]"},
+    };
+    for (int dialect = HB_WRITE_TENSORBOARD; dialect <= HB_WRITE_KINETO; dialect++) {
+        cJSON *trace = write_sample((hb_write_dialect)dialect);
+        char *types = inputs_of(trace, "nccl:all_gather", "Input type");
+        char *dims = inputs_of(trace, "nccl:all_gather", "Input Dims");
+        assert_string_equal(types, expected[dialect == HB_WRITE_KINETO][0]);
+        assert_string_equal(dims, expected[dialect == HB_WRITE_KINETO][1]);
+        cJSON_free(types);
+        cJSON_free(dims);
+        cJSON_Delete(trace);
+    }
+}
+
 static void kernels_carry_what_the_kernel_view_shows(void **state)
 {
     (void)state;
@@ -604,6 +629,7 @@ int main(void)
         cmocka_unit_test(kineto_keeps_its_own_categories),
         cmocka_unit_test(memory_events_name_the_device),
         cmocka_unit_test(only_tensorboard_has_flops),
+        cmocka_unit_test(collectives_have_flat_inputs),
         cmocka_unit_test(kernels_carry_what_the_kernel_view_shows),
         cmocka_unit_test(unlinked_calls_have_id_0_for_the_plugin_only),
         cmocka_unit_test(kineto_device_args_are_kinetos),
