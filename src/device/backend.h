@@ -23,4 +23,7 @@ typedef struct hb_device_backend {
 /** The runtime's hooks of HIP up to 5.2: one registration for each function. */
 extern const hb_device_backend hb_hooks_by_function;
 
+/** The runtime's hook of HIP since 5.4: one callback for all. */
+extern const hb_device_backend hb_hooks_by_tracer;
+
 #endif

@@ -89,6 +89,9 @@ hb_call_counts hb_calls_count(void)
         sum.seen += atomic_load_explicit(&c->seen, memory_order_acquire);
         sum.made += atomic_load_explicit(&c->made, memory_order_acquire);
         sum.arrived += atomic_load_explicit(&c->arrived, memory_order_acquire);
+        sum.hoped += atomic_load_explicit(&c->hoped, memory_order_acquire);
+        sum.came += atomic_load_explicit(&c->came, memory_order_acquire);
+        sum.replays += atomic_load_explicit(&c->replays, memory_order_acquire);
         sum.capturing += atomic_load_explicit(&c->capturing, memory_order_acquire);
     }
     return sum;
@@ -101,6 +104,20 @@ static uint64_t take_correlation(hb_calls *c)
         c->end_correlation = c->next_correlation + CORRELATIONS_AT_ONCE;
     }
     return c->next_correlation++;
+}
+
+bool hb_calls_enter_own(void)
+{
+    hb_calls *c = hb_calls_self();
+    bool before = c && c->ours;
+    if (c) c->ours = true;
+    return before;
+}
+
+void hb_calls_leave_own(bool before)
+{
+    hb_calls *c = hb_calls_self();
+    if (c) c->ours = before;
 }
 
 /* ---- frames ---- */
@@ -196,6 +213,7 @@ static void put(hb_frame *f, hb_record_call *from, enum hb_record_type type, siz
     from->head.start = f->start;
     from->correlation = f->correlation;
     from->cid = (uint16_t)f->cid;
+    from->work = f->work;
     if (t->depth) {
         from->external_id = t->open[t->depth - 1].id;
         name_annotation(t, from);
@@ -473,6 +491,29 @@ void hb_call_end(hb_frame *f, const char *args, int error)
 
 /* ---- device work ---- */
 
+void hb_call_makes_work_of_its_correlation(hb_frame *f)
+{
+    hb_calls *c = hb_thread_tls->calls;
+    bool now = !atomic_load_explicit(&c->capturing, memory_order_relaxed);
+    switch (f->call->kind) {
+    case HB_CALL_LAUNCH_HOST:
+    case HB_CALL_LAUNCH:
+    case HB_CALL_LAUNCH_ITEMS:
+        if (now) count(&c->made);
+        break;
+    case HB_CALL_COPY:
+    case HB_CALL_COPY_2D:
+    case HB_CALL_COPY_PEER:
+    case HB_CALL_FILL:
+    case HB_CALL_FILL_2D:
+        if (now) count(&c->hoped);
+        break;
+    case HB_CALL_GRAPH_LAUNCH: count(&c->replays); break;
+    default: return;
+    }
+    f->work = f->correlation;
+}
+
 static void put_link(const hb_frame *f, uint64_t work)
 {
     hb_thread *t = hb_record_enter();
@@ -503,18 +544,20 @@ void hb_call_makes(uint64_t work)
 
 void hb_work_report(const hb_record_work *work)
 {
-    hb_calls *c = hb_calls_self();
-    if (!c) return;
     hb_thread *t = work->kind ? hb_record_enter() : NULL;
-    if (t) {
-        hb_record_work *r = (hb_record_work *)hb_record_reserve(t, sizeof *r);
-        if (r) {
-            *r = *work;
-            hb_record_head(&r->head, HB_RECORD_WORK, 0, work->head.name, sizeof *r);
-            r->head.start = hb_ticks();
-            hb_record_commit(t, &r->head);
-        }
-        hb_thread_leave(t);
+    if (!t) return;
+    hb_record_work *r = (hb_record_work *)hb_record_reserve(t, sizeof *r);
+    if (r) {
+        *r = *work;
+        hb_record_head(&r->head, HB_RECORD_WORK, work->head.flags, work->head.name, sizeof *r);
+        r->head.start = hb_ticks();
+        hb_record_commit(t, &r->head);
     }
-    count(&c->arrived);
+    hb_thread_leave(t);
+}
+
+void hb_work_arrived(bool certain)
+{
+    hb_calls *c = hb_calls_self();
+    if (c) count(certain ? &c->arrived : &c->came);
 }

@@ -24,10 +24,11 @@ typedef struct hb_frame {
     hb_record_call *record; /* NULL: nothing is recorded of it */
     uint64_t start;         /* ticks */
     uint64_t correlation;
-    uint64_t work; /* the first piece of device work that it made */
-    void *ptr;     /* what was allocated, or is freed */
-    size_t bytes;  /* and its size */
-    int device;    /* and, of what is freed, where */
+    uint64_t work;    /* the first piece of device work that it made */
+    int error_before; /* for back-ends that need it */
+    void *ptr;        /* what was allocated, or is freed */
+    size_t bytes;     /* and its size */
+    int device;       /* and, of what is freed, where */
     _Alignas(16) char data[HB_HIP_API_DATA_BYTES];
 } hb_frame;
 
@@ -40,7 +41,9 @@ typedef struct hb_calls {
     _Atomic uint32_t capturing; /* streams that this thread puts into graphs */
     bool ours;                  /* hipboard itself calls HIP: not to be recorded */
     uint64_t next_correlation, end_correlation;
-    _Atomic uint64_t seen, made, arrived; /* calls, pieces of device work; written by the thread */
+    /* calls; pieces of device work, and such as a copy may or may not make; runs of graphs. The
+     * thread itself counts. */
+    _Atomic uint64_t seen, made, arrived, hoped, came, replays;
     hb_frame frames[HB_CALLS_MAX_DEPTH];
 } hb_calls;
 
@@ -53,6 +56,10 @@ const hb_hip_call *hb_calls_row(uint32_t cid);
 
 /** The calling thread's; NULL without memory. */
 hb_calls *hb_calls_self(void);
+
+/** hipboard's own calls of the runtime stand between these two. */
+bool hb_calls_enter_own(void);
+void hb_calls_leave_own(bool before);
 
 /** Takes a frame for a call that begins now; NULL when it is not to be recorded. */
 hb_frame *hb_calls_push(uint32_t cid);
@@ -68,12 +75,18 @@ void hb_call_end(hb_frame *frame, const char *args, int error);
  * `work` (not 0). */
 void hb_call_makes(uint64_t work);
 
+/** For hooks that report work under its call's correlation: the call makes some, if its kind does.
+ */
+void hb_call_makes_work_of_its_correlation(hb_frame *frame);
+
 /** A piece of device work was reported, by any thread; of kind 0: one that is not kept. */
 void hb_work_report(const hb_record_work *work);
+/** One that hb_call_makes() or a launch counted as made; or not `certain`: some other. */
+void hb_work_arrived(bool certain);
 
 /** Sums over all threads. */
 typedef struct hb_call_counts {
-    uint64_t seen, made, arrived;
+    uint64_t seen, made, arrived, hoped, came, replays;
     uint32_t capturing;
 } hb_call_counts;
 hb_call_counts hb_calls_count(void);

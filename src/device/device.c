@@ -17,6 +17,7 @@
 
 /* In the order in which they are tried. */
 static const hb_device_backend *const backends[] = {
+    &hb_hooks_by_tracer,
     &hb_hooks_by_function,
 };
 
@@ -156,17 +157,15 @@ void hb_device_look_again(void)
 static void synchronize(uint64_t devices)
 {
     int present = 0;
-    hb_calls *self = hb_calls_self();
-    if (!self || !state.hip.device_synchronize || !state.hip.set_device) return;
-    bool was = self->ours;
-    self->ours = true;
+    if (!state.hip.device_synchronize || !state.hip.set_device) return;
+    bool was = hb_calls_enter_own();
     if (state.hip.get_device) state.hip.get_device(&present);
     for (int id = 0; id < HB_HIP_MAX_DEVICES; id++) {
         if (!(devices >> id & 1)) continue;
         if (state.hip.set_device(id) == 0) state.hip.device_synchronize();
     }
     state.hip.set_device(present);
-    self->ours = was;
+    hb_calls_leave_own(was);
 }
 
 static uint64_t missing(const hb_call_counts *now)
@@ -176,17 +175,26 @@ static uint64_t missing(const hb_call_counts *now)
     return made > arrived ? made - arrived : 0;
 }
 
-/* The runtime may report work a moment after the wait for it has returned. */
+/* A copy that the host does itself is never reported. */
+static uint64_t awaited(const hb_call_counts *now)
+{
+    uint64_t hoped = now->hoped - state.at_start.hoped;
+    uint64_t came = now->came - state.at_start.came;
+    return missing(now) + (hoped > came ? hoped - came : 0);
+}
+
+/* The runtime may report work a moment after the wait for it has returned; of a graph's work nobody
+ * knows how much there is. */
 static hb_call_counts await_reports(void)
 {
     hb_call_counts now = hb_calls_count();
-    uint64_t left = missing(&now);
-    for (int idle_ms = 0; left && idle_ms < 50; idle_ms++) {
+    int patience_ms = now.replays != state.at_start.replays ? 10 : 0;
+    uint64_t last = now.arrived + now.came;
+    for (int idle_ms = 0; idle_ms < (awaited(&now) ? 50 : patience_ms); idle_ms++) {
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
         now = hb_calls_count();
-        uint64_t before = left;
-        left = missing(&now);
-        if (left < before) idle_ms = 0;
+        if (now.arrived + now.came != last) idle_ms = 0;
+        last = now.arrived + now.came;
     }
     return now;
 }
@@ -209,12 +217,10 @@ static const char *why_no_device(void)
 static int count_devices(void)
 {
     int count = 0;
-    hb_calls *self = hb_calls_self();
-    if (!self || !state.hip.get_device_count) return 0;
-    bool was = self->ours;
-    self->ours = true;
+    if (!state.hip.get_device_count) return 0;
+    bool was = hb_calls_enter_own();
     int error = state.hip.get_device_count(&count);
-    self->ours = was;
+    hb_calls_leave_own(was);
     if (error == 0 && count > 0) return HB_MIN(count, HB_HIP_MAX_DEVICES);
     note(state.asked_for, "HIP has no device (%s): %s", hb_hip_error_name(&state.hip, error),
          why_no_device());
@@ -254,12 +260,10 @@ static void put_devices(void)
 {
     hb_hip_device device;
     int count = count_devices();
-    hb_calls *self = hb_calls_self();
-    for (int id = 0; self && id < count; id++) {
-        bool was = self->ours;
-        self->ours = true;
+    for (int id = 0; id < count; id++) {
+        bool was = hb_calls_enter_own();
         bool known = hb_hip_device_get(&state.hip, id, &device);
-        self->ours = was;
+        hb_calls_leave_own(was);
         if (known) put_device(id, &device);
     }
 }

@@ -19,10 +19,6 @@ void hb_device_look_again(void);
  * leaves in the session what is known of devices and of what is missing. */
 void hb_device_stop(void);
 
-/** What hipboard could capture in this process now and why not more: lines of text. Loads
- * `library` (a name or path; NULL: none) when no runtime is in the process. */
-void hb_device_explain(const char *library, hb_buf *text);
-
 /** A recorded session as a source, as hb_record_source_open(), with its HIP calls and device work.
  */
 hb_result hb_device_source_open(const hb_spool_view *view, hb_session *session,

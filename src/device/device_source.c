@@ -23,6 +23,8 @@
     (1u << HB_RECORD_WORK | 1u << HB_RECORD_LINK | 1u << HB_RECORD_DEVICE | \
      1u << HB_RECORD_METADATA)
 
+enum { MAX_NODES = 64 };
+
 typedef struct device_source {
     hb_source base;
     hb_source *host; /* everything but the device passes */
@@ -39,6 +41,10 @@ typedef struct device_source {
     hb_buf metadata;    /* hb_metadata */
     hb_buf threads;     /* hb_thread_info */
     hb_buf annotations; /* annotation */
+    struct {
+        int32_t node, ordinal;
+    } nodes[MAX_NODES]; /* the driver's numbers of devices, as far as they were seen */
+    int num_nodes;
     char uncertainty[24];
     char unjoined[24];
     /* the present pass */
@@ -135,10 +141,30 @@ static origin origin_of(const device_source *s, const hb_record_work *w)
     o.made = o.ran = hb_joins_find(&s->joins, w->work);
     if (o.made && (o.made->head.flags & HB_RECORD_CAPTURED)) {
         int64_t begin = hb_clock_unix_of_boottime(&s->boottime, w->begin_ns);
-        const hb_record_call *replay = hb_joins_replay_before(&s->joins, &s->ticks, begin);
+        const hb_record_call *replay = hb_joins_replay_of(&s->joins, o.made, &s->ticks, begin);
         if (replay) o.ran = replay;
     }
     return o;
+}
+
+/* The HIP ordinal. Where only the driver's number is reported, the call knows. */
+static int32_t ordinal_of(const device_source *s, const hb_record_work *w, const origin *o)
+{
+    if (!(w->head.flags & HB_RECORD_NODE)) return w->device;
+    if (o->ran && o->ran->device >= 0) return o->ran->device;
+    for (int i = 0; i < s->num_nodes; i++)
+        if (s->nodes[i].node == w->device) return s->nodes[i].ordinal;
+    return 0;
+}
+
+static void learn_node(device_source *s, const hb_record_work *w, const origin *o)
+{
+    if (!(w->head.flags & HB_RECORD_NODE) || !o->ran || o->ran->device < 0) return;
+    for (int i = 0; i < s->num_nodes; i++)
+        if (s->nodes[i].node == w->device) return;
+    if (s->num_nodes == MAX_NODES) return;
+    s->nodes[s->num_nodes].node = w->device;
+    s->nodes[s->num_nodes++].ordinal = o->ran->device;
 }
 
 static uint64_t stream_key(const hb_record_work *w, const origin *o)
@@ -203,18 +229,21 @@ static void set_kernel(const device_source *s, hb_trace_event *e, const hb_recor
     set_occupancy(s, e, r);
 }
 
-static void make_kernel(const device_source *s, hb_trace_event *e, const hb_record_work *w,
+static void make_kernel(device_source *s, hb_trace_event *e, const hb_record_work *w,
                         const origin *o)
 {
     e->kind = HB_EVENT_KERNEL;
     e->kernel = (hb_kernel_args){.occupancy = -1};
+    bool named = w->head.name != HB_STRING_UNNAMED;
+    const hb_record_launch *launch = NULL;
     if (o->made && o->made->head.type == HB_RECORD_LAUNCH)
-        set_kernel(s, e, (const hb_record_launch *)o->made);
-    if (w->head.name != HB_STRING_UNNAMED || !e->name.len) {
-        e->name = w->head.name != HB_STRING_UNNAMED ? text(s, w->head.name)
-                                                    : HB_STR("(kernel of an unseen call)");
-        e->name_key = w->head.name != HB_STRING_UNNAMED ? w->head.name : 0;
-    }
+        launch = (const hb_record_launch *)o->made;
+    else if (named && o->made && (o->made->head.flags & HB_RECORD_REPLAYS))
+        launch = hb_joins_captured(&s->joins, w->head.name);
+    if (launch) set_kernel(s, e, launch);
+    if (e->name.len) return;
+    e->name = named ? text(s, w->head.name) : HB_STR("(kernel of an unseen call)");
+    e->name_key = named ? w->head.name : 0;
 }
 
 static void make_fill(hb_trace_event *e, uint64_t bytes)
@@ -259,13 +288,14 @@ static void make_transfer(hb_trace_event *e, const hb_record_work *w, const orig
 static bool make_work(device_source *s, hb_trace_event *e, const hb_record *head)
 {
     const hb_record_work *w = (const hb_record_work *)head;
-    origin o = origin_of(s, w);
     if (w->kind < HB_WORK_KERNEL || w->kind > HB_WORK_FILL) return false;
+    origin o = origin_of(s, w);
+    int32_t device = ordinal_of(s, w, &o);
     *e = (hb_trace_event){
         .start_ns = hb_clock_unix_of_boottime(&s->boottime, w->begin_ns),
         .end_ns = hb_clock_unix_of_boottime(&s->boottime, w->end_ns),
-        .tid = hb_streams_number(&s->streams, w->device, stream_key(w, &o)),
-        .device = w->device,
+        .tid = hb_streams_number(&s->streams, device, stream_key(w, &o)),
+        .device = device,
         .external_id = o.ran ? o.ran->external_id : 0,
         .correlation = o.ran ? o.ran->correlation : 0,
     };
@@ -409,17 +439,18 @@ static void survey_calls(device_source *s)
 static void add_annotation(device_source *s, const hb_record_work *w, const origin *o)
 {
     if (!o->ran || !o->ran->annotation_id) return;
+    int32_t device = ordinal_of(s, w, o);
     annotation a = {
-        .device = w->device,
-        .stream = hb_streams_number(&s->streams, w->device, stream_key(w, o)),
+        .device = device,
+        .stream = hb_streams_number(&s->streams, device, stream_key(w, o)),
         .id = o->ran->annotation_id,
         .name = o->ran->annotation,
         .start_ns = hb_clock_unix_of_boottime(&s->boottime, w->begin_ns),
         .end_ns = hb_clock_unix_of_boottime(&s->boottime, w->end_ns),
     };
-    annotation *last = (annotation *)(s->annotations.data + s->annotations.size) - 1;
-    if (s->annotations.size && last->id == a.id && last->device == a.device &&
-        last->stream == a.stream) {
+    size_t n = s->annotations.size / sizeof a;
+    annotation *last = n ? (annotation *)s->annotations.data + (n - 1) : NULL;
+    if (last && last->id == a.id && last->device == a.device && last->stream == a.stream) {
         last->start_ns = HB_MIN(last->start_ns, a.start_ns);
         last->end_ns = HB_MAX(last->end_ns, a.end_ns);
         return;
@@ -436,6 +467,18 @@ static void widen_uncertainty(device_source *s, const hb_record_work *w, const o
     s->boottime.uncertainty_ns = HB_MAX(s->boottime.uncertainty_ns, early);
 }
 
+static void survey_nodes(device_source *s)
+{
+    const hb_record *r;
+    begin(&s->base, HB_PASS_DEVICE);
+    while ((r = next_record(s))) {
+        if (r->type != HB_RECORD_WORK) continue;
+        const hb_record_work *w = (const hb_record_work *)r;
+        origin o = origin_of(s, w);
+        learn_node(s, w, &o);
+    }
+}
+
 static uint64_t survey_work(device_source *s)
 {
     uint64_t unjoined = 0;
@@ -446,7 +489,7 @@ static uint64_t survey_work(device_source *s)
         const hb_record_work *w = (const hb_record_work *)r;
         origin o = origin_of(s, w);
         unjoined += o.made == NULL;
-        hb_streams_add(&s->streams, w->device, stream_key(w, &o));
+        hb_streams_add(&s->streams, ordinal_of(s, w, &o), stream_key(w, &o));
         add_annotation(s, w, &o);
         widen_uncertainty(s, w, &o);
     }
@@ -543,6 +586,7 @@ static hb_result survey(device_source *s, const hb_session *session)
     HB_TRY(list_threads(s, session));
     survey_calls(s);
     HB_TRY(hb_joins_finish(&s->joins));
+    survey_nodes(s);
     uint64_t unjoined = survey_work(s);
     join_annotations(s);
     copy_metadata(s);

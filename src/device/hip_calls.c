@@ -55,6 +55,7 @@ static const hb_hip_call calls[] = {
     HIDDEN("hipEventQuery"),
     HIDDEN("hipEventRecord"),
     OTHER("hipEventSynchronize", HB_CALL_WAIT, NO),
+    HIDDEN("hipExtGetLastError"),
     LAUNCH("hipExtLaunchKernel", HB_CALL_LAUNCH_HOST, 48, 56),
     ALLOCATE("hipExtMallocWithFlags", HB_CALL_ALLOCATE),
     LAUNCH("hipExtModuleLaunchKernel", HB_CALL_LAUNCH_ITEMS, 32, 40),

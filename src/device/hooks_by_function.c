@@ -6,31 +6,8 @@
  * when the work is made, and again with its times when it is done.
  */
 #include "device/backend.h"
-#include "device/calls.h"
+#include "device/hook_records.h"
 #include "device/hook_versions.h"
-#include "record/strings.h"
-
-/* What is reported of a finished command. `record_id` counts from 0. */
-typedef struct activity {
-    uint32_t domain, kind, op;
-    uint64_t record_id, begin_ns, end_ns;
-    int32_t device;
-    uint64_t queue;
-    size_t bytes;
-} activity;
-
-enum { OP_DISPATCH = 0, OP_COPY = 1, OP_BARRIER = 2 };
-
-enum {
-    KIND_KERNEL = 0x11f0,
-    KIND_DTOH = 0x11f3,
-    KIND_HTOD = 0x11f4,
-    KIND_DTOD = 0x11f5,
-    KIND_DTOH_RECT = 0x1201,
-    KIND_HTOD_RECT = 0x1202,
-    KIND_DTOD_RECT = 0x1203,
-    KIND_FILL = 0x1207,
-};
 
 static struct {
     int (*register_api)(uint32_t cid, void *function, void *arg);
@@ -75,36 +52,14 @@ static void on_work_made(uint64_t record_id)
     hb_call_makes(record_id + 1);
 }
 
-static uint32_t kind_of(const activity *a)
-{
-    switch (a->kind) {
-    case KIND_KERNEL: return HB_WORK_KERNEL;
-    case KIND_DTOH:
-    case KIND_DTOH_RECT: return HB_WORK_DTOH;
-    case KIND_HTOD:
-    case KIND_HTOD_RECT: return HB_WORK_HTOD;
-    case KIND_DTOD:
-    case KIND_DTOD_RECT: return HB_WORK_DTOD;
-    case KIND_FILL: return HB_WORK_FILL;
-    default: return 0; /* markers and barriers */
-    }
-}
-
 static void on_work_done(uint32_t op, void *record, void *arg)
 {
-    const activity *a = record;
+    const hb_hook_activity *a = record;
+    hb_record_work work = hb_hook_work(a, a->id + 1);
     (void)op;
     (void)arg;
-    hb_work_report(&(hb_record_work){
-        .head.name = HB_STRING_UNNAMED,
-        .work = a->record_id + 1,
-        .begin_ns = (int64_t)a->begin_ns,
-        .end_ns = (int64_t)a->end_ns,
-        .bytes = a->bytes,
-        .queue = a->queue,
-        .device = a->device,
-        .kind = kind_of(a),
-    });
+    hb_work_report(&work);
+    hb_work_arrived(true);
 }
 
 static bool find_hooks(const hb_hip *hip)
@@ -148,7 +103,7 @@ static bool attach(const hb_hip *hip, hb_buf *why)
 static void enable(bool on)
 {
     static int not_null;
-    for (uint32_t op = OP_DISPATCH; op <= OP_BARRIER; op++)
+    for (uint32_t op = HB_HOOK_DISPATCH; op <= HB_HOOK_BARRIER; op++)
         hooks.enable(op, on);
     for (uint32_t cid = 1; cid < hb_calls_num_functions(); cid++) {
         if (hb_calls_row(cid)->kind == HB_CALL_HIDDEN) continue;

@@ -13,12 +13,14 @@ void hb_joins_init(hb_joins *j)
     *j = (hb_joins){0};
     hb_buf_init(&j->by_work, SIZE_MAX / 2);
     hb_buf_init(&j->replays, SIZE_MAX / 2);
+    hb_buf_init(&j->captured, SIZE_MAX / 2);
 }
 
 void hb_joins_free(hb_joins *j)
 {
     hb_buf_free(&j->by_work);
     hb_buf_free(&j->replays);
+    hb_buf_free(&j->captured);
 }
 
 void hb_joins_begin_thread(hb_joins *j)
@@ -36,6 +38,8 @@ void hb_joins_add_call(hb_joins *j, const hb_record_call *call)
 {
     if (call->work) add(j, call->work, call);
     if (call->head.flags & HB_RECORD_REPLAYS) hb_buf_append(&j->replays, &call, sizeof call);
+    if ((call->head.flags & HB_RECORD_CAPTURED) && call->head.type == HB_RECORD_LAUNCH)
+        hb_buf_append(&j->captured, &call, sizeof call);
     j->recent[j->num_recent++ % HB_JOINS_RECENT] = call;
 }
 
@@ -79,12 +83,14 @@ hb_result hb_joins_finish(hb_joins *j)
 {
     join *all = (join *)j->by_work.data;
     size_t n = count(&j->by_work, sizeof *all);
+    size_t captured = count(&j->captured, sizeof(hb_record_call *));
     size_t replays = count(&j->replays, sizeof(hb_record_call *));
-    if (j->by_work.failed || j->replays.failed)
+    if (j->by_work.failed || j->replays.failed || j->captured.failed)
         return hb_fail(HB_ERROR_NO_MEMORY, "no memory to join %zu HIP calls with their work", n);
     /* One thread's calls are in order as they stand. */
     if (n && !is_sorted(all, n)) qsort(all, n, sizeof *all, by_work);
     if (replays) qsort(j->replays.data, replays, sizeof(hb_record_call *), by_start);
+    j->last_captured = captured ? captured - 1 : 0;
     return HB_OK;
 }
 
@@ -110,11 +116,11 @@ bool hb_call_has_work(const hb_record_call *call)
     return replays || (call->work && !later);
 }
 
-const hb_record_call *hb_joins_replay_before(const hb_joins *j, const hb_clock_fit *fit,
-                                             int64_t unix_ns)
+const hb_record_call *hb_joins_replay_of(const hb_joins *j, const hb_record_call *captured,
+                                         const hb_clock_fit *fit, int64_t unix_ns)
 {
     const hb_record_call *const *all = (const hb_record_call *const *)j->replays.data;
-    size_t low = 0, high = count(&j->replays, sizeof *all);
+    size_t low = 0, n = count(&j->replays, sizeof *all), high = n;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (hb_clock_unix(fit, all[middle]->head.start) <= unix_ns)
@@ -122,5 +128,20 @@ const hb_record_call *hb_joins_replay_before(const hb_joins *j, const hb_clock_f
         else
             high = middle;
     }
-    return low ? all[low - 1] : NULL;
+    if (low && all[low - 1]->head.start > captured->head.start) return all[low - 1];
+    /* The clocks disagree a little: it is the next one. */
+    return low < n && all[low]->head.start > captured->head.start ? all[low] : NULL;
+}
+
+const hb_record_launch *hb_joins_captured(hb_joins *j, uint32_t kernel)
+{
+    const hb_record_launch *const *all = (const hb_record_launch *const *)j->captured.data;
+    size_t n = count(&j->captured, sizeof *all);
+    for (size_t i = 0; i < n; i++) {
+        size_t at = (j->last_captured + 1 + i) % n;
+        if (all[at]->kernel != kernel) continue;
+        j->last_captured = at;
+        return all[at];
+    }
+    return NULL;
 }

@@ -12,8 +12,10 @@
 #define HB_JOINS_RECENT 16u /* a call's links follow it closely */
 
 typedef struct hb_joins {
-    hb_buf by_work; /* {work, call} */
-    hb_buf replays; /* calls that run graphs */
+    hb_buf by_work;  /* {work, call} */
+    hb_buf replays;  /* calls that run graphs */
+    hb_buf captured; /* launches that were put into graphs */
+    size_t last_captured;
     const hb_record_call *recent[HB_JOINS_RECENT];
     uint32_t num_recent;
 } hb_joins;
@@ -34,8 +36,13 @@ const hb_record_call *hb_joins_find(const hb_joins *joins, uint64_t work);
 /** Whether some device work came of the call. */
 bool hb_call_has_work(const hb_record_call *call);
 
-/** The last call that ran a graph and began before `unix_ns`; NULL when there is none. */
-const hb_record_call *hb_joins_replay_before(const hb_joins *joins, const hb_clock_fit *fit,
-                                             int64_t unix_ns);
+/** The call that ran a graph for which `captured` was recorded, and work that began at `unix_ns`:
+ * the last one before it. NULL when no graph was run since. */
+const hb_record_call *hb_joins_replay_of(const hb_joins *joins, const hb_record_call *captured,
+                                         const hb_clock_fit *fit, int64_t unix_ns);
+
+/** The launch of this kernel that was put into a graph; when there are several, one after the other
+ * in the order in which they will run. NULL when there is none. */
+const hb_record_launch *hb_joins_captured(hb_joins *joins, uint32_t kernel);
 
 #endif

@@ -132,15 +132,12 @@ static hb_kernel *add(_Atomic(hb_kernel *) *bucket, const hb_kernel *fresh, uint
     return k;
 }
 
-static HB_COLD const hb_kernel *learn(const hb_hip *hip, const void *function, bool is_host,
-                                      void *stream)
+static const hb_kernel *keep(const hb_kernel *fresh, uint32_t now)
 {
-    _Atomic(hb_kernel *) *bucket = bucket_of(function);
-    uint32_t now = atomic_load(&generation);
-    hb_kernel fresh = ask(hip, function, is_host, stream);
+    _Atomic(hb_kernel *) *bucket = bucket_of(fresh->function);
     pthread_mutex_lock(&lock);
-    const hb_kernel *k = find_current(bucket, function, now);
-    if (!k) k = add(bucket, &fresh, now);
+    const hb_kernel *k = find_current(bucket, fresh->function, now);
+    if (!k) k = add(bucket, fresh, now);
     pthread_mutex_unlock(&lock);
     return k;
 }
@@ -149,7 +146,18 @@ const hb_kernel *hb_kernel_of(const hb_hip *hip, const void *function, bool is_h
 {
     uint32_t now = atomic_load_explicit(&generation, memory_order_relaxed);
     const hb_kernel *k = find_current(bucket_of(function), function, now);
-    return k ? k : learn(hip, function, is_host, stream);
+    if (k) return k;
+    hb_kernel fresh = ask(hip, function, is_host, stream);
+    return keep(&fresh, now);
+}
+
+uint32_t hb_kernel_name(const hb_hip *hip, const char *name)
+{
+    uint32_t now = atomic_load_explicit(&generation, memory_order_relaxed);
+    const hb_kernel *k = find_current(bucket_of(name), name, now);
+    if (k) return k->name;
+    hb_kernel fresh = {.function = name, .name = intern_demangled(hip, name)};
+    return (k = keep(&fresh, now)) ? k->name : fresh.name;
 }
 
 void hb_kernels_outdate(void)
