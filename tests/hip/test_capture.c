@@ -156,7 +156,7 @@ static void graphs_give_their_kernels_to_the_launch(void **state)
         assert_string_equal(text_of(call_of(trace, kernel), "name"), "hipGraphLaunch");
         assert_true(arg(kernel, "External id") == arg(replay, "External id"));
         const cJSON *grid = cJSON_GetObjectItem(args_of(kernel), "grid");
-        assert_int_equal(cJSON_GetArrayItem(grid, 0)->valueint, i + 1);
+        assert_int_equal(cJSON_GetNumberValue(cJSON_GetArrayItem(grid, 0)), i + 1);
     }
     cJSON_Delete(trace);
     HIP_OK(hipGraphExecDestroy(exec));

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The table of functions against the installed runtime's own description of their arguments.
+ */
+#include "hip_test.h"
+
+#include <hip/amd_detail/hip_prof_str.h>
+
+#include "device/hip_calls.h"
+#include "device/hook_records.h"
+
+#define AT(function, member) \
+    (offsetof(hip_api_data_t, args.function.member) - sizeof(hb_hip_api_head))
+
+static const hb_hip_call *row(const char *name)
+{
+    const hb_hip_call *call = hb_hip_call_named(name);
+    if (!call->name) fail_msg("%s is not in the table", name);
+    return call;
+}
+
+static void all_rows_are_found(void **state)
+{
+    (void)state;
+    size_t n;
+    const hb_hip_call *calls = hb_hip_calls(&n);
+    for (size_t i = 0; i < n; i++)
+        assert_ptr_equal(hb_hip_call_named(calls[i].name), &calls[i]);
+    assert_ptr_equal(hb_hip_call_named("hipLaunchKernel_spt"), row("hipLaunchKernel"));
+    assert_null(hb_hip_call_named("hipMem")->name);
+    assert_null(hb_hip_call_named("hipMemcpyAsyncs")->name);
+    assert_int_equal(hb_hip_call_named("hipStreamCreate")->kind, HB_CALL_PLAIN);
+}
+
+#define LAUNCH(function, f, grid, block, lds, s)                    \
+    do {                                                            \
+        assert_int_equal(AT(function, f), row(#function)->ptr);     \
+        assert_int_equal(AT(function, grid), 8);                    \
+        assert_int_equal(AT(function, block), 20);                  \
+        assert_int_equal(AT(function, lds), row(#function)->bytes); \
+        assert_int_equal(AT(function, s), row(#function)->stream);  \
+    } while (0)
+
+static void launches_lie_as_the_header_says(void **state)
+{
+    (void)state;
+    LAUNCH(hipLaunchKernel, function_address, numBlocks, dimBlocks, sharedMemBytes, stream);
+    LAUNCH(hipExtLaunchKernel, function_address, numBlocks, dimBlocks, sharedMemBytes, stream);
+    LAUNCH(hipLaunchCooperativeKernel, f, gridDim, blockDimX, sharedMemBytes, stream);
+    LAUNCH(hipModuleLaunchKernel, f, gridDimX, blockDimX, sharedMemBytes, stream);
+    LAUNCH(hipExtModuleLaunchKernel, f, globalWorkSizeX, localWorkSizeX, sharedMemBytes, hStream);
+    LAUNCH(hipHccModuleLaunchKernel, f, globalWorkSizeX, blockDimX, sharedMemBytes, hStream);
+}
+
+#define COPY(function, from, size)                                   \
+    do {                                                             \
+        assert_int_equal(AT(function, dst), row(#function)->ptr);    \
+        assert_int_equal(AT(function, from), row(#function)->src);   \
+        assert_int_equal(AT(function, size), row(#function)->bytes); \
+    } while (0)
+#define KIND(function)   assert_int_equal(AT(function, kind), row(#function)->copy)
+#define STREAM(function) assert_int_equal(AT(function, stream), row(#function)->stream)
+
+static void copies_lie_as_the_header_says(void **state)
+{
+    (void)state;
+    COPY(hipMemcpy, src, sizeBytes);
+    KIND(hipMemcpy);
+    COPY(hipMemcpyAsync, src, sizeBytes);
+    KIND(hipMemcpyAsync);
+    STREAM(hipMemcpyAsync);
+    COPY(hipMemcpyWithStream, src, sizeBytes);
+    KIND(hipMemcpyWithStream);
+    STREAM(hipMemcpyWithStream);
+    COPY(hipMemcpy2D, src, width);
+    KIND(hipMemcpy2D);
+    COPY(hipMemcpy2DAsync, src, width);
+    KIND(hipMemcpy2DAsync);
+    STREAM(hipMemcpy2DAsync);
+    COPY(hipMemcpyDtoDAsync, src, sizeBytes);
+    STREAM(hipMemcpyDtoDAsync);
+    COPY(hipMemcpyDtoHAsync, src, sizeBytes);
+    STREAM(hipMemcpyDtoHAsync);
+    COPY(hipMemcpyHtoDAsync, src, sizeBytes);
+    STREAM(hipMemcpyHtoDAsync);
+    COPY(hipMemcpyFromSymbolAsync, symbol, sizeBytes);
+    KIND(hipMemcpyFromSymbolAsync);
+    STREAM(hipMemcpyFromSymbolAsync);
+    COPY(hipMemcpyPeerAsync, src, sizeBytes);
+    STREAM(hipMemcpyPeerAsync);
+    assert_int_equal(AT(hipMemcpyPeerAsync, srcDevice), row("hipMemcpyPeerAsync")->copy);
+    assert_int_equal(AT(hipMemcpyPeerAsync, dstDeviceId), row("hipMemcpyPeerAsync")->unit);
+}
+
+static void fills_lie_as_the_header_says(void **state)
+{
+    (void)state;
+    assert_int_equal(AT(hipMemset, sizeBytes), row("hipMemset")->bytes);
+    assert_int_equal(AT(hipMemsetD8Async, count), row("hipMemsetD8Async")->bytes);
+    assert_int_equal(AT(hipMemsetD16Async, count), row("hipMemsetD16Async")->bytes);
+    assert_int_equal(AT(hipMemsetD32Async, count), row("hipMemsetD32Async")->bytes);
+    assert_int_equal(AT(hipMemset2DAsync, width), row("hipMemset2DAsync")->bytes);
+    STREAM(hipMemsetAsync);
+    STREAM(hipMemsetD8Async);
+    STREAM(hipMemsetD32Async);
+    STREAM(hipMemset2DAsync);
+}
+
+static void allocations_lie_as_the_header_says(void **state)
+{
+    (void)state;
+    assert_int_equal(AT(hipMalloc, size), row("hipMalloc")->bytes);
+    assert_int_equal(AT(hipMallocAsync, size), row("hipMallocAsync")->bytes);
+    assert_int_equal(AT(hipMallocManaged, size), row("hipMallocManaged")->bytes);
+    assert_int_equal(AT(hipHostMalloc, size), row("hipHostMalloc")->bytes);
+    assert_int_equal(AT(hipExtMallocWithFlags, sizeBytes), row("hipExtMallocWithFlags")->bytes);
+    assert_int_equal(AT(hipMallocPitch, pitch), row("hipMallocPitch")->src);
+    assert_int_equal(AT(hipMallocPitch, width), row("hipMallocPitch")->bytes);
+    STREAM(hipMallocAsync);
+    STREAM(hipMallocFromPoolAsync);
+    STREAM(hipFreeAsync);
+    STREAM(hipGraphLaunch);
+    STREAM(hipStreamSynchronize);
+    STREAM(hipStreamBeginCapture);
+}
+
+static void the_runtime_writes_no_further_than_our_room(void **state)
+{
+    (void)state;
+    assert_int_equal(offsetof(hip_api_data_t, args), sizeof(hb_hip_api_head));
+    assert_true(sizeof(hip_api_data_t) <= HB_HIP_API_DATA_BYTES);
+    assert_int_equal(offsetof(hb_hook_activity, bytes), 56);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_rows_are_found),
+        cmocka_unit_test(launches_lie_as_the_header_says),
+        cmocka_unit_test(copies_lie_as_the_header_says),
+        cmocka_unit_test(fills_lie_as_the_header_says),
+        cmocka_unit_test(allocations_lie_as_the_header_says),
+        cmocka_unit_test(the_runtime_writes_no_further_than_our_room),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
