@@ -10,7 +10,7 @@ struct hb_arena_block {
     max_align_t data[];
 };
 
-enum { BLOCK = 64 * 1024 };
+enum { BLOCK = 64 * 1024, HUGE_BLOCK = 8 << 20 };
 
 void hb_arena_leave(hb_arena *arena, hb_result result, const char *format, ...)
 {
@@ -31,6 +31,7 @@ static void *new_block(hb_arena *arena, size_t size)
     if (block->next) block->next->previous = block;
     arena->blocks = block;
     arena->bytes += size;
+    if (size >= HUGE_BLOCK) hb_use_huge_pages(block, size);
     return block->data;
 }
 
@@ -71,6 +72,7 @@ static void *grow_block(hb_arena *arena, void *items, size_t old_size, size_t si
         larger->previous->next = larger;
     else
         arena->blocks = larger;
+    if (size >= HUGE_BLOCK) hb_use_huge_pages(larger, size);
     memset((char *)larger->data + old_size, 0, rounded(size) - old_size);
     arena->bytes += rounded(size) - rounded(old_size);
     return larger->data;

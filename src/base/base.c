@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static __thread char last_error[1024];
@@ -74,6 +75,15 @@ void hb_warn(const char *format, ...)
     line[n++] = '\n';
     ssize_t ignored = write(STDERR_FILENO, line, n);
     (void)ignored;
+}
+
+void hb_use_huge_pages(void *memory, size_t size)
+{
+    const uintptr_t page = (uintptr_t)2 << 20;
+    uintptr_t start = ((uintptr_t)memory + page - 1) & ~(page - 1);
+    uintptr_t end = ((uintptr_t)memory + size) & ~(page - 1);
+    if (start < end)
+        madvise((char *)memory + (start - (uintptr_t)memory), end - start, MADV_HUGEPAGE);
 }
 
 void hb_buf_init(hb_buf *buf, size_t max)

@@ -43,6 +43,10 @@ HB_COLD HB_PRINTF(3, 4) hb_result
 /** One line on stderr, "hipboard: ..." and a newline. For news that must not stay silent. */
 HB_COLD HB_PRINTF(1, 2) void hb_warn(const char *format, ...);
 
+/** Asks for huge pages behind memory that will be filled from end to end: a tenth of the page
+ * faults. No effect below a few MiB, or where the system has none. */
+void hb_use_huge_pages(void *memory, size_t size);
+
 /* ---- growable bytes ---- */
 
 /** A buffer that grows up to `max` bytes. After a failed append it stays as it was and `failed` is

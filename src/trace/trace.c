@@ -15,6 +15,8 @@ void *hb_column_push(hb_column *c)
         c->blocks = blocks;
         blocks[block] = calloc(HB_COLUMN_BLOCK, c->item_size);
         if (!blocks[block]) return NULL;
+        /* A small trace must not pay for a large one's pages. */
+        if (block) hb_use_huge_pages(blocks[block], (size_t)HB_COLUMN_BLOCK * c->item_size);
         c->num_blocks++;
     }
     return hb_column_at(c, c->count++);
@@ -70,9 +72,10 @@ void hb_trace_free(hb_trace *t)
     *t = (hb_trace){0};
 }
 
+/* What was never written to takes no memory. */
 static size_t column_bytes(const hb_column *c)
 {
-    return (size_t)c->num_blocks * HB_COLUMN_BLOCK * c->item_size;
+    return (size_t)c->count * c->item_size;
 }
 
 size_t hb_trace_bytes(const hb_trace *t)

@@ -116,7 +116,7 @@ typedef struct hb_launch {
     uint8_t blocks_state, occupancy_state; /* hb_number_state */
     uint8_t device_state;
     uint8_t device_is_bool; /* true or false, which Python takes for 1 or 0 and writes as a word */
-    uint32_t unused2; /* no padding: launches are compared as bytes */
+    uint32_t unused2;       /* no padding: launches are compared as bytes */
 } hb_launch;
 
 typedef struct hb_memory_row {
@@ -138,7 +138,7 @@ typedef struct hb_column {
     uint32_t count, num_blocks, item_size;
 } hb_column;
 
-enum { HB_COLUMN_SHIFT = 15, HB_COLUMN_BLOCK = 1 << HB_COLUMN_SHIFT };
+enum { HB_COLUMN_SHIFT = 16, HB_COLUMN_BLOCK = 1 << HB_COLUMN_SHIFT };
 
 static inline void *hb_column_at(const hb_column *column, uint32_t index)
 {
