@@ -2,6 +2,7 @@
  *
  * hipboard/analysis.h: log directories.
  */
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "query/query.h"
@@ -18,6 +19,25 @@ hb_result hb_open_options_take(const hb_open_options *from, hb_open_options *to)
     memcpy(to, from, HB_MIN(from->struct_size, sizeof *to));
     to->struct_size = sizeof *to;
     return HB_OK;
+}
+
+static locale_t c_locale;
+static pthread_once_t c_locale_once = PTHREAD_ONCE_INIT;
+
+static void make_c_locale(void)
+{
+    c_locale = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+}
+
+locale_t hb_enter_c_locale(void)
+{
+    pthread_once(&c_locale_once, make_c_locale);
+    return c_locale ? uselocale(c_locale) : (locale_t)0;
+}
+
+void hb_leave_c_locale(locale_t before)
+{
+    if (before) uselocale(before);
 }
 
 hb_result hb_logdir_open(const char *path, const hb_open_options *options, hb_logdir **logdir)
@@ -81,7 +101,9 @@ hb_result hb_logdir_query(hb_logdir *logdir, const char *text, char **json, size
     HB_TRY(hb_url_parse(&url, text));
     hb_buf_init(&buf, SIZE_MAX / 2);
     hb_emitter out = {&buf, false};
+    locale_t before = hb_enter_c_locale();
     hb_result result = hb_query_logdir(logdir, &url, &out);
+    hb_leave_c_locale(before);
     hb_url_free(&url);
     return hb_query_finish(&buf, result, json, size);
 }
@@ -94,7 +116,10 @@ hb_result hb_logdir_lost_files(hb_logdir *logdir, const char *name,
     for (size_t i = 0; i < logdir->num_runs; i++) {
         hb_run *run = &logdir->runs[i];
         if (strcmp(run->name, name) != 0) continue;
-        HB_TRY(hb_run_load(logdir, run));
+        locale_t before = hb_enter_c_locale();
+        hb_result result = hb_run_load(logdir, run);
+        hb_leave_c_locale(before);
+        HB_TRY(result);
         for (size_t k = 0; k < run->num_profiles; k++) {
             const char *reason = run->lost ? run->lost : run->profiles[k].lost;
             if (reason) fn(context, run->profiles[k].path, reason);

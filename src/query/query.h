@@ -5,6 +5,8 @@
 #ifndef HB_QUERY_QUERY_H
 #define HB_QUERY_QUERY_H
 
+#include <locale.h>
+
 #include "query/logdir.h"
 #include "query/url.h"
 #include "report/answers.h"
@@ -16,6 +18,11 @@ hb_result hb_query_profile(hb_analysis *a, hb_analysis *other, unsigned num_work
 /** True for routes about one trace. */
 bool hb_query_is_profile_route(const char *route);
 bool hb_query_is_diff_route(const char *route);
+
+/** Numbers are read and written with a point, whatever the program's locale; for this thread, until
+ * hb_leave_c_locale(). */
+locale_t hb_enter_c_locale(void);
+void hb_leave_c_locale(locale_t before);
 
 /** Hands the text out, or frees it when `result` is an error. */
 hb_result hb_query_finish(hb_buf *buf, hb_result result, char **json, size_t *size);

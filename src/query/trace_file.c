@@ -47,7 +47,9 @@ hb_result hb_trace_file_open(const char *path, const hb_open_options *options, h
     hb_read_options read = {.max_bytes = o.max_memory,
                             .progress = o.progress ? report_progress : NULL,
                             .context = &context};
+    locale_t before = hb_enter_c_locale();
     hb_result result = hb_read_trace(path, &read, &made->trace, &made->report);
+    hb_leave_c_locale(before);
     if (result != HB_OK)
         hb_trace_file_close(made);
     else
@@ -179,7 +181,9 @@ static hb_result analyse(hb_trace_file *file)
     if (!file) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "no trace file");
     if (!file->analysed) {
         file->analysed = true;
+        locale_t before = hb_enter_c_locale();
         file->analysis_result = hb_analysis_run(&file->analysis, &file->trace);
+        hb_leave_c_locale(before);
         if (file->analysis_result != HB_OK) file->reason = strdup(hb_last_error());
     }
     if (file->analysis_result == HB_OK) return HB_OK;
@@ -410,9 +414,11 @@ hb_result hb_trace_file_query(hb_trace_file *file, const char *text, char **json
     HB_TRY(hb_url_parse(&url, text));
     hb_buf_init(&buf, SIZE_MAX / 2);
     hb_emitter out = {&buf, false};
+    locale_t before = hb_enter_c_locale();
     hb_result result = hb_query_is_profile_route(url.route)
                            ? hb_query_profile(&file->analysis, NULL, 1, &url, &out)
                            : hb_fail(HB_ERROR_NOT_FOUND, "no route '%s' about one file", url.route);
+    hb_leave_c_locale(before);
     hb_url_free(&url);
     return hb_query_finish(&buf, result, json, size);
 }

@@ -2,6 +2,7 @@
  *
  * Log directories and trace files through the public API: names, what is lost, errors, results.
  */
+#include <locale.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -254,6 +255,36 @@ static void test_a_file_by_itself(void **state)
     hb_trace_file_close(file);
 }
 
+/* Makes a locale with a decimal comma; skips where the system has no sources for one. */
+static void use_decimal_comma(void)
+{
+    char command[256];
+    snprintf(command, sizeof command,
+             "localedef -i de_DE -f UTF-8 '%s/de_DE.UTF-8' 2>/dev/null >&2", root);
+    setenv("LOCPATH", root, 1);
+    if (system(command) != 0 || !setlocale(LC_ALL, "de_DE.UTF-8")) skip();
+}
+
+static void test_a_decimal_comma_changes_nothing(void **state)
+{
+    (void)state;
+    char path[512], *json;
+    hb_trace_file *file;
+    hb_file_event event;
+    put("comma.json", FILE_OF("{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"enumerate(DataPipe)#\","
+                              "\"pid\":1,\"tid\":1,\"ts\":1234567890.12345678,\"dur\":2.25}"));
+    snprintf(path, sizeof path, "%s/comma.json", root);
+    use_decimal_comma();
+    assert_int_equal(hb_trace_file_open(path, NULL, &file), HB_OK);
+    assert_int_equal(hb_trace_file_event(file, 0, &event), HB_OK);
+    assert_int_equal(hb_trace_file_query(file, "overview", &json, NULL), HB_OK);
+    setlocale(LC_ALL, "C");
+    assert_true(event.ts_us == 1234567890.12345678);
+    assert_non_null(strstr(json, "100.0% of the step time is in DataLoader"));
+    hb_free(json);
+    hb_trace_file_close(file);
+}
+
 static void test_python_numbers(void **state)
 {
     (void)state;
@@ -309,6 +340,7 @@ int main(void)
         cmocka_unit_test(test_lost_files_and_why),
         cmocka_unit_test(test_a_run_that_the_plugin_never_loads),
         cmocka_unit_test(test_a_file_by_itself),
+        cmocka_unit_test(test_a_decimal_comma_changes_nothing),
         cmocka_unit_test(test_python_numbers),
         cmocka_unit_test(test_python_strings),
     };
