@@ -16,6 +16,7 @@ root=$PWD
 
 build_packages=(
     gcc libc6-dev meson ninja-build pkg-config
+    dpkg-dev                # tells meson where Debian's libraries are installed
     zlib1g-dev              # gzipped traces
     libprotobuf-c-dev       # event files
     protobuf-c-compiler
@@ -28,6 +29,7 @@ build_packages=(
 view_packages=(python3-venv)
 test_packages=(
     binutils cmake g++      # the installed library, used from outside
+    libbz2-dev              # ... statically, as libdw wants
     clang libclang-rt-14-dev # fuzzing
     chromium                # screenshots
     libjs-webcomponentsjs-custom-element-v0 # the plugin's trace viewer, offline
