@@ -246,13 +246,18 @@ enum hb_export_flags {
     HB_GZIP = 1u << 0,           /* .pt.trace.json.gz */
     HB_DIALECT_KINETO = 1u << 1, /* to the letter as torch 2.13 writes, for Perfetto, HTA, ...;
                                     default is the dialect that fills the plugin's views */
+    HB_NO_EVENT_FILE = 1u << 2,  /* tensorboard_trace_handler: traces only */
 };
 
 /** torch.profiler.tensorboard_trace_handler(): each cycle becomes
  * `<dir>/<worker_name>.<time_ns>.pt.trace.json[.gz]`, written by a background thread and renamed
  * into place when whole. `worker_name` NULL or "": "<hostname>_<pid>". A worker name with '/' is
  * refused by hb_profiler_create(). When writing fails, the error is reported by the next step,
- * flush or stop and once on stderr, and the records stay in the spool for `hipboard recover`. */
+ * flush or stop and once on stderr, and the records stay in the spool for `hipboard recover`.
+ *
+ * Beside them goes an event file: step times by role, memory, utilisation, top operators and more,
+ * for TensorBoard's Scalars, Histograms, Text, HParams and Custom Scalars tabs. Of a distributed run
+ * rank 0 writes one, since TensorBoard would mix those of one directory. */
 HB_API hb_trace_handler hb_tensorboard_trace_handler(const char *dir, const char *worker_name,
                                                      unsigned flags);
 

@@ -20,6 +20,7 @@
 
 #include "analyze/arena.h"
 #include "analyze/dict.h"
+#include "analyze/name_bits.h"
 #include "analyze/props.h"
 #include "analyze/ranges.h"
 #include "trace/trace.h"
@@ -286,28 +287,12 @@ void hb_analyze_advice(hb_analysis *a);
 /* ---- what several of them need ---- */
 _Noreturn HB_COLD HB_PRINTF(2, 3) void hb_lose(hb_analysis *a, const char *format, ...);
 
-bool hb_str_is(hb_str s, const char *text);
-bool hb_str_begins(hb_str s, const char *prefix);
 static inline hb_str hb_node_name(const hb_analysis *a, const hb_node *node)
 {
     return hb_trace_text(a->trace, node->name);
 }
 
-enum hb_name_bits {
-    HB_NAME_SEEN = 1u << 0,
-    HB_NAME_STEP = 1u << 1, /* ProfilerStep#... */
-    HB_NAME_NCCL = 1u << 2, /* one of the five nccl: names that the plugin knows */
-    HB_NAME_GLOO = 1u << 3,
-    HB_NAME_LOADER = 1u << 4,
-    HB_NAME_OPTIMIZER = 1u << 5,   /* Optimizer.step... */
-    HB_NAME_NO_OPERATOR = 1u << 6, /* wrappers and Optimizer.*: not in operator tables */
-    HB_NAME_TC_KERNEL = 1u << 7,   /* as a kernel's name: uses tensor cores */
-    HB_NAME_TC_OP = 1u << 8,       /* as an operator's name: could use them */
-    HB_NAME_BACKWARD = 1u << 9,    /* autograd::engine::evaluate_function: */
-};
-#define HB_NAME_COLLECTIVE (HB_NAME_NCCL | HB_NAME_GLOO)
-
-/** What the plugin tells from a name. */
+/** hb_name_bits_of() of a trace's string, asked once. */
 unsigned hb_name_bits_slow(hb_analysis *a, hb_sid name);
 static inline unsigned hb_name_bits(hb_analysis *a, hb_sid name)
 {

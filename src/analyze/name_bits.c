@@ -2,6 +2,8 @@
  *
  * What the plugin tells from a name.
  */
+#include "analyze/name_bits.h"
+
 #include "analyze/analysis.h"
 
 bool hb_str_is(hb_str s, const char *text)
@@ -124,7 +126,7 @@ static bool op_tc_eligible(hb_str name)
     return false;
 }
 
-static unsigned bits_of(hb_str name)
+unsigned hb_name_bits_of(hb_str name)
 {
     unsigned bits = HB_NAME_SEEN;
     int library = collective(name);
@@ -151,7 +153,7 @@ unsigned hb_name_bits_slow(hb_analysis *a, hb_sid name)
         a->name_bits = bits;
         a->num_name_bits = count;
     }
-    return a->name_bits[name] = (uint16_t)bits_of(hb_trace_text(a->trace, name));
+    return a->name_bits[name] = (uint16_t)hb_name_bits_of(hb_trace_text(a->trace, name));
 }
 
 const char *hb_type_text(hb_type type)

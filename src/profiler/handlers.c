@@ -92,9 +92,10 @@ hb_result hb_handler_check(const hb_trace_handler *handler)
     if (handler->fn != tensorboard_ready) return HB_OK;
     if (!h || !h->dir || !h->worker)
         return hb_fail(HB_ERROR_NO_MEMORY, "no memory for the trace handler");
-    if (h->flags & ~(unsigned)(HB_GZIP | HB_DIALECT_KINETO))
+    if (h->flags & ~(unsigned)(HB_GZIP | HB_DIALECT_KINETO | HB_NO_EVENT_FILE))
         return hb_fail(HB_ERROR_INVALID_ARGUMENT,
-                       "tensorboard_trace_handler: flags 0x%x: HB_GZIP and HB_DIALECT_KINETO are "
+                       "tensorboard_trace_handler: flags 0x%x: HB_GZIP, HB_DIALECT_KINETO and "
+                       "HB_NO_EVENT_FILE are "
                        "known",
                        h->flags);
     return check(h->dir, h->worker);

@@ -297,6 +297,7 @@ static void profiler_free(hb_profiler *prof)
 static hb_result copy_options(hb_profiler *prof, const hb_profiler_options *o)
 {
     prof->options = *o;
+    prof->logs_events = o->distributed.world_size <= 1 || o->distributed.rank == 0;
     prof->options.distributed = (hb_distributed_info){0};
     prof->options.spool_dir = NULL;
     if (o->spool_dir && !(prof->spool_dir = strdup(o->spool_dir)))
@@ -416,6 +417,7 @@ void hb_profiler_destroy(hb_profiler *prof)
     }
     if (prof->started) (void)hb_profiler_stop(prof);
     hb_worker_end(prof);
+    (void)hb_event_log_close(prof->event_log);
     drop_cycles(prof);
     hb_spool_close(&prof->spool, any_failed(prof));
     profiler_free(prof);

@@ -8,6 +8,8 @@
 #include <pthread.h>
 #include <sys/types.h>
 
+#include <hipboard/event_log.h>
+
 #include "base/base.h"
 #include "record/record_source.h"
 #include "record/session.h"
@@ -25,7 +27,8 @@ typedef struct hb_cycle {
 typedef struct hb_job {
     hb_cycle *cycle;
     char *path;
-    unsigned flags; /* enum hb_export_flags */
+    unsigned flags;   /* enum hb_export_flags */
+    int64_t step_num; /* when it was queued */
     struct hb_job *next;
 } hb_job;
 
@@ -48,6 +51,7 @@ struct hb_profiler {
     hb_cycle *first_cycle, *last_cycle; /* held here: the last one; with acc_events all */
     bool in_handler;
     bool warned_lost;
+    bool logs_events; /* rank 0, or not distributed */
     hb_pending_metadata *pending;
 
     /* the background thread */
@@ -55,6 +59,8 @@ struct hb_profiler {
     pthread_cond_t changed;
     pthread_t worker;
     bool worker_runs, worker_ends;
+    hb_event_log *event_log; /* made by the first job; the worker's */
+    bool warned_event_log;
     hb_job *jobs, *running; /* waiting, oldest first; being written */
     hb_result job_result;   /* the first failure that nobody was told of */
     char job_error[1024];

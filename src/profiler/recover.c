@@ -171,10 +171,10 @@ static void close_window(const hb_spool_view *view, hb_session *session)
     double elapsed = (double)(last - newest->ticks) * fit.ns_per_tick;
     if (!(elapsed < HB_CLOCK_MOST_NS)) return;
     uint64_t later = (uint64_t)elapsed;
-    session->later[0] = (hb_clock_pair){last, (int64_t)((uint64_t)newest->monotonic_ns + later),
-                                        (int64_t)((uint64_t)newest->unix_ns + later),
-                                        (int64_t)((uint64_t)newest->boottime_ns + later),
-                                        newest->width_ticks};
+    session->later[0] =
+        (hb_clock_pair){last, (int64_t)((uint64_t)newest->monotonic_ns + later),
+                        (int64_t)((uint64_t)newest->unix_ns + later),
+                        (int64_t)((uint64_t)newest->boottime_ns + later), newest->width_ticks};
     session->newest = 0;
 }
 

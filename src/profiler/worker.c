@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/background.h"
+#include "profiler/cycle_log.h"
 #include "profiler/profiler.h"
 
 void hb_cycle_drop(hb_profiler *prof, hb_cycle *cycle)
@@ -17,6 +18,13 @@ void hb_cycle_drop(hb_profiler *prof, hb_cycle *cycle)
     if (!last) return;
     if (!cycle->failed) hb_session_release(&prof->spool, cycle->session);
     free(cycle);
+}
+
+static void log_job(hb_profiler *prof, const hb_job *job)
+{
+    const char *dir = hb_handler_dir(&prof->options.on_trace_ready);
+    if (dir && prof->logs_events && !(job->flags & HB_NO_EVENT_FILE))
+        hb_cycle_log(prof, job->cycle, dir, job->step_num);
 }
 
 static void write_job(hb_profiler *prof, hb_job *job)
@@ -31,7 +39,10 @@ static void write_job(hb_profiler *prof, hb_job *job)
         }
     }
     pthread_mutex_unlock(&prof->lock);
-    if (result == HB_OK) return;
+    if (result == HB_OK) {
+        log_job(prof, job);
+        return;
+    }
     const char *spool = prof->spool.path;
     hb_warn("%s; the cycle's records %s%s", hb_last_error(),
             spool ? "stay in " : "are lost: they are in memory only", spool ? spool : "");
@@ -102,7 +113,7 @@ hb_result hb_worker_submit(hb_profiler *prof, hb_cycle *cycle, char *path, unsig
         free(path);
         return hb_fail(result, "no memory for writing a trace in the background");
     }
-    *job = (hb_job){cycle, path, flags, NULL};
+    *job = (hb_job){cycle, path, flags, prof->step_num, NULL};
     pthread_mutex_lock(&prof->lock);
     cycle->holders++;
     hb_job **at = &prof->jobs;

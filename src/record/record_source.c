@@ -54,9 +54,15 @@ static void set_times(record_source *s, hb_trace_event *event, const hb_record *
     event->end_ns = HB_MAX(event->end_ns, event->start_ns);
 }
 
+/* Texts and inputs cost more than the rest of a row. */
+static bool wants_texts(const record_source *s)
+{
+    return s->pass != HB_PASS_TIMELINE;
+}
+
 static hb_str stack_text(record_source *s, const uint64_t *pcs, uint32_t count)
 {
-    if (!s->view->same_process) return (hb_str){0};
+    if (!s->view->same_process || !wants_texts(s)) return (hb_str){0};
     if (!s->symbolizer) s->symbolizer = hb_symbolizer_new();
     return s->symbolizer ? hb_symbolizer_stack(s->symbolizer, pcs, count) : (hb_str){0};
 }
@@ -86,7 +92,7 @@ static void set_parts(record_source *s, hb_op_args *op, const hb_record *r)
         at += 1 + n;
         left -= 1 + n;
     }
-    if (r->flags & HB_RECORD_INPUTS)
+    if ((r->flags & HB_RECORD_INPUTS) && wants_texts(s))
         op->inputs = hb_inputs_decode(at, left, &s->scratch, &op->num_inputs);
 }
 
@@ -168,6 +174,8 @@ static hb_result begin(hb_source *source, hb_pass pass)
     s->thread = 0;
     if (pass == HB_PASS_MODULES)
         return hb_merge_open(&s->merge, s->view, s->session, 1u << HB_RECORD_MODULE);
+    if (pass == HB_PASS_TIMELINE)
+        return hb_merge_open(&s->merge, s->view, s->session, SCOPES | 1u << HB_RECORD_MEMORY);
     if (s->num_threads && (pass == HB_PASS_HOST || pass == HB_PASS_SCALARS))
         walk(s, first_types(pass));
     return HB_OK;
@@ -202,12 +210,12 @@ static bool next_in_threads(record_source *s, hb_trace_event *event)
     }
 }
 
-static bool next_module(record_source *s, hb_trace_event *event)
+static bool next_merged(record_source *s, hb_trace_event *event)
 {
     const hb_merge_thread *t = hb_merge_next(&s->merge);
     if (!t) return false;
     thread of = {.info.tid = t->tid};
-    make_row(s, event, t->record, t->record->start, 0, &of);
+    make_row(s, event, t->record, t->record->start, t->id, &of);
     return true;
 }
 
@@ -217,7 +225,8 @@ static bool next(hb_source *source, hb_trace_event *event)
     switch (s->pass) {
     case HB_PASS_HOST:
     case HB_PASS_SCALARS: return next_in_threads(s, event);
-    case HB_PASS_MODULES: return next_module(s, event);
+    case HB_PASS_MODULES:
+    case HB_PASS_TIMELINE: return next_merged(s, event);
     default: return false;
     }
 }

@@ -14,7 +14,9 @@ typedef enum hb_pass {
     HB_PASS_SCALARS, /* SCALAR, by time within a thread */
     HB_PASS_DEVICE,  /* RUNTIME, SYNC, KERNEL, MEMCPY, MEMSET, in the order they were reported */
     HB_PASS_DEVICE_ANNOTATIONS, /* GPU_USER_ANNOTATION, by device and stream */
-    HB_PASS_COUNT
+    HB_PASS_COUNT, /* these are all events, once; the last pass shows some of them again: */
+    HB_PASS_TIMELINE, /* OP, USER_ANNOTATION, MEMORY by start over all threads, operators with their
+                         FLOPs but without inputs and stacks */
 } hb_pass;
 
 typedef struct hb_source hb_source;

@@ -38,7 +38,7 @@ class DigitsRun:
                           "--report", report, *options)
         self.report = json.loads(report.read_text())
         self.cycles = self.report["cycles"]
-        self.files = sorted(directory.iterdir())
+        self.files = sorted(directory.glob("*.pt.trace.json*"))
 
     def documents(self):
         for path in self.files:

@@ -24,14 +24,14 @@ def logdir(tmp_path_factory):
 def test_files_follow_their_schema(logdir):
     for dialect, directory in (("tensorboard", logdir / "plain"),
                                ("kineto", logdir.with_name("kineto"))):
-        paths = sorted(directory.iterdir())
+        paths = sorted(directory.glob("*.pt.trace.json"))
         assert len(paths) == 2
         for path in paths:
             assert complaints(load(path), dialect) == []
 
 
 def test_what_was_recorded_is_there(logdir):
-    for path in (logdir / "plain").iterdir():
+    for path in (logdir / "plain").glob("*.pt.trace.json"):
         events = load(path)["traceEvents"]
         names = {event["name"] for event in events}
         assert {'quote"back\\slash', "snow \u2603 and \U0001f600", "ended elsewhere",

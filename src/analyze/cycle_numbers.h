@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A cycle's numbers for TensorBoard's own tabs, from one sweep over its events in the order of
+ * time. What is kept grows with the steps, the device's work and the distinct names, not with the
+ * host's events.
+ */
+#ifndef HB_ANALYZE_CYCLE_NUMBERS_H
+#define HB_ANALYZE_CYCLE_NUMBERS_H
+
+#include "analyze/arena.h"
+#include "trace/source.h"
+
+/** Where a step's time goes, in the order in which the plugin gives it away: at any moment the
+ * first role that is active has it. */
+typedef enum hb_time_role {
+    HB_TIME_KERNEL,
+    HB_TIME_MEMCPY,
+    HB_TIME_MEMSET,
+    HB_TIME_COMMUNICATION,
+    HB_TIME_RUNTIME,
+    HB_TIME_DATA_LOADER,
+    HB_TIME_CPU,
+    HB_TIME_OTHER,
+    HB_TIME_ROLES
+} hb_time_role;
+
+/** A ProfilerStep#N. */
+typedef struct hb_step_times {
+    int64_t step;
+    int64_t start_ns, end_ns;
+    int64_t role_ns[HB_TIME_ROLES]; /* together end - start */
+    double flops;
+} hb_step_times;
+
+#define HB_CYCLE_DEVICES 64
+
+typedef struct hb_device_numbers {
+    bool has_memory;
+    int64_t peak_bytes, current_bytes; /* of what is allocated */
+    int64_t busy_ns;                   /* some kernel ran, between the first step and the last */
+    double occupancy_ns, kernel_ns;    /* sums over kernels, of occupancy percent times duration */
+} hb_device_numbers;
+
+/** A name's part; self times of operators and scopes, durations of kernels. */
+typedef struct hb_name_cost {
+    hb_str name;
+    uint64_t calls;
+    int64_t self_ns;
+} hb_name_cost;
+
+typedef HB_VEC(hb_name_cost) hb_name_costs;
+
+typedef struct hb_cycle_numbers {
+    hb_arena arena;              /* of all below */
+    HB_VEC(hb_step_times) steps; /* in the order of time */
+    hb_device_numbers host, devices[HB_CYCLE_DEVICES];
+    int num_devices;          /* highest HIP ordinal with work or memory, + 1 */
+    uint64_t copied_bytes[3]; /* host to device, device to host, within and between devices */
+    HB_VEC(double) kernel_us; /* every kernel's duration */
+    hb_name_costs operators, kernels; /* dearest first */
+    uint64_t events;
+} hb_cycle_numbers;
+
+/** Names are borrowed from the source. To be freed also after a failure. */
+hb_result hb_cycle_numbers_make(hb_source *source, hb_cycle_numbers *numbers);
+void hb_cycle_numbers_free(hb_cycle_numbers *numbers);
+
+#endif

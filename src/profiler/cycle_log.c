@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+#include "profiler/cycle_log.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "analyze/cycle_numbers.h"
+#include "device/device.h"
+#include "write/profile_summary.h"
+
+#define TOP_NAMES 20u
+
+static const hb_profile_number role_numbers[HB_TIME_ROLES] = {
+    [HB_TIME_KERNEL] = HB_PROFILE_KERNEL_MS,
+    [HB_TIME_MEMCPY] = HB_PROFILE_MEMCPY_MS,
+    [HB_TIME_MEMSET] = HB_PROFILE_MEMSET_MS,
+    [HB_TIME_COMMUNICATION] = HB_PROFILE_COMMUNICATION_MS,
+    [HB_TIME_RUNTIME] = HB_PROFILE_RUNTIME_MS,
+    [HB_TIME_DATA_LOADER] = HB_PROFILE_DATA_LOADER_MS,
+    [HB_TIME_CPU] = HB_PROFILE_CPU_MS,
+    [HB_TIME_OTHER] = HB_PROFILE_OTHER_MS,
+};
+
+/* ---- steps ---- */
+
+static hb_result log_step(hb_event_log *log, const hb_step_times *step)
+{
+    hb_profile_numbers n;
+    hb_profile_numbers_init(&n);
+    double ns = (double)(step->end_ns - step->start_ns);
+    n.value[HB_PROFILE_STEP_MS] = ns / 1e6;
+    for (int role = 0; role < HB_TIME_ROLES; role++)
+        n.value[role_numbers[role]] = (double)step->role_ns[role] / 1e6;
+    /* Kernels come before communication: what communication has, no kernel hides. */
+    if (step->role_ns[HB_TIME_COMMUNICATION] > 0)
+        n.value[HB_PROFILE_EXPOSED_MS] = n.value[HB_PROFILE_COMMUNICATION_MS];
+    if (step->flops > 0 && ns > 0) n.value[HB_PROFILE_GFLOPS] = step->flops / ns;
+    return hb_profile_log_numbers(log, step->step, step->end_ns, &n);
+}
+
+static hb_result log_steps(hb_event_log *log, hb_cycle_numbers *numbers, int64_t at_step)
+{
+    uint32_t n = numbers->steps.count;
+    if (n == 0) return HB_OK;
+    double *ms = HB_NEW_ARRAY(&numbers->arena, double, n);
+    for (uint32_t i = 0; i < n; i++) {
+        const hb_step_times *step = &numbers->steps.items[i];
+        ms[i] = (double)(step->end_ns - step->start_ns) / 1e6;
+        HB_TRY(log_step(log, step));
+    }
+    return hb_profile_log_step_times(log, at_step, ms, n);
+}
+
+/* ---- the cycle ---- */
+
+static double mib(uint64_t bytes)
+{
+    return (double)bytes / 1048576.0;
+}
+
+/* Of all devices together. */
+static void set_device_numbers(hb_profile_numbers *n, const hb_cycle_numbers *numbers)
+{
+    double busy = 0, occupancy = 0, kernels = 0, window = 0;
+    uint32_t steps = numbers->steps.count;
+    for (int i = 0; i < numbers->num_devices; i++) {
+        busy += (double)numbers->devices[i].busy_ns;
+        occupancy += numbers->devices[i].occupancy_ns;
+        kernels += numbers->devices[i].kernel_ns;
+    }
+    if (steps)
+        window =
+            (double)(numbers->steps.items[steps - 1].end_ns - numbers->steps.items[0].start_ns);
+    if (numbers->kernel_us.count && window > 0)
+        n->value[HB_PROFILE_UTILIZATION] = 100 * busy / (window * numbers->num_devices);
+    if (kernels > 0) n->value[HB_PROFILE_OCCUPANCY] = occupancy / kernels;
+    if (numbers->num_devices == 0) return;
+    n->value[HB_PROFILE_HOST_TO_DEVICE] = mib(numbers->copied_bytes[0]);
+    n->value[HB_PROFILE_DEVICE_TO_HOST] = mib(numbers->copied_bytes[1]);
+    n->value[HB_PROFILE_DEVICE_TO_DEVICE] = mib(numbers->copied_bytes[2]);
+}
+
+static hb_lost lost_of(const hb_session *session)
+{
+    const uint64_t *lost = session->lost;
+    return (hb_lost){sizeof(hb_lost),         lost[HB_LOST_BUFFER_FULL], lost[HB_LOST_STRINGS_FULL],
+                     lost[HB_LOST_REENTRANT], lost[HB_LOST_TOO_BIG],     lost[HB_LOST_UNBALANCED],
+                     lost[HB_LOST_MEMORY]};
+}
+
+static hb_result log_memory(hb_event_log *log, const hb_cycle_numbers *numbers, int64_t at_step,
+                            int64_t unix_ns)
+{
+    char device[16] = "CPU";
+    for (int i = -1; i < numbers->num_devices; i++) {
+        const hb_device_numbers *d = i < 0 ? &numbers->host : &numbers->devices[i];
+        if (i >= 0) snprintf(device, sizeof device, "GPU%d", i);
+        if (!d->has_memory) continue;
+        HB_TRY(hb_profile_log_memory(log, at_step, unix_ns, device, (double)d->peak_bytes,
+                                     (double)d->current_bytes));
+    }
+    return HB_OK;
+}
+
+static hb_result log_costs(hb_event_log *log, hb_cycle_numbers *numbers, int64_t at_step,
+                           hb_profile_table table, const hb_name_costs *costs)
+{
+    uint32_t n = HB_MIN(costs->count, TOP_NAMES);
+    if (n == 0) return HB_OK;
+    hb_profile_cost *top = HB_NEW_ARRAY(&numbers->arena, hb_profile_cost, n);
+    double all = 0;
+    for (uint32_t i = 0; i < costs->count; i++)
+        all += (double)costs->items[i].self_ns / 1e3;
+    for (uint32_t i = 0; i < n; i++) {
+        const hb_name_cost *c = &costs->items[i];
+        char *name = HB_NEW_ARRAY(&numbers->arena, char, (size_t)c->name.len + 1);
+        memcpy(name, c->name.s, c->name.len);
+        top[i] = (hb_profile_cost){name, c->calls, (double)c->self_ns / 1e3};
+    }
+    return hb_profile_log_costs(log, at_step, table, top, n, all);
+}
+
+static hb_result log_cycle(hb_event_log *log, hb_cycle_numbers *numbers, const hb_session *session,
+                           int64_t at_step, int64_t unix_ns)
+{
+    hb_profile_numbers n;
+    hb_lost lost = lost_of(session);
+    hb_profile_numbers_init(&n);
+    set_device_numbers(&n, numbers);
+    n.value[HB_PROFILE_EVENTS] = (double)numbers->events;
+    n.value[HB_PROFILE_LOST_EVENTS] = (double)(lost.buffer_full + lost.reentrant + lost.memory);
+    HB_TRY(hb_profile_log_numbers(log, at_step, unix_ns, &n));
+    HB_TRY(log_memory(log, numbers, at_step, unix_ns));
+    HB_TRY(hb_profile_log_kernel_times(log, at_step, numbers->kernel_us.items,
+                                       numbers->kernel_us.count));
+    HB_TRY(log_costs(log, numbers, at_step, HB_PROFILE_TOP_OPERATORS, &numbers->operators));
+    HB_TRY(log_costs(log, numbers, at_step, HB_PROFILE_TOP_KERNELS, &numbers->kernels));
+    return hb_profile_log_lost(log, at_step, &lost);
+}
+
+/* ---- once a run ---- */
+
+static hb_result log_run(hb_event_log *log, const hb_trace_info *info,
+                         const hb_cycle_numbers *numbers, int64_t at_step)
+{
+    char pid[32], rocm[32] = "";
+    const hb_device_info *device = info->num_devices ? &info->devices[0] : NULL;
+    snprintf(pid, sizeof pid, "%lld", (long long)info->pid);
+    if (info->hip_runtime_version) snprintf(rocm, sizeof rocm, "%d", info->hip_runtime_version);
+    hb_profile_pair pairs[] = {
+        {"program", info->process_name},
+        {"host", info->host_name},
+        {"process", pid},
+        {"hipboard", hb_version()},
+        {"device", device ? device->name : "CPU"},
+        {"HIP runtime", rocm[0] ? rocm : "none"},
+    };
+    hb_profile_settings settings = {
+        .arch = device ? device->arch : NULL,
+        .compute_units = device ? device->num_cus : 0,
+        .rocm_version = rocm[0] ? rocm : NULL,
+        .batch = -1,
+    };
+    const char *memory = numbers->num_devices && numbers->devices[0].has_memory ? "GPU0"
+                         : numbers->host.has_memory                             ? "CPU"
+                                                                                : NULL;
+    HB_TRY(hb_profile_log_environment(log, at_step, pairs, HB_ARRAY_LEN(pairs)));
+    HB_TRY(hb_profile_log_layout(log));
+    return hb_profile_log_settings(log, &settings, memory);
+}
+
+/* Apart, as the arena's way out is a jump to here. */
+static __attribute__((noinline)) hb_result log_numbers(hb_event_log *log, hb_cycle_numbers *numbers,
+                                                       const hb_session *session, int64_t at_step,
+                                                       int64_t unix_ns)
+{
+    if (!hb_arena_try(&numbers->arena))
+        return hb_fail(HB_ERROR_NO_MEMORY, "no memory for a cycle's numbers");
+    HB_TRY(log_steps(log, numbers, at_step));
+    return log_cycle(log, numbers, session, at_step, unix_ns);
+}
+
+static hb_result log_all(hb_profiler *prof, const hb_cycle *cycle, hb_source *source,
+                         hb_cycle_numbers *numbers, const char *dir, int64_t step_num)
+{
+    uint32_t steps = numbers->steps.count;
+    int64_t at_step = steps ? numbers->steps.items[steps - 1].step : step_num;
+    if (!prof->event_log) {
+        prof->event_log = hb_event_log_open(dir, NULL);
+        if (!prof->event_log) return HB_ERROR_IO;
+        HB_TRY(log_run(prof->event_log, source->info, numbers, at_step));
+    }
+    HB_TRY(log_numbers(prof->event_log, numbers, cycle->session, at_step, source->info->stop_ns));
+    return hb_event_log_flush(prof->event_log);
+}
+
+void hb_cycle_log(hb_profiler *prof, const hb_cycle *cycle, const char *dir, int64_t step_num)
+{
+    hb_source *source;
+    hb_cycle_numbers numbers = {0};
+    hb_spool_view view = hb_spool_view_own(&prof->spool);
+    hb_result result = hb_device_source_open(&view, cycle->session, NULL, &source);
+    if (result == HB_OK) {
+        result = hb_cycle_numbers_make(source, &numbers);
+        if (result == HB_OK) result = log_all(prof, cycle, source, &numbers, dir, step_num);
+        hb_cycle_numbers_free(&numbers);
+        source->close(source);
+    }
+    if (result == HB_OK || prof->warned_event_log) return;
+    prof->warned_event_log = true;
+    hb_warn("no event file for TensorBoard's scalars in %s: %s (said once; traces are written)",
+            dir, hb_last_error());
+}

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""Beside the traces, each cycle's numbers stand in TensorBoard's own tabs, under the same run name
+and with the program's own step numbers."""
+import math
+import subprocess
+
+import pytest
+
+from event_files import Server, values
+from support import BUILD
+
+ROLES = {"DataLoader": "data_loader_ms", "CPU Exec": "cpu_ms", "Other": "other_ms"}
+RUNS = ["workers0", "workers2"]
+
+
+def steps_of(digits, run):
+    return [step["number"] for cycle in digits[run].cycles for step in cycle["steps"]]
+
+
+def plugin_steps(board, run):
+    """{step: {role: microseconds}} of the plugin's overview, over both cycles."""
+    found = {}
+    for profile in board.profiles(run):
+        steps = board.get("overview", **profile)["steps"]
+        roles = [column["name"] for column in steps["columns"][1::2]]
+        for row in steps["rows"]:
+            found[int(row[0])] = dict(zip(roles, row[1::2]))
+    return found
+
+
+def scalar(board, run, tag):
+    """{step: value}, as the Scalars tab gets it."""
+    return {step: value for _, step, value in
+            Server.ask(board, "plugin/scalars/scalars", run=run, tag=tag)}
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_a_steps_roles_are_the_plugins(board, digits, run):
+    """The same run, asked of the scalars tab and of the profiler tab."""
+    Server.wait_for(board, lambda: Server.ask(board, "runs"), lambda found: set(RUNS) <= set(found))
+    scalars = {name: scalar(board, run, f"hipboard_time/{tag}") for name, tag in ROLES.items()}
+    plugin = plugin_steps(board, run)
+    assert sorted(plugin) == steps_of(digits, run)
+    for name, by_step in scalars.items():
+        assert sorted(by_step) == sorted(plugin)
+        for step, milliseconds in by_step.items():
+            # float32 on one side, nanoseconds cut to fit on the other
+            assert math.isclose(1e3 * milliseconds, plugin[step][name], rel_tol=1e-6, abs_tol=0.02)
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_a_cycles_numbers_are_the_programs(digits, run):
+    logged = values(digits[run].directory)
+    last_steps = [cycle["steps"][-1]["number"] for cycle in digits[run].cycles]
+    peaks = [value.simple_value for _, value in logged["hipboard_memory/CPU_peak_mib"]]
+    counted = [cycle["memory"]["peak_allocated"] / 2**20 for cycle in digits[run].cycles]
+    assert peaks == pytest.approx(counted, rel=1e-6)
+    assert [step for step, _ in logged["hipboard_memory/CPU_peak_mib"]] == last_steps
+    assert [value.simple_value for _, value in logged["hipboard_profiler/lost_events"]] == [0, 0]
+
+
+def test_texts_settings_and_layout_are_there_once(digits):
+    logged = values(digits["workers0"].directory)
+    [(_, environment)] = logged["hipboard/environment/text_summary"]
+    assert b"| program | digits |" in environment.tensor.string_val[0]
+    assert len(logged["hipboard/top_operators/text_summary"]) == 2
+    for once in ("custom_scalars__config__", "_hparams_/experiment",
+                 "_hparams_/session_start_info", "_hparams_/session_end_info"):
+        assert len(logged[once]) == 1
+
+
+def run_driver(directory, *options):
+    subprocess.run([BUILD / "samples/digits/digits", "--epochs", "12", "--logdir", directory,
+                    *options], check=True, stdout=subprocess.DEVNULL)
+    return sorted(path.name for path in directory.iterdir() if "tfevents" in path.name)
+
+
+def test_two_processes_in_one_run_have_a_file_each(tmp_path):
+    assert len(run_driver(tmp_path / "run")) == 1
+    assert len(run_driver(tmp_path / "run", "--gzip")) == 2
