@@ -281,16 +281,19 @@ static void add_call(hb_analysis *a, hb_node *node, uint32_t *last, uint32_t run
 static void link_calls(linker *l)
 {
     hb_analysis *a = l->a;
+    uint32_t left = l->calls_by_external.entries.count;
     for (uint32_t t = 0; t < a->threads.count; t++) {
         const hb_u32s *nodes = &a->threads.items[t].nodes;
         for (uint32_t i = 0; i < nodes->count; i++) {
             hb_node *node = &a->nodes[nodes->items[i]];
             const hb_row *row = hb_trace_row(a->trace, node->row);
             hb_key id = node->type == HB_TYPE_MODULE ? HB_KEY_NONE : row->ext;
-            check_key(a, node->row, id, "External id");
+            /* Python looks at a key only while the dict holds something. */
+            if (left) check_key(a, node->row, id, "External id");
             hb_dict_entry *calls = hb_dict_get(&l->calls_by_external, id);
             if (!calls) continue;
             calls->alive = false;
+            left--;
             const hb_u32s *list = &l->lists.items[calls->value];
             uint32_t last = 0;
             for (uint32_t k = 0; k < list->count; k++)

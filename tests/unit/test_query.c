@@ -42,6 +42,12 @@ static int remove_root(void **state)
 #define CHILD                                                                                    \
     "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::empty\",\"pid\":1,\"tid\":1,\"ts\":1020," \
     "\"dur\":5.5,\"args\":{\"External id\":2}}"
+#define ODD_ID                                                                         \
+    "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1010," \
+    "\"dur\":1,\"args\":{\"External id\":{}}}"
+#define RUNTIME                                                                         \
+    "{\"ph\":\"X\",\"cat\":\"Runtime\",\"name\":\"r\",\"pid\":1,\"tid\":1,\"ts\":1010," \
+    "\"dur\":1,\"args\":{\"External id\":9}}"
 #define FILE_OF(events) "{\"schemaVersion\":1,\"traceEvents\":[" events "]}"
 
 static void put(const char *name, const char *text)
@@ -182,6 +188,9 @@ static void test_lost_files_and_why(void **state)
     put("lost/d.pt.trace.json.gz", FILE_OF(STEP));
     put("lost/e.pt.trace.json", FILE_OF("{\"name\":\"C:\\dir\"}"));
     put("lost/f.pt.trace.json", FILE_OF("{\"ph\":\"M\"}"));
+    /* Python looks such an id up only where there is a runtime call to find. */
+    put("lost/g.pt.trace.json", FILE_OF(STEP "," ODD_ID));
+    put("lost/h.pt.trace.json", FILE_OF(STEP "," ODD_ID "," RUNTIME));
     hb_logdir *d = open_dir("lost");
     assert_int_equal(hb_logdir_lost_files(d, "lost", note_lost, list), HB_OK);
     assert_string_equal(list,
@@ -189,8 +198,9 @@ static void test_lost_files_and_why(void **state)
                         "c.pt.trace.json: the file is a list, not an object with traceEvents\n"
                         "d.pt.trace.json.gz: not a gzip file\n"
                         "e.pt.trace.json: invalid backslash escape\n"
-                        "f.pt.trace.json: event 0 has no name that is a string\n");
-    assert_answer(d, "workers?run=lost&view=Overview", "[\"a\"]");
+                        "f.pt.trace.json: event 0 has no name that is a string\n"
+                        "h.pt.trace.json: event 1: External id is a container\n");
+    assert_answer(d, "workers?run=lost&view=Overview", "[\"a\", \"g\"]");
     hb_logdir_close(d);
 }
 
