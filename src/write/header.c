@@ -64,6 +64,7 @@ static void write_devices_by_position(hb_writer *w)
     int32_t last = w->max_device;
     for (size_t i = 0; i < w->info->num_devices; i++)
         last = HB_MAX(last, w->info->devices[i].id);
+    last = HB_MIN(last, HB_MAX_DEVICES - 1);
     for (int32_t id = 0; id <= last; id++) {
         const hb_device_info *device = hb_find_device(w->info, id);
         if (id) HB_OUT(&w->out, ",");

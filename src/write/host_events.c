@@ -135,6 +135,14 @@ static unsigned device_type(const hb_writer *w, hb_device_type type)
     return w->kineto ? 6 : 1;
 }
 
+/* The plugin loses the file when an id is not the position of a device's properties; -1 always is
+ * one, in Python. */
+static int32_t device_id(const hb_writer *w, const hb_memory_args *memory)
+{
+    bool known = memory->device_id >= 0 && memory->device_id < HB_MAX_DEVICES;
+    return w->kineto || memory->device_type == HB_DEVICE_CPU || known ? memory->device_id : -1;
+}
+
 static char *put_memory_args(const hb_writer *w, char *p, const hb_trace_event *event)
 {
     const hb_memory_args *memory = &event->memory;
@@ -145,7 +153,7 @@ static char *put_memory_args(const hb_writer *w, char *p, const hb_trace_event *
     p = HB_PUT(p, ", \"Bytes\": ");
     p = hb_put_i64(p, memory->bytes);
     p = HB_PUT(p, ", \"Device Id\": ");
-    p = hb_put_i64(p, memory->device_id);
+    p = hb_put_i64(p, device_id(w, memory));
     p = HB_PUT(p, ", \"Device Type\": ");
     p = hb_put_u64(p, device_type(w, memory->device_type));
     if (!(event->flags & HB_TEV_OUT_OF_MEMORY)) {

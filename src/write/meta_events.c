@@ -84,6 +84,7 @@ static void write_gpus(hb_writer *w)
         last = HB_MAX(last, w->info->streams[i].device);
     if (w->kineto && (last >= 0 || w->info->hip_runtime_version))
         last = HB_MAX(last, KINETO_GPUS - 1);
+    last = HB_MIN(last, HB_MAX_DEVICES - 1);
     for (int64_t id = 0; id <= last; id++) {
         char label[32];
         snprintf(label, sizeof label, "GPU %lld", (long long)id);

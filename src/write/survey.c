@@ -20,7 +20,7 @@ static hb_result survey_scope(hb_writer *w, const hb_trace_event *event, uint64_
 
 static void survey_memory(hb_writer *w, const hb_memory_args *memory)
 {
-    if (memory->device_type == HB_DEVICE_HIP)
+    if (memory->device_type == HB_DEVICE_HIP && memory->device_id < HB_MAX_DEVICES)
         w->max_device = HB_MAX(w->max_device, memory->device_id);
 }
 

@@ -15,6 +15,8 @@
 #include "write/steps.h"
 #include "write/write.h"
 
+enum { HB_MAX_DEVICES = 1024 }; /* higher ids are a program's mistake */
+
 /** A row of the trace view: the text from the name to the time, ready to be copied. */
 typedef struct hb_row {
     int64_t pid, tid;

@@ -281,6 +281,20 @@ static void every_used_device_has_properties_at_its_place(void **state)
     cJSON_Delete(trace);
 }
 
+static void nonsense_devices_do_not_fill_the_disk(void **state)
+{
+    (void)state;
+    sample_trace_init(&sample);
+    for (size_t i = 0; i < sample.count; i++)
+        if (sample.events[i].kind == HB_EVENT_MEMORY &&
+            sample.events[i].memory.device_type == HB_DEVICE_HIP)
+            sample.events[i].memory.device_id = i % 2 ? INT32_MAX : INT32_MIN;
+    cJSON *trace = write_json(&sample.source.source, HB_WRITE_TENSORBOARD);
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(trace, "deviceProperties")), 1);
+    assert_true(arg(find(trace, "i", "[memory]", 1), "Device Id") == -1);
+    cJSON_Delete(trace);
+}
+
 static void users_metadata_cannot_replace_the_traces_own(void **state)
 {
     (void)state;
@@ -636,6 +650,7 @@ int main(void)
         cmocka_unit_test(kineto_names_sixteen_gpus),
         cmocka_unit_test(nothing_follows_the_plugins_last_bracket),
         cmocka_unit_test(every_used_device_has_properties_at_its_place),
+        cmocka_unit_test(nonsense_devices_do_not_fill_the_disk),
         cmocka_unit_test(users_metadata_cannot_replace_the_traces_own),
         cmocka_unit_test(every_event_has_what_readers_insist_on),
         cmocka_unit_test(flows_have_both_ends),
