@@ -34,6 +34,7 @@ test_packages=(
     chromium                # screenshots
     libjs-webcomponentsjs-custom-element-v0 # the plugin's trace viewer, offline
     libamdhip64-5           # the HIP runtime itself
+    libhsa-runtime-dev      # the simulated GPU below it
 )
 
 say() { echo "hipboard: $*"; }

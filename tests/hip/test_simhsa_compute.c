@@ -330,6 +330,47 @@ static void stream_callbacks_run_in_order(void **state)
     HIP_OK(hipStreamDestroy(stream));
 }
 
+static void streams_order_values_in_memory(void **state)
+{
+    (void)state;
+    hipStream_t first, second;
+    uint32_t *word;
+    HIP_OK(hipStreamCreateWithFlags(&first, hipStreamNonBlocking));
+    HIP_OK(hipStreamCreateWithFlags(&second, hipStreamNonBlocking));
+    HIP_OK(hipHostMalloc((void **)&word, 64, 0));
+    word[0] = word[1] = 0;
+    HIP_OK(hipStreamWaitValue32(second, word, 77, hipStreamWaitValueEq, UINT32_MAX));
+    HIP_OK(hipStreamWriteValue32(second, word + 1, 78, 0));
+    assert_int_equal(__atomic_load_n(word + 1, __ATOMIC_ACQUIRE), 0);
+    HIP_OK(hipStreamWriteValue32(first, word, 77, 0));
+    HIP_OK(hipStreamSynchronize(second));
+    assert_int_equal(word[0], 77);
+    assert_int_equal(word[1], 78);
+    HIP_OK(hipStreamDestroy(first));
+    HIP_OK(hipStreamDestroy(second));
+    HIP_OK(hipHostFree(word));
+}
+
+static void stream_ordered_memory_works(void **state)
+{
+    (void)state;
+    enum { SIZE = 100000 };
+    unsigned char *p, *back = malloc(SIZE);
+    hipStream_t stream;
+    HIP_OK(hipStreamCreate(&stream));
+    for (int i = 1; i < 20; i++) {
+        HIP_OK(hipMallocAsync((void **)&p, SIZE, stream));
+        HIP_OK(hipMemsetAsync(p, i, SIZE, stream));
+        HIP_OK(hipMemcpyAsync(back, p, SIZE, hipMemcpyDeviceToHost, stream));
+        HIP_OK(hipFreeAsync(p, stream));
+        HIP_OK(hipStreamSynchronize(stream));
+        assert_int_equal(back[0], i);
+        assert_int_equal(back[SIZE - 1], i);
+    }
+    /* Once memory was freed in a stream, HIP 5.2 never returns from hipStreamDestroy(). */
+    free(back);
+}
+
 static void graphs_replay_their_work(void **state)
 {
     (void)state;
@@ -401,7 +442,9 @@ int main(void)
         cmocka_unit_test(rectangles_are_filled),
         cmocka_unit_test(peers_copy_to_each_other),
         cmocka_unit_test(stream_callbacks_run_in_order),
+        cmocka_unit_test(streams_order_values_in_memory),
         cmocka_unit_test(graphs_replay_their_work),
+        cmocka_unit_test(stream_ordered_memory_works), /* last: see there */
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

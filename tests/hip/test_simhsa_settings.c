@@ -165,6 +165,28 @@ static void a_kernel_is_slow(void **state)
     assert_int_equal(in_child(time_kernels, WITH("SIMHSA_FAULTS", "kernel_slow:3:300000000")), 0);
 }
 
+static void fork_and_exit(void)
+{
+    launch_some();
+    must_allocate(1 << 20);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        alarm(20);
+        exit(7); /* with all the destructors of the runtime */
+    }
+    int status;
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+    launch_some();
+}
+
+static void forked_children_end(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(fork_and_exit, WITH("SIMHSA_GPUS", "2")), 0);
+}
+
 /* ---- copies ---- */
 
 typedef struct buffers {
@@ -327,6 +349,7 @@ int main(void)
         cmocka_unit_test(a_code_object_is_refused),
         cmocka_unit_test(a_queue_error_aborts),
         cmocka_unit_test(a_kernel_is_slow),
+        cmocka_unit_test(forked_children_end),
         cmocka_unit_test(a_copy_is_slow),
         cmocka_unit_test(a_refused_copy_is_survived),
         cmocka_unit_test(bandwidth_is_settable),

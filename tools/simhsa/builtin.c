@@ -197,14 +197,10 @@ static uint64_t stream_write(const simhsa_dispatch *d)
 static bool stream_value_meets(uint64_t value, uint64_t wanted, uint64_t comparison, uint64_t mask)
 {
     switch (comparison) {
-    case 0:
-        return (value & mask) >= wanted;
-    case 1:
-        return (value & mask) == wanted;
-    case 2:
-        return (value & mask & wanted) != 0;
-    default:
-        return ((value | wanted) & mask) != mask;
+    case 0: return (value & mask) >= wanted;
+    case 1: return (value & mask) == wanted;
+    case 2: return (value & mask & wanted) != 0;
+    default: return ((value | wanted) & mask) != mask;
     }
 }
 

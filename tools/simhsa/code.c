@@ -302,9 +302,7 @@ static hsa_status_t kernel_symbol_info(const sim_symbol *symbol, int attribute, 
 {
     const uint32_t *descriptor = (const uint32_t *)(uintptr_t)symbol->address;
     switch (attribute) {
-    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT:
-        *(uint64_t *)value = symbol->address;
-        break;
+    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT: *(uint64_t *)value = symbol->address; break;
     case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE:
         *(uint32_t *)value = descriptor[0];
         break;
@@ -317,11 +315,8 @@ static hsa_status_t kernel_symbol_info(const sim_symbol *symbol, int attribute, 
     case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_ALIGNMENT:
         *(uint32_t *)value = 16;
         break;
-    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_DYNAMIC_CALLSTACK:
-        *(bool *)value = false;
-        break;
-    default:
-        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_DYNAMIC_CALLSTACK: *(bool *)value = false; break;
+    default: return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     }
     return HSA_STATUS_SUCCESS;
 }
@@ -329,14 +324,11 @@ static hsa_status_t kernel_symbol_info(const sim_symbol *symbol, int attribute, 
 static hsa_status_t variable_symbol_info(const sim_symbol *symbol, int attribute, void *value)
 {
     switch (attribute) {
-    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS:
-        *(uint64_t *)value = symbol->address;
-        break;
+    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS: *(uint64_t *)value = symbol->address; break;
     case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE:
         *(uint32_t *)value = (uint32_t)symbol->size;
         break;
-    default:
-        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    default: return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     }
     return HSA_STATUS_SUCCESS;
 }

@@ -65,16 +65,18 @@ static copy *take_copy(engine *e)
     return c;
 }
 
-/* When the last dependency was over; 0 when there was nothing to wait for. */
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* When the last dependency was over; 0 when there was none. */
 static uint64_t await_dependencies(const engine *e, const copy *c)
 {
     uint64_t ready = 0;
-    for (uint32_t i = 0; i < c->dependency_count; i++) {
-        sim_signal *signal = sim_signal_of(c->dependencies[i]);
-        if (sim_signal_load(signal) < 1) continue;
-        sim_signal_wait(signal, HSA_SIGNAL_CONDITION_LT, 1, -1, SIM_FOREVER, &e->stop);
-        ready = sim_now();
-    }
+    for (uint32_t i = 0; i < c->dependency_count; i++)
+        ready = later(
+            ready, sim_signal_await(c->dependencies[i], HSA_SIGNAL_CONDITION_LT, 1, -1, &e->stop));
     return ready;
 }
 
@@ -85,11 +87,6 @@ static uint64_t move_bytes(const copy *c)
             memmove(c->to.base + y * c->to.pitch + z * c->to.slice,
                     c->from.base + y * c->from.pitch + z * c->from.slice, c->row_bytes);
     return (uint64_t)c->row_bytes * c->rows * c->slices;
-}
-
-static uint64_t later(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
 }
 
 static void perform(const engine *e, const copy *c, uint64_t *free_at_ns)
@@ -124,7 +121,7 @@ static void stop_engine(engine *e)
     __atomic_store_n(&e->stop, true, __ATOMIC_RELEASE);
     pthread_cond_signal(&e->work);
     pthread_mutex_unlock(&e->lock);
-    if (running) pthread_join(e->thread, NULL);
+    if (running && sim_has_threads()) pthread_join(e->thread, NULL);
     while (e->first) {
         copy *next = e->first->next;
         free(e->first);

@@ -145,7 +145,7 @@ void sim_handlers_stop(void)
     if (running) {
         __atomic_store_n(&stopping, true, __ATOMIC_SEQ_CST);
         sim_event_wake_all(&due_event);
-        pthread_join(thread, NULL);
+        if (sim_has_threads()) pthread_join(thread, NULL);
         __atomic_store_n(&running, false, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&thread_lock);

@@ -218,30 +218,16 @@ hsa_status_t hsa_amd_memory_pool_get_info(hsa_amd_memory_pool_t handle,
     SIM_REQUIRE(pool && value, HSA_STATUS_ERROR_INVALID_ARGUMENT);
     bool global = pool->segment == HSA_AMD_SEGMENT_GLOBAL;
     switch ((int)attribute) {
-    case HSA_AMD_MEMORY_POOL_INFO_SEGMENT:
-        *(hsa_amd_segment_t *)value = pool->segment;
-        break;
-    case HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS:
-        *(uint32_t *)value = pool->flags;
-        break;
+    case HSA_AMD_MEMORY_POOL_INFO_SEGMENT: *(hsa_amd_segment_t *)value = pool->segment; break;
+    case HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS: *(uint32_t *)value = pool->flags; break;
     case HSA_AMD_MEMORY_POOL_INFO_SIZE:
-    case HSA_AMD_MEMORY_POOL_INFO_ALLOC_MAX_SIZE:
-        *(size_t *)value = pool->bytes;
-        break;
-    case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED:
-        *(bool *)value = global;
-        break;
+    case HSA_AMD_MEMORY_POOL_INFO_ALLOC_MAX_SIZE: *(size_t *)value = pool->bytes; break;
+    case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED: *(bool *)value = global; break;
     case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_GRANULE:
     case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALIGNMENT:
-    case POOL_INFO_ALLOC_REC_GRANULE:
-        *(size_t *)value = global ? PAGE : 0;
-        break;
-    case HSA_AMD_MEMORY_POOL_INFO_ACCESSIBLE_BY_ALL:
-        *(bool *)value = !pool->agent->is_gpu;
-        break;
-    case POOL_INFO_LOCATION:
-        *(uint32_t *)value = pool->agent->is_gpu;
-        break;
+    case POOL_INFO_ALLOC_REC_GRANULE: *(size_t *)value = global ? PAGE : 0; break;
+    case HSA_AMD_MEMORY_POOL_INFO_ACCESSIBLE_BY_ALL: *(bool *)value = !pool->agent->is_gpu; break;
+    case POOL_INFO_LOCATION: *(uint32_t *)value = pool->agent->is_gpu; break;
     default:
         SIM_TRACE("hsa_amd_memory_pool_get_info: attribute %d is unknown", (int)attribute);
         return HSA_STATUS_ERROR_INVALID_ARGUMENT;
@@ -288,8 +274,7 @@ hsa_status_t hsa_amd_agent_memory_pool_get_info(hsa_agent_t agent_handle,
             .numa_distance = peers ? 15 : 20,
         };
         break;
-    default:
-        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    default: return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     }
     return HSA_STATUS_SUCCESS;
 }

@@ -64,27 +64,14 @@ static hsa_status_t dispatch(sim_queue *queue, const hsa_kernel_dispatch_packet_
 
 /* ---- barriers ---- */
 
-/* When the signal met its condition. An operation leaves its end in the signal; a time from before
- * the wait began is that of an earlier use, and the signal was set by the host. */
-static uint64_t wait_for(sim_queue *queue, hsa_signal_t handle, hsa_signal_condition_t condition,
-                         hsa_signal_value_t compare, hsa_signal_value_t mask)
-{
-    sim_signal *signal = sim_signal_of(handle);
-    if (sim_condition_holds(sim_signal_load(signal) & mask, condition, compare)) return 0;
-    uint64_t from = sim_now();
-    sim_signal_wait(signal, condition, compare, mask, SIM_FOREVER, &queue->stop);
-    uint64_t end = __atomic_load_n(&signal->amd.end_ts, __ATOMIC_RELAXED);
-    return end >= from ? end : sim_now();
-}
-
 static uint64_t barrier_and(sim_queue *queue, const hsa_barrier_and_packet_t *packet,
                             uint64_t begin_ns)
 {
     uint64_t end = begin_ns;
     for (size_t i = 0; i < SIM_ARRAY_LEN(packet->dep_signal); i++)
         if (packet->dep_signal[i].handle)
-            end =
-                later(end, wait_for(queue, packet->dep_signal[i], HSA_SIGNAL_CONDITION_LT, 1, -1));
+            end = later(end, sim_signal_await(packet->dep_signal[i], HSA_SIGNAL_CONDITION_LT, 1, -1,
+                                              &queue->stop));
     return end;
 }
 
@@ -122,8 +109,8 @@ static hsa_status_t vendor_packet(sim_queue *queue, const void *slot, uint64_t b
     *end_ns = begin_ns;
     if (packet->signal.handle)
         *end_ns =
-            later(begin_ns, wait_for(queue, packet->signal, (hsa_signal_condition_t)packet->cond,
-                                     packet->value, packet->mask));
+            later(begin_ns, sim_signal_await(packet->signal, (hsa_signal_condition_t)packet->cond,
+                                             packet->value, packet->mask, &queue->stop));
     return HSA_STATUS_SUCCESS;
 }
 
@@ -133,18 +120,11 @@ static hsa_status_t process_type(sim_queue *queue, const void *slot, uint64_t be
                                  uint64_t *end_ns)
 {
     switch (*(const uint16_t *)slot & 0xff) {
-    case HSA_PACKET_TYPE_KERNEL_DISPATCH:
-        return dispatch(queue, slot, begin_ns, end_ns);
-    case HSA_PACKET_TYPE_BARRIER_AND:
-        *end_ns = barrier_and(queue, slot, begin_ns);
-        break;
-    case HSA_PACKET_TYPE_BARRIER_OR:
-        *end_ns = barrier_or(queue, slot, begin_ns);
-        break;
-    case HSA_PACKET_TYPE_VENDOR_SPECIFIC:
-        return vendor_packet(queue, slot, begin_ns, end_ns);
-    default:
-        return HSA_STATUS_ERROR_INVALID_PACKET_FORMAT;
+    case HSA_PACKET_TYPE_KERNEL_DISPATCH: return dispatch(queue, slot, begin_ns, end_ns);
+    case HSA_PACKET_TYPE_BARRIER_AND: *end_ns = barrier_and(queue, slot, begin_ns); break;
+    case HSA_PACKET_TYPE_BARRIER_OR: *end_ns = barrier_or(queue, slot, begin_ns); break;
+    case HSA_PACKET_TYPE_VENDOR_SPECIFIC: return vendor_packet(queue, slot, begin_ns, end_ns);
+    default: return HSA_STATUS_ERROR_INVALID_PACKET_FORMAT;
     }
     return HSA_STATUS_SUCCESS;
 }

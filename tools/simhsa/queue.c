@@ -117,7 +117,7 @@ static void stop_thread(sim_queue *queue)
 {
     if (__atomic_exchange_n(&queue->stop, true, __ATOMIC_SEQ_CST)) return;
     sim_event_wake_all(&sim_signal_of(queue->amd.hsa_queue.doorbell_signal)->changed);
-    pthread_join(queue->thread, NULL);
+    if (sim_has_threads()) pthread_join(queue->thread, NULL);
 }
 
 /* ---- creation ---- */

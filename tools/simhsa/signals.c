@@ -70,14 +70,10 @@ bool sim_condition_holds(hsa_signal_value_t value, hsa_signal_condition_t condit
                          hsa_signal_value_t compare)
 {
     switch (condition) {
-    case HSA_SIGNAL_CONDITION_EQ:
-        return value == compare;
-    case HSA_SIGNAL_CONDITION_NE:
-        return value != compare;
-    case HSA_SIGNAL_CONDITION_LT:
-        return value < compare;
-    case HSA_SIGNAL_CONDITION_GTE:
-        return value >= compare;
+    case HSA_SIGNAL_CONDITION_EQ: return value == compare;
+    case HSA_SIGNAL_CONDITION_NE: return value != compare;
+    case HSA_SIGNAL_CONDITION_LT: return value < compare;
+    case HSA_SIGNAL_CONDITION_GTE: return value >= compare;
     }
     return false;
 }
@@ -162,6 +158,21 @@ hsa_signal_value_t sim_signal_wait(sim_signal *signal, hsa_signal_condition_t co
     }
     sim_event_leave(&signal->changed);
     return value;
+}
+
+/* An end from before the wait began is that of an earlier use of the signal. Without a wait it does
+ * no harm: it is then older than what waits for the signal. */
+uint64_t sim_signal_await(hsa_signal_t handle, hsa_signal_condition_t condition,
+                          hsa_signal_value_t compare, hsa_signal_value_t mask, const bool *stop)
+{
+    sim_signal *signal = sim_signal_of(handle);
+    uint64_t from = 0;
+    if (!sim_condition_holds(sim_signal_load(signal) & mask, condition, compare)) {
+        from = sim_now();
+        sim_signal_wait(signal, condition, compare, mask, SIM_FOREVER, stop);
+    }
+    uint64_t end = __atomic_load_n(&signal->amd.end_ts, __ATOMIC_RELAXED);
+    return end >= from ? end : sim_now();
 }
 
 /* ---- HSA ---- */

@@ -42,6 +42,11 @@ hsa_signal_value_t sim_signal_wait(sim_signal *signal, hsa_signal_condition_t co
                                    hsa_signal_value_t compare, hsa_signal_value_t mask,
                                    uint64_t timeout_ns, const bool *stop);
 
+/** Waits without a limit; when, in simulated time, the condition came to hold. That is the end of
+ * the operation that the signal stands for, or now when the host set the signal while we waited. */
+uint64_t sim_signal_await(hsa_signal_t handle, hsa_signal_condition_t condition,
+                          hsa_signal_value_t compare, hsa_signal_value_t mask, const bool *stop);
+
 /** Ends the operation that `handle` (0: none) stands for: the times first, then the value. */
 void sim_signal_complete(hsa_signal_t handle, uint64_t begin_ns, uint64_t end_ns);
 

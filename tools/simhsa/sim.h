@@ -62,6 +62,9 @@ uint64_t sim_copy_duration(uint64_t bytes, double gbps);
 /** Between the first hsa_init() and the last hsa_shut_down(). */
 bool sim_is_initialized(void);
 
+/** False in a forked child: it has the runtime's state but none of its threads to wait for. */
+bool sim_has_threads(void);
+
 #define SIM_REQUIRE_INIT()                                                  \
     do {                                                                    \
         if (!sim_is_initialized()) return HSA_STATUS_ERROR_NOT_INITIALIZED; \

@@ -15,8 +15,10 @@
 
 #include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 static pthread_mutex_t lifecycle = PTHREAD_MUTEX_INITIALIZER;
+static pid_t owner;         /* the process that started the runtime */
 static unsigned references; /* changed under `lifecycle`, read without */
 
 bool sim_is_initialized(void)
@@ -24,8 +26,14 @@ bool sim_is_initialized(void)
     return __atomic_load_n(&references, __ATOMIC_ACQUIRE) != 0;
 }
 
+bool sim_has_threads(void)
+{
+    return getpid() == owner;
+}
+
 static hsa_status_t start_locked(void)
 {
+    owner = getpid();
     if (!sim_config_load()) return HSA_STATUS_ERROR;
     sim_agents_create();
     sim_kernels_load();
@@ -87,14 +95,11 @@ hsa_status_t hsa_status_string(hsa_status_t status, const char **text)
 {
     SIM_REQUIRE(text, HSA_STATUS_ERROR_INVALID_ARGUMENT);
     switch ((int)status) {
-#define STATUS_CASE(code, words)  \
-    case code:                    \
-        *text = #code ": " words; \
-        return HSA_STATUS_SUCCESS;
+#define STATUS_CASE(code, words) \
+    case code: *text = #code ": " words; return HSA_STATUS_SUCCESS;
         STATUS_MAP(STATUS_CASE)
 #undef STATUS_CASE
-    default:
-        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    default: return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     }
 }
 
@@ -110,38 +115,22 @@ hsa_status_t hsa_system_get_info(hsa_system_info_t attribute, void *value)
 {
     SIM_REQUIRE_INIT();
     switch ((int)attribute) {
-    case HSA_SYSTEM_INFO_VERSION_MAJOR:
-        *(uint16_t *)value = 1;
-        break;
-    case HSA_SYSTEM_INFO_VERSION_MINOR:
-        *(uint16_t *)value = 1;
-        break;
-    case HSA_SYSTEM_INFO_TIMESTAMP:
-        *(uint64_t *)value = sim_now();
-        break;
-    case HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY:
-        *(uint64_t *)value = 1000000000u;
-        break;
-    case HSA_SYSTEM_INFO_SIGNAL_MAX_WAIT:
-        *(uint64_t *)value = UINT64_MAX;
-        break;
-    case HSA_SYSTEM_INFO_ENDIANNESS:
-        *(hsa_endianness_t *)value = HSA_ENDIANNESS_LITTLE;
-        break;
+    case HSA_SYSTEM_INFO_VERSION_MAJOR: *(uint16_t *)value = 1; break;
+    case HSA_SYSTEM_INFO_VERSION_MINOR: *(uint16_t *)value = 1; break;
+    case HSA_SYSTEM_INFO_TIMESTAMP: *(uint64_t *)value = sim_now(); break;
+    case HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY: *(uint64_t *)value = 1000000000u; break;
+    case HSA_SYSTEM_INFO_SIGNAL_MAX_WAIT: *(uint64_t *)value = UINT64_MAX; break;
+    case HSA_SYSTEM_INFO_ENDIANNESS: *(hsa_endianness_t *)value = HSA_ENDIANNESS_LITTLE; break;
     case HSA_SYSTEM_INFO_MACHINE_MODEL:
         *(hsa_machine_model_t *)value = HSA_MACHINE_MODEL_LARGE;
         break;
-    case HSA_SYSTEM_INFO_EXTENSIONS:
-        memset(value, 0, 128);
-        break;
+    case HSA_SYSTEM_INFO_EXTENSIONS: memset(value, 0, 128); break;
     case HSA_AMD_SYSTEM_INFO_SVM_SUPPORTED:
     case HSA_AMD_SYSTEM_INFO_SVM_ACCESSIBLE_BY_DEFAULT:
     case SYSTEM_INFO_MWAITX_ENABLED:
     case SYSTEM_INFO_DMABUF_SUPPORTED:
     case SYSTEM_INFO_VIRTUAL_MEM_API_SUPPORTED:
-    case SYSTEM_INFO_XNACK_ENABLED:
-        *(bool *)value = false;
-        break;
+    case SYSTEM_INFO_XNACK_ENABLED: *(bool *)value = false; break;
     default:
         SIM_TRACE("hsa_system_get_info: attribute 0x%x is unknown", (unsigned)attribute);
         return HSA_STATUS_ERROR_INVALID_ARGUMENT;
