@@ -256,8 +256,8 @@ enum hb_export_flags {
  * flush or stop and once on stderr, and the records stay in the spool for `hipboard recover`.
  *
  * Beside them goes an event file: step times by role, memory, utilisation, top operators and more,
- * for TensorBoard's Scalars, Histograms, Text, HParams and Custom Scalars tabs. Of a distributed run
- * rank 0 writes one, since TensorBoard would mix those of one directory. */
+ * for TensorBoard's Scalars, Histograms, Text, HParams and Custom Scalars tabs. Of a distributed
+ * run rank 0 writes one, since TensorBoard would mix those of one directory. */
 HB_API hb_trace_handler hb_tensorboard_trace_handler(const char *dir, const char *worker_name,
                                                      unsigned flags);
 
@@ -527,7 +527,9 @@ static inline void hb_memory_free(hb_device_type type, int32_t id, const void *a
     }
 }
 
-/** A number at this moment, a counter row in the trace. */
+/** A number at this moment: a counter row in the trace and, by the tensorboard handler, a scalar of
+ * the present step in its event file. For numbers outside recorded steps too, there is
+ * <hipboard/event_log.h>. */
 HB_API void hb_scalar(const char *name, double value);
 
 /** Names the calling thread in traces, up to 31 bytes; without it the system's thread name is

@@ -51,6 +51,31 @@ static hb_result log_steps(hb_event_log *log, hb_cycle_numbers *numbers, int64_t
     return hb_profile_log_step_times(log, at_step, ms, n);
 }
 
+/* The step that a moment lies in; the last one's number when it lies in none. */
+static int64_t step_at(const hb_cycle_numbers *numbers, int64_t unix_ns, int64_t otherwise)
+{
+    for (uint32_t i = 0; i < numbers->steps.count; i++)
+        if (unix_ns <= numbers->steps.items[i].end_ns) return numbers->steps.items[i].step;
+    return otherwise;
+}
+
+/* What the program gave to hb_scalar(). */
+static hb_result log_scalars(hb_event_log *log, hb_source *source, const hb_cycle_numbers *numbers,
+                             int64_t at_step)
+{
+    hb_trace_event e;
+    char tag[HB_EVENT_TAG_MAX + 1];
+    HB_TRY(source->begin(source, HB_PASS_SCALARS));
+    while (source->next(source, &e)) {
+        size_t size = HB_MIN(e.name.len, (size_t)HB_EVENT_TAG_MAX);
+        memcpy(tag, e.name.s, size);
+        tag[size] = '\0';
+        int64_t step = step_at(numbers, e.start_ns, at_step);
+        HB_TRY(hb_event_log_scalar_at(log, tag, step, e.scalar, e.start_ns));
+    }
+    return HB_OK;
+}
+
 /* ---- the cycle ---- */
 
 static double mib(uint64_t bytes)
@@ -190,6 +215,7 @@ static hb_result log_all(hb_profiler *prof, const hb_cycle *cycle, hb_source *so
         if (!prof->event_log) return HB_ERROR_IO;
         HB_TRY(log_run(prof->event_log, source->info, numbers, at_step));
     }
+    HB_TRY(log_scalars(prof->event_log, source, numbers, at_step));
     HB_TRY(log_numbers(prof->event_log, numbers, cycle->session, at_step, source->info->stop_ns));
     return hb_event_log_flush(prof->event_log);
 }

@@ -59,6 +59,14 @@ def test_a_cycles_numbers_are_the_programs(digits, run):
     assert [value.simple_value for _, value in logged["hipboard_profiler/lost_events"]] == [0, 0]
 
 
+@pytest.mark.parametrize("run", RUNS)
+def test_what_the_program_gave_to_hb_scalar_is_there(digits, run):
+    losses = values(digits[run].directory)["loss"]
+    assert [(step, value.simple_value) for step, value in losses] == [
+        (step["number"], pytest.approx(step["loss"], rel=1e-6))
+        for cycle in digits[run].cycles for step in cycle["steps"]]
+
+
 def test_texts_settings_and_layout_are_there_once(digits):
     logged = values(digits["workers0"].directory)
     [(_, environment)] = logged["hipboard/environment/text_summary"]
