@@ -12,15 +12,12 @@ from support import ROOT, run
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory):
-    """What a commit of the present tree would be. Its Python packages are there already."""
+    """What a commit of the tracked files would be. Its Python packages are there already."""
     directory = tmp_path_factory.mktemp("quickstart") / "a clone"
-    run("git", "clone", "--quiet", ROOT, directory)
+    run("git", "-c", "safe.directory=*", "clone", "--quiet", ROOT, directory)
     (directory / ".venv").symlink_to(ROOT / ".venv")
-    names = run("git", "ls-files", "-z", "--modified", "--others", "--exclude-standard", cwd=ROOT)
-    for name in filter(None, names.split("\0")):
-        (directory / name).parent.mkdir(parents=True, exist_ok=True)
-        if (ROOT / name).exists():
-            (directory / name).write_bytes((ROOT / name).read_bytes())
+    for name in filter(None, run("git", "-c", "safe.directory=*", "ls-files", "-z", "--modified", cwd=ROOT).split("\0")):
+        (directory / name).write_bytes((ROOT / name).read_bytes())
     return directory
 
 

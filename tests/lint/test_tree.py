@@ -28,10 +28,9 @@ WITH_SPDX = CODE | {".py", ".sh", ".js", ".cmake"}
 
 
 def tracked():
-    listing = subprocess.run(["git", "ls-files", "-z", "--cached", "--others",
-                              "--exclude-standard"],
-                             cwd=ROOT, capture_output=True, text=True, check=True)
-    return [ROOT / name for name in listing.stdout.split("\0") if name and (ROOT / name).exists()]
+    names = subprocess.run(["git", "-c", "safe.directory=*", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True,
+                           check=True).stdout.split("\0")
+    return [ROOT / name for name in names if name and (ROOT / name).exists()]
 
 
 def includes(path):
