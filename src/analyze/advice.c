@@ -189,13 +189,14 @@ static peaks find_peaks(hb_analysis *a)
         const hb_memory_record *r = &a->memory.items[i];
         const hb_memory_row *m = hb_trace_memory(a->trace, hb_trace_row(a->trace, r->row));
         hb_key device = a->trace->keys[m->device];
+        uint8_t type = HB_MIN(m->device_type, 2); /* those that the plugin does not know are one */
         if (r->allocated != r->allocated && !r->allocated_bad) continue;
         if (r->allocated_bad) hb_lose(a, "event %u: Total Allocated is not a number", r->row);
         uint32_t k = 0;
         while (k < list.count &&
-               (list.items[k].type != m->device_type || list.items[k].device != device))
+               (list.items[k].type != type || list.items[k].device != device))
             k++;
-        if (k == list.count) *HB_PUSH(&a->arena, &list) = (peak){m->device_type, device, 0};
+        if (k == list.count) *HB_PUSH(&a->arena, &list) = (peak){type, device, 0};
         if (r->allocated > list.items[k].bytes) list.items[k].bytes = r->allocated;
     }
     return list;

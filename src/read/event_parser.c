@@ -32,9 +32,12 @@ static int long_arg_slot(const char *s, size_t size)
     case 13:
         if (KEY_IS("blocks per SM")) return HB_SLOT_BLOCKS_PER_SM;
         if (KEY_IS("shared memory")) return HB_SLOT_SHARED;
-        return -1;
+        return KEY_IS("Fwd thread id") ? HB_SLOT_FWD_THREAD : -1;
     case 14: return KEY_IS("Total Reserved") ? HB_SLOT_RESERVED : -1;
-    case 15: return KEY_IS("Total Allocated") ? HB_SLOT_ALLOCATED : -1;
+    case 15:
+        if (KEY_IS("Total Allocated")) return HB_SLOT_ALLOCATED;
+        if (KEY_IS("Concrete Inputs")) return HB_SLOT_CONCRETE;
+        return KEY_IS("Sequence number") ? HB_SLOT_SEQUENCE : -1;
     case 16:
         if (KEY_IS("Python parent id")) return HB_SLOT_PYTHON_PARENT;
         if (KEY_IS("Python module id")) return HB_SLOT_PYTHON_MODULE;
@@ -53,6 +56,7 @@ static int arg_slot(const char *s, size_t size)
         return KEY_IS("grid") ? HB_SLOT_GRID : -1;
     case 5:
         if (KEY_IS("Bytes")) return HB_SLOT_BYTES;
+        if (KEY_IS("flops")) return HB_SLOT_FLOPS;
         return KEY_IS("block") ? HB_SLOT_BLOCK : -1;
     case 6: return KEY_IS("device") ? HB_SLOT_DEVICE : -1;
     case 9:
@@ -120,7 +124,7 @@ static inline const char *parse_value(hb_scan *scan, const char *p, int slot, bo
 {
     if (HB_LIKELY(*p == '"')) return hb_scan_string(scan, p + 1, value);
     if (slot != HB_SLOT_ARGS || *p != '{') return hb_scan_value(scan, p, value);
-    raw->present &= (1u << HB_SLOT_FIRST_ARG) - 1; /* a second args replaces the first */
+    raw->present &= (UINT64_C(1) << HB_SLOT_FIRST_ARG) - 1; /* a second args replaces the first */
     *value = (hb_value){p, 0, HB_JSON_OBJECT, false};
     return parse_members(scan, p + 1, repair, true, raw);
 }
@@ -151,7 +155,7 @@ static const char *parse_members(hb_scan *scan, const char *p, bool repair, bool
         }
         if (slot >= 0) {
             raw->slots[slot] = value;
-            raw->present |= 1u << slot;
+            raw->present |= UINT64_C(1) << slot;
         }
         if (*p == '}') return p + 1;
         p = hb_scan_space(p + 1);

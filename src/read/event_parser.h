@@ -42,15 +42,19 @@ typedef enum hb_slot {
     HB_SLOT_BYTES,
     HB_SLOT_ALLOCATED,
     HB_SLOT_RESERVED,
+    HB_SLOT_CONCRETE,
+    HB_SLOT_SEQUENCE,
+    HB_SLOT_FWD_THREAD,
+    HB_SLOT_FLOPS,
     HB_SLOT_COUNT
 } hb_slot;
 
 typedef struct hb_raw_event {
-    uint32_t present; /* bits of the slots that are filled */
+    uint64_t present; /* bits of the slots that are filled */
     hb_value slots[HB_SLOT_COUNT];
 } hb_raw_event;
 
-_Static_assert(HB_SLOT_COUNT <= 32, "one bit a slot");
+_Static_assert(HB_SLOT_COUNT <= 64, "one bit a slot");
 
 static inline hb_value hb_raw_get(const hb_raw_event *raw, hb_slot slot)
 {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <math.h>
 #include <stdio.h>
 #include <strings.h>
 
@@ -190,6 +191,36 @@ static hb_kind decide_kind(hb_event_sink *sink, const hb_raw_event *raw, hb_row 
 
 /* ---- side tables ---- */
 
+static int64_t small_int(const hb_raw_event *raw, hb_slot slot, int64_t otherwise)
+{
+    hb_value v = hb_raw_get(raw, slot);
+    int64_t n;
+    return v.type == HB_JSON_INT && hb_value_int(&v, &n) && n >= 0 && n <= INT32_MAX ? n
+                                                                                     : otherwise;
+}
+
+/* Sequence numbers join backward operators to the stacks of forward ones, and have no other use. */
+static bool add_detail(hb_event_sink *sink, const hb_raw_event *raw, const hb_row *row,
+                       hb_op_row *op)
+{
+    hb_op_detail d = {.sequence = -1, .flops = NAN};
+    double flops;
+    d.fwd_thread = (int32_t)small_int(raw, HB_SLOT_FWD_THREAD, 0);
+    if (op->stack || d.fwd_thread) d.sequence = small_int(raw, HB_SLOT_SEQUENCE, -1);
+    hb_number_state state = number(raw, HB_SLOT_FLOPS, &flops);
+    if (state == HB_NUMBER_INT || state == HB_NUMBER_FLOAT) d.flops = flops;
+    if (row->flags & HB_ROW_NAME && text_is(sink->trace, row->name, "aten::conv2d"))
+        d.concrete = add_json(sink, raw, HB_SLOT_CONCRETE);
+    if (d.sequence < 0 && !d.fwd_thread && isnan(d.flops) && !d.concrete) return true;
+    hb_column *details = &sink->trace->details;
+    if (!details->count && !hb_column_push(details)) return false; /* 0 stands for none */
+    hb_op_detail *made = hb_column_push(details);
+    if (!made) return false;
+    *made = d;
+    op->detail = details->count - 1;
+    return true;
+}
+
 static bool add_op(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
 {
     hb_op_row *op = hb_column_push(&sink->trace->ops);
@@ -204,7 +235,7 @@ static bool add_op(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
     }
     op->types = add_json(sink, raw, HB_SLOT_TYPES);
     op->stack = add_json(sink, raw, HB_SLOT_STACK);
-    return true;
+    return add_detail(sink, raw, row, op);
 }
 
 static bool add_function(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
@@ -251,7 +282,8 @@ static uint8_t device_type(const hb_raw_event *raw)
     double type;
     hb_number_state state = number(raw, HB_SLOT_DEVICE_TYPE, &type);
     if (state != HB_NUMBER_INT && state != HB_NUMBER_FLOAT) return 255;
-    return type == 0 ? 0 : type == 1 ? 1 : 255;
+    if (type == 0 || type == 1) return (uint8_t)type;
+    return type == 6 || type == 12 || type == 20 ? 2 : 255; /* HIP, XPU, PrivateUse1 */
 }
 
 static bool add_memory(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)

@@ -35,6 +35,7 @@ bool hb_trace_init(hb_trace *t)
     *t = (hb_trace){
         .rows.item_size = sizeof(hb_row),
         .ops.item_size = sizeof(hb_op_row),
+        .details.item_size = sizeof(hb_op_detail),
         .functions.item_size = sizeof(hb_function_row),
         .devices.item_size = sizeof(hb_device_row),
         .memory.item_size = sizeof(hb_memory_row),
@@ -55,6 +56,7 @@ void hb_trace_clear_events(hb_trace *t)
 {
     column_free(&t->rows);
     column_free(&t->ops);
+    column_free(&t->details);
     column_free(&t->functions);
     column_free(&t->devices);
     column_free(&t->memory);
@@ -82,7 +84,7 @@ size_t hb_trace_bytes(const hb_trace *t)
 {
     return t->strings.bytes + column_bytes(&t->rows) + column_bytes(&t->ops) +
            column_bytes(&t->functions) + column_bytes(&t->devices) + column_bytes(&t->memory) +
-           column_bytes(&t->launches) + t->keys_capacity * sizeof *t->keys +
+           column_bytes(&t->launches) + column_bytes(&t->details) + t->keys_capacity * sizeof *t->keys +
            (t->num_key_slots + t->num_launch_slots) * sizeof(uint32_t);
 }
 

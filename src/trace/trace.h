@@ -89,7 +89,16 @@ typedef struct hb_row {
 /** OPERATOR, ANNOTATION, PYTHON. JSON texts as they stand in the file; 0: absent or null. */
 typedef struct hb_op_row {
     hb_sid dims, types, stack;
+    uint32_t detail; /* index of hb_trace.details; 0: none */
 } hb_op_row;
+
+/** What few operators have and only torch's tables need. */
+typedef struct hb_op_detail {
+    double flops;       /* as the writer counted them; NaN: absent */
+    int64_t sequence;   /* -1: absent */
+    int32_t fwd_thread; /* 0: absent, or no backward operator */
+    hb_sid concrete;    /* Concrete Inputs, of convolutions only; 0: absent */
+} hb_op_detail;
 
 typedef struct hb_function_row {
     hb_key parent, module;
@@ -121,8 +130,8 @@ typedef struct hb_launch {
 
 typedef struct hb_memory_row {
     double allocated, reserved;
-    uint32_t device;                                      /* index of hb_trace.keys: Device Id */
-    uint8_t device_type;                                  /* 0 CPU, 1 GPU, 255 unknown */
+    uint32_t device;     /* index of hb_trace.keys: Device Id */
+    uint8_t device_type; /* 0 CPU, 1 CUDA, 2 HIP and other devices, 255 unknown */
     uint8_t bytes_state, allocated_state, reserved_state; /* hb_number_state */
 } hb_memory_row;
 
@@ -148,7 +157,7 @@ static inline void *hb_column_at(const hb_column *column, uint32_t index)
 
 typedef struct hb_trace {
     hb_texts strings;
-    hb_column rows, ops, functions, devices, memory, launches;
+    hb_column rows, ops, details, functions, devices, memory, launches;
     hb_key *keys; /* distinct pids, tids and device ids; [0] is none */
     uint32_t num_keys, keys_capacity;
     uint32_t *key_slots, num_key_slots;
@@ -184,6 +193,12 @@ static inline const hb_row *hb_trace_row(const hb_trace *trace, uint32_t i)
 static inline const hb_op_row *hb_trace_op(const hb_trace *trace, const hb_row *row)
 {
     return hb_column_at(&trace->ops, row->extra);
+}
+
+/** NULL: none. */
+static inline const hb_op_detail *hb_trace_detail(const hb_trace *trace, const hb_op_row *op)
+{
+    return op->detail ? hb_column_at(&trace->details, op->detail) : NULL;
 }
 
 static inline const hb_function_row *hb_trace_function(const hb_trace *trace, const hb_row *row)
