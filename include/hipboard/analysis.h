@@ -199,6 +199,76 @@ HB_API hb_result hb_trace_file_modules(hb_trace_file *file, const hb_module_stat
 /** The plugin's recommendations, as HTML; NULL behind the last one or without results. */
 HB_API const char *hb_trace_file_advice(hb_trace_file *file, size_t index);
 
+/* ---- torch's tables ---- */
+
+/** What torch.profiler's key_averages() gives for the trace, or events(). Belongs to the file and
+ * must be freed before it is closed. Names and shapes last as long as the file. */
+typedef struct hb_key_averages hb_key_averages;
+
+typedef struct hb_key_averages_options {
+    size_t struct_size;
+    bool events; /* every event by itself, as events(); the other ways to group are not looked at */
+    bool group_by_input_shape, group_by_overload_name;
+    unsigned group_by_stack_n; /* innermost frames of the call stack that tell events apart */
+    /** Descending: cpu_time, cpu_time_total, self_cpu_time_total, device_time, device_time_total,
+     * self_device_time_total, cpu_memory_usage, self_cpu_memory_usage, device_memory_usage,
+     * self_device_memory_usage, count, flops, key, input_shapes, overload_name; "cuda", "hip",
+     * "xpu" or "privateuse1" for "device" are fine. NULL: in order of first appearance. */
+    const char *sort_by;
+} hb_key_averages_options;
+
+#define HB_KEY_AVERAGES_OPTIONS_INIT                   \
+    {                                                  \
+        .struct_size = sizeof(hb_key_averages_options) \
+    }
+
+/** Events of one name (and whatever else they were grouped by). Made by the library only and grows
+ * at its end. Bytes are allocated minus freed, by any thread while the events ran. */
+typedef struct hb_average_stat {
+    const char *key;
+    const char *overload_name, *input_shapes; /* "" when not grouped by it */
+    const char *const *stack;                 /* frames, the innermost first */
+    size_t stack_size;
+    bool is_device, is_user_annotation;
+    bool is_nested; /* the first event ran inside another one */
+    uint64_t count;
+    double cpu_us, self_cpu_us, device_us, self_device_us; /* totals */
+    double cpu_bytes, self_cpu_bytes, device_bytes, self_device_bytes;
+    double flops; /* 0 when the trace was recorded without them */
+} hb_average_stat;
+
+/** `options` may be NULL. HB_ERROR_INVALID_ARGUMENT for an unknown sort key. */
+HB_API hb_result hb_key_averages_create(hb_trace_file *file, const hb_key_averages_options *options,
+                                        hb_key_averages **averages);
+HB_API void hb_key_averages_destroy(hb_key_averages *averages);
+HB_API size_t hb_key_averages_count(const hb_key_averages *averages);
+/** HB_ERROR_NOT_FOUND when `index` is too large. */
+HB_API hb_result hb_key_averages_get(const hb_key_averages *averages, size_t index,
+                                     hb_average_stat *stat);
+/** total_average(): all events as one, its key "Total". */
+HB_API hb_result hb_key_averages_total(hb_key_averages *averages, hb_average_stat *stat);
+
+typedef struct hb_table_options {
+    size_t struct_size;
+    uint64_t row_limit; /* 0: torch's 100; UINT64_MAX: all */
+    /** Characters; 0: torch's 55, 80 and 75. At least 4. */
+    unsigned max_name_column_width, max_shapes_column_width, max_src_column_width;
+    bool top_level_events_only;
+    const char *header;      /* a line above the table, or NULL */
+    const char *time_unit;   /* "s", "ms" or "us" everywhere; NULL: what fits each time */
+    const char *device_name; /* in the headers; NULL: "CUDA", as torch says also on AMD GPUs */
+} hb_table_options;
+
+#define HB_TABLE_OPTIONS_INIT                   \
+    {                                           \
+        .struct_size = sizeof(hb_table_options) \
+    }
+
+/** The text of key_averages().table(), NUL-terminated; "" when there are no events. `options` may
+ * be NULL. Free it with hb_free(). */
+HB_API hb_result hb_key_averages_table(hb_key_averages *averages, const hb_table_options *options,
+                                       char **text, size_t *size);
+
 /** As hb_logdir_query() for this file alone; of the parameters only those count that do not name a
  * run, worker or span. */
 HB_API hb_result hb_trace_file_query(hb_trace_file *file, const char *url, char **json,

@@ -11,6 +11,8 @@
 #include "query/url.h"
 #include "report/answers.h"
 
+hb_trace *hb_trace_file_trace(hb_trace_file *file);
+
 /** Appends the answer about one trace. `other` is the second trace of diff routes, or NULL. */
 hb_result hb_query_profile(hb_analysis *a, hb_analysis *other, unsigned num_workers,
                            const hb_url *url, hb_emitter *out);

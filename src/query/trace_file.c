@@ -73,6 +73,11 @@ void hb_trace_file_close(hb_trace_file *file)
     free(file);
 }
 
+hb_trace *hb_trace_file_trace(hb_trace_file *file)
+{
+    return &file->trace;
+}
+
 size_t hb_trace_file_num_notes(const hb_trace_file *file)
 {
     return file ? file->report.num_notes : 0;

@@ -1,0 +1,414 @@
+# SPDX-License-Identifier: MIT
+"""`hipboard table` against torch 2.13's own tables of the same recording, byte for byte."""
+import inspect
+import json
+import subprocess
+
+import pytest
+
+torch = pytest.importorskip("torch")
+from torch.autograd import DeviceType, profiler, profiler_util  # noqa: E402
+from torch.profiler import ProfilerActivity, profile, record_function, schedule  # noqa: E402
+
+from support import BUILD, run
+
+HIPBOARD = BUILD / "tools/hipboard/hipboard"
+
+
+def corrected_build_table():
+    """torch's function, with the cells of stacks and FLOPs below their own headers."""
+    source = inspect.getsource(profiler_util._build_table)
+    flops = source.index("        if with_flops:\n            if evt.flops <= 0")
+    stack = source.index("        if has_stack:\n            src_field")
+    end = source.index("        append(row_format.format(*row_values))", stack)
+    source = source[:flops] + source[stack:end] + source[flops:stack] + source[end:]
+    for old, new in [
+            ('[""] * (len(headers) - 1)', '[""] * (len(headers) - 1 - with_flops)'),
+            ("[trim_path(entry, src_column_width)]",
+             '[trim_path(entry, src_column_width)] + [""] * with_flops'),
+            ('empty_headers.append("")', 'empty_headers += [""] * (1 + with_flops)')]:
+        assert source.count(old) == 1
+        source = source.replace(old, new)
+    scope = dict(vars(profiler_util))
+    exec(source, scope)
+    return scope["_build_table"]
+
+
+@pytest.fixture(autouse=True)
+def correct_torch(monkeypatch):
+    monkeypatch.setattr(profiler_util, "_build_table", corrected_build_table())
+
+
+# name in torch, option here; None: a flag
+KEY_OPTIONS = {"group_by_input_shape": ("--group-by-input-shape", None),
+               "group_by_stack_n": ("--group-by-stack", str),
+               "group_by_overload_name": ("--group-by-overload-name", None)}
+TABLE_OPTIONS = {"sort_by": ("--sort-by", str), "row_limit": ("--row-limit", str),
+                 "header": ("--header", str), "time_unit": ("--time-unit", str),
+                 "max_name_column_width": ("--max-name-width", str),
+                 "max_shapes_column_width": ("--max-shapes-width", str),
+                 "max_src_column_width": ("--max-source-width", str),
+                 "top_level_events_only": ("--top-level-only", None)}
+
+
+def arguments(options):
+    words = []
+    for name, value in options.items():
+        flag, kind = {**KEY_OPTIONS, **TABLE_OPTIONS}[name]
+        if kind:
+            words += [flag, kind(value)]
+        elif value:
+            words += [flag]
+    return words
+
+
+def ours(path, *words):
+    return run(HIPBOARD, "table", path, *words)
+
+
+def compare(events, path, **options):
+    """torch's key_averages().table() and hipboard's with the same options."""
+    keys = {("group_by_input_shapes" if n == "group_by_input_shape" else n): v
+            for n, v in options.items() if n in KEY_OPTIONS}
+    rest = {n: v for n, v in options.items() if n in TABLE_OPTIONS}
+    theirs = events.key_averages(**keys).table(**rest)
+    assert ours(path, *arguments(options)) == theirs
+    return theirs
+
+
+def compare_events(p, path):
+    events = p.events()
+    for event in events:  # torch's table() stumbles over [memory] events, which have None
+        event.flops = event.flops or 0
+    assert ours(path, "--events", "--row-limit", "-1") == events.table(row_limit=-1)
+
+
+SORT_KEYS = ["cpu_time", "cpu_time_total", "self_cpu_time_total", "cuda_time", "cuda_time_total",
+             "self_cuda_time_total", "device_time_total", "xpu_time", "privateuse1_time",
+             "cpu_memory_usage", "self_cpu_memory_usage", "cuda_memory_usage",
+             "self_cuda_memory_usage", "count", "flops", "key"]
+
+VARIANTS = [
+    {}, {"row_limit": 3}, {"row_limit": -1}, {"top_level_events_only": True},
+    {"header": "What it was", "top_level_events_only": True, "row_limit": 2},
+    {"time_unit": "s"}, {"time_unit": "ms"}, {"time_unit": "us"},
+    {"max_name_column_width": 20},
+    {"group_by_input_shape": True, "row_limit": -1},
+    {"group_by_input_shape": True, "max_shapes_column_width": 24, "sort_by": "input_shapes"},
+    {"group_by_overload_name": True, "row_limit": -1, "sort_by": "overload_name"},
+    *({"sort_by": key, "row_limit": -1} for key in SORT_KEYS),
+    *({"sort_by": key, "group_by_input_shape": True} for key in ["count", "self_cpu_time_total"]),
+]
+
+STACK_VARIANTS = [
+    {"group_by_stack_n": 1}, {"group_by_stack_n": 3, "row_limit": -1},
+    {"group_by_stack_n": 50, "sort_by": "self_cpu_time_total", "group_by_input_shape": True},
+    {"group_by_stack_n": 2, "max_src_column_width": 30, "row_limit": -1},
+]
+
+
+def training():
+    model = torch.nn.Sequential(
+        torch.nn.Conv2d(4, 6, 3, stride=2, padding=1, groups=2), torch.nn.ReLU(),
+        torch.nn.Flatten(), torch.nn.Linear(96, 5))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for size in (2, 3):
+        x = torch.randn(size, 4, 8, 8)
+        with record_function(f"forward of a batch with {size} images, and a long name for it"):
+            loss = model(x).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
+def nested():
+    with record_function("outer"):
+        with record_function("same"):
+            with record_function("same"):
+                with record_function("same"):
+                    torch.ones(3)
+        with record_function("same"):
+            with record_function("same"):
+                torch.ones(3)
+            with record_function("same"):
+                torch.ones(4)
+    with record_function("not the same"):
+        torch.zeros(2)
+
+
+def products():
+    a, b = torch.randn(4, 5), torch.randn(5, 6)
+    a @ b
+    torch.addmm(torch.randn(6), a, b)
+    torch.bmm(torch.randn(3, 4, 5), torch.randn(3, 5, 2))
+    torch.baddbmm(torch.randn(3, 4, 2), torch.randn(3, 4, 5), torch.randn(3, 5, 2))
+    torch.tensor(1.0) + torch.tensor(2.0)
+    torch.randn(3, 1) * torch.randn(1, 4)
+    torch.randn(0, 4) @ torch.randn(4, 2)
+    torch.conv2d(torch.randn(2, 3, 9, 9), torch.randn(4, 3, 3, 3), padding="same")
+    torch.conv2d(torch.randn(3, 9, 9), torch.randn(4, 3, 3, 3), dilation=2)
+    torch.conv2d(torch.randn(1, 3, 9, 9), torch.randn(4, 3, 3, 3), dilation=(2, 1), stride=(1, 2))
+    torch.cat([torch.ones(2, 3), torch.ones(4, 3)])
+    torch.ones(9)[torch.tensor([1, 2])]
+    torch.randn(1024, 1024) @ torch.randn(1024, 300)
+
+
+def threads():
+    import threading
+
+    def work(n):
+        with record_function(f"thread {n}"):
+            training()
+    both = [threading.Thread(target=work, args=(n,)) for n in range(2)]
+    kept = torch.ones(1000)
+    for thread in both:
+        thread.start()
+    for thread in both:
+        thread.join()
+    del kept
+
+
+PROGRAMS = {"training": training, "nested": nested, "products": products, "threads": threads}
+SETTINGS = {
+    "plain": {},
+    "shapes": {"record_shapes": True},
+    "memory": {"profile_memory": True},
+    "all": {"record_shapes": True, "profile_memory": True, "with_flops": True},
+    "flops": {"with_flops": True},
+}
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_as_torch_prints(tmp_path, program, settings):
+    path = tmp_path / "t.json"
+    with profile(activities=[ProfilerActivity.CPU], **SETTINGS[settings]) as p:
+        PROGRAMS[program]()
+    p.export_chrome_trace(str(path))
+    for options in VARIANTS:
+        table = compare(p.events(), path, **options)
+    assert "Name" in table
+    compare_events(p, path)
+
+
+def record_stacks(path):
+    """With call stacks, torch 2.13 now and then has freed a name before it is asked for it."""
+    config = torch._C._profiler._ExperimentalConfig(verbose=True, capture_overload_names=True)
+    for _ in range(10):
+        with profile(activities=[ProfilerActivity.CPU], with_stack=True, with_flops=True,
+                     record_shapes=True, profile_memory=True, experimental_config=config) as p:
+            training()
+            products()
+        try:
+            p.events()
+        except UnicodeDecodeError:
+            continue
+        p.export_chrome_trace(str(path))
+        return p
+    pytest.fail("torch could not read its own recording ten times")
+
+
+def test_stacks(tmp_path):
+    path = tmp_path / "t.json"
+    p = record_stacks(path)
+    for options in STACK_VARIANTS:
+        table = compare(p.events(), path, **options)
+        assert "Source Location" in table and "FLOPs" in table
+    for options in VARIANTS:
+        compare(p.events(), path, **options)
+    compare_events(p, path)
+
+
+def test_steps_are_one_row(tmp_path):
+    tables = []
+    path = tmp_path / "t.json"
+
+    def ready(p):
+        p.export_chrome_trace(str(path))
+        tables.append(compare(p.events(), path, sort_by="count"))
+    with profile(activities=[ProfilerActivity.CPU], on_trace_ready=ready,
+                 schedule=schedule(wait=1, warmup=1, active=3)) as p:
+        for _ in range(6):
+            nested()
+            p.step()
+    [table] = tables
+    [row] = [line for line in table.splitlines() if "ProfilerStep*" in line]
+    assert row.split()[-1] == "3"
+
+
+# ---- a GPU's trace: no GPU is needed to have torch look at what Kineto would give it ----
+
+class Event:
+    """What torch's parser asks a Kineto event for, from an element of traceEvents."""
+    CPU = {"cpu_op", "user_annotation", "python_function", "cuda_runtime", "cuda_driver",
+           "cpu_instant_event", "overhead"}
+    MEMORY = {0: DeviceType.CPU, 1: DeviceType.CUDA, 6: DeviceType.HIP}
+
+    def __init__(self, event):
+        self.event, self.args, self.cat = event, event.get("args", {}), event.get("cat")
+        self.start = round(event["ts"] * 1000)
+        self.end = self.start + round(event.get("dur", 0) * 1000)
+        self.own = self.cat in ("cpu_op", "user_annotation", "gpu_user_annotation")
+
+    def __getattr__(self, name):  # shapes, stacks ... that these traces have not
+        return lambda: {"is_async": False, "sequence_nr": -1, "scope": 0, "flops": 0,
+                        "overload_name": "", "fwd_thread_id": 0}.get(name, [])
+
+    def name(self):
+        return self.event["name"]
+
+    def device_type(self):
+        if self.event["name"] == "[memory]":
+            return self.MEMORY[self.args["Device Type"]]
+        return DeviceType.CPU if self.cat in self.CPU else DeviceType.CUDA
+
+    def nbytes(self):
+        return self.args["Bytes"]
+
+    def start_ns(self):
+        return self.start
+
+    def end_ns(self):
+        return self.end
+
+    def start_thread_id(self):  # calls of the runtime have the system's thread ids
+        return self.event["tid"] if self.own or self.cat == "cpu_instant_event" else \
+            10 ** 6 + self.event["tid"]
+
+    end_thread_id = start_thread_id
+
+    def correlation_id(self):
+        return self.args.get("External id", 0) if self.own else 10 ** 6
+
+    def linked_correlation_id(self):
+        return 0 if self.own else self.args.get("External id", 0)
+
+    def cuda_elapsed_us(self):
+        return -1
+
+    def is_user_annotation(self):
+        return "user_annotation" in self.cat
+
+    def extra_meta(self):
+        return {}
+
+    def is_hidden_event(self):
+        return False
+
+
+class Result:
+    def __init__(self, events, start):
+        self._events, self._start = events, start
+
+    def events(self):
+        return self._events
+
+    def trace_start_ns(self):
+        return self._start
+
+
+def torch_events(trace):
+    """torch's list of FunctionEvents for a trace file."""
+    complete = [Event(e) for e in trace["traceEvents"]
+                if e["ph"] == "X" and e["cat"] not in ("Trace", "ac2g")]
+    memory = [Event(e) for e in trace["traceEvents"] if e["name"] == "[memory]"]
+    [span] = [e for e in trace["traceEvents"] if e.get("cat") == "Trace"]
+    p = profiler.profile.__new__(profiler.profile)
+    p.use_device = "cuda"
+    parsed = p._parse_kineto_results(Result(complete + memory, round(span["ts"] * 1000)))
+    events = profiler_util.EventList(parsed, use_device="cuda",
+                                     profile_memory=bool(trace.get("profile_memory")))
+    events._build_tree()
+    return events
+
+
+def gpu_trace(path, memory):
+    """Two operators that launch kernels, with calls in and outside of them, copies, annotations."""
+    events = [{"ph": "X", "cat": "Trace", "name": "PyTorch Profiler (0)", "pid": "Spans",
+               "tid": "PyTorch Profiler", "ts": 1000.001, "dur": 9000}]
+
+    def add(cat, name, ts, dur, tid=7, pid=7, **args):
+        events.append({"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts,
+                       "dur": dur, "args": {k.replace("_", " "): v for k, v in args.items()}})
+    add("user_annotation", "ProfilerStep#3", 1001.5, 8000.25, External_id=1)
+    for i in range(40):
+        at = 1010 + i * 150.037
+        add("cpu_op", "aten::linear", at, 120.123, External_id=10 * i + 10)
+        add("cpu_op", "aten::addmm", at + 10.001, 90.777, External_id=10 * i + 11)
+        add("cuda_runtime", "hipLaunchKernel", at + 20, 5.5, External_id=10 * i + 11,
+            correlation=i * 3)
+        add("cuda_runtime", "hipMemcpyAsync", at + 112, 3.25, External_id=10 * i + 10,
+            correlation=i * 3 + 1)
+        add("kernel", f"gemm_{i % 3}", at + 60, 33.333 + i, tid=0, pid=2,
+            External_id=10 * i + 11, correlation=i * 3, device=2, stream=0)
+        add("gpu_memcpy", "Memcpy HtoD (Host -> Device)", at + 125, 4.567, tid=0, pid=2,
+            External_id=10 * i + 10, correlation=i * 3 + 1)
+    add("kernel", "stray", 7200, 11.5, tid=3, pid=2, correlation=999)
+    add("cuda_runtime", "hipDeviceSynchronize", 7300, 500.5, correlation=1000)
+    add("gpu_user_annotation", "ProfilerStep#3", 1070, 5000.125, tid=0, pid=2, External_id=1)
+    if memory:
+        sizes = [3000, 70000, 9000, -6000, -2000]
+        for i, kind in enumerate([0, 1, 6, 1, 0]):
+            events.append({"ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "[memory]",
+                           "pid": 7, "tid": 7, "ts": 1030 + i * 150.037 + 2500 * (i == 4) * 4,
+                           "args": {"Bytes": sizes[i], "Device Type": kind,
+                                    "Device Id": 0 if kind else -1, "Addr": i}})
+    trace = {"schemaVersion": 1, "deviceProperties": [{"id": 0}], "traceEvents": events}
+    if memory:
+        trace["profile_memory"] = 1
+    path.write_text(json.dumps(trace))
+    return trace
+
+
+@pytest.mark.parametrize("memory", [False, True])
+def test_device_columns(tmp_path, memory):
+    path = tmp_path / "gpu.json"
+    events = torch_events(gpu_trace(path, memory))
+    for options in VARIANTS:
+        if options.get("sort_by") not in ("input_shapes", "overload_name"):
+            table = compare(events, path, **options)
+    assert "Self CUDA %" in table and ("CUDA Mem" in table) == memory, table
+
+
+def test_device_name_is_free(tmp_path):
+    path = tmp_path / "gpu.json"
+    gpu_trace(path, True)
+    words = ours(path).replace("CUDA", "HIP/CUDA").split()
+    assert ours(path, "--device-name", "HIP/CUDA").split() == words
+
+
+def test_json_has_all_digits_and_the_total(tmp_path):
+    path = tmp_path / "gpu.json"
+    events = torch_events(gpu_trace(path, True))
+    answer = json.loads(ours(path, "--json"))
+    averages = events.key_averages()
+    assert len(answer["groups"]) == len(averages)
+    for group, average in zip(answer["groups"], averages):
+        for name in ("key", "count", "cpu_time_total", "self_cpu_time_total", "device_time_total",
+                     "self_device_time_total", "cpu_memory_usage", "self_device_memory_usage"):
+            assert group[name] == getattr(average, name), (name, average)
+    total = events.total_average()
+    for name in ("count", "self_cpu_time_total", "self_device_time_total", "device_memory_usage"):
+        assert answer["total"][name] == getattr(total, name)
+
+
+@pytest.mark.parametrize("words, message", [
+    (["--sort-by", "nonsense"], "there is no sort key 'nonsense'"),
+    (["--time-unit", "h"], "time unit 'h': s, ms or us"),
+    (["--row-limit", "many"], "'many' is no value"),
+    (["--bogus"], "'--bogus' is unknown"),
+    (["more.json"], "expected one trace file"),
+])
+def test_wrong_usage(tmp_path, words, message):
+    path = tmp_path / "gpu.json"
+    gpu_trace(path, False)
+    done = subprocess.run([HIPBOARD, "table", path, *words], capture_output=True, text=True)
+    assert done.returncode == 2 and message in done.stderr and done.stdout == ""
+
+
+def test_missing_and_empty(tmp_path):
+    done = subprocess.run([HIPBOARD, "table", tmp_path / "none"], capture_output=True, text=True)
+    assert done.returncode == 1 and "none" in done.stderr
+    path = tmp_path / "empty.json"
+    path.write_text('{"traceEvents": []}')
+    assert ours(path) == ""
