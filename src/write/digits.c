@@ -47,6 +47,23 @@ static char *put_fixed(char *p, uint64_t value, unsigned digits)
     return p + 1 + digits;
 }
 
+/* Of `n` bytes that printf made: whatever the locale separates decimals with becomes a point. */
+static char *with_point(char *p, int n)
+{
+    char *end = p;
+    for (int i = 0; i < n; i++)
+        if (memchr("0123456789+-einfa", p[i], 17))
+            *end++ = p[i];
+        else if (end == p || end[-1] != '.')
+            *end++ = '.';
+    return end;
+}
+
+char *hb_put_exact(char *p, double value)
+{
+    return with_point(p, snprintf(p, HB_MAX_NUMBER, "%.17g", value));
+}
+
 /* Three months of microseconds take 43 bits, so a double's steps are up to 0.98 ns there and the
  * rounded sum ts + dur misses the rounded end in one event of four. What is written then lies
  * half-way between the true duration and the difference of the rounded times: less than half a
@@ -67,7 +84,7 @@ static char *put_adjusted(char *p, double ts, double end, uint64_t dur_ns)
             return put_fixed(p, (uint64_t)scaled, tries[i].digits);
     }
     /* Exact by Sterbenz's lemma, unless this is longer than the quarter is old. */
-    return p + snprintf(p, HB_MAX_NUMBER, "%.17g", end - ts);
+    return hb_put_exact(p, end - ts);
 }
 
 char *hb_put_nesting_us(char *p, uint64_t start_ns, uint64_t end_ns)
@@ -101,9 +118,9 @@ char *hb_put_double(char *p, double value)
     int n = 0;
     for (int digits = 15; digits <= 17; digits++) {
         n = snprintf(p, HB_MAX_NUMBER, "%.*g", digits, value);
-        if (strtod(p, NULL) == value) break;
+        if (strtod(p, NULL) == value) break; /* still in the locale's way */
     }
-    return p + n;
+    return with_point(p, n);
 }
 
 char *hb_put_micros(char *p, double value)

@@ -69,6 +69,10 @@ char *hb_put_nesting_us(char *p, uint64_t start_ns, uint64_t end_ns);
  * no numbers for them. */
 char *hb_put_double(char *p, double value);
 
+/** With 17 digits, "0.10000000000000001", as PyTorch prints inputs; "inf" and "nan" are possible.
+ */
+char *hb_put_exact(char *p, double value);
+
 /** Rounded to six decimals, "4.272727", as Kineto prints ratios. */
 char *hb_put_micros(char *p, double value);
 

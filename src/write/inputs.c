@@ -4,7 +4,6 @@
  * not numbers, and lists longer than 30, leave an empty entry.
  */
 #include <math.h>
-#include <stdio.h>
 
 #include "write/writer.h"
 
@@ -48,7 +47,7 @@ static char *put_float(char *p, double value)
         *p++ = '.';
         return p;
     }
-    return p + snprintf(p, HB_MAX_NUMBER, "%.17g", value);
+    return hb_put_exact(p, value);
 }
 
 static void write_floats(hb_out *out, const double *values, uint32_t count)

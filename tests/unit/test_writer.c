@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <locale.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -493,6 +494,38 @@ static void ends_are_exact_as_doubles(void **state)
     assert_true(plain > ROUNDS / 2);
 }
 
+/* Makes a locale with a decimal comma; skips where the system has no sources for one. */
+static void use_decimal_comma(char *dir)
+{
+    char command[256];
+    assert_non_null(mkdtemp(dir));
+    snprintf(command, sizeof command,
+             "localedef -i de_DE -f UTF-8 '%s/de_DE.UTF-8' 2>/dev/null >&2", dir);
+    setenv("LOCPATH", dir, 1);
+    bool made = system(command) == 0 && setlocale(LC_ALL, "de_DE.UTF-8");
+    snprintf(command, sizeof command, "rm -rf '%s'", dir);
+    made = system(command) == 0 && made;
+    if (!made) skip();
+}
+
+static void a_decimal_comma_changes_nothing(void **state)
+{
+    (void)state;
+    char dir[] = "/tmp/hipboard-locale-XXXXXX", third[HB_MAX_NUMBER], length[HB_MAX_NUMBER];
+    sample_trace_init(&sample);
+    char *expected = strdup(write_text(&sample.source.source, HB_WRITE_TENSORBOARD));
+    use_decimal_comma(dir);
+    const char *actual = write_text(&sample.source.source, HB_WRITE_TENSORBOARD);
+    *hb_put_double(third, 1 / 3.) = '\0';
+    *hb_put_nesting_us(length, 1, 7) = '\0';
+    setlocale(LC_ALL, "C");
+    unsetenv("LOCPATH");
+    assert_string_equal(actual, expected);
+    assert_string_equal(third, "0.3333333333333333");
+    assert_null(strchr(length, ','));
+    free(expected);
+}
+
 /* ---- faults ---- */
 
 typedef struct failing_sink {
@@ -663,6 +696,7 @@ int main(void)
         cmocka_unit_test(what_does_not_nest_leaves_the_tree),
         cmocka_unit_test(steps_that_kill_the_plugin_are_hidden),
         cmocka_unit_test(ends_are_exact_as_doubles),
+        cmocka_unit_test(a_decimal_comma_changes_nothing),
         cmocka_unit_test(a_failing_sink_is_reported),
         cmocka_unit_test(what_the_plugin_will_not_count_is_said),
         cmocka_unit_test(an_empty_trace_is_whole),
