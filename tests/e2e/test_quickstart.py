@@ -10,13 +10,17 @@ import pytest
 from support import ROOT, run
 
 
+def git(*arguments, **options):
+    return run("git", "-c", "safe.directory=*", *arguments, **options)
+
+
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory):
     """What a commit of the tracked files would be. Its Python packages are there already."""
     directory = tmp_path_factory.mktemp("quickstart") / "a clone"
-    run("git", "-c", "safe.directory=*", "clone", "--quiet", ROOT, directory)
+    git("clone", "--quiet", ROOT, directory)
     (directory / ".venv").symlink_to(ROOT / ".venv")
-    for name in filter(None, run("git", "-c", "safe.directory=*", "ls-files", "-z", "--modified", cwd=ROOT).split("\0")):
+    for name in filter(None, git("ls-files", "-z", "--modified", cwd=ROOT).split("\0")):
         (directory / name).write_bytes((ROOT / name).read_bytes())
     return directory
 
@@ -28,7 +32,7 @@ def test_it_ends_with_a_tensorboard_to_start(clone):
     for workers in (0, 2):
         files = sorted((clone / f"runs/digits_workers{workers}").glob("*.pt.trace.json*"))
         assert len(files) == 2 and all(path.name in output for path in files)
-    assert run("git", "status", "--porcelain", "--", "runs", "build", cwd=clone) == ""
+    assert git("status", "--porcelain", "--", "runs", "build", cwd=clone) == ""
 
     command = shlex.split(output.strip().splitlines()[-1])
     assert command[1:] == ["--logdir", str(clone / "runs")]

@@ -28,9 +28,9 @@ WITH_SPDX = CODE | {".py", ".sh", ".js", ".cmake"}
 
 
 def tracked():
-    names = subprocess.run(["git", "-c", "safe.directory=*", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True,
-                           check=True).stdout.split("\0")
-    return [ROOT / name for name in names if name and (ROOT / name).exists()]
+    listing = subprocess.run(["git", "-c", "safe.directory=*", "ls-files", "-z"], cwd=ROOT,
+                             capture_output=True, text=True, check=True).stdout
+    return [ROOT / name for name in listing.split("\0") if name and (ROOT / name).exists()]
 
 
 def includes(path):
