@@ -115,7 +115,9 @@ static void match_devices(hb_analysis *a, const hb_runtime *rt, device_step *ste
     for (uint32_t i = rt->first_device; i; i = a->devices.items[i - 1].next) {
         hb_device_node *d = &a->devices.items[i - 1];
         hb_range r = range_of(hb_trace_row(a->trace, d->row));
-        widen(&step->device, r);
+        /* Of equal times the later one stays: 5 and 5.0 are written differently. */
+        if (r.start.v <= step->device.min.v) step->device.min = r.start;
+        if (r.end.v >= step->device.max.v) step->device.max = r.end;
         d->matched = true;
         step->count++;
     }
