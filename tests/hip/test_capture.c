@@ -20,6 +20,10 @@ static int set_up(void **state)
         HIP_OK(hipSetDevice(i));
         modules[i] = load_module();
         vadds[i] = get_kernel(modules[i], "vadd");
+        /* A device's first stream compiles kernels of the runtime's own. */
+        hipStream_t stream;
+        HIP_OK(hipStreamCreate(&stream));
+        HIP_OK(hipStreamDestroy(stream));
     }
     HIP_OK(hipSetDevice(0));
     return 0;
