@@ -19,6 +19,7 @@ typedef int (*command_fn)(int argc, char **argv);
 
 int cmd_check(int argc, char **argv);
 int cmd_query(int argc, char **argv);
+int cmd_record(int argc, char **argv);
 int cmd_recover(int argc, char **argv);
 int cmd_table(int argc, char **argv);
 int cmd_view(int argc, char **argv);

@@ -12,6 +12,7 @@ static const struct {
     const char *name, *summary;
     command_fn run;
 } commands[] = {
+    {"record", "run a program and record it, unchanged", cmd_record},
     {"table", "print torch's key_averages() table of a trace", cmd_table},
     {"view", "show what a trace tells: steps, operators, kernels, memory, modules", cmd_view},
     {"check", "say which views the TensorBoard plugin will leave blank, and why", cmd_check},
