@@ -10,6 +10,7 @@
 
 typedef struct hb_device_backend {
     const char *name;
+    bool loses_replays; /* a graph's work is reported for its first run only */
     /** Whether it can capture this runtime; `why` gets the reason when it can't. Changes nothing in
      * the runtime. */
     bool (*probe)(const hb_hip *hip, hb_buf *why);

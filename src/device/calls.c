@@ -234,7 +234,7 @@ static unsigned flags_of(const hb_frame *f)
     unsigned captured =
         atomic_load_explicit(&c->capturing, memory_order_relaxed) ? HB_RECORD_CAPTURED : 0;
     switch (f->call->kind) {
-    case HB_CALL_GRAPH_LAUNCH: return captured | HB_RECORD_REPLAYS;
+    case HB_CALL_GRAPH_LAUNCH: count(&c->replays); return captured | HB_RECORD_REPLAYS;
     case HB_CALL_WAIT: return HB_RECORD_WAITS;
     default: return captured;
     }
@@ -508,7 +508,7 @@ void hb_call_makes_work_of_its_correlation(hb_frame *f)
     case HB_CALL_FILL_2D:
         if (now) count(&c->hoped);
         break;
-    case HB_CALL_GRAPH_LAUNCH: count(&c->replays); break;
+    case HB_CALL_GRAPH_LAUNCH: break;
     default: return;
     }
     f->work = f->correlation;

@@ -291,6 +291,13 @@ static void finish_attached(void)
         note(true, "%llu of %llu pieces of device work were not reported by the HIP runtime",
              (unsigned long long)missing(&now),
              (unsigned long long)(now.made - state.at_start.made));
+    uint64_t replays = now.replays - state.at_start.replays;
+    if (replays > 1 && state.backend->loses_replays)
+        note(true,
+             "HIP %d.%d reports the work of a graph for its first run only; graphs were run "
+             "%llu times",
+             hb_hip_release(&state.hip) / 100, hb_hip_release(&state.hip) % 100,
+             (unsigned long long)replays);
     bool used = now.seen != state.at_start.seen;
     if (!used) note(state.asked_for, "no HIP call was made while this was recorded");
     if (used || state.asked_for) put_devices();

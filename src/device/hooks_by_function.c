@@ -118,6 +118,7 @@ static void enable(bool on)
 
 const hb_device_backend hb_hooks_by_function = {
     .name = "HIP runtime hooks by function",
+    .loses_replays = true,
     .probe = probe,
     .attach = attach,
     .enable = enable,

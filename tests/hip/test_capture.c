@@ -169,6 +169,32 @@ static void graphs_give_their_kernels_to_the_launch(void **state)
     HIP_OK(hipStreamDestroy(stream));
 }
 
+/* HIP 5.2 reports a graph's work once only. */
+static void all_runs_of_a_graph_are_there_or_missed(void **state)
+{
+    (void)state;
+    hipStream_t stream;
+    hipGraph_t graph;
+    hipGraphExec_t exec;
+    HIP_OK(hipStreamCreate(&stream));
+    hb_profiler *prof = capture_start(0);
+    HIP_OK(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
+    HIP_OK(launch_vadd(0, 1, NULL, stream));
+    HIP_OK(hipStreamEndCapture(stream, &graph));
+    HIP_OK(hipGraphInstantiate(&exec, graph, NULL, NULL, 0));
+    for (int i = 0; i < 3; i++) {
+        HIP_OK(hipGraphLaunch(exec, stream));
+        HIP_OK(hipStreamSynchronize(stream));
+    }
+    cJSON *trace = capture_stop(prof);
+    bool said = metadata_says(trace, "hipboard_hip_notes", "graphs were run 3 times");
+    assert_int_equal(count_events(trace, "kernel", "vadd"), said ? 1 : 3);
+    cJSON_Delete(trace);
+    HIP_OK(hipGraphExecDestroy(exec));
+    HIP_OK(hipGraphDestroy(graph));
+    HIP_OK(hipStreamDestroy(stream));
+}
+
 static void annotations_cover_the_work_they_launched(void **state)
 {
     (void)state;
@@ -325,6 +351,7 @@ int main(void)
         cmocka_unit_test(every_kernel_has_its_launch_device_and_operator),
         cmocka_unit_test(kernels_show_what_they_take),
         cmocka_unit_test(graphs_give_their_kernels_to_the_launch),
+        cmocka_unit_test(all_runs_of_a_graph_are_there_or_missed),
         cmocka_unit_test(annotations_cover_the_work_they_launched),
         cmocka_unit_test(copies_and_fills_show_direction_and_bytes),
         cmocka_unit_test(memory_adds_up),
