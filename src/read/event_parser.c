@@ -125,8 +125,9 @@ static inline const char *parse_value(hb_scan *scan, const char *p, int slot, bo
     if (HB_LIKELY(*p == '"')) return hb_scan_string(scan, p + 1, value);
     if (slot != HB_SLOT_ARGS || *p != '{') return hb_scan_value(scan, p, value);
     raw->present &= (UINT64_C(1) << HB_SLOT_FIRST_ARG) - 1; /* a second args replaces the first */
-    *value = (hb_value){p, 0, HB_JSON_OBJECT, false};
-    return parse_members(scan, p + 1, repair, true, raw);
+    const char *end = parse_members(scan, p + 1, repair, true, raw);
+    if (end) *value = (hb_value){p, (size_t)(end - p), HB_JSON_OBJECT, false};
+    return end;
 }
 
 static const char *parse_members(hb_scan *scan, const char *p, bool repair, bool args,
@@ -151,6 +152,8 @@ static const char *parse_members(hb_scan *scan, const char *p, bool repair, bool
                 return hb_scan_fail(scan, p, "expected ',' or '}'");
             p = repair_string(scan, value.s + value.size + 1, &value);
             if (!p) return NULL;
+            if (raw->num_repaired < HB_MAX_REPAIRED) raw->repaired[raw->num_repaired] = value;
+            raw->num_repaired++;
             p = hb_scan_space(p);
         }
         if (slot >= 0) {
@@ -164,6 +167,6 @@ static const char *parse_members(hb_scan *scan, const char *p, bool repair, bool
 
 const char *hb_parse_event(hb_scan *scan, const char *p, bool repair, hb_raw_event *raw)
 {
-    raw->present = 0;
+    raw->present = raw->num_repaired = 0;
     return parse_members(scan, p, repair, false, raw);
 }

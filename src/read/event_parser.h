@@ -49,9 +49,14 @@ typedef enum hb_slot {
     HB_SLOT_COUNT
 } hb_slot;
 
+enum { HB_MAX_REPAIRED = 8 };
+
 typedef struct hb_raw_event {
     uint64_t present; /* bits of the slots that are filled */
     hb_value slots[HB_SLOT_COUNT];
+    /* The first strings with unescaped quotes, whose true ends no JSON parser would find. */
+    uint32_t num_repaired;
+    hb_value repaired[HB_MAX_REPAIRED];
 } hb_raw_event;
 
 _Static_assert(HB_SLOT_COUNT <= 64, "one bit a slot");

@@ -175,6 +175,15 @@ static hb_result read_odd_element(reader *r)
     }
 }
 
+static hb_result take_event(reader *r, const hb_raw_event *raw, const char *end)
+{
+    const hb_read_options *o = r->options;
+    if (!o->event) return hb_event_sink_add(&r->sink, raw) ? HB_OK : no_memory();
+    hb_str text = {at(r), (uint32_t)(end - at(r))};
+    if (o->event(o->context, raw, text, r->num_pending > 0)) return HB_OK;
+    return hb_fail(HB_ERROR_LIMIT, "too many events for the memory there is");
+}
+
 static hb_result read_event(reader *r)
 {
     hb_raw_event raw;
@@ -182,7 +191,7 @@ static hb_result read_event(reader *r)
     for (;;) {
         const char *p = hb_parse_event(&r->scan, at(r) + 1, !r->options->strict, &raw);
         if (HB_LIKELY(p != NULL)) {
-            if (!hb_event_sink_add(&r->sink, &raw)) return no_memory();
+            HB_TRY(take_event(r, &raw, p));
             r->pos = (size_t)(p - r->text->data);
             return HB_OK;
         }
@@ -293,6 +302,7 @@ static hb_result read_member(reader *r)
         if (events && *p == '[') {
             hb_trace_clear_events(r->trace);
             r->trace->has_events = true;
+            r->trace->members_before = r->trace->num_members;
             r->pos = (size_t)(p + 1 - r->text->data);
             return read_events(r);
         }

@@ -6,6 +6,7 @@
 #define HB_READ_READER_H
 
 #include "base/scan.h"
+#include "read/event_parser.h"
 #include "read/text.h"
 #include "trace/trace.h"
 
@@ -33,6 +34,9 @@ typedef struct hb_read_options {
     size_t max_bytes; /* memory for the trace; 0: half of the machine's */
     /** Called about every 8 MiB with the bytes read so far, of `total` if known; stops at false. */
     bool (*progress)(void *context, uint64_t bytes, uint64_t total);
+    /** When set, gets each event that is an object, instead of the trace: the text from brace to
+     * brace, and whether something was odd about it. Stops with HB_ERROR_LIMIT at false. */
+    bool (*event)(void *context, const hb_raw_event *raw, hb_str text, bool flawed);
     void *context;
 } hb_read_options;
 

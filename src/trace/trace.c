@@ -22,7 +22,7 @@ void *hb_column_push(hb_column *c)
     return hb_column_at(c, c->count++);
 }
 
-static void column_free(hb_column *c)
+void hb_column_free(hb_column *c)
 {
     for (uint32_t i = 0; i < c->num_blocks; i++)
         free(c->blocks[i]);
@@ -54,18 +54,18 @@ bool hb_trace_init(hb_trace *t)
 
 void hb_trace_clear_events(hb_trace *t)
 {
-    column_free(&t->rows);
-    column_free(&t->ops);
-    column_free(&t->details);
-    column_free(&t->functions);
-    column_free(&t->devices);
-    column_free(&t->memory);
+    hb_column_free(&t->rows);
+    hb_column_free(&t->ops);
+    hb_column_free(&t->details);
+    hb_column_free(&t->functions);
+    hb_column_free(&t->devices);
+    hb_column_free(&t->memory);
 }
 
 void hb_trace_free(hb_trace *t)
 {
     hb_trace_clear_events(t);
-    column_free(&t->launches);
+    hb_column_free(&t->launches);
     hb_texts_free(&t->strings);
     free(t->keys);
     free(t->key_slots);
@@ -84,7 +84,8 @@ size_t hb_trace_bytes(const hb_trace *t)
 {
     return t->strings.bytes + column_bytes(&t->rows) + column_bytes(&t->ops) +
            column_bytes(&t->functions) + column_bytes(&t->devices) + column_bytes(&t->memory) +
-           column_bytes(&t->launches) + column_bytes(&t->details) + t->keys_capacity * sizeof *t->keys +
+           column_bytes(&t->launches) + column_bytes(&t->details) +
+           t->keys_capacity * sizeof *t->keys +
            (t->num_key_slots + t->num_launch_slots) * sizeof(uint32_t);
 }
 

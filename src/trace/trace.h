@@ -163,7 +163,7 @@ typedef struct hb_trace {
     uint32_t *key_slots, num_key_slots;
     uint32_t *launch_slots, num_launch_slots;
     hb_member *members; /* in file order */
-    uint32_t num_members;
+    uint32_t num_members, members_before; /* the list of events */
     bool has_events;  /* a traceEvents list was there */
     bool bare_array;  /* the file is a list of events without an object around */
     size_t max_bytes; /* of memory; 0: no limit */
@@ -177,6 +177,7 @@ size_t hb_trace_bytes(const hb_trace *trace);
 
 /** Room for one more; zeroed; NULL without memory. */
 void *hb_column_push(hb_column *column);
+void hb_column_free(hb_column *column);
 /** The index in trace->keys. UINT32_MAX without memory. */
 uint32_t hb_trace_key(hb_trace *trace, hb_key key);
 /** The index in trace->launches. UINT32_MAX without memory. */

@@ -16,6 +16,7 @@ static const struct {
     {"table", "print torch's key_averages() table of a trace", cmd_table},
     {"view", "show what a trace tells: steps, operators, kernels, memory, modules", cmd_view},
     {"check", "say which views the TensorBoard plugin will leave blank, and why", cmd_check},
+    {"convert", "make traces of any writer fit for the plugin", cmd_convert},
     {"query", "print what the TensorBoard plugin answers", cmd_query},
     {"recover", "make traces of what killed processes left", cmd_recover},
 };

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which device works, and through which call an operator gets it.
+ */
+#include <stdlib.h>
+
+#include "convert/plan.h"
+
+/* ---- devices ---- */
+
+/* A ROCm trace by way of roctracer numbers devices as the driver does, CPUs included. */
+static bool has_driver_numbers(const hb_plan *plan)
+{
+    if (!plan->amd_calls || !plan->foreign_calls || plan->num_devices == 0) return false;
+    if (plan->devices[0] == 0) return false;
+    return hb_trace_member(&plan->trace, "roctracer_version").len ||
+           !hb_trace_member(&plan->trace, "hip_runtime_version").len;
+}
+
+static bool next_object(const char **p, const hb_str *list, hb_value *object)
+{
+    hb_scan scan = {.end = list->s + list->len};
+    while (*p < scan.end && **p != '{')
+        ++*p;
+    if (*p >= scan.end) return false;
+    *p = hb_scan_value(&scan, *p, object);
+    return *p != NULL;
+}
+
+/* The value of `"name": N` in an object; -1 when it has none. */
+static int member_number(const hb_value *object, const char *name)
+{
+    const char *at = memmem(object->s, object->size, name, strlen(name));
+    if (!at) return -1;
+    at = hb_scan_space(at + strlen(name));
+    return *at == ':' ? atoi(at + 1) : -1;
+}
+
+/* Fills plan->sms; the number of devices that have properties. */
+static int read_properties(hb_plan *plan)
+{
+    hb_str list = hb_trace_member(&plan->trace, "deviceProperties");
+    const char *p = list.s;
+    hb_value object;
+    int count = 0;
+    while (list.len && count < HB_MAX_DEVICES && next_object(&p, &list, &object))
+        plan->sms[count++] = member_number(&object, "\"numSms\"");
+    return count;
+}
+
+void hb_plan_devices(hb_plan *plan)
+{
+    plan->num_properties = read_properties(plan);
+    int fit = plan->num_properties ? plan->num_properties : HB_MAX_DEVICES;
+    bool renumber = has_driver_numbers(plan);
+    for (int i = 0; i < plan->num_devices; i++)
+        renumber |= plan->devices[i] < 0 || plan->devices[i] >= fit;
+    if (plan->options->kineto) renumber = false;
+    for (int i = 0; i < plan->num_devices; i++)
+        plan->numbers[i] = renumber ? i : (int)plan->devices[i];
+    /* One device in the work and in the memory records must be the same. */
+    if (renumber && plan->num_devices == 1 && plan->max_memory_device >= 0)
+        plan->numbers[0] = plan->max_memory_device;
+    else if (renumber)
+        plan->counts[HB_CHANGE_GUESSED] = (uint64_t)plan->num_devices;
+}
+
+int hb_plan_number(const hb_plan *plan, int64_t device)
+{
+    for (int i = 0; i < plan->num_devices; i++)
+        if (plan->devices[i] == device) return plan->numbers[i];
+    return -1;
+}
+
+/* ---- ids ---- */
+
+static hb_result index_calls(hb_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->items.count; i++) {
+        hb_item *item = hb_plan_item(plan, i);
+        if (item->role == HB_ROLE_CALL && item->corr != HB_ABSENT &&
+            !hb_index_put(&plan->calls, item->corr, i))
+            return hb_fail(HB_ERROR_NO_MEMORY, "out of memory for the trace");
+    }
+    return HB_OK;
+}
+
+static bool has_owner(const hb_plan *plan, int64_t id)
+{
+    return id != HB_ABSENT && hb_index_get(&plan->owners, id) != UINT32_MAX;
+}
+
+static void set_id(hb_item *item, int64_t id)
+{
+    item->ext = id;
+    item->flags |= HB_ITEM_ID;
+}
+
+/* A call whose own id leads nowhere gets the id that its device work knows. */
+static void link_work(hb_plan *plan, const hb_item *work)
+{
+    uint32_t index = hb_index_get(&plan->calls, work->corr);
+    if (work->corr == HB_ABSENT || index == UINT32_MAX) {
+        plan->counts[HB_CHANGE_NO_CALL]++;
+        return;
+    }
+    hb_item *call = hb_plan_item(plan, index);
+    if (!has_owner(plan, call->ext) && has_owner(plan, work->ext)) set_id(call, work->ext);
+    if (!has_owner(plan, call->ext)) plan->counts[HB_CHANGE_NO_OWNER]++;
+}
+
+hb_result hb_plan_links(hb_plan *plan)
+{
+    HB_TRY(index_calls(plan));
+    for (uint32_t i = 0; i < plan->items.count; i++) {
+        hb_item *item = hb_plan_item(plan, i);
+        if (item->role == HB_ROLE_WORK) link_work(plan, item);
+    }
+    for (uint32_t i = 0; i < plan->items.count; i++) {
+        hb_item *item = hb_plan_item(plan, i);
+        /* The plugin hands all calls without an id to the first module frame. */
+        if (item->role == HB_ROLE_CALL && item->ext == HB_ABSENT) set_id(item, HB_NO_ID);
+        /* It gives an operator's calls to the first scope with the id. */
+        if (item->role == HB_ROLE_SCOPE && has_owner(plan, item->ext) && item->ext != HB_NO_ID)
+            item->flags |= HB_ITEM_NO_ID;
+    }
+    return HB_OK;
+}

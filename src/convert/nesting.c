@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The plugin's trees of calls, one a thread: what would fall out of them, and whose calls would go
+ * with it.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "convert/plan.h"
+
+enum {
+    MAX_DEPTH = 150, /* the plugin was seen to survive 190 nodes and to hang at 200 */
+};
+
+/* µs; what rounding to doubles and to whole microseconds can do. */
+#define ROUNDING 1.0
+
+typedef struct open_node {
+    hb_item *item;
+    double end;
+    hb_item *only_child; /* when it has exactly one */
+    uint32_t children;
+} open_node;
+
+typedef struct forest {
+    hb_plan *plan;
+    hb_index moved; /* External id -> index in `to` */
+    int64_t *to;
+    uint32_t num_moved, capacity;
+    open_node stack[MAX_DEPTH];
+    int depth;
+    bool no_memory;
+} forest;
+
+static int compare_nodes(const void *a, const void *b)
+{
+    const hb_item *x = *(hb_item *const *)a, *y = *(hb_item *const *)b;
+    if (x->tid != y->tid) return x->tid < y->tid ? -1 : 1;
+    if (x->ts != y->ts) return x->ts < y->ts ? -1 : 1;
+    double x_end = x->ts + x->dur, y_end = y->ts + y->dur;
+    if (x_end != y_end) return x_end > y_end ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+static bool is_node(const hb_item *item)
+{
+    return item->role >= HB_ROLE_NODE && item->role <= HB_ROLE_MODULE &&
+           !(item->flags & HB_ITEM_HIDE);
+}
+
+/* Calls of `from` become calls of `to`. */
+static void move_calls(forest *f, const hb_item *from, const hb_item *to)
+{
+    if (from->ext == HB_ABSENT || !to || to->ext == HB_ABSENT || from->ext == to->ext) return;
+    if (f->num_moved == f->capacity) {
+        uint32_t capacity = f->capacity ? f->capacity * 2 : 64;
+        int64_t *grown = realloc(f->to, capacity * sizeof *grown);
+        if (!grown) {
+            f->no_memory = true;
+            return;
+        }
+        f->to = grown;
+        f->capacity = capacity;
+    }
+    f->to[f->num_moved] = to->ext;
+    if (!hb_index_put(&f->moved, from->ext, f->num_moved++)) f->no_memory = true;
+}
+
+static bool is_operator(const hb_item *item)
+{
+    return item && item->flags & HB_ITEM_OPERATOR;
+}
+
+/* The plugin merges an operator with its only child of the same name and forgets its calls. */
+static void close_node(forest *f)
+{
+    open_node *node = &f->stack[--f->depth];
+    if (node->children == 1 && is_operator(node->item) && is_operator(node->only_child) &&
+        node->item->name == node->only_child->name)
+        move_calls(f, node->item, node->only_child);
+}
+
+static hb_item *enclosing_operator(forest *f)
+{
+    for (int i = f->depth; i > 0; i--)
+        if (is_operator(f->stack[i - 1].item)) return f->stack[i - 1].item;
+    return NULL;
+}
+
+static void hide(forest *f, hb_item *item, hb_change change)
+{
+    item->flags |= HB_ITEM_HIDE;
+    f->plan->counts[change]++;
+    move_calls(f, item, enclosing_operator(f));
+}
+
+static void trim(hb_item *item, double end)
+{
+    item->dur = end - item->ts;
+    while (item->ts + item->dur > end)
+        item->dur = nextafter(item->dur, 0);
+    item->flags |= HB_ITEM_DURATION;
+}
+
+static void add_node(forest *f, hb_item *item)
+{
+    while (f->depth && f->stack[f->depth - 1].end <= item->ts)
+        close_node(f);
+    open_node *parent = f->depth ? &f->stack[f->depth - 1] : NULL;
+    if (parent && item->ts + item->dur > parent->end) {
+        if (item->ts + item->dur > parent->end + ROUNDING) {
+            hide(f, item, HB_CHANGE_CROSS);
+            return;
+        }
+        trim(item, parent->end);
+        f->plan->counts[HB_CHANGE_TRIM]++;
+    }
+    if (f->depth == MAX_DEPTH) {
+        hide(f, item, HB_CHANGE_DEEP);
+        return;
+    }
+    if (parent) {
+        parent->only_child = item;
+        parent->children++;
+    }
+    f->stack[f->depth++] = (open_node){.item = item, .end = item->ts + item->dur};
+}
+
+static void build(forest *f, hb_item **nodes, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (i && nodes[i]->tid != nodes[i - 1]->tid)
+            while (f->depth)
+                close_node(f);
+        add_node(f, nodes[i]);
+    }
+    while (f->depth)
+        close_node(f);
+}
+
+/* Chains of moves end at their last member; as many steps as there are moves end any circle. */
+static int64_t destination(const forest *f, int64_t id)
+{
+    for (uint32_t steps = 0; steps <= f->num_moved; steps++) {
+        uint32_t next = hb_index_get(&f->moved, id);
+        if (next == UINT32_MAX) break;
+        id = f->to[next];
+    }
+    return id;
+}
+
+static void apply(forest *f)
+{
+    for (uint32_t i = 0; f->num_moved && i < f->plan->items.count; i++) {
+        hb_item *item = hb_plan_item(f->plan, i);
+        bool linked = item->role == HB_ROLE_CALL && item->ext != HB_ABSENT;
+        int64_t id = linked ? destination(f, item->ext) : item->ext;
+        if (id == item->ext) continue;
+        item->ext = id;
+        item->flags |= HB_ITEM_ID;
+    }
+}
+
+static uint32_t collect(hb_plan *plan, hb_item **nodes)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < plan->items.count; i++) {
+        hb_item *item = hb_plan_item(plan, i);
+        if (is_node(item)) nodes[count++] = item;
+    }
+    return count;
+}
+
+static bool index_owners(hb_plan *plan)
+{
+    bool ok = true;
+    for (uint32_t i = 0; i < plan->items.count; i++) {
+        hb_item *item = hb_plan_item(plan, i);
+        if (is_operator(item) && !(item->flags & HB_ITEM_HIDE) && item->ext != HB_ABSENT)
+            ok = ok && hb_index_put(&plan->owners, item->ext, i);
+    }
+    return ok;
+}
+
+hb_result hb_plan_nesting(hb_plan *plan)
+{
+    hb_item **nodes = calloc((size_t)plan->items.count + 1, sizeof(hb_item *));
+    forest *f = calloc(1, sizeof *f);
+    bool ok = nodes && f;
+    if (ok) {
+        f->plan = plan;
+        uint32_t count = collect(plan, nodes);
+        qsort(nodes, count, sizeof(hb_item *), compare_nodes);
+        build(f, nodes, count);
+        apply(f);
+        ok = !f->no_memory && index_owners(plan);
+        free(f->moved.slots);
+        free(f->to);
+    }
+    free(f);
+    free(nodes);
+    return ok ? HB_OK : hb_fail(HB_ERROR_NO_MEMORY, "out of memory for the trace");
+}

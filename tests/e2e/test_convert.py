@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: MIT
+"""Real traces of AMD and NVIDIA GPUs, converted, in the real plugin."""
+import gzip
+import json
+import subprocess
+
+import pytest
+
+from server import TensorBoard
+from support import BUILD, ROOT, run
+
+TRACES = ["mi250_minitoy", "triton_example"]
+HIPBOARD = BUILD / "tools/hipboard/hipboard"
+CALLS = ("cuda_runtime", "cuda_driver")
+WORK = ("kernel", "gpu_memcpy", "gpu_memset")
+
+
+def source(name):
+    return ROOT / f"tests/data/{name}.json.gz"
+
+
+def events(name):
+    with gzip.open(source(name), "rt") as file:
+        return [event for event in json.load(file)["traceEvents"] if event["ph"] == "X"]
+
+
+def linked_time(name):
+    """The time of the device work that the trace itself links to an operator."""
+    ids = {event["args"]["External id"] for event in events(name) if event["cat"] == "cpu_op"}
+    calls = {event["args"]["correlation"]: event["args"].get("External id")
+             for event in events(name) if event["cat"] in CALLS}
+    return sum(event["dur"] for event in events(name)
+               if event["cat"] in WORK and calls.get(event["args"]["correlation"]) in ids)
+
+
+def profile(path):
+    from torch_tb_profiler.profiler.data import RunProfileData
+    return RunProfileData.parse("worker", "1", str(path), str(path.parent))
+
+
+def operator_time(data):
+    return sum(op.self_device_duration for op in data.op_list_groupby_name)
+
+
+@pytest.fixture(scope="module", params=TRACES)
+def converted(request, tmp_path_factory):
+    """A trace's name, what convert said, and the file it made."""
+    directory = tmp_path_factory.mktemp("converted") / "run"
+    said = json.loads(run(HIPBOARD, "convert", source(request.param), "-o", directory, "--json"))
+    [path] = directory.iterdir()
+    assert said["files"] == [str(path)]
+    return request.param, said, path
+
+
+def test_the_trace_as_it_was_has_no_device_times(converted, tmp_path):
+    name, _, _ = converted
+    path = tmp_path / "before.pt.trace.json"
+    path.write_bytes(gzip.decompress(source(name).read_bytes()))
+    assert operator_time(profile(path)) == 0
+    assert linked_time(name) > 0
+
+
+def test_device_times_of_operators_are_those_of_their_kernels(converted):
+    name, _, path = converted
+    # The plugin takes differences of doubles that are 1/1024 µs apart.
+    rounding = sum(event["cat"] in WORK for event in events(name)) / 1024
+    assert operator_time(profile(path)) == pytest.approx(linked_time(name), abs=rounding)
+
+
+def test_every_route_answers(converted, tmp_path):
+    _, _, path = converted
+    with TensorBoard(path.parent.parent, tmp_path / "tensorboard.log") as board:
+        board.wait_until_loaded()
+        board.visit_all()
+        [shown] = board.profiles("run", "Operator")
+        table = board.get("operation/table", group_by="Operation", **shown)
+        assert any(row["device_self_duration"] > 0 for row in table["data"])
+        kernels = board.get("kernel/table", group_by="Kernel", **shown)
+        assert kernels["data"]["rows"]
+
+
+def test_converting_again_changes_nothing(converted, tmp_path):
+    _, _, path = converted
+    said = json.loads(run(HIPBOARD, "convert", path, "-o", tmp_path, "--json"))
+    assert said["identical"] and not said["changed"]
+    assert (tmp_path / path.name).read_bytes() == path.read_bytes()
+
+
+def test_changes_are_counted(converted):
+    name, said, _ = converted
+    calls = sum(event["cat"] in CALLS for event in events(name))
+    assert said["changed"]["runtime_category"] == calls
+    if name == "mi250_minitoy":
+        assert said["changed"]["scope_category"] == 1
+        assert said["unknown"]["device_guessed"] == 1
+
+
+@pytest.mark.parametrize("options, ending", [([], ""), (["--gzip"], ".gz")])
+@pytest.mark.parametrize("dialect", ["tensorboard", "kineto"])
+def test_own_files_stay_as_they_are(tmp_path, dialect, options, ending):
+    made = tmp_path / "made"
+    # One epoch is enough for traces, if not for the accuracy that the program wants.
+    subprocess.run([BUILD / "samples/digits/digits", "--epochs", "1", "--logdir", made,
+                    "--dialect", dialect, *options], stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL, timeout=120, check=False)
+    files = sorted(made.glob(f"*.pt.trace.json{ending}"))
+    assert files
+    again = tmp_path / "again"
+    run(HIPBOARD, "convert", *files, "-o", again, "--dialect", dialect, *options)
+    for path in files:
+        assert (again / path.name).read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (["x.json"], "no log directory"),
+    (["-o", "d"], "no trace"),
+    (["-o", "d", "--steps", "3:1", "x.json"], "steps '3:1'"),
+    (["-o", "d", "--max-size", "many", "x.json"], "size 'many'"),
+    (["-o", "d", "--dialect", "chrome", "x.json"], "dialect 'chrome'"),
+])
+def test_wrong_usage_is_told(arguments, message):
+    done = subprocess.run([HIPBOARD, "convert", *arguments], capture_output=True, text=True,
+                          timeout=30)
+    assert done.returncode == 2 and message in done.stderr
+
+
+def test_one_bad_trace_does_not_keep_others_from_being_converted(tmp_path):
+    bad = tmp_path / "bad.json"
+    bad.write_text("nothing")
+    done = subprocess.run([HIPBOARD, "convert", bad, source("triton_example"), "-o",
+                           tmp_path / "out"], capture_output=True, text=True, timeout=30)
+    assert done.returncode == 1 and "bad.json" in done.stderr
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["triton_example.pt.trace.json"]

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Conversions of small traces, each with one thing that the plugin cannot take.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <hipboard/convert.h>
+
+typedef struct fixture {
+    char directory[64], input[96];
+    hb_convert_options options;
+    hb_conversion *conversion;
+    char *text; /* of the first file */
+} fixture;
+
+static int set_up(void **state)
+{
+    fixture *f = calloc(1, sizeof *f);
+    f->options = (hb_convert_options)HB_CONVERT_OPTIONS_INIT;
+    f->options.replace = true;
+    strcpy(f->directory, "/tmp/hipboard-convert-XXXXXX");
+    assert_non_null(mkdtemp(f->directory));
+    snprintf(f->input, sizeof f->input, "%s/in.json", f->directory);
+    *state = f;
+    return 0;
+}
+
+static void forget(fixture *f)
+{
+    for (size_t i = 0; f->conversion && i < f->conversion->num_paths; i++)
+        unlink(f->conversion->paths[i]);
+    hb_conversion_free(f->conversion);
+    free(f->text);
+    f->conversion = NULL;
+    f->text = NULL;
+}
+
+static int tear_down(void **state)
+{
+    fixture *f = *state;
+    forget(f);
+    unlink(f->input);
+    rmdir(f->directory);
+    free(f);
+    return 0;
+}
+
+static char *read_file(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    char *text = calloc(1, 1 << 20);
+    size_t size = fread(text, 1, (1 << 20) - 1, file);
+    assert_true(size > 0);
+    fclose(file);
+    return text;
+}
+
+static hb_result convert_text(fixture *f, const char *text)
+{
+    forget(f);
+    FILE *file = fopen(f->input, "wb");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+    hb_result result = hb_convert(f->input, f->directory, "out", &f->options, &f->conversion);
+    if (result == HB_OK) f->text = read_file(f->conversion->paths[0]);
+    return result;
+}
+
+static hb_result convert(fixture *f, const char *events)
+{
+    char text[4096];
+    snprintf(text, sizeof text,
+             "{\"deviceProperties\": [{\"id\": 0, \"numSms\": 4}], \"traceEvents\": [%s]}", events);
+    return convert_text(f, text);
+}
+
+static uint64_t count(const fixture *f, const char *key)
+{
+    for (size_t i = 0; i < f->conversion->num_notes; i++)
+        if (strcmp(f->conversion->notes[i].key, key) == 0) return f->conversion->notes[i].count;
+    return 0;
+}
+
+#define assert_has(f, part)   assert_non_null(strstr((f)->text, part))
+#define assert_lacks(f, part) assert_null(strstr((f)->text, part))
+
+#define X(cat, name, tid, ts, dur, args)                                              \
+    "{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name "\",\"pid\":7,\"tid\":" #tid \
+    ",\"ts\":" #ts ",\"dur\":" #dur ",\"args\":{" args "}}"
+#define KERNEL(ts, dur, args)                                                         \
+    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":3,\"tid\":9,\"ts\":" #ts \
+    ",\"dur\":" #dur ",\"args\":{\"device\": 3, " args "}}"
+
+static void calls_and_kernels_are_linked(void **state)
+{
+    fixture *f = *state;
+    assert_int_equal(
+        convert(f, X("cpu_op", "op", 1, 0, 9, "\"External id\": 5") "," X(
+                       "cuda_driver", "hipLaunchKernel", 1, 1, 1,
+                       "\"correlation\": 8") "," KERNEL(4, 2,
+                                                        "\"grid\": [2, 3, 4], \"External id\": 5, "
+                                                        "\"correlation\": 8")),
+        HB_OK);
+    assert_has(f, "\"cat\":\"Runtime\"");
+    assert_has(f, "{\"External id\": 5, \"correlation\": 8}");
+    assert_has(f, "\"pid\":0,\"tid\":9");
+    assert_has(f, "{\"blocks per SM\": 6, \"device\": 0, ");
+    assert_int_equal(count(f, "runtime_category"), 1);
+    assert_int_equal(count(f, "call_linked"), 1);
+    assert_int_equal(count(f, "device_number"), 1);
+    assert_int_equal(count(f, "no_occupancy"), 1);
+    assert_int_equal(f->conversion->events, 3);
+    assert_false(f->conversion->identical);
+}
+
+static void calls_outside_operators_have_no_owner(void **state)
+{
+    fixture *f = *state;
+    assert_int_equal(convert(f, X("cuda_runtime", "hipFree", 1, 1, 1, "\"correlation\": 8")),
+                     HB_OK);
+    assert_has(f, "{\"External id\": 0, \"correlation\": 8}");
+    assert_int_equal(count(f, "call_outside"), 1);
+}
+
+static void known_scopes_become_operators_and_others_do_not(void **state)
+{
+    fixture *f = *state;
+    assert_int_equal(convert(f, X("user_annotation", "Optimizer.step#SGD", 1, 0, 9,
+                                  "") "," X("user_annotation", "mine", 1, 20, 9, "")),
+                     HB_OK);
+    assert_has(f, "\"cat\":\"cpu_op\",\"name\":\"Optimizer.step#SGD\"");
+    assert_has(f, "\"cat\":\"user_annotation\",\"name\":\"mine\"");
+    assert_int_equal(count(f, "scope_category"), 1);
+}
+
+static void hip_memory_becomes_gpu_memory(void **state)
+{
+    fixture *f = *state;
+    assert_int_equal(convert(f, "{\"ph\":\"i\",\"name\":\"[memory]\",\"ts\":1,\"tid\":1,\"pid\":1,"
+                                "\"args\":{\"Device Type\": 6, \"Device Id\": 1, \"Bytes\": 4}}"),
+                     HB_OK);
+    assert_has(f, "\"Device Type\": 1, \"Device Id\": 1");
+    assert_has(f, "{\"id\": 0, \"numSms\": 4}, {\"id\": 1, \"name\": \"\"}]");
+    assert_int_equal(count(f, "memory_type"), 1);
+    assert_int_equal(count(f, "device_properties"), 1);
+}
+
+/* The rounding overhang is cut off; a real crossing is taken out, and its call given to the scope
+ * around it. */
+static void scopes_nest(void **state)
+{
+    fixture *f = *state;
+    assert_int_equal(
+        convert(f,
+                X("cpu_op", "a", 1, 0, 100, "\"External id\": 1") "," X(
+                    "cpu_op", "b", 1, 90, 10.5,
+                    "\"External id\": 2") "," X("cpu_op", "c", 1, 50, 70,
+                                                "\"External id\": 3") "," X("Runtime",
+                                                                            "hipLaunchKernel", 1,
+                                                                            60, 1,
+                                                                            "\"External id\": 3, "
+                                                                            "\"correlation\": 8")),
+        HB_OK);
+    assert_has(f, "\"ts\":90,\"dur\":10,");
+    assert_has(f, "\"cat\":\"outside_tree\",\"name\":\"c\"");
+    assert_has(f, "\"External id\": 1, \"correlation\": 8");
+    assert_int_equal(count(f, "scope_trimmed"), 1);
+    assert_int_equal(count(f, "scope_crossing"), 1);
+}
+
+/* The plugin merges an operator with its only child of the same name and drops its calls. */
+static void calls_of_merged_operators_move_to_the_child(void **state)
+{
+    fixture *f = *state;
+    assert_int_equal(
+        convert(f, X("cpu_op", "a", 1, 0, 100, "\"External id\": 1") "," X(
+                       "cpu_op", "a", 1, 10, 10,
+                       "\"External id\": 2") "," X("Runtime", "hipLaunchKernel", 1, 60, 1,
+                                                   "\"External id\": 1, \"correlation\": 8")),
+        HB_OK);
+    assert_has(f, "\"External id\": 2, \"correlation\": 8");
+}
+
+static void steps_have_a_length(void **state)
+{
+    fixture *f = *state;
+    assert_int_equal(
+        convert(
+            f,
+            X("user_annotation", "ProfilerStep#1", 1, 0, 10, "") "," X(
+                "Runtime", "hipLaunchKernel", 1, 2, 1,
+                "\"External id\": 0, \"correlation\": 8") ","
+                                                          "{\"ph\":\"X\",\"cat\":\"kernel\","
+                                                          "\"name\":\"k\",\"pid\":0,\"tid\":0,"
+                                                          "\"ts\":5,"
+                                                          "\"dur\":50,\"args\":{\"device\":0,"
+                                                          "\"correlation\":8}}," X(
+                                                              "user_annotation", "ProfilerStep#2",
+                                                              1, 20, 10,
+                                                              "") "," X("user_annotation",
+                                                                        "ProfilerStep#3", 1, 60, 0,
+                                                                        "") "," X("gpu_user_"
+                                                                                  "annotation",
+                                                                                  "ProfilerStep#1",
+                                                                                  1, 5, 50, "")),
+        HB_OK);
+    assert_has(f, "\"cat\":\"outside_tree\",\"name\":\"ProfilerStep#2\"");
+    assert_has(f, "\"ts\":60,\"dur\":0.001");
+    assert_int_equal(count(f, "step_hidden"), 1);
+    assert_int_equal(count(f, "step_lengthened"), 1);
+    assert_int_equal(count(f, "gpu_step"), 1);
+}
+
+static void broken_text_is_mended(void **state)
+{
+    fixture *f = *state;
+    assert_int_equal(convert(f,
+                             "{\"ph\":\"X\",\"cat\":\"Trace\",\"name\":\"a \"b\" c\\d\t\",\"ts\":1,"
+                             "\"dur\":N/A, \"pid\":1,\"tid\":1,\"args\":null}"),
+                     HB_OK);
+    assert_has(f, "\"a \\\"b\\\" c\\\\d\\t\"");
+    assert_has(f, "\"dur\":\"N/A\"");
+    assert_has(f, "\"args\":{}");
+    assert_int_equal(count(f, "text_mended"), 1);
+}
+
+static void a_truncated_file_keeps_what_is_whole(void **state)
+{
+    fixture *f = *state;
+    assert_int_equal(convert_text(f, "{\"traceEvents\": [" X("cpu_op", "a", 1, 0, 1, "") ",{\"ph"),
+                     HB_OK);
+    assert_int_equal(f->conversion->events, 1);
+    assert_int_equal(count(f, "truncated"), 1);
+}
+
+static void what_needs_nothing_is_copied(void **state)
+{
+    static const char text[] =
+        " {\"traceEvents\" :[\n" X("cpu_op", "a", 1, 0.500, 1e0, "") "] }\n\n";
+    fixture *f = *state;
+    assert_int_equal(convert_text(f, text), HB_OK);
+    assert_string_equal(f->text, text);
+    assert_true(f->conversion->identical);
+}
+
+static void kineto_gets_its_categories_back(void **state)
+{
+    fixture *f = *state;
+    f->options.kineto = true;
+    assert_int_equal(convert(f, X("Runtime", "hipFree", 1, 0, 1, "") "," X(
+                                    "outside_tree", "s", 1, 5, 1, "") "," KERNEL(9, 1, "\"x\": 1")),
+                     HB_OK);
+    assert_has(f, "\"cat\":\"cuda_runtime\",\"name\":\"hipFree\"");
+    assert_has(f, "\"cat\":\"user_annotation\",\"name\":\"s\"");
+    assert_has(f, "\"device\": 3");
+}
+
+#define TWO_STEPS                                                                                 \
+    "{\"ph\":\"M\",\"name\":\"process_name\",\"ts\":0,\"pid\":7,\"args\":{}}," X(                 \
+        "user_annotation", "ProfilerStep#1", 1, 0, 10,                                            \
+        "") "," X("cpu_op", "first", 1, 1, 2,                                                     \
+                  "") "," X("Runtime", "hipLaunchKernel", 1, 2, 1,                                \
+                            "\"External id\": 0, \"correlation\": "                               \
+                            "8") "," X("user_annotation", "ProfilerStep#2", 1, 10, 10,            \
+                                       "") "," X("cpu_op", "second", 1, 11, 2, "") ","            \
+                                                                                   "{\"ph\":"     \
+                                                                                   "\"X\","       \
+                                                                                   "\"cat\":"     \
+                                                                                   "\"kernel\","  \
+                                                                                   "\"name\":"    \
+                                                                                   "\"late\","    \
+                                                                                   "\"pid\":0,"   \
+                                                                                   "\"tid\":0,"   \
+                                                                                   "\"ts\":12,"   \
+                                                                                   "\"dur\":5,"   \
+                                                                                   "\"args\":{"   \
+                                                                                   "\"device\":"  \
+                                                                                   "0,"           \
+                                                                                   "\"correlatio" \
+                                                                                   "n\":8}}"
+
+static void steps_are_cut_out_with_their_device_work(void **state)
+{
+    fixture *f = *state;
+    f->options.last_step = 1;
+    assert_int_equal(convert(f, TWO_STEPS), HB_OK);
+    assert_has(f, "process_name");
+    assert_has(f, "first");
+    assert_has(f, "late");
+    assert_lacks(f, "second");
+    f->options.first_step = f->options.last_step = 3;
+    assert_int_equal(convert(f, TWO_STEPS), HB_ERROR_NOT_FOUND);
+}
+
+static void a_large_trace_is_cut_between_steps(void **state)
+{
+    fixture *f = *state;
+    f->options.max_size = 900;
+    assert_int_equal(convert(f, TWO_STEPS), HB_OK);
+    assert_int_equal(f->conversion->num_paths, 2);
+    assert_non_null(strstr(f->conversion->paths[1], "/out.0002.pt.trace.json"));
+    assert_has(f, "late");
+    assert_lacks(f, "second");
+    char *second = read_file(f->conversion->paths[1]);
+    assert_non_null(strstr(second, "second"));
+    assert_non_null(strstr(second, "process_name"));
+    assert_null(strstr(second, "first"));
+    free(second);
+}
+
+static void errors_are_told(void **state)
+{
+    fixture *f = *state;
+    assert_int_equal(convert_text(f, "not JSON"), HB_ERROR_FORMAT);
+    assert_int_equal(convert(f, ""), HB_ERROR_FORMAT);
+    assert_int_equal(convert(f, TWO_STEPS), HB_OK);
+    f->options.replace = false;
+    hb_conversion *again;
+    assert_int_equal(hb_convert(f->input, f->directory, "out", &f->options, &again),
+                     HB_ERROR_STATE);
+    assert_null(again);
+    assert_int_equal(hb_convert("/nonexistent", f->directory, "x", NULL, &again), HB_ERROR_IO);
+}
+
+int main(void)
+{
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(calls_and_kernels_are_linked),
+        TEST(calls_outside_operators_have_no_owner),
+        TEST(known_scopes_become_operators_and_others_do_not),
+        TEST(hip_memory_becomes_gpu_memory),
+        TEST(scopes_nest),
+        TEST(calls_of_merged_operators_move_to_the_child),
+        TEST(steps_have_a_length),
+        TEST(broken_text_is_mended),
+        TEST(a_truncated_file_keeps_what_is_whole),
+        TEST(what_needs_nothing_is_copied),
+        TEST(kineto_gets_its_categories_back),
+        TEST(steps_are_cut_out_with_their_device_work),
+        TEST(a_large_trace_is_cut_between_steps),
+        TEST(errors_are_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
