@@ -144,6 +144,11 @@ static bool pair_at(const char *concrete, int index, int64_t pair[2])
     return p && read_ints(p, pair, 2, &count) && count == 2;
 }
 
+static bool is_small(int64_t v)
+{
+    return v >= -INT32_MAX && v <= INT32_MAX;
+}
+
 static double convolution_flops(const char *dims, const char *concrete)
 {
     shape s[2];
@@ -154,9 +159,9 @@ static double convolution_flops(const char *dims, const char *concrete)
         return 0;
     const char *groups = concrete_at(concrete, 6);
     if (!groups) return 0;
-    for (int i = 0; i < 2; i++) /* as far as the sum below cannot overflow */
-        if (llabs(padding[i]) > INT32_MAX || llabs(dilation[i]) > INT32_MAX ||
-            llabs(s[1].dims[i + 2]) > INT32_MAX || llabs(s[0].dims[i + 2]) > INT64_MAX / 4)
+    for (int i = 0; i < 2; i++) /* hb_flops_conv2d() adds and multiplies these */
+        if (!is_small(padding[i]) || !is_small(dilation[i]) || !is_small(s[1].dims[i + 2]) ||
+            !is_small(s[0].dims[i + 2]))
             return 0;
     return hb_flops_conv2d(s[0].dims, s[1].dims, stride, padding, dilation,
                            strtoll(groups, NULL, 10));
@@ -219,7 +224,7 @@ static hb_sid intern(stacks *s, const char *text, size_t size)
 static uint32_t keep(stacks *s, const hb_sid *frames, uint32_t count)
 {
     hb_sid *copy = HB_NEW_ARRAY(s->list->arena, hb_sid, count + 1);
-    memcpy(copy, frames, count * sizeof *frames);
+    if (count) memcpy(copy, frames, count * sizeof *frames);
     *HB_PUSH(s->list->arena, &s->made) = (hb_fn_stack){copy, count};
     return s->made.count - 1;
 }
@@ -373,7 +378,7 @@ static void give_forward_stacks(const hb_fn_list *list, hb_fn_stack *of_event)
         if (added) *HB_PUSH(list->arena, &threads) = fn->thread;
     }
     hb_fn_stack *own = HB_NEW_ARRAY(list->arena, hb_fn_stack, list->count + 1);
-    memcpy(own, of_event, list->count * sizeof *own);
+    if (list->count) memcpy(own, of_event, list->count * sizeof *own);
     for (uint32_t i = 0; i < list->count; i++) {
         bool added;
         if (backward[i] == HB_NO_FN) continue;

@@ -19,6 +19,7 @@ typedef struct builder {
     uint32_t *classes; /* by category: flags + 1, or CLASS_NONE */
     uint32_t num_classes;
     int64_t start_ns;
+    bool links; /* External ids of device work are operators' */
     memory_index memory;
 } builder;
 
@@ -158,7 +159,7 @@ static void add_row(builder *b, uint32_t index)
     set_name(b, row, &fn);
     if (row->kind != HB_KIND_FUNCTION && row->ext != hb_key_int(0)) fn.link = row->ext;
     if (class & (HB_FN_DEVICE | HB_FN_RUNTIME)) b->list->use_device = true;
-    if (!fn.link) fn.flags &= ~(uint32_t)HB_FN_LINKED;
+    if (!fn.link || !b->links) fn.flags &= ~(uint32_t)HB_FN_LINKED;
     fn.flops = hb_fn_flops(b->list->trace, &fn);
     *HB_PUSH(b->list->arena, &b->fns) = fn;
 }
@@ -178,10 +179,29 @@ static int64_t find_start(const hb_trace *trace)
     return first == INT64_MAX ? 0 : first;
 }
 
+/* Writers of 2023 put a record's own correlation where it belonged to no operator. When all of
+ * them are so, the numbers only look like operators' ids. */
+static bool has_links(const hb_trace *trace)
+{
+    uint32_t own = 0;
+    for (uint32_t i = 0; i < trace->rows.count; i++) {
+        const hb_row *row = hb_trace_row(trace, i);
+        if (row->kind != HB_KIND_KERNEL && row->kind != HB_KIND_MEMCPY &&
+            row->kind != HB_KIND_MEMSET)
+            continue;
+        hb_key correlation = hb_trace_device(trace, row)->correlation;
+        if (row->ext == HB_KEY_NONE || correlation == HB_KEY_NONE) continue;
+        if (row->ext != correlation) return true;
+        own++;
+    }
+    return own < 2; /* one may be chance */
+}
+
 static void collect(builder *b)
 {
     hb_trace *trace = b->list->trace;
     b->start_ns = find_start(trace);
+    b->links = has_links(trace);
     b->num_classes = trace->strings.count;
     b->classes = HB_NEW_ARRAY(b->list->arena, uint32_t, b->num_classes + 1);
     for (uint32_t i = 0; i < trace->rows.count; i++) {

@@ -370,6 +370,19 @@ def test_device_columns(tmp_path, memory):
     assert "Self CUDA %" in table and ("CUDA Mem" in table) == memory, table
 
 
+def test_own_correlations_are_no_links(tmp_path):
+    """Files of 2023, whose kernels have their own correlation as External id."""
+    path = tmp_path / "old.json"
+    trace = gpu_trace(path, False)
+    for event in trace["traceEvents"]:
+        if "correlation" in event.get("args", {}):
+            event["args"]["External id"] = event["args"]["correlation"]
+    path.write_text(json.dumps(trace))
+    groups = {(g["key"], g["device"]): g for g in json.loads(ours(path, "--json"))["groups"]}
+    assert groups["aten::addmm", False]["device_time_total"] == 0
+    assert groups["gemm_0", True]["device_time_total"] > 0
+
+
 def test_device_name_is_free(tmp_path):
     path = tmp_path / "gpu.json"
     gpu_trace(path, True)

@@ -12,6 +12,7 @@
 #include <cJSON.h>
 
 #include "query/query.h"
+#include "report/table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -104,6 +105,36 @@ static void ask(hb_analysis *a)
     }
 }
 
+static void make_table(hb_arena *arena, hb_trace *trace, const hb_group_options *grouping,
+                       hb_buf *to)
+{
+    static const hb_table_style style = {UINT64_MAX, 8, 9, 10, "header", "CUDA", NULL, false};
+    hb_fn_list list;
+    hb_fn_list_make(&list, arena, trace);
+    hb_averages averages = hb_key_averages_make(&list, grouping);
+    CHECK(hb_averages_sort(&averages, arena, trace, "input_shapes") == HB_OK);
+    hb_report_table(&list, &averages, &style, to);
+}
+
+static void tabulate_by(hb_trace *trace, const hb_group_options *grouping)
+{
+    hb_arena arena = {0};
+    hb_buf buf;
+    hb_buf_init(&buf, SIZE_MAX / 2);
+    if (hb_arena_try(&arena)) make_table(&arena, trace, grouping, &buf);
+    hb_buf_free(&buf);
+    hb_arena_free(&arena);
+}
+
+/* torch's tables: every way to group, and a row an event. */
+static void tabulate(hb_trace *trace)
+{
+    for (uint32_t ways = 0; ways < 16; ways++) {
+        hb_group_options grouping = {ways & 1, ways & 2, ways & 4, ways & 8 ? 3 : 0};
+        tabulate_by(trace, &grouping);
+    }
+}
+
 static void read_one(const uint8_t *data, size_t size, bool strict)
 {
     hb_trace trace;
@@ -122,6 +153,7 @@ static void read_one(const uint8_t *data, size_t size, bool strict)
             hb_distributed_free(&joint);
         }
         hb_analysis_free(&analysis);
+        if (!strict) tabulate(&trace);
     }
     hb_trace_free(&trace);
 }
