@@ -147,12 +147,20 @@ static struct timespec deadline_in(uint32_t milliseconds)
     return at;
 }
 
-/* Until the interval is over, or somebody asks. The mutex is held. */
+static bool much_is_queued(const hb_event_log *log)
+{
+    return hb_event_queue_pending(&log->queue) +
+               __atomic_load_n(&log->heap_bytes, __ATOMIC_RELAXED) >=
+           log->wake_bytes;
+}
+
+/* Until the interval is over, or somebody asks. The mutex is held. Who found the thread awake, or
+ * woke it before it was here, will not ask again: hence the look at the queue. */
 static void wait_for_work(hb_event_log *log)
 {
     struct timespec deadline = deadline_in(log->flush_interval_ms);
-    __atomic_store_n(&log->awake, false, __ATOMIC_RELAXED);
-    while (!log->stopping && log->flushes_asked == log->flushes_done &&
+    __atomic_store_n(&log->awake, false, __ATOMIC_SEQ_CST);
+    while (!much_is_queued(log) && !log->stopping && log->flushes_asked == log->flushes_done &&
            !__atomic_load_n(&log->awake, __ATOMIC_RELAXED))
         if (pthread_cond_timedwait(&log->work, &log->mutex, &deadline) == ETIMEDOUT) break;
     __atomic_store_n(&log->awake, true, __ATOMIC_RELAXED);

@@ -91,6 +91,12 @@ void *hb_event_queue_claim(hb_event_queue *queue, size_t size, uint64_t *pending
     return at(queue, tail + skip) + 1;
 }
 
+uint64_t hb_event_queue_pending(const hb_event_queue *queue)
+{
+    uint64_t state = __atomic_load_n(&queue->state, __ATOMIC_SEQ_CST);
+    return (uint64_t)(tail_of(state) - head_of(state)) * UNIT;
+}
+
 void hb_event_queue_publish(void *record, size_t size, uint16_t kind)
 {
     uint32_t units = (uint32_t)(1 + (size + UNIT - 1) / UNIT);

@@ -39,4 +39,7 @@ void hb_event_queue_publish(void *record, size_t size, uint16_t kind);
 void hb_event_queue_drain(hb_event_queue *queue, void (*fn)(void *arg, uint16_t kind, void *record),
                           void *arg);
 
+/** Bytes that are claimed and not yet drained. */
+uint64_t hb_event_queue_pending(const hb_event_queue *queue);
+
 #endif
