@@ -160,7 +160,7 @@ static void add_row(builder *b, uint32_t index)
     if (row->kind != HB_KIND_FUNCTION && row->ext != hb_key_int(0)) fn.link = row->ext;
     if (class & (HB_FN_DEVICE | HB_FN_RUNTIME)) b->list->use_device = true;
     if (!fn.link || !b->links) fn.flags &= ~(uint32_t)HB_FN_LINKED;
-    fn.flops = hb_fn_flops(b->list->trace, &fn);
+    if (b->list->with_flops) fn.flops = hb_fn_flops(b->list->trace, &fn);
     *HB_PUSH(b->list->arena, &b->fns) = fn;
 }
 
