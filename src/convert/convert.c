@@ -80,7 +80,10 @@ static void write_member(output *o, hb_str key, hb_str json)
     hb_out_json(&o->out, key.s, key.len);
     HB_OUT(&o->out, ": ");
     bool clean = is_flawed(&o->plan->report) && hb_clean_json(&none, json, text);
-    if (clean) json = (hb_str){text->data, (uint32_t)text->size};
+    if (clean && (text->size != json.len || memcmp(text->data, json.s, json.len) != 0)) {
+        json = (hb_str){text->data, (uint32_t)text->size};
+        o->plan->counts[HB_CHANGE_CLEAN]++;
+    }
     if (key.len == 16 && memcmp(key.s, "deviceProperties", 16) == 0 && !o->plan->options->kineto)
         write_properties(o, json);
     else

@@ -287,7 +287,7 @@ static const hb_value *repaired_at(const hb_raw_event *raw, const char *s)
     return NULL;
 }
 
-static void ignore_flaw(void *context, hb_flaw flaw, const char *at)
+void hb_ignore_flaw(void *context, hb_flaw flaw, const char *at)
 {
     (void)context;
     (void)flaw;
@@ -314,15 +314,16 @@ static const char *clean_string(hb_scan *scan, const hb_raw_event *raw, const ch
 
 bool hb_clean_json(const hb_raw_event *raw, hb_str text, hb_buf *out)
 {
-    hb_scan scan = {.end = text.s + text.len, .flaw = ignore_flaw};
+    const char *end = text.s + text.len;
+    hb_scan scan = {.end = end + HB_SCAN_SLACK, .flaw = hb_ignore_flaw};
     hb_buf decoded;
     if (raw->num_repaired > HB_MAX_REPAIRED) return false;
     hb_buf_init(&decoded, SIZE_MAX / 4);
     const char *p = text.s;
-    while (p && p < scan.end) {
+    while (p && p < end) {
         if (*p == '"') {
             p = clean_string(&scan, raw, p + 1, out, &decoded);
-        } else if (scan.end - p >= 3 && memcmp(p, "N/A", 3) == 0) {
+        } else if (end - p >= 3 && memcmp(p, "N/A", 3) == 0) {
             hb_buf_str(out, "\"N/A\"");
             p += 3;
         } else {
@@ -381,7 +382,7 @@ bool hb_edit_event(hb_plan *plan, const hb_item *item, const hb_raw_event *raw, 
     hb_raw_event again;
     hb_buf_init(&mended, SIZE_MAX / 4);
     bool ok = hb_clean_json(raw, text, &mended) && add_zeros(&mended);
-    hb_scan scan = {.end = mended.data + mended.size, .flaw = ignore_flaw};
+    hb_scan scan = {.end = mended.data + mended.size, .flaw = hb_ignore_flaw};
     ok = ok && hb_parse_event(&scan, mended.data + 1, false, &again);
     if (ok) {
         edit_event(plan, item, &again, (hb_str){mended.data, (uint32_t)mended.size}, part, out);

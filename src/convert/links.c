@@ -19,10 +19,11 @@ static bool has_driver_numbers(const hb_plan *plan)
 
 static bool next_object(const char **p, const hb_str *list, hb_value *object)
 {
-    hb_scan scan = {.end = list->s + list->len};
-    while (*p < scan.end && **p != '{')
+    const char *end = list->s + list->len;
+    hb_scan scan = {.end = end + HB_SCAN_SLACK, .flaw = hb_ignore_flaw};
+    while (*p < end && **p != '{')
         ++*p;
-    if (*p >= scan.end) return false;
+    if (*p >= end) return false;
     *p = hb_scan_value(&scan, *p, object);
     return *p != NULL;
 }

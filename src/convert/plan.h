@@ -146,6 +146,12 @@ hb_result hb_plan_parts(hb_plan *plan);
 bool hb_edit_event(hb_plan *plan, const hb_item *item, const hb_raw_event *raw, hb_str text,
                    bool flawed, uint32_t part, hb_buf *out);
 
+/* The scanner takes an odd escape this close to the end for a cut one; texts here are whole. */
+enum { HB_SCAN_SLACK = 8 };
+
+/** For texts that were reported before. */
+void hb_ignore_flaw(void *context, hb_flaw flaw, const char *at);
+
 /** Appends JSON with its strings escaped anew; `raw` says which of them were repaired. */
 bool hb_clean_json(const hb_raw_event *raw, hb_str json, hb_buf *out);
 

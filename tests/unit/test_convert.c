@@ -155,6 +155,15 @@ static void hip_memory_becomes_gpu_memory(void **state)
     assert_int_equal(count(f, "device_properties"), 1);
 }
 
+static void broken_properties_are_mended(void **state)
+{
+    fixture *f = *state;
+    assert_int_equal(convert_text(f, "{\"deviceProperties\": [{\"na\\me\": \"x\\y\"}], "
+                                     "\"traceEvents\": [" KERNEL(1, 1, "\"x\": 1") "]}"),
+                     HB_OK);
+    assert_has(f, "\"na\\\\me\": \"x\\\\y\"");
+}
+
 /* The rounding overhang is cut off; a real crossing is taken out, and its call given to the scope
  * around it. */
 static void scopes_nest(void **state)
@@ -340,6 +349,7 @@ int main(void)
         TEST(calls_outside_operators_have_no_owner),
         TEST(known_scopes_become_operators_and_others_do_not),
         TEST(hip_memory_becomes_gpu_memory),
+        TEST(broken_properties_are_mended),
         TEST(scopes_nest),
         TEST(calls_of_merged_operators_move_to_the_child),
         TEST(steps_have_a_length),
