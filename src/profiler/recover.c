@@ -103,9 +103,8 @@ static hb_result check_header(const spool_file *f)
     if (h->endian != HB_SPOOL_ENDIAN)
         return hb_fail(HB_ERROR_UNSUPPORTED,
                        "%s: written on a machine of other byte order; recover it there", f->path);
-    if (h->version != HB_SPOOL_VERSION || h->chunk_bytes != HB_CHUNK_BYTES ||
-        h->chunk_header_bytes != sizeof(hb_chunk) || h->session_bytes != sizeof(hb_session) ||
-        h->record_header_bytes != sizeof(hb_record))
+    if (h->version != HB_SPOOL_VERSION ||
+        memcmp(&h->layout, &hb_spool_layout_here, sizeof h->layout) != 0)
         return hb_fail(HB_ERROR_UNSUPPORTED,
                        "%s: version %u of the format; this hipboard reads version %u: recover it "
                        "with the version that wrote it",

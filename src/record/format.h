@@ -18,6 +18,7 @@
 #ifndef HB_RECORD_FORMAT_H
 #define HB_RECORD_FORMAT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "record/clock.h"
@@ -30,11 +31,21 @@
 #define HB_CHUNK_BYTES 65536u
 #define HB_RECORD_MAX  32768u
 
+/** Where the fields lie that it takes to find every record and its name: a reader that shares them
+ * can read the spool, whatever build wrote it. */
+typedef struct hb_spool_layout {
+    uint32_t chunk_bytes, chunk_header_bytes, session_bytes, record_header_bytes;
+    uint16_t chunk_kind, chunk_used, chunk_session, chunk_next, chunk_next_thread, chunk_first_id,
+        chunk_string_offset, chunk_tid;
+    uint16_t session_number, session_older, session_state, session_first_thread, session_start,
+        session_later;
+    uint16_t record_start, record_end, record_name, record_type, record_flags, record_units;
+} hb_spool_layout;
+
 typedef struct hb_spool_header {
     char magic[8];
     uint32_t version, endian;
-    /* sizes that a reader must share */
-    uint32_t chunk_bytes, chunk_header_bytes, session_bytes, record_header_bytes;
+    hb_spool_layout layout;
     int64_t pid, created_unix_ns;
     uint32_t num_chunks;    /* chunks in the file */
     uint32_t first_session; /* newest first, by hb_session.older */
@@ -127,7 +138,7 @@ enum hb_record_flags {
     HB_RECORD_CAPTURED = 1u << 1, /* put into a graph, to run later */
     HB_RECORD_REPLAYS = 1u << 2,  /* runs a graph */
     HB_RECORD_WAITS = 1u << 3,    /* synchronises */
-    HB_RECORD_NODE = 1u << 1, /* WORK: `device` is the driver's number of it */
+    HB_RECORD_NODE = 1u << 1,     /* WORK: `device` is the driver's number of it */
 };
 
 /** Every record begins so. A plain scope is just this: 24 bytes. */
@@ -187,9 +198,9 @@ typedef struct hb_record_call {
 
 typedef struct hb_record_launch {
     hb_record_call call;
-    uint32_t kernel;   /* string id */
-    uint32_t grid[3];  /* blocks */
-    uint16_t block[3]; /* threads */
+    uint32_t kernel;              /* string id */
+    uint32_t grid[3];             /* blocks */
+    uint16_t block[3];            /* threads */
     uint16_t vgprs, sgprs, agprs; /* 0xffff: unknown */
     uint32_t lds_bytes, dynamic_lds_bytes, scratch_bytes;
 } hb_record_launch;
@@ -218,7 +229,7 @@ enum hb_work_kind {
  * name = the kernel's, or HB_STRING_UNNAMED when only its launch knows it. */
 typedef struct hb_record_work {
     hb_record head;
-    uint64_t work; /* joins it with its call */
+    uint64_t work;            /* joins it with its call */
     int64_t begin_ns, end_ns; /* CLOCK_BOOTTIME */
     uint64_t bytes, queue;
     int32_t device;
@@ -242,5 +253,32 @@ typedef struct hb_record_device {
 _Static_assert(sizeof(hb_record_launch) + sizeof(hb_record_work) <= 200, "bytes a kernel");
 _Static_assert(sizeof(hb_record) == 24, "a plain scope is 24 bytes");
 _Static_assert(sizeof(hb_chunk) % 8 == 0, "records are 8-byte aligned");
+
+static const hb_spool_layout hb_spool_layout_here = {
+    .chunk_bytes = HB_CHUNK_BYTES,
+    .chunk_header_bytes = sizeof(hb_chunk),
+    .session_bytes = sizeof(hb_session),
+    .record_header_bytes = sizeof(hb_record),
+    .chunk_kind = offsetof(hb_chunk, kind),
+    .chunk_used = offsetof(hb_chunk, used),
+    .chunk_session = offsetof(hb_chunk, session),
+    .chunk_next = offsetof(hb_chunk, next),
+    .chunk_next_thread = offsetof(hb_chunk, next_thread),
+    .chunk_first_id = offsetof(hb_chunk, first_id),
+    .chunk_string_offset = offsetof(hb_chunk, string_offset),
+    .chunk_tid = offsetof(hb_chunk, tid),
+    .session_number = offsetof(hb_session, number),
+    .session_older = offsetof(hb_session, older),
+    .session_state = offsetof(hb_session, state),
+    .session_first_thread = offsetof(hb_session, first_thread),
+    .session_start = offsetof(hb_session, start),
+    .session_later = offsetof(hb_session, later),
+    .record_start = offsetof(hb_record, start),
+    .record_end = offsetof(hb_record, end),
+    .record_name = offsetof(hb_record, name),
+    .record_type = offsetof(hb_record, type),
+    .record_flags = offsetof(hb_record, flags),
+    .record_units = offsetof(hb_record, units),
+};
 
 #endif

@@ -205,10 +205,7 @@ static void write_header(hb_spool *spool, const char *worker_name)
     hb_spool_header *head = hb_spool_head(spool);
     head->version = HB_SPOOL_VERSION;
     head->endian = HB_SPOOL_ENDIAN;
-    head->chunk_bytes = HB_CHUNK_BYTES;
-    head->chunk_header_bytes = sizeof(hb_chunk);
-    head->session_bytes = sizeof(hb_session);
-    head->record_header_bytes = sizeof(hb_record);
+    head->layout = hb_spool_layout_here;
     head->pid = getpid();
     head->created_unix_ns = hb_clock_ns(CLOCK_REALTIME);
     head->num_chunks = atomic_load(&spool->committed);

@@ -95,9 +95,10 @@ static double best_of(void (*fn)(int))
     return best;
 }
 
-static hb_profiler *start(void)
+static hb_profiler *start(uint64_t max_record_bytes)
 {
     hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.max_record_bytes = max_record_bytes;
     o.record_shapes = o.profile_memory = o.with_flops = true;
     o.spool_dir = "";
     hb_profiler *prof = hb_profiler_create(&o);
@@ -117,6 +118,27 @@ static void finish(hb_profiler *prof)
         fprintf(stderr, "bench_record: %llu records were lost\n",
                 (unsigned long long)lost.buffer_full);
     hb_profiler_destroy(prof);
+}
+
+static bool count_one(const hb_event *event, void *arg)
+{
+    (void)event;
+    ++*(double *)arg;
+    return true;
+}
+
+/* Bytes of records an event: as many as fit into a limit that is reached. */
+static double bytes_of(void (*fn)(int))
+{
+    enum { LIMIT = 32 << 20 };
+    double kept = 0;
+    hb_profiler *prof = start(LIMIT);
+    for (int i = 0; i < LIMIT / 16; i++)
+        fn(i);
+    hb_profiler_stop(prof);
+    hb_profiler_events(prof, count_one, &kept);
+    hb_profiler_destroy(prof);
+    return kept > 0 ? LIMIT / kept : 0;
 }
 
 typedef struct worker {
@@ -165,21 +187,23 @@ int main(int argc, char **argv)
         {"memory event", memory},
     };
     bool json = argc > 1 && strcmp(argv[1], "--json") == 0;
-    if (!json) printf("%-40s %8s %8s %10s   ns a call\n", "", "off", "on", "2 threads");
+    if (!json) printf("%-40s %8s %8s %10s %8s\n", "ns a call", "off", "on", "2 threads", "bytes");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         double off = best_of(rows[i].fn);
-        hb_profiler *prof = start();
+        hb_profiler *prof = start(0);
         double on = best_of(rows[i].fn);
         finish(prof);
-        prof = start();
+        prof = start(0);
         double both = two_threads(rows[i].fn);
         finish(prof);
+        double bytes = bytes_of(rows[i].fn);
         if (json)
-            printf("%s\"%s\": {\"off\": %.2f, \"on\": %.2f, \"two_threads\": %.2f}%s\n",
-                   i ? " " : "{", rows[i].name, off, on, both,
+            printf("%s\"%s\": {\"off\": %.2f, \"on\": %.2f, \"two_threads\": %.2f, "
+                   "\"bytes\": %.1f}%s\n",
+                   i ? " " : "{", rows[i].name, off, on, both, bytes,
                    i + 1 < sizeof rows / sizeof *rows ? "," : "}");
         else
-            printf("%-40s %8.2f %8.2f %10.2f\n", rows[i].name, off, on, both);
+            printf("%-40s %8.2f %8.2f %10.2f %8.1f\n", rows[i].name, off, on, both, bytes);
     }
     return 0;
 }
