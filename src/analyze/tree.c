@@ -212,8 +212,10 @@ static void bound_root(hb_analysis *a, uint32_t index)
 static uint32_t depth_of(const hb_analysis *a, uint32_t index)
 {
     uint32_t deepest = 0;
-    for (uint32_t c = a->nodes[index].first_child; c; c = a->nodes[c].next)
-        deepest = HB_MAX(deepest, 1 + depth_of(a, c));
+    for (uint32_t c = a->nodes[index].first_child; c; c = a->nodes[c].next) {
+        uint32_t below = 1 + depth_of(a, c); /* once: a macro would ask twice at every level */
+        deepest = HB_MAX(deepest, below);
+    }
     for (uint32_t r = a->nodes[index].calls; r && deepest < 2; r = a->refs.items[r - 1].next)
         deepest =
             HB_MAX(deepest, a->runtimes.items[a->refs.items[r - 1].runtime].has_device ? 2u : 1u);
