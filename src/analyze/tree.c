@@ -241,7 +241,8 @@ static void build(hb_analysis *a, hb_thread *thread, bool stale)
     merge_doubles(a, thread->root);
     hb_tree_fill(a, thread->root);
     bound_root(a, thread->root);
-    a->depth = HB_MAX(a->depth, depth_of(a, thread->root));
+    uint32_t depth = depth_of(a, thread->root);
+    a->depth = HB_MAX(a->depth, depth);
 }
 
 void hb_analyze_trees(hb_analysis *a)
