@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The first command of the README, in a fresh clone, up to the line that it tells to copy."""
+import os
 import re
 import shlex
+import signal
 import subprocess
 import urllib.request
 
@@ -36,9 +38,14 @@ def test_it_ends_with_a_tensorboard_to_start(clone):
 
     command = shlex.split(output.strip().splitlines()[-1])
     assert command[1:] == ["--logdir", str(clone / "runs")]
-    with subprocess.Popen([*command, "--port", "0"], stderr=subprocess.PIPE, text=True) as board:
+    board = subprocess.Popen([*command, "--port", "0"], stderr=subprocess.PIPE, text=True,
+                             start_new_session=True)
+    try:
         address = next(found.group(1) for line in board.stderr
                        if (found := re.search(r"at (http://localhost:\d+/)", line)))
-        with urllib.request.urlopen(f"{address}data/plugin/pytorch_profiler/index.html") as page:
+        url = f"{address}data/plugin/pytorch_profiler/index.html"
+        with urllib.request.urlopen(url, timeout=60) as page:
             assert b"<html" in page.read()
-        board.terminate()
+    finally:
+        os.killpg(board.pid, signal.SIGKILL)  # TensorBoard's data server too
+        board.wait(60)

@@ -207,6 +207,7 @@ static void test_lost_files_and_why(void **state)
 static void put_nested(const char *name, int depth)
 {
     char *text = malloc((size_t)depth * 128 + 256);
+    if (!text) abort();
     int n = sprintf(text, "{\"traceEvents\":[" STEP);
     for (int i = 0; i < depth; i++)
         n += sprintf(text + n,
