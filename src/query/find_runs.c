@@ -183,7 +183,7 @@ hb_result hb_logdir_scan(hb_logdir *logdir)
     free(logdir->path);
     logdir->path = path;
     HB_TRY(scan(logdir, path));
-    qsort(logdir->runs, logdir->num_runs, sizeof *logdir->runs, by_name);
+    if (logdir->num_runs) qsort(logdir->runs, logdir->num_runs, sizeof *logdir->runs, by_name);
     for (size_t i = 0; i < logdir->num_runs; i++)
         HB_TRY(number_spans(&logdir->runs[i]));
     return HB_OK;
