@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "analyze/name_bits.h"
+
 typedef struct memory_index {
     int64_t *times;       /* sorted */
     double *cpu, *device; /* sums of all records before */
@@ -27,23 +29,6 @@ enum { CLASS_NONE = UINT32_MAX };
 
 /* ---- which rows are events ---- */
 
-static bool is(hb_str s, const char *text)
-{
-    return s.len == strlen(text) && memcmp(s.s, text, s.len) == 0;
-}
-
-static bool begins(hb_str s, const char *prefix)
-{
-    size_t n = strlen(prefix);
-    return s.len >= n && memcmp(s.s, prefix, n) == 0;
-}
-
-static bool ends(hb_str s, const char *suffix)
-{
-    size_t n = strlen(suffix);
-    return s.len >= n && memcmp(s.s + s.len - n, suffix, n) == 0;
-}
-
 static uint32_t class_of_category(const hb_row *row, hb_str cat)
 {
     switch ((hb_kind)row->kind) {
@@ -51,16 +36,18 @@ static uint32_t class_of_category(const hb_row *row, hb_str cat)
     case HB_KIND_PYTHON:
     case HB_KIND_FUNCTION: return 0;
     case HB_KIND_ANNOTATION:
-        return HB_FN_ANNOTATION | (begins(cat, "gpu") ? (uint32_t)HB_FN_DEVICE : 0);
+        return HB_FN_ANNOTATION | (hb_str_begins(cat, "gpu") ? (uint32_t)HB_FN_DEVICE : 0);
     case HB_KIND_RUNTIME: return HB_FN_RUNTIME | HB_FN_LINKED;
     case HB_KIND_KERNEL:
     case HB_KIND_MEMCPY:
     case HB_KIND_MEMSET: return HB_FN_DEVICE | HB_FN_LINKED;
     default: break;
     }
-    if (ends(cat, "_runtime") || ends(cat, "_driver")) return HB_FN_RUNTIME | HB_FN_LINKED;
-    if (is(cat, "overhead")) return HB_FN_RUNTIME;
-    if (is(cat, "cuda_sync") || is(cat, "cuda_event")) return HB_FN_DEVICE | HB_FN_LINKED;
+    if (hb_str_ends(cat, "_runtime") || hb_str_ends(cat, "_driver"))
+        return HB_FN_RUNTIME | HB_FN_LINKED;
+    if (hb_str_is(cat, "overhead")) return HB_FN_RUNTIME;
+    if (hb_str_is(cat, "cuda_sync") || hb_str_is(cat, "cuda_event"))
+        return HB_FN_DEVICE | HB_FN_LINKED;
     return CLASS_NONE;
 }
 
@@ -76,7 +63,7 @@ static bool is_filtered(hb_str name)
         "aten::_version",
     };
     for (size_t i = 0; i < HB_ARRAY_LEN(names); i++)
-        if (is(name, names[i])) return true;
+        if (hb_str_is(name, names[i])) return true;
     return false;
 }
 
@@ -110,7 +97,7 @@ static void split_overload(builder *b, const hb_row *row, hb_fn *fn)
 static void set_name(builder *b, const hb_row *row, hb_fn *fn)
 {
     fn->name = row->name;
-    if (begins(hb_trace_text(b->list->trace, row->name), "ProfilerStep#")) {
+    if (hb_str_begins(hb_trace_text(b->list->trace, row->name), "ProfilerStep#")) {
         fn->name = hb_texts_add(&b->list->trace->strings, "ProfilerStep*", 13);
         if (!fn->name) hb_arena_leave(b->list->arena, HB_ERROR_NO_MEMORY, "out of memory");
         return;
@@ -172,7 +159,7 @@ static int64_t find_start(const hb_trace *trace)
         const hb_row *row = hb_trace_row(trace, i);
         if (!(row->flags & HB_ROW_TS) || !to_ns(row->ts, &ns)) continue;
         if (row->kind == HB_KIND_SPAN && row->flags & HB_ROW_NAME &&
-            begins(hb_trace_text(trace, row->name), "PyTorch Profiler"))
+            hb_str_begins(hb_trace_text(trace, row->name), "PyTorch Profiler"))
             return ns;
         if (row->flags & HB_ROW_COMPLETE) first = HB_MIN(first, ns);
     }
@@ -211,7 +198,7 @@ static void collect(builder *b)
         if (row->kind == HB_KIND_MEMORY)
             *HB_PUSH(b->list->arena, &b->memory_rows) = i;
         else if (row->flags & HB_ROW_INSTANT && row->flags & HB_ROW_NAME &&
-                 is(hb_trace_text(trace, row->name), "[OutOfMemory]"))
+                 hb_str_is(hb_trace_text(trace, row->name), "[OutOfMemory]"))
             *HB_PUSH(b->list->arena, &b->oom_rows) = i;
         else
             add_row(b, i);
@@ -448,7 +435,8 @@ static void sum_up(const hb_fn_list *list, hb_fn *fn)
 static bool is_set(const hb_trace *trace, const char *key)
 {
     hb_str json = hb_trace_member(trace, key);
-    return json.len && !is(json, "0") && !is(json, "false") && !is(json, "null");
+    return json.len && !hb_str_is(json, "0") && !hb_str_is(json, "false") &&
+           !hb_str_is(json, "null");
 }
 
 void hb_fn_list_make(hb_fn_list *list, hb_arena *arena, hb_trace *trace)

@@ -18,7 +18,7 @@ bool hb_str_begins(hb_str s, const char *prefix)
     return s.len >= n && memcmp(s.s, prefix, n) == 0;
 }
 
-static bool ends(hb_str s, const char *suffix)
+bool hb_str_ends(hb_str s, const char *suffix)
 {
     size_t n = strlen(suffix);
     return s.len >= n && memcmp(s.s + s.len - n, suffix, n) == 0;
@@ -26,7 +26,7 @@ static bool ends(hb_str s, const char *suffix)
 
 static bool is_loader(hb_str name)
 {
-    return (hb_str_begins(name, "enumerate(DataLoader)#") && ends(name, ".__next__")) ||
+    return (hb_str_begins(name, "enumerate(DataLoader)#") && hb_str_ends(name, ".__next__")) ||
            hb_str_begins(name, "enumerate(DataPipe)#");
 }
 

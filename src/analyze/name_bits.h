@@ -23,5 +23,6 @@ unsigned hb_name_bits_of(hb_str name);
 
 bool hb_str_is(hb_str s, const char *text);
 bool hb_str_begins(hb_str s, const char *prefix);
+bool hb_str_ends(hb_str s, const char *suffix);
 
 #endif

@@ -105,14 +105,6 @@ static void set_device_numbers(hb_profile_numbers *n, const hb_cycle_numbers *nu
     n->value[HB_PROFILE_DEVICE_TO_DEVICE] = mib(numbers->copied_bytes[2]);
 }
 
-static hb_lost lost_of(const hb_session *session)
-{
-    const uint64_t *lost = session->lost;
-    return (hb_lost){sizeof(hb_lost),         lost[HB_LOST_BUFFER_FULL], lost[HB_LOST_STRINGS_FULL],
-                     lost[HB_LOST_REENTRANT], lost[HB_LOST_TOO_BIG],     lost[HB_LOST_UNBALANCED],
-                     lost[HB_LOST_MEMORY]};
-}
-
 static hb_result log_memory(hb_event_log *log, const hb_cycle_numbers *numbers, int64_t at_step,
                             int64_t unix_ns)
 {
@@ -149,7 +141,7 @@ static hb_result log_cycle(hb_event_log *log, hb_cycle_numbers *numbers, const h
                            int64_t at_step, int64_t unix_ns)
 {
     hb_profile_numbers n;
-    hb_lost lost = lost_of(session);
+    hb_lost lost = hb_session_lost(session);
     hb_profile_numbers_init(&n);
     set_device_numbers(&n, numbers);
     n.value[HB_PROFILE_EVENTS] = (double)numbers->events;

@@ -441,14 +441,7 @@ int64_t hb_profiler_cycle(const hb_profiler *prof)
 hb_result hb_profiler_lost(const hb_profiler *prof, hb_lost *lost)
 {
     if (!prof || !lost) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "lost: an argument is NULL");
-    const hb_session *s = prof->last_cycle ? prof->last_cycle->session : NULL;
-    *lost = (hb_lost){.struct_size = sizeof *lost};
-    if (!s) return HB_OK;
-    lost->buffer_full = s->lost[HB_LOST_BUFFER_FULL];
-    lost->strings_full = s->lost[HB_LOST_STRINGS_FULL];
-    lost->reentrant = s->lost[HB_LOST_REENTRANT];
-    lost->too_big = s->lost[HB_LOST_TOO_BIG];
-    lost->unbalanced = s->lost[HB_LOST_UNBALANCED];
-    lost->memory = s->lost[HB_LOST_MEMORY];
+    *lost = prof->last_cycle ? hb_session_lost(prof->last_cycle->session)
+                             : (hb_lost){.struct_size = sizeof *lost};
     return HB_OK;
 }

@@ -111,6 +111,20 @@ void hb_session_end(hb_session *session)
     session->state = HB_SESSION_STOPPED;
 }
 
+hb_lost hb_session_lost(const hb_session *session)
+{
+    const uint64_t *lost = session->lost;
+    return (hb_lost){
+        .struct_size = sizeof(hb_lost),
+        .buffer_full = lost[HB_LOST_BUFFER_FULL],
+        .strings_full = lost[HB_LOST_STRINGS_FULL],
+        .reentrant = lost[HB_LOST_REENTRANT],
+        .too_big = lost[HB_LOST_TOO_BIG],
+        .unbalanced = lost[HB_LOST_UNBALANCED],
+        .memory = lost[HB_LOST_MEMORY],
+    };
+}
+
 static void unlink_session(hb_spool *spool, hb_session *session, uint32_t index)
 {
     pthread_mutex_lock(&spool->lock);

@@ -32,6 +32,9 @@ void hb_session_tick(hb_session *session);
 /** Stops recording; when it returns no thread writes to the session any more. */
 void hb_session_end(hb_session *session);
 
+/** What the session lost, in the words of the public API. After hb_session_end(). */
+hb_lost hb_session_lost(const hb_session *session);
+
 /** Gives the session's chunks back to the spool. */
 void hb_session_release(hb_spool *spool, hb_session *session);
 
