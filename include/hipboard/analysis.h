@@ -41,6 +41,13 @@ typedef struct hb_open_options {
         .struct_size = sizeof(hb_open_options) \
     }
 
+/** What is said of many numbers: of step times, in microseconds. */
+typedef struct hb_statistics {
+    uint64_t count;               /* 0: all else is 0 */
+    double sum, mean, std;        /* std: of the whole population, as numpy.std() */
+    double min, median, p95, max; /* between neighbours linearly, as numpy.quantile() */
+} hb_statistics;
+
 /* ------------------------------------------------------------------------------------------- */
 /* A log directory                                                                             */
 /* ------------------------------------------------------------------------------------------- */

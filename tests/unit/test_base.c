@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
+#include "base/statistics.h"
 #include "base/utf8.h"
 
 static void fresh_thread_has_no_error(void **state)
@@ -123,6 +124,23 @@ static void utf8_follows_the_standard(void **state)
     assert_int_equal(utf8("\xe2\x82x", 3), 0);
 }
 
+/* The figures are numpy's: mean(), std(), quantile(). */
+static void statistics_are_numpys(void **state)
+{
+    (void)state;
+    double values[] = {7, 1, 4, 10, 2.5};
+    hb_statistics s = hb_statistics_of(values, 5);
+    assert_int_equal(s.count, 5);
+    assert_true(s.sum == 24.5 && s.min == 1 && s.max == 10 && s.median == 4);
+    assert_float_equal(s.mean, 4.9, 1e-12);
+    assert_float_equal(s.std, 3.2310988842807027, 1e-12);
+    assert_float_equal(s.p95, 9.4, 1e-12);
+    assert_float_equal(hb_quantile(values, 5, 0.25), 2.5, 1e-12);
+    assert_true(hb_quantile(values, 5, 1) == 10 && hb_quantile(values, 1, 0.3) == 1);
+    s = hb_statistics_of(NULL, 0);
+    assert_true(s.count == 0 && s.sum == 0 && s.p95 == 0 && hb_quantile(NULL, 0, 0.5) == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -133,6 +151,7 @@ int main(void)
         cmocka_unit_test(json_strings_are_always_valid),
         cmocka_unit_test(json_strings_escape_wherever_a_byte_stands),
         cmocka_unit_test(utf8_follows_the_standard),
+        cmocka_unit_test(statistics_are_numpys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
