@@ -576,6 +576,54 @@ HB_API hb_result hb_profiler_events(hb_profiler *prof, bool (*fn)(const hb_event
                                     void *arg);
 
 /* ------------------------------------------------------------------------------------------- */
+/* What can be captured here                                                                   */
+/* ------------------------------------------------------------------------------------------- */
+
+/** A way to capture HIP. */
+typedef struct hb_hip_backend {
+    const char *name;    /* as the environment variable HIPBOARD_HIP_BACKEND takes it */
+    const char *summary; /* what it is, a phrase */
+    bool usable;
+    const char *why_not; /* "" when it is usable */
+} hb_hip_backend;
+
+/** A device that HIP shows to this process. */
+typedef struct hb_hip_gpu {
+    int32_t id; /* HIP ordinal */
+    int32_t num_cus;
+    uint64_t memory_bytes;
+    const char *name, *arch; /* "AMD Instinct MI250X", "gfx90a:sramecc+:xnack-" */
+    bool simulated;          /* by tools/simhsa: its durations mean nothing */
+} hb_hip_gpu;
+
+typedef struct hb_hip_setting {
+    const char *name, *value; /* an environment variable; NULL: not set */
+} hb_hip_setting;
+
+/** What this process could capture of HIP, and why not more. Grows at its end. */
+typedef struct hb_hip_info {
+    const char *runtime_path; /* the HIP runtime; "" when there is none */
+    int32_t runtime_version;  /* as HIP counts: 50221153 is 5.2.21153 */
+    int32_t driver_version;
+    const char *backend; /* the one that a profiler would use; "" when there is none */
+    const char *why_no_backend;
+    const hb_hip_backend *backends; /* all, in the order in which they are tried */
+    size_t num_backends;
+    const hb_hip_gpu *gpus;
+    size_t num_gpus;
+    const char *why_no_gpu;
+    const char *driver_access; /* how this process can open /dev/kfd, in words */
+    const hb_hip_setting *settings;
+    size_t num_settings;
+} hb_hip_info;
+
+/** Finds out, without a profiler. `load`: loads a HIP runtime when this process has none, which is
+ * for tools. Asks the runtime for its devices, and so starts it. Missing things are no error; free
+ * the result with hb_hip_info_free(). */
+HB_API hb_result hb_hip_info_get(bool load, hb_hip_info **info);
+HB_API void hb_hip_info_free(hb_hip_info *info);
+
+/* ------------------------------------------------------------------------------------------- */
 /* Recovery                                                                                    */
 /* ------------------------------------------------------------------------------------------- */
 

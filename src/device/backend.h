@@ -9,8 +9,9 @@
 #include "device/hip_runtime.h"
 
 typedef struct hb_device_backend {
-    const char *name;
-    bool loses_replays; /* a graph's work is reported for its first run only */
+    const char *name;    /* in metadata and for HIPBOARD_HIP_BACKEND */
+    const char *summary; /* what it is, a phrase */
+    bool loses_replays;  /* a graph's work is reported for its first run only */
     /** Whether it can capture this runtime; `why` gets the reason when it can't. Changes nothing in
      * the runtime. */
     bool (*probe)(const hb_hip *hip, hb_buf *why);

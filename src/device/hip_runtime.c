@@ -2,7 +2,10 @@
 #include "device/hip_runtime.h"
 
 #include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* Newest first. The last is the name in PyTorch's wheels. */
 static const char *const sonames[] = {
@@ -61,14 +64,23 @@ static const struct {
     {"__cxa_demangle", offsetof(hb_hip, demangle)}, /* in the C++ library that the runtime needs */
 };
 
-bool hb_hip_find(hb_hip *hip)
+static bool open_runtime(hb_hip *hip, const char *name, int flags)
+{
+    hip->library = dlopen(name, RTLD_LAZY | flags);
+    hip->soname = name;
+    return hip->library != NULL;
+}
+
+static bool open_any(hb_hip *hip, int flags)
 {
     *hip = (hb_hip){0};
-    for (size_t i = 0; !hip->library && i < HB_ARRAY_LEN(sonames); i++) {
-        hip->library = dlopen(sonames[i], RTLD_LAZY | RTLD_NOLOAD);
-        hip->soname = sonames[i];
-    }
-    if (!hip->library) return false;
+    for (size_t i = 0; i < HB_ARRAY_LEN(sonames); i++)
+        if (open_runtime(hip, sonames[i], flags)) return true;
+    return false;
+}
+
+static void find_functions(hb_hip *hip)
+{
     for (size_t i = 0; i < HB_ARRAY_LEN(symbols); i++)
         hb_hip_symbol(hip, symbols[i].name, (char *)hip + symbols[i].offset);
     hb_hip_symbol(hip, "hipGetDevicePropertiesR0600", &hip->get_device_properties);
@@ -77,7 +89,33 @@ bool hb_hip_find(hb_hip *hip)
     /* These two answer without a device, too, and start nothing. */
     if (hip->runtime_get_version) hip->runtime_get_version(&hip->version);
     if (hip->driver_get_version) hip->driver_get_version(&hip->driver_version);
+}
+
+bool hb_hip_find(hb_hip *hip)
+{
+    if (!open_any(hip, RTLD_NOLOAD)) return false;
+    find_functions(hip);
     return true;
+}
+
+bool hb_hip_load(hb_hip *hip)
+{
+    if (hb_hip_find(hip)) return true;
+    /* Where AMD's own packages put it, which the system's loader need not know. */
+    if (!open_any(hip, 0) && !open_runtime(hip, "/opt/rocm/lib/libamdhip64.so", 0)) return false;
+    find_functions(hip);
+    return true;
+}
+
+void hb_hip_path(const hb_hip *hip, char *path, size_t size)
+{
+    struct link_map *map;
+    char real[PATH_MAX];
+    if (dlinfo(hip->library, RTLD_DI_LINKMAP, &map) != 0) {
+        snprintf(path, size, "%s", hip->soname);
+        return;
+    }
+    snprintf(path, size, "%s", realpath(map->l_name, real) ? real : map->l_name);
 }
 
 const char *hb_hip_error_name(const hb_hip *hip, int error)

@@ -42,6 +42,12 @@ typedef struct hb_hip {
 /** Finds the runtime that is loaded in this process; never loads one. False: there is none. */
 bool hb_hip_find(hb_hip *hip);
 
+/** The same, but loads one when there is none. */
+bool hb_hip_load(hb_hip *hip);
+
+/** The file that the runtime was loaded from. */
+void hb_hip_path(const hb_hip *hip, char *path, size_t size);
+
 /** The address of a symbol of the runtime, or NULL, through a pointer to any function pointer. */
 void hb_hip_symbol(const hb_hip *hip, const char *name, void *function_pointer);
 

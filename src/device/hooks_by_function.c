@@ -71,15 +71,16 @@ static bool find_hooks(const hb_hip *hip)
     hb_hip_symbol(hip, "hipInitActivityCallback", &hooks.init);
     hb_hip_symbol(hip, "hipEnableActivityCallback", &hooks.enable);
     return hooks.register_api && hooks.register_activity && hooks.remove_api &&
-           hooks.remove_activity && hooks.init && hooks.enable && hip->api_name &&
-           hip->peek_at_last_error;
+           hooks.remove_activity && hooks.init && hooks.enable;
 }
 
 static bool probe(const hb_hip *hip, hb_buf *why)
 {
     const hb_hook_version *version = hb_hook_version_of(hip, why);
     if (!version) return false;
-    if (version->by_function && find_hooks(hip)) return true;
+    void *hook;
+    hb_hip_symbol(hip, "hipRegisterApiCallback", &hook);
+    if (version->by_function && hook && hip->api_name && hip->peek_at_last_error) return true;
     hb_buf_printf(why, "%s has no hooks for single functions", hip->soname);
     return false;
 }
@@ -87,7 +88,11 @@ static bool probe(const hb_hip *hip, hb_buf *why)
 static bool attach(const hb_hip *hip, hb_buf *why)
 {
     const hb_hook_version *version = hb_hook_version_of(hip, why);
-    if (!version || !find_hooks(hip)) return false;
+    if (!version) return false;
+    if (!find_hooks(hip)) {
+        hb_buf_printf(why, "%s lacks one of them", hip->soname);
+        return false;
+    }
     _Static_assert(HB_HIP_API_DATA_BYTES >= 832, "the arguments of HIP 5.2 fit");
     runtime = hip;
     if (!hb_calls_init(hip, version->num_functions)) {
@@ -117,7 +122,8 @@ static void enable(bool on)
 }
 
 const hb_device_backend hb_hooks_by_function = {
-    .name = "HIP runtime hooks by function",
+    .name = "function-hooks",
+    .summary = "the HIP runtime's hooks up to 5.2, one for each function",
     .loses_replays = true,
     .probe = probe,
     .attach = attach,

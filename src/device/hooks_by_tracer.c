@@ -103,10 +103,9 @@ static bool probe(const hb_hip *hip, hb_buf *why)
 {
     const hb_hook_version *version = hb_hook_version_of(hip, why);
     if (!version) return false;
-    hb_hip_symbol(hip, "hipRegisterTracerCallback", &register_tracer);
-    hb_hip_symbol(hip, "hipExtGetLastError", &last_call_error);
-    if (!version->by_function && register_tracer && hip->api_name && hip->peek_at_last_error)
-        return true;
+    void *hook;
+    hb_hip_symbol(hip, "hipRegisterTracerCallback", &hook);
+    if (!version->by_function && hook && hip->api_name && hip->peek_at_last_error) return true;
     hb_buf_printf(why, "HIP %d.%d has no such hook", hb_hip_release(hip) / 100,
                   hb_hip_release(hip) % 100);
     return false;
@@ -118,6 +117,8 @@ static bool attach(const hb_hip *hip, hb_buf *why)
     if (!version) return false;
     runtime = hip;
     api_data_size = version->api_data_size;
+    hb_hip_symbol(hip, "hipRegisterTracerCallback", &register_tracer);
+    hb_hip_symbol(hip, "hipExtGetLastError", &last_call_error);
     if (hb_calls_init(hip, version->num_functions)) return true;
     hb_buf_str(why, "no memory");
     return false;
@@ -130,7 +131,8 @@ static void enable(bool on)
 }
 
 const hb_device_backend hb_hooks_by_tracer = {
-    .name = "HIP runtime hooks by one tracer",
+    .name = "tracer-hook",
+    .summary = "the HIP runtime's hook since 5.4, one for all functions",
     .probe = probe,
     .attach = attach,
     .enable = enable,

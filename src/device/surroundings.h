@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What, outside of the HIP runtime, decides whether a process can use a GPU: the driver's file and
+ * environment variables.
+ */
+#ifndef HB_DEVICE_SURROUNDINGS_H
+#define HB_DEVICE_SURROUNDINGS_H
+
+#include "base/base.h"
+
+/** Variables that hide devices, NULL at the end. */
+extern const char *const hb_visibility_variables[];
+
+/** How this process can open /dev/kfd, in words. */
+const char *hb_driver_access(void);
+
+/** Why HIP has no device, as far as can be seen from outside. */
+const char *hb_why_no_device(void);
+
+#endif

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: MIT
+"""`hipboard info`: what can be captured here, and why not more."""
+import json
+import os
+import subprocess
+
+import pytest
+
+from support import BUILD
+
+HIPBOARD = BUILD / "tools/hipboard/hipboard"
+SIMHSA = BUILD / "tools/simhsa"
+pytestmark = pytest.mark.skipif(not (BUILD / "tests/hip/plain").exists(),
+                                reason="needs libamdhip64-dev and tools/simhsa")
+
+
+def info(*arguments, **env):
+    keep = {k: v for k, v in os.environ.items() if not k.endswith("_VISIBLE_DEVICES")}
+    ran = subprocess.run([HIPBOARD, "info", *arguments], capture_output=True, text=True, timeout=60,
+                         env=dict(keep, LD_LIBRARY_PATH=str(SIMHSA)) | env)
+    assert ran.returncode == 0 and ran.stderr == ""
+    return ran.stdout
+
+
+def test_devices_and_the_way_that_record_would_take():
+    told = json.loads(info("--json", SIMHSA_GPUS="2"))
+    assert [d["id"] for d in told["devices"]] == [0, 1]
+    first = told["devices"][0]
+    assert first["simulated"] and first["arch"].startswith("gfx90a") and first["num_cus"] == 110
+    assert first["memory_bytes"] == 64 << 30
+    assert told["runtime_version"] > 0 and told["runtime_path"].startswith("/")
+    usable = [b["name"] for b in told["backends"] if b["usable"]]
+    assert told["backend"] == usable[0]
+    assert all(b["usable"] == (b["why_not"] == "") for b in told["backends"])
+    text = info(SIMHSA_GPUS="2")
+    assert "simulated" in text and "durations mean nothing" in text
+    before, after = text.split("`hipboard record` and HB_ACTIVITY_HIP would use this one")
+    assert before.rstrip().splitlines()[-2].split()[0] == told["backend"]
+
+
+def test_variables_that_hide_devices():
+    told = json.loads(info("--json", SIMHSA_GPUS="2", HIP_VISIBLE_DEVICES="1"))
+    assert len(told["devices"]) == 1
+    assert told["environment"]["HIP_VISIBLE_DEVICES"] == "1"
+    assert told["environment"]["ROCR_VISIBLE_DEVICES"] is None
+    assert "HIP_VISIBLE_DEVICES=1" in info(HIP_VISIBLE_DEVICES="1")
+
+
+def test_no_device_has_a_reason():
+    told = json.loads(info("--json", SIMHSA_GPUS="0"))
+    assert told["devices"] == [] and "hipErrorNoDevice" in told["why_no_device"]
+    assert "/dev/kfd" in info(SIMHSA_GPUS="0")
+
+
+def test_a_way_by_name():
+    for backend in json.loads(info("--json"))["backends"]:
+        told = json.loads(info("--json", HIPBOARD_HIP_BACKEND=backend["name"]))
+        assert told["backend"] == (backend["name"] if backend["usable"] else "")
+        others = [b for b in told["backends"] if b["name"] != backend["name"]]
+        assert all(backend["name"] in b["why_not"] for b in others)
+
+
+def test_an_unknown_name_lists_those_that_there_are():
+    told = json.loads(info("--json", HIPBOARD_HIP_BACKEND='no"such'))
+    assert told["backend"] == "" and 'no"such' in told["why_no_backend"]
+    assert all(b["name"] in told["why_no_backend"] for b in told["backends"])
+    assert told["why_no_backend"] in info(HIPBOARD_HIP_BACKEND='no"such')
+
+
+def test_wrong_usage():
+    ran = subprocess.run([HIPBOARD, "info", "here"], capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 2 and "'here'" in ran.stderr

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+#include "command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <hipboard/hipboard.h>
+
+static const char help[] =
+    "usage: hipboard info [--json]\n"
+    "\n"
+    "Says what this machine can capture of HIP, and why not more: the HIP runtime, the devices "
+    "that "
+    "it\n"
+    "shows to you, what hides devices, each way to capture and the one that `hipboard record` "
+    "would use.\n"
+    "\n"
+    "  --json       the same as one JSON object\n"
+    "  -h, --help   this text\n"
+    "\n"
+    "The environment variable HIPBOARD_HIP_BACKEND names the only way to be tried. Exit status 0, "
+    "also\n"
+    "when nothing can be captured.\n";
+
+/* 50221153 is 5.2.21153. */
+static const char *version_text(char text[32], int32_t version)
+{
+    snprintf(text, 32, "%d.%d.%d", version / 10000000, version / 100000 % 100, version % 100000);
+    return text;
+}
+
+/* ---- for people ---- */
+
+static void print_runtime(const hb_hip_info *info)
+{
+    char runtime[32], driver[32];
+    if (!*info->runtime_path) {
+        puts("HIP runtime:  none (libamdhip64 can't be loaded)");
+        return;
+    }
+    printf("HIP runtime:  %s, %s\n", version_text(runtime, info->runtime_version),
+           info->runtime_path);
+    printf("HIP driver:   %s\n", version_text(driver, info->driver_version));
+}
+
+static void print_gpus(const hb_hip_info *info)
+{
+    if (info->num_gpus == 0) printf("Devices:      none; %s\n", info->why_no_gpu);
+    for (size_t i = 0; i < info->num_gpus; i++) {
+        const hb_hip_gpu *g = &info->gpus[i];
+        printf("%-13s %d: %s, %s, %d CUs, %.1f GiB%s\n", i ? "" : "Devices:", g->id, g->name,
+               g->arch, g->num_cus, (double)g->memory_bytes / (1 << 30),
+               g->simulated ? "; not a GPU: its durations mean nothing" : "");
+    }
+    printf("/dev/kfd:     %s\n", info->driver_access);
+}
+
+static void print_settings(const hb_hip_info *info)
+{
+    bool any = false;
+    for (size_t i = 0; i < info->num_settings; i++) {
+        const hb_hip_setting *s = &info->settings[i];
+        if (s->value) printf("%-13s %s=%s\n", any ? "" : "Environment:", s->name, s->value);
+        any = any || s->value;
+    }
+    if (!any) puts("Environment:  no variable hides devices");
+}
+
+static void print_backends(const hb_hip_info *info)
+{
+    puts("\nWays to capture HIP, in the order in which they are tried:");
+    for (size_t i = 0; i < info->num_backends; i++) {
+        const hb_hip_backend *b = &info->backends[i];
+        bool used = strcmp(b->name, info->backend) == 0;
+        printf("  %-16s %s\n  %-16s %s%s\n", b->name, b->summary, "",
+               b->usable ? "usable" : "not usable: ", b->usable ? "" : b->why_not);
+        if (used) printf("  %-16s `hipboard record` and HB_ACTIVITY_HIP would use this one\n", "");
+    }
+    if (!*info->backend)
+        printf("\nHIP is not captured: %s; what a program marks itself is recorded all the same\n",
+               info->why_no_backend);
+}
+
+static void print_text(const hb_hip_info *info)
+{
+    printf("hipboard:     %s\n", hb_version());
+    print_runtime(info);
+    print_gpus(info);
+    print_settings(info);
+    print_backends(info);
+}
+
+/* ---- for programs ---- */
+
+static void print_string(const char *text)
+{
+    if (!text) {
+        fputs("null", stdout);
+        return;
+    }
+    putchar('"');
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+        if (*c == '"' || *c == '\\')
+            printf("\\%c", *c);
+        else if (*c < ' ')
+            printf("\\u%04x", *c);
+        else
+            putchar(*c);
+    }
+    putchar('"');
+}
+
+static void print_pair(const char *before, const char *key, const char *value)
+{
+    printf("%s\"%s\": ", before, key);
+    print_string(value);
+}
+
+static void print_json_gpus(const hb_hip_info *info)
+{
+    fputs(",\n \"devices\": [", stdout);
+    for (size_t i = 0; i < info->num_gpus; i++) {
+        const hb_hip_gpu *g = &info->gpus[i];
+        printf("%s{\"id\": %d", i ? ",\n  " : "\n  ", g->id);
+        print_pair(", ", "name", g->name);
+        print_pair(", ", "arch", g->arch);
+        printf(", \"num_cus\": %d, \"memory_bytes\": %llu, \"simulated\": %s}", g->num_cus,
+               (unsigned long long)g->memory_bytes, g->simulated ? "true" : "false");
+    }
+    putchar(']');
+}
+
+static void print_json_settings(const hb_hip_info *info)
+{
+    fputs(",\n \"environment\": {", stdout);
+    for (size_t i = 0; i < info->num_settings; i++)
+        print_pair(i ? ", " : "", info->settings[i].name, info->settings[i].value);
+    putchar('}');
+}
+
+static void print_json_backends(const hb_hip_info *info)
+{
+    fputs(",\n \"backends\": [", stdout);
+    for (size_t i = 0; i < info->num_backends; i++) {
+        const hb_hip_backend *b = &info->backends[i];
+        print_pair(i ? ",\n  {" : "\n  {", "name", b->name);
+        print_pair(", ", "summary", b->summary);
+        printf(", \"usable\": %s", b->usable ? "true" : "false");
+        print_pair(", ", "why_not", b->why_not);
+        putchar('}');
+    }
+    putchar(']');
+}
+
+static void print_json(const hb_hip_info *info)
+{
+    print_pair("{", "hipboard", hb_version());
+    print_pair(",\n ", "runtime_path", info->runtime_path);
+    printf(",\n \"runtime_version\": %d,\n \"driver_version\": %d", info->runtime_version,
+           info->driver_version);
+    print_pair(",\n ", "driver_access", info->driver_access);
+    print_pair(",\n ", "backend", info->backend);
+    print_pair(",\n ", "why_no_backend", info->why_no_backend);
+    print_json_backends(info);
+    print_json_gpus(info);
+    print_pair(",\n ", "why_no_device", info->why_no_gpu);
+    print_json_settings(info);
+    puts("}");
+}
+
+int cmd_info(int argc, char **argv)
+{
+    bool json = false;
+    hb_hip_info *info;
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            fputs(help, stdout);
+            return EXIT_FINE;
+        } else if (strcmp(argv[i], "--json") == 0) {
+            json = true;
+        } else {
+            return usage_error("info", "'%s' is unknown", argv[i]);
+        }
+    if (hb_hip_info_get(true, &info) != HB_OK) {
+        fprintf(stderr, "hipboard info: %s\n", hb_last_error());
+        return EXIT_FAILED;
+    }
+    if (json)
+        print_json(info);
+    else
+        print_text(info);
+    hb_hip_info_free(info);
+    return EXIT_FINE;
+}
