@@ -6,6 +6,7 @@ import io
 import json
 import shutil
 import subprocess
+import unicodedata
 
 import pytest
 
@@ -25,8 +26,18 @@ def rows(*arguments):
     return list(csv.DictReader(io.StringIO(done.stdout.decode())))
 
 
-def test_operators_are_the_plugins():
-    table = json.loads(hipboard("view", "--view", "operator", "--json", TORCH).stdout)["data"]
+def query(tmp_path, route):
+    """What the plugin answers about the trace."""
+    run = tmp_path / "logs/run"
+    run.mkdir(parents=True, exist_ok=True)
+    shutil.copy(TORCH, run / "w.1.pt.trace.json")
+    done = hipboard("query", run.parent, route + "?run=run&worker=w&span=1")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_operators_are_the_plugins(tmp_path):
+    table = query(tmp_path, "operation/table")["data"]
     seen = {row["Operator"]: row for row in rows("--view", "operator", TORCH)}
     assert len(seen) == len(table) > 5
     for row in table:
@@ -60,7 +71,74 @@ def test_a_cut_file_is_shown_and_the_cut_is_told(tmp_path):
     assert b"the text ends too early" in done.stderr
 
 
-@pytest.mark.parametrize("arguments", [["--view", "nothing"], ["--name", "("], ["--top", "x"], [],
+def test_sorted_by_any_column():
+    calls = [float(row["Calls"]) for row in rows("--view", "operator", "--sort-by", "calls", TORCH)]
+    assert calls == sorted(calls, reverse=True) and len(set(calls)) > 1
+    names = [row["Operator"] for row in rows("--view", "operator", "--sort-by=operator", TORCH)]
+    assert names == sorted(names)
+    wrong = hipboard("view", "--view", "operator", "--sort-by", "kernel", TORCH)
+    assert wrong.returncode == 2 and b"Host self" in wrong.stderr and not wrong.stdout
+
+
+@pytest.mark.parametrize("view", ["overview", "steps", "operator", "kernel", "memory", "module"])
+def test_json_has_the_rows_of_csv(view):
+    text = hipboard("view", "--view", view, "--json", "--top", 0, TORCH).stdout
+    assert text.count(b"\n") == 1
+    tables = json.loads(text)
+    assert tables.pop("file") == str(TORCH)
+    parts = hipboard("view", "--view", view, "--csv", "--top", 0, TORCH).stdout.decode()
+    for table, part in zip(tables.values(), parts.split("\n\n")):
+        expected = list(csv.DictReader(io.StringIO(part)))
+        assert len(table) == len(expected)
+        for row, cells in zip(table, expected):
+            assert {k: "" if v is None else str(v) for k, v in row.items()}.keys() == cells.keys()
+            for key, value in row.items():
+                number = isinstance(value, (int, float))
+                assert value == (float(cells[key]) if number else cells[key] or value)
+
+
+def test_a_host_only_trace_shows_no_columns_of_a_gpu():
+    text = hipboard("view", "--view", "operator", TORCH).stdout
+    assert b"Host self" in text and b"Device" not in text
+    assert b"Memcpy" not in hipboard("view", TORCH).stdout
+    assert "Device self (us)" in rows("--view", "operator", TORCH)[0]
+
+
+def columns(text):
+    """That a terminal needs for it."""
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF"
+               else 1 for c in text)
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_lines_fit(width, tmp_path):
+    trace = json.loads(TORCH.read_text())
+    operators = [e for e in trace["traceEvents"] if e.get("cat") == "cpu_op"]
+    operators[0]["name"] = "演算子::畳み込み" * 40  # two columns a character
+    operators[1]["name"] = "\x1b[31mred\n" + "e\u0301" * 50
+    (tmp_path / "t.json").write_text(json.dumps(trace))
+    text = hipboard("view", "--view", "operator", "--top", 0, "--width", width,
+                    tmp_path / "t.json").stdout.decode()
+    lines = text.splitlines()
+    assert "\x1b" not in text and len(lines) > 20
+    assert max(map(columns, lines)) <= width
+    assert len({columns(line.partition("%")[0]) for line in lines if "%" in line}) == 1
+
+
+def test_ranks(tmp_path):
+    trace = json.loads(TORCH.read_text())
+    for rank in range(3):
+        trace["distributedInfo"] = {"backend": "nccl", "rank": rank, "world_size": 3}
+        (tmp_path / f"r{rank}.1.pt.trace.json").write_text(json.dumps(trace))
+    assert hipboard("view", tmp_path).stdout.count(b"worker") == 3
+    one = hipboard("view", "--rank", 1, tmp_path).stdout
+    assert one.count(b"worker") == 1 and b"worker r1" in one
+    files = {row["File"] for row in rows("--view", "operator", tmp_path)}
+    assert len(files) == 3
+
+
+@pytest.mark.parametrize("arguments", [["--view", "nothing"], ["--name", "("], ["--top", "x"], [], ["--rank", "-1"],
+                                       ["--width", "wide"],
                                        ["--nonsense"]])
 def test_wrong_usage(arguments):
     done = hipboard("view", *arguments, *([TORCH] if arguments else []))

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "progress.h"
+#include "table.h"
 
 static const char help[] =
     "usage: hipboard table [OPTIONS] PATH\n"
@@ -116,32 +117,18 @@ static bool apply(request *r, int option, const char *value)
 
 /* ---- JSON ---- */
 
-static void put_string(const char *text)
-{
-    putchar('"');
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-        if (*p == '"' || *p == '\\')
-            printf("\\%c", *p);
-        else if (*p < ' ')
-            printf("\\u%04x", *p);
-        else
-            putchar(*p);
-    }
-    putchar('"');
-}
-
 static void put_stat(const hb_average_stat *s)
 {
     printf("{\"key\": ");
-    put_string(s->key);
+    print_json_string(s->key);
     printf(", \"overload_name\": ");
-    put_string(s->overload_name);
+    print_json_string(s->overload_name);
     printf(", \"input_shapes\": ");
-    put_string(s->input_shapes);
+    print_json_string(s->input_shapes);
     printf(", \"stack\": [");
     for (size_t i = 0; i < s->stack_size; i++) {
         if (i) printf(", ");
-        put_string(s->stack[i]);
+        print_json_string(s->stack[i]);
     }
     printf("], \"device\": %s, \"user_annotation\": %s, \"top_level\": %s, \"count\": %llu",
            s->is_device ? "true" : "false", s->is_user_annotation ? "true" : "false",

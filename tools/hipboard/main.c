@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "command.h"
 
+#include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -71,6 +72,7 @@ int main(int argc, char **argv)
         help(stderr);
         return EXIT_USAGE;
     }
+    setlocale(LC_CTYPE, "C.UTF-8"); /* traces are, whatever the terminal is */
     const char *name = argv[1];
     if (strcmp(name, "help") == 0 && argc > 2) return help_for(argv[2]);
     if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "table.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BAR_WIDTH = 10, CELL_SIZE = 512 };
+#include "screen.h"
+
+enum { BAR_WIDTH = 10, CELL_SIZE = 4096, SIGNIFICANT = 4, TEXT_FINE = 40, TEXT_LEAST = 12 };
 
 static void *must(void *memory)
 {
@@ -51,20 +54,61 @@ void table_add(table *t, ...)
 
 /* ---- sorting ---- */
 
-static size_t sort_column, sort_size; /* qsort() passes no context on */
+static size_t sort_column; /* qsort() passes no context on */
 
 static int by_column(const void *x, const void *y)
 {
-    double a = ((const cell *)x)[sort_column].value, b = ((const cell *)y)[sort_column].value;
-    if (isnan(a) || isnan(b)) return isnan(a) - isnan(b);
-    return (a < b) - (a > b);
+    const cell *a = *(cell *const *)x, *b = *(cell *const *)y;
+    double u = a[sort_column].value, v = b[sort_column].value;
+    int order = 0;
+    if (a[sort_column].text)
+        order = strcmp(a[sort_column].text, b[sort_column].text);
+    else if (isnan(u) || isnan(v))
+        order = isnan(u) - isnan(v);
+    else
+        order = (u < v) - (u > v);
+    return order ? order : (a > b) - (a < b);
 }
 
 void table_sort(table *t, size_t at)
 {
+    size_t row_size = t->num_columns * sizeof *t->cells;
+    if (!t->num_rows) return;
+    cell **rows = must(malloc(t->num_rows * sizeof *rows)),
+         *sorted = must(malloc(t->num_rows * row_size));
+    for (size_t i = 0; i < t->num_rows; i++)
+        rows[i] = &t->cells[i * t->num_columns];
     sort_column = at;
-    sort_size = t->num_columns * sizeof *t->cells;
-    if (t->num_rows) qsort(t->cells, t->num_rows, sort_size, by_column);
+    qsort(rows, t->num_rows, sizeof *rows, by_column);
+    for (size_t i = 0; i < t->num_rows; i++)
+        memcpy(&sorted[i * t->num_columns], rows[i], row_size);
+    free(rows);
+    free(t->cells);
+    t->cells = sorted;
+    t->capacity = t->num_rows;
+}
+
+static int next_letter(const char **text)
+{
+    while (**text && !isalnum((unsigned char)**text))
+        ++*text;
+    return **text ? tolower((unsigned char)*(*text)++) : 0;
+}
+
+static bool same_title(const char *a, const char *b)
+{
+    for (int x = 1; x;) {
+        x = next_letter(&a);
+        if (x != next_letter(&b)) return false;
+    }
+    return true;
+}
+
+int table_find(const column *columns, size_t num_columns, const char *title)
+{
+    for (size_t i = 0; i < num_columns; i++)
+        if (same_title(columns[i].title, title)) return (int)i;
+    return -1;
 }
 
 /* ---- text ---- */
@@ -74,29 +118,10 @@ static void scaled(char *text, double value, const double *steps, const char *co
     int unit = 0;
     while (unit + 1 < n && fabs(value) >= steps[unit + 1])
         unit++;
-    snprintf(text, CELL_SIZE, unit == 0 && value == floor(value) ? "%.0f %s" : "%.3f %s",
-             value / steps[unit], units[unit]);
-}
-
-/* Characters, not bytes: continuation bytes of UTF-8 take no room. */
-static size_t width_of(const char *text)
-{
-    size_t n = 0;
-    for (; *text; text++)
-        n += (*text & 0xc0) != 0x80;
-    return n;
-}
-
-/* At most `width` characters; control characters would break the lines. */
-static void fit(char *to, const char *text, size_t width)
-{
-    bool cut = width_of(text) > width;
-    size_t keep = cut ? width - 3 : width, n = 0, chars = 0;
-    for (; *text && n < CELL_SIZE - 8; text++) {
-        if ((*text & 0xc0) != 0x80 && chars++ == keep) break;
-        to[n++] = (unsigned char)*text < 0x20 || *text == 0x7f ? ' ' : *text;
-    }
-    strcpy(to + n, cut ? "..." : "");
+    value /= steps[unit];
+    int whole = fabs(value) < 10 ? 1 : fabs(value) < 100 ? 2 : fabs(value) < 1000 ? 3 : 4;
+    bool exact = unit == 0 && value == floor(value);
+    snprintf(text, CELL_SIZE, "%.*f %s", exact ? 0 : SIGNIFICANT - whole, value, units[unit]);
 }
 
 static void format_cell(char *text, const column *c, const cell *v, size_t width)
@@ -107,7 +132,7 @@ static void format_cell(char *text, const column *c, const cell *v, size_t width
     static const char bar[] = "##########";
     *text = 0;
     if (c->kind == COLUMN_TEXT) {
-        fit(text, v->text, width);
+        screen_fit(text, CELL_SIZE, v->text, width);
         return;
     }
     if (isnan(v->value)) return;
@@ -115,73 +140,193 @@ static void format_cell(char *text, const column *c, const cell *v, size_t width
     switch (c->kind) {
     case COLUMN_TEXT:
     case COLUMN_COUNT: snprintf(text, CELL_SIZE, "%.0f", v->value); break;
+    case COLUMN_NUMBER: snprintf(text, CELL_SIZE, "%.2f", v->value); break;
     case COLUMN_TIME: scaled(text, v->value, times, time_units, 3); break;
     case COLUMN_BYTES: scaled(text, v->value, sizes, size_units, 4); break;
     case COLUMN_PERCENT:
-        snprintf(text, CELL_SIZE, "%.1f %% %-*.*s", v->value, BAR_WIDTH, filled, bar);
+        snprintf(text, CELL_SIZE, "%.1f %%", v->value);
+        if (width) sprintf(text + strlen(text), " %-*.*s", BAR_WIDTH, filled, bar);
         break;
     }
 }
 
+/* How a table is laid out: which columns, and how wide. */
+typedef struct layout {
+    size_t rows, order[TABLE_MAX_COLUMNS], count; /* of the columns shown */
+    size_t limits[TABLE_MAX_COLUMNS];             /* of a column's cells, for format_cell() */
+    size_t widths[TABLE_MAX_COLUMNS];
+    bool split_titles; /* at a blank, into two lines */
+} layout;
+
+/* Bytes of a title's first line: up to the blank nearest to its middle. */
+static size_t title_break(const layout *l, const char *title)
+{
+    size_t all = strlen(title), best = all;
+    for (size_t i = 0; l->split_titles && i < all; i++)
+        if (title[i] == ' ' && (best == all || llabs((long long)(2 * i) - (long long)all) <
+                                                   llabs((long long)(2 * best) - (long long)all)))
+            best = i;
+    return best;
+}
+
+static size_t title_width(const layout *l, const char *title)
+{
+    size_t first = title_break(l, title), all = strlen(title);
+    size_t second = first < all ? all - first - 1 : 0;
+    return first > second ? first : second;
+}
+
+static bool is_empty(const table *t, size_t c)
+{
+    if (t->columns[c].kind == COLUMN_TEXT) return false;
+    for (size_t r = 0; r < t->num_rows; r++) {
+        double v = t->cells[r * t->num_columns + c].value;
+        if (!isnan(v) && v != 0) return false;
+    }
+    return t->num_rows > 0;
+}
+
+static void measure(const table *t, layout *l, size_t c)
+{
+    char text[CELL_SIZE];
+    l->widths[c] = title_width(l, t->columns[c].title);
+    for (size_t r = 0; r < l->rows; r++) {
+        format_cell(text, &t->columns[c], &t->cells[r * t->num_columns + c], l->limits[c]);
+        size_t width = screen_width(text);
+        if (width > l->widths[c]) l->widths[c] = width;
+    }
+}
+
+static size_t line_width(const layout *l)
+{
+    size_t sum = l->count ? 2 * (l->count - 1) : 0;
+    for (size_t i = 0; i < l->count; i++)
+        sum += l->widths[l->order[i]];
+    return sum;
+}
+
+static int widest_text(const table *t, const layout *l)
+{
+    int widest = -1;
+    for (size_t i = 0; i < l->count; i++) {
+        size_t c = l->order[i];
+        if (t->columns[c].kind == COLUMN_TEXT && (widest < 0 || l->widths[c] > l->widths[widest]))
+            widest = (int)c;
+    }
+    return widest;
+}
+
+static void cut_texts(const table *t, layout *l, size_t line, size_t least)
+{
+    int c;
+    while (line_width(l) > line && (c = widest_text(t, l)) >= 0 && l->widths[c] > least) {
+        size_t over = line_width(l) - line;
+        l->limits[c] = l->widths[c] - least > over ? l->widths[c] - over : least;
+        size_t before = l->widths[c];
+        measure(t, l, (size_t)c);
+        if (l->widths[c] >= before) return; /* its title is the widest */
+    }
+}
+
+static void drop_bars(const table *t, layout *l, size_t line)
+{
+    for (size_t i = l->count; i-- > 0 && line_width(l) > line;) {
+        size_t c = l->order[i];
+        if (t->columns[c].kind != COLUMN_PERCENT) continue;
+        l->limits[c] = 0;
+        measure(t, l, c);
+    }
+}
+
+static void split_titles(const table *t, layout *l)
+{
+    l->split_titles = true;
+    for (size_t i = 0; i < l->count; i++)
+        measure(t, l, l->order[i]);
+}
+
+static void lay_out(const table *t, const table_style *style, layout *l)
+{
+    *l = (layout){.rows = style->top && style->top < t->num_rows ? style->top : t->num_rows};
+    for (size_t c = 0; c < t->num_columns; c++) {
+        if (style->hide_empty && is_empty(t, c)) continue;
+        l->order[l->count++] = c;
+        l->limits[c] = style->text_width ? style->text_width : CELL_SIZE;
+        measure(t, l, c);
+    }
+    if (!style->line_width) return;
+    cut_texts(t, l, style->line_width, TEXT_FINE);
+    drop_bars(t, l, style->line_width);
+    if (line_width(l) > style->line_width) split_titles(t, l);
+    cut_texts(t, l, style->line_width, TEXT_LEAST);
+}
+
 static void print_cell(const char *text, size_t width, bool left, bool last)
 {
-    int blanks = (int)(width - width_of(text));
+    int blanks = (int)(width - screen_width(text));
     if (!left) printf("%*s", blanks, "");
     fputs(text, stdout);
     if (left && !last) printf("%*s", blanks, "");
     fputs(last ? "\n" : "  ", stdout);
 }
 
-void table_print(const table *t, size_t top, size_t width)
+/* The part of a title that stands in its first or second line. */
+static void print_title(const layout *l, const column *c, int line, size_t width, size_t *blanks)
+{
+    size_t first = title_break(l, c->title);
+    const char *rest = c->title + first;
+    const char *part = line == 0 ? c->title : rest + (*rest == ' ');
+    size_t n = line == 0 ? first : strlen(part), before = c->kind == COLUMN_TEXT ? 0 : width - n;
+    if (n) printf("%*s%.*s", (int)(*blanks + before), "", (int)n, part);
+    *blanks = n ? width - before - n + 2 : *blanks + width + 2;
+}
+
+static void print_title_line(const table *t, const layout *l, int line)
+{
+    size_t blanks = 0;
+    for (size_t i = 0; i < l->count; i++)
+        print_title(l, &t->columns[l->order[i]], line, l->widths[l->order[i]], &blanks);
+    putchar('\n');
+}
+
+static void print_titles(const table *t, const layout *l, bool bold)
+{
+    if (bold) fputs("\033[1m", stdout);
+    print_title_line(t, l, 0);
+    if (l->split_titles) print_title_line(t, l, 1);
+    if (bold) fputs("\033[0m", stdout);
+}
+
+/* A bar that ends a line needs no blanks behind it. */
+static void trim(char *text)
+{
+    for (size_t n = strlen(text); n > 0 && text[n - 1] == ' ';)
+        text[--n] = 0;
+}
+
+void table_print_styled(const table *t, const table_style *style)
 {
     char text[CELL_SIZE];
-    size_t rows = top && top < t->num_rows ? top : t->num_rows, widths[TABLE_MAX_COLUMNS];
-    for (size_t c = 0; c < t->num_columns; c++) {
-        widths[c] = strlen(t->columns[c].title);
-        for (size_t r = 0; r < rows; r++) {
-            format_cell(text, &t->columns[c], &t->cells[r * t->num_columns + c], width);
-            if (width_of(text) > widths[c]) widths[c] = width_of(text);
+    layout l;
+    lay_out(t, style, &l);
+    print_titles(t, &l, style->bold);
+    for (size_t r = 0; r < l.rows; r++)
+        for (size_t i = 0; i < l.count; i++) {
+            size_t c = l.order[i];
+            bool left = t->columns[c].kind == COLUMN_TEXT, last = i + 1 == l.count;
+            format_cell(text, &t->columns[c], &t->cells[r * t->num_columns + c], l.limits[c]);
+            size_t width = last && !left ? l.widths[c] - screen_width(text) : 0;
+            if (last && !left) {
+                printf("%*s", (int)width, "");
+                trim(text);
+                width = screen_width(text);
+            }
+            print_cell(text, width ? width : l.widths[c], left, last);
         }
-    }
-    for (size_t c = 0; c < t->num_columns; c++)
-        print_cell(t->columns[c].title, widths[c], t->columns[c].kind == COLUMN_TEXT,
-                   c + 1 == t->num_columns);
-    for (size_t r = 0; r < rows; r++)
-        for (size_t c = 0; c < t->num_columns; c++) {
-            format_cell(text, &t->columns[c], &t->cells[r * t->num_columns + c], width);
-            print_cell(text, widths[c], t->columns[c].kind == COLUMN_TEXT, c + 1 == t->num_columns);
-        }
-    if (rows < t->num_rows) printf("(%zu more)\n", t->num_rows - rows);
+    if (l.rows < t->num_rows) printf("(%zu more)\n", t->num_rows - l.rows);
 }
 
-static void print_quoted(const char *text)
+void table_print(const table *t, size_t top, size_t width)
 {
-    if (!strpbrk(text, ",\"\r\n")) {
-        fputs(text, stdout);
-        return;
-    }
-    putchar('"');
-    for (; *text; text++)
-        printf(*text == '"' ? "\"\"" : "%c", *text);
-    putchar('"');
-}
-
-void table_print_csv(const table *t, size_t top)
-{
-    size_t rows = top && top < t->num_rows ? top : t->num_rows;
-    for (size_t c = 0; c < t->num_columns; c++) {
-        static const char *const units[] = {"", "", " (us)", " (bytes)", " (%)"};
-        print_quoted(t->columns[c].title);
-        fputs(units[t->columns[c].kind], stdout);
-        putchar(c + 1 < t->num_columns ? ',' : '\n');
-    }
-    for (size_t r = 0; r < rows; r++)
-        for (size_t c = 0; c < t->num_columns; c++) {
-            const cell *v = &t->cells[r * t->num_columns + c];
-            if (t->columns[c].kind == COLUMN_TEXT)
-                print_quoted(v->text);
-            else if (!isnan(v->value))
-                printf("%.17g", v->value);
-            putchar(c + 1 < t->num_columns ? ',' : '\n');
-        }
+    table_print_styled(t, &(table_style){.top = top, .text_width = width});
 }

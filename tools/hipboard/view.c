@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+#include "view.h"
+
+#include <stdio.h>
+
+bool view_wants(const view_run *run, const char *name)
+{
+    return !run->has_name || regexec(&run->name, name, 0, NULL, 0) == 0;
+}
+
+void view_table_init(table *t, const table_spec *spec)
+{
+    table_init(t, spec->columns, spec->num_columns);
+}
+
+static void print_text(view_run *run, const table *t, const table_spec *spec)
+{
+    if (!t->num_rows && !spec->plain) return;
+    if (run->tables) putchar('\n');
+    if (!spec->plain)
+        printf("%s%s%s\n", run->style.bold ? "\033[1m" : "", spec->title,
+               run->style.bold ? "\033[0m" : "");
+    table_style style = run->style;
+    style.top = run->top;
+    table_print_styled(t, &style);
+    run->tables++;
+}
+
+/* Tables of the same columns, of one file after the other, are one. */
+static void print_csv(view_run *run, const table *t, const table_spec *spec)
+{
+    if (run->last != spec) {
+        if (run->last) putchar('\n');
+        table_print_csv_header(t, run->many ? "File" : NULL);
+        run->last = spec;
+    }
+    table_print_csv_rows(t, run->top, run->many ? run->path : NULL);
+}
+
+static void print_json(view_run *run, const table *t, const table_spec *spec)
+{
+    fputs(", ", stdout);
+    print_json_string(spec->title);
+    fputs(": ", stdout);
+    table_print_json(t, run->top);
+}
+
+void view_table_finish(view_run *run, table *t, const table_spec *spec, int sort)
+{
+    int asked = run->sort_by ? table_find(spec->columns, spec->num_columns, run->sort_by) : -1;
+    if (asked >= 0) sort = asked;
+    if (sort >= 0) table_sort(t, (size_t)sort);
+    switch (run->format) {
+    case VIEW_TEXT: print_text(run, t, spec); break;
+    case VIEW_CSV: print_csv(run, t, spec); break;
+    case VIEW_JSON: print_json(run, t, spec); break;
+    }
+    table_free(t);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The views of `hipboard view`, one a file: view_<name>.c. They print what the library computes.
+ */
+#ifndef HB_TOOLS_VIEW_H
+#define HB_TOOLS_VIEW_H
+
+#include <hipboard/analysis.h>
+#include <math.h>
+#include <regex.h>
+
+#include "table.h"
+
+typedef enum view_format { VIEW_TEXT, VIEW_CSV, VIEW_JSON } view_format;
+
+/** A table's title and columns. */
+typedef struct table_spec {
+    const char *title;
+    const column *columns;
+    size_t num_columns;
+    bool plain; /* the view's only table, needs no title in text */
+} table_spec;
+
+#define TABLE_SPEC(title, columns)                             \
+    {                                                          \
+        title, columns, sizeof(columns) / sizeof *(columns), 0 \
+    }
+#define TABLE_SPEC_PLAIN(title, columns)                       \
+    {                                                          \
+        title, columns, sizeof(columns) / sizeof *(columns), 1 \
+    }
+
+/** What the command line asks for, and how far the output is. */
+typedef struct view_run {
+    regex_t name;
+    bool has_name, has_rank;
+    const char *step, *sort_by;
+    long long rank;
+    view_format format;
+    size_t top;
+    table_style style;
+    const char *path;       /* of the file that is shown */
+    bool many;              /* more than one file may be shown */
+    unsigned tables, shown; /* tables of this file; files */
+    const table_spec *last; /* whose CSV header stands above */
+} view_run;
+
+/** Files of one run and span. */
+typedef struct view_ranks {
+    hb_trace_file **files;
+    const char **names, **paths;
+    size_t count;
+} view_ranks;
+
+typedef struct view {
+    const char *name;
+    const table_spec *const *tables; /* that it prints; NULL behind the last */
+    hb_result (*show)(view_run *run, hb_trace_file *file);
+} view;
+
+extern const view view_overview, view_steps, view_operator, view_kernel, view_memory, view_module;
+
+/** Whether --name lets the row through. */
+bool view_wants(const view_run *run, const char *name);
+
+void view_table_init(table *t, const table_spec *spec);
+/** Sorts as asked for, by `sort` otherwise (-1: not), prints and frees. */
+void view_table_finish(view_run *run, table *t, const table_spec *spec, int sort);
+
+static inline double view_share(double part, double whole)
+{
+    return whole > 0 ? 100 * part / whole : NAN;
+}
+
+/** Negative figures are unknown ones. */
+static inline double view_known(double value)
+{
+    return value < 0 ? NAN : value;
+}
+
+#endif

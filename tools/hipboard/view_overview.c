@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "view.h"
+
+static const column role_columns[] = {
+    {"Average step", COLUMN_TEXT}, {"Time", COLUMN_TIME}, {"Share", COLUMN_PERCENT}};
+static const table_spec role_spec = TABLE_SPEC_PLAIN("Average step", role_columns);
+
+static const column gpu_columns[] = {{"GPU", COLUMN_TEXT},
+                                     {"Utilization", COLUMN_PERCENT},
+                                     {"SM efficiency", COLUMN_PERCENT},
+                                     {"Occupancy", COLUMN_PERCENT}};
+static const table_spec gpu_spec = TABLE_SPEC("GPUs", gpu_columns);
+
+static const column advice_columns[] = {{"Advice", COLUMN_TEXT}};
+static const table_spec advice_spec = TABLE_SPEC("Advice", advice_columns);
+
+/* ---- the average step by role ---- */
+
+/* Without a GPU most roles are none. */
+static void add_role(const view_run *run, table *t, const char *name, double sum, double total,
+                     size_t count)
+{
+    if (run->format == VIEW_TEXT && sum == 0 && t->num_rows) return;
+    if (view_wants(run, name)) table_add(t, name, sum / (double)count, view_share(sum, total));
+}
+
+static void print_roles(view_run *run, const hb_step_stat *list, size_t count)
+{
+    hb_step_stat sum = {0};
+    table t;
+    for (size_t i = 0; i < count; i++) {
+        sum.duration_us += list[i].duration_us;
+        sum.kernel_us += list[i].kernel_us;
+        sum.memcpy_us += list[i].memcpy_us;
+        sum.memset_us += list[i].memset_us;
+        sum.communication_us += list[i].communication_us;
+        sum.runtime_us += list[i].runtime_us;
+        sum.loader_us += list[i].loader_us;
+        sum.cpu_us += list[i].cpu_us;
+        sum.other_us += list[i].other_us;
+    }
+    view_table_init(&t, &role_spec);
+    add_role(run, &t, "Total", sum.duration_us, sum.duration_us, count);
+    add_role(run, &t, "Kernel", sum.kernel_us, sum.duration_us, count);
+    add_role(run, &t, "Memcpy", sum.memcpy_us, sum.duration_us, count);
+    add_role(run, &t, "Memset", sum.memset_us, sum.duration_us, count);
+    add_role(run, &t, "Communication", sum.communication_us, sum.duration_us, count);
+    add_role(run, &t, "Runtime", sum.runtime_us, sum.duration_us, count);
+    add_role(run, &t, "DataLoader", sum.loader_us, sum.duration_us, count);
+    add_role(run, &t, "CPU Exec", sum.cpu_us, sum.duration_us, count);
+    add_role(run, &t, "Other", sum.other_us, sum.duration_us, count);
+    view_table_finish(run, &t, &role_spec, -1);
+}
+
+static void print_gpus(view_run *run, const hb_gpu_stat *gpus, size_t count)
+{
+    table t;
+    char id[16];
+    view_table_init(&t, &gpu_spec);
+    for (size_t i = 0; i < count; i++) {
+        const hb_gpu_stat *g = &gpus[i];
+        snprintf(id, sizeof id, "%d", g->id);
+        table_add(&t, id, 100 * g->utilization, view_known(100 * g->sm_efficiency),
+                  view_known(g->occupancy_percent));
+    }
+    view_table_finish(run, &t, &gpu_spec, -1);
+}
+
+/* ---- advice ---- */
+
+/* The plugin's advice is HTML; its links are of no use here. */
+static void to_plain(char *html)
+{
+    char *to = html;
+    for (bool tag = false; *html; html++) {
+        if (*html == '<') tag = true;
+        if (!tag) *to++ = *html;
+        if (*html == '>') tag = false;
+    }
+    *to = 0;
+}
+
+/* Sentences are broken at blanks rather than cut. */
+static void print_wrapped(const char *text, size_t width)
+{
+    size_t at = 2;
+    fputs("- ", stdout);
+    while (*text) {
+        size_t word = strcspn(text, " ");
+        if (at > 2 && at + 1 + word > width) {
+            fputs("\n  ", stdout);
+            at = 2;
+        } else if (at > 2) {
+            putchar(' ');
+            at++;
+        }
+        fwrite(text, 1, word, stdout);
+        at += word;
+        text += word;
+        text += strspn(text, " ");
+    }
+    putchar('\n');
+}
+
+static void print_sentences(view_run *run, table *t)
+{
+    size_t width = run->style.line_width ? run->style.line_width : 100;
+    if (t->num_rows) putchar('\n');
+    for (size_t i = 0; i < t->num_rows; i++)
+        print_wrapped(t->cells[i].text, width);
+    table_free(t);
+}
+
+static void print_advice(view_run *run, hb_trace_file *file)
+{
+    const char *html;
+    table t;
+    view_table_init(&t, &advice_spec);
+    for (size_t i = 0; (html = hb_trace_file_advice(file, i)) != NULL; i++) {
+        char *text = strdup(html);
+        if (!text) break;
+        to_plain(text);
+        table_add(&t, text);
+        free(text);
+    }
+    if (run->format == VIEW_TEXT)
+        print_sentences(run, &t);
+    else
+        view_table_finish(run, &t, &advice_spec, -1);
+}
+
+static hb_result show(view_run *run, hb_trace_file *file)
+{
+    const hb_step_stat *list;
+    const hb_gpu_stat *gpus;
+    size_t count, num_gpus;
+    hb_result result = hb_trace_file_steps(file, &list, &count);
+    if (result == HB_OK) result = hb_trace_file_gpus(file, &gpus, &num_gpus);
+    if (result != HB_OK) return result;
+    print_roles(run, list, count);
+    print_gpus(run, gpus, num_gpus);
+    print_advice(run, file);
+    return HB_OK;
+}
+
+static const table_spec *const tables[] = {&role_spec, &gpu_spec, &advice_spec, NULL};
+const view view_overview = {"overview", tables, show};
