@@ -276,6 +276,28 @@ typedef struct hb_table_options {
 HB_API hb_result hb_key_averages_table(hb_key_averages *averages, const hb_table_options *options,
                                        char **text, size_t *size);
 
+/* ---- a cycle that was just recorded ---- */
+
+/** The profiler's last cycle as if read from the file that hb_export_chrome_trace() makes of it
+ * with the same `flags` (HB_DIALECT_KINETO or 0), without writing one; rows' names and arrows are
+ * left out. In a handler or after stop. Independent of the profiler; to be closed like an opened
+ * file. */
+HB_API hb_result hb_profiler_trace(hb_profiler *prof, unsigned flags, hb_trace_file **file);
+
+/** torch's prof.key_averages(), or prof.events() with `options->events`, of the last cycle. In a
+ * handler or after stop:
+ *
+ *     hb_key_averages *averages;
+ *     char *text;
+ *     if (hb_profiler_key_averages(prof, NULL, &averages) == HB_OK) {
+ *         if (hb_key_averages_table(averages, NULL, &text, NULL) == HB_OK) fputs(text, stdout);
+ *         hb_free(text);
+ *     }
+ *     hb_key_averages_destroy(averages);
+ */
+HB_API hb_result hb_profiler_key_averages(hb_profiler *prof, const hb_key_averages_options *options,
+                                          hb_key_averages **averages);
+
 /** As hb_logdir_query() for this file alone; of the parameters only those count that do not name a
  * run, worker or span. */
 HB_API hb_result hb_trace_file_query(hb_trace_file *file, const char *url, char **json,

@@ -45,6 +45,7 @@ static uint32_t class_of_category(const hb_row *row, hb_str cat)
     }
     if (hb_str_ends(cat, "_runtime") || hb_str_ends(cat, "_driver"))
         return HB_FN_RUNTIME | HB_FN_LINKED;
+    if (hb_str_is(cat, HB_OUTSIDE_TREE)) return 0;
     if (hb_str_is(cat, "overhead")) return HB_FN_RUNTIME;
     if (hb_str_is(cat, "cuda_sync") || hb_str_is(cat, "cuda_event"))
         return HB_FN_DEVICE | HB_FN_LINKED;

@@ -13,7 +13,7 @@ static bool ends_with(const char *text, const char *suffix)
     return n >= m && memcmp(text + n - m, suffix, m) == 0;
 }
 
-static hb_result open_cycle(const hb_spool_view *view, const hb_cycle *cycle, hb_source **source)
+hb_result hb_cycle_open(const hb_spool_view *view, const hb_cycle *cycle, hb_source **source)
 {
     return hb_device_source_open(view, cycle->session, NULL, source);
 }
@@ -24,7 +24,7 @@ hb_result hb_cycle_write(hb_profiler *prof, hb_cycle *cycle, const char *path, u
     hb_source *source;
     hb_write_stats stats = {0};
     hb_spool_view view = hb_spool_view_own(&prof->spool);
-    HB_TRY(open_cycle(&view, cycle, &source));
+    HB_TRY(hb_cycle_open(&view, cycle, &source));
     hb_write_options options = {
         .dialect = flags & HB_DIALECT_KINETO ? HB_WRITE_KINETO : HB_WRITE_TENSORBOARD,
         .gzip = ends_with(path, ".gz"),
@@ -36,7 +36,7 @@ hb_result hb_cycle_write(hb_profiler *prof, hb_cycle *cycle, const char *path, u
     return result;
 }
 
-static hb_result check_readable(const hb_profiler *prof)
+hb_result hb_profiler_check_readable(const hb_profiler *prof)
 {
     if (!prof) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "the profiler is NULL");
     if (!prof->last_cycle)
@@ -50,7 +50,7 @@ static hb_result check_readable(const hb_profiler *prof)
 
 hb_result hb_export_chrome_trace(hb_profiler *prof, const char *path, unsigned flags)
 {
-    HB_TRY(check_readable(prof));
+    HB_TRY(hb_profiler_check_readable(prof));
     if (!path || !*path)
         return hb_fail(HB_ERROR_INVALID_ARGUMENT, "export_chrome_trace: the path is NULL or empty");
     return hb_cycle_write(prof, prof->last_cycle, path, flags, true);
@@ -110,13 +110,13 @@ static hb_result each_event(hb_source *source, visit *v)
 hb_result hb_profiler_events(hb_profiler *prof, bool (*fn)(const hb_event *event, void *arg),
                              void *arg)
 {
-    HB_TRY(check_readable(prof));
+    HB_TRY(hb_profiler_check_readable(prof));
     if (!fn) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "events: the function is NULL");
     visit v = {fn, arg, true};
     hb_spool_view view = hb_spool_view_own(&prof->spool);
     for (const hb_cycle *c = prof->first_cycle; c && v.go_on; c = c->next) {
         hb_source *source;
-        HB_TRY(open_cycle(&view, c, &source));
+        HB_TRY(hb_cycle_open(&view, c, &source));
         hb_result result = each_event(source, &v);
         source->close(source);
         HB_TRY(result);

@@ -83,6 +83,11 @@ void hb_cycle_drop(hb_profiler *prof, hb_cycle *cycle);
 
 /* ---- export.c ---- */
 
+/** Whether there is a cycle to look at, and now is the time. */
+hb_result hb_profiler_check_readable(const hb_profiler *prof);
+/** A cycle's events; the view must outlive the source. */
+hb_result hb_cycle_open(const hb_spool_view *view, const hb_cycle *cycle, hb_source **source);
+
 /** Writes a cycle to `path`. Any thread. */
 hb_result hb_cycle_write(hb_profiler *prof, hb_cycle *cycle, const char *path, unsigned flags,
                          bool replace);

@@ -8,6 +8,7 @@
 #include "report/table.h"
 
 struct hb_key_averages {
+    hb_trace_file *own; /* closed with this; NULL: the caller's */
     hb_arena arena;
     hb_trace *trace;
     hb_fn_list list;
@@ -79,10 +80,16 @@ hb_result hb_key_averages_create(hb_trace_file *file, const hb_key_averages_opti
     return result;
 }
 
+void hb_key_averages_own(hb_key_averages *k, hb_trace_file *file)
+{
+    k->own = file;
+}
+
 void hb_key_averages_destroy(hb_key_averages *k)
 {
     if (!k) return;
     hb_arena_free(&k->arena);
+    hb_trace_file_close(k->own);
     free(k);
 }
 

@@ -5,13 +5,10 @@
 #ifndef HB_QUERY_QUERY_H
 #define HB_QUERY_QUERY_H
 
-#include <locale.h>
-
 #include "query/logdir.h"
+#include "query/trace_file.h"
 #include "query/url.h"
 #include "report/answers.h"
-
-hb_trace *hb_trace_file_trace(hb_trace_file *file);
 
 /** Appends the answer about one trace. `other` is the second trace of diff routes, or NULL. */
 hb_result hb_query_profile(hb_analysis *a, hb_analysis *other, unsigned num_workers,
@@ -20,11 +17,6 @@ hb_result hb_query_profile(hb_analysis *a, hb_analysis *other, unsigned num_work
 /** True for routes about one trace. */
 bool hb_query_is_profile_route(const char *route);
 bool hb_query_is_diff_route(const char *route);
-
-/** Numbers are read and written with a point, whatever the program's locale; for this thread, until
- * hb_leave_c_locale(). */
-locale_t hb_enter_c_locale(void);
-void hb_leave_c_locale(locale_t before);
 
 /** Hands the text out, or frees it when `result` is an error. */
 hb_result hb_query_finish(hb_buf *buf, hb_result result, char **json, size_t *size);

@@ -41,7 +41,7 @@ hb_result hb_trace_file_open(const char *path, const hb_open_options *options, h
         return hb_fail(HB_ERROR_INVALID_ARGUMENT, "no path or no place for the result");
     *file = NULL;
     HB_TRY(hb_open_options_take(options, &o));
-    hb_trace_file *made = calloc(1, sizeof *made);
+    hb_trace_file *made = hb_trace_file_new();
     if (!made) return hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
     progress_context context = {&o, path};
     hb_read_options read = {.max_bytes = o.max_memory,
@@ -71,6 +71,11 @@ void hb_trace_file_close(hb_trace_file *file)
     free(file->memory);
     free(file->modules);
     free(file);
+}
+
+hb_trace_file *hb_trace_file_new(void)
+{
+    return calloc(1, sizeof(hb_trace_file));
 }
 
 hb_trace *hb_trace_file_trace(hb_trace_file *file)

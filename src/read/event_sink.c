@@ -1,30 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdio.h>
-#include <strings.h>
 
 #include "read/event_parser.h"
-
-/* Category in lower case, kind. */
-static const struct {
-    const char *cat;
-    hb_kind kind;
-} category_kinds[] = {
-    {"cpu_op", HB_KIND_OPERATOR},
-    {"operator", HB_KIND_OPERATOR},
-    {"user_annotation", HB_KIND_ANNOTATION},
-    {"gpu_user_annotation", HB_KIND_ANNOTATION},
-    {"python", HB_KIND_PYTHON},
-    {"python_function", HB_KIND_FUNCTION},
-    {"runtime", HB_KIND_RUNTIME},
-    {"kernel", HB_KIND_KERNEL},
-    {"memcpy", HB_KIND_MEMCPY},
-    {"gpu_memcpy", HB_KIND_MEMCPY},
-    {"memset", HB_KIND_MEMSET},
-    {"gpu_memset", HB_KIND_MEMSET},
-    {"trace", HB_KIND_SPAN},
-    {"memory", HB_KIND_MEMORY},
-};
 
 void hb_event_sink_init(hb_event_sink *sink, hb_trace *trace)
 {
@@ -139,20 +117,11 @@ static hb_number_state number(const hb_raw_event *raw, hb_slot slot, double *res
 
 /* ---- kinds ---- */
 
-static hb_kind kind_by_name(hb_str cat)
-{
-    for (size_t i = 0; i < HB_ARRAY_LEN(category_kinds); i++)
-        if (strlen(category_kinds[i].cat) == cat.len &&
-            strncasecmp(category_kinds[i].cat, cat.s, cat.len) == 0)
-            return category_kinds[i].kind;
-    return HB_KIND_OTHER;
-}
-
 static hb_kind kind_of_category(hb_event_sink *sink, hb_sid cat)
 {
     for (uint32_t i = 0; i < sink->num_kinds; i++)
         if (sink->kinds[i].cat == cat) return (hb_kind)sink->kinds[i].kind;
-    hb_kind kind = kind_by_name(hb_trace_text(sink->trace, cat));
+    hb_kind kind = hb_kind_by_category(hb_trace_text(sink->trace, cat));
     uint32_t i = sink->num_kinds < HB_ARRAY_LEN(sink->kinds) ? sink->num_kinds++ : 0;
     sink->kinds[i].cat = cat;
     sink->kinds[i].kind = (uint8_t)kind;

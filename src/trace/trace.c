@@ -2,6 +2,37 @@
 #include "trace/trace.h"
 
 #include <stdlib.h>
+#include <strings.h>
+
+/* Category in lower case, kind. */
+static const struct {
+    const char *cat;
+    hb_kind kind;
+} category_kinds[] = {
+    {"cpu_op", HB_KIND_OPERATOR},
+    {"operator", HB_KIND_OPERATOR},
+    {"user_annotation", HB_KIND_ANNOTATION},
+    {"gpu_user_annotation", HB_KIND_ANNOTATION},
+    {"python", HB_KIND_PYTHON},
+    {"python_function", HB_KIND_FUNCTION},
+    {"runtime", HB_KIND_RUNTIME},
+    {"kernel", HB_KIND_KERNEL},
+    {"memcpy", HB_KIND_MEMCPY},
+    {"gpu_memcpy", HB_KIND_MEMCPY},
+    {"memset", HB_KIND_MEMSET},
+    {"gpu_memset", HB_KIND_MEMSET},
+    {"trace", HB_KIND_SPAN},
+    {"memory", HB_KIND_MEMORY},
+};
+
+hb_kind hb_kind_by_category(hb_str cat)
+{
+    for (size_t i = 0; i < HB_ARRAY_LEN(category_kinds); i++)
+        if (strlen(category_kinds[i].cat) == cat.len &&
+            strncasecmp(category_kinds[i].cat, cat.s, cat.len) == 0)
+            return category_kinds[i].kind;
+    return HB_KIND_OTHER;
+}
 
 enum { FIRST_KEYS = 64 };
 

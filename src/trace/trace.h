@@ -28,6 +28,12 @@ typedef enum hb_kind {
     HB_KIND_COUNT
 } hb_kind;
 
+/** By category, in any case; OTHER when the plugin does not know it. */
+hb_kind hb_kind_by_category(hb_str category);
+
+/** What the writer calls scopes that must not come into the plugin's tree of calls. */
+#define HB_OUTSIDE_TREE "outside_tree"
+
 /** Any scalar of a file as a 64-bit number with Python's equality: 1, 1.0 and true are one key. */
 typedef uint64_t hb_key;
 #define HB_KEY_NONE ((hb_key)0) /* absent or null */
@@ -162,9 +168,9 @@ typedef struct hb_trace {
     uint32_t num_keys, keys_capacity;
     uint32_t *key_slots, num_key_slots;
     uint32_t *launch_slots, num_launch_slots;
-    hb_member *members; /* in file order */
+    hb_member *members;                   /* in file order */
     uint32_t num_members, members_before; /* the list of events */
-    bool has_events;  /* a traceEvents list was there */
+    bool has_events;                      /* a traceEvents list was there */
     bool bare_array;  /* the file is a list of events without an object around */
     size_t max_bytes; /* of memory; 0: no limit */
 } hb_trace;

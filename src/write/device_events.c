@@ -33,7 +33,7 @@ static char *put_triple(char *p, const uint32_t v[3])
 
 static char *begin(hb_writer *w, const hb_trace_event *event, hb_str head, int64_t pid)
 {
-    hb_place place = {head, event->end_ns, false};
+    hb_place place = {.head = head, .end_ns = event->end_ns};
     return hb_put_duration_event(w, event, &place, pid);
 }
 
@@ -138,7 +138,7 @@ static void end_device_work(hb_writer *w, const hb_trace_event *event, char *p)
     if (event->correlation) hb_write_flow(w, false, event->correlation, AC2G, event, event->device);
 }
 
-static double blocks_per_sm(const hb_writer *w, const hb_trace_event *event)
+double hb_blocks_per_sm(const hb_writer *w, const hb_trace_event *event)
 {
     const hb_kernel_args *kernel = &event->kernel;
     const hb_device_info *device = hb_find_device(w->info, event->device);
@@ -162,7 +162,7 @@ static char *put_resources(char *p, const hb_kernel_args *kernel)
 static char *put_occupancy(const hb_writer *w, char *p, const hb_trace_event *event)
 {
     const hb_kernel_args *kernel = &event->kernel;
-    double blocks = blocks_per_sm(w, event);
+    double blocks = hb_blocks_per_sm(w, event);
     if (blocks > 0) {
         p = HB_PUT(p, ", \"blocks per SM\": ");
         p = hb_put_micros(p, blocks);
@@ -249,13 +249,19 @@ void hb_write_transfer(hb_writer *w, const hb_trace_event *event)
     end_device_work(w, event, p);
 }
 
-/* One nanosecond earlier and two longer, so that viewers draw it around its first kernel. */
+bool hb_widen_annotation(const hb_writer *w, const hb_trace_event *event, hb_trace_event *wider)
+{
+    if (!w->kineto && hb_is_step(event->name)) return false; /* would count as one more step */
+    *wider = *event;
+    wider->start_ns -= wider->start_ns > INT64_MIN;
+    wider->end_ns += wider->end_ns < INT64_MAX;
+    return true;
+}
+
 void hb_write_device_annotation(hb_writer *w, const hb_trace_event *event)
 {
-    if (!w->kineto && hb_is_step(event->name)) return; /* would count as one more step */
-    hb_trace_event wider = *event;
-    wider.start_ns -= wider.start_ns > INT64_MIN;
-    wider.end_ns += wider.end_ns < INT64_MAX;
+    hb_trace_event wider;
+    if (!hb_widen_annotation(w, event, &wider)) return;
     char *p = begin(w, &wider, HB_X_HEAD("gpu_user_annotation"), event->device);
     p = HB_PUT(p, "\"External id\": ");
     p = hb_put_u64(p, event->external_id);

@@ -54,15 +54,23 @@ static void write_op_args(hb_writer *w, const hb_trace_event *event, char *p)
     if (sequence && !inputs) p = put_forward_thread(put_sequence(p, op), op);
     hb_out_done(out, p);
     if (inputs) {
+        HB_OUT(out, "\"Concrete Inputs\": ");
         hb_write_concrete_inputs(out, op);
+        HB_OUT(out, ", \"Input type\": ");
         hb_write_input_types(out, op);
+        HB_OUT(out, ", \"Input Strides\": ");
         hb_write_input_strides(out, op);
+        HB_OUT(out, ", ");
     }
     if (sequence && inputs && stack)
         hb_out_done(out, put_forward_thread(hb_out_room(out, HB_OUT_ROOM), op));
     if (event->flags & HB_TEV_UNFINISHED) HB_OUT(out, "\"finished\": false, ");
     if (stack) write_stack(out, op->stack);
-    if (inputs) hb_write_input_dims(out, op);
+    if (inputs) {
+        HB_OUT(out, "\"Input Dims\": ");
+        hb_write_input_dims(out, op);
+        HB_OUT(out, ", ");
+    }
 }
 
 /* The plugin sums a collective's sizes over its inputs and loses the whole run, all ranks of it,
@@ -129,7 +137,7 @@ void hb_write_module(hb_writer *w, const hb_trace_event *event)
 }
 
 /* HIP has a device type of its own in PyTorch, 6; the plugin knows 0 and 1 only. */
-static unsigned device_type(const hb_writer *w, hb_device_type type)
+unsigned hb_written_device_type(const hb_writer *w, hb_device_type type)
 {
     if (type == HB_DEVICE_CPU) return 0;
     return w->kineto ? 6 : 1;
@@ -137,7 +145,7 @@ static unsigned device_type(const hb_writer *w, hb_device_type type)
 
 /* The plugin loses the file when an id is not the position of a device's properties; -1 always is
  * one, in Python. */
-static int32_t device_id(const hb_writer *w, const hb_memory_args *memory)
+int32_t hb_written_device_id(const hb_writer *w, const hb_memory_args *memory)
 {
     bool known = memory->device_id >= 0 && memory->device_id < HB_MAX_DEVICES;
     return w->kineto || memory->device_type == HB_DEVICE_CPU || known ? memory->device_id : -1;
@@ -153,9 +161,9 @@ static char *put_memory_args(const hb_writer *w, char *p, const hb_trace_event *
     p = HB_PUT(p, ", \"Bytes\": ");
     p = hb_put_i64(p, memory->bytes);
     p = HB_PUT(p, ", \"Device Id\": ");
-    p = hb_put_i64(p, device_id(w, memory));
+    p = hb_put_i64(p, hb_written_device_id(w, memory));
     p = HB_PUT(p, ", \"Device Type\": ");
-    p = hb_put_u64(p, device_type(w, memory->device_type));
+    p = hb_put_u64(p, hb_written_device_type(w, memory->device_type));
     if (!(event->flags & HB_TEV_OUT_OF_MEMORY)) {
         p = HB_PUT(p, ", \"Addr\": ");
         p = hb_put_u64(p, memory->addr);

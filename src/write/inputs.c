@@ -88,14 +88,14 @@ static void write_value(hb_out *out, const hb_input *input)
 
 void hb_write_concrete_inputs(hb_out *out, const hb_op_args *op)
 {
-    HB_OUT(out, "\"Concrete Inputs\": [");
+    HB_OUT(out, "[");
     for (uint32_t i = 0; i < op->num_inputs; i++) {
         if (i) HB_OUT(out, ", ");
         HB_OUT(out, "\"");
         write_value(out, &op->inputs[i]);
         HB_OUT(out, "\"");
     }
-    HB_OUT(out, "], ");
+    HB_OUT(out, "]");
 }
 
 static const char *type_text(const hb_input *input)
@@ -114,7 +114,7 @@ static const char *type_text(const hb_input *input)
 
 void hb_write_input_types(hb_out *out, const hb_op_args *op)
 {
-    HB_OUT(out, "\"Input type\": [");
+    HB_OUT(out, "[");
     for (uint32_t i = 0; i < op->num_inputs; i++) {
         const char *type = type_text(&op->inputs[i]);
         if (i) HB_OUT(out, ", ");
@@ -122,7 +122,7 @@ void hb_write_input_types(hb_out *out, const hb_op_args *op)
         hb_out_bytes(out, type, strlen(type));
         HB_OUT(out, "\"");
     }
-    HB_OUT(out, "], ");
+    HB_OUT(out, "]");
 }
 
 static const int64_t *sizes(const hb_input *input)
@@ -164,16 +164,16 @@ static void write_shapes(hb_out *out, const hb_op_args *op,
 
 void hb_write_input_strides(hb_out *out, const hb_op_args *op)
 {
-    HB_OUT(out, "\"Input Strides\": [");
+    HB_OUT(out, "[");
     write_shapes(out, op, strides);
-    HB_OUT(out, "], ");
+    HB_OUT(out, "]");
 }
 
 void hb_write_input_dims(hb_out *out, const hb_op_args *op)
 {
-    HB_OUT(out, "\"Input Dims\": [");
+    HB_OUT(out, "[");
     write_shapes(out, op, sizes);
-    HB_OUT(out, "], ");
+    HB_OUT(out, "]");
 }
 
 bool hb_is_collective(hb_str name)

@@ -123,8 +123,7 @@ static void write_marker(hb_writer *w, hb_str text, int64_t ns, bool last)
     w->stats.events++;
 }
 
-/* The span must be long enough for the plugin to cut it into buckets of a microsecond. */
-static int64_t span_ns(const hb_writer *w)
+int64_t hb_span_ns(const hb_writer *w)
 {
     int64_t ns = HB_MAX(w->info->stop_ns - w->info->start_ns, 0);
     return w->kineto ? ns : HB_MAX(ns, 1000);
@@ -138,7 +137,7 @@ static void write_span(hb_writer *w)
                   "    \"tid\": \"PyTorch Profiler\",\n    \"ts\": ");
     p = put_ts(w, p, w->info->start_ns);
     p = HB_PUT(p, ",\n    \"dur\": ");
-    p = hb_put_us(p, (uint64_t)span_ns(w));
+    p = hb_put_us(p, (uint64_t)hb_span_ns(w));
     p = HB_PUT(p, "\n    ,\n    \"args\": {\n      \"Op count\": 0");
     hb_out_done(&w->out, hb_put_args_end(p));
     w->stats.events++;

@@ -16,19 +16,13 @@ char *hb_put_head(hb_out *out, hb_str head, hb_str name)
     return p + head.len + name.len;
 }
 
-/* Thread ids are never negative in a trace: Kineto takes the absolute value. */
-static uint64_t row_number(int64_t tid)
-{
-    return tid == INT64_MIN ? 0 : (uint64_t)llabs(tid);
-}
-
-char *hb_put_new_row(hb_row *row, char *p, int64_t pid, int64_t tid)
+char *hb_put_new_row(hb_row_text *row, char *p, int64_t pid, int64_t tid)
 {
     char *end = row->text;
     end = HB_PUT(end, ",\n    \"pid\": ");
     end = hb_put_i64(end, pid);
     end = HB_PUT(end, ",\n    \"tid\": ");
-    end = hb_put_u64(end, row_number(tid));
+    end = hb_put_u64(end, hb_row_number(tid));
     end = HB_PUT(end, ",\n    \"ts\": ");
     row->pid = pid;
     row->tid = tid;

@@ -56,7 +56,23 @@ static hb_result write_all(hb_writer *w)
     return hb_out_finish(&w->out);
 }
 
-static void free_writer(hb_writer *w)
+hb_result hb_writer_open(hb_writer *w, hb_source *source, hb_sink *sink,
+                         const hb_write_options *options)
+{
+    *w = (hb_writer){
+        .source = source,
+        .info = source->info,
+        .kineto = options->dialect == HB_WRITE_KINETO,
+        .trace_name = options->trace_name,
+        .base_ns = base_time(source->info->start_ns),
+        .max_device = -1,
+    };
+    HB_TRY(hb_out_open(&w->out, sink));
+    w->names = hb_names_new(w->kineto);
+    return w->names ? HB_OK : hb_fail(HB_ERROR_NO_MEMORY, "no memory for the writer's names");
+}
+
+void hb_writer_free(hb_writer *w)
 {
     hb_names_free(w->names);
     hb_flows_free(&w->flows);
@@ -69,20 +85,11 @@ static void free_writer(hb_writer *w)
 hb_result hb_write_trace(hb_source *source, hb_sink *sink, const hb_write_options *options,
                          hb_write_stats *stats)
 {
-    hb_writer w = {
-        .source = source,
-        .info = source->info,
-        .kineto = options->dialect == HB_WRITE_KINETO,
-        .trace_name = options->trace_name,
-        .base_ns = base_time(source->info->start_ns),
-        .max_device = -1,
-    };
-    HB_TRY(hb_out_open(&w.out, sink));
-    w.names = hb_names_new(w.kineto);
-    hb_result result =
-        w.names ? write_all(&w) : hb_fail(HB_ERROR_NO_MEMORY, "no memory for the writer's names");
+    hb_writer w;
+    hb_result result = hb_writer_open(&w, source, sink, options);
+    if (result == HB_OK) result = write_all(&w);
     w.stats.bytes = w.stats.json_bytes = w.out.bytes;
     if (stats) *stats = w.stats;
-    free_writer(&w);
+    hb_writer_free(&w);
     return result;
 }

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * hipboard/analysis.h: the last cycle, analysed without a file.
+ */
+#include "profiler/cycle_trace.h"
+#include "profiler/profiler.h"
+#include "query/trace_file.h"
+
+static hb_result fill(hb_profiler *prof, unsigned flags, hb_trace_file *file)
+{
+    hb_source *source;
+    hb_spool_view view = hb_spool_view_own(&prof->spool);
+    HB_TRY(hb_cycle_open(&view, prof->last_cycle, &source));
+    locale_t before = hb_enter_c_locale();
+    hb_result result =
+        hb_cycle_trace(source, flags & HB_DIALECT_KINETO ? HB_WRITE_KINETO : HB_WRITE_TENSORBOARD,
+                       hb_trace_file_trace(file));
+    hb_leave_c_locale(before);
+    source->close(source);
+    return result;
+}
+
+hb_result hb_profiler_trace(hb_profiler *prof, unsigned flags, hb_trace_file **file)
+{
+    if (!file) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "no place for the result");
+    *file = NULL;
+    HB_TRY(hb_profiler_check_readable(prof));
+    hb_trace_file *made = hb_trace_file_new();
+    if (!made) return hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
+    hb_result result = fill(prof, flags, made);
+    if (result != HB_OK)
+        hb_trace_file_close(made);
+    else
+        *file = made;
+    return result;
+}
+
+hb_result hb_profiler_key_averages(hb_profiler *prof, const hb_key_averages_options *options,
+                                   hb_key_averages **averages)
+{
+    hb_trace_file *file;
+    if (!averages) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "no place for the result");
+    *averages = NULL;
+    HB_TRY(hb_profiler_trace(prof, 0, &file));
+    hb_result result = hb_key_averages_create(file, options, averages);
+    if (result == HB_OK)
+        hb_key_averages_own(*averages, file);
+    else
+        hb_trace_file_close(file);
+    return result;
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A cycle's trace in memory against the same cycle written to a file and read again: row by row,
+ * all that analysis looks at.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "profiler/cycle_trace.h"
+#include "read/reader.h"
+#include "sample_trace.h"
+#include "write/write.h"
+
+static sample_trace sample;
+static hb_trace file, live;
+
+static const char *text(const hb_trace *t, hb_sid id)
+{
+    return id ? hb_trace_text(t, id).s : "(none)";
+}
+
+static void assert_same_text(hb_sid a, hb_sid b)
+{
+    assert_string_equal(text(&file, a), text(&live, b));
+}
+
+static void assert_same_key(hb_key a, hb_key b)
+{
+    assert_int_equal(hb_key_tag(a), hb_key_tag(b));
+    if (hb_key_tag(a) == HB_KEY_TAG_TEXT)
+        assert_same_text(hb_key_sid(a), hb_key_sid(b));
+    else
+        assert_int_equal(a, b);
+}
+
+static void assert_same_number(double a, double b)
+{
+    assert_true(a == b || (isnan(a) && isnan(b)));
+}
+
+static void assert_same_op(const hb_row *a, const hb_row *b)
+{
+    const hb_op_row *x = hb_trace_op(&file, a), *y = hb_trace_op(&live, b);
+    const hb_op_detail *d = hb_trace_detail(&file, x), *e = hb_trace_detail(&live, y);
+    assert_same_text(x->dims, y->dims);
+    assert_same_text(x->types, y->types);
+    assert_same_text(x->stack, y->stack);
+    assert_int_equal(!d, !e);
+    if (!d) return;
+    assert_same_number(d->flops, e->flops);
+    assert_int_equal(d->sequence, e->sequence);
+    assert_int_equal(d->fwd_thread, e->fwd_thread);
+    assert_same_text(d->concrete, e->concrete);
+}
+
+static void assert_same_launch(const hb_row *a, const hb_row *b)
+{
+    const hb_launch *x = hb_trace_launch_of(&file, a), *y = hb_trace_launch_of(&live, b);
+    assert_same_key(x->device, y->device);
+    assert_int_equal(x->device_state, y->device_state);
+    assert_int_equal(x->blocks_state, y->blocks_state);
+    assert_int_equal(x->occupancy_state, y->occupancy_state);
+    assert_same_number(x->blocks_per_sm, y->blocks_per_sm);
+    assert_same_number(x->occupancy, y->occupancy);
+    assert_same_text(x->grid, y->grid);
+    assert_same_text(x->block, y->block);
+    assert_same_text(x->registers, y->registers);
+    assert_same_text(x->shared, y->shared);
+}
+
+static void assert_same_memory(const hb_row *a, const hb_row *b)
+{
+    const hb_memory_row *x = hb_trace_memory(&file, a), *y = hb_trace_memory(&live, b);
+    assert_same_number(x->allocated, y->allocated);
+    assert_same_number(x->reserved, y->reserved);
+    assert_same_key(file.keys[x->device], live.keys[y->device]);
+    assert_int_equal(x->device_type, y->device_type);
+    assert_int_equal(x->bytes_state, y->bytes_state);
+    assert_int_equal(x->allocated_state, y->allocated_state);
+    assert_int_equal(x->reserved_state, y->reserved_state);
+}
+
+static void assert_same_side(const hb_row *a, const hb_row *b)
+{
+    switch ((hb_kind)a->kind) {
+    case HB_KIND_OPERATOR:
+    case HB_KIND_ANNOTATION: assert_same_op(a, b); return;
+    case HB_KIND_FUNCTION:
+        assert_same_key(hb_trace_function(&file, a)->parent, hb_trace_function(&live, b)->parent);
+        assert_same_key(hb_trace_function(&file, a)->module, hb_trace_function(&live, b)->module);
+        return;
+    case HB_KIND_KERNEL: assert_same_launch(a, b); /* fallthrough */
+    case HB_KIND_RUNTIME:
+    case HB_KIND_MEMCPY:
+    case HB_KIND_MEMSET:
+        assert_same_key(hb_trace_device(&file, a)->correlation,
+                        hb_trace_device(&live, b)->correlation);
+        return;
+    case HB_KIND_MEMORY: assert_same_memory(a, b); return;
+    default: return;
+    }
+}
+
+static void assert_same_row(const hb_row *a, const hb_row *b)
+{
+    assert_same_text(a->name, b->name);
+    assert_same_text(a->cat, b->cat);
+    assert_int_equal(a->ph, b->ph);
+    assert_int_equal(a->kind, b->kind);
+    assert_int_equal(a->flags, b->flags);
+    assert_same_number(a->ts, b->ts);
+    assert_same_number(a->dur, b->dur);
+    assert_same_key(a->ext, b->ext);
+    assert_same_key(file.keys[a->pid], live.keys[b->pid]);
+    assert_same_key(file.keys[a->tid], live.keys[b->tid]);
+    assert_same_side(a, b);
+}
+
+/* Names of rows, arrows, markers. */
+static bool is_left_out(const hb_row *row)
+{
+    return row->ph == 'M' || row->ph == 's' || row->ph == 'f' ||
+           (row->ph == 'i' && !(row->flags & HB_ROW_CAT));
+}
+
+static void compare(hb_write_dialect dialect)
+{
+    hb_memory_sink sink;
+    hb_write_options written = {.dialect = dialect, .trace_name = ""};
+    hb_read_options options = {0};
+    static hb_read_report report;
+    hb_memory_sink_init(&sink, SIZE_MAX / 2);
+    assert_int_equal(hb_write_trace(&sample.source.source, &sink.sink, &written, NULL), HB_OK);
+    assert_int_equal(hb_read_trace_memory(sink.buf.data, sink.buf.size, &options, &file, &report),
+                     HB_OK);
+    assert_int_equal(hb_cycle_trace(&sample.source.source, dialect, &live), HB_OK);
+    uint32_t k = 0;
+    for (uint32_t i = 0; i < file.rows.count; i++)
+        if (!is_left_out(hb_trace_row(&file, i))) {
+            assert_true(k < live.rows.count);
+            assert_same_row(hb_trace_row(&file, i), hb_trace_row(&live, k++));
+        }
+    assert_int_equal(k, live.rows.count);
+    assert_true(k > SAMPLE_DEEP);
+    assert_int_equal(file.num_members, live.num_members);
+    for (uint32_t i = 0; i < file.num_members; i++) {
+        assert_same_text(file.members[i].key, live.members[i].key);
+        assert_same_text(file.members[i].json, live.members[i].json);
+    }
+    hb_trace_free(&file);
+    hb_trace_free(&live);
+    hb_memory_sink_free(&sink);
+}
+
+static void test_tensorboard(void **state)
+{
+    (void)state;
+    sample_trace_init(&sample);
+    compare(HB_WRITE_TENSORBOARD);
+}
+
+static void test_kineto(void **state)
+{
+    (void)state;
+    sample_trace_init(&sample);
+    compare(HB_WRITE_KINETO);
+}
+
+static bool no_event(hb_source *source, hb_trace_event *event)
+{
+    (void)source;
+    (void)event;
+    return false;
+}
+
+static void test_an_empty_cycle(void **state)
+{
+    (void)state;
+    sample_trace_init(&sample);
+    sample.source.source.next = no_event;
+    assert_int_equal(hb_cycle_trace(&sample.source.source, HB_WRITE_TENSORBOARD, &live), HB_OK);
+    assert_int_equal(live.rows.count, 1); /* the span */
+    hb_trace_free(&live);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tensorboard),
+        cmocka_unit_test(test_kineto),
+        cmocka_unit_test(test_an_empty_cycle),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
