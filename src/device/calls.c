@@ -14,37 +14,38 @@
 #define CORRELATIONS_AT_ONCE 1024u
 
 static const hb_hip *hip;
-static uint32_t num_functions;
-static const hb_hip_call **rows; /* by function number, as the names */
+static hb_calls_source source;
+static hb_hip_call *rows; /* by function number, as the names */
 static uint32_t *names;
 static _Atomic(hb_calls *) all;
 static _Atomic uint64_t next_correlation = 1;
 _Atomic uint64_t hb_calls_devices;
 
-bool hb_calls_init(const hb_hip *runtime, uint32_t count)
+bool hb_calls_init(const hb_hip *runtime, const hb_calls_source *calls)
 {
     hip = runtime;
-    rows = calloc(count, sizeof(*rows));
-    names = calloc(count, sizeof(*names));
+    rows = calloc(calls->num_functions, sizeof *rows);
+    names = calloc(calls->num_functions, sizeof *names);
     if (!rows || !names) return false;
-    for (uint32_t cid = 0; cid < count; cid++) {
-        const char *name = hip->api_name(cid);
+    for (uint32_t cid = 0; cid < calls->num_functions; cid++) {
+        const char *name = calls->name_of(cid);
         if (!name) name = "unknown";
-        rows[cid] = hb_hip_call_named(name);
+        const hb_hip_call *row = hb_hip_call_named(name);
+        rows[cid] = calls->unexpanded ? hb_hip_call_unexpanded(row) : *row;
         names[cid] = hb_strings_intern(name, strlen(name));
     }
-    num_functions = count;
+    source = *calls;
     return true;
 }
 
 uint32_t hb_calls_num_functions(void)
 {
-    return num_functions;
+    return source.num_functions;
 }
 
 const hb_hip_call *hb_calls_row(uint32_t cid)
 {
-    return rows[cid];
+    return &rows[cid];
 }
 
 /* ---- threads ---- */
@@ -141,7 +142,7 @@ static void drop_stale(hb_calls *c, const char *here)
 hb_frame *hb_calls_push(uint32_t cid)
 {
     uint32_t epoch = __atomic_load_n(&hb_enabled_epoch, __ATOMIC_ACQUIRE);
-    if (cid >= num_functions || epoch == 0) return NULL;
+    if (cid >= source.num_functions || epoch == 0) return NULL;
     hb_calls *c = hb_calls_self();
     if (!c || c->ours) return NULL;
     const char *here = __builtin_frame_address(0);
@@ -149,7 +150,7 @@ hb_frame *hb_calls_push(uint32_t cid)
     drop_stale(c, here);
     if (c->depth == HB_CALLS_MAX_DEPTH) return NULL;
     hb_frame *f = &c->frames[c->depth++];
-    f->call = rows[cid];
+    f->call = &rows[cid];
     f->cid = cid;
     f->stack = here;
     f->record = NULL;
@@ -276,10 +277,11 @@ static void begin_launch(hb_frame *f, const char *args)
             r.grid[i] = (r.grid[i] + block[i] - 1) / block[i];
     }
     r.dynamic_lds_bytes = (uint32_t)number(args, call->bytes, 0);
-    if (function)
-        set_kernel(&r,
-                   hb_kernel_of(hip, function, call->kind == HB_CALL_LAUNCH_HOST, pointer(stream)));
-    put(f, &r.call, HB_RECORD_LAUNCH, sizeof r, flags_of(f));
+    bool is_host = call->kind == HB_CALL_LAUNCH_HOST;
+    bool ask = function && !source.short_launches;
+    set_kernel(&r, ask ? hb_kernel_of(hip, function, is_host, pointer(stream)) : NULL);
+    put(f, &r.call, HB_RECORD_LAUNCH, source.short_launches ? HB_RECORD_SHORT_LAUNCH : sizeof r,
+        flags_of(f));
 }
 
 static void begin_copy(hb_frame *f, const char *args)
@@ -542,18 +544,28 @@ void hb_call_makes(uint64_t work)
         put_link(f, work);
 }
 
-void hb_work_report(const hb_record_work *work)
+static void report(const hb_record_work *work, enum hb_record_type type, size_t bytes)
 {
     hb_thread *t = work->kind ? hb_record_enter() : NULL;
     if (!t) return;
-    hb_record_work *r = (hb_record_work *)hb_record_reserve(t, sizeof *r);
+    hb_record *r = hb_record_reserve(t, (uint32_t)bytes);
     if (r) {
-        *r = *work;
-        hb_record_head(&r->head, HB_RECORD_WORK, work->head.flags, work->head.name, sizeof *r);
-        r->head.start = hb_ticks();
-        hb_record_commit(t, &r->head);
+        memcpy(r, work, bytes);
+        hb_record_head(r, type, work->head.flags, work->head.name, bytes);
+        r->start = hb_ticks();
+        hb_record_commit(t, r);
     }
     hb_thread_leave(t);
+}
+
+void hb_work_report(const hb_record_work *work)
+{
+    report(work, HB_RECORD_WORK, sizeof *work);
+}
+
+void hb_dispatch_report(const hb_record_dispatch *dispatch)
+{
+    report(&dispatch->work, HB_RECORD_DISPATCH, sizeof *dispatch);
 }
 
 void hb_work_arrived(bool certain)

@@ -47,9 +47,16 @@ typedef struct hb_calls {
     hb_frame frames[HB_CALLS_MAX_DEPTH];
 } hb_calls;
 
-/** Which runtime's calls these are, and the functions by their number there; once, before the
- * first callback. */
-bool hb_calls_init(const hb_hip *hip, uint32_t num_functions);
+/** How a back-end reports calls. */
+typedef struct hb_calls_source {
+    uint32_t num_functions;               /* numbers of functions are below this */
+    const char *(*name_of)(uint32_t cid); /* NULL: there is none of that number */
+    bool unexpanded;                      /* as hb_hip_call_unexpanded() */
+    bool short_launches;                  /* kernels are told with their work, HB_RECORD_DISPATCH */
+} hb_calls_source;
+
+/** Which runtime's calls these are; once, before the first callback. */
+bool hb_calls_init(const hb_hip *hip, const hb_calls_source *source);
 uint32_t hb_calls_num_functions(void);
 /** The row of a function number. */
 const hb_hip_call *hb_calls_row(uint32_t cid);
@@ -81,6 +88,8 @@ void hb_call_makes_work_of_its_correlation(hb_frame *frame);
 
 /** A piece of device work was reported, by any thread; of kind 0: one that is not kept. */
 void hb_work_report(const hb_record_work *work);
+/** The same of a kernel that the report tells all of. */
+void hb_dispatch_report(const hb_record_dispatch *dispatch);
 /** One that hb_call_makes() or a launch counted as made; or not `certain`: some other. */
 void hb_work_arrived(bool certain);
 

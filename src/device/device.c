@@ -164,6 +164,7 @@ static void put_device(int id, const hb_hip_device *d)
             .regs_per_block = d->regs_per_block,
             .warp_size = d->warp_size,
             .num_cus = d->num_cus,
+            .node = -1,
         };
         hb_record_head(&r->head, HB_RECORD_DEVICE, 0, name, sizeof *r);
         r->head.start = hb_ticks();

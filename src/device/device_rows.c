@@ -82,14 +82,15 @@ hb_work_origin hb_origin_of(const hb_device_source *s, const hb_record_work *w)
     return o;
 }
 
-/* The HIP ordinal. Where only the driver's number is reported, the call knows. */
 int32_t hb_ordinal_of(const hb_device_source *s, const hb_record_work *w, const hb_work_origin *o)
 {
+    int known = 0;
     if (!(w->head.flags & HB_RECORD_NODE)) return w->device;
+    while (known < s->num_nodes && s->nodes[known].node != w->device)
+        known++;
+    if (known < s->num_nodes && s->nodes[known].certain) return s->nodes[known].ordinal;
     if (o->ran && o->ran->device >= 0) return o->ran->device;
-    for (int i = 0; i < s->num_nodes; i++)
-        if (s->nodes[i].node == w->device) return s->nodes[i].ordinal;
-    return 0;
+    return known < s->num_nodes ? s->nodes[known].ordinal : 0;
 }
 
 const hb_device_info *hb_device_find(const hb_device_source *s, int32_t id)
@@ -105,7 +106,28 @@ static uint32_t known(uint16_t registers)
     return registers == HB_REGISTERS_UNKNOWN ? 0 : registers;
 }
 
-static void set_occupancy(const hb_device_source *s, hb_trace_event *e, const hb_record_launch *r)
+/* A kernel and its launch, of whichever record has them. */
+typedef struct launched {
+    uint32_t name;
+    const uint32_t *grid;
+    const uint16_t *block;
+    uint16_t vgprs, sgprs, agprs;
+    uint32_t lds_bytes, scratch_bytes;
+} launched;
+
+static launched of_launch(const hb_record_launch *r)
+{
+    return (launched){r->kernel, r->grid,  r->block,     r->vgprs,
+                      r->sgprs,  r->agprs, r->lds_bytes, r->scratch_bytes};
+}
+
+static launched of_dispatch(const hb_record_dispatch *r)
+{
+    return (launched){r->work.head.name, r->grid,  r->block,          r->vgprs,
+                      r->sgprs,          r->agprs, r->work.lds_bytes, r->work.scratch_bytes};
+}
+
+static void set_occupancy(const hb_device_source *s, hb_trace_event *e, const launched *r)
 {
     hb_occupancy o;
     hb_kernel_args *k = &e->kernel;
@@ -130,11 +152,11 @@ static void set_occupancy(const hb_device_source *s, hb_trace_event *e, const hb
     k->limiting_factor = o.limit;
 }
 
-static void set_kernel(const hb_device_source *s, hb_trace_event *e, const hb_record_launch *r)
+static void set_kernel(const hb_device_source *s, hb_trace_event *e, const launched *r)
 {
     hb_kernel_args *k = &e->kernel;
-    e->name = hb_device_text(s, r->kernel);
-    e->name_key = r->kernel;
+    e->name = hb_device_text(s, r->name);
+    e->name_key = r->name;
     k->has_grid = true;
     for (int i = 0; i < 3; i++) {
         k->grid[i] = r->grid[i];
@@ -149,18 +171,28 @@ static void set_kernel(const hb_device_source *s, hb_trace_event *e, const hb_re
     set_occupancy(s, e, r);
 }
 
+static const hb_record_launch *launch_of(hb_device_source *s, const hb_record_work *w,
+                                         const hb_work_origin *o)
+{
+    if (!o->made) return NULL;
+    if (hb_call_names_kernel(o->made)) return (const hb_record_launch *)o->made;
+    bool named = w->head.name != HB_STRING_UNNAMED;
+    bool replay = o->made->head.flags & HB_RECORD_REPLAYS;
+    return named && replay ? hb_joins_captured(&s->joins, w->head.name) : NULL;
+}
+
 static void make_kernel(hb_device_source *s, hb_trace_event *e, const hb_record_work *w,
                         const hb_work_origin *o)
 {
     e->kind = HB_EVENT_KERNEL;
     e->kernel = (hb_kernel_args){.occupancy = -1};
     bool named = w->head.name != HB_STRING_UNNAMED;
-    const hb_record_launch *launch = NULL;
-    if (o->made && o->made->head.type == HB_RECORD_LAUNCH)
-        launch = (const hb_record_launch *)o->made;
-    else if (named && o->made && (o->made->head.flags & HB_RECORD_REPLAYS))
-        launch = hb_joins_captured(&s->joins, w->head.name);
-    if (launch) set_kernel(s, e, launch);
+    bool whole = w->head.type == HB_RECORD_DISPATCH;
+    const hb_record_launch *launch = whole ? NULL : launch_of(s, w, o);
+    launched l = launch  ? of_launch(launch)
+                 : whole ? of_dispatch((const hb_record_dispatch *)w)
+                         : (launched){0};
+    if (l.grid) set_kernel(s, e, &l);
     if (e->name.len) return;
     e->name = named ? hb_device_text(s, w->head.name) : HB_STR("(kernel of an unseen call)");
     e->name_key = named ? w->head.name : 0;
@@ -173,8 +205,7 @@ static void make_fill(hb_trace_event *e, uint64_t bytes)
     e->copy = (hb_copy_args){.bytes = bytes, .kind = "Device"};
 }
 
-static void make_copy(hb_trace_event *e, const hb_record_work *w, const hb_record_copy *r,
-                      uint64_t bytes)
+static void make_copy(hb_trace_event *e, uint32_t kind, const hb_record_copy *r, uint64_t bytes)
 {
     static const struct {
         hb_str name;
@@ -185,8 +216,8 @@ static void make_copy(hb_trace_event *e, const hb_record_work *w, const hb_recor
         [HB_WORK_DTOD] = {HB_STR("Memcpy DtoD (Device -> Device)"), "DtoD"},
     };
     e->kind = HB_EVENT_MEMCPY;
-    e->name = directions[w->kind].name;
-    e->copy = (hb_copy_args){.bytes = bytes, .kind = directions[w->kind].kind};
+    e->name = directions[kind].name;
+    e->copy = (hb_copy_args){.bytes = bytes, .kind = directions[kind].kind};
     if (!r || r->from_device < 0 || r->from_device == r->to_device) return;
     e->name = HB_STR("Memcpy PtoP (Device -> Device)");
     e->copy.kind = "PtoP";
@@ -194,15 +225,36 @@ static void make_copy(hb_trace_event *e, const hb_record_work *w, const hb_recor
     e->copy.to_device = r->to_device;
 }
 
-static void make_transfer(hb_trace_event *e, const hb_record_work *w, const hb_work_origin *o)
+/* `bytes`: 0 when only the call knows. */
+static void make_transfer(hb_trace_event *e, uint32_t kind, uint64_t bytes, const hb_record_copy *r)
 {
-    const hb_record_copy *r =
-        o->made && o->made->head.type == HB_RECORD_COPY ? (const hb_record_copy *)o->made : NULL;
-    uint64_t bytes = w->bytes ? w->bytes : r ? r->bytes : 0;
-    if (w->kind == HB_WORK_FILL)
+    if (!bytes && r) bytes = r->bytes;
+    if (kind == HB_WORK_FILL)
         make_fill(e, bytes);
     else
-        make_copy(e, w, r, bytes);
+        make_copy(e, kind, r, bytes);
+}
+
+static const hb_record_copy *copy_of(const hb_work_origin *o)
+{
+    bool copies = o->made && o->made->head.type == HB_RECORD_COPY;
+    return copies ? (const hb_record_copy *)o->made : NULL;
+}
+
+/* A copy or fill that the runtime did by a kernel of its own shows as what was asked for. */
+static bool is_runtimes_own(const hb_device_source *s, const hb_record_work *w)
+{
+    static const char prefix[] = "__amd_rocclr_";
+    hb_str name = hb_device_text(s, w->head.name);
+    return name.len >= sizeof prefix - 1 && memcmp(name.s, prefix, sizeof prefix - 1) == 0;
+}
+
+static uint32_t kind_of_call(const hb_record_copy *r)
+{
+    return r->kind < 0    ? HB_WORK_FILL
+           : r->kind == 1 ? HB_WORK_HTOD
+           : r->kind == 2 ? HB_WORK_DTOH
+                          : HB_WORK_DTOD;
 }
 
 bool hb_make_work_row(hb_device_source *s, hb_trace_event *e, const hb_record *head)
@@ -220,9 +272,12 @@ bool hb_make_work_row(hb_device_source *s, hb_trace_event *e, const hb_record *h
         .correlation = o.ran ? o.ran->correlation : 0,
     };
     e->end_ns = HB_MAX(e->end_ns, e->start_ns);
-    if (w->kind == HB_WORK_KERNEL)
-        make_kernel(s, e, w, &o);
+    const hb_record_copy *copy = copy_of(&o);
+    if (w->kind != HB_WORK_KERNEL)
+        make_transfer(e, w->kind, w->bytes, copy);
+    else if (copy && is_runtimes_own(s, w))
+        make_transfer(e, kind_of_call(copy), 0, copy);
     else
-        make_transfer(e, w, &o);
+        make_kernel(s, e, w, &o);
     return true;
 }

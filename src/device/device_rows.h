@@ -36,6 +36,7 @@ typedef struct hb_device_source {
     hb_buf annotations; /* hb_device_annotation */
     struct {
         int32_t node, ordinal;
+        bool certain;   /* the devices say so, not just a call and its work */
     } nodes[MAX_NODES]; /* the driver's numbers of devices, as far as they were seen */
     int num_nodes;
     char uncertainty[24];
@@ -71,13 +72,18 @@ static inline bool hb_is_call(const hb_record *r)
     return r->type < 32 && (HB_CALL_RECORDS >> r->type & 1);
 }
 
+static inline bool hb_is_work(const hb_record *r)
+{
+    return r->type == HB_RECORD_WORK || r->type == HB_RECORD_DISPATCH;
+}
+
 static inline uint64_t hb_stream_key(const hb_record_work *w, const hb_work_origin *o)
 {
     return o->ran ? o->ran->stream : w->queue | HB_STREAM_IS_QUEUE;
 }
 
 hb_work_origin hb_origin_of(const hb_device_source *s, const hb_record_work *w);
-/** The HIP ordinal. Where only the driver's number is reported, the call knows. */
+/** The HIP ordinal. Where only the driver's number is reported, the devices or the call know. */
 int32_t hb_ordinal_of(const hb_device_source *s, const hb_record_work *w, const hb_work_origin *o);
 
 void hb_make_call_row(const hb_device_source *s, hb_trace_event *e, const hb_record *head,

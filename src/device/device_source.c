@@ -48,7 +48,7 @@ static bool next_device_row(hb_device_source *s, hb_trace_event *e)
             hb_make_call_row(s, e, r, s->tids[s->thread]);
             return true;
         }
-        if (r->type == HB_RECORD_WORK && hb_make_work_row(s, e, r)) return true;
+        if (hb_is_work(r) && hb_make_work_row(s, e, r)) return true;
     }
     return false;
 }

@@ -8,9 +8,9 @@
 
 #include "device/device_rows.h"
 
-#define NO_ROW                                                              \
-    (1u << HB_RECORD_WORK | 1u << HB_RECORD_LINK | 1u << HB_RECORD_DEVICE | \
-     1u << HB_RECORD_METADATA)
+#define NO_ROW                                                                \
+    (1u << HB_RECORD_WORK | 1u << HB_RECORD_DISPATCH | 1u << HB_RECORD_LINK | \
+     1u << HB_RECORD_DEVICE | 1u << HB_RECORD_METADATA)
 
 /* ---- threads, calls, devices ---- */
 
@@ -31,8 +31,19 @@ static hb_result list_threads(hb_device_source *s, const hb_session *session)
     return HB_OK;
 }
 
+static void add_node(hb_device_source *s, int32_t node, int32_t ordinal, bool certain)
+{
+    for (int i = 0; i < s->num_nodes; i++)
+        if (s->nodes[i].node == node) return;
+    if (s->num_nodes == MAX_NODES) return;
+    s->nodes[s->num_nodes].node = node;
+    s->nodes[s->num_nodes].ordinal = ordinal;
+    s->nodes[s->num_nodes++].certain = certain;
+}
+
 static void add_device(hb_device_source *s, const hb_record_device *r)
 {
+    if (r->node >= 0) add_node(s, r->node, r->id, true);
     hb_device_info d = {
         .id = r->id,
         .name = hb_device_text(s, r->head.name).s,
@@ -108,12 +119,8 @@ static void widen_uncertainty(hb_device_source *s, const hb_record_work *w, cons
 
 static void learn_node(hb_device_source *s, const hb_record_work *w, const hb_work_origin *o)
 {
-    if (!(w->head.flags & HB_RECORD_NODE) || !o->ran || o->ran->device < 0) return;
-    for (int i = 0; i < s->num_nodes; i++)
-        if (s->nodes[i].node == w->device) return;
-    if (s->num_nodes == MAX_NODES) return;
-    s->nodes[s->num_nodes].node = w->device;
-    s->nodes[s->num_nodes++].ordinal = o->ran->device;
+    if ((w->head.flags & HB_RECORD_NODE) && o->ran && o->ran->device >= 0)
+        add_node(s, w->device, o->ran->device, false);
 }
 
 static void survey_nodes(hb_device_source *s)
@@ -121,7 +128,7 @@ static void survey_nodes(hb_device_source *s)
     const hb_record *r;
     hb_device_rewind(s);
     while ((r = hb_device_next_record(s))) {
-        if (r->type != HB_RECORD_WORK) continue;
+        if (!hb_is_work(r)) continue;
         const hb_record_work *w = (const hb_record_work *)r;
         hb_work_origin o = hb_origin_of(s, w);
         learn_node(s, w, &o);
@@ -134,7 +141,7 @@ static uint64_t survey_work(hb_device_source *s)
     const hb_record *r;
     hb_device_rewind(s);
     while ((r = hb_device_next_record(s))) {
-        if (r->type != HB_RECORD_WORK) continue;
+        if (!hb_is_work(r)) continue;
         const hb_record_work *w = (const hb_record_work *)r;
         hb_work_origin o = hb_origin_of(s, w);
         unjoined += o.made == NULL;

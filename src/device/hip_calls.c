@@ -144,6 +144,44 @@ const hb_hip_call *hb_hip_call_named(const char *name)
     return row ? row : &plain;
 }
 
+/* Where the values stand that hip_prof_str.h has looked up: behind a launch's list of arguments, an
+ * allocation's result and a pitch. */
+static void find_values(uint8_t kind, uint8_t values[2])
+{
+    values[0] = values[1] = NO;
+    switch (kind) {
+    case HB_CALL_LAUNCH_HOST: values[0] = 40; break;
+    case HB_CALL_ALLOCATE:
+    case HB_CALL_ALLOCATE_MANAGED:
+    case HB_CALL_ALLOCATE_HOST: values[0] = 8; break;
+    case HB_CALL_ALLOCATE_PITCH:
+        values[0] = 8;
+        values[1] = 24;
+        break;
+    default: break;
+    }
+}
+
+static uint8_t without(const uint8_t values[2], uint8_t offset)
+{
+    if (offset == NO) return NO;
+    return (uint8_t)(offset - 8 * ((values[0] < offset) + (values[1] < offset)));
+}
+
+/* The offset that peer copies have in `unit` stays: there are no values in them. */
+hb_hip_call hb_hip_call_unexpanded(const hb_hip_call *row)
+{
+    uint8_t values[2];
+    hb_hip_call call = *row;
+    find_values(row->kind, values);
+    call.ptr = without(values, row->ptr);
+    call.src = without(values, row->src);
+    call.bytes = without(values, row->bytes);
+    call.copy = without(values, row->copy);
+    call.stream = without(values, row->stream);
+    return call;
+}
+
 const hb_hip_call *hb_hip_calls(size_t *count)
 {
     *count = HB_ARRAY_LEN(calls);

@@ -59,6 +59,10 @@ typedef struct hb_hip_call {
  * per-thread-stream twins "..._spt" have their original's row. */
 const hb_hip_call *hb_hip_call_named(const char *name);
 
+/** The same where the arguments lie one after the other, as in a C structure of them, without the
+ * values that hip_prof_str.h puts behind some pointers. */
+hb_hip_call hb_hip_call_unexpanded(const hb_hip_call *row);
+
 /** All rows, for tests. */
 const hb_hip_call *hb_hip_calls(size_t *count);
 

@@ -95,7 +95,8 @@ static bool attach(const hb_hip *hip, hb_buf *why)
     }
     _Static_assert(HB_HIP_API_DATA_BYTES >= 832, "the arguments of HIP 5.2 fit");
     runtime = hip;
-    if (!hb_calls_init(hip, version->num_functions)) {
+    hb_calls_source calls = {.num_functions = version->num_functions, .name_of = hip->api_name};
+    if (!hb_calls_init(hip, &calls)) {
         hb_buf_str(why, "no memory");
         return false;
     }

@@ -119,7 +119,8 @@ static bool attach(const hb_hip *hip, hb_buf *why)
     api_data_size = version->api_data_size;
     hb_hip_symbol(hip, "hipRegisterTracerCallback", &register_tracer);
     hb_hip_symbol(hip, "hipExtGetLastError", &last_call_error);
-    if (hb_calls_init(hip, version->num_functions)) return true;
+    hb_calls_source calls = {.num_functions = version->num_functions, .name_of = hip->api_name};
+    if (hb_calls_init(hip, &calls)) return true;
     hb_buf_str(why, "no memory");
     return false;
 }

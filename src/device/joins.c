@@ -38,7 +38,7 @@ void hb_joins_add_call(hb_joins *j, const hb_record_call *call)
 {
     if (call->work) add(j, call->work, call);
     if (call->head.flags & HB_RECORD_REPLAYS) hb_buf_append(&j->replays, &call, sizeof call);
-    if ((call->head.flags & HB_RECORD_CAPTURED) && call->head.type == HB_RECORD_LAUNCH)
+    if ((call->head.flags & HB_RECORD_CAPTURED) && hb_call_names_kernel(call))
         hb_buf_append(&j->captured, &call, sizeof call);
     j->recent[j->num_recent++ % HB_JOINS_RECENT] = call;
 }

@@ -33,6 +33,13 @@ hb_result hb_joins_finish(hb_joins *joins);
 /** The call that made the work; NULL when it is not in the session. */
 const hb_record_call *hb_joins_find(const hb_joins *joins, uint64_t work);
 
+/** Whether a call is a launch that names its kernel. */
+static inline bool hb_call_names_kernel(const hb_record_call *call)
+{
+    return call->head.type == HB_RECORD_LAUNCH &&
+           (size_t)call->head.units * 8 >= sizeof(hb_record_launch);
+}
+
 /** Whether some device work came of the call. */
 bool hb_call_has_work(const hb_record_call *call);
 

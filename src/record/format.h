@@ -24,7 +24,7 @@
 #include "record/clock.h"
 
 #define HB_SPOOL_MAGIC   "HBSPOOL"
-#define HB_SPOOL_VERSION 1u
+#define HB_SPOOL_VERSION 2u
 #define HB_SPOOL_ENDIAN  0x01020304u
 #define HB_SPOOL_SUFFIX  ".hbspool"
 
@@ -122,9 +122,10 @@ enum hb_record_type {
     HB_RECORD_LAUNCH = 8,
     HB_RECORD_COPY = 9,
     HB_RECORD_ALLOCATION = 10,
-    HB_RECORD_WORK = 11,   /* what a device did */
-    HB_RECORD_LINK = 12,   /* one more piece of work of a call */
-    HB_RECORD_DEVICE = 13, /* a device's properties */
+    HB_RECORD_WORK = 11,     /* what a device did */
+    HB_RECORD_LINK = 12,     /* one more piece of work of a call */
+    HB_RECORD_DEVICE = 13,   /* a device's properties */
+    HB_RECORD_DISPATCH = 14, /* WORK that is a kernel, and knows all of it */
 };
 
 enum hb_record_flags {
@@ -196,13 +197,16 @@ typedef struct hb_record_call {
     uint16_t cid;    /* the runtime's number of the function */
 } hb_record_call;
 
+/** Ends before `kernel` where a DISPATCH will tell the rest. */
 typedef struct hb_record_launch {
     hb_record_call call;
-    uint32_t kernel;              /* string id */
-    uint32_t grid[3];             /* blocks */
-    uint16_t block[3];            /* threads */
-    uint16_t vgprs, sgprs, agprs; /* 0xffff: unknown */
-    uint32_t lds_bytes, dynamic_lds_bytes, scratch_bytes;
+    uint32_t grid[3];  /* blocks */
+    uint16_t block[3]; /* threads */
+    uint16_t agprs;    /* 0xffff: unknown, as vgprs and sgprs */
+    uint32_t dynamic_lds_bytes;
+    uint32_t kernel; /* string id */
+    uint16_t vgprs, sgprs;
+    uint32_t lds_bytes, scratch_bytes;
 } hb_record_launch;
 
 typedef struct hb_record_copy {
@@ -231,10 +235,23 @@ typedef struct hb_record_work {
     hb_record head;
     uint64_t work;            /* joins it with its call */
     int64_t begin_ns, end_ns; /* CLOCK_BOOTTIME */
-    uint64_t bytes, queue;
+    uint64_t queue;
     int32_t device;
     uint32_t kind;
+    union {
+        uint64_t bytes; /* copies and fills */
+        struct {        /* DISPATCH: LDS is static and dynamic */
+            uint32_t lds_bytes, scratch_bytes;
+        };
+    };
 } hb_record_work;
+
+typedef struct hb_record_dispatch {
+    hb_record_work work;
+    uint32_t grid[3];             /* blocks */
+    uint16_t block[3];            /* threads */
+    uint16_t vgprs, sgprs, agprs; /* 0xffff: unknown */
+} hb_record_dispatch;
 
 typedef struct hb_record_link {
     hb_record head;
@@ -247,10 +264,15 @@ typedef struct hb_record_device {
     uint64_t total_global_mem, shared_mem_per_block, shared_mem_per_cu;
     uint32_t arch; /* string id */
     int32_t id, compute_major, compute_minor, max_threads_per_block, max_threads_per_cu,
-        regs_per_block, warp_size, num_cus, reserved;
+        regs_per_block, warp_size, num_cus;
+    int32_t node; /* the driver's number of it; -1: unknown */
 } hb_record_device;
 
+/** The bytes of a launch whose DISPATCH tells the rest. */
+#define HB_RECORD_SHORT_LAUNCH offsetof(hb_record_launch, kernel)
+
 _Static_assert(sizeof(hb_record_launch) + sizeof(hb_record_work) <= 200, "bytes a kernel");
+_Static_assert(HB_RECORD_SHORT_LAUNCH + sizeof(hb_record_dispatch) <= 200, "bytes a kernel");
 _Static_assert(sizeof(hb_record) == 24, "a plain scope is 24 bytes");
 _Static_assert(sizeof(hb_chunk) % 8 == 0, "records are 8-byte aligned");
 

@@ -213,10 +213,11 @@ static size_t least_size(const hb_record *r)
     case HB_RECORD_SCALAR: return sizeof(hb_record_scalar);
     case HB_RECORD_METADATA: return sizeof(hb_record_metadata);
     case HB_RECORD_CALL: return sizeof(hb_record_call);
-    case HB_RECORD_LAUNCH: return sizeof(hb_record_launch);
+    case HB_RECORD_LAUNCH: return HB_RECORD_SHORT_LAUNCH;
     case HB_RECORD_COPY: return sizeof(hb_record_copy);
     case HB_RECORD_ALLOCATION: return sizeof(hb_record_allocation);
     case HB_RECORD_WORK: return sizeof(hb_record_work);
+    case HB_RECORD_DISPATCH: return sizeof(hb_record_dispatch);
     case HB_RECORD_LINK: return sizeof(hb_record_link);
     case HB_RECORD_DEVICE: return sizeof(hb_record_device);
     default: return SIZE_MAX;

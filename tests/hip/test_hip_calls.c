@@ -124,6 +124,82 @@ static void allocations_lie_as_the_header_says(void **state)
     STREAM(hipStreamBeginCapture);
 }
 
+/* The prototypes' parameters, one after the other. */
+typedef struct launch_kernel {
+    const void *function;
+    dim3 grid, block;
+    void **args;
+    size_t lds;
+    hipStream_t stream;
+} launch_kernel;
+
+typedef struct module_launch_kernel {
+    hipFunction_t f;
+    unsigned grid[3], block[3], lds;
+    hipStream_t stream;
+} module_launch_kernel;
+
+typedef struct malloc_async {
+    void **ptr;
+    size_t size;
+    hipStream_t stream;
+} malloc_async;
+
+typedef struct malloc_from_pool {
+    void **ptr;
+    size_t size;
+    hipMemPool_t pool;
+    hipStream_t stream;
+} malloc_from_pool;
+
+typedef struct malloc_pitch {
+    void **ptr;
+    size_t *pitch, width, height;
+} malloc_pitch;
+
+typedef struct memcpy_peer {
+    void *dst;
+    int to;
+    const void *src;
+    int from;
+    size_t bytes;
+    hipStream_t stream;
+} memcpy_peer;
+
+static hb_hip_call unexpanded(const char *name)
+{
+    return hb_hip_call_unexpanded(row(name));
+}
+
+static void unexpanded_arguments_lie_one_after_the_other(void **state)
+{
+    (void)state;
+    hb_hip_call c = unexpanded("hipLaunchKernel");
+    assert_int_equal(c.ptr, offsetof(launch_kernel, function));
+    assert_int_equal(8, offsetof(launch_kernel, grid));
+    assert_int_equal(20, offsetof(launch_kernel, block));
+    assert_int_equal(c.bytes, offsetof(launch_kernel, lds));
+    assert_int_equal(c.stream, offsetof(launch_kernel, stream));
+    c = unexpanded("hipModuleLaunchKernel");
+    assert_int_equal(c.bytes, offsetof(module_launch_kernel, lds));
+    assert_int_equal(c.stream, offsetof(module_launch_kernel, stream));
+    assert_int_equal(unexpanded("hipMalloc").bytes, offsetof(malloc_async, size));
+    assert_int_equal(unexpanded("hipHostMalloc").bytes, offsetof(malloc_async, size));
+    assert_int_equal(unexpanded("hipMallocManaged").bytes, offsetof(malloc_async, size));
+    assert_int_equal(unexpanded("hipMallocAsync").stream, offsetof(malloc_async, stream));
+    assert_int_equal(unexpanded("hipMallocFromPoolAsync").bytes, offsetof(malloc_from_pool, size));
+    assert_int_equal(unexpanded("hipMallocFromPoolAsync").stream,
+                     offsetof(malloc_from_pool, stream));
+    assert_int_equal(unexpanded("hipMallocPitch").src, offsetof(malloc_pitch, pitch));
+    assert_int_equal(unexpanded("hipMallocPitch").bytes, offsetof(malloc_pitch, width));
+    c = unexpanded("hipMemcpyPeerAsync");
+    assert_int_equal(c.unit, offsetof(memcpy_peer, to));
+    assert_int_equal(c.copy, offsetof(memcpy_peer, from));
+    assert_int_equal(c.bytes, offsetof(memcpy_peer, bytes));
+    assert_int_equal(c.stream, offsetof(memcpy_peer, stream));
+    assert_int_equal(unexpanded("hipDeviceSynchronize").stream, HB_NO_ARG);
+}
+
 static void the_runtime_writes_no_further_than_our_room(void **state)
 {
     (void)state;
@@ -140,6 +216,7 @@ int main(void)
         cmocka_unit_test(copies_lie_as_the_header_says),
         cmocka_unit_test(fills_lie_as_the_header_says),
         cmocka_unit_test(allocations_lie_as_the_header_says),
+        cmocka_unit_test(unexpanded_arguments_lie_one_after_the_other),
         cmocka_unit_test(the_runtime_writes_no_further_than_our_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
