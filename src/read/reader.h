@@ -32,6 +32,10 @@ typedef struct hb_read_options {
     bool strict;      /* nothing but what Python's json.loads(strict=False) takes, and a bare N/A */
     bool check_na;    /* note N/A inside strings */
     size_t max_bytes; /* memory for the trace; 0: half of the machine's */
+    /* Of plain files: threads that read, 0: a few of the processors there are; and how much of the
+     * text each reads at a time, 0: 4 MiB. The trace is the same whatever they are. */
+    unsigned num_readers;
+    uint32_t chunk_size;
     /** Called about every 8 MiB with the bytes read so far, of `total` if known; stops at false. */
     bool (*progress)(void *context, uint64_t bytes, uint64_t total);
     /** When set, gets each event that is an object, instead of the trace: the text from brace to

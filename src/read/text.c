@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,31 +12,22 @@
 
 /* A window grows by doubling while one token needs it; this is the largest that is believed. */
 #define MAX_WINDOW ((size_t)1 << 30)
-#define STEP       ((size_t)1 << 20)
-
-/* The file over an anonymous mapping one page longer: zeros follow also a file of whole pages. */
-static bool map_file(hb_text *t, size_t size)
-{
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), whole = (size + page - 1) / page * page + page;
-    char *at = mmap(NULL, whole, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (at == MAP_FAILED) return false;
-    if (mmap(at, size, PROT_READ, MAP_PRIVATE | MAP_FIXED, t->fd, 0) == MAP_FAILED) {
-        munmap(at, whole);
-        return false;
-    }
-    madvise(at, size, MADV_SEQUENTIAL);
-    t->map = t->data = at;
-    t->map_size = whole;
-    t->size = size;
-    t->eof = true;
-    return true;
-}
+#define STEP       ((size_t)1 << 19)
 
 static ssize_t read_some(int fd, char *to, size_t size)
 {
     ssize_t n;
     do
         n = read(fd, to, size);
+    while (n < 0 && errno == EINTR);
+    return n;
+}
+
+static ssize_t pread_some(int fd, char *to, size_t size, uint64_t offset)
+{
+    ssize_t n;
+    do
+        n = pread(fd, to, size, (off_t)offset);
     while (n < 0 && errno == EINTR);
     return n;
 }
@@ -68,6 +58,16 @@ static bool grow(hb_text *t, size_t need)
     return true;
 }
 
+/* An empty window, which ends in zeros as any other. */
+static bool make_window(hb_text *t)
+{
+    if (!grow(t, STEP + HB_TEXT_ZEROS)) return false;
+    t->data = t->buffer;
+    t->size = 0;
+    memset(t->data, 0, HB_TEXT_ZEROS);
+    return true;
+}
+
 static size_t fill(hb_text *t, char *to, size_t size)
 {
     if (t->inflater) {
@@ -77,8 +77,10 @@ static size_t fill(hb_text *t, char *to, size_t size)
             fail(t, hb_inflater_result(t->inflater, &error), error);
         return n;
     }
-    ssize_t n = read_some(t->fd, to, size);
+    ssize_t n = t->seekable ? pread_some(t->fd, to, size, t->begin + t->read_at)
+                            : read_some(t->fd, to, size);
     if (n < 0) fail(t, HB_ERROR_IO, strerror(errno));
+    if (n > 0) t->read_at += (uint64_t)n;
     return n > 0 ? (size_t)n : 0;
 }
 
@@ -115,23 +117,33 @@ static hb_result start_stream(hb_text *t, hb_text_form form)
     }
     bool gzip = n == 2 && (unsigned char)head[0] == 0x1f && (unsigned char)head[1] == 0x8b;
     if (form == HB_TEXT_GZIP && !gzip) return hb_fail(HB_ERROR_FORMAT, "not a gzip file");
-    if (!grow(t, STEP + HB_TEXT_ZEROS)) return hb_fail(t->result, "%s", t->error);
     if (gzip) {
         t->inflater = hb_inflater_start(t->fd, head, n);
         if (!t->inflater) return hb_fail(HB_ERROR_NO_MEMORY, "cannot start the inflating thread");
         n = 0;
     }
     memcpy(t->buffer, head, n);
-    t->data = t->buffer;
     t->size = n;
     memset(t->data + n, 0, HB_TEXT_ZEROS);
     return HB_OK;
 }
 
-static bool looks_gzipped(int fd)
+static bool looks_gzipped(int fd, off_t at)
 {
     unsigned char head[2];
-    return pread(fd, head, 2, 0) == 2 && head[0] == 0x1f && head[1] == 0x8b;
+    return pread(fd, head, 2, at) == 2 && head[0] == 0x1f && head[1] == 0x8b;
+}
+
+/* A file is read from where it stands, as standard input may have been read from before. */
+static bool is_seekable(hb_text *t, const struct stat *st, hb_text_form form)
+{
+    off_t begin = lseek(t->fd, 0, SEEK_CUR);
+    t->total = (uint64_t)st->st_size;
+    if (begin < 0 || form == HB_TEXT_GZIP) return false;
+    if (form == HB_TEXT_AUTO && looks_gzipped(t->fd, begin)) return false;
+    t->seekable = true;
+    t->begin = (uint64_t)begin;
+    return true;
 }
 
 hb_result hb_text_open(hb_text *t, const char *path, hb_text_form form)
@@ -147,14 +159,9 @@ hb_result hb_text_open(hb_text *t, const char *path, hb_text_form form)
         hb_text_close(t);
         return hb_fail_errno(HB_ERROR_IO, EISDIR, "cannot read '%s'", path);
     }
-    bool regular = S_ISREG(st.st_mode);
-    t->total = regular ? (uint64_t)st.st_size : 0;
-    bool plain =
-        form == HB_TEXT_PLAIN || (form == HB_TEXT_AUTO && regular && !looks_gzipped(t->fd));
-    if (regular && plain && st.st_size > 0 && lseek(t->fd, 0, SEEK_CUR) == 0 &&
-        map_file(t, (size_t)st.st_size))
-        return HB_OK;
-    hb_result result = start_stream(t, form);
+    hb_result result = make_window(t) ? HB_OK : hb_fail(t->result, "%s", t->error);
+    if (result == HB_OK && !(S_ISREG(st.st_mode) && is_seekable(t, &st, form)))
+        result = start_stream(t, form);
     if (result != HB_OK) hb_text_close(t);
     return result;
 }
@@ -172,23 +179,27 @@ hb_result hb_text_open_memory(hb_text *t, const char *data, size_t size)
     return HB_OK;
 }
 
-void hb_text_release(hb_text *t, size_t size)
+void hb_text_seek(hb_text *t, uint64_t offset)
 {
-    const size_t piece = (size_t)8 << 20;
-    if (!t->map || size < t->released + piece) return;
-    size_t upto = size / piece * piece;
-    madvise((char *)t->map + t->released, upto - t->released, MADV_DONTNEED);
-    t->released = upto;
+    t->offset = t->read_at = offset;
+    t->size = 0;
+    t->eof = false;
+    memset(t->data, 0, HB_TEXT_ZEROS);
+}
+
+bool hb_text_open_part(hb_text *part, const hb_text *whole)
+{
+    *part =
+        (hb_text){.fd = whole->fd, .seekable = true, .begin = whole->begin, .total = whole->total};
+    return make_window(part);
 }
 
 void hb_text_close(hb_text *t)
 {
     hb_inflater_stop(t->inflater);
-    if (t->map) munmap(t->map, t->map_size);
     free(t->buffer);
     if (t->owns_fd) close(t->fd);
     t->inflater = NULL;
-    t->map = NULL;
     t->buffer = NULL;
     t->owns_fd = false;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The bytes of a trace, whatever holds them: a mapped file, a gzip stream that a second thread
- * inflates, a pipe. A reader sees a window that slides forward; after its end stand zeros, so that
+ * The bytes of a trace, whatever holds them: a file, a gzip stream that a second thread inflates,
+ * a pipe. A reader sees a window that slides forward; after its end stand zeros, so that
  * scanning needs no bounds checks.
  */
 #ifndef HB_READ_TEXT_H
@@ -31,8 +31,9 @@ typedef struct hb_text {
     /* private */
     int fd;
     bool owns_fd;
-    void *map;
-    size_t map_size, released;
+    bool seekable;    /* a plain file: any part of it can be read */
+    uint64_t begin;   /* of the text in the file */
+    uint64_t read_at; /* where the next bytes come from */
     char *buffer;
     size_t capacity;
     hb_inflater *inflater;
@@ -48,8 +49,12 @@ hb_result hb_text_open_memory(hb_text *text, const char *data, size_t size);
  * more; text->result then says whether that is an error. */
 bool hb_text_more(hb_text *text, size_t keep_from);
 
-/** Tells that the window's first `size` bytes are not needed in memory any longer. */
-void hb_text_release(hb_text *text, size_t size);
+/** Of a seekable text: the window becomes empty, at `offset`. */
+void hb_text_seek(hb_text *text, uint64_t offset);
+
+/** Another window over the same seekable text, for another thread; closed before the whole. False
+ * without memory. */
+bool hb_text_open_part(hb_text *part, const hb_text *whole);
 
 void hb_text_close(hb_text *text);
 

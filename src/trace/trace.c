@@ -44,13 +44,13 @@ void *hb_column_push(hb_column *c)
         void **blocks = realloc(c->blocks, (c->num_blocks + 1) * sizeof *blocks);
         if (!blocks) return NULL;
         c->blocks = blocks;
-        blocks[block] = calloc(HB_COLUMN_BLOCK, c->item_size);
+        blocks[block] = malloc((size_t)HB_COLUMN_BLOCK * c->item_size);
         if (!blocks[block]) return NULL;
         /* A small trace must not pay for a large one's pages. */
         if (block) hb_use_huge_pages(blocks[block], (size_t)HB_COLUMN_BLOCK * c->item_size);
         c->num_blocks++;
     }
-    return hb_column_at(c, c->count++);
+    return memset(hb_column_at(c, c->count++), 0, c->item_size);
 }
 
 void hb_column_free(hb_column *c)

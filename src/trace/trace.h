@@ -181,6 +181,10 @@ void hb_trace_free(hb_trace *trace);
 void hb_trace_clear_events(hb_trace *trace);
 size_t hb_trace_bytes(const hb_trace *trace);
 
+/** Adds the events of `from`, behind those that are there; its members are left out. False without
+ * memory, and some of them added. */
+bool hb_trace_append(hb_trace *trace, const hb_trace *from);
+
 /** Room for one more; zeroed; NULL without memory. */
 void *hb_column_push(hb_column *column);
 void hb_column_free(hb_column *column);

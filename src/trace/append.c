@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Joins a trace's events to another's. What is stored once for many rows gets the numbers that it
+ * would have had if one reader had met all rows in their order.
+ */
+#include <stdlib.h>
+
+#include "trace/trace.h"
+
+/* What the numbers of `from` become. */
+typedef struct joint {
+    hb_trace *to;
+    const hb_trace *from;
+    hb_sid *strings;
+    uint32_t *keys, *launches;
+    /* Of the columns' numbers: what was there before. */
+    uint32_t ops, details, functions, devices, memory;
+} joint;
+
+/* ---- what is stored once ---- */
+
+static hb_key map_key(const joint *j, hb_key key)
+{
+    enum hb_key_tag tag = hb_key_tag(key);
+    if (tag != HB_KEY_TAG_TEXT && tag != HB_KEY_TAG_CONTAINER) return key;
+    return (hb_key)j->strings[hb_key_sid(key)] << 2 | tag;
+}
+
+static bool map_strings(joint *j)
+{
+    const hb_texts *from = &j->from->strings;
+    j->strings = calloc(from->count, sizeof *j->strings);
+    bool ok = j->strings != NULL;
+    for (hb_sid i = 1; ok && i < from->count; i++) {
+        hb_str s = hb_texts_get(from, i);
+        ok = (j->strings[i] = hb_texts_add(&j->to->strings, s.s, s.len)) != 0;
+    }
+    return ok;
+}
+
+static bool map_keys(joint *j)
+{
+    j->keys = calloc(j->from->num_keys, sizeof *j->keys);
+    bool ok = j->keys != NULL;
+    for (uint32_t i = 1; ok && i < j->from->num_keys; i++) {
+        j->keys[i] = hb_trace_key(j->to, map_key(j, j->from->keys[i]));
+        ok = j->keys[i] != UINT32_MAX;
+    }
+    return ok;
+}
+
+static bool map_launches(joint *j)
+{
+    const hb_column *from = &j->from->launches;
+    j->launches = calloc(from->count, sizeof *j->launches);
+    bool ok = j->launches != NULL;
+    for (uint32_t i = 1; ok && i < from->count; i++) {
+        hb_launch l = *(const hb_launch *)hb_column_at(from, i);
+        l.device = map_key(j, l.device);
+        l.grid = j->strings[l.grid];
+        l.block = j->strings[l.block];
+        l.registers = j->strings[l.registers];
+        l.shared = j->strings[l.shared];
+        ok = (j->launches[i] = hb_trace_launch(j->to, &l)) != UINT32_MAX;
+    }
+    return ok;
+}
+
+/* ---- rows ---- */
+
+static bool append_ops(const joint *j)
+{
+    for (uint32_t i = 0; i < j->from->ops.count; i++) {
+        const hb_op_row *from = hb_column_at(&j->from->ops, i);
+        hb_op_row *op = hb_column_push(&j->to->ops);
+        if (!op) return false;
+        op->dims = j->strings[from->dims];
+        op->types = j->strings[from->types];
+        op->stack = j->strings[from->stack];
+        op->detail = from->detail ? from->detail + j->details : 0;
+    }
+    return true;
+}
+
+/* Detail 0 of both stands for none. */
+static bool append_details(joint *j)
+{
+    hb_column *to = &j->to->details;
+    if (!j->from->details.count) return true;
+    if (!to->count && !hb_column_push(to)) return false;
+    j->details = to->count - 1;
+    for (uint32_t i = 1; i < j->from->details.count; i++) {
+        hb_op_detail *d = hb_column_push(to);
+        if (!d) return false;
+        *d = *(const hb_op_detail *)hb_column_at(&j->from->details, i);
+        d->concrete = j->strings[d->concrete];
+    }
+    return true;
+}
+
+static bool append_functions(const joint *j)
+{
+    for (uint32_t i = 0; i < j->from->functions.count; i++) {
+        const hb_function_row *from = hb_column_at(&j->from->functions, i);
+        hb_function_row *f = hb_column_push(&j->to->functions);
+        if (!f) return false;
+        f->parent = map_key(j, from->parent);
+        f->module = map_key(j, from->module);
+    }
+    return true;
+}
+
+static bool append_devices(const joint *j)
+{
+    for (uint32_t i = 0; i < j->from->devices.count; i++) {
+        const hb_device_row *from = hb_column_at(&j->from->devices, i);
+        hb_device_row *d = hb_column_push(&j->to->devices);
+        if (!d) return false;
+        d->correlation = map_key(j, from->correlation);
+        d->launch = j->launches[from->launch];
+    }
+    return true;
+}
+
+static bool append_memory(const joint *j)
+{
+    for (uint32_t i = 0; i < j->from->memory.count; i++) {
+        hb_memory_row *m = hb_column_push(&j->to->memory);
+        if (!m) return false;
+        *m = *(const hb_memory_row *)hb_column_at(&j->from->memory, i);
+        m->device = j->keys[m->device];
+    }
+    return true;
+}
+
+static uint32_t first_extra(const joint *j, hb_kind kind)
+{
+    switch (kind) {
+    case HB_KIND_OPERATOR:
+    case HB_KIND_ANNOTATION:
+    case HB_KIND_PYTHON: return j->ops;
+    case HB_KIND_FUNCTION: return j->functions;
+    case HB_KIND_RUNTIME:
+    case HB_KIND_KERNEL:
+    case HB_KIND_MEMCPY:
+    case HB_KIND_MEMSET: return j->devices;
+    case HB_KIND_MEMORY: return j->memory;
+    default: return 0; /* no side table */
+    }
+}
+
+static bool append_rows(const joint *j)
+{
+    for (uint32_t i = 0; i < j->from->rows.count; i++) {
+        hb_row *row = hb_column_push(&j->to->rows);
+        if (!row) return false;
+        *row = *hb_trace_row(j->from, i);
+        row->ext = map_key(j, row->ext);
+        row->name = j->strings[row->name];
+        row->cat = j->strings[row->cat];
+        row->pid = j->keys[row->pid];
+        row->tid = j->keys[row->tid];
+        row->extra += first_extra(j, (hb_kind)row->kind);
+    }
+    return true;
+}
+
+bool hb_trace_append(hb_trace *to, const hb_trace *from)
+{
+    joint j = {.to = to,
+               .from = from,
+               .ops = to->ops.count,
+               .functions = to->functions.count,
+               .devices = to->devices.count,
+               .memory = to->memory.count};
+    bool ok = map_strings(&j) && map_keys(&j) && map_launches(&j) && append_details(&j) &&
+              append_ops(&j) && append_functions(&j) && append_devices(&j) && append_memory(&j) &&
+              append_rows(&j);
+    free(j.strings);
+    free(j.keys);
+    free(j.launches);
+    return ok;
+}
