@@ -136,6 +136,9 @@ HB_API hb_result hb_trace_file_event(const hb_trace_file *file, size_t index, hb
 /** A top-level member other than traceEvents as JSON text; NULL: none. */
 HB_API const char *hb_trace_file_metadata(const hb_trace_file *file, const char *key);
 
+/** The rank that wrote the trace, of its distributedInfo; false when that tells none. */
+HB_API bool hb_trace_file_rank(const hb_trace_file *file, int64_t *rank);
+
 /* The results below are the plugin's. They are made at the first call; HB_ERROR_FORMAT with the
  * reason when the plugin could not digest the trace. */
 
@@ -205,6 +208,50 @@ HB_API hb_result hb_trace_file_modules(hb_trace_file *file, const hb_module_stat
 
 /** The plugin's recommendations, as HTML; NULL behind the last one or without results. */
 HB_API const char *hb_trace_file_advice(hb_trace_file *file, size_t index);
+
+/* ---- the ranks of a distributed run ---- */
+
+/** The traces of all ranks, compared as the plugin's Distributed view does. */
+typedef struct hb_ranks hb_ranks;
+
+/** `workers` names the traces; both lists must outlive the result, no file may be there twice.
+ * HB_ERROR_FORMAT when the plugin could not digest one of them. */
+HB_API hb_result hb_ranks_create(hb_trace_file *const *files, const char *const *workers,
+                                 size_t count, hb_ranks **ranks);
+HB_API void hb_ranks_destroy(hb_ranks *ranks);
+
+/** Why waiting and transferring could not be told apart: the ranks have different collectives. NULL
+ * when they could. */
+HB_API const char *hb_ranks_mismatch(const hb_ranks *ranks);
+
+/** A step of one rank. The first four times add up to the step. */
+typedef struct hb_rank_step {
+    const char *worker;
+    int64_t rank;     /* -1: the trace does not tell */
+    const char *step; /* its name; NULL: the average step; "": outside all steps, of waits only */
+    double computation_us; /* without what overlaps */
+    double overlap_us;     /* computation and communication at once */
+    double communication_us, other_us;
+    double transfer_us, wait_us; /* of the collectives; negative: not known */
+} hb_rank_step;
+
+/** Step by step, rank by rank in the order of the workers' names. */
+HB_API hb_result hb_ranks_steps(hb_ranks *ranks, const hb_rank_step **steps, size_t *count);
+/** The average step of each rank. */
+HB_API hb_result hb_ranks_averages(hb_ranks *ranks, const hb_rank_step **steps, size_t *count);
+
+/** Collectives of one name of one rank. */
+typedef struct hb_rank_operation {
+    const char *worker;
+    int64_t rank;
+    const char *name;
+    uint64_t calls;
+    double bytes, total_us, transfer_us;
+} hb_rank_operation;
+
+/** None when hb_ranks_mismatch() tells why. */
+HB_API hb_result hb_ranks_operations(hb_ranks *ranks, const hb_rank_operation **operations,
+                                     size_t *count);
 
 /* ---- torch's tables ---- */
 

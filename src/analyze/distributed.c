@@ -1,16 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 #include "analyze/distributed.h"
 
-/* Every worker must have collectives, all as many, and each as many kernels. */
-static bool comparable(const hb_distributed *d)
+#include <stdio.h>
+
+HB_PRINTF(2, 3) static bool differ(hb_distributed *d, const char *format, ...)
 {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(d->mismatch, sizeof d->mismatch, format, args);
+    va_end(args);
+    return false;
+}
+
+/* Every worker must have collectives, all as many, and each as many kernels. */
+static bool comparable(hb_distributed *d)
+{
+    const hb_worker *first = &d->workers[0];
     for (uint32_t w = 0; w < d->num_workers; w++) {
-        const hb_analysis *a = d->workers[w].analysis;
-        const hb_analysis *first = d->workers[0].analysis;
-        if (!a->roles[HB_ROLE_COMMUNICATION].count || !a->comms.count) return false;
-        if (a->comms.count != first->comms.count) return false;
+        const hb_worker *x = &d->workers[w];
+        const hb_analysis *a = x->analysis, *b = first->analysis;
+        if (!a->roles[HB_ROLE_COMMUNICATION].count || !a->comms.count)
+            return differ(d, "%s has no collectives", x->name);
+        if (a->comms.count != b->comms.count)
+            return differ(d, "%s has %u collectives, %s has %u", first->name, b->comms.count,
+                          x->name, a->comms.count);
         for (uint32_t i = 0; i < a->comms.count; i++)
-            if (a->comms.items[i].ranges.count != first->comms.items[i].ranges.count) return false;
+            if (a->comms.items[i].ranges.count != b->comms.items[i].ranges.count)
+                return differ(d, "collective %u ran %u kernels on %s and %u on %s", i + 1,
+                              b->comms.items[i].ranges.count, first->name,
+                              a->comms.items[i].ranges.count, x->name);
     }
     return d->num_workers > 0;
 }

@@ -33,7 +33,8 @@ typedef struct hb_distributed {
     hb_arena arena;
     const hb_worker *workers; /* sorted by name */
     uint32_t num_workers;
-    hb_worker_stats *stats; /* one each */
+    hb_worker_stats *stats; /* one each; NULL when they do not match */
+    char mismatch[240];     /* why they do not; else "" */
 } hb_distributed;
 
 /** Compares the workers. *exists is false when they do not match, as the plugin sees it. When the

@@ -59,29 +59,51 @@ bool hb_value_number(const hb_value *v, hb_num *number)
     }
 }
 
+void hb_json_each_member(hb_str json,
+                         bool (*fn)(void *context, const hb_value *key, const hb_value *value),
+                         void *context)
+{
+    hb_scan scan = quiet_scan(json);
+    hb_value key, value;
+    const char *p = hb_scan_space(json.s + 1);
+    while (p && *p == '"') {
+        p = hb_scan_string(&scan, p + 1, &key);
+        if (p) p = hb_scan_value(&scan, hb_scan_space(hb_scan_space(p) + 1), &value);
+        if (!p || !fn(context, &key, &value)) return;
+        p = hb_scan_space(p);
+        if (*p == ',') p = hb_scan_space(p + 1);
+    }
+}
+
+typedef struct member_search {
+    const char *name;
+    hb_value found;
+} member_search;
+
+static bool match_member(void *context, const hb_value *key, const hb_value *value)
+{
+    member_search *s = context;
+    if (hb_value_is(key, s->name)) s->found = *value;
+    return true;
+}
+
+hb_value hb_json_member(hb_str json, const char *name)
+{
+    member_search s = {name, {"", 0, HB_JSON_NONE, false}};
+    if (hb_json_value(json).type == HB_JSON_OBJECT) hb_json_each_member(json, match_member, &s);
+    return s.found;
+}
+
 /* ---- deviceProperties ---- */
 
-static void take_member(hb_prop *prop, const hb_value *key, const hb_value *value)
+static bool take_member(void *context, const hb_value *key, const hb_value *value)
 {
+    hb_prop *prop = context;
     if (hb_value_is(key, "name")) prop->name = *value;
     if (hb_value_is(key, "totalGlobalMem")) prop->memory = *value;
     if (hb_value_is(key, "computeMajor")) prop->major = *value;
     if (hb_value_is(key, "computeMinor")) prop->minor = *value;
-}
-
-static void parse_prop(const hb_value *object, hb_prop *prop)
-{
-    hb_scan scan = quiet_scan((hb_str){object->s, (uint32_t)object->size});
-    hb_value key, value;
-    const char *p = hb_scan_space(object->s + 1);
-    while (p && *p == '"') {
-        p = hb_scan_string(&scan, p + 1, &key);
-        if (p) p = hb_scan_value(&scan, hb_scan_space(hb_scan_space(p) + 1), &value);
-        if (!p) return;
-        take_member(prop, &key, &value);
-        p = hb_scan_space(p);
-        if (*p == ',') p = hb_scan_space(p + 1);
-    }
+    return true;
 }
 
 typedef struct prop_list {
@@ -94,7 +116,8 @@ static bool take_prop(void *context, const hb_value *element)
     prop_list *list = context;
     hb_prop *prop = HB_PUSH(list->arena, &list->props);
     *prop = (hb_prop){.is_object = element->type == HB_JSON_OBJECT};
-    if (prop->is_object) parse_prop(element, prop);
+    if (prop->is_object)
+        hb_json_each_member((hb_str){element->s, (uint32_t)element->size}, take_member, prop);
     return true;
 }
 

@@ -10,6 +10,9 @@
 #include "query/url.h"
 #include "report/answers.h"
 
+/** Analysed at the first call; NULL when the plugin could not, which hb_last_error() tells. */
+hb_analysis *hb_trace_file_analysis(hb_trace_file *file);
+
 /** Appends the answer about one trace. `other` is the second trace of diff routes, or NULL. */
 hb_result hb_query_profile(hb_analysis *a, hb_analysis *other, unsigned num_workers,
                            const hb_url *url, hb_emitter *out);

@@ -184,6 +184,13 @@ const char *hb_trace_file_metadata(const hb_trace_file *file, const char *key)
     return json.len ? json.s : NULL;
 }
 
+bool hb_trace_file_rank(const hb_trace_file *file, int64_t *rank)
+{
+    if (!file || !rank) return false;
+    hb_value v = hb_json_member(hb_trace_member(&file->trace, "distributedInfo"), "rank");
+    return v.type == HB_JSON_INT && hb_value_int(&v, rank);
+}
+
 /* ---- results ---- */
 
 static hb_result analyse(hb_trace_file *file)
@@ -198,6 +205,11 @@ static hb_result analyse(hb_trace_file *file)
     }
     if (file->analysis_result == HB_OK) return HB_OK;
     return hb_fail(file->analysis_result, "%s", file->reason ? file->reason : "out of memory");
+}
+
+hb_analysis *hb_trace_file_analysis(hb_trace_file *file)
+{
+    return analyse(file) == HB_OK ? &file->analysis : NULL;
 }
 
 static hb_result no_memory(void)

@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "progress.h"
 #include "screen.h"
 #include "view.h"
+#include "view_sources.h"
 
 static const char help[] =
     "usage: hipboard view [--view VIEW] [OPTIONS] PATH...\n"
@@ -18,9 +18,10 @@ static const char help[] =
     "Shows what the TensorBoard plugin would show of a trace, as tables. PATH is a trace file,\n"
     "plain or gzipped, a log directory, a run's directory, or - for standard input.\n"
     "\n"
-    "  --view VIEW     overview (default), steps, operator, kernel, memory or module\n"
+    "  --view VIEW     overview (default), steps, operator, kernel, memory, module or\n"
+    "                  distributed, which compares the traces of a run (or all files given)\n"
     "  --name REGEX    only rows whose name matches this extended regular expression\n"
-    "  --step N        only step N (--view steps)\n"
+    "  --step N        only step N (views steps and distributed)\n"
     "  --rank R        only traces of this rank of a distributed run\n"
     "  --sort-by TITLE by the column of that title, as host_self; numbers descending\n"
     "  --top N         at most N rows a table (default 20, 0: all)\n"
@@ -30,11 +31,12 @@ static const char help[] =
     "  -h, --help      this text\n"
     "\n"
     "Text leaves out columns of nothing but zeros; CSV and JSON keep them. Damage that a file can\n"
-    "be read in spite of is told on stderr. Exit status 1 when a file cannot be read or "
+    "be read in spite of is told on stderr. \"Exposed\" is communication beside no computation. "
+    "Exit status 1 when a file cannot be read or "
     "analysed.\n";
 
-static const view *const views[] = {&view_overview, &view_steps,  &view_operator,
-                                    &view_kernel,   &view_memory, &view_module};
+static const view *const views[] = {&view_overview, &view_steps,  &view_operator,   &view_kernel,
+                                    &view_memory,   &view_module, &view_distributed};
 
 enum { NUM_VIEWS = sizeof views / sizeof *views, PIPED_TEXT_WIDTH = 60 };
 
@@ -64,96 +66,149 @@ static void print_notes(const char *path, const hb_trace_file *file)
     if (hb_trace_file_num_notes(file) > 3) fprintf(stderr, "hipboard view: %s: and more\n", path);
 }
 
-/* A number that follows "rank" in a file's distributedInfo. */
 static bool is_wanted_rank(const settings *s, const hb_trace_file *file)
 {
-    const char *info = hb_trace_file_metadata(file, "distributedInfo");
-    const char *rank = info ? strstr(info, "\"rank\"") : NULL;
-    if (!s->run.has_rank) return true;
-    if (!rank) return false;
-    rank += strlen("\"rank\"");
-    rank += strspn(rank, " \t\r\n:");
-    char *end;
-    long long value = strtoll(rank, &end, 10);
-    return end != rank && value == s->run.rank;
+    int64_t rank;
+    return !s->run.has_rank || (hb_trace_file_rank(file, &rank) && rank == s->run.rank);
 }
 
-static void print_head(view_run *run, const char *title)
+static void print_head(view_run *run, const char *title, const char *kind)
 {
     if (run->format == VIEW_JSON) {
-        fputs("{\"file\": ", stdout);
+        printf("{\"%s\": ", kind);
         print_json_string(run->path);
-    } else if (title && run->format == VIEW_TEXT) {
+    } else if (run->many && run->format == VIEW_TEXT) {
         printf("%s%s\n", run->shown ? "\n" : "", title);
     }
     run->tables = 0;
     run->shown++;
 }
 
-static hb_result show_trace(settings *s, hb_trace_file *file, const char *title)
+static void fail(settings *s)
 {
-    print_head(&s->run, title);
-    hb_result result = s->view->show(&s->run, file);
-    if (s->run.format == VIEW_JSON) puts("}");
-    return result;
+    fprintf(stderr, "hipboard view: %s\n", hb_last_error());
+    s->status = EXIT_FAILED;
 }
 
-static void show_file(settings *s, const char *path, const char *title)
+static hb_trace_file *open_source(settings *s, const view_source *source)
 {
     hb_trace_file *file;
-    hb_result result = hb_trace_file_open(path, &s->open, &file);
+    hb_result result = hb_trace_file_open(source->file.path, &s->open, &file);
     progress_clear();
-    s->run.path = path;
-    if (result == HB_OK && is_wanted_rank(s, file)) {
-        print_notes(path, file);
-        result = show_trace(s, file, title);
-    }
-    if (result != HB_OK) {
-        fprintf(stderr, "hipboard view: %s\n", hb_last_error());
-        s->status = EXIT_FAILED;
+    if (result != HB_OK)
+        fail(s);
+    else
+        print_notes(source->file.path, file);
+    return file;
+}
+
+/* ---- file by file ---- */
+
+static void show_file(settings *s, const view_source *source)
+{
+    const hb_logdir_file *f = &source->file;
+    char title[1024];
+    hb_trace_file *file = open_source(s, source);
+    if (file && is_wanted_rank(s, file)) {
+        snprintf(title, sizeof title, "%s, worker %s, span %s", f->run, f->worker, f->span);
+        s->run.path = f->path;
+        print_head(&s->run, source->in_logdir ? title : f->path, "file");
+        if (s->view->show(&s->run, file) != HB_OK) fail(s);
+        if (s->run.format == VIEW_JSON) puts("}");
     }
     hb_trace_file_close(file);
 }
 
-static bool show_logdir_file(void *context, const hb_logdir_file *file)
+/* ---- all of a run and span ---- */
+
+typedef struct group {
+    hb_trace_file **files;
+    const char **workers;
+    size_t count;
+} group;
+
+static bool same_group(const view_source *a, const view_source *b)
+{
+    return a->in_logdir == b->in_logdir && strcmp(a->file.run, b->file.run) == 0 &&
+           strcmp(a->file.span, b->file.span) == 0;
+}
+
+/* A trace that cannot be analysed is told and left out. */
+static void open_group(settings *s, view_sources *sources, const view_source *first, group *g)
+{
+    for (view_source *x = sources->items; x < sources->items + sources->count; x++) {
+        const hb_step_stat *steps;
+        size_t num_steps;
+        if (x->shown || !same_group(x, first)) continue;
+        x->shown = true;
+        hb_trace_file *file = open_source(s, x);
+        if (file && hb_trace_file_steps(file, &steps, &num_steps) != HB_OK) {
+            fail(s);
+            hb_trace_file_close(file);
+            file = NULL;
+        }
+        if (!file) continue;
+        g->workers[g->count] = x->file.worker;
+        g->files[g->count++] = file;
+    }
+}
+
+static void show_group(settings *s, const view_source *first, const group *g)
 {
     char title[1024];
-    snprintf(title, sizeof title, "%s, worker %s, span %s", file->run, file->worker, file->span);
-    show_file(context, file->path, title);
-    return true;
-}
-
-static bool count_file(void *context, const hb_logdir_file *file)
-{
-    (void)file;
-    ++*(size_t *)context;
-    return true;
-}
-
-static void show_logdir(settings *s, const char *path)
-{
-    hb_logdir *logdir;
-    size_t files = 0;
-    hb_result result = hb_logdir_open(path, &s->open, &logdir);
-    if (result == HB_OK) {
-        hb_logdir_files(logdir, count_file, &files);
-        s->run.many |= files > 1;
-        hb_logdir_files(logdir, show_logdir_file, s);
+    hb_ranks *ranks;
+    if (!g->count) return;
+    if (hb_ranks_create(g->files, g->workers, g->count, &ranks) != HB_OK) {
+        fail(s);
+        return;
     }
-    hb_logdir_close(logdir);
-    if (result == HB_OK && files) return;
-    fprintf(stderr, "hipboard view: %s: %s\n", path,
-            result == HB_OK ? "no trace files" : hb_last_error());
-    s->status = EXIT_FAILED;
+    snprintf(title, sizeof title, "%s, span %s", first->file.run, first->file.span);
+    s->run.path = first->file.run;
+    print_head(&s->run, first->in_logdir ? title : "files", "run");
+    if (s->run.format == VIEW_JSON) {
+        fputs(", \"span\": ", stdout);
+        print_json_string(first->file.span);
+    }
+    if (s->view->show_ranks(&s->run, ranks) != HB_OK) fail(s);
+    if (s->run.format == VIEW_JSON) puts("}");
+    hb_ranks_destroy(ranks);
 }
 
-static void show_path(settings *s, const char *path)
+static void show_groups(settings *s, view_sources *sources)
 {
-    struct stat st;
-    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-        show_logdir(s, path);
+    s->run.many = false;
+    for (size_t i = 0; i < sources->count; i++)
+        s->run.many |= !same_group(&sources->items[0], &sources->items[i]);
+    for (size_t i = 0; i < sources->count; i++) {
+        if (sources->items[i].shown) continue;
+        group g = {calloc(sources->count, sizeof *g.files),
+                   calloc(sources->count, sizeof *g.workers), 0};
+        if (g.files && g.workers) open_group(s, sources, &sources->items[i], &g);
+        show_group(s, &sources->items[i], &g);
+        for (size_t k = 0; k < g.count; k++)
+            hb_trace_file_close(g.files[k]);
+        free(g.files);
+        free(g.workers);
+    }
+}
+
+static void show(settings *s, char **paths, int count)
+{
+    view_sources sources = {0};
+    for (int i = 0; i < count; i++) {
+        hb_result result = view_sources_add(&sources, paths[i], &s->open);
+        if (result == HB_OK) continue;
+        fprintf(stderr, "hipboard view: %s: %s\n", paths[i],
+                result == HB_ERROR_NOT_FOUND ? "no trace files" : hb_last_error());
+        s->status = EXIT_FAILED;
+    }
+    s->run.many = sources.count > 1;
+    if (s->view->show_ranks)
+        show_groups(s, &sources);
     else
-        show_file(s, path, s->run.many ? path : NULL);
+        for (size_t i = 0; i < sources.count; i++)
+            show_file(s, &sources.items[i]);
+    view_sources_free(&sources);
 }
 
 /* ---- the command line ---- */
@@ -263,9 +318,7 @@ int cmd_view(int argc, char **argv)
     }
     if (optind == argc) return usage_error("view", "no file or log directory is given");
     if ((status = check_sort(&s)) != 0) return status;
-    s.run.many = argc - optind > 1;
-    for (int i = optind; i < argc; i++)
-        show_path(&s, argv[i]);
+    show(&s, argv + optind, argc - optind);
     if (s.run.has_name) regfree(&s.run.name);
     return s.status;
 }

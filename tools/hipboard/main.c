@@ -16,7 +16,7 @@ static const struct {
     {"record", "run a program and record it, unchanged", cmd_record},
     {"info", "say what this machine can capture of HIP, and why not more", cmd_info},
     {"table", "print torch's key_averages() table of a trace", cmd_table},
-    {"view", "show what a trace tells: steps, operators, kernels, memory, modules", cmd_view},
+    {"view", "show what traces tell: steps, operators, kernels, memory, modules, ranks", cmd_view},
     {"check", "say which views the TensorBoard plugin will leave blank, and why", cmd_check},
     {"convert", "make traces of any writer fit for the plugin", cmd_convert},
     {"query", "print what the TensorBoard plugin answers", cmd_query},

@@ -240,7 +240,10 @@ static void drop_bars(const table *t, layout *l, size_t line)
 
 static void split_titles(const table *t, layout *l)
 {
-    l->split_titles = true;
+    bool any = false;
+    for (size_t i = 0; i < l->count; i++)
+        any = any || strchr(t->columns[l->order[i]].title, ' ');
+    l->split_titles = any;
     for (size_t i = 0; i < l->count; i++)
         measure(t, l, l->order[i]);
 }

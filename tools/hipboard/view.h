@@ -45,20 +45,16 @@ typedef struct view_run {
     const table_spec *last; /* whose CSV header stands above */
 } view_run;
 
-/** Files of one run and span. */
-typedef struct view_ranks {
-    hb_trace_file **files;
-    const char **names, **paths;
-    size_t count;
-} view_ranks;
-
 typedef struct view {
     const char *name;
     const table_spec *const *tables; /* that it prints; NULL behind the last */
+    /* One of the two: about each file by itself, or about all of a run and span. */
     hb_result (*show)(view_run *run, hb_trace_file *file);
+    hb_result (*show_ranks)(view_run *run, hb_ranks *ranks);
 } view;
 
 extern const view view_overview, view_steps, view_operator, view_kernel, view_memory, view_module;
+extern const view view_distributed;
 
 /** Whether --name lets the row through. */
 bool view_wants(const view_run *run, const char *name);

@@ -148,4 +148,4 @@ static hb_result show(view_run *run, hb_trace_file *file)
 }
 
 static const table_spec *const tables[] = {&role_spec, &gpu_spec, &advice_spec, NULL};
-const view view_overview = {"overview", tables, show};
+const view view_overview = {"overview", tables, show, NULL};
