@@ -5,20 +5,10 @@
 #ifndef HB_TEST_EVENT_READER_H
 #define HB_TEST_EVENT_READER_H
 
-#include <dirent.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 #include <event.pb-c.h>
 
 #include "base/crc32c.h"
+#include "test_dir.h"
 
 typedef struct event_list {
     Hb__Event **events;
@@ -99,40 +89,6 @@ static inline const Hb__Summary__Value *value_of(const event_list *list, size_t 
     assert_int_equal(event->what_case, HB__EVENT__WHAT_SUMMARY);
     assert_int_equal(event->summary->n_value, 1);
     return event->summary->value[0];
-}
-
-/* ---- a directory of the test's own ---- */
-
-static inline void make_test_dir(char *path, size_t size)
-{
-    const char *tmp = getenv("TMPDIR");
-    snprintf(path, size, "%s/hipboard-test-XXXXXX", tmp ? tmp : "/tmp");
-    assert_non_null(mkdtemp(path));
-}
-
-/* How many entries `dir` has; the path of the last one that is not `except` goes to `path`. */
-static inline int list_dir(const char *dir, const char *except, char *path, size_t size)
-{
-    int count = 0;
-    DIR *open_dir = opendir(dir);
-    assert_non_null(open_dir);
-    for (struct dirent *entry; (entry = readdir(open_dir));) {
-        if (entry->d_name[0] == '.') continue;
-        count++;
-        char full[1024];
-        snprintf(full, sizeof full, "%s/%s", dir, entry->d_name);
-        if (path && !(except && strcmp(full, except) == 0)) snprintf(path, size, "%s", full);
-    }
-    closedir(open_dir);
-    return count;
-}
-
-static inline void remove_test_dir(const char *dir)
-{
-    char path[1024];
-    while (list_dir(dir, NULL, path, sizeof path) > 0)
-        assert_int_equal(remove(path), 0);
-    assert_int_equal(rmdir(dir), 0);
 }
 
 #endif

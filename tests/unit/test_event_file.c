@@ -12,22 +12,6 @@
 #include "write/event_file.h"
 #include "write/summary.h"
 
-static char dir[256];
-
-static int setup(void **state)
-{
-    (void)state;
-    make_test_dir(dir, sizeof dir);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    remove_test_dir(dir);
-    return 0;
-}
-
 static void put_scalar(hb_event_file *file, int64_t step)
 {
     hb_buf *buf = hb_event_file_buffer(file);
@@ -292,7 +276,7 @@ static void what_waits_for_room_is_bounded(void **state)
     free_events(&list);
 }
 
-#define FILE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define FILE_TEST(name) cmocka_unit_test_setup_teardown(name, make_dir, remove_dir)
 
 int main(void)
 {

@@ -10,22 +10,6 @@
 #include "hparams.pb-c.h"
 #include <hipboard/event_log.h>
 
-static char dir[256];
-
-static int setup(void **state)
-{
-    (void)state;
-    make_test_dir(dir, sizeof dir);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    remove_test_dir(dir);
-    return 0;
-}
-
 static hb_event_log *open_log(void)
 {
     hb_event_log *log = hb_event_log_open(dir, NULL);
@@ -268,7 +252,7 @@ static void a_removed_directory_is_made_again(void **state)
     hb_event_log *log = hb_event_log_open(run, NULL);
     hb_event_log_scalar(log, "x", 1, 1);
     assert_int_equal(hb_event_log_flush(log), HB_OK);
-    remove_test_dir(run);
+    remove_tree(run);
     hb_event_log_scalar(log, "x", 2, 1);
     assert_int_equal(hb_event_log_flush(log), HB_OK);
     event_list list = close_and_read(log);
@@ -276,7 +260,7 @@ static void a_removed_directory_is_made_again(void **state)
     assert_int_equal(list.events[0]->what_case, HB__EVENT__WHAT_FILE_VERSION);
     assert_int_equal(list.events[1]->step, 2);
     free_events(&list);
-    remove_test_dir(run);
+    remove_tree(run);
 }
 
 #define THREADS    4
@@ -482,31 +466,16 @@ static void another_working_directory_changes_nothing(void **state)
     assert_int_equal(strncmp(hb_event_log_path(log), dir, strlen(dir)), 0);
     char run[300];
     snprintf(run, sizeof run, "%s/run", dir);
-    remove_test_dir(run);
+    remove_tree(run);
     hb_event_log_scalar(log, "x", 1, 1);
     assert_int_equal(hb_event_log_close(log), HB_OK); /* made again, and there */
     assert_int_equal(list_dir(run, NULL, NULL, 0), 1);
-    remove_test_dir(run);
+    remove_tree(run);
     assert_int_equal(chdir(before), 0);
     free(before);
 }
 
 /* ---- processes ---- */
-
-/* The thread checker cannot follow threads that a forked child starts. */
-static void skip_under_thread_checks(void)
-{
-#if defined __SANITIZE_THREAD__
-    skip();
-#endif
-}
-
-static void wait_for_success(pid_t child)
-{
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
-}
 
 /* 0: the child's file is its own and whole. */
 static int log_in_child(hb_event_log *log, const char *parents)
@@ -581,7 +550,7 @@ static void a_child_that_cannot_have_a_file_is_told_so(void **state)
     hb_event_log *log = hb_event_log_open(run, NULL);
     pid_t child = fork();
     if (child == 0) {
-        remove_test_dir(run);
+        remove_tree(run);
         FILE *in_the_way = fopen(run, "w");
         _exit(in_the_way && fclose(in_the_way) == 0 ? log_without_directory(log) : 9);
     }
@@ -632,35 +601,33 @@ static void a_killed_process_leaves_what_was_flushed(void **state)
     free_events(&list);
 }
 
-#define LOG_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        LOG_TEST(a_scalar_keeps_tag_step_value_and_time),
-        LOG_TEST(the_current_step_is_the_one_last_set),
-        LOG_TEST(tags_may_hold_any_byte),
-        LOG_TEST(wrong_arguments_are_refused_and_log_nothing),
-        LOG_TEST(close_ends_the_session_as_a_success),
-        LOG_TEST(a_failed_session_stays_failed),
-        LOG_TEST(flush_makes_it_visible),
-        LOG_TEST(the_interval_makes_it_visible),
-        LOG_TEST(a_long_queue_does_not_wait_for_the_interval),
-        LOG_TEST(a_removed_directory_is_made_again),
-        LOG_TEST(threads_log_at_once),
-        LOG_TEST(a_million_scalars_are_all_kept),
-        LOG_TEST(what_does_not_fit_is_counted_and_said),
-        LOG_TEST(great_texts_count_against_the_limit),
-        LOG_TEST(no_directory_no_log),
+        IN_DIR(a_scalar_keeps_tag_step_value_and_time),
+        IN_DIR(the_current_step_is_the_one_last_set),
+        IN_DIR(tags_may_hold_any_byte),
+        IN_DIR(wrong_arguments_are_refused_and_log_nothing),
+        IN_DIR(close_ends_the_session_as_a_success),
+        IN_DIR(a_failed_session_stays_failed),
+        IN_DIR(flush_makes_it_visible),
+        IN_DIR(the_interval_makes_it_visible),
+        IN_DIR(a_long_queue_does_not_wait_for_the_interval),
+        IN_DIR(a_removed_directory_is_made_again),
+        IN_DIR(threads_log_at_once),
+        IN_DIR(a_million_scalars_are_all_kept),
+        IN_DIR(what_does_not_fit_is_counted_and_said),
+        IN_DIR(great_texts_count_against_the_limit),
+        IN_DIR(no_directory_no_log),
         cmocka_unit_test(without_a_log_every_call_does_nothing),
-        LOG_TEST(a_full_disk_is_reported_and_nothing_is_lost_when_it_has_room_again),
-        LOG_TEST(what_a_full_disk_cost_is_counted_and_said),
-        LOG_TEST(another_working_directory_changes_nothing),
-        LOG_TEST(a_forked_child_has_its_own_file),
-        LOG_TEST(a_child_that_logs_nothing_has_no_file),
-        LOG_TEST(a_child_that_cannot_have_a_file_is_told_so),
-        LOG_TEST(exit_writes_what_is_queued),
-        LOG_TEST(a_killed_process_leaves_what_was_flushed),
+        IN_DIR(a_full_disk_is_reported_and_nothing_is_lost_when_it_has_room_again),
+        IN_DIR(what_a_full_disk_cost_is_counted_and_said),
+        IN_DIR(another_working_directory_changes_nothing),
+        IN_DIR(a_forked_child_has_its_own_file),
+        IN_DIR(a_child_that_logs_nothing_has_no_file),
+        IN_DIR(a_child_that_cannot_have_a_file_is_told_so),
+        IN_DIR(exit_writes_what_is_queued),
+        IN_DIR(a_killed_process_leaves_what_was_flushed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,22 +6,13 @@
 #include "hparams.pb-c.h"
 #include "write/profile_summary.h"
 
-static char dir[256];
 static hb_event_log *event_log;
 
-static int setup(void **state)
+static int open_log(void **state)
 {
-    (void)state;
-    make_test_dir(dir, sizeof dir);
+    if (make_dir(state) != 0) return -1;
     event_log = hb_event_log_open(dir, NULL);
-    return event_log ? 0 : 1;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    remove_test_dir(dir);
-    return 0;
+    return event_log ? 0 : -1;
 }
 
 static event_list close_and_read(void)
@@ -204,7 +195,7 @@ static void text_in_markdown_is_only_text(void **state)
     hb_buf_free(&buf);
 }
 
-#define LOG_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define LOG_TEST(name) cmocka_unit_test_setup_teardown(name, open_log, remove_dir)
 
 int main(void)
 {

@@ -14,25 +14,7 @@
 #include <cmocka.h>
 
 #include "recorded.h"
-
-/* ---- a directory of the test's own ---- */
-
-static char dir[64];
-
-static int make_dir(void **state)
-{
-    (void)state;
-    strcpy(dir, "/tmp/hipboard-test-XXXXXX");
-    return mkdtemp(dir) ? 0 : -1;
-}
-
-static int remove_dir(void **state)
-{
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", dir);
-    return system(command);
-}
+#include "test_dir.h"
 
 static const char *in_dir(const char *name)
 {
