@@ -42,7 +42,10 @@ typedef struct hb_event_log_options {
     uint32_t flush_interval_ms; /* 0: 1000 */
 } hb_event_log_options;
 
-#define HB_EVENT_LOG_OPTIONS_INIT {.struct_size = sizeof(hb_event_log_options)}
+#define HB_EVENT_LOG_OPTIONS_INIT                   \
+    {                                               \
+        .struct_size = sizeof(hb_event_log_options) \
+    }
 
 /** Makes `dir` if needed and in it a new file "events.out.tfevents.<seconds>.<host>.<pid>.<n>".
  * Other files there are left alone. `options` may be NULL; they are copied. NULL with
@@ -119,9 +122,18 @@ typedef struct hb_hparam {
     bool boolean;
 } hb_hparam;
 
-#define HB_HPARAM(key, value) {.name = (key), .type = HB_HPARAM_TYPE_NUMBER, .number = (value)}
-#define HB_HPARAM_TEXT(key, value) {.name = (key), .type = HB_HPARAM_TYPE_TEXT, .text = (value)}
-#define HB_HPARAM_BOOL(key, value) {.name = (key), .type = HB_HPARAM_TYPE_BOOL, .boolean = (value)}
+#define HB_HPARAM(key, value)                                           \
+    {                                                                   \
+        .name = (key), .type = HB_HPARAM_TYPE_NUMBER, .number = (value) \
+    }
+#define HB_HPARAM_TEXT(key, value)                                  \
+    {                                                               \
+        .name = (key), .type = HB_HPARAM_TYPE_TEXT, .text = (value) \
+    }
+#define HB_HPARAM_BOOL(key, value)                                     \
+    {                                                                  \
+        .name = (key), .type = HB_HPARAM_TYPE_BOOL, .boolean = (value) \
+    }
 
 /** What this run's settings are, for the HParams tab's table and plots, where it is compared with
  * the other runs of the log directory. `metrics` names scalars of this run; their last values stand
@@ -159,6 +171,27 @@ typedef struct hb_chart_category {
 /** Which scalars the Custom Scalars tab draws together. The first layout of a run counts. */
 HB_API hb_result hb_event_log_layout(hb_event_log *log, const hb_chart_category *categories,
                                      size_t num_categories);
+
+/* ---- a profiler's event file ----
+ *
+ * hb_tensorboard_trace_handler() keeps an event file beside its traces. From hb_profiler_start()
+ * until the profiler is destroyed these log into it, as hb_scalar() does: from any thread, in every
+ * step, recorded or not, at the profiler's present step. Without such a profiler (or with
+ * HB_NO_EVENT_FILE, on ranks other than 0, in a forked child) there is nothing to log into, and
+ * they return HB_OK. Not from signal handlers. */
+
+HB_API hb_result hb_text(const char *tag, const char *markdown);
+HB_API hb_result hb_histogram(const char *tag, const double *values, size_t num_values);
+
+/** The program's settings and results, for the HParams tab: `hparams` come beside those that
+ * hipboard finds out itself (arch, compute_units, rocm_version, ranks, git), `metrics` beside step
+ * time, utilization and peak memory. All are copied. May be called again, for more of them or other
+ * values, and before there is a profiler.
+ *
+ * The table is written once, when the first cycle is complete. HB_ERROR_STATE after that, until the
+ * profiler is destroyed: what was given is kept for the next one. */
+HB_API hb_result hb_hparams(const hb_hparam *hparams, size_t num_hparams,
+                            const char *const *metrics, size_t num_metrics);
 
 #ifdef __cplusplus
 }

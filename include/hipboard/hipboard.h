@@ -527,9 +527,9 @@ static inline void hb_memory_free(hb_device_type type, int32_t id, const void *a
     }
 }
 
-/** A number at this moment: a counter row in the trace and, by the tensorboard handler, a scalar of
- * the present step in its event file. For numbers outside recorded steps too, there is
- * <hipboard/event_log.h>. */
+/** A number at this moment: while a cycle is recorded a counter row in its trace, and with the
+ * tensorboard handler, in all steps, a scalar of the present one in its event file. Texts,
+ * histograms and hyperparameters: <hipboard/event_log.h>. */
 HB_API void hb_scalar(const char *name, double value);
 
 /** Names the calling thread in traces, up to 31 bytes; without it the system's thread name is

@@ -6,6 +6,7 @@
 
 #include "analyze/cycle_numbers.h"
 #include "device/device.h"
+#include "profiler/run_log.h"
 #include "write/profile_summary.h"
 
 #define TOP_NAMES 20u
@@ -49,31 +50,6 @@ static hb_result log_steps(hb_event_log *log, hb_cycle_numbers *numbers, int64_t
         HB_TRY(log_step(log, step));
     }
     return hb_profile_log_step_times(log, at_step, ms, n);
-}
-
-/* The step that a moment lies in; the last one's number when it lies in none. */
-static int64_t step_at(const hb_cycle_numbers *numbers, int64_t unix_ns, int64_t otherwise)
-{
-    for (uint32_t i = 0; i < numbers->steps.count; i++)
-        if (unix_ns <= numbers->steps.items[i].end_ns) return numbers->steps.items[i].step;
-    return otherwise;
-}
-
-/* What the program gave to hb_scalar(). */
-static hb_result log_scalars(hb_event_log *log, hb_source *source, const hb_cycle_numbers *numbers,
-                             int64_t at_step)
-{
-    hb_trace_event e;
-    char tag[HB_EVENT_TAG_MAX + 1];
-    HB_TRY(source->begin(source, HB_PASS_SCALARS));
-    while (source->next(source, &e)) {
-        size_t size = HB_MIN(e.name.len, (size_t)HB_EVENT_TAG_MAX);
-        memcpy(tag, e.name.s, size);
-        tag[size] = '\0';
-        int64_t step = step_at(numbers, e.start_ns, at_step);
-        HB_TRY(hb_event_log_scalar_at(log, tag, step, e.scalar, e.start_ns));
-    }
-    return HB_OK;
 }
 
 /* ---- the cycle ---- */
@@ -155,35 +131,13 @@ static hb_result log_cycle(hb_event_log *log, hb_cycle_numbers *numbers, const h
     return hb_profile_log_lost(log, at_step, &lost);
 }
 
-/* ---- once a run ---- */
+/* ---- */
 
-static hb_result log_run(hb_event_log *log, const hb_trace_info *info,
-                         const hb_cycle_numbers *numbers, int64_t at_step)
+/* Whose peak runs are compared by. */
+static const char *compared_memory(const hb_cycle_numbers *numbers)
 {
-    char pid[32], rocm[32] = "";
-    const hb_device_info *device = info->num_devices ? &info->devices[0] : NULL;
-    snprintf(pid, sizeof pid, "%lld", (long long)info->pid);
-    if (info->hip_runtime_version) snprintf(rocm, sizeof rocm, "%d", info->hip_runtime_version);
-    hb_profile_pair pairs[] = {
-        {"program", info->process_name},
-        {"host", info->host_name},
-        {"process", pid},
-        {"hipboard", hb_version()},
-        {"device", device ? device->name : "CPU"},
-        {"HIP runtime", rocm[0] ? rocm : "none"},
-    };
-    hb_profile_settings settings = {
-        .arch = device ? device->arch : NULL,
-        .compute_units = device ? device->num_cus : 0,
-        .rocm_version = rocm[0] ? rocm : NULL,
-        .batch = -1,
-    };
-    const char *memory = numbers->num_devices && numbers->devices[0].has_memory ? "GPU0"
-                         : numbers->host.has_memory                             ? "CPU"
-                                                                                : NULL;
-    HB_TRY(hb_profile_log_environment(log, at_step, pairs, HB_ARRAY_LEN(pairs)));
-    HB_TRY(hb_profile_log_layout(log));
-    return hb_profile_log_settings(log, &settings, memory);
+    if (numbers->num_devices && numbers->devices[0].has_memory) return "GPU0";
+    return numbers->host.has_memory ? "CPU" : NULL;
 }
 
 /* Apart, as the arena's way out is a jump to here. */
@@ -198,34 +152,27 @@ static __attribute__((noinline)) hb_result log_numbers(hb_event_log *log, hb_cyc
 }
 
 static hb_result log_all(hb_profiler *prof, const hb_cycle *cycle, hb_source *source,
-                         hb_cycle_numbers *numbers, const char *dir, int64_t step_num)
+                         hb_cycle_numbers *numbers, int64_t step_num)
 {
     uint32_t steps = numbers->steps.count;
     int64_t at_step = steps ? numbers->steps.items[steps - 1].step : step_num;
-    if (!prof->event_log) {
-        prof->event_log = hb_event_log_open(dir, NULL);
-        if (!prof->event_log) return HB_ERROR_IO;
-        HB_TRY(log_run(prof->event_log, source->info, numbers, at_step));
-    }
-    HB_TRY(log_scalars(prof->event_log, source, numbers, at_step));
+    HB_TRY(hb_run_log_describe(prof, source->info, compared_memory(numbers), at_step));
     HB_TRY(log_numbers(prof->event_log, numbers, cycle->session, at_step, source->info->stop_ns));
     return hb_event_log_flush(prof->event_log);
 }
 
-void hb_cycle_log(hb_profiler *prof, const hb_cycle *cycle, const char *dir, int64_t step_num)
+void hb_cycle_log(hb_profiler *prof, const hb_cycle *cycle, int64_t step_num)
 {
     hb_source *source;
     hb_cycle_numbers numbers = {0};
     hb_spool_view view = hb_spool_view_own(&prof->spool);
+    if (!prof->event_log) return;
     hb_result result = hb_device_source_open(&view, cycle->session, NULL, &source);
     if (result == HB_OK) {
         result = hb_cycle_numbers_make(source, &numbers);
-        if (result == HB_OK) result = log_all(prof, cycle, source, &numbers, dir, step_num);
+        if (result == HB_OK) result = log_all(prof, cycle, source, &numbers, step_num);
         hb_cycle_numbers_free(&numbers);
         source->close(source);
     }
-    if (result == HB_OK || prof->warned_event_log) return;
-    prof->warned_event_log = true;
-    hb_warn("no event file for TensorBoard's scalars in %s: %s (said once; traces are written)",
-            dir, hb_last_error());
+    if (result != HB_OK) hb_run_log_warn(prof);
 }

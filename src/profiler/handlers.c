@@ -107,6 +107,12 @@ const char *hb_handler_dir(const hb_trace_handler *handler)
     return h ? h->dir : NULL;
 }
 
+bool hb_handler_logs_events(const hb_trace_handler *handler)
+{
+    const tensorboard_handler *h = ours(handler);
+    return h && !(h->flags & HB_NO_EVENT_FILE);
+}
+
 const char *hb_handler_worker(const hb_trace_handler *handler)
 {
     const tensorboard_handler *h = ours(handler);

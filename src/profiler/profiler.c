@@ -14,6 +14,7 @@
 #include "base/files.h"
 #include "device/device.h"
 #include "profiler/metadata.h"
+#include "profiler/run_log.h"
 #include "profiler/schedule.h"
 #include "record/strings.h"
 
@@ -229,10 +230,12 @@ static void at_exit(void)
 {
     hb_profiler *prof = atomic_load(&running);
     if (!prof) return;
-    if (hb_handler_dir(&prof->options.on_trace_ready))
-        hb_profiler_stop(prof); /* as leaving torch's context manager does */
-    else
+    if (!hb_handler_dir(&prof->options.on_trace_ready)) {
         hb_warn("the program ended without hb_profiler_stop(): on_trace_ready was not called");
+        return;
+    }
+    hb_profiler_stop(prof); /* as leaving torch's context manager does */
+    hb_run_log_end(prof);
 }
 
 /* A forked child may run a profiler of its own. */
@@ -297,7 +300,10 @@ static void profiler_free(hb_profiler *prof)
 static hb_result copy_options(hb_profiler *prof, const hb_profiler_options *o)
 {
     prof->options = *o;
-    prof->logs_events = o->distributed.world_size <= 1 || o->distributed.rank == 0;
+    prof->ranks = HB_MAX(o->distributed.world_size, 1);
+    /* TensorBoard would mix those of one directory. */
+    prof->logs_events = hb_handler_logs_events(&o->on_trace_ready) &&
+                        (prof->ranks == 1 || o->distributed.rank == 0);
     prof->options.distributed = (hb_distributed_info){0};
     prof->options.spool_dir = NULL;
     if (o->spool_dir && !(prof->spool_dir = strdup(o->spool_dir)))
@@ -350,6 +356,7 @@ hb_result hb_profiler_start(hb_profiler *prof)
         return hb_fail(HB_ERROR_BUSY, "start: another profiler of this process is running");
     prof->started = true;
     prof->action = action;
+    hb_run_log_open(prof);
     hb_result result = transit(prof, HB_ACTION_NONE, action);
     begin_step(prof);
     return result;
@@ -366,6 +373,7 @@ hb_result hb_profiler_step(hb_profiler *prof)
     last = prof->action;
     prof->step_num++;
     prof->action = action;
+    hb_run_log_step(prof);
     hb_result result = transit(prof, last, action);
     begin_step(prof);
     return result != HB_OK ? result : hb_worker_result(prof);
@@ -417,7 +425,7 @@ void hb_profiler_destroy(hb_profiler *prof)
     }
     if (prof->started) (void)hb_profiler_stop(prof);
     hb_worker_end(prof);
-    (void)hb_event_log_close(prof->event_log);
+    hb_run_log_close(prof);
     drop_cycles(prof);
     hb_spool_close(&prof->spool, any_failed(prof));
     profiler_free(prof);

@@ -11,6 +11,7 @@
 #include <hipboard/event_log.h>
 
 #include "base/base.h"
+#include "profiler/git_commit.h"
 #include "record/record_source.h"
 #include "record/session.h"
 
@@ -51,7 +52,8 @@ struct hb_profiler {
     hb_cycle *first_cycle, *last_cycle; /* held here: the last one; with acc_events all */
     bool in_handler;
     bool warned_lost;
-    bool logs_events; /* rank 0, or not distributed */
+    bool logs_events; /* into an event file beside its traces */
+    int64_t ranks;    /* of the distributed run; 1: not distributed */
     hb_pending_metadata *pending;
 
     /* the background thread */
@@ -59,10 +61,12 @@ struct hb_profiler {
     pthread_cond_t changed;
     pthread_t worker;
     bool worker_runs, worker_ends;
-    hb_event_log *event_log; /* made by the first job; the worker's */
+    hb_event_log *event_log; /* or NULL; see run_log.h */
+    bool described;          /* what the run is stands in the event log */
     bool warned_event_log;
-    hb_job *jobs, *running; /* waiting, oldest first; being written */
-    hb_result job_result;   /* the first failure that nobody was told of */
+    char git_commit[HB_GIT_COMMIT_SIZE]; /* "": none */
+    hb_job *jobs, *running;              /* waiting, oldest first; being written */
+    hb_result job_result;                /* the first failure that nobody was told of */
     char job_error[1024];
 };
 
@@ -98,6 +102,8 @@ hb_result hb_cycle_write(hb_profiler *prof, hb_cycle *cycle, const char *path, u
 const char *hb_handler_dir(const hb_trace_handler *handler);
 /** Refuses a handler with wrong arguments. */
 hb_result hb_handler_check(const hb_trace_handler *handler);
+/** Whether it is to keep an event file. */
+bool hb_handler_logs_events(const hb_trace_handler *handler);
 const char *hb_handler_worker(const hb_trace_handler *handler);
 
 #endif

@@ -20,13 +20,6 @@ void hb_cycle_drop(hb_profiler *prof, hb_cycle *cycle)
     free(cycle);
 }
 
-static void log_job(hb_profiler *prof, const hb_job *job)
-{
-    const char *dir = hb_handler_dir(&prof->options.on_trace_ready);
-    if (dir && prof->logs_events && !(job->flags & HB_NO_EVENT_FILE))
-        hb_cycle_log(prof, job->cycle, dir, job->step_num);
-}
-
 static void write_job(hb_profiler *prof, hb_job *job)
 {
     hb_result result = hb_cycle_write(prof, job->cycle, job->path, job->flags, false);
@@ -40,7 +33,7 @@ static void write_job(hb_profiler *prof, hb_job *job)
     }
     pthread_mutex_unlock(&prof->lock);
     if (result == HB_OK) {
-        log_job(prof, job);
+        hb_cycle_log(prof, job->cycle, job->step_num);
         return;
     }
     const char *spool = prof->spool.path;

@@ -414,9 +414,8 @@ void hb_memory_report_slow(const hb_memory_info *info)
     hb_thread_leave(t);
 }
 
-void hb_scalar(const char *name, double value)
+void hb_record_scalar_value(const char *name, double value)
 {
-    if (!HB_ENABLED()) return;
     uint32_t id = name_id(name);
     hb_thread *t = enter();
     if (!t) return;

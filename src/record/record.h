@@ -50,6 +50,9 @@ static inline void hb_record_commit(hb_thread *t, const hb_record *record)
 /** A metadata entry in the running session; any string ids. */
 void hb_record_metadata_entry(uint32_t key, uint32_t json);
 
+/** A number at this moment, for a counter row. */
+void hb_record_scalar_value(const char *name, double value);
+
 /** A user annotation from an interned name. */
 hb_scope hb_record_annotation(uint32_t name);
 

@@ -64,11 +64,10 @@ static hb_result prepare(hb_event_log *log, const char *dir, const hb_event_log_
     log->dir = absolute(dir);
     if (!log->dir || !log->suffix)
         return hb_fail_errno(HB_ERROR_NO_MEMORY, errno, "event log in '%s'", dir);
-    HB_TRY(hb_event_queue_init(&log->queue, log->max_bytes));
-    return hb_event_log_start(log);
+    return hb_event_queue_init(&log->queue, log->max_bytes);
 }
 
-hb_event_log *hb_event_log_open(const char *dir, const hb_event_log_options *options)
+hb_event_log *hb_event_log_new(const char *dir, const hb_event_log_options *options)
 {
     hb_event_log *log = aligned_alloc(_Alignof(hb_event_log), sizeof *log);
     if (!log) {
@@ -83,6 +82,15 @@ hb_event_log *hb_event_log_open(const char *dir, const hb_event_log_options *opt
     }
     hb_event_log_register(log);
     return log;
+}
+
+hb_event_log *hb_event_log_open(const char *dir, const hb_event_log_options *options)
+{
+    hb_event_log *log = hb_event_log_new(dir, options);
+    if (!log || hb_event_log_start(log) == HB_OK) return log;
+    hb_event_log_unregister(log);
+    destroy(log);
+    return NULL;
 }
 
 hb_result hb_event_log_flush(hb_event_log *log)
@@ -264,7 +272,7 @@ hb_result hb_event_log_histogram(hb_event_log *log, const char *tag, int64_t ste
 {
     if (!log) return HB_OK;
     HB_TRY(check_tag(tag));
-    hb_histogram histogram = {0};
+    hb_bucket_counts histogram = {0};
     hb_histogram_add(&histogram, values, values ? num_values : 0);
     if (histogram.count == 0)
         return hb_fail(HB_ERROR_INVALID_ARGUMENT, "event log: no finite value for histogram '%s'",
@@ -277,8 +285,8 @@ hb_result hb_event_log_histogram(hb_event_log *log, const char *tag, int64_t ste
 
 /* ---- hyperparameters ---- */
 
-static hb_result check_hparams(const hb_hparam *hparams, size_t num_hparams,
-                               const char *const *metrics, size_t num_metrics)
+hb_result hb_event_log_check_hparams(const hb_hparam *hparams, size_t num_hparams,
+                                     const char *const *metrics, size_t num_metrics)
 {
     for (size_t i = 0; i < num_hparams; i++) {
         const hb_hparam *hparam = hparams ? &hparams[i] : NULL;
@@ -304,7 +312,7 @@ hb_result hb_event_log_hparams(hb_event_log *log, const hb_hparam *hparams, size
                                const char *const *metrics, size_t num_metrics)
 {
     if (!log) return HB_OK;
-    HB_TRY(check_hparams(hparams, num_hparams, metrics, num_metrics));
+    HB_TRY(hb_event_log_check_hparams(hparams, num_hparams, metrics, num_metrics));
     if (!change_session(log, HB_LOG_SESSION_NONE, HB_LOG_SESSION_OPEN))
         return hb_fail(HB_ERROR_STATE, "event log: hyperparameters are given already");
     hb_buf buf;

@@ -70,6 +70,13 @@ typedef struct hb_framed_record {
     uint64_t count;
 } hb_framed_record;
 
+/** As hb_event_log_open(), but the first record makes the file. */
+hb_event_log *hb_event_log_new(const char *dir, const hb_event_log_options *options);
+
+/** Refuses what hb_event_log_hparams() refuses. */
+hb_result hb_event_log_check_hparams(const hb_hparam *hparams, size_t num_hparams,
+                                     const char *const *metrics, size_t num_metrics);
+
 /** Makes the mutexes and the conditions, also anew in a forked child. */
 void hb_event_log_init_locks(hb_event_log *log);
 

@@ -185,19 +185,27 @@ static void *writer_main(void *arg)
     return NULL;
 }
 
-static hb_result start_locked(hb_event_log *log)
+static hb_result make_file(hb_event_log *log)
 {
-    if (log->start_failed) return hb_fail(HB_ERROR_IO, "event log in '%s' is not open", log->dir);
-    log->start_failed = true;
     HB_TRY(hb_event_file_open(&log->file, log->dir, log->suffix));
     int error = hb_background_thread(&log->thread, "hipboard-events", writer_main, log);
     if (error) {
         hb_event_file_close(&log->file);
         return hb_fail_errno(HB_ERROR_NO_MEMORY, error, "starting the event log's thread");
     }
-    log->start_failed = false;
     __atomic_store_n(&log->running, true, __ATOMIC_RELEASE);
     return HB_OK;
+}
+
+/* What failed once is not tried with each record: the first reason stays. */
+static hb_result start_locked(hb_event_log *log)
+{
+    if (log->start_failed) return hb_fail(HB_ERROR_IO, "%s", log->error_text);
+    hb_result result = make_file(log);
+    if (result == HB_OK) return HB_OK;
+    log->start_failed = true;
+    snprintf(log->error_text, sizeof log->error_text, "%s", hb_last_error());
+    return result;
 }
 
 hb_result hb_event_log_start(hb_event_log *log)

@@ -42,7 +42,7 @@ static int bucket_of(const double *limit, double value)
     return bucket;
 }
 
-static void add(hb_histogram *histogram, const double *limit, double value)
+static void add(hb_bucket_counts *histogram, const double *limit, double value)
 {
     if (histogram->count == 0) histogram->min = histogram->max = value;
     histogram->count++;
@@ -54,7 +54,7 @@ static void add(hb_histogram *histogram, const double *limit, double value)
     *bucket += *bucket < UINT32_MAX;
 }
 
-void hb_histogram_add(hb_histogram *histogram, const double *values, size_t num_values)
+void hb_histogram_add(hb_bucket_counts *histogram, const double *values, size_t num_values)
 {
     const double *limit = hb_histogram_limits();
     for (size_t i = 0; i < num_values; i++)

@@ -90,6 +90,7 @@ hb_result hb_profile_log_environment(hb_event_log *log, int64_t step, const hb_p
     hb_buf_init(&text, MAX_TEXT);
     hb_markdown_head(&text, titles, HB_ARRAY_LEN(titles), HB_ARRAY_LEN(titles));
     for (size_t i = 0; i < num_pairs; i++) {
+        if (!pairs[i].value || !*pairs[i].value) continue;
         hb_markdown_cell(&text, pairs[i].key);
         hb_markdown_cell(&text, pairs[i].value);
         hb_markdown_end_row(&text);
@@ -160,36 +161,60 @@ hb_result hb_profile_log_lost(hb_event_log *log, int64_t step, const hb_lost *lo
 
 /* ---- settings ---- */
 
-enum { MAX_KNOWN = 6 };
+enum { MAX_KNOWN = 5, MAX_KNOWN_METRICS = 3 };
 
-static size_t known_settings(const hb_profile_settings *settings, hb_hparam *to)
+static bool is_own(const hb_profile_settings *settings, const char *name)
+{
+    for (size_t i = 0; i < settings->num_own; i++)
+        if (strcmp(settings->own[i].name, name) == 0) return true;
+    return false;
+}
+
+/* The user's own, after those that are known without him. */
+static size_t all_settings(const hb_profile_settings *settings, hb_hparam *to)
+{
+    const hb_hparam known[MAX_KNOWN] = {
+        HB_HPARAM_TEXT("arch", settings->arch),
+        HB_HPARAM("compute_units", settings->compute_units),
+        HB_HPARAM_TEXT("rocm_version", settings->rocm_version),
+        HB_HPARAM("ranks", (double)settings->ranks),
+        HB_HPARAM_TEXT("git", settings->git),
+    };
+    size_t n = 0;
+    for (size_t i = 0; i < MAX_KNOWN; i++)
+        if ((known[i].text || known[i].number > 0) && !is_own(settings, known[i].name))
+            to[n++] = known[i];
+    for (size_t i = 0; i < settings->num_own; i++)
+        to[n++] = settings->own[i];
+    return n;
+}
+
+static size_t all_metrics(const hb_profile_settings *settings, const char *peak, const char **to)
 {
     size_t n = 0;
-    if (settings->arch) to[n++] = (hb_hparam)HB_HPARAM_TEXT("arch", settings->arch);
-    if (settings->compute_units > 0)
-        to[n++] = (hb_hparam)HB_HPARAM("compute_units", settings->compute_units);
-    if (settings->rocm_version)
-        to[n++] = (hb_hparam)HB_HPARAM_TEXT("rocm_version", settings->rocm_version);
-    if (settings->batch > 0) to[n++] = (hb_hparam)HB_HPARAM("batch", (double)settings->batch);
-    if (settings->ranks > 0) to[n++] = (hb_hparam)HB_HPARAM("ranks", (double)settings->ranks);
-    if (settings->git) to[n++] = (hb_hparam)HB_HPARAM_TEXT("git", settings->git);
+    to[n++] = tags[HB_PROFILE_STEP_MS];
+    to[n++] = tags[HB_PROFILE_UTILIZATION];
+    if (peak) to[n++] = peak;
+    for (size_t i = 0; i < settings->num_metrics; i++)
+        to[n++] = settings->metrics[i];
     return n;
 }
 
 hb_result hb_profile_log_settings(hb_event_log *log, const hb_profile_settings *settings,
                                   const char *device)
 {
-    hb_hparam *all = calloc(MAX_KNOWN + settings->num_own, sizeof *all);
-    if (!all) return hb_fail(HB_ERROR_NO_MEMORY, "no memory for the settings of a run");
-    size_t n = known_settings(settings, all);
-    for (size_t i = 0; i < settings->num_own; i++)
-        all[n++] = settings->own[i];
-
     char peak[200];
+    hb_hparam *hparams = calloc(MAX_KNOWN + settings->num_own, sizeof *hparams);
+    const char **metrics = calloc(MAX_KNOWN_METRICS + settings->num_metrics, sizeof *metrics);
     if (device) memory_tag(peak, sizeof peak, device, "peak");
-    const char *const metrics[] = {tags[HB_PROFILE_STEP_MS], tags[HB_PROFILE_UTILIZATION], peak};
-    hb_result result = hb_event_log_hparams(log, all, n, metrics, device ? 3 : 2);
-    free(all);
+    hb_result result = HB_ERROR_NO_MEMORY;
+    if (hparams && metrics)
+        result = hb_event_log_hparams(log, hparams, all_settings(settings, hparams), metrics,
+                                      all_metrics(settings, device ? peak : NULL, metrics));
+    else
+        hb_fail(result, "no memory for the settings of a run");
+    free(hparams);
+    free(metrics);
     return result;
 }
 

@@ -14,33 +14,33 @@
 
 /* The numbers of a step or of a cycle, and their tags. The eight times after the first are the
  * step's roles and add up to it. */
-#define HB_PROFILE_NUMBER_MAP(X)                                                                  \
-    X(STEP_MS, "hipboard_time/step_ms")                                                           \
-    X(KERNEL_MS, "hipboard_time/kernel_ms")                                                       \
-    X(MEMCPY_MS, "hipboard_time/memcpy_ms")                                                       \
-    X(MEMSET_MS, "hipboard_time/memset_ms")                                                       \
-    X(COMMUNICATION_MS, "hipboard_time/communication_ms")                                         \
-    X(RUNTIME_MS, "hipboard_time/runtime_ms")                                                     \
-    X(DATA_LOADER_MS, "hipboard_time/data_loader_ms")                                             \
-    X(CPU_MS, "hipboard_time/cpu_ms")                                                             \
-    X(OTHER_MS, "hipboard_time/other_ms")                                                         \
-    X(UTILIZATION, "hipboard_gpu/utilization_percent")                                            \
-    X(SM_EFFICIENCY, "hipboard_gpu/sm_efficiency_percent")                                        \
-    X(OCCUPANCY, "hipboard_gpu/occupancy_percent")                                                \
-    X(GFLOPS, "hipboard_gpu/gflop_per_s")                                                         \
-    X(EXPOSED_MS, "hipboard_communication/exposed_ms")                                            \
-    X(HOST_TO_DEVICE, "hipboard_copies/host_to_device_mib")                                       \
-    X(DEVICE_TO_HOST, "hipboard_copies/device_to_host_mib")                                       \
-    X(DEVICE_TO_DEVICE, "hipboard_copies/device_to_device_mib")                                   \
-    X(EVENTS, "hipboard_profiler/events")                                                         \
-    X(LOST_EVENTS, "hipboard_profiler/lost_events")                                               \
+#define HB_PROFILE_NUMBER_MAP(X)                                \
+    X(STEP_MS, "hipboard_time/step_ms")                         \
+    X(KERNEL_MS, "hipboard_time/kernel_ms")                     \
+    X(MEMCPY_MS, "hipboard_time/memcpy_ms")                     \
+    X(MEMSET_MS, "hipboard_time/memset_ms")                     \
+    X(COMMUNICATION_MS, "hipboard_time/communication_ms")       \
+    X(RUNTIME_MS, "hipboard_time/runtime_ms")                   \
+    X(DATA_LOADER_MS, "hipboard_time/data_loader_ms")           \
+    X(CPU_MS, "hipboard_time/cpu_ms")                           \
+    X(OTHER_MS, "hipboard_time/other_ms")                       \
+    X(UTILIZATION, "hipboard_gpu/utilization_percent")          \
+    X(SM_EFFICIENCY, "hipboard_gpu/sm_efficiency_percent")      \
+    X(OCCUPANCY, "hipboard_gpu/occupancy_percent")              \
+    X(GFLOPS, "hipboard_gpu/gflop_per_s")                       \
+    X(EXPOSED_MS, "hipboard_communication/exposed_ms")          \
+    X(HOST_TO_DEVICE, "hipboard_copies/host_to_device_mib")     \
+    X(DEVICE_TO_HOST, "hipboard_copies/device_to_host_mib")     \
+    X(DEVICE_TO_DEVICE, "hipboard_copies/device_to_device_mib") \
+    X(EVENTS, "hipboard_profiler/events")                       \
+    X(LOST_EVENTS, "hipboard_profiler/lost_events")             \
     X(OVERHEAD_MS, "hipboard_profiler/overhead_ms")
 
 typedef enum hb_profile_number {
 #define HB_PROFILE_NUMBER_ENUM(name, tag) HB_PROFILE_##name,
     HB_PROFILE_NUMBER_MAP(HB_PROFILE_NUMBER_ENUM)
 #undef HB_PROFILE_NUMBER_ENUM
-    HB_PROFILE_NUMBERS
+        HB_PROFILE_NUMBERS
 } hb_profile_number;
 
 typedef struct hb_profile_numbers {
@@ -69,6 +69,7 @@ typedef struct hb_profile_pair {
     const char *key, *value;
 } hb_profile_pair;
 
+/** Values that are NULL or empty are not known and left out. */
 hb_result hb_profile_log_environment(hb_event_log *log, int64_t step, const hb_profile_pair *pairs,
                                      size_t num_pairs);
 
@@ -99,14 +100,15 @@ typedef struct hb_profile_settings {
     const char *arch;         /* "gfx90a" */
     int compute_units;        /* of a device */
     const char *rocm_version; /* "6.1.2" */
-    int64_t batch;
     int64_t ranks;
-    const char *git;          /* commit */
-    const hb_hparam *own;     /* the user's */
+    const char *git;      /* commit */
+    const hb_hparam *own; /* the user's, which come before known ones of the same names */
     size_t num_own;
+    const char *const *metrics; /* the user's */
+    size_t num_metrics;
 } hb_profile_settings;
 
-/** Their metrics are step time, utilization and `device`'s peak memory (NULL: without it). */
+/** Metrics are step time, utilization, `device`'s peak memory (NULL: without it) and the user's. */
 hb_result hb_profile_log_settings(hb_event_log *log, const hb_profile_settings *settings,
                                   const char *device);
 

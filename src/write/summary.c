@@ -226,7 +226,7 @@ void hb_event_text(hb_buf *out, hb_event_stamp at, const char *tag, const char *
 }
 
 /* The buckets in use, and one empty one before them, whose limit is where they begin. */
-static Hb__HistogramProto used_buckets(const hb_histogram *histogram, double *counts)
+static Hb__HistogramProto used_buckets(const hb_bucket_counts *histogram, double *counts)
 {
     int first = 0, last = HB_HISTOGRAM_BUCKETS - 1;
     while (first < last && histogram->buckets[first] == 0)
@@ -246,7 +246,7 @@ static Hb__HistogramProto used_buckets(const hb_histogram *histogram, double *co
 }
 
 void hb_event_histogram(hb_buf *out, hb_event_stamp at, const char *tag,
-                        const hb_histogram *histogram)
+                        const hb_bucket_counts *histogram)
 {
     double counts[HB_HISTOGRAM_BUCKETS + 1];
     Hb__HistogramProto proto = used_buckets(histogram, counts);

@@ -24,7 +24,7 @@ void hb_event_scalar(hb_buf *out, hb_event_stamp at, const char *tag, double val
 void hb_event_text(hb_buf *out, hb_event_stamp at, const char *tag, const char *markdown);
 /** The histogram must not be empty. */
 void hb_event_histogram(hb_buf *out, hb_event_stamp at, const char *tag,
-                        const hb_histogram *histogram);
+                        const hb_bucket_counts *histogram);
 
 /** The HParams tab's three: the columns, a run's values, how it ended. */
 void hb_event_experiment(hb_buf *out, hb_event_stamp at, const hb_hparam *hparams,

@@ -12,7 +12,7 @@
 
 static int only_bucket(double value)
 {
-    hb_histogram histogram = {0};
+    hb_bucket_counts histogram = {0};
     hb_histogram_add(&histogram, &value, 1);
     assert_int_equal(histogram.count, 1);
     int found = -1;
@@ -84,7 +84,7 @@ static void values_that_are_not_finite_are_left_out(void **state)
 {
     (void)state;
     const double values[] = {NAN, 2, INFINITY, -3, -INFINITY};
-    hb_histogram histogram = {0};
+    hb_bucket_counts histogram = {0};
     hb_histogram_add(&histogram, values, 5);
     assert_int_equal(histogram.count, 2);
     assert_true(histogram.min == -3 && histogram.max == 2);
@@ -94,7 +94,7 @@ static void values_that_are_not_finite_are_left_out(void **state)
 static void nothing_added_leaves_it_empty(void **state)
 {
     (void)state;
-    hb_histogram histogram = {0};
+    hb_bucket_counts histogram = {0};
     hb_histogram_add(&histogram, NULL, 0);
     assert_int_equal(histogram.count, 0);
 }

@@ -71,11 +71,11 @@ static void histograms_are_torchs(void **state)
     (void)state;
     hb_buf buf;
     hb_buf_init(&buf, 10000);
-    hb_histogram histogram = {0};
+    hb_bucket_counts histogram = {0};
     hb_histogram_add(&histogram, (double[]){1.0, 1.25, 1.5, 1.25}, 4);
     hb_event_histogram(&buf, at, "h", &histogram);
     assert_record(&buf, torch_histogram);
-    histogram = (hb_histogram){0};
+    histogram = (hb_bucket_counts){0};
     hb_histogram_add(&histogram, (double[]){0}, 1);
     hb_event_histogram(&buf, at, "h", &histogram);
     assert_record(&buf, torch_histogram_of_zero);

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the program said about itself by hb_hparams(): kept for the process, since it may be said
+ * before there is a profiler.
+ */
+#ifndef HB_PROFILER_SETTINGS_H
+#define HB_PROFILER_SETTINGS_H
+
+#include "write/profile_summary.h"
+
+/** Logs what is `known` of a run and the program's own settings. Later ones are refused until
+ * hb_settings_reopen(). */
+hb_result hb_settings_log(hb_event_log *log, hb_profile_settings known, const char *device);
+void hb_settings_reopen(void);
+
+/** Around fork(): the child has the list whole. */
+void hb_settings_lock(void);
+void hb_settings_unlock(void);
+
+#endif

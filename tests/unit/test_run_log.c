@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a program logs through its profiler, from the file that it comes to stand in.
+ */
+#include <pthread.h>
+
+#include "event_reader.h"
+#include "hparams.pb-c.h"
+#include <hipboard/event_log.h>
+
+static hb_profiler *start_with(unsigned flags, int64_t rank)
+{
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.activities = HB_ACTIVITY_CPU;
+    o.schedule = hb_schedule_make(.wait = 1, .active = 1, .repeat = 1);
+    o.on_trace_ready = hb_tensorboard_trace_handler(dir, "w", flags);
+    if (rank >= 0)
+        o.distributed = (hb_distributed_info){.backend = "gloo", .rank = rank, .world_size = 4};
+    o.spool_dir = "";
+    hb_profiler *prof = hb_profiler_create(&o);
+    assert_non_null(prof);
+    assert_int_equal(hb_profiler_start(prof), HB_OK);
+    return prof;
+}
+
+static void end(hb_profiler *prof)
+{
+    assert_int_equal(hb_profiler_stop(prof), HB_OK);
+    hb_profiler_destroy(prof);
+}
+
+/* Event files of the directory; the path of one of them. */
+static int count_logs(char path[1024])
+{
+    int count = 0;
+    DIR *open_dir = opendir(dir);
+    for (struct dirent *entry; (entry = readdir(open_dir));) {
+        if (!strstr(entry->d_name, "tfevents")) continue;
+        if (path) snprintf(path, 1024, "%s/%s", dir, entry->d_name);
+        count++;
+    }
+    closedir(open_dir);
+    return count;
+}
+
+static event_list only_log(void)
+{
+    char path[1024];
+    assert_int_equal(count_logs(path), 1);
+    event_list list = read_events(path);
+    assert_int_equal(list.torn, 0);
+    return list;
+}
+
+/* The first event of a tag from `from` on; 0: none. */
+static size_t find(const event_list *list, const char *tag, size_t from)
+{
+    for (size_t i = from; i < list->count; i++)
+        if (list->events[i]->what_case == HB__EVENT__WHAT_SUMMARY &&
+            strcmp(value_of(list, i)->tag, tag) == 0)
+            return i;
+    return 0;
+}
+
+static size_t count_tag(const event_list *list, const char *tag)
+{
+    size_t count = 0;
+    for (size_t i = find(list, tag, 1); i; i = find(list, tag, i + 1))
+        count++;
+    return count;
+}
+
+static Hb__HParamsPluginData *hparams_of(const event_list *list, const char *tag)
+{
+    size_t at = find(list, tag, 1);
+    assert_true(at);
+    const ProtobufCBinaryData *content = &value_of(list, at)->metadata->plugin_data->content;
+    Hb__HParamsPluginData *data =
+        hb__hparams_plugin_data__unpack(NULL, content->len, content->data);
+    assert_non_null(data);
+    return data;
+}
+
+static const Hb__HParamValue *setting(const Hb__HParamsPluginData *data, const char *name)
+{
+    const Hb__SessionStartInfo *info = data->session_start_info;
+    for (size_t i = 0; i < info->n_hparams; i++)
+        if (strcmp(info->hparams[i]->key, name) == 0) return info->hparams[i]->value;
+    return NULL;
+}
+
+/* ---- */
+
+static void every_step_logs_under_its_number(void **state)
+{
+    (void)state;
+    hb_scalar("early", 1); /* no profiler: nothing to log into */
+    hb_profiler *prof = start_with(0, -1);
+    for (int step = 0; step < 4; step++) {
+        hb_scalar("loss", step + 0.5);
+        if (step == 2) {
+            assert_int_equal(hb_text("note", "*here*"), HB_OK);
+            assert_int_equal(hb_histogram("weights", (double[]){1, 2, 3}, 3), HB_OK);
+        }
+        assert_int_equal(hb_profiler_step(prof), HB_OK);
+    }
+    assert_int_equal(hb_profiler_stop(prof), HB_OK);
+    hb_scalar("accuracy", 0.75); /* a result that is known only now */
+    hb_profiler_destroy(prof);
+    hb_scalar("late", 1);
+
+    event_list list = only_log();
+    size_t at = 0;
+    for (int step = 0; step < 4; step++) {
+        at = find(&list, "loss", at + 1);
+        assert_true(at);
+        assert_int_equal(list.events[at]->step, step);
+        assert_true(value_of(&list, at)->simple_value == (float)step + 0.5f);
+    }
+    assert_int_equal(count_tag(&list, "loss"), 4);
+    assert_int_equal(list.events[find(&list, "note/text_summary", 1)]->step, 2);
+    size_t weights = find(&list, "weights", 1);
+    assert_int_equal(list.events[weights]->step, 2);
+    assert_true(value_of(&list, weights)->histo->num == 3);
+    assert_int_equal(list.events[find(&list, "accuracy", 1)]->step, 4);
+    assert_int_equal(count_tag(&list, "early") + count_tag(&list, "late"), 0);
+    free_events(&list);
+}
+
+static void odd_names_and_numbers_are_logged_somehow(void **state)
+{
+    (void)state;
+    char longest[HB_EVENT_TAG_MAX + 2];
+    memset(longest, 'a', sizeof longest);
+    longest[HB_EVENT_TAG_MAX + 1] = '\0';
+    hb_profiler *prof = start_with(0, -1);
+    hb_scalar(NULL, 1);
+    hb_scalar("", 2);
+    hb_scalar(longest, 3);
+    hb_scalar("nan", 0.0 / 0.0);
+    assert_int_equal(hb_text("note", NULL), HB_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(hb_histogram("none", NULL, 0), HB_ERROR_INVALID_ARGUMENT);
+    end(prof);
+    event_list list = only_log();
+    longest[HB_EVENT_TAG_MAX] = '\0';
+    assert_int_equal(count_tag(&list, "(unnamed)"), 2);
+    assert_int_equal(count_tag(&list, longest), 1);
+    assert_true(value_of(&list, find(&list, "nan", 1))->simple_value !=
+                value_of(&list, find(&list, "nan", 1))->simple_value);
+    free_events(&list);
+}
+
+static void settings_are_the_programs_and_what_is_known(void **state)
+{
+    (void)state;
+    setenv("GIT_COMMIT", "aaaaaaaaaabbbbbbbbbbccccccccccdddddddddd", 1);
+    assert_int_equal(hb_hparams((hb_hparam[]){HB_HPARAM("lr", 0.5), HB_HPARAM("kernel", 7)}, 2,
+                                (const char *[]){"accuracy"}, 1),
+                     HB_OK);
+    hb_profiler *prof = start_with(0, 0);
+    const hb_hparam more[] = {HB_HPARAM("lr", 0.25), HB_HPARAM_TEXT("kernel", "tiled"),
+                              HB_HPARAM_BOOL("amp", true)};
+    assert_int_equal(hb_hparams(more, 3, (const char *[]){"loss", "accuracy"}, 2), HB_OK);
+    for (int step = 0; step < 4; step++)
+        assert_int_equal(hb_profiler_step(prof), HB_OK);
+    assert_int_equal(hb_profiler_flush(prof), HB_OK);
+    assert_int_equal(hb_hparams((hb_hparam[]){HB_HPARAM("late", 1)}, 1, NULL, 0), HB_ERROR_STATE);
+    end(prof);
+
+    event_list list = only_log();
+    Hb__HParamsPluginData *start = hparams_of(&list, "_hparams_/session_start_info");
+    assert_true(setting(start, "lr")->number_value == 0.25);
+    assert_string_equal(setting(start, "kernel")->string_value, "tiled");
+    assert_true(setting(start, "amp")->bool_value);
+    assert_true(setting(start, "ranks")->number_value == 4);
+    assert_string_equal(setting(start, "git")->string_value, "aaaaaaaaaabb");
+    assert_null(setting(start, "late"));
+    Hb__HParamsPluginData *experiment = hparams_of(&list, "_hparams_/experiment");
+    size_t n = experiment->experiment->n_metric_infos;
+    assert_string_equal(experiment->experiment->metric_infos[n - 2]->name->tag, "accuracy");
+    assert_string_equal(experiment->experiment->metric_infos[n - 1]->name->tag, "loss");
+    Hb__HParamsPluginData *ended = hparams_of(&list, "_hparams_/session_end_info");
+    assert_int_equal(ended->session_end_info->status, HB__SESSION_STATUS__STATUS_SUCCESS);
+    hb__hparams_plugin_data__free_unpacked(start, NULL);
+    hb__hparams_plugin_data__free_unpacked(experiment, NULL);
+    hb__hparams_plugin_data__free_unpacked(ended, NULL);
+    free_events(&list);
+}
+
+static void what_was_given_too_late_is_the_next_runs(void **state)
+{
+    (void)state;
+    hb_profiler *prof = start_with(0, -1);
+    hb_scalar("x", 1);
+    end(prof); /* no cycle: the table is written all the same */
+    event_list list = only_log();
+    Hb__HParamsPluginData *start = hparams_of(&list, "_hparams_/session_start_info");
+    assert_true(setting(start, "late")->number_value == 1);
+    hb__hparams_plugin_data__free_unpacked(start, NULL);
+    free_events(&list);
+}
+
+static void wrong_settings_are_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(hb_hparams((hb_hparam[]){HB_HPARAM("", 1)}, 1, NULL, 0),
+                     HB_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(hb_hparams((hb_hparam[]){HB_HPARAM_TEXT("x", NULL)}, 1, NULL, 0),
+                     HB_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(hb_hparams(NULL, 0, (const char *[]){""}, 1), HB_ERROR_INVALID_ARGUMENT);
+}
+
+static void without_an_event_file_nothing_is_logged(void **state)
+{
+    (void)state;
+    hb_profiler *prof = start_with(HB_NO_EVENT_FILE, -1);
+    hb_scalar("x", 1);
+    assert_int_equal(hb_text("note", "x"), HB_OK);
+    end(prof);
+    prof = start_with(0, 3); /* another rank writes it */
+    hb_scalar("x", 1);
+    end(prof);
+    prof = start_with(0, -1); /* nothing to say */
+    end(prof);
+    assert_int_equal(count_logs(NULL), 0);
+}
+
+static void a_forked_child_logs_by_a_profiler_of_its_own(void **state)
+{
+    (void)state;
+    skip_under_thread_checks();
+    hb_profiler *prof = start_with(0, -1);
+    hb_scalar("parent", 1);
+    for (int own = 0; own < 2; own++) {
+        pid_t child = fork();
+        if (child == 0) {
+            hb_scalar("child", 1);
+            hb_profiler *mine = own ? start_with(0, -1) : NULL;
+            hb_scalar("grown", 1);
+            hb_profiler_destroy(mine);
+            _exit(count_logs(NULL) == 1 + own ? 0 : 1);
+        }
+        wait_for_success(child);
+    }
+    end(prof);
+    assert_int_equal(count_logs(NULL), 2);
+}
+
+enum { LOGGED = 20000, THREADS = 3 };
+
+static void *log_for_a_while(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < LOGGED; i++)
+        hb_scalar("loss", i);
+    return NULL;
+}
+
+static void log_from_threads(void (*meanwhile)(void))
+{
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, log_for_a_while, NULL), 0);
+    if (meanwhile) meanwhile();
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static void profilers_come_and_go(void)
+{
+    for (int i = 0; i < 20; i++)
+        end(start_with(0, -1));
+}
+
+static void threads_may_log_while_profilers_come_and_go(void **state)
+{
+    (void)state;
+    log_from_threads(profilers_come_and_go);
+}
+
+static void every_threads_values_are_logged(void **state)
+{
+    (void)state;
+    hb_profiler *prof = start_with(0, -1);
+    log_from_threads(NULL);
+    end(prof);
+    event_list list = only_log();
+    assert_int_equal(count_tag(&list, "loss"), THREADS * LOGGED);
+    free_events(&list);
+}
+
+/* Neither traces nor events can be written, and the program goes on. */
+static void a_directory_that_cannot_be_made_is_said(void **state)
+{
+    (void)state;
+    char text[2000] = "";
+    FILE *said = tmpfile();
+    int before = dup(STDERR_FILENO);
+    snprintf(dir + strlen(dir), 16, "/file");
+    fclose(fopen(dir, "w"));
+    dup2(fileno(said), STDERR_FILENO);
+    snprintf(dir + strlen(dir), 16, "/run");
+    hb_profiler *prof = start_with(0, -1);
+    for (int step = 0; step < 10; step++) {
+        hb_scalar("loss", step);
+        (void)hb_profiler_step(prof);
+    }
+    (void)hb_profiler_stop(prof);
+    hb_profiler_destroy(prof);
+    dup2(before, STDERR_FILENO);
+    close(before);
+    dir[strlen(dir) - strlen("/file/run")] = '\0';
+    rewind(said);
+    text[fread(text, 1, sizeof text - 1, said)] = '\0';
+    fclose(said);
+    assert_non_null(strstr(text, "/file' (a file is in the way"));
+    assert_null(strstr(strstr(text, "hipboard: ") + 1, "hipboard: ")); /* once */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_DIR(every_step_logs_under_its_number),
+        IN_DIR(odd_names_and_numbers_are_logged_somehow),
+        IN_DIR(settings_are_the_programs_and_what_is_known),
+        IN_DIR(what_was_given_too_late_is_the_next_runs),
+        IN_DIR(wrong_settings_are_refused),
+        IN_DIR(without_an_event_file_nothing_is_logged),
+        IN_DIR(a_forked_child_logs_by_a_profiler_of_its_own),
+        IN_DIR(threads_may_log_while_profilers_come_and_go),
+        IN_DIR(every_threads_values_are_logged),
+        IN_DIR(a_directory_that_cannot_be_made_is_said),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
