@@ -11,6 +11,7 @@
 #include "report.h"
 #include "sgd.h"
 
+#include <hipboard/event_log.h>
 #include <math.h>
 
 #define MOMENTUM          0.9f
@@ -116,7 +117,7 @@ static double train_epoch(struct trainer *t)
     return sum / (double)loader_batches(t->loader);
 }
 
-static void profiler_end(struct trainer *t)
+static void profiler_stop(struct trainer *t)
 {
     const char *logdir = t->options->logdir;
     check(t, hb_profiler_stop(t->prof));
@@ -128,11 +129,26 @@ static void profiler_end(struct trainer *t)
     else if (!t->result->trace_failed)
         printf("%lld traces in %s; see them with: tensorboard --logdir %s\n", cycles, logdir,
                logdir);
-    hb_profiler_destroy(t->prof);
 }
 
-static void train(struct net *net, struct device *device, const struct dataset *set,
-                  const struct options *options, struct training_result *result)
+/* By what TensorBoard's HParams tab compares runs, beside what hipboard knows of them. */
+static void describe_run(const struct options *options)
+{
+    const hb_hparam settings[] = {
+        HB_HPARAM("batch", (double)options->batch_size),
+        HB_HPARAM("epochs", (double)options->epochs),
+        HB_HPARAM("lr", round((double)options->lr * 1e6) / 1e6), /* as typed, not as a float */
+        HB_HPARAM("seed", (double)options->seed),
+        HB_HPARAM("workers", options->workers),
+    };
+    const char *const results[] = {"loss", "accuracy"};
+    if (hb_hparams(settings, sizeof settings / sizeof *settings, results, 2) != HB_OK)
+        die("settings: %s", hb_last_error());
+}
+
+/* Returns the stopped profiler, whose event file still takes results. */
+static hb_profiler *train(struct net *net, struct device *device, const struct dataset *set,
+                          const struct options *options, struct training_result *result)
 {
     struct trainer t = {.net = net, .options = options, .result = result};
     t.loader = loader_create(&(struct loader_options){
@@ -145,6 +161,7 @@ static void train(struct net *net, struct device *device, const struct dataset *
     });
     sgd_init(&t.sgd, net, options->lr, MOMENTUM);
     loss_init(&t.loss);
+    describe_run(options);
     t.prof = profiler_begin(options);
 
     double start = t.step_start = report_clock();
@@ -154,9 +171,10 @@ static void train(struct net *net, struct device *device, const struct dataset *
     }
     result->seconds = report_clock() - start;
 
-    profiler_end(&t);
+    profiler_stop(&t);
     sgd_free(&t.sgd);
     loader_destroy(t.loader);
+    return t.prof;
 }
 
 static int64_t count_correct(struct net *net, struct batch *batch)
@@ -186,9 +204,14 @@ static void evaluate(struct net *net, struct device *device, const struct datase
     result->held_back_digits = (int64_t)set->count;
 }
 
+static double accuracy_of(const struct training_result *result)
+{
+    return (double)result->correct / (double)result->held_back_digits;
+}
+
 static int judge(const struct training_result *result)
 {
-    double accuracy = (double)result->correct / (double)result->held_back_digits;
+    double accuracy = accuracy_of(result);
     printf("trained on %lld digits for %lld steps in %.1f s\n", (long long)result->train_digits,
            (long long)result->steps, result->seconds);
     printf("accuracy on %lld held-back digits: %.2f %%\n", (long long)result->held_back_digits,
@@ -214,8 +237,10 @@ int main(int argc, char **argv)
 
     if (options.report) report_enable(options.report);
     net_init(&net, &device, options.seed);
-    train(&net, &device, &train_set, &options, &result);
+    hb_profiler *prof = train(&net, &device, &train_set, &options, &result);
     evaluate(&net, &device, &held_back, &result);
+    hb_scalar("accuracy", accuracy_of(&result));
+    hb_profiler_destroy(prof);
     int status = judge(&result);
     report_write(&options, &result);
 

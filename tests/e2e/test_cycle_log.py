@@ -61,10 +61,17 @@ def test_a_cycles_numbers_are_the_programs(digits, run):
 
 @pytest.mark.parametrize("run", RUNS)
 def test_what_the_program_gave_to_hb_scalar_is_there(digits, run):
-    losses = values(digits[run].directory)["loss"]
-    assert [(step, value.simple_value) for step, value in losses] == [
-        (step["number"], pytest.approx(step["loss"], rel=1e-6))
-        for cycle in digits[run].cycles for step in cycle["steps"]]
+    """In every step, recorded or not, and when the training is over."""
+    logged = values(digits[run].directory)
+    losses = {step: value.simple_value for step, value in logged["loss"]}
+    steps = digits[run].report["training"]["steps"]
+    assert list(losses) == list(range(steps)) and len(logged["loss"]) == steps
+    for cycle in digits[run].cycles:
+        for step in cycle["steps"]:
+            assert losses[step["number"]] == pytest.approx(step["loss"], rel=1e-6)
+    [(step, accuracy)] = logged["accuracy"]
+    assert step == steps
+    assert accuracy.simple_value == pytest.approx(digits[run].report["evaluation"]["accuracy"])
 
 
 def test_texts_settings_and_layout_are_there_once(digits):
