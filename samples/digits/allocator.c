@@ -69,7 +69,7 @@ static void tell(struct allocator *allocator, const void *block, int64_t change,
         .total_reserved = totals->reserved,
         .out_of_memory = failed,
     });
-    report_memory(change, totals->allocated, totals->reserved);
+    report_memory(allocator->source.device_type, change, totals->allocated, totals->reserved);
 }
 
 static void *obtain(struct allocator *allocator, unsigned list)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What a device must be able to compute: plain functions over plain arrays, without profiling,
- * shapes or ownership, which ops.c adds. cpu.c has them as loops.
+ * shapes or ownership, which ops.c adds. cpu.c has them as loops, hip.c as launches of the kernels
+ * in kernels.hip.
  */
 #ifndef DIGITS_BACKEND_H
 #define DIGITS_BACKEND_H
@@ -17,15 +18,41 @@ struct window {
     int64_t side; /* of the window; odd */
 };
 
-/* c = (accumulate ? c : 0) + op(a) op(b), with op(a) m x k, op(b) k x n and c m x n, row-major. */
+/* c = (accumulate ? c : 0) + op(a) op(b), with op(a) m x k, op(b) k x n and c m x n, row-major;
+ * `batches` times, with matrices so many elements apart. With 0 it is the same one each time: so
+ * products are summed up in one c, which must accumulate. */
 struct gemm {
     int64_t m, n, k;
     bool transpose_a, transpose_b, accumulate;
+    int64_t batches, a_batch, b_batch, c_batch;
+};
+
+/* Batches on their way to the device lie in one of two places there, by turns: while kernels use
+ * one, the next batch is copied to the other. */
+enum { TRANSFER_SLOTS = 2 };
+
+/* Between the host's memory and that of a device. */
+struct transfers {
+    struct memory_source host_memory; /* such as copies may read while the program goes on */
+
+    /* After the kernels launched so far; they return when the copy is done. */
+    void (*to_device)(void *device, const void *host, size_t bytes);
+    void (*to_host)(void *host, const void *device, size_t bytes);
+
+    /* Copies beside the kernels. Begin: when the slot's last batch is no longer needed, on the host
+     * either. `host` must stay until the slot's next begin. End: kernels launched later wait for
+     * the copies. Release: kernels launched so far are the last to need the batch. */
+    void (*slot_begin)(int slot);
+    void (*slot_copy)(void *device, const void *host, size_t bytes);
+    void (*slot_end)(int slot);
+    void (*slot_release)(int slot);
 };
 
 struct backend {
     const char *name;
     struct memory_source memory;
+    const struct transfers *transfers; /* NULL: its memory is the host's */
+    void (*report_times)(void);        /* of kernels, to report_kernel_timed(); or NULL */
 
     void (*fill)(float *x, float value, int64_t n);
     void (*scale)(float *x, float factor, int64_t n);

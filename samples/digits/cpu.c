@@ -52,7 +52,7 @@ static float dot(const float *restrict a, const float *restrict b, int64_t n)
 
 /* With b transposed a sum runs along rows of both: dot products. Else c's rows are sums of b's
  * rows. Either way the inner loop is over memory in order. */
-static void cpu_gemm(float *c, const float *a, const float *b, const struct gemm *g)
+static void gemm_once(float *c, const float *a, const float *b, const struct gemm *g)
 {
     for (int64_t i = 0; i < g->m; i++) {
         float *row = c + i * g->n;
@@ -66,6 +66,12 @@ static void cpu_gemm(float *c, const float *a, const float *b, const struct gemm
             cpu_add_scaled(row, b + p * g->n, g->transpose_a ? a[p * g->m + i] : a[i * g->k + p],
                            g->n);
     }
+}
+
+static void cpu_gemm(float *c, const float *a, const float *b, const struct gemm *g)
+{
+    for (int64_t i = 0; i < g->batches; i++)
+        gemm_once(c + i * g->c_batch, a + i * g->a_batch, b + i * g->b_batch, g);
 }
 
 static void cpu_broadcast_rows(float *y, const float *row, int64_t m, int64_t n)

@@ -53,7 +53,7 @@ static void shuffle(uint32_t *order, size_t count, struct rng rng)
     }
 }
 
-static struct batch batch_new(struct device *device, size_t count)
+struct batch batch_new(struct device *device, size_t count)
 {
     int64_t n = (int64_t)count;
     return (struct batch){

@@ -38,6 +38,9 @@ int64_t loader_batches(const struct loader *loader); /* in an epoch */
 /** Also in the middle of training. */
 void loader_destroy(struct loader *loader);
 
+/** A batch of `count` digits, uninitialised. */
+struct batch batch_new(struct device *device, size_t count);
+
 /** Digits first to first + count - 1 as they are, normalised, for evaluation. */
 struct batch batch_of(struct device *device, const struct dataset *set, size_t first, size_t count);
 void batch_free(struct batch *batch);

@@ -5,11 +5,13 @@
  */
 #include "data.h"
 #include "die.h"
+#include "hip.h"
 #include "loader.h"
 #include "model.h"
 #include "options.h"
 #include "report.h"
 #include "sgd.h"
+#include "upload.h"
 
 #include <hipboard/event_log.h>
 #include <math.h>
@@ -19,11 +21,17 @@
 
 enum { EVALUATION_BATCH = 60 };
 
+/* Batches are made on the host; all else is where the kernels are. Both may be the same. */
+struct devices {
+    struct device host, compute;
+};
+
 struct trainer {
     struct net *net;
     struct loss loss;
     struct sgd sgd;
     struct loader *loader;
+    struct uploader *uploader;
     hb_profiler *prof;
     const struct options *options;
     struct training_result *result;
@@ -41,7 +49,7 @@ static hb_profiler *profiler_begin(const struct options *options)
 {
     unsigned flags = (options->gzip ? HB_GZIP : 0u) | (options->kineto ? HB_DIALECT_KINETO : 0u);
     hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
-    o.activities = HB_ACTIVITY_CPU;
+    o.activities = HB_ACTIVITY_CPU | (options->hip ? HB_ACTIVITY_HIP : 0u);
     o.schedule = schedule();
     o.on_trace_ready = hb_tensorboard_trace_handler(options->logdir, NULL, flags);
     o.record_shapes = o.profile_memory = o.with_flops = o.with_modules = true;
@@ -92,11 +100,20 @@ static void check(struct trainer *t, hb_result result)
     t->result->trace_failed = true;
 }
 
+/* Tells --report of the cycle that has just been recorded, if one has. */
+static void end_cycle(struct trainer *t)
+{
+    const struct backend *kernels = t->net->parameters[0].value.device->kernels;
+    if (!report_has_cycle()) return;
+    if (kernels->report_times) kernels->report_times();
+    report_cycle_end(t->prof);
+}
+
 static void next_step(struct trainer *t)
 {
     check(t, hb_profiler_step(t->prof));
     describe_cycle(t->prof, t->options);
-    if (!HB_ENABLED()) report_cycle_end();
+    if (!HB_ENABLED()) end_cycle(t);
     t->result->steps++;
     t->step_start = report_clock();
 }
@@ -109,7 +126,9 @@ static double train_epoch(struct trainer *t)
     while (loader_next(t->loader, &batch)) {
         /* The rate falls evenly to zero, so that training ends calmly. */
         t->sgd.lr = t->options->lr * (float)(1 - (double)t->result->steps / steps);
+        uploader_send(t->uploader, &batch);
         float mean = train_batch(t, &batch);
+        uploader_release(t->uploader);
         sum += mean;
         report_step(t->result->steps, report_clock() - t->step_start, mean);
         next_step(t);
@@ -121,7 +140,7 @@ static void profiler_stop(struct trainer *t)
 {
     const char *logdir = t->options->logdir;
     check(t, hb_profiler_stop(t->prof));
-    report_cycle_end();
+    end_cycle(t);
     long long cycles = hb_profiler_cycle(t->prof) + 1;
     if (cycles == 0)
         printf("no trace: %lld steps are too few to reach a recorded one\n",
@@ -147,18 +166,19 @@ static void describe_run(const struct options *options)
 }
 
 /* Returns the stopped profiler, whose event file still takes results. */
-static hb_profiler *train(struct net *net, struct device *device, const struct dataset *set,
+static hb_profiler *train(struct net *net, struct devices *devices, const struct dataset *set,
                           const struct options *options, struct training_result *result)
 {
     struct trainer t = {.net = net, .options = options, .result = result};
     t.loader = loader_create(&(struct loader_options){
         .set = set,
-        .device = device,
+        .device = &devices->host,
         .epochs = options->epochs,
         .batch_size = options->batch_size,
         .workers = options->workers,
         .seed = options->seed,
     });
+    t.uploader = uploader_create(&devices->compute, options->batch_size);
     sgd_init(&t.sgd, net, options->lr, MOMENTUM);
     loss_init(&t.loss);
     describe_run(options);
@@ -173,17 +193,21 @@ static hb_profiler *train(struct net *net, struct device *device, const struct d
 
     profiler_stop(&t);
     sgd_free(&t.sgd);
+    uploader_destroy(t.uploader);
     loader_destroy(t.loader);
     return t.prof;
 }
 
-static int64_t count_correct(struct net *net, struct batch *batch)
+static int64_t count_correct(struct net *net, struct batch *batch, struct device *device)
 {
-    struct tensor scores = net_forward(net, tensor_move(&batch->images));
+    struct tensor images =
+        device->kernels->transfers ? op_to(&batch->images, device) : tensor_move(&batch->images);
+    struct tensor scores = net_forward(net, images);
     net_forget(net);
     struct tensor best = op_argmax(&scores);
-    const int64_t *guess = best.data, *label = batch->labels.data;
-    int64_t correct = 0;
+    const int64_t *label = batch->labels.data;
+    int64_t guess[EVALUATION_BATCH], correct = 0;
+    tensor_read(&best, guess);
     for (int64_t i = 0; i < best.dims[0]; i++)
         correct += guess[i] == label[i];
     tensor_free(&best);
@@ -192,14 +216,14 @@ static int64_t count_correct(struct net *net, struct batch *batch)
     return correct;
 }
 
-static void evaluate(struct net *net, struct device *device, const struct dataset *set,
+static void evaluate(struct net *net, struct devices *devices, const struct dataset *set,
                      struct training_result *result)
 {
     for (size_t first = 0; first < set->count; first += EVALUATION_BATCH) {
         size_t left = set->count - first;
         struct batch batch =
-            batch_of(device, set, first, left < EVALUATION_BATCH ? left : EVALUATION_BATCH);
-        result->correct += count_correct(net, &batch);
+            batch_of(&devices->host, set, first, left < EVALUATION_BATCH ? left : EVALUATION_BATCH);
+        result->correct += count_correct(net, &batch, &devices->compute);
     }
     result->held_back_digits = (int64_t)set->count;
 }
@@ -224,28 +248,50 @@ static int judge(const struct training_result *result)
     return EXIT_FAILURE;
 }
 
+static void devices_open(struct devices *devices, const struct options *options)
+{
+    const struct backend *kernels = options->hip ? hip_open(options->code) : &cpu_backend;
+    devices->compute = (struct device){kernels, allocator_create(&kernels->memory)};
+    devices->host = devices->compute;
+    if (!kernels->transfers) return;
+    devices->host.kernels = &cpu_backend;
+    devices->host.memory = allocator_create(&kernels->transfers->host_memory);
+    printf("computing on %s\n", hip_device_name());
+}
+
+static void devices_close(struct devices *devices)
+{
+    allocator_destroy(devices->compute.memory);
+    if (!devices->compute.kernels->transfers) return;
+    allocator_destroy(devices->host.memory);
+    hip_close();
+}
+
 int main(int argc, char **argv)
 {
     struct options options;
     struct dataset train_set, held_back;
+    struct devices devices;
     struct net net;
     setvbuf(stdout, NULL, _IOLBF, 0); /* progress is seen at once, also through a pipe */
     options_parse(&options, argc, argv);
+    if (options.list_devices) return hip_list_devices() > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
     dataset_load(options.data, &train_set, &held_back);
-    struct device device = {&cpu_backend, allocator_create(&cpu_backend.memory)};
-    struct training_result result = {.train_digits = (int64_t)train_set.count};
-
     if (options.report) report_enable(options.report);
-    net_init(&net, &device, options.seed);
-    hb_profiler *prof = train(&net, &device, &train_set, &options, &result);
-    evaluate(&net, &device, &held_back, &result);
+    devices_open(&devices, &options);
+    struct training_result result = {.train_digits = (int64_t)train_set.count,
+                                     .device_name = options.hip ? hip_device_name() : ""};
+
+    net_init(&net, &devices.compute, options.seed);
+    hb_profiler *prof = train(&net, &devices, &train_set, &options, &result);
+    evaluate(&net, &devices, &held_back, &result);
     hb_scalar("accuracy", accuracy_of(&result));
     hb_profiler_destroy(prof);
     int status = judge(&result);
     report_write(&options, &result);
 
     net_free(&net);
-    allocator_destroy(device.memory);
+    devices_close(&devices);
     dataset_free(&train_set);
     dataset_free(&held_back);
     return status;

@@ -2,6 +2,7 @@
 #include "model.h"
 
 #include "data.h"
+#include "die.h"
 #include "report.h"
 #include "rng.h"
 
@@ -132,9 +133,12 @@ static struct parameter parameter_make(struct device *device, uint32_t rank, con
  * al. 2015). */
 static void draw_weights(struct tensor *weight, int fan_in, struct rng *rng)
 {
-    float limit = sqrtf(6.0f / (float)fan_in), *w = weight->data;
+    float limit = sqrtf(6.0f / (float)fan_in), *w = malloc(tensor_bytes(weight));
+    if (!w) die("out of memory for %lld weights", (long long)tensor_count(weight));
     for (int64_t i = 0; i < tensor_count(weight); i++)
         w[i] = rng_uniform(rng, -limit, limit);
+    tensor_write(weight, w);
+    free(w);
 }
 
 static void parameters_init(struct net *net, struct device *device, uint64_t seed)

@@ -48,11 +48,10 @@ static void conv2d_multiply(struct tensor *y, const struct tensor *weight,
 {
     OP("aten::_slow_conv2d_forward", 0, HB_INPUTS(SHAPE(weight), SHAPE(columns))) {
         int64_t k = columns->dims[1], area = columns->dims[2];
-        struct gemm g = {.m = weight->dims[0], .n = area, .k = k};
-        const float *column = columns->data;
-        float *out = y->data;
-        for (int64_t i = 0; i < columns->dims[0]; i++)
-            kernels(y)->gemm(out + i * g.m * area, weight->data, column + i * k * area, &g);
+        struct gemm g = {.m = weight->dims[0], .n = area, .k = k, .batches = columns->dims[0]};
+        g.b_batch = k * area;
+        g.c_batch = g.m * area;
+        kernels(y)->gemm(y->data, weight->data, columns->data, &g);
     }
 }
 
@@ -92,9 +91,10 @@ static void conv2d_weight_gradient(struct tensor *dweight, const struct tensor *
         int64_t k = columns->dims[1], area = columns->dims[2];
         struct gemm g = {.m = dy->dims[1], .n = k, .k = area, .transpose_b = true};
         g.accumulate = true;
-        const float *column = columns->data, *out = dy->data;
-        for (int64_t i = 0; i < columns->dims[0]; i++)
-            kernels(dy)->gemm(dweight->data, out + i * g.m * area, column + i * k * area, &g);
+        g.batches = columns->dims[0];
+        g.a_batch = g.m * area;
+        g.b_batch = k * area;
+        kernels(dy)->gemm(dweight->data, dy->data, columns->data, &g);
     }
 }
 
@@ -107,10 +107,10 @@ static struct tensor conv2d_input_gradient(const struct tensor *dy, const struct
         int64_t k = columns->dims[1], area = columns->dims[2];
         struct gemm g = {.m = k, .n = area, .k = weight->dims[0], .transpose_a = true};
         struct tensor dcolumns = tensor_like(columns);
-        float *column = dcolumns.data;
-        const float *out = dy->data;
-        for (int64_t i = 0; i < columns->dims[0]; i++)
-            kernels(dy)->gemm(column + i * k * area, weight->data, out + i * g.k * area, &g);
+        g.batches = columns->dims[0];
+        g.b_batch = g.k * area;
+        g.c_batch = k * area;
+        kernels(dy)->gemm(dcolumns.data, weight->data, dy->data, &g);
         dx = tensor_make(dy->device, HB_FLOAT32, dy->dims[0], weight->dims[1], dy->dims[2],
                          dy->dims[3]);
         struct window w = window_of(&dx, weight);
@@ -220,7 +220,7 @@ struct tensor op_linear(const struct tensor *x, const struct tensor *weight,
            HB_INPUTS(SHAPE(bias), SHAPE(x), SHAPE(weight), HB_INT(1), HB_INT(1)), FORWARD(link)) {
             y = tensor_make(x->device, HB_FLOAT32, n, out);
             kernels(x)->broadcast_rows(y.data, bias->data, n, out);
-            struct gemm g = {.m = n, .n = out, .k = in, .accumulate = true};
+            struct gemm g = {.m = n, .n = out, .k = in, .accumulate = true, .batches = 1};
             kernels(x)->gemm(y.data, x->data, weight->data, &g);
         }
     }
@@ -233,6 +233,7 @@ static void linear_weight_gradient(struct tensor *dweight, const struct tensor *
 {
     struct gemm g = {.m = x->dims[1], .n = dy->dims[1], .k = x->dims[0], .transpose_a = true};
     g.accumulate = true;
+    g.batches = 1;
     OP("aten::mm", hb_flops_mm(g.m, g.k, g.n),
        HB_INPUTS(HB_TENSOR(HB_FLOAT32, g.m, g.k), SHAPE(dy))) {
         kernels(x)->gemm(dweight->data, x->data, dy->data, &g);
@@ -246,7 +247,7 @@ struct tensor op_linear_backward(const struct tensor *dy, const struct tensor *x
     struct tensor dx = {0};
     int64_t n = dy->dims[0], out = dy->dims[1], in = weight->dims[0];
     OP("AddmmBackward0", 0, HB_INPUTS(SHAPE(dy)), BACKWARD(link)) {
-        struct gemm g = {.m = n, .n = in, .k = out, .transpose_b = true};
+        struct gemm g = {.m = n, .n = in, .k = out, .transpose_b = true, .batches = 1};
         OP("aten::mm", hb_flops_mm(n, out, in),
            HB_INPUTS(SHAPE(dy), HB_TENSOR(HB_FLOAT32, out, in))) {
             dx = tensor_like(x);
@@ -306,6 +307,24 @@ struct tensor op_nll_loss_backward(const struct tensor *log_p, const struct tens
         }
     }
     return dlog_p;
+}
+
+void op_copy_(struct tensor *to, const struct tensor *from,
+              void (*copy)(void *, const void *, size_t))
+{
+    OP("aten::copy_", 0, HB_INPUTS(SHAPE(to), SHAPE(from), HB_BOOL_VALUE(true))) {
+        copy(to->data, from->data, tensor_bytes(from));
+    }
+}
+
+struct tensor op_to(const struct tensor *x, struct device *device)
+{
+    struct tensor y = {0};
+    OP("aten::to", 0, HB_INPUTS(SHAPE(x))) {
+        y = tensor_new(device, x->dtype, x->rank, x->dims);
+        op_copy_(&y, x, device->kernels->transfers->to_device);
+    }
+    return y;
 }
 
 struct tensor op_argmax(const struct tensor *x)

@@ -55,6 +55,12 @@ float op_nll_loss(const struct tensor *log_p, const struct tensor *labels, struc
 struct tensor op_nll_loss_backward(const struct tensor *log_p, const struct tensor *labels,
                                    const struct grad_link *link);
 
+/* Between the host and a device, by one of its transfers. */
+void op_copy_(struct tensor *to, const struct tensor *from,
+              void (*copy)(void *to, const void *from, size_t bytes));
+/* A copy of x, of the host, on a device with memory of its own. */
+struct tensor op_to(const struct tensor *x, struct device *device);
+
 struct tensor op_argmax(const struct tensor *x); /* of each row */
 
 void op_zero_(struct tensor *x);

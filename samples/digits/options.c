@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE 1 /* asprintf() */
 #include "options.h"
+
+#include "die.h"
 
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,19 +18,23 @@ static const char help[] =
     "Trains a small convolutional network on 1438 handwritten digits, records some steps with\n"
     "hipboard, and tests the network on 359 digits held back. Exit status 1 below 95 %.\n"
     "\n"
+    "  --device NAME    cpu, or hip: an AMD GPU (default cpu)\n"
     "  --epochs N       times through the training digits (default 12)\n"
     "  --batch-size N   digits in a step (default 32)\n"
     "  --workers N      threads that prepare batches ahead; 0: the training thread does it\n"
     "                   when it needs one (default 0)\n"
     "  --lr X           learning rate at the start; it falls to 0 (default 0.02)\n"
     "  --seed N         of weights, shuffling and augmentation (default 1)\n"
-    "  --logdir DIR     where traces go (default runs/digits_workers<N>)\n"
+    "  --logdir DIR     where traces go (default runs/digits_workers<N>;\n"
+    "                   on a GPU runs/digits_hip_workers<N>)\n"
     "  --gzip           compress the traces\n"
     "  --dialect NAME   tensorboard: for its PyTorch profiler plugin (default);\n"
     "                   kineto: exactly as torch writes, for other tools\n"
     "  --with-stack     record call stacks\n"
     "  --report FILE    write what the program itself counted, as JSON\n"
     "  --data FILE      the digits (default digits.csv.gz beside the program)\n"
+    "  --kernels FILE   the GPU's code (default kernels.hipfb beside the program)\n"
+    "  --list-devices   print the AMD GPUs; exit status 1 without one\n"
     "  --help           this text\n";
 
 __attribute__((noreturn)) static void refuse(const char *option, const char *text, const char *want)
@@ -58,6 +63,13 @@ static float positive_number(const char *option, const char *text)
     return value;
 }
 
+static bool is_hip(const char *text)
+{
+    if (strcmp(text, "hip") == 0) return true;
+    if (strcmp(text, "cpu") == 0) return false;
+    refuse("device", text, "cpu or hip");
+}
+
 static bool is_kineto(const char *text)
 {
     if (strcmp(text, "kineto") == 0) return true;
@@ -72,25 +84,31 @@ static const char *path_argument(const char *option, const char *text)
     return text;
 }
 
-/* The data set stands beside the program, wherever that is started from. */
-static const char *default_data(void)
+/* Its files stand beside the program, wherever that is started from. Lives as long as the program.
+ */
+static const char *beside_program(const char *name)
 {
-    static char path[PATH_MAX + sizeof "digits.csv.gz"];
-    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX);
-    while (length > 0 && path[length - 1] != '/')
+    static char directory[PATH_MAX];
+    char *path;
+    ssize_t length = readlink("/proc/self/exe", directory, sizeof directory);
+    while (length > 0 && directory[length - 1] != '/')
         length--;
-    strcpy(path + (length > 0 ? length : 0), "digits.csv.gz");
+    if (asprintf(&path, "%.*s%s", (int)(length > 0 ? length : 0), directory, name) < 0)
+        die("out of memory for the path of %s", name);
     return path;
 }
 
-static const char *default_logdir(int workers)
+static const char *default_logdir(const struct options *o)
 {
     static char path[64];
-    snprintf(path, sizeof path, "runs/digits_workers%d", workers);
+    snprintf(path, sizeof path, "runs/digits_%sworkers%d", o->hip ? "hip_" : "", o->workers);
     return path;
 }
 
 static const struct option long_options[] = {
+    {"device", required_argument, NULL, 'D'},
+    {"kernels", required_argument, NULL, 'k'},
+    {"list-devices", no_argument, NULL, 'L'},
     {"epochs", required_argument, NULL, 'e'},
     {"batch-size", required_argument, NULL, 'b'},
     {"workers", required_argument, NULL, 'w'},
@@ -142,12 +160,19 @@ static void set_option(struct options *o, int which)
     case 'i':
         o->data = path_argument("data", optarg);
         break;
+    case 'D':
+        o->hip = is_hip(optarg);
+        break;
+    case 'k':
+        o->code = path_argument("kernels", optarg);
+        break;
+    case 'L':
+        o->list_devices = true;
+        break;
     case 'h':
         fputs(help, stdout);
         exit(EXIT_SUCCESS);
-    default:
-        fputs("digits: --help lists the options\n", stderr);
-        exit(EXIT_USAGE);
+    default: fputs("digits: --help lists the options\n", stderr); exit(EXIT_USAGE);
     }
 }
 
@@ -161,6 +186,7 @@ void options_parse(struct options *options, int argc, char **argv)
                 argv[optind]);
         exit(EXIT_USAGE);
     }
-    if (!options->data) options->data = default_data();
-    if (!options->logdir) options->logdir = default_logdir(options->workers);
+    if (!options->data) options->data = beside_program("digits.csv.gz");
+    if (!options->code) options->code = beside_program("kernels.hipfb");
+    if (!options->logdir) options->logdir = default_logdir(options);
 }

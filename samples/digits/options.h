@@ -14,8 +14,11 @@ struct options {
     float lr;
     uint64_t seed;
     const char *data;   /* path of the data set */
+    const char *code;   /* path of the GPU's kernels */
     const char *logdir; /* where traces go */
     const char *report; /* or NULL */
+    bool hip;           /* compute on a GPU */
+    bool list_devices;
     bool gzip, kineto, with_stack;
 };
 

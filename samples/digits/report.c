@@ -4,13 +4,12 @@
 #include "die.h"
 
 #include <errno.h>
-#include <hipboard/hipboard.h>
 #include <pthread.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_OPS = 64, MAX_MODULES = 32, MAX_STEPS = 64, MAX_CYCLES = 8 };
+enum { MAX_OPS = 64, MAX_MODULES = 32, MAX_STEPS = 64, MAX_CYCLES = 8, MAX_KERNELS = 32 };
 
 struct op_count {
     const char *name;
@@ -34,12 +33,20 @@ struct memory_count {
     int64_t peak_allocated, peak_reserved; /* of the totals after each event */
 };
 
+/* Microseconds in all: by the program's own events, and by hipboard. */
+struct kernel_count {
+    char name[32];
+    int64_t timed_launches, recorded_launches;
+    double timed, recorded;
+};
+
 struct cycle {
+    struct kernel_count kernels[MAX_KERNELS];
     struct op_count ops[MAX_OPS];
     struct module_count modules[MAX_MODULES];
     struct step_record steps[MAX_STEPS];
-    struct memory_count memory;
-    int num_ops, num_modules, num_steps;
+    struct memory_count memory[HB_DEVICE_HIP + 1];
+    int num_ops, num_modules, num_steps, num_kernels;
     int64_t loader_calls;
 };
 
@@ -61,6 +68,11 @@ void report_enable(const char *path)
     report.main_thread = pthread_self();
 }
 
+bool report_enabled(void)
+{
+    return report.file;
+}
+
 double report_clock(void)
 {
     struct timespec now;
@@ -68,7 +80,7 @@ double report_clock(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-static bool counting(void)
+bool report_counts(void)
 {
     return report.file && HB_ENABLED();
 }
@@ -118,17 +130,17 @@ static void count_memory(struct memory_count *m, int64_t change, int64_t allocat
     if (reserved > m->peak_reserved) m->peak_reserved = reserved;
 }
 
-void report_memory(int64_t change, int64_t allocated, int64_t reserved)
+void report_memory(hb_device_type device, int64_t change, int64_t allocated, int64_t reserved)
 {
-    if (!counting()) return;
+    if (!report_counts()) return;
     pthread_mutex_lock(&report.lock);
-    count_memory(&present()->memory, change, allocated, reserved);
+    count_memory(&present()->memory[device], change, allocated, reserved);
     pthread_mutex_unlock(&report.lock);
 }
 
 void report_module(const char *parent, const char *name)
 {
-    if (!counting()) return;
+    if (!report_counts()) return;
     struct cycle *cycle = present();
     for (int i = 0; i < cycle->num_modules; i++) {
         struct module_count *module = &cycle->modules[i];
@@ -145,14 +157,14 @@ void report_module(const char *parent, const char *name)
 
 void report_loader(double seconds)
 {
-    if (!counting()) return;
+    if (!report_counts()) return;
     report.loader_seconds += seconds;
     present()->loader_calls++;
 }
 
 void report_step(int64_t number, double seconds, double loss)
 {
-    if (!counting()) return;
+    if (!report_counts()) return;
     struct cycle *cycle = present();
     if (cycle->num_steps == MAX_STEPS) die("--report holds at most %d steps", MAX_STEPS);
     cycle->steps[cycle->num_steps++] = (struct step_record){.number = number,
@@ -162,9 +174,41 @@ void report_step(int64_t number, double seconds, double loss)
     report.loader_seconds = 0;
 }
 
-void report_cycle_end(void)
+static struct kernel_count *find_kernel(struct cycle *cycle, const char *name)
 {
-    if (!report.file || present()->num_steps == 0) return;
+    for (int i = 0; i < cycle->num_kernels; i++) {
+        if (strcmp(cycle->kernels[i].name, name) == 0) return &cycle->kernels[i];
+    }
+    if (cycle->num_kernels == MAX_KERNELS) die("--report holds at most %d kernels", MAX_KERNELS);
+    struct kernel_count *kernel = &cycle->kernels[cycle->num_kernels++];
+    snprintf(kernel->name, sizeof kernel->name, "%s", name);
+    return kernel;
+}
+
+void report_kernel_timed(const char *name, double microseconds)
+{
+    struct kernel_count *kernel = find_kernel(present(), name);
+    kernel->timed_launches++;
+    kernel->timed += microseconds;
+}
+
+static bool count_recorded_kernel(const hb_event *event, void *arg)
+{
+    if (event->kind != HB_EVENT_KERNEL) return true;
+    struct kernel_count *kernel = find_kernel(arg, event->name);
+    kernel->recorded_launches++;
+    kernel->recorded += (double)(event->end_ns - event->start_ns) / 1e3;
+    return true;
+}
+
+bool report_has_cycle(void)
+{
+    return report.file && present()->num_steps > 0;
+}
+
+void report_cycle_end(hb_profiler *prof)
+{
+    hb_profiler_events(prof, count_recorded_kernel, present());
     pthread_mutex_lock(&report.lock);
     report.num_cycles++;
     report.loader_seconds = 0;
@@ -223,12 +267,28 @@ static void write_modules(FILE *f, const struct cycle *cycle, const char *parent
     }
 }
 
-static void write_memory(FILE *f, const struct memory_count *m)
+static void write_kernels(FILE *f, const struct cycle *cycle)
+{
+    int count = 0;
+    fputs("    \"kernels\": [", f);
+    for (int i = 0; i < cycle->num_kernels; i++) {
+        const struct kernel_count *k = &cycle->kernels[i];
+        write_separator(f, &count);
+        fprintf(f,
+                "{\"name\": \"%s\", \"launches\": %lld, \"event_us\": %.3f, "
+                "\"trace_launches\": %lld, \"trace_us\": %.3f}",
+                k->name, (long long)k->timed_launches, k->timed, (long long)k->recorded_launches,
+                k->recorded);
+    }
+    fputs("\n    ],\n", f);
+}
+
+static void write_memory(FILE *f, const char *key, const struct memory_count *m)
 {
     fprintf(f,
-            "    \"memory\": {\"allocations\": %lld, \"frees\": %lld, \"bytes_allocated\": %lld, "
-            "\"bytes_freed\": %lld, \"peak_allocated\": %lld, \"peak_reserved\": %lld}\n",
-            (long long)m->allocations, (long long)m->frees, (long long)m->bytes_allocated,
+            "    \"%s\": {\"allocations\": %lld, \"frees\": %lld, \"bytes_allocated\": %lld, "
+            "\"bytes_freed\": %lld, \"peak_allocated\": %lld, \"peak_reserved\": %lld}",
+            key, (long long)m->allocations, (long long)m->frees, (long long)m->bytes_allocated,
             (long long)m->bytes_freed, (long long)m->peak_allocated, (long long)m->peak_reserved);
 }
 
@@ -241,13 +301,17 @@ static void write_cycle(FILE *f, int number)
     fputs("    \"modules\": [", f);
     write_modules(f, cycle, "");
     fputs("\n    ],\n", f);
-    write_memory(f, &cycle->memory);
-    fputs("   }", f);
+    write_kernels(f, cycle);
+    write_memory(f, "memory", &cycle->memory[HB_DEVICE_CPU]);
+    fputs(",\n", f);
+    write_memory(f, "device_memory", &cycle->memory[HB_DEVICE_HIP]);
+    fputs("\n   }", f);
 }
 
 static void write_document(FILE *f, const struct options *o, const struct training_result *r)
 {
-    fprintf(f, "{\n  \"pid\": %ld,\n", (long)getpid());
+    fprintf(f, "{\n  \"pid\": %ld,\n  \"device\": \"%s\",\n", (long)getpid(),
+            r->device_name[0] ? r->device_name : "CPU");
     fprintf(f,
             "  \"options\": {\"epochs\": %lld, \"batch_size\": %lld, \"workers\": %d, \"lr\": %g, "
             "\"seed\": %llu},\n",

@@ -11,7 +11,7 @@ int64_t tensor_count(const struct tensor *t)
     return count;
 }
 
-static size_t tensor_bytes(const struct tensor *t)
+size_t tensor_bytes(const struct tensor *t)
 {
     return (size_t)tensor_count(t) * (t->dtype == HB_INT64 ? 8 : 4);
 }
@@ -24,9 +24,26 @@ struct tensor tensor_new(struct device *device, hb_dtype dtype, uint32_t rank, c
     return t;
 }
 
+void tensor_write(struct tensor *t, const void *data)
+{
+    const struct transfers *transfers = t->device->kernels->transfers;
+    if (transfers)
+        transfers->to_device(t->data, data, tensor_bytes(t));
+    else
+        memcpy(t->data, data, tensor_bytes(t));
+}
+
+void tensor_read(const struct tensor *t, void *data)
+{
+    const struct transfers *transfers = t->device->kernels->transfers;
+    if (transfers)
+        transfers->to_host(data, t->data, tensor_bytes(t));
+    else
+        memcpy(data, t->data, tensor_bytes(t));
+}
+
 void tensor_free(struct tensor *t)
 {
-    if (!t->data) return;
-    allocator_give(t->device->memory, t->data, tensor_bytes(t));
+    if (t->data && !t->borrowed) allocator_give(t->device->memory, t->data, tensor_bytes(t));
     t->data = NULL;
 }

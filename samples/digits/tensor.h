@@ -20,6 +20,7 @@ struct device {
 struct tensor {
     void *data; /* NULL: no tensor */
     struct device *device;
+    bool borrowed;  /* the memory is another's, who frees it */
     hb_dtype dtype; /* HB_FLOAT32, HB_INT32 or HB_INT64 */
     uint32_t rank;
     int64_t dims[TENSOR_MAX_DIMS];
@@ -39,6 +40,11 @@ static inline struct tensor tensor_like(const struct tensor *t)
 }
 
 int64_t tensor_count(const struct tensor *t); /* elements */
+size_t tensor_bytes(const struct tensor *t);
+
+/* All its elements, from and to the host; wherever they live. */
+void tensor_write(struct tensor *t, const void *data);
+void tensor_read(const struct tensor *t, void *data);
 
 /* Hands a tensor on: the holder is left with "no tensor". */
 static inline struct tensor tensor_move(struct tensor *t)
