@@ -266,8 +266,8 @@ typedef struct hb_key_averages_options {
     unsigned group_by_stack_n; /* innermost frames of the call stack that tell events apart */
     /** Descending: cpu_time, cpu_time_total, self_cpu_time_total, device_time, device_time_total,
      * self_device_time_total, cpu_memory_usage, self_cpu_memory_usage, device_memory_usage,
-     * self_device_memory_usage, count, flops, key, input_shapes, overload_name; "cuda", "hip",
-     * "xpu" or "privateuse1" for "device" are fine. NULL: in order of first appearance. */
+     * self_device_memory_usage, count, flops, key, input_shapes, overload_name, stack; "cuda",
+     * "hip", "xpu" or "privateuse1" for "device" are fine. NULL: in order of first appearance. */
     const char *sort_by;
 } hb_key_averages_options;
 
@@ -322,6 +322,12 @@ typedef struct hb_table_options {
  * be NULL. Free it with hb_free(). */
 HB_API hb_result hb_key_averages_table(hb_key_averages *averages, const hb_table_options *options,
                                        char **text, size_t *size);
+
+/** What Python prints of total_average(), as hb_key_averages_table(); of the options only
+ * device_name counts, in lower case. */
+HB_API hb_result hb_key_averages_total_text(hb_key_averages *averages,
+                                            const hb_table_options *options, char **text,
+                                            size_t *size);
 
 /* ---- a cycle that was just recorded ---- */
 

@@ -119,6 +119,7 @@ typedef enum sort_by {
     BY_KEY,
     BY_SHAPES,
     BY_OVERLOAD,
+    BY_STACK,
     BY_NOTHING, /* an attribute that is the same for all groups of a trace */
     BY_ANNOTATION,
 } sort_by;
@@ -145,6 +146,7 @@ static const struct {
     {"key", BY_KEY, 0},
     {"input_shapes", BY_SHAPES, 0},
     {"overload_name", BY_OVERLOAD, 0},
+    {"stack", BY_STACK, 0},
     {"is_user_annotation", BY_ANNOTATION, 0},
     {"is_async", BY_NOTHING, 0},
     {"is_remote", BY_NOTHING, 0},
@@ -197,6 +199,16 @@ static int compare_shapes(const char *a, const char *b)
     return (*a != 0) - (*b != 0);
 }
 
+/* Lists of texts as Python compares them. */
+static int compare_stacks(const hb_trace *t, const hb_fn_stack *a, const hb_fn_stack *b)
+{
+    for (uint32_t i = 0; i < a->count && i < b->count; i++) {
+        if (a->frames[i] == b->frames[i]) continue;
+        return strcmp(hb_trace_text(t, a->frames[i]).s, hb_trace_text(t, b->frames[i]).s);
+    }
+    return (a->count > b->count) - (a->count < b->count);
+}
+
 static int compare_texts(const sort_context *s, const hb_average *a, const hb_average *b)
 {
     const hb_trace *t = s->trace;
@@ -208,6 +220,7 @@ static int compare_texts(const sort_context *s, const hb_average *a, const hb_av
     case BY_OVERLOAD:
         if (!a->overload || !b->overload) return (a->overload != 0) - (b->overload != 0);
         return strcmp(hb_trace_text(t, a->overload).s, hb_trace_text(t, b->overload).s);
+    case BY_STACK: return compare_stacks(t, &a->stack, &b->stack);
     default: return 0;
     }
 }
@@ -215,7 +228,7 @@ static int compare_texts(const sort_context *s, const hb_average *a, const hb_av
 static bool larger(const void *context, const void *x, const void *y)
 {
     const sort_context *s = context;
-    if (s->by == BY_KEY || s->by == BY_SHAPES || s->by == BY_OVERLOAD)
+    if (s->by == BY_KEY || s->by == BY_SHAPES || s->by == BY_OVERLOAD || s->by == BY_STACK)
         return compare_texts(s, x, y) > 0;
     return number_of(s, x) > number_of(s, y);
 }

@@ -15,6 +15,7 @@ struct hb_key_averages {
     hb_group_options grouping;
     hb_averages averages;
     const char ***stacks; /* frames as texts, by group */
+    hb_sid last_shapes;   /* of the last group in order of appearance */
 };
 
 /* Copies a caller's options, of whatever age, over the defaults. */
@@ -50,6 +51,7 @@ static hb_result make(hb_key_averages *k, const char *sort_by)
     if (hb_arena_try(&k->arena)) {
         hb_fn_list_make(&k->list, &k->arena, k->trace);
         k->averages = hb_key_averages_make(&k->list, &k->grouping);
+        if (k->averages.count) k->last_shapes = k->averages.items[k->averages.count - 1].shapes;
         if (sort_by) HB_TRY(hb_averages_sort(&k->averages, &k->arena, k->trace, sort_by));
         keep_stacks(k);
     }
@@ -174,5 +176,22 @@ hb_result hb_key_averages_table(hb_key_averages *k, const hb_table_options *opti
     HB_TRY(style_of(&o, &style));
     hb_buf_init(&buf, SIZE_MAX / 2);
     hb_report_table(&k->list, &k->averages, &style, &buf);
+    return hb_query_finish(&buf, HB_OK, text, size);
+}
+
+hb_result hb_key_averages_total_text(hb_key_averages *k, const hb_table_options *options,
+                                     char **text, size_t *size)
+{
+    hb_table_options o = HB_TABLE_OPTIONS_INIT;
+    hb_table_style style;
+    hb_buf buf;
+    if (!k || !text) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
+    *text = NULL;
+    HB_TRY(take(options, &o, sizeof o, "HB_TABLE_OPTIONS_INIT"));
+    HB_TRY(style_of(&o, &style));
+    hb_average total = hb_total_average(&k->list);
+    total.shapes = k->last_shapes;
+    hb_buf_init(&buf, SIZE_MAX / 2);
+    hb_report_total(k->trace, &total, &style, &buf);
     return hb_query_finish(&buf, HB_OK, text, size);
 }

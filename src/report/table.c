@@ -373,3 +373,31 @@ void hb_report_table(const hb_fn_list *list, const hb_averages *averages,
     hb_buf_free(&headers);
     hb_buf_free(&t.cell);
 }
+
+/* ---- the sum over all events ---- */
+
+static void put_time_of(hb_buf *to, const char *before, const char *name, const char *after,
+                        double us)
+{
+    hb_buf_printf(to, "%s%s%s", before, name, after);
+    hb_put_time(to, us, NULL);
+}
+
+void hb_report_total(const hb_trace *trace, const hb_average *total, const hb_table_style *style,
+                     hb_buf *to)
+{
+    char device[32];
+    size_t n = 0;
+    for (const char *p = style->device; *p && n + 1 < sizeof device; p++)
+        device[n++] = (char)(*p >= 'A' && *p <= 'Z' ? *p - 'A' + 'a' : *p);
+    device[n] = 0;
+    double calls = total->count ? (double)total->count : 1;
+    hb_buf_str(to, "<FunctionEventAvg key=Total");
+    put_time_of(to, " self_", "cpu", "_time=", total->self_cpu);
+    put_time_of(to, " ", "cpu", "_time=", total->cpu_total / calls);
+    put_time_of(to, "  self_", device, "_time=", total->self_device);
+    put_time_of(to, " ", device, "_time=", total->device_total / calls);
+    hb_buf_printf(to, " input_shapes=%s cpu_memory_usage=%.0f %s_memory_usage=%.0f>\n",
+                  total->shapes ? hb_trace_text(trace, total->shapes).s : "",
+                  total->cpu_bytes + 0.0, device, total->device_bytes + 0.0);
+}

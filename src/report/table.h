@@ -19,6 +19,10 @@ typedef struct hb_table_style {
 void hb_report_table(const hb_fn_list *list, const hb_averages *averages,
                      const hb_table_style *style, hb_buf *to);
 
+/** total_average() as Python prints it, and a newline. */
+void hb_report_total(const hb_trace *trace, const hb_average *total, const hb_table_style *style,
+                     hb_buf *to);
+
 /* ---- how torch writes quantities ---- */
 void hb_put_time(hb_buf *to, double us, const char *unit);
 void hb_put_share(hb_buf *to, double part, double whole);

@@ -22,9 +22,10 @@ pytestmark = pytest.mark.skipif(not PROGRAM.exists(),
 def board(tmp_path_factory):
     logdir = tmp_path_factory.mktemp("gpu") / "runs"
     environment = dict(os.environ, LD_LIBRARY_PATH=str(BUILD / "tools/simhsa"))
-    run(PROGRAM, logdir / "gpu", 0, env=environment)
-    run(PROGRAM, logdir / "gpu_gz", 1, env=environment)
+    tables = {name: run(PROGRAM, logdir / name, flags, env=environment)
+              for name, flags in [("gpu", 0), ("gpu_gz", 1)]}
     with TensorBoard(logdir, tmp_path_factory.mktemp("log") / "log") as board:
+        board.logdir, board.tables = logdir, tables
         yield board.wait_until_loaded()
 
 
@@ -37,6 +38,14 @@ def profile(request, board):
 def rows(table):
     names = [column["name"] for column in table["columns"]]
     return [dict(zip(names, row)) for row in table["rows"]]
+
+
+@pytest.mark.parametrize("name", ["gpu", "gpu_gz"])
+def test_the_program_s_own_table_is_its_file_s(board, name):
+    [path] = (board.logdir / name).glob("*.pt.trace.json*")
+    table = run(BUILD / "tools/hipboard/hipboard", "table", path)
+    assert board.tables[name] == table
+    assert "Self CUDA %" in table and "vadd" in table and "CUDA Mem" in table
 
 
 def test_every_route_answers(board):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """`hipboard table` against torch 2.13's own tables of the same recording, byte for byte."""
+import gzip
 import inspect
 import json
 import subprocess
@@ -10,7 +11,7 @@ torch = pytest.importorskip("torch")
 from torch.autograd import DeviceType, profiler, profiler_util  # noqa: E402
 from torch.profiler import ProfilerActivity, profile, record_function, schedule  # noqa: E402
 
-from support import BUILD, run
+from support import BUILD, ROOT, run
 
 HIPBOARD = BUILD / "tools/hipboard/hipboard"
 
@@ -76,6 +77,13 @@ def compare(events, path, **options):
     return theirs
 
 
+def compare_totals(events, path):
+    assert ours(path, "--total") == f"{events.key_averages().total_average()}\n"
+    by_shape = events.key_averages(group_by_input_shapes=True).total_average()
+    assert ours(path, "--total", "--group-by-input-shape") == f"{by_shape}\n"
+    assert ours(path, "--total", "--events") == f"{events.total_average()}\n"
+
+
 def compare_events(p, path):
     events = p.events()
     for event in events:  # torch's table() stumbles over [memory] events, which have None
@@ -104,6 +112,7 @@ STACK_VARIANTS = [
     {"group_by_stack_n": 1}, {"group_by_stack_n": 3, "row_limit": -1},
     {"group_by_stack_n": 50, "sort_by": "self_cpu_time_total", "group_by_input_shape": True},
     {"group_by_stack_n": 2, "max_src_column_width": 30, "row_limit": -1},
+    {"group_by_stack_n": 4, "sort_by": "stack", "row_limit": -1},
 ]
 
 
@@ -188,6 +197,7 @@ def test_as_torch_prints(tmp_path, program, settings):
     for options in VARIANTS:
         table = compare(p.events(), path, **options)
     assert "Name" in table
+    compare_totals(p.events(), path)
     compare_events(p, path)
 
 
@@ -250,7 +260,11 @@ class Event:
         self.end = self.start + round(event.get("dur", 0) * 1000)
         self.own = self.cat in ("cpu_op", "user_annotation", "gpu_user_annotation")
 
-    def __getattr__(self, name):  # shapes, stacks ... that these traces have not
+    def shapes(self):  # of a list of tensors, torch keeps none
+        return [[] if dims and isinstance(dims[0], list) else dims
+                for dims in self.args.get("Input Dims", [])]
+
+    def __getattr__(self, name):  # stacks and more, that these traces have not
         return lambda: {"is_async": False, "sequence_nr": -1, "scope": 0, "flops": 0,
                         "overload_name": "", "fwd_thread_id": 0}.get(name, [])
 
@@ -368,6 +382,20 @@ def test_device_columns(tmp_path, memory):
         if options.get("sort_by") not in ("input_shapes", "overload_name"):
             table = compare(events, path, **options)
     assert "Self CUDA %" in table and ("CUDA Mem" in table) == memory, table
+
+
+@pytest.mark.parametrize("name", ["mi250_minitoy", "triton_example"])
+def test_traces_of_real_gpus(name):
+    """torch's own classes make the table of what stands in the file."""
+    path = ROOT / f"tests/data/{name}.json.gz"
+    with gzip.open(path) as file:
+        events = torch_events(json.load(file))
+    for options in VARIANTS:
+        if options.get("sort_by") != "overload_name":
+            table = compare(events, path, **options)
+    assert "Self CUDA %" in table and "kernel" in table.lower()
+    assert ours(path, "--events", "--row-limit", "-1") == events.table(row_limit=-1)
+    compare_totals(events, path)
 
 
 def test_own_correlations_are_no_links(tmp_path):

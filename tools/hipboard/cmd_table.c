@@ -22,14 +22,15 @@ static const char help[] =
     "                             cuda_time, cuda_time_total, self_cuda_time_total,\n"
     "                             cpu_memory_usage, self_cpu_memory_usage, cuda_memory_usage,\n"
     "                             self_cuda_memory_usage, count, flops, key, input_shapes,\n"
-    "                             overload_name; device, hip or xpu may stand for cuda\n"
+    "                             overload_name, stack; device, hip or xpu may stand\n"
+    "                             for cuda\n"
     "  --row-limit N              at most N rows (100); -1: all\n"
     "  --group-by-input-shape     groups differ by input shapes\n"
     "  --group-by-stack N         groups differ by the N innermost frames of the call stack\n"
     "  --group-by-overload-name   groups differ by overload names\n"
     "  --events                   every event by itself, as events().table()\n"
     "  --top-level-only           only what ran inside nothing else\n"
-    "  --total                    one line instead: the sum over all events, total_average()\n"
+    "  --total                    one line instead, what total_average() prints\n"
     "  --header TEXT              a line above the table\n"
     "  --time-unit s|ms|us        one unit for all times\n"
     "  --max-name-width N         cut names (55); likewise --max-shapes-width (80) and\n"
@@ -159,31 +160,19 @@ static void put_json(hb_key_averages *averages)
 
 /* ---- output ---- */
 
-static void put_total(hb_key_averages *averages, const request *r)
-{
-    hb_average_stat s;
-    if (hb_key_averages_total(averages, &s) != HB_OK) return;
-    const char *device = r->table.device_name ? r->table.device_name : "CUDA";
-    printf("Total of %llu events: self CPU %.3fus, CPU memory %.0f B, self %s %.3fus, %s memory "
-           "%.0f B, %.17g FLOPs\n",
-           (unsigned long long)s.count, s.self_cpu_us, s.self_cpu_bytes, device, s.self_device_us,
-           device, s.self_device_bytes, s.flops);
-}
-
 static hb_result put_averages(hb_key_averages *averages, const request *r)
 {
     char *text = NULL;
     size_t size = 0;
     if (r->json) {
         put_json(averages);
-    } else if (r->total) {
-        put_total(averages, r);
-    } else {
-        hb_result result = hb_key_averages_table(averages, &r->table, &text, &size);
-        if (result != HB_OK) return result;
-        fwrite(text, 1, size, stdout);
-        hb_free(text);
+        return HB_OK;
     }
+    hb_result result = r->total ? hb_key_averages_total_text(averages, &r->table, &text, &size)
+                                : hb_key_averages_table(averages, &r->table, &text, &size);
+    if (result != HB_OK) return result;
+    fwrite(text, 1, size, stdout);
+    hb_free(text);
     return HB_OK;
 }
 

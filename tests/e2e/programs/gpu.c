@@ -2,13 +2,13 @@
  *
  * gpu DIR FLAGS: four recorded steps on a GPU through AMD's HIP runtime: what to load, copy there,
  * three kernels of two kinds in two operators, copy back, wait. test_gpu.py knows the numbers. What
- * HIP allocates is found by the capture itself.
+ * HIP allocates is found by the capture itself. Prints the table of the cycle.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include <hip/hip_runtime_api.h>
-#include <hipboard/hipboard.h>
+#include <hipboard/analysis.h>
 
 enum { STEPS = 4, COUNT = 4096, BYTES = COUNT * sizeof(float) };
 
@@ -76,6 +76,18 @@ static int failed(void)
     return 1;
 }
 
+static hb_result print_table(hb_profiler *prof)
+{
+    hb_key_averages *averages = NULL;
+    char *text = NULL;
+    hb_result result = hb_profiler_key_averages(prof, NULL, &averages);
+    if (result == HB_OK) result = hb_key_averages_table(averages, NULL, &text, NULL);
+    if (result == HB_OK) fputs(text, stdout);
+    hb_free(text);
+    hb_key_averages_destroy(averages);
+    return result;
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 3) return 2;
@@ -95,7 +107,7 @@ int main(int argc, char **argv)
         ok(hipFree(data));
         if (hb_profiler_step(prof) != HB_OK) return failed();
     }
-    if (hb_profiler_stop(prof) != HB_OK) return failed();
+    if (hb_profiler_stop(prof) != HB_OK || print_table(prof) != HB_OK) return failed();
     hb_profiler_destroy(prof);
     return 0;
 }
