@@ -337,6 +337,7 @@ static void link_device_work(builder *b)
             fn->thread = op->thread;
             continue;
         }
+        fn->flags |= HB_FN_GIVEN;
         *HB_PUSH(arena, &b->list->kernels) = (hb_fn_kernel){microseconds(fn), 0};
         if (last[e->value])
             b->list->kernels.items[last[e->value] - 1].next = b->list->kernels.count;

@@ -17,6 +17,7 @@ enum hb_fn_flags {
     HB_FN_LINKED = 1u << 2,  /* a runtime call or device work of the operator with id `link` */
     HB_FN_RUNTIME = 1u << 3, /* on a numbering of threads of its own until it is linked */
     HB_FN_GONE = 1u << 4,    /* merged into its parent of the same name */
+    HB_FN_GIVEN = 1u << 5,   /* device work whose time an operator has */
 };
 
 #define HB_NO_FN UINT32_MAX

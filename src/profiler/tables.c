@@ -5,6 +5,8 @@
 #include "profiler/cycle_trace.h"
 #include "profiler/profiler.h"
 #include "query/trace_file.h"
+#include "write/out.h"
+#include "write/publish.h"
 
 static hb_result fill(hb_profiler *prof, unsigned flags, hb_trace_file *file)
 {
@@ -47,5 +49,46 @@ hb_result hb_profiler_key_averages(hb_profiler *prof, const hb_key_averages_opti
         hb_key_averages_own(*averages, file);
     else
         hb_trace_file_close(file);
+    return result;
+}
+
+/* ---- files ---- */
+
+static bool put_stack(void *context, const char *stack, double us)
+{
+    hb_out *out = context;
+    hb_out_bytes(out, stack, strlen(stack));
+    HB_OUT(out, " ");
+    hb_out_done(out, hb_put_u64(hb_out_room(out, HB_OUT_ROOM), (uint64_t)us));
+    HB_OUT(out, "\n");
+    return out->result == HB_OK;
+}
+
+static hb_result write_stacks(hb_trace_file *file, const char *metric, hb_sink *sink)
+{
+    hb_out out;
+    hb_stacks_options o = HB_STACKS_OPTIONS_INIT;
+    o.metric = metric;
+    HB_TRY(hb_out_open(&out, sink));
+    hb_result result = hb_trace_file_stacks(file, &o, put_stack, &out);
+    if (result == HB_OK) result = hb_out_finish(&out);
+    hb_out_free(&out);
+    return result;
+}
+
+hb_result hb_export_stacks(hb_profiler *prof, const char *path, const char *metric)
+{
+    hb_trace_file *file;
+    hb_publish publish;
+    if (!path || !*path)
+        return hb_fail(HB_ERROR_INVALID_ARGUMENT, "export_stacks: the path is NULL or empty");
+    if (prof && !prof->options.with_stack)
+        return hb_fail(HB_ERROR_STATE, "export_stacks() requires with_stack");
+    HB_TRY(hb_profiler_trace(prof, 0, &file));
+    hb_result result = hb_publish_open(&publish, path, true);
+    if (result == HB_OK) result = write_stacks(file, metric, &publish.sink);
+    if (result == HB_OK) result = hb_publish_commit(&publish);
+    hb_publish_free(&publish);
+    hb_trace_file_close(file);
     return result;
 }

@@ -18,18 +18,6 @@ struct hb_key_averages {
     hb_sid last_shapes;   /* of the last group in order of appearance */
 };
 
-/* Copies a caller's options, of whatever age, over the defaults. */
-static hb_result take(const void *from, void *to, size_t size, const char *init)
-{
-    size_t given;
-    if (!from) return HB_OK;
-    memcpy(&given, from, sizeof given);
-    if (given < sizeof given || given > 4096)
-        return hb_fail(HB_ERROR_INVALID_ARGUMENT, "struct_size is %zu; use %s", given, init);
-    memcpy(to, from, HB_MIN(given, size));
-    return HB_OK;
-}
-
 static const char *text_of(const hb_trace *trace, hb_sid id)
 {
     return id ? hb_trace_text(trace, id).s : "";
@@ -66,7 +54,7 @@ hb_result hb_key_averages_create(hb_trace_file *file, const hb_key_averages_opti
     if (!file || !averages)
         return hb_fail(HB_ERROR_INVALID_ARGUMENT, "no trace file or no place for the result");
     *averages = NULL;
-    HB_TRY(take(options, &o, sizeof o, "HB_KEY_AVERAGES_OPTIONS_INIT"));
+    HB_TRY(hb_options_take(options, &o, sizeof o, "HB_KEY_AVERAGES_OPTIONS_INIT"));
     hb_key_averages *k = calloc(1, sizeof *k);
     if (!k) return hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
     k->trace = hb_trace_file_trace(file);
@@ -172,7 +160,7 @@ hb_result hb_key_averages_table(hb_key_averages *k, const hb_table_options *opti
     hb_buf buf;
     if (!k || !text) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
     *text = NULL;
-    HB_TRY(take(options, &o, sizeof o, "HB_TABLE_OPTIONS_INIT"));
+    HB_TRY(hb_options_take(options, &o, sizeof o, "HB_TABLE_OPTIONS_INIT"));
     HB_TRY(style_of(&o, &style));
     hb_buf_init(&buf, SIZE_MAX / 2);
     hb_report_table(&k->list, &k->averages, &style, &buf);
@@ -187,7 +175,7 @@ hb_result hb_key_averages_total_text(hb_key_averages *k, const hb_table_options 
     hb_buf buf;
     if (!k || !text) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
     *text = NULL;
-    HB_TRY(take(options, &o, sizeof o, "HB_TABLE_OPTIONS_INIT"));
+    HB_TRY(hb_options_take(options, &o, sizeof o, "HB_TABLE_OPTIONS_INIT"));
     HB_TRY(style_of(&o, &style));
     hb_average total = hb_total_average(&k->list);
     total.shapes = k->last_shapes;

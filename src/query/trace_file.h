@@ -10,6 +10,10 @@
 
 #include "trace/trace.h"
 
+/** Copies a caller's options, of whatever age, over the defaults in `to`; `init` is the macro that
+ * fills in struct_size, the first member. NULL is fine. */
+hb_result hb_options_take(const void *from, void *to, size_t size, const char *init);
+
 /** One with an empty trace, to be filled; NULL without memory. */
 hb_trace_file *hb_trace_file_new(void);
 hb_trace *hb_trace_file_trace(hb_trace_file *file);

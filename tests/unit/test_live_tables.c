@@ -135,6 +135,49 @@ static void test_tables_are_those_of_the_file(void **state)
     assert_int_equal(handled, 1);
 }
 
+/* ---- stacks ---- */
+
+static char *slurp(const char *path)
+{
+    static char text[1 << 16];
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    text[fread(text, 1, sizeof text - 1, f)] = 0;
+    fclose(f);
+    return text;
+}
+
+static void lasts(void)
+{
+    volatile double x = 1;
+    for (int i = 0; i < 20000; i++)
+        x = x * 1.0000001;
+}
+
+static void test_stacks(void **state)
+{
+    (void)state;
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.spool_dir = "";
+    o.with_stack = true;
+    hb_profiler *prof = hb_profiler_create(&o);
+    hb_profiler_start(prof);
+    HB_OP("aten::mm") {
+        lasts();
+    }
+    hb_profiler_stop(prof);
+    assert_int_equal(hb_export_stacks(prof, in_dir("stacks"), NULL), HB_OK);
+    const char *text = slurp(in_dir("stacks"));
+    const char *outer = strstr(text, "_main;"), *inner = strstr(text, "_test_stacks ");
+    assert_true(outer && inner && outer < inner);
+    assert_true(atoi(inner + strlen("_test_stacks ")) > 0);
+    assert_int_equal(hb_export_stacks(prof, in_dir("none"), "self_cuda_time_total"), HB_OK);
+    assert_string_equal(slurp(in_dir("none")), "");
+    assert_int_equal(hb_export_stacks(prof, in_dir("bad"), "time"), HB_ERROR_INVALID_ARGUMENT);
+    assert_int_not_equal(access(in_dir("bad"), F_OK), 0);
+    hb_profiler_destroy(prof);
+}
+
 /* The trace is a thing of its own: it serves every analysis, and outlives the profiler. */
 static void test_a_cycle_as_a_file(void **state)
 {
@@ -177,6 +220,8 @@ static void test_refusals(void **state)
     bad.sort_by = "nonsense";
     assert_int_equal(hb_profiler_key_averages(prof, &bad, &averages), HB_ERROR_INVALID_ARGUMENT);
     assert_null(averages);
+    assert_int_equal(hb_export_stacks(prof, in_dir("s"), NULL), HB_ERROR_STATE); /* with_stack */
+    assert_int_equal(hb_export_stacks(NULL, in_dir("s"), NULL), HB_ERROR_INVALID_ARGUMENT);
     assert_int_equal(hb_profiler_trace(NULL, 0, &file), HB_ERROR_INVALID_ARGUMENT);
     assert_int_equal(hb_profiler_trace(prof, 0, NULL), HB_ERROR_INVALID_ARGUMENT);
     hb_profiler_destroy(prof);
@@ -186,6 +231,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tables_are_those_of_the_file),
+        cmocka_unit_test(test_stacks),
         cmocka_unit_test(test_a_cycle_as_a_file),
         cmocka_unit_test(test_refusals),
     };

@@ -40,6 +40,11 @@ static bool report(void *context, const char *path, uint64_t done, uint64_t size
     return true;
 }
 
+bool progress_interrupted(void)
+{
+    return interrupted;
+}
+
 void progress_clear(void)
 {
     if (shown) fputs("\r\033[K", stderr);

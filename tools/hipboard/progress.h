@@ -8,6 +8,9 @@
  * interrupt ends the reading cleanly. */
 hb_open_options progress_options(void);
 
+/** Whether an interrupt came since progress_options(); it ends the command when it comes again. */
+bool progress_interrupted(void);
+
 /** Takes the line of progress off the terminal. */
 void progress_clear(void);
 

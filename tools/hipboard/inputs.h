@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The traces that a command line names: files, and the files of log directories.
+ */
+#ifndef HB_TOOLS_INPUTS_H
+#define HB_TOOLS_INPUTS_H
+
+#include <hipboard/analysis.h>
+
+/** Where a trace comes from. */
+typedef struct input {
+    const char *path;
+    const char *run, *worker, *span; /* in a log directory; "" otherwise */
+} input;
+
+typedef hb_result (*input_fn)(void *context, hb_trace_file *file, const input *from);
+
+/** Opens each trace in turn, shows progress, and says what went wrong under the name of `command`;
+ * a trace that cannot be read does not keep the others from being read; an interrupt does, and so
+ * does HB_ERROR_INVALID_ARGUMENT, the fault of the command line. The exit status. */
+int each_input(const char *command, char **paths, int count, input_fn fn, void *context);
+
+#endif
