@@ -19,13 +19,20 @@ typedef struct builder {
     HB_VEC(hb_fn) fns;
     HB_VEC(uint32_t) memory_rows, oom_rows;
     uint32_t *classes; /* by category: flags + 1, or CLASS_NONE */
-    uint32_t num_classes;
+    uint8_t *names;    /* by name: enum name_kind */
     int64_t start_ns;
     bool links; /* External ids of device work are operators' */
     memory_index memory;
 } builder;
 
 enum { CLASS_NONE = UINT32_MAX };
+
+enum name_kind {
+    NAME_UNKNOWN,
+    NAME_PLAIN,    /* kept as it is */
+    NAME_CHANGED,  /* a step's, or perhaps with an overload's name */
+    NAME_FILTERED, /* torch leaves such events out */
+};
 
 /* ---- which rows are events ---- */
 
@@ -95,9 +102,18 @@ static void split_overload(builder *b, const hb_row *row, hb_fn *fn)
         hb_arena_leave(b->list->arena, HB_ERROR_NO_MEMORY, "out of memory");
 }
 
+static enum name_kind kind_of_name(builder *b, hb_sid id)
+{
+    if (b->names[id] == NAME_UNKNOWN) {
+        hb_str name = hb_trace_text(b->list->trace, id);
+        bool changed = hb_str_begins(name, "ProfilerStep#") || memchr(name.s, '.', name.len);
+        b->names[id] = is_filtered(name) ? NAME_FILTERED : changed ? NAME_CHANGED : NAME_PLAIN;
+    }
+    return (enum name_kind)b->names[id];
+}
+
 static void set_name(builder *b, const hb_row *row, hb_fn *fn)
 {
-    fn->name = row->name;
     if (hb_str_begins(hb_trace_text(b->list->trace, row->name), "ProfilerStep#")) {
         fn->name = hb_texts_add(&b->list->trace->strings, "ProfilerStep*", 13);
         if (!fn->name) hb_arena_leave(b->list->arena, HB_ERROR_NO_MEMORY, "out of memory");
@@ -111,8 +127,6 @@ static uint32_t class_of(builder *b, const hb_row *row)
     if (!(row->flags & HB_ROW_COMPLETE) || !(row->flags & HB_ROW_TS) ||
         !(row->flags & HB_ROW_NAME) || !(row->flags & HB_ROW_CAT))
         return CLASS_NONE;
-    if (row->cat >= b->num_classes)
-        return class_of_category(row, hb_trace_text(b->list->trace, row->cat));
     if (!b->classes[row->cat]) {
         uint32_t class = class_of_category(row, hb_trace_text(b->list->trace, row->cat));
         b->classes[row->cat] = class == CLASS_NONE ? CLASS_NONE : class + 1;
@@ -132,19 +146,21 @@ static void add_row(builder *b, uint32_t index)
     const hb_row *row = hb_trace_row(b->list->trace, index);
     uint32_t class = class_of(b, row);
     int64_t start = 0, length = 0;
-    if (class == CLASS_NONE || is_filtered(hb_trace_text(b->list->trace, row->name))) return;
+    enum name_kind name = class == CLASS_NONE ? NAME_FILTERED : kind_of_name(b, row->name);
+    if (name == NAME_FILTERED) return;
     to_ns(row->ts, &start);
     if (row->flags & HB_ROW_DUR && (!to_ns(row->dur, &length) || length < 0)) length = 0;
     hb_fn fn = {.start_ns = start - b->start_ns,
                 .end_ns = start - b->start_ns + length,
                 .row = index,
+                .name = row->name,
                 .thread = thread_of(row, class & HB_FN_RUNTIME),
                 .flags = class,
                 .parent = HB_NO_FN,
                 .first_child = HB_NO_FN,
                 .last_child = HB_NO_FN,
                 .next = HB_NO_FN};
-    set_name(b, row, &fn);
+    if (name == NAME_CHANGED) set_name(b, row, &fn);
     if (row->kind != HB_KIND_FUNCTION && row->ext != hb_key_int(0)) fn.link = row->ext;
     if (class & (HB_FN_DEVICE | HB_FN_RUNTIME)) b->list->use_device = true;
     if (!fn.link || !b->links) fn.flags &= ~(uint32_t)HB_FN_LINKED;
@@ -190,8 +206,12 @@ static void collect(builder *b)
     hb_trace *trace = b->list->trace;
     b->start_ns = find_start(trace);
     b->links = has_links(trace);
-    b->num_classes = trace->strings.count;
-    b->classes = HB_NEW_ARRAY(b->list->arena, uint32_t, b->num_classes + 1);
+    uint32_t num_strings = trace->strings.count; /* that rows have; more are added below */
+    b->classes = HB_NEW_ARRAY(b->list->arena, uint32_t, num_strings);
+    b->names = HB_NEW_ARRAY(b->list->arena, uint8_t, num_strings);
+    /* Room for all that can be events: what is not used costs nothing, growing would. */
+    b->fns.items = HB_NEW_ARRAY(b->list->arena, hb_fn, trace->rows.count);
+    b->fns.capacity = trace->rows.count;
     for (uint32_t i = 0; i < trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(trace, i);
         int64_t ns;
@@ -316,22 +336,34 @@ static double microseconds(const hb_fn *fn)
     return (double)fn->end_ns / 1000 - (double)fn->start_ns / 1000;
 }
 
+/* The operators that calls and device work are linked to, by id; HB_NO_FN where there is none.
+ * False when nothing is linked. */
+static bool find_linked(const builder *b, hb_dict *ops)
+{
+    for (uint32_t i = 0; i < b->fns.count; i++)
+        if (b->fns.items[i].flags & HB_FN_LINKED)
+            hb_dict_set(b->list->arena, ops, b->fns.items[i].link, HB_NO_FN);
+    for (uint32_t i = 0; ops->used && i < b->fns.count; i++) {
+        const hb_fn *fn = &b->fns.items[i];
+        if (!fn->link || fn->flags & (HB_FN_LINKED | HB_FN_DEVICE | HB_FN_RUNTIME)) continue;
+        hb_dict_entry *e = hb_dict_get(ops, fn->link);
+        if (e) e->value = i;
+    }
+    return ops->used > 0;
+}
+
 /* Gives linked calls the operator's thread and linked device work to the operators. In torch the
  * order of both is that of the file; an id belongs to the last event that has it. */
 static void link_device_work(builder *b)
 {
     hb_arena *arena = b->list->arena;
     hb_dict ops = {0};
-    for (uint32_t i = 0; i < b->fns.count; i++) {
-        const hb_fn *fn = &b->fns.items[i];
-        if (fn->link && !(fn->flags & (HB_FN_LINKED | HB_FN_DEVICE | HB_FN_RUNTIME)))
-            hb_dict_set(arena, &ops, fn->link, i);
-    }
+    if (!find_linked(b, &ops)) return;
     uint32_t *last = HB_NEW_ARRAY(arena, uint32_t, b->fns.count + 1);
     for (uint32_t i = 0; i < b->fns.count; i++) {
         hb_fn *fn = &b->fns.items[i];
         const hb_dict_entry *e = fn->flags & HB_FN_LINKED ? hb_dict_get(&ops, fn->link) : NULL;
-        if (!e) continue;
+        if (!e || e->value == HB_NO_FN) continue;
         hb_fn *op = &b->fns.items[e->value];
         if (fn->flags & HB_FN_RUNTIME) {
             fn->thread = op->thread;
