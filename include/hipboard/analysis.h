@@ -98,7 +98,9 @@ HB_API void hb_free(void *memory);
 typedef struct hb_trace_file hb_trace_file;
 
 /** Reads a trace, plain or gzipped whatever its name, "-" from standard input. Tolerant: unescaped
- * quotes, control characters, invalid UTF-8 and a missing end are lived with and noted. */
+ * quotes, control characters, invalid UTF-8 and a missing end are lived with and noted; of a text
+ * that is damaged in the middle all whole events are kept. Large plain files are read by up to four
+ * threads. */
 HB_API hb_result hb_trace_file_open(const char *path, const hb_open_options *options,
                                     hb_trace_file **file);
 HB_API void hb_trace_file_close(hb_trace_file *file);

@@ -40,6 +40,7 @@ typedef struct hb_value {
     X(INNER_NA, "N/A inside a longer string, in a file with a bare N/A") \
     X(QUOTE, "unescaped quote in a string")                              \
     X(TRAILING_COMMA, "comma before the closing bracket")                \
+    X(DAMAGED, "not JSON: left out, up to the next whole event")          \
     X(CUT, "the text ends too early")                                    \
     X(EXTRA, "text after the end")                                       \
     X(BARE_ARRAY, "a list of events without an object around")

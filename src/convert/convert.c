@@ -249,6 +249,7 @@ static void count_file(hb_plan *plan)
 {
     const hb_read_report *report = &plan->report;
     plan->counts[HB_CHANGE_CUT_OFF] = report->counts[HB_FLAW_CUT] > 0;
+    plan->counts[HB_CHANGE_DAMAGED] = report->counts[HB_FLAW_DAMAGED];
     plan->counts[HB_CHANGE_TOP] = report->counts[HB_FLAW_BARE_ARRAY] +
                                   report->counts[HB_FLAW_TRAILING_COMMA] +
                                   report->counts[HB_FLAW_EXTRA];

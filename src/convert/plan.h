@@ -34,6 +34,7 @@
     X(TOP, "top_level", false, "members were moved before traceEvents")                            \
     X(PROPERTIES, "device_properties", false, "devices without properties got empty ones")         \
     X(CUT_OFF, "truncated", false, "file ended too early: what was whole is kept")                 \
+    X(DAMAGED, "damaged", false, "places in the file are no JSON: whole events were kept")         \
     X(OUTSIDE, "outside_steps", false, "events outside the steps were left out")                   \
     X(LOST, "event_lost", true, "events are too broken to keep")                                   \
     X(NO_CALL, "no_call", true, "device events whose call is not there: no operator gets them")    \

@@ -11,7 +11,6 @@ enum {
     CHUNK_SIZE = 4 << 20,
     MAX_READERS = 4,         /* more would wait for memory, and for the one that joins the chunks */
     SLOTS = 2 * MAX_READERS, /* chunks under way or waiting to be taken: what memory they cost */
-    LOOK_BACK = 64,          /* bytes in which a comma and a bracket stand before an event */
 };
 
 typedef struct chunk {
@@ -44,56 +43,6 @@ static uint64_t begin_of(const pool *p, uint32_t i)
 
 /* ---- one chunk ---- */
 
-/* Whether a comma and a closing brace stand before `p`, as between events. */
-static bool follows_event(const char *begin, const char *p)
-{
-    while (p > begin && (unsigned char)p[-1] <= ' ')
-        p--;
-    if (p == begin || *--p != ',') return false;
-    while (p > begin && (unsigned char)p[-1] <= ' ')
-        p--;
-    return p > begin && p[-1] == '}';
-}
-
-/* Arguments hold objects as well; of events each has a phase. */
-static bool looks_like_event(hb_reader *r)
-{
-    hb_raw_event raw;
-    bool parsed;
-    do
-        parsed = hb_parse_event(&r->scan, hb_reader_at(r) + 1, !r->options->strict, &raw) != NULL;
-    while (!parsed && r->text->size < HB_MAX_PLAIN_EVENT && hb_reader_more(r));
-    r->num_pending = 0;
-    return parsed && raw.present >> HB_SLOT_PH & 1;
-}
-
-/* Moves to the next opening brace from `from` on. */
-static bool find_brace(hb_reader *r, uint64_t from)
-{
-    for (;;) {
-        const char *p = r->text->data + (from - r->text->offset);
-        if (p < r->scan.end && (p = memchr(p, '{', (size_t)(r->scan.end - p))) != NULL) {
-            hb_reader_move_to(r, p);
-            return true;
-        }
-        from = HB_MAX(from, r->text->offset + r->text->size);
-        r->pos = r->text->size - HB_MIN(r->text->size, LOOK_BACK);
-        r->scan.at = r->scan.end;
-        if (!hb_reader_more(r)) return false;
-    }
-}
-
-/* Moves to the first likely event between `from` and `limit`. */
-static bool find_event(hb_reader *r, uint64_t from, uint64_t limit)
-{
-    hb_reader_seek(r, from - HB_MIN(from, LOOK_BACK));
-    while (find_brace(r, from) && hb_reader_offset(r) < limit) {
-        from = hb_reader_offset(r) + 1;
-        if (follows_event(r->text->data, hb_reader_at(r)) && looks_like_event(r)) return true;
-    }
-    return false;
-}
-
 static void read_chunk(const pool *p, uint32_t i, hb_text *text, chunk *c)
 {
     hb_reader r;
@@ -103,7 +52,8 @@ static void read_chunk(const pool *p, uint32_t i, hb_text *text, chunk *c)
     c->report = (hb_read_report){0};
     if (c->result != HB_OK) return;
     hb_reader_init(&r, text, &c->trace, p->whole->options, &c->report);
-    if (find_event(&r, begin_of(p, i), begin_of(p, i + 1))) {
+    hb_reader_seek(&r, begin_of(p, i));
+    if (hb_find_event(&r, begin_of(p, i), begin_of(p, i + 1))) {
         c->start = hb_reader_offset(&r);
         c->whole = hb_read_plain_events(&r, begin_of(p, i + 1), &c->result);
         c->end = hb_reader_offset(&r);
@@ -206,6 +156,7 @@ static bool take_chunk(pool *p, uint32_t i, hb_reader *r, hb_result *result)
     if (c->result == HB_OK && c->start == hb_reader_offset(r)) {
         if (!hb_trace_append(r->trace, &c->trace)) *result = hb_read_no_memory();
         take_notes(r, &c->report);
+        r->num_events += c->trace.rows.count;
         hb_reader_seek(r, c->end);
         return *result == HB_OK && c->whole;
     }

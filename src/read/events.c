@@ -27,6 +27,7 @@ static hb_result read_odd_element(hb_reader *r)
 static hb_result take_event(hb_reader *r, const hb_raw_event *raw, const char *end)
 {
     const hb_read_options *o = r->options;
+    r->num_events++;
     if (!o->event) return hb_event_sink_add(&r->sink, raw) ? HB_OK : hb_read_no_memory();
     hb_str text = {hb_reader_at(r), (uint32_t)(end - hb_reader_at(r))};
     if (o->event(o->context, raw, text, r->num_pending > 0)) return HB_OK;
@@ -74,38 +75,49 @@ bool hb_read_plain_events(hb_reader *r, uint64_t limit, hb_result *result)
             *result = hb_read_no_memory();
             return false;
         }
+        r->num_events++;
         hb_reader_move_to(r, next);
         if (HB_UNLIKELY(r->num_pending)) hb_reader_take_flaws(r);
     }
     return true;
 }
 
-hb_result hb_read_events(hb_reader *r)
+static hb_result read_element(hb_reader *r)
+{
+    r->moved = false;
+    HB_TRY(read_event(r));
+    if (r->cut || r->moved) return HB_OK;
+    if (HB_UNLIKELY(r->num_pending)) hb_reader_take_flaws(r);
+    return hb_reader_check_bounds(r);
+}
+
+/* From behind an element to the next one; *more is false behind the last one. */
+static hb_result find_next(hb_reader *r, bool *more)
 {
     char c = hb_reader_peek(r);
-    if (c == ']') {
+    if (c == ',') {
         r->pos++;
-        return HB_OK;
-    }
-    HB_TRY(hb_read_chunks(r));
-    for (;;) {
-        HB_TRY(read_event(r));
-        if (r->cut) return HB_OK;
-        if (HB_UNLIKELY(r->num_pending)) hb_reader_take_flaws(r);
-        HB_TRY(hb_reader_check_bounds(r));
         c = hb_reader_peek(r);
-        if (c == ',') {
-            r->pos++;
-            c = hb_reader_peek(r);
-            if (c == ']' && !r->options->strict) {
-                hb_reader_note(r, HB_FLAW_TRAILING_COMMA, hb_reader_offset(r));
-            } else {
-                if (c == 0) return hb_reader_expected(r, "expected an event");
-                continue;
-            }
-        }
-        if (c != ']') return hb_reader_expected(r, "expected ',' or ']' after an event");
-        r->pos++;
-        return HB_OK;
+        if (c == 0) return hb_reader_expected(r, "expected an event");
+        if (c != ']' || r->options->strict) return HB_OK;
+        hb_reader_note(r, HB_FLAW_TRAILING_COMMA, hb_reader_offset(r));
     }
+    if (c != ']') return hb_reader_expected(r, "expected ',' or ']' after an event");
+    r->pos++;
+    *more = false;
+    return HB_OK;
+}
+
+hb_result hb_read_events(hb_reader *r)
+{
+    bool more = hb_reader_peek(r) != ']';
+    if (!more) r->pos++;
+    r->in_list = true;
+    if (more) HB_TRY(hb_read_chunks(r));
+    while (more && !r->cut) {
+        HB_TRY(read_element(r));
+        if (!r->cut && !r->moved) HB_TRY(find_next(r, &more));
+    }
+    r->in_list = false;
+    return HB_OK;
 }

@@ -97,28 +97,31 @@ static hb_result read_member(hb_reader *r)
     return HB_OK;
 }
 
+/* From behind a member to the next one; *more is false behind the last one. */
+static hb_result find_next(hb_reader *r, bool *more)
+{
+    char c = hb_reader_peek(r);
+    *more = c != '}';
+    if (c != '}' && c != ',')
+        return hb_reader_expected(r, "expected ',' or '}' after a top-level member");
+    r->pos++;
+    if (*more && !hb_reader_peek(r)) return hb_reader_expected(r, "expected a member's name");
+    return HB_OK;
+}
+
 static hb_result read_object(hb_reader *r)
 {
     r->pos++;
-    char c = hb_reader_peek(r);
-    if (c == '}') {
-        r->pos++;
-        return HB_OK;
-    }
-    for (;;) {
-        if (c == 0) return hb_reader_expected(r, "expected a member's name");
+    bool more = hb_reader_peek(r) != '}';
+    if (!more) r->pos++;
+    while (more && !r->cut) {
+        r->moved = false;
         HB_TRY(read_member(r));
-        if (r->cut) return HB_OK;
+        if (r->cut || r->moved) continue;
         hb_reader_take_flaws(r);
-        c = hb_reader_peek(r);
-        if (c == '}') {
-            r->pos++;
-            return HB_OK;
-        }
-        if (c != ',') return hb_reader_expected(r, "expected ',' or '}' after a top-level member");
-        r->pos++;
-        c = hb_reader_peek(r);
+        HB_TRY(find_next(r, &more));
     }
+    return HB_OK;
 }
 
 static hb_result read_array(hb_reader *r)

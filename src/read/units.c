@@ -114,9 +114,30 @@ static hb_result cut_off(hb_reader *r)
     return HB_OK;
 }
 
+/* What stands at pos may be whole, when the error is that it stands there. */
+static bool find_again(hb_reader *r)
+{
+    bool inside = r->scan.at > hb_reader_at(r);
+    if (r->in_list) return hb_find_event(r, hb_reader_offset(r) + inside, UINT64_MAX);
+    return !r->trace->has_events && hb_find_list(r);
+}
+
+static hb_result recover(hb_reader *r)
+{
+    hb_result result = syntax_error(r);
+    uint64_t offset = r->text->offset + (uint64_t)(r->scan.at - r->text->data);
+    if (r->options->strict) return result;
+    r->moved = find_again(r);
+    if (!r->moved && !r->num_events) return result;
+    r->num_pending = 0;
+    r->cut = !r->moved;
+    hb_reader_note(r, HB_FLAW_DAMAGED, offset);
+    return HB_OK;
+}
+
 hb_result hb_reader_failed(hb_reader *r)
 {
-    return r->scan.at >= r->scan.end ? cut_off(r) : syntax_error(r);
+    return r->scan.at >= r->scan.end ? cut_off(r) : recover(r);
 }
 
 hb_result hb_reader_expected(hb_reader *r, const char *what)

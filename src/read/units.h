@@ -22,7 +22,11 @@ typedef struct hb_reader {
     size_t max_bytes;
     hb_read_note pending[4]; /* the unit's flaws, counted when it is taken */
     uint32_t num_pending;
-    bool cut;
+    uint64_t num_events; /* taken, and objects */
+    uint64_t searched;   /* bytes looked through for events */
+    bool in_list;        /* of events */
+    bool moved;          /* behind what is damaged: pos is at another unit */
+    bool cut;            /* nothing more can be read */
 } hb_reader;
 
 void hb_reader_init(hb_reader *reader, hb_text *text, hb_trace *trace,
@@ -53,8 +57,9 @@ bool hb_reader_more(hb_reader *reader);
 /** The first character at or after pos that is no space, 0 at the end of the text. */
 char hb_reader_peek(hb_reader *reader);
 
-/** What a failure of hb_reader.scan means for the file: HB_OK when the text was cut off and what
- * came before is kept. */
+/** What a failure of hb_reader.scan in the unit at pos means for the file. HB_OK when reading goes
+ * on: at pos, with `moved` set, where another event or the list of them was found behind what is
+ * damaged; or not at all, with `cut` set, and what came before is kept. */
 hb_result hb_reader_failed(hb_reader *reader);
 /** As if `what` had been expected at pos. */
 hb_result hb_reader_expected(hb_reader *reader, const char *what);
@@ -76,6 +81,16 @@ enum { HB_MAX_PLAIN_EVENT = 8 << 20 };
  * one whose taking needs a decision: the last one, one that is odd, or one too long to wait for.
  * Then false, with `*result` not HB_OK when memory ran out. */
 bool hb_read_plain_events(hb_reader *reader, uint64_t limit, hb_result *result);
+
+/* What a search may cost, as each brace in a text could begin a long event that is none. */
+enum { HB_MAX_SEARCH = 256 << 20 };
+
+/** Moves to what looks like an event and begins between `from` and `limit`. False when there is
+ * none; pos is anywhere then. */
+bool hb_find_event(hb_reader *reader, uint64_t from, uint64_t limit);
+
+/** Moves to the name of the list of events, from pos on. */
+bool hb_find_list(hb_reader *reader);
 
 hb_result hb_read_no_memory(void);
 
