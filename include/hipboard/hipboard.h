@@ -181,7 +181,17 @@ typedef struct hb_profiler_options {
      * crash. NULL: hidden in the tensorboard handler's directory if that is on a local file system,
      * else anonymous memory; "": anonymous memory. */
     const char *spool_dir;
+    /** A cycle in which the program marked no step is cut into steps of this many nanoseconds when
+     * it is written; HB_TIME_SLICES_AUTO: into about twenty of a round length. 0: it is not. */
+    int64_t time_slice_ns;
+    /** Makes room for any other profiler of the process: pauses when that one starts, with what was
+     * recorded handed to on_trace_ready, and goes on when it stops. Meanwhile on_trace_ready is
+     * called for the other one's cycles, after that one's own. For tools that profile programs
+     * which may profile themselves. */
+    bool yields;
 } hb_profiler_options;
+
+#define HB_TIME_SLICES_AUTO INT64_MAX
 
 #define HB_PROFILER_OPTIONS_INIT                   \
     {                                              \
@@ -218,6 +228,11 @@ HB_API hb_profiler_action hb_profiler_current_action(const hb_profiler *prof);
 /** 0-based index of the present or last recorded cycle, -1 before the first. */
 HB_API int64_t hb_profiler_cycle(const hb_profiler *prof);
 
+/** The number that the next step bears in traces and event files (before the start: the first);
+ * later ones count on from it. For programs that resume a training. step_num and schedules go on
+ * counting from 0. */
+HB_API hb_result hb_profiler_number_next_step(hb_profiler *prof, int64_t number);
+
 /** Adds a metadata entry to the cycle being recorded, or when none is, to the next. The value is
  * any text. */
 HB_API hb_result hb_profiler_add_metadata(hb_profiler *prof, const char *key, const char *value);
@@ -247,6 +262,8 @@ enum hb_export_flags {
     HB_DIALECT_KINETO = 1u << 1, /* to the letter as torch 2.13 writes, for Perfetto, HTA, ...;
                                     default is the dialect that fills the plugin's views */
     HB_NO_EVENT_FILE = 1u << 2,  /* tensorboard_trace_handler: traces only */
+    HB_SKIP_EMPTY = 1u << 3,     /* tensorboard_trace_handler, hb_recover(): no files of a cycle in
+                                    which nothing was recorded */
 };
 
 /** torch.profiler.tensorboard_trace_handler(): each cycle becomes

@@ -167,7 +167,7 @@ void hb_cycle_log(hb_profiler *prof, const hb_cycle *cycle, int64_t step_num)
     hb_cycle_numbers numbers = {0};
     hb_spool_view view = hb_spool_view_own(&prof->spool);
     if (!prof->event_log) return;
-    hb_result result = hb_device_source_open(&view, cycle->session, NULL, &source);
+    hb_result result = hb_session_source_open(&view, cycle->session, NULL, &source);
     if (result == HB_OK) {
         result = hb_cycle_numbers_make(source, &numbers);
         if (result == HB_OK) result = log_all(prof, cycle, source, &numbers, step_num);

@@ -5,6 +5,8 @@
 #include "profiler/profiler.h"
 
 #include "device/device.h"
+#include "profiler/time_slices.h"
+#include "record/merge.h"
 #include "write/write.h"
 
 static bool ends_with(const char *text, const char *suffix)
@@ -13,9 +15,18 @@ static bool ends_with(const char *text, const char *suffix)
     return n >= m && memcmp(text + n - m, suffix, m) == 0;
 }
 
+hb_result hb_session_source_open(const hb_spool_view *view, hb_session *session,
+                                 const hb_record_source_options *options, hb_source **source)
+{
+    HB_TRY(hb_device_source_open(view, session, options, source));
+    hb_result result = hb_time_slices_add(source, session->slice_ns);
+    if (result != HB_OK) (*source)->close(*source);
+    return result;
+}
+
 hb_result hb_cycle_open(const hb_spool_view *view, const hb_cycle *cycle, hb_source **source)
 {
-    return hb_device_source_open(view, cycle->session, NULL, source);
+    return hb_session_source_open(view, cycle->session, NULL, source);
 }
 
 hb_result hb_cycle_write(hb_profiler *prof, hb_cycle *cycle, const char *path, unsigned flags,
@@ -34,6 +45,16 @@ hb_result hb_cycle_write(hb_profiler *prof, hb_cycle *cycle, const char *path, u
     source->close(source);
     if (result == HB_OK) hb_write_warn(path, &stats);
     return result;
+}
+
+bool hb_session_is_empty(const hb_spool_view *view, const hb_session *session)
+{
+    const uint32_t said = 1u << HB_RECORD_METADATA | 1u << HB_RECORD_DEVICE;
+    hb_merge merge;
+    if (hb_merge_open(&merge, view, session, ~said) != HB_OK) return false;
+    bool empty = hb_merge_next(&merge) == NULL;
+    hb_merge_close(&merge);
+    return empty;
 }
 
 hb_result hb_profiler_check_readable(const hb_profiler *prof)

@@ -56,9 +56,15 @@ static char *trace_path(const char *dir, const char *worker, unsigned flags)
 static hb_result tensorboard_ready(hb_profiler *prof, void *context)
 {
     const tensorboard_handler *h = context;
-    char *path = trace_path(h->dir, h->worker, h->flags);
+    unsigned flags = h->flags;
+    hb_spool_view view = hb_spool_view_own(&prof->spool);
+    if ((flags & HB_SKIP_EMPTY) && hb_session_is_empty(&view, prof->last_cycle->session))
+        return HB_OK;
+    /* The cycle of a profiler that this one yielded to: its numbers go to its own directory. */
+    if (prof->options.on_trace_ready.context != h) flags |= HB_NO_EVENT_FILE;
+    char *path = trace_path(h->dir, h->worker, flags);
     if (!path) return hb_fail(HB_ERROR_NO_MEMORY, "no memory for a file name");
-    return hb_worker_submit(prof, prof->last_cycle, path, h->flags);
+    return hb_worker_submit(prof, prof->last_cycle, path, flags);
 }
 
 static void tensorboard_destroy(void *context)
@@ -92,11 +98,10 @@ hb_result hb_handler_check(const hb_trace_handler *handler)
     if (handler->fn != tensorboard_ready) return HB_OK;
     if (!h || !h->dir || !h->worker)
         return hb_fail(HB_ERROR_NO_MEMORY, "no memory for the trace handler");
-    if (h->flags & ~(unsigned)(HB_GZIP | HB_DIALECT_KINETO | HB_NO_EVENT_FILE))
+    if (h->flags & ~(unsigned)(HB_GZIP | HB_DIALECT_KINETO | HB_NO_EVENT_FILE | HB_SKIP_EMPTY))
         return hb_fail(HB_ERROR_INVALID_ARGUMENT,
-                       "tensorboard_trace_handler: flags 0x%x: HB_GZIP, HB_DIALECT_KINETO and "
-                       "HB_NO_EVENT_FILE are "
-                       "known",
+                       "tensorboard_trace_handler: flags 0x%x: HB_GZIP, HB_DIALECT_KINETO, "
+                       "HB_NO_EVENT_FILE and HB_SKIP_EMPTY are known",
                        h->flags);
     return check(h->dir, h->worker);
 }

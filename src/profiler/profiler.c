@@ -6,7 +6,6 @@
 #include "profiler/profiler.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -16,9 +15,8 @@
 #include "profiler/metadata.h"
 #include "profiler/run_log.h"
 #include "profiler/schedule.h"
+#include "profiler/turns.h"
 #include "record/strings.h"
-
-static _Atomic(hb_profiler *) running;
 
 /* ---- cycles ---- */
 
@@ -92,6 +90,7 @@ static hb_result start_trace(hb_profiler *prof)
     hb_session *session;
     HB_TRY(
         hb_session_begin(&prof->spool, session_flags(&prof->options), prof->cycle + 1, &session));
+    session->slice_ns = prof->options.time_slice_ns;
     prof->cycle++;
     pthread_mutex_lock(&prof->lock);
     prof->session = session;
@@ -144,11 +143,12 @@ static void discard_trace(hb_profiler *prof)
 static hb_result trace_ready(hb_profiler *prof)
 {
     const hb_trace_handler *h = &prof->options.on_trace_ready;
-    if (!h->fn || !prof->last_cycle) return HB_OK;
+    if (!prof->last_cycle) return HB_OK;
     prof->in_handler = true;
-    hb_result result = h->fn(prof, h->context);
+    hb_result result = h->fn ? h->fn(prof, h->context) : HB_OK;
+    hb_result delivered = hb_turns_deliver(prof);
     prof->in_handler = false;
-    return result;
+    return result != HB_OK ? result : delivered;
 }
 
 /* ---- transitions ---- */
@@ -211,7 +211,8 @@ static void begin_step(hb_profiler *prof)
 {
     char name[40];
     if (!hb_schedule_given(&prof->options.schedule) || !prof->session) return;
-    int n = snprintf(name, sizeof name, "ProfilerStep#%lld", (long long)prof->step_num);
+    int n = snprintf(name, sizeof name, "ProfilerStep#%lld",
+                     (long long)hb_step_number(prof));
     prof->step_scope = hb_record_annotation(hb_strings_intern(name, (size_t)n));
 }
 
@@ -228,7 +229,7 @@ static hb_result next_action(hb_profiler *prof, int64_t step, hb_profiler_action
 
 static void at_exit(void)
 {
-    hb_profiler *prof = atomic_load(&running);
+    hb_profiler *prof = hb_turns_holder();
     if (!prof) return;
     if (!hb_handler_dir(&prof->options.on_trace_ready)) {
         hb_warn("the program ended without hb_profiler_stop(): on_trace_ready was not called");
@@ -238,16 +239,10 @@ static void at_exit(void)
     hb_run_log_end(prof);
 }
 
-/* A forked child may run a profiler of its own. */
-static void after_fork_in_child(void)
-{
-    atomic_store(&running, NULL);
-}
-
 static void register_once(void)
 {
     atexit(at_exit);
-    pthread_atfork(NULL, NULL, after_fork_in_child);
+    pthread_atfork(NULL, NULL, hb_turns_after_fork);
 }
 
 /* ---- public ---- */
@@ -275,6 +270,9 @@ static hb_result check_options(const hb_profiler_options *o)
         return hb_fail(HB_ERROR_INVALID_ARGUMENT,
                        "activities 0x%x: HB_ACTIVITY_CPU and HB_ACTIVITY_HIP are known",
                        o->activities);
+    if (o->time_slice_ns < 0)
+        return hb_fail(HB_ERROR_INVALID_ARGUMENT, "time_slice_ns %lld: it must not be negative",
+                       (long long)o->time_slice_ns);
     HB_TRY(hb_schedule_check(&o->schedule));
     return hb_handler_check(&o->on_trace_ready);
 }
@@ -343,30 +341,40 @@ hb_profiler *hb_profiler_create(const hb_profiler_options *options)
     return NULL;
 }
 
+/* What the present step's action asks for begins. */
+static hb_result go_on(hb_profiler *prof)
+{
+    hb_run_log_open(prof);
+    hb_result result = transit(prof, HB_ACTION_NONE, prof->action);
+    begin_step(prof);
+    return result;
+}
+
 hb_result hb_profiler_start(hb_profiler *prof)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    hb_profiler *none = NULL;
     hb_profiler_action action;
     if (!prof) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "start: the profiler is NULL");
     if (prof->started) return hb_fail(HB_ERROR_STATE, "start: the profiler is already started");
     HB_TRY(next_action(prof, prof->step_num, &action));
     pthread_once(&once, register_once);
-    if (!atomic_compare_exchange_strong(&running, &none, prof))
-        return hb_fail(HB_ERROR_BUSY, "start: another profiler of this process is running");
-    prof->started = true;
-    prof->action = action;
-    hb_run_log_open(prof);
-    hb_result result = transit(prof, HB_ACTION_NONE, action);
-    begin_step(prof);
+    hb_turns_lock(prof);
+    hb_result result = hb_turns_take(prof);
+    if (result == HB_OK) {
+        prof->started = true;
+        prof->action = action;
+        if (!prof->paused) result = go_on(prof);
+    }
+    hb_turns_unlock(prof);
     return result;
 }
 
-hb_result hb_profiler_step(hb_profiler *prof)
+static hb_result next_step(hb_profiler *prof)
 {
     hb_profiler_action action, last;
     HB_TRY(check_started(prof, "step"));
     if (prof->in_handler) return hb_fail(HB_ERROR_STATE, "step: called from on_trace_ready");
+    if (prof->paused) return HB_OK;
     HB_TRY(next_action(prof, prof->step_num + 1, &action));
     hb_scope_end(&prof->step_scope);
     if (prof->session) hb_device_look_again();
@@ -379,25 +387,55 @@ hb_result hb_profiler_step(hb_profiler *prof)
     return result != HB_OK ? result : hb_worker_result(prof);
 }
 
+hb_result hb_profiler_step(hb_profiler *prof)
+{
+    hb_turns_lock(prof);
+    hb_result result = next_step(prof);
+    hb_turns_unlock(prof);
+    return result;
+}
+
 /* torch delivers a partial cycle when it was recording, and drops one that was warming up. */
 static hb_result finish(hb_profiler *prof)
 {
+    hb_scope_end(&prof->step_scope);
+    if (prof->paused) return HB_OK;
     if (records(prof->action)) return save(prof);
     discard_trace(prof);
     return HB_OK;
 }
 
-hb_result hb_profiler_stop(hb_profiler *prof)
+void hb_profiler_pause(hb_profiler *prof)
+{
+    if (finish(prof) != HB_OK) hb_warn("%s", hb_last_error());
+    prof->paused = true;
+}
+
+void hb_profiler_resume(hb_profiler *prof)
+{
+    prof->paused = false;
+    if (go_on(prof) != HB_OK) hb_warn("%s", hb_last_error());
+}
+
+static hb_result stop(hb_profiler *prof, bool *stopped)
 {
     HB_TRY(check_started(prof, "stop"));
     if (prof->in_handler) return hb_fail(HB_ERROR_STATE, "stop: called from on_trace_ready");
-    hb_scope_end(&prof->step_scope);
     hb_result result = finish(prof);
     prof->started = false;
     prof->action = HB_ACTION_NONE;
-    hb_profiler *self = prof;
-    atomic_compare_exchange_strong(&running, &self, NULL);
-    hb_result written = hb_profiler_flush(prof);
+    hb_turns_give(prof);
+    *stopped = true;
+    return result;
+}
+
+hb_result hb_profiler_stop(hb_profiler *prof)
+{
+    bool stopped = false;
+    hb_turns_lock(prof);
+    hb_result result = stop(prof, &stopped);
+    hb_turns_unlock(prof);
+    hb_result written = stopped ? hb_profiler_flush(prof) : HB_OK;
     return result != HB_OK ? result : written;
 }
 
@@ -434,6 +472,13 @@ void hb_profiler_destroy(hb_profiler *prof)
 int64_t hb_profiler_step_num(const hb_profiler *prof)
 {
     return prof ? prof->step_num : 0;
+}
+
+hb_result hb_profiler_number_next_step(hb_profiler *prof, int64_t number)
+{
+    if (!prof) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "number_next_step: the profiler is NULL");
+    prof->numbered_from = number - (prof->started ? prof->step_num + 1 : prof->step_num);
+    return HB_OK;
 }
 
 hb_profiler_action hb_profiler_current_action(const hb_profiler *prof)

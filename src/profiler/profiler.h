@@ -29,7 +29,7 @@ typedef struct hb_job {
     hb_cycle *cycle;
     char *path;
     unsigned flags;   /* enum hb_export_flags */
-    int64_t step_num; /* when it was queued */
+    int64_t step_num; /* the step's number when it was queued */
     struct hb_job *next;
 } hb_job;
 
@@ -43,8 +43,9 @@ struct hb_profiler {
     char *spool_dir;             /* NULL: choose */
     char *distributed_json;      /* or NULL */
     pid_t pid;
-    bool started;
+    bool started, paused; /* paused: another profiler records in its place */
     int64_t step_num, cycle;
+    int64_t numbered_from; /* a step's number less its step_num */
     hb_profiler_action action;
     hb_scope step_scope;
     hb_spool spool;                     /* base NULL: not open */
@@ -70,6 +71,19 @@ struct hb_profiler {
     char job_error[1024];
 };
 
+/** The present step's number in traces and event files. */
+static inline int64_t hb_step_number(const hb_profiler *prof)
+{
+    return prof->step_num + prof->numbered_from;
+}
+
+/* ---- profiler.c ---- */
+
+/** What is recorded of the present cycle goes to the handler; recording ends until
+ * hb_profiler_resume(). */
+void hb_profiler_pause(hb_profiler *prof);
+void hb_profiler_resume(hb_profiler *prof);
+
 /* ---- worker.c ---- */
 
 /** Starts the background thread if it does not run. */
@@ -91,6 +105,12 @@ void hb_cycle_drop(hb_profiler *prof, hb_cycle *cycle);
 hb_result hb_profiler_check_readable(const hb_profiler *prof);
 /** A cycle's events; the view must outlive the source. */
 hb_result hb_cycle_open(const hb_spool_view *view, const hb_cycle *cycle, hb_source **source);
+/** A session as a source, as hb_device_source_open(), with time slices if it wants them. */
+hb_result hb_session_source_open(const hb_spool_view *view, hb_session *session,
+                                 const hb_record_source_options *options, hb_source **source);
+
+/** Whether nothing was recorded in it but metadata. */
+bool hb_session_is_empty(const hb_spool_view *view, const hb_session *session);
 
 /** Writes a cycle to `path`. Any thread. */
 hb_result hb_cycle_write(hb_profiler *prof, hb_cycle *cycle, const char *path, unsigned flags,

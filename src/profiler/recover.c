@@ -15,6 +15,7 @@
 
 #include "base/base.h"
 #include "device/device.h"
+#include "profiler/profiler.h"
 #include "record/merge.h"
 #include "record/record_source.h"
 #include "record/strings.h"
@@ -187,7 +188,7 @@ static hb_result write_session(const spool_file *f, hb_session *session, const c
     session->trace_id[sizeof session->trace_id - 1] = '\0';
     session->finalized = 0;
     close_window(&f->view, session);
-    HB_TRY(hb_device_source_open(&f->view, session, &with, &source));
+    HB_TRY(hb_session_source_open(&f->view, session, &with, &source));
     hb_write_options options = {
         .dialect = flags & HB_DIALECT_KINETO ? HB_WRITE_KINETO : HB_WRITE_TENSORBOARD,
         .gzip = flags & HB_GZIP,
@@ -238,6 +239,7 @@ static bool recover_sessions(recovery *rec, const spool_file *f)
         if (!session) break;
         index = session->older;
         if (session->state == HB_SESSION_SAVED) continue;
+        if ((rec->flags & HB_SKIP_EMPTY) && hb_session_is_empty(&f->view, session)) continue;
         uint64_t events = 0;
         char *path = trace_path(f, session, rec->flags);
         hb_result result = path ? write_session(f, session, path, rec->flags, &events)

@@ -186,7 +186,7 @@ void hb_run_log_open(hb_profiler *prof)
 
 void hb_run_log_step(hb_profiler *prof)
 {
-    hb_event_log_set_step(prof->event_log, prof->step_num);
+    hb_event_log_set_step(prof->event_log, hb_step_number(prof));
 }
 
 void hb_run_log_end(hb_profiler *prof)
@@ -199,7 +199,7 @@ void hb_run_log_close(hb_profiler *prof)
     if (!prof->event_log) return;
     take_away(prof->event_log);
     if (hb_event_log_path(prof->event_log)[0])
-        (void)hb_run_log_describe(prof, NULL, NULL, prof->step_num);
+        (void)hb_run_log_describe(prof, NULL, NULL, hb_step_number(prof));
     (void)hb_event_log_close(prof->event_log); /* its thread has said what went wrong */
     prof->event_log = NULL;
     if (prof->described) hb_settings_reopen();

@@ -106,7 +106,7 @@ hb_result hb_worker_submit(hb_profiler *prof, hb_cycle *cycle, char *path, unsig
         free(path);
         return hb_fail(result, "no memory for writing a trace in the background");
     }
-    *job = (hb_job){cycle, path, flags, prof->step_num, NULL};
+    *job = (hb_job){cycle, path, flags, hb_step_number(prof), NULL};
     pthread_mutex_lock(&prof->lock);
     cycle->holders++;
     hb_job **at = &prof->jobs;

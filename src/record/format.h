@@ -95,6 +95,7 @@ typedef struct hb_session {
     uint32_t first_thread; /* chunk index, by hb_chunk.next_thread */
     uint32_t finalized;    /* the passes of session.c were made */
     int64_t cycle;
+    int64_t slice_ns; /* hb_profiler_options.time_slice_ns */
     hb_clock_pair start;
     hb_clock_pair later[2]; /* the newest is whole whenever the process is stopped */
     uint32_t newest, reserved;

@@ -2,16 +2,21 @@
 """`hipboard record`: unchanged programs leave traces, and notice nothing."""
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
 
 import pytest
 
+from server import TensorBoard
 from support import BUILD
 
 HIPBOARD = BUILD / "tools/hipboard/hipboard"
 PLAIN = BUILD / "tests/hip/plain"
+STEPS = BUILD / "tests/hip/steps"  # COUNT INIT_MS STEP_MS [roctx] END
 WITH_GPU = dict(os.environ, LD_LIBRARY_PATH=str(BUILD / "tools/simhsa"))
+needs_gpu = pytest.mark.skipif(not PLAIN.exists(), reason="needs the HIP runtime and tools/simhsa")
 
 
 def record(*arguments, env=None):
@@ -19,14 +24,24 @@ def record(*arguments, env=None):
                           text=True, timeout=60, env=env)
 
 
+def traces(logdir):
+    """The complete events of each file, oldest file first."""
+    by_time = sorted(logdir.glob("*.pt.trace.json"), key=lambda path: path.name.split(".")[-4])
+    return [[e for e in json.loads(path.read_text())["traceEvents"] if e["ph"] == "X"]
+            for path in by_time]
+
+
 def events(logdir):
     """By process: (category, name) of each complete event."""
-    return [{(e.get("cat"), e["name"]) for e in json.loads(path.read_text())["traceEvents"]
-             if e["ph"] == "X"}
-            for path in sorted(logdir.glob("*.pt.trace.json"))]
+    return [{(e.get("cat"), e["name"]) for e in trace} for trace in traces(logdir)]
 
 
-@pytest.mark.skipif(not PLAIN.exists(), reason="needs the HIP runtime and tools/simhsa")
+def steps(trace):
+    return [int(e["name"].split("#")[1]) for e in trace if e["name"].startswith("ProfilerStep#")
+            and e["cat"] == "user_annotation"]
+
+
+@needs_gpu
 def test_a_hip_program_and_its_child_leave_a_trace_each(tmp_path):
     done = record("-o", tmp_path, "--", PLAIN, env=WITH_GPU)
     assert (done.returncode, done.stdout, done.stderr) == (42, "filled\n", "")
@@ -39,26 +54,157 @@ def test_a_hip_program_and_its_child_leave_a_trace_each(tmp_path):
     assert not list(tmp_path.glob(".*")), "spools are left behind"
 
 
-def test_a_program_without_hip_keeps_its_output_and_status(tmp_path):
+def test_a_program_without_hip_keeps_its_output_and_status_and_is_explained(tmp_path):
     script = "import sys; print('out'); print('err', file=sys.stderr); sys.exit(3)"
     done = record("-o", tmp_path, "--", sys.executable, "-c", script)
-    assert (done.returncode, done.stdout, done.stderr) == (3, "out\n", "err\n")
-    assert len(events(tmp_path)) == 1
+    assert (done.returncode, done.stdout) == (3, "out\n")
+    own, said = done.stderr.splitlines()
+    assert own == "err"
+    assert said.startswith("hipboard: nothing was recorded of ") and "no HIP call" in said
+    assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("end, status", [
-    ("os.kill(os.getpid(), 15)", -15),
-    ("os._exit(5)", 5),
-])
-def test_what_a_sudden_end_leaves_can_be_recovered(tmp_path, end, status):
-    assert record("-o", tmp_path, "--", sys.executable, "-c", f"import os; {end}").returncode == status
-    left = list(tmp_path.glob(".*.hbspool"))
-    assert len(left) == 1
+@needs_gpu
+def test_processes_of_a_script_that_do_nothing_leave_nothing(tmp_path):
+    script = f"(true); ls / >/dev/null; {PLAIN}; exit 9"
+    done = record("-o", tmp_path, "--", "bash", "-c", script, env=WITH_GPU)
+    assert (done.returncode, done.stdout, done.stderr) == (9, "filled\n", "")
+    assert len(events(tmp_path)) == 2  # the program and its child
+    assert not list(tmp_path.glob(".*"))
+
+
+@needs_gpu
+@pytest.mark.parametrize("end, status", [("exit", 0), ("_exit", 5), ("exec", 6)])
+def test_a_trace_is_whole_however_a_program_ends(tmp_path, end, status):
+    done = record("-o", tmp_path, "--", STEPS, 3, 0, 1, end, env=WITH_GPU)
+    assert (done.returncode, done.stdout, done.stderr) == (status, "done\n", "")
+    [trace] = traces(tmp_path)
+    assert sum(e["cat"] == "gpu_memset" for e in trace) == 3
+    assert not list(tmp_path.glob(".*"))
+
+
+@needs_gpu
+def test_a_signal_reaches_the_program_and_what_it_did_becomes_a_trace(tmp_path):
+    with subprocess.Popen([HIPBOARD, "record", "-o", tmp_path, "--", STEPS, "3", "0", "1", "hang"],
+                          stdout=subprocess.PIPE, env=WITH_GPU) as running:
+        assert running.stdout.readline() == b"done\n"
+        running.send_signal(signal.SIGTERM)
+        assert running.wait(30) == -signal.SIGTERM
+    [trace] = traces(tmp_path)
+    assert sum(e["cat"] == "gpu_memset" for e in trace) == 3
+    assert not list(tmp_path.glob(".*"))
+
+
+@needs_gpu
+def test_a_killed_recorder_takes_the_program_with_it(tmp_path):
+    with subprocess.Popen([HIPBOARD, "record", "-o", tmp_path, "--", STEPS, "3", "0", "1", "hang"],
+                          stdout=subprocess.PIPE, env=WITH_GPU) as running:
+        assert running.stdout.readline() == b"done\n"
+        running.kill()
+        running.wait(30)
+        assert running.stdout.read() == b""  # nobody has the other end any more
     subprocess.run([HIPBOARD, "recover", tmp_path], check=True, capture_output=True, timeout=60)
-    assert len(events(tmp_path)) == 1
+    assert len(traces(tmp_path)) == 1
+
+
+# ---- steps ----
+
+@needs_gpu
+def test_ranges_named_as_steps_are_the_steps(tmp_path):
+    assert record("-o", tmp_path, "--", STEPS, 5, 0, 1, "roctx", "exit", env=WITH_GPU).returncode == 0
+    [trace] = traces(tmp_path)
+    assert steps(trace) == [100, 101, 102, 103, 104]
+
+
+@needs_gpu
+def test_without_steps_there_are_slices_of_time(tmp_path):
+    done = record("-o", tmp_path, "--slice", "20ms", "--", STEPS, 5, 0, 20, "exit", env=WITH_GPU)
+    assert (done.returncode, done.stderr) == (0, "")
+    [trace] = traces(tmp_path)
+    assert steps(trace) == list(range(len(steps(trace)))) and len(steps(trace)) >= 5
+    assert {round(e["dur"] / 1000) for e in trace if e["name"] == "ProfilerStep#1"} == {20}
+
+
+@needs_gpu
+def test_a_schedule_counts_the_programs_steps_and_gives_a_file_a_cycle(tmp_path):
+    done = record("-o", tmp_path, "--schedule", "wait=1,warmup=1,active=2,repeat=2", "--",
+                  STEPS, 12, 0, 5, "roctx", "exit", env=WITH_GPU)
+    assert (done.returncode, done.stderr) == (0, "")
+    cycles = traces(tmp_path)
+    assert [steps(trace) for trace in cycles] == [[102, 103], [106, 107]]
+    for trace in cycles:
+        assert sum(e["cat"] == "gpu_memset" for e in trace) == 2
+
+
+@needs_gpu
+def test_a_schedule_counts_slices_when_there_are_no_steps(tmp_path):
+    done = record("-o", tmp_path, "--schedule", "wait=1,active=2,repeat=1", "--slice", "50ms", "--",
+                  STEPS, 40, 0, 10, "exit", env=WITH_GPU)
+    assert (done.returncode, done.stderr) == (0, "")
+    [trace] = traces(tmp_path)
+    assert steps(trace) == [1, 2]
+
+
+@needs_gpu
+def test_delay_and_duration_bound_what_is_recorded(tmp_path):
+    done = record("-o", tmp_path, "--delay", "300ms", "--duration", "200ms", "--",
+                  STEPS, 80, 0, 10, "exit", env=WITH_GPU)
+    assert (done.returncode, done.stderr) == (0, "")
+    [trace] = traces(tmp_path)
+    fills = sum(e["cat"] == "gpu_memset" for e in trace)
+    assert 1 <= fills <= 20
+    times = [e["ts"] for e in trace]
+    assert max(times) - min(times) < 400e3
+
+
+def test_a_program_that_profiles_itself_does_so_and_its_cycles_come_along(tmp_path):
+    (tmp_path / "cwd").mkdir()
+    done = subprocess.run([HIPBOARD, "record", "-o", tmp_path / "tool", "--",
+                           BUILD / "samples/minimal"], cwd=tmp_path / "cwd", capture_output=True,
+                          text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    own = [path for path in (tmp_path / "cwd").rglob("*.pt.trace.json")]
+    also = list((tmp_path / "tool").glob("*.pt.trace.json"))
+    assert len(own) == len(also) == 1
+    own, also = (json.loads(path.read_text()) for path in own + also)
+    assert own.pop("traceName") != also.pop("traceName")
+    assert own == also
+
+
+@needs_gpu
+def test_a_path_with_blanks_is_no_hindrance(tmp_path):
+    for place in ["tools/hipboard/hipboard", "tools/hipboard/libhipboard-capture.so",
+                  "src/libhipboard.so.0"]:
+        (tmp_path / "a b" / place).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(BUILD / place, tmp_path / "a b" / place)
+    done = subprocess.run([tmp_path / "a b/tools/hipboard/hipboard", "record", "-o",
+                           tmp_path / "runs", "--", STEPS, "1", "0", "0", "exit"],
+                          capture_output=True, text=True, timeout=60, env=WITH_GPU)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+    assert len(traces(tmp_path / "runs")) == 1
+
+
+@needs_gpu
+def test_the_plugin_shows_slices_as_steps(tmp_path):
+    """A long-running program without any marks still has an overview by step."""
+    logdir = tmp_path / "logdir"
+    logdir.mkdir()
+    assert record("-o", logdir / "run", "--slice", "20ms", "--", STEPS, 5, 0, 20, "exit",
+                  env=WITH_GPU).returncode == 0
+    [trace] = traces(logdir / "run")
+    with TensorBoard(logdir, tmp_path / "tensorboard.log") as board:
+        board.wait_until_loaded()
+        [profile] = board.profiles("run")
+        shown = [int(row[0]) for row in board.get("overview", **profile)["steps"]["rows"]]
+    assert len(shown) >= 5
+    assert shown == steps(trace)[:len(shown)]  # the plugin leaves out the idle ones at the end
 
 
 def test_missing_programs_and_wrong_options_are_told_apart(tmp_path):
     assert record("-o", tmp_path, "--", tmp_path / "nothing").returncode == 127
     assert record("--activities", "cpu,gpu", "--", "true").returncode == 2
     assert record("-o", tmp_path).returncode == 2
+    for wrong in (["--delay", "soon"], ["--duration", "-1s"], ["--slice", "0"],
+                  ["--schedule", "wait=1"], ["--schedule", "active=1,often=2"]):
+        done = record(*wrong, "--", "true")
+        assert done.returncode == 2 and wrong[1] in done.stderr

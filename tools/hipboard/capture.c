@@ -1,139 +1,301 @@
 /* SPDX-License-Identifier: MIT
  *
- * libhipboard-capture.so: loaded into a program by `hipboard record`, it profiles all of it. What
- * to do stands in the environment, so that the program's children are profiled as well, each
- * process into a file of its own. The program's roctx ranges become annotations.
+ * libhipboard-capture.so: loaded into a program by `hipboard record`, it profiles it. Each process
+ * has a profiler of its own, and a thread that minds its times: when to begin, when to end, and
+ * where a step ends in a program that marks none.
  */
-#include <dlfcn.h>
+#include "capture.h"
+
+#include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <hipboard/hipboard.h>
 
-#include "capture.h"
+#define NS_PER_S INT64_C(1000000000)
+#define NEVER    INT64_MAX
 
-static unsigned number(const char *name)
+/* More than writing takes unless the disk is slow, and no more than a user will wait for a program
+ * that hangs in a signal handler. */
+enum { PATIENCE_S = 20 };
+
+static struct plan {
+    int64_t delay_ns, duration_ns, slice_ns;
+    bool scheduled;
+    hb_schedule schedule;
+    /* the schedule's: where it began to count, and for the program's own steps anew */
+    int64_t base;
+    atomic_bool has_own_steps;
+    bool counts_own_steps;
+    hb_profiler_action last;
+} plan;
+
+enum phase { BEFORE, RECORDING, OVER };
+
+static struct capture {
+    pthread_mutex_t lock; /* the profiler is one thread's at a time */
+    hb_profiler *prof;
+    enum phase phase;
+    int64_t start_at, stop_at, slice_at; /* CLOCK_MONOTONIC, ns */
+    /* for those who can't take the lock */
+    pid_t pid;
+    bool minded; /* the thread runs */
+    atomic_bool asked_to_finish;
+    sem_t wake, finished;
+} capture = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static int64_t now_ns(void)
 {
-    const char *text = getenv(name);
-    return text ? (unsigned)strtoul(text, NULL, 10) : 0;
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * NS_PER_S + t.tv_nsec;
 }
 
-static hb_profiler *prof; /* of this process */
+static struct timespec to_timespec(int64_t ns)
+{
+    return (struct timespec){ns / NS_PER_S, ns % NS_PER_S};
+}
+
+static int64_t number(const char *name)
+{
+    const char *text = getenv(name);
+    return text ? strtoll(text, NULL, 10) : 0;
+}
+
+static void complain(void)
+{
+    fprintf(stderr, "hipboard: this process is not recorded: %s\n", hb_last_error());
+}
+
+/* ---- steps ---- */
+
+/* Step 0 is what comes before the first step, whose kind is not known yet. When the program's own
+ * steps begin after some slices, the schedule begins anew with them, but not amid a cycle. */
+static hb_profiler_action action_of(int64_t step, void *context)
+{
+    struct plan *p = context;
+    bool between = p->last == HB_ACTION_NONE || p->last == HB_ACTION_RECORD_AND_SAVE;
+    if (step == 0) return HB_ACTION_NONE;
+    if (atomic_load(&p->has_own_steps) && !p->counts_own_steps && between) {
+        p->counts_own_steps = true;
+        p->base = step;
+    }
+    return p->last = hb_schedule_action(&p->schedule, step - p->base);
+}
+
+/* A file that can't be written has been complained of; the program goes on. */
+static void step_to(int64_t step_number)
+{
+    (void)hb_profiler_number_next_step(capture.prof, step_number);
+    (void)hb_profiler_step(capture.prof);
+}
+
+static void end_slice(int64_t now)
+{
+    step_to(hb_profiler_step_num(capture.prof)); /* the first one is number 0 */
+    capture.slice_at = now + plan.slice_ns;
+}
+
+static bool step_number(const char *range, int64_t *n)
+{
+    static const char prefix[] = "ProfilerStep#";
+    char *end;
+    if (!range || strncmp(range, prefix, sizeof prefix - 1) != 0) return false;
+    *n = strtoll(range + sizeof prefix - 1, &end, 10);
+    return end > range + sizeof prefix - 1 && *end == '\0';
+}
+
+bool capture_begins_step(const char *range)
+{
+    int64_t n;
+    if (!plan.scheduled || !step_number(range, &n)) return false;
+    atomic_store(&plan.has_own_steps, true);
+    /* Who holds the lock is stopping it or writing: nothing to wait for here. */
+    if (pthread_mutex_trylock(&capture.lock) != 0) return true;
+    if (capture.phase == RECORDING) step_to(n);
+    pthread_mutex_unlock(&capture.lock);
+    return true;
+}
+
+/* ---- beginning and end, under the lock ---- */
+
+static void begin_recording(int64_t now)
+{
+    capture.phase = RECORDING;
+    capture.stop_at = plan.duration_ns ? now + plan.duration_ns : NEVER;
+    capture.slice_at = plan.scheduled ? now + plan.slice_ns : NEVER;
+    if (hb_profiler_start(capture.prof) == HB_OK) return;
+    complain();
+    capture.phase = OVER;
+}
+
+static void end_recording(void)
+{
+    if (capture.phase == RECORDING) (void)hb_profiler_stop(capture.prof);
+    capture.phase = OVER;
+}
 
 static void finish(void)
 {
-    hb_profiler_destroy(prof); /* stops it, which writes the trace */
-    prof = NULL;
+    end_recording();
+    hb_profiler_destroy(capture.prof);
+    capture.prof = NULL;
 }
 
-/* Without the profiler the program still runs; why there is none stands on stderr. A forked child
- * leaves its parent's alone and has one of its own. */
-static void start(void)
+/* ---- the thread that minds the times ---- */
+
+/* Does what is due and returns when something will be. */
+static int64_t mind(int64_t now)
+{
+    if (capture.phase == BEFORE && now >= capture.start_at) begin_recording(now);
+    if (capture.phase == BEFORE) return capture.start_at;
+    if (capture.phase == RECORDING && now >= capture.stop_at) end_recording();
+    if (capture.phase == OVER) return NEVER;
+    if (atomic_load(&plan.has_own_steps)) capture.slice_at = NEVER;
+    if (now >= capture.slice_at) end_slice(now);
+    return capture.slice_at < capture.stop_at ? capture.slice_at : capture.stop_at;
+}
+
+static void sleep_until(int64_t ns)
+{
+    struct timespec t = to_timespec(ns);
+    if (ns == NEVER)
+        sem_wait(&capture.wake);
+    else
+        sem_clockwait(&capture.wake, CLOCK_MONOTONIC, &t);
+}
+
+static void *mind_all(void *unused)
+{
+    int64_t next = now_ns();
+    while (!atomic_load(&capture.asked_to_finish)) {
+        sleep_until(next);
+        pthread_mutex_lock(&capture.lock);
+        next = capture.prof ? mind(now_ns()) : NEVER;
+        pthread_mutex_unlock(&capture.lock);
+    }
+    pthread_mutex_lock(&capture.lock);
+    if (capture.prof) finish();
+    pthread_mutex_unlock(&capture.lock);
+    sem_post(&capture.finished);
+    return unused;
+}
+
+/* Signals are the program's. */
+static void start_thread(void)
+{
+    pthread_t thread;
+    sigset_t all, before;
+    sigfillset(&all);
+    sem_init(&capture.wake, 0, 0);
+    sem_init(&capture.finished, 0, 0);
+    atomic_store(&capture.asked_to_finish, false);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    capture.minded = pthread_create(&thread, NULL, mind_all, NULL) == 0;
+    if (capture.minded) pthread_detach(thread);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* ---- the process's life ---- */
+
+static void read_schedule(const char *text)
+{
+    long long n[5] = {0};
+    plan.scheduled =
+        text && sscanf(text, "%lld,%lld,%lld,%lld,%lld", &n[0], &n[1], &n[2], &n[3], &n[4]) == 5;
+    plan.schedule = hb_schedule_make(.wait = n[0], .warmup = n[1], .active = n[2], .repeat = n[3],
+                                     .skip_first = n[4]);
+}
+
+static void read_plan(void)
+{
+    int64_t slice_ns = number(CAPTURE_SLICE);
+    read_schedule(getenv(CAPTURE_SCHEDULE));
+    plan.delay_ns = number(CAPTURE_DELAY);
+    plan.duration_ns = number(CAPTURE_DURATION);
+    plan.slice_ns = slice_ns ? slice_ns : plan.scheduled ? NS_PER_S : HB_TIME_SLICES_AUTO;
+    plan.base = 1;
+    atomic_store(&plan.has_own_steps, false);
+    plan.counts_own_steps = false;
+    plan.last = HB_ACTION_NONE;
+}
+
+static hb_profiler *make_profiler(const char *dir)
+{
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    unsigned flags = (unsigned)number(CAPTURE_FLAGS) | HB_SKIP_EMPTY;
+    if (number(CAPTURE_MAIN) != getpid()) flags |= HB_NO_EVENT_FILE;
+    o.activities = (unsigned)number(CAPTURE_ACTIVITIES);
+    o.profile_memory = true;
+    o.yields = true;
+    o.on_trace_ready = hb_tensorboard_trace_handler(dir, NULL, flags);
+    if (plan.scheduled)
+        o.schedule = hb_schedule_from_function(action_of, &plan);
+    else
+        o.time_slice_ns = plan.slice_ns;
+    return hb_profiler_create(&o);
+}
+
+/* Without a profiler the program runs all the same. A forked child leaves its parent's alone. */
+void capture_start(void)
 {
     const char *dir = getenv(CAPTURE_DIR);
+    pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
     if (!dir || !*dir) return;
-    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
-    o.activities = number(CAPTURE_ACTIVITIES);
-    o.profile_memory = true;
-    o.on_trace_ready = hb_tensorboard_trace_handler(dir, NULL, number(CAPTURE_FLAGS));
-    prof = hb_profiler_create(&o);
-    if (!prof || hb_profiler_start(prof) != HB_OK) capture_complain(hb_last_error());
-}
-
-/* ---- where it starts ---- */
-
-typedef int (*main_fn)(int argc, char **argv, char **environment);
-typedef int (*start_main_fn)(main_fn main, int argc, char **argv, void (*init)(void),
-                             void (*fini)(void), void (*rtld_fini)(void), void *stack_end);
-
-static main_fn program;
-
-static int recorded_main(int argc, char **argv, char **environment)
-{
-    start();
-    atexit(finish);
-    pthread_atfork(NULL, NULL, start);
-    return program(argc, argv, environment);
-}
-
-__attribute__((visibility("default"))) int __libc_start_main(main_fn main, int argc, char **argv,
-                                                             void (*init)(void), void (*fini)(void),
-                                                             void (*rtld_fini)(void),
-                                                             void *stack_end);
-
-/* Not from a constructor: what is to happen at exit must be asked for after the C library has asked
- * for the libraries' ends, to come before the end of the HIP runtime. */
-int __libc_start_main(main_fn main, int argc, char **argv, void (*init)(void), void (*fini)(void),
-                      void (*rtld_fini)(void), void *stack_end)
-{
-    start_main_fn real;
-    void *address = dlsym(RTLD_NEXT, "__libc_start_main");
-    memcpy(&real, &address, sizeof real);
-    program = main;
-    return real(recorded_main, argc, argv, init, fini, rtld_fini, stack_end);
-}
-
-/* ---- roctx ---- */
-
-#define EXPORT __attribute__((visibility("default")))
-
-EXPORT int roctxRangePushA(const char *message);
-EXPORT int roctxRangePop(void);
-EXPORT void roctxMarkA(const char *message);
-EXPORT uint64_t roctxRangeStartA(const char *message);
-EXPORT void roctxRangeStop(uint64_t id);
-
-static __thread int depth;
-
-int roctxRangePushA(const char *message)
-{
-    hb_range_push(message);
-    return depth++;
-}
-
-int roctxRangePop(void)
-{
-    if (depth == 0) return -1;
-    hb_range_pop();
-    return --depth;
-}
-
-void roctxMarkA(const char *message)
-{
-    hb_scope scope = hb_record_function(message);
-    hb_scope_end(&scope);
-}
-
-/* These ranges may be stopped by any thread. A range is one in 256 that can be open at a time. */
-enum { RANGES = 256 };
-static hb_scope ranges[RANGES];
-static uint64_t ids[RANGES], last_id;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-uint64_t roctxRangeStartA(const char *message)
-{
-    pthread_mutex_lock(&lock);
-    uint64_t id = ++last_id;
-    int slot = 0;
-    while (slot < RANGES && ids[slot])
-        slot++;
-    if (slot < RANGES) {
-        ids[slot] = id;
-        ranges[slot] = hb_record_function(message);
+    capture.lock = unlocked;
+    capture.pid = getpid();
+    read_plan();
+    capture.prof = make_profiler(dir);
+    if (!capture.prof) {
+        complain();
+        return;
     }
-    pthread_mutex_unlock(&lock);
-    return id;
+    capture.phase = BEFORE;
+    capture.start_at = now_ns() + plan.delay_ns;
+    if (plan.delay_ns == 0) begin_recording(now_ns());
+    start_thread();
 }
 
-void roctxRangeStop(uint64_t id)
+/* The thread ends what it began: a slice that another thread ends is no step to the plugin. */
+static bool thread_has_slices(void)
 {
-    pthread_mutex_lock(&lock);
-    for (int slot = 0; id && slot < RANGES; slot++) {
-        if (ids[slot] != id) continue;
-        hb_scope_end(&ranges[slot]);
-        ids[slot] = 0;
+    return capture.minded && plan.scheduled && !atomic_load(&plan.has_own_steps);
+}
+
+static void ask_to_finish(void)
+{
+    atomic_store(&capture.asked_to_finish, true);
+    sem_post(&capture.wake);
+}
+
+void capture_finish(void)
+{
+    if (capture.pid != getpid()) return;
+    if (thread_has_slices()) {
+        ask_to_finish();
+        while (sem_wait(&capture.finished) != 0)
+            continue;
+        return;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_lock(&capture.lock);
+    if (capture.prof) finish();
+    pthread_mutex_unlock(&capture.lock);
+}
+
+bool capture_finish_from_outside(void)
+{
+    if (capture.pid != getpid() || !capture.minded || !capture.prof) return false;
+    struct timespec until = to_timespec(now_ns() + PATIENCE_S * NS_PER_S);
+    ask_to_finish();
+    while (sem_clockwait(&capture.finished, CLOCK_MONOTONIC, &until) != 0)
+        if (errno != EINTR) return false;
+    return true;
 }

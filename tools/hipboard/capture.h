@@ -1,21 +1,40 @@
 /* SPDX-License-Identifier: MIT
  *
- * What `hipboard record` tells libhipboard-capture.so, by environment variables.
+ * What `hipboard record` tells libhipboard-capture.so, by environment variables, so that the
+ * program's children are told as well.
  */
 #ifndef HB_TOOLS_CAPTURE_H
 #define HB_TOOLS_CAPTURE_H
 
-#include <stdio.h>
+#include <stdbool.h>
 
 #define CAPTURE_LIBRARY "libhipboard-capture.so"
 
 #define CAPTURE_DIR        "HIPBOARD_CAPTURE_DIR"
 #define CAPTURE_ACTIVITIES "HIPBOARD_CAPTURE_ACTIVITIES" /* enum hb_activity, as a number */
 #define CAPTURE_FLAGS      "HIPBOARD_CAPTURE_FLAGS"      /* enum hb_export_flags */
+#define CAPTURE_MAIN       "HIPBOARD_CAPTURE_MAIN" /* the process that may write an event file */
+#define CAPTURE_SCHEDULE   "HIPBOARD_CAPTURE_SCHEDULE" /* wait,warmup,active,repeat,skip_first */
+/* nanoseconds, since a process began; 0 or absent: none */
+#define CAPTURE_DELAY      "HIPBOARD_CAPTURE_DELAY"
+#define CAPTURE_DURATION   "HIPBOARD_CAPTURE_DURATION"
+#define CAPTURE_SLICE      "HIPBOARD_CAPTURE_SLICE"
 
-static inline void capture_complain(const char *why)
-{
-    fprintf(stderr, "hipboard: this process is not recorded: %s\n", why);
-}
+/* ---- inside the library ---- */
+
+/** The process's main() is about to run, or it was just forked. */
+void capture_start(void);
+
+/** The process ends; its trace is written before this returns. */
+void capture_finish(void);
+
+/** The same where another thread may hold any lock, as in a signal handler or before an exec: waits
+ * for a bounded time, after which the records are left to be recovered. True when something was
+ * being captured and is written. */
+bool capture_finish_from_outside(void);
+
+/** A range is about to begin. True when it is a step of the program's, "ProfilerStep#N", which the
+ * schedule counts, so that the profiler marks it itself. */
+bool capture_begins_step(const char *range);
 
 #endif

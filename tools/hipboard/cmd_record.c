@@ -1,43 +1,74 @@
 /* SPDX-License-Identifier: MIT */
 #include "command.h"
 
+#include <dirent.h>
+#include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <hipboard/hipboard.h>
 
 #include "capture.h"
+#include "launch.h"
 
 static const char help[] =
-    "usage: hipboard record [-o LOGDIR] [--activities LIST] [--gzip] [--dialect DIALECT] -- \\\n"
-    "           PROGRAM [ARGUMENTS...]\n"
+    "usage: hipboard record [OPTIONS] [--] PROGRAM [ARGUMENTS...]\n"
     "\n"
     "Runs PROGRAM, unchanged, with hipboard loaded into it. Each of its processes, children and\n"
-    "forks included, leaves a trace in LOGDIR: its HIP calls, kernels, copies and memory, its\n"
-    "roctx ranges as annotations, and what it marks through hipboard's own interface.\n"
+    "forks included, that uses HIP, roctx or hipboard leaves a trace in LOGDIR: its HIP calls,\n"
+    "kernels, copies and memory, its roctx ranges as annotations, and what it marks through\n"
+    "hipboard's own interface. Then: tensorboard --logdir LOGDIR\n"
     "\n"
-    "  -o, --output LOGDIR  default: hipboard_runs\n"
-    "  --activities LIST    of cpu, hip; default: what there is\n"
-    "  --gzip               write .pt.trace.json.gz\n"
-    "  --dialect DIALECT    tensorboard (default) or kineto\n"
-    "  -h, --help           this text\n"
+    "  -o, --output LOGDIR    default: hipboard_runs\n"
+    "      --delay TIME       record nothing in a process's first TIME: 500ms, 10s, 2m\n"
+    "      --duration TIME    record no longer than TIME\n"
+    "      --schedule WORDS   record some steps only, as torch.profiler.schedule():\n"
+    "                         wait=N,warmup=N,active=N[,repeat=N][,skip_first=N]; a cycle a file\n"
+    "      --slice TIME       steps of a program that marks none last TIME; default: 1s with\n"
+    "                         --schedule, else about twenty of a round length\n"
+    "      --activities LIST  of cpu, hip; default: what there is\n"
+    "      --gzip             write .pt.trace.json.gz\n"
+    "      --dialect DIALECT  tensorboard (default) or kineto\n"
+    "  -q, --quiet            say nothing when all is well\n"
+    "  -h, --help             this text\n"
     "\n"
-    "The program's output, signals and exit status are its own. A process that is killed, or ends "
-    "by\n"
-    "_exit() as some shells do, leaves its records; `hipboard recover LOGDIR` makes a trace of "
-    "them.\n"
+    "Steps are those of the program's own profiler, if it uses hipboard (it then decides what is\n"
+    "recorded while it runs, and its cycles come into LOGDIR, too), or its roctx ranges named\n"
+    "ProfilerStep#N; else slices of time.\n"
+    "\n"
+    "The program's output, signals and results are its own, and so is the exit status; 126 and "
+    "127\n"
+    "when it can't be run or found. Records of processes that are killed become traces as well.\n"
     "Statically linked and set-user-id programs can't be recorded.\n";
 
 typedef struct request {
     const char *dir;
     unsigned activities, flags;
+    int64_t delay_ns, duration_ns, slice_ns;
+    hb_schedule_params schedule; /* active 0: none */
+    bool quiet;
+    /* made from it */
+    char library[PATH_MAX], full_dir[PATH_MAX];
+    char link_dir[64]; /* holds a link to the library's directory; "" when there is none */
 } request;
+
+static int fail(const char *what, const char *why)
+{
+    fprintf(stderr, "hipboard record: %s: %s\n", what, why);
+    return EXIT_FAILED;
+}
+
+/* ---- options ---- */
 
 static bool parse_activities(const char *list, unsigned *activities)
 {
@@ -53,6 +84,86 @@ static bool parse_activities(const char *list, unsigned *activities)
     }
     return true;
 }
+
+/* "1.5", "1.5s", "20ms", "2m"; more than nothing and at most some days. */
+static bool parse_time(const char *text, int64_t *ns)
+{
+    static const struct {
+        const char *unit;
+        double ns;
+    } units[] = {{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"m", 60e9}, {"h", 3600e9}};
+    char *end;
+    double value = strtod(text, &end);
+    for (size_t i = 0; end > text && i < sizeof units / sizeof *units; i++) {
+        if (strcmp(end, units[i].unit) != 0) continue;
+        double all = value * units[i].ns;
+        if (!(all >= 1 && all <= 1e15)) return false;
+        *ns = (int64_t)all;
+        return true;
+    }
+    return false;
+}
+
+static bool parse_schedule_word(const char *word, hb_schedule_params *p)
+{
+    struct {
+        const char *name;
+        int64_t *value;
+    } const words[] = {{"wait", &p->wait},
+                       {"warmup", &p->warmup},
+                       {"active", &p->active},
+                       {"repeat", &p->repeat},
+                       {"skip_first", &p->skip_first}};
+    const char *equals = strchr(word, '=');
+    if (!equals) return false;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t n = strlen(words[i].name);
+        char *end;
+        if ((size_t)(equals - word) != n || strncmp(word, words[i].name, n) != 0) continue;
+        *words[i].value = strtoll(equals + 1, &end, 10);
+        return end > equals + 1 && !*end && *words[i].value >= 0 && *words[i].value < INT32_MAX;
+    }
+    return false;
+}
+
+static bool parse_schedule(const char *text, hb_schedule_params *p)
+{
+    char copy[128], *rest = copy;
+    if (snprintf(copy, sizeof copy, "%s", text) >= (int)sizeof copy) return false;
+    *p = (hb_schedule_params){0};
+    for (char *word; (word = strsep(&rest, ","));)
+        if (!parse_schedule_word(word, p)) return false;
+    return p->active > 0;
+}
+
+static int parse_option(request *r, int option, const char *value)
+{
+    const char *time = option == 'D' ? "delay" : option == 'T' ? "duration" : "slice";
+    switch (option) {
+    case 'o': r->dir = value; return EXIT_FINE;
+    case 'z': r->flags |= HB_GZIP; return EXIT_FINE;
+    case 'q': r->quiet = true; return EXIT_FINE;
+    case 'a':
+        if (parse_activities(value, &r->activities)) return EXIT_FINE;
+        return usage_error("record", "activities '%s': cpu, hip or cpu,hip", value);
+    case 'd':
+        if (strcmp(value, "kineto") == 0) r->flags |= HB_DIALECT_KINETO;
+        if (strcmp(value, "kineto") == 0 || strcmp(value, "tensorboard") == 0) return EXIT_FINE;
+        return usage_error("record", "dialect '%s': tensorboard or kineto", value);
+    case 's':
+        if (parse_schedule(value, &r->schedule)) return EXIT_FINE;
+        return usage_error("record",
+                           "schedule '%s': wait=N,warmup=N,active=N,repeat=N,skip_first=N, of "
+                           "which only active is needed and must not be 0",
+                           value);
+    default: break;
+    }
+    int64_t *ns = option == 'D' ? &r->delay_ns : option == 'T' ? &r->duration_ns : &r->slice_ns;
+    if (parse_time(value, ns)) return EXIT_FINE;
+    return usage_error("record", "%s '%s': a time as 500ms, 10s or 2m", time, value);
+}
+
+/* ---- the library ---- */
 
 /* Beside this program, as built, or where it is installed. */
 static bool find_library(char path[PATH_MAX])
@@ -70,11 +181,52 @@ static bool find_library(char path[PATH_MAX])
     return false;
 }
 
-static void set_number(const char *name, unsigned value)
+/* LD_PRELOAD is a list between blanks and colons, without a way to quote them: a library whose path
+ * has some is reached by a link. */
+static bool name_without_blanks(request *r)
 {
-    char text[16];
-    snprintf(text, sizeof text, "%u", value);
+    char link[sizeof r->link_dir + 8];
+    if (!strpbrk(r->library, " :")) return true;
+    *strrchr(r->library, '/') = '\0';
+    snprintf(r->link_dir, sizeof r->link_dir, "/tmp/hipboard-XXXXXX");
+    if (!mkdtemp(r->link_dir)) {
+        r->link_dir[0] = '\0';
+        return false;
+    }
+    snprintf(link, sizeof link, "%s/lib", r->link_dir);
+    if (symlink(r->library, link) != 0) return false;
+    snprintf(r->library, sizeof r->library, "%s/" CAPTURE_LIBRARY, link);
+    return true;
+}
+
+static void remove_link(const request *r)
+{
+    char link[sizeof r->link_dir + 8];
+    if (!r->link_dir[0]) return;
+    snprintf(link, sizeof link, "%s/lib", r->link_dir);
+    unlink(link);
+    rmdir(r->link_dir);
+}
+
+/* ---- the program's environment ---- */
+
+static void set_number(const char *name, int64_t value)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%lld", (long long)value);
     setenv(name, text, 1);
+}
+
+static void set_schedule(const hb_schedule_params *p)
+{
+    char text[128];
+    snprintf(text, sizeof text, "%lld,%lld,%lld,%lld,%lld", (long long)p->wait,
+             (long long)p->warmup, (long long)p->active, (long long)p->repeat,
+             (long long)p->skip_first);
+    if (p->active)
+        setenv(CAPTURE_SCHEDULE, text, 1);
+    else
+        unsetenv(CAPTURE_SCHEDULE);
 }
 
 static void preload(const char *library)
@@ -89,61 +241,196 @@ static void preload(const char *library)
     }
 }
 
-static int fail(const char *what, const char *why)
+/* TensorBoard mixes what several event files of a directory say, so one process of a parallel run
+ * writes one: the first, by the word of whatever launched it. */
+static bool is_first_of_its_run(void)
 {
-    fprintf(stderr, "hipboard record: %s: %s\n", what, why);
-    return EXIT_FAILED;
+    static const char *const ranks[] = {
+        "OMPI_COMM_WORLD_RANK", "PMIX_RANK",      "PMI_RANK", "MV2_COMM_WORLD_RANK",
+        "SLURM_PROCID",         "FLUX_TASK_RANK", "RANK"};
+    for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++) {
+        const char *rank = getenv(ranks[i]);
+        if (rank) return strcmp(rank, "0") == 0;
+    }
+    return true;
 }
 
-/* Becomes the program, and so adds nothing between it and whoever waits for it. */
-static int run(const request *r, char **program)
+/* In the program's process, before it begins. */
+static void tell(void *context)
 {
-    char library[PATH_MAX], dir[PATH_MAX];
-    if (!find_library(library)) return fail(CAPTURE_LIBRARY, "not found beside this program");
-    /* LD_PRELOAD is a list between blanks and colons. */
-    if (strpbrk(library, " :"))
-        return fail(library, "a path with blanks or colons can't be preloaded");
-    if (mkdir(r->dir, 0777) != 0 && errno != EEXIST) return fail(r->dir, strerror(errno));
-    if (!realpath(r->dir, dir)) return fail(r->dir, strerror(errno)); /* programs change theirs */
-    setenv(CAPTURE_DIR, dir, 1);
+    const request *r = context;
+    setenv(CAPTURE_DIR, r->full_dir, 1);
     set_number(CAPTURE_ACTIVITIES, r->activities);
     set_number(CAPTURE_FLAGS, r->flags);
-    preload(library);
-    execvp(program[0], program);
-    int error = errno;
-    fail(program[0], strerror(error));
-    return error == ENOENT ? 127 : 126; /* as shells say it */
+    set_number(CAPTURE_MAIN, is_first_of_its_run() ? getpid() : 0);
+    set_number(CAPTURE_DELAY, r->delay_ns);
+    set_number(CAPTURE_DURATION, r->duration_ns);
+    set_number(CAPTURE_SLICE, r->slice_ns);
+    set_schedule(&r->schedule);
+    preload(r->library);
+}
+
+/* ---- afterwards ---- */
+
+static bool ends_with(const char *text, const char *suffix)
+{
+    size_t n = strlen(text), m = strlen(suffix);
+    return n >= m && strcmp(text + n - m, suffix) == 0;
+}
+
+/* Traces are named "<worker>.<time in ns>.pt.trace.json". */
+static bool is_trace_since(const char *name, int64_t start_ns)
+{
+    const char *suffix = strstr(name, ".pt.trace.json");
+    const char *time = suffix;
+    while (time && time > name && time[-1] != '.')
+        time--;
+    return time && strtoll(time, NULL, 10) >= start_ns;
+}
+
+static bool is_spool(const char *name, int64_t start_ns)
+{
+    (void)start_ns;
+    return name[0] == '.' && ends_with(name, ".hbspool");
+}
+
+static unsigned count_files(const char *dir, bool (*counts)(const char *, int64_t),
+                            int64_t start_ns)
+{
+    unsigned n = 0;
+    struct dirent *entry;
+    DIR *list = opendir(dir);
+    while (list && (entry = readdir(list)))
+        n += counts(entry->d_name, start_ns);
+    if (list) closedir(list);
+    return n;
+}
+
+static void report_recovered(const hb_recovered *r, void *unused)
+{
+    (void)unused;
+    if (!r->trace) fprintf(stderr, "hipboard: %s: %s\n", r->spool, r->error);
+}
+
+/* Whether the file is an ELF program that no loader takes part in. */
+static bool is_static(const char *path)
+{
+    bool is = false;
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &st) != 0 || (size_t)st.st_size < sizeof(Elf64_Ehdr)) {
+        if (fd >= 0) close(fd);
+        return false;
+    }
+    const char *base = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    close(fd);
+    if (base == MAP_FAILED) return false;
+    const Elf64_Ehdr *h = (const void *)base;
+    size_t headers = (size_t)h->e_phnum * sizeof(Elf64_Phdr);
+    if (memcmp(h->e_ident, ELFMAG, SELFMAG) == 0 && h->e_ident[EI_CLASS] == ELFCLASS64 &&
+        h->e_phoff <= (size_t)st.st_size && headers <= (size_t)st.st_size - h->e_phoff) {
+        const Elf64_Phdr *p = (const void *)(base + h->e_phoff);
+        is = h->e_phnum > 0;
+        for (int i = 0; i < h->e_phnum; i++)
+            is = is && p[i].p_type != PT_INTERP;
+    }
+    munmap((void *)(uintptr_t)base, (size_t)st.st_size);
+    return is;
+}
+
+static void find_program(const char *name, char path[PATH_MAX])
+{
+    const char *all = getenv("PATH");
+    snprintf(path, PATH_MAX, "%s", name);
+    if (strchr(name, '/') || !all) return;
+    for (const char *dir = all; *dir;) {
+        size_t n = strcspn(dir, ":");
+        int len = snprintf(path, PATH_MAX, "%.*s/%s", (int)n, dir, name);
+        if (len < PATH_MAX && access(path, X_OK) == 0) return;
+        dir += n + (dir[n] == ':');
+    }
+    snprintf(path, PATH_MAX, "%s", name);
+}
+
+static void explain_nothing(const char *program)
+{
+    char path[PATH_MAX];
+    find_program(program, path);
+    const char *why = is_static(path)
+                          ? "it is statically linked, so that nothing can be loaded into it"
+                          : "while it was recorded it made no HIP call and marked nothing by roctx "
+                            "or hipboard; `hipboard info` says what can be captured here";
+    fprintf(stderr, "hipboard: nothing was recorded of %s: %s\n", program, why);
+}
+
+static void conclude(const request *r, const char *program, int64_t start_ns)
+{
+    /* Of processes that were killed; those of others that still run are left alone. */
+    if (count_files(r->full_dir, is_spool, 0))
+        (void)hb_recover(r->full_dir, r->flags | HB_SKIP_EMPTY, report_recovered, NULL);
+    unsigned traces = count_files(r->full_dir, is_trace_since, start_ns);
+    if (traces == 0)
+        explain_nothing(program);
+    else if (!r->quiet && isatty(STDERR_FILENO))
+        fprintf(stderr, "hipboard: %u trace%s in %s; look at %s with: tensorboard --logdir %s\n",
+                traces, traces == 1 ? "" : "s", r->dir, traces == 1 ? "it" : "them", r->dir);
+}
+
+/* ---- the command ---- */
+
+static int64_t unix_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static int run(request *r, char **program)
+{
+    if (!find_library(r->library)) return fail(CAPTURE_LIBRARY, "not found beside this program");
+    if (mkdir(r->dir, 0777) != 0 && errno != EEXIST) return fail(r->dir, strerror(errno));
+    if (!realpath(r->dir, r->full_dir)) return fail(r->dir, strerror(errno)); /* it may chdir() */
+    if (!name_without_blanks(r)) return fail("/tmp", strerror(errno));
+    int64_t start_ns = unix_ns();
+    launch_end end = launch(program, tell, r);
+    remove_link(r);
+    if (!end.started) {
+        fail(program[0], strerror(end.code));
+        return end.code == ENOENT ? 127 : 126; /* as shells say it */
+    }
+    conclude(r, program[0], start_ns);
+    launch_end_alike(&end);
 }
 
 int cmd_record(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"output", required_argument, NULL, 'o'}, {"activities", required_argument, NULL, 'a'},
-        {"gzip", no_argument, NULL, 'z'},         {"dialect", required_argument, NULL, 'd'},
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
+        {"output", required_argument, NULL, 'o'},
+        {"activities", required_argument, NULL, 'a'},
+        {"gzip", no_argument, NULL, 'z'},
+        {"dialect", required_argument, NULL, 'd'},
+        {"schedule", required_argument, NULL, 's'},
+        {"delay", required_argument, NULL, 'D'},
+        {"duration", required_argument, NULL, 'T'},
+        {"slice", required_argument, NULL, 'S'},
+        {"quiet", no_argument, NULL, 'q'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
     };
     request r = {.dir = "hipboard_runs"};
     int option;
     opterr = 0;
     optind = 1;
-    while ((option = getopt_long(argc, argv, "+ho:", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "+ho:q", options, NULL)) != -1) {
         if (option == 'h') {
             fputs(help, stdout);
             return EXIT_FINE;
         }
-        if (option == 'o')
-            r.dir = optarg;
-        else if (option == 'z')
-            r.flags |= HB_GZIP;
-        else if (option == 'a' && !parse_activities(optarg, &r.activities))
-            return usage_error("record", "activities '%s': cpu, hip or cpu,hip", optarg);
-        else if (option == 'd' && strcmp(optarg, "kineto") == 0)
-            r.flags |= HB_DIALECT_KINETO;
-        else if (option == 'd' && strcmp(optarg, "tensorboard") != 0)
-            return usage_error("record", "dialect '%s': tensorboard or kineto", optarg);
-        else if (option == '?')
+        if (option == '?')
             return usage_error("record", "option '%s' is unknown or lacks its value",
                                argv[optind - 1]);
+        int status = parse_option(&r, option, optarg);
+        if (status != EXIT_FINE) return status;
     }
     if (optind == argc) return usage_error("record", "no program is given");
     return run(&r, argv + optind);

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+#include "launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static volatile pid_t child;
+
+/* The terminal sends its signals to the program as well: only what another process sent is passed
+ * on. */
+static void pass_on(int signal_number, siginfo_t *info, void *context)
+{
+    (void)context;
+    if (child > 0 && info->si_code <= 0) kill(child, signal_number);
+}
+
+static const int passed_on[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,  SIGUSR1,
+                                SIGUSR2, SIGALRM, SIGCONT, SIGWINCH, SIGURG};
+enum { NUM_PASSED_ON = sizeof passed_on / sizeof *passed_on };
+
+static void catch_signals(struct sigaction *before)
+{
+    struct sigaction action = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART};
+    for (int i = 0; i < NUM_PASSED_ON; i++) {
+        sigaction(passed_on[i], NULL, &before[i]);
+        if (before[i].sa_handler != SIG_IGN) sigaction(passed_on[i], &action, NULL);
+    }
+}
+
+/* The program's dispositions are those that this process was started with. */
+static void release_signals(const struct sigaction *before)
+{
+    for (int i = 0; i < NUM_PASSED_ON; i++)
+        sigaction(passed_on[i], &before[i], NULL);
+}
+
+static void become(char **program, int error_pipe)
+{
+    execvp(program[0], program);
+    int error = errno;
+    ssize_t written = write(error_pipe, &error, sizeof error);
+    _exit(written == sizeof error ? 126 : 127);
+}
+
+/* A program that stops takes this process with it, so that the shell sees it; unless the terminal
+ * stopped both and they go on already. True with another change of the program in *status. */
+static bool stop_alike(int *status)
+{
+    pid_t pid = waitpid(child, status, WNOHANG | WUNTRACED | WCONTINUED);
+    if (pid == child) return !WIFCONTINUED(*status);
+    kill(getpid(), SIGSTOP);
+    kill(child, SIGCONT);
+    return false;
+}
+
+static launch_end wait_for(void)
+{
+    int status;
+    for (;;) {
+        pid_t pid = waitpid(child, &status, WUNTRACED);
+        if (pid < 0 && errno != EINTR) return (launch_end){false, false, errno};
+        if (pid < 0) continue;
+        if (WIFSTOPPED(status) && !stop_alike(&status)) continue;
+        if (!WIFSTOPPED(status)) break;
+    }
+    bool by_signal = WIFSIGNALED(status);
+    return (launch_end){true, by_signal, by_signal ? WTERMSIG(status) : WEXITSTATUS(status)};
+}
+
+launch_end launch(char **program, void (*before)(void *), void *context)
+{
+    struct sigaction dispositions[NUM_PASSED_ON];
+    sigset_t all, mask;
+    int fds[2], error;
+    pid_t parent = getpid();
+    if (pipe2(fds, O_CLOEXEC) != 0) return (launch_end){false, false, errno};
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &mask); /* until `child` is known */
+    catch_signals(dispositions);
+    child = fork();
+    if (child == 0) {
+        release_signals(dispositions);
+        sigprocmask(SIG_SETMASK, &mask, NULL);
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* as if it had been killed in this one's place */
+        if (getppid() != parent) _exit(127);
+        before(context);
+        become(program, fds[1]);
+    }
+    error = child < 0 ? errno : 0;
+    sigprocmask(SIG_SETMASK, &mask, NULL);
+    close(fds[1]);
+    if (error == 0 && read(fds[0], &error, sizeof error) != sizeof error) error = 0;
+    close(fds[0]);
+    if (child < 0) return (launch_end){false, false, error};
+    launch_end end = wait_for();
+    return error ? (launch_end){false, false, error} : end;
+}
+
+void launch_end_alike(const launch_end *end)
+{
+    if (end->by_signal) {
+        struct rlimit none = {0, 0}; /* the program has left its core already */
+        sigset_t only;
+        setrlimit(RLIMIT_CORE, &none);
+        signal(end->code, SIG_DFL);
+        sigemptyset(&only);
+        sigaddset(&only, end->code);
+        sigprocmask(SIG_UNBLOCK, &only, NULL);
+        raise(end->code);
+    }
+    _exit(end->by_signal ? 128 + end->code : end->code);
+}
