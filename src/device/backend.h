@@ -12,6 +12,9 @@ typedef struct hb_device_backend {
     const char *name;    /* in metadata and for HIPBOARD_HIP_BACKEND */
     const char *summary; /* what it is, a phrase */
     bool loses_replays;  /* a graph's work is reported for its first run only */
+    /** Before any function of the runtime is called, for those that have to be there first; or
+     * NULL. */
+    void (*prepare)(const hb_hip *hip);
     /** Whether it can capture this runtime; `why` gets the reason when it can't. Changes nothing in
      * the runtime. */
     bool (*probe)(const hb_hip *hip, hb_buf *why);
@@ -20,7 +23,19 @@ typedef struct hb_device_backend {
     /** Calls and device work are reported from now on, or not any more; a call that runs at that
      * moment may still report its end. */
     void (*enable)(bool on);
+    /* The rest may be NULL. */
+    /** Reports what it has been keeping of finished work. */
+    void (*flush)(void);
+    /** How many reports were lost on the way to it, in all sessions. */
+    uint64_t (*lost)(void);
+    /** The driver's number of a device; -1: unknown. */
+    int32_t (*node_of)(int device);
+    /** Of what it stands on: "1.0.0". */
+    const char *(*version)(void);
 } hb_device_backend;
+
+/** rocprofiler-sdk, which HIP of ROCm 6.2 and later reports to. */
+extern const hb_device_backend hb_rocprofiler_sdk;
 
 /** The runtime's hooks of HIP up to 5.2: one registration for each function. */
 extern const hb_device_backend hb_hooks_by_function;

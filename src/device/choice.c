@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 const hb_device_backend *const hb_backends[] = {
+    &hb_rocprofiler_sdk,
     &hb_hooks_by_tracer,
     &hb_hooks_by_function,
     NULL,
@@ -34,6 +35,14 @@ bool hb_backend_usable(const hb_device_backend *backend, const hb_hip *hip, hb_b
         return false;
     }
     return backend->probe(hip, why);
+}
+
+void hb_backends_prepare(const hb_hip *hip)
+{
+    const char *forced = hb_backend_forced();
+    for (size_t i = 0; hb_backends[i]; i++)
+        if (hb_backends[i]->prepare && (!*forced || strcmp(hb_backends[i]->name, forced) == 0))
+            hb_backends[i]->prepare(hip);
 }
 
 static bool attach(const hb_device_backend *backend, const hb_hip *hip, hb_buf *refusals)

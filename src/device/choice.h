@@ -20,6 +20,9 @@ const char *hb_backend_forced(void);
 /** Whether it may be used and can capture the runtime; else the reason in `why`. */
 bool hb_backend_usable(const hb_device_backend *backend, const hb_hip *hip, hb_buf *why);
 
+/** Before any function of the runtime is called. */
+void hb_backends_prepare(const hb_hip *hip);
+
 /** The first that is usable and attaches; NULL when none does. `refusals` gets the reasons of those
  * before it. */
 const hb_device_backend *hb_backend_attach(const hb_hip *hip, hb_buf *refusals);

@@ -24,10 +24,16 @@ static struct {
     /* the present session */
     bool recording, asked_for;
     hb_call_counts at_start;
+    uint64_t lost_at_start;
     bool gone; /* the process is exiting, the runtime may be torn down */
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- the back-end ---- */
+
+static uint64_t lost_reports(void)
+{
+    return state.backend && state.backend->lost ? state.backend->lost() : 0;
+}
 
 static void at_exit(void);
 
@@ -35,6 +41,10 @@ static void attach(void)
 {
     hb_buf refusals;
     hb_buf_init(&refusals, sizeof state.refusals - 1);
+    hb_backends_prepare(&state.hip);
+    bool was = hb_calls_enter_own();
+    hb_hip_ask_versions(&state.hip);
+    hb_calls_leave_own(was);
     state.backend = hb_backend_attach(&state.hip, &refusals);
     if (state.backend) atexit(at_exit); /* after the runtime's own, so it runs before them */
     snprintf(state.refusals, sizeof state.refusals, "%s", hb_buf_text(&refusals));
@@ -67,6 +77,7 @@ void hb_device_start(bool asked_for)
     state.asked_for = asked_for;
     hb_notes_clear();
     state.at_start = hb_calls_count();
+    state.lost_at_start = lost_reports();
     hb_kernels_outdate();
     bool before = state.found;
     look();
@@ -112,16 +123,22 @@ static uint64_t awaited(const hb_call_counts *now)
     return missing(now) + (hoped > came ? hoped - came : 0);
 }
 
+static hb_call_counts count_reports(void)
+{
+    if (state.backend->flush) state.backend->flush();
+    return hb_calls_count();
+}
+
 /* The runtime may report work a moment after the wait for it has returned; of a graph's work nobody
  * knows how much there is. */
 static hb_call_counts await_reports(void)
 {
-    hb_call_counts now = hb_calls_count();
+    hb_call_counts now = count_reports();
     int patience_ms = now.replays != state.at_start.replays ? 10 : 0;
     uint64_t last = now.arrived + now.came;
     for (int idle_ms = 0; idle_ms < (awaited(&now) ? 50 : patience_ms); idle_ms++) {
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-        now = hb_calls_count();
+        now = count_reports();
         if (now.arrived + now.came != last) idle_ms = 0;
         last = now.arrived + now.came;
     }
@@ -143,7 +160,7 @@ static int count_devices(void)
     return 0;
 }
 
-static void put_device(int id, const hb_hip_device *d)
+static void put_device(int id, int32_t node, const hb_hip_device *d)
 {
     uint32_t name = hb_strings_intern(d->name, strlen(d->name));
     uint32_t arch = hb_strings_intern(d->arch, strlen(d->arch));
@@ -164,7 +181,7 @@ static void put_device(int id, const hb_hip_device *d)
             .regs_per_block = d->regs_per_block,
             .warp_size = d->warp_size,
             .num_cus = d->num_cus,
-            .node = -1,
+            .node = node,
         };
         hb_record_head(&r->head, HB_RECORD_DEVICE, 0, name, sizeof *r);
         r->head.start = hb_ticks();
@@ -180,8 +197,9 @@ static void put_devices(void)
     for (int id = 0; id < count; id++) {
         bool was = hb_calls_enter_own();
         bool known = hb_hip_device_get(&state.hip, id, &device);
+        int32_t node = state.backend->node_of ? state.backend->node_of(id) : -1;
         hb_calls_leave_own(was);
-        if (known) put_device(id, &device);
+        if (known) put_device(id, node, &device);
     }
 }
 
@@ -201,9 +219,13 @@ static void finish_attached(void)
         synchronize(atomic_exchange(&hb_calls_devices, 0));
     now = await_reports();
     state.backend->enable(false);
-    if (missing(&now))
+    uint64_t lost = lost_reports() - state.lost_at_start;
+    if (lost)
+        hb_note(true, "%llu records of device work were lost by %s", (unsigned long long)lost,
+                state.backend->name);
+    if (missing(&now) > lost)
         hb_note(true, "%llu of %llu pieces of device work were not reported by the HIP runtime",
-                (unsigned long long)missing(&now),
+                (unsigned long long)(missing(&now) - lost),
                 (unsigned long long)(now.made - state.at_start.made));
     uint64_t replays = now.replays - state.at_start.replays;
     if (replays > 1 && state.backend->loses_replays)
@@ -228,6 +250,8 @@ static void finish(void)
     hb_put_number(HB_METADATA_HIP_RUNTIME, state.hip.version);
     hb_put_number(HB_METADATA_HIP_DRIVER, state.hip.driver_version);
     if (state.backend) hb_put_text("hipboard_hip_backend", state.backend->name);
+    if (state.backend && state.backend->version)
+        hb_put_text("hipboard_hip_backend_version", state.backend->version());
     if (state.backend && state.refusals[0]) hb_put_text("hipboard_hip_refused", state.refusals);
     put_environment();
 }

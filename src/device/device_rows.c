@@ -241,14 +241,6 @@ static const hb_record_copy *copy_of(const hb_work_origin *o)
     return copies ? (const hb_record_copy *)o->made : NULL;
 }
 
-/* A copy or fill that the runtime did by a kernel of its own shows as what was asked for. */
-static bool is_runtimes_own(const hb_device_source *s, const hb_record_work *w)
-{
-    static const char prefix[] = "__amd_rocclr_";
-    hb_str name = hb_device_text(s, w->head.name);
-    return name.len >= sizeof prefix - 1 && memcmp(name.s, prefix, sizeof prefix - 1) == 0;
-}
-
 static uint32_t kind_of_call(const hb_record_copy *r)
 {
     return r->kind < 0    ? HB_WORK_FILL
@@ -275,7 +267,7 @@ bool hb_make_work_row(hb_device_source *s, hb_trace_event *e, const hb_record *h
     const hb_record_copy *copy = copy_of(&o);
     if (w->kind != HB_WORK_KERNEL)
         make_transfer(e, w->kind, w->bytes, copy);
-    else if (copy && is_runtimes_own(s, w))
+    else if (copy && w->head.flags & HB_RECORD_BLIT) /* shows as what was asked for */
         make_transfer(e, kind_of_call(copy), 0, copy);
     else
         make_kernel(s, e, w, &o);

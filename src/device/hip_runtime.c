@@ -50,6 +50,7 @@ static const struct {
     {"hipDeviceGetAttribute", offsetof(hb_hip, device_get_attribute)},
     {"hipDeviceGetName", offsetof(hb_hip, device_get_name)},
     {"hipDeviceTotalMem", offsetof(hb_hip, device_total_mem)},
+    {"hipDeviceGetPCIBusId", offsetof(hb_hip, device_get_pci_bus_id)},
     {"hipDeviceSynchronize", offsetof(hb_hip, device_synchronize)},
     {"hipPeekAtLastError", offsetof(hb_hip, peek_at_last_error)},
     {"hipGetErrorName", offsetof(hb_hip, get_error_name)},
@@ -86,9 +87,6 @@ static void find_functions(hb_hip *hip)
     hb_hip_symbol(hip, "hipGetDevicePropertiesR0600", &hip->get_device_properties);
     if (!hip->get_device_properties)
         hb_hip_symbol(hip, "hipGetDeviceProperties", &hip->get_device_properties);
-    /* These two answer without a device, too, and start nothing. */
-    if (hip->runtime_get_version) hip->runtime_get_version(&hip->version);
-    if (hip->driver_get_version) hip->driver_get_version(&hip->driver_version);
 }
 
 bool hb_hip_find(hb_hip *hip)
@@ -105,6 +103,12 @@ bool hb_hip_load(hb_hip *hip)
     if (!open_any(hip, 0) && !open_runtime(hip, "/opt/rocm/lib/libamdhip64.so", 0)) return false;
     find_functions(hip);
     return true;
+}
+
+void hb_hip_ask_versions(hb_hip *hip)
+{
+    if (hip->runtime_get_version) hip->runtime_get_version(&hip->version);
+    if (hip->driver_get_version) hip->driver_get_version(&hip->driver_version);
 }
 
 void hb_hip_path(const hb_hip *hip, char *path, size_t size)

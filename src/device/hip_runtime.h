@@ -10,6 +10,9 @@
 #define HB_HIP_ERROR_OUT_OF_MEMORY 2
 #define HB_HIP_MAX_DEVICES         64
 
+/** __cxa_demangle() */
+typedef char *hb_demangler(const char *name, char *buffer, size_t *size, int *status);
+
 /** The runtime's functions that hipboard calls; those of a version that lacks them are NULL. */
 typedef struct hb_hip {
     void *library;
@@ -24,6 +27,7 @@ typedef struct hb_hip {
     int (*device_get_attribute)(int *value, int attribute, int device);
     int (*device_get_name)(char *name, int size, int device);
     int (*device_total_mem)(size_t *bytes, int device);
+    int (*device_get_pci_bus_id)(char *text, int size, int device);
     int (*get_device_properties)(void *properties, int device);
     int (*device_synchronize)(void);
     int (*peek_at_last_error)(void);
@@ -36,14 +40,19 @@ typedef struct hb_hip {
     const char *(*kernel_name)(void *function);
     const char *(*kernel_name_by_host)(const void *host_function, void *stream);
     const char *(*api_name)(uint32_t cid);
-    char *(*demangle)(const char *name, char *buffer, size_t *size, int *status);
+    hb_demangler *demangle;
 } hb_hip;
 
-/** Finds the runtime that is loaded in this process; never loads one. False: there is none. */
+/** Finds the runtime that is loaded in this process; never loads one, and calls nothing of it.
+ * False: there is none. */
 bool hb_hip_find(hb_hip *hip);
 
 /** The same, but loads one when there is none. */
 bool hb_hip_load(hb_hip *hip);
+
+/** Fills in the versions. It answers without a device, too, and starts nothing but its
+ * registration with profilers. */
+void hb_hip_ask_versions(hb_hip *hip);
 
 /** The file that the runtime was loaded from. */
 void hb_hip_path(const hb_hip *hip, char *path, size_t size);

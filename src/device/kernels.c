@@ -39,13 +39,12 @@ static _Atomic(hb_kernel *) *bucket_of(const void *function)
     return &buckets[hash >> 52];
 }
 
-static uint32_t intern_demangled(const hb_hip *hip, const char *name)
+uint32_t hb_kernel_intern(hb_demangler *demangle, const char *name)
 {
     int status = -1;
     if (!name || !*name) return HB_STRING_UNNAMED;
-    char *plain = hip->demangle && strncmp(name, "_Z", 2) == 0
-                      ? hip->demangle(name, NULL, NULL, &status)
-                      : NULL;
+    char *plain =
+        demangle && strncmp(name, "_Z", 2) == 0 ? demangle(name, NULL, NULL, &status) : NULL;
     const char *text = plain ? plain : name;
     uint32_t id = hb_strings_intern(text, strlen(text));
     free(plain);
@@ -91,7 +90,7 @@ static hb_kernel ask(const hb_hip *hip, const void *function, bool is_host, void
     const char *name = NULL;
     if (is_host && hip->kernel_name_by_host) name = hip->kernel_name_by_host(function, stream);
     if (!is_host && hip->kernel_name) name = hip->kernel_name((void *)(uintptr_t)function);
-    kernel.name = intern_demangled(hip, name);
+    kernel.name = hb_kernel_intern(hip->demangle, name);
     if (is_host)
         ask_host(hip, &kernel);
     else
@@ -156,7 +155,7 @@ uint32_t hb_kernel_name(const hb_hip *hip, const char *name)
     uint32_t now = atomic_load_explicit(&generation, memory_order_relaxed);
     const hb_kernel *k = find_current(bucket_of(name), name, now);
     if (k) return k->name;
-    hb_kernel fresh = {.function = name, .name = intern_demangled(hip, name)};
+    hb_kernel fresh = {.function = name, .name = hb_kernel_intern(hip->demangle, name)};
     return (k = keep(&fresh, now)) ? k->name : fresh.name;
 }
 

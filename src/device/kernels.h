@@ -20,7 +20,10 @@ typedef struct hb_kernel {
  * runtime, so not inside hb_record_enter(). */
 const hb_kernel *hb_kernel_of(const hb_hip *hip, const void *function, bool is_host, void *stream);
 
-/** The string id of a kernel's name, demangled. `name` is known by its address. */
+/** The string id of a kernel's name, demangled; `demangle` may be NULL. */
+uint32_t hb_kernel_intern(hb_demangler *demangle, const char *name);
+
+/** The same, once for each. `name` is known by its address. */
 uint32_t hb_kernel_name(const hb_hip *hip, const char *name);
 
 /** Addresses of functions may mean others from now on: code was unloaded, or may have been. */

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What librocprofiler-sdk.so.1 tells its clients. Structures are written byte by byte at the
+ * offsets that ROCm's public headers have, by the version asked for, and not by any declaration
+ * that hipboard shares: so each checks the other.
+ */
+#include "fake_sdk.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static __thread uint64_t correlations[64]; /* of the calls that the thread is in */
+static __thread int depth;
+
+/* ---- records ---- */
+
+void fake_put32(void *record, size_t offset, uint64_t value)
+{
+    uint32_t v = (uint32_t)value;
+    memcpy((char *)record + offset, &v, sizeof v);
+}
+
+void fake_put64(void *record, size_t offset, uint64_t value)
+{
+    memcpy((char *)record + offset, &value, sizeof value);
+}
+
+void fake_put_pointer(void *record, size_t offset, const void *value)
+{
+    memcpy((char *)record + offset, &value, sizeof value);
+}
+
+uint64_t fake_thread_id(void)
+{
+    return (uint64_t)syscall(SYS_gettid);
+}
+
+static uint64_t internal_id(void)
+{
+    return depth ? correlations[depth - 1] : 0;
+}
+
+bool fake_is_active(uint64_t number)
+{
+    return __atomic_load_n(&sdk.contexts[number].active, __ATOMIC_ACQUIRE);
+}
+
+void fake_set_active(uint64_t number, bool active)
+{
+    __atomic_store_n(&sdk.contexts[number].active, active, __ATOMIC_RELEASE);
+}
+
+/* ---- buffers ---- */
+
+static void *hand_over(void *arg)
+{
+    buffer *b = arg;
+    b->callback((id){b->context}, (id){(uint64_t)(b - sdk.buffers)}, b->records, b->count, b->arg,
+                b->dropped);
+    for (size_t i = 0; i < b->count; i++) {
+        free(b->records[i]->payload);
+        free(b->records[i]);
+    }
+    b->count = b->used = 0;
+    return NULL;
+}
+
+/* Under lock: whoever has a record meanwhile waits. */
+static void flush_locked(buffer *b)
+{
+    pthread_t thread;
+    if (b->count == 0) return;
+    if (pthread_create(&thread, NULL, hand_over, b) == 0) pthread_join(thread, NULL);
+}
+
+static bool drop(buffer *b)
+{
+    const char *each = getenv("FAKE_ROCPROFILER_DROPS");
+    sdk.emplaced++;
+    if (!each || sdk.emplaced % strtoull(each, NULL, 10) != 0) return false;
+    b->dropped++;
+    return true;
+}
+
+static void emplace(uint64_t handle, uint32_t kind, const void *record, size_t bytes)
+{
+    buffer *b = &sdk.buffers[handle];
+    pthread_mutex_lock(&sdk.lock);
+    if (!drop(b)) {
+        if (b->used + bytes > b->bytes) flush_locked(b);
+        if (b->count == b->capacity) {
+            b->capacity = b->capacity ? b->capacity * 2 : 256;
+            b->records = realloc(b->records, b->capacity * sizeof *b->records);
+        }
+        record_header *header = malloc(sizeof *header);
+        *header = (record_header){1, kind, malloc(bytes)};
+        memcpy(header->payload, record, bytes);
+        b->records[b->count++] = header;
+        b->used += bytes;
+        if (b->used >= b->watermark) flush_locked(b);
+    }
+    pthread_mutex_unlock(&sdk.lock);
+}
+
+static uint64_t external_id(uint64_t number, uint32_t kind)
+{
+    context *c = &sdk.contexts[number];
+    uint64_t external = 0;
+    if (c->external)
+        c->external(fake_thread_id(), (id){number}, kind, 0, internal_id(), &external,
+                    c->external_arg);
+    return external;
+}
+
+static void put_async_head(void *record, size_t bytes, uint32_t kind, uint32_t operation,
+                           uint64_t external)
+{
+    fake_put64(record, 0, bytes);
+    fake_put32(record, 8, kind);
+    fake_put32(record, 12, operation);
+    fake_put64(record, 16, internal_id());
+    fake_put64(record, 24, external);
+    fake_put64(record, 32, fake_thread_id());
+}
+
+static void report_dispatch(const fake_dispatch *d)
+{
+    uint64_t number = __atomic_add_fetch(&sdk.next_dispatch, 1, __ATOMIC_RELAXED);
+    for (uint64_t c = 1; c <= sdk.num_contexts; c++) {
+        char r[184] = "";
+        if (!fake_is_active(c) || !sdk.contexts[c].buffers[KERNEL_DISPATCH]) continue;
+        put_async_head(r, sizeof r, KERNEL_DISPATCH, COMPLETE, external_id(c, KERNEL_DISPATCH));
+        fake_put64(r, 40, d->begin_ns);
+        fake_put64(r, 48, d->end_ns);
+        fake_put64(r, 56, 72);
+        fake_put64(r, 64, d->agent);
+        fake_put64(r, 72, d->queue);
+        fake_put64(r, 80, d->kernel_id);
+        fake_put64(r, 88, number);
+        fake_put32(r, 96, d->private_bytes);
+        fake_put32(r, 100, d->group_bytes);
+        for (int i = 0; i < 3; i++) {
+            fake_put32(r, 104 + (size_t)i * 4, d->workgroup[i]);
+            fake_put32(r, 116 + (size_t)i * 4, d->grid[i]);
+        }
+        emplace(sdk.contexts[c].buffers[KERNEL_DISPATCH], KERNEL_DISPATCH, r, sizeof r);
+    }
+}
+
+static void report_copy(const fake_copy *copy)
+{
+    for (uint64_t c = 1; c <= sdk.num_contexts; c++) {
+        char r[96] = "";
+        size_t bytes = (fake_version() >= 10000) ? 96 : 80;
+        if (!fake_is_active(c) || !sdk.contexts[c].buffers[MEMORY_COPY]) continue;
+        put_async_head(r, bytes, MEMORY_COPY, copy->operation, external_id(c, MEMORY_COPY));
+        fake_put64(r, 40, copy->begin_ns);
+        fake_put64(r, 48, copy->end_ns);
+        fake_put64(r, 56, copy->to);
+        fake_put64(r, 64, copy->from);
+        fake_put64(r, 72, copy->bytes);
+        emplace(sdk.contexts[c].buffers[MEMORY_COPY], MEMORY_COPY, r, bytes);
+    }
+}
+
+void fake_flush(buffer *b)
+{
+    pthread_mutex_lock(&sdk.lock);
+    flush_locked(b);
+    pthread_mutex_unlock(&sdk.lock);
+}
+
+/* ---- callbacks ---- */
+
+typedef struct record_0 {
+    uint64_t words[7];
+} record_0;
+
+typedef struct record_1 {
+    uint64_t words[8];
+} record_1;
+
+static bool wants(const context *c, uint32_t kind, int32_t operation)
+{
+    const int32_t *o = c->callbacks[kind].operations;
+    if (!__atomic_load_n(&c->active, __ATOMIC_ACQUIRE) || !c->callbacks[kind].function)
+        return false;
+    while (o && *o != -1 && *o != operation)
+        o++;
+    return !o || *o == operation;
+}
+
+static void call_back(uint64_t number, uint32_t kind, int32_t operation, uint32_t phase,
+                      uint64_t correlation, void *payload, uint64_t *data)
+{
+    const context *c = &sdk.contexts[number];
+    uint64_t what = (uint64_t)(uint32_t)operation << 32 | kind;
+    uint64_t address = (uint64_t)(uintptr_t)payload;
+    if ((fake_version() >= 10000)) {
+        record_1 r = {{number, fake_thread_id(), correlation, 0, 0, what, phase, address}};
+        ((void (*)(record_1, uint64_t *, void *))c->callbacks[kind].function)(
+            r, data, c->callbacks[kind].arg);
+    } else {
+        record_0 r = {{number, fake_thread_id(), correlation, 0, what, phase, address}};
+        ((void (*)(record_0, uint64_t *, void *))c->callbacks[kind].function)(
+            r, data, c->callbacks[kind].arg);
+    }
+}
+
+static void report_symbol(const fake_symbol *s)
+{
+    for (uint64_t c = 1; c <= sdk.num_contexts; c++) {
+        _Alignas(8) char r[88] = "";
+        uint64_t data = 0;
+        if (!wants(&sdk.contexts[c], CODE_OBJECT, SYMBOL_REGISTER)) continue;
+        fake_put64(r, 0, fake_version() >= 600 ? 88 : 72);
+        fake_put64(r, 8, s->kernel_id);
+        fake_put64(r, 16, 1);
+        fake_put_pointer(r, 24, s->name);
+        fake_put32(r, 48, s->group_bytes);
+        fake_put32(r, 52, s->private_bytes);
+        fake_put32(r, 56, s->sgprs);
+        fake_put32(r, 60, s->arch_vgprs);
+        fake_put32(r, 64, s->accum_vgprs);
+        call_back(c, CODE_OBJECT, SYMBOL_REGISTER, ENTER, 0, r, &data);
+    }
+}
+
+/* ---- HIP calls ---- */
+
+/* The functions that the stand-in for HIP has, and some that are hidden, by their real numbers. */
+static const struct {
+    int32_t number;
+    const char *name;
+} operations[] = {
+    {40, "hipDeviceGet"},
+    {66, "hipDeviceSynchronize"},
+    {90, "hipFree"},
+    {103, "hipGetDeviceCount"},
+    {109, "hipGetLastError"},
+    {166, "hipGraphLaunch"},
+    {214, "hipLaunchKernel"},
+    {215, "hipMalloc"},
+    {268, "hipMemcpyAsync"},
+    {293, "hipMemsetAsync"},
+    {308, "hipModuleLaunchKernel"},
+    {326, "hipRuntimeGetVersion"},
+    {346, "hipStreamSynchronize"},
+    {388, "hipExtModuleLaunchKernel"},
+    {427, "hipGetStreamDeviceId"},
+};
+enum { OPERATIONS = sizeof operations / sizeof *operations };
+
+const char *fake_operation_name(int32_t number)
+{
+    for (int i = 0; i < OPERATIONS; i++)
+        if (operations[i].number == number) return operations[i].name;
+    return NULL;
+}
+
+void fake_each_operation(uint32_t kind, int (*each)(uint32_t kind, int32_t operation, void *arg),
+                         void *arg)
+{
+    for (int i = 0; i < OPERATIONS; i++)
+        each(kind, operations[i].number, arg);
+}
+
+typedef struct running_call {
+    uint64_t correlation, data[MAX_CONTEXTS];
+    bool told[MAX_CONTEXTS];
+    int32_t operation;
+    _Alignas(8) char payload[8 + ARGS + RESULT];
+} running_call;
+
+static void *enter(const char *function, const void *args, size_t size)
+{
+    int i = 0;
+    bool wanted = false;
+    while (i < OPERATIONS && strcmp(operations[i].name, function) != 0)
+        i++;
+    if (i == OPERATIONS || size > ARGS) return NULL;
+    running_call *call = calloc(1, sizeof *call);
+    call->operation = operations[i].number;
+    for (uint64_t c = 1; c <= sdk.num_contexts; c++)
+        wanted |= call->told[c] = wants(&sdk.contexts[c], HIP_RUNTIME_API, call->operation);
+    if (!wanted) {
+        free(call);
+        return NULL;
+    }
+    call->correlation = __atomic_add_fetch(&sdk.next_correlation, 1, __ATOMIC_RELAXED);
+    correlations[depth++] = call->correlation;
+    fake_put64(call->payload, 0, sizeof call->payload);
+    memcpy(call->payload + 8, args, size);
+    for (uint64_t c = 1; c <= sdk.num_contexts; c++)
+        if (call->told[c])
+            call_back(c, HIP_RUNTIME_API, call->operation, ENTER, call->correlation, call->payload,
+                      &call->data[c]);
+    return call;
+}
+
+static void leave(void *running, int result)
+{
+    running_call *call = running;
+    fake_put32(call->payload, 8 + ARGS, (uint32_t)result);
+    for (uint64_t c = 1; c <= sdk.num_contexts; c++)
+        if (call->told[c])
+            call_back(c, HIP_RUNTIME_API, call->operation, EXIT, call->correlation, call->payload,
+                      &call->data[c]);
+    depth--;
+    free(call);
+}
+
+const fake_table fake_reports = {enter, leave, report_dispatch, report_copy, report_symbol};
