@@ -6,14 +6,11 @@
 #include <stdio.h>
 
 #include "analyze/analysis.h"
-
-typedef struct sm_event {
-    double start, end, blocks;
-} sm_event;
+#include "analyze/sm_efficiency.h"
 
 typedef struct gpu_work {
     hb_ranges busy; /* merged as they come, in order of start */
-    HB_VEC(sm_event) launches;
+    hb_sm_launches launches;
     double occupancy, occupied; /* weighted sum, weights */
 } gpu_work;
 
@@ -85,7 +82,7 @@ static void take_metrics(hb_analysis *a, uint32_t index, const hb_row *row, cons
         hb_lose(a, "event %u: a kernel's metric is not a number", index);
     double end = row->ts + row->dur;
     if (launch->blocks_state && launch->blocks_per_sm > 0) {
-        *HB_PUSH(&a->arena, &work->launches) = (sm_event){row->ts, end, launch->blocks_per_sm};
+        *HB_PUSH(&a->arena, &work->launches) = (hb_sm_launch){row->ts, end, launch->blocks_per_sm};
         a->has_blocks_per_sm = true;
     }
     if (!launch->occupancy_state || !(launch->occupancy >= 0)) return;
@@ -116,52 +113,14 @@ static void take_kernel(hb_analysis *a, const hb_ev *ev, gpu_work *work, gpu_ids
     take_metrics(a, ev->row, row, launch, w);
 }
 
-/* ---- SM efficiency ---- */
-
-typedef struct end_point {
-    double time, blocks;
-    bool end;
-} end_point;
-
-static bool point_before(const void *context, const void *x, const void *y)
-{
-    const end_point *m = x, *n = y;
-    (void)context;
-    return m->time != n->time ? m->time < n->time : m->end < n->end;
-}
-
-/* Within the window, the running sum of blocks per SM, at most 1, weighted by its time. The sum is
- * of doubles and what is left of it by rounding counts as well, as with the plugin. */
-static double sm_weight(hb_analysis *a, const gpu_work *w, double from, double to, bool *any)
-{
-    uint32_t n = 0;
-    end_point *points = HB_NEW_ARRAY(&a->arena, end_point, (size_t)w->launches.count * 2 + 1);
-    for (uint32_t i = 0; i < w->launches.count; i++) {
-        sm_event e = w->launches.items[i];
-        points[n++] = (end_point){e.start, e.blocks, false};
-        points[n++] = (end_point){e.end, e.blocks, true};
-    }
-    hb_sort(&a->arena, points, n, sizeof *points, point_before, NULL);
-    double sum = 0, value = n ? points[0].blocks : 0, last = n ? points[0].time : 0;
-    for (uint32_t i = 1; i < n; i++) {
-        if (points[i].time > last && value > 0 && points[i].time > from && last < to) {
-            double part = fmin(points[i].time, to) - fmax(last, from);
-            sum += fmin(value, 1) * part;
-            *any = true;
-        }
-        last = points[i].time;
-        value += points[i].end ? -points[i].blocks : points[i].blocks;
-    }
-    return sum;
-}
-
 static void finish(hb_analysis *a, hb_gpu *gpu, const gpu_work *w)
 {
     hb_range window = {a->steps.items[0].range.start, a->steps.items[a->steps.count - 1].range.end};
     double length = window.end.v - window.start.v;
     if (length == 0) hb_lose(a, "the steps have no length");
     gpu->utilization = hb_ranges_sum_in(&w->busy, window).v / length;
-    double weight = sm_weight(a, w, window.start.v, window.end.v, &gpu->has_sm);
+    double weight =
+        hb_sm_weight(&a->arena, &w->launches, window.start.v, window.end.v, &gpu->has_sm);
     gpu->sm_efficiency = weight / length;
     gpu->has_occupancy = w->occupied > 0;
     gpu->occupancy = gpu->has_occupancy ? w->occupancy / w->occupied : 0;

@@ -274,7 +274,7 @@ static hb_sid intern_number(maker *m, uint32_t v)
 static void add_launch(maker *m, const hb_trace_event *e, hb_device_row *side)
 {
     const hb_kernel_args *k = &e->kernel;
-    double blocks = hb_blocks_per_sm(&m->writer, e);
+    double blocks = hb_blocks_per_sm(m->writer.info, e);
     hb_launch l;
     memset(&l, 0, sizeof l); /* launches are compared as bytes */
     l.device = hb_key_int(e->device);

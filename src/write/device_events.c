@@ -138,15 +138,6 @@ static void end_device_work(hb_writer *w, const hb_trace_event *event, char *p)
     if (event->correlation) hb_write_flow(w, false, event->correlation, AC2G, event, event->device);
 }
 
-double hb_blocks_per_sm(const hb_writer *w, const hb_trace_event *event)
-{
-    const hb_kernel_args *kernel = &event->kernel;
-    const hb_device_info *device = hb_find_device(w->info, event->device);
-    if (kernel->blocks_per_sm > 0 || !kernel->has_grid || !device || device->num_cus <= 0)
-        return kernel->blocks_per_sm;
-    return (double)kernel->grid[0] * kernel->grid[1] * kernel->grid[2] / device->num_cus;
-}
-
 static char *put_resources(char *p, const hb_kernel_args *kernel)
 {
     p = HB_PUT(p, ", \"sgprs per wave\": ");
@@ -162,7 +153,7 @@ static char *put_resources(char *p, const hb_kernel_args *kernel)
 static char *put_occupancy(const hb_writer *w, char *p, const hb_trace_event *event)
 {
     const hb_kernel_args *kernel = &event->kernel;
-    double blocks = hb_blocks_per_sm(w, event);
+    double blocks = hb_blocks_per_sm(w->info, event);
     if (blocks > 0) {
         p = HB_PUT(p, ", \"blocks per SM\": ");
         p = hb_put_micros(p, blocks);

@@ -51,13 +51,6 @@ char *hb_put_duration_event(hb_writer *w, const hb_trace_event *event, const hb_
     return HB_PUT(p, "\n    ,\n    \"args\": {\n      ");
 }
 
-const hb_device_info *hb_find_device(const hb_trace_info *info, int32_t id)
-{
-    for (size_t i = 0; i < info->num_devices; i++)
-        if (info->devices[i].id == id) return &info->devices[i];
-    return NULL;
-}
-
 void hb_write_flow(hb_writer *w, bool start, uint64_t id, hb_str cat, const hb_trace_event *event,
                    int64_t pid)
 {

@@ -6,6 +6,7 @@
 #ifndef HB_WRITE_WRITER_H
 #define HB_WRITE_WRITER_H
 
+#include "trace/devices.h"
 #include "trace/source.h"
 #include "trace/trace.h"
 #include "write/flows.h"
@@ -82,8 +83,6 @@ void hb_write_device_annotation(hb_writer *w, const hb_trace_event *event);
 bool hb_widen_annotation(const hb_writer *w, const hb_trace_event *event, hb_trace_event *wider);
 unsigned hb_written_device_type(const hb_writer *w, hb_device_type type);
 int32_t hb_written_device_id(const hb_writer *w, const hb_memory_args *memory);
-/** 0: not known. */
-double hb_blocks_per_sm(const hb_writer *w, const hb_trace_event *kernel);
 
 /* place.c: where a scope stands in the plugin's tree. */
 typedef struct hb_place {
@@ -136,9 +135,6 @@ static inline char *hb_put_args_end(char *p)
 {
     return HB_PUT(p, "\n    }\n  },");
 }
-
-/** NULL when nothing is known of the device. */
-const hb_device_info *hb_find_device(const hb_trace_info *info, int32_t id);
 
 void hb_write_flow(hb_writer *w, bool start, uint64_t id, hb_str cat, const hb_trace_event *event,
                    int64_t pid);
