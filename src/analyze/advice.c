@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "analyze/advice_rules.h"
 #include "analyze/analysis.h"
 
 #define LINK(text, url) "<a href=\"" url "\" target=\"_blank\">" text "</a>"
@@ -21,7 +22,7 @@ static void add(hb_analysis *a, hb_buf *buf)
 static void slow_loading(hb_analysis *a, hb_buf *buf)
 {
     double ratio = a->average[HB_ROLE_LOADER].v / a->average[HB_ROLE_TOTAL].v;
-    if (!(ratio > 0.05)) return;
+    if (!(ratio > HB_ADVICE_LOADING)) return;
     hb_buf_printf(
         buf,
         "This run has high time cost on input data loading. %.1f%% of the step time is in "
@@ -98,7 +99,7 @@ static void use_nccl(hb_analysis *a, hb_buf *buf)
 static void much_communication(hb_analysis *a, hb_buf *buf)
 {
     double ratio = a->average[HB_ROLE_COMMUNICATION].v / a->average[HB_ROLE_TOTAL].v;
-    if (!(ratio > 0.1)) return;
+    if (!(ratio > HB_ADVICE_COMMUNICATION)) return;
     hb_buf_printf(
         buf,
         "This run has high time cost on communication. %.1f%% of the step time is in "
@@ -136,13 +137,13 @@ static void idle_gpus(hb_analysis *a, hb_buf *buf)
 {
     uint32_t idle = 0, seen = 0;
     for (uint32_t i = 0; i < a->num_gpus; i++)
-        idle += a->gpus[i].utilization < 0.5;
+        idle += a->gpus[i].utilization < HB_ADVICE_UTILIZATION;
     if (!idle) return;
     hb_buf_str(buf, "GPU ");
     size_t before = buf->size;
     for (uint32_t i = 0; i < a->num_gpus; i++) {
         char text[16];
-        if (!(a->gpus[i].utilization < 0.5)) continue;
+        if (!(a->gpus[i].utilization < HB_ADVICE_UTILIZATION)) continue;
         seen++;
         hb_buf_str(buf, seen == 1 ? "" : seen == idle ? "and " : ", ");
         hb_buf_str(buf, hb_gpu_text(&a->gpus[i], text));
@@ -193,8 +194,7 @@ static peaks find_peaks(hb_analysis *a)
         if (r->allocated != r->allocated && !r->allocated_bad) continue;
         if (r->allocated_bad) hb_lose(a, "event %u: Total Allocated is not a number", r->row);
         uint32_t k = 0;
-        while (k < list.count &&
-               (list.items[k].type != type || list.items[k].device != device))
+        while (k < list.count && (list.items[k].type != type || list.items[k].device != device))
             k++;
         if (k == list.count) *HB_PUSH(&a->arena, &list) = (peak){type, device, 0};
         if (r->allocated > list.items[k].bytes) list.items[k].bytes = r->allocated;
@@ -215,7 +215,7 @@ static void full_memory(hb_analysis *a, hb_buf *buf)
         if (is_null(&prop->memory)) continue;
         if (!hb_value_number(&prop->memory, &total))
             hb_lose(a, "deviceProperties: totalGlobalMem is not a number");
-        if (!(list.items[i].bytes > total.v * 0.9)) continue;
+        if (!(list.items[i].bytes > total.v * HB_ADVICE_MEMORY)) continue;
         if (total.v == 0) hb_lose(a, "deviceProperties: totalGlobalMem is 0");
         hb_buf_printf(
             buf,

@@ -6,17 +6,11 @@
  */
 #include "analyze/cycle_numbers.h"
 
+#include <math.h>
 #include <stdlib.h>
 
-#include "analyze/dict.h"
+#include "analyze/cycle_device.h"
 #include "analyze/name_bits.h"
-
-/* Work of a device, or a call of its runtime. */
-typedef struct span {
-    int64_t start, end;
-    int32_t device;
-    uint32_t role;
-} span;
 
 /* A thread's open operators, for self times. */
 typedef struct open_op {
@@ -31,11 +25,13 @@ typedef struct lane {
 typedef struct sweep {
     hb_cycle_numbers *out;
     hb_arena *arena;
-    HB_VEC(span) spans;
+    hb_cycle_device device;
     uint32_t next_span;
+    uint32_t step;                     /* the first one that is not over */
+    uint32_t host_step;                /* the last one that has begun on the host, + 1 */
     int64_t now, until[HB_TIME_ROLES]; /* the latest end of each role so far */
-    int64_t busy_until[HB_CYCLE_DEVICES];
     hb_dict operator_of, kernel_of, lane_of, bits_of; /* by name or thread */
+    hb_dict collectives;                              /* by external id */
     HB_VEC(lane) lanes;
 } sweep;
 
@@ -49,15 +45,25 @@ static hb_time_role active(const sweep *s)
     return (hb_time_role)role;
 }
 
-/* Gives the time up to `to` away. The steps begin where events do, so only their ends cut it. */
+/* The step that the present moment lies in, or the next one; NULL: there is none yet. */
+static hb_step_times *present_step(sweep *s)
+{
+    hb_step_times *steps = s->out->steps.items;
+    while (s->step < s->out->steps.count && steps[s->step].end_ns <= s->now)
+        s->step++;
+    return s->step < s->out->steps.count ? &steps[s->step] : NULL;
+}
+
+/* Gives the time up to `to` away. */
 static void advance(sweep *s, int64_t to)
 {
     while (s->now < to) {
         hb_time_role role = active(s);
+        hb_step_times *step = present_step(s);
         int64_t end = role == HB_TIME_OTHER ? to : HB_MIN(to, s->until[role]);
-        hb_step_times *step =
-            s->out->steps.count ? &s->out->steps.items[s->out->steps.count - 1] : NULL;
-        if (step && s->now < step->end_ns) {
+        if (step && step->start_ns > s->now) {
+            end = HB_MIN(end, step->start_ns);
+        } else if (step) {
             end = HB_MIN(end, step->end_ns);
             step->role_ns[role] += end - s->now;
         }
@@ -71,18 +77,16 @@ static void occupy(sweep *s, hb_time_role role, int64_t start, int64_t end)
     s->until[role] = HB_MAX(s->until[role], end);
 }
 
-static int by_start(const void *a, const void *b)
-{
-    const span *x = a, *y = b;
-    return x->start != y->start ? (x->start < y->start ? -1 : 1) : 0;
-}
-
+/* Kernels that a collective launched are communication. */
 static void device_spans_until(sweep *s, int64_t to)
 {
-    for (; s->next_span < s->spans.count && s->spans.items[s->next_span].start <= to;
-         s->next_span++) {
-        const span *p = &s->spans.items[s->next_span];
-        occupy(s, (hb_time_role)p->role, p->start, p->end);
+    for (; s->next_span < s->device.spans.count; s->next_span++) {
+        const hb_device_span *span = &s->device.spans.items[s->next_span];
+        if (span->start > to) return;
+        bool shared = span->role == HB_TIME_KERNEL && span->external_id &&
+                      hb_dict_get(&s->collectives, span->external_id);
+        occupy(s, shared ? HB_TIME_COMMUNICATION : (hb_time_role)span->role, span->start,
+               span->end);
     }
 }
 
@@ -146,7 +150,7 @@ static void sort_costs(hb_name_costs *costs)
 
 /* ---- host ---- */
 
-static hb_device_numbers *device_of(hb_cycle_numbers *out, int32_t device)
+hb_device_numbers *hb_cycle_numbers_device(hb_cycle_numbers *out, int32_t device)
 {
     if (device < 0 || device >= HB_CYCLE_DEVICES) return NULL;
     out->num_devices = HB_MAX(out->num_devices, device + 1);
@@ -156,7 +160,7 @@ static hb_device_numbers *device_of(hb_cycle_numbers *out, int32_t device)
 static void add_memory(hb_cycle_numbers *out, const hb_trace_event *e)
 {
     bool cpu = e->memory.device_type == HB_DEVICE_CPU;
-    hb_device_numbers *d = cpu ? &out->host : device_of(out, e->memory.device_id);
+    hb_device_numbers *d = cpu ? &out->host : hb_cycle_numbers_device(out, e->memory.device_id);
     if (!d || (e->flags & HB_TEV_OUT_OF_MEMORY)) return;
     d->peak_bytes = d->has_memory ? HB_MAX(d->peak_bytes, e->memory.total_allocated)
                                   : e->memory.total_allocated;
@@ -164,38 +168,92 @@ static void add_memory(hb_cycle_numbers *out, const hb_trace_event *e)
     d->has_memory = true;
 }
 
-static void begin_step(sweep *s, const hb_trace_event *e)
+static void count_flops(sweep *s, const hb_trace_event *e)
 {
-    char number[32] = "";
-    size_t prefix = strlen("ProfilerStep#");
-    memcpy(number, e->name.s + prefix, HB_MIN(e->name.len - prefix, sizeof number - 1));
-    advance(s, e->start_ns);
-    *HB_PUSH(s->arena, &s->out->steps) = (hb_step_times){
-        .step = strtoll(number, NULL, 10), .start_ns = e->start_ns, .end_ns = e->end_ns};
+    hb_step_times *steps = s->out->steps.items;
+    while (s->host_step < s->out->steps.count && steps[s->host_step].host_start_ns <= e->start_ns)
+        s->host_step++;
+    if (e->kind == HB_EVENT_OP && s->host_step) steps[s->host_step - 1].flops += e->op.flops;
 }
 
 static void add_scope(sweep *s, const hb_trace_event *e)
 {
     unsigned bits = name_bits(s, e);
-    if (bits & HB_NAME_STEP) {
-        begin_step(s, e);
-        return;
-    }
+    if (bits & HB_NAME_STEP) return;
     hb_time_role role = bits & HB_NAME_COLLECTIVE ? HB_TIME_COMMUNICATION
                         : bits & HB_NAME_LOADER   ? HB_TIME_DATA_LOADER
                                                   : HB_TIME_CPU;
     occupy(s, role, e->start_ns, e->end_ns);
     add_operator(s, e);
-    uint32_t steps = s->out->steps.count;
-    if (e->kind == HB_EVENT_OP && steps) s->out->steps.items[steps - 1].flops += e->op.flops;
+    count_flops(s, e);
 }
+
+/* ---- steps ---- */
+
+typedef struct extent {
+    int64_t start, end;
+} extent;
+
+static void widen(extent *all, int64_t start, int64_t end)
+{
+    all->start = HB_MIN(all->start, start);
+    all->end = HB_MAX(all->end, end);
+}
+
+static void push_step(sweep *s, int64_t number, int64_t start, int64_t end)
+{
+    *HB_PUSH(s->arena, &s->out->steps) =
+        (hb_step_times){.step = number, .host_start_ns = start, .start_ns = start, .end_ns = end};
+}
+
+static void note_step(sweep *s, const hb_trace_event *e)
+{
+    char number[32] = "";
+    size_t prefix = strlen("ProfilerStep#");
+    memcpy(number, e->name.s + prefix, HB_MIN(e->name.len - prefix, sizeof number - 1));
+    push_step(s, strtoll(number, NULL, 10), e->start_ns, e->end_ns);
+}
+
+/* A program without steps has one, of all its scopes; without scopes too, of its device work. */
+static void note_whole(sweep *s, extent scopes)
+{
+    const hb_device_span *spans = s->device.spans.items;
+    if (scopes.end < scopes.start)
+        for (uint32_t i = 0; i < s->device.spans.count; i++)
+            widen(&scopes, spans[i].start, spans[i].end);
+    s->out->whole = scopes.end > scopes.start;
+    if (s->out->whole) push_step(s, 0, scopes.start, scopes.end);
+}
+
+/* Which steps there are, and how long device work makes them. */
+static hb_result survey_steps(sweep *s, hb_source *source)
+{
+    hb_trace_event e;
+    extent scopes = {INT64_MAX, INT64_MIN};
+    HB_TRY(source->begin(source, HB_PASS_TIMELINE));
+    while (source->next(source, &e)) {
+        if (e.kind == HB_EVENT_MEMORY) continue;
+        unsigned bits = name_bits(s, &e);
+        if (bits & HB_NAME_STEP)
+            note_step(s, &e);
+        else
+            widen(&scopes, e.start_ns, e.end_ns);
+        if ((bits & HB_NAME_COLLECTIVE) && e.external_id)
+            hb_dict_set(s->arena, &s->collectives, e.external_id, 1);
+    }
+    if (s->out->steps.count == 0) note_whole(s, scopes);
+    hb_cycle_device_extend(&s->device, s->out);
+    return HB_OK;
+}
+
+/* ---- the sweep ---- */
 
 static hb_result sweep_host(sweep *s, hb_source *source)
 {
     hb_trace_event e;
     HB_TRY(source->begin(source, HB_PASS_TIMELINE));
     while (source->next(source, &e)) {
-        s->out->events++;
+        s->out->host_events++;
         device_spans_until(s, e.start_ns);
         if (e.kind == HB_EVENT_MEMORY)
             add_memory(s->out, &e);
@@ -223,69 +281,39 @@ static void add_kernel(sweep *s, const hb_trace_event *e)
     s->out->kernels.items[cost].calls++;
     s->out->kernels.items[cost].self_ns += duration;
     *HB_PUSH(s->arena, &s->out->kernel_us) = (double)duration / 1e3;
-    hb_device_numbers *d = device_of(s->out, e->device);
-    if (!d || e->kernel.occupancy < 0) return;
-    d->occupancy_ns += e->kernel.occupancy * (double)duration;
-    d->kernel_ns += (double)duration;
-}
-
-static bool role_of(const hb_trace_event *e, hb_time_role *role)
-{
-    switch (e->kind) {
-    case HB_EVENT_KERNEL: *role = HB_TIME_KERNEL; return true;
-    case HB_EVENT_MEMCPY: *role = HB_TIME_MEMCPY; return true;
-    case HB_EVENT_MEMSET: *role = HB_TIME_MEMSET; return true;
-    case HB_EVENT_RUNTIME:
-    case HB_EVENT_SYNC: *role = HB_TIME_RUNTIME; return true;
-    default: return false;
-    }
 }
 
 static hb_result collect_device(sweep *s, hb_source *source)
 {
     hb_trace_event e;
-    hb_time_role role;
     HB_TRY(source->begin(source, HB_PASS_DEVICE));
     while (source->next(source, &e)) {
         s->out->events++;
-        if (!role_of(&e, &role)) continue;
-        *HB_PUSH(s->arena, &s->spans) = (span){e.start_ns, e.end_ns, e.device, role};
+        hb_cycle_device_add(&s->device, s->arena, source->info, &e);
         if (e.kind == HB_EVENT_KERNEL) add_kernel(s, &e);
         if (e.kind == HB_EVENT_MEMCPY) add_copy(s->out, &e);
     }
-    if (s->spans.count) qsort(s->spans.items, s->spans.count, sizeof *s->spans.items, by_start);
+    hb_cycle_device_sort(&s->device);
     return HB_OK;
-}
-
-/* How long kernels ran between the first step's start and the last one's end. */
-static void add_up_busy(sweep *s)
-{
-    hb_cycle_numbers *out = s->out;
-    if (out->steps.count == 0) return;
-    int64_t from = out->steps.items[0].start_ns;
-    int64_t to = out->steps.items[out->steps.count - 1].end_ns;
-    for (uint32_t i = 0; i < s->spans.count; i++) {
-        const span *p = &s->spans.items[i];
-        hb_device_numbers *d = p->role == HB_TIME_KERNEL ? device_of(out, p->device) : NULL;
-        if (!d) continue;
-        int64_t start = HB_MAX(HB_MAX(p->start, s->busy_until[p->device]), from);
-        int64_t end = HB_MIN(p->end, to);
-        if (end > start) d->busy_ns += end - start;
-        s->busy_until[p->device] = HB_MAX(s->busy_until[p->device], p->end);
-    }
 }
 
 /* ---- */
 
+static const hb_device_numbers nothing_known = {.percent = {NAN, NAN, NAN}};
+
 hb_result hb_cycle_numbers_make(hb_source *source, hb_cycle_numbers *numbers)
 {
     *numbers = (hb_cycle_numbers){0};
+    for (int i = 0; i < HB_CYCLE_DEVICES; i++)
+        numbers->devices[i] = nothing_known;
     sweep s = {.out = numbers, .arena = &numbers->arena};
     if (!hb_arena_try(&numbers->arena))
         return hb_fail(HB_ERROR_NO_MEMORY, "no memory for a cycle's numbers");
     hb_result result = collect_device(&s, source);
+    if (result == HB_OK) result = survey_steps(&s, source);
     if (result == HB_OK) result = sweep_host(&s, source);
-    add_up_busy(&s);
+    numbers->events += numbers->host_events;
+    hb_cycle_device_gpus(&s.device, numbers);
     sort_costs(&numbers->operators);
     sort_costs(&numbers->kernels);
     return result;

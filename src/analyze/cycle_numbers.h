@@ -3,11 +3,16 @@
  * A cycle's numbers for TensorBoard's own tabs, from one sweep over its events in the order of
  * time. What is kept grows with the steps, the device's work and the distinct names, not with the
  * host's events.
+ *
+ * Steps, roles and the numbers of GPUs are those of the plugin's overview, but for two things: a
+ * moment is given to one role only, also where the plugin, having given away all of the steps'
+ * time, counts the next role in full; and steps at the end that the plugin distrusts are there.
  */
 #ifndef HB_ANALYZE_CYCLE_NUMBERS_H
 #define HB_ANALYZE_CYCLE_NUMBERS_H
 
 #include "analyze/arena.h"
+#include "trace/devices.h"
 #include "trace/source.h"
 
 /** Where a step's time goes, in the order in which the plugin gives it away: at any moment the
@@ -27,18 +32,27 @@ typedef enum hb_time_role {
 /** A ProfilerStep#N. */
 typedef struct hb_step_times {
     int64_t step;
-    int64_t start_ns, end_ns;
+    int64_t host_start_ns;
+    int64_t start_ns, end_ns;       /* with the device work that was launched in it */
     int64_t role_ns[HB_TIME_ROLES]; /* together end - start */
     double flops;
+    uint64_t device_events;
 } hb_step_times;
 
 #define HB_CYCLE_DEVICES 64
 
+/** A GPU's, in percent, over the time of the shown steps. */
+typedef enum hb_gpu_number {
+    HB_GPU_UTILIZATION,
+    HB_GPU_SM_EFFICIENCY,
+    HB_GPU_OCCUPANCY,
+    HB_GPU_NUMBERS
+} hb_gpu_number;
+
 typedef struct hb_device_numbers {
-    bool has_memory;
+    bool has_memory, has_kernels;
     int64_t peak_bytes, current_bytes; /* of what is allocated */
-    int64_t busy_ns;                   /* some kernel ran, between the first step and the last */
-    double occupancy_ns, kernel_ns;    /* sums over kernels, of occupancy percent times duration */
+    double percent[HB_GPU_NUMBERS];    /* NaN: not known */
 } hb_device_numbers;
 
 /** A name's part; self times of operators and scopes, durations of kernels. */
@@ -53,16 +67,21 @@ typedef HB_VEC(hb_name_cost) hb_name_costs;
 typedef struct hb_cycle_numbers {
     hb_arena arena;              /* of all below */
     HB_VEC(hb_step_times) steps; /* in the order of time */
+    uint32_t shown_steps;        /* the first ones, which the plugin shows too */
+    bool whole;                  /* the program has no steps: the one here is all of the cycle */
     hb_device_numbers host, devices[HB_CYCLE_DEVICES];
     int num_devices;          /* highest HIP ordinal with work or memory, + 1 */
     uint64_t copied_bytes[3]; /* host to device, device to host, within and between devices */
     HB_VEC(double) kernel_us; /* every kernel's duration */
     hb_name_costs operators, kernels; /* dearest first */
-    uint64_t events;
+    uint64_t events, host_events;
 } hb_cycle_numbers;
 
 /** Names are borrowed from the source. To be freed also after a failure. */
 hb_result hb_cycle_numbers_make(hb_source *source, hb_cycle_numbers *numbers);
 void hb_cycle_numbers_free(hb_cycle_numbers *numbers);
+
+/** NULL for what is no HIP ordinal that numbers are kept of. */
+hb_device_numbers *hb_cycle_numbers_device(hb_cycle_numbers *numbers, int32_t device);
 
 #endif

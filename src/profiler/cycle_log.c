@@ -4,9 +4,9 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "analyze/cycle_numbers.h"
-#include "device/device.h"
+#include "analyze/cycle_advice.h"
 #include "profiler/run_log.h"
+#include "record/record.h"
 #include "write/profile_summary.h"
 
 #define TOP_NAMES 20u
@@ -59,26 +59,60 @@ static double mib(uint64_t bytes)
     return (double)bytes / 1048576.0;
 }
 
-/* Of all devices together. */
+/* The mean over the GPUs of which it is known. */
+static double mean_of(const hb_cycle_numbers *numbers, hb_gpu_number which)
+{
+    double sum = 0;
+    int n = 0;
+    for (int i = 0; i < numbers->num_devices; i++) {
+        double value = numbers->devices[i].percent[which];
+        if (isnan(value)) continue;
+        sum += value;
+        n++;
+    }
+    return n ? sum / n : NAN;
+}
+
 static void set_device_numbers(hb_profile_numbers *n, const hb_cycle_numbers *numbers)
 {
-    double busy = 0, occupancy = 0, kernels = 0, window = 0;
-    uint32_t steps = numbers->steps.count;
-    for (int i = 0; i < numbers->num_devices; i++) {
-        busy += (double)numbers->devices[i].busy_ns;
-        occupancy += numbers->devices[i].occupancy_ns;
-        kernels += numbers->devices[i].kernel_ns;
-    }
-    if (steps)
-        window =
-            (double)(numbers->steps.items[steps - 1].end_ns - numbers->steps.items[0].start_ns);
-    if (numbers->kernel_us.count && window > 0)
-        n->value[HB_PROFILE_UTILIZATION] = 100 * busy / (window * numbers->num_devices);
-    if (kernels > 0) n->value[HB_PROFILE_OCCUPANCY] = occupancy / kernels;
     if (numbers->num_devices == 0) return;
+    n->value[HB_PROFILE_UTILIZATION] = mean_of(numbers, HB_GPU_UTILIZATION);
+    n->value[HB_PROFILE_SM_EFFICIENCY] = mean_of(numbers, HB_GPU_SM_EFFICIENCY);
+    n->value[HB_PROFILE_OCCUPANCY] = mean_of(numbers, HB_GPU_OCCUPANCY);
     n->value[HB_PROFILE_HOST_TO_DEVICE] = mib(numbers->copied_bytes[0]);
     n->value[HB_PROFILE_DEVICE_TO_HOST] = mib(numbers->copied_bytes[1]);
     n->value[HB_PROFILE_DEVICE_TO_DEVICE] = mib(numbers->copied_bytes[2]);
+}
+
+/* The plugin's Average Step Time. */
+static double average_step_ms(const hb_cycle_numbers *numbers)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < numbers->shown_steps; i++)
+        sum += (double)(numbers->steps.items[i].end_ns - numbers->steps.items[i].start_ns);
+    return numbers->shown_steps ? sum / 1e6 / numbers->shown_steps : NAN;
+}
+
+static void set_overhead(hb_profile_numbers *n, const hb_cycle_numbers *numbers, const hb_job *job)
+{
+    double recording = (double)numbers->host_events * hb_record_scope_ns();
+    double writing = (double)(hb_clock_ns(CLOCK_THREAD_CPUTIME_ID) - job->cpu_ns);
+    n->value[HB_PROFILE_RECORDING_MS] = recording / 1e6;
+    n->value[HB_PROFILE_WRITING_MS] = writing / 1e6;
+    n->value[HB_PROFILE_OVERHEAD_MS] = (recording + writing) / 1e6;
+}
+
+static hb_result log_gpus(hb_event_log *log, const hb_cycle_numbers *numbers, int64_t at_step,
+                          int64_t unix_ns)
+{
+    char gpu[16];
+    for (int i = 0; i < numbers->num_devices; i++) {
+        const hb_device_numbers *d = &numbers->devices[i];
+        snprintf(gpu, sizeof gpu, "GPU%d", i);
+        HB_TRY(hb_profile_log_gpu(log, at_step, unix_ns, gpu, d->percent[HB_GPU_UTILIZATION],
+                                  d->percent[HB_GPU_SM_EFFICIENCY], d->percent[HB_GPU_OCCUPANCY]));
+    }
+    return HB_OK;
 }
 
 static hb_result log_memory(hb_event_log *log, const hb_cycle_numbers *numbers, int64_t at_step,
@@ -113,22 +147,33 @@ static hb_result log_costs(hb_event_log *log, hb_cycle_numbers *numbers, int64_t
     return hb_profile_log_costs(log, at_step, table, top, n, all);
 }
 
-static hb_result log_cycle(hb_event_log *log, hb_cycle_numbers *numbers, const hb_session *session,
-                           int64_t at_step, int64_t unix_ns)
+static hb_result log_texts(hb_event_log *log, hb_cycle_numbers *numbers, const hb_lost *lost,
+                           const hb_trace_info *info, int64_t at_step)
 {
-    hb_profile_numbers n;
-    hb_lost lost = hb_session_lost(session);
-    hb_profile_numbers_init(&n);
-    set_device_numbers(&n, numbers);
-    n.value[HB_PROFILE_EVENTS] = (double)numbers->events;
-    n.value[HB_PROFILE_LOST_EVENTS] = (double)(lost.buffer_full + lost.reentrant + lost.memory);
-    HB_TRY(hb_profile_log_numbers(log, at_step, unix_ns, &n));
-    HB_TRY(log_memory(log, numbers, at_step, unix_ns));
-    HB_TRY(hb_profile_log_kernel_times(log, at_step, numbers->kernel_us.items,
-                                       numbers->kernel_us.count));
     HB_TRY(log_costs(log, numbers, at_step, HB_PROFILE_TOP_OPERATORS, &numbers->operators));
     HB_TRY(log_costs(log, numbers, at_step, HB_PROFILE_TOP_KERNELS, &numbers->kernels));
-    return hb_profile_log_lost(log, at_step, &lost);
+    hb_cycle_advice advice = hb_cycle_advise(numbers, info);
+    HB_TRY(hb_profile_log_advice(log, at_step, advice.items, advice.count));
+    return hb_profile_log_lost(log, at_step, lost);
+}
+
+static hb_result log_cycle(hb_event_log *log, hb_cycle_numbers *numbers, const hb_job *job,
+                           const hb_trace_info *info, int64_t at_step)
+{
+    hb_profile_numbers n;
+    hb_lost lost = hb_session_lost(job->cycle->session);
+    hb_profile_numbers_init(&n);
+    set_device_numbers(&n, numbers);
+    set_overhead(&n, numbers, job);
+    n.value[HB_PROFILE_AVERAGE_STEP_MS] = average_step_ms(numbers);
+    n.value[HB_PROFILE_EVENTS] = (double)numbers->events;
+    n.value[HB_PROFILE_LOST_EVENTS] = (double)(lost.buffer_full + lost.reentrant + lost.memory);
+    HB_TRY(hb_profile_log_numbers(log, at_step, info->stop_ns, &n));
+    HB_TRY(log_gpus(log, numbers, at_step, info->stop_ns));
+    HB_TRY(log_memory(log, numbers, at_step, info->stop_ns));
+    HB_TRY(hb_profile_log_kernel_times(log, at_step, numbers->kernel_us.items,
+                                       numbers->kernel_us.count));
+    return log_texts(log, numbers, &lost, info, at_step);
 }
 
 /* ---- */
@@ -142,35 +187,42 @@ static const char *compared_memory(const hb_cycle_numbers *numbers)
 
 /* Apart, as the arena's way out is a jump to here. */
 static __attribute__((noinline)) hb_result log_numbers(hb_event_log *log, hb_cycle_numbers *numbers,
-                                                       const hb_session *session, int64_t at_step,
-                                                       int64_t unix_ns)
+                                                       const hb_job *job, const hb_trace_info *info,
+                                                       int64_t at_step)
 {
     if (!hb_arena_try(&numbers->arena))
         return hb_fail(HB_ERROR_NO_MEMORY, "no memory for a cycle's numbers");
     HB_TRY(log_steps(log, numbers, at_step));
-    return log_cycle(log, numbers, session, at_step, unix_ns);
+    return log_cycle(log, numbers, job, info, at_step);
 }
 
-static hb_result log_all(hb_profiler *prof, const hb_cycle *cycle, hb_source *source,
-                         hb_cycle_numbers *numbers, int64_t step_num)
+/* What has no step of its own stands at the cycle's last one. */
+static int64_t last_step(hb_cycle_numbers *numbers, int64_t step_num)
 {
-    uint32_t steps = numbers->steps.count;
-    int64_t at_step = steps ? numbers->steps.items[steps - 1].step : step_num;
+    uint32_t n = numbers->steps.count;
+    if (n && numbers->whole) numbers->steps.items[0].step = step_num;
+    return n ? numbers->steps.items[n - 1].step : step_num;
+}
+
+static hb_result log_all(hb_profiler *prof, const hb_job *job, hb_source *source,
+                         hb_cycle_numbers *numbers)
+{
+    int64_t at_step = last_step(numbers, job->step_num);
     HB_TRY(hb_run_log_describe(prof, source->info, compared_memory(numbers), at_step));
-    HB_TRY(log_numbers(prof->event_log, numbers, cycle->session, at_step, source->info->stop_ns));
+    HB_TRY(log_numbers(prof->event_log, numbers, job, source->info, at_step));
     return hb_event_log_flush(prof->event_log);
 }
 
-void hb_cycle_log(hb_profiler *prof, const hb_cycle *cycle, int64_t step_num)
+void hb_cycle_log(hb_profiler *prof, const hb_job *job)
 {
     hb_source *source;
     hb_cycle_numbers numbers = {0};
     hb_spool_view view = hb_spool_view_own(&prof->spool);
     if (!prof->event_log) return;
-    hb_result result = hb_session_source_open(&view, cycle->session, NULL, &source);
+    hb_result result = hb_session_source_open(&view, job->cycle->session, NULL, &source);
     if (result == HB_OK) {
         result = hb_cycle_numbers_make(source, &numbers);
-        if (result == HB_OK) result = log_all(prof, cycle, source, &numbers, step_num);
+        if (result == HB_OK) result = log_all(prof, job, source, &numbers);
         hb_cycle_numbers_free(&numbers);
         source->close(source);
     }

@@ -7,8 +7,8 @@
 
 #include "profiler/profiler.h"
 
-/** Logs a cycle into the profiler's event log, if it has one. `step_num` stands for the cycle when
- * it has no step. Background thread only. A failure is told once, on stderr. */
-void hb_cycle_log(hb_profiler *prof, const hb_cycle *cycle, int64_t step_num);
+/** Logs a job's cycle into the profiler's event log, if it has one. Background thread only, when
+ * the trace is written. A failure is told once, on stderr. */
+void hb_cycle_log(hb_profiler *prof, const hb_job *job);
 
 #endif

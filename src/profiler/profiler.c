@@ -211,8 +211,7 @@ static void begin_step(hb_profiler *prof)
 {
     char name[40];
     if (!hb_schedule_given(&prof->options.schedule) || !prof->session) return;
-    int n = snprintf(name, sizeof name, "ProfilerStep#%lld",
-                     (long long)hb_step_number(prof));
+    int n = snprintf(name, sizeof name, "ProfilerStep#%lld", (long long)hb_step_number(prof));
     prof->step_scope = hb_record_annotation(hb_strings_intern(name, (size_t)n));
 }
 

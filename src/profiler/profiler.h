@@ -30,6 +30,7 @@ typedef struct hb_job {
     char *path;
     unsigned flags;   /* enum hb_export_flags */
     int64_t step_num; /* the step's number when it was queued */
+    int64_t cpu_ns;   /* the background thread's processor time when it began with it */
     struct hb_job *next;
 } hb_job;
 

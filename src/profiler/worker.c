@@ -22,6 +22,7 @@ void hb_cycle_drop(hb_profiler *prof, hb_cycle *cycle)
 
 static void write_job(hb_profiler *prof, hb_job *job)
 {
+    job->cpu_ns = hb_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     hb_result result = hb_cycle_write(prof, job->cycle, job->path, job->flags, false);
     pthread_mutex_lock(&prof->lock);
     if (result != HB_OK) {
@@ -33,7 +34,7 @@ static void write_job(hb_profiler *prof, hb_job *job)
     }
     pthread_mutex_unlock(&prof->lock);
     if (result == HB_OK) {
-        hb_cycle_log(prof, job->cycle, job->step_num);
+        hb_cycle_log(prof, job);
         return;
     }
     const char *spool = prof->spool.path;
@@ -106,7 +107,7 @@ hb_result hb_worker_submit(hb_profiler *prof, hb_cycle *cycle, char *path, unsig
         free(path);
         return hb_fail(result, "no memory for writing a trace in the background");
     }
-    *job = (hb_job){cycle, path, flags, hb_step_number(prof), NULL};
+    *job = (hb_job){.cycle = cycle, .path = path, .flags = flags, .step_num = hb_step_number(prof)};
     pthread_mutex_lock(&prof->lock);
     cycle->holders++;
     hb_job **at = &prof->jobs;

@@ -50,6 +50,10 @@ static inline void hb_record_commit(hb_thread *t, const hb_record *record)
 /** A metadata entry in the running session; any string ids. */
 void hb_record_metadata_entry(uint32_t key, uint32_t json);
 
+/** What recording one scope takes on this machine, in nanoseconds: the same steps on memory of
+ * their own, measured at the first call. 0 when there is no memory for it. */
+double hb_record_scope_ns(void);
+
 /** A number at this moment, for a counter row. */
 void hb_record_scalar_value(const char *name, double value);
 

@@ -39,6 +39,23 @@ hb_result hb_profile_log_numbers(hb_event_log *log, int64_t step, int64_t unix_n
     return HB_OK;
 }
 
+hb_result hb_profile_log_gpu(hb_event_log *log, int64_t step, int64_t unix_ns, const char *gpu,
+                             double utilization, double sm_efficiency, double occupancy)
+{
+    const struct {
+        const char *what;
+        double percent;
+    } all[] = {
+        {"utilization", utilization}, {"sm_efficiency", sm_efficiency}, {"occupancy", occupancy}};
+    char tag[200];
+    for (size_t i = 0; i < HB_ARRAY_LEN(all); i++) {
+        snprintf(tag, sizeof tag, "hipboard_gpu/%s_%s_percent", gpu, all[i].what);
+        if (!isnan(all[i].percent))
+            HB_TRY(hb_event_log_scalar_at(log, tag, step, all[i].percent, unix_ns));
+    }
+    return HB_OK;
+}
+
 static void memory_tag(char *tag, size_t size, const char *device, const char *what)
 {
     snprintf(tag, size, "hipboard_memory/%s_%s_mib", device, what);
@@ -192,7 +209,7 @@ static size_t all_settings(const hb_profile_settings *settings, hb_hparam *to)
 static size_t all_metrics(const hb_profile_settings *settings, const char *peak, const char **to)
 {
     size_t n = 0;
-    to[n++] = tags[HB_PROFILE_STEP_MS];
+    to[n++] = tags[HB_PROFILE_AVERAGE_STEP_MS];
     to[n++] = tags[HB_PROFILE_UTILIZATION];
     if (peak) to[n++] = peak;
     for (size_t i = 0; i < settings->num_metrics; i++)

@@ -12,10 +12,16 @@
 
 #include "base/base.h"
 
-/* The numbers of a step or of a cycle, and their tags. The eight times after the first are the
- * step's roles and add up to it. */
+/* The numbers of a step or of a cycle, and their tags. The eight times from kernel to other are the
+ * step's roles and add up to it.
+ *
+ * Overhead is the sum of two: recording, in the program's own threads, is estimated as the number
+ * of host records times what one was measured to take on this machine in this process (what hooks
+ * of HIP calls take comes on top); writing is the processor time that the background thread took
+ * for the cycle's trace and numbers. */
 #define HB_PROFILE_NUMBER_MAP(X)                                \
     X(STEP_MS, "hipboard_time/step_ms")                         \
+    X(AVERAGE_STEP_MS, "hipboard_time/average_step_ms")         \
     X(KERNEL_MS, "hipboard_time/kernel_ms")                     \
     X(MEMCPY_MS, "hipboard_time/memcpy_ms")                     \
     X(MEMSET_MS, "hipboard_time/memset_ms")                     \
@@ -27,13 +33,15 @@
     X(UTILIZATION, "hipboard_gpu/utilization_percent")          \
     X(SM_EFFICIENCY, "hipboard_gpu/sm_efficiency_percent")      \
     X(OCCUPANCY, "hipboard_gpu/occupancy_percent")              \
-    X(GFLOPS, "hipboard_gpu/gflop_per_s")                       \
+    X(GFLOPS, "hipboard_time/gflop_per_s")                      \
     X(EXPOSED_MS, "hipboard_communication/exposed_ms")          \
     X(HOST_TO_DEVICE, "hipboard_copies/host_to_device_mib")     \
     X(DEVICE_TO_HOST, "hipboard_copies/device_to_host_mib")     \
     X(DEVICE_TO_DEVICE, "hipboard_copies/device_to_device_mib") \
     X(EVENTS, "hipboard_profiler/events")                       \
     X(LOST_EVENTS, "hipboard_profiler/lost_events")             \
+    X(RECORDING_MS, "hipboard_profiler/recording_ms")           \
+    X(WRITING_MS, "hipboard_profiler/writing_ms")               \
     X(OVERHEAD_MS, "hipboard_profiler/overhead_ms")
 
 typedef enum hb_profile_number {
@@ -55,6 +63,10 @@ void hb_profile_numbers_init(hb_profile_numbers *numbers);
 /** Logs what is known, as of the moment `unix_ns`. */
 hb_result hb_profile_log_numbers(hb_event_log *log, int64_t step, int64_t unix_ns,
                                  const hb_profile_numbers *numbers);
+
+/** Of one of the devices, in percent; `gpu`: "GPU0". */
+hb_result hb_profile_log_gpu(hb_event_log *log, int64_t step, int64_t unix_ns, const char *gpu,
+                             double utilization, double sm_efficiency, double occupancy);
 
 /** `device`: "GPU0", "CPU". */
 hb_result hb_profile_log_memory(hb_event_log *log, int64_t step, int64_t unix_ns,

@@ -102,5 +102,5 @@ def test_runs_compare_by_settings(server):
     [group] = answer["sessionGroups"]
     assert group["hparams"] == {"arch": "gfx90a", "batch": 64, "workers": 2}
     assert {metric["name"]["tag"]: metric["value"] for metric in group["metricValues"]} == {
-        "hipboard_time/step_ms": 700, "hipboard_gpu/utilization_percent": 709,
+        "hipboard_time/average_step_ms": 701, "hipboard_gpu/utilization_percent": 710,
         "hipboard_memory/GPU0_peak_mib": 1}

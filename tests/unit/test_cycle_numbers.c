@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "analyze/analysis.h"
 #include "analyze/cycle_numbers.h"
 #include "array_source.h"
+#include "profiler/cycle_trace.h"
 
 /* Times in ns; `thread` 1 is the main one. */
 static hb_trace_event host(hb_event_kind kind, const char *name, uint32_t key, int64_t thread,
@@ -102,7 +106,120 @@ static void time_outside_steps_counts_for_none(void **state)
     hb_cycle_numbers_free(&n);
 }
 
-static void utilisation_counts_a_device_once(void **state)
+/* A call on the host and the kernel that it launches. */
+static hb_trace_event call(uint64_t correlation, int64_t start, int64_t end)
+{
+    hb_trace_event e = work(HB_EVENT_RUNTIME, -1, start, end);
+    e.correlation = correlation;
+    return e;
+}
+
+static hb_trace_event launched(uint64_t correlation, int32_t device, int64_t start, int64_t end)
+{
+    hb_trace_event e = work(HB_EVENT_KERNEL, device, start, end);
+    e.correlation = correlation;
+    return e;
+}
+
+static void expect_step(const hb_step_times *step, int64_t number, int64_t start, int64_t end)
+{
+    assert_int_equal(step->step, number);
+    assert_int_equal(step->start_ns, start);
+    assert_int_equal(step->end_ns, end);
+}
+
+static void a_step_lasts_as_long_as_what_it_launched(void **state)
+{
+    (void)state;
+    const hb_trace_event events[] = {
+        call(1, 110, 120),
+        launched(1, 0, 130, 250), /* into the next step */
+        call(2, 210, 220),
+        launched(2, 0, 260, 280),
+        annotation("ProfilerStep#1", 1, 100, 200),
+        annotation("ProfilerStep#2", 2, 200, 300),
+        op("aten::mm", 3, 1, 200, 300),
+    };
+    hb_cycle_numbers n = NUMBERS_OF(events);
+    assert_int_equal(n.steps.count, 2);
+    expect_step(&n.steps.items[0], 1, 100, 250);
+    expect_step(&n.steps.items[1], 2, 250, 300);
+    /* other 100-110, runtime 110-120, other 120-130, kernel 130-250 */
+    expect_roles(&n.steps.items[0], 1, (int64_t[]){120, 0, 0, 0, 10, 0, 0, 20});
+    /* the first kernel has 200-250; cpu 250-260, kernel 260-280, cpu 280-300 */
+    expect_roles(&n.steps.items[1], 2, (int64_t[]){20, 0, 0, 0, 0, 0, 30, 0});
+    hb_cycle_numbers_free(&n);
+}
+
+static void a_step_that_earlier_work_covers_is_left_out(void **state)
+{
+    (void)state;
+    const hb_trace_event events[] = {
+        call(1, 110, 120),
+        launched(1, 0, 130, 320),
+        annotation("ProfilerStep#1", 1, 100, 200),
+        annotation("ProfilerStep#2", 2, 200, 300),
+        annotation("ProfilerStep#3", 3, 300, 400),
+    };
+    hb_cycle_numbers n = NUMBERS_OF(events);
+    assert_int_equal(n.steps.count, 2);
+    expect_step(&n.steps.items[0], 1, 100, 320);
+    expect_step(&n.steps.items[1], 3, 320, 400);
+    assert_int_equal(n.shown_steps, 1); /* no work after the first: the plugin distrusts the rest */
+    hb_cycle_numbers_free(&n);
+}
+
+static void work_from_before_the_first_step_delays_it(void **state)
+{
+    (void)state;
+    const hb_trace_event events[] = {
+        call(1, 50, 60),
+        launched(1, 0, 70, 120),
+        call(2, 105, 115),
+        launched(2, 0, 130, 140),
+        annotation("ProfilerStep#1", 1, 100, 200),
+    };
+    hb_cycle_numbers n = NUMBERS_OF(events);
+    expect_step(&n.steps.items[0], 1, 120, 200);
+    hb_cycle_numbers_free(&n);
+}
+
+static void kernels_of_collectives_are_communication(void **state)
+{
+    (void)state;
+    hb_trace_event events[] = {
+        launched(1, 0, 120, 150),
+        annotation("ProfilerStep#1", 1, 100, 200),
+        op("nccl:all_reduce", 2, 1, 100, 110),
+    };
+    events[0].external_id = events[2].external_id = 7;
+    hb_cycle_numbers n = NUMBERS_OF(events);
+    expect_roles(&n.steps.items[0], 1, (int64_t[]){0, 0, 0, 40, 0, 0, 0, 60});
+    hb_cycle_numbers_free(&n);
+}
+
+static void without_steps_the_whole_cycle_is_one(void **state)
+{
+    (void)state;
+    const hb_trace_event events[] = {
+        call(1, 110, 120),
+        launched(1, 0, 130, 320),
+        op("aten::mm", 1, 1, 100, 200),
+        op("aten::mm", 1, 1, 210, 220),
+    };
+    hb_cycle_numbers n = NUMBERS_OF(events);
+    assert_true(n.whole);
+    assert_int_equal(n.steps.count, 1);
+    expect_step(&n.steps.items[0], 0, 100, 320);
+    expect_roles(&n.steps.items[0], 0, (int64_t[]){190, 0, 0, 0, 10, 0, 20, 0});
+    hb_cycle_numbers_free(&n);
+    n = numbers_of(events, 2); /* nothing on the host */
+    assert_true(n.whole);
+    expect_step(&n.steps.items[0], 0, 110, 320);
+    hb_cycle_numbers_free(&n);
+}
+
+static void a_gpus_numbers_are_over_the_steps_time(void **state)
 {
     (void)state;
     hb_trace_event events[] = {
@@ -114,12 +231,17 @@ static void utilisation_counts_a_device_once(void **state)
     };
     events[1].kernel.occupancy = 50;
     events[2].kernel.occupancy = 25;
+    events[1].kernel.blocks_per_sm = events[2].kernel.blocks_per_sm = 0.75;
     events[4].copy = (hb_copy_args){.bytes = 4096, .kind = "DtoH"};
     hb_cycle_numbers n = NUMBERS_OF(events);
+    const double *first = n.devices[0].percent, *second = n.devices[1].percent;
     assert_int_equal(n.num_devices, 2);
-    assert_int_equal(n.devices[0].busy_ns, 40);
-    assert_int_equal(n.devices[1].busy_ns, 10);
-    assert_true(n.devices[0].occupancy_ns == 50 * 70 + 25 * 30);
+    assert_float_equal(first[HB_GPU_UTILIZATION], 40, 1e-9);
+    assert_float_equal(second[HB_GPU_UTILIZATION], 10, 1e-9);
+    /* 0.75 for 100-110 and 120-140, at most 1 for 110-120 */
+    assert_float_equal(first[HB_GPU_SM_EFFICIENCY], 0.75 * 30 + 10, 1e-9);
+    assert_float_equal(first[HB_GPU_OCCUPANCY], (50.0 * 20 + 25 * 30) / 50, 1e-9);
+    assert_true(isnan(second[HB_GPU_SM_EFFICIENCY]) && isnan(second[HB_GPU_OCCUPANCY]));
     assert_int_equal(n.copied_bytes[1], 4096);
     assert_int_equal(n.kernel_us.count, 3);
     assert_true(n.kernel_us.items[2] == 0.11);
@@ -136,7 +258,6 @@ static void self_times_leave_children_out(void **state)
         op("inner", 2, 1, 50, 60), op("outer", 1, 1, 100, 130),
     };
     hb_cycle_numbers n = NUMBERS_OF(events);
-    assert_int_equal(n.steps.count, 0);
     assert_int_equal(n.operators.count, 2);
     const hb_name_cost *inner = &n.operators.items[0], *outer = &n.operators.items[1];
     assert_int_equal(inner->calls, 3);
@@ -191,16 +312,205 @@ static void an_empty_cycle_has_no_numbers(void **state)
     hb_cycle_numbers_free(&n);
 }
 
+/* ---- beside the analysis of the same cycle's trace, which is the plugin's ---- */
+
+#define BASE 1795256296153421000
+
+typedef struct cycle {
+    hb_trace_event events[400];
+    size_t count;
+    int64_t now; /* ns since BASE, of the host */
+    uint64_t next_id, next_correlation;
+    uint32_t random;
+} cycle;
+
+static uint32_t random_below(cycle *c, uint32_t n)
+{
+    c->random = c->random * 1664525 + 1013904223;
+    return (c->random >> 8) % n;
+}
+
+static hb_trace_event *add_event(cycle *c, hb_trace_event e)
+{
+    hb_trace_event *at = &c->events[c->count++];
+    *at = e;
+    at->start_ns += BASE;
+    at->end_ns += BASE;
+    return at;
+}
+
+static hb_trace_event *add_scope(cycle *c, hb_event_kind kind, const char *name, uint32_t key)
+{
+    hb_trace_event *e = add_event(c, host(kind, name, key, 100, c->now, c->now));
+    e->external_id = ++c->next_id;
+    return e;
+}
+
+static void add_launch(cycle *c, uint64_t external_id)
+{
+    static const hb_event_kind kinds[] = {HB_EVENT_KERNEL, HB_EVENT_KERNEL, HB_EVENT_MEMCPY,
+                                          HB_EVENT_MEMSET};
+    int64_t length = 500 + random_below(c, 4000);
+    hb_trace_event *launch = add_event(c, call(++c->next_correlation, c->now, c->now + length));
+    launch->tid = 100;
+    launch->name = HB_STR("hipLaunchKernel");
+    launch->external_id = external_id;
+    int64_t start = c->now + random_below(c, 20000);
+    c->now += length;
+    if (random_below(c, 8) == 0) return; /* no device work */
+    hb_event_kind kind = kinds[random_below(c, HB_ARRAY_LEN(kinds))];
+    int32_t device = (int32_t)random_below(c, 2);
+    hb_trace_event *e = add_event(c, work(kind, device, start, start + 1 + random_below(c, 30000)));
+    e->correlation = c->next_correlation;
+    e->external_id = external_id;
+    if (kind != HB_EVENT_KERNEL) return;
+    if (random_below(c, 4)) e->kernel.occupancy = random_below(c, 100);
+    if (random_below(c, 4)) e->kernel.blocks_per_sm = 0.125 * random_below(c, 20);
+}
+
+static void add_operation(cycle *c)
+{
+    static const char *const names[] = {"aten::mm", "aten::relu", "nccl:all_reduce",
+                                        "enumerate(DataLoader)#x.__next__", "forward"};
+    uint32_t which = random_below(c, HB_ARRAY_LEN(names));
+    hb_event_kind kind = which == 4 ? HB_EVENT_USER_ANNOTATION : HB_EVENT_OP;
+    size_t at = c->count;
+    add_scope(c, kind, names[which], 10 + which);
+    c->now += 200 + random_below(c, 3000);
+    for (uint32_t n = random_below(c, 4); n > 0; n--)
+        add_launch(c, c->events[at].external_id);
+    c->now += 1 + random_below(c, 3000);
+    c->events[at].end_ns = BASE + c->now;
+    c->now += random_below(c, 2) * random_below(c, 2000);
+}
+
+static void add_random_step(cycle *c, int number, const char *name, bool with_steps)
+{
+    size_t at = c->count;
+    if (with_steps) add_scope(c, HB_EVENT_USER_ANNOTATION, name, 20 + (uint32_t)number);
+    c->now += random_below(c, 1000);
+    for (uint32_t n = 1 + random_below(c, 6); n > 0; n--)
+        add_operation(c);
+    if (with_steps) c->events[at].end_ns = BASE + ++c->now;
+    c->now += random_below(c, 3) * 500;
+}
+
+static int compare_starts(const void *a, const void *b)
+{
+    const hb_trace_event *x = a, *y = b;
+    if (x->start_ns != y->start_ns) return x->start_ns < y->start_ns ? -1 : 1;
+    return x->external_id != y->external_id ? (x->external_id < y->external_id ? -1 : 1) : 0;
+}
+
+static cycle random_cycle(uint32_t seed)
+{
+    static const char *const names[] = {"ProfilerStep#3", "ProfilerStep#4", "ProfilerStep#5",
+                                        "ProfilerStep#6"};
+    cycle c = {.random = seed * 2654435761u + 1};
+    bool with_steps = random_below(&c, 5) != 0;
+    if (random_below(&c, 3) == 0) add_operation(&c);
+    for (int i = 0, n = 1 + (int)random_below(&c, 4); i < n; i++)
+        add_random_step(&c, i, names[i], with_steps);
+    if (random_below(&c, 3) == 0) add_operation(&c);
+    qsort(c.events, c.count, sizeof *c.events, compare_starts);
+    return c;
+}
+
+/* The trace's times are doubles of 1/1024 us; a percentage may be of a few of these. */
+static void expect_close(uint32_t seed, const char *what, double found, double expected)
+{
+    if (fabs(found - expected) <= 0.05) return;
+    fail_msg("cycle %u: %s is %.6f, not %.6f", seed, what, found, expected);
+}
+
+/* When the steps' time is all given away, the plugin counts the next role in full. */
+static bool is_given_away_once(const hb_analysis *a)
+{
+    for (uint32_t i = 0; i < a->steps.count; i++) {
+        double sum = 0;
+        for (int role = 0; role <= HB_ROLE_OTHER; role++)
+            sum += a->steps.items[i].costs[role].v;
+        if (fabs(sum - a->steps.items[i].costs[HB_ROLE_TOTAL].v) > 0.01) return false;
+    }
+    return true;
+}
+
+static void compare_steps(uint32_t seed, const hb_cycle_numbers *n, const hb_analysis *a)
+{
+    assert_int_equal(n->shown_steps, a->steps.count);
+    for (uint32_t i = 0; i < a->steps.count; i++) {
+        const hb_step_times *ours = &n->steps.items[i];
+        const hb_step *theirs = &a->steps.items[i];
+        expect_close(seed, "a step's time", (double)(ours->end_ns - ours->start_ns) / 1e3,
+                     theirs->costs[HB_ROLE_TOTAL].v);
+        for (int role = 0; role < HB_TIME_ROLES; role++)
+            expect_close(seed, "a role", (double)ours->role_ns[role] / 1e3, theirs->costs[role].v);
+    }
+}
+
+static void compare_gpus(uint32_t seed, const hb_cycle_numbers *n, const hb_analysis *a)
+{
+    for (uint32_t i = 0; i < a->num_gpus; i++) {
+        const hb_gpu *theirs = &a->gpus[i];
+        const double *ours = n->devices[theirs->id].percent;
+        expect_close(seed, "utilization", ours[HB_GPU_UTILIZATION], 100 * theirs->utilization);
+        assert_int_equal(isnan(ours[HB_GPU_SM_EFFICIENCY]), !theirs->has_sm);
+        if (theirs->has_sm)
+            expect_close(seed, "SM efficiency", ours[HB_GPU_SM_EFFICIENCY],
+                         100 * theirs->sm_efficiency);
+        assert_int_equal(isnan(ours[HB_GPU_OCCUPANCY]), !theirs->has_occupancy);
+        if (theirs->has_occupancy)
+            expect_close(seed, "occupancy", ours[HB_GPU_OCCUPANCY], theirs->occupancy);
+    }
+}
+
+static bool compare_with_analysis(uint32_t seed)
+{
+    cycle c = random_cycle(seed);
+    array_source source;
+    hb_cycle_numbers numbers;
+    hb_trace trace;
+    hb_analysis analysis;
+    array_source_init(&source, c.events, c.count);
+    assert_int_equal(hb_cycle_numbers_make(&source.source, &numbers), HB_OK);
+    assert_true(hb_trace_init(&trace));
+    assert_int_equal(hb_cycle_trace(&source.source, HB_WRITE_TENSORBOARD, &trace), HB_OK);
+    if (hb_analysis_run(&analysis, &trace) != HB_OK)
+        fail_msg("cycle %u: %s", seed, hb_last_error());
+    bool comparable = is_given_away_once(&analysis);
+    if (comparable) compare_steps(seed, &numbers, &analysis);
+    compare_gpus(seed, &numbers, &analysis);
+    hb_analysis_free(&analysis);
+    hb_trace_free(&trace);
+    hb_cycle_numbers_free(&numbers);
+    return comparable;
+}
+
+static void numbers_are_those_of_the_trace(void **state)
+{
+    (void)state;
+    int compared = 0;
+    for (uint32_t seed = 1; seed <= 2000; seed++)
+        compared += compare_with_analysis(seed);
+    assert_true(compared > 1500);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_moment_goes_to_the_first_active_role),
         cmocka_unit_test(time_outside_steps_counts_for_none),
-        cmocka_unit_test(utilisation_counts_a_device_once),
+        cmocka_unit_test(a_step_lasts_as_long_as_what_it_launched),
+        cmocka_unit_test(a_step_that_earlier_work_covers_is_left_out),
+        cmocka_unit_test(work_from_before_the_first_step_delays_it),
+        cmocka_unit_test(kernels_of_collectives_are_communication),
+        cmocka_unit_test(without_steps_the_whole_cycle_is_one),
+        cmocka_unit_test(a_gpus_numbers_are_over_the_steps_time),
         cmocka_unit_test(self_times_leave_children_out),
         cmocka_unit_test(memory_has_a_peak_and_a_last_value_per_device),
         cmocka_unit_test(flops_belong_to_the_step_they_began_in),
         cmocka_unit_test(an_empty_cycle_has_no_numbers),
+        cmocka_unit_test(numbers_are_those_of_the_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

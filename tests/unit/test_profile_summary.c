@@ -169,7 +169,8 @@ static void settings_are_the_known_ones_and_the_users(void **state)
     assert_int_equal(hb_profile_log_settings(event_log, &settings, "GPU0"), HB_OK);
     event_list list = close_and_read();
     Hb__HParamsPluginData *experiment = content_of(&list, 1), *start = content_of(&list, 2);
-    const char *const metrics[] = {"hipboard_time/step_ms", "hipboard_gpu/utilization_percent",
+    const char *const metrics[] = {"hipboard_time/average_step_ms",
+                                   "hipboard_gpu/utilization_percent",
                                    "hipboard_memory/GPU0_peak_mib"};
     assert_int_equal(experiment->experiment->n_metric_infos, 3);
     for (size_t i = 0; i < 3; i++)
