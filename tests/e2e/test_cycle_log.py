@@ -57,6 +57,12 @@ def test_a_cycles_numbers_are_the_programs(digits, run):
     assert peaks == pytest.approx(counted, rel=1e-6)
     assert [step for step, _ in logged["hipboard_memory/CPU_peak_mib"]] == last_steps
     assert [value.simple_value for _, value in logged["hipboard_profiler/lost_events"]] == [0, 0]
+    overhead = [[value.simple_value for _, value in logged[f"hipboard_profiler/{part}_ms"]]
+                for part in ("recording", "writing", "overhead")]
+    for events, recording, writing, both in zip(logged["hipboard_profiler/events"], *overhead):
+        assert recording + writing == pytest.approx(both, rel=1e-5)
+        assert 5e-6 < recording / events[1].simple_value < 1e-3 # ns, not us, a record
+        assert 0 < writing < 10000
 
 
 @pytest.mark.parametrize("run", RUNS)
@@ -79,6 +85,7 @@ def test_texts_settings_and_layout_are_there_once(digits):
     [(_, environment)] = logged["hipboard/environment/text_summary"]
     assert b"| program | digits |" in environment.tensor.string_val[0]
     assert len(logged["hipboard/top_operators/text_summary"]) == 2
+    assert len(logged["hipboard/advice/text_summary"]) == 2
     for once in ("custom_scalars__config__", "_hparams_/experiment",
                  "_hparams_/session_start_info", "_hparams_/session_end_info"):
         assert len(logged[once]) == 1

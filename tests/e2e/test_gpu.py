@@ -5,6 +5,7 @@ import os
 
 import pytest
 
+from event_files import values
 from schemas import complaints, load
 from server import TensorBoard
 from support import BUILD, run
@@ -24,6 +25,8 @@ def board(tmp_path_factory):
     environment = dict(os.environ, LD_LIBRARY_PATH=str(BUILD / "tools/simhsa"))
     tables = {name: run(PROGRAM, logdir / name, flags, env=environment)
               for name, flags in [("gpu", 0), ("gpu_gz", 1)]}
+    # About what a step takes here on the host: so steps overlap, and none is covered wholly.
+    run(PROGRAM, logdir / "gpu_ahead", 0, "ahead", env=dict(environment, SIMHSA_KERNEL_NS="40000"))
     with TensorBoard(logdir, tmp_path_factory.mktemp("log") / "log") as board:
         board.logdir, board.tables = logdir, tables
         yield board.wait_until_loaded()
@@ -49,7 +52,7 @@ def test_the_program_s_own_table_is_its_file_s(board, name):
 
 
 def test_every_route_answers(board):
-    assert board.visit_all() == {"gpu": VIEWS, "gpu_gz": VIEWS}
+    assert board.visit_all() == {"gpu": VIEWS, "gpu_ahead": VIEWS, "gpu_gz": VIEWS}
 
 
 def test_overview_has_a_gpu(board, profile):
@@ -99,6 +102,56 @@ def test_pages_show_it(board, browser):
         assert not [word for word in words if word not in text], (view, text[:2000])
     assert page.errors == []
     page.close()
+
+
+ROLES = {"Kernel": "kernel", "Memcpy": "memcpy", "Memset": "memset", "Runtime": "runtime",
+         "DataLoader": "data_loader", "CPU Exec": "cpu", "Other": "other"}
+GPU_NUMBERS = {"GPU Utilization": "utilization", "Est. SM Efficiency": "sm_efficiency",
+               "Est. Achieved Occupancy": "occupancy"}
+
+
+@pytest.mark.parametrize("name", ["gpu", "gpu_gz", "gpu_ahead"])
+def test_scalars_are_the_overview_s(board, name):
+    """Also where device work runs on after its step: its time is the step's, and the next step's
+    begins after it."""
+    [profile] = board.profiles(name)
+    overview = board.get("overview", **profile)
+    logged = values(board.logdir / name)
+    roles = [column["name"] for column in overview["steps"]["columns"][1::2]]
+    assert set(roles) == set(ROLES)
+    shown = [int(row[0]) for row in overview["steps"]["rows"]]
+    for role, *microseconds in zip(roles, *(row[1::2] for row in overview["steps"]["rows"])):
+        by_step = {step: 1000 * value.simple_value
+                   for step, value in logged[f"hipboard_time/{ROLES[role]}_ms"]}
+        assert [by_step[step] for step in shown] == pytest.approx(microseconds, rel=1e-6, abs=0.02)
+    [(_, average)] = logged["hipboard_time/average_step_ms"]
+    assert 1000 * average.simple_value == pytest.approx(
+        overview["performance"][0]["value"], abs=0.51)
+    summary = {row["title"]: row["value"] for row in overview["gpu_metrics"]["data"]}
+    for title, number in GPU_NUMBERS.items():
+        for tag in (f"hipboard_gpu/{number}_percent", f"hipboard_gpu/GPU0_{number}_percent"):
+            [(_, value)] = logged[tag]
+            assert value.simple_value == pytest.approx(float(summary[title].split()[0]), abs=0.02)
+
+
+def test_steps_of_a_program_that_runs_ahead_are_longer_than_on_its_host(board):
+    logged = values(board.logdir / "gpu_ahead")
+    [path] = (board.logdir / "gpu_ahead").glob("*.json")
+    on_host = {int(event["name"].split("#")[1]): event["dur"] / 1000
+               for event in load(path)["traceEvents"]
+               if event["name"].startswith("ProfilerStep#") and event["ph"] == "X"}
+    assert [step for step, value in logged["hipboard_time/step_ms"]
+            if value.simple_value > 1.05 * on_host[step]]
+
+
+def test_copies_and_memory_are_what_the_program_did(board):
+    logged = values(board.logdir / "gpu")
+    for way in ("host_to_device", "device_to_host"):
+        [(step, value)] = logged[f"hipboard_copies/{way}_mib"]
+        assert (step, value.simple_value) == (STEPS, STEPS * BYTES / 2**20)
+    [(_, peak)], [(_, current)] = (logged[f"hipboard_memory/GPU0_{what}_mib"]
+                                   for what in ("peak", "current"))
+    assert (peak.simple_value, current.simple_value) == (BYTES / 2**20, 0)
 
 
 def test_nothing_suspicious(board):
