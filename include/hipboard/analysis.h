@@ -358,6 +358,64 @@ HB_API hb_result hb_trace_file_stacks(hb_trace_file *file, const hb_stacks_optio
                                       bool (*fn)(void *context, const char *stack, double us),
                                       void *context);
 
+/* ---- who holds memory ---- */
+
+/** Allocations of a trace, joined from its [memory] events by address (by size where an event has
+ * none). Belongs to the file and must be freed before it is closed. */
+typedef struct hb_memory_profile hb_memory_profile;
+
+/** A device's memory. Made by the library only and grows at its end. */
+typedef struct hb_memory_device {
+    const char *name;       /* as torch names it: "cpu", "cuda:0" */
+    double start_bytes;     /* allocated when the trace began */
+    double end_bytes;       /* ... and when it ended */
+    double peak_bytes;      /* the most in between */
+    double peak_us;         /* when, since the trace began */
+    double peak_held_bytes; /* of the peak, what was allocated within the trace */
+    uint64_t allocations, frees;
+    uint64_t unknown_frees; /* of what was allocated before */
+    double allocated_bytes, freed_bytes;
+    double left_bytes; /* allocated within the trace and still there at its end */
+    uint64_t left;     /* allocations */
+} hb_memory_device;
+
+/** Allocations of one origin. Made by the library only and grows at its end. */
+typedef struct hb_memory_holder {
+    const char *name;   /* of the innermost operator or scope around it; "" when there is none */
+    const char *scopes; /* "outermost;...;innermost"; "" when grouped by operator */
+    const char *const *stack; /* call stack, the innermost frame first; empty likewise */
+    size_t stack_size;
+    uint64_t allocations;
+    double bytes, largest_bytes;
+    double first_us; /* when the first of them was made, since the trace began */
+} hb_memory_holder;
+
+typedef enum hb_memory_moment { HB_MEMORY_AT_PEAK, HB_MEMORY_AT_END } hb_memory_moment;
+typedef enum hb_memory_grouping { HB_BY_OPERATOR, HB_BY_STACK } hb_memory_grouping;
+
+HB_API hb_result hb_memory_profile_create(hb_trace_file *file, hb_memory_profile **profile);
+HB_API void hb_memory_profile_destroy(hb_memory_profile *profile);
+HB_API size_t hb_memory_profile_num_devices(const hb_memory_profile *profile);
+/** HB_ERROR_NOT_FOUND when `index` is too large. */
+HB_API hb_result hb_memory_profile_device(const hb_memory_profile *profile, size_t index,
+                                          hb_memory_device *device);
+/** Who held what was allocated within the trace, by bytes, descending. */
+HB_API hb_result hb_memory_profile_holders(hb_memory_profile *profile, size_t device,
+                                           hb_memory_moment moment, hb_memory_grouping grouping,
+                                           const hb_memory_holder **holders, size_t *count);
+
+/** The text of torch's export_memory_timeline(): `[[times in us], [[0, bytes by category], ...]]`,
+ * or with `raw` `[[time in ns, action, bytes, category], ...]`. A trace does not tell parameters
+ * from gradients: all memory has the category 7, unknown. `device`: "cpu", "cuda:1", ("gpu" and
+ * "hip" mean "cuda"); NULL: the first GPU or, as torch without one, "cpu". Free `json` with
+ * hb_free(). */
+HB_API hb_result hb_memory_timeline(hb_trace_file *file, const char *device, bool raw, char **json,
+                                    size_t *size);
+/** Writes it to `path` as torch does: "...raw.json.gz" raw, "....gz" gzipped, else plain;
+ * "....html" becomes a page of its own with a chart of who held what. */
+HB_API hb_result hb_memory_timeline_write(hb_trace_file *file, const char *path,
+                                          const char *device);
+
 /* ---- a cycle that was just recorded ---- */
 
 /** The profiler's last cycle as if read from the file that hb_export_chrome_trace() makes of it

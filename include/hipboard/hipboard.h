@@ -288,6 +288,13 @@ HB_API hb_result hb_export_tensorboard(hb_profiler *prof, const char *dir, const
  * with_stack. In a handler or after stop. */
 HB_API hb_result hb_export_stacks(hb_profiler *prof, const char *path, const char *metric);
 
+/** torch's export_memory_timeline() of the last cycle: bytes over time, "....json[.gz]", each
+ * change,
+ * "...raw.json.gz", or a page with a chart, "....html". `device`: "cpu", "cuda:0"; NULL: the first
+ * GPU, or the CPU. All memory has the category "unknown"; see hb_memory_timeline() in analysis.h.
+ * HB_ERROR_STATE unless the profiler has profile_memory. In a handler or after stop. */
+HB_API hb_result hb_export_memory_timeline(hb_profiler *prof, const char *path, const char *device);
+
 /** torch's export_chrome_trace(): writes the last cycle to `path`, gzipped if it ends in ".gz".
  * In a handler or after stop. May be called more than once. */
 HB_API hb_result hb_export_chrome_trace(hb_profiler *prof, const char *path, unsigned flags);

@@ -75,9 +75,7 @@ static bool is_filtered(hb_str name)
     return false;
 }
 
-/* Nanoseconds; the file's text has three decimals, whose double is not exact. The bounds let three
- * such times be added. */
-static bool to_ns(double us, int64_t *ns)
+bool hb_us_to_ns(double us, int64_t *ns)
 {
     if (!(us > -3e15 && us < 3e15)) return false;
     double whole = floor(us);
@@ -148,8 +146,8 @@ static void add_row(builder *b, uint32_t index)
     int64_t start = 0, length = 0;
     enum name_kind name = class == CLASS_NONE ? NAME_FILTERED : kind_of_name(b, row->name);
     if (name == NAME_FILTERED) return;
-    to_ns(row->ts, &start);
-    if (row->flags & HB_ROW_DUR && (!to_ns(row->dur, &length) || length < 0)) length = 0;
+    hb_us_to_ns(row->ts, &start);
+    if (row->flags & HB_ROW_DUR && (!hb_us_to_ns(row->dur, &length) || length < 0)) length = 0;
     hb_fn fn = {.start_ns = start - b->start_ns,
                 .end_ns = start - b->start_ns + length,
                 .row = index,
@@ -174,7 +172,7 @@ static int64_t find_start(const hb_trace *trace)
     int64_t ns, first = INT64_MAX;
     for (uint32_t i = 0; i < trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(trace, i);
-        if (!(row->flags & HB_ROW_TS) || !to_ns(row->ts, &ns)) continue;
+        if (!(row->flags & HB_ROW_TS) || !hb_us_to_ns(row->ts, &ns)) continue;
         if (row->kind == HB_KIND_SPAN && row->flags & HB_ROW_NAME &&
             hb_str_begins(hb_trace_text(trace, row->name), "PyTorch Profiler"))
             return ns;
@@ -204,7 +202,7 @@ static bool has_links(const hb_trace *trace)
 static void collect(builder *b)
 {
     hb_trace *trace = b->list->trace;
-    b->start_ns = find_start(trace);
+    b->start_ns = b->list->start_ns = find_start(trace);
     b->links = has_links(trace);
     uint32_t num_strings = trace->strings.count; /* that rows have; more are added below */
     b->classes = HB_NEW_ARRAY(b->list->arena, uint32_t, num_strings);
@@ -215,7 +213,7 @@ static void collect(builder *b)
     for (uint32_t i = 0; i < trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(trace, i);
         int64_t ns;
-        if (!(row->flags & HB_ROW_TS) || !to_ns(row->ts, &ns)) continue;
+        if (!(row->flags & HB_ROW_TS) || !hb_us_to_ns(row->ts, &ns)) continue;
         if (row->kind == HB_KIND_MEMORY)
             *HB_PUSH(b->list->arena, &b->memory_rows) = i;
         else if (row->flags & HB_ROW_INSTANT && row->flags & HB_ROW_NAME &&
@@ -257,7 +255,7 @@ static void index_memory(builder *b)
     m->order = HB_NEW_ARRAY(arena, uint32_t, m->count + 1);
     for (uint32_t i = 0; i < m->count; i++) {
         m->order[i] = i;
-        to_ns(hb_trace_row(trace, m->rows[i])->ts, &unsorted[i]);
+        hb_us_to_ns(hb_trace_row(trace, m->rows[i])->ts, &unsorted[i]);
     }
     hb_sort(arena, m->order, m->count, sizeof *m->order, earlier, unsorted);
     for (uint32_t i = 0; i < m->count; i++) {
@@ -297,7 +295,7 @@ static void add_instant(builder *b, uint32_t index, bool memory)
     const hb_trace *trace = b->list->trace;
     const hb_row *row = hb_trace_row(trace, index);
     int64_t ns = 0;
-    to_ns(row->ts, &ns);
+    hb_us_to_ns(row->ts, &ns);
     *HB_PUSH(b->list->arena, &b->fns) =
         (hb_fn){.start_ns = ns - b->start_ns,
                 .end_ns = ns - b->start_ns,

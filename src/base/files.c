@@ -53,3 +53,9 @@ hb_result hb_make_directories(const char *path)
     free(copy);
     return result;
 }
+
+bool hb_path_ends(const char *path, const char *suffix)
+{
+    size_t n = strlen(path), m = strlen(suffix);
+    return n >= m && memcmp(path + n - m, suffix, m) == 0;
+}

@@ -4,16 +4,11 @@
  */
 #include "profiler/profiler.h"
 
+#include "base/files.h"
 #include "device/device.h"
 #include "profiler/time_slices.h"
 #include "record/merge.h"
 #include "write/write.h"
-
-static bool ends_with(const char *text, const char *suffix)
-{
-    size_t n = strlen(text), m = strlen(suffix);
-    return n >= m && memcmp(text + n - m, suffix, m) == 0;
-}
 
 hb_result hb_session_source_open(const hb_spool_view *view, hb_session *session,
                                  const hb_record_source_options *options, hb_source **source)
@@ -38,7 +33,7 @@ hb_result hb_cycle_write(hb_profiler *prof, hb_cycle *cycle, const char *path, u
     HB_TRY(hb_cycle_open(&view, cycle, &source));
     hb_write_options options = {
         .dialect = flags & HB_DIALECT_KINETO ? HB_WRITE_KINETO : HB_WRITE_TENSORBOARD,
-        .gzip = ends_with(path, ".gz"),
+        .gzip = hb_path_ends(path, ".gz"),
         .replace = replace,
     };
     hb_result result = hb_write_trace_file(source, path, &options, &stats);

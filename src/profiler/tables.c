@@ -2,6 +2,7 @@
  *
  * hipboard/analysis.h: the last cycle, analysed without a file.
  */
+#include "base/files.h"
 #include "profiler/cycle_trace.h"
 #include "profiler/profiler.h"
 #include "query/trace_file.h"
@@ -89,6 +90,37 @@ hb_result hb_export_stacks(hb_profiler *prof, const char *path, const char *metr
     if (result == HB_OK) result = write_stacks(file, metric, &publish.sink);
     if (result == HB_OK) result = hb_publish_commit(&publish);
     hb_publish_free(&publish);
+    hb_trace_file_close(file);
+    return result;
+}
+
+/* torch's suffixes. */
+static hb_memory_form form_of(const char *path)
+{
+    if (hb_path_ends(path, ".html")) return HB_MEMORY_PAGE;
+    return hb_path_ends(path, "raw.json.gz") ? HB_MEMORY_RAW : HB_MEMORY_BY_TIME;
+}
+
+hb_result hb_memory_timeline_write(hb_trace_file *file, const char *path, const char *device)
+{
+    hb_buf text;
+    if (!path || !*path)
+        return hb_fail(HB_ERROR_INVALID_ARGUMENT,
+                       "export_memory_timeline: the path is NULL or empty");
+    hb_buf_init(&text, SIZE_MAX / 2);
+    hb_result result = hb_memory_text(file, device, form_of(path), &text);
+    if (result == HB_OK) result = hb_write_text_file(path, text.data, text.size);
+    hb_buf_free(&text);
+    return result;
+}
+
+hb_result hb_export_memory_timeline(hb_profiler *prof, const char *path, const char *device)
+{
+    hb_trace_file *file;
+    if (prof && !prof->options.profile_memory)
+        return hb_fail(HB_ERROR_STATE, "export_memory_timeline() requires profile_memory");
+    HB_TRY(hb_profiler_trace(prof, 0, &file));
+    hb_result result = hb_memory_timeline_write(file, path, device);
     hb_trace_file_close(file);
     return result;
 }

@@ -21,9 +21,6 @@ hb_result hb_query_profile(hb_analysis *a, hb_analysis *other, unsigned num_work
 bool hb_query_is_profile_route(const char *route);
 bool hb_query_is_diff_route(const char *route);
 
-/** Hands the text out, or frees it when `result` is an error. */
-hb_result hb_query_finish(hb_buf *buf, hb_result result, char **json, size_t *size);
-
 hb_result hb_query_logdir(hb_logdir *logdir, const hb_url *url, hb_emitter *out);
 
 #endif

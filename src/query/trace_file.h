@@ -14,6 +14,13 @@
  * fills in struct_size, the first member. NULL is fine. */
 hb_result hb_options_take(const void *from, void *to, size_t size, const char *init);
 
+/** Hands the text out, or frees it when `result` is an error. */
+hb_result hb_query_finish(hb_buf *buf, hb_result result, char **json, size_t *size);
+
+/** Forms of memory over time. */
+typedef enum hb_memory_form { HB_MEMORY_BY_TIME, HB_MEMORY_RAW, HB_MEMORY_PAGE } hb_memory_form;
+hb_result hb_memory_text(hb_trace_file *file, const char *device, hb_memory_form form, hb_buf *to);
+
 /** One with an empty trace, to be filled; NULL without memory. */
 hb_trace_file *hb_trace_file_new(void);
 hb_trace *hb_trace_file_trace(hb_trace_file *file);

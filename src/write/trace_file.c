@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/files.h"
 #include "write/gzip.h"
 #include "write/publish.h"
 #include "write/write.h"
@@ -45,6 +46,31 @@ hb_result hb_write_trace_file(hb_source *source, const char *path, const hb_writ
                         : hb_write_trace(source, &publish.sink, &o, stats);
     if (result == HB_OK) result = hb_publish_commit(&publish);
     if (result == HB_OK) stats->bytes = publish.bytes;
+    hb_publish_free(&publish);
+    return result;
+}
+
+static hb_result write_text_compressed(hb_sink *sink, const char *path, const char *text,
+                                       size_t size)
+{
+    char name[256];
+    hb_gzip gzip;
+    inner_name(path, name, sizeof name);
+    HB_TRY(hb_gzip_open(&gzip, sink, name, time(NULL)));
+    hb_result result = gzip.sink.write(&gzip.sink, text, size);
+    if (result == HB_OK) result = hb_gzip_finish(&gzip);
+    hb_gzip_free(&gzip);
+    return result;
+}
+
+hb_result hb_write_text_file(const char *path, const char *text, size_t size)
+{
+    hb_publish publish;
+    hb_result result = hb_publish_open(&publish, path, true);
+    if (result == HB_OK)
+        result = hb_path_ends(path, ".gz") ? write_text_compressed(&publish.sink, path, text, size)
+                                           : publish.sink.write(&publish.sink, text, size);
+    if (result == HB_OK) result = hb_publish_commit(&publish);
     hb_publish_free(&publish);
     return result;
 }

@@ -42,6 +42,9 @@ hb_result hb_write_trace(hb_source *source, hb_sink *sink, const hb_write_option
 /** Says on stderr what the plugin will not count of the trace in `path`, if anything. */
 void hb_write_warn(const char *path, const hb_write_stats *stats);
 
+/** Writes a text to `path` as below, gzipped when the name ends in ".gz". */
+hb_result hb_write_text_file(const char *path, const char *text, size_t size);
+
 /** Writes `source` to `path` under a temporary name that the plugin does not match, and renames it
  * into place when it is whole; after an error nothing is left. Missing directories are made.
  * HB_ERROR_STATE when `path` exists and may not be replaced, HB_ERROR_IO with path, reason and mend

@@ -17,6 +17,7 @@ static const struct {
     {"info", "say what this machine can capture of HIP, and why not more", cmd_info},
     {"table", "print torch's key_averages() table of a trace", cmd_table},
     {"stacks", "print time by call stack, for flame graphs", cmd_stacks},
+    {"memory", "show who held memory at its peak, what was left, and bytes over time", cmd_memory},
     {"view", "show what traces tell: steps, operators, kernels, memory, modules, ranks", cmd_view},
     {"check", "say which views the TensorBoard plugin will leave blank, and why", cmd_check},
     {"convert", "make traces of any writer fit for the plugin", cmd_convert},

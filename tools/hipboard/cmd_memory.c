@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+#include "command.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inputs.h"
+#include "screen.h"
+#include "table.h"
+
+static const char help[] =
+    "usage: hipboard memory [OPTIONS] PATH...\n"
+    "\n"
+    "Shows for each device who held its memory when most was allocated, and what was still "
+    "allocated\n"
+    "at the end. PATHs are trace files of any writer (- reads standard input) and log "
+    "directories.\n"
+    "\n"
+    "  --by operator|stack   group by operator, or by the scopes around it and the call stack "
+    "(the\n"
+    "                        peak is by operator, the end by stack)\n"
+    "  --device NAME         only that one: cpu, cuda:0, ...\n"
+    "  --top N               rows of each table (20); 0: all\n"
+    "  --json                everything, in bytes and us\n"
+    "  --timeline FILE       instead, what torch.profiler's export_memory_timeline() writes, of "
+    "one\n"
+    "                        trace and device (the first GPU, else the CPU): FILE.json[.gz] bytes\n"
+    "                        over time, FILE.raw.json.gz every change, FILE.html a page with a "
+    "chart\n"
+    "  -h, --help            this text\n"
+    "\n"
+    "All memory of a timeline has torch's category \"unknown\": a trace does not tell parameters "
+    "from\n"
+    "gradients.\n";
+
+typedef struct request {
+    const char *by, *device, *timeline;
+    size_t top, files;
+    bool json;
+    table_style style;
+} request;
+
+/* A device's holders at one moment. */
+typedef struct holders {
+    const hb_memory_holder *list;
+    size_t count;
+    bool by_stack, has_frames;
+    double whole; /* bytes that are 100 % */
+} holders;
+
+static hb_result find_holders(const request *r, hb_memory_profile *profile, size_t device,
+                              hb_memory_moment moment, double whole, holders *h)
+{
+    bool by_stack = r->by ? strcmp(r->by, "stack") == 0 : moment == HB_MEMORY_AT_END;
+    *h = (holders){.by_stack = by_stack, .whole = whole};
+    hb_result result = hb_memory_profile_holders(
+        profile, device, moment, by_stack ? HB_BY_STACK : HB_BY_OPERATOR, &h->list, &h->count);
+    for (size_t i = 0; result == HB_OK && i < h->count; i++)
+        h->has_frames |= h->list[i].stack_size > 0;
+    return result;
+}
+
+/* ---- text ---- */
+
+/* The frames in one line, innermost first; from malloc. */
+static char *join_frames(const hb_memory_holder *h)
+{
+    size_t size = 1;
+    for (size_t i = 0; i < h->stack_size; i++)
+        size += strlen(h->stack[i]) + 1;
+    char *text = calloc(1, size), *p = text;
+    for (size_t i = 0; text && i < h->stack_size; i++)
+        p += sprintf(p, "%s%s", i ? ";" : "", h->stack[i]);
+    return text;
+}
+
+static const char *name_of(const hb_memory_holder *h)
+{
+    if (!*h->name) return "(outside of all operators)";
+    return *h->scopes ? h->scopes : h->name;
+}
+
+static void print_holders(const request *r, const holders *h)
+{
+    const column columns[] = {{"Bytes", COLUMN_BYTES},
+                              {"Share", COLUMN_PERCENT},
+                              {"Allocations", COLUMN_COUNT},
+                              {"Largest", COLUMN_BYTES},
+                              {h->by_stack ? "Scopes" : "Operator", COLUMN_TEXT},
+                              {"Call stack", COLUMN_TEXT}};
+    table t;
+    table_init(&t, columns, 5 + h->has_frames);
+    for (size_t i = 0; i < h->count; i++) {
+        const hb_memory_holder *x = &h->list[i];
+        char *frames = join_frames(x);
+        double share = h->whole > 0 ? 100 * x->bytes / h->whole : NAN;
+        table_add(&t, x->bytes, share, (double)x->allocations, x->largest_bytes, name_of(x),
+                  frames ? frames : "");
+        free(frames);
+    }
+    if (h->count) table_print_styled(&t, &r->style);
+    table_free(&t);
+}
+
+static const char *bytes_text(double bytes, char text[32])
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    size_t unit = 0;
+    for (; unit + 1 < sizeof units / sizeof *units && fabs(bytes) >= 1024; unit++)
+        bytes /= 1024;
+    snprintf(text, 32, unit ? "%.2f %s" : "%.0f %s", bytes, units[unit]);
+    return text;
+}
+
+static void print_device(const request *r, const hb_memory_device *d, const holders *peak,
+                         const holders *end)
+{
+    char a[32], b[32];
+    printf("%s: %llu allocations of %s", d->name, (unsigned long long)d->allocations,
+           bytes_text(d->allocated_bytes, a));
+    printf(", %llu freed (%s)", (unsigned long long)d->frees, bytes_text(d->freed_bytes, a));
+    if (d->unknown_frees)
+        printf(", %llu of them from before the trace", (unsigned long long)d->unknown_frees);
+    printf("; %s at its start, %s at its end\n\n", bytes_text(d->start_bytes, a),
+           bytes_text(d->end_bytes, b));
+    printf("Peak: %s after %.3f ms, of which %s were allocated within the trace\n",
+           bytes_text(d->peak_bytes, a), d->peak_us / 1000, bytes_text(d->peak_held_bytes, b));
+    print_holders(r, peak);
+    printf("\nStill there at the end: %llu allocations of %s\n", (unsigned long long)d->left,
+           bytes_text(d->left_bytes, a));
+    print_holders(r, end);
+}
+
+/* ---- JSON ---- */
+
+static void put_holders(const request *r, const char *key, const holders *h)
+{
+    printf(", \"%s\": [", key);
+    for (size_t i = 0; i < h->count && (!r->top || i < r->top); i++) {
+        const hb_memory_holder *x = &h->list[i];
+        printf("%s\n    {\"name\": ", i ? "," : "");
+        print_json_string(x->name);
+        printf(", \"scopes\": ");
+        print_json_string(x->scopes);
+        printf(", \"stack\": [");
+        for (size_t k = 0; k < x->stack_size; k++) {
+            if (k) printf(", ");
+            print_json_string(x->stack[k]);
+        }
+        printf("], \"allocations\": %llu, \"bytes\": %.0f, \"largest_bytes\": %.0f, "
+               "\"first_us\": %.3f}",
+               (unsigned long long)x->allocations, x->bytes, x->largest_bytes, x->first_us);
+    }
+    printf("]");
+}
+
+static void put_device(const request *r, const hb_memory_device *d, const holders *peak,
+                       const holders *end)
+{
+    printf("\n  {\"device\": ");
+    print_json_string(d->name);
+    printf(", \"start_bytes\": %.0f, \"end_bytes\": %.0f, \"peak_bytes\": %.0f, "
+           "\"peak_us\": %.3f, \"peak_held_bytes\": %.0f",
+           d->start_bytes, d->end_bytes, d->peak_bytes, d->peak_us, d->peak_held_bytes);
+    printf(", \"allocations\": %llu, \"frees\": %llu, \"unknown_frees\": %llu, "
+           "\"allocated_bytes\": %.0f, \"freed_bytes\": %.0f",
+           (unsigned long long)d->allocations, (unsigned long long)d->frees,
+           (unsigned long long)d->unknown_frees, d->allocated_bytes, d->freed_bytes);
+    printf(", \"left\": %llu, \"left_bytes\": %.0f", (unsigned long long)d->left, d->left_bytes);
+    put_holders(r, "held_at_peak", peak);
+    put_holders(r, "held_at_end", end);
+    printf("}");
+}
+
+/* ---- files ---- */
+
+static hb_result show_device(const request *r, hb_memory_profile *profile, size_t index,
+                             size_t *shown)
+{
+    hb_memory_device d;
+    holders peak, end;
+    hb_result result = hb_memory_profile_device(profile, index, &d);
+    if (result == HB_OK && r->device && strcmp(r->device, d.name) != 0) return HB_OK;
+    if (result == HB_OK)
+        result = find_holders(r, profile, index, HB_MEMORY_AT_PEAK, d.peak_bytes, &peak);
+    if (result == HB_OK)
+        result = find_holders(r, profile, index, HB_MEMORY_AT_END, d.left_bytes, &end);
+    if (result != HB_OK) return result;
+    if (*shown) fputs(r->json ? "," : "\n", stdout);
+    if (r->json)
+        put_device(r, &d, &peak, &end);
+    else
+        print_device(r, &d, &peak, &end);
+    ++*shown;
+    return HB_OK;
+}
+
+static void begin_file(const request *r, const input *from)
+{
+    if (r->json) {
+        printf("{\"file\": ");
+        print_json_string(from->path);
+        printf(", \"devices\": [");
+    } else if (*from->run || r->files > 1) {
+        printf("%s%s\n", r->files > 1 ? "\n" : "", from->path);
+    }
+}
+
+static hb_result show(void *context, hb_trace_file *file, const input *from)
+{
+    request *r = context;
+    hb_memory_profile *profile;
+    size_t shown = 0;
+    r->files++;
+    hb_result result = hb_memory_profile_create(file, &profile);
+    if (result != HB_OK) return result;
+    begin_file(r, from);
+    for (size_t i = 0; result == HB_OK && i < hb_memory_profile_num_devices(profile); i++)
+        result = show_device(r, profile, i, &shown);
+    if (r->json)
+        puts("]}");
+    else if (!shown && result == HB_OK)
+        printf("%s: no memory events%s%s\n", from->path, r->device ? " of " : "",
+               r->device ? r->device : "");
+    hb_memory_profile_destroy(profile);
+    return result;
+}
+
+static hb_result write_timeline(void *context, hb_trace_file *file, const input *from)
+{
+    request *r = context;
+    (void)from;
+    if (r->files++)
+        fprintf(stderr, "hipboard memory: %s: not written, a timeline is of one trace\n",
+                from->path);
+    return r->files > 1 ? HB_OK : hb_memory_timeline_write(file, r->timeline, r->device);
+}
+
+/* ---- the command line ---- */
+
+static bool take_top(request *r, const char *text)
+{
+    char *end;
+    errno = 0;
+    long long n = strtoll(text, &end, 10);
+    if (end == text || *end || errno || n < 0) return false;
+    r->top = r->style.top = (size_t)n;
+    return true;
+}
+
+/* False: the option's value makes no sense. */
+static bool apply(request *r, int option, const char *value)
+{
+    switch (option) {
+    case 'b': r->by = value; return strcmp(value, "operator") == 0 || strcmp(value, "stack") == 0;
+    case 'd': r->device = value; return true;
+    case 'n': return take_top(r, value);
+    case 'l': r->timeline = value; return *value != 0;
+    default: return r->json = true;
+    }
+}
+
+static int finish(int status)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout)) return status;
+    perror("hipboard memory: cannot write");
+    return EXIT_FAILED;
+}
+
+int cmd_memory(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"by", required_argument, NULL, 'b'},
+        {"device", required_argument, NULL, 'd'},
+        {"top", required_argument, NULL, 'n'},
+        {"timeline", required_argument, NULL, 'l'},
+        {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
+    };
+    request r = {.top = 20,
+                 .style = {.top = 20, .line_width = screen_columns(), .bold = screen_is_styled()}};
+    int option;
+    opterr = 0;
+    optind = 1;
+    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+        if (option == 'h') {
+            fputs(help, stdout);
+            return EXIT_FINE;
+        }
+        if (option == '?')
+            return usage_error("memory", "option '%s' is unknown or lacks its value",
+                               argv[optind - 1]);
+        if (!apply(&r, option, optarg))
+            return usage_error("memory", "'%s' is no value for the option before it", optarg);
+    }
+    if (optind == argc) return usage_error("memory", "no file or log directory is given");
+    return finish(
+        each_input("memory", argv + optind, argc - optind, r.timeline ? write_timeline : show, &r));
+}
