@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "device/calls.h"
+#include "device/code_objects.h"
 #include "device/choice.h"
 #include "device/kernels.h"
 #include "device/notes.h"
@@ -81,6 +82,7 @@ void hb_device_start(bool asked_for)
     hb_kernels_outdate();
     bool before = state.found;
     look();
+    if (state.backend && !state.gone) hb_code_objects_look(); /* rather now than at a launch */
     if (before && state.backend && !state.gone) state.backend->enable(true);
     pthread_mutex_unlock(&state.lock);
 }

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "device/code_objects.h"
 #include "device/occupancy.h"
 #include "record/strings.h"
 
@@ -80,6 +81,17 @@ static void ask_function(const hb_hip *hip, hb_kernel *kernel)
     kernel->scratch_bytes = (uint32_t)ask_one(hip, function, ATTRIBUTE_LOCAL_BYTES);
 }
 
+/* The runtime tells one number of registers; the compiler told all. */
+static void ask_compiler(hb_kernel *kernel, const char *name)
+{
+    hb_code_resources found;
+    if (!name || kernel->vgprs == HB_REGISTERS_UNKNOWN) return;
+    if (!hb_code_objects_find(name, kernel->vgprs, kernel->lds_bytes, &found)) return;
+    kernel->vgprs = (uint16_t)HB_MIN(found.vgprs, HB_REGISTERS_UNKNOWN);
+    kernel->sgprs = (uint16_t)HB_MIN(found.sgprs, HB_REGISTERS_UNKNOWN);
+    kernel->agprs = (uint16_t)HB_MIN(found.agprs, HB_REGISTERS_UNKNOWN);
+}
+
 static hb_kernel ask(const hb_hip *hip, const void *function, bool is_host, void *stream)
 {
     hb_kernel kernel = {.function = function,
@@ -95,13 +107,15 @@ static hb_kernel ask(const hb_hip *hip, const void *function, bool is_host, void
         ask_host(hip, &kernel);
     else
         ask_function(hip, &kernel);
+    ask_compiler(&kernel, name);
     return kernel;
 }
 
 static bool same(const hb_kernel *a, const hb_kernel *b)
 {
     return a->function == b->function && a->name == b->name && a->vgprs == b->vgprs &&
-           a->lds_bytes == b->lds_bytes && a->scratch_bytes == b->scratch_bytes;
+           a->sgprs == b->sgprs && a->agprs == b->agprs && a->lds_bytes == b->lds_bytes &&
+           a->scratch_bytes == b->scratch_bytes;
 }
 
 static hb_kernel *find_current(_Atomic(hb_kernel *) *bucket, const void *function, uint32_t now)

@@ -140,10 +140,12 @@ static void end_device_work(hb_writer *w, const hb_trace_event *event, char *p)
 
 static char *put_resources(char *p, const hb_kernel_args *kernel)
 {
-    p = HB_PUT(p, ", \"sgprs per wave\": ");
-    p = hb_put_u64(p, kernel->sgprs);
-    p = HB_PUT(p, ", \"agprs per thread\": ");
-    p = hb_put_u64(p, kernel->agprs);
+    if (kernel->sgprs) { /* every kernel has some: else neither is known */
+        p = HB_PUT(p, ", \"sgprs per wave\": ");
+        p = hb_put_u64(p, kernel->sgprs);
+        p = HB_PUT(p, ", \"agprs per thread\": ");
+        p = hb_put_u64(p, kernel->agprs);
+    }
     p = HB_PUT(p, ", \"scratch per thread\": ");
     return hb_put_u64(p, kernel->scratch_bytes);
 }

@@ -122,7 +122,10 @@ static void kernels_show_what_they_take(void **state)
     const cJSON *kernel = nth_event(trace, "kernel", "reverse", 0);
     assert_non_null(kernel);
     assert_true(arg(kernel, "stream") == 0); /* the null stream */
-    assert_true(arg(kernel, "registers per thread") > 0);
+    /* As llvm-readelf --notes shows them in kernels_gfx90a.co; nothing else tells the SGPRs. */
+    assert_true(arg(kernel, "registers per thread") == 3);
+    assert_true(arg(kernel, "sgprs per wave") == 9);
+    assert_true(arg(kernel, "agprs per thread") == 0);
     assert_true(arg(kernel, "shared memory") == 4096 + 1024);
     assert_true(arg(kernel, "blocks per SM") == 2); /* of 110 CUs */
     assert_true(arg(kernel, "warps per SM") == 8);

@@ -21,11 +21,15 @@ typedef struct definition {
 
 typedef struct loaded {
     struct loaded *next;
+    sim_agent *agent;
+    const void *file; /* the caller's */
+    size_t size;
     sim_image image;
 } loaded;
 
 /* One thread at a time works on an executable, as HSA demands. */
 typedef struct executable {
+    struct executable *next; /* of all */
     loaded *objects;
     definition *definitions;
     bool frozen;
@@ -132,6 +136,19 @@ hsa_status_t hsa_code_object_reader_destroy(hsa_code_object_reader_t handle)
 
 /* ---- executables ---- */
 
+static pthread_rwlock_t executables_lock = PTHREAD_RWLOCK_INITIALIZER; /* and their objects */
+static executable *executables;
+
+static void forget_executable(const executable *x)
+{
+    pthread_rwlock_wrlock(&executables_lock);
+    executable **link = &executables;
+    while (*link && *link != x)
+        link = &(*link)->next;
+    if (*link) *link = x->next;
+    pthread_rwlock_unlock(&executables_lock);
+}
+
 hsa_status_t hsa_executable_create_alt(hsa_profile_t profile,
                                        hsa_default_float_rounding_mode_t rounding,
                                        const char *options, hsa_executable_t *handle)
@@ -140,14 +157,20 @@ hsa_status_t hsa_executable_create_alt(hsa_profile_t profile,
     SIM_REQUIRE_INIT();
     SIM_REQUIRE(handle, HSA_STATUS_ERROR_INVALID_ARGUMENT);
     executable *x = calloc(1, sizeof *x);
+    SIM_REQUIRE(x, HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+    pthread_rwlock_wrlock(&executables_lock);
+    x->next = executables;
+    executables = x;
+    pthread_rwlock_unlock(&executables_lock);
     handle->handle = (uint64_t)(uintptr_t)x;
-    return x ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    return HSA_STATUS_SUCCESS;
 }
 
 hsa_status_t hsa_executable_destroy(hsa_executable_t handle)
 {
     executable *x = executable_of(handle);
     SIM_REQUIRE(x, HSA_STATUS_ERROR_INVALID_EXECUTABLE);
+    forget_executable(x);
     while (x->objects) {
         loaded *object = x->objects;
         x->objects = object->next;
@@ -219,8 +242,13 @@ static hsa_status_t load_object(executable *x, sim_agent *agent, const code_read
         free(object);
         return status;
     }
+    object->agent = agent;
+    object->file = reader->file;
+    object->size = reader->size;
+    pthread_rwlock_wrlock(&executables_lock);
     object->next = x->objects;
     x->objects = object;
+    pthread_rwlock_unlock(&executables_lock);
     SIM_TRACE("load code object of %zu bytes on GPU %u: %zu symbols", reader->size, agent->index,
               object->image.symbol_count);
     return HSA_STATUS_SUCCESS;
@@ -242,9 +270,65 @@ hsa_status_t hsa_executable_load_agent_code_object(hsa_executable_t handle,
     SIM_REQUIRE(!x->frozen, HSA_STATUS_ERROR_FROZEN_EXECUTABLE);
     SIM_REQUIRE(!sim_fault_strikes(SIM_FAULT_LOAD), HSA_STATUS_ERROR_INVALID_CODE_OBJECT);
     hsa_status_t status = load_object(x, agent, (const code_reader *)(uintptr_t)reader.handle);
-    if (status == HSA_STATUS_SUCCESS && object)
-        object->handle = (uint64_t)(uintptr_t)&x->objects->image;
+    if (status == HSA_STATUS_SUCCESS && object) object->handle = (uint64_t)(uintptr_t)x->objects;
     return status;
+}
+
+/* ---- the loader's extension ---- */
+
+hsa_status_t sim_each_executable(hsa_status_t (*callback)(hsa_executable_t executable, void *data),
+                                 void *data)
+{
+    hsa_status_t status = HSA_STATUS_SUCCESS;
+    pthread_rwlock_rdlock(&executables_lock);
+    for (const executable *x = executables; x && status == HSA_STATUS_SUCCESS; x = x->next)
+        status = callback((hsa_executable_t){(uint64_t)(uintptr_t)x}, data);
+    pthread_rwlock_unlock(&executables_lock);
+    return status;
+}
+
+/* From the callback of sim_each_executable(), which holds the lock, or by the executable's user. */
+hsa_status_t sim_each_object(hsa_executable_t handle,
+                             hsa_status_t (*callback)(hsa_executable_t executable,
+                                                      hsa_loaded_code_object_t object, void *data),
+                             void *data)
+{
+    const executable *x = executable_of(handle);
+    hsa_status_t status = HSA_STATUS_SUCCESS;
+    SIM_REQUIRE(x && callback, HSA_STATUS_ERROR_INVALID_ARGUMENT);
+    for (const loaded *object = x->objects; object && status == HSA_STATUS_SUCCESS;
+         object = object->next)
+        status = callback(handle, (hsa_loaded_code_object_t){(uint64_t)(uintptr_t)object}, data);
+    return status;
+}
+
+hsa_status_t sim_object_info(hsa_loaded_code_object_t handle,
+                             hsa_ven_amd_loader_loaded_code_object_info_t attribute, void *value)
+{
+    const loaded *object = (const loaded *)(uintptr_t)handle.handle;
+    SIM_REQUIRE(object && value, HSA_STATUS_ERROR_INVALID_ARGUMENT);
+    switch ((int)attribute) {
+    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_AGENT:
+        *(hsa_agent_t *)value = sim_agent_handle(object->agent);
+        break;
+    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_TYPE:
+        *(uint32_t *)value = HSA_VEN_AMD_LOADER_CODE_OBJECT_STORAGE_TYPE_MEMORY;
+        break;
+    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_BASE:
+        *(uint64_t *)value = (uint64_t)(uintptr_t)object->file;
+        break;
+    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_SIZE:
+        *(uint64_t *)value = object->size;
+        break;
+    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_BASE:
+        *(uint64_t *)value = (uint64_t)(uintptr_t)object->image.base;
+        break;
+    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_SIZE:
+        *(uint64_t *)value = object->image.size;
+        break;
+    default: return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    }
+    return HSA_STATUS_SUCCESS;
 }
 
 /* ---- symbols ---- */

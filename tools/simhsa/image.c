@@ -183,6 +183,7 @@ static hsa_status_t load_aligned(const void *file, size_t size, sim_pool *pool,
     if (bytes < sizeof(uint64_t)) return HSA_STATUS_ERROR_INVALID_CODE_OBJECT;
     image->base = sim_memory_allocate(pool, bytes);
     if (!image->base) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    image->size = bytes;
     copy_segments(&elf, image->base);
     if (read_symbols(&elf, image, &table) && keep_symbols(image, &table, bytes) &&
         relocate(&elf, image, &table, bytes, resolve, context))

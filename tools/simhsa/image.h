@@ -17,6 +17,7 @@ typedef struct sim_symbol {
 
 typedef struct sim_image {
     char *base;
+    size_t size; /* bytes from there */
     char *names;
     sim_symbol *symbols;
     size_t symbol_count;

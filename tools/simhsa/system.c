@@ -160,8 +160,11 @@ hsa_status_t hsa_system_get_major_extension_table(uint16_t extension, uint16_t v
     SIM_REQUIRE_INIT();
     SIM_REQUIRE(table && extension == HSA_EXTENSION_AMD_LOADER && version_major == 1,
                 HSA_STATUS_ERROR_INVALID_ARGUMENT);
-    const hsa_ven_amd_loader_1_00_pfn_t functions = {
+    const hsa_ven_amd_loader_1_03_pfn_t functions = {
         .hsa_ven_amd_loader_query_host_address = query_host_address,
+        .hsa_ven_amd_loader_executable_iterate_loaded_code_objects = sim_each_object,
+        .hsa_ven_amd_loader_loaded_code_object_get_info = sim_object_info,
+        .hsa_ven_amd_loader_iterate_executables = sim_each_executable,
     };
     memset(table, 0, table_length);
     memcpy(table, &functions, table_length < sizeof functions ? table_length : sizeof functions);
