@@ -385,10 +385,24 @@ static int64_t unix_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+/* A directory and its parents, as the TensorBoard handler makes them. */
+static bool make_directories(const char *path)
+{
+    char part[PATH_MAX] = "";
+    for (size_t n = 1; snprintf(part, sizeof part, "%s", path) < (int)sizeof part; n++) {
+        n += strcspn(part + n, "/");
+        part[n] = '\0';
+        if (mkdir(part, 0777) != 0 && errno != EEXIST) return false;
+        if (!path[n]) return true;
+    }
+    errno = ENAMETOOLONG;
+    return false;
+}
+
 static int run(request *r, char **program)
 {
     if (!find_library(r->library)) return fail(CAPTURE_LIBRARY, "not found beside this program");
-    if (mkdir(r->dir, 0777) != 0 && errno != EEXIST) return fail(r->dir, strerror(errno));
+    if (!make_directories(r->dir)) return fail(r->dir, strerror(errno));
     if (!realpath(r->dir, r->full_dir)) return fail(r->dir, strerror(errno)); /* it may chdir() */
     if (!name_without_blanks(r)) return fail("/tmp", strerror(errno));
     int64_t start_ns = unix_ns();
