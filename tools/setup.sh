@@ -3,11 +3,12 @@
 #
 # Installs what hipboard needs on Debian 12, and nothing that is there already.
 #
-#   bash tools/setup.sh [build|view|test]...
+#   bash tools/setup.sh [build|view|hip|test]...
 #
 #   build   compiler, build tools and libraries         (Debian packages)
 #   view    TensorBoard with its profiler plugin        (Python packages in .venv/)
-#   test    both, and all that the tests use            (the default)
+#   hip     AMD's compiler, for samples/plate           (Debian packages)
+#   test    all of them, and all that the tests use     (the default)
 #
 # Debian packages need root or sudo. The Python packages stay in the checkout.
 set -euo pipefail
@@ -27,6 +28,7 @@ build_packages=(
     libamdhip64-dev         # HIP's headers; its runtime is loaded only where there is one
 )
 view_packages=(python3-venv)
+hip_packages=(hipcc)
 test_packages=(
     binutils cmake g++      # the installed library, used from outside
     libbz2-dev              # ... statically, as libdw wants
@@ -106,16 +108,23 @@ setup_view() {
     install_python tools/requirements.txt
 }
 
+# ROCm brings a compiler of its own.
+setup_hip() {
+    [ -x /opt/rocm/bin/hipcc ] || install_packages "${hip_packages[@]}"
+}
+
 for level in "${@:-test}"; do
     case $level in
     build) install_packages "${build_packages[@]}" ;;
     view) setup_view ;;
+    hip) setup_hip ;;
     test)
         install_packages "${build_packages[@]}" "${view_packages[@]}" "${test_packages[@]}"
+        setup_hip
         setup_view
         install_python tests/requirements.txt HolisticTraceAnalysis==0.5.0
         ;;
-    *) die "usage: bash tools/setup.sh [build|view|test]..." ;;
+    *) die "usage: bash tools/setup.sh [build|view|hip|test]..." ;;
     esac
 done
 say "ready in $root"

@@ -7,9 +7,6 @@
 
 #include "backend.h"
 
-/** Prints the GPUs, one a line; with none, why on stderr. How many there are. */
-int hip_list_devices(void);
-
 /** Starts the first GPU with the kernels in the file `code`. Ends the program, with the reason,
  * where that cannot be done. */
 const struct backend *hip_open(const char *code);

@@ -6,17 +6,10 @@
 
 #include "die.h"
 
-#define REASON "this program was built without HIP, whose headers were not there"
-
-__attribute__((weak)) int hip_list_devices(void)
-{
-    fputs("digits: " REASON "\n", stderr);
-    return 0;
-}
-
 __attribute__((weak)) const struct backend *hip_open(const char *code)
 {
-    die("no GPU for %s: " REASON, code);
+    die("no AMD GPU for %s: this program was built without HIP, whose headers were not there",
+        code);
 }
 
 __attribute__((weak)) const char *hip_device_name(void)

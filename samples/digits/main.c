@@ -267,6 +267,14 @@ static void devices_close(struct devices *devices)
     hip_close();
 }
 
+static int check_device(const struct options *options)
+{
+    hip_open(options->code);
+    puts(hip_device_name());
+    hip_close();
+    return EXIT_SUCCESS;
+}
+
 int main(int argc, char **argv)
 {
     struct options options;
@@ -275,7 +283,7 @@ int main(int argc, char **argv)
     struct net net;
     setvbuf(stdout, NULL, _IOLBF, 0); /* progress is seen at once, also through a pipe */
     options_parse(&options, argc, argv);
-    if (options.list_devices) return hip_list_devices() > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    if (options.check_device) return check_device(&options);
     dataset_load(options.data, &train_set, &held_back);
     if (options.report) report_enable(options.report);
     devices_open(&devices, &options);

@@ -34,7 +34,7 @@ static const char help[] =
     "  --report FILE    write what the program itself counted, as JSON\n"
     "  --data FILE      the digits (default digits.csv.gz beside the program)\n"
     "  --kernels FILE   the GPU's code (default kernels.hipfb beside the program)\n"
-    "  --list-devices   print the AMD GPUs; exit status 1 without one\n"
+    "  --check-device   only start the AMD GPU and name it; exit status 1 if that fails\n"
     "  --help           this text\n";
 
 __attribute__((noreturn)) static void refuse(const char *option, const char *text, const char *want)
@@ -106,9 +106,9 @@ static const char *default_logdir(const struct options *o)
 }
 
 static const struct option long_options[] = {
-    {"device", required_argument, NULL, 'D'},
+    {"device", required_argument, NULL, 'g'},
     {"kernels", required_argument, NULL, 'k'},
-    {"list-devices", no_argument, NULL, 'L'},
+    {"check-device", no_argument, NULL, 'c'},
     {"epochs", required_argument, NULL, 'e'},
     {"batch-size", required_argument, NULL, 'b'},
     {"workers", required_argument, NULL, 'w'},
@@ -160,14 +160,14 @@ static void set_option(struct options *o, int which)
     case 'i':
         o->data = path_argument("data", optarg);
         break;
-    case 'D':
+    case 'g':
         o->hip = is_hip(optarg);
         break;
     case 'k':
         o->code = path_argument("kernels", optarg);
         break;
-    case 'L':
-        o->list_devices = true;
+    case 'c':
+        o->check_device = true;
         break;
     case 'h':
         fputs(help, stdout);

@@ -6,6 +6,7 @@
 #include "../report.h"
 #include "runtime.h"
 
+#include <errno.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -37,48 +38,22 @@ static struct {
     int num_timed;
 } gpu;
 
-/* ---- which GPUs ---- */
-
-/* 0 with `why`. */
-static int count_devices(const char **why)
-{
-    int count = 0;
-    *why = hip_load();
-    if (*why) return 0;
-    hipError_t error = hip.GetDeviceCount(&count);
-    if (error != hipSuccess) *why = hip.GetErrorName(error);
-    return error == hipSuccess ? count : 0;
-}
-
-int hip_list_devices(void)
-{
-    const char *why;
-    char name[256];
-    int count = count_devices(&why);
-    if (count == 0) fprintf(stderr, "digits: no AMD GPU: %s\n", why);
-    for (int i = 0; i < count; i++) {
-        OK(hip.DeviceGetName(name, sizeof name, i));
-        puts(name);
-    }
-    return count;
-}
+/* ---- beginning and end ---- */
 
 const char *hip_device_name(void)
 {
     return gpu.name;
 }
 
-/* ---- beginning and end ---- */
-
 /* A file of code objects, which may be compressed. */
 static void *read_code(const char *path)
 {
-    size_t size = 0, capacity = 1 << 16;
-    char *code = malloc(capacity);
+    size_t size = 0, capacity = 0;
+    char *code = NULL;
     gzFile file = gzopen(path, "rb");
-    if (!file) die("cannot read the kernels in %s", path);
+    if (!file) die("cannot read the kernels in %s: %s", path, strerror(errno));
     for (int got = 1; got > 0; size += (size_t)got) {
-        if (size == capacity) code = realloc(code, capacity *= 2);
+        if (size == capacity) code = realloc(code, capacity = 2 * capacity + (1 << 16));
         if (!code) die("out of memory for the kernels in %s", path);
         got = gzread(file, code + size, (unsigned)(capacity - size));
         if (got < 0) die("cannot read the kernels in %s: %s", path, gzerror(file, &got));
@@ -120,11 +95,19 @@ static void open_timed(void)
     }
 }
 
+static void find_device(void)
+{
+    int count = 0;
+    const char *why = hip_load();
+    if (why) die("no AMD GPU: %s", why);
+    hipError_t error = hip.GetDeviceCount(&count);
+    if (error != hipSuccess || count == 0) die("no AMD GPU: %s", hip.GetErrorName(error));
+    OK(hip.DeviceGetName(gpu.name, sizeof gpu.name, 0));
+}
+
 void hip_device_open(const char *code)
 {
-    const char *why;
-    if (count_devices(&why) == 0) die("no AMD GPU for --device hip: %s", why);
-    OK(hip.DeviceGetName(gpu.name, sizeof gpu.name, 0));
+    find_device();
     OK(hip.StreamCreateWithFlags(&gpu.compute, hipStreamNonBlocking));
     OK(hip.StreamCreateWithFlags(&gpu.uploads, hipStreamNonBlocking));
     load_kernels(code);
