@@ -31,11 +31,11 @@ def pkg_config(prefix, *arguments):
 class DigitsRun:
     """One training of samples/digits: its traces, and what the program itself counted."""
 
-    def __init__(self, directory, *options):
+    def __init__(self, directory, *options, env=None):
         self.directory = directory
         report = directory.parent.parent / f"{directory.name}.report.json"
         self.output = run(BUILD / "samples/digits/digits", "--logdir", directory,
-                          "--report", report, *options)
+                          "--report", report, *options, env=env)
         self.report = json.loads(report.read_text())
         self.cycles = self.report["cycles"]
         self.files = sorted(directory.glob("*.pt.trace.json*"))

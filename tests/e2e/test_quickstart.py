@@ -30,10 +30,13 @@ def clone(tmp_path_factory):
 def test_it_ends_with_a_tensorboard_to_start(clone):
     output = run("bash", clone / "tools/quickstart.sh", cwd="/", timeout=600)
     accuracies = re.findall(r"accuracy on \d+ held-back digits: ([\d.]+) %", output)
-    assert len(accuracies) == 2 and min(map(float, accuracies)) >= 95
-    for workers in (0, 2):
-        files = sorted((clone / f"runs/digits_workers{workers}").glob("*.pt.trace.json*"))
-        assert len(files) == 2 and all(path.name in output for path in files)
+    assert len(accuracies) == 3 and min(map(float, accuracies)) >= 95
+    assert re.search(r"^hipboard: .*digits and plate run on (a simulated one|the AMD GPU)", output,
+                     re.M)
+    runs = {"digits_workers0": 2, "digits_workers2": 2, "digits_hip": 2, "plate": 1}
+    for name, traces in runs.items():
+        files = sorted((clone / "runs" / name).glob("*.pt.trace.json*"))
+        assert len(files) == traces and all(path.name in output for path in files)
     assert git("status", "--porcelain", "--", "runs", "build", cwd=clone) == ""
 
     command = shlex.split(output.strip().splitlines()[-1])

@@ -289,6 +289,7 @@ def test_few_steps_make_no_trace_and_that_is_said(tmp_path):
     (["--batch-size", "99999999999999999999"], "--batch-size: "),
     (["--workers", "-1"], '--workers: "-1" is not a whole number from 0 to 64'),
     (["--lr", "nan"], '--lr: "nan" is not a number above 0'),
+    (["--device", "cuda"], '--device: "cuda" is not cpu or hip'),
     (["--dialect", "perfetto"], '--dialect: "perfetto" is not tensorboard or kineto'),
     (["--logdir", ""], '--logdir: "" is not a path'),
     (["--frobnicate"], "unrecognized option '--frobnicate'"),
@@ -320,7 +321,7 @@ def test_bad_data_is_named(tmp_path, text, complaint):
 def test_help_lists_every_option(tmp_path):
     done = start(DIGITS, "--help", cwd=tmp_path)
     assert done.returncode == 0
-    for option in ("epochs", "batch-size", "workers", "lr", "seed", "logdir", "gzip", "dialect",
+    for option in ("device", "kernels", "check-device", "epochs", "batch-size", "workers", "lr", "seed", "logdir", "gzip", "dialect",
                    "with-stack", "report", "data", "help"):
         assert f"--{option} " in done.stdout
 
