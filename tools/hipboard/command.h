@@ -12,12 +12,15 @@ enum {
     EXIT_FINE = 0,
     EXIT_FAILED = 1, /* what was asked for could not be done, or not all of it */
     EXIT_USAGE = 2,  /* the command line is wrong; nothing was done */
+    EXIT_TROUBLE =
+        3, /* compare, where 1 says that a limit is passed: what EXIT_FAILED says elsewhere */
 };
 
 /** `argv[0]` is the command's name; the result is the exit status. */
 typedef int (*command_fn)(int argc, char **argv);
 
 int cmd_check(int argc, char **argv);
+int cmd_compare(int argc, char **argv);
 int cmd_convert(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_memory(int argc, char **argv);

@@ -20,6 +20,7 @@ static const struct {
     {"memory", "show who held memory at its peak, what was left, and bytes over time", cmd_memory},
     {"view", "show what traces tell: steps, operators, kernels, memory, modules, ranks", cmd_view},
     {"check", "say which views the TensorBoard plugin will leave blank, and why", cmd_check},
+    {"compare", "say what got slower or faster between runs, and fail past a limit", cmd_compare},
     {"convert", "make traces of any writer fit for the plugin", cmd_convert},
     {"query", "print what the TensorBoard plugin answers", cmd_query},
     {"recover", "make traces of what killed processes left", cmd_recover},
