@@ -120,6 +120,7 @@ void hb_sequence_align(hb_arena *arena, const uint32_t *a, uint32_t n, const uin
     uint32_t begin = 0, end = 0;
     for (uint32_t i = 0; i < m; i++)
         match[i] = HB_UNMATCHED;
+    if (!n || !m) return;
     for (; begin < n && begin < m && a[begin] == b[begin]; begin++)
         match[begin] = begin;
     for (; begin + end < n && begin + end < m && a[n - 1 - end] == b[m - 1 - end]; end++)
