@@ -97,7 +97,9 @@ static bool is_unique(const hb_comparison *c, size_t run, size_t parts)
 {
     const char *name = tail(c->runs[run].path, parts);
     for (size_t i = 0; i < c->num_runs; i++)
-        if (i != run && strcmp(tail(c->runs[i].path, parts), name) == 0) return false;
+        if (strcmp(tail(c->runs[i].path, parts), name) == 0 &&
+            strcmp(c->runs[i].path, c->runs[run].path) != 0)
+            return false;
     return true;
 }
 
