@@ -8,9 +8,8 @@
  *     if (hb_compare(paths, 2, NULL, &c) != HB_OK) die(hb_last_error());
  *     const hb_difference *d;
  *     size_t n;
- *     if (hb_comparison_differences(c, 1, HB_BY_OPERATOR, HB_GROUP_NAME, &d, &n) == HB_OK && n)
- *         printf("%s: %+.1f us a step\n", d[0].name, d[0].change);
- *     hb_comparison_free(c);
+ *     if (hb_comparison_differences(c, 1, HB_COMPARE_OPERATOR, HB_GROUP_NAME, &d, &n) == HB_OK &&
+ * n) printf("%s: %+.1f us a step\n", d[0].name, d[0].change); hb_comparison_free(c);
  *
  * A run is reduced to samples: of every metric, operator, kernel, module and allocating operator
  * one value for each profiler step, which is the mean over the run's workers (ranks, processes)
@@ -98,11 +97,11 @@ HB_API hb_result hb_comparison_contrasts(hb_comparison *comparison, size_t run,
 /* ---- differences ---- */
 
 typedef enum hb_compare_by {
-    HB_BY_STEP,     /* step time, its eight roles, GPU utilization, peaks of memory */
-    HB_BY_OPERATOR, /* calls, self and total times of host and device */
-    HB_BY_KERNEL,   /* kernels, copies and fills */
-    HB_BY_MEMORY,   /* operators that allocate, by device */
-    HB_BY_MODULE,
+    HB_COMPARE_STEP,     /* step time, its eight roles, GPU utilization, peaks of memory */
+    HB_COMPARE_OPERATOR, /* calls, self and total times of host and device */
+    HB_COMPARE_KERNEL,   /* kernels, copies and fills */
+    HB_COMPARE_MEMORY,   /* operators that allocate, by device */
+    HB_COMPARE_MODULE,
 } hb_compare_by;
 
 /** How finely rows are told apart. What is not in both runs with equal shapes and module is paired
@@ -165,9 +164,9 @@ typedef struct hb_compare_finding {
 } hb_compare_finding;
 
 /** Whether `run` meets a condition: METRIC < or > (<=, >=) LIMIT, as in "step_time > +5%". METRIC
- * is a row of HB_BY_STEP, or operator:NAME, kernel:NAME, module:NAME, memory:NAME, all shapes and
- * modules together. A LIMIT with a sign is a change from the baseline, one without is the run's own
- * value; its unit is % (of the baseline; for gpu_utilization without sign, of the time), pp
+ * is a row of HB_COMPARE_STEP, or operator:NAME, kernel:NAME, module:NAME, memory:NAME, all shapes
+ * and modules together. A LIMIT with a sign is a change from the baseline, one without is the run's
+ * own value; its unit is % (of the baseline; for gpu_utilization without sign, of the time), pp
  * (percentage points), ns, us, ms, s, B, KB, MB, GB, KiB, MiB, GiB. With `beyond_noise` a change
  * counts only when it is that. HB_ERROR_INVALID_ARGUMENT for what is no condition,
  * HB_ERROR_NOT_FOUND for a metric that neither run has; the text lists those that there are. */

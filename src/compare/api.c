@@ -69,7 +69,7 @@ hb_result hb_compare(const char *const *paths, size_t num_paths, const hb_compar
 
 static void free_run(hb_compare_run *run)
 {
-    for (int by = 0; by < HB_BY_COUNT; by++)
+    for (int by = 0; by < HB_COMPARE_BY_COUNT; by++)
         for (int group = 0; group <= HB_GROUP_MODULE; group++)
             free(run->differences[by][group].list);
     hb_compare_run_free(run);
@@ -141,7 +141,7 @@ hb_result hb_comparison_contrasts(hb_comparison *c, size_t index, const hb_run_c
 
 const char *hb_compare_measure(hb_compare_by by, size_t index)
 {
-    if ((unsigned)by >= HB_BY_COUNT || index >= HB_MAX_MEASURES) return NULL;
+    if ((unsigned)by >= HB_COMPARE_BY_COUNT || index >= HB_MAX_MEASURES) return NULL;
     return hb_measures[by][index].name;
 }
 
@@ -166,7 +166,7 @@ static hb_result take_report(const hb_compare_report *from, hb_compare_report *t
                        "hb_compare_report.struct_size is %zu; use HB_COMPARE_REPORT_INIT",
                        from->struct_size);
     memcpy(to, from, HB_MIN(from->struct_size, sizeof *to));
-    if ((unsigned)to->by >= HB_BY_COUNT || (unsigned)to->group > HB_GROUP_MODULE ||
+    if ((unsigned)to->by >= HB_COMPARE_BY_COUNT || (unsigned)to->group > HB_GROUP_MODULE ||
         (unsigned)to->format > HB_COMPARE_JSON)
         return invalid("hb_compare_report: there is no such kind, group or format");
     return HB_OK;

@@ -22,7 +22,7 @@
 #include "compare/call_tree.h"
 #include "compare/rank_test.h"
 
-enum { HB_BY_COUNT = HB_BY_MODULE + 1, HB_MAX_MEASURES = 5 };
+enum { HB_COMPARE_BY_COUNT = HB_COMPARE_MODULE + 1, HB_MAX_MEASURES = 5 };
 
 /** The measures of a kind. The first one counts calls, but for metrics of steps. */
 typedef struct hb_measure {
@@ -32,9 +32,9 @@ typedef struct hb_measure {
     const char *words;
 } hb_measure;
 
-extern const hb_measure hb_measures[HB_BY_COUNT][HB_MAX_MEASURES + 1];
-/** "operator" of HB_BY_OPERATOR. */
-extern const char *const hb_by_names[HB_BY_COUNT];
+extern const hb_measure hb_measures[HB_COMPARE_BY_COUNT][HB_MAX_MEASURES + 1];
+/** "operator" of HB_COMPARE_OPERATOR. */
+extern const char *const hb_by_names[HB_COMPARE_BY_COUNT];
 
 /** What is measured: of a digest with texts of its trace, of a run with the comparison's. */
 typedef struct hb_item {
@@ -105,7 +105,7 @@ typedef struct hb_compare_run {
     struct {
         hb_difference *list;
         size_t count;
-    } differences[HB_BY_COUNT][HB_GROUP_MODULE + 1];
+    } differences[HB_COMPARE_BY_COUNT][HB_GROUP_MODULE + 1];
 } hb_compare_run;
 
 struct hb_comparison {

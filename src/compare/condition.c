@@ -111,13 +111,13 @@ static bool split_metric(condition *out)
 {
     char *colon = strchr(out->metric, ':');
     if (!colon || !colon[1]) return false;
-    for (int by = HB_BY_OPERATOR; by < HB_BY_COUNT; by++) {
+    for (int by = HB_COMPARE_OPERATOR; by < HB_COMPARE_BY_COUNT; by++) {
         size_t n = strlen(hb_by_names[by]);
         if (strncmp(out->metric, hb_by_names[by], n) != 0) continue;
         out->by = (hb_compare_by)by;
         out->name = colon + 1;
         out->measure = SIZE_MAX;
-        out->unit = by == HB_BY_MEMORY ? HB_UNIT_BYTES : HB_UNIT_US;
+        out->unit = by == HB_COMPARE_MEMORY ? HB_UNIT_BYTES : HB_UNIT_US;
         if (out->metric + n == colon) return true;
         for (size_t m = 1; out->metric[n] == '.' && m < hb_num_measures(out->by); m++) {
             const char *name = hb_measures[by][m].name;
@@ -155,7 +155,7 @@ static hb_result parse(const char *text, condition *out)
     memcpy(out->metric, from, n);
     out->metric[n] = 0;
     if (is_step_metric(out->metric)) {
-        out->by = HB_BY_STEP;
+        out->by = HB_COMPARE_STEP;
         out->measure = 0;
         out->name = out->metric;
         out->unit = strncmp(out->metric, "peak", 4) == 0          ? HB_UNIT_BYTES
@@ -192,7 +192,7 @@ static void take_items(hb_comparison *c, hb_arena *arena, const hb_compare_run *
 /* Device time where there is any, host time else; both with what was called. */
 static size_t fitting_measure(hb_differ *differ, const hb_pair *pair, hb_compare_by by)
 {
-    if (by == HB_BY_KERNEL || by == HB_BY_MEMORY) return 1;
+    if (by == HB_COMPARE_KERNEL || by == HB_COMPARE_MEMORY) return 1;
     hb_difference device = hb_differ_row(differ, pair, by, 4, HB_GROUP_NAME);
     return device.before.steps.max > 0 || device.after.steps.max > 0 ? 4 : 3;
 }
@@ -269,7 +269,7 @@ static hb_result check(hb_comparison *c, hb_arena *arena, const hb_compare_run *
     hb_buf reason;
     take_items(c, arena, &c->runs[c->baseline], x, &pair.before);
     take_items(c, arena, run, x, &pair.after);
-    bool needs_both = x->by == HB_BY_STEP;
+    bool needs_both = x->by == HB_COMPARE_STEP;
     if (!(pair.before.count && pair.after.count) &&
         (needs_both || !(pair.before.count || pair.after.count)))
         return not_found(c, arena, run, x);

@@ -146,9 +146,9 @@ static void name_row(hb_differ *d, const hb_pair *pair, hb_compare_by by, hb_com
         &d->sides[known].run->items.items[(known ? pair->after : pair->before).items[0]];
     row->name = hb_comparison_string(d->c, item->name);
     row->shape = row->module = "";
-    if (group >= HB_GROUP_SHAPE || by == HB_BY_MEMORY) row->shape = texts(d, pair, false);
+    if (group >= HB_GROUP_SHAPE || by == HB_COMPARE_MEMORY) row->shape = texts(d, pair, false);
     if (group == HB_GROUP_MODULE) row->module = texts(d, pair, true);
-    if (by == HB_BY_STEP) row->unit = (hb_unit)item->unit;
+    if (by == HB_COMPARE_STEP) row->unit = (hb_unit)item->unit;
 }
 
 /* ---- noise ---- */
@@ -199,7 +199,7 @@ hb_difference hb_differ_row(hb_differ *d, const hb_pair *pair, hb_compare_by by,
     const hb_u32s *items[2] = {&pair->before, &pair->after};
     for (int i = 0; i < 2; i++) {
         fill(&d->sides[i], items[i], 0);
-        if (by != HB_BY_STEP) calls[i] = mean(&d->sides[i]);
+        if (by != HB_COMPARE_STEP) calls[i] = mean(&d->sides[i]);
         if (m) fill(&d->sides[i], items[i], m);
     }
     name_row(d, pair, by, group, &row);
@@ -246,9 +246,9 @@ static void make_rows(hb_comparison *c, hb_arena *arena, const hb_compare_run *r
     for (uint32_t i = 0; i < pairs.count; i++)
         for (size_t m = 0; m < hb_num_measures(by); m++) {
             hb_difference row = hb_differ_row(differ, &pairs.items[i], by, m, group);
-            if (by == HB_BY_STEP || !tells_nothing(&row)) *HB_PUSH(arena, list) = row;
+            if (by == HB_COMPARE_STEP || !tells_nothing(&row)) *HB_PUSH(arena, list) = row;
         }
-    if (by != HB_BY_STEP && list->count)
+    if (by != HB_COMPARE_STEP && list->count)
         qsort(list->items, list->count, sizeof *list->items, by_effect);
 }
 
@@ -269,7 +269,7 @@ hb_result hb_comparison_differences(hb_comparison *c, size_t index, hb_compare_b
                                     hb_compare_group group, const hb_difference **differences,
                                     size_t *count)
 {
-    if (!c || !differences || !count || (unsigned)by >= HB_BY_COUNT ||
+    if (!c || !differences || !count || (unsigned)by >= HB_COMPARE_BY_COUNT ||
         (unsigned)group > HB_GROUP_MODULE)
         return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL or no such kind");
     if (index >= c->num_runs) return hb_fail(HB_ERROR_NOT_FOUND, "no run %zu", index);

@@ -8,24 +8,26 @@
 #include <math.h>
 #include <stdio.h>
 
-const char *const hb_by_names[HB_BY_COUNT] = {"step", "operator", "kernel", "memory", "module"};
+const char *const hb_by_names[HB_COMPARE_BY_COUNT] = {"step", "operator", "kernel", "memory",
+                                                      "module"};
 
-const hb_measure hb_measures[HB_BY_COUNT][HB_MAX_MEASURES + 1] = {
-    [HB_BY_STEP] = {{"value", HB_UNIT_US, true, ""}},
-    [HB_BY_OPERATOR] = {{"calls", HB_UNIT_COUNT, false, "calls"},
-                        {"self_host", HB_UNIT_US, true, "host"},
-                        {"self_device", HB_UNIT_US, true, "device"},
-                        {"host", HB_UNIT_US, false, "host total"},
-                        {"device", HB_UNIT_US, false, "device total"}},
-    [HB_BY_KERNEL] = {{"calls", HB_UNIT_COUNT, false, "calls"}, {"time", HB_UNIT_US, true, "time"}},
-    [HB_BY_MEMORY] = {{"allocations", HB_UNIT_COUNT, false, "allocations"},
-                      {"allocated", HB_UNIT_BYTES, true, "allocated"},
-                      {"increase", HB_UNIT_BYTES, false, "allocated less freed"}},
-    [HB_BY_MODULE] = {{"calls", HB_UNIT_COUNT, false, "calls"},
-                      {"self_host", HB_UNIT_US, false, "host self"},
-                      {"self_device", HB_UNIT_US, false, "device self"},
-                      {"host", HB_UNIT_US, true, "host"},
-                      {"device", HB_UNIT_US, true, "device"}},
+const hb_measure hb_measures[HB_COMPARE_BY_COUNT][HB_MAX_MEASURES + 1] = {
+    [HB_COMPARE_STEP] = {{"value", HB_UNIT_US, true, ""}},
+    [HB_COMPARE_OPERATOR] = {{"calls", HB_UNIT_COUNT, false, "calls"},
+                             {"self_host", HB_UNIT_US, true, "host"},
+                             {"self_device", HB_UNIT_US, true, "device"},
+                             {"host", HB_UNIT_US, false, "host total"},
+                             {"device", HB_UNIT_US, false, "device total"}},
+    [HB_COMPARE_KERNEL] = {{"calls", HB_UNIT_COUNT, false, "calls"},
+                           {"time", HB_UNIT_US, true, "time"}},
+    [HB_COMPARE_MEMORY] = {{"allocations", HB_UNIT_COUNT, false, "allocations"},
+                           {"allocated", HB_UNIT_BYTES, true, "allocated"},
+                           {"increase", HB_UNIT_BYTES, false, "allocated less freed"}},
+    [HB_COMPARE_MODULE] = {{"calls", HB_UNIT_COUNT, false, "calls"},
+                           {"self_host", HB_UNIT_US, false, "host self"},
+                           {"self_device", HB_UNIT_US, false, "device self"},
+                           {"host", HB_UNIT_US, true, "host"},
+                           {"device", HB_UNIT_US, true, "device"}},
 };
 
 /* ---- steps ---- */
@@ -96,8 +98,8 @@ static void add_metric(hb_digest *d, const char *name, hb_unit unit, uint32_t st
     hb_sid id = hb_intern(d->analysis, name, strlen(name));
     bool peak = unit == HB_UNIT_BYTES;
     if (value - value != 0) return; /* not a number, or beyond all */
-    cell_of(d, (hb_item){.name = id, .by = HB_BY_STEP, .unit = unit, .is_peak = peak}, step)[0] =
-        value;
+    cell_of(d, (hb_item){.name = id, .by = HB_COMPARE_STEP, .unit = unit, .is_peak = peak},
+            step)[0] = value;
 }
 
 /* ---- calls ---- */
@@ -146,10 +148,10 @@ static void add_node(walk *w, const hb_node *n, hb_sid module)
     bool is_module = n->class == HB_CLASS_MODULE || n->class == HB_CLASS_PL_MODULE;
     if (step == UINT32_MAX) return;
     if (is_module) {
-        add_times(cell_of(d, (hb_item){.name = module, .by = HB_BY_MODULE}, step), n);
+        add_times(cell_of(d, (hb_item){.name = module, .by = HB_COMPARE_MODULE}, step), n);
     } else if (hb_is_operator(a, n)) {
         hb_sid dims = hb_trace_op(a->trace, hb_trace_row(a->trace, n->row))->dims;
-        hb_item item = {.name = n->name, .module = module, .by = HB_BY_OPERATOR};
+        hb_item item = {.name = n->name, .module = module, .by = HB_COMPARE_OPERATOR};
         if (dims) item.shape = hb_python_text(a, dims);
         add_times(cell_of(d, item, step), n);
     }
@@ -194,7 +196,7 @@ static void add_devices(walk *w)
         double began = w->call_of[i] == w->call_of[i] ? w->call_of[i] : n->start;
         uint32_t step = hb_digest_step_at(d, began);
         if (step == UINT32_MAX || !(row->flags & HB_ROW_NAME)) continue;
-        hb_item item = {.name = row->name, .by = HB_BY_KERNEL, .module = w->module_of[i]};
+        hb_item item = {.name = row->name, .by = HB_COMPARE_KERNEL, .module = w->module_of[i]};
         item.shape = launch_text(d, row);
         double *values = cell_of(d, item, step);
         values[0] += 1;
@@ -314,7 +316,7 @@ static void add_allocations(hb_digest *d)
         const hb_memory_record *r = &a->memory.items[i];
         uint32_t step = hb_digest_step_at(d, r->ts);
         if (!r->device || !r->op_name || r->bytes_bad || step == UINT32_MAX) continue;
-        hb_item item = {.name = r->op_name, .by = HB_BY_MEMORY};
+        hb_item item = {.name = r->op_name, .by = HB_COMPARE_MEMORY};
         item.shape = a->device_names.items[r->device - 1];
         double *values = cell_of(d, item, step);
         values[2] += r->bytes;

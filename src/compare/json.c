@@ -95,8 +95,8 @@ static void put_row(hb_emitter *out, const hb_shown *shown)
 static void put_table(hb_emitter *out, hb_comparison *c, hb_arena *arena,
                       const hb_compare_report *report, hb_compare_by by, hb_compare_group group)
 {
-    static const char *const keys[HB_BY_COUNT] = {"steps", "operators", "kernels", "memory",
-                                                  "modules"};
+    static const char *const keys[HB_COMPARE_BY_COUNT] = {"steps", "operators", "kernels", "memory",
+                                                          "modules"};
     hb_shown_list list;
     hb_shown_select(c, arena, report, by, group, &list);
     hb_emit_key(out, keys[by]);
@@ -187,7 +187,7 @@ void hb_report_json(hb_comparison *c, hb_arena *arena, const hb_compare_report *
     else if (!report->summary)
         put_table(&out, c, arena, report, report->by, report->group);
     else
-        for (int by = 0; by < HB_BY_COUNT; by++)
+        for (int by = 0; by < HB_COMPARE_BY_COUNT; by++)
             put_table(&out, c, arena, report, (hb_compare_by)by, HB_GROUP_NAME);
     hb_emit_close(&out, '}');
     hb_buf_str(buf, "\n");

@@ -92,11 +92,12 @@ void hb_pairs_make(hb_arena *arena, const hb_compare_run *before, const hb_compa
 {
     pairing p = {.arena = arena, .runs = {before, after}};
     /* A device is no shape: what moved to another one is gone from here and new there. */
-    bool shape = group >= HB_GROUP_SHAPE || by == HB_BY_MEMORY, module = group == HB_GROUP_MODULE;
+    bool shape = group >= HB_GROUP_SHAPE || by == HB_COMPARE_MEMORY,
+         module = group == HB_GROUP_MODULE;
     for (int side = 0; side < 2; side++)
         for (uint32_t i = 0; i < p.runs[side]->items.count; i++)
             if (p.runs[side]->items.items[i].by == by) add_item(&p, side, i, shape, module);
-    if (by != HB_BY_MEMORY) {
+    if (by != HB_COMPARE_MEMORY) {
         if (module) join_lonely(&p, true);
         if (shape || module) join_lonely(&p, false);
         drop_empty(&p.pairs);

@@ -150,8 +150,9 @@ static const char *label(writer *w, hb_compare_by by, const hb_shown *shown)
     const char *words = d->measure;
     for (size_t m = 0; m < hb_num_measures(by); m++)
         if (strcmp(hb_measures[by][m].name, d->measure) == 0) words = hb_measures[by][m].words;
-    bool told = by == HB_BY_OPERATOR || by == HB_BY_MODULE || strcmp(d->measure, "calls") == 0 ||
-                (by == HB_BY_MEMORY && strcmp(d->measure, "allocated") != 0);
+    bool told = by == HB_COMPARE_OPERATOR || by == HB_COMPARE_MODULE ||
+                strcmp(d->measure, "calls") == 0 ||
+                (by == HB_COMPARE_MEMORY && strcmp(d->measure, "allocated") != 0);
     return format(w, "%s%s%.400s%s%.200s%s%s%s%.200s", short_name(w, d->name), *d->shape ? " " : "",
                   d->shape, *d->module ? " in " : "", d->module, told ? ", " : "",
                   told ? words : "", w->many ? ", " : "", w->many ? shown->run->name : "");
@@ -222,7 +223,7 @@ static unsigned steps_needed(double alpha)
 
 static void print_table(writer *w, hb_compare_by by, hb_compare_group group)
 {
-    static const char *const titles[HB_BY_COUNT] = {
+    static const char *const titles[HB_COMPARE_BY_COUNT] = {
         "Steps: median and 95th percentile over the steps", "Operators: time a step, by the change",
         "Kernels, copies and fills: time a step, by the change",
         "Memory: bytes that operators allocate in a step, by the change",
@@ -234,11 +235,11 @@ static void print_table(writer *w, hb_compare_by by, hb_compare_group group)
     if (!list.rows.count)
         hb_paper_line(&w->paper, HB_TONE_PLAIN,
                       list.unchanged ? "no change" : "nothing of that kind is in the traces");
-    else if (by == HB_BY_STEP)
+    else if (by == HB_COMPARE_STEP)
         print_metrics(w, &list);
     else
         print_rows(w, by, &list);
-    if (by == HB_BY_STEP && !any_certain(&list))
+    if (by == HB_COMPARE_STEP && !any_certain(&list))
         hb_paper_line(&w->paper, HB_TONE_PLAIN,
                       format(w, "(steps that it takes to tell: %u in each run)",
                              steps_needed(w->c->test.alpha)));
@@ -412,7 +413,7 @@ static void print_tables(writer *w)
     } else if (!r->summary) {
         print_table(w, r->by, r->group);
     } else {
-        for (int by = 0; by < HB_BY_COUNT; by++)
+        for (int by = 0; by < HB_COMPARE_BY_COUNT; by++)
             print_table(w, (hb_compare_by)by, HB_GROUP_NAME);
     }
 }

@@ -38,7 +38,7 @@ static bool is_shown(const hb_comparison *c, const hb_compare_report *r, hb_comp
                      const hb_difference *d)
 {
     if (r->wanted && !r->wanted(r->context, d->name)) return false;
-    if (by == HB_BY_STEP) return is_metric_shown(c, r, d);
+    if (by == HB_COMPARE_STEP) return is_metric_shown(c, r, d);
     if (r->measures) return is_listed(r, d->measure);
     for (size_t m = 0; m < hb_num_measures(by); m++)
         if (strcmp(hb_measures[by][m].name, d->measure) == 0) return hb_measures[by][m].usual;
@@ -91,18 +91,18 @@ void hb_shown_select(hb_comparison *c, hb_arena *arena, const hb_compare_report 
         if (result != HB_OK) leave(arena, result);
         for (size_t k = 0; k < count; k++) {
             if (!is_shown(c, report, by, &rows[k])) continue;
-            if (by != HB_BY_STEP && report->format != HB_COMPARE_JSON && rows[k].change == 0)
+            if (by != HB_COMPARE_STEP && report->format != HB_COMPARE_JSON && rows[k].change == 0)
                 list->unchanged++;
             else
                 *HB_PUSH(arena, &list->rows) = (hb_shown){&c->runs[i], &rows[k]};
         }
     }
-    if (by == HB_BY_STEP)
+    if (by == HB_COMPARE_STEP)
         group_metrics(arena, list);
     else
         hb_sort(arena, list->rows.items, list->rows.count, sizeof *list->rows.items, by_effect,
                 NULL);
-    if (!report->top || list->rows.count <= report->top || by == HB_BY_STEP) return;
+    if (!report->top || list->rows.count <= report->top || by == HB_COMPARE_STEP) return;
     list->left_out = list->rows.count - report->top;
     list->rows.count = (uint32_t)report->top;
 }

@@ -311,17 +311,19 @@ static void test_slower_operator_leads(void **state)
     const hb_difference *rows;
     size_t count;
     assert_int_equal(
-        hb_comparison_differences(c, 1, HB_BY_OPERATOR, HB_GROUP_MODULE, &rows, &count), HB_OK);
+        hb_comparison_differences(c, 1, HB_COMPARE_OPERATOR, HB_GROUP_MODULE, &rows, &count),
+        HB_OK);
     assert_string_equal(rows[0].name, "mm");
     assert_string_equal(rows[0].shape, "[[8, 8]]");
     assert_int_equal(rows[0].verdict, HB_VERDICT_BEYOND_NOISE);
     assert_true(fabs(rows[0].change - 50 * 1.045) < 0.01);
     assert_true(rows[0].before.calls == 1 && rows[0].after.steps.count == 10);
     assert_true(rows[0].low > 40 && rows[0].high < 65);
-    const hb_difference *relu = find_row(c, HB_BY_OPERATOR, HB_GROUP_NAME, "relu", "self_host");
+    const hb_difference *relu =
+        find_row(c, HB_COMPARE_OPERATOR, HB_GROUP_NAME, "relu", "self_host");
     assert_non_null(relu);
     assert_int_equal(relu->verdict, HB_VERDICT_NOISE);
-    const hb_difference *step = find_row(c, HB_BY_STEP, HB_GROUP_NAME, "step_time", "value");
+    const hb_difference *step = find_row(c, HB_COMPARE_STEP, HB_GROUP_NAME, "step_time", "value");
     assert_true(fabs(step->change - 50 * 1.045) < 0.01);
     hb_comparison_free(c);
 }
@@ -331,7 +333,7 @@ static void test_a_run_does_not_differ_from_itself(void **state)
     (void)state;
     const char *path = write_trace("self.json", 10, plain, "");
     hb_comparison *c = compare(path, path, true);
-    for (int by = HB_BY_STEP; by <= HB_BY_MODULE; by++) {
+    for (int by = HB_COMPARE_STEP; by <= HB_COMPARE_MODULE; by++) {
         const hb_difference *rows;
         size_t count;
         assert_int_equal(
@@ -358,8 +360,8 @@ static void test_swapped_runs_swap_signs(void **state)
     hb_comparison *there = compare(a, b, false), *back = compare(b, a, false);
     const hb_difference *x, *y;
     size_t n, m;
-    hb_comparison_differences(there, 1, HB_BY_OPERATOR, HB_GROUP_MODULE, &x, &n);
-    hb_comparison_differences(back, 1, HB_BY_OPERATOR, HB_GROUP_MODULE, &y, &m);
+    hb_comparison_differences(there, 1, HB_COMPARE_OPERATOR, HB_GROUP_MODULE, &x, &n);
+    hb_comparison_differences(back, 1, HB_COMPARE_OPERATOR, HB_GROUP_MODULE, &y, &m);
     assert_int_equal(n, m);
     for (size_t i = 0; i < n; i++) {
         assert_string_equal(x[i].name, y[i].name);
@@ -379,12 +381,14 @@ static void test_changed_shapes_meet(void **state)
     (void)state;
     hb_comparison *c = compare(write_trace("narrow.json", 10, plain, ""),
                                write_trace("wide.json", 10, wider, ""), false);
-    const hb_difference *mm = find_row(c, HB_BY_OPERATOR, HB_GROUP_MODULE, "mm", "self_host");
+    const hb_difference *mm = find_row(c, HB_COMPARE_OPERATOR, HB_GROUP_MODULE, "mm", "self_host");
     assert_string_equal(mm->shape, "[[8, 8]] -> [[16, 8]]");
     assert_int_equal(mm->verdict, HB_VERDICT_BEYOND_NOISE);
-    assert_int_equal(find_row(c, HB_BY_OPERATOR, HB_GROUP_MODULE, "relu", "self_host")->verdict,
-                     HB_VERDICT_ONLY_BASELINE);
-    const hb_difference *gelu = find_row(c, HB_BY_OPERATOR, HB_GROUP_MODULE, "gelu", "self_host");
+    assert_int_equal(
+        find_row(c, HB_COMPARE_OPERATOR, HB_GROUP_MODULE, "relu", "self_host")->verdict,
+        HB_VERDICT_ONLY_BASELINE);
+    const hb_difference *gelu =
+        find_row(c, HB_COMPARE_OPERATOR, HB_GROUP_MODULE, "gelu", "self_host");
     assert_int_equal(gelu->verdict, HB_VERDICT_ONLY_RUN);
     assert_true(gelu->before.steps.count == 0 && gelu->change > 9);
     hb_comparison_free(c);
@@ -395,7 +399,7 @@ static void test_few_steps_tell_nothing(void **state)
     (void)state;
     hb_comparison *c = compare(write_trace("three.json", 3, plain, ""),
                                write_trace("four.json", 3, slower, ""), false);
-    const hb_difference *mm = find_row(c, HB_BY_OPERATOR, HB_GROUP_NAME, "mm", "self_host");
+    const hb_difference *mm = find_row(c, HB_COMPARE_OPERATOR, HB_GROUP_NAME, "mm", "self_host");
     assert_int_equal(mm->verdict, HB_VERDICT_TOO_FEW);
     assert_true(mm->change > 50 && isnan(mm->low));
     hb_comparison_free(c);
@@ -415,7 +419,7 @@ static void test_share_of_the_steps(void **state)
     }
     end_trace(f);
     hb_comparison *c = compare(path_of("sparse.json"), path_of("sparse.json"), false);
-    const hb_difference *log = find_row(c, HB_BY_OPERATOR, HB_GROUP_NAME, "log", "self_host");
+    const hb_difference *log = find_row(c, HB_COMPARE_OPERATOR, HB_GROUP_NAME, "log", "self_host");
     assert_true(log->before.per_step == 20 && log->before.share == 0.5);
     assert_true(log->before.calls == 0.5 && log->before.steps.median == 40);
     hb_comparison_free(c);
@@ -437,7 +441,7 @@ static void test_workers_are_averaged(void **state)
     assert_int_equal(run.files, 3);
     assert_int_equal(run.workers, 2);
     assert_int_equal(run.steps, 12); /* rank 0's second cycle is its own */
-    const hb_difference *mm = find_row(c, HB_BY_OPERATOR, HB_GROUP_NAME, "mm", "self_host");
+    const hb_difference *mm = find_row(c, HB_COMPARE_OPERATOR, HB_GROUP_NAME, "mm", "self_host");
     assert_true(fabs(mm->before.steps.max - 200 * 1.08) < 0.5);
     assert_true(fabs(mm->before.steps.min - 100) < 0.5);
     hb_comparison_free(c);

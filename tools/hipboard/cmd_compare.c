@@ -180,7 +180,7 @@ static int check_request(request *r)
 {
     if (r->report.measures && r->report.summary)
         return usage_error("compare", "--metric needs --by");
-    for (size_t i = 0; r->report.by != HB_BY_STEP && i < r->report.num_measures; i++) {
+    for (size_t i = 0; r->report.by != HB_COMPARE_STEP && i < r->report.num_measures; i++) {
         bool found = false;
         const char *name;
         for (size_t m = 0; (name = hb_compare_measure(r->report.by, m)) != NULL; m++)
