@@ -211,6 +211,127 @@ HB_API hb_result hb_trace_file_modules(hb_trace_file *file, const hb_module_stat
 /** The plugin's recommendations, as HTML; NULL behind the last one or without results. */
 HB_API const char *hb_trace_file_advice(hb_trace_file *file, size_t index);
 
+/* ---- beyond the plugin ---- */
+
+/** What the plugin does not tell, or tells wrongly for AMD GPUs. Also of traces that it loses.
+ * Texts and arrays belong to it. */
+typedef struct hb_insights hb_insights;
+
+typedef struct hb_insights_options {
+    size_t struct_size;
+    /** A file of rules that name kernels' classes, which count before the built-in ones; or NULL.
+     * A line is a class and a pattern, "gemm my_gemm"; "+matrix my_gemm_mfma" tells of kernels that
+     * use matrix cores, "-matrix ..." of those that do not. A pattern is text that the kernel's
+     * name holds, whatever its case; ^ and $ are the name's ends, * is any text, # a number, | the
+     * edge of a word. Blank lines and lines that begin with # are passed over. */
+    const char *classes_path;
+} hb_insights_options;
+
+#define HB_INSIGHTS_OPTIONS_INIT                   \
+    {                                              \
+        .struct_size = sizeof(hb_insights_options) \
+    }
+
+/** `options` may be NULL. HB_ERROR_FORMAT, with file and line, for rules that are wrong. To be
+ * freed before the file is closed. */
+HB_API hb_result hb_insights_create(hb_trace_file *file, const hb_insights_options *options,
+                                    hb_insights **insights);
+HB_API void hb_insights_destroy(hb_insights *insights);
+
+/** A GPU's time, from its first work (kernel, copy or fill) to its last. */
+typedef struct hb_gpu_time {
+    const char *gpu;                                  /* its id, as text */
+    double span_us, busy_us;                          /* the rest is idle */
+    double computation_us, communication_us, copy_us; /* with any of it; they may overlap */
+    double exposed_communication_us;                  /* beside no computation */
+    double exposed_copy_us;                           /* beside neither */
+    /** Idle: the host launched the next work only after the last had ended; it was launched in time
+     * and waited in the queue, for other streams or events; the launch is not in the trace. */
+    double late_us, queued_us, unknown_us;
+    uint64_t gaps;
+    double largest_gap_us;
+} hb_gpu_time;
+
+HB_API hb_result hb_insights_gpus(hb_insights *insights, const hb_gpu_time **gpus, size_t *count);
+
+/** The same of a stream by itself. */
+typedef struct hb_stream_time {
+    const char *gpu, *stream;
+    uint64_t works;
+    double busy_us, late_us, queued_us, unknown_us;
+} hb_stream_time;
+
+HB_API hb_result hb_insights_streams(hb_insights *insights, const hb_stream_time **streams,
+                                     size_t *count);
+
+/** Gaps in a GPU's work and what covered most of them on the host's thread that ended them. */
+typedef struct hb_idle_cause {
+    const char *gpu;
+    const char *why;           /* "late", "queued" or "unknown", as in hb_gpu_time */
+    const char *call;          /* a runtime call; NULL: none */
+    const char *operator_name; /* the innermost operator, annotation or function; NULL: none */
+    bool many_calls;           /* neither, but calls too short to do so cover most together */
+    uint64_t gaps;
+    double total_us, largest_us;
+} hb_idle_cause;
+
+/** By total time, descending. */
+HB_API hb_result hb_insights_idle_causes(hb_insights *insights, const hb_idle_cause **causes,
+                                         size_t *count);
+
+/** One gap. */
+typedef struct hb_idle_gap {
+    const char *gpu, *why, *call, *operator_name; /* as in hb_idle_cause */
+    bool many_calls;
+    double start_us, duration_us; /* start: since the trace's first event */
+    const char *next;             /* the work that ended it */
+} hb_idle_gap;
+
+/** By length, descending. */
+HB_API hb_result hb_insights_gaps(hb_insights *insights, const hb_idle_gap **gaps, size_t *count);
+
+typedef enum hb_matrix_use {
+    HB_MATRIX_UNKNOWN, /* also when it is merely likely that they are not used */
+    HB_MATRIX_USED,
+    HB_MATRIX_NOT_USED,
+} hb_matrix_use;
+
+/** Kernels of a name. */
+typedef struct hb_kernel_insight {
+    const char *name, *kernel_class;
+    hb_matrix_use matrix; /* MFMA, WMMA, tensor cores */
+    uint64_t calls;
+    double total_us;
+    double occupancy_percent; /* weighted by time; negative: not known */
+    const char *limited_by;   /* what keeps the occupancy down most of the time; NULL: not known */
+} hb_kernel_insight;
+
+/** By total time, descending. */
+HB_API hb_result hb_insights_kernels(hb_insights *insights, const hb_kernel_insight **kernels,
+                                     size_t *count);
+
+/** Kernels of a class: "gemm", "convolution", "attention", "norm", ... or "other". */
+typedef struct hb_kernel_class {
+    const char *name;
+    uint64_t kernels, calls;                  /* names, launches */
+    double total_us, matrix_us, no_matrix_us; /* total less the other two: unknown */
+} hb_kernel_class;
+
+/** By total time, descending. */
+HB_API hb_result hb_insights_classes(hb_insights *insights, const hb_kernel_class **classes,
+                                     size_t *count);
+
+/** Advice with its evidence. */
+typedef struct hb_finding {
+    const char *rule; /* "idle", "low-occupancy", ...: stable names */
+    const char *text, *evidence;
+    double weight; /* 0..1: the share of the time that it is about */
+} hb_finding;
+
+/** The weightiest first. */
+HB_API hb_result hb_insights_findings(hb_insights *insights, const hb_finding **findings,
+                                      size_t *count);
+
 /* ---- the ranks of a distributed run ---- */
 
 /** The traces of all ranks, compared as the plugin's Distributed view does. */

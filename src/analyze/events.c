@@ -92,6 +92,7 @@ static bool decide_type(hb_analysis *a, uint32_t i, const hb_row *row, hb_type *
     case HB_KIND_SPAN: *type = HB_TYPE_SPAN; return true;
     case HB_KIND_MEMORY: *type = HB_TYPE_MEMORY; return true;
     case HB_KIND_OTHER:
+    case HB_KIND_CALL:
     case HB_KIND_FLOW:
     case HB_KIND_COUNT: break;
     }

@@ -44,7 +44,8 @@ static uint32_t class_of_category(const hb_row *row, hb_str cat)
     case HB_KIND_FUNCTION: return 0;
     case HB_KIND_ANNOTATION:
         return HB_FN_ANNOTATION | (hb_str_begins(cat, "gpu") ? (uint32_t)HB_FN_DEVICE : 0);
-    case HB_KIND_RUNTIME: return HB_FN_RUNTIME | HB_FN_LINKED;
+    case HB_KIND_RUNTIME:
+    case HB_KIND_CALL: return HB_FN_RUNTIME | HB_FN_LINKED;
     case HB_KIND_KERNEL:
     case HB_KIND_MEMCPY:
     case HB_KIND_MEMSET: return HB_FN_DEVICE | HB_FN_LINKED;

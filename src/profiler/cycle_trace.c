@@ -271,6 +271,14 @@ static hb_sid intern_number(maker *m, uint32_t v)
     return intern(m, text, (size_t)(hb_put_u64(text, v) - text));
 }
 
+/* A short text with its quotes. */
+static hb_sid intern_word(maker *m, const char *word)
+{
+    char text[40];
+    int n = snprintf(text, sizeof text, "\"%.32s\"", word);
+    return intern(m, text, (size_t)n);
+}
+
 static void add_launch(maker *m, const hb_trace_event *e, hb_device_row *side)
 {
     const hb_kernel_args *k = &e->kernel;
@@ -287,6 +295,7 @@ static void add_launch(maker *m, const hb_trace_event *e, hb_device_row *side)
         if (blocks > 0) l.blocks_state = read_back(hb_put_micros, blocks, &l.blocks_per_sm);
         if (k->occupancy >= 0)
             l.occupancy_state = read_back(hb_put_double, k->occupancy, &l.occupancy);
+        if (k->limiting_factor) l.limit = intern_word(m, k->limiting_factor);
     }
     side->launch = hb_trace_launch(m->trace, &l);
     m->failed |= side->launch == UINT32_MAX;
@@ -302,7 +311,6 @@ static hb_row *add_joined(maker *m, const hb_trace_event *e, hb_str category, in
     row->ext = has_id ? hb_key_int((int64_t)hb_outside_find(&m->writer.outside, e->external_id))
                       : HB_KEY_NONE;
     row->pid = key(m, hb_key_int(pid));
-    if (row->kind == HB_KIND_OTHER) return row; /* a call in Kineto's dialect */
     hb_device_row *side = push_side(m, &m->trace->devices, row);
     if (!side) return NULL;
     side->correlation = hb_key_int((int64_t)e->correlation);

@@ -139,6 +139,7 @@ static void add_side(const hb_trace *t, const hb_row *row, hb_file_event *e)
         e->call_stack = text_or_null(t, hb_trace_op(t, row)->stack);
         break;
     case HB_KIND_RUNTIME:
+    case HB_KIND_CALL:
     case HB_KIND_KERNEL:
     case HB_KIND_MEMCPY:
     case HB_KIND_MEMSET: {

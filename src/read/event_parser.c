@@ -42,7 +42,9 @@ static int long_arg_slot(const char *s, size_t size)
         if (KEY_IS("Python parent id")) return HB_SLOT_PYTHON_PARENT;
         if (KEY_IS("Python module id")) return HB_SLOT_PYTHON_MODULE;
         return -1;
-    case 20: return KEY_IS("registers per thread") ? HB_SLOT_REGISTERS : -1;
+    case 20:
+        if (KEY_IS("occupancy limited by")) return HB_SLOT_LIMIT;
+        return KEY_IS("registers per thread") ? HB_SLOT_REGISTERS : -1;
     case 25: return KEY_IS("est. achieved occupancy %") ? HB_SLOT_OCCUPANCY : -1;
     default: return -1;
     }

@@ -243,6 +243,7 @@ static bool add_launch(hb_event_sink *sink, const hb_raw_event *raw, uint32_t *i
     l.block = add_json(sink, raw, HB_SLOT_BLOCK);
     l.registers = add_json(sink, raw, HB_SLOT_REGISTERS);
     l.shared = add_json(sink, raw, HB_SLOT_SHARED);
+    l.limit = add_json(sink, raw, HB_SLOT_LIMIT);
     *index = hb_trace_launch(sink->trace, &l);
     return *index != UINT32_MAX;
 }
@@ -291,6 +292,7 @@ static bool add_side(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
     case HB_KIND_PYTHON: return add_op(sink, raw, row);
     case HB_KIND_FUNCTION: return add_function(sink, raw, row);
     case HB_KIND_RUNTIME:
+    case HB_KIND_CALL:
     case HB_KIND_KERNEL:
     case HB_KIND_MEMCPY:
     case HB_KIND_MEMSET: return add_device(sink, raw, row);

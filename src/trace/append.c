@@ -61,6 +61,7 @@ static bool map_launches(joint *j)
         l.block = j->strings[l.block];
         l.registers = j->strings[l.registers];
         l.shared = j->strings[l.shared];
+        l.limit = j->strings[l.limit];
         ok = (j->launches[i] = hb_trace_launch(j->to, &l)) != UINT32_MAX;
     }
     return ok;
@@ -141,6 +142,7 @@ static uint32_t first_extra(const joint *j, hb_kind kind)
     case HB_KIND_PYTHON: return j->ops;
     case HB_KIND_FUNCTION: return j->functions;
     case HB_KIND_RUNTIME:
+    case HB_KIND_CALL:
     case HB_KIND_KERNEL:
     case HB_KIND_MEMCPY:
     case HB_KIND_MEMSET: return j->devices;

@@ -23,6 +23,13 @@ static const struct {
     {"gpu_memset", HB_KIND_MEMSET},
     {"trace", HB_KIND_SPAN},
     {"memory", HB_KIND_MEMORY},
+    {"cuda_runtime", HB_KIND_CALL},
+    {"cuda_driver", HB_KIND_CALL},
+    {"xpu_runtime", HB_KIND_CALL},
+    {"xpu_driver", HB_KIND_CALL},
+    {"mtia_runtime", HB_KIND_CALL},
+    {"privateuse1_runtime", HB_KIND_CALL},
+    {"privateuse1_driver", HB_KIND_CALL},
 };
 
 hb_kind hb_kind_by_category(hb_str cat)

@@ -25,6 +25,7 @@ typedef enum hb_kind {
     HB_KIND_SPAN,   /* "trace" */
     HB_KIND_MEMORY, /* [memory] instants */
     HB_KIND_FLOW,   /* forward_backward */
+    HB_KIND_CALL,   /* a runtime call under a category that the plugin does not know */
     HB_KIND_COUNT
 } hb_kind;
 
@@ -110,7 +111,7 @@ typedef struct hb_function_row {
     hb_key parent, module;
 } hb_function_row;
 
-/** RUNTIME, KERNEL, MEMCPY, MEMSET. */
+/** RUNTIME, CALL, KERNEL, MEMCPY, MEMSET. */
 typedef struct hb_device_row {
     hb_key correlation;
     uint32_t launch; /* index of hb_trace.launches; 0: none */
@@ -123,15 +124,16 @@ typedef enum hb_number_state {
     HB_NUMBER_BAD, /* something else */
 } hb_number_state;
 
-/** How a kernel was launched; equal launches are stored once. Texts are JSON, 0: absent or null. */
+/** How a kernel was launched; equal launches are stored once, compared as bytes: there is no padding.
+ * Texts are JSON, 0: absent or null. */
 typedef struct hb_launch {
     hb_key device;
     double blocks_per_sm, occupancy;
     hb_sid grid, block, registers, shared;
+    hb_sid limit; /* what keeps the occupancy from being higher, as hipboard writes it */
     uint8_t blocks_state, occupancy_state; /* hb_number_state */
     uint8_t device_state;
     uint8_t device_is_bool; /* true or false, which Python takes for 1 or 0 and writes as a word */
-    uint32_t unused2;       /* no padding: launches are compared as bytes */
 } hb_launch;
 
 typedef struct hb_memory_row {
@@ -220,6 +222,12 @@ static inline const hb_function_row *hb_trace_function(const hb_trace *trace, co
 static inline const hb_device_row *hb_trace_device(const hb_trace *trace, const hb_row *row)
 {
     return hb_column_at(&trace->devices, row->extra);
+}
+
+/** A runtime call, whatever its category. */
+static inline bool hb_row_is_call(const hb_row *row)
+{
+    return row->kind == HB_KIND_RUNTIME || row->kind == HB_KIND_CALL;
 }
 
 static inline const hb_memory_row *hb_trace_memory(const hb_trace *trace, const hb_row *row)

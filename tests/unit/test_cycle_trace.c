@@ -72,6 +72,7 @@ static void assert_same_launch(const hb_row *a, const hb_row *b)
     assert_same_text(x->block, y->block);
     assert_same_text(x->registers, y->registers);
     assert_same_text(x->shared, y->shared);
+    assert_same_text(x->limit, y->limit);
 }
 
 static void assert_same_memory(const hb_row *a, const hb_row *b)
@@ -97,6 +98,7 @@ static void assert_same_side(const hb_row *a, const hb_row *b)
         return;
     case HB_KIND_KERNEL: assert_same_launch(a, b); /* fallthrough */
     case HB_KIND_RUNTIME:
+    case HB_KIND_CALL:
     case HB_KIND_MEMCPY:
     case HB_KIND_MEMSET:
         assert_same_key(hb_trace_device(&file, a)->correlation,

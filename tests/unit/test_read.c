@@ -77,7 +77,7 @@ static void test_kinds_by_category_and_phase(void **state)
         {"{\"ph\":\"X\",\"cat\":\"Operator\",\"name\":\"a\"}", HB_KIND_OPERATOR},
         {"{\"ph\":\"X\",\"cat\":\"gpu_user_annotation\",\"name\":\"a\"}", HB_KIND_ANNOTATION},
         {"{\"ph\":\"X\",\"cat\":\"Runtime\",\"name\":\"a\"}", HB_KIND_RUNTIME},
-        {"{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"a\"}", HB_KIND_OTHER},
+        {"{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"a\"}", HB_KIND_CALL},
         {"{\"ph\":\"X\",\"cat\":\"Kernel\",\"name\":\"a\"}", HB_KIND_KERNEL},
         {"{\"ph\":\"x\",\"cat\":\"Kernel\",\"name\":\"a\"}", HB_KIND_OTHER},
         {"{\"ph\":\"i\",\"cat\":\"any\",\"name\":\"[memory]\"}", HB_KIND_MEMORY},

@@ -18,14 +18,22 @@ static const char help[] =
     "Shows what the TensorBoard plugin would show of a trace, as tables. PATH is a trace file,\n"
     "plain or gzipped, a log directory, a run's directory, or - for standard input.\n"
     "\n"
-    "  --view VIEW     overview (default), steps, operator, kernel, memory, module or\n"
-    "                  distributed, which compares the traces of a run (or all files given)\n"
+    "  --view VIEW     overview (default), steps, operator, kernel, memory, module,\n"
+    "                  distributed: the ranks of a run, or of all files given\n"
+    "                  gpu: time by kind of work, idle gaps and what the host did meanwhile\n"
+    "                  classes: kernels by class, matrix cores, occupancy\n"
     "  --name REGEX    only rows whose name matches this extended regular expression\n"
     "  --step N        only step N (views steps and distributed)\n"
     "  --rank R        only traces of this rank of a distributed run\n"
     "  --sort-by TITLE by the column of that title, as host_self; numbers descending\n"
     "  --top N         at most N rows a table (default 20, 0: all)\n"
     "  --width N       fit lines into N columns (default: the terminal's; 0: never)\n"
+    "  --classes FILE  rules that name kernels' classes, a class and a pattern a line:\n"
+    "                    gemm     my_gemm      kernels with this text in their name, whatever "
+    "case\n"
+    "                    norm     ^ln_*fwd$    ^ $ the name's ends, * any text, # a number,\n"
+    "                                          | the edge of a word\n"
+    "                    +matrix  my_gemm_mfma kernels that use matrix cores (-matrix: do not)\n"
     "  --csv           comma-separated values with all digits\n"
     "  --json          the same tables as JSON, a line a file\n"
     "  -h, --help      this text\n"
@@ -35,8 +43,9 @@ static const char help[] =
     "Exit status 1 when a file cannot be read or "
     "analysed.\n";
 
-static const view *const views[] = {&view_overview, &view_steps,  &view_operator,   &view_kernel,
-                                    &view_memory,   &view_module, &view_distributed};
+static const view *const views[] = {&view_overview,    &view_steps,  &view_operator,
+                                    &view_kernel,      &view_memory, &view_module,
+                                    &view_distributed, &view_gpu,    &view_classes};
 
 enum { NUM_VIEWS = sizeof views / sizeof *views, PIPED_TEXT_WIDTH = 60 };
 
@@ -253,6 +262,7 @@ static int take_option(settings *s, int option, const char *argument)
         return 0;
     case 'b': s->run.sort_by = argument; return 0;
     case 's': s->run.step = argument; return 0;
+    case 'k': s->run.classes = argument; return 0;
     case 'c': s->run.format = VIEW_CSV; return 0;
     default: s->run.format = VIEW_JSON; return 0;
     }
@@ -289,17 +299,12 @@ static void settings_init(settings *s)
 int cmd_view(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"view", required_argument, NULL, 'v'},
-        {"name", required_argument, NULL, 'n'},
-        {"step", required_argument, NULL, 's'},
-        {"rank", required_argument, NULL, 'r'},
-        {"top", required_argument, NULL, 't'},
-        {"sort-by", required_argument, NULL, 'b'},
-        {"csv", no_argument, NULL, 'c'},
-        {"width", required_argument, NULL, 'w'},
-        {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+        {"view", required_argument, NULL, 'v'},    {"name", required_argument, NULL, 'n'},
+        {"step", required_argument, NULL, 's'},    {"rank", required_argument, NULL, 'r'},
+        {"top", required_argument, NULL, 't'},     {"sort-by", required_argument, NULL, 'b'},
+        {"classes", required_argument, NULL, 'k'}, {"csv", no_argument, NULL, 'c'},
+        {"width", required_argument, NULL, 'w'},   {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
     };
     settings s;
     int option, status;

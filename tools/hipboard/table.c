@@ -178,10 +178,9 @@ static size_t title_width(const layout *l, const char *title)
 
 static bool is_empty(const table *t, size_t c)
 {
-    if (t->columns[c].kind == COLUMN_TEXT) return false;
     for (size_t r = 0; r < t->num_rows; r++) {
-        double v = t->cells[r * t->num_columns + c].value;
-        if (!isnan(v) && v != 0) return false;
+        const cell *v = &t->cells[r * t->num_columns + c];
+        if (v->text ? *v->text : !isnan(v->value) && v->value != 0) return false;
     }
     return t->num_rows > 0;
 }
@@ -264,13 +263,13 @@ static void lay_out(const table *t, const table_style *style, layout *l)
     cut_texts(t, l, style->line_width, TEXT_LEAST);
 }
 
-static void print_cell(const char *text, size_t width, bool left, bool last)
+/* Blanks are printed before the next text, so that no line ends with any. */
+static void print_padded(const char *text, size_t bytes, size_t taken, size_t width, bool left,
+                         size_t *blanks)
 {
-    int blanks = (int)(width - screen_width(text));
-    if (!left) printf("%*s", blanks, "");
-    fputs(text, stdout);
-    if (left && !last) printf("%*s", blanks, "");
-    fputs(last ? "\n" : "  ", stdout);
+    size_t before = left ? 0 : width - taken;
+    if (bytes) printf("%*s%.*s", (int)(*blanks + before), "", (int)bytes, text);
+    *blanks = bytes ? width - before - taken + 2 : *blanks + width + 2;
 }
 
 /* The part of a title that stands in its first or second line. */
@@ -279,9 +278,8 @@ static void print_title(const layout *l, const column *c, int line, size_t width
     size_t first = title_break(l, c->title);
     const char *rest = c->title + first;
     const char *part = line == 0 ? c->title : rest + (*rest == ' ');
-    size_t n = line == 0 ? first : strlen(part), before = c->kind == COLUMN_TEXT ? 0 : width - n;
-    if (n) printf("%*s%.*s", (int)(*blanks + before), "", (int)n, part);
-    *blanks = n ? width - before - n + 2 : *blanks + width + 2;
+    size_t n = line == 0 ? first : strlen(part);
+    print_padded(part, n, n, width, c->kind == COLUMN_TEXT, blanks);
 }
 
 static void print_title_line(const table *t, const layout *l, int line)
@@ -300,32 +298,29 @@ static void print_titles(const table *t, const layout *l, bool bold)
     if (bold) fputs("\033[0m", stdout);
 }
 
-/* A bar that ends a line needs no blanks behind it. */
-static void trim(char *text)
+static void print_row(const table *t, const layout *l, size_t row)
 {
-    for (size_t n = strlen(text); n > 0 && text[n - 1] == ' ';)
-        text[--n] = 0;
+    char text[CELL_SIZE];
+    size_t blanks = 0;
+    for (size_t i = 0; i < l->count; i++) {
+        size_t c = l->order[i];
+        format_cell(text, &t->columns[c], &t->cells[row * t->num_columns + c], l->limits[c]);
+        size_t taken = screen_width(text), bytes = strlen(text);
+        while (bytes && text[bytes - 1] == ' ') /* as a short bar does */
+            bytes--;
+        print_padded(text, bytes, taken, l->widths[c], t->columns[c].kind == COLUMN_TEXT, &blanks);
+        if (bytes) blanks += strlen(text) - bytes;
+    }
+    putchar('\n');
 }
 
 void table_print_styled(const table *t, const table_style *style)
 {
-    char text[CELL_SIZE];
     layout l;
     lay_out(t, style, &l);
     print_titles(t, &l, style->bold);
     for (size_t r = 0; r < l.rows; r++)
-        for (size_t i = 0; i < l.count; i++) {
-            size_t c = l.order[i];
-            bool left = t->columns[c].kind == COLUMN_TEXT, last = i + 1 == l.count;
-            format_cell(text, &t->columns[c], &t->cells[r * t->num_columns + c], l.limits[c]);
-            size_t width = last && !left ? l.widths[c] - screen_width(text) : 0;
-            if (last && !left) {
-                printf("%*s", (int)width, "");
-                trim(text);
-                width = screen_width(text);
-            }
-            print_cell(text, width ? width : l.widths[c], left, last);
-        }
+        print_row(t, &l, r);
     if (l.rows < t->num_rows) printf("(%zu more)\n", t->num_rows - l.rows);
 }
 

@@ -39,7 +39,7 @@ typedef struct table_style {
     size_t top;        /* rows at most; 0: all */
     size_t text_width; /* columns of the screen that a text cell takes at most; 0: any */
     size_t line_width; /* texts are cut and bars left out until lines fit; 0: never */
-    bool hide_empty;   /* leave out number columns in which nothing but zeros stand */
+    bool hide_empty;   /* leave out columns in which nothing but zeros or blanks stand */
     bool bold;         /* the titles */
 } table_style;
 

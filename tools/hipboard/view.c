@@ -8,6 +8,13 @@ bool view_wants(const view_run *run, const char *name)
     return !run->has_name || regexec(&run->name, name, 0, NULL, 0) == 0;
 }
 
+hb_result view_insights(const view_run *run, hb_trace_file *file, hb_insights **insights)
+{
+    hb_insights_options options = HB_INSIGHTS_OPTIONS_INIT;
+    options.classes_path = run->classes;
+    return hb_insights_create(file, &options, insights);
+}
+
 void view_table_init(table *t, const table_spec *spec)
 {
     table_init(t, spec->columns, spec->num_columns);

@@ -34,15 +34,15 @@ typedef struct table_spec {
 typedef struct view_run {
     regex_t name;
     bool has_name, has_rank;
-    const char *step, *sort_by;
+    const char *step, *sort_by, *classes;
     long long rank;
     view_format format;
     size_t top;
     table_style style;
-    const char *path;       /* of the file that is shown */
-    bool many;              /* more than one file may be shown */
-    unsigned tables, shown; /* tables of this file; files */
-    const table_spec *last; /* whose CSV header stands above */
+    const char *path;                  /* of the file that is shown */
+    bool many;                         /* more than one file may be shown */
+    unsigned tables, sentences, shown; /* of this file; files */
+    const table_spec *last;            /* whose CSV header stands above */
 } view_run;
 
 typedef struct view {
@@ -54,7 +54,7 @@ typedef struct view {
 } view;
 
 extern const view view_overview, view_steps, view_operator, view_kernel, view_memory, view_module;
-extern const view view_distributed;
+extern const view view_distributed, view_gpu, view_classes;
 
 /** Whether --name lets the row through. */
 bool view_wants(const view_run *run, const char *name);
@@ -62,6 +62,14 @@ bool view_wants(const view_run *run, const char *name);
 void view_table_init(table *t, const table_spec *spec);
 /** Sorts as asked for, by `sort` otherwise (-1: not), prints and frees. */
 void view_table_finish(view_run *run, table *t, const table_spec *spec, int sort);
+
+/** With the rules of --classes. *insights is NULL after an error. */
+hb_result view_insights(const view_run *run, hb_trace_file *file, hb_insights **insights);
+
+/** Parts that the overview shows as well. */
+hb_result view_print_gpu_times(view_run *run, hb_insights *insights);
+hb_result view_print_classes(view_run *run, hb_insights *insights);
+extern const table_spec view_gpu_time_spec, view_class_spec;
 
 static inline double view_share(double part, double whole)
 {

@@ -72,6 +72,12 @@ static void print_gpus(view_run *run, const hb_gpu_stat *gpus, size_t count)
 
 /* ---- advice ---- */
 
+static const column finding_columns[] = {{"Finding", COLUMN_TEXT},
+                                         {"Share of time", COLUMN_PERCENT},
+                                         {"Advice", COLUMN_TEXT},
+                                         {"Evidence", COLUMN_TEXT}};
+static const table_spec finding_spec = TABLE_SPEC("Findings", finding_columns);
+
 /* The plugin's advice is HTML; its links are of no use here. */
 static void to_plain(char *html)
 {
@@ -85,10 +91,10 @@ static void to_plain(char *html)
 }
 
 /* Sentences are broken at blanks rather than cut. */
-static void print_wrapped(const char *text, size_t width)
+static void print_wrapped(const char *bullet, const char *text, size_t width)
 {
     size_t at = 2;
-    fputs("- ", stdout);
+    fputs(bullet, stdout);
     while (*text) {
         size_t word = strcspn(text, " ");
         if (at > 2 && at + 1 + word > width) {
@@ -106,13 +112,11 @@ static void print_wrapped(const char *text, size_t width)
     putchar('\n');
 }
 
-static void print_sentences(view_run *run, table *t)
+static void print_sentence(view_run *run, const char *bullet, const char *text)
 {
     size_t width = run->style.line_width ? run->style.line_width : 100;
-    if (t->num_rows) putchar('\n');
-    for (size_t i = 0; i < t->num_rows; i++)
-        print_wrapped(t->cells[i].text, width);
-    table_free(t);
+    if (!run->sentences++) putchar('\n');
+    print_wrapped(bullet, text, width);
 }
 
 static void print_advice(view_run *run, hb_trace_file *file)
@@ -124,13 +128,58 @@ static void print_advice(view_run *run, hb_trace_file *file)
         char *text = strdup(html);
         if (!text) break;
         to_plain(text);
-        table_add(&t, text);
+        if (run->format == VIEW_TEXT)
+            print_sentence(run, "- ", text);
+        else
+            table_add(&t, text);
         free(text);
     }
     if (run->format == VIEW_TEXT)
-        print_sentences(run, &t);
+        table_free(&t);
     else
         view_table_finish(run, &t, &advice_spec, -1);
+}
+
+static void print_finding(view_run *run, const hb_finding *f)
+{
+    char text[2048];
+    snprintf(text, sizeof text, "%s, %.0f %%: %s", f->rule, 100 * f->weight, f->text);
+    print_sentence(run, "* ", text);
+    print_sentence(run, "  ", f->evidence);
+}
+
+static hb_result print_findings(view_run *run, hb_insights *insights)
+{
+    const hb_finding *list;
+    size_t count;
+    table t;
+    hb_result result = hb_insights_findings(insights, &list, &count);
+    if (result != HB_OK) return result;
+    view_table_init(&t, &finding_spec);
+    for (size_t i = 0; i < count; i++) {
+        if (run->format == VIEW_TEXT)
+            print_finding(run, &list[i]);
+        else
+            table_add(&t, list[i].rule, 100 * list[i].weight, list[i].text, list[i].evidence);
+    }
+    if (run->format == VIEW_TEXT)
+        table_free(&t);
+    else
+        view_table_finish(run, &t, &finding_spec, -1);
+    return HB_OK;
+}
+
+static hb_result print_insights(view_run *run, hb_trace_file *file)
+{
+    hb_insights *insights;
+    hb_result result = view_insights(run, file, &insights);
+    if (result == HB_OK) result = view_print_gpu_times(run, insights);
+    if (result == HB_OK) result = view_print_classes(run, insights);
+    run->sentences = 0;
+    print_advice(run, file);
+    if (result == HB_OK) result = print_findings(run, insights);
+    hb_insights_destroy(insights);
+    return result;
 }
 
 static hb_result show(view_run *run, hb_trace_file *file)
@@ -140,12 +189,14 @@ static hb_result show(view_run *run, hb_trace_file *file)
     size_t count, num_gpus;
     hb_result result = hb_trace_file_steps(file, &list, &count);
     if (result == HB_OK) result = hb_trace_file_gpus(file, &gpus, &num_gpus);
-    if (result != HB_OK) return result;
-    print_roles(run, list, count);
-    print_gpus(run, gpus, num_gpus);
-    print_advice(run, file);
-    return HB_OK;
+    if (result == HB_OK) print_roles(run, list, count);
+    if (result == HB_OK) print_gpus(run, gpus, num_gpus);
+    /* What the plugin loses has insights all the same. */
+    hb_result own = print_insights(run, file);
+    return result == HB_OK ? own : result;
 }
 
-static const table_spec *const tables[] = {&role_spec, &gpu_spec, &advice_spec, NULL};
+static const table_spec *const tables[] = {
+    &role_spec,    &gpu_spec, &view_gpu_time_spec, &view_class_spec, &advice_spec,
+    &finding_spec, NULL};
 const view view_overview = {"overview", tables, show, NULL};

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a kernel's name tells: its class, and whether it uses matrix cores.
+ *
+ * Rules are lines of two words, a class (or +matrix, -matrix) and a pattern; the first that matches
+ * counts, a user's before the built-in ones:
+ *
+ *     # blank lines and what follows a # at a line's start are passed over
+ *     gemm      my_gemm        anywhere in the name, whatever its case
+ *     gemm      ^mm_           only at the name's beginning ($: at its end)
+ *     norm      layer*norm     * is any text, # a number, | the edge of a word (_ is no letter)
+ *     +matrix   my_gemm_mfma   such kernels use matrix cores; -matrix: they do not
+ */
+#ifndef HB_ANALYZE_KERNEL_RULES_H
+#define HB_ANALYZE_KERNEL_RULES_H
+
+#include "analyze/arena.h"
+#include "trace/event.h"
+
+typedef struct hb_kernel_rule {
+    hb_str word, pattern;
+} hb_kernel_rule;
+
+typedef struct hb_kernel_rules {
+    HB_VEC(hb_kernel_rule) user;
+} hb_kernel_rules;
+
+typedef enum hb_matrix_verdict {
+    HB_MATRIX_IS_UNKNOWN,
+    HB_MATRIX_IS_USED,
+    HB_MATRIX_IS_UNUSED
+} hb_matrix_verdict;
+
+/** Reads a user's rules, whose text must live as long as they. Leaves the arena's analysis with
+ * HB_ERROR_FORMAT, "PATH:LINE: ...", when there is something wrong with them. */
+void hb_kernel_rules_parse(hb_arena *arena, const char *path, hb_str text, hb_kernel_rules *rules);
+
+/** The class; "other" when no rule knows the name. */
+hb_str hb_kernel_class_of(const hb_kernel_rules *rules, hb_str name);
+hb_matrix_verdict hb_kernel_matrix_of(const hb_kernel_rules *rules, hb_str name);
+
+/** Whether the pattern matches the name. */
+bool hb_kernel_name_matches(hb_str pattern, hb_str name);
+
+#endif
