@@ -21,6 +21,7 @@ static struct {
     bool found;                       /* `hip` is a runtime of this process */
     const hb_device_backend *backend; /* attached, or NULL */
     char refusals[1024];              /* why each back-end before it, or all, can't */
+    bool prepared;                    /* back-ends, for a runtime of this process */
     unsigned long long libraries;     /* loaded so far, when it was last looked */
     /* the present session */
     bool recording, asked_for;
@@ -38,11 +39,17 @@ static uint64_t lost_reports(void)
 
 static void at_exit(void);
 
+static void prepare(const hb_hip *hip)
+{
+    if (!state.prepared) hb_backends_prepare(hip);
+    state.prepared = true;
+}
+
 static void attach(void)
 {
     hb_buf refusals;
     hb_buf_init(&refusals, sizeof state.refusals - 1);
-    hb_backends_prepare(&state.hip);
+    prepare(&state.hip);
     bool was = hb_calls_enter_own();
     hb_hip_ask_versions(&state.hip);
     hb_calls_leave_own(was);
@@ -59,16 +66,34 @@ static int count_libraries(struct dl_phdr_info *info, size_t size, void *arg)
     return 1;
 }
 
+/* Whether libraries were loaded since the last time. */
+static bool has_news(void)
+{
+    unsigned long long before = state.libraries;
+    dl_iterate_phdr(count_libraries, &state.libraries);
+    return state.libraries != before;
+}
+
 static void look(void)
 {
-    unsigned long long libraries = 0;
-    if (state.found) return;
-    dl_iterate_phdr(count_libraries, &libraries);
-    if (libraries == state.libraries) return;
-    state.libraries = libraries;
+    if (state.found || !(has_news() || state.prepared)) return;
     state.found = hb_hip_find(&state.hip);
     if (state.found) attach();
     if (state.backend && state.recording) state.backend->enable(true);
+}
+
+/* Under lock. */
+static void look_ahead(void)
+{
+    hb_hip hip;
+    if (!state.prepared && has_news() && hb_hip_find(&hip)) prepare(&hip);
+}
+
+void hb_device_prepare(void)
+{
+    pthread_mutex_lock(&state.lock);
+    look_ahead();
+    pthread_mutex_unlock(&state.lock);
 }
 
 void hb_device_start(bool asked_for)
@@ -90,7 +115,10 @@ void hb_device_start(bool asked_for)
 void hb_device_look_again(void)
 {
     pthread_mutex_lock(&state.lock);
-    if (state.recording) look();
+    if (state.recording)
+        look();
+    else
+        look_ahead();
     pthread_mutex_unlock(&state.lock);
 }
 

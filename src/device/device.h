@@ -8,11 +8,15 @@
 
 #include "record/record_source.h"
 
+/** A profiler was made that will want HIP: what has to be in place before the runtime's first call
+ * is put there. Records nothing. */
+void hb_device_prepare(void);
+
 /** The session has begun: from now on HIP calls and device work are recorded. `asked_for`: HIP was
  * named as an activity, so its absence is worth a line on stderr. */
 void hb_device_start(bool asked_for);
 
-/** Looks for a HIP runtime that was loaded since; cheap, for each step. */
+/** Looks for a HIP runtime that was loaded since; cheap, for each step, recorded or not. */
 void hb_device_look_again(void);
 
 /** The session is about to end: waits for the devices, so that all work has been reported, and

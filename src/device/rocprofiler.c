@@ -8,6 +8,7 @@
  * they will ever want is named then. Sessions start and stop it.
  */
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,12 +16,15 @@
 
 #include "device/backend.h"
 #include "device/calls.h"
+#include "device/notes.h"
 #include "device/rocprofiler_agents.h"
 #include "device/rocprofiler_kernels.h"
 #include "device/rocprofiler_records.h"
 #include "record/record.h"
 
 enum { BUFFER_BYTES = 4 << 20, HANDED_OVER_AT_BYTES = 1 << 20, MAX_OPERATIONS = 4096 };
+
+#define OVER "does not go on in a forked process"
 
 static struct {
     const hb_rocp *rocp;
@@ -96,6 +100,25 @@ static void on_records(hb_rocp_id context, hb_rocp_id buffer, hb_rocp_header **r
     for (size_t i = 0; i < count; i++)
         hb_rocp_record(records[i], sdk.ahead_ns);
     atomic_store(&sdk.lost, dropped);
+}
+
+/* ---- its end ---- */
+
+/* At the process's end: what it still holds belongs to a session that may still be recorded. */
+static void finalize(void *arg)
+{
+    (void)arg;
+    sdk.rocp->flush_buffer(sdk.buffer);
+    atomic_store(&sdk.over, true);
+}
+
+/* A forked child has not its thread: nothing would be handed over, and who fills the buffer would
+ * wait for that forever. */
+static void in_child(void)
+{
+    if (atomic_exchange(&sdk.over, true)) return;
+    sdk.rocp->stop_context(sdk.work);
+    sdk.rocp->stop_context(sdk.symbols);
 }
 
 /* ---- becoming a client ---- */
@@ -179,22 +202,15 @@ static bool want_work(void)
     return !status || refuse("to report device work", status);
 }
 
-static int initialize(void (*finalize)(void *client), void *arg)
+static int initialize(void (*finish)(void *client), void *arg)
 {
-    (void)finalize;
+    (void)finish;
     (void)arg;
     if (!want_symbols() || !want_calls() || !want_work()) return -1;
     int status = sdk.rocp->start_context(sdk.symbols);
     sdk.ready = !status || refuse("to start", status);
+    if (sdk.ready) pthread_atfork(NULL, NULL, in_child);
     return sdk.ready ? 0 : -1;
-}
-
-/* At the process's end: what it still holds belongs to a session that may still be recorded. */
-static void finalize(void *arg)
-{
-    (void)arg;
-    sdk.rocp->flush_buffer(sdk.buffer);
-    atomic_store(&sdk.over, true);
 }
 
 static hb_rocp_tool *configure(uint32_t version, const char *version_text, uint32_t priority,
@@ -241,8 +257,8 @@ static bool runtime_waits(hb_buf *why)
     if (iterate) iterate(is_hip, &started);
     dlclose(library);
     if (started)
-        hb_buf_str(why, "the HIP runtime had been used before: a profiler has to be started "
-                        "before the first HIP call, or the program by `hipboard record`");
+        hb_buf_str(why, "the HIP runtime had been used before: a profiler has to be made before "
+                        "the first HIP call, or the program run by `hipboard record`");
     return !started;
 }
 
@@ -276,9 +292,11 @@ static void prepare(const hb_hip *hip)
 
 static bool probe(const hb_hip *hip, hb_buf *why)
 {
+    bool over = atomic_load(&sdk.over);
     (void)hip;
     if (!sdk.ready) hb_buf_str(why, sdk.refusal);
-    return sdk.ready;
+    if (over) hb_buf_str(why, "it " OVER);
+    return sdk.ready && !over;
 }
 
 /* Calls the runtime and listens. */
@@ -326,8 +344,9 @@ static int64_t boottime_ahead(void)
 
 static void enable(bool on)
 {
-    if (atomic_load(&sdk.over)) return;
-    if (on) {
+    if (atomic_load(&sdk.over)) {
+        if (on) hb_note(true, "rocprofiler-sdk " OVER ": HIP is not captured");
+    } else if (on) {
         sdk.ahead_ns = boottime_ahead();
         sdk.rocp->start_context(sdk.work);
     } else {

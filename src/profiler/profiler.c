@@ -335,7 +335,10 @@ hb_profiler *hb_profiler_create(const hb_profiler_options *options)
         if (readable) destroy_handler(&options->on_trace_ready);
         return NULL;
     }
-    if (copy_options(prof, options) == HB_OK) return prof;
+    if (copy_options(prof, options) == HB_OK) {
+        if (wants_hip(prof)) hb_device_prepare();
+        return prof;
+    }
     profiler_free(prof);
     return NULL;
 }
@@ -376,7 +379,7 @@ static hb_result next_step(hb_profiler *prof)
     if (prof->paused) return HB_OK;
     HB_TRY(next_action(prof, prof->step_num + 1, &action));
     hb_scope_end(&prof->step_scope);
-    if (prof->session) hb_device_look_again();
+    if (wants_hip(prof)) hb_device_look_again();
     last = prof->action;
     prof->step_num++;
     prof->action = action;

@@ -95,6 +95,12 @@ hipError_t hipRuntimeGetVersion(int *version)
     return leave(call, hipSuccess);
 }
 
+hipError_t hipInit(unsigned flags)
+{
+    (void)flags;
+    return hipSuccess;
+}
+
 hipError_t hipDriverGetVersion(int *version)
 {
     *version = VERSION;
@@ -259,13 +265,18 @@ hipError_t hipMemcpyAsync(void *dst, const void *src, size_t bytes, hipMemcpyKin
 
 typedef struct kernel {
     fake_symbol symbol;
+    struct kernel *next;
 } kernel;
+
+static kernel *kernels; /* all that were loaded */
 
 void *fake_load(const fake_symbol *symbol)
 {
     kernel *k = malloc(sizeof *k);
     register_once();
     k->symbol = *symbol;
+    k->next = kernels;
+    kernels = k;
     if (table.load) table.load(symbol);
     return k;
 }
@@ -367,7 +378,7 @@ hipError_t hipLaunchKernel(const void *f, dim3 grid, dim3 block, void **params, 
 /* By a kernel of the runtime's own, as ROCm does it. */
 hipError_t hipMemsetAsync(void *dst, int value, size_t bytes, hipStream_t stream)
 {
-    static kernel fill = {{9000, "__amd_rocclr_fillBufferAligned.kd", 0, 0, 16, 8, 0}};
+    static kernel fill = {{9000, "__amd_rocclr_fillBufferAligned.kd", 0, 0, 16, 8, 0}, NULL};
     static int loaded;
     CALL(hipMemsetAsync, void *dst; int value; size_t bytes; hipStream_t stream);
     args.dst = dst;

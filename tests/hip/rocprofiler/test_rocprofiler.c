@@ -349,6 +349,25 @@ static void nothing_is_recorded_between_sessions(void **state)
     cJSON_Delete(trace);
 }
 
+/* As with a schedule that waits. */
+static void hip_may_start_between_profiler_and_recording(void **state)
+{
+    (void)state;
+    int count;
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.spool_dir = "";
+    hb_profiler *prof = hb_profiler_create(&o);
+    assert_non_null(prof);
+    HIP_OK(hipGetDeviceCount(&count));
+    void *kernel = fake_load(&vadd);
+    assert_int_equal(hb_profiler_start(prof), HB_OK);
+    HIP_OK(launch_by_host(kernel, 1, 0, NULL));
+    cJSON *trace = stop(prof);
+    assert_int_equal(count_events(trace, "kernel", "vadd(float const*, float const*, float*, int)"),
+                     1);
+    cJSON_Delete(trace);
+}
+
 /* ---- what is missing is said ---- */
 
 static void losses_are_counted(void **state)
@@ -419,6 +438,30 @@ static void it_is_not_tried_when_hip_has_started(void **state)
     refused_with("the HIP runtime had been used before");
 }
 
+static void a_forked_process_says_that_hip_is_missing(void **state)
+{
+    (void)state;
+    hb_profiler *prof = capture_start(0);
+    void *kernel = fake_load(&vadd);
+    HIP_OK(launch_by_host(kernel, 1, 0, NULL));
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        prof = capture_start(HB_ACTIVITY_HIP);
+        HIP_OK(launch_by_host(kernel, 1, 0, NULL));
+        cJSON *trace = capture_stop(prof);
+        bool said = metadata_says(trace, "hipboard_hip_notes", "in a forked process");
+        _exit(said && count_events(trace, "kernel", NULL) == 0 ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    HIP_OK(launch_by_host(kernel, 1, 0, NULL));
+    cJSON *trace = stop(prof);
+    assert_int_equal(count_events(trace, "kernel", NULL), 2);
+    cJSON_Delete(trace);
+}
+
 /* ---- processes ---- */
 
 typedef struct scenario {
@@ -439,6 +482,7 @@ static const scenario scenarios[] = {
     SCENARIO(graphs_show_all_their_kernels_each_time, "FAKE_ROCPROFILER_VERSION=1.1.0"),
     SCENARIO(work_is_on_the_device_as_hip_counts, "FAKE_HIP_ORDER=6,1,3"),
     SCENARIO(nothing_is_recorded_between_sessions, "FAKE_ROCPROFILER_VERSION=0.4.0"),
+    SCENARIO(hip_may_start_between_profiler_and_recording),
     SCENARIO(losses_are_counted, "FAKE_ROCPROFILER_DROPS=10"),
     SCENARIO(a_wrong_version_is_refused, "FAKE_ROCPROFILER_VERSION=2.0.0"),
     SCENARIO(an_unreleased_version_is_refused, "FAKE_ROCPROFILER_VERSION=0.7.0"),
@@ -446,6 +490,7 @@ static const scenario scenarios[] = {
     SCENARIO(its_refusals_are_told, "FAKE_ROCPROFILER_REFUSES=rocprofiler_create_buffer"),
     SCENARIO(a_runtime_that_does_not_report_is_found_out, "FAKE_HIP_UNREGISTERED=1"),
     SCENARIO(it_is_not_tried_when_hip_has_started),
+    SCENARIO(a_forked_process_says_that_hip_is_missing),
 };
 
 static int run(const scenario *s)
