@@ -537,6 +537,69 @@ HB_API hb_result hb_memory_timeline(hb_trace_file *file, const char *device, boo
 HB_API hb_result hb_memory_timeline_write(hb_trace_file *file, const char *path,
                                           const char *device);
 
+/* ---- statistics of steps ---- */
+
+/** What a step's time is made of, as the plugin divides it: at any moment the first role that is
+ * active has the time. */
+typedef enum hb_step_quantity {
+    HB_STEP_TIME, /* the whole step */
+    HB_STEP_KERNEL,
+    HB_STEP_MEMCPY,
+    HB_STEP_MEMSET,
+    HB_STEP_COMMUNICATION,
+    HB_STEP_RUNTIME,
+    HB_STEP_LOADER,
+    HB_STEP_CPU,
+    HB_STEP_OTHER,
+    HB_STEP_QUANTITIES
+} hb_step_quantity;
+
+/** "Step", "Kernel", "Memcpy", ... as the plugin's page says. */
+HB_API const char *hb_step_quantity_name(hb_step_quantity quantity);
+
+/** The steps of many traces: of a run's cycles, ranks, of several runs. */
+typedef struct hb_step_summary hb_step_summary;
+
+HB_API hb_result hb_step_summary_create(hb_step_summary **summary);
+HB_API void hb_step_summary_destroy(hb_step_summary *summary);
+/** Adds a trace's steps; the file may be closed afterwards. The names, which are copied, tell
+ * traces apart; NULL is "". */
+HB_API hb_result hb_step_summary_add(hb_step_summary *summary, hb_trace_file *file, const char *run,
+                                     const char *worker, const char *span);
+
+typedef enum hb_step_grouping {
+    HB_STEPS_TOGETHER, /* one group */
+    HB_STEPS_BY_RUN,
+    HB_STEPS_BY_RANK, /* of a run; by worker where a trace does not tell its rank */
+    HB_STEPS_BY_CYCLE /* each trace */
+} hb_step_grouping;
+
+/** Made by the library only and grows at its end. */
+typedef struct hb_step_group {
+    const char *run, *worker, *span; /* "" where members differ */
+    int64_t rank;                    /* -1: not known, or they differ */
+    uint64_t cycles;
+    double wall_us; /* from the first step's start to the last one's end, over all cycles */
+    hb_statistics of[HB_STEP_QUANTITIES];
+} hb_step_group;
+
+/** In the order in which their first traces were added. */
+HB_API hb_result hb_step_summary_groups(hb_step_summary *summary, hb_step_grouping by,
+                                        const hb_step_group **groups, size_t *count);
+
+/** Made by the library only and grows at its end. */
+typedef struct hb_single_step {
+    const char *run, *worker, *span;
+    int64_t rank;     /* -1: not known */
+    const char *name; /* the step's number */
+    double start_us;
+    double us[HB_STEP_QUANTITIES];
+} hb_single_step;
+
+/** All steps, the longest first. */
+HB_API hb_result hb_step_summary_slowest(hb_step_summary *summary, const hb_single_step **steps,
+                                         size_t *count);
+
 /* ---- a cycle that was just recorded ---- */
 
 /** The profiler's last cycle as if read from the file that hb_export_chrome_trace() makes of it

@@ -28,6 +28,7 @@ int cmd_query(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_recover(int argc, char **argv);
 int cmd_stacks(int argc, char **argv);
+int cmd_steps(int argc, char **argv);
 int cmd_table(int argc, char **argv);
 int cmd_view(int argc, char **argv);
 

@@ -18,6 +18,7 @@ static const struct {
     {"table", "print torch's key_averages() table of a trace", cmd_table},
     {"stacks", "print time by call stack, for flame graphs", cmd_stacks},
     {"memory", "show who held memory at its peak, what was left, and bytes over time", cmd_memory},
+    {"steps", "print statistics of steps: how long they take, what of, which were slow", cmd_steps},
     {"view", "show what traces tell: steps, operators, kernels, memory, modules, ranks", cmd_view},
     {"check", "say which views the TensorBoard plugin will leave blank, and why", cmd_check},
     {"compare", "say what got slower or faster between runs, and fail past a limit", cmd_compare},

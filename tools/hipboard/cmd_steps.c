@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+#include "command.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inputs.h"
+#include "screen.h"
+#include "table.h"
+
+static const char help[] =
+    "usage: hipboard steps [OPTIONS] PATH...\n"
+    "\n"
+    "Statistics of the steps of traces: how long they take, what of, how much that varies, which "
+    "were\n"
+    "the slowest; of all together, and for each rank and each cycle. PATHs are trace files of any "
+    "writer\n"
+    "(- reads standard input) and log directories.\n"
+    "\n"
+    "  --top N      rows of the longer tables (10); 0: all\n"
+    "  --csv        all groups, a line for each part of the step's time; us\n"
+    "  --json       the same, and all steps, the slowest first (--top N of them, 0: all)\n"
+    "  -h, --help   this text\n"
+    "\n"
+    "A step's time is divided as the TensorBoard plugin does: at any moment the first of Kernel, "
+    "Memcpy,\n"
+    "Memset, Communication, Runtime, DataLoader, CPU Exec that is active has it. p95: a twentieth "
+    "of the\n"
+    "steps took longer. std: the standard deviation.\n";
+
+static const struct {
+    hb_step_grouping by;
+    const char *name, *title;
+} groupings[] = {
+    {HB_STEPS_TOGETHER, "all", NULL},
+    {HB_STEPS_BY_RUN, "run", "Runs"},
+    {HB_STEPS_BY_RANK, "rank", "Ranks"},
+    {HB_STEPS_BY_CYCLE, "cycle", "Cycles"},
+};
+enum { NUM_GROUPINGS = sizeof groupings / sizeof *groupings };
+
+typedef struct request {
+    hb_step_summary *summary;
+    size_t top;
+    bool csv, json;
+    table_style style;
+} request;
+
+static hb_result add(void *context, hb_trace_file *file, const input *from)
+{
+    request *r = context;
+    bool named = *from->worker;
+    return hb_step_summary_add(r->summary, file, from->run, named ? from->worker : from->path,
+                               from->span);
+}
+
+/* ---- text ---- */
+
+/* The step and its parts; a bar shows each part's share of the time. */
+static void print_parts(const request *r, const hb_step_group *g)
+{
+    static const column columns[] = {{"", COLUMN_TEXT},         {"Mean", COLUMN_TIME},
+                                     {"Share", COLUMN_PERCENT}, {"Median", COLUMN_TIME},
+                                     {"p95", COLUMN_TIME},      {"Min", COLUMN_TIME},
+                                     {"Max", COLUMN_TIME},      {"Std", COLUMN_TIME}};
+    table t;
+    table_init(&t, columns, sizeof columns / sizeof *columns);
+    for (int q = 0; q < HB_STEP_QUANTITIES; q++) {
+        const hb_statistics *s = &g->of[q];
+        double whole = g->of[HB_STEP_TIME].sum;
+        if (q != HB_STEP_TIME && s->max == 0) continue;
+        table_add(&t, hb_step_quantity_name((hb_step_quantity)q), s->mean,
+                  whole > 0 ? 100 * s->sum / whole : NAN, s->median, s->p95, s->min, s->max,
+                  s->std);
+    }
+    table_print_styled(&t, &r->style);
+    table_free(&t);
+}
+
+/* "run worker span" of what is given. */
+static const char *name_of(const char *run, const char *worker, const char *span, long long rank)
+{
+    static char name[1024];
+    const char *parts[] = {run, worker, span};
+    size_t n = 0;
+    name[0] = 0;
+    if (rank >= 0) n = (size_t)snprintf(name, sizeof name, "rank %lld", rank);
+    for (size_t i = 0; i < 3 && n < sizeof name; i++)
+        if (*parts[i])
+            n += (size_t)snprintf(name + n, sizeof name - n, "%s%s%s", n ? ", " : "",
+                                  i == 2 ? "span " : "", parts[i]);
+    return name;
+}
+
+/* A line a group; a bar shows its mean beside the slowest group's. */
+static void print_groups(const request *r, const char *title, const hb_step_group *groups,
+                         size_t count)
+{
+    static const column columns[] = {{"", COLUMN_TEXT},
+                                     {"Steps", COLUMN_COUNT},
+                                     {"Total", COLUMN_TIME},
+                                     {"Mean", COLUMN_TIME},
+                                     {"Of the slowest", COLUMN_PERCENT},
+                                     {"Median", COLUMN_TIME},
+                                     {"p95", COLUMN_TIME},
+                                     {"Min", COLUMN_TIME},
+                                     {"Max", COLUMN_TIME},
+                                     {"Std", COLUMN_TIME}};
+    table t;
+    double slowest = 0;
+    for (size_t i = 0; i < count; i++)
+        slowest = fmax(slowest, groups[i].of[HB_STEP_TIME].mean);
+    table_init(&t, columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < count; i++) {
+        const hb_step_group *g = &groups[i];
+        const hb_statistics *s = &g->of[HB_STEP_TIME];
+        table_add(&t, name_of(g->run, g->worker, g->span, g->rank), (double)s->count, g->wall_us,
+                  s->mean, slowest > 0 ? 100 * s->mean / slowest : NAN, s->median, s->p95, s->min,
+                  s->max, s->std);
+    }
+    printf("\n%s\n", title);
+    table_print_styled(&t, &r->style);
+    table_free(&t);
+}
+
+static void print_slowest(const request *r, const hb_single_step *steps, size_t count)
+{
+    static const column columns[] = {
+        {"Step", COLUMN_TEXT},     {"Time", COLUMN_TIME},    {"Of the slowest", COLUMN_PERCENT},
+        {"Kernel", COLUMN_TIME},   {"Memcpy", COLUMN_TIME},  {"Memset", COLUMN_TIME},
+        {"Comm", COLUMN_TIME},     {"Runtime", COLUMN_TIME}, {"DataLoader", COLUMN_TIME},
+        {"CPU Exec", COLUMN_TIME}, {"Other", COLUMN_TIME},   {"Where", COLUMN_TEXT}};
+    table t;
+    table_init(&t, columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < count && (!r->top || i < r->top); i++) {
+        const hb_single_step *s = &steps[i];
+        const double *us = s->us, slowest = steps[0].us[HB_STEP_TIME];
+        table_add(&t, s->name, us[HB_STEP_TIME],
+                  slowest > 0 ? 100 * us[HB_STEP_TIME] / slowest : NAN, us[HB_STEP_KERNEL],
+                  us[HB_STEP_MEMCPY], us[HB_STEP_MEMSET], us[HB_STEP_COMMUNICATION],
+                  us[HB_STEP_RUNTIME], us[HB_STEP_LOADER], us[HB_STEP_CPU], us[HB_STEP_OTHER],
+                  name_of(s->run, s->worker, s->span, s->rank));
+    }
+    printf("\nSlowest steps\n");
+    table_print_styled(&t, &r->style);
+    table_free(&t);
+}
+
+static hb_result print_text(const request *r)
+{
+    const hb_step_group *groups;
+    const hb_single_step *steps;
+    size_t count, before = 1;
+    hb_result result = hb_step_summary_slowest(r->summary, &steps, &count);
+    if (result != HB_OK || count == 0) return result;
+    for (int i = 0; i < NUM_GROUPINGS && result == HB_OK; i++) {
+        size_t n;
+        result = hb_step_summary_groups(r->summary, groupings[i].by, &groups, &n);
+        if (result != HB_OK) return result;
+        if (i == 0) {
+            printf("%llu steps in %llu trace%s\n", (unsigned long long)count,
+                   (unsigned long long)groups->cycles, groups->cycles == 1 ? "" : "s");
+            print_parts(r, groups);
+        } else if (n > before) { /* else the table above says the same */
+            print_groups(r, groupings[i].title, groups, n);
+            before = n;
+        }
+    }
+    print_slowest(r, steps, count);
+    return HB_OK;
+}
+
+/* ---- CSV and JSON ---- */
+
+typedef void (*put_group_fn)(const char *grouping, const hb_step_group *group, bool first);
+
+static hb_result each_group(const request *r, put_group_fn put)
+{
+    bool first = true;
+    for (int i = 0; i < NUM_GROUPINGS; i++) {
+        const hb_step_group *groups;
+        size_t count;
+        hb_result result = hb_step_summary_groups(r->summary, groupings[i].by, &groups, &count);
+        if (result != HB_OK) return result;
+        for (size_t k = 0; k < count; k++, first = false)
+            put(groupings[i].name, &groups[k], first);
+    }
+    return HB_OK;
+}
+
+static void put_field(const char *text)
+{
+    if (!strpbrk(text, ",\"\r\n")) {
+        printf("%s,", text);
+        return;
+    }
+    putchar('"');
+    for (; *text; text++)
+        printf(*text == '"' ? "\"\"" : "%c", *text);
+    printf("\",");
+}
+
+static void put_csv(const char *grouping, const hb_step_group *g, bool first)
+{
+    if (first)
+        puts("group,run,worker,span,rank,part,steps,sum_us,mean_us,median_us,p95_us,min_us,max_us,"
+             "std_us");
+    for (int q = 0; q < HB_STEP_QUANTITIES; q++) {
+        const hb_statistics *s = &g->of[q];
+        printf("%s,", grouping);
+        put_field(g->run);
+        put_field(g->worker);
+        put_field(g->span);
+        if (g->rank >= 0) printf("%lld", (long long)g->rank);
+        printf(",%s,%llu,%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%.17g\n",
+               hb_step_quantity_name((hb_step_quantity)q), (unsigned long long)s->count, s->sum,
+               s->mean, s->median, s->p95, s->min, s->max, s->std);
+    }
+}
+
+static void put_origin(const char *run, const char *worker, const char *span, long long rank)
+{
+    printf("\"run\": ");
+    print_json_string(run);
+    printf(", \"worker\": ");
+    print_json_string(worker);
+    printf(", \"span\": ");
+    print_json_string(span);
+    if (rank >= 0) printf(", \"rank\": %lld", rank);
+}
+
+static void put_json_group(const char *grouping, const hb_step_group *g, bool first)
+{
+    printf("%s\n  {\"group\": \"%s\", ", first ? "" : ",", grouping);
+    put_origin(g->run, g->worker, g->span, g->rank);
+    printf(", \"cycles\": %llu, \"wall_us\": %.17g, \"parts\": {", (unsigned long long)g->cycles,
+           g->wall_us);
+    for (int q = 0; q < HB_STEP_QUANTITIES; q++) {
+        const hb_statistics *s = &g->of[q];
+        printf("%s\n    \"%s\": {\"steps\": %llu, \"sum_us\": %.17g, \"mean_us\": %.17g, "
+               "\"median_us\": %.17g, ",
+               q ? "," : "", hb_step_quantity_name((hb_step_quantity)q),
+               (unsigned long long)s->count, s->sum, s->mean, s->median);
+        printf("\"p95_us\": %.17g, \"min_us\": %.17g, \"max_us\": %.17g, \"std_us\": %.17g}",
+               s->p95, s->min, s->max, s->std);
+    }
+    printf("}}");
+}
+
+static void put_json_step(const hb_single_step *s, bool first)
+{
+    printf("%s\n  {\"step\": ", first ? "" : ",");
+    print_json_string(s->name);
+    printf(", ");
+    put_origin(s->run, s->worker, s->span, s->rank);
+    printf(", \"start_us\": %.17g, \"us\": {", s->start_us);
+    for (int q = 0; q < HB_STEP_QUANTITIES; q++)
+        printf("%s\"%s\": %.17g", q ? ", " : "", hb_step_quantity_name((hb_step_quantity)q),
+               s->us[q]);
+    printf("}}");
+}
+
+static hb_result print_json(const request *r)
+{
+    const hb_single_step *steps;
+    size_t count;
+    hb_result result = hb_step_summary_slowest(r->summary, &steps, &count);
+    if (result != HB_OK) return result;
+    printf("{\"groups\": [");
+    result = each_group(r, put_json_group);
+    printf("],\n\"slowest\": [");
+    for (size_t i = 0; i < count && (!r->top || i < r->top); i++)
+        put_json_step(&steps[i], i == 0);
+    printf("]}\n");
+    return result;
+}
+
+/* ---- the command line ---- */
+
+static int show(request *r, char **paths, int count)
+{
+    int status = each_input("steps", paths, count, add, r);
+    const hb_single_step *steps;
+    size_t num_steps = 0;
+    hb_result result = hb_step_summary_slowest(r->summary, &steps, &num_steps);
+    if (result == HB_OK)
+        result = r->json ? print_json(r) : r->csv ? each_group(r, put_csv) : print_text(r);
+    if (result != HB_OK) fprintf(stderr, "hipboard steps: %s\n", hb_last_error());
+    if (result == HB_OK && num_steps == 0 && status == EXIT_FINE)
+        fputs("hipboard steps: no steps\n", stderr);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        perror("hipboard steps: cannot write");
+        return EXIT_FAILED;
+    }
+    return result == HB_OK ? status : EXIT_FAILED;
+}
+
+static bool take_top(request *r, const char *text)
+{
+    char *end;
+    errno = 0;
+    long long n = strtoll(text, &end, 10);
+    if (end == text || *end || errno || n < 0) return false;
+    r->top = r->style.top = (size_t)n;
+    return true;
+}
+
+int cmd_steps(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"top", required_argument, NULL, 'n'},
+        {"csv", no_argument, NULL, 'c'},
+        {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
+    };
+    request r = {.top = 10,
+                 .style = {.top = 10,
+                           .line_width = screen_columns(),
+                           .hide_empty = true,
+                           .bold = screen_is_styled()}};
+    int option;
+    opterr = 0;
+    optind = 1;
+    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+        if (option == 'h') {
+            fputs(help, stdout);
+            return EXIT_FINE;
+        }
+        if (option == '?')
+            return usage_error("steps", "option '%s' is unknown or lacks its value",
+                               argv[optind - 1]);
+        if (option == 'n' && !take_top(&r, optarg))
+            return usage_error("steps", "'%s' is no number of rows", optarg);
+        r.csv |= option == 'c';
+        r.json |= option == 'j';
+    }
+    if (optind == argc) return usage_error("steps", "no file or log directory is given");
+    if (hb_step_summary_create(&r.summary) != HB_OK) {
+        fprintf(stderr, "hipboard steps: %s\n", hb_last_error());
+        return EXIT_FAILED;
+    }
+    int status = show(&r, argv + optind, argc - optind);
+    hb_step_summary_destroy(r.summary);
+    return status;
+}
