@@ -13,6 +13,8 @@
 
 #define CORRELATIONS_AT_ONCE 1024u
 
+#define MEMCPY_DEVICE_TO_DEVICE 3 /* hipMemcpyKind */
+
 static const hb_hip *hip;
 static hb_calls_source source;
 static hb_hip_call *rows; /* by function number, as the names */
@@ -284,6 +286,34 @@ static void begin_launch(hb_frame *f, const char *args)
         flags_of(f));
 }
 
+/* hipPointerAttribute_t begins with the kind of memory and the device in all versions. */
+static int device_of_pointer(const void *ptr)
+{
+    _Alignas(16) int attributes[64] = {0, -1};
+    int error = hip->pointer_get_attributes ? hip->pointer_get_attributes(attributes, ptr) : -1;
+    return error == 0 && attributes[1] >= 0 ? attributes[1] : 0;
+}
+
+static bool has_peers(void)
+{
+    static atomic_int devices; /* 0: not asked yet */
+    int n = atomic_load_explicit(&devices, memory_order_relaxed);
+    if (n == 0) {
+        if (!hip->get_device_count || hip->get_device_count(&n) != 0) n = 1;
+        atomic_store_explicit(&devices, n, memory_order_relaxed);
+    }
+    return n > 1;
+}
+
+/* Programs also copy between devices by plain hipMemcpy(), and hipMemcpyPeer() itself does so in
+ * some runtimes. */
+static void find_devices(hb_record_copy *r)
+{
+    if (r->kind != MEMCPY_DEVICE_TO_DEVICE || r->from_device >= 0 || !has_peers()) return;
+    r->from_device = (int16_t)device_of_pointer(pointer(r->src));
+    r->to_device = (int16_t)device_of_pointer(pointer(r->dst));
+}
+
 static void begin_copy(hb_frame *f, const char *args)
 {
     const hb_hip_call *call = f->call;
@@ -294,27 +324,21 @@ static void begin_copy(hb_frame *f, const char *args)
         .dst = word(args, call->ptr),
         .src = word(args, call->src),
         .bytes = word(args, call->bytes),
-        .kind = peer ? 3 : number(args, call->copy, call->src == HB_NO_ARG ? -1 : 4),
+        .kind = peer ? MEMCPY_DEVICE_TO_DEVICE
+                     : number(args, call->copy, call->src == HB_NO_ARG ? -1 : 4),
         .from_device = peer ? (int16_t)number(args, call->copy, -1) : -1,
         .to_device = peer ? (int16_t)number(args, call->unit, -1) : -1,
     };
     if (call->kind == HB_CALL_COPY_2D || call->kind == HB_CALL_FILL_2D)
         r.bytes *= word(args, (uint8_t)(call->bytes + 8));
     if (call->src == HB_NO_ARG) r.bytes *= call->unit;
+    find_devices(&r);
     put(f, &r.call, HB_RECORD_COPY, sizeof r, flags_of(f));
 }
 
 static bool wants_memory(void)
 {
     return __atomic_load_n(&hb_recording_now.flags, __ATOMIC_RELAXED) & HB_SESSION_MEMORY;
-}
-
-/* hipPointerAttribute_t begins with the kind of memory and the device in all versions. */
-static int device_of_pointer(const void *ptr)
-{
-    _Alignas(16) int attributes[64] = {0, -1};
-    int error = hip->pointer_get_attributes ? hip->pointer_get_attributes(attributes, ptr) : -1;
-    return error == 0 && attributes[1] >= 0 ? attributes[1] : 0;
 }
 
 /* Only now the runtime still knows how much it is. */

@@ -251,7 +251,68 @@ static void copies_and_fills_show_direction_and_bytes(void **state)
     HIP_OK(hipFree(device));
 }
 
+static void copies_between_devices_name_both(void **state)
+{
+    (void)state;
+    char *on_0, *on_1;
+    HIP_OK(hipMalloc((void **)&on_0, 4096));
+    HIP_OK(hipSetDevice(1));
+    HIP_OK(hipMalloc((void **)&on_1, 4096));
+    hb_profiler *prof = capture_start(0);
+    HIP_OK(hipMemcpyPeer(on_1, 1, on_0, 0, 4096));
+    HIP_OK(hipMemcpyPeerAsync(on_0, 0, on_1, 1, 4000, NULL));
+    HIP_OK(hipMemcpy(on_1, on_0, 1000, hipMemcpyDeviceToDevice));
+    HIP_OK(hipMemcpy(on_1, on_1 + 2048, 500, hipMemcpyDeviceToDevice));
+    cJSON *trace = capture_stop(prof);
+    static const int expected[][3] = {{4096, 0, 1}, {4000, 1, 0}, {1000, 0, 1}};
+    for (int i = 0; i < 3; i++) { /* they stand in the order in which they were reported */
+        const cJSON *copy;
+        int n = 0;
+        do
+            copy = nth_event(trace, "gpu_memcpy", "Memcpy PtoP (Device -> Device)", n++);
+        while (copy && (int)arg(copy, "bytes") != expected[i][0]);
+        assert_non_null(copy);
+        assert_int_equal((int)arg(copy, "fromDevice"), expected[i][1]);
+        assert_int_equal((int)arg(copy, "toDevice"), expected[i][2]);
+    }
+    assert_int_equal(count_events(trace, "gpu_memcpy", "Memcpy DtoD (Device -> Device)"), 1);
+    cJSON_Delete(trace);
+    HIP_OK(hipFree(on_1));
+    HIP_OK(hipFree(on_0));
+    HIP_OK(hipSetDevice(0));
+}
+
 /* ---- memory ---- */
+
+static void pools_and_managed_memory_add_up(void **state)
+{
+    (void)state;
+    void *a, *b, *managed;
+    hipStream_t stream;
+    HIP_OK(hipStreamCreate(&stream));
+    hb_profiler *prof = capture_start(0);
+    HIP_OK(hipMallocAsync(&a, 1 << 20, stream));
+    HIP_OK(hipMallocAsync(&b, 1 << 21, stream));
+    HIP_OK(hipFreeAsync(a, stream));
+    HIP_OK(hipMallocManaged(&managed, 4096, hipMemAttachGlobal));
+    HIP_OK(hipFreeAsync(b, stream));
+    HIP_OK(hipStreamSynchronize(stream));
+    HIP_OK(hipFree(managed));
+    cJSON *trace = capture_stop(prof);
+    static const double expected[][2] = {
+        {1 << 20, 1 << 20},       {1 << 21, 3 << 20}, {-(1 << 20), 1 << 21},
+        {4096, (1 << 21) + 4096}, {-(1 << 21), 4096}, {-4096, 0},
+    };
+    assert_int_equal(count_events(trace, "cpu_instant_event", "[memory]"), 6);
+    for (int i = 0; i < 6; i++) {
+        const cJSON *event = nth_event(trace, "cpu_instant_event", "[memory]", i);
+        assert_int_equal((int)arg(event, "Device Type"), 1);
+        assert_true(arg(event, "Bytes") == expected[i][0]);
+        assert_true(arg(event, "Total Allocated") == expected[i][1]);
+    }
+    cJSON_Delete(trace);
+    HIP_OK(hipStreamDestroy(stream));
+}
 
 static void memory_adds_up(void **state)
 {
@@ -357,6 +418,8 @@ int main(void)
         cmocka_unit_test(all_runs_of_a_graph_are_there_or_missed),
         cmocka_unit_test(annotations_cover_the_work_they_launched),
         cmocka_unit_test(copies_and_fills_show_direction_and_bytes),
+        cmocka_unit_test(copies_between_devices_name_both),
+        cmocka_unit_test(pools_and_managed_memory_add_up),
         cmocka_unit_test(memory_adds_up),
         cmocka_unit_test(failing_calls_show_their_error),
         cmocka_unit_test(each_cycle_has_its_own),
