@@ -178,11 +178,17 @@ static hb_result log_cycle(hb_event_log *log, hb_cycle_numbers *numbers, const h
 
 /* ---- */
 
-/* Whose peak runs are compared by. */
-static const char *compared_memory(const hb_cycle_numbers *numbers)
+/* What runs are compared by, as far as there is any of it. */
+static hb_profile_settings metrics_of(const hb_cycle_numbers *n)
 {
-    if (numbers->num_devices && numbers->devices[0].has_memory) return "GPU0";
-    return numbers->host.has_memory ? "CPU" : NULL;
+    bool gpu_memory = n->num_devices && n->devices[0].has_memory;
+    return (hb_profile_settings){
+        .has_steps = n->shown_steps > 0,
+        .has_gpu = n->kernels.count > 0,
+        .memory = gpu_memory           ? "GPU0"
+                  : n->host.has_memory ? "CPU"
+                                       : NULL,
+    };
 }
 
 /* Apart, as the arena's way out is a jump to here. */
@@ -208,7 +214,7 @@ static hb_result log_all(hb_profiler *prof, const hb_job *job, hb_source *source
                          hb_cycle_numbers *numbers)
 {
     int64_t at_step = last_step(numbers, job->step_num);
-    HB_TRY(hb_run_log_describe(prof, source->info, compared_memory(numbers), at_step));
+    HB_TRY(hb_run_log_describe(prof, source->info, metrics_of(numbers), at_step));
     HB_TRY(log_numbers(prof->event_log, numbers, job, source->info, at_step));
     return hb_event_log_flush(prof->event_log);
 }

@@ -132,23 +132,21 @@ static hb_result log_environment(hb_profiler *prof, const hb_trace_info *info, c
 }
 
 static hb_result log_settings(hb_profiler *prof, const hb_trace_info *info, const char *rocm,
-                              const char *memory)
+                              hb_profile_settings known)
 {
     char git[13];
     const hb_device_info *device = info && info->num_devices ? &info->devices[0] : NULL;
     snprintf(git, sizeof git, "%.12s", prof->git_commit); /* as much as a column has room for */
-    const hb_profile_settings known = {
-        .arch = device ? device->arch : NULL,
-        .compute_units = device ? device->num_cus : 0,
-        .rocm_version = rocm,
-        .ranks = prof->ranks,
-        .git = git[0] ? git : NULL,
-    };
-    return hb_settings_log(prof->event_log, known, memory);
+    known.arch = device ? device->arch : NULL;
+    known.compute_units = device ? device->num_cus : 0;
+    known.rocm_version = rocm;
+    known.ranks = prof->ranks;
+    known.git = git[0] ? git : NULL;
+    return hb_settings_log(prof->event_log, known);
 }
 
-hb_result hb_run_log_describe(hb_profiler *prof, const hb_trace_info *info, const char *memory,
-                              int64_t step)
+hb_result hb_run_log_describe(hb_profiler *prof, const hb_trace_info *info,
+                              hb_profile_settings metrics, int64_t step)
 {
     char text[32];
     if (prof->described) return HB_OK;
@@ -156,7 +154,7 @@ hb_result hb_run_log_describe(hb_profiler *prof, const hb_trace_info *info, cons
     const char *rocm = rocm_version(text, info ? info->hip_runtime_version : 0);
     HB_TRY(log_environment(prof, info, rocm, step));
     HB_TRY(hb_profile_log_layout(prof->event_log));
-    return log_settings(prof, info, rocm, memory);
+    return log_settings(prof, info, rocm, metrics);
 }
 
 /* ---- life ---- */
@@ -199,7 +197,7 @@ void hb_run_log_close(hb_profiler *prof)
     if (!prof->event_log) return;
     take_away(prof->event_log);
     if (hb_event_log_path(prof->event_log)[0])
-        (void)hb_run_log_describe(prof, NULL, NULL, hb_step_number(prof));
+        (void)hb_run_log_describe(prof, NULL, (hb_profile_settings){0}, hb_step_number(prof));
     (void)hb_event_log_close(prof->event_log); /* its thread has said what went wrong */
     prof->event_log = NULL;
     if (prof->described) hb_settings_reopen();

@@ -113,14 +113,14 @@ hb_result hb_hparams(const hb_hparam *hparams, size_t num_hparams, const char *c
     return result;
 }
 
-hb_result hb_settings_log(hb_event_log *log, hb_profile_settings known, const char *device)
+hb_result hb_settings_log(hb_event_log *log, hb_profile_settings known)
 {
     hb_settings_lock();
     known.own = settings.hparams;
     known.num_own = settings.num_hparams;
     known.metrics = (const char *const *)settings.metrics;
     known.num_metrics = settings.num_metrics;
-    hb_result result = hb_profile_log_settings(log, &known, device);
+    hb_result result = hb_profile_log_settings(log, &known);
     settings.logged = true;
     hb_settings_unlock();
     return result;

@@ -10,7 +10,7 @@
 
 /** Logs what is `known` of a run and the program's own settings. Later ones are refused until
  * hb_settings_reopen(). */
-hb_result hb_settings_log(hb_event_log *log, hb_profile_settings known, const char *device);
+hb_result hb_settings_log(hb_event_log *log, hb_profile_settings known);
 void hb_settings_reopen(void);
 
 /** Around fork(): the child has the list whole. */

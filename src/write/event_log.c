@@ -308,21 +308,30 @@ static bool change_session(hb_event_log *log, int from, int to)
                                        __ATOMIC_RELAXED);
 }
 
-hb_result hb_event_log_hparams(hb_event_log *log, const hb_hparam *hparams, size_t num_hparams,
-                               const char *const *metrics, size_t num_metrics)
+hb_result hb_event_log_columns(hb_event_log *log, const hb_columns *columns)
 {
     if (!log) return HB_OK;
-    HB_TRY(hb_event_log_check_hparams(hparams, num_hparams, metrics, num_metrics));
+    HB_TRY(hb_event_log_check_hparams(columns->hparams, columns->num_hparams, columns->metrics,
+                                      columns->num_metrics));
     if (!change_session(log, HB_LOG_SESSION_NONE, HB_LOG_SESSION_OPEN))
         return hb_fail(HB_ERROR_STATE, "event log: hyperparameters are given already");
     hb_buf buf;
     hb_buf_init(&buf, SIZE_MAX / 2);
     hb_event_stamp at = {(double)unix_now_ns() * 1e-9, 0};
-    hb_event_experiment(&buf, at, hparams, num_hparams, metrics, num_metrics);
-    hb_event_session_start(&buf, at, hparams, num_hparams);
+    hb_event_experiment(&buf, at, columns);
+    hb_event_session_start(&buf, at, columns->hparams, columns->num_hparams);
     hb_result result = put_framed(log, &buf, 2);
     if (result != HB_OK) change_session(log, HB_LOG_SESSION_OPEN, HB_LOG_SESSION_NONE);
     return result;
+}
+
+hb_result hb_event_log_hparams(hb_event_log *log, const hb_hparam *hparams, size_t num_hparams,
+                               const char *const *metrics, size_t num_metrics)
+{
+    return hb_event_log_columns(log, &(hb_columns){.hparams = hparams,
+                                                   .num_hparams = num_hparams,
+                                                   .metrics = metrics,
+                                                   .num_metrics = num_metrics});
 }
 
 hb_result hb_event_log_session_end(hb_event_log *log, hb_session_status status)

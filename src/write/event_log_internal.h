@@ -13,6 +13,7 @@
 #include "base/base.h"
 #include "write/event_file.h"
 #include "write/event_queue.h"
+#include "write/summary.h"
 
 struct hb_event_log {
     hb_event_queue queue;
@@ -72,6 +73,9 @@ typedef struct hb_framed_record {
 
 /** As hb_event_log_open(), but the first record makes the file. */
 hb_event_log *hb_event_log_new(const char *dir, const hb_event_log_options *options);
+
+/** hb_event_log_hparams() with all that columns can have. */
+hb_result hb_event_log_columns(hb_event_log *log, const hb_columns *columns);
 
 /** Refuses what hb_event_log_hparams() refuses. */
 hb_result hb_event_log_check_hparams(const hb_hparam *hparams, size_t num_hparams,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/markdown.h"
+#include "write/event_log_internal.h"
 
 #define MAX_TEXT ((size_t)16 << 20)
 #define MIB      1048576.0
@@ -187,7 +188,7 @@ static bool is_own(const hb_profile_settings *settings, const char *name)
     return false;
 }
 
-/* The user's own, after those that are known without him. */
+/* The user's own come first: they are what runs are made to differ by. */
 static size_t all_settings(const hb_profile_settings *settings, hb_hparam *to)
 {
     const hb_hparam known[MAX_KNOWN] = {
@@ -198,36 +199,54 @@ static size_t all_settings(const hb_profile_settings *settings, hb_hparam *to)
         HB_HPARAM_TEXT("git", settings->git),
     };
     size_t n = 0;
+    for (size_t i = 0; i < settings->num_own; i++)
+        to[n++] = settings->own[i];
     for (size_t i = 0; i < MAX_KNOWN; i++)
         if ((known[i].text || known[i].number > 0) && !is_own(settings, known[i].name))
             to[n++] = known[i];
-    for (size_t i = 0; i < settings->num_own; i++)
-        to[n++] = settings->own[i];
     return n;
 }
 
-static size_t all_metrics(const hb_profile_settings *settings, const char *peak, const char **to)
+/* Of a column without values TensorBoard's plots draw nothing; so what a run has no number of is no
+ * metric of it. */
+static size_t all_metrics(const hb_profile_settings *settings, const char *peak, const char **to,
+                          const char **titles)
 {
     size_t n = 0;
-    to[n++] = tags[HB_PROFILE_AVERAGE_STEP_MS];
-    to[n++] = tags[HB_PROFILE_UTILIZATION];
-    if (peak) to[n++] = peak;
+    if (settings->has_steps) {
+        to[n] = tags[HB_PROFILE_AVERAGE_STEP_MS];
+        titles[n++] = "step ms";
+    }
+    if (settings->has_gpu) {
+        to[n] = tags[HB_PROFILE_UTILIZATION];
+        titles[n++] = "GPU busy %";
+    }
+    if (settings->memory) {
+        to[n] = peak;
+        titles[n++] = "peak MiB";
+    }
     for (size_t i = 0; i < settings->num_metrics; i++)
         to[n++] = settings->metrics[i];
     return n;
 }
 
-hb_result hb_profile_log_settings(hb_event_log *log, const hb_profile_settings *settings,
-                                  const char *device)
+hb_result hb_profile_log_settings(hb_event_log *log, const hb_profile_settings *settings)
 {
     char peak[200];
+    size_t most = MAX_KNOWN_METRICS + settings->num_metrics;
     hb_hparam *hparams = calloc(MAX_KNOWN + settings->num_own, sizeof *hparams);
-    const char **metrics = calloc(MAX_KNOWN_METRICS + settings->num_metrics, sizeof *metrics);
-    if (device) memory_tag(peak, sizeof peak, device, "peak");
+    const char **metrics = calloc(2 * most, sizeof *metrics);
+    if (settings->memory) memory_tag(peak, sizeof peak, settings->memory, "peak");
     hb_result result = HB_ERROR_NO_MEMORY;
     if (hparams && metrics)
-        result = hb_event_log_hparams(log, hparams, all_settings(settings, hparams), metrics,
-                                      all_metrics(settings, device ? peak : NULL, metrics));
+        result = hb_event_log_columns(
+            log,
+            &(hb_columns){.hparams = hparams,
+                          .num_hparams = all_settings(settings, hparams),
+                          .num_varying = settings->num_own,
+                          .metrics = metrics,
+                          .titles = metrics + most,
+                          .num_metrics = all_metrics(settings, peak, metrics, metrics + most)});
     else
         hb_fail(result, "no memory for the settings of a run");
     free(hparams);

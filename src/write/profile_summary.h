@@ -116,13 +116,13 @@ typedef struct hb_profile_settings {
     const char *git;      /* commit */
     const hb_hparam *own; /* the user's, which come before known ones of the same names */
     size_t num_own;
+    bool has_steps, has_gpu;    /* step time, utilization: what runs are compared by */
+    const char *memory;         /* the device whose peak they are compared by, "GPU0" */
     const char *const *metrics; /* the user's */
     size_t num_metrics;
 } hb_profile_settings;
 
-/** Metrics are step time, utilization, `device`'s peak memory (NULL: without it) and the user's. */
-hb_result hb_profile_log_settings(hb_event_log *log, const hb_profile_settings *settings,
-                                  const char *device);
+hb_result hb_profile_log_settings(hb_event_log *log, const hb_profile_settings *settings);
 
 /** The Custom Scalars tab: Time, Memory, Communication. */
 hb_result hb_profile_log_layout(hb_event_log *log);

@@ -287,21 +287,24 @@ static Hb__HParamType type_of(const hb_hparam *hparam)
     return HB__HPARAM_TYPE__DATA_TYPE_FLOAT64;
 }
 
-static Hb__HParamInfo **hparam_infos(arena *memory, const hb_hparam *hparams, size_t n)
+static Hb__HParamInfo **hparam_infos(arena *memory, const hb_columns *columns)
 {
+    size_t n = columns->num_hparams;
     Hb__HParamInfo *infos = arena_take(memory, n, sizeof *infos);
     Hb__HParamInfo **list = arena_take(memory, n, sizeof *list);
     for (size_t i = 0; i < n && infos && list; i++) {
         hb__hparam_info__init(&infos[i]);
-        infos[i].name = clean(memory, hparams[i].name);
-        infos[i].type = type_of(&hparams[i]);
+        infos[i].name = clean(memory, columns->hparams[i].name);
+        infos[i].type = type_of(&columns->hparams[i]);
+        infos[i].differs = i < columns->num_varying;
         list[i] = &infos[i];
     }
     return list;
 }
 
-static Hb__MetricInfo **metric_infos(arena *memory, const char *const *metrics, size_t n)
+static Hb__MetricInfo **metric_infos(arena *memory, const hb_columns *columns)
 {
+    size_t n = columns->num_metrics;
     struct metric {
         Hb__MetricInfo info;
         Hb__MetricName name;
@@ -310,22 +313,23 @@ static Hb__MetricInfo **metric_infos(arena *memory, const char *const *metrics, 
     for (size_t i = 0; i < n && parts && list; i++) {
         hb__metric_info__init(&parts[i].info);
         hb__metric_name__init(&parts[i].name);
-        parts[i].name.tag = clean(memory, metrics[i]);
+        parts[i].name.tag = clean(memory, columns->metrics[i]);
+        if (columns->titles && columns->titles[i])
+            parts[i].info.display_name = clean(memory, columns->titles[i]);
         parts[i].info.name = &parts[i].name;
         list[i] = &parts[i].info;
     }
     return list;
 }
 
-void hb_event_experiment(hb_buf *out, hb_event_stamp at, const hb_hparam *hparams,
-                         size_t num_hparams, const char *const *metrics, size_t num_metrics)
+void hb_event_experiment(hb_buf *out, hb_event_stamp at, const hb_columns *columns)
 {
     arena memory = {0};
     Hb__Experiment experiment = HB__EXPERIMENT__INIT;
-    experiment.n_hparam_infos = num_hparams;
-    experiment.hparam_infos = hparam_infos(&memory, hparams, num_hparams);
-    experiment.n_metric_infos = num_metrics;
-    experiment.metric_infos = metric_infos(&memory, metrics, num_metrics);
+    experiment.n_hparam_infos = columns->num_hparams;
+    experiment.hparam_infos = hparam_infos(&memory, columns);
+    experiment.n_metric_infos = columns->num_metrics;
+    experiment.metric_infos = metric_infos(&memory, columns);
     Hb__HParamsPluginData content = HB__HPARAMS_PLUGIN_DATA__INIT;
     content.data_case = HB__HPARAMS_PLUGIN_DATA__DATA_EXPERIMENT;
     content.experiment = &experiment;

@@ -26,9 +26,17 @@ void hb_event_text(hb_buf *out, hb_event_stamp at, const char *tag, const char *
 void hb_event_histogram(hb_buf *out, hb_event_stamp at, const char *tag,
                         const hb_bucket_counts *histogram);
 
+/** The HParams tab's columns. */
+typedef struct hb_columns {
+    const hb_hparam *hparams;
+    size_t num_hparams;
+    size_t num_varying; /* so many, the first ones, are shown before the others */
+    const char *const *metrics, *const *titles; /* tags, and what to call them; NULL: as the tag */
+    size_t num_metrics;
+} hb_columns;
+
 /** The HParams tab's three: the columns, a run's values, how it ended. */
-void hb_event_experiment(hb_buf *out, hb_event_stamp at, const hb_hparam *hparams,
-                         size_t num_hparams, const char *const *metrics, size_t num_metrics);
+void hb_event_experiment(hb_buf *out, hb_event_stamp at, const hb_columns *columns);
 void hb_event_session_start(hb_buf *out, hb_event_stamp at, const hb_hparam *hparams,
                             size_t num_hparams);
 void hb_event_session_end(hb_buf *out, hb_event_stamp at, hb_session_status status);

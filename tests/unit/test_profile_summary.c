@@ -160,27 +160,62 @@ static Hb__HParamsPluginData *content_of(const event_list *list, size_t i)
     return data;
 }
 
-static void settings_are_the_known_ones_and_the_users(void **state)
+static void expect_columns(const event_list *list, size_t num_metrics, const char *const *metrics,
+                           const char *const *titles, size_t num_names, const char *const *names)
+{
+    Hb__HParamsPluginData *experiment = content_of(list, 1), *start = content_of(list, 2);
+    assert_int_equal(experiment->experiment->n_metric_infos, num_metrics);
+    for (size_t i = 0; i < num_metrics; i++) {
+        const Hb__MetricInfo *info = experiment->experiment->metric_infos[i];
+        assert_string_equal(info->name->tag, metrics[i]);
+        assert_string_equal(info->display_name, titles[i]);
+    }
+    assert_int_equal(start->session_start_info->n_hparams, num_names);
+    assert_int_equal(experiment->experiment->n_hparam_infos, num_names);
+    for (size_t i = 0; i < num_names; i++) {
+        assert_string_equal(start->session_start_info->hparams[i]->key, names[i]);
+        assert_int_equal(experiment->experiment->hparam_infos[i]->differs, i == 0); /* the own */
+    }
+    hb__hparams_plugin_data__free_unpacked(experiment, NULL);
+    hb__hparams_plugin_data__free_unpacked(start, NULL);
+}
+
+static void settings_are_the_users_and_the_known_ones(void **state)
 {
     (void)state;
     const hb_hparam own[] = {HB_HPARAM("lr", 0.1)};
-    const hb_profile_settings settings = {
-        .arch = "gfx90a", .compute_units = 104, .ranks = 2, .own = own, .num_own = 1};
-    assert_int_equal(hb_profile_log_settings(event_log, &settings, "GPU0"), HB_OK);
+    const char *const own_metrics[] = {"accuracy"};
+    const hb_profile_settings settings = {.arch = "gfx90a",
+                                          .compute_units = 104,
+                                          .ranks = 2,
+                                          .has_steps = true,
+                                          .has_gpu = true,
+                                          .memory = "GPU0",
+                                          .own = own,
+                                          .num_own = 1,
+                                          .metrics = own_metrics,
+                                          .num_metrics = 1};
+    assert_int_equal(hb_profile_log_settings(event_log, &settings), HB_OK);
     event_list list = close_and_read();
-    Hb__HParamsPluginData *experiment = content_of(&list, 1), *start = content_of(&list, 2);
     const char *const metrics[] = {"hipboard_time/average_step_ms",
                                    "hipboard_gpu/utilization_percent",
-                                   "hipboard_memory/GPU0_peak_mib"};
-    assert_int_equal(experiment->experiment->n_metric_infos, 3);
-    for (size_t i = 0; i < 3; i++)
-        assert_string_equal(experiment->experiment->metric_infos[i]->name->tag, metrics[i]);
-    const char *const names[] = {"arch", "compute_units", "ranks", "lr"};
-    assert_int_equal(start->session_start_info->n_hparams, 4);
-    for (size_t i = 0; i < 4; i++)
-        assert_string_equal(start->session_start_info->hparams[i]->key, names[i]);
-    hb__hparams_plugin_data__free_unpacked(experiment, NULL);
-    hb__hparams_plugin_data__free_unpacked(start, NULL);
+                                   "hipboard_memory/GPU0_peak_mib", "accuracy"};
+    const char *const titles[] = {"step ms", "GPU busy %", "peak MiB", ""};
+    const char *const names[] = {"lr", "arch", "compute_units", "ranks"};
+    expect_columns(&list, 4, metrics, titles, 4, names);
+    free_events(&list);
+}
+
+static void there_are_no_columns_for_what_is_not_there(void **state)
+{
+    (void)state;
+    const hb_hparam own[] = {HB_HPARAM_TEXT("arch", "mine")}; /* comes before the known one */
+    const hb_profile_settings settings = {
+        .arch = "gfx90a", .has_steps = true, .own = own, .num_own = 1};
+    assert_int_equal(hb_profile_log_settings(event_log, &settings), HB_OK);
+    event_list list = close_and_read();
+    const char *const metrics[] = {"hipboard_time/average_step_ms"}, *const titles[] = {"step ms"};
+    expect_columns(&list, 1, metrics, titles, 1, (const char *const[]){"arch"});
     free_events(&list);
 }
 
@@ -207,7 +242,8 @@ int main(void)
         LOG_TEST(times_become_histograms),
         LOG_TEST(costs_become_a_table),
         LOG_TEST(the_other_texts),
-        LOG_TEST(settings_are_the_known_ones_and_the_users),
+        LOG_TEST(settings_are_the_users_and_the_known_ones),
+        LOG_TEST(there_are_no_columns_for_what_is_not_there),
         cmocka_unit_test(text_in_markdown_is_only_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -87,7 +87,11 @@ static void the_experiment_is_torchs(void **state)
     hb_buf buf;
     hb_buf_init(&buf, 10000);
     const hb_hparam hparams[] = {HB_HPARAM("lr", 0.1), HB_HPARAM_TEXT("opt", "sgd")};
-    hb_event_experiment(&buf, at, hparams, 2, (const char *[]){"loss", "acc"}, 2);
+    hb_event_experiment(&buf, at,
+                        &(hb_columns){.hparams = hparams,
+                                      .num_hparams = 2,
+                                      .metrics = (const char *[]){"loss", "acc"},
+                                      .num_metrics = 2});
     assert_record(&buf, torch_experiment);
 }
 

@@ -31,8 +31,13 @@ int main(int argc, char **argv)
     hb_event_log *log = hb_event_log_open(argv[1], NULL);
     if (!log) check(HB_ERROR_IO);
     const hb_hparam own[] = {HB_HPARAM("workers", 2), HB_HPARAM("batch", 64)};
-    const hb_profile_settings settings = {.arch = "gfx90a", .own = own, .num_own = 2};
-    check(hb_profile_log_settings(log, &settings, "GPU0"));
+    const hb_profile_settings settings = {.arch = "gfx90a",
+                                          .has_steps = true,
+                                          .has_gpu = true,
+                                          .memory = "GPU0",
+                                          .own = own,
+                                          .num_own = 2};
+    check(hb_profile_log_settings(log, &settings));
     check(hb_profile_log_layout(log));
     for (int step = 5; step < 8; step++)
         log_step(log, step);
