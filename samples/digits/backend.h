@@ -90,4 +90,7 @@ struct backend {
 
 extern const struct backend cpu_backend;
 
+/** The processor with a matrix product that reads memory in order, or a plain one. */
+const struct backend *cpu_backend_with(bool plain);
+
 #endif

@@ -155,9 +155,10 @@ static void describe_run(const struct options *options)
 {
     const hb_hparam settings[] = {
         HB_HPARAM("batch", (double)options->batch_size),
-        HB_HPARAM("epochs", (double)options->epochs),
         HB_HPARAM("lr", round((double)options->lr * 1e6) / 1e6), /* as typed, not as a float */
-        HB_HPARAM("seed", (double)options->seed),
+        HB_HPARAM_TEXT("gemm", options->hip          ? "hip"
+                               : options->plain_gemm ? "plain"
+                                                     : "ordered"),
         HB_HPARAM("workers", options->workers),
     };
     const char *const results[] = {"loss", "accuracy"};
@@ -250,7 +251,8 @@ static int judge(const struct training_result *result)
 
 static void devices_open(struct devices *devices, const struct options *options)
 {
-    const struct backend *kernels = options->hip ? hip_open(options->code) : &cpu_backend;
+    const struct backend *kernels =
+        options->hip ? hip_open(options->code) : cpu_backend_with(options->plain_gemm);
     devices->compute = (struct device){kernels, allocator_create(&kernels->memory)};
     devices->host = devices->compute;
     if (!kernels->transfers) return;

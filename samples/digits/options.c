@@ -19,6 +19,8 @@ static const char help[] =
     "hipboard, and tests the network on 359 digits held back. Exit status 1 below 95 %.\n"
     "\n"
     "  --device NAME    cpu, or hip: an AMD GPU (default cpu)\n"
+    "  --gemm NAME      how the processor multiplies matrices: ordered, along rows in memory\n"
+    "                   (default), or plain, one element after the other\n"
     "  --epochs N       times through the training digits (default 12)\n"
     "  --batch-size N   digits in a step (default 32)\n"
     "  --workers N      threads that prepare batches ahead; 0: the training thread does it\n"
@@ -77,6 +79,13 @@ static bool is_kineto(const char *text)
     refuse("dialect", text, "tensorboard or kineto");
 }
 
+static bool is_plain(const char *text)
+{
+    if (strcmp(text, "plain") == 0) return true;
+    if (strcmp(text, "ordered") == 0) return false;
+    refuse("gemm", text, "ordered or plain");
+}
+
 /* A word that must say something. */
 static const char *path_argument(const char *option, const char *text)
 {
@@ -109,6 +118,7 @@ static const struct option long_options[] = {
     {"device", required_argument, NULL, 'g'},
     {"kernels", required_argument, NULL, 'k'},
     {"check-device", no_argument, NULL, 'c'},
+    {"gemm", required_argument, NULL, 'm'},
     {"epochs", required_argument, NULL, 'e'},
     {"batch-size", required_argument, NULL, 'b'},
     {"workers", required_argument, NULL, 'w'},
@@ -127,6 +137,9 @@ static const struct option long_options[] = {
 static void set_option(struct options *o, int which)
 {
     switch (which) {
+    case 'm':
+        o->plain_gemm = is_plain(optarg);
+        break;
     case 'e':
         o->epochs = whole_number("epochs", optarg, 1, MAX_EPOCHS);
         break;

@@ -18,6 +18,7 @@ struct options {
     const char *logdir; /* where traces go */
     const char *report; /* or NULL */
     bool hip;           /* compute on a GPU */
+    bool plain_gemm;
     bool check_device;
     bool gzip, kineto, with_stack;
 };

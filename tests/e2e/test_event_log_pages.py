@@ -4,20 +4,8 @@ import math
 
 import pytest
 
-from browser import OUT
 from event_files import BACKENDS, Server, log
-
-# What is inside shadow trees too, which TensorBoard's pages consist of.
-DEEP_TEXT = """() => {
-    const collect = node => {
-        if (node.nodeType === Node.TEXT_NODE) return node.textContent;
-        if (['STYLE', 'SCRIPT', 'TEMPLATE', 'DOM-MODULE'].includes(node.nodeName)) return '';
-        const inside = [...(node.shadowRoot ? node.shadowRoot.childNodes : []),
-                        ...node.childNodes];
-        return inside.map(collect).join(' ');
-    };
-    return collect(document.body).replace(/\\s+/g, ' ');
-}"""
+from tabs import Tab
 
 RATES = {"slow": 0.001, "middle": 0.01, "fast": 0.1}
 
@@ -40,47 +28,6 @@ def server(tmp_path_factory):
         server.wait_for_runs(*RATES)
         server.wait_for(lambda: server.ask("plugin/text/tags"), lambda tags: len(tags) == 3)
         yield server
-
-
-class Tab:
-    def __init__(self, browser, server, name):
-        self.name = name
-        self.errors = []
-        self.page = browser.chromium.new_page(viewport={"width": 1500, "height": 1000})
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.goto(f"{server.url}/#{name}")
-
-    def text(self):
-        return self.page.evaluate(DEEP_TEXT)
-
-    def lines(self, card, number):
-        """The paths of the curves in all charts of a kind, when there are `number` of them."""
-        curves = self.page.locator(f"{card} .line-plot:not(.ghost) path.line[d]")
-        curves.nth(number - 1).wait_for(state="attached")
-        return [curve.get_attribute("d") for curve in curves.all()]
-
-    def rows(self, cell):
-        """The texts of a table's cells as they lie on the page."""
-        rows = {}
-        for each in self.page.locator(cell).all():
-            box = each.bounding_box()
-            if box and box["height"]:
-                rows.setdefault(round(box["y"] + box["height"] / 2), []).append(
-                    (box["x"], each.inner_text().strip()))
-        return [[text for _, text in sorted(rows[y])] for y in sorted(rows)]
-
-    def wait_for(self, *parts):
-        """Waits until the page says all of it, then keeps a picture."""
-        for _ in range(120):
-            self.page.wait_for_timeout(250)
-            text = self.text()
-            if all(part in text for part in parts):
-                break
-        missing = [part for part in parts if part not in text]
-        assert not missing, f"{self.name} does not show {missing}: {text[:3000]}"
-        OUT.mkdir(parents=True, exist_ok=True)
-        self.page.screenshot(path=OUT / f"event_log_{self.name}.png")
-        assert self.errors == []
 
 
 @pytest.fixture
@@ -116,10 +63,7 @@ def test_hparams_compare_the_runs(tab):
         assert [float(number) for number in numbers] == pytest.approx(
             [rate, math.exp(-99 * rate), 10 + 99 * rate], rel=1e-4)
     assert len(rows) == 1 + len(RATES)
-    page.page.get_by_text("Parallel Coordinates View").click()
-    page.name = "hparams_parallel"
-    page.page.locator("tf-hparams-parallel-coords-plot svg .axis").first.wait_for()
-    assert page.page.locator("tf-hparams-parallel-coords-plot svg .axis").count() == 4
+    assert page.parallel_coordinates() == 4
     page.wait_for("Color by")
 
 
