@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: MIT
+"""What `hipboard view` tells beyond the plugin, against HolisticTraceAnalysis, another reader of
+Kineto traces, and a real trace of an AMD GPU."""
+import gzip
+import json
+import random
+import subprocess
+import warnings
+
+import pytest
+
+from support import BUILD, ROOT
+
+MI250 = ROOT / "tests/data/mi250_minitoy.json.gz"
+
+
+def view(name, path, *options):
+    done = subprocess.run([BUILD / "tools/hipboard/hipboard", "view", "--view", name, "--json",
+                           "--top", "0", *map(str, options), path],
+                          capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+# ---- a real trace ----
+
+def test_an_mi250s_matrix_cores():
+    tables = view("classes", MI250)
+    gemm = [row for row in tables["Kernels"] if row["Class"] == "gemm"]
+    assert gemm and all("_MI16x16x1_" in row["Kernel"] and row["Matrix"] == "yes" for row in gemm)
+    assert {row["Matrix"] for row in tables["Kernels"]} == {"yes", "unknown"}
+    classes = {row["Class"]: row for row in tables["Kernel classes"]}
+    assert classes["gemm"]["Matrix cores (%)"] == 100
+    assert classes["elementwise"]["Matrix cores (%)"] is None
+    assert sum(row["Share (%)"] for row in classes.values()) == pytest.approx(100)
+    assert "other" not in classes
+
+
+def test_what_an_mi250_waited_for():
+    tables = view("gpu", MI250)
+    [gpu] = tables["GPU time, from the first work to the last"]
+    assert gpu["GPU"] == "2" and gpu["Busy (%)"] == pytest.approx(1.67, abs=0.01)
+    top = tables["Idle GPUs: what the host did most of the gap"][0]
+    assert (top["Operator"], top["Call"], top["Why"]) == ("aten::add_", "hipLaunchKernel", "late")
+    assert max(tables["Gaps"], key=lambda gap: gap["Gap (us)"])["Gap (us)"] == pytest.approx(
+        top["Largest (us)"])
+
+
+def test_findings_with_their_evidence():
+    findings = {row["Finding"]: row for row in view("overview", MI250)["Findings"]}
+    assert {"idle", "launch-bound", "single-precision"} <= set(findings)
+    assert "Cijk_" in findings["single-precision"]["Evidence"]
+    text = subprocess.run([BUILD / "tools/hipboard/hipboard", "view", MI250], capture_output=True,
+                          timeout=60).stdout.decode()
+    assert "* launch-bound, 98 %: Kernels are short" in text
+    assert "because the next launch came late" in " ".join(text.split())
+
+
+def test_a_users_classes(tmp_path):
+    rules = tmp_path / "rules"
+    rules.write_text("# of this program\nloss mse_\nbias reduce_kernel*sum_functor\n")
+    names = {row["Class"] for row in view("classes", MI250, "--classes", rules)["Kernels"]}
+    assert {"bias", "loss", "gemm"} <= names
+    rules.write_text("gemm\n")
+    done = subprocess.run([BUILD / "tools/hipboard/hipboard", "view", "--view", "classes",
+                           "--classes", rules, MI250], capture_output=True, timeout=60)
+    assert done.returncode == 1 and f"{rules}:1: a pattern is missing" in done.stderr.decode()
+
+
+# ---- another reader ----
+
+def random_gpu_trace(seed):
+    """Kernels, copies and collectives on several streams, launched early, late, or by nobody."""
+    rng = random.Random(seed)
+    events = [{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": 9, "tid": 9,
+               "ts": 0, "dur": 90000, "args": {"External id": 1}}]
+    ends = {stream: 100 for stream in (3, 5, 7)}
+    for correlation in range(1000, 1000 + rng.randint(20, 120)):
+        stream = rng.choice(list(ends))
+        start = ends[stream] + rng.choice([0, 1, 5, 40, 200])
+        ends[stream] = start + rng.randint(1, 80)
+        cat, name = rng.choice([("kernel", "ncclDevKernel_AllReduce_Sum_f32"), ("kernel", "Cijk_A"),
+                                ("kernel", "void at::native::elementwise_kernel<128>"),
+                                ("gpu_memcpy", "Memcpy HtoD (Host -> Device)"),
+                                ("gpu_memset", "Memset (Device)")])
+        args = {"External id": correlation, "device": 0, "stream": stream,
+                "correlation": correlation}
+        events.append({"ph": "X", "cat": cat, "name": name, "pid": 0, "tid": stream, "ts": start,
+                       "dur": ends[stream] - start, "args": args})
+        launch = max(0, start - rng.choice([2, 10, 50, 150]))
+        events.append({"ph": "X", "cat": "cuda_runtime", "name": "hipLaunchKernel", "pid": 9,
+                       "tid": 9, "ts": launch, "dur": 1,
+                       "args": {"External id": correlation, "correlation": correlation}})
+    return {"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "AMD Instinct MI300X"}],
+            "distributedInfo": {"backend": "nccl", "rank": 0, "world_size": 1},
+            "traceEvents": events}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_times_are_those_of_hta(seed, tmp_path):
+    hta = pytest.importorskip("hta.trace_analysis")
+    path = tmp_path / "rank0.json.gz"
+    path.write_bytes(gzip.compress(json.dumps(random_gpu_trace(seed)).encode()))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        analysis = hta.TraceAnalysis(trace_files={0: str(path)}, trace_dir=str(tmp_path),
+                                     include_last_profiler_step=True)
+        whole = analysis.get_temporal_breakdown(visualize=False).iloc[0]
+        overlap = analysis.get_comm_comp_overlap(visualize=False).iloc[0]
+        idle, _ = analysis.get_idle_time_breakdown(ranks=[0], visualize=False)
+    tables = view("gpu", path)
+    [gpu] = tables["GPU time, from the first work to the last"]
+    assert gpu["Span (us)"] == whole["kernel_time(us)"]
+    assert gpu["Idle (us)"] == whole["idle_time(us)"]
+    assert gpu["Computation (us)"] == whole["compute_time(us)"]
+    exposed = 100 * gpu["Exposed comm (us)"] / gpu["Communication (us)"]
+    assert 100 - exposed == pytest.approx(overlap["comp_comm_overlap_pctg"], abs=0.01)
+    late = idle[idle["idle_category"] == "host_wait"].set_index("stream")["idle_time"]
+    rest = idle[idle["idle_category"] != "host_wait"].groupby("stream")["idle_time"].sum()
+    for stream in tables["Streams: busy, and idle by why the next work came"]:
+        number = int(stream["Stream"])
+        assert stream["Late (us)"] == late.get(number, 0)
+        assert stream["Queued (us)"] == rest.get(number, 0)
