@@ -141,6 +141,11 @@ HB_API const char *hb_trace_file_metadata(const hb_trace_file *file, const char 
 /** The rank that wrote the trace, of its distributedInfo; false when that tells none. */
 HB_API bool hb_trace_file_rank(const hb_trace_file *file, int64_t *rank);
 
+/** Leaves only ProfilerStep#first to ProfilerStep#last in the trace: what began on the host within
+ * them and the device work that it launched. Before any results are asked for, HB_ERROR_STATE else;
+ * events are counted anew. HB_ERROR_NOT_FOUND when there is no such step. */
+HB_API hb_result hb_trace_file_keep_steps(hb_trace_file *file, int64_t first, int64_t last);
+
 /* The results below are the plugin's. They are made at the first call; HB_ERROR_FORMAT with the
  * reason when the plugin could not digest the trace. */
 

@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "analyze/keep_steps.h"
 #include "query/query.h"
 
 struct hb_trace_file {
@@ -190,6 +191,14 @@ bool hb_trace_file_rank(const hb_trace_file *file, int64_t *rank)
     if (!file || !rank) return false;
     hb_value v = hb_json_member(hb_trace_member(&file->trace, "distributedInfo"), "rank");
     return v.type == HB_JSON_INT && hb_value_int(&v, rank);
+}
+
+hb_result hb_trace_file_keep_steps(hb_trace_file *file, int64_t first, int64_t last)
+{
+    if (!file) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "no trace file");
+    if (file->analysed)
+        return hb_fail(HB_ERROR_STATE, "steps are to be chosen before results are asked for");
+    return hb_keep_steps(&file->trace, first, last);
 }
 
 /* ---- results ---- */

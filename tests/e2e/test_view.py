@@ -7,6 +7,7 @@ import json
 import shutil
 import subprocess
 import unicodedata
+from collections import Counter
 
 import pytest
 
@@ -69,6 +70,26 @@ def test_a_cut_file_is_shown_and_the_cut_is_told(tmp_path):
     done = hipboard("view", "--view", "operator", cut)
     assert done.returncode == 0 and b"aten::" in done.stdout
     assert b"the text ends too early" in done.stderr
+
+
+def test_one_step_of_every_view():
+    trace = json.loads(TORCH.read_text())["traceEvents"]
+    steps = {e["name"].partition("#")[2]: (e["ts"], e["ts"] + e["dur"]) for e in trace
+             if e.get("name", "").startswith("ProfilerStep#") and e["ph"] == "X"}
+    operators = [(e["name"], e["ts"]) for e in trace if e.get("cat") == "cpu_op"
+                 and not e["name"].startswith(("ProfilerStep", "Optimizer", "enumerate"))]
+    checked = 0
+    for step, (start, end) in steps.items():
+        inside = Counter(name for name, ts in operators if start <= ts < end)
+        seen = {row["Operator"]: int(row["Calls"])
+                for row in rows("--view", "operator", "--step", step, TORCH)}
+        assert {name: seen.get(name) for name in inside} == inside
+        checked += len(inside)
+        assert len(rows("--view", "module", "--step", step, TORCH)) <= len(
+            rows("--view", "module", TORCH))
+    assert len(steps) > 1 and checked > 5
+    missing = hipboard("view", "--step", 777, TORCH)
+    assert missing.returncode == 1 and b"no step 777" in missing.stderr
 
 
 def test_sorted_by_any_column():
@@ -138,7 +159,7 @@ def test_ranks(tmp_path):
 
 
 @pytest.mark.parametrize("arguments", [["--view", "nothing"], ["--name", "("], ["--top", "x"], [], ["--rank", "-1"],
-                                       ["--width", "wide"],
+                                       ["--width", "wide"], ["--step", "x"],
                                        ["--nonsense"]])
 def test_wrong_usage(arguments):
     done = hipboard("view", *arguments, *([TORCH] if arguments else []))

@@ -52,7 +52,7 @@ def test_findings_with_their_evidence():
     assert "Cijk_" in findings["single-precision"]["Evidence"]
     text = subprocess.run([BUILD / "tools/hipboard/hipboard", "view", MI250], capture_output=True,
                           timeout=60).stdout.decode()
-    assert "* launch-bound, 98 %: Kernels are short" in text
+    assert "- launch-bound, 98 %: Kernels are short" in text
     assert "because the next launch came late" in " ".join(text.split())
 
 

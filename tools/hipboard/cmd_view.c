@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@ static const char help[] =
     "                  gpu: time by kind of work, idle gaps and what the host did meanwhile\n"
     "                  classes: kernels by class, matrix cores, occupancy\n"
     "  --name REGEX    only rows whose name matches this extended regular expression\n"
-    "  --step N        only step N (views steps and distributed)\n"
+    "  --step N        only step N, as if nothing else had been recorded\n"
     "  --rank R        only traces of this rank of a distributed run\n"
     "  --sort-by TITLE by the column of that title, as host_self; numbers descending\n"
     "  --top N         at most N rows a table (default 20, 0: all)\n"
@@ -61,6 +62,14 @@ static const view *find_view(const char *name)
     for (size_t i = 0; i < NUM_VIEWS; i++)
         if (strcmp(views[i]->name, name) == 0) return views[i];
     return NULL;
+}
+
+static bool take_number(const char *text, long long least, long long *number)
+{
+    char *end;
+    errno = 0;
+    *number = strtoll(text, &end, 10);
+    return end != text && !*end && !errno && *number >= least;
 }
 
 /* ---- files ---- */
@@ -113,12 +122,22 @@ static hb_trace_file *open_source(settings *s, const view_source *source)
 
 /* ---- file by file ---- */
 
+static bool choose_step(settings *s, hb_trace_file *file)
+{
+    long long step;
+    if (!s->run.step || s->view->has_steps) return true;
+    take_number(s->run.step, LLONG_MIN, &step);
+    if (hb_trace_file_keep_steps(file, step, step) == HB_OK) return true;
+    fail(s);
+    return false;
+}
+
 static void show_file(settings *s, const view_source *source)
 {
     const hb_logdir_file *f = &source->file;
     char title[1024];
     hb_trace_file *file = open_source(s, source);
-    if (file && is_wanted_rank(s, file)) {
+    if (file && is_wanted_rank(s, file) && choose_step(s, file)) {
         snprintf(title, sizeof title, "%s, worker %s, span %s", f->run, f->worker, f->span);
         s->run.path = f->path;
         print_head(&s->run, source->in_logdir ? title : f->path, "file");
@@ -222,14 +241,6 @@ static void show(settings *s, char **paths, int count)
 
 /* ---- the command line ---- */
 
-static bool take_number(const char *text, long long least, long long *number)
-{
-    char *end;
-    errno = 0;
-    *number = strtoll(text, &end, 10);
-    return end != text && !*end && !errno && *number >= least;
-}
-
 static int take_name(view_run *run, const char *regex)
 {
     if (run->has_name) regfree(&run->name);
@@ -261,7 +272,11 @@ static int take_option(settings *s, int option, const char *argument)
         s->run.style.text_width = 0;
         return 0;
     case 'b': s->run.sort_by = argument; return 0;
-    case 's': s->run.step = argument; return 0;
+    case 's':
+        s->run.step = argument;
+        return take_number(argument, LLONG_MIN, &n)
+                   ? 0
+                   : usage_error("view", "'%s' is no step's number", argument);
     case 'k': s->run.classes = argument; return 0;
     case 'c': s->run.format = VIEW_CSV; return 0;
     default: s->run.format = VIEW_JSON; return 0;

@@ -39,15 +39,17 @@ typedef struct view_run {
     view_format format;
     size_t top;
     table_style style;
-    const char *path;                  /* of the file that is shown */
-    bool many;                         /* more than one file may be shown */
-    unsigned tables, sentences, shown; /* of this file; files */
-    const table_spec *last;            /* whose CSV header stands above */
+    const char *path;       /* of the file that is shown */
+    bool many;              /* more than one file may be shown */
+    unsigned tables, shown; /* of this file; files */
+    const char *heading;    /* of the sentences above */
+    const table_spec *last; /* whose CSV header stands above */
 } view_run;
 
 typedef struct view {
     const char *name;
     const table_spec *const *tables; /* that it prints; NULL behind the last */
+    bool has_steps; /* a step is a row: --step chooses rows, and no part of the trace */
     /* One of the two: about each file by itself, or about all of a run and span. */
     hb_result (*show)(view_run *run, hb_trace_file *file);
     hb_result (*show_ranks)(view_run *run, hb_ranks *ranks);

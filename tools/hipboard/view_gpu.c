@@ -129,4 +129,4 @@ static hb_result show(view_run *run, hb_trace_file *file)
 
 static const table_spec *const tables[] = {&view_gpu_time_spec, &stream_spec, &cause_spec,
                                            &gap_spec, NULL};
-const view view_gpu = {"gpu", tables, show, NULL};
+const view view_gpu = {"gpu", tables, false, show, NULL};

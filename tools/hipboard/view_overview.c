@@ -90,6 +90,9 @@ static void to_plain(char *html)
     *to = 0;
 }
 
+static const char plugin_title[] = "The plugin's advice";
+static const char finding_title[] = "Findings, with their share of the time and their evidence";
+
 /* Sentences are broken at blanks rather than cut. */
 static void print_wrapped(const char *bullet, const char *text, size_t width)
 {
@@ -112,10 +115,14 @@ static void print_wrapped(const char *bullet, const char *text, size_t width)
     putchar('\n');
 }
 
-static void print_sentence(view_run *run, const char *bullet, const char *text)
+/* `title` stands above the first of its kind. */
+static void print_sentence(view_run *run, const char *title, const char *bullet, const char *text)
 {
     size_t width = run->style.line_width ? run->style.line_width : 100;
-    if (!run->sentences++) putchar('\n');
+    if (run->heading != title)
+        printf("\n%s%s%s\n", run->style.bold ? "\033[1m" : "", title,
+               run->style.bold ? "\033[0m" : "");
+    run->heading = title;
     print_wrapped(bullet, text, width);
 }
 
@@ -129,7 +136,7 @@ static void print_advice(view_run *run, hb_trace_file *file)
         if (!text) break;
         to_plain(text);
         if (run->format == VIEW_TEXT)
-            print_sentence(run, "- ", text);
+            print_sentence(run, plugin_title, "- ", text);
         else
             table_add(&t, text);
         free(text);
@@ -144,8 +151,8 @@ static void print_finding(view_run *run, const hb_finding *f)
 {
     char text[2048];
     snprintf(text, sizeof text, "%s, %.0f %%: %s", f->rule, 100 * f->weight, f->text);
-    print_sentence(run, "* ", text);
-    print_sentence(run, "  ", f->evidence);
+    print_sentence(run, finding_title, "- ", text);
+    print_sentence(run, finding_title, "  ", f->evidence);
 }
 
 static hb_result print_findings(view_run *run, hb_insights *insights)
@@ -175,7 +182,7 @@ static hb_result print_insights(view_run *run, hb_trace_file *file)
     hb_result result = view_insights(run, file, &insights);
     if (result == HB_OK) result = view_print_gpu_times(run, insights);
     if (result == HB_OK) result = view_print_classes(run, insights);
-    run->sentences = 0;
+    run->heading = NULL;
     print_advice(run, file);
     if (result == HB_OK) result = print_findings(run, insights);
     hb_insights_destroy(insights);
@@ -199,4 +206,4 @@ static hb_result show(view_run *run, hb_trace_file *file)
 static const table_spec *const tables[] = {
     &role_spec,    &gpu_spec, &view_gpu_time_spec, &view_class_spec, &advice_spec,
     &finding_spec, NULL};
-const view view_overview = {"overview", tables, show, NULL};
+const view view_overview = {"overview", tables, false, show, NULL};
