@@ -161,6 +161,7 @@ static const char *parse_members(hb_scan *scan, const char *p, bool repair, bool
         if (slot >= 0) {
             raw->slots[slot] = value;
             raw->present |= UINT64_C(1) << slot;
+            raw->strings |= (uint64_t)(value.type == HB_JSON_STRING) << slot;
         }
         if (*p == '}') return p + 1;
         p = hb_scan_space(p + 1);
@@ -169,6 +170,6 @@ static const char *parse_members(hb_scan *scan, const char *p, bool repair, bool
 
 const char *hb_parse_event(hb_scan *scan, const char *p, bool repair, hb_raw_event *raw)
 {
-    raw->present = raw->num_repaired = 0;
+    raw->present = raw->strings = raw->num_repaired = 0;
     return parse_members(scan, p, repair, false, raw);
 }

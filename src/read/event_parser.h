@@ -54,6 +54,7 @@ enum { HB_MAX_REPAIRED = 8 };
 
 typedef struct hb_raw_event {
     uint64_t present; /* bits of the slots that are filled */
+    uint64_t strings; /* ... by a string, now or before it was replaced */
     hb_value slots[HB_SLOT_COUNT];
     /* The first strings with unescaped quotes, whose true ends no JSON parser would find. */
     uint32_t num_repaired;
@@ -73,6 +74,7 @@ const char *hb_parse_event(hb_scan *scan, const char *p, bool repair, hb_raw_eve
 /** Remembers what the last event looked like, as the next one mostly looks the same. */
 typedef struct hb_event_sink {
     hb_trace *trace;
+    bool lenient; /* a number in quotes is a number */
     hb_buf scratch;
     struct {
         char text[24];
@@ -86,10 +88,10 @@ typedef struct hb_event_sink {
     bool both_dialects; /* as in hb_read_options */
 } hb_event_sink;
 
-void hb_event_sink_init(hb_event_sink *sink, hb_trace *trace);
+void hb_event_sink_init(hb_event_sink *sink, hb_trace *trace, bool lenient);
 void hb_event_sink_free(hb_event_sink *sink);
 
-/** Appends a row. False without memory. */
-bool hb_event_sink_add(hb_event_sink *sink, const hb_raw_event *raw);
+/** Appends a row. False without memory. May change what `raw` says of numbers in quotes. */
+bool hb_event_sink_add(hb_event_sink *sink, hb_raw_event *raw);
 
 #endif

@@ -4,9 +4,9 @@
 
 #include "read/event_parser.h"
 
-void hb_event_sink_init(hb_event_sink *sink, hb_trace *trace)
+void hb_event_sink_init(hb_event_sink *sink, hb_trace *trace, bool lenient)
 {
-    *sink = (hb_event_sink){.trace = trace};
+    *sink = (hb_event_sink){.trace = trace, .lenient = lenient};
     hb_buf_init(&sink->scratch, (size_t)1 << 30);
 }
 
@@ -334,9 +334,36 @@ static bool add_texts(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
     return true;
 }
 
-bool hb_event_sink_add(hb_event_sink *sink, const hb_raw_event *raw)
+#define BIT(slot) (UINT64_C(1) << HB_SLOT_##slot)
+static const uint64_t numeric_slots =
+    BIT(PID) | BIT(TID) | BIT(TS) | BIT(DUR) | BIT(EXTERNAL_LOWER) | BIT(EXTERNAL) |
+    BIT(CORRELATION) | BIT(DEVICE) | BIT(BLOCKS_PER_SM) | BIT(OCCUPANCY) | BIT(PYTHON_ID) |
+    BIT(PYTHON_PARENT) | BIT(PYTHON_MODULE) | BIT(DEVICE_TYPE) | BIT(DEVICE_ID) | BIT(BYTES) |
+    BIT(ALLOCATED) | BIT(RESERVED) | BIT(SEQUENCE) | BIT(FWD_THREAD) | BIT(FLOPS);
+
+static void unquote(hb_value *v)
+{
+    hb_scan scan = {.end = v->s + v->size};
+    hb_value number;
+    bool begins = v->size && (*v->s == '-' ? v->s[1] : *v->s) >= '0' &&
+                  (*v->s == '-' ? v->s[1] : *v->s) <= '9';
+    if (v->type != HB_JSON_STRING || v->escaped || !begins) return;
+    const char *end = hb_scan_value(&scan, v->s, &number);
+    if (end == v->s + v->size) *v = number;
+}
+
+/* Old writers put quotes around numbers. */
+static HB_COLD void unquote_numbers(hb_raw_event *raw, uint64_t slots)
+{
+    for (; slots; slots &= slots - 1)
+        unquote(&raw->slots[__builtin_ctzll(slots)]);
+}
+
+bool hb_event_sink_add(hb_event_sink *sink, hb_raw_event *raw)
 {
     hb_trace *trace = sink->trace;
+    uint64_t quoted = raw->present & raw->strings & numeric_slots;
+    if (HB_UNLIKELY(quoted && sink->lenient)) unquote_numbers(raw, quoted);
     hb_row *row = hb_column_push(&trace->rows);
     if (!row || !add_texts(sink, raw, row)) return false;
     add_times(raw, row);

@@ -24,7 +24,7 @@ static hb_result read_odd_element(hb_reader *r)
     }
 }
 
-static hb_result take_event(hb_reader *r, const hb_raw_event *raw, const char *end)
+static hb_result take_event(hb_reader *r, hb_raw_event *raw, const char *end)
 {
     const hb_read_options *o = r->options;
     r->num_events++;

@@ -46,9 +46,10 @@ static const char *name_of(const loaded *l, uint32_t i)
 static void test_an_operator(void **state)
 {
     (void)state;
-    loaded l = load("{\"schemaVersion\": 1, \"traceEvents\": [{\"ph\": \"X\", \"cat\": \"cpu_op\","
-                    "\"name\": \"aten::mm\", \"pid\": 7, \"tid\": \"8\", \"ts\": 12.25, \"dur\": 3,"
-                    "\"args\": {\"External id\": 5, \"Input Dims\": [[2, 3], []]}}]}");
+    loaded l =
+        load("{\"schemaVersion\": 1, \"traceEvents\": [{\"ph\": \"X\", \"cat\": \"cpu_op\","
+             "\"name\": \"aten::mm\", \"pid\": 7, \"tid\": \"t8\", \"ts\": 12.25, \"dur\": 3,"
+             "\"args\": {\"External id\": 5, \"Input Dims\": [[2, 3], []]}}]}");
     assert_int_equal(l.result, HB_OK);
     assert_int_equal(l.trace.rows.count, 1);
     const hb_row *row = hb_trace_row(&l.trace, 0);
@@ -97,14 +98,41 @@ static void test_kinds_by_category_and_phase(void **state)
 static void test_equal_scalars_are_one_key(void **state)
 {
     (void)state;
-    loaded l = load("{\"traceEvents\":[{\"pid\":1,\"tid\":1.0},{\"pid\":true,\"tid\":1e0},"
-                    "{\"pid\":\"1\",\"tid\":\"\\u0031\"},{\"pid\":null}]}");
+    static const char text[] =
+        "{\"traceEvents\":[{\"pid\":1,\"tid\":1.0},{\"pid\":true,\"tid\":1e0},"
+        "{\"pid\":\"1\",\"tid\":\"\\u0031\"},{\"pid\":null}]}";
+    loaded l = load_text(text, strlen(text), true);
     assert_int_equal(l.result, HB_OK);
     const hb_row *a = hb_trace_row(&l.trace, 0), *b = hb_trace_row(&l.trace, 1);
     const hb_row *c = hb_trace_row(&l.trace, 2), *d = hb_trace_row(&l.trace, 3);
     assert_true(a->pid == a->tid && a->pid == b->pid && a->pid == b->tid);
     assert_true(c->pid == c->tid && c->pid != a->pid);
     assert_true(d->pid == 0 && d->tid == 0);
+    unload(&l);
+}
+
+/* What PyTorch 1.8 wrote so, and other writers. */
+static void test_numbers_in_quotes(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"Kernel\",\"name\":\"3\",\"pid\":\"0\",\"tid\":"
+        "\"stream 7\","
+        "\"ts\":\"12.5\",\"dur\":\"-3e1\",\"args\":{\"External id\":\"5\",\"correlation\":\"6\","
+        "\"device\":\"0\"}},{\"ts\":\"12.5 \",\"dur\":\"\",\"pid\":\"-\"}]}";
+    loaded l = load(text);
+    assert_int_equal(l.result, HB_OK);
+    const hb_row *row = hb_trace_row(&l.trace, 0), *odd = hb_trace_row(&l.trace, 1);
+    assert_string_equal(name_of(&l, 0), "3");
+    assert_true(row->ts == 12.5 && row->dur == -30 && row->flags & HB_ROW_TS);
+    assert_true(row->ext == hb_key_int(5) && l.trace.keys[row->pid] == hb_key_int(0));
+    assert_true(hb_trace_device(&l.trace, row)->correlation == hb_key_int(6));
+    assert_int_equal(hb_trace_launch_of(&l.trace, row)->device_state, HB_NUMBER_INT);
+    assert_int_equal(hb_key_tag(l.trace.keys[row->tid]), HB_KEY_TAG_TEXT);
+    assert_false(odd->flags & (HB_ROW_TS | HB_ROW_DUR));
+    unload(&l);
+    l = load_text(text, strlen(text), true);
+    assert_false(hb_trace_row(&l.trace, 0)->flags & HB_ROW_TS);
     unload(&l);
 }
 
@@ -478,6 +506,7 @@ int main(void)
         cmocka_unit_test(test_an_operator),
         cmocka_unit_test(test_kinds_by_category_and_phase),
         cmocka_unit_test(test_equal_scalars_are_one_key),
+        cmocka_unit_test(test_numbers_in_quotes),
         cmocka_unit_test(test_last_of_equal_members_wins),
         cmocka_unit_test(test_flaws_are_lived_with_and_noted),
         cmocka_unit_test(test_damage_costs_what_it_hit),
