@@ -92,6 +92,36 @@ HB_API void hb_logdir_files(const hb_logdir *logdir,
 HB_API void hb_free(void *memory);
 
 /* ------------------------------------------------------------------------------------------- */
+/* What the plugin will not show                                                               */
+/* ------------------------------------------------------------------------------------------- */
+
+typedef enum hb_effect {
+    HB_EFFECT_FILE_LOST,
+    HB_EFFECT_RUN_LOST,
+    HB_EFFECT_WRONG, /* a view is blank, or lacks something, or its numbers are wrong */
+    HB_EFFECT_NOTE,
+} hb_effect;
+
+/** Something that is not as the plugin needs it. Made by the library only and grows at its end;
+ * texts last during the call that gives it. */
+typedef struct hb_violation {
+    const char *path; /* of the file, or of the run's directory */
+    const char *rule; /* "RUNTIME_CATEGORY": the same for all of a kind */
+    const char *text; /* for people */
+    hb_effect effect;
+    bool has_event, has_offset;
+    uint64_t event;   /* its place in traceEvents, from 0 */
+    uint64_t offset;  /* bytes from the start of the (inflated) text */
+    const char *name; /* the event's, cut to fit; a view's, a run's, a member's; or "" */
+} hb_violation;
+
+/** Calls `fn` for each violation of what torch-tb-profiler 0.4.3 needs, in a log directory or in one
+ * file, until it returns false. Each file is read three times, as the plugin does, with all workers,
+ * and as it is. `options` may be NULL. */
+HB_API hb_result hb_check(const char *path, const hb_open_options *options,
+                          bool (*fn)(void *context, const hb_violation *finding), void *context);
+
+/* ------------------------------------------------------------------------------------------- */
 /* A trace file                                                                                */
 /* ------------------------------------------------------------------------------------------- */
 

@@ -230,7 +230,8 @@ typedef struct hb_analysis {
     hb_key *used_devices; /* distinct pids of device work, sorted */
     uint32_t num_used_devices;
     hb_sid sid_root;
-    uint32_t depth; /* of the deepest tree: calls, their runtime calls, their device work */
+    hb_u32s crossing; /* nodes that are in no tree, as they outlast the call they began in */
+    uint32_t depth;   /* of the deepest tree: calls, their runtime calls, their device work */
 
     hb_ranges roles[HB_ROLE_OTHER];
     HB_VEC(hb_step) steps;

@@ -168,7 +168,10 @@ static void nest(hb_analysis *a, const hb_u32s *nodes, uint32_t root)
             if (depth == 0) hb_lose(a, "an event's time is not finite");
             depth--;
         }
-        if (!(node->end <= a->nodes[stack[depth]].end)) continue;
+        if (!(node->end <= a->nodes[stack[depth]].end)) {
+            *HB_PUSH(&a->arena, &a->crossing) = nodes->items[i];
+            continue;
+        }
         hb_node_add_child(a, stack[depth], nodes->items[i]);
         if (++depth > MAX_DEPTH) hb_lose(a, "calls are nested more than %d deep", MAX_DEPTH);
         stack[depth] = nodes->items[i];

@@ -58,10 +58,28 @@ static bool is_directory(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static hb_result add_profile(hb_run *run, const char *dir, const char *name)
+static bool ends(const char *name, const char *suffix)
+{
+    size_t n = strlen(name), len = strlen(suffix);
+    return n >= len && strcmp(name + n - len, suffix) == 0;
+}
+
+/* Remembers what looks like a trace to others. */
+static hb_result add_stray(hb_logdir *logdir, const char *dir, const char *name)
+{
+    if (!ends(name, ".json") && !ends(name, ".json.gz")) return HB_OK;
+    char **list = realloc(logdir->strays, (logdir->num_strays + 1) * sizeof *list);
+    if (list) logdir->strays = list;
+    char *path = list ? join(dir, name) : NULL;
+    if (!path) return no_memory();
+    list[logdir->num_strays++] = path;
+    return HB_OK;
+}
+
+static hb_result add_profile(hb_logdir *logdir, hb_run *run, const char *dir, const char *name)
 {
     hb_profile p = {0};
-    if (!split_name(&p, name)) return HB_OK;
+    if (!split_name(&p, name)) return add_stray(logdir, dir, name);
     hb_profile *list = realloc(run->profiles, (run->num_profiles + 1) * sizeof *list);
     p.path = join(dir, name);
     if (!list || !p.path || !p.worker) return no_memory();
@@ -103,7 +121,7 @@ static hb_result scan(hb_logdir *logdir, const char *dir)
         else if (is_directory(path))
             result = scan(logdir, path);
         else
-            result = add_profile(&run, dir, e->d_name);
+            result = add_profile(logdir, &run, dir, e->d_name);
         free(path);
     }
     closedir(d);

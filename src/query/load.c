@@ -61,7 +61,7 @@ static hb_result read_strictly(const hb_open_options *options, hb_profile *p)
 }
 
 /* Errors of the machine end the query; what is wrong with the file loses the file. */
-static hb_result load_profile(const hb_open_options *options, hb_profile *p)
+hb_result hb_profile_load(const hb_open_options *options, hb_profile *p)
 {
     p->loaded = true;
     hb_result result = read_strictly(options, p);
@@ -90,8 +90,10 @@ static bool is_replaced(const hb_run *run, size_t i)
 static void drop_replaced(hb_run *run)
 {
     for (size_t i = 0; i < run->num_profiles; i++)
-        if (!run->profiles[i].lost && is_replaced(run, i))
+        if (!run->profiles[i].lost && is_replaced(run, i)) {
             run->profiles[i].lost = strdup("another file has the same worker and span");
+            run->profiles[i].replaced = true;
+        }
 }
 
 static bool first_of_span(const hb_run *run, size_t i)
@@ -143,7 +145,7 @@ hb_result hb_run_load(hb_logdir *logdir, hb_run *run)
 {
     if (run->loaded) return HB_OK;
     for (size_t i = 0; i < run->num_profiles; i++)
-        HB_TRY(load_profile(&logdir->options, &run->profiles[i]));
+        HB_TRY(hb_profile_load(&logdir->options, &run->profiles[i]));
     HB_TRY(find_hang(run));
     drop_replaced(run);
     for (size_t i = 0; i < run->num_profiles; i++)
@@ -153,14 +155,14 @@ hb_result hb_run_load(hb_logdir *logdir, hb_run *run)
     return HB_OK;
 }
 
-static void unload_profile(hb_profile *p)
+void hb_profile_unload(hb_profile *p)
 {
     if (!p->loaded) return;
     hb_analysis_free(&p->analysis);
     hb_trace_free(&p->trace);
     free(p->lost);
     p->lost = NULL;
-    p->loaded = false;
+    p->loaded = p->replaced = false;
 }
 
 void hb_run_unload(hb_run *run)
@@ -173,7 +175,7 @@ void hb_run_unload(hb_run *run)
     run->joints = NULL;
     run->num_joints = 0;
     for (size_t i = 0; i < run->num_profiles; i++)
-        unload_profile(&run->profiles[i]);
+        hb_profile_unload(&run->profiles[i]);
     free(run->lost);
     run->lost = NULL;
     run->loaded = run->hangs = false;

@@ -15,7 +15,7 @@
 typedef struct hb_profile {
     char *path, *worker, *span; /* span: "1", "2", ... or "default" */
     char *raw_span;             /* the digits of the name; NULL: none */
-    bool loaded;
+    bool loaded, replaced;      /* replaced: by another file of the same worker and span */
     char *lost;
     hb_trace trace;
     hb_analysis analysis;
@@ -43,6 +43,8 @@ struct hb_logdir {
     char *path;
     hb_run *runs; /* sorted by name */
     size_t num_runs;
+    char **strays; /* paths of .json[.gz] files that the plugin does not see */
+    size_t num_strays;
 };
 
 hb_result hb_logdir_scan(hb_logdir *logdir);
@@ -50,6 +52,10 @@ hb_result hb_logdir_scan(hb_logdir *logdir);
 /** Reads and analyses a run's files, once. Fails only where the machine does; what the plugin would
  * lose is marked so. */
 hb_result hb_run_load(hb_logdir *logdir, hb_run *run);
+/** One file, as the plugin reads it, if it does: else `lost` is set. */
+hb_result hb_profile_load(const hb_open_options *options, hb_profile *profile);
+void hb_profile_unload(hb_profile *profile);
+
 void hb_run_unload(hb_run *run);
 void hb_run_free(hb_run *run);
 

@@ -56,6 +56,8 @@ typedef struct hb_raw_event {
     uint64_t present; /* bits of the slots that are filled */
     uint64_t strings; /* ... by a string, now or before it was replaced */
     hb_value slots[HB_SLOT_COUNT];
+    uint64_t offset; /* for hb_read_options.event: of the opening brace in the text, */
+    uint32_t index;  /* ... and the element's place in traceEvents */
     /* The first strings with unescaped quotes, whose true ends no JSON parser would find. */
     uint32_t num_repaired;
     hb_value repaired[HB_MAX_REPAIRED];

@@ -30,6 +30,9 @@ static hb_result take_event(hb_reader *r, hb_raw_event *raw, const char *end)
     r->num_events++;
     if (!o->event) return hb_event_sink_add(&r->sink, raw) ? HB_OK : hb_read_no_memory();
     hb_str text = {hb_reader_at(r), (uint32_t)(end - hb_reader_at(r))};
+    raw->offset = hb_reader_offset(r);
+    /* Rows are made of odd elements only, when events are given away. */
+    raw->index = (uint32_t)r->num_events - 1 + r->trace->rows.count;
     if (o->event(o->context, raw, text, r->num_pending > 0)) return HB_OK;
     return hb_fail(HB_ERROR_LIMIT, "too many events for the memory there is");
 }

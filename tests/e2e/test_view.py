@@ -178,5 +178,5 @@ def test_check_tells_what_is_lost(tmp_path):
     (tmp_path / "w_2.1.pt.trace.json").write_bytes(TORCH.read_bytes()[:-10])
     done = hipboard("check", tmp_path)
     assert done.returncode == 1
-    assert b"w_2.1.pt.trace.json: byte" in done.stdout
+    assert b"w_2.1.pt.trace.json\n  file lost: byte" in done.stdout
     assert hipboard("check", tmp_path / "nothing").returncode == 1

@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: MIT
+"""`hipboard check`: a trace for each way to break what the plugin needs. Whether a file or a run is
+lost is asked of the plugin itself."""
+import copy
+import json
+import subprocess
+
+import pytest
+
+import plugin_in_process
+from support import BUILD
+
+
+def event(cat, name, ts, dur, tid=1, pid=1, **args):
+    return {"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur,
+            "args": args}
+
+
+def memory(ts, **args):
+    return {"ph": "i", "name": "[memory]", "pid": 1, "tid": 1, "ts": ts, "s": "t",
+            "args": {"Device Type": 1, "Device Id": 0, "Addr": 64, "Bytes": 512,
+                     "Total Allocated": 512, "Total Reserved": 512, **args}}
+
+
+STEP, OP, INNER, CALL, KERNEL, MEMORY, SPAN = range(7)
+EVENTS = [
+    event("user_annotation", "ProfilerStep#1", 100, 100),
+    event("cpu_op", "aten::mm", 110, 50, **{"External id": 7, "Input Dims": [[2, 2]],
+                                            "Input type": ["float"]}),
+    event("cpu_op", "aten::add", 120, 10, **{"External id": 8}),
+    event("Runtime", "hipLaunchKernel", 132, 3, **{"External id": 7, "correlation": 9}),
+    event("kernel", "gemm", 140, 20, 7, 0, **{
+        "External id": 7, "correlation": 9, "device": 0, "grid": [1, 1, 1], "block": [64, 1, 1],
+        "blocks per SM": 1, "est. achieved occupancy %": 50}),
+    memory(122),
+    event("Trace", "PyTorch Profiler (0)", 90, 200, "a", "Spans"),
+]
+PROPERTIES = [{"id": 0, "name": "GPU", "totalGlobalMem": 1 << 30, "computeMajor": 9,
+               "computeMinor": 0}]
+
+
+def trace(events, **members):
+    """The text, and where each event begins in it."""
+    head = json.dumps({"schemaVersion": 1, "deviceProperties": PROPERTIES, **members})[:-1]
+    text, offsets = head + ', "traceEvents": [', []
+    for e in events:
+        text += ", " if offsets else ""
+        offsets.append(len(text.encode()))
+        text += e if isinstance(e, str) else json.dumps(e)
+    return text + "]}", offsets
+
+
+def check(*paths):
+    done = subprocess.run([BUILD / "tools/hipboard/hipboard", "check", "--json", *paths],
+                          capture_output=True, text=True, timeout=60)
+    assert not done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()], done.returncode
+
+
+def strict(path):
+    return subprocess.run([BUILD / "tools/hipboard/hipboard", "check", "--strict", path],
+                          capture_output=True, text=True, timeout=60)
+
+
+def write(directory, text, name="host_1.1.pt.trace.json"):
+    directory.mkdir(exist_ok=True)
+    (directory / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    return directory / name
+
+
+def shown(directory):
+    """Workers that the plugin shows of the only run."""
+    plugin = plugin_in_process.Plugin(directory)
+    runs = plugin.get("runs")[1]["runs"]
+    return plugin.get(f"workers?run={runs[0]}&view=Overview")[1] if runs else None
+
+
+def without(index, key):
+    def change(events):
+        del events[index][key]
+    return change
+
+
+def setting(index, **members):
+    return lambda events: events[index].update(members)
+
+
+def args(index, **members):
+    return lambda events: events[index]["args"].update(
+        {key.replace("_", " "): value for key, value in members.items()})
+
+
+def adding(*more):
+    return lambda events: events.extend(copy.deepcopy(list(more)))
+
+
+def twice(*changes):
+    def change(events):
+        for one in changes:
+            one(events)
+    return change
+
+
+def test_a_complete_trace_has_no_findings(tmp_path):
+    path = write(tmp_path / "run", trace(EVENTS)[0])
+    assert check(path) == ([], 0)
+    assert shown(tmp_path / "run") == ["host_1"]
+    assert strict(path).returncode == 0
+
+
+# Rule, event that breaks it, how.
+LOST = [
+    ("NAME", OP, without(OP, "name")),
+    ("NAME", KERNEL, setting(KERNEL, name=7)),
+    ("NAME", CALL, without(CALL, "name")),
+    ("CATEGORY", OP, without(OP, "cat")),
+    ("CATEGORY", SPAN, setting(SPAN, cat=None)),
+    ("ARGS", OP, setting(OP, args=None)),
+    ("TS", CALL, setting(CALL, ts="132")),
+    ("TS", MEMORY, without(MEMORY, "ts")),
+    ("DUR", KERNEL, setting(KERNEL, dur=None)),
+    ("TID", OP, setting(OP, tid="stream 7")),
+    ("TID", STEP, without(STEP, "tid")),
+    ("MEMORY_X", MEMORY, setting(MEMORY, ph="X", cat="memory", dur=1)),
+    ("STEP_NUMBER", STEP, setting(STEP, name="ProfilerStep#one")),
+    ("DEVICE", KERNEL, args(KERNEL, device="0")),
+    ("DEVICE", KERNEL, args(KERNEL, device=64)),
+    ("RATIO", KERNEL, args(KERNEL, blocks_per_SM="1")),
+    ("RATIO", KERNEL, lambda events: events[KERNEL]["args"].update(
+        {"est. achieved occupancy %": "50"})),
+    ("BYTES", MEMORY, args(MEMORY, Bytes="512")),
+    ("FLOW", 7, adding({"ph": "s", "cat": "forward_backward", "name": "f", "id": 1, "pid": 1,
+                        "tid": 1})),
+    ("PIDS", 7, adding(event("gpu_memcpy", "copy", 150, 1, 7, "GPU 1", correlation=9))),
+    # What only the analysis of the whole finds:
+    ("LOST", KERNEL, lambda events: events[KERNEL]["args"].pop("device")),
+    ("LOST", None, setting(STEP, dur=0)),
+    ("LOST", None, args(MEMORY, Device_Id=5)),
+    ("LOST", 7, adding({**memory(125), "tid": "thread"})),
+]
+
+
+@pytest.mark.parametrize("rule, index, change", LOST)
+def test_lost_files(rule, index, change, tmp_path):
+    events = copy.deepcopy(EVENTS)
+    change(events)
+    text, offsets = trace(events)
+    path = write(tmp_path / "run", text)
+    found, status = check(path)
+    assert status == 1
+    [finding] = [f for f in found if f["rule"] == rule]
+    assert finding["effect"] == "file lost" and finding["path"] == str(path)
+    assert finding.get("event") == index
+    if index is not None:
+        assert finding["offset"] == offsets[index]
+    assert not shown(tmp_path / "run")
+
+
+# The text itself: how it is broken, at which byte, whether the plugin lives with it.
+TEXTS = [
+    ("unescaped quote", lambda t: t.replace("aten::add", 'a "b" c'), b'"b" c', True),
+    ("invalid backslash", lambda t: t.replace("aten::add", "C:\\\\dir").replace("\\\\", "\\"),
+     b"\\dir", True),
+    ("invalid UTF-8", lambda t: t.encode().replace(b"aten::add", b"a\xff"), b"\xff", True),
+    ("ends too early", lambda t: t[:-20], None, True),
+    ("text after the end", lambda t: t + " x", b" x", True),
+    ("comma before", lambda t: t[:-2] + ",]}", b"]}", True),
+    ("not JSON", lambda t: t.replace('"name": "aten::add"', '"name" "aten::add"'),
+     b'"aten::add"', True),
+    ("list of events", lambda t: t[t.index('[{"ph"'):-1], b'[{"ph"', True),
+    ("control character", lambda t: t.replace("aten::add", "a\tb"), b"\tb", False),
+    ("N/A without quotes", lambda t: t.replace('"aten::add"', "N/A"), b"N/A", False),
+]
+
+
+@pytest.mark.parametrize("what, change, at, lost", TEXTS)
+def test_broken_texts(what, change, at, lost, tmp_path):
+    text = change(trace(EVENTS)[0])
+    text = text if isinstance(text, bytes) else text.encode()
+    path = write(tmp_path / "run", text)
+    found, status = check(path)
+    [finding] = [f for f in found if f["rule"] == "TEXT" and what in f["text"]]
+    if at is not None:
+        assert finding["offset"] in (text.index(at), text.index(at) + 1, text.rindex(at))
+    assert (finding["effect"] == "file lost") == lost and status == lost
+    assert bool(shown(tmp_path / "run")) != lost
+
+
+def test_garbage(tmp_path):
+    for text in ("", "hello", "{}", '{"traceEvents": 7}', "[" * 1000000, "{" * 1000):
+        found, status = check(write(tmp_path / "run", text))
+        assert status == 1 and found[0]["effect"] == "file lost"
+    found, status = check(write(tmp_path / "run", "no gzip", "x.pt.trace.json.gz"))
+    assert status == 1 and "gzip" in found[0]["text"]
+
+
+COLLECTIVE = event("cpu_op", "nccl:all_reduce", 165, 5, **{
+    "External id": 20, "Input Dims": [[4]], "Input type": ["float"]})
+
+WRONG = [
+    ("RUNTIME_CATEGORY", CALL, setting(CALL, cat="hip_runtime")),
+    ("SCOPE_CATEGORY", 7, adding(event("user_annotation", "Optimizer.step#SGD.step", 170, 5))),
+    ("GPU_STEP", 7, adding(event("gpu_user_annotation", "ProfilerStep#1", 101, 90, 7, 0))),
+    ("MEMORY_TYPE", MEMORY, args(MEMORY, Device_Type=6)),
+    ("MEMORY_ADDR", MEMORY, lambda events: events[MEMORY]["args"].pop("Addr")),
+    ("COLLECTIVE", 7, adding(event("cpu_op", "nccl:all_to_all", 165, 5))),
+    ("CROSSING", INNER, setting(INNER, dur=60)),
+    ("NO_CALL", KERNEL, args(KERNEL, correlation=10)),
+    ("NO_OPERATOR", CALL, args(CALL, External_id=99)),
+    ("DOUBLE_ID", INNER, args(INNER, External_id=7)),
+    ("DEVICE_PID", KERNEL, setting(KERNEL, pid=3)),
+    ("SHARED_TID", INNER, setting(INNER, pid=2)),
+]
+
+
+@pytest.mark.parametrize("rule, index, change", WRONG)
+def test_what_is_ignored_or_counted_wrongly(rule, index, change, tmp_path):
+    events = copy.deepcopy(EVENTS)
+    change(events)
+    text, offsets = trace(events)
+    path = write(tmp_path / "run", text)
+    found, status = check(path)
+    [finding] = [f for f in found if f["rule"] == rule]
+    assert status == 0 and strict(path).returncode == 1
+    assert finding["effect"] == "wrong"
+    assert (finding["event"], finding["offset"]) == (index, offsets[index])
+    assert shown(tmp_path / "run") == ["host_1"]
+
+
+NOTES = [
+    ("ANNOTATION", 7, adding(event("user_annotation", "mine", 170, 5))),
+    ("FLOWS", 7, adding({"ph": "s", "cat": "forward_backward", "name": "f", "id": 1, "pid": 1,
+                         "tid": 1, "ts": 111})),
+    ("ROUNDED", 7, adding(event("Trace", "late", 1795256296196340.25, 1))),
+]
+
+
+@pytest.mark.parametrize("rule, index, change", NOTES)
+def test_notes(rule, index, change, tmp_path):
+    events = copy.deepcopy(EVENTS)
+    change(events)
+    found, _ = check(write(tmp_path / "run", trace(events)[0]))
+    [finding] = [f for f in found if f["rule"] == rule]
+    assert finding["effect"] == "note" and finding["event"] == index
+
+
+def test_brackets_behind_the_events(tmp_path):
+    text = trace(EVENTS)[0][:-1] + ', "WARNING": ["late"]}'
+    found, _ = check(write(tmp_path / "run", text))
+    assert [(f["rule"], f["name"]) for f in found] == [("BRACKET", "WARNING")]
+
+
+@pytest.mark.parametrize("broken", [{"Input type": None}, {"Input type": []},
+                                    {"Input Dims": [[[4], [4]]]}])
+def test_lost_runs(broken, tmp_path):
+    events = copy.deepcopy(EVENTS) + [copy.deepcopy(COLLECTIVE)]
+    assert check(write(tmp_path / "fine", trace(events)[0]))[1] == 0
+    assert shown(tmp_path / "fine") == ["host_1"]
+    events[7]["args"].update(broken)
+    events[7]["args"] = {k: v for k, v in events[7]["args"].items() if v is not None}
+    path = write(tmp_path / "run", trace(events)[0])
+    found, status = check(tmp_path / "run")
+    assert status == 1 and shown(tmp_path / "run") is None
+    assert {f["rule"] for f in found if f["effect"] == "run lost"} == {"RUN_LOST", "INPUT_TYPE"}
+    [finding] = [f for f in found if f["rule"] == "INPUT_TYPE"]
+    assert finding["path"] == str(path) and finding["event"] == 7
+
+
+def test_deep_calls(tmp_path):
+    events = copy.deepcopy(EVENTS) + [event("cpu_op", f"f{i}", 1000 + i, 1000 - 2 * i)
+                                      for i in range(260)]
+    found, status = check(write(tmp_path / "run", trace(events)[0]))
+    assert status == 1 and "DEEP" in [f["rule"] for f in found]
+
+
+def test_names_of_files(tmp_path):
+    text = trace(EVENTS + [COLLECTIVE])[0]
+    run = tmp_path / "run"
+    for name in ("All.pt.trace.json", ".pt.trace.json", "plain.pt.trace.json",
+                 "host_1.100.pt.trace.json", "host_1.99.pt.trace.json", "host_2.json",
+                 "host_3.trace.json.gz"):
+        write(run, text, name)
+    found, status = check(run)
+    assert status == 1
+    names = {(f["rule"], f["path"].rsplit("/", 1)[1]) for f in found if f["rule"] != "NO_VIEW"}
+    assert names >= {("WORKER_ALL", "All.pt.trace.json"), ("WORKER_EMPTY", ".pt.trace.json"),
+                     ("WORKER_NAME", "plain.pt.trace.json"), ("STRAY", "host_2.json"),
+                     ("SPAN_ORDER", "host_1.99.pt.trace.json"), ("STRAY", "host_3.trace.json.gz")}
+    assert ("WORKER_NAME", "host_1.100.pt.trace.json") not in names
+
+
+def test_two_files_of_one_worker_and_span(tmp_path):
+    for name in ("w.1.pt.trace.json", "w.01.pt.trace.json"):
+        write(tmp_path / "run", trace(EVENTS)[0], name)
+    assert check(tmp_path / "run")[1] == 0
+    import gzip
+    write(tmp_path / "run", gzip.compress(trace(EVENTS)[0].encode()), "w.1.pt.trace.json.gz")
+    found, status = check(tmp_path / "run")
+    assert status == 1 and [f["rule"] for f in found if f["effect"] == "file lost"] == ["DOUBLE"]
+
+
+def test_blank_views_and_no_runs(tmp_path):
+    write(tmp_path / "run", trace(EVENTS[:3])[0])
+    found, status = check(tmp_path)
+    assert status == 0
+    assert {f["name"] for f in found if f["rule"] == "NO_VIEW"} == {"Kernel", "Memory", "Module",
+                                                                   "Distributed"}
+    (tmp_path / "empty").mkdir()
+    for path in (tmp_path / "empty", tmp_path / "absent"):
+        found, status = check(path)
+        assert status == 1 and [f["rule"] for f in found] == ["NO_RUN"]
+
+
+def test_text_for_people(tmp_path):
+    events = copy.deepcopy(EVENTS) + [event("cuda_runtime", f"call {i}", 170 + i, 1)
+                                      for i in range(9)]
+    text, offsets = trace(events)
+    path = write(tmp_path / "run", text)
+    command = [BUILD / "tools/hipboard/hipboard", "check", path]
+    out = subprocess.run(command, capture_output=True, text=True, timeout=60).stdout
+    assert out.startswith(f"{path}\n  wrong: 9 times calls of a category")
+    assert f"    event 7 at byte {offsets[7]}: call 0\n" in out and "and 6 more" in out
+    out = subprocess.run([*command, "--all"], capture_output=True, text=True, timeout=60).stdout
+    assert out.count(": call ") == 9 and "more" not in out
