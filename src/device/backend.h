@@ -12,6 +12,7 @@ typedef struct hb_device_backend {
     const char *name;    /* in metadata and for HIPBOARD_HIP_BACKEND */
     const char *summary; /* what it is, a phrase */
     bool loses_replays;  /* a graph's work is reported for its first run only */
+    bool last_resort;    /* worth a word why the others were refused */
     /** Before any function of the runtime is called, for those that have to be there first; or
      * NULL. */
     void (*prepare)(const hb_hip *hip);
@@ -32,15 +33,20 @@ typedef struct hb_device_backend {
     int32_t (*node_of)(int device);
     /** Of what it stands on: "1.0.0". */
     const char *(*version)(void);
+    /** Libraries were loaded since attach(). */
+    void (*look)(void);
 } hb_device_backend;
 
 /** rocprofiler-sdk, which HIP of ROCm 6.2 and later reports to. */
 extern const hb_device_backend hb_rocprofiler_sdk;
 
-/** The runtime's hooks of HIP up to 5.2: one registration for each function. */
-extern const hb_device_backend hb_hooks_by_function;
-
 /** The runtime's hook of HIP since 5.4: one callback for all. */
 extern const hb_device_backend hb_hooks_by_tracer;
+
+/** The runtime's hooks of HIP up to 5.2 for device work; calls are interposed. */
+extern const hb_device_backend hb_hooks_by_record;
+
+/** Any runtime: calls are interposed, events timed around them. */
+extern const hb_device_backend hb_interposition;
 
 #endif

@@ -85,6 +85,12 @@ static inline void count(_Atomic uint64_t *counter)
     atomic_store_explicit(counter, n + 1, memory_order_release);
 }
 
+static inline void uncount(_Atomic uint64_t *counter)
+{
+    uint64_t n = atomic_load_explicit(counter, memory_order_relaxed);
+    atomic_store_explicit(counter, n - 1, memory_order_release);
+}
+
 hb_call_counts hb_calls_count(void)
 {
     hb_call_counts sum = {0};
@@ -159,6 +165,7 @@ hb_frame *hb_calls_push(uint32_t cid)
     f->work = 0;
     f->ptr = NULL;
     f->bytes = 0;
+    f->counted = NULL;
     f->correlation = take_correlation(c);
     count(&c->seen);
     f->start = hb_ticks();
@@ -360,8 +367,17 @@ static void begin_free(hb_frame *f, const char *args)
     put(f, &r.call, HB_RECORD_ALLOCATION, sizeof r, flags_of(f));
 }
 
+static int present_device(void)
+{
+    int device = 0;
+    return hip->get_device && hip->get_device(&device) == 0 ? device : 0;
+}
+
+/* The device is asked for now: afterwards it would wipe out the call's error, which the program may
+ * ask for. */
 static void begin_allocation(hb_frame *f, const char *args)
 {
+    f->device = present_device();
     hb_record_allocation r = {.call.stream = word(args, f->call->stream),
                               .call.device = -1,
                               .bytes = word(args, f->call->bytes)};
@@ -421,18 +437,12 @@ static size_t allocated_bytes(const hb_hip_call *call, const char *args, bool su
     return bytes * word(args, (uint8_t)(call->bytes + 8));
 }
 
-static int present_device(void)
-{
-    int device = 0;
-    return hip->get_device && hip->get_device(&device) == 0 ? device : 0;
-}
-
 static void report_allocation(hb_frame *f, const char *args, int error)
 {
     void **where = pointer(word(args, f->call->ptr));
     hb_memory_info info = {
         .device_type = is_host(f->call) ? HB_DEVICE_CPU : HB_DEVICE_HIP,
-        .device_id = present_device(),
+        .device_id = f->device,
         .bytes = (int64_t)allocated_bytes(f->call, args, error == 0),
         .total_allocated = -1,
         .total_reserved = -1,
@@ -510,6 +520,7 @@ void hb_call_end(hb_frame *f, const char *args, int error)
     hb_calls *c = hb_thread_tls->calls;
     c->ours = true;
     note_result(f, args, error);
+    if (error && f->counted) uncount(f->counted);
     if (f->record) close_record(f, now, error);
     c->ours = false;
     c->depth--;
@@ -524,20 +535,18 @@ void hb_call_makes_work_of_its_correlation(hb_frame *f)
     switch (f->call->kind) {
     case HB_CALL_LAUNCH_HOST:
     case HB_CALL_LAUNCH:
-    case HB_CALL_LAUNCH_ITEMS:
-        if (now) count(&c->made);
-        break;
+    case HB_CALL_LAUNCH_ITEMS: f->counted = &c->made; break;
     case HB_CALL_COPY:
     case HB_CALL_COPY_2D:
     case HB_CALL_COPY_PEER:
     case HB_CALL_FILL:
-    case HB_CALL_FILL_2D:
-        if (now) count(&c->hoped);
-        break;
+    case HB_CALL_FILL_2D: f->counted = &c->hoped; break;
     case HB_CALL_GRAPH_LAUNCH: break;
     default: return;
     }
     f->work = f->correlation;
+    if (!now) f->counted = NULL;
+    if (f->counted) count(f->counted);
 }
 
 static void put_link(const hb_frame *f, uint64_t work)

@@ -25,10 +25,13 @@ typedef struct hb_frame {
     uint64_t start;         /* ticks */
     uint64_t correlation;
     uint64_t work;    /* the first piece of device work that it made */
-    int error_before; /* for back-ends that need it */
-    void *ptr;        /* what was allocated, or is freed */
-    size_t bytes;     /* and its size */
-    int device;       /* and, of what is freed, where */
+    int error_before; /* for back-ends that need it; as the next two */
+    bool per_thread;  /* the function means the thread's own stream by none */
+    struct hb_mark *mark;
+    void *ptr;                 /* what was allocated, or is freed */
+    size_t bytes;              /* and its size */
+    int device;                /* and where */
+    _Atomic uint64_t *counted; /* which of hb_calls's sums has this call's work in it */
     _Alignas(16) char data[HB_HIP_API_DATA_BYTES];
 } hb_frame;
 

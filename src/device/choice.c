@@ -4,10 +4,7 @@
 #include <stdlib.h>
 
 const hb_device_backend *const hb_backends[] = {
-    &hb_rocprofiler_sdk,
-    &hb_hooks_by_tracer,
-    &hb_hooks_by_function,
-    NULL,
+    &hb_rocprofiler_sdk, &hb_hooks_by_tracer, &hb_hooks_by_record, &hb_interposition, NULL,
 };
 
 const char *hb_backend_forced(void)

@@ -8,9 +8,10 @@
 #include <time.h>
 
 #include "device/calls.h"
-#include "device/code_objects.h"
 #include "device/choice.h"
+#include "device/code_objects.h"
 #include "device/kernels.h"
+#include "device/lookups.h"
 #include "device/notes.h"
 #include "device/surroundings.h"
 #include "record/strings.h"
@@ -45,14 +46,19 @@ static void prepare(const hb_hip *hip)
     state.prepared = true;
 }
 
+static void ask_versions(void)
+{
+    bool was = hb_calls_enter_own();
+    hb_hip_ask_versions(&state.hip);
+    hb_calls_leave_own(was);
+}
+
 static void attach(void)
 {
     hb_buf refusals;
     hb_buf_init(&refusals, sizeof state.refusals - 1);
     prepare(&state.hip);
-    bool was = hb_calls_enter_own();
-    hb_hip_ask_versions(&state.hip);
-    hb_calls_leave_own(was);
+    if (!state.hip.release) ask_versions();
     state.backend = hb_backend_attach(&state.hip, &refusals);
     if (state.backend) atexit(at_exit); /* after the runtime's own, so it runs before them */
     snprintf(state.refusals, sizeof state.refusals, "%s", hb_buf_text(&refusals));
@@ -74,24 +80,54 @@ static bool has_news(void)
     return state.libraries != before;
 }
 
-static void look(void)
+/* The runtime may come later, by dlopen(). */
+static void find(void)
 {
-    if (state.found || !(has_news() || state.prepared)) return;
     state.found = hb_hip_find(&state.hip);
-    if (state.found) attach();
+    if (!state.found) {
+        hb_lookups_interpose();
+        return;
+    }
+    attach();
+    if (!state.backend || !state.backend->look) hb_lookups_watch(NULL);
     if (state.backend && state.recording) state.backend->enable(true);
 }
 
-/* Under lock. */
+static void look(void)
+{
+    bool news = has_news();
+    if (!state.found && (news || state.prepared))
+        find();
+    else if (news && state.backend && state.backend->look)
+        state.backend->look();
+}
+
+/* Under lock, outside of sessions. */
 static void look_ahead(void)
 {
     hb_hip hip;
-    if (!state.prepared && has_news() && hb_hip_find(&hip)) prepare(&hip);
+    if (state.prepared || !has_news()) return;
+    if (hb_hip_find(&hip))
+        prepare(&hip);
+    else
+        hb_lookups_interpose();
+}
+
+/* Whoever looks a function up may hold locks that another thread, in look(), waits for. */
+static void look_if_free(void)
+{
+    if (pthread_mutex_trylock(&state.lock) != 0) return;
+    if (state.recording && !state.gone)
+        look();
+    else if (!state.gone)
+        look_ahead();
+    pthread_mutex_unlock(&state.lock);
 }
 
 void hb_device_prepare(void)
 {
     pthread_mutex_lock(&state.lock);
+    if (!state.found) hb_lookups_watch(look_if_free);
     look_ahead();
     pthread_mutex_unlock(&state.lock);
 }
@@ -140,17 +176,17 @@ static void synchronize(uint64_t devices)
 
 static uint64_t missing(const hb_call_counts *now)
 {
-    uint64_t made = now->made - state.at_start.made;
-    uint64_t arrived = now->arrived - state.at_start.arrived;
-    return made > arrived ? made - arrived : 0;
+    int64_t made = (int64_t)(now->made - state.at_start.made);
+    int64_t arrived = (int64_t)(now->arrived - state.at_start.arrived);
+    return made > arrived ? (uint64_t)(made - arrived) : 0;
 }
 
 /* A copy that the host does itself is never reported. */
 static uint64_t awaited(const hb_call_counts *now)
 {
-    uint64_t hoped = now->hoped - state.at_start.hoped;
-    uint64_t came = now->came - state.at_start.came;
-    return missing(now) + (hoped > came ? hoped - came : 0);
+    int64_t hoped = (int64_t)(now->hoped - state.at_start.hoped);
+    int64_t came = (int64_t)(now->came - state.at_start.came);
+    return missing(now) + (hoped > came ? (uint64_t)(hoped - came) : 0);
 }
 
 static hb_call_counts count_reports(void)
@@ -266,7 +302,9 @@ static void finish_attached(void)
                 (unsigned long long)replays);
     bool used = now.seen != state.at_start.seen;
     if (!used) hb_note(state.asked_for, "no HIP call was made while this was recorded");
-    if (used || state.asked_for) put_devices();
+    if (!used && !state.asked_for) return;
+    put_devices();
+    ask_versions();
 }
 
 static void finish(void)
@@ -276,6 +314,9 @@ static void finish(void)
         hb_note(true, "no HIP runtime (libamdhip64) is loaded in this process: there is no HIP in "
                       "this trace");
     if (state.found && !state.backend) hb_note(true, "HIP is not captured: %s", state.refusals);
+    if (state.backend && state.backend->last_resort && !*hb_backend_forced())
+        hb_note(true, "HIP's device work is timed by events, for want of better: %s",
+                state.refusals);
     if (!state.found) return;
     hb_put_number(HB_METADATA_HIP_RUNTIME, state.hip.version);
     hb_put_number(HB_METADATA_HIP_DRIVER, state.hip.driver_version);

@@ -29,7 +29,9 @@ hb_result hb_device_source_open(const hb_spool_view *view, hb_session *session,
                                 const hb_record_source_options *options, hb_source **source);
 
 /* metadata that a session keeps for its trace's header */
-#define HB_METADATA_HIP_RUNTIME "hip_runtime_version"
-#define HB_METADATA_HIP_DRIVER  "hip_driver_version"
+#define HB_METADATA_HIP_RUNTIME       "hip_runtime_version"
+#define HB_METADATA_HIP_DRIVER        "hip_driver_version"
+/* how far times may be off, of back-ends that know, besides the clocks' own disagreement */
+#define HB_METADATA_TIMES_UNCERTAINTY "hipboard_device_times_uncertainty_ns"
 
 #endif

@@ -207,6 +207,8 @@ static void copy_metadata(hb_device_source *s)
             s->info.hip_runtime_version = atoi(m->json);
         else if (strcmp(m->key, HB_METADATA_HIP_DRIVER) == 0)
             s->info.hip_driver_version = atoi(m->json);
+        else if (strcmp(m->key, HB_METADATA_TIMES_UNCERTAINTY) == 0)
+            s->boottime.uncertainty_ns += atoll(m->json);
         else
             hb_buf_append(&s->metadata, m, sizeof *m);
     }

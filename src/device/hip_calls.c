@@ -10,38 +10,38 @@
 
 #define NO HB_NO_ARG
 
-#define HIDDEN(name)                                \
-    {                                               \
-        name, HB_CALL_HIDDEN, NO, NO, NO, NO, 0, NO \
+#define HIDDEN(name)                                      \
+    {                                                     \
+        name, HB_CALL_HIDDEN, NO, NO, NO, NO, 0, NO, NULL \
     }
 /* kind, function, dynamic LDS, stream; the grid stands at 8 and the block at 20 in all of them */
-#define LAUNCH(name, kind, lds, stream)       \
-    {                                         \
-        name, kind, 0, NO, lds, NO, 0, stream \
+#define LAUNCH(name, kind, lds, stream, shape)       \
+    {                                                \
+        name, kind, 0, NO, lds, NO, 0, stream, shape \
     }
-#define COPY(name, src, bytes, copy, stream)               \
-    {                                                      \
-        name, HB_CALL_COPY, 0, src, bytes, copy, 0, stream \
+#define COPY(name, src, bytes, copy, stream, shape)               \
+    {                                                             \
+        name, HB_CALL_COPY, 0, src, bytes, copy, 0, stream, shape \
     }
-#define COPY_2D(name, src, width, copy, stream)               \
-    {                                                         \
-        name, HB_CALL_COPY_2D, 0, src, width, copy, 0, stream \
+#define COPY_2D(name, src, width, copy, stream, shape)               \
+    {                                                                \
+        name, HB_CALL_COPY_2D, 0, src, width, copy, 0, stream, shape \
     }
-#define FILL(name, unit, stream)                        \
-    {                                                   \
-        name, HB_CALL_FILL, 0, NO, 16, NO, unit, stream \
+#define FILL(name, unit, stream)                                \
+    {                                                           \
+        name, HB_CALL_FILL, 0, NO, 16, NO, unit, stream, "pipp" \
     }
-#define ALLOCATE(name, kind)             \
-    {                                    \
-        name, kind, 0, NO, 16, NO, 0, NO \
+#define ALLOCATE(name, kind)                   \
+    {                                          \
+        name, kind, 0, NO, 16, NO, 0, NO, "Pp" \
     }
-#define ON_STREAM(name, kind, stream)         \
-    {                                         \
-        name, kind, NO, NO, NO, NO, 0, stream \
+#define ON_STREAM(name, kind, stream)               \
+    {                                               \
+        name, kind, NO, NO, NO, NO, 0, stream, "pp" \
     }
-#define OTHER(name, kind, ptr)             \
-    {                                      \
-        name, kind, ptr, NO, NO, NO, 0, NO \
+#define OTHER(name, kind, ptr)                  \
+    {                                           \
+        name, kind, ptr, NO, NO, NO, 0, NO, "p" \
     }
 
 /* In the order of strcmp(). */
@@ -56,52 +56,52 @@ static const hb_hip_call calls[] = {
     HIDDEN("hipEventRecord"),
     OTHER("hipEventSynchronize", HB_CALL_WAIT, NO),
     HIDDEN("hipExtGetLastError"),
-    LAUNCH("hipExtLaunchKernel", HB_CALL_LAUNCH_HOST, 48, 56),
+    LAUNCH("hipExtLaunchKernel", HB_CALL_LAUNCH_HOST, 48, 56, "pDDPpp"),
     ALLOCATE("hipExtMallocWithFlags", HB_CALL_ALLOCATE),
-    LAUNCH("hipExtModuleLaunchKernel", HB_CALL_LAUNCH_ITEMS, 32, 40),
+    LAUNCH("hipExtModuleLaunchKernel", HB_CALL_LAUNCH_ITEMS, 32, 40, "piiiiiipp"),
     OTHER("hipFree", HB_CALL_FREE, 0),
-    {"hipFreeAsync", HB_CALL_FREE, 0, NO, NO, NO, 0, 8},
+    {"hipFreeAsync", HB_CALL_FREE, 0, NO, NO, NO, 0, 8, "pp"},
     OTHER("hipFreeHost", HB_CALL_FREE_HOST, 0),
     HIDDEN("hipGetDevice"),
     HIDDEN("hipGetDeviceProperties"),
     HIDDEN("hipGetDevicePropertiesR0600"),
     HIDDEN("hipGetLastError"),
     ON_STREAM("hipGraphLaunch", HB_CALL_GRAPH_LAUNCH, 8),
-    LAUNCH("hipHccModuleLaunchKernel", HB_CALL_LAUNCH_ITEMS, 32, 40),
+    LAUNCH("hipHccModuleLaunchKernel", HB_CALL_LAUNCH_ITEMS, 32, 40, "piiiiiipp"),
     ALLOCATE("hipHostAlloc", HB_CALL_ALLOCATE_HOST),
     OTHER("hipHostFree", HB_CALL_FREE_HOST, 0),
     ALLOCATE("hipHostMalloc", HB_CALL_ALLOCATE_HOST),
-    LAUNCH("hipLaunchCooperativeKernel", HB_CALL_LAUNCH_HOST, 48, 56),
+    LAUNCH("hipLaunchCooperativeKernel", HB_CALL_LAUNCH_HOST, 48, 56, "pDDPip"),
     ON_STREAM("hipLaunchHostFunc", HB_CALL_ON_STREAM, 0),
-    LAUNCH("hipLaunchKernel", HB_CALL_LAUNCH_HOST, 48, 56),
+    LAUNCH("hipLaunchKernel", HB_CALL_LAUNCH_HOST, 48, 56, "pDDPpp"),
     ALLOCATE("hipMalloc", HB_CALL_ALLOCATE),
-    {"hipMallocAsync", HB_CALL_ALLOCATE, 0, NO, 16, NO, 0, 24},
-    {"hipMallocFromPoolAsync", HB_CALL_ALLOCATE, 0, NO, 16, NO, 0, 32},
+    {"hipMallocAsync", HB_CALL_ALLOCATE, 0, NO, 16, NO, 0, 24, "Ppp"},
+    {"hipMallocFromPoolAsync", HB_CALL_ALLOCATE, 0, NO, 16, NO, 0, 32, "Pppp"},
     ALLOCATE("hipMallocHost", HB_CALL_ALLOCATE_HOST),
     ALLOCATE("hipMallocManaged", HB_CALL_ALLOCATE_MANAGED),
-    {"hipMallocPitch", HB_CALL_ALLOCATE_PITCH, 0, 16, 32, NO, 0, NO},
+    {"hipMallocPitch", HB_CALL_ALLOCATE_PITCH, 0, 16, 32, NO, 0, NO, "PPpp"},
     ALLOCATE("hipMemAllocHost", HB_CALL_ALLOCATE_HOST),
-    {"hipMemAllocPitch", HB_CALL_ALLOCATE_PITCH, 0, 16, 32, NO, 0, NO},
-    COPY("hipMemcpy", 8, 16, 24, NO),
-    COPY_2D("hipMemcpy2D", 16, 32, 48, NO),
-    COPY_2D("hipMemcpy2DAsync", 16, 32, 48, 56),
-    COPY("hipMemcpyAsync", 8, 16, 24, 32),
-    COPY("hipMemcpyDtoD", 8, 16, NO, NO),
-    COPY("hipMemcpyDtoDAsync", 8, 16, NO, 24),
-    COPY("hipMemcpyDtoH", 8, 16, NO, NO),
-    COPY("hipMemcpyDtoHAsync", 8, 16, NO, 24),
-    COPY("hipMemcpyFromSymbol", 8, 16, 32, NO),
-    COPY("hipMemcpyFromSymbolAsync", 8, 16, 32, 40),
-    COPY("hipMemcpyHtoD", 8, 16, NO, NO),
-    COPY("hipMemcpyHtoDAsync", 8, 16, NO, 24),
-    {"hipMemcpyPeer", HB_CALL_COPY_PEER, 0, 16, 32, 24, 8, NO},
-    {"hipMemcpyPeerAsync", HB_CALL_COPY_PEER, 0, 16, 32, 24, 8, 40},
-    COPY("hipMemcpyToSymbol", 8, 16, 32, NO),
-    COPY("hipMemcpyToSymbolAsync", 8, 16, 32, 40),
-    COPY("hipMemcpyWithStream", 8, 16, 24, 32),
+    {"hipMemAllocPitch", HB_CALL_ALLOCATE_PITCH, 0, 16, 32, NO, 0, NO, "PPpp"},
+    COPY("hipMemcpy", 8, 16, 24, NO, "pppip"),
+    COPY_2D("hipMemcpy2D", 16, 32, 48, NO, "ppppppip"),
+    COPY_2D("hipMemcpy2DAsync", 16, 32, 48, 56, "ppppppip"),
+    COPY("hipMemcpyAsync", 8, 16, 24, 32, "pppip"),
+    COPY("hipMemcpyDtoD", 8, 16, NO, NO, "pppp"),
+    COPY("hipMemcpyDtoDAsync", 8, 16, NO, 24, "pppp"),
+    COPY("hipMemcpyDtoH", 8, 16, NO, NO, "pppp"),
+    COPY("hipMemcpyDtoHAsync", 8, 16, NO, 24, "pppp"),
+    COPY("hipMemcpyFromSymbol", 8, 16, 32, NO, "ppppip"),
+    COPY("hipMemcpyFromSymbolAsync", 8, 16, 32, 40, "ppppip"),
+    COPY("hipMemcpyHtoD", 8, 16, NO, NO, "pppp"),
+    COPY("hipMemcpyHtoDAsync", 8, 16, NO, 24, "pppp"),
+    {"hipMemcpyPeer", HB_CALL_COPY_PEER, 0, 16, 32, 24, 8, NO, "pipip"},
+    {"hipMemcpyPeerAsync", HB_CALL_COPY_PEER, 0, 16, 32, 24, 8, 40, "pipipp"},
+    COPY("hipMemcpyToSymbol", 8, 16, 32, NO, "ppppip"),
+    COPY("hipMemcpyToSymbolAsync", 8, 16, 32, 40, "ppppip"),
+    COPY("hipMemcpyWithStream", 8, 16, 24, 32, "pppip"),
     FILL("hipMemset", 1, NO),
-    {"hipMemset2D", HB_CALL_FILL_2D, 0, NO, 24, NO, 1, NO},
-    {"hipMemset2DAsync", HB_CALL_FILL_2D, 0, NO, 24, NO, 1, 40},
+    {"hipMemset2D", HB_CALL_FILL_2D, 0, NO, 24, NO, 1, NO, "ppipp"},
+    {"hipMemset2DAsync", HB_CALL_FILL_2D, 0, NO, 24, NO, 1, 40, "ppippp"},
     FILL("hipMemsetAsync", 1, 24),
     FILL("hipMemsetD16", 2, NO),
     FILL("hipMemsetD16Async", 2, 24),
@@ -110,8 +110,8 @@ static const hb_hip_call calls[] = {
     FILL("hipMemsetD8", 1, NO),
     FILL("hipMemsetD8Async", 1, 24),
     HIDDEN("hipModuleGetFunction"),
-    LAUNCH("hipModuleLaunchCooperativeKernel", HB_CALL_LAUNCH, 32, 40),
-    LAUNCH("hipModuleLaunchKernel", HB_CALL_LAUNCH, 32, 40),
+    LAUNCH("hipModuleLaunchCooperativeKernel", HB_CALL_LAUNCH, 32, 40, "piiiiiiip"),
+    LAUNCH("hipModuleLaunchKernel", HB_CALL_LAUNCH, 32, 40, "piiiiiiip"),
     OTHER("hipModuleUnload", HB_CALL_UNLOAD, NO),
     HIDDEN("hipPeekAtLastError"),
     HIDDEN("hipSetDevice"),
@@ -121,7 +121,7 @@ static const hb_hip_call calls[] = {
     ON_STREAM("hipStreamWaitEvent", HB_CALL_ON_STREAM, 0),
 };
 
-static const hb_hip_call plain = {NULL, HB_CALL_PLAIN, NO, NO, NO, NO, 0, NO};
+static const hb_hip_call plain = {NULL, HB_CALL_PLAIN, NO, NO, NO, NO, 0, NO, NULL};
 
 typedef struct key {
     const char *name;
@@ -186,4 +186,21 @@ const hb_hip_call *hb_hip_calls(size_t *count)
 {
     *count = HB_ARRAY_LEN(calls);
     return calls;
+}
+
+static char *align(char *args, char *at, size_t size)
+{
+    return args + ((size_t)(at - args) + size - 1) / size * size;
+}
+
+void hb_hip_call_arrange(const hb_hip_call *call, const uint64_t *words, char *args)
+{
+    char *at = args;
+    for (const char *shape = call->shape; shape && *shape; shape++) {
+        size_t size = *shape == 'i' ? 4 : *shape == 'D' ? 12 : 8;
+        at = align(args, at, size == 8 ? 8 : 4);
+        memcpy(at, words, size);
+        at += *shape == 'P' ? 16 : size;
+        words += *shape == 'D' ? 2 : 1;
+    }
 }

@@ -53,6 +53,10 @@ typedef struct hb_hip_call {
     uint8_t copy;  /* copies: hipMemcpyKind; peer copies: the source's device */
     uint8_t unit;  /* fills: the size of an element; peer copies: offset of the target's device */
     uint8_t stream;
+    /** The parameters up to the last that is of interest, one character each: p a pointer or 64-bit
+     * number, P a pointer behind which the runtime puts what it finds there, i a number of up to 32
+     * bits, D a dim3. NULL: none is. */
+    const char *shape;
 } hb_hip_call;
 
 /** The row of a function; one of kind HB_CALL_PLAIN without name for those not in the table. The
@@ -62,6 +66,12 @@ const hb_hip_call *hb_hip_call_named(const char *name);
 /** The same where the arguments lie one after the other, as in a C structure of them, without the
  * values that hip_prof_str.h puts behind some pointers. */
 hb_hip_call hb_hip_call_unexpanded(const hb_hip_call *row);
+
+enum { HB_HIP_ARGS_BYTES = 96 };
+
+/** Lays parameters out as the runtime does for its callbacks. `words`: as the processor's calling
+ * convention has them, a dim3 in two. */
+void hb_hip_call_arrange(const hb_hip_call *call, const uint64_t *words, char *args);
 
 /** All rows, for tests. */
 const hb_hip_call *hb_hip_calls(size_t *count);

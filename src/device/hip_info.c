@@ -116,16 +116,15 @@ static void look(finding *f, bool load)
 {
     hb_hip hip;
     bool found = load ? hb_hip_load(&hip) : hb_hip_find(&hip);
-    if (found) {
-        hb_backends_prepare(&hip);
-        hb_hip_ask_versions(&hip);
-    }
+    if (found) hb_backends_prepare(&hip);
+    if (found && !hip.release) hb_hip_ask_versions(&hip);
     look_at_backends(f, found ? &hip : NULL);
     if (!found) {
         snprintf(f->gpu_reason, sizeof f->gpu_reason, "there is no HIP runtime to ask");
         return;
     }
     hb_hip_path(&hip, f->path, sizeof f->path);
+    hb_hip_ask_versions(&hip);
     f->info.runtime_version = hip.version;
     f->info.driver_version = hip.driver_version;
     look_at_devices(f, &hip);

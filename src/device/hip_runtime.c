@@ -80,19 +80,31 @@ static bool open_any(hb_hip *hip, int flags)
     return false;
 }
 
-static void find_functions(hb_hip *hip)
+/* libamdhip64.so.5.2.21153; wheels of PyTorch have no numbers in theirs. */
+static int release_by_name(const hb_hip *hip)
+{
+    char path[PATH_MAX];
+    int major, minor, patch;
+    hb_hip_path(hip, path, sizeof path);
+    const char *numbers = strstr(path, ".so.");
+    if (!numbers || sscanf(numbers, ".so.%d.%d.%d", &major, &minor, &patch) != 3) return 0;
+    return major * 100 + minor;
+}
+
+static void look_into(hb_hip *hip)
 {
     for (size_t i = 0; i < HB_ARRAY_LEN(symbols); i++)
         hb_hip_symbol(hip, symbols[i].name, (char *)hip + symbols[i].offset);
     hb_hip_symbol(hip, "hipGetDevicePropertiesR0600", &hip->get_device_properties);
     if (!hip->get_device_properties)
         hb_hip_symbol(hip, "hipGetDeviceProperties", &hip->get_device_properties);
+    hip->release = release_by_name(hip);
 }
 
 bool hb_hip_find(hb_hip *hip)
 {
     if (!open_any(hip, RTLD_NOLOAD)) return false;
-    find_functions(hip);
+    look_into(hip);
     return true;
 }
 
@@ -101,7 +113,7 @@ bool hb_hip_load(hb_hip *hip)
     if (hb_hip_find(hip)) return true;
     /* Where AMD's own packages put it, which the system's loader need not know. */
     if (!open_any(hip, 0) && !open_runtime(hip, "/opt/rocm/lib/libamdhip64.so", 0)) return false;
-    find_functions(hip);
+    look_into(hip);
     return true;
 }
 

@@ -17,6 +17,7 @@ typedef char *hb_demangler(const char *name, char *buffer, size_t *size, int *st
 typedef struct hb_hip {
     void *library;
     const char *soname;          /* under which it was found */
+    int release;                 /* 502 of 5.2.x, by the name of its file; 0: it does not tell */
     int version, driver_version; /* hipRuntimeGetVersion(): 50221153 is 5.2.21153 */
 
     int (*runtime_get_version)(int *version);
@@ -50,8 +51,8 @@ bool hb_hip_find(hb_hip *hip);
 /** The same, but loads one when there is none. */
 bool hb_hip_load(hb_hip *hip);
 
-/** Fills in the versions. It answers without a device, too, and starts nothing but its
- * registration with profilers. */
+/** Fills in the versions. That starts a runtime which has a device, and a process that is forked
+ * afterwards can't use it any more. */
 void hb_hip_ask_versions(hb_hip *hip);
 
 /** The file that the runtime was loaded from. */
@@ -63,10 +64,10 @@ void hb_hip_symbol(const hb_hip *hip, const char *name, void *function_pointer);
 /** "hipErrorOutOfMemory", or "" when the runtime can't say. */
 const char *hb_hip_error_name(const hb_hip *hip, int error);
 
-/** 502 of 5.2.x */
+/** 502 of 5.2.x; 0: neither known by the file's name nor asked. */
 static inline int hb_hip_release(const hb_hip *hip)
 {
-    return hip->version / 100000;
+    return hip->release ? hip->release : hip->version / 100000;
 }
 
 /** What HIP says about a device. */

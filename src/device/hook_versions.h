@@ -13,7 +13,7 @@ typedef struct hb_hook_version {
     int release;            /* 502 is 5.2 */
     uint32_t api_data_size; /* sizeof(hip_api_data_t) */
     uint32_t num_functions; /* numbers of functions are below this */
-    bool by_function;       /* hipRegisterApiCallback(), else hipRegisterTracerCallback() */
+    bool by_record;         /* hipInitActivityCallback(), else hipRegisterTracerCallback() */
 } hb_hook_version;
 
 /** The row of a runtime; NULL with the reason in `why` when there is none or when another tool

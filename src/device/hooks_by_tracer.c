@@ -105,7 +105,7 @@ static bool probe(const hb_hip *hip, hb_buf *why)
     if (!version) return false;
     void *hook;
     hb_hip_symbol(hip, "hipRegisterTracerCallback", &hook);
-    if (!version->by_function && hook && hip->api_name && hip->peek_at_last_error) return true;
+    if (!version->by_record && hook && hip->api_name && hip->peek_at_last_error) return true;
     hb_buf_printf(why, "HIP %d.%d has no such hook", hb_hip_release(hip) / 100,
                   hb_hip_release(hip) % 100);
     return false;

@@ -24,6 +24,13 @@ static inline hb_profiler *capture_start(unsigned activities)
     return prof;
 }
 
+/* Some runtimes must hear of a profiler before they start. */
+static inline void capture_prepare(void)
+{
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    hb_profiler_destroy(hb_profiler_create(&o));
+}
+
 static inline cJSON *read_json(const char *path)
 {
     FILE *file = fopen(path, "rb");

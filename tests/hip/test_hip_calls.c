@@ -200,6 +200,49 @@ static void unexpanded_arguments_lie_one_after_the_other(void **state)
     assert_int_equal(unexpanded("hipDeviceSynchronize").stream, HB_NO_ARG);
 }
 
+static bool lies_at(const char *args, uint8_t offset, size_t size)
+{
+    static const unsigned char sign[8] = {0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa};
+    return offset == HB_NO_ARG || memcmp(args + offset, sign, size) == 0;
+}
+
+/* Where interposed functions put their parameters the table finds them. */
+static void parameters_are_arranged_as_the_runtime_does(void **state)
+{
+    (void)state;
+    size_t n;
+    const hb_hip_call *calls = hb_hip_calls(&n);
+    uint64_t words[16];
+    memset(words, 0xaa, sizeof words);
+    for (size_t i = 0; i < n; i++) {
+        const hb_hip_call *c = &calls[i];
+        char args[HB_HIP_ARGS_BYTES] = "";
+        hb_hip_call_arrange(c, words, args);
+        bool launch = c->kind >= HB_CALL_LAUNCH_HOST && c->kind <= HB_CALL_LAUNCH_ITEMS;
+        bool found = lies_at(args, c->ptr, 8) && lies_at(args, c->src, 8) &&
+                     lies_at(args, c->bytes, launch ? 4 : 8) && lies_at(args, c->copy, 4) &&
+                     lies_at(args, c->stream, 8) &&
+                     (!launch || (lies_at(args, 8, 8) && lies_at(args, 16, 8)));
+        if (!found) fail_msg("%s: the shape %s does not fit", c->name, c->shape);
+    }
+}
+
+static void words_are_taken_in_order(void **state)
+{
+    (void)state;
+    const uint64_t words[] = {1, 2 | 3ull << 32, 4, 5 | 6ull << 32, 7, 8, 9, 10};
+    _Alignas(8) char args[HB_HIP_ARGS_BYTES] = "";
+    uint32_t sizes[6];
+    uint64_t stream;
+    hb_hip_call_arrange(row("hipLaunchKernel"), words, args);
+    memcpy(sizes, args + 8, sizeof sizes);
+    memcpy(&stream, args + row("hipLaunchKernel")->stream, sizeof stream);
+    for (uint32_t i = 0; i < 6; i++)
+        assert_int_equal(sizes[i], i + 2);
+    assert_int_equal(args[0], 1);
+    assert_int_equal(stream, 10);
+}
+
 static void the_runtime_writes_no_further_than_our_room(void **state)
 {
     (void)state;
@@ -217,6 +260,8 @@ int main(void)
         cmocka_unit_test(fills_lie_as_the_header_says),
         cmocka_unit_test(allocations_lie_as_the_header_says),
         cmocka_unit_test(unexpanded_arguments_lie_one_after_the_other),
+        cmocka_unit_test(parameters_are_arranged_as_the_runtime_does),
+        cmocka_unit_test(words_are_taken_in_order),
         cmocka_unit_test(the_runtime_writes_no_further_than_our_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The last resort, for runtimes whose hooks hipboard does not know or can't have: calls are
+ * interposed, and device work is timed by events around it. That costs more than hooks do and
+ * perturbs more; a graph is one piece of work.
+ */
+#include "device/backend.h"
+#include "device/device.h"
+#include "device/interpose.h"
+#include "device/marks.h"
+#include "device/notes.h"
+#include "record/strings.h"
+
+enum { COPY_TO_DEVICE = 1, COPY_TO_HOST = 2, COPY_WITHIN = 3, COPY_DEFAULT = 4 };
+enum { STREAM_PER_THREAD = 2 };
+
+static const hb_hip *runtime;
+static int (*get_last_error)(void);
+static uint32_t reset_cid;
+static uint32_t graph_name;
+
+/* ---- what the work is ---- */
+
+/* hipPointerAttribute_t of memory that HIP knows. Other memory is an error, which must not become
+ * the thread's last one in place of the program's. */
+static bool is_device_memory(uint64_t address)
+{
+    _Alignas(16) int attributes[64] = {0};
+    bool keeps_errors = hb_hip_release(runtime) >= 700; /* until they are asked for */
+    if (!runtime->pointer_get_attributes) return true;
+    if (keeps_errors && runtime->peek_at_last_error() != 0) return true;
+    int error = runtime->pointer_get_attributes(attributes, (void *)(uintptr_t)address);
+    if (error && keeps_errors) get_last_error();
+    /* 2 is hipMemoryTypeDevice since HIP 6; before, 1 was */
+    int device_type = hb_hip_release(runtime) >= 600 ? 2 : 1;
+    return error == 0 && attributes[0] == device_type;
+}
+
+static uint32_t kind_of_copy(const hb_record_copy *r)
+{
+    if (r->kind < 0) return HB_WORK_FILL;
+    switch (r->kind) {
+    case COPY_TO_DEVICE: return HB_WORK_HTOD;
+    case COPY_TO_HOST: return HB_WORK_DTOH;
+    case COPY_WITHIN: return HB_WORK_DTOD;
+    case COPY_DEFAULT:
+        if (!is_device_memory(r->src)) return is_device_memory(r->dst) ? HB_WORK_HTOD : 0;
+        return is_device_memory(r->dst) ? HB_WORK_DTOD : HB_WORK_DTOH;
+    default: return 0; /* within the host */
+    }
+}
+
+static uint32_t kind_of(const hb_frame *f)
+{
+    switch (f->record->head.type) {
+    case HB_RECORD_LAUNCH: return HB_WORK_KERNEL;
+    case HB_RECORD_COPY: return kind_of_copy((const hb_record_copy *)f->record);
+    default: return f->call->kind == HB_CALL_GRAPH_LAUNCH ? HB_WORK_KERNEL : 0;
+    }
+}
+
+/* ---- around calls ---- */
+
+static bool makes_work(const hb_frame *f)
+{
+    switch (f->call->kind) {
+    case HB_CALL_LAUNCH_HOST:
+    case HB_CALL_LAUNCH:
+    case HB_CALL_LAUNCH_ITEMS:
+    case HB_CALL_COPY:
+    case HB_CALL_COPY_2D:
+    case HB_CALL_COPY_PEER:
+    case HB_CALL_FILL:
+    case HB_CALL_FILL_2D:
+    case HB_CALL_GRAPH_LAUNCH: return f->record != NULL;
+    default: return false;
+    }
+}
+
+static hb_mark *mark_work(const hb_frame *f)
+{
+    const hb_record_call *r = f->record;
+    uint64_t stream = r->stream == 0 && f->per_thread ? STREAM_PER_THREAD : r->stream;
+    uint32_t kind = kind_of(f);
+    hb_mark *mark = kind ? hb_mark_begin(stream, r->device) : NULL;
+    if (!mark) return NULL;
+    mark->work.work = f->correlation;
+    mark->work.kind = kind;
+    mark->work.head.name = HB_STRING_UNNAMED;
+    if (r->head.type == HB_RECORD_COPY) mark->work.bytes = ((const hb_record_copy *)r)->bytes;
+    if (f->call->kind == HB_CALL_GRAPH_LAUNCH) mark->work.head.name = graph_name;
+    return mark;
+}
+
+static void before(hb_frame *f)
+{
+    bool was = hb_calls_enter_own();
+    f->mark = makes_work(f) ? mark_work(f) : NULL;
+    if (f->call->kind == HB_CALL_BEGIN_CAPTURE) hb_marks_pause(true);
+    if (f->cid == reset_cid) hb_marks_forget();
+    hb_calls_leave_own(was);
+}
+
+static void after(hb_frame *f, int error)
+{
+    bool was = hb_calls_enter_own();
+    if (f->mark && error)
+        hb_mark_cancel(f->mark);
+    else if (f->mark && hb_mark_end(f->mark))
+        hb_call_makes(f->correlation);
+    if (f->call->kind == HB_CALL_BEGIN_CAPTURE && error) hb_marks_pause(false);
+    if (f->call->kind == HB_CALL_END_CAPTURE) hb_marks_pause(false);
+    hb_calls_leave_own(was);
+}
+
+/* ---- the back-end ---- */
+
+static bool probe(const hb_hip *hip, hb_buf *why)
+{
+    return hb_interpose_possible(hip, why) && hb_marks_possible(hip, why);
+}
+
+static bool attach(const hb_hip *hip, hb_buf *why)
+{
+    static const char graph[] = "(graph)";
+    static const hb_around_call around = {before, after};
+    runtime = hip;
+    hb_marks_init(hip);
+    hb_hip_symbol(hip, "hipGetLastError", &get_last_error);
+    graph_name = hb_strings_intern(graph, sizeof graph - 1);
+    if (!hb_interpose_attach(hip, &around, why)) return false;
+    for (uint32_t cid = 1; cid < hb_calls_num_functions(); cid++)
+        if (strcmp(hip->api_name(cid), "hipDeviceReset") == 0) reset_cid = cid;
+    return true;
+}
+
+static void start(void)
+{
+    if (!hb_marks_enable(true))
+        hb_note(true, "there is no thread to read the times of device work: it is missing");
+    else
+        hb_interpose_enable(true);
+}
+
+static void stop(void)
+{
+    hb_interpose_enable(false);
+    hb_marks_enable(false);
+    hb_put_text("hipboard_hip_times",
+                "taken by HIP events before and after the work, which includes what the runtime "
+                "does between them");
+    hb_put_number(HB_METADATA_TIMES_UNCERTAINTY, hb_marks_uncertainty());
+}
+
+static void enable(bool on)
+{
+    if (on)
+        start();
+    else
+        stop();
+}
+
+const hb_device_backend hb_interposition = {
+    .name = "interposition",
+    .summary = "HIP calls by interposition, device work by HIP events around it",
+    .last_resort = true,
+    .probe = probe,
+    .attach = attach,
+    .enable = enable,
+    .lost = hb_marks_lost,
+    .look = hb_interpose_look,
+};

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What HIP capture adds to the host's time of a call, on the simulated GPU: the runtime's own path
+ * is real, the device behind it is not, so nothing here is said of a GPU. Best of many short
+ * rounds, since other programs disturb; a round ends before the queue is full.
+ *
+ *     tools/simhsa/run [--runtime SUITE] build-bench/tests/bench/bench_hip
+ *
+ * HIPBOARD_HIP_BACKEND chooses the back-end.
+ */
+#include <hip/hip_runtime_api.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <hipboard/hipboard.h>
+
+#define MUST(call)                                                       \
+    do {                                                                 \
+        hipError_t error_ = (call);                                      \
+        if (error_ != hipSuccess) {                                      \
+            fprintf(stderr, "%s: %s\n", #call, hipGetErrorName(error_)); \
+            exit(1);                                                     \
+        }                                                                \
+    } while (0)
+
+enum { SESSIONS = 20, ROUNDS = 10, CALLS = 250, THREADS = 8, STREAMS = 4, LAUNCHES = 2000 };
+
+static hipFunction_t nop;
+static hipStream_t stream;
+static char *host, *device;
+
+static double now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static void set_up(void)
+{
+    static char code[65536];
+    hipModule_t module;
+    FILE *file = fopen(TEST_KERNELS, "rb");
+    if (!file || fread(code, 1, sizeof code, file) == 0) {
+        perror(TEST_KERNELS);
+        exit(1);
+    }
+    fclose(file);
+    MUST(hipModuleLoadData(&module, code));
+    MUST(hipModuleGetFunction(&nop, module, "nop"));
+    MUST(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking));
+    MUST(hipHostMalloc((void **)&host, 4096, 0));
+    MUST(hipMalloc((void **)&device, 4096));
+}
+
+/* ---- time of a call ---- */
+
+static void launch(void)
+{
+    MUST(hipModuleLaunchKernel(nop, 1, 1, 1, 64, 1, 1, 0, stream, NULL, NULL));
+}
+
+static void copy(void)
+{
+    MUST(hipMemcpyAsync(device, host, 4096, hipMemcpyHostToDevice, stream));
+}
+
+static void improve(double *best, void (*call)(void))
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        double start = now_ns();
+        for (int i = 0; i < CALLS; i++)
+            call();
+        double each = (now_ns() - start) / CALLS;
+        if (each < *best) *best = each;
+        MUST(hipStreamSynchronize(stream));
+    }
+}
+
+static double start_ms;
+
+static hb_profiler *start(void)
+{
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.activities = HB_ACTIVITY_CPU | HB_ACTIVITY_HIP;
+    o.spool_dir = "";
+    hb_profiler *prof = hb_profiler_create(&o);
+    double before = now_ns();
+    if (!prof || hb_profiler_start(prof) != HB_OK) {
+        fprintf(stderr, "%s\n", hb_last_error());
+        exit(1);
+    }
+    start_ms = (now_ns() - before) / 1e6;
+    return prof;
+}
+
+typedef struct cost {
+    const char *what;
+    void (*call)(void);
+    double before, between, recorded; /* ns; before the first profiler, between two, with one */
+} cost;
+
+static void print(const cost *c)
+{
+    printf("%-26s %9.0f %9.0f %9.0f %+9.0f %+8.0f %%\n", c->what, c->before, c->between,
+           c->recorded, c->recorded - c->before, 100 * (c->recorded - c->before) / c->before);
+}
+
+static void measure_calls(void)
+{
+    cost costs[] = {{"null kernel", launch, 1e18, 1e18, 1e18},
+                    {"copy of 4 KiB to device", copy, 1e18, 1e18, 1e18}};
+    enum { COSTS = sizeof costs / sizeof *costs };
+    double first_start_ms = 0;
+    for (int i = 0; i < COSTS * SESSIONS; i++)
+        improve(&costs[i % COSTS].before, costs[i % COSTS].call);
+    for (int session = 0; session < SESSIONS; session++) {
+        hb_profiler *prof = start();
+        if (session == 0) first_start_ms = start_ms;
+        for (int i = 0; i < COSTS; i++)
+            improve(&costs[i].recorded, costs[i].call);
+        hb_profiler_destroy(prof);
+        for (int i = 0; i < COSTS; i++)
+            improve(&costs[i].between, costs[i].call);
+    }
+    printf("%-26s %9s %9s %9s %9s\n", "ns a call, one thread", "before", "between", "recorded",
+           "adds");
+    for (int i = 0; i < COSTS; i++)
+        print(&costs[i]);
+    printf("registration, at the first start: %.1f ms\n", first_start_ms);
+}
+
+/* ---- many threads ---- */
+
+static void *launch_many(void *arg)
+{
+    hipStream_t streams[STREAMS];
+    (void)arg;
+    for (int i = 0; i < STREAMS; i++)
+        MUST(hipStreamCreateWithFlags(&streams[i], hipStreamNonBlocking));
+    for (int i = 0; i < LAUNCHES; i++)
+        MUST(hipModuleLaunchKernel(nop, 1, 1, 1, 64, 1, 1, 0, streams[i % STREAMS], NULL, NULL));
+    for (int i = 0; i < STREAMS; i++)
+        MUST(hipStreamSynchronize(streams[i]));
+    return NULL;
+}
+
+static bool count_kernel(const hb_event *event, void *arg)
+{
+    *(long *)arg += event->kind == HB_EVENT_KERNEL;
+    return true;
+}
+
+static void measure_threads(void)
+{
+    pthread_t threads[THREADS];
+    long found = 0, made = (long)THREADS * LAUNCHES;
+    hb_profiler *prof = start();
+    double begin = now_ns();
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, launch_many, NULL);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    hb_profiler_stop(prof);
+    double seconds = (now_ns() - begin) / 1e9;
+    hb_profiler_events(prof, count_kernel, &found);
+    printf("%d threads x %d streams: %ld kernels, %ld recorded, %ld missing, %.0f records a "
+           "second\n",
+           THREADS, STREAMS, made, found, made - found, (double)found / seconds);
+    hb_profiler_destroy(prof);
+}
+
+int main(void)
+{
+    int version;
+    hb_hip_info *info;
+    setenv("SIMHSA_KERNEL_NS", "0", 0);
+    setenv("SIMHSA_COPY_NS", "0", 0);
+    set_up();
+    MUST(hipRuntimeGetVersion(&version));
+    if (hb_hip_info_get(false, &info) != HB_OK) return 1;
+    printf("HIP %d.%d, back-end %s, %s\n", version / 10000000, version / 100000 % 100,
+           info->backend, info->num_gpus ? info->gpus[0].name : "no device");
+    hb_hip_info_free(info);
+    measure_calls();
+    measure_threads();
+    return 0;
+}
