@@ -43,8 +43,11 @@ static void take_members(hb_comparison *c, hb_compare_run *run, const hb_trace *
         const char *key = hb_trace_text(t, t->members[i].key).s;
         hb_str json = hb_trace_text(t, t->members[i].json);
         if (is_unspoken(key) || json.len > MAX_FACT || !json.len) continue;
-        bool quoted = json.len >= 2 && *json.s == '"';
-        add_fact(c, run, key, json.s + quoted, json.len - 2 * quoted);
+        hb_buf text; /* the same however it is spaced */
+        hb_buf_init(&text, 1 << 16);
+        hb_json_to_python(&text, json);
+        add_fact(c, run, key, text.data ? text.data : "", text.size);
+        hb_buf_free(&text);
     }
 }
 

@@ -51,7 +51,7 @@ static hb_result add_run(hb_comparison *c, const char *path, hb_compare_run **ru
 static hb_result add_logdir(hb_comparison *c, const char *path)
 {
     hb_logdir *logdir;
-    hb_compare_run *run;
+    hb_compare_run *run = NULL;
     HB_TRY(hb_logdir_open(path, NULL, &logdir));
     hb_result result =
         logdir->num_runs

@@ -13,7 +13,7 @@ bash tools/setup.sh test
 mkdir -p "$out"
 [ -f build-bench/build.ninja ] ||
     meson setup build-bench --buildtype=release >"$out/setup.log"
-ninja -C build-bench tests/bench/bench_{cycle,event_log,record,writer} >"$out/build.log" 2>&1 ||
+ninja -C build-bench tests/bench/bench_{compare,cycle,event_log,record,writer} >"$out/build.log" 2>&1 ||
     { tail -n 30 "$out/build.log"; exit 1; }
 bench=build-bench/tests/bench
 "$bench/bench_record" --json >"$out/record.json"
@@ -29,3 +29,5 @@ echo
 "$bench/bench_writer" 1
 echo
 "$bench/bench_event_log" "$traces" .venv/bin/python
+echo
+"$bench/bench_compare" "$traces/runs" 10 100

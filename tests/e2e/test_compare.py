@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: MIT
+"""`hipboard compare` on trainings, on traces of real PyTorch, and as CI calls it."""
+import csv
+import io
+import json
+import os
+import pty
+import re
+import shutil
+import subprocess
+from bisect import bisect_left
+
+import pytest
+
+from support import BUILD, ROOT
+
+DATA = ROOT / "tests/data"
+TORCH = DATA / "torch-2.13-cpu.pt.trace.json"
+
+
+def hipboard(*arguments, **options):
+    return subprocess.run([BUILD / "tools/hipboard/hipboard", *map(str, arguments)],
+                          capture_output=True, text=True, timeout=120, **options)
+
+
+def compare(*arguments, status=0):
+    done = hipboard("compare", *arguments)
+    assert done.returncode == status, done.stdout + done.stderr
+    return done
+
+
+def as_json(*arguments, status=0):
+    return json.loads(compare(*arguments, "--json", status=status).stdout)
+
+
+def slow_down(source, target, operator, us):
+    """Copies a run with each call of `operator` longer by `us`, and all that follows later."""
+    target.mkdir(parents=True)
+    for path in source.glob("*.pt.trace.json"):
+        document = json.loads(path.read_text())
+        events = document["traceEvents"]
+        starts = sorted(e["ts"] for e in events if e.get("name") == operator)
+        assert starts
+        for event in events:
+            if "ts" not in event:
+                continue
+            end = event["ts"] + event.get("dur", 0)
+            event["ts"] += us * bisect_left(starts, event["ts"])
+            if "dur" in event:
+                event["dur"] = end + us * bisect_left(starts, end) - event["ts"]
+        (target / path.name).write_text(json.dumps(document))
+
+
+@pytest.fixture(scope="module")
+def slowed(digits, tmp_path_factory):
+    """The training without workers, and the same with an aten::im2col that is slower than any noise
+    of a busy machine."""
+    before = digits["workers0"].directory
+    after = tmp_path_factory.mktemp("compare") / "slowed"
+    slow_down(before, after, "aten::im2col", 50_000)
+    return before, after
+
+
+def test_the_slowed_operator_is_on_top(slowed):
+    result = as_json(*slowed)
+    assert [run["steps"] for run in result["runs"]] == [12, 12]
+    top = result["operators"][0]
+    assert (top["name"], top["measure"], top["verdict"]) == ("aten::im2col", "self_host",
+                                                             "beyond_noise")
+    assert top["before"]["calls"] == top["after"]["calls"] == 2
+    assert top["change"] == pytest.approx(100_000, rel=1e-3)
+    assert top["low"] < top["change"] < top["high"]
+    others = [row for row in result["operators"] if row["name"] != "aten::im2col"]
+    assert all(abs(row["change"]) < 1 for row in others)
+    [step] = [row for row in result["steps"] if row["name"] == "step_time"]
+    assert step["change"] == pytest.approx(100_000, rel=0.01)
+
+
+def test_the_module_and_the_shapes_are_told(slowed):
+    rows = as_json(*slowed, "--by", "operator")["operators"]
+    assert {row["module"] for row in rows[:2]} == {"Conv2d_0", "Conv2d_1"}
+    assert all(row["shape"].startswith("[[32, ") for row in rows[:2])
+    modules = as_json(*slowed, "--by", "module", "--metric", "host")["modules"]
+    assert modules[0]["name"] == "DigitNet_0" and modules[0]["change"] == pytest.approx(100_000, rel=.01)
+
+
+def test_the_tree_says_where(slowed):
+    text = compare(*slowed, "--tree", "--top", 2).stdout
+    lines = [line for line in text.splitlines() if "nn.Module" in line or "aten::" in line]
+    names = [re.search(r"(nn\.Module: \w+|aten::\w+)$", line)[1] for line in lines]
+    assert names.count("aten::im2col") == 2
+    assert names[:3] == ["nn.Module: DigitNet_0", "nn.Module: Conv2d_0", "aten::conv2d"]
+    assert "calls that changed less are not shown" in text
+    nodes = as_json(*slowed, "--tree")["tree"]
+    assert nodes[0]["name"] == "step" and nodes[0]["calls"] == [1, 1]
+    assert all(a["depth"] + 1 >= b["depth"] for a, b in zip(nodes, nodes[1:]))
+
+
+def test_numbers_are_the_plugins(digits):
+    """Means over the steps, times the steps, are the totals that the plugin's tables show."""
+    path = digits["workers0"].files[0]
+    plugin = {row["Operator"]: row for row in csv.DictReader(io.StringIO(
+        hipboard("view", "--view", "operator", "--csv", "--top", 0, path).stdout))}
+    result = as_json(path, path, "--by", "operator", "--group", "name", "--metric", "self_host,host")
+    seen = set()
+    for row in result["operators"]:
+        side, column = row["before"], {"self_host": "Host self", "host": "Host total"}
+        total = side["mean"] * side["n"]
+        assert total == pytest.approx(float(plugin[row["name"]][column[row["measure"]] + " (us)"]))
+        assert side["calls"] * 6 == pytest.approx(float(plugin[row["name"]]["Calls"]))
+        seen.add(row["name"])
+    assert seen == set(plugin)
+
+
+def test_a_run_is_like_itself(digits):
+    path = digits["workers0"].directory
+    result = as_json(path, path)
+    rows = sum((result[kind] for kind in ("steps", "operators", "memory", "modules")), [])
+    assert len(rows) > 50 and all(row["change"] == 0 for row in rows)
+    assert {row["verdict"] for row in rows} == {"within_noise", "counted"}
+    assert "Not alike" not in compare(path, path).stdout
+
+
+def test_a_logdir_is_its_runs(digits):
+    logdir = digits["workers0"].directory.parent
+    result = as_json(logdir, "--baseline", logdir / "workers2")
+    assert result["baseline"] == "workers2"
+    assert [run["name"] for run in result["runs"]] == ["workers0", "workers2"]
+    assert as_json(logdir, "--baseline", "workers2")["steps"] == result["steps"]
+    loader = next(row for row in result["steps"] if row["name"] == "data_loader")
+    assert loader["change"] > 100
+    assert {"what": "recorded with", "run": "workers0", "before": "shapes, memory, stacks, FLOPs, modules",
+            "after": "shapes, memory, FLOPs, modules"} in result["contrasts"]
+
+
+def test_other_hardware_dialect_and_age_are_told(digits):
+    result = as_json(DATA / "triton_example.json.gz", DATA / "mi250_minitoy.json.gz",
+                     digits["workers0"].directory)
+    told = {(row["run"], row["what"]): (row["before"], row["after"]) for row in result["contrasts"]}
+    before, after = told["mi250_minitoy.json.gz", "devices"]
+    assert before.startswith("8 x NVIDIA A100") and after == "4 x AMD Radeon Graphics, 104 CUs, 63.98 GiB"
+    assert told["workers0", "devices"][1] == "none"
+    assert told["mi250_minitoy.json.gz", "recorded on"] == ("2024-10-28", "2025-02-17")
+    assert told["workers0", "steps"] == ("1", "12")
+    assert {row["verdict"] for row in result["steps"] if row["before"] and row["after"]} <= {
+        "too_few_steps", "counted"}
+
+
+def test_both_dialects_have_the_same_numbers(tmp_path):
+    """What PyTorch writes today, and the same converted for the plugin."""
+    source = DATA / "mi250_minitoy.json.gz"
+    assert hipboard("convert", source, "-o", tmp_path / "run").returncode == 0
+    result = as_json(source, tmp_path / "run")
+    assert {"run": "run", "what": "dialect", "before": "kineto", "after": "tensorboard"} in \
+        result["contrasts"]
+    assert len(result["kernels"]) > 5
+    assert all(row["change"] == 0 for row in result["kernels"] + result["steps"])
+    assert any(row["measure"] == "self_device" for row in result["operators"])
+    assert all(row["change"] == 0 for row in result["operators"])
+
+
+# ---- as CI calls it ----
+
+def test_limits_decide_the_exit_status(slowed):
+    done = compare(*slowed, "--fail-if", "step_time > +5%", "--fail-if", "operator:aten::mm > +1s",
+                   "--beyond-noise", status=1)
+    assert re.search(r"limit passed: slowed: step_time .* -> .*, \+[\d.]+ % \(beyond noise, p = .*, "
+                     r"12 and 12 steps\); limit: step_time > \+5%", done.stderr)
+    assert "EXCEEDED: slowed: step_time" in done.stdout and "fine: slowed: operator:aten::mm" in done.stdout
+    compare(*slowed, "--fail-if", "step_time > +10s")
+    compare(*reversed(slowed), "--fail-if", "step_time > +5%")
+    result = as_json(*slowed, "--fail-if", "step_time > 1us", status=1)
+    assert [limit["exceeded"] for limit in result["limits"]] == [True]
+
+
+def test_trouble_is_no_passed_limit(slowed, tmp_path):
+    done = compare(*slowed, "--fail-if", "kernel:gemm > 2ms", status=3)
+    assert "nothing of that kind" in done.stderr
+    done = compare(*slowed, "--fail-if", "operator:conv > 2ms", status=3)
+    assert "aten::im2col" in done.stderr
+    done = compare(*slowed, "--fail-if", "speed > 2ms", status=2)
+    assert "gpu_utilization" in done.stderr and not done.stdout
+    shutil.copytree(slowed[1], tmp_path / "run")
+    (tmp_path / "run" / "x.1.pt.trace.json").write_text("{\"traceEvents\": 5")
+    done = compare(slowed[0], tmp_path / "run", status=3)
+    assert "left out" in done.stderr and "x.1.pt.trace.json" in done.stderr and "aten::im2col" in done.stdout
+
+
+@pytest.mark.parametrize("arguments, status", [
+    ([], 2), (["--nonsense", TORCH], 2), (["--by", "colour", TORCH], 2), (["--metric", "x", TORCH], 2),
+    (["--by", "kernel", "--metric", "host", TORCH], 2), (["--name", "(", TORCH], 2),
+    (["--confidence", "100", TORCH], 2), (["--fail-if", "step_time > 5", TORCH], 2),
+    ([TORCH], 3), (["/nowhere", TORCH], 3), ([TORCH, "--baseline", "nobody"], 3),
+    ([TORCH, TORCH, TORCH, "--tree"], 3),
+])
+def test_wrong_usage_and_missing_runs(arguments, status):
+    done = compare(*arguments, status=status)
+    assert done.stderr.startswith("hipboard compare: ") and not done.stdout
+    assert ("--help" in done.stderr) == (status == 2)
+
+
+# ---- looks ----
+
+def test_markdown_is_tables(slowed):
+    text = compare(*slowed, "--markdown", "--top", 3).stdout
+    lines = text.splitlines()
+    assert lines[0] == "### Compared"
+    head = next(i for i, line in enumerate(lines) if line.startswith("| what | change |"))
+    assert lines[head + 2].startswith("| aten::im2col, host | +")
+    assert len({line.count("|") for line in lines[head:] if line.startswith("|")}) == 1
+    assert "\033" not in text and "##########" not in text
+
+
+def test_colours_only_on_a_terminal(slowed):
+    assert "\033" not in compare(*slowed).stdout
+    command = [BUILD / "tools/hipboard/hipboard", "compare", *slowed]
+    for plain in (False, True):
+        ours, theirs = pty.openpty()
+        with subprocess.Popen(command, stdout=theirs,
+                              env=dict(os.environ, **({"NO_COLOR": "1"} if plain else {}))) as process:
+            os.close(theirs)
+            seen = b""
+            try:
+                while part := os.read(ours, 65536):
+                    seen += part
+            except OSError:  # the terminal's end, when the program has left
+                pass
+            assert process.wait(60) == 0
+        os.close(ours)
+        assert (b"\033[31m" in seen) != plain
+
+
+def test_filters(slowed):
+    rows = as_json(*slowed, "--by", "operator", "--name", "^aten::(mm|addmm)$")["operators"]
+    assert {row["name"] for row in rows} == {"aten::mm", "aten::addmm"}
+    steps = as_json(*slowed, "--by", "step", "--metric", "step_time,cpu")["steps"]
+    assert [row["name"] for row in steps] == ["step_time", "cpu"]
+    assert len(as_json(*slowed, "--by", "operator", "--top", 4)["operators"]) == 4
