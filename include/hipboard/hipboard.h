@@ -653,6 +653,13 @@ typedef struct hb_hip_info {
 HB_API hb_result hb_hip_info_get(bool load, hb_hip_info **info);
 HB_API void hb_hip_info_free(hb_hip_info *info);
 
+/** For libraries that are loaded into programs: what a function `rocprofiler_configure` of theirs,
+ * exported with C linkage, has to return for its arguments. ROCm calls it when HIP starts in the
+ * process, and so HIP is captured by rocprofiler-sdk however late the program loads it; else that
+ * is only so if it was loaded when the profiler was made. NULL: HIP is captured in another way. */
+HB_API void *hb_rocprofiler_configure(uint32_t version, const char *version_text, uint32_t priority,
+                                      void *client_id);
+
 /* ------------------------------------------------------------------------------------------- */
 /* Recovery                                                                                    */
 /* ------------------------------------------------------------------------------------------- */

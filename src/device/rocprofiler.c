@@ -16,6 +16,7 @@
 
 #include "device/backend.h"
 #include "device/calls.h"
+#include "device/device.h"
 #include "device/notes.h"
 #include "device/rocprofiler_agents.h"
 #include "device/rocprofiler_kernels.h"
@@ -36,11 +37,21 @@ static struct {
     size_t num_operations;
     uint32_t num_functions;
     int64_t ahead_ns;
-    _Atomic bool heard, over;
+    _Atomic bool asked; /* by it, to be its client */
+    _Atomic bool heard, attached, over;
     _Atomic uint64_t lost;
 } sdk;
 
 /* ---- what it reports ---- */
+
+/* A program may load HIP while it is recorded: this, its first call, tells. */
+static void meet_runtime(void)
+{
+    if (atomic_load_explicit(&sdk.attached, memory_order_relaxed)) return;
+    bool own = hb_calls_enter_own();
+    if (!own) hb_device_look_again();
+    hb_calls_leave_own(own);
+}
 
 static void on_call(uint64_t correlation, int32_t operation, uint32_t phase, void *payload)
 {
@@ -49,6 +60,7 @@ static void on_call(uint64_t correlation, int32_t operation, uint32_t phase, voi
     uint32_t cid = (uint32_t)operation;
     atomic_store_explicit(&sdk.heard, true, memory_order_relaxed);
     if (phase == HB_ROCP_ENTER) {
+        meet_runtime();
         hb_frame *frame = hb_calls_push(cid);
         if (!frame) return;
         frame->correlation = correlation;
@@ -209,8 +221,10 @@ static int initialize(void (*finish)(void *client), void *arg)
     if (!want_symbols() || !want_calls() || !want_work()) return -1;
     int status = sdk.rocp->start_context(sdk.symbols);
     sdk.ready = !status || refuse("to start", status);
-    if (sdk.ready) pthread_atfork(NULL, NULL, in_child);
-    return sdk.ready ? 0 : -1;
+    if (!sdk.ready) return -1;
+    pthread_atfork(NULL, NULL, in_child);
+    if (__atomic_load_n(&hb_enabled_epoch, __ATOMIC_ACQUIRE)) sdk.rocp->start_context(sdk.work);
+    return 0;
 }
 
 static hb_rocp_tool *configure(uint32_t version, const char *version_text, uint32_t priority,
@@ -220,11 +234,25 @@ static hb_rocp_tool *configure(uint32_t version, const char *version_text, uint3
     (void)version;
     (void)version_text;
     (void)priority;
+    if (atomic_exchange(&sdk.asked, true)) return NULL;
     if (hb_rocp_is_1(sdk.rocp))
         ((hb_rocp_client_1 *)client)->name = "hipboard";
     else
         ((hb_rocp_client_0 *)client)->name = "hipboard";
     return &tool;
+}
+
+/* It calls all that want to be called so, when the runtime registers with it. */
+void *hb_rocprofiler_configure(uint32_t version, const char *version_text, uint32_t priority,
+                               void *client)
+{
+    hb_buf why;
+    hb_record_init();
+    hb_buf_init(&why, sizeof sdk.refusal - 1);
+    if (!sdk.rocp) sdk.rocp = hb_rocp_library(NULL, &why);
+    snprintf(sdk.refusal, sizeof sdk.refusal, "%s", hb_buf_text(&why));
+    hb_buf_free(&why);
+    return sdk.rocp ? configure(version, version_text, priority, client) : NULL;
 }
 
 /* ---- when it can be had ---- */
@@ -276,7 +304,7 @@ static bool can_configure(const hb_hip *hip, hb_buf *why)
 static void prepare(const hb_hip *hip)
 {
     hb_buf why;
-    if (sdk.ready) return;
+    if (sdk.ready || sdk.refusal[0]) return;
     hb_record_init();
     hb_buf_init(&why, sizeof sdk.refusal - 1);
     if (!can_configure(hip, &why)) {
@@ -326,9 +354,10 @@ static bool attach(const hb_hip *hip, hb_buf *why)
     }
     sdk.hip = hip;
     hb_rocp_agents_find(sdk.rocp);
-    if (hb_calls_init(hip, &calls)) return true;
-    hb_buf_str(why, "no memory");
-    return false;
+    bool attached = hb_calls_init(hip, &calls);
+    if (!attached) hb_buf_str(why, "no memory");
+    atomic_store(&sdk.attached, attached);
+    return attached;
 }
 
 /* Its times are CLOCK_BOOTTIME's in all versions so far, which this finds to be so. */

@@ -104,7 +104,7 @@ static bool check_version(hb_buf *why)
 const hb_rocp *hb_rocp_library(const hb_hip *hip, hb_buf *why)
 {
     if (!rocp.library) rocp.library = open_loaded();
-    if (!rocp.library) rocp.library = open_beside(hip);
+    if (!rocp.library && hip) rocp.library = open_beside(hip);
     if (!rocp.library) rocp.library = open_anywhere();
     if (!rocp.library) {
         hb_buf_printf(why, "%s is not installed", names[0]);

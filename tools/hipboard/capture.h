@@ -8,7 +8,8 @@
 
 #include <stdbool.h>
 
-#define CAPTURE_LIBRARY "libhipboard-capture.so"
+#define CAPTURE_LIBRARY     "libhipboard-capture.so"
+#define ROCPROFILER_LIBRARY "libhipboard-rocprofiler.so"
 
 #define CAPTURE_DIR        "HIPBOARD_CAPTURE_DIR"
 #define CAPTURE_ACTIVITIES "HIPBOARD_CAPTURE_ACTIVITIES" /* enum hb_activity, as a number */

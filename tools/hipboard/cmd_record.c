@@ -2,6 +2,7 @@
 #include "command.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -241,6 +242,18 @@ static void preload(const char *library)
     }
 }
 
+/* The second library, where ROCm will find rocprofiler-sdk: it looks for it by this name. */
+static void preload_for_rocprofiler(const request *r)
+{
+    char library[PATH_MAX + sizeof ROCPROFILER_LIBRARY];
+    const char *slash = strrchr(r->library, '/');
+    bool wanted = r->activities == 0 || (r->activities & HB_ACTIVITY_HIP);
+    if (!wanted || !dlopen("librocprofiler-sdk.so", RTLD_LAZY)) return;
+    snprintf(library, sizeof library, "%.*s/" ROCPROFILER_LIBRARY, (int)(slash - r->library),
+             r->library);
+    if (access(library, R_OK) == 0) preload(library);
+}
+
 /* TensorBoard mixes what several event files of a directory say, so one process of a parallel run
  * writes one: the first, by the word of whatever launched it. */
 static bool is_first_of_its_run(void)
@@ -268,6 +281,7 @@ static void tell(void *context)
     set_number(CAPTURE_SLICE, r->slice_ns);
     set_schedule(&r->schedule);
     preload(r->library);
+    preload_for_rocprofiler(r);
 }
 
 /* ---- afterwards ---- */
