@@ -334,7 +334,7 @@ static void pools_and_managed_memory_add_up(void **state)
         assert_true(arg(event, "Total Allocated") == expected[i][1]);
     }
     cJSON_Delete(trace);
-    HIP_OK(hipStreamDestroy(stream));
+    /* HIP 5.2.3 hangs in hipStreamDestroy() after hipFreeAsync(), recorded or not. */
 }
 
 static void memory_adds_up(void **state)
