@@ -1,96 +1,54 @@
 /* SPDX-License-Identifier: MIT
  *
- * A handler of one's own: after each cycle it prints where the time went, from the cycle's events,
- * and then writes the same trace as the ready-made handler would. The program heats a metal plate.
+ * A handler of one's own: after each cycle it prints where the time went, as torch.profiler's
+ * key_averages() does, and which sweep was the slowest, and then writes the same trace as the
+ * ready-made handler would. The program heats a metal plate.
  */
+#include <hipboard/analysis.h>
 #include <hipboard/hipboard.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { SIDE = 256, STEPS = 20, SWEEPS = 10, TOP = 5 };
-enum { NAME_BYTES = 48, MAX_NAMES = 32, MAX_DEPTH = 64 };
+enum { SIDE = 256, STEPS = 20, SWEEPS = 10 };
 
 /* ---------------------------------------------------------------------------------------------- */
 /* The handler                                                                                    */
 /* ---------------------------------------------------------------------------------------------- */
 
-struct total {
-    char name[NAME_BYTES]; /* cut off if longer */
-    int64_t calls, self_ns;
-};
-
-struct open_scope {
-    struct total *total;
-    int64_t end_ns;
-};
-
-/* Events come thread by thread in order of start, so a stack of open scopes finds each one's
- * parent. */
-struct summary {
-    struct total totals[MAX_NAMES];
-    int num_totals;
-    struct open_scope stack[MAX_DEPTH];
-    int depth;
-    int64_t thread_id;
-};
-
-static struct total *find_total(struct summary *s, const char *name)
+static hb_result print_table(hb_profiler *prof)
 {
-    for (int i = 0; i < s->num_totals; i++) {
-        if (strncmp(s->totals[i].name, name, NAME_BYTES - 1) == 0) return &s->totals[i];
-    }
-    if (s->num_totals == MAX_NAMES) return NULL;
-    struct total *total = &s->totals[s->num_totals++];
-    snprintf(total->name, sizeof total->name, "%s", name);
-    return total;
+    hb_key_averages *averages = NULL;
+    hb_key_averages_options options = HB_KEY_AVERAGES_OPTIONS_INIT;
+    char *text = NULL;
+    options.group_by_input_shape = true;
+    options.sort_by = "self_cpu_time_total";
+    hb_result result = hb_profiler_key_averages(prof, &options, &averages);
+    if (result == HB_OK) result = hb_key_averages_table(averages, NULL, &text, NULL);
+    if (result == HB_OK) fputs(text, stdout);
+    hb_free(text);
+    hb_key_averages_destroy(averages);
+    return result;
 }
 
-/* A scope's time is its own and no longer its parent's. */
-static void add_scope(struct summary *s, const hb_event *event)
+static bool find_slowest(const hb_event *event, void *arg)
 {
-    int64_t duration = event->end_ns - event->start_ns;
-    while (s->depth > 0 && s->stack[s->depth - 1].end_ns <= event->start_ns)
-        s->depth--;
-    struct total *total = find_total(s, event->name);
-    if (!total || s->depth == MAX_DEPTH) return;
-    if (s->depth > 0) s->stack[s->depth - 1].total->self_ns -= duration;
-    total->calls++;
-    total->self_ns += duration;
-    s->stack[s->depth++] = (struct open_scope){total, event->end_ns};
-}
-
-static bool visit(const hb_event *event, void *arg)
-{
-    struct summary *s = arg;
-    if (event->kind != HB_EVENT_OP && event->kind != HB_EVENT_USER_ANNOTATION) return true;
-    if (event->thread_id != s->thread_id) s->depth = 0;
-    s->thread_id = event->thread_id;
-    add_scope(s, event);
+    int64_t *slowest = arg, duration = event->end_ns - event->start_ns;
+    if (strcmp(event->name, "diffuse") == 0 && duration > *slowest) *slowest = duration;
     return true;
-}
-
-static int by_self_time(const void *a, const void *b)
-{
-    const struct total *x = a, *y = b;
-    return (x->self_ns < y->self_ns) - (x->self_ns > y->self_ns);
 }
 
 /* In a handler the profiler's step is already the next one. */
 static hb_result on_trace_ready(hb_profiler *prof, void *context)
 {
     const char *dir = context;
-    struct summary s = {.depth = 0};
-    hb_result result = hb_profiler_events(prof, visit, &s);
-    if (result != HB_OK) return result;
-    qsort(s.totals, (size_t)s.num_totals, sizeof s.totals[0], by_self_time);
-
+    int64_t slowest = 0;
     printf("cycle %lld, complete at step %lld\n", (long long)hb_profiler_cycle(prof),
            (long long)hb_profiler_step_num(prof));
-    for (int i = 0; i < s.num_totals && i < TOP; i++)
-        printf("  %-24s %4lld calls %10.1f us self\n", s.totals[i].name,
-               (long long)s.totals[i].calls, (double)s.totals[i].self_ns / 1000);
+    hb_result result = print_table(prof);
+    if (result == HB_OK) result = hb_profiler_events(prof, find_slowest, &slowest);
+    if (result != HB_OK) return result;
+    printf("slowest diffuse: %.1f us\n\n", (double)slowest / 1000);
     return hb_export_tensorboard(prof, dir, NULL, 0);
 }
 

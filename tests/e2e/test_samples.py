@@ -337,16 +337,19 @@ def test_minimal_makes_a_trace_of_three_steps(tmp_path):
 def test_per_cycle_prints_and_exports_each_cycle(tmp_path):
     output = run(SAMPLES / "per_cycle", cwd=tmp_path)
     traces = load_traces(tmp_path / "runs/per_cycle")
-    blocks = re.findall(r"^cycle (\d+), complete at step (\d+)\n((?:  .*\n)+)", output, re.M)
-    assert [(cycle, step) for cycle, step, _ in blocks] == [("0", "6"), ("1", "12"), ("2", "18")]
+    cycles = re.findall(r"^cycle (\d+), complete at step (\d+)\n(-(?:.|\n)*?)"
+                        r"slowest diffuse: ([\d.]+) us$", output, re.M)
+    assert [cycle[:2] for cycle in cycles] == [("0", "6"), ("1", "12"), ("2", "18")]
     assert len(traces) == 3
-    for (_, _, table), trace in zip(blocks, traces):
-        printed = {name: (int(calls), float(own)) for name, calls, own in
-                   re.findall(r"^  (\S+) +(\d+) calls +([\d.]+) us self$", table, re.M)}
+    files = sorted((tmp_path / "runs/per_cycle").glob("*.pt.trace.json"))
+    for (_, _, table, slowest), path, trace in zip(cycles, files, traces):
+        assert table == run(BUILD / "tools/hipboard/hipboard", "table", "--group-by-input-shape",
+                            "--sort-by", "self_cpu_time_total", path)
+        [row] = [line.split() for line in table.splitlines() if " diffuse " in line]
+        assert row[6] == "60" and row[7:] == ["[[256,", "256]]"]
         diffusions = [event["dur"] for event in spans(trace, "cpu_op")
                       if event["name"] == "diffuse"]
-        assert printed["diffuse"] == (60, pytest.approx(sum(diffusions), abs=0.1))
-        assert printed["heat"][0] == 3
+        assert float(slowest) == pytest.approx(max(diffusions), abs=0.1)
 
 
 @pytest.mark.parametrize("sample, libraries", [

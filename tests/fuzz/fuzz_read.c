@@ -11,7 +11,10 @@
 
 #include <cJSON.h>
 
+#include "analyze/holders.h"
+#include "analyze/stacks.h"
 #include "query/query.h"
+#include "report/memory_timeline.h"
 #include "report/table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -135,6 +138,50 @@ static void tabulate(hb_trace *trace)
     }
 }
 
+/* Where time goes by stack; every stack must lead to the root. */
+static void stack_up(const hb_fn_list *list)
+{
+    for (uint32_t ways = 0; ways < 4; ways++) {
+        hb_stack_choice choice = {ways & 1, ways & 2};
+        hb_stack_tree tree;
+        hb_stack_tree_make(&tree, list, &choice);
+        for (uint32_t i = 1; i < tree.nodes.count; i++)
+            CHECK(tree.nodes.items[i].parent < i);
+    }
+}
+
+static void account(const hb_fn_list *list, hb_buf *to)
+{
+    hb_allocations a;
+    hb_allocations_make(&a, list);
+    hb_fn_stack *stacks = hb_fn_stacks(list, UINT32_MAX);
+    for (uint32_t device = 0; device < a.devices.count && device < 3; device++) {
+        hb_holders holders = hb_holders_at(&a, device, a.num_changes - 1, stacks);
+        for (uint32_t i = 0; i < holders.count; i++)
+            hb_put_scopes(list, holders.items[i].owner, to);
+        (void)hb_holders_at(&a, device, a.devices.items[device].peak, NULL);
+        hb_report_memory_timeline(&a, device, true, to);
+        hb_report_memory_timeline(&a, device, false, to);
+        hb_report_memory_page(&a, device, to);
+    }
+}
+
+/* Stacks and memory. */
+static void attribute(hb_trace *trace)
+{
+    hb_arena arena = {0};
+    hb_fn_list list;
+    hb_buf buf;
+    hb_buf_init(&buf, SIZE_MAX / 2);
+    if (hb_arena_try(&arena)) {
+        hb_fn_list_make(&list, &arena, trace);
+        stack_up(&list);
+        account(&list, &buf);
+    }
+    hb_buf_free(&buf);
+    hb_arena_free(&arena);
+}
+
 static void read_one(const uint8_t *data, size_t size, bool strict)
 {
     hb_trace trace;
@@ -154,6 +201,7 @@ static void read_one(const uint8_t *data, size_t size, bool strict)
         }
         hb_analysis_free(&analysis);
         if (!strict) tabulate(&trace);
+        if (!strict) attribute(&trace);
     }
     hb_trace_free(&trace);
 }
