@@ -30,6 +30,8 @@ typedef struct hb_convert_options {
      * read twice, and again for each further part. False stops with HB_ERROR_STATE. May be NULL. */
     bool (*progress)(void *context, const char *path, uint64_t done, uint64_t size);
     void *context;
+    /** Only what began in this time since the first event, and its device work. 0: no limit. */
+    double start_us, end_us;
 } hb_convert_options;
 
 #define HB_CONVERT_OPTIONS_INIT                                                                    \
@@ -58,7 +60,7 @@ typedef struct hb_conversion {
  * several files, to `directory/name.0001.pt.trace.json[.gz]` and so on. Missing directories are
  * made; a file appears whole or not at all. `input` is a file, since it is read more than once.
  * `conversion` is freed with hb_conversion_free(). HB_ERROR_FORMAT when `input` is no trace,
- * HB_ERROR_NOT_FOUND when it has none of the steps asked for. */
+ * HB_ERROR_NOT_FOUND when it has none of the steps asked for; the time asked for may be empty. */
 HB_API hb_result hb_convert(const char *input, const char *directory, const char *name,
                             const hb_convert_options *options, hb_conversion **conversion);
 HB_API void hb_conversion_free(hb_conversion *conversion);

@@ -345,6 +345,30 @@ const char *hb_scan_value(hb_scan *scan, const char *p, hb_value *value)
     return end;
 }
 
+static void ignore_flaw(void *context, hb_flaw flaw, const char *at)
+{
+    (void)context;
+    (void)flaw;
+    (void)at;
+}
+
+int hb_list_count(const hb_value *list, bool *nested)
+{
+    int count = 0;
+    if (list->type != HB_JSON_ARRAY) return -1;
+    hb_scan scan = {.end = list->s + list->size, .flaw = ignore_flaw};
+    const char *p = hb_scan_space(list->s + 1);
+    while (*p != ']') {
+        hb_value v;
+        if (!(p = hb_scan_value(&scan, p, &v))) return -1;
+        *nested |= v.type == HB_JSON_ARRAY && memchr(v.s + 1, '[', v.size - 1);
+        count++;
+        p = hb_scan_space(p);
+        if (*p == ',') p = hb_scan_space(p + 1);
+    }
+    return count;
+}
+
 /* ---- decoding ---- */
 
 static void append_code(hb_buf *buf, unsigned c)

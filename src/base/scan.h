@@ -101,6 +101,10 @@ bool hb_value_int(const hb_value *value, int64_t *result);
  */
 void hb_value_decode(const hb_value *value, hb_buf *buf);
 
+/** The elements of a list that was scanned before; -1 when it is none. Sets *nested when one of them
+ * is a list with lists in it. */
+int hb_list_count(const hb_value *list, bool *nested);
+
 /** `value` is a string with exactly this text. */
 bool hb_value_is(const hb_value *value, const char *text);
 

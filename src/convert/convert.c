@@ -64,6 +64,40 @@ static void write_properties(output *o, hb_str list)
     plan->counts[HB_CHANGE_PROPERTIES] += (uint64_t)(needed - plan->num_properties);
 }
 
+/* The quotes around a number behind `name`: their places in the text. */
+static bool find_quotes(const char *p, const char *end, const char **open, const char **close)
+{
+    p = hb_scan_space(p);
+    if (p >= end || *p != ':') return false;
+    p = hb_scan_space(p + 1);
+    if (p >= end || *p != '"') return false;
+    *open = p++;
+    while (p < end && *p >= '0' && *p <= '9')
+        p++;
+    *close = p;
+    return p < end && *p == '"' && p > *open + 1;
+}
+
+/* The plugin compares capabilities with numbers. */
+static hb_str unquote_capabilities(output *o, hb_str json, hb_buf *out)
+{
+    static const char name[] = "\"computeM"; /* ajor, inor */
+    const char *p = json.s, *end = json.s + json.len, *at = p, *open, *close;
+    uint64_t before = o->plan->counts[HB_CHANGE_COMPUTE];
+    while ((at = memmem(at, (size_t)(end - at), name, sizeof name - 1)) != NULL) {
+        at += sizeof name - 1;
+        const char *quote = memchr(at, '"', (size_t)(end - at));
+        if (!quote || !find_quotes(quote + 1, end, &open, &close)) continue;
+        hb_buf_append(out, p, (size_t)(open - p));
+        hb_buf_append(out, open + 1, (size_t)(close - open - 1));
+        p = at = close + 1;
+        o->plan->counts[HB_CHANGE_COMPUTE]++;
+    }
+    if (o->plan->counts[HB_CHANGE_COMPUTE] == before) return json;
+    hb_buf_append(out, p, (size_t)(end - p));
+    return (hb_str){out->data, (uint32_t)out->size};
+}
+
 static bool is_flawed(const hb_read_report *report)
 {
     return report->counts[HB_FLAW_CONTROL] || report->counts[HB_FLAW_BAD_ESCAPE] ||
@@ -84,10 +118,14 @@ static void write_member(output *o, hb_str key, hb_str json)
         json = (hb_str){text->data, (uint32_t)text->size};
         o->plan->counts[HB_CHANGE_CLEAN]++;
     }
-    if (key.len == 16 && memcmp(key.s, "deviceProperties", 16) == 0 && !o->plan->options->kineto)
-        write_properties(o, json);
-    else
+    if (key.len == 16 && memcmp(key.s, "deviceProperties", 16) == 0 && !o->plan->options->kineto) {
+        hb_buf mended;
+        hb_buf_init(&mended, SIZE_MAX / 4);
+        write_properties(o, unquote_capabilities(o, json, &mended));
+        hb_buf_free(&mended);
+    } else {
         hb_out_bytes(&o->out, json.s, json.len);
+    }
     HB_OUT(&o->out, ",\n");
 }
 

@@ -199,6 +199,44 @@ static void edit_memory(edits *e)
     count(e, HB_CHANGE_MEMORY);
 }
 
+/* An incomplete one can lose the file, and half a pair is none. The plugin knows PyTorch's other
+ * name of them not. */
+static void edit_flow(edits *e)
+{
+    hb_value id = hb_raw_get(e->raw, HB_SLOT_ID), ts = hb_raw_get(e->raw, HB_SLOT_TS);
+    bool whole = id.type != HB_JSON_NONE && ts.type != HB_JSON_NONE;
+    if (!whole || hb_plan_is_cut(e->plan)) set_category(e, "fwdbwd", HB_CHANGE_FLOW);
+}
+
+/* The plugin multiplies a collective's dims and looks up a type for each; what it cannot read loses
+ * the whole run. */
+static void edit_collective(edits *e)
+{
+    enum { MAX_MISSING = 20 };
+    hb_value dims = hb_raw_get(e->raw, HB_SLOT_DIMS), types = hb_raw_get(e->raw, HB_SLOT_TYPES);
+    hb_value name = hb_raw_get(e->raw, HB_SLOT_NAME);
+    bool nested = false, ignored = false;
+    if (!hb_is_known_collective(&name)) return;
+    int num_dims = hb_list_count(&dims, &nested), num_types = hb_list_count(&types, &ignored);
+    int missing = num_dims - HB_MAX(num_types, 0);
+    if (num_dims <= 0 || (!nested && missing <= 0)) return;
+    count(e, HB_CHANGE_COLLECTIVE);
+    if (nested || missing > MAX_MISSING || (num_types < 0 && types.type != HB_JSON_NONE)) {
+        replace(e, &dims, "[]");
+        return;
+    }
+    char text[4 * MAX_MISSING + 4] = "";
+    size_t n = 0;
+    for (int i = 0; i < missing; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, i || num_types > 0 ? ", \"\"" : "\"\"");
+    char list[sizeof text + 4];
+    snprintf(list, sizeof list, "[%s]", text);
+    if (num_types < 0)
+        add_arg(e, "Input type", list);
+    else
+        splice(e, types.s + types.size - 1, 0, "%s", text);
+}
+
 static bool is_x(const edits *e)
 {
     hb_value ph = hb_raw_get(e->raw, HB_SLOT_PH);
@@ -244,6 +282,8 @@ static void edit_for_plugin(edits *e)
     case HB_ROLE_WORK: edit_work(e); break;
     case HB_ROLE_SCOPE: set_category(e, "cpu_op", HB_CHANGE_SCOPE); break;
     case HB_ROLE_MEMORY: edit_memory(e); break;
+    case HB_ROLE_FLOW: edit_flow(e); break;
+    case HB_ROLE_NODE: edit_collective(e); break;
     case HB_ROLE_ARROW:
     case HB_ROLE_GPU_ANNOTATION: edit_place(e, false); break;
     default: break;

@@ -48,11 +48,31 @@ static uint32_t find(const double *list, uint32_t count, double when)
 
 /* ---- the window ---- */
 
+static bool is_whole(const hb_convert_options *o)
+{
+    return !(o->start_us > 0) && !(o->end_us > 0);
+}
+
+/* Counted from the first event that is there, the profiler's own spans and names aside. */
+static void find_times_asked(const hb_plan *plan, double *start, double *end)
+{
+    const hb_convert_options *o = plan->options;
+    double first = INFINITY;
+    *start = -INFINITY;
+    *end = INFINITY;
+    if (is_whole(o)) return;
+    for (uint32_t i = 0; i < plan->items.count; i++) {
+        const hb_item *item = hb_plan_item(plan, i);
+        if (!is_everywhere(item)) first = fmin(first, item->ts);
+    }
+    if (o->start_us > 0) *start = first + o->start_us;
+    if (o->end_us > 0) *end = first + o->end_us;
+}
+
 static hb_result find_window(const hb_plan *plan, double *start, double *end)
 {
     const hb_convert_options *o = plan->options;
-    *start = -INFINITY;
-    *end = INFINITY;
+    find_times_asked(plan, start, end);
     if (o->first_step == INT64_MIN && o->last_step == INT64_MAX) return HB_OK;
     double from = INFINITY, to = -INFINITY;
     for (uint32_t i = 0; i < plan->items.count; i++) {
@@ -63,8 +83,8 @@ static hb_result find_window(const hb_plan *plan, double *start, double *end)
         to = fmax(to, item->ts + item->dur);
     }
     if (from > to) return hb_fail(HB_ERROR_NOT_FOUND, "%s: has none of these steps", plan->input);
-    *start = from;
-    *end = to;
+    *start = fmax(*start, from);
+    *end = fmin(*end, to);
     return HB_OK;
 }
 
@@ -173,6 +193,11 @@ static void assign(hb_plan *plan)
             item->part = (uint16_t)find(plan->cuts, plan->num_parts, when);
         plan->counts[HB_CHANGE_OUTSIDE] += item->part == HB_PART_NONE;
     }
+}
+
+bool hb_plan_is_cut(const hb_plan *plan)
+{
+    return plan->num_parts > 1 || plan->cuts[0] > -INFINITY || plan->cuts[1] < INFINITY;
 }
 
 hb_result hb_plan_parts(hb_plan *plan)

@@ -32,6 +32,9 @@
     X(ODD, "odd_event", false, "events that would lose the file are drawn only, or mended")        \
     X(CLEAN, "text_mended", false, "events with broken text were mended")                          \
     X(TOP, "top_level", false, "members were moved before traceEvents")                            \
+    X(FLOW, "broken_flow", false, "flows that a cut or a missing id breaks are drawn only")        \
+    X(COLLECTIVE, "collective_inputs", false, "collectives got as many input types as dims")       \
+    X(COMPUTE, "compute_text", false, "compute capabilities in quotes became numbers")             \
     X(PROPERTIES, "device_properties", false, "devices without properties got empty ones")         \
     X(CUT_OFF, "truncated", false, "file ended too early: what was whole is kept")                 \
     X(DAMAGED, "damaged", false, "places in the file are no JSON: whole events were kept")         \
@@ -63,6 +66,7 @@ typedef enum hb_role {
     HB_ROLE_GPU_STEP,
     HB_ROLE_MEMORY,
     HB_ROLE_ARROW, /* the device end of a flow */
+    HB_ROLE_FLOW,  /* forward_backward */
     HB_ROLE_SPAN,  /* the profiler's own, and names of rows: in every part */
 } hb_role;
 
@@ -131,6 +135,8 @@ static inline hb_item *hb_plan_item(const hb_plan *plan, uint32_t i)
 bool hb_plain_number(const hb_value *value, double *result);
 int64_t hb_plain_int(const hb_raw_event *raw, hb_slot slot);
 bool hb_is_call_category(const hb_value *cat);
+/** A name by which the plugin knows a collective. */
+bool hb_is_known_collective(const hb_value *name);
 
 /** Reads the file for the first time. */
 hb_result hb_plan_survey(hb_plan *plan);
@@ -140,6 +146,8 @@ hb_result hb_plan_steps(hb_plan *plan);
 void hb_plan_devices(hb_plan *plan);
 /** The new number of a device; -1: none. */
 int hb_plan_number(const hb_plan *plan, int64_t device);
+/** Whether some events are in no file, or in another one than their neighbours. */
+bool hb_plan_is_cut(const hb_plan *plan);
 /** Divides the events among the files to be written. */
 hb_result hb_plan_parts(hb_plan *plan);
 

@@ -101,7 +101,7 @@ static bool is_known_scope(const hb_value *name)
            hb_value_is(name, "DataParallel.forward");
 }
 
-static bool is_collective(const hb_value *name)
+bool hb_is_known_collective(const hb_value *name)
 {
     static const char *const operations[] = {"broadcast", "reduce", "all_reduce", "all_gather",
                                              "reduce_scatter"};
@@ -116,7 +116,7 @@ static hb_role role_of_annotation(const hb_value *name, bool gpu)
 {
     if (begins(name, "ProfilerStep#")) return gpu ? HB_ROLE_GPU_STEP : HB_ROLE_STEP;
     if (gpu) return HB_ROLE_GPU_ANNOTATION;
-    if (is_collective(name)) return HB_ROLE_NODE;
+    if (hb_is_known_collective(name)) return HB_ROLE_NODE;
     return is_known_scope(name) ? HB_ROLE_SCOPE : HB_ROLE_OTHER;
 }
 
@@ -141,6 +141,7 @@ static hb_role role_of_complete(const hb_raw_event *raw, const hb_value *cat, co
 static hb_role role_of(const hb_raw_event *raw, const hb_value *name)
 {
     hb_value ph = hb_raw_get(raw, HB_SLOT_PH), cat = hb_raw_get(raw, HB_SLOT_CAT);
+    if (hb_value_is(&cat, "forward_backward")) return HB_ROLE_FLOW;
     if (hb_value_is(&ph, "X")) return role_of_complete(raw, &cat, name);
     if (hb_value_is(&ph, "i") && hb_value_is(name, "[memory]")) return HB_ROLE_MEMORY;
     if (hb_value_is(&ph, "i") || hb_value_is(&ph, "M")) return HB_ROLE_SPAN;

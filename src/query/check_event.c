@@ -42,14 +42,6 @@ static bool is_integer(const hb_value *v)
     return p == end;
 }
 
-/* Told when the event was read. */
-static void ignore_flaw(void *context, hb_flaw flaw, const char *at)
-{
-    (void)context;
-    (void)flaw;
-    (void)at;
-}
-
 /* ---- what an event of the plugin's categories needs ---- */
 
 static uint64_t check_times(const hb_raw_event *raw, hb_kind kind)
@@ -79,30 +71,12 @@ static uint64_t check_call(const hb_raw_event *raw, hb_str name, unsigned bits)
     return broken;
 }
 
-/* The elements of a list, -1 when it is none. *nested: one of them has lists in it. */
-static int count_elements(const hb_value *list, bool *nested)
-{
-    int count = 0;
-    if (list->type != HB_JSON_ARRAY) return -1;
-    hb_scan scan = {.end = list->s + list->size, .flaw = ignore_flaw};
-    const char *p = hb_scan_space(list->s + 1);
-    while (*p != ']') {
-        hb_value v;
-        if (!(p = hb_scan_value(&scan, p, &v))) return -1;
-        *nested |= v.type == HB_JSON_ARRAY && memchr(v.s + 1, '[', v.size - 1);
-        count++;
-        p = hb_scan_space(p);
-        if (*p == ',') p = hb_scan_space(p + 1);
-    }
-    return count;
-}
-
 /* Without dims there is no size to be computed, and nothing to fail. */
 static uint64_t check_collective(const hb_raw_event *raw)
 {
     hb_value dims = hb_raw_get(raw, HB_SLOT_DIMS), types = hb_raw_get(raw, HB_SLOT_TYPES);
     bool nested = false, ignored;
-    int num_dims = count_elements(&dims, &nested), num_types = count_elements(&types, &ignored);
+    int num_dims = hb_list_count(&dims, &nested), num_types = hb_list_count(&types, &ignored);
     return num_dims > 0 && (nested || num_types < num_dims) ? BIT(INPUT_TYPE) : 0;
 }
 
@@ -228,6 +202,7 @@ uint64_t hb_check_event(hb_checker *c, const hb_raw_event *raw)
     if (cat.type != HB_JSON_STRING) return broken | BIT(CATEGORY);
     hb_kind kind = hb_kind_by_category(text_of(&cat));
     if (kind == HB_KIND_MEMORY) return broken | BIT(MEMORY_X);
+    if (kind == HB_KIND_CALL) kind = HB_KIND_OTHER; /* to the plugin */
     if (kind == HB_KIND_OTHER || kind == HB_KIND_ANNOTATION || kind == HB_KIND_OPERATOR)
         broken |= check_other(text_of(&cat), text_of(&name));
     if (kind == HB_KIND_OTHER) return broken;

@@ -2,7 +2,9 @@
 """Real traces of AMD and NVIDIA GPUs, converted, in the real plugin."""
 import gzip
 import json
+import signal
 import subprocess
+import time
 
 import pytest
 
@@ -111,10 +113,61 @@ def test_own_files_stay_as_they_are(tmp_path, dialect, options, ending):
         assert (again / path.name).read_bytes() == path.read_bytes()
 
 
+def test_a_directory_keeps_its_order(tmp_path):
+    inputs = tmp_path / "in"
+    for place in ("a/x.1.json", "b/c/x.1.json.gz"):
+        (inputs / place).parent.mkdir(parents=True)
+        text = gzip.decompress(source("triton_example").read_bytes())
+        (inputs / place).write_bytes(text if place.endswith("json") else gzip.compress(text))
+    (inputs / "notes.txt").write_text("no trace")
+    out = inputs / "converted"
+    for _ in range(2):
+        run(HIPBOARD, "convert", inputs, "-o", out, "--force")
+        made = sorted(str(path.relative_to(out)) for path in out.rglob("*") if path.is_file())
+        assert made == ["a/x.1.pt.trace.json", "b/c/x.1.pt.trace.json"]
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    done = subprocess.run([HIPBOARD, "convert", empty, "-o", out], capture_output=True, timeout=60)
+    assert done.returncode == 1 and b"no .json" in done.stderr
+
+
+def test_standard_input(tmp_path):
+    text = source("triton_example").read_bytes()
+    subprocess.run([HIPBOARD, "convert", "-", "-o", tmp_path / "out"], input=text, check=True,
+                   stdout=subprocess.DEVNULL, timeout=60)
+    run(HIPBOARD, "convert", source("triton_example"), "-o", tmp_path / "out")
+    made = [(tmp_path / f"out/{name}.pt.trace.json").read_bytes()
+            for name in ("trace", "triton_example")]
+    assert made[0] == made[1]
+
+
+@pytest.mark.parametrize("command", ["view", "table", "check", "convert"])
+def test_an_interrupt_leaves_nothing_behind(command, tmp_path):
+    big = tmp_path / "big.pt.trace.json"
+    event = '{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":%d,"dur":1,"args":{}},\n'
+    with open(big, "w") as file:
+        file.write('{"traceEvents":[\n')
+        for i in range(2_000_000):
+            file.write(event % (2 * i))
+        file.write("{}]}")
+    options = ["-o", tmp_path / "out"] if command == "convert" else []
+    process = subprocess.Popen([HIPBOARD, command, big, *options], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE)
+    time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode in (-signal.SIGINT, 0), said  # 0: it was faster than the signal
+    assert b"%" not in said  # no progress where there is no terminal
+    left = [path.name for path in tmp_path.rglob("*") if path.is_file()]
+    assert left == ["big.pt.trace.json"] or process.returncode == 0
+
+
 @pytest.mark.parametrize("arguments, message", [
     (["x.json"], "no log directory"),
     (["-o", "d"], "no trace"),
     (["-o", "d", "--steps", "3:1", "x.json"], "steps '3:1'"),
+    (["-o", "d", "--time", "3:1", "x.json"], "time '3:1'"),
+    (["-o", "d", "--time", "3", "x.json"], "time '3'"),
     (["-o", "d", "--max-size", "many", "x.json"], "size 'many'"),
     (["-o", "d", "--dialect", "chrome", "x.json"], "dialect 'chrome'"),
 ])

@@ -341,6 +341,79 @@ static void errors_are_told(void **state)
     assert_int_equal(hb_convert("/nonexistent", f->directory, "x", NULL, &again), HB_ERROR_IO);
 }
 
+static void a_time_is_cut_out_with_its_device_work(void **state)
+{
+    fixture *f = *state;
+    f->options.start_us = 10;
+    f->options.end_us = 20;
+    static const char events[] =
+        X("cpu_op", "before", 1, 1000, 5, "") "," X("cpu_op", "inside", 1, 1012, 5, "") "," X(
+            "Runtime", "call", 1, 1013, 1,
+            "\"correlation\": 3") "," X("kernel", "late", 0, 1500, 9,
+                                        "\"correlation\": 3, \"device\": "
+                                        "0") "," X("cpu_op", "behind", 1, 1020, 5,
+                                                   "") ","
+                                                       "{\"ph\":\"s\","
+                                                       "\"cat\":\"forward_"
+                                                       "backward\","
+                                                       "\"name\":\"flow\","
+                                                       "\"id\":1,\"ts\":"
+                                                       "1013}";
+    assert_int_equal(convert(f, events), HB_OK);
+    assert_has(f, "inside");
+    assert_has(f, "late");
+    assert_lacks(f, "before");
+    assert_lacks(f, "behind");
+    assert_has(f, "fwdbwd");
+    assert_int_equal(count(f, "broken_flow"), 1);
+    f->options.start_us = f->options.end_us = 0;
+    assert_int_equal(convert(f, events), HB_OK);
+    assert_has(f, "\"forward_backward\"");
+    assert_int_equal(count(f, "broken_flow"), 0);
+}
+
+static void collectives_get_types_for_their_dims(void **state)
+{
+    fixture *f = *state;
+    assert_int_equal(
+        convert(f, X("cpu_op", "nccl:all_reduce", 1, 0, 1, "\"Input Dims\": [[4], [2]]") "," X(
+                       "cpu_op", "nccl:reduce", 1, 2, 1,
+                       "\"Input Dims\": [[4], [2]], \"Input type\": "
+                       "[\"float\"]") "," X("cpu_op", "gloo:broadcast", 1, 4, 1,
+                                            "\"Input Dims\": [[[4], "
+                                            "[4]]], \"Input type\": "
+                                            "[\"float\"]") "," X("cpu_"
+                                                                 "op",
+                                                                 "aten::"
+                                                                 "cat",
+                                                                 1, 6, 1,
+                                                                 "\"Inpu"
+                                                                 "t "
+                                                                 "Dims\""
+                                                                 ": "
+                                                                 "[[[4],"
+                                                                 " [4]]"
+                                                                 "]")),
+        HB_OK);
+    assert_int_equal(count(f, "collective_inputs"), 3);
+    assert_has(f, "{\"Input type\": [\"\", \"\"], \"Input Dims\": [[4], [2]]}");
+    assert_has(f, "[\"float\", \"\"]");
+    assert_has(f, "\"Input Dims\": [], \"Input type\": [\"float\"]");
+    assert_has(f, "{\"Input Dims\": [[[4], [4]]]}"); /* of no collective */
+}
+
+static void capabilities_become_numbers(void **state)
+{
+    fixture *f = *state;
+    assert_int_equal(
+        convert_text(f, "{\"deviceProperties\": [{\"id\": 0, \"computeMajor\": \"9\", "
+                        "\"computeMinor\" : \"0\", \"name\": \"8\"}], \"traceEvents\": [" X(
+                            "cpu_op", "a", 1, 0, 1, "") "]}"),
+        HB_OK);
+    assert_int_equal(count(f, "compute_text"), 2);
+    assert_has(f, "\"computeMajor\": 9, \"computeMinor\" : 0, \"name\": \"8\"");
+}
+
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -360,6 +433,9 @@ int main(void)
         TEST(steps_are_cut_out_with_their_device_work),
         TEST(a_large_trace_is_cut_between_steps),
         TEST(errors_are_told),
+        TEST(a_time_is_cut_out_with_its_device_work),
+        TEST(collectives_get_types_for_their_dims),
+        TEST(capabilities_become_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "command.h"
 
+#include <fts.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <hipboard/convert.h>
 
@@ -14,7 +16,9 @@
 static const char help[] =
     "usage: hipboard convert IN... -o LOGDIR [OPTIONS]\n"
     "\n"
-    "Writes traces of any writer (.json, .json.gz) into a log directory that TensorBoard's "
+    "IN is a file, - for standard input, or a directory, of which every .json and .json.gz is "
+    "taken and\n"
+    "keeps its place. Writes traces of any writer into a log directory that TensorBoard's "
     "PyTorch\n"
     "Profiler plugin shows in full, and says what was changed and what a trace does not tell. An "
     "event\n"
@@ -26,6 +30,9 @@ static const char help[] =
     "                       Perfetto and HolisticTraceAnalysis\n"
     "  --gzip               write .pt.trace.json.gz\n"
     "  --steps A:B          only steps A to B, both included; either may be left out\n"
+    "  --time A:B           only what began from A to B seconds after the first event; either may "
+    "be\n"
+    "                       left out\n"
     "  --max-size SIZE      cut into files of at most SIZE bytes before compression (K, M, G: "
     "times\n"
     "                       1024), where a step begins or, without steps, where nothing runs; a\n"
@@ -73,6 +80,20 @@ static bool parse_steps(const char *text, hb_convert_options *options)
     return options->first_step <= options->last_step;
 }
 
+/* Seconds before `*text`'s next `stop`, and moves there; nothing there leaves `*us`. */
+static bool parse_seconds(char **text, char stop, double *us)
+{
+    if (**text != stop) *us = strtod(*text, text) * 1e6;
+    return **text == stop && *us >= 0 && *us < 1e18;
+}
+
+static bool parse_time(char *text, hb_convert_options *options)
+{
+    return parse_seconds(&text, ':', &options->start_us) && *text++ == ':' &&
+           parse_seconds(&text, 0, &options->end_us) &&
+           (options->end_us == 0 || options->start_us < options->end_us);
+}
+
 static int parse_option(request *r, int option)
 {
     switch (option) {
@@ -87,6 +108,9 @@ static int parse_option(request *r, int option)
     case 's':
         if (parse_steps(optarg, &r->options)) return EXIT_FINE;
         return usage_error("convert", "steps '%s': expected A:B, A no larger than B", optarg);
+    case 't':
+        if (parse_time(optarg, &r->options)) return EXIT_FINE;
+        return usage_error("convert", "time '%s': expected A:B in seconds, A less than B", optarg);
     default:
         if (parse_size(optarg, &r->options.max_size)) return EXIT_FINE;
         return usage_error("convert", "size '%s': expected as in 100M", optarg);
@@ -165,12 +189,11 @@ static void print_json(const char *input, const hb_conversion *c)
     printf("}}\n");
 }
 
-static int convert(request *r, const char *input)
+static int convert(request *r, const char *input, const char *path, const char *directory)
 {
     hb_conversion *conversion = NULL;
-    char *name = name_of(input);
-    hb_result result =
-        hb_convert(input, r->logdir, name ? name : "trace", &r->options, &conversion);
+    char *name = strcmp(input, "-") == 0 ? strdup("trace") : name_of(input);
+    hb_result result = hb_convert(path, directory, name ? name : "trace", &r->options, &conversion);
     progress_clear();
     if (result != HB_OK)
         fprintf(stderr, "hipboard convert: %s\n", hb_last_error());
@@ -183,18 +206,98 @@ static int convert(request *r, const char *input)
     return result == HB_OK ? EXIT_FINE : EXIT_FAILED;
 }
 
+/* ---- what is named on the command line ---- */
+
+/* A file that has no name, as the input is read more than once. */
+static FILE *keep_standard_input(void)
+{
+    static char buffer[1 << 16];
+    FILE *file = tmpfile();
+    size_t n = 0;
+    while (file && (n = fread(buffer, 1, sizeof buffer, stdin)) > 0 && !progress_interrupted())
+        if (fwrite(buffer, 1, n, file) != n) break;
+    if (file && !ferror(stdin) && n == 0 && fflush(file) == 0) return file;
+    perror("hipboard convert: cannot keep standard input");
+    if (file) fclose(file);
+    return NULL;
+}
+
+static int convert_standard_input(request *r)
+{
+    char path[64];
+    FILE *file = keep_standard_input();
+    if (!file) return EXIT_FAILED;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fileno(file));
+    int status = convert(r, "-", path, r->logdir);
+    fclose(file);
+    return status;
+}
+
+static bool is_trace(const FTSENT *entry)
+{
+    size_t len = strlen(entry->fts_name);
+    return (entry->fts_info == FTS_F || entry->fts_info == FTS_SL) &&
+           (ends(entry->fts_name, len, ".json") || ends(entry->fts_name, len, ".json.gz"));
+}
+
+/* What was written must not be found, when the one directory is in the other. */
+static bool is_output(const request *r, const FTSENT *entry)
+{
+    struct stat st;
+    return entry->fts_info == FTS_D && entry->fts_level > 0 && stat(r->logdir, &st) == 0 &&
+           st.st_dev == entry->fts_statp->st_dev && st.st_ino == entry->fts_statp->st_ino;
+}
+
+static int by_name(const FTSENT **a, const FTSENT **b)
+{
+    return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+/* The file's directory below the input becomes one below the output. */
+static int convert_member(request *r, const char *root, const FTSENT *entry)
+{
+    const char *below = entry->fts_path + strlen(root);
+    size_t len = strlen(below) - strlen(entry->fts_name);
+    char *directory;
+    if (asprintf(&directory, "%s/%.*s", r->logdir, (int)len, below) < 0) return EXIT_FAILED;
+    int status = convert(r, entry->fts_path, entry->fts_path, directory);
+    free(directory);
+    return status;
+}
+
+static int convert_directory(request *r, char *root)
+{
+    char *roots[] = {root, NULL};
+    int status = EXIT_FINE, files = 0;
+    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
+    for (FTSENT *e; walk && !progress_interrupted() && (e = fts_read(walk)) != NULL;) {
+        if (is_output(r, e)) fts_set(walk, e, FTS_SKIP);
+        if (!is_trace(e)) continue;
+        files++;
+        if (convert_member(r, root, e) != EXIT_FINE) status = EXIT_FAILED;
+    }
+    if (walk) fts_close(walk);
+    if (files) return status;
+    fprintf(stderr, "hipboard convert: %s: no .json and no .json.gz\n", root);
+    return EXIT_FAILED;
+}
+
+static int convert_input(request *r, char *input)
+{
+    struct stat st;
+    if (strcmp(input, "-") == 0) return convert_standard_input(r);
+    if (stat(input, &st) == 0 && S_ISDIR(st.st_mode)) return convert_directory(r, input);
+    return convert(r, input, input, r->logdir);
+}
+
 int cmd_convert(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"output", required_argument, NULL, 'o'},
-        {"dialect", required_argument, NULL, 'd'},
-        {"gzip", no_argument, NULL, 'z'},
-        {"steps", required_argument, NULL, 's'},
-        {"max-size", required_argument, NULL, 'm'},
-        {"force", no_argument, NULL, 'f'},
-        {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+        {"output", required_argument, NULL, 'o'}, {"dialect", required_argument, NULL, 'd'},
+        {"gzip", no_argument, NULL, 'z'},         {"steps", required_argument, NULL, 's'},
+        {"time", required_argument, NULL, 't'},   {"max-size", required_argument, NULL, 'm'},
+        {"force", no_argument, NULL, 'f'},        {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
     };
     request r = {.options = HB_CONVERT_OPTIONS_INIT};
     int option, status = EXIT_FINE;
@@ -214,7 +317,7 @@ int cmd_convert(int argc, char **argv)
     if (!r.logdir) return usage_error("convert", "no log directory is given with -o");
     if (optind == argc) return usage_error("convert", "no trace is given");
     r.options.progress = progress_options().progress;
-    for (int i = optind; i < argc; i++)
-        if (convert(&r, argv[i]) != EXIT_FINE) status = EXIT_FAILED;
+    for (int i = optind; i < argc && !progress_interrupted(); i++)
+        if (convert_input(&r, argv[i]) != EXIT_FINE) status = EXIT_FAILED;
     return status;
 }

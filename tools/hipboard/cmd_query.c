@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <hipboard/analysis.h>
+#include "progress.h"
 
 static const char help[] =
     "usage: hipboard query LOGDIR 'ROUTE?name=value&...'\n"
@@ -40,8 +40,11 @@ int cmd_query(int argc, char **argv)
     char *json = NULL;
     size_t size = 0;
     int status = EXIT_FAILED;
-    if (hb_logdir_open(argv[1], NULL, &logdir) == HB_OK &&
-        hb_logdir_query(logdir, argv[2], &json, &size) == HB_OK) {
+    hb_open_options options = progress_options();
+    hb_result result = hb_logdir_open(argv[1], &options, &logdir);
+    if (result == HB_OK) result = hb_logdir_query(logdir, argv[2], &json, &size);
+    progress_clear();
+    if (result == HB_OK) {
         bool written = fwrite(json, 1, size, stdout) == size && putchar('\n') != EOF;
         if (written && fflush(stdout) == 0)
             status = EXIT_FINE;

@@ -2,11 +2,14 @@
 #include "command.h"
 
 #include <locale.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <hipboard/hipboard.h>
+
+#include "progress.h"
 
 /* In the order in which `hipboard --help` lists them. */
 static const struct {
@@ -88,7 +91,11 @@ int main(int argc, char **argv)
         return EXIT_FINE;
     }
     int i = find(name);
-    if (i >= 0) return commands[i].run(argc - 1, argv + 1);
+    if (i >= 0) {
+        int status = commands[i].run(argc - 1, argv + 1);
+        if (progress_interrupted()) raise(SIGINT); /* now that all is in order, as was asked */
+        return status;
+    }
     fprintf(stderr, "hipboard: there is no command '%s'; see `hipboard --help`\n", name);
     return EXIT_USAGE;
 }
