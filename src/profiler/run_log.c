@@ -134,10 +134,13 @@ static hb_result log_environment(hb_profiler *prof, const hb_trace_info *info, c
 static hb_result log_settings(hb_profiler *prof, const hb_trace_info *info, const char *rocm,
                               hb_profile_settings known)
 {
-    char git[13];
+    char git[13], arch[32];
     const hb_device_info *device = info && info->num_devices ? &info->devices[0] : NULL;
-    snprintf(git, sizeof git, "%.12s", prof->git_commit); /* as much as a column has room for */
-    known.arch = device ? device->arch : NULL;
+    const char *target = device && device->arch ? device->arch : "";
+    /* As much as a column has room for: "gfx90a" of "gfx90a:sramecc+:xnack-". */
+    snprintf(git, sizeof git, "%.12s", prof->git_commit);
+    snprintf(arch, sizeof arch, "%.*s", (int)strcspn(target, ":"), target);
+    known.arch = arch[0] ? arch : NULL;
     known.compute_units = device ? device->num_cus : 0;
     known.rocm_version = rocm;
     known.ranks = prof->ranks;

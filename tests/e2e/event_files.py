@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Event files written by hipboard, read by TensorBoard's own reader and shown by its server."""
 import json
+import shutil
 import subprocess
 import time
 import urllib.parse
 import urllib.request
 
+import pytest
 from google.protobuf.json_format import MessageToDict
 from tensorboard.backend.event_processing.event_file_loader import RawEventFileLoader
 from tensorboard.compat.proto.event_pb2 import Event
@@ -42,6 +44,18 @@ def finish(process, calls):
 def log(run, calls):
     out, errors = finish(start(run), calls)
     assert (out[0], out[-1], errors) == ("open", "success", "")
+
+
+def on_small_disk(directory, options, command, calls=()):
+    """Runs a shell command with a file system of its own on `directory`."""
+    if not shutil.which("unshare"):
+        pytest.skip("no unshare")
+    mount = f'mount -t tmpfs -o {options} none "{directory}"'
+    probe = subprocess.run(["unshare", "-rm", "sh", "-c", mount], capture_output=True)
+    if probe.returncode != 0:
+        pytest.skip(f"may not mount: {probe.stderr.decode()}")
+    return subprocess.run(["unshare", "-rm", "sh", "-c", f"{mount} && {command}"],
+                          input=script(*calls), capture_output=True, timeout=120)
 
 
 def read(path):

@@ -2,15 +2,14 @@
 """What hipboard/event_log.h writes, asked back from the real TensorBoard and set beside what
 PyTorch's SummaryWriter writes for the same calls."""
 import math
-import shutil
 import struct
-import subprocess
 
 import pytest
 from tensorboard.plugins.hparams import metadata as hparams_metadata
 
 import event_files
-from event_files import BACKENDS, Server, as_dict, finish, log, read, start, values
+from event_files import (BACKENDS, Server, as_dict, finish, log, on_small_disk, read, start,
+                         values)
 from support import BUILD, run
 
 
@@ -301,25 +300,12 @@ def test_the_sample_learns_faster_at_a_higher_rate(tmp_path):
 
 # ---- disks that do not take it ----
 
-def on_small_disk(directory, options, command):
-    """Runs a shell command with a file system of its own on `directory`."""
-    if not shutil.which("unshare"):
-        pytest.skip("no unshare")
-    mount = f'mount -t tmpfs -o {options} none "{directory}"'
-    probe = subprocess.run(["unshare", "-rm", "sh", "-c", mount], capture_output=True)
-    if probe.returncode != 0:
-        pytest.skip(f"may not mount: {probe.stderr.decode()}")
-    return lambda calls: subprocess.run(
-        ["unshare", "-rm", "sh", "-c", f"{mount} && {command}"],
-        input=event_files.script(*calls), capture_output=True, timeout=120)
-
-
 def test_a_full_disk_is_said_and_the_program_goes_on(tmp_path):
     disk, copy = tmp_path / "disk", tmp_path / "copy"
     disk.mkdir()
-    log_there = on_small_disk(disk, "size=64k",
-                              f'"{event_files.LOG_EVENTS}" "{disk}"; cp -r "{disk}" "{copy}"')
-    done = log_there([("count", "loss", 100000), ("flush",), ("scalar", "more", 1, 1)])
+    done = on_small_disk(disk, "size=64k",
+                         f'"{event_files.LOG_EVENTS}" "{disk}"; cp -r "{disk}" "{copy}"',
+                         [("count", "loss", 100000), ("flush",), ("scalar", "more", 1, 1)])
     assert done.stdout.decode().split("\n")[:3] == ["open", "input/output error",
                                                     "input/output error"]
     [said] = done.stderr.decode().splitlines()
@@ -333,8 +319,8 @@ def test_a_full_disk_is_said_and_the_program_goes_on(tmp_path):
 def test_a_read_only_directory_is_said_and_the_program_goes_on(tmp_path):
     disk = tmp_path / "disk"
     disk.mkdir()
-    log_there = on_small_disk(disk, "ro", f'"{event_files.LOG_EVENTS}" "{disk}"')
-    done = log_there([("scalar", "loss", 1, 1)])
+    done = on_small_disk(disk, "ro", f'"{event_files.LOG_EVENTS}" "{disk}"',
+                         [("scalar", "loss", 1, 1)])
     assert done.returncode == 0
     assert done.stdout.decode().splitlines() == ["not open", "success"]
     assert f"creating '{disk}/events.out.tfevents." in done.stderr.decode()

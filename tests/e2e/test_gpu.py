@@ -4,6 +4,7 @@ what it did. Durations on that GPU mean nothing; what ran, where and for whom is
 import os
 
 import pytest
+from tensorboard.plugins.hparams import metadata
 
 from event_files import values
 from schemas import complaints, load
@@ -152,6 +153,29 @@ def test_copies_and_memory_are_what_the_program_did(board):
     [(_, peak)], [(_, current)] = (logged[f"hipboard_memory/GPU0_{what}_mib"]
                                    for what in ("peak", "current"))
     assert (peak.simple_value, current.simple_value) == (BYTES / 2**20, 0)
+
+
+def test_settings_name_the_gpu(board):
+    logged = values(board.logdir / "gpu")
+    [(_, start)] = logged[metadata.SESSION_START_INFO_TAG]
+    hparams = metadata.parse_session_start_info_plugin_data(
+        start.metadata.plugin_data.content).hparams
+    device = load(next((board.logdir / "gpu").glob("*.json")))["deviceProperties"][0]
+    assert hparams["arch"].string_value == "gfx90a"
+    assert hparams["compute_units"].number_value == device["numSms"]
+    major, minor, _ = map(int, hparams["rocm_version"].string_value.split("."))
+    assert (major, minor) >= (5, 2) and minor < 100
+    [(_, experiment)] = logged[metadata.EXPERIMENT_TAG]
+    assert [info.name.tag for info in metadata.parse_experiment_plugin_data(
+        experiment.metadata.plugin_data.content).metric_infos] == [
+            "hipboard_time/average_step_ms", "hipboard_gpu/utilization_percent",
+            "hipboard_memory/GPU0_peak_mib"]
+    [(_, text)] = logged["hipboard/environment/text_summary"]
+    assert b"| architecture | gfx90a:sramecc+" in text.tensor.string_val[0]
+    [(_, kernels)] = logged["hipboard/top_kernels/text_summary"]
+    assert b"| vadd |" in kernels.tensor.string_val[0]
+    [(_, histogram)] = logged["hipboard_gpu/kernels_us"]
+    assert histogram.histo.num == sum(KERNELS.values())
 
 
 def test_nothing_suspicious(board):

@@ -78,6 +78,32 @@ def test_the_ordered_product_is_faster_and_the_same(server, logdir):
     assert losses["plain"][0][1] == pytest.approx(losses["ordered"][0][1], rel=1e-4)
 
 
+@pytest.mark.parametrize("name", SETTINGS)
+def test_every_route_gives_what_the_file_has(server, logdir, name):
+    """TensorBoard's server on one side, TensorBoard's reader of files on the other."""
+    logged = values(logdir / name)
+    plugins = {tag: found[0][1].metadata.plugin_data.plugin_name for tag, found in logged.items()}
+    scalars = {tag for tag, found in logged.items() if found[0][1].HasField("simple_value")}
+    assert server.scalar_tags(name) == scalars and len(scalars) > 15
+    for tag in scalars:
+        assert server.scalars(name, tag) == [
+            (step, value.simple_value) for step, value in logged[tag]]
+    histograms = {tag for tag, found in logged.items() if found[0][1].HasField("histo")}
+    assert set(server.ask("plugin/histograms/tags")[name]) == histograms == {
+        "hipboard_time/steps_ms"}
+    found = server.ask("plugin/histograms/histograms", run=name, tag="hipboard_time/steps_ms")
+    assert [(step, sum(count for _, _, count in buckets)) for _, step, buckets in found] == [
+        (step, value.histo.num) for step, value in logged["hipboard_time/steps_ms"]]
+    texts = {tag for tag, plugin in plugins.items() if plugin == "text"}
+    assert set(server.ask("plugin/text/tags")[name]) == texts == {
+        f"hipboard/{text}/text_summary" for text in ("environment", "advice", "top_operators")}
+    for tag in texts:
+        shown = server.ask("plugin/text/text", run=name, tag=tag)
+        assert [text["step"] for text in shown] == [step for step, _ in logged[tag]]
+    layout = server.ask("plugin/custom_scalars/layout")
+    assert [part["title"] for part in layout["category"]] == ["Time", "Memory", "Communication"]
+
+
 def test_both_plugins_show_the_same_run_names(server):
     server.wait_for(lambda: server.ask("plugin/pytorch_profiler/runs"),
                     lambda found: found["runs"] == sorted(SETTINGS) and not found["loading"])

@@ -3,6 +3,7 @@
  * What a program logs through its profiler, from the file that it comes to stand in.
  */
 #include <pthread.h>
+#include <signal.h>
 
 #include "event_reader.h"
 #include "hparams.pb-c.h"
@@ -225,6 +226,107 @@ static void without_an_event_file_nothing_is_logged(void **state)
     assert_int_equal(count_logs(NULL), 0);
 }
 
+/* The bytes of the file, for comparing. */
+static char *contents(const char *path, size_t *size)
+{
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    char *data = malloc(1 << 20);
+    *size = fread(data, 1, 1 << 20, file);
+    fclose(file);
+    return data;
+}
+
+static void somebody_elses_file_is_left_alone(void **state)
+{
+    (void)state;
+    char stranger[600], path[1024];
+    snprintf(stranger, sizeof stranger, "%s/events.out.tfevents.1700000000.other.1.0", dir);
+    FILE *file = fopen(stranger, "wb");
+    fputs("not even an event file", file);
+    fclose(file);
+    hb_profiler *prof = start_with(0, -1);
+    hb_scalar("loss", 1);
+    end(prof);
+    assert_int_equal(count_logs(path), 2);
+    size_t size;
+    char *now = contents(stranger, &size);
+    assert_int_equal(size, strlen("not even an event file"));
+    assert_memory_equal(now, "not even an event file", size);
+    free(now);
+}
+
+/* In one cycle, which keeps them too. */
+static void a_million_scalars_are_all_logged(void **state)
+{
+    (void)state;
+    const size_t n = 1000000;
+    hb_profiler *prof = start_with(0, -1);
+    assert_int_equal(hb_profiler_step(prof), HB_OK);
+    assert_true(HB_ENABLED());
+    for (size_t i = 0; i < n; i++)
+        hb_scalar("loss", (double)i);
+    assert_int_equal(hb_profiler_step(prof), HB_OK);
+    end(prof);
+    event_list list = only_log();
+    size_t at = 1;
+    for (size_t i = 0; i < n; i++, at++) {
+        while (strcmp(value_of(&list, at)->tag, "loss") != 0)
+            at++;
+        if (value_of(&list, at)->simple_value != (float)i) fail_msg("scalar %zu is missing", i);
+    }
+    free_events(&list);
+}
+
+static void lost_records_are_told(void **state)
+{
+    (void)state;
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.activities = HB_ACTIVITY_CPU;
+    o.on_trace_ready = hb_tensorboard_trace_handler(dir, "w", 0);
+    o.spool_dir = "";
+    o.max_record_bytes = 1 << 20;
+    hb_profiler *prof = hb_profiler_create(&o);
+    assert_non_null(prof);
+    assert_int_equal(hb_profiler_start(prof), HB_OK);
+    for (int i = 0; i < 100000; i++)
+        HB_RECORD_FUNCTION("work") {
+        }
+    end(prof);
+    event_list list = only_log();
+    size_t text = find(&list, "hipboard/lost_data/text_summary", 1);
+    size_t lost = find(&list, "hipboard_profiler/lost_events", 1);
+    assert_true(text && lost);
+    assert_true(value_of(&list, lost)->simple_value > 50000);
+    free_events(&list);
+}
+
+static void a_killed_program_leaves_its_cycles(void **state)
+{
+    (void)state;
+    skip_under_thread_checks();
+    pid_t child = fork();
+    if (child == 0) {
+        hb_profiler *prof = start_with(0, -1);
+        for (int step = 0; step < 3; step++) {
+            hb_scalar("loss", step);
+            hb_profiler_step(prof);
+        }
+        hb_profiler_flush(prof);
+        hb_scalar("loss", 3); /* may be lost */
+        raise(SIGKILL);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, SIGKILL);
+    event_list list = only_log();
+    assert_true(count_tag(&list, "loss") >= 3);
+    assert_int_equal(count_tag(&list, "hipboard_time/step_ms"), 1);
+    assert_int_equal(count_tag(&list, "_hparams_/session_start_info"), 1);
+    assert_int_equal(count_tag(&list, "_hparams_/session_end_info"), 0); /* it did not end well */
+    free_events(&list);
+}
+
 static void a_forked_child_logs_by_a_profiler_of_its_own(void **state)
 {
     (void)state;
@@ -326,6 +428,10 @@ int main(void)
         IN_DIR(what_was_given_too_late_is_the_next_runs),
         IN_DIR(wrong_settings_are_refused),
         IN_DIR(without_an_event_file_nothing_is_logged),
+        IN_DIR(somebody_elses_file_is_left_alone),
+        IN_DIR(a_million_scalars_are_all_logged),
+        IN_DIR(lost_records_are_told),
+        IN_DIR(a_killed_program_leaves_its_cycles),
         IN_DIR(a_forked_child_logs_by_a_profiler_of_its_own),
         IN_DIR(threads_may_log_while_profilers_come_and_go),
         IN_DIR(every_threads_values_are_logged),
