@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * torch.profiler.profile: the schedule's actions become prepared, started and stopped sessions, and
- * on_trace_ready is called at the moments at which torch calls it.
+ * torch.profiler.profile: a profiler's life, and its steps.
  */
 #include "profiler/profiler.h"
 
@@ -12,200 +11,12 @@
 
 #include "base/files.h"
 #include "device/device.h"
+#include "profiler/cycles.h"
 #include "profiler/metadata.h"
 #include "profiler/run_log.h"
 #include "profiler/schedule.h"
 #include "profiler/turns.h"
 #include "record/strings.h"
-
-/* ---- cycles ---- */
-
-static void drop_cycles(hb_profiler *prof)
-{
-    hb_cycle *next;
-    for (hb_cycle *c = prof->first_cycle; c; c = next) {
-        next = c->next;
-        hb_cycle_drop(prof, c);
-    }
-    prof->first_cycle = prof->last_cycle = NULL;
-}
-
-static hb_result keep_cycle(hb_profiler *prof, hb_session *session)
-{
-    hb_cycle *cycle = calloc(1, sizeof *cycle);
-    if (!cycle) return hb_fail(HB_ERROR_NO_MEMORY, "no memory for a finished cycle");
-    cycle->session = session;
-    cycle->holders = 1;
-    if (prof->last_cycle)
-        prof->last_cycle->next = cycle;
-    else
-        prof->first_cycle = cycle;
-    prof->last_cycle = cycle;
-    return HB_OK;
-}
-
-/* ---- prepare, start, stop, ready: torch's P, T, X, R ---- */
-
-static uint64_t default_max_bytes(void)
-{
-    uint64_t pages = (uint64_t)sysconf(_SC_PHYS_PAGES), page = (uint64_t)sysconf(_SC_PAGESIZE);
-    return HB_MIN(pages * page / 4, (uint64_t)8 << 30);
-}
-
-static const char *spool_dir(const hb_profiler *prof)
-{
-    return prof->spool_dir ? prof->spool_dir : hb_handler_dir(&prof->options.on_trace_ready);
-}
-
-static hb_result prepare(hb_profiler *prof)
-{
-    if (prof->spool.base) return HB_OK;
-    const char *worker = hb_handler_worker(&prof->options.on_trace_ready);
-    uint64_t max = prof->options.max_record_bytes;
-    hb_spool_options options = {spool_dir(prof), worker ? worker : "hipboard",
-                                max ? max : default_max_bytes()};
-    /* When it can't be made, writing will fail and say so; recording can go on. */
-    if (options.dir && options.dir[0]) (void)hb_make_directories(options.dir);
-    return hb_spool_open(&prof->spool, &options);
-}
-
-static uint32_t session_flags(const hb_profiler_options *o)
-{
-    return (o->record_shapes ? HB_SESSION_SHAPES : 0) |
-           (o->profile_memory ? HB_SESSION_MEMORY : 0) | (o->with_stack ? HB_SESSION_STACK : 0) |
-           (o->with_flops ? HB_SESSION_FLOPS : 0) | (o->with_modules ? HB_SESSION_MODULES : 0);
-}
-
-/* Without any activity named: whatever there is. */
-static bool wants_hip(const hb_profiler *prof)
-{
-    return prof->options.activities == 0 || (prof->options.activities & HB_ACTIVITY_HIP);
-}
-
-static hb_result start_trace(hb_profiler *prof)
-{
-    HB_TRY(prepare(prof));
-    HB_TRY(hb_worker_start(prof));
-    if (!prof->options.acc_events) drop_cycles(prof);
-    hb_session *session;
-    HB_TRY(
-        hb_session_begin(&prof->spool, session_flags(&prof->options), prof->cycle + 1, &session));
-    session->slice_ns = prof->options.time_slice_ns;
-    prof->cycle++;
-    pthread_mutex_lock(&prof->lock);
-    prof->session = session;
-    pthread_mutex_unlock(&prof->lock);
-    hb_metadata_emit(prof);
-    if (wants_hip(prof)) hb_device_start(prof->options.activities & HB_ACTIVITY_HIP);
-    return HB_OK;
-}
-
-static void warn_lost(hb_profiler *prof, const hb_session *session)
-{
-    const uint64_t *lost = session->lost;
-    uint64_t dropped = lost[HB_LOST_BUFFER_FULL] + lost[HB_LOST_REENTRANT] + lost[HB_LOST_MEMORY];
-    uint64_t reduced = lost[HB_LOST_STRINGS_FULL] + lost[HB_LOST_TOO_BIG];
-    if (prof->warned_lost || (dropped == 0 && reduced == 0)) return;
-    prof->warned_lost = true;
-    hb_warn(
-        "cycle %lld lost %llu records (%llu over max_record_bytes) and keeps %llu without their "
-        "name or inputs; the trace's metadata counts them (said once)",
-        (long long)session->cycle, (unsigned long long)dropped,
-        (unsigned long long)lost[HB_LOST_BUFFER_FULL], (unsigned long long)reduced);
-}
-
-static hb_session *end_session(hb_profiler *prof)
-{
-    pthread_mutex_lock(&prof->lock);
-    hb_session *session = prof->session;
-    prof->session = NULL;
-    pthread_mutex_unlock(&prof->lock);
-    if (session) {
-        hb_device_stop();
-        hb_session_end(session);
-        warn_lost(prof, session);
-    }
-    return session;
-}
-
-static hb_result stop_trace(hb_profiler *prof)
-{
-    hb_session *session = end_session(prof);
-    return session ? keep_cycle(prof, session) : HB_OK;
-}
-
-static void discard_trace(hb_profiler *prof)
-{
-    hb_session *session = end_session(prof);
-    if (session) hb_session_release(&prof->spool, session);
-}
-
-static hb_result trace_ready(hb_profiler *prof)
-{
-    const hb_trace_handler *h = &prof->options.on_trace_ready;
-    if (!prof->last_cycle) return HB_OK;
-    prof->in_handler = true;
-    hb_result result = h->fn ? h->fn(prof, h->context) : HB_OK;
-    hb_result delivered = hb_turns_deliver(prof);
-    prof->in_handler = false;
-    return result != HB_OK ? result : delivered;
-}
-
-/* ---- transitions ---- */
-
-static const char *action_name(hb_profiler_action action)
-{
-    static const char *const names[] = {"NONE", "WARMUP", "RECORD", "RECORD_AND_SAVE"};
-    return names[action];
-}
-
-static hb_result save(hb_profiler *prof)
-{
-    HB_TRY(stop_trace(prof));
-    return trace_ready(prof);
-}
-
-/* What torch throws away with a warning, too: a cycle that the schedule breaks off. */
-static void broken_off(hb_profiler *prof, hb_profiler_action from, hb_profiler_action to)
-{
-    hb_warn(
-        "Incorrect schedule: %s followed by %s at step %lld; what was recorded of this cycle is "
-        "discarded",
-        action_name(from), action_name(to), (long long)prof->step_num);
-    discard_trace(prof);
-}
-
-static hb_result begin(hb_profiler *prof, hb_profiler_action action)
-{
-    if (action == HB_ACTION_NONE) return HB_OK;
-    return action == HB_ACTION_WARMUP ? prepare(prof) : start_trace(prof);
-}
-
-static bool records(hb_profiler_action action)
-{
-    return action == HB_ACTION_RECORD || action == HB_ACTION_RECORD_AND_SAVE;
-}
-
-/* The handler's failure does not keep the next cycle from starting. */
-static hb_result transit(hb_profiler *prof, hb_profiler_action from, hb_profiler_action to)
-{
-    switch (from) {
-    case HB_ACTION_NONE: return begin(prof, to);
-    case HB_ACTION_WARMUP:
-        if (to == HB_ACTION_NONE) broken_off(prof, from, to);
-        return records(to) ? start_trace(prof) : HB_OK;
-    case HB_ACTION_RECORD:
-        if (records(to)) return prof->session ? HB_OK : start_trace(prof);
-        broken_off(prof, from, to);
-        return begin(prof, to);
-    case HB_ACTION_RECORD_AND_SAVE: {
-        hb_result saved = save(prof);
-        hb_result begun = begin(prof, to);
-        return saved != HB_OK ? saved : begun;
-    }
-    }
-    return HB_OK;
-}
 
 static void begin_step(hb_profiler *prof)
 {
@@ -336,7 +147,7 @@ hb_profiler *hb_profiler_create(const hb_profiler_options *options)
         return NULL;
     }
     if (copy_options(prof, options) == HB_OK) {
-        if (wants_hip(prof)) hb_device_prepare();
+        if (hb_wants_hip(prof)) hb_device_prepare();
         return prof;
     }
     profiler_free(prof);
@@ -347,7 +158,7 @@ hb_profiler *hb_profiler_create(const hb_profiler_options *options)
 static hb_result go_on(hb_profiler *prof)
 {
     hb_run_log_open(prof);
-    hb_result result = transit(prof, HB_ACTION_NONE, prof->action);
+    hb_result result = hb_cycles_transit(prof, HB_ACTION_NONE, prof->action);
     begin_step(prof);
     return result;
 }
@@ -379,12 +190,12 @@ static hb_result next_step(hb_profiler *prof)
     if (prof->paused) return HB_OK;
     HB_TRY(next_action(prof, prof->step_num + 1, &action));
     hb_scope_end(&prof->step_scope);
-    if (wants_hip(prof)) hb_device_look_again();
+    if (hb_wants_hip(prof)) hb_device_look_again();
     last = prof->action;
     prof->step_num++;
     prof->action = action;
     hb_run_log_step(prof);
-    hb_result result = transit(prof, last, action);
+    hb_result result = hb_cycles_transit(prof, last, action);
     begin_step(prof);
     return result != HB_OK ? result : hb_worker_result(prof);
 }
@@ -397,14 +208,10 @@ hb_result hb_profiler_step(hb_profiler *prof)
     return result;
 }
 
-/* torch delivers a partial cycle when it was recording, and drops one that was warming up. */
 static hb_result finish(hb_profiler *prof)
 {
     hb_scope_end(&prof->step_scope);
-    if (prof->paused) return HB_OK;
-    if (records(prof->action)) return save(prof);
-    discard_trace(prof);
-    return HB_OK;
+    return prof->paused ? HB_OK : hb_cycles_finish(prof);
 }
 
 void hb_profiler_pause(hb_profiler *prof)
@@ -466,7 +273,7 @@ void hb_profiler_destroy(hb_profiler *prof)
     if (prof->started) (void)hb_profiler_stop(prof);
     hb_worker_end(prof);
     hb_run_log_close(prof);
-    drop_cycles(prof);
+    hb_cycles_drop(prof);
     hb_spool_close(&prof->spool, any_failed(prof));
     profiler_free(prof);
 }

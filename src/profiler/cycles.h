@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The schedule's actions become prepared, started and stopped sessions, and on_trace_ready is
+ * called at the moments at which torch calls it.
+ */
+#ifndef HB_PROFILER_CYCLES_H
+#define HB_PROFILER_CYCLES_H
+
+#include "profiler/profiler.h"
+
+/** What a step's action asks for after the one before it. A handler's failure does not keep the
+ * next cycle from starting. */
+hb_result hb_cycles_transit(hb_profiler *prof, hb_profiler_action from, hb_profiler_action to);
+
+/** The end of the last step: torch delivers a partial cycle when it was recording, and drops one
+ * that was warming up. */
+hb_result hb_cycles_finish(hb_profiler *prof);
+
+/** Gives up the finished cycles that the profiler holds. */
+void hb_cycles_drop(hb_profiler *prof);
+
+/** Whether HIP is to be captured: named as an activity, or none is named. */
+bool hb_wants_hip(const hb_profiler *prof);
+
+#endif
