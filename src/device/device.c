@@ -160,10 +160,11 @@ void hb_device_look_again(void)
 
 /* ---- the end of a session ---- */
 
+/* Even asking for the present device starts the runtime. */
 static void synchronize(uint64_t devices)
 {
     int present = 0;
-    if (!state.hip.device_synchronize || !state.hip.set_device) return;
+    if (devices == 0 || !state.hip.device_synchronize || !state.hip.set_device) return;
     bool was = hb_calls_enter_own();
     if (state.hip.get_device) state.hip.get_device(&present);
     for (int id = 0; id < HB_HIP_MAX_DEVICES; id++) {
