@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "device/choice.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 const hb_device_backend *const hb_backends[] = {
@@ -42,23 +43,46 @@ void hb_backends_prepare(const hb_hip *hip)
             hb_backends[i]->prepare(hip);
 }
 
-static bool attach(const hb_device_backend *backend, const hb_hip *hip, hb_buf *refusals)
+/* Those that follow each other and have the same reason share it. */
+typedef struct refusal {
+    char names[128], why[1024];
+} refusal;
+
+static void tell(const refusal *r, hb_buf *text)
+{
+    if (*r->names) hb_buf_printf(text, "%s%s: %s", text->size ? "; " : "", r->names, r->why);
+}
+
+static void refuse(refusal *r, const char *name, const char *why, hb_buf *text)
+{
+    size_t n = strlen(r->names);
+    if (n && strcmp(r->why, why) == 0) {
+        snprintf(r->names + n, sizeof r->names - n, ", %s", name);
+        return;
+    }
+    tell(r, text);
+    snprintf(r->names, sizeof r->names, "%s", name);
+    snprintf(r->why, sizeof r->why, "%s", why);
+}
+
+static bool attach(const hb_device_backend *backend, const hb_hip *hip, refusal *r, hb_buf *text)
 {
     hb_buf why;
-    hb_buf_init(&why, 1024);
+    hb_buf_init(&why, sizeof r->why - 1);
     bool attached = hb_backend_usable(backend, hip, &why) && backend->attach(hip, &why);
-    if (!attached)
-        hb_buf_printf(refusals, "%s%s: %s", refusals->size ? "; " : "", backend->name,
-                      hb_buf_text(&why));
+    if (!attached) refuse(r, backend->name, hb_buf_text(&why), text);
     hb_buf_free(&why);
     return attached;
 }
 
 const hb_device_backend *hb_backend_attach(const hb_hip *hip, hb_buf *refusals)
 {
+    refusal last = {"", ""};
+    const hb_device_backend *attached = NULL;
     hb_backend_check_forced(refusals);
     if (refusals->size) return NULL;
-    for (size_t i = 0; hb_backends[i]; i++)
-        if (attach(hb_backends[i], hip, refusals)) return hb_backends[i];
-    return NULL;
+    for (size_t i = 0; hb_backends[i] && !attached; i++)
+        if (attach(hb_backends[i], hip, &last, refusals)) attached = hb_backends[i];
+    tell(&last, refusals);
+    return attached;
 }

@@ -143,7 +143,7 @@ hb_result hb_hip_info_get(bool load, hb_hip_info **info)
         .backends = f->backends,
         .gpus = f->gpus,
         .why_no_gpu = f->gpu_reason,
-        .driver_access = hb_driver_access(),
+        .driver_access = hb_driver_access(HB_DRIVER),
         .settings = f->settings,
     };
     hb_result result = copy_settings(f);

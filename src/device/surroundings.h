@@ -11,8 +11,10 @@
 /** Variables that hide devices, NULL at the end. */
 extern const char *const hb_visibility_variables[];
 
-/** How this process can open /dev/kfd, in words. */
-const char *hb_driver_access(void);
+#define HB_DRIVER "/dev/kfd"
+
+/** How this process can open the driver's file (HB_DRIVER, but in tests), in words. */
+const char *hb_driver_access(const char *path);
 
 /** Why HIP has no device, as far as can be seen from outside. */
 const char *hb_why_no_device(void);

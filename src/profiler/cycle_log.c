@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "profiler/cycle_log.h"
 
+#include <cjson/cJSON.h>
 #include <math.h>
 #include <stdio.h>
 
 #include "analyze/cycle_advice.h"
+#include "device/notes.h"
 #include "profiler/run_log.h"
 #include "record/record.h"
 #include "write/profile_summary.h"
@@ -147,6 +149,29 @@ static hb_result log_costs(hb_event_log *log, hb_cycle_numbers *numbers, int64_t
     return hb_profile_log_costs(log, at_step, table, top, n, all);
 }
 
+static hb_result log_note_array(hb_event_log *log, hb_cycle_numbers *numbers, const cJSON *array,
+                                int64_t at_step)
+{
+    size_t n = 0;
+    const char **notes = HB_NEW_ARRAY(&numbers->arena, const char *, cJSON_GetArraySize(array) + 1);
+    const cJSON *note;
+    cJSON_ArrayForEach(note, array) if (cJSON_IsString(note)) notes[n++] = note->valuestring;
+    return hb_profile_log_hip_notes(log, at_step, notes, n);
+}
+
+static hb_result log_hip_notes(hb_event_log *log, hb_cycle_numbers *numbers,
+                               const hb_trace_info *info, int64_t at_step)
+{
+    for (size_t i = 0; i < info->num_metadata; i++) {
+        if (strcmp(info->metadata[i].key, HB_METADATA_HIP_NOTES) != 0) continue;
+        cJSON *array = cJSON_Parse(info->metadata[i].json);
+        hb_result result = log_note_array(log, numbers, array, at_step);
+        cJSON_Delete(array);
+        return result;
+    }
+    return HB_OK;
+}
+
 static hb_result log_texts(hb_event_log *log, hb_cycle_numbers *numbers, const hb_lost *lost,
                            const hb_trace_info *info, int64_t at_step)
 {
@@ -154,6 +179,7 @@ static hb_result log_texts(hb_event_log *log, hb_cycle_numbers *numbers, const h
     HB_TRY(log_costs(log, numbers, at_step, HB_PROFILE_TOP_KERNELS, &numbers->kernels));
     hb_cycle_advice advice = hb_cycle_advise(numbers, info);
     HB_TRY(hb_profile_log_advice(log, at_step, advice.items, advice.count));
+    HB_TRY(log_hip_notes(log, numbers, info, at_step));
     return hb_profile_log_lost(log, at_step, lost);
 }
 

@@ -138,18 +138,31 @@ hb_result hb_profile_log_costs(hb_event_log *log, int64_t step, hb_profile_table
                         &text);
 }
 
-hb_result hb_profile_log_advice(hb_event_log *log, int64_t step, const char *const *advice,
-                                size_t num_advice)
+static hb_result log_sentences(hb_event_log *log, const char *tag, int64_t step,
+                               const char *const *sentences, size_t count, const char *none)
 {
     hb_buf text;
     hb_buf_init(&text, MAX_TEXT);
-    if (num_advice == 0) hb_buf_str(&text, "Nothing to advise.\n");
-    for (size_t i = 0; i < num_advice; i++) {
+    if (count == 0) hb_buf_str(&text, none);
+    for (size_t i = 0; i < count; i++) {
         hb_buf_str(&text, "- ");
-        hb_markdown_text(&text, advice[i]);
+        hb_markdown_text(&text, sentences[i]);
         hb_buf_str(&text, "\n");
     }
-    return log_markdown(log, "hipboard/advice", step, &text);
+    return log_markdown(log, tag, step, &text);
+}
+
+hb_result hb_profile_log_advice(hb_event_log *log, int64_t step, const char *const *advice,
+                                size_t num_advice)
+{
+    return log_sentences(log, "hipboard/advice", step, advice, num_advice, "Nothing to advise.\n");
+}
+
+hb_result hb_profile_log_hip_notes(hb_event_log *log, int64_t step, const char *const *notes,
+                                   size_t num_notes)
+{
+    if (num_notes == 0) return HB_OK;
+    return log_sentences(log, "hipboard/hip_notes", step, notes, num_notes, "");
 }
 
 hb_result hb_profile_log_lost(hb_event_log *log, int64_t step, const hb_lost *lost)

@@ -102,6 +102,10 @@ hb_result hb_profile_log_costs(hb_event_log *log, int64_t step, hb_profile_table
 hb_result hb_profile_log_advice(hb_event_log *log, int64_t step, const char *const *advice,
                                 size_t num_advice);
 
+/** Why HIP's part of the cycle is not whole, in sentences; nothing is logged without any. */
+hb_result hb_profile_log_hip_notes(hb_event_log *log, int64_t step, const char *const *notes,
+                                   size_t num_notes);
+
 /** Nothing is logged when nothing was lost. */
 hb_result hb_profile_log_lost(hb_event_log *log, int64_t step, const hb_lost *lost);
 

@@ -70,3 +70,17 @@ def test_an_unknown_name_lists_those_that_there_are():
 def test_wrong_usage():
     ran = subprocess.run([HIPBOARD, "info", "here"], capture_output=True, text=True, timeout=60)
     assert ran.returncode == 2 and "'here'" in ran.stderr
+
+
+def test_why_nothing_was_captured_stands_in_the_summary_too(tmp_path):
+    environment = dict(os.environ, LD_LIBRARY_PATH=str(SIMHSA), HIPBOARD_HIP_BACKEND="magic")
+    ran = subprocess.run([HIPBOARD, "record", "-o", tmp_path, "--", BUILD / "tests/hip/plain"],
+                         capture_output=True, text=True, timeout=60, env=environment)
+    assert ran.returncode == 42
+    why = "HIP is not captured: HIPBOARD_HIP_BACKEND is 'magic', which is no back-end; there are"
+    assert f"hipboard: {why}" in ran.stderr
+    view = [HIPBOARD, "view", *tmp_path.glob("*.pt.trace.json")]
+    shown = subprocess.run(view, capture_output=True, text=True, timeout=60)
+    assert f"\nNote: {why}" in shown.stdout
+    shown = subprocess.run([*view, "--csv"], capture_output=True, text=True, timeout=60)
+    assert why not in shown.stdout and why in shown.stderr

@@ -6,6 +6,8 @@
 
 #include <hipboard/hipboard.h>
 
+#include "table.h"
+
 static const char help[] =
     "usage: hipboard info [--json]\n"
     "\n"
@@ -92,28 +94,13 @@ static void print_text(const hb_hip_info *info)
 
 /* ---- for programs ---- */
 
-static void print_string(const char *text)
-{
-    if (!text) {
-        fputs("null", stdout);
-        return;
-    }
-    putchar('"');
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-        if (*c == '"' || *c == '\\')
-            printf("\\%c", *c);
-        else if (*c < ' ')
-            printf("\\u%04x", *c);
-        else
-            putchar(*c);
-    }
-    putchar('"');
-}
-
 static void print_pair(const char *before, const char *key, const char *value)
 {
     printf("%s\"%s\": ", before, key);
-    print_string(value);
+    if (value)
+        print_json_string(value);
+    else
+        fputs("null", stdout);
 }
 
 static void print_json_gpus(const hb_hip_info *info)

@@ -84,6 +84,31 @@ static void print_notes(const char *path, const hb_trace_file *file)
     if (hb_trace_file_num_notes(file) > 3) fprintf(stderr, "hipboard view: %s: and more\n", path);
 }
 
+/* `c`: behind the opening quote of a JSON string. Returns what follows the closing one. */
+static const char *print_json_text(const char *c, FILE *to)
+{
+    for (; *c && *c != '"'; c++) {
+        if (*c == '\\' && c[1]) c++;
+        fputc(*c, to);
+    }
+    fputc('\n', to);
+    return *c ? c + 1 : c;
+}
+
+/* Why HIP's part of the trace is not whole: an array of sentences, which hipboard writes. */
+static void print_hip_notes(const settings *s, const char *path, const hb_trace_file *file)
+{
+    const char *c = hb_trace_file_metadata(file, "hipboard_hip_notes");
+    bool text = s->run.format == VIEW_TEXT;
+    while (c && (c = strchr(c, '"'))) {
+        if (text)
+            fputs("Note: ", stdout);
+        else
+            fprintf(stderr, "hipboard view: %s: ", path);
+        c = print_json_text(c + 1, text ? stdout : stderr);
+    }
+}
+
 static bool is_wanted_rank(const settings *s, const hb_trace_file *file)
 {
     int64_t rank;
@@ -143,6 +168,7 @@ static void show_file(settings *s, const view_source *source)
         print_head(&s->run, source->in_logdir ? title : f->path, "file");
         if (s->view->show(&s->run, file) != HB_OK) fail(s);
         if (s->run.format == VIEW_JSON) puts("}");
+        print_hip_notes(s, f->path, file);
     }
     hb_trace_file_close(file);
 }
