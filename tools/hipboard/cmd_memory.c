@@ -15,27 +15,23 @@
 static const char help[] =
     "usage: hipboard memory [OPTIONS] PATH...\n"
     "\n"
-    "Shows for each device who held its memory when most was allocated, and what was still "
-    "allocated\n"
-    "at the end. PATHs are trace files of any writer (- reads standard input) and log "
-    "directories.\n"
+    "Shows for each device who held its memory when most was allocated, and what was\n"
+    "still allocated at the end. PATHs are trace files of any writer (- reads standard\n"
+    "input) and log directories.\n"
     "\n"
-    "  --by operator|stack   group by operator, or by the scopes around it and the call stack "
-    "(the\n"
-    "                        peak is by operator, the end by stack)\n"
+    "  --by operator|stack   group by operator, or by the scopes around it and the\n"
+    "                        call stack (the peak is by operator, the end by stack)\n"
     "  --device NAME         only that one: cpu, cuda:0, ...\n"
     "  --top N               rows of each table (20); 0: all\n"
     "  --json                everything, in bytes and us\n"
-    "  --timeline FILE       instead, what torch.profiler's export_memory_timeline() writes, of "
-    "one\n"
-    "                        trace and device (the first GPU, else the CPU): FILE.json[.gz] bytes\n"
-    "                        over time, FILE.raw.json.gz every change, FILE.html a page with a "
-    "chart\n"
+    "  --timeline FILE       instead, what torch.profiler's export_memory_timeline()\n"
+    "                        writes, of one trace and device (the first GPU, else the\n"
+    "                        CPU): FILE.json[.gz] bytes over time, FILE.raw.json.gz\n"
+    "                        every change, FILE.html a page with a chart\n"
     "  -h, --help            this text\n"
     "\n"
-    "All memory of a timeline has torch's category \"unknown\": a trace does not tell parameters "
-    "from\n"
-    "gradients.\n";
+    "All memory of a timeline has torch's category \"unknown\": a trace does not tell\n"
+    "parameters from gradients.\n";
 
 typedef struct request {
     const char *by, *device, *timeline;

@@ -15,22 +15,20 @@
 static const char help[] =
     "usage: hipboard steps [OPTIONS] PATH...\n"
     "\n"
-    "Statistics of the steps of traces: how long they take, what of, how much that varies, which "
-    "were\n"
-    "the slowest; of all together, and for each rank and each cycle. PATHs are trace files of any "
-    "writer\n"
-    "(- reads standard input) and log directories.\n"
+    "Statistics of the steps of traces: how long they take, what of, how much that\n"
+    "varies, which were the slowest; of all together, of runs and ranks (the slowest\n"
+    "first) and of cycles. PATHs are trace files of any writer (- reads standard\n"
+    "input) and log directories.\n"
     "\n"
     "  --top N      rows of the longer tables (10); 0: all\n"
     "  --csv        all groups, a line for each part of the step's time; us\n"
-    "  --json       the same, and all steps, the slowest first (--top N of them, 0: all)\n"
+    "  --json       the same, and all steps, the slowest first (--top N of them)\n"
     "  -h, --help   this text\n"
     "\n"
-    "A step's time is divided as the TensorBoard plugin does: at any moment the first of Kernel, "
-    "Memcpy,\n"
-    "Memset, Communication, Runtime, DataLoader, CPU Exec that is active has it. p95: a twentieth "
-    "of the\n"
-    "steps took longer. std: the standard deviation.\n";
+    "A step's time is divided as the TensorBoard plugin does: at any moment the first\n"
+    "of Kernel, Memcpy, Memset, Communication, Runtime, DataLoader, CPU Exec that is\n"
+    "active has it. p95: a twentieth of the steps took longer. std: the standard\n"
+    "deviation.\n";
 
 static const struct {
     hb_step_grouping by;
@@ -98,7 +96,7 @@ static const char *name_of(const char *run, const char *worker, const char *span
 
 /* A line a group; a bar shows its mean beside the slowest group's. */
 static void print_groups(const request *r, const char *title, const hb_step_group *groups,
-                         size_t count)
+                         size_t count, bool slowest_first)
 {
     static const column columns[] = {{"", COLUMN_TEXT},
                                      {"Steps", COLUMN_COUNT},
@@ -122,6 +120,7 @@ static void print_groups(const request *r, const char *title, const hb_step_grou
                   s->mean, slowest > 0 ? 100 * s->mean / slowest : NAN, s->median, s->p95, s->min,
                   s->max, s->std);
     }
+    if (slowest_first) table_sort(&t, 3);
     printf("\n%s\n", title);
     table_print_styled(&t, &r->style);
     table_free(&t);
@@ -166,7 +165,7 @@ static hb_result print_text(const request *r)
                    (unsigned long long)groups->cycles, groups->cycles == 1 ? "" : "s");
             print_parts(r, groups);
         } else if (n > before) { /* else the table above says the same */
-            print_groups(r, groupings[i].title, groups, n);
+            print_groups(r, groupings[i].title, groups, n, groupings[i].by != HB_STEPS_BY_CYCLE);
             before = n;
         }
     }

@@ -40,6 +40,13 @@ void trace(const char *path)
     std::vector<std::string> names;
     prof.events([&](const hb_event &event) { names.push_back(event.name); });
     require(names == std::vector<std::string>{"outer", "inner", "aten::mm"}, "events in order");
+    require(prof.table("count", 1).find("aten::mm") == std::string::npos, "a limited table");
+    require(prof.table().find("aten::mm") != std::string::npos, "a table");
+    try {
+        prof.table("nonsense");
+        throw std::logic_error("a sort key that is none was taken");
+    } catch (const hipboard::error &) {
+    }
     prof.export_chrome_trace(path, HB_DIALECT_KINETO);
 }
 
