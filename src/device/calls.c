@@ -514,6 +514,11 @@ static void close_record(const hb_frame *f, uint64_t now, int error)
     hb_thread_leave(t);
 }
 
+static bool reports_memory(const hb_hip_call *call)
+{
+    return call->kind >= HB_CALL_ALLOCATE && call->kind <= HB_CALL_FREE_HOST;
+}
+
 void hb_call_end(hb_frame *f, const char *args, int error)
 {
     uint64_t now = hb_ticks();
@@ -521,6 +526,8 @@ void hb_call_end(hb_frame *f, const char *args, int error)
     c->ours = true;
     note_result(f, args, error);
     if (error && f->counted) uncount(f->counted);
+    /* A memory event lies within its call: so readers of traces find whose it is. */
+    if (reports_memory(f->call)) now = hb_ticks();
     if (f->record) close_record(f, now, error);
     c->ours = false;
     c->depth--;

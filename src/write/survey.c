@@ -15,6 +15,8 @@ static hb_result survey_scope(hb_writer *w, const hb_trace_event *event, uint64_
                        hb_nest_around(&w->scopes, event->start_ns));
     else if (hb_is_step(event->name))
         return hb_steps_add(&w->steps, event->start_ns, place.end_ns, event->external_id);
+    else
+        w->calls_are_operators = false;
     return HB_OK;
 }
 
@@ -67,6 +69,7 @@ static void rewind_trees(hb_writer *w)
 hb_result hb_survey(hb_writer *w)
 {
     if (w->kineto && !w->info->has_sequences) return HB_OK;
+    w->calls_are_operators = !w->kineto;
     HB_TRY(survey_host(w));
     if (w->kineto) return HB_OK;
     HB_TRY(survey_modules(w));

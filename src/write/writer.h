@@ -42,6 +42,7 @@ typedef struct hb_writer {
     hb_nest scopes;   /* of the thread being written */
     hb_nests modules; /* of all threads */
     int32_t max_device;
+    bool calls_are_operators; /* HIP calls, where a program marks no operators */
     hb_write_stats stats;
 } hb_writer;
 

@@ -338,6 +338,12 @@ static void pools_and_managed_memory_add_up(void **state)
     /* HIP 5.2.3 hangs in hipStreamDestroy() after hipFreeAsync(), recorded or not. */
 }
 
+static bool lies_within(const cJSON *instant, const cJSON *call)
+{
+    double start = number_of(call, "ts"), at = number_of(instant, "ts");
+    return start <= at && at < start + number_of(call, "dur");
+}
+
 static void memory_adds_up(void **state)
 {
     (void)state;
@@ -375,6 +381,10 @@ static void memory_adds_up(void **state)
         assert_true(arg(event, "Bytes") == expected[i].bytes);
         assert_true(arg(event, "Total Allocated") == expected[i].total);
     }
+    assert_true(lies_within(nth_event(trace, "cpu_instant_event", "[memory]", 0),
+                            nth_event(trace, "Runtime", "hipMalloc", 0)));
+    assert_true(lies_within(nth_event(trace, "cpu_instant_event", "[memory]", 6),
+                            nth_event(trace, "Runtime", "hipHostFree", 0)));
     const cJSON *oom = nth_event(trace, "cpu_instant_event", "[OutOfMemory]", 0);
     assert_non_null(oom);
     assert_true(arg(oom, "Bytes") == (double)((size_t)1 << 50));

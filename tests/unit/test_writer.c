@@ -217,6 +217,44 @@ static void unlinked_calls_have_id_0_for_the_plugin_only(void **state)
     cJSON_Delete(trace);
 }
 
+/* A step with a launch, whose kernel runs; with `marked` in an operator. */
+static cJSON *write_launch(bool marked, hb_write_dialect dialect)
+{
+    sample.count = sample.last_id = 0;
+    sample_scope(&sample, HB_EVENT_USER_ANNOTATION, "ProfilerStep#1", 100, 1000);
+    if (marked) sample_scope(&sample, HB_EVENT_OP, "aten::mm", 200, 50);
+    sample_call(&sample, "hipLaunchKernel", 210, 5, 9, sample.last_id)->runtime.launches = true;
+    sample_work(&sample, HB_EVENT_KERNEL, "kernel", 300, 50, 9, sample.last_id);
+    array_source_init(&sample.source, sample.events, sample.count);
+    return write_json(&sample.source.source, dialect);
+}
+
+/* Without an operator the plugin's operator view breaks its page. */
+static void calls_are_operators_where_none_are_marked(void **state)
+{
+    (void)state;
+    cJSON *trace = write_launch(false, HB_WRITE_TENSORBOARD);
+    const cJSON *around = find(trace, "X", "hipLaunchKernel", 0);
+    const cJSON *call = find(trace, "X", "hipLaunchKernel", 1);
+    assert_int_equal(count(trace, "cat", "cpu_op"), 1);
+    assert_string_equal(text(around, "cat"), "cpu_op");
+    assert_string_equal(text(call, "cat"), "Runtime");
+    assert_true(number(around, "ts") == number(call, "ts"));
+    assert_true(number(around, "dur") == number(call, "dur"));
+    double id = arg(around, "External id");
+    assert_true(id > 1e9 && arg(call, "External id") == id);
+    assert_true(arg(find(trace, "X", "kernel", 0), "External id") == id);
+    cJSON_Delete(trace);
+    trace = write_launch(true, HB_WRITE_TENSORBOARD);
+    assert_int_equal(count(trace, "name", "hipLaunchKernel"), 1);
+    assert_true(arg(find(trace, "X", "kernel", 0), "External id") == 2);
+    cJSON_Delete(trace);
+    trace = write_launch(false, HB_WRITE_KINETO);
+    assert_int_equal(count(trace, "name", "hipLaunchKernel"), 1);
+    assert_int_equal(count(trace, "cat", "cpu_op"), 0);
+    cJSON_Delete(trace);
+}
+
 /* Kineto's ROCm templates with their line breaks deleted. */
 static void kineto_device_args_are_kinetos(void **state)
 {
@@ -679,6 +717,7 @@ int main(void)
         cmocka_unit_test(collectives_have_flat_inputs),
         cmocka_unit_test(kernels_carry_what_the_kernel_view_shows),
         cmocka_unit_test(unlinked_calls_have_id_0_for_the_plugin_only),
+        cmocka_unit_test(calls_are_operators_where_none_are_marked),
         cmocka_unit_test(kineto_device_args_are_kinetos),
         cmocka_unit_test(kineto_names_sixteen_gpus),
         cmocka_unit_test(nothing_follows_the_plugins_last_bracket),
