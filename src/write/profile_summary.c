@@ -285,7 +285,7 @@ hb_result hb_profile_log_layout(hb_event_log *log)
     };
     const hb_chart memory[] = {
         CHART("Peak, MiB", "^hipboard_memory/.*_peak_mib$"),
-        CHART("At the step's end, MiB", "^hipboard_memory/.*_current_mib$"),
+        CHART("At the cycle's end, MiB", "^hipboard_memory/.*_current_mib$"),
         CHART("Copied, MiB", "^hipboard_copies/"),
     };
     const hb_chart communication[] = {

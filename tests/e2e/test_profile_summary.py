@@ -79,7 +79,7 @@ def test_charts_have_the_lines_that_belong_together(server):
         "GPU, %": [f"hipboard_gpu/{what}_percent"
                    for what in ("occupancy", "sm_efficiency", "utilization")],
         "Peak, MiB": ["hipboard_memory/GPU0_peak_mib", "hipboard_memory/GPU1_peak_mib"],
-        "At the step's end, MiB": ["hipboard_memory/GPU0_current_mib",
+        "At the cycle's end, MiB": ["hipboard_memory/GPU0_current_mib",
                                    "hipboard_memory/GPU1_current_mib"],
         "Copied, MiB": [f"hipboard_copies/{what}_mib" for what in
                         ("device_to_device", "device_to_host", "host_to_device")],
