@@ -66,12 +66,10 @@ def test_hparams_compare_settings_and_results(server, logdir):
 
 
 def test_the_ordered_product_is_faster_and_the_same(server, logdir):
-    """What the comparison is for."""
-    def product(name):
-        [*_, (_, table)] = values(logdir / name)["hipboard/top_operators/text_summary"]
-        rows = table.tensor.string_val[0].decode().splitlines()
-        return sum(float(row.split("|")[3]) for row in rows if "conv2d" in row)
-    assert product("ordered") < product("plain")
+    """What the comparison is for. A busy machine stops programs, but not in all of twelve steps."""
+    def quickest(name):
+        return min(value.simple_value for _, value in values(logdir / name)["hipboard_time/cpu_ms"])
+    assert quickest("ordered") < quickest("plain")
     losses = {name: [(step, value.simple_value) for step, value in values(logdir / name)["loss"]]
               for name in SETTINGS}
     assert [step for step, _ in losses["plain"]] == [step for step, _ in losses["ordered"]]
