@@ -23,7 +23,7 @@ struct hb_call_tree {
     double steps[2];
 };
 
-/* While one file is added; memory of its own, as lists come and go. */
+/* While one step is added; memory of its own, as lists come and go. */
 typedef struct adder {
     hb_call_tree *tree;
     hb_arena arena;
@@ -183,6 +183,7 @@ static void add_children(adder *a, const hb_node *from)
     for (uint32_t c = from->first_child; c; c = a->analysis->nodes[c].next)
         *HB_PUSH(&a->arena, &calls) = c;
     if (calls.count) add_calls(a, ROOT, &calls);
+    hb_arena_free(&a->arena);
 }
 
 /* Steps may stand below other calls, as of a training loop that is a scope itself. */
@@ -212,26 +213,22 @@ static void add_tree(adder *a, const hb_digest *d)
         add_children(a, &a->analysis->nodes[thread->root]);
 }
 
-static void add_with_names(adder *a, const hb_digest *d)
-{
-    a->names = HB_NEW_ARRAY(&a->arena, hb_sid, a->analysis->trace->strings.count + 1);
-    add_tree(a, d);
-}
-
 /* Two arenas, two ways out. */
 static hb_result add_guarded(adder *a, const hb_digest *d)
 {
     if (!hb_arena_try(&a->tree->arena)) return HB_ERROR_NO_MEMORY;
     if (!hb_arena_try(&a->arena)) return HB_ERROR_NO_MEMORY;
-    add_with_names(a, d);
+    add_tree(a, d);
     return HB_OK;
 }
 
 hb_result hb_call_tree_add(hb_call_tree *tree, hb_digest *d, int side)
 {
     adder a = {.tree = tree, .analysis = d->analysis, .side = side};
-    hb_result result = add_guarded(&a, d);
+    a.names = calloc(d->analysis->trace->strings.count + 1, sizeof *a.names);
+    hb_result result = a.names ? add_guarded(&a, d) : HB_ERROR_NO_MEMORY;
     hb_arena_free(&a.arena);
+    free(a.names);
     return result;
 }
 

@@ -153,17 +153,20 @@ static void name_row(hb_differ *d, const hb_pair *pair, hb_compare_by by, hb_com
 
 /* ---- noise ---- */
 
+static bool is_sparse(const side *s)
+{
+    return s->count < s->run->num_steps;
+}
+
 /* What occurs in some steps only may differ in its times and in how often it occurs: both are
  * tested, and the smaller p doubled, as there were two chances (Bonferroni). */
 static hb_rank_result test_sides(hb_rank_test *test, side *s)
 {
-    bool sparse = s[0].count < s[0].run->num_steps || s[1].count < s[1].run->num_steps;
     hb_rank_result r = hb_rank_compare(test, s[0].samples, s[0].count, s[1].samples, s[1].count);
-    if (!sparse) return r;
+    if (!is_sparse(&s[0]) && !is_sparse(&s[1])) return r;
     hb_rank_result all =
         hb_rank_compare(test, s[0].all, s[0].run->num_steps, s[1].all, s[1].run->num_steps);
     all.p = fmin(1, 2 * fmin(r.p, all.p));
-    all.low = all.high = NAN;
     return all;
 }
 
@@ -181,9 +184,11 @@ static void judge(hb_differ *d, hb_difference *row)
     }
     hb_rank_result r = test_sides(&d->c->test, s);
     row->p = r.p;
-    if (!r.too_few) {
-        row->low = r.low;
-        row->high = r.high;
+    if (!r.too_few && !is_sparse(&s[0]) && !is_sparse(&s[1])) {
+        hb_rank_shift shift =
+            hb_rank_shift_of(&d->c->test, s[0].samples, s[0].count, s[1].samples, s[1].count);
+        row->low = shift.low;
+        row->high = shift.high;
     }
     row->verdict = r.too_few                ? HB_VERDICT_TOO_FEW
                    : r.p < d->c->test.alpha ? HB_VERDICT_BEYOND_NOISE

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "trace/texts.h"
+
 static int by_value(const void *x, const void *y)
 {
     double a = *(const double *)x, b = *(const double *)y;
@@ -48,35 +50,45 @@ static ranks rank_all(const double *x, size_t n, const double *y, size_t m)
 /* ---- the exact distribution ---- */
 
 /* counts[k][s]: ways to choose k of the ranks with doubled sum s. */
-static void count_sums(hb_rank_test *test, const unsigned *doubled, size_t all, size_t few)
+static void count_sums(hb_rank_table *t)
 {
-    size_t top = all * (all + 1);
-    for (size_t k = 0; k <= few; k++)
-        memset(test->counts[k], 0, (top + 1) * sizeof test->counts[k][0]);
-    test->counts[0][0] = 1;
-    for (size_t i = 0; i < all; i++)
-        for (size_t k = HB_MIN(few, i + 1); k >= 1; k--)
-            for (size_t s = doubled[i]; s <= top; s++)
-                test->counts[k][s] += test->counts[k - 1][s - doubled[i]];
-    test->few = few;
-    test->all = all;
-    test->top = top;
+    t->top = t->all * (t->all + 1);
+    for (size_t k = 0; k <= t->few; k++)
+        memset(t->counts[k], 0, (t->top + 1) * sizeof t->counts[k][0]);
+    t->counts[0][0] = 1;
+    for (size_t i = 0; i < t->all; i++)
+        for (size_t k = HB_MIN(t->few, i + 1); k >= 1; k--)
+            for (size_t s = t->doubled[i]; s <= t->top; s++)
+                t->counts[k][s] += t->counts[k - 1][s - t->doubled[i]];
 }
 
-static void count_untied(hb_rank_test *test, size_t all, size_t few)
+static const hb_rank_table *table_of(hb_rank_test *test, const unsigned *doubled, size_t all,
+                                     size_t few)
+{
+    size_t size = all * sizeof *doubled;
+    uint32_t hash = hb_hash_bytes(doubled, size) + (uint32_t)few * 7;
+    hb_rank_table *t = &test->tables[hash % HB_ARRAY_LEN(test->tables)];
+    if (t->few == few && t->all == all && memcmp(t->doubled, doubled, size) == 0) return t;
+    memcpy(t->doubled, doubled, size);
+    t->few = few;
+    t->all = all;
+    count_sums(t);
+    return t;
+}
+
+static const hb_rank_table *untied_table(hb_rank_test *test, size_t all, size_t few)
 {
     unsigned doubled[HB_RANK_EXACT];
-    if (test->few == few && test->all == all) return;
     for (size_t i = 0; i < all; i++)
         doubled[i] = 2 * (unsigned)(i + 1);
-    count_sums(test, doubled, all, few);
+    return table_of(test, doubled, all, few);
 }
 
-static double share_up_to(const hb_rank_test *test, size_t doubled_sum)
+static double share_up_to(const hb_rank_table *t, size_t doubled_sum)
 {
-    const double *counts = test->counts[test->few];
+    const double *counts = t->counts[t->few];
     double below = 0, total = 0;
-    for (size_t s = 0; s <= test->top; s++) {
+    for (size_t s = 0; s <= t->top; s++) {
         total += counts[s];
         if (s <= doubled_sum) below += counts[s];
     }
@@ -89,13 +101,9 @@ static double exact_p(hb_rank_test *test, const ranks *r, size_t n, size_t m)
     size_t all = n + m, few = HB_MIN(n, m);
     double sum = n <= m ? r->x_sum : (double)all * ((double)all + 1) / 2 - r->x_sum;
     size_t doubled = (size_t)(2 * sum + 0.5);
-    if (r->tied > 0)
-        count_sums(test, r->doubled, all, few);
-    else
-        count_untied(test, all, few);
-    double below = share_up_to(test, doubled);
-    double above = doubled ? 1 - share_up_to(test, doubled - 1) : 1;
-    if (r->tied > 0) test->few = 0;
+    const hb_rank_table *t = table_of(test, r->doubled, all, few);
+    double below = share_up_to(t, doubled);
+    double above = doubled ? 1 - share_up_to(t, doubled - 1) : 1;
     return fmin(1, 2 * fmin(below, above));
 }
 
@@ -179,10 +187,13 @@ static double interval_rank(hb_rank_test *test, size_t n, size_t m)
     if (n + m > HB_RANK_EXACT)
         return fmax(1,
                     floor(x * y / 2 - normal_limit(test->alpha) * sqrt(x * y * (x + y + 1) / 12)));
-    count_untied(test, n + m, few);
-    while (share_up_to(test, few * (few + 1) + 2 * rank) < test->alpha / 2)
+    if (test->interval_few == few && test->interval_all == n + m) return test->interval_rank;
+    const hb_rank_table *t = untied_table(test, n + m, few);
+    while (share_up_to(t, few * (few + 1) + 2 * rank) < test->alpha / 2)
         rank++;
-    return fmax(1, (double)rank);
+    test->interval_few = few;
+    test->interval_all = n + m;
+    return test->interval_rank = fmax(1, (double)rank);
 }
 
 /* The smallest p there is: one sample wholly below the other. */
@@ -200,12 +211,17 @@ hb_rank_result hb_rank_compare(hb_rank_test *test, double *x, size_t n, double *
     qsort(y, m, sizeof *y, by_value);
     ranks r = rank_all(x, n, y, m);
     bool exact = n + m <= (r.tied > 0 ? HB_RANK_EXACT / 2 : HB_RANK_EXACT);
+    return (hb_rank_result){.p = exact ? exact_p(test, &r, n, m) : normal_p(&r, n, m),
+                            .too_few = too_few(n, m, test->alpha)};
+}
+
+hb_rank_shift hb_rank_shift_of(hb_rank_test *test, const double *x, size_t n, const double *y,
+                               size_t m)
+{
     double k = interval_rank(test, n, m);
-    return (hb_rank_result){
-        .p = exact ? exact_p(test, &r, n, m) : normal_p(&r, n, m),
+    return (hb_rank_shift){
         .shift = median_difference(x, n, y, m),
         .low = nth_difference(x, n, y, m, k),
         .high = nth_difference(x, n, y, m, (double)n * (double)m + 1 - k),
-        .too_few = too_few(n, m, test->alpha),
     };
 }

@@ -18,20 +18,37 @@
 /** Up to this many values in both samples together the distribution is exact; with ties, half. */
 enum { HB_RANK_EXACT = 40 };
 
-/** Remembers the distribution of the last sizes, which mostly are those of the next call. */
-typedef struct hb_rank_test {
-    double alpha; /* 0.01: called different by chance in one of a hundred */
+/** The exact distribution of the sum of ranks. */
+typedef struct hb_rank_table {
     double counts[HB_RANK_EXACT / 2 + 1][HB_RANK_EXACT * (HB_RANK_EXACT + 1) + 1];
-    size_t few, all, top; /* what `counts` is of; 0: nothing */
+    unsigned doubled[HB_RANK_EXACT]; /* the ranks, times two */
+    size_t few, all, top;            /* values in the smaller sample, in both; the largest sum */
+} hb_rank_table;
+
+/** Remembers distributions, as few patterns of ranks serve nearly all rows, and the last interval.
+ * Zeroed but for `alpha`, which must not change after the first call. */
+typedef struct hb_rank_test {
+    double alpha;             /* 0.01: called different by chance in one of a hundred */
+    hb_rank_table tables[16]; /* by hash of the ranks */
+    size_t interval_few, interval_all;
+    double interval_rank;
 } hb_rank_test;
 
 typedef struct hb_rank_result {
-    double p;                /* two-sided */
-    double shift, low, high; /* of y against x, with its interval at 1 - alpha */
-    bool too_few;            /* not even the clearest difference could have p < alpha */
+    double p;     /* two-sided */
+    bool too_few; /* not even the clearest difference could have p < alpha */
 } hb_rank_result;
 
 /** Sorts both samples, which have no NaN and at least one value each. */
 hb_rank_result hb_rank_compare(hb_rank_test *test, double *x, size_t n, double *y, size_t m);
+
+/** How much larger y is than x, with its interval at 1 - alpha. */
+typedef struct hb_rank_shift {
+    double shift, low, high;
+} hb_rank_shift;
+
+/** Of samples that hb_rank_compare() sorted. */
+hb_rank_shift hb_rank_shift_of(hb_rank_test *test, const double *x, size_t n, const double *y,
+                               size_t m);
 
 #endif
