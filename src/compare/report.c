@@ -292,7 +292,7 @@ static void print_tree(writer *w)
     if (hb_comparison_tree(w->c, &nodes, &count) != HB_OK)
         hb_arena_leave(w->arena, HB_ERROR_STATE, "the call trees were not asked for");
     bool *wanted = HB_NEW_ARRAY(w->arena, bool, count + 1);
-    hb_tree_select(w->arena, nodes, count, w->report->top, wanted);
+    hb_tree_select(w->arena, w->report, nodes, count, wanted);
     for (size_t i = 0; i < count; i++) {
         device |= nodes[i].device_us[0] > 0 || nodes[i].device_us[1] > 0;
         shown += wanted[i];
@@ -300,11 +300,12 @@ static void print_tree(writer *w)
     hb_grid g = {.heads = device ? both : host, .columns = device ? 11 : 7};
     for (size_t i = 0; i < count; i++)
         if (wanted[i]) put_node(w, &g, &nodes[i], device);
-    hb_paper_heading(&w->paper, "Call tree: time a step, loops folded; + new, - gone");
+    hb_paper_heading(&w->paper, "Call tree of the thread that runs the steps: mean time a step, "
+                                "loops folded; + new, - gone");
     if (count) hb_paper_grid(&w->paper, w->arena, &g);
     if (shown < count)
         hb_paper_line(&w->paper, HB_TONE_PLAIN,
-                      format(w, "(%zu calls that changed less are not shown)", count - shown));
+                      format(w, "(%zu calls are not shown)", count - shown));
 }
 
 /* ---- what is compared ---- */

@@ -24,10 +24,10 @@ typedef struct hb_shown_list {
 void hb_shown_select(hb_comparison *c, hb_arena *arena, const hb_compare_report *report,
                      hb_compare_by by, hb_compare_group group, hb_shown_list *list);
 
-/** The nodes of the call tree that changed most by themselves, and those above them: marks them in
- * `wanted`. */
-void hb_tree_select(hb_arena *arena, const hb_tree_difference *nodes, size_t count, size_t top,
-                    bool *wanted);
+/** The nodes of the call tree that changed most by themselves, of those that the report wants, and
+ * what lies above them: marks them in `wanted`. */
+void hb_tree_select(hb_arena *arena, const hb_compare_report *report,
+                    const hb_tree_difference *nodes, size_t count, bool *wanted);
 
 /** For a terminal or as Markdown. */
 void hb_report_print(hb_comparison *c, hb_arena *arena, const hb_compare_report *report,

@@ -134,13 +134,20 @@ static void mark_above(const hb_tree_difference *nodes, size_t index, bool *want
     }
 }
 
-void hb_tree_select(hb_arena *arena, const hb_tree_difference *nodes, size_t count, size_t top,
-                    bool *wanted)
+void hb_tree_select(hb_arena *arena, const hb_compare_report *report,
+                    const hb_tree_difference *nodes, size_t count, bool *wanted)
 {
-    size_t *order = HB_NEW_ARRAY(arena, size_t, count + 1);
+    size_t *order = HB_NEW_ARRAY(arena, size_t, count + 1), left = count;
+    if (report->top) left = report->top;
+    if (count) wanted[0] = true;
     for (size_t i = 0; i < count; i++)
         order[i] = i;
     hb_sort(arena, order, count, sizeof *order, stronger, nodes);
-    for (size_t i = 0; i < count && (!top || i < top); i++)
-        if (self_effect(&nodes[order[i]]) > 0 || i == 0) mark_above(nodes, order[i], wanted);
+    for (size_t i = 0; i < count && left; i++) {
+        const hb_tree_difference *n = &nodes[order[i]];
+        if (self_effect(n) == 0) break;
+        if (report->wanted && !report->wanted(report->context, n->name)) continue;
+        mark_above(nodes, order[i], wanted);
+        left--;
+    }
 }

@@ -190,8 +190,8 @@ static int check_request(request *r)
                                r->measures[i]);
     }
     if (!r->has_group) r->report.group = HB_GROUP_MODULE;
-    if (!r->has_top)
-        r->report.top = r->report.format == HB_COMPARE_JSON ? 0 : r->report.summary ? 10 : 20;
+    bool several = r->report.summary && !r->report.tree;
+    if (!r->has_top) r->report.top = r->report.format == HB_COMPARE_JSON ? 0 : several ? 10 : 20;
     return 0;
 }
 
@@ -246,6 +246,9 @@ static int report(request *r, hb_comparison *c)
         fprintf(stderr, "hipboard compare: left out: %s\n", hb_comparison_problem(c, i));
         status = EXIT_TROUBLE;
     }
+    if (hb_comparison_problem(c, 0))
+        fputs("hipboard compare: `hipboard convert` mends much of what makes a trace useless\n",
+              stderr);
     free(findings);
     return status;
 }
