@@ -35,7 +35,9 @@ void fake_put_pointer(void *record, size_t offset, const void *value)
 
 uint64_t fake_thread_id(void)
 {
-    return (uint64_t)syscall(SYS_gettid);
+    static __thread uint64_t tid;
+    if (!tid) tid = (uint64_t)syscall(SYS_gettid);
+    return tid;
 }
 
 static uint64_t internal_id(void)
@@ -76,11 +78,13 @@ static void flush_locked(buffer *b)
     if (pthread_create(&thread, NULL, hand_over, b) == 0) pthread_join(thread, NULL);
 }
 
+/* Under lock. */
 static bool drop(buffer *b)
 {
-    const char *each = getenv("FAKE_ROCPROFILER_DROPS");
-    sdk.emplaced++;
-    if (!each || sdk.emplaced % strtoull(each, NULL, 10) != 0) return false;
+    static uint64_t each;
+    const char *text = each ? NULL : getenv("FAKE_ROCPROFILER_DROPS");
+    if (!each) each = text ? strtoull(text, NULL, 10) : UINT64_MAX;
+    if (++sdk.emplaced % each != 0) return false;
     b->dropped++;
     return true;
 }

@@ -22,9 +22,14 @@ static const char *version_text(void)
 
 uint32_t fake_version(void)
 {
+    static uint32_t number;
     unsigned major = 0, minor = 0, patch = 0;
+    uint32_t known = __atomic_load_n(&number, __ATOMIC_RELAXED);
+    if (known) return known;
     sscanf(version_text(), "%u.%u.%u", &major, &minor, &patch);
-    return major * 10000 + minor * 100 + patch;
+    known = major * 10000 + minor * 100 + patch;
+    __atomic_store_n(&number, known, __ATOMIC_RELAXED);
+    return known;
 }
 
 static bool refused(const char *function)
