@@ -163,6 +163,7 @@ hb_frame *hb_calls_push(uint32_t cid)
     f->stack = here;
     f->record = NULL;
     f->work = 0;
+    f->unsure = false;
     f->ptr = NULL;
     f->bytes = 0;
     f->counted = NULL;
@@ -243,10 +244,11 @@ static unsigned flags_of(const hb_frame *f)
     hb_calls *c = hb_thread_tls->calls;
     unsigned captured =
         atomic_load_explicit(&c->capturing, memory_order_relaxed) ? HB_RECORD_CAPTURED : 0;
+    unsigned unsure = f->unsure ? HB_RECORD_UNSURE : 0;
     switch (f->call->kind) {
     case HB_CALL_GRAPH_LAUNCH: count(&c->replays); return captured | HB_RECORD_REPLAYS;
-    case HB_CALL_WAIT: return HB_RECORD_WAITS;
-    default: return captured;
+    case HB_CALL_WAIT: return HB_RECORD_WAITS | unsure;
+    default: return captured | unsure;
     }
 }
 
@@ -554,6 +556,13 @@ void hb_call_makes_work_of_its_correlation(hb_frame *f)
     f->work = f->correlation;
     if (!now) f->counted = NULL;
     if (f->counted) count(f->counted);
+}
+
+void hb_call_may_make_work(hb_frame *f)
+{
+    hb_call_makes_work_of_its_correlation(f);
+    f->unsure = f->work == 0;
+    f->work = f->correlation;
 }
 
 static void put_link(const hb_frame *f, uint64_t work)

@@ -25,6 +25,7 @@ typedef struct hb_frame {
     uint64_t start;         /* ticks */
     uint64_t correlation;
     uint64_t work;    /* the first piece of device work that it made */
+    bool unsure;      /* whether it makes any */
     int error_before; /* for back-ends that need it; as the next two */
     bool per_thread;  /* the function means the thread's own stream by none */
     struct hb_mark *mark;
@@ -88,6 +89,9 @@ void hb_call_makes(uint64_t work);
 /** For hooks that report work under its call's correlation: the call makes some, if its kind does.
  */
 void hb_call_makes_work_of_its_correlation(hb_frame *frame);
+
+/** The same where a call of any kind may make some, which is reported under its correlation. */
+void hb_call_may_make_work(hb_frame *frame);
 
 /** A piece of device work was reported, by any thread; of kind 0: one that is not kept. */
 void hb_work_report(const hb_record_work *work);

@@ -56,7 +56,7 @@ void hb_make_call_row(const hb_device_source *s, hb_trace_event *e, const hb_rec
         .correlation = r->correlation,
         .runtime.cid = r->cid,
         .runtime.error = r->error,
-        .runtime.launches = hb_call_has_work(r),
+        .runtime.launches = hb_joins_has_work(&s->joins, r),
     };
     e->end_ns = HB_MAX(end ? hb_clock_unix(&s->ticks, end) : s->info.stop_ns, e->start_ns);
     if (r->error_name) e->runtime.error_name = hb_device_text(s, r->error_name);

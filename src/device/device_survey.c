@@ -145,6 +145,7 @@ static uint64_t survey_work(hb_device_source *s)
         const hb_record_work *w = (const hb_record_work *)r;
         hb_work_origin o = hb_origin_of(s, w);
         unjoined += o.made == NULL;
+        if (o.made && (o.made->head.flags & HB_RECORD_UNSURE)) hb_joins_came(&s->joins, w->work);
         hb_streams_add(&s->streams, hb_ordinal_of(s, w, &o), hb_stream_key(w, &o));
         add_annotation(s, w, &o);
         widen_uncertainty(s, w, &o);

@@ -12,6 +12,7 @@ void hb_joins_init(hb_joins *j)
 {
     *j = (hb_joins){0};
     hb_buf_init(&j->by_work, SIZE_MAX / 2);
+    hb_buf_init(&j->came, SIZE_MAX / 2);
     hb_buf_init(&j->replays, SIZE_MAX / 2);
     hb_buf_init(&j->captured, SIZE_MAX / 2);
 }
@@ -19,6 +20,7 @@ void hb_joins_init(hb_joins *j)
 void hb_joins_free(hb_joins *j)
 {
     hb_buf_free(&j->by_work);
+    hb_buf_free(&j->came);
     hb_buf_free(&j->replays);
     hb_buf_free(&j->captured);
 }
@@ -85,7 +87,9 @@ hb_result hb_joins_finish(hb_joins *j)
     size_t n = count(&j->by_work, sizeof *all);
     size_t captured = count(&j->captured, sizeof(hb_record_call *));
     size_t replays = count(&j->replays, sizeof(hb_record_call *));
-    if (j->by_work.failed || j->replays.failed || j->captured.failed)
+    for (size_t i = 0; i < n; i++)
+        hb_buf_append(&j->came, "", 1);
+    if (j->by_work.failed || j->came.failed || j->replays.failed || j->captured.failed)
         return hb_fail(HB_ERROR_NO_MEMORY, "no memory to join %zu HIP calls with their work", n);
     /* One thread's calls are in order as they stand. */
     if (n && !is_sorted(all, n)) qsort(all, n, sizeof *all, by_work);
@@ -94,13 +98,14 @@ hb_result hb_joins_finish(hb_joins *j)
     return HB_OK;
 }
 
-const hb_record_call *hb_joins_find(const hb_joins *j, uint64_t work)
+/* NULL when there is none. */
+static const join *find(const hb_joins *j, uint64_t work)
 {
     const join *all = (const join *)j->by_work.data;
     size_t low = 0, high = count(&j->by_work, sizeof *all);
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (all[middle].work == work) return all[middle].call;
+        if (all[middle].work == work) return &all[middle];
         if (all[middle].work < work)
             low = middle + 1;
         else
@@ -109,11 +114,30 @@ const hb_record_call *hb_joins_find(const hb_joins *j, uint64_t work)
     return NULL;
 }
 
-bool hb_call_has_work(const hb_record_call *call)
+const hb_record_call *hb_joins_find(const hb_joins *j, uint64_t work)
+{
+    const join *found = find(j, work);
+    return found ? found->call : NULL;
+}
+
+void hb_joins_came(hb_joins *j, uint64_t work)
+{
+    const join *found = find(j, work);
+    if (found) j->came.data[found - (const join *)j->by_work.data] = 1;
+}
+
+static bool came(const hb_joins *j, uint64_t work)
+{
+    const join *found = find(j, work);
+    return found && j->came.data[found - (const join *)j->by_work.data];
+}
+
+bool hb_joins_has_work(const hb_joins *j, const hb_record_call *call)
 {
     bool replays = call->head.flags & HB_RECORD_REPLAYS;
     bool later = call->head.flags & HB_RECORD_CAPTURED;
-    return replays || (call->work && !later);
+    bool unsure = call->head.flags & HB_RECORD_UNSURE;
+    return replays || (call->work && !later && (!unsure || came(j, call->work)));
 }
 
 const hb_record_call *hb_joins_replay_of(const hb_joins *j, const hb_record_call *captured,

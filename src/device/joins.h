@@ -13,6 +13,7 @@
 
 typedef struct hb_joins {
     hb_buf by_work;  /* {work, call} */
+    hb_buf came;     /* a byte for each of these: whether the work did */
     hb_buf replays;  /* calls that run graphs */
     hb_buf captured; /* launches that were put into graphs */
     size_t last_captured;
@@ -33,6 +34,9 @@ hb_result hb_joins_finish(hb_joins *joins);
 /** The call that made the work; NULL when it is not in the session. */
 const hb_record_call *hb_joins_find(const hb_joins *joins, uint64_t work);
 
+/** The work was done. */
+void hb_joins_came(hb_joins *joins, uint64_t work);
+
 /** Whether a call is a launch that names its kernel. */
 static inline bool hb_call_names_kernel(const hb_record_call *call)
 {
@@ -40,8 +44,8 @@ static inline bool hb_call_names_kernel(const hb_record_call *call)
            (size_t)call->head.units * 8 >= sizeof(hb_record_launch);
 }
 
-/** Whether some device work came of the call. */
-bool hb_call_has_work(const hb_record_call *call);
+/** Whether some device work came of the call. After hb_joins_came() of all work. */
+bool hb_joins_has_work(const hb_joins *joins, const hb_record_call *call);
 
 /** The call that ran a graph for which `captured` was recorded, and work that began at `unix_ns`:
  * the last one before it. NULL when no graph was run since. */

@@ -64,7 +64,7 @@ static void on_call(uint64_t correlation, int32_t operation, uint32_t phase, voi
         hb_frame *frame = hb_calls_push(cid);
         if (!frame) return;
         frame->correlation = correlation;
-        hb_call_makes_work_of_its_correlation(frame);
+        hb_call_may_make_work(frame);
         hb_call_begin(frame, args);
     } else {
         int error;

@@ -44,7 +44,8 @@ typedef struct hb_rocp {
 } hb_rocp;
 
 /** The one that is loaded, or can be; stays loaded. NULL with the reason in `why` when there is
- * none, or none that can be used. `hip`: looked for beside this runtime, too; NULL: one is loaded. */
+ * none, or none that can be used. `hip`: looked for beside this runtime, too; NULL: one is loaded.
+ */
 const hb_rocp *hb_rocp_library(const hb_hip *hip, hb_buf *why);
 
 /** Whether callbacks get an hb_rocp_callback_1. */

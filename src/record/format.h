@@ -140,6 +140,7 @@ enum hb_record_flags {
     HB_RECORD_CAPTURED = 1u << 1, /* put into a graph, to run later */
     HB_RECORD_REPLAYS = 1u << 2,  /* runs a graph */
     HB_RECORD_WAITS = 1u << 3,    /* synchronises */
+    HB_RECORD_UNSURE = 1u << 4,   /* only its work tells whether it made some */
     HB_RECORD_NODE = 1u << 1,     /* WORK: `device` is the driver's number of it */
     HB_RECORD_BLIT = 1u << 2,     /* DISPATCH: of the runtime's own kernels, to copy or fill */
 };

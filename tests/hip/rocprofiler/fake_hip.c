@@ -375,6 +375,20 @@ hipError_t hipLaunchKernel(const void *f, dim3 grid, dim3 block, void **params, 
     return leave(call, hipSuccess);
 }
 
+FAKE_API hipError_t hipLaunchKernelExC(const void *config, const void *f, void **params);
+
+/* A newer way, of which profilers need not know. */
+hipError_t hipLaunchKernelExC(const void *config, const void *f, void **params)
+{
+    CALL(hipLaunchKernelExC, const void *config, *f; void **params);
+    args.config = config;
+    args.f = f;
+    args.params = params;
+    ENTER(hipLaunchKernelExC);
+    run(f, (uint32_t[]){64, 1, 1}, (uint32_t[]){64, 1, 1}, 0);
+    return leave(call, hipSuccess);
+}
+
 /* By a kernel of the runtime's own, as ROCm does it. */
 hipError_t hipMemsetAsync(void *dst, int value, size_t bytes, hipStream_t stream)
 {

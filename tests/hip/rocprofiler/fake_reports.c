@@ -255,6 +255,7 @@ static const struct {
     {346, "hipStreamSynchronize"},
     {388, "hipExtModuleLaunchKernel"},
     {427, "hipGetStreamDeviceId"},
+    {470, "hipLaunchKernelExC"},
 };
 enum { OPERATIONS = sizeof operations / sizeof *operations };
 

@@ -18,7 +18,8 @@ static int run(void)
 {
     static const fake_symbol symbol = {1, "_Z5scalePff.kd", 0, 0, 16, 8, 0};
     void *(*load)(const fake_symbol *symbol);
-    int (*launch)(const void *f, extent grid, extent block, void **params, size_t lds, void *stream);
+    int (*launch)(const void *f, extent grid, extent block, void **params, size_t lds,
+                  void *stream);
     int (*synchronize)(void);
     void *hip = dlopen("libamdhip64.so.7", RTLD_NOW | RTLD_LOCAL);
     if (!hip) return 1;

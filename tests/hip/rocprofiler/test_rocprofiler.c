@@ -16,6 +16,8 @@ extern hipError_t hipExtModuleLaunchKernel(hipFunction_t f, uint32_t gx, uint32_
                                            hipStream_t stream, void **params, void **extra,
                                            hipEvent_t begin, hipEvent_t end, uint32_t flags);
 
+extern hipError_t hipLaunchKernelExC(const void *config, const void *f, void **params);
+
 static cJSON *stop(hb_profiler *prof)
 {
     cJSON *trace = capture_stop(prof);
@@ -287,6 +289,24 @@ static void calls_have_their_arguments_and_errors(void **state)
     cJSON_Delete(trace);
 }
 
+/* The operator's kernel is joined with a call that hipboard knows nothing of. */
+static void functions_that_are_not_known_may_launch(void **state)
+{
+    (void)state;
+    hb_profiler *prof = capture_start(0);
+    void *kernel = fake_load(&vadd);
+    HB_OP("aten::mm")
+        HIP_OK(hipLaunchKernelExC(NULL, kernel, NULL));
+    HIP_OK(hipDeviceSynchronize());
+    cJSON *trace = stop(prof);
+    const cJSON *e = nth_event(trace, "kernel", NULL, 0);
+    const cJSON *op = nth_event(trace, "cpu_op", "aten::mm", 0);
+    assert_string_equal(text_of(call_of(trace, e), "name"), "hipLaunchKernelExC");
+    assert_true(arg(e, "External id") == arg(op, "External id"));
+    assert_int_equal(count_events(trace, "ac2g", NULL), 2); /* from the call to the kernel */
+    cJSON_Delete(trace);
+}
+
 static void graphs_show_all_their_kernels_each_time(void **state)
 {
     (void)state;
@@ -479,6 +499,7 @@ static const scenario scenarios[] = {
     SCENARIO(every_kernel_is_as_recorded, "FAKE_ROCPROFILER_VERSION=0.5.0"),
     SCENARIO(calls_have_their_arguments_and_errors, "FAKE_ROCPROFILER_VERSION=1.2.1"),
     SCENARIO(calls_have_their_arguments_and_errors, "FAKE_ROCPROFILER_VERSION=0.6.0"),
+    SCENARIO(functions_that_are_not_known_may_launch),
     SCENARIO(graphs_show_all_their_kernels_each_time, "FAKE_ROCPROFILER_VERSION=1.1.0"),
     SCENARIO(work_is_on_the_device_as_hip_counts, "FAKE_HIP_ORDER=6,1,3"),
     SCENARIO(nothing_is_recorded_between_sessions, "FAKE_ROCPROFILER_VERSION=0.4.0"),
