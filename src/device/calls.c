@@ -273,21 +273,32 @@ static void set_kernel(hb_record_launch *r, const hb_kernel *k)
     r->scratch_bytes = k ? k->scratch_bytes : 0;
 }
 
+/* Of a launch by a structure: that; it may be missing when the call will fail. */
+static const char *config_of(const hb_hip_call *call, const char *args)
+{
+    static const char none[64];
+    const char *config = pointer(word(args, call->src));
+    return config ? config : none;
+}
+
 static void begin_launch(hb_frame *f, const char *args)
 {
     const hb_hip_call *call = f->call;
+    bool has_config = hb_hip_call_has_config(call);
+    const char *from = has_config ? config_of(call, args) : args;
+    const char *extent = has_config ? from : args + 8;
     uint32_t block[3];
-    uint64_t stream = word(args, call->stream);
+    uint64_t stream = word(from, call->stream);
     const void *function = pointer(word(args, call->ptr));
     hb_record_launch r = {.call.stream = stream, .call.device = device_of(stream)};
-    memcpy(r.grid, args + 8, sizeof r.grid);
-    memcpy(block, args + 20, sizeof block);
+    memcpy(r.grid, extent, sizeof r.grid);
+    memcpy(block, extent + sizeof r.grid, sizeof block);
     for (int i = 0; i < 3; i++) {
         r.block[i] = (uint16_t)block[i];
         if (call->kind == HB_CALL_LAUNCH_ITEMS && block[i])
             r.grid[i] = (r.grid[i] + block[i] - 1) / block[i];
     }
-    r.dynamic_lds_bytes = (uint32_t)number(args, call->bytes, 0);
+    r.dynamic_lds_bytes = (uint32_t)number(from, call->bytes, 0);
     bool is_host = call->kind == HB_CALL_LAUNCH_HOST;
     bool ask = function && !source.short_launches;
     set_kernel(&r, ask ? hb_kernel_of(hip, function, is_host, pointer(stream)) : NULL);

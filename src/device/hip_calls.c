@@ -19,6 +19,11 @@
     {                                                \
         name, kind, 0, NO, lds, NO, 0, stream, shape \
     }
+/* By a structure that begins with grid and block. */
+#define LAUNCH_BY_CONFIG(name, kind)           \
+    {                                          \
+        name, kind, 64, 0, 24, NO, 0, 32, "Cp" \
+    }
 #define COPY(name, src, bytes, copy, stream, shape)               \
     {                                                             \
         name, HB_CALL_COPY, 0, src, bytes, copy, 0, stream, shape \
@@ -51,6 +56,7 @@ static const hb_hip_call calls[] = {
     HIDDEN("hipCtxSetCurrent"),
     OTHER("hipCtxSynchronize", HB_CALL_WAIT, NO),
     OTHER("hipDeviceSynchronize", HB_CALL_WAIT, NO),
+    LAUNCH_BY_CONFIG("hipDrvLaunchKernelEx", HB_CALL_LAUNCH),
     HIDDEN("hipEventCreateWithFlags"),
     HIDDEN("hipEventQuery"),
     HIDDEN("hipEventRecord"),
@@ -74,6 +80,7 @@ static const hb_hip_call calls[] = {
     LAUNCH("hipLaunchCooperativeKernel", HB_CALL_LAUNCH_HOST, 48, 56, "pDDPip"),
     ON_STREAM("hipLaunchHostFunc", HB_CALL_ON_STREAM, 0),
     LAUNCH("hipLaunchKernel", HB_CALL_LAUNCH_HOST, 48, 56, "pDDPpp"),
+    LAUNCH_BY_CONFIG("hipLaunchKernelExC", HB_CALL_LAUNCH_HOST),
     ALLOCATE("hipMalloc", HB_CALL_ALLOCATE),
     {"hipMallocAsync", HB_CALL_ALLOCATE, 0, NO, 16, NO, 0, 24, "Ppp"},
     {"hipMallocFromPoolAsync", HB_CALL_ALLOCATE, 0, NO, 16, NO, 0, 32, "Pppp"},
@@ -173,6 +180,10 @@ hb_hip_call hb_hip_call_unexpanded(const hb_hip_call *row)
 {
     uint8_t values[2];
     hb_hip_call call = *row;
+    if (hb_hip_call_has_config(row)) {
+        call.ptr = 8; /* behind the pointer to the structure, which stood in full between them */
+        return call;
+    }
     find_values(row->kind, values);
     call.ptr = without(values, row->ptr);
     call.src = without(values, row->src);
@@ -200,7 +211,7 @@ void hb_hip_call_arrange(const hb_hip_call *call, const uint64_t *words, char *a
         size_t size = *shape == 'i' ? 4 : *shape == 'D' ? 12 : 8;
         at = align(args, at, size == 8 ? 8 : 4);
         memcpy(at, words, size);
-        at += *shape == 'P' ? 16 : size;
+        at += *shape == 'P' ? 16 : *shape == 'C' ? 64 : size;
         words += *shape == 'D' ? 2 : 1;
     }
 }

@@ -48,14 +48,15 @@ typedef struct hb_hip_call {
     const char *name;
     uint8_t kind;  /* enum hb_call_kind */
     uint8_t ptr;   /* launches: the function; copies: destination; allocations: void **; frees */
-    uint8_t src;   /* copies: source; pitched allocations: where the pitch is returned */
+    uint8_t src;   /* copies: source; pitched allocations: where the pitch is returned; launches: a
+                    * structure that has their grid, block, dynamic LDS and stream */
     uint8_t bytes; /* size_t; launches: dynamic LDS */
     uint8_t copy;  /* copies: hipMemcpyKind; peer copies: the source's device */
     uint8_t unit;  /* fills: the size of an element; peer copies: offset of the target's device */
     uint8_t stream;
     /** The parameters up to the last that is of interest, one character each: p a pointer or 64-bit
-     * number, P a pointer behind which the runtime puts what it finds there, i a number of up to 32
-     * bits, D a dim3. NULL: none is. */
+     * number, P a pointer behind which the runtime puts what it finds there, C the same of a
+     * launch's structure, i a number of up to 32 bits, D a dim3. NULL: none is. */
     const char *shape;
 } hb_hip_call;
 
@@ -72,6 +73,12 @@ enum { HB_HIP_ARGS_BYTES = 96 };
 /** Lays parameters out as the runtime does for its callbacks. `words`: as the processor's calling
  * convention has them, a dim3 in two. */
 void hb_hip_call_arrange(const hb_hip_call *call, const uint64_t *words, char *args);
+
+static inline bool hb_hip_call_has_config(const hb_hip_call *call)
+{
+    bool launch = call->kind == HB_CALL_LAUNCH || call->kind == HB_CALL_LAUNCH_HOST;
+    return launch && call->src != HB_NO_ARG;
+}
 
 /** All rows, for tests. */
 const hb_hip_call *hb_hip_calls(size_t *count);

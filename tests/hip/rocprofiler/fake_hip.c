@@ -375,16 +375,34 @@ hipError_t hipLaunchKernel(const void *f, dim3 grid, dim3 block, void **params, 
     return leave(call, hipSuccess);
 }
 
-FAKE_API hipError_t hipLaunchKernelExC(const void *config, const void *f, void **params);
+/* hipLaunchConfig_t, since HIP 6.4. */
+typedef struct launch_config {
+    dim3 grid, block;
+    size_t lds;
+    hipStream_t stream;
+} launch_config;
 
-/* A newer way, of which profilers need not know. */
-hipError_t hipLaunchKernelExC(const void *config, const void *f, void **params)
+FAKE_API hipError_t hipLaunchKernelExC(const launch_config *config, const void *f, void **params);
+
+hipError_t hipLaunchKernelExC(const launch_config *config, const void *f, void **params)
 {
-    CALL(hipLaunchKernelExC, const void *config, *f; void **params);
+    CALL(hipLaunchKernelExC, const launch_config *config; const void *f; void **params);
     args.config = config;
     args.f = f;
     args.params = params;
     ENTER(hipLaunchKernelExC);
+    dim3 grid = config->grid, block = config->block;
+    run(f, (uint32_t[]){grid.x * block.x, grid.y * block.y, grid.z * block.z},
+        (uint32_t[]){block.x, block.y, block.z}, (uint32_t)config->lds);
+    return leave(call, hipSuccess);
+}
+
+/* Old, and not in hipboard's table of functions. */
+hipError_t hipLaunchByPtr(const void *f)
+{
+    CALL(hipLaunchByPtr, const void *f);
+    args.f = f;
+    ENTER(hipLaunchByPtr);
     run(f, (uint32_t[]){64, 1, 1}, (uint32_t[]){64, 1, 1}, 0);
     return leave(call, hipSuccess);
 }

@@ -255,7 +255,8 @@ static const struct {
     {346, "hipStreamSynchronize"},
     {388, "hipExtModuleLaunchKernel"},
     {427, "hipGetStreamDeviceId"},
-    {470, "hipLaunchKernelExC"},
+    {474, "hipLaunchKernelExC"},
+    {210, "hipLaunchByPtr"},
 };
 enum { OPERATIONS = sizeof operations / sizeof *operations };
 

@@ -16,7 +16,14 @@ extern hipError_t hipExtModuleLaunchKernel(hipFunction_t f, uint32_t gx, uint32_
                                            hipStream_t stream, void **params, void **extra,
                                            hipEvent_t begin, hipEvent_t end, uint32_t flags);
 
-extern hipError_t hipLaunchKernelExC(const void *config, const void *f, void **params);
+/* Since HIP 6.4, which the installed headers need not be. */
+typedef struct launch_config {
+    dim3 grid, block;
+    size_t lds;
+    hipStream_t stream;
+} launch_config;
+
+extern hipError_t hipLaunchKernelExC(const launch_config *config, const void *f, void **params);
 
 static cJSON *stop(hb_profiler *prof)
 {
@@ -289,6 +296,22 @@ static void calls_have_their_arguments_and_errors(void **state)
     cJSON_Delete(trace);
 }
 
+static void launches_by_a_structure_show_what_is_in_it(void **state)
+{
+    (void)state;
+    hb_profiler *prof = capture_start(0);
+    launch_config config = {{3, 2, 1}, {64, 4, 1}, 1024, stream_of(3)};
+    HIP_OK(hipLaunchKernelExC(&config, fake_load(&vadd), NULL));
+    cJSON *trace = stop(prof);
+    const cJSON *kernel = nth_event(trace, "kernel", NULL, 0), *call = call_of(trace, kernel);
+    is_triple(call, "grid", (uint32_t[]){3, 2, 1});
+    is_triple(call, "block", (uint32_t[]){64, 4, 1});
+    assert_int_equal(arg(call, "shared memory"), 1024);
+    assert_int_equal(arg(kernel, "shared memory"), 512 + 1024);
+    assert_int_equal(arg(kernel, "stream"), 1);
+    cJSON_Delete(trace);
+}
+
 /* The operator's kernel is joined with a call that hipboard knows nothing of. */
 static void functions_that_are_not_known_may_launch(void **state)
 {
@@ -296,12 +319,12 @@ static void functions_that_are_not_known_may_launch(void **state)
     hb_profiler *prof = capture_start(0);
     void *kernel = fake_load(&vadd);
     HB_OP("aten::mm")
-        HIP_OK(hipLaunchKernelExC(NULL, kernel, NULL));
+        HIP_OK(hipLaunchByPtr(kernel));
     HIP_OK(hipDeviceSynchronize());
     cJSON *trace = stop(prof);
     const cJSON *e = nth_event(trace, "kernel", NULL, 0);
     const cJSON *op = nth_event(trace, "cpu_op", "aten::mm", 0);
-    assert_string_equal(text_of(call_of(trace, e), "name"), "hipLaunchKernelExC");
+    assert_string_equal(text_of(call_of(trace, e), "name"), "hipLaunchByPtr");
     assert_true(arg(e, "External id") == arg(op, "External id"));
     assert_int_equal(count_events(trace, "ac2g", NULL), 2); /* from the call to the kernel */
     cJSON_Delete(trace);
@@ -499,6 +522,7 @@ static const scenario scenarios[] = {
     SCENARIO(every_kernel_is_as_recorded, "FAKE_ROCPROFILER_VERSION=0.5.0"),
     SCENARIO(calls_have_their_arguments_and_errors, "FAKE_ROCPROFILER_VERSION=1.2.1"),
     SCENARIO(calls_have_their_arguments_and_errors, "FAKE_ROCPROFILER_VERSION=0.6.0"),
+    SCENARIO(launches_by_a_structure_show_what_is_in_it),
     SCENARIO(functions_that_are_not_known_may_launch),
     SCENARIO(graphs_show_all_their_kernels_each_time, "FAKE_ROCPROFILER_VERSION=1.1.0"),
     SCENARIO(work_is_on_the_device_as_hip_counts, "FAKE_HIP_ORDER=6,1,3"),
