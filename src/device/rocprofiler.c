@@ -6,6 +6,9 @@
  *
  * Its clients can be configured only once in a process, before the HIP runtime has started; what
  * they will ever want is named then. Sessions start and stop it.
+ *
+ * Streams are those of the calls' arguments: its own service for them (1.x) throws at a stream that
+ * was made before a session asked for it.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -405,7 +408,7 @@ static const char *version(void)
 
 const hb_device_backend hb_rocprofiler_sdk = {
     .name = "rocprofiler-sdk",
-    .summary = "AMD's profiling library",
+    .summary = "AMD's profiling library, which HIP since ROCm 6.2 reports to",
     .prepare = prepare,
     .probe = probe,
     .attach = attach,
