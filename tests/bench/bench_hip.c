@@ -4,15 +4,16 @@
  * is real, the device behind it is not, so nothing here is said of a GPU. Best of many short
  * rounds, since other programs disturb; a round ends before the queue is full.
  *
- *     tools/simhsa/run [--runtime SUITE] build-bench/tests/bench/bench_hip
+ *     tools/simhsa/run [--runtime SUITE] build-bench/tests/bench/bench_hip [bare]
  *
- * HIPBOARD_HIP_BACKEND chooses the back-end.
+ * HIPBOARD_HIP_BACKEND chooses the back-end; "bare": without hipboard, to compare with.
  */
 #include <hip/hip_runtime_api.h>
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include <hipboard/hipboard.h>
@@ -173,13 +174,36 @@ static void measure_threads(void)
     hb_profiler_destroy(prof);
 }
 
-int main(void)
+static void measure_bare(void)
+{
+    double launches = 1e18, copies = 1e18;
+    for (int i = 0; i < SESSIONS; i++) {
+        improve(&launches, launch);
+        improve(&copies, copy);
+    }
+    printf("without hipboard: null kernel %.0f ns, copy of 4 KiB %.0f ns\n", launches, copies);
+}
+
+/* A profiler that is made before the runtime starts, as programs should. */
+static void prepare(void)
+{
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    hb_profiler_destroy(hb_profiler_create(&o));
+}
+
+int main(int argc, char **argv)
 {
     int version;
     hb_hip_info *info;
+    bool bare = argc > 1 && strcmp(argv[1], "bare") == 0;
     setenv("SIMHSA_KERNEL_NS", "0", 0);
     setenv("SIMHSA_COPY_NS", "0", 0);
+    if (!bare) prepare();
     set_up();
+    if (bare) {
+        measure_bare();
+        return 0;
+    }
     MUST(hipRuntimeGetVersion(&version));
     if (hb_hip_info_get(false, &info) != HB_OK) return 1;
     printf("HIP %d.%d, back-end %s, %s\n", version / 10000000, version / 100000 % 100,

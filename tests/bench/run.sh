@@ -29,5 +29,13 @@ echo
 "$bench/bench_writer" 1
 echo
 "$bench/bench_event_log" "$traces" .venv/bin/python
+# Needs a HIP runtime and the simulated GPU.
+if ninja -C build-bench tests/bench/bench_hip tools/simhsa/libhsa-runtime64.so.1 >/dev/null 2>&1; then
+    export SIMHSA_LIBRARY_DIR=$PWD/build-bench/tools/simhsa
+    echo
+    tools/simhsa/run "$bench/bench_hip" bare
+    tools/simhsa/run "$bench/bench_hip"
+    HIPBOARD_HIP_BACKEND=interposition tools/simhsa/run "$bench/bench_hip"
+fi
 echo
 "$bench/bench_compare" "$traces/runs" 10 100

@@ -65,6 +65,17 @@ def test_a_program_without_hip_keeps_its_output_and_status_and_is_explained(tmp_
 
 
 @needs_gpu
+@pytest.mark.parametrize("backend", ["", "interposition"])
+def test_a_runtime_that_is_loaded_later_is_found(tmp_path, backend):
+    done = record("-o", tmp_path, "--", BUILD / "tests/hip/late",
+                  env=WITH_GPU | {"HIPBOARD_HIP_BACKEND": backend})
+    assert (done.returncode, done.stdout) == (0, "by dlsym\n")
+    [found] = events(tmp_path)
+    assert {("Runtime", "hipMalloc"), ("Runtime", "hipMemset"), ("Runtime", "hipFree"),
+            ("gpu_memset", "Memset (Device)")} <= found
+
+
+@needs_gpu
 def test_processes_of_a_script_that_do_nothing_leave_nothing(tmp_path):
     script = f"(true); ls / >/dev/null; {PLAIN}; exit 9"
     done = record("-o", tmp_path, "--", "bash", "-c", script, env=WITH_GPU)

@@ -16,6 +16,7 @@ fi
 alias=$(mktemp -d)
 trap 'rm -rf "$alias"' EXIT
 ln -s "$libraries/$soname" "$alias/libamdhip64.so.5"
+ln -s "$libraries/$soname" "$alias/libamdhip64.so" # where hipGetProcAddress() looks for functions
 status=0
 LD_LIBRARY_PATH= "$libraries/ld-linux-x86-64.so.2" \
     --library-path "$simhsa:$alias:$libraries" "$program" || status=$?

@@ -307,7 +307,6 @@ static void copies_between_devices_name_both(void **state)
 
 /* ---- memory ---- */
 
-/* Its stream stays: HIP 5.2 never returns from the end of one in which memory was freed. */
 static void pools_and_managed_memory_add_up(void **state)
 {
     (void)state;

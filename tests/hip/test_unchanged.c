@@ -144,6 +144,25 @@ static void functions_that_were_looked_up_are_seen(void **state)
     dlclose(runtime);
 }
 
+static void functions_by_get_proc_address_are_seen(void **state)
+{
+    (void)state;
+    int (*get)(const char *, void **, int, uint64_t, void *);
+    void *address = dlsym(RTLD_DEFAULT, "hipGetProcAddress");
+    if (!address) skip(); /* HIP before 6.1 */
+    hb_profiler *prof = capture_start(HB_ACTIVITY_HIP);
+    address = dlsym(RTLD_DEFAULT, "hipGetProcAddress");
+    memcpy(&get, &address, sizeof get);
+    free_fn release = NULL;
+    HIP_OK(get("hipFree", (void **)&release, 60000000, 0, NULL));
+    HIP_OK(release(NULL));
+    HIP_IS(hipErrorInvalidValue, release((void *)8));
+    cJSON *trace = capture_stop(prof);
+    assert_int_equal(count_events(trace, "Runtime", "hipFree"), 2);
+    assert_int_equal(count_events(trace, "Runtime", "hipGetProcAddress"), 1);
+    cJSON_Delete(trace);
+}
+
 /* RTLD_NEXT is what comes after the program, though hipboard stands between. */
 static void look_ups_find_what_they_did(void **state)
 {
@@ -197,6 +216,7 @@ int main(void)
         cmocka_unit_test(errors_are_those_of_the_program),
         cmocka_unit_test(stream_callbacks_come),
         cmocka_unit_test(functions_that_were_looked_up_are_seen),
+        cmocka_unit_test(functions_by_get_proc_address_are_seen),
         cmocka_unit_test(look_ups_find_what_they_did),
         cmocka_unit_test(kernels_get_their_arguments),
     };
