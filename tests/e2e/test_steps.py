@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import subprocess
 
 import numpy
@@ -118,6 +119,7 @@ def test_text(logdir):
     for title in ("\nRuns\n", "\nRanks\n", "\nCycles\n", "\nSlowest steps\n"):
         assert title in text
     assert "rank 1, ddp, w1, span 2" in text and "(2 more)" in text
+    assert re.search("^Other ", text, re.M)  # all parts, whatever --top says
     assert "Memset" not in text  # nothing was
     one = ours(logdir / "one/w.1.pt.trace.json")
     assert "1 steps in 1 trace\n" in one and "777.2" in one and "Cycles" not in one

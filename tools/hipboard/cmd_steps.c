@@ -66,6 +66,8 @@ static void print_parts(const request *r, const hb_step_group *g)
                                      {"p95", COLUMN_TIME},      {"Min", COLUMN_TIME},
                                      {"Max", COLUMN_TIME},      {"Std", COLUMN_TIME}};
     table t;
+    table_style style = r->style;
+    style.top = 0;
     table_init(&t, columns, sizeof columns / sizeof *columns);
     for (int q = 0; q < HB_STEP_QUANTITIES; q++) {
         const hb_statistics *s = &g->of[q];
@@ -75,7 +77,7 @@ static void print_parts(const request *r, const hb_step_group *g)
                   whole > 0 ? 100 * s->sum / whole : NAN, s->median, s->p95, s->min, s->max,
                   s->std);
     }
-    table_print_styled(&t, &r->style);
+    table_print_styled(&t, &style);
     table_free(&t);
 }
 
