@@ -115,9 +115,9 @@ typedef struct hb_violation {
     const char *name; /* the event's, cut to fit; a view's, a run's, a member's; or "" */
 } hb_violation;
 
-/** Calls `fn` for each violation of what torch-tb-profiler 0.4.3 needs, in a log directory or in one
- * file, until it returns false. Each file is read three times, as the plugin does, with all workers,
- * and as it is. `options` may be NULL. */
+/** Calls `fn` for each violation of what torch-tb-profiler 0.4.3 needs, in a log directory or in
+ * one file, until it returns false. Each file is read three times, as the plugin does, with all
+ * workers, and as it is. `options` may be NULL. */
 HB_API hb_result hb_check(const char *path, const hb_open_options *options,
                           bool (*fn)(void *context, const hb_violation *finding), void *context);
 
@@ -260,6 +260,10 @@ typedef struct hb_insights_options {
      * name holds, whatever its case; ^ and $ are the name's ends, * is any text, # a number, | the
      * edge of a word. Blank lines and lines that begin with # are passed over. */
     const char *classes_path;
+    /** Files with AMD code objects (.co, .hsaco), or programs and libraries with such inside: what
+     * a kernel's code tells of matrix instructions counts more than its name. */
+    const char *const *code_paths;
+    size_t num_code_paths;
 } hb_insights_options;
 
 #define HB_INSIGHTS_OPTIONS_INIT                   \

@@ -136,11 +136,21 @@ typedef struct hb_insight {
     hb_buf text; /* for texts in the making */
 } hb_insight;
 
-/** `rules_text` is a user's rules of kernels' names or {NULL, 0}, `rules_path` their name. It and
- * the trace must outlive the result. HB_ERROR_FORMAT for rules that are wrong. Free it in any
- * case. */
-hb_result hb_insight_run(hb_insight *in, const hb_trace *trace, const char *rules_path,
-                         hb_str rules_text);
+/** What is known beside the trace; all of it may be absent, and must outlive the result. */
+typedef struct hb_insight_inputs {
+    const char *rules_path; /* a user's rules of kernels' names: of which file, and their text */
+    hb_str rules;
+    struct {
+        const void *data;
+        size_t size;
+    } * codes; /* files with code objects */
+    size_t num_codes;
+    /* __cxa_demangle(); NULL: C++ kernels are not recognised */
+    char *(*demangle)(const char *name, char *buffer, size_t *size, int *status);
+} hb_insight_inputs;
+
+/** HB_ERROR_FORMAT for rules that are wrong. Free it in any case. */
+hb_result hb_insight_run(hb_insight *in, const hb_trace *trace, const hb_insight_inputs *inputs);
 void hb_insight_free(hb_insight *in);
 
 /* ---- the stages ---- */

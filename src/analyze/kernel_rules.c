@@ -164,6 +164,36 @@ hb_str hb_kernel_class_of(const hb_kernel_rules *rules, hb_str name)
     return HB_STR("other");
 }
 
+enum { CODE_DISAGREES = HB_MATRIX_IS_UNUSED + 1 };
+
+void hb_kernel_rules_add_code(hb_arena *arena, hb_kernel_rules *rules, hb_str name,
+                              hb_matrix_verdict verdict)
+{
+    bool added;
+    hb_sid id = 0;
+    if (rules->code_names.count || hb_texts_init(&rules->code_names))
+        id = hb_texts_add(&rules->code_names, name.s, name.len);
+    if (!id) hb_arena_leave(arena, HB_ERROR_NO_MEMORY, "out of memory for kernels' names");
+    hb_dict_entry *e = hb_dict_add(arena, &rules->code_verdicts, id, &added);
+    if (e->value == HB_MATRIX_IS_UNKNOWN)
+        e->value = verdict;
+    else if (verdict != HB_MATRIX_IS_UNKNOWN && e->value != verdict)
+        e->value = CODE_DISAGREES;
+}
+
+void hb_kernel_rules_free(hb_kernel_rules *rules)
+{
+    hb_texts_free(&rules->code_names);
+}
+
+static hb_matrix_verdict code_verdict(const hb_kernel_rules *rules, hb_str name)
+{
+    if (!rules->code_names.count) return HB_MATRIX_IS_UNKNOWN;
+    hb_sid id = hb_texts_find(&rules->code_names, name.s, name.len);
+    const hb_dict_entry *e = id ? hb_dict_get(&rules->code_verdicts, id) : NULL;
+    return e && e->value != CODE_DISAGREES ? (hb_matrix_verdict)e->value : HB_MATRIX_IS_UNKNOWN;
+}
+
 hb_matrix_verdict hb_kernel_matrix_of(const hb_kernel_rules *rules, hb_str name)
 {
     for (uint32_t i = 0; i < rules->user.count; i++) {
@@ -171,6 +201,8 @@ hb_matrix_verdict hb_kernel_matrix_of(const hb_kernel_rules *rules, hb_str name)
         if (is_matrix_word(r->word) && hb_kernel_name_matches(r->pattern, name))
             return *r->word.s == '+' ? HB_MATRIX_IS_USED : HB_MATRIX_IS_UNUSED;
     }
+    hb_matrix_verdict verdict = code_verdict(rules, name);
+    if (verdict != HB_MATRIX_IS_UNKNOWN) return verdict;
     for (size_t i = 0; i < HB_ARRAY_LEN(uses_matrix); i++)
         if (hb_kernel_name_matches(str_of(uses_matrix[i]), name)) return HB_MATRIX_IS_USED;
     return HB_MATRIX_IS_UNKNOWN;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "analyze/insight.h"
+#include "query/code_files.h"
 #include "query/query.h"
 
 enum { MAX_RULES_SIZE = 1 << 20 };
@@ -219,14 +220,18 @@ static hb_result read_rules(hb_insights *s, const char *path)
     return s->rules.failed ? hb_fail(HB_ERROR_LIMIT, "'%s' is over 1 MiB", path) : HB_OK;
 }
 
-static hb_result make(hb_insights *s, const hb_trace *trace, const char *path)
+static hb_result make(hb_insights *s, const hb_trace *trace, const hb_insights_options *o)
 {
-    HB_TRY(read_rules(s, path));
-    hb_str rules = {path ? hb_buf_text(&s->rules) : NULL, (uint32_t)s->rules.size};
+    HB_TRY(read_rules(s, o->classes_path));
+    hb_insight_inputs inputs = {.rules_path = o->classes_path};
+    if (o->classes_path) inputs.rules = (hb_str){hb_buf_text(&s->rules), (uint32_t)s->rules.size};
     locale_t before = hb_enter_c_locale();
-    hb_result result = hb_insight_run(&s->in, trace, path, rules);
+    hb_result result = hb_code_files_map(&inputs, o->code_paths, o->num_code_paths);
+    if (result == HB_OK) result = hb_insight_run(&s->in, trace, &inputs);
+    if (result == HB_OK) result = list_all(s);
+    hb_code_files_unmap(&inputs);
     hb_leave_c_locale(before);
-    return result == HB_OK ? list_all(s) : result;
+    return result;
 }
 
 hb_result hb_insights_create(hb_trace_file *file, const hb_insights_options *options,
@@ -240,7 +245,7 @@ hb_result hb_insights_create(hb_trace_file *file, const hb_insights_options *opt
     hb_insights *s = calloc(1, sizeof *s);
     if (!s) return hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
     hb_buf_init(&s->rules, MAX_RULES_SIZE);
-    hb_result result = make(s, hb_trace_file_trace(file), o.classes_path);
+    hb_result result = make(s, hb_trace_file_trace(file), &o);
     if (result == HB_OK)
         *insights = s;
     else

@@ -35,6 +35,9 @@ static const char help[] =
     "                    norm     ^ln_*fwd$    ^ $ the name's ends, * any text, # a number,\n"
     "                                          | the edge of a word\n"
     "                    +matrix  my_gemm_mfma kernels that use matrix cores (-matrix: do not)\n"
+    "  --code FILE     a code object (.co, .hsaco), or a program or library with such inside, "
+    "whose\n"
+    "                  instructions tell which kernels use matrix cores; up to 16 times\n"
     "  --csv           comma-separated values with all digits\n"
     "  --json          the same tables as JSON, a line a file\n"
     "  -h, --help      this text\n"
@@ -304,6 +307,11 @@ static int take_option(settings *s, int option, const char *argument)
                    ? 0
                    : usage_error("view", "'%s' is no step's number", argument);
     case 'k': s->run.classes = argument; return 0;
+    case 'C':
+        if (s->run.num_codes == sizeof s->run.codes / sizeof *s->run.codes)
+            return usage_error("view", "too many --code");
+        s->run.codes[s->run.num_codes++] = argument;
+        return 0;
     case 'c': s->run.format = VIEW_CSV; return 0;
     default: s->run.format = VIEW_JSON; return 0;
     }
@@ -340,12 +348,19 @@ static void settings_init(settings *s)
 int cmd_view(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"view", required_argument, NULL, 'v'},    {"name", required_argument, NULL, 'n'},
-        {"step", required_argument, NULL, 's'},    {"rank", required_argument, NULL, 'r'},
-        {"top", required_argument, NULL, 't'},     {"sort-by", required_argument, NULL, 'b'},
-        {"classes", required_argument, NULL, 'k'}, {"csv", no_argument, NULL, 'c'},
-        {"width", required_argument, NULL, 'w'},   {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
+        {"view", required_argument, NULL, 'v'},
+        {"name", required_argument, NULL, 'n'},
+        {"step", required_argument, NULL, 's'},
+        {"rank", required_argument, NULL, 'r'},
+        {"top", required_argument, NULL, 't'},
+        {"sort-by", required_argument, NULL, 'b'},
+        {"classes", required_argument, NULL, 'k'},
+        {"code", required_argument, NULL, 'C'},
+        {"csv", no_argument, NULL, 'c'},
+        {"width", required_argument, NULL, 'w'},
+        {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
     };
     settings s;
     int option, status;

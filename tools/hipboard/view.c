@@ -12,6 +12,8 @@ hb_result view_insights(const view_run *run, hb_trace_file *file, hb_insights **
 {
     hb_insights_options options = HB_INSIGHTS_OPTIONS_INIT;
     options.classes_path = run->classes;
+    options.code_paths = run->codes;
+    options.num_code_paths = run->num_codes;
     return hb_insights_create(file, &options, insights);
 }
 

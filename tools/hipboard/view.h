@@ -35,6 +35,8 @@ typedef struct view_run {
     regex_t name;
     bool has_name, has_rank;
     const char *step, *sort_by, *classes;
+    const char *codes[16];
+    size_t num_codes;
     long long rank;
     view_format format;
     size_t top;
