@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "report/answers.h"
+#include "report/ranking.h"
 
 static const char *const durations[] = {"Calls", "Total Duration (us)", "Mean Duration (us)",
                                         "Max Duration (us)", "Min Duration (us)"};
@@ -118,18 +119,6 @@ void hb_answer_kernel_table(hb_emitter *out, hb_analysis *a)
     close_table(out);
 }
 
-typedef struct ranked {
-    double total;
-    uint32_t index;
-} ranked;
-
-static int by_total(const void *x, const void *y)
-{
-    const ranked *m = x, *n = y;
-    if (m->total != n->total) return m->total < n->total ? 1 : -1;
-    return m->index < n->index ? -1 : 1;
-}
-
 static double mean_of(double weighted, double total)
 {
     return total > 0 ? weighted / total : 0;
@@ -160,10 +149,10 @@ static void op_row(hb_emitter *out, hb_analysis *a, const hb_kernel_op_stat *k)
 void hb_answer_kernel_op_table(hb_emitter *out, hb_analysis *a)
 {
     if (!has_kernels(out, a)) return;
-    ranked *list = malloc((a->kernel_ops.count + 1) * sizeof *list);
+    hb_ranked *list = malloc((a->kernel_ops.count + 1) * sizeof *list);
     for (uint32_t i = 0; list && i < a->kernel_ops.count; i++)
-        list[i] = (ranked){a->kernel_ops.items[i].total, i};
-    if (list) qsort(list, a->kernel_ops.count, sizeof *list, by_total);
+        list[i] = (hb_ranked){a->kernel_ops.items[i].total, i};
+    if (list) hb_rank(list, a->kernel_ops.count);
     open_table(out);
     hb_emit_column(out, "string", "Name", NULL);
     hb_emit_column(out, "string", "Operator", NULL);

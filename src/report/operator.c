@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "report/answers.h"
+#include "report/ranking.h"
 
 /* ---- pies ---- */
 
@@ -27,28 +28,16 @@ static double host_self(const hb_op_stat *s)
     return s->self_host;
 }
 
-typedef struct ranked {
-    double value;
-    uint32_t index;
-} ranked;
-
-static int by_value(const void *x, const void *y)
+/* In the order of the measure. The caller frees. */
+static hb_ranked *rank(const hb_op_stats *stats, measure measure_of, bool positive, uint32_t *count)
 {
-    const ranked *m = x, *n = y;
-    if (m->value != n->value) return m->value < n->value ? 1 : -1;
-    return m->index < n->index ? -1 : 1;
-}
-
-/* Descending; equal ones stay in order. The caller frees. */
-static ranked *rank(const hb_op_stats *stats, measure measure_of, bool positive, uint32_t *count)
-{
-    ranked *list = malloc((stats->count + 1) * sizeof *list);
+    hb_ranked *list = malloc((stats->count + 1) * sizeof *list);
     *count = 0;
     for (uint32_t i = 0; list && i < stats->count; i++) {
         double value = measure_of(&stats->items[i]);
-        if (!positive || value > 0) list[(*count)++] = (ranked){value, i};
+        if (!positive || value > 0) list[(*count)++] = (hb_ranked){value, i};
     }
-    if (list) qsort(list, *count, sizeof *list, by_value);
+    if (list) hb_rank(list, *count);
     return list;
 }
 
@@ -56,7 +45,7 @@ static void pie(hb_emitter *out, hb_analysis *a, const hb_op_stats *stats, const
                 const char *title, measure measure_of)
 {
     uint32_t count;
-    ranked *list = rank(stats, measure_of, true, &count);
+    hb_ranked *list = rank(stats, measure_of, true, &count);
     hb_emit_key(out, key);
     if (!count) {
         hb_emit_null(out);
@@ -170,7 +159,7 @@ static void table(hb_emitter *out, hb_analysis *a, const hb_op_stats *stats, boo
 {
     bool device = has_device_columns(a);
     uint32_t count;
-    ranked *list = rank(stats, device ? device_self : host_self, false, &count);
+    hb_ranked *list = rank(stats, device ? device_self : host_self, false, &count);
     hb_emit_open(out, '{');
     hb_emit_key(out, "metadata");
     hb_emit_open(out, '{');
