@@ -298,6 +298,8 @@ typedef struct hb_stream_time {
     const char *gpu, *stream;
     uint64_t works;
     double busy_us, late_us, queued_us, unknown_us;
+    uint64_t gaps;
+    double largest_gap_us;
 } hb_stream_time;
 
 HB_API hb_result hb_insights_streams(hb_insights *insights, const hb_stream_time **streams,

@@ -73,8 +73,8 @@ typedef enum hb_idle {
 
 typedef struct hb_stream_sum {
     uint32_t gpu, tid; /* index; index of hb_trace.keys */
-    uint64_t works;
-    double busy, last_end; /* last_end: while gaps are looked for */
+    uint64_t works, gaps;
+    double busy, largest_gap, last_end; /* last_end: while gaps are looked for */
     double idle[3];
 } hb_stream_sum;
 

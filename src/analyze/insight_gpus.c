@@ -80,8 +80,12 @@ static void add_gap(hb_insight *in, uint32_t gpu, double since, uint32_t next)
 static void take_stream(hb_insight *in, const hb_work *w)
 {
     hb_stream_sum *s = &in->streams.items[w->stream];
-    if (s->works++ && w->start > s->last_end)
-        s->idle[idle_of(in, w, s->last_end)] += w->start - s->last_end;
+    if (s->works++ && w->start > s->last_end) {
+        double gap = w->start - s->last_end;
+        s->idle[idle_of(in, w, s->last_end)] += gap;
+        s->largest_gap = HB_MAX(s->largest_gap, gap);
+        s->gaps++;
+    }
     double from = s->works > 1 ? HB_MAX(w->start, s->last_end) : w->start;
     s->busy += HB_MAX(0, w->end - from);
     s->last_end = s->works > 1 ? HB_MAX(s->last_end, w->end) : w->end;

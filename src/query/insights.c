@@ -86,7 +86,9 @@ static void list_streams(hb_insights *s, const char *const *ids)
                                          .busy_us = x->busy,
                                          .late_us = x->idle[HB_IDLE_LATE],
                                          .queued_us = x->idle[HB_IDLE_QUEUED],
-                                         .unknown_us = x->idle[HB_IDLE_UNKNOWN]};
+                                         .unknown_us = x->idle[HB_IDLE_UNKNOWN],
+                                         .gaps = x->gaps,
+                                         .largest_gap_us = x->largest_gap};
     }
 }
 

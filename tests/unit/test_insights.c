@@ -114,6 +114,8 @@ static void test_streams(void **state)
     assert_true(s[0].busy_us == 90 && s[0].late_us == 140 && s[0].queued_us == 10);
     assert_true(s[0].unknown_us == 50);
     assert_true(s[1].busy_us == 60 && s[1].late_us == 155);
+    assert_true(s[0].gaps == 3 && s[0].largest_gap_us == 140);
+    assert_true(s[1].gaps == 1 && s[1].largest_gap_us == 155);
 }
 
 static void test_the_host_during_gaps(void **state)

@@ -16,8 +16,8 @@
 static const char help[] =
     "usage: hipboard view [--view VIEW] [OPTIONS] PATH...\n"
     "\n"
-    "Shows what the TensorBoard plugin would show of a trace, as tables. PATH is a trace file,\n"
-    "plain or gzipped, a log directory, a run's directory, or - for standard input.\n"
+    "Shows traces as tables: what the TensorBoard plugin shows, and what it does not. PATH is a\n"
+    "trace file, plain or gzipped, a log directory, a run's directory, or - for standard input.\n"
     "\n"
     "  --view VIEW     overview (default), steps, operator, kernel, memory, module,\n"
     "                  distributed: the ranks of a run, or of all files given\n"
@@ -43,7 +43,8 @@ static const char help[] =
     "  -h, --help      this text\n"
     "\n"
     "Text leaves out columns of nothing but zeros; CSV and JSON keep them. Damage that a file can\n"
-    "be read in spite of is told on stderr. \"Exposed\" is communication beside no computation. "
+    "be read in spite of is told on stderr. \"Exposed\" is communication beside no computation.\n"
+    ""
     "Exit status 1 when a file cannot be read or "
     "analysed.\n";
 

@@ -27,8 +27,9 @@ static void print_text(view_run *run, const table *t, const table_spec *spec)
     if (!t->num_rows && !spec->plain) return;
     if (run->tables) putchar('\n');
     if (!spec->plain)
-        printf("%s%s%s\n", run->style.bold ? "\033[1m" : "", spec->title,
-               run->style.bold ? "\033[0m" : "");
+        printf("%s%s%s%s%s\n", run->style.bold ? "\033[1m" : "", spec->title,
+               run->style.bold ? "\033[0m" : "", spec->note ? ": " : "",
+               spec->note ? spec->note : "");
     table_style style = run->style;
     style.top = run->top;
     table_print_styled(t, &style);

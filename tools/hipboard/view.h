@@ -16,18 +16,20 @@ typedef enum view_format { VIEW_TEXT, VIEW_CSV, VIEW_JSON } view_format;
 /** A table's title and columns. */
 typedef struct table_spec {
     const char *title;
+    const char *note; /* behind the title, in text; or NULL */
     const column *columns;
     size_t num_columns;
     bool plain; /* the view's only table, needs no title in text */
 } table_spec;
 
-#define TABLE_SPEC(title, columns)                             \
-    {                                                          \
-        title, columns, sizeof(columns) / sizeof *(columns), 0 \
+#define TABLE_SPEC_NOTED(title, note, columns)                           \
+    {                                                                    \
+        title, note, columns, sizeof(columns) / sizeof *(columns), false \
     }
-#define TABLE_SPEC_PLAIN(title, columns)                       \
-    {                                                          \
-        title, columns, sizeof(columns) / sizeof *(columns), 1 \
+#define TABLE_SPEC(title, columns) TABLE_SPEC_NOTED(title, NULL, columns)
+#define TABLE_SPEC_PLAIN(title, columns)                                \
+    {                                                                   \
+        title, NULL, columns, sizeof(columns) / sizeof *(columns), true \
     }
 
 /** What the command line asks for, and how far the output is. */

@@ -7,24 +7,27 @@
 #include "view.h"
 
 static const column gpu_columns[] = {
-    {"GPU", COLUMN_TEXT},         {"Span", COLUMN_TIME},          {"Busy", COLUMN_PERCENT},
-    {"Computation", COLUMN_TIME}, {"Communication", COLUMN_TIME}, {"Exposed comm", COLUMN_TIME},
-    {"Copy", COLUMN_TIME},        {"Exposed copy", COLUMN_TIME},  {"Idle", COLUMN_TIME}};
+    {"GPU", COLUMN_TEXT},         {"Span", COLUMN_TIME},         {"Busy", COLUMN_PERCENT},
+    {"Computation", COLUMN_TIME}, {"Comm", COLUMN_TIME},         {"Exposed comm", COLUMN_TIME},
+    {"Copy", COLUMN_TIME},        {"Exposed copy", COLUMN_TIME}, {"Idle", COLUMN_TIME},
+    {"Gaps", COLUMN_COUNT},       {"Largest gap", COLUMN_TIME}};
 const table_spec view_gpu_time_spec =
-    TABLE_SPEC("GPU time, from the first work to the last", gpu_columns);
+    TABLE_SPEC_NOTED("GPU time", "from each GPU's first work to its last", gpu_columns);
 
 static const column stream_columns[] = {
-    {"GPU", COLUMN_TEXT},  {"Stream", COLUMN_TEXT}, {"Work", COLUMN_COUNT},  {"Busy", COLUMN_TIME},
-    {"Late", COLUMN_TIME}, {"Queued", COLUMN_TIME}, {"Unknown", COLUMN_TIME}};
-static const table_spec stream_spec =
-    TABLE_SPEC("Streams: busy, and idle by why the next work came", stream_columns);
+    {"GPU", COLUMN_TEXT},     {"Stream", COLUMN_TEXT}, {"Work", COLUMN_COUNT},
+    {"Busy", COLUMN_TIME},    {"Late", COLUMN_TIME},   {"Queued", COLUMN_TIME},
+    {"Unknown", COLUMN_TIME}, {"Gaps", COLUMN_COUNT},  {"Largest gap", COLUMN_TIME}};
+static const table_spec stream_spec = TABLE_SPEC_NOTED(
+    "Streams", "idle because the next work was launched late, or waited in the queue",
+    stream_columns);
 
 static const column cause_columns[] = {{"Operator", COLUMN_TEXT}, {"Call", COLUMN_TEXT},
                                        {"GPU", COLUMN_TEXT},      {"Why", COLUMN_TEXT},
                                        {"Gaps", COLUMN_COUNT},    {"Total", COLUMN_TIME},
                                        {"Largest", COLUMN_TIME},  {"Share", COLUMN_PERCENT}};
 static const table_spec cause_spec =
-    TABLE_SPEC("Idle GPUs: what the host did most of the gap", cause_columns);
+    TABLE_SPEC_NOTED("Idle", "what the host did most of each gap", cause_columns);
 
 static const column gap_columns[] = {{"Next work", COLUMN_TEXT}, {"Operator", COLUMN_TEXT},
                                      {"Call", COLUMN_TEXT},      {"GPU", COLUMN_TEXT},
@@ -46,7 +49,7 @@ hb_result view_print_gpu_times(view_run *run, hb_insights *insights)
         const hb_gpu_time *g = &list[i];
         table_add(&t, g->gpu, g->span_us, view_share(g->busy_us, g->span_us), g->computation_us,
                   g->communication_us, g->exposed_communication_us, g->copy_us, g->exposed_copy_us,
-                  g->span_us - g->busy_us);
+                  g->span_us - g->busy_us, (double)g->gaps, g->largest_gap_us);
     }
     view_table_finish(run, &t, &view_gpu_time_spec, -1);
     return HB_OK;
@@ -62,7 +65,8 @@ static hb_result print_streams(view_run *run, hb_insights *insights)
     view_table_init(&t, &stream_spec);
     for (size_t i = 0; i < count; i++)
         table_add(&t, list[i].gpu, list[i].stream, (double)list[i].works, list[i].busy_us,
-                  list[i].late_us, list[i].queued_us, list[i].unknown_us);
+                  list[i].late_us, list[i].queued_us, list[i].unknown_us, (double)list[i].gaps,
+                  list[i].largest_gap_us);
     view_table_finish(run, &t, &stream_spec, -1);
     return HB_OK;
 }
