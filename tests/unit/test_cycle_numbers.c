@@ -473,7 +473,6 @@ static bool compare_with_analysis(uint32_t seed)
     hb_analysis analysis;
     array_source_init(&source, c.events, c.count);
     assert_int_equal(hb_cycle_numbers_make(&source.source, &numbers), HB_OK);
-    assert_true(hb_trace_init(&trace));
     assert_int_equal(hb_cycle_trace(&source.source, HB_WRITE_TENSORBOARD, &trace), HB_OK);
     if (hb_analysis_run(&analysis, &trace) != HB_OK)
         fail_msg("cycle %u: %s", seed, hb_last_error());
