@@ -8,10 +8,12 @@
  *   run.c        the digests of a run's files into one
  *   facts.c      what a trace says of itself
  *   pair.c       rows of two runs that belong together
- *   differences.c, rank_test.c   what differs, and whether it is more than noise
- *   call_tree.c, sequence.c      call trees laid over each other
- *   condition.c  limits
- *   api.c, text.c, markdown.c, json.c   the answers
+ *   differences.c, rank_test.c          what differs, and whether it is more than noise
+ *   call_tree.c, sequence.c             call trees laid over each other
+ *   condition.c                         limits
+ *   select.c                            what of it a report shows
+ *   report.c, paper.c, words.c, json.c  the report for people and for programs
+ *   api.c                               hipboard/compare.h
  */
 #ifndef HB_COMPARE_COMPARISON_H
 #define HB_COMPARE_COMPARISON_H

@@ -155,7 +155,7 @@ static hb_result find_baseline(hb_comparison *c, const char *baseline)
     struct stat st;
     size_t before = c->num_runs;
     if (find_path(c, baseline, &c->baseline)) return HB_OK;
-    if (stat(baseline, &st) != 0) return HB_OK; /* perhaps a name, once there are names */
+    if (stat(baseline, &st) != 0) return HB_OK; /* perhaps a name: there are none yet */
     c->baseline = before;
     HB_TRY(add_path(c, baseline));
     if (c->num_runs == before + 1) return HB_OK;
@@ -166,16 +166,13 @@ static hb_result find_baseline(hb_comparison *c, const char *baseline)
 hb_result hb_compare_find(hb_comparison *c, const char *const *paths, size_t num_paths,
                           const char *baseline)
 {
-    bool named = false;
     for (size_t i = 0; i < num_paths; i++)
         HB_TRY(add_path(c, paths[i]));
+    if (!baseline) return name_runs(c);
     c->baseline = SIZE_MAX;
-    if (baseline) HB_TRY(find_baseline(c, baseline));
+    HB_TRY(find_baseline(c, baseline));
     HB_TRY(name_runs(c));
-    if (!baseline) c->baseline = 0;
-    if (c->baseline == SIZE_MAX) named = find_name(c, baseline, &c->baseline);
-    if (baseline && !named && c->baseline >= c->num_runs)
-        return hb_fail(HB_ERROR_NOT_FOUND, "baseline %s is neither a path nor one of the runs",
-                       baseline);
-    return HB_OK;
+    if (c->baseline != SIZE_MAX || find_name(c, baseline, &c->baseline)) return HB_OK;
+    return hb_fail(HB_ERROR_NOT_FOUND, "baseline %s is neither a path nor one of the runs",
+                   baseline);
 }

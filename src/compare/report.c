@@ -202,7 +202,7 @@ static void print_rows(writer *w, hb_compare_by by, const hb_shown_list *list)
                       format(w, "(%s%s%s)", more, *more && *rest ? ", " : "", rest));
 }
 
-static bool any_certain(const hb_shown_list *list)
+static bool all_can_tell(const hb_shown_list *list)
 {
     for (uint32_t i = 0; i < list->rows.count; i++)
         if (list->rows.items[i].row->verdict == HB_VERDICT_TOO_FEW) return false;
@@ -239,7 +239,7 @@ static void print_table(writer *w, hb_compare_by by, hb_compare_group group)
         print_metrics(w, &list);
     else
         print_rows(w, by, &list);
-    if (by == HB_COMPARE_STEP && !any_certain(&list))
+    if (by == HB_COMPARE_STEP && !all_can_tell(&list))
         hb_paper_line(&w->paper, HB_TONE_PLAIN,
                       format(w, "(steps that it takes to tell: %u in each run)",
                              steps_needed(w->c->test.alpha)));
@@ -270,9 +270,7 @@ static void put_node(writer *w, hb_grid *g, const hb_tree_difference *n, bool de
 {
     put_times(w, g, n->host_us);
     put(w, g, change_text(w, n->self_host_us[1] - n->self_host_us[0], HB_UNIT_US), HB_TONE_PLAIN);
-    if (device) {
-        put_times(w, g, n->device_us);
-    }
+    if (device) put_times(w, g, n->device_us);
     put(w, g,
         n->calls[0] == n->calls[1] ? format(w, "%.4g", n->calls[0])
                                    : format(w, "%.4g -> %.4g", n->calls[0], n->calls[1]),
