@@ -192,7 +192,9 @@ void hb_run_log_step(hb_profiler *prof)
 
 void hb_run_log_end(hb_profiler *prof)
 {
-    if (prof->described) (void)hb_event_log_session_end(prof->event_log, HB_SESSION_SUCCESS);
+    if (!prof->described) return;
+    (void)hb_event_log_session_end(prof->event_log, HB_SESSION_SUCCESS);
+    (void)hb_event_log_flush(prof->event_log); /* the log's own turn at exit is over */
 }
 
 void hb_run_log_close(hb_profiler *prof)

@@ -327,6 +327,26 @@ static void a_killed_program_leaves_its_cycles(void **state)
     free_events(&list);
 }
 
+static void a_program_that_only_exits_has_ended_well(void **state)
+{
+    (void)state;
+    skip_under_thread_checks();
+    pid_t child = fork();
+    if (child == 0) {
+        hb_profiler *prof = start_with(0, -1);
+        hb_scalar("loss", 1);
+        hb_profiler_step(prof); /* recorded, and not stopped */
+        exit(0);
+    }
+    wait_for_success(child);
+    event_list list = only_log();
+    assert_int_equal(count_tag(&list, "hipboard_time/step_ms"), 1);
+    Hb__HParamsPluginData *ended = hparams_of(&list, "_hparams_/session_end_info");
+    assert_int_equal(ended->session_end_info->status, HB__SESSION_STATUS__STATUS_SUCCESS);
+    hb__hparams_plugin_data__free_unpacked(ended, NULL);
+    free_events(&list);
+}
+
 static void a_forked_child_logs_by_a_profiler_of_its_own(void **state)
 {
     (void)state;
@@ -432,6 +452,7 @@ int main(void)
         IN_DIR(a_million_scalars_are_all_logged),
         IN_DIR(lost_records_are_told),
         IN_DIR(a_killed_program_leaves_its_cycles),
+        IN_DIR(a_program_that_only_exits_has_ended_well),
         IN_DIR(a_forked_child_logs_by_a_profiler_of_its_own),
         IN_DIR(threads_may_log_while_profilers_come_and_go),
         IN_DIR(every_threads_values_are_logged),
