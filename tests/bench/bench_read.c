@@ -19,7 +19,7 @@
 enum { RUNS = 5 };
 
 typedef struct sample {
-    double open_s, views_s;
+    double open_s, views_s, cpu_s;
     double text_bytes, model_bytes, events, memory_mb;
 } sample;
 
@@ -28,6 +28,11 @@ static double now(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static double seconds(struct timeval t)
+{
+    return (double)t.tv_sec + (double)t.tv_usec / 1e6;
 }
 
 static const char *const views[] = {"overview",
@@ -66,6 +71,7 @@ static sample measure(const char *path)
     s.views_s = now() - start;
     getrusage(RUSAGE_SELF, &usage);
     s.memory_mb = (double)usage.ru_maxrss / 1024;
+    s.cpu_s = seconds(usage.ru_utime) + seconds(usage.ru_stime);
     hb_trace_file_close(file);
     return s;
 }
@@ -89,8 +95,8 @@ static sample measure_apart(const char *path)
 
 int main(int argc, char **argv)
 {
-    printf("%-32s %10s %9s %8s %8s %9s %10s %9s\n", "file", "MB of text", "events", "read s",
-           "MB/s", "+ views s", "B an event", "MB in all");
+    printf("%-32s %10s %9s %8s %8s %9s %8s %10s %9s\n", "file", "MB of text", "events", "read s",
+           "MB/s", "+ views s", "CPU s", "B an event", "MB in all");
     for (int i = 1; i < argc; i++) {
         sample best = {0};
         for (int run = 0; run < RUNS; run++) {
@@ -98,9 +104,9 @@ int main(int argc, char **argv)
             if (run == 0 || s.open_s + s.views_s < best.open_s + best.views_s) best = s;
         }
         const char *slash = strrchr(argv[i], '/');
-        printf("%-32.32s %10.1f %9.0f %8.3f %8.0f %9.3f %10.1f %9.0f\n",
+        printf("%-32.32s %10.1f %9.0f %8.3f %8.0f %9.3f %8.3f %10.1f %9.0f\n",
                slash ? slash + 1 : argv[i], best.text_bytes / 1e6, best.events, best.open_s,
-               best.text_bytes / 1e6 / best.open_s, best.open_s + best.views_s,
+               best.text_bytes / 1e6 / best.open_s, best.open_s + best.views_s, best.cpu_s,
                best.model_bytes / (best.events > 0 ? best.events : 1), best.memory_mb);
     }
     return 0;

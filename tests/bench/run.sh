@@ -13,7 +13,7 @@ bash tools/setup.sh test
 mkdir -p "$out"
 [ -f build-bench/build.ninja ] ||
     meson setup build-bench --buildtype=release >"$out/setup.log"
-ninja -C build-bench tests/bench/bench_{compare,cycle,event_log,record,writer} >"$out/build.log" 2>&1 ||
+ninja -C build-bench tests/bench/bench_{compare,cycle,event_log,read,record,writer} tools/hipboard/hipboard >"$out/build.log" 2>&1 ||
     { tail -n 30 "$out/build.log"; exit 1; }
 bench=build-bench/tests/bench
 "$bench/bench_record" --json >"$out/record.json"
@@ -39,3 +39,15 @@ if ninja -C build-bench tests/bench/bench_hip tools/simhsa/libhsa-runtime64.so.1
 fi
 echo
 "$bench/bench_compare" "$traces/runs" 10 100
+echo
+# Reading: growth with the number of events, then beside others on torch's own trace of as many.
+for n in 100000 1000000 $((3 * events)); do
+    mkdir "$traces/$n"
+    "$bench/bench_cycle" "$traces/$n" "$n" >/dev/null
+done
+"$bench/bench_read" "$traces"/*/*.pt.trace.json
+rm -r "${traces:?}"/*
+.venv/bin/python tests/bench/table_beside_torch.py build-bench "$events" "$traces/torch.pt.trace.json" \
+    2>>"$out/torch.log"
+echo
+.venv/bin/python tests/bench/read_beside_others.py build-bench "$traces/torch.pt.trace.json"

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """torch's table of one profile: `hipboard table` beside key_averages().table(), the same text.
 
-    python3 tests/bench/table_beside_torch.py BUILD_DIRECTORY [OPERATORS]
+    python3 tests/bench/table_beside_torch.py BUILD_DIRECTORY [OPERATORS [FILE]]
 
 Run with a Python that has torch. Torch's time is that of key_averages() and table() in the process
-that recorded, without the recording; hipboard's is the whole command, reading the file included."""
+that recorded, without the recording; hipboard's is the whole command, reading the file included. The
+trace stays in FILE when that is given."""
 import os
 import subprocess
 import sys
@@ -35,13 +36,13 @@ def best(command, runs=5):
     return text, min(t[0] for t in times), min(t[1] for t in times)
 
 
-def main(build, operators="1000000"):
+def main(build, operators="1000000", keep=None):
     prof = record(int(operators))
     start, cpu = time.monotonic(), time.process_time()
     text = prof.key_averages().table(sort_by="self_cpu_time_total", row_limit=10)
     theirs, their_cpu = time.monotonic() - start, time.process_time() - cpu
     with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "x.pt.trace.json")
+        path = keep or os.path.join(folder, "x.pt.trace.json")
         prof.export_chrome_trace(path)
         size = os.path.getsize(path) / 1e6
         ours, seconds, ours_cpu = best([f"{build}/tools/hipboard/hipboard", "table", path, "--sort-by",

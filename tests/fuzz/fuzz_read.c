@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
  * Any bytes as a trace: read tolerantly and strictly, analysed, every question asked. What is read
- * strictly and without a flaw is compared with cJSON.
+ * strictly and without a flaw is compared with cJSON, what several threads read with what one does.
  *
  * trace.dict is a dictionary for libFuzzer.
  */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cJSON.h>
 
@@ -206,8 +208,48 @@ static void read_one(const uint8_t *data, size_t size, bool strict)
     hb_trace_free(&trace);
 }
 
+static bool take(void *context, const hb_violation *violation)
+{
+    (void)context;
+    CHECK(violation->path && violation->rule && violation->text && violation->name);
+    return true;
+}
+
+/* Several threads read what one reads. */
+static void read_in_chunks(const char *path, size_t size)
+{
+    hb_trace alone, together;
+    static hb_read_report report[2];
+    hb_read_options options = {.num_readers = 1, .max_bytes = 256 << 20};
+    hb_result result = hb_read_trace(path, &options, &alone, &report[0]);
+    options.num_readers = 3;
+    options.chunk_size = (uint32_t)(size / 5 + 1);
+    CHECK(hb_read_trace(path, &options, &together, &report[1]) == result);
+    CHECK(alone.rows.count == together.rows.count || result != HB_OK);
+    CHECK(alone.strings.count == together.strings.count || result != HB_OK);
+    CHECK(memcmp(report[0].counts, report[1].counts, sizeof report[0].counts) == 0 ||
+          result != HB_OK);
+    hb_trace_free(&alone);
+    hb_trace_free(&together);
+}
+
+/* What only files can be asked. */
+static void use_file(const uint8_t *data, size_t size)
+{
+    char path[64];
+    int fd = memfd_create("fuzz", MFD_CLOEXEC);
+    CHECK(fd >= 0 && write(fd, data, size) == (ssize_t)size);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    read_in_chunks(path, size);
+    hb_open_options options = HB_OPEN_OPTIONS_INIT;
+    options.max_memory = 256 << 20;
+    (void)hb_check(path, &options, take, NULL);
+    close(fd);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    use_file(data, size);
     read_one(data, size, false);
     read_one(data, size, true);
     return 0;
