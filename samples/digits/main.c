@@ -45,7 +45,9 @@ static hb_schedule schedule(void)
     return hb_schedule_make(.skip_first = 10, .wait = 1, .warmup = 1, .active = 6, .repeat = 2);
 }
 
-static hb_profiler *profiler_begin(const struct options *options)
+/* To be made before the GPU is started, and before other threads: only then can hipboard ask every
+ * HIP runtime for the times of what it runs. */
+static hb_profiler *profiler_create(const struct options *options)
 {
     unsigned flags = (options->gzip ? HB_GZIP : 0u) | (options->kineto ? HB_DIALECT_KINETO : 0u);
     hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
@@ -56,7 +58,7 @@ static hb_profiler *profiler_begin(const struct options *options)
     o.with_stack = options->with_stack;
 
     hb_profiler *prof = hb_profiler_create(&o);
-    if (!prof || hb_profiler_start(prof) != HB_OK) die("profiler: %s", hb_last_error());
+    if (!prof) die("profiler: %s", hb_last_error());
     return prof;
 }
 
@@ -166,11 +168,12 @@ static void describe_run(const struct options *options)
         die("settings: %s", hb_last_error());
 }
 
-/* Returns the stopped profiler, whose event file still takes results. */
-static hb_profiler *train(struct net *net, struct devices *devices, const struct dataset *set,
-                          const struct options *options, struct training_result *result)
+/* Leaves the profiler stopped; its event file still takes results. */
+static void train(hb_profiler *prof, struct net *net, struct devices *devices,
+                  const struct dataset *set, const struct options *options,
+                  struct training_result *result)
 {
-    struct trainer t = {.net = net, .options = options, .result = result};
+    struct trainer t = {.prof = prof, .net = net, .options = options, .result = result};
     t.loader = loader_create(&(struct loader_options){
         .set = set,
         .device = &devices->host,
@@ -182,8 +185,7 @@ static hb_profiler *train(struct net *net, struct devices *devices, const struct
     t.uploader = uploader_create(&devices->compute, options->batch_size);
     sgd_init(&t.sgd, net, options->lr, MOMENTUM);
     loss_init(&t.loss);
-    describe_run(options);
-    t.prof = profiler_begin(options);
+    if (hb_profiler_start(prof) != HB_OK) die("profiler: %s", hb_last_error());
 
     double start = t.step_start = report_clock();
     for (int64_t epoch = 1; epoch <= options->epochs; epoch++) {
@@ -196,7 +198,6 @@ static hb_profiler *train(struct net *net, struct devices *devices, const struct
     sgd_free(&t.sgd);
     uploader_destroy(t.uploader);
     loader_destroy(t.loader);
-    return t.prof;
 }
 
 static int64_t count_correct(struct net *net, struct batch *batch, struct device *device)
@@ -288,12 +289,14 @@ int main(int argc, char **argv)
     if (options.check_device) return check_device(&options);
     dataset_load(options.data, &train_set, &held_back);
     if (options.report) report_enable(options.report);
+    describe_run(&options);
+    hb_profiler *prof = profiler_create(&options);
     devices_open(&devices, &options);
     struct training_result result = {.train_digits = (int64_t)train_set.count,
                                      .device_name = options.hip ? hip_device_name() : ""};
 
     net_init(&net, &devices.compute, options.seed);
-    hb_profiler *prof = train(&net, &devices, &train_set, &options, &result);
+    train(prof, &net, &devices, &train_set, &options, &result);
     evaluate(&net, &devices, &held_back, &result);
     hb_scalar("accuracy", accuracy_of(&result));
     hb_profiler_destroy(prof);

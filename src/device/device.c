@@ -23,6 +23,7 @@ static struct {
     const hb_device_backend *backend; /* attached, or NULL */
     char refusals[1024];              /* why each back-end before it, or all, can't */
     bool prepared;                    /* back-ends, for a runtime of this process */
+    bool watching;                    /* look-ups by dlsym(), since there was no runtime yet */
     unsigned long long libraries;     /* loaded so far, when it was last looked */
     /* the present session */
     bool recording, asked_for;
@@ -102,15 +103,18 @@ static void look(void)
         state.backend->look();
 }
 
-/* Under lock, outside of sessions. */
+/* Under lock, outside of sessions. A runtime that is loaded by dlopen() is attached to at once: its
+ * functions' addresses, which the program is about to ask for, would be beyond reach later. */
 static void look_ahead(void)
 {
     hb_hip hip;
-    if (state.prepared || !has_news()) return;
-    if (hb_hip_find(&hip))
-        prepare(&hip);
-    else
+    if (state.found || state.prepared || !has_news()) return;
+    if (!hb_hip_find(&hip))
         hb_lookups_interpose();
+    else if (state.watching)
+        find();
+    else
+        prepare(&hip);
 }
 
 /* Whoever looks a function up may hold locks that another thread, in look(), waits for. */
@@ -129,6 +133,7 @@ void hb_device_prepare(void)
     pthread_mutex_lock(&state.lock);
     if (!state.found) hb_lookups_watch(look_if_free);
     look_ahead();
+    state.watching = !state.found && !state.prepared;
     pthread_mutex_unlock(&state.lock);
 }
 

@@ -74,6 +74,16 @@ def test_it_learns_what_it_learns_on_the_processor(gpu, digits):
 
 
 @needs_simulator
+def test_it_does_not_depend_on_the_order_of_threads(gpu, tmp_path):
+    """On a GPU there is none: what threads tell each other without waiting would differ."""
+    backwards = KERNELS.with_name("digits_kernels_backwards.so")
+    other = DigitsRun(tmp_path / "runs/backwards", "--device", "hip",
+                      env=dict(ON_GPU, SIMHSA_KERNELS=str(backwards)))
+    assert losses(other.report) == losses(gpu.report)
+    assert other.report["training"]["final_loss"] == gpu.report["training"]["final_loss"]
+
+
+@needs_simulator
 @pytest.mark.parametrize("suite", ["trixie", "sid"])
 def test_so_it_does_on_newer_runtimes(suite, tmp_path, digits):
     cache = os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))

@@ -3,9 +3,10 @@
  * The text of kernels.hip once more, for the processor: what the simulated GPU of tools/simhsa runs
  * when the program launches a kernel. A library of its own, so that digits knows nothing of it:
  *
- *     SIMHSA_KERNELS=build/samples/digits/digits_kernels.so tools/simhsa/run
- * build/samples/digits/digits --device hip
+ *     export SIMHSA_KERNELS=build/samples/digits/digits_kernels.so
+ *     tools/simhsa/run build/samples/digits/digits --device hip
  */
+#include "../hip/kernels.h"
 #include "simhsa.h"
 
 #include <math.h>
@@ -15,12 +16,21 @@
 #define __shared__
 #define KERNEL(name) static void name(struct name##_args a)
 
+#ifndef THREADS_BACKWARDS
+#define THREADS_BACKWARDS 0 /* what comes of threads must not depend on their order */
+#endif
+
+static inline int nth_thread(int n)
+{
+    return THREADS_BACKWARDS ? KERNEL_BLOCK - 1 - n : n;
+}
+
 /* The block's threads one after the other; all of one loop before those of the next. */
-#define EACH_THREAD(t) for (int t = 0; t < KERNEL_BLOCK; t++)
-#define EACH_ITEM(i, n)                                             \
-    for (int i = (int)blockIdx.x * KERNEL_BLOCK,                    \
-             end = i + KERNEL_BLOCK < (n) ? i + KERNEL_BLOCK : (n); \
-         i < end; i++)
+#define EACH_THREAD(t) for (int turn = 0, t; t = nth_thread(turn), turn < KERNEL_BLOCK; turn++)
+#define EACH_ITEM(i, n)                                                                          \
+    for (int turn = 0, i; i = blockIdx.x * KERNEL_BLOCK + nth_thread(turn), turn < KERNEL_BLOCK; \
+         turn++)                                                                                 \
+        if (i < (n))
 #define PER_THREAD KERNEL_BLOCK
 #define OWN(t)     t
 
