@@ -136,14 +136,17 @@ typedef struct hb_insight {
     hb_buf text; /* for texts in the making */
 } hb_insight;
 
+/** A file with code objects. */
+typedef struct hb_insight_code {
+    const void *data;
+    size_t size;
+} hb_insight_code;
+
 /** What is known beside the trace; all of it may be absent, and must outlive the result. */
 typedef struct hb_insight_inputs {
     const char *rules_path; /* a user's rules of kernels' names: of which file, and their text */
     hb_str rules;
-    struct {
-        const void *data;
-        size_t size;
-    } * codes; /* files with code objects */
+    hb_insight_code *codes;
     size_t num_codes;
     /* __cxa_demangle(); NULL: C++ kernels are not recognised */
     char *(*demangle)(const char *name, char *buffer, size_t *size, int *status);

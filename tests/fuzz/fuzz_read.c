@@ -14,6 +14,8 @@
 #include <cJSON.h>
 
 #include "analyze/holders.h"
+#include "analyze/insight.h"
+#include "analyze/keep_steps.h"
 #include "analyze/stacks.h"
 #include "query/query.h"
 #include "report/memory_timeline.h"
@@ -184,6 +186,27 @@ static void attribute(hb_trace *trace)
     hb_arena_free(&arena);
 }
 
+/* Beyond the plugin; the bytes serve as a user's rules and as code objects as well. */
+static void look_into(const hb_trace *trace, const uint8_t *data, size_t size)
+{
+    hb_insight_code code = {data, size};
+    hb_insight_inputs inputs = {.rules_path = "rules",
+                                .rules = {(const char *)data, (uint32_t)HB_MIN(size, 200u)},
+                                .codes = &code,
+                                .num_codes = 1};
+    for (int with_rules = 0; with_rules < 2; with_rules++) {
+        hb_insight in;
+        if (!with_rules) inputs.rules.s = NULL;
+        (void)hb_insight_run(&in, trace, &inputs);
+        for (uint32_t i = 0; i < in.gaps.count; i++)
+            CHECK(in.gaps.items[i].end > in.gaps.items[i].start);
+        for (uint32_t i = 1; i < in.causes.count && in.arena.result == HB_OK; i++)
+            CHECK(!(in.causes.items[i].total > in.causes.items[i - 1].total));
+        hb_insight_free(&in);
+        inputs.rules.s = (const char *)data;
+    }
+}
+
 static void read_one(const uint8_t *data, size_t size, bool strict)
 {
     hb_trace trace;
@@ -204,6 +227,12 @@ static void read_one(const uint8_t *data, size_t size, bool strict)
         hb_analysis_free(&analysis);
         if (!strict) tabulate(&trace);
         if (!strict) attribute(&trace);
+        if (!strict) look_into(&trace, data, size);
+        if (!strict && hb_keep_steps(&trace, 0, 9) == HB_OK) {
+            look_into(&trace, data, size);
+            if (hb_analysis_run(&analysis, &trace) == HB_OK) ask(&analysis);
+            hb_analysis_free(&analysis);
+        }
     }
     hb_trace_free(&trace);
 }
