@@ -2,32 +2,24 @@
  *
  * No lock and no allocation in a call, but for a thread's first one and a kernel's first launch.
  */
-#include "device/calls.h"
+#include "device/calls_runtime.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "device/kernels.h"
-#include "device/occupancy.h"
 #include "record/strings.h"
 
 #define CORRELATIONS_AT_ONCE 1024u
 
-#define MEMCPY_DEVICE_TO_DEVICE 3 /* hipMemcpyKind */
-
-static const hb_hip *hip;
-static hb_calls_source source;
-static hb_hip_call *rows; /* by function number, as the names */
-static uint32_t *names;
+hb_calls_of_runtime hb_calls_runtime;
 static _Atomic(hb_calls *) all;
 static _Atomic uint64_t next_correlation = 1;
 _Atomic uint64_t hb_calls_devices;
 
 bool hb_calls_init(const hb_hip *runtime, const hb_calls_source *calls)
 {
-    hip = runtime;
-    rows = calloc(calls->num_functions, sizeof *rows);
-    names = calloc(calls->num_functions, sizeof *names);
+    hb_hip_call *rows = calloc(calls->num_functions, sizeof *rows);
+    uint32_t *names = calloc(calls->num_functions, sizeof *names);
     if (!rows || !names) return false;
     for (uint32_t cid = 0; cid < calls->num_functions; cid++) {
         const char *name = calls->name_of(cid);
@@ -36,18 +28,18 @@ bool hb_calls_init(const hb_hip *runtime, const hb_calls_source *calls)
         rows[cid] = calls->unexpanded ? hb_hip_call_unexpanded(row) : *row;
         names[cid] = hb_strings_intern(name, strlen(name));
     }
-    source = *calls;
+    hb_calls_runtime = (hb_calls_of_runtime){runtime, *calls, rows, names};
     return true;
 }
 
 uint32_t hb_calls_num_functions(void)
 {
-    return source.num_functions;
+    return hb_calls_runtime.source.num_functions;
 }
 
 const hb_hip_call *hb_calls_row(uint32_t cid)
 {
-    return &rows[cid];
+    return &hb_calls_runtime.rows[cid];
 }
 
 /* ---- threads ---- */
@@ -76,19 +68,6 @@ hb_calls *hb_calls_self(void)
     hb_calls *c = t ? t->calls : NULL;
     if (HB_LIKELY(c && c->owner == t->number)) return c;
     return t ? adopt(t) : NULL;
-}
-
-/* By the owner; read by others. */
-static inline void count(_Atomic uint64_t *counter)
-{
-    uint64_t n = atomic_load_explicit(counter, memory_order_relaxed);
-    atomic_store_explicit(counter, n + 1, memory_order_release);
-}
-
-static inline void uncount(_Atomic uint64_t *counter)
-{
-    uint64_t n = atomic_load_explicit(counter, memory_order_relaxed);
-    atomic_store_explicit(counter, n - 1, memory_order_release);
 }
 
 hb_call_counts hb_calls_count(void)
@@ -150,7 +129,7 @@ static void drop_stale(hb_calls *c, const char *here)
 hb_frame *hb_calls_push(uint32_t cid)
 {
     uint32_t epoch = __atomic_load_n(&hb_enabled_epoch, __ATOMIC_ACQUIRE);
-    if (cid >= source.num_functions || epoch == 0) return NULL;
+    if (cid >= hb_calls_runtime.source.num_functions || epoch == 0) return NULL;
     hb_calls *c = hb_calls_self();
     if (!c || c->ours) return NULL;
     const char *here = __builtin_frame_address(0);
@@ -158,7 +137,7 @@ hb_frame *hb_calls_push(uint32_t cid)
     drop_stale(c, here);
     if (c->depth == HB_CALLS_MAX_DEPTH) return NULL;
     hb_frame *f = &c->frames[c->depth++];
-    f->call = &rows[cid];
+    f->call = &hb_calls_runtime.rows[cid];
     f->cid = cid;
     f->stack = here;
     f->record = NULL;
@@ -168,7 +147,7 @@ hb_frame *hb_calls_push(uint32_t cid)
     f->bytes = 0;
     f->counted = NULL;
     f->correlation = take_correlation(c);
-    count(&c->seen);
+    hb_count(&c->seen);
     f->start = hb_ticks();
     return f;
 }
@@ -179,371 +158,6 @@ hb_frame *hb_calls_top(uint32_t cid)
     hb_calls *c = t ? t->calls : NULL;
     if (!c || c->ours || c->depth == 0 || c->frames[c->depth - 1].cid != cid) return NULL;
     return &c->frames[c->depth - 1];
-}
-
-/* ---- arguments ---- */
-
-static inline uint64_t word(const char *args, uint8_t offset)
-{
-    uint64_t value = 0;
-    if (offset != HB_NO_ARG) memcpy(&value, args + offset, sizeof value);
-    return value;
-}
-
-static inline int32_t number(const char *args, uint8_t offset, int32_t none)
-{
-    int32_t value = none;
-    if (offset != HB_NO_ARG) memcpy(&value, args + offset, sizeof value);
-    return value;
-}
-
-static inline void *pointer(uint64_t value)
-{
-    return (void *)(uintptr_t)value;
-}
-
-/* ---- begin ---- */
-
-static void name_annotation(const hb_thread *t, hb_record_call *r)
-{
-    for (uint32_t i = t->depth; i-- > 0;) {
-        if (t->open[i].record->type != HB_RECORD_ANNOTATION) continue;
-        r->annotation_id = t->open[i].id;
-        r->annotation = t->open[i].record->name;
-        return;
-    }
-}
-
-/* Takes a record made on the stack into the calling thread's chunk. */
-static void put(hb_frame *f, hb_record_call *from, enum hb_record_type type, size_t bytes,
-                unsigned flags)
-{
-    hb_thread *t = hb_record_enter();
-    if (!t) return;
-    hb_record_head(&from->head, type, flags, names[f->cid], bytes);
-    from->head.start = f->start;
-    from->correlation = f->correlation;
-    from->cid = (uint16_t)f->cid;
-    from->work = f->work;
-    if (t->depth) {
-        from->external_id = t->open[t->depth - 1].id;
-        name_annotation(t, from);
-    }
-    hb_record *to = hb_record_reserve(t, (uint32_t)bytes);
-    if (to) {
-        memcpy(to, from, bytes);
-        hb_record_commit(t, to);
-        f->record = (hb_record_call *)to;
-        f->epoch = t->epoch;
-    }
-    hb_thread_leave(t);
-}
-
-static unsigned flags_of(const hb_frame *f)
-{
-    hb_calls *c = hb_thread_tls->calls;
-    unsigned captured =
-        atomic_load_explicit(&c->capturing, memory_order_relaxed) ? HB_RECORD_CAPTURED : 0;
-    unsigned unsure = f->unsure ? HB_RECORD_UNSURE : 0;
-    switch (f->call->kind) {
-    case HB_CALL_GRAPH_LAUNCH: count(&c->replays); return captured | HB_RECORD_REPLAYS;
-    case HB_CALL_WAIT: return HB_RECORD_WAITS | unsure;
-    default: return captured | unsure;
-    }
-}
-
-/* The device of a stream, kept for the wait at the session's end. */
-static int16_t device_of(uint64_t stream)
-{
-    int device = hip->stream_device ? hip->stream_device(pointer(stream)) : -1;
-    if (device < 0 || device >= HB_HIP_MAX_DEVICES) return -1;
-    uint64_t bit = (uint64_t)1 << device;
-    if (!(atomic_load_explicit(&hb_calls_devices, memory_order_relaxed) & bit))
-        atomic_fetch_or(&hb_calls_devices, bit);
-    return (int16_t)device;
-}
-
-static void set_kernel(hb_record_launch *r, const hb_kernel *k)
-{
-    r->kernel = k ? k->name : HB_STRING_UNNAMED;
-    r->vgprs = k ? k->vgprs : HB_REGISTERS_UNKNOWN;
-    r->sgprs = k ? k->sgprs : HB_REGISTERS_UNKNOWN;
-    r->agprs = k ? k->agprs : HB_REGISTERS_UNKNOWN;
-    r->lds_bytes = (k ? k->lds_bytes : 0) + r->dynamic_lds_bytes;
-    r->scratch_bytes = k ? k->scratch_bytes : 0;
-}
-
-/* Of a launch by a structure: that; it may be missing when the call will fail. */
-static const char *config_of(const hb_hip_call *call, const char *args)
-{
-    static const char none[64];
-    const char *config = pointer(word(args, call->src));
-    return config ? config : none;
-}
-
-static void begin_launch(hb_frame *f, const char *args)
-{
-    const hb_hip_call *call = f->call;
-    bool has_config = hb_hip_call_has_config(call);
-    const char *from = has_config ? config_of(call, args) : args;
-    const char *extent = has_config ? from : args + 8;
-    uint32_t block[3];
-    uint64_t stream = word(from, call->stream);
-    const void *function = pointer(word(args, call->ptr));
-    hb_record_launch r = {.call.stream = stream, .call.device = device_of(stream)};
-    memcpy(r.grid, extent, sizeof r.grid);
-    memcpy(block, extent + sizeof r.grid, sizeof block);
-    for (int i = 0; i < 3; i++) {
-        r.block[i] = (uint16_t)block[i];
-        if (call->kind == HB_CALL_LAUNCH_ITEMS && block[i])
-            r.grid[i] = (r.grid[i] + block[i] - 1) / block[i];
-    }
-    r.dynamic_lds_bytes = (uint32_t)number(from, call->bytes, 0);
-    bool is_host = call->kind == HB_CALL_LAUNCH_HOST;
-    bool ask = function && !source.short_launches;
-    set_kernel(&r, ask ? hb_kernel_of(hip, function, is_host, pointer(stream)) : NULL);
-    put(f, &r.call, HB_RECORD_LAUNCH, source.short_launches ? HB_RECORD_SHORT_LAUNCH : sizeof r,
-        flags_of(f));
-}
-
-/* hipPointerAttribute_t begins with the kind of memory and the device in all versions. */
-static int device_of_pointer(const void *ptr)
-{
-    _Alignas(16) int attributes[64] = {0, -1};
-    int error = hip->pointer_get_attributes ? hip->pointer_get_attributes(attributes, ptr) : -1;
-    return error == 0 && attributes[1] >= 0 ? attributes[1] : 0;
-}
-
-static bool has_peers(void)
-{
-    static atomic_int devices; /* 0: not asked yet */
-    int n = atomic_load_explicit(&devices, memory_order_relaxed);
-    if (n == 0) {
-        if (!hip->get_device_count || hip->get_device_count(&n) != 0) n = 1;
-        atomic_store_explicit(&devices, n, memory_order_relaxed);
-    }
-    return n > 1;
-}
-
-/* Programs also copy between devices by plain hipMemcpy(), and hipMemcpyPeer() itself does so in
- * some runtimes. */
-static void find_devices(hb_record_copy *r)
-{
-    if (r->kind != MEMCPY_DEVICE_TO_DEVICE || r->from_device >= 0 || !has_peers()) return;
-    r->from_device = (int16_t)device_of_pointer(pointer(r->src));
-    r->to_device = (int16_t)device_of_pointer(pointer(r->dst));
-}
-
-static void begin_copy(hb_frame *f, const char *args)
-{
-    const hb_hip_call *call = f->call;
-    bool peer = call->kind == HB_CALL_COPY_PEER;
-    uint64_t stream = word(args, call->stream);
-    hb_record_copy r = {
-        .call = {.stream = stream, .device = device_of(stream)},
-        .dst = word(args, call->ptr),
-        .src = word(args, call->src),
-        .bytes = word(args, call->bytes),
-        .kind = peer ? MEMCPY_DEVICE_TO_DEVICE
-                     : number(args, call->copy, call->src == HB_NO_ARG ? -1 : 4),
-        .from_device = peer ? (int16_t)number(args, call->copy, -1) : -1,
-        .to_device = peer ? (int16_t)number(args, call->unit, -1) : -1,
-    };
-    if (call->kind == HB_CALL_COPY_2D || call->kind == HB_CALL_FILL_2D)
-        r.bytes *= word(args, (uint8_t)(call->bytes + 8));
-    if (call->src == HB_NO_ARG) r.bytes *= call->unit;
-    find_devices(&r);
-    put(f, &r.call, HB_RECORD_COPY, sizeof r, flags_of(f));
-}
-
-static bool wants_memory(void)
-{
-    return __atomic_load_n(&hb_recording_now.flags, __ATOMIC_RELAXED) & HB_SESSION_MEMORY;
-}
-
-/* Only now the runtime still knows how much it is. */
-static void look_at_freed(hb_frame *f, uint64_t ptr)
-{
-    void *base = NULL;
-    if (!ptr || !wants_memory() || !hip->mem_get_address_range) return;
-    if (hip->mem_get_address_range(&base, &f->bytes, pointer(ptr)) != 0) return;
-    f->device = device_of_pointer(pointer(ptr));
-    f->ptr = pointer(ptr);
-}
-
-static void begin_free(hb_frame *f, const char *args)
-{
-    hb_record_allocation r = {.call.stream = word(args, f->call->stream),
-                              .call.device = -1,
-                              .ptr = word(args, f->call->ptr)};
-    look_at_freed(f, r.ptr);
-    put(f, &r.call, HB_RECORD_ALLOCATION, sizeof r, flags_of(f));
-}
-
-static int present_device(void)
-{
-    int device = 0;
-    return hip->get_device && hip->get_device(&device) == 0 ? device : 0;
-}
-
-/* The device is asked for now: afterwards it would wipe out the call's error, which the program may
- * ask for. */
-static void begin_allocation(hb_frame *f, const char *args)
-{
-    f->device = present_device();
-    hb_record_allocation r = {.call.stream = word(args, f->call->stream),
-                              .call.device = -1,
-                              .bytes = word(args, f->call->bytes)};
-    put(f, &r.call, HB_RECORD_ALLOCATION, sizeof r, flags_of(f));
-}
-
-static void begin_plain(hb_frame *f, const char *args)
-{
-    uint64_t stream = word(args, f->call->stream);
-    bool work = f->call->kind == HB_CALL_GRAPH_LAUNCH;
-    hb_record_call r = {.stream = stream, .device = work ? device_of(stream) : -1};
-    put(f, &r, HB_RECORD_CALL, sizeof r, flags_of(f));
-}
-
-static void begin(hb_frame *f, const char *args)
-{
-    switch (f->call->kind) {
-    case HB_CALL_LAUNCH_HOST:
-    case HB_CALL_LAUNCH:
-    case HB_CALL_LAUNCH_ITEMS: begin_launch(f, args); break;
-    case HB_CALL_COPY:
-    case HB_CALL_COPY_2D:
-    case HB_CALL_COPY_PEER:
-    case HB_CALL_FILL:
-    case HB_CALL_FILL_2D: begin_copy(f, args); break;
-    case HB_CALL_ALLOCATE:
-    case HB_CALL_ALLOCATE_MANAGED:
-    case HB_CALL_ALLOCATE_HOST:
-    case HB_CALL_ALLOCATE_PITCH: begin_allocation(f, args); break;
-    case HB_CALL_FREE:
-    case HB_CALL_FREE_HOST: begin_free(f, args); break;
-    default: begin_plain(f, args);
-    }
-}
-
-void hb_call_begin(hb_frame *f, const char *args)
-{
-    hb_calls *c = hb_thread_tls->calls;
-    c->ours = true; /* what is asked of the runtime here is not the program's */
-    begin(f, args);
-    c->ours = false;
-}
-
-/* ---- end ---- */
-
-static bool is_host(const hb_hip_call *call)
-{
-    return call->kind == HB_CALL_ALLOCATE_HOST || call->kind == HB_CALL_FREE_HOST;
-}
-
-static size_t allocated_bytes(const hb_hip_call *call, const char *args, bool succeeded)
-{
-    size_t bytes = word(args, call->bytes);
-    if (call->kind != HB_CALL_ALLOCATE_PITCH) return bytes;
-    size_t *pitch = pointer(word(args, call->src));
-    if (succeeded && pitch) bytes = *pitch;
-    return bytes * word(args, (uint8_t)(call->bytes + 8));
-}
-
-static void report_allocation(hb_frame *f, const char *args, int error)
-{
-    void **where = pointer(word(args, f->call->ptr));
-    hb_memory_info info = {
-        .device_type = is_host(f->call) ? HB_DEVICE_CPU : HB_DEVICE_HIP,
-        .device_id = f->device,
-        .bytes = (int64_t)allocated_bytes(f->call, args, error == 0),
-        .total_allocated = -1,
-        .total_reserved = -1,
-        .out_of_memory = error != 0,
-    };
-    if (error != 0 && error != HB_HIP_ERROR_OUT_OF_MEMORY) return;
-    if (error == 0) {
-        if (!where || !*where) return;
-        info.addr = f->ptr = *where;
-        f->bytes = (size_t)info.bytes;
-    }
-    hb_memory_report(&info);
-}
-
-static void report_free(const hb_frame *f)
-{
-    hb_memory_info info = {
-        .device_type = is_host(f->call) ? HB_DEVICE_CPU : HB_DEVICE_HIP,
-        .device_id = f->device,
-        .addr = f->ptr,
-        .bytes = -(int64_t)f->bytes,
-        .total_allocated = -1,
-        .total_reserved = -1,
-    };
-    hb_memory_report(&info);
-}
-
-/* What the call's result means beyond its own record. */
-static void note_result(hb_frame *f, const char *args, int error)
-{
-    hb_calls *c = hb_thread_tls->calls;
-    switch (f->call->kind) {
-    case HB_CALL_ALLOCATE:
-    case HB_CALL_ALLOCATE_MANAGED:
-    case HB_CALL_ALLOCATE_HOST:
-    case HB_CALL_ALLOCATE_PITCH: report_allocation(f, args, error); break;
-    case HB_CALL_FREE:
-    case HB_CALL_FREE_HOST:
-        if (error == 0 && f->ptr) report_free(f);
-        break;
-    case HB_CALL_BEGIN_CAPTURE:
-        if (error == 0) atomic_fetch_add(&c->capturing, 1);
-        break;
-    case HB_CALL_END_CAPTURE:
-        if (atomic_load(&c->capturing)) atomic_fetch_sub(&c->capturing, 1);
-        break;
-    case HB_CALL_UNLOAD: hb_kernels_outdate(); break;
-    default: break;
-    }
-}
-
-static void close_record(const hb_frame *f, uint64_t now, int error)
-{
-    const char *text = error ? hb_hip_error_name(hip, error) : "";
-    uint32_t name = *text ? hb_strings_intern(text, strlen(text)) : 0;
-    hb_thread *t = hb_record_enter();
-    if (!t) return;
-    if (t->epoch == f->epoch) { /* else the session has ended, and its memory is another's */
-        f->record->work = f->work;
-        f->record->error = error;
-        f->record->error_name = name;
-        if (f->record->head.type == HB_RECORD_ALLOCATION) {
-            hb_record_allocation *r = (hb_record_allocation *)f->record;
-            r->ptr = (uint64_t)(uintptr_t)f->ptr;
-            r->bytes = f->bytes;
-        }
-        __atomic_store_n(&f->record->head.end, now, __ATOMIC_RELAXED);
-    }
-    hb_thread_leave(t);
-}
-
-static bool reports_memory(const hb_hip_call *call)
-{
-    return call->kind >= HB_CALL_ALLOCATE && call->kind <= HB_CALL_FREE_HOST;
-}
-
-void hb_call_end(hb_frame *f, const char *args, int error)
-{
-    uint64_t now = hb_ticks();
-    hb_calls *c = hb_thread_tls->calls;
-    c->ours = true;
-    note_result(f, args, error);
-    if (error && f->counted) uncount(f->counted);
-    /* A memory event lies within its call: so readers of traces find whose it is. */
-    if (reports_memory(f->call)) now = hb_ticks();
-    if (f->record) close_record(f, now, error);
-    c->ours = false;
-    c->depth--;
 }
 
 /* ---- device work ---- */
@@ -566,7 +180,7 @@ void hb_call_makes_work_of_its_correlation(hb_frame *f)
     }
     f->work = f->correlation;
     if (!now) f->counted = NULL;
-    if (f->counted) count(f->counted);
+    if (f->counted) hb_count(f->counted);
 }
 
 void hb_call_may_make_work(hb_frame *f)
@@ -597,7 +211,7 @@ void hb_call_makes(uint64_t work)
     hb_calls *c = t ? t->calls : NULL;
     if (!c || c->depth == 0) return;
     hb_frame *f = &c->frames[c->depth - 1];
-    if (!atomic_load_explicit(&c->capturing, memory_order_relaxed)) count(&c->made);
+    if (!atomic_load_explicit(&c->capturing, memory_order_relaxed)) hb_count(&c->made);
     if (!f->work)
         f->work = work;
     else if (f->record)
@@ -631,5 +245,5 @@ void hb_dispatch_report(const hb_record_dispatch *dispatch)
 void hb_work_arrived(bool certain)
 {
     hb_calls *c = hb_calls_self();
-    if (c) count(certain ? &c->arrived : &c->came);
+    if (c) hb_count(certain ? &c->arrived : &c->came);
 }
