@@ -301,6 +301,36 @@ static void test_stopping(void **state)
     hb_buf_free(&text);
 }
 
+static bool shrink_file(void *context, uint64_t bytes, uint64_t total)
+{
+    (void)bytes;
+    if (++*(int *)context == 1) assert_int_equal(truncate(path, (off_t)total / 2), 0);
+    return true;
+}
+
+/* Somebody writes over a file that is being read: what is whole is kept, and nothing crashes. */
+static void test_file_that_shrinks(void **state)
+{
+    (void)state;
+    hb_buf text;
+    hb_buf_init(&text, 1 << 28);
+    make_text(&text, 150000, 0);
+    for (unsigned num_readers = 1; num_readers < 4; num_readers++) {
+        static loaded l;
+        int calls = 0;
+        hb_read_options options = {.num_readers = num_readers,
+                                   .chunk_size = 100000,
+                                   .progress = shrink_file,
+                                   .context = &calls};
+        write_text(&text);
+        assert_int_equal(hb_read_trace(path, &options, &l.trace, &l.report), HB_OK);
+        assert_in_range(l.trace.rows.count, 1, 149999);
+        assert_int_equal(l.report.counts[HB_FLAW_CUT], 1);
+        hb_trace_free(&l.trace);
+    }
+    hb_buf_free(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -309,6 +339,7 @@ int main(void)
         cmocka_unit_test(test_event_over_many_chunks),
         cmocka_unit_test(test_files_of_torch),
         cmocka_unit_test(test_stopping),
+        cmocka_unit_test(test_file_that_shrinks),
     };
     return cmocka_run_group_tests(tests, make_path, remove_path);
 }
