@@ -355,6 +355,7 @@ static void ignore_flaw(void *context, hb_flaw flaw, const char *at)
 int hb_list_count(const hb_value *list, bool *nested)
 {
     int count = 0;
+    *nested = false;
     if (list->type != HB_JSON_ARRAY) return -1;
     hb_scan scan = {.end = list->s + list->size, .flaw = ignore_flaw};
     const char *p = hb_scan_space(list->s + 1);

@@ -215,7 +215,7 @@ static void edit_collective(edits *e)
     enum { MAX_MISSING = 20 };
     hb_value dims = hb_raw_get(e->raw, HB_SLOT_DIMS), types = hb_raw_get(e->raw, HB_SLOT_TYPES);
     hb_value name = hb_raw_get(e->raw, HB_SLOT_NAME);
-    bool nested = false, ignored = false;
+    bool nested, ignored;
     if (!hb_is_known_collective(&name)) return;
     int num_dims = hb_list_count(&dims, &nested), num_types = hb_list_count(&types, &ignored);
     int missing = num_dims - HB_MAX(num_types, 0);

@@ -68,6 +68,9 @@ void hb_logdir_close(hb_logdir *logdir)
     for (size_t i = 0; i < logdir->num_runs; i++)
         hb_run_free(&logdir->runs[i]);
     free(logdir->runs);
+    for (size_t i = 0; i < logdir->num_strays; i++)
+        free(logdir->strays[i]);
+    free(logdir->strays);
     free(logdir->path);
     free(logdir);
 }

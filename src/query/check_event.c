@@ -75,7 +75,7 @@ static uint64_t check_call(const hb_raw_event *raw, hb_str name, unsigned bits)
 static uint64_t check_collective(const hb_raw_event *raw)
 {
     hb_value dims = hb_raw_get(raw, HB_SLOT_DIMS), types = hb_raw_get(raw, HB_SLOT_TYPES);
-    bool nested = false, ignored;
+    bool nested, ignored;
     int num_dims = hb_list_count(&dims, &nested), num_types = hb_list_count(&types, &ignored);
     return num_dims > 0 && (nested || num_types < num_dims) ? BIT(INPUT_TYPE) : 0;
 }
