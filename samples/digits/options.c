@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE 1 /* asprintf() */
 #include "options.h"
-
-#include "die.h"
 
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -93,17 +92,13 @@ static const char *path_argument(const char *option, const char *text)
     return text;
 }
 
-/* Its files stand beside the program, wherever that is started from. Lives as long as the program.
- */
-static const char *beside_program(const char *name)
+/* Its files stand beside the program, wherever that is started from. */
+static const char *beside_program(char path[PATH_MAX + NAME_MAX + 1], const char *name)
 {
-    static char directory[PATH_MAX];
-    char *path;
-    ssize_t length = readlink("/proc/self/exe", directory, sizeof directory);
-    while (length > 0 && directory[length - 1] != '/')
+    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX);
+    while (length > 0 && path[length - 1] != '/')
         length--;
-    if (asprintf(&path, "%.*s%s", (int)(length > 0 ? length : 0), directory, name) < 0)
-        die("out of memory for the path of %s", name);
+    strcpy(path + (length > 0 ? length : 0), name);
     return path;
 }
 
@@ -191,6 +186,7 @@ static void set_option(struct options *o, int which)
 
 void options_parse(struct options *options, int argc, char **argv)
 {
+    static char data[PATH_MAX + NAME_MAX + 1], code[PATH_MAX + NAME_MAX + 1];
     *options = (struct options){.epochs = 12, .batch_size = 32, .lr = 0.02f, .seed = 1};
     for (int which; (which = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
         set_option(options, which);
@@ -199,7 +195,7 @@ void options_parse(struct options *options, int argc, char **argv)
                 argv[optind]);
         exit(EXIT_USAGE);
     }
-    if (!options->data) options->data = beside_program("digits.csv.gz");
-    if (!options->code) options->code = beside_program("kernels.hipfb");
+    if (!options->data) options->data = beside_program(data, "digits.csv.gz");
+    if (!options->code) options->code = beside_program(code, "kernels.hipfb");
     if (!options->logdir) options->logdir = default_logdir(options);
 }
