@@ -77,7 +77,7 @@ def test_a_runtime_that_is_loaded_later_is_found(tmp_path, backend):
 
 @needs_gpu
 def test_processes_of_a_script_that_do_nothing_leave_nothing(tmp_path):
-    script = f"(true); ls / >/dev/null; {PLAIN}; exit 9"
+    script = f"(true); ls / >/dev/null; '{PLAIN}'; exit 9"
     done = record("-o", tmp_path, "--", "bash", "-c", script, env=WITH_GPU)
     assert (done.returncode, done.stdout, done.stderr) == (9, "filled\n", "")
     assert len(events(tmp_path)) == 2  # the program and its child
