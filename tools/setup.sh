@@ -113,6 +113,15 @@ setup_hip() {
     [ -x /opt/rocm/bin/hipcc ] || install_packages "${hip_packages[@]}"
 }
 
+# Newer runtimes than Debian 12's, for the tests on them; those say that they are skipped without.
+fetch_runtimes() {
+    local cache=${SIMHSA_RUNTIMES:-${XDG_CACHE_HOME:-$HOME/.cache}/hipboard/runtimes}
+    [ -e "$cache/trixie/complete" ] && [ -e "$cache/sid/complete" ] && return
+    say "fetching the HIP runtimes of newer Debian releases"
+    timeout 600 sh tools/simhsa/fetch_runtimes.sh >/dev/null ||
+        say "tests on newer HIP runtimes will be skipped"
+}
+
 for level in "${@:-test}"; do
     case $level in
     build) install_packages "${build_packages[@]}" ;;
@@ -121,6 +130,7 @@ for level in "${@:-test}"; do
     test)
         install_packages "${build_packages[@]}" "${view_packages[@]}" "${test_packages[@]}"
         setup_hip
+        fetch_runtimes
         setup_view
         install_python tests/requirements.txt HolisticTraceAnalysis==0.5.0
         ;;
