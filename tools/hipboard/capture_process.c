@@ -152,31 +152,27 @@ int fexecve(int fd, char *const argv[], char *const envp[])
     return failed(real(fd, argv, envp), captured);
 }
 
-static int count(va_list args)
-{
-    int n = 1;
-    while (va_arg(args, char *))
-        n++;
-    return n;
-}
-
-/* argv[0] .. argv[n - 1], which the list names after its first, and NULL. */
-#define GATHER(argv, first, args, n)          \
-    do {                                      \
-        argv[0] = (char *)(uintptr_t)(first); \
-        for (int i = 1; i <= (n); i++)        \
-            argv[i] = va_arg(args, char *);   \
+/* The list of `first` and what follows it, until NULL, becomes `argv`; `args` stands behind the
+ * NULL then. On the stack, since this may be after a fork. */
+#define GATHER(argv, args, first)                         \
+    do {                                                  \
+        size_t gathered = 1;                              \
+        va_start(args, first);                            \
+        while (va_arg(args, char *))                      \
+            gathered++;                                   \
+        va_end(args);                                     \
+        (argv) = alloca(sizeof *(argv) * (gathered + 1)); \
+        (argv)[0] = (char *)(uintptr_t)(first);           \
+        va_start(args, first);                            \
+        for (size_t i = 1; i <= gathered; i++)            \
+            (argv)[i] = va_arg(args, char *);             \
     } while (0)
 
 int execl(const char *path, const char *arg, ...)
 {
     va_list args;
-    va_start(args, arg);
-    int n = count(args);
-    va_end(args);
-    char **argv = alloca(sizeof *argv * ((size_t)n + 1)); /* no malloc: may be after a fork */
-    va_start(args, arg);
-    GATHER(argv, arg, args, n);
+    char **argv;
+    GATHER(argv, args, arg);
     va_end(args);
     return without_environment("execv", path, argv);
 }
@@ -184,12 +180,8 @@ int execl(const char *path, const char *arg, ...)
 int execlp(const char *file, const char *arg, ...)
 {
     va_list args;
-    va_start(args, arg);
-    int n = count(args);
-    va_end(args);
-    char **argv = alloca(sizeof *argv * ((size_t)n + 1));
-    va_start(args, arg);
-    GATHER(argv, arg, args, n);
+    char **argv;
+    GATHER(argv, args, arg);
     va_end(args);
     return without_environment("execvp", file, argv);
 }
@@ -197,12 +189,8 @@ int execlp(const char *file, const char *arg, ...)
 int execle(const char *path, const char *arg, ...)
 {
     va_list args;
-    va_start(args, arg);
-    int n = count(args);
-    va_end(args);
-    char **argv = alloca(sizeof *argv * ((size_t)n + 1));
-    va_start(args, arg);
-    GATHER(argv, arg, args, n);
+    char **argv;
+    GATHER(argv, args, arg);
     char *const *envp = va_arg(args, char *const *);
     va_end(args);
     return with_environment("execve", path, argv, envp);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "command.h"
 
-#include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -240,10 +240,8 @@ static hb_result write_timeline(void *context, hb_trace_file *file, const input 
 
 static bool take_top(request *r, const char *text)
 {
-    char *end;
-    errno = 0;
-    long long n = strtoll(text, &end, 10);
-    if (end == text || *end || errno || n < 0) return false;
+    long long n;
+    if (!parse_number(text, 0, LLONG_MAX, &n)) return false;
     r->top = r->style.top = (size_t)n;
     return true;
 }
@@ -258,13 +256,6 @@ static bool apply(request *r, int option, const char *value)
     case 'l': r->timeline = value; return *value != 0;
     default: return r->json = true;
     }
-}
-
-static int finish(int status)
-{
-    if (fflush(stdout) == 0 && !ferror(stdout)) return status;
-    perror("hipboard memory: cannot write");
-    return EXIT_FAILED;
 }
 
 int cmd_memory(int argc, char **argv)
@@ -295,6 +286,7 @@ int cmd_memory(int argc, char **argv)
             return usage_error("memory", "'%s' is no value for the option before it", optarg);
     }
     if (optind == argc) return usage_error("memory", "no file or log directory is given");
-    return finish(
-        each_input("memory", argv + optind, argc - optind, r.timeline ? write_timeline : show, &r));
+    int status =
+        each_input("memory", argv + optind, argc - optind, r.timeline ? write_timeline : show, &r);
+    return flush_output("memory", stdout, status);
 }

@@ -120,11 +120,7 @@ static int write_to(request *r, const char *path, char **paths, int count)
         fprintf(stderr, "hipboard stacks: cannot open '%s': %s\n", path, strerror(errno));
         return EXIT_FAILED;
     }
-    int status = print(r, paths, count);
-    if (fflush(r->to) != 0 || ferror(r->to)) {
-        perror("hipboard stacks: cannot write");
-        status = EXIT_FAILED;
-    }
+    int status = flush_output("stacks", r->to, print(r, paths, count));
     if (path) fclose(r->to);
     return status;
 }

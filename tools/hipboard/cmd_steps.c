@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "command.h"
 
-#include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -293,19 +293,13 @@ static int show(request *r, char **paths, int count)
     if (result != HB_OK) fprintf(stderr, "hipboard steps: %s\n", hb_last_error());
     if (result == HB_OK && num_steps == 0 && status == EXIT_FINE)
         fputs("hipboard steps: no steps\n", stderr);
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        perror("hipboard steps: cannot write");
-        return EXIT_FAILED;
-    }
-    return result == HB_OK ? status : EXIT_FAILED;
+    return flush_output("steps", stdout, result == HB_OK ? status : EXIT_FAILED);
 }
 
 static bool take_top(request *r, const char *text)
 {
-    char *end;
-    errno = 0;
-    long long n = strtoll(text, &end, 10);
-    if (end == text || *end || errno || n < 0) return false;
+    long long n;
+    if (!parse_number(text, 0, LLONG_MAX, &n)) return false;
     r->top = r->style.top = (size_t)n;
     return true;
 }

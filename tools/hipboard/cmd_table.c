@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "command.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
@@ -49,18 +48,10 @@ typedef struct request {
 
 /* ---- the command line ---- */
 
-static bool number(const char *text, long long min, long long max, long long *value)
-{
-    char *end;
-    errno = 0;
-    *value = strtoll(text, &end, 10);
-    return end != text && !*end && !errno && *value >= min && *value <= max;
-}
-
 static bool set_limit(request *r, const char *text)
 {
     long long n;
-    if (!number(text, -1, LLONG_MAX, &n) || n == 0) return false;
+    if (!parse_number(text, -1, LLONG_MAX, &n) || n == 0) return false;
     r->table.row_limit = n < 0 ? UINT64_MAX : (uint64_t)n;
     return true;
 }
@@ -68,7 +59,7 @@ static bool set_limit(request *r, const char *text)
 static bool set_unsigned(unsigned *to, const char *text, long long min)
 {
     long long n;
-    if (!number(text, min, 1000000, &n)) return false;
+    if (!parse_number(text, min, 1000000, &n)) return false;
     *to = (unsigned)n;
     return true;
 }
@@ -188,12 +179,8 @@ static int print(const char *path, const request *r)
     if (result != HB_OK) fprintf(stderr, "hipboard table: %s\n", hb_last_error());
     hb_key_averages_destroy(averages);
     hb_trace_file_close(file);
-    if (result == HB_OK && (fflush(stdout) != 0 || ferror(stdout))) {
-        perror("hipboard table: cannot write");
-        result = HB_ERROR_IO;
-    }
     if (result == HB_ERROR_INVALID_ARGUMENT) return EXIT_USAGE;
-    return result == HB_OK ? EXIT_FINE : EXIT_FAILED;
+    return result == HB_OK ? flush_output("table", stdout, EXIT_FINE) : EXIT_FAILED;
 }
 
 int cmd_table(int argc, char **argv)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "command.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
@@ -66,14 +65,6 @@ static const view *find_view(const char *name)
     for (size_t i = 0; i < NUM_VIEWS; i++)
         if (strcmp(views[i]->name, name) == 0) return views[i];
     return NULL;
-}
-
-static bool take_number(const char *text, long long least, long long *number)
-{
-    char *end;
-    errno = 0;
-    *number = strtoll(text, &end, 10);
-    return end != text && !*end && !errno && *number >= least;
 }
 
 /* ---- files ---- */
@@ -155,7 +146,7 @@ static bool choose_step(settings *s, hb_trace_file *file)
 {
     long long step;
     if (!s->run.step || s->view->has_steps) return true;
-    take_number(s->run.step, LLONG_MIN, &step);
+    parse_number(s->run.step, LLONG_MIN, LLONG_MAX, &step);
     if (hb_trace_file_keep_steps(file, step, step) == HB_OK) return true;
     fail(s);
     return false;
@@ -288,15 +279,15 @@ static int take_option(settings *s, int option, const char *argument)
         return s->view ? 0 : usage_error("view", "there is no view '%s'", argument);
     case 'n': return take_name(&s->run, argument);
     case 't':
-        if (!take_number(argument, 0, &n))
+        if (!parse_number(argument, 0, LLONG_MAX, &n))
             return usage_error("view", "'%s' is no number of rows", argument);
         s->run.top = (size_t)n;
         return 0;
     case 'r':
-        s->run.has_rank = take_number(argument, 0, &s->run.rank);
+        s->run.has_rank = parse_number(argument, 0, LLONG_MAX, &s->run.rank);
         return s->run.has_rank ? 0 : usage_error("view", "'%s' is no rank", argument);
     case 'w':
-        if (!take_number(argument, 0, &n))
+        if (!parse_number(argument, 0, LLONG_MAX, &n))
             return usage_error("view", "'%s' is no number of columns", argument);
         s->run.style.line_width = (size_t)n;
         s->run.style.text_width = 0;
@@ -304,7 +295,7 @@ static int take_option(settings *s, int option, const char *argument)
     case 'b': s->run.sort_by = argument; return 0;
     case 's':
         s->run.step = argument;
-        return take_number(argument, LLONG_MIN, &n)
+        return parse_number(argument, LLONG_MIN, LLONG_MAX, &n)
                    ? 0
                    : usage_error("view", "'%s' is no step's number", argument);
     case 'k': s->run.classes = argument; return 0;

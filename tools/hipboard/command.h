@@ -6,6 +6,7 @@
 #define HB_TOOLS_COMMAND_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 /** Exit statuses of every command. */
 enum {
@@ -34,5 +35,11 @@ int cmd_view(int argc, char **argv);
 
 /** "hipboard NAME: ..." and a hint at --help on stderr; EXIT_USAGE. */
 int usage_error(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/** A whole decimal number between the two, and nothing behind it. */
+bool parse_number(const char *text, long long least, long long most, long long *number);
+
+/** `status`, when all that was written to `to` is out; else it is said and EXIT_FAILED. */
+int flush_output(const char *name, FILE *to, int status);
 
 #endif

@@ -3,7 +3,6 @@
 
 #include <locale.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -42,17 +41,6 @@ static void help(FILE *to)
     fputs("\n`hipboard COMMAND --help` explains a command. Exit status: 0 done, 1 failed, 2 wrong "
           "usage.\n",
           to);
-}
-
-int usage_error(const char *name, const char *format, ...)
-{
-    va_list args;
-    fprintf(stderr, "hipboard %s: ", name);
-    va_start(args, format);
-    vfprintf(stderr, format, args);
-    va_end(args);
-    fprintf(stderr, "; see `hipboard %s --help`\n", name);
-    return EXIT_USAGE;
 }
 
 static int find(const char *name)

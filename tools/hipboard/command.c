@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#include "command.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int usage_error(const char *name, const char *format, ...)
+{
+    va_list args;
+    fprintf(stderr, "hipboard %s: ", name);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fprintf(stderr, "; see `hipboard %s --help`\n", name);
+    return EXIT_USAGE;
+}
+
+bool parse_number(const char *text, long long least, long long most, long long *number)
+{
+    char *end;
+    errno = 0;
+    *number = strtoll(text, &end, 10);
+    return end != text && !*end && !errno && *number >= least && *number <= most;
+}
+
+int flush_output(const char *name, FILE *to, int status)
+{
+    if (fflush(to) == 0 && !ferror(to)) return status;
+    fprintf(stderr, "hipboard %s: cannot write: %s\n", name, strerror(errno));
+    return EXIT_FAILED;
+}
