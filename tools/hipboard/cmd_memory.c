@@ -286,7 +286,6 @@ int cmd_memory(int argc, char **argv)
             return usage_error("memory", "'%s' is no value for the option before it", optarg);
     }
     if (optind == argc) return usage_error("memory", "no file or log directory is given");
-    int status =
-        each_input("memory", argv + optind, argc - optind, r.timeline ? write_timeline : show, &r);
-    return flush_output("memory", stdout, status);
+    return each_input("memory", argv + optind, argc - optind, r.timeline ? write_timeline : show,
+                      &r);
 }

@@ -45,11 +45,9 @@ int cmd_query(int argc, char **argv)
     if (result == HB_OK) result = hb_logdir_query(logdir, argv[2], &json, &size);
     progress_clear();
     if (result == HB_OK) {
-        bool written = fwrite(json, 1, size, stdout) == size && putchar('\n') != EOF;
-        if (written && fflush(stdout) == 0)
-            status = EXIT_FINE;
-        else
-            perror("hipboard query: cannot write");
+        fwrite(json, 1, size, stdout);
+        putchar('\n');
+        status = EXIT_FINE;
     } else {
         fprintf(stderr, "hipboard query: %s\n", hb_last_error());
     }

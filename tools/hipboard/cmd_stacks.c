@@ -120,8 +120,11 @@ static int write_to(request *r, const char *path, char **paths, int count)
         fprintf(stderr, "hipboard stacks: cannot open '%s': %s\n", path, strerror(errno));
         return EXIT_FAILED;
     }
-    int status = flush_output("stacks", r->to, print(r, paths, count));
-    if (path) fclose(r->to);
+    int status = print(r, paths, count);
+    if (path) {
+        status = flush_output("stacks", r->to, status, EXIT_FAILED);
+        fclose(r->to);
+    }
     return status;
 }
 

@@ -293,7 +293,7 @@ static int show(request *r, char **paths, int count)
     if (result != HB_OK) fprintf(stderr, "hipboard steps: %s\n", hb_last_error());
     if (result == HB_OK && num_steps == 0 && status == EXIT_FINE)
         fputs("hipboard steps: no steps\n", stderr);
-    return flush_output("steps", stdout, result == HB_OK ? status : EXIT_FAILED);
+    return result == HB_OK ? status : EXIT_FAILED;
 }
 
 static bool take_top(request *r, const char *text)

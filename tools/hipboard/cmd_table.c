@@ -180,7 +180,7 @@ static int print(const char *path, const request *r)
     hb_key_averages_destroy(averages);
     hb_trace_file_close(file);
     if (result == HB_ERROR_INVALID_ARGUMENT) return EXIT_USAGE;
-    return result == HB_OK ? flush_output("table", stdout, EXIT_FINE) : EXIT_FAILED;
+    return result == HB_OK ? EXIT_FINE : EXIT_FAILED;
 }
 
 int cmd_table(int argc, char **argv)

@@ -26,9 +26,9 @@ bool parse_number(const char *text, long long least, long long most, long long *
     return end != text && !*end && !errno && *number >= least && *number <= most;
 }
 
-int flush_output(const char *name, FILE *to, int status)
+int flush_output(const char *name, FILE *to, int status, int failed)
 {
     if (fflush(to) == 0 && !ferror(to)) return status;
     fprintf(stderr, "hipboard %s: cannot write: %s\n", name, strerror(errno));
-    return EXIT_FAILED;
+    return status == EXIT_FINE ? failed : status;
 }

@@ -39,7 +39,8 @@ int usage_error(const char *name, const char *format, ...) __attribute__((format
 /** A whole decimal number between the two, and nothing behind it. */
 bool parse_number(const char *text, long long least, long long most, long long *number);
 
-/** `status`, when all that was written to `to` is out; else it is said and EXIT_FAILED. */
-int flush_output(const char *name, FILE *to, int status);
+/** `status`, when all that was written to `to` is out; else that is said, and EXIT_FINE becomes
+ * `failed`. Standard output is looked after for all commands, by main(). */
+int flush_output(const char *name, FILE *to, int status, int failed);
 
 #endif

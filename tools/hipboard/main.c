@@ -61,6 +61,15 @@ static int help_for(const char *name)
     return commands[i].run(2, argv);
 }
 
+static int run(int i, int argc, char **argv)
+{
+    /* What could not be written was not done. */
+    int failed = commands[i].run == cmd_compare ? EXIT_TROUBLE : EXIT_FAILED;
+    int status = flush_output(commands[i].name, stdout, commands[i].run(argc, argv), failed);
+    if (progress_interrupted()) raise(SIGINT); /* now that all is in order, as was asked */
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2) {
@@ -79,11 +88,7 @@ int main(int argc, char **argv)
         return EXIT_FINE;
     }
     int i = find(name);
-    if (i >= 0) {
-        int status = commands[i].run(argc - 1, argv + 1);
-        if (progress_interrupted()) raise(SIGINT); /* now that all is in order, as was asked */
-        return status;
-    }
+    if (i >= 0) return run(i, argc - 1, argv + 1);
     fprintf(stderr, "hipboard: there is no command '%s'; see `hipboard --help`\n", name);
     return EXIT_USAGE;
 }
