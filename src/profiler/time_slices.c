@@ -154,6 +154,7 @@ hb_result hb_time_slices_add(hb_source **source, int64_t slice_ns)
     s->base = (hb_source){&s->info, begin, next, source_close};
     s->inner = *source;
     s->info = *info;
+    s->info.has_time_slices = true;
     if (add_row(s) != HB_OK) {
         free(s);
         return HB_ERROR_NO_MEMORY;

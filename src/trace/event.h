@@ -151,6 +151,7 @@ typedef struct hb_trace_info {
     int hip_runtime_version, hip_driver_version; /* 0: no HIP */
     const char *tracer_key, *tracer_version;     /* "rocprofiler-sdk_version", "1.2", or NULL */
     bool has_sequences;                          /* some operator has a sequence number */
+    bool has_time_slices; /* the steps are hipboard's own, not the program's */
 } hb_trace_info;
 
 #endif

@@ -184,7 +184,8 @@ static void write_metadata(hb_writer *w)
     write_user_metadata(out, info);
     write_number_entry(out, "hipboard_flattened_scopes", w->stats.flattened);
     write_number_entry(out, "hipboard_unnested_scopes", w->stats.unnested);
-    write_number_entry(out, "hipboard_hidden_steps", w->stats.hidden_steps);
+    write_number_entry(out, "hipboard_hidden_steps",
+                       w->stats.hidden_steps + w->stats.hidden_slices);
     write_string_entry(out, "host_name", info->host_name);
 }
 

@@ -51,7 +51,10 @@ static hb_result survey_modules(hb_writer *w)
 static hb_result survey_steps(hb_writer *w)
 {
     HB_TRY(hb_steps_check(&w->steps, w->source));
-    w->stats.hidden_steps = w->steps.hidden;
+    if (w->info->has_time_slices)
+        w->stats.hidden_slices = w->steps.hidden;
+    else
+        w->stats.hidden_steps = w->steps.hidden;
     for (size_t i = 0; i < w->steps.count; i++)
         if (w->steps.steps[i].hidden) hb_outside_add(&w->outside, w->steps.steps[i].external_id, 0);
     return HB_OK;

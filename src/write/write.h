@@ -27,9 +27,10 @@ typedef struct hb_write_stats {
     uint64_t bytes;      /* of the file */
     uint64_t json_bytes; /* of the text before compression */
     /* What the tensorboard dialect draws but keeps out of the plugin's tree of calls: */
-    uint64_t flattened;    /* scopes and module frames too deep for it */
-    uint64_t unnested;     /* those that end after the scope they began in, or on another thread */
-    uint64_t hidden_steps; /* steps without device work, over before that of the one before */
+    uint64_t flattened;     /* scopes and module frames too deep for it */
+    uint64_t unnested;      /* those that end after the scope they began in, or on another thread */
+    uint64_t hidden_steps;  /* steps without device work, over before that of the one before */
+    uint64_t hidden_slices; /* the same, of steps that are slices of time */
 } hb_write_stats;
 
 /** Writes `source` as uncompressed JSON; `options->gzip` and `replace` are not read. `stats` may be
@@ -39,7 +40,8 @@ typedef struct hb_write_stats {
 hb_result hb_write_trace(hb_source *source, hb_sink *sink, const hb_write_options *options,
                          hb_write_stats *stats);
 
-/** Says on stderr what the plugin will not count of the trace in `path`, if anything. */
+/** Says on stderr what the plugin will not count of the trace in `path`, if anything; but of time
+ * slices nothing. */
 void hb_write_warn(const char *path, const hb_write_stats *stats);
 
 /** Writes a text to `path` as below, gzipped when the name ends in ".gz". */

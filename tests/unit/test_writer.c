@@ -631,6 +631,20 @@ static void times_before_the_base_are_clamped(void **state)
     }
 }
 
+/* The program can do nothing about a cut that is not its own. */
+static void hidden_time_slices_are_counted_without_a_word(void **state)
+{
+    (void)state;
+    sample_trace_init(&sample);
+    sample.source.info.has_time_slices = true;
+    cJSON *trace = write_json(&sample.source.source, HB_WRITE_TENSORBOARD);
+    assert_category(trace, "ProfilerStep#3", "outside_tree");
+    assert_true(number(trace, "hipboard_hidden_steps") == 1);
+    assert_int_equal(stats.hidden_steps, 0);
+    assert_int_equal(stats.hidden_slices, 1);
+    cJSON_Delete(trace);
+}
+
 static void what_the_plugin_will_not_count_is_said(void **state)
 {
     (void)state;
@@ -638,7 +652,7 @@ static void what_the_plugin_will_not_count_is_said(void **state)
     FILE *file = tmpfile();
     int old = dup(STDERR_FILENO);
     dup2(fileno(file), STDERR_FILENO);
-    hb_write_warn("quiet", &(hb_write_stats){.events = 5});
+    hb_write_warn("quiet", &(hb_write_stats){.events = 5, .hidden_slices = 1});
     hb_write_warn("x.json", &(hb_write_stats){.flattened = 2, .hidden_steps = 1});
     dup2(old, STDERR_FILENO);
     close(old);
@@ -736,6 +750,7 @@ int main(void)
         cmocka_unit_test(calls_in_too_deep_scopes_go_to_the_deepest_in_the_tree),
         cmocka_unit_test(what_does_not_nest_leaves_the_tree),
         cmocka_unit_test(steps_that_kill_the_plugin_are_hidden),
+        cmocka_unit_test(hidden_time_slices_are_counted_without_a_word),
         cmocka_unit_test(ends_are_exact_as_doubles),
         cmocka_unit_test(a_decimal_comma_changes_nothing),
         cmocka_unit_test(a_failing_sink_is_reported),
