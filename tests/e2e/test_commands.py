@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What holds for every command of `hipboard`."""
+import re
 import subprocess
 
 import pytest
@@ -21,3 +22,36 @@ def test_output_that_cannot_be_written_is_a_failure(command):
                               timeout=60)
     assert done.returncode == (3 if command[0] == "compare" else 1)
     assert f"hipboard {command[0]}: cannot write: No space left on device" in done.stderr
+
+
+COMMANDS = ["record", "info", "table", "stacks", "memory", "steps", "view", "check", "compare",
+            "convert", "query", "recover"]
+
+
+def said(*words, status=0):
+    done = subprocess.run([HIPBOARD, *words], capture_output=True, text=True, timeout=60)
+    assert done.returncode == status, (words, done.stderr)
+    return done.stderr if status else done.stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_fits_a_terminal_and_is_the_same_by_every_name(command):
+    text = said(command, "--help")
+    assert text == said(command, "-h") == said("help", command)
+    assert text.startswith(f"usage: hipboard {command} ") and "\n  -h, --help" in text
+    assert all(len(line) <= 80 and line == line.rstrip() for line in text.splitlines())
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_lists_just_what_is_understood(command):
+    """Each option that --help names is known, takes a value just where --help says so, and may have
+    only the values that --help lists where it lists them."""
+    listed = re.findall(r"^  (?:-\w, )?--([\w-]+)(?: (\S+))?", said(command, "--help"), re.M)
+    assert listed[-1] == ("help", "")
+    for name, argument in listed[:-1]:
+        lacking = said(command, f"--{name}" if argument else f"--{name}=value", status=2)
+        assert f"'--{name}" in lacking and "unknown or lacks its value" in lacking
+        if "|" in argument:
+            refused = said(command, f"--{name}", "nonsense", status=2)
+            assert f"--{name} 'nonsense': expected {argument}" in refused
+    assert "is unknown" in said(command, "--nonsense", status=2)

@@ -258,8 +258,8 @@ def test_the_page_needs_nothing_else(tmp_path):
 
 
 @pytest.mark.parametrize("words, status, message", [
-    (["--by", "colour"], 2, "'colour' is no value"),
-    (["--top", "-1"], 2, "'-1' is no value"),
+    (["--by", "colour"], 2, "--by 'colour': expected operator|stack"),
+    (["--top", "-1"], 2, "--top '-1': expected a number"),
     (["--bogus"], 2, "'--bogus' is unknown"),
     (["--timeline", "/proc/none/x.json"], 1, "/proc/none"),
     (["none.json"], 1, "none.json"),

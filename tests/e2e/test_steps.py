@@ -144,7 +144,7 @@ def test_what_cannot_be_read_is_said(logdir, tmp_path):
 
 
 @pytest.mark.parametrize("words, status, message", [
-    ([], 2, "no file or log directory"), (["--top", "x", "y"], 2, "'x' is no number"),
+    ([], 2, "no file or log directory"), (["--top", "x", "y"], 2, "--top 'x': expected a number"),
     (["--bogus"], 2, "'--bogus' is unknown"), (["/nowhere"], 1, "/nowhere"),
 ])
 def test_what_it_says(words, status, message):

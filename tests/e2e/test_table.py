@@ -310,8 +310,8 @@ def test_json_has_all_digits_and_the_total(tmp_path):
 
 @pytest.mark.parametrize("words, message", [
     (["--sort-by", "nonsense"], "there is no sort key 'nonsense'"),
-    (["--time-unit", "h"], "time unit 'h': s, ms or us"),
-    (["--row-limit", "many"], "'many' is no value"),
+    (["--time-unit", "h"], "--time-unit 'h': expected s|ms|us"),
+    (["--row-limit", "many"], "--row-limit 'many': expected"),
     (["--bogus"], "'--bogus' is unknown"),
     (["more.json"], "expected one trace file"),
 ])

@@ -1,32 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "command.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "options.h"
 #include "progress.h"
 #include "table.h"
-
-static const char help[] =
-    "usage: hipboard check [OPTIONS] PATH...\n"
-    "\n"
-    "Says what torch-tb-profiler 0.4.3 will not show of log directories or trace files, and why: "
-    "files\n"
-    "and runs that it loses, views that stay blank, events that it ignores or counts wrongly. "
-    "Events are\n"
-    "named by their place in traceEvents, from 0, and by the byte of the (inflated) text where "
-    "they begin.\n"
-    "\n"
-    "  --all        every event, not the first three of a kind\n"
-    "  --strict     exit status 1 also for what is ignored or counted wrongly\n"
-    "  --json       a JSON object a line for each of them\n"
-    "  -h, --help   this text\n"
-    "\n"
-    "Exit status 1 when a file or a run is lost, or when there is none. `hipboard convert` mends "
-    "most of it.\n";
 
 enum { SHOWN = 3, MAX_KINDS = 128 };
 
@@ -38,13 +20,13 @@ typedef struct kind {
     char *places;
 } kind;
 
-typedef struct check {
+typedef struct request {
     bool all, strict, json;
     bool lost, wrong, failed;
     char *path; /* the kinds' */
     kind kinds[MAX_KINDS];
     size_t num_kinds;
-} check;
+} request;
 
 static const char *const effects[] = {"file lost", "run lost", "wrong", "note"};
 
@@ -74,46 +56,46 @@ static void add_place(kind *k, const hb_violation *f)
     append(&k->places, "\n");
 }
 
-static void print_kinds(check *c)
+static void print_kinds(request *r)
 {
-    if (c->num_kinds) printf("%s\n", c->path);
-    for (size_t i = 0; i < c->num_kinds; i++) {
-        kind *k = &c->kinds[i];
+    if (r->num_kinds) printf("%s\n", r->path);
+    for (size_t i = 0; i < r->num_kinds; i++) {
+        kind *k = &r->kinds[i];
         printf("  %s: ", effects[k->effect]);
         if (k->count > 1) printf("%" PRIu64 " times ", k->count);
         printf("%s\n%s", k->text, k->places ? k->places : "");
-        if (k->places && k->count > SHOWN && !c->all)
+        if (k->places && k->count > SHOWN && !r->all)
             printf("    and %" PRIu64 " more\n", k->count - SHOWN);
         free(k->rule);
         free(k->text);
         free(k->places);
     }
-    c->num_kinds = 0;
+    r->num_kinds = 0;
 }
 
-static kind *kind_of(check *c, const hb_violation *f)
+static kind *kind_of(request *r, const hb_violation *f)
 {
-    for (size_t i = 0; i < c->num_kinds; i++)
-        if (strcmp(c->kinds[i].rule, f->rule) == 0 && strcmp(c->kinds[i].text, f->text) == 0)
-            return &c->kinds[i];
-    if (c->num_kinds == MAX_KINDS) return &c->kinds[MAX_KINDS - 1];
-    kind *k = &c->kinds[c->num_kinds];
+    for (size_t i = 0; i < r->num_kinds; i++)
+        if (strcmp(r->kinds[i].rule, f->rule) == 0 && strcmp(r->kinds[i].text, f->text) == 0)
+            return &r->kinds[i];
+    if (r->num_kinds == MAX_KINDS) return &r->kinds[MAX_KINDS - 1];
+    kind *k = &r->kinds[r->num_kinds];
     *k = (kind){.rule = strdup(f->rule), .text = strdup(f->text), .effect = f->effect};
     if (!k->rule || !k->text) abort();
-    c->num_kinds++;
+    r->num_kinds++;
     return k;
 }
 
-static void collect(check *c, const hb_violation *f)
+static void collect(request *r, const hb_violation *f)
 {
-    if (!c->path || strcmp(c->path, f->path) != 0) {
-        print_kinds(c);
-        free(c->path);
-        c->path = strdup(f->path);
-        if (!c->path) abort();
+    if (!r->path || strcmp(r->path, f->path) != 0) {
+        print_kinds(r);
+        free(r->path);
+        r->path = strdup(f->path);
+        if (!r->path) abort();
     }
-    kind *k = kind_of(c, f);
-    if (++k->count <= SHOWN || c->all) add_place(k, f);
+    kind *k = kind_of(r, f);
+    if (++k->count <= SHOWN || r->all) add_place(k, f);
 }
 
 /* ---- JSON ---- */
@@ -141,53 +123,58 @@ static void put_json(const hb_violation *f)
 
 static bool take(void *context, const hb_violation *f)
 {
-    check *c = context;
-    c->lost |= f->effect == HB_EFFECT_FILE_LOST || f->effect == HB_EFFECT_RUN_LOST;
-    c->wrong |= f->effect == HB_EFFECT_WRONG;
+    request *r = context;
+    r->lost |= f->effect == HB_EFFECT_FILE_LOST || f->effect == HB_EFFECT_RUN_LOST;
+    r->wrong |= f->effect == HB_EFFECT_WRONG;
     progress_clear();
-    if (c->json)
+    if (r->json)
         put_json(f);
     else
-        collect(c, f);
+        collect(r, f);
     return !progress_interrupted();
 }
 
-static void check_path(check *c, const char *path)
+static void check_path(request *r, const char *path)
 {
     hb_open_options options = progress_options();
-    hb_result result = hb_check(path, &options, take, c);
+    hb_result result = hb_check(path, &options, take, r);
     progress_clear();
-    print_kinds(c);
+    print_kinds(r);
     if (result == HB_OK) return;
     fprintf(stderr, "hipboard check: %s\n", hb_last_error());
-    c->failed = true;
+    r->failed = true;
 }
 
-int cmd_check(int argc, char **argv)
+static int run(arguments *args)
 {
-    static const struct option options[] = {
-        {"all", no_argument, NULL, 'a'},
-        {"strict", no_argument, NULL, 's'},
-        {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
-    check c = {0};
-    int option;
-    opterr = 0;
-    optind = 1;
-    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-        switch (option) {
-        case 'h': fputs(help, stdout); return EXIT_FINE;
-        case 'a': c.all = true; break;
-        case 's': c.strict = true; break;
-        case 'j': c.json = true; break;
-        default: return usage_error("check", "option '%s' is unknown", argv[optind - 1]);
-        }
-    }
-    if (optind == argc) return usage_error("check", "no log directory or trace is given");
-    for (int i = optind; i < argc && !progress_interrupted(); i++)
-        check_path(&c, argv[i]);
-    free(c.path);
-    return c.lost || c.failed || (c.strict && c.wrong) ? EXIT_FAILED : EXIT_FINE;
+    request r = {0};
+    if (!parse_options(&cmd_check, args, &r)) return args->status;
+    for (int i = 0; i < args->count && !progress_interrupted(); i++)
+        check_path(&r, args->words[i]);
+    free(r.path);
+    return r.lost || r.failed || (r.strict && r.wrong) ? EXIT_FAILED : EXIT_FINE;
 }
+
+static const option_spec options[] = {
+    {0, "all", NULL, "every event, not the first three of a kind", INTO(all)},
+    {0, "strict", NULL, "exit status 1 also for what is ignored or counted wrongly", INTO(strict)},
+    {0, "json", NULL, "a JSON object a line for each of them", INTO(json)},
+    {0},
+};
+
+const command cmd_check = {
+    .name = "check",
+    .summary = "say which views the TensorBoard plugin will leave blank, and why",
+    .synopsis = "[OPTIONS] PATH...",
+    .about = "Says what torch-tb-profiler 0.4.3 will not show of log directories or trace files, "
+             "and why: files and runs that it loses, views that stay blank, events that it ignores "
+             "or counts wrongly. Events are named by their place in traceEvents, from 0, and by "
+             "the byte of the (inflated) text where they begin.",
+    .options = options,
+    .notes = "Exit status 1 when a file or a run is lost, or when there is none. `hipboard "
+             "convert` mends most of it.",
+    .least = 1,
+    .most = MANY,
+    .wanted = "no log directory or trace is given",
+    .run = run,
+};

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "command.h"
 
-#include <getopt.h>
-#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,58 +8,8 @@
 
 #include <hipboard/compare.h>
 
+#include "options.h"
 #include "progress.h"
-
-static const char help[] =
-    "usage: hipboard compare RUN... [OPTIONS]\n"
-    "\n"
-    "Says what got slower or faster between runs, by how much a step, and whether that is more "
-    "than\n"
-    "noise. RUN is a log directory, which stands for all of its runs, one run's directory, or a "
-    "trace\n"
-    "file of any writer; the first one is the baseline.\n"
-    "\n"
-    "  --baseline RUN     what the others are compared with: a path, or the name of a run\n"
-    "  --by KIND          one table: step, operator, kernel, memory or module\n"
-    "  --group HOW        tell rows apart by name, shape (name and shapes) or module (all three, "
-    "the\n"
-    "                     default of --by; without it: name). What has no partner is paired by "
-    "less\n"
-    "  --metric LIST      with --by step: metrics, as step_time,cpu; else measures: calls, "
-    "self_host,\n"
-    "                     self_device, host, device; of kernels time; of memory allocations,\n"
-    "                     allocated, increase\n"
-    "  --tree             the call trees of two runs laid over each other\n"
-    "  --top N            at most N rows a table, calls of a tree (default 20, of several tables "
-    "10,\n"
-    "                     in JSON all; 0: all)\n"
-    "  --name REGEX       only rows whose name matches this extended regular expression\n"
-    "  --fail-if LIMIT    exit status 1 where a run is past a limit; may be given several times\n"
-    "  --beyond-noise     limits of changes count only what is beyond noise\n"
-    "  --confidence P     in percent, of what is called beyond noise (default 99)\n"
-    "  --json             everything as one JSON object\n"
-    "  --markdown         tables for a pull request\n"
-    "  -h, --help         this text\n"
-    "\n"
-    "LIMIT is METRIC > NUMBER or METRIC < NUMBER. With a sign the number is a change from the "
-    "baseline,\n"
-    "without one the run's own value:\n"
-    "  'step_time > +5%'   'kernel:gemm > +200us'   'peak_memory > 1.5GiB'   'gpu_utilization < "
-    "80%'\n"
-    "METRIC is step_time, kernel, memcpy, memset, communication, runtime, data_loader, cpu, "
-    "other,\n"
-    "gpu_utilization, peak_memory, peak_memory:DEVICE, operator:NAME, kernel:NAME, module:NAME or\n"
-    "memory:NAME (operator.self_host:NAME for one measure).\n"
-    "\n"
-    "A value is the median over the profiler steps; of what runs in some steps only, times their "
-    "share.\n"
-    "Noise is how steps differ within the two runs (Wilcoxon-Mann-Whitney rank-sum test); how much "
-    "two\n"
-    "launches differ shows when the baseline is run twice.\n"
-    "\n"
-    "Exit status: 0 compared, no limit passed; 1 a limit passed; 2 wrong usage; 3 a file or metric "
-    "that\n"
-    "was asked for is missing or cannot be read.\n";
 
 enum { MAX_CONDITIONS = 64, MAX_MEASURES = 16 };
 
@@ -72,11 +20,11 @@ typedef struct request {
     size_t num_conditions;
     const char *measures[MAX_MEASURES];
     char *measure_text; /* what `measures` point into */
-    bool beyond_noise, has_name, has_group, has_top;
-    regex_t name;
+    bool beyond_noise, has_group, has_top, json, markdown;
+    pattern name;
 } request;
 
-/* ---- the command line ---- */
+/* ---- values of options ---- */
 
 static const char *const kinds[] = {"step", "operator", "kernel", "memory", "module"};
 static const char *const groups[] = {"name", "shape", "module"};
@@ -88,118 +36,71 @@ static int find_word(const char *const *words, int count, const char *word)
     return -1;
 }
 
-static int take_kind(request *r, const char *word)
+static const char *take_kind(void *to, const char *word)
 {
+    request *r = to;
     int kind = find_word(kinds, 5, word);
-    if (kind < 0)
-        return usage_error("compare", "'%s' is not step, operator, kernel, memory or module", word);
+    if (kind < 0) return "expected step, operator, kernel, memory or module";
     r->report.by = (hb_compare_by)kind;
     r->report.summary = false;
-    return 0;
+    return NULL;
 }
 
-static int take_group(request *r, const char *word)
+static const char *take_group(void *to, const char *word)
 {
-    int group = find_word(groups, 3, word);
-    if (group < 0) return usage_error("compare", "'%s' is not name, shape or module", word);
-    r->report.group = (hb_compare_group)group;
+    request *r = to;
+    r->report.group = (hb_compare_group)find_word(groups, 3, word);
     r->has_group = true;
-    return 0;
+    return NULL;
 }
 
-static int take_measures(request *r, const char *list)
+static const char *take_measures(void *to, const char *list)
 {
+    request *r = to;
     free(r->measure_text);
     r->measure_text = strdup(list);
     r->report.num_measures = 0;
     r->report.measures = r->measures;
     for (char *save, *word = r->measure_text ? strtok_r(r->measure_text, ",", &save) : NULL; word;
          word = strtok_r(NULL, ",", &save)) {
-        if (r->report.num_measures == MAX_MEASURES)
-            return usage_error("compare", "more than %d metrics", MAX_MEASURES);
+        if (r->report.num_measures == MAX_MEASURES) return "too many metrics";
         r->measures[r->report.num_measures++] = word;
     }
-    return r->report.num_measures ? 0 : usage_error("compare", "no metric in '%s'", list);
+    return r->report.num_measures ? NULL : "no metric";
 }
 
-static int take_condition(request *r, const char *condition)
+static const char *take_condition(void *to, const char *condition)
 {
-    if (hb_compare_condition_valid(condition) != HB_OK)
-        return usage_error("compare", "%s", hb_last_error());
-    if (r->num_conditions == MAX_CONDITIONS)
-        return usage_error("compare", "more than %d limits", MAX_CONDITIONS);
+    request *r = to;
+    if (hb_compare_condition_valid(condition) != HB_OK) return hb_last_error();
+    if (r->num_conditions == MAX_CONDITIONS) return "too many limits";
     r->conditions[r->num_conditions++] = condition;
-    return 0;
+    return NULL;
 }
 
-static int take_name(request *r, const char *pattern)
+static const char *take_top(void *to, const char *text)
 {
-    if (r->has_name) regfree(&r->name);
-    r->has_name = regcomp(&r->name, pattern, REG_EXTENDED | REG_NOSUB) == 0;
-    return r->has_name ? 0 : usage_error("compare", "'%s' is no regular expression", pattern);
+    request *r = to;
+    r->has_top = true;
+    return take_count(&r->report.top, text);
 }
 
-static int take_number(request *r, int option, const char *text)
+static const char *take_confidence(void *to, const char *text)
 {
     char *end;
-    if (option == 't') {
-        r->report.top = strtoul(text, &end, 10);
-        r->has_top = true;
-        if (*end || end == text || *text == '-')
-            return usage_error("compare", "'%s' is no number of rows", text);
-        return 0;
-    }
-    r->options.confidence = strtod(text, &end);
+    double *confidence = to;
+    *confidence = strtod(text, &end);
     if (*end == '%') end++;
-    if (*end || end == text || !(r->options.confidence > 50 && r->options.confidence < 100))
-        return usage_error("compare", "the confidence '%s' is not between 50 and 100", text);
-    return 0;
-}
-
-/* Non-zero: the exit status of a wrong command line. */
-static int take_option(request *r, int option, const char *argument)
-{
-    switch (option) {
-    case 'b': r->options.baseline = argument; return 0;
-    case 'k': return take_kind(r, argument);
-    case 'g': return take_group(r, argument);
-    case 'm': return take_measures(r, argument);
-    case 'n': return take_name(r, argument);
-    case 'f': return take_condition(r, argument);
-    case 't':
-    case 'c': return take_number(r, option, argument);
-    case 'T': r->options.tree = r->report.tree = true; return 0;
-    case 'N': r->beyond_noise = true; return 0;
-    case 'j': r->report.format = HB_COMPARE_JSON; return 0;
-    default: r->report.format = HB_COMPARE_MARKDOWN; return 0;
-    }
-}
-
-/* Measures belong to a kind; metrics of steps are known only when the traces are. */
-static int check_request(request *r)
-{
-    if (r->report.measures && r->report.summary)
-        return usage_error("compare", "--metric needs --by");
-    for (size_t i = 0; r->report.by != HB_COMPARE_STEP && i < r->report.num_measures; i++) {
-        bool found = false;
-        const char *name;
-        for (size_t m = 0; (name = hb_compare_measure(r->report.by, m)) != NULL; m++)
-            found |= strcmp(name, r->measures[i]) == 0;
-        if (!found)
-            return usage_error("compare", "--by %s has no metric '%s'", kinds[r->report.by],
-                               r->measures[i]);
-    }
-    if (!r->has_group) r->report.group = HB_GROUP_MODULE;
-    bool several = r->report.summary && !r->report.tree;
-    if (!r->has_top) r->report.top = r->report.format == HB_COMPARE_JSON ? 0 : several ? 10 : 20;
-    return 0;
+    return end != text && !*end && *confidence > 50 && *confidence < 100
+               ? NULL
+               : "expected more than 50 and less than 100 percent";
 }
 
 /* ---- comparing ---- */
 
-static bool is_wanted(void *context, const char *name)
+static bool is_wanted(void *name_pattern, const char *name)
 {
-    return regexec(context, name, 0, NULL, 0) == 0;
+    return pattern_matches(name_pattern, name);
 }
 
 static int complain(void)
@@ -271,48 +172,113 @@ static int compare(request *r, const char *const *paths, size_t num_paths)
     return status;
 }
 
-static int parse(request *r, int argc, char **argv, bool *helped)
+/* ---- the command line ---- */
+
+/* Measures belong to a kind; metrics of steps are known only when the traces are. */
+static int check_request(request *r)
 {
-    static const struct option options[] = {
-        {"baseline", required_argument, NULL, 'b'}, {"by", required_argument, NULL, 'k'},
-        {"group", required_argument, NULL, 'g'},    {"metric", required_argument, NULL, 'm'},
-        {"name", required_argument, NULL, 'n'},     {"fail-if", required_argument, NULL, 'f'},
-        {"top", required_argument, NULL, 't'},      {"confidence", required_argument, NULL, 'c'},
-        {"tree", no_argument, NULL, 'T'},           {"beyond-noise", no_argument, NULL, 'N'},
-        {"json", no_argument, NULL, 'j'},           {"markdown", no_argument, NULL, 'M'},
-        {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0},
-    };
-    int option;
-    opterr = 0;
-    optind = 1;
-    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-        *helped = option == 'h';
-        if (*helped) return 0;
-        if (option == '?')
-            return usage_error("compare", "option '%s' is unknown or lacks its value",
-                               argv[optind - 1]);
-        int status = take_option(r, option, optarg);
-        if (status) return status;
+    if (r->report.measures && r->report.summary)
+        return usage_error("compare", "--metric needs --by");
+    for (size_t i = 0; r->report.by != HB_COMPARE_STEP && i < r->report.num_measures; i++) {
+        bool found = false;
+        const char *name;
+        for (size_t m = 0; (name = hb_compare_measure(r->report.by, m)) != NULL; m++)
+            found |= strcmp(name, r->measures[i]) == 0;
+        if (!found)
+            return usage_error("compare", "--by %s has no metric '%s'", kinds[r->report.by],
+                               r->measures[i]);
     }
-    if (optind == argc) return usage_error("compare", "no run is given");
-    return check_request(r);
+    return EXIT_FINE;
 }
 
-int cmd_compare(int argc, char **argv)
+/* What follows from the options together. */
+static void complete(hb_compare_report *report, request *r)
+{
+    bool several = report->summary && !r->options.tree;
+    report->tree = r->options.tree;
+    report->format = r->json       ? HB_COMPARE_JSON
+                     : r->markdown ? HB_COMPARE_MARKDOWN
+                                   : HB_COMPARE_TEXT;
+    report->color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+    if (!r->has_group) report->group = HB_GROUP_MODULE;
+    if (!r->has_top) report->top = r->json ? 0 : several ? 10 : 20;
+    if (!r->name.given) return;
+    report->wanted = is_wanted;
+    report->context = &r->name;
+}
+
+static int check_and_compare(request *r, const arguments *args)
+{
+    int status = check_request(r);
+    if (status != EXIT_FINE) return status;
+    complete(&r->report, r);
+    return compare(r, (const char *const *)args->words, (size_t)args->count);
+}
+
+static int run(arguments *args)
 {
     request r = {.options = HB_COMPARE_OPTIONS_INIT, .report = HB_COMPARE_REPORT_INIT};
-    bool helped = false;
-    int status = parse(&r, argc, argv, &helped);
-    r.report.color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
-    if (r.has_name) {
-        r.report.wanted = is_wanted;
-        r.report.context = &r.name;
-    }
-    if (helped)
-        fputs(help, stdout);
-    else if (status == 0)
-        status = compare(&r, (const char *const *)argv + optind, (size_t)(argc - optind));
-    if (r.has_name) regfree(&r.name);
+    if (parse_options(&cmd_compare, args, &r)) args->status = check_and_compare(&r, args);
+    pattern_free(&r.name);
     free(r.measure_text);
-    return status;
+    return args->status;
 }
+
+static const option_spec options[] = {
+    {0, "baseline", "RUN", "what the others are compared with: a path, or the name of a run",
+     INTO(options.baseline)},
+    {0, "by", "KIND", "one table: step, operator, kernel, memory or module", take_kind, 0},
+    {0, "group", "name|shape|module",
+     "tell rows apart by name, by name and shapes, or by module as well (the default of --by; "
+     "without it: name). What has no partner is paired by less",
+     take_group, 0},
+    {0, "metric", "LIST",
+     "with --by step: metrics, as step_time,cpu; else measures: calls, self_host, self_device, "
+     "host, device; of kernels time; of memory allocations, allocated, increase",
+     take_measures, 0},
+    {0, "tree", NULL, "the call trees of two runs laid over each other", INTO(options.tree)},
+    {0, "top", "N",
+     "at most N rows a table, calls of a tree (default 20, of several tables 10, in JSON all; 0: "
+     "all)",
+     take_top, 0},
+    {0, "name", "REGEX", "only rows whose name matches this extended regular expression",
+     INTO(name)},
+    {0, "fail-if", "LIMIT", "exit status 1 where a run is past a limit; may be given several times",
+     take_condition, 0},
+    {0, "beyond-noise", NULL, "limits of changes count only what is beyond noise",
+     INTO(beyond_noise)},
+    {0, "confidence", "P", "in percent, of what is called beyond noise (default 99)",
+     INTO_BY(take_confidence, options.confidence)},
+    {0, "json", NULL, "everything as one JSON object", INTO(json)},
+    {0, "markdown", NULL, "tables for a pull request", INTO(markdown)},
+    {0},
+};
+
+const command cmd_compare = {
+    .name = "compare",
+    .summary = "say what got slower or faster between runs, and fail past a limit",
+    .synopsis = "RUN... [OPTIONS]",
+    .about = "Says what got slower or faster between runs, by how much a step, and whether that is "
+             "more than noise. RUN is a log directory, which stands for all of its runs, one run's "
+             "directory, or a trace file of any writer; the first one is the baseline.",
+    .options = options,
+    .notes = "LIMIT is METRIC > NUMBER or METRIC < NUMBER. With a sign the number is a change from "
+             "the baseline, without one the run's own value:\n"
+             "  'step_time > +5%'      'kernel:gemm > +200us'\n"
+             "  'peak_memory > 1.5GiB' 'gpu_utilization < 80%'\n"
+             "METRIC is step_time, kernel, memcpy, memset, communication, runtime, data_loader, "
+             "cpu, other, gpu_utilization, peak_memory, peak_memory:DEVICE, operator:NAME, "
+             "kernel:NAME, module:NAME or memory:NAME (operator.self_host:NAME for one measure).\n"
+             "\n"
+             "A value is the median over the profiler steps; of what runs in some steps only, "
+             "times their share. Noise is how steps differ within the two runs "
+             "(Wilcoxon-Mann-Whitney rank-sum test); how much two launches differ shows when the "
+             "baseline is run twice.\n"
+             "\n"
+             "Exit status: 0 compared, no limit passed; 1 a limit passed; 2 wrong usage; 3 a file "
+             "or metric that was asked for is missing or cannot be read.",
+    .least = 1,
+    .most = MANY,
+    .wanted = "no run is given",
+    .run = run,
+};

@@ -2,7 +2,6 @@
 #include "command.h"
 
 #include <fts.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,37 +10,9 @@
 
 #include <hipboard/convert.h>
 
+#include "options.h"
 #include "progress.h"
-
-static const char help[] =
-    "usage: hipboard convert IN... -o LOGDIR [OPTIONS]\n"
-    "\n"
-    "IN is a file, - for standard input, or a directory, of which every .json and .json.gz is "
-    "taken and\n"
-    "keeps its place. Writes traces of any writer into a log directory that TensorBoard's "
-    "PyTorch\n"
-    "Profiler plugin shows in full, and says what was changed and what a trace does not tell. An "
-    "event\n"
-    "keeps its texts and numbers as they stand; a trace that needs no change is copied byte by "
-    "byte.\n"
-    "\n"
-    "  -o, --output LOGDIR  where to write; made if need be\n"
-    "  --dialect DIALECT    tensorboard (default), or kineto: PyTorch's own categories, for\n"
-    "                       Perfetto and HolisticTraceAnalysis\n"
-    "  --gzip               write .pt.trace.json.gz\n"
-    "  --steps A:B          only steps A to B, both included; either may be left out\n"
-    "  --time A:B           only what began from A to B seconds after the first event; either may "
-    "be\n"
-    "                       left out\n"
-    "  --max-size SIZE      cut into files of at most SIZE bytes before compression (K, M, G: "
-    "times\n"
-    "                       1024), where a step begins or, without steps, where nothing runs; a\n"
-    "                       single step that is larger stays whole\n"
-    "  --force              overwrite files that exist\n"
-    "  --json               say it in JSON\n"
-    "  -h, --help           this text\n"
-    "\n"
-    "Exit status 1 when a trace could not be converted; the others are.\n";
+#include "table.h"
 
 typedef struct request {
     hb_convert_options options;
@@ -49,19 +20,20 @@ typedef struct request {
     bool json;
 } request;
 
-/* ---- the command line ---- */
+/* ---- values of options ---- */
 
-static bool parse_size(const char *text, uint64_t *size)
+static const char *take_size(void *to, const char *text)
 {
     static const char units[] = "KMG";
     char *end;
     double value = strtod(text, &end);
     const char *unit = *end ? strchr(units, *end) : NULL;
-    if (end == text || !(value > 0) || value > 1e15 || (*end && (!unit || end[1]))) return false;
+    if (end == text || !(value > 0) || value > 1e15 || (*end && (!unit || end[1])))
+        return "expected as in 100M";
     for (const char *u = units; unit && u <= unit; u++)
         value *= 1024;
-    *size = (uint64_t)value;
-    return true;
+    *(uint64_t *)to = (uint64_t)value;
+    return NULL;
 }
 
 static bool parse_steps(const char *text, hb_convert_options *options)
@@ -80,41 +52,32 @@ static bool parse_steps(const char *text, hb_convert_options *options)
     return options->first_step <= options->last_step;
 }
 
-/* Seconds before `*text`'s next `stop`, and moves there; nothing there leaves `*us`. */
-static bool parse_seconds(char **text, char stop, double *us)
+static const char *take_steps(void *options, const char *text)
 {
-    if (**text != stop) *us = strtod(*text, text) * 1e6;
+    return parse_steps(text, options) ? NULL : "expected A:B, A no larger than B";
+}
+
+/* Seconds before `*text`'s next `stop`, and moves there; nothing there leaves `*us`. */
+static bool parse_seconds(const char **text, char stop, double *us)
+{
+    char *end;
+    if (**text != stop) {
+        *us = strtod(*text, &end) * 1e6;
+        *text = end;
+    }
     return **text == stop && *us >= 0 && *us < 1e18;
 }
 
-static bool parse_time(char *text, hb_convert_options *options)
+static bool parse_time(const char *text, hb_convert_options *options)
 {
     return parse_seconds(&text, ':', &options->start_us) && *text++ == ':' &&
            parse_seconds(&text, 0, &options->end_us) &&
            (options->end_us == 0 || options->start_us < options->end_us);
 }
 
-static int parse_option(request *r, int option)
+static const char *take_time(void *options, const char *text)
 {
-    switch (option) {
-    case 'o': r->logdir = optarg; return EXIT_FINE;
-    case 'z': r->options.gzip = true; return EXIT_FINE;
-    case 'f': r->options.replace = true; return EXIT_FINE;
-    case 'j': r->json = true; return EXIT_FINE;
-    case 'd':
-        r->options.kineto = strcmp(optarg, "kineto") == 0;
-        if (r->options.kineto || strcmp(optarg, "tensorboard") == 0) return EXIT_FINE;
-        return usage_error("convert", "dialect '%s': tensorboard or kineto", optarg);
-    case 's':
-        if (parse_steps(optarg, &r->options)) return EXIT_FINE;
-        return usage_error("convert", "steps '%s': expected A:B, A no larger than B", optarg);
-    case 't':
-        if (parse_time(optarg, &r->options)) return EXIT_FINE;
-        return usage_error("convert", "time '%s': expected A:B in seconds, A less than B", optarg);
-    default:
-        if (parse_size(optarg, &r->options.max_size)) return EXIT_FINE;
-        return usage_error("convert", "size '%s': expected as in 100M", optarg);
-    }
+    return parse_time(text, options) ? NULL : "expected A:B in seconds, A less than B";
 }
 
 /* ---- one trace ---- */
@@ -149,18 +112,6 @@ static void print_text(const char *input, const hb_conversion *c)
                        c->notes[i].text);
 }
 
-static void print_string(const char *text)
-{
-    putchar('"');
-    for (; *text; text++) {
-        if ((unsigned char)*text < ' ')
-            printf("\\u%04x", (unsigned)*text);
-        else
-            printf(*text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
-    }
-    putchar('"');
-}
-
 static void print_notes(const hb_conversion *c, bool unknown)
 {
     const char *separator = "";
@@ -175,11 +126,11 @@ static void print_notes(const hb_conversion *c, bool unknown)
 static void print_json(const char *input, const hb_conversion *c)
 {
     printf("{\"input\": ");
-    print_string(input);
+    print_json_string(input);
     printf(", \"files\": [");
     for (size_t i = 0; i < c->num_paths; i++) {
         if (i) printf(", ");
-        print_string(c->paths[i]);
+        print_json_string(c->paths[i]);
     }
     printf("], \"events\": %" PRIu64 ", \"identical\": %s, \"changed\": {", c->events,
            c->identical ? "true" : "false");
@@ -290,34 +241,52 @@ static int convert_input(request *r, char *input)
     return convert(r, input, input, r->logdir);
 }
 
-int cmd_convert(int argc, char **argv)
+static int run(arguments *args)
 {
-    static const struct option options[] = {
-        {"output", required_argument, NULL, 'o'}, {"dialect", required_argument, NULL, 'd'},
-        {"gzip", no_argument, NULL, 'z'},         {"steps", required_argument, NULL, 's'},
-        {"time", required_argument, NULL, 't'},   {"max-size", required_argument, NULL, 'm'},
-        {"force", no_argument, NULL, 'f'},        {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
-    };
     request r = {.options = HB_CONVERT_OPTIONS_INIT};
-    int option, status = EXIT_FINE;
-    opterr = 0;
-    optind = 1;
-    while ((option = getopt_long(argc, argv, "ho:", options, NULL)) != -1) {
-        if (option == 'h') {
-            fputs(help, stdout);
-            return EXIT_FINE;
-        }
-        if (option == '?')
-            return usage_error("convert", "option '%s' is unknown or lacks its value",
-                               argv[optind - 1]);
-        status = parse_option(&r, option);
-        if (status != EXIT_FINE) return status;
-    }
+    int status = EXIT_FINE;
+    if (!parse_options(&cmd_convert, args, &r)) return args->status;
     if (!r.logdir) return usage_error("convert", "no log directory is given with -o");
-    if (optind == argc) return usage_error("convert", "no trace is given");
     r.options.progress = progress_options().progress;
-    for (int i = optind; i < argc && !progress_interrupted(); i++)
-        if (convert_input(&r, argv[i]) != EXIT_FINE) status = EXIT_FAILED;
+    for (int i = 0; i < args->count && !progress_interrupted(); i++)
+        if (convert_input(&r, args->words[i]) != EXIT_FINE) status = EXIT_FAILED;
     return status;
 }
+
+static const option_spec options[] = {
+    {'o', "output", "LOGDIR", "where to write; made if need be", INTO(logdir)},
+    {0, "dialect", DIALECTS,
+     "kineto: PyTorch's own categories, for Perfetto and HolisticTraceAnalysis; tensorboard by "
+     "default",
+     INTO_BY(take_kineto, options.kineto)},
+    {0, "gzip", NULL, "write .pt.trace.json.gz", INTO(options.gzip)},
+    {0, "steps", "A:B", "only steps A to B, both included; either may be left out",
+     INTO_BY(take_steps, options)},
+    {0, "time", "A:B",
+     "only what began from A to B seconds after the first event; either may be left out",
+     INTO_BY(take_time, options)},
+    {0, "max-size", "SIZE",
+     "cut into files of at most SIZE bytes before compression (K, M, G: times 1024), where a step "
+     "begins or, without steps, where nothing runs; a single step that is larger stays whole",
+     INTO_BY(take_size, options.max_size)},
+    {0, "force", NULL, "overwrite files that exist", INTO(options.replace)},
+    {0, "json", NULL, "say it in JSON", INTO(json)},
+    {0},
+};
+
+const command cmd_convert = {
+    .name = "convert",
+    .summary = "make traces of any writer fit for the plugin",
+    .synopsis = "IN... -o LOGDIR [OPTIONS]",
+    .about = "IN is a file, - for standard input, or a directory, of which every .json and "
+             ".json.gz is taken and keeps its place. Writes traces of any writer into a log "
+             "directory that TensorBoard's PyTorch Profiler plugin shows in full, and says what "
+             "was changed and what a trace does not tell. An event keeps its texts and numbers as "
+             "they stand; a trace that needs no change is copied byte by byte.",
+    .options = options,
+    .notes = "Exit status 1 when a trace could not be converted; the others are.",
+    .least = 1,
+    .most = MANY,
+    .wanted = "no trace is given",
+    .run = run,
+};

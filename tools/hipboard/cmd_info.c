@@ -6,23 +6,8 @@
 
 #include <hipboard/hipboard.h>
 
+#include "options.h"
 #include "table.h"
-
-static const char help[] =
-    "usage: hipboard info [--json]\n"
-    "\n"
-    "Says what this machine can capture of HIP, and why not more: the HIP runtime, the devices "
-    "that "
-    "it\n"
-    "shows to you, what hides devices, each way to capture and the one that `hipboard record` "
-    "would use.\n"
-    "\n"
-    "  --json       the same as one JSON object\n"
-    "  -h, --help   this text\n"
-    "\n"
-    "The environment variable HIPBOARD_HIP_BACKEND names the only way to be tried. Exit status 0, "
-    "also\n"
-    "when nothing can be captured.\n";
 
 /* 50221153 is 5.2.21153. */
 static const char *version_text(char text[32], int32_t version)
@@ -155,27 +140,42 @@ static void print_json(const hb_hip_info *info)
     puts("}");
 }
 
-int cmd_info(int argc, char **argv)
+typedef struct request {
+    bool json;
+} request;
+
+static int run(arguments *args)
 {
-    bool json = false;
+    request r = {0};
     hb_hip_info *info;
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            fputs(help, stdout);
-            return EXIT_FINE;
-        } else if (strcmp(argv[i], "--json") == 0) {
-            json = true;
-        } else {
-            return usage_error("info", "'%s' is unknown", argv[i]);
-        }
+    if (!parse_options(&cmd_info, args, &r)) return args->status;
     if (hb_hip_info_get(true, &info) != HB_OK) {
         fprintf(stderr, "hipboard info: %s\n", hb_last_error());
         return EXIT_FAILED;
     }
-    if (json)
+    if (r.json)
         print_json(info);
     else
         print_text(info);
     hb_hip_info_free(info);
     return EXIT_FINE;
 }
+
+static const option_spec options[] = {
+    {0, "json", NULL, "the same as one JSON object", INTO(json)},
+    {0},
+};
+
+const command cmd_info = {
+    .name = "info",
+    .summary = "say what this machine can capture of HIP, and why not more",
+    .synopsis = "[--json]",
+    .about = "Says what this machine can capture of HIP, and why not more: the HIP runtime, the "
+             "devices that it shows to you, what hides devices, each way to capture and the one "
+             "that `hipboard record` would use.",
+    .options = options,
+    .notes = "The environment variable HIPBOARD_HIP_BACKEND names the only way to be tried. Exit "
+             "status 0, also when nothing can be captured.",
+    .wanted = "takes no operands",
+    .run = run,
+};

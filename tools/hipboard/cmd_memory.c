@@ -1,43 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "command.h"
 
-#include <getopt.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "inputs.h"
+#include "options.h"
 #include "screen.h"
 #include "table.h"
 
-static const char help[] =
-    "usage: hipboard memory [OPTIONS] PATH...\n"
-    "\n"
-    "Shows for each device who held its memory when most was allocated, and what was\n"
-    "still allocated at the end. PATHs are trace files of any writer (- reads standard\n"
-    "input) and log directories.\n"
-    "\n"
-    "  --by operator|stack   group by operator, or by the scopes around it and the\n"
-    "                        call stack (the peak is by operator, the end by stack)\n"
-    "  --device NAME         only that one: cpu, cuda:0, ...\n"
-    "  --top N               rows of each table (20); 0: all\n"
-    "  --json                everything, in bytes and us\n"
-    "  --timeline FILE       instead, what torch.profiler's export_memory_timeline()\n"
-    "                        writes, of one trace and device (the first GPU, else the\n"
-    "                        CPU): FILE.json[.gz] bytes over time, FILE.raw.json.gz\n"
-    "                        every change, FILE.html a page with a chart\n"
-    "  -h, --help            this text\n"
-    "\n"
-    "All memory of a timeline has torch's category \"unknown\": a trace does not tell\n"
-    "parameters from gradients.\n";
-
 typedef struct request {
     const char *by, *device, *timeline;
-    size_t top, files;
+    size_t files;
     bool json;
-    table_style style;
+    table_style style; /* whose top rows are JSON's, too */
 } request;
 
 /* A device's holders at one moment. */
@@ -136,7 +114,7 @@ static void print_device(const request *r, const hb_memory_device *d, const hold
 static void put_holders(const request *r, const char *key, const holders *h)
 {
     printf(", \"%s\": [", key);
-    for (size_t i = 0; i < h->count && (!r->top || i < r->top); i++) {
+    for (size_t i = 0; i < h->count && (!r->style.top || i < r->style.top); i++) {
         const hb_memory_holder *x = &h->list[i];
         printf("%s\n    {\"name\": ", i ? "," : "");
         print_json_string(x->name);
@@ -238,54 +216,41 @@ static hb_result write_timeline(void *context, hb_trace_file *file, const input 
 
 /* ---- the command line ---- */
 
-static bool take_top(request *r, const char *text)
+static int run(arguments *args)
 {
-    long long n;
-    if (!parse_number(text, 0, LLONG_MAX, &n)) return false;
-    r->top = r->style.top = (size_t)n;
-    return true;
+    request r = {.style = {.top = 20, .line_width = screen_columns(), .bold = screen_is_styled()}};
+    if (!parse_options(&cmd_memory, args, &r)) return args->status;
+    return each_input("memory", args, r.timeline ? write_timeline : show, &r);
 }
 
-/* False: the option's value makes no sense. */
-static bool apply(request *r, int option, const char *value)
-{
-    switch (option) {
-    case 'b': r->by = value; return strcmp(value, "operator") == 0 || strcmp(value, "stack") == 0;
-    case 'd': r->device = value; return true;
-    case 'n': return take_top(r, value);
-    case 'l': r->timeline = value; return *value != 0;
-    default: return r->json = true;
-    }
-}
+static const option_spec options[] = {
+    {0, "by", "operator|stack",
+     "group by operator, or by the scopes around it and the call stack (the peak is by operator, "
+     "the end by stack)",
+     INTO(by)},
+    {0, "device", "NAME", "only that one: cpu, cuda:0, ...", INTO(device)},
+    {0, "top", "N", "rows of each table (20); 0: all", INTO(style.top)},
+    {0, "json", NULL, "everything, in bytes and us", INTO(json)},
+    {0, "timeline", "FILE",
+     "instead, what torch.profiler's export_memory_timeline() writes, of one trace and device (the "
+     "first GPU, else the CPU): FILE.json[.gz] bytes over time, FILE.raw.json.gz every change, "
+     "FILE.html a page with a chart",
+     INTO(timeline)},
+    {0},
+};
 
-int cmd_memory(int argc, char **argv)
-{
-    static const struct option options[] = {
-        {"by", required_argument, NULL, 'b'},
-        {"device", required_argument, NULL, 'd'},
-        {"top", required_argument, NULL, 'n'},
-        {"timeline", required_argument, NULL, 'l'},
-        {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
-    request r = {.top = 20,
-                 .style = {.top = 20, .line_width = screen_columns(), .bold = screen_is_styled()}};
-    int option;
-    opterr = 0;
-    optind = 1;
-    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-        if (option == 'h') {
-            fputs(help, stdout);
-            return EXIT_FINE;
-        }
-        if (option == '?')
-            return usage_error("memory", "option '%s' is unknown or lacks its value",
-                               argv[optind - 1]);
-        if (!apply(&r, option, optarg))
-            return usage_error("memory", "'%s' is no value for the option before it", optarg);
-    }
-    if (optind == argc) return usage_error("memory", "no file or log directory is given");
-    return each_input("memory", argv + optind, argc - optind, r.timeline ? write_timeline : show,
-                      &r);
-}
+const command cmd_memory = {
+    .name = "memory",
+    .summary = "show who held memory at its peak, what was left, and bytes over time",
+    .synopsis = "[OPTIONS] PATH...",
+    .about = "Shows for each device who held its memory when most was allocated, and what was "
+             "still allocated at the end. PATHs are trace files of any writer (- reads standard "
+             "input) and log directories.",
+    .options = options,
+    .notes = "All memory of a timeline has torch's category \"unknown\": a trace does not tell "
+             "parameters from gradients.",
+    .least = 1,
+    .most = MANY,
+    .wanted = "no file or log directory is given",
+    .run = run,
+};

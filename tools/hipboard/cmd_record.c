@@ -6,7 +6,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,43 +20,14 @@
 
 #include "capture.h"
 #include "launch.h"
-
-static const char help[] =
-    "usage: hipboard record [OPTIONS] [--] PROGRAM [ARGUMENTS...]\n"
-    "\n"
-    "Runs PROGRAM, unchanged, with hipboard loaded into it. Each of its processes, children and\n"
-    "forks included, that uses HIP, roctx or hipboard leaves a trace in LOGDIR: its HIP calls,\n"
-    "kernels, copies and memory, its roctx ranges as annotations, and what it marks through\n"
-    "hipboard's own interface. Then: tensorboard --logdir LOGDIR\n"
-    "\n"
-    "  -o, --output LOGDIR    default: hipboard_runs\n"
-    "      --delay TIME       record nothing in a process's first TIME: 500ms, 10s, 2m\n"
-    "      --duration TIME    record no longer than TIME\n"
-    "      --schedule WORDS   record some steps only, as torch.profiler.schedule():\n"
-    "                         wait=N,warmup=N,active=N[,repeat=N][,skip_first=N]; a cycle a file\n"
-    "      --slice TIME       steps of a program that marks none last TIME; default: 1s with\n"
-    "                         --schedule, else about twenty of a round length\n"
-    "      --activities LIST  of cpu, hip; default: what there is\n"
-    "      --gzip             write .pt.trace.json.gz\n"
-    "      --dialect DIALECT  tensorboard (default) or kineto\n"
-    "  -q, --quiet            say nothing when all is well\n"
-    "  -h, --help             this text\n"
-    "\n"
-    "Steps are those of the program's own profiler, if it uses hipboard (it then decides what is\n"
-    "recorded while it runs, and its cycles come into LOGDIR, too), or its roctx ranges named\n"
-    "ProfilerStep#N; else slices of time.\n"
-    "\n"
-    "The program's output, signals and results are its own, and so is the exit status; 126 and "
-    "127\n"
-    "when it can't be run or found. Records of processes that are killed become traces as well.\n"
-    "Statically linked and set-user-id programs can't be recorded.\n";
+#include "options.h"
 
 typedef struct request {
     const char *dir;
-    unsigned activities, flags;
+    unsigned activities; /* 0: what there is */
     int64_t delay_ns, duration_ns, slice_ns;
     hb_schedule_params schedule; /* active 0: none */
-    bool quiet;
+    bool gzip, kineto, quiet;
     /* made from it */
     char library[PATH_MAX], full_dir[PATH_MAX];
     char link_dir[64]; /* holds a link to the library's directory; "" when there is none */
@@ -69,26 +39,29 @@ static int fail(const char *what, const char *why)
     return EXIT_FAILED;
 }
 
-/* ---- options ---- */
+/* ---- values of options ---- */
 
-static bool parse_activities(const char *list, unsigned *activities)
+static const char *take_activities(void *to, const char *list)
 {
+    static const char wrong[] = "expected cpu, hip or cpu,hip";
+    unsigned *activities = to;
     char copy[32], *rest = copy;
-    if (snprintf(copy, sizeof copy, "%s", list) >= (int)sizeof copy) return false;
+    if (snprintf(copy, sizeof copy, "%s", list) >= (int)sizeof copy) return wrong;
     for (char *one; (one = strsep(&rest, ","));) {
         if (strcmp(one, "cpu") == 0)
             *activities |= HB_ACTIVITY_CPU;
         else if (strcmp(one, "hip") == 0)
             *activities |= HB_ACTIVITY_HIP;
         else
-            return false;
+            return wrong;
     }
-    return true;
+    return NULL;
 }
 
 /* "1.5", "1.5s", "20ms", "2m"; more than nothing and at most some days. */
-static bool parse_time(const char *text, int64_t *ns)
+static const char *take_time(void *to, const char *text)
 {
+    static const char wrong[] = "expected a time as 500ms, 10s or 2m";
     static const struct {
         const char *unit;
         double ns;
@@ -98,11 +71,11 @@ static bool parse_time(const char *text, int64_t *ns)
     for (size_t i = 0; end > text && i < sizeof units / sizeof *units; i++) {
         if (strcmp(end, units[i].unit) != 0) continue;
         double all = value * units[i].ns;
-        if (!(all >= 1 && all <= 1e15)) return false;
-        *ns = (int64_t)all;
-        return true;
+        if (!(all >= 1 && all <= 1e15)) return wrong;
+        *(int64_t *)to = (int64_t)all;
+        return NULL;
     }
-    return false;
+    return wrong;
 }
 
 static bool parse_schedule_word(const char *word, hb_schedule_params *p)
@@ -137,31 +110,12 @@ static bool parse_schedule(const char *text, hb_schedule_params *p)
     return p->active > 0;
 }
 
-static int parse_option(request *r, int option, const char *value)
+static const char *take_schedule(void *to, const char *text)
 {
-    const char *time = option == 'D' ? "delay" : option == 'T' ? "duration" : "slice";
-    switch (option) {
-    case 'o': r->dir = value; return EXIT_FINE;
-    case 'z': r->flags |= HB_GZIP; return EXIT_FINE;
-    case 'q': r->quiet = true; return EXIT_FINE;
-    case 'a':
-        if (parse_activities(value, &r->activities)) return EXIT_FINE;
-        return usage_error("record", "activities '%s': cpu, hip or cpu,hip", value);
-    case 'd':
-        if (strcmp(value, "kineto") == 0) r->flags |= HB_DIALECT_KINETO;
-        if (strcmp(value, "kineto") == 0 || strcmp(value, "tensorboard") == 0) return EXIT_FINE;
-        return usage_error("record", "dialect '%s': tensorboard or kineto", value);
-    case 's':
-        if (parse_schedule(value, &r->schedule)) return EXIT_FINE;
-        return usage_error("record",
-                           "schedule '%s': wait=N,warmup=N,active=N,repeat=N,skip_first=N, of "
-                           "which only active is needed and must not be 0",
-                           value);
-    default: break;
-    }
-    int64_t *ns = option == 'D' ? &r->delay_ns : option == 'T' ? &r->duration_ns : &r->slice_ns;
-    if (parse_time(value, ns)) return EXIT_FINE;
-    return usage_error("record", "%s '%s': a time as 500ms, 10s or 2m", time, value);
+    if (parse_schedule(text, to)) return NULL;
+    return "expected wait=N,warmup=N,active=N,repeat=N,skip_first=N, of which only active is "
+           "needed "
+           "and must not be 0";
 }
 
 /* ---- the library ---- */
@@ -210,6 +164,11 @@ static void remove_link(const request *r)
 }
 
 /* ---- the program's environment ---- */
+
+static unsigned export_flags(const request *r)
+{
+    return (r->gzip ? HB_GZIP : 0u) | (r->kineto ? HB_DIALECT_KINETO : 0u);
+}
 
 static void set_number(const char *name, int64_t value)
 {
@@ -274,7 +233,7 @@ static void tell(void *context)
     const request *r = context;
     setenv(CAPTURE_DIR, r->full_dir, 1);
     set_number(CAPTURE_ACTIVITIES, r->activities);
-    set_number(CAPTURE_FLAGS, r->flags);
+    set_number(CAPTURE_FLAGS, export_flags(r));
     set_number(CAPTURE_MAIN, is_first_of_its_run() ? getpid() : 0);
     set_number(CAPTURE_DELAY, r->delay_ns);
     set_number(CAPTURE_DURATION, r->duration_ns);
@@ -381,7 +340,7 @@ static void conclude(const request *r, const char *program, int64_t start_ns)
 {
     /* Of processes that were killed; those of others that still run are left alone. */
     if (count_files(r->full_dir, is_spool, 0))
-        (void)hb_recover(r->full_dir, r->flags | HB_SKIP_EMPTY, report_recovered, NULL);
+        (void)hb_recover(r->full_dir, export_flags(r) | HB_SKIP_EMPTY, report_recovered, NULL);
     unsigned traces = count_files(r->full_dir, is_trace_since, start_ns);
     if (traces == 0)
         explain_nothing(program);
@@ -413,7 +372,7 @@ static bool make_directories(const char *path)
     return false;
 }
 
-static int run(request *r, char **program)
+static int record(request *r, char **program)
 {
     if (!find_library(r->library)) return fail(CAPTURE_LIBRARY, "not found beside this program");
     if (!make_directories(r->dir)) return fail(r->dir, strerror(errno));
@@ -430,36 +389,54 @@ static int run(request *r, char **program)
     launch_end_alike(&end);
 }
 
-int cmd_record(int argc, char **argv)
+static int run(arguments *args)
 {
-    static const struct option options[] = {
-        {"output", required_argument, NULL, 'o'},
-        {"activities", required_argument, NULL, 'a'},
-        {"gzip", no_argument, NULL, 'z'},
-        {"dialect", required_argument, NULL, 'd'},
-        {"schedule", required_argument, NULL, 's'},
-        {"delay", required_argument, NULL, 'D'},
-        {"duration", required_argument, NULL, 'T'},
-        {"slice", required_argument, NULL, 'S'},
-        {"quiet", no_argument, NULL, 'q'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
     request r = {.dir = "hipboard_runs"};
-    int option;
-    opterr = 0;
-    optind = 1;
-    while ((option = getopt_long(argc, argv, "+ho:q", options, NULL)) != -1) {
-        if (option == 'h') {
-            fputs(help, stdout);
-            return EXIT_FINE;
-        }
-        if (option == '?')
-            return usage_error("record", "option '%s' is unknown or lacks its value",
-                               argv[optind - 1]);
-        int status = parse_option(&r, option, optarg);
-        if (status != EXIT_FINE) return status;
-    }
-    if (optind == argc) return usage_error("record", "no program is given");
-    return run(&r, argv + optind);
+    if (!parse_options(&cmd_record, args, &r)) return args->status;
+    return record(&r, args->words);
 }
+
+static const option_spec options[] = {
+    {'o', "output", "LOGDIR", "default: hipboard_runs", INTO(dir)},
+    {0, "delay", "TIME", "record nothing in a process's first TIME: 500ms, 10s, 2m",
+     INTO_BY(take_time, delay_ns)},
+    {0, "duration", "TIME", "record no longer than TIME", INTO_BY(take_time, duration_ns)},
+    {0, "schedule", "WORDS",
+     "record some steps only, as torch.profiler.schedule(): "
+     "wait=N,warmup=N,active=N[,repeat=N][,skip_first=N]; a cycle a file",
+     INTO_BY(take_schedule, schedule)},
+    {0, "slice", "TIME",
+     "steps of a program that marks none last TIME; default: 1s with --schedule, else about twenty "
+     "of a round length",
+     INTO_BY(take_time, slice_ns)},
+    {0, "activities", "LIST", "of cpu, hip; default: what there is",
+     INTO_BY(take_activities, activities)},
+    {0, "gzip", NULL, "write .pt.trace.json.gz", INTO(gzip)},
+    {0, "dialect", DIALECTS, "tensorboard by default", INTO_BY(take_kineto, kineto)},
+    {'q', "quiet", NULL, "say nothing when all is well", INTO(quiet)},
+    {0},
+};
+
+const command cmd_record = {
+    .name = "record",
+    .summary = "run a program and record it, unchanged",
+    .synopsis = "[OPTIONS] [--] PROGRAM [ARGUMENTS...]",
+    .about = "Runs PROGRAM, unchanged, with hipboard loaded into it. Each of its processes, "
+             "children and forks included, that uses HIP, roctx or hipboard leaves a trace in "
+             "LOGDIR: its HIP calls, kernels, copies and memory, its roctx ranges as annotations, "
+             "and what it marks through hipboard's own interface. Then: tensorboard --logdir "
+             "LOGDIR",
+    .options = options,
+    .notes = "Steps are those of the program's own profiler, if it uses hipboard (it then decides "
+             "what is recorded while it runs, and its cycles come into LOGDIR, too), or its roctx "
+             "ranges named ProfilerStep#N; else slices of time.\n"
+             "\n"
+             "The program's output, signals and results are its own, and so is the exit status; "
+             "126 and 127 when it can't be run or found. Records of processes that are killed "
+             "become traces as well. Statically linked and set-user-id programs can't be recorded.",
+    .least = 1,
+    .most = MANY,
+    .wanted = "no program is given",
+    .program_follows = true,
+    .run = run,
+};

@@ -1,25 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "command.h"
 
-#include <getopt.h>
 #include <stdio.h>
-#include <string.h>
 
 #include <hipboard/hipboard.h>
 
-static const char help[] =
-    "usage: hipboard recover [--gzip] [--dialect tensorboard|kineto] LOGDIR...\n"
-    "\n"
-    "A process that is killed leaves what it recorded in a hidden file of its log directory\n"
-    "(.<worker>.<time>.hbspool). This makes a trace of each such file below LOGDIR, beside it, "
-    "and\n"
-    "removes the file. Files of processes that still run are left alone.\n"
-    "\n"
-    "  --gzip             write .pt.trace.json.gz\n"
-    "  --dialect DIALECT  tensorboard (default) or kineto\n"
-    "  -h, --help         this text\n"
-    "\n"
-    "Exit status 1 when there is nothing to recover, or when something could not be.\n";
+#include "options.h"
+
+typedef struct request {
+    bool gzip, kineto;
+} request;
 
 static void report(const hb_recovered *r, void *arg)
 {
@@ -30,38 +20,14 @@ static void report(const hb_recovered *r, void *arg)
         fprintf(stderr, "hipboard recover: %s: %s\n", r->spool, r->error);
 }
 
-int cmd_recover(int argc, char **argv)
+static int run(arguments *args)
 {
-    static const struct option options[] = {
-        {"gzip", no_argument, NULL, 'z'},
-        {"dialect", required_argument, NULL, 'd'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
-    unsigned flags = 0;
-    int option, status = EXIT_FINE;
-    opterr = 0;
-    optind = 1;
-    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-        if (option == 'h') {
-            fputs(help, stdout);
-            return EXIT_FINE;
-        }
-        if (option == 'z')
-            flags |= HB_GZIP;
-        else if (option == 'd' && strcmp(optarg, "kineto") == 0)
-            flags |= HB_DIALECT_KINETO;
-        else if (option == 'd' && strcmp(optarg, "tensorboard") == 0)
-            flags &= ~(unsigned)HB_DIALECT_KINETO;
-        else if (option == 'd')
-            return usage_error("recover", "dialect '%s': tensorboard or kineto", optarg);
-        else
-            return usage_error("recover", "option '%s' is unknown or lacks its value",
-                               argv[optind - 1]);
-    }
-    if (optind == argc) return usage_error("recover", "no log directory is given");
-    for (int i = optind; i < argc; i++) {
-        hb_result result = hb_recover(argv[i], flags, report, NULL);
+    request r = {0};
+    int status = EXIT_FINE;
+    if (!parse_options(&cmd_recover, args, &r)) return args->status;
+    unsigned flags = (r.gzip ? HB_GZIP : 0u) | (r.kineto ? HB_DIALECT_KINETO : 0u);
+    for (int i = 0; i < args->count; i++) {
+        hb_result result = hb_recover(args->words[i], flags, report, NULL);
         if (result == HB_OK) continue;
         status = EXIT_FAILED;
         /* Others were reported one by one. */
@@ -70,3 +36,25 @@ int cmd_recover(int argc, char **argv)
     }
     return status;
 }
+
+static const option_spec options[] = {
+    {0, "gzip", NULL, "write .pt.trace.json.gz", INTO(gzip)},
+    {0, "dialect", DIALECTS, "tensorboard by default", INTO_BY(take_kineto, kineto)},
+    {0},
+};
+
+const command cmd_recover = {
+    .name = "recover",
+    .summary = "make traces of what killed processes left",
+    .synopsis = "[OPTIONS] LOGDIR...",
+    .about = "A process that is killed leaves what it recorded in a hidden file of its log "
+             "directory (.<worker>.<time>.hbspool). This makes a trace of each such file below "
+             "LOGDIR, beside it, and removes the file. Files of processes that still run are left "
+             "alone.",
+    .options = options,
+    .notes = "Exit status 1 when there is nothing to recover, or when something could not be.",
+    .least = 1,
+    .most = MANY,
+    .wanted = "no log directory is given",
+    .run = run,
+};

@@ -2,34 +2,12 @@
 #include "command.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "inputs.h"
-
-static const char help[] =
-    "usage: hipboard stacks [OPTIONS] PATH...\n"
-    "\n"
-    "Prints what torch.profiler's export_stacks() writes: a line for each event with a\n"
-    "call stack, its frames from the outermost to the innermost and its own time in\n"
-    "microseconds. PATHs are trace files of any writer (- reads standard input) and log\n"
-    "directories.\n"
-    "\n"
-    "  --metric METRIC   self_cpu_time_total (the default) or self_cuda_time_total;\n"
-    "                    device, hip or xpu may stand for cuda\n"
-    "  --folded          each stack once, with its time over all events, steps and\n"
-    "                    files, for flamegraph.pl, speedscope and the like\n"
-    "  --scopes          not call stacks but the scopes and operators around each\n"
-    "                    event, which every trace has\n"
-    "  -o FILE           writes to FILE\n"
-    "  -h, --help        this text\n"
-    "\n"
-    "PyTorch 2.13 records call stacks only with with_stack=True and\n"
-    "experimental_config=_ExperimentalConfig(verbose=True); hipboard with with_stack.\n"
-    "\n"
-    "    hipboard stacks --folded --scopes runs/mine | flamegraph.pl > flames.svg\n";
+#include "options.h"
 
 typedef struct line {
     char *stack;
@@ -38,6 +16,7 @@ typedef struct line {
 
 typedef struct request {
     hb_stacks_options options;
+    const char *path; /* NULL: standard output */
     FILE *to;
     line *lines; /* of all files, when they are merged */
     size_t count, capacity;
@@ -98,9 +77,9 @@ static hb_result add(void *context, hb_trace_file *file, const input *from)
     return hb_trace_file_stacks(file, &r->options, r->options.merged ? keep_line : print_line, r);
 }
 
-static int print(request *r, char **paths, int count)
+static int print(request *r, const arguments *args)
 {
-    int status = each_input("stacks", paths, count, add, r);
+    int status = each_input("stacks", args, add, r);
     print_merged(r);
     if (r->no_memory) {
         fputs("hipboard stacks: out of memory\n", stderr);
@@ -113,46 +92,52 @@ static int print(request *r, char **paths, int count)
     return status;
 }
 
-static int write_to(request *r, const char *path, char **paths, int count)
+static int run(arguments *args)
 {
-    r->to = path ? fopen(path, "w") : stdout;
-    if (!r->to) {
-        fprintf(stderr, "hipboard stacks: cannot open '%s': %s\n", path, strerror(errno));
+    request r = {.options = HB_STACKS_OPTIONS_INIT, .to = stdout};
+    if (!parse_options(&cmd_stacks, args, &r)) return args->status;
+    if (!r.path) return print(&r, args);
+    r.to = fopen(r.path, "w");
+    if (!r.to) {
+        fprintf(stderr, "hipboard stacks: cannot open '%s': %s\n", r.path, strerror(errno));
         return EXIT_FAILED;
     }
-    int status = print(r, paths, count);
-    if (path) {
-        status = flush_output("stacks", r->to, status, EXIT_FAILED);
-        fclose(r->to);
-    }
+    int status = flush_output("stacks", r.to, print(&r, args), EXIT_FAILED);
+    fclose(r.to);
     return status;
 }
 
-int cmd_stacks(int argc, char **argv)
-{
-    static const struct option options[] = {
-        {"metric", required_argument, NULL, 'm'},
-        {"folded", no_argument, NULL, 'f'},
-        {"scopes", no_argument, NULL, 's'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
-    request r = {.options = HB_STACKS_OPTIONS_INIT};
-    const char *path = NULL;
-    int option;
-    opterr = 0;
-    optind = 1;
-    while ((option = getopt_long(argc, argv, "ho:", options, NULL)) != -1)
-        switch (option) {
-        case 'h': fputs(help, stdout); return EXIT_FINE;
-        case 'm': r.options.metric = optarg; break;
-        case 'f': r.options.merged = true; break;
-        case 's': r.options.scopes = true; break;
-        case 'o': path = optarg; break;
-        default:
-            return usage_error("stacks", "option '%s' is unknown or lacks its value",
-                               argv[optind - 1]);
-        }
-    if (optind == argc) return usage_error("stacks", "no file or log directory is given");
-    return write_to(&r, path, argv + optind, argc - optind);
-}
+static const option_spec options[] = {
+    {0, "metric", "METRIC",
+     "self_cpu_time_total (the default) or self_cuda_time_total; device, hip or xpu may stand for "
+     "cuda",
+     INTO(options.metric)},
+    {0, "folded", NULL,
+     "each stack once, with its time over all events, steps and files, for flamegraph.pl, "
+     "speedscope and the like",
+     INTO(options.merged)},
+    {0, "scopes", NULL,
+     "not call stacks but the scopes and operators around each event, which every trace has",
+     INTO(options.scopes)},
+    {'o', "output", "FILE", "write to FILE", INTO(path)},
+    {0},
+};
+
+const command cmd_stacks = {
+    .name = "stacks",
+    .summary = "print time by call stack, for flame graphs",
+    .synopsis = "[OPTIONS] PATH...",
+    .about = "Prints what torch.profiler's export_stacks() writes: a line for each event with a "
+             "call stack, its frames from the outermost to the innermost and its own time in "
+             "microseconds. PATHs are trace files of any writer (- reads standard input) and log "
+             "directories.",
+    .options = options,
+    .notes = "PyTorch 2.13 records call stacks only with with_stack=True and "
+             "experimental_config=_ExperimentalConfig(verbose=True); hipboard with with_stack.\n"
+             "\n"
+             "    hipboard stacks --folded --scopes runs/mine | flamegraph.pl > flames.svg",
+    .least = 1,
+    .most = MANY,
+    .wanted = "no file or log directory is given",
+    .run = run,
+};

@@ -1,34 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "command.h"
 
-#include <getopt.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "inputs.h"
+#include "options.h"
 #include "screen.h"
 #include "table.h"
-
-static const char help[] =
-    "usage: hipboard steps [OPTIONS] PATH...\n"
-    "\n"
-    "Statistics of the steps of traces: how long they take, what of, how much that\n"
-    "varies, which were the slowest; of all together, of runs and ranks (the slowest\n"
-    "first) and of cycles. PATHs are trace files of any writer (- reads standard\n"
-    "input) and log directories.\n"
-    "\n"
-    "  --top N      rows of the longer tables (10); 0: all\n"
-    "  --csv        all groups, a line for each part of the step's time; us\n"
-    "  --json       the same, and all steps, the slowest first (--top N of them)\n"
-    "  -h, --help   this text\n"
-    "\n"
-    "A step's time is divided as the TensorBoard plugin does: at any moment the first\n"
-    "of Kernel, Memcpy, Memset, Communication, Runtime, DataLoader, CPU Exec that is\n"
-    "active has it. p95: a twentieth of the steps took longer. std: the standard\n"
-    "deviation.\n";
 
 static const struct {
     hb_step_grouping by;
@@ -43,9 +24,8 @@ enum { NUM_GROUPINGS = sizeof groupings / sizeof *groupings };
 
 typedef struct request {
     hb_step_summary *summary;
-    size_t top;
     bool csv, json;
-    table_style style;
+    table_style style; /* whose top steps are JSON's, too */
 } request;
 
 static hb_result add(void *context, hb_trace_file *file, const input *from)
@@ -137,7 +117,7 @@ static void print_slowest(const request *r, const hb_single_step *steps, size_t 
         {"CPU Exec", COLUMN_TIME}, {"Other", COLUMN_TIME},   {"Where", COLUMN_TEXT}};
     table t;
     table_init(&t, columns, sizeof columns / sizeof *columns);
-    for (size_t i = 0; i < count && (!r->top || i < r->top); i++) {
+    for (size_t i = 0; i < count && (!r->style.top || i < r->style.top); i++) {
         const hb_single_step *s = &steps[i];
         const double *us = s->us, slowest = steps[0].us[HB_STEP_TIME];
         table_add(&t, s->name, us[HB_STEP_TIME],
@@ -274,7 +254,7 @@ static hb_result print_json(const request *r)
     printf("{\"groups\": [");
     result = each_group(r, put_json_group);
     printf("],\n\"slowest\": [");
-    for (size_t i = 0; i < count && (!r->top || i < r->top); i++)
+    for (size_t i = 0; i < count && (!r->style.top || i < r->style.top); i++)
         put_json_step(&steps[i], i == 0);
     printf("]}\n");
     return result;
@@ -282,9 +262,9 @@ static hb_result print_json(const request *r)
 
 /* ---- the command line ---- */
 
-static int show(request *r, char **paths, int count)
+static int show(request *r, const arguments *args)
 {
-    int status = each_input("steps", paths, count, add, r);
+    int status = each_input("steps", args, add, r);
     const hb_single_step *steps;
     size_t num_steps = 0;
     hb_result result = hb_step_summary_slowest(r->summary, &steps, &num_steps);
@@ -296,50 +276,43 @@ static int show(request *r, char **paths, int count)
     return result == HB_OK ? status : EXIT_FAILED;
 }
 
-static bool take_top(request *r, const char *text)
+static int run(arguments *args)
 {
-    long long n;
-    if (!parse_number(text, 0, LLONG_MAX, &n)) return false;
-    r->top = r->style.top = (size_t)n;
-    return true;
-}
-
-int cmd_steps(int argc, char **argv)
-{
-    static const struct option options[] = {
-        {"top", required_argument, NULL, 'n'},
-        {"csv", no_argument, NULL, 'c'},
-        {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
-    request r = {.top = 10,
-                 .style = {.top = 10,
+    request r = {.style = {.top = 10,
                            .line_width = screen_columns(),
                            .hide_empty = true,
                            .bold = screen_is_styled()}};
-    int option;
-    opterr = 0;
-    optind = 1;
-    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-        if (option == 'h') {
-            fputs(help, stdout);
-            return EXIT_FINE;
-        }
-        if (option == '?')
-            return usage_error("steps", "option '%s' is unknown or lacks its value",
-                               argv[optind - 1]);
-        if (option == 'n' && !take_top(&r, optarg))
-            return usage_error("steps", "'%s' is no number of rows", optarg);
-        r.csv |= option == 'c';
-        r.json |= option == 'j';
-    }
-    if (optind == argc) return usage_error("steps", "no file or log directory is given");
+    if (!parse_options(&cmd_steps, args, &r)) return args->status;
     if (hb_step_summary_create(&r.summary) != HB_OK) {
         fprintf(stderr, "hipboard steps: %s\n", hb_last_error());
         return EXIT_FAILED;
     }
-    int status = show(&r, argv + optind, argc - optind);
+    int status = show(&r, args);
     hb_step_summary_destroy(r.summary);
     return status;
 }
+
+static const option_spec options[] = {
+    {0, "top", "N", "rows of the longer tables (10); 0: all", INTO(style.top)},
+    {0, "csv", NULL, "all groups, a line for each part of the step's time; us", INTO(csv)},
+    {0, "json", NULL, "the same, and all steps, the slowest first (--top N of them)", INTO(json)},
+    {0},
+};
+
+const command cmd_steps = {
+    .name = "steps",
+    .summary = "print statistics of steps: how long they take, what of, which were slow",
+    .synopsis = "[OPTIONS] PATH...",
+    .about = "Statistics of the steps of traces: how long they take, what of, how much that "
+             "varies, which were the slowest; of all together, of runs and ranks (the slowest "
+             "first) and of cycles. PATHs are trace files of any writer (- reads standard input) "
+             "and log directories.",
+    .options = options,
+    .notes = "A step's time is divided as the TensorBoard plugin does: at any moment the first of "
+             "Kernel, Memcpy, Memset, Communication, Runtime, DataLoader, CPU Exec that is active "
+             "has it. p95: a twentieth of the steps took longer. std: the standard deviation.",
+    .least = 1,
+    .most = MANY,
+    .wanted = "no file or log directory is given",
+    .run = run,
+};

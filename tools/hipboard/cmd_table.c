@@ -1,44 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "command.h"
 
-#include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "options.h"
 #include "progress.h"
 #include "table.h"
-
-static const char help[] =
-    "usage: hipboard table [OPTIONS] PATH\n"
-    "\n"
-    "Prints what torch.profiler prints with key_averages(...).table(...), from a trace file of "
-    "any\n"
-    "writer (.pt.trace.json[.gz]; - reads standard input).\n"
-    "\n"
-    "  --sort-by KEY              descending by cpu_time, cpu_time_total, self_cpu_time_total,\n"
-    "                             cuda_time, cuda_time_total, self_cuda_time_total,\n"
-    "                             cpu_memory_usage, self_cpu_memory_usage, cuda_memory_usage,\n"
-    "                             self_cuda_memory_usage, count, flops, key, input_shapes,\n"
-    "                             overload_name, stack; device, hip or xpu may stand\n"
-    "                             for cuda\n"
-    "  --row-limit N              at most N rows (100); -1: all\n"
-    "  --group-by-input-shape     groups differ by input shapes\n"
-    "  --group-by-stack N         groups differ by the N innermost frames of the call stack\n"
-    "  --group-by-overload-name   groups differ by overload names\n"
-    "  --events                   every event by itself, as events().table()\n"
-    "  --top-level-only           only what ran inside nothing else\n"
-    "  --total                    one line instead, what total_average() prints\n"
-    "  --header TEXT              a line above the table\n"
-    "  --time-unit s|ms|us        one unit for all times\n"
-    "  --max-name-width N         cut names (55); likewise --max-shapes-width (80) and\n"
-    "                             --max-source-width (75)\n"
-    "  --device-name NAME         in the headers (CUDA, as torch says on all GPUs); HIP/CUDA, ...\n"
-    "  --json                     all groups in full precision; times in us\n"
-    "  -h, --help                 this text\n"
-    "\n"
-    "Unlike torch 2.13, a table with both stacks and FLOPs has them below their own headers.\n";
 
 typedef struct request {
     hb_key_averages_options group;
@@ -46,65 +16,30 @@ typedef struct request {
     bool json, total;
 } request;
 
-/* ---- the command line ---- */
+/* ---- values of options ---- */
 
-static bool set_limit(request *r, const char *text)
+static const char *take_limit(void *to, const char *text)
 {
     long long n;
-    if (!parse_number(text, -1, LLONG_MAX, &n) || n == 0) return false;
-    r->table.row_limit = n < 0 ? UINT64_MAX : (uint64_t)n;
-    return true;
+    if (!parse_number(text, -1, LLONG_MAX, &n) || n == 0) return "expected a number of rows, or -1";
+    *(uint64_t *)to = n < 0 ? UINT64_MAX : (uint64_t)n;
+    return NULL;
 }
 
-static bool set_unsigned(unsigned *to, const char *text, long long min)
+static const char *take_depth(void *to, const char *text)
 {
     long long n;
-    if (!parse_number(text, min, 1000000, &n)) return false;
-    *to = (unsigned)n;
-    return true;
+    if (!parse_number(text, 0, 1000000, &n)) return "expected a number of frames";
+    *(unsigned *)to = (unsigned)n;
+    return NULL;
 }
 
-static const struct option long_options[] = {
-    {"sort-by", required_argument, NULL, 's'},
-    {"row-limit", required_argument, NULL, 'r'},
-    {"group-by-input-shape", no_argument, NULL, 'i'},
-    {"group-by-stack", required_argument, NULL, 'k'},
-    {"group-by-overload-name", no_argument, NULL, 'o'},
-    {"events", no_argument, NULL, 'e'},
-    {"top-level-only", no_argument, NULL, 't'},
-    {"total", no_argument, NULL, 'T'},
-    {"header", required_argument, NULL, 'H'},
-    {"time-unit", required_argument, NULL, 'u'},
-    {"max-name-width", required_argument, NULL, 'n'},
-    {"max-shapes-width", required_argument, NULL, 'w'},
-    {"max-source-width", required_argument, NULL, 'S'},
-    {"device-name", required_argument, NULL, 'd'},
-    {"json", no_argument, NULL, 'j'},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
-};
-
-/* False: the option's value makes no sense. */
-static bool apply(request *r, int option, const char *value)
+static const char *take_width(void *to, const char *text)
 {
-    switch (option) {
-    case 's': r->group.sort_by = value; return true;
-    case 'r': return set_limit(r, value);
-    case 'i': return r->group.group_by_input_shape = true;
-    case 'k': return set_unsigned(&r->group.group_by_stack_n, value, 0);
-    case 'o': return r->group.group_by_overload_name = true;
-    case 'e': return r->group.events = true;
-    case 't': return r->table.top_level_events_only = true;
-    case 'T': return r->total = true;
-    case 'H': r->table.header = value; return true;
-    case 'u': r->table.time_unit = value; return true;
-    case 'n': return set_unsigned(&r->table.max_name_column_width, value, 4);
-    case 'w': return set_unsigned(&r->table.max_shapes_column_width, value, 4);
-    case 'S': return set_unsigned(&r->table.max_src_column_width, value, 4);
-    case 'd': r->table.device_name = value; return true;
-    case 'j': return r->json = true;
-    default: return false;
-    }
+    long long n;
+    if (!parse_number(text, 4, 1000000, &n)) return "expected a width, 4 or more";
+    *(unsigned *)to = (unsigned)n;
+    return NULL;
 }
 
 /* ---- JSON ---- */
@@ -183,23 +118,57 @@ static int print(const char *path, const request *r)
     return result == HB_OK ? EXIT_FINE : EXIT_FAILED;
 }
 
-int cmd_table(int argc, char **argv)
+/* ---- the command line ---- */
+
+static int run(arguments *args)
 {
     request r = {HB_KEY_AVERAGES_OPTIONS_INIT, HB_TABLE_OPTIONS_INIT, false, false};
-    int option;
-    opterr = 0;
-    optind = 1;
-    while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
-        if (option == 'h') {
-            fputs(help, stdout);
-            return EXIT_FINE;
-        }
-        if (option == '?')
-            return usage_error("table", "option '%s' is unknown or lacks its value",
-                               argv[optind - 1]);
-        if (!apply(&r, option, optarg))
-            return usage_error("table", "'%s' is no value for the option before it", optarg);
-    }
-    if (optind + 1 != argc) return usage_error("table", "expected one trace file");
-    return print(argv[optind], &r);
+    if (!parse_options(&cmd_table, args, &r)) return args->status;
+    return print(args->words[0], &r);
 }
+
+static const option_spec options[] = {
+    {0, "sort-by", "KEY",
+     "descending by cpu_time, cpu_time_total, self_cpu_time_total, cuda_time, cuda_time_total, "
+     "self_cuda_time_total, cpu_memory_usage, self_cpu_memory_usage, cuda_memory_usage, "
+     "self_cuda_memory_usage, count, flops, key, input_shapes, overload_name, stack; device, hip "
+     "or xpu may stand for cuda",
+     INTO(group.sort_by)},
+    {0, "row-limit", "N", "at most N rows (100); -1: all", INTO_BY(take_limit, table.row_limit)},
+    {0, "group-by-input-shape", NULL, "groups differ by input shapes",
+     INTO(group.group_by_input_shape)},
+    {0, "group-by-stack", "N", "groups differ by the N innermost frames of the call stack",
+     INTO_BY(take_depth, group.group_by_stack_n)},
+    {0, "group-by-overload-name", NULL, "groups differ by overload names",
+     INTO(group.group_by_overload_name)},
+    {0, "events", NULL, "every event by itself, as events().table()", INTO(group.events)},
+    {0, "top-level-only", NULL, "only what ran inside nothing else",
+     INTO(table.top_level_events_only)},
+    {0, "total", NULL, "one line instead, what total_average() prints", INTO(total)},
+    {0, "header", "TEXT", "a line above the table", INTO(table.header)},
+    {0, "time-unit", "s|ms|us", "one unit for all times", INTO(table.time_unit)},
+    {0, "max-name-width", "N", "cut names (55)", INTO_BY(take_width, table.max_name_column_width)},
+    {0, "max-shapes-width", "N", "cut input shapes (80)",
+     INTO_BY(take_width, table.max_shapes_column_width)},
+    {0, "max-source-width", "N", "cut call stacks' lines (75)",
+     INTO_BY(take_width, table.max_src_column_width)},
+    {0, "device-name", "NAME", "in the headers (CUDA, as torch says on all GPUs); HIP/CUDA, ...",
+     INTO(table.device_name)},
+    {0, "json", NULL, "all groups in full precision; times in us", INTO(json)},
+    {0},
+};
+
+const command cmd_table = {
+    .name = "table",
+    .summary = "print torch's key_averages() table of a trace",
+    .synopsis = "[OPTIONS] PATH",
+    .about = "Prints what torch.profiler prints with key_averages(...).table(...), from a trace "
+             "file of any writer (.pt.trace.json[.gz]; - reads standard input).",
+    .options = options,
+    .notes = "Unlike torch 2.13, a table with both stacks and FLOPs has them below their own "
+             "headers.",
+    .least = 1,
+    .most = 1,
+    .wanted = "expected one trace file",
+    .run = run,
+};

@@ -1,51 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "command.h"
 
-#include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "options.h"
 #include "progress.h"
 #include "screen.h"
 #include "view.h"
 #include "view_sources.h"
-
-static const char help[] =
-    "usage: hipboard view [--view VIEW] [OPTIONS] PATH...\n"
-    "\n"
-    "Shows traces as tables: what the TensorBoard plugin shows, and what it does not. PATH is a\n"
-    "trace file, plain or gzipped, a log directory, a run's directory, or - for standard input.\n"
-    "\n"
-    "  --view VIEW     overview (default), steps, operator, kernel, memory, module,\n"
-    "                  distributed: the ranks of a run, or of all files given\n"
-    "                  gpu: time by kind of work, idle gaps and what the host did meanwhile\n"
-    "                  classes: kernels by class, matrix cores, occupancy\n"
-    "  --name REGEX    only rows whose name matches this extended regular expression\n"
-    "  --step N        only step N, as if nothing else had been recorded\n"
-    "  --rank R        only traces of this rank of a distributed run\n"
-    "  --sort-by TITLE by the column of that title, as host_self; numbers descending\n"
-    "  --top N         at most N rows a table (default 20, 0: all)\n"
-    "  --width N       fit lines into N columns (default: the terminal's; 0: never)\n"
-    "  --classes FILE  rules that name kernels' classes, a class and a pattern a line:\n"
-    "                    gemm     my_gemm      kernels with this text in their name, whatever "
-    "case\n"
-    "                    norm     ^ln_*fwd$    ^ $ the name's ends, * any text, # a number,\n"
-    "                                          | the edge of a word\n"
-    "                    +matrix  my_gemm_mfma kernels that use matrix cores (-matrix: do not)\n"
-    "  --code FILE     a code object (.co, .hsaco), or a program or library with such inside, "
-    "whose\n"
-    "                  instructions tell which kernels use matrix cores; up to 16 times\n"
-    "  --csv           comma-separated values with all digits\n"
-    "  --json          the same tables as JSON, a line a file\n"
-    "  -h, --help      this text\n"
-    "\n"
-    "Text leaves out columns of nothing but zeros; CSV and JSON keep them. Damage that a file can\n"
-    "be read in spite of is told on stderr. \"Exposed\" is communication beside no computation.\n"
-    ""
-    "Exit status 1 when a file cannot be read or "
-    "analysed.\n";
 
 static const view *const views[] = {&view_overview,    &view_steps,  &view_operator,
                                     &view_kernel,      &view_memory, &view_module,
@@ -53,12 +18,13 @@ static const view *const views[] = {&view_overview,    &view_steps,  &view_opera
 
 enum { NUM_VIEWS = sizeof views / sizeof *views, PIPED_TEXT_WIDTH = 60 };
 
-typedef struct settings {
+typedef struct request {
     const view *view;
     view_run run;
     hb_open_options open;
+    bool csv, json;
     int status;
-} settings;
+} request;
 
 static const view *find_view(const char *name)
 {
@@ -91,10 +57,10 @@ static const char *print_json_text(const char *c, FILE *to)
 }
 
 /* Why HIP's part of the trace is not whole: an array of sentences, which hipboard writes. */
-static void print_hip_notes(const settings *s, const char *path, const hb_trace_file *file)
+static void print_hip_notes(const request *r, const char *path, const hb_trace_file *file)
 {
     const char *c = hb_trace_file_metadata(file, "hipboard_hip_notes");
-    bool text = s->run.format == VIEW_TEXT;
+    bool text = r->run.format == VIEW_TEXT;
     while (c && (c = strchr(c, '"'))) {
         if (text)
             fputs("Note: ", stdout);
@@ -104,10 +70,10 @@ static void print_hip_notes(const settings *s, const char *path, const hb_trace_
     }
 }
 
-static bool is_wanted_rank(const settings *s, const hb_trace_file *file)
+static bool is_wanted_rank(const request *r, const hb_trace_file *file)
 {
     int64_t rank;
-    return !s->run.has_rank || (hb_trace_file_rank(file, &rank) && rank == s->run.rank);
+    return !r->run.has_rank || (hb_trace_file_rank(file, &rank) && rank == r->run.rank);
 }
 
 static void print_head(view_run *run, const char *title, const char *kind)
@@ -122,19 +88,19 @@ static void print_head(view_run *run, const char *title, const char *kind)
     run->shown++;
 }
 
-static void fail(settings *s)
+static void fail(request *r)
 {
     fprintf(stderr, "hipboard view: %s\n", hb_last_error());
-    s->status = EXIT_FAILED;
+    r->status = EXIT_FAILED;
 }
 
-static hb_trace_file *open_source(settings *s, const view_source *source)
+static hb_trace_file *open_source(request *r, const view_source *source)
 {
     hb_trace_file *file;
-    hb_result result = hb_trace_file_open(source->file.path, &s->open, &file);
+    hb_result result = hb_trace_file_open(source->file.path, &r->open, &file);
     progress_clear();
     if (result != HB_OK)
-        fail(s);
+        fail(r);
     else
         print_notes(source->file.path, file);
     return file;
@@ -142,28 +108,28 @@ static hb_trace_file *open_source(settings *s, const view_source *source)
 
 /* ---- file by file ---- */
 
-static bool choose_step(settings *s, hb_trace_file *file)
+static bool choose_step(request *r, hb_trace_file *file)
 {
     long long step;
-    if (!s->run.step || s->view->has_steps) return true;
-    parse_number(s->run.step, LLONG_MIN, LLONG_MAX, &step);
+    if (!r->run.step || r->view->has_steps) return true;
+    parse_number(r->run.step, LLONG_MIN, LLONG_MAX, &step);
     if (hb_trace_file_keep_steps(file, step, step) == HB_OK) return true;
-    fail(s);
+    fail(r);
     return false;
 }
 
-static void show_file(settings *s, const view_source *source)
+static void show_file(request *r, const view_source *source)
 {
     const hb_logdir_file *f = &source->file;
     char title[1024];
-    hb_trace_file *file = open_source(s, source);
-    if (file && is_wanted_rank(s, file) && choose_step(s, file)) {
+    hb_trace_file *file = open_source(r, source);
+    if (file && is_wanted_rank(r, file) && choose_step(r, file)) {
         snprintf(title, sizeof title, "%s, worker %s, span %s", f->run, f->worker, f->span);
-        s->run.path = f->path;
-        print_head(&s->run, source->in_logdir ? title : f->path, "file");
-        if (s->view->show(&s->run, file) != HB_OK) fail(s);
-        if (s->run.format == VIEW_JSON) puts("}");
-        print_hip_notes(s, f->path, file);
+        r->run.path = f->path;
+        print_head(&r->run, source->in_logdir ? title : f->path, "file");
+        if (r->view->show(&r->run, file) != HB_OK) fail(r);
+        if (r->run.format == VIEW_JSON) puts("}");
+        print_hip_notes(r, f->path, file);
     }
     hb_trace_file_close(file);
 }
@@ -183,16 +149,16 @@ static bool same_group(const view_source *a, const view_source *b)
 }
 
 /* A trace that cannot be analysed is told and left out. */
-static void open_group(settings *s, view_sources *sources, const view_source *first, group *g)
+static void open_group(request *r, view_sources *sources, const view_source *first, group *g)
 {
     for (view_source *x = sources->items; x < sources->items + sources->count; x++) {
         const hb_step_stat *steps;
         size_t num_steps;
         if (x->shown || !same_group(x, first)) continue;
         x->shown = true;
-        hb_trace_file *file = open_source(s, x);
+        hb_trace_file *file = open_source(r, x);
         if (file && hb_trace_file_steps(file, &steps, &num_steps) != HB_OK) {
-            fail(s);
+            fail(r);
             hb_trace_file_close(file);
             file = NULL;
         }
@@ -202,38 +168,38 @@ static void open_group(settings *s, view_sources *sources, const view_source *fi
     }
 }
 
-static void show_group(settings *s, const view_source *first, const group *g)
+static void show_group(request *r, const view_source *first, const group *g)
 {
     char title[1024];
     hb_ranks *ranks;
     if (!g->count) return;
     if (hb_ranks_create(g->files, g->workers, g->count, &ranks) != HB_OK) {
-        fail(s);
+        fail(r);
         return;
     }
     snprintf(title, sizeof title, "%s, span %s", first->file.run, first->file.span);
-    s->run.path = first->file.run;
-    print_head(&s->run, first->in_logdir ? title : "files", "run");
-    if (s->run.format == VIEW_JSON) {
+    r->run.path = first->file.run;
+    print_head(&r->run, first->in_logdir ? title : "files", "run");
+    if (r->run.format == VIEW_JSON) {
         fputs(", \"span\": ", stdout);
         print_json_string(first->file.span);
     }
-    if (s->view->show_ranks(&s->run, ranks) != HB_OK) fail(s);
-    if (s->run.format == VIEW_JSON) puts("}");
+    if (r->view->show_ranks(&r->run, ranks) != HB_OK) fail(r);
+    if (r->run.format == VIEW_JSON) puts("}");
     hb_ranks_destroy(ranks);
 }
 
-static void show_groups(settings *s, view_sources *sources)
+static void show_groups(request *r, view_sources *sources)
 {
-    s->run.many = false;
+    r->run.many = false;
     for (size_t i = 0; i < sources->count; i++)
-        s->run.many |= !same_group(&sources->items[0], &sources->items[i]);
+        r->run.many |= !same_group(&sources->items[0], &sources->items[i]);
     for (size_t i = 0; i < sources->count; i++) {
         if (sources->items[i].shown) continue;
         group g = {calloc(sources->count, sizeof *g.files),
                    calloc(sources->count, sizeof *g.workers), 0};
-        if (g.files && g.workers) open_group(s, sources, &sources->items[i], &g);
-        show_group(s, &sources->items[i], &g);
+        if (g.files && g.workers) open_group(r, sources, &sources->items[i], &g);
+        show_group(r, &sources->items[i], &g);
         for (size_t k = 0; k < g.count; k++)
             hb_trace_file_close(g.files[k]);
         free(g.files);
@@ -241,137 +207,153 @@ static void show_groups(settings *s, view_sources *sources)
     }
 }
 
-static void show(settings *s, char **paths, int count)
+static void show(request *r, const arguments *args)
 {
     view_sources sources = {0};
-    for (int i = 0; i < count; i++) {
-        hb_result result = view_sources_add(&sources, paths[i], &s->open);
+    for (int i = 0; i < args->count; i++) {
+        hb_result result = view_sources_add(&sources, args->words[i], &r->open);
         if (result == HB_OK) continue;
-        fprintf(stderr, "hipboard view: %s: %s\n", paths[i],
+        fprintf(stderr, "hipboard view: %s: %s\n", args->words[i],
                 result == HB_ERROR_NOT_FOUND ? "no trace files" : hb_last_error());
-        s->status = EXIT_FAILED;
+        r->status = EXIT_FAILED;
     }
-    s->run.many = sources.count > 1;
-    if (s->view->show_ranks)
-        show_groups(s, &sources);
+    r->run.many = sources.count > 1;
+    if (r->view->show_ranks)
+        show_groups(r, &sources);
     else
         for (size_t i = 0; i < sources.count; i++)
-            show_file(s, &sources.items[i]);
+            show_file(r, &sources.items[i]);
     view_sources_free(&sources);
 }
 
 /* ---- the command line ---- */
 
-static int take_name(view_run *run, const char *regex)
+static const char *take_view(void *to, const char *name)
 {
-    if (run->has_name) regfree(&run->name);
-    run->has_name = regcomp(&run->name, regex, REG_EXTENDED | REG_NOSUB) == 0;
-    return run->has_name ? 0 : usage_error("view", "'%s' is no regular expression", regex);
+    const view *v = find_view(name);
+    if (!v) return "there is no such view";
+    *(const view **)to = v;
+    return NULL;
 }
 
-/* Non-zero: the exit status of a wrong command line. */
-static int take_option(settings *s, int option, const char *argument)
+static const char *take_step(void *to, const char *text)
 {
     long long n;
-    switch (option) {
-    case 'v':
-        s->view = find_view(argument);
-        return s->view ? 0 : usage_error("view", "there is no view '%s'", argument);
-    case 'n': return take_name(&s->run, argument);
-    case 't':
-        if (!parse_number(argument, 0, LLONG_MAX, &n))
-            return usage_error("view", "'%s' is no number of rows", argument);
-        s->run.top = (size_t)n;
-        return 0;
-    case 'r':
-        s->run.has_rank = parse_number(argument, 0, LLONG_MAX, &s->run.rank);
-        return s->run.has_rank ? 0 : usage_error("view", "'%s' is no rank", argument);
-    case 'w':
-        if (!parse_number(argument, 0, LLONG_MAX, &n))
-            return usage_error("view", "'%s' is no number of columns", argument);
-        s->run.style.line_width = (size_t)n;
-        s->run.style.text_width = 0;
-        return 0;
-    case 'b': s->run.sort_by = argument; return 0;
-    case 's':
-        s->run.step = argument;
-        return parse_number(argument, LLONG_MIN, LLONG_MAX, &n)
-                   ? 0
-                   : usage_error("view", "'%s' is no step's number", argument);
-    case 'k': s->run.classes = argument; return 0;
-    case 'C':
-        if (s->run.num_codes == sizeof s->run.codes / sizeof *s->run.codes)
-            return usage_error("view", "too many --code");
-        s->run.codes[s->run.num_codes++] = argument;
-        return 0;
-    case 'c': s->run.format = VIEW_CSV; return 0;
-    default: s->run.format = VIEW_JSON; return 0;
-    }
+    *(const char **)to = text;
+    return parse_number(text, LLONG_MIN, LLONG_MAX, &n) ? NULL : "expected a step's number";
+}
+
+static const char *take_rank(void *to, const char *text)
+{
+    view_run *run = to;
+    run->has_rank = parse_number(text, 0, LLONG_MAX, &run->rank);
+    return run->has_rank ? NULL : "expected a rank";
+}
+
+static const char *take_width(void *to, const char *text)
+{
+    table_style *style = to;
+    style->text_width = 0;
+    return take_count(&style->line_width, text);
+}
+
+static const char *take_code(void *to, const char *path)
+{
+    view_run *run = to;
+    if (run->num_codes == sizeof run->codes / sizeof *run->codes) return "there are too many";
+    run->codes[run->num_codes++] = path;
+    return NULL;
 }
 
 /* Before any file is read: the view must have the column to sort by. */
-static int check_sort(const settings *s)
+static int check_sort(const request *r)
 {
     char titles[2048] = "";
-    if (!s->run.sort_by) return 0;
-    for (const table_spec *const *spec = s->view->tables; *spec; spec++) {
-        if (table_find((*spec)->columns, (*spec)->num_columns, s->run.sort_by) >= 0) return 0;
+    if (!r->run.sort_by) return 0;
+    for (const table_spec *const *spec = r->view->tables; *spec; spec++) {
+        if (table_find((*spec)->columns, (*spec)->num_columns, r->run.sort_by) >= 0) return 0;
         for (size_t i = 0; i < (*spec)->num_columns; i++) {
             size_t n = strlen(titles);
             snprintf(titles + n, sizeof titles - n, "%s%s", n ? ", " : "",
                      (*spec)->columns[i].title);
         }
     }
-    return usage_error("view", "view %s has no column '%s' but %s", s->view->name, s->run.sort_by,
+    return usage_error("view", "view %s has no column '%s' but %s", r->view->name, r->run.sort_by,
                        titles);
 }
 
-static void settings_init(settings *s)
+static request default_request(void)
 {
     size_t columns = screen_columns();
-    *s = (settings){.view = &view_overview, .open = progress_options()};
-    s->run.top = 20;
-    s->run.style = (table_style){.line_width = columns,
-                                 .text_width = columns ? 0 : PIPED_TEXT_WIDTH,
-                                 .hide_empty = true,
-                                 .bold = screen_is_styled()};
+    request r = {.view = &view_overview, .open = progress_options()};
+    r.run.top = 20;
+    r.run.style = (table_style){.line_width = columns,
+                                .text_width = columns ? 0 : PIPED_TEXT_WIDTH,
+                                .hide_empty = true,
+                                .bold = screen_is_styled()};
+    return r;
 }
 
-int cmd_view(int argc, char **argv)
+static int run(arguments *args)
 {
-    static const struct option options[] = {
-        {"view", required_argument, NULL, 'v'},
-        {"name", required_argument, NULL, 'n'},
-        {"step", required_argument, NULL, 's'},
-        {"rank", required_argument, NULL, 'r'},
-        {"top", required_argument, NULL, 't'},
-        {"sort-by", required_argument, NULL, 'b'},
-        {"classes", required_argument, NULL, 'k'},
-        {"code", required_argument, NULL, 'C'},
-        {"csv", no_argument, NULL, 'c'},
-        {"width", required_argument, NULL, 'w'},
-        {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
-    settings s;
-    int option, status;
-    settings_init(&s);
-    opterr = 0;
-    optind = 1;
-    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-        if (option == 'h') {
-            fputs(help, stdout);
-            return EXIT_FINE;
-        }
-        if (option == '?')
-            return usage_error("view", "option '%s' is unknown or lacks its value",
-                               argv[optind - 1]);
-        if ((status = take_option(&s, option, optarg)) != 0) return status;
-    }
-    if (optind == argc) return usage_error("view", "no file or log directory is given");
-    if ((status = check_sort(&s)) != 0) return status;
-    show(&s, argv + optind, argc - optind);
-    if (s.run.has_name) regfree(&s.run.name);
-    return s.status;
+    request r = default_request();
+    if (!parse_options(&cmd_view, args, &r)) return args->status;
+    r.run.format = r.json ? VIEW_JSON : r.csv ? VIEW_CSV : VIEW_TEXT;
+    int status = check_sort(&r);
+    if (status != EXIT_FINE) return status;
+    show(&r, args);
+    pattern_free(&r.run.name);
+    return r.status;
 }
+
+static const option_spec options[] = {
+    {0, "view", "VIEW",
+     "overview (default), steps, operator, kernel, memory, module,\n"
+     "distributed: the ranks of a run, or of all files given\n"
+     "gpu: time by kind of work, idle gaps and what the host did meanwhile\n"
+     "classes: kernels by class, matrix cores, occupancy",
+     INTO_BY(take_view, view)},
+    {0, "name", "REGEX", "only rows whose name matches this extended regular expression",
+     INTO(run.name)},
+    {0, "step", "N", "only step N, as if nothing else had been recorded",
+     INTO_BY(take_step, run.step)},
+    {0, "rank", "R", "only traces of this rank of a distributed run", INTO_BY(take_rank, run)},
+    {0, "sort-by", "TITLE", "by the column of that title, as host_self; numbers descending",
+     INTO(run.sort_by)},
+    {0, "top", "N", "at most N rows a table (default 20, 0: all)", INTO(run.top)},
+    {0, "width", "N", "fit lines into N columns (default: the terminal's; 0: never)",
+     INTO_BY(take_width, run.style)},
+    {0, "classes", "FILE",
+     "rules that name kernels' classes, a class and a pattern a line:\n"
+     "  gemm     my_gemm      kernels with this text in their name,\n"
+     "                        whatever case\n"
+     "  norm     ^ln_*fwd$    ^ $ the name's ends, * any text,\n"
+     "                        # a number, | the edge of a word\n"
+     "  +matrix  my_gemm_mfma kernels that use matrix cores\n"
+     "                        (-matrix: do not)",
+     INTO(run.classes)},
+    {0, "code", "FILE",
+     "a code object (.co, .hsaco), or a program or library with such inside, whose instructions "
+     "tell which kernels use matrix cores; up to 16 times",
+     INTO_BY(take_code, run)},
+    {0, "csv", NULL, "comma-separated values with all digits", INTO(csv)},
+    {0, "json", NULL, "the same tables as JSON, a line a file", INTO(json)},
+    {0},
+};
+
+const command cmd_view = {
+    .name = "view",
+    .summary = "show what traces tell: steps, operators, kernels, memory, modules, ranks",
+    .synopsis = "[--view VIEW] [OPTIONS] PATH...",
+    .about = "Shows traces as tables: what the TensorBoard plugin shows, and what it does not. "
+             "PATH is a trace file, plain or gzipped, a log directory, a run's directory, or - for "
+             "standard input.",
+    .options = options,
+    .notes = "Text leaves out columns of nothing but zeros; CSV and JSON keep them. Damage that a "
+             "file can be read in spite of is told on stderr. \"Exposed\" is communication beside "
+             "no computation. Exit status 1 when a file cannot be read or analysed.",
+    .least = 1,
+    .most = MANY,
+    .wanted = "no file or log directory is given",
+    .run = run,
+};

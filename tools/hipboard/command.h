@@ -5,6 +5,7 @@
 #ifndef HB_TOOLS_COMMAND_H
 #define HB_TOOLS_COMMAND_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -17,21 +18,32 @@ enum {
         3, /* compare, where 1 says that a limit is passed: what EXIT_FAILED says elsewhere */
 };
 
-/** `argv[0]` is the command's name; the result is the exit status. */
-typedef int (*command_fn)(int argc, char **argv);
+enum { MANY = INT_MAX }; /* operands */
 
-int cmd_check(int argc, char **argv);
-int cmd_compare(int argc, char **argv);
-int cmd_convert(int argc, char **argv);
-int cmd_info(int argc, char **argv);
-int cmd_memory(int argc, char **argv);
-int cmd_query(int argc, char **argv);
-int cmd_record(int argc, char **argv);
-int cmd_recover(int argc, char **argv);
-int cmd_stacks(int argc, char **argv);
-int cmd_steps(int argc, char **argv);
-int cmd_table(int argc, char **argv);
-int cmd_view(int argc, char **argv);
+/** What the command line says behind `hipboard`: first the command's name, and once the options are
+ * parsed, the operands alone. */
+typedef struct arguments {
+    char **words;
+    int count;
+    int status; /* of a command line that ends the command: it is wrong, or asks for --help */
+} arguments;
+
+/** A command: its words in `hipboard --help` and its own --help, its options, and what it does.
+ * Texts are wrapped when they are printed; lines that end by '\n' stay lines. */
+typedef struct command {
+    const char *name, *summary;
+    const char *synopsis;              /* behind the name in the line of usage */
+    const char *about;                 /* above the options */
+    const struct option_spec *options; /* the last has no name; --help is understood by all */
+    const char *notes;                 /* below the options; or NULL */
+    int least, most;                   /* operands */
+    const char *wanted;                /* said when there are fewer or more */
+    bool program_follows;              /* the first operand ends the options */
+    int (*run)(arguments *args);       /* the exit status */
+} command;
+
+extern const command cmd_check, cmd_compare, cmd_convert, cmd_info, cmd_memory, cmd_query;
+extern const command cmd_record, cmd_recover, cmd_stacks, cmd_steps, cmd_table, cmd_view;
 
 /** "hipboard NAME: ..." and a hint at --help on stderr; EXIT_USAGE. */
 int usage_error(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "command.h"
 #include "progress.h"
 
 typedef struct walk {
@@ -54,14 +53,14 @@ static void read_logdir(walk *w, const char *path)
     if (result == HB_OK && w->files == before) complain(w, path, "no trace files");
 }
 
-int each_input(const char *command, char **paths, int count, input_fn fn, void *context)
+int each_input(const char *name, const arguments *paths, input_fn fn, void *context)
 {
-    walk w = {command, progress_options(), fn, context, 0, EXIT_FINE};
-    for (int i = 0; i < count && w.status != EXIT_USAGE && !progress_interrupted(); i++) {
+    walk w = {name, progress_options(), fn, context, 0, EXIT_FINE};
+    for (int i = 0; i < paths->count && w.status != EXIT_USAGE && !progress_interrupted(); i++) {
         struct stat st;
-        input from = {paths[i], "", "", ""};
-        if (stat(paths[i], &st) == 0 && S_ISDIR(st.st_mode))
-            read_logdir(&w, paths[i]);
+        input from = {paths->words[i], "", "", ""};
+        if (stat(paths->words[i], &st) == 0 && S_ISDIR(st.st_mode))
+            read_logdir(&w, paths->words[i]);
         else
             read_one(&w, &from);
     }

@@ -7,6 +7,8 @@
 
 #include <hipboard/analysis.h>
 
+#include "command.h"
+
 /** Where a trace comes from. */
 typedef struct input {
     const char *path;
@@ -15,9 +17,9 @@ typedef struct input {
 
 typedef hb_result (*input_fn)(void *context, hb_trace_file *file, const input *from);
 
-/** Opens each trace in turn, shows progress, and says what went wrong under the name of `command`;
+/** Opens each trace in turn, shows progress, and says what went wrong under the command's name;
  * a trace that cannot be read does not keep the others from being read; an interrupt does, and so
  * does HB_ERROR_INVALID_ARGUMENT, the fault of the command line. The exit status. */
-int each_input(const char *command, char **paths, int count, input_fn fn, void *context);
+int each_input(const char *name, const arguments *paths, input_fn fn, void *context);
 
 #endif

@@ -5,7 +5,7 @@
 
 bool view_wants(const view_run *run, const char *name)
 {
-    return !run->has_name || regexec(&run->name, name, 0, NULL, 0) == 0;
+    return pattern_matches(&run->name, name);
 }
 
 hb_result view_insights(const view_run *run, hb_trace_file *file, hb_insights **insights)

@@ -7,8 +7,8 @@
 
 #include <hipboard/analysis.h>
 #include <math.h>
-#include <regex.h>
 
+#include "options.h"
 #include "table.h"
 
 typedef enum view_format { VIEW_TEXT, VIEW_CSV, VIEW_JSON } view_format;
@@ -34,8 +34,8 @@ typedef struct table_spec {
 
 /** What the command line asks for, and how far the output is. */
 typedef struct view_run {
-    regex_t name;
-    bool has_name, has_rank;
+    pattern name; /* of the rows */
+    bool has_rank;
     const char *step, *sort_by, *classes;
     const char *codes[16];
     size_t num_codes;
