@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The rules are those of steps.c and gpu.c, on nanoseconds and without the rows of a whole trace.
+ * The rules are those of steps.c, on nanoseconds and without the rows of a whole trace.
  */
 #include "analyze/cycle_device.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 /* ---- what there is ---- */
@@ -36,6 +35,15 @@ static bool role_of(const hb_trace_event *e, hb_time_role *role)
     }
 }
 
+static bool way_of(const hb_trace_event *e, hb_copy_way *way)
+{
+    const char *kind = e->copy.kind ? e->copy.kind : "";
+    *way = strcmp(kind, "HtoD") == 0   ? HB_COPY_HOST_TO_DEVICE
+           : strcmp(kind, "DtoH") == 0 ? HB_COPY_DEVICE_TO_HOST
+                                       : HB_COPY_DEVICE_TO_DEVICE;
+    return strcmp(kind, "HtoH") != 0;
+}
+
 void hb_cycle_device_add(hb_cycle_device *d, hb_arena *arena, const hb_trace_info *info,
                          const hb_trace_event *e)
 {
@@ -47,9 +55,12 @@ void hb_cycle_device_add(hb_cycle_device *d, hb_arena *arena, const hb_trace_inf
     uint32_t launch = call ? 0 : note_launched(d, arena, e);
     *HB_PUSH(arena, &d->spans) =
         (hb_device_span){e->start_ns, e->end_ns, e->external_id, e->device, role, launch};
+    hb_copy_way way;
     if (role == HB_TIME_KERNEL)
         *HB_PUSH(arena, &d->kernels) = (hb_kernel_span){
             e->start_ns, e->end_ns, hb_blocks_per_sm(info, e), e->kernel.occupancy, e->device};
+    if (role == HB_TIME_MEMCPY && way_of(e, &way))
+        *HB_PUSH(arena, &d->copies) = (hb_device_copy){e->start_ns, e->copy.bytes, way};
 }
 
 /* All begin with their start. */
@@ -104,11 +115,10 @@ static uint32_t shown_steps(const hb_cycle_numbers *n)
 {
     const hb_step_times *steps = n->steps.items;
     uint32_t keep = n->steps.count;
-    while (keep > 0 && steps[keep - 1].device_events == 0)
+    while (keep > 0 && steps[keep - 1].launched == 0)
         keep--;
     if (keep == 0 || n->steps.count < 2) return n->steps.count;
-    if (keep > 1 &&
-        (double)steps[keep - 2].device_events * 0.8 > (double)steps[keep - 1].device_events)
+    if (keep > 1 && (double)steps[keep - 2].launched * 0.8 > (double)steps[keep - 1].launched)
         keep--;
     return keep;
 }
@@ -125,7 +135,7 @@ static void match_launches(hb_cycle_device *d, const hb_cycle_numbers *n, hb_dev
 /* From where work of steps before leaves it to its own work's end. False: nothing is left. */
 static bool extend(hb_step_times *step, const hb_device_launch *launched, int64_t *previous_end)
 {
-    step->device_events = launched->count;
+    step->launched = launched->count;
     step->start_ns = HB_MAX(step->start_ns, *previous_end);
     if (launched->count) step->end_ns = HB_MAX(step->end_ns, launched->end);
     if (step->end_ns <= step->start_ns) return false;
@@ -160,52 +170,18 @@ void hb_cycle_device_extend(hb_cycle_device *d, hb_cycle_numbers *n)
     n->shown_steps = shown_steps(n);
 }
 
-/* ---- GPUs ---- */
+/* ---- what is in them ---- */
 
-typedef struct gpu_work {
-    int64_t busy, busy_until;
-    hb_sm_launches launches;
-    double occupancy, occupied; /* weighted sum, weights */
-} gpu_work;
-
-/* Times count from the window's start: as doubles they would not be exact otherwise. */
-static void add_kernel(gpu_work *w, hb_arena *arena, const hb_kernel_span *kernel, int64_t from,
-                       int64_t to)
+void hb_cycle_device_count(const hb_cycle_device *d, hb_cycle_numbers *n)
 {
-    int64_t start = HB_MAX(kernel->start, from), end = HB_MIN(kernel->end, to);
-    int64_t busy_from = HB_MAX(start, w->busy_until);
-    if (end > busy_from) w->busy += end - busy_from;
-    w->busy_until = HB_MAX(w->busy_until, end);
-    if (kernel->blocks > 0)
-        *HB_PUSH(arena, &w->launches) = (hb_sm_launch){
-            (double)(kernel->start - from), (double)(kernel->end - from), kernel->blocks};
-    if (kernel->occupancy < 0 || end <= start) return;
-    w->occupancy += kernel->occupancy * (double)(end - start);
-    w->occupied += (double)(end - start);
-}
-
-static void finish_gpu(hb_device_numbers *to, const gpu_work *w, hb_arena *arena, double window)
-{
-    bool any = false;
-    double weight = hb_sm_weight(arena, &w->launches, 0, window, &any);
-    to->percent[HB_GPU_UTILIZATION] = 100 * (double)w->busy / window;
-    if (any) to->percent[HB_GPU_SM_EFFICIENCY] = 100 * weight / window;
-    if (w->occupied > 0) to->percent[HB_GPU_OCCUPANCY] = w->occupancy / w->occupied;
-}
-
-void hb_cycle_device_gpus(hb_cycle_device *d, hb_cycle_numbers *n)
-{
-    if (n->shown_steps == 0) return;
-    int64_t from = n->steps.items[0].start_ns, to = n->steps.items[n->shown_steps - 1].end_ns;
-    gpu_work *work = HB_NEW_ARRAY(&n->arena, gpu_work, HB_CYCLE_DEVICES);
-    for (uint32_t i = 0; i < d->kernels.count; i++) {
-        const hb_kernel_span *kernel = &d->kernels.items[i];
-        hb_device_numbers *gpu = hb_cycle_numbers_device(n, kernel->device);
-        if (!gpu) continue;
-        gpu->has_kernels = true;
-        add_kernel(&work[kernel->device], &n->arena, kernel, from, to);
+    for (uint32_t i = 0; i < d->spans.count; i++) {
+        hb_step_times *step = hb_cycle_step_at(n, d->spans.items[i].start);
+        if (step) step->events++;
     }
-    for (int i = 0; i < n->num_devices; i++)
-        if (n->devices[i].has_kernels)
-            finish_gpu(&n->devices[i], &work[i], &n->arena, (double)(to - from));
+    for (uint32_t i = 0; i < d->copies.count; i++) {
+        const hb_device_copy *copy = &d->copies.items[i];
+        hb_step_times *step = hb_cycle_step_at(n, copy->start);
+        n->copied_bytes[copy->way] += copy->bytes;
+        if (step) step->copied_bytes[copy->way] += copy->bytes;
+    }
 }

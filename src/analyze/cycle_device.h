@@ -39,10 +39,17 @@ typedef struct hb_kernel_span {
     int32_t device;
 } hb_kernel_span;
 
+typedef struct hb_device_copy {
+    int64_t start;
+    uint64_t bytes;
+    hb_copy_way way;
+} hb_device_copy;
+
 typedef struct hb_cycle_device {
-    HB_VEC(hb_device_span) spans; /* by start */
-    HB_VEC(hb_device_call) calls; /* by start */
-    HB_VEC(hb_kernel_span) kernels;
+    HB_VEC(hb_device_span) spans;   /* by start */
+    HB_VEC(hb_device_call) calls;   /* by start */
+    HB_VEC(hb_kernel_span) kernels; /* by start */
+    HB_VEC(hb_device_copy) copies;
     HB_VEC(hb_device_launch) launches;
     hb_dict launch_of; /* by correlation */
 } hb_cycle_device;
@@ -57,7 +64,10 @@ void hb_cycle_device_sort(hb_cycle_device *device);
  * of earlier steps covers wholly, and finds how many the plugin shows. */
 void hb_cycle_device_extend(hb_cycle_device *device, hb_cycle_numbers *numbers);
 
-/** The numbers of each GPU in the shown steps' time. */
-void hb_cycle_device_gpus(hb_cycle_device *device, hb_cycle_numbers *numbers);
+/** Adds copies, and the events of the device and of its runtime, to the steps they are of. */
+void hb_cycle_device_count(const hb_cycle_device *device, hb_cycle_numbers *numbers);
+
+/** The numbers of each GPU in each step's time, and in that of all shown ones. */
+void hb_cycle_device_gpus(const hb_cycle_device *device, hb_cycle_numbers *numbers);
 
 #endif

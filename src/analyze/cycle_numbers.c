@@ -150,33 +150,65 @@ static void sort_costs(hb_name_costs *costs)
 
 /* ---- host ---- */
 
-hb_device_numbers *hb_cycle_numbers_device(hb_cycle_numbers *out, int32_t device)
-{
-    if (device < 0 || device >= HB_CYCLE_DEVICES) return NULL;
-    out->num_devices = HB_MAX(out->num_devices, device + 1);
-    return &out->devices[device];
-}
-
-static void add_memory(hb_cycle_numbers *out, const hb_trace_event *e)
+/* False: of no device that numbers are kept of. */
+static bool memory_device(const hb_trace_event *e, int32_t *device)
 {
     bool cpu = e->memory.device_type == HB_DEVICE_CPU;
-    hb_device_numbers *d = cpu ? &out->host : hb_cycle_numbers_device(out, e->memory.device_id);
-    if (!d || (e->flags & HB_TEV_OUT_OF_MEMORY)) return;
-    d->peak_bytes = d->has_memory ? HB_MAX(d->peak_bytes, e->memory.total_allocated)
-                                  : e->memory.total_allocated;
-    d->current_bytes = e->memory.total_allocated;
-    d->has_memory = true;
+    *device = cpu ? HB_HOST_DEVICE : e->memory.device_id;
+    return cpu || hb_cycle_has_gpu(*device);
 }
 
-static void count_flops(sweep *s, const hb_trace_event *e)
+/* What the first event tells of the memory before it holds for all steps before it. */
+static void begin_memory(sweep *s, int32_t device, int64_t before)
+{
+    hb_device_numbers *whole = hb_cycle_numbers_device(s->out, device);
+    whole->has_memory = true;
+    whole->peak_bytes = whole->current_bytes = before;
+    for (uint32_t step = 0; step < s->host_step; step++) {
+        hb_device_numbers *d = hb_cycle_step_device(s->out, step, device);
+        d->has_memory = true;
+        d->peak_bytes = d->current_bytes = before;
+    }
+}
+
+static void set_memory(hb_device_numbers *d, int64_t bytes)
+{
+    d->peak_bytes = HB_MAX(d->peak_bytes, bytes);
+    d->current_bytes = bytes;
+}
+
+static void add_memory(sweep *s, const hb_trace_event *e)
+{
+    int64_t now = e->memory.total_allocated;
+    int32_t device;
+    if (!memory_device(e, &device) || (e->flags & HB_TEV_OUT_OF_MEMORY)) return;
+    hb_device_numbers *whole = hb_cycle_numbers_device(s->out, device);
+    if (!whole->has_memory) begin_memory(s, device, HB_MAX(now - e->memory.bytes, 0));
+    set_memory(whole, now);
+    if (s->host_step) set_memory(hb_cycle_step_device(s->out, s->host_step - 1, device), now);
+}
+
+/* A step begins with the memory that the one before it ended with. */
+static void begin_host_step(sweep *s, uint32_t step)
+{
+    for (int32_t i = HB_HOST_DEVICE; i < s->out->num_devices; i++) {
+        const hb_device_numbers *whole = hb_cycle_numbers_device(s->out, i);
+        hb_device_numbers *d = hb_cycle_step_device(s->out, step, i);
+        d->has_memory = whole->has_memory;
+        d->peak_bytes = d->current_bytes = whole->current_bytes;
+    }
+}
+
+/* The step that the host is in; NULL: in none yet. */
+static hb_step_times *host_step_at(sweep *s, int64_t ns)
 {
     hb_step_times *steps = s->out->steps.items;
-    while (s->host_step < s->out->steps.count && steps[s->host_step].host_start_ns <= e->start_ns)
-        s->host_step++;
-    if (e->kind == HB_EVENT_OP && s->host_step) steps[s->host_step - 1].flops += e->op.flops;
+    while (s->host_step < s->out->steps.count && steps[s->host_step].host_start_ns <= ns)
+        begin_host_step(s, s->host_step++);
+    return s->host_step ? &steps[s->host_step - 1] : NULL;
 }
 
-static void add_scope(sweep *s, const hb_trace_event *e)
+static void add_scope(sweep *s, const hb_trace_event *e, hb_step_times *step)
 {
     unsigned bits = name_bits(s, e);
     if (bits & HB_NAME_STEP) return;
@@ -185,7 +217,7 @@ static void add_scope(sweep *s, const hb_trace_event *e)
                                                   : HB_TIME_CPU;
     occupy(s, role, e->start_ns, e->end_ns);
     add_operator(s, e);
-    count_flops(s, e);
+    if (step && e->kind == HB_EVENT_OP) step->flops += e->op.flops;
 }
 
 /* ---- steps ---- */
@@ -222,17 +254,38 @@ static void note_whole(sweep *s, extent scopes)
         for (uint32_t i = 0; i < s->device.spans.count; i++)
             widen(&scopes, spans[i].start, spans[i].end);
     s->out->whole = scopes.end > scopes.start;
-    if (s->out->whole) push_step(s, 0, scopes.start, scopes.end);
+    if (!s->out->whole) return;
+    push_step(s, 0, scopes.start, scopes.end);
+    s->out->steps.items[0].host_start_ns = INT64_MIN; /* memory may be taken before any scope */
+}
+
+static void note_device(hb_cycle_numbers *out, int32_t device)
+{
+    out->num_devices = HB_MAX(out->num_devices, device + 1);
+}
+
+static const hb_device_numbers nothing_known = {.percent = {NAN, NAN, NAN}};
+
+static void make_step_devices(hb_cycle_numbers *out)
+{
+    size_t n = (size_t)out->steps.count * (size_t)(out->num_devices + 1);
+    out->step_devices = HB_NEW_ARRAY(&out->arena, hb_device_numbers, n);
+    for (size_t i = 0; i < n; i++)
+        out->step_devices[i] = nothing_known;
 }
 
 /* Which steps there are, and how long device work makes them. */
 static hb_result survey_steps(sweep *s, hb_source *source)
 {
     hb_trace_event e;
+    int32_t device;
     extent scopes = {INT64_MAX, INT64_MIN};
     HB_TRY(source->begin(source, HB_PASS_TIMELINE));
     while (source->next(source, &e)) {
-        if (e.kind == HB_EVENT_MEMORY) continue;
+        if (e.kind == HB_EVENT_MEMORY) {
+            if (memory_device(&e, &device)) note_device(s->out, device);
+            continue;
+        }
         unsigned bits = name_bits(s, &e);
         if (bits & HB_NAME_STEP)
             note_step(s, &e);
@@ -243,6 +296,7 @@ static hb_result survey_steps(sweep *s, hb_source *source)
     }
     if (s->out->steps.count == 0) note_whole(s, scopes);
     hb_cycle_device_extend(&s->device, s->out);
+    make_step_devices(s->out);
     return HB_OK;
 }
 
@@ -253,12 +307,14 @@ static hb_result sweep_host(sweep *s, hb_source *source)
     hb_trace_event e;
     HB_TRY(source->begin(source, HB_PASS_TIMELINE));
     while (source->next(source, &e)) {
+        hb_step_times *step = host_step_at(s, e.start_ns);
         s->out->host_events++;
+        if (step) step->host_events++;
         device_spans_until(s, e.start_ns);
         if (e.kind == HB_EVENT_MEMORY)
-            add_memory(s->out, &e);
+            add_memory(s, &e);
         else
-            add_scope(s, &e);
+            add_scope(s, &e, step);
     }
     device_spans_until(s, INT64_MAX);
     advance(s, s->out->steps.count ? s->out->steps.items[s->out->steps.count - 1].end_ns : 0);
@@ -267,16 +323,32 @@ static hb_result sweep_host(sweep *s, hb_source *source)
 
 /* ---- device ---- */
 
-static void add_copy(hb_cycle_numbers *out, const hb_trace_event *e)
+hb_step_times *hb_cycle_step_at(hb_cycle_numbers *out, int64_t ns)
 {
-    const char *kind = e->copy.kind ? e->copy.kind : "";
-    int way = strcmp(kind, "HtoD") == 0 ? 0 : strcmp(kind, "DtoH") == 0 ? 1 : 2;
-    if (strcmp(kind, "HtoH") != 0) out->copied_bytes[way] += e->copy.bytes;
+    uint32_t low = 0, high = out->steps.count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (out->steps.items[middle].end_ns <= ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < out->steps.count && out->steps.items[low].start_ns <= ns ? &out->steps.items[low]
+                                                                          : NULL;
+}
+
+static void count_events(sweep *s)
+{
+    s->out->events += s->out->host_events;
+    for (uint32_t i = 0; i < s->out->steps.count; i++)
+        s->out->steps.items[i].events = s->out->steps.items[i].host_events;
+    hb_cycle_device_count(&s->device, s->out);
 }
 
 static void add_kernel(sweep *s, const hb_trace_event *e)
 {
     int64_t duration = e->end_ns - e->start_ns;
+    if (hb_cycle_has_gpu(e->device)) s->out->devices[e->device].has_kernels = true;
     uint32_t cost = cost_of(s, &s->kernel_of, &s->out->kernels, e);
     s->out->kernels.items[cost].calls++;
     s->out->kernels.items[cost].self_ns += duration;
@@ -289,9 +361,9 @@ static hb_result collect_device(sweep *s, hb_source *source)
     HB_TRY(source->begin(source, HB_PASS_DEVICE));
     while (source->next(source, &e)) {
         s->out->events++;
+        if (hb_cycle_has_gpu(e.device)) note_device(s->out, e.device);
         hb_cycle_device_add(&s->device, s->arena, source->info, &e);
         if (e.kind == HB_EVENT_KERNEL) add_kernel(s, &e);
-        if (e.kind == HB_EVENT_MEMCPY) add_copy(s->out, &e);
     }
     hb_cycle_device_sort(&s->device);
     return HB_OK;
@@ -299,24 +371,22 @@ static hb_result collect_device(sweep *s, hb_source *source)
 
 /* ---- */
 
-static const hb_device_numbers nothing_known = {.percent = {NAN, NAN, NAN}};
-
 hb_result hb_cycle_numbers_make(hb_source *source, hb_cycle_numbers *numbers)
 {
-    *numbers = (hb_cycle_numbers){0};
+    *numbers = (hb_cycle_numbers){.host = nothing_known};
     for (int i = 0; i < HB_CYCLE_DEVICES; i++)
         numbers->devices[i] = nothing_known;
     sweep s = {.out = numbers, .arena = &numbers->arena};
     if (!hb_arena_try(&numbers->arena))
         return hb_fail(HB_ERROR_NO_MEMORY, "no memory for a cycle's numbers");
-    hb_result result = collect_device(&s, source);
-    if (result == HB_OK) result = survey_steps(&s, source);
-    if (result == HB_OK) result = sweep_host(&s, source);
-    numbers->events += numbers->host_events;
+    HB_TRY(collect_device(&s, source));
+    HB_TRY(survey_steps(&s, source));
+    HB_TRY(sweep_host(&s, source));
+    count_events(&s);
     hb_cycle_device_gpus(&s.device, numbers);
     sort_costs(&numbers->operators);
     sort_costs(&numbers->kernels);
-    return result;
+    return HB_OK;
 }
 
 void hb_cycle_numbers_free(hb_cycle_numbers *numbers)

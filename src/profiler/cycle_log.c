@@ -11,7 +11,8 @@
 #include "record/record.h"
 #include "write/profile_summary.h"
 
-#define TOP_NAMES 20u
+#define TOP_NAMES     20u
+#define STEPS_AT_ONCE 1024u /* so many fit into the log's queue, whatever they have */
 
 static const hb_profile_number role_numbers[HB_TIME_ROLES] = {
     [HB_TIME_KERNEL] = HB_PROFILE_KERNEL_MS,
@@ -24,21 +25,92 @@ static const hb_profile_number role_numbers[HB_TIME_ROLES] = {
     [HB_TIME_OTHER] = HB_PROFILE_OTHER_MS,
 };
 
+/* ---- what a step and the cycle have ---- */
+
+static double mib(uint64_t bytes)
+{
+    return (double)bytes / 1048576.0;
+}
+
+/* Kernels come before communication: what communication has, no kernel hides. */
+static void set_times(hb_profile_numbers *n, const double ns[HB_TIME_ROLES], double all_ns)
+{
+    n->value[HB_PROFILE_STEP_MS] = all_ns / 1e6;
+    for (int role = 0; role < HB_TIME_ROLES; role++)
+        n->value[role_numbers[role]] = ns[role] / 1e6;
+    if (ns[HB_TIME_COMMUNICATION] > 0)
+        n->value[HB_PROFILE_EXPOSED_MS] = n->value[HB_PROFILE_COMMUNICATION_MS];
+}
+
+static void set_flops(hb_profile_numbers *n, double flops, double ns)
+{
+    if (flops > 0 && ns > 0) n->value[HB_PROFILE_GFLOPS] = flops / ns;
+}
+
+static void set_copies(hb_profile_numbers *n, const uint64_t bytes[HB_COPY_WAYS])
+{
+    n->value[HB_PROFILE_HOST_TO_DEVICE] = mib(bytes[HB_COPY_HOST_TO_DEVICE]);
+    n->value[HB_PROFILE_DEVICE_TO_HOST] = mib(bytes[HB_COPY_DEVICE_TO_HOST]);
+    n->value[HB_PROFILE_DEVICE_TO_DEVICE] = mib(bytes[HB_COPY_DEVICE_TO_DEVICE]);
+}
+
+/* The mean over the GPUs of which it is known. */
+static double mean_of(const hb_device_numbers *gpus, int num_gpus, hb_gpu_number which)
+{
+    double sum = 0;
+    int n = 0;
+    for (int i = 0; i < num_gpus; i++) {
+        if (isnan(gpus[i].percent[which])) continue;
+        sum += gpus[i].percent[which];
+        n++;
+    }
+    return n ? sum / n : NAN;
+}
+
+static void set_gpus(hb_profile_numbers *n, const hb_device_numbers *gpus, int num_gpus)
+{
+    n->value[HB_PROFILE_UTILIZATION] = mean_of(gpus, num_gpus, HB_GPU_UTILIZATION);
+    n->value[HB_PROFILE_SM_EFFICIENCY] = mean_of(gpus, num_gpus, HB_GPU_SM_EFFICIENCY);
+    n->value[HB_PROFILE_OCCUPANCY] = mean_of(gpus, num_gpus, HB_GPU_OCCUPANCY);
+}
+
+static hb_result log_device(hb_event_log *log, hb_profile_at at, const hb_device_numbers *d,
+                            int32_t device)
+{
+    char name[16] = "CPU";
+    if (device != HB_HOST_DEVICE) snprintf(name, sizeof name, "GPU%d", device);
+    return hb_profile_log_device(
+        log, at, name,
+        &(hb_profile_device){.utilization = d->percent[HB_GPU_UTILIZATION],
+                             .sm_efficiency = d->percent[HB_GPU_SM_EFFICIENCY],
+                             .occupancy = d->percent[HB_GPU_OCCUPANCY],
+                             .peak_bytes = d->has_memory ? (double)d->peak_bytes : NAN,
+                             .current_bytes = d->has_memory ? (double)d->current_bytes : NAN});
+}
+
 /* ---- steps ---- */
 
-static hb_result log_step(hb_event_log *log, const hb_step_times *step)
+static hb_result log_step(hb_event_log *log, const hb_cycle_numbers *numbers, uint32_t index)
 {
+    const hb_step_times *step = &numbers->steps.items[index];
+    const hb_profile_at at = {HB_PROFILE_STEP, step->step, step->end_ns};
+    double ns[HB_TIME_ROLES], all_ns = (double)(step->end_ns - step->start_ns);
     hb_profile_numbers n;
     hb_profile_numbers_init(&n);
-    double ns = (double)(step->end_ns - step->start_ns);
-    n.value[HB_PROFILE_STEP_MS] = ns / 1e6;
     for (int role = 0; role < HB_TIME_ROLES; role++)
-        n.value[role_numbers[role]] = (double)step->role_ns[role] / 1e6;
-    /* Kernels come before communication: what communication has, no kernel hides. */
-    if (step->role_ns[HB_TIME_COMMUNICATION] > 0)
-        n.value[HB_PROFILE_EXPOSED_MS] = n.value[HB_PROFILE_COMMUNICATION_MS];
-    if (step->flops > 0 && ns > 0) n.value[HB_PROFILE_GFLOPS] = step->flops / ns;
-    return hb_profile_log_numbers(log, step->step, step->end_ns, &n);
+        ns[role] = (double)step->role_ns[role];
+    set_times(&n, ns, all_ns);
+    set_flops(&n, step->flops, all_ns);
+    if (numbers->num_devices) {
+        set_gpus(&n, hb_cycle_step_device(numbers, index, 0), numbers->num_devices);
+        set_copies(&n, step->copied_bytes);
+    }
+    n.value[HB_PROFILE_EVENTS] = (double)step->events;
+    n.value[HB_PROFILE_RECORDING_MS] = (double)step->host_events * hb_record_scope_ns() / 1e6;
+    HB_TRY(hb_profile_log_numbers(log, at, &n));
+    for (int32_t i = HB_HOST_DEVICE; i < numbers->num_devices; i++)
+        HB_TRY(log_device(log, at, hb_cycle_step_device(numbers, index, i), i));
+    return HB_OK;
 }
 
 static hb_result log_steps(hb_event_log *log, hb_cycle_numbers *numbers, int64_t at_step)
@@ -49,50 +121,29 @@ static hb_result log_steps(hb_event_log *log, hb_cycle_numbers *numbers, int64_t
     for (uint32_t i = 0; i < n; i++) {
         const hb_step_times *step = &numbers->steps.items[i];
         ms[i] = (double)(step->end_ns - step->start_ns) / 1e6;
-        HB_TRY(log_step(log, step));
+        HB_TRY(log_step(log, numbers, i));
+        if (i % STEPS_AT_ONCE == STEPS_AT_ONCE - 1) HB_TRY(hb_event_log_flush(log));
     }
     return hb_profile_log_step_times(log, at_step, ms, n);
 }
 
 /* ---- the cycle ---- */
 
-static double mib(uint64_t bytes)
+/* Averages over the steps that the plugin shows: they are what it calls Average Step Time. */
+static void set_averages(hb_profile_numbers *n, const hb_cycle_numbers *numbers)
 {
-    return (double)bytes / 1048576.0;
-}
-
-/* The mean over the GPUs of which it is known. */
-static double mean_of(const hb_cycle_numbers *numbers, hb_gpu_number which)
-{
-    double sum = 0;
-    int n = 0;
-    for (int i = 0; i < numbers->num_devices; i++) {
-        double value = numbers->devices[i].percent[which];
-        if (isnan(value)) continue;
-        sum += value;
-        n++;
+    uint32_t count = numbers->shown_steps;
+    double ns[HB_TIME_ROLES] = {0}, all_ns = 0, flops = 0;
+    if (count == 0) return;
+    for (uint32_t i = 0; i < count; i++) {
+        const hb_step_times *step = &numbers->steps.items[i];
+        all_ns += (double)(step->end_ns - step->start_ns) / count;
+        flops += step->flops / count;
+        for (int role = 0; role < HB_TIME_ROLES; role++)
+            ns[role] += (double)step->role_ns[role] / count;
     }
-    return n ? sum / n : NAN;
-}
-
-static void set_device_numbers(hb_profile_numbers *n, const hb_cycle_numbers *numbers)
-{
-    if (numbers->num_devices == 0) return;
-    n->value[HB_PROFILE_UTILIZATION] = mean_of(numbers, HB_GPU_UTILIZATION);
-    n->value[HB_PROFILE_SM_EFFICIENCY] = mean_of(numbers, HB_GPU_SM_EFFICIENCY);
-    n->value[HB_PROFILE_OCCUPANCY] = mean_of(numbers, HB_GPU_OCCUPANCY);
-    n->value[HB_PROFILE_HOST_TO_DEVICE] = mib(numbers->copied_bytes[0]);
-    n->value[HB_PROFILE_DEVICE_TO_HOST] = mib(numbers->copied_bytes[1]);
-    n->value[HB_PROFILE_DEVICE_TO_DEVICE] = mib(numbers->copied_bytes[2]);
-}
-
-/* The plugin's Average Step Time. */
-static double average_step_ms(const hb_cycle_numbers *numbers)
-{
-    double sum = 0;
-    for (uint32_t i = 0; i < numbers->shown_steps; i++)
-        sum += (double)(numbers->steps.items[i].end_ns - numbers->steps.items[i].start_ns);
-    return numbers->shown_steps ? sum / 1e6 / numbers->shown_steps : NAN;
+    set_times(n, ns, all_ns);
+    set_flops(n, flops, all_ns);
 }
 
 static void set_overhead(hb_profile_numbers *n, const hb_cycle_numbers *numbers, const hb_job *job)
@@ -104,30 +155,22 @@ static void set_overhead(hb_profile_numbers *n, const hb_cycle_numbers *numbers,
     n->value[HB_PROFILE_OVERHEAD_MS] = (recording + writing) / 1e6;
 }
 
-static hb_result log_gpus(hb_event_log *log, const hb_cycle_numbers *numbers, int64_t at_step,
-                          int64_t unix_ns)
+static hb_result log_cycle_numbers(hb_event_log *log, hb_cycle_numbers *numbers, const hb_job *job,
+                                   const hb_lost *lost, hb_profile_at at)
 {
-    char gpu[16];
-    for (int i = 0; i < numbers->num_devices; i++) {
-        const hb_device_numbers *d = &numbers->devices[i];
-        snprintf(gpu, sizeof gpu, "GPU%d", i);
-        HB_TRY(hb_profile_log_gpu(log, at_step, unix_ns, gpu, d->percent[HB_GPU_UTILIZATION],
-                                  d->percent[HB_GPU_SM_EFFICIENCY], d->percent[HB_GPU_OCCUPANCY]));
+    hb_profile_numbers n;
+    hb_profile_numbers_init(&n);
+    set_averages(&n, numbers);
+    if (numbers->num_devices) {
+        set_gpus(&n, numbers->devices, numbers->num_devices);
+        set_copies(&n, numbers->copied_bytes);
     }
-    return HB_OK;
-}
-
-static hb_result log_memory(hb_event_log *log, const hb_cycle_numbers *numbers, int64_t at_step,
-                            int64_t unix_ns)
-{
-    char device[16] = "CPU";
-    for (int i = -1; i < numbers->num_devices; i++) {
-        const hb_device_numbers *d = i < 0 ? &numbers->host : &numbers->devices[i];
-        if (i >= 0) snprintf(device, sizeof device, "GPU%d", i);
-        if (!d->has_memory) continue;
-        HB_TRY(hb_profile_log_memory(log, at_step, unix_ns, device, (double)d->peak_bytes,
-                                     (double)d->current_bytes));
-    }
+    set_overhead(&n, numbers, job);
+    n.value[HB_PROFILE_EVENTS] = (double)numbers->events;
+    n.value[HB_PROFILE_LOST_EVENTS] = (double)(lost->buffer_full + lost->reentrant + lost->memory);
+    HB_TRY(hb_profile_log_numbers(log, at, &n));
+    for (int32_t i = HB_HOST_DEVICE; i < numbers->num_devices; i++)
+        HB_TRY(log_device(log, at, hb_cycle_numbers_device(numbers, i), i));
     return HB_OK;
 }
 
@@ -186,17 +229,9 @@ static hb_result log_texts(hb_event_log *log, hb_cycle_numbers *numbers, const h
 static hb_result log_cycle(hb_event_log *log, hb_cycle_numbers *numbers, const hb_job *job,
                            const hb_trace_info *info, int64_t at_step)
 {
-    hb_profile_numbers n;
+    const hb_profile_at at = {HB_PROFILE_CYCLE, at_step, info->stop_ns};
     hb_lost lost = hb_session_lost(job->cycle->session);
-    hb_profile_numbers_init(&n);
-    set_device_numbers(&n, numbers);
-    set_overhead(&n, numbers, job);
-    n.value[HB_PROFILE_AVERAGE_STEP_MS] = average_step_ms(numbers);
-    n.value[HB_PROFILE_EVENTS] = (double)numbers->events;
-    n.value[HB_PROFILE_LOST_EVENTS] = (double)(lost.buffer_full + lost.reentrant + lost.memory);
-    HB_TRY(hb_profile_log_numbers(log, at_step, info->stop_ns, &n));
-    HB_TRY(log_gpus(log, numbers, at_step, info->stop_ns));
-    HB_TRY(log_memory(log, numbers, at_step, info->stop_ns));
+    HB_TRY(log_cycle_numbers(log, numbers, job, &lost, at));
     HB_TRY(hb_profile_log_kernel_times(log, at_step, numbers->kernel_us.items,
                                        numbers->kernel_us.count));
     return log_texts(log, numbers, &lost, info, at_step);

@@ -12,15 +12,18 @@
 #define MAX_TEXT ((size_t)16 << 20)
 #define MIB      1048576.0
 
-static const char *const tags[HB_PROFILE_NUMBERS] = {
-#define HB_PROFILE_NUMBER_TAG(name, tag) [HB_PROFILE_##name] = tag,
-    HB_PROFILE_NUMBER_MAP(HB_PROFILE_NUMBER_TAG)
-#undef HB_PROFILE_NUMBER_TAG
+static const char *const tags[HB_PROFILE_SPANS][HB_PROFILE_NUMBERS] = {
+#define HB_PROFILE_STEP_TAG(name, group, leaf)  [HB_PROFILE_##name] = "hipboard_" group "/" leaf,
+#define HB_PROFILE_CYCLE_TAG(name, group, leaf) [HB_PROFILE_##name] = "hipboard_cycle/" leaf,
+    [HB_PROFILE_STEP] = {HB_PROFILE_NUMBER_MAP(HB_PROFILE_STEP_TAG)},
+    [HB_PROFILE_CYCLE] = {HB_PROFILE_NUMBER_MAP(HB_PROFILE_CYCLE_TAG)},
+#undef HB_PROFILE_CYCLE_TAG
+#undef HB_PROFILE_STEP_TAG
 };
 
-const char *hb_profile_tag(hb_profile_number number)
+const char *hb_profile_tag(hb_profile_span span, hb_profile_number number)
 {
-    return tags[number];
+    return tags[span][number];
 }
 
 /* ---- numbers ---- */
@@ -31,51 +34,49 @@ void hb_profile_numbers_init(hb_profile_numbers *numbers)
         numbers->value[i] = NAN;
 }
 
-hb_result hb_profile_log_numbers(hb_event_log *log, int64_t step, int64_t unix_ns,
+static hb_result log_known(hb_event_log *log, hb_profile_at at, const char *tag, double value)
+{
+    return isnan(value) ? HB_OK : hb_event_log_scalar_at(log, tag, at.step, value, at.unix_ns);
+}
+
+hb_result hb_profile_log_numbers(hb_event_log *log, hb_profile_at at,
                                  const hb_profile_numbers *numbers)
 {
     for (int i = 0; i < HB_PROFILE_NUMBERS; i++)
-        if (!isnan(numbers->value[i]))
-            HB_TRY(hb_event_log_scalar_at(log, tags[i], step, numbers->value[i], unix_ns));
+        HB_TRY(log_known(log, at, tags[at.span][i], numbers->value[i]));
     return HB_OK;
 }
 
-hb_result hb_profile_log_gpu(hb_event_log *log, int64_t step, int64_t unix_ns, const char *gpu,
-                             double utilization, double sm_efficiency, double occupancy)
+typedef struct tag_text {
+    char s[200];
+} tag_text;
+
+static const char *device_tag(tag_text *tag, hb_profile_span span, const char *group,
+                              const char *device, const char *leaf)
+{
+    if (span == HB_PROFILE_CYCLE) group = "cycle";
+    snprintf(tag->s, sizeof tag->s, "hipboard_%s/%s_%s", group, device, leaf);
+    return tag->s;
+}
+
+hb_result hb_profile_log_device(hb_event_log *log, hb_profile_at at, const char *name,
+                                const hb_profile_device *device)
 {
     const struct {
-        const char *what;
-        double percent;
+        const char *group, *leaf;
+        double value;
     } all[] = {
-        {"utilization", utilization}, {"sm_efficiency", sm_efficiency}, {"occupancy", occupancy}};
-    char tag[200];
-    for (size_t i = 0; i < HB_ARRAY_LEN(all); i++) {
-        snprintf(tag, sizeof tag, "hipboard_gpu/%s_%s_percent", gpu, all[i].what);
-        if (!isnan(all[i].percent))
-            HB_TRY(hb_event_log_scalar_at(log, tag, step, all[i].percent, unix_ns));
-    }
+        {"gpu", "utilization_percent", device->utilization},
+        {"gpu", "sm_efficiency_percent", device->sm_efficiency},
+        {"gpu", "occupancy_percent", device->occupancy},
+        {"memory", "peak_mib", device->peak_bytes / MIB},
+        {"memory", "current_mib", device->current_bytes / MIB},
+    };
+    tag_text tag;
+    for (size_t i = 0; i < HB_ARRAY_LEN(all); i++)
+        HB_TRY(log_known(log, at, device_tag(&tag, at.span, all[i].group, name, all[i].leaf),
+                         all[i].value));
     return HB_OK;
-}
-
-static void memory_tag(char *tag, size_t size, const char *device, const char *what)
-{
-    snprintf(tag, size, "hipboard_memory/%s_%s_mib", device, what);
-}
-
-static hb_result log_mib(hb_event_log *log, int64_t step, int64_t unix_ns, const char *device,
-                         const char *what, double bytes)
-{
-    char tag[200];
-    if (isnan(bytes)) return HB_OK;
-    memory_tag(tag, sizeof tag, device, what);
-    return hb_event_log_scalar_at(log, tag, step, bytes / MIB, unix_ns);
-}
-
-hb_result hb_profile_log_memory(hb_event_log *log, int64_t step, int64_t unix_ns,
-                                const char *device, double peak_bytes, double current_bytes)
-{
-    HB_TRY(log_mib(log, step, unix_ns, device, "peak", peak_bytes));
-    return log_mib(log, step, unix_ns, device, "current", current_bytes);
 }
 
 hb_result hb_profile_log_step_times(hb_event_log *log, int64_t step, const double *ms, size_t n)
@@ -225,13 +226,14 @@ static size_t all_settings(const hb_profile_settings *settings, hb_hparam *to)
 static size_t all_metrics(const hb_profile_settings *settings, const char *peak, const char **to,
                           const char **titles)
 {
+    const char *const *cycle_tags = tags[HB_PROFILE_CYCLE];
     size_t n = 0;
     if (settings->has_steps) {
-        to[n] = tags[HB_PROFILE_AVERAGE_STEP_MS];
+        to[n] = cycle_tags[HB_PROFILE_STEP_MS];
         titles[n++] = "step ms";
     }
     if (settings->has_gpu) {
-        to[n] = tags[HB_PROFILE_UTILIZATION];
+        to[n] = cycle_tags[HB_PROFILE_UTILIZATION];
         titles[n++] = "GPU busy %";
     }
     if (settings->memory) {
@@ -245,11 +247,13 @@ static size_t all_metrics(const hb_profile_settings *settings, const char *peak,
 
 hb_result hb_profile_log_settings(hb_event_log *log, const hb_profile_settings *settings)
 {
-    char peak[200];
+    tag_text tag;
+    const char *peak = settings->memory ? device_tag(&tag, HB_PROFILE_CYCLE, "memory",
+                                                     settings->memory, "peak_mib")
+                                        : NULL;
     size_t most = MAX_KNOWN_METRICS + settings->num_metrics;
     hb_hparam *hparams = calloc(MAX_KNOWN + settings->num_own, sizeof *hparams);
     const char **metrics = calloc(2 * most, sizeof *metrics);
-    if (settings->memory) memory_tag(peak, sizeof peak, settings->memory, "peak");
     hb_result result = HB_ERROR_NO_MEMORY;
     if (hparams && metrics)
         result = hb_event_log_columns(
@@ -285,7 +289,7 @@ hb_result hb_profile_log_layout(hb_event_log *log)
     };
     const hb_chart memory[] = {
         CHART("Peak, MiB", "^hipboard_memory/.*_peak_mib$"),
-        CHART("At the cycle's end, MiB", "^hipboard_memory/.*_current_mib$"),
+        CHART("At the step's end, MiB", "^hipboard_memory/.*_current_mib$"),
         CHART("Copied, MiB", "^hipboard_copies/"),
     };
     const hb_chart communication[] = {

@@ -12,40 +12,42 @@
 
 #include "base/base.h"
 
-/* The numbers of a step or of a cycle, and their tags. The eight times from kernel to other are the
- * step's roles and add up to it.
+/* The numbers of a step or of a cycle: the group of its tag, and what is common to both. In a group
+ * of their own, "hipboard_cycle", are the same numbers of a cycle: of times the averages over its
+ * steps, of what is counted the sums.
+ *
+ * The eight times from kernel to other are the step's roles and add up to it.
  *
  * Overhead is the sum of two: recording, in the program's own threads, is estimated as the number
  * of host records times what one was measured to take on this machine in this process (what hooks
  * of HIP calls take comes on top); writing is the processor time that the background thread took
  * for the cycle's trace and numbers. */
-#define HB_PROFILE_NUMBER_MAP(X)                                \
-    X(STEP_MS, "hipboard_time/step_ms")                         \
-    X(AVERAGE_STEP_MS, "hipboard_time/average_step_ms")         \
-    X(KERNEL_MS, "hipboard_time/kernel_ms")                     \
-    X(MEMCPY_MS, "hipboard_time/memcpy_ms")                     \
-    X(MEMSET_MS, "hipboard_time/memset_ms")                     \
-    X(COMMUNICATION_MS, "hipboard_time/communication_ms")       \
-    X(RUNTIME_MS, "hipboard_time/runtime_ms")                   \
-    X(DATA_LOADER_MS, "hipboard_time/data_loader_ms")           \
-    X(CPU_MS, "hipboard_time/cpu_ms")                           \
-    X(OTHER_MS, "hipboard_time/other_ms")                       \
-    X(UTILIZATION, "hipboard_gpu/utilization_percent")          \
-    X(SM_EFFICIENCY, "hipboard_gpu/sm_efficiency_percent")      \
-    X(OCCUPANCY, "hipboard_gpu/occupancy_percent")              \
-    X(GFLOPS, "hipboard_time/gflop_per_s")                      \
-    X(EXPOSED_MS, "hipboard_communication/exposed_ms")          \
-    X(HOST_TO_DEVICE, "hipboard_copies/host_to_device_mib")     \
-    X(DEVICE_TO_HOST, "hipboard_copies/device_to_host_mib")     \
-    X(DEVICE_TO_DEVICE, "hipboard_copies/device_to_device_mib") \
-    X(EVENTS, "hipboard_profiler/events")                       \
-    X(LOST_EVENTS, "hipboard_profiler/lost_events")             \
-    X(RECORDING_MS, "hipboard_profiler/recording_ms")           \
-    X(WRITING_MS, "hipboard_profiler/writing_ms")               \
-    X(OVERHEAD_MS, "hipboard_profiler/overhead_ms")
+#define HB_PROFILE_NUMBER_MAP(X)                          \
+    X(STEP_MS, "time", "step_ms")                         \
+    X(KERNEL_MS, "time", "kernel_ms")                     \
+    X(MEMCPY_MS, "time", "memcpy_ms")                     \
+    X(MEMSET_MS, "time", "memset_ms")                     \
+    X(COMMUNICATION_MS, "time", "communication_ms")       \
+    X(RUNTIME_MS, "time", "runtime_ms")                   \
+    X(DATA_LOADER_MS, "time", "data_loader_ms")           \
+    X(CPU_MS, "time", "cpu_ms")                           \
+    X(OTHER_MS, "time", "other_ms")                       \
+    X(GFLOPS, "time", "gflop_per_s")                      \
+    X(UTILIZATION, "gpu", "utilization_percent")          \
+    X(SM_EFFICIENCY, "gpu", "sm_efficiency_percent")      \
+    X(OCCUPANCY, "gpu", "occupancy_percent")              \
+    X(EXPOSED_MS, "communication", "exposed_ms")          \
+    X(HOST_TO_DEVICE, "copies", "host_to_device_mib")     \
+    X(DEVICE_TO_HOST, "copies", "device_to_host_mib")     \
+    X(DEVICE_TO_DEVICE, "copies", "device_to_device_mib") \
+    X(EVENTS, "profiler", "events")                       \
+    X(LOST_EVENTS, "profiler", "lost_events")             \
+    X(RECORDING_MS, "profiler", "recording_ms")           \
+    X(WRITING_MS, "profiler", "writing_ms")               \
+    X(OVERHEAD_MS, "profiler", "overhead_ms")
 
 typedef enum hb_profile_number {
-#define HB_PROFILE_NUMBER_ENUM(name, tag) HB_PROFILE_##name,
+#define HB_PROFILE_NUMBER_ENUM(name, group, leaf) HB_PROFILE_##name,
     HB_PROFILE_NUMBER_MAP(HB_PROFILE_NUMBER_ENUM)
 #undef HB_PROFILE_NUMBER_ENUM
         HB_PROFILE_NUMBERS
@@ -55,22 +57,37 @@ typedef struct hb_profile_numbers {
     double value[HB_PROFILE_NUMBERS];
 } hb_profile_numbers;
 
-const char *hb_profile_tag(hb_profile_number number);
+/** What numbers are of. */
+typedef enum hb_profile_span {
+    HB_PROFILE_STEP,
+    HB_PROFILE_CYCLE,
+    HB_PROFILE_SPANS
+} hb_profile_span;
+
+const char *hb_profile_tag(hb_profile_span span, hb_profile_number number);
 
 /** Nothing known yet. */
 void hb_profile_numbers_init(hb_profile_numbers *numbers);
 
-/** Logs what is known, as of the moment `unix_ns`. */
-hb_result hb_profile_log_numbers(hb_event_log *log, int64_t step, int64_t unix_ns,
+/** When, and of what: a step, or the cycle that ended with it. */
+typedef struct hb_profile_at {
+    hb_profile_span span;
+    int64_t step, unix_ns;
+} hb_profile_at;
+
+/** Logs what is known. */
+hb_result hb_profile_log_numbers(hb_event_log *log, hb_profile_at at,
                                  const hb_profile_numbers *numbers);
 
-/** Of one of the devices, in percent; `gpu`: "GPU0". */
-hb_result hb_profile_log_gpu(hb_event_log *log, int64_t step, int64_t unix_ns, const char *gpu,
-                             double utilization, double sm_efficiency, double occupancy);
+/** Of one of the devices; NaN: not known. */
+typedef struct hb_profile_device {
+    double utilization, sm_efficiency, occupancy; /* percent */
+    double peak_bytes, current_bytes;
+} hb_profile_device;
 
-/** `device`: "GPU0", "CPU". */
-hb_result hb_profile_log_memory(hb_event_log *log, int64_t step, int64_t unix_ns,
-                                const char *device, double peak_bytes, double current_bytes);
+/** `name`: "GPU0", "CPU". */
+hb_result hb_profile_log_device(hb_event_log *log, hb_profile_at at, const char *name,
+                                const hb_profile_device *device);
 
 hb_result hb_profile_log_step_times(hb_event_log *log, int64_t step, const double *ms, size_t n);
 hb_result hb_profile_log_kernel_times(hb_event_log *log, int64_t step, const double *us, size_t n);

@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from event_files import Server, on_small_disk, read, values
+from schemas import load
 from support import BUILD
 
 ROLES = {"DataLoader": "data_loader_ms", "CPU Exec": "cpu_ms", "Other": "other_ms"}
@@ -52,17 +53,67 @@ def test_a_steps_roles_are_the_plugins(board, digits, run):
 def test_a_cycles_numbers_are_the_programs(digits, run):
     logged = values(digits[run].directory)
     last_steps = [cycle["steps"][-1]["number"] for cycle in digits[run].cycles]
-    peaks = [value.simple_value for _, value in logged["hipboard_memory/CPU_peak_mib"]]
+    peaks = [value.simple_value for _, value in logged["hipboard_cycle/CPU_peak_mib"]]
     counted = [cycle["memory"]["peak_allocated"] / 2**20 for cycle in digits[run].cycles]
     assert peaks == pytest.approx(counted, rel=1e-6)
-    assert [step for step, _ in logged["hipboard_memory/CPU_peak_mib"]] == last_steps
-    assert [value.simple_value for _, value in logged["hipboard_profiler/lost_events"]] == [0, 0]
-    overhead = [[value.simple_value for _, value in logged[f"hipboard_profiler/{part}_ms"]]
+    assert [step for step, _ in logged["hipboard_cycle/CPU_peak_mib"]] == last_steps
+    assert [value.simple_value for _, value in logged["hipboard_cycle/lost_events"]] == [0, 0]
+    overhead = [[value.simple_value for _, value in logged[f"hipboard_cycle/{part}_ms"]]
                 for part in ("recording", "writing", "overhead")]
-    for events, recording, writing, both in zip(logged["hipboard_profiler/events"], *overhead):
+    for events, recording, writing, both in zip(logged["hipboard_cycle/events"], *overhead):
         assert recording + writing == pytest.approx(both, rel=1e-5)
         assert 5e-6 < recording / events[1].simple_value < 1e-3 # ns, not us, a record
         assert 0 < writing < 10000
+
+
+def memory_of_steps(events):
+    """{step: (peak, last)} in MiB: of what was allocated when the step began, and since."""
+    found = {}
+    held = None
+    for event in sorted((event for event in events if event["name"].startswith("ProfilerStep#")
+                         and event["ph"] == "X" or event["name"] == "[memory]"),
+                        key=lambda event: event["ts"]):
+        if event["name"] != "[memory]":
+            step = int(event["name"].split("#")[1])
+            found[step] = None if held is None else [held, held]
+            continue
+        args = event["args"]
+        before = args["Total Allocated"] - args["Bytes"] if held is None else held
+        held = args["Total Allocated"]
+        for earlier in [step for step, numbers in found.items() if numbers is None]:
+            found[earlier] = [before, before]
+        if found:
+            found[step] = [max(found[step][0], held), held]
+    return {step: tuple(value / 2**20 for value in numbers) for step, numbers in found.items()}
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_a_steps_memory_is_what_the_trace_shows(digits, run):
+    logged = values(digits[run].directory)
+    expected = {}
+    for path in digits[run].directory.glob("*.pt.trace.json*"):
+        expected |= memory_of_steps(load(path)["traceEvents"])
+    peaks, last = ({step: value.simple_value for step, value
+                    in logged[f"hipboard_memory/CPU_{what}_mib"]} for what in ("peak", "current"))
+    assert sorted(peaks) == sorted(last) == sorted(expected) == steps_of(digits, run)
+    for step, (peak, current) in expected.items():
+        assert (peaks[step], last[step]) == pytest.approx((peak, current), rel=1e-6)
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_a_cycles_times_are_the_averages_of_its_steps(digits, run):
+    logged = values(digits[run].directory)
+    for name in ("step_ms", "cpu_ms", "data_loader_ms", "other_ms"):
+        by_step = {step: value.simple_value for step, value in logged[f"hipboard_time/{name}"]}
+        for cycle, (step, value) in zip(digits[run].cycles, logged[f"hipboard_cycle/{name}"]):
+            steps = [step["number"] for step in cycle["steps"]]
+            assert step == steps[-1]
+            assert value.simple_value == pytest.approx(
+                sum(by_step[step] for step in steps) / len(steps), rel=1e-5)
+    for name in ("events", "recording_ms"):
+        of_cycles = sum(value.simple_value for _, value in logged[f"hipboard_cycle/{name}"])
+        of_steps = sum(value.simple_value for _, value in logged[f"hipboard_profiler/{name}"])
+        assert 0.9 * of_cycles < of_steps <= of_cycles * (1 + 1e-5)
 
 
 @pytest.mark.parametrize("run", RUNS)

@@ -125,14 +125,33 @@ def test_scalars_are_the_overview_s(board, name):
         by_step = {step: 1000 * value.simple_value
                    for step, value in logged[f"hipboard_time/{ROLES[role]}_ms"]}
         assert [by_step[step] for step in shown] == pytest.approx(microseconds, rel=1e-6, abs=0.02)
-    [(_, average)] = logged["hipboard_time/average_step_ms"]
+    [(_, average)] = logged["hipboard_cycle/step_ms"]
     assert 1000 * average.simple_value == pytest.approx(
         overview["performance"][0]["value"], abs=0.51)
     summary = {row["title"]: row["value"] for row in overview["gpu_metrics"]["data"]}
     for title, number in GPU_NUMBERS.items():
-        for tag in (f"hipboard_gpu/{number}_percent", f"hipboard_gpu/GPU0_{number}_percent"):
+        for tag in (f"hipboard_cycle/{number}_percent", f"hipboard_cycle/GPU0_{number}_percent"):
             [(_, value)] = logged[tag]
             assert value.simple_value == pytest.approx(float(summary[title].split()[0]), abs=0.02)
+
+
+@pytest.mark.parametrize("name", ["gpu", "gpu_gz", "gpu_ahead"])
+def test_a_steps_gpu_was_busy_with_its_kernels(board, name):
+    """Also where kernels of several streams are on it, and where they reach into the next step."""
+    logged = values(board.logdir / name)
+    [path] = (board.logdir / name).glob("*.json*")
+    ran = [(event["ts"], event["ts"] + event["dur"]) for event in load(path)["traceEvents"]
+           if event.get("cat") == "kernel"]
+    busy = {step: value.simple_value
+            for step, value in logged["hipboard_gpu/GPU0_utilization_percent"]}
+    milliseconds = {step: value.simple_value for step, value in logged["hipboard_time/step_ms"]}
+    kernel_ms = {step: value.simple_value for step, value in logged["hipboard_time/kernel_ms"]}
+    assert list(busy) == list(milliseconds) and ran
+    for step, percent in busy.items(): # kernels come first of all roles
+        assert percent == pytest.approx(100 * kernel_ms[step] / milliseconds[step], rel=1e-4)
+    total = sum(percent * milliseconds[step] / 100 for step, percent in busy.items())
+    assert 0 < total <= sum(end - start for start, end in ran) / 1000 * (1 + 1e-5)
+    assert {step for step, _ in logged["hipboard_gpu/occupancy_percent"]} == set(busy)
 
 
 def test_steps_of_a_program_that_runs_ahead_are_longer_than_on_its_host(board):
@@ -148,11 +167,17 @@ def test_steps_of_a_program_that_runs_ahead_are_longer_than_on_its_host(board):
 def test_copies_and_memory_are_what_the_program_did(board):
     logged = values(board.logdir / "gpu")
     for way in ("host_to_device", "device_to_host"):
-        [(step, value)] = logged[f"hipboard_copies/{way}_mib"]
+        [(step, value)] = logged[f"hipboard_cycle/{way}_mib"]
         assert (step, value.simple_value) == (STEPS, STEPS * BYTES / 2**20)
-    [(_, peak)], [(_, current)] = (logged[f"hipboard_memory/GPU0_{what}_mib"]
+        assert [(step, value.simple_value) for step, value in logged[f"hipboard_copies/{way}_mib"]
+                ] == [(step, BYTES / 2**20) for step in range(1, STEPS + 1)]
+    [(_, peak)], [(_, current)] = (logged[f"hipboard_cycle/GPU0_{what}_mib"]
                                    for what in ("peak", "current"))
     assert (peak.simple_value, current.simple_value) == (BYTES / 2**20, 0)
+    for what, bytes in (("peak", BYTES), ("current", 0)):
+        assert [(step, value.simple_value) for step, value
+                in logged[f"hipboard_memory/GPU0_{what}_mib"]
+                ] == [(step, bytes / 2**20) for step in range(1, STEPS + 1)]
 
 
 def test_settings_name_the_gpu(board):
@@ -168,8 +193,8 @@ def test_settings_name_the_gpu(board):
     [(_, experiment)] = logged[metadata.EXPERIMENT_TAG]
     assert [info.name.tag for info in metadata.parse_experiment_plugin_data(
         experiment.metadata.plugin_data.content).metric_infos] == [
-            "hipboard_time/average_step_ms", "hipboard_gpu/utilization_percent",
-            "hipboard_memory/GPU0_peak_mib"]
+            "hipboard_cycle/step_ms", "hipboard_cycle/utilization_percent",
+            "hipboard_cycle/GPU0_peak_mib"]
     [(_, text)] = logged["hipboard/environment/text_summary"]
     assert b"| architecture | gfx90a:sramecc+" in text.tensor.string_val[0]
     [(_, kernels)] = logged["hipboard/top_kernels/text_summary"]

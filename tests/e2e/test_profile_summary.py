@@ -76,10 +76,10 @@ def test_charts_have_the_lines_that_belong_together(server):
     assert lines == {
         "Step time, ms": ["hipboard_time/step_ms"],
         "Where a step's time goes, ms": sorted(f"hipboard_time/{role}_ms" for role in ROLES),
-        "GPU, %": [f"hipboard_gpu/{what}_percent"
+        "GPU, %": [f"hipboard_gpu/{gpu}{what}_percent" for gpu in ("GPU0_", "GPU1_", "")
                    for what in ("occupancy", "sm_efficiency", "utilization")],
         "Peak, MiB": ["hipboard_memory/GPU0_peak_mib", "hipboard_memory/GPU1_peak_mib"],
-        "At the cycle's end, MiB": ["hipboard_memory/GPU0_current_mib",
+        "At the step's end, MiB": ["hipboard_memory/GPU0_current_mib",
                                    "hipboard_memory/GPU1_current_mib"],
         "Copied, MiB": [f"hipboard_copies/{what}_mib" for what in
                         ("device_to_device", "device_to_host", "host_to_device")],
@@ -91,6 +91,8 @@ def test_charts_have_the_lines_that_belong_together(server):
 def test_steps_are_the_programs(server):
     assert server.scalars("run", "hipboard_time/step_ms") == [(5, 500), (6, 600), (7, 700)]
     assert server.scalars("run", "hipboard_memory/GPU1_peak_mib") == [(5, 3), (6, 3), (7, 3)]
+    assert server.scalars("run", "hipboard_cycle/step_ms") == [(7, 1000)]
+    assert server.scalars("run", "hipboard_cycle/GPU1_peak_mib") == [(7, 3)]
     for tag in server.scalar_tags("run"):
         assert re.fullmatch(r"hipboard_\w+/\w+", tag)
 
@@ -102,5 +104,5 @@ def test_runs_compare_by_settings(server):
     [group] = answer["sessionGroups"]
     assert group["hparams"] == {"arch": "gfx90a", "batch": 64, "workers": 2}
     assert {metric["name"]["tag"]: metric["value"] for metric in group["metricValues"]} == {
-        "hipboard_time/average_step_ms": 701, "hipboard_gpu/utilization_percent": 710,
-        "hipboard_memory/GPU0_peak_mib": 1}
+        "hipboard_cycle/step_ms": 1000, "hipboard_cycle/utilization_percent": 1010,
+        "hipboard_cycle/GPU0_peak_mib": 1}

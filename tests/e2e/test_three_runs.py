@@ -15,7 +15,7 @@ SETTINGS = {
     "ahead": {"batch": 64, "gemm": "ordered", "workers": 2, "lr": 0.04},
 }
 COLUMNS = ["batch", "gemm", "lr", "workers", "step ms", "peak MiB", "loss", "accuracy"]
-METRICS = ["hipboard_time/average_step_ms", "hipboard_memory/CPU_peak_mib", "loss", "accuracy"]
+METRICS = ["hipboard_cycle/step_ms", "hipboard_cycle/CPU_peak_mib", "loss", "accuracy"]
 
 
 @pytest.fixture(scope="module")

@@ -286,6 +286,139 @@ static void memory_has_a_peak_and_a_last_value_per_device(void **state)
     hb_cycle_numbers_free(&n);
 }
 
+static hb_trace_event memory(int32_t gpu, int64_t at, int64_t bytes, int64_t total)
+{
+    hb_trace_event e = host(HB_EVENT_MEMORY, "[memory]", 0, 1, at, at);
+    e.memory = (hb_memory_args){.device_type = gpu < 0 ? HB_DEVICE_CPU : HB_DEVICE_HIP,
+                                .device_id = gpu,
+                                .bytes = bytes,
+                                .total_allocated = total};
+    return e;
+}
+
+static void expect_held(const hb_cycle_numbers *n, uint32_t step, int32_t device, int64_t peak,
+                        int64_t current)
+{
+    const hb_device_numbers *d = hb_cycle_step_device(n, step, device);
+    assert_true(d->has_memory);
+    assert_int_equal(d->peak_bytes, peak);
+    assert_int_equal(d->current_bytes, current);
+}
+
+static void a_step_has_the_memory_that_it_found(void **state)
+{
+    (void)state;
+    hb_trace_event events[] = {
+        memory(-1, 50, 100, 1100), /* before the first step */
+        annotation("ProfilerStep#1", 1, 100, 200),
+        memory(-1, 110, 400, 1500),
+        memory(-1, 120, -1000, 500),
+        annotation("ProfilerStep#2", 2, 200, 300),
+        annotation("ProfilerStep#3", 3, 300, 400),
+        memory(1, 310, -30, 70), /* the first that is known of the GPU's */
+        memory(-1, 320, 5000, 5500),
+        memory(-1, 330, -5000, 500),
+        memory(1, 450, 1000, 1070), /* after the last one's end, before the recording's */
+        memory(-7, 460, 1, 1),
+    };
+    events[8].flags = HB_TEV_OUT_OF_MEMORY; /* tells nothing */
+    events[10].memory.device_type = HB_DEVICE_HIP;
+    hb_cycle_numbers n = NUMBERS_OF(events);
+    assert_int_equal(n.num_devices, 2);
+    expect_held(&n, 0, HB_HOST_DEVICE, 1500, 500);
+    expect_held(&n, 1, HB_HOST_DEVICE, 500, 500);
+    expect_held(&n, 2, HB_HOST_DEVICE, 5500, 5500);
+    expect_held(&n, 0, 1, 100, 100);
+    expect_held(&n, 1, 1, 100, 100);
+    expect_held(&n, 2, 1, 1070, 1070);
+    assert_false(hb_cycle_step_device(&n, 0, 0)->has_memory || n.devices[0].has_memory);
+    assert_int_equal(n.devices[1].peak_bytes, 1070);
+    assert_int_equal(n.host.peak_bytes, 5500);
+    hb_cycle_numbers_free(&n);
+}
+
+static void without_steps_all_memory_is_the_whole_s(void **state)
+{
+    (void)state;
+    const hb_trace_event events[] = {
+        memory(-1, 50, 900, 900),
+        memory(-1, 60, -800, 100),
+        op("aten::mm", 1, 1, 100, 200),
+        memory(-1, 110, 10, 110),
+    };
+    hb_cycle_numbers n = NUMBERS_OF(events);
+    assert_true(n.whole);
+    expect_held(&n, 0, HB_HOST_DEVICE, 900, 110);
+    hb_cycle_numbers_free(&n);
+    n = numbers_of(events, 2); /* of no time at all */
+    assert_int_equal(n.steps.count, 0);
+    assert_int_equal(n.host.peak_bytes, 900);
+    hb_cycle_numbers_free(&n);
+}
+
+static void copies_and_events_belong_to_the_step_they_began_in(void **state)
+{
+    (void)state;
+    hb_trace_event events[] = {
+        work(HB_EVENT_MEMCPY, 0, 90, 95), /* before the first step */
+        call(1, 110, 120),
+        work(HB_EVENT_MEMCPY, 0, 190, 230), /* into the next step's time */
+        work(HB_EVENT_MEMCPY, 0, 240, 250),
+        work(HB_EVENT_MEMCPY, 0, 250, 260),
+        work(HB_EVENT_MEMCPY, 0, 300, 310),
+        annotation("ProfilerStep#1", 1, 100, 200),
+        annotation("ProfilerStep#2", 2, 200, 300),
+        op("aten::mm", 3, 1, 200, 300),
+    };
+    const uint64_t bytes[] = {1, 0, 2, 4, 8, 16};
+    const char *const kinds[] = {"HtoD", NULL, "HtoD", "DtoH", "DtoD", "PtoP"};
+    for (int i = 0; i < 6; i++)
+        if (i != 1) events[i].copy = (hb_copy_args){.bytes = bytes[i], .kind = kinds[i]};
+    events[2].correlation = 1; /* makes the first step last until 230 */
+    hb_cycle_numbers n = NUMBERS_OF(events);
+    const hb_step_times *first = &n.steps.items[0], *second = &n.steps.items[1];
+    expect_step(first, 1, 100, 230);
+    const uint64_t of_first[] = {2, 0, 0}, of_second[] = {0, 4, 8}, of_all[] = {3, 4, 24};
+    assert_memory_equal(first->copied_bytes, of_first, sizeof of_first);
+    assert_memory_equal(second->copied_bytes, of_second, sizeof of_second);
+    assert_memory_equal(n.copied_bytes, of_all, sizeof of_all);
+    assert_int_equal(first->host_events, 1);
+    assert_int_equal(first->events, 3);
+    assert_int_equal(second->host_events, 2);
+    assert_int_equal(second->events, 4);
+    assert_int_equal(n.events, 9);
+    hb_cycle_numbers_free(&n);
+}
+
+static void each_step_has_numbers_of_its_gpus(void **state)
+{
+    (void)state;
+    hb_trace_event events[] = {
+        annotation("ProfilerStep#1", 1, 100, 200),
+        annotation("ProfilerStep#2", 2, 200, 300),
+        annotation("ProfilerStep#3", 3, 300, 400),
+        work(HB_EVENT_KERNEL, 0, 150, 350), /* through the second */
+        work(HB_EVENT_KERNEL, 0, 160, 180),
+        work(HB_EVENT_KERNEL, 1, 390, 500),
+    };
+    events[3].kernel.occupancy = 80;
+    events[4].kernel.occupancy = 10;
+    events[3].kernel.blocks_per_sm = 0.25;
+    hb_cycle_numbers n = NUMBERS_OF(events);
+    const double busy[] = {50, 100, 50}, full[] = {(80 * 50 + 10 * 20) / 70.0, 80, 80};
+    for (uint32_t step = 0; step < 3; step++) {
+        const double *first = hb_cycle_step_device(&n, step, 0)->percent;
+        const double *second = hb_cycle_step_device(&n, step, 1)->percent;
+        assert_float_equal(first[HB_GPU_UTILIZATION], busy[step], 1e-9);
+        assert_float_equal(first[HB_GPU_SM_EFFICIENCY], busy[step] / 4, 1e-9);
+        assert_float_equal(first[HB_GPU_OCCUPANCY], full[step], 1e-9);
+        assert_float_equal(second[HB_GPU_UTILIZATION], step == 2 ? 10 : 0, 1e-9);
+        assert_true(isnan(second[HB_GPU_SM_EFFICIENCY]) && isnan(second[HB_GPU_OCCUPANCY]));
+    }
+    assert_float_equal(n.devices[0].percent[HB_GPU_UTILIZATION], 200.0 / 3, 1e-9);
+    hb_cycle_numbers_free(&n);
+}
+
 static void flops_belong_to_the_step_they_began_in(void **state)
 {
     (void)state;
@@ -464,6 +597,34 @@ static void compare_gpus(uint32_t seed, const hb_cycle_numbers *n, const hb_anal
     }
 }
 
+/* How long some kernel of a device ran in a window, counted kernel by kernel. */
+static int64_t busy_in(const cycle *c, int32_t device, int64_t from, int64_t to)
+{
+    int64_t busy = 0, until = from;
+    for (size_t i = 0; i < c->count; i++) { /* by start */
+        const hb_trace_event *e = &c->events[i];
+        if (e->kind != HB_EVENT_KERNEL || e->device != device) continue;
+        int64_t start = HB_MAX(e->start_ns, until), end = HB_MIN(e->end_ns, to);
+        if (end > start) busy += end - start;
+        until = HB_MAX(until, e->end_ns);
+    }
+    return busy;
+}
+
+static void compare_step_gpus(uint32_t seed, const hb_cycle_numbers *n, const cycle *c)
+{
+    for (uint32_t step = 0; step < n->steps.count; step++) {
+        const hb_step_times *times = &n->steps.items[step];
+        for (int32_t device = 0; device < n->num_devices; device++) {
+            const hb_device_numbers *d = hb_cycle_step_device(n, step, device);
+            if (!d->has_kernels) continue;
+            int64_t busy = busy_in(c, device, times->start_ns, times->end_ns);
+            expect_close(seed, "a step's utilization", d->percent[HB_GPU_UTILIZATION],
+                         100.0 * (double)busy / (double)(times->end_ns - times->start_ns));
+        }
+    }
+}
+
 static bool compare_with_analysis(uint32_t seed)
 {
     cycle c = random_cycle(seed);
@@ -479,6 +640,7 @@ static bool compare_with_analysis(uint32_t seed)
     bool comparable = is_given_away_once(&analysis);
     if (comparable) compare_steps(seed, &numbers, &analysis);
     compare_gpus(seed, &numbers, &analysis);
+    compare_step_gpus(seed, &numbers, &c);
     hb_analysis_free(&analysis);
     hb_trace_free(&trace);
     hb_cycle_numbers_free(&numbers);
@@ -507,6 +669,10 @@ int main(void)
         cmocka_unit_test(a_gpus_numbers_are_over_the_steps_time),
         cmocka_unit_test(self_times_leave_children_out),
         cmocka_unit_test(memory_has_a_peak_and_a_last_value_per_device),
+        cmocka_unit_test(a_step_has_the_memory_that_it_found),
+        cmocka_unit_test(without_steps_all_memory_is_the_whole_s),
+        cmocka_unit_test(copies_and_events_belong_to_the_step_they_began_in),
+        cmocka_unit_test(each_step_has_numbers_of_its_gpus),
         cmocka_unit_test(flops_belong_to_the_step_they_began_in),
         cmocka_unit_test(an_empty_cycle_has_no_numbers),
         cmocka_unit_test(numbers_are_those_of_the_trace),

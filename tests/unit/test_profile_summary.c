@@ -45,44 +45,66 @@ static void only_known_numbers_are_logged(void **state)
     hb_profile_numbers_init(&numbers);
     numbers.value[HB_PROFILE_STEP_MS] = 12.5;
     numbers.value[HB_PROFILE_LOST_EVENTS] = 0;
-    assert_int_equal(hb_profile_log_numbers(event_log, 7, 1500000000500000000, &numbers), HB_OK);
+    hb_profile_at at = {HB_PROFILE_STEP, 7, 1500000000500000000};
+    assert_int_equal(hb_profile_log_numbers(event_log, at, &numbers), HB_OK);
+    at.span = HB_PROFILE_CYCLE;
+    assert_int_equal(hb_profile_log_numbers(event_log, at, &numbers), HB_OK);
     event_list list = close_and_read();
-    assert_int_equal(list.count, 3);
+    assert_int_equal(list.count, 5);
     assert_scalar(&list, 1, "hipboard_time/step_ms", 12.5);
     assert_scalar(&list, 2, "hipboard_profiler/lost_events", 0);
+    assert_scalar(&list, 3, "hipboard_cycle/step_ms", 12.5);
+    assert_scalar(&list, 4, "hipboard_cycle/lost_events", 0);
     assert_int_equal(list.events[1]->step, 7);
     assert_true(list.events[1]->wall_time == 1500000000.5);
     free_events(&list);
 }
 
+static const char *nth_tag(int i)
+{
+    return hb_profile_tag((hb_profile_span)(i / HB_PROFILE_NUMBERS),
+                          (hb_profile_number)(i % HB_PROFILE_NUMBERS));
+}
+
 static void every_number_has_a_tag_of_its_own(void **state)
 {
     (void)state;
+    enum { ALL = HB_PROFILE_SPANS * HB_PROFILE_NUMBERS };
     hb_profile_numbers numbers;
-    for (int i = 0; i < HB_PROFILE_NUMBERS; i++)
-        numbers.value[i] = i;
-    assert_int_equal(hb_profile_log_numbers(event_log, 1, 0, &numbers), HB_OK);
+    for (int i = 0; i < ALL; i++) {
+        numbers.value[i % HB_PROFILE_NUMBERS] = i;
+        if (i % HB_PROFILE_NUMBERS < HB_PROFILE_NUMBERS - 1) continue;
+        hb_profile_at at = {(hb_profile_span)(i / HB_PROFILE_NUMBERS), 1, 0};
+        assert_int_equal(hb_profile_log_numbers(event_log, at, &numbers), HB_OK);
+    }
     event_list list = close_and_read();
-    assert_int_equal(list.count, 1 + HB_PROFILE_NUMBERS);
-    for (int i = 0; i < HB_PROFILE_NUMBERS; i++) {
-        assert_scalar(&list, (size_t)i + 1, hb_profile_tag((hb_profile_number)i), i);
+    assert_int_equal(list.count, 1 + ALL);
+    for (int i = 0; i < ALL; i++) {
+        assert_scalar(&list, (size_t)i + 1, nth_tag(i), i);
         for (int j = 0; j < i; j++)
-            assert_string_not_equal(hb_profile_tag((hb_profile_number)i),
-                                    hb_profile_tag((hb_profile_number)j));
+            assert_string_not_equal(nth_tag(i), nth_tag(j));
     }
     free_events(&list);
 }
 
-static void memory_is_in_mebibytes(void **state)
+static void a_device_has_what_is_known_of_it(void **state)
 {
     (void)state;
-    assert_int_equal(hb_profile_log_memory(event_log, 1, 0, "GPU0", 3.0 * 1048576, 524288), HB_OK);
-    assert_int_equal(hb_profile_log_memory(event_log, 1, 0, "CPU", NAN, 0), HB_OK);
+    const hb_profile_device gpu = {40, NAN, 25, 3.0 * 1048576, 524288};
+    const hb_profile_device cpu = {NAN, NAN, NAN, NAN, 0};
+    const hb_profile_at step = {HB_PROFILE_STEP, 1, 0}, cycle = {HB_PROFILE_CYCLE, 1, 0};
+    assert_int_equal(hb_profile_log_device(event_log, step, "GPU0", &gpu), HB_OK);
+    assert_int_equal(hb_profile_log_device(event_log, step, "CPU", &cpu), HB_OK);
+    assert_int_equal(hb_profile_log_device(event_log, cycle, "GPU0", &gpu), HB_OK);
     event_list list = close_and_read();
-    assert_int_equal(list.count, 4);
-    assert_scalar(&list, 1, "hipboard_memory/GPU0_peak_mib", 3);
-    assert_scalar(&list, 2, "hipboard_memory/GPU0_current_mib", 0.5);
-    assert_scalar(&list, 3, "hipboard_memory/CPU_current_mib", 0);
+    assert_int_equal(list.count, 10);
+    assert_scalar(&list, 1, "hipboard_gpu/GPU0_utilization_percent", 40);
+    assert_scalar(&list, 2, "hipboard_gpu/GPU0_occupancy_percent", 25);
+    assert_scalar(&list, 3, "hipboard_memory/GPU0_peak_mib", 3);
+    assert_scalar(&list, 4, "hipboard_memory/GPU0_current_mib", 0.5);
+    assert_scalar(&list, 5, "hipboard_memory/CPU_current_mib", 0);
+    assert_scalar(&list, 6, "hipboard_cycle/GPU0_utilization_percent", 40);
+    assert_scalar(&list, 8, "hipboard_cycle/GPU0_peak_mib", 3);
     free_events(&list);
 }
 
@@ -197,9 +219,8 @@ static void settings_are_the_users_and_the_known_ones(void **state)
                                           .num_metrics = 1};
     assert_int_equal(hb_profile_log_settings(event_log, &settings), HB_OK);
     event_list list = close_and_read();
-    const char *const metrics[] = {"hipboard_time/average_step_ms",
-                                   "hipboard_gpu/utilization_percent",
-                                   "hipboard_memory/GPU0_peak_mib", "accuracy"};
+    const char *const metrics[] = {"hipboard_cycle/step_ms", "hipboard_cycle/utilization_percent",
+                                   "hipboard_cycle/GPU0_peak_mib", "accuracy"};
     const char *const titles[] = {"step ms", "GPU busy %", "peak MiB", ""};
     const char *const names[] = {"lr", "arch", "compute_units", "ranks"};
     expect_columns(&list, 4, metrics, titles, 4, names);
@@ -214,7 +235,7 @@ static void there_are_no_columns_for_what_is_not_there(void **state)
         .arch = "gfx90a", .has_steps = true, .own = own, .num_own = 1};
     assert_int_equal(hb_profile_log_settings(event_log, &settings), HB_OK);
     event_list list = close_and_read();
-    const char *const metrics[] = {"hipboard_time/average_step_ms"}, *const titles[] = {"step ms"};
+    const char *const metrics[] = {"hipboard_cycle/step_ms"}, *const titles[] = {"step ms"};
     expect_columns(&list, 1, metrics, titles, 1, (const char *const[]){"arch"});
     free_events(&list);
 }
@@ -238,7 +259,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         LOG_TEST(only_known_numbers_are_logged),
         LOG_TEST(every_number_has_a_tag_of_its_own),
-        LOG_TEST(memory_is_in_mebibytes),
+        LOG_TEST(a_device_has_what_is_known_of_it),
         LOG_TEST(times_become_histograms),
         LOG_TEST(costs_become_a_table),
         LOG_TEST(the_other_texts),

@@ -295,7 +295,7 @@ static void lost_records_are_told(void **state)
     end(prof);
     event_list list = only_log();
     size_t text = find(&list, "hipboard/lost_data/text_summary", 1);
-    size_t lost = find(&list, "hipboard_profiler/lost_events", 1);
+    size_t lost = find(&list, "hipboard_cycle/lost_events", 1);
     assert_true(text && lost);
     assert_true(value_of(&list, lost)->simple_value > 50000);
     free_events(&list);

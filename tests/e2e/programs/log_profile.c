@@ -14,15 +14,17 @@ static void check(hb_result result)
     exit(1);
 }
 
-static void log_step(hb_event_log *log, int step)
+static void log_numbers(hb_event_log *log, hb_profile_span span, int step, double first)
 {
+    const hb_profile_at at = {span, step, 1750000000000000000 + step};
     hb_profile_numbers numbers;
-    hb_profile_numbers_init(&numbers);
     for (int i = 0; i < HB_PROFILE_NUMBERS; i++)
-        numbers.value[i] = 100 * step + i;
-    check(hb_profile_log_numbers(log, step, 1750000000000000000 + step, &numbers));
-    check(hb_profile_log_memory(log, step, 1750000000000000000 + step, "GPU0", 1 << 20, 2 << 20));
-    check(hb_profile_log_memory(log, step, 1750000000000000000 + step, "GPU1", 3 << 20, 4 << 20));
+        numbers.value[i] = first + i;
+    check(hb_profile_log_numbers(log, at, &numbers));
+    check(
+        hb_profile_log_device(log, at, "GPU0", &(hb_profile_device){10, 20, 30, 1 << 20, 2 << 20}));
+    check(
+        hb_profile_log_device(log, at, "GPU1", &(hb_profile_device){40, 50, 60, 3 << 20, 4 << 20}));
 }
 
 int main(int argc, char **argv)
@@ -40,7 +42,8 @@ int main(int argc, char **argv)
     check(hb_profile_log_settings(log, &settings));
     check(hb_profile_log_layout(log));
     for (int step = 5; step < 8; step++)
-        log_step(log, step);
+        log_numbers(log, HB_PROFILE_STEP, step, 100 * step);
+    log_numbers(log, HB_PROFILE_CYCLE, 7, 1000);
 
     hb_profile_cost *costs = calloc((size_t)argc, sizeof *costs);
     for (int i = 2; i < argc; i++)
