@@ -36,10 +36,7 @@ typedef struct hb_open_options {
     void *context;
 } hb_open_options;
 
-#define HB_OPEN_OPTIONS_INIT                   \
-    {                                          \
-        .struct_size = sizeof(hb_open_options) \
-    }
+#define HB_OPEN_OPTIONS_INIT HB_SIZED_(hb_open_options)
 
 /** What is said of many numbers: of step times, in microseconds. */
 typedef struct hb_statistics {
@@ -266,10 +263,7 @@ typedef struct hb_insights_options {
     size_t num_code_paths;
 } hb_insights_options;
 
-#define HB_INSIGHTS_OPTIONS_INIT                   \
-    {                                              \
-        .struct_size = sizeof(hb_insights_options) \
-    }
+#define HB_INSIGHTS_OPTIONS_INIT HB_SIZED_(hb_insights_options)
 
 /** `options` may be NULL. HB_ERROR_FORMAT, with file and line, for rules that are wrong. To be
  * freed before the file is closed. */
@@ -435,10 +429,7 @@ typedef struct hb_key_averages_options {
     const char *sort_by;
 } hb_key_averages_options;
 
-#define HB_KEY_AVERAGES_OPTIONS_INIT                   \
-    {                                                  \
-        .struct_size = sizeof(hb_key_averages_options) \
-    }
+#define HB_KEY_AVERAGES_OPTIONS_INIT HB_SIZED_(hb_key_averages_options)
 
 /** Events of one name (and whatever else they were grouped by). Made by the library only and grows
  * at its end. Bytes are allocated minus freed, by any thread while the events ran. */
@@ -477,10 +468,7 @@ typedef struct hb_table_options {
     const char *device_name; /* in the headers; NULL: "CUDA", as torch says also on AMD GPUs */
 } hb_table_options;
 
-#define HB_TABLE_OPTIONS_INIT                   \
-    {                                           \
-        .struct_size = sizeof(hb_table_options) \
-    }
+#define HB_TABLE_OPTIONS_INIT HB_SIZED_(hb_table_options)
 
 /** The text of key_averages().table(), NUL-terminated; "" when there are no events. `options` may
  * be NULL. Free it with hb_free(). */
@@ -507,10 +495,7 @@ typedef struct hb_stacks_options {
     bool merged; /* each stack once, with the sum of its times */
 } hb_stacks_options;
 
-#define HB_STACKS_OPTIONS_INIT                   \
-    {                                            \
-        .struct_size = sizeof(hb_stacks_options) \
-    }
+#define HB_STACKS_OPTIONS_INIT HB_SIZED_(hb_stacks_options)
 
 /** Calls `fn` for each event with a stack and at least a microsecond of its own, as torch's
  * export_stacks() writes them, or for each such stack: "outermost;...;innermost", in which

@@ -51,10 +51,7 @@ typedef struct hb_compare_options {
     const hb_open_options *open;
 } hb_compare_options;
 
-#define HB_COMPARE_OPTIONS_INIT                   \
-    {                                             \
-        .struct_size = sizeof(hb_compare_options) \
-    }
+#define HB_COMPARE_OPTIONS_INIT HB_SIZED_(hb_compare_options)
 
 /** Reads runs. A path is a log directory, which stands for all of its runs, the directory of one
  * run, or a trace file of any writer. `options` may be NULL. HB_ERROR_NOT_FOUND when a path holds
@@ -221,10 +218,7 @@ typedef struct hb_compare_report {
     size_t num_findings;
 } hb_compare_report;
 
-#define HB_COMPARE_REPORT_INIT                                               \
-    {                                                                        \
-        .struct_size = sizeof(hb_compare_report), .summary = true, .top = 20 \
-    }
+#define HB_COMPARE_REPORT_INIT HB_SIZED_WITH_(hb_compare_report, .summary = true, .top = 20)
 
 /** NUL-terminated UTF-8; free it with hb_free(). `report` may be NULL. */
 HB_API hb_result hb_comparison_text(hb_comparison *comparison, const hb_compare_report *report,

@@ -34,10 +34,8 @@ typedef struct hb_convert_options {
     double start_us, end_us;
 } hb_convert_options;
 
-#define HB_CONVERT_OPTIONS_INIT                                                                    \
-    {                                                                                              \
-        .struct_size = sizeof(hb_convert_options), .first_step = INT64_MIN, .last_step = INT64_MAX \
-    }
+#define HB_CONVERT_OPTIONS_INIT \
+    HB_SIZED_WITH_(hb_convert_options, .first_step = INT64_MIN, .last_step = INT64_MAX)
 
 /** Something that was changed or, where `unknown`, that the trace does not tell. */
 typedef struct hb_convert_note {

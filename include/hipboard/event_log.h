@@ -42,10 +42,7 @@ typedef struct hb_event_log_options {
     uint32_t flush_interval_ms; /* 0: 1000 */
 } hb_event_log_options;
 
-#define HB_EVENT_LOG_OPTIONS_INIT                   \
-    {                                               \
-        .struct_size = sizeof(hb_event_log_options) \
-    }
+#define HB_EVENT_LOG_OPTIONS_INIT HB_SIZED_(hb_event_log_options)
 
 /** Makes `dir` if needed and in it a new file "events.out.tfevents.<seconds>.<host>.<pid>.<n>".
  * Other files there are left alone. `options` may be NULL; they are copied. NULL with
@@ -122,17 +119,17 @@ typedef struct hb_hparam {
     bool boolean;
 } hb_hparam;
 
-#define HB_HPARAM(key, value)                                           \
-    {                                                                   \
-        .name = (key), .type = HB_HPARAM_TYPE_NUMBER, .number = (value) \
+#define HB_HPARAM(key, value)                              \
+    {                                                      \
+        (key), HB_HPARAM_TYPE_NUMBER, (value), NULL, false \
     }
-#define HB_HPARAM_TEXT(key, value)                                  \
-    {                                                               \
-        .name = (key), .type = HB_HPARAM_TYPE_TEXT, .text = (value) \
+#define HB_HPARAM_TEXT(key, value)                    \
+    {                                                 \
+        (key), HB_HPARAM_TYPE_TEXT, 0, (value), false \
     }
-#define HB_HPARAM_BOOL(key, value)                                     \
-    {                                                                  \
-        .name = (key), .type = HB_HPARAM_TYPE_BOOL, .boolean = (value) \
+#define HB_HPARAM_BOOL(key, value)                   \
+    {                                                \
+        (key), HB_HPARAM_TYPE_BOOL, 0, NULL, (value) \
     }
 
 /** What this run's settings are, for the HParams tab's table and plots, where it is compared with

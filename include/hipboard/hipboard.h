@@ -43,6 +43,34 @@ extern "C" {
 #define HB_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define HB_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
+/* Options that carry their size, all else zero, or two members of it not. C++ would warn of members
+ * that an initializer leaves out. */
+#ifdef __cplusplus
+#define HB_SIZED_WITH_(type, a, b)        \
+    [] {                                  \
+        type sized{};                     \
+        sized.struct_size = sizeof(type); \
+        sized a;                          \
+        sized b;                          \
+        return sized;                     \
+    }()
+#define HB_SIZED_(type)                   \
+    [] {                                  \
+        type sized{};                     \
+        sized.struct_size = sizeof(type); \
+        return sized;                     \
+    }()
+#else
+#define HB_SIZED_WITH_(type, a, b)        \
+    {                                     \
+        .struct_size = sizeof(type), a, b \
+    }
+#define HB_SIZED_(type)             \
+    {                               \
+        .struct_size = sizeof(type) \
+    }
+#endif
+
 #define HB_VERSION_MAJOR 0
 #define HB_VERSION_MINOR 1
 #define HB_VERSION_PATCH 0
@@ -113,7 +141,15 @@ typedef struct hb_schedule {
 
 /** torch.profiler.schedule(). Wrong arguments are reported by hb_profiler_create(). */
 HB_API hb_schedule hb_schedule_from(const hb_schedule_params *params);
+#ifdef __cplusplus
+static inline hb_schedule hb_schedule_from_value_(hb_schedule_params params)
+{
+    return hb_schedule_from(&params);
+}
+#define hb_schedule_make(...) hb_schedule_from_value_(hb_schedule_params{__VA_ARGS__})
+#else
 #define hb_schedule_make(...) hb_schedule_from(&(hb_schedule_params){__VA_ARGS__})
+#endif
 
 /** A schedule of the user's own. */
 HB_API hb_schedule hb_schedule_from_function(hb_schedule_fn fn, void *context);
@@ -193,10 +229,7 @@ typedef struct hb_profiler_options {
 
 #define HB_TIME_SLICES_AUTO INT64_MAX
 
-#define HB_PROFILER_OPTIONS_INIT                   \
-    {                                              \
-        .struct_size = sizeof(hb_profiler_options) \
-    }
+#define HB_PROFILER_OPTIONS_INIT HB_SIZED_(hb_profiler_options)
 
 /** Makes a profiler; it starts with hb_profiler_start(). NULL with hb_last_error() when an option
  * is invalid. Options are copied; on_trace_ready is taken over, and destroyed also when this fails.
@@ -339,6 +372,12 @@ HB_API void hb_range_pop(void);
 #define HB_ONCE_VAR_     HB_CONCAT(hb_once_, __LINE__)
 #define HB_SITE_VAR_     HB_CONCAT(hb_site_, __LINE__)
 
+static inline hb_scope hb_scope_none_(void)
+{
+    hb_scope none = {NULL, 0, 0};
+    return none;
+}
+
 static inline void hb_scope_cleanup(hb_scope *scope)
 {
     if (HB_UNLIKELY(scope->record != NULL)) hb_scope_end(scope);
@@ -347,10 +386,10 @@ static inline void hb_scope_cleanup(hb_scope *scope)
 /* A statement prefix: the scope ends when the statement is left in any way (end, break, return,
  * goto; C++ exceptions too), since its handle has a cleanup function. Inside it, `break` and
  * `continue` leave the scope, not a loop around it. */
-#define HB_SCOPED_(begin)                                                                     \
-    for (hb_scope HB_SCOPE_VAR_                                                               \
-         __attribute__((cleanup(hb_scope_cleanup))) = HB_ENABLED() ? (begin) : (hb_scope){0}, \
-         *HB_ONCE_VAR_ = &HB_SCOPE_VAR_;                                                      \
+#define HB_SCOPED_(begin)                                                                        \
+    for (hb_scope HB_SCOPE_VAR_                                                                  \
+         __attribute__((cleanup(hb_scope_cleanup))) = HB_ENABLED() ? (begin) : hb_scope_none_(), \
+         *HB_ONCE_VAR_ = &HB_SCOPE_VAR_;                                                         \
          HB_ONCE_VAR_; HB_ONCE_VAR_ = NULL)
 
 /** HB_RECORD_FUNCTION("forward") { ... }   The name must be a string literal. */
@@ -475,8 +514,10 @@ HB_API hb_scope hb_op_site(hb_site *site, const hb_op_info *info);
 
 /** HB_OP("aten::mm", HB_INPUTS(HB_TENSOR(HB_FLOAT32, m, k), HB_TENSOR(HB_FLOAT32, k, n)),
  *         .flops = hb_flops_mm(m, k, n)) { ... }
- * The name must be a string literal; the rest is evaluated only while recording. */
-#define HB_OP(literal, ...)                                                        \
+ * The name must be a string literal; the rest may be left out, and is evaluated only while
+ * recording. C only: C++ has hipboard::op(). */
+#define HB_OP(...) HB_OP_(__VA_ARGS__, )
+#define HB_OP_(literal, ...)                                                       \
     HB_SCOPED_(__extension__({                                                     \
         static hb_site HB_SITE_VAR_ = {"" literal, 0};                             \
         hb_op_site(&HB_SITE_VAR_, __extension__ &(const hb_op_info){__VA_ARGS__}); \

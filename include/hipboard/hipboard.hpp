@@ -262,9 +262,7 @@ class schedule {
 
 inline hb_profiler_options default_options() noexcept
 {
-    hb_profiler_options options{};
-    options.struct_size = sizeof options;
-    return options;
+    return HB_PROFILER_OPTIONS_INIT;
 }
 
 /** A profiler that somebody else owns; what handlers get. */
@@ -317,11 +315,9 @@ class profiler_ref {
     /** torch's key_averages().table() of the last cycle; analysis.h says what the options mean. */
     std::string table(const char *sort_by = nullptr, std::uint64_t row_limit = 0)
     {
-        hb_key_averages_options groups{};
-        hb_table_options style{};
-        groups.struct_size = sizeof groups;
+        hb_key_averages_options groups = HB_KEY_AVERAGES_OPTIONS_INIT;
+        hb_table_options style = HB_TABLE_OPTIONS_INIT;
         groups.sort_by = sort_by;
-        style.struct_size = sizeof style;
         style.row_limit = row_limit;
         return table(groups, style);
     }

@@ -11,6 +11,7 @@ from support import PROGRAMS, ROOT, pkg_config, run
 
 PROGRAM = PROGRAMS / "user.c"
 CXX_PROGRAM = PROGRAMS / "user.cpp"
+MACROS = PROGRAMS / "every_macro.c"
 
 
 @pytest.fixture(scope="session")
@@ -48,6 +49,17 @@ def test_cxx_program(prefix, libdir, tmp_path, standard):
     run("c++", f"-std={standard}", "-Wall", "-Wextra", "-Werror", CXX_PROGRAM,
         "-o", tmp_path / "user", *flags)
     check_run(tmp_path / "user", libdir, tmp_path / "runs")
+
+
+@pytest.mark.parametrize("compiler, standard", [
+    ("gcc", "c11"), ("gcc", "c2x"), ("clang", "c11"), ("clang", "gnu17"),
+    ("g++", "c++17"), ("g++", "c++20"), ("g++", "c++23"),
+    ("clang++", "c++17"), ("clang++", "c++20"), ("clang++", "c++2b"),
+])
+def test_headers_are_clean_to_strict_compilers(prefix, compiler, standard):
+    flags = pkg_config(prefix, "--cflags")
+    run(compiler, f"-std={standard}", "-x", "c++" if "++" in compiler else "c", "-pedantic",
+        "-Wall", "-Wextra", "-Wshadow", "-Werror", "-fsyntax-only", MACROS, *flags)
 
 
 CMAKE = """
