@@ -311,7 +311,17 @@ enum hb_export_flags {
 HB_API hb_trace_handler hb_tensorboard_trace_handler(const char *dir, const char *worker_name,
                                                      unsigned flags);
 
-/** The same for use in a handler of one's own, or after stop: writes now, returns when written. */
+/** `first`, then `second` whatever came of the first, as one handler; of two failures the first one
+ * counts. Both are taken over. To look at each cycle and have all that the ready-made handler does:
+ *
+ *     o.on_trace_ready = hb_trace_handler_chain((hb_trace_handler){print_table, NULL, NULL},
+ *                                               hb_tensorboard_trace_handler(dir, NULL, 0));
+ *
+ * The first tensorboard handler in it keeps the event file; others of it write traces only. */
+HB_API hb_trace_handler hb_trace_handler_chain(hb_trace_handler first, hb_trace_handler second);
+
+/** A trace as the tensorboard handler's, without an event file, for use in a handler of one's own,
+ * or after stop: writes now, returns when written. */
 HB_API hb_result hb_export_tensorboard(hb_profiler *prof, const char *dir, const char *worker_name,
                                        unsigned flags);
 

@@ -133,10 +133,9 @@ static void discard_trace(hb_profiler *prof)
 
 static hb_result trace_ready(hb_profiler *prof)
 {
-    const hb_trace_handler *h = &prof->options.on_trace_ready;
     if (!prof->last_cycle) return HB_OK;
     prof->in_handler = true;
-    hb_result result = h->fn ? h->fn(prof, h->context) : HB_OK;
+    hb_result result = hb_handler_call(&prof->options.on_trace_ready, prof);
     hb_result delivered = hb_turns_deliver(prof);
     prof->in_handler = false;
     return result != HB_OK ? result : delivered;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tensorboard_trace_handler: names and directories as torch's.
+ * tensorboard_trace_handler, with names and directories as torch's; and two handlers as one.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +12,12 @@ typedef struct tensorboard_handler {
     char *dir, *worker;
     unsigned flags;
 } tensorboard_handler;
+
+typedef struct chained_handlers {
+    hb_trace_handler first, second;
+} chained_handlers;
+
+static const tensorboard_handler *ours(const hb_trace_handler *handler);
 
 static bool is_blank(const char *text)
 {
@@ -61,7 +67,7 @@ static hb_result tensorboard_ready(hb_profiler *prof, void *context)
     if ((flags & HB_SKIP_EMPTY) && hb_session_is_empty(&view, prof->last_cycle->session))
         return HB_OK;
     /* The cycle of a profiler that this one yielded to: its numbers go to its own directory. */
-    if (prof->options.on_trace_ready.context != h) flags |= HB_NO_EVENT_FILE;
+    if (ours(&prof->options.on_trace_ready) != h) flags |= HB_NO_EVENT_FILE;
     char *path = trace_path(h->dir, h->worker, flags);
     if (!path) return hb_fail(HB_ERROR_NO_MEMORY, "no memory for a file name");
     return hb_worker_submit(prof, prof->last_cycle, path, flags);
@@ -87,15 +93,68 @@ hb_trace_handler hb_tensorboard_trace_handler(const char *dir, const char *worke
     return (hb_trace_handler){tensorboard_ready, h, tensorboard_destroy};
 }
 
+hb_result hb_handler_call(const hb_trace_handler *handler, hb_profiler *prof)
+{
+    return handler->fn ? handler->fn(prof, handler->context) : HB_OK;
+}
+
+static hb_result chain_ready(hb_profiler *prof, void *context)
+{
+    const chained_handlers *chain = context;
+    hb_result first = hb_handler_call(&chain->first, prof);
+    hb_result second = hb_handler_call(&chain->second, prof);
+    return first != HB_OK ? first : second;
+}
+
+void hb_handler_destroy(const hb_trace_handler *handler)
+{
+    if (handler->destroy) handler->destroy(handler->context);
+}
+
+static void chain_destroy(void *context)
+{
+    chained_handlers *chain = context;
+    if (!chain) return;
+    hb_handler_destroy(&chain->first);
+    hb_handler_destroy(&chain->second);
+    free(chain);
+}
+
+hb_trace_handler hb_trace_handler_chain(hb_trace_handler first, hb_trace_handler second)
+{
+    chained_handlers *chain = malloc(sizeof *chain);
+    if (chain) {
+        *chain = (chained_handlers){first, second};
+    } else {
+        hb_handler_destroy(&first);
+        hb_handler_destroy(&second);
+    }
+    return (hb_trace_handler){chain_ready, chain, chain_destroy};
+}
+
+static const chained_handlers *chain_of(const hb_trace_handler *handler)
+{
+    return handler->fn == chain_ready ? handler->context : NULL;
+}
+
+/* The first tensorboard handler among those that `handler` consists of. */
 static const tensorboard_handler *ours(const hb_trace_handler *handler)
 {
-    return handler->fn == tensorboard_ready ? handler->context : NULL;
+    const chained_handlers *chain = chain_of(handler);
+    if (!chain) return handler->fn == tensorboard_ready ? handler->context : NULL;
+    const tensorboard_handler *first = ours(&chain->first);
+    return first ? first : ours(&chain->second);
 }
 
 hb_result hb_handler_check(const hb_trace_handler *handler)
 {
-    const tensorboard_handler *h = ours(handler);
-    if (handler->fn != tensorboard_ready) return HB_OK;
+    const chained_handlers *chain = chain_of(handler);
+    const tensorboard_handler *h = handler->context;
+    if (chain) {
+        HB_TRY(hb_handler_check(&chain->first));
+        return hb_handler_check(&chain->second);
+    }
+    if (handler->fn != tensorboard_ready && handler->fn != chain_ready) return HB_OK;
     if (!h || !h->dir || !h->worker)
         return hb_fail(HB_ERROR_NO_MEMORY, "no memory for the trace handler");
     if (h->flags & ~(unsigned)(HB_GZIP | HB_DIALECT_KINETO | HB_NO_EVENT_FILE | HB_SKIP_EMPTY))

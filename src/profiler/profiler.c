@@ -87,15 +87,10 @@ static hb_result check_options(const hb_profiler_options *o)
     return hb_handler_check(&o->on_trace_ready);
 }
 
-static void destroy_handler(const hb_trace_handler *handler)
-{
-    if (handler->destroy) handler->destroy(handler->context);
-}
-
 static void profiler_free(hb_profiler *prof)
 {
     hb_metadata_drop(prof);
-    destroy_handler(&prof->options.on_trace_ready);
+    hb_handler_destroy(&prof->options.on_trace_ready);
     free(prof->spool_dir);
     free(prof->distributed_json);
     if (prof->pid == getpid()) { /* a forked child would wait for its parent's worker here */
@@ -143,7 +138,7 @@ hb_profiler *hb_profiler_create(const hb_profiler_options *options)
     if (valid && !prof) hb_fail(HB_ERROR_NO_MEMORY, "no memory for a profiler");
     if (!prof) {
         bool readable = options && options->struct_size == sizeof *options;
-        if (readable) destroy_handler(&options->on_trace_ready);
+        if (readable) hb_handler_destroy(&options->on_trace_ready);
         return NULL;
     }
     if (copy_options(prof, options) == HB_OK) {

@@ -119,10 +119,13 @@ hb_result hb_cycle_write(hb_profiler *prof, hb_cycle *cycle, const char *path, u
 
 /* ---- handlers.c ---- */
 
-/** The directory of a handler made by hb_tensorboard_trace_handler(), else NULL. */
-const char *hb_handler_dir(const hb_trace_handler *handler);
 /** Refuses a handler with wrong arguments. */
 hb_result hb_handler_check(const hb_trace_handler *handler);
+hb_result hb_handler_call(const hb_trace_handler *handler, hb_profiler *prof);
+void hb_handler_destroy(const hb_trace_handler *handler);
+/* Of the first one made by hb_tensorboard_trace_handler() that `handler` is or has in its chain: */
+/** Its directory; NULL: there is none. */
+const char *hb_handler_dir(const hb_trace_handler *handler);
 /** Whether it is to keep an event file. */
 bool hb_handler_logs_events(const hb_trace_handler *handler);
 const char *hb_handler_worker(const hb_trace_handler *handler);

@@ -69,10 +69,8 @@ hb_result hb_turns_deliver(hb_profiler *prof)
 {
     hb_result result = HB_OK;
     pthread_mutex_lock(&lock);
-    if (yielding && yielding->paused && yielding != prof) {
-        const hb_trace_handler *also = &yielding->options.on_trace_ready;
-        if (also->fn) result = also->fn(prof, also->context);
-    }
+    if (yielding && yielding->paused && yielding != prof)
+        result = hb_handler_call(&yielding->options.on_trace_ready, prof);
     pthread_mutex_unlock(&lock);
     return result;
 }

@@ -260,6 +260,70 @@ static void a_handler_can_fail_but_not_step(void **state)
     hb_profiler_destroy(prof);
 }
 
+/* What one of two chained handlers is told, and what it answers. */
+typedef struct link_of_chain {
+    int *clock, called_at, destroyed_at;
+    hb_result answer;
+} link_of_chain;
+
+static hb_result link_ready(hb_profiler *prof, void *context)
+{
+    link_of_chain *link = context;
+    (void)prof;
+    link->called_at = ++*link->clock;
+    return link->answer;
+}
+
+static void link_destroy(void *context)
+{
+    link_of_chain *link = context;
+    link->destroyed_at = ++*link->clock;
+}
+
+static hb_result record_through(hb_trace_handler handler)
+{
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.on_trace_ready = handler;
+    hb_profiler *prof = hb_profiler_create(&o);
+    assert_int_equal(hb_profiler_start(prof), HB_OK);
+    HB_RECORD_FUNCTION("work") {
+    }
+    hb_result result = hb_profiler_stop(prof);
+    hb_profiler_destroy(prof);
+    return result;
+}
+
+static void chained_handlers_are_called_in_turn_whatever_the_first_says(void **state)
+{
+    (void)state;
+    int clock = 0;
+    link_of_chain a = {&clock, 0, 0, HB_ERROR_LIMIT}, b = {&clock, 0, 0, HB_ERROR_IO};
+    hb_trace_handler first = {link_ready, &a, link_destroy}, second = {link_ready, &b, NULL};
+    assert_int_equal(record_through(hb_trace_handler_chain(first, second)), HB_ERROR_LIMIT);
+    assert_int_equal(a.called_at, 1);
+    assert_int_equal(b.called_at, 2);
+    assert_int_equal(a.destroyed_at, 3);
+    a.answer = HB_OK;
+    hb_trace_handler none = {NULL, NULL, NULL};
+    first = hb_trace_handler_chain(none, first);
+    assert_int_equal(record_through(hb_trace_handler_chain(first, second)), HB_ERROR_IO);
+}
+
+static void chained_tensorboard_handlers_are_checked_and_write_both(void **state)
+{
+    (void)state;
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.on_trace_ready = hb_trace_handler_chain(hb_tensorboard_trace_handler(in_dir("one"), "w", 0),
+                                              hb_tensorboard_trace_handler(NULL, "w", 0));
+    assert_null(hb_profiler_create(&o));
+    assert_non_null(strstr(hb_last_error(), "the directory is NULL"));
+    hb_trace_handler one = hb_tensorboard_trace_handler(in_dir("one"), "w", HB_NO_EVENT_FILE);
+    hb_trace_handler two = hb_tensorboard_trace_handler(in_dir("two"), "w", HB_GZIP);
+    assert_int_equal(record_through(hb_trace_handler_chain(one, two)), HB_OK);
+    assert_int_equal(count_files(in_dir("one"), ".pt.trace.json", NULL), 1);
+    assert_int_equal(count_files(in_dir("two"), ".pt.trace.json.gz", NULL), 1);
+}
+
 /* ---- files ---- */
 
 static hb_profiler *to_files(const char *path, const char *worker, unsigned flags)
@@ -547,6 +611,8 @@ int main(void)
         cmocka_unit_test(events_are_the_last_cycles_or_with_acc_events_all),
         cmocka_unit_test(wrong_use_is_an_error_not_a_crash),
         cmocka_unit_test(a_handler_can_fail_but_not_step),
+        cmocka_unit_test(chained_handlers_are_called_in_turn_whatever_the_first_says),
+        cmocka_unit_test(chained_tensorboard_handlers_are_checked_and_write_both),
         cmocka_unit_test(each_cycle_is_a_file_named_as_torch_names_it),
         cmocka_unit_test(gzip_files_are_gzip),
         cmocka_unit_test(a_worker_name_with_a_slash_is_refused),

@@ -7,6 +7,7 @@
 
 #include "event_reader.h"
 #include "hparams.pb-c.h"
+#include <hipboard/analysis.h>
 #include <hipboard/event_log.h>
 
 static hb_profiler *start_with(unsigned flags, int64_t rank)
@@ -91,6 +92,50 @@ static const Hb__HParamValue *setting(const Hb__HParamsPluginData *data, const c
 }
 
 /* ---- */
+
+static hb_result count_scopes(hb_profiler *prof, void *context)
+{
+    hb_key_averages *averages = NULL;
+    hb_result result = hb_profiler_key_averages(prof, NULL, &averages);
+    *(size_t *)context += hb_key_averages_count(averages);
+    hb_key_averages_destroy(averages);
+    return result;
+}
+
+/* Before or after the tensorboard handler. */
+static void check_beside(bool before)
+{
+    size_t seen = 0;
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    hb_trace_handler board = hb_tensorboard_trace_handler(dir, "w", 0);
+    hb_trace_handler own = {count_scopes, &seen, NULL};
+    o.schedule = hb_schedule_make(.active = 1, .repeat = 2);
+    o.on_trace_ready =
+        before ? hb_trace_handler_chain(own, board) : hb_trace_handler_chain(board, own);
+    hb_profiler *prof = hb_profiler_create(&o);
+    assert_int_equal(hb_profiler_start(prof), HB_OK);
+    for (int step = 0; step < 3; step++) {
+        hb_scalar("loss", step);
+        assert_int_equal(hb_profiler_step(prof), HB_OK);
+    }
+    end(prof);
+    assert_true(seen >= 2);
+    event_list list = only_log();
+    assert_int_equal(count_tag(&list, "loss"), 3);
+    free_events(&list);
+}
+
+static void a_handler_of_ones_own_beside_it_leaves_the_event_file(void **state)
+{
+    (void)state;
+    check_beside(true);
+}
+
+static void also_when_it_comes_after(void **state)
+{
+    (void)state;
+    check_beside(false);
+}
 
 static void every_step_logs_under_its_number(void **state)
 {
@@ -457,6 +502,8 @@ int main(void)
         IN_DIR(threads_may_log_while_profilers_come_and_go),
         IN_DIR(every_threads_values_are_logged),
         IN_DIR(a_directory_that_cannot_be_made_is_said),
+        IN_DIR(a_handler_of_ones_own_beside_it_leaves_the_event_file),
+        IN_DIR(also_when_it_comes_after),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
