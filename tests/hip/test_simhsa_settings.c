@@ -27,7 +27,7 @@ static int in_child(void (*body)(void), const char *const *variables)
     if (child == 0) {
         for (; *variables; variables += 2)
             setenv(variables[0], variables[1], 1);
-        alarm(60);
+        alarm(600);
         body();
         _exit(0);
     }
@@ -150,13 +150,23 @@ static hipError_t launch_nop(void *nop)
     return launch(*(hipFunction_t *)nop, 256, NULL, NULL);
 }
 
+/* The `nth` of six takes 300 ms longer; on a machine that is busy others may, but not all of them. */
+static void check_slow(int nth, hipError_t (*work)(void *argument), void *argument)
+{
+    float fastest = 1e9f;
+    for (int i = 1; i <= 6; i++) {
+        float ms = timed(work, argument);
+        if (i == nth) CHECK(ms >= 300);
+        if (i != nth && ms < fastest) fastest = ms;
+    }
+    CHECK(fastest < 300);
+}
+
 static void time_kernels(void)
 {
     hipFunction_t nop = load_nop();
     CHECK(launch_nop(&nop) == hipSuccess);
-    CHECK(timed(launch_nop, &nop) < 300);
-    CHECK(timed(launch_nop, &nop) >= 300);
-    CHECK(timed(launch_nop, &nop) < 300);
+    check_slow(2, launch_nop, &nop);
 }
 
 static void a_kernel_is_slow(void **state)
@@ -172,7 +182,7 @@ static void fork_and_exit(void)
     pid_t child = fork();
     CHECK(child >= 0);
     if (child == 0) {
-        alarm(20);
+        alarm(600);
         exit(7); /* with all the destructors of the runtime */
     }
     int status;
@@ -209,10 +219,7 @@ static buffers make_buffers(void)
 static void time_copies(void)
 {
     buffers b = make_buffers();
-    int slow = 0;
-    for (int i = 0; i < 6; i++)
-        slow += timed(copy_once, &b) >= 300;
-    CHECK(slow == 1);
+    check_slow(4, copy_once, &b);
 }
 
 static void a_copy_is_slow(void **state)
