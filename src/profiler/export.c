@@ -38,8 +38,10 @@ hb_result hb_cycle_write(hb_profiler *prof, hb_cycle *cycle, const char *path, u
     };
     hb_result result = hb_write_trace_file(source, path, &options, &stats);
     source->close(source);
-    if (result == HB_OK) hb_write_warn(path, &stats);
-    return result;
+    if (result != HB_OK) return result;
+    hb_cycle_saved(prof, cycle);
+    hb_write_warn(path, &stats);
+    return HB_OK;
 }
 
 bool hb_session_is_empty(const hb_spool_view *view, const hb_session *session)

@@ -99,6 +99,9 @@ void hb_worker_wait(hb_profiler *prof);
 
 /** One holder less. */
 void hb_cycle_drop(hb_profiler *prof, hb_cycle *cycle);
+/** It is a trace now: if the process is killed while its records are still kept, recovery makes no
+ * second one. */
+void hb_cycle_saved(hb_profiler *prof, const hb_cycle *cycle);
 
 /* ---- export.c ---- */
 

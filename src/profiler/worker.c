@@ -20,13 +20,27 @@ void hb_cycle_drop(hb_profiler *prof, hb_cycle *cycle)
     free(cycle);
 }
 
+void hb_cycle_saved(hb_profiler *prof, const hb_cycle *cycle)
+{
+    pthread_mutex_lock(&prof->lock);
+    if (!cycle->failed) cycle->session->state = HB_SESSION_SAVED;
+    pthread_mutex_unlock(&prof->lock);
+}
+
+/* Also one that is a trace elsewhere. Under the lock. */
+static void keep_for_recovery(hb_cycle *cycle)
+{
+    cycle->failed = true;
+    cycle->session->state = HB_SESSION_STOPPED;
+}
+
 static void write_job(hb_profiler *prof, hb_job *job)
 {
     job->cpu_ns = hb_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     hb_result result = hb_cycle_write(prof, job->cycle, job->path, job->flags, false);
     pthread_mutex_lock(&prof->lock);
     if (result != HB_OK) {
-        job->cycle->failed = true;
+        keep_for_recovery(job->cycle);
         if (prof->job_result == HB_OK) {
             prof->job_result = result;
             strncpy(prof->job_error, hb_last_error(), sizeof prof->job_error - 1);

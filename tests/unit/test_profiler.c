@@ -515,6 +515,29 @@ static pid_t killed_while_recording(const char *path)
     return pid;
 }
 
+static void a_killed_process_leaves_no_second_trace_of_a_cycle(void **state)
+{
+    (void)state;
+    const char *path = in_dir("killed_between_cycles");
+    pid_t pid = fork();
+    if (pid == 0) {
+        hb_profiler *prof = to_files(path, "victim", 0);
+        hb_profiler_start(prof);
+        HB_RECORD_FUNCTION("written") {
+        }
+        hb_profiler_stop(prof);
+        raise(SIGKILL);
+    }
+    int status;
+    waitpid(pid, &status, 0);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(count_files(path, ".pt.trace.json", NULL), 1);
+    assert_int_equal(count_files(path, ".hbspool", NULL), 1);
+    assert_int_equal(hb_recover(path, 0, NULL, NULL), HB_ERROR_NOT_FOUND);
+    assert_int_equal(count_files(path, ".pt.trace.json", NULL), 1);
+    assert_int_equal(count_files(path, ".hbspool", NULL), 0);
+}
+
 static void keep_report(const hb_recovered *spool, void *arg)
 {
     hb_recovered *kept = arg;
@@ -620,6 +643,7 @@ int main(void)
         cmocka_unit_test(export_replaces_and_can_be_repeated),
         cmocka_unit_test(metadata_is_escaped_and_checked),
         cmocka_unit_test(a_killed_process_leaves_a_trace),
+        cmocka_unit_test(a_killed_process_leaves_no_second_trace_of_a_cycle),
         cmocka_unit_test(a_living_process_is_left_alone),
         cmocka_unit_test(damaged_spools_do_not_crash_recovery),
         cmocka_unit_test(exit_without_stop_still_writes),
