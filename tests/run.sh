@@ -68,8 +68,9 @@ run_unit() {
         [ ${#names[@]} -gt 0 ] || return
     fi
     rm -f "$dir/meson-logs/testlog.json"
-    meson test -C "$dir" --no-rebuild --suite unit --suite hip --print-errorlogs "${names[@]}" \
-        </dev/null 2>&1 | grep -vE '^(ninja: |Full log|Expected Fail|Unexpected Pass|$)'
+    # Limits are for what hangs, not for what is slow.
+    meson test -C "$dir" --no-rebuild --suite unit --suite hip --timeout-multiplier 10 \
+        --print-errorlogs "${names[@]}" </dev/null 2>&1 | grep -vE '^(ninja: |Full log|Expected Fail|Unexpected Pass|$)'
     results+=("$dir/meson-logs/testlog.json")
     [ -f "$dir/meson-logs/testlog.json" ] || broken=$((broken + 1))
 }

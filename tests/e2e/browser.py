@@ -15,6 +15,8 @@ CUSTOM_ELEMENTS = Path("/usr/lib/javascript/webcomponentsjs-custom-element-v0/Cu
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
              "--disable-background-networking", "--disable-component-update", "--disable-sync"]
 
+PATIENCE_MS = 300000  # with a page on a slow machine: more means that nothing comes any more
+
 # The page's names of views are not always the plugin's.
 TITLES = {"Kernel": "GPU Kernel"}
 
@@ -38,11 +40,12 @@ class ProfilerPage:
 
     def __init__(self, page, server_url):
         self.page = page
+        page.set_default_timeout(PATIENCE_MS)
         self.errors = []
         page.on("pageerror", lambda error: self.errors.append(str(error.stack)))
         page.route(lambda url: not url.startswith(server_url), self._answer_internet)
         page.goto(server_url + "/data/plugin/pytorch_profiler/index.html")
-        page.wait_for_selector("main .MuiCard-root", timeout=30000)
+        page.wait_for_selector("main .MuiCard-root")
 
     def close(self):
         self.page.close()
@@ -78,7 +81,7 @@ class ProfilerPage:
         """Waits until the page asks for nothing more and its text stays the same."""
         self.page.wait_for_load_state("networkidle")
         before = None
-        for _ in range(40):
+        for _ in range(PATIENCE_MS // 250):
             self.page.wait_for_timeout(250)
             text = self.text()
             if text == before and not self.page.locator(".MuiCircularProgress-root").count():

@@ -36,7 +36,7 @@ def script(*calls):
 
 def finish(process, calls):
     """Lets a started program make its calls and end; returns its output and its errors."""
-    out, errors = process.communicate(script(*calls), timeout=120)
+    out, errors = process.communicate(script(*calls), timeout=600)
     assert process.returncode == 0, errors
     return out.decode().split(), errors.decode()
 
@@ -55,7 +55,7 @@ def on_small_disk(directory, options, command, calls=()):
     if probe.returncode != 0:
         pytest.skip(f"may not mount: {probe.stderr.decode()}")
     return subprocess.run(["unshare", "-rm", "sh", "-c", f"{mount} && {command}"],
-                          input=script(*calls), capture_output=True, timeout=120)
+                          input=script(*calls), capture_output=True, timeout=600)
 
 
 def read(path):
@@ -84,10 +84,10 @@ class Server(TensorBoard):
         url = f"{self.url}/data/{route}?{urllib.parse.urlencode(parameters)}"
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(url, data, {"Content-Type": "application/json"})
-        with urllib.request.urlopen(request, timeout=60) as reply:
+        with urllib.request.urlopen(request, timeout=600) as reply:
             return json.loads(reply.read())
 
-    def wait_for(self, question, answer, timeout=60):
+    def wait_for(self, question, answer, timeout=600):
         """Asks until the answer is as expected; the last one."""
         deadline = time.monotonic() + timeout
         while not answer(found := question()):

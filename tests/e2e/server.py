@@ -34,7 +34,7 @@ class Answer:
 class TensorBoard:
     """Serves `logdir` on a free port until closed. `arguments`: more of TensorBoard's own."""
 
-    def __init__(self, logdir, log_path, start_timeout=60, arguments=("--load_fast=false",)):
+    def __init__(self, logdir, log_path, start_timeout=600, arguments=("--load_fast=false",)):
         self.logdir = Path(logdir)
         self.log_path = Path(log_path)
         self.answers = {}
@@ -85,7 +85,7 @@ class TensorBoard:
                 names.add(self.logdir.name if relative == "." else relative)
         return names
 
-    def wait_until_loaded(self, timeout=120):
+    def wait_until_loaded(self, timeout=600):
         def loaded():
             runs = self.fetch("runs").body
             return not runs["loading"] and set(runs["runs"]) >= self.run_names()
@@ -95,7 +95,7 @@ class TensorBoard:
     def fetch(self, route, **parameters):
         path = route + ("?" + urllib.parse.urlencode(parameters) if parameters else "")
         try:
-            with urllib.request.urlopen(self.url + BASE + path, timeout=120) as reply:
+            with urllib.request.urlopen(self.url + BASE + path, timeout=600) as reply:
                 text = reply.read()
                 if reply.headers.get("Content-Encoding") == "gzip":
                     text = gzip.decompress(text)

@@ -12,7 +12,7 @@ BUILD = Path(os.environ.get("HB_BUILD", ROOT / "build"))
 PROGRAMS = ROOT / "tests/e2e/programs"
 
 
-def run(*command, timeout=300, **options):
+def run(*command, timeout=600, **options):
     """Runs a command to its end and returns its standard output; fails with all that it said."""
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True,
                           stdin=subprocess.DEVNULL, timeout=timeout, **options)

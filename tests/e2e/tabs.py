@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """TensorBoard's own tabs in a real browser."""
-from browser import OUT
+from browser import OUT, PATIENCE_MS
 
 # What is inside shadow trees too, which TensorBoard's pages consist of.
 DEEP_TEXT = """() => {
@@ -22,6 +22,7 @@ class Tab:
         self.errors = []
         width, height = size
         self.page = browser.chromium.new_page(viewport={"width": width, "height": height})
+        self.page.set_default_timeout(PATIENCE_MS)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.goto(f"{server.url}/#{name}")
 
@@ -53,7 +54,7 @@ class Tab:
 
     def wait_for(self, *parts):
         """Waits until the page says all of it, then keeps a picture."""
-        for _ in range(120):
+        for _ in range(PATIENCE_MS // 250):
             self.page.wait_for_timeout(250)
             text = self.text()
             if all(part in text for part in parts):

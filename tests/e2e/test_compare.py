@@ -20,7 +20,7 @@ TORCH = DATA / "torch-2.13-cpu.pt.trace.json"
 
 def hipboard(*arguments, **options):
     return subprocess.run([BUILD / "tools/hipboard/hipboard", *map(str, arguments)],
-                          capture_output=True, text=True, timeout=120, **options)
+                          capture_output=True, text=True, timeout=600, **options)
 
 
 def compare(*arguments, status=0):
@@ -227,7 +227,7 @@ def test_colours_only_on_a_terminal(slowed):
                     seen += part
             except OSError:  # the terminal's end, when the program has left
                 pass
-            assert process.wait(60) == 0
+            assert process.wait(600) == 0
         os.close(ours)
         assert (b"\033[31m" in seen) != plain
 

@@ -59,7 +59,7 @@ def test_overview_is_what_the_program_measured(board, digits, spans, run):
         assert_measured(map(sum, rows), [step["seconds"] for step in cycle["steps"]])
         assert_measured([loader for loader, _, _ in rows],
                         [step["loader_seconds"] for step in cycle["steps"]])
-        assert all(computing > 0.1 * (computing + other) for _, computing, other in rows)
+        assert statistics.median(computing / (computing + other) for _, computing, other in rows) > 0.1
         assert {"title": "Device Type", "value": "CPU"} in overview["environments"]
 
 

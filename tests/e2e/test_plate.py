@@ -28,7 +28,7 @@ pytestmark = pytest.mark.skipif(not KERNELS.exists() or not PLATE.exists(),
 
 def start(*command):
     return subprocess.run([str(part) for part in command], capture_output=True, text=True,
-                          timeout=60, env=ON_GPU)
+                          timeout=600, env=ON_GPU)
 
 
 @pytest.fixture(scope="module")

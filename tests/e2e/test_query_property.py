@@ -17,7 +17,7 @@ FIRST = int(os.environ.get("HB_PROPERTY_FIRST", "1"))
 
 def query(logdir, url):
     done = subprocess.run([BUILD / "tools/hipboard/hipboard", "query", logdir, url],
-                          capture_output=True, timeout=60)
+                          capture_output=True, timeout=600)
     assert done.returncode in (0, 1), done.stderr
     return (json.loads(done.stdout), "") if done.returncode == 0 else (None, done.stderr.decode())
 

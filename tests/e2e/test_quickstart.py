@@ -47,8 +47,8 @@ def test_it_ends_with_a_tensorboard_to_start(clone):
         address = next(found.group(1) for line in board.stderr
                        if (found := re.search(r"at (http://localhost:\d+/)", line)))
         url = f"{address}data/plugin/pytorch_profiler/index.html"
-        with urllib.request.urlopen(url, timeout=60) as page:
+        with urllib.request.urlopen(url, timeout=600) as page:
             assert b"<html" in page.read()
     finally:
         os.killpg(board.pid, signal.SIGKILL)  # TensorBoard's data server too
-        board.wait(60)
+        board.wait(600)

@@ -19,7 +19,7 @@ def board(tmp_path_factory):
     logdir = tmp_path_factory.mktemp("ranks") / "runs"
     processes = [subprocess.Popen([RANK, logdir / "ddp", str(rank), "2", str(STEPS)])
                  for rank in range(2)]
-    assert [process.wait(60) for process in processes] == [0, 0]
+    assert [process.wait(600) for process in processes] == [0, 0]
     with TensorBoard(logdir, tmp_path_factory.mktemp("log") / "log") as board:
         yield board.wait_until_loaded()
 

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(not (STAND_INS / "late_hip").exists(), reason="n
 
 def record(logdir, *program, **environment):
     done = subprocess.run([BUILD / "tools/hipboard/hipboard", "record", "-o", logdir, "--", *program],
-                          capture_output=True, text=True, timeout=60,
+                          capture_output=True, text=True, timeout=600,
                           env=dict(os.environ, LD_LIBRARY_PATH=str(STAND_INS), **environment))
     return done, [json.loads(path.read_text()) for path in logdir.glob("*.pt.trace.json")]
 

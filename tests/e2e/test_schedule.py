@@ -77,7 +77,7 @@ def by_torch(line):
 
 def by_hipboard(lines):
     done = subprocess.run([DRIVER], input="\n".join(lines) + "\n", capture_output=True, text=True,
-                          timeout=120)
+                          timeout=600)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 

@@ -18,7 +18,7 @@ TORCH = ROOT / "tests/data/torch-2.13-cpu.pt.trace.json"
 
 def hipboard(*arguments, stdin=None):
     return subprocess.run([BUILD / "tools/hipboard/hipboard", *map(str, arguments)],
-                          capture_output=True, input=stdin, timeout=60)
+                          capture_output=True, input=stdin, timeout=600)
 
 
 def rows(*arguments):

@@ -17,7 +17,7 @@ MI250 = ROOT / "tests/data/mi250_minitoy.json.gz"
 def view(name, path, *options):
     done = subprocess.run([BUILD / "tools/hipboard/hipboard", "view", "--view", name, "--json",
                            "--top", "0", *map(str, options), path],
-                          capture_output=True, timeout=60)
+                          capture_output=True, timeout=600)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -51,7 +51,7 @@ def test_findings_with_their_evidence():
     assert {"idle", "launch-bound", "single-precision"} <= set(findings)
     assert "Cijk_" in findings["single-precision"]["Evidence"]
     text = subprocess.run([BUILD / "tools/hipboard/hipboard", "view", MI250], capture_output=True,
-                          timeout=60).stdout.decode()
+                          timeout=600).stdout.decode()
     assert "- launch-bound, 98 %: Kernels are short" in text
     assert "because the next launch came late" in " ".join(text.split())
 
@@ -63,7 +63,7 @@ def test_a_users_classes(tmp_path):
     assert {"bias", "loss", "gemm"} <= names
     rules.write_text("gemm\n")
     done = subprocess.run([BUILD / "tools/hipboard/hipboard", "view", "--view", "classes",
-                           "--classes", rules, MI250], capture_output=True, timeout=60)
+                           "--classes", rules, MI250], capture_output=True, timeout=600)
     assert done.returncode == 1 and f"{rules}:1: a pattern is missing" in done.stderr.decode()
 
 

@@ -14,7 +14,7 @@ from support import BUILD
 
 def hipboard(*arguments):
     return subprocess.run([BUILD / "tools/hipboard/hipboard", *map(str, arguments)],
-                          capture_output=True, timeout=60)
+                          capture_output=True, timeout=600)
 
 
 def query(logdir, route, run, span):

@@ -105,7 +105,7 @@ static void stream_callbacks_come(void **state)
         HIP_OK(hipMemsetAsync(memory, 0, 4096, streams[i]));
         HIP_OK(hipStreamAddCallback(streams[i], on_stream, (void *)(i + 1), 0));
     }
-    for (int ms = 0; atomic_load(&called) != 6 && ms < 5000; ms++)
+    for (int ms = 0; atomic_load(&called) != 6 && ms < 120000; ms++)
         usleep(1000);
     assert_int_equal(atomic_load(&called), 6);
     HIP_OK(hipDeviceSynchronize());

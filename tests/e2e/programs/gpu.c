@@ -4,7 +4,7 @@
  * three kernels of two kinds in two operators, copy back, wait. test_gpu.py knows the numbers. What
  * HIP allocates is found by the capture itself. Prints the table of the cycle.
  *
- * gpu DIR FLAGS ahead: steps only launch, and the program waits when all are over.
+ * gpu DIR FLAGS ahead: steps wait for half of their work only, and the program when all are over.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +16,7 @@ enum { STEPS = 4, COUNT = 4096, BYTES = COUNT * sizeof(float) };
 
 static hipModule_t module;
 static hipFunction_t vadd, scale;
+static hipEvent_t half;
 static float *data, host[COUNT];
 
 static void ok(hipError_t error)
@@ -30,6 +31,7 @@ static void load(void)
     ok(hipModuleLoad(&module, TEST_KERNELS));
     ok(hipModuleGetFunction(&vadd, module, "vadd"));
     ok(hipModuleGetFunction(&scale, module, "scale"));
+    ok(hipEventCreate(&half));
 }
 
 static void launch(hipFunction_t kernel, void **arguments)
@@ -72,12 +74,15 @@ static void step(void)
     ok(hipDeviceSynchronize());
 }
 
-/* Work of one step still runs in the next ones. */
+/* Half of a step's work still runs in the next one. */
 static void step_ahead(void)
 {
     add();
-    for (int i = 0; i < 4; i++)
+    multiply();
+    ok(hipEventRecord(half, NULL));
+    for (int i = 0; i < 3; i++)
         multiply();
+    ok(hipEventSynchronize(half));
 }
 
 static int failed(void)
