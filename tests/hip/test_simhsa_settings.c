@@ -150,7 +150,8 @@ static hipError_t launch_nop(void *nop)
     return launch(*(hipFunction_t *)nop, 256, NULL, NULL);
 }
 
-/* The `nth` of six takes 300 ms longer; on a machine that is busy others may, but not all of them. */
+/* The `nth` of six takes 300 ms longer; on a machine that is busy others may, but not all of them.
+ */
 static void check_slow(int nth, hipError_t (*work)(void *argument), void *argument)
 {
     float fastest = 1e9f;

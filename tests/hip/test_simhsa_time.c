@@ -4,8 +4,8 @@
  * of one stream follows, work of several overlaps, also from several threads and on several
  * devices.
  *
- * All work waits behind a gate that opens when the last of it is launched: so a host that is slow, or
- * stops in between, is not seen in the times.
+ * All work waits behind a gate that opens when the last of it is launched: so a host that is slow,
+ * or stops in between, is not seen in the times.
  */
 #include "hip_test.h"
 #include "simhsa.h"
@@ -224,9 +224,8 @@ static void *work(void *argument)
     for (int i = 0; i < STREAMS; i++) {
         timed_stream *s = &w->streams[i];
         w->ok = w->ok && !hipStreamCreateWithFlags(&s->stream, hipStreamNonBlocking) &&
-                !hipStreamWaitEvent(s->stream, w->begin, 0) &&
-                !hipEventCreate(&s->begin) && !hipEventCreate(&s->end) &&
-                !hipEventRecord(s->begin, s->stream);
+                !hipStreamWaitEvent(s->stream, w->begin, 0) && !hipEventCreate(&s->begin) &&
+                !hipEventCreate(&s->end) && !hipEventRecord(s->begin, s->stream);
     }
     for (int i = 0; w->ok && i < LAUNCHES; i++)
         w->ok = !launch(nops[w->device], 256, w->streams[i % STREAMS].stream, NULL);
