@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "convert/plan.h"
+#include "trace/owners.h"
 
 /* ---- devices ---- */
 
@@ -97,8 +98,65 @@ static void set_id(hb_item *item, int64_t id)
     item->flags |= HB_ITEM_ID;
 }
 
-/* A call whose own id leads nowhere gets the id that its device work knows. */
-static void link_work(hb_plan *plan, const hb_item *work)
+/* A call that has its own correlation for an id has none. */
+static bool has_link(const hb_plan *plan, const hb_item *item)
+{
+    return item->ext != item->corr && has_owner(plan, item->ext);
+}
+
+/* A call whose own id leads nowhere gets the id that its device work knows, or else that of the
+ * operator it ran in. */
+static bool seek_owner(hb_plan *plan, const hb_item *work)
+{
+    uint32_t index = hb_index_get(&plan->calls, work->corr);
+    if (work->corr == HB_ABSENT || index == UINT32_MAX) return false;
+    hb_item *call = hb_plan_item(plan, index);
+    if (has_link(plan, call)) return false;
+    if (has_link(plan, work))
+        set_id(call, work->ext);
+    else
+        call->flags |= HB_ITEM_SEEKS;
+    return call->flags & HB_ITEM_SEEKS;
+}
+
+static bool is_place(const hb_item *item)
+{
+    bool scope = item->flags & HB_ITEM_OPERATOR && !(item->flags & HB_ITEM_HIDE) &&
+                 item->ext != HB_ABSENT && item->ext != HB_NO_ID;
+    return (scope || item->flags & HB_ITEM_SEEKS) && item->tid != HB_ABSENT;
+}
+
+static void own(void *context, uint32_t call, uint32_t scope)
+{
+    hb_plan *plan = context;
+    hb_item *item = hb_plan_item(plan, call);
+    if (item->ext != hb_plan_item(plan, scope)->ext) set_id(item, hb_plan_item(plan, scope)->ext);
+    item->flags &= (uint8_t)~HB_ITEM_SEEKS;
+}
+
+static hb_result find_owners(hb_plan *plan)
+{
+    size_t count = 0, n = 0;
+    for (uint32_t i = 0; i < plan->items.count; i++)
+        count += is_place(hb_plan_item(plan, i));
+    hb_host_span *spans = calloc(count + 1, sizeof *spans);
+    if (!spans) return hb_fail(HB_ERROR_NO_MEMORY, "out of memory for the calls");
+    for (uint32_t i = 0; i < plan->items.count; i++) {
+        const hb_item *item = hb_plan_item(plan, i);
+        if (!is_place(item)) continue;
+        spans[n++] = (hb_host_span){.start = item->ts,
+                                    .end = item->ts + item->dur,
+                                    .thread = item->tid,
+                                    .item = i,
+                                    .is_call = item->flags & HB_ITEM_SEEKS};
+    }
+    hb_find_owners(spans, n, own, plan);
+    free(spans);
+    return HB_OK;
+}
+
+/* An id that belongs to an operator by accident would give it the work. */
+static void count_work(hb_plan *plan, const hb_item *work)
 {
     uint32_t index = hb_index_get(&plan->calls, work->corr);
     if (work->corr == HB_ABSENT || index == UINT32_MAX) {
@@ -106,17 +164,29 @@ static void link_work(hb_plan *plan, const hb_item *work)
         return;
     }
     hb_item *call = hb_plan_item(plan, index);
-    if (!has_owner(plan, call->ext) && has_owner(plan, work->ext)) set_id(call, work->ext);
+    if (call->flags & HB_ITEM_SEEKS && has_owner(plan, call->ext)) set_id(call, HB_NO_ID);
     if (!has_owner(plan, call->ext)) plan->counts[HB_CHANGE_NO_OWNER]++;
+}
+
+static hb_result link_work(hb_plan *plan)
+{
+    bool seek = false;
+    for (uint32_t i = 0; i < plan->items.count; i++) {
+        const hb_item *item = hb_plan_item(plan, i);
+        if (item->role == HB_ROLE_WORK) seek |= seek_owner(plan, item);
+    }
+    if (seek) HB_TRY(find_owners(plan));
+    for (uint32_t i = 0; i < plan->items.count; i++) {
+        const hb_item *item = hb_plan_item(plan, i);
+        if (item->role == HB_ROLE_WORK) count_work(plan, item);
+    }
+    return HB_OK;
 }
 
 hb_result hb_plan_links(hb_plan *plan)
 {
     HB_TRY(index_calls(plan));
-    for (uint32_t i = 0; i < plan->items.count; i++) {
-        hb_item *item = hb_plan_item(plan, i);
-        if (item->role == HB_ROLE_WORK) link_work(plan, item);
-    }
+    HB_TRY(link_work(plan));
     for (uint32_t i = 0; i < plan->items.count; i++) {
         hb_item *item = hb_plan_item(plan, i);
         /* The plugin hands all calls without an id to the first module frame. */

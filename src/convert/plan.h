@@ -76,6 +76,7 @@ enum hb_item_flags {
     HB_ITEM_ID = 1 << 2,       /* so is ext */
     HB_ITEM_NO_ID = 1 << 3,    /* the id becomes null */
     HB_ITEM_OPERATOR = 1 << 4, /* one whose calls count */
+    HB_ITEM_SEEKS = 1 << 5,    /* a call with work, whose operator is still looked for */
 };
 
 enum { HB_PART_ALL = 0xffff, HB_PART_NONE = 0xfffe, HB_NO_ID = 0 };

@@ -184,3 +184,37 @@ def test_one_bad_trace_does_not_keep_others_from_being_converted(tmp_path):
                            tmp_path / "out"], capture_output=True, text=True, timeout=600)
     assert done.returncode == 1 and "bad.json" in done.stderr
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["triton_example.pt.trace.json"]
+
+
+def launch(at, name, ids, correlation):
+    """An operator around another one, a call in that, and the kernel that it launches."""
+    def event(cat, name, ts, dur, tid=1, pid=1, **args):
+        return {"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur,
+                "args": {key.replace("_", " "): value for key, value in args.items()}}
+    kernel = dict(device=0, stream=7, correlation=correlation, grid=[1, 1, 1], block=[64, 1, 1])
+    return [event("cpu_op", "outer_" + name, at, 50, External_id=10 * correlation),
+            event("cpu_op", name, at + 5, 20, External_id=10 * correlation + 1),
+            event("cuda_runtime", "cudaLaunchKernel", at + 7, 19, correlation=correlation, **ids),
+            event("kernel", "k", at + 15, correlation, 7, 0, **kernel, **ids)]
+
+
+@pytest.mark.parametrize("correlation, ids", [(3, {}), (3, {"External_id": 3}),
+                                              (101, {"External_id": 101})])
+def test_calls_without_a_link_belong_to_the_operator_that_they_ran_in(correlation, ids, tmp_path):
+    """PyTorch 2.0 to 2.4 wrote a call's own correlation as its External id, which may be an
+    operator's by accident; ROCm's newest profilers write none."""
+    trace = {"schemaVersion": 1, "deviceProperties": [{"id": 0, "numSms": 4}], "traceEvents": [
+        *launch(1000, "linked", {"External_id": 51}, 5), *launch(1100, "mm", ids, correlation),
+        *launch(1200, "by_accident", {"External_id": 78}, 7),
+        *launch(1300, "outside", {"External_id": 40}, 40)[2:]]}
+    trace["traceEvents"][9]["args"]["External id"] = 101
+    trace["traceEvents"][8]["args"]["External id"] = 40
+    (tmp_path / "in.json").write_text(json.dumps(trace))
+    said = json.loads(run(HIPBOARD, "convert", tmp_path / "in.json", "-o", tmp_path / "run",
+                          "--json"))
+    [path] = (tmp_path / "run").iterdir()
+    times = {op.name: op.self_device_duration for op in profile(path).op_list_groupby_name}
+    assert times == {"outer_linked": 0, "linked": 5, "outer_mm": 0, "mm": correlation,
+                     "outer_by_accident": 0, "by_accident": 7}
+    assert said["changed"]["call_linked"] == 2 and said["changed"]["call_outside"] == 1
+    assert said["unknown"]["no_operator"] == 1
