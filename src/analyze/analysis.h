@@ -310,8 +310,6 @@ static inline bool hb_is_operator(hb_analysis *a, const hb_node *node)
 
 /** The index of a new, zeroed node. Moves the others. */
 uint32_t hb_new_node(hb_analysis *a);
-/** Sums a node and what lies below it; for one tree. */
-void hb_tree_fill(hb_analysis *a, uint32_t node);
 /** Children and own device work come before the node itself. Either list may be NULL. */
 void hb_tree_collect(hb_analysis *a, hb_arena *arena, uint32_t node, hb_u32s *ops,
                      hb_u32s *kernels);

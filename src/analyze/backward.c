@@ -146,7 +146,7 @@ static void follow_flows(mirror *m)
     }
 }
 
-/* As hb_tree_fill(), for a mirror: its time is that of its children, which are filled already. */
+/* As the sums of other trees, for a mirror: its time is that of its children, which are filled already. */
 static void fill_mirror(hb_analysis *a, uint32_t index)
 {
     hb_tree_sort_children(a, index);

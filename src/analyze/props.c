@@ -59,9 +59,10 @@ bool hb_value_number(const hb_value *v, hb_num *number)
     }
 }
 
-void hb_json_each_member(hb_str json,
-                         bool (*fn)(void *context, const hb_value *key, const hb_value *value),
-                         void *context)
+/* As hb_json_each(), for the members of a JSON object. */
+static void each_member(hb_str json,
+                        bool (*fn)(void *context, const hb_value *key, const hb_value *value),
+                        void *context)
 {
     hb_scan scan = quiet_scan(json);
     hb_value key, value;
@@ -90,7 +91,7 @@ static bool match_member(void *context, const hb_value *key, const hb_value *val
 hb_value hb_json_member(hb_str json, const char *name)
 {
     member_search s = {name, {"", 0, HB_JSON_NONE, false}};
-    if (hb_json_value(json).type == HB_JSON_OBJECT) hb_json_each_member(json, match_member, &s);
+    if (hb_json_value(json).type == HB_JSON_OBJECT) each_member(json, match_member, &s);
     return s.found;
 }
 
@@ -117,7 +118,7 @@ static bool take_prop(void *context, const hb_value *element)
     hb_prop *prop = HB_PUSH(list->arena, &list->props);
     *prop = (hb_prop){.is_object = element->type == HB_JSON_OBJECT};
     if (prop->is_object)
-        hb_json_each_member((hb_str){element->s, (uint32_t)element->size}, take_member, prop);
+        each_member((hb_str){element->s, (uint32_t)element->size}, take_member, prop);
     return true;
 }
 

@@ -38,11 +38,6 @@ bool hb_text_number(const hb_value *value, hb_num *number);
 /** Calls `fn` for each element of a JSON list until it returns false. */
 void hb_json_each(hb_str json, bool (*fn)(void *context, const hb_value *element), void *context);
 
-/** The same for the members of a JSON object. */
-void hb_json_each_member(hb_str json,
-                         bool (*fn)(void *context, const hb_value *key, const hb_value *value),
-                         void *context);
-
 /** The last member of that name; type HB_JSON_NONE when `json` is no object or has none. */
 hb_value hb_json_member(hb_str json, const char *name);
 

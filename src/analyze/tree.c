@@ -123,10 +123,11 @@ static void add_operators_device(hb_analysis *a, hb_node *node)
     node->self_device += sum;
 }
 
-void hb_tree_fill(hb_analysis *a, uint32_t index)
+/* Sums a node and what lies below it; for one tree. */
+static void fill_tree(hb_analysis *a, uint32_t index)
 {
     for (uint32_t c = a->nodes[index].first_child; c; c = a->nodes[c].next)
-        hb_tree_fill(a, c);
+        fill_tree(a, c);
     hb_node *node = &a->nodes[index];
     sort_calls(a, node);
     for (uint32_t r = node->calls; r; r = a->refs.items[r - 1].next)
@@ -242,7 +243,7 @@ static void build(hb_analysis *a, hb_thread *thread, bool stale)
     add_root_calls(a, thread, has_step && stale);
     nest(a, nodes, thread->root);
     merge_doubles(a, thread->root);
-    hb_tree_fill(a, thread->root);
+    fill_tree(a, thread->root);
     bound_root(a, thread->root);
     uint32_t depth = depth_of(a, thread->root);
     a->depth = HB_MAX(a->depth, depth);

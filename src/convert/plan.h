@@ -135,7 +135,6 @@ static inline hb_item *hb_plan_item(const hb_plan *plan, uint32_t i)
 /** Any number, or a quoted one. */
 bool hb_plain_number(const hb_value *value, double *result);
 int64_t hb_plain_int(const hb_raw_event *raw, hb_slot slot);
-bool hb_is_call_category(const hb_value *cat);
 /** A name by which the plugin knows a collective. */
 bool hb_is_known_collective(const hb_value *name);
 

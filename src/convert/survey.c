@@ -88,7 +88,7 @@ static bool is_cat(const hb_value *cat, const char *text)
     return cat->size == strlen(text) && strncasecmp(cat->s, text, cat->size) == 0;
 }
 
-bool hb_is_call_category(const hb_value *cat)
+static bool is_call_category(const hb_value *cat)
 {
     return cat->type == HB_JSON_STRING && (ends(cat, "_runtime") || ends(cat, "_driver"));
 }
@@ -124,7 +124,7 @@ static hb_role role_of_complete(const hb_raw_event *raw, const hb_value *cat, co
 {
     static const char *const work[] = {"kernel", "memcpy", "gpu_memcpy", "memset", "gpu_memset"};
     if (cat->type != HB_JSON_STRING) return HB_ROLE_OTHER;
-    if (is_cat(cat, "runtime") || hb_is_call_category(cat)) return HB_ROLE_CALL;
+    if (is_cat(cat, "runtime") || is_call_category(cat)) return HB_ROLE_CALL;
     for (size_t i = 0; i < HB_ARRAY_LEN(work); i++)
         if (is_cat(cat, work[i])) return HB_ROLE_WORK;
     if (is_cat(cat, "cpu_op") || is_cat(cat, "operator"))

@@ -62,7 +62,8 @@ static HB_COLD hb_calls *adopt(hb_thread *t)
     return c;
 }
 
-hb_calls *hb_calls_self(void)
+/* The calling thread's; NULL without memory. */
+static hb_calls *calls_self(void)
 {
     hb_thread *t = hb_thread_self();
     hb_calls *c = t ? t->calls : NULL;
@@ -96,7 +97,7 @@ static uint64_t take_correlation(hb_calls *c)
 
 bool hb_calls_enter_own(void)
 {
-    hb_calls *c = hb_calls_self();
+    hb_calls *c = calls_self();
     bool before = c && c->ours;
     if (c) c->ours = true;
     return before;
@@ -104,7 +105,7 @@ bool hb_calls_enter_own(void)
 
 void hb_calls_leave_own(bool before)
 {
-    hb_calls *c = hb_calls_self();
+    hb_calls *c = calls_self();
     if (c) c->ours = before;
 }
 
@@ -130,7 +131,7 @@ hb_frame *hb_calls_push(uint32_t cid)
 {
     uint32_t epoch = __atomic_load_n(&hb_enabled_epoch, __ATOMIC_ACQUIRE);
     if (cid >= hb_calls_runtime.source.num_functions || epoch == 0) return NULL;
-    hb_calls *c = hb_calls_self();
+    hb_calls *c = calls_self();
     if (!c || c->ours) return NULL;
     const char *here = __builtin_frame_address(0);
     if (HB_UNLIKELY(c->epoch != epoch)) begin_session(c, epoch);
@@ -244,6 +245,6 @@ void hb_dispatch_report(const hb_record_dispatch *dispatch)
 
 void hb_work_arrived(bool certain)
 {
-    hb_calls *c = hb_calls_self();
+    hb_calls *c = calls_self();
     if (c) hb_count(certain ? &c->arrived : &c->came);
 }

@@ -65,9 +65,6 @@ uint32_t hb_calls_num_functions(void);
 /** The row of a function number. */
 const hb_hip_call *hb_calls_row(uint32_t cid);
 
-/** The calling thread's; NULL without memory. */
-hb_calls *hb_calls_self(void);
-
 /** hipboard's own calls of the runtime stand between these two. */
 bool hb_calls_enter_own(void);
 void hb_calls_leave_own(bool before);

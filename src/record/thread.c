@@ -12,7 +12,7 @@
 
 bool hb_heavy_fence = true;
 __thread hb_thread *hb_thread_tls __attribute__((tls_model("initial-exec")));
-_Atomic uint64_t hb_threads_lost_memory;
+static _Atomic uint64_t lost_memory; /* of threads that have no state */
 
 static _Atomic(hb_thread *) all_threads;
 static _Atomic uint32_t last_number;
@@ -48,7 +48,7 @@ HB_COLD hb_thread *hb_thread_create(void)
     bool is_new = t == NULL;
     if (is_new) t = calloc(1, sizeof *t);
     if (!t) {
-        atomic_fetch_add(&hb_threads_lost_memory, 1);
+        atomic_fetch_add(&lost_memory, 1);
         return NULL;
     }
     /* A dead thread's losses in the present session still count: lost[] is kept until the next. */
@@ -89,7 +89,7 @@ void hb_threads_add_lost(uint32_t epoch, uint64_t lost[HB_LOST_CAUSES])
     for (hb_thread *t = atomic_load(&all_threads); t; t = t->next)
         for (int i = 0; t->epoch == epoch && i < HB_LOST_CAUSES; i++)
             lost[i] += t->lost[i];
-    lost[HB_LOST_MEMORY] += atomic_exchange(&hb_threads_lost_memory, 0);
+    lost[HB_LOST_MEMORY] += atomic_exchange(&lost_memory, 0);
 }
 
 void hb_threads_after_fork(void)

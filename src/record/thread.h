@@ -94,9 +94,6 @@ void hb_threads_quiesce(void);
 /** Adds what all threads lost in session `epoch` to `lost`. After hb_threads_quiesce(). */
 void hb_threads_add_lost(uint32_t epoch, uint64_t lost[HB_LOST_CAUSES]);
 
-/** Losses of threads that have no state. */
-extern _Atomic uint64_t hb_threads_lost_memory;
-
 /** In a forked child: only the calling thread lives on. */
 void hb_threads_after_fork(void);
 

@@ -55,11 +55,6 @@ hb_result hb_answer_diff_node(hb_emitter *out, hb_arena *arena, const hb_diff *d
 
 /** {"Name": ..., "Memory": ...}: one device. */
 void hb_answer_gpu(hb_emitter *out, const hb_prop *prop);
-/** "15.78 GB" and "9.0" as the plugin shows them; false when not known. */
-bool hb_gpu_memory_text(hb_buf *buf, const hb_prop *prop);
-bool hb_gpu_capability_text(hb_buf *buf, const hb_prop *prop);
-
-bool hb_has_gpu(const hb_analysis *a);
 
 /** The plugin's explanations, which stand in its answers. */
 extern const char hb_tip_op_tc_eligible[], hb_tip_op_tc_self[], hb_tip_op_tc_total[];

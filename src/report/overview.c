@@ -14,7 +14,7 @@ static const shown_role roles[] = {
     {HB_ROLE_RUNTIME, "Runtime"}, {HB_ROLE_LOADER, "DataLoader"},
     {HB_ROLE_CPU, "CPU Exec"},    {HB_ROLE_OTHER, "Other"}};
 
-bool hb_has_gpu(const hb_analysis *a)
+static bool has_gpu(const hb_analysis *a)
 {
     return a->roles[HB_ROLE_RUNTIME].count || a->roles[HB_ROLE_KERNEL].count ||
            a->roles[HB_ROLE_MEMCPY].count || a->roles[HB_ROLE_MEMSET].count;
@@ -26,7 +26,7 @@ static bool is_shown(const hb_analysis *a, enum hb_role role)
     case HB_ROLE_KERNEL:
     case HB_ROLE_MEMCPY:
     case HB_ROLE_MEMSET:
-    case HB_ROLE_RUNTIME: return hb_has_gpu(a);
+    case HB_ROLE_RUNTIME: return has_gpu(a);
     case HB_ROLE_COMMUNICATION: return a->roles[HB_ROLE_COMMUNICATION].count > 0;
     default: return true;
     }
@@ -183,7 +183,8 @@ static bool is_known(const hb_value *v)
     return v->type != HB_JSON_NONE && v->type != HB_JSON_NULL;
 }
 
-bool hb_gpu_memory_text(hb_buf *buf, const hb_prop *prop)
+/* "15.78 GB", as the plugin shows it; false when it is not known. */
+static bool memory_text(hb_buf *buf, const hb_prop *prop)
 {
     hb_num bytes;
     if (!is_known(&prop->memory)) return false;
@@ -194,7 +195,8 @@ bool hb_gpu_memory_text(hb_buf *buf, const hb_prop *prop)
     return true;
 }
 
-bool hb_gpu_capability_text(hb_buf *buf, const hb_prop *prop)
+/* "9.0"; false when it is not known. */
+static bool capability_text(hb_buf *buf, const hb_prop *prop)
 {
     const hb_value *parts[] = {&prop->major, &prop->minor};
     if (!is_known(parts[0]) || !is_known(parts[1])) return false;
@@ -216,14 +218,13 @@ void hb_answer_gpu(hb_emitter *out, const hb_prop *prop)
         hb_emit_key(out, "Name");
         value_json(out, &prop->name);
     }
-    if (hb_gpu_memory_text(&text, prop)) {
+    if (memory_text(&text, prop)) {
         hb_emit_pair(out, "Memory", hb_buf_text(&text));
         hb_emit_key(out, "Memory Raw");
         value_json(out, &prop->memory);
     }
     text.size = 0;
-    if (hb_gpu_capability_text(&text, prop))
-        hb_emit_pair(out, "Compute Capability", hb_buf_text(&text));
+    if (capability_text(&text, prop)) hb_emit_pair(out, "Compute Capability", hb_buf_text(&text));
     hb_emit_close(out, '}');
     hb_buf_free(&text);
 }
@@ -239,8 +240,8 @@ static void gpu_properties(hb_emitter *out, const hb_prop *prop)
         value_json(out, &prop->name);
         hb_emit_close(out, '}');
     }
-    if (hb_gpu_memory_text(&text, prop)) entry(out, "Memory", &text);
-    if (hb_gpu_capability_text(&text, prop)) entry(out, "Compute Capability", &text);
+    if (memory_text(&text, prop)) entry(out, "Memory", &text);
+    if (capability_text(&text, prop)) entry(out, "Compute Capability", &text);
     hb_buf_free(&text);
 }
 
@@ -302,7 +303,7 @@ void hb_answer_overview(hb_emitter *out, hb_analysis *a, unsigned num_workers)
     hb_emit_close(out, '}');
     hb_emit_open(out, '{');
     hb_emit_pair(out, "title", "Device Type");
-    hb_emit_pair(out, "value", hb_has_gpu(a) ? "GPU" : "CPU");
+    hb_emit_pair(out, "value", has_gpu(a) ? "GPU" : "CPU");
     hb_emit_close(out, '}');
     hb_emit_close(out, ']');
     if (a->num_gpus) gpu_summary(out, a);

@@ -20,15 +20,3 @@ void hb_memory_sink_free(hb_memory_sink *memory)
 {
     hb_buf_free(&memory->buf);
 }
-
-static hb_result null_write(hb_sink *sink, const void *data, size_t size)
-{
-    (void)data;
-    ((hb_null_sink *)sink)->bytes += size;
-    return HB_OK;
-}
-
-void hb_null_sink_init(hb_null_sink *null)
-{
-    *null = (hb_null_sink){.sink.write = null_write};
-}

@@ -24,12 +24,4 @@ typedef struct hb_memory_sink {
 void hb_memory_sink_init(hb_memory_sink *memory, size_t max);
 void hb_memory_sink_free(hb_memory_sink *memory);
 
-/** Counts the bytes and forgets them. */
-typedef struct hb_null_sink {
-    hb_sink sink;
-    uint64_t bytes;
-} hb_null_sink;
-
-void hb_null_sink_init(hb_null_sink *null);
-
 #endif
