@@ -99,8 +99,7 @@ static void put_table(hb_emitter *out, hb_comparison *c, hb_arena *arena,
                                                           "modules"};
     hb_shown_list list;
     hb_shown_select(c, arena, report, by, group, &list);
-    hb_emit_key(out, keys[by]);
-    hb_emit_open(out, '[');
+    hb_emit_open_key(out, keys[by], '[');
     for (uint32_t i = 0; i < list.rows.count; i++)
         put_row(out, &list.rows.items[i]);
     hb_emit_close(out, ']');
@@ -108,8 +107,7 @@ static void put_table(hb_emitter *out, hb_comparison *c, hb_arena *arena,
 
 static void put_pair(hb_emitter *out, const char *key, const double values[2])
 {
-    hb_emit_key(out, key);
-    hb_emit_open(out, '[');
+    hb_emit_open_key(out, key, '[');
     for (int side = 0; side < 2; side++)
         hb_emit_float(out, values[side]);
     hb_emit_close(out, ']');
@@ -121,8 +119,7 @@ static void put_tree(hb_emitter *out, hb_comparison *c)
     const hb_tree_difference *nodes;
     size_t count;
     if (hb_comparison_tree(c, &nodes, &count) != HB_OK) return;
-    hb_emit_key(out, "tree");
-    hb_emit_open(out, '[');
+    hb_emit_open_key(out, "tree", '[');
     for (size_t i = 0; i < count; i++) {
         const hb_tree_difference *n = &nodes[i];
         hb_emit_open(out, '{');
@@ -140,8 +137,7 @@ static void put_tree(hb_emitter *out, hb_comparison *c)
 
 static void put_findings(hb_emitter *out, const hb_compare_report *report)
 {
-    hb_emit_key(out, "limits");
-    hb_emit_open(out, '[');
+    hb_emit_open_key(out, "limits", '[');
     for (size_t i = 0; i < report->num_findings; i++) {
         const hb_compare_finding *f = &report->findings[i];
         hb_emit_open(out, '{');
@@ -159,18 +155,15 @@ static void put_runs(hb_emitter *out, hb_comparison *c)
 {
     hb_emit_pair(out, "baseline", c->runs[c->baseline].name);
     put_number(out, "confidence", 1 - c->test.alpha);
-    hb_emit_key(out, "runs");
-    hb_emit_open(out, '[');
+    hb_emit_open_key(out, "runs", '[');
     for (size_t i = 0; i < c->num_runs; i++)
         put_run(out, &c->runs[i]);
     hb_emit_close(out, ']');
-    hb_emit_key(out, "problems");
-    hb_emit_open(out, '[');
+    hb_emit_open_key(out, "problems", '[');
     for (uint32_t i = 0; i < c->problems.count; i++)
         hb_emit_text(out, c->problems.items[i]);
     hb_emit_close(out, ']');
-    hb_emit_key(out, "contrasts");
-    hb_emit_open(out, '[');
+    hb_emit_open_key(out, "contrasts", '[');
     for (size_t i = 0; i < c->num_runs; i++)
         put_contrasts(out, c, i);
     hb_emit_close(out, ']');

@@ -79,8 +79,7 @@ static hb_result runs(hb_logdir *logdir, const hb_url *url, hb_emitter *out)
     bool loading = false;
     (void)url;
     hb_emit_open(out, '{');
-    hb_emit_key(out, "runs");
-    hb_emit_open(out, '[');
+    hb_emit_open_key(out, "runs", '[');
     for (size_t i = 0; i < logdir->num_runs; i++) {
         hb_run *run = &logdir->runs[i];
         bool before = run->loaded;

@@ -17,8 +17,7 @@ static void aggregates(hb_emitter *out, hb_arena *arena, const hb_diff_side *sid
     for (uint32_t i = 0; i < side->count; i++)
         hb_tree_collect(a, arena, side->nodes[i], &ops, NULL);
     if (side->count) hb_group_by_name(a, arena, &ops, &stats);
-    hb_emit_key(out, "aggs");
-    hb_emit_open(out, '[');
+    hb_emit_open_key(out, "aggs", '[');
     for (uint32_t i = 0; i < stats.count; i++) {
         const hb_op_stat *s = &stats.items[i];
         hb_emit_open(out, '{');
@@ -49,8 +48,7 @@ static void side(hb_emitter *out, hb_arena *arena, const char *key, const hb_dif
         total += n->device != 0 ? n->device : length;
     }
     const hb_analysis *a = s->count ? s->analysis : NULL;
-    hb_emit_key(out, key);
-    hb_emit_open(out, '{');
+    hb_emit_open_key(out, key, '{');
     hb_emit_key(out, "name");
     hb_emit_str(out, name);
     number(out, a, "duration", duration);
@@ -70,8 +68,7 @@ void hb_answer_diff(hb_emitter *out, hb_arena *arena, const hb_diff *diff)
 {
     hb_emit_open(out, '{');
     sides(out, arena, diff);
-    hb_emit_key(out, "children");
-    hb_emit_open(out, '[');
+    hb_emit_open_key(out, "children", '[');
     for (uint32_t i = 0; i < diff->children.count; i++)
         hb_answer_diff(out, arena, &diff->children.items[i]);
     hb_emit_close(out, ']');
@@ -102,8 +99,7 @@ hb_result hb_answer_diff_node(hb_emitter *out, hb_arena *arena, const hb_diff *r
     hb_emit_open(out, '{');
     sides(out, arena, diff);
     hb_emit_pair(out, "path", path);
-    hb_emit_key(out, "children");
-    hb_emit_open(out, '[');
+    hb_emit_open_key(out, "children", '[');
     for (uint32_t i = 0; i < diff->children.count; i++) {
         hb_buf text;
         hb_buf_init(&text, SIZE_MAX / 2);

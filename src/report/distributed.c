@@ -9,8 +9,7 @@
 static void head(hb_emitter *out, const char *title)
 {
     hb_emit_open(out, '{');
-    hb_emit_key(out, "metadata");
-    hb_emit_open(out, '{');
+    hb_emit_open_key(out, "metadata", '{');
     hb_emit_pair(out, "title", title);
 }
 
@@ -70,8 +69,7 @@ static int by_process(const void *x, const void *y)
 static void out_process(hb_emitter *out, const process *p)
 {
     const hb_analysis *a = p->analysis;
-    hb_emit_key(out, p->name);
-    hb_emit_open(out, '{');
+    hb_emit_open_key(out, p->name, '{');
     for (uint32_t i = 0; i < a->num_used_devices; i++) {
         int64_t id = hb_key_value(a->used_devices[i]);
         char key[32];
@@ -111,8 +109,7 @@ void hb_answer_gpu_info(hb_emitter *out, const hb_distributed *d)
                     list[i].hidden = true;
         head(out, "Device Information");
         hb_emit_close(out, '}');
-        hb_emit_key(out, "data");
-        hb_emit_open(out, '{');
+        hb_emit_open_key(out, "data", '{');
         for (uint32_t i = 0; i < n; i++) {
             uint32_t first = 0;
             while (!same_node(&list[first], &list[i]))
@@ -163,8 +160,7 @@ static void out_step_key(hb_emitter *out, hb_str name)
 
 static void out_numbers(hb_emitter *out, const char *worker, const hb_num *numbers, int count)
 {
-    hb_emit_key(out, worker);
-    hb_emit_open(out, '[');
+    hb_emit_open_key(out, worker, '[');
     for (int i = 0; i < count; i++)
         hb_emit_num(out, numbers[i]);
     hb_emit_close(out, ']');
@@ -182,15 +178,13 @@ static void out_means(hb_emitter *out, const char *worker, const hb_num *sums, i
 
 static void legends(hb_emitter *out, const char *const *texts, size_t count)
 {
-    hb_emit_key(out, "legends");
-    hb_emit_open(out, '[');
+    hb_emit_open_key(out, "legends", '[');
     for (size_t i = 0; i < count; i++)
         hb_emit_text(out, texts[i]);
     hb_emit_close(out, ']');
     hb_emit_pair(out, "units", "us");
     hb_emit_close(out, '}');
-    hb_emit_key(out, "data");
-    hb_emit_open(out, '{');
+    hb_emit_open_key(out, "data", '{');
 }
 
 static void overlap_of(const hb_step *s, hb_num numbers[4])
@@ -203,8 +197,7 @@ static void overlap_of(const hb_step *s, hb_num numbers[4])
 
 static void overlap_all(hb_emitter *out, const hb_distributed *d)
 {
-    hb_emit_key(out, "all");
-    hb_emit_open(out, '{');
+    hb_emit_open_key(out, "all", '{');
     for (uint32_t w = 0; w < d->num_workers; w++) {
         const hb_analysis *a = d->workers[w].analysis;
         hb_num sums[4] = {{0}}, numbers[4];
@@ -252,8 +245,7 @@ void hb_answer_overlap(hb_emitter *out, const hb_distributed *d)
 
 static void wait_all(hb_emitter *out, const hb_distributed *d)
 {
-    hb_emit_key(out, "all");
-    hb_emit_open(out, '{');
+    hb_emit_open_key(out, "all", '{');
     for (uint32_t w = 0; w < d->num_workers; w++) {
         hb_num sums[2] = {{0}};
         for (uint32_t i = 0; i < d->stats[w].waits.count; i++) {
@@ -321,19 +313,15 @@ void hb_answer_comm_ops(hb_emitter *out, const hb_distributed *d)
                                           "Avg Data Transfer Time (us)"};
     head(out, "Communication Operations Stats");
     hb_emit_close(out, '}');
-    hb_emit_key(out, "data");
-    hb_emit_open(out, '{');
+    hb_emit_open_key(out, "data", '{');
     for (uint32_t w = 0; w < d->num_workers; w++) {
-        hb_emit_key(out, d->workers[w].name);
-        hb_emit_open(out, '{');
-        hb_emit_key(out, "columns");
-        hb_emit_open(out, '[');
+        hb_emit_open_key(out, d->workers[w].name, '{');
+        hb_emit_open_key(out, "columns", '[');
         hb_emit_column(out, "string", "Name", NULL);
         for (size_t i = 0; i < HB_ARRAY_LEN(columns); i++)
             hb_emit_column(out, "number", columns[i], NULL);
         hb_emit_close(out, ']');
-        hb_emit_key(out, "rows");
-        hb_emit_open(out, '[');
+        hb_emit_open_key(out, "rows", '[');
         for (uint32_t i = 0; i < d->stats[w].ops.count; i++)
             out_op(out, d->workers[w].analysis, &d->stats[w].ops.items[i]);
         hb_emit_close(out, ']');

@@ -34,6 +34,13 @@ static inline void hb_emit_float(hb_emitter *out, double value)
     hb_emit_num(out, hb_float(value));
 }
 
+/** The member `key` opens: an object or a list. */
+static inline void hb_emit_open_key(hb_emitter *out, const char *key, char bracket)
+{
+    hb_emit_key(out, key);
+    hb_emit_open(out, bracket);
+}
+
 static inline void hb_emit_pair(hb_emitter *out, const char *key, const char *text)
 {
     hb_emit_key(out, key);

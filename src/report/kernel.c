@@ -16,15 +16,12 @@ static bool has_kernels(hb_emitter *out, const hb_analysis *a)
 static void open_pie(hb_emitter *out)
 {
     hb_emit_open(out, '{');
-    hb_emit_key(out, "total");
-    hb_emit_open(out, '{');
-    hb_emit_key(out, "columns");
-    hb_emit_open(out, '[');
+    hb_emit_open_key(out, "total", '{');
+    hb_emit_open_key(out, "columns", '[');
     hb_emit_column(out, "string", "name", NULL);
     hb_emit_column(out, "number", "value", NULL);
     hb_emit_close(out, ']');
-    hb_emit_key(out, "rows");
-    hb_emit_open(out, '[');
+    hb_emit_open_key(out, "rows", '[');
 }
 
 static void close_pie(hb_emitter *out)
@@ -66,14 +63,11 @@ void hb_answer_kernel_tc_pie(hb_emitter *out, hb_analysis *a)
 static void open_table(hb_emitter *out)
 {
     hb_emit_open(out, '{');
-    hb_emit_key(out, "metadata");
-    hb_emit_open(out, '{');
+    hb_emit_open_key(out, "metadata", '{');
     hb_emit_pair(out, "sort", "Total Duration (us)");
     hb_emit_close(out, '}');
-    hb_emit_key(out, "data");
-    hb_emit_open(out, '{');
-    hb_emit_key(out, "columns");
-    hb_emit_open(out, '[');
+    hb_emit_open_key(out, "data", '{');
+    hb_emit_open_key(out, "columns", '[');
 }
 
 static void open_rows(hb_emitter *out, const hb_analysis *a)
@@ -84,8 +78,7 @@ static void open_rows(hb_emitter *out, const hb_analysis *a)
     if (a->has_occupancy)
         hb_emit_column(out, "number", "Mean Est. Achieved Occupancy (%)", hb_tip_occupancy_table);
     hb_emit_close(out, ']');
-    hb_emit_key(out, "rows");
-    hb_emit_open(out, '[');
+    hb_emit_open_key(out, "rows", '[');
 }
 
 static void close_table(hb_emitter *out)

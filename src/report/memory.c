@@ -78,8 +78,7 @@ static void out_device(hb_emitter *out, const char *key, hb_str device)
 
 static void stat_columns(hb_emitter *out, const char *unit)
 {
-    hb_emit_key(out, "columns");
-    hb_emit_open(out, '[');
+    hb_emit_open_key(out, "columns", '[');
     hb_emit_raw(out, HB_STR("{\"name\": \"Operator Name\", \"type\": \"string\"}"));
     unit_column(out, "Calls", NULL, "# of calls of the operator.");
     unit_column(out, "Size Increase", unit,
@@ -130,16 +129,14 @@ hb_result hb_answer_memory(hb_emitter *out, hb_analysis *a, hb_arena *arena, con
         used[i] = stats[i].count;
     snprintf(sort, sizeof sort, "Self Size Increase (%s)", units->memory);
     hb_emit_open(out, '{');
-    hb_emit_key(out, "metadata");
-    hb_emit_open(out, '{');
+    hb_emit_open_key(out, "metadata", '{');
     hb_emit_pair(out, "title", "Memory View");
     out_device(out, "default_device", default_device(a, used));
     hb_emit_pair(out, "search", "Operator Name");
     hb_emit_pair(out, "sort", sort);
     hb_emit_close(out, '}');
     stat_columns(out, units->memory);
-    hb_emit_key(out, "rows");
-    hb_emit_open(out, '{');
+    hb_emit_open_key(out, "rows", '{');
     for (uint32_t d = 0; d < n; d++) {
         if (!stats[d].count) continue;
         hb_emit_key_str(out, hb_trace_text(a->trace, a->device_names.items[d]));
@@ -254,16 +251,13 @@ static void curve_metadata(hb_emitter *out, hb_analysis *a, hb_arena *arena, con
         if (used[i]) names[n++] = hb_trace_text(a->trace, a->device_names.items[i]);
     }
     qsort(names, n, sizeof *names, by_text);
-    hb_emit_key(out, "metadata");
-    hb_emit_open(out, '{');
+    hb_emit_open_key(out, "metadata", '{');
     out_device(out, "default_device", default_device(a, used));
-    hb_emit_key(out, "devices");
-    hb_emit_open(out, '[');
+    hb_emit_open_key(out, "devices", '[');
     for (uint32_t i = 0; i < n; i++)
         hb_emit_str(out, names[i]);
     hb_emit_close(out, ']');
-    hb_emit_key(out, "peaks");
-    hb_emit_open(out, '{');
+    hb_emit_open_key(out, "peaks", '{');
     for (uint32_t i = 0; i < a->device_names.count; i++) {
         if (!used[i]) continue;
         snprintf(text, sizeof text, "Peak Memory Usage: %.1f%s",
@@ -272,8 +266,7 @@ static void curve_metadata(hb_emitter *out, hb_analysis *a, hb_arena *arena, con
         hb_emit_text(out, text);
     }
     hb_emit_close(out, '}');
-    hb_emit_key(out, "totals");
-    hb_emit_open(out, '{');
+    hb_emit_open_key(out, "totals", '{');
     hb_emit_close(out, '}');
     hb_emit_key(out, "first_ts");
     hb_emit_num(out, a->first_ts);
@@ -296,15 +289,13 @@ hb_result hb_answer_memory_curve(hb_emitter *out, hb_analysis *a, hb_arena *aren
         reduce(arena, &curves[d]);
     hb_emit_open(out, '{');
     curve_metadata(out, a, arena, units, curves);
-    hb_emit_key(out, "columns");
-    hb_emit_open(out, '[');
+    hb_emit_open_key(out, "columns", '[');
     unit_column(out, "Time", units->time, "Time since profiler starts.");
     unit_column(out, "Allocated", units->memory, "Total memory in use.");
     unit_column(out, "Reserved", units->memory,
                 "Total reserved memory by allocator, both used and unused.");
     hb_emit_close(out, ']');
-    hb_emit_key(out, "rows");
-    hb_emit_open(out, '{');
+    hb_emit_open_key(out, "rows", '{');
     for (uint32_t d = 0; d < a->device_names.count; d++) {
         if (!curves[d].points.count) continue;
         hb_emit_key_str(out, hb_trace_text(a->trace, a->device_names.items[d]));
@@ -418,21 +409,18 @@ hb_result hb_answer_memory_events(hb_emitter *out, hb_analysis *a, hb_arena *are
         used[device_of(a, list.items[i]) - 1]++;
     }
     hb_emit_open(out, '{');
-    hb_emit_key(out, "metadata");
-    hb_emit_open(out, '{');
+    hb_emit_open_key(out, "metadata", '{');
     hb_emit_pair(out, "title", "Memory Events");
     out_device(out, "default_device", default_device(a, used));
     hb_emit_close(out, '}');
-    hb_emit_key(out, "columns");
-    hb_emit_open(out, '[');
+    hb_emit_open_key(out, "columns", '[');
     hb_emit_raw(out, HB_STR("{\"name\": \"Operator\", \"type\": \"string\", \"tooltip\": \"\"}"));
     unit_column(out, "Size", units->memory, "");
     unit_column(out, "Allocation Time", units->time, "");
     unit_column(out, "Release Time", units->time, "");
     unit_column(out, "Duration", units->time, "");
     hb_emit_close(out, ']');
-    hb_emit_key(out, "rows");
-    hb_emit_open(out, '{');
+    hb_emit_open_key(out, "rows", '{');
     for (uint32_t d = 0; d < a->device_names.count; d++) {
         if (!used[d]) continue;
         hb_emit_key_str(out, hb_trace_text(a->trace, a->device_names.items[d]));

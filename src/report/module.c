@@ -69,8 +69,7 @@ hb_result hb_answer_module(hb_emitter *out, hb_analysis *a)
                    {"Device Self Time", "number", "self_device_duration"}};
     if (!a->num_modules) return hb_fail(HB_ERROR_NOT_FOUND, "the trace has no modules");
     hb_emit_open(out, '{');
-    hb_emit_key(out, "columns");
-    hb_emit_open(out, '[');
+    hb_emit_open_key(out, "columns", '[');
     for (size_t i = 0; i < HB_ARRAY_LEN(columns); i++) {
         hb_emit_open(out, '{');
         hb_emit_pair(out, "name", columns[i].name);
@@ -120,8 +119,7 @@ static void out_node(hb_emitter *out, const hb_analysis *a, uint32_t index, cons
         out_key(out, a->trace, hb_key_int(*tid));
     else
         out_tid(out, a, n);
-    hb_emit_key(out, "children");
-    hb_emit_open(out, '[');
+    hb_emit_open_key(out, "children", '[');
     for (uint32_t c = n->first_child; c; c = a->nodes[c].next)
         out_node(out, a, c, NULL);
     hb_emit_close(out, ']');

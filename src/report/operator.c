@@ -54,13 +54,11 @@ static void pie(hb_emitter *out, hb_analysis *a, const hb_op_stats *stats, const
     }
     hb_emit_open(out, '{');
     hb_emit_pair(out, "title", title);
-    hb_emit_key(out, "columns");
-    hb_emit_open(out, '[');
+    hb_emit_open_key(out, "columns", '[');
     hb_emit_column(out, "string", "name", NULL);
     hb_emit_column(out, "number", "value", NULL);
     hb_emit_close(out, ']');
-    hb_emit_key(out, "rows");
-    hb_emit_open(out, '[');
+    hb_emit_open_key(out, "rows", '[');
     for (uint32_t i = 0; i < count; i++) {
         hb_emit_open(out, '[');
         hb_emit_str(out, hb_trace_text(a->trace, stats->items[list[i].index].name));
@@ -161,18 +159,15 @@ static void table(hb_emitter *out, hb_analysis *a, const hb_op_stats *stats, boo
     uint32_t count;
     hb_ranked *list = rank(stats, device ? device_self : host_self, false, &count);
     hb_emit_open(out, '{');
-    hb_emit_key(out, "metadata");
-    hb_emit_open(out, '{');
+    hb_emit_open_key(out, "metadata", '{');
     hb_emit_pair(out, "sort", device ? "device_self_duration" : "host_self_duration");
-    hb_emit_key(out, "tooltips");
-    hb_emit_open(out, '{');
+    hb_emit_open_key(out, "tooltips", '{');
     hb_emit_pair(out, "tc_eligible", hb_tip_op_tc_eligible);
     hb_emit_pair(out, "tc_self_ratio", hb_tip_op_tc_self);
     hb_emit_pair(out, "tc_total_ratio", hb_tip_op_tc_total);
     hb_emit_close(out, '}');
     hb_emit_close(out, '}');
-    hb_emit_key(out, "data");
-    hb_emit_open(out, '[');
+    hb_emit_open_key(out, "data", '[');
     for (uint32_t i = 0; i < count; i++)
         row(out, a, &stats->items[list[i].index], by_shape, stack);
     hb_emit_close(out, ']');

@@ -61,8 +61,7 @@ static void tooltip(hb_emitter *out, hb_str step, hb_num total, const shown_role
 
 static void columns(hb_emitter *out, const hb_analysis *a)
 {
-    hb_emit_key(out, "columns");
-    hb_emit_open(out, '[');
+    hb_emit_open_key(out, "columns", '[');
     hb_emit_column(out, "string", "Step", NULL);
     for (size_t i = 0; i < HB_ARRAY_LEN(roles); i++) {
         if (!is_shown(a, roles[i].role)) continue;
@@ -75,8 +74,7 @@ static void columns(hb_emitter *out, const hb_analysis *a)
 
 static void rows(hb_emitter *out, const hb_analysis *a)
 {
-    hb_emit_key(out, "rows");
-    hb_emit_open(out, '[');
+    hb_emit_open_key(out, "rows", '[');
     for (uint32_t i = 0; i < a->steps.count; i++) {
         const hb_step *step = &a->steps.items[i];
         hb_str name = hb_trace_text(a->trace, step->name);
@@ -108,12 +106,10 @@ static void average(hb_emitter *out, const char *name, double value, double tota
 static void performance(hb_emitter *out, const hb_analysis *a)
 {
     double total = a->average[HB_ROLE_TOTAL].v;
-    hb_emit_key(out, "performance");
-    hb_emit_open(out, '[');
+    hb_emit_open_key(out, "performance", '[');
     hb_emit_open(out, '{');
     average(out, "Average Step Time", total, total);
-    hb_emit_key(out, "children");
-    hb_emit_open(out, '[');
+    hb_emit_open_key(out, "children", '[');
     for (size_t i = 0; i < HB_ARRAY_LEN(roles); i++) {
         if (!is_shown(a, roles[i].role)) continue;
         hb_emit_open(out, '{');
@@ -263,11 +259,9 @@ static void gpu_entries(hb_emitter *out, const hb_analysis *a, const hb_gpu *gpu
 static void gpu_summary(hb_emitter *out, const hb_analysis *a)
 {
     bool sm = false, occupancy = false, tc = false;
-    hb_emit_key(out, "gpu_metrics");
-    hb_emit_open(out, '{');
+    hb_emit_open_key(out, "gpu_metrics", '{');
     hb_emit_pair(out, "title", "GPU Summary");
-    hb_emit_key(out, "data");
-    hb_emit_open(out, '[');
+    hb_emit_open_key(out, "data", '[');
     for (uint32_t i = 0; i < a->num_gpus; i++) {
         if (i) hb_emit_raw(out, HB_STR("{\"title\": \"<hr/>\", \"value\": \"\"}"));
         gpu_entries(out, a, &a->gpus[i]);
@@ -288,15 +282,13 @@ void hb_answer_overview(hb_emitter *out, hb_analysis *a, unsigned num_workers)
     char count[16];
     snprintf(count, sizeof count, "%u", num_workers);
     hb_emit_open(out, '{');
-    hb_emit_key(out, "steps");
-    hb_emit_open(out, '{');
+    hb_emit_open_key(out, "steps", '{');
     columns(out, a);
     rows(out, a);
     hb_emit_close(out, '}');
     performance(out, a);
     recommendations(out, a);
-    hb_emit_key(out, "environments");
-    hb_emit_open(out, '[');
+    hb_emit_open_key(out, "environments", '[');
     hb_emit_open(out, '{');
     hb_emit_pair(out, "title", "Number of Worker(s)");
     hb_emit_pair(out, "value", count);
