@@ -31,67 +31,71 @@ hb_ranges hb_ranges_merge(hb_arena *arena, const hb_range *items, uint32_t count
     return merged;
 }
 
-/* What of `a` lies in `b`, or with `common` false, what does not. Touching ends do not meet. What
- * of `a` is left of the present `b` is dropped, and so on; the comparisons are the plugin's,
- * because lists with reversed ranges (a trace without host events has such a step) must come out as
- * they do there. */
-static hb_ranges sweep(hb_arena *arena, const hb_ranges *a, const hb_ranges *b, bool common)
+static hb_range first(const hb_ranges *list)
+{
+    return list->count ? list->items[0] : (hb_range){0};
+}
+
+static void advance(const hb_ranges *list, uint32_t *i, hb_range *present)
+{
+    if (++*i < list->count) *present = list->items[*i];
+}
+
+/* In both walks `x` and `y` are what is left of the present ranges of `a` and `b`. Touching ends do
+ * not meet. The comparisons and their order are the plugin's, because lists with reversed ranges (a
+ * trace without host events has such a step) must come out as they do there. */
+
+hb_ranges hb_ranges_intersect(hb_arena *arena, const hb_ranges *a, const hb_ranges *b)
 {
     hb_ranges out = {0};
     uint32_t i = 0, j = 0;
-    if (!a->count) return out;
-    hb_range x = a->items[0], y = b->count ? b->items[0] : (hb_range){0};
-    while (i < a->count && (j < b->count || !common)) {
-        bool next_x = false, next_y = false;
-        hb_range part = {x.start, x.start}; /* nothing */
-        bool found = false;
-        if (j == b->count) {
-            part = x;
-            found = next_x = true;
-        } else if (y.end.v <= x.start.v) {
-            next_y = true;
-        } else if (y.start.v <= x.start.v && y.end.v < x.end.v) {
-            part.end = y.end;
-            found = common;
+    hb_range x = first(a), y = first(b);
+    while (i < a->count && j < b->count) {
+        hb_num start = y.start.v > x.start.v ? y.start : x.start;
+        if (y.end.v <= x.start.v) {
+            advance(b, &j, &y);
+        } else if (y.end.v < x.end.v) {
+            *HB_PUSH(arena, &out) = (hb_range){start, y.end};
             x.start = y.end;
-            next_y = true;
-        } else if (y.start.v <= x.start.v) {
-            part = x;
-            found = common;
-            y.start = x.end;
-            next_x = true;
-        } else if (common && y.end.v < x.end.v) {
-            part = y;
-            found = next_y = true;
-            x.start = y.end;
-        } else if (y.start.v < x.end.v && common) {
-            part = (hb_range){y.start, x.end};
-            found = next_x = true;
-            y.start = x.end;
-        } else if (y.start.v < x.end.v) {
-            part.end = y.start;
-            found = true;
-            x.start = y.start;
+            advance(b, &j, &y);
         } else {
-            part = x;
-            found = !common;
-            next_x = true;
+            if (y.start.v <= x.start.v || y.start.v < x.end.v) {
+                *HB_PUSH(arena, &out) = (hb_range){start, x.end};
+                y.start = x.end;
+            }
+            advance(a, &i, &x);
         }
-        if (found) *HB_PUSH(arena, &out) = part;
-        if (next_x && ++i < a->count) x = a->items[i];
-        if (next_y && ++j < b->count) y = b->items[j];
     }
     return out;
 }
 
-hb_ranges hb_ranges_intersect(hb_arena *arena, const hb_ranges *a, const hb_ranges *b)
-{
-    return sweep(arena, a, b, true);
-}
-
 hb_ranges hb_ranges_subtract(hb_arena *arena, const hb_ranges *a, const hb_ranges *b)
 {
-    return sweep(arena, a, b, false);
+    hb_ranges out = {0};
+    uint32_t i = 0, j = 0;
+    hb_range x = first(a), y = first(b);
+    while (i < a->count) {
+        if (j == b->count) {
+            *HB_PUSH(arena, &out) = x;
+            advance(a, &i, &x);
+        } else if (y.end.v <= x.start.v) {
+            advance(b, &j, &y);
+        } else if (y.start.v > x.start.v) {
+            bool meet = y.start.v < x.end.v;
+            *HB_PUSH(arena, &out) = (hb_range){x.start, meet ? y.start : x.end};
+            if (meet)
+                x.start = y.start;
+            else
+                advance(a, &i, &x);
+        } else if (y.end.v < x.end.v) {
+            x.start = y.end;
+            advance(b, &j, &y);
+        } else {
+            y.start = x.end;
+            advance(a, &i, &x);
+        }
+    }
+    return out;
 }
 
 hb_num hb_ranges_sum(const hb_ranges *list)
