@@ -123,27 +123,32 @@ static void learn_node(hb_device_source *s, const hb_record_work *w, const hb_wo
         add_node(s, w->device, o->ran->device, false);
 }
 
+/* The next work of any device, and whose it is; NULL at the end. */
+static const hb_record_work *next_work(hb_device_source *s, hb_work_origin *o)
+{
+    const hb_record *r = hb_device_next_record(s);
+    while (r && !hb_is_work(r))
+        r = hb_device_next_record(s);
+    if (r) *o = hb_origin_of(s, (const hb_record_work *)r);
+    return (const hb_record_work *)r;
+}
+
 static void survey_nodes(hb_device_source *s)
 {
-    const hb_record *r;
+    const hb_record_work *w;
+    hb_work_origin o;
     hb_device_rewind(s);
-    while ((r = hb_device_next_record(s))) {
-        if (!hb_is_work(r)) continue;
-        const hb_record_work *w = (const hb_record_work *)r;
-        hb_work_origin o = hb_origin_of(s, w);
+    while ((w = next_work(s, &o)))
         learn_node(s, w, &o);
-    }
 }
 
 static uint64_t survey_work(hb_device_source *s)
 {
     uint64_t unjoined = 0;
-    const hb_record *r;
+    const hb_record_work *w;
+    hb_work_origin o;
     hb_device_rewind(s);
-    while ((r = hb_device_next_record(s))) {
-        if (!hb_is_work(r)) continue;
-        const hb_record_work *w = (const hb_record_work *)r;
-        hb_work_origin o = hb_origin_of(s, w);
+    while ((w = next_work(s, &o))) {
         unjoined += o.made == NULL;
         if (o.made && (o.made->head.flags & HB_RECORD_UNSURE)) hb_joins_came(&s->joins, w->work);
         hb_streams_add(&s->streams, hb_ordinal_of(s, w, &o), hb_stream_key(w, &o));

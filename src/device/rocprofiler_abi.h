@@ -106,12 +106,21 @@ typedef struct hb_rocp_header {
 
 _Static_assert(sizeof(hb_rocp_header) == 16, "");
 
-typedef struct hb_rocp_dispatch {
+/** What every record of work begins with. */
+typedef struct hb_rocp_work {
     uint64_t size;
     uint32_t kind, operation;
     uint64_t correlation, external;
     uint64_t thread;
     uint64_t begin_ns, end_ns;
+} hb_rocp_work;
+
+_Static_assert(sizeof(hb_rocp_work) == 56, "");
+_Static_assert(offsetof(hb_rocp_work, correlation) == 16, "");
+_Static_assert(offsetof(hb_rocp_work, begin_ns) == 40, "");
+
+typedef struct hb_rocp_dispatch {
+    hb_rocp_work work;
     uint64_t info_size; /* of what follows, as far as it is used */
     hb_rocp_id agent, queue;
     uint64_t kernel_id, dispatch_id;
@@ -120,26 +129,17 @@ typedef struct hb_rocp_dispatch {
 } hb_rocp_dispatch;
 
 _Static_assert(sizeof(hb_rocp_dispatch) == 56 + 72, "184 with what it keeps free");
-_Static_assert(offsetof(hb_rocp_dispatch, correlation) == 16, "");
-_Static_assert(offsetof(hb_rocp_dispatch, begin_ns) == 40, "");
-_Static_assert(offsetof(hb_rocp_dispatch, info_size) == 56, "");
 _Static_assert(offsetof(hb_rocp_dispatch, kernel_id) == 56 + 24, "");
 _Static_assert(offsetof(hb_rocp_dispatch, group_bytes) == 56 + 44, "");
 _Static_assert(offsetof(hb_rocp_dispatch, grid) == 56 + 60, "");
 
 typedef struct hb_rocp_memory_copy {
-    uint64_t size;
-    uint32_t kind, operation;
-    uint64_t correlation, external;
-    uint64_t thread;
-    uint64_t begin_ns, end_ns;
+    hb_rocp_work work;
     hb_rocp_id to, from; /* agents */
     uint64_t bytes;
 } hb_rocp_memory_copy;
 
 _Static_assert(sizeof(hb_rocp_memory_copy) == 80, "96 in 1.x");
-_Static_assert(offsetof(hb_rocp_memory_copy, begin_ns) == 40, "");
-_Static_assert(offsetof(hb_rocp_memory_copy, to) == 56, "");
 _Static_assert(offsetof(hb_rocp_memory_copy, bytes) == 72, "");
 
 /* ---- agents ---- */

@@ -7,14 +7,13 @@
 #include "device/rocprofiler_kernels.h"
 #include "record/strings.h"
 
-static hb_record_work work_of(uint64_t correlation, hb_rocp_id agent, uint64_t begin_ns,
-                              uint64_t end_ns, int64_t ahead_ns)
+static hb_record_work work_of(const hb_rocp_work *w, hb_rocp_id agent, int64_t ahead_ns)
 {
     return (hb_record_work){
         .head = {.name = HB_STRING_UNNAMED, .flags = HB_RECORD_NODE},
-        .work = correlation,
-        .begin_ns = (int64_t)begin_ns + ahead_ns,
-        .end_ns = (int64_t)end_ns + ahead_ns,
+        .work = w->correlation,
+        .begin_ns = (int64_t)w->begin_ns + ahead_ns,
+        .end_ns = (int64_t)w->end_ns + ahead_ns,
         .device = hb_rocp_agent_node(agent),
     };
 }
@@ -34,7 +33,7 @@ static void report_dispatch(const hb_rocp_dispatch *d, int64_t ahead_ns)
 {
     hb_rocp_kernel kernel = hb_rocp_kernel_of(d->kernel_id);
     hb_record_dispatch r = {
-        .work = work_of(d->correlation, d->agent, d->begin_ns, d->end_ns, ahead_ns),
+        .work = work_of(&d->work, d->agent, ahead_ns),
         .vgprs = kernel.vgprs,
         .sgprs = kernel.sgprs,
         .agprs = kernel.agprs,
@@ -62,10 +61,9 @@ static uint32_t kind_of_copy(uint32_t operation)
 
 static void report_copy(const hb_rocp_memory_copy *c, int64_t ahead_ns)
 {
-    bool up = c->operation == HB_ROCP_COPY_HOST_TO_DEVICE;
-    hb_record_work r =
-        work_of(c->correlation, up ? c->to : c->from, c->begin_ns, c->end_ns, ahead_ns);
-    r.kind = kind_of_copy(c->operation);
+    bool up = c->work.operation == HB_ROCP_COPY_HOST_TO_DEVICE;
+    hb_record_work r = work_of(&c->work, up ? c->to : c->from, ahead_ns);
+    r.kind = kind_of_copy(c->work.operation);
     r.bytes = c->bytes;
     hb_work_report(&r);
     if (r.kind) hb_work_arrived(false);
@@ -73,10 +71,10 @@ static void report_copy(const hb_rocp_memory_copy *c, int64_t ahead_ns)
 
 void hb_rocp_record(const hb_rocp_header *h, int64_t ahead_ns)
 {
-    const hb_rocp_dispatch *d = h->payload;
+    const hb_rocp_work *w = h->payload;
     if (h->category != HB_ROCP_RECORD_TRACING) return;
-    if (h->kind == HB_ROCP_RECORD_DISPATCH && d->size >= sizeof *d)
-        report_dispatch(d, ahead_ns);
-    else if (h->kind == HB_ROCP_RECORD_MEMORY_COPY && d->size >= sizeof(hb_rocp_memory_copy))
+    if (h->kind == HB_ROCP_RECORD_DISPATCH && w->size >= sizeof(hb_rocp_dispatch))
+        report_dispatch(h->payload, ahead_ns);
+    else if (h->kind == HB_ROCP_RECORD_MEMORY_COPY && w->size >= sizeof(hb_rocp_memory_copy))
         report_copy(h->payload, ahead_ns);
 }

@@ -137,31 +137,33 @@ static hb_result width_of(unsigned given, uint32_t otherwise, const char *name, 
     return HB_OK;
 }
 
-static hb_result style_of(const hb_table_options *o, hb_table_style *style)
+/* What every text begins with: its options, as a style. */
+static hb_result begin_text(hb_key_averages *k, const hb_table_options *options, char **text,
+                            hb_table_style *style)
 {
-    const char *unit = o->time_unit;
+    hb_table_options o = HB_TABLE_OPTIONS_INIT;
+    if (!k || !text) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
+    *text = NULL;
+    HB_TRY(hb_options_take(options, &o, sizeof o, "HB_TABLE_OPTIONS_INIT"));
+    const char *unit = o.time_unit;
     if (unit && strcmp(unit, "s") != 0 && strcmp(unit, "ms") != 0 && strcmp(unit, "us") != 0)
         return hb_fail(HB_ERROR_INVALID_ARGUMENT, "time unit '%s': s, ms or us", unit);
-    *style = (hb_table_style){.row_limit = o->row_limit ? o->row_limit : 100,
-                              .header = o->header,
-                              .device = o->device_name ? o->device_name : "CUDA",
+    *style = (hb_table_style){.row_limit = o.row_limit ? o.row_limit : 100,
+                              .header = o.header,
+                              .device = o.device_name ? o.device_name : "CUDA",
                               .time_unit = unit,
-                              .top_level_only = o->top_level_events_only};
-    HB_TRY(width_of(o->max_name_column_width, 55, "max_name_column_width", &style->max_name));
-    HB_TRY(width_of(o->max_shapes_column_width, 80, "max_shapes_column_width", &style->max_shapes));
-    return width_of(o->max_src_column_width, 75, "max_src_column_width", &style->max_source);
+                              .top_level_only = o.top_level_events_only};
+    HB_TRY(width_of(o.max_name_column_width, 55, "max_name_column_width", &style->max_name));
+    HB_TRY(width_of(o.max_shapes_column_width, 80, "max_shapes_column_width", &style->max_shapes));
+    return width_of(o.max_src_column_width, 75, "max_src_column_width", &style->max_source);
 }
 
 hb_result hb_key_averages_table(hb_key_averages *k, const hb_table_options *options, char **text,
                                 size_t *size)
 {
-    hb_table_options o = HB_TABLE_OPTIONS_INIT;
     hb_table_style style;
     hb_buf buf;
-    if (!k || !text) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
-    *text = NULL;
-    HB_TRY(hb_options_take(options, &o, sizeof o, "HB_TABLE_OPTIONS_INIT"));
-    HB_TRY(style_of(&o, &style));
+    HB_TRY(begin_text(k, options, text, &style));
     hb_buf_init(&buf, SIZE_MAX / 2);
     hb_report_table(&k->list, &k->averages, &style, &buf);
     return hb_query_finish(&buf, HB_OK, text, size);
@@ -170,13 +172,9 @@ hb_result hb_key_averages_table(hb_key_averages *k, const hb_table_options *opti
 hb_result hb_key_averages_total_text(hb_key_averages *k, const hb_table_options *options,
                                      char **text, size_t *size)
 {
-    hb_table_options o = HB_TABLE_OPTIONS_INIT;
     hb_table_style style;
     hb_buf buf;
-    if (!k || !text) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
-    *text = NULL;
-    HB_TRY(hb_options_take(options, &o, sizeof o, "HB_TABLE_OPTIONS_INIT"));
-    HB_TRY(style_of(&o, &style));
+    HB_TRY(begin_text(k, options, text, &style));
     hb_average total = hb_total_average(&k->list);
     total.shapes = k->last_shapes;
     hb_buf_init(&buf, SIZE_MAX / 2);

@@ -261,20 +261,24 @@ static bool is_trace_since(const char *name, int64_t start_ns)
     return time && strtoll(time, NULL, 10) >= start_ns;
 }
 
-static bool is_spool(const char *name, int64_t start_ns)
+static bool is_spool(const char *name)
 {
-    (void)start_ns;
     return name[0] == '.' && ends_with(name, ".hbspool");
 }
 
-static unsigned count_files(const char *dir, bool (*counts)(const char *, int64_t),
-                            int64_t start_ns)
+typedef struct found {
+    unsigned spools, traces; /* traces made since then */
+} found;
+
+static found look_into(const char *dir, int64_t since_ns)
 {
-    unsigned n = 0;
+    found n = {0};
     struct dirent *entry;
     DIR *list = opendir(dir);
-    while (list && (entry = readdir(list)))
-        n += counts(entry->d_name, start_ns);
+    while (list && (entry = readdir(list))) {
+        n.spools += is_spool(entry->d_name);
+        n.traces += is_trace_since(entry->d_name, since_ns);
+    }
     if (list) closedir(list);
     return n;
 }
@@ -339,9 +343,9 @@ static void explain_nothing(const char *program)
 static void conclude(const request *r, const char *program, int64_t start_ns)
 {
     /* Of processes that were killed; those of others that still run are left alone. */
-    if (count_files(r->full_dir, is_spool, 0))
+    if (look_into(r->full_dir, start_ns).spools)
         (void)hb_recover(r->full_dir, export_flags(r) | HB_SKIP_EMPTY, report_recovered, NULL);
-    unsigned traces = count_files(r->full_dir, is_trace_since, start_ns);
+    unsigned traces = look_into(r->full_dir, start_ns).traces;
     if (traces == 0)
         explain_nothing(program);
     else if (!r->quiet && isatty(STDERR_FILENO))
