@@ -34,6 +34,10 @@ typedef struct hb_open_options {
      * (0: not known, as of a pipe). False stops with HB_ERROR_STATE. May be NULL. */
     bool (*progress)(void *context, const char *path, uint64_t done, uint64_t size);
     void *context;
+    /** Of hb_trace_file_open(): read it as hb_convert() would write it. Without, results are the
+     * plugin's, which ignores the runtime calls, data loading and optimizers of PyTorch since 2022,
+     * gives operators no device time then, and loses files for a single odd event. */
+    bool unify;
 } hb_open_options;
 
 #define HB_OPEN_OPTIONS_INIT HB_SIZED_(hb_open_options)

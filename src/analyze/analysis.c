@@ -53,22 +53,26 @@ static void check_gpu_infos(hb_analysis *a)
     }
 }
 
-static void run(hb_analysis *a)
+typedef struct stage {
+    void (*run)(hb_analysis *a);
+    bool needed; /* by the others */
+} stage;
+
+static const stage stages[] = {
+    {hb_analyze_events, true},       {hb_analyze_nodes, true},   {hb_analyze_trees, true},
+    {hb_analyze_steps, true},        {hb_analyze_comms, false},  {hb_analyze_ops, true},
+    {hb_analyze_overall, false},     {hb_analyze_gpus, false},   {hb_analyze_tensor_cores, false},
+    {hb_analyze_kernel_names, true}, {hb_analyze_memory, false}, {hb_analyze_advice, false},
+    {check_gpu_infos, false},        {hb_analyze_modules, false}};
+
+/* The plugin loses a file for each stage that fails. To all others, what a stage has found until
+ * then is what it finds. */
+static hb_result run(hb_analysis *a, const stage *s)
 {
-    hb_analyze_events(a);
-    hb_analyze_nodes(a);
-    hb_analyze_trees(a);
-    hb_analyze_steps(a);
-    hb_analyze_comms(a);
-    hb_analyze_ops(a);
-    hb_analyze_overall(a);
-    hb_analyze_gpus(a);
-    hb_analyze_tensor_cores(a);
-    hb_analyze_kernel_names(a);
-    hb_analyze_memory(a);
-    hb_analyze_advice(a);
-    check_gpu_infos(a);
-    hb_analyze_modules(a);
+    if (hb_arena_try(&a->arena)) s->run(a);
+    bool spared = a->arena.result == HB_ERROR_FORMAT && !s->needed && a->trace->unified;
+    return spared || a->arena.result == HB_OK ? HB_OK
+                                              : hb_fail(a->arena.result, "%s", a->arena.reason);
 }
 
 hb_result hb_analysis_run(hb_analysis *a, hb_trace *trace)
@@ -76,8 +80,8 @@ hb_result hb_analysis_run(hb_analysis *a, hb_trace *trace)
     memset(a, 0, sizeof *a);
     a->trace = trace;
     hb_buf_init(&a->text, 1 << 20);
-    if (hb_arena_try(&a->arena)) run(a);
-    if (a->arena.result != HB_OK) return hb_fail(a->arena.result, "%s", a->arena.reason);
+    for (size_t i = 0; i < HB_ARRAY_LEN(stages); i++)
+        HB_TRY(run(a, &stages[i]));
     return HB_OK;
 }
 

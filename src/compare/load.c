@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "analyze/unify.h"
 #include "base/background.h"
 #include "compare/comparison.h"
 #include "query/query.h"
@@ -47,18 +48,6 @@ static bool report_progress(void *context, uint64_t bytes, uint64_t total)
     return go_on;
 }
 
-/* What newer PyTorch calls an annotation was an operator to the plugin's; both count as one. */
-static void unify_dialects(hb_trace *t)
-{
-    for (uint32_t i = 0; i < t->rows.count; i++) {
-        hb_row *row = hb_column_at(&t->rows, i);
-        if (row->kind != HB_KIND_ANNOTATION || !(row->flags & HB_ROW_NAME)) continue;
-        hb_str name = hb_trace_text(t, row->name);
-        bool scope = hb_name_bits_of(name) & (HB_NAME_LOADER | HB_NAME_OPTIMIZER);
-        if (scope) row->kind = HB_KIND_OPERATOR;
-    }
-}
-
 static hb_result make_digest(job *j)
 {
     hb_arena *arena = &j->analysis.arena;
@@ -74,7 +63,7 @@ static hb_result read_file(job *j)
                                .progress = report_progress,
                                .context = j};
     HB_TRY(hb_read_trace(j->file->path, &options, &j->trace, &j->report));
-    unify_dialects(&j->trace);
+    HB_TRY(hb_unify(&j->trace));
     hb_result result = hb_analysis_run(&j->analysis, &j->trace);
     if (result == HB_OK) result = make_digest(j);
     if (result == HB_OK) return result;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "convert/plan.h"
+#include "trace/devices.h"
 #include "write/digits.h"
 
 typedef struct edit {
@@ -146,14 +147,6 @@ static void edit_place(edits *e, bool has_arg)
     if (pid || arg) count(e, HB_CHANGE_DEVICE);
 }
 
-/* The product of "[x, y, z]"; 0 when it is something else. */
-static double volume(const hb_value *grid)
-{
-    double x, y, z;
-    if (grid->type != HB_JSON_ARRAY) return 0;
-    return sscanf(grid->s, "[%lf ,%lf ,%lf ]", &x, &y, &z) == 3 ? x * y * z : 0;
-}
-
 static void mend_ratio(edits *e, hb_slot slot)
 {
     hb_value value = hb_raw_get(e->raw, slot);
@@ -169,7 +162,7 @@ static void add_blocks(edits *e)
     hb_value grid = hb_raw_get(e->raw, HB_SLOT_GRID);
     int number = hb_plan_number(e->plan, e->item->device);
     int sms = number >= 0 && number < HB_MAX_DEVICES ? e->plan->sms[number] : 0;
-    double blocks = volume(&grid);
+    double blocks = grid.type == HB_JSON_ARRAY ? hb_blocks_of_grid(grid.s) : 0;
     char text[HB_MAX_NUMBER + 1];
     if (sms <= 0 || blocks <= 0) {
         count(e, HB_CHANGE_NO_SMS);

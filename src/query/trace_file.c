@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "analyze/keep_steps.h"
+#include "analyze/unify.h"
 #include "query/query.h"
 
 struct hb_trace_file {
@@ -46,11 +47,13 @@ hb_result hb_trace_file_open(const char *path, const hb_open_options *options, h
     if (!made) return hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
     progress_context context = {&o, path};
     hb_read_options read = {.max_bytes = o.max_memory,
+                            .both_dialects = o.unify,
                             .progress = o.progress ? report_progress : NULL,
                             .context = &context};
     locale_t before = hb_enter_c_locale();
     hb_result result = hb_read_trace(path, &read, &made->trace, &made->report);
     hb_leave_c_locale(before);
+    if (result == HB_OK && o.unify) result = hb_unify(&made->trace);
     if (result != HB_OK)
         hb_trace_file_close(made);
     else

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/devices.h"
 
+#include <stdio.h>
+
 const hb_device_info *hb_find_device(const hb_trace_info *info, int32_t id)
 {
     for (size_t i = 0; i < info->num_devices; i++)
@@ -15,4 +17,10 @@ double hb_blocks_per_sm(const hb_trace_info *info, const hb_trace_event *event)
     if (kernel->blocks_per_sm > 0 || !kernel->has_grid || !device || device->num_cus <= 0)
         return kernel->blocks_per_sm;
     return (double)kernel->grid[0] * kernel->grid[1] * kernel->grid[2] / device->num_cus;
+}
+
+double hb_blocks_of_grid(const char *grid)
+{
+    double x, y, z;
+    return sscanf(grid, "[%lf ,%lf ,%lf ]", &x, &y, &z) == 3 ? x * y * z : 0;
 }

@@ -264,7 +264,7 @@ static hb_result print_json(const request *r)
 
 static int show(request *r, const arguments *args)
 {
-    int status = each_input("steps", args, add, r);
+    int status = each_input("steps", args, true, add, r);
     const hb_single_step *steps;
     size_t num_steps = 0;
     hb_result result = hb_step_summary_slowest(r->summary, &steps, &num_steps);

@@ -286,6 +286,7 @@ static request default_request(void)
 {
     size_t columns = screen_columns();
     request r = {.view = &view_overview, .open = progress_options()};
+    r.open.unify = true;
     r.run.top = 20;
     r.run.style = (table_style){.line_width = columns,
                                 .text_width = columns ? 0 : PIPED_TEXT_WIDTH,

@@ -53,9 +53,10 @@ static void read_logdir(walk *w, const char *path)
     if (result == HB_OK && w->files == before) complain(w, path, "no trace files");
 }
 
-int each_input(const char *name, const arguments *paths, input_fn fn, void *context)
+int each_input(const char *name, const arguments *paths, bool unify, input_fn fn, void *context)
 {
     walk w = {name, progress_options(), fn, context, 0, EXIT_FINE};
+    w.options.unify = unify;
     for (int i = 0; i < paths->count && w.status != EXIT_USAGE && !progress_interrupted(); i++) {
         struct stat st;
         input from = {paths->words[i], "", "", ""};

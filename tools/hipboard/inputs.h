@@ -19,7 +19,8 @@ typedef hb_result (*input_fn)(void *context, hb_trace_file *file, const input *f
 
 /** Opens each trace in turn, shows progress, and says what went wrong under the command's name;
  * a trace that cannot be read does not keep the others from being read; an interrupt does, and so
- * does HB_ERROR_INVALID_ARGUMENT, the fault of the command line. The exit status. */
-int each_input(const char *name, const arguments *paths, input_fn fn, void *context);
+ * does HB_ERROR_INVALID_ARGUMENT, the fault of the command line. `unify`: as in hb_open_options. The
+ * exit status. */
+int each_input(const char *name, const arguments *paths, bool unify, input_fn fn, void *context);
 
 #endif

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+#include "analyze/unify.h"
+
+#include <math.h>
+
+#include "analyze/dict.h"
+#include "analyze/name_bits.h"
+#include "analyze/props.h"
+#include "trace/devices.h"
+#include "trace/owners.h"
+
+typedef struct unifier {
+    hb_arena arena;
+    hb_trace *trace;
+    hb_dict calls;      /* correlation -> row */
+    hb_dict owners;     /* External id -> 1: an operator's */
+    hb_u32s seekers;    /* rows of calls with work whose operator is not known */
+    HB_VEC(double) sms; /* of the devices in order; 0: not known */
+} unifier;
+
+static hb_row *row_at(const unifier *u, uint32_t i)
+{
+    return hb_column_at(&u->trace->rows, i);
+}
+
+static hb_str name_of(const unifier *u, const hb_row *row)
+{
+    return hb_trace_text(u->trace, row->name);
+}
+
+static bool is_work(const hb_row *row)
+{
+    return row->kind == HB_KIND_KERNEL || row->kind == HB_KIND_MEMCPY ||
+           row->kind == HB_KIND_MEMSET;
+}
+
+/* ---- events that would lose the file ---- */
+
+static bool has_times(const hb_row *row)
+{
+    bool timed = row->flags & HB_ROW_TS && isfinite(row->ts);
+    if (row->kind == HB_KIND_MEMORY) return timed;
+    return timed && row->flags & HB_ROW_DUR && row->dur >= 0 && isfinite(row->ts + row->dur);
+}
+
+static bool is_step(const unifier *u, const hb_row *row)
+{
+    bool host = row->kind == HB_KIND_OPERATOR || row->kind == HB_KIND_ANNOTATION;
+    return host && hb_name_bits_of(name_of(u, row)) & HB_NAME_STEP;
+}
+
+static bool has_step_number(hb_str name)
+{
+    size_t prefix = strlen("ProfilerStep#");
+    if (name.len <= prefix) return false;
+    for (size_t i = prefix; i < name.len; i++)
+        if (name.s[i] < '0' || name.s[i] > '9') return false;
+    return true;
+}
+
+static bool is_host(const hb_row *row)
+{
+    return row->kind == HB_KIND_OPERATOR || row->kind == HB_KIND_ANNOTATION ||
+           row->kind == HB_KIND_PYTHON || row->kind == HB_KIND_FUNCTION;
+}
+
+/* Threads with names become threads with numbers. */
+static bool number_thread(unifier *u, hb_row *row)
+{
+    hb_key key = u->trace->keys[row->tid];
+    if (hb_key_tag(key) == HB_KEY_TAG_INT) return true;
+    if (hb_key_tag(key) != HB_KEY_TAG_TEXT) return false;
+    row->tid = hb_trace_key(u->trace, hb_key_int(-1000000 - (int64_t)hb_key_sid(key)));
+    if (row->tid == UINT32_MAX) hb_arena_leave(&u->arena, HB_ERROR_NO_MEMORY, "out of memory");
+    return true;
+}
+
+static bool is_container(const unifier *u, uint32_t key)
+{
+    return hb_key_tag(u->trace->keys[key]) == HB_KEY_TAG_CONTAINER;
+}
+
+static bool has_correlation(const unifier *u, const hb_row *row)
+{
+    if (!is_work(row) && !hb_row_is_call(row)) return true;
+    return hb_key_tag(hb_trace_device(u->trace, row)->correlation) != HB_KEY_TAG_CONTAINER;
+}
+
+static bool mend_memory(unifier *u, const hb_row *row)
+{
+    hb_memory_row *m = hb_column_at(&u->trace->memory, row->extra);
+    if (m->allocated_state == HB_NUMBER_BAD) m->allocated_state = HB_NUMBER_NONE;
+    if (m->reserved_state == HB_NUMBER_BAD) m->reserved_state = HB_NUMBER_NONE;
+    return m->bytes_state != HB_NUMBER_BAD;
+}
+
+/* Whether the plugin could digest the event, perhaps after it was mended. */
+static bool is_fit(unifier *u, hb_row *row)
+{
+    if (!has_times(row) || is_container(u, row->tid) || is_container(u, row->pid)) return false;
+    if (hb_key_tag(row->ext) == HB_KEY_TAG_CONTAINER || !has_correlation(u, row)) return false;
+    if (is_step(u, row) && (!has_step_number(name_of(u, row)) || row->dur == 0)) return false;
+    if (row->kind == HB_KIND_MEMORY && !mend_memory(u, row)) return false;
+    return (!is_host(row) && row->kind != HB_KIND_MEMORY) || number_thread(u, row);
+}
+
+static bool is_whole_flow(const hb_row *row)
+{
+    return row->flags & HB_ROW_HAS_ID && row->flags & HB_ROW_HAS_TS &&
+           hb_key_tag(row->ext) != HB_KEY_TAG_CONTAINER;
+}
+
+static void forgive(unifier *u, hb_row *row)
+{
+    if (row->kind == HB_KIND_FLOW ? !is_whole_flow(row)
+                                  : row->kind != HB_KIND_OTHER && !is_fit(u, row))
+        row->kind = HB_KIND_OTHER;
+    row->flags &= (uint16_t) ~(HB_ROW_ARGS_ODD | HB_ROW_NOT_OBJECT | HB_ROW_MEMORY_X);
+    row->flags |= HB_ROW_NAME | HB_ROW_CAT;
+}
+
+/* ---- one vocabulary ---- */
+
+static bool is_scope(hb_str name)
+{
+    return hb_name_bits_of(name) & (HB_NAME_LOADER | HB_NAME_OPTIMIZER) ||
+           hb_str_begins(name, "Optimizer.") ||
+           hb_str_is(name, "DistributedDataParallel.forward") ||
+           hb_str_is(name, "DataParallel.forward");
+}
+
+static void rename_kind(unifier *u, hb_row *row)
+{
+    if (row->kind == HB_KIND_CALL) row->kind = HB_KIND_RUNTIME;
+    if (row->kind != HB_KIND_ANNOTATION) return;
+    bool gpu = hb_str_is(hb_trace_text(u->trace, row->cat), "gpu_user_annotation");
+    if (gpu && is_step(u, row)) row->kind = HB_KIND_OTHER;
+    if (!gpu && is_scope(name_of(u, row))) row->kind = HB_KIND_OPERATOR;
+}
+
+/* ---- links ---- */
+
+/* PyTorch's operators, not the scopes that count as such. */
+static bool owns(const unifier *u, const hb_row *row)
+{
+    return row->kind == HB_KIND_OPERATOR && row->ext != HB_KEY_NONE && row->ext != hb_key_int(0) &&
+           !is_step(u, row) && !is_scope(name_of(u, row));
+}
+
+static void index_rows(unifier *u)
+{
+    for (uint32_t i = 0; i < u->trace->rows.count; i++) {
+        const hb_row *row = row_at(u, i);
+        if (owns(u, row)) hb_dict_set(&u->arena, &u->owners, row->ext, 1);
+        if (row->kind != HB_KIND_RUNTIME) continue;
+        hb_key correlation = hb_trace_device(u->trace, row)->correlation;
+        if (correlation != HB_KEY_NONE) hb_dict_set(&u->arena, &u->calls, correlation, i);
+    }
+}
+
+/* A call that has its own correlation for an id has none. */
+static bool has_link(const unifier *u, const hb_row *row)
+{
+    return row->ext != HB_KEY_NONE && row->ext != hb_trace_device(u->trace, row)->correlation &&
+           hb_dict_get(&u->owners, row->ext);
+}
+
+static void seek_owner(unifier *u, const hb_row *work)
+{
+    hb_key correlation = hb_trace_device(u->trace, work)->correlation;
+    const hb_dict_entry *e = correlation ? hb_dict_get(&u->calls, correlation) : NULL;
+    if (!e || has_link(u, row_at(u, e->value))) return;
+    if (has_link(u, work))
+        row_at(u, e->value)->ext = work->ext;
+    else
+        *HB_PUSH(&u->arena, &u->seekers) = e->value;
+}
+
+static void own(void *context, uint32_t call, uint32_t scope)
+{
+    unifier *u = context;
+    row_at(u, call)->ext = row_at(u, scope)->ext;
+}
+
+static hb_host_span span_of(const unifier *u, uint32_t i, bool is_call)
+{
+    const hb_row *row = row_at(u, i);
+    return (hb_host_span){.start = row->ts,
+                          .end = row->ts + row->dur,
+                          .thread = (int64_t)u->trace->keys[row->tid],
+                          .item = i,
+                          .is_call = is_call};
+}
+
+static void find_owners(unifier *u)
+{
+    size_t count = 0, n = 0;
+    for (uint32_t i = 0; i < u->trace->rows.count; i++)
+        count += owns(u, row_at(u, i));
+    hb_host_span *spans = HB_NEW_ARRAY(&u->arena, hb_host_span, count + u->seekers.count);
+    for (uint32_t i = 0; i < u->trace->rows.count; i++)
+        if (owns(u, row_at(u, i))) spans[n++] = span_of(u, i, false);
+    for (uint32_t i = 0; i < u->seekers.count; i++) {
+        spans[n++] = span_of(u, u->seekers.items[i], true);
+        row_at(u, u->seekers.items[i])->ext = HB_KEY_NONE;
+    }
+    hb_find_owners(spans, n, own, u);
+}
+
+static void settle_ids(unifier *u)
+{
+    for (uint32_t i = 0; i < u->trace->rows.count; i++) {
+        hb_row *row = row_at(u, i);
+        /* The plugin hands all calls without an id to the first module frame. */
+        if (row->kind == HB_KIND_RUNTIME && row->ext == HB_KEY_NONE) row->ext = hb_key_int(0);
+        bool shared = row->kind == HB_KIND_OPERATOR && row->ext != HB_KEY_NONE &&
+                      is_scope(name_of(u, row)) && hb_dict_get(&u->owners, row->ext);
+        if (shared) row->ext = HB_KEY_NONE;
+    }
+}
+
+static void link(unifier *u)
+{
+    index_rows(u);
+    for (uint32_t i = 0; i < u->trace->rows.count; i++)
+        if (is_work(row_at(u, i))) seek_owner(u, row_at(u, i));
+    if (u->seekers.count) find_owners(u);
+    settle_ids(u);
+}
+
+/* ---- kernels ---- */
+
+static bool take_sms(void *context, const hb_value *device)
+{
+    unifier *u = context;
+    hb_value sms = hb_json_member((hb_str){device->s, (uint32_t)device->size}, "numSms");
+    *HB_PUSH(&u->arena, &u->sms) = sms.type == HB_JSON_INT ? hb_value_double(&sms) : 0;
+    return true;
+}
+
+static void read_sms(unifier *u)
+{
+    hb_str list = hb_trace_member(u->trace, "deviceProperties");
+    if (hb_json_value(list).type == HB_JSON_ARRAY) hb_json_each(list, take_sms, u);
+}
+
+/* A kernel needs a device, and ratios that are numbers. */
+static bool place_launch(hb_launch *l, hb_key pid)
+{
+    if (l->device_state == HB_NUMBER_INT && hb_key_tag(l->device) == HB_KEY_TAG_INT) return false;
+    l->device = hb_key_tag(pid) == HB_KEY_TAG_INT ? pid : hb_key_int(0);
+    l->device_state = HB_NUMBER_INT;
+    return true;
+}
+
+static bool mend_ratio(uint8_t *state)
+{
+    bool bad = *state == HB_NUMBER_BAD;
+    if (bad) *state = HB_NUMBER_NONE;
+    return bad;
+}
+
+/* AMD's are not written. */
+static bool add_blocks(const unifier *u, hb_launch *l)
+{
+    int64_t device = hb_key_value(l->device);
+    if (l->blocks_state != HB_NUMBER_NONE || !l->grid || device < 0 || device >= u->sms.count)
+        return false;
+    double blocks = hb_blocks_of_grid(hb_trace_text(u->trace, l->grid).s);
+    if (!(blocks > 0) || !(u->sms.items[device] > 0)) return false;
+    l->blocks_per_sm = blocks / u->sms.items[device];
+    l->blocks_state = HB_NUMBER_FLOAT;
+    return true;
+}
+
+static void mend_launch(unifier *u, const hb_row *row)
+{
+    hb_device_row *d = hb_column_at(&u->trace->devices, row->extra);
+    hb_launch l = *hb_trace_launch_of(u->trace, row);
+    bool changed = place_launch(&l, u->trace->keys[row->pid]);
+    changed |= mend_ratio(&l.blocks_state);
+    changed |= mend_ratio(&l.occupancy_state);
+    changed |= add_blocks(u, &l);
+    if (changed) d->launch = hb_trace_launch(u->trace, &l);
+    if (d->launch == UINT32_MAX) hb_arena_leave(&u->arena, HB_ERROR_NO_MEMORY, "out of memory");
+}
+
+static void unify(unifier *u)
+{
+    read_sms(u);
+    for (uint32_t i = 0; i < u->trace->rows.count; i++) {
+        hb_row *row = row_at(u, i);
+        forgive(u, row);
+        rename_kind(u, row);
+        if (row->kind == HB_KIND_KERNEL) mend_launch(u, row);
+    }
+    link(u);
+}
+
+hb_result hb_unify(hb_trace *trace)
+{
+    unifier u = {.trace = trace};
+    if (hb_arena_try(&u.arena)) unify(&u);
+    hb_result result = u.arena.result;
+    if (result != HB_OK) hb_fail(result, "%s", u.arena.reason);
+    hb_arena_free(&u.arena);
+    trace->unified = result == HB_OK;
+    return result;
+}
