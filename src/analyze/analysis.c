@@ -56,14 +56,18 @@ static void check_gpu_infos(hb_analysis *a)
 typedef struct stage {
     void (*run)(hb_analysis *a);
     bool needed; /* by the others */
+    bool costs;  /* of hb_analysis_run_costs() */
 } stage;
 
 static const stage stages[] = {
-    {hb_analyze_events, true},       {hb_analyze_nodes, true},   {hb_analyze_trees, true},
-    {hb_analyze_steps, true},        {hb_analyze_comms, false},  {hb_analyze_ops, true},
-    {hb_analyze_overall, false},     {hb_analyze_gpus, false},   {hb_analyze_tensor_cores, false},
-    {hb_analyze_kernel_names, true}, {hb_analyze_memory, false}, {hb_analyze_advice, false},
-    {check_gpu_infos, false},        {hb_analyze_modules, false}};
+    {hb_analyze_events, true, true},         {hb_analyze_nodes, true, true},
+    {hb_analyze_trees, true, true},          {hb_analyze_steps, true, true},
+    {hb_analyze_comms, false, true},         {hb_analyze_ops, true, false},
+    {hb_analyze_overall, false, true},       {hb_analyze_gpus, false, true},
+    {hb_analyze_tensor_cores, false, false}, {hb_analyze_kernel_names, true, false},
+    {hb_analyze_memory, false, true},        {hb_analyze_advice, false, false},
+    {check_gpu_infos, false, false},         {hb_analyze_modules, false, false},
+};
 
 /* The plugin loses a file for each stage that fails. To all others, what a stage has found until
  * then is what it finds. */
@@ -75,14 +79,24 @@ static hb_result run(hb_analysis *a, const stage *s)
                                               : hb_fail(a->arena.result, "%s", a->arena.reason);
 }
 
-hb_result hb_analysis_run(hb_analysis *a, hb_trace *trace)
+static hb_result run_stages(hb_analysis *a, hb_trace *trace, bool only_costs)
 {
     memset(a, 0, sizeof *a);
     a->trace = trace;
     hb_buf_init(&a->text, 1 << 20);
     for (size_t i = 0; i < HB_ARRAY_LEN(stages); i++)
-        HB_TRY(run(a, &stages[i]));
+        if (stages[i].costs || !only_costs) HB_TRY(run(a, &stages[i]));
     return HB_OK;
+}
+
+hb_result hb_analysis_run(hb_analysis *a, hb_trace *trace)
+{
+    return run_stages(a, trace, false);
+}
+
+hb_result hb_analysis_run_costs(hb_analysis *a, hb_trace *trace)
+{
+    return run_stages(a, trace, true);
 }
 
 void hb_analysis_free(hb_analysis *a)

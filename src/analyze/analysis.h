@@ -267,6 +267,8 @@ enum { HB_MAX_SENT_DEPTH = 196 };
 /** Analyses `trace`, which must outlive the analysis. HB_ERROR_FORMAT when the plugin would lose
  * the file; analysis->arena.reason says why. Free it in any case. */
 hb_result hb_analysis_run(hb_analysis *analysis, hb_trace *trace);
+/** Only steps, call trees, device work and memory, without the groups and advice of the views. */
+hb_result hb_analysis_run_costs(hb_analysis *analysis, hb_trace *trace);
 void hb_analysis_free(hb_analysis *analysis);
 
 /* ---- the stages ---- */

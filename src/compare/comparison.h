@@ -61,14 +61,20 @@ typedef struct hb_cell {
 typedef HB_VEC(hb_item) hb_items;
 typedef HB_VEC(hb_cell) hb_cells;
 
-/** One trace as samples; everything in the arena of its analysis. */
+/** One trace as samples. */
 typedef struct hb_digest hb_digest;
 struct hb_digest {
-    hb_analysis *analysis;
+    hb_arena arena;
+    const hb_trace *trace; /* whose texts all names are */
     bool has_steps;
+    double first_us; /* when its first event began */
+    hb_u32s step_names;
     hb_range *host_steps; /* where the steps began and ended on the host */
     hb_items items;
     hb_cells cells;
+    hb_analysis *analysis; /* NULL: not needed any more */
+    /* While it is made: */
+    hb_arena keys;
     hb_dict item_keys[3]; /* (name, shape) -> pair; (pair, module) -> item */
     hb_dict cell_keys;
 };
@@ -76,8 +82,9 @@ struct hb_digest {
 /** The step in which something began on the host; UINT32_MAX: none. */
 uint32_t hb_digest_step_at(const hb_digest *digest, double time);
 
-/** Leaves by the analysis' arena where memory is short. */
-void hb_digest_make(hb_digest *digest, hb_analysis *analysis);
+/** Free it in any case. */
+hb_result hb_digest_make(hb_digest *digest, hb_analysis *analysis);
+void hb_digest_free(hb_digest *digest);
 
 typedef struct hb_fact {
     hb_sid key, text;
@@ -141,7 +148,8 @@ void hb_compare_run_free(hb_compare_run *run);
 hb_result hb_compare_load(hb_comparison *c);
 
 /* ---- run.c, within hb_arena_try(&c->arena) ---- */
-void hb_run_add(hb_comparison *c, hb_compare_run *run, const char *worker, const hb_digest *digest);
+/** The only file's digest becomes the run itself: it must live until hb_run_finish(). */
+void hb_run_add(hb_comparison *c, hb_compare_run *run, const char *worker, hb_digest *digest);
 /** After the last file. */
 void hb_run_finish(hb_comparison *c, hb_compare_run *run);
 void hb_run_builder_free(hb_compare_run *run);
@@ -166,5 +174,9 @@ hb_differ *hb_differ_make(hb_comparison *c, hb_arena *arena, const hb_compare_ru
 /** Measure `m` of a pair of items. `group` decides what the row's texts tell. */
 hb_difference hb_differ_row(hb_differ *differ, const hb_pair *pair, hb_compare_by by, size_t m,
                             hb_compare_group group);
+/** 0 in every step of both. */
+bool hb_difference_is_zero(const hb_difference *difference);
+/** As hb_comparison_differences() lists them; for qsort(). */
+int hb_difference_order(const void *x, const void *y);
 
 #endif

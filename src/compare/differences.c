@@ -105,6 +105,7 @@ static uint32_t count_distinct(hb_arena *arena, const side *s, const hb_u32s *it
 {
     hb_dict seen = {0};
     bool added;
+    if (items->count <= 1) return items->count; /* of most rows, which may be many */
     for (uint32_t i = 0; i < items->count; i++)
         hb_dict_add(arena, &seen, text_of(&s->run->items.items[items->items[i]], module), &added);
     return seen.entries.count;
@@ -225,7 +226,7 @@ static int by_text(const hb_difference *a, const hb_difference *b)
     return order ? order : strcmp(a->measure, b->measure);
 }
 
-static int by_effect(const void *x, const void *y)
+int hb_difference_order(const void *x, const void *y)
 {
     const hb_difference *a = x, *b = y;
     if (a->unit != b->unit) return a->unit < b->unit ? -1 : 1;
@@ -234,13 +235,29 @@ static int by_effect(const void *x, const void *y)
     return by_text(a, b);
 }
 
-static bool tells_nothing(const hb_difference *d)
+bool hb_difference_is_zero(const hb_difference *d)
 {
     return d->before.steps.min == 0 && d->before.steps.max == 0 && d->after.steps.min == 0 &&
            d->after.steps.max == 0;
 }
 
-typedef HB_VEC(hb_difference) rows;
+/* Not in the arena, for they stay. */
+typedef struct rows {
+    hb_difference *items;
+    size_t count, capacity;
+} rows;
+
+static void add_row(hb_arena *arena, rows *list, const hb_difference *row)
+{
+    if (list->count == list->capacity) {
+        size_t more = list->capacity + list->capacity / 2 + 64;
+        hb_difference *items = realloc(list->items, more * sizeof *items);
+        if (!items) hb_arena_leave(arena, HB_ERROR_NO_MEMORY, "out of memory");
+        list->items = items;
+        list->capacity = more;
+    }
+    list->items[list->count++] = *row;
+}
 
 static void make_rows(hb_comparison *c, hb_arena *arena, const hb_compare_run *run,
                       hb_compare_by by, hb_compare_group group, rows *list)
@@ -251,22 +268,24 @@ static void make_rows(hb_comparison *c, hb_arena *arena, const hb_compare_run *r
     for (uint32_t i = 0; i < pairs.count; i++)
         for (size_t m = 0; m < hb_num_measures(by); m++) {
             hb_difference row = hb_differ_row(differ, &pairs.items[i], by, m, group);
-            if (by == HB_COMPARE_STEP || !tells_nothing(&row)) *HB_PUSH(arena, list) = row;
+            if (by == HB_COMPARE_STEP || !hb_difference_is_zero(&row)) add_row(arena, list, &row);
         }
     if (by != HB_COMPARE_STEP && list->count)
-        qsort(list->items, list->count, sizeof *list->items, by_effect);
+        qsort(list->items, list->count, sizeof *list->items, hb_difference_order);
 }
 
 static hb_result keep_rows(hb_arena *arena, hb_comparison *c, hb_compare_run *run, hb_compare_by by,
-                           hb_compare_group group, rows *list)
+                           hb_compare_group group)
 {
-    if (hb_arena_try(arena)) make_rows(c, arena, run, by, group, list);
-    if (arena->result != HB_OK) return hb_fail(arena->result, "%s", arena->reason);
-    hb_difference *copy = malloc((list->count + 1) * sizeof *copy);
-    if (!copy) return hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
-    if (list->count) memcpy(copy, list->items, list->count * sizeof *copy);
-    run->differences[by][group].list = copy;
-    run->differences[by][group].count = list->count;
+    rows list = {.items = calloc(1, sizeof *list.items), .capacity = 1};
+    if (!list.items) return hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
+    if (hb_arena_try(arena)) make_rows(c, arena, run, by, group, &list);
+    if (arena->result != HB_OK) {
+        free(list.items);
+        return hb_fail(arena->result, "%s", arena->reason);
+    }
+    run->differences[by][group].list = list.items;
+    run->differences[by][group].count = list.count;
     return HB_OK;
 }
 
@@ -281,8 +300,7 @@ hb_result hb_comparison_differences(hb_comparison *c, size_t index, hb_compare_b
     hb_compare_run *run = &c->runs[index];
     if (!run->differences[by][group].list) {
         hb_arena arena = {0};
-        rows list = {0};
-        hb_result result = keep_rows(&arena, c, run, by, group, &list);
+        hb_result result = keep_rows(&arena, c, run, by, group);
         hb_arena_free(&arena);
         HB_TRY(result);
     }

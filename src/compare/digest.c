@@ -36,7 +36,9 @@ static void find_host_steps(hb_digest *d)
 {
     hb_analysis *a = d->analysis;
     uint32_t n = 0;
-    d->host_steps = HB_NEW_ARRAY(&a->arena, hb_range, a->steps.count + 1);
+    d->host_steps = HB_NEW_ARRAY(&d->arena, hb_range, a->steps.count + 1);
+    for (uint32_t i = 0; i < a->steps.count; i++)
+        *HB_PUSH(&d->arena, &d->step_names) = a->steps.items[i].name;
     for (uint32_t i = 0; i < a->num_events && n < a->steps.count; i++) {
         const hb_row *row = hb_trace_row(a->trace, a->events[i].row);
         if (a->events[i].type != HB_TYPE_STEP) continue;
@@ -48,7 +50,7 @@ static void find_host_steps(hb_digest *d)
 
 uint32_t hb_digest_step_at(const hb_digest *d, double time)
 {
-    uint32_t low = 0, high = d->analysis->steps.count;
+    uint32_t low = 0, high = d->step_names.count;
     while (low < high) {
         uint32_t middle = (low + high) / 2;
         if (d->host_steps[middle].start.v <= time)
@@ -63,7 +65,7 @@ uint32_t hb_digest_step_at(const hb_digest *d, double time)
 
 static uint32_t find_item(hb_digest *d, hb_item item)
 {
-    hb_arena *arena = &d->analysis->arena;
+    hb_arena *arena = &d->keys;
     bool added;
     hb_dict_entry *pair =
         hb_dict_add(arena, &d->item_keys[0], (uint64_t)item.name << 32 | item.shape, &added);
@@ -75,20 +77,19 @@ static uint32_t find_item(hb_digest *d, hb_item item)
         hb_dict_add(arena, &d->item_keys[2], (uint64_t)pair->value << 32 | kind->value, &added);
     if (added) {
         e->value = d->items.count;
-        *HB_PUSH(arena, &d->items) = item;
+        *HB_PUSH(&d->arena, &d->items) = item;
     }
     return e->value;
 }
 
 static double *cell_of(hb_digest *d, hb_item item, uint32_t step)
 {
-    hb_arena *arena = &d->analysis->arena;
     bool added;
     uint32_t index = find_item(d, item);
-    hb_dict_entry *e = hb_dict_add(arena, &d->cell_keys, (uint64_t)index << 32 | step, &added);
+    hb_dict_entry *e = hb_dict_add(&d->keys, &d->cell_keys, (uint64_t)index << 32 | step, &added);
     if (added) {
         e->value = d->cells.count;
-        *HB_PUSH(arena, &d->cells) = (hb_cell){.item = index, .step = step};
+        *HB_PUSH(&d->arena, &d->cells) = (hb_cell){.item = index, .step = step};
     }
     return d->cells.items[e->value].values;
 }
@@ -326,13 +327,37 @@ static void add_allocations(hb_digest *d)
     }
 }
 
-void hb_digest_make(hb_digest *d, hb_analysis *a)
+static void make(hb_digest *d)
 {
-    *d = (hb_digest){.analysis = a};
     find_host_steps(d);
     add_roles(d);
     add_utilization(d);
     add_peaks(d);
     add_allocations(d);
     add_calls(d);
+}
+
+/* All three arenas have their way out to here. */
+static __attribute__((noinline)) void try_make(hb_digest *d)
+{
+    if (hb_arena_try(&d->analysis->arena) && hb_arena_try(&d->arena) && hb_arena_try(&d->keys))
+        make(d);
+}
+
+hb_result hb_digest_make(hb_digest *d, hb_analysis *a)
+{
+    hb_result result = HB_OK;
+    *d = (hb_digest){.analysis = a, .trace = a->trace, .first_us = a->first_ts.v};
+    try_make(d);
+    const hb_arena *const arenas[] = {&a->arena, &d->arena, &d->keys};
+    for (size_t i = 0; i < HB_ARRAY_LEN(arenas) && result == HB_OK; i++)
+        if (arenas[i]->result != HB_OK)
+            result = hb_fail(arenas[i]->result, "%s", arenas[i]->reason);
+    hb_arena_free(&d->keys);
+    return result;
+}
+
+void hb_digest_free(hb_digest *d)
+{
+    hb_arena_free(&d->arena);
 }

@@ -162,8 +162,8 @@ static void take_dialect(hb_comparison *c, hb_compare_run *run, const hb_trace *
 /* Old traces have microseconds of Unix time; later ones count from a base. */
 static double recorded_at(const hb_digest *d)
 {
-    double first = d->analysis->first_ts.v;
-    hb_value base = hb_json_value(hb_trace_member(d->analysis->trace, "baseTimeNanoseconds"));
+    double first = d->first_us;
+    hb_value base = hb_json_value(hb_trace_member(d->trace, "baseTimeNanoseconds"));
     hb_num ns = hb_int(0);
     bool based = hb_value_number(&base, &ns) && ns.v > 0;
     if (first - first != 0 || (!based && first < 1e15)) return 0;
@@ -172,7 +172,7 @@ static double recorded_at(const hb_digest *d)
 
 void hb_facts_take(hb_comparison *c, hb_compare_run *run, const hb_digest *d)
 {
-    const hb_trace *t = d->analysis->trace;
+    const hb_trace *t = d->trace;
     double at = recorded_at(d);
     if (at > 0 && (run->recorded_at == 0 || at < run->recorded_at)) run->recorded_at = at;
     take_devices(c, run, t);

@@ -48,11 +48,11 @@ static bool report_progress(void *context, uint64_t bytes, uint64_t total)
     return go_on;
 }
 
-static hb_result make_digest(job *j)
+/* Samples that wait for their turn take less memory without it. */
+static void drop_analysis(job *j)
 {
-    hb_arena *arena = &j->analysis.arena;
-    if (hb_arena_try(arena)) hb_digest_make(&j->digest, &j->analysis);
-    return arena->result == HB_OK ? HB_OK : hb_fail(arena->result, "%s", arena->reason);
+    hb_analysis_free(&j->analysis);
+    j->digest.analysis = NULL;
 }
 
 static hb_result read_file(job *j)
@@ -64,8 +64,9 @@ static hb_result read_file(job *j)
                                .context = j};
     HB_TRY(hb_read_trace(j->file->path, &options, &j->trace, &j->report));
     HB_TRY(hb_unify(&j->trace));
-    hb_result result = hb_analysis_run(&j->analysis, &j->trace);
-    if (result == HB_OK) result = make_digest(j);
+    hb_result result = hb_analysis_run_costs(&j->analysis, &j->trace);
+    if (result == HB_OK) result = hb_digest_make(&j->digest, &j->analysis);
+    if (result == HB_OK && !j->loader->c->tree) drop_analysis(j);
     if (result == HB_OK) return result;
     char reason[300];
     snprintf(reason, sizeof reason, "%s", hb_last_error());
@@ -152,6 +153,7 @@ static void do_job(job *j)
     l->done++;
     pthread_cond_broadcast(&l->turn);
     pthread_mutex_unlock(&l->lock);
+    hb_digest_free(&j->digest);
     hb_analysis_free(&j->analysis);
     hb_trace_free(&j->trace);
 }

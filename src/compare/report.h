@@ -10,7 +10,7 @@
 /** A row and the run that it is about. */
 typedef struct hb_shown {
     const hb_compare_run *run;
-    const hb_difference *row;
+    hb_difference *row;
 } hb_shown;
 
 typedef struct hb_shown_list {

@@ -46,10 +46,9 @@ static uint32_t shared_step(hb_run_builder *b, uint32_t worker, hb_sid name)
 
 static uint32_t *map_steps(hb_comparison *c, hb_run_builder *b, uint32_t worker, const hb_digest *d)
 {
-    const hb_analysis *a = d->analysis;
-    uint32_t *steps = HB_NEW_ARRAY(&b->arena, uint32_t, a->steps.count + 1);
-    for (uint32_t i = 0; i < a->steps.count; i++) {
-        hb_str name = hb_trace_text(a->trace, a->steps.items[i].name);
+    uint32_t *steps = HB_NEW_ARRAY(&b->arena, uint32_t, d->step_names.count + 1);
+    for (uint32_t i = 0; i < d->step_names.count; i++) {
+        hb_str name = hb_trace_text(d->trace, d->step_names.items[i]);
         steps[i] = shared_step(b, worker, hb_comparison_intern(c, &c->arena, name.s, name.len));
     }
     return steps;
@@ -67,15 +66,19 @@ static uint32_t number_of(hb_arena *arena, hb_dict *dict, uint64_t key)
 
 static hb_sid translate(hb_comparison *c, const hb_digest *d, hb_sid id)
 {
-    hb_str s = hb_trace_text(d->analysis->trace, id);
+    hb_str s = hb_trace_text(d->trace, id);
     return id ? hb_comparison_intern(c, &c->arena, s.s, s.len) : 0;
 }
 
-static uint32_t find_item(hb_comparison *c, hb_run_builder *b, const hb_digest *d, hb_item item)
+static void translate_item(hb_comparison *c, const hb_digest *d, hb_item *item)
 {
-    item.name = translate(c, d, item.name);
-    item.shape = translate(c, d, item.shape);
-    item.module = translate(c, d, item.module);
+    item->name = translate(c, d, item->name);
+    item->shape = translate(c, d, item->shape);
+    item->module = translate(c, d, item->module);
+}
+
+static uint32_t find_item(hb_run_builder *b, hb_item item)
+{
     uint64_t name = number_of(&b->arena, &b->name_keys, (uint64_t)item.name << 32 | item.shape);
     uint64_t kind = number_of(&b->arena, &b->kind_keys, (uint64_t)item.module << 8 | item.by);
     uint32_t index = number_of(&b->arena, &b->item_keys, name << 32 | kind);
@@ -99,18 +102,38 @@ static void add_cell(hb_run_builder *b, const hb_cell *from, uint32_t item, uint
         values[m] = peak ? HB_MAX(values[m], from->values[m]) : values[m] + from->values[m];
 }
 
-static void add_digest(hb_comparison *c, hb_run_builder *b, const char *worker, const hb_digest *d)
+static void merge(hb_run_builder *b, const hb_digest *d, const uint32_t *steps)
 {
-    uint32_t number = number_of(&b->arena, &b->workers,
-                                hb_comparison_intern(c, &c->arena, worker, strlen(worker)));
-    uint32_t *steps = map_steps(c, b, number, d);
     uint32_t *items = HB_NEW_ARRAY(&b->arena, uint32_t, d->items.count + 1);
     for (uint32_t i = 0; i < d->items.count; i++)
-        items[i] = find_item(c, b, d, d->items.items[i]);
+        items[i] = find_item(b, d->items.items[i]);
     for (uint32_t i = 0; i < d->cells.count; i++) {
         const hb_cell *cell = &d->cells.items[i];
         add_cell(b, cell, items[cell->item], steps[cell->step]);
     }
+}
+
+/* What is the only one needs no search for what is the same. */
+static void adopt(hb_run_builder *b, const hb_digest *d, const uint32_t *steps)
+{
+    b->items = d->items;
+    b->cells = d->cells;
+    for (uint32_t i = 0; i < b->cells.count; i++)
+        b->cells.items[i].step = steps[b->cells.items[i].step];
+}
+
+static void add_digest(hb_comparison *c, hb_run_builder *b, const char *worker, bool only,
+                       hb_digest *d)
+{
+    uint32_t number = number_of(&b->arena, &b->workers,
+                                hb_comparison_intern(c, &c->arena, worker, strlen(worker)));
+    uint32_t *steps = map_steps(c, b, number, d);
+    for (uint32_t i = 0; i < d->items.count; i++)
+        translate_item(c, d, &d->items.items[i]);
+    if (only)
+        adopt(b, d, steps);
+    else
+        merge(b, d, steps);
 }
 
 static hb_run_builder *builder_of(hb_comparison *c, hb_compare_run *run)
@@ -120,11 +143,11 @@ static hb_run_builder *builder_of(hb_comparison *c, hb_compare_run *run)
     return run->builder;
 }
 
-void hb_run_add(hb_comparison *c, hb_compare_run *run, const char *worker, const hb_digest *d)
+void hb_run_add(hb_comparison *c, hb_compare_run *run, const char *worker, hb_digest *d)
 {
     hb_arena *arena = &builder_of(c, run)->arena;
     if (!hb_arena_try(arena)) hb_arena_leave(&c->arena, arena->result, "%s", arena->reason);
-    add_digest(c, run->builder, worker, d);
+    add_digest(c, run->builder, worker, run->num_files == 1, d);
     run->has_steps |= d->has_steps;
     run->num_read++;
 }

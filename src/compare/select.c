@@ -11,12 +11,6 @@ static bool is_listed(const hb_compare_report *r, const char *name)
     return false;
 }
 
-static bool is_zero(const hb_difference *d)
-{
-    return d->before.steps.max == 0 && d->after.steps.max == 0 && d->before.steps.min == 0 &&
-           d->after.steps.min == 0;
-}
-
 /* Of many runs a summary tells what people look at first. */
 static bool is_headline(const char *name)
 {
@@ -31,34 +25,86 @@ static bool is_metric_shown(const hb_comparison *c, const hb_compare_report *r,
     if (r->format == HB_COMPARE_JSON) return true;
     if (r->summary && c->num_runs > 2 && !is_headline(d->name)) return false;
     if (r->summary && strncmp(d->name, "peak_memory:", 12) == 0) return false;
-    return !is_zero(d);
+    return !hb_difference_is_zero(d);
 }
 
-static bool is_shown(const hb_comparison *c, const hb_compare_report *r, hb_compare_by by,
-                     const hb_difference *d)
+static bool is_measure_shown(const hb_compare_report *r, hb_compare_by by, size_t m)
 {
-    if (r->wanted && !r->wanted(r->context, d->name)) return false;
-    if (by == HB_COMPARE_STEP) return is_metric_shown(c, r, d);
-    if (r->measures) return is_listed(r, d->measure);
-    for (size_t m = 0; m < hb_num_measures(by); m++)
-        if (strcmp(hb_measures[by][m].name, d->measure) == 0) return hb_measures[by][m].usual;
-    return false;
+    if (by == HB_COMPARE_STEP) return true; /* its rows are metrics */
+    return r->measures ? is_listed(r, hb_measures[by][m].name) : hb_measures[by][m].usual;
 }
 
-static void leave(hb_arena *arena, hb_result result)
+/* ---- rows ---- */
+
+/* Of many rows only the best are kept, and the places of others taken again. */
+typedef struct collector {
+    hb_comparison *c;
+    hb_arena *arena;
+    const hb_compare_report *report;
+    hb_compare_by by;
+    hb_shown_list *list;
+    uint32_t made;  /* so many of the list's have a place */
+    uint32_t limit; /* then all but the best are dropped; 0: never */
+} collector;
+
+static int by_effect(const void *x, const void *y)
 {
-    char reason[200];
-    strncpy(reason, hb_last_error(), sizeof reason - 1);
-    reason[sizeof reason - 1] = 0;
-    hb_arena_leave(arena, result, "%s", reason);
+    const hb_shown *a = x, *b = y;
+    if (a->row->unit != b->row->unit) return a->row->unit < b->row->unit ? -1 : 1;
+    double effect_a = fabs(a->row->change), effect_b = fabs(b->row->change);
+    if (effect_a != effect_b) return effect_a > effect_b ? -1 : 1;
+    if (a->run != b->run) return a->run < b->run ? -1 : 1;
+    return hb_difference_order(a->row, b->row);
 }
 
-static bool by_effect(const void *context, const void *x, const void *y)
+static void drop_all_but_best(collector *k)
 {
-    const hb_difference *a = ((const hb_shown *)x)->row, *b = ((const hb_shown *)y)->row;
-    (void)context;
-    if (a->unit != b->unit) return a->unit < b->unit;
-    return fabs(a->change) > fabs(b->change);
+    hb_shown_list *list = k->list;
+    uint32_t top = (uint32_t)HB_MIN(k->report->top, UINT32_MAX);
+    if (list->rows.count) qsort(list->rows.items, list->rows.count, sizeof(hb_shown), by_effect);
+    if (!top || list->rows.count <= top) return;
+    list->left_out += list->rows.count - top;
+    list->rows.count = top;
+}
+
+static void collect(collector *k, const hb_compare_run *run, const hb_difference *row)
+{
+    hb_shown_list *list = k->list;
+    if (list->rows.count == k->made) {
+        HB_PUSH(k->arena, &list->rows)->row = HB_NEW_ARRAY(k->arena, hb_difference, 1);
+        k->made++;
+    } else {
+        list->rows.count++;
+    }
+    hb_shown *shown = &list->rows.items[list->rows.count - 1];
+    shown->run = run;
+    *shown->row = *row;
+    if (list->rows.count == k->limit) drop_all_but_best(k);
+}
+
+static void take_row(collector *k, const hb_compare_run *run, const hb_difference *row)
+{
+    const hb_compare_report *r = k->report;
+    bool metric = k->by == HB_COMPARE_STEP;
+    if (r->wanted && !r->wanted(r->context, row->name)) return;
+    if (metric ? !is_metric_shown(k->c, r, row) : hb_difference_is_zero(row)) return;
+    if (!metric && r->format != HB_COMPARE_JSON && row->change == 0)
+        k->list->unchanged++;
+    else
+        collect(k, run, row);
+}
+
+static void take_run(collector *k, const hb_compare_run *run, hb_compare_group group)
+{
+    hb_pairs pairs;
+    hb_differ *differ = hb_differ_make(k->c, k->arena, run);
+    hb_pairs_make(k->arena, &k->c->runs[k->c->baseline], run, k->by, group, &pairs);
+    for (uint32_t i = 0; i < pairs.count; i++)
+        for (size_t m = 0; m < hb_num_measures(k->by); m++) {
+            if (!is_measure_shown(k->report, k->by, m)) continue;
+            hb_difference row = hb_differ_row(differ, &pairs.items[i], k->by, m, group);
+            take_row(k, run, &row);
+        }
 }
 
 /* Metrics in the order of their first appearance, each with its runs in theirs. */
@@ -82,29 +128,17 @@ static void group_metrics(hb_arena *arena, hb_shown_list *list)
 void hb_shown_select(hb_comparison *c, hb_arena *arena, const hb_compare_report *report,
                      hb_compare_by by, hb_compare_group group, hb_shown_list *list)
 {
+    collector k = {.c = c, .arena = arena, .report = report, .by = by, .list = list};
+    bool metrics = by == HB_COMPARE_STEP;
     *list = (hb_shown_list){.left_out = 0};
-    for (size_t i = 0; i < c->num_runs; i++) {
-        const hb_difference *rows;
-        size_t count;
-        if (i == c->baseline) continue;
-        hb_result result = hb_comparison_differences(c, i, by, group, &rows, &count);
-        if (result != HB_OK) leave(arena, result);
-        for (size_t k = 0; k < count; k++) {
-            if (!is_shown(c, report, by, &rows[k])) continue;
-            if (by != HB_COMPARE_STEP && report->format != HB_COMPARE_JSON && rows[k].change == 0)
-                list->unchanged++;
-            else
-                *HB_PUSH(arena, &list->rows) = (hb_shown){&c->runs[i], &rows[k]};
-        }
-    }
-    if (by == HB_COMPARE_STEP)
+    if (!metrics && report->top && report->top < UINT32_MAX / 4)
+        k.limit = HB_MAX(2 * (uint32_t)report->top, 1024u);
+    for (size_t i = 0; i < c->num_runs; i++)
+        if (i != c->baseline) take_run(&k, &c->runs[i], group);
+    if (metrics)
         group_metrics(arena, list);
     else
-        hb_sort(arena, list->rows.items, list->rows.count, sizeof *list->rows.items, by_effect,
-                NULL);
-    if (!report->top || list->rows.count <= report->top || by == HB_COMPARE_STEP) return;
-    list->left_out = list->rows.count - report->top;
-    list->rows.count = (uint32_t)report->top;
+        drop_all_but_best(&k);
 }
 
 /* ---- the call tree ---- */
