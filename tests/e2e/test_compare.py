@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import resource
 import shutil
 import subprocess
 from bisect import bisect_left
@@ -238,3 +239,37 @@ def test_filters(slowed):
     steps = as_json(*slowed, "--by", "step", "--metric", "step_time,cpu")["steps"]
     assert [row["name"] for row in steps] == ["step_time", "cpu"]
     assert len(as_json(*slowed, "--by", "operator", "--top", 4)["operators"]) == 4
+
+
+def write_many_names(path, first, count):
+    """A trace of three steps in which no two operators have the same name."""
+    path.parent.mkdir()
+    events = [{"ph": "X", "cat": "cpu_op", "name": f"op::of_a_longish_name_{first + i:07}", "pid": 1,
+               "tid": 1, "ts": 1000 + 20 * i, "dur": 5 + i % 7,
+               "args": {"External id": i + 1, "Input Dims": [[64, i % 50]], "Input type": ["float"]}}
+              for i in range(count)]
+    part = 20 * (count // 3 + 1)
+    events += [{"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": 1,
+                "tid": 1, "ts": 999 + step * part, "dur": part, "args": {}} for step in range(3)]
+    path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+
+
+@pytest.fixture(scope="module")
+def many_names(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("names")
+    write_many_names(directory / "a/a.pt.trace.json", 0, 100_000)
+    write_many_names(directory / "b/b.pt.trace.json", 50_000, 100_000)
+    return directory / "a", directory / "b"
+
+
+@pytest.mark.parametrize("options", [[], ["--by", "operator"], ["--json"], ["--tree"]])
+def test_very_many_names_take_bounded_memory(many_names, options):
+    limit = 256 << 20
+    done = hipboard("compare", *many_names, *options, preexec_fn=lambda: resource.setrlimit(
+        resource.RLIMIT_DATA, (limit, limit)))
+    assert (done.returncode, done.stderr) == (0, "")
+    if "--json" in options:
+        names = [row["name"] for row in json.loads(done.stdout)["operators"]]
+        assert len(names) == 150_000 == len(set(names))
+    elif "--tree" not in options:
+        assert f"({150_000 - (20 if options else 10)} more)" in done.stdout
