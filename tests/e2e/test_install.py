@@ -95,6 +95,24 @@ def test_cmake_refuses_another_version(prefix, tmp_path):
         configure(prefix, tmp_path, "99.0")
 
 
+MESON = """
+project('user', 'c')
+executable('user', 'user.c', dependencies: dependency('hipboard', fallback: 'hipboard'))
+"""
+
+
+def test_program_by_meson_subproject(tmp_path):
+    shutil.copy(PROGRAM, tmp_path)
+    (tmp_path / "meson.build").write_text(MESON)
+    (tmp_path / "subprojects").mkdir()
+    (tmp_path / "subprojects/hipboard").symlink_to(ROOT)
+    said = run("meson", "setup", tmp_path / "build", tmp_path, "--force-fallback-for=hipboard")
+    assert "WARNING" not in said
+    targets = json.loads(run("meson", "introspect", "--targets", tmp_path / "build"))
+    assert {target["name"] for target in targets if target["type"] == "executable"} == {
+        "user", "hipboard"}, "neither samples nor tests are built for a program that uses hipboard"
+
+
 def test_exports_are_the_public_headers(libdir):
     exported = set(re.findall(r" [A-Z] (\w+)@@HIPBOARD_0",
                               run("nm", "-D", "--defined-only", libdir / "libhipboard.so")))
