@@ -274,6 +274,11 @@ HB_API hb_result hb_profiler_add_metadata(hb_profiler *prof, const char *key, co
 HB_API hb_result hb_profiler_add_metadata_json(hb_profiler *prof, const char *key,
                                                const char *json);
 
+/** As hb_profiler_add_metadata_json(), for every cycle that begins from now on; a key's new value
+ * takes the former one's place. */
+HB_API hb_result hb_profiler_preset_metadata_json(hb_profiler *prof, const char *key,
+                                                  const char *json);
+
 /** Why records are missing from the present or last cycle; all zero when none are. */
 typedef struct hb_lost {
     size_t struct_size;

@@ -294,6 +294,10 @@ class profiler_ref {
     {
         check(hb_profiler_add_metadata_json(handle_, key.c_str(), json.c_str()));
     }
+    void preset_metadata_json(const std::string &key, const std::string &json)
+    {
+        check(hb_profiler_preset_metadata_json(handle_, key.c_str(), json.c_str()));
+    }
     void export_chrome_trace(const std::string &path, unsigned flags = 0)
     {
         check(hb_export_chrome_trace(handle_, path.c_str(), flags));

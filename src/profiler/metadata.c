@@ -28,27 +28,34 @@ static hb_result check_key(const char *key)
     return HB_OK;
 }
 
-static hb_result add(hb_profiler *prof, uint32_t key, uint32_t json)
+/* At the end of a list, or with `replace` in the place of the key's former value. */
+static hb_result keep(hb_kept_metadata **at, uint32_t key, uint32_t json, bool replace)
 {
-    if (key == HB_STRING_DROPPED || json == HB_STRING_DROPPED)
-        return hb_fail(HB_ERROR_LIMIT, "metadata: the table of names is full");
-    if (prof->session) {
-        hb_record_metadata_entry(key, json);
-        return HB_OK;
-    }
-    hb_pending_metadata *entry = malloc(sizeof *entry);
-    if (!entry) return hb_fail(HB_ERROR_NO_MEMORY, "no memory for a metadata entry");
-    *entry = (hb_pending_metadata){key, json, NULL};
-    hb_pending_metadata **at = &prof->pending;
-    while (*at)
+    while (*at && !(replace && (*at)->key == key))
         at = &(*at)->next;
-    *at = entry;
+    if (!*at) {
+        *at = calloc(1, sizeof **at);
+        if (!*at) return hb_fail(HB_ERROR_NO_MEMORY, "no memory for a metadata entry");
+    }
+    (*at)->key = key;
+    (*at)->json = json;
     return HB_OK;
 }
 
 static uint32_t intern(const char *text)
 {
     return hb_strings_intern(text, strlen(text));
+}
+
+static hb_result add(hb_profiler *prof, const char *key_text, const char *text, bool preset)
+{
+    uint32_t key = intern(key_text), json = intern(text);
+    if (key == HB_STRING_DROPPED || json == HB_STRING_DROPPED)
+        return hb_fail(HB_ERROR_LIMIT, "metadata: the table of names is full");
+    if (preset) return keep(&prof->preset, key, json, true);
+    if (!prof->session) return keep(&prof->pending, key, json, false);
+    hb_record_metadata_entry(key, json);
+    return HB_OK;
 }
 
 hb_result hb_profiler_add_metadata(hb_profiler *prof, const char *key, const char *value)
@@ -60,7 +67,7 @@ hb_result hb_profiler_add_metadata(hb_profiler *prof, const char *key, const cha
     hb_buf_init(&json, (size_t)64 << 20);
     hb_buf_json_string(&json, value, strlen(value));
     hb_result result = json.failed ? hb_fail(HB_ERROR_LIMIT, "metadata: \"%s\" is over 64 MiB", key)
-                                   : add(prof, intern(key), intern(hb_buf_text(&json)));
+                                   : add(prof, key, hb_buf_text(&json), false);
     hb_buf_free(&json);
     return result;
 }
@@ -77,7 +84,7 @@ static hb_result check_utf8(const char *key, const char *json)
 
 /* cJSON parses leniently (01, raw tabs) but prints strictly and on one line, so what goes into the
  * trace is what it prints. Numbers pass through double. */
-hb_result hb_profiler_add_metadata_json(hb_profiler *prof, const char *key, const char *json)
+static hb_result add_json(hb_profiler *prof, const char *key, const char *json, bool preset)
 {
     const char *end = json;
     if (!prof || !json)
@@ -91,28 +98,48 @@ hb_result hb_profiler_add_metadata_json(hb_profiler *prof, const char *key, cons
     char *text = cJSON_PrintUnformatted(value);
     cJSON_Delete(value);
     if (!text) return hb_fail(HB_ERROR_NO_MEMORY, "no memory for a metadata entry");
-    hb_result result = add(prof, intern(key), intern(text));
+    hb_result result = add(prof, key, text, preset);
     cJSON_free(text);
     return result;
 }
 
+hb_result hb_profiler_add_metadata_json(hb_profiler *prof, const char *key, const char *json)
+{
+    return add_json(prof, key, json, false);
+}
+
+hb_result hb_profiler_preset_metadata_json(hb_profiler *prof, const char *key, const char *json)
+{
+    return add_json(prof, key, json, true);
+}
+
+static void drop(hb_kept_metadata **list)
+{
+    for (hb_kept_metadata *next; *list; *list = next) {
+        next = (*list)->next;
+        free(*list);
+    }
+}
+
 void hb_metadata_drop(hb_profiler *prof)
 {
-    hb_pending_metadata *next;
-    for (hb_pending_metadata *p = prof->pending; p; p = next) {
-        next = p->next;
-        free(p);
-    }
-    prof->pending = NULL;
+    drop(&prof->preset);
+    drop(&prof->pending);
+}
+
+static void record(const hb_kept_metadata *list)
+{
+    for (; list; list = list->next)
+        hb_record_metadata_entry(list->key, list->json);
 }
 
 void hb_metadata_emit(hb_profiler *prof)
 {
     if (prof->distributed_json)
         hb_record_metadata_entry(intern(HB_METADATA_DISTRIBUTED), intern(prof->distributed_json));
-    for (hb_pending_metadata *p = prof->pending; p; p = p->next)
-        hb_record_metadata_entry(p->key, p->json);
-    hb_metadata_drop(prof);
+    record(prof->preset);
+    record(prof->pending);
+    drop(&prof->pending);
 }
 
 /* ---- distributedInfo, as Python's json.dumps writes it ---- */

@@ -4,10 +4,11 @@
 
 #include "profiler/profiler.h"
 
-/** Puts what was added between cycles, and distributedInfo, into the session that just began. */
+/** Puts what was preset or added between cycles, and distributedInfo, into the session that just
+ * began. */
 void hb_metadata_emit(hb_profiler *prof);
 
-/** Forgets what was added between cycles. */
+/** Forgets what was preset or added between cycles. */
 void hb_metadata_drop(hb_profiler *prof);
 
 /** torch's distributedInfo as JSON text from malloc; *json is NULL when world_size is 0. */

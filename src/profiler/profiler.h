@@ -34,10 +34,10 @@ typedef struct hb_job {
     struct hb_job *next;
 } hb_job;
 
-typedef struct hb_pending_metadata {
+typedef struct hb_kept_metadata {
     uint32_t key, json; /* string ids */
-    struct hb_pending_metadata *next;
-} hb_pending_metadata;
+    struct hb_kept_metadata *next;
+} hb_kept_metadata;
 
 struct hb_profiler {
     hb_profiler_options options; /* with our own copies of what it points to, below */
@@ -56,7 +56,7 @@ struct hb_profiler {
     bool warned_lost;
     bool logs_events; /* into an event file beside its traces */
     int64_t ranks;    /* of the distributed run; 1: not distributed */
-    hb_pending_metadata *pending;
+    hb_kept_metadata *preset, *pending; /* for every cycle to come; for the next one */
 
     /* the background thread */
     pthread_mutex_t lock;

@@ -440,6 +440,40 @@ static const char *text_at(const cJSON *json, const char *key)
     return cJSON_GetStringValue(cJSON_GetObjectItem(json, key));
 }
 
+static hb_result export_numbered(hb_profiler *prof, void *context)
+{
+    char name[32];
+    (void)context;
+    snprintf(name, sizeof name, "preset%d.json", (int)hb_profiler_cycle(prof));
+    return hb_export_chrome_trace(prof, in_dir(name), 0);
+}
+
+static void preset_metadata_stands_in_every_cycle(void **state)
+{
+    (void)state;
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.schedule = hb_schedule_make(.active = 1);
+    o.on_trace_ready.fn = export_numbered;
+    hb_profiler *prof = hb_profiler_create(&o);
+    assert_int_equal(hb_profiler_preset_metadata_json(prof, "config", "{]"), HB_ERROR_FORMAT);
+    assert_int_equal(hb_profiler_preset_metadata_json(prof, "run", "\"a\""), HB_OK);
+    assert_int_equal(hb_profiler_preset_metadata_json(prof, "config", "\"old\""), HB_OK);
+    assert_int_equal(hb_profiler_preset_metadata_json(prof, "config", "\"new\""), HB_OK);
+    assert_int_equal(hb_profiler_add_metadata(prof, "once", "first"), HB_OK);
+    hb_profiler_start(prof);
+    hb_profiler_step(prof);
+    hb_profiler_step(prof);
+    hb_profiler_stop(prof);
+    hb_profiler_destroy(prof);
+    for (int cycle = 0; cycle < 2; cycle++) {
+        cJSON *t = parse(in_dir(cycle ? "preset1.json" : "preset0.json"));
+        assert_string_equal(text_at(t, "run"), "a");
+        assert_string_equal(text_at(t, "config"), "new");
+        assert_int_equal(cJSON_HasObjectItem(t, "once"), cycle == 0);
+        cJSON_Delete(t);
+    }
+}
+
 static void metadata_is_escaped_and_checked(void **state)
 {
     (void)state;
@@ -641,6 +675,7 @@ int main(void)
         cmocka_unit_test(a_worker_name_with_a_slash_is_refused),
         cmocka_unit_test(an_unwritable_path_is_said_and_the_data_kept),
         cmocka_unit_test(export_replaces_and_can_be_repeated),
+        cmocka_unit_test(preset_metadata_stands_in_every_cycle),
         cmocka_unit_test(metadata_is_escaped_and_checked),
         cmocka_unit_test(a_killed_process_leaves_a_trace),
         cmocka_unit_test(a_killed_process_leaves_no_second_trace_of_a_cycle),
