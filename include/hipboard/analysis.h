@@ -364,7 +364,7 @@ HB_API hb_result hb_insights_classes(hb_insights *insights, const hb_kernel_clas
 typedef struct hb_finding {
     const char *rule; /* "idle", "low-occupancy", ...: stable names */
     const char *text, *evidence;
-    double weight; /* 0..1: the share of the time that it is about */
+    double weight; /* 0..1: the share of the time that it is about; 0: it is not about a time */
 } hb_finding;
 
 /** The weightiest first. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "analyze/advice_rules.h"
+#include "analyze/name_bits.h"
 
 /* Rules of our own. */
 #define LOW_OCCUPANCY   25.0 /* percent of the wave slots */
@@ -19,7 +20,7 @@ typedef struct adviser {
 
 static HB_PRINTF(2, 3) void advise(adviser *a, const char *format, ...)
 {
-    char text[500];
+    char text[1200];
     va_list args;
     va_start(args, format);
     int n = vsnprintf(text, sizeof text, format, args);
@@ -88,16 +89,18 @@ static void small_grids(adviser *a, int id, const hb_device_numbers *gpu)
            id, 100 * gpu->percent[HB_GPU_SM_EFFICIENCY] / gpu->percent[HB_GPU_UTILIZATION]);
 }
 
+static void advise_finding(adviser *a, const hb_rule_finding *f)
+{
+    advise(a, "%s (%s)", f->text, f->evidence);
+}
+
 static void full_memory(adviser *a, int id, const hb_device_numbers *gpu)
 {
+    hb_rule_finding f;
     const hb_device_info *device = hb_find_device(a->info, id);
-    double all = device ? (double)device->total_global_mem : 0;
-    if (!gpu->has_memory || !(all > 0) || !((double)gpu->peak_bytes > HB_ADVICE_MEMORY * all))
-        return;
-    advise(a,
-           "%.1f %% of GPU %d's %.1f GiB of memory were allocated: smaller batches or less kept "
-           "for the backward pass would leave some room.",
-           100 * (double)gpu->peak_bytes / all, id, all / 1073741824.0);
+    double capacity = device ? (double)device->total_global_mem : 0;
+    if (gpu->has_memory && hb_rule_full_memory(id, (double)gpu->peak_bytes, capacity, &f))
+        advise_finding(a, &f);
 }
 
 static void short_kernels(adviser *a)
@@ -115,8 +118,40 @@ static void short_kernels(adviser *a)
            n->kernel_us.count / n->steps.count, mean);
 }
 
+/* ---- kernels and operators by name ---- */
+
+static void matrix_products(adviser *a, const hb_kernel_rules *rules)
+{
+    hb_math_facts facts = {0};
+    hb_rule_finding f;
+    for (uint32_t i = 0; i < a->numbers->kernels.count; i++) {
+        const hb_name_cost *k = &a->numbers->kernels.items[i];
+        hb_math_facts_add(&facts, k->name, hb_kernel_class_of(rules, k->name),
+                          hb_kernel_matrix_of(rules, k->name), (double)k->self_ns);
+    }
+    if (hb_rule_no_matrix_cores(&facts, &f)) advise_finding(a, &f);
+    if (hb_rule_single_precision(&facts, &f)) advise_finding(a, &f);
+}
+
+static void distribution(adviser *a, const hb_kernel_rules *rules)
+{
+    const hb_cycle_numbers *n = a->numbers;
+    hb_distributed_facts facts = {0};
+    hb_rule_finding f;
+    for (int id = 0; id < n->num_devices; id++)
+        facts.gpus += n->devices[id].has_kernels;
+    for (uint32_t i = 0; i < n->operators.count; i++)
+        hb_distributed_facts_add(&facts, n->operators.items[i].name, n->operators.items[i].calls);
+    for (uint32_t i = 0; i < n->kernels.count; i++)
+        facts.communication_kernels |=
+            hb_str_is(hb_kernel_class_of(rules, n->kernels.items[i].name), "communication");
+    if (hb_rule_one_process(&facts, &f)) advise_finding(a, &f);
+    if (hb_rule_host_collectives(&facts, &f)) advise_finding(a, &f);
+}
+
 hb_cycle_advice hb_cycle_advise(hb_cycle_numbers *numbers, const hb_trace_info *info)
 {
+    const hb_kernel_rules rules = {0}; /* the built-in ones */
     adviser a = {.numbers = numbers, .info = info};
     slow_loading(&a);
     much_communication(&a);
@@ -128,5 +163,7 @@ hb_cycle_advice hb_cycle_advise(hb_cycle_numbers *numbers, const hb_trace_info *
         full_memory(&a, id, gpu);
     }
     short_kernels(&a);
+    matrix_products(&a, &rules);
+    distribution(&a, &rules);
     return a.advice;
 }

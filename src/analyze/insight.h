@@ -7,11 +7,13 @@
  *   insight_work.c      kernels and copies with their launches; kernels by name and class
  *   insight_gpus.c      each GPU's and stream's time, gaps
  *   insight_host.c      what a host thread was doing at a time
+ *   insight_facts.c     how processes talk, how full GPUs' memory is
  *   insight_advice.c    what to do about it
  */
 #ifndef HB_ANALYZE_INSIGHT_H
 #define HB_ANALYZE_INSIGHT_H
 
+#include "analyze/advice_rules.h"
 #include "analyze/dict.h"
 #include "analyze/kernel_rules.h"
 #include "analyze/ranges.h"
@@ -184,5 +186,17 @@ hb_sid hb_insight_runtime_at(const hb_insight *in, uint32_t launch, double time)
 
 /** What covers most of a window on the thread of `launch`. */
 hb_cover hb_insight_host_at(const hb_insight *in, uint32_t launch, double start, double end);
+
+/* ---- insight_facts.c ---- */
+hb_distributed_facts hb_insight_distribution(const hb_insight *in);
+
+typedef struct hb_gpu_memory {
+    int64_t gpu;
+    double peak, capacity; /* bytes; capacity 0: not known */
+} hb_gpu_memory;
+typedef HB_VEC(hb_gpu_memory) hb_gpu_memories;
+
+/** Of each GPU that memory was recorded of. */
+hb_gpu_memories hb_insight_memories(hb_insight *in);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analyze/advice_rules.h"
 #include "analyze/insight.h"
 #include "analyze/name_bits.h"
 
@@ -307,63 +308,44 @@ static void low_occupancy(hb_insight *in, const survey *s)
              limit.s);
 }
 
-static bool is_math(const hb_insight *in, const hb_kernel_sum *k)
+/* ---- rules that a cycle's advice has, too ---- */
+
+static void add_finding(hb_insight *in, const hb_rule_finding *f)
 {
-    hb_str class = in->classes.items[k->class].name;
-    return hb_str_is(class, "gemm") || hb_str_is(class, "convolution") ||
-           hb_str_is(class, "attention");
+    hb_advice *a = add(in, f->rule, f->weight);
+    TEXT(in, a, "%s", f->text);
+    EVIDENCE(in, a, "%s", f->evidence);
 }
 
-static void no_matrix_cores(hb_insight *in, const survey *s)
+static void matrix_products(hb_insight *in)
 {
-    const hb_kernel_sum *worst = NULL;
-    double math = 0, used = 0, unused = 0;
+    hb_math_facts facts = {0};
+    hb_rule_finding f;
     for (uint32_t i = 0; i < in->kernels.count; i++) {
         const hb_kernel_sum *k = &in->kernels.items[i];
-        if (!is_math(in, k)) continue;
-        math += k->total;
-        if (k->matrix == HB_MATRIX_IS_USED) used += k->total;
-        if (k->matrix == HB_MATRIX_IS_UNUSED) unused += k->total;
-        if (k->matrix != HB_MATRIX_IS_USED && (!worst || k->total > worst->total)) worst = k;
+        hb_math_facts_add(&facts, hb_trace_text(in->trace, k->name),
+                          in->classes.items[k->class].name, k->matrix, k->total);
     }
-    if (!worst || !(math >= MIN_MATH * s->kernel_time) || used >= 0.1 * math) return;
-    hb_str name = hb_trace_text(in->trace, worst->name);
-    hb_advice *a = add(in, "no-matrix-cores", (math - used) / HB_MAX(s->kernel_time, 1e-9));
-    TEXT(in, a, "%s",
-         unused >= 0.5 * math
-             ? "Matrix products do not use the matrix cores: half precision and sizes that are "
-               "multiples of 16 let the libraries choose kernels that do."
-             : "Most of the time goes into matrix products, of whose kernels none is known to use "
-               "the matrix cores; whether they could is worth a look.");
-    EVIDENCE(in, a,
-             "GEMM, convolution and attention take %.1f %% of the kernels' time; of that %.1f %% "
-             "use matrix cores, %.1f %% do not, %.1f %% is unknown; the longest: %.*s%s",
-             percent(math, s->kernel_time), percent(used, math), percent(unused, math),
-             percent(math - used - unused, math), NAME_ARGS(name));
+    if (hb_rule_no_matrix_cores(&facts, &f)) add_finding(in, &f);
+    if (hb_rule_single_precision(&facts, &f)) add_finding(in, &f);
 }
 
-/* Tensile writes the data types in front: S is single precision. */
-static void single_precision(hb_insight *in, const survey *s)
+static void distribution(hb_insight *in)
 {
-    double total = 0;
-    const hb_kernel_sum *worst = NULL;
-    for (uint32_t i = 0; i < in->kernels.count; i++) {
-        const hb_kernel_sum *k = &in->kernels.items[i];
-        hb_str name = hb_trace_text(in->trace, k->name);
-        if (!hb_kernel_name_matches(HB_STR("^Cijk_A*_B*_SB_"), name) &&
-            !hb_kernel_name_matches(HB_STR("^Cijk_A*_B*_S_B_"), name))
-            continue;
-        total += k->total;
-        if (!worst || k->total > worst->total) worst = k;
+    hb_distributed_facts facts = hb_insight_distribution(in);
+    hb_rule_finding f;
+    if (hb_rule_one_process(&facts, &f)) add_finding(in, &f);
+    if (hb_rule_host_collectives(&facts, &f)) add_finding(in, &f);
+}
+
+static void full_memory(hb_insight *in)
+{
+    hb_rule_finding f;
+    hb_gpu_memories memories = hb_insight_memories(in);
+    for (uint32_t i = 0; i < memories.count; i++) {
+        const hb_gpu_memory *m = &memories.items[i];
+        if (hb_rule_full_memory(m->gpu, m->peak, m->capacity, &f)) add_finding(in, &f);
     }
-    if (!worst || !(total >= MIN_MATH * s->kernel_time)) return;
-    hb_str name = hb_trace_text(in->trace, worst->name);
-    hb_advice *a = add(in, "single-precision", total / HB_MAX(s->kernel_time, 1e-9));
-    TEXT(in, a,
-         "Matrix products are of single precision, which matrix cores multiply at a fraction of "
-         "their speed for half precision: consider mixed precision.");
-    EVIDENCE(in, a, "%.1f %% of the kernels' time; the longest: %.*s%s",
-             percent(total, s->kernel_time), NAME_ARGS(name));
 }
 
 /* ---- copies, memory, communication ---- */
@@ -440,11 +422,12 @@ void hb_insight_advice(hb_insight *in)
     synchronisations(in, &s);
     small_kernels(in, &s);
     low_occupancy(in, &s);
-    no_matrix_cores(in, &s);
-    single_precision(in, &s);
+    matrix_products(in);
     pageable_copies(in, &s);
     allocations(in, &s);
     communication(in, &s);
+    distribution(in);
+    full_memory(in);
     hb_sort(&in->arena, in->advice.items, in->advice.count, sizeof *in->advice.items, heavier,
             NULL);
 }

@@ -56,6 +56,37 @@ def test_findings_with_their_evidence():
     assert "because the next launch came late" in " ".join(text.split())
 
 
+def distributed_trace(path, forward, collective, peak):
+    """Two GPUs that compute in one step, a model's forward, a collective, and memory."""
+    def event(name, category, ts, dur, **args):
+        return {"ph": "X", "name": name, "cat": category, "pid": 9, "tid": 9, "ts": ts, "dur": dur,
+                "args": args}
+    events = [event("ProfilerStep#1", "user_annotation", 0, 1000),
+              event(forward, "cpu_op", 10, 500), event(collective, "cpu_op", 600, 100),
+              {"ph": "i", "name": "[memory]", "pid": 9, "tid": 9, "ts": 50, "s": "t",
+               "args": {"Device Type": 1, "Device Id": 1, "Addr": 1, "Bytes": peak,
+                        "Total Allocated": peak, "Total Reserved": peak}}]
+    for gpu in (0, 1):
+        events.append(dict(event("scale", "kernel", 100 + gpu, 800, device=gpu, stream=7,
+                                 correlation=gpu + 1), pid=gpu, tid=7))
+    properties = [{"id": gpu, "name": "gfx90a", "totalGlobalMem": 64 << 30} for gpu in (0, 1)]
+    path.write_text(json.dumps({"deviceProperties": properties, "traceEvents": events}))
+    return {row["Finding"]: row["Evidence"] for row in view("overview", path)["Findings"]}
+
+
+def test_findings_about_several_gpus(tmp_path):
+    path = tmp_path / "rank.pt.trace.json"
+    found = distributed_trace(path, "DataParallel.forward", "aten::mm", 60 << 30)
+    assert found["one-process"] == "calls of DataParallel.forward: 1; GPUs that compute: 2"
+    assert found["full-memory"] == "allocated at the peak: 93.8 % of the 64.0 GiB of GPU 1"
+    assert "host-collectives" not in found
+    found = distributed_trace(path, "DistributedDataParallel.forward", "gloo:all_reduce", 50 << 30)
+    assert found["host-collectives"].startswith("collectives of gloo: 1, of RCCL or NCCL: 0;")
+    assert not {"one-process", "full-memory"} & set(found)
+    found = distributed_trace(path, "DistributedDataParallel.forward", "nccl:all_reduce", 1)
+    assert not {"one-process", "host-collectives", "full-memory"} & set(found)
+
+
 def test_a_users_classes(tmp_path):
     rules = tmp_path / "rules"
     rules.write_text("# of this program\nloss mse_\nbias reduce_kernel*sum_functor\n")

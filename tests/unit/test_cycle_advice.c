@@ -101,7 +101,7 @@ static void full_memory_is_named_where_its_size_is_known(void **state)
     cycle c;
     make_good(&c);
     c.numbers.devices[0].peak_bytes = (int64_t)60 << 30;
-    expect(&c, 1, "93.8 % of GPU 0's 64.0 GiB");
+    expect(&c, 1, "93.8 % of the 64.0 GiB of GPU 0");
     c.device.total_global_mem = 0;
     expect(&c, 0, NULL);
     c.info.num_devices = 0;
@@ -123,6 +123,50 @@ static void many_short_kernels_are_named(void **state)
     expect(&c, 0, NULL);
 }
 
+static void matrix_products_without_matrix_cores_are_named(void **state)
+{
+    (void)state;
+    cycle c;
+    hb_name_cost kernels[] = {{HB_STR("Cijk_Ailk_Bljk_SB_MT64x64"), 1, 190},
+                              {HB_STR("fill_kernel"), 1, 810}};
+    make_good(&c);
+    c.numbers.kernels.items = kernels;
+    c.numbers.kernels.count = 2;
+    expect(&c, 0, NULL);
+    kernels[0].self_ns = 810;
+    expect(&c, 2, "(GEMM, convolution and attention take 50.0 % of the kernels' time");
+    kernels[0].name = HB_STR("Cijk_Ailk_Bljk_HHS_BH_MT64x64_MI32x32x8");
+    expect(&c, 0, NULL);
+}
+
+static void what_keeps_gpus_from_talking_is_named(void **state)
+{
+    (void)state;
+    cycle c;
+    hb_name_cost operators[] = {{HB_STR("DataParallel.forward"), 3, 10}, {HB_STR("x"), 1, 1}};
+    hb_name_cost kernel = {HB_STR("ncclDevKernel_AllReduce"), 1, 1};
+    make_good(&c);
+    c.numbers.operators.items = operators;
+    c.numbers.operators.count = 2;
+    expect(&c, 0, NULL);
+    c.numbers.num_devices = 2;
+    c.numbers.devices[1] = (hb_device_numbers){.has_kernels = true, .percent = {NAN, NAN, NAN}};
+    expect(&c, 1, "(calls of DataParallel.forward: 3; GPUs that compute: 2)");
+    operators[0].name = HB_STR("DistributedDataParallel.forward");
+    expect(&c, 1, "of DistributedDataParallel.forward: 3)");
+    operators[1].name = HB_STR("gloo:all_reduce");
+    expect(&c, 1, "(collectives of gloo: 1,");
+    c.numbers.kernels.items = &kernel;
+    c.numbers.kernels.count = 1; /* they talk to each other */
+    expect(&c, 0, NULL);
+    c.numbers.kernels.count = 0;
+    operators[1].name = HB_STR("nccl:all_reduce");
+    expect(&c, 0, NULL);
+    operators[1].name = HB_STR("gloo:all_reduce");
+    c.numbers.num_devices = 0; /* there is nothing to talk past */
+    expect(&c, 0, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -131,6 +175,8 @@ int main(void)
         cmocka_unit_test(a_badly_used_gpu_is_named),
         cmocka_unit_test(full_memory_is_named_where_its_size_is_known),
         cmocka_unit_test(many_short_kernels_are_named),
+        cmocka_unit_test(matrix_products_without_matrix_cores_are_named),
+        cmocka_unit_test(what_keeps_gpus_from_talking_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

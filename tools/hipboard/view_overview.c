@@ -149,8 +149,9 @@ static void print_advice(view_run *run, hb_trace_file *file)
 
 static void print_finding(view_run *run, const hb_finding *f)
 {
-    char text[2048];
-    snprintf(text, sizeof text, "%s, %.0f %%: %s", f->rule, 100 * f->weight, f->text);
+    char text[2048], share[32] = "";
+    if (f->weight > 0) snprintf(share, sizeof share, ", %.0f %%", 100 * f->weight);
+    snprintf(text, sizeof text, "%s%s: %s", f->rule, share, f->text);
     print_sentence(run, finding_title, "- ", text);
     print_sentence(run, finding_title, "  ", f->evidence);
 }
