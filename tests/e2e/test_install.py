@@ -95,6 +95,11 @@ def test_cmake_refuses_another_version(prefix, tmp_path):
         configure(prefix, tmp_path, "99.0")
 
 
+def test_the_tool_runs_wherever_it_was_installed(prefix):
+    [version] = pkg_config(prefix, "--modversion")
+    assert run(prefix / "bin/hipboard", "--version", env={}) == f"hipboard {version}\n"
+
+
 MESON = """
 project('user', 'c')
 executable('user', 'user.c', dependencies: dependency('hipboard', fallback: 'hipboard'))
