@@ -110,9 +110,8 @@ static void *handler_main(void *unused)
 {
     (void)unused;
     pthread_setname_np(pthread_self(), "simhsa-handlers");
-    sim_event_enter(&due_event);
     for (;;) {
-        uint32_t seen = sim_event_seen(&due_event);
+        uint32_t seen = sim_event_prepare(&due_event);
         bool stop = __atomic_load_n(&stopping, __ATOMIC_SEQ_CST);
         if (__atomic_load_n(&due, __ATOMIC_SEQ_CST))
             call_due();
@@ -121,7 +120,6 @@ static void *handler_main(void *unused)
         else
             sim_event_sleep(&due_event, seen, SIM_FOREVER);
     }
-    sim_event_leave(&due_event);
     return NULL;
 }
 

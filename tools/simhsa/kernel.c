@@ -194,12 +194,15 @@ static uint64_t duration_of(const sim_kernel *kernel, uint64_t bytes)
 uint64_t sim_kernel_run(sim_kernel *kernel, const simhsa_dispatch *dispatch, uint64_t begin_ns)
 {
     simhsa_kernel_fn fn = __atomic_load_n(&kernel->fn, __ATOMIC_ACQUIRE);
-    uint64_t called = sim_now(), bytes = 0;
-    if (fn)
-        fn(dispatch);
-    else if (kernel->builtin)
-        bytes = kernel->builtin(dispatch);
-    uint64_t took = sim_now() - called;
+    uint64_t took = 0, bytes = 0;
+    if (fn || kernel->builtin) {
+        uint64_t called = sim_now();
+        if (fn)
+            fn(dispatch);
+        else
+            bytes = kernel->builtin(dispatch);
+        took = sim_now() - called;
+    }
     uint64_t planned = duration_of(kernel, bytes);
     if (!kernel->builtin) planned += sim_fault_delay(SIM_FAULT_KERNEL_SLOW);
     __atomic_add_fetch(&kernel->launches, 1, __ATOMIC_RELEASE);

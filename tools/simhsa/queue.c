@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "queue.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+
+#define LINGER_NS 50000
 
 static pthread_mutex_t queues_lock = PTHREAD_MUTEX_INITIALIZER;
 static sim_queue *queues;
@@ -63,13 +66,23 @@ static bool packet_ready(sim_queue *queue)
     return queue->noticed > read_index(queue);
 }
 
+/* A real queue takes notice of its doorbell at no cost to who rings it. So one that has just run
+ * dry looks again for a while, lest each of a row of launches pays for waking it up. */
+static bool linger(sim_queue *queue)
+{
+    uint64_t until = sim_now() + LINGER_NS;
+    bool ready = false;
+    while (!(ready = packet_ready(queue)) && !stopped(queue) && sim_now() < until)
+        sched_yield();
+    return ready;
+}
+
 static void wait_for_doorbell(sim_queue *queue)
 {
     sim_event *rung = &sim_signal_of(queue->amd.hsa_queue.doorbell_signal)->changed;
-    sim_event_enter(rung);
-    uint32_t seen = sim_event_seen(rung);
+    if (linger(queue)) return;
+    uint32_t seen = sim_event_prepare(rung);
     if (!packet_ready(queue) && !stopped(queue)) sim_event_sleep(rung, seen, SIM_FOREVER);
-    sim_event_leave(rung);
 }
 
 /* The slot is free again before its completion is known, as a producer may wait for either. */

@@ -3,12 +3,14 @@
 #include "handler.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SIGNALS_PER_BLOCK 256
 /* How often a stop flag is looked at: its owner cannot know which signal is being waited on. */
 #define STOP_POLL_NS      20000000
+#define ACTIVE_NS         50000
 
 /* Blocks stay linked, so that they are not taken for leaks. */
 typedef struct signal_block {
@@ -147,16 +149,14 @@ hsa_signal_value_t sim_signal_wait(sim_signal *signal, hsa_signal_condition_t co
     uint64_t start = timeout_ns == SIM_FOREVER ? 0 : sim_now();
     uint64_t deadline = timeout_ns > SIM_FOREVER - start ? SIM_FOREVER : start + timeout_ns;
 
-    sim_event_enter(&signal->changed);
     for (;;) {
-        uint32_t seen = sim_event_seen(&signal->changed);
+        uint32_t seen = sim_event_prepare(&signal->changed);
         value = sim_signal_load(signal);
         if (sim_condition_holds(value & mask, condition, compare) || stopped(stop)) break;
         uint64_t sleep = next_sleep(deadline, stop);
         if (sleep == 0) break;
         sim_event_sleep(&signal->changed, seen, sleep);
     }
-    sim_event_leave(&signal->changed);
     return value;
 }
 
@@ -241,12 +241,34 @@ void hsa_signal_subtract_relaxed(hsa_signal_t handle, hsa_signal_value_t value)
     sim_signal_add(sim_signal_of(handle), -value);
 }
 
+/* The caller would rather spin than sleep. Not for long, as it takes a CPU that simulates the GPU.
+ * What is left of the timeout stays in it. */
+static hsa_signal_value_t look_for_a_while(const sim_signal *signal,
+                                           hsa_signal_condition_t condition,
+                                           hsa_signal_value_t compare, uint64_t *timeout_ns)
+{
+    uint64_t start = sim_now(), spent = 0;
+    hsa_signal_value_t value = sim_signal_load(signal);
+    while (!sim_condition_holds(value, condition, compare) && spent < *timeout_ns &&
+           spent < ACTIVE_NS) {
+        sched_yield();
+        value = sim_signal_load(signal);
+        spent = sim_now() - start;
+    }
+    if (*timeout_ns != SIM_FOREVER) *timeout_ns -= spent < *timeout_ns ? spent : *timeout_ns;
+    return value;
+}
+
 hsa_signal_value_t hsa_signal_wait_scacquire(hsa_signal_t handle, hsa_signal_condition_t condition,
                                              hsa_signal_value_t compare, uint64_t timeout_hint,
                                              hsa_wait_state_t wait_state_hint)
 {
-    (void)wait_state_hint; /* an active wait would take the CPU that simulates the GPU */
-    return sim_signal_wait(sim_signal_of(handle), condition, compare, -1, timeout_hint, NULL);
+    sim_signal *signal = sim_signal_of(handle);
+    if (wait_state_hint == HSA_WAIT_STATE_ACTIVE && timeout_hint) {
+        hsa_signal_value_t value = look_for_a_while(signal, condition, compare, &timeout_hint);
+        if (sim_condition_holds(value, condition, compare)) return value;
+    }
+    return sim_signal_wait(signal, condition, compare, -1, timeout_hint, NULL);
 }
 
 /* ---- profiling: every operation leaves its times in its signal ---- */
