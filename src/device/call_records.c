@@ -47,27 +47,41 @@ static void name_annotation(const hb_thread *t, hb_record_call *r)
     }
 }
 
+/* All but stream and device. One by one, as compilers clear so much at once by a slow loop. */
+static void set_call(const hb_frame *f, const hb_thread *t, hb_record_call *r,
+                     enum hb_record_type type, size_t bytes, unsigned flags)
+{
+    hb_record_head(&r->head, type, flags, hb_calls_runtime.names[f->cid], bytes);
+    r->head.start = f->start;
+    r->correlation = f->correlation;
+    r->work = f->work;
+    r->error_name = 0;
+    r->error = 0;
+    r->cid = (uint16_t)f->cid;
+    r->external_id = t->depth ? t->open[t->depth - 1].id : 0;
+    r->annotation_id = 0;
+    r->annotation = 0;
+    name_annotation(t, r);
+}
+
+static inline void keep(hb_frame *f, hb_thread *t, hb_record_call *r)
+{
+    hb_record_commit(t, &r->head);
+    f->record = r;
+    f->epoch = t->epoch;
+}
+
 /* Takes a record made on the stack into the calling thread's chunk. */
-static void put(hb_frame *f, hb_record_call *from, enum hb_record_type type, size_t bytes,
+static void put(hb_frame *f, const hb_record_call *from, enum hb_record_type type, size_t bytes,
                 unsigned flags)
 {
     hb_thread *t = hb_record_enter();
     if (!t) return;
-    hb_record_head(&from->head, type, flags, hb_calls_runtime.names[f->cid], bytes);
-    from->head.start = f->start;
-    from->correlation = f->correlation;
-    from->cid = (uint16_t)f->cid;
-    from->work = f->work;
-    if (t->depth) {
-        from->external_id = t->open[t->depth - 1].id;
-        name_annotation(t, from);
-    }
-    hb_record *to = hb_record_reserve(t, (uint32_t)bytes);
-    if (to) {
-        memcpy(to, from, bytes);
-        hb_record_commit(t, to);
-        f->record = (hb_record_call *)to;
-        f->epoch = t->epoch;
+    hb_record_call *r = (hb_record_call *)hb_record_reserve(t, (uint32_t)bytes);
+    if (r) {
+        memcpy(r, from, bytes);
+        set_call(f, t, r, type, bytes, flags);
+        keep(f, t, r);
     }
     hb_thread_leave(t);
 }
@@ -85,25 +99,53 @@ static unsigned flags_of(const hb_frame *f)
     }
 }
 
+static int16_t ask_device(uint64_t stream)
+{
+    int device = hip()->stream_device ? hip()->stream_device(pointer(stream)) : -1;
+    return device >= 0 && device < HB_HIP_MAX_DEVICES ? (int16_t)device : -1;
+}
+
+/* The same for as long as there is the stream; of the streams without a handle only the runtime
+ * knows whose they are now. */
+static int16_t known_device(uint64_t stream)
+{
+    enum { STREAM_PER_THREAD = 2 };
+    hb_calls *c = hb_thread_tls->calls;
+    uint32_t now = atomic_load_explicit(&hb_calls_stream_generation, memory_order_relaxed);
+    if (stream <= STREAM_PER_THREAD) return ask_device(stream);
+    if (HB_UNLIKELY(c->stream != stream || c->stream_generation != now)) {
+        c->stream_device = ask_device(stream);
+        c->stream = stream;
+        c->stream_generation = now;
+    }
+    return c->stream_device;
+}
+
 /* The device of a stream, kept for the wait at the session's end. */
 static int16_t device_of(uint64_t stream)
 {
-    int device = hip()->stream_device ? hip()->stream_device(pointer(stream)) : -1;
-    if (device < 0 || device >= HB_HIP_MAX_DEVICES) return -1;
+    int16_t device = known_device(stream);
+    if (device < 0) return -1;
     uint64_t bit = (uint64_t)1 << device;
     if (!(atomic_load_explicit(&hb_calls_devices, memory_order_relaxed) & bit))
         atomic_fetch_or(&hb_calls_devices, bit);
-    return (int16_t)device;
+    return device;
 }
+
+static const hb_kernel unknown_kernel = {.name = HB_STRING_UNNAMED,
+                                         .vgprs = HB_REGISTERS_UNKNOWN,
+                                         .sgprs = HB_REGISTERS_UNKNOWN,
+                                         .agprs = HB_REGISTERS_UNKNOWN};
 
 static void set_kernel(hb_record_launch *r, const hb_kernel *k)
 {
-    r->kernel = k ? k->name : HB_STRING_UNNAMED;
-    r->vgprs = k ? k->vgprs : HB_REGISTERS_UNKNOWN;
-    r->sgprs = k ? k->sgprs : HB_REGISTERS_UNKNOWN;
-    r->agprs = k ? k->agprs : HB_REGISTERS_UNKNOWN;
-    r->lds_bytes = (k ? k->lds_bytes : 0) + r->dynamic_lds_bytes;
-    r->scratch_bytes = k ? k->scratch_bytes : 0;
+    if (!k) k = &unknown_kernel;
+    r->kernel = k->name;
+    r->vgprs = k->vgprs;
+    r->sgprs = k->sgprs;
+    r->agprs = k->agprs;
+    r->lds_bytes = k->lds_bytes + r->dynamic_lds_bytes;
+    r->scratch_bytes = k->scratch_bytes;
 }
 
 /* Of a launch by a structure: that; it may be missing when the call will fail. */
@@ -114,29 +156,47 @@ static const char *config_of(const hb_hip_call *call, const char *args)
     return config ? config : none;
 }
 
+static void set_extent(hb_record_launch *r, const char *extent, bool in_items)
+{
+    uint32_t block[3];
+    memcpy(r->grid, extent, sizeof r->grid);
+    memcpy(block, extent + sizeof r->grid, sizeof block);
+    for (int i = 0; i < 3; i++) {
+        r->block[i] = (uint16_t)block[i];
+        if (in_items && block[i]) r->grid[i] = (r->grid[i] + block[i] - 1) / block[i];
+    }
+}
+
+/* The most frequent call: its record is made in its place. */
 static void begin_launch(hb_frame *f, const char *args)
 {
     const hb_hip_call *call = f->call;
     bool has_config = hb_hip_call_has_config(call);
+    bool is_short = hb_calls_runtime.source.short_launches;
+    bool is_host = call->kind == HB_CALL_LAUNCH_HOST;
     const char *from = has_config ? config_of(call, args) : args;
-    const char *extent = has_config ? from : args + 8;
-    uint32_t block[3];
     uint64_t stream = word(from, call->stream);
     const void *function = pointer(word(args, call->ptr));
-    hb_record_launch r = {.call.stream = stream, .call.device = device_of(stream)};
-    memcpy(r.grid, extent, sizeof r.grid);
-    memcpy(block, extent + sizeof r.grid, sizeof block);
-    for (int i = 0; i < 3; i++) {
-        r.block[i] = (uint16_t)block[i];
-        if (call->kind == HB_CALL_LAUNCH_ITEMS && block[i])
-            r.grid[i] = (r.grid[i] + block[i] - 1) / block[i];
+    size_t bytes = is_short ? HB_RECORD_SHORT_LAUNCH : sizeof(hb_record_launch);
+    int16_t device = device_of(stream);
+    const hb_kernel *kernel =
+        function && !is_short ? hb_kernel_of(hip(), function, is_host, pointer(stream)) : NULL;
+    hb_thread *t = hb_record_enter();
+    if (!t) return;
+    hb_record_launch *r = (hb_record_launch *)hb_record_reserve(t, (uint32_t)bytes);
+    if (r) {
+        r->call.stream = stream;
+        r->call.device = device;
+        set_extent(r, has_config ? from : args + 8, call->kind == HB_CALL_LAUNCH_ITEMS);
+        r->dynamic_lds_bytes = (uint32_t)number(from, call->bytes, 0);
+        if (is_short)
+            r->agprs = HB_REGISTERS_UNKNOWN;
+        else
+            set_kernel(r, kernel);
+        set_call(f, t, &r->call, HB_RECORD_LAUNCH, bytes, flags_of(f));
+        keep(f, t, &r->call);
     }
-    r.dynamic_lds_bytes = (uint32_t)number(from, call->bytes, 0);
-    bool is_host = call->kind == HB_CALL_LAUNCH_HOST;
-    bool ask = function && !hb_calls_runtime.source.short_launches;
-    set_kernel(&r, ask ? hb_kernel_of(hip(), function, is_host, pointer(stream)) : NULL);
-    put(f, &r.call, HB_RECORD_LAUNCH,
-        hb_calls_runtime.source.short_launches ? HB_RECORD_SHORT_LAUNCH : sizeof r, flags_of(f));
+    hb_thread_leave(t);
 }
 
 /* hipPointerAttribute_t begins with the kind of memory and the device in all versions. */
@@ -238,6 +298,13 @@ static void begin_plain(hb_frame *f, const char *args)
     put(f, &r, HB_RECORD_CALL, sizeof r, flags_of(f));
 }
 
+/* Before they are gone: afterwards another thread may already have made one of that address. */
+static void begin_destroy(hb_frame *f, const char *args)
+{
+    atomic_fetch_add(&hb_calls_stream_generation, 1);
+    begin_plain(f, args);
+}
+
 static void begin(hb_frame *f, const char *args)
 {
     switch (f->call->kind) {
@@ -255,6 +322,7 @@ static void begin(hb_frame *f, const char *args)
     case HB_CALL_ALLOCATE_PITCH: begin_allocation(f, args); break;
     case HB_CALL_FREE:
     case HB_CALL_FREE_HOST: begin_free(f, args); break;
+    case HB_CALL_DESTROY_STREAMS: begin_destroy(f, args); break;
     default: begin_plain(f, args);
     }
 }

@@ -15,6 +15,7 @@ hb_calls_of_runtime hb_calls_runtime;
 static _Atomic(hb_calls *) all;
 static _Atomic uint64_t next_correlation = 1;
 _Atomic uint64_t hb_calls_devices;
+_Atomic uint32_t hb_calls_stream_generation = 1;
 
 bool hb_calls_init(const hb_hip *runtime, const hb_calls_source *calls)
 {
@@ -111,11 +112,12 @@ void hb_calls_leave_own(bool before)
 
 /* ---- frames ---- */
 
-/* Between sessions nothing is heard: neither ends of calls and captures, nor unloads. */
+/* Between sessions nothing is heard: neither ends of calls, captures and streams, nor unloads. */
 static HB_COLD void begin_session(hb_calls *c, uint32_t epoch)
 {
     c->epoch = epoch;
     c->depth = 0;
+    c->stream_generation = 0;
     atomic_store(&c->capturing, 0);
 }
 
@@ -143,7 +145,7 @@ hb_frame *hb_calls_push(uint32_t cid)
     f->stack = here;
     f->record = NULL;
     f->work = 0;
-    f->unsure = false;
+    f->unsure = f->work_asked = false;
     f->ptr = NULL;
     f->bytes = 0;
     f->counted = NULL;
@@ -159,6 +161,13 @@ hb_frame *hb_calls_top(uint32_t cid)
     hb_calls *c = t ? t->calls : NULL;
     if (!c || c->ours || c->depth == 0 || c->frames[c->depth - 1].cid != cid) return NULL;
     return &c->frames[c->depth - 1];
+}
+
+hb_frame *hb_calls_innermost(void)
+{
+    hb_thread *t = hb_thread_tls;
+    hb_calls *c = t ? t->calls : NULL;
+    return c && !c->ours && c->depth ? &c->frames[c->depth - 1] : NULL;
 }
 
 /* ---- device work ---- */

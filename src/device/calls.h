@@ -24,10 +24,10 @@ typedef struct hb_frame {
     hb_record_call *record; /* NULL: nothing is recorded of it */
     uint64_t start;         /* ticks */
     uint64_t correlation;
-    uint64_t work;    /* the first piece of device work that it made */
-    bool unsure;      /* whether it makes any */
-    int error_before; /* for back-ends that need it; as the next two */
-    bool per_thread;  /* the function means the thread's own stream by none */
+    uint64_t work;   /* the first piece of device work that it made */
+    bool unsure;     /* whether it makes any */
+    bool work_asked; /* for back-ends that need it, as the next two: work of it was made */
+    bool per_thread; /* the function means the thread's own stream by none */
     struct hb_mark *mark;
     void *ptr;                 /* what was allocated, or is freed */
     size_t bytes;              /* and its size */
@@ -45,6 +45,9 @@ typedef struct hb_calls {
     _Atomic uint32_t capturing; /* streams that this thread puts into graphs */
     bool ours;                  /* hipboard itself calls HIP: not to be recorded */
     uint64_t next_correlation, end_correlation;
+    uint64_t stream; /* the last whose device was asked for, and the answer, which holds for: */
+    uint32_t stream_generation; /* 0: none was */
+    int16_t stream_device;
     /* calls; pieces of device work, and such as a copy may or may not make; runs of graphs. The
      * thread itself counts. */
     _Atomic uint64_t seen, made, arrived, hoped, came, replays;
@@ -73,6 +76,8 @@ void hb_calls_leave_own(bool before);
 hb_frame *hb_calls_push(uint32_t cid);
 /** The frame of the call that is about to end; NULL when push gave none for it. */
 hb_frame *hb_calls_top(uint32_t cid);
+/** The innermost call's frame; NULL outside of calls, and in those of hipboard's own. */
+hb_frame *hb_calls_innermost(void);
 
 /** `args`: the arguments as the runtime laid them out. */
 void hb_call_begin(hb_frame *frame, const char *args);

@@ -18,6 +18,9 @@ typedef struct hb_calls_of_runtime {
 
 extern hb_calls_of_runtime hb_calls_runtime;
 
+/** Moves when streams go: what was learnt of a handle before need not be true any more. */
+extern _Atomic uint32_t hb_calls_stream_generation;
+
 /* By the owner; read by others. */
 static inline void hb_count(_Atomic uint64_t *counter)
 {

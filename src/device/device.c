@@ -187,12 +187,16 @@ static uint64_t missing(const hb_call_counts *now)
     return made > arrived ? (uint64_t)(made - arrived) : 0;
 }
 
-/* A copy that the host does itself is never reported. */
-static uint64_t awaited(const hb_call_counts *now)
+/* How long to wait without any progress. The reporting thread gets its turn late on a busy machine;
+ * but a copy that the host does itself is never reported, and of a graph's work nobody knows how
+ * much there is. */
+static int patience_ms(const hb_call_counts *now)
 {
     int64_t hoped = (int64_t)(now->hoped - state.at_start.hoped);
     int64_t came = (int64_t)(now->came - state.at_start.came);
-    return missing(now) + (hoped > came ? (uint64_t)(hoped - came) : 0);
+    if (missing(now)) return 300;
+    if (hoped > came) return 50;
+    return now->replays != state.at_start.replays ? 10 : 0;
 }
 
 static hb_call_counts count_reports(void)
@@ -201,14 +205,12 @@ static hb_call_counts count_reports(void)
     return hb_calls_count();
 }
 
-/* The runtime may report work a moment after the wait for it has returned; of a graph's work nobody
- * knows how much there is. */
+/* The runtime may report work a moment after the wait for it has returned. */
 static hb_call_counts await_reports(void)
 {
     hb_call_counts now = count_reports();
-    int patience_ms = now.replays != state.at_start.replays ? 10 : 0;
     uint64_t last = now.arrived + now.came;
-    for (int idle_ms = 0; idle_ms < (awaited(&now) ? 50 : patience_ms); idle_ms++) {
+    for (int idle_ms = 0; idle_ms < patience_ms(&now); idle_ms++) {
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
         now = count_reports();
         if (now.arrived + now.came != last) idle_ms = 0;

@@ -55,6 +55,7 @@ static const hb_hip_call calls[] = {
     HIDDEN("__hipPushCallConfiguration"),
     HIDDEN("hipCtxSetCurrent"),
     OTHER("hipCtxSynchronize", HB_CALL_WAIT, NO),
+    OTHER("hipDeviceReset", HB_CALL_DESTROY_STREAMS, NO),
     OTHER("hipDeviceSynchronize", HB_CALL_WAIT, NO),
     LAUNCH_BY_CONFIG("hipDrvLaunchKernelEx", HB_CALL_LAUNCH),
     HIDDEN("hipEventCreateWithFlags"),
@@ -123,6 +124,7 @@ static const hb_hip_call calls[] = {
     HIDDEN("hipPeekAtLastError"),
     HIDDEN("hipSetDevice"),
     ON_STREAM("hipStreamBeginCapture", HB_CALL_BEGIN_CAPTURE, 0),
+    ON_STREAM("hipStreamDestroy", HB_CALL_DESTROY_STREAMS, 0),
     ON_STREAM("hipStreamEndCapture", HB_CALL_END_CAPTURE, 0),
     ON_STREAM("hipStreamSynchronize", HB_CALL_WAIT, 0),
     ON_STREAM("hipStreamWaitEvent", HB_CALL_ON_STREAM, 0),
@@ -199,19 +201,22 @@ const hb_hip_call *hb_hip_calls(size_t *count)
     return calls;
 }
 
-static char *align(char *args, char *at, size_t size)
-{
-    return args + ((size_t)(at - args) + size - 1) / size * size;
-}
-
+/* Stands in every interposed call: fixed sizes, which the compiler makes single instructions of. */
 void hb_hip_call_arrange(const hb_hip_call *call, const uint64_t *words, char *args)
 {
-    char *at = args;
+    size_t at = 0;
     for (const char *shape = call->shape; shape && *shape; shape++) {
-        size_t size = *shape == 'i' ? 4 : *shape == 'D' ? 12 : 8;
-        at = align(args, at, size == 8 ? 8 : 4);
-        memcpy(at, words, size);
-        at += *shape == 'P' ? 16 : *shape == 'C' ? 64 : size;
-        words += *shape == 'D' ? 2 : 1;
+        if (*shape == 'i') {
+            memcpy(args + at, words++, 4);
+            at += 4;
+        } else if (*shape == 'D') {
+            memcpy(args + at, words, 12);
+            words += 2;
+            at += 12;
+        } else {
+            at = (at + 7) & ~(size_t)7;
+            memcpy(args + at, words++, 8);
+            at += *shape == 'P' ? 16 : *shape == 'C' ? 64 : 8;
+        }
     }
 }

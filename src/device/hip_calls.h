@@ -39,6 +39,7 @@ enum hb_call_kind {
     HB_CALL_BEGIN_CAPTURE,
     HB_CALL_END_CAPTURE,
     HB_CALL_UNLOAD, /* code objects go, their functions' addresses may come back as others */
+    HB_CALL_DESTROY_STREAMS, /* the same of streams */
 };
 
 #define HB_NO_ARG 0xff

@@ -411,6 +411,73 @@ static void failing_calls_show_their_error(void **state)
     cJSON_Delete(trace);
 }
 
+/* Also the second in a row, one in the middle of good ones, and launches. */
+static void each_failure_shows_its_error(void **state)
+{
+    (void)state;
+    float *data;
+    HIP_OK(hipMalloc((void **)&data, 1024));
+    hb_profiler *prof = capture_start(0);
+    HIP_IS(hipErrorInvalidValue, hipFree((void *)8));
+    HIP_IS(hipErrorInvalidValue, hipFree((void *)8));
+    HIP_OK(launch_vadd(0, 1, data, NULL));
+    hipError_t refused =
+        hipModuleLaunchKernel(vadds[0], 1, 1, 1, 1 << 20, 1, 1, 0, NULL, NULL, NULL);
+    assert_int_not_equal(refused, hipSuccess);
+    HIP_OK(launch_vadd(0, 1, data, NULL));
+    cJSON *trace = capture_stop(prof);
+    for (int i = 0; i < 2; i++)
+        assert_string_equal(text_of(args_of(nth_event(trace, "Runtime", "hipFree", i)), "error"),
+                            "hipErrorInvalidValue");
+    for (int i = 0; i < 3; i++)
+        assert_string_equal(
+            text_of(args_of(nth_event(trace, "Runtime", "hipModuleLaunchKernel", i)), "error"),
+            i == 1 ? hipGetErrorName(refused) : "");
+    assert_int_equal(count_events(trace, "kernel", "vadd"), 2);
+    assert_null(cJSON_GetObjectItem(trace, "hipboard_hip_notes"));
+    cJSON_Delete(trace);
+    (void)hipGetLastError();
+    HIP_OK(hipFree(data));
+}
+
+/* A handle that comes back as another device's stream. */
+static void streams_are_of_the_device_that_made_them(void **state)
+{
+    (void)state;
+    float *data[DEVICES];
+    for (int i = 0; i < DEVICES; i++) {
+        HIP_OK(hipSetDevice(i));
+        HIP_OK(hipMalloc((void **)&data[i], 1024));
+    }
+    hb_profiler *prof = capture_start(0);
+    for (int i = 0; i < 4 * DEVICES; i++) {
+        hipStream_t stream;
+        HIP_OK(hipSetDevice(i % DEVICES));
+        HIP_OK(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking));
+        HIP_OK(launch_vadd(i % DEVICES, 1, data[i % DEVICES], stream));
+        HIP_OK(hipStreamSynchronize(stream));
+        HIP_OK(hipStreamDestroy(stream));
+    }
+    cJSON *trace = capture_stop(prof);
+    for (int i = 0; i < 4 * DEVICES; i++) {
+        const cJSON *call = nth_event(trace, "Runtime", "hipModuleLaunchKernel", i);
+        const cJSON *kernel;
+        int found = 0;
+        cJSON_ArrayForEach(kernel, events_of(trace))
+        {
+            if (!is_event(kernel, "kernel", "vadd")) continue;
+            if (arg(kernel, "correlation") != arg(call, "correlation")) continue;
+            assert_int_equal((int)arg(kernel, "device"), i % DEVICES);
+            found++;
+        }
+        assert_int_equal(found, 1);
+    }
+    cJSON_Delete(trace);
+    for (int i = 0; i < DEVICES; i++)
+        HIP_OK(hipFree(data[i]));
+    HIP_OK(hipSetDevice(0));
+}
+
 static void each_cycle_has_its_own(void **state)
 {
     (void)state;
@@ -446,6 +513,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kernel_has_its_launch_device_and_operator),
+        cmocka_unit_test(streams_are_of_the_device_that_made_them),
         cmocka_unit_test(kernels_show_what_they_take),
         cmocka_unit_test(graphs_give_their_kernels_to_the_launch),
         cmocka_unit_test(all_runs_of_a_graph_are_there_or_missed),
@@ -455,6 +523,7 @@ int main(void)
         cmocka_unit_test(pools_and_managed_memory_add_up),
         cmocka_unit_test(memory_adds_up),
         cmocka_unit_test(failing_calls_show_their_error),
+        cmocka_unit_test(each_failure_shows_its_error),
         cmocka_unit_test(each_cycle_has_its_own),
         cmocka_unit_test(a_cycle_without_hip_says_so),
     };
