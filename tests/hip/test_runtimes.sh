@@ -4,9 +4,7 @@
 # Runs test programs with the HIP runtime of another Debian suite, unpacked by fetch_runtimes.sh:
 # test_runtimes.sh SIMHSA_SOURCE SUITE TEST...
 #
-# A program that is linked to libamdhip64.so.5 finds HIP 6 under that name in the suite's folder
-# `compat`: what these programs call has kept its symbol versions. Exits 77 (skipped) where the runtime is
-# not there; a test run downloads nothing by itself.
+# Exits 77 (skipped) where the runtime is not there; a test run downloads nothing by itself.
 set -eu
 simhsa=$1 suite=$2
 shift 2
@@ -16,5 +14,5 @@ if [ ! -e "$root/complete" ]; then
     exit 77
 fi
 for test in "$@"; do
-    LD_LIBRARY_PATH=$root/compat "$simhsa/run" --runtime "$suite" "$test"
+    "$simhsa/run" --runtime "$suite" "$test"
 done

@@ -79,7 +79,7 @@ fetch() {
     done
     rm -rf "$state"
     trap - EXIT
-    # Programs linked to HIP 5 find HIP 6 here, for tests/hip.
+    # Programs linked to HIP 5 find HIP 6 here.
     mkdir "$root/compat"
     for runtime in "$root"/usr/lib/x86_64-linux-gnu/libamdhip64.so.[0-9]; do
         ln -s "../usr/lib/x86_64-linux-gnu/${runtime##*/}" "$root/compat/libamdhip64.so.5"
