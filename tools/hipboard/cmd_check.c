@@ -8,7 +8,7 @@
 
 #include "options.h"
 #include "progress.h"
-#include "table.h"
+#include "text.h"
 
 enum { SHOWN = 3, MAX_KINDS = 128 };
 
@@ -34,10 +34,9 @@ static const char *const effects[] = {"file lost", "run lost", "wrong", "note"};
 
 static void append(char **text, const char *more)
 {
-    char *longer;
-    if (asprintf(&longer, "%s%s", *text ? *text : "", more) < 0) return;
-    free(*text);
-    *text = longer;
+    size_t size = *text ? strlen(*text) : 0;
+    *text = must(realloc(*text, size + strlen(more) + 1));
+    strcpy(*text + size, more);
 }
 
 static void add_place(kind *k, const hb_violation *f)
@@ -80,8 +79,7 @@ static kind *kind_of(request *r, const hb_violation *f)
             return &r->kinds[i];
     if (r->num_kinds == MAX_KINDS) return &r->kinds[MAX_KINDS - 1];
     kind *k = &r->kinds[r->num_kinds];
-    *k = (kind){.rule = strdup(f->rule), .text = strdup(f->text), .effect = f->effect};
-    if (!k->rule || !k->text) abort();
+    *k = (kind){.rule = must(strdup(f->rule)), .text = must(strdup(f->text)), .effect = f->effect};
     r->num_kinds++;
     return k;
 }
@@ -91,8 +89,7 @@ static void collect(request *r, const hb_violation *f)
     if (!r->path || strcmp(r->path, f->path) != 0) {
         print_kinds(r);
         free(r->path);
-        r->path = strdup(f->path);
-        if (!r->path) abort();
+        r->path = must(strdup(f->path));
     }
     kind *k = kind_of(r, f);
     if (++k->count <= SHOWN || r->all) add_place(k, f);

@@ -10,6 +10,7 @@
 
 #include "options.h"
 #include "progress.h"
+#include "text.h"
 
 enum { MAX_CONDITIONS = 64, MAX_MEASURES = 16 };
 
@@ -58,11 +59,11 @@ static const char *take_measures(void *to, const char *list)
 {
     request *r = to;
     free(r->measure_text);
-    r->measure_text = strdup(list);
+    r->measure_text = must(strdup(list));
     r->report.num_measures = 0;
     r->report.measures = r->measures;
-    for (char *save, *word = r->measure_text ? strtok_r(r->measure_text, ",", &save) : NULL; word;
-         word = strtok_r(NULL, ",", &save)) {
+    for (char *rest, *word = strtok_r(r->measure_text, ",", &rest); word;
+         word = strtok_r(NULL, ",", &rest)) {
         if (r->report.num_measures == MAX_MEASURES) return "too many metrics";
         r->measures[r->report.num_measures++] = word;
     }
@@ -133,8 +134,7 @@ static int report(request *r, hb_comparison *c)
 {
     char *text;
     size_t size, most = hb_comparison_num_runs(c) * r->num_conditions;
-    hb_compare_finding *findings = calloc(most + 1, sizeof *findings);
-    if (!findings) abort();
+    hb_compare_finding *findings = must(calloc(most + 1, sizeof *findings));
     int status = check_limits(r, c, findings);
     r->report.findings = findings;
     if (hb_comparison_text(c, &r->report, &text, &size) != HB_OK) {

@@ -12,7 +12,7 @@
 
 #include "options.h"
 #include "progress.h"
-#include "table.h"
+#include "text.h"
 
 typedef struct request {
     hb_convert_options options;
@@ -82,24 +82,6 @@ static const char *take_time(void *options, const char *text)
 
 /* ---- one trace ---- */
 
-static bool ends(const char *text, size_t len, const char *suffix)
-{
-    size_t n = strlen(suffix);
-    return len > n && memcmp(text + len - n, suffix, n) == 0;
-}
-
-/* The file's name without directory and suffixes. */
-static char *name_of(const char *input)
-{
-    static const char *const suffixes[] = {".gz", ".json", ".trace", ".pt"};
-    const char *slash = strrchr(input, '/');
-    const char *name = slash ? slash + 1 : input;
-    size_t len = strlen(name);
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
-        if (ends(name, len, suffixes[i])) len -= strlen(suffixes[i]);
-    return strndup(name, len);
-}
-
 static void print_text(const char *input, const hb_conversion *c)
 {
     printf("%s: %" PRIu64 " events -> %s", input, c->events, c->paths[0]);
@@ -143,8 +125,8 @@ static void print_json(const char *input, const hb_conversion *c)
 static int convert(request *r, const char *input, const char *path, const char *directory)
 {
     hb_conversion *conversion = NULL;
-    char *name = strcmp(input, "-") == 0 ? strdup("trace") : name_of(input);
-    hb_result result = hb_convert(path, directory, name ? name : "trace", &r->options, &conversion);
+    char *name = trace_stem(strcmp(input, "-") == 0 ? "trace" : input);
+    hb_result result = hb_convert(path, directory, name, &r->options, &conversion);
     progress_clear();
     if (result != HB_OK)
         fprintf(stderr, "hipboard convert: %s\n", hb_last_error());
@@ -186,9 +168,8 @@ static int convert_standard_input(request *r)
 
 static bool is_trace(const FTSENT *entry)
 {
-    size_t len = strlen(entry->fts_name);
     return (entry->fts_info == FTS_F || entry->fts_info == FTS_SL) &&
-           (ends(entry->fts_name, len, ".json") || ends(entry->fts_name, len, ".json.gz"));
+           (ends_with(entry->fts_name, ".json") || ends_with(entry->fts_name, ".json.gz"));
 }
 
 /* What was written must not be found, when the one directory is in the other. */

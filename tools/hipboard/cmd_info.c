@@ -7,7 +7,7 @@
 #include <hipboard/hipboard.h>
 
 #include "options.h"
-#include "table.h"
+#include "text.h"
 
 /* 50221153 is 5.2.21153. */
 static const char *version_text(char text[32], int32_t version)

@@ -10,6 +10,7 @@
 #include "options.h"
 #include "screen.h"
 #include "table.h"
+#include "text.h"
 
 typedef struct request {
     const char *by, *device, *timeline;
@@ -46,8 +47,8 @@ static char *join_frames(const hb_memory_holder *h)
     size_t size = 1;
     for (size_t i = 0; i < h->stack_size; i++)
         size += strlen(h->stack[i]) + 1;
-    char *text = calloc(1, size), *p = text;
-    for (size_t i = 0; text && i < h->stack_size; i++)
+    char *text = must(calloc(1, size)), *p = text;
+    for (size_t i = 0; i < h->stack_size; i++)
         p += sprintf(p, "%s%s", i ? ";" : "", h->stack[i]);
     return text;
 }
@@ -73,10 +74,10 @@ static void print_holders(const request *r, const holders *h)
         char *frames = join_frames(x);
         double share = h->whole > 0 ? 100 * x->bytes / h->whole : NAN;
         table_add(&t, x->bytes, share, (double)x->allocations, x->largest_bytes, name_of(x),
-                  frames ? frames : "");
+                  frames);
         free(frames);
     }
-    if (h->count) table_print_styled(&t, &r->style);
+    if (h->count) table_print(&t, &r->style);
     table_free(&t);
 }
 
@@ -177,10 +178,10 @@ static void begin_file(const request *r, const input *from)
 {
     if (r->json) {
         printf("{\"file\": ");
-        print_json_string(from->path);
+        print_json_string(from->file.path);
         printf(", \"devices\": [");
-    } else if (*from->run || r->files > 1) {
-        printf("%s%s\n", r->files > 1 ? "\n" : "", from->path);
+    } else if (from->in_logdir || r->files > 1) {
+        printf("%s%s\n", r->files > 1 ? "\n" : "", from->file.path);
     }
 }
 
@@ -198,7 +199,7 @@ static hb_result show(void *context, hb_trace_file *file, const input *from)
     if (r->json)
         puts("]}");
     else if (!shown && result == HB_OK)
-        printf("%s: no memory events%s%s\n", from->path, r->device ? " of " : "",
+        printf("%s: no memory events%s%s\n", from->file.path, r->device ? " of " : "",
                r->device ? r->device : "");
     hb_memory_profile_destroy(profile);
     return result;
@@ -210,7 +211,7 @@ static hb_result write_timeline(void *context, hb_trace_file *file, const input 
     (void)from;
     if (r->files++)
         fprintf(stderr, "hipboard memory: %s: not written, a timeline is of one trace\n",
-                from->path);
+                from->file.path);
     return r->files > 1 ? HB_OK : hb_memory_timeline_write(file, r->timeline, r->device);
 }
 

@@ -21,6 +21,7 @@
 #include "capture.h"
 #include "launch.h"
 #include "options.h"
+#include "text.h"
 
 typedef struct request {
     const char *dir;
@@ -244,12 +245,6 @@ static void tell(void *context)
 }
 
 /* ---- afterwards ---- */
-
-static bool ends_with(const char *text, const char *suffix)
-{
-    size_t n = strlen(text), m = strlen(suffix);
-    return n >= m && strcmp(text + n - m, suffix) == 0;
-}
 
 /* Traces are named "<worker>.<time in ns>.pt.trace.json". */
 static bool is_trace_since(const char *name, int64_t start_ns)

@@ -10,6 +10,7 @@
 #include "options.h"
 #include "screen.h"
 #include "table.h"
+#include "text.h"
 
 static const struct {
     hb_step_grouping by;
@@ -31,9 +32,9 @@ typedef struct request {
 static hb_result add(void *context, hb_trace_file *file, const input *from)
 {
     request *r = context;
-    bool named = *from->worker;
-    return hb_step_summary_add(r->summary, file, from->run, named ? from->worker : from->path,
-                               from->span);
+    const hb_logdir_file *f = &from->file;
+    return hb_step_summary_add(r->summary, file, f->run, from->in_logdir ? f->worker : f->path,
+                               f->span);
 }
 
 /* ---- text ---- */
@@ -57,7 +58,7 @@ static void print_parts(const request *r, const hb_step_group *g)
                   whole > 0 ? 100 * s->sum / whole : NAN, s->median, s->p95, s->min, s->max,
                   s->std);
     }
-    table_print_styled(&t, &style);
+    table_print(&t, &style);
     table_free(&t);
 }
 
@@ -104,7 +105,7 @@ static void print_groups(const request *r, const char *title, const hb_step_grou
     }
     if (slowest_first) table_sort(&t, 3);
     printf("\n%s\n", title);
-    table_print_styled(&t, &r->style);
+    table_print(&t, &r->style);
     table_free(&t);
 }
 
@@ -127,7 +128,7 @@ static void print_slowest(const request *r, const hb_single_step *steps, size_t 
                   name_of(s->run, s->worker, s->span, s->rank));
     }
     printf("\nSlowest steps\n");
-    table_print_styled(&t, &r->style);
+    table_print(&t, &r->style);
     table_free(&t);
 }
 
@@ -175,14 +176,8 @@ static hb_result each_group(const request *r, put_group_fn put)
 
 static void put_field(const char *text)
 {
-    if (!strpbrk(text, ",\"\r\n")) {
-        printf("%s,", text);
-        return;
-    }
-    putchar('"');
-    for (; *text; text++)
-        printf(*text == '"' ? "\"\"" : "%c", *text);
-    printf("\",");
+    print_csv_field(text);
+    putchar(',');
 }
 
 static void put_csv(const char *grouping, const hb_step_group *g, bool first)

@@ -8,7 +8,7 @@
 
 #include "options.h"
 #include "progress.h"
-#include "table.h"
+#include "text.h"
 
 typedef struct request {
     hb_key_averages_options group;

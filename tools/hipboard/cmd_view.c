@@ -6,11 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inputs.h"
 #include "options.h"
 #include "progress.h"
 #include "screen.h"
+#include "text.h"
 #include "view.h"
-#include "view_sources.h"
 
 static const view *const views[] = {&view_overview,    &view_steps,  &view_operator,
                                     &view_kernel,      &view_memory, &view_module,
@@ -94,15 +95,15 @@ static void fail(request *r)
     r->status = EXIT_FAILED;
 }
 
-static hb_trace_file *open_source(request *r, const view_source *source)
+static hb_trace_file *open_source(request *r, const input *from)
 {
     hb_trace_file *file;
-    hb_result result = hb_trace_file_open(source->file.path, &r->open, &file);
+    hb_result result = hb_trace_file_open(from->file.path, &r->open, &file);
     progress_clear();
     if (result != HB_OK)
         fail(r);
     else
-        print_notes(source->file.path, file);
+        print_notes(from->file.path, file);
     return file;
 }
 
@@ -118,15 +119,15 @@ static bool choose_step(request *r, hb_trace_file *file)
     return false;
 }
 
-static void show_file(request *r, const view_source *source)
+static void show_file(request *r, const input *from)
 {
-    const hb_logdir_file *f = &source->file;
+    const hb_logdir_file *f = &from->file;
     char title[1024];
-    hb_trace_file *file = open_source(r, source);
+    hb_trace_file *file = open_source(r, from);
     if (file && is_wanted_rank(r, file) && choose_step(r, file)) {
         snprintf(title, sizeof title, "%s, worker %s, span %s", f->run, f->worker, f->span);
         r->run.path = f->path;
-        print_head(&r->run, source->in_logdir ? title : f->path, "file");
+        print_head(&r->run, from->in_logdir ? title : f->path, "file");
         if (r->view->show(&r->run, file) != HB_OK) fail(r);
         if (r->run.format == VIEW_JSON) puts("}");
         print_hip_notes(r, f->path, file);
@@ -142,16 +143,16 @@ typedef struct group {
     size_t count;
 } group;
 
-static bool same_group(const view_source *a, const view_source *b)
+static bool same_group(const input *a, const input *b)
 {
     return a->in_logdir == b->in_logdir && strcmp(a->file.run, b->file.run) == 0 &&
            strcmp(a->file.span, b->file.span) == 0;
 }
 
 /* A trace that cannot be analysed is told and left out. */
-static void open_group(request *r, view_sources *sources, const view_source *first, group *g)
+static void open_group(request *r, inputs *in, const input *first, group *g)
 {
-    for (view_source *x = sources->items; x < sources->items + sources->count; x++) {
+    for (input *x = in->items; x < in->items + in->count; x++) {
         const hb_step_stat *steps;
         size_t num_steps;
         if (x->shown || !same_group(x, first)) continue;
@@ -168,7 +169,7 @@ static void open_group(request *r, view_sources *sources, const view_source *fir
     }
 }
 
-static void show_group(request *r, const view_source *first, const group *g)
+static void show_group(request *r, const input *first, const group *g)
 {
     char title[1024];
     hb_ranks *ranks;
@@ -189,17 +190,17 @@ static void show_group(request *r, const view_source *first, const group *g)
     hb_ranks_destroy(ranks);
 }
 
-static void show_groups(request *r, view_sources *sources)
+static void show_groups(request *r, inputs *in)
 {
     r->run.many = false;
-    for (size_t i = 0; i < sources->count; i++)
-        r->run.many |= !same_group(&sources->items[0], &sources->items[i]);
-    for (size_t i = 0; i < sources->count; i++) {
-        if (sources->items[i].shown) continue;
-        group g = {calloc(sources->count, sizeof *g.files),
-                   calloc(sources->count, sizeof *g.workers), 0};
-        if (g.files && g.workers) open_group(r, sources, &sources->items[i], &g);
-        show_group(r, &sources->items[i], &g);
+    for (size_t i = 0; i < in->count; i++)
+        r->run.many |= !same_group(&in->items[0], &in->items[i]);
+    for (size_t i = 0; i < in->count; i++) {
+        if (in->items[i].shown) continue;
+        group g = {must(calloc(in->count, sizeof *g.files)),
+                   must(calloc(in->count, sizeof *g.workers)), 0};
+        open_group(r, in, &in->items[i], &g);
+        show_group(r, &in->items[i], &g);
         for (size_t k = 0; k < g.count; k++)
             hb_trace_file_close(g.files[k]);
         free(g.files);
@@ -209,21 +210,15 @@ static void show_groups(request *r, view_sources *sources)
 
 static void show(request *r, const arguments *args)
 {
-    view_sources sources = {0};
-    for (int i = 0; i < args->count; i++) {
-        hb_result result = view_sources_add(&sources, args->words[i], &r->open);
-        if (result == HB_OK) continue;
-        fprintf(stderr, "hipboard view: %s: %s\n", args->words[i],
-                result == HB_ERROR_NOT_FOUND ? "no trace files" : hb_last_error());
-        r->status = EXIT_FAILED;
-    }
-    r->run.many = sources.count > 1;
+    inputs in = {0};
+    r->status = inputs_find(&in, "view", args, &r->open);
+    r->run.many = in.count > 1;
     if (r->view->show_ranks)
-        show_groups(r, &sources);
+        show_groups(r, &in);
     else
-        for (size_t i = 0; i < sources.count; i++)
-            show_file(r, &sources.items[i]);
-    view_sources_free(&sources);
+        for (size_t i = 0; i < in.count; i++)
+            show_file(r, &in.items[i]);
+    inputs_free(&in);
 }
 
 /* ---- the command line ---- */

@@ -2,68 +2,97 @@
 #include "inputs.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "progress.h"
+#include "text.h"
 
-typedef struct walk {
-    const char *command;
-    hb_open_options options;
-    input_fn fn;
-    void *context;
-    size_t files;
-    int status;
-} walk;
-
-static void complain(walk *w, const char *path, const char *what)
+static input *push(inputs *in)
 {
-    fprintf(stderr, "hipboard %s: %s%s%s\n", w->command, path, *path ? ": " : "", what);
-    w->status = EXIT_FAILED;
+    in->items = must(realloc(in->items, (in->count + 1) * sizeof *in->items));
+    in->items[in->count] = (input){0};
+    return &in->items[in->count++];
 }
 
-static bool read_one(walk *w, const input *from)
+static bool add_member(void *context, const hb_logdir_file *file)
+{
+    input *member = push(context);
+    member->file = *file;
+    member->in_logdir = true;
+    return true;
+}
+
+static hb_result add_logdir(inputs *in, const char *path, const hb_open_options *options)
+{
+    size_t before = in->count;
+    hb_logdir *logdir;
+    hb_result result = hb_logdir_open(path, options, &logdir);
+    if (result != HB_OK) return result;
+    in->logdirs = must(realloc(in->logdirs, (in->num_logdirs + 1) * sizeof(hb_logdir *)));
+    in->logdirs[in->num_logdirs++] = logdir;
+    hb_logdir_files(logdir, add_member, in);
+    return in->count > before ? HB_OK : HB_ERROR_NOT_FOUND;
+}
+
+static hb_result add_path(inputs *in, const char *path, const hb_open_options *options)
+{
+    struct stat st;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) return add_logdir(in, path, options);
+    input *alone = push(in);
+    alone->stem = trace_stem(path);
+    alone->file = (hb_logdir_file){"", alone->stem, "", path};
+    return HB_OK;
+}
+
+int inputs_find(inputs *in, const char *name, const arguments *paths,
+                const hb_open_options *options)
+{
+    int status = EXIT_FINE;
+    for (int i = 0; i < paths->count; i++) {
+        hb_result result = add_path(in, paths->words[i], options);
+        if (result == HB_OK) continue;
+        fprintf(stderr, "hipboard %s: %s: %s\n", name, paths->words[i],
+                result == HB_ERROR_NOT_FOUND ? "no trace files" : hb_last_error());
+        status = EXIT_FAILED;
+    }
+    return status;
+}
+
+void inputs_free(inputs *in)
+{
+    for (size_t i = 0; i < in->count; i++)
+        free(in->items[i].stem);
+    for (size_t i = 0; i < in->num_logdirs; i++)
+        hb_logdir_close(in->logdirs[i]);
+    free(in->items);
+    free(in->logdirs);
+    *in = (inputs){0};
+}
+
+static int read_one(const input *from, const char *name, const hb_open_options *options,
+                    input_fn fn, void *context)
 {
     hb_trace_file *file;
-    hb_result result = hb_trace_file_open(from->path, &w->options, &file);
-    if (result == HB_OK) result = w->fn(w->context, file, from);
+    hb_result result = hb_trace_file_open(from->file.path, options, &file);
+    if (result == HB_OK) result = fn(context, file, from);
     progress_clear();
-    if (result != HB_OK) complain(w, "", hb_last_error());
+    if (result != HB_OK) fprintf(stderr, "hipboard %s: %s\n", name, hb_last_error());
     hb_trace_file_close(file);
-    w->files++;
-    if (result == HB_ERROR_INVALID_ARGUMENT) w->status = EXIT_USAGE;
-    return w->status != EXIT_USAGE && !progress_interrupted();
-}
-
-static bool read_member(void *context, const hb_logdir_file *file)
-{
-    input from = {file->path, file->run, file->worker, file->span};
-    return read_one(context, &from);
-}
-
-static void read_logdir(walk *w, const char *path)
-{
-    hb_logdir *logdir;
-    size_t before = w->files;
-    hb_result result = hb_logdir_open(path, &w->options, &logdir);
-    if (result == HB_OK)
-        hb_logdir_files(logdir, read_member, w);
-    else
-        complain(w, "", hb_last_error());
-    hb_logdir_close(logdir);
-    if (result == HB_OK && w->files == before) complain(w, path, "no trace files");
+    if (result == HB_ERROR_INVALID_ARGUMENT) return EXIT_USAGE;
+    return result == HB_OK ? EXIT_FINE : EXIT_FAILED;
 }
 
 int each_input(const char *name, const arguments *paths, bool unify, input_fn fn, void *context)
 {
-    walk w = {name, progress_options(), fn, context, 0, EXIT_FINE};
-    w.options.unify = unify;
-    for (int i = 0; i < paths->count && w.status != EXIT_USAGE && !progress_interrupted(); i++) {
-        struct stat st;
-        input from = {paths->words[i], "", "", ""};
-        if (stat(paths->words[i], &st) == 0 && S_ISDIR(st.st_mode))
-            read_logdir(&w, paths->words[i]);
-        else
-            read_one(&w, &from);
+    hb_open_options options = progress_options();
+    options.unify = unify;
+    inputs in = {0};
+    int status = inputs_find(&in, name, paths, &options);
+    for (size_t i = 0; i < in.count && status != EXIT_USAGE && !progress_interrupted(); i++) {
+        int one = read_one(&in.items[i], name, &options, fn, context);
+        if (one != EXIT_FINE) status = one;
     }
-    return progress_interrupted() ? EXIT_FAILED : w.status;
+    inputs_free(&in);
+    return progress_interrupted() ? EXIT_FAILED : status;
 }

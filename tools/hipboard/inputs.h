@@ -9,18 +9,32 @@
 
 #include "command.h"
 
-/** Where a trace comes from. */
 typedef struct input {
-    const char *path;
-    const char *run, *worker, *span; /* in a log directory; "" otherwise */
+    hb_logdir_file file; /* of a file by itself: `run` and `span` are "" */
+    bool in_logdir;
+    bool shown; /* for whoever goes through them */
+    char *stem; /* of a file by itself: its worker */
 } input;
+
+typedef struct inputs {
+    input *items;
+    size_t count;
+    hb_logdir **logdirs; /* the texts are theirs */
+    size_t num_logdirs;
+} inputs;
+
+/** What `paths` stand for; what cannot be read or has no traces is said under the command's name,
+ * and makes the exit status EXIT_FAILED. */
+int inputs_find(inputs *in, const char *name, const arguments *paths,
+                const hb_open_options *options);
+void inputs_free(inputs *in);
 
 typedef hb_result (*input_fn)(void *context, hb_trace_file *file, const input *from);
 
 /** Opens each trace in turn, shows progress, and says what went wrong under the command's name;
  * a trace that cannot be read does not keep the others from being read; an interrupt does, and so
- * does HB_ERROR_INVALID_ARGUMENT, the fault of the command line. `unify`: as in hb_open_options. The
- * exit status. */
+ * does HB_ERROR_INVALID_ARGUMENT, the fault of the command line. `unify`: as in hb_open_options.
+ * The exit status. */
 int each_input(const char *name, const arguments *paths, bool unify, input_fn fn, void *context);
 
 #endif

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "text.h"
+
 enum { LINE = 80, MAX_OPTIONS = 31, MAX_INDENT = 30 };
 
 /* ---- values ---- */
@@ -69,27 +71,6 @@ static bool is_among(const char *words, const char *word)
 
 /* ---- --help ---- */
 
-/* Bytes of `text` that fit on a line: up to a line's end or a blank. */
-static int line_length(const char *text, int width)
-{
-    int whole = (int)strcspn(text, "\n"), n = width;
-    if (whole <= width) return whole;
-    while (n > 0 && text[n] != ' ')
-        n--;
-    return n > 0 ? n : whole;
-}
-
-static void print_wrapped(const char *text, int indent)
-{
-    for (;;) {
-        int n = line_length(text, LINE - indent);
-        printf("%.*s\n", n, text);
-        text += n;
-        if (!*text++) return;
-        if (*text != '\n') printf("%*s", indent, "");
-    }
-}
-
 /* "  -o, --output LOGDIR"; returns its length, which is all that `size` 0 asks for. */
 static int option_words(const option_spec *o, char *words, size_t size)
 {
@@ -104,7 +85,7 @@ static void print_option(const option_spec *o, int indent)
     int n = option_words(o, words, sizeof words);
     printf("%-*s", indent, words);
     if (n > indent - 2) printf("\n%*s", indent, "");
-    print_wrapped(o->help, indent);
+    print_wrapped(o->help, (size_t)indent, LINE);
 }
 
 static void print_help(const command *c)
@@ -116,14 +97,14 @@ static void print_help(const command *c)
         if (n > indent && n <= MAX_INDENT) indent = n;
     }
     printf("usage: hipboard %s %s\n\n", c->name, c->synopsis);
-    print_wrapped(c->about, 0);
+    print_wrapped(c->about, 0, LINE);
     putchar('\n');
     for (const option_spec *o = c->options; o->name; o++)
         print_option(o, indent);
     print_option(&help, indent);
     if (!c->notes) return;
     putchar('\n');
-    print_wrapped(c->notes, 0);
+    print_wrapped(c->notes, 0, LINE);
 }
 
 /* ---- parsing ---- */

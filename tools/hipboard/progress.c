@@ -3,9 +3,10 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "text.h"
 
 static volatile sig_atomic_t interrupted;
 static struct timespec started;
@@ -27,8 +28,7 @@ static double elapsed(void)
 /* `done` counts inflated bytes, `size` those of the file: of a gzip stream no share is known. */
 static bool report(void *context, const char *path, uint64_t done, uint64_t size)
 {
-    size_t n = strlen(path);
-    bool inflated = n >= 3 && strcmp(path + n - 3, ".gz") == 0;
+    bool inflated = ends_with(path, ".gz");
     (void)context;
     if (interrupted) return false;
     if (elapsed() < 1 || !isatty(STDERR_FILENO)) return true;

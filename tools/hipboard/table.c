@@ -9,15 +9,9 @@
 #include <string.h>
 
 #include "screen.h"
+#include "text.h"
 
 enum { BAR_WIDTH = 10, CELL_SIZE = 4096, SIGNIFICANT = 4, TEXT_FINE = 40, TEXT_LEAST = 12 };
-
-static void *must(void *memory)
-{
-    if (memory) return memory;
-    fputs("hipboard: out of memory\n", stderr);
-    exit(1);
-}
 
 void table_init(table *t, const column *columns, size_t num_columns)
 {
@@ -314,7 +308,7 @@ static void print_row(const table *t, const layout *l, size_t row)
     putchar('\n');
 }
 
-void table_print_styled(const table *t, const table_style *style)
+void table_print(const table *t, const table_style *style)
 {
     layout l;
     lay_out(t, style, &l);
@@ -322,9 +316,4 @@ void table_print_styled(const table *t, const table_style *style)
     for (size_t r = 0; r < l.rows; r++)
         print_row(t, &l, r);
     if (l.rows < t->num_rows) printf("(%zu more)\n", t->num_rows - l.rows);
-}
-
-void table_print(const table *t, size_t top, size_t width)
-{
-    table_print_styled(t, &(table_style){.top = top, .text_width = width});
 }

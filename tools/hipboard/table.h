@@ -56,18 +56,14 @@ void table_sort(table *t, size_t column);
 int table_find(const column *columns, size_t num_columns, const char *title);
 
 /** Aligned, in fitting units. */
-void table_print_styled(const table *t, const table_style *style);
-/** The first `top` rows (0: all); text is cut to `width` characters. */
-void table_print(const table *t, size_t top, size_t width);
+void table_print(const table *t, const table_style *style);
 
-/** Comma-separated, all digits, quoted where needed. */
-void table_print_csv(const table *t, size_t top);
-/** The same in parts: `name` and a value lead each line when `name` is not NULL. */
+/** Comma-separated, all digits, quoted where needed: the titles, and the first `top` rows (0: all).
+ * `name` and a value lead each line when they are not NULL. */
 void table_print_csv_header(const table *t, const char *name);
 void table_print_csv_rows(const table *t, size_t top, const char *value);
 
 /** A JSON list of objects, a row each, with the CSV's titles for keys; unknown numbers are null. */
 void table_print_json(const table *t, size_t top);
-void print_json_string(const char *text);
 
 #endif

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "text.h"
+
 bool view_wants(const view_run *run, const char *name)
 {
     return pattern_matches(&run->name, name);
@@ -32,7 +34,7 @@ static void print_text(view_run *run, const table *t, const table_spec *spec)
                spec->note ? spec->note : "");
     table_style style = run->style;
     style.top = run->top;
-    table_print_styled(t, &style);
+    table_print(t, &style);
     run->tables++;
 }
 

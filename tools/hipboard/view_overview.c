@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "text.h"
 #include "view.h"
 
 static const column role_columns[] = {
@@ -93,28 +94,6 @@ static void to_plain(char *html)
 static const char plugin_title[] = "The plugin's advice";
 static const char finding_title[] = "Findings, with their share of the time and their evidence";
 
-/* Sentences are broken at blanks rather than cut. */
-static void print_wrapped(const char *bullet, const char *text, size_t width)
-{
-    size_t at = 2;
-    fputs(bullet, stdout);
-    while (*text) {
-        size_t word = strcspn(text, " ");
-        if (at > 2 && at + 1 + word > width) {
-            fputs("\n  ", stdout);
-            at = 2;
-        } else if (at > 2) {
-            putchar(' ');
-            at++;
-        }
-        fwrite(text, 1, word, stdout);
-        at += word;
-        text += word;
-        text += strspn(text, " ");
-    }
-    putchar('\n');
-}
-
 /* `title` stands above the first of its kind. */
 static void print_sentence(view_run *run, const char *title, const char *bullet, const char *text)
 {
@@ -123,7 +102,8 @@ static void print_sentence(view_run *run, const char *title, const char *bullet,
         printf("\n%s%s%s\n", run->style.bold ? "\033[1m" : "", title,
                run->style.bold ? "\033[0m" : "");
     run->heading = title;
-    print_wrapped(bullet, text, width);
+    fputs(bullet, stdout); /* two columns */
+    print_wrapped(text, 2, width);
 }
 
 static void print_advice(view_run *run, hb_trace_file *file)
@@ -132,8 +112,7 @@ static void print_advice(view_run *run, hb_trace_file *file)
     table t;
     view_table_init(&t, &advice_spec);
     for (size_t i = 0; (html = hb_trace_file_advice(file, i)) != NULL; i++) {
-        char *text = strdup(html);
-        if (!text) break;
+        char *text = must(strdup(html));
         to_plain(text);
         if (run->format == VIEW_TEXT)
             print_sentence(run, plugin_title, "- ", text);

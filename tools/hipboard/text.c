@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+#include "text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "screen.h"
+
+void *must(void *memory)
+{
+    if (memory) return memory;
+    fputs("hipboard: out of memory\n", stderr);
+    exit(1);
+}
+
+bool ends_with(const char *text, const char *suffix)
+{
+    size_t n = strlen(text), m = strlen(suffix);
+    return n >= m && strcmp(text + n - m, suffix) == 0;
+}
+
+char *trace_stem(const char *path)
+{
+    static const char *const suffixes[] = {".gz", ".json", ".trace", ".pt"};
+    const char *slash = strrchr(path, '/');
+    char *name = must(strdup(slash ? slash + 1 : path));
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        size_t left = strlen(name) - strlen(suffixes[i]);
+        if (ends_with(name, suffixes[i]) && left) name[left] = 0;
+    }
+    return name;
+}
+
+void print_json_string(const char *text)
+{
+    putchar('"');
+    while (*text) {
+        unsigned char c = (unsigned char)*text;
+        size_t n = screen_character(text);
+        if (c == '"' || c == '\\')
+            printf("\\%c", c);
+        else if (c < 0x20 || c == 0x7f || n == 0)
+            printf("\\u%04x", n ? c : 0xfffdu);
+        else
+            fwrite(text, 1, n, stdout);
+        text += n ? n : 1;
+    }
+    putchar('"');
+}
+
+void print_csv_field(const char *text)
+{
+    if (!strpbrk(text, ",\"\r\n")) {
+        fputs(text, stdout);
+        return;
+    }
+    putchar('"');
+    for (; *text; text++)
+        printf(*text == '"' ? "\"\"" : "%c", *text);
+    putchar('"');
+}
+
+/* Bytes of `text` that fit on a line: up to a line's end or a blank; a long word is not cut. */
+static size_t line_length(const char *text, size_t width)
+{
+    size_t whole = strcspn(text, "\n"), n = width;
+    if (whole <= width) return whole;
+    while (n > 0 && text[n] != ' ')
+        n--;
+    return n > 0 ? n : strcspn(text, " \n");
+}
+
+void print_wrapped(const char *text, size_t indent, size_t width)
+{
+    for (;;) {
+        size_t n = line_length(text, width > indent ? width - indent : 1);
+        printf("%.*s\n", (int)n, text);
+        text += n;
+        bool soft = *text == ' ';
+        if (soft) text += strspn(text, " ");
+        if (!soft && *text) text++;
+        if (!*text) return;
+        if (*text != '\n') printf("%*s", (int)indent, "");
+    }
+}

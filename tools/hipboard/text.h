@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Texts as all commands read and print them.
+ */
+#ifndef HB_TOOLS_TEXT_H
+#define HB_TOOLS_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/** What was allocated, or the end of the program. */
+void *must(void *memory);
+
+bool ends_with(const char *text, const char *suffix);
+
+/** A trace file's name without directory and suffixes; from malloc. */
+char *trace_stem(const char *path);
+
+/** Valid UTF-8 whatever the text is: names come from files. */
+void print_json_string(const char *text);
+
+/** Quoted where needed. */
+void print_csv_field(const char *text);
+
+/** Words from `indent` columns on, lines of at most `width` columns and a newline. A '\n' stays a
+ * line's end; lines but the first are indented. */
+void print_wrapped(const char *text, size_t indent, size_t width);
+
+#endif
