@@ -329,6 +329,19 @@ typedef struct hb_idle_gap {
 /** By length, descending. */
 HB_API hb_result hb_insights_gaps(hb_insights *insights, const hb_idle_gap **gaps, size_t *count);
 
+/** Copies or fills of a kind, as "Memcpy HtoD (Host -> Device)", on a GPU. */
+typedef struct hb_copy_stat {
+    const char *gpu, *name;
+    uint64_t calls;
+    double bytes; /* 0: not known */
+    double total_us, longest_us;
+    double gb_per_s; /* 1e9 bytes a second while it lasted; negative: not known */
+} hb_copy_stat;
+
+/** By total time, descending. */
+HB_API hb_result hb_insights_copies(hb_insights *insights, const hb_copy_stat **copies,
+                                    size_t *count);
+
 typedef enum hb_matrix_use {
     HB_MATRIX_UNKNOWN, /* also when it is merely likely that they are not used */
     HB_MATRIX_USED,

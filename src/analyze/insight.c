@@ -41,6 +41,7 @@ static void run(hb_insight *in, const hb_insight_inputs *inputs)
     for (size_t i = 0; i < inputs->num_codes; i++)
         hb_code_objects_scan(inputs->codes[i].data, inputs->codes[i].size, take_kernel, &reader);
     hb_insight_works(in);
+    hb_insight_copies(in);
     hb_insight_hosts(in);
     hb_insight_gpus(in);
     hb_insight_advice(in);

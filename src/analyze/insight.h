@@ -5,6 +5,7 @@
  * Made from the trace itself, not from the plugin's analysis, so also of files that it loses:
  *
  *   insight_work.c      kernels and copies with their launches; kernels by name and class
+ *   insight_copies.c    copies and fills by kind
  *   insight_gpus.c      each GPU's and stream's time, gaps
  *   insight_host.c      what a host thread was doing at a time
  *   insight_facts.c     how processes talk, how full GPUs' memory is
@@ -54,6 +55,15 @@ typedef struct hb_class_sum {
     uint64_t kernels, calls;
     double total, matrix, no_matrix; /* times; the rest is unknown */
 } hb_class_sum;
+
+/** Copies or fills of one name on one GPU. */
+typedef struct hb_copy_sum {
+    uint32_t gpu; /* index */
+    hb_sid name;
+    uint64_t calls;
+    double bytes, total, longest;
+    double timed; /* time of those whose bytes are known */
+} hb_copy_sum;
 
 typedef struct hb_gpu_sum {
     uint32_t pid; /* index of hb_trace.keys */
@@ -128,6 +138,7 @@ typedef struct hb_insight {
     HB_VEC(hb_work) works; /* by start */
     HB_VEC(hb_kernel_sum) kernels;
     HB_VEC(hb_class_sum) classes;
+    HB_VEC(hb_copy_sum) copies; /* by total, descending */
     HB_VEC(hb_gpu_sum) gpus;
     HB_VEC(hb_stream_sum) streams;
     HB_VEC(hb_gap) gaps;         /* by length, descending */
@@ -161,6 +172,7 @@ void hb_insight_free(hb_insight *in);
 /* ---- the stages ---- */
 void hb_insight_works(hb_insight *in);
 void hb_insight_hosts(hb_insight *in);
+void hb_insight_copies(hb_insight *in);
 void hb_insight_gpus(hb_insight *in);
 void hb_insight_advice(hb_insight *in);
 

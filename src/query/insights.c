@@ -17,6 +17,7 @@ struct hb_insights {
     hb_buf rules;
     hb_gpu_time *gpus;
     hb_stream_time *streams;
+    hb_copy_stat *copies;
     hb_idle_cause *causes;
     hb_idle_gap *gaps;
     hb_kernel_insight *kernels;
@@ -89,6 +90,21 @@ static void list_streams(hb_insights *s, const char *const *ids)
                                          .unknown_us = x->idle[HB_IDLE_UNKNOWN],
                                          .gaps = x->gaps,
                                          .largest_gap_us = x->largest_gap};
+    }
+}
+
+static void list_copies(hb_insights *s, const char *const *ids)
+{
+    s->copies = HB_NEW_ARRAY(&s->in.arena, hb_copy_stat, s->in.copies.count + 1);
+    for (uint32_t i = 0; i < s->in.copies.count; i++) {
+        const hb_copy_sum *c = &s->in.copies.items[i];
+        s->copies[i] = (hb_copy_stat){.gpu = ids[c->gpu],
+                                      .name = hb_trace_text(s->in.trace, c->name).s,
+                                      .calls = c->calls,
+                                      .bytes = c->bytes,
+                                      .total_us = c->total,
+                                      .longest_us = c->longest,
+                                      .gb_per_s = c->timed > 0 ? c->bytes / c->timed / 1e3 : -1};
     }
 }
 
@@ -191,6 +207,7 @@ static hb_result list_all(hb_insights *s)
         const char **ids = HB_NEW_ARRAY(&s->in.arena, const char *, s->in.gpus.count + 1);
         list_gpus(s, ids);
         list_streams(s, ids);
+        list_copies(s, ids);
         list_gaps(s, ids);
         list_classes(s);
         list_kernels(s);
@@ -277,6 +294,7 @@ void hb_insights_destroy(hb_insights *s)
 
 HB_INSIGHTS_LIST(hb_insights_gpus, hb_gpu_time, gpus, gpus)
 HB_INSIGHTS_LIST(hb_insights_streams, hb_stream_time, streams, streams)
+HB_INSIGHTS_LIST(hb_insights_copies, hb_copy_stat, copies, copies)
 HB_INSIGHTS_LIST(hb_insights_idle_causes, hb_idle_cause, causes, causes)
 HB_INSIGHTS_LIST(hb_insights_gaps, hb_idle_gap, gaps, gaps)
 HB_INSIGHTS_LIST(hb_insights_kernels, hb_kernel_insight, kernels, kernels)

@@ -55,9 +55,11 @@ static int arg_slot(const char *s, size_t size)
     switch (size) {
     case 4:
         if (KEY_IS("Addr")) return HB_SLOT_ADDR;
+        if (KEY_IS("size")) return HB_SLOT_COPIED;
         return KEY_IS("grid") ? HB_SLOT_GRID : -1;
     case 5:
         if (KEY_IS("Bytes")) return HB_SLOT_BYTES;
+        if (KEY_IS("bytes")) return HB_SLOT_COPIED;
         if (KEY_IS("flops")) return HB_SLOT_FLOPS;
         return KEY_IS("block") ? HB_SLOT_BLOCK : -1;
     case 6: return KEY_IS("device") ? HB_SLOT_DEVICE : -1;

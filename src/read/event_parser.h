@@ -41,6 +41,7 @@ typedef enum hb_slot {
     HB_SLOT_DEVICE_ID,
     HB_SLOT_ADDR,
     HB_SLOT_BYTES,
+    HB_SLOT_COPIED,
     HB_SLOT_ALLOCATED,
     HB_SLOT_RESERVED,
     HB_SLOT_CONCRETE,

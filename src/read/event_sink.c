@@ -248,13 +248,25 @@ static bool add_launch(hb_event_sink *sink, const hb_raw_event *raw, uint32_t *i
     return *index != UINT32_MAX;
 }
 
+/* CUDA writes it beside the work, ROCm beside the call. */
+static bool add_copy(hb_event_sink *sink, const hb_raw_event *raw, uint32_t *index)
+{
+    hb_launch l;
+    memset(&l, 0, sizeof l);
+    hb_number_state state = number(raw, HB_SLOT_COPIED, &l.bytes);
+    if ((state != HB_NUMBER_INT && state != HB_NUMBER_FLOAT) || !(l.bytes > 0)) l.bytes = 0;
+    *index = hb_trace_launch(sink->trace, &l);
+    return *index != UINT32_MAX;
+}
+
 static bool add_device(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
 {
     hb_device_row *d = hb_column_push(&sink->trace->devices);
     if (!d) return false;
     row->extra = sink->trace->devices.count - 1;
     d->correlation = slot_key(sink, raw, HB_SLOT_CORRELATION);
-    return row->kind != HB_KIND_KERNEL || add_launch(sink, raw, &d->launch);
+    if (row->kind == HB_KIND_KERNEL) return add_launch(sink, raw, &d->launch);
+    return !(raw->present >> HB_SLOT_COPIED & 1) || add_copy(sink, raw, &d->launch);
 }
 
 static uint8_t device_type(const hb_raw_event *raw)
@@ -339,7 +351,7 @@ static const uint64_t numeric_slots =
     BIT(PID) | BIT(TID) | BIT(TS) | BIT(DUR) | BIT(EXTERNAL_LOWER) | BIT(EXTERNAL) |
     BIT(CORRELATION) | BIT(DEVICE) | BIT(BLOCKS_PER_SM) | BIT(OCCUPANCY) | BIT(PYTHON_ID) |
     BIT(PYTHON_PARENT) | BIT(PYTHON_MODULE) | BIT(DEVICE_TYPE) | BIT(DEVICE_ID) | BIT(BYTES) |
-    BIT(ALLOCATED) | BIT(RESERVED) | BIT(SEQUENCE) | BIT(FWD_THREAD) | BIT(FLOPS);
+    BIT(COPIED) | BIT(ALLOCATED) | BIT(RESERVED) | BIT(SEQUENCE) | BIT(FWD_THREAD) | BIT(FLOPS);
 
 static void unquote(hb_value *v)
 {

@@ -124,11 +124,12 @@ typedef enum hb_number_state {
     HB_NUMBER_BAD, /* something else */
 } hb_number_state;
 
-/** How a kernel was launched; equal launches are stored once, compared as bytes: there is no padding.
- * Texts are JSON, 0: absent or null. */
+/** How a kernel was launched, or how much was copied; equal launches are stored once, compared as
+ * bytes: there is no padding. Texts are JSON, 0: absent or null. */
 typedef struct hb_launch {
     hb_key device;
     double blocks_per_sm, occupancy;
+    double bytes; /* of a copy, a fill or a call; 0: not known */
     hb_sid grid, block, registers, shared;
     hb_sid limit; /* what keeps the occupancy from being higher, as hipboard writes it */
     uint8_t blocks_state, occupancy_state; /* hb_number_state */

@@ -46,6 +46,32 @@ def test_what_an_mi250_waited_for():
         top["Largest (us)"])
 
 
+def test_copies_and_their_speed(tmp_path):
+    def copy(name, dur, correlation, cat="gpu_memcpy", gpu=0, **args):
+        return {"ph": "X", "cat": cat, "name": name, "pid": gpu, "tid": 7, "ts": 100 * correlation,
+                "dur": dur, "args": {"correlation": correlation, **args}}
+    path = tmp_path / "copies.json"
+    path.write_text(json.dumps({"traceEvents": [
+        copy("Memcpy HtoD (Pinned -> Device)", 10, 1, bytes=200000),
+        copy("Memcpy HtoD (Pinned -> Device)", 30, 2, bytes=5 << 32),
+        copy("Memcpy HtoD (Pinned -> Device)", 20, 3, gpu=1, bytes=20000),
+        copy("Memcpy DtoH (Device -> Pinned)", 5, 4), copy("Memcpy DtoH (Device -> Pinned)", 4, 5),
+        copy("Memset (Device)", 2, 6, "gpu_memset", bytes=4000)]}))
+    rows = {(row.pop("Copy"), row.pop("GPU")): list(row.values())
+            for row in view("gpu", path)["Copies"]}
+    size = 200000 + (5 << 32)
+    assert rows == {("Memcpy HtoD (Pinned -> Device)", "0"): [2, size, 40, 30, size / 40 / 1e3],
+                    ("Memcpy HtoD (Pinned -> Device)", "1"): [1, 20000, 20, 20, 1],
+                    ("Memcpy DtoH (Device -> Pinned)", "0"): [2, None, 9, 5, None],
+                    ("Memset (Device)", "0"): [1, 4000, 2, 2, 2]}
+    [kind] = view("gpu", MI250)["Copies"]
+    with gzip.open(MI250) as file:
+        calls = [e["args"] for e in json.load(file)["traceEvents"]
+                 if e["name"] == "hipMemcpyWithStream"]
+    assert kind["Calls"] == len(calls) == 2
+    assert kind["Size (bytes)"] == sum(int(args["size"]) for args in calls)
+
+
 def test_findings_with_their_evidence():
     findings = {row["Finding"]: row for row in view("overview", MI250)["Findings"]}
     assert {"idle", "launch-bound", "single-precision"} <= set(findings)

@@ -306,7 +306,7 @@ static const option_spec options[] = {
     {0, "view", "VIEW",
      "overview (default), steps, operator, kernel, memory, module,\n"
      "distributed: the ranks of a run, or of all files given\n"
-     "gpu: time by kind of work, idle gaps and what the host did meanwhile\n"
+     "gpu: time by kind of work, copies, idle gaps and what the host did then\n"
      "classes: kernels by class, matrix cores, occupancy",
      INTO_BY(take_view, view)},
     {0, "name", "REGEX", "only rows whose name matches this extended regular expression",
@@ -345,9 +345,13 @@ const command cmd_view = {
              "PATH is a trace file, plain or gzipped, a log directory, a run's directory, or - for "
              "standard input.",
     .options = options,
-    .notes = "Text leaves out columns of nothing but zeros; CSV and JSON keep them. Damage that a "
-             "file can be read in spite of is told on stderr. \"Exposed\" is communication beside "
-             "no computation. Exit status 1 when a file cannot be read or analysed.",
+    .notes =
+        "Numbers are those that the plugin shows of a trace that `hipboard convert` has mended: "
+        "runtime calls, data loading and optimizers count in traces of any age, odd events "
+        "lose no file. Text leaves out columns of nothing but zeros; CSV and JSON keep them. "
+        "Damage that a "
+        "file can be read in spite of is told on stderr. \"Exposed\" is communication beside "
+        "no computation. Exit status 1 when a file cannot be read or analysed.",
     .least = 1,
     .most = MANY,
     .wanted = "no file or log directory is given",

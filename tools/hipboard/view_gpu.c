@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * How each GPU's time divides, and what the host did while it was idle.
+ * How each GPU's time divides, what was copied, and what the host did while it was idle.
  */
 #include <string.h>
 
@@ -21,6 +21,12 @@ static const column stream_columns[] = {
 static const table_spec stream_spec = TABLE_SPEC_NOTED(
     "Streams", "idle because the next work was launched late, or waited in the queue",
     stream_columns);
+
+static const column copy_columns[] = {{"Copy", COLUMN_TEXT},   {"GPU", COLUMN_TEXT},
+                                      {"Calls", COLUMN_COUNT}, {"Size", COLUMN_BYTES},
+                                      {"Total", COLUMN_TIME},  {"Longest", COLUMN_TIME},
+                                      {"GB/s", COLUMN_NUMBER}};
+static const table_spec copy_spec = TABLE_SPEC("Copies", copy_columns);
 
 static const column cause_columns[] = {{"Operator", COLUMN_TEXT}, {"Call", COLUMN_TEXT},
                                        {"GPU", COLUMN_TEXT},      {"Why", COLUMN_TEXT},
@@ -68,6 +74,24 @@ static hb_result print_streams(view_run *run, hb_insights *insights)
                   list[i].late_us, list[i].queued_us, list[i].unknown_us, (double)list[i].gaps,
                   list[i].largest_gap_us);
     view_table_finish(run, &t, &stream_spec, -1);
+    return HB_OK;
+}
+
+static hb_result print_copies(view_run *run, hb_insights *insights)
+{
+    const hb_copy_stat *list;
+    size_t count;
+    table t;
+    hb_result result = hb_insights_copies(insights, &list, &count);
+    if (result != HB_OK) return result;
+    view_table_init(&t, &copy_spec);
+    for (size_t i = 0; i < count; i++) {
+        const hb_copy_stat *c = &list[i];
+        if (!view_wants(run, c->name)) continue;
+        table_add(&t, c->name, c->gpu, (double)c->calls, c->bytes > 0 ? c->bytes : NAN, c->total_us,
+                  c->longest_us, view_known(c->gb_per_s));
+    }
+    view_table_finish(run, &t, &copy_spec, -1);
     return HB_OK;
 }
 
@@ -125,12 +149,13 @@ static hb_result show(view_run *run, hb_trace_file *file)
     hb_result result = view_insights(run, file, &insights);
     if (result == HB_OK) result = view_print_gpu_times(run, insights);
     if (result == HB_OK) result = print_streams(run, insights);
+    if (result == HB_OK) result = print_copies(run, insights);
     if (result == HB_OK) result = print_causes(run, insights);
     if (result == HB_OK) result = print_gaps(run, insights);
     hb_insights_destroy(insights);
     return result;
 }
 
-static const table_spec *const tables[] = {&view_gpu_time_spec, &stream_spec, &cause_spec,
-                                           &gap_spec, NULL};
+static const table_spec *const tables[] = {&view_gpu_time_spec, &stream_spec, &copy_spec,
+                                           &cause_spec,         &gap_spec,    NULL};
 const view view_gpu = {"gpu", tables, false, show, NULL};
