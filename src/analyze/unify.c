@@ -16,6 +16,7 @@ typedef struct unifier {
     hb_dict owners;     /* External id -> 1: an operator's */
     hb_u32s seekers;    /* rows of calls with work whose operator is not known */
     HB_VEC(double) sms; /* of the devices in order; 0: not known */
+    uint8_t *scopes;    /* by name: is_scope() + 1; 0: not asked yet */
 } unifier;
 
 static hb_row *row_at(const unifier *u, uint32_t i)
@@ -46,7 +47,7 @@ static bool has_times(const hb_row *row)
 static bool is_step(const unifier *u, const hb_row *row)
 {
     bool host = row->kind == HB_KIND_OPERATOR || row->kind == HB_KIND_ANNOTATION;
-    return host && hb_name_bits_of(name_of(u, row)) & HB_NAME_STEP;
+    return host && hb_str_begins(name_of(u, row), "ProfilerStep#");
 }
 
 static bool has_step_number(hb_str name)
@@ -121,12 +122,20 @@ static void forgive(unifier *u, hb_row *row)
 
 /* ---- one vocabulary ---- */
 
-static bool is_scope(hb_str name)
+static bool names_scope(hb_str name)
 {
     return hb_name_bits_of(name) & (HB_NAME_LOADER | HB_NAME_OPTIMIZER) ||
            hb_str_begins(name, "Optimizer.") ||
            hb_str_is(name, "DistributedDataParallel.forward") ||
            hb_str_is(name, "DataParallel.forward");
+}
+
+/* Names are few, rows are many. */
+static bool is_scope(const unifier *u, const hb_row *row)
+{
+    uint8_t *known = &u->scopes[row->name];
+    if (!*known) *known = 1 + names_scope(name_of(u, row));
+    return *known > 1;
 }
 
 static void rename_kind(unifier *u, hb_row *row)
@@ -135,7 +144,7 @@ static void rename_kind(unifier *u, hb_row *row)
     if (row->kind != HB_KIND_ANNOTATION) return;
     bool gpu = hb_str_is(hb_trace_text(u->trace, row->cat), "gpu_user_annotation");
     if (gpu && is_step(u, row)) row->kind = HB_KIND_OTHER;
-    if (!gpu && is_scope(name_of(u, row))) row->kind = HB_KIND_OPERATOR;
+    if (!gpu && is_scope(u, row)) row->kind = HB_KIND_OPERATOR;
 }
 
 /* ---- links ---- */
@@ -144,7 +153,7 @@ static void rename_kind(unifier *u, hb_row *row)
 static bool owns(const unifier *u, const hb_row *row)
 {
     return row->kind == HB_KIND_OPERATOR && row->ext != HB_KEY_NONE && row->ext != hb_key_int(0) &&
-           !is_step(u, row) && !is_scope(name_of(u, row));
+           !is_step(u, row) && !is_scope(u, row);
 }
 
 static void index_rows(unifier *u)
@@ -214,7 +223,7 @@ static void settle_ids(unifier *u)
         /* The plugin hands all calls without an id to the first module frame. */
         if (row->kind == HB_KIND_RUNTIME && row->ext == HB_KEY_NONE) row->ext = hb_key_int(0);
         bool shared = row->kind == HB_KIND_OPERATOR && row->ext != HB_KEY_NONE &&
-                      is_scope(name_of(u, row)) && hb_dict_get(&u->owners, row->ext);
+                      is_scope(u, row) && hb_dict_get(&u->owners, row->ext);
         if (shared) row->ext = HB_KEY_NONE;
     }
 }
@@ -287,6 +296,7 @@ static void mend_launch(unifier *u, const hb_row *row)
 
 static void unify(unifier *u)
 {
+    u->scopes = HB_NEW_ARRAY(&u->arena, uint8_t, u->trace->strings.count);
     read_sms(u);
     for (uint32_t i = 0; i < u->trace->rows.count; i++) {
         hb_row *row = row_at(u, i);
