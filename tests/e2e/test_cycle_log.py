@@ -142,6 +142,22 @@ def test_texts_settings_and_layout_are_there_once(digits):
         assert len(logged[once]) == 1
 
 
+def test_another_reader_finds_the_same(digits):
+    reader = pytest.importorskip("tbparse").SummaryReader(str(digits["workers0"].directory))
+    found = {}
+    for row in reader.scalars.itertuples(index=False):
+        found.setdefault(row.tag, []).append((row.step, row.value))
+    logged = values(digits["workers0"].directory)
+    assert found == {tag: [(step, value.simple_value) for step, value in pairs]
+                     for tag, pairs in logged.items() if pairs[0][1].HasField("simple_value")}
+    assert len(found) > 30
+    texts = {(row.tag, row.step): row.value for row in reader.text.itertuples(index=False)}
+    assert texts == {(tag.removesuffix("/text_summary"), step):
+                     value.tensor.string_val[0].decode()
+                     for tag, pairs in logged.items() if tag.endswith("/text_summary")
+                     for step, value in pairs}
+
+
 DIGITS = BUILD / "samples/digits/digits"
 
 

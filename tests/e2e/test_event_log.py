@@ -111,6 +111,27 @@ def test_the_layout_comes_back(server):
         {"value": "step/ms", "lower": "step/low", "upper": "step/high"}]
 
 
+# ---- another reader ----
+
+def test_tbparse_reads_every_value(logdir):
+    """Into tables of pandas, by its own way through a file."""
+    reader = pytest.importorskip("tbparse").SummaryReader(str(logdir / "one"))
+    scalars = reader.scalars
+    assert list(scalars["step"]) == list(range(len(LOSSES)))
+    assert list(scalars["value"]) == [single(loss) for loss in LOSSES]
+    assert set(scalars["tag"]) == {"train/loss"}
+    [(step, tag, text)] = reader.text[["step", "tag", "value"]].itertuples(index=False)
+    assert (step, tag, text) == (7, "report/kernels", TABLE.replace("\\n", "\n"))
+    assert list(reader.histograms["step"]) == [0, 1, 2]
+    for (_, row), durations in zip(reader.histograms.iterrows(), DURATIONS):
+        begins = [-math.inf, *row["limits"]]
+        for low, limit, count in zip(begins, row["limits"], row["counts"]):
+            assert count == sum(low < value <= limit for value in durations)
+        assert sum(row["counts"]) == len(durations)
+    assert {row["tag"]: row["value"] for _, row in reader.hparams.iterrows()} == {
+        "lr": 0.1, "opt": "sgd", "amp": True}
+
+
 # ---- names and numbers that are not nice ----
 
 NUMBERS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity", "-0.0": 0.0, "1e300": "Infinity",
