@@ -5,6 +5,7 @@
 #include "device/calls_runtime.h"
 #include "device/kernels.h"
 #include "device/occupancy.h"
+#include "device/pools.h"
 #include "record/strings.h"
 
 #define MEMCPY_DEVICE_TO_DEVICE 3 /* hipMemcpyKind */
@@ -305,6 +306,12 @@ static void begin_destroy(hb_frame *f, const char *args)
     begin_plain(f, args);
 }
 
+static void begin_destroy_pool(hb_frame *f, const char *args)
+{
+    hb_pools_drop(word(args, f->call->ptr));
+    begin_plain(f, args);
+}
+
 static void begin(hb_frame *f, const char *args)
 {
     switch (f->call->kind) {
@@ -323,6 +330,7 @@ static void begin(hb_frame *f, const char *args)
     case HB_CALL_FREE:
     case HB_CALL_FREE_HOST: begin_free(f, args); break;
     case HB_CALL_DESTROY_STREAMS: begin_destroy(f, args); break;
+    case HB_CALL_DESTROY_POOL: begin_destroy_pool(f, args); break;
     default: begin_plain(f, args);
     }
 }
@@ -351,6 +359,26 @@ static size_t allocated_bytes(const hb_hip_call *call, const char *args, bool su
     return bytes * word(args, (uint8_t)(call->bytes + 8));
 }
 
+static bool is_of_pool(const hb_hip_call *call)
+{
+    return call->kind == HB_CALL_ALLOCATE && call->stream != HB_NO_ARG;
+}
+
+/* A stream's or a pool's device need not be the thread's present one. */
+static void note_pool(const hb_frame *f, const char *args, hb_memory_info *info)
+{
+    if (!wants_memory()) return;
+    info->device_id = device_of_pointer(info->addr);
+    hb_pools_use(hip(), info->device_id, word(args, f->call->src));
+}
+
+/* A failed call's error is still to be asked for by the program: then nothing may be asked here. */
+static int64_t kept_beside(const hb_memory_info *info)
+{
+    bool ask = !info->out_of_memory && info->device_type != HB_DEVICE_CPU && wants_memory();
+    return ask ? hb_pools_kept(hip(), info->device_id) : HB_KEPT_UNKNOWN;
+}
+
 static void report_allocation(hb_frame *f, const char *args, int error)
 {
     void **where = pointer(word(args, f->call->ptr));
@@ -367,8 +395,9 @@ static void report_allocation(hb_frame *f, const char *args, int error)
         if (!where || !*where) return;
         info.addr = f->ptr = *where;
         f->bytes = (size_t)info.bytes;
+        if (is_of_pool(f->call)) note_pool(f, args, &info);
     }
-    hb_memory_report(&info);
+    hb_record_memory_event(&info, kept_beside(&info));
 }
 
 static void report_free(const hb_frame *f)
@@ -381,7 +410,7 @@ static void report_free(const hb_frame *f)
         .total_allocated = -1,
         .total_reserved = -1,
     };
-    hb_memory_report(&info);
+    hb_record_memory_event(&info, kept_beside(&info));
 }
 
 /* What the call's result means beyond its own record. */

@@ -184,7 +184,8 @@ void hb_call_makes_work_of_its_correlation(hb_frame *f)
     case HB_CALL_COPY_2D:
     case HB_CALL_COPY_PEER:
     case HB_CALL_FILL:
-    case HB_CALL_FILL_2D: f->counted = &c->hoped; break;
+    case HB_CALL_FILL_2D:
+    case HB_CALL_WORK: f->counted = &c->hoped; break;
     case HB_CALL_GRAPH_LAUNCH: break;
     default: return;
     }

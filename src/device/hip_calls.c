@@ -84,12 +84,13 @@ static const hb_hip_call calls[] = {
     LAUNCH_BY_CONFIG("hipLaunchKernelExC", HB_CALL_LAUNCH_HOST),
     ALLOCATE("hipMalloc", HB_CALL_ALLOCATE),
     {"hipMallocAsync", HB_CALL_ALLOCATE, 0, NO, 16, NO, 0, 24, "Ppp"},
-    {"hipMallocFromPoolAsync", HB_CALL_ALLOCATE, 0, NO, 16, NO, 0, 32, "Pppp"},
+    {"hipMallocFromPoolAsync", HB_CALL_ALLOCATE, 0, 24, 16, NO, 0, 32, "Pppp"},
     ALLOCATE("hipMallocHost", HB_CALL_ALLOCATE_HOST),
     ALLOCATE("hipMallocManaged", HB_CALL_ALLOCATE_MANAGED),
     {"hipMallocPitch", HB_CALL_ALLOCATE_PITCH, 0, 16, 32, NO, 0, NO, "PPpp"},
     ALLOCATE("hipMemAllocHost", HB_CALL_ALLOCATE_HOST),
     {"hipMemAllocPitch", HB_CALL_ALLOCATE_PITCH, 0, 16, 32, NO, 0, NO, "PPpp"},
+    OTHER("hipMemPoolDestroy", HB_CALL_DESTROY_POOL, 0),
     COPY("hipMemcpy", 8, 16, 24, NO, "pppip"),
     COPY_2D("hipMemcpy2D", 16, 32, 48, NO, "ppppppip"),
     COPY_2D("hipMemcpy2DAsync", 16, 32, 48, 56, "ppppppip"),
@@ -131,6 +132,13 @@ static const hb_hip_call calls[] = {
 };
 
 static const hb_hip_call plain = {NULL, HB_CALL_PLAIN, NO, NO, NO, NO, 0, NO, NULL};
+static const hb_hip_call work = {NULL, HB_CALL_WORK, NO, NO, NO, NO, 0, NO, NULL};
+
+static bool is_called_like_work(const char *name)
+{
+    return strncmp(name, "hipMemcpy", 9) == 0 || strncmp(name, "hipDrvMemcpy", 12) == 0 ||
+           strncmp(name, "hipMemset", 9) == 0 || strstr(name, "Launch");
+}
 
 typedef struct key {
     const char *name;
@@ -150,7 +158,7 @@ const hb_hip_call *hb_hip_call_named(const char *name)
     key k = {name, strlen(name)};
     if (k.size > 4 && strcmp(name + k.size - 4, "_spt") == 0) k.size -= 4;
     const hb_hip_call *row = bsearch(&k, calls, HB_ARRAY_LEN(calls), sizeof *calls, compare);
-    return row ? row : &plain;
+    return row ? row : is_called_like_work(name) ? &work : &plain;
 }
 
 /* Where the values stand that hip_prof_str.h has looked up: behind a launch's list of arguments, an

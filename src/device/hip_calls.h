@@ -18,6 +18,7 @@ typedef struct hb_hip_api_head {
 
 enum hb_call_kind {
     HB_CALL_PLAIN = 0,
+    HB_CALL_WORK,         /* makes device work of which the arguments tell nothing here */
     HB_CALL_HIDDEN,       /* chatter that Kineto hides, too */
     HB_CALL_LAUNCH_HOST,  /* a kernel by its host function */
     HB_CALL_LAUNCH,       /* a kernel by its hipFunction_t */
@@ -40,6 +41,7 @@ enum hb_call_kind {
     HB_CALL_END_CAPTURE,
     HB_CALL_UNLOAD, /* code objects go, their functions' addresses may come back as others */
     HB_CALL_DESTROY_STREAMS, /* the same of streams */
+    HB_CALL_DESTROY_POOL,
 };
 
 #define HB_NO_ARG 0xff
@@ -49,8 +51,8 @@ typedef struct hb_hip_call {
     const char *name;
     uint8_t kind;  /* enum hb_call_kind */
     uint8_t ptr;   /* launches: the function; copies: destination; allocations: void **; frees */
-    uint8_t src;   /* copies: source; pitched allocations: where the pitch is returned; launches: a
-                    * structure that has their grid, block, dynamic LDS and stream */
+    uint8_t src;   /* copies: source; allocations: where the pitch is returned, or the pool;
+                    * launches: a structure that has their grid, block, dynamic LDS and stream */
     uint8_t bytes; /* size_t; launches: dynamic LDS */
     uint8_t copy;  /* copies: hipMemcpyKind; peer copies: the source's device */
     uint8_t unit;  /* fills: the size of an element; peer copies: offset of the target's device */
@@ -61,8 +63,9 @@ typedef struct hb_hip_call {
     const char *shape;
 } hb_hip_call;
 
-/** The row of a function; one of kind HB_CALL_PLAIN without name for those not in the table. The
- * per-thread-stream twins "..._spt" have their original's row. */
+/** The row of a function; one without name for those not in the table, of kind HB_CALL_WORK if they
+ * are called like copies, fills and launches, else HB_CALL_PLAIN. The per-thread-stream twins
+ * "..._spt" have their original's row. */
 const hb_hip_call *hb_hip_call_named(const char *name);
 
 /** The same where the arguments lie one after the other, as in a C structure of them, without the

@@ -57,6 +57,8 @@ static const struct {
     {"hipGetStreamDeviceId", offsetof(hb_hip, stream_device)},
     {"hipPointerGetAttributes", offsetof(hb_hip, pointer_get_attributes)},
     {"hipMemGetAddressRange", offsetof(hb_hip, mem_get_address_range)},
+    {"hipDeviceGetMemPool", offsetof(hb_hip, device_get_mem_pool)},
+    {"hipMemPoolGetAttribute", offsetof(hb_hip, mem_pool_get_attribute)},
     {"hipFuncGetAttribute", offsetof(hb_hip, func_get_attribute)},
     {"hipFuncGetAttributes", offsetof(hb_hip, func_get_attributes)},
     {"hipKernelNameRef", offsetof(hb_hip, kernel_name)},

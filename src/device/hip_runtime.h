@@ -36,6 +36,8 @@ typedef struct hb_hip {
     int (*stream_device)(void *stream);
     int (*pointer_get_attributes)(void *attributes, const void *ptr);
     int (*mem_get_address_range)(void **base, size_t *bytes, void *ptr);
+    int (*device_get_mem_pool)(void **pool, int device);
+    int (*mem_pool_get_attribute)(void *pool, int attribute, void *value);
     int (*func_get_attribute)(int *value, int attribute, void *function);
     int (*func_get_attributes)(void *attributes, const void *host_function);
     const char *(*kernel_name)(void *function);

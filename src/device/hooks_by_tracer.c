@@ -71,7 +71,7 @@ static int on_call(uint32_t cid, char *data)
         return PASS_OVER;
     hb_frame *frame = hb_calls_push(cid);
     if (!frame) return PASS_OVER;
-    hb_call_makes_work_of_its_correlation(frame);
+    hb_call_may_make_work(frame);
     ((hb_hip_api_head *)data)->correlation_id = frame->correlation;
     call_tail *tail = (call_tail *)(data + api_data_size);
     tail->enter = on_enter;

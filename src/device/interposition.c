@@ -4,6 +4,8 @@
  * interposed, and device work is timed by events around it. That costs more than hooks do and
  * perturbs more; a graph is one piece of work.
  */
+#include <stdatomic.h>
+
 #include "device/backend.h"
 #include "device/device.h"
 #include "device/interpose.h"
@@ -15,6 +17,7 @@ enum { COPY_TO_DEVICE = 1, COPY_TO_HOST = 2, COPY_WITHIN = 3, COPY_DEFAULT = 4 }
 enum { STREAM_PER_THREAD = 2 };
 
 static const hb_hip *runtime;
+static _Atomic uint32_t num_untimed, an_untimed_name; /* calls in this session; a string id */
 static int (*get_last_error)(void);
 static uint32_t reset_cid;
 static uint32_t graph_name;
@@ -59,6 +62,16 @@ static uint32_t kind_of(const hb_frame *f)
     }
 }
 
+/* ---- work that is not timed ---- */
+
+static void note_untimed(void)
+{
+    uint32_t calls = atomic_exchange(&num_untimed, 0);
+    if (calls)
+        hb_note(true, "the device work of %u calls (such as %s) is not timed this way: missing",
+                calls, hb_strings_get(atomic_load(&an_untimed_name)).s);
+}
+
 /* ---- around calls ---- */
 
 static bool makes_work(const hb_frame *f)
@@ -96,6 +109,10 @@ static void before(hb_frame *f)
 {
     bool was = hb_calls_enter_own();
     f->mark = makes_work(f) ? mark_work(f) : NULL;
+    if (f->call->kind == HB_CALL_WORK && f->record) {
+        atomic_store(&an_untimed_name, f->record->head.name);
+        atomic_fetch_add(&num_untimed, 1);
+    }
     if (f->call->kind == HB_CALL_BEGIN_CAPTURE) hb_marks_pause(true);
     if (f->cid == reset_cid) hb_marks_forget();
     hb_calls_leave_own(was);
@@ -146,6 +163,7 @@ static void stop(void)
 {
     hb_interpose_enable(false);
     hb_marks_enable(false);
+    note_untimed();
     hb_put_text("hipboard_hip_times",
                 "taken by HIP events before and after the work, which includes what the runtime "
                 "does between them");

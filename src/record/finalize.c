@@ -49,6 +49,7 @@ static hb_result number_modules(const hb_spool_view *view, hb_session *session)
 typedef struct device_total {
     int32_t type, id;
     int64_t allocated, lowest;
+    int64_t kept; /* by allocators, beyond what is allocated */
 } device_total;
 
 typedef struct totals {
@@ -92,6 +93,19 @@ static void find_lowest(totals *ts, hb_record_memory *r)
     d->lowest = HB_MIN(d->lowest, d->allocated);
 }
 
+/* Who does not know what is kept, as of a failed allocation, lets the last who did stand. */
+static void fill_in_reserved(totals *ts, hb_record_memory *r)
+{
+    if (r->total_reserved >= 0) return;
+    if (r->device_type == HB_DEVICE_CPU) {
+        r->total_reserved = 0;
+        return;
+    }
+    device_total *d = total_of(ts, r);
+    if (r->total_reserved < -1) d->kept = HB_RESERVED_BEYOND(r->total_reserved);
+    r->total_reserved = r->total_allocated + d->kept;
+}
+
 static void fill_in(totals *ts, hb_record_memory *r)
 {
     if (r->total_allocated < 0) {
@@ -99,8 +113,7 @@ static void fill_in(totals *ts, hb_record_memory *r)
         add_up(d, r);
         r->total_allocated = d->allocated;
     }
-    if (r->total_reserved < 0)
-        r->total_reserved = r->device_type == HB_DEVICE_CPU ? 0 : r->total_allocated;
+    fill_in_reserved(ts, r);
 }
 
 /* What was allocated before the session is unknown; frees of it would make totals negative. So a

@@ -165,10 +165,13 @@ typedef struct hb_record_module {
     uint32_t reserved;
 } hb_record_module;
 
+/* A total_reserved of allocated and so many bytes more, which allocators keep. */
+#define HB_RESERVED_BEYOND(kept) (-2 - (kept))
+
 typedef struct hb_record_memory {
     hb_record head;
     uint64_t addr;
-    int64_t bytes, total_allocated, total_reserved; /* totals of -1 are summed up by session.c */
+    int64_t bytes, total_allocated, total_reserved; /* -1: summed up by finalize.c */
     int32_t device_type, device_id;
 } hb_record_memory;
 

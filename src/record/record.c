@@ -397,7 +397,12 @@ static void stamp(hb_record *r, enum hb_record_type type, unsigned flags, uint32
 
 void hb_memory_report_slow(const hb_memory_info *info)
 {
-    hb_thread *t = info ? enter() : NULL;
+    if (info) hb_record_memory_event(info, HB_KEPT_UNKNOWN);
+}
+
+void hb_record_memory_event(const hb_memory_info *info, int64_t kept)
+{
+    hb_thread *t = enter();
     if (!t) return;
     hb_record_memory *r = hb_recording_now.flags & HB_SESSION_MEMORY
                               ? (hb_record_memory *)hb_record_reserve(t, sizeof *r)
@@ -408,7 +413,9 @@ void hb_memory_report_slow(const hb_memory_info *info)
         r->addr = (uint64_t)(uintptr_t)info->addr;
         r->bytes = info->bytes;
         r->total_allocated = info->total_allocated;
-        r->total_reserved = info->total_reserved;
+        r->total_reserved = info->total_reserved >= 0 ? info->total_reserved
+                            : kept >= 0               ? HB_RESERVED_BEYOND(kept)
+                                                      : -1;
         r->device_type = (int32_t)info->device_type;
         r->device_id = info->device_type == HB_DEVICE_CPU ? -1 : info->device_id;
         hb_record_commit(t, &r->head);

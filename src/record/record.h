@@ -54,6 +54,11 @@ void hb_record_metadata_entry(uint32_t key, uint32_t json);
  * their own, measured at the first call. 0 when there is no memory for it. */
 double hb_record_scope_ns(void);
 
+/** hb_memory_report(). `kept`: bytes that the device's allocators reserve beyond what is allocated,
+ * where that is known and totals are summed up. */
+#define HB_KEPT_UNKNOWN (-1)
+void hb_record_memory_event(const hb_memory_info *info, int64_t kept);
+
 /** A number at this moment, for a counter row. */
 void hb_record_scalar_value(const char *name, double value);
 

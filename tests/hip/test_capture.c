@@ -337,6 +337,41 @@ static void pools_and_managed_memory_add_up(void **state)
     /* HIP 5.2.3 hangs in hipStreamDestroy() after hipFreeAsync(), recorded or not. */
 }
 
+/* What a pool keeps is reserved, not allocated. */
+static void pools_reserve_more_than_is_allocated(void **state)
+{
+    (void)state;
+    void *a, *plain;
+    hipMemPool_t pool;
+    hipStream_t stream;
+    hipMemPoolProps props = {.allocType = hipMemAllocationTypePinned,
+                             .location = {hipMemLocationTypeDevice, 0}};
+    HIP_OK(hipStreamCreate(&stream));
+    HIP_OK(hipDeviceGetMemPool(&pool, 0));
+    HIP_OK(hipMemPoolTrimTo(pool, 0)); /* what the test before has left there */
+    HIP_OK(hipMemPoolCreate(&pool, &props));
+    hb_profiler *prof = capture_start(0);
+    HIP_OK(hipMallocFromPoolAsync(&a, 1 << 20, pool, stream));
+    HIP_OK(hipFreeAsync(a, stream)); /* kept by the pool until the stream is waited for */
+    HIP_OK(hipMalloc(&plain, 4096));
+    HIP_OK(hipStreamSynchronize(stream));
+    HIP_OK(hipMemPoolDestroy(pool));
+    HIP_OK(hipFree(plain));
+    cJSON *trace = capture_stop(prof);
+    static const double expected[][2] = {/* allocated, reserved */
+                                         {1 << 20, 1 << 20},
+                                         {0, 1 << 20},
+                                         {4096, (1 << 20) + 4096},
+                                         {0, 0}};
+    assert_int_equal(count_events(trace, "cpu_instant_event", "[memory]"), 4);
+    for (int i = 0; i < 4; i++) {
+        const cJSON *event = nth_event(trace, "cpu_instant_event", "[memory]", i);
+        assert_true(arg(event, "Total Allocated") == expected[i][0]);
+        assert_true(arg(event, "Total Reserved") == expected[i][1]);
+    }
+    cJSON_Delete(trace);
+}
+
 static bool lies_within(const cJSON *instant, const cJSON *call)
 {
     double start = number_of(call, "ts"), at = number_of(instant, "ts");
@@ -391,6 +426,36 @@ static void memory_adds_up(void **state)
 }
 
 /* ---- calls ---- */
+
+/* By functions whose arguments hipboard does not read. */
+static void work_of_any_call_is_that_calls(void **state)
+{
+    (void)state;
+    enum { WIDTH = 64, HEIGHT = 8 };
+    void *data;
+    static char host[WIDTH * HEIGHT];
+    HIP_OK(hipMalloc(&data, sizeof host));
+    hipPitchedPtr pitched = {data, WIDTH, WIDTH, HEIGHT};
+    hb_profiler *prof = capture_start(0);
+    HIP_OK(hipMemset3D(pitched, 1, (hipExtent){WIDTH, HEIGHT, 1}));
+    hipMemcpy3DParms parms = {.srcPtr = pitched,
+                              .dstPtr = {host, WIDTH, WIDTH, HEIGHT},
+                              .extent = {WIDTH, HEIGHT, 1},
+                              .kind = hipMemcpyDeviceToHost};
+    HIP_OK(hipMemcpy3D(&parms));
+    assert_int_equal(host[0], 1);
+    cJSON *trace = capture_stop(prof);
+    if (metadata_says(trace, "hipboard_hip_backend", "interposition")) {
+        assert_true(metadata_says(trace, "hipboard_hip_notes", "of 2 calls (such as hipMem"));
+    } else {
+        const cJSON *fill = nth_event(trace, "gpu_memset", "Memset (Device)", 0);
+        const cJSON *copy = nth_event(trace, "gpu_memcpy", "Memcpy DtoH (Device -> Host)", 0);
+        assert_string_equal(text_of(call_of(trace, fill), "name"), "hipMemset3D");
+        assert_string_equal(text_of(call_of(trace, copy), "name"), "hipMemcpy3D");
+    }
+    cJSON_Delete(trace);
+    HIP_OK(hipFree(data));
+}
 
 static void failing_calls_show_their_error(void **state)
 {
@@ -521,7 +586,9 @@ int main(void)
         cmocka_unit_test(copies_and_fills_show_direction_and_bytes),
         cmocka_unit_test(copies_between_devices_name_both),
         cmocka_unit_test(pools_and_managed_memory_add_up),
+        cmocka_unit_test(pools_reserve_more_than_is_allocated),
         cmocka_unit_test(memory_adds_up),
+        cmocka_unit_test(work_of_any_call_is_that_calls),
         cmocka_unit_test(failing_calls_show_their_error),
         cmocka_unit_test(each_failure_shows_its_error),
         cmocka_unit_test(each_cycle_has_its_own),

@@ -30,6 +30,7 @@ static void all_rows_are_found(void **state)
     assert_null(hb_hip_call_named("hipMem")->name);
     assert_null(hb_hip_call_named("hipMemcpyAsyncs")->name);
     assert_int_equal(hb_hip_call_named("hipStreamCreate")->kind, HB_CALL_PLAIN);
+    assert_int_equal(hb_hip_call_named("hipMemcpy3DAsync_spt")->kind, HB_CALL_WORK);
 }
 
 #define LAUNCH(function, f, grid, block, lds, s)                    \
