@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * A choice of steps, as if nothing else had been recorded.
+ */
 #ifndef HB_ANALYZE_KEEP_STEPS_H
 #define HB_ANALYZE_KEEP_STEPS_H
 

@@ -6,24 +6,6 @@
 
 #include "analyze/analysis.h"
 
-bool hb_str_is(hb_str s, const char *text)
-{
-    size_t n = strlen(text);
-    return s.len == n && memcmp(s.s, text, n) == 0;
-}
-
-bool hb_str_begins(hb_str s, const char *prefix)
-{
-    size_t n = strlen(prefix);
-    return s.len >= n && memcmp(s.s, prefix, n) == 0;
-}
-
-bool hb_str_ends(hb_str s, const char *suffix)
-{
-    size_t n = strlen(suffix);
-    return s.len >= n && memcmp(s.s + s.len - n, suffix, n) == 0;
-}
-
 static bool is_loader(hb_str name)
 {
     return (hb_str_begins(name, "enumerate(DataLoader)#") && hb_str_ends(name, ".__next__")) ||

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * What the plugin tells from a name alone.
+ */
 #ifndef HB_ANALYZE_NAME_BITS_H
 #define HB_ANALYZE_NAME_BITS_H
 
@@ -18,11 +21,7 @@ enum hb_name_bits {
 };
 #define HB_NAME_COLLECTIVE (HB_NAME_NCCL | HB_NAME_GLOO)
 
-/** What the plugin tells from a name: a set of enum hb_name_bits, HB_NAME_SEEN among them. */
+/** A set of enum hb_name_bits, HB_NAME_SEEN among them. */
 unsigned hb_name_bits_of(hb_str name);
-
-bool hb_str_is(hb_str s, const char *text);
-bool hb_str_begins(hb_str s, const char *prefix);
-bool hb_str_ends(hb_str s, const char *suffix);
 
 #endif

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * The library's own threads.
+ */
 #ifndef HB_BASE_BACKGROUND_H
 #define HB_BASE_BACKGROUND_H
 

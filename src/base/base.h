@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <time.h>
 
 #include <hipboard/hipboard.h>
 
@@ -42,6 +43,14 @@ HB_COLD HB_PRINTF(3, 4) hb_result
 
 /** One line on stderr, "hipboard: ..." and a newline. For news that must not stay silent. */
 HB_COLD HB_PRINTF(1, 2) void hb_warn(const char *format, ...);
+
+/** What one of the system's clocks shows, in ns. */
+static inline int64_t hb_clock_ns(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
 
 /** Asks for huge pages behind memory that will be filled from end to end: a tenth of the page
  * faults. No effect below a few MiB, or where the system has none. */

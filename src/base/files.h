@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Paths and directories, and what to say when they fail.
+ */
 #ifndef HB_BASE_FILES_H
 #define HB_BASE_FILES_H
 

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Which bytes are text.
+ */
 #ifndef HB_BASE_UTF8_H
 #define HB_BASE_UTF8_H
 

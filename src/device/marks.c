@@ -82,13 +82,6 @@ static void list_add(list *l, hb_mark *mark)
     l->last = &mark->next;
 }
 
-static int64_t boottime_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_BOOTTIME, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static void *pointer(uint64_t value)
 {
     return (void *)(uintptr_t)value;
@@ -277,10 +270,10 @@ static bool renew_base(device *d, int id)
     int64_t best = INT64_MAX;
     if (!make_base(d, id)) return false;
     for (int i = 0; i < 3; i++) {
-        int64_t before = boottime_ns();
+        int64_t before = hb_clock_ns(CLOCK_BOOTTIME);
         if (fn.event_record(d->base, d->stream) != 0) return false;
         if (fn.event_synchronize(d->base) != 0) return false;
-        int64_t after = boottime_ns();
+        int64_t after = hb_clock_ns(CLOCK_BOOTTIME);
         d->base_ns = before + (after - before) / 2;
         best = (after - before) / 2;
         if (best < 50000) break;
@@ -303,7 +296,7 @@ static bool read_times(hb_mark *mark)
 {
     device *d = &self.devices[mark->work.device];
     float from_base, lasted;
-    if (!d->base || boottime_ns() - d->base_ns > BASE_NS)
+    if (!d->base || hb_clock_ns(CLOCK_BOOTTIME) - d->base_ns > BASE_NS)
         if (!renew_base(d, mark->work.device)) return false;
     if (fn.event_elapsed(&from_base, d->base, mark->start) != 0) return false;
     if (fn.event_elapsed(&lasted, mark->start, mark->stop) != 0) return false;

@@ -366,11 +366,9 @@ static bool attach(const hb_hip *hip, hb_buf *why)
 /* Its times are CLOCK_BOOTTIME's in all versions so far, which this finds to be so. */
 static int64_t boottime_ahead(void)
 {
-    struct timespec now;
     uint64_t theirs = 0;
     if (sdk.rocp->get_timestamp(&theirs) != 0) return 0;
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    int64_t ahead = now.tv_sec * 1000000000 + now.tv_nsec - (int64_t)theirs;
+    int64_t ahead = hb_clock_ns(CLOCK_BOOTTIME) - (int64_t)theirs;
     return llabs(ahead) < 1000000 ? 0 : ahead;
 }
 

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Which steps are recorded, by torch.profiler.schedule()'s rules.
+ */
 #ifndef HB_PROFILER_SCHEDULE_H
 #define HB_PROFILER_SCHEDULE_H
 

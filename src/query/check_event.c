@@ -22,12 +22,6 @@ static hb_str text_of(const hb_value *v)
     return v->type == HB_JSON_STRING ? (hb_str){v->s, (uint32_t)v->size} : (hb_str){"", 0};
 }
 
-static bool ends(hb_str s, const char *suffix)
-{
-    size_t n = strlen(suffix);
-    return s.len >= n && memcmp(s.s + s.len - n, suffix, n) == 0;
-}
-
 /* What Python's int() makes an integer of. */
 static bool is_integer(const hb_value *v)
 {
@@ -163,7 +157,7 @@ static uint64_t check_kind(hb_checker *c, const hb_raw_event *raw, hb_kind kind)
 static uint64_t check_other(hb_str cat, hb_str name)
 {
     static const char *const libraries[] = {"nccl:", "gloo:", "rccl:", "c10d::"};
-    if (ends(cat, "_runtime") || ends(cat, "_driver")) return BIT(RUNTIME_CATEGORY);
+    if (hb_str_ends(cat, "_runtime") || hb_str_ends(cat, "_driver")) return BIT(RUNTIME_CATEGORY);
     for (size_t i = 0; i < HB_ARRAY_LEN(libraries); i++)
         if (name.len > strlen(libraries[i]) &&
             memcmp(name.s, libraries[i], strlen(libraries[i])) == 0 &&

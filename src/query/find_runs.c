@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "query/logdir.h"
 
 #define SUFFIX ".pt.trace.json"
@@ -58,16 +59,10 @@ static bool is_directory(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static bool ends(const char *name, const char *suffix)
-{
-    size_t n = strlen(name), len = strlen(suffix);
-    return n >= len && strcmp(name + n - len, suffix) == 0;
-}
-
 /* Remembers what looks like a trace to others. */
 static hb_result add_stray(hb_logdir *logdir, const char *dir, const char *name)
 {
-    if (!ends(name, ".json") && !ends(name, ".json.gz")) return HB_OK;
+    if (!hb_path_ends(name, ".json") && !hb_path_ends(name, ".json.gz")) return HB_OK;
     char **list = realloc(logdir->strays, (logdir->num_strays + 1) * sizeof *list);
     if (list) logdir->strays = list;
     char *path = list ? join(dir, name) : NULL;

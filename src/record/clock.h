@@ -22,13 +22,6 @@ extern bool hb_clock_uses_counter;
 /** Decides which clock to use; called once, before the first tick. */
 void hb_clock_init(void);
 
-static inline int64_t hb_clock_ns(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static inline uint64_t hb_ticks(void)
 {
 #if defined(__x86_64__)

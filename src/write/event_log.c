@@ -197,13 +197,6 @@ static hb_result put_framed(hb_event_log *log, hb_buf *buf, uint64_t count)
     return HB_OK;
 }
 
-static int64_t unix_now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static int64_t step_of(hb_event_log *log, int64_t step)
 {
     return step == HB_CURRENT_STEP ? __atomic_load_n(&log->step, __ATOMIC_RELAXED) : step;
@@ -211,7 +204,7 @@ static int64_t step_of(hb_event_log *log, int64_t step)
 
 static hb_event_stamp stamp(hb_event_log *log, int64_t step)
 {
-    return (hb_event_stamp){(double)unix_now_ns() * 1e-9, step_of(log, step)};
+    return (hb_event_stamp){(double)hb_clock_ns(CLOCK_REALTIME) * 1e-9, step_of(log, step)};
 }
 
 static hb_result check_tag(const char *tag)
@@ -232,7 +225,7 @@ void hb_event_log_set_step(hb_event_log *log, int64_t step)
 
 hb_result hb_event_log_scalar(hb_event_log *log, const char *tag, int64_t step, double value)
 {
-    return hb_event_log_scalar_at(log, tag, step, value, unix_now_ns());
+    return hb_event_log_scalar_at(log, tag, step, value, hb_clock_ns(CLOCK_REALTIME));
 }
 
 /* The tag is copied, not interned: for the lengths that tags have a copy costs less than a look-up,
@@ -317,7 +310,7 @@ hb_result hb_event_log_columns(hb_event_log *log, const hb_columns *columns)
         return hb_fail(HB_ERROR_STATE, "event log: hyperparameters are given already");
     hb_buf buf;
     hb_buf_init(&buf, SIZE_MAX / 2);
-    hb_event_stamp at = {(double)unix_now_ns() * 1e-9, 0};
+    hb_event_stamp at = {(double)hb_clock_ns(CLOCK_REALTIME) * 1e-9, 0};
     hb_event_experiment(&buf, at, columns);
     hb_event_session_start(&buf, at, columns->hparams, columns->num_hparams);
     hb_result result = put_framed(log, &buf, 2);
@@ -341,7 +334,7 @@ hb_result hb_event_log_session_end(hb_event_log *log, hb_session_status status)
         return hb_fail(HB_ERROR_STATE, "event log: no session is open");
     hb_buf buf;
     hb_buf_init(&buf, SIZE_MAX / 2);
-    hb_event_session_end(&buf, (hb_event_stamp){(double)unix_now_ns() * 1e-9, 0}, status);
+    hb_event_session_end(&buf, (hb_event_stamp){(double)hb_clock_ns(CLOCK_REALTIME) * 1e-9, 0}, status);
     hb_result result = put_framed(log, &buf, 1);
     if (result != HB_OK) change_session(log, HB_LOG_SESSION_ENDED, HB_LOG_SESSION_OPEN);
     return result;
@@ -371,7 +364,7 @@ hb_result hb_event_log_layout(hb_event_log *log, const hb_chart_category *catego
             HB_TRY(check_chart(&categories[i].charts[j]));
     hb_buf buf;
     hb_buf_init(&buf, SIZE_MAX / 2);
-    hb_event_layout(&buf, (hb_event_stamp){(double)unix_now_ns() * 1e-9, 0}, categories,
+    hb_event_layout(&buf, (hb_event_stamp){(double)hb_clock_ns(CLOCK_REALTIME) * 1e-9, 0}, categories,
                     num_categories);
     return put_framed(log, &buf, 1);
 }

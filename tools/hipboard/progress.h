@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Long work, seen from a terminal: how far it is, and that it is to end.
+ */
 #ifndef HB_TOOLS_PROGRESS_H
 #define HB_TOOLS_PROGRESS_H
 

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * What simhsa says of itself.
+ */
 #ifndef SIM_LOG_H
 #define SIM_LOG_H
 
