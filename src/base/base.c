@@ -51,6 +51,11 @@ hb_result hb_fail(hb_result result, const char *format, ...)
     return result;
 }
 
+hb_result hb_no_memory(void)
+{
+    return hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
+}
+
 hb_result hb_fail_errno(hb_result result, int error_number, const char *format, ...)
 {
     char reason[128];

@@ -31,6 +31,9 @@
 /** Sets hb_last_error() and returns `result`, so that a failing check is one line. */
 HB_COLD HB_PRINTF(2, 3) hb_result hb_fail(hb_result result, const char *format, ...);
 
+/** The same of HB_ERROR_NO_MEMORY. */
+HB_COLD hb_result hb_no_memory(void);
+
 /** As hb_fail() with ": " and the text of `error_number` appended. */
 HB_COLD HB_PRINTF(3, 4) hb_result
     hb_fail_errno(hb_result result, int error_number, const char *format, ...);

@@ -36,7 +36,7 @@ static hb_result take_options(const hb_compare_options *from, hb_compare_options
 static hb_result load(hb_comparison *c, const char *const *paths, size_t num_paths,
                       const hb_compare_options *o)
 {
-    if (!hb_texts_init(&c->texts)) return hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
+    if (!hb_texts_init(&c->texts)) return hb_no_memory();
     c->test.alpha = 1 - (o->confidence != 0 ? o->confidence : 99) / 100;
     c->threads = o->threads;
     HB_TRY(hb_open_options_take(o->open, &c->open));
@@ -44,8 +44,7 @@ static hb_result load(hb_comparison *c, const char *const *paths, size_t num_pat
     if (o->tree && c->num_runs != 2)
         return hb_fail(HB_ERROR_INVALID_ARGUMENT, "the call tree is of two runs, and these are %zu",
                        c->num_runs);
-    if (o->tree && !(c->tree = hb_call_tree_new()))
-        return hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
+    if (o->tree && !(c->tree = hb_call_tree_new())) return hb_no_memory();
     return hb_compare_load(c);
 }
 
@@ -58,7 +57,7 @@ hb_result hb_compare(const char *const *paths, size_t num_paths, const hb_compar
     HB_TRY(take_options(options, &o));
     if (num_paths == 0) return invalid("no runs to compare");
     hb_comparison *made = calloc(1, sizeof *made);
-    if (!made) return hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
+    if (!made) return hb_no_memory();
     hb_result result = load(made, paths, num_paths, &o);
     if (result == HB_OK)
         *comparison = made;

@@ -265,7 +265,7 @@ hb_result hb_call_tree_list(hb_call_tree *t, hb_tree_difference **rows, size_t *
 {
     *count = 0;
     *rows = malloc((t->nodes.count + 1) * sizeof **rows);
-    if (!*rows) return hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
+    if (!*rows) return hb_no_memory();
     if (t->nodes.count) list_nodes(t, ROOT, 0, *rows, count);
     return HB_OK;
 }

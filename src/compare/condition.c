@@ -288,7 +288,7 @@ static hb_result check(hb_comparison *c, hb_arena *arena, const hb_compare_run *
     hb_sid id = hb_texts_add(&c->texts, words, strlen(words));
     hb_buf_free(&reason);
     finding->reason = hb_comparison_string(c, id);
-    return id ? HB_OK : hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
+    return id ? HB_OK : hb_no_memory();
 }
 
 static hb_result check_guarded(hb_comparison *c, hb_arena *arena, const hb_compare_run *run,

@@ -278,7 +278,7 @@ static hb_result keep_rows(hb_arena *arena, hb_comparison *c, hb_compare_run *ru
                            hb_compare_group group)
 {
     rows list = {.items = calloc(1, sizeof *list.items), .capacity = 1};
-    if (!list.items) return hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
+    if (!list.items) return hb_no_memory();
     if (hb_arena_try(arena)) make_rows(c, arena, run, by, group, &list);
     if (arena->result != HB_OK) {
         free(list.items);

@@ -11,11 +11,6 @@
 
 #include "query/logdir.h"
 
-static hb_result no_memory(void)
-{
-    return hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
-}
-
 void hb_compare_run_free(hb_compare_run *run)
 {
     hb_run_builder_free(run);
@@ -31,21 +26,21 @@ void hb_compare_run_free(hb_compare_run *run)
 static hb_result add_file(hb_compare_run *run, const char *path, const char *worker)
 {
     hb_run_file *files = realloc(run->files, (run->num_files + 1) * sizeof *files);
-    if (!files) return no_memory();
+    if (!files) return hb_no_memory();
     run->files = files;
     hb_run_file *file = &files[run->num_files++];
     *file = (hb_run_file){strdup(path), strdup(worker)};
-    return file->path && file->worker ? HB_OK : no_memory();
+    return file->path && file->worker ? HB_OK : hb_no_memory();
 }
 
 static hb_result add_run(hb_comparison *c, const char *path, hb_compare_run **run)
 {
     hb_compare_run *runs = realloc(c->runs, (c->num_runs + 1) * sizeof *runs);
-    if (!runs) return no_memory();
+    if (!runs) return hb_no_memory();
     c->runs = runs;
     *run = &runs[c->num_runs++];
     **run = (hb_compare_run){.path = strdup(path)};
-    return (*run)->path ? HB_OK : no_memory();
+    return (*run)->path ? HB_OK : hb_no_memory();
 }
 
 static hb_result add_logdir(hb_comparison *c, const char *path)
@@ -117,11 +112,11 @@ static hb_result name_runs(hb_comparison *c)
         for (size_t k = 0; k < i; k++)
             same += strcmp(tail(c->runs[k].path, parts), tail(run->path, parts)) == 0;
         run->name = strdup(tail(run->path, parts));
-        if (!run->name) return no_memory();
+        if (!run->name) return hb_no_memory();
         for (length = strlen(run->name); length > 1 && run->name[length - 1] == '/'; length--)
             run->name[length - 1] = 0;
         char *numbered = NULL;
-        if (same && asprintf(&numbered, "%s (%zu)", run->name, same + 1) < 0) return no_memory();
+        if (same && asprintf(&numbered, "%s (%zu)", run->name, same + 1) < 0) return hb_no_memory();
         if (!same) continue;
         free(run->name);
         run->name = numbered;

@@ -165,7 +165,7 @@ static void *work(void *argument)
     locale_t before = hb_enter_c_locale();
     for (bool more = true; more;) {
         pthread_mutex_lock(&l->lock);
-        if (!j) stop(l, hb_fail(HB_ERROR_NO_MEMORY, "out of memory"));
+        if (!j) stop(l, hb_no_memory());
         if (j) memset(j, 0, sizeof *j);
         more = j && find_job(l, j);
         pthread_mutex_unlock(&l->lock);

@@ -24,11 +24,6 @@ typedef struct maker {
     bool failed; /* out of memory */
 } maker;
 
-static hb_result no_memory(void)
-{
-    return hb_fail(HB_ERROR_NO_MEMORY, "out of memory for the trace");
-}
-
 /* ---- texts ---- */
 
 static hb_sid intern(maker *m, const char *text, size_t size)
@@ -387,7 +382,7 @@ static hb_result add_pass(maker *m, hb_pass pass)
     HB_TRY(source->begin(source, pass));
     while (!m->failed && source->next(source, &event))
         add_event(m, &event);
-    return m->failed || m->sink.buf.failed ? no_memory() : HB_OK;
+    return m->failed || m->sink.buf.failed ? hb_no_memory() : HB_OK;
 }
 
 static hb_result make(maker *m)
@@ -399,7 +394,7 @@ static hb_result make(maker *m)
     for (hb_pass pass = 0; pass < HB_PASS_COUNT; pass++)
         HB_TRY(add_pass(m, pass));
     add_span(m);
-    return m->failed ? no_memory() : HB_OK;
+    return m->failed ? hb_no_memory() : HB_OK;
 }
 
 hb_result hb_cycle_trace(hb_source *source, hb_write_dialect dialect, hb_trace *trace)

@@ -29,7 +29,7 @@ hb_result hb_profiler_trace(hb_profiler *prof, unsigned flags, hb_trace_file **f
     *file = NULL;
     HB_TRY(hb_profiler_check_readable(prof));
     hb_trace_file *made = hb_trace_file_new();
-    if (!made) return hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
+    if (!made) return hb_no_memory();
     hb_result result = fill(prof, flags, made);
     if (result != HB_OK)
         hb_trace_file_close(made);

@@ -51,7 +51,7 @@ hb_result hb_logdir_open(const char *path, const hb_open_options *options, hb_lo
     hb_logdir *made = calloc(1, sizeof *made);
     if (!made || !(made->path = strdup(path))) {
         free(made);
-        return hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
+        return hb_no_memory();
     }
     hb_result result = hb_open_options_take(options, &made->options);
     if (result == HB_OK) result = hb_logdir_scan(made);
@@ -88,7 +88,7 @@ const char *hb_logdir_run(const hb_logdir *logdir, size_t index)
 hb_result hb_query_finish(hb_buf *buf, hb_result result, char **json, size_t *size)
 {
     if (result == HB_OK) hb_buf_append(buf, "", 1);
-    if (result == HB_OK && buf->failed) result = hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
+    if (result == HB_OK && buf->failed) result = hb_no_memory();
     if (result != HB_OK) {
         hb_buf_free(buf);
         return result;

@@ -164,7 +164,7 @@ hb_result hb_check_trace(const char *path, const hb_open_options *options, hb_ch
                          void *context)
 {
     hb_profile profile = {.path = strdup(path)};
-    if (!profile.path) return hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
+    if (!profile.path) return hb_no_memory();
     hb_checker c = {.profile = &profile, .fn = fn, .context = context, .lost_event = HB_NO_ROW};
     hb_result result = check_file(&c, &profile, options);
     free(c.marks);

@@ -39,7 +39,7 @@ hb_result hb_code_files_map(hb_insight_inputs *inputs, const char *const *paths,
 {
     if (!count) return HB_OK;
     inputs->codes = calloc(count, sizeof *inputs->codes);
-    if (!inputs->codes) return hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
+    if (!inputs->codes) return hb_no_memory();
     find_demangler(inputs);
     for (; inputs->num_codes < count; inputs->num_codes++)
         HB_TRY(map_file(paths[inputs->num_codes], &inputs->codes[inputs->num_codes].data,

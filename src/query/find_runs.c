@@ -16,11 +16,6 @@
 
 #define SUFFIX ".pt.trace.json"
 
-static hb_result no_memory(void)
-{
-    return hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
-}
-
 /* Bytes before the suffix; false when the name is not a trace's. */
 static bool split_suffix(const char *name, size_t *stem)
 {
@@ -66,7 +61,7 @@ static hb_result add_stray(hb_logdir *logdir, const char *dir, const char *name)
     char **list = realloc(logdir->strays, (logdir->num_strays + 1) * sizeof *list);
     if (list) logdir->strays = list;
     char *path = list ? join(dir, name) : NULL;
-    if (!path) return no_memory();
+    if (!path) return hb_no_memory();
     list[logdir->num_strays++] = path;
     return HB_OK;
 }
@@ -77,7 +72,7 @@ static hb_result add_profile(hb_logdir *logdir, hb_run *run, const char *dir, co
     if (!split_name(&p, name)) return add_stray(logdir, dir, name);
     hb_profile *list = realloc(run->profiles, (run->num_profiles + 1) * sizeof *list);
     p.path = join(dir, name);
-    if (!list || !p.path || !p.worker) return no_memory();
+    if (!list || !p.path || !p.worker) return hb_no_memory();
     run->profiles = list;
     list[run->num_profiles++] = p;
     return HB_OK;
@@ -94,7 +89,7 @@ static hb_result add_run(hb_logdir *logdir, const char *dir, hb_run *run)
     run->name = strdup(name);
     run->dir = strdup(dir);
     hb_run *list = realloc(logdir->runs, (logdir->num_runs + 1) * sizeof *list);
-    if (!list || !run->name || !run->dir) return no_memory();
+    if (!list || !run->name || !run->dir) return hb_no_memory();
     logdir->runs = list;
     list[logdir->num_runs++] = *run;
     *run = (hb_run){0};
@@ -112,7 +107,7 @@ static hb_result scan(hb_logdir *logdir, const char *dir)
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
         char *path = join(dir, e->d_name);
         if (!path)
-            result = no_memory();
+            result = hb_no_memory();
         else if (is_directory(path))
             result = scan(logdir, path);
         else
@@ -155,7 +150,7 @@ static hb_result number_spans(hb_run *run)
             p->span = strdup("default");
         else if (asprintf(&p->span, "%zu", next) < 0)
             p->span = NULL;
-        if (!p->span) return no_memory();
+        if (!p->span) return hb_no_memory();
     }
     return HB_OK;
 }
@@ -192,7 +187,7 @@ static char *absolute(const char *path)
 hb_result hb_logdir_scan(hb_logdir *logdir)
 {
     char *path = absolute(logdir->path);
-    if (!path) return no_memory();
+    if (!path) return hb_no_memory();
     free(logdir->path);
     logdir->path = path;
     HB_TRY(scan(logdir, path));

@@ -262,7 +262,7 @@ hb_result hb_insights_create(hb_trace_file *file, const hb_insights_options *opt
     *insights = NULL;
     HB_TRY(hb_options_take(options, &o, sizeof o, "HB_INSIGHTS_OPTIONS_INIT"));
     hb_insights *s = calloc(1, sizeof *s);
-    if (!s) return hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
+    if (!s) return hb_no_memory();
     hb_buf_init(&s->rules, MAX_RULES_SIZE);
     hb_result result = make(s, hb_trace_file_trace(file), &o);
     if (result == HB_OK)

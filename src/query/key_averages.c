@@ -56,7 +56,7 @@ hb_result hb_key_averages_create(hb_trace_file *file, const hb_key_averages_opti
     *averages = NULL;
     HB_TRY(hb_options_take(options, &o, sizeof o, "HB_KEY_AVERAGES_OPTIONS_INIT"));
     hb_key_averages *k = calloc(1, sizeof *k);
-    if (!k) return hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
+    if (!k) return hb_no_memory();
     k->trace = hb_trace_file_trace(file);
     k->grouping = (hb_group_options){.each = o.events,
                                      .by_shape = o.group_by_input_shape,

@@ -47,7 +47,7 @@ static hb_result read_strictly(const hb_open_options *options, hb_profile *p)
                             .progress = options->progress ? report_progress : NULL,
                             .context = &context};
     hb_read_report *report = malloc(sizeof *report);
-    if (!report) return hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
+    if (!report) return hb_no_memory();
     hb_result result = hb_read_trace(p->path, &read, &p->trace, report);
     if (result == HB_OK && report->counts[HB_FLAW_BARE_NA]) {
         /* Now every N/A in a string matters as well. */
@@ -70,7 +70,7 @@ hb_result hb_profile_load(const hb_open_options *options, hb_profile *p)
     if (result == HB_ERROR_NO_MEMORY || result == HB_ERROR_LIMIT || result == HB_ERROR_STATE)
         return result;
     p->lost = strdup(hb_last_error());
-    return p->lost ? HB_OK : hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
+    return p->lost ? HB_OK : hb_no_memory();
 }
 
 /* ---- several workers ---- */
@@ -107,12 +107,12 @@ static bool first_of_span(const hb_run *run, size_t i)
 static hb_result join_span(hb_run *run, const char *span)
 {
     hb_joint *joints = realloc(run->joints, (run->num_joints + 1) * sizeof *joints);
-    if (!joints) return hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
+    if (!joints) return hb_no_memory();
     run->joints = joints;
     hb_joint *joint = &joints[run->num_joints];
     *joint = (hb_joint){.span = span};
     joint->workers = calloc(run->num_profiles, sizeof *joint->workers);
-    if (!joint->workers) return hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
+    if (!joint->workers) return hb_no_memory();
     uint32_t n = 0;
     for (size_t i = 0; i < run->num_profiles; i++) {
         hb_profile *p = &run->profiles[i];
@@ -138,7 +138,7 @@ static hb_result find_hang(hb_run *run)
         run->hangs = !run->profiles[i].lost && run->profiles[i].analysis.depth > HB_MAX_SENT_DEPTH;
     if (!run->hangs || run->lost) return HB_OK;
     run->lost = strdup("calls are nested so deeply that the plugin never finishes loading");
-    return run->lost ? HB_OK : hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
+    return run->lost ? HB_OK : hb_no_memory();
 }
 
 hb_result hb_run_load(hb_logdir *logdir, hb_run *run)

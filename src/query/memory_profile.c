@@ -37,7 +37,7 @@ hb_result hb_memory_profile_create(hb_trace_file *file, hb_memory_profile **prof
         return hb_fail(HB_ERROR_INVALID_ARGUMENT, "no trace file or no place for the result");
     *profile = NULL;
     hb_memory_profile *p = calloc(1, sizeof *p);
-    if (!p) return hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
+    if (!p) return hb_no_memory();
     p->trace = hb_trace_file_trace(file);
     hb_result result = make(p);
     if (result != HB_OK)
@@ -209,7 +209,7 @@ hb_result hb_memory_text(hb_trace_file *file, const char *device, hb_memory_form
             hb_report_memory_timeline(&p->allocations, index, form == HB_MEMORY_RAW, to);
     }
     hb_result result = p->arena.result == HB_OK ? HB_OK : failure(p);
-    if (result == HB_OK && to->failed) result = hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
+    if (result == HB_OK && to->failed) result = hb_no_memory();
     hb_memory_profile_destroy(p);
     return result;
 }

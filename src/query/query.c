@@ -143,7 +143,7 @@ static hb_result workers(hb_logdir *logdir, const hb_url *url, hb_emitter *out)
     HB_TRY(need(url, "view", &view));
     HB_TRY(find_run(logdir, name, &run));
     const char **names = malloc((run->num_profiles + run->num_joints + 1) * sizeof *names);
-    if (!names) return hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
+    if (!names) return hb_no_memory();
     size_t n = 0;
     for (int v = 0; v < VIEW_COUNT; v++) {
         if (strcmp(view_names[v], view) != 0) continue;
@@ -166,7 +166,7 @@ static hb_result spans(hb_logdir *logdir, const hb_url *url, hb_emitter *out)
     HB_TRY(need(url, "worker", &worker));
     HB_TRY(find_run(logdir, name, &run));
     const char **names = malloc((run->num_profiles + run->num_joints + 1) * sizeof *names);
-    if (!names) return hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
+    if (!names) return hb_no_memory();
     size_t n = 0;
     for (size_t i = 0; i < run->num_profiles; i++)
         if (!run->profiles[i].lost && strcmp(run->profiles[i].worker, worker) == 0)

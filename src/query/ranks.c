@@ -140,8 +140,7 @@ static hb_result make_lists(hb_ranks *r)
     r->steps = calloc(steps + 1, sizeof *r->steps);
     r->averages = calloc(r->num_workers + 1, sizeof *r->averages);
     r->operations = calloc(operations + 1, sizeof *r->operations);
-    if (!r->steps || !r->averages || !r->operations)
-        return hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
+    if (!r->steps || !r->averages || !r->operations) return hb_no_memory();
     for (size_t w = 0; w < r->num_workers; w++) {
         list_steps(r, w);
         average(r, w);
@@ -157,8 +156,7 @@ static hb_result take_workers(hb_ranks *r, hb_trace_file *const *files, const ch
     entry *list = calloc(r->num_workers + 1, sizeof *list);
     r->workers = calloc(r->num_workers + 1, sizeof *r->workers);
     r->ranks = calloc(r->num_workers + 1, sizeof *r->ranks);
-    hb_result result =
-        list && r->workers && r->ranks ? HB_OK : hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
+    hb_result result = list && r->workers && r->ranks ? HB_OK : hb_no_memory();
     for (size_t i = 0; result == HB_OK && i < r->num_workers; i++) {
         list[i] = (entry){{workers[i], hb_trace_file_analysis(files[i])}, -1};
         if (!list[i].worker.analysis) result = HB_ERROR_FORMAT;
@@ -190,7 +188,7 @@ hb_result hb_ranks_create(hb_trace_file *const *files, const char *const *worker
         return hb_fail(HB_ERROR_INVALID_ARGUMENT, "no files or no place for the result");
     *ranks = NULL;
     hb_ranks *r = calloc(1, sizeof *r);
-    if (!r) return hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
+    if (!r) return hb_no_memory();
     r->num_workers = count;
     hb_result result = make(r, files, workers);
     if (result == HB_OK)

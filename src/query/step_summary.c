@@ -44,7 +44,7 @@ hb_result hb_step_summary_create(hb_step_summary **summary)
     if (s && hb_texts_init(&s->texts)) return HB_OK;
     hb_step_summary_destroy(s);
     *summary = NULL;
-    return hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
+    return hb_no_memory();
 }
 
 void hb_step_summary_destroy(hb_step_summary *s)

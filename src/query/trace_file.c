@@ -44,7 +44,7 @@ hb_result hb_trace_file_open(const char *path, const hb_open_options *options, h
     *file = NULL;
     HB_TRY(hb_open_options_take(options, &o));
     hb_trace_file *made = hb_trace_file_new();
-    if (!made) return hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
+    if (!made) return hb_no_memory();
     progress_context context = {&o, path};
     hb_read_options read = {.max_bytes = o.max_memory,
                             .both_dialects = o.unify,
@@ -225,11 +225,6 @@ hb_analysis *hb_trace_file_analysis(hb_trace_file *file)
     return analyse(file) == HB_OK ? &file->analysis : NULL;
 }
 
-static hb_result no_memory(void)
-{
-    return hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
-}
-
 hb_result hb_trace_file_steps(hb_trace_file *file, const hb_step_stat **steps, size_t *count)
 {
     if (!steps || !count) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
@@ -238,7 +233,7 @@ hb_result hb_trace_file_steps(hb_trace_file *file, const hb_step_stat **steps, s
     *count = a->steps.count;
     if (!file->steps) {
         file->steps = calloc(*count + 1, sizeof *file->steps);
-        if (!file->steps) return no_memory();
+        if (!file->steps) return hb_no_memory();
         for (size_t i = 0; i < *count; i++) {
             const hb_step *s = &a->steps.items[i];
             const hb_num *c = s->costs;
@@ -270,7 +265,7 @@ hb_result hb_trace_file_operators(hb_trace_file *file, bool by_shape,
     *count = stats->count;
     if (!*list) {
         *list = calloc(*count + 1, sizeof **list);
-        if (!*list) return no_memory();
+        if (!*list) return hb_no_memory();
         for (size_t i = 0; i < *count; i++) {
             const hb_op_stat *s = &stats->items[i];
             (*list)[i] = (hb_operator_stat){hb_trace_text(a->trace, s->name).s,
@@ -295,7 +290,7 @@ hb_result hb_trace_file_kernels(hb_trace_file *file, const hb_kernel_stats **ker
     *count = a->kernel_names.count;
     if (!file->kernels) {
         file->kernels = calloc(*count + 1, sizeof *file->kernels);
-        if (!file->kernels) return no_memory();
+        if (!file->kernels) return hb_no_memory();
         for (size_t i = 0; i < *count; i++) {
             const hb_kernel_stat *k = &a->kernel_names.items[i];
             file->kernels[i] = (hb_kernel_stats){hb_trace_text(a->trace, k->name).s,
@@ -321,7 +316,7 @@ hb_result hb_trace_file_gpus(hb_trace_file *file, const hb_gpu_stat **gpus, size
     *count = a->num_gpus;
     if (!file->gpus) {
         file->gpus = calloc(*count + 1, sizeof *file->gpus);
-        if (!file->gpus) return no_memory();
+        if (!file->gpus) return hb_no_memory();
         for (size_t i = 0; i < *count; i++) {
             const hb_gpu *g = &a->gpus[i];
             file->gpus[i] =
@@ -425,7 +420,7 @@ hb_result hb_trace_file_modules(hb_trace_file *file, const hb_module_stats **mod
     if (!file->modules) {
         file->modules =
             calloc(count_modules(a->modules, a->num_modules) + 1, sizeof *file->modules);
-        if (!file->modules) return no_memory();
+        if (!file->modules) return hb_no_memory();
         list_modules(file, a->modules, a->num_modules, 0);
     }
     *modules = file->modules;

@@ -45,7 +45,7 @@ hb_result hb_url_parse(hb_url *url, const char *text)
     while (*text == '/')
         text++;
     url->text = strdup(text);
-    if (!url->text) return hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
+    if (!url->text) return hb_no_memory();
     url->route = url->text;
     char *part = strchr(url->text, '?');
     if (part) *part++ = 0;

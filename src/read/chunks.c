@@ -154,7 +154,7 @@ static bool take_chunk(pool *p, uint32_t i, hb_reader *r, hb_result *result)
 {
     chunk *c = &p->slots[i % SLOTS];
     if (c->result == HB_OK && c->start == hb_reader_offset(r)) {
-        if (!hb_trace_append(r->trace, &c->trace)) *result = hb_read_no_memory();
+        if (!hb_trace_append(r->trace, &c->trace)) *result = hb_no_memory();
         take_notes(r, &c->report);
         r->num_events += c->trace.rows.count;
         hb_reader_seek(r, c->end);
@@ -168,7 +168,7 @@ static hb_result take_all(pool *p, hb_reader *r)
 {
     hb_text text;
     hb_result result = HB_OK;
-    if (!hb_text_open_part(&text, r->text)) return hb_read_no_memory();
+    if (!hb_text_open_part(&text, r->text)) return hb_no_memory();
     bool more = true;
     for (uint32_t i = 0; more && i < p->num_chunks; i++) {
         await(p, i, &text);
@@ -211,7 +211,7 @@ hb_result hb_read_chunks(hb_reader *r)
     num_readers = (unsigned)HB_MIN(HB_MIN(num_readers, (unsigned)MAX_READERS), num_chunks);
     if (num_readers < 2) return HB_OK;
     pool *p = calloc(1, sizeof *p);
-    if (!p) return hb_read_no_memory();
+    if (!p) return hb_no_memory();
     p->whole = r;
     p->begin = begin;
     p->chunk_size = chunk_size;

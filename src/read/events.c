@@ -15,7 +15,7 @@ static hb_result read_odd_element(hb_reader *r)
         if (p && p >= r->scan.end && !r->text->eof) p = hb_scan_fail(&r->scan, p, "");
         if (p) {
             hb_row *row = hb_column_push(&r->trace->rows);
-            if (!row) return hb_read_no_memory();
+            if (!row) return hb_no_memory();
             row->flags = HB_ROW_NOT_OBJECT;
             hb_reader_move_to(r, p);
             return HB_OK;
@@ -28,7 +28,7 @@ static hb_result take_event(hb_reader *r, hb_raw_event *raw, const char *end)
 {
     const hb_read_options *o = r->options;
     r->num_events++;
-    if (!o->event) return hb_event_sink_add(&r->sink, raw) ? HB_OK : hb_read_no_memory();
+    if (!o->event) return hb_event_sink_add(&r->sink, raw) ? HB_OK : hb_no_memory();
     hb_str text = {hb_reader_at(r), (uint32_t)(end - hb_reader_at(r))};
     raw->offset = hb_reader_offset(r);
     /* Rows are made of odd elements only, when events are given away. */
@@ -75,7 +75,7 @@ bool hb_read_plain_events(hb_reader *r, uint64_t limit, hb_result *result)
             continue;
         }
         if (!hb_event_sink_add(&r->sink, &raw)) {
-            *result = hb_read_no_memory();
+            *result = hb_no_memory();
             return false;
         }
         r->num_events++;

@@ -66,7 +66,7 @@ static hb_result take_member(hb_reader *r, const hb_value *key, const char *p, b
         hb_trace_clear_events(r->trace);
         r->trace->has_events = is_empty_container(&value); /* Python finds nothing to trip over */
     } else if (!keep_member(r, key, &value)) {
-        return hb_read_no_memory();
+        return hb_no_memory();
     }
     hb_reader_move_to(r, p);
     return HB_OK;
@@ -178,7 +178,7 @@ static hb_result decode_text(hb_text *text, hb_encoding encoding)
     else if (!hb_encoding_decode(encoding, text->data, text->size, &utf8))
         result = hb_fail(HB_ERROR_FORMAT, "invalid UTF-%u", encoding.width * 8);
     else if (utf8.failed)
-        result = hb_read_no_memory();
+        result = hb_no_memory();
     hb_text_close(text);
     if (result == HB_OK) result = hb_text_open_memory(text, utf8.data ? utf8.data : "", utf8.size);
     hb_buf_free(&utf8);
@@ -221,7 +221,7 @@ hb_result hb_read_trace(const char *path, const hb_read_options *options, hb_tra
 {
     hb_text text;
     *report = (hb_read_report){0};
-    if (!hb_trace_init(trace)) return hb_read_no_memory();
+    if (!hb_trace_init(trace)) return hb_no_memory();
     HB_TRY(hb_text_open(&text, path, options->form));
     hb_result result = read_text(&text, options, trace, report);
     return result == HB_OK ? result : hb_fail(result, "%s: %s", path, hb_last_error());
@@ -232,7 +232,7 @@ hb_result hb_read_trace_memory(const char *data, size_t size, const hb_read_opti
 {
     hb_text text;
     *report = (hb_read_report){0};
-    if (!hb_trace_init(trace)) return hb_read_no_memory();
+    if (!hb_trace_init(trace)) return hb_no_memory();
     HB_TRY(hb_text_open_memory(&text, data, size));
     return read_text(&text, options, trace, report);
 }

@@ -5,11 +5,6 @@
 
 enum { CHECK_INTERVAL = 8 << 20 };
 
-hb_result hb_read_no_memory(void)
-{
-    return hb_fail(HB_ERROR_NO_MEMORY, "out of memory for the trace");
-}
-
 /* ---- flaws ---- */
 
 void hb_reader_note(hb_reader *r, hb_flaw flaw, uint64_t offset)

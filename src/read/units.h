@@ -92,6 +92,4 @@ bool hb_find_event(hb_reader *reader, uint64_t from, uint64_t limit);
 /** Moves to the name of the list of events, from pos on. */
 bool hb_find_list(hb_reader *reader);
 
-hb_result hb_read_no_memory(void);
-
 #endif

@@ -194,7 +194,7 @@ hb_result hb_answer_op_stack(hb_emitter *out, hb_analysis *a, bool by_shape, hb_
     const hb_op_stats *all = by_shape ? &a->by_shape_stack : &a->by_stack;
     hb_op_stats some = {0};
     some.items = malloc((all->count + 1) * sizeof *some.items);
-    if (!some.items) return hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
+    if (!some.items) return hb_no_memory();
     for (uint32_t i = 0; i < all->count; i++)
         if (has_key(a, &all->items[i], by_shape, key)) some.items[some.count++] = all->items[i];
     if (some.count) table(out, a, &some, by_shape, true);
