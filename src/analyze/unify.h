@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Traces of other writers and ages, as if they were of the plugin's own time.
+ */
 #ifndef HB_ANALYZE_UNIFY_H
 #define HB_ANALYZE_UNIFY_H
 

@@ -172,7 +172,9 @@ hb_frame *hb_calls_innermost(void)
 
 /* ---- device work ---- */
 
-void hb_call_makes_work_of_its_correlation(hb_frame *f)
+/* For hooks that report work under its call's correlation: the call makes some, if its kind does.
+ */
+static void make_work_of_correlation(hb_frame *f)
 {
     hb_calls *c = hb_thread_tls->calls;
     bool now = !atomic_load_explicit(&c->capturing, memory_order_relaxed);
@@ -196,7 +198,7 @@ void hb_call_makes_work_of_its_correlation(hb_frame *f)
 
 void hb_call_may_make_work(hb_frame *f)
 {
-    hb_call_makes_work_of_its_correlation(f);
+    make_work_of_correlation(f);
     f->unsure = f->work == 0;
     f->work = f->correlation;
 }

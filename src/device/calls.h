@@ -88,9 +88,6 @@ void hb_call_end(hb_frame *frame, const char *args, int error);
  * `work` (not 0). */
 void hb_call_makes(uint64_t work);
 
-/** For hooks that report work under its call's correlation: the call makes some, if its kind does.
- */
-void hb_call_makes_work_of_its_correlation(hb_frame *frame);
 
 /** The same where a call of any kind may make some, which is reported under its correlation. */
 void hb_call_may_make_work(hb_frame *frame);

@@ -9,7 +9,6 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
-
 def rooms():
     """{room: the other rooms that it may include}, by the table in CONTRIBUTING.md."""
     table = dict(re.findall(r"^\| `(\w+)` \| .* \| ([\w, -]+) \|$",
@@ -68,6 +67,24 @@ def test_every_folder_of_src_is_a_known_room():
     assert all(allowed <= set(ALLOWED) for allowed in ALLOWED.values())
 
 
+def test_the_map_of_the_largest_rooms_is_of_today():
+    room, gone = None, []
+    for row in re.findall(r"^\|( \w+)? \| (`[^|]*) \| [^|]* \|$",
+                          (ROOT / "CONTRIBUTING.md").read_text(), re.M):
+        room = row[0].strip() or room
+        gone += [f"{room}/{name}" for name in re.findall(r"`([\w.*]+)`", row[1])
+                 if not any((ROOT / "src" / room).glob(name if "." in name else name + ".c"))]
+    assert room == "write" and not gone, gone
+
+
+def test_data_flows_one_way():
+    """A room may include only rooms that stand above it in the table, so that there is no circle."""
+    order = list(ALLOWED)
+    back = [f"{room} may include {other}, which comes after it" for room, allowed in ALLOWED.items()
+            for other in allowed - {room} if order.index(other) > order.index(room)]
+    assert not back, "\n".join(back)
+
+
 @pytest.mark.parametrize("source, included, allowed", [
     ("src/write/x.c", "trace/event.h", True),
     ("src/write/x.c", "record/chunk.h", False),
@@ -102,3 +119,57 @@ def test_no_line_is_left_for_later():
              for number, line in enumerate(path.read_text().splitlines(), 1)
              if pattern.search(line)]
     assert not found, "\n".join(found)
+
+
+def own_headers():
+    return [path for path in tracked() if path.suffix == ".h"
+            and path.relative_to(ROOT).parts[0] in ("src", "tools")]
+
+
+def test_every_header_says_what_it_is_about():
+    silent = [str(path.relative_to(ROOT)) for path in own_headers()
+              if not re.match(r"/\* SPDX-License-Identifier: MIT\n \*\n \* \S", path.read_text())]
+    assert not silent, "\n".join(silent)
+
+
+def test_what_a_header_declares_is_used_elsewhere():
+    """A function that only its own file calls is static."""
+    words = {path: re.findall(r"\bhb_\w+", path.read_text()) for path in tracked()
+             if path.suffix in CODE and path.relative_to(ROOT).parts[0] in ("src", "tests")}
+    users = {}
+    for path, names in words.items():
+        for name in set(names):
+            users.setdefault(name, []).append(path)
+    alone = [f"{path.relative_to(ROOT)}: {name}" for path in own_headers() if path in words
+             for name in set(re.findall(r"^(?!static)\w[^;{}#]*?\b(hb_\w+)\([^{}]*?\);$",
+                                        path.read_text(), re.M))
+             if len(users[name]) < 3 and words[path].count(name) < 2]
+    assert not alone, "\n".join(alone)
+
+
+def functions(path):
+    """(first line, lines) of each function, as clang-format lays them out."""
+    begin = None
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if line == "{":
+            begin = number
+        elif line == "}" and begin:
+            yield begin, number - begin
+            begin = None
+
+
+def test_files_and_functions_can_be_held_in_the_head():
+    code = [path for path in tracked() if path.suffix in {".c", ".cpp"}]
+    long = [f"{path.relative_to(ROOT)}:{begin}: a function of {lines} lines"
+            for path in code for begin, lines in functions(path) if lines > 80]
+    long += [f"{path.relative_to(ROOT)}: {lines} lines" for path in code
+             if path.relative_to(ROOT).parts[0] != "tests"
+             and (lines := len(path.read_text().splitlines())) > 600]
+    assert not long, "\n".join(long)
+
+
+def test_lists_of_sources_are_in_order():
+    listed = re.findall(r"^  '(\w+/\w+\.c)',$", (ROOT / "src/meson.build").read_text(), re.M)
+    assert listed == sorted(listed)
+    assert set(listed) == {str(path.relative_to(ROOT / "src")) for path in tracked()
+                           if path.suffix == ".c" and path.is_relative_to(ROOT / "src")}
