@@ -306,9 +306,14 @@ def test_blank_views_and_no_runs(tmp_path):
     assert {f["name"] for f in found if f["rule"] == "NO_VIEW"} == {"Kernel", "Memory", "Module",
                                                                    "Distributed"}
     (tmp_path / "empty").mkdir()
-    for path in (tmp_path / "empty", tmp_path / "absent"):
-        found, status = check(path)
-        assert status == 1 and [f["rule"] for f in found] == ["NO_RUN"]
+    found, status = check(tmp_path / "empty")
+    assert status == 1 and [f["rule"] for f in found] == ["NO_RUN"]
+    done = subprocess.run([BUILD / "tools/hipboard/hipboard", "check", tmp_path / "absent",
+                           tmp_path / "empty"], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 1
+    assert done.stderr == (f"hipboard check: cannot open '{tmp_path}/absent': "
+                           "No such file or directory\n")
+    assert "no runs" in done.stdout, "the others are checked"
 
 
 def test_text_for_people(tmp_path):

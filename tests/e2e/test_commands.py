@@ -24,6 +24,48 @@ def test_output_that_cannot_be_written_is_a_failure(command):
     assert f"hipboard {command[0]}: cannot write: No space left on device" in done.stderr
 
 
+def ask(*words):
+    return subprocess.run([HIPBOARD, *words], capture_output=True, text=True, timeout=600)
+
+
+@pytest.mark.parametrize("words", [["view"], ["table"], ["stacks", "--scopes"], ["memory"],
+                                   ["steps"]])
+def test_damage_is_told_whoever_reads_it(words, tmp_path):
+    path = tmp_path / "cut.json"
+    path.write_bytes((DATA / "torch-2.13-cpu.pt.trace.json").read_bytes()[:30000])
+    done = ask(*words, path)
+    assert done.returncode == 0
+    assert re.match(rf"hipboard {words[0]}: {re.escape(str(path))}: byte \d+: the text ends too "
+                    r"early\n", done.stderr)
+
+
+@pytest.mark.parametrize("words", [["view", "absent"], ["table", "absent"], ["check", "absent"],
+                                   ["query", "absent", "runs"], ["stacks", "absent"],
+                                   ["memory", "absent"], ["steps", "absent"]])
+def test_what_is_not_there_is_named(words, tmp_path):
+    done = subprocess.run([HIPBOARD, *words], cwd=tmp_path, capture_output=True, text=True,
+                          timeout=60)
+    assert done.returncode == 1 and not done.stdout
+    assert done.stderr == (f"hipboard {words[0]}: cannot open 'absent': "
+                           "No such file or directory\n")
+
+
+@pytest.mark.parametrize("command", ["view", "stacks", "memory", "steps"])
+def test_a_directory_without_traces_says_what_is_looked_for(command, tmp_path):
+    done = ask(command, tmp_path)
+    assert done.returncode == 1 and "is named *.pt.trace.json[.gz]" in done.stderr
+
+
+def test_a_trace_of_nothing_has_no_view(tmp_path):
+    path = tmp_path / "t.json"
+    path.write_text('{"traceEvents": [{"ph": "M", "name": "process_name", "pid": 1, "args": {}}]}')
+    done = ask("view", path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"hipboard view: {path}: no events\n"
+    assert ask("view", "--view", "kernel", DATA / "torch-2.13-cpu.pt.trace.json").stdout == (
+        "(nothing to show)\n")
+
+
 COMMANDS = ["record", "info", "table", "stacks", "memory", "steps", "view", "check", "compare",
             "convert", "query", "recover"]
 

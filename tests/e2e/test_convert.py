@@ -121,8 +121,11 @@ def test_a_directory_keeps_its_order(tmp_path):
         (inputs / place).write_bytes(text if place.endswith("json") else gzip.compress(text))
     (inputs / "notes.txt").write_text("no trace")
     out = inputs / "converted"
-    for _ in range(2):
-        run(HIPBOARD, "convert", inputs, "-o", out, "--force")
+    link = tmp_path / "link"
+    link.symlink_to(inputs)
+    for named in (inputs, f"{inputs}/", link):
+        said = run(HIPBOARD, "convert", named, "-o", f"{out}/", "--force")
+        assert f" -> {out}/a/x.1.pt.trace.json\n" in said
         made = sorted(str(path.relative_to(out)) for path in out.rglob("*") if path.is_file())
         assert made == ["a/x.1.pt.trace.json", "b/c/x.1.pt.trace.json"]
     empty = tmp_path / "empty"

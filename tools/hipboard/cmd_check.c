@@ -134,6 +134,10 @@ static bool take(void *context, const hb_violation *f)
 static void check_path(request *r, const char *path)
 {
     hb_open_options options = progress_options();
+    if (!path_exists("check", path)) {
+        r->failed = true;
+        return;
+    }
     hb_result result = hb_check(path, &options, take, r);
     progress_clear();
     print_kinds(r);

@@ -16,7 +16,7 @@
 
 typedef struct request {
     hb_convert_options options;
-    const char *logdir;
+    char *logdir;
     bool json;
 } request;
 
@@ -78,6 +78,18 @@ static bool parse_time(const char *text, hb_convert_options *options)
 static const char *take_time(void *options, const char *text)
 {
     return parse_time(text, options) ? NULL : "expected A:B in seconds, A less than B";
+}
+
+/* "runs/", as shells complete it, is "runs". */
+static const char *take_directory(void *to, const char *path)
+{
+    char **directory = to;
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    free(*directory);
+    *directory = must(strndup(path, n));
+    return NULL;
 }
 
 /* ---- one trace ---- */
@@ -168,7 +180,7 @@ static int convert_standard_input(request *r)
 
 static bool is_trace(const FTSENT *entry)
 {
-    return (entry->fts_info == FTS_F || entry->fts_info == FTS_SL) &&
+    return entry->fts_info == FTS_F &&
            (ends_with(entry->fts_name, ".json") || ends_with(entry->fts_name, ".json.gz"));
 }
 
@@ -189,9 +201,13 @@ static int by_name(const FTSENT **a, const FTSENT **b)
 static int convert_member(request *r, const char *root, const FTSENT *entry)
 {
     const char *below = entry->fts_path + strlen(root);
+    while (*below == '/')
+        below++;
     size_t len = strlen(below) - strlen(entry->fts_name);
     char *directory;
-    if (asprintf(&directory, "%s/%.*s", r->logdir, (int)len, below) < 0) return EXIT_FAILED;
+    if (asprintf(&directory, "%s%s%.*s", r->logdir, len ? "/" : "", len ? (int)len - 1 : 0, below) <
+        0)
+        return EXIT_FAILED;
     int status = convert(r, entry->fts_path, entry->fts_path, directory);
     free(directory);
     return status;
@@ -201,7 +217,7 @@ static int convert_directory(request *r, char *root)
 {
     char *roots[] = {root, NULL};
     int status = EXIT_FINE, files = 0;
-    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
+    FTS *walk = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, by_name);
     for (FTSENT *e; walk && !progress_interrupted() && (e = fts_read(walk)) != NULL;) {
         if (is_output(r, e)) fts_set(walk, e, FTS_SKIP);
         if (!is_trace(e)) continue;
@@ -222,20 +238,26 @@ static int convert_input(request *r, char *input)
     return convert(r, input, input, r->logdir);
 }
 
+static int convert_all(request *r, const arguments *args)
+{
+    int status = EXIT_FINE;
+    if (!r->logdir) return usage_error("convert", "no log directory is given with -o");
+    r->options.progress = progress_options().progress;
+    for (int i = 0; i < args->count && !progress_interrupted(); i++)
+        if (convert_input(r, args->words[i]) != EXIT_FINE) status = EXIT_FAILED;
+    return status;
+}
+
 static int run(arguments *args)
 {
     request r = {.options = HB_CONVERT_OPTIONS_INIT};
-    int status = EXIT_FINE;
-    if (!parse_options(&cmd_convert, args, &r)) return args->status;
-    if (!r.logdir) return usage_error("convert", "no log directory is given with -o");
-    r.options.progress = progress_options().progress;
-    for (int i = 0; i < args->count && !progress_interrupted(); i++)
-        if (convert_input(&r, args->words[i]) != EXIT_FINE) status = EXIT_FAILED;
+    int status = parse_options(&cmd_convert, args, &r) ? convert_all(&r, args) : args->status;
+    free(r.logdir);
     return status;
 }
 
 static const option_spec options[] = {
-    {'o', "output", "LOGDIR", "where to write; made if need be", INTO(logdir)},
+    {'o', "output", "LOGDIR", "where to write; made if need be", INTO_BY(take_directory, logdir)},
     {0, "dialect", DIALECTS,
      "kineto: PyTorch's own categories, for Perfetto and HolisticTraceAnalysis; tensorboard by "
      "default",

@@ -14,6 +14,7 @@ static int run(arguments *args)
     size_t size = 0;
     int status = EXIT_FAILED;
     hb_open_options options = progress_options();
+    if (!path_exists("query", args->words[0])) return EXIT_FAILED;
     hb_result result = hb_logdir_open(args->words[0], &options, &logdir);
     if (result == HB_OK) result = hb_logdir_query(logdir, args->words[1], &json, &size);
     progress_clear();

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inputs.h"
 #include "options.h"
 #include "progress.h"
 #include "text.h"
@@ -97,6 +98,7 @@ static hb_result put_averages(hb_key_averages *averages, const request *r)
     hb_result result = r->total ? hb_key_averages_total_text(averages, &r->table, &text, &size)
                                 : hb_key_averages_table(averages, &r->table, &text, &size);
     if (result != HB_OK) return result;
+    if (!size) fputs("hipboard table: no events\n", stderr);
     fwrite(text, 1, size, stdout);
     hb_free(text);
     return HB_OK;
@@ -105,10 +107,10 @@ static hb_result put_averages(hb_key_averages *averages, const request *r)
 static int print(const char *path, const request *r)
 {
     hb_open_options options = progress_options();
-    hb_trace_file *file = NULL;
+    hb_trace_file *file = open_trace("table", path, &options);
     hb_key_averages *averages = NULL;
-    hb_result result = hb_trace_file_open(path, &options, &file);
-    if (result == HB_OK) result = hb_key_averages_create(file, &r->group, &averages);
+    if (!file) return EXIT_FAILED;
+    hb_result result = hb_key_averages_create(file, &r->group, &averages);
     progress_clear();
     if (result == HB_OK) result = put_averages(averages, r);
     if (result != HB_OK) fprintf(stderr, "hipboard table: %s\n", hb_last_error());

@@ -36,16 +36,6 @@ static const view *find_view(const char *name)
 
 /* ---- files ---- */
 
-static void print_notes(const char *path, const hb_trace_file *file)
-{
-    for (size_t i = 0; i < hb_trace_file_num_notes(file) && i < 3; i++) {
-        hb_trace_note note = hb_trace_file_note(file, i);
-        fprintf(stderr, "hipboard view: %s: byte %llu: %s\n", path, (unsigned long long)note.offset,
-                note.what);
-    }
-    if (hb_trace_file_num_notes(file) > 3) fprintf(stderr, "hipboard view: %s: and more\n", path);
-}
-
 /* `c`: behind the opening quote of a JSON string. Returns what follows the closing one. */
 static const char *print_json_text(const char *c, FILE *to)
 {
@@ -95,16 +85,24 @@ static void fail(request *r)
     r->status = EXIT_FAILED;
 }
 
+/* Not only names of processes and threads, which the plugin would count as a step of minus 600,000
+ * years. */
+static bool has_events(const hb_trace_file *file)
+{
+    hb_file_event event;
+    for (size_t i = 0; hb_trace_file_event(file, i, &event) == HB_OK; i++)
+        if (event.phase != 'M' && event.has_ts) return true;
+    return false;
+}
+
 static hb_trace_file *open_source(request *r, const input *from)
 {
-    hb_trace_file *file;
-    hb_result result = hb_trace_file_open(from->file.path, &r->open, &file);
-    progress_clear();
-    if (result != HB_OK)
-        fail(r);
-    else
-        print_notes(from->file.path, file);
-    return file;
+    hb_trace_file *file = open_trace("view", from->file.path, &r->open);
+    if (file && has_events(file)) return file;
+    if (file) fprintf(stderr, "hipboard view: %s: no events\n", from->file.path);
+    hb_trace_file_close(file);
+    r->status = EXIT_FAILED;
+    return NULL;
 }
 
 /* ---- file by file ---- */
@@ -128,7 +126,10 @@ static void show_file(request *r, const input *from)
         snprintf(title, sizeof title, "%s, worker %s, span %s", f->run, f->worker, f->span);
         r->run.path = f->path;
         print_head(&r->run, from->in_logdir ? title : f->path, "file");
-        if (r->view->show(&r->run, file) != HB_OK) fail(r);
+        if (r->view->show(&r->run, file) != HB_OK)
+            fail(r);
+        else if (r->run.format == VIEW_TEXT && !r->run.tables)
+            puts("(nothing to show)");
         if (r->run.format == VIEW_JSON) puts("}");
         print_hip_notes(r, f->path, file);
     }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int usage_error(const char *name, const char *format, ...)
 {
@@ -16,6 +17,13 @@ int usage_error(const char *name, const char *format, ...)
     va_end(args);
     fprintf(stderr, "; see `hipboard %s --help`\n", name);
     return EXIT_USAGE;
+}
+
+bool path_exists(const char *name, const char *path)
+{
+    if (access(path, F_OK) == 0) return true;
+    fprintf(stderr, "hipboard %s: cannot open '%s': %s\n", name, path, strerror(errno));
+    return false;
 }
 
 bool parse_number(const char *text, long long least, long long most, long long *number)

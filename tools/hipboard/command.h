@@ -48,6 +48,9 @@ extern const command cmd_record, cmd_recover, cmd_stacks, cmd_steps, cmd_table, 
 /** "hipboard NAME: ..." and a hint at --help on stderr; EXIT_USAGE. */
 int usage_error(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/** Whether there is such a file or directory; says so on stderr when not. */
+bool path_exists(const char *name, const char *path);
+
 /** A whole decimal number between the two, and nothing behind it. */
 bool parse_number(const char *text, long long least, long long most, long long *number);
 

@@ -8,6 +8,10 @@
 #include "progress.h"
 #include "text.h"
 
+enum { MAX_NOTES = 3 }; /* of a file's damage that are told */
+
+static const char no_traces[] = "no file in it or below is named *.pt.trace.json[.gz]";
+
 static input *push(inputs *in)
 {
     in->items = must(realloc(in->items, (in->count + 1) * sizeof *in->items));
@@ -53,7 +57,7 @@ int inputs_find(inputs *in, const char *name, const arguments *paths,
         hb_result result = add_path(in, paths->words[i], options);
         if (result == HB_OK) continue;
         fprintf(stderr, "hipboard %s: %s: %s\n", name, paths->words[i],
-                result == HB_ERROR_NOT_FOUND ? "no trace files" : hb_last_error());
+                result == HB_ERROR_NOT_FOUND ? no_traces : hb_last_error());
         status = EXIT_FAILED;
     }
     return status;
@@ -70,12 +74,36 @@ void inputs_free(inputs *in)
     *in = (inputs){0};
 }
 
+static void tell_notes(const char *name, const char *path, const hb_trace_file *file)
+{
+    size_t count = hb_trace_file_num_notes(file);
+    for (size_t i = 0; i < count && i < MAX_NOTES; i++) {
+        hb_trace_note note = hb_trace_file_note(file, i);
+        fprintf(stderr, "hipboard %s: %s: byte %llu: %s\n", name, path,
+                (unsigned long long)note.offset, note.what);
+    }
+    if (count > MAX_NOTES) fprintf(stderr, "hipboard %s: %s: and more\n", name, path);
+}
+
+hb_trace_file *open_trace(const char *name, const char *path, const hb_open_options *options)
+{
+    hb_trace_file *file;
+    hb_result result = hb_trace_file_open(path, options, &file);
+    progress_clear();
+    if (result != HB_OK) {
+        fprintf(stderr, "hipboard %s: %s\n", name, hb_last_error());
+        return NULL;
+    }
+    tell_notes(name, path, file);
+    return file;
+}
+
 static int read_one(const input *from, const char *name, const hb_open_options *options,
                     input_fn fn, void *context)
 {
-    hb_trace_file *file;
-    hb_result result = hb_trace_file_open(from->file.path, options, &file);
-    if (result == HB_OK) result = fn(context, file, from);
+    hb_trace_file *file = open_trace(name, from->file.path, options);
+    if (!file) return EXIT_FAILED;
+    hb_result result = fn(context, file, from);
     progress_clear();
     if (result != HB_OK) fprintf(stderr, "hipboard %s: %s\n", name, hb_last_error());
     hb_trace_file_close(file);

@@ -29,6 +29,10 @@ int inputs_find(inputs *in, const char *name, const arguments *paths,
                 const hb_open_options *options);
 void inputs_free(inputs *in);
 
+/** Opens a trace. What is wrong with its text, and was lived with, is said under the name of the
+ * command, and so is why there is none: NULL. */
+hb_trace_file *open_trace(const char *name, const char *path, const hb_open_options *options);
+
 typedef hb_result (*input_fn)(void *context, hb_trace_file *file, const input *from);
 
 /** Opens each trace in turn, shows progress, and says what went wrong under the command's name;

@@ -81,10 +81,10 @@ void screen_fit(char *to, size_t size, const char *text, size_t width)
 size_t screen_columns(void)
 {
     struct winsize size;
-    const char *columns = getenv("COLUMNS");
+    const char *columns = getenv("COLUMNS"); /* exported on purpose: shells keep theirs */
     if (!isatty(STDOUT_FILENO)) return 0;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col) return size.ws_col;
-    return columns && atoi(columns) > 0 ? (size_t)atoi(columns) : 80;
+    if (columns && atoi(columns) > 0) return (size_t)atoi(columns);
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
 }
 
 bool screen_is_styled(void)

@@ -26,7 +26,7 @@ void view_table_init(table *t, const table_spec *spec)
 
 static void print_text(view_run *run, const table *t, const table_spec *spec)
 {
-    if (!t->num_rows && !spec->plain) return;
+    if (!t->num_rows) return;
     if (run->tables) putchar('\n');
     if (!spec->plain)
         printf("%s%s%s%s%s\n", run->style.bold ? "\033[1m" : "", spec->title,
