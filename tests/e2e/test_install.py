@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 
 import pytest
 
@@ -100,6 +101,48 @@ def test_the_tool_runs_wherever_it_was_installed(prefix):
     assert run(prefix / "bin/hipboard", "--version", env={}) == f"hipboard {version}\n"
 
 
+def options_of(prefix):
+    """{command: its options}, by --help."""
+    hipboard = prefix / "bin/hipboard"
+    commands = re.findall(r"^  (\w+) ", run(hipboard, "--help"), re.M)
+    assert "record" in commands and "recover" in commands
+    return {command: re.findall(r"^  (?:-\w, )?(--[\w-]+)", run(hipboard, command, "--help"), re.M)
+            for command in commands}
+
+
+def test_the_manual_page_says_what_help_says(prefix):
+    page = (prefix / "share/man/man1/hipboard.1").read_text()
+    assert page.startswith(".TH HIPBOARD 1 ")
+    sections = dict(re.findall(r"^\.SS (\w+)\n(.*?)(?=^\.S[SH] )", page, re.M | re.S))
+    for command, options in options_of(prefix).items():
+        told = re.findall(r"\\fB(\\-\\-.*?)\\fR", sections.pop(command))
+        assert [name.replace("\\-", "-") for name in told] == [
+            name for name in options if name != "--help"]
+    assert not sections
+    if shutil.which("groff"):
+        done = subprocess.run(["groff", "-ww", "-man", "-Tutf8"], input=page, text=True,
+                              capture_output=True, timeout=60)
+        assert not done.stderr
+
+
+def completed(prefix, *words):
+    """What bash offers in place of the last word."""
+    script = (f"source '{prefix}/share/bash-completion/completions/hipboard.bash'\n"
+              "COMP_WORDS=(\"$@\") COMP_CWORD=$(($# - 1)); _hipboard\n"
+              'printf "%s\\n" "${COMPREPLY[@]}"')
+    return run("bash", "-c", script, "bash", "hipboard", *words).split()
+
+
+def test_bash_completes_commands_options_and_their_values(prefix):
+    options = options_of(prefix)
+    assert set(completed(prefix, "")) == {*options, "help", "--help", "--version"}
+    assert completed(prefix, "comp") == ["compare"]
+    for command in options:
+        assert sorted(completed(prefix, command, "--")) == sorted(options[command])
+        assert completed(prefix, command, "") == [], "files, which is bash's default"
+    assert completed(prefix, "convert", "--dialect", "") == ["tensorboard", "kineto"]
+
+
 MESON = """
 project('user', 'c')
 executable('user', 'user.c', dependencies: dependency('hipboard', fallback: 'hipboard'))
@@ -115,7 +158,7 @@ def test_program_by_meson_subproject(tmp_path):
     assert "WARNING" not in said
     targets = json.loads(run("meson", "introspect", "--targets", tmp_path / "build"))
     assert {target["name"] for target in targets if target["type"] == "executable"} == {
-        "user", "hipboard"}, "neither samples nor tests are built for a program that uses hipboard"
+        "user", "hipboard", "describe"}, "neither samples nor tests are built for a program that uses hipboard"
 
 
 def test_exports_are_the_public_headers(libdir):

@@ -257,7 +257,7 @@ static const option_spec options[] = {
 const command cmd_compare = {
     .name = "compare",
     .summary = "say what got slower or faster between runs, and fail past a limit",
-    .synopsis = "RUN... [OPTIONS]",
+    .synopsis = "[OPTIONS] RUN...",
     .about = "Says what got slower or faster between runs, by how much a step, and whether that is "
              "more than noise. RUN is a log directory, which stands for all of its runs, one run's "
              "directory, or a trace file of any writer; the first one is the baseline.",

@@ -280,7 +280,7 @@ static const option_spec options[] = {
 const command cmd_convert = {
     .name = "convert",
     .summary = "make traces of any writer fit for the plugin",
-    .synopsis = "IN... -o LOGDIR [OPTIONS]",
+    .synopsis = "-o LOGDIR [OPTIONS] IN...",
     .about = "IN is a file, - for standard input, or a directory, of which every .json and "
              ".json.gz is taken and keeps its place. Writes traces of any writer into a log "
              "directory that TensorBoard's PyTorch Profiler plugin shows in full, and says what "

@@ -8,6 +8,21 @@
 #include <string.h>
 #include <unistd.h>
 
+const command *const all_commands[] = {
+    &cmd_record, &cmd_info,    &cmd_table,   &cmd_stacks, &cmd_memory,  &cmd_steps, &cmd_view,
+    &cmd_check,  &cmd_compare, &cmd_convert, &cmd_query,  &cmd_recover, NULL};
+
+const char program_summary[] =
+    "torch.profiler for native programs: record, look at and mend traces";
+
+const char program_notes[] =
+    "Exit status: 0 done, 1 failed, 2 wrong usage, where a command's --help does not say more. "
+    "Results go to standard output, and what went wrong to standard error. Times in CSV and JSON "
+    "are in microseconds and sizes in bytes, where a name does not say otherwise.\n"
+    "\n"
+    "On a terminal tables fit its width, or COLUMNS if that is exported; NO_COLOR keeps bold and "
+    "colours away. HIPBOARD_HIP_BACKEND chooses the way to capture HIP (see `hipboard info`).";
+
 int usage_error(const char *name, const char *format, ...)
 {
     va_list args;

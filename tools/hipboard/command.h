@@ -45,6 +45,12 @@ typedef struct command {
 extern const command cmd_check, cmd_compare, cmd_convert, cmd_info, cmd_memory, cmd_query;
 extern const command cmd_record, cmd_recover, cmd_stacks, cmd_steps, cmd_table, cmd_view;
 
+/** In the order in which `hipboard --help` lists them; NULL behind the last. */
+extern const command *const all_commands[];
+
+/** Of `hipboard` as a whole: what it is, and what holds for every command. */
+extern const char program_summary[], program_notes[];
+
 /** "hipboard NAME: ..." and a hint at --help on stderr; EXIT_USAGE. */
 int usage_error(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -8,31 +8,29 @@
 
 #include <hipboard/hipboard.h>
 
+#include "options.h"
 #include "progress.h"
+#include "text.h"
 
-/* In the order in which `hipboard --help` lists them. */
-static const command *const commands[] = {&cmd_record,  &cmd_info,    &cmd_table, &cmd_stacks,
-                                          &cmd_memory,  &cmd_steps,   &cmd_view,  &cmd_check,
-                                          &cmd_compare, &cmd_convert, &cmd_query, &cmd_recover};
-
-enum { NUM_COMMANDS = sizeof commands / sizeof *commands };
-
-static void help(FILE *to)
+static void list_commands(FILE *to)
 {
-    fputs("torch.profiler for native programs: record, look at and mend traces\n\n"
-          "usage: hipboard COMMAND [OPTIONS] [ARGUMENTS]\n\n",
-          to);
-    for (int i = 0; i < NUM_COMMANDS; i++)
-        fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
-    fputs("\n`hipboard COMMAND --help` explains a command. Exit status: 0 done, 1 failed, 2 wrong "
-          "usage.\n",
-          to);
+    fprintf(to, "%s\n\nusage: hipboard COMMAND [OPTIONS] [ARGUMENTS]\n\n", program_summary);
+    for (const command *const *c = all_commands; *c; c++)
+        fprintf(to, "  %-10s %s\n", (*c)->name, (*c)->summary);
+    fputs("\n`hipboard COMMAND --help` explains a command.\n", to);
+}
+
+static void help(void)
+{
+    list_commands(stdout);
+    putchar('\n');
+    print_wrapped(program_notes, 0, HELP_WIDTH);
 }
 
 static const command *find(const char *name)
 {
-    for (int i = 0; i < NUM_COMMANDS; i++)
-        if (strcmp(commands[i]->name, name) == 0) return commands[i];
+    for (const command *const *c = all_commands; *c; c++)
+        if (strcmp((*c)->name, name) == 0) return *c;
     return NULL;
 }
 
@@ -58,14 +56,14 @@ static int help_for(char *name)
 int main(int argc, char **argv)
 {
     if (argc < 2) {
-        help(stderr);
+        list_commands(stderr);
         return EXIT_USAGE;
     }
     setlocale(LC_CTYPE, "C.UTF-8"); /* traces are, whatever the terminal is */
     char *name = argv[1];
     if (strcmp(name, "help") == 0 && argc > 2) return help_for(argv[2]);
     if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
-        help(stdout);
+        help();
         return EXIT_FINE;
     }
     if (strcmp(name, "--version") == 0) {

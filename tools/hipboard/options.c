@@ -9,7 +9,7 @@
 
 #include "text.h"
 
-enum { LINE = 80, MAX_OPTIONS = 31, MAX_INDENT = 30 };
+enum { MAX_OPTIONS = 31, MAX_INDENT = 30 };
 
 /* ---- values ---- */
 
@@ -85,7 +85,7 @@ static void print_option(const option_spec *o, int indent)
     int n = option_words(o, words, sizeof words);
     printf("%-*s", indent, words);
     if (n > indent - 2) printf("\n%*s", indent, "");
-    print_wrapped(o->help, (size_t)indent, LINE);
+    print_wrapped(o->help, (size_t)indent, HELP_WIDTH);
 }
 
 static void print_help(const command *c)
@@ -97,14 +97,14 @@ static void print_help(const command *c)
         if (n > indent && n <= MAX_INDENT) indent = n;
     }
     printf("usage: hipboard %s %s\n\n", c->name, c->synopsis);
-    print_wrapped(c->about, 0, LINE);
+    print_wrapped(c->about, 0, HELP_WIDTH);
     putchar('\n');
     for (const option_spec *o = c->options; o->name; o++)
         print_option(o, indent);
     print_option(&help, indent);
     if (!c->notes) return;
     putchar('\n');
-    print_wrapped(c->notes, 0, LINE);
+    print_wrapped(c->notes, 0, HELP_WIDTH);
 }
 
 /* ---- parsing ---- */

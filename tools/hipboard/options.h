@@ -11,6 +11,8 @@
 
 #include "command.h"
 
+enum { HELP_WIDTH = 80 }; /* columns of --help */
+
 /** Puts an option's value where it belongs. NULL, or what is wrong with the value. */
 typedef const char *(*take_fn)(void *to, const char *value);
 
