@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What HIP capture adds to the host's time of a call, on the simulated GPU: the runtime's own path
- * is real, the device behind it is not, so nothing here is said of a GPU. Best of many short
- * rounds, since other programs disturb; a round ends before the queue is full.
+ * is real, the device behind it is not, so nothing here is said of a GPU. A round ends before the
+ * queue is full.
  *
  *     tools/simhsa/run [--runtime SUITE] build-bench/tests/bench/bench_hip [bare]
  *
@@ -16,9 +16,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <hipboard/hipboard.h>
+
+#include "rounds.h"
 
 #define MUST(call)                                                       \
     do {                                                                 \
@@ -29,18 +30,11 @@
         }                                                                \
     } while (0)
 
-enum { SESSIONS = 20, ROUNDS = 10, CALLS = 250, THREADS = 8, STREAMS = 4, LAUNCHES = 2000 };
+enum { THREADS = 8, STREAMS = 4, LAUNCHES = 2000 };
 
 static hipFunction_t nop;
 static hipStream_t stream;
 static char *host, *device;
-
-static double now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 static void set_up(void)
 {
@@ -71,48 +65,9 @@ static void copy(void)
     MUST(hipMemcpyAsync(device, host, 4096, hipMemcpyHostToDevice, stream));
 }
 
-/* The processor's speed changes with what else the machine does, up to twofold: a round counts only
- * between two turns of a fixed loop that were as fast as any. */
-static double spin_ns(void)
+static void wait(void)
 {
-    volatile unsigned x = 1;
-    double start = now_ns();
-    for (int i = 0; i < 4000; i++)
-        x = x * 2654435761u + 1;
-    return now_ns() - start;
-}
-
-typedef struct series {
-    struct {
-        double each, spin;
-    } rounds[SESSIONS * ROUNDS];
-    int count;
-} series;
-
-static double fastest_spin = 1e18;
-
-static void measure(series *s, void (*call)(void))
-{
-    for (int round = 0; round < ROUNDS && s->count < SESSIONS * ROUNDS; round++) {
-        double before = spin_ns(), start = now_ns();
-        for (int i = 0; i < CALLS; i++)
-            call();
-        double each = (now_ns() - start) / CALLS, after = spin_ns();
-        double slower = before > after ? before : after;
-        s->rounds[s->count].each = each;
-        s->rounds[s->count++].spin = slower;
-        if (slower < fastest_spin) fastest_spin = slower;
-        MUST(hipStreamSynchronize(stream));
-    }
-}
-
-static double best(const series *s)
-{
-    double least = 1e18;
-    for (int i = 0; i < s->count; i++)
-        if (s->rounds[i].spin < 1.1 * fastest_spin && s->rounds[i].each < least)
-            least = s->rounds[i].each;
-    return least;
+    MUST(hipStreamSynchronize(stream));
 }
 
 static double start_ms;
@@ -152,15 +107,15 @@ static void measure_calls(void)
     enum { COSTS = sizeof costs / sizeof *costs };
     double first_start_ms = 0;
     for (int i = 0; i < COSTS * SESSIONS; i++)
-        measure(&costs[i % COSTS].before, costs[i % COSTS].call);
+        measure(&costs[i % COSTS].before, costs[i % COSTS].call, wait);
     for (int session = 0; session < SESSIONS; session++) {
         hb_profiler *prof = start();
         if (session == 0) first_start_ms = start_ms;
         for (int i = 0; i < COSTS; i++)
-            measure(&costs[i].recorded, costs[i].call);
+            measure(&costs[i].recorded, costs[i].call, wait);
         hb_profiler_destroy(prof);
         for (int i = 0; i < COSTS; i++)
-            measure(&costs[i].between, costs[i].call);
+            measure(&costs[i].between, costs[i].call, wait);
     }
     printf("%-26s %9s %9s %9s %9s\n", "ns a call, one thread", "before", "between", "recorded",
            "adds");
@@ -246,7 +201,7 @@ static void measure_empty_hook(series *launches)
     MUST(hipRuntimeGetVersion(&version));
     api_data_size = version < 60000000 ? 840 : 1520; /* of 5.7, and of 6.4 and later */
     hook(empty_tracer);
-    measure(launches, launch);
+    measure(launches, launch, wait);
     hook(NULL);
 }
 
@@ -254,8 +209,8 @@ static void measure_bare(void)
 {
     static series launches, copies, hooked;
     for (int i = 0; i < SESSIONS; i++) {
-        measure(&launches, launch);
-        measure(&copies, copy);
+        measure(&launches, launch, wait);
+        measure(&copies, copy, wait);
         measure_empty_hook(&hooked);
     }
     printf("without hipboard: null kernel %.0f ns, copy of 4 KiB %.0f ns\n", best(&launches),

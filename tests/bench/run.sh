@@ -41,6 +41,12 @@ if ninja -C build-bench tests/bench/bench_hip tools/simhsa/libhsa-runtime64.so.1
         tools/simhsa/run --runtime $suite "$bench/bench_hip"
     done
 fi
+# Needs HIP's headers only.
+if ninja -C build-bench tests/bench/bench_rocprofiler tests/hip/rocprofiler/librocprofiler-sdk.so.1 >/dev/null 2>&1; then
+    for client in bare empty hipboard; do
+        LD_LIBRARY_PATH=build-bench/tests/hip/rocprofiler "$bench/bench_rocprofiler" $client
+    done
+fi
 echo
 "$bench/bench_compare" "$traces/runs" 10 100
 echo
