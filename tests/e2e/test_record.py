@@ -77,6 +77,13 @@ def test_a_runtime_that_is_loaded_later_is_found(tmp_path, backend):
 
 
 @needs_gpu
+@pytest.mark.parametrize("shell", ["sh", "bash"])
+def test_pipes_between_forked_processes_are_left_alone(tmp_path, shell):
+    script = "echo one | cat; echo two | (read x; echo $x); echo three | cat | (cat; echo four)"
+    done = record("-o", tmp_path, "--", shell, "-c", script)
+    assert (done.returncode, done.stdout) == (0, "one\ntwo\nthree\nfour\n")
+
+
 def test_processes_of_a_script_that_do_nothing_leave_nothing(tmp_path):
     script = f"(true); ls / >/dev/null; '{PLAIN}'; exit 9"
     done = record("-o", tmp_path, "--", "bash", "-c", script, env=WITH_GPU)
