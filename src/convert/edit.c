@@ -13,7 +13,7 @@
 typedef struct edit {
     const char *at;
     size_t cut;
-    char text[120];
+    char text[240];
 } edit;
 
 typedef struct edits {
@@ -21,9 +21,11 @@ typedef struct edits {
     const hb_item *item;
     const hb_raw_event *raw;
     const char *start; /* behind the opening brace */
-    edit list[12];
+    edit list[16];
     unsigned count;
     uint32_t part;
+    char args[200]; /* members of args that are not there yet */
+    size_t args_size;
 } edits;
 
 /* ---- changing values ---- */
@@ -31,10 +33,13 @@ typedef struct edits {
 HB_PRINTF(4, 5)
 static void splice(edits *e, const char *at, size_t cut, const char *format, ...)
 {
-    if (e->count == HB_ARRAY_LEN(e->list)) return;
-    unsigned i = e->count++;
-    for (; i > 0 && e->list[i - 1].at > at; i--)
-        e->list[i] = e->list[i - 1];
+    unsigned i = 0;
+    while (i < e->count && !(cut && e->list[i].at == at && e->list[i].cut == cut))
+        i++;
+    if (i == HB_ARRAY_LEN(e->list)) return;
+    if (i == e->count) /* else another text for the same value */
+        for (e->count++; i > 0 && e->list[i - 1].at > at; i--)
+            e->list[i] = e->list[i - 1];
     e->list[i].at = at;
     e->list[i].cut = cut;
     va_list args;
@@ -62,12 +67,25 @@ static void set(edits *e, hb_slot slot, const char *name, const char *text)
 /* Adds a member to args. */
 static void add_arg(edits *e, const char *name, const char *text)
 {
+    int n = snprintf(e->args + e->args_size, sizeof e->args - e->args_size, "%s\"%s\": %s",
+                     e->args_size ? ", " : "", name, text);
+    e->args_size += (size_t)n;
+}
+
+/* All members that were added to args at once: it may not be there, or be something else. */
+static void write_args(edits *e)
+{
     hb_value args = hb_raw_get(e->raw, HB_SLOT_ARGS);
+    char text[sizeof e->args + 2];
     bool empty = args.type == HB_JSON_OBJECT && *hb_scan_space(args.s + 1) == '}';
+    if (e->args_size == 0) return;
+    snprintf(text, sizeof text, "{%s}", e->args);
     if (args.type == HB_JSON_OBJECT)
-        splice(e, args.s + 1, 0, "\"%s\": %s%s", name, text, empty ? "" : ", ");
+        splice(e, args.s + 1, 0, "%s%s", e->args, empty ? "" : ", ");
+    else if (args.type != HB_JSON_NONE)
+        replace(e, &args, text);
     else
-        splice(e, e->start, 0, "\n    \"args\": {\"%s\": %s},", name, text);
+        splice(e, e->start, 0, "\n    \"args\": %s,", text);
 }
 
 static void set_arg(edits *e, hb_slot slot, const char *name, const char *text)
@@ -249,6 +267,16 @@ static void edit_hidden(edits *e)
     if (planned) e->plan->counts[change] = before;
 }
 
+/* A number in quotes is none to the plugin. */
+static void unquote(edits *e, hb_slot slot)
+{
+    hb_value value = hb_raw_get(e->raw, slot);
+    char text[HB_MAX_NUMBER + 1];
+    double number;
+    if (value.type == HB_JSON_STRING && hb_plain_number(&value, &number))
+        replace(e, &value, number_text(number, text));
+}
+
 /* Whatever loses a file wherever it stands. */
 static void mend(edits *e)
 {
@@ -258,7 +286,12 @@ static void mend(edits *e)
     if (name.type != HB_JSON_STRING) set(e, HB_SLOT_NAME, "name", "\"\"");
     if (is_x(e) && (cat.type != HB_JSON_STRING || hb_value_is(&cat, "memory")))
         set(e, HB_SLOT_CAT, "cat", "\"outside_tree\"");
-    if (args.type != HB_JSON_NONE && args.type != HB_JSON_OBJECT) replace(e, &args, "{}");
+    if (args.type != HB_JSON_NONE && args.type != HB_JSON_OBJECT && !e->args_size)
+        replace(e, &args, "{}");
+    static const hb_slot numbers[] = {HB_SLOT_TS,    HB_SLOT_DUR,       HB_SLOT_TID,
+                                      HB_SLOT_BYTES, HB_SLOT_ALLOCATED, HB_SLOT_RESERVED};
+    for (size_t i = 0; i < HB_ARRAY_LEN(numbers); i++)
+        unquote(e, numbers[i]);
     if (e->count != before) count(e, HB_CHANGE_ODD);
 }
 
@@ -384,6 +417,8 @@ static void write_edits(const edits *e, hb_str text, hb_buf *out)
         hb_buf_str(out, e->list[i].text);
         p = e->list[i].at + e->list[i].cut;
     }
+    /* A comma is written behind each member that is put first. */
+    if (*hb_scan_space(e->start) == '}' && e->count) out->size--;
     hb_buf_append(out, p, (size_t)(text.s + text.len - p));
 }
 
@@ -400,6 +435,7 @@ static void edit_event(hb_plan *plan, const hb_item *item, const hb_raw_event *r
         edit_for_plugin(&e);
         mend(&e);
     }
+    write_args(&e);
     if (item->role == HB_ROLE_SPAN && plan->cuts) edit_span(&e);
     write_edits(&e, text, out);
 }

@@ -196,7 +196,7 @@ static void note_role(hb_plan *plan, const hb_raw_event *raw, const hb_value *na
     hb_value cat = hb_raw_get(raw, HB_SLOT_CAT);
     switch ((hb_role)item->role) {
     case HB_ROLE_NODE:
-        if (!is_cat(&cat, "python")) item->flags |= HB_ITEM_OPERATOR;
+        if (is_cat(&cat, "cpu_op") || is_cat(&cat, "operator")) item->flags |= HB_ITEM_OPERATOR;
         /* fall through */
     case HB_ROLE_SCOPE:
     case HB_ROLE_MODULE:

@@ -209,7 +209,10 @@ def test_calls_without_a_link_belong_to_the_operator_that_they_ran_in(correlatio
     trace = {"schemaVersion": 1, "deviceProperties": [{"id": 0, "numSms": 4}], "traceEvents": [
         *launch(1000, "linked", {"External_id": 51}, 5), *launch(1100, "mm", ids, correlation),
         *launch(1200, "by_accident", {"External_id": 78}, 7),
-        *launch(1300, "outside", {"External_id": 40}, 40)[2:]]}
+        *launch(1300, "outside", {"External_id": 40}, 40)[2:],
+        {"ph": "X", "cat": "user_annotation", "name": "nccl:all_reduce", "pid": 1, "tid": 1,
+         "ts": 1106, "dur": 18, "args": {"External id": 999, "Input Dims": [[4]],
+                                         "Input type": ["float"]}}]}
     trace["traceEvents"][9]["args"]["External id"] = 101
     trace["traceEvents"][8]["args"]["External id"] = 40
     (tmp_path / "in.json").write_text(json.dumps(trace))
@@ -221,3 +224,28 @@ def test_calls_without_a_link_belong_to_the_operator_that_they_ran_in(correlatio
                      "outer_by_accident": 0, "by_accident": 7}
     assert said["changed"]["call_linked"] == 2 and said["changed"]["call_outside"] == 1
     assert said["unknown"]["no_operator"] == 1
+
+
+def test_odd_events_become_json_that_the_plugin_takes(tmp_path):
+    """rocprof begins its list with {}, Ascend's profiler puts times in quotes."""
+    trace = {"deviceProperties": [{"id": 0, "numSms": 4}], "traceEvents": [
+        {}, {"ph": "X"}, {"ph": "X", "cat": "kernel", "name": "k", "ts": 130, "dur": 7, "tid": 7},
+        {"ph": "X", "cat": "cpu_op", "name": "quoted", "ts": "100.125", "dur": "50", "tid": "3",
+         "pid": 1, "args": {"External id": 1}},
+        {"ph": "i", "name": "[memory]", "ts": "110", "tid": "3", "pid": 1, "s": "t",
+         "args": {"Device Type": 6, "Device Id": 0, "Addr": 1, "Bytes": "512",
+                  "Total Allocated": "512", "Total Reserved": "1024"}},
+        {"ph": "i", "name": "[memory]", "ts": 111, "tid": 3, "pid": 1, "s": "t", "args": []}]}
+    (tmp_path / "in.json").write_text(json.dumps(trace))
+    run(HIPBOARD, "convert", tmp_path / "in.json", "-o", tmp_path / "run")
+    [path] = (tmp_path / "run").iterdir()
+    events = json.loads(path.read_text())["traceEvents"]
+    assert events[0] == {"name": ""} and events[2]["args"]["device"] == 0
+    assert events[3] == {**trace["traceEvents"][3], "ts": 100.125, "dur": 50, "tid": 3}
+    assert events[4]["args"] == {"Device Type": 1, "Device Id": 0, "Addr": 1, "Bytes": 512,
+                                 "Total Allocated": 512, "Total Reserved": 1024}
+    assert events[5]["args"] == {"Device Type": 1}
+    [op] = profile(path).op_list_groupby_name
+    assert (op.name, op.host_duration) == ("quoted", 50)
+    said = json.loads(run(HIPBOARD, "convert", path, "-o", tmp_path / "again", "--json"))
+    assert not said["changed"]

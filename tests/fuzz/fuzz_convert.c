@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Any bytes as a trace: converted, compared with itself, shown as its conversion. What a conversion
+ * writes can be read by a strict reader, and needs no other conversion.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <hipboard/analysis.h>
+#include <hipboard/compare.h>
+#include <hipboard/convert.h>
+
+#include "read/reader.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define CHECK(condition)                                                    \
+    do {                                                                    \
+        if (!(condition)) {                                                 \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+            abort();                                                        \
+        }                                                                   \
+    } while (0)
+
+/* Where files come to lie; one directory for the whole run. */
+static const char *directory(void)
+{
+    static char path[64];
+    if (!*path) {
+        snprintf(path, sizeof path, "%s/hipboard-fuzz-XXXXXX",
+                 access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+        CHECK(mkdtemp(path) != NULL);
+    }
+    return path;
+}
+
+static void remove_directory(void)
+{
+    rmdir(directory());
+}
+
+static void read_strictly(const char *path)
+{
+    hb_trace trace;
+    static hb_read_report report;
+    hb_read_options options = {.strict = true, .check_na = true, .max_bytes = 256 << 20};
+    CHECK(hb_read_trace(path, &options, &trace, &report) == HB_OK);
+    hb_trace_free(&trace);
+}
+
+/* A second conversion finds nothing to do. */
+static void convert_again(const char *path)
+{
+    hb_convert_options options = HB_CONVERT_OPTIONS_INIT;
+    hb_conversion *conversion;
+    options.replace = true;
+    CHECK(hb_convert(path, directory(), "again", &options, &conversion) == HB_OK);
+    for (size_t i = 0; i < conversion->num_notes; i++)
+        CHECK(conversion->notes[i].unknown);
+    for (size_t i = 0; i < conversion->num_paths; i++)
+        unlink(conversion->paths[i]);
+    hb_conversion_free(conversion);
+}
+
+static void convert(const char *path, const hb_convert_options *options)
+{
+    hb_conversion *conversion;
+    if (hb_convert(path, directory(), "once", options, &conversion) != HB_OK) return;
+    bool plain = !options->kineto && !options->max_size;
+    for (size_t i = 0; i < conversion->num_paths; i++) {
+        read_strictly(conversion->paths[i]);
+        if (plain) convert_again(conversion->paths[i]);
+        unlink(conversion->paths[i]);
+    }
+    hb_conversion_free(conversion);
+}
+
+static void convert_all_ways(const char *path, size_t size)
+{
+    hb_convert_options options = HB_CONVERT_OPTIONS_INIT;
+    options.replace = true;
+    convert(path, &options);
+    options.max_size = size / 3 + 1;
+    convert(path, &options);
+    options.max_size = 0;
+    options.kineto = true;
+    convert(path, &options);
+}
+
+static void compare(const char *path)
+{
+    const char *paths[] = {path, path};
+    hb_compare_options options = HB_COMPARE_OPTIONS_INIT;
+    hb_comparison *comparison;
+    options.tree = true;
+    if (hb_compare(paths, 2, &options, &comparison) != HB_OK) return;
+    hb_compare_report report = HB_COMPARE_REPORT_INIT;
+    char *text;
+    if (hb_comparison_text(comparison, &report, &text, NULL) == HB_OK) hb_free(text);
+    hb_comparison_free(comparison);
+}
+
+/* As `hipboard view` reads it. */
+static void view(const char *path)
+{
+    hb_open_options options = HB_OPEN_OPTIONS_INIT;
+    hb_trace_file *file;
+    hb_insights *insights;
+    const hb_operator_stat *operators;
+    size_t count;
+    options.unify = true;
+    if (hb_trace_file_open(path, &options, &file) != HB_OK) return;
+    (void)hb_trace_file_operators(file, true, &operators, &count);
+    if (hb_insights_create(file, NULL, &insights) == HB_OK) hb_insights_destroy(insights);
+    hb_trace_file_close(file);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static bool prepared;
+    char path[64];
+    if (!prepared) atexit(remove_directory);
+    prepared = true;
+    int fd = memfd_create("fuzz", MFD_CLOEXEC);
+    CHECK(fd >= 0 && write(fd, data, size) == (ssize_t)size);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    convert_all_ways(path, size);
+    compare(path);
+    view(path);
+    close(fd);
+    return 0;
+}
