@@ -75,8 +75,7 @@ static hb_result run(hb_analysis *a, const stage *s)
 {
     if (hb_arena_try(&a->arena)) s->run(a);
     bool spared = a->arena.result == HB_ERROR_FORMAT && !s->needed && a->trace->unified;
-    return spared || a->arena.result == HB_OK ? HB_OK
-                                              : hb_fail(a->arena.result, "%s", a->arena.reason);
+    return spared ? HB_OK : hb_arena_outcome(&a->arena);
 }
 
 static hb_result run_stages(hb_analysis *a, hb_trace *trace, bool only_costs)

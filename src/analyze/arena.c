@@ -46,6 +46,11 @@ static bool has_own_block(size_t size)
     return rounded(size) > BLOCK / 4;
 }
 
+hb_result hb_arena_outcome(const hb_arena *arena)
+{
+    return arena->result == HB_OK ? HB_OK : hb_fail(arena->result, "%s", arena->reason);
+}
+
 void *hb_arena_alloc(hb_arena *arena, size_t size)
 {
     if (has_own_block(size)) return new_block(arena, rounded(size));

@@ -29,6 +29,9 @@ typedef struct hb_arena {
 _Noreturn HB_COLD HB_PRINTF(3, 4) void hb_arena_leave(hb_arena *arena, hb_result result,
                                                       const char *format, ...);
 
+/** HB_OK, or the failure that it was left by, which hb_last_error() then tells. */
+hb_result hb_arena_outcome(const hb_arena *arena);
+
 /** Zeroed; never NULL. */
 void *hb_arena_alloc(hb_arena *arena, size_t size);
 void hb_arena_free(hb_arena *arena);

@@ -219,7 +219,7 @@ hb_result hb_distributed_run(hb_distributed *d, const hb_worker *workers, uint32
     *exists = comparable(d);
     if (!*exists) return HB_OK;
     if (hb_arena_try(&d->arena)) run(d);
-    if (d->arena.result != HB_OK) return hb_fail(d->arena.result, "%s", d->arena.reason);
+    if (d->arena.result != HB_OK) return hb_arena_outcome(&d->arena);
     return HB_OK;
 }
 

@@ -53,7 +53,7 @@ hb_result hb_insight_run(hb_insight *in, const hb_trace *trace, const hb_insight
     in->trace = trace;
     hb_buf_init(&in->text, 1 << 20);
     if (hb_arena_try(&in->arena)) run(in, inputs);
-    if (in->arena.result != HB_OK) return hb_fail(in->arena.result, "%s", in->arena.reason);
+    if (in->arena.result != HB_OK) return hb_arena_outcome(&in->arena);
     return HB_OK;
 }
 

@@ -104,8 +104,7 @@ hb_result hb_keep_steps(hb_trace *trace, int64_t first, int64_t last)
 {
     keeper k = {.trace = trace, .first = first, .last = last};
     if (hb_arena_try(&k.arena)) keep(&k);
-    hb_result result = k.arena.result;
-    if (result != HB_OK) hb_fail(result, "%s", k.arena.reason);
+    hb_result result = hb_arena_outcome(&k.arena);
     hb_arena_free(&k.arena);
     return result;
 }

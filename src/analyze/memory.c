@@ -207,7 +207,7 @@ typedef struct stat_walk {
     hb_arena *arena;
     const hb_memory_window *window;
     uint32_t num_devices;
-    double *metrics; /* [node][device][6], of the nodes that have some */
+    double *metrics; /* [node][device][metric], of the nodes that have some */
     uint32_t *slot;  /* node -> index into metrics + 1 */
     uint32_t num_slots, capacity;
     hb_u32s ops;
@@ -230,10 +230,10 @@ static void add_own(stat_walk *s, uint32_t node)
         const hb_memory_record *r = &s->a->memory.items[i - 1];
         if (!hb_in_window(s->window, r->ts) || !r->device) continue;
         double *m = metrics_of(s, node) + (size_t)(r->device - 1) * HB_MEMORY_METRICS;
-        double bytes[3] = {r->bytes, r->bytes > 0 ? r->bytes : 0, r->bytes > 0};
-        for (int k = 0; k < 3; k++) {
-            m[k] += bytes[k];
-            m[k + 3] += bytes[k];
+        double own[HB_MEMORY_SELF_METRICS] = {r->bytes, r->bytes > 0 ? r->bytes : 0, r->bytes > 0};
+        for (int k = 0; k < HB_MEMORY_SELF_METRICS; k++) {
+            m[k] += own[k];
+            m[HB_MEMORY_SELF_METRICS + k] += own[k];
         }
     }
 }
@@ -245,7 +245,7 @@ static void add_totals(stat_walk *s, uint32_t node, uint32_t child)
     double *to = metrics_of(s, node), *from = metrics_of(s, child);
     for (uint32_t d = 0; d < s->num_devices;
          d++, to += HB_MEMORY_METRICS, from += HB_MEMORY_METRICS)
-        for (int k = 3; k < HB_MEMORY_METRICS; k++)
+        for (int k = HB_MEMORY_SELF_METRICS; k < HB_MEMORY_METRICS; k++)
             to[k] += from[k];
 }
 

@@ -13,8 +13,18 @@ typedef struct hb_memory_window {
     double start, end;
 } hb_memory_window;
 
-/* self increase, self allocated, self allocations, and the same with what lies below */
-enum { HB_MEMORY_METRICS = 6 };
+/** What is summed of an operator: bytes and calls of its own, then the same with what lies below.
+ */
+enum {
+    HB_MEMORY_SELF_INCREASE,
+    HB_MEMORY_SELF_ALLOCATED,
+    HB_MEMORY_SELF_ALLOCATIONS,
+    HB_MEMORY_INCREASE,
+    HB_MEMORY_ALLOCATED,
+    HB_MEMORY_ALLOCATIONS,
+    HB_MEMORY_METRICS,
+    HB_MEMORY_SELF_METRICS = HB_MEMORY_INCREASE
+};
 
 typedef struct hb_memory_stat {
     hb_sid name;

@@ -311,8 +311,7 @@ hb_result hb_unify(hb_trace *trace)
 {
     unifier u = {.trace = trace};
     if (hb_arena_try(&u.arena)) unify(&u);
-    hb_result result = u.arena.result;
-    if (result != HB_OK) hb_fail(result, "%s", u.arena.reason);
+    hb_result result = hb_arena_outcome(&u.arena);
     hb_arena_free(&u.arena);
     trace->unified = result == HB_OK;
     return result;

@@ -123,7 +123,7 @@ hb_result hb_comparison_run(const hb_comparison *c, size_t index, hb_compared_ru
 static hb_result make_contrasts(hb_comparison *c, hb_compare_run *run)
 {
     if (hb_arena_try(&c->arena)) hb_contrasts_make(c, run);
-    return c->arena.result == HB_OK ? HB_OK : hb_fail(c->arena.result, "%s", c->arena.reason);
+    return hb_arena_outcome(&c->arena);
 }
 
 hb_result hb_comparison_contrasts(hb_comparison *c, size_t index, const hb_run_contrast **contrasts,
@@ -174,7 +174,7 @@ static hb_result take_report(const hb_compare_report *from, hb_compare_report *t
 static hb_result write_report(hb_comparison *c, hb_arena *arena, const hb_compare_report *r,
                               hb_buf *buf)
 {
-    if (!hb_arena_try(arena)) return hb_fail(arena->result, "%s", arena->reason);
+    if (!hb_arena_try(arena)) return hb_arena_outcome(arena);
     if (r->format == HB_COMPARE_JSON)
         hb_report_json(c, arena, r, buf);
     else

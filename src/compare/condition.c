@@ -296,7 +296,7 @@ static hb_result check_guarded(hb_comparison *c, hb_arena *arena, const hb_compa
                                hb_compare_finding *finding)
 {
     if (hb_arena_try(arena)) return check(c, arena, run, x, text, beyond_noise, finding);
-    return hb_fail(arena->result, "%s", arena->reason);
+    return hb_arena_outcome(arena);
 }
 
 hb_result hb_comparison_check(hb_comparison *c, size_t index, const char *text, bool beyond_noise,

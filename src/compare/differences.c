@@ -282,7 +282,7 @@ static hb_result keep_rows(hb_arena *arena, hb_comparison *c, hb_compare_run *ru
     if (hb_arena_try(arena)) make_rows(c, arena, run, by, group, &list);
     if (arena->result != HB_OK) {
         free(list.items);
-        return hb_fail(arena->result, "%s", arena->reason);
+        return hb_arena_outcome(arena);
     }
     run->differences[by][group].list = list.items;
     run->differences[by][group].count = list.count;

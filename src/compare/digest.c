@@ -351,8 +351,7 @@ hb_result hb_digest_make(hb_digest *d, hb_analysis *a)
     try_make(d);
     const hb_arena *const arenas[] = {&a->arena, &d->arena, &d->keys};
     for (size_t i = 0; i < HB_ARRAY_LEN(arenas) && result == HB_OK; i++)
-        if (arenas[i]->result != HB_OK)
-            result = hb_fail(arenas[i]->result, "%s", arenas[i]->reason);
+        result = hb_arena_outcome(arenas[i]);
     hb_arena_free(&d->keys);
     return result;
 }

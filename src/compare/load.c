@@ -117,7 +117,7 @@ static void deliver(job *j, hb_result result)
     if (is_fatal(result)) stop(l, result);
     if (l->result != HB_OK) return;
     if (hb_arena_try(arena)) add_to_run(j, result);
-    if (arena->result != HB_OK) stop(l, hb_fail(arena->result, "%s", arena->reason));
+    if (arena->result != HB_OK) stop(l, hb_arena_outcome(arena));
 }
 
 /* ---- threads ---- */

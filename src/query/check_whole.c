@@ -103,8 +103,7 @@ hb_result hb_check_whole(hb_checker *c)
     c->num_marks = count;
     if (c->profile->lost) return HB_OK;
     if (hb_arena_try(&l.arena)) link(&l);
-    hb_result result = l.arena.result;
-    if (result != HB_OK) hb_fail(result, "%s", l.arena.reason);
+    hb_result result = hb_arena_outcome(&l.arena);
     hb_arena_free(&l.arena);
     return result;
 }

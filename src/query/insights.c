@@ -215,8 +215,7 @@ static hb_result list_all(hb_insights *s)
                 NULL);
         list_findings(s);
     }
-    if (s->in.arena.result == HB_OK) return HB_OK;
-    return hb_fail(s->in.arena.result, "%s", s->in.arena.reason);
+    return hb_arena_outcome(&s->in.arena);
 }
 
 /* ---- creating ---- */

@@ -43,8 +43,7 @@ static hb_result make(hb_key_averages *k, const char *sort_by)
         if (sort_by) HB_TRY(hb_averages_sort(&k->averages, &k->arena, k->trace, sort_by));
         keep_stacks(k);
     }
-    if (k->arena.result == HB_OK) return HB_OK;
-    return hb_fail(k->arena.result, "%s", k->arena.reason);
+    return hb_arena_outcome(&k->arena);
 }
 
 hb_result hb_key_averages_create(hb_trace_file *file, const hb_key_averages_options *options,

@@ -4,23 +4,13 @@
  */
 #include <stdlib.h>
 
-#include "query/logdir.h"
+#include "base/files.h"
+#include "query/query.h"
 
-typedef struct progress_context {
-    const hb_open_options *options;
-    const char *path;
-} progress_context;
-
-static bool report_progress(void *context, uint64_t bytes, uint64_t total)
+bool hb_file_progress_report(void *context, uint64_t bytes, uint64_t total)
 {
-    const progress_context *p = context;
+    const hb_file_progress *p = context;
     return p->options->progress(p->options->context, p->path, bytes, total);
-}
-
-static bool is_gzip_name(const char *path)
-{
-    size_t n = strlen(path);
-    return n >= 3 && strcmp(path + n - 3, ".gz") == 0;
 }
 
 /* The plugin parses strictly, then with control characters allowed, then with quotes put around
@@ -40,11 +30,11 @@ static const char *why_lost(const hb_read_report *report)
 
 static hb_result read_strictly(const hb_open_options *options, hb_profile *p)
 {
-    progress_context context = {options, p->path};
+    hb_file_progress context = {options, p->path};
     hb_read_options read = {.strict = true,
-                            .form = is_gzip_name(p->path) ? HB_TEXT_GZIP : HB_TEXT_PLAIN,
+                            .form = hb_path_ends(p->path, ".gz") ? HB_TEXT_GZIP : HB_TEXT_PLAIN,
                             .max_bytes = options->max_memory,
-                            .progress = options->progress ? report_progress : NULL,
+                            .progress = options->progress ? hb_file_progress_report : NULL,
                             .context = &context};
     hb_read_report *report = malloc(sizeof *report);
     if (!report) return hb_no_memory();

@@ -19,7 +19,7 @@ struct hb_memory_profile {
 
 static hb_result failure(const hb_memory_profile *p)
 {
-    return hb_fail(p->arena.result, "%s", p->arena.reason);
+    return hb_arena_outcome(&p->arena);
 }
 
 static hb_result make(hb_memory_profile *p)

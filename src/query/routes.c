@@ -194,7 +194,7 @@ bool hb_query_is_diff_route(const char *route)
 static hb_result guarded(handler fn, const request *r)
 {
     if (hb_arena_try(r->arena)) return fn(r);
-    return hb_fail(r->arena->result, "%s", r->arena->reason);
+    return hb_arena_outcome(r->arena);
 }
 
 hb_result hb_query_profile(hb_analysis *a, hb_analysis *other, unsigned num_workers,

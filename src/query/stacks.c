@@ -87,8 +87,7 @@ static hb_result run(walk *w, bool merged)
         else
             each_event(w);
     }
-    if (w->arena.result == HB_OK) return HB_OK;
-    return hb_fail(w->arena.result, "%s", w->arena.reason);
+    return hb_arena_outcome(&w->arena);
 }
 
 hb_result hb_trace_file_stacks(hb_trace_file *file, const hb_stacks_options *options,

@@ -57,7 +57,7 @@ void hb_step_summary_destroy(hb_step_summary *s)
 
 static hb_result outcome(const hb_step_summary *s)
 {
-    return s->arena.result == HB_OK ? HB_OK : hb_fail(s->arena.result, "%s", s->arena.reason);
+    return hb_arena_outcome(&s->arena);
 }
 
 /* ---- adding ---- */

@@ -20,21 +20,9 @@ struct hb_trace_file {
     hb_kernel_stats *kernels;
     hb_gpu_stat *gpus;
     hb_memory_stats_row *memory;
-    size_t num_memory;
     hb_module_stats *modules;
-    size_t num_modules;
+    size_t num_steps, num_kernels, num_gpus, num_memory, num_modules;
 };
-
-typedef struct progress_context {
-    const hb_open_options *options;
-    const char *path;
-} progress_context;
-
-static bool report_progress(void *context, uint64_t bytes, uint64_t total)
-{
-    const progress_context *p = context;
-    return p->options->progress(p->options->context, p->path, bytes, total);
-}
 
 hb_result hb_trace_file_open(const char *path, const hb_open_options *options, hb_trace_file **file)
 {
@@ -45,10 +33,10 @@ hb_result hb_trace_file_open(const char *path, const hb_open_options *options, h
     HB_TRY(hb_open_options_take(options, &o));
     hb_trace_file *made = hb_trace_file_new();
     if (!made) return hb_no_memory();
-    progress_context context = {&o, path};
+    hb_file_progress context = {&o, path};
     hb_read_options read = {.max_bytes = o.max_memory,
                             .both_dialects = o.unify,
-                            .progress = o.progress ? report_progress : NULL,
+                            .progress = o.progress ? hb_file_progress_report : NULL,
                             .context = &context};
     locale_t before = hb_enter_c_locale();
     hb_result result = hb_read_trace(path, &read, &made->trace, &made->report);
@@ -204,7 +192,7 @@ hb_result hb_trace_file_keep_steps(hb_trace_file *file, int64_t first, int64_t l
     return hb_keep_steps(&file->trace, first, last);
 }
 
-/* ---- results ---- */
+/* ---- analysis ---- */
 
 static hb_result analyse(hb_trace_file *file)
 {
@@ -225,110 +213,95 @@ hb_analysis *hb_trace_file_analysis(hb_trace_file *file)
     return analyse(file) == HB_OK ? &file->analysis : NULL;
 }
 
-hb_result hb_trace_file_steps(hb_trace_file *file, const hb_step_stat **steps, size_t *count)
+/* ---- lists of results, each made when it is asked for ---- */
+
+static hb_result make_steps(hb_trace_file *file)
 {
-    if (!steps || !count) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
-    HB_TRY(analyse(file));
     const hb_analysis *a = &file->analysis;
-    *count = a->steps.count;
-    if (!file->steps) {
-        file->steps = calloc(*count + 1, sizeof *file->steps);
-        if (!file->steps) return hb_no_memory();
-        for (size_t i = 0; i < *count; i++) {
-            const hb_step *s = &a->steps.items[i];
-            const hb_num *c = s->costs;
-            file->steps[i] = (hb_step_stat){hb_trace_text(a->trace, s->name).s,
-                                            s->range.start.v,
-                                            c[HB_ROLE_TOTAL].v,
-                                            c[HB_ROLE_KERNEL].v,
-                                            c[HB_ROLE_MEMCPY].v,
-                                            c[HB_ROLE_MEMSET].v,
-                                            c[HB_ROLE_COMMUNICATION].v,
-                                            c[HB_ROLE_RUNTIME].v,
-                                            c[HB_ROLE_LOADER].v,
-                                            c[HB_ROLE_CPU].v,
-                                            c[HB_ROLE_OTHER].v};
-        }
+    file->steps = calloc(a->steps.count + 1, sizeof *file->steps);
+    if (!file->steps) return hb_no_memory();
+    file->num_steps = a->steps.count;
+    for (uint32_t i = 0; i < a->steps.count; i++) {
+        const hb_step *s = &a->steps.items[i];
+        file->steps[i] = (hb_step_stat){
+            .name = hb_trace_text(a->trace, s->name).s,
+            .start_us = s->range.start.v,
+            .duration_us = s->costs[HB_ROLE_TOTAL].v,
+            .kernel_us = s->costs[HB_ROLE_KERNEL].v,
+            .memcpy_us = s->costs[HB_ROLE_MEMCPY].v,
+            .memset_us = s->costs[HB_ROLE_MEMSET].v,
+            .communication_us = s->costs[HB_ROLE_COMMUNICATION].v,
+            .runtime_us = s->costs[HB_ROLE_RUNTIME].v,
+            .loader_us = s->costs[HB_ROLE_LOADER].v,
+            .cpu_us = s->costs[HB_ROLE_CPU].v,
+            .other_us = s->costs[HB_ROLE_OTHER].v,
+        };
     }
-    *steps = file->steps;
     return HB_OK;
 }
 
-hb_result hb_trace_file_operators(hb_trace_file *file, bool by_shape,
-                                  const hb_operator_stat **operators, size_t *count)
+static hb_result make_operators(const hb_analysis *a, const hb_op_stats *stats,
+                                hb_operator_stat **list)
 {
-    if (!operators || !count) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
-    HB_TRY(analyse(file));
-    const hb_analysis *a = &file->analysis;
-    const hb_op_stats *stats = by_shape ? &a->by_shape : &a->by_name;
-    hb_operator_stat **list = &file->operators[by_shape];
-    *count = stats->count;
-    if (!*list) {
-        *list = calloc(*count + 1, sizeof **list);
-        if (!*list) return hb_no_memory();
-        for (size_t i = 0; i < *count; i++) {
-            const hb_op_stat *s = &stats->items[i];
-            (*list)[i] = (hb_operator_stat){hb_trace_text(a->trace, s->name).s,
-                                            hb_trace_text(a->trace, s->shape).s,
-                                            s->calls,
-                                            s->host,
-                                            s->self_host,
-                                            s->device,
-                                            s->self_device,
-                                            s->tc_eligible};
-        }
+    *list = calloc(stats->count + 1, sizeof **list);
+    if (!*list) return hb_no_memory();
+    for (uint32_t i = 0; i < stats->count; i++) {
+        const hb_op_stat *s = &stats->items[i];
+        (*list)[i] = (hb_operator_stat){
+            .name = hb_trace_text(a->trace, s->name).s,
+            .input_shapes = hb_trace_text(a->trace, s->shape).s,
+            .calls = s->calls,
+            .host_us = s->host,
+            .self_host_us = s->self_host,
+            .device_us = s->device,
+            .self_device_us = s->self_device,
+            .tc_eligible = s->tc_eligible,
+        };
     }
-    *operators = *list;
     return HB_OK;
 }
 
-hb_result hb_trace_file_kernels(hb_trace_file *file, const hb_kernel_stats **kernels, size_t *count)
+static hb_result make_kernels(hb_trace_file *file)
 {
-    if (!kernels || !count) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
-    HB_TRY(analyse(file));
     const hb_analysis *a = &file->analysis;
-    *count = a->kernel_names.count;
-    if (!file->kernels) {
-        file->kernels = calloc(*count + 1, sizeof *file->kernels);
-        if (!file->kernels) return hb_no_memory();
-        for (size_t i = 0; i < *count; i++) {
-            const hb_kernel_stat *k = &a->kernel_names.items[i];
-            file->kernels[i] = (hb_kernel_stats){hb_trace_text(a->trace, k->name).s,
-                                                 k->calls,
-                                                 k->total,
-                                                 k->mean,
-                                                 k->max,
-                                                 k->min,
-                                                 k->blocks_per_sm,
-                                                 k->occupancy,
-                                                 k->tc_used};
-        }
+    file->kernels = calloc(a->kernel_names.count + 1, sizeof *file->kernels);
+    if (!file->kernels) return hb_no_memory();
+    file->num_kernels = a->kernel_names.count;
+    for (uint32_t i = 0; i < a->kernel_names.count; i++) {
+        const hb_kernel_stat *k = &a->kernel_names.items[i];
+        file->kernels[i] = (hb_kernel_stats){
+            .name = hb_trace_text(a->trace, k->name).s,
+            .calls = k->calls,
+            .total_us = k->total,
+            .mean_us = k->mean,
+            .max_us = k->max,
+            .min_us = k->min,
+            .blocks_per_sm = k->blocks_per_sm,
+            .occupancy_percent = k->occupancy,
+            .tc_used = k->tc_used,
+        };
     }
-    *kernels = file->kernels;
     return HB_OK;
 }
 
-hb_result hb_trace_file_gpus(hb_trace_file *file, const hb_gpu_stat **gpus, size_t *count)
+static hb_result make_gpus(hb_trace_file *file)
 {
-    if (!gpus || !count) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
-    HB_TRY(analyse(file));
     const hb_analysis *a = &file->analysis;
-    *count = a->num_gpus;
-    if (!file->gpus) {
-        file->gpus = calloc(*count + 1, sizeof *file->gpus);
-        if (!file->gpus) return hb_no_memory();
-        for (size_t i = 0; i < *count; i++) {
-            const hb_gpu *g = &a->gpus[i];
-            file->gpus[i] =
-                (hb_gpu_stat){g->id, g->utilization, g->has_sm ? g->sm_efficiency : -1,
-                              g->has_occupancy ? g->occupancy : -1, g->has_tc ? g->tc_ratio : -1};
-        }
+    file->gpus = calloc((size_t)a->num_gpus + 1, sizeof *file->gpus);
+    if (!file->gpus) return hb_no_memory();
+    file->num_gpus = a->num_gpus;
+    for (size_t i = 0; i < file->num_gpus; i++) {
+        const hb_gpu *g = &a->gpus[i];
+        file->gpus[i] = (hb_gpu_stat){
+            .id = g->id,
+            .utilization = g->utilization,
+            .sm_efficiency = g->has_sm ? g->sm_efficiency : -1,
+            .occupancy_percent = g->has_occupancy ? g->occupancy : -1,
+            .tensor_core_ratio = g->has_tc ? g->tc_ratio : -1,
+        };
     }
-    *gpus = file->gpus;
     return HB_OK;
 }
-
-/* ---- memory ---- */
 
 static hb_memory_stats_row memory_row(const hb_analysis *a, uint32_t device,
                                       const hb_memory_stat *s)
@@ -338,12 +311,12 @@ static hb_memory_stats_row memory_row(const hb_analysis *a, uint32_t device,
         .device = hb_trace_text(a->trace, a->device_names.items[device]).s,
         .name = hb_trace_text(a->trace, s->name).s,
         .calls = s->calls,
-        .increase_bytes = m[3],
-        .self_increase_bytes = m[0],
-        .allocated_bytes = m[4],
-        .self_allocated_bytes = m[1],
-        .allocations = m[5],
-        .self_allocations = m[2],
+        .increase_bytes = m[HB_MEMORY_INCREASE],
+        .self_increase_bytes = m[HB_MEMORY_SELF_INCREASE],
+        .allocated_bytes = m[HB_MEMORY_ALLOCATED],
+        .self_allocated_bytes = m[HB_MEMORY_SELF_ALLOCATED],
+        .allocations = m[HB_MEMORY_ALLOCATIONS],
+        .self_allocations = m[HB_MEMORY_SELF_ALLOCATIONS],
     };
 }
 
@@ -364,28 +337,19 @@ static void fill_memory(hb_trace_file *file, hb_arena *arena)
             file->memory[file->num_memory++] = memory_row(a, d, &stats[d].items[i]);
 }
 
-static hb_result make_memory(hb_trace_file *file, hb_arena *arena)
+static hb_result try_memory(hb_trace_file *file, hb_arena *arena)
 {
     if (hb_arena_try(arena)) fill_memory(file, arena);
-    return arena->result == HB_OK ? HB_OK : hb_fail(arena->result, "%s", arena->reason);
+    return hb_arena_outcome(arena);
 }
 
-hb_result hb_trace_file_memory(hb_trace_file *file, const hb_memory_stats_row **rows, size_t *count)
+static hb_result make_memory(hb_trace_file *file)
 {
-    if (!rows || !count) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
-    HB_TRY(analyse(file));
-    if (!file->memory) {
-        hb_arena arena = {0};
-        hb_result result = make_memory(file, &arena);
-        hb_arena_free(&arena);
-        HB_TRY(result);
-    }
-    *rows = file->memory;
-    *count = file->num_memory;
-    return HB_OK;
+    hb_arena arena = {0};
+    hb_result result = try_memory(file, &arena);
+    hb_arena_free(&arena);
+    return result;
 }
-
-/* ---- modules ---- */
 
 static size_t count_modules(const hb_module_stat *stats, uint32_t n)
 {
@@ -399,32 +363,56 @@ static void list_modules(hb_trace_file *file, const hb_module_stat *stats, uint3
 {
     for (uint32_t i = 0; i < n; i++) {
         const hb_module_stat *m = &stats[i];
-        file->modules[file->num_modules++] =
-            (hb_module_stats){hb_trace_text(&file->trace, m->name).s,
-                              depth,
-                              m->occurences,
-                              m->operators,
-                              m->host,
-                              m->self_host,
-                              m->device,
-                              m->self_device};
+        file->modules[file->num_modules++] = (hb_module_stats){
+            .name = hb_trace_text(&file->trace, m->name).s,
+            .depth = depth,
+            .occurrences = m->occurences,
+            .operators = m->operators,
+            .host_us = m->host,
+            .self_host_us = m->self_host,
+            .device_us = m->device,
+            .self_device_us = m->self_device,
+        };
         list_modules(file, m->children, m->num_children, depth + 1);
     }
 }
 
-hb_result hb_trace_file_modules(hb_trace_file *file, const hb_module_stats **modules, size_t *count)
+static hb_result make_modules(hb_trace_file *file)
 {
-    if (!modules || !count) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
-    HB_TRY(analyse(file));
     const hb_analysis *a = &file->analysis;
-    if (!file->modules) {
-        file->modules =
-            calloc(count_modules(a->modules, a->num_modules) + 1, sizeof *file->modules);
-        if (!file->modules) return hb_no_memory();
-        list_modules(file, a->modules, a->num_modules, 0);
+    file->modules = calloc(count_modules(a->modules, a->num_modules) + 1, sizeof *file->modules);
+    if (!file->modules) return hb_no_memory();
+    list_modules(file, a->modules, a->num_modules, 0);
+    return HB_OK;
+}
+
+#define HB_TRACE_FILE_LIST(list, type)                                                          \
+    hb_result hb_trace_file_##list(hb_trace_file *file, const type **items, size_t *count)      \
+    {                                                                                           \
+        if (!items || !count) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL"); \
+        HB_TRY(analyse(file));                                                                  \
+        if (!file->list) HB_TRY(make_##list(file));                                             \
+        *items = file->list;                                                                    \
+        *count = file->num_##list;                                                              \
+        return HB_OK;                                                                           \
     }
-    *modules = file->modules;
-    *count = file->num_modules;
+
+HB_TRACE_FILE_LIST(steps, hb_step_stat)
+HB_TRACE_FILE_LIST(kernels, hb_kernel_stats)
+HB_TRACE_FILE_LIST(gpus, hb_gpu_stat)
+HB_TRACE_FILE_LIST(memory, hb_memory_stats_row)
+HB_TRACE_FILE_LIST(modules, hb_module_stats)
+
+hb_result hb_trace_file_operators(hb_trace_file *file, bool by_shape,
+                                  const hb_operator_stat **operators, size_t *count)
+{
+    if (!operators || !count) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
+    HB_TRY(analyse(file));
+    const hb_op_stats *stats = by_shape ? &file->analysis.by_shape : &file->analysis.by_name;
+    hb_operator_stat **list = &file->operators[by_shape];
+    if (!*list) HB_TRY(make_operators(&file->analysis, stats, list));
+    *operators = *list;
+    *count = stats->count;
     return HB_OK;
 }
 

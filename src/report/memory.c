@@ -102,12 +102,12 @@ static void stat_row(hb_emitter *out, hb_analysis *a, const hb_memory_stat *s, d
     hb_emit_open(out, '[');
     hb_emit_str(out, hb_trace_text(a->trace, s->name));
     hb_emit_int(out, s->calls);
-    hb_emit_float(out, display_round(factor * s->metrics[3]));
-    hb_emit_float(out, display_round(factor * s->metrics[0]));
-    hb_emit_int(out, s->metrics[5]);
-    hb_emit_int(out, s->metrics[2]);
-    hb_emit_float(out, display_round(factor * s->metrics[4]));
-    hb_emit_float(out, display_round(factor * s->metrics[1]));
+    hb_emit_float(out, display_round(factor * s->metrics[HB_MEMORY_INCREASE]));
+    hb_emit_float(out, display_round(factor * s->metrics[HB_MEMORY_SELF_INCREASE]));
+    hb_emit_int(out, s->metrics[HB_MEMORY_ALLOCATIONS]);
+    hb_emit_int(out, s->metrics[HB_MEMORY_SELF_ALLOCATIONS]);
+    hb_emit_float(out, display_round(factor * s->metrics[HB_MEMORY_ALLOCATED]));
+    hb_emit_float(out, display_round(factor * s->metrics[HB_MEMORY_SELF_ALLOCATED]));
     hb_emit_close(out, ']');
 }
 
@@ -324,8 +324,8 @@ typedef struct pairing {
 typedef HB_VEC(pairing) pairings;
 
 /* Pairs in order of release, then what stays open, then releases of what was there before. */
-static hb_result pair_records(hb_analysis *a, hb_arena *arena, const hb_memory_window *window,
-                              pairings *list)
+static void pair_records(hb_analysis *a, hb_arena *arena, const hb_memory_window *window,
+                         pairings *list)
 {
     hb_dict open = {0}, lone = {0};
     for (uint32_t i = 0; i < a->memory.count; i++) {
@@ -348,7 +348,6 @@ static hb_result pair_records(hb_analysis *a, hb_arena *arena, const hb_memory_w
             *HB_PUSH(arena, list) = (pairing){open.entries.items[i].value + 1, 0};
     for (uint32_t i = 0; i < lone.entries.count; i++)
         *HB_PUSH(arena, list) = (pairing){0, lone.entries.items[i].value + 1};
-    return HB_OK;
 }
 
 static void operator_text(hb_emitter *out, hb_analysis *a, const hb_memory_record *r)
@@ -402,7 +401,7 @@ hb_result hb_answer_memory_events(hb_emitter *out, hb_analysis *a, hb_arena *are
 {
     pairings list = {0};
     if (!a->memory.count) return no_memory_view();
-    HB_TRY(pair_records(a, arena, window, &list));
+    pair_records(a, arena, window, &list);
     uint32_t *used = HB_NEW_ARRAY(arena, uint32_t, a->device_names.count + 1);
     for (uint32_t i = 0; i < list.count; i++) {
         if (!device_of(a, list.items[i])) return unknown_device();
