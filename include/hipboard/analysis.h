@@ -146,6 +146,10 @@ typedef struct hb_trace_note {
 HB_API size_t hb_trace_file_num_notes(const hb_trace_file *file);
 HB_API hb_trace_note hb_trace_file_note(const hb_trace_file *file, size_t index);
 
+/** With hb_open_options.unify: events that are not counted as the plugin counts them in the file as
+ * it is. Of hipboard's own files for the plugin: 0. */
+HB_API size_t hb_trace_file_num_mended(const hb_trace_file *file);
+
 /** Bytes of (inflated) text, and of memory that the events take. */
 HB_API uint64_t hb_trace_file_text_bytes(const hb_trace_file *file);
 HB_API uint64_t hb_trace_file_memory_bytes(const hb_trace_file *file);

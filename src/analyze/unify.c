@@ -35,6 +35,20 @@ static bool is_work(const hb_row *row)
            row->kind == HB_KIND_MEMSET;
 }
 
+/* ---- changes, which are counted ---- */
+
+static void set_kind(unifier *u, hb_row *row, hb_kind kind)
+{
+    u->trace->num_mended += row->kind != kind;
+    row->kind = (uint8_t)kind;
+}
+
+static void set_owner(unifier *u, hb_row *row, hb_key ext)
+{
+    u->trace->num_mended += row->ext != ext;
+    row->ext = ext;
+}
+
 /* ---- events that would lose the file ---- */
 
 static bool has_times(const hb_row *row)
@@ -115,8 +129,10 @@ static void forgive(unifier *u, hb_row *row)
 {
     if (row->kind == HB_KIND_FLOW ? !is_whole_flow(row)
                                   : row->kind != HB_KIND_OTHER && !is_fit(u, row))
-        row->kind = HB_KIND_OTHER;
-    row->flags &= (uint16_t) ~(HB_ROW_ARGS_ODD | HB_ROW_NOT_OBJECT | HB_ROW_MEMORY_X);
+        set_kind(u, row, HB_KIND_OTHER);
+    enum { FATAL = HB_ROW_ARGS_ODD | HB_ROW_NOT_OBJECT | HB_ROW_MEMORY_X };
+    u->trace->num_mended += (row->flags & FATAL) != 0;
+    row->flags &= (uint16_t)~FATAL;
     row->flags |= HB_ROW_NAME | HB_ROW_CAT;
 }
 
@@ -140,11 +156,11 @@ static bool is_scope(const unifier *u, const hb_row *row)
 
 static void rename_kind(unifier *u, hb_row *row)
 {
-    if (row->kind == HB_KIND_CALL) row->kind = HB_KIND_RUNTIME;
+    if (row->kind == HB_KIND_CALL) set_kind(u, row, HB_KIND_RUNTIME);
     if (row->kind != HB_KIND_ANNOTATION) return;
     bool gpu = hb_str_is(hb_trace_text(u->trace, row->cat), "gpu_user_annotation");
-    if (gpu && is_step(u, row)) row->kind = HB_KIND_OTHER;
-    if (!gpu && is_scope(u, row)) row->kind = HB_KIND_OPERATOR;
+    if (gpu && is_step(u, row)) set_kind(u, row, HB_KIND_OTHER);
+    if (!gpu && is_scope(u, row)) set_kind(u, row, HB_KIND_OPERATOR);
 }
 
 /* ---- links ---- */
@@ -180,7 +196,7 @@ static void seek_owner(unifier *u, const hb_row *work)
     const hb_dict_entry *e = correlation ? hb_dict_get(&u->calls, correlation) : NULL;
     if (!e || has_link(u, row_at(u, e->value))) return;
     if (has_link(u, work))
-        row_at(u, e->value)->ext = work->ext;
+        set_owner(u, row_at(u, e->value), work->ext);
     else
         *HB_PUSH(&u->arena, &u->seekers) = e->value;
 }
@@ -188,7 +204,7 @@ static void seek_owner(unifier *u, const hb_row *work)
 static void own(void *context, uint32_t call, uint32_t scope)
 {
     unifier *u = context;
-    row_at(u, call)->ext = row_at(u, scope)->ext;
+    set_owner(u, row_at(u, call), row_at(u, scope)->ext);
 }
 
 static hb_host_span span_of(const unifier *u, uint32_t i, bool is_call)
@@ -224,7 +240,7 @@ static void settle_ids(unifier *u)
         if (row->kind == HB_KIND_RUNTIME && row->ext == HB_KEY_NONE) row->ext = hb_key_int(0);
         bool shared = row->kind == HB_KIND_OPERATOR && row->ext != HB_KEY_NONE &&
                       is_scope(u, row) && hb_dict_get(&u->owners, row->ext);
-        if (shared) row->ext = HB_KEY_NONE;
+        if (shared) set_owner(u, row, HB_KEY_NONE);
     }
 }
 
@@ -290,6 +306,7 @@ static void mend_launch(unifier *u, const hb_row *row)
     changed |= mend_ratio(&l.blocks_state);
     changed |= mend_ratio(&l.occupancy_state);
     changed |= add_blocks(u, &l);
+    u->trace->num_mended += changed;
     if (changed) d->launch = hb_trace_launch(u->trace, &l);
     if (d->launch == UINT32_MAX) hb_arena_leave(&u->arena, HB_ERROR_NO_MEMORY, "out of memory");
 }

@@ -58,7 +58,6 @@ static void drop_analysis(job *j)
 static hb_result read_file(job *j)
 {
     hb_read_options options = {.max_bytes = j->loader->c->open.max_memory,
-                               .both_dialects = true,
                                .num_readers = 1, /* other files are read meanwhile */
                                .progress = report_progress,
                                .context = j};

@@ -35,7 +35,6 @@ hb_result hb_trace_file_open(const char *path, const hb_open_options *options, h
     if (!made) return hb_no_memory();
     hb_file_progress context = {&o, path};
     hb_read_options read = {.max_bytes = o.max_memory,
-                            .both_dialects = o.unify,
                             .progress = o.progress ? hb_file_progress_report : NULL,
                             .context = &context};
     locale_t before = hb_enter_c_locale();
@@ -86,6 +85,11 @@ hb_trace_note hb_trace_file_note(const hb_trace_file *file, size_t index)
     const hb_read_note *n = &file->report.notes[index];
     bool cut = n->flaw == HB_FLAW_CUT && file->report.cut_reason[0];
     return (hb_trace_note){cut ? file->report.cut_reason : hb_flaw_text(n->flaw), n->offset};
+}
+
+size_t hb_trace_file_num_mended(const hb_trace_file *file)
+{
+    return file ? file->trace.num_mended : 0;
 }
 
 uint64_t hb_trace_file_text_bytes(const hb_trace_file *file)

@@ -88,7 +88,6 @@ typedef struct hb_event_sink {
         uint8_t kind;
     } kinds[16];
     uint32_t num_kinds;
-    bool both_dialects; /* as in hb_read_options */
 } hb_event_sink;
 
 void hb_event_sink_init(hb_event_sink *sink, hb_trace *trace, bool lenient);

@@ -117,21 +117,11 @@ static hb_number_state number(const hb_raw_event *raw, hb_slot slot, double *res
 
 /* ---- kinds ---- */
 
-static bool is_call_of_today(hb_str cat)
-{
-    static const char *const calls[] = {"cuda_runtime", "hip_runtime", "cuda_driver", "hip_driver"};
-    for (size_t i = 0; i < HB_ARRAY_LEN(calls); i++)
-        if (strlen(calls[i]) == cat.len && memcmp(calls[i], cat.s, cat.len) == 0) return true;
-    return false;
-}
-
 static hb_kind kind_of_category(hb_event_sink *sink, hb_sid cat)
 {
     for (uint32_t i = 0; i < sink->num_kinds; i++)
         if (sink->kinds[i].cat == cat) return (hb_kind)sink->kinds[i].kind;
-    hb_str name = hb_trace_text(sink->trace, cat);
-    hb_kind kind = hb_kind_by_category(name);
-    if (sink->both_dialects && is_call_of_today(name)) kind = HB_KIND_RUNTIME;
+    hb_kind kind = hb_kind_by_category(hb_trace_text(sink->trace, cat));
     uint32_t i = sink->num_kinds < HB_ARRAY_LEN(sink->kinds) ? sink->num_kinds++ : 0;
     sink->kinds[i].cat = cat;
     sink->kinds[i].kind = (uint8_t)kind;

@@ -31,9 +31,6 @@ typedef struct hb_read_options {
     hb_text_form form;
     bool strict;      /* nothing but what Python's json.loads(strict=False) takes, and a bare N/A */
     bool check_na;    /* note N/A inside strings */
-    /* Calls of a runtime or driver are calls also where their category is PyTorch's own of today,
-     * which the plugin does not know. */
-    bool both_dialects;
     size_t max_bytes; /* memory for the trace; 0: half of the machine's */
     /* Of plain files: threads that read, 0: a few of the processors there are; and how much of the
      * text each reads at a time, 0: 4 MiB. The trace is the same whatever they are. */

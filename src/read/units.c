@@ -42,7 +42,6 @@ void hb_reader_init(hb_reader *r, hb_text *text, hb_trace *trace, const hb_read_
                         .flaw = on_flaw,
                         .context = r};
     hb_event_sink_init(&r->sink, trace, !options->strict);
-    r->sink.both_dialects = options->both_dialects;
 }
 
 void hb_reader_free(hb_reader *r)

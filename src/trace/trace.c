@@ -25,6 +25,8 @@ static const struct {
     {"memory", HB_KIND_MEMORY},
     {"cuda_runtime", HB_KIND_CALL},
     {"cuda_driver", HB_KIND_CALL},
+    {"hip_runtime", HB_KIND_CALL},
+    {"hip_driver", HB_KIND_CALL},
     {"xpu_runtime", HB_KIND_CALL},
     {"xpu_driver", HB_KIND_CALL},
     {"mtia_runtime", HB_KIND_CALL},

@@ -174,9 +174,10 @@ typedef struct hb_trace {
     hb_member *members;                   /* in file order */
     uint32_t num_members, members_before; /* the list of events */
     bool has_events;                      /* a traceEvents list was there */
-    bool bare_array;  /* the file is a list of events without an object around */
-    bool unified;     /* not as in the file: analyze/unify.h */
-    size_t max_bytes; /* of memory; 0: no limit */
+    bool bare_array;     /* the file is a list of events without an object around */
+    bool unified;        /* analyze/unify.h was here */
+    uint32_t num_mended; /* rows that it changed */
+    size_t max_bytes;    /* of memory; 0: no limit */
 } hb_trace;
 
 bool hb_trace_init(hb_trace *trace);

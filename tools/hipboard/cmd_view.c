@@ -23,7 +23,7 @@ typedef struct request {
     const view *view;
     view_run run;
     hb_open_options open;
-    bool csv, json;
+    bool csv, json, as_plugin;
     int status;
 } request;
 
@@ -59,6 +59,19 @@ static void print_hip_notes(const request *r, const char *path, const hb_trace_f
             fprintf(stderr, "hipboard view: %s: ", path);
         c = print_json_text(c + 1, text ? stdout : stderr);
     }
+}
+
+static void print_mended(const request *r, const hb_trace_file *file)
+{
+    char note[256];
+    size_t n = hb_trace_file_num_mended(file);
+    if (n == 0 || r->run.format != VIEW_TEXT) return;
+    snprintf(
+        note, sizeof note,
+        "Note: %zu event%s counted as `hipboard convert` would write %s; the plugin itself shows "
+        "this file otherwise (--as-plugin).",
+        n, n == 1 ? " is" : "s are", n == 1 ? "it" : "them");
+    print_wrapped(note, 0, view_prose_width(&r->run));
 }
 
 static bool is_wanted_rank(const request *r, const hb_trace_file *file)
@@ -131,6 +144,7 @@ static void show_file(request *r, const input *from)
         else if (r->run.format == VIEW_TEXT && !r->run.tables)
             puts("(nothing to show)");
         if (r->run.format == VIEW_JSON) puts("}");
+        print_mended(r, file);
         print_hip_notes(r, f->path, file);
     }
     hb_trace_file_close(file);
@@ -282,7 +296,6 @@ static request default_request(void)
 {
     size_t columns = screen_columns();
     request r = {.view = &view_overview, .open = progress_options()};
-    r.open.unify = true;
     r.run.top = 20;
     r.run.style = (table_style){.line_width = columns,
                                 .text_width = columns ? 0 : PIPED_TEXT_WIDTH,
@@ -295,6 +308,7 @@ static int run(arguments *args)
 {
     request r = default_request();
     if (!parse_options(&cmd_view, args, &r)) return args->status;
+    r.open.unify = !r.as_plugin;
     r.run.format = r.json ? VIEW_JSON : r.csv ? VIEW_CSV : VIEW_TEXT;
     int status = check_sort(&r);
     if (status != EXIT_FINE) return status;
@@ -333,6 +347,10 @@ static const option_spec options[] = {
      "a code object (.co, .hsaco), or a program or library with such inside, whose instructions "
      "tell which kernels use matrix cores; up to 16 times",
      INTO_BY(take_code, run)},
+    {0, "as-plugin", NULL,
+     "only what the plugin makes of the file as it is: no device times of operators in traces of "
+     "PyTorch since 2022, and a single odd event may lose the file",
+     INTO(as_plugin)},
     {0, "csv", NULL, "comma-separated values with all digits", INTO(csv)},
     {0, "json", NULL, "the same tables as JSON, a line a file", INTO(json)},
     {0},
@@ -349,10 +367,10 @@ const command cmd_view = {
     .notes =
         "Numbers are those that the plugin shows of a trace that `hipboard convert` has mended: "
         "runtime calls, data loading and optimizers count in traces of any age, odd events "
-        "lose no file. Text leaves out columns of nothing but zeros; CSV and JSON keep them. "
-        "Damage that a "
-        "file can be read in spite of is told on stderr. \"Exposed\" is communication beside "
-        "no computation. Exit status 1 when a file cannot be read or analysed.",
+        "lose no file; where that makes a difference, a note says so. Text leaves out columns of "
+        "nothing but zeros; CSV and JSON keep them. Damage that a file can be read in spite of "
+        "is told on stderr. \"Exposed\" is communication beside no computation. Exit status 1 when "
+        "a file cannot be read or analysed.",
     .least = 1,
     .most = MANY,
     .wanted = "no file or log directory is given",

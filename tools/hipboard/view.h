@@ -77,6 +77,12 @@ hb_result view_print_gpu_times(view_run *run, hb_insights *insights);
 hb_result view_print_classes(view_run *run, hb_insights *insights);
 extern const table_spec view_gpu_time_spec, view_class_spec;
 
+/** Of sentences, also into pipes. */
+static inline size_t view_prose_width(const view_run *run)
+{
+    return run->style.line_width ? run->style.line_width : 100;
+}
+
 static inline double view_share(double part, double whole)
 {
     return whole > 0 ? 100 * part / whole : NAN;

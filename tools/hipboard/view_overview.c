@@ -97,13 +97,12 @@ static const char finding_title[] = "Findings, with their share of the time and 
 /* `title` stands above the first of its kind. */
 static void print_sentence(view_run *run, const char *title, const char *bullet, const char *text)
 {
-    size_t width = run->style.line_width ? run->style.line_width : 100;
     if (run->heading != title)
         printf("\n%s%s%s\n", run->style.bold ? "\033[1m" : "", title,
                run->style.bold ? "\033[0m" : "");
     run->heading = title;
     fputs(bullet, stdout); /* two columns */
-    print_wrapped(text, 2, width);
+    print_wrapped(text, 2, view_prose_width(run));
 }
 
 static void print_advice(view_run *run, hb_trace_file *file)
