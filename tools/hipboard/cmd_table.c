@@ -113,11 +113,10 @@ static int print(const char *path, const request *r)
     hb_result result = hb_key_averages_create(file, &r->group, &averages);
     progress_clear();
     if (result == HB_OK) result = put_averages(averages, r);
-    if (result != HB_OK) fprintf(stderr, "hipboard table: %s\n", hb_last_error());
+    int status = tell_result("table", path, result);
     hb_key_averages_destroy(averages);
     hb_trace_file_close(file);
-    if (result == HB_ERROR_INVALID_ARGUMENT) return EXIT_USAGE;
-    return result == HB_OK ? EXIT_FINE : EXIT_FAILED;
+    return status;
 }
 
 /* ---- the command line ---- */

@@ -65,7 +65,7 @@ static void print_mended(const request *r, const hb_trace_file *file)
 {
     char note[256];
     size_t n = hb_trace_file_num_mended(file);
-    if (n == 0 || r->run.format != VIEW_TEXT) return;
+    if (n == 0 || !r->run.tables || r->run.format != VIEW_TEXT) return;
     snprintf(
         note, sizeof note,
         "Note: %zu event%s counted as `hipboard convert` would write %s; the plugin itself shows "
@@ -92,10 +92,12 @@ static void print_head(view_run *run, const char *title, const char *kind)
     run->shown++;
 }
 
-static void fail(request *r)
+static bool is_fine(request *r, const char *path, hb_result result)
 {
-    fprintf(stderr, "hipboard view: %s\n", hb_last_error());
+    if (result == HB_OK) return true;
+    tell_result("view", path, result);
     r->status = EXIT_FAILED;
+    return false;
 }
 
 /* Not only names of processes and threads, which the plugin would count as a step of minus 600,000
@@ -120,14 +122,12 @@ static hb_trace_file *open_source(request *r, const input *from)
 
 /* ---- file by file ---- */
 
-static bool choose_step(request *r, hb_trace_file *file)
+static bool choose_step(request *r, const char *path, hb_trace_file *file)
 {
     long long step;
     if (!r->run.step || r->view->has_steps) return true;
     parse_number(r->run.step, LLONG_MIN, LLONG_MAX, &step);
-    if (hb_trace_file_keep_steps(file, step, step) == HB_OK) return true;
-    fail(r);
-    return false;
+    return is_fine(r, path, hb_trace_file_keep_steps(file, step, step));
 }
 
 static void show_file(request *r, const input *from)
@@ -135,14 +135,12 @@ static void show_file(request *r, const input *from)
     const hb_logdir_file *f = &from->file;
     char title[1024];
     hb_trace_file *file = open_source(r, from);
-    if (file && is_wanted_rank(r, file) && choose_step(r, file)) {
+    if (file && is_wanted_rank(r, file) && choose_step(r, f->path, file)) {
         snprintf(title, sizeof title, "%s, worker %s, span %s", f->run, f->worker, f->span);
         r->run.path = f->path;
         print_head(&r->run, from->in_logdir ? title : f->path, "file");
-        if (r->view->show(&r->run, file) != HB_OK)
-            fail(r);
-        else if (r->run.format == VIEW_TEXT && !r->run.tables)
-            puts("(nothing to show)");
+        bool fine = is_fine(r, f->path, r->view->show(&r->run, file));
+        if (fine && r->run.format == VIEW_TEXT && !r->run.tables) puts("(nothing to show)");
         if (r->run.format == VIEW_JSON) puts("}");
         print_mended(r, file);
         print_hip_notes(r, f->path, file);
@@ -173,8 +171,7 @@ static void open_group(request *r, inputs *in, const input *first, group *g)
         if (x->shown || !same_group(x, first)) continue;
         x->shown = true;
         hb_trace_file *file = open_source(r, x);
-        if (file && hb_trace_file_steps(file, &steps, &num_steps) != HB_OK) {
-            fail(r);
+        if (file && !is_fine(r, x->file.path, hb_trace_file_steps(file, &steps, &num_steps))) {
             hb_trace_file_close(file);
             file = NULL;
         }
@@ -189,18 +186,15 @@ static void show_group(request *r, const input *first, const group *g)
     char title[1024];
     hb_ranks *ranks;
     if (!g->count) return;
-    if (hb_ranks_create(g->files, g->workers, g->count, &ranks) != HB_OK) {
-        fail(r);
-        return;
-    }
     snprintf(title, sizeof title, "%s, span %s", first->file.run, first->file.span);
     r->run.path = first->file.run;
+    if (!is_fine(r, title, hb_ranks_create(g->files, g->workers, g->count, &ranks))) return;
     print_head(&r->run, first->in_logdir ? title : "files", "run");
     if (r->run.format == VIEW_JSON) {
         fputs(", \"span\": ", stdout);
         print_json_string(first->file.span);
     }
-    if (r->view->show_ranks(&r->run, ranks) != HB_OK) fail(r);
+    is_fine(r, title, r->view->show_ranks(&r->run, ranks));
     if (r->run.format == VIEW_JSON) puts("}");
     hb_ranks_destroy(ranks);
 }

@@ -98,17 +98,31 @@ hb_trace_file *open_trace(const char *name, const char *path, const hb_open_opti
     return file;
 }
 
+/* Arguments, output and memory are not the trace's fault. */
+static bool is_of_trace(hb_result result)
+{
+    return result != HB_ERROR_INVALID_ARGUMENT && result != HB_ERROR_IO &&
+           result != HB_ERROR_NO_MEMORY;
+}
+
+int tell_result(const char *name, const char *path, hb_result result)
+{
+    progress_clear();
+    if (result == HB_OK) return EXIT_FINE;
+    fprintf(stderr, "hipboard %s: ", name);
+    if (is_of_trace(result)) fprintf(stderr, "%s: ", path);
+    fprintf(stderr, "%s\n", hb_last_error());
+    return result == HB_ERROR_INVALID_ARGUMENT ? EXIT_USAGE : EXIT_FAILED;
+}
+
 static int read_one(const input *from, const char *name, const hb_open_options *options,
                     input_fn fn, void *context)
 {
     hb_trace_file *file = open_trace(name, from->file.path, options);
     if (!file) return EXIT_FAILED;
-    hb_result result = fn(context, file, from);
-    progress_clear();
-    if (result != HB_OK) fprintf(stderr, "hipboard %s: %s\n", name, hb_last_error());
+    int status = tell_result(name, from->file.path, fn(context, file, from));
     hb_trace_file_close(file);
-    if (result == HB_ERROR_INVALID_ARGUMENT) return EXIT_USAGE;
-    return result == HB_OK ? EXIT_FINE : EXIT_FAILED;
+    return status;
 }
 
 int each_input(const char *name, const arguments *paths, bool unify, input_fn fn, void *context)

@@ -33,6 +33,9 @@ void inputs_free(inputs *in);
  * command, and so is why there is none: NULL. */
 hb_trace_file *open_trace(const char *name, const char *path, const hb_open_options *options);
 
+/** Says under the command's name why the trace at `path` gave no result, if so. The exit status. */
+int tell_result(const char *name, const char *path, hb_result result);
+
 typedef hb_result (*input_fn)(void *context, hb_trace_file *file, const input *from);
 
 /** Opens each trace in turn, shows progress, and says what went wrong under the command's name;
