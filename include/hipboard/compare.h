@@ -63,6 +63,8 @@ HB_API void hb_comparison_free(hb_comparison *comparison);
 
 /** A file that was left out, with the reason; NULL behind the last. */
 HB_API const char *hb_comparison_problem(const hb_comparison *comparison, size_t index);
+/** What is compared though it ends too early; NULL behind the last. */
+HB_API const char *hb_comparison_note(const hb_comparison *comparison, size_t index);
 
 /* ---- the runs ---- */
 

@@ -18,6 +18,34 @@ size_t hb_utf8_length(const unsigned char *text, size_t size)
     return n;
 }
 
+size_t hb_utf8_valid_prefix(const char *text, size_t size)
+{
+    size_t i = 0;
+    while (i < size) {
+        size_t n = hb_utf8_length((const unsigned char *)text + i, size - i);
+        if (n == 0) break;
+        i += n;
+    }
+    return i;
+}
+
+size_t hb_utf8_replace(char *to, const char *text, size_t size)
+{
+    const char *begin = to;
+    for (;;) {
+        size_t n = hb_utf8_valid_prefix(text, size);
+        memcpy(to, text, n);
+        to += n;
+        if (n == size) break;
+        memcpy(to, "\xef\xbf\xbd", 3);
+        to += 3;
+        text += n + 1;
+        size -= n + 1;
+    }
+    *to = '\0';
+    return (size_t)(to - begin);
+}
+
 static void json_escape(hb_buf *buf, unsigned char c)
 {
     switch (c) {

@@ -11,4 +11,11 @@
  * U+10FFFF), 0 when there is none. `size` > 0. */
 size_t hb_utf8_length(const unsigned char *text, size_t size);
 
+/** How many of the first bytes are well-formed UTF-8. */
+size_t hb_utf8_valid_prefix(const char *text, size_t size);
+
+/** Copies with U+FFFD for each wrong byte, NUL-terminated, into up to 3 * size + 1 bytes; the
+ * length of the copy. */
+size_t hb_utf8_replace(char *to, const char *text, size_t size);
+
 #endif

@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "base/utf8.h"
 #include "compare/report.h"
 #include "query/query.h"
 
@@ -74,13 +75,19 @@ static void free_run(hb_compare_run *run)
     hb_compare_run_free(run);
 }
 
+static void free_lines(hb_lines *lines)
+{
+    for (uint32_t i = 0; i < lines->count; i++)
+        free(lines->items[i]);
+}
+
 void hb_comparison_free(hb_comparison *c)
 {
     if (!c) return;
     for (size_t i = 0; i < c->num_runs; i++)
         free_run(&c->runs[i]);
-    for (uint32_t i = 0; i < c->problems.count; i++)
-        free(c->problems.items[i]);
+    free_lines(&c->problems);
+    free_lines(&c->notes);
     free(c->runs);
     free(c->tree_rows);
     hb_call_tree_free(c->tree);
@@ -92,6 +99,11 @@ void hb_comparison_free(hb_comparison *c)
 const char *hb_comparison_problem(const hb_comparison *c, size_t index)
 {
     return c && index < c->problems.count ? c->problems.items[index] : NULL;
+}
+
+const char *hb_comparison_note(const hb_comparison *c, size_t index)
+{
+    return c && index < c->notes.count ? c->notes.items[index] : NULL;
 }
 
 size_t hb_comparison_num_runs(const hb_comparison *c)
@@ -171,6 +183,19 @@ static hb_result take_report(const hb_compare_report *from, hb_compare_report *t
     return HB_OK;
 }
 
+/* Names of traces may be anything; JSON has escapes for that. */
+static bool mend_text(hb_buf *buf)
+{
+    hb_buf mended;
+    if (!buf->size || hb_utf8_valid_prefix(buf->data, buf->size) == buf->size) return true;
+    hb_buf_init(&mended, SIZE_MAX / 2);
+    char *to = hb_buf_reserve(&mended, 3 * buf->size + 1);
+    if (to) mended.size = hb_utf8_replace(to, buf->data, buf->size);
+    hb_buf_free(buf);
+    *buf = mended;
+    return to != NULL;
+}
+
 static hb_result write_report(hb_comparison *c, hb_arena *arena, const hb_compare_report *r,
                               hb_buf *buf)
 {
@@ -179,7 +204,7 @@ static hb_result write_report(hb_comparison *c, hb_arena *arena, const hb_compar
         hb_report_json(c, arena, r, buf);
     else
         hb_report_print(c, arena, r, buf);
-    return HB_OK;
+    return mend_text(buf) ? HB_OK : hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
 }
 
 hb_result hb_comparison_text(hb_comparison *c, const hb_compare_report *report, char **text,

@@ -117,12 +117,14 @@ typedef struct hb_compare_run {
     } differences[HB_COMPARE_BY_COUNT][HB_GROUP_MODULE + 1];
 } hb_compare_run;
 
+typedef HB_VEC(char *) hb_lines;
+
 struct hb_comparison {
     hb_arena arena;
     hb_texts texts;
     hb_compare_run *runs;
     size_t num_runs, baseline;
-    HB_VEC(char *) problems;
+    hb_lines problems, notes;
     hb_rank_test test;
     unsigned threads;
     hb_open_options open;

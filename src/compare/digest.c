@@ -232,6 +232,7 @@ static void add_roles(hb_digest *d)
     const hb_analysis *a = d->analysis;
     for (uint32_t i = 0; i < a->steps.count; i++) {
         const hb_num *costs = a->steps.items[i].costs;
+        if (costs[HB_ROLE_TOTAL].v < 0) continue; /* a whole trace with nothing in it */
         add_metric(d, names[HB_ROLE_TOTAL], HB_UNIT_US, i, costs[HB_ROLE_TOTAL].v);
         for (int role = 0; role < HB_ROLE_TOTAL; role++)
             add_metric(d, names[role], HB_UNIT_US, i, costs[role].v);

@@ -20,6 +20,14 @@ static void put_bool(hb_emitter *out, const char *key, bool value)
     hb_emit_raw(out, value ? HB_STR("true") : HB_STR("false"));
 }
 
+static void put_lines(hb_emitter *out, const char *key, const hb_lines *lines)
+{
+    hb_emit_open_key(out, key, '[');
+    for (uint32_t i = 0; i < lines->count; i++)
+        hb_emit_text(out, lines->items[i]);
+    hb_emit_close(out, ']');
+}
+
 static void put_run(hb_emitter *out, const hb_compare_run *run)
 {
     hb_emit_open(out, '{');
@@ -159,10 +167,8 @@ static void put_runs(hb_emitter *out, hb_comparison *c)
     for (size_t i = 0; i < c->num_runs; i++)
         put_run(out, &c->runs[i]);
     hb_emit_close(out, ']');
-    hb_emit_open_key(out, "problems", '[');
-    for (uint32_t i = 0; i < c->problems.count; i++)
-        hb_emit_text(out, c->problems.items[i]);
-    hb_emit_close(out, ']');
+    put_lines(out, "problems", &c->problems);
+    put_lines(out, "notes", &c->notes);
     hb_emit_open_key(out, "contrasts", '[');
     for (size_t i = 0; i < c->num_runs; i++)
         put_contrasts(out, c, i);

@@ -65,6 +65,8 @@ static hb_result read_file(job *j)
     HB_TRY(hb_unify(&j->trace));
     hb_result result = hb_analysis_run_costs(&j->analysis, &j->trace);
     if (result == HB_OK) result = hb_digest_make(&j->digest, &j->analysis);
+    if (result == HB_OK && !j->digest.items.count)
+        result = hb_fail(HB_ERROR_FORMAT, "nothing that has a time is in it");
     if (result == HB_OK && !j->loader->c->tree) drop_analysis(j);
     if (result == HB_OK) return result;
     char reason[300];
@@ -86,24 +88,38 @@ static void stop(loader *l, hb_result result)
     snprintf(l->reason, sizeof l->reason, "%s", hb_last_error());
 }
 
-static void add_problem(hb_comparison *c, const char *text)
+static void add_line(hb_comparison *c, hb_lines *lines, const char *text)
 {
     char *copy = strdup(text);
     if (!copy) hb_arena_leave(&c->arena, HB_ERROR_NO_MEMORY, "out of memory");
-    *HB_PUSH(&c->arena, &c->problems) = copy;
+    *HB_PUSH(&c->arena, lines) = copy;
+}
+
+static void note_cut(const job *j)
+{
+    char text[4600];
+    for (uint32_t i = 0; i < j->report.num_notes; i++) {
+        const hb_read_note *n = &j->report.notes[i];
+        if (n->flaw != HB_FLAW_CUT) continue;
+        const char *why = j->report.cut_reason[0] ? j->report.cut_reason : hb_flaw_text(n->flaw);
+        snprintf(text, sizeof text, "%s: byte %llu: %s; compared is what stands before",
+                 j->file->path, (unsigned long long)n->offset, why);
+        add_line(j->loader->c, &j->loader->c->notes, text);
+    }
 }
 
 static void add_to_run(job *j, hb_result result)
 {
     hb_comparison *c = j->loader->c;
     if (result == HB_OK) {
+        note_cut(j);
         hb_facts_take(c, j->run, &j->digest);
         hb_run_add(c, j->run, j->file->worker, &j->digest);
         int side = j->run != &c->runs[c->baseline];
         if (c->tree && hb_call_tree_add(c->tree, &j->digest, side) != HB_OK)
             hb_arena_leave(&c->arena, HB_ERROR_NO_MEMORY, "out of memory for the call tree");
     } else {
-        add_problem(c, hb_last_error());
+        add_line(c, &c->problems, hb_last_error());
     }
     if (j->last) hb_run_finish(c, j->run);
 }

@@ -9,12 +9,21 @@ static void put_blanks(hb_buf *buf, size_t count)
         hb_buf_append(buf, " ", 1);
 }
 
+/* Bytes of a control character at `text`; U+0080 to U+009F are some, too. */
+static size_t control_length(const char *text)
+{
+    unsigned char c = (unsigned char)text[0], next = c ? (unsigned char)text[1] : 0;
+    if (c == 0xc2 && next >= 0x80 && next < 0xa0) return 2;
+    return c < ' ' || c == 0x7f;
+}
+
 /* Control characters would break lines, and escape sequences do more than that. */
 static void put_plain(hb_buf *buf, const char *text)
 {
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        hb_buf_append(buf, c < ' ' || c == 0x7f ? " " : text, 1);
+    while (*text) {
+        size_t n = control_length(text);
+        hb_buf_append(buf, n ? " " : text, 1);
+        text += n ? n : 1;
     }
 }
 

@@ -71,6 +71,7 @@ static const char *short_name(writer *w, const char *name)
 {
     enum { HEAD = 80, TAIL = 37 };
     size_t n = strlen(name), head = HEAD, tail = TAIL;
+    if (n == 0) return "(no name)";
     if (n <= HEAD + TAIL + 3) return name;
     while (head > 0 && ((unsigned char)name[head] & 0xc0) == 0x80)
         head--;
@@ -321,7 +322,8 @@ static void print_run(writer *w, const hb_compare_run *run)
     bool baseline = run == &w->c->runs[w->c->baseline];
     if (run->recorded_at > 0 && run->recorded_at < 1e11 && gmtime_r(&at, &tm))
         strftime(date, sizeof date, ", %F %H:%M UTC", &tm);
-    const char *steps = run->has_steps
+    const char *steps = !run->num_read ? "nothing to compare"
+                        : run->has_steps
                             ? format(w, "%u step%s", run->num_steps, plural(run->num_steps))
                             : "no steps: the whole trace counts as one";
     const char *workers =
@@ -400,6 +402,8 @@ static void print_problems(writer *w)
     if (simulated)
         hb_paper_item(&w->paper, HB_TONE_PLAIN,
                       "durations on a simulated GPU mean nothing, and so do their differences");
+    for (uint32_t i = 0; i < w->c->notes.count; i++)
+        hb_paper_item(&w->paper, HB_TONE_WORSE, w->c->notes.items[i]);
     for (uint32_t i = 0; i < w->c->problems.count; i++)
         hb_paper_item(&w->paper, HB_TONE_WORSE, format(w, "left out: %s", w->c->problems.items[i]));
 }

@@ -49,43 +49,16 @@ static void arena_free(arena *memory)
 
 /* ---- texts ---- */
 
-static size_t valid_prefix(const char *text, size_t size)
-{
-    size_t i = 0;
-    while (i < size) {
-        size_t n = hb_utf8_length((const unsigned char *)text + i, size - i);
-        if (n == 0) break;
-        i += n;
-    }
-    return i;
-}
-
-/* A reader refuses a whole message, and with it the file's rest, for one string that is not
- * UTF-8. */
-static void replace_invalid(char *to, const char *text, size_t size)
-{
-    while (size > 0) {
-        size_t n = valid_prefix(text, size);
-        memcpy(to, text, n);
-        to += n;
-        if (n == size) break;
-        memcpy(to, "\xef\xbf\xbd", 3);
-        to += 3;
-        text += n + 1;
-        size -= n + 1;
-    }
-    *to = '\0';
-}
-
-/* The text itself when it is UTF-8, else a copy with U+FFFD for each wrong byte. protobuf-c wants
- * its strings writable but does not write to them. */
+/* The text itself when it is UTF-8, else a mended copy: a reader refuses a whole message, and with
+ * it the file's rest, for one string that is not UTF-8. protobuf-c wants its strings writable but
+ * does not write to them. */
 static char *clean(arena *memory, const char *text)
 {
     if (!text) text = "";
     size_t size = strlen(text);
-    if (valid_prefix(text, size) == size) return (char *)(uintptr_t)text;
+    if (hb_utf8_valid_prefix(text, size) == size) return (char *)(uintptr_t)text;
     char *copy = arena_take(memory, size + 1, 3);
-    if (copy) replace_invalid(copy, text, size);
+    if (copy) hb_utf8_replace(copy, text, size);
     return copy;
 }
 

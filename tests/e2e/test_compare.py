@@ -202,6 +202,79 @@ def test_wrong_usage_and_missing_runs(arguments, status):
     assert ("--help" in done.stderr) == (status == 2)
 
 
+def made_trace(path, names, us, steps=6):
+    """One operator of each name in every step."""
+    ts, events = 1000, []
+    for step in range(steps):
+        begin = ts
+        for name in names:
+            events.append({"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1,
+                           "ts": ts + 1, "dur": us, "args": {"External id": len(events) + 1}})
+            ts += us + 2
+        events.append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}",
+                       "pid": 1, "tid": 1, "ts": begin, "dur": ts - begin, "args": {}})
+    path.write_text(json.dumps({"traceEvents": events}))
+    return path
+
+
+def test_a_cut_trace_is_compared_and_said(tmp_path):
+    whole = made_trace(tmp_path / "whole.json", ["aten::mm"], 100)
+    cut = tmp_path / "cut.json"
+    cut.write_bytes(whole.read_bytes()[:-200])
+    done = compare(whole, cut)
+    for text in (done.stdout, done.stderr):
+        assert re.search(r"cut.json: byte \d+: the text ends too early; compared is what", text)
+    result = as_json(whole, cut)
+    assert len(result["notes"]) == 1 and result["problems"] == []
+    assert [run["steps"] for run in result["runs"]] == [6, 5]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1, 2]", '{"traceEvents": 5}', '{"traceEvents": []}',
+                                  "\0" * 100, '{"traceEvents": [{"ph": "M", "name": "x"}]}'])
+def test_what_is_no_trace_is_left_out(tmp_path, text):
+    """Nothing is made up for it: no step, no time."""
+    whole = made_trace(tmp_path / "whole.json", ["aten::mm"], 100)
+    (tmp_path / "odd.json").write_text(text)
+    result = as_json(whole, tmp_path / "odd.json", status=3)
+    [problem] = result["problems"]
+    assert problem.startswith(str(tmp_path / "odd.json: "))
+    assert {row["after"] for row in result["steps"] + result["operators"]} == {None}
+    assert result["runs"][1]["files"] == 0
+    done = compare(whole, tmp_path / "odd.json", "--fail-if", "step_time > +5%", status=3)
+    assert "have no step_time" in done.stderr
+
+
+def test_a_thousand_runs(tmp_path):
+    for i in range(1000):
+        (tmp_path / f"logs/{i:03}").mkdir(parents=True)
+        made_trace(tmp_path / f"logs/{i:03}/x.pt.trace.json", ["aten::mm"], 100 + (i == 700))
+    done = compare(tmp_path / "logs", "--fail-if", "step_time > +0.5us", status=1)
+    [line] = done.stderr.splitlines()
+    assert line.startswith("hipboard compare: limit passed: 700: step_time 102 us -> 103 us")
+    assert "+1 us" in done.stdout and "998 unchanged" in done.stdout
+
+
+def test_names_of_any_kind_stay_in_their_row(tmp_path):
+    names = ["", "a|b`c`<b>", "\x01\x1b[31mred", "\ud800lone", "日本\n\nnew\tline", "$x$ @user #1",
+             "\x9b2Jclear", "a" * 5000]
+    runs = [made_trace(tmp_path / f"{us}.json", names, us) for us in (5, 9)]
+    assert {row["name"] for row in as_json(*runs)["operators"]} >= {"", "a" * 5000, names[4]}
+    for options in ([], ["--markdown"], ["--tree"]):
+        text = compare(*runs, *options).stdout
+        assert not re.search(r"[\x00-\x09\x0b-\x1f]", text)
+        assert "--markdown" in options or not re.search(r"[\x7f-\x9f]", text)
+        assert all(sum(word in line for line in text.splitlines()) == 1
+                   for word in ("31mred", "lone", "日本", "user", "aaa"))
+
+
+def test_a_metric_that_there_is_not_is_wrong_usage(tmp_path):
+    run = made_trace(tmp_path / "run.json", ["aten::mm"], 100)
+    for metric in ("step_tme", "step_time,", "<", "operator:aten::mm", "step_time>"):
+        status = 0 if metric == "step_time," else 2
+        done = compare(run, run, "--by", "step", "--metric", metric, status=status)
+        assert ("has no metric" in done.stderr) == (status == 2)
+
+
 # ---- looks ----
 
 def test_markdown_is_tables(slowed):

@@ -143,6 +143,8 @@ static int report(request *r, hb_comparison *c)
         fwrite(text, 1, size, stdout);
         hb_free(text);
     }
+    for (size_t i = 0; hb_comparison_note(c, i); i++)
+        fprintf(stderr, "hipboard compare: %s\n", hb_comparison_note(c, i));
     for (size_t i = 0; hb_comparison_problem(c, i); i++) {
         fprintf(stderr, "hipboard compare: left out: %s\n", hb_comparison_problem(c, i));
         status = EXIT_TROUBLE;
@@ -174,11 +176,25 @@ static int compare(request *r, const char *const *paths, size_t num_paths)
 
 /* ---- the command line ---- */
 
-/* Measures belong to a kind; metrics of steps are known only when the traces are. */
+/* A metric that there is can be limited. */
+static bool is_metric_of_steps(const char *name)
+{
+    char *limit = NULL;
+    if (strchr("<>", *name) || asprintf(&limit, "%s > +1%%", name) < 0) return false;
+    bool valid = strchr(name, ':') == NULL || strncmp(name, "peak_memory:", 12) == 0;
+    valid = valid && hb_compare_condition_valid(limit) == HB_OK;
+    free(limit);
+    return valid;
+}
+
+/* Measures belong to a kind. */
 static int check_request(request *r)
 {
     if (r->report.measures && r->report.summary)
         return usage_error("compare", "--metric needs --by");
+    for (size_t i = 0; r->report.by == HB_COMPARE_STEP && i < r->report.num_measures; i++)
+        if (!is_metric_of_steps(r->measures[i]))
+            return usage_error("compare", "--by step has no metric '%s'", r->measures[i]);
     for (size_t i = 0; r->report.by != HB_COMPARE_STEP && i < r->report.num_measures; i++) {
         bool found = false;
         const char *name;
