@@ -104,8 +104,15 @@ static void put_name(hb_buf *to, const char *name)
     free(demangled);
 }
 
+/* The functions of hipboard.hpp, which record: where they are called from is of interest. */
+static bool is_own(const char *function)
+{
+    return strncmp(function, "_ZN8hipboard", 12) == 0;
+}
+
 static void put_frame(hb_buf *to, const char *file, int line, const char *function, uint64_t pc)
 {
+    if (function && is_own(function)) return;
     hb_buf_printf(to, "%s(%d): ", file ? file : "?", line);
     if (function)
         put_name(to, function);
@@ -176,14 +183,85 @@ static int scopes_at(Dwarf_Die *cu, Dwarf_Addr pc, Dwarf_Die **scopes)
     return n;
 }
 
-/* The functions around `pc` in its compilation unit; false when there is no debug information. */
-static bool put_frames_by_dwarf(hb_buf *to, Dwfl_Module *module, uint64_t pc, const char *file,
-                                int line)
+/* Code of a compilation unit. */
+typedef struct unit_range {
+    Dwarf_Addr start, end;
+    Dwarf_Die *unit;
+} unit_range;
+
+static int by_start(const void *a, const void *b)
 {
-    Dwarf_Addr bias;
-    Dwarf_Die *cu = dwfl_module_addrdie(module, pc, &bias);
+    const unit_range *x = a, *y = b;
+    return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* All code of a module, in order. */
+static hb_buf *list_units(Dwfl_Module *module)
+{
+    hb_buf *list = malloc(sizeof *list);
+    Dwarf_Addr bias, base;
+    if (!list) return NULL;
+    hb_buf_init(list, (size_t)256 << 20);
+    for (Dwarf_Die *unit = NULL; (unit = dwfl_module_nextcu(module, unit, &bias));) {
+        unit_range r = {.unit = unit};
+        for (ptrdiff_t at = 0; (at = dwarf_ranges(unit, at, &base, &r.start, &r.end)) > 0;)
+            hb_buf_append(list, &r, sizeof r);
+    }
+    if (list->size)
+        qsort(list->data, list->size / sizeof(unit_range), sizeof(unit_range), by_start);
+    return list;
+}
+
+static Dwarf_Die *find_unit(const hb_buf *list, Dwarf_Addr address)
+{
+    const unit_range *ranges = (const unit_range *)list->data;
+    size_t low = 0, high = list->size / sizeof *ranges;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (ranges[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && address < ranges[low - 1].end ? ranges[low - 1].unit : NULL;
+}
+
+/* The compilation unit that `pc` is in. gcc leaves a table of them (.debug_aranges), out of which
+ * elfutils also gives the unit before a gap. clang leaves none: for its modules one is made. */
+static Dwarf_Die *unit_at(Dwfl_Module *module, uint64_t pc, Dwarf_Addr *bias)
+{
+    void **kept;
+    Dwarf_Die *unit = dwfl_module_addrdie(module, pc, bias);
+    if (unit && dwarf_haspc(unit, pc - *bias) > 0) return unit;
+    if (!dwfl_module_getdwarf(module, bias)) return NULL;
+    dwfl_module_info(module, &kept, NULL, NULL, NULL, NULL, NULL, NULL);
+    if (!*kept) *kept = list_units(module);
+    return *kept ? find_unit(*kept, pc - *bias) : NULL;
+}
+
+static int forget_units(Dwfl_Module *module, void **kept, const char *name, Dwarf_Addr start,
+                        void *arg)
+{
+    (void)module, (void)name, (void)start, (void)arg;
+    if (*kept) hb_buf_free(*kept);
+    free(*kept);
+    *kept = NULL;
+    return DWARF_CB_OK;
+}
+
+static void dwfl_close(Dwfl *dwfl)
+{
+    if (!dwfl) return;
+    dwfl_getmodules(dwfl, forget_units, NULL, 0);
+    dwfl_end(dwfl);
+}
+
+/* The functions around `pc` in its compilation unit; false when it tells of none. */
+static bool put_functions(hb_buf *to, Dwarf_Die *unit, uint64_t pc, Dwarf_Addr bias,
+                          const char *file, int line)
+{
     Dwarf_Die *scopes = NULL;
-    int n = cu ? scopes_at(cu, pc - bias, &scopes) : -1;
+    int n = scopes_at(unit, pc - bias, &scopes);
     bool found = false;
     for (int i = 0; i < n; i++) {
         int tag = dwarf_tag(&scopes[i]);
@@ -191,7 +269,7 @@ static bool put_frames_by_dwarf(hb_buf *to, Dwfl_Module *module, uint64_t pc, co
         put_frame(to, file, line, function_name(&scopes[i]), pc);
         found = true;
         if (tag == DW_TAG_subprogram) break;
-        call_site(cu, &scopes[i], &file, &line);
+        call_site(unit, &scopes[i], &file, &line);
     }
     free(scopes);
     return found;
@@ -206,10 +284,13 @@ static void put_frames(hb_symbolizer *s, uint64_t pc)
         put_frame_by_linker(&s->texts, call);
         return;
     }
+    Dwarf_Addr bias = 0;
     int line = 0;
-    Dwfl_Line *source = dwfl_module_getsrc(module, call);
-    const char *file = source ? dwfl_lineinfo(source, NULL, &line, NULL, NULL, NULL) : NULL;
-    if (put_frames_by_dwarf(&s->texts, module, call, file, line)) return;
+    Dwarf_Die *unit = unit_at(module, call, &bias);
+    Dwarf_Line *source = unit ? dwarf_getsrc_die(unit, call - bias) : NULL;
+    const char *file = source ? dwarf_linesrc(source, NULL, NULL) : NULL;
+    if (source) dwarf_lineno(source, &line);
+    if (unit && put_functions(&s->texts, unit, call, bias, file, line)) return;
     if (!file) file = dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
     put_frame(&s->texts, file, line, dwfl_module_addrname(module, call), call);
 }
@@ -247,7 +328,7 @@ void hb_symbolizer_free(hb_symbolizer *s)
 {
     if (!s) return;
 #ifdef HB_HAVE_LIBDW
-    if (s->dwfl) dwfl_end(s->dwfl);
+    dwfl_close(s->dwfl);
 #endif
     hb_buf_free(&s->texts);
     hb_buf_free(&s->stack);

@@ -63,6 +63,22 @@ def test_headers_are_clean_to_strict_compilers(prefix, compiler, standard):
         "-Wall", "-Wextra", "-Wshadow", "-Werror", "-fsyntax-only", MACROS, *flags)
 
 
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+@pytest.mark.parametrize("optimized", ["-O0", "-O2"])
+def test_call_stacks_have_lines_whoever_compiled(prefix, libdir, tmp_path, compiler, optimized):
+    """clang, and so hipcc, leaves out a table by which gcc's debug information is searched."""
+    source = PROGRAMS / "stack.cpp"
+    run(compiler, "-std=c++17", "-g", optimized, source, "-o", tmp_path / "stack",
+        *pkg_config(prefix, "--cflags", "--libs"))
+    run(tmp_path / "stack", tmp_path / "stacks", env=dict(os.environ, LD_LIBRARY_PATH=str(libdir)))
+    [stack] = (tmp_path / "stacks").read_text().splitlines()
+    inner, outer = [number for number, line in enumerate(source.read_text().splitlines(), 1)
+                    if "LINE" in line]
+    assert re.search(rf";[^;]*stack\.cpp\({outer}\):_main;"
+                     rf"[^;]*stack\.cpp\({inner}\):_work(\(\))? \d{{4,}}$", stack)
+    assert "hipboard.hpp" not in stack
+
+
 CMAKE = """
 cmake_minimum_required(VERSION 3.16)
 project(user C CXX)
