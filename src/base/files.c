@@ -2,8 +2,10 @@
 #include "base/files.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const char *mend(int error_number)
 {
@@ -58,4 +60,40 @@ bool hb_path_ends(const char *path, const char *suffix)
 {
     size_t n = strlen(path), m = strlen(suffix);
     return n >= m && memcmp(path + n - m, suffix, m) == 0;
+}
+
+/* ---- files in a process that is not ours ---- */
+
+/* Shells keep their own at 10 and at 255. */
+static int move_up(int fd)
+{
+    static const int least[] = {900, 300, 100};
+    for (size_t i = 0; i < HB_ARRAY_LEN(least); i++) {
+        int high = fcntl(fd, F_DUPFD_CLOEXEC, least[i]);
+        if (high < 0) continue; /* beyond the limit */
+        close(fd);
+        return high;
+    }
+    return fd;
+}
+
+hb_kept_file hb_kept_file_of(int fd)
+{
+    struct stat st;
+    if (fd < 0 || fstat(fd, &st) != 0) return HB_NO_KEPT_FILE;
+    return (hb_kept_file){.fd = move_up(fd), .device = st.st_dev, .inode = st.st_ino};
+}
+
+bool hb_kept_file_is_there(const hb_kept_file *file)
+{
+    struct stat st;
+    return file->fd >= 0 && fstat(file->fd, &st) == 0 && st.st_dev == file->device &&
+           st.st_ino == file->inode;
+}
+
+int hb_kept_file_close(hb_kept_file *file)
+{
+    int result = hb_kept_file_is_there(file) ? close(file->fd) : 0;
+    file->fd = -1;
+    return result;
 }

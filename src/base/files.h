@@ -16,4 +16,20 @@ bool hb_path_ends(const char *path, const char *suffix);
  * HB_ERROR_IO, by hb_fail_file(). */
 hb_result hb_make_directories(const char *path);
 
+/** A file that stays open for long in a process that is not ours: the program may close any
+ * descriptor, and open its own files under the same number. `fd` is -1 when there is none. */
+typedef struct hb_kept_file {
+    int fd;
+    uint64_t device, inode;
+} hb_kept_file;
+
+#define HB_NO_KEPT_FILE ((hb_kept_file){.fd = -1})
+
+/** Takes over an open file (or -1), under a number so high that no program chooses it. */
+hb_kept_file hb_kept_file_of(int fd);
+/** Whether it is still what the descriptor stands for. */
+bool hb_kept_file_is_there(const hb_kept_file *file);
+/** Closes it, if it is there; then there is none. Returns what close() does. */
+int hb_kept_file_close(hb_kept_file *file);
+
 #endif

@@ -121,7 +121,7 @@ static hb_profiler *profiler_new(void)
     if (!prof) return NULL;
     prof->pid = getpid();
     prof->cycle = -1;
-    prof->spool.fd = -1;
+    prof->spool.file = HB_NO_KEPT_FILE;
     pthread_mutex_init(&prof->lock, NULL);
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);

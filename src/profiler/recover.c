@@ -6,11 +6,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/base.h"
@@ -113,6 +115,22 @@ static hb_result check_header(const spool_file *f)
     return HB_OK;
 }
 
+/* Programs that close all descriptors let go of the lock, but not of the mapping. */
+static bool is_mapped_by(int64_t pid, const struct stat *st)
+{
+    char path[64], line[PATH_MAX + 128];
+    unsigned major, minor;
+    unsigned long long inode;
+    bool found = false;
+    snprintf(path, sizeof path, "/proc/%lld/maps", (long long)pid);
+    FILE *maps = fopen(path, "re");
+    while (maps && !found && fgets(line, sizeof line, maps))
+        found = sscanf(line, "%*s %*s %*s %x:%x %llu", &major, &minor, &inode) == 3 &&
+                inode == st->st_ino && makedev(major, minor) == st->st_dev;
+    if (maps) fclose(maps);
+    return found;
+}
+
 /* HB_ERROR_BUSY when its process lives. The mapping is private: finalizing writes into it. */
 static hb_result open_spool(spool_file *f)
 {
@@ -132,6 +150,8 @@ static hb_result open_spool(spool_file *f)
     }
     HB_TRY(check_header(f));
     hb_spool_header *head = (hb_spool_header *)f->base;
+    if (head->pid != getpid() && is_mapped_by(head->pid, &st)) /* here it is just being read */
+        return hb_fail(HB_ERROR_BUSY, "%s: its process is still running", f->path);
     head->host_name[sizeof head->host_name - 1] = '\0';
     head->process_name[sizeof head->process_name - 1] = '\0';
     head->worker_name[sizeof head->worker_name - 1] = '\0';

@@ -55,9 +55,9 @@ static bool commit_file(hb_spool *spool, uint32_t from, uint32_t count)
 {
     off_t offset = (off_t)from * HB_CHUNK_BYTES;
     size_t size = (size_t)count * HB_CHUNK_BYTES;
-    if (fallocate(spool->fd, 0, offset, (off_t)size) != 0) return false;
+    if (fallocate(spool->file.fd, 0, offset, (off_t)size) != 0) return false;
     void *p = mmap(chunk_at(spool, from), size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-                   spool->fd, offset);
+                   spool->file.fd, offset);
     return p != MAP_FAILED;
 }
 
@@ -74,7 +74,8 @@ static bool commit_more(hb_spool *spool)
     uint32_t count = HB_MIN(HB_MAX(from / 2, FIRST_COMMIT), MAX_COMMIT);
     count = HB_MIN(count, spool->max_chunks - from);
     if (count == 0) return false;
-    bool in_file = spool->fd >= 0 && !spool->file_full && commit_file(spool, from, count);
+    bool in_file =
+        !spool->file_full && hb_kept_file_is_there(&spool->file) && commit_file(spool, from, count);
     if (!in_file) {
         spool->file_full = true;
         if (!commit_anonymous(spool, from, count)) return false;
@@ -172,18 +173,15 @@ static bool open_file(hb_spool *spool, const hb_spool_options *options)
         spool->path = NULL;
         return false;
     }
-    spool->fd = open(spool->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    spool->file = hb_kept_file_of(open(spool->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
     /* The lock tells recovery that this process still lives. */
-    if (spool->fd >= 0 && flock(spool->fd, LOCK_EX | LOCK_NB) == 0 &&
+    if (spool->file.fd >= 0 && flock(spool->file.fd, LOCK_EX | LOCK_NB) == 0 &&
         commit_file(spool, 0, HB_MIN(FIRST_COMMIT, spool->max_chunks))) {
         spool->why_anonymous = NULL;
         return true;
     }
-    if (spool->fd >= 0) {
-        close(spool->fd);
-        unlink(spool->path);
-    }
-    spool->fd = -1;
+    if (spool->file.fd >= 0) unlink(spool->path);
+    hb_kept_file_close(&spool->file);
     free(spool->path);
     spool->path = NULL;
     return false;
@@ -217,7 +215,7 @@ static void write_header(hb_spool *spool, const char *worker_name)
 
 hb_result hb_spool_open(hb_spool *spool, const hb_spool_options *options)
 {
-    *spool = (hb_spool){.fd = -1};
+    *spool = (hb_spool){.file = HB_NO_KEPT_FILE};
     uint64_t chunks = HB_MIN(options->max_bytes / HB_CHUNK_BYTES, (uint64_t)UINT32_MAX / 2);
     spool->max_chunks = (uint32_t)HB_MAX(chunks, (uint64_t)16);
     void *p = MAP_FAILED;
@@ -238,7 +236,7 @@ hb_result hb_spool_open(hb_spool *spool, const hb_spool_options *options)
     atomic_store(&spool->committed, first);
     atomic_store(&spool->fresh, 1);
     write_header(spool, options->worker_name ? options->worker_name : "");
-    if (spool->fd >= 0) hb_strings_set_mirror(mirror_strings, spool);
+    if (spool->file.fd >= 0) hb_strings_set_mirror(mirror_strings, spool);
     return HB_OK;
 }
 
@@ -246,16 +244,16 @@ void hb_spool_close(hb_spool *spool, bool keep)
 {
     if (!spool->base) return;
     if (spool->path && !keep) unlink(spool->path);
-    if (spool->fd >= 0) hb_strings_set_mirror(NULL, NULL);
+    if (spool->file.fd >= 0) hb_strings_set_mirror(NULL, NULL);
     hb_spool_abandon(spool);
 }
 
 void hb_spool_abandon(hb_spool *spool)
 {
     munmap(spool->base, (size_t)spool->max_chunks * HB_CHUNK_BYTES);
-    if (spool->fd >= 0) close(spool->fd);
+    hb_kept_file_close(&spool->file);
     free(spool->path);
     pthread_mutex_destroy(&spool->lock);
     pthread_mutex_destroy(&spool->free_lock);
-    *spool = (hb_spool){.fd = -1};
+    *spool = (hb_spool){.file = HB_NO_KEPT_FILE};
 }

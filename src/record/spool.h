@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "base/base.h"
+#include "base/files.h"
 #include "record/format.h"
 
 typedef struct hb_spool {
@@ -21,7 +21,7 @@ typedef struct hb_spool {
     _Atomic uint32_t fresh;     /* next never-used chunk */
     uint32_t free_chunks;       /* list of returned ones, under `free_lock` */
     pthread_mutex_t free_lock;
-    int fd;                    /* -1: anonymous */
+    hb_kept_file file;         /* none: anonymous */
     bool file_full;            /* the file can't grow; further chunks are anonymous */
     char *path;                /* of the file, or NULL */
     const char *why_anonymous; /* or NULL */

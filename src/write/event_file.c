@@ -73,21 +73,23 @@ static hb_result create(hb_event_file *file, const char *dir, const char *suffix
     static unsigned next_number;
     char host[HOST_NAME_MAX + 1] = "localhost";
     gethostname(host, sizeof host - 1);
+    int fd;
     do {
         unsigned number = __atomic_fetch_add(&next_number, 1, __ATOMIC_RELAXED);
         int n = snprintf(file->path, sizeof file->path, "%s/events.out.tfevents.%010lld.%s.%d.%u%s",
                          dir, (long long)time(NULL), host, (int)getpid(), number, suffix);
         if (n < 0 || (size_t)n >= sizeof file->path)
             return hb_fail(HB_ERROR_INVALID_ARGUMENT, "event log: file name of %d bytes", n);
-        file->fd = open(file->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
-    } while (file->fd < 0 && errno == EEXIST);
-    if (file->fd < 0) return hb_fail_errno(HB_ERROR_IO, errno, "creating '%s'", file->path);
+        fd = open(file->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+    } while (fd < 0 && errno == EEXIST);
+    file->file = hb_kept_file_of(fd);
+    if (fd < 0) return hb_fail_errno(HB_ERROR_IO, errno, "creating '%s'", file->path);
     return HB_OK;
 }
 
 hb_result hb_event_file_open(hb_event_file *file, const char *dir, const char *suffix)
 {
-    *file = (hb_event_file){.fd = -1};
+    *file = (hb_event_file){.file = HB_NO_KEPT_FILE};
     hb_buf_init(&file->pending, SIZE_MAX / 2);
     HB_TRY(hb_make_directories(dir));
     HB_TRY(create(file, dir, suffix));
@@ -119,13 +121,24 @@ static void forget_sent(hb_event_file *file)
     file->sent = 0;
 }
 
+/* The program may have closed it, with all that it did not know. */
+static bool find_again(hb_event_file *file)
+{
+    if (hb_kept_file_is_there(&file->file)) return true;
+    hb_kept_file found = hb_kept_file_of(open(file->path, O_WRONLY | O_APPEND | O_CLOEXEC));
+    if (found.fd >= 0) file->file = found;
+    return found.fd >= 0;
+}
+
 hb_result hb_event_file_flush(hb_event_file *file)
 {
     hb_buf *pending = &file->pending;
     pending->failed = false;
     file->stuck = true;
+    if (pending->size > file->sent && !find_again(file))
+        return hb_fail_errno(HB_ERROR_IO, errno, "writing '%s'", file->path);
     while (file->sent < pending->size) {
-        ssize_t n = write(file->fd, pending->data + file->sent, pending->size - file->sent);
+        ssize_t n = write(file->file.fd, pending->data + file->sent, pending->size - file->sent);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return hb_fail_errno(HB_ERROR_IO, errno, "writing '%s'", file->path);
         file->sent += (size_t)n;
@@ -138,22 +151,21 @@ hb_result hb_event_file_flush(hb_event_file *file)
 
 hb_result hb_event_file_close(hb_event_file *file)
 {
-    if (file->fd < 0) return HB_OK;
+    if (file->file.fd < 0) return HB_OK;
     hb_result result = hb_event_file_flush(file);
     size_t torn = file->sent - hb_record_whole(file->pending.data, file->sent);
-    if (result != HB_OK && torn > 0 && ftruncate(file->fd, (off_t)(file->size - torn)))
+    bool torn_here = torn > 0 && hb_kept_file_is_there(&file->file);
+    if (result != HB_OK && torn_here && ftruncate(file->file.fd, (off_t)(file->size - torn)))
         hb_warn("'%s' ends with a part of a record", file->path);
     /* close() tells of delayed errors of network file systems. */
-    if (close(file->fd) && errno != EINTR && result == HB_OK)
+    if (hb_kept_file_close(&file->file) && errno != EINTR && result == HB_OK)
         result = hb_fail_errno(HB_ERROR_IO, errno, "closing '%s'", file->path);
-    file->fd = -1;
     hb_buf_free(&file->pending);
     return result;
 }
 
 void hb_event_file_abandon(hb_event_file *file)
 {
-    if (file->fd >= 0) close(file->fd);
-    file->fd = -1;
+    hb_kept_file_close(&file->file);
     hb_buf_free(&file->pending);
 }

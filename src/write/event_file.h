@@ -8,7 +8,7 @@
 #ifndef HB_WRITE_EVENT_FILE_H
 #define HB_WRITE_EVENT_FILE_H
 
-#include "base/base.h"
+#include "base/files.h"
 
 /* ---- framing, in memory ---- */
 
@@ -29,7 +29,7 @@ size_t hb_record_whole(const char *data, size_t size);
 #define HB_EVENT_FILE_BACKLOG ((size_t)8 << 20)
 
 typedef struct hb_event_file {
-    int fd;
+    hb_kept_file file;
     hb_buf pending; /* of which `sent` bytes are in the file */
     size_t sent;
     uint64_t size; /* bytes in the file */

@@ -75,7 +75,7 @@ hb_event_log *hb_event_log_new(const char *dir, const hb_event_log_options *opti
         return NULL;
     }
     memset(log, 0, sizeof *log);
-    log->file.fd = -1; /* 0 is the program's */
+    log->file.file = HB_NO_KEPT_FILE; /* 0 is the program's */
     hb_event_log_init_locks(log);
     if (prepare(log, dir, options) != HB_OK) {
         destroy(log);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <time.h>
 
 #include "base/background.h"
@@ -96,7 +97,9 @@ static void tell_dropped(hb_event_log *log)
 static hb_result reopen_if_removed(hb_event_log *log)
 {
     struct stat status;
-    if (fstat(log->file.fd, &status) || status.st_nlink > 0) return HB_OK;
+    bool there = hb_kept_file_is_there(&log->file.file);
+    if (there && (fstat(log->file.file.fd, &status) || status.st_nlink > 0)) return HB_OK;
+    if (!there && access(log->file.path, F_OK) == 0) return HB_OK; /* it was only closed */
     hb_event_file file;
     HB_TRY(hb_event_file_open(&file, log->dir, log->suffix));
     hb_buf *pending = &log->file.pending;

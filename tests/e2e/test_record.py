@@ -231,6 +231,38 @@ def test_the_plugin_shows_slices_as_steps(tmp_path):
     assert shown == steps(trace)[:len(shown)]  # the plugin leaves out the idle ones at the end
 
 
+DAEMON = """
+import os, sys, time
+if os.fork() == 0:
+    os.setsid()
+    os.closerange(0, 1024)
+    time.sleep(2)
+"""
+
+
+def test_processes_that_outlive_the_program_are_left_alone(tmp_path):
+    done = record("-o", tmp_path, "--", sys.executable, "-c", DAEMON)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "has ended, and left processes" in done.stderr
+    assert len(list(tmp_path.glob(".*.hbspool"))) == 1
+    for _ in range(100):  # does nothing that is recorded
+        time.sleep(0.1)
+        if not list(tmp_path.glob(".*.hbspool")):
+            return
+    pytest.fail("a spool is left behind")
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root to make a file another user's")
+def test_a_program_with_other_rights_says_why_it_is_not_recorded(tmp_path):
+    program = tmp_path / "sleep"
+    shutil.copy(shutil.which("sleep"), program)
+    os.chown(program, 65534, 65534)
+    program.chmod(0o4755)
+    done = record("-o", tmp_path / "runs", "--", program, "0")
+    assert done.returncode == 0
+    assert "runs with other rights than yours" in done.stderr
+
+
 def test_missing_programs_and_wrong_options_are_told_apart(tmp_path):
     assert record("-o", tmp_path, "--", tmp_path / "nothing").returncode == 127
     assert record("--activities", "cpu,gpu", "--", "true").returncode == 2

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+#include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -261,6 +263,34 @@ static void a_removed_directory_is_made_again(void **state)
     assert_int_equal(list.events[1]->step, 2);
     free_events(&list);
     remove_tree(run);
+}
+
+/* As daemons do: what they open then must not get what the log writes. */
+static void a_program_may_close_all_its_files(void **state)
+{
+    (void)state;
+    char mine[300];
+    snprintf(mine, sizeof mine, "%s/mine", dir);
+    hb_event_log *log = hb_event_log_open(dir, NULL);
+    hb_event_log_scalar(log, "x", 1, 1);
+    assert_int_equal(hb_event_log_flush(log), HB_OK);
+    for (int fd = 3; fd < 1024; fd++)
+        close(fd);
+    for (int i = 0; i < 1000; i++) /* one has the number that the log's file had */
+        if (open(mine, O_WRONLY | O_CREAT | O_APPEND, 0600) < 0) break;
+    close(3);
+    hb_event_log_scalar(log, "x", 2, 2);
+    assert_int_equal(hb_event_log_flush(log), HB_OK);
+    for (int fd = 4; fd < 1024; fd++)
+        close(fd);
+    struct stat status;
+    assert_int_equal(stat(mine, &status), 0);
+    assert_int_equal(status.st_size, 0);
+    unlink(mine);
+    event_list list = close_and_read(log);
+    assert_int_equal(list.count, 3);
+    assert_int_equal(list.events[2]->step, 2);
+    free_events(&list);
 }
 
 #define THREADS    4
@@ -614,6 +644,7 @@ int main(void)
         IN_DIR(the_interval_makes_it_visible),
         IN_DIR(a_long_queue_does_not_wait_for_the_interval),
         IN_DIR(a_removed_directory_is_made_again),
+        IN_DIR(a_program_may_close_all_its_files),
         IN_DIR(threads_log_at_once),
         IN_DIR(a_million_scalars_are_all_kept),
         IN_DIR(what_does_not_fit_is_counted_and_said),

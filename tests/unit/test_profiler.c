@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <limits.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -612,6 +613,35 @@ static void a_living_process_is_left_alone(void **state)
     hb_profiler_destroy(prof);
 }
 
+/* It has let go of the lock on its spool, but lives. */
+static void a_living_process_that_closed_all_files_is_left_alone(void **state)
+{
+    (void)state;
+    const char *path = in_dir("closed");
+    int status, ready[2];
+    char byte;
+    assert_int_equal(pipe(ready), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        dup2(ready[1], 1);
+        hb_profiler *prof = to_files(path, "w", 0);
+        hb_profiler_start(prof);
+        for (int fd = 3; fd < 1024; fd++)
+            close(fd);
+        if (write(1, "", 1) != 1) _exit(1);
+        pause();
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    assert_int_equal(hb_recover(path, 0, NULL, NULL), HB_ERROR_NOT_FOUND);
+    assert_int_equal(count_files(path, ".hbspool", NULL), 1);
+    kill(pid, SIGKILL);
+    waitpid(pid, &status, 0);
+    assert_int_equal(hb_recover(path, 0, NULL, NULL), HB_OK);
+    assert_int_equal(count_files(path, ".hbspool", NULL), 0);
+    close(ready[0]);
+    close(ready[1]);
+}
+
 /* Each byte position of the spool in turn; any result will do, but it must come. */
 static void damaged_spools_do_not_crash_recovery(void **state)
 {
@@ -680,6 +710,7 @@ int main(void)
         cmocka_unit_test(a_killed_process_leaves_a_trace),
         cmocka_unit_test(a_killed_process_leaves_no_second_trace_of_a_cycle),
         cmocka_unit_test(a_living_process_is_left_alone),
+        cmocka_unit_test(a_living_process_that_closed_all_files_is_left_alone),
         cmocka_unit_test(damaged_spools_do_not_crash_recovery),
         cmocka_unit_test(exit_without_stop_still_writes),
     };

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -48,6 +49,7 @@ static struct capture {
     /* for those who can't take the lock */
     pid_t pid;
     bool minded; /* the thread runs */
+    struct stat root;
     atomic_bool asked_to_finish;
     sem_t wake, finished;
 } capture = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -143,11 +145,26 @@ static void end_recording(void)
     capture.phase = OVER;
 }
 
+/* After chroot() the log directory's path means another one, which is made when there is a trace.
+ */
+static void tell_of_another_root(void)
+{
+    struct stat root;
+    const char *dir = getenv(CAPTURE_DIR);
+    if (stat("/", &root) != 0 || !dir || access(dir, F_OK) != 0) return;
+    if (root.st_ino != capture.root.st_ino || root.st_dev != capture.root.st_dev)
+        fprintf(stderr,
+                "hipboard: process %d has changed its root directory: its trace is in %s below "
+                "that\n",
+                (int)getpid(), dir);
+}
+
 static void finish(void)
 {
     end_recording();
     hb_profiler_destroy(capture.prof);
     capture.prof = NULL;
+    tell_of_another_root();
 }
 
 /* ---- the thread that minds the times ---- */
@@ -252,6 +269,7 @@ void capture_start(void)
     if (!dir || !*dir) return;
     capture.lock = unlocked;
     capture.pid = getpid();
+    if (stat("/", &capture.root) != 0) capture.root = (struct stat){0};
     read_plan();
     capture.prof = make_profiler(dir);
     if (!capture.prof) {

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -324,15 +325,32 @@ static void find_program(const char *name, char path[PATH_MAX])
     snprintf(path, PATH_MAX, "%s", name);
 }
 
-static void explain_nothing(const char *program)
+/* Whether the kernel gives it rights that its caller has not: the loader then loads nothing of the
+ * caller's into it. */
+static bool has_other_rights(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) != 0) return false;
+    return ((st.st_mode & S_ISUID) && st.st_uid != getuid()) ||
+           ((st.st_mode & S_ISGID) && st.st_gid != getgid()) ||
+           (getuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0);
+}
+
+static const char *why_nothing(const char *program)
 {
     char path[PATH_MAX];
     find_program(program, path);
-    const char *why = is_static(path)
-                          ? "it is statically linked, so that nothing can be loaded into it"
-                          : "while it was recorded it made no HIP call and marked nothing by roctx "
-                            "or hipboard; `hipboard info` says what can be captured here";
-    fprintf(stderr, "hipboard: nothing was recorded of %s: %s\n", program, why);
+    if (is_static(path)) return "it is statically linked, so that nothing can be loaded into it";
+    if (has_other_rights(path))
+        return "it runs with other rights than yours (setuid, setgid or capabilities), so that "
+               "nothing can be loaded into it; record it as the user that it runs as";
+    return "while it was recorded it made no HIP call and marked nothing by roctx or hipboard; "
+           "`hipboard info` says what can be captured here";
+}
+
+static void explain_nothing(const char *program)
+{
+    fprintf(stderr, "hipboard: nothing was recorded of %s: %s\n", program, why_nothing(program));
 }
 
 static void conclude(const request *r, const char *program, int64_t start_ns)
@@ -340,8 +358,13 @@ static void conclude(const request *r, const char *program, int64_t start_ns)
     /* Of processes that were killed; those of others that still run are left alone. */
     if (look_into(r->full_dir, start_ns).spools)
         (void)hb_recover(r->full_dir, export_flags(r) | HB_SKIP_EMPTY, report_recovered, NULL);
-    unsigned traces = look_into(r->full_dir, start_ns).traces;
-    if (traces == 0)
+    found n = look_into(r->full_dir, start_ns);
+    unsigned traces = n.traces;
+    if (traces == 0 && n.spools)
+        fprintf(stderr,
+                "hipboard: %s has ended, and left processes; their traces come at their ends\n",
+                program);
+    else if (traces == 0)
         explain_nothing(program);
     else if (!r->quiet && isatty(STDERR_FILENO))
         fprintf(stderr, "hipboard: %u trace%s in %s; look at %s with: tensorboard --logdir %s\n",
