@@ -26,6 +26,18 @@
 
 enum { HB_COMPARE_BY_COUNT = HB_COMPARE_MODULE + 1, HB_MAX_MEASURES = 5 };
 
+/** Places of measures: of operators and modules, then of kernels and of memory, where they differ. */
+enum {
+    HB_MEASURE_CALLS,
+    HB_MEASURE_SELF_HOST,
+    HB_MEASURE_SELF_DEVICE,
+    HB_MEASURE_HOST,
+    HB_MEASURE_DEVICE,
+    HB_MEASURE_TIME = 1,
+    HB_MEASURE_ALLOCATED = 1,
+    HB_MEASURE_INCREASE
+};
+
 /** The measures of a kind. The first one counts calls, but for metrics of steps. */
 typedef struct hb_measure {
     const char *name; /* NULL: no more */

@@ -32,6 +32,7 @@ static const struct {
 };
 
 typedef struct condition {
+    const char *text;
     char metric[512];
     hb_compare_by by;
     size_t measure;   /* SIZE_MAX: what fits */
@@ -41,6 +42,7 @@ typedef struct condition {
     double limit;
     limit_kind kind;
     bool is_change; /* the limit had a sign */
+    bool beyond_noise;
 } condition;
 
 #define METRICS                                                                                   \
@@ -144,6 +146,7 @@ static bool unit_fits(const condition *x)
 static hb_result parse(const char *text, condition *out)
 {
     if (!text) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "no condition");
+    out->text = text;
     const char *from = skip_blanks(text), *end = find_operator(text, out);
     if (!end)
         return wrong(text, "expected METRIC > LIMIT or METRIC < LIMIT, the limit as in +5%, -2pp, "
@@ -192,9 +195,11 @@ static void take_items(hb_comparison *c, hb_arena *arena, const hb_compare_run *
 /* Device time where there is any, host time else; both with what was called. */
 static size_t fitting_measure(hb_differ *differ, const hb_pair *pair, hb_compare_by by)
 {
-    if (by == HB_COMPARE_KERNEL || by == HB_COMPARE_MEMORY) return 1;
-    hb_difference device = hb_differ_row(differ, pair, by, 4, HB_GROUP_NAME);
-    return device.before.steps.max > 0 || device.after.steps.max > 0 ? 4 : 3;
+    if (by == HB_COMPARE_KERNEL) return HB_MEASURE_TIME;
+    if (by == HB_COMPARE_MEMORY) return HB_MEASURE_ALLOCATED;
+    hb_difference device = hb_differ_row(differ, pair, by, HB_MEASURE_DEVICE, HB_GROUP_NAME);
+    bool any = device.before.steps.max > 0 || device.after.steps.max > 0;
+    return any ? HB_MEASURE_DEVICE : HB_MEASURE_HOST;
 }
 
 /* Names that could have been meant: the first that there are. */
@@ -240,7 +245,7 @@ static double measured(const condition *x, const hb_difference *row)
                                      : copysign(INFINITY, row->change);
 }
 
-static void put_reason(hb_buf *buf, const hb_compare_run *run, const condition *x, const char *text,
+static void put_reason(hb_buf *buf, const hb_compare_run *run, const condition *x,
                        const hb_difference *row)
 {
     hb_buf_printf(buf, "%s: %s ", run->name, x->metric);
@@ -253,7 +258,7 @@ static void put_reason(hb_buf *buf, const hb_compare_run *run, const condition *
     if (row->p == row->p) hb_buf_printf(buf, ", p = %.2g", row->p);
     hb_buf_printf(buf, ", %llu and %llu steps); limit: %s",
                   (unsigned long long)row->before.steps.count,
-                  (unsigned long long)row->after.steps.count, skip_blanks(text));
+                  (unsigned long long)row->after.steps.count, skip_blanks(x->text));
 }
 
 static bool is_certain(hb_verdict verdict)
@@ -262,8 +267,7 @@ static bool is_certain(hb_verdict verdict)
 }
 
 static hb_result check(hb_comparison *c, hb_arena *arena, const hb_compare_run *run,
-                       const condition *x, const char *text, bool beyond_noise,
-                       hb_compare_finding *finding)
+                       const condition *x, hb_compare_finding *finding)
 {
     hb_pair pair = {.before = {0}};
     hb_buf reason;
@@ -277,9 +281,9 @@ static hb_result check(hb_comparison *c, hb_arena *arena, const hb_compare_run *
     size_t m = x->measure != SIZE_MAX ? x->measure : fitting_measure(differ, &pair, x->by);
     hb_difference row = hb_differ_row(differ, &pair, x->by, m, HB_GROUP_NAME);
     bool met = exceeds(x, measured(x, &row));
-    bool noise = met && x->is_change && beyond_noise && !is_certain(row.verdict);
+    bool noise = met && x->is_change && x->beyond_noise && !is_certain(row.verdict);
     hb_buf_init(&reason, 1 << 16);
-    put_reason(&reason, run, x, text, &row);
+    put_reason(&reason, run, x, &row);
     *finding = (hb_compare_finding){.met = met && !noise,
                                     .before = row.before.per_step,
                                     .after = row.after.per_step,
@@ -292,10 +296,9 @@ static hb_result check(hb_comparison *c, hb_arena *arena, const hb_compare_run *
 }
 
 static hb_result check_guarded(hb_comparison *c, hb_arena *arena, const hb_compare_run *run,
-                               const condition *x, const char *text, bool beyond_noise,
-                               hb_compare_finding *finding)
+                               const condition *x, hb_compare_finding *finding)
 {
-    if (hb_arena_try(arena)) return check(c, arena, run, x, text, beyond_noise, finding);
+    if (hb_arena_try(arena)) return check(c, arena, run, x, finding);
     return hb_arena_outcome(arena);
 }
 
@@ -307,7 +310,8 @@ hb_result hb_comparison_check(hb_comparison *c, size_t index, const char *text, 
     if (!c || !finding) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
     if (index >= c->num_runs) return hb_fail(HB_ERROR_NOT_FOUND, "no run %zu", index);
     HB_TRY(parse(text, &x));
-    hb_result result = check_guarded(c, &arena, &c->runs[index], &x, text, beyond_noise, finding);
+    x.beyond_noise = beyond_noise;
+    hb_result result = check_guarded(c, &arena, &c->runs[index], &x, finding);
     hb_arena_free(&arena);
     return result;
 }

@@ -122,11 +122,11 @@ static hb_sid module_name(hb_analysis *a, hb_sid name)
 
 static void add_times(double *values, const hb_node *n)
 {
-    values[0] += 1;
-    values[1] += n->self_host;
-    values[2] += n->self_device;
-    values[3] += (n->end - n->start);
-    values[4] += n->device;
+    values[HB_MEASURE_CALLS] += 1;
+    values[HB_MEASURE_SELF_HOST] += n->self_host;
+    values[HB_MEASURE_SELF_DEVICE] += n->self_device;
+    values[HB_MEASURE_HOST] += n->end - n->start;
+    values[HB_MEASURE_DEVICE] += n->device;
 }
 
 static void note_devices(walk *w, const hb_node *n, hb_sid module)
@@ -200,8 +200,8 @@ static void add_devices(walk *w)
         hb_item item = {.name = row->name, .by = HB_COMPARE_KERNEL, .module = w->module_of[i]};
         item.shape = launch_text(d, row);
         double *values = cell_of(d, item, step);
-        values[0] += 1;
-        values[1] += (n->end - n->start);
+        values[HB_MEASURE_CALLS] += 1;
+        values[HB_MEASURE_TIME] += (n->end - n->start);
     }
 }
 
@@ -321,10 +321,10 @@ static void add_allocations(hb_digest *d)
         hb_item item = {.name = r->op_name, .by = HB_COMPARE_MEMORY};
         item.shape = a->device_names.items[r->device - 1];
         double *values = cell_of(d, item, step);
-        values[2] += r->bytes;
+        values[HB_MEASURE_INCREASE] += r->bytes;
         if (!(r->bytes > 0)) continue;
-        values[0] += 1;
-        values[1] += r->bytes;
+        values[HB_MEASURE_CALLS] += 1;
+        values[HB_MEASURE_ALLOCATED] += r->bytes;
     }
 }
 
