@@ -14,6 +14,8 @@
 #include <cmocka.h>
 #include <hipboard/convert.h>
 
+#include "trace_text.h"
+
 typedef struct fixture {
     char directory[64], input[96];
     hb_convert_options options;
@@ -76,13 +78,8 @@ static hb_result convert_text(fixture *f, const char *text)
     return result;
 }
 
-static hb_result convert(fixture *f, const char *events)
-{
-    char text[4096];
-    snprintf(text, sizeof text,
-             "{\"deviceProperties\": [{\"id\": 0, \"numSms\": 4}], \"traceEvents\": [%s]}", events);
-    return convert_text(f, text);
-}
+#define convert(f, ...) \
+    convert_text(f, TRACE_WITH("\"deviceProperties\": [{\"id\": 0, \"numSms\": 4}], ", __VA_ARGS__))
 
 static uint64_t count(const fixture *f, const char *key)
 {
@@ -105,11 +102,9 @@ static void calls_and_kernels_are_linked(void **state)
 {
     fixture *f = *state;
     assert_int_equal(
-        convert(f, X("cpu_op", "op", 1, 0, 9, "\"External id\": 5") "," X(
-                       "cuda_driver", "hipLaunchKernel", 1, 1, 1,
-                       "\"correlation\": 8") "," KERNEL(4, 2,
-                                                        "\"grid\": [2, 3, 4], \"External id\": 5, "
-                                                        "\"correlation\": 8")),
+        convert(f, X("cpu_op", "op", 1, 0, 9, "\"External id\": 5"),
+                X("cuda_driver", "hipLaunchKernel", 1, 1, 1, "\"correlation\": 8"),
+                KERNEL(4, 2, "\"grid\": [2, 3, 4], \"External id\": 5, \"correlation\": 8")),
         HB_OK);
     assert_has(f, "\"cat\":\"Runtime\"");
     assert_has(f, "{\"External id\": 5, \"correlation\": 8}");
@@ -135,8 +130,8 @@ static void calls_outside_operators_have_no_owner(void **state)
 static void known_scopes_become_operators_and_others_do_not(void **state)
 {
     fixture *f = *state;
-    assert_int_equal(convert(f, X("user_annotation", "Optimizer.step#SGD", 1, 0, 9,
-                                  "") "," X("user_annotation", "mine", 1, 20, 9, "")),
+    assert_int_equal(convert(f, X("user_annotation", "Optimizer.step#SGD", 1, 0, 9, ""),
+                             X("user_annotation", "mine", 1, 20, 9, "")),
                      HB_OK);
     assert_has(f, "\"cat\":\"cpu_op\",\"name\":\"Optimizer.step#SGD\"");
     assert_has(f, "\"cat\":\"user_annotation\",\"name\":\"mine\"");
@@ -169,17 +164,12 @@ static void broken_properties_are_mended(void **state)
 static void scopes_nest(void **state)
 {
     fixture *f = *state;
-    assert_int_equal(
-        convert(f,
-                X("cpu_op", "a", 1, 0, 100, "\"External id\": 1") "," X(
-                    "cpu_op", "b", 1, 90, 10.5,
-                    "\"External id\": 2") "," X("cpu_op", "c", 1, 50, 70,
-                                                "\"External id\": 3") "," X("Runtime",
-                                                                            "hipLaunchKernel", 1,
-                                                                            60, 1,
-                                                                            "\"External id\": 3, "
-                                                                            "\"correlation\": 8")),
-        HB_OK);
+    assert_int_equal(convert(f, X("cpu_op", "a", 1, 0, 100, "\"External id\": 1"),
+                             X("cpu_op", "b", 1, 90, 10.5, "\"External id\": 2"),
+                             X("cpu_op", "c", 1, 50, 70, "\"External id\": 3"),
+                             X("Runtime", "hipLaunchKernel", 1, 60, 1,
+                               "\"External id\": 3, \"correlation\": 8")),
+                     HB_OK);
     assert_has(f, "\"ts\":90,\"dur\":10,");
     assert_has(f, "\"cat\":\"outside_tree\",\"name\":\"c\"");
     assert_has(f, "\"External id\": 1, \"correlation\": 8");
@@ -191,12 +181,11 @@ static void scopes_nest(void **state)
 static void calls_of_merged_operators_move_to_the_child(void **state)
 {
     fixture *f = *state;
-    assert_int_equal(
-        convert(f, X("cpu_op", "a", 1, 0, 100, "\"External id\": 1") "," X(
-                       "cpu_op", "a", 1, 10, 10,
-                       "\"External id\": 2") "," X("Runtime", "hipLaunchKernel", 1, 60, 1,
-                                                   "\"External id\": 1, \"correlation\": 8")),
-        HB_OK);
+    assert_int_equal(convert(f, X("cpu_op", "a", 1, 0, 100, "\"External id\": 1"),
+                             X("cpu_op", "a", 1, 10, 10, "\"External id\": 2"),
+                             X("Runtime", "hipLaunchKernel", 1, 60, 1,
+                               "\"External id\": 1, \"correlation\": 8")),
+                     HB_OK);
     assert_has(f, "\"External id\": 2, \"correlation\": 8");
 }
 
@@ -204,24 +193,13 @@ static void steps_have_a_length(void **state)
 {
     fixture *f = *state;
     assert_int_equal(
-        convert(
-            f,
-            X("user_annotation", "ProfilerStep#1", 1, 0, 10, "") "," X(
-                "Runtime", "hipLaunchKernel", 1, 2, 1,
-                "\"External id\": 0, \"correlation\": 8") ","
-                                                          "{\"ph\":\"X\",\"cat\":\"kernel\","
-                                                          "\"name\":\"k\",\"pid\":0,\"tid\":0,"
-                                                          "\"ts\":5,"
-                                                          "\"dur\":50,\"args\":{\"device\":0,"
-                                                          "\"correlation\":8}}," X(
-                                                              "user_annotation", "ProfilerStep#2",
-                                                              1, 20, 10,
-                                                              "") "," X("user_annotation",
-                                                                        "ProfilerStep#3", 1, 60, 0,
-                                                                        "") "," X("gpu_user_"
-                                                                                  "annotation",
-                                                                                  "ProfilerStep#1",
-                                                                                  1, 5, 50, "")),
+        convert(f, X("user_annotation", "ProfilerStep#1", 1, 0, 10, ""),
+                X("Runtime", "hipLaunchKernel", 1, 2, 1, "\"External id\": 0, \"correlation\": 8"),
+                "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":0,\"ts\":5,"
+                "\"dur\":50,\"args\":{\"device\":0,\"correlation\":8}}",
+                X("user_annotation", "ProfilerStep#2", 1, 20, 10, ""),
+                X("user_annotation", "ProfilerStep#3", 1, 60, 0, ""),
+                X("gpu_user_annotation", "ProfilerStep#1", 1, 5, 50, "")),
         HB_OK);
     assert_has(f, "\"cat\":\"outside_tree\",\"name\":\"ProfilerStep#2\"");
     assert_has(f, "\"ts\":60,\"dur\":0.001");
@@ -266,37 +244,22 @@ static void kineto_gets_its_categories_back(void **state)
 {
     fixture *f = *state;
     f->options.kineto = true;
-    assert_int_equal(convert(f, X("Runtime", "hipFree", 1, 0, 1, "") "," X(
-                                    "outside_tree", "s", 1, 5, 1, "") "," KERNEL(9, 1, "\"x\": 1")),
+    assert_int_equal(convert(f, X("Runtime", "hipFree", 1, 0, 1, ""),
+                             X("outside_tree", "s", 1, 5, 1, ""), KERNEL(9, 1, "\"x\": 1")),
                      HB_OK);
     assert_has(f, "\"cat\":\"cuda_runtime\",\"name\":\"hipFree\"");
     assert_has(f, "\"cat\":\"user_annotation\",\"name\":\"s\"");
     assert_has(f, "\"device\": 3");
 }
 
-#define TWO_STEPS                                                                                 \
-    "{\"ph\":\"M\",\"name\":\"process_name\",\"ts\":0,\"pid\":7,\"args\":{}}," X(                 \
-        "user_annotation", "ProfilerStep#1", 1, 0, 10,                                            \
-        "") "," X("cpu_op", "first", 1, 1, 2,                                                     \
-                  "") "," X("Runtime", "hipLaunchKernel", 1, 2, 1,                                \
-                            "\"External id\": 0, \"correlation\": "                               \
-                            "8") "," X("user_annotation", "ProfilerStep#2", 1, 10, 10,            \
-                                       "") "," X("cpu_op", "second", 1, 11, 2, "") ","            \
-                                                                                   "{\"ph\":"     \
-                                                                                   "\"X\","       \
-                                                                                   "\"cat\":"     \
-                                                                                   "\"kernel\","  \
-                                                                                   "\"name\":"    \
-                                                                                   "\"late\","    \
-                                                                                   "\"pid\":0,"   \
-                                                                                   "\"tid\":0,"   \
-                                                                                   "\"ts\":12,"   \
-                                                                                   "\"dur\":5,"   \
-                                                                                   "\"args\":{"   \
-                                                                                   "\"device\":"  \
-                                                                                   "0,"           \
-                                                                                   "\"correlatio" \
-                                                                                   "n\":8}}"
+#define TWO_STEPS                                                                                \
+    "{\"ph\":\"M\",\"name\":\"process_name\",\"ts\":0,\"pid\":7,\"args\":{}}",                   \
+        X("user_annotation", "ProfilerStep#1", 1, 0, 10, ""), X("cpu_op", "first", 1, 1, 2, ""), \
+        X("Runtime", "hipLaunchKernel", 1, 2, 1, "\"External id\": 0, \"correlation\": 8"),      \
+        X("user_annotation", "ProfilerStep#2", 1, 10, 10, ""),                                   \
+        X("cpu_op", "second", 1, 11, 2, ""),                                                     \
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"late\",\"pid\":0,\"tid\":0,\"ts\":12,"      \
+        "\"dur\":5,\"args\":{\"device\":0,\"correlation\":8}}"
 
 static void steps_are_cut_out_with_their_device_work(void **state)
 {
@@ -341,25 +304,19 @@ static void errors_are_told(void **state)
     assert_int_equal(hb_convert("/nonexistent", f->directory, "x", NULL, &again), HB_ERROR_IO);
 }
 
+#define AROUND_A_TIME                                                             \
+    X("cpu_op", "before", 1, 1000, 5, ""), X("cpu_op", "inside", 1, 1012, 5, ""), \
+        X("Runtime", "call", 1, 1013, 1, "\"correlation\": 3"),                   \
+        X("kernel", "late", 0, 1500, 9, "\"correlation\": 3, \"device\": 0"),     \
+        X("cpu_op", "behind", 1, 1020, 5, ""),                                    \
+        "{\"ph\":\"s\",\"cat\":\"forward_backward\",\"name\":\"flow\",\"id\":1,\"ts\":1013}"
+
 static void a_time_is_cut_out_with_its_device_work(void **state)
 {
     fixture *f = *state;
     f->options.start_us = 10;
     f->options.end_us = 20;
-    static const char events[] =
-        X("cpu_op", "before", 1, 1000, 5, "") "," X("cpu_op", "inside", 1, 1012, 5, "") "," X(
-            "Runtime", "call", 1, 1013, 1,
-            "\"correlation\": 3") "," X("kernel", "late", 0, 1500, 9,
-                                        "\"correlation\": 3, \"device\": "
-                                        "0") "," X("cpu_op", "behind", 1, 1020, 5,
-                                                   "") ","
-                                                       "{\"ph\":\"s\","
-                                                       "\"cat\":\"forward_"
-                                                       "backward\","
-                                                       "\"name\":\"flow\","
-                                                       "\"id\":1,\"ts\":"
-                                                       "1013}";
-    assert_int_equal(convert(f, events), HB_OK);
+    assert_int_equal(convert(f, AROUND_A_TIME), HB_OK);
     assert_has(f, "inside");
     assert_has(f, "late");
     assert_lacks(f, "before");
@@ -367,7 +324,7 @@ static void a_time_is_cut_out_with_its_device_work(void **state)
     assert_has(f, "fwdbwd");
     assert_int_equal(count(f, "broken_flow"), 1);
     f->options.start_us = f->options.end_us = 0;
-    assert_int_equal(convert(f, events), HB_OK);
+    assert_int_equal(convert(f, AROUND_A_TIME), HB_OK);
     assert_has(f, "\"forward_backward\"");
     assert_int_equal(count(f, "broken_flow"), 0);
 }
@@ -375,26 +332,15 @@ static void a_time_is_cut_out_with_its_device_work(void **state)
 static void collectives_get_types_for_their_dims(void **state)
 {
     fixture *f = *state;
-    assert_int_equal(
-        convert(f, X("cpu_op", "nccl:all_reduce", 1, 0, 1, "\"Input Dims\": [[4], [2]]") "," X(
-                       "cpu_op", "nccl:reduce", 1, 2, 1,
-                       "\"Input Dims\": [[4], [2]], \"Input type\": "
-                       "[\"float\"]") "," X("cpu_op", "gloo:broadcast", 1, 4, 1,
-                                            "\"Input Dims\": [[[4], "
-                                            "[4]]], \"Input type\": "
-                                            "[\"float\"]") "," X("cpu_"
-                                                                 "op",
-                                                                 "aten::"
-                                                                 "cat",
-                                                                 1, 6, 1,
-                                                                 "\"Inpu"
-                                                                 "t "
-                                                                 "Dims\""
-                                                                 ": "
-                                                                 "[[[4],"
-                                                                 " [4]]"
-                                                                 "]")),
-        HB_OK);
+    assert_int_equal(convert(f,
+                             X("cpu_op", "nccl:all_reduce", 1, 0, 1, "\"Input Dims\": [[4], [2]]"),
+                             X("cpu_op", "nccl:reduce", 1, 2, 1,
+                               "\"Input Dims\": [[4], [2]], \"Input type\": "
+                               "[\"float\"]"),
+                             X("cpu_op", "gloo:broadcast", 1, 4, 1,
+                               "\"Input Dims\": [[[4], [4]]], \"Input type\": [\"float\"]"),
+                             X("cpu_op", "aten::cat", 1, 6, 1, "\"Input Dims\": [[[4], [4]]]")),
+                     HB_OK);
     assert_int_equal(count(f, "collective_inputs"), 3);
     assert_has(f, "{\"Input type\": [\"\", \"\"], \"Input Dims\": [[4], [2]]}");
     assert_has(f, "[\"float\", \"\"]");

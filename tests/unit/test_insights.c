@@ -21,6 +21,7 @@
 #include <hipboard/analysis.h>
 
 #include "analyze/kernel_rules.h"
+#include "trace_text.h"
 
 #define EVENT(cat, name, tid, ts, dur, args)                                          \
     "{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name "\",\"pid\":0,\"tid\":" #tid \
@@ -35,26 +36,24 @@
 #define RELU "void at::native::vectorized_elementwise_kernel<4, relu>"
 #define SUM  "void at::native::reduce_kernel<512, 1, sum>"
 
-static const char timeline[] =
-    "{\"traceEvents\":[" OP("aten::mm", 0, 40) "," CALL("hipModuleLaunchKernel", 10, 5, 1) "," CALL(
-        "hipLaunchKernel",
-        16, 2, 2) "," OP("aten::item",
-                         64, 132) "," CALL("hipMemcpyWithStream", 65, 130,
-                                           90) "," OP("aten::relu", 197,
-                                                      13) "," CALL("hipLaunchKernel", 198, 3, 3) "," CALL("hipLaunchKernel",
-                                                                                                          212, 2, 4) "," EVENT("Runtime", "hipMemcpyAsync", 7, 215, 2, "\"correlation\":5") "," WORK("kernel", GEMM, 0, 20, 40, 1, ",\"est. achieved occupancy %\":12.5,\"occupancy limited by\":\"VGPRs\"") "," WORK("kernel",
-                                                                                                                                                                                                                                                                                                                      "ncclDevKernel_Generic_1", 1, 50, 40, 2, "") "," WORK("kernel",
-                                                                                                                                                                                                                                                                                                                                                                            RELU,
-                                                                                                                                                                                                                                                                                                                                                                            0,
-                                                                                                                                                                                                                                                                                                                                                                            200,
-                                                                                                                                                                                                                                                                                                                                                                            30, 3, ",\"est. achieved occupancy %\":100") "," WORK("kernel",
-                                                                                                                                                                                                                                                                                                                                                                                                                                  SUM, 0, 240, 10, 4, "") "," WORK("gpu_memcpy",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                   "Memcpy DtoH (Device -> Pageable)",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                   1,
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                   245,
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                   20,
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                   5,
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                   "") "," WORK("kernel", SUM, 0, 300, 10, 6, "") "]}";
+static const char *const timeline[] = {
+    OP("aten::mm", 0, 40),
+    CALL("hipModuleLaunchKernel", 10, 5, 1),
+    CALL("hipLaunchKernel", 16, 2, 2),
+    OP("aten::item", 64, 132),
+    CALL("hipMemcpyWithStream", 65, 130, 90),
+    OP("aten::relu", 197, 13),
+    CALL("hipLaunchKernel", 198, 3, 3),
+    CALL("hipLaunchKernel", 212, 2, 4),
+    EVENT("Runtime", "hipMemcpyAsync", 7, 215, 2, "\"correlation\":5"),
+    WORK("kernel", GEMM, 0, 20, 40, 1,
+         ",\"est. achieved occupancy %\":12.5,\"occupancy limited by\":\"VGPRs\""),
+    WORK("kernel", "ncclDevKernel_Generic_1", 1, 50, 40, 2, ""),
+    WORK("kernel", RELU, 0, 200, 30, 3, ",\"est. achieved occupancy %\":100"),
+    WORK("kernel", SUM, 0, 240, 10, 4, ""),
+    WORK("gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", 1, 245, 20, 5, ""),
+    WORK("kernel", SUM, 0, 300, 10, 6, ""),
+    NULL};
 
 static char path[] = "/tmp/hipboard-test-insights-XXXXXX";
 static hb_trace_file *file;
@@ -72,7 +71,7 @@ static int open_timeline(void **state)
 {
     (void)state;
     close(mkstemp(path));
-    write_file(path, timeline);
+    write_file(path, trace_text("", timeline));
     if (hb_trace_file_open(path, NULL, &file) != HB_OK) return -1;
     return hb_insights_create(file, NULL, &insights) == HB_OK ? 0 : -1;
 }

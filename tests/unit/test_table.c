@@ -13,6 +13,7 @@
 
 #include "read/reader.h"
 #include "report/table.h"
+#include "trace_text.h"
 
 static hb_buf buf;
 
@@ -140,7 +141,6 @@ static const char *table_of(const char *json, const hb_group_options *grouping,
 #define OP(name, ts, dur, args)                                                              \
     "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"" name "\",\"pid\":1,\"tid\":1,\"ts\":" #ts \
     ",\"dur\":" #dur ",\"args\":{" args "}}"
-#define TRACE(events) "{\"traceEvents\":[" events "]}"
 
 static void test_nothing(void **state)
 {
@@ -174,11 +174,11 @@ static void test_stacks_and_flops_stand_below_their_headers(void **state)
 {
     (void)state;
     hb_group_options grouping = {.stack_frames = 2};
-    const char *text = table_of("{\"with_flops\":1,\"traceEvents\":[" OP(
-                                    "aten::mm", 1, 2,
-                                    "\"Call stack\":\"a.py(1): f;b.py(2): g;c.py(3): h;\","
-                                    "\"Input Dims\":[[2,3],[3,4]]") "]}",
-                                &grouping, &plain);
+    const char *text = table_of(
+        TRACE_WITH("\"with_flops\":1,", OP("aten::mm", 1, 2,
+                                           "\"Call stack\":\"a.py(1): f;b.py(2): g;c.py(3): h;\","
+                                           "\"Input Dims\":[[2,3],[3,4]]")),
+        &grouping, &plain);
     assert_non_null(strstr(text, "  Source Location   Total FLOPs  \n"));
     assert_non_null(strstr(text, "  a.py(1): f"
                                  "            48.000  \n"));
@@ -193,8 +193,8 @@ static void test_self_time_is_what_children_leave(void **state)
     hb_group_options grouping = {0};
     made m;
     make(&m,
-         TRACE(OP("a", 10, 100, "") "," OP("b", 20, 30, "") "," OP("c", 20, 10, "") "," OP(
-             "b", 60, 40, "") "," OP("late", 105, 10, "")),
+         TRACE(OP("a", 10, 100, ""), OP("b", 20, 30, ""), OP("c", 20, 10, ""), OP("b", 60, 40, ""),
+               OP("late", 105, 10, "")),
          &grouping);
     assert_int_equal(m.averages.count, 4);
     assert_true(m.averages.items[0].self_cpu == 30);
@@ -209,50 +209,20 @@ static void test_hostile_numbers_are_survived(void **state)
     (void)state;
     hb_group_options grouping = {.by_shape = true, .stack_frames = 3};
     const char *text = table_of(
-        "{\"with_flops\":1,\"profile_memory\":1,\"traceEvents\":[" OP("aten::mm", 1e300, 2, "\"Input Dims\":[[9223372036854775807,2],[2,99999999999999999999]]") "," OP(
-            "aten::mm", 5, -1e300,
-            "\"Input Dims\":[[2],3]") "," OP("aten::mm", -2e15, 2e15,
-                                             "\"Input "
-                                             "Dims\":[[9223372036854775807,2],[2,"
-                                             "99999999999999999999]]") "," OP("aten::conv2d", 2e15,
-                                                                              2e15,
-                                                                              "\"Input "
-                                                                              "Dims\":[[1,1,"
-                                                                              "9223372036854775807,"
-                                                                              "9],[1,1,3,3]],"
-                                                                              "\"Concrete "
-                                                                              "Inputs\":["
-                                                                              "\"\",\"\",\"\",\"[1,"
-                                                                              "1]\",\"[-"
-                                                                              "9223372036854775808,"
-                                                                              "0]\",\"[1,1]\","
-                                                                              "\"0\"]") "," OP("ate"
-                                                                                               "n::"
-                                                                                               "ad"
-                                                                                               "d",
-                                                                                               7, 1,
-                                                                                               "\"I"
-                                                                                               "npu"
-                                                                                               "t "
-                                                                                               "Dim"
-                                                                                               "s\""
-                                                                                               ":[["
-                                                                                               "[1,"
-                                                                                               "2],"
-                                                                                               "[3]"
-                                                                                               "],"
-                                                                                               "7],"
-                                                                                               "\"C"
-                                                                                               "all"
-                                                                                               " st"
-                                                                                               "ack"
-                                                                                               "\":"
-                                                                                               "\";"
-                                                                                               ";;"
-                                                                                               "\"") ","
-                                                                                                     "{\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":7,"
-                                                                                                     "\"args\":{\"Bytes\":1e308,\"Device Type\":0}},"
-                                                                                                     "{\"ph\":\"i\",\"name\":\"[memory]\",\"ts\":\"x\",\"args\":{\"Bytes\":1}}]}",
+        TRACE_WITH(
+            "\"with_flops\":1,\"profile_memory\":1,",
+            OP("aten::mm", 1e300, 2,
+               "\"Input Dims\":[[9223372036854775807,2],[2,99999999999999999999]]"),
+            OP("aten::mm", 5, -1e300, "\"Input Dims\":[[2],3]"),
+            OP("aten::mm", -2e15, 2e15,
+               "\"Input Dims\":[[9223372036854775807,2],[2,99999999999999999999]]"),
+            OP("aten::conv2d", 2e15, 2e15,
+               "\"Input Dims\":[[1,1,9223372036854775807,9],[1,1,3,3]],\"Concrete "
+               "Inputs\":[\"\",\"\",\"\",\"[1,1]\",\"[-9223372036854775808,0]\",\"[1,1]\",\"0\"]"),
+            OP("aten::add", 7, 1, "\"Input Dims\":[[[1,2],[3]],7],\"Call stack\":\";;;\""),
+            "{\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":7,\"args\":{\"Bytes\":"
+            "1e308,\"Device Type\":0}}",
+            "{\"ph\":\"i\",\"name\":\"[memory]\",\"ts\":\"x\",\"args\":{\"Bytes\":1}}"),
         &grouping, &plain);
     assert_non_null(strstr(text, "aten::mm"));
     assert_non_null(strstr(text, "aten::conv2d"));
@@ -265,8 +235,8 @@ static void test_sort_keys(void **state)
     hb_group_options grouping = {.by_shape = true};
     made m;
     make(&m,
-         TRACE(OP("a", 10, 9, "\"Input Dims\":[[10]]") "," OP(
-             "a", 20, 9, "\"Input Dims\":[[9,1]]") "," OP("b", 30, 99, "") "," OP("c", 200, 9, "")),
+         TRACE(OP("a", 10, 9, "\"Input Dims\":[[10]]"), OP("a", 20, 9, "\"Input Dims\":[[9,1]]"),
+               OP("b", 30, 99, ""), OP("c", 200, 9, "")),
          &grouping);
     assert_int_equal(hb_averages_sort(&m.averages, &m.arena, &m.trace, "self_cpu_time_total"),
                      HB_OK);
