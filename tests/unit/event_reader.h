@@ -6,6 +6,8 @@
 #define HB_TEST_EVENT_READER_H
 
 #include <event.pb-c.h>
+#include <hipboard/event_log.h>
+#include <hparams.pb-c.h>
 
 #include "base/crc32c.h"
 #include "test_dir.h"
@@ -73,6 +75,17 @@ static inline event_list read_events(const char *path)
     return list;
 }
 
+/* Closes the log and reads all that it wrote. */
+static inline event_list close_and_read(hb_event_log *log)
+{
+    char path[600];
+    snprintf(path, sizeof path, "%s", hb_event_log_path(log));
+    assert_int_equal(hb_event_log_close(log), HB_OK);
+    event_list list = read_events(path);
+    assert_int_equal(list.torn, 0);
+    return list;
+}
+
 static inline void free_events(event_list *list)
 {
     for (size_t i = 0; i < list->count; i++)
@@ -89,6 +102,19 @@ static inline const Hb__Summary__Value *value_of(const event_list *list, size_t 
     assert_int_equal(event->what_case, HB__EVENT__WHAT_SUMMARY);
     assert_int_equal(event->summary->n_value, 1);
     return event->summary->value[0];
+}
+
+/* What the i-th event tells the HParams plugin under a tag; to be freed. */
+static inline Hb__HParamsPluginData *hparams_of(const event_list *list, size_t i, const char *tag)
+{
+    const Hb__Summary__Value *value = value_of(list, i);
+    assert_string_equal(value->tag, tag);
+    const Hb__SummaryMetadata__PluginData *data = value->metadata->plugin_data;
+    assert_string_equal(data->plugin_name, "hparams");
+    Hb__HParamsPluginData *content =
+        hb__hparams_plugin_data__unpack(NULL, data->content.len, data->content.data);
+    assert_non_null(content);
+    return content;
 }
 
 #endif

@@ -276,24 +276,22 @@ static void what_waits_for_room_is_bounded(void **state)
     free_events(&list);
 }
 
-#define FILE_TEST(name) cmocka_unit_test_setup_teardown(name, make_dir, remove_dir)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_frame_is_length_crc_data_crc),
         cmocka_unit_test(a_record_without_memory_leaves_nothing_behind),
         cmocka_unit_test(whole_records_are_told_from_a_torn_one),
-        FILE_TEST(the_name_is_what_tensorboard_looks_for),
-        FILE_TEST(it_begins_with_the_version_and_the_time),
-        FILE_TEST(files_of_one_moment_have_names_of_their_own),
-        FILE_TEST(the_file_of_somebody_else_is_left_alone),
-        FILE_TEST(missing_directories_are_made),
-        FILE_TEST(impossible_directories_are_named_in_the_error),
-        FILE_TEST(a_directory_one_may_not_write_is_an_error),
-        FILE_TEST(a_full_disk_is_an_error_and_leaves_whole_records),
-        FILE_TEST(with_room_again_the_file_goes_on_without_a_gap),
-        FILE_TEST(what_waits_for_room_is_bounded),
+        IN_DIR(the_name_is_what_tensorboard_looks_for),
+        IN_DIR(it_begins_with_the_version_and_the_time),
+        IN_DIR(files_of_one_moment_have_names_of_their_own),
+        IN_DIR(the_file_of_somebody_else_is_left_alone),
+        IN_DIR(missing_directories_are_made),
+        IN_DIR(impossible_directories_are_named_in_the_error),
+        IN_DIR(a_directory_one_may_not_write_is_an_error),
+        IN_DIR(a_full_disk_is_an_error_and_leaves_whole_records),
+        IN_DIR(with_room_again_the_file_goes_on_without_a_gap),
+        IN_DIR(what_waits_for_room_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

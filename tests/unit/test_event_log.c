@@ -9,25 +9,12 @@
 #include <time.h>
 
 #include "event_reader.h"
-#include "hparams.pb-c.h"
-#include <hipboard/event_log.h>
 
 static hb_event_log *open_log(void)
 {
     hb_event_log *log = hb_event_log_open(dir, NULL);
     assert_non_null(log);
     return log;
-}
-
-/* Closes the log and reads all that it wrote. */
-static event_list close_and_read(hb_event_log *log)
-{
-    char path[600];
-    snprintf(path, sizeof path, "%s", hb_event_log_path(log));
-    assert_int_equal(hb_event_log_close(log), HB_OK);
-    event_list list = read_events(path);
-    assert_int_equal(list.torn, 0);
-    return list;
 }
 
 static hb_event_log_counts counts_of(hb_event_log *log)
@@ -134,18 +121,6 @@ static void wrong_arguments_are_refused_and_log_nothing(void **state)
     event_list list = close_and_read(log);
     assert_int_equal(list.count, 1);
     free_events(&list);
-}
-
-static Hb__HParamsPluginData *hparams_of(const event_list *list, size_t i, const char *tag)
-{
-    const Hb__Summary__Value *value = value_of(list, i);
-    assert_string_equal(value->tag, tag);
-    const Hb__SummaryMetadata__PluginData *data = value->metadata->plugin_data;
-    assert_string_equal(data->plugin_name, "hparams");
-    Hb__HParamsPluginData *content =
-        hb__hparams_plugin_data__unpack(NULL, data->content.len, data->content.data);
-    assert_non_null(content);
-    return content;
 }
 
 static void close_ends_the_session_as_a_success(void **state)

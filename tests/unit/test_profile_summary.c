@@ -3,7 +3,6 @@
 
 #include "base/markdown.h"
 #include "event_reader.h"
-#include "hparams.pb-c.h"
 #include "write/profile_summary.h"
 
 static hb_event_log *event_log;
@@ -13,14 +12,6 @@ static int open_log(void **state)
     if (make_dir(state) != 0) return -1;
     event_log = hb_event_log_open(dir, NULL);
     return event_log ? 0 : -1;
-}
-
-static event_list close_and_read(void)
-{
-    char path[600];
-    snprintf(path, sizeof path, "%s", hb_event_log_path(event_log));
-    assert_int_equal(hb_event_log_close(event_log), HB_OK);
-    return read_events(path);
 }
 
 static void assert_scalar(const event_list *list, size_t i, const char *tag, double value)
@@ -49,7 +40,7 @@ static void only_known_numbers_are_logged(void **state)
     assert_int_equal(hb_profile_log_numbers(event_log, at, &numbers), HB_OK);
     at.span = HB_PROFILE_CYCLE;
     assert_int_equal(hb_profile_log_numbers(event_log, at, &numbers), HB_OK);
-    event_list list = close_and_read();
+    event_list list = close_and_read(event_log);
     assert_int_equal(list.count, 5);
     assert_scalar(&list, 1, "hipboard_time/step_ms", 12.5);
     assert_scalar(&list, 2, "hipboard_profiler/lost_events", 0);
@@ -77,7 +68,7 @@ static void every_number_has_a_tag_of_its_own(void **state)
         hb_profile_at at = {(hb_profile_span)(i / HB_PROFILE_NUMBERS), 1, 0};
         assert_int_equal(hb_profile_log_numbers(event_log, at, &numbers), HB_OK);
     }
-    event_list list = close_and_read();
+    event_list list = close_and_read(event_log);
     assert_int_equal(list.count, 1 + ALL);
     for (int i = 0; i < ALL; i++) {
         assert_scalar(&list, (size_t)i + 1, nth_tag(i), i);
@@ -96,7 +87,7 @@ static void a_device_has_what_is_known_of_it(void **state)
     assert_int_equal(hb_profile_log_device(event_log, step, "GPU0", &gpu), HB_OK);
     assert_int_equal(hb_profile_log_device(event_log, step, "CPU", &cpu), HB_OK);
     assert_int_equal(hb_profile_log_device(event_log, cycle, "GPU0", &gpu), HB_OK);
-    event_list list = close_and_read();
+    event_list list = close_and_read(event_log);
     assert_int_equal(list.count, 10);
     assert_scalar(&list, 1, "hipboard_gpu/GPU0_utilization_percent", 40);
     assert_scalar(&list, 2, "hipboard_gpu/GPU0_occupancy_percent", 25);
@@ -115,7 +106,7 @@ static void times_become_histograms(void **state)
     assert_int_equal(hb_profile_log_step_times(event_log, 3, ms, 3), HB_OK);
     assert_int_equal(hb_profile_log_kernel_times(event_log, 3, ms, 2), HB_OK);
     assert_int_equal(hb_profile_log_kernel_times(event_log, 3, NULL, 0), HB_OK);
-    event_list list = close_and_read();
+    event_list list = close_and_read(event_log);
     assert_int_equal(list.count, 3);
     assert_string_equal(value_of(&list, 1)->tag, "hipboard_time/steps_ms");
     assert_true(value_of(&list, 1)->histo->num == 3);
@@ -135,7 +126,7 @@ static void costs_become_a_table(void **state)
                      HB_OK);
     assert_int_equal(hb_profile_log_costs(event_log, 9, HB_PROFILE_TOP_OPERATORS, NULL, 0, 0),
                      HB_OK);
-    event_list list = close_and_read();
+    event_list list = close_and_read(event_log);
     assert_text(&list, 1, "hipboard/top_kernels/text_summary",
                 "| kernel | calls | total ms | mean µs | share % |\n"
                 "|---|---:|---:|---:|---:|\n"
@@ -160,7 +151,7 @@ static void the_other_texts(void **state)
     lost.buffer_full = 12;
     lost.too_big = 1;
     assert_int_equal(hb_profile_log_lost(event_log, 1, &lost), HB_OK);
-    event_list list = close_and_read();
+    event_list list = close_and_read(event_log);
     assert_int_equal(list.count, 5);
     assert_text(&list, 1, "hipboard/environment/text_summary",
                 "| key | value |\n|---|---|\n| arch | gfx90a |\n| hip version | 6.1&#95;2 |\n");
@@ -173,19 +164,11 @@ static void the_other_texts(void **state)
     free_events(&list);
 }
 
-static Hb__HParamsPluginData *content_of(const event_list *list, size_t i)
-{
-    const ProtobufCBinaryData *content = &value_of(list, i)->metadata->plugin_data->content;
-    Hb__HParamsPluginData *data =
-        hb__hparams_plugin_data__unpack(NULL, content->len, content->data);
-    assert_non_null(data);
-    return data;
-}
-
 static void expect_columns(const event_list *list, size_t num_metrics, const char *const *metrics,
                            const char *const *titles, size_t num_names, const char *const *names)
 {
-    Hb__HParamsPluginData *experiment = content_of(list, 1), *start = content_of(list, 2);
+    Hb__HParamsPluginData *experiment = hparams_of(list, 1, "_hparams_/experiment"),
+                          *start = hparams_of(list, 2, "_hparams_/session_start_info");
     assert_int_equal(experiment->experiment->n_metric_infos, num_metrics);
     for (size_t i = 0; i < num_metrics; i++) {
         const Hb__MetricInfo *info = experiment->experiment->metric_infos[i];
@@ -218,7 +201,7 @@ static void settings_are_the_users_and_the_known_ones(void **state)
                                           .metrics = own_metrics,
                                           .num_metrics = 1};
     assert_int_equal(hb_profile_log_settings(event_log, &settings), HB_OK);
-    event_list list = close_and_read();
+    event_list list = close_and_read(event_log);
     const char *const metrics[] = {"hipboard_cycle/step_ms", "hipboard_cycle/utilization_percent",
                                    "hipboard_cycle/GPU0_peak_mib", "accuracy"};
     const char *const titles[] = {"step ms", "GPU busy %", "peak MiB", ""};
@@ -234,7 +217,7 @@ static void there_are_no_columns_for_what_is_not_there(void **state)
     const hb_profile_settings settings = {
         .arch = "gfx90a", .has_steps = true, .own = own, .num_own = 1};
     assert_int_equal(hb_profile_log_settings(event_log, &settings), HB_OK);
-    event_list list = close_and_read();
+    event_list list = close_and_read(event_log);
     const char *const metrics[] = {"hipboard_cycle/step_ms"}, *const titles[] = {"step ms"};
     expect_columns(&list, 1, metrics, titles, 1, (const char *const[]){"arch"});
     free_events(&list);

@@ -6,9 +6,7 @@
 #include <signal.h>
 
 #include "event_reader.h"
-#include "hparams.pb-c.h"
 #include <hipboard/analysis.h>
-#include <hipboard/event_log.h>
 
 static hb_profiler *start_with(unsigned flags, int64_t rank)
 {
@@ -72,15 +70,9 @@ static size_t count_tag(const event_list *list, const char *tag)
     return count;
 }
 
-static Hb__HParamsPluginData *hparams_of(const event_list *list, const char *tag)
+static Hb__HParamsPluginData *first_hparams(const event_list *list, const char *tag)
 {
-    size_t at = find(list, tag, 1);
-    assert_true(at);
-    const ProtobufCBinaryData *content = &value_of(list, at)->metadata->plugin_data->content;
-    Hb__HParamsPluginData *data =
-        hb__hparams_plugin_data__unpack(NULL, content->len, content->data);
-    assert_non_null(data);
-    return data;
+    return hparams_of(list, find(list, tag, 1), tag);
 }
 
 static const Hb__HParamValue *setting(const Hb__HParamsPluginData *data, const char *name)
@@ -214,18 +206,18 @@ static void settings_are_the_programs_and_what_is_known(void **state)
     end(prof);
 
     event_list list = only_log();
-    Hb__HParamsPluginData *start = hparams_of(&list, "_hparams_/session_start_info");
+    Hb__HParamsPluginData *start = first_hparams(&list, "_hparams_/session_start_info");
     assert_true(setting(start, "lr")->number_value == 0.25);
     assert_string_equal(setting(start, "kernel")->string_value, "tiled");
     assert_true(setting(start, "amp")->bool_value);
     assert_true(setting(start, "ranks")->number_value == 4);
     assert_string_equal(setting(start, "git")->string_value, "aaaaaaaaaabb");
     assert_null(setting(start, "late"));
-    Hb__HParamsPluginData *experiment = hparams_of(&list, "_hparams_/experiment");
+    Hb__HParamsPluginData *experiment = first_hparams(&list, "_hparams_/experiment");
     size_t n = experiment->experiment->n_metric_infos;
     assert_string_equal(experiment->experiment->metric_infos[n - 2]->name->tag, "accuracy");
     assert_string_equal(experiment->experiment->metric_infos[n - 1]->name->tag, "loss");
-    Hb__HParamsPluginData *ended = hparams_of(&list, "_hparams_/session_end_info");
+    Hb__HParamsPluginData *ended = first_hparams(&list, "_hparams_/session_end_info");
     assert_int_equal(ended->session_end_info->status, HB__SESSION_STATUS__STATUS_SUCCESS);
     hb__hparams_plugin_data__free_unpacked(start, NULL);
     hb__hparams_plugin_data__free_unpacked(experiment, NULL);
@@ -240,7 +232,7 @@ static void what_was_given_too_late_is_the_next_runs(void **state)
     hb_scalar("x", 1);
     end(prof); /* no cycle: the table is written all the same */
     event_list list = only_log();
-    Hb__HParamsPluginData *start = hparams_of(&list, "_hparams_/session_start_info");
+    Hb__HParamsPluginData *start = first_hparams(&list, "_hparams_/session_start_info");
     assert_true(setting(start, "late")->number_value == 1);
     hb__hparams_plugin_data__free_unpacked(start, NULL);
     free_events(&list);
@@ -386,7 +378,7 @@ static void a_program_that_only_exits_has_ended_well(void **state)
     wait_for_success(child);
     event_list list = only_log();
     assert_int_equal(count_tag(&list, "hipboard_time/step_ms"), 1);
-    Hb__HParamsPluginData *ended = hparams_of(&list, "_hparams_/session_end_info");
+    Hb__HParamsPluginData *ended = first_hparams(&list, "_hparams_/session_end_info");
     assert_int_equal(ended->session_end_info->status, HB__SESSION_STATUS__STATUS_SUCCESS);
     hb__hparams_plugin_data__free_unpacked(ended, NULL);
     free_events(&list);
