@@ -3,24 +3,15 @@
  * Runs side by side: the test for noise against values computed elsewhere, lists and trees laid
  * over each other, what belongs together, limits, and files that are none.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <hipboard/compare.h>
 
 #include "compare/rank_test.h"
 #include "compare/sequence.h"
+#include "test_dir.h"
 
 #define assert_near(a, b) assert_true(fabs((double)(a) - (b)) <= 1e-9 * fmax(1, fabs((double)(b))))
 
@@ -220,14 +211,12 @@ static void test_loops_are_folded(void **state)
 
 /* ---- traces ---- */
 
-static char directory[] = "/tmp/hipboard-compare-XXXXXX";
-
 static const char *path_of(const char *name)
 {
-    static char paths[8][128];
+    static char paths[8][512];
     static int next;
     char *path = paths[next++ % 8];
-    snprintf(path, sizeof paths[0], "%s/%s", directory, name);
+    snprintf(path, sizeof paths[0], "%s/%s", dir, name);
     return path;
 }
 
@@ -715,20 +704,6 @@ static void test_threads_change_nothing(void **state)
     hb_free(texts[1]);
 }
 
-static int make_directory(void **state)
-{
-    (void)state;
-    return mkdtemp(directory) ? 0 : -1;
-}
-
-static int remove_directory(void **state)
-{
-    char command[64];
-    (void)state;
-    snprintf(command, sizeof command, "rm -r %s", directory);
-    return system(command);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -756,5 +731,5 @@ int main(void)
         cmocka_unit_test(test_progress_may_stop),
         cmocka_unit_test(test_threads_change_nothing),
     };
-    return cmocka_run_group_tests(tests, make_directory, remove_directory);
+    return cmocka_run_group_tests(tests, make_dir, remove_dir);
 }

@@ -4,34 +4,12 @@
  */
 #include <locale.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 #include <hipboard/analysis.h>
 
 #include "base/pytext.h"
-
-static char root[] = "/tmp/hipboard-test-query-XXXXXX";
-
-static int make_root(void **state)
-{
-    (void)state;
-    return mkdtemp(root) ? 0 : -1;
-}
-
-static int remove_root(void **state)
-{
-    char command[128];
-    (void)state;
-    snprintf(command, sizeof command, "rm -rf '%s'", root);
-    return system(command);
-}
+#include "test_dir.h"
 
 #define STEP                                                                            \
     "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"ProfilerStep#3\",\"pid\":1,\"tid\":1," \
@@ -53,8 +31,8 @@ static int remove_root(void **state)
 static void put(const char *name, const char *text)
 {
     char path[512];
-    snprintf(path, sizeof path, "%s/%s", root, name);
-    for (char *p = path + strlen(root) + 1; (p = strchr(p, '/')) != NULL; p++) {
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    for (char *p = path + strlen(dir) + 1; (p = strchr(p, '/')) != NULL; p++) {
         *p = 0;
         mkdir(path, 0755);
         *p = '/';
@@ -80,7 +58,7 @@ static hb_logdir *open_dir(const char *name)
 {
     char path[512];
     hb_logdir *logdir;
-    snprintf(path, sizeof path, "%s/%s", root, name);
+    snprintf(path, sizeof path, "%s/%s", dir, name);
     assert_int_equal(hb_logdir_open(path, NULL, &logdir), HB_OK);
     return logdir;
 }
@@ -244,7 +222,7 @@ static void test_a_file_by_itself(void **state)
     const hb_step_stat *steps;
     size_t count;
     put("file.json", FILE_OF(STEP "," OP "," CHILD));
-    snprintf(path, sizeof path, "%s/file.json", root);
+    snprintf(path, sizeof path, "%s/file.json", dir);
     assert_int_equal(hb_trace_file_open(path, NULL, &file), HB_OK);
     assert_int_equal(hb_trace_file_num_events(file), 3);
     assert_int_equal(hb_trace_file_event(file, 1, &event), HB_OK);
@@ -269,10 +247,10 @@ static void test_a_file_by_itself(void **state)
 /* Makes a locale with a decimal comma; skips where the system has no sources for one. */
 static void use_decimal_comma(void)
 {
-    char command[256];
+    char command[512];
     snprintf(command, sizeof command,
-             "localedef -i de_DE -f UTF-8 '%s/de_DE.UTF-8' 2>/dev/null >&2", root);
-    setenv("LOCPATH", root, 1);
+             "localedef -i de_DE -f UTF-8 '%s/de_DE.UTF-8' 2>/dev/null >&2", dir);
+    setenv("LOCPATH", dir, 1);
     if (system(command) != 0 || !setlocale(LC_ALL, "de_DE.UTF-8")) skip();
 }
 
@@ -284,7 +262,7 @@ static void test_a_decimal_comma_changes_nothing(void **state)
     hb_file_event event;
     put("comma.json", FILE_OF("{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"enumerate(DataPipe)#\","
                               "\"pid\":1,\"tid\":1,\"ts\":1234567890.12345678,\"dur\":2.25}"));
-    snprintf(path, sizeof path, "%s/comma.json", root);
+    snprintf(path, sizeof path, "%s/comma.json", dir);
     use_decimal_comma();
     assert_int_equal(hb_trace_file_open(path, NULL, &file), HB_OK);
     assert_int_equal(hb_trace_file_event(file, 0, &event), HB_OK);
@@ -355,5 +333,5 @@ int main(void)
         cmocka_unit_test(test_python_numbers),
         cmocka_unit_test(test_python_strings),
     };
-    return cmocka_run_group_tests(tests, make_root, remove_root);
+    return cmocka_run_group_tests(tests, make_dir, remove_dir);
 }
