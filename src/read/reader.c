@@ -155,7 +155,7 @@ static hb_result read_document(hb_reader *r)
         hb_reader_note(r, HB_FLAW_CUT, r->text->offset + r->text->size);
         snprintf(r->report->cut_reason, sizeof r->report->cut_reason, "%s", r->text->error);
     }
-    if (!r->trace->has_events) return hb_fail(HB_ERROR_FORMAT, "no list traceEvents");
+    if (!r->trace->has_events) return hb_fail(HB_ERROR_FORMAT, "no list traceEvents: not a trace as PyTorch writes it");
     return HB_OK;
 }
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What holds for every command of `hipboard`."""
+import json
 import re
 import subprocess
 
@@ -64,6 +65,44 @@ def test_a_trace_of_nothing_has_no_view(tmp_path):
     assert done.stderr == f"hipboard view: {path}: no events\n"
     assert ask("view", "--view", "kernel", DATA / "torch-2.13-cpu.pt.trace.json").stdout == (
         "(nothing to show)\n")
+
+
+MEMBERS = {
+    "info": "hipboard runtime_path runtime_version driver_version backend backends devices",
+    "table": "groups total groups.key groups.input_shapes groups.stack groups.count groups.flops "
+             "groups.cpu_time_total groups.self_cpu_time_total groups.device_time_total "
+             "groups.self_device_time_total groups.cpu_memory_usage groups.device_memory_usage",
+    "memory": "file devices devices.device devices.peak_bytes devices.peak_us devices.end_bytes "
+              "devices.left_bytes devices.held_at_peak devices.held_at_end.name "
+              "devices.held_at_end.bytes devices.held_at_end.allocations devices.held_at_end.stack",
+    "steps": "groups groups.group groups.run groups.worker groups.span groups.cycles "
+             "groups.wall_us groups.parts.Step.mean_us groups.parts.CPU\u00a0Exec.p95_us "
+             "slowest slowest.step slowest.start_us slowest.us.Step",
+    "view": "file Average\u00a0step.Time\u00a0(us) Average\u00a0step.Share\u00a0(%)",
+    "check": "path effect rule text event offset name",
+    "compare": "baseline confidence runs.name runs.path runs.steps contrasts limits steps.name "
+               "steps.unit steps.before.median steps.after.per_step steps.change steps.p "
+               "steps.verdict operators kernels memory modules problems",
+}
+
+
+def member(value, path):
+    """Of lists, the first element's."""
+    for name in path.split("."):
+        value = value[0] if isinstance(value, list) else value
+        value = value[name.replace("\u00a0", " ")]
+    return value
+
+
+@pytest.mark.parametrize("command", MEMBERS)
+def test_json_keeps_its_members(command):
+    """Scripts rely on them; new ones may come."""
+    trace = DATA / "torch-2.13-cpu.pt.trace.json"
+    files = {"info": [], "compare": [trace, trace]}.get(command, [trace])
+    text = ask(command, "--json", *files).stdout
+    found = json.loads(text.splitlines()[0] if command == "check" else text)
+    for path in MEMBERS[command].split(" "):
+        member(found, path)
 
 
 COMMANDS = ["record", "info", "table", "stacks", "memory", "steps", "view", "check", "compare",

@@ -100,13 +100,13 @@ static bool is_fine(request *r, const char *path, hb_result result)
     return false;
 }
 
-/* Not only names of processes and threads, which the plugin would count as a step of minus 600,000
+/* Events of a category, which the plugin counts; of none it would make a step of minus 600,000
  * years. */
 static bool has_events(const hb_trace_file *file)
 {
     hb_file_event event;
     for (size_t i = 0; hb_trace_file_event(file, i, &event) == HB_OK; i++)
-        if (event.phase != 'M' && event.has_ts) return true;
+        if (event.category && event.phase != 'M' && event.has_ts) return true;
     return false;
 }
 

@@ -18,10 +18,12 @@ const char program_summary[] =
 const char program_notes[] =
     "Exit status: 0 done, 1 failed, 2 wrong usage, where a command's --help does not say more. "
     "Results go to standard output, and what went wrong to standard error. Times in CSV and JSON "
-    "are in microseconds and sizes in bytes, where a name does not say otherwise.\n"
+    "are in microseconds and sizes in bytes, where a name does not say otherwise; columns and "
+    "members may be added, and are not renamed.\n"
     "\n"
-    "On a terminal tables fit its width, or COLUMNS if that is exported; NO_COLOR keeps bold and "
-    "colours away. HIPBOARD_HIP_BACKEND chooses the way to capture HIP (see `hipboard info`).";
+    "On a terminal long names are cut to fit its width, or COLUMNS if that is exported; NO_COLOR "
+    "keeps bold and colours away. HIPBOARD_HIP_BACKEND chooses the way to capture HIP (see "
+    "`hipboard info`).";
 
 int usage_error(const char *name, const char *format, ...)
 {
