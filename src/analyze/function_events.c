@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "analyze/function_links.h"
 #include "analyze/name_bits.h"
 
 typedef struct memory_index {
@@ -182,29 +183,11 @@ static int64_t find_start(const hb_trace *trace)
     return first == INT64_MAX ? 0 : first;
 }
 
-/* Writers of 2023 put a record's own correlation where it belonged to no operator. When all of
- * them are so, the numbers only look like operators' ids. */
-static bool has_links(const hb_trace *trace)
-{
-    uint32_t own = 0;
-    for (uint32_t i = 0; i < trace->rows.count; i++) {
-        const hb_row *row = hb_trace_row(trace, i);
-        if (row->kind != HB_KIND_KERNEL && row->kind != HB_KIND_MEMCPY &&
-            row->kind != HB_KIND_MEMSET)
-            continue;
-        hb_key correlation = hb_trace_device(trace, row)->correlation;
-        if (row->ext == HB_KEY_NONE || correlation == HB_KEY_NONE) continue;
-        if (row->ext != correlation) return true;
-        own++;
-    }
-    return own < 2; /* one may be chance */
-}
-
 static void collect(builder *b)
 {
     hb_trace *trace = b->list->trace;
     b->start_ns = b->list->start_ns = find_start(trace);
-    b->links = has_links(trace);
+    b->links = hb_fn_has_links(trace);
     uint32_t num_strings = trace->strings.count; /* that rows have; more are added below */
     b->classes = HB_NEW_ARRAY(b->list->arena, uint32_t, num_strings);
     b->names = HB_NEW_ARRAY(b->list->arena, uint8_t, num_strings);
@@ -482,6 +465,7 @@ void hb_fn_list_make(hb_fn_list *list, hb_arena *arena, hb_trace *trace)
                          .with_flops = is_set(trace, "with_flops")};
     builder b = {.list = list};
     collect(&b);
+    if (!b.links) hb_fn_link_by_time(arena, trace, b.fns.items, b.fns.count);
     share_memory(&b);
     link_device_work(&b);
     list->items = b.fns.items;

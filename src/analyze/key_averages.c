@@ -28,7 +28,8 @@ static hb_sid shapes_of(grouping *g, const hb_fn *fn)
 {
     hb_trace *trace = g->list->trace;
     const hb_row *row = fn->row == HB_NO_FN ? NULL : hb_trace_row(trace, fn->row);
-    bool has = row && row->kind == HB_KIND_OPERATOR;
+    bool has = row && !(fn->flags & HB_FN_DEVICE) &&
+               (row->kind == HB_KIND_OPERATOR || row->kind == HB_KIND_ANNOTATION);
     hb_sid dims = has ? hb_trace_op(trace, row)->dims : 0;
     bool added;
     hb_dict_entry *e = hb_dict_add(g->list->arena, &g->shapes, dims, &added);

@@ -273,17 +273,31 @@ def test_traces_of_real_gpus(name):
     compare_totals(events, path)
 
 
-def test_own_correlations_are_no_links(tmp_path):
-    """Files of 2023, whose kernels have their own correlation as External id."""
-    path = tmp_path / "old.json"
-    trace = gpu_trace(path, False)
+@pytest.mark.parametrize("ids", [{}, {"correlation": "External id"}])
+def test_without_links_calls_belong_to_the_operator_that_they_ran_in(ids, tmp_path):
+    """Files of 2023, whose calls and kernels have their own correlation as External id, and ROCm's
+    newest, which have none, give the tables of files with ids."""
+    paths = tmp_path / "linked.json", tmp_path / "old.json"
+    trace = gpu_trace(paths[0], False)
     for event in trace["traceEvents"]:
         if "correlation" in event.get("args", {}):
-            event["args"]["External id"] = event["args"]["correlation"]
+            event["args"].pop("External id", None)
+            event["args"].update({name: event["args"][key] for key, name in ids.items()})
+    paths[1].write_text(json.dumps(trace))
+    linked, old = (ours(path, "--row-limit", "-1") for path in paths)
+    assert linked == old
+    groups = {g["key"]: g for g in json.loads(ours(paths[1], "--json"))["groups"]}
+    assert groups["aten::addmm"]["device_time_total"] > 0
+
+
+def test_annotations_have_shapes(tmp_path):
+    """As those of collectives."""
+    path = tmp_path / "gpu.json"
+    trace = gpu_trace(path, False)
+    trace["traceEvents"][1]["args"]["Input Dims"] = [[4, 2]]
     path.write_text(json.dumps(trace))
-    groups = {(g["key"], g["device"]): g for g in json.loads(ours(path, "--json"))["groups"]}
-    assert groups["aten::addmm", False]["device_time_total"] == 0
-    assert groups["gemm_0", True]["device_time_total"] > 0
+    table = compare(torch_events(trace), path, group_by_input_shape=True, row_limit=-1)
+    assert "[[4, 2]]" in table
 
 
 def test_device_name_is_free(tmp_path):
