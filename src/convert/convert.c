@@ -312,6 +312,8 @@ static void free_plan(hb_plan *plan)
     hb_column_free(&plan->items);
     free(plan->calls.slots);
     free(plan->owners.slots);
+    free(plan->moves.index.slots);
+    free(plan->moves.to);
     free(plan->cuts);
 }
 

@@ -24,9 +24,6 @@ typedef struct open_node {
 
 typedef struct forest {
     hb_plan *plan;
-    hb_index moved; /* External id -> index in `to` */
-    int64_t *to;
-    uint32_t num_moved, capacity;
     open_node stack[MAX_DEPTH];
     int depth;
     bool no_memory;
@@ -52,18 +49,19 @@ static bool is_node(const hb_item *item)
 static void move_calls(forest *f, const hb_item *from, const hb_item *to)
 {
     if (from->ext == HB_ABSENT || !to || to->ext == HB_ABSENT || from->ext == to->ext) return;
-    if (f->num_moved == f->capacity) {
-        uint32_t capacity = f->capacity ? f->capacity * 2 : 64;
-        int64_t *grown = realloc(f->to, capacity * sizeof *grown);
+    hb_moves *moves = &f->plan->moves;
+    if (moves->count == moves->capacity) {
+        uint32_t capacity = moves->capacity ? moves->capacity * 2 : 64;
+        int64_t *grown = realloc(moves->to, capacity * sizeof *grown);
         if (!grown) {
             f->no_memory = true;
             return;
         }
-        f->to = grown;
-        f->capacity = capacity;
+        moves->to = grown;
+        moves->capacity = capacity;
     }
-    f->to[f->num_moved] = to->ext;
-    if (!hb_index_put(&f->moved, from->ext, f->num_moved++)) f->no_memory = true;
+    moves->to[moves->count] = to->ext;
+    if (!hb_index_put(&moves->index, from->ext, moves->count++)) f->no_memory = true;
 }
 
 static bool is_operator(const hb_item *item)
@@ -139,22 +137,22 @@ static void build(forest *f, hb_item **nodes, uint32_t count)
 }
 
 /* Chains of moves end at their last member; as many steps as there are moves end any circle. */
-static int64_t destination(const forest *f, int64_t id)
+static int64_t destination(const hb_moves *moves, int64_t id)
 {
-    for (uint32_t steps = 0; steps <= f->num_moved; steps++) {
-        uint32_t next = hb_index_get(&f->moved, id);
+    for (uint32_t steps = 0; steps <= moves->count; steps++) {
+        uint32_t next = hb_index_get(&moves->index, id);
         if (next == UINT32_MAX) break;
-        id = f->to[next];
+        id = moves->to[next];
     }
     return id;
 }
 
-static void apply(forest *f)
+void hb_plan_move_calls(hb_plan *plan)
 {
-    for (uint32_t i = 0; f->num_moved && i < f->plan->items.count; i++) {
-        hb_item *item = hb_plan_item(f->plan, i);
+    for (uint32_t i = 0; plan->moves.count && i < plan->items.count; i++) {
+        hb_item *item = hb_plan_item(plan, i);
         bool linked = item->role == HB_ROLE_CALL && item->ext != HB_ABSENT;
-        int64_t id = linked ? destination(f, item->ext) : item->ext;
+        int64_t id = linked ? destination(&plan->moves, item->ext) : item->ext;
         if (id == item->ext) continue;
         item->ext = id;
         item->flags |= HB_ITEM_ID;
@@ -192,10 +190,8 @@ hb_result hb_plan_nesting(hb_plan *plan)
         uint32_t count = collect(plan, nodes);
         qsort(nodes, count, sizeof(hb_item *), compare_nodes);
         build(f, nodes, count);
-        apply(f);
+        hb_plan_move_calls(plan);
         ok = !f->no_memory && index_owners(plan);
-        free(f->moved.slots);
-        free(f->to);
     }
     free(f);
     free(nodes);

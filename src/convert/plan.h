@@ -107,6 +107,13 @@ bool hb_index_put(hb_index *index, int64_t key, uint32_t value);
 /** UINT32_MAX: not there. */
 uint32_t hb_index_get(const hb_index *index, int64_t key);
 
+/** Operators that the plugin does not see, or whose calls it forgets, and who gets those. */
+typedef struct hb_moves {
+    hb_index index; /* External id -> index in `to` */
+    int64_t *to;    /* External ids */
+    uint32_t count, capacity;
+} hb_moves;
+
 enum { HB_MAX_DEVICES = 64 };
 
 typedef struct hb_plan {
@@ -114,8 +121,9 @@ typedef struct hb_plan {
     const hb_convert_options *options;
     hb_trace trace; /* the top-level members and names */
     hb_column items;
-    hb_index calls;                  /* correlation -> call */
-    hb_index owners;                 /* External id -> operator */
+    hb_index calls;  /* correlation -> call */
+    hb_index owners; /* External id -> operator */
+    hb_moves moves;
     int64_t devices[HB_MAX_DEVICES]; /* that do work, ascending; [i] becomes numbers[i] */
     int numbers[HB_MAX_DEVICES];
     int num_devices, num_properties, max_memory_device;
@@ -142,6 +150,8 @@ bool hb_is_known_collective(const hb_value *name);
 hb_result hb_plan_survey(hb_plan *plan);
 hb_result hb_plan_nesting(hb_plan *plan);
 hb_result hb_plan_links(hb_plan *plan);
+/** Gives calls to those who get them instead of their own operators. */
+void hb_plan_move_calls(hb_plan *plan);
 hb_result hb_plan_steps(hb_plan *plan);
 void hb_plan_devices(hb_plan *plan);
 /** The new number of a device; -1: none. */
