@@ -38,6 +38,9 @@
     X(NO_CALL, WRONG, "device work whose call is not there: no operator gets its time")            \
     X(NO_OPERATOR, WRONG,                                                                          \
       "a call of device work with the id of no operator: nobody gets its time")                    \
+    X(WRONG_OPERATOR, WRONG,                                                                       \
+      "a call with its own correlation for an id, which is another operator's: that gets its "     \
+      "time")                                                                                      \
     X(DOUBLE_ID, WRONG, "an External id that an operator before has: that one gets all the calls") \
     X(DEVICE_PID, WRONG, "pid and device of device work differ: it is counted for two devices")    \
     X(SHARED_TID, WRONG, "a tid that another process has as well: one tree is made of both")       \

@@ -13,7 +13,7 @@ typedef struct links {
     hb_checker *check;
     const hb_trace *trace;
     hb_arena arena;
-    hb_dict operators; /* by External id */
+    hb_dict operators; /* by External id: the first one's row */
     hb_dict calls;     /* by correlation: row */
     hb_dict threads;   /* tid -> pid of their calls, as indices of keys */
 } links;
@@ -41,7 +41,8 @@ static void note_operator(links *l, uint32_t i, const hb_row *row)
     bool added;
     if (is_call(row)) note_thread(l, i, row);
     if (row->ext == HB_KEY_NONE || !is_call(row)) return;
-    hb_dict_add(&l->arena, &l->operators, row->ext, &added);
+    hb_dict_entry *e = hb_dict_add(&l->arena, &l->operators, row->ext, &added);
+    if (added) e->value = i;
     if (!added) mark(l, i, BIT(DOUBLE_ID));
 }
 
@@ -56,6 +57,23 @@ static void collect(links *l)
     }
 }
 
+static bool ran_in(const hb_row *call, const hb_row *operator)
+{
+    return call->tid ==
+           operator->tid && call->ts >= operator->ts && call->ts <= operator->ts + operator->dur;
+}
+
+static void follow_call(links *l, uint32_t i)
+{
+    const hb_row *call = hb_trace_row(l->trace, i);
+    const hb_dict_entry *e = call->ext ? hb_dict_get(&l->operators, call->ext) : NULL;
+    bool own = call->ext == hb_trace_device(l->trace, call)->correlation;
+    if (!e)
+        mark(l, i, BIT(NO_OPERATOR));
+    else if (own && !ran_in(call, hb_trace_row(l->trace, e->value)))
+        mark(l, i, BIT(WRONG_OPERATOR));
+}
+
 static void follow_work(links *l, uint32_t i, const hb_row *row)
 {
     const hb_dict_entry *e = hb_dict_get(&l->calls, hb_trace_device(l->trace, row)->correlation);
@@ -63,8 +81,7 @@ static void follow_work(links *l, uint32_t i, const hb_row *row)
         mark(l, i, BIT(NO_CALL));
         return;
     }
-    hb_key id = hb_trace_row(l->trace, e->value)->ext;
-    if (id == HB_KEY_NONE || !hb_dict_get(&l->operators, id)) mark(l, e->value, BIT(NO_OPERATOR));
+    follow_call(l, e->value);
 }
 
 static void follow(links *l)

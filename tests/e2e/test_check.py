@@ -207,6 +207,8 @@ WRONG = [
     ("CROSSING", INNER, setting(INNER, dur=60)),
     ("NO_CALL", KERNEL, args(KERNEL, correlation=10)),
     ("NO_OPERATOR", CALL, args(CALL, External_id=99)),
+    ("WRONG_OPERATOR", CALL, twice(args(CALL, External_id=9, correlation=9),
+                                   adding(event("cpu_op", "late", 190, 5, **{"External id": 9})))),
     ("DOUBLE_ID", INNER, args(INNER, External_id=7)),
     ("DEVICE_PID", KERNEL, setting(KERNEL, pid=3)),
     ("SHARED_TID", INNER, setting(INNER, pid=2)),
