@@ -12,6 +12,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@
 #include "device/hook_records.h"
 #include "device/hook_versions.h"
 #include "device/interpose.h"
+#include "device/notes.h"
 
 #define TIMES_SETTING "HIP_FORCE_QUEUE_PROFILING"
 
@@ -88,9 +90,34 @@ static bool has_times(hb_buf *why)
 
 /* ---- work ---- */
 
+/* Kernels launched through addresses that the program had before there was a profiler: the last
+ * record ids without a call, by their lower bits, and how many of them were kernels. */
+enum { ORPHANS = 256 };
+static _Atomic uint64_t orphans[ORPHANS];
+static _Atomic uint32_t unseen;
+
 static void on_work_made(uint64_t record_id)
 {
-    hb_call_makes(record_id + 1);
+    if (hb_calls_innermost())
+        hb_call_makes(record_id + 1);
+    else
+        atomic_store_explicit(&orphans[record_id % ORPHANS], record_id + 1, memory_order_relaxed);
+}
+
+static void count_if_orphan(uint64_t record_id)
+{
+    if (atomic_load_explicit(&orphans[record_id % ORPHANS], memory_order_relaxed) == record_id + 1)
+        atomic_fetch_add(&unseen, 1);
+}
+
+static void note_unseen(void)
+{
+    uint32_t n = atomic_exchange(&unseen, 0);
+    if (n)
+        hb_note(true,
+                "%u kernel%s launched by calls that are not seen, as of functions whose addresses "
+                "the program had before the profiler was made",
+                n, n == 1 ? " was" : "s were");
 }
 
 static void on_work_done(uint32_t op, void *record, void *arg)
@@ -100,6 +127,7 @@ static void on_work_done(uint32_t op, void *record, void *arg)
     (void)op;
     (void)arg;
     hb_work_report(&work);
+    if (work.kind == HB_WORK_KERNEL) count_if_orphan(a->id);
     hb_work_arrived(true);
 }
 
@@ -143,6 +171,7 @@ static void enable(bool on)
     for (uint32_t op = HB_HOOK_DISPATCH; op <= HB_HOOK_BARRIER; op++)
         hooks.enable(op, on);
     hb_interpose_enable(on);
+    if (!on) note_unseen();
 }
 
 const hb_device_backend hb_hooks_by_record = {

@@ -3,38 +3,12 @@
  * HIP capture: what a program does with AMD's real HIP runtime, on the simulated GPU, is found in
  * its trace.
  */
-#include "captured.h"
 #include "simhsa.h"
+#include "vadds.h"
 
 #include <pthread.h>
 
-enum { DEVICES = 2, THREADS = 4, LAUNCHES = 50 };
-
-static hipModule_t modules[DEVICES];
-static hipFunction_t vadds[DEVICES];
-
-static int set_up(void **state)
-{
-    (void)state;
-    for (int i = 0; i < DEVICES; i++) {
-        HIP_OK(hipSetDevice(i));
-        modules[i] = load_module();
-        vadds[i] = get_kernel(modules[i], "vadd");
-        /* A device's first stream compiles kernels of the runtime's own. */
-        hipStream_t stream;
-        HIP_OK(hipStreamCreate(&stream));
-        HIP_OK(hipStreamDestroy(stream));
-    }
-    HIP_OK(hipSetDevice(0));
-    return 0;
-}
-
-static hipError_t launch_vadd(int device, unsigned blocks, float *data, hipStream_t stream)
-{
-    int n = (int)blocks * 256;
-    void *arguments[] = {&data, &data, &data, &n};
-    return launch(vadds[device], blocks * 256, stream, arguments);
-}
+enum { THREADS = 4, LAUNCHES = 50 };
 
 /* ---- several threads, devices and streams ---- */
 
@@ -425,86 +399,6 @@ static void memory_adds_up(void **state)
     cJSON_Delete(trace);
 }
 
-/* ---- calls ---- */
-
-/* By functions whose arguments hipboard does not read. */
-static void work_of_any_call_is_that_calls(void **state)
-{
-    (void)state;
-    enum { WIDTH = 64, HEIGHT = 8 };
-    void *data;
-    static char host[WIDTH * HEIGHT];
-    HIP_OK(hipMalloc(&data, sizeof host));
-    hipPitchedPtr pitched = {data, WIDTH, WIDTH, HEIGHT};
-    hb_profiler *prof = capture_start(0);
-    HIP_OK(hipMemset3D(pitched, 1, (hipExtent){WIDTH, HEIGHT, 1}));
-    hipMemcpy3DParms parms = {.srcPtr = pitched,
-                              .dstPtr = {host, WIDTH, WIDTH, HEIGHT},
-                              .extent = {WIDTH, HEIGHT, 1},
-                              .kind = hipMemcpyDeviceToHost};
-    HIP_OK(hipMemcpy3D(&parms));
-    assert_int_equal(host[0], 1);
-    cJSON *trace = capture_stop(prof);
-    if (metadata_says(trace, "hipboard_hip_backend", "interposition")) {
-        assert_true(metadata_says(trace, "hipboard_hip_notes", "of 2 calls (such as hipMem"));
-    } else {
-        const cJSON *fill = nth_event(trace, "gpu_memset", "Memset (Device)", 0);
-        const cJSON *copy = nth_event(trace, "gpu_memcpy", "Memcpy DtoH (Device -> Host)", 0);
-        assert_string_equal(text_of(call_of(trace, fill), "name"), "hipMemset3D");
-        assert_string_equal(text_of(call_of(trace, copy), "name"), "hipMemcpy3D");
-    }
-    cJSON_Delete(trace);
-    HIP_OK(hipFree(data));
-}
-
-static void failing_calls_show_their_error(void **state)
-{
-    (void)state;
-    int device;
-    hb_profiler *prof = capture_start(0);
-    HIP_IS(hipErrorInvalidValue, hipFree((void *)8));
-    HIP_OK(hipDeviceSynchronize());
-    HIP_OK(hipGetDevice(&device)); /* too chatty to show */
-    (void)hipGetLastError();
-    cJSON *trace = capture_stop(prof);
-    const cJSON *failed = nth_event(trace, "Runtime", "hipFree", 0);
-    assert_non_null(failed);
-    assert_string_equal(text_of(args_of(failed), "error"), "hipErrorInvalidValue");
-    assert_false(cJSON_HasObjectItem(
-        args_of(nth_event(trace, "Runtime", "hipDeviceSynchronize", 0)), "error"));
-    assert_int_equal(count_events(trace, "Runtime", NULL), 2); /* nor does hipboard show itself */
-    cJSON_Delete(trace);
-}
-
-/* Also the second in a row, one in the middle of good ones, and launches. */
-static void each_failure_shows_its_error(void **state)
-{
-    (void)state;
-    float *data;
-    HIP_OK(hipMalloc((void **)&data, 1024));
-    hb_profiler *prof = capture_start(0);
-    HIP_IS(hipErrorInvalidValue, hipFree((void *)8));
-    HIP_IS(hipErrorInvalidValue, hipFree((void *)8));
-    HIP_OK(launch_vadd(0, 1, data, NULL));
-    hipError_t refused =
-        hipModuleLaunchKernel(vadds[0], 1, 1, 1, 1 << 20, 1, 1, 0, NULL, NULL, NULL);
-    assert_int_not_equal(refused, hipSuccess);
-    HIP_OK(launch_vadd(0, 1, data, NULL));
-    cJSON *trace = capture_stop(prof);
-    for (int i = 0; i < 2; i++)
-        assert_string_equal(text_of(args_of(nth_event(trace, "Runtime", "hipFree", i)), "error"),
-                            "hipErrorInvalidValue");
-    for (int i = 0; i < 3; i++)
-        assert_string_equal(
-            text_of(args_of(nth_event(trace, "Runtime", "hipModuleLaunchKernel", i)), "error"),
-            i == 1 ? hipGetErrorName(refused) : "");
-    assert_int_equal(count_events(trace, "kernel", "vadd"), 2);
-    assert_null(cJSON_GetObjectItem(trace, "hipboard_hip_notes"));
-    cJSON_Delete(trace);
-    (void)hipGetLastError();
-    HIP_OK(hipFree(data));
-}
-
 /* A handle that comes back as another device's stream. */
 static void streams_are_of_the_device_that_made_them(void **state)
 {
@@ -542,6 +436,8 @@ static void streams_are_of_the_device_that_made_them(void **state)
         HIP_OK(hipFree(data[i]));
     HIP_OK(hipSetDevice(0));
 }
+
+/* ---- cycles ---- */
 
 static void each_cycle_has_its_own(void **state)
 {
@@ -588,9 +484,6 @@ int main(void)
         cmocka_unit_test(pools_and_managed_memory_add_up),
         cmocka_unit_test(pools_reserve_more_than_is_allocated),
         cmocka_unit_test(memory_adds_up),
-        cmocka_unit_test(work_of_any_call_is_that_calls),
-        cmocka_unit_test(failing_calls_show_their_error),
-        cmocka_unit_test(each_failure_shows_its_error),
         cmocka_unit_test(each_cycle_has_its_own),
         cmocka_unit_test(a_cycle_without_hip_says_so),
     };

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What fake_hip.c lacks of a HIP that can be interposed: events, names, and the ways to launch that
+ * no runtime of Debian has yet. A kernel takes a millisecond of the events' time.
+ */
+#include "../rocprofiler/fake.h"
+
+#include <dlfcn.h>
+#include <hip/hip_runtime_api.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* HIP_LAUNCH_CONFIG and hipLaunchConfig_t of HIP 7. */
+typedef struct launch_config {
+    uint32_t grid[3], block[3], lds;
+    hipStream_t stream;
+    void *attributes;
+    uint32_t num_attributes;
+} launch_config;
+
+FAKE_API const char *hipApiName(uint32_t id);
+FAKE_API hipError_t hipDrvLaunchKernelEx(const launch_config *config, hipFunction_t f,
+                                         void **params, void **extra);
+FAKE_API hipError_t hipGetProcAddress(const char *name, void **function, int version,
+                                      uint64_t flags, void *found);
+FAKE_API const char *hipKernelNameRefByPtr(const void *function, hipStream_t stream);
+
+/* Numbers are those of no release. */
+const char *hipApiName(uint32_t id)
+{
+    static const char *const names[] = {
+        "unknown",        "hipDrvLaunchKernelEx", "hipGetDeviceCount", "hipGetProcAddress",
+        "hipLaunchByPtr", "hipLaunchKernelExC",   "hipMalloc",         "hipModuleLaunchKernel"};
+    return names[id < sizeof names / sizeof *names ? id : 0];
+}
+
+hipError_t hipDrvLaunchKernelEx(const launch_config *c, hipFunction_t f, void **params,
+                                void **extra)
+{
+    return hipModuleLaunchKernel(f, c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1],
+                                 c->block[2], c->lds, c->stream, params, extra);
+}
+
+hipError_t hipGetProcAddress(const char *name, void **function, int version, uint64_t flags,
+                             void *found)
+{
+    (void)version;
+    (void)flags;
+    (void)found;
+    void *self = dlopen("libamdhip64.so.7", RTLD_LAZY | RTLD_NOLOAD);
+    *function = self ? dlsym(self, name) : NULL;
+    if (self) dlclose(self);
+    return *function ? hipSuccess : hipErrorNotFound;
+}
+
+/* A kernel begins with its symbol, as fake_load() made it. */
+const char *hipKernelNameRefByPtr(const void *function, hipStream_t stream)
+{
+    (void)stream;
+    return ((const fake_symbol *)function)->name;
+}
+
+const char *hipKernelNameRef(const hipFunction_t f)
+{
+    return hipKernelNameRefByPtr(f, NULL);
+}
+
+/* ---- events ---- */
+
+hipError_t hipEventCreateWithFlags(hipEvent_t *event, unsigned flags)
+{
+    (void)flags;
+    *event = calloc(1, sizeof(struct timespec));
+    return *event ? hipSuccess : hipErrorOutOfMemory;
+}
+
+hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream)
+{
+    (void)stream;
+    clock_gettime(CLOCK_BOOTTIME, (struct timespec *)event);
+    return hipSuccess;
+}
+
+hipError_t hipEventQuery(hipEvent_t event)
+{
+    (void)event;
+    return hipSuccess;
+}
+
+hipError_t hipEventSynchronize(hipEvent_t event)
+{
+    (void)event;
+    return hipSuccess;
+}
+
+static double ms(hipEvent_t event)
+{
+    const struct timespec *t = (const struct timespec *)event;
+    return (double)t->tv_sec * 1e3 + (double)t->tv_nsec * 1e-6;
+}
+
+hipError_t hipEventElapsedTime(float *elapsed, hipEvent_t start, hipEvent_t stop)
+{
+    *elapsed = (float)(ms(stop) - ms(start));
+    return hipSuccess;
+}
+
+hipError_t hipStreamCreateWithFlags(hipStream_t *stream, unsigned flags)
+{
+    (void)flags;
+    *stream = NULL;
+    return hipSuccess;
+}
+
+hipError_t hipStreamIsCapturing(hipStream_t stream, hipStreamCaptureStatus *status)
+{
+    (void)stream;
+    *status = hipStreamCaptureStatusNone;
+    return hipSuccess;
+}
+
+hipError_t hipGetLastError(void)
+{
+    return hipSuccess;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Interposition of ways to launch that no runtime of Debian has, on a stand-in for HIP 7: by a
+ * structure, and by functions whose addresses the program was given.
+ */
+#include "../captured.h"
+#include "../rocprofiler/fake.h"
+
+#include <dlfcn.h>
+
+typedef struct launch_config {
+    uint32_t grid[3], block[3], lds;
+    hipStream_t stream;
+    void *attributes;
+    uint32_t num_attributes;
+} launch_config;
+
+typedef hipError_t launch_fn(const launch_config *config, void *kernel, void **params);
+
+extern launch_fn hipLaunchKernelExC;
+extern hipError_t hipDrvLaunchKernelEx(const launch_config *config, void *kernel, void **params,
+                                       void **extra);
+extern hipError_t hipGetProcAddress(const char *name, void **function, int version, uint64_t flags,
+                                    void *found);
+
+static const fake_symbol vadd = {1, "vadd", 512, 16, 24, 20, 4};
+static const launch_config config = {{3, 2, 1}, {64, 4, 1}, 1024, (hipStream_t)64, NULL, 0};
+
+static void is_triple(const cJSON *event, const char *key, const uint32_t expected[3])
+{
+    const cJSON *array = cJSON_GetObjectItemCaseSensitive(args_of(event), key);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal((uint32_t)cJSON_GetNumberValue(cJSON_GetArrayItem(array, i)), expected[i]);
+}
+
+/* Stops; there are so many launches by `function`, each with what `config` says and its kernel. */
+static void check_launches(hb_profiler *prof, const char *function, int launches)
+{
+    cJSON *trace = capture_stop(prof);
+    assert_string_equal(text_of(trace, "hipboard_hip_backend"), "interposition");
+    assert_int_equal(count_events(trace, "Runtime", function), launches);
+    assert_int_equal(count_events(trace, "kernel", "vadd"), launches);
+    for (int i = 0; i < launches; i++) {
+        const cJSON *kernel = nth_event(trace, "kernel", "vadd", i), *call = call_of(trace, kernel);
+        assert_string_equal(text_of(call, "name"), function);
+        is_triple(call, "grid", config.grid);
+        is_triple(call, "block", config.block);
+        is_triple(kernel, "grid", config.grid);
+        assert_int_equal(arg(call, "shared memory"), config.lds);
+        assert_int_equal(arg(kernel, "stream"), 1);
+    }
+    cJSON_Delete(trace);
+}
+
+static void launches_by_a_structure_show_what_is_in_it(void **state)
+{
+    (void)state;
+    void *kernel = fake_load(&vadd);
+    hb_profiler *prof = capture_start(0);
+    HIP_OK(hipLaunchKernelExC(&config, kernel, NULL));
+    check_launches(prof, "hipLaunchKernelExC", 1);
+    prof = capture_start(0);
+    HIP_OK(hipDrvLaunchKernelEx(&config, kernel, NULL, NULL));
+    check_launches(prof, "hipDrvLaunchKernelEx", 1);
+}
+
+static void addresses_that_were_given_out_are_of_stand_ins(void **state)
+{
+    (void)state;
+    void *kernel = fake_load(&vadd);
+    launch_fn *looked_up, *asked_for;
+    void *address;
+    hb_profiler *prof = capture_start(0);
+    address = dlsym(RTLD_DEFAULT, "hipLaunchKernelExC");
+    memcpy(&looked_up, &address, sizeof address);
+    HIP_OK(hipGetProcAddress("hipLaunchKernelExC", &address, 70000000, 0, NULL));
+    memcpy(&asked_for, &address, sizeof address);
+    HIP_OK(looked_up(&config, kernel, NULL));
+    HIP_OK(asked_for(&config, kernel, NULL));
+    check_launches(prof, "hipLaunchKernelExC", 2);
+}
+
+static void a_launch_that_tells_nothing_is_said_to_be_missing(void **state)
+{
+    (void)state;
+    void *kernel = fake_load(&vadd);
+    hb_profiler *prof = capture_start(0);
+    HIP_OK(hipLaunchByPtr(kernel));
+    cJSON *trace = capture_stop(prof);
+    assert_int_equal(count_events(trace, "kernel", NULL), 0);
+    assert_true(metadata_says(trace, "hipboard_hip_notes", "1 call (such as hipLaunchByPtr)"));
+    cJSON_Delete(trace);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(launches_by_a_structure_show_what_is_in_it),
+        cmocka_unit_test(addresses_that_were_given_out_are_of_stand_ins),
+        cmocka_unit_test(a_launch_that_tells_nothing_is_said_to_be_missing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
