@@ -33,6 +33,7 @@ test_packages=(
     binutils cmake g++      # the installed library, used from outside
     libbz2-dev              # ... statically, as libdw wants
     clang libclang-rt-14-dev # fuzzing
+    locales                 # a language with decimal commas
     chromium                # screenshots
     libjs-webcomponentsjs-custom-element-v0 # the plugin's trace viewer, offline
     libamdhip64-5           # the HIP runtime itself

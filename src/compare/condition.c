@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/c_locale.h"
 #include "compare/comparison.h"
 #include "compare/words.h"
 
@@ -174,10 +175,18 @@ static hb_result parse(const char *text, condition *out)
                                                   : "the limit's unit is not of this metric");
 }
 
+static hb_result parse_with_points(const char *text, condition *x)
+{
+    locale_t before = hb_enter_c_locale();
+    hb_result result = parse(text, x);
+    hb_leave_c_locale(before);
+    return result;
+}
+
 hb_result hb_compare_condition_valid(const char *text)
 {
     condition x;
-    return parse(text, &x);
+    return parse_with_points(text, &x);
 }
 
 /* ---- checking ---- */
@@ -309,9 +318,11 @@ hb_result hb_comparison_check(hb_comparison *c, size_t index, const char *text, 
     hb_arena arena = {0};
     if (!c || !finding) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
     if (index >= c->num_runs) return hb_fail(HB_ERROR_NOT_FOUND, "no run %zu", index);
-    HB_TRY(parse(text, &x));
+    HB_TRY(parse_with_points(text, &x));
     x.beyond_noise = beyond_noise;
+    locale_t before = hb_enter_c_locale();
     hb_result result = check_guarded(c, &arena, &c->runs[index], &x, finding);
+    hb_leave_c_locale(before);
     hb_arena_free(&arena);
     return result;
 }

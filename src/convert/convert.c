@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/c_locale.h"
 #include "convert/plan.h"
 #include "write/gzip.h"
 #include "write/out.h"
@@ -325,6 +326,7 @@ hb_result hb_convert(const char *input, const char *directory, const char *name,
     conversion *c = calloc(1, sizeof *c);
     hb_result done = HB_ERROR_NO_MEMORY;
     *result = NULL;
+    locale_t before = hb_enter_c_locale();
     if (plan && c) {
         plan->input = input;
         plan->options = options ? options : &defaults;
@@ -335,6 +337,7 @@ hb_result hb_convert(const char *input, const char *directory, const char *name,
     } else {
         hb_fail(done, "no memory to convert '%s'", input);
     }
+    hb_leave_c_locale(before);
     free(plan);
     if (done == HB_OK)
         *result = &c->public;

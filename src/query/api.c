@@ -2,7 +2,6 @@
  *
  * hipboard/analysis.h: log directories.
  */
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "query/query.h"
@@ -22,25 +21,6 @@ hb_result hb_open_options_take(const hb_open_options *from, hb_open_options *to)
 {
     *to = (hb_open_options)HB_OPEN_OPTIONS_INIT;
     return hb_options_take(from, to, sizeof *to, "HB_OPEN_OPTIONS_INIT");
-}
-
-static locale_t c_locale;
-static pthread_once_t c_locale_once = PTHREAD_ONCE_INIT;
-
-static void make_c_locale(void)
-{
-    c_locale = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-}
-
-locale_t hb_enter_c_locale(void)
-{
-    pthread_once(&c_locale_once, make_c_locale);
-    return c_locale ? uselocale(c_locale) : (locale_t)0;
-}
-
-void hb_leave_c_locale(locale_t before)
-{
-    if (before) uselocale(before);
 }
 
 hb_result hb_logdir_open(const char *path, const hb_open_options *options, hb_logdir **logdir)

@@ -164,7 +164,9 @@ hb_result hb_key_averages_table(hb_key_averages *k, const hb_table_options *opti
     hb_buf buf;
     HB_TRY(begin_text(k, options, text, &style));
     hb_buf_init(&buf, SIZE_MAX / 2);
+    locale_t before = hb_enter_c_locale();
     hb_report_table(&k->list, &k->averages, &style, &buf);
+    hb_leave_c_locale(before);
     return hb_query_finish(&buf, HB_OK, text, size);
 }
 
@@ -177,6 +179,8 @@ hb_result hb_key_averages_total_text(hb_key_averages *k, const hb_table_options 
     hb_average total = hb_total_average(&k->list);
     total.shapes = k->last_shapes;
     hb_buf_init(&buf, SIZE_MAX / 2);
+    locale_t before = hb_enter_c_locale();
     hb_report_total(k->trace, &total, &style, &buf);
+    hb_leave_c_locale(before);
     return hb_query_finish(&buf, HB_OK, text, size);
 }

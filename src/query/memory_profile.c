@@ -202,12 +202,14 @@ hb_result hb_memory_text(hb_trace_file *file, const char *device, hb_memory_form
     hb_memory_profile *p;
     HB_TRY(hb_memory_profile_create(file, &p));
     uint32_t index = find_device(p, device);
+    locale_t before = hb_enter_c_locale();
     if (hb_arena_try(&p->arena)) {
         if (form == HB_MEMORY_PAGE)
             hb_report_memory_page(&p->allocations, index, to);
         else
             hb_report_memory_timeline(&p->allocations, index, form == HB_MEMORY_RAW, to);
     }
+    hb_leave_c_locale(before);
     hb_result result = p->arena.result == HB_OK ? HB_OK : failure(p);
     if (result == HB_OK && to->failed) result = hb_no_memory();
     hb_memory_profile_destroy(p);

@@ -6,8 +6,8 @@
 #define HB_QUERY_TRACE_FILE_H
 
 #include <hipboard/analysis.h>
-#include <locale.h>
 
+#include "base/c_locale.h"
 #include "trace/trace.h"
 
 /** Copies a caller's options, of whatever age, over the defaults in `to`; `init` is the macro that
@@ -27,10 +27,5 @@ hb_trace *hb_trace_file_trace(hb_trace_file *file);
 
 /** From now on the file is closed with them. */
 void hb_key_averages_own(hb_key_averages *averages, hb_trace_file *file);
-
-/** Numbers are read and written with a point, whatever the program's locale; for this thread, until
- * hb_leave_c_locale(). */
-locale_t hb_enter_c_locale(void);
-void hb_leave_c_locale(locale_t before);
 
 #endif
