@@ -153,6 +153,13 @@ void hb_device_start(bool asked_for)
     pthread_mutex_unlock(&state.lock);
 }
 
+void hb_device_after_fork(void)
+{
+    static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
+    state.lock = unlocked; /* another thread of the parent may have held it */
+    state.recording = false;
+}
+
 void hb_device_look_again(void)
 {
     pthread_mutex_lock(&state.lock);

@@ -49,10 +49,16 @@ static void at_exit(void)
     hb_run_log_end(prof);
 }
 
+static void after_fork_in_child(void)
+{
+    hb_turns_after_fork();
+    hb_device_after_fork();
+}
+
 static void register_once(void)
 {
     atexit(at_exit);
-    pthread_atfork(NULL, NULL, hb_turns_after_fork);
+    pthread_atfork(NULL, NULL, after_fork_in_child);
 }
 
 /* ---- public ---- */

@@ -137,9 +137,16 @@ static hb_result finalize(const hb_spool_view *view, hb_session *session)
 }
 
 /* A cycle may be written in the background while its handler looks at it. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void hb_finalize_after_fork(void)
+{
+    static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
+    lock = unlocked; /* another thread of the parent may have held it */
+}
+
 hb_result hb_session_finalize(const hb_spool_view *view, hb_session *session)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&lock);
     hb_result result = finalize(view, session);
     pthread_mutex_unlock(&lock);

@@ -35,6 +35,7 @@ static void after_fork_in_child(void)
     hb_strings_set_mirror(NULL, NULL);
     __atomic_store_n(&hb_enabled_epoch, 0, __ATOMIC_RELAXED);
     hb_threads_after_fork();
+    hb_finalize_after_fork();
 }
 
 static void init_once(void)

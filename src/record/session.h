@@ -59,5 +59,7 @@ hb_session *hb_view_session(const hb_spool_view *view, uint32_t index);
 /** Fills in what needs the order of all threads' records: modules' ids and parents, and memory
  * totals that the program left to us. Done once; after hb_session_end(). */
 hb_result hb_session_finalize(const hb_spool_view *view, hb_session *session);
+/** In a forked child. */
+void hb_finalize_after_fork(void);
 
 #endif

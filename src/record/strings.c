@@ -10,11 +10,11 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "base/base.h"
+#include "record/thread.h"
 
 typedef struct entry {
     uint32_t len, hash;
@@ -98,9 +98,22 @@ static uint32_t find(const table *t, const char *text, size_t size, uint32_t has
     }
 }
 
+/* Zeroed; perhaps for a signal handler that interrupted malloc(). */
+static void *map_memory(uint64_t size)
+{
+    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                   -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+static size_t table_size(uint32_t slots)
+{
+    return sizeof(table) + (size_t)slots * sizeof(_Atomic uint32_t);
+}
+
 static table *table_new(uint32_t slots)
 {
-    table *t = calloc(1, sizeof *t + (size_t)slots * sizeof t->ids[0]);
+    table *t = map_memory(table_size(slots));
     if (t) t->mask = slots - 1;
     return t;
 }
@@ -147,16 +160,27 @@ static uint32_t add(const char *text, size_t size, uint32_t hash)
     return id;
 }
 
+static uint32_t find_or_add(const char *text, size_t size, uint32_t hash)
+{
+    pthread_mutex_lock(&strings.lock);
+    uint32_t id =
+        find(atomic_load_explicit(&strings.index, memory_order_relaxed), text, size, hash);
+    if (!id) id = add(text, size, hash);
+    pthread_mutex_unlock(&strings.lock);
+    return id;
+}
+
 uint32_t hb_strings_intern(const char *text, size_t size)
 {
     uint32_t hash = hash_bytes(text, size);
     uint32_t id =
         find(atomic_load_explicit(&strings.index, memory_order_acquire), text, size, hash);
     if (HB_LIKELY(id)) return id;
-    pthread_mutex_lock(&strings.lock);
-    id = find(atomic_load_explicit(&strings.index, memory_order_relaxed), text, size, hash);
-    if (!id) id = add(text, size, hash);
-    pthread_mutex_unlock(&strings.lock);
+    /* A signal handler must not wait for a lock that what it interrupted may hold. */
+    hb_thread *t = hb_thread_self();
+    if (t && !hb_thread_enter(t)) return HB_STRING_DROPPED;
+    id = find_or_add(text, size, hash);
+    if (t) hb_thread_leave(t);
     return id ? id : HB_STRING_DROPPED;
 }
 
@@ -164,16 +188,13 @@ hb_result hb_strings_init(void)
 {
     /* Untouched pages cost nothing; under a limit on address space less has to do. */
     for (uint64_t size = HB_STRINGS_MAX_BYTES; size >= 1 << 20; size /= 2) {
-        void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (p == MAP_FAILED) continue;
-        strings.base = p;
+        strings.base = map_memory(size);
         strings.capacity = size;
-        break;
+        if (strings.base) break;
     }
     table *t = table_new(4096);
     if (!strings.base || !t) {
-        free(t);
+        if (t) munmap(t, table_size(4096));
         return hb_fail(HB_ERROR_NO_MEMORY, "no memory for the table of names");
     }
     atomic_store(&strings.index, t);

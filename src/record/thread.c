@@ -4,7 +4,7 @@
 #include <linux/membarrier.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -42,11 +42,19 @@ static hb_thread *reuse_dead(void)
     return NULL;
 }
 
+/* Perhaps for a signal handler that interrupted malloc(). */
+static hb_thread *allocate(void)
+{
+    void *p =
+        mmap(NULL, sizeof(hb_thread), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
 HB_COLD hb_thread *hb_thread_create(void)
 {
     hb_thread *t = reuse_dead();
     bool is_new = t == NULL;
-    if (is_new) t = calloc(1, sizeof *t);
+    if (is_new) t = allocate();
     if (!t) {
         atomic_fetch_add(&lost_memory, 1);
         return NULL;

@@ -523,33 +523,93 @@ static void over_the_cap_is_dropped_and_counted(void **state)
     hb_profiler_destroy(prof);
 }
 
+static timer_t signals;
+
+/* In 20 us from now: whoever takes long over a signal does not get the next one meanwhile. */
+static void next_signal(void)
+{
+    const struct itimerspec soon = {{0, 0}, {0, 20000}};
+    timer_settime(signals, 0, &soon, NULL);
+}
+
+static void start_signals(void (*handler)(int), struct sigaction *old)
+{
+    struct sigaction act = {.sa_handler = handler};
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};
+    sigaction(SIGALRM, &act, old);
+    assert_int_equal(timer_create(CLOCK_MONOTONIC, &event, &signals), 0);
+    next_signal();
+}
+
+static void stop_signals(const struct sigaction *old)
+{
+    sigset_t set, before;
+    sigemptyset(&set);
+    sigaddset(&set, SIGALRM);
+    sigprocmask(SIG_BLOCK, &set, &before);
+    timer_delete(signals);
+    sigaction(SIGALRM, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    sigaction(SIGALRM, old, NULL);
+}
+
 static void record_in_handler(int signal)
 {
     (void)signal;
     HB_RECORD_FUNCTION("in a signal handler") {
     }
+    next_signal();
 }
 
 static void signal_handlers_may_record(void **state)
 {
     (void)state;
-    struct sigaction act = {.sa_handler = record_in_handler}, old;
-    sigaction(SIGALRM, &act, &old);
-    timer_t timer;
-    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};
-    struct itimerspec often = {{0, 20000}, {0, 20000}}, never = {{0, 0}, {0, 0}};
-    assert_int_equal(timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
+    struct sigaction old;
     hb_profiler *prof = record_all();
-    timer_settime(timer, 0, &often, NULL);
+    start_signals(record_in_handler, &old);
     for (int i = 0; i < 300000; i++)
         HB_RECORD_FUNCTION("scope") {
         }
-    timer_settime(timer, 0, &never, NULL);
-    timer_delete(timer);
-    sigaction(SIGALRM, &old, NULL);
+    stop_signals(&old);
     recorded r = stop_and_read(prof);
     assert_int_equal(recorded_count(&r, "scope"), 300000);
     assert_true(recorded_count(&r, "in a signal handler") > 0);
+    recorded_free(&r);
+    hb_profiler_destroy(prof);
+}
+
+static volatile unsigned names_of_handler;
+
+static void record_new_name(int signal)
+{
+    char name[] = "handler 00000000";
+    unsigned number = names_of_handler++;
+    (void)signal;
+    for (char *digit = name + sizeof name - 2; number; number /= 10)
+        *digit-- = (char)('0' + number % 10);
+    HB_RECORD_FUNCTION_NAMED(name) {
+    }
+    next_signal();
+}
+
+/* Both take in names that were never seen: the handler must not wait for what it interrupted. */
+static void signal_handlers_may_bring_new_names(void **state)
+{
+    (void)state;
+    struct sigaction old;
+    char name[32];
+    hb_profiler *prof = record_all();
+    start_signals(record_new_name, &old);
+    for (int i = 0; i < 50000; i++) {
+        snprintf(name, sizeof name, "scope %d", i);
+        HB_RECORD_FUNCTION_NAMED(name) {
+        }
+    }
+    stop_signals(&old);
+    recorded r = stop_and_read(prof);
+    assert_int_equal(recorded_count(&r, "scope 0"), 1);
+    assert_int_equal(recorded_count(&r, "scope 49999"), 1);
+    assert_true(r.n >= 50000);
     recorded_free(&r);
     hb_profiler_destroy(prof);
 }
@@ -606,6 +666,7 @@ int main(void)
         cmocka_unit_test(cycles_may_end_while_threads_record),
         cmocka_unit_test(over_the_cap_is_dropped_and_counted),
         cmocka_unit_test(signal_handlers_may_record),
+        cmocka_unit_test(signal_handlers_may_bring_new_names),
         cmocka_unit_test(a_forked_child_records_nothing_of_its_parents),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
