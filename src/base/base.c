@@ -2,9 +2,11 @@
 #include "base/base.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 static __thread char last_error[1024];
@@ -67,7 +69,20 @@ hb_result hb_fail_errno(hb_result result, int error_number, const char *format, 
     return result;
 }
 
-/* One write, so that lines of several ranks on one terminal stay whole. */
+/* One write, so that lines of several ranks on one terminal stay whole. When nobody reads them the
+ * signal of that would end the program: it is taken back. */
+static void write_quietly(const char *line, size_t n)
+{
+    sigset_t pipe, pending, before;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    sigpending(&pending);
+    pthread_sigmask(SIG_BLOCK, &pipe, &before);
+    if (write(STDERR_FILENO, line, n) < 0 && errno == EPIPE && !sigismember(&pending, SIGPIPE))
+        sigtimedwait(&pipe, NULL, &(struct timespec){0});
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 void hb_warn(const char *format, ...)
 {
     char line[1400] = "hipboard: ";
@@ -78,8 +93,7 @@ void hb_warn(const char *format, ...)
     va_end(args);
     n = strlen(line);
     line[n++] = '\n';
-    ssize_t ignored = write(STDERR_FILENO, line, n);
-    (void)ignored;
+    write_quietly(line, n);
 }
 
 void hb_use_huge_pages(void *memory, size_t size)

@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +19,7 @@ static const char *mend(int error_number)
     case EROFS: return " (choose a directory that this user may write to)";
     case ENOTDIR:
     case EEXIST: return " (a file is in the way; move it or choose another directory)";
+    case EFBIG: return " (it is over the limit on the size of files, ulimit -f)";
     case EISDIR: return " (name a file in it)";
     case ENAMETOOLONG: return " (choose a shorter name)";
     default: return "";
@@ -54,6 +57,46 @@ hb_result hb_make_directories(const char *path)
     }
     free(copy);
     return result;
+}
+
+int hb_open_file(const char *path, int flags, unsigned mode)
+{
+    int fd = open(path, flags | O_CLOEXEC, mode);
+    if (fd < 0 || fd > STDERR_FILENO) return fd;
+    int higher = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), error = errno;
+    close(fd);
+    errno = error;
+    return higher;
+}
+
+bool hb_may_grow_to(uint64_t size)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || size <= limit.rlim_cur) return true;
+    errno = EFBIG;
+    return false;
+}
+
+ssize_t hb_write_behind(int fd, uint64_t length, const void *data, size_t size)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && length + size > limit.rlim_cur) {
+        if (!hb_may_grow_to(length + 1)) return -1;
+        size = (size_t)(limit.rlim_cur - length);
+    }
+    ssize_t n;
+    do
+        n = write(fd, data, size);
+    while (n < 0 && errno == EINTR);
+    return n;
+}
+
+void hb_host_name(char *name, size_t size)
+{
+    if (gethostname(name, size - 1) != 0) snprintf(name, size, "localhost");
+    name[size - 1] = '\0';
+    for (char *c = name; *c; c++)
+        if (*c == '/' || (unsigned char)*c < ' ') *c = '_';
 }
 
 bool hb_path_ends(const char *path, const char *suffix)

@@ -5,10 +5,27 @@
 #ifndef HB_BASE_FILES_H
 #define HB_BASE_FILES_H
 
+#include <sys/types.h>
+
 #include "base/base.h"
 
 /** HB_ERROR_IO with "cannot <what> '<path>'", what the user can do about it, and the reason. */
 HB_COLD hb_result hb_fail_file(int error_number, const char *what, const char *path);
+
+/** open() for writing. Never one of the numbers of standard input, output and error, which a
+ * program may have closed: what is printed there would go into the file. -1 with errno. */
+int hb_open_file(const char *path, int flags, unsigned mode);
+
+/** Whether a file may become as long as this (RLIMIT_FSIZE); beyond it the system would end the
+ * program. False with errno. */
+bool hb_may_grow_to(uint64_t size);
+
+/** write() at the end of a file of `length` bytes, within that limit; not interrupted by signals.
+ */
+ssize_t hb_write_behind(int fd, uint64_t length, const void *data, size_t size);
+
+/** This machine's name as a part of file names. */
+void hb_host_name(char *name, size_t size);
 
 bool hb_path_ends(const char *path, const char *suffix);
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "profiler/profiler.h"
 
 typedef struct tensorboard_handler {
@@ -27,9 +28,9 @@ static bool is_blank(const char *text)
 /* "<hostname>_<pid>" unless a name is given; from malloc. */
 static char *worker_or_default(const char *worker)
 {
-    char host[256] = "localhost", *name = NULL;
+    char host[256], *name = NULL;
     if (!is_blank(worker)) return strdup(worker);
-    if (gethostname(host, sizeof host - 1) != 0) strcpy(host, "localhost");
+    hb_host_name(host, sizeof host);
     return asprintf(&name, "%s_%d", host, (int)getpid()) < 0 ? NULL : name;
 }
 

@@ -10,6 +10,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "record/strings.h"
 
 #define FIRST_COMMIT 256u /* chunks: 16 MiB */
@@ -51,11 +52,22 @@ static char *chunk_at(const hb_spool *spool, uint32_t index)
 
 /* ---- growing ---- */
 
+/* A signal interrupts it, on some file systems so that it begins anew: not for ever. */
+static bool allocate(int fd, off_t offset, off_t size)
+{
+    int failed = -1;
+    errno = EINTR;
+    for (int tries = 0; tries < 20 && failed && errno == EINTR; tries++)
+        failed = fallocate(fd, 0, offset, size);
+    return !failed;
+}
+
 static bool commit_file(hb_spool *spool, uint32_t from, uint32_t count)
 {
     off_t offset = (off_t)from * HB_CHUNK_BYTES;
     size_t size = (size_t)count * HB_CHUNK_BYTES;
-    if (fallocate(spool->file.fd, 0, offset, (off_t)size) != 0) return false;
+    if (!hb_may_grow_to((uint64_t)offset + size) || !allocate(spool->file.fd, offset, (off_t)size))
+        return false;
     void *p = mmap(chunk_at(spool, from), size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
                    spool->file.fd, offset);
     return p != MAP_FAILED;
@@ -173,7 +185,7 @@ static bool open_file(hb_spool *spool, const hb_spool_options *options)
         spool->path = NULL;
         return false;
     }
-    spool->file = hb_kept_file_of(open(spool->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+    spool->file = hb_kept_file_of(hb_open_file(spool->path, O_RDWR | O_CREAT | O_EXCL, 0644));
     /* The lock tells recovery that this process still lives. */
     if (spool->file.fd >= 0 && flock(spool->file.fd, LOCK_EX | LOCK_NB) == 0 &&
         commit_file(spool, 0, HB_MIN(FIRST_COMMIT, spool->max_chunks))) {

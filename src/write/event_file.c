@@ -71,8 +71,8 @@ size_t hb_record_whole(const char *data, size_t size)
 static hb_result create(hb_event_file *file, const char *dir, const char *suffix)
 {
     static unsigned next_number;
-    char host[HOST_NAME_MAX + 1] = "localhost";
-    gethostname(host, sizeof host - 1);
+    char host[HOST_NAME_MAX + 1];
+    hb_host_name(host, sizeof host);
     int fd;
     do {
         unsigned number = __atomic_fetch_add(&next_number, 1, __ATOMIC_RELAXED);
@@ -80,7 +80,7 @@ static hb_result create(hb_event_file *file, const char *dir, const char *suffix
                          dir, (long long)time(NULL), host, (int)getpid(), number, suffix);
         if (n < 0 || (size_t)n >= sizeof file->path)
             return hb_fail(HB_ERROR_INVALID_ARGUMENT, "event log: file name of %d bytes", n);
-        fd = open(file->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+        fd = hb_open_file(file->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND, 0666);
     } while (fd < 0 && errno == EEXIST);
     file->file = hb_kept_file_of(fd);
     if (fd < 0) return hb_fail_errno(HB_ERROR_IO, errno, "creating '%s'", file->path);
@@ -138,8 +138,8 @@ hb_result hb_event_file_flush(hb_event_file *file)
     if (pending->size > file->sent && !find_again(file))
         return hb_fail_errno(HB_ERROR_IO, errno, "writing '%s'", file->path);
     while (file->sent < pending->size) {
-        ssize_t n = write(file->file.fd, pending->data + file->sent, pending->size - file->sent);
-        if (n < 0 && errno == EINTR) continue;
+        ssize_t n = hb_write_behind(file->file.fd, file->size, pending->data + file->sent,
+                                    pending->size - file->sent);
         if (n < 0) return hb_fail_errno(HB_ERROR_IO, errno, "writing '%s'", file->path);
         file->sent += (size_t)n;
         file->size += (uint64_t)n;

@@ -34,14 +34,16 @@ static hb_result check_target(const char *path, bool replace)
     return hb_fail(HB_ERROR_STATE, "'%s' exists and is not overwritten", path);
 }
 
-/* Short and independent of the final name, which may be as long as the file system allows. */
+/* Short and independent of the final name, which may be as long as the file system allows. Other
+ * machines may write to the same directory. */
 static char *temporary_name(const char *path)
 {
     static atomic_uint counter;
     const char *slash = strrchr(path, '/');
     int directory = slash ? (int)(slash - path + 1) : 0;
-    char *name = NULL;
-    if (asprintf(&name, "%.*s.hipboard-%ld-%u.tmp", directory, path, (long)getpid(),
+    char *name = NULL, host[65];
+    hb_host_name(host, sizeof host);
+    if (asprintf(&name, "%.*s.hipboard-%s-%ld-%u.tmp", directory, path, host, (long)getpid(),
                  atomic_fetch_add(&counter, 1)) < 0)
         return NULL;
     return name;
@@ -52,7 +54,7 @@ static hb_result open_temporary(hb_publish *publish)
     for (int attempt = 0; attempt < 100; attempt++) {
         char *name = temporary_name(publish->path);
         if (!name) return hb_fail(HB_ERROR_NO_MEMORY, "no memory to write '%s'", publish->path);
-        publish->fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        publish->fd = hb_open_file(name, O_WRONLY | O_CREAT | O_EXCL, 0666);
         if (publish->fd >= 0) {
             publish->temporary = name;
             return HB_OK;
@@ -68,8 +70,7 @@ static hb_result publish_write(hb_sink *sink, const void *data, size_t size)
     hb_publish *publish = (hb_publish *)sink;
     const char *at = data;
     while (size) {
-        ssize_t n = write(publish->fd, at, size);
-        if (n < 0 && errno == EINTR) continue;
+        ssize_t n = hb_write_behind(publish->fd, publish->bytes, at, size);
         if (n < 0) return hb_fail_file(errno, "write", publish->path);
         at += n;
         size -= (size_t)n;

@@ -189,7 +189,8 @@ static void a_full_disk_leaves_nothing(void **state)
         hb_result result = hb_write_trace_file(&sample.source.source, "x.json", &options, NULL);
         setrlimit(RLIMIT_FSIZE, &old);
         assert_int_equal(result, HB_ERROR_IO);
-        assert_string_equal(hb_last_error(), "cannot write 'x.json': File too large");
+        assert_string_equal(hb_last_error(), "cannot write 'x.json' (it is over the limit on the "
+                                             "size of files, ulimit -f): File too large");
         assert_int_equal(entries("."), 0);
         assert_int_equal(hb_write_trace_file(&sample.source.source, "x.json", &options, NULL),
                          HB_OK); /* the same source, another try */
