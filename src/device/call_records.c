@@ -200,12 +200,11 @@ static void begin_launch(hb_frame *f, const char *args)
     hb_thread_leave(t);
 }
 
-/* hipPointerAttribute_t begins with the kind of memory and the device in all versions. */
 static int device_of_pointer(const void *ptr)
 {
-    _Alignas(16) int attributes[64] = {0, -1};
-    int error = hip()->pointer_get_attributes ? hip()->pointer_get_attributes(attributes, ptr) : -1;
-    return error == 0 && attributes[1] >= 0 ? attributes[1] : 0;
+    hb_hip_memory memory;
+    (void)hb_hip_memory_of(hip(), ptr, &memory);
+    return memory.device;
 }
 
 static bool has_peers(void)
@@ -255,13 +254,22 @@ static bool wants_memory(void)
     return __atomic_load_n(&hb_recording_now.flags, __ATOMIC_RELAXED) & HB_SESSION_MEMORY;
 }
 
-/* Only now the runtime still knows how much it is. */
+static bool is_host(const hb_hip_call *call)
+{
+    return call->kind == HB_CALL_ALLOCATE_HOST || call->kind == HB_CALL_FREE_HOST;
+}
+
+/* Only now the runtime still knows how much it is, and whose: hipFree() takes pinned memory, too.
+ */
 static void look_at_freed(hb_frame *f, uint64_t ptr)
 {
     void *base = NULL;
     if (!ptr || !wants_memory() || !hip()->mem_get_address_range) return;
     if (hip()->mem_get_address_range(&base, &f->bytes, pointer(ptr)) != 0) return;
-    f->device = device_of_pointer(pointer(ptr));
+    hb_hip_memory memory;
+    bool known = hb_hip_memory_of(hip(), pointer(ptr), &memory);
+    f->device = memory.device;
+    f->on_host = known ? memory.on_host : is_host(f->call);
     f->ptr = pointer(ptr);
 }
 
@@ -345,11 +353,6 @@ void hb_call_begin(hb_frame *f, const char *args)
 
 /* ---- end ---- */
 
-static bool is_host(const hb_hip_call *call)
-{
-    return call->kind == HB_CALL_ALLOCATE_HOST || call->kind == HB_CALL_FREE_HOST;
-}
-
 static size_t allocated_bytes(const hb_hip_call *call, const char *args, bool succeeded)
 {
     size_t bytes = word(args, call->bytes);
@@ -403,7 +406,7 @@ static void report_allocation(hb_frame *f, const char *args, int error)
 static void report_free(const hb_frame *f)
 {
     hb_memory_info info = {
-        .device_type = is_host(f->call) ? HB_DEVICE_CPU : HB_DEVICE_HIP,
+        .device_type = f->on_host ? HB_DEVICE_CPU : HB_DEVICE_HIP,
         .device_id = f->device,
         .addr = f->ptr,
         .bytes = -(int64_t)f->bytes,

@@ -32,6 +32,7 @@ typedef struct hb_frame {
     void *ptr;                 /* what was allocated, or is freed */
     size_t bytes;              /* and its size */
     int device;                /* and where */
+    bool on_host;              /* frees: it is pinned memory */
     _Atomic uint64_t *counted; /* which of hb_calls's sums has this call's work in it */
     _Alignas(16) char data[HB_HIP_API_DATA_BYTES];
 } hb_frame;
@@ -87,7 +88,6 @@ void hb_call_end(hb_frame *frame, const char *args, int error);
 /** The innermost call of this thread made a piece of device work that will be reported under
  * `work` (not 0). */
 void hb_call_makes(uint64_t work);
-
 
 /** The same where a call of any kind may make some, which is reported under its correlation. */
 void hb_call_may_make_work(hb_frame *frame);

@@ -180,3 +180,21 @@ bool hb_hip_device_get(const hb_hip *hip, int id, hb_hip_device *device)
     device->integrated = attribute(hip, ATTRIBUTE_INTEGRATED, id) != 0;
     return true;
 }
+
+/* hipPointerAttribute_t begins so in all versions; the numbers of kinds are others since HIP 6. */
+bool hb_hip_memory_of(const hb_hip *hip, const void *address, hb_hip_memory *memory)
+{
+    struct {
+        int32_t kind, device;
+        void *on_device, *on_host;
+        int32_t is_managed, rest[64];
+    } attributes = {.device = -1};
+    *memory = (hb_hip_memory){0};
+    if (!hip->pointer_get_attributes || hip->pointer_get_attributes(&attributes, address) != 0)
+        return false;
+    int host = hb_hip_release(hip) >= 600 ? 1 : 0, device = host + 1;
+    memory->device = HB_MAX(attributes.device, 0);
+    memory->on_device = attributes.kind == device || attributes.is_managed;
+    memory->on_host = attributes.kind == host && !attributes.is_managed;
+    return true;
+}

@@ -57,6 +57,17 @@ bool hb_hip_load(hb_hip *hip);
  * afterwards can't use it any more. */
 void hb_hip_ask_versions(hb_hip *hip);
 
+/** What memory an address is in. */
+typedef struct hb_hip_memory {
+    int device;     /* 0 where the runtime does not say */
+    bool on_device; /* a device's own, managed memory as well */
+    bool on_host;   /* pinned */
+} hb_hip_memory;
+
+/** False: in none that the runtime knows, or it can't be asked; that may be an error to the
+ * runtime, the thread's last one. */
+bool hb_hip_memory_of(const hb_hip *hip, const void *address, hb_hip_memory *memory);
+
 /** The file that the runtime was loaded from. */
 void hb_hip_path(const hb_hip *hip, char *path, size_t size);
 

@@ -24,19 +24,17 @@ static uint32_t graph_name;
 
 /* ---- what the work is ---- */
 
-/* hipPointerAttribute_t of memory that HIP knows. Other memory is an error, which must not become
- * the thread's last one in place of the program's. */
+/* Memory that HIP does not know is an error to it, which must not become the thread's last one in
+ * place of the program's. */
 static bool is_device_memory(uint64_t address)
 {
-    _Alignas(16) int attributes[64] = {0};
+    hb_hip_memory memory;
     bool keeps_errors = hb_hip_release(runtime) >= 700; /* until they are asked for */
     if (!runtime->pointer_get_attributes) return true;
     if (keeps_errors && runtime->peek_at_last_error() != 0) return true;
-    int error = runtime->pointer_get_attributes(attributes, (void *)(uintptr_t)address);
-    if (error && keeps_errors) get_last_error();
-    /* 2 is hipMemoryTypeDevice since HIP 6; before, 1 was */
-    int device_type = hb_hip_release(runtime) >= 600 ? 2 : 1;
-    return error == 0 && attributes[0] == device_type;
+    bool known = hb_hip_memory_of(runtime, (void *)(uintptr_t)address, &memory);
+    if (!known && keeps_errors) get_last_error();
+    return known && memory.on_device;
 }
 
 static uint32_t kind_of_copy(const hb_record_copy *r)

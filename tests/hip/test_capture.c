@@ -368,6 +368,8 @@ static void memory_adds_up(void **state)
     HIP_OK(hipFree(a));
     HIP_OK(hipFree(before)); /* its size is known all the same */
     HIP_OK(hipHostFree(pinned));
+    HIP_OK(hipHostMalloc(&pinned, 8192, 0));
+    HIP_OK(hipFree(pinned)); /* takes any memory */
     cJSON *trace = capture_stop(prof);
     static const struct {
         int type, device;
@@ -380,9 +382,11 @@ static void memory_adds_up(void **state)
         {1, 0, -(1 << 20), 1 << 16},
         {1, 0, -(1 << 16), 0},
         {0, -1, -4096, 0},
+        {0, -1, 8192, 8192},
+        {0, -1, -8192, 0},
     };
-    assert_int_equal(count_events(trace, "cpu_instant_event", "[memory]"), 7);
-    for (int i = 0; i < 7; i++) {
+    assert_int_equal(count_events(trace, "cpu_instant_event", "[memory]"), 9);
+    for (int i = 0; i < 9; i++) {
         const cJSON *event = nth_event(trace, "cpu_instant_event", "[memory]", i);
         assert_int_equal((int)arg(event, "Device Type"), expected[i].type);
         assert_int_equal((int)arg(event, "Device Id"), expected[i].device);

@@ -79,10 +79,12 @@ fetch() {
     done
     rm -rf "$state"
     trap - EXIT
-    # Programs linked to HIP 5 find HIP 6 here.
+    # Programs linked to HIP 5 find HIP 6 here, and hipGetProcAddress() what it opens.
     mkdir "$root/compat"
     for runtime in "$root"/usr/lib/x86_64-linux-gnu/libamdhip64.so.[0-9]; do
-        ln -s "../usr/lib/x86_64-linux-gnu/${runtime##*/}" "$root/compat/libamdhip64.so.5"
+        for name in libamdhip64.so.5 libamdhip64.so; do
+            ln -s "../usr/lib/x86_64-linux-gnu/${runtime##*/}" "$root/compat/$name"
+        done
     done
     touch "$root/complete"
 }
