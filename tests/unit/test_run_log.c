@@ -268,8 +268,12 @@ static char *contents(const char *path, size_t *size)
 {
     FILE *file = fopen(path, "rb");
     assert_non_null(file);
-    char *data = malloc(1 << 20);
-    *size = fread(data, 1, 1 << 20, file);
+    fseek(file, 0, SEEK_END);
+    size_t all = (size_t)ftell(file);
+    rewind(file);
+    char *data = malloc(all + 1);
+    *size = fread(data, 1, all, file);
+    assert_int_equal(*size, all);
     fclose(file);
     return data;
 }
@@ -313,6 +317,43 @@ static void a_million_scalars_are_all_logged(void **state)
         if (value_of(&list, at)->simple_value != (float)i) fail_msg("scalar %zu is missing", i);
     }
     free_events(&list);
+}
+
+static size_t count_bytes(const char *text, size_t size, const char *word)
+{
+    size_t n = 0, length = strlen(word);
+    const char *end = text + size;
+    for (const char *at = text; (at = memmem(at, (size_t)(end - at), word, length)); at += length)
+        n++;
+    return n;
+}
+
+/* More records than the log's queue holds, 46 a step; counted by their bytes, for they are many. */
+static void a_cycle_of_very_many_steps_is_all_logged(void **state)
+{
+    (void)state;
+    enum { STEPS = 50000, GPUS = 16 };
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.activities = HB_ACTIVITY_CPU;
+    o.profile_memory = true;
+    o.schedule = hb_schedule_make(.active = STEPS, .repeat = 1);
+    o.on_trace_ready = hb_tensorboard_trace_handler(dir, "w", 0);
+    hb_profiler *prof = hb_profiler_create(&o);
+    assert_int_equal(hb_profiler_start(prof), HB_OK);
+    for (int gpu = 0; gpu < GPUS; gpu++)
+        hb_memory_alloc(HB_DEVICE_HIP, gpu, &dir[gpu], 1 << 20);
+    for (int i = 0; i < STEPS; i++)
+        assert_int_equal(hb_profiler_step(prof), HB_OK);
+    end(prof);
+    char path[1024];
+    size_t size;
+    assert_int_equal(count_logs(path), 1);
+    char *log = contents(path, &size);
+    assert_int_equal(count_bytes(log, size, "hipboard_time/step_ms$"), 1); /* the layout */
+    assert_int_equal(count_bytes(log, size, "hipboard_time/step_ms"), STEPS + 1);
+    assert_int_equal(count_bytes(log, size, "hipboard_memory/GPU15_peak_mib"), STEPS);
+    assert_int_equal(count_bytes(log, size, "hipboard_cycle/events"), 1);
+    free(log);
 }
 
 static void lost_records_are_told(void **state)
@@ -487,6 +528,7 @@ int main(void)
         IN_DIR(without_an_event_file_nothing_is_logged),
         IN_DIR(somebody_elses_file_is_left_alone),
         IN_DIR(a_million_scalars_are_all_logged),
+        IN_DIR(a_cycle_of_very_many_steps_is_all_logged),
         IN_DIR(lost_records_are_told),
         IN_DIR(a_killed_program_leaves_its_cycles),
         IN_DIR(a_program_that_only_exits_has_ended_well),
