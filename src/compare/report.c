@@ -142,6 +142,8 @@ static void print_metrics(writer *w, const hb_shown_list *list)
             HB_TONE_PLAIN);
     }
     hb_paper_grid(&w->paper, w->arena, &g);
+    if (list->left_out)
+        hb_paper_line(&w->paper, HB_TONE_PLAIN, format(w, "(%zu more)", list->left_out));
 }
 
 /* "aten::mm [[2, 3]] in Linear_0, host, runs/after" */
@@ -335,6 +337,16 @@ static void print_run(writer *w, const hb_compare_run *run)
                          run->num_read, plural(run->num_read), steps, workers, date));
 }
 
+static void print_runs(writer *w)
+{
+    enum { NAMED = 30 };
+    size_t shown = 0;
+    for (size_t i = 0; i < w->c->num_runs; i++)
+        if (i == w->c->baseline || shown++ < NAMED) print_run(w, &w->c->runs[i]);
+    if (shown > NAMED)
+        hb_paper_item(&w->paper, HB_TONE_PLAIN, format(w, "%zu runs more", shown - NAMED));
+}
+
 /* "devices: a -> b", once for all runs of which it holds; with several their names. */
 static void print_contrast(writer *w, const hb_run_contrast *contrast, const hb_u32s *runs)
 {
@@ -383,15 +395,26 @@ static void print_contrasts(writer *w)
         print_contrast(w, groups.items[g].contrast, &groups.items[g].runs);
 }
 
+static void print_finding(writer *w, const hb_compare_finding *f)
+{
+    hb_paper_item(&w->paper, f->met ? HB_TONE_WORSE : HB_TONE_PLAIN,
+                  format(w, "%s: %s", f->met ? "EXCEEDED" : "fine", f->reason));
+}
+
+/* Those that are passed all, of the others as many as one likes to read. */
 static void print_findings(writer *w)
 {
+    enum { FINE = 10 };
     const hb_compare_report *r = w->report;
+    size_t fine = 0;
     if (!r->num_findings) return;
     hb_paper_heading(&w->paper, "Limits");
     for (size_t i = 0; i < r->num_findings; i++)
-        hb_paper_item(
-            &w->paper, r->findings[i].met ? HB_TONE_WORSE : HB_TONE_PLAIN,
-            format(w, "%s: %s", r->findings[i].met ? "EXCEEDED" : "fine", r->findings[i].reason));
+        if (r->findings[i].met) print_finding(w, &r->findings[i]);
+    for (size_t i = 0; i < r->num_findings; i++)
+        if (!r->findings[i].met && fine++ < FINE) print_finding(w, &r->findings[i]);
+    if (fine > FINE)
+        hb_paper_item(&w->paper, HB_TONE_PLAIN, format(w, "fine: %zu more", fine - FINE));
 }
 
 static void print_problems(writer *w)
@@ -430,8 +453,7 @@ void hb_report_print(hb_comparison *c, hb_arena *arena, const hb_compare_report 
                 .paper = {buf, report->format == HB_COMPARE_MARKDOWN, report->color},
                 .many = c->num_runs > 2};
     hb_paper_heading(&w.paper, "Compared");
-    for (size_t i = 0; i < c->num_runs; i++)
-        print_run(&w, &c->runs[i]);
+    print_runs(&w);
     print_problems(&w);
     print_findings(&w);
     print_contrasts(&w);

@@ -107,22 +107,36 @@ static void take_run(collector *k, const hb_compare_run *run, hb_compare_group g
         }
 }
 
-/* Metrics in the order of their first appearance, each with its runs in theirs. */
-static void group_metrics(hb_arena *arena, hb_shown_list *list)
+/* Of a metric's runs those that changed most, where they are too many. */
+static uint32_t keep_best(const collector *k, hb_shown *runs, uint32_t count)
 {
+    size_t top = k->report->top;
+    if (!top || count <= top) return count;
+    qsort(runs, count, sizeof *runs, by_effect);
+    k->list->left_out += count - top;
+    return (uint32_t)top;
+}
+
+/* Metrics in the order of their first appearance, each with its runs in theirs. */
+static void group_metrics(const collector *k)
+{
+    hb_shown_list *list = k->list;
     uint32_t count = list->rows.count, n = 0;
-    hb_shown *sorted = HB_NEW_ARRAY(arena, hb_shown, count + 1);
+    hb_shown *sorted = HB_NEW_ARRAY(k->arena, hb_shown, count + 1);
     for (uint32_t i = 0; i < count; i++) {
+        uint32_t first = n;
         if (!list->rows.items[i].row) continue;
         const char *name = list->rows.items[i].row->name;
-        for (uint32_t k = i; k < count; k++) {
-            hb_shown *s = &list->rows.items[k];
+        for (uint32_t m = i; m < count; m++) {
+            hb_shown *s = &list->rows.items[m];
             if (!s->row || strcmp(s->row->name, name) != 0) continue;
             sorted[n++] = *s;
             s->row = NULL;
         }
+        n = first + keep_best(k, sorted + first, n - first);
     }
     list->rows.items = sorted;
+    list->rows.count = n;
 }
 
 void hb_shown_select(hb_comparison *c, hb_arena *arena, const hb_compare_report *report,
@@ -136,7 +150,7 @@ void hb_shown_select(hb_comparison *c, hb_arena *arena, const hb_compare_report 
     for (size_t i = 0; i < c->num_runs; i++)
         if (i != c->baseline) take_run(&k, &c->runs[i], group);
     if (metrics)
-        group_metrics(arena, list);
+        group_metrics(&k);
     else
         drop_all_but_best(&k);
 }

@@ -252,6 +252,10 @@ def test_a_thousand_runs(tmp_path):
     [line] = done.stderr.splitlines()
     assert line.startswith("hipboard compare: limit passed: 700: step_time 102 us -> 103 us")
     assert "+1 us" in done.stdout and "998 unchanged" in done.stdout
+    assert "  EXCEEDED: 700: " in done.stdout and done.stdout.count("  fine: ") == 11
+    for rest in ("  969 runs more", "  fine: 988 more", "(989 more)"):
+        assert rest in done.stdout
+    assert len(as_json(tmp_path / "logs", "--by", "step", "--metric", "step_time")["steps"]) == 999
 
 
 def test_names_of_any_kind_stay_in_their_row(tmp_path):
