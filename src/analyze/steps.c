@@ -189,6 +189,15 @@ static void drop_tail(hb_analysis *a, const device_step *devices)
     a->steps.count = keep;
 }
 
+/* What stands for steps that are not there: the plugin takes the operators' time. */
+static span only_step(hb_analysis *a, const span *cpu, const span *all)
+{
+    if (!a->trace->unified || cpu->min.v != FOREVER) return *cpu;
+    if (all->min.v == FOREVER)
+        hb_lose(a, "none of the events is of a kind that PyTorch's profiler writes");
+    return *all;
+}
+
 void hb_analyze_steps(hb_analysis *a)
 {
     span cpu = nothing, all = nothing, window = nothing;
@@ -196,9 +205,11 @@ void hb_analyze_steps(hb_analysis *a)
         if (a->events[i].type != HB_TYPE_MEMORY) take_event(a, &a->events[i], &cpu, &all, &window);
     a->window_start = window.min.v == FOREVER ? all.min.v : window.min.v;
     a->window_end = window.max.v == -FOREVER ? all.max.v : window.max.v;
-    if (!a->steps.count)
+    if (!a->steps.count) {
+        span whole = only_step(a, &cpu, &all);
         *HB_PUSH(&a->arena, &a->steps) =
-            (hb_step){.range = {cpu.min, cpu.max}, .name = hb_intern(a, "0", 1)};
+            (hb_step){.range = {whole.min, whole.max}, .name = hb_intern(a, "0", 1)};
+    }
     if (a->has_nccl && a->has_gloo) a->comms.count = 0; /* whose steps would they be? */
     device_step *devices = HB_NEW_ARRAY(&a->arena, device_step, a->steps.count);
     for (uint32_t i = 0; i < a->steps.count; i++)

@@ -283,12 +283,22 @@ static void list_notes(const hb_plan *plan, conversion *c)
     }
 }
 
+static bool has_known_events(const hb_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->items.count; i++) {
+        const hb_item *item = hb_plan_item(plan, i);
+        if (item->role >= HB_ROLE_NODE && item->role <= HB_ROLE_MEMORY) return true;
+    }
+    return false;
+}
+
 /* What is odd about the file as a whole. */
 static void count_file(hb_plan *plan)
 {
     const hb_read_report *report = &plan->report;
     plan->counts[HB_CHANGE_CUT_OFF] = report->counts[HB_FLAW_CUT] > 0;
     plan->counts[HB_CHANGE_DAMAGED] = report->counts[HB_FLAW_DAMAGED];
+    plan->counts[HB_CHANGE_NOTHING] = !has_known_events(plan);
     plan->counts[HB_CHANGE_TOP] = report->counts[HB_FLAW_BARE_ARRAY] +
                                   report->counts[HB_FLAW_TRAILING_COMMA] +
                                   report->counts[HB_FLAW_EXTRA];

@@ -45,7 +45,9 @@
     X(GUESSED, "device_guessed", true, "device numbers are driver ids; their order was taken")     \
     X(NO_SMS, "no_blocks", true, "kernels without a grid or a device's number of SMs")             \
     X(NO_OCCUPANCY, "no_occupancy", true, "kernels without an achieved occupancy")                 \
-    X(NO_TIME, "no_time", true, "device events without usable times")
+    X(NO_TIME, "no_time", true, "device events without usable times")                              \
+    X(NOTHING, "nothing_known", true,                                                              \
+      "file has no event of a kind that PyTorch's profiler writes: its views stay empty")
 
 typedef enum hb_change {
 #define HB_CHANGE_ENUM(id, key, unknown, text) HB_CHANGE_##id,

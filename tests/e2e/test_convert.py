@@ -249,3 +249,10 @@ def test_odd_events_become_json_that_the_plugin_takes(tmp_path):
     assert (op.name, op.host_duration) == ("quoted", 50)
     said = json.loads(run(HIPBOARD, "convert", path, "-o", tmp_path / "again", "--json"))
     assert not said["changed"]
+
+
+def test_a_trace_of_something_else_is_told(tmp_path):
+    (tmp_path / "in.json").write_text(json.dumps(
+        [{"ph": "X", "cat": "v8", "name": "compile", "pid": 1, "tid": 1, "ts": 1, "dur": 2}]))
+    said = run(HIPBOARD, "convert", tmp_path / "in.json", "-o", tmp_path / "run")
+    assert "no event of a kind that PyTorch's profiler writes" in said

@@ -239,3 +239,21 @@ def test_or_as_the_plugin_shows_it(tmp_path):
     path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": TODAY + ODD}))
     lost = hipboard("view", "--as-plugin", path)
     assert lost.returncode == 1 and path.name.encode() in lost.stderr
+
+
+def test_a_trace_without_operators_is_a_step_as_long_as_its_kernels(tmp_path):
+    path = tmp_path / "gpu.json"
+    path.write_text(json.dumps({"traceEvents": [
+        event("kernel", "k", 100, 30, 7, 0, device=0, correlation=1),
+        event("kernel", "k", 150, 30, 7, 0, device=0, correlation=2)]}))
+    [step] = rows("--view", "steps", path)
+    assert (float(step["Total (us)"]), float(step["Kernel (us)"])) == (80, 60)
+
+
+def test_a_trace_of_something_else_is_told(tmp_path):
+    path = tmp_path / "browser.json"
+    path.write_text(json.dumps([event("v8", "compile", 1, 2), {"ph": "B", "name": "x", "ts": 1}]))
+    for view in ("overview", "steps", "operator"):
+        done = hipboard("view", "--view", view, path)
+        assert done.returncode == 1 and not done.stdout
+        assert b"none of the events is of a kind that PyTorch's profiler writes" in done.stderr
