@@ -9,7 +9,23 @@
 
 #define LINK(text, url) "<a href=\"" url "\" target=\"_blank\">" text "</a>"
 
-#define AMP_URL "https://pytorch.org/docs/stable/amp.html"
+#define LOADING                                    \
+    LINK("enable multi-processes on data loading", \
+         "https://pytorch.org/docs/stable/data.html#single-and-multi-process-data-loading")
+#define DDP                                                     \
+    LINK("use DistributedDataParallel instead of DataParallel", \
+         "https://pytorch.org/docs/stable/notes/cuda.html#cuda-nn-ddp-instead")
+/* The address is a Python tuple's text there, and so it is here. */
+#define COMPRESSION \
+    LINK("Gradient Compression", "('https://pytorch.org/docs/stable/ddp_comm_hooks.html',)")
+#define ACCUMULATION                                                \
+    LINK("Gradient Accumulation", "https://towardsdatascience.com/" \
+                                  "what-is-gradient-accumulation-in-deep-learning-ec034122cfa")
+#define LAMB               \
+    LINK("LAMB optimizer", \
+         "https://nvidia.github.io/apex/optimizers.html#apex.optimizers.FusedLAMB")
+#define AMP        LINK("Automatic Mixed Precision", "https://pytorch.org/docs/stable/amp.html")
+#define CHECKPOINT LINK("Gradient Checkpoint", "https://pytorch.org/docs/stable/checkpoint.html")
 
 static void add(hb_analysis *a, hb_buf *buf)
 {
@@ -26,10 +42,8 @@ static void slow_loading(hb_analysis *a, hb_buf *buf)
     hb_buf_printf(
         buf,
         "This run has high time cost on input data loading. %.1f%% of the step time is in "
-        "DataLoader. You could try to set num_workers on DataLoader's construction and " LINK(
-            "enable multi-processes on data loading",
-            "https://pytorch.org/docs/stable/"
-            "data.html#single-and-multi-process-data-loading") ".",
+        "DataLoader. You could try to set num_workers on DataLoader's construction and " LOADING
+        ".",
         ratio * 100);
     add(a, buf);
 }
@@ -37,16 +51,8 @@ static void slow_loading(hb_analysis *a, hb_buf *buf)
 static void use_ddp(hb_analysis *a, hb_buf *buf)
 {
     if (!a->use_dp || a->num_used_devices < 2) return;
-    hb_buf_str(buf, "It is recommended to " LINK(
-                        "use DistributedDataParallel instead of DataParallel",
-                        "https://pytorch.org/docs/stable/notes/"
-                        "cuda.html#cuda-nn-ddp-instead") " to do multi-GPU training.");
+    hb_buf_str(buf, "It is recommended to " DDP " to do multi-GPU training.");
     add(a, buf);
-}
-
-static bool is_null(const hb_value *v)
-{
-    return v->type == HB_JSON_NONE || v->type == HB_JSON_NULL;
 }
 
 /* float("<major>.<minor>"), as the plugin compares capabilities. */
@@ -54,13 +60,7 @@ static double capability(hb_analysis *a, const hb_prop *prop)
 {
     hb_buf text;
     hb_buf_init(&text, 4096);
-    const hb_value *parts[] = {&prop->major, &prop->minor};
-    for (int i = 0; i < 2; i++) {
-        if (i) hb_buf_append(&text, ".", 1);
-        hb_value v = *parts[i];
-        hb_json_to_python(&text, v.type == HB_JSON_STRING ? (hb_str){v.s - 1, (uint32_t)v.size + 2}
-                                                          : (hb_str){v.s, (uint32_t)v.size});
-    }
+    hb_prop_capability(&text, prop);
     char *end = NULL;
     const char *s = hb_buf_text(&text);
     double value = strtod(s, &end);
@@ -86,7 +86,8 @@ static void use_nccl(hb_analysis *a, hb_buf *buf)
     if (a->props.odd) hb_lose(a, "deviceProperties is not a list");
     for (uint32_t i = 0; i < a->props.count; i++) {
         const hb_prop *prop = prop_at(a, i);
-        if (is_null(&prop->major) || is_null(&prop->minor) || !(capability(a, prop) >= 3.5))
+        if (hb_value_is_null(&prop->major) || hb_value_is_null(&prop->minor) ||
+            !(capability(a, prop) >= 3.5))
             continue;
         hb_buf_str(buf, "Nccl backend is currently the fastest and highly recommended backend when "
                         "using DDP for training.");
@@ -95,7 +96,6 @@ static void use_nccl(hb_analysis *a, hb_buf *buf)
     }
 }
 
-/* The first link's address is a Python tuple's text there, and so it is here. */
 static void much_communication(hb_analysis *a, hb_buf *buf)
 {
     double ratio = a->average[HB_ROLE_COMMUNICATION].v / a->average[HB_ROLE_TOTAL].v;
@@ -103,32 +103,10 @@ static void much_communication(hb_analysis *a, hb_buf *buf)
     hb_buf_printf(
         buf,
         "This run has high time cost on communication. %.1f%% of the step time is in "
-        "communication. You could try " LINK(
-            "Gradient Compression",
-            "('https://pytorch.org/docs/stable/"
-            "ddp_comm_hooks.html',)") " or " LINK("Gradient "
-                                                  "Accumulation",
-                                                  "https://"
-                                                  "towardsdatascie"
-                                                  "nce.com/"
-                                                  "what-is-"
-                                                  "gradient-"
-                                                  "accumulation-"
-                                                  "in-deep-"
-                                                  "learning-"
-                                                  "ec034122cfa") " or increase the batch size. "
-                                                                 "Note: Gradient accumulation will "
-                                                                 "increase global "
-                                                                 "effective batch size, which may "
-                                                                 "hurt model convergence and "
-                                                                 "accuracy. For such "
-                                                                 "case, you may want to "
-                                                                 "evaluate " LINK(
-                                                                     "LAMB optimizer",
-                                                                     "https://nvidia.github.io/"
-                                                                     "apex/"
-                                                                     "optimizers.html#apex."
-                                                                     "optimizers.FusedLAMB") ".",
+        "communication. You could try " COMPRESSION " or " ACCUMULATION
+        " or increase the batch size. Note: Gradient accumulation will increase global effective "
+        "batch size, which may hurt model convergence and accuracy. For such case, you may want to "
+        "evaluate " LAMB ".",
         ratio * 100);
     add(a, buf);
 }
@@ -159,17 +137,16 @@ static void use_amp(hb_analysis *a, hb_buf *buf)
 {
     hb_num major;
     const hb_prop *first = prop_at(a, 0);
-    if (is_null(&first->major)) return;
+    if (hb_value_is_null(&first->major)) return;
     if (!hb_value_number(&first->major, &major))
         hb_lose(a, "deviceProperties: computeMajor is not a number");
     if (!(major.v >= 7) || !a->roles[HB_ROLE_KERNEL].count || a->tc_used_ratio != 0 ||
         !(a->tc_eligible_ratio > 0))
         return;
-    hb_buf_printf(
-        buf,
-        "Kernels with %.0f%% time are launched by Tensor Cores eligible operators. "
-        "You could enable " LINK("Automatic Mixed Precision", AMP_URL) " to speedup by using FP16.",
-        hb_py_round(a->tc_eligible_ratio * 100, 0));
+    hb_buf_printf(buf,
+                  "Kernels with %.0f%% time are launched by Tensor Cores eligible operators. "
+                  "You could enable " AMP " to speedup by using FP16.",
+                  hb_py_round(a->tc_eligible_ratio * 100, 0));
     add(a, buf);
 }
 
@@ -212,7 +189,7 @@ static void full_memory(hb_analysis *a, hb_buf *buf)
             hb_lose(a, "a memory event's Device Id is no index of deviceProperties");
         int64_t id = hb_key_value(list.items[i].device);
         const hb_prop *prop = prop_at(a, id);
-        if (is_null(&prop->memory)) continue;
+        if (hb_value_is_null(&prop->memory)) continue;
         if (!hb_value_number(&prop->memory, &total))
             hb_lose(a, "deviceProperties: totalGlobalMem is not a number");
         if (!(list.items[i].bytes > total.v * HB_ADVICE_MEMORY)) continue;
@@ -221,11 +198,7 @@ static void full_memory(hb_analysis *a, hb_buf *buf)
             buf,
             "Device memory usage is at the limit of device memory capacity (%.1f%% of "
             "%.1fGB on GPU%lld). To get better value of your GPU or to use larger batch size "
-            "for training, please refer to " LINK(
-                "Gradient Checkpoint",
-                "https://pytorch.org/docs/stable/checkpoint.html") " or " LINK("Automatic Mixed "
-                                                                               "Precision",
-                                                                               AMP_URL) ".",
+            "for training, please refer to " CHECKPOINT " or " AMP ".",
             list.items[i].bytes / total.v * 100, total.v / 1024 / 1024 / 1024, (long long)id);
         add(a, buf);
         return;

@@ -126,7 +126,7 @@ void hb_props_parse(hb_arena *arena, hb_str json, hb_props *props)
 {
     hb_value v = hb_json_value(json);
     *props = (hb_props){0};
-    props->is_null = v.type == HB_JSON_NONE || v.type == HB_JSON_NULL;
+    props->is_null = hb_value_is_null(&v);
     props->has_length =
         v.type == HB_JSON_ARRAY || v.type == HB_JSON_OBJECT || v.type == HB_JSON_STRING;
     if (v.type == HB_JSON_ARRAY) {
@@ -244,4 +244,17 @@ void hb_json_to_python(hb_buf *buf, hb_str json)
         hb_value_decode(&v, buf);
     else
         repr(buf, &v);
+}
+
+void hb_value_to_python(hb_buf *buf, const hb_value *value)
+{
+    size_t quote = value->type == HB_JSON_STRING;
+    hb_json_to_python(buf, (hb_str){value->s - quote, (uint32_t)(value->size + 2 * quote)});
+}
+
+void hb_prop_capability(hb_buf *buf, const hb_prop *prop)
+{
+    hb_value_to_python(buf, &prop->major);
+    hb_buf_append(buf, ".", 1);
+    hb_value_to_python(buf, &prop->minor);
 }

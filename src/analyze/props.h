@@ -26,8 +26,12 @@ typedef struct hb_props {
 
 void hb_props_parse(hb_arena *arena, hb_str json, hb_props *props);
 
-/** str() of a JSON value. */
+/** str() of a JSON value: of its text, or parsed and not null. */
 void hb_json_to_python(hb_buf *buf, hb_str json);
+void hb_value_to_python(hb_buf *buf, const hb_value *value);
+
+/** "9.0": str() of both numbers of the compute capability. */
+void hb_prop_capability(hb_buf *buf, const hb_prop *prop);
 
 /** A number or bool; false for others. */
 bool hb_value_number(const hb_value *value, hb_num *number);

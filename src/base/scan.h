@@ -40,7 +40,7 @@ typedef struct hb_value {
     X(INNER_NA, "N/A inside a longer string, in a file with a bare N/A") \
     X(QUOTE, "unescaped quote in a string")                              \
     X(TRAILING_COMMA, "comma before the closing bracket")                \
-    X(DAMAGED, "not JSON: left out, up to the next whole event")          \
+    X(DAMAGED, "not JSON: left out, up to the next whole event")         \
     X(CUT, "the text ends too early")                                    \
     X(EXTRA, "text after the end")                                       \
     X(BARE_ARRAY, "a list of events without an object around")
@@ -101,11 +101,17 @@ bool hb_value_int(const hb_value *value, int64_t *result);
  */
 void hb_value_decode(const hb_value *value, hb_buf *buf);
 
-/** The elements of a list that was scanned before; -1 when it is none. Sets *nested when one of them
- * is a list with lists in it. */
+/** The elements of a list that was scanned before; -1 when it is none. Sets *nested when one of
+ * them is a list with lists in it. */
 int hb_list_count(const hb_value *list, bool *nested);
 
 /** `value` is a string with exactly this text. */
 bool hb_value_is(const hb_value *value, const char *text);
+
+/** null, or not there. */
+static inline bool hb_value_is_null(const hb_value *value)
+{
+    return value->type == HB_JSON_NONE || value->type == HB_JSON_NULL;
+}
 
 #endif

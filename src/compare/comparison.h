@@ -26,7 +26,8 @@
 
 enum { HB_COMPARE_BY_COUNT = HB_COMPARE_MODULE + 1, HB_MAX_MEASURES = 5 };
 
-/** Places of measures: of operators and modules, then of kernels and of memory, where they differ. */
+/** Places of measures: of operators and modules, then of kernels and of memory, where they differ.
+ */
 enum {
     HB_MEASURE_CALLS,
     HB_MEASURE_SELF_HOST,

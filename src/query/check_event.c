@@ -12,11 +12,6 @@ static bool is_number(const hb_value *v)
            v->type == HB_JSON_FALSE;
 }
 
-static bool is_absent(const hb_value *v)
-{
-    return v->type == HB_JSON_NONE || v->type == HB_JSON_NULL;
-}
-
 static hb_str text_of(const hb_value *v)
 {
     return v->type == HB_JSON_STRING ? (hb_str){v->s, (uint32_t)v->size} : (hb_str){"", 0};
@@ -104,9 +99,9 @@ static uint64_t check_kernel(const hb_raw_event *raw)
     hb_value occupancy = hb_raw_get(raw, HB_SLOT_OCCUPANCY);
     uint64_t broken = 0;
     bool integer = device.type == HB_JSON_INT && fabs(hb_value_double(&device)) < 64;
-    if (!integer && !is_absent(&device)) broken |= BIT(DEVICE);
-    if ((!is_absent(&blocks) && !is_number(&blocks)) ||
-        (!is_absent(&occupancy) && !is_number(&occupancy)))
+    if (!integer && !hb_value_is_null(&device)) broken |= BIT(DEVICE);
+    if ((!hb_value_is_null(&blocks) && !is_number(&blocks)) ||
+        (!hb_value_is_null(&occupancy) && !is_number(&occupancy)))
         broken |= BIT(RATIO);
     return broken;
 }
@@ -121,7 +116,7 @@ static uint64_t check_memory(const hb_raw_event *raw)
         broken |= BIT(BYTES);
     if (!is_number(&type) || (hb_value_double(&type) != 0 && hb_value_double(&type) != 1))
         broken |= type.type == HB_JSON_TRUE || type.type == HB_JSON_FALSE ? 0 : BIT(MEMORY_TYPE);
-    if (is_absent(&addr)) broken |= BIT(MEMORY_ADDR);
+    if (hb_value_is_null(&addr)) broken |= BIT(MEMORY_ADDR);
     return broken;
 }
 
@@ -142,7 +137,7 @@ static uint64_t check_kind(hb_checker *c, const hb_raw_event *raw, hb_kind kind)
     }
     case HB_KIND_FUNCTION: {
         hb_value module = hb_raw_get(raw, HB_SLOT_PYTHON_MODULE);
-        return broken | (is_absent(&module) ? 0 : check_call(raw, name, 0));
+        return broken | (hb_value_is_null(&module) ? 0 : check_call(raw, name, 0));
     }
     case HB_KIND_KERNEL: return broken | check_kernel(raw) | check_device(c, raw);
     case HB_KIND_MEMCPY:

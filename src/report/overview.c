@@ -162,28 +162,22 @@ static void percent(hb_emitter *out, const char *title, double value)
 
 static void value_json(hb_emitter *out, const hb_value *v)
 {
-    size_t quote = v->type == HB_JSON_STRING;
     hb_buf text;
     if (v->type != HB_JSON_STRING) {
         hb_emit_raw(out, (hb_str){v->s, (uint32_t)v->size});
         return;
     }
     hb_buf_init(&text, SIZE_MAX / 2);
-    hb_json_to_python(&text, (hb_str){v->s - quote, (uint32_t)(v->size + 2 * quote)});
+    hb_value_to_python(&text, v);
     hb_emit_str(out, (hb_str){text.data ? text.data : "", (uint32_t)text.size});
     hb_buf_free(&text);
-}
-
-static bool is_known(const hb_value *v)
-{
-    return v->type != HB_JSON_NONE && v->type != HB_JSON_NULL;
 }
 
 /* "15.78 GB", as the plugin shows it; false when it is not known. */
 static bool memory_text(hb_buf *buf, const hb_prop *prop)
 {
     hb_num bytes;
-    if (!is_known(&prop->memory)) return false;
+    if (hb_value_is_null(&prop->memory)) return false;
     if (!hb_value_number(&prop->memory, &bytes) && !hb_text_number(&prop->memory, &bytes))
         return false;
     hb_buf_py_float(buf, hb_py_round(bytes.v / 1024 / 1024 / 1024, 2));
@@ -194,14 +188,8 @@ static bool memory_text(hb_buf *buf, const hb_prop *prop)
 /* "9.0"; false when it is not known. */
 static bool capability_text(hb_buf *buf, const hb_prop *prop)
 {
-    const hb_value *parts[] = {&prop->major, &prop->minor};
-    if (!is_known(parts[0]) || !is_known(parts[1])) return false;
-    for (int i = 0; i < 2; i++) {
-        size_t quote = parts[i]->type == HB_JSON_STRING;
-        if (i) hb_buf_append(buf, ".", 1);
-        hb_json_to_python(buf,
-                          (hb_str){parts[i]->s - quote, (uint32_t)(parts[i]->size + 2 * quote)});
-    }
+    if (hb_value_is_null(&prop->major) || hb_value_is_null(&prop->minor)) return false;
+    hb_prop_capability(buf, prop);
     return true;
 }
 
@@ -210,7 +198,7 @@ void hb_answer_gpu(hb_emitter *out, const hb_prop *prop)
     hb_buf text;
     hb_buf_init(&text, 1 << 20);
     hb_emit_open(out, '{');
-    if (is_known(&prop->name)) {
+    if (!hb_value_is_null(&prop->name)) {
         hb_emit_key(out, "Name");
         value_json(out, &prop->name);
     }
@@ -229,7 +217,7 @@ static void gpu_properties(hb_emitter *out, const hb_prop *prop)
 {
     hb_buf text;
     hb_buf_init(&text, 1 << 20);
-    if (is_known(&prop->name)) {
+    if (!hb_value_is_null(&prop->name)) {
         hb_emit_open(out, '{');
         hb_emit_pair(out, "title", "Name");
         hb_emit_key(out, "value");

@@ -335,7 +335,8 @@ hb_result hb_event_log_session_end(hb_event_log *log, hb_session_status status)
         return hb_fail(HB_ERROR_STATE, "event log: no session is open");
     hb_buf buf;
     hb_buf_init(&buf, SIZE_MAX / 2);
-    hb_event_session_end(&buf, (hb_event_stamp){(double)hb_clock_ns(CLOCK_REALTIME) * 1e-9, 0}, status);
+    hb_event_session_end(&buf, (hb_event_stamp){(double)hb_clock_ns(CLOCK_REALTIME) * 1e-9, 0},
+                         status);
     hb_result result = put_framed(log, &buf, 1);
     if (result != HB_OK) change_session(log, HB_LOG_SESSION_ENDED, HB_LOG_SESSION_OPEN);
     return result;
@@ -365,7 +366,7 @@ hb_result hb_event_log_layout(hb_event_log *log, const hb_chart_category *catego
             HB_TRY(check_chart(&categories[i].charts[j]));
     hb_buf buf;
     hb_buf_init(&buf, SIZE_MAX / 2);
-    hb_event_layout(&buf, (hb_event_stamp){(double)hb_clock_ns(CLOCK_REALTIME) * 1e-9, 0}, categories,
-                    num_categories);
+    hb_event_layout(&buf, (hb_event_stamp){(double)hb_clock_ns(CLOCK_REALTIME) * 1e-9, 0},
+                    categories, num_categories);
     return put_framed(log, &buf, 1);
 }
