@@ -93,7 +93,7 @@ hb_result hb_event_file_open(hb_event_file *file, const char *dir, const char *s
     hb_buf_init(&file->pending, SIZE_MAX / 2);
     HB_TRY(hb_make_directories(dir));
     HB_TRY(create(file, dir, suffix));
-    hb_event_version(&file->pending, (double)hb_clock_ns(CLOCK_REALTIME) * 1e-9);
+    hb_event_version(&file->pending, hb_event_now(0).wall_time);
     hb_result result = hb_event_file_flush(file);
     if (result != HB_OK) {
         hb_event_file_abandon(file);

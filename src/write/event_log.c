@@ -205,7 +205,7 @@ static int64_t step_of(hb_event_log *log, int64_t step)
 
 static hb_event_stamp stamp(hb_event_log *log, int64_t step)
 {
-    return (hb_event_stamp){(double)hb_clock_ns(CLOCK_REALTIME) * 1e-9, step_of(log, step)};
+    return hb_event_now(step_of(log, step));
 }
 
 static hb_result check_tag(const char *tag)
@@ -311,7 +311,7 @@ hb_result hb_event_log_columns(hb_event_log *log, const hb_columns *columns)
         return hb_fail(HB_ERROR_STATE, "event log: hyperparameters are given already");
     hb_buf buf;
     hb_buf_init(&buf, SIZE_MAX / 2);
-    hb_event_stamp at = {(double)hb_clock_ns(CLOCK_REALTIME) * 1e-9, 0};
+    hb_event_stamp at = hb_event_now(0);
     hb_event_experiment(&buf, at, columns);
     hb_event_session_start(&buf, at, columns->hparams, columns->num_hparams);
     hb_result result = put_framed(log, &buf, 2);
@@ -335,8 +335,7 @@ hb_result hb_event_log_session_end(hb_event_log *log, hb_session_status status)
         return hb_fail(HB_ERROR_STATE, "event log: no session is open");
     hb_buf buf;
     hb_buf_init(&buf, SIZE_MAX / 2);
-    hb_event_session_end(&buf, (hb_event_stamp){(double)hb_clock_ns(CLOCK_REALTIME) * 1e-9, 0},
-                         status);
+    hb_event_session_end(&buf, hb_event_now(0), status);
     hb_result result = put_framed(log, &buf, 1);
     if (result != HB_OK) change_session(log, HB_LOG_SESSION_ENDED, HB_LOG_SESSION_OPEN);
     return result;
@@ -366,7 +365,6 @@ hb_result hb_event_log_layout(hb_event_log *log, const hb_chart_category *catego
             HB_TRY(check_chart(&categories[i].charts[j]));
     hb_buf buf;
     hb_buf_init(&buf, SIZE_MAX / 2);
-    hb_event_layout(&buf, (hb_event_stamp){(double)hb_clock_ns(CLOCK_REALTIME) * 1e-9, 0},
-                    categories, num_categories);
+    hb_event_layout(&buf, hb_event_now(0), categories, num_categories);
     return put_framed(log, &buf, 1);
 }

@@ -72,8 +72,7 @@ static void append_note(hb_event_log *log, hb_buf *out, uint64_t queue, uint64_t
              "because the file could not be written.",
              (unsigned long long)(queue + file), (unsigned long long)queue,
              (unsigned long long)file);
-    hb_event_stamp at = {(double)hb_clock_ns(CLOCK_REALTIME) * 1e-9,
-                         __atomic_load_n(&log->step, __ATOMIC_RELAXED)};
+    hb_event_stamp at = hb_event_now(__atomic_load_n(&log->step, __ATOMIC_RELAXED));
     hb_event_text(out, at, "hipboard/dropped_records", text);
     out->failed = false;
 }

@@ -17,6 +17,11 @@ typedef struct hb_event_stamp {
     int64_t step;
 } hb_event_stamp;
 
+static inline hb_event_stamp hb_event_now(int64_t step)
+{
+    return (hb_event_stamp){(double)hb_clock_ns(CLOCK_REALTIME) * 1e-9, step};
+}
+
 /** The record that every file begins with. */
 void hb_event_version(hb_buf *out, double wall_time);
 
