@@ -224,7 +224,10 @@ void hb_call_makes(uint64_t work)
     hb_calls *c = t ? t->calls : NULL;
     if (!c || c->depth == 0) return;
     hb_frame *f = &c->frames[c->depth - 1];
-    if (!atomic_load_explicit(&c->capturing, memory_order_relaxed)) hb_count(&c->made);
+    if (!atomic_load_explicit(&c->capturing, memory_order_relaxed)) {
+        hb_count(&c->made);
+        f->counted = &c->made; /* unless the call fails after all */
+    }
     if (!f->work)
         f->work = work;
     else if (f->record)
