@@ -100,15 +100,15 @@ typedef struct hb_call_ref {
     uint32_t runtime, next; /* next: index + 1 */
 } hb_call_ref;
 
-typedef struct hb_thread {
+typedef struct hb_tree_thread {
     int64_t tid;
     hb_u32s nodes;
     hb_u32s zero_calls; /* runtime calls with external id 0 */
     uint32_t root;
     bool has_step, gone; /* gone: its tree lost all children to the backward mirrors */
-} hb_thread;
+} hb_tree_thread;
 
-typedef HB_VEC(hb_thread) hb_threads;
+typedef HB_VEC(hb_tree_thread) hb_threads;
 
 enum hb_role {
     HB_ROLE_KERNEL,

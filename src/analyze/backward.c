@@ -23,9 +23,9 @@ typedef struct mirror {
     hb_u32s roots;       /* mirrors of the top modules */
 } mirror;
 
-static hb_thread *main_thread(hb_analysis *a)
+static hb_tree_thread *main_thread(hb_analysis *a)
 {
-    hb_thread *found = NULL;
+    hb_tree_thread *found = NULL;
     for (uint32_t i = 0; i < a->threads.count; i++)
         if (a->threads.items[i].has_step) found = &a->threads.items[i];
     return found;
@@ -42,13 +42,13 @@ static int backward_thread(hb_analysis *a)
     return -1;
 }
 
-static hb_thread *find_main_thread(hb_analysis *a)
+static hb_tree_thread *find_main_thread(hb_analysis *a)
 {
-    hb_thread *found = main_thread(a);
+    hb_tree_thread *found = main_thread(a);
     if (found || a->threads.count == 1) return found ? found : &a->threads.items[0];
     int backward = backward_thread(a);
     for (uint32_t i = 0; i < a->threads.count; i++) {
-        hb_thread *t = &a->threads.items[i];
+        hb_tree_thread *t = &a->threads.items[i];
         const hb_node *root = &a->nodes[t->root];
         if ((int)i == backward) continue;
         if (!found ||
@@ -146,7 +146,8 @@ static void follow_flows(mirror *m)
     }
 }
 
-/* As the sums of other trees, for a mirror: its time is that of its children, which are filled already. */
+/* As the sums of other trees, for a mirror: its time is that of its children, which are filled
+ * already. */
 static void fill_mirror(hb_analysis *a, uint32_t index)
 {
     hb_tree_sort_children(a, index);
@@ -281,7 +282,7 @@ void hb_analyze_backward(hb_analysis *a)
 {
     mirror m = {.a = a};
     if (!a->flows.entries.count || !a->threads.count) return;
-    hb_thread *main = find_main_thread(a);
+    hb_tree_thread *main = find_main_thread(a);
     for (uint32_t i = 0; i < a->threads.count; i++)
         find_top(&m, a->threads.items[i].root);
     if (!m.modules.count) return;

@@ -369,7 +369,7 @@ static hb_result collect_device(sweep *s, hb_source *source)
     return HB_OK;
 }
 
-/* ---- */
+/* ---- the whole ---- */
 
 hb_result hb_cycle_numbers_make(hb_source *source, hb_cycle_numbers *numbers)
 {

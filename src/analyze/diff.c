@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analyze/diff.h"
 
-const hb_thread *hb_first_thread(const hb_analysis *a, const hb_threads *threads)
+const hb_tree_thread *hb_first_thread(const hb_analysis *a, const hb_threads *threads)
 {
     (void)a;
     for (uint32_t i = 0; i < threads->count; i++)
@@ -16,7 +16,7 @@ static void list_children(hb_arena *arena, const hb_analysis *a, uint32_t node, 
 }
 
 /* What lies in the steps, or below the root when there are none. */
-static hb_diff_side top_level(hb_arena *arena, hb_analysis *a, const hb_thread *thread)
+static hb_diff_side top_level(hb_arena *arena, hb_analysis *a, const hb_tree_thread *thread)
 {
     hb_u32s all = {0}, inner = {0};
     bool steps = false;
@@ -103,8 +103,8 @@ static void compare(hb_arena *arena, hb_diff *diff)
 
 hb_result hb_diff_run(hb_arena *arena, hb_analysis *left, hb_analysis *right, hb_diff **diff)
 {
-    const hb_thread *l = hb_first_thread(left, &left->threads);
-    const hb_thread *r = hb_first_thread(right, &right->threads);
+    const hb_tree_thread *l = hb_first_thread(left, &left->threads);
+    const hb_tree_thread *r = hb_first_thread(right, &right->threads);
     if (!l || !r) return hb_fail(HB_ERROR_FORMAT, "a trace without operators cannot be compared");
     *diff = HB_NEW_ARRAY(arena, hb_diff, 1);
     (*diff)->left = top_level(arena, left, l);

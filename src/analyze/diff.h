@@ -26,6 +26,6 @@ struct hb_diff {
 hb_result hb_diff_run(hb_arena *arena, hb_analysis *left, hb_analysis *right, hb_diff **diff);
 
 /** The thread whose tree the plugin shows; NULL: none. */
-const hb_thread *hb_first_thread(const hb_analysis *a, const hb_threads *threads);
+const hb_tree_thread *hb_first_thread(const hb_analysis *a, const hb_threads *threads);
 
 #endif

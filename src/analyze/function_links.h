@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Which operators calls and device work belong to in torch's tables.
+ */
 #ifndef HB_ANALYZE_FUNCTION_LINKS_H
 #define HB_ANALYZE_FUNCTION_LINKS_H
 

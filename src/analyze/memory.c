@@ -116,7 +116,7 @@ static bool place(walk *w, double ts)
     return true;
 }
 
-static hb_thread *thread_of(hb_analysis *a, hb_key tid)
+static hb_tree_thread *thread_of(hb_analysis *a, hb_key tid)
 {
     for (uint32_t i = 0; hb_key_tag(tid) == HB_KEY_TAG_INT && i < a->threads.count; i++)
         if (a->threads.items[i].tid == hb_key_value(tid) && !a->threads.items[i].gone)
@@ -139,7 +139,7 @@ static void attribute_thread(hb_analysis *a, uint32_t tid_index, const hb_u32s *
                              uint32_t *last)
 {
     hb_key tid = a->trace->keys[tid_index];
-    hb_thread *thread = thread_of(a, tid);
+    hb_tree_thread *thread = thread_of(a, tid);
     walk *w = HB_NEW_ARRAY(&a->arena, walk, 1);
     w->a = a;
     if (hb_key_tag(tid) == HB_KEY_TAG_CONTAINER) hb_lose(a, "a memory event's tid is a container");

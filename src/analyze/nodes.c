@@ -159,12 +159,12 @@ static int64_t int_tid(hb_analysis *a, uint32_t row, hb_key key)
     hb_lose(a, "event %u: tid is not a number", row);
 }
 
-static hb_thread *thread_of(linker *l, hb_threads *threads, hb_dict *tids, int64_t tid)
+static hb_tree_thread *thread_of(linker *l, hb_threads *threads, hb_dict *tids, int64_t tid)
 {
     bool added;
     hb_dict_entry *e = hb_dict_add(&l->a->arena, tids, (uint64_t)tid, &added);
     if (added) {
-        *HB_PUSH(&l->a->arena, threads) = (hb_thread){.tid = tid};
+        *HB_PUSH(&l->a->arena, threads) = (hb_tree_thread){.tid = tid};
         e->value = threads->count - 1;
     }
     return &threads->items[e->value];
@@ -259,8 +259,8 @@ static void add_host(linker *l, const hb_ev *ev, const hb_row *row)
     if (hb_str_is(name, "DistributedDataParallel.forward")) a->use_ddp = true;
     int64_t tid = int_tid(a, ev->row, a->trace->keys[row->tid]);
     bool profile = type == HB_TYPE_PL_PROFILE;
-    hb_thread *t = profile ? thread_of(l, &a->pl_threads, &l->pl_tids, tid)
-                           : thread_of(l, &a->threads, &l->tids, tid);
+    hb_tree_thread *t = profile ? thread_of(l, &a->pl_threads, &l->pl_tids, tid)
+                                : thread_of(l, &a->threads, &l->tids, tid);
     *HB_PUSH(&a->arena, &t->nodes) = node;
 }
 

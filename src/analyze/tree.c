@@ -188,7 +188,7 @@ static uint32_t new_dummy_call(hb_analysis *a)
     return a->runtimes.count - 1;
 }
 
-static void add_root_calls(hb_analysis *a, hb_thread *thread, bool stale)
+static void add_root_calls(hb_analysis *a, hb_tree_thread *thread, bool stale)
 {
     hb_u32s calls = {0};
     for (uint32_t i = 0; i < thread->zero_calls.count; i++)
@@ -226,7 +226,7 @@ static uint32_t depth_of(const hb_analysis *a, uint32_t index)
     return deepest;
 }
 
-static void build(hb_analysis *a, hb_thread *thread, bool stale)
+static void build(hb_analysis *a, hb_tree_thread *thread, bool stale)
 {
     bool has_step = false;
     hb_u32s *nodes = &thread->nodes;

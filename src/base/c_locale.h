@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Points in numbers.
+ */
 #ifndef HB_BASE_C_LOCALE_H
 #define HB_BASE_C_LOCALE_H
 

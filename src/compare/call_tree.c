@@ -162,11 +162,11 @@ static void add_calls(adder *a, uint32_t parent, const hb_u32s *calls)
 /* ---- steps ---- */
 
 /* The first with steps; without any, the first one, as the plugin has it. */
-static const hb_thread *main_thread(const hb_analysis *a)
+static const hb_tree_thread *main_thread(const hb_analysis *a)
 {
-    const hb_thread *first = NULL;
+    const hb_tree_thread *first = NULL;
     for (uint32_t i = 0; i < a->threads.count; i++) {
-        const hb_thread *t = &a->threads.items[i];
+        const hb_tree_thread *t = &a->threads.items[i];
         if (t->gone) continue;
         if (t->has_step) return t;
         if (!first) first = t;
@@ -204,7 +204,7 @@ static bool add_steps(adder *a, const hb_digest *d, uint32_t index)
 
 static void add_tree(adder *a, const hb_digest *d)
 {
-    const hb_thread *thread = main_thread(a->analysis);
+    const hb_tree_thread *thread = main_thread(a->analysis);
     if (!a->tree->nodes.count) {
         new_node(a, 0);
         new_node(a, 0);

@@ -52,7 +52,7 @@ extern const hb_measure hb_measures[HB_COMPARE_BY_COUNT][HB_MAX_MEASURES + 1];
 extern const char *const hb_by_names[HB_COMPARE_BY_COUNT];
 
 /** What is measured: of a digest with texts of its trace, of a run with the comparison's. */
-typedef struct hb_item {
+typedef struct hb_run_item {
     hb_sid name, shape, module;
     uint8_t by, unit;
     bool is_peak; /* of workers the largest counts, not the mean */
@@ -60,7 +60,7 @@ typedef struct hb_item {
      * where their values begin. */
     uint32_t first, count;
     size_t first_value;
-} hb_item;
+} hb_run_item;
 
 /** How many measures a kind has. */
 size_t hb_num_measures(hb_compare_by by);
@@ -71,7 +71,7 @@ typedef struct hb_cell {
     double values[HB_MAX_MEASURES];
 } hb_cell;
 
-typedef HB_VEC(hb_item) hb_items;
+typedef HB_VEC(hb_run_item) hb_items;
 typedef HB_VEC(hb_cell) hb_cells;
 
 /** One trace as samples. */

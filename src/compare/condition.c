@@ -195,7 +195,7 @@ static void take_items(hb_comparison *c, hb_arena *arena, const hb_compare_run *
                        const condition *x, hb_u32s *items)
 {
     for (uint32_t i = 0; i < run->items.count; i++) {
-        const hb_item *item = &run->items.items[i];
+        const hb_run_item *item = &run->items.items[i];
         if (item->by == x->by && strcmp(hb_comparison_string(c, item->name), x->name) == 0)
             *HB_PUSH(arena, items) = i;
     }
@@ -222,7 +222,7 @@ static hb_result not_found(hb_comparison *c, hb_arena *arena, const hb_compare_r
     hb_buf_init(&names, 400);
     for (int side = 0; side < 2; side++)
         for (uint32_t i = 0; i < runs[side]->items.count; i++) {
-            const hb_item *item = &runs[side]->items.items[i];
+            const hb_run_item *item = &runs[side]->items.items[i];
             if (item->by != x->by) continue;
             hb_dict_add(arena, &seen, item->name, &added);
             if (!added) continue;

@@ -45,7 +45,7 @@ hb_differ *hb_differ_make(hb_comparison *c, hb_arena *arena, const hb_compare_ru
 
 /* ---- values ---- */
 
-static void add_samples(side *s, const hb_item *item, size_t measure)
+static void add_samples(side *s, const hb_run_item *item, size_t measure)
 {
     size_t width = hb_num_measures((hb_compare_by)item->by);
     const double *values = s->run->values + item->first_value + measure;
@@ -65,7 +65,7 @@ static void fill(side *s, const hb_u32s *items, size_t measure)
     s->nonzero = s->is_peak = false;
     s->count = 0;
     for (uint32_t i = 0; i < items->count; i++) {
-        const hb_item *item = &s->run->items.items[items->items[i]];
+        const hb_run_item *item = &s->run->items.items[items->items[i]];
         add_samples(s, item, measure);
         s->is_peak |= item->is_peak;
     }
@@ -96,7 +96,7 @@ static double mean(const side *s)
 
 /* ---- texts ---- */
 
-static hb_sid text_of(const hb_item *item, bool module)
+static hb_sid text_of(const hb_run_item *item, bool module)
 {
     return module ? item->module : item->shape;
 }
@@ -143,7 +143,7 @@ static void name_row(hb_differ *d, const hb_pair *pair, hb_compare_by by, hb_com
                      hb_difference *row)
 {
     int known = pair->before.count == 0;
-    const hb_item *item =
+    const hb_run_item *item =
         &d->sides[known].run->items.items[(known ? pair->after : pair->before).items[0]];
     row->name = hb_comparison_string(d->c, item->name);
     row->shape = row->module = "";

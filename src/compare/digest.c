@@ -63,7 +63,7 @@ uint32_t hb_digest_step_at(const hb_digest *d, double time)
 
 /* ---- items and cells ---- */
 
-static uint32_t find_item(hb_digest *d, hb_item item)
+static uint32_t find_item(hb_digest *d, hb_run_item item)
 {
     hb_arena *arena = &d->keys;
     bool added;
@@ -82,7 +82,7 @@ static uint32_t find_item(hb_digest *d, hb_item item)
     return e->value;
 }
 
-static double *cell_of(hb_digest *d, hb_item item, uint32_t step)
+static double *cell_of(hb_digest *d, hb_run_item item, uint32_t step)
 {
     bool added;
     uint32_t index = find_item(d, item);
@@ -99,7 +99,7 @@ static void add_metric(hb_digest *d, const char *name, hb_unit unit, uint32_t st
     hb_sid id = hb_intern(d->analysis, name, strlen(name));
     bool peak = unit == HB_UNIT_BYTES;
     if (value - value != 0) return; /* not a number, or beyond all */
-    cell_of(d, (hb_item){.name = id, .by = HB_COMPARE_STEP, .unit = unit, .is_peak = peak},
+    cell_of(d, (hb_run_item){.name = id, .by = HB_COMPARE_STEP, .unit = unit, .is_peak = peak},
             step)[0] = value;
 }
 
@@ -149,10 +149,10 @@ static void add_node(walk *w, const hb_node *n, hb_sid module)
     bool is_module = n->class == HB_CLASS_MODULE || n->class == HB_CLASS_PL_MODULE;
     if (step == UINT32_MAX) return;
     if (is_module) {
-        add_times(cell_of(d, (hb_item){.name = module, .by = HB_COMPARE_MODULE}, step), n);
+        add_times(cell_of(d, (hb_run_item){.name = module, .by = HB_COMPARE_MODULE}, step), n);
     } else if (hb_is_operator(a, n)) {
         hb_sid dims = hb_trace_op(a->trace, hb_trace_row(a->trace, n->row))->dims;
-        hb_item item = {.name = n->name, .module = module, .by = HB_COMPARE_OPERATOR};
+        hb_run_item item = {.name = n->name, .module = module, .by = HB_COMPARE_OPERATOR};
         if (dims) item.shape = hb_python_text(a, dims);
         add_times(cell_of(d, item, step), n);
     }
@@ -197,7 +197,7 @@ static void add_devices(walk *w)
         double began = w->call_of[i] == w->call_of[i] ? w->call_of[i] : n->start;
         uint32_t step = hb_digest_step_at(d, began);
         if (step == UINT32_MAX || !(row->flags & HB_ROW_NAME)) continue;
-        hb_item item = {.name = row->name, .by = HB_COMPARE_KERNEL, .module = w->module_of[i]};
+        hb_run_item item = {.name = row->name, .by = HB_COMPARE_KERNEL, .module = w->module_of[i]};
         item.shape = launch_text(d, row);
         double *values = cell_of(d, item, step);
         values[HB_MEASURE_CALLS] += 1;
@@ -318,7 +318,7 @@ static void add_allocations(hb_digest *d)
         const hb_memory_record *r = &a->memory.items[i];
         uint32_t step = hb_digest_step_at(d, r->ts);
         if (!r->device || !r->op_name || r->bytes_bad || step == UINT32_MAX) continue;
-        hb_item item = {.name = r->op_name, .by = HB_COMPARE_MEMORY};
+        hb_run_item item = {.name = r->op_name, .by = HB_COMPARE_MEMORY};
         item.shape = a->device_names.items[r->device - 1];
         double *values = cell_of(d, item, step);
         values[HB_MEASURE_INCREASE] += r->bytes;

@@ -24,7 +24,7 @@ typedef struct pairing {
     hb_dict names, keys; /* (name, shape) -> number; (number, module) -> draft */
 } pairing;
 
-static uint64_t key_of(pairing *p, const hb_item *item, bool shape, bool module)
+static uint64_t key_of(pairing *p, const hb_run_item *item, bool shape, bool module)
 {
     bool added;
     uint64_t name = (uint64_t)item->name << 32 | (shape ? item->shape : 0);

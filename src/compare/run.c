@@ -70,14 +70,14 @@ static hb_sid translate(hb_comparison *c, const hb_digest *d, hb_sid id)
     return id ? hb_comparison_intern(c, &c->arena, s.s, s.len) : 0;
 }
 
-static void translate_item(hb_comparison *c, const hb_digest *d, hb_item *item)
+static void translate_item(hb_comparison *c, const hb_digest *d, hb_run_item *item)
 {
     item->name = translate(c, d, item->name);
     item->shape = translate(c, d, item->shape);
     item->module = translate(c, d, item->module);
 }
 
-static uint32_t find_item(hb_run_builder *b, hb_item item)
+static uint32_t find_item(hb_run_builder *b, hb_run_item item)
 {
     uint64_t name = number_of(&b->arena, &b->name_keys, (uint64_t)item.name << 32 | item.shape);
     uint64_t kind = number_of(&b->arena, &b->kind_keys, (uint64_t)item.module << 8 | item.by);
@@ -167,7 +167,7 @@ static void keep_cells(hb_compare_run *run, const hb_run_builder *b)
     size_t values = 0;
     for (uint32_t i = 0; i < b->cells.count; i++) {
         const hb_cell *cell = &b->cells.items[i];
-        hb_item *item = &run->items.items[cell->item];
+        hb_run_item *item = &run->items.items[cell->item];
         size_t n = hb_num_measures((hb_compare_by)item->by);
         if (item->count++ == 0) {
             item->first = i;
@@ -193,7 +193,7 @@ static void finish(hb_comparison *c, hb_compare_run *run, hb_run_builder *b)
     hb_sort(&b->arena, b->cells.items, b->cells.count, sizeof *b->cells.items, cell_before, NULL);
     run->num_steps = b->shared.count;
     run->num_workers = b->workers.entries.count;
-    run->items.items = HB_NEW_ARRAY(&c->arena, hb_item, b->items.count + 1);
+    run->items.items = HB_NEW_ARRAY(&c->arena, hb_run_item, b->items.count + 1);
     run->items.count = b->items.count;
     memcpy(run->items.items, b->items.items, b->items.count * sizeof *b->items.items);
     run->sample_steps = HB_NEW_ARRAY(&c->arena, uint32_t, b->cells.count + 1);

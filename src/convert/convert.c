@@ -287,7 +287,7 @@ static bool has_known_events(const hb_plan *plan)
 {
     for (uint32_t i = 0; i < plan->items.count; i++) {
         const hb_item *item = hb_plan_item(plan, i);
-        if (item->role >= HB_ROLE_NODE && item->role <= HB_ROLE_MEMORY) return true;
+        if (item->role >= HB_PLAN_NODE && item->role <= HB_PLAN_MEMORY) return true;
     }
     return false;
 }

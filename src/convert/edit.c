@@ -179,7 +179,7 @@ static void add_blocks(edits *e)
 {
     hb_value grid = hb_raw_get(e->raw, HB_SLOT_GRID);
     int number = hb_plan_number(e->plan, e->item->device);
-    int sms = number >= 0 && number < HB_MAX_DEVICES ? e->plan->sms[number] : 0;
+    int sms = number >= 0 && number < HB_PLAN_DEVICES ? e->plan->sms[number] : 0;
     double blocks = grid.type == HB_JSON_ARRAY ? hb_blocks_of_grid(grid.s) : 0;
     char text[HB_MAX_NUMBER + 1];
     if (sms <= 0 || blocks <= 0) {
@@ -258,11 +258,11 @@ static void edit_hidden(edits *e)
 {
     static const char category[] = "outside_tree";
     hb_change change = HB_CHANGE_ODD;
-    if (e->item->role == HB_ROLE_GPU_STEP) change = HB_CHANGE_GPU_STEP;
+    if (e->item->role == HB_PLAN_GPU_STEP) change = HB_CHANGE_GPU_STEP;
     uint64_t before = e->plan->counts[change];
     set_category(e, category, change);
     /* The plan has counted those that it found. */
-    bool planned = e->item->role >= HB_ROLE_NODE && e->item->role <= HB_ROLE_MODULE &&
+    bool planned = e->item->role >= HB_PLAN_NODE && e->item->role <= HB_PLAN_MODULE &&
                    e->item->tid != HB_ABSENT;
     if (planned) e->plan->counts[change] = before;
 }
@@ -298,20 +298,20 @@ static void mend(edits *e)
 static void edit_for_plugin(edits *e)
 {
     const hb_item *item = e->item;
-    if (item->flags & HB_ITEM_HIDE || item->role == HB_ROLE_GPU_STEP) {
-        if (item->role == HB_ROLE_GPU_STEP) edit_place(e, false);
+    if (item->flags & HB_ITEM_HIDE || item->role == HB_PLAN_GPU_STEP) {
+        if (item->role == HB_PLAN_GPU_STEP) edit_place(e, false);
         edit_hidden(e);
         return;
     }
-    switch ((hb_role)item->role) {
-    case HB_ROLE_CALL: edit_call(e); break;
-    case HB_ROLE_WORK: edit_work(e); break;
-    case HB_ROLE_SCOPE: set_category(e, "cpu_op", HB_CHANGE_SCOPE); break;
-    case HB_ROLE_MEMORY: edit_memory(e); break;
-    case HB_ROLE_FLOW: edit_flow(e); break;
-    case HB_ROLE_NODE: edit_collective(e); break;
-    case HB_ROLE_ARROW:
-    case HB_ROLE_GPU_ANNOTATION: edit_place(e, false); break;
+    switch ((hb_plan_role)item->role) {
+    case HB_PLAN_CALL: edit_call(e); break;
+    case HB_PLAN_WORK: edit_work(e); break;
+    case HB_PLAN_SCOPE: set_category(e, "cpu_op", HB_CHANGE_SCOPE); break;
+    case HB_PLAN_MEMORY: edit_memory(e); break;
+    case HB_PLAN_FLOW: edit_flow(e); break;
+    case HB_PLAN_NODE: edit_collective(e); break;
+    case HB_PLAN_ARROW:
+    case HB_PLAN_GPU_ANNOTATION: edit_place(e, false); break;
     default: break;
     }
     if (item->flags & HB_ITEM_NO_ID) {
@@ -325,7 +325,7 @@ static void edit_for_kineto(edits *e)
     hb_value cat = hb_raw_get(e->raw, HB_SLOT_CAT), name = hb_raw_get(e->raw, HB_SLOT_NAME);
     bool loader = name.size > 10 &&
                   (memcmp(name.s, "enumerate(", 10) == 0 || memcmp(name.s, "Optimizer.", 10) == 0);
-    if (e->item->role == HB_ROLE_CALL && hb_value_is(&cat, "Runtime"))
+    if (e->item->role == HB_PLAN_CALL && hb_value_is(&cat, "Runtime"))
         set_category(e, "cuda_runtime", HB_CHANGE_KINETO);
     else if (hb_value_is(&cat, "outside_tree") || (loader && hb_value_is(&cat, "cpu_op")))
         set_category(e, "user_annotation", HB_CHANGE_KINETO);
@@ -436,7 +436,7 @@ static void edit_event(hb_plan *plan, const hb_item *item, const hb_raw_event *r
         mend(&e);
     }
     write_args(&e);
-    if (item->role == HB_ROLE_SPAN && plan->cuts) edit_span(&e);
+    if (item->role == HB_PLAN_SPAN && plan->cuts) edit_span(&e);
     write_edits(&e, text, out);
 }
 

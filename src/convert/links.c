@@ -45,7 +45,7 @@ static int read_properties(hb_plan *plan)
     const char *p = list.s;
     hb_value object;
     int count = 0;
-    while (list.len && count < HB_MAX_DEVICES && next_object(&p, &list, &object))
+    while (list.len && count < HB_PLAN_DEVICES && next_object(&p, &list, &object))
         plan->sms[count++] = member_number(&object, "\"numSms\"");
     return count;
 }
@@ -53,7 +53,7 @@ static int read_properties(hb_plan *plan)
 void hb_plan_devices(hb_plan *plan)
 {
     plan->num_properties = read_properties(plan);
-    int fit = plan->num_properties ? plan->num_properties : HB_MAX_DEVICES;
+    int fit = plan->num_properties ? plan->num_properties : HB_PLAN_DEVICES;
     bool renumber = has_driver_numbers(plan);
     for (int i = 0; i < plan->num_devices; i++)
         renumber |= plan->devices[i] < 0 || plan->devices[i] >= fit;
@@ -80,7 +80,7 @@ static hb_result index_calls(hb_plan *plan)
 {
     for (uint32_t i = 0; i < plan->items.count; i++) {
         hb_item *item = hb_plan_item(plan, i);
-        if (item->role == HB_ROLE_CALL && item->corr != HB_ABSENT &&
+        if (item->role == HB_PLAN_CALL && item->corr != HB_ABSENT &&
             !hb_index_put(&plan->calls, item->corr, i))
             return hb_fail(HB_ERROR_NO_MEMORY, "out of memory for the trace");
     }
@@ -173,13 +173,13 @@ static hb_result link_work(hb_plan *plan)
     bool seek = false;
     for (uint32_t i = 0; i < plan->items.count; i++) {
         const hb_item *item = hb_plan_item(plan, i);
-        if (item->role == HB_ROLE_WORK) seek |= seek_owner(plan, item);
+        if (item->role == HB_PLAN_WORK) seek |= seek_owner(plan, item);
     }
     if (seek) HB_TRY(find_owners(plan));
     hb_plan_move_calls(plan);
     for (uint32_t i = 0; i < plan->items.count; i++) {
         const hb_item *item = hb_plan_item(plan, i);
-        if (item->role == HB_ROLE_WORK) count_work(plan, item);
+        if (item->role == HB_PLAN_WORK) count_work(plan, item);
     }
     return HB_OK;
 }
@@ -191,9 +191,9 @@ hb_result hb_plan_links(hb_plan *plan)
     for (uint32_t i = 0; i < plan->items.count; i++) {
         hb_item *item = hb_plan_item(plan, i);
         /* The plugin hands all calls without an id to the first module frame. */
-        if (item->role == HB_ROLE_CALL && item->ext == HB_ABSENT) set_id(item, HB_NO_ID);
+        if (item->role == HB_PLAN_CALL && item->ext == HB_ABSENT) set_id(item, HB_NO_ID);
         /* It gives an operator's calls to the first scope with the id. */
-        if (item->role == HB_ROLE_SCOPE && has_owner(plan, item->ext) && item->ext != HB_NO_ID)
+        if (item->role == HB_PLAN_SCOPE && has_owner(plan, item->ext) && item->ext != HB_NO_ID)
             item->flags |= HB_ITEM_NO_ID;
     }
     return HB_OK;

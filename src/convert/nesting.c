@@ -41,7 +41,7 @@ static int compare_nodes(const void *a, const void *b)
 
 static bool is_node(const hb_item *item)
 {
-    return item->role >= HB_ROLE_NODE && item->role <= HB_ROLE_MODULE &&
+    return item->role >= HB_PLAN_NODE && item->role <= HB_PLAN_MODULE &&
            !(item->flags & HB_ITEM_HIDE);
 }
 
@@ -151,7 +151,7 @@ void hb_plan_move_calls(hb_plan *plan)
 {
     for (uint32_t i = 0; plan->moves.count && i < plan->items.count; i++) {
         hb_item *item = hb_plan_item(plan, i);
-        bool linked = item->role == HB_ROLE_CALL && item->ext != HB_ABSENT;
+        bool linked = item->role == HB_PLAN_CALL && item->ext != HB_ABSENT;
         int64_t id = linked ? destination(&plan->moves, item->ext) : item->ext;
         if (id == item->ext) continue;
         item->ext = id;

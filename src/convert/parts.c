@@ -15,12 +15,12 @@ typedef struct times {
 
 static bool is_everywhere(const hb_item *item)
 {
-    return item->role == HB_ROLE_SPAN || isnan(item->ts);
+    return item->role == HB_PLAN_SPAN || isnan(item->ts);
 }
 
 static double time_of(const hb_plan *plan, const hb_item *item)
 {
-    if (item->role != HB_ROLE_WORK && item->role != HB_ROLE_ARROW) return item->ts;
+    if (item->role != HB_PLAN_WORK && item->role != HB_PLAN_ARROW) return item->ts;
     if (item->corr == HB_ABSENT) return item->ts;
     uint32_t call = hb_index_get(&plan->calls, item->corr);
     return call == UINT32_MAX ? item->ts : hb_plan_item(plan, call)->ts;
@@ -77,7 +77,7 @@ static hb_result find_window(const hb_plan *plan, double *start, double *end)
     double from = INFINITY, to = -INFINITY;
     for (uint32_t i = 0; i < plan->items.count; i++) {
         const hb_item *item = hb_plan_item(plan, i);
-        if (item->role != HB_ROLE_STEP) continue;
+        if (item->role != HB_PLAN_STEP) continue;
         if (item->corr < o->first_step || item->corr > o->last_step) continue;
         from = fmin(from, item->ts);
         to = fmax(to, item->ts + item->dur);
@@ -94,7 +94,7 @@ static void add_steps(const hb_plan *plan, times *t)
 {
     for (uint32_t i = 0; i < plan->items.count; i++) {
         const hb_item *item = hb_plan_item(plan, i);
-        if (item->role == HB_ROLE_STEP) t->list[t->count++] = item->ts;
+        if (item->role == HB_PLAN_STEP) t->list[t->count++] = item->ts;
     }
 }
 
@@ -112,7 +112,7 @@ static bool add_pauses(const hb_plan *plan, times *t)
     if (!nodes) return false;
     for (uint32_t i = 0; i < plan->items.count; i++) {
         hb_item *item = hb_plan_item(plan, i);
-        if (item->role >= HB_ROLE_NODE && item->role <= HB_ROLE_MODULE) nodes[count++] = item;
+        if (item->role >= HB_PLAN_NODE && item->role <= HB_PLAN_MODULE) nodes[count++] = item;
     }
     qsort(nodes, count, sizeof *nodes, compare_starts);
     double end = -INFINITY;
@@ -127,7 +127,7 @@ static bool add_pauses(const hb_plan *plan, times *t)
 /* An event with its separator and what an edit may add. */
 static uint64_t written_size(const hb_item *item)
 {
-    return item->size + (item->role == HB_ROLE_WORK ? 80u : item->role == HB_ROLE_CALL ? 40u : 10u);
+    return item->size + (item->role == HB_PLAN_WORK ? 80u : item->role == HB_PLAN_CALL ? 40u : 10u);
 }
 
 static uint64_t common_size(const hb_plan *plan)

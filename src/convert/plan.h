@@ -56,21 +56,21 @@ typedef enum hb_change {
         HB_CHANGE_COUNT
 } hb_change;
 
-typedef enum hb_role {
-    HB_ROLE_OTHER,
-    HB_ROLE_NODE,  /* an operator or another scope of the plugin's trees */
-    HB_ROLE_SCOPE, /* an annotation that becomes one */
-    HB_ROLE_STEP,
-    HB_ROLE_MODULE,
-    HB_ROLE_CALL,
-    HB_ROLE_WORK, /* kernel, copy, fill */
-    HB_ROLE_GPU_ANNOTATION,
-    HB_ROLE_GPU_STEP,
-    HB_ROLE_MEMORY,
-    HB_ROLE_ARROW, /* the device end of a flow */
-    HB_ROLE_FLOW,  /* forward_backward */
-    HB_ROLE_SPAN,  /* the profiler's own, and names of rows: in every part */
-} hb_role;
+typedef enum hb_plan_role {
+    HB_PLAN_OTHER,
+    HB_PLAN_NODE,  /* an operator or another scope of the plugin's trees */
+    HB_PLAN_SCOPE, /* an annotation that becomes one */
+    HB_PLAN_STEP,
+    HB_PLAN_MODULE,
+    HB_PLAN_CALL,
+    HB_PLAN_WORK, /* kernel, copy, fill */
+    HB_PLAN_GPU_ANNOTATION,
+    HB_PLAN_GPU_STEP,
+    HB_PLAN_MEMORY,
+    HB_PLAN_ARROW, /* the device end of a flow */
+    HB_PLAN_FLOW,  /* forward_backward */
+    HB_PLAN_SPAN,  /* the profiler's own, and names of rows: in every part */
+} hb_plan_role;
 
 enum hb_item_flags {
     HB_ITEM_HIDE = 1 << 0,     /* gets a category of our own, which viewers draw */
@@ -116,7 +116,7 @@ typedef struct hb_moves {
     uint32_t count, capacity;
 } hb_moves;
 
-enum { HB_MAX_DEVICES = 64 };
+enum { HB_PLAN_DEVICES = 64 };
 
 typedef struct hb_plan {
     const char *input;
@@ -126,10 +126,10 @@ typedef struct hb_plan {
     hb_index calls;  /* correlation -> call */
     hb_index owners; /* External id -> operator */
     hb_moves moves;
-    int64_t devices[HB_MAX_DEVICES]; /* that do work, ascending; [i] becomes numbers[i] */
-    int numbers[HB_MAX_DEVICES];
+    int64_t devices[HB_PLAN_DEVICES]; /* that do work, ascending; [i] becomes numbers[i] */
+    int numbers[HB_PLAN_DEVICES];
     int num_devices, num_properties, max_memory_device;
-    int sms[HB_MAX_DEVICES];
+    int sms[HB_PLAN_DEVICES];
     double *cuts; /* where the parts begin; [num_parts] is the end */
     uint32_t num_parts;
     bool amd_calls, foreign_calls, no_memory;

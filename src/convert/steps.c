@@ -31,7 +31,7 @@ static void collect(steps *s)
 {
     for (uint32_t i = 0; i < s->plan->items.count; i++) {
         hb_item *item = hb_plan_item(s->plan, i);
-        if (item->role != HB_ROLE_STEP || item->flags & HB_ITEM_HIDE) continue;
+        if (item->role != HB_PLAN_STEP || item->flags & HB_ITEM_HIDE) continue;
         if (item->ts + item->dur <= item->ts) {
             item->dur = HB_MAX(0.001, nextafter(item->ts, INFINITY) - item->ts);
             item->flags |= HB_ITEM_DURATION;
@@ -75,13 +75,13 @@ static void find_work(steps *s)
 {
     for (uint32_t i = 0; i < s->plan->items.count; i++) {
         const hb_item *item = hb_plan_item(s->plan, i);
-        step *owner = item->role == HB_ROLE_WORK ? step_of_work(s, item) : NULL;
+        step *owner = item->role == HB_PLAN_WORK ? step_of_work(s, item) : NULL;
         if (owner) add_work(owner, item);
     }
     s->stray_end = -INFINITY;
     for (uint32_t i = 0; s->list[0].works && i < s->plan->items.count; i++) {
         const hb_item *item = hb_plan_item(s->plan, i);
-        if (item->role == HB_ROLE_WORK && item->ts + item->dur < s->list[0].work_start &&
+        if (item->role == HB_PLAN_WORK && item->ts + item->dur < s->list[0].work_start &&
             !step_of_work(s, item))
             s->stray_end = fmax(s->stray_end, item->ts + item->dur);
     }
@@ -116,7 +116,7 @@ hb_result hb_plan_steps(hb_plan *plan)
     steps s = {.plan = plan};
     size_t count = 0;
     for (uint32_t i = 0; i < plan->items.count; i++)
-        count += hb_plan_item(plan, i)->role == HB_ROLE_STEP;
+        count += hb_plan_item(plan, i)->role == HB_PLAN_STEP;
     if (count == 0) return HB_OK;
     s.list = calloc(count, sizeof *s.list);
     if (!s.list) return hb_fail(HB_ERROR_NO_MEMORY, "out of memory for the steps");

@@ -112,41 +112,42 @@ bool hb_is_known_collective(const hb_value *name)
     return false;
 }
 
-static hb_role role_of_annotation(const hb_value *name, bool gpu)
+static hb_plan_role role_of_annotation(const hb_value *name, bool gpu)
 {
-    if (begins(name, "ProfilerStep#")) return gpu ? HB_ROLE_GPU_STEP : HB_ROLE_STEP;
-    if (gpu) return HB_ROLE_GPU_ANNOTATION;
-    if (hb_is_known_collective(name)) return HB_ROLE_NODE;
-    return is_known_scope(name) ? HB_ROLE_SCOPE : HB_ROLE_OTHER;
+    if (begins(name, "ProfilerStep#")) return gpu ? HB_PLAN_GPU_STEP : HB_PLAN_STEP;
+    if (gpu) return HB_PLAN_GPU_ANNOTATION;
+    if (hb_is_known_collective(name)) return HB_PLAN_NODE;
+    return is_known_scope(name) ? HB_PLAN_SCOPE : HB_PLAN_OTHER;
 }
 
-static hb_role role_of_complete(const hb_raw_event *raw, const hb_value *cat, const hb_value *name)
+static hb_plan_role role_of_complete(const hb_raw_event *raw, const hb_value *cat,
+                                     const hb_value *name)
 {
     static const char *const work[] = {"kernel", "memcpy", "gpu_memcpy", "memset", "gpu_memset"};
-    if (cat->type != HB_JSON_STRING) return HB_ROLE_OTHER;
-    if (is_cat(cat, "runtime") || is_call_category(cat)) return HB_ROLE_CALL;
+    if (cat->type != HB_JSON_STRING) return HB_PLAN_OTHER;
+    if (is_cat(cat, "runtime") || is_call_category(cat)) return HB_PLAN_CALL;
     for (size_t i = 0; i < HB_ARRAY_LEN(work); i++)
-        if (is_cat(cat, work[i])) return HB_ROLE_WORK;
+        if (is_cat(cat, work[i])) return HB_PLAN_WORK;
     if (is_cat(cat, "cpu_op") || is_cat(cat, "operator"))
-        return begins(name, "ProfilerStep#") ? HB_ROLE_STEP : HB_ROLE_NODE;
-    if (is_cat(cat, "python")) return HB_ROLE_NODE;
+        return begins(name, "ProfilerStep#") ? HB_PLAN_STEP : HB_PLAN_NODE;
+    if (is_cat(cat, "python")) return HB_PLAN_NODE;
     if (is_cat(cat, "user_annotation")) return role_of_annotation(name, false);
     if (is_cat(cat, "gpu_user_annotation")) return role_of_annotation(name, true);
-    if (is_cat(cat, "trace")) return HB_ROLE_SPAN;
+    if (is_cat(cat, "trace")) return HB_PLAN_SPAN;
     hb_value module = hb_raw_get(raw, HB_SLOT_PYTHON_MODULE);
-    if (is_cat(cat, "python_function") && module.type > HB_JSON_NULL) return HB_ROLE_MODULE;
-    return HB_ROLE_OTHER;
+    if (is_cat(cat, "python_function") && module.type > HB_JSON_NULL) return HB_PLAN_MODULE;
+    return HB_PLAN_OTHER;
 }
 
-static hb_role role_of(const hb_raw_event *raw, const hb_value *name)
+static hb_plan_role role_of(const hb_raw_event *raw, const hb_value *name)
 {
     hb_value ph = hb_raw_get(raw, HB_SLOT_PH), cat = hb_raw_get(raw, HB_SLOT_CAT);
-    if (hb_value_is(&cat, "forward_backward")) return HB_ROLE_FLOW;
+    if (hb_value_is(&cat, "forward_backward")) return HB_PLAN_FLOW;
     if (hb_value_is(&ph, "X")) return role_of_complete(raw, &cat, name);
-    if (hb_value_is(&ph, "i") && hb_value_is(name, "[memory]")) return HB_ROLE_MEMORY;
-    if (hb_value_is(&ph, "i") || hb_value_is(&ph, "M")) return HB_ROLE_SPAN;
-    if (hb_value_is(&ph, "f") && hb_value_is(&cat, "ac2g")) return HB_ROLE_ARROW;
-    return HB_ROLE_OTHER;
+    if (hb_value_is(&ph, "i") && hb_value_is(name, "[memory]")) return HB_PLAN_MEMORY;
+    if (hb_value_is(&ph, "i") || hb_value_is(&ph, "M")) return HB_PLAN_SPAN;
+    if (hb_value_is(&ph, "f") && hb_value_is(&cat, "ac2g")) return HB_PLAN_ARROW;
+    return HB_PLAN_OTHER;
 }
 
 /* ---- events ---- */
@@ -163,7 +164,7 @@ static void note_device(hb_plan *plan, int64_t device)
     while (i < plan->num_devices && plan->devices[i] < device)
         i++;
     if ((i < plan->num_devices && plan->devices[i] == device) ||
-        plan->num_devices == HB_MAX_DEVICES)
+        plan->num_devices == HB_PLAN_DEVICES)
         return;
     memmove(plan->devices + i + 1, plan->devices + i,
             (size_t)(plan->num_devices - i) * sizeof *plan->devices);
@@ -182,37 +183,37 @@ static void note_memory(hb_plan *plan, const hb_raw_event *raw)
 {
     int64_t type = hb_plain_int(raw, HB_SLOT_DEVICE_TYPE);
     int64_t device = hb_plain_int(raw, HB_SLOT_DEVICE_ID);
-    if (type != 0 && device >= 0 && device < HB_MAX_DEVICES)
+    if (type != 0 && device >= 0 && device < HB_PLAN_DEVICES)
         plan->max_memory_device = HB_MAX(plan->max_memory_device, (int)device);
 }
 
 static bool needs_time(const hb_item *item)
 {
-    return item->role >= HB_ROLE_NODE && item->role <= HB_ROLE_GPU_STEP;
+    return item->role >= HB_PLAN_NODE && item->role <= HB_PLAN_GPU_STEP;
 }
 
 static void note_role(hb_plan *plan, const hb_raw_event *raw, const hb_value *name, hb_item *item)
 {
     hb_value cat = hb_raw_get(raw, HB_SLOT_CAT);
-    switch ((hb_role)item->role) {
-    case HB_ROLE_NODE:
+    switch ((hb_plan_role)item->role) {
+    case HB_PLAN_NODE:
         if (is_cat(&cat, "cpu_op") || is_cat(&cat, "operator")) item->flags |= HB_ITEM_OPERATOR;
         /* fall through */
-    case HB_ROLE_SCOPE:
-    case HB_ROLE_MODULE:
+    case HB_PLAN_SCOPE:
+    case HB_PLAN_MODULE:
         item->name = hb_texts_add(&plan->trace.strings, name->s, name->size);
         break;
-    case HB_ROLE_STEP: item->corr = strtoll(name->s + strlen("ProfilerStep#"), NULL, 10); break;
-    case HB_ROLE_CALL:
+    case HB_PLAN_STEP: item->corr = strtoll(name->s + strlen("ProfilerStep#"), NULL, 10); break;
+    case HB_PLAN_CALL:
         if (begins(name, "hip")) plan->amd_calls = true;
         if (!is_cat(&cat, "runtime")) plan->foreign_calls = true;
         break;
-    case HB_ROLE_WORK:
+    case HB_PLAN_WORK:
         item->device = HB_MAX(item->device, 0);
         note_device(plan, item->device);
         break;
-    case HB_ROLE_MEMORY: note_memory(plan, raw); break;
-    case HB_ROLE_ARROW: item->corr = hb_plain_int(raw, HB_SLOT_ID); break;
+    case HB_PLAN_MEMORY: note_memory(plan, raw); break;
+    case HB_PLAN_ARROW: item->corr = hb_plain_int(raw, HB_SLOT_ID); break;
     default: break;
     }
 }
@@ -234,11 +235,11 @@ static bool survey_event(void *context, const hb_raw_event *raw, hb_str text, bo
     if (!hb_plain_number(&ts, &item->ts)) item->ts = NAN;
     if (!hb_plain_number(&dur, &item->dur)) item->dur = NAN;
     if (needs_time(item) && (isnan(item->ts) || isnan(item->dur) || item->dur < 0)) {
-        if (item->role == HB_ROLE_WORK) plan->counts[HB_CHANGE_NO_TIME]++;
-        item->role = HB_ROLE_OTHER;
+        if (item->role == HB_PLAN_WORK) plan->counts[HB_CHANGE_NO_TIME]++;
+        item->role = HB_PLAN_OTHER;
         item->flags = HB_ITEM_HIDE;
     }
-    bool host = item->role >= HB_ROLE_NODE && item->role <= HB_ROLE_MODULE;
+    bool host = item->role >= HB_PLAN_NODE && item->role <= HB_PLAN_MODULE;
     if (host && item->tid == HB_ABSENT) item->flags |= HB_ITEM_HIDE;
     note_role(plan, raw, &name, item);
     return true;

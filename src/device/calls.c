@@ -172,8 +172,7 @@ hb_frame *hb_calls_innermost(void)
 
 /* ---- device work ---- */
 
-/* For hooks that report work under its call's correlation: the call makes some, if its kind does.
- */
+/* The call makes work of its own correlation, if its kind does. */
 static void make_work_of_correlation(hb_frame *f)
 {
     hb_calls *c = hb_thread_tls->calls;

@@ -237,7 +237,7 @@ static hb_result log_cycle(hb_event_log *log, hb_cycle_numbers *numbers, const h
     return log_texts(log, numbers, &lost, info, at_step);
 }
 
-/* ---- */
+/* ---- all of it ---- */
 
 /* What runs are compared by, as far as there is any of it. */
 static hb_profile_settings metrics_of(const hb_cycle_numbers *n)

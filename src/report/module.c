@@ -128,7 +128,7 @@ static void out_node(hb_emitter *out, const hb_analysis *a, uint32_t index, cons
 
 hb_result hb_answer_tree(hb_emitter *out, hb_analysis *a)
 {
-    const hb_thread *t = hb_first_thread(a, a->lightning ? &a->pl_threads : &a->threads);
+    const hb_tree_thread *t = hb_first_thread(a, a->lightning ? &a->pl_threads : &a->threads);
     if (!t) return hb_fail(HB_ERROR_NOT_FOUND, "the trace has no call tree");
     out_node(out, a, t->root, &t->tid);
     return HB_OK;

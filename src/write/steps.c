@@ -27,12 +27,12 @@ hb_result hb_steps_add(hb_steps *steps, int64_t start, int64_t end, uint64_t ext
     if (steps->count == HB_MAX_STEPS) return HB_OK;
     if (steps->count == steps->capacity) {
         size_t capacity = steps->capacity ? steps->capacity * 2 : 64;
-        hb_step *grown = realloc(steps->steps, capacity * sizeof *grown);
+        hb_noted_step *grown = realloc(steps->steps, capacity * sizeof *grown);
         if (!grown) return hb_fail(HB_ERROR_NO_MEMORY, "no memory to check %zu steps", capacity);
         steps->steps = grown;
         steps->capacity = capacity;
     }
-    steps->steps[steps->count] = (hb_step){
+    steps->steps[steps->count] = (hb_noted_step){
         .start = start,
         .end = end,
         .external_id = external_id,
@@ -47,19 +47,19 @@ hb_result hb_steps_add(hb_steps *steps, int64_t start, int64_t end, uint64_t ext
 
 static int by_start(const void *a, const void *b)
 {
-    const hb_step *x = a, *y = b;
+    const hb_noted_step *x = a, *y = b;
     int order = COMPARE(x->start, y->start);
     return order ? order : COMPARE(x->order, y->order);
 }
 
 static int by_order(const void *a, const void *b)
 {
-    const hb_step *x = a, *y = b;
+    const hb_noted_step *x = a, *y = b;
     return COMPARE(x->order, y->order);
 }
 
 /* The last step that starts at or before `ns`. */
-static hb_step *step_at(hb_steps *steps, int64_t ns)
+static hb_noted_step *step_at(hb_steps *steps, int64_t ns)
 {
     size_t low = 0, high = steps->count;
     while (low < high) {
@@ -76,7 +76,7 @@ static hb_step *step_at(hb_steps *steps, int64_t ns)
  */
 static void note_launch(hb_steps *steps, const hb_trace_event *call)
 {
-    hb_step *step = step_at(steps, call->start_ns);
+    hb_noted_step *step = step_at(steps, call->start_ns);
     if (!step || call->end_ns > step->end || call->correlation == 0) return;
     if (!step->first_launch || call->correlation < step->first_launch)
         step->first_launch = call->correlation;
@@ -102,7 +102,7 @@ static void note_device_work(hb_steps *steps, const hb_trace_event *work)
             high = middle;
     }
     if (low == steps->count) return;
-    hb_step *step = &steps->steps[low];
+    hb_noted_step *step = &steps->steps[low];
     if (step->first_launch && step->first_launch <= work->correlation)
         step->device_end = HB_MAX(step->device_end, work->end_ns);
 }
@@ -138,7 +138,7 @@ static void hide_swallowed(hb_steps *steps)
 {
     int64_t previous_end = steps->steps[0].start;
     for (size_t i = 0; i < steps->count; i++) {
-        hb_step *step = &steps->steps[i];
+        hb_noted_step *step = &steps->steps[i];
         int64_t start = HB_MAX(previous_end, step->start);
         int64_t end = HB_MAX(step->end, step->device_end);
         step->hidden = end <= start;

@@ -11,18 +11,18 @@
 
 enum { HB_MAX_STEPS = 65536 }; /* beyond these, none is checked */
 
-typedef struct hb_step {
+typedef struct hb_noted_step {
     int64_t start, end;
     uint64_t external_id;
     uint64_t first_launch, last_launch; /* correlations of the launches inside; 0: none */
     int64_t device_end;
     uint32_t order; /* of appearance in the host pass */
     bool hidden;
-} hb_step;
+} hb_noted_step;
 
 /** All zero is empty. */
 typedef struct hb_steps {
-    hb_step *steps;
+    hb_noted_step *steps;
     size_t count, capacity, hidden;
     size_t at; /* next to be asked for */
 } hb_steps;

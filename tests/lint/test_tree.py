@@ -126,6 +126,20 @@ def own_headers():
             and path.relative_to(ROOT).parts[0] in ("src", "tools")]
 
 
+def test_a_name_means_one_thing():
+    """Rooms are compiled apart, so that no compiler minds two types, or constants, of one name."""
+    homes = {}
+    for path in own_headers():
+        text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S)
+        names = re.findall(r"^\} (\w+);", text, re.M)
+        for body in re.findall(r"\benum (?:\w+ )?\{(.*?)\}", text, re.S):
+            names += re.findall(r"\b(HB_\w+)\s*(?:=|,|$)", body)
+        for name in set(names):
+            homes.setdefault(name, []).append(str(path.relative_to(ROOT)))
+    twice = [f"{name}: {', '.join(paths)}" for name, paths in homes.items() if len(paths) > 1]
+    assert not twice, "\n".join(twice)
+
+
 def test_every_header_says_what_it_is_about():
     silent = [str(path.relative_to(ROOT)) for path in own_headers()
               if not re.match(r"/\* SPDX-License-Identifier: MIT\n \*\n \* \S", path.read_text())]

@@ -83,7 +83,7 @@ static const Hb__HParamValue *setting(const Hb__HParamsPluginData *data, const c
     return NULL;
 }
 
-/* ---- */
+/* ---- tests ---- */
 
 static hb_result count_scopes(hb_profiler *prof, void *context)
 {
