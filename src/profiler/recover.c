@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/base.h"
@@ -131,15 +132,26 @@ static bool is_mapped_by(int64_t pid, const struct stat *st)
     return found;
 }
 
+/* It gets its size and its lock soon after its name; if it does not, its process died before. */
+static hb_result pass_over_empty(const char *path, const struct stat *st)
+{
+    enum { SECONDS = 60 };
+    if (time(NULL) - st->st_mtime > SECONDS) unlink(path);
+    return hb_fail(HB_ERROR_BUSY, "%s: it is just being made", path);
+}
+
 /* HB_ERROR_BUSY when its process lives. The mapping is private: finalizing writes into it. */
 static hb_result open_spool(spool_file *f)
 {
     struct stat st;
     f->fd = open(f->path, O_RDONLY | O_CLOEXEC);
+    if (f->fd < 0 && errno == ENOENT)
+        return hb_fail(HB_ERROR_BUSY, "%s: its process has just removed it", f->path);
     if (f->fd < 0 || fstat(f->fd, &st) != 0)
         return hb_fail_errno(HB_ERROR_IO, errno, "%s: can't be read", f->path);
     if (flock(f->fd, LOCK_EX | LOCK_NB) != 0)
         return hb_fail(HB_ERROR_BUSY, "%s: its process is still running", f->path);
+    if (st.st_size == 0) return pass_over_empty(f->path, &st);
     f->size = (size_t)st.st_size;
     if (f->size < HB_CHUNK_BYTES)
         return hb_fail(HB_ERROR_FORMAT, "%s: %zu bytes are too few for a spool", f->path, f->size);

@@ -186,8 +186,9 @@ static bool open_file(hb_spool *spool, const hb_spool_options *options)
         return false;
     }
     spool->file = hb_kept_file_of(hb_open_file(spool->path, O_RDWR | O_CREAT | O_EXCL, 0644));
-    /* The lock tells recovery that this process still lives. */
-    if (spool->file.fd >= 0 && flock(spool->file.fd, LOCK_EX | LOCK_NB) == 0 &&
+    /* The lock tells recovery that this process still lives. If that has it now, then for a moment.
+     */
+    if (spool->file.fd >= 0 && flock(spool->file.fd, LOCK_EX) == 0 &&
         commit_file(spool, 0, HB_MIN(FIRST_COMMIT, spool->max_chunks))) {
         spool->why_anonymous = NULL;
         return true;

@@ -252,6 +252,16 @@ def test_processes_that_outlive_the_program_are_left_alone(tmp_path):
     pytest.fail("a spool is left behind")
 
 
+def test_many_recorders_may_share_a_directory(tmp_path):
+    many = [subprocess.Popen([HIPBOARD, "record", "-o", tmp_path, "--", "true"],
+                             stderr=subprocess.PIPE, text=True) for _ in range(40)]
+    for one in many:
+        error = one.communicate()[1]
+        assert one.returncode == 0
+        assert error.count("\n") == 1 and "nothing was recorded of true" in error
+    assert not list(tmp_path.glob(".*"))
+
+
 @pytest.mark.skipif(os.getuid() != 0, reason="needs root to make a file another user's")
 def test_a_program_with_other_rights_says_why_it_is_not_recorded(tmp_path):
     program = tmp_path / "sleep"

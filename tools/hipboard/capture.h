@@ -15,6 +15,7 @@
 #define CAPTURE_ACTIVITIES "HIPBOARD_CAPTURE_ACTIVITIES" /* enum hb_activity, as a number */
 #define CAPTURE_FLAGS      "HIPBOARD_CAPTURE_FLAGS"      /* enum hb_export_flags */
 #define CAPTURE_MAIN       "HIPBOARD_CAPTURE_MAIN" /* the process that may write an event file */
+#define CAPTURE_RUN        "HIPBOARD_CAPTURE_RUN"  /* of one `hipboard record`, no other's */
 #define CAPTURE_SCHEDULE   "HIPBOARD_CAPTURE_SCHEDULE" /* wait,warmup,active,repeat,skip_first */
 /* nanoseconds, since a process began; 0 or absent: none */
 #define CAPTURE_DELAY      "HIPBOARD_CAPTURE_DELAY"

@@ -32,6 +32,7 @@ typedef struct request {
     bool gzip, kineto, quiet;
     /* made from it */
     char library[PATH_MAX], full_dir[PATH_MAX];
+    char run[64];      /* tells this run's processes from others */
     char link_dir[64]; /* holds a link to the library's directory; "" when there is none */
 } request;
 
@@ -240,6 +241,7 @@ static void tell(void *context)
     set_number(CAPTURE_DELAY, r->delay_ns);
     set_number(CAPTURE_DURATION, r->duration_ns);
     set_number(CAPTURE_SLICE, r->slice_ns);
+    setenv(CAPTURE_RUN, r->run, 1);
     set_schedule(&r->schedule);
     preload(r->library);
     preload_for_rocprofiler(r);
@@ -262,17 +264,47 @@ static bool is_spool(const char *name)
     return name[0] == '.' && ends_with(name, ".hbspool");
 }
 
+/* Of the environment that a process's program began with. */
+static bool was_told(long pid, const char *name, const char *value)
+{
+    char path[64], wanted[128], part[65536];
+    size_t kept = 0, size = (size_t)snprintf(wanted, sizeof wanted, "%s=%s", name, value) + 1;
+    bool found = false;
+    snprintf(path, sizeof path, "/proc/%ld/environ", pid);
+    FILE *file = fopen(path, "re");
+    for (size_t n; file && !found && (n = fread(part + kept, 1, sizeof part - kept, file)) > 0;) {
+        size_t all = kept + n;
+        found = memmem(part, all, wanted, size) != NULL;
+        kept = all < size ? all : size; /* it may lie across two parts */
+        memmove(part, part + all - kept, kept);
+    }
+    if (file) fclose(file);
+    return found;
+}
+
+/* Spools are named ".<host>_<pid>.<time in ns>.hbspool". */
+static long process_of(const char *spool)
+{
+    const char *pid = NULL;
+    for (const char *p = spool; (p = strchr(p, '_'));)
+        pid = ++p;
+    return pid ? strtol(pid, NULL, 10) : 0;
+}
+
 typedef struct found {
     unsigned spools, traces; /* traces made since then */
+    unsigned running;        /* of the spools: of this run's processes */
 } found;
 
-static found look_into(const char *dir, int64_t since_ns)
+static found look_into(const request *r, int64_t since_ns)
 {
     found n = {0};
     struct dirent *entry;
-    DIR *list = opendir(dir);
+    DIR *list = opendir(r->full_dir);
     while (list && (entry = readdir(list))) {
-        n.spools += is_spool(entry->d_name);
+        bool spool = is_spool(entry->d_name);
+        n.spools += spool;
+        n.running += spool && was_told(process_of(entry->d_name), CAPTURE_RUN, r->run);
         n.traces += is_trace_since(entry->d_name, since_ns);
     }
     if (list) closedir(list);
@@ -356,11 +388,11 @@ static void explain_nothing(const char *program)
 static void conclude(const request *r, const char *program, int64_t start_ns)
 {
     /* Of processes that were killed; those of others that still run are left alone. */
-    if (look_into(r->full_dir, start_ns).spools)
+    if (look_into(r, start_ns).spools)
         (void)hb_recover(r->full_dir, export_flags(r) | HB_SKIP_EMPTY, report_recovered, NULL);
-    found n = look_into(r->full_dir, start_ns);
+    found n = look_into(r, start_ns);
     unsigned traces = n.traces;
-    if (traces == 0 && n.spools)
+    if (traces == 0 && n.running)
         fprintf(stderr,
                 "hipboard: %s has ended, and left processes; their traces come at their ends\n",
                 program);
@@ -401,6 +433,7 @@ static int record(request *r, char **program)
     if (!realpath(r->dir, r->full_dir)) return fail(r->dir, strerror(errno)); /* it may chdir() */
     if (!name_without_blanks(r)) return fail("/tmp", strerror(errno));
     int64_t start_ns = unix_ns();
+    snprintf(r->run, sizeof r->run, "%d.%lld", (int)getpid(), (long long)start_ns);
     launch_end end = launch(program, tell, r);
     remove_link(r);
     if (!end.started) {
