@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -94,6 +95,13 @@ void hb_warn(const char *format, ...)
     n = strlen(line);
     line[n++] = '\n';
     write_quietly(line, n);
+}
+
+uint64_t hb_affordable(uint64_t bytes)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return bytes;
+    return HB_MIN(bytes, (uint64_t)limit.rlim_cur / 8);
 }
 
 void hb_use_huge_pages(void *memory, size_t size)

@@ -55,6 +55,10 @@ static inline int64_t hb_clock_ns(clockid_t clock)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+/** `bytes`, or less where the process is limited (RLIMIT_AS): address space that is only set aside
+ * must not be what the program lacks. */
+uint64_t hb_affordable(uint64_t bytes);
+
 /** Asks for huge pages behind memory that will be filled from end to end: a tenth of the page
  * faults. No effect below a few MiB, or where the system has none. */
 void hb_use_huge_pages(void *memory, size_t size);

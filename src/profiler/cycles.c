@@ -40,7 +40,7 @@ static hb_result keep_cycle(hb_profiler *prof, hb_session *session)
 static uint64_t default_max_bytes(void)
 {
     uint64_t pages = (uint64_t)sysconf(_SC_PHYS_PAGES), page = (uint64_t)sysconf(_SC_PAGESIZE);
-    return HB_MIN(pages * page / 4, (uint64_t)8 << 30);
+    return hb_affordable(HB_MIN(pages * page / 4, (uint64_t)8 << 30));
 }
 
 static const char *spool_dir(const hb_profiler *prof)

@@ -54,6 +54,7 @@ struct hb_profiler {
     hb_cycle *first_cycle, *last_cycle; /* held here: the last one; with acc_events all */
     bool in_handler;
     bool warned_lost;
+    unsigned unwritten; /* cycles; the worker's, while it runs */
     bool logs_events; /* into an event file beside its traces */
     int64_t ranks;    /* of the distributed run; 1: not distributed */
     hb_kept_metadata *preset, *pending; /* for every cycle to come; for the next one */

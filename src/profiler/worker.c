@@ -16,7 +16,9 @@ void hb_cycle_drop(hb_profiler *prof, hb_cycle *cycle)
     bool last = --cycle->holders == 0;
     pthread_mutex_unlock(&prof->lock);
     if (!last) return;
-    if (!cycle->failed) hb_session_release(&prof->spool, cycle->session);
+    /* In memory nobody could recover it. */
+    bool keep = cycle->failed && prof->spool.path;
+    if (!keep) hb_session_release(&prof->spool, cycle->session);
     free(cycle);
 }
 
@@ -34,6 +36,15 @@ static void keep_for_recovery(hb_cycle *cycle)
     cycle->session->state = HB_SESSION_STOPPED;
 }
 
+/* Once, however many cycles follow. */
+static void warn_unwritten(hb_profiler *prof)
+{
+    const char *spool = prof->spool.path;
+    if (prof->unwritten++ > 0) return;
+    hb_warn("%s; the cycle's records %s%s", hb_last_error(),
+            spool ? "stay in " : "are lost: they are in memory only", spool ? spool : "");
+}
+
 static void write_job(hb_profiler *prof, hb_job *job)
 {
     job->cpu_ns = hb_clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -47,13 +58,10 @@ static void write_job(hb_profiler *prof, hb_job *job)
         }
     }
     pthread_mutex_unlock(&prof->lock);
-    if (result == HB_OK) {
+    if (result == HB_OK)
         hb_cycle_log(prof, job);
-        return;
-    }
-    const char *spool = prof->spool.path;
-    hb_warn("%s; the cycle's records %s%s", hb_last_error(),
-            spool ? "stay in " : "are lost: they are in memory only", spool ? spool : "");
+    else
+        warn_unwritten(prof);
 }
 
 /* Under the lock: until there is something to do. */
@@ -109,6 +117,8 @@ void hb_worker_end(hb_profiler *prof)
     pthread_cond_broadcast(&prof->changed);
     pthread_mutex_unlock(&prof->lock);
     pthread_join(prof->worker, NULL);
+    if (prof->unwritten > 1) hb_warn("%u cycles in all could not be written", prof->unwritten);
+    prof->unwritten = 0;
     prof->worker_runs = prof->worker_ends = false;
 }
 

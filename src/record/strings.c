@@ -188,6 +188,7 @@ hb_result hb_strings_init(void)
 {
     /* Untouched pages cost nothing; under a limit on address space less has to do. */
     for (uint64_t size = HB_STRINGS_MAX_BYTES; size >= 1 << 20; size /= 2) {
+        if (size > hb_affordable(HB_STRINGS_MAX_BYTES)) continue;
         strings.base = map_memory(size);
         strings.capacity = size;
         if (strings.base) break;

@@ -42,7 +42,7 @@ static uint64_t *at(const hb_event_queue *queue, uint32_t position)
 hb_result hb_event_queue_init(hb_event_queue *queue, uint64_t bytes)
 {
     uint64_t size = MIN_BYTES;
-    while (size < bytes && size < MAX_BYTES)
+    while (size < bytes && size < MAX_BYTES && 2 * size <= hb_affordable(MAX_BYTES))
         size *= 2;
     void *ring = mmap(NULL, size, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

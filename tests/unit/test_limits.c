@@ -167,11 +167,55 @@ static void a_limit_on_the_size_of_files_is_an_error(void **state)
     assert_int_equal(traced_operators(), -1);
 }
 
+/* One message however many cycles there are, and how many there were. */
+static int with_small_files_again_and_again(void)
+{
+    struct rlimit small = {100, 100};
+    setrlimit(RLIMIT_FSIZE, &small);
+    int said[2];
+    char text[4096] = "";
+    if (pipe(said) != 0) return 2;
+    dup2(said[1], STDERR_FILENO);
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.schedule = hb_schedule_make(.active = 1);
+    o.max_record_bytes = 4 << 20; /* less than all of it takes */
+    o.on_trace_ready = hb_tensorboard_trace_handler(run(), NULL, HB_NO_EVENT_FILE);
+    hb_profiler *prof = hb_profiler_create(&o);
+    hb_result result = hb_profiler_start(prof);
+    for (int i = 0; i < 100 && result != HB_ERROR_LIMIT; i++) {
+        operators(1000);
+        hb_profiler_flush(prof);
+        result = hb_profiler_step(prof);
+    }
+    hb_profiler_destroy(prof);
+    if (result == HB_ERROR_LIMIT || read(said[0], text, sizeof text - 1) < 0) return 3;
+    const char *second = strchr(text, '\n') + 1;
+    return strstr(text, "ulimit -f") < second &&
+                   strcmp(second, "hipboard: 101 cycles in all could not be written\n") == 0
+               ? 0
+               : 4;
+}
+
+static void what_can_not_be_written_is_said_once_and_given_up(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(with_small_files_again_and_again), 0);
+    assert_int_equal(traced_operators(), -1);
+}
+
+/* Most of it is the program's. */
 static int with_little_memory(void)
 {
-    struct rlimit little = {400 << 20, 400 << 20};
+    struct rlimit little = {800 << 20, 800 << 20};
     setrlimit(RLIMIT_AS, &little);
-    return record(0) == HB_OK ? 0 : 1;
+    hb_profiler *prof = profiler(0);
+    hb_profiler_start(prof);
+    operators(OPERATORS);
+    void *of_the_program = malloc(400 << 20);
+    hb_result result = hb_profiler_stop(prof);
+    hb_profiler_destroy(prof);
+    free(of_the_program);
+    return result == HB_OK && of_the_program ? 0 : 1;
 }
 
 static void little_address_space_will_do(void **state)
@@ -309,6 +353,7 @@ int main(void)
         IN_DIR(what_is_printed_to_closed_files_is_not_in_a_trace),
         IN_DIR(no_file_left_is_an_error_and_the_records_stay),
         IN_DIR(a_limit_on_the_size_of_files_is_an_error),
+        IN_DIR(what_can_not_be_written_is_said_once_and_given_up),
         IN_DIR(little_address_space_will_do),
         IN_DIR(nobody_reading_the_messages_is_no_end),
         IN_DIR(a_storm_of_signals_loses_nothing),
