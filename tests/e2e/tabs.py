@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """TensorBoard's own tabs in a real browser."""
+from contextlib import contextmanager
+
 from browser import OUT, PATIENCE_MS
 
 # What is inside shadow trees too, which TensorBoard's pages consist of.
@@ -64,3 +66,16 @@ class Tab:
         OUT.mkdir(parents=True, exist_ok=True)
         self.page.screenshot(path=OUT / f"{self.pictures}_{self.name}.png")
         assert self.errors == []
+
+
+@contextmanager
+def opened(browser, server, **defaults):
+    """Opens tabs by name and closes them all at the end."""
+    tabs = []
+
+    def open_tab(name, **options):
+        tabs.append(Tab(browser, server, name, **defaults, **options))
+        return tabs[-1]
+    yield open_tab
+    for each in tabs:
+        each.page.close()

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
+import tabs
 from event_files import BACKENDS, Server, log
-from tabs import Tab
 
 RATES = {"slow": 0.001, "middle": 0.01, "fast": 0.1}
 
@@ -32,14 +32,8 @@ def server(tmp_path_factory):
 
 @pytest.fixture
 def tab(browser, server):
-    tabs = []
-
-    def open_tab(name):
-        tabs.append(Tab(browser, server, name))
-        return tabs[-1]
-    yield open_tab
-    for each in tabs:
-        each.page.close()
+    with tabs.opened(browser, server) as open_tab:
+        yield open_tab
 
 
 def test_scalars_draw_a_line_for_each_run(tab):

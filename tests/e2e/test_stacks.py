@@ -7,10 +7,10 @@ import subprocess
 import pytest
 
 torch = pytest.importorskip("torch")
-from torch.profiler import ProfilerActivity, profile, record_function  # noqa: E402
+from torch.profiler import record_function  # noqa: E402
 
 from support import BUILD, ROOT, run  # noqa: E402
-from torch_events import gpu_trace, torch_events  # noqa: E402
+from torch_events import gpu_trace, record_with_stacks, torch_events  # noqa: E402
 
 HIPBOARD = BUILD / "tools/hipboard/hipboard"
 
@@ -32,24 +32,8 @@ def training():
             model(torch.randn(400, 200)).square().mean().backward()
 
 
-def record(path):
-    """Now and then torch 2.13 has freed a name of a stack before it is asked for it."""
-    config = torch._C._profiler._ExperimentalConfig(verbose=True)
-    for _ in range(10):
-        with profile(activities=[ProfilerActivity.CPU], with_stack=True,
-                     experimental_config=config) as p:
-            training()
-        try:
-            p.events()
-        except UnicodeDecodeError:
-            continue
-        p.export_chrome_trace(str(path))
-        return p
-    pytest.fail("torch could not read its own recording ten times")
-
-
 def test_as_torch_writes(tmp_path):
-    p = record(tmp_path / "t.json")
+    p = record_with_stacks(tmp_path / "t.json", training)
     p.export_stacks(str(tmp_path / "stacks"))
     expected = (tmp_path / "stacks").read_text()
     assert ours(tmp_path / "t.json") == expected and expected.count("training") > 10
@@ -85,7 +69,7 @@ def folded(text):
 
 
 def test_folded_is_the_sum(tmp_path):
-    p = record(tmp_path / "t.json")
+    p = record_with_stacks(tmp_path / "t.json", training)
     sums = {}
     for event in p.events():
         if event.stack:

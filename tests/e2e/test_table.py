@@ -12,7 +12,7 @@ from torch.autograd import profiler_util  # noqa: E402
 from torch.profiler import ProfilerActivity, profile, record_function, schedule  # noqa: E402
 
 from support import BUILD, ROOT, run
-from torch_events import gpu_trace, torch_events
+from torch_events import gpu_trace, record_with_stacks, torch_events
 
 HIPBOARD = BUILD / "tools/hipboard/hipboard"
 
@@ -202,26 +202,15 @@ def test_as_torch_prints(tmp_path, program, settings):
     compare_events(p, path)
 
 
-def record_stacks(path):
-    """With call stacks, torch 2.13 now and then has freed a name before it is asked for it."""
-    config = torch._C._profiler._ExperimentalConfig(verbose=True, capture_overload_names=True)
-    for _ in range(10):
-        with profile(activities=[ProfilerActivity.CPU], with_stack=True, with_flops=True,
-                     record_shapes=True, profile_memory=True, experimental_config=config) as p:
-            training()
-            products()
-        try:
-            p.events()
-        except UnicodeDecodeError:
-            continue
-        p.export_chrome_trace(str(path))
-        return p
-    pytest.fail("torch could not read its own recording ten times")
+def training_and_products():
+    training()
+    products()
 
 
 def test_stacks(tmp_path):
     path = tmp_path / "t.json"
-    p = record_stacks(path)
+    p = record_with_stacks(path, training_and_products, capture_overload_names=True,
+                           with_flops=True, record_shapes=True, profile_memory=True)
     for options in STACK_VARIANTS:
         table = compare(p.events(), path, **options)
         assert "Source Location" in table and "FLOPs" in table

@@ -5,9 +5,9 @@ import re
 
 import pytest
 
+import tabs
 from event_files import BACKENDS, Server, values
 from support import ROOT, run
-from tabs import Tab
 
 SETTINGS = {
     "plain": {"batch": 32, "gemm": "plain", "workers": 0, "lr": 0.02},
@@ -36,14 +36,8 @@ def server(logdir, tmp_path_factory):
 
 @pytest.fixture
 def tab(browser, server):
-    tabs = []
-
-    def open_tab(name, **options):
-        tabs.append(Tab(browser, server, name, pictures="three_runs", **options))
-        return tabs[-1]
-    yield open_tab
-    for each in tabs:
-        each.page.close()
+    with tabs.opened(browser, server, pictures="three_runs") as open_tab:
+        yield open_tab
 
 
 def last(logdir, run, tag):

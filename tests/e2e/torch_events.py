@@ -3,7 +3,28 @@
 give it."""
 import json
 
+import pytest
+import torch
 from torch.autograd import DeviceType, profiler, profiler_util
+
+from torch.profiler import ProfilerActivity, profile
+
+
+def record_with_stacks(path, program, capture_overload_names=False, **settings):
+    """Now and then torch 2.13 has freed a name of a stack before it is asked for it."""
+    config = torch._C._profiler._ExperimentalConfig(
+        verbose=True, capture_overload_names=capture_overload_names)
+    for _ in range(10):
+        with profile(activities=[ProfilerActivity.CPU], with_stack=True,
+                     experimental_config=config, **settings) as p:
+            program()
+        try:
+            p.events()
+        except UnicodeDecodeError:
+            continue
+        p.export_chrome_trace(str(path))
+        return p
+    pytest.fail("torch could not read its own recording ten times")
 
 
 class Event:

@@ -183,6 +183,9 @@ def test_files_and_functions_can_be_held_in_the_head():
 
 
 def test_lists_of_sources_are_in_order():
+    units = re.search(r"^unit_tests = \[\n(.*?)\]", (ROOT / "tests/unit/meson.build").read_text(),
+                      re.M | re.S)[1].split()
+    assert units == sorted(units)
     listed = re.findall(r"^  '(\w+/\w+\.c)',$", (ROOT / "src/meson.build").read_text(), re.M)
     assert listed == sorted(listed)
     assert set(listed) == {str(path.relative_to(ROOT / "src")) for path in tracked()
