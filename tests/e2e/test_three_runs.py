@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The digits sample trained three times with different settings: TensorBoard's own tabs compare the
 runs, by values and on their pages."""
-import re
 
 import pytest
 
