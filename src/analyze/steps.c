@@ -73,7 +73,7 @@ static enum hb_role role_of(hb_analysis *a, hb_type type, const hb_row *row)
     case HB_TYPE_OPERATOR:
     case HB_TYPE_ANNOTATION:
         if (hb_name_bits(a, row->name) & HB_NAME_LOADER) return HB_ROLE_LOADER;
-        /* fall through */
+        __attribute__((fallthrough));
     case HB_TYPE_PYTHON:
         return hb_name_bits(a, row->name) & HB_NAME_COLLECTIVE ? HB_ROLE_COMMUNICATION
                                                                : HB_ROLE_CPU;

@@ -36,7 +36,7 @@ const char *hb_version(void)
 }
 
 /* Arguments may point into last_error itself, hence the copy. */
-static void set_last_error(const char *format, va_list args, const char *reason)
+HB_PRINTF(1, 0) static void set_last_error(const char *format, va_list args, const char *reason)
 {
     char text[sizeof last_error];
     int n = vsnprintf(text, sizeof text, format, args);

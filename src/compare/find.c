@@ -67,7 +67,7 @@ static hb_result add_logdir(hb_comparison *c, const char *path)
 static hb_result add_path(hb_comparison *c, const char *path)
 {
     struct stat st;
-    hb_compare_run *run;
+    hb_compare_run *run = NULL;
     if (strcmp(path, "-") != 0 && stat(path, &st) != 0)
         return hb_fail_errno(HB_ERROR_NOT_FOUND, errno, "%s", path);
     if (strcmp(path, "-") != 0 && S_ISDIR(st.st_mode)) return add_logdir(c, path);

@@ -198,7 +198,7 @@ static void note_role(hb_plan *plan, const hb_raw_event *raw, const hb_value *na
     switch ((hb_plan_role)item->role) {
     case HB_PLAN_NODE:
         if (is_cat(&cat, "cpu_op") || is_cat(&cat, "operator")) item->flags |= HB_ITEM_OPERATOR;
-        /* fall through */
+        __attribute__((fallthrough));
     case HB_PLAN_SCOPE:
     case HB_PLAN_MODULE:
         item->name = hb_texts_add(&plan->trace.strings, name->s, name->size);

@@ -122,7 +122,7 @@ static unsigned views_of(const hb_analysis *a)
 static hb_result views(hb_logdir *logdir, const hb_url *url, hb_emitter *out)
 {
     const char *name;
-    hb_run *run;
+    hb_run *run = NULL;
     HB_TRY(need(url, "run", &name));
     HB_TRY(find_run(logdir, name, &run));
     unsigned all = run->num_joints ? 1u << VIEW_DISTRIBUTED : 0;
@@ -138,7 +138,7 @@ static hb_result views(hb_logdir *logdir, const hb_url *url, hb_emitter *out)
 static hb_result workers(hb_logdir *logdir, const hb_url *url, hb_emitter *out)
 {
     const char *name, *view;
-    hb_run *run;
+    hb_run *run = NULL;
     HB_TRY(need(url, "run", &name));
     HB_TRY(need(url, "view", &view));
     HB_TRY(find_run(logdir, name, &run));
@@ -161,7 +161,7 @@ static hb_result workers(hb_logdir *logdir, const hb_url *url, hb_emitter *out)
 static hb_result spans(hb_logdir *logdir, const hb_url *url, hb_emitter *out)
 {
     const char *name, *worker;
-    hb_run *run;
+    hb_run *run = NULL;
     HB_TRY(need(url, "run", &name));
     HB_TRY(need(url, "worker", &worker));
     HB_TRY(find_run(logdir, name, &run));
@@ -190,7 +190,7 @@ static hb_result distributed(hb_logdir *logdir, const hb_url *url, hb_emitter *o
                    {"distributed/waittime", hb_answer_wait_time},
                    {"distributed/commops", hb_answer_comm_ops}};
     const char *name, *span = hb_url_get(url, "span");
-    hb_run *run;
+    hb_run *run = NULL;
     HB_TRY(need(url, "run", &name));
     HB_TRY(find_run(logdir, name, &run));
     const hb_joint *joint = find_joint(run, "All", span);
@@ -231,7 +231,7 @@ static const char *const exp_names[3] = {"exp_run", "exp_worker", "exp_span"};
 
 static hb_result one_profile(hb_logdir *logdir, const hb_url *url, hb_emitter *out)
 {
-    hb_run *run;
+    hb_run *run = NULL;
     hb_profile *p;
     HB_TRY(get_profile(logdir, url, base_names, false, &run, &p));
     return hb_query_profile(&p->analysis, NULL, count_workers(run), url, out);
@@ -239,7 +239,7 @@ static hb_result one_profile(hb_logdir *logdir, const hb_url *url, hb_emitter *o
 
 static hb_result two_profiles(hb_logdir *logdir, const hb_url *url, hb_emitter *out)
 {
-    hb_run *run;
+    hb_run *run = NULL;
     hb_profile *base, *exp;
     HB_TRY(get_profile(logdir, url, base_names, true, &run, &base));
     HB_TRY(get_profile(logdir, url, exp_names, true, &run, &exp));

@@ -142,7 +142,7 @@ static hb_result read_document(hb_reader *r)
     case 0:
         if (r->text->result != HB_OK) return hb_fail(r->text->result, "%s", r->text->error);
         if (r->pos >= r->text->size) return hb_fail(HB_ERROR_FORMAT, "the file is empty");
-        /* fall through */
+        __attribute__((fallthrough));
     default: return hb_reader_expected(r, "not a JSON object");
     }
     if (r->cut) return HB_OK;
@@ -155,7 +155,8 @@ static hb_result read_document(hb_reader *r)
         hb_reader_note(r, HB_FLAW_CUT, r->text->offset + r->text->size);
         snprintf(r->report->cut_reason, sizeof r->report->cut_reason, "%s", r->text->error);
     }
-    if (!r->trace->has_events) return hb_fail(HB_ERROR_FORMAT, "no list traceEvents: not a trace as PyTorch writes it");
+    if (!r->trace->has_events)
+        return hb_fail(HB_ERROR_FORMAT, "no list traceEvents: not a trace as PyTorch writes it");
     return HB_OK;
 }
 

@@ -10,6 +10,8 @@
 #include "base/utf8.h"
 #include "write/event_file.h"
 
+#pragma GCC diagnostic ignored "-Wcast-qual" /* in protobuf-c's initializers */
+
 /* ---- memory of one record's messages ---- */
 
 /* protobuf-c takes a tree of structs. Its parts live here until the tree is packed. */

@@ -148,8 +148,8 @@ static const char *const plain[] = {
 static const char *const odd[] = {
     "{\"ph\":\"X\",\"name\":\"a \\\"}, {\\\"ph\\\":%d\"}",
     "{\"name\":\"\\\\\",\"ph\":\"}, {\"}",
-    "{\"ph\":\"X\",\"args\":{\"list\":[{\"ph\":1},{\"ph\":2}, "
-    "{\"ph\":\"X\",\"name\":\"in%d\"},{}]}}",
+    ("{\"ph\":\"X\",\"args\":{\"list\":[{\"ph\":1},{\"ph\":2}, "
+     "{\"ph\":\"X\",\"name\":\"in%d\"},{}]}}"),
     "{\"ph\":\"X\",\"name\":\"say \"hi\", {\"ph\":%d} now\",\n\"pid\":1}",
     "{\"ph\":\"X\",\"name\":\"control \t character%d\"}",
     "{\"ph\":\"X\",\"name\":\"C:\\dir%d\"}",

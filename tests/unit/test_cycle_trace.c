@@ -96,7 +96,7 @@ static void assert_same_side(const hb_row *a, const hb_row *b)
         assert_same_key(hb_trace_function(&file, a)->parent, hb_trace_function(&live, b)->parent);
         assert_same_key(hb_trace_function(&file, a)->module, hb_trace_function(&live, b)->module);
         return;
-    case HB_KIND_KERNEL: assert_same_launch(a, b); /* fallthrough */
+    case HB_KIND_KERNEL: assert_same_launch(a, b); __attribute__((fallthrough));
     case HB_KIND_RUNTIME:
     case HB_KIND_CALL:
     case HB_KIND_MEMCPY:
