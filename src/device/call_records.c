@@ -311,6 +311,7 @@ static void begin_plain(hb_frame *f, const char *args)
 static void begin_destroy(hb_frame *f, const char *args)
 {
     atomic_fetch_add(&hb_calls_stream_generation, 1);
+    if (f->call->stream == HB_NO_ARG) hb_pools_forget(); /* hipDeviceReset() */
     begin_plain(f, args);
 }
 
@@ -367,12 +368,14 @@ static bool is_of_pool(const hb_hip_call *call)
     return call->kind == HB_CALL_ALLOCATE && call->stream != HB_NO_ARG;
 }
 
-/* A stream's or a pool's device need not be the thread's present one. */
+/* A stream's or a pool's device need not be the thread's present one. A pool of the program's own
+ * must not be asked about when it may be destroyed unseen. */
 static void note_pool(const hb_frame *f, const char *args, hb_memory_info *info)
 {
     if (!wants_memory()) return;
+    uint64_t pool = word(args, f->call->src);
     info->device_id = device_of_pointer(info->addr);
-    hb_pools_use(hip(), info->device_id, word(args, f->call->src));
+    if (!pool || !hb_calls_runtime.source.interposed) hb_pools_use(hip(), info->device_id, pool);
 }
 
 /* A failed call's error is still to be asked for by the program: then nothing may be asked here. */

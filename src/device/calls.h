@@ -60,6 +60,7 @@ typedef struct hb_calls_source {
     uint32_t num_functions;               /* numbers of functions are below this */
     const char *(*name_of)(uint32_t cid); /* NULL: there is none of that number */
     bool unexpanded;                      /* as hb_hip_call_unexpanded() */
+    bool interposed;                      /* some calls may be made unseen */
     bool short_launches;                  /* kernels are told with their work, HB_RECORD_DISPATCH */
 } hb_calls_source;
 

@@ -13,6 +13,7 @@
 #include "device/kernels.h"
 #include "device/lookups.h"
 #include "device/notes.h"
+#include "device/pools.h"
 #include "device/surroundings.h"
 #include "record/strings.h"
 
@@ -146,6 +147,7 @@ void hb_device_start(bool asked_for)
     state.at_start = hb_calls_count();
     state.lost_at_start = lost_reports();
     hb_kernels_outdate();
+    hb_pools_forget();
     bool before = state.found;
     look();
     if (state.backend && !state.gone) hb_code_objects_look(); /* rather now than at a launch */

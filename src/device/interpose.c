@@ -110,7 +110,7 @@ static int by_name(const void *a, const void *b)
 static bool list_functions(hb_buf *why)
 {
     uint32_t n = count_functions(self.hip);
-    hb_calls_source calls = {.num_functions = n, .name_of = self.hip->api_name};
+    hb_calls_source calls = {.num_functions = n, .name_of = self.hip->api_name, .interposed = true};
     self.targets = calloc((size_t)n * 3 + 1, sizeof *self.targets);
     if (!self.targets || !hb_calls_init(self.hip, &calls)) {
         hb_buf_str(why, "no memory");

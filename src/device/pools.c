@@ -53,6 +53,13 @@ void hb_pools_drop(uint64_t pool)
     pthread_mutex_unlock(&pools.lock);
 }
 
+void hb_pools_forget(void)
+{
+    pthread_mutex_lock(&pools.lock);
+    atomic_store(&pools.count, 0);
+    pthread_mutex_unlock(&pools.lock);
+}
+
 static int64_t kept_by(const hb_hip *hip, void *pool)
 {
     uint64_t reserved = 0, used = 0;

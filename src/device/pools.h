@@ -15,6 +15,9 @@ void hb_pools_use(const hb_hip *hip, int device, uint64_t pool);
 /** The pool is about to be destroyed. */
 void hb_pools_drop(uint64_t pool);
 
+/** Pools may have gone unseen: a session begins, or a device was reset. */
+void hb_pools_forget(void);
+
 /** Bytes that pools hold on the device beyond what is allocated from them. Asks the runtime when
  * there are pools, so neither inside hb_record_enter() nor after a call whose error the program has
  * still to ask for. */
