@@ -79,6 +79,30 @@ static bool find_quotes(const char *p, const char *end, const char **open, const
     return p < end && *p == '"' && p > *open + 1;
 }
 
+static bool is_list_of_objects(hb_str json)
+{
+    const char *end = json.s + json.len, *p = hb_scan_space(json.s);
+    hb_scan scan = {.end = end + HB_SCAN_SLACK, .flaw = hb_ignore_flaw};
+    hb_value element;
+    if (*p != '[') return false;
+    p = hb_scan_space(p + 1);
+    while (p < end && *p == '{') {
+        p = hb_scan_value(&scan, p, &element);
+        if (!p) return false;
+        p = hb_scan_space(p);
+        if (*p == ',') p = hb_scan_space(p + 1);
+    }
+    return p < end && *p == ']';
+}
+
+/* Anything else loses the file. */
+static hb_str list_of_objects(output *o, hb_str json)
+{
+    if (is_list_of_objects(json) || (json.len == 4 && memcmp(json.s, "null", 4) == 0)) return json;
+    o->plan->counts[HB_CHANGE_ODD]++;
+    return HB_STR("[]");
+}
+
 /* The plugin compares capabilities with numbers. */
 static hb_str unquote_capabilities(output *o, hb_str json, hb_buf *out)
 {
@@ -122,7 +146,7 @@ static void write_member(output *o, hb_str key, hb_str json)
     if (key.len == 16 && memcmp(key.s, "deviceProperties", 16) == 0 && !o->plan->options->kineto) {
         hb_buf mended;
         hb_buf_init(&mended, SIZE_MAX / 4);
-        write_properties(o, unquote_capabilities(o, json, &mended));
+        write_properties(o, unquote_capabilities(o, list_of_objects(o, json), &mended));
         hb_buf_free(&mended);
     } else {
         hb_out_bytes(&o->out, json.s, json.len);

@@ -228,6 +228,12 @@ static void edit_collective(edits *e)
     hb_value name = hb_raw_get(e->raw, HB_SLOT_NAME);
     bool nested, ignored;
     if (!hb_is_known_collective(&name)) return;
+    if (dims.type == HB_JSON_NONE) dims = hb_raw_get(e->raw, HB_SLOT_DIMS_LOWER);
+    if (dims.type != HB_JSON_NONE && dims.type != HB_JSON_ARRAY) {
+        replace(e, &dims, "[]");
+        count(e, HB_CHANGE_COLLECTIVE);
+        return;
+    }
     int num_dims = hb_list_count(&dims, &nested), num_types = hb_list_count(&types, &ignored);
     int missing = num_dims - HB_MAX(num_types, 0);
     if (num_dims <= 0 || (!nested && missing <= 0)) return;

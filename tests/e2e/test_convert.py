@@ -256,3 +256,14 @@ def test_a_trace_of_something_else_is_told(tmp_path):
         [{"ph": "X", "cat": "v8", "name": "compile", "pid": 1, "tid": 1, "ts": 1, "dur": 2}]))
     said = run(HIPBOARD, "convert", tmp_path / "in.json", "-o", tmp_path / "run")
     assert "no event of a kind that PyTorch's profiler writes" in said
+
+
+@pytest.mark.parametrize("properties, dims", [(7, [[4]]), ({"a": 1}, None), ([[1]], {"a": [1]}),
+                                              ("", 3), ([{"id": 0}, 2], [[4]])])
+def test_odd_properties_and_inputs_lose_no_file(properties, dims, tmp_path):
+    collective = launch(1000, "nccl:all_reduce", {"External_id": 31}, 3)
+    collective[1]["args"].update({"Input Dims": dims, "Input type": ["float"]})
+    (tmp_path / "in.json").write_text(json.dumps({"deviceProperties": properties,
+                                                  "traceEvents": collective}))
+    run(HIPBOARD, "convert", tmp_path / "in.json", "-o", tmp_path / "run/run")
+    run(HIPBOARD, "check", tmp_path / "run")  # exit status 1: a file or run is lost
