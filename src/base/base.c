@@ -59,6 +59,18 @@ hb_result hb_no_memory(void)
     return hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
 }
 
+hb_result hb_options_take(const void *from, void *to, size_t size, const char *init)
+{
+    size_t given;
+    if (!from) return HB_OK;
+    memcpy(&given, from, sizeof given);
+    if (given < sizeof given || given > 4096)
+        return hb_fail(HB_ERROR_INVALID_ARGUMENT, "options.struct_size is %zu: begin with %s",
+                       given, init);
+    memcpy(to, from, HB_MIN(given, size));
+    return HB_OK;
+}
+
 hb_result hb_fail_errno(hb_result result, int error_number, const char *format, ...)
 {
     char reason[128];

@@ -38,6 +38,10 @@ HB_COLD hb_result hb_no_memory(void);
 HB_COLD HB_PRINTF(3, 4) hb_result
     hb_fail_errno(hb_result result, int error_number, const char *format, ...);
 
+/** Copies a caller's options, of whatever age, over the defaults in `to`; `init` is the macro that
+ * fills in struct_size, the first member. NULL is fine. */
+hb_result hb_options_take(const void *from, void *to, size_t size, const char *init);
+
 #define HB_TRY(expression)                                 \
     do {                                                   \
         hb_result hb_try_ = (expression);                  \

@@ -23,12 +23,7 @@ hb_sid hb_comparison_intern(hb_comparison *c, hb_arena *arena, const char *text,
 static hb_result take_options(const hb_compare_options *from, hb_compare_options *to)
 {
     *to = (hb_compare_options)HB_COMPARE_OPTIONS_INIT;
-    if (!from) return HB_OK;
-    if (from->struct_size < sizeof from->struct_size || from->struct_size > 4096)
-        return hb_fail(HB_ERROR_INVALID_ARGUMENT,
-                       "hb_compare_options.struct_size is %zu; use HB_COMPARE_OPTIONS_INIT",
-                       from->struct_size);
-    memcpy(to, from, HB_MIN(from->struct_size, sizeof *to));
+    HB_TRY(hb_options_take(from, to, sizeof *to, "HB_COMPARE_OPTIONS_INIT"));
     if (to->confidence != 0 && !(to->confidence > 50 && to->confidence < 100))
         return invalid("the confidence must be above 50 and below 100 percent");
     return HB_OK;
@@ -171,12 +166,7 @@ hb_result hb_comparison_tree(hb_comparison *c, const hb_tree_difference **nodes,
 static hb_result take_report(const hb_compare_report *from, hb_compare_report *to)
 {
     *to = (hb_compare_report)HB_COMPARE_REPORT_INIT;
-    if (!from) return HB_OK;
-    if (from->struct_size < sizeof from->struct_size || from->struct_size > 4096)
-        return hb_fail(HB_ERROR_INVALID_ARGUMENT,
-                       "hb_compare_report.struct_size is %zu; use HB_COMPARE_REPORT_INIT",
-                       from->struct_size);
-    memcpy(to, from, HB_MIN(from->struct_size, sizeof *to));
+    HB_TRY(hb_options_take(from, to, sizeof *to, "HB_COMPARE_REPORT_INIT"));
     if ((unsigned)to->by >= HB_COMPARE_BY_COUNT || (unsigned)to->group > HB_GROUP_MODULE ||
         (unsigned)to->format > HB_COMPARE_JSON)
         return invalid("hb_compare_report: there is no such kind, group or format");

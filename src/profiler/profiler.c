@@ -77,11 +77,6 @@ static hb_result check_started(hb_profiler *prof, const char *call)
 
 static hb_result check_options(const hb_profiler_options *o)
 {
-    if (!o) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "the options are NULL");
-    if (o->struct_size != sizeof *o)
-        return hb_fail(HB_ERROR_INVALID_ARGUMENT,
-                       "options.struct_size is %zu, not %zu: begin with HB_PROFILER_OPTIONS_INIT",
-                       o->struct_size, sizeof *o);
     if (o->activities & ~(unsigned)(HB_ACTIVITY_CPU | HB_ACTIVITY_HIP))
         return hb_fail(HB_ERROR_INVALID_ARGUMENT,
                        "activities 0x%x: HB_ACTIVITY_CPU and HB_ACTIVITY_HIP are known",
@@ -136,15 +131,13 @@ static hb_profiler *profiler_new(void)
     return prof;
 }
 
-hb_profiler *hb_profiler_create(const hb_profiler_options *options)
+static hb_profiler *create(const hb_profiler_options *options)
 {
-    hb_record_init();
     bool valid = check_options(options) == HB_OK;
     hb_profiler *prof = valid ? profiler_new() : NULL;
     if (valid && !prof) hb_fail(HB_ERROR_NO_MEMORY, "no memory for a profiler");
     if (!prof) {
-        bool readable = options && options->struct_size == sizeof *options;
-        if (readable) hb_handler_destroy(&options->on_trace_ready);
+        hb_handler_destroy(&options->on_trace_ready);
         return NULL;
     }
     if (copy_options(prof, options) == HB_OK) {
@@ -153,6 +146,18 @@ hb_profiler *hb_profiler_create(const hb_profiler_options *options)
     }
     profiler_free(prof);
     return NULL;
+}
+
+hb_profiler *hb_profiler_create(const hb_profiler_options *options)
+{
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    hb_record_init();
+    if (!options) {
+        hb_fail(HB_ERROR_INVALID_ARGUMENT, "the options are NULL");
+        return NULL;
+    }
+    if (hb_options_take(options, &o, sizeof o, "HB_PROFILER_OPTIONS_INIT") != HB_OK) return NULL;
+    return create(&o);
 }
 
 /* What the present step's action asks for begins. */

@@ -6,17 +6,6 @@
 
 #include "query/query.h"
 
-hb_result hb_options_take(const void *from, void *to, size_t size, const char *init)
-{
-    size_t given;
-    if (!from) return HB_OK;
-    memcpy(&given, from, sizeof given);
-    if (given < sizeof given || given > 4096)
-        return hb_fail(HB_ERROR_INVALID_ARGUMENT, "struct_size is %zu; use %s", given, init);
-    memcpy(to, from, HB_MIN(given, size));
-    return HB_OK;
-}
-
 hb_result hb_open_options_take(const hb_open_options *from, hb_open_options *to)
 {
     *to = (hb_open_options)HB_OPEN_OPTIONS_INIT;

@@ -10,10 +10,6 @@
 #include "base/c_locale.h"
 #include "trace/trace.h"
 
-/** Copies a caller's options, of whatever age, over the defaults in `to`; `init` is the macro that
- * fills in struct_size, the first member. NULL is fine. */
-hb_result hb_options_take(const void *from, void *to, size_t size, const char *init);
-
 /** Hands the text out, or frees it when `result` is an error. */
 hb_result hb_query_finish(hb_buf *buf, hb_result result, char **json, size_t *size);
 

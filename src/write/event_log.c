@@ -19,19 +19,15 @@
 
 static hb_result read_options(hb_event_log *log, const hb_event_log_options *given)
 {
-    const hb_event_log_options defaults = HB_EVENT_LOG_OPTIONS_INIT;
-    const hb_event_log_options *o = given ? given : &defaults;
-    if (o->struct_size != sizeof *o)
-        return hb_fail(HB_ERROR_INVALID_ARGUMENT,
-                       "options.struct_size is %zu, not %zu: begin with HB_EVENT_LOG_OPTIONS_INIT",
-                       o->struct_size, sizeof *o);
-    const char *suffix = o->file_suffix ? o->file_suffix : "";
+    hb_event_log_options o = HB_EVENT_LOG_OPTIONS_INIT;
+    HB_TRY(hb_options_take(given, &o, sizeof o, "HB_EVENT_LOG_OPTIONS_INIT"));
+    const char *suffix = o.file_suffix ? o.file_suffix : "";
     if (strchr(suffix, '/'))
         return hb_fail(HB_ERROR_INVALID_ARGUMENT, "event log: '/' in the file suffix '%s'", suffix);
     log->suffix = strdup(suffix);
-    log->max_bytes = o->max_queue_bytes ? o->max_queue_bytes : DEFAULT_QUEUE_BYTES;
+    log->max_bytes = o.max_queue_bytes ? o.max_queue_bytes : DEFAULT_QUEUE_BYTES;
     log->wake_bytes = HB_MIN(WAKE_BYTES, log->max_bytes / 4);
-    log->flush_interval_ms = o->flush_interval_ms ? o->flush_interval_ms : DEFAULT_INTERVAL_MS;
+    log->flush_interval_ms = o.flush_interval_ms ? o.flush_interval_ms : DEFAULT_INTERVAL_MS;
     return HB_OK;
 }
 

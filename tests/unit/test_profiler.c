@@ -240,6 +240,25 @@ static void wrong_use_is_an_error_not_a_crash(void **state)
     hb_profiler_destroy(b);
 }
 
+static void options_of_a_program_that_knew_fewer_are_taken(void **state)
+{
+    (void)state;
+    struct {
+        hb_profiler_options known;
+        uint64_t newer;
+    } o = {.known = HB_PROFILER_OPTIONS_INIT, .newer = 1};
+    o.known.struct_size = offsetof(hb_profiler_options, time_slice_ns);
+    o.known.time_slice_ns = -1; /* behind the end of what that program had */
+    hb_profiler *prof = hb_profiler_create(&o.known);
+    assert_non_null(prof);
+    hb_profiler_destroy(prof);
+    o.known.struct_size = sizeof o;
+    o.known.time_slice_ns = 0;
+    prof = hb_profiler_create(&o.known);
+    assert_non_null(prof);
+    hb_profiler_destroy(prof);
+}
+
 static hb_result step_inside(hb_profiler *prof, void *context)
 {
     *(hb_result *)context = hb_profiler_step(prof);
@@ -697,6 +716,7 @@ int main(void)
         cmocka_unit_test(starting_again_goes_on_counting),
         cmocka_unit_test(events_are_the_last_cycles_or_with_acc_events_all),
         cmocka_unit_test(wrong_use_is_an_error_not_a_crash),
+        cmocka_unit_test(options_of_a_program_that_knew_fewer_are_taken),
         cmocka_unit_test(a_handler_can_fail_but_not_step),
         cmocka_unit_test(chained_handlers_are_called_in_turn_whatever_the_first_says),
         cmocka_unit_test(chained_tensorboard_handlers_are_checked_and_write_both),
