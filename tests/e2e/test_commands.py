@@ -123,6 +123,12 @@ def test_help_fits_a_terminal_and_is_the_same_by_every_name(command):
     assert all(len(line) <= 80 and line == line.rstrip() for line in text.splitlines())
 
 
+@pytest.mark.parametrize("words", [["veiw"], ["help", "veiw"], ["--veiw"]])
+def test_a_command_that_there_is_not(words):
+    assert said(*words, status=2) == (
+        f"hipboard: there is no command '{words[-1]}'; see `hipboard --help`\n")
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_lists_just_what_is_understood(command):
     """Each option that --help names is known, takes a value just where --help says so, and may have

@@ -43,13 +43,19 @@ static int run(const command *c, arguments args)
     return status;
 }
 
+static int there_is_no(const char *name)
+{
+    fprintf(stderr, "hipboard: there is no command '%s'; see `hipboard --help`\n", name);
+    return EXIT_USAGE;
+}
+
 /* `hipboard help NAME` is `hipboard NAME --help`. */
 static int help_for(char *name)
 {
     char flag[] = "--help";
     char *words[] = {name, flag, NULL};
     const command *c = find(name);
-    if (!c) return usage_error(name, "there is no such command");
+    if (!c) return there_is_no(name);
     return run(c, (arguments){words, 2, EXIT_FINE});
 }
 
@@ -72,6 +78,5 @@ int main(int argc, char **argv)
     }
     const command *c = find(name);
     if (c) return run(c, (arguments){argv + 1, argc - 1, EXIT_FINE});
-    fprintf(stderr, "hipboard: there is no command '%s'; see `hipboard --help`\n", name);
-    return EXIT_USAGE;
+    return there_is_no(name);
 }
