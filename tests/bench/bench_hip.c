@@ -8,8 +8,6 @@
  *
  * HIPBOARD_HIP_BACKEND chooses the back-end; "bare": without hipboard, to compare with.
  */
-#include <hip/hip_runtime_api.h>
-
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -19,16 +17,8 @@
 
 #include <hipboard/hipboard.h>
 
+#include "nop.h"
 #include "rounds.h"
-
-#define MUST(call)                                                       \
-    do {                                                                 \
-        hipError_t error_ = (call);                                      \
-        if (error_ != hipSuccess) {                                      \
-            fprintf(stderr, "%s: %s\n", #call, hipGetErrorName(error_)); \
-            exit(1);                                                     \
-        }                                                                \
-    } while (0)
 
 enum { THREADS = 8, STREAMS = 4, LAUNCHES = 2000 };
 
@@ -38,16 +28,7 @@ static char *host, *device;
 
 static void set_up(void)
 {
-    static char code[65536];
-    hipModule_t module;
-    FILE *file = fopen(TEST_KERNELS, "rb");
-    if (!file || fread(code, 1, sizeof code, file) == 0) {
-        perror(TEST_KERNELS);
-        exit(1);
-    }
-    fclose(file);
-    MUST(hipModuleLoadData(&module, code));
-    MUST(hipModuleGetFunction(&nop, module, "nop"));
+    nop = load_nop();
     MUST(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking));
     MUST(hipHostMalloc((void **)&host, 4096, 0));
     MUST(hipMalloc((void **)&device, 4096));

@@ -6,21 +6,12 @@
  *
  *     tools/simhsa/run build/tests/bench/bench_simhsa [LAUNCHES]
  */
-#include <hip/hip_runtime_api.h>
-
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-#define MUST(call)                                                       \
-    do {                                                                 \
-        hipError_t error_ = (call);                                      \
-        if (error_ != hipSuccess) {                                      \
-            fprintf(stderr, "%s: %s\n", #call, hipGetErrorName(error_)); \
-            exit(1);                                                     \
-        }                                                                \
-    } while (0)
+#include "nop.h"
 
 static hipFunction_t nop;
 static int launches = 100000;
@@ -30,22 +21,6 @@ static double now(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static hipFunction_t load_nop(void)
-{
-    static char code[65536];
-    hipModule_t module;
-    hipFunction_t function;
-    FILE *file = fopen(TEST_KERNELS, "rb");
-    if (!file || fread(code, 1, sizeof code, file) == 0) {
-        perror(TEST_KERNELS);
-        exit(1);
-    }
-    fclose(file);
-    MUST(hipModuleLoadData(&module, code));
-    MUST(hipModuleGetFunction(&function, module, "nop"));
-    return function;
 }
 
 static void *launch_all(void *stream)

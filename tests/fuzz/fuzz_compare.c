@@ -14,15 +14,7 @@
 #include <cJSON.h>
 #include <hipboard/compare.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                    \
-    do {                                                                    \
-        if (!(condition)) {                                                 \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-            abort();                                                        \
-        }                                                                   \
-    } while (0)
+#include "fuzz.h"
 
 enum { RUNS = 3, KINDS = HB_COMPARE_MODULE + 1 };
 

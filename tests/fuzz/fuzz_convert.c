@@ -12,17 +12,8 @@
 #include <hipboard/compare.h>
 #include <hipboard/convert.h>
 
+#include "fuzz.h"
 #include "read/reader.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                    \
-    do {                                                                    \
-        if (!(condition)) {                                                 \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-            abort();                                                        \
-        }                                                                   \
-    } while (0)
 
 /* Where files come to lie; one directory for the whole run. */
 static const char *directory(void)

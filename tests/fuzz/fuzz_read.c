@@ -17,19 +17,10 @@
 #include "analyze/insight.h"
 #include "analyze/keep_steps.h"
 #include "analyze/stacks.h"
+#include "fuzz.h"
 #include "query/query.h"
 #include "report/memory_timeline.h"
 #include "report/table.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                    \
-    do {                                                                    \
-        if (!(condition)) {                                                 \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-            abort();                                                        \
-        }                                                                   \
-    } while (0)
 
 static void compare_event(const hb_trace *trace, uint32_t i, const cJSON *item)
 {

@@ -10,9 +10,8 @@
 
 #include "../unit/array_source.h"
 #include "base/utf8.h"
+#include "fuzz.h"
 #include "write/write.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { MAX_EVENTS = 128, MAX_INPUTS = 6, MAX_NUMBERS = 40 };
 

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LARGEST_RANDOM = 4096 };
+#include "fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+enum { LARGEST_RANDOM = 4096 };
 
 static int replay_file(const char *path)
 {
