@@ -6,6 +6,7 @@
 #include "signals.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -32,7 +33,7 @@ typedef struct engine {
     pthread_mutex_t lock;
     pthread_cond_t work;
     pthread_t thread;
-    copy *first, *last; /* under the lock, like the next two */
+    copy *first, *last; /* under the lock, like the next two; `first` is atomic as well */
     bool running;
     bool stop; /* atomic as well: read while waiting for a signal */
 } engine;
@@ -52,14 +53,24 @@ static engine engines[SIM_MAX_GPUS][ENGINES_PER_GPU] = {GPU_INIT, GPU_INIT, GPU_
 
 /* ---- the engine's thread ---- */
 
+/* As queues do, lest each of a row of copies pays for waking the engine up. */
+static void linger(const engine *e)
+{
+    uint64_t until = sim_now() + SIM_LINGER_NS;
+    while (!__atomic_load_n(&e->first, __ATOMIC_ACQUIRE) &&
+           !__atomic_load_n(&e->stop, __ATOMIC_ACQUIRE) && sim_now() < until)
+        sched_yield();
+}
+
 /* The next copy; NULL when the engine is to stop. */
 static copy *take_copy(engine *e)
 {
+    linger(e);
     pthread_mutex_lock(&e->lock);
     while (!e->first && !e->stop)
         pthread_cond_wait(&e->work, &e->lock);
     copy *c = e->stop ? NULL : e->first;
-    if (c) e->first = c->next;
+    if (c) __atomic_store_n(&e->first, c->next, __ATOMIC_RELAXED);
     if (!e->first) e->last = NULL;
     pthread_mutex_unlock(&e->lock);
     return c;
@@ -155,7 +166,7 @@ static bool enqueue(engine *e, copy *c)
         if (e->last)
             e->last->next = c;
         else
-            e->first = c;
+            __atomic_store_n(&e->first, c, __ATOMIC_RELEASE);
         e->last = c;
         pthread_cond_signal(&e->work);
     }

@@ -6,8 +6,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#define LINGER_NS 50000
-
 static pthread_mutex_t queues_lock = PTHREAD_MUTEX_INITIALIZER;
 static sim_queue *queues;
 static uint64_t last_id; /* under queues_lock */
@@ -70,7 +68,7 @@ static bool packet_ready(sim_queue *queue)
  * dry looks again for a while, lest each of a row of launches pays for waking it up. */
 static bool linger(sim_queue *queue)
 {
-    uint64_t until = sim_now() + LINGER_NS;
+    uint64_t until = sim_now() + SIM_LINGER_NS;
     bool ready = false;
     while (!(ready = packet_ready(queue)) && !stopped(queue) && sim_now() < until)
         sched_yield();

@@ -10,7 +10,6 @@
 #define SIGNALS_PER_BLOCK 256
 /* How often a stop flag is looked at: its owner cannot know which signal is being waited on. */
 #define STOP_POLL_NS      20000000
-#define ACTIVE_NS         50000
 
 /* Blocks stay linked, so that they are not taken for leaks. */
 typedef struct signal_block {
@@ -250,7 +249,7 @@ static hsa_signal_value_t look_for_a_while(const sim_signal *signal,
     uint64_t start = sim_now(), spent = 0;
     hsa_signal_value_t value = sim_signal_load(signal);
     while (!sim_condition_holds(value, condition, compare) && spent < *timeout_ns &&
-           spent < ACTIVE_NS) {
+           spent < SIM_LINGER_NS) {
         sched_yield();
         value = sim_signal_load(signal);
         spent = sim_now() - start;

@@ -21,6 +21,9 @@
 
 #define SIM_MAX_GPUS     8
 #define SIM_FOREVER      UINT64_MAX
+/* How long what would be hardware looks for work before its thread sleeps: to be woken is for
+ * others to pay. */
+#define SIM_LINGER_NS    50000
 #define SIM_ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 /* ---- settings (config.c) ---- */
