@@ -55,7 +55,7 @@ def test_tables_in_a_program(german, tmp_path):
 
 
 @pytest.mark.parametrize("command", [
-    ["table", TRACE], ["check", TRACE], ["memory", "--timeline", "-", TRACE], ["stacks", TRACE],
+    ["table", TRACE], ["check", TRACE], ["stacks", TRACE],
     ["compare", TRACE, TRACE, "--fail-if", "step_time > +2.5%"], ["compare", TRACE, TRACE, "--json"]])
 def test_commands_say_the_same(german, command):
     said = [subprocess.run([HIPBOARD, *command], capture_output=True, env=env, timeout=600)

@@ -48,13 +48,16 @@ runtime_of() {
 }
 
 # apt with private lists, cache and an empty dpkg status: it sees only the suite, and all is missing.
+# A mirror that stands still has expired lists, of packages that are as good as they were; they are
+# signed all the same.
 suite_apt() {
     state=$1
     shift
     apt-get -q -y -o Dir::Etc::SourceList="$state/sources.list" -o Dir::Etc::SourceParts=/dev/null \
         -o Dir::Etc::Preferences=/dev/null -o Dir::Etc::PreferencesParts=/dev/null \
         -o Dir::State="$state" -o Dir::State::Status="$state/status" -o Dir::Cache="$state" \
-        -o APT::Install-Recommends=false -o APT::Sandbox::User=root -o Debug::NoLocking=1 "$@"
+        -o Acquire::Check-Valid-Until=false -o APT::Install-Recommends=false \
+        -o APT::Sandbox::User=root -o Debug::NoLocking=1 "$@"
 }
 
 fetch() {
