@@ -245,7 +245,9 @@ static hb_result collect_threads(record_source *s)
     uint32_t index = s->session->first_thread;
     for (uint32_t i = n; i-- > 0;) {
         hb_chunk *chunk = hb_view_chunk(s->view, index, HB_CHUNK_EVENTS);
-        chunk->thread_name[sizeof chunk->thread_name - 1] = '\0';
+        /* Of broken files only: a cycle may be read by two threads at once. */
+        char *last = &chunk->thread_name[sizeof chunk->thread_name - 1];
+        if (*last) *last = '\0';
         s->threads[i] = (thread){index, chunk->thread, {chunk->tid, chunk->thread_name}};
         s->thread_infos[i] = s->threads[i].info;
         index = chunk->next_thread;
