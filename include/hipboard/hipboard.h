@@ -211,7 +211,8 @@ typedef struct hb_profiler_options {
     hb_trace_handler on_trace_ready;
     hb_distributed_info distributed;
     /** Most bytes of records kept in memory or in the spool at a time; what comes over it is
-     * dropped, counted and reported. 0: a quarter of the machine's memory, at most 8 GiB. */
+     * dropped, counted and reported. 0: a quarter of the machine's memory, at most 8 GiB and an
+     * eighth of the address space that the process may have (ulimit -v). */
     uint64_t max_record_bytes;
     /** Where records live until they are written, so that `hipboard recover` finds them after a
      * crash. NULL: hidden in the tensorboard handler's directory if that is on a local file system,
