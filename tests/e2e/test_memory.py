@@ -112,6 +112,7 @@ def test_timeline_is_torch_s(tmp_path, seed):
 
 def test_timeline_of_a_file(tmp_path):
     assert len(compare_timelines(tmp_path, json.loads(TORCH.read_text()), TORCH, "cpu")) > 20
+    assert ours("--timeline", "-", TORCH) == (tmp_path / "t.json").read_text()
 
 
 def training():

@@ -40,7 +40,7 @@ def test_as_torch_writes(tmp_path):
     assert ours("--metric", "self_cpu_time_total", tmp_path / "t.json") == expected
     assert ours("--metric", "self_cuda_time_total", tmp_path / "t.json") == ""
     assert ours("-o", tmp_path / "mine", tmp_path / "t.json") == ""
-    assert (tmp_path / "mine").read_text() == expected
+    assert (tmp_path / "mine").read_text() == ours("-o", "-", tmp_path / "t.json") == expected
     assert ours(tmp_path / "t.json", tmp_path / "t.json") == 2 * expected
 
 

@@ -205,6 +205,17 @@ static hb_result show(void *context, hb_trace_file *file, const input *from)
     return result;
 }
 
+static hb_result print_timeline(hb_trace_file *file, const char *device)
+{
+    char *json;
+    size_t size;
+    hb_result result = hb_memory_timeline(file, device, false, &json, &size);
+    if (result != HB_OK) return result;
+    fwrite(json, 1, size, stdout);
+    hb_free(json);
+    return HB_OK;
+}
+
 static hb_result write_timeline(void *context, hb_trace_file *file, const input *from)
 {
     request *r = context;
@@ -212,7 +223,9 @@ static hb_result write_timeline(void *context, hb_trace_file *file, const input 
     if (r->files++)
         fprintf(stderr, "hipboard memory: %s: not written, a timeline is of one trace\n",
                 from->file.path);
-    return r->files > 1 ? HB_OK : hb_memory_timeline_write(file, r->timeline, r->device);
+    if (r->files > 1) return HB_OK;
+    if (strcmp(r->timeline, "-") == 0) return print_timeline(file, r->device);
+    return hb_memory_timeline_write(file, r->timeline, r->device);
 }
 
 /* ---- the command line ---- */
@@ -235,7 +248,7 @@ static const option_spec options[] = {
     {0, "timeline", "FILE",
      "instead, what torch.profiler's export_memory_timeline() writes, of one trace and device (the "
      "first GPU, else the CPU): FILE.json[.gz] bytes over time, FILE.raw.json.gz every change, "
-     "FILE.html a page with a chart",
+     "FILE.html a page with a chart, - the first to standard output",
      INTO(timeline)},
     {0},
 };

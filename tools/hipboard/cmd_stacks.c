@@ -16,7 +16,7 @@ typedef struct line {
 
 typedef struct request {
     hb_stacks_options options;
-    const char *path; /* NULL: standard output */
+    const char *path; /* NULL or "-": standard output */
     FILE *to;
     line *lines; /* of all files, when they are merged */
     size_t count, capacity;
@@ -96,7 +96,7 @@ static int run(arguments *args)
 {
     request r = {.options = HB_STACKS_OPTIONS_INIT, .to = stdout};
     if (!parse_options(&cmd_stacks, args, &r)) return args->status;
-    if (!r.path) return print(&r, args);
+    if (!r.path || strcmp(r.path, "-") == 0) return print(&r, args);
     r.to = fopen(r.path, "w");
     if (!r.to) {
         fprintf(stderr, "hipboard stacks: cannot open '%s': %s\n", r.path, strerror(errno));
@@ -119,7 +119,7 @@ static const option_spec options[] = {
     {0, "scopes", NULL,
      "not call stacks but the scopes and operators around each event, which every trace has",
      INTO(options.scopes)},
-    {'o', "output", "FILE", "write to FILE", INTO(path)},
+    {'o', "output", "FILE", "write to FILE (-: standard output, the default)", INTO(path)},
     {0},
 };
 

@@ -99,7 +99,8 @@ static void put_manual(void)
     printf(".TH HIPBOARD 1 \"\" \"hipboard %s\" \"User Commands\"\n.SH NAME\nhipboard \\- ",
            hb_version());
     put_text(program_summary);
-    puts(".nh\n.SH SYNOPSIS\n\\fBhipboard\\fR \\fICOMMAND\\fR [OPTIONS] [ARGUMENTS]\n.SH COMMANDS\n.na");
+    puts(".nh\n.SH SYNOPSIS\n\\fBhipboard\\fR \\fICOMMAND\\fR [OPTIONS] [ARGUMENTS]\n.SH "
+         "COMMANDS\n.na");
     for (const command *const *c = all_commands; *c; c++)
         put_command(*c);
     puts(".SH NOTES");
