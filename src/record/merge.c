@@ -20,7 +20,9 @@ static bool advance(const hb_merge *m, hb_merge_thread *t)
     while ((t->record = hb_cursor_next(&t->cursor, &t->id)))
         if (m->types & (1u << t->record->type)) break;
     if (!t->record) return false;
-    t->floor = t->record->start = HB_MAX(t->record->start, t->floor);
+    /* Written only where it is wrong: a cycle may be read by two threads at once. */
+    if (t->record->start < t->floor) t->record->start = t->floor;
+    t->floor = t->record->start;
     return true;
 }
 
