@@ -96,13 +96,13 @@ static void stream_callbacks_come(void **state)
     (void)state;
     void *memory;
     hipStream_t streams[3] = {NULL};
-    HIP_OK(hipMalloc(&memory, 4096));
+    HIP_OK(hipMalloc(&memory, 3 * 4096)); /* a part for each: they run at once */
     HIP_OK(hipStreamCreate(&streams[1]));
     atomic_store(&called, 0);
     hb_profiler *prof = capture_start(HB_ACTIVITY_HIP);
     HIP_OK(hipStreamCreate(&streams[2]));
     for (intptr_t i = 0; i < 3; i++) {
-        HIP_OK(hipMemsetAsync(memory, 0, 4096, streams[i]));
+        HIP_OK(hipMemsetAsync((char *)memory + 4096 * i, 0, 4096, streams[i]));
         HIP_OK(hipStreamAddCallback(streams[i], on_stream, (void *)(i + 1), 0));
     }
     for (int ms = 0; atomic_load(&called) != 6 && ms < 120000; ms++)
