@@ -15,6 +15,7 @@ typedef struct unifier {
     hb_dict calls;      /* correlation -> row */
     hb_dict owners;     /* External id -> 1: an operator's */
     hb_u32s seekers;    /* rows of calls with work whose operator is not known */
+    bool *found;        /* of the seekers */
     HB_VEC(double) sms; /* of the devices in order; 0: not known */
     uint8_t *scopes;    /* by name: is_scope() + 1; 0: not asked yet */
 } unifier;
@@ -201,19 +202,21 @@ static void seek_owner(unifier *u, const hb_row *work)
         *HB_PUSH(&u->arena, &u->seekers) = e->value;
 }
 
+/* `call`: of the seekers. */
 static void own(void *context, uint32_t call, uint32_t scope)
 {
     unifier *u = context;
-    set_owner(u, row_at(u, call), row_at(u, scope)->ext);
+    set_owner(u, row_at(u, u->seekers.items[call]), row_at(u, scope)->ext);
+    u->found[call] = true;
 }
 
-static hb_host_span span_of(const unifier *u, uint32_t i, bool is_call)
+static hb_host_span span_of(const unifier *u, uint32_t row_index, uint32_t item, bool is_call)
 {
-    const hb_row *row = row_at(u, i);
+    const hb_row *row = row_at(u, row_index);
     return (hb_host_span){.start = row->ts,
                           .end = row->ts + row->dur,
                           .thread = (int64_t)u->trace->keys[row->tid],
-                          .item = i,
+                          .item = item,
                           .is_call = is_call};
 }
 
@@ -224,12 +227,13 @@ static void find_owners(unifier *u)
         count += owns(u, row_at(u, i));
     hb_host_span *spans = HB_NEW_ARRAY(&u->arena, hb_host_span, count + u->seekers.count);
     for (uint32_t i = 0; i < u->trace->rows.count; i++)
-        if (owns(u, row_at(u, i))) spans[n++] = span_of(u, i, false);
-    for (uint32_t i = 0; i < u->seekers.count; i++) {
-        spans[n++] = span_of(u, u->seekers.items[i], true);
-        row_at(u, u->seekers.items[i])->ext = HB_KEY_NONE;
-    }
+        if (owns(u, row_at(u, i))) spans[n++] = span_of(u, i, i, false);
+    for (uint32_t i = 0; i < u->seekers.count; i++)
+        spans[n++] = span_of(u, u->seekers.items[i], i, true);
+    u->found = HB_NEW_ARRAY(&u->arena, bool, u->seekers.count);
     hb_find_owners(spans, n, own, u);
+    for (uint32_t i = 0; i < u->seekers.count; i++)
+        if (!u->found[i]) set_owner(u, row_at(u, u->seekers.items[i]), HB_KEY_NONE);
 }
 
 static void settle_ids(unifier *u)

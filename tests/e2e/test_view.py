@@ -257,3 +257,13 @@ def test_a_trace_of_something_else_is_told(tmp_path):
         done = hipboard("view", "--view", view, path)
         assert done.returncode == 1 and not done.stdout
         assert b"none of the events is of a kind that PyTorch's profiler writes" in done.stderr
+
+
+def test_an_id_that_is_by_accident_the_correlation_changes_nothing(tmp_path):
+    path = tmp_path / "in.json"
+    path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": [
+        event("cpu_op", "aten::mm", 110, 50, External_id=5),
+        event("Runtime", "hipLaunchKernel", 120, 5, correlation=5, External_id=5),
+        event("kernel", "gemm", 140, 40, 7, 0, correlation=5, External_id=5, device=0)]}))
+    assert b"--as-plugin" not in hipboard("view", "--width", 0, path).stdout
+    assert [row["Device self (us)"] for row in rows("--view", "operator", path)] == ["40"]
