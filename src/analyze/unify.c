@@ -139,19 +139,11 @@ static void forgive(unifier *u, hb_row *row)
 
 /* ---- one vocabulary ---- */
 
-static bool names_scope(hb_str name)
-{
-    return hb_name_bits_of(name) & (HB_NAME_LOADER | HB_NAME_OPTIMIZER) ||
-           hb_str_begins(name, "Optimizer.") ||
-           hb_str_is(name, "DistributedDataParallel.forward") ||
-           hb_str_is(name, "DataParallel.forward");
-}
-
 /* Names are few, rows are many. */
 static bool is_scope(const unifier *u, const hb_row *row)
 {
     uint8_t *known = &u->scopes[row->name];
-    if (!*known) *known = 1 + names_scope(name_of(u, row));
+    if (!*known) *known = 1 + hb_is_library_scope(name_of(u, row));
     return *known > 1;
 }
 

@@ -93,12 +93,10 @@ static bool is_call_category(const hb_value *cat)
     return cat->type == HB_JSON_STRING && (ends(cat, "_runtime") || ends(cat, "_driver"));
 }
 
-/* Scopes that the plugin knows by name, but only as operators. */
-static bool is_known_scope(const hb_value *name)
+static bool is_library_scope(const hb_value *name)
 {
-    return begins(name, "enumerate(DataLoader)#") || begins(name, "enumerate(DataPipe)#") ||
-           begins(name, "Optimizer.") || hb_value_is(name, "DistributedDataParallel.forward") ||
-           hb_value_is(name, "DataParallel.forward");
+    return name->type == HB_JSON_STRING &&
+           hb_is_library_scope((hb_str){name->s, (uint32_t)name->size});
 }
 
 bool hb_is_known_collective(const hb_value *name)
@@ -117,7 +115,7 @@ static hb_plan_role role_of_annotation(const hb_value *name, bool gpu)
     if (begins(name, "ProfilerStep#")) return gpu ? HB_PLAN_GPU_STEP : HB_PLAN_STEP;
     if (gpu) return HB_PLAN_GPU_ANNOTATION;
     if (hb_is_known_collective(name)) return HB_PLAN_NODE;
-    return is_known_scope(name) ? HB_PLAN_SCOPE : HB_PLAN_OTHER;
+    return is_library_scope(name) ? HB_PLAN_SCOPE : HB_PLAN_OTHER;
 }
 
 static hb_plan_role role_of_complete(const hb_raw_event *raw, const hb_value *cat,

@@ -43,6 +43,14 @@ hb_kind hb_kind_by_category(hb_str cat)
     return HB_KIND_OTHER;
 }
 
+bool hb_is_library_scope(hb_str name)
+{
+    return hb_str_begins(name, "enumerate(DataLoader)#") ||
+           hb_str_begins(name, "enumerate(DataPipe)#") || hb_str_begins(name, "Optimizer.") ||
+           hb_str_is(name, "DistributedDataParallel.forward") ||
+           hb_str_is(name, "DataParallel.forward");
+}
+
 enum { FIRST_KEYS = 64 };
 
 void *hb_column_push(hb_column *c)

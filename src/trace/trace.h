@@ -32,6 +32,10 @@ typedef enum hb_kind {
 /** By category, in any case; OTHER when the plugin does not know it. */
 hb_kind hb_kind_by_category(hb_str category);
 
+/** PyTorch's own scopes that are annotations today, and that the plugin knows as operators only:
+ * data loading, optimizers, and the forward passes of data parallel modules. */
+bool hb_is_library_scope(hb_str name);
+
 /** What the writer calls scopes that must not come into the plugin's tree of calls. */
 #define HB_OUTSIDE_TREE "outside_tree"
 

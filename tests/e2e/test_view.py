@@ -267,3 +267,17 @@ def test_an_id_that_is_by_accident_the_correlation_changes_nothing(tmp_path):
         event("kernel", "gemm", 140, 40, 7, 0, correlation=5, External_id=5, device=0)]}))
     assert b"--as-plugin" not in hipboard("view", "--width", 0, path).stdout
     assert [row["Device self (us)"] for row in rows("--view", "operator", path)] == ["40"]
+
+
+def test_what_counts_as_a_scope_is_what_convert_takes_for_one(tmp_path):
+    names = ["enumerate(DataLoader)#X", "enumerate(DataPipe)#Y", "Optimizer.zero_grad#SGD.zero_grad",
+             "DistributedDataParallel.forward", "DataParallel.forward", "my own"]
+    path = tmp_path / "in.json"
+    path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": [
+        event("user_annotation", "ProfilerStep#1", 100, 900),
+        *(event("user_annotation", name, 110 + 20 * i, 10) for i, name in enumerate(names)),
+        event("cpu_op", "aten::mm", 800, 50)]}))
+    assert hipboard("convert", path, "-o", tmp_path / "run").returncode == 0
+    [converted] = (tmp_path / "run").iterdir()
+    for view in ("steps", "operator"):
+        assert rows("--view", view, path) == rows("--view", view, converted)

@@ -6,18 +6,11 @@
 #include "../rocprofiler/fake.h"
 
 #include <dlfcn.h>
-#include <hip/hip_runtime_api.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-/* HIP_LAUNCH_CONFIG and hipLaunchConfig_t of HIP 7. */
-typedef struct launch_config {
-    uint32_t grid[3], block[3], lds;
-    hipStream_t stream;
-    void *attributes;
-    uint32_t num_attributes;
-} launch_config;
+#include "launch_config.h"
 
 FAKE_API const char *hipApiName(uint32_t id);
 FAKE_API hipError_t hipDrvLaunchKernelEx(const launch_config *config, hipFunction_t f,

@@ -8,12 +8,7 @@
 
 #include <dlfcn.h>
 
-typedef struct launch_config {
-    uint32_t grid[3], block[3], lds;
-    hipStream_t stream;
-    void *attributes;
-    uint32_t num_attributes;
-} launch_config;
+#include "launch_config.h"
 
 typedef hipError_t launch_fn(const launch_config *config, void *kernel, void **params);
 
