@@ -226,6 +226,11 @@ typedef struct hb_profiler_options {
      * called for the other one's cycles, after that one's own. For tools that profile programs
      * which may profile themselves. */
     bool yields;
+    /** Each trace is on the disk, and its name in its directory, before its records are given up
+     * (fsync of both, by the background thread): nothing is lost when the power fails. Without it
+     * nothing is lost when the program is killed. The environment's HIPBOARD_FSYNC=1 does the same.
+     */
+    bool sync;
 } hb_profiler_options;
 
 #define HB_TIME_SLICES_AUTO INT64_MAX
@@ -233,12 +238,14 @@ typedef struct hb_profiler_options {
 #define HB_PROFILER_OPTIONS_INIT HB_SIZED_(hb_profiler_options)
 
 /** Makes a profiler; it starts with hb_profiler_start(). NULL with hb_last_error() when an option
- * is invalid. Options are copied; on_trace_ready is taken over, and destroyed also when this fails.
- */
+ * is invalid. Options are copied; on_trace_ready is taken over, and destroyed also when this fails
+ * (without a valid struct_size only if a function of hipboard made it). */
 HB_API hb_profiler *hb_profiler_create(const hb_profiler_options *options);
 
 /** Starts (again): the action of the present step takes effect. HB_ERROR_BUSY when another
- * profiler of this process is running. step_num goes on counting over restarts. */
+ * profiler of this process is running. HB_ERROR_IO when the directory of a tensorboard handler
+ * can't be made or written to: it is said on stderr, too, and recording begins all the same, in the
+ * hope that this is mended when a cycle is complete. step_num goes on counting over restarts. */
 HB_API hb_result hb_profiler_start(hb_profiler *prof);
 
 /** Ends the present step and begins the next. A cycle that completes is handed to on_trace_ready;
@@ -307,9 +314,11 @@ enum hb_export_flags {
 
 /** torch.profiler.tensorboard_trace_handler(): each cycle becomes
  * `<dir>/<worker_name>.<time_ns>.pt.trace.json[.gz]`, written by a background thread and renamed
- * into place when whole. `worker_name` NULL or "": "<hostname>_<pid>". A worker name with '/' is
- * refused by hb_profiler_create(). When writing fails, the error is reported by the next step,
- * flush or stop and once on stderr, and the records stay in the spool for `hipboard recover`.
+ * into place when whole. `dir` is one place from hb_profiler_create() on, and one directory from
+ * hb_profiler_start() on, also when the program changes its working directory or its root, or
+ * somebody renames the directory. `worker_name` NULL or "": "<hostname>_<pid>". A worker name with
+ * '/' is refused by hb_profiler_create(). When writing fails, the error is reported by the next
+ * step, flush or stop and once on stderr, and the records stay in the spool for `hipboard recover`.
  *
  * Beside them goes an event file: step times by role, memory, utilisation, top operators and more,
  * for TensorBoard's Scalars, Histograms, Text, HParams and Custom Scalars tabs. Of a distributed

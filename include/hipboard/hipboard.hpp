@@ -62,20 +62,37 @@ template <class Body> hb_result guarded(Body &&body) noexcept
         body();
         return HB_OK;
     } catch (const error &e) {
-        thrown = std::current_exception();
+        if (!thrown) thrown = std::current_exception();
         return e.code();
     } catch (...) {
-        thrown = std::current_exception();
+        if (!thrown) thrown = std::current_exception();
         return HB_ERROR_STATE;
     }
 }
+
+/* One call's callbacks: what they throw belongs to it, and nothing that was thrown before does. */
+class callbacks {
+  public:
+    callbacks() noexcept : before_(std::exchange(thrown, nullptr)) {}
+    callbacks(const callbacks &) = delete;
+    callbacks &operator=(const callbacks &) = delete;
+    ~callbacks()
+    {
+        thrown = before_;
+    }
+
+  private:
+    std::exception_ptr before_;
+};
 } // namespace detail
 
-/** Throws what a callback threw during the call, or an error when `result` is not HB_OK. */
+/** When `result` is not HB_OK, throws what a callback threw during the call, or else an error. */
 inline void check(hb_result result)
 {
-    if (detail::thrown) std::rethrow_exception(std::exchange(detail::thrown, nullptr));
-    if (result != HB_OK) throw error(result);
+    std::exception_ptr thrown = std::exchange(detail::thrown, nullptr);
+    if (result == HB_OK) return;
+    if (thrown) std::rethrow_exception(thrown);
+    throw error(result);
 }
 
 /* ------------------------------------------------------------------------------------------- */
@@ -344,7 +361,10 @@ class profiler_ref {
         auto call = [](const hb_event *event, void *arg) {
             return detail::guarded([&] { (*static_cast<Visit *>(arg))(*event); }) == HB_OK;
         };
-        check(hb_profiler_events(handle_, call, std::addressof(visit)));
+        detail::callbacks own;
+        hb_result result = hb_profiler_events(handle_, call, std::addressof(visit));
+        if (detail::thrown) std::rethrow_exception(std::exchange(detail::thrown, nullptr));
+        check(result);
     }
 
   protected:
@@ -378,25 +398,31 @@ class profiler : public profiler_ref {
         std::swap(handle_, other.handle_);
         return *this;
     }
+    /** What a handler throws in here is lost, as destructors must not throw. */
     ~profiler()
     {
+        detail::callbacks own;
         hb_profiler_destroy(handle_);
     }
 
     void start()
     {
+        detail::callbacks own;
         check(hb_profiler_start(handle_));
     }
     void step()
     {
+        detail::callbacks own;
         check(hb_profiler_step(handle_));
     }
     void stop()
     {
+        detail::callbacks own;
         check(hb_profiler_stop(handle_));
     }
     void flush()
     {
+        detail::callbacks own;
         check(hb_profiler_flush(handle_));
     }
 };

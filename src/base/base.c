@@ -2,13 +2,20 @@
 #include "base/base.h"
 
 #include <errno.h>
-#include <signal.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/pipes.h"
 
 static __thread char last_error[1024];
 
@@ -82,31 +89,67 @@ hb_result hb_fail_errno(hb_result result, int error_number, const char *format, 
     return result;
 }
 
-/* One write, so that lines of several ranks on one terminal stay whole. When nobody reads them the
- * signal of that would end the program: it is taken back. */
-static void write_quietly(const char *line, size_t n)
+uint64_t hb_random_bits(void)
 {
-    sigset_t pipe, pending, before;
-    sigemptyset(&pipe);
-    sigaddset(&pipe, SIGPIPE);
-    sigpending(&pending);
-    pthread_sigmask(SIG_BLOCK, &pipe, &before);
-    if (write(STDERR_FILENO, line, n) < 0 && errno == EPIPE && !sigismember(&pending, SIGPIPE))
-        sigtimedwait(&pipe, NULL, &(struct timespec){0});
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    static atomic_uint count; /* tells calls within one tick of the clock apart; orders nothing */
+    uint64_t bits;
+    if (getrandom(&bits, sizeof bits, GRND_NONBLOCK) == sizeof bits) return bits;
+    bits = (uint64_t)hb_clock_ns(CLOCK_MONOTONIC) ^ (uint64_t)getpid() << 40;
+    return bits ^ (uint64_t)atomic_fetch_add_explicit(&count, 1, memory_order_relaxed) << 20;
 }
+
+/* A full pipe or a stopped terminal would make the program wait for whoever reads it. The
+ * descriptor's own flags are shared with other processes, so it is opened anew; where that is not
+ * allowed (a pipe of another user's), room is asked for first. */
+static ssize_t write_now(const char *line, size_t n)
+{
+    struct stat st;
+    if (fstat(STDERR_FILENO, &st) != 0) return -1;
+    if (S_ISSOCK(st.st_mode)) return send(STDERR_FILENO, line, n, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (!S_ISFIFO(st.st_mode) && !S_ISCHR(st.st_mode)) return write(STDERR_FILENO, line, n);
+    int fd = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd >= 0) {
+        ssize_t written = write(fd, line, n);
+        int error = errno;
+        close(fd);
+        errno = error;
+        return written;
+    }
+    struct pollfd room = {.fd = STDERR_FILENO, .events = POLLOUT};
+    if (poll(&room, 1, 0) == 1) return write(STDERR_FILENO, line, n);
+    errno = EAGAIN;
+    return -1;
+}
+
+/* One write, so that lines of several ranks on one terminal stay whole. */
+static bool write_quietly(const char *line, size_t n)
+{
+    hb_pipe_guard guard = hb_pipe_guard_begin();
+    bool written = write_now(line, n) >= 0;
+    hb_pipe_guard_end(&guard, !written);
+    return written;
+}
+
+static atomic_uint unwritten; /* lines for which there was no room; a count, orders nothing */
 
 void hb_warn(const char *format, ...)
 {
-    char line[1400] = "hipboard: ";
-    size_t n = strlen(line);
+    char line[1500] = "hipboard: ";
+    size_t n = strlen(line), end = sizeof line - 60;
+    int error = errno;
+    unsigned before = atomic_exchange_explicit(&unwritten, 0, memory_order_relaxed);
     va_list args;
     va_start(args, format);
-    vsnprintf(line + n, sizeof line - n - 1, format, args);
+    vsnprintf(line + n, end - n, format, args);
     va_end(args);
     n = strlen(line);
+    if (before)
+        n += (size_t)snprintf(line + n, sizeof line - n - 1, " (before that %u lines went unread)",
+                              before);
     line[n++] = '\n';
-    write_quietly(line, n);
+    if (!write_quietly(line, n))
+        atomic_fetch_add_explicit(&unwritten, before + 1, memory_order_relaxed);
+    errno = error;
 }
 
 uint64_t hb_affordable(uint64_t bytes)

@@ -48,8 +48,12 @@ hb_result hb_options_take(const void *from, void *to, size_t size, const char *i
         if (HB_UNLIKELY(hb_try_ != HB_OK)) return hb_try_; \
     } while (0)
 
-/** One line on stderr, "hipboard: ..." and a newline. For news that must not stay silent. */
+/** One line on stderr, "hipboard: ..." and a newline. For news that must not stay silent. Never
+ * waits: a line for which a pipe has no room is left out, and counted in the next. */
 HB_COLD HB_PRINTF(1, 2) void hb_warn(const char *format, ...);
+
+/** 64 bits by chance, for names. */
+uint64_t hb_random_bits(void);
 
 /** What one of the system's clocks shows, in ns. */
 static inline int64_t hb_clock_ns(clockid_t clock)

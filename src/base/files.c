@@ -61,12 +61,31 @@ hb_result hb_make_directories(const char *path)
 
 int hb_open_file(const char *path, int flags, unsigned mode)
 {
-    int fd = open(path, flags | O_CLOEXEC, mode);
+    return hb_open_file_in(AT_FDCWD, path, flags, mode);
+}
+
+int hb_open_file_in(int dir_fd, const char *path, int flags, unsigned mode)
+{
+    int fd = openat(dir_fd, path, flags | O_CLOEXEC, mode);
     if (fd < 0 || fd > STDERR_FILENO) return fd;
     int higher = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), error = errno;
     close(fd);
     errno = error;
     return higher;
+}
+
+int hb_open_regular(const char *path)
+{
+    struct stat st;
+    int error = stat(path, &st) != 0 ? errno : S_ISREG(st.st_mode) ? 0 : EINVAL;
+    int fd = error ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (!error && fd < 0) error = errno;
+    /* It may have become another one in between. */
+    if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))) error = EINVAL;
+    if (!error) return fd;
+    if (fd >= 0) close(fd);
+    errno = error;
+    return -1;
 }
 
 bool hb_may_grow_to(uint64_t size)
@@ -89,6 +108,16 @@ ssize_t hb_write_behind(int fd, uint64_t length, const void *data, size_t size)
         n = write(fd, data, size);
     while (n < 0 && errno == EINTR);
     return n;
+}
+
+char *hb_absolute_path(const char *path)
+{
+    char *absolute = NULL;
+    if (*path == '/' || *path == '\0') return strdup(path);
+    char *here = getcwd(NULL, 0);
+    if (here && asprintf(&absolute, "%s/%s", here, path) < 0) absolute = NULL;
+    free(here);
+    return absolute;
 }
 
 void hb_host_name(char *name, size_t size)

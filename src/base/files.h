@@ -15,6 +15,11 @@ HB_COLD hb_result hb_fail_file(int error_number, const char *what, const char *p
 /** open() for writing. Never one of the numbers of standard input, output and error, which a
  * program may have closed: what is printed there would go into the file. -1 with errno. */
 int hb_open_file(const char *path, int flags, unsigned mode);
+int hb_open_file_in(int dir_fd, const char *path, int flags, unsigned mode);
+
+/** Opens a regular file for reading, through links; never waits for a FIFO, and never opens a
+ * device, whose opening may do something. -1 with errno, EINVAL when it is no regular file. */
+int hb_open_regular(const char *path);
 
 /** Whether a file may become as long as this (RLIMIT_FSIZE); beyond it the system would end the
  * program. False with errno. */
@@ -23,6 +28,9 @@ bool hb_may_grow_to(uint64_t size);
 /** write() at the end of a file of `length` bytes, within that limit; not interrupted by signals.
  */
 ssize_t hb_write_behind(int fd, uint64_t length, const void *data, size_t size);
+
+/** From malloc. NULL with errno: no memory, or the working directory is gone. */
+char *hb_absolute_path(const char *path);
 
 /** This machine's name as a part of file names. */
 void hb_host_name(char *name, size_t size);

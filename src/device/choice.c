@@ -10,7 +10,7 @@ const hb_device_backend *const hb_backends[] = {
 
 const char *hb_backend_forced(void)
 {
-    const char *name = getenv(HB_BACKEND_VARIABLE);
+    const char *name = secure_getenv(HB_BACKEND_VARIABLE);
     return name ? name : "";
 }
 

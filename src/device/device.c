@@ -289,7 +289,7 @@ static void put_devices(void)
 static void put_environment(void)
 {
     for (const char *const *name = hb_visibility_variables; *name; name++)
-        if (getenv(*name)) hb_put_text(*name, getenv(*name));
+        if (secure_getenv(*name)) hb_put_text(*name, secure_getenv(*name));
 }
 
 static void finish_attached(void)

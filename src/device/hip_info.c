@@ -99,7 +99,7 @@ static void look_at_devices(finding *f, const hb_hip *hip)
 static hb_result copy_setting(finding *f, const char *name)
 {
     size_t i = f->info.num_settings++;
-    const char *value = getenv(name);
+    const char *value = secure_getenv(name);
     f->values[i] = value ? strdup(value) : NULL;
     f->settings[i] = (hb_hip_setting){name, f->values[i]};
     return value && !f->values[i] ? hb_fail(HB_ERROR_NO_MEMORY, "no memory for %s", name) : HB_OK;

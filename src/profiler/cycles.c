@@ -43,9 +43,10 @@ static uint64_t default_max_bytes(void)
     return hb_affordable(HB_MIN(pages * page / 4, (uint64_t)8 << 30));
 }
 
-static const char *spool_dir(const hb_profiler *prof)
+static const char *spool_dir(const hb_profiler *prof, char buf[HB_LOG_DIR_BUF])
 {
-    return prof->spool_dir ? prof->spool_dir : hb_handler_dir(&prof->options.on_trace_ready);
+    return prof->spool_dir ? prof->spool_dir
+                           : hb_handler_dir_now(&prof->options.on_trace_ready, buf);
 }
 
 static hb_result prepare(hb_profiler *prof)
@@ -53,7 +54,8 @@ static hb_result prepare(hb_profiler *prof)
     if (prof->spool.base) return HB_OK;
     const char *worker = hb_handler_worker(&prof->options.on_trace_ready);
     uint64_t max = prof->options.max_record_bytes;
-    hb_spool_options options = {spool_dir(prof), worker ? worker : "hipboard",
+    char dir[HB_LOG_DIR_BUF];
+    hb_spool_options options = {spool_dir(prof, dir), worker ? worker : "hipboard",
                                 max ? max : default_max_bytes()};
     /* When it can't be made, writing will fail and say so; recording can go on. */
     if (options.dir && options.dir[0]) (void)hb_make_directories(options.dir);

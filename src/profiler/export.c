@@ -4,6 +4,8 @@
  */
 #include "profiler/profiler.h"
 
+#include <stdlib.h>
+
 #include "base/files.h"
 #include "device/device.h"
 #include "profiler/time_slices.h"
@@ -24,8 +26,34 @@ hb_result hb_cycle_open(const hb_spool_view *view, const hb_cycle *cycle, hb_sou
     return hb_session_source_open(view, cycle->session, NULL, source);
 }
 
-hb_result hb_cycle_write(hb_profiler *prof, hb_cycle *cycle, const char *path, unsigned flags,
-                         bool replace)
+/* "<worker>.<time>.pt.trace.json" becomes that of the next nanosecond. False when it can't. */
+static bool count_up(char *path)
+{
+    char *slash = strrchr(path, '/'), *end = strstr(slash ? slash : path, ".pt.trace.json");
+    for (char *next; end && (next = strstr(end + 1, ".pt.trace.json"));)
+        end = next;
+    for (char *digit = end; digit && digit > path && digit[-1] >= '0' && digit[-1] <= '9';) {
+        digit--;
+        if (*digit < '9') return ++*digit, true;
+        *digit = '0';
+    }
+    return false;
+}
+
+/* Containers that share a directory share host names, process numbers and clocks. */
+static hb_result write_new(hb_source *source, char *path, const hb_write_options *options,
+                           hb_write_stats *stats)
+{
+    hb_result result;
+    int tries = 100;
+    do
+        result = hb_write_trace_file(source, path, options, stats);
+    while (result == HB_ERROR_STATE && --tries > 0 && count_up(path));
+    return result;
+}
+
+hb_result hb_cycle_write(hb_profiler *prof, hb_cycle *cycle, char *path, unsigned flags,
+                         enum hb_target target, const hb_kept_file *in)
 {
     hb_source *source;
     hb_write_stats stats = {0};
@@ -34,9 +62,12 @@ hb_result hb_cycle_write(hb_profiler *prof, hb_cycle *cycle, const char *path, u
     hb_write_options options = {
         .dialect = flags & HB_DIALECT_KINETO ? HB_WRITE_KINETO : HB_WRITE_TENSORBOARD,
         .gzip = hb_path_ends(path, ".gz"),
-        .replace = replace,
+        .replace = target == HB_ANY_FILE,
+        .sync = prof->sync,
+        .in = in,
     };
-    hb_result result = hb_write_trace_file(source, path, &options, &stats);
+    hb_result result = options.replace ? hb_write_trace_file(source, path, &options, &stats)
+                                       : write_new(source, path, &options, &stats);
     source->close(source);
     if (result != HB_OK) return result;
     hb_cycle_saved(prof, cycle);
@@ -71,7 +102,11 @@ hb_result hb_export_chrome_trace(hb_profiler *prof, const char *path, unsigned f
     HB_TRY(hb_profiler_check_readable(prof));
     if (!path || !*path)
         return hb_fail(HB_ERROR_INVALID_ARGUMENT, "export_chrome_trace: the path is NULL or empty");
-    return hb_cycle_write(prof, prof->last_cycle, path, flags, true);
+    char *copy = strdup(path);
+    if (!copy) return hb_no_memory();
+    hb_result result = hb_cycle_write(prof, prof->last_cycle, copy, flags, HB_ANY_FILE, NULL);
+    free(copy);
+    return result;
 }
 
 /* ---- events ---- */

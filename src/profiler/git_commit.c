@@ -9,7 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/files.h"
+
+#define MOST_PACKED     100000                         /* lines: some MB, some ms */
 #define ID_DIGITS(size) ((size) == 40 || (size) == 64) /* SHA-1, SHA-256 */
 
 static bool is_commit(const char *text)
@@ -26,11 +30,20 @@ static bool join(char path[PATH_MAX], const char *dir, const char *name)
     return n > 0 && n < PATH_MAX;
 }
 
+/* Anybody may have put anything there, as into /tmp: what is no file is not opened. */
+static FILE *open_file(const char *dir, const char *name)
+{
+    char path[PATH_MAX];
+    int fd = join(path, dir, name) ? hb_open_regular(path) : -1;
+    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
+    if (!file && fd >= 0) close(fd);
+    return file;
+}
+
 /* The first line of a file, without its end. */
 static bool read_line(const char *dir, const char *name, char line[PATH_MAX])
 {
-    char path[PATH_MAX];
-    FILE *file = join(path, dir, name) ? fopen(path, "re") : NULL;
+    FILE *file = open_file(dir, name);
     bool read = file && fgets(line, PATH_MAX, file);
     if (read) line[strcspn(line, "\r\n")] = '\0';
     if (file) fclose(file);
@@ -63,10 +76,9 @@ static bool find_git_dir(const char *dir, char git[PATH_MAX])
 
 static bool packed_commit(const char *git, const char *ref, char line[PATH_MAX])
 {
-    char path[PATH_MAX];
-    FILE *file = join(path, git, "packed-refs") ? fopen(path, "re") : NULL;
+    FILE *file = open_file(git, "packed-refs");
     bool found = false;
-    while (file && !found && fgets(line, PATH_MAX, file)) {
+    for (int i = 0; file && !found && i < MOST_PACKED && fgets(line, PATH_MAX, file); i++) {
         char *space = strchr(line, ' ');
         line[strcspn(line, "\r\n")] = '\0';
         if (!space || strcmp(space + 1, ref) != 0) continue;
@@ -101,7 +113,7 @@ static bool repository_commit(const char *dir, char line[PATH_MAX])
 bool hb_git_commit(const char *dir, char commit[HB_GIT_COMMIT_SIZE])
 {
     char line[PATH_MAX];
-    const char *given = getenv("GIT_COMMIT");
+    const char *given = secure_getenv("GIT_COMMIT");
     bool found = given && is_commit(given);
     if (!found && !repository_commit(dir, line)) return false;
     snprintf(commit, HB_GIT_COMMIT_SIZE, "%.64s", found ? given : line);

@@ -2,6 +2,7 @@
  *
  * tensorboard_trace_handler, with names and directories as torch's; and two handlers as one.
  */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -10,7 +11,8 @@
 #include "profiler/profiler.h"
 
 typedef struct tensorboard_handler {
-    char *dir, *worker;
+    hb_log_dir dir;
+    char *worker;
     unsigned flags;
 } tensorboard_handler;
 
@@ -51,12 +53,24 @@ static hb_result check(const char *dir, const char *worker)
     return HB_OK;
 }
 
+/* Of one process no two are alike, even if the clock stands still or goes backwards. */
+static int64_t unique_time(void)
+{
+    static _Atomic int64_t last; /* orders nothing */
+    int64_t before = atomic_load_explicit(&last, memory_order_relaxed), now;
+    do
+        now = HB_MAX(hb_clock_ns(CLOCK_REALTIME), before + 1);
+    while (!atomic_compare_exchange_weak_explicit(&last, &before, now, memory_order_relaxed,
+                                                  memory_order_relaxed));
+    return now;
+}
+
 /* From malloc; NULL without memory. */
 static char *trace_path(const char *dir, const char *worker, unsigned flags)
 {
     char *path;
-    int n = asprintf(&path, "%s/%s.%lld.pt.trace.json%s", dir, worker,
-                     (long long)hb_clock_ns(CLOCK_REALTIME), flags & HB_GZIP ? ".gz" : "");
+    int n = asprintf(&path, "%s/%s.%lld.pt.trace.json%s", dir, worker, (long long)unique_time(),
+                     flags & HB_GZIP ? ".gz" : "");
     return n < 0 ? NULL : path;
 }
 
@@ -69,15 +83,16 @@ static hb_result tensorboard_ready(hb_profiler *prof, void *context)
         return HB_OK;
     /* The cycle of a profiler that this one yielded to: its numbers go to its own directory. */
     if (ours(&prof->options.on_trace_ready) != h) flags |= HB_NO_EVENT_FILE;
-    char *path = trace_path(h->dir, h->worker, flags);
+    char *path = trace_path(h->dir.path, h->worker, flags);
     if (!path) return hb_fail(HB_ERROR_NO_MEMORY, "no memory for a file name");
-    return hb_worker_submit(prof, prof->last_cycle, path, flags);
+    return hb_worker_submit(prof, prof->last_cycle, path, flags, hb_log_dir_keep(&h->dir));
 }
 
 static void tensorboard_destroy(void *context)
 {
     tensorboard_handler *h = context;
-    free(h->dir);
+    if (!h) return; /* there was no memory for it */
+    hb_log_dir_free(&h->dir);
     free(h->worker);
     free(h);
 }
@@ -87,7 +102,7 @@ hb_trace_handler hb_tensorboard_trace_handler(const char *dir, const char *worke
 {
     tensorboard_handler *h = calloc(1, sizeof *h);
     if (h) {
-        h->dir = strdup(dir ? dir : "");
+        hb_log_dir_init(&h->dir, dir ? dir : "");
         h->worker = worker_or_default(worker_name);
         h->flags = flags;
     }
@@ -147,6 +162,12 @@ static const tensorboard_handler *ours(const hb_trace_handler *handler)
     return first ? first : ours(&chain->second);
 }
 
+bool hb_handler_is_ours(const hb_trace_handler *handler)
+{
+    return (handler->fn == tensorboard_ready && handler->destroy == tensorboard_destroy) ||
+           (handler->fn == chain_ready && handler->destroy == chain_destroy);
+}
+
 hb_result hb_handler_check(const hb_trace_handler *handler)
 {
     const chained_handlers *chain = chain_of(handler);
@@ -156,20 +177,55 @@ hb_result hb_handler_check(const hb_trace_handler *handler)
         return hb_handler_check(&chain->second);
     }
     if (handler->fn != tensorboard_ready && handler->fn != chain_ready) return HB_OK;
-    if (!h || !h->dir || !h->worker)
+    if (!h || !h->dir.path || !h->worker)
         return hb_fail(HB_ERROR_NO_MEMORY, "no memory for the trace handler");
     if (h->flags & ~(unsigned)(HB_GZIP | HB_DIALECT_KINETO | HB_NO_EVENT_FILE | HB_SKIP_EMPTY))
         return hb_fail(HB_ERROR_INVALID_ARGUMENT,
                        "tensorboard_trace_handler: flags 0x%x: HB_GZIP, HB_DIALECT_KINETO, "
                        "HB_NO_EVENT_FILE and HB_SKIP_EMPTY are known",
                        h->flags);
-    return check(h->dir, h->worker);
+    return check(h->dir.path, h->worker);
+}
+
+/* For each tensorboard handler in it; the first failure. */
+static hb_result each_dir(const hb_trace_handler *handler, hb_result (*fn)(hb_log_dir *dir))
+{
+    const chained_handlers *chain = chain_of(handler);
+    if (!chain)
+        return handler->fn == tensorboard_ready
+                   ? fn(&((tensorboard_handler *)handler->context)->dir)
+                   : HB_OK;
+    hb_result first = each_dir(&chain->first, fn);
+    hb_result second = first == HB_OK ? each_dir(&chain->second, fn) : HB_OK;
+    return first != HB_OK ? first : second;
+}
+
+hb_result hb_handler_fix_dirs(const hb_trace_handler *handler)
+{
+    return each_dir(handler, hb_log_dir_fix);
+}
+
+hb_result hb_handler_open_dirs(const hb_trace_handler *handler)
+{
+    return each_dir(handler, hb_log_dir_open);
 }
 
 const char *hb_handler_dir(const hb_trace_handler *handler)
 {
     const tensorboard_handler *h = ours(handler);
-    return h ? h->dir : NULL;
+    return h ? h->dir.path : NULL;
+}
+
+hb_kept_file hb_handler_keep_dir(const hb_trace_handler *handler)
+{
+    const tensorboard_handler *h = ours(handler);
+    return h ? hb_log_dir_keep(&h->dir) : HB_NO_KEPT_FILE;
+}
+
+const char *hb_handler_dir_now(const hb_trace_handler *handler, char buf[HB_LOG_DIR_BUF])
+{
+    const tensorboard_handler *h = ours(handler);
+    return h ? hb_log_dir_path(&h->dir, buf) : NULL;
 }
 
 bool hb_handler_logs_events(const hb_trace_handler *handler)
@@ -190,8 +246,10 @@ hb_result hb_export_tensorboard(hb_profiler *prof, const char *dir, const char *
     HB_TRY(check(dir, worker_name));
     char *worker = worker_or_default(worker_name);
     char *path = worker ? trace_path(dir, worker, flags) : NULL;
-    hb_result result = path ? hb_export_chrome_trace(prof, path, flags)
+    hb_result result = path ? hb_profiler_check_readable(prof)
                             : hb_fail(HB_ERROR_NO_MEMORY, "no memory for a file name");
+    if (result == HB_OK)
+        result = hb_cycle_write(prof, prof->last_cycle, path, flags, HB_NEW_FILE, NULL);
     free(worker);
     free(path);
     return result;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What users add to the traces: key by key, before the start, and about their place in a distributed
- * run.
+ * What users add to the traces: key by key, before the start, and about their place in a
+ * distributed run.
  */
 #ifndef HB_PROFILER_METADATA_H
 #define HB_PROFILER_METADATA_H

@@ -101,6 +101,13 @@ static void profiler_free(hb_profiler *prof)
     free(prof);
 }
 
+/* In a program that has more rights than its caller the environment means nothing. */
+static bool is_set(const char *variable)
+{
+    const char *value = secure_getenv(variable);
+    return value && *value && strcmp(value, "0") != 0;
+}
+
 static hb_result copy_options(hb_profiler *prof, const hb_profiler_options *o)
 {
     prof->options = *o;
@@ -110,8 +117,10 @@ static hb_result copy_options(hb_profiler *prof, const hb_profiler_options *o)
                         (prof->ranks == 1 || o->distributed.rank == 0);
     prof->options.distributed = (hb_distributed_info){0};
     prof->options.spool_dir = NULL;
-    if (o->spool_dir && !(prof->spool_dir = strdup(o->spool_dir)))
-        return hb_fail(HB_ERROR_NO_MEMORY, "no memory for a profiler");
+    if (o->spool_dir && !(prof->spool_dir = hb_absolute_path(o->spool_dir)))
+        return hb_fail_errno(HB_ERROR_IO, errno, "where is '%s'", o->spool_dir);
+    HB_TRY(hb_handler_fix_dirs(&prof->options.on_trace_ready));
+    prof->sync = o->sync || is_set("HIPBOARD_FSYNC");
     return hb_distributed_json(&o->distributed, &prof->distributed_json);
 }
 
@@ -156,8 +165,24 @@ hb_profiler *hb_profiler_create(const hb_profiler_options *options)
         hb_fail(HB_ERROR_INVALID_ARGUMENT, "the options are NULL");
         return NULL;
     }
-    if (hb_options_take(options, &o, sizeof o, "HB_PROFILER_OPTIONS_INIT") != HB_OK) return NULL;
+    if (hb_options_take(options, &o, sizeof o, "HB_PROFILER_OPTIONS_INIT") != HB_OK) {
+        /* Whatever else is wrong with them, a handler of ours is one. */
+        if (hb_handler_is_ours(&options->on_trace_ready))
+            hb_handler_destroy(&options->on_trace_ready);
+        return NULL;
+    }
     return create(&o);
+}
+
+/* Now, and not when hours of records are to be written. What is wrong may be mended by then, so
+ * recording begins all the same. */
+static hb_result check_directory(hb_profiler *prof)
+{
+    hb_result result = hb_handler_open_dirs(&prof->options.on_trace_ready);
+    if (result != HB_OK && !prof->warned_directory)
+        hb_warn("%s; traces can't be written until that is mended", hb_last_error());
+    prof->warned_directory = prof->warned_directory || result != HB_OK;
+    return result;
 }
 
 /* What the present step's action asks for begins. */
@@ -178,14 +203,15 @@ hb_result hb_profiler_start(hb_profiler *prof)
     HB_TRY(next_action(prof, prof->step_num, &action));
     pthread_once(&once, register_once);
     hb_turns_lock(prof);
-    hb_result result = hb_turns_take(prof);
+    hb_result result = hb_turns_take(prof), directory = HB_OK;
     if (result == HB_OK) {
+        directory = check_directory(prof);
         prof->started = true;
         prof->action = action;
         if (!prof->paused) result = go_on(prof);
     }
     hb_turns_unlock(prof);
-    return result;
+    return result != HB_OK ? result : directory;
 }
 
 static hb_result next_step(hb_profiler *prof)
@@ -292,7 +318,9 @@ int64_t hb_profiler_step_num(const hb_profiler *prof)
 hb_result hb_profiler_number_next_step(hb_profiler *prof, int64_t number)
 {
     if (!prof) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "number_next_step: the profiler is NULL");
-    prof->numbered_from = number - (prof->started ? prof->step_num + 1 : prof->step_num);
+    uint64_t next = (uint64_t)prof->step_num + (prof->started ? 1 : 0);
+    prof->numbered_from =
+        (int64_t)((uint64_t)number - next); /* any number; beyond the last: wraps */
     return HB_OK;
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/base.h"
 #include "profiler/git_commit.h"
+#include "profiler/log_dir.h"
 #include "record/record_source.h"
 #include "record/session.h"
 
@@ -28,6 +29,7 @@ typedef struct hb_cycle {
 typedef struct hb_job {
     hb_cycle *cycle;
     char *path;
+    hb_kept_file dir; /* that it is in; or none */
     unsigned flags;   /* enum hb_export_flags */
     int64_t step_num; /* the step's number when it was queued */
     int64_t cpu_ns;   /* the background thread's processor time when it began with it */
@@ -42,6 +44,7 @@ typedef struct hb_kept_metadata {
 struct hb_profiler {
     hb_profiler_options options; /* with our own copies of what it points to, below */
     char *spool_dir;             /* NULL: choose */
+    bool sync;                   /* traces are on the disk before their records go */
     char *distributed_json;      /* or NULL */
     pid_t pid;
     bool started, paused; /* paused: another profiler records in its place */
@@ -53,10 +56,10 @@ struct hb_profiler {
     hb_session *session;                /* being recorded, or NULL; changed under `lock` */
     hb_cycle *first_cycle, *last_cycle; /* held here: the last one; with acc_events all */
     bool in_handler;
-    bool warned_lost;
-    unsigned unwritten; /* cycles; the worker's, while it runs */
-    bool logs_events; /* into an event file beside its traces */
-    int64_t ranks;    /* of the distributed run; 1: not distributed */
+    bool warned_lost, warned_directory;
+    unsigned unwritten;                 /* cycles; the worker's, while it runs */
+    bool logs_events;                   /* into an event file beside its traces */
+    int64_t ranks;                      /* of the distributed run; 1: not distributed */
     hb_kept_metadata *preset, *pending; /* for every cycle to come; for the next one */
 
     /* the background thread */
@@ -76,7 +79,7 @@ struct hb_profiler {
 /** The present step's number in traces and event files. */
 static inline int64_t hb_step_number(const hb_profiler *prof)
 {
-    return prof->step_num + prof->numbered_from;
+    return (int64_t)((uint64_t)prof->step_num + (uint64_t)prof->numbered_from);
 }
 
 /* ---- profiler.c ---- */
@@ -92,8 +95,10 @@ void hb_profiler_resume(hb_profiler *prof);
 hb_result hb_worker_start(hb_profiler *prof);
 /** Writes what is queued and ends the thread. */
 void hb_worker_end(hb_profiler *prof);
-/** Queues `cycle`; takes `path`, which is from malloc. */
-hb_result hb_worker_submit(hb_profiler *prof, hb_cycle *cycle, char *path, unsigned flags);
+/** Queues `cycle`; takes `path`, which is from malloc, and `dir`, the open directory that it is in,
+ * if there is one. */
+hb_result hb_worker_submit(hb_profiler *prof, hb_cycle *cycle, char *path, unsigned flags,
+                           hb_kept_file dir);
 /** The first background failure that nobody was told of yet; HB_OK when there is none. */
 hb_result hb_worker_result(hb_profiler *prof);
 void hb_worker_wait(hb_profiler *prof);
@@ -117,19 +122,32 @@ hb_result hb_session_source_open(const hb_spool_view *view, hb_session *session,
 /** Whether nothing was recorded in it but metadata. */
 bool hb_session_is_empty(const hb_spool_view *view, const hb_session *session);
 
-/** Writes a cycle to `path`. Any thread. */
-hb_result hb_cycle_write(hb_profiler *prof, hb_cycle *cycle, const char *path, unsigned flags,
-                         bool replace);
+/** Writes a cycle to `path`, a new file or one that may be there; `in`: a new file's directory, as
+ * of hb_write_options. A new name that somebody else has taken is counted up, in `path`. Any
+ * thread.
+ */
+enum hb_target { HB_NEW_FILE, HB_ANY_FILE };
+hb_result hb_cycle_write(hb_profiler *prof, hb_cycle *cycle, char *path, unsigned flags,
+                         enum hb_target target, const hb_kept_file *in);
 
 /* ---- handlers.c ---- */
 
 /** Refuses a handler with wrong arguments. */
 hb_result hb_handler_check(const hb_trace_handler *handler);
+/** Of all such handlers in it: makes their directories' paths absolute; opens them. */
+hb_result hb_handler_fix_dirs(const hb_trace_handler *handler);
+hb_result hb_handler_open_dirs(const hb_trace_handler *handler);
 hb_result hb_handler_call(const hb_trace_handler *handler, hb_profiler *prof);
+/** Whether a function of hipboard's made it. */
+bool hb_handler_is_ours(const hb_trace_handler *handler);
 void hb_handler_destroy(const hb_trace_handler *handler);
 /* Of the first one made by hb_tensorboard_trace_handler() that `handler` is or has in its chain: */
 /** Its directory; NULL: there is none. */
 const char *hb_handler_dir(const hb_trace_handler *handler);
+/** As an open directory; see hb_log_dir_keep(). */
+hb_kept_file hb_handler_keep_dir(const hb_trace_handler *handler);
+/** As a path that works now; see hb_log_dir_path(). */
+const char *hb_handler_dir_now(const hb_trace_handler *handler, char buf[HB_LOG_DIR_BUF]);
 /** Whether it is to keep an event file. */
 bool hb_handler_logs_events(const hb_trace_handler *handler);
 const char *hb_handler_worker(const hb_trace_handler *handler);

@@ -141,14 +141,18 @@ static hb_result pass_over_empty(const char *path, const struct stat *st)
 }
 
 /* HB_ERROR_BUSY when its process lives. The mapping is private: finalizing writes into it. */
-static hb_result open_spool(spool_file *f)
+static hb_result open_spool(spool_file *f, const struct stat *found)
 {
     struct stat st;
-    f->fd = open(f->path, O_RDONLY | O_CLOEXEC);
+    f->fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     if (f->fd < 0 && errno == ENOENT)
         return hb_fail(HB_ERROR_BUSY, "%s: its process has just removed it", f->path);
-    if (f->fd < 0 || fstat(f->fd, &st) != 0)
+    bool is_link = f->fd < 0 && errno == ELOOP;
+    if (!is_link && (f->fd < 0 || fstat(f->fd, &st) != 0))
         return hb_fail_errno(HB_ERROR_IO, errno, "%s: can't be read", f->path);
+    /* Whoever may write to the directory may have put another file there since the walk saw it. */
+    if (is_link || st.st_dev != found->st_dev || st.st_ino != found->st_ino)
+        return hb_fail(HB_ERROR_BUSY, "%s: another file has just taken its place", f->path);
     if (flock(f->fd, LOCK_EX | LOCK_NB) != 0)
         return hb_fail(HB_ERROR_BUSY, "%s: its process is still running", f->path);
     if (st.st_size == 0) return pass_over_empty(f->path, &st);
@@ -283,10 +287,10 @@ static bool recover_sessions(recovery *rec, const spool_file *f)
     return all;
 }
 
-static void recover_spool(recovery *rec, const char *path)
+static void recover_spool(recovery *rec, const char *path, const struct stat *found)
 {
     spool_file f = {.path = path, .fd = -1};
-    hb_result result = open_spool(&f);
+    hb_result result = open_spool(&f, found);
     if (result == HB_OK) {
         if (recover_sessions(rec, &f)) unlink(path);
     } else if (result != HB_ERROR_BUSY) {
@@ -316,7 +320,7 @@ hb_result hb_recover(const char *dir, unsigned export_flags,
             result = hb_fail_errno(HB_ERROR_IO, entry->fts_errno ? entry->fts_errno : ENOTDIR,
                                    "recover: %s", dir);
         else if (is_spool(entry))
-            recover_spool(&rec, entry->fts_path);
+            recover_spool(&rec, entry->fts_path, entry->fts_statp);
     }
     if (walk) fts_close(walk);
     free(root);

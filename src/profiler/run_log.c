@@ -178,7 +178,11 @@ void hb_run_log_open(hb_profiler *prof)
     if (!prof->event_log) {
         if (!hb_git_commit(".", prof->git_commit)) prof->git_commit[0] = '\0';
         prof->event_log = hb_event_log_new(hb_handler_dir(&prof->options.on_trace_ready), NULL);
-        if (!prof->event_log) hb_run_log_warn(prof);
+        if (prof->event_log)
+            hb_event_log_keep_dir(prof->event_log,
+                                  hb_handler_keep_dir(&prof->options.on_trace_ready));
+        else
+            hb_run_log_warn(prof);
         hb_settings_reopen();
     }
     hb_run_log_step(prof);

@@ -48,7 +48,8 @@ static void warn_unwritten(hb_profiler *prof)
 static void write_job(hb_profiler *prof, hb_job *job)
 {
     job->cpu_ns = hb_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    hb_result result = hb_cycle_write(prof, job->cycle, job->path, job->flags, false);
+    hb_result result =
+        hb_cycle_write(prof, job->cycle, job->path, job->flags, HB_NEW_FILE, &job->dir);
     pthread_mutex_lock(&prof->lock);
     if (result != HB_OK) {
         keep_for_recovery(job->cycle);
@@ -90,6 +91,7 @@ static void *work(void *arg)
         pthread_mutex_unlock(&prof->lock);
         write_job(prof, job);
         hb_cycle_drop(prof, job->cycle);
+        hb_kept_file_close(&job->dir);
         free(job->path);
         free(job);
         pthread_mutex_lock(&prof->lock);
@@ -122,16 +124,19 @@ void hb_worker_end(hb_profiler *prof)
     prof->worker_runs = prof->worker_ends = false;
 }
 
-hb_result hb_worker_submit(hb_profiler *prof, hb_cycle *cycle, char *path, unsigned flags)
+hb_result hb_worker_submit(hb_profiler *prof, hb_cycle *cycle, char *path, unsigned flags,
+                           hb_kept_file dir)
 {
     hb_job *job = malloc(sizeof *job);
     hb_result result = job ? hb_worker_start(prof) : HB_ERROR_NO_MEMORY;
     if (result != HB_OK) {
+        hb_kept_file_close(&dir);
         free(job);
         free(path);
         return hb_fail(result, "no memory for writing a trace in the background");
     }
-    *job = (hb_job){.cycle = cycle, .path = path, .flags = flags, .step_num = hb_step_number(prof)};
+    *job = (hb_job){
+        .cycle = cycle, .path = path, .dir = dir, .flags = flags, .step_num = hb_step_number(prof)};
     pthread_mutex_lock(&prof->lock);
     cycle->holders++;
     hb_job **at = &prof->jobs;

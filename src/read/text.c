@@ -155,9 +155,10 @@ hb_result hb_text_open(hb_text *t, const char *path, hb_text_form form)
         t->owns_fd = true;
     }
     struct stat st;
-    if (fstat(t->fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+    int error = fstat(t->fd, &st) != 0 ? errno : S_ISDIR(st.st_mode) ? EISDIR : 0;
+    if (error) {
         hb_text_close(t);
-        return hb_fail_errno(HB_ERROR_IO, EISDIR, "cannot read '%s'", path);
+        return hb_fail_errno(HB_ERROR_IO, error, "cannot read '%s'", path);
     }
     hb_result result = make_window(t) ? HB_OK : hb_fail(t->result, "%s", t->error);
     if (result == HB_OK && !(S_ISREG(st.st_mode) && is_seekable(t, &st, form)))

@@ -103,7 +103,7 @@ static void fill_in_reserved(totals *ts, hb_record_memory *r)
     }
     device_total *d = total_of(ts, r);
     if (r->total_reserved < -1) d->kept = HB_RESERVED_BEYOND(r->total_reserved);
-    r->total_reserved = r->total_allocated + d->kept;
+    r->total_reserved = (int64_t)((uint64_t)r->total_allocated + (uint64_t)d->kept);
 }
 
 static void fill_in(totals *ts, hb_record_memory *r)
@@ -123,7 +123,7 @@ static hb_result sum_memory(const hb_spool_view *view, hb_session *session)
     totals ts = {0};
     HB_TRY(each_memory(view, session, &ts, find_lowest));
     for (int i = 0; i < ts.n; i++)
-        ts.devices[i].allocated = -ts.devices[i].lowest;
+        ts.devices[i].allocated = (int64_t)(0 - (uint64_t)ts.devices[i].lowest);
     return each_memory(view, session, &ts, fill_in);
 }
 

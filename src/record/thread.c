@@ -122,9 +122,11 @@ void hb_thread_name(const char *name)
     hb_record_init();
     hb_thread *t = hb_thread_self();
     if (!t || !name) return;
+    if (!hb_thread_enter(t)) return;
     strncpy(t->name, name, sizeof t->name - 1);
-    if (t->chunk && hb_thread_enter(t)) {
-        hb_record_rename_thread(t);
-        hb_thread_leave(t);
-    }
+    /* Its chunk is there while the session lasts in which it was taken; acquire: as in recording
+     * calls, with the store that begins a session. */
+    uint32_t epoch = __atomic_load_n(&hb_enabled_epoch, __ATOMIC_ACQUIRE);
+    if (t->chunk && epoch && t->epoch == epoch) hb_record_rename_thread(t);
+    hb_thread_leave(t);
 }

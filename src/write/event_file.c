@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -68,7 +69,7 @@ size_t hb_record_whole(const char *data, size_t size)
 
 /* Names end in a number that counts up within the process, and are never taken from another
  * file. */
-static hb_result create(hb_event_file *file, const char *dir, const char *suffix)
+static hb_result create(hb_event_file *file, int dir_fd, const char *dir, const char *suffix)
 {
     static unsigned next_number;
     char host[HOST_NAME_MAX + 1];
@@ -80,19 +81,30 @@ static hb_result create(hb_event_file *file, const char *dir, const char *suffix
                          dir, (long long)time(NULL), host, (int)getpid(), number, suffix);
         if (n < 0 || (size_t)n >= sizeof file->path)
             return hb_fail(HB_ERROR_INVALID_ARGUMENT, "event log: file name of %d bytes", n);
-        fd = hb_open_file(file->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND, 0666);
+        const char *name = dir_fd < 0 ? file->path : strrchr(file->path, '/') + 1;
+        fd = hb_open_file_in(dir_fd < 0 ? AT_FDCWD : dir_fd, name,
+                             O_WRONLY | O_CREAT | O_EXCL | O_APPEND, 0666);
     } while (fd < 0 && errno == EEXIST);
     file->file = hb_kept_file_of(fd);
     if (fd < 0) return hb_fail_errno(HB_ERROR_IO, errno, "creating '%s'", file->path);
     return HB_OK;
 }
 
-hb_result hb_event_file_open(hb_event_file *file, const char *dir, const char *suffix)
+/* One that was removed takes no more files. */
+static bool is_usable(const hb_kept_file *in)
 {
+    struct stat st;
+    return in && hb_kept_file_is_there(in) && fstat(in->fd, &st) == 0 && st.st_nlink > 0;
+}
+
+hb_result hb_event_file_open_in(hb_event_file *file, const hb_kept_file *in, const char *dir,
+                                const char *suffix)
+{
+    bool inside = is_usable(in);
     *file = (hb_event_file){.file = HB_NO_KEPT_FILE};
     hb_buf_init(&file->pending, SIZE_MAX / 2);
-    HB_TRY(hb_make_directories(dir));
-    HB_TRY(create(file, dir, suffix));
+    if (!inside) HB_TRY(hb_make_directories(dir));
+    HB_TRY(create(file, inside ? in->fd : -1, dir, suffix));
     hb_event_version(&file->pending, hb_event_now(0).wall_time);
     hb_result result = hb_event_file_flush(file);
     if (result != HB_OK) {
@@ -100,6 +112,11 @@ hb_result hb_event_file_open(hb_event_file *file, const char *dir, const char *s
         unlink(file->path);
     }
     return result;
+}
+
+hb_result hb_event_file_open(hb_event_file *file, const char *dir, const char *suffix)
+{
+    return hb_event_file_open_in(file, NULL, dir, suffix);
 }
 
 hb_buf *hb_event_file_buffer(hb_event_file *file)
@@ -121,13 +138,22 @@ static void forget_sent(hb_event_file *file)
     file->sent = 0;
 }
 
-/* The program may have closed it, with all that it did not know. */
+/* The program may have closed it, with all that it did not know. What is found under its name now
+ * may be anybody's: a link, a FIFO, another file. */
 static bool find_again(hb_event_file *file)
 {
+    const int flags = O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
     if (hb_kept_file_is_there(&file->file)) return true;
-    hb_kept_file found = hb_kept_file_of(open(file->path, O_WRONLY | O_APPEND | O_CLOEXEC));
-    if (found.fd >= 0) file->file = found;
-    return found.fd >= 0;
+    hb_kept_file found = hb_kept_file_of(hb_open_file(file->path, flags, 0));
+    bool is_ours =
+        found.fd >= 0 && found.device == file->file.device && found.inode == file->file.inode;
+    if (is_ours) {
+        file->file = found;
+    } else if (found.fd >= 0) {
+        hb_kept_file_close(&found);
+        errno = ESTALE;
+    }
+    return is_ours;
 }
 
 hb_result hb_event_file_flush(hb_event_file *file)

@@ -39,6 +39,9 @@ typedef struct hb_event_file {
 
 /** Makes `dir` and its parents if needed and a new file in it, with its first record. */
 hb_result hb_event_file_open(hb_event_file *file, const char *dir, const char *suffix);
+/** The same in an open directory, whatever its name is now; without one in `dir`. */
+hb_result hb_event_file_open_in(hb_event_file *file, const hb_kept_file *in, const char *dir,
+                                const char *suffix);
 
 /** The buffer to append the next record to; it is written when enough has come together. NULL when
  * the file cannot be written and the backlog is full. */

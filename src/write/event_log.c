@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "write/event_log_internal.h"
 #include "write/summary.h"
 
@@ -31,16 +32,6 @@ static hb_result read_options(hb_event_log *log, const hb_event_log_options *giv
     return HB_OK;
 }
 
-/* malloc()ed; NULL when out of memory or the working directory is gone. */
-static char *absolute(const char *dir)
-{
-    if (*dir == '/' || *dir == '\0') return strdup(dir);
-    char *path = NULL, *here = getcwd(NULL, 0);
-    if (here && asprintf(&path, "%s/%s", here, dir) < 0) path = NULL;
-    free(here);
-    return path;
-}
-
 static void destroy(hb_event_log *log)
 {
     hb_event_queue_free(&log->queue);
@@ -48,16 +39,22 @@ static void destroy(hb_event_log *log)
     pthread_cond_destroy(&log->done);
     pthread_mutex_destroy(&log->mutex);
     pthread_mutex_destroy(&log->file_mutex);
+    hb_kept_file_close(&log->in);
     free(log->dir);
     free(log->suffix);
     free(log);
+}
+
+void hb_event_log_keep_dir(hb_event_log *log, hb_kept_file dir)
+{
+    log->in = dir;
 }
 
 static hb_result prepare(hb_event_log *log, const char *dir, const hb_event_log_options *options)
 {
     if (!dir) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "event log: no directory");
     HB_TRY(read_options(log, options));
-    log->dir = absolute(dir);
+    log->dir = hb_absolute_path(dir);
     if (!log->dir || !log->suffix)
         return hb_fail_errno(HB_ERROR_NO_MEMORY, errno, "event log in '%s'", dir);
     return hb_event_queue_init(&log->queue, log->max_bytes);
@@ -71,7 +68,7 @@ hb_event_log *hb_event_log_new(const char *dir, const hb_event_log_options *opti
         return NULL;
     }
     memset(log, 0, sizeof *log);
-    log->file.file = HB_NO_KEPT_FILE; /* 0 is the program's */
+    log->file.file = log->in = HB_NO_KEPT_FILE; /* 0 is the program's */
     hb_event_log_init_locks(log);
     if (prepare(log, dir, options) != HB_OK) {
         destroy(log);

@@ -27,7 +27,8 @@ struct hb_event_log {
     uint64_t dropped_queue;
 
     /* Set by open. */
-    char *dir; /* absolute: a forked child may be elsewhere by then */
+    char *dir;       /* absolute: a forked child may be elsewhere by then */
+    hb_kept_file in; /* the same, open, or none; see hb_event_log_keep_dir() */
     char *suffix;
     uint64_t max_bytes, wake_bytes;
     uint32_t flush_interval_ms;
@@ -52,6 +53,10 @@ struct hb_event_log {
 
     hb_event_log *next; /* of all open logs; under the registry's mutex */
 };
+
+/** For a log that nobody uses yet: its files go into this directory, wherever it is by then. Taken
+ * over. */
+void hb_event_log_keep_dir(hb_event_log *log, hb_kept_file dir);
 
 enum hb_log_session { HB_LOG_SESSION_NONE, HB_LOG_SESSION_OPEN, HB_LOG_SESSION_ENDED };
 

@@ -100,7 +100,7 @@ static hb_result reopen_if_removed(hb_event_log *log)
     if (there && (fstat(log->file.file.fd, &status) || status.st_nlink > 0)) return HB_OK;
     if (!there && access(log->file.path, F_OK) == 0) return HB_OK; /* it was only closed */
     hb_event_file file;
-    HB_TRY(hb_event_file_open(&file, log->dir, log->suffix));
+    HB_TRY(hb_event_file_open_in(&file, &log->in, log->dir, log->suffix));
     hb_buf *pending = &log->file.pending;
     size_t gone = hb_record_whole(pending->data, log->file.sent);
     hb_buf_append(&file.pending, pending->data + gone, pending->size - gone);
@@ -187,7 +187,7 @@ static void *writer_main(void *arg)
 
 static hb_result make_file(hb_event_log *log)
 {
-    HB_TRY(hb_event_file_open(&log->file, log->dir, log->suffix));
+    HB_TRY(hb_event_file_open_in(&log->file, &log->in, log->dir, log->suffix));
     int error = hb_background_thread(&log->thread, "hipboard-events", writer_main, log);
     if (error) {
         hb_event_file_close(&log->file);

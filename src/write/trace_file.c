@@ -32,6 +32,17 @@ static hb_result write_compressed(hb_source *source, hb_sink *sink, const char *
     return result;
 }
 
+static hb_result open_publish(hb_publish *publish, const char *path, const hb_write_options *o)
+{
+    const char *slash = strrchr(path, '/');
+    bool inside = o->in && hb_kept_file_is_there(o->in) && !o->replace;
+    hb_result result = inside
+                           ? hb_publish_open_in(publish, o->in->fd, slash ? slash + 1 : path, path)
+                           : hb_publish_open(publish, path, o->replace);
+    publish->sync = o->sync;
+    return result;
+}
+
 hb_result hb_write_trace_file(hb_source *source, const char *path, const hb_write_options *options,
                               hb_write_stats *stats)
 {
@@ -40,7 +51,7 @@ hb_result hb_write_trace_file(hb_source *source, const char *path, const hb_writ
     hb_publish publish;
     if (!stats) stats = &unused;
     if (!o.trace_name) o.trace_name = path;
-    hb_result result = hb_publish_open(&publish, path, o.replace);
+    hb_result result = open_publish(&publish, path, &o);
     if (result == HB_OK)
         result = o.gzip ? write_compressed(source, &publish.sink, path, &o, stats)
                         : hb_write_trace(source, &publish.sink, &o, stats);

@@ -5,6 +5,7 @@
 #ifndef HB_WRITE_H
 #define HB_WRITE_H
 
+#include "base/files.h"
 #include "trace/source.h"
 #include "write/sink.h"
 
@@ -19,6 +20,9 @@ typedef struct hb_write_options {
     hb_write_dialect dialect;
     bool gzip;
     bool replace;           /* an existing file of that name gives way; else HB_ERROR_STATE */
+    bool sync;              /* on the disk before this returns; see hb_publish_commit() */
+    const hb_kept_file *in; /* the open directory that a new file goes to, whatever its path says;
+                               NULL, or not open: by the path */
     const char *trace_name; /* the trace's "traceName"; NULL: the path */
 } hb_write_options;
 

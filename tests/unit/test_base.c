@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -141,6 +144,61 @@ static void statistics_are_numpys(void **state)
     assert_true(s.count == 0 && s.sum == 0 && s.p95 == 0 && hb_quantile(NULL, 0, 0.5) == 0);
 }
 
+/* As `program 2>&1 | less` with nobody reading on. */
+static void a_warning_does_not_wait_for_its_reader(void **state)
+{
+    (void)state;
+    static char text[1 << 20];
+    int fds[2], before = dup(STDERR_FILENO);
+    assert_int_equal(pipe(fds), 0);
+    dup2(fds[1], STDERR_FILENO);
+    fcntl(fds[1], F_SETFL, O_NONBLOCK);
+    while (write(fds[1], text, sizeof text) > 0)
+        continue;
+    while (write(fds[1], text, 1) > 0)
+        continue;
+    fcntl(fds[1], F_SETFL, 0);
+    alarm(30);
+    errno = 17;
+    hb_warn("nobody reads this");
+    hb_warn("nor that");
+    assert_int_equal(errno, 17);
+    fcntl(fds[0], F_SETFL, O_NONBLOCK);
+    while (read(fds[0], text, sizeof text) > 0)
+        continue;
+    hb_warn("but %s", "this");
+    hb_warn("and that");
+    alarm(0);
+    dup2(before, STDERR_FILENO);
+    close(before);
+    ssize_t n = read(fds[0], text, sizeof text - 1);
+    assert_true(n > 0);
+    text[n] = '\0';
+    assert_string_equal(text, "hipboard: but this (before that 2 lines went unread)\n"
+                              "hipboard: and that\n");
+    close(fds[0]);
+    close(fds[1]);
+}
+
+static void a_warning_to_a_socket_does_not_wait_either(void **state)
+{
+    (void)state;
+    static char text[4096];
+    int fds[2], before = dup(STDERR_FILENO);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+    while (send(fds[1], text, sizeof text, MSG_DONTWAIT) > 0)
+        continue;
+    dup2(fds[1], STDERR_FILENO);
+    alarm(30);
+    for (int i = 0; i < 5; i++)
+        hb_warn("nobody reads this");
+    alarm(0);
+    dup2(before, STDERR_FILENO);
+    close(before);
+    close(fds[0]);
+    close(fds[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -152,6 +210,8 @@ int main(void)
         cmocka_unit_test(json_strings_escape_wherever_a_byte_stands),
         cmocka_unit_test(utf8_follows_the_standard),
         cmocka_unit_test(statistics_are_numpys),
+        cmocka_unit_test(a_warning_does_not_wait_for_its_reader),
+        cmocka_unit_test(a_warning_to_a_socket_does_not_wait_either),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -276,6 +276,45 @@ static void what_waits_for_room_is_bounded(void **state)
     free_events(&list);
 }
 
+/* The program has closed it, and somebody put a link, a FIFO or another file in its place. */
+static void it_is_not_found_again_in_what_has_taken_its_place(void **state)
+{
+    (void)state;
+    char secret[300];
+    snprintf(secret, sizeof secret, "%s/secret", dir);
+    for (int kind = 0; kind < 3; kind++) {
+        hb_event_file file;
+        struct stat status;
+        assert_int_equal(hb_event_file_open(&file, dir, ""), HB_OK);
+        assert_int_equal(unlink(file.path), 0);
+        close(open(secret, O_WRONLY | O_CREAT | O_TRUNC, 0600));
+        if (kind == 0) assert_int_equal(symlink(secret, file.path), 0);
+        if (kind == 1) assert_int_equal(mkfifo(file.path, 0666), 0);
+        if (kind == 2) assert_int_equal(link(secret, file.path), 0);
+        close(file.file.fd);
+        put_scalar(&file, 1);
+        alarm(30);
+        assert_int_equal(hb_event_file_close(&file), HB_ERROR_IO);
+        alarm(0);
+        assert_non_null(strstr(hb_last_error(), file.path));
+        assert_int_equal(stat(secret, &status), 0);
+        assert_int_equal(status.st_size, 0);
+    }
+}
+
+static void closed_by_the_program_it_is_found_again(void **state)
+{
+    (void)state;
+    hb_event_file file;
+    assert_int_equal(hb_event_file_open(&file, dir, ""), HB_OK);
+    close(file.file.fd);
+    put_scalar(&file, 1);
+    assert_int_equal(hb_event_file_close(&file), HB_OK);
+    event_list list = read_events(file.path);
+    assert_int_equal(list.count, 2);
+    free_events(&list);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -292,6 +331,8 @@ int main(void)
         IN_DIR(a_full_disk_is_an_error_and_leaves_whole_records),
         IN_DIR(with_room_again_the_file_goes_on_without_a_gap),
         IN_DIR(what_waits_for_room_is_bounded),
+        IN_DIR(it_is_not_found_again_in_what_has_taken_its_place),
+        IN_DIR(closed_by_the_program_it_is_found_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -108,6 +108,24 @@ static void the_environment_comes_first(void **state)
     expect(".", B);
 }
 
+/* Anybody may put them into /tmp; opening one would wait for ever. */
+static void what_is_no_file_is_not_opened(void **state)
+{
+    (void)state;
+    alarm(30);
+    put("above/here/file.c", "");
+    assert_int_equal(mkfifo(path_of("above/.git"), 0666), 0);
+    expect("above/here", NULL);
+    put("work/.git/config", "");
+    assert_int_equal(mkfifo(path_of("work/.git/HEAD"), 0666), 0);
+    expect("work", NULL);
+    put("branch/.git/HEAD", "ref: refs/heads/main\n");
+    assert_int_equal(mkfifo(path_of("branch/.git/packed-refs"), 0666), 0);
+    assert_int_equal(symlink("/dev/zero", path_of("branch/.git/commondir")), 0);
+    expect("branch", NULL);
+    alarm(0);
+}
+
 #define IN_PLAIN_DIR(name) cmocka_unit_test_setup_teardown(name, in_a_plain_dir, remove_dir)
 
 int main(void)
@@ -119,6 +137,7 @@ int main(void)
         IN_PLAIN_DIR(a_worktree_points_elsewhere),
         IN_PLAIN_DIR(what_is_no_repository_has_no_commit),
         IN_PLAIN_DIR(the_environment_comes_first),
+        IN_PLAIN_DIR(what_is_no_file_is_not_opened),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -9,13 +12,18 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "sample_trace.h"
+#include "write/leftovers.h"
 #include "write/publish.h"
 #include "write/write.h"
 
@@ -238,11 +246,243 @@ static void a_trace_file_is_named_in_itself(void **state)
     assert_non_null(strstr(text, "],\"traceName\": \"runs/x.json\" }"));
 }
 
+/* ---- what is replaced ---- */
+
+static mode_t mode_of(const char *path)
+{
+    struct stat info;
+    assert_int_equal(lstat(path, &info), 0);
+    return info.st_mode;
+}
+
+static void what_is_replaced_keeps_its_mode(void **state)
+{
+    (void)state;
+    assert_int_equal(publish("x.json", "1", true), HB_OK);
+    assert_int_equal(chmod("x.json", 0600), 0);
+    assert_int_equal(publish("x.json", "2", true), HB_OK);
+    assert_int_equal(mode_of("x.json") & 07777, 0600);
+    assert_int_equal(chmod("x.json", 0664), 0);
+    assert_int_equal(publish("x.json", "3", true), HB_OK);
+    assert_int_equal(mode_of("x.json") & 07777, 0664);
+    assert_file("x.json", "3");
+}
+
+static void a_link_stays_one_and_its_file_is_replaced(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir("far", 0777), 0);
+    assert_int_equal(publish("far/x.json", "1", true), HB_OK);
+    assert_int_equal(symlink("far/x.json", "link"), 0);
+    assert_int_equal(publish("link", "2", true), HB_OK);
+    assert_true(S_ISLNK(mode_of("link")));
+    assert_file("far/x.json", "2");
+    assert_int_equal(symlink("far/new.json", "dangling"), 0);
+    assert_int_equal(publish("dangling", "3", true), HB_OK);
+    assert_true(S_ISLNK(mode_of("dangling")));
+    assert_file("far/new.json", "3");
+    assert_int_equal(entries("far"), 2);
+}
+
+/* Somebody else may have put it there to have another file written. */
+static void a_new_file_is_never_written_through_a_link(void **state)
+{
+    (void)state;
+    assert_int_equal(symlink("nowhere", "x.json"), 0);
+    assert_int_equal(publish("x.json", "1", false), HB_ERROR_STATE);
+    assert_int_equal(entries("."), 1);
+}
+
+static void *read_one_line(void *to)
+{
+    int fd = open("fifo", O_RDONLY);
+    ssize_t n = read(fd, to, 63);
+    close(fd);
+    return n > 0 ? to : NULL;
+}
+
+static void what_is_no_file_is_written_to_as_it_is(void **state)
+{
+    (void)state;
+    pthread_t reader;
+    char text[64] = "";
+    void *read;
+    assert_int_equal(mkfifo("fifo", 0600), 0);
+    assert_int_equal(pthread_create(&reader, NULL, read_one_line, text), 0);
+    assert_int_equal(publish("fifo", "through", true), HB_OK);
+    pthread_join(reader, &read);
+    assert_string_equal(text, "through");
+    assert_true(S_ISFIFO(mode_of("fifo")));
+    assert_int_equal(entries("."), 1);
+    assert_int_equal(publish("/dev/full", "no room", true), HB_ERROR_IO);
+    assert_true(S_ISCHR(mode_of("/dev/full")));
+}
+
+static void *open_and_leave(void *unused)
+{
+    close(open("fifo", O_RDONLY));
+    return unused;
+}
+
+static void a_reader_who_leaves_is_an_error_and_not_the_end(void **state)
+{
+    (void)state;
+    pthread_t reader;
+    hb_publish file;
+    hb_result result = HB_OK;
+    assert_int_equal(mkfifo("fifo", 0600), 0);
+    assert_int_equal(pthread_create(&reader, NULL, open_and_leave, NULL), 0);
+    assert_int_equal(hb_publish_open(&file, "fifo", true), HB_OK);
+    pthread_join(reader, NULL);
+    for (int i = 0; i < 2 && result == HB_OK; i++)
+        result = file.sink.write(&file.sink, "x", 1);
+    assert_int_equal(result, HB_ERROR_IO);
+    hb_publish_free(&file);
+    assert_true(S_ISFIFO(mode_of("fifo")));
+}
+
+/* As `program > file`, where what follows is to come behind. */
+static void standard_output_is_the_descriptor(void **state)
+{
+    (void)state;
+    const char *const names[] = {"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"};
+    for (int i = 0; i < 3; i++) {
+        fflush(stdout);
+        int before = dup(STDOUT_FILENO), to = open("out", O_RDWR | O_CREAT | O_TRUNC, 0600);
+        dup2(to, STDOUT_FILENO);
+        bool written = write(STDOUT_FILENO, "a", 1) == 1 && publish(names[i], "b", true) == HB_OK &&
+                       write(STDOUT_FILENO, "c", 1) == 1;
+        dup2(before, STDOUT_FILENO);
+        close(before);
+        close(to);
+        assert_true(written);
+        assert_file("out", "abc");
+    }
+}
+
+/* ---- others' temporary files ---- */
+
+static void put_old(const char *name, int seconds)
+{
+    close(open(name, O_WRONLY | O_CREAT, 0600));
+    struct timespec times[2] = {{time(NULL) - seconds, 0}, {time(NULL) - seconds, 0}};
+    assert_int_equal(utimensat(AT_FDCWD, name, times, 0), 0);
+}
+
+static void what_killed_writers_left_is_removed(void **state)
+{
+    (void)state;
+    const char *const kept[] = {
+        ".hipboard-host-1-0123456789abcdef.tmp", /* being made */
+        ".hipboard-host-2-0123456789abcdef.tmp", /* held by its writer */
+        ".hipboard-host-3-7.tmp",                /* an older hipboard's */
+        ".hipboard-host-4-x.tmp",
+        ".hipboard-host-5-0123456789abcdef.tmp.gz",
+        "hipboard-host-6-0123456789abcdef.tmp",
+    };
+    put_old(kept[0], 30);
+    for (int i = 1; i < 6; i++)
+        put_old(kept[i], 3600);
+    int held = open(kept[1], O_RDONLY);
+    assert_int_equal(flock(held, LOCK_EX | LOCK_NB), 0);
+    assert_int_equal(symlink(kept[5], ".hipboard-host-9-0123456789abcdef.tmp"), 0);
+    put_old(".hipboard-a-host-7-0123456789abcdef.tmp", 3600);
+    put_old(".hipboard-host-8-99.tmp", 2 * 86400);
+    assert_int_equal(publish("x.json", "x", false), HB_OK);
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(access(kept[i], F_OK), 0);
+    assert_int_equal(entries("."), 6 + 1 + 1); /* these, the link, x.json */
+    close(held);
+}
+
+static void a_file_that_is_being_written_is_no_leftover(void **state)
+{
+    (void)state;
+    hb_publish file;
+    assert_int_equal(hb_publish_open(&file, "x.json", false), HB_OK);
+    assert_int_equal(file.sink.write(&file.sink, "slow", 4), HB_OK);
+    struct timespec times[2] = {{1000, 0}, {1000, 0}};
+    assert_int_equal(utimensat(AT_FDCWD, file.temporary, times, 0), 0);
+    hb_leftovers_sweep(AT_FDCWD, ".");
+    assert_int_equal(hb_publish_commit(&file), HB_OK);
+    hb_publish_free(&file);
+    assert_file("x.json", "slow");
+}
+
+/* ---- file systems that can do less ---- */
+
+/* For the rest of this process's life. */
+static void refuse(const int *calls, int n, int error)
+{
+    struct sock_filter code[2 + 2 * 8];
+    int at = 0;
+    code[at++] =
+        (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+    for (int i = 0; i < n; i++) {
+        code[at++] =
+            (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)calls[i], 0, 1);
+        code[at++] =
+            (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)error);
+    }
+    code[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    struct sock_fprog program = {(unsigned short)at, code};
+    assert_int_equal(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+    assert_int_equal(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+}
+
+/* Object stores have no second names, and some of them no renaming. */
+static void publish_where_calls_are_refused(const int *calls, int n)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        refuse(calls, n, ENOSYS);
+        bool fine = publish("x.json", "first", false) == HB_OK &&
+                    publish("x.json", "second", false) == HB_ERROR_STATE;
+        hb_publish file;
+        fine = fine && hb_publish_open(&file, "y.json", false) == HB_OK &&
+               file.sink.write(&file.sink, "mine", 4) == HB_OK;
+        FILE *theirs = fopen("y.json", "w");
+        fputs("theirs", theirs);
+        fclose(theirs);
+        fine = fine && hb_publish_commit(&file) == HB_ERROR_STATE;
+        hb_publish_free(&file);
+        _exit(fine ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_file("x.json", "first");
+    assert_file("y.json", "theirs");
+    assert_int_equal(entries("."), 2);
+    assert_int_equal(unlink("x.json") | unlink("y.json"), 0);
+}
+
+static void file_systems_that_can_do_less_have_their_files_too(void **state)
+{
+    (void)state;
+    const int calls[] = {SYS_renameat2, SYS_linkat, SYS_link, SYS_rename, SYS_renameat};
+    for (int n = 1; n <= 5; n += 2)
+        publish_where_calls_are_refused(calls, n);
+}
+
+static void what_is_synced_is_there(void **state)
+{
+    (void)state;
+    hb_publish file;
+    assert_int_equal(hb_publish_open(&file, "sub/x.json", false), HB_OK);
+    file.sync = true;
+    assert_int_equal(file.sink.write(&file.sink, "x", 1), HB_OK);
+    assert_int_equal(hb_publish_commit(&file), HB_OK);
+    hb_publish_free(&file);
+    assert_file("sub/x.json", "x");
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, enter, leave)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(what_killed_writers_left_is_removed), /* first: a directory is swept once */
         TEST(the_file_appears_when_whole),
         TEST(permissions_follow_the_umask),
         TEST(missing_directories_are_made),
@@ -254,6 +494,15 @@ int main(void)
         TEST(a_full_disk_leaves_nothing),
         TEST(one_of_many_wins),
         TEST(a_trace_file_is_named_in_itself),
+        TEST(what_is_replaced_keeps_its_mode),
+        TEST(a_link_stays_one_and_its_file_is_replaced),
+        TEST(a_new_file_is_never_written_through_a_link),
+        TEST(what_is_no_file_is_written_to_as_it_is),
+        TEST(a_reader_who_leaves_is_an_error_and_not_the_end),
+        TEST(standard_output_is_the_descriptor),
+        TEST(a_file_that_is_being_written_is_no_leftover),
+        TEST(file_systems_that_can_do_less_have_their_files_too),
+        TEST(what_is_synced_is_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,7 +68,7 @@ static struct timespec to_timespec(int64_t ns)
 
 static int64_t number(const char *name)
 {
-    const char *text = getenv(name);
+    const char *text = secure_getenv(name);
     return text ? strtoll(text, NULL, 10) : 0;
 }
 
@@ -150,7 +150,7 @@ static void end_recording(void)
 static void tell_of_another_root(void)
 {
     struct stat root;
-    const char *dir = getenv(CAPTURE_DIR);
+    const char *dir = secure_getenv(CAPTURE_DIR);
     if (stat("/", &root) != 0 || !dir || access(dir, F_OK) != 0) return;
     if (root.st_ino != capture.root.st_ino || root.st_dev != capture.root.st_dev)
         fprintf(stderr,
@@ -235,7 +235,7 @@ static void read_schedule(const char *text)
 static void read_plan(void)
 {
     int64_t slice_ns = number(CAPTURE_SLICE);
-    read_schedule(getenv(CAPTURE_SCHEDULE));
+    read_schedule(secure_getenv(CAPTURE_SCHEDULE));
     plan.delay_ns = number(CAPTURE_DELAY);
     plan.duration_ns = number(CAPTURE_DURATION);
     plan.slice_ns = slice_ns ? slice_ns : plan.scheduled ? NS_PER_S : HB_TIME_SLICES_AUTO;
@@ -264,7 +264,7 @@ static hb_profiler *make_profiler(const char *dir)
 /* Without a profiler the program runs all the same. A forked child leaves its parent's alone. */
 void capture_start(void)
 {
-    const char *dir = getenv(CAPTURE_DIR);
+    const char *dir = secure_getenv(CAPTURE_DIR);
     pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
     if (!dir || !*dir) return;
     capture.lock = unlocked;

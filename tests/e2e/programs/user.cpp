@@ -80,6 +80,22 @@ void exceptions_come_through()
     throw std::logic_error("the handler's exception was lost");
 }
 
+void an_exception_stays_with_its_profiler()
+{
+    auto options = hipboard::default_options();
+    options.on_trace_ready =
+        hipboard::handler([](hipboard::profiler_ref) { throw std::out_of_range("the first's"); });
+    {
+        hipboard::profiler first(options);
+        first.start();
+    } /* its handler throws in the destructor */
+    hipboard::profiler second;
+    second.start();
+    work();
+    second.stop();
+    second.events([](const hb_event &) {});
+}
+
 void wrong_options_throw()
 {
     auto options = hipboard::default_options();
@@ -102,6 +118,7 @@ int main(int argc, char **argv)
         trace(argv[1]);
         handlers_are_callables();
         exceptions_come_through();
+        an_exception_stays_with_its_profiler();
         wrong_options_throw();
     } catch (const std::exception &e) {
         std::fprintf(stderr, "%s\n", e.what());

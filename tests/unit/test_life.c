@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A profiler's calls at moments when one does not expect them, and in surroundings that are not as
+ * they were.
+ */
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+
+#include "recorded.h"
+#include "test_dir.h"
+
+static const char *in_dir(const char *name)
+{
+    static char path[512];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    return path;
+}
+
+/* ---- outside of any profiler's life ---- */
+
+static void a_thread_is_named_after_its_profilers_end(void **state)
+{
+    (void)state;
+    hb_profiler *prof = record_all();
+    HB_RECORD_FUNCTION("work") {
+    }
+    assert_int_equal(hb_profiler_stop(prof), HB_OK);
+    hb_thread_name("stopped");
+    hb_profiler_destroy(prof);
+    hb_thread_name("destroyed");
+    prof = record_all();
+    hb_thread_name("again");
+    HB_RECORD_FUNCTION("work") {
+    }
+    assert_int_equal(hb_profiler_stop(prof), HB_OK);
+    hb_profiler_destroy(prof);
+}
+
+static bool holds(const char *path, const char *text)
+{
+    static char bytes[1 << 20];
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    size_t n = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    return memmem(bytes, n, text, strlen(text)) != NULL;
+}
+
+static void a_childs_thread_does_not_rename_its_parents(void **state)
+{
+    (void)state;
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.on_trace_ready = hb_tensorboard_trace_handler(in_dir("renamed"), "w", HB_NO_EVENT_FILE);
+    hb_profiler *prof = hb_profiler_create(&o);
+    assert_int_equal(hb_profiler_start(prof), HB_OK);
+    hb_thread_name("the parent's");
+    HB_RECORD_FUNCTION("work") {
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        hb_thread_name("the child's");
+        _exit(0);
+    }
+    wait_for_success(pid);
+    assert_int_equal(hb_profiler_stop(prof), HB_OK);
+    hb_profiler_destroy(prof);
+    char trace[PATH_MAX];
+    assert_int_equal(list_dir(in_dir("renamed"), NULL, trace, sizeof trace), 1);
+    assert_true(holds(trace, "the parent's"));
+    assert_false(holds(trace, "the child's"));
+}
+
+static void steps_can_have_any_number(void **state)
+{
+    (void)state;
+    const int64_t numbers[] = {INT64_MIN, -1, INT64_MAX};
+    for (int i = 0; i < 3; i++) {
+        hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+        o.schedule = hb_schedule_make(.active = 1);
+        hb_profiler *prof = hb_profiler_create(&o);
+        assert_int_equal(hb_profiler_start(prof), HB_OK);
+        assert_int_equal(hb_profiler_step(prof), HB_OK);
+        assert_int_equal(hb_profiler_number_next_step(prof, numbers[i]), HB_OK);
+        assert_int_equal(hb_profiler_step(prof), HB_OK);
+        assert_int_equal(hb_profiler_step(prof), HB_OK);
+        assert_int_equal(hb_profiler_stop(prof), HB_OK);
+        hb_profiler_destroy(prof);
+    }
+}
+
+static void count_destroyed(void *context)
+{
+    ++*(int *)context;
+}
+
+static void handlers_of_ours_are_taken_over_with_any_options(void **state)
+{
+    (void)state;
+    int destroyed = 0;
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.struct_size = 0;
+    o.on_trace_ready =
+        hb_trace_handler_chain((hb_trace_handler){NULL, &destroyed, count_destroyed},
+                               hb_tensorboard_trace_handler(in_dir("never"), NULL, 0));
+    assert_null(hb_profiler_create(&o));
+    assert_int_equal(destroyed, 1);
+}
+
+/* ---- others in the same directory ---- */
+
+static void put_spool(const char *name)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs("not a spool", file);
+    fclose(file);
+}
+
+/* The walk has seen all files when the first one is looked into. */
+static void swap_the_others(const hb_recovered *spool, void *arg)
+{
+    int *seen = arg;
+    assert_int_equal(spool->result, HB_ERROR_FORMAT);
+    if ((*seen)++) return;
+    const char *kinds[] = {".fifo.hbspool", ".link.hbspool", ".other.hbspool"};
+    for (int i = 0; i < 3; i++) {
+        if (strstr(spool->spool, kinds[i])) continue;
+        assert_int_equal(unlink(in_dir(kinds[i])), 0);
+        if (i == 0) assert_int_equal(mkfifo(in_dir(kinds[i]), 0666), 0);
+        if (i == 1) assert_int_equal(symlink("/dev/zero", in_dir(kinds[i])), 0);
+        if (i == 2) put_spool(kinds[i]);
+    }
+}
+
+static void recovery_takes_no_file_that_was_swapped_in(void **state)
+{
+    (void)state;
+    int seen = 0;
+    put_spool(".fifo.hbspool");
+    put_spool(".link.hbspool");
+    put_spool(".other.hbspool");
+    alarm(30);
+    assert_int_equal(hb_recover(dir, 0, swap_the_others, &seen), HB_ERROR_FORMAT);
+    alarm(0);
+    assert_int_equal(seen, 1);
+}
+
+/* ---- one place ---- */
+
+static hb_profiler *to_dir(const char *path, unsigned flags)
+{
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.on_trace_ready = hb_tensorboard_trace_handler(path, "w", flags);
+    return hb_profiler_create(&o);
+}
+
+static int count_ending(const char *path, const char *suffix)
+{
+    int n = 0;
+    DIR *open_dir = opendir(path);
+    for (struct dirent *e; open_dir && (e = readdir(open_dir));) {
+        size_t len = strlen(e->d_name), m = strlen(suffix);
+        n += len >= m && strcmp(e->d_name + len - m, suffix) == 0;
+    }
+    if (open_dir) closedir(open_dir);
+    return n;
+}
+
+static void record_a_cycle(hb_profiler *prof)
+{
+    if (hb_profiler_start(prof) != HB_OK) abort();
+    HB_RECORD_FUNCTION("work") {
+    }
+}
+
+/* What is in `path`: a trace, an event file, no spool any more. */
+static bool has_all(const char *path)
+{
+    return count_ending(path, ".pt.trace.json") == 1 && count_ending(path, ".hbspool") == 0 &&
+           count_ending(path, ".tmp") == 0 && list_dir(path, NULL, NULL, 0) == 2;
+}
+
+static void a_relative_directory_is_where_it_was_at_create(void **state)
+{
+    (void)state;
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (chdir(dir) != 0 || mkdir("sub", 0777) != 0) _exit(1);
+        hb_profiler *prof = to_dir("run", 0);
+        if (chdir("sub") != 0) _exit(2);
+        record_a_cycle(prof);
+        if (chdir("/") != 0 || hb_profiler_stop(prof) != HB_OK) _exit(3);
+        hb_profiler_destroy(prof);
+        _exit(has_all(in_dir("run")) && list_dir(in_dir("sub"), NULL, NULL, 0) == 0 ? 0 : 4);
+    }
+    wait_for_success(pid);
+}
+
+static void a_renamed_directory_takes_the_rest_too(void **state)
+{
+    (void)state;
+    hb_profiler *prof = to_dir(in_dir("run"), 0);
+    record_a_cycle(prof);
+    char renamed[512];
+    snprintf(renamed, sizeof renamed, "%s/renamed", dir);
+    assert_int_equal(rename(in_dir("run"), renamed), 0);
+    hb_scalar("loss", 1);
+    assert_int_equal(hb_profiler_stop(prof), HB_OK);
+    hb_profiler_destroy(prof);
+    assert_int_equal(access(in_dir("run"), F_OK), -1);
+    assert_int_equal(count_ending(renamed, ".pt.trace.json"), 1);
+    assert_int_equal(list_dir(renamed, NULL, NULL, 0), 2);
+}
+
+static void a_removed_directory_is_made_again(void **state)
+{
+    (void)state;
+    hb_profiler *prof = to_dir(in_dir("run"), HB_NO_EVENT_FILE);
+    record_a_cycle(prof);
+    assert_int_equal(remove_tree(in_dir("run")), 0);
+    assert_int_equal(hb_profiler_stop(prof), HB_OK);
+    hb_profiler_destroy(prof);
+    assert_int_equal(count_ending(in_dir("run"), ".pt.trace.json"), 1);
+}
+
+static void after_chroot_traces_come_into_the_same_directory(void **state)
+{
+    (void)state;
+    if (geteuid() != 0) skip();
+    pid_t pid = fork();
+    if (pid == 0) {
+        hb_profiler *prof = to_dir(in_dir("run"), HB_NO_EVENT_FILE);
+        record_a_cycle(prof);
+        int root = open("/", O_RDONLY | O_DIRECTORY);
+        if (mkdir(in_dir("jail"), 0777) != 0 || chroot(in_dir("jail")) != 0) _exit(1);
+        if (chdir("/") != 0 || hb_profiler_stop(prof) != HB_OK) _exit(2);
+        hb_profiler_destroy(prof);
+        if (fchdir(root) != 0 || chroot(".") != 0) _exit(3);
+        _exit(count_ending(in_dir("run"), ".pt.trace.json") == 1 &&
+                      list_dir(in_dir("jail"), NULL, NULL, 0) == 0
+                  ? 0
+                  : 4);
+    }
+    wait_for_success(pid);
+}
+
+/* Hours before the first trace is to be written. */
+static void a_directory_that_takes_no_files_is_told_at_the_start(void **state)
+{
+    (void)state;
+    close(open(in_dir("file"), O_WRONLY | O_CREAT, 0600));
+    hb_profiler *prof = to_dir(in_dir("file/run"), HB_NO_EVENT_FILE);
+    assert_int_equal(hb_profiler_start(prof), HB_ERROR_IO);
+    assert_non_null(strstr(hb_last_error(), "/file"));
+    assert_int_equal(unlink(in_dir("file")), 0); /* it is mended in time */
+    HB_RECORD_FUNCTION("work") {
+    }
+    assert_int_equal(hb_profiler_stop(prof), HB_OK);
+    hb_profiler_destroy(prof);
+    assert_int_equal(count_ending(in_dir("file/run"), ".pt.trace.json"), 1);
+}
+
+static void a_directory_of_another_user_is_told_at_the_start(void **state)
+{
+    (void)state;
+    if (geteuid() != 0) skip();
+    assert_int_equal(mkdir(in_dir("theirs"), 0755), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (setuid(65534) != 0) _exit(1);
+        hb_profiler *prof = to_dir(in_dir("theirs"), HB_NO_EVENT_FILE);
+        bool told = hb_profiler_start(prof) == HB_ERROR_IO &&
+                    strstr(hb_last_error(), "Permission denied") &&
+                    strstr(hb_last_error(), in_dir("theirs"));
+        hb_profiler_destroy(prof);
+        _exit(told ? 0 : 2);
+    }
+    wait_for_success(pid);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_DIR(a_thread_is_named_after_its_profilers_end),
+        IN_DIR(a_childs_thread_does_not_rename_its_parents),
+        IN_DIR(steps_can_have_any_number),
+        IN_DIR(handlers_of_ours_are_taken_over_with_any_options),
+        IN_DIR(recovery_takes_no_file_that_was_swapped_in),
+        IN_DIR(a_relative_directory_is_where_it_was_at_create),
+        IN_DIR(a_renamed_directory_takes_the_rest_too),
+        IN_DIR(a_removed_directory_is_made_again),
+        IN_DIR(after_chroot_traces_come_into_the_same_directory),
+        IN_DIR(a_directory_that_takes_no_files_is_told_at_the_start),
+        IN_DIR(a_directory_of_another_user_is_told_at_the_start),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
