@@ -13,6 +13,7 @@ typedef struct hb_device_backend {
     const char *summary; /* what it is, a phrase */
     bool loses_replays;  /* a graph's work is reported for its first run only */
     bool last_resort;    /* worth a word why the others were refused */
+    bool ends_at_fork;   /* a forked child has to take another */
     /** Before any function of the runtime is called, for those that have to be there first; or
      * NULL. */
     void (*prepare)(const hb_hip *hip);
@@ -22,7 +23,8 @@ typedef struct hb_device_backend {
     /** Once, before the first enable(). */
     bool (*attach)(const hb_hip *hip, hb_buf *why);
     /** Calls and device work are reported from now on, or not any more; a call that runs at that
-     * moment may still report its end. */
+     * moment may still report its end. May call those functions of the runtime only that set a
+     * pointer or a flag: a forked child must not do more before it has called HIP itself. */
     void (*enable)(bool on);
     /* The rest may be NULL. */
     /** Reports what it has been keeping of finished work. */

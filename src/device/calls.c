@@ -14,6 +14,7 @@
 hb_calls_of_runtime hb_calls_runtime;
 static _Atomic(hb_calls *) all;
 static _Atomic uint64_t next_correlation = 1;
+static _Atomic bool heard;
 _Atomic uint64_t hb_calls_devices;
 _Atomic uint32_t hb_calls_stream_generation = 1;
 
@@ -110,11 +111,26 @@ void hb_calls_leave_own(bool before)
     if (c) c->ours = before;
 }
 
+bool hb_calls_heard(void)
+{
+    return atomic_load_explicit(&heard, memory_order_relaxed);
+}
+
+/* The other threads' calls and captures are the parent's. */
+void hb_calls_after_fork(void)
+{
+    for (hb_calls *c = atomic_load(&all); c; c = c->next)
+        atomic_store(&c->capturing, 0);
+    atomic_store(&hb_calls_devices, 0);
+    atomic_store(&heard, false);
+}
+
 /* ---- frames ---- */
 
 /* Between sessions nothing is heard: neither ends of calls, captures and streams, nor unloads. */
 static HB_COLD void begin_session(hb_calls *c, uint32_t epoch)
 {
+    atomic_store_explicit(&heard, true, memory_order_relaxed);
     c->epoch = epoch;
     c->depth = 0;
     c->stream_generation = 0;

@@ -110,4 +110,11 @@ hb_call_counts hb_calls_count(void);
 /** Devices that work was launched on, as bits; cleared by whoever has waited for them. */
 extern _Atomic uint64_t hb_calls_devices;
 
+/** This process itself has called HIP while it was recorded: not only the one that it was forked
+ * from. */
+bool hb_calls_heard(void);
+
+/** In a forked child. */
+void hb_calls_after_fork(void);
+
 #endif

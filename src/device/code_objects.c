@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "device/code_metadata.h"
+#include "device/forked.h"
 
 /* ---- HSA's loader; hsa.h, hsa_ven_amd_loader.h ---- */
 
@@ -262,4 +263,13 @@ bool hb_code_objects_find(const char *name, uint32_t all_vgprs, uint32_t lds_byt
     }
     pthread_mutex_unlock(&known.lock);
     return found == 1;
+}
+
+/* What another thread was just changing is begun anew; its memory is given up. */
+void hb_code_objects_after_fork(void)
+{
+    if (hb_lock_after_fork(&known.lock)) return;
+    memset(known.buckets, 0, sizeof known.buckets);
+    known.seen = NULL;
+    known.num_seen = known.room = 0;
 }

@@ -26,4 +26,7 @@ void hb_code_objects_look(void);
 bool hb_code_objects_find(const char *name, uint32_t all_vgprs, uint32_t lds_bytes,
                           hb_code_resources *resources);
 
+/** In a forked child. */
+void hb_code_objects_after_fork(void);
+
 #endif

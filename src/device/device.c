@@ -10,15 +10,20 @@
 #include "device/calls.h"
 #include "device/choice.h"
 #include "device/code_objects.h"
+#include "device/forked.h"
+#include "device/interpose.h"
 #include "device/kernels.h"
 #include "device/lookups.h"
+#include "device/marks.h"
 #include "device/notes.h"
 #include "device/pools.h"
 #include "device/surroundings.h"
 #include "record/strings.h"
 
 static struct {
-    pthread_mutex_t lock;
+    pthread_mutex_t lock; /* not held by who makes a call, but at the first one under the SDK */
+    bool forked;          /* from a process with hipboard in it */
+    bool finding;         /* a runtime: what follows is half changed */
     hb_hip hip;
     bool found;                       /* `hip` is a runtime of this process */
     const hb_device_backend *backend; /* attached, or NULL */
@@ -48,8 +53,17 @@ static void prepare(const hb_hip *hip)
     state.prepared = true;
 }
 
+/* A forked child has inherited a runtime whose threads are its parent's, and one that has started
+ * may wait for them for ever. It is not called before the child itself does: then it is the
+ * program's own doing, and may be a runtime that starts in the child only. */
+static bool may_ask(void)
+{
+    return !state.forked || hb_calls_heard();
+}
+
 static void ask_versions(void)
 {
+    if (!may_ask()) return;
     bool was = hb_calls_enter_own();
     hb_hip_ask_versions(&state.hip);
     hb_calls_leave_own(was);
@@ -85,12 +99,14 @@ static bool has_news(void)
 /* The runtime may come later, by dlopen(). */
 static void find(void)
 {
+    state.finding = true;
     state.found = hb_hip_find(&state.hip);
-    if (!state.found) {
+    if (state.found)
+        attach();
+    else
         hb_lookups_interpose();
-        return;
-    }
-    attach();
+    state.finding = false;
+    if (!state.found) return;
     if (!state.backend || !state.backend->look) hb_lookups_watch(NULL);
     if (state.backend && state.recording) state.backend->enable(true);
 }
@@ -129,8 +145,37 @@ static void look_if_free(void)
     pthread_mutex_unlock(&state.lock);
 }
 
+/* ---- forked children ---- */
+
+/* Which back-end there is stays, and what it has put into the runtime, which is in the child's
+ * memory, too. */
+static void after_fork_in_child(void)
+{
+    bool whole = hb_lock_after_fork(&state.lock) || !state.finding;
+    state.forked = true;
+    state.recording = state.finding = false;
+    if (!whole || (state.backend && state.backend->ends_at_fork)) {
+        state.found = false;
+        state.backend = NULL;
+    }
+    hb_calls_after_fork();
+    hb_kernels_after_fork();
+    hb_pools_after_fork();
+    hb_code_objects_after_fork();
+    hb_interpose_after_fork();
+    hb_marks_after_fork();
+    hb_notes_after_fork();
+}
+
+static void register_once(void)
+{
+    pthread_atfork(NULL, NULL, after_fork_in_child);
+}
+
 void hb_device_prepare(void)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, register_once);
     pthread_mutex_lock(&state.lock);
     if (!state.found) hb_lookups_watch(look_if_free);
     look_ahead();
@@ -150,16 +195,10 @@ void hb_device_start(bool asked_for)
     hb_pools_forget();
     bool before = state.found;
     look();
-    if (state.backend && !state.gone) hb_code_objects_look(); /* rather now than at a launch */
+    if (state.backend && !state.gone && may_ask())
+        hb_code_objects_look(); /* rather now than at a launch */
     if (before && state.backend && !state.gone) state.backend->enable(true);
     pthread_mutex_unlock(&state.lock);
-}
-
-void hb_device_after_fork(void)
-{
-    static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
-    state.lock = unlocked; /* another thread of the parent may have held it */
-    state.recording = false;
 }
 
 void hb_device_look_again(void)
@@ -319,7 +358,7 @@ static void finish_attached(void)
                 (unsigned long long)replays);
     bool used = now.seen != state.at_start.seen;
     if (!used) hb_note(state.asked_for, "no HIP call was made while this was recorded");
-    if (!used && !state.asked_for) return;
+    if ((!used && !state.asked_for) || !may_ask()) return;
     put_devices();
     ask_versions();
 }

@@ -19,9 +19,6 @@ void hb_device_start(bool asked_for);
 /** Looks for a HIP runtime that was loaded since; cheap, for each step, recorded or not. */
 void hb_device_look_again(void);
 
-/** In a forked child. */
-void hb_device_after_fork(void);
-
 /** The session is about to end: waits for the devices, so that all work has been reported, and
  * leaves in the session what is known of devices and of what is missing. */
 void hb_device_stop(void);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "device/forked.h"
 #include "device/imports.h"
 #include "device/lookups.h"
 #include "device/notes.h"
@@ -140,10 +141,11 @@ static void *address_of(hb_thunk_fn function)
     return address;
 }
 
+static pthread_mutex_t thunks_lock = PTHREAD_MUTEX_INITIALIZER;
+
 static void *thunk_of(target *t)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&thunks_lock);
     if (!t->thunk && self.num_thunks < HB_THUNKS) {
         size_t n = strlen(t->name);
         self.cids[self.num_thunks] = t->cid;
@@ -152,7 +154,7 @@ static void *thunk_of(target *t)
         t->thunk = ++self.num_thunks;
     }
     uint32_t thunk = t->thunk;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&thunks_lock);
     return thunk ? address_of(hb_thunks[thunk - 1]) : NULL;
 }
 
@@ -225,6 +227,13 @@ bool hb_interpose_attach(const hb_hip *hip, const hb_around_call *around, hb_buf
     hb_lookups_substitute(substitute);
     hb_interpose_look();
     return true;
+}
+
+/* A number that was just being given away is not given to another. */
+void hb_interpose_after_fork(void)
+{
+    if (!hb_lock_after_fork(&thunks_lock) && self.num_thunks < HB_THUNKS) self.num_thunks++;
+    atomic_store(&hb_thunks_on, 0);
 }
 
 void hb_interpose_enable(bool on)

@@ -28,4 +28,7 @@ void hb_interpose_enable(bool on);
 /** Modules were loaded since: interposes there, too. */
 void hb_interpose_look(void);
 
+/** In a forked child. */
+void hb_interpose_after_fork(void);
+
 #endif

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "device/code_objects.h"
+#include "device/forked.h"
 #include "device/occupancy.h"
 #include "record/strings.h"
 
@@ -176,4 +177,10 @@ uint32_t hb_kernel_name(const hb_hip *hip, const char *name)
 void hb_kernels_outdate(void)
 {
     atomic_fetch_add(&generation, 1);
+}
+
+/* The lists are whole at any moment. */
+void hb_kernels_after_fork(void)
+{
+    hb_lock_after_fork(&lock);
 }

@@ -29,4 +29,7 @@ uint32_t hb_kernel_name(const hb_hip *hip, const char *name);
 /** Addresses of functions may mean others from now on: code was unloaded, or may have been. */
 void hb_kernels_outdate(void);
 
+/** In a forked child. */
+void hb_kernels_after_fork(void);
+
 #endif

@@ -13,7 +13,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
+
+#include "device/forked.h"
 
 enum {
     MAX_MARKS = 8192,        /* a device's that are not yet read */
@@ -61,7 +62,6 @@ static struct {
     uint32_t generation;
     bool reading, ending;
     pthread_t reader;
-    pid_t pid;
     pthread_mutex_t hip_lock; /* the reader calls HIP; taken before `lock` */
     list unread;              /* the reader's part of those that wait */
     int paused;               /* captures that are going on */
@@ -115,8 +115,11 @@ bool hb_marks_possible(const hb_hip *hip, hb_buf *why)
     return true;
 }
 
+static void begin_lists(void);
+
 void hb_marks_init(const hb_hip *hip)
 {
+    begin_lists();
     for (size_t i = 0; i < HB_ARRAY_LEN(needed); i++)
         hb_hip_symbol(hip, needed[i].name, (char *)&fn + needed[i].offset);
 }
@@ -424,17 +427,21 @@ static void *reader_main(void *arg)
 
 /* ---- life ---- */
 
-/* A forked child has neither the reader nor a runtime that works; perhaps locked locks. */
-static void begin_process(void)
+static void begin_lists(void)
 {
-    self.pid = getpid();
-    self.reading = false;
-    self.paused = 0;
-    pthread_mutex_init(&self.lock, NULL);
-    pthread_mutex_init(&self.hip_lock, NULL);
     memset(self.devices, 0, sizeof self.devices);
     list_clear(&self.waiting);
     list_clear(&self.unread);
+}
+
+/* The reader and the events are the parent's. */
+void hb_marks_after_fork(void)
+{
+    hb_lock_after_fork(&self.lock);
+    hb_lock_after_fork(&self.hip_lock);
+    self.reading = false;
+    self.paused = 0;
+    begin_lists();
 }
 
 /* Signals are for the program's threads. */
@@ -450,7 +457,6 @@ static bool start_reader(void)
 
 bool hb_marks_enable(bool on)
 {
-    if (self.pid != getpid()) begin_process();
     if (on == self.reading) return true;
     if (on) {
         self.ending = false;

@@ -49,4 +49,7 @@ uint64_t hb_marks_lost(void);
 /** How far times may be off, in nanoseconds, as far as was seen in this session. */
 int64_t hb_marks_uncertainty(void);
 
+/** In a forked child. */
+void hb_marks_after_fork(void);
+
 #endif

@@ -27,6 +27,12 @@ static bool first_time(const char *text)
     return true;
 }
 
+/* Another thread of the parent may have been writing: its memory is given up. */
+void hb_notes_after_fork(void)
+{
+    hb_buf_init(&notes, MAX_NOTES);
+}
+
 void hb_note(bool loud, const char *format, ...)
 {
     char text[1280];

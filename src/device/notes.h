@@ -19,6 +19,9 @@ HB_PRINTF(2, 3) void hb_note(bool loud, const char *format, ...);
 /** The session ends: its notes become metadata. */
 void hb_notes_put(void);
 
+/** In a forked child. */
+void hb_notes_after_fork(void);
+
 /** Metadata of the session. A number of 0 stands for unknown and is left out. */
 void hb_put_text(const char *key, const char *text);
 void hb_put_number(const char *key, int64_t value);

@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "device/forked.h"
+
 enum { MAX_POOLS = 64 };
 
 /* hipMemPoolAttr */
@@ -77,4 +79,11 @@ int64_t hb_pools_kept(const hb_hip *hip, int device)
         if (pools.all[i].device == device) kept += kept_by(hip, pools.all[i].pool);
     pthread_mutex_unlock(&pools.lock);
     return kept;
+}
+
+/* The pools are the parent's. */
+void hb_pools_after_fork(void)
+{
+    hb_lock_after_fork(&pools.lock);
+    atomic_store(&pools.count, 0);
 }

@@ -23,4 +23,7 @@ void hb_pools_forget(void);
  * still to ask for. */
 int64_t hb_pools_kept(const hb_hip *hip, int device);
 
+/** In a forked child. */
+void hb_pools_after_fork(void);
+
 #endif

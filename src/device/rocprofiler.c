@@ -42,8 +42,26 @@ static struct {
     int64_t ahead_ns;
     _Atomic bool asked; /* by it, to be its client */
     _Atomic bool heard, attached, over;
+    _Atomic bool forked; /* over, but still to be stopped */
     _Atomic uint64_t lost;
 } sdk;
+
+/* ---- forked children ---- */
+
+/* A forked child has not its thread: nothing would be handed over, and who fills the buffer would
+ * wait for that forever. It is stopped at the child's first call, which comes before any work:
+ * whether its locks are free now, nobody knows. */
+static void in_child(void)
+{
+    if (!atomic_exchange(&sdk.over, true)) atomic_store(&sdk.forked, true);
+}
+
+static HB_COLD void stop_in_child(void)
+{
+    if (!atomic_exchange(&sdk.forked, false)) return;
+    sdk.rocp->stop_context(sdk.work);
+    sdk.rocp->stop_context(sdk.symbols);
+}
 
 /* ---- what it reports ---- */
 
@@ -61,6 +79,8 @@ static void on_call(uint64_t correlation, int32_t operation, uint32_t phase, voi
     const hb_rocp_hip_call *call = payload;
     const char *args = (const char *)(call + 1);
     uint32_t cid = (uint32_t)operation;
+    if (HB_UNLIKELY(atomic_load_explicit(&sdk.forked, memory_order_relaxed))) stop_in_child();
+    if (HB_UNLIKELY(atomic_load_explicit(&sdk.over, memory_order_relaxed))) return;
     atomic_store_explicit(&sdk.heard, true, memory_order_relaxed);
     if (phase == HB_ROCP_ENTER) {
         meet_runtime();
@@ -125,15 +145,6 @@ static void finalize(void *arg)
     (void)arg;
     sdk.rocp->flush_buffer(sdk.buffer);
     atomic_store(&sdk.over, true);
-}
-
-/* A forked child has not its thread: nothing would be handed over, and who fills the buffer would
- * wait for that forever. */
-static void in_child(void)
-{
-    if (atomic_exchange(&sdk.over, true)) return;
-    sdk.rocp->stop_context(sdk.work);
-    sdk.rocp->stop_context(sdk.symbols);
 }
 
 /* ---- becoming a client ---- */
@@ -407,6 +418,7 @@ static const char *version(void)
 const hb_device_backend hb_rocprofiler_sdk = {
     .name = "rocprofiler-sdk",
     .summary = "AMD's profiling library, which HIP since ROCm 6.2 reports to",
+    .ends_at_fork = true,
     .prepare = prepare,
     .probe = probe,
     .attach = attach,

@@ -52,7 +52,6 @@ static void at_exit(void)
 static void after_fork_in_child(void)
 {
     hb_turns_after_fork();
-    hb_device_after_fork();
 }
 
 static void register_once(void)
