@@ -111,13 +111,15 @@ static bool take_input(void *context, const hb_value *dims)
 static hb_num bytes_of(hb_distributed *d, const hb_analysis *a, const hb_comm *c)
 {
     hb_str dims = hb_trace_text(a->trace, c->dims), types = hb_trace_text(a->trace, c->types);
-    size_walk *s = HB_NEW_ARRAY(&d->arena, size_walk, 1);
-    s->d = d;
-    if (!c->dims || hb_python_false(dims)) return s->sum;
+    size_walk s; /* 24 KiB, hardly ever full: not cleared, and not one a collective in the arena */
+    s.d = d;
+    s.num_types = s.input = 0;
+    s.product = s.sum = hb_int(0);
+    if (!c->dims || hb_python_false(dims)) return s.sum;
     if (*dims.s != '[') lose_run(d, "Input Dims are not a list");
-    if (c->types && *types.s == '[') hb_json_each(types, take_type, s);
-    hb_json_each(dims, take_input, s);
-    return s->sum;
+    if (c->types && *types.s == '[') hb_json_each(types, take_type, &s);
+    hb_json_each(dims, take_input, &s);
+    return s.sum;
 }
 
 /* ---- sums ---- */

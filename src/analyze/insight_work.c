@@ -19,6 +19,13 @@ static bool is_work(const hb_row *row)
            row->kind == HB_KIND_MEMSET;
 }
 
+static bool has_work(const hb_trace *trace)
+{
+    for (uint32_t i = 0; i < trace->rows.count; i++)
+        if (is_work(hb_trace_row(trace, i))) return true;
+    return false;
+}
+
 /* ---- launches ---- */
 
 typedef struct launches {
@@ -30,6 +37,7 @@ typedef struct launches {
 static launches find_launches(hb_insight *in)
 {
     launches l = {0};
+    if (!has_work(in->trace)) return l; /* ids of millions of operators for nothing */
     for (uint32_t i = 0; i < in->trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(in->trace, i);
         if (!hb_insight_timed(row)) continue;

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "analyze/dict.h"
+#include "analyze/key_set.h"
 #include "analyze/name_bits.h"
 #include "analyze/props.h"
 #include "trace/devices.h"
@@ -13,7 +13,7 @@ typedef struct unifier {
     hb_arena arena;
     hb_trace *trace;
     hb_dict calls;      /* correlation -> row */
-    hb_dict owners;     /* External id -> 1: an operator's */
+    hb_key_set owners;  /* External ids of operators */
     hb_u32s seekers;    /* rows of calls with work whose operator is not known */
     bool *found;        /* of the seekers */
     HB_VEC(double) sms; /* of the devices in order; 0: not known */
@@ -165,11 +165,26 @@ static bool owns(const unifier *u, const hb_row *row)
            !is_step(u, row) && !is_scope(u, row);
 }
 
-static void index_rows(unifier *u)
+/* Writers count External ids up, so that bits take less than a table. */
+static void expect_owners(unifier *u)
 {
+    int64_t low = INT64_MAX, high = INT64_MIN;
     for (uint32_t i = 0; i < u->trace->rows.count; i++) {
         const hb_row *row = row_at(u, i);
-        if (owns(u, row)) hb_dict_set(&u->arena, &u->owners, row->ext, 1);
+        if (row->kind != HB_KIND_OPERATOR || hb_key_tag(row->ext) != HB_KEY_TAG_INT) continue;
+        low = HB_MIN(low, hb_key_value(row->ext));
+        high = HB_MAX(high, hb_key_value(row->ext));
+    }
+    uint64_t limit = (uint64_t)u->trace->rows.count * 64; /* bits: 8 bytes a row */
+    hb_key_set_expect(&u->arena, &u->owners, low, high, limit);
+}
+
+static void index_rows(unifier *u)
+{
+    expect_owners(u);
+    for (uint32_t i = 0; i < u->trace->rows.count; i++) {
+        const hb_row *row = row_at(u, i);
+        if (owns(u, row)) hb_key_set_add(&u->arena, &u->owners, row->ext);
         if (row->kind != HB_KIND_RUNTIME) continue;
         hb_key correlation = hb_trace_device(u->trace, row)->correlation;
         if (correlation != HB_KEY_NONE) hb_dict_set(&u->arena, &u->calls, correlation, i);
@@ -180,7 +195,7 @@ static void index_rows(unifier *u)
 static bool has_link(const unifier *u, const hb_row *row)
 {
     return row->ext != HB_KEY_NONE && row->ext != hb_trace_device(u->trace, row)->correlation &&
-           hb_dict_get(&u->owners, row->ext);
+           hb_key_set_has(&u->owners, row->ext);
 }
 
 static void seek_owner(unifier *u, const hb_row *work)
@@ -235,7 +250,7 @@ static void settle_ids(unifier *u)
         /* The plugin hands all calls without an id to the first module frame. */
         if (row->kind == HB_KIND_RUNTIME && row->ext == HB_KEY_NONE) row->ext = hb_key_int(0);
         bool shared = row->kind == HB_KIND_OPERATOR && row->ext != HB_KEY_NONE &&
-                      is_scope(u, row) && hb_dict_get(&u->owners, row->ext);
+                      is_scope(u, row) && hb_key_set_has(&u->owners, row->ext);
         if (shared) set_owner(u, row, HB_KEY_NONE);
     }
 }
