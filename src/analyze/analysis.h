@@ -130,15 +130,14 @@ typedef struct hb_step {
     hb_num computation, communication, overlap, other; /* for the distributed view */
 } hb_step;
 
-enum { HB_MAX_GPUS = 64 };
-
 typedef struct hb_sm_range {
     double start, end, value;
 } hb_sm_range;
 
 typedef struct hb_gpu {
     bool is_bool; /* the id was written as true or false first */
-    int id; /* as in the trace; negative ids share the slot of id + 64, as Python's lists do */
+    int id;   /* as in the trace; negative ids share the slot of id + 64, as Python's lists do */
+    int slot; /* hb_launch.gpu */
     double utilization;
     double sm_efficiency, occupancy, tc_ratio; /* NaN: not defined */
     bool has_sm, has_occupancy, has_tc;

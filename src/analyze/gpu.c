@@ -59,20 +59,12 @@ static bool set_add(int_set *s, int id)
 
 /* ---- kernels ---- */
 
-static int gpu_index(hb_analysis *a, uint32_t row, const hb_launch *launch)
+static void check_device(hb_analysis *a, uint32_t row, const hb_launch *launch)
 {
     if (launch->device_state != HB_NUMBER_INT || hb_key_tag(launch->device) != HB_KEY_TAG_INT)
         hb_lose(a, "event %u: a kernel's device is not an integer", row);
-    int64_t id = hb_key_value(launch->device);
-    if (id >= HB_MAX_GPUS || id < -HB_MAX_GPUS)
+    if (launch->gpu == HB_NO_GPU)
         hb_lose(a, "event %u: a kernel's device is not below %d", row, HB_MAX_GPUS);
-    return (int)id;
-}
-
-/* A negative device means Python's list element from the end. */
-static int slot_of(int id)
-{
-    return id < 0 ? id + HB_MAX_GPUS : id;
 }
 
 static void take_metrics(hb_analysis *a, uint32_t index, const hb_row *row, const hb_launch *launch,
@@ -105,8 +97,11 @@ static void take_kernel(hb_analysis *a, const hb_ev *ev, gpu_work *work, gpu_ids
     const hb_row *row = hb_trace_row(a->trace, ev->row);
     const hb_launch *launch = hb_trace_launch_of(a->trace, row);
     if (launch->device_state == HB_NUMBER_NONE) return;
-    int id = gpu_index(a, ev->row, launch);
-    gpu_work *w = &work[slot_of(id)];
+    if (launch->gpu == HB_NO_GPU && a->trace->unified)
+        return; /* it costs no other GPU its numbers */
+    check_device(a, ev->row, launch);
+    int id = (int)hb_key_value(launch->device);
+    gpu_work *w = &work[launch->gpu];
     if (set_add(&ids->set, id) && id >= 0) ids->is_bool[id] = launch->device_is_bool;
     hb_num start = {row->ts, !(row->flags & HB_ROW_TS_INT)};
     hb_ranges_merge_in(&a->arena, &w->busy, (hb_range){start, hb_float(row->ts + row->dur)});
@@ -140,8 +135,9 @@ void hb_analyze_gpus(hb_analysis *a)
         if (!ids->set.used[i]) continue;
         hb_gpu *gpu = &a->gpus[a->num_gpus++];
         gpu->id = ids->set.table[i];
+        gpu->slot = gpu->id < 0 ? gpu->id + HB_MAX_GPUS : gpu->id;
         gpu->is_bool = gpu->id >= 0 && ids->is_bool[gpu->id];
-        finish(a, gpu, &work[slot_of(gpu->id)]);
+        finish(a, gpu, &work[gpu->slot]);
     }
 }
 

@@ -196,11 +196,10 @@ static void sum_kernels(hb_analysis *a, const hb_node *n, bool by_device, tc_sum
             const hb_launch *l = hb_trace_launch_of(a->trace, hb_trace_row(a->trace, d->row));
             if (l->device_state == HB_NUMBER_NONE)
                 hb_lose(a, "event %u: a kernel of an operator has no device", d->row);
-            int64_t id = hb_key_value(l->device);
-            int slot = (int)(id < 0 ? id + HB_MAX_GPUS : id);
+            if (l->gpu == HB_NO_GPU) continue; /* told, or passed over, with the GPUs' use */
             sums->any = true;
-            sums->total[slot] += duration;
-            if (d->tc_used) sums->tc[slot] += duration;
+            sums->total[l->gpu] += duration;
+            if (d->tc_used) sums->tc[l->gpu] += duration;
         }
     }
 }
@@ -223,9 +222,8 @@ void hb_analyze_tensor_cores(hb_analysis *a)
         sum_kernels(a, &a->nodes[a->ops.items[i]], true, &ops);
     for (uint32_t i = 0; i < a->num_gpus; i++) {
         hb_gpu *gpu = &a->gpus[i];
-        int slot = gpu->id < 0 ? gpu->id + HB_MAX_GPUS : gpu->id;
         gpu->has_tc = ops.any;
-        gpu->tc_ratio = ops.total[slot] > 0 ? ops.tc[slot] / ops.total[slot] : 0;
+        gpu->tc_ratio = ops.total[gpu->slot] > 0 ? ops.tc[gpu->slot] / ops.total[gpu->slot] : 0;
     }
     for (uint32_t i = 0; i < a->threads.count; i++)
         if (!a->threads.items[i].gone) sum_bottom(a, a->threads.items[i].root, &bottom);

@@ -249,9 +249,9 @@ static void add_utilization(hb_digest *d)
         const hb_row *row = hb_trace_row(a->trace, a->events[i].row);
         if (a->events[i].type != HB_TYPE_KERNEL) continue;
         const hb_launch *launch = hb_trace_launch_of(a->trace, row);
-        if (launch->device_state == HB_NUMBER_NONE) continue;
+        if (launch->gpu == HB_NO_GPU) continue;
         hb_range r = {hb_float(row->ts), hb_float(row->ts + row->dur)};
-        hb_ranges_merge_in(&a->arena, &busy[hb_key_value(launch->device) & (HB_MAX_GPUS - 1)], r);
+        hb_ranges_merge_in(&a->arena, &busy[launch->gpu], r);
     }
     for (uint32_t i = 0; i < a->steps.count; i++) {
         hb_range step = a->steps.items[i].range;

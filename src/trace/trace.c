@@ -177,6 +177,17 @@ uint32_t hb_trace_key(hb_trace *t, hb_key key)
     return t->num_keys++;
 }
 
+/* The one place where a device that a file names becomes an index. Negative ones count from the
+ * end, as in the plugin's lists. */
+static int8_t gpu_of(const hb_launch *launch)
+{
+    if (launch->device_state != HB_NUMBER_INT || hb_key_tag(launch->device) != HB_KEY_TAG_INT)
+        return HB_NO_GPU;
+    int64_t id = hb_key_value(launch->device);
+    if (id < -HB_MAX_GPUS || id >= HB_MAX_GPUS) return HB_NO_GPU;
+    return (int8_t)(id < 0 ? id + HB_MAX_GPUS : id);
+}
+
 static uint32_t launch_slot(const hb_trace *t, const hb_launch *launch)
 {
     uint32_t mask = t->num_launch_slots - 1, i = hb_hash_bytes(launch, sizeof *launch) & mask;
@@ -200,15 +211,17 @@ static bool grow_launches(hb_trace *t)
 
 uint32_t hb_trace_launch(hb_trace *t, const hb_launch *launch)
 {
-    uint32_t i = launch_slot(t, launch);
+    hb_launch made = *launch;
+    made.gpu = gpu_of(launch);
+    uint32_t i = launch_slot(t, &made);
     if (t->launch_slots[i]) return t->launch_slots[i];
     if (t->launches.count > t->num_launch_slots / 2) {
         if (!grow_launches(t)) return UINT32_MAX;
-        i = launch_slot(t, launch);
+        i = launch_slot(t, &made);
     }
     hb_launch *kept = hb_column_push(&t->launches);
     if (!kept) return UINT32_MAX;
-    *kept = *launch;
+    *kept = made;
     return t->launch_slots[i] = t->launches.count - 1;
 }
 

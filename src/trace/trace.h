@@ -128,6 +128,9 @@ typedef enum hb_number_state {
     HB_NUMBER_BAD, /* something else */
 } hb_number_state;
 
+/** As many GPUs as the plugin's lists have. */
+enum { HB_MAX_GPUS = 64, HB_NO_GPU = -1 };
+
 /** How a kernel was launched, or how much was copied; equal launches are stored once, compared as
  * bytes: there is no padding. Texts are JSON, 0: absent or null. */
 typedef struct hb_launch {
@@ -137,9 +140,13 @@ typedef struct hb_launch {
     hb_sid grid, block, registers, shared;
     hb_sid limit; /* what keeps the occupancy from being higher, as hipboard writes it */
     uint8_t blocks_state, occupancy_state; /* hb_number_state */
-    uint8_t device_state;
-    uint8_t device_is_bool; /* true or false, which Python takes for 1 or 0 and writes as a word */
+    uint8_t device_state : 4;
+    uint8_t
+        device_is_bool : 4; /* true or false, which Python takes for 1 or 0 and writes as a word */
+    int8_t
+        gpu; /* set by hb_trace_launch(): what lists of HB_MAX_GPUS are indexed with, or NO_GPU */
 } hb_launch;
+_Static_assert(sizeof(hb_launch) == 56, "launches are compared as bytes");
 
 typedef struct hb_memory_row {
     double allocated, reserved;

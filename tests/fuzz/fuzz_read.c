@@ -17,6 +17,7 @@
 #include "analyze/insight.h"
 #include "analyze/keep_steps.h"
 #include "analyze/stacks.h"
+#include "analyze/unify.h"
 #include "fuzz.h"
 #include "query/query.h"
 #include "report/memory_timeline.h"
@@ -198,6 +199,20 @@ static void look_into(const hb_trace *trace, const uint8_t *data, size_t size)
     }
 }
 
+static void analyse(hb_trace *trace)
+{
+    hb_analysis analysis;
+    if (hb_analysis_run(&analysis, trace) == HB_OK) {
+        ask(&analysis);
+        hb_worker workers[] = {{"a_1", &analysis}, {"b", &analysis}};
+        hb_distributed joint;
+        bool exists;
+        (void)hb_distributed_run(&joint, workers, 2, &exists);
+        hb_distributed_free(&joint);
+    }
+    hb_analysis_free(&analysis);
+}
+
 static void read_one(const uint8_t *data, size_t size, bool strict)
 {
     hb_trace trace;
@@ -207,15 +222,7 @@ static void read_one(const uint8_t *data, size_t size, bool strict)
     hb_result result = hb_read_trace_memory((const char *)data, size, &options, &trace, &report);
     if (result == HB_OK) {
         if (strict && report.num_notes == 0) compare(&trace, data, size);
-        if (hb_analysis_run(&analysis, &trace) == HB_OK) {
-            ask(&analysis);
-            hb_worker workers[] = {{"a_1", &analysis}, {"b", &analysis}};
-            hb_distributed joint;
-            bool exists;
-            (void)hb_distributed_run(&joint, workers, 2, &exists);
-            hb_distributed_free(&joint);
-        }
-        hb_analysis_free(&analysis);
+        analyse(&trace);
         if (!strict) tabulate(&trace);
         if (!strict) attribute(&trace);
         if (!strict) look_into(&trace, data, size);
@@ -253,6 +260,20 @@ static void read_in_chunks(const char *path, size_t size)
     hb_trace_free(&together);
 }
 
+/* As the terminal's commands read it. */
+static void read_unified(const uint8_t *data, size_t size)
+{
+    hb_trace trace;
+    hb_read_report report;
+    hb_read_options options = {.max_bytes = 256 << 20};
+    if (hb_read_trace_memory((const char *)data, size, &options, &trace, &report) == HB_OK &&
+        hb_unify(&trace) == HB_OK) {
+        analyse(&trace);
+        look_into(&trace, data, size);
+    }
+    hb_trace_free(&trace);
+}
+
 /* What only files can be asked. */
 static void use_file(const uint8_t *data, size_t size)
 {
@@ -272,5 +293,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     use_file(data, size);
     read_one(data, size, false);
     read_one(data, size, true);
+    read_unified(data, size);
     return 0;
 }

@@ -3,7 +3,10 @@
  * Runs a fuzz target without a fuzzer: over every file of the directories named, then over inputs
  * made by a fixed random sequence. So each build runs each target.
  *
- *     fuzz_x_replay [-n INPUTS] DIRECTORY...
+ *     fuzz_x_replay [-n INPUTS] [-v ROUNDS] DIRECTORY...
+ *
+ * -v: each number of each file, of large ones some, is replaced in turn by ROUNDS values that no
+ * index may become.
  */
 #include <dirent.h>
 #include <stdint.h>
@@ -15,6 +18,72 @@
 
 enum { LARGEST_RANDOM = 4096 };
 
+/* ---- one number of a text replaced ---- */
+
+static const char *const values[] = {
+    "64",
+    "-65",
+    "63",
+    "-1",
+    "127",
+    "128",
+    "255",
+    "65536",
+    "2147483647",
+    "-64",
+    "1e300",
+    "4294967295",
+    "-2147483649",
+    "2305843009213693951",
+    "\"493459\"",
+    "true",
+    "null",
+    "NaN",
+    "[]",
+    "{\"a\": 64}",
+    "18446744073709551616",
+};
+enum { VALUES = sizeof values / sizeof *values };
+
+static int is_part(uint8_t c)
+{
+    return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
+}
+
+/* Where the number at or behind `from` begins, and its end; a number is a value, not part of a
+ * text. */
+static size_t find_number(const uint8_t *data, size_t size, size_t from, size_t *end)
+{
+    for (size_t i = from ? from : 1; i < size; i++) {
+        if (!is_part(data[i]) || !strchr(":,[ ", data[i - 1]) || data[i - 1] == 0) continue;
+        for (*end = i; *end < size && is_part(data[*end]);)
+            ++*end;
+        if (*end < size && data[*end] && strchr(",]} \n", data[*end])) return i;
+        i = *end;
+    }
+    return size;
+}
+
+static void replay_values(const uint8_t *data, size_t size, int rounds)
+{
+    uint8_t *changed = malloc(size + 64);
+    size_t end = 0, number = 0, stride = 1 + size / 1024;
+    for (size_t at; (at = find_number(data, size, end, &end)) < size; number++)
+        for (int round = 0; number % stride == 0 && round < rounds; round++) {
+            const char *value = values[(number + (size_t)round * 5) % VALUES];
+            size_t n = strlen(value);
+            memcpy(changed, data, at);
+            memcpy(changed + at, value, n);
+            memcpy(changed + at + n, data + end, size - end);
+            LLVMFuzzerTestOneInput(changed, at + n + size - end);
+        }
+    free(changed);
+}
+
+/* ---- files ---- */
+
+static int rounds;
+
 static int replay_file(const char *path)
 {
     FILE *file = fopen(path, "rb");
@@ -24,6 +93,7 @@ static int replay_file(const char *path)
     int read = !ferror(file);
     fclose(file);
     if (read) LLVMFuzzerTestOneInput(data, size);
+    if (read) replay_values(data, size, rounds);
     free(data);
     return read;
 }
@@ -64,6 +134,8 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "-n") == 0 && i + 1 < argc)
             inputs = atol(argv[++i]);
+        else if (strcmp(argv[i], "-v") == 0 && i + 1 < argc)
+            rounds = atoi(argv[++i]);
         else
             files += replay_directory(argv[i]);
     replay_random(inputs);
