@@ -59,6 +59,43 @@ hb_result hb_make_directories(const char *path)
     return result;
 }
 
+/* ---- opening ---- */
+
+static bool is_own_descriptor(const char *path)
+{
+    return strcmp(path, "/dev/stdin") == 0 || strncmp(path, "/dev/fd/", 8) == 0 ||
+           strncmp(path, "/proc/self/fd/", 14) == 0;
+}
+
+static hb_result check_kind(const char *path, const struct stat *st)
+{
+    if (S_ISREG(st->st_mode) || S_ISDIR(st->st_mode) || is_own_descriptor(path)) return HB_OK;
+    return hb_fail(HB_ERROR_IO, "cannot read '%s': it is %s, not a file", path,
+                   S_ISFIFO(st->st_mode)   ? "a FIFO"
+                   : S_ISSOCK(st->st_mode) ? "a socket"
+                                           : "a device");
+}
+
+hb_result hb_open_to_read(const char *path, int *fd, struct stat *st)
+{
+    /* Asked before, as opening a device can do things; and after, as it may be another file then.
+     * Opening a FIFO waits for its writer unless told not to. */
+    if (stat(path, st) == 0) HB_TRY(check_kind(path, st));
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (*fd < 0) return hb_fail_errno(HB_ERROR_IO, errno, "cannot open '%s'", path);
+    hb_result result = fstat(*fd, st) == 0
+                           ? check_kind(path, st)
+                           : hb_fail_errno(HB_ERROR_IO, errno, "cannot read '%s'", path);
+    if (result == HB_OK) {
+        int flags = fcntl(*fd, F_GETFL);
+        if (flags >= 0) fcntl(*fd, F_SETFL, flags & ~O_NONBLOCK);
+        return HB_OK;
+    }
+    close(*fd);
+    *fd = -1;
+    return result;
+}
+
 int hb_open_file(const char *path, int flags, unsigned mode)
 {
     return hb_open_file_in(AT_FDCWD, path, flags, mode);

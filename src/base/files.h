@@ -12,6 +12,13 @@
 /** HB_ERROR_IO with "cannot <what> '<path>'", what the user can do about it, and the reason. */
 HB_COLD hb_result hb_fail_file(int error_number, const char *what, const char *path);
 
+struct stat;
+
+/** Opens a file to read it, and never waits: a FIFO, a socket or a device is refused, since reading
+ * it could go on for ever; but not what the process itself has open, as shells hand pipes over
+ * (/dev/stdin, /dev/fd/N). A directory can be opened. `*st` is the file's. HB_ERROR_IO. */
+hb_result hb_open_to_read(const char *path, int *fd, struct stat *st);
+
 /** open() for writing. Never one of the numbers of standard input, output and error, which a
  * program may have closed: what is printed there would go into the file. -1 with errno. */
 int hb_open_file(const char *path, int flags, unsigned mode);

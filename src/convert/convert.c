@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/c_locale.h"
+#include "base/files.h"
 #include "convert/plan.h"
 #include "write/gzip.h"
 #include "write/out.h"
@@ -247,6 +250,17 @@ static bool is_gzip(const char *path)
     return gzip;
 }
 
+/* The input is read twice. */
+static hb_result check_input(const char *path)
+{
+    struct stat st;
+    int fd;
+    HB_TRY(hb_open_to_read(path, &fd, &st));
+    close(fd);
+    if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) return HB_OK; /* the reader refuses those */
+    return hb_fail(HB_ERROR_IO, "cannot read '%s' twice: give it as standard input, -", path);
+}
+
 /* ---- the conversion ---- */
 
 typedef struct conversion {
@@ -364,7 +378,8 @@ hb_result hb_convert(const char *input, const char *directory, const char *name,
     if (plan && c) {
         plan->input = input;
         plan->options = options ? options : &defaults;
-        done = make_plan(plan);
+        done = check_input(input);
+        if (done == HB_OK) done = make_plan(plan);
         if (done == HB_OK) done = write_parts(plan, c, directory, name);
         if (done == HB_OK) list_notes(plan, c);
         free_plan(plan);

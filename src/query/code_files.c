@@ -3,20 +3,21 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/files.h"
+
 static hb_result map_file(const char *path, const void **data, size_t *size)
 {
     struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        int error = fd < 0 ? errno : EINVAL;
-        if (fd >= 0) close(fd);
-        return hb_fail_errno(HB_ERROR_IO, error, "cannot read code of '%s'", path);
+    int fd;
+    HB_TRY(hb_open_to_read(path, &fd, &st));
+    if (!S_ISREG(st.st_mode)) {
+        close(fd);
+        return hb_fail_errno(HB_ERROR_IO, EINVAL, "cannot read code of '%s'", path);
     }
     void *map = st.st_size ? mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
     close(fd);

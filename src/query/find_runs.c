@@ -96,20 +96,42 @@ static hb_result add_run(hb_logdir *logdir, const char *dir, hb_run *run)
     return HB_OK;
 }
 
-/* Follows symbolic links, as the plugin does; a loop ends where the system calls it one. */
-static hb_result scan(hb_logdir *logdir, const char *dir)
+/* A directory that is being scanned, and the one that it is in. */
+typedef struct level {
+    const struct level *above;
+    dev_t device;
+    ino_t inode;
+} level;
+
+static bool is_loop(const level *l)
+{
+    for (const level *a = l->above; a; a = a->above)
+        if (a->device == l->device && a->inode == l->inode) return true;
+    return false;
+}
+
+/* Follows symbolic links, as the plugin does, but not to where it came from: two such links make
+ * 2^40 directories. */
+static hb_result scan(hb_logdir *logdir, const char *dir, const level *above)
 {
     hb_run run = {0};
     hb_result result = HB_OK;
+    struct stat st;
     DIR *d = opendir(dir);
     if (!d) return HB_OK; /* not there, or not readable: nothing is in it */
+    level here = {above, 0, 0};
+    if (fstat(dirfd(d), &st) == 0) here.device = st.st_dev, here.inode = st.st_ino;
+    if (is_loop(&here)) {
+        closedir(d);
+        return HB_OK;
+    }
     for (struct dirent *e; result == HB_OK && (e = readdir(d)) != NULL;) {
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
         char *path = join(dir, e->d_name);
         if (!path)
             result = hb_no_memory();
         else if (is_directory(path))
-            result = scan(logdir, path);
+            result = scan(logdir, path, &here);
         else
             result = add_profile(logdir, &run, dir, e->d_name);
         free(path);
@@ -190,7 +212,7 @@ hb_result hb_logdir_scan(hb_logdir *logdir)
     if (!path) return hb_no_memory();
     free(logdir->path);
     logdir->path = path;
-    HB_TRY(scan(logdir, path));
+    HB_TRY(scan(logdir, path, NULL));
     if (logdir->num_runs) qsort(logdir->runs, logdir->num_runs, sizeof *logdir->runs, by_name);
     for (size_t i = 0; i < logdir->num_runs; i++)
         HB_TRY(number_spans(&logdir->runs[i]));

@@ -5,8 +5,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "analyze/insight.h"
+#include "base/files.h"
 #include "query/code_files.h"
 #include "query/query.h"
 
@@ -222,10 +225,16 @@ static hb_result list_all(hb_insights *s)
 
 static hb_result read_rules(hb_insights *s, const char *path)
 {
-    FILE *file = path ? fopen(path, "re") : NULL;
+    struct stat st;
     size_t n = 1;
+    int fd;
     if (!path) return HB_OK;
-    if (!file) return hb_fail_errno(HB_ERROR_IO, errno, "cannot read '%s'", path);
+    HB_TRY(hb_open_to_read(path, &fd, &st));
+    FILE *file = fdopen(fd, "r");
+    if (!file) {
+        close(fd);
+        return hb_no_memory();
+    }
     while (n > 0) {
         char *room = hb_buf_reserve(&s->rules, 4096);
         if (!room) break;

@@ -7,6 +7,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/background.h"
+
 enum { BLOCKS = 4, BLOCK_SIZE = 1 << 20, INPUT_SIZE = 256 * 1024 };
 
 struct hb_inflater {
@@ -143,7 +145,7 @@ hb_inflater *hb_inflater_start(int fd, const char *head, size_t head_size)
         f->head_size = head_size;
         pthread_mutex_init(&f->lock, NULL);
         pthread_cond_init(&f->changed, NULL);
-        ok = pthread_create(&f->thread, NULL, run, f) == 0;
+        ok = hb_background_thread(&f->thread, "hb-inflate", run, f) == 0;
     }
     if (ok) return f;
     free_all(f);

@@ -2,12 +2,12 @@
 #include "read/text.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "read/inflate.h"
 
 /* A window grows by doubling while one token needs it; this is the largest that is believed. */
@@ -148,17 +148,17 @@ static bool is_seekable(hb_text *t, const struct stat *st, hb_text_form form)
 
 hb_result hb_text_open(hb_text *t, const char *path, hb_text_form form)
 {
+    struct stat st;
     *t = (hb_text){.fd = STDIN_FILENO};
     if (strcmp(path, "-") != 0) {
-        t->fd = open(path, O_RDONLY | O_CLOEXEC);
-        if (t->fd < 0) return hb_fail_errno(HB_ERROR_IO, errno, "cannot open '%s'", path);
+        HB_TRY(hb_open_to_read(path, &t->fd, &st));
         t->owns_fd = true;
+    } else if (fstat(t->fd, &st) != 0) {
+        return hb_fail_errno(HB_ERROR_IO, errno, "cannot read standard input");
     }
-    struct stat st;
-    int error = fstat(t->fd, &st) != 0 ? errno : S_ISDIR(st.st_mode) ? EISDIR : 0;
-    if (error) {
+    if (S_ISDIR(st.st_mode)) {
         hb_text_close(t);
-        return hb_fail_errno(HB_ERROR_IO, error, "cannot read '%s'", path);
+        return hb_fail_errno(HB_ERROR_IO, EISDIR, "cannot read '%s'", path);
     }
     hb_result result = make_window(t) ? HB_OK : hb_fail(t->result, "%s", t->error);
     if (result == HB_OK && !(S_ISREG(st.st_mode) && is_seekable(t, &st, form)))

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: MIT
+"""What is named like a trace and is none, and what stands in a trace and cannot be: a clear error or
+a number less, never a wait, never a crash."""
+import json
+import os
+import socket
+import subprocess
+
+import pytest
+
+from support import BUILD, ROOT
+
+HIPBOARD = BUILD / "tools/hipboard/hipboard"
+TRACE = ROOT / "tests/data/torch-2.13-cpu.pt.trace.json"
+READERS = ["view", "table", "stacks", "memory", "steps", "check", "compare", "convert"]
+
+
+def ask(*words, **options):
+    return subprocess.run([HIPBOARD, *map(str, words)], capture_output=True, text=True, timeout=120,
+                          stdin=subprocess.DEVNULL, **options)
+
+
+def words_of(command, path, tmp_path):
+    return {"compare": ["compare", path, path], "convert": ["convert", "-o", tmp_path / "out", path],
+            "stacks": ["stacks", "--scopes", path]}.get(command, [command, path])
+
+
+def make_fifo(path):
+    os.mkfifo(path)
+    return "a FIFO"
+
+
+def make_socket(path):
+    server = socket.socket(socket.AF_UNIX)
+    here = os.getcwd()
+    os.chdir(path.parent)  # a socket's path is short
+    server.bind(path.name)
+    os.chdir(here)
+    server.close()
+    return "a socket"
+
+
+def link_to_device(path):
+    path.symlink_to("/dev/zero")
+    return "a device"
+
+
+def link_to_itself(path):
+    path.symlink_to(path.name)
+    return "Too many levels of symbolic links"
+
+
+KINDS = [make_fifo, make_socket, link_to_device, link_to_itself]
+
+
+@pytest.mark.parametrize("make", KINDS)
+@pytest.mark.parametrize("command", READERS)
+def test_what_is_no_file_is_refused(command, make, tmp_path):
+    path = tmp_path / "odd.pt.trace.json"
+    what = make(path)
+    done = ask(*words_of(command, path, tmp_path))
+    told = done.stdout + done.stderr
+    assert done.returncode == (3 if command == "compare" else 1)
+    assert str(path) in told and what in told
+    assert command in ("check", "compare") or told == done.stderr
+
+
+@pytest.mark.parametrize("make", KINDS)
+@pytest.mark.parametrize("command", [*READERS[:1], *READERS[2:], "query"])  # no table of directories
+def test_beside_it_in_a_log_directory_others_are_shown(command, make, tmp_path):
+    logdir = tmp_path / "runs"
+    (logdir / "run").mkdir(parents=True)
+    make(logdir / "run/odd.pt.trace.json")
+    (logdir / "run/good.pt.trace.json").write_bytes(TRACE.read_bytes())
+    if command == "query":
+        done = ask("query", logdir, "workers?run=run&view=Overview")
+        assert json.loads(done.stdout) == ["good"]
+        return
+    done = ask(*words_of(command, logdir, tmp_path))
+    told = done.stdout + done.stderr
+    if command == "convert":
+        assert "good.pt.trace.json: " in told
+    else:
+        assert len(told) > 300
+    assert done.returncode == (3 if command == "compare" else 1) or "odd" not in told
+
+
+def test_a_pipe_from_the_shell_is_read(tmp_path):
+    """As bash's <(zcat trace.json.gz) is handed over."""
+    alone = ask("table", TRACE)
+    script = f'{HIPBOARD} table <(cat "{TRACE}")'
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, alone.stdout)
+    script = f'cat "{TRACE}" | {HIPBOARD} table /dev/stdin'
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, alone.stdout)
+
+
+def test_what_can_be_read_once_only_is_not_converted_by_half(tmp_path):
+    script = f'{HIPBOARD} convert -o "{tmp_path}/out" <(cat "{TRACE}")'
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1 and "standard input, -" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("command", READERS + ["query"])
+def test_directories_that_lead_to_themselves_are_entered_once(command, tmp_path):
+    """Two such links are 2^40 paths."""
+    run = tmp_path / "runs/run"
+    run.mkdir(parents=True)
+    (run / "a.pt.trace.json").write_bytes(TRACE.read_bytes())
+    for name in ("up", "round"):
+        (run / name).symlink_to("..")
+    if command == "query":
+        assert json.loads(ask("query", tmp_path / "runs", "runs").stdout)["runs"] == ["run"]
+    else:
+        done = ask(*words_of(command, tmp_path / "runs", tmp_path))
+        assert done.returncode in (0, 3 if command == "compare" else 1), done.stderr
+
+
+def test_rules_and_code_are_files_too(tmp_path):
+    make_fifo(tmp_path / "fifo")
+    for option in ("--classes", "--code"):
+        done = ask("view", option, tmp_path / "fifo", TRACE)
+        assert done.returncode == 1 and "is a FIFO, not a file" in done.stderr
+
+
+def trace_on(device):
+    """Two steps of a kernel on GPU 0 and one on `device`."""
+    events = []
+    for step in range(2):
+        start = 1000 * step
+        events.append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": 1,
+                       "tid": 1, "ts": start, "dur": 1000, "args": {}})
+        for k, (gpu, name) in enumerate([(0, "gemm"), (device, "relu")]):
+            i = step * 2 + k + 1
+            ids = {"External id": i, "correlation": i}
+            at = start + 100 + 300 * k
+            events += [
+                {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": at,
+                 "dur": 200, "args": {"External id": i}},
+                {"ph": "X", "cat": "cuda_runtime", "name": "hipLaunchKernel", "pid": 1, "tid": 1,
+                 "ts": at + 10, "dur": 5, "args": ids},
+                {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": at + 50,
+                 "dur": 100, "args": {**ids, "device": gpu, "stream": 7}}]
+    return {"deviceProperties": [{"id": 0, "name": "AMD", "totalGlobalMem": 1}],
+            "traceEvents": events}
+
+
+DEVICES = [64, 65, 127, 128, 493459, "493459", -65, 2**31, 2**53, 2**64, -2**63, 1e30, "64"]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_device_beyond_all_lists_costs_no_other_its_numbers(device, tmp_path):
+    path = tmp_path / "t.pt.trace.json"
+    path.write_text(json.dumps(trace_on(device)))
+    done = ask("view", path)
+    assert done.returncode == 0, done.stderr
+    alone = [line for line in done.stdout.splitlines() if line.startswith("0 ")]
+    # 200 us of the 2,000, but where the device is no integer: GPU 0 then has both kernels.
+    assert alone[0].split()[1] == ("20.0" if device in (2**64, -2**63, 1e30) else "10.0")
+    for command in ("steps", "stacks", "table", "memory", "check"):
+        assert ask(*words_of(command, path, tmp_path)).returncode in (0, 1)
+    done = ask("compare", "--json", path, path)
+    assert done.returncode == 0, done.stderr
+    rows = {row["name"]: row for row in json.loads(done.stdout)["steps"]}
+    assert "gpu_utilization" not in rows or rows["gpu_utilization"]["before"]["median"] <= 1
+
+
+def test_the_plugin_still_loses_a_file_with_such_a_device(tmp_path):
+    path = tmp_path / "t.pt.trace.json"
+    path.write_text(json.dumps(trace_on(64)))
+    done = ask("check", path)
+    assert done.returncode == 1 and "a kernel's device is not below 64" in done.stdout
