@@ -10,6 +10,7 @@
 
 #include "options.h"
 #include "progress.h"
+#include "terminal.h"
 #include "text.h"
 
 enum { MAX_CONDITIONS = 64, MAX_MEASURES = 16 };
@@ -216,6 +217,7 @@ static void complete(hb_compare_report *report, request *r)
                      : r->markdown ? HB_COMPARE_MARKDOWN
                                    : HB_COMPARE_TEXT;
     report->color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+    if (report->color) terminal_allow_styles();
     if (!r->has_group) report->group = HB_GROUP_MODULE;
     if (!r->has_top) report->top = r->json ? 0 : several ? 10 : 20;
     if (!r->name.given) return;

@@ -10,6 +10,7 @@
 
 #include "options.h"
 #include "progress.h"
+#include "terminal.h"
 #include "text.h"
 
 static void list_commands(FILE *to)
@@ -61,6 +62,7 @@ static int help_for(char *name)
 
 int main(int argc, char **argv)
 {
+    terminal_protect();
     if (argc < 2) {
         list_commands(stderr);
         return EXIT_USAGE;

@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,6 +26,13 @@ static double elapsed(void)
     return (double)(now.tv_sec - started.tv_sec) + (double)(now.tv_nsec - started.tv_nsec) / 1e9;
 }
 
+/* What is printed the usual way steers no terminal; see terminal.h. */
+static void steer(const char *sequence)
+{
+    fflush(stderr);
+    if (write(STDERR_FILENO, sequence, strlen(sequence)) < 0) return; /* nobody to tell */
+}
+
 /* `done` counts inflated bytes, `size` those of the file: of a gzip stream no share is known. */
 static bool report(void *context, const char *path, uint64_t done, uint64_t size)
 {
@@ -33,10 +41,11 @@ static bool report(void *context, const char *path, uint64_t done, uint64_t size
     if (interrupted) return false;
     if (elapsed() < 1 || !isatty(STDERR_FILENO)) return true;
     shown = true;
+    steer("\r");
     if (size && !inflated)
-        fprintf(stderr, "\r%s: %3.0f %%", path, 100.0 * (double)done / (double)size);
+        fprintf(stderr, "%s: %3.0f %%", path, 100.0 * (double)done / (double)size);
     else
-        fprintf(stderr, "\r%s: %.0f MB", path, (double)done / 1e6);
+        fprintf(stderr, "%s: %.0f MB", path, (double)done / 1e6);
     return true;
 }
 
@@ -47,7 +56,7 @@ bool progress_interrupted(void)
 
 void progress_clear(void)
 {
-    if (shown) fputs("\r\033[K", stderr);
+    if (shown) steer("\r\033[K");
     shown = false;
 }
 

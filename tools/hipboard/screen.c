@@ -8,6 +8,8 @@
 #include <unistd.h>
 #include <wchar.h>
 
+#include "terminal.h"
+
 /* One character: its bytes and its columns. Invalid bytes are taken one at a time. */
 typedef struct glyph {
     size_t bytes, width;
@@ -91,5 +93,7 @@ bool screen_is_styled(void)
 {
     const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
     if (!isatty(STDOUT_FILENO) || (no_color && *no_color)) return false;
-    return term && strcmp(term, "dumb") != 0;
+    if (!term || strcmp(term, "dumb") == 0) return false;
+    terminal_allow_styles();
+    return true;
 }
