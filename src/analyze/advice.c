@@ -153,7 +153,6 @@ static void use_amp(hb_analysis *a, hb_buf *buf)
 /* ---- memory near the limit ---- */
 
 typedef struct peak {
-    uint64_t type;
     hb_key device;
     double bytes;
 } peak;
@@ -163,18 +162,21 @@ typedef HB_VEC(peak) peaks;
 static peaks find_peaks(hb_analysis *a)
 {
     peaks list = {0};
+    hb_dict places = {0};
+    bool added;
     for (uint32_t i = 0; i < a->memory.count; i++) {
         const hb_memory_record *r = &a->memory.items[i];
         const hb_memory_row *m = hb_trace_memory(a->trace, hb_trace_row(a->trace, r->row));
-        hb_key device = a->trace->keys[m->device];
-        uint8_t type = HB_MIN(m->device_type, 2); /* those that the plugin does not know are one */
+        unsigned type = HB_MIN(m->device_type, 2); /* those that the plugin does not know are one */
         if (r->allocated != r->allocated && !r->allocated_bad) continue;
         if (r->allocated_bad) hb_lose(a, "event %u: Total Allocated is not a number", r->row);
-        uint32_t k = 0;
-        while (k < list.count && (list.items[k].type != type || list.items[k].device != device))
-            k++;
-        if (k == list.count) *HB_PUSH(&a->arena, &list) = (peak){type, device, 0};
-        if (r->allocated > list.items[k].bytes) list.items[k].bytes = r->allocated;
+        hb_dict_entry *e = hb_dict_add(&a->arena, &places, (uint64_t)m->device << 2 | type, &added);
+        if (added) {
+            e->value = list.count;
+            *HB_PUSH(&a->arena, &list) = (peak){a->trace->keys[m->device], 0};
+        }
+        peak *p = &list.items[e->value];
+        if (r->allocated > p->bytes) p->bytes = r->allocated;
     }
     return list;
 }

@@ -151,6 +151,12 @@ static void begin(joiner *j, uint32_t at, hb_dict_entry *live, bool has_address)
                                                           .owner = owner,
                                                           .below = before};
     live->value = c->joined = j->a->items.count;
+    hb_memory_place *d = &j->a->devices.items[c->device];
+    if (d->last)
+        j->a->items.items[d->last - 1].next = c->joined;
+    else
+        d->first = c->joined;
+    d->last = c->joined;
 }
 
 static void end(joiner *j, uint32_t at, hb_dict_entry *live)

@@ -28,6 +28,7 @@ typedef struct hb_allocation {
     uint32_t begin, end; /* indices of changes; end HB_NO_RECORD: still there */
     uint32_t owner;      /* event of the list, the innermost around it; HB_NO_FN: none */
     uint32_t below;      /* another one with the same key, index + 1 */
+    uint32_t next;       /* the next one on its device, index + 1 */
 } hb_allocation;
 
 typedef struct hb_memory_place {
@@ -37,7 +38,8 @@ typedef struct hb_memory_place {
     double start_bytes; /* allocated before the first change */
     double total;       /* after the last change */
     double peak_bytes;
-    uint32_t peak; /* change after which so much was allocated; HB_NO_RECORD: the start */
+    uint32_t peak;        /* change after which so much was allocated; HB_NO_RECORD: the start */
+    uint32_t first, last; /* of its allocations, index + 1; 0: none */
     uint64_t num_allocations, num_frees, unknown_frees;
     double allocated_bytes, freed_bytes;
 } hb_memory_place;
@@ -53,6 +55,21 @@ typedef struct hb_allocations {
 
 /** To be called inside hb_arena_try(). */
 void hb_allocations_make(hb_allocations *a, const hb_fn_list *list);
+
+/** A device's allocations in the order of their begins; NULL: there are none, or no more. */
+static inline const hb_allocation *hb_allocation_at(const hb_allocations *a, uint32_t index_plus_1)
+{
+    return index_plus_1 ? &a->items.items[index_plus_1 - 1] : NULL;
+}
+static inline const hb_allocation *hb_first_allocation(const hb_allocations *a, uint32_t device)
+{
+    return hb_allocation_at(a, a->devices.items[device].first);
+}
+static inline const hb_allocation *hb_next_allocation(const hb_allocations *a,
+                                                      const hb_allocation *of)
+{
+    return hb_allocation_at(a, of->next);
+}
 
 /** Whether it is there after change `at`. */
 static inline bool hb_allocation_lives(const hb_allocation *a, uint32_t at)

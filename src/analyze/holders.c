@@ -69,9 +69,9 @@ hb_holders hb_holders_at(const hb_allocations *a, uint32_t device, uint32_t at,
                          const hb_fn_stack *stacks)
 {
     grouping g = {.a = a, .stacks = stacks};
-    for (uint32_t i = 0; i < a->items.count && at != HB_NO_RECORD; i++)
-        if (a->items.items[i].device == device && hb_allocation_lives(&a->items.items[i], at))
-            add(&g, &a->items.items[i]);
+    const hb_allocation *x = at == HB_NO_RECORD ? NULL : hb_first_allocation(a, device);
+    for (; x; x = hb_next_allocation(a, x))
+        if (hb_allocation_lives(x, at)) add(&g, x);
     hb_sort(a->arena, g.made.items, g.made.count, sizeof *g.made.items, larger, NULL);
     return g.made;
 }

@@ -43,13 +43,15 @@ hb_distributed_facts hb_insight_distribution(const hb_insight *in)
 
 /* ---- memory ---- */
 
-static hb_gpu_memory *memory_of(hb_insight *in, hb_gpu_memories *list, int64_t gpu)
+static hb_gpu_memory *memory_of(hb_insight *in, hb_dict *index, hb_gpu_memories *list, int64_t gpu)
 {
-    for (uint32_t i = 0; i < list->count; i++)
-        if (list->items[i].gpu == gpu) return &list->items[i];
-    hb_gpu_memory *made = HB_PUSH(&in->arena, list);
-    *made = (hb_gpu_memory){.gpu = gpu};
-    return made;
+    bool added;
+    hb_dict_entry *e = hb_dict_add(&in->arena, index, (uint64_t)gpu, &added);
+    if (added) {
+        e->value = list->count;
+        *HB_PUSH(&in->arena, list) = (hb_gpu_memory){.gpu = gpu};
+    }
+    return &list->items[e->value];
 }
 
 static void find_capacities(hb_insight *in, hb_gpu_memories *list)
@@ -67,6 +69,7 @@ static void find_capacities(hb_insight *in, hb_gpu_memories *list)
 hb_gpu_memories hb_insight_memories(hb_insight *in)
 {
     hb_gpu_memories list = {0};
+    hb_dict index = {0};
     for (uint32_t i = 0; i < in->trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(in->trace, i);
         if (row->kind != HB_KIND_MEMORY) continue;
@@ -76,7 +79,7 @@ hb_gpu_memories hb_insight_memories(hb_insight *in)
         bool known = m->allocated_state == HB_NUMBER_INT || m->allocated_state == HB_NUMBER_FLOAT;
         if (!gpu || !known || hb_key_tag(device) != HB_KEY_TAG_INT || hb_key_value(device) < 0)
             continue;
-        hb_gpu_memory *to = memory_of(in, &list, hb_key_value(device));
+        hb_gpu_memory *to = memory_of(in, &index, &list, hb_key_value(device));
         to->peak = HB_MAX(to->peak, m->allocated);
     }
     if (list.count) find_capacities(in, &list);

@@ -127,22 +127,29 @@ static hb_work_kind kind_of(const hb_insight *in, const hb_kernel_sum *kernel)
 
 /* ---- GPUs and streams ---- */
 
-static uint32_t gpu_index(hb_insight *in, uint32_t pid)
+typedef struct places {
+    hb_dict gpus, streams; /* pid -> index; pid and tid -> index */
+} places;
+
+static uint32_t gpu_index(hb_insight *in, places *known, uint32_t pid)
 {
-    for (uint32_t i = 0; i < in->gpus.count; i++)
-        if (in->gpus.items[i].pid == pid) return i;
-    *HB_PUSH(&in->arena, &in->gpus) = (hb_gpu_sum){.pid = pid};
-    return in->gpus.count - 1;
+    bool added;
+    hb_dict_entry *e = hb_dict_add(&in->arena, &known->gpus, pid, &added);
+    if (added) {
+        e->value = in->gpus.count;
+        *HB_PUSH(&in->arena, &in->gpus) = (hb_gpu_sum){.pid = pid};
+    }
+    return e->value;
 }
 
-static uint32_t stream_index(hb_insight *in, hb_dict *streams, const hb_row *row)
+static uint32_t stream_index(hb_insight *in, places *known, const hb_row *row)
 {
     bool added;
     uint64_t key = (uint64_t)row->pid << 32 | row->tid;
-    hb_dict_entry *e = hb_dict_add(&in->arena, streams, key, &added);
+    hb_dict_entry *e = hb_dict_add(&in->arena, &known->streams, key, &added);
     if (added) {
         e->value = in->streams.count;
-        uint32_t gpu = gpu_index(in, row->pid);
+        uint32_t gpu = gpu_index(in, known, row->pid);
         *HB_PUSH(&in->arena, &in->streams) = (hb_stream_sum){.gpu = gpu, .tid = row->tid};
     }
     return e->value;
@@ -158,7 +165,8 @@ static bool starts_before(const void *context, const void *x, const void *y)
 void hb_insight_works(hb_insight *in)
 {
     launches l = find_launches(in);
-    hb_dict names = {0}, streams = {0};
+    hb_dict names = {0};
+    places known = {0};
     in->first = INFINITY;
     for (uint32_t i = 0; i < in->trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(in->trace, i);
@@ -168,7 +176,7 @@ void hb_insight_works(hb_insight *in)
                      .end = row->ts + row->dur,
                      .row = i,
                      .launch = launch_of(in, &l, row),
-                     .stream = stream_index(in, &streams, row),
+                     .stream = stream_index(in, &known, row),
                      .kind = HB_WORK_COPY};
         if (row->kind == HB_KIND_KERNEL) {
             uint32_t index = kernel_index(in, &names, row->name);

@@ -5,12 +5,17 @@
 #include "analyze/memory.h"
 #include "analyze/analysis.h"
 
-static uint32_t device_of(hb_analysis *a, hb_dict *names, const hb_memory_row *m)
+typedef struct device_index {
+    hb_dict ids;   /* UINT64_MAX: the CPU, else index of hb_trace.keys -> number of the device */
+    hb_dict names; /* the device's name -> its number: 0 and "0" are two devices of one name */
+} device_index;
+
+static uint32_t device_of(hb_analysis *a, device_index *index, const hb_memory_row *m)
 {
     bool added;
     if (m->device_type > 1) return 0;
     uint64_t key = m->device_type == 0 ? UINT64_MAX : m->device;
-    hb_dict_entry *e = hb_dict_add(&a->arena, names, key, &added);
+    hb_dict_entry *e = hb_dict_add(&a->arena, &index->ids, key, &added);
     if (!added) return e->value;
     hb_buf buf;
     hb_buf_init(&buf, SIZE_MAX / 2);
@@ -18,16 +23,17 @@ static uint32_t device_of(hb_analysis *a, hb_dict *names, const hb_memory_row *m
     if (m->device_type == 1) hb_buf_key(&buf, a->trace, a->trace->keys[m->device]);
     hb_sid name = hb_intern(a, buf.data, buf.size);
     hb_buf_free(&buf);
-    uint32_t i = 0; /* 0 and "0" are two devices of one name */
-    while (i < a->device_names.count && a->device_names.items[i] != name)
-        i++;
-    if (i == a->device_names.count) *HB_PUSH(&a->arena, &a->device_names) = name;
-    return e->value = i + 1;
+    hb_dict_entry *named = hb_dict_add(&a->arena, &index->names, name, &added);
+    if (added) {
+        *HB_PUSH(&a->arena, &a->device_names) = name;
+        named->value = a->device_names.count;
+    }
+    return e->value = named->value;
 }
 
 static void take_records(hb_analysis *a)
 {
-    hb_dict names = {0};
+    device_index index = {0};
     for (uint32_t i = 0; i < a->num_events; i++) {
         if (a->events[i].type != HB_TYPE_MEMORY) continue;
         const hb_row *row = hb_trace_row(a->trace, a->events[i].row);
@@ -39,7 +45,7 @@ static void take_records(hb_analysis *a)
                               .addr = row->ext,
                               .tid = row->tid,
                               .row = a->events[i].row,
-                              .device = device_of(a, &names, m)};
+                              .device = device_of(a, &index, m)};
         r.bytes_bad = m->bytes_state == HB_NUMBER_BAD;
         r.bytes_float = m->bytes_state == HB_NUMBER_FLOAT;
         r.allocated_bad = m->allocated_state == HB_NUMBER_BAD;
@@ -202,26 +208,33 @@ void hb_analyze_memory(hb_analysis *a)
 
 /* ---- statistics ---- */
 
+/* What a node's records say of one device. Most nodes have none, the others few of all devices. */
+typedef struct share {
+    uint32_t device, next; /* the node's next one, index + 1 */
+    double metrics[HB_MEMORY_METRICS];
+} share;
+
 typedef struct stat_walk {
     hb_analysis *a;
     hb_arena *arena;
     const hb_memory_window *window;
-    uint32_t num_devices;
-    double *metrics; /* [node][device][metric], of the nodes that have some */
-    uint32_t *slot;  /* node -> index into metrics + 1 */
-    uint32_t num_slots, capacity;
+    HB_VEC(share) shares;
+    hb_dict places;  /* node and device -> index of shares */
+    uint32_t *first; /* node -> index of shares + 1 */
     hb_u32s ops;
 } stat_walk;
 
-static double *metrics_of(stat_walk *s, uint32_t node)
+static double *metrics_of(stat_walk *s, uint32_t node, uint32_t device)
 {
-    size_t size = (size_t)s->num_devices * HB_MEMORY_METRICS;
-    if (!s->slot[node]) {
-        s->metrics =
-            hb_arena_grow(s->arena, s->metrics, s->num_slots, &s->capacity, size * sizeof(double));
-        s->slot[node] = ++s->num_slots;
+    bool added;
+    uint64_t key = (uint64_t)node << 32 | device;
+    hb_dict_entry *e = hb_dict_add(s->arena, &s->places, key, &added);
+    if (added) {
+        e->value = s->shares.count;
+        *HB_PUSH(s->arena, &s->shares) = (share){.device = device, .next = s->first[node]};
+        s->first[node] = s->shares.count;
     }
-    return s->metrics + (s->slot[node] - 1) * size;
+    return s->shares.items[e->value].metrics;
 }
 
 static void add_own(stat_walk *s, uint32_t node)
@@ -229,7 +242,7 @@ static void add_own(stat_walk *s, uint32_t node)
     for (uint32_t i = s->a->node_records[node]; i; i = s->a->memory.items[i - 1].next) {
         const hb_memory_record *r = &s->a->memory.items[i - 1];
         if (!hb_in_window(s->window, r->ts) || !r->device) continue;
-        double *m = metrics_of(s, node) + (size_t)(r->device - 1) * HB_MEMORY_METRICS;
+        double *m = metrics_of(s, node, r->device - 1);
         double own[HB_MEMORY_SELF_METRICS] = {r->bytes, r->bytes > 0 ? r->bytes : 0, r->bytes > 0};
         for (int k = 0; k < HB_MEMORY_SELF_METRICS; k++) {
             m[k] += own[k];
@@ -240,13 +253,12 @@ static void add_own(stat_walk *s, uint32_t node)
 
 static void add_totals(stat_walk *s, uint32_t node, uint32_t child)
 {
-    if (!s->slot[child]) return;
-    metrics_of(s, node);
-    double *to = metrics_of(s, node), *from = metrics_of(s, child);
-    for (uint32_t d = 0; d < s->num_devices;
-         d++, to += HB_MEMORY_METRICS, from += HB_MEMORY_METRICS)
+    for (uint32_t i = s->first[child]; i; i = s->shares.items[i - 1].next) {
+        double *to = metrics_of(s, node, s->shares.items[i - 1].device);
+        const double *from = s->shares.items[i - 1].metrics; /* which moves when one is added */
         for (int k = HB_MEMORY_SELF_METRICS; k < HB_MEMORY_METRICS; k++)
             to[k] += from[k];
+    }
 }
 
 /* Only nodes on the way of a record were visited; below others the plugin does not look. */
@@ -283,42 +295,63 @@ static bool stat_before(const void *context, const void *x, const void *y)
     return order ? order < 0 : s.len < u.len;
 }
 
-static void sum_by_name(stat_walk *s, uint32_t device, hb_memory_stats *out)
+static void sum_by_name(stat_walk *s, hb_memory_stats *sums)
 {
-    hb_dict names = {0};
+    hb_dict names = {0}; /* device and name -> index of its sums */
     bool added;
     for (uint32_t node = 1; node < s->a->num_nodes; node++) {
-        if (!s->slot[node] || !hb_is_operator(s->a, &s->a->nodes[node])) continue;
-        const double *m = metrics_of(s, node) + (size_t)device * HB_MEMORY_METRICS;
-        hb_dict_entry *e = hb_dict_add(s->arena, &names, s->a->nodes[node].name, &added);
-        if (added) {
-            e->value = out->count;
-            *HB_PUSH(s->arena, out) = (hb_memory_stat){.name = s->a->nodes[node].name};
+        if (!s->first[node] || !hb_is_operator(s->a, &s->a->nodes[node])) continue;
+        hb_sid name = s->a->nodes[node].name;
+        for (uint32_t i = s->first[node]; i; i = s->shares.items[i - 1].next) {
+            const share *from = &s->shares.items[i - 1];
+            hb_memory_stats *to = &sums[from->device];
+            uint64_t key = (uint64_t)from->device << 32 | name;
+            hb_dict_entry *e = hb_dict_add(s->arena, &names, key, &added);
+            if (added) {
+                e->value = to->count;
+                *HB_PUSH(s->arena, to) = (hb_memory_stat){.name = name};
+            }
+            for (int k = 0; k < HB_MEMORY_METRICS; k++)
+                to->items[e->value].metrics[k] += from->metrics[k];
         }
-        for (int k = 0; k < HB_MEMORY_METRICS; k++)
-            out->items[e->value].metrics[k] += m[k];
     }
-    for (uint32_t i = 0; i < s->ops.count; i++) {
-        hb_dict_entry *e = hb_dict_get(&names, s->a->nodes[s->ops.items[i]].name);
-        if (e) out->items[e->value].calls++;
+}
+
+/* Calls of a name are all there were, with and without memory. */
+static void count_calls(const stat_walk *s, hb_dict *calls)
+{
+    bool added;
+    for (uint32_t i = 0; i < s->ops.count; i++)
+        hb_dict_add(s->arena, calls, s->a->nodes[s->ops.items[i]].name, &added)->value++;
+}
+
+static void take_stats(const stat_walk *s, const hb_dict *calls, const hb_memory_stats *sums,
+                       hb_memory_stats *stats)
+{
+    for (uint32_t i = 0; i < sums->count; i++) {
+        hb_memory_stat *m = &sums->items[i];
+        const hb_dict_entry *e = hb_dict_get(calls, m->name);
+        if (!any_metric(m->metrics)) continue;
+        m->calls = e ? e->value : 0;
+        *HB_PUSH(s->arena, stats) = *m;
     }
+    hb_sort(s->arena, stats->items, stats->count, sizeof *stats->items, stat_before, s->a);
 }
 
 void hb_memory_statistics(hb_analysis *a, hb_arena *arena, const hb_memory_window *window,
                           hb_memory_stats *stats)
 {
-    stat_walk s = {.a = a, .arena = arena, .window = window, .num_devices = a->device_names.count};
-    s.slot = HB_NEW_ARRAY(arena, uint32_t, a->num_nodes);
+    stat_walk s = {.a = a, .arena = arena, .window = window};
+    hb_dict calls = {0};
+    hb_memory_stats *sums = HB_NEW_ARRAY(arena, hb_memory_stats, a->device_names.count);
+    s.first = HB_NEW_ARRAY(arena, uint32_t, a->num_nodes);
     for (uint32_t i = 0; i < a->threads.count; i++) {
         if (a->threads.items[i].gone) continue;
         for (uint32_t c = a->nodes[a->threads.items[i].root].first_child; c; c = a->nodes[c].next)
             walk_stats(&s, c);
     }
-    for (uint32_t d = 0; d < s.num_devices; d++) {
-        hb_memory_stats all = {0};
-        sum_by_name(&s, d, &all);
-        for (uint32_t i = 0; i < all.count; i++)
-            if (any_metric(all.items[i].metrics)) *HB_PUSH(arena, &stats[d]) = all.items[i];
-        hb_sort(arena, stats[d].items, stats[d].count, sizeof *stats[d].items, stat_before, a);
-    }
+    sum_by_name(&s, sums);
+    count_calls(&s, &calls);
+    for (uint32_t d = 0; d < a->device_names.count; d++)
+        take_stats(&s, &calls, &sums[d], &stats[d]);
 }

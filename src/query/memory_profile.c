@@ -75,9 +75,9 @@ static void sum_living(const hb_memory_profile *p, uint32_t device, uint32_t at,
     const hb_allocations *a = &p->allocations;
     *bytes = 0;
     *count = 0;
-    for (uint32_t i = 0; i < a->items.count && at != HB_NO_RECORD; i++) {
-        const hb_allocation *x = &a->items.items[i];
-        if (x->device != device || !hb_allocation_lives(x, at)) continue;
+    const hb_allocation *x = at == HB_NO_RECORD ? NULL : hb_first_allocation(a, device);
+    for (; x; x = hb_next_allocation(a, x)) {
+        if (!hb_allocation_lives(x, at)) continue;
         *bytes += x->bytes;
         ++*count;
     }

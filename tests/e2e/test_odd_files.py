@@ -3,6 +3,7 @@
 a number less, never a wait, never a crash."""
 import json
 import os
+import resource
 import socket
 import subprocess
 
@@ -172,3 +173,53 @@ def test_the_plugin_still_loses_a_file_with_such_a_device(tmp_path):
     path.write_text(json.dumps(trace_on(64)))
     done = ask("check", path)
     assert done.returncode == 1 and "a kernel's device is not below 64" in done.stdout
+
+
+@pytest.mark.parametrize("command", ["memory", "check", "view", "query"])
+def test_very_many_devices_are_told_apart(command, tmp_path):
+    """As ids that count allocations make them. What takes time by their square does not end here."""
+    count = 100_000
+    events = [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 0,
+               "dur": 10 * count, "args": {"External id": 1}}]
+    events += [{"ph": "i", "s": "t", "name": "[memory]", "pid": 1, "tid": 1, "ts": 10 * i,
+                "args": {"Addr": 16 + i, "Bytes": 512 + i, "Device Type": 1, "Device Id": i,
+                         "Total Allocated": 512 + i, "Total Reserved": 512 + i}}
+               for i in range(count)]
+    events += [{"ph": "X", "cat": "kernel", "name": "k", "pid": i, "tid": 7, "ts": 10 * i, "dur": 5,
+                "args": {"correlation": i + 1, "device": 0}} for i in range(count)]
+    path = tmp_path / "run/t.pt.trace.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps({"traceEvents": events}))
+    if command == "query":
+        rows = json.loads(ask("query", tmp_path, "memory?run=run&worker=t&span=default").stdout)
+        assert len(rows["rows"]) == count
+        assert rows["rows"]["GPU777"][0][:3] == ["aten::mm", 1, 1.26]
+    elif command == "memory":
+        devices = json.loads(ask("memory", "--json", path).stdout)["devices"]
+        assert [d["peak_bytes"] for d in devices] == [512 + i for i in range(count)]
+        assert [d["held_at_end"][0]["bytes"] for d in devices[-3:]] == [
+            512 + i for i in range(count - 3, count)]
+    elif command == "check":
+        assert ask("check", path).returncode in (0, 1)
+    else:
+        assert "k" in ask("view", "--view", "kernel", path).stdout
+
+
+def test_memory_of_many_operators_on_many_devices_takes_what_there_is(tmp_path):
+    """Not operators times devices: that was 1.6 GB for this file of 1.6 MB."""
+    count = 5000
+    events = []
+    for i in range(count):
+        events += [{"ph": "X", "cat": "cpu_op", "name": f"op{i % 100}", "pid": 1, "tid": 1,
+                    "ts": 100 * i, "dur": 90, "args": {"External id": i + 1}},
+                   {"ph": "i", "s": "t", "name": "[memory]", "pid": 1, "tid": 1, "ts": i * 100 + 10,
+                    "args": {"Addr": 16 + i, "Bytes": 1024, "Device Type": 1, "Device Id": i,
+                             "Total Allocated": 1024, "Total Reserved": 1024}}]
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "t.pt.trace.json").write_text(json.dumps({"traceEvents": events}))
+    limit = 256 << 20
+    done = ask("query", tmp_path, "memory?run=run&worker=t&span=default",
+               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (limit, limit)))
+    rows = json.loads(done.stdout)["rows"]
+    assert rows["GPU123"] == [["op23", 50, 1.0, 1.0, 1, 1, 1.0, 1.0]] and len(rows) == count
