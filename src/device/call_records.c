@@ -122,14 +122,19 @@ static int16_t known_device(uint64_t stream)
     return c->stream_device;
 }
 
+static void wait_at_the_end_for(int device)
+{
+    uint64_t bit = (uint64_t)1 << device;
+    if (!(atomic_load_explicit(&hb_calls_devices, memory_order_relaxed) & bit))
+        atomic_fetch_or(&hb_calls_devices, bit);
+}
+
 /* The device of a stream, kept for the wait at the session's end. */
 static int16_t device_of(uint64_t stream)
 {
     int16_t device = known_device(stream);
     if (device < 0) return -1;
-    uint64_t bit = (uint64_t)1 << device;
-    if (!(atomic_load_explicit(&hb_calls_devices, memory_order_relaxed) & bit))
-        atomic_fetch_or(&hb_calls_devices, bit);
+    wait_at_the_end_for(device);
     return device;
 }
 
@@ -288,6 +293,17 @@ static int present_device(void)
     return hip()->get_device && hip()->get_device(&device) == 0 ? device : 0;
 }
 
+/* Calls that are known to make work have said on which stream. The others are in the middle of it:
+ * then nothing may be asked that looks at streams. */
+void hb_work_announced(const hb_frame *f)
+{
+    if (f && !f->unsure) return;
+    bool was = hb_calls_enter_own();
+    int device = was ? -1 : present_device();
+    if (device >= 0 && device < HB_HIP_MAX_DEVICES) wait_at_the_end_for(device);
+    hb_calls_leave_own(was);
+}
+
 /* The device is asked for now: afterwards it would wipe out the call's error, which the program may
  * ask for. */
 static void begin_allocation(hb_frame *f, const char *args)
@@ -302,7 +318,7 @@ static void begin_allocation(hb_frame *f, const char *args)
 static void begin_plain(hb_frame *f, const char *args)
 {
     uint64_t stream = word(args, f->call->stream);
-    bool work = f->call->kind == HB_CALL_GRAPH_LAUNCH;
+    bool work = f->call->kind == HB_CALL_GRAPH_LAUNCH || f->call->kind == HB_CALL_WORK;
     hb_record_call r = {.stream = stream, .device = work ? device_of(stream) : -1};
     put(f, &r, HB_RECORD_CALL, sizeof r, flags_of(f));
 }

@@ -161,7 +161,7 @@ hb_frame *hb_calls_push(uint32_t cid)
     f->stack = here;
     f->record = NULL;
     f->work = 0;
-    f->unsure = f->work_asked = false;
+    f->unsure = f->work_asked = f->promised = false;
     f->ptr = NULL;
     f->bytes = 0;
     f->counted = NULL;
@@ -247,6 +247,28 @@ void hb_call_makes(uint64_t work)
         f->work = work;
     else if (f->record)
         put_link(f, work);
+}
+
+/* Launches are counted already; what a copy or a fill is hoped to make gets certain. */
+void hb_call_made_certainly(hb_frame *f)
+{
+    hb_calls *c = hb_thread_tls->calls;
+    bool more = f->promised && f->counted == &c->made;
+    if (f->counted == &c->hoped) {
+        hb_uncount(&c->hoped);
+        f->counted = &c->made;
+        more = true;
+    }
+    if (more) hb_count(&c->made);
+    f->promised = f->promised || more;
+}
+
+void hb_call_made_no_more(hb_frame *f)
+{
+    hb_calls *c = hb_thread_tls->calls;
+    if (f->counted != &c->hoped) return;
+    hb_uncount(&c->hoped); /* the host has done it itself */
+    f->counted = NULL;
 }
 
 static void report(const hb_record_work *work, enum hb_record_type type, size_t bytes)

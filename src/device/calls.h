@@ -26,6 +26,7 @@ typedef struct hb_frame {
     uint64_t correlation;
     uint64_t work;   /* the first piece of device work that it made */
     bool unsure;     /* whether it makes any */
+    bool promised;   /* records of its work, beyond a launch's one */
     bool work_asked; /* for back-ends that need it, as the next two: work of it was made */
     bool per_thread; /* the function means the thread's own stream by none */
     struct hb_mark *mark;
@@ -92,6 +93,15 @@ void hb_call_makes(uint64_t work);
 
 /** The same where a call of any kind may make some, which is reported under its correlation. */
 void hb_call_may_make_work(hb_frame *frame);
+
+/** Work is about to be made by the innermost call of this thread, `frame`, or outside of all that
+ * are seen: its device is waited for at the end. */
+void hb_work_announced(const hb_frame *frame);
+
+/** The runtime says that this call has made a piece of work which will be reported; */
+void hb_call_made_certainly(hb_frame *frame);
+/** and, before hb_call_end(), that it made none beside those. */
+void hb_call_made_no_more(hb_frame *frame);
 
 /** A piece of device work was reported, by any thread; of kind 0: one that is not kept. */
 void hb_work_report(const hb_record_work *work);

@@ -22,36 +22,17 @@ typedef struct hb_hook_activity {
 
 enum hb_hook_op { HB_HOOK_DISPATCH = 0, HB_HOOK_COPY = 1, HB_HOOK_BARRIER = 2 };
 
-/** enum hb_work_kind of the runtime's kind of a command; 0: a marker, or one without a row. */
-static inline uint32_t hb_hook_work_kind(uint32_t kind)
-{
-    switch (kind) {
-    case 0x11f0:                        /* a kernel */
-    case 0x11f1: return HB_WORK_KERNEL; /* of a graph */
-    case 0x11f3:
-    case 0x1201: return HB_WORK_DTOH;
-    case 0x11f4:
-    case 0x1202: return HB_WORK_HTOD;
-    case 0x11f5:
-    case 0x1203: return HB_WORK_DTOD;
-    case 0x1207: return HB_WORK_FILL;
-    default: return 0;
-    }
-}
+enum { HB_HOOK_KERNEL = 0x11f0, HB_HOOK_GRAPH_KERNELS = 0x11f1 }; /* of hb_hook_activity.kind */
 
-/** A record of it, without name, joined by `work`. */
-static inline hb_record_work hb_hook_work(const hb_hook_activity *a, uint64_t work)
-{
-    return (hb_record_work){
-        .head.name = HB_STRING_UNNAMED,
-        .work = work,
-        .begin_ns = (int64_t)a->begin_ns,
-        .end_ns = (int64_t)a->end_ns,
-        .bytes = a->op == HB_HOOK_COPY ? a->bytes : 0,
-        .queue = a->queue,
-        .device = a->device,
-        .kind = hb_hook_work_kind(a->kind),
-    };
-}
+/** Whether it can be what it says it is, and was not told before: `op` is what the callback was
+ * told beside it. What is not is counted. */
+bool hb_hook_activity_is_sound(const hb_hook_activity *a, uint32_t op);
+
+/** A record of it, without name, joined by `work`; of kind 0: a marker. */
+hb_record_work hb_hook_work(const hb_hook_activity *a, uint64_t work);
+
+/** A session begins, and ends: what was odd about its records becomes notes. */
+void hb_hook_activities_start(void);
+void hb_hook_activities_note(const hb_hip *hip);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * The HIP releases whose profiling hooks hipboard knows. They hand out structures whose size has
- * changed between releases without a sign of it, and a wrong size crashes the program: so a release
- * that is not in the table is refused.
+ * changed between releases, and a wrong size crashes the program. So what the table says is
+ * compared with the runtime's code, and a release that is not in it is taken only if its code shows
+ * it.
  */
 #ifndef HB_DEVICE_HOOK_VERSIONS_H
 #define HB_DEVICE_HOOK_VERSIONS_H
@@ -16,8 +17,7 @@ typedef struct hb_hook_version {
     bool by_record;         /* hipInitActivityCallback(), else hipRegisterTracerCallback() */
 } hb_hook_version;
 
-/** The row of a runtime; NULL with the reason in `why` when there is none or when another tool
- * holds the hooks. */
-const hb_hook_version *hb_hook_version_of(const hb_hip *hip, hb_buf *why);
+/** What holds of a runtime; false with the reason in `why` when that is not known. */
+bool hb_hook_version_of(const hb_hip *hip, hb_hook_version *version, hb_buf *why);
 
 #endif

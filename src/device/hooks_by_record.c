@@ -17,13 +17,16 @@
 #include <unistd.h>
 
 #include "device/backend.h"
+#include "device/hook_holder.h"
 #include "device/hook_records.h"
 #include "device/hook_versions.h"
 #include "device/interpose.h"
 #include "device/notes.h"
 
+#define REGISTERS     "hipInitActivityCallback"
 #define TIMES_SETTING "HIP_FORCE_QUEUE_PROFILING"
 
+static const hb_hip *runtime;
 static struct {
     void (*init)(void *id_callback, void *op_callback, void *arg);
     bool (*enable)(uint32_t op, bool on);
@@ -123,9 +126,9 @@ static void note_unseen(void)
 static void on_work_done(uint32_t op, void *record, void *arg)
 {
     const hb_hook_activity *a = record;
-    hb_record_work work = hb_hook_work(a, a->id + 1);
-    (void)op;
     (void)arg;
+    if (!hb_hook_activity_is_sound(a, op)) return;
+    hb_record_work work = hb_hook_work(a, a->id + 1);
     hb_work_report(&work);
     if (work.kind == HB_WORK_KERNEL) count_if_orphan(a->id);
     hb_work_arrived(true);
@@ -140,13 +143,20 @@ static void prepare(const hb_hip *hip)
     if (!runtime_has_started() && is_only_thread()) times_set = setenv(TIMES_SETTING, "1", 1) == 0;
 }
 
+static const void *ours(void)
+{
+    return (const void *)(uintptr_t)on_work_made;
+}
+
 static bool probe(const hb_hip *hip, hb_buf *why)
 {
     void *hook;
-    const hb_hook_version *version = hb_hook_version_of(hip, why);
-    if (!version) return false;
-    hb_hip_symbol(hip, "hipInitActivityCallback", &hook);
-    if (version->by_record && hook) return hb_interpose_possible(hip, why) && has_times(why);
+    hb_hook_version version;
+    if (!hb_hook_version_of(hip, &version, why)) return false;
+    hb_hip_symbol(hip, REGISTERS, &hook);
+    if (version.by_record && hook)
+        return !hb_hook_is_taken(hip, REGISTERS, ours(), why) && hb_interpose_possible(hip, why) &&
+               has_times(why);
     hb_buf_printf(why, "HIP %d.%d reports its work in another way", hb_hip_release(hip) / 100,
                   hb_hip_release(hip) % 100);
     return false;
@@ -155,7 +165,8 @@ static bool probe(const hb_hip *hip, hb_buf *why)
 static bool attach(const hb_hip *hip, hb_buf *why)
 {
     static const hb_around_call nothing;
-    hb_hip_symbol(hip, "hipInitActivityCallback", &hooks.init);
+    runtime = hip;
+    hb_hip_symbol(hip, REGISTERS, &hooks.init);
     hb_hip_symbol(hip, "hipEnableActivityCallback", &hooks.enable);
     if (!hooks.init || !hooks.enable) {
         hb_buf_printf(why, "%s lacks one of the hooks", hip->soname);
@@ -168,10 +179,13 @@ static bool attach(const hb_hip *hip, hb_buf *why)
 
 static void enable(bool on)
 {
+    if (on) hb_hook_activities_start();
     for (uint32_t op = HB_HOOK_DISPATCH; op <= HB_HOOK_BARRIER; op++)
         hooks.enable(op, on);
     hb_interpose_enable(on);
-    if (!on) note_unseen();
+    if (on) return;
+    note_unseen();
+    hb_hook_activities_note(runtime);
 }
 
 const hb_device_backend hb_hooks_by_record = {

@@ -36,7 +36,7 @@ if ninja -C build-bench tests/bench/bench_hip tools/simhsa/libhsa-runtime64.so.1
     tools/simhsa/run "$bench/bench_hip" bare
     tools/simhsa/run "$bench/bench_hip"
     HIPBOARD_HIP_BACKEND=interposition tools/simhsa/run "$bench/bench_hip"
-    for suite in trixie sid; do # where fetch_runtimes.sh has unpacked them
+    for suite in trixie sid experimental; do # where fetch_runtimes.sh has unpacked them
         tools/simhsa/run --runtime $suite "$bench/bench_hip" bare || continue
         tools/simhsa/run --runtime $suite "$bench/bench_hip"
     done

@@ -125,13 +125,43 @@ static void launch_some(void)
     CHECK(hipDeviceSynchronize() == hipSuccess);
 }
 
-/* As after a memory fault on a real GPU, the runtime ends the program. */
-static void a_queue_error_aborts(void **state)
+enum { NOT_LAUNCHED = 9 };
+
+/* Where the runtime does not end the program, every call fails from then on. */
+static void launch_until_it_fails(void)
+{
+    enum { LAUNCH_FAILURE = 719 };
+    hipFunction_t nop = load_nop();
+    hipError_t error = hipSuccess;
+    for (int i = 0; i < 5 && !error; i++) {
+        error = launch(nop, 256, NULL, NULL);
+        if (!error) error = hipDeviceSynchronize();
+    }
+    CHECK((int)error == LAUNCH_FAILURE);
+    CHECK(launch(nop, 256, NULL, NULL) != hipSuccess);
+    _exit(NOT_LAUNCHED);
+}
+
+/* In a child, as asking starts the runtime. */
+static void tell_whether_7_2(void)
+{
+    int version = 0;
+    CHECK(hipRuntimeGetVersion(&version) == hipSuccess);
+    _exit(version >= 70200000);
+}
+
+/* As after a memory fault on a real GPU, the runtime ends the program; since 7.2 it is told. */
+static void a_queue_error_is_fatal(void **state)
 {
     (void)state;
-    int status = in_child(launch_some, WITH("SIMHSA_FAULTS", "queue:4"));
-    assert_true(WIFSIGNALED(status));
-    assert_int_equal(WTERMSIG(status), SIGABRT);
+    int status = in_child(launch_until_it_fails, WITH("SIMHSA_FAULTS", "queue:4"));
+    if (in_child(tell_whether_7_2, WITH("SIMHSA_GPUS", "1")) != 0) {
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), NOT_LAUNCHED);
+    } else {
+        assert_true(WIFSIGNALED(status));
+        assert_int_equal(WTERMSIG(status), SIGABRT);
+    }
     assert_int_equal(in_child(launch_some, WITH("SIMHSA_FAULTS", "queue:6")), 0);
 }
 
@@ -355,7 +385,7 @@ int main(void)
         cmocka_unit_test(memory_runs_out),
         cmocka_unit_test(one_allocation_fails),
         cmocka_unit_test(a_code_object_is_refused),
-        cmocka_unit_test(a_queue_error_aborts),
+        cmocka_unit_test(a_queue_error_is_fatal),
         cmocka_unit_test(a_kernel_is_slow),
         cmocka_unit_test(forked_children_end),
         cmocka_unit_test(a_copy_is_slow),

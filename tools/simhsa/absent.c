@@ -26,6 +26,7 @@ ABSENT(hsa_ext_image_destroy)
 ABSENT(hsa_ext_image_export)
 ABSENT(hsa_ext_image_import)
 ABSENT(hsa_ext_sampler_create)
+ABSENT(hsa_ext_sampler_create_v2)
 ABSENT(hsa_ext_sampler_destroy)
 
 /* Memory shared with graphics APIs and with other processes. */
@@ -34,20 +35,15 @@ ABSENT(hsa_amd_interop_unmap_buffer)
 ABSENT(hsa_amd_ipc_memory_attach)
 ABSENT(hsa_amd_ipc_memory_create)
 ABSENT(hsa_amd_ipc_memory_detach)
+ABSENT(hsa_amd_portable_export_dmabuf)
+ABSENT(hsa_amd_vmem_export_shareable_handle)
+ABSENT(hsa_amd_vmem_import_shareable_handle)
+
+/* Files that a GPU reads and writes by itself. */
+ABSENT(hsa_amd_ais_file_read)
+ABSENT(hsa_amd_ais_file_write)
 
 /* Shared virtual memory and its hints; the system says that it has none. */
 ABSENT(hsa_amd_svm_attributes_get)
 ABSENT(hsa_amd_svm_attributes_set)
 ABSENT(hsa_amd_svm_prefetch_async)
-
-/* Virtual memory management; likewise. */
-ABSENT(hsa_amd_vmem_address_free)
-ABSENT(hsa_amd_vmem_address_reserve)
-ABSENT(hsa_amd_vmem_export_shareable_handle)
-ABSENT(hsa_amd_vmem_get_access)
-ABSENT(hsa_amd_vmem_handle_create)
-ABSENT(hsa_amd_vmem_handle_release)
-ABSENT(hsa_amd_vmem_import_shareable_handle)
-ABSENT(hsa_amd_vmem_map)
-ABSENT(hsa_amd_vmem_set_access)
-ABSENT(hsa_amd_vmem_unmap)

@@ -29,6 +29,8 @@ enum {
     AGENT_INFO_NEAREST_CPU = 0xA113,
     AGENT_INFO_MEMORY_PROPERTIES = 0xA114,
     AGENT_INFO_AQL_EXTENSIONS = 0xA115,
+    AGENT_INFO_SCRATCH_LIMIT_MAX = 0xA116,
+    AGENT_INFO_SCRATCH_LIMIT_CURRENT = 0xA117,
 };
 
 /* Everything that hsa_agent_get_info() tells, in the types that the API gives away. */
@@ -48,7 +50,7 @@ typedef struct facts {
     uint32_t bus_bits, memory_mhz, waves_per_cu, simds_per_cu, shader_engines, shader_arrays;
     hsa_amd_hdp_flush_t hdp_flush;
     uint32_t domain, asic_revision, zero, sdma_engines, one;
-    uint64_t memory_free, frequency;
+    uint64_t memory_free, frequency, scratch_limit;
     hsa_agent_t nearest_cpu;
     uint8_t memory_properties[8];
     bool yes, no;
@@ -121,6 +123,8 @@ static const struct {
     FACT(AGENT_INFO_NEAREST_CPU, nearest_cpu),
     FACT(AGENT_INFO_MEMORY_PROPERTIES, memory_properties),
     FACT(AGENT_INFO_AQL_EXTENSIONS, memory_properties),
+    FACT(AGENT_INFO_SCRATCH_LIMIT_MAX, scratch_limit),
+    FACT(AGENT_INFO_SCRATCH_LIMIT_CURRENT, scratch_limit),
 };
 
 static void cpu_facts(facts *f)
@@ -175,6 +179,7 @@ static void gpu_facts(const sim_agent *agent, facts *f)
         .sdma_engines = 2,
         .one = 1,
         .frequency = 1000000000,
+        .scratch_limit = (uint64_t)1 << 30,
         .nearest_cpu = sim_agent_handle(&cpu),
         .yes = true,
         .wavefront = a->wavefront,

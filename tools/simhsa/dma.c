@@ -238,6 +238,16 @@ hsa_status_t hsa_amd_memory_copy_engine_status(hsa_agent_t to, hsa_agent_t from,
     return HSA_STATUS_SUCCESS;
 }
 
+/* No engine is better than others: whoever asks takes one that is free. */
+hsa_status_t hsa_amd_memory_get_preferred_copy_engine(hsa_agent_t to, hsa_agent_t from,
+                                                      uint32_t *engine_mask)
+{
+    SIM_REQUIRE_INIT();
+    SIM_REQUIRE(sim_agent_find(to) && sim_agent_find(from), HSA_STATUS_ERROR_INVALID_AGENT);
+    *engine_mask = 0;
+    return HSA_STATUS_SUCCESS;
+}
+
 /* x in bytes, y in rows, z in slices. */
 static region region_at(const hsa_pitched_ptr_t *p, const hsa_dim3_t *offset)
 {

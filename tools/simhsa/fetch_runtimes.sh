@@ -4,12 +4,14 @@
 # Unpacks the HIP runtimes of other Debian suites into a cache directory, beside the installed one,
 # so that the newer profiling hooks are tested too:
 #
-#     fetch_runtimes.sh [-o DIRECTORY] [SUITE...]      (suites: trixie sid)
+#     fetch_runtimes.sh [-o DIRECTORY] [SUITE...]      (suites: trixie sid experimental)
 #
 # Nothing is installed and no root is needed: apt resolves and downloads, dpkg-deb unpacks. The
 # closure includes libc, as a newer runtime does not run on an older one; `run --runtime SUITE`
-# starts programs with it. Exits 0 when every suite is there, 77 (meson's "skipped") with the reason
-# when one cannot be had. DIRECTORY: $SIMHSA_RUNTIMES, else ~/.cache/hipboard/runtimes.
+# starts programs with it. Sid and experimental move on: each is pinned to the HIP release that the tests
+# expect of it. Exits 0 when every suite is there, 77 (meson's "skipped") when one cannot be had, with
+# the reason, which is kept in DIRECTORY/SUITE.missing. DIRECTORY: $SIMHSA_RUNTIMES, else
+# ~/.cache/hipboard/runtimes.
 set -u
 
 out=${SIMHSA_RUNTIMES:-${XDG_CACHE_HOME:-$HOME/.cache}/hipboard/runtimes}
@@ -20,31 +22,34 @@ while getopts o: option; do
     esac
 done
 shift $((OPTIND - 1))
-[ $# -gt 0 ] || set -- trixie sid
+[ $# -gt 0 ] || set -- trixie sid experimental
 
+missing=
+# skip SUITE REASON
 skip() {
-    echo "fetch_runtimes: $1" >&2
-    exit 77
+    echo "fetch_runtimes: $1: $2" >&2
+    mkdir -p "$out" && echo "$2" >"$out/$1.missing"
+    missing="$missing $1"
 }
 
-for tool in apt-get dpkg-deb; do
-    command -v "$tool" >/dev/null || skip "cannot fetch: no $tool on this machine"
-done
-keyring=/usr/share/keyrings/debian-archive-keyring.gpg
-[ -r "$keyring" ] || skip "cannot fetch: no Debian archive keyring ($keyring)"
-
-# The mirror that this machine already uses; a proxy in apt's own configuration applies as well.
-mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 2>/dev/null |
-    grep '/debian/*$' | head -n 1)
-mirror=${mirror:-http://deb.debian.org/debian}
-
-# runtime_of SUITE: the packages that carry that suite's HIP runtime.
+# runtime_of SUITE: the packages that carry that suite's HIP runtime, and what programs load beside it.
 runtime_of() {
     case $1 in
-    trixie) echo "libamdhip64-5 libamd-comgr2" ;;
-    sid) echo "libamdhip64-6 libamd-comgr3" ;;
+    trixie) echo "libamdhip64-5=5.7.1* libamd-comgr2" ;;
+    sid) echo "libamdhip64-6=6.4.3* libamd-comgr3" ;;
+    experimental)
+        echo "libamdhip64-7=7.2.4* libamd-comgr3=7.2.4* libhsa-runtime64-1=7.2.4*" \
+            "libhiprtc7=7.2.4* librocprofiler-register-0=7.2.4*"
+        ;;
     *) return 1 ;;
     esac
+}
+
+# What experimental does not have is sid's.
+sources_of() {
+    for part in $([ "$1" = experimental ] && echo sid) "$1"; do
+        echo "deb [signed-by=$keyring] $mirror $part main"
+    done
 }
 
 # apt with private lists, cache and an empty dpkg status: it sees only the suite, and all is missing.
@@ -60,39 +65,73 @@ suite_apt() {
         -o APT::Sandbox::User=root -o Debug::NoLocking=1 "$@"
 }
 
+# download SUITE STATE PACKAGE...: into STATE/archives.
+download() {
+    suite=$1 state=$2
+    shift 2
+    mkdir -p "$state/lists/partial" "$state/archives/partial"
+    : >"$state/status"
+    sources_of "$suite" >"$state/sources.list"
+    echo "fetch_runtimes: $suite from $mirror"
+    if ! suite_apt "$state" update >"$state/log" 2>&1 || grep -q '^Err:' "$state/log"; then
+        cat "$state/log" >&2
+        skip "$suite" "cannot reach Debian's suite $suite"
+        return 1
+    fi
+    suite_apt "$state" install --download-only "$@" >"$state/log" 2>&1 && return
+    cat "$state/log" >&2
+    skip "$suite" "Debian's suite $suite does not have $* any more"
+    return 1
+}
+
+# Beside the one that is there: a program may be running on it.
+unpack() {
+    archives=$1 root=$2 fresh=$2.new
+    rm -rf "$fresh" && mkdir -p "$fresh/compat" || exit 1
+    for deb in "$archives"/*.deb; do
+        dpkg-deb --fsys-tarfile "$deb" | tar -x --keep-directory-symlink -C "$fresh" || exit 1
+    done
+    # Programs linked to HIP 5 find newer ones here, and hipGetProcAddress() what it opens.
+    for runtime in "$fresh"/usr/lib/x86_64-linux-gnu/libamdhip64.so.[0-9]; do
+        for name in libamdhip64.so.5 libamdhip64.so; do
+            ln -s "../usr/lib/x86_64-linux-gnu/${runtime##*/}" "$fresh/compat/$name"
+        done
+    done
+    echo "$3" >"$fresh/complete"
+    rm -rf "$root.old"
+    [ ! -e "$root" ] || mv "$root" "$root.old" || exit 1
+    mv "$fresh" "$root" && rm -rf "$root.old" || exit 1
+}
+
 fetch() {
     suite=$1
     packages=$(runtime_of "$suite") || { echo "fetch_runtimes: unknown suite $suite" >&2; exit 2; }
-    root=$out/$suite
-    [ -e "$root/complete" ] && return 0
+    [ "$(cat "$out/$suite/complete" 2>/dev/null)" = "$packages" ] && return
+    for tool in apt-get dpkg-deb; do
+        command -v "$tool" >/dev/null || { skip "$suite" "no $tool on this machine"; return; }
+    done
+    [ -r "$keyring" ] || { skip "$suite" "no Debian archive keyring ($keyring)"; return; }
+    # The mirror that this machine already uses; a proxy in apt's own configuration applies as well.
+    mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 2>/dev/null |
+        grep '/debian/*$' | head -n 1)
+    mirror=${mirror:-http://deb.debian.org/debian}
     state=$(mktemp -d) || exit 1
     trap 'rm -rf "$state"' EXIT
-    mkdir -p "$state/lists/partial" "$state/archives/partial"
-    : >"$state/status"
-    echo "deb [signed-by=$keyring] $mirror $suite main" >"$state/sources.list"
-    echo "fetch_runtimes: $suite from $mirror"
-    suite_apt "$state" update >"$state/log" 2>&1 &&
-        ! grep -q '^Err:' "$state/log" || { cat "$state/log" >&2; skip "cannot reach $suite"; }
+    set -f # the pins have stars
     # shellcheck disable=SC2086  # a list of packages
-    suite_apt "$state" install --download-only $packages >"$state/log" 2>&1 ||
-        { cat "$state/log" >&2; skip "cannot download $packages of $suite"; }
-    rm -rf "$root" && mkdir -p "$root" || exit 1
-    for deb in "$state"/archives/*.deb; do
-        dpkg-deb --fsys-tarfile "$deb" | tar -x --keep-directory-symlink -C "$root" || exit 1
-    done
+    download "$suite" "$state" $packages && found=1 || found=
+    set +f
+    if [ "$found" ]; then
+        unpack "$state/archives" "$out/$suite" "$packages"
+        rm -f "$out/$suite.missing"
+    fi
     rm -rf "$state"
     trap - EXIT
-    # Programs linked to HIP 5 find HIP 6 here, and hipGetProcAddress() what it opens.
-    mkdir "$root/compat"
-    for runtime in "$root"/usr/lib/x86_64-linux-gnu/libamdhip64.so.[0-9]; do
-        for name in libamdhip64.so.5 libamdhip64.so; do
-            ln -s "../usr/lib/x86_64-linux-gnu/${runtime##*/}" "$root/compat/$name"
-        done
-    done
-    touch "$root/complete"
 }
 
+keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 for suite in "$@"; do
     fetch "$suite"
 done
+[ -z "$missing" ] || exit 77
 echo "fetch_runtimes: $* in $out"

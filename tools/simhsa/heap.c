@@ -19,6 +19,7 @@ typedef struct range {
     char *base;
     size_t size;
     sim_pool *pool; /* NULL: host memory of the program, locked */
+    bool elsewhere; /* its memory is not this file's */
     unsigned locks;
     void *user_data;
 } range;
@@ -65,29 +66,52 @@ static bool outdates(const range *new_range, const range *old)
 }
 
 /* False when out of memory, or when the range is known already. */
-static bool add_range(char *base, size_t size, sim_pool *pool)
+static bool add(const range *new_range)
 {
     range *r = malloc(sizeof *r), *const *node = NULL;
     if (!r) return false;
-    *r = (range){.base = base, .size = size, .pool = pool, .locks = pool ? 0 : 1};
+    *r = *new_range;
     pthread_rwlock_wrlock(&ranges_lock);
     while ((node = tsearch(r, &ranges, compare_ranges)) && *node != r && outdates(r, *node))
         remove_range(*node);
     bool added = node && *node == r;
-    if (added && !pool) __atomic_add_fetch(&locked_count, 1, __ATOMIC_RELAXED);
+    if (added && !r->pool) __atomic_add_fetch(&locked_count, 1, __ATOMIC_RELAXED);
     pthread_rwlock_unlock(&ranges_lock);
     if (!added) free(r);
     return added;
 }
 
+static bool add_range(char *base, size_t size, sim_pool *pool)
+{
+    return add(&(range){.base = base, .size = size, .pool = pool, .locks = pool ? 0 : 1});
+}
+
+bool sim_memory_know(char *base, size_t size, sim_pool *pool)
+{
+    return add(&(range){.base = base, .size = size, .pool = pool, .elsewhere = true});
+}
+
+void sim_memory_forget(const char *base)
+{
+    pthread_rwlock_wrlock(&ranges_lock);
+    range *r = find_range(base);
+    if (r && r->elsewhere && r->base == base) remove_range(r);
+    pthread_rwlock_unlock(&ranges_lock);
+}
+
 /* ---- allocations ---- */
 
-static bool charge(sim_pool *pool, size_t size)
+bool sim_memory_charge(sim_pool *pool, size_t size)
 {
     uint64_t *used = &pool->agent->memory_used;
     if (__atomic_add_fetch(used, size, __ATOMIC_RELAXED) <= pool->bytes) return true;
     __atomic_sub_fetch(used, size, __ATOMIC_RELAXED);
     return false;
+}
+
+void sim_memory_refund(sim_pool *pool, size_t size)
+{
+    __atomic_sub_fetch(&pool->agent->memory_used, size, __ATOMIC_RELAXED);
 }
 
 static void *take_pages(size_t size)
@@ -115,11 +139,11 @@ void *sim_memory_allocate(sim_pool *pool, size_t size)
 {
     if (size == 0 || size > pool->bytes) return NULL;
     size = (size + PAGE - 1) & ~(PAGE - 1);
-    if (!charge(pool, size)) return NULL;
+    if (!sim_memory_charge(pool, size)) return NULL;
     void *pages = take_pages(size);
     if (pages && add_range(pages, size, pool)) return pages;
     if (pages) give_pages(pages, size);
-    __atomic_sub_fetch(&pool->agent->memory_used, size, __ATOMIC_RELAXED);
+    sim_memory_refund(pool, size);
     return NULL;
 }
 
@@ -127,10 +151,10 @@ bool sim_memory_free(void *address)
 {
     pthread_rwlock_wrlock(&ranges_lock);
     range *r = find_range(address);
-    bool owned = r && r->pool && r->base == address;
+    bool owned = r && r->pool && !r->elsewhere && r->base == address;
     size_t size = owned ? r->size : 0;
     if (owned) {
-        __atomic_sub_fetch(&r->pool->agent->memory_used, size, __ATOMIC_RELAXED);
+        sim_memory_refund(r->pool, size);
         remove_range(r);
     }
     pthread_rwlock_unlock(&ranges_lock);

@@ -12,6 +12,14 @@
 void *sim_memory_allocate(sim_pool *pool, size_t size);
 /** False when `address` is not the start of an allocation. */
 bool sim_memory_free(void *address);
+/** Counts memory that is kept elsewhere against the limit of the pool's agent; false when that is
+ * reached.
+ */
+bool sim_memory_charge(sim_pool *pool, size_t size);
+void sim_memory_refund(sim_pool *pool, size_t size);
+/** Such memory is, or is no longer, at these addresses. */
+bool sim_memory_know(char *base, size_t size, sim_pool *pool);
+void sim_memory_forget(const char *base);
 /** Whether the `size` bytes at `address` lie in one allocation or one locked range. */
 bool sim_memory_holds(const void *address, uint64_t size);
 

@@ -176,3 +176,16 @@ hsa_status_t hsa_amd_enable_logging(uint8_t *flags, void *file)
     (void)flags, (void)file;
     return HSA_STATUS_SUCCESS; /* there is nothing to log */
 }
+
+hsa_status_t hsa_amd_agent_set_async_scratch_limit(hsa_agent_t agent, size_t threshold)
+{
+    (void)threshold;
+    return sim_agent_find(agent) ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_AGENT;
+}
+
+hsa_status_t hsa_amd_register_system_event_handler(hsa_amd_system_event_callback_t callback,
+                                                   void *data)
+{
+    (void)callback, (void)data;
+    return HSA_STATUS_SUCCESS; /* there are no such events */
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Who holds the runtime's hooks. They have one holder at a time, the last that registered, and the
+ * runtime does not tell who that is: but the function that registers says where it stores it.
+ */
+#ifndef HB_DEVICE_HOOK_HOLDER_H
+#define HB_DEVICE_HOOK_HOLDER_H
+
+#include "device/hip_runtime.h"
+
+/** The function that is registered now by the runtime's function `registers`, or NULL; false: that
+ * can't be found out. */
+bool hb_hook_holder(const hb_hip *hip, const char *registers, const void **holder);
+
+/** Whether somebody else holds the hooks than `ours` (or may hold them), with the reason in `why`.
+ */
+bool hb_hook_is_taken(const hb_hip *hip, const char *registers, const void *ours, hb_buf *why);
+
+#endif
