@@ -27,21 +27,23 @@ static const void *const *variable_of(const uint8_t *code)
 {
     const void *address;
     (void)begins_with(&code, "\xf3\x0f\x1e\xfa", 4); /* endbr64 */
-    if (begins_with(&code, "\x55\x48\x89\xe5", 4)) {
-    }                                                                  /* a frame */
-    if (begins_with(&code, "\x48\x89\x3d", 3)) return relative(&code); /* mov %rdi, x(%rip) */
-    if (begins_with(&code, "\x48\x87\x3d", 3)) return relative(&code); /* xchg */
-    if (begins_with(&code, "\x48\x8d\x05", 3))                         /* lea x(%rip), %rax */
+    (void)begins_with(&code, "\x55\x48\x89\xe5", 4); /* push %rbp; mov %rsp, %rbp */
+    if (begins_with(&code, "\x48\x89\x3d", 3) ||     /* mov %rdi, x(%rip) */
+        begins_with(&code, "\x48\x87\x3d", 3))       /* xchg %rdi, x(%rip) */
+        return relative(&code);
+    if (begins_with(&code, "\x48\x8d\x05", 3)) /* lea x(%rip), %rax */
         address = relative(&code);
     else if (begins_with(&code, "\x48\x8b\x05", 3)) /* mov x(%rip), %rax */
         address = *(const void *const *)relative(&code);
     else
         return NULL;
+    /* mov or xchg %rdi, (%rax) */
     bool stored = begins_with(&code, "\x48\x89\x38", 3) || begins_with(&code, "\x48\x87\x38", 3);
     return stored ? address : NULL;
 }
 
-bool hb_hook_holder(const hb_hip *hip, const char *registers, const void **holder)
+/* Who is registered, or NULL; false: that can't be found out. */
+static bool find_holder(const hb_hip *hip, const char *registers, const void **holder)
 {
     const uint8_t *code;
     *holder = NULL;
@@ -77,7 +79,7 @@ bool hb_hook_is_taken(const hb_hip *hip, const char *registers, const void *ours
 {
     Dl_info where;
     const void *holder;
-    if (!hb_hook_holder(hip, registers, &holder)) {
+    if (!find_holder(hip, registers, &holder)) {
         const char *other = roctracer();
         if (other)
             hb_buf_printf(

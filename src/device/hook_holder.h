@@ -8,12 +8,8 @@
 
 #include "device/hip_runtime.h"
 
-/** The function that is registered now by the runtime's function `registers`, or NULL; false: that
- * can't be found out. */
-bool hb_hook_holder(const hb_hip *hip, const char *registers, const void **holder);
-
-/** Whether somebody else holds the hooks than `ours` (or may hold them), with the reason in `why`.
- */
+/** Whether somebody else than `ours` is registered by the runtime's function `registers`, or may be
+ * where that can't be found out, with the reason in `why`. */
 bool hb_hook_is_taken(const hb_hip *hip, const char *registers, const void *ours, hb_buf *why);
 
 #endif

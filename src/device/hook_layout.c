@@ -154,13 +154,6 @@ static uint32_t conclude(const census *c)
     return (uint32_t)(c->distance[exit] - EXIT_AT);
 }
 
-uint32_t hb_hook_layout_in_code(const void *code, size_t size)
-{
-    census c = {0};
-    survey(&c, code, size);
-    return conclude(&c);
-}
-
 /* ---- the runtime ---- */
 
 typedef struct search {

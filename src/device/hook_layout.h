@@ -13,9 +13,6 @@
  * the code, runs nothing of it. */
 uint32_t hb_hook_layout_api_data_size(const hb_hip *hip);
 
-/** The same of code in memory. */
-uint32_t hb_hook_layout_in_code(const void *code, size_t size);
-
 /** Numbers of functions are below this, by the names that the runtime has for them; 0: it has none.
  */
 uint32_t hb_hook_layout_num_functions(const hb_hip *hip);
