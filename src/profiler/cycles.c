@@ -59,7 +59,9 @@ static hb_result prepare(hb_profiler *prof)
                                 max ? max : default_max_bytes()};
     /* When it can't be made, writing will fail and say so; recording can go on. */
     if (options.dir && options.dir[0]) (void)hb_make_directories(options.dir);
-    return hb_spool_open(&prof->spool, &options);
+    hb_result result = hb_spool_open(&prof->spool, &options);
+    if (result != HB_OK) prof->spool = (hb_spool){.file = HB_NO_KEPT_FILE};
+    return result;
 }
 
 static uint32_t session_flags(const hb_profiler_options *o)

@@ -71,9 +71,12 @@ static hb_result add_profile(hb_logdir *logdir, hb_run *run, const char *dir, co
     hb_profile p = {0};
     if (!split_name(&p, name)) return add_stray(logdir, dir, name);
     hb_profile *list = realloc(run->profiles, (run->num_profiles + 1) * sizeof *list);
+    if (list) run->profiles = list;
     p.path = join(dir, name);
-    if (!list || !p.path || !p.worker) return hb_no_memory();
-    run->profiles = list;
+    if (!list || !p.path || !p.worker) {
+        hb_profile_free_names(&p);
+        return hb_no_memory();
+    }
     list[run->num_profiles++] = p;
     return HB_OK;
 }
@@ -89,8 +92,8 @@ static hb_result add_run(hb_logdir *logdir, const char *dir, hb_run *run)
     run->name = strdup(name);
     run->dir = strdup(dir);
     hb_run *list = realloc(logdir->runs, (logdir->num_runs + 1) * sizeof *list);
+    if (list) logdir->runs = list;
     if (!list || !run->name || !run->dir) return hb_no_memory();
-    logdir->runs = list;
     list[logdir->num_runs++] = *run;
     *run = (hb_run){0};
     return HB_OK;

@@ -171,15 +171,19 @@ void hb_run_unload(hb_run *run)
     run->loaded = run->hangs = false;
 }
 
+void hb_profile_free_names(hb_profile *profile)
+{
+    free(profile->path);
+    free(profile->worker);
+    free(profile->span);
+    free(profile->raw_span);
+}
+
 void hb_run_free(hb_run *run)
 {
     hb_run_unload(run);
-    for (size_t i = 0; i < run->num_profiles; i++) {
-        free(run->profiles[i].path);
-        free(run->profiles[i].worker);
-        free(run->profiles[i].span);
-        free(run->profiles[i].raw_span);
-    }
+    for (size_t i = 0; i < run->num_profiles; i++)
+        hb_profile_free_names(&run->profiles[i]);
     free(run->profiles);
     free(run->name);
     free(run->dir);

@@ -48,8 +48,8 @@ static struct capture {
     int64_t start_at, stop_at, slice_at; /* CLOCK_MONOTONIC, ns */
     /* for those who can't take the lock */
     pid_t pid;
-    bool minded; /* the thread runs */
-    struct stat root;
+    bool minded;      /* the thread runs */
+    struct stat root; /* the program's first */
     atomic_bool asked_to_finish;
     sem_t wake, finished;
 } capture = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -136,6 +136,7 @@ static void begin_recording(int64_t now)
     capture.slice_at = plan.scheduled ? now + plan.slice_ns : NEVER;
     if (hb_profiler_start(capture.prof) == HB_OK) return;
     complain();
+    (void)hb_profiler_stop(capture.prof); /* it may have started all the same */
     capture.phase = OVER;
 }
 
@@ -145,17 +146,17 @@ static void end_recording(void)
     capture.phase = OVER;
 }
 
-/* After chroot() the log directory's path means another one, which is made when there is a trace.
- */
-static void tell_of_another_root(void)
+/* Who was forked after a chroot() has to find the log directory by its path, which means another
+ * one by then. */
+static void tell_of_another_root(const char *dir)
 {
     struct stat root;
-    const char *dir = secure_getenv(CAPTURE_DIR);
-    if (stat("/", &root) != 0 || !dir || access(dir, F_OK) != 0) return;
+    if (stat("/", &root) != 0) return;
+    if (!capture.root.st_ino) capture.root = root;
     if (root.st_ino != capture.root.st_ino || root.st_dev != capture.root.st_dev)
         fprintf(stderr,
-                "hipboard: process %d has changed its root directory: its trace is in %s below "
-                "that\n",
+                "hipboard: process %d was forked after a chroot(): it is recorded into %s below "
+                "the new root\n",
                 (int)getpid(), dir);
 }
 
@@ -164,7 +165,6 @@ static void finish(void)
     end_recording();
     hb_profiler_destroy(capture.prof);
     capture.prof = NULL;
-    tell_of_another_root();
 }
 
 /* ---- the thread that minds the times ---- */
@@ -269,7 +269,7 @@ void capture_start(void)
     if (!dir || !*dir) return;
     capture.lock = unlocked;
     capture.pid = getpid();
-    if (stat("/", &capture.root) != 0) capture.root = (struct stat){0};
+    tell_of_another_root(dir);
     read_plan();
     capture.prof = make_profiler(dir);
     if (!capture.prof) {

@@ -8,6 +8,7 @@
 
 #include "options.h"
 #include "progress.h"
+#include "spools.h"
 #include "text.h"
 
 enum { SHOWN = 3, MAX_KINDS = 128 };
@@ -141,6 +142,7 @@ static void check_path(request *r, const char *path)
     hb_result result = hb_check(path, &options, take, r);
     progress_clear();
     print_kinds(r);
+    tell_spools("check", path);
     if (result == HB_OK) return;
     fprintf(stderr, "hipboard check: %s\n", hb_last_error());
     r->failed = true;

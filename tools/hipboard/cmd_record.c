@@ -157,15 +157,6 @@ static bool name_without_blanks(request *r)
     return true;
 }
 
-static void remove_link(const request *r)
-{
-    char link[sizeof r->link_dir + 8];
-    if (!r->link_dir[0]) return;
-    snprintf(link, sizeof link, "%s/lib", r->link_dir);
-    unlink(link);
-    rmdir(r->link_dir);
-}
-
 /* ---- the program's environment ---- */
 
 static unsigned export_flags(const request *r)
@@ -200,6 +191,21 @@ static void preload(const char *library)
         setenv("LD_PRELOAD", library, 1);
     else if (asprintf(&all, "%s:%s", library, others) >= 0) {
         setenv("LD_PRELOAD", all, 1);
+        free(all);
+    }
+}
+
+/* gcc's address checker refuses to run behind another preloaded library. What it is afraid of, a
+ * malloc() before its own, is not in ours. */
+static void allow_address_checks(void)
+{
+    static const char order[] = "verify_asan_link_order=0";
+    const char *own = getenv("ASAN_OPTIONS");
+    char *all;
+    if (!own || !*own)
+        setenv("ASAN_OPTIONS", order, 1);
+    else if (!strstr(own, "verify_asan_link_order") && asprintf(&all, "%s:%s", own, order) >= 0) {
+        setenv("ASAN_OPTIONS", all, 1);
         free(all);
     }
 }
@@ -244,6 +250,7 @@ static void tell(void *context)
     setenv(CAPTURE_RUN, r->run, 1);
     set_schedule(&r->schedule);
     preload(r->library);
+    allow_address_checks();
     preload_for_rocprofiler(r);
 }
 
@@ -289,6 +296,30 @@ static long process_of(const char *spool)
     for (const char *p = spool; (p = strchr(p, '_'));)
         pid = ++p;
     return pid ? strtol(pid, NULL, 10) : 0;
+}
+
+/* Whether a process of this run is still there, which may start others. */
+static bool has_processes(const request *r)
+{
+    struct dirent *entry;
+    bool found = false;
+    DIR *list = opendir("/proc");
+    while (list && !found && (entry = readdir(list))) {
+        long pid = strtol(entry->d_name, NULL, 10);
+        found = pid > 0 && pid != getpid() && was_told(pid, CAPTURE_RUN, r->run);
+    }
+    if (list) closedir(list);
+    return found;
+}
+
+/* Processes that stay behind load the library by it, too: then it stays. */
+static void remove_link(const request *r)
+{
+    char link[sizeof r->link_dir + 8];
+    if (!r->link_dir[0] || has_processes(r)) return;
+    snprintf(link, sizeof link, "%s/lib", r->link_dir);
+    unlink(link);
+    rmdir(r->link_dir);
 }
 
 typedef struct found {
@@ -376,8 +407,9 @@ static const char *why_nothing(const char *program)
     if (has_other_rights(path))
         return "it runs with other rights than yours (setuid, setgid or capabilities), so that "
                "nothing can be loaded into it; record it as the user that it runs as";
-    return "while it was recorded it made no HIP call and marked nothing by roctx or hipboard; "
-           "`hipboard info` says what can be captured here";
+    return "while it was recorded it made no HIP call and marked nothing by roctx or hipboard, or "
+           "its processes could not write there and have said so; `hipboard info` says what can be "
+           "captured here";
 }
 
 static void explain_nothing(const char *program)

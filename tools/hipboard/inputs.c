@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "progress.h"
+#include "spools.h"
 #include "text.h"
 
 enum { MAX_NOTES = 3 }; /* of a file's damage that are told */
@@ -39,10 +40,15 @@ static hb_result add_logdir(inputs *in, const char *path, const hb_open_options 
     return in->count > before ? HB_OK : HB_ERROR_NOT_FOUND;
 }
 
-static hb_result add_path(inputs *in, const char *path, const hb_open_options *options)
+static bool is_directory(const char *path)
 {
     struct stat st;
-    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) return add_logdir(in, path, options);
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static hb_result add_path(inputs *in, const char *path, const hb_open_options *options)
+{
+    if (is_directory(path)) return add_logdir(in, path, options);
     input *alone = push(in);
     alone->stem = trace_stem(path);
     alone->file = (hb_logdir_file){"", alone->stem, "", path};
@@ -55,6 +61,7 @@ int inputs_find(inputs *in, const char *name, const arguments *paths,
     int status = EXIT_FINE;
     for (int i = 0; i < paths->count; i++) {
         hb_result result = add_path(in, paths->words[i], options);
+        if (is_directory(paths->words[i])) tell_spools(name, paths->words[i]);
         if (result == HB_OK) continue;
         fprintf(stderr, "hipboard %s: %s: %s\n", name, paths->words[i],
                 result == HB_ERROR_NOT_FOUND ? no_traces : hb_last_error());

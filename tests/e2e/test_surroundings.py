@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: MIT
+"""Programs under `hipboard record` in surroundings that are not as they were when it began, and
+what other commands say of what killed processes left."""
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+from support import BUILD
+
+HIPBOARD = BUILD / "tools/hipboard/hipboard"
+needs_root = pytest.mark.skipif(os.getuid() != 0, reason="needs root")
+ROCTX = """
+int roctxRangePushA(const char *text) { return text ? 0 : 1; }
+int roctxRangePop(void) { return 0; }
+"""
+MARKS = """
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+int roctxRangePushA(const char *text);
+int roctxRangePop(void);
+int main(int argc, char **argv)
+{
+    char *memory = malloc(10);
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "chroot") == 0 && (chroot(argv[++i]) || chdir("/"))) return 2;
+        if (strcmp(argv[i], "drop") == 0 && setuid(65534)) return 3;
+        if (strcmp(argv[i], "overrun") == 0) memory[argc + 8] = 1;
+    }
+    roctxRangePushA("work");
+    roctxRangePop();
+    free(memory);
+    return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory):
+    """marks, and the same with gcc's address checker."""
+    where = tmp_path_factory.mktemp("programs")
+    where.chmod(0o755)
+    (where / "roctx.c").write_text(ROCTX)
+    (where / "marks.c").write_text(MARKS)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", where / "libroctx64.so", where / "roctx.c"],
+                   check=True)
+    for name, flags in ("marks", []), ("checked", ["-fsanitize=address"]):
+        subprocess.run(["gcc", "-g", *flags, "-o", where / name, where / "marks.c", f"-L{where}",
+                        "-lroctx64", f"-Wl,-rpath,{where}"], check=True)
+    return where
+
+
+def hipboard(*arguments, env=None, tool=HIPBOARD):
+    return subprocess.run([tool, *map(str, arguments)], capture_output=True, text=True,
+                          timeout=600, env=env)
+
+
+def traces(logdir):
+    return list(logdir.glob("*.pt.trace.json"))
+
+
+def test_a_program_with_address_checks_runs_and_is_recorded(programs, tmp_path):
+    library = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True,
+                             text=True, check=True).stdout.strip()
+    for n, env in enumerate([{}, {"LD_PRELOAD": library}, {"ASAN_OPTIONS": "exitcode=66"}]):
+        done = hipboard("record", "-o", tmp_path / str(n), "--", programs / "checked",
+                        env=dict(os.environ, **env))
+        assert (done.returncode, done.stderr) == (0, "")
+        assert len(traces(tmp_path / str(n))) == 1
+    done = hipboard("record", "-o", tmp_path / "wrong", "--", programs / "checked", "overrun",
+                    env=dict(os.environ, ASAN_OPTIONS="exitcode=66"))
+    assert done.returncode == 66 and "heap-buffer-overflow" in done.stderr
+
+
+@needs_root
+def test_after_chroot_the_trace_is_where_it_was_to_be(programs, tmp_path):
+    jail = tmp_path / "jail"
+    jail.mkdir()
+    done = hipboard("record", "-o", tmp_path / "runs", "--", programs / "marks", "chroot", jail)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(traces(tmp_path / "runs")) == 1 and not list(jail.iterdir())
+
+
+@needs_root
+def test_a_program_that_drops_root_says_so_and_is_recorded(programs, tmp_path):
+    done = hipboard("record", "-o", tmp_path / "runs", "--", programs / "marks", "drop")
+    assert done.returncode == 0
+    assert "Permission denied" in done.stderr and "records stay in" in done.stderr
+    assert len(traces(tmp_path / "runs")) == 1
+    assert not list((tmp_path / "runs").glob(".*"))
+
+
+def copy_of_hipboard(to):
+    """An installation whose path has a blank, which LD_PRELOAD can't say."""
+    to.mkdir()
+    for name in ("hipboard", "libhipboard-capture.so"):
+        shutil.copy(BUILD / "tools/hipboard" / name, to / name)
+    return to / "hipboard"
+
+
+def test_a_blank_in_the_own_path_does_not_matter_after_the_end(programs, tmp_path):
+    """The shell ends, what it left begins another program."""
+    tool = copy_of_hipboard(tmp_path / "with blank")
+    script = f"(sleep 2; {programs / 'marks'}; touch {tmp_path / 'done'}) > /dev/null 2>&1 &"
+    done = hipboard("record", "-o", tmp_path / "runs", "--", "bash", "-c", script, tool=tool,
+                    env=dict(os.environ, LD_LIBRARY_PATH=str(BUILD / "src")))
+    assert done.returncode == 0
+    until = time.monotonic() + 60
+    while not (tmp_path / "done").exists() and time.monotonic() < until:
+        time.sleep(0.1)
+    assert len(traces(tmp_path / "runs")) == 1
+
+
+def test_records_of_killed_processes_are_told_where_one_looks(tmp_path):
+    """By the commands that show a directory, until they are traces."""
+    program = subprocess.Popen([HIPBOARD, "record", "-o", tmp_path, "--", "sleep", "1000"],
+                               start_new_session=True)
+    until = time.monotonic() + 60
+    while not list(tmp_path.glob(".*.hbspool")) and time.monotonic() < until:
+        time.sleep(0.1)
+    time.sleep(3)
+    for command in "view", "steps", "check":
+        assert "hipboard recover" not in hipboard(command, tmp_path).stderr  # it lives
+    os.killpg(program.pid, signal.SIGKILL)
+    program.wait()
+    for command in "view", "steps", "check":
+        told = hipboard(command, tmp_path).stderr
+        assert "1 killed process left records" in told and f"hipboard recover {tmp_path}" in told
+    assert hipboard("recover", tmp_path).returncode == 0
+    for command in "view", "steps", "check":
+        assert "hipboard recover" not in hipboard(command, tmp_path).stderr
