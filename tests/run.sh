@@ -3,11 +3,12 @@
 #
 # Builds hipboard and runs its tests, installing first what they need (root or sudo).
 #
-#   bash tests/run.sh [all|unit|e2e] [-k EXPRESSION]
+#   bash tests/run.sh [--strict] [all|unit|e2e] [-k EXPRESSION]
 #
 #   unit   C tests, also those on the simulated GPU: plain, with address and undefined-behaviour
 #          checks, with thread checks
 #   e2e    lint, installation, real TensorBoard, real browser, real PyTorch (pytest)
+#   --strict  a skipped test is a failure, but for those that tests/allowed_skips.txt gives a reason
 #   -k     only tests that match: a name for unit tests, pytest's -k expression for the others
 #
 # The last line is "N passed, N failed"; the exit status is 1 if any failed.
@@ -16,11 +17,13 @@ cd "$(dirname "$(readlink -f "$0")")/.."
 
 what=all
 filter=
+tally=()
 while [ $# -gt 0 ]; do
     case $1 in
     all | unit | e2e) what=$1 ;;
+    --strict) tally=(--strict tests/allowed_skips.txt) ;;
     -k) filter=${2:?-k needs an expression} && shift ;;
-    *) sed -n '5,12s/^# \{0,1\}//p' "$0" && exit 2 ;;
+    *) sed -n '6,13s/^# \{0,1\}//p' "$0" && exit 2 ;;
     esac
     shift
 done
@@ -34,7 +37,7 @@ say() { echo "== $* ($((SECONDS - started)) s)"; }
 
 finish() {
     local passed failed skipped
-    read -r passed failed skipped < <(python3 tests/tally.py ${results[@]+"${results[@]}"})
+    read -r passed failed skipped < <(python3 tests/tally.py "${tally[@]}" ${results[@]+"${results[@]}"})
     [ "${skipped:-0}" = 0 ] || echo "$skipped skipped"
     failed=$((${failed:-1} + broken))
     echo "${passed:-0} passed, $failed failed"

@@ -20,6 +20,12 @@ def run(*command, timeout=600, **options):
     return done.stdout
 
 
+def limited(data_bytes, *command):
+    """The command with so much memory. The shell sets the limit: between fork() and exec() it would
+    hold for a copy of this Python, which has more than that once other tests have run."""
+    return ["bash", "-c", f'ulimit -d {data_bytes >> 10} && exec "$@"', "bash", *map(str, command)]
+
+
 def pkg_config(prefix, *arguments):
     """Words of pkg-config about the hipboard installed below `prefix`, wherever that is."""
     [directory] = prefix.glob("lib*/**/pkgconfig")

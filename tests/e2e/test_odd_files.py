@@ -3,13 +3,12 @@
 a number less, never a wait, never a crash."""
 import json
 import os
-import resource
 import socket
 import subprocess
 
 import pytest
 
-from support import BUILD, ROOT
+from support import BUILD, ROOT, limited
 
 HIPBOARD = BUILD / "tools/hipboard/hipboard"
 TRACE = ROOT / "tests/data/torch-2.13-cpu.pt.trace.json"
@@ -218,8 +217,8 @@ def test_memory_of_many_operators_on_many_devices_takes_what_there_is(tmp_path):
     run = tmp_path / "run"
     run.mkdir()
     (run / "t.pt.trace.json").write_text(json.dumps({"traceEvents": events}))
-    limit = 256 << 20
-    done = ask("query", tmp_path, "memory?run=run&worker=t&span=default",
-               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (limit, limit)))
+    command = limited(384 << 20, HIPBOARD, "query", tmp_path,
+                      "memory?run=run&worker=t&span=default")
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     rows = json.loads(done.stdout)["rows"]
     assert rows["GPU123"] == [["op23", 50, 1.0, 1.0, 1, 1, 1.0, 1.0]] and len(rows) == count
