@@ -231,6 +231,33 @@ typedef struct hb_profiler_options {
      * nothing is lost when the program is killed. The environment's HIPBOARD_FSYNC=1 does the same.
      */
     bool sync;
+    /** Records nothing until it is triggered, and costs as little as without a profiler: one load
+     * and one branch a scope. Then it records what it was asked for - by `hipboard trigger`, a
+     * request file in the tensorboard handler's directory (plugin_format/control.md), one of the
+     * triggers below or hb_profiler_dump() - as a cycle, and goes back. What says neither steps nor
+     * seconds means 3 steps, or 1 s of a program that has marked none. By steps, on_trace_ready is
+     * called as ever; by time, hipboard's own thread calls the ready-made handlers, and a handler
+     * of the program's waits for the next step or stop. Instead of a schedule. */
+    bool on_demand;
+    /* What triggers by itself: */
+    /** A signal, as SIGUSR2; 0: none. A handler that is there before the start is called, too. */
+    int trigger_signal;
+    /** A step that takes more than so many percent of the median of the last 31: 300. 0: none. */
+    unsigned trigger_slow_step;
+    /** A HIP call that fails, while HIP is recorded. */
+    bool trigger_hip_errors;
+    /** What hb_scalar() is given passes a limit, or is no number: "loss > 5", "accuracy < 0.1".
+     * NULL: none. One profiler of a process at a time has such a limit. */
+    const char *trigger_metric;
+    /** The request file, instead of hipboard.request in the handler's directory; NULL: that, or
+     * what the environment variable HIPBOARD_CONTROL_FILE names. */
+    const char *control_file;
+    /** Of the trace files that this profiler has written with the tensorboard handler, the oldest
+     * are removed when there are more than this; 0: none is. Event files stay. */
+    int64_t max_cycles;
+    /** The same by bytes; 0: what the environment variable HIPBOARD_MAX_DISK says ("20G"), or any.
+     */
+    uint64_t max_disk_bytes;
 } hb_profiler_options;
 
 #define HB_TIME_SLICES_AUTO INT64_MAX
@@ -255,6 +282,12 @@ HB_API hb_result hb_profiler_step(hb_profiler *prof);
 /** Stops; a partial cycle is handed to on_trace_ready. Returns when all files are written, with the
  * first error if one of them could not be. */
 HB_API hb_result hb_profiler_stop(hb_profiler *prof);
+
+/** Triggers a profiler that is `on_demand`. `reason` is copied, up to 159 bytes, and stands in the
+ * trace; NULL: none. Returns at once: a thread of hipboard's does what is to be done. For any
+ * thread while the profiler is not being destroyed, signal handlers included. HB_ERROR_STATE,
+ * without hb_last_error(), when the profiler is not running or not such a one. */
+HB_API hb_result hb_profiler_dump(hb_profiler *prof, const char *reason);
 
 /** Waits until every cycle handed to a background handler is written; its first error. */
 HB_API hb_result hb_profiler_flush(hb_profiler *prof);
@@ -725,6 +758,38 @@ HB_API void hb_hip_info_free(hb_hip_info *info);
  * is only so if it was loaded when the profiler was made. NULL: HIP is captured in another way. */
 HB_API void *hb_rocprofiler_configure(uint32_t version, const char *version_text, uint32_t priority,
                                       void *client_id);
+
+/* ------------------------------------------------------------------------------------------- */
+/* Triggering other processes                                                                  */
+/* ------------------------------------------------------------------------------------------- */
+
+/** What a profiler that is `on_demand` is asked to record. */
+typedef struct hb_trigger_options {
+    size_t struct_size;
+    int64_t steps;        /* 0: by time */
+    int64_t time_ms;      /* 0: by steps. Both 0: 3 steps, or 1 s of a program that marks none */
+    int64_t roundup;      /* the first step is a multiple of this; 0: any */
+    int64_t delay_ms;     /* begin no earlier than this from now */
+    const char *reason;   /* or NULL; stands in the trace */
+    const char *log_file; /* of the trace, with the process's number before .json; NULL: where the
+                             program puts its traces */
+} hb_trigger_options;
+#define HB_TRIGGER_OPTIONS_INIT HB_SIZED_(hb_trigger_options)
+
+/** Triggers the profiler of a process of the same user. `log_dir`: its log directory, for machines
+ * where users have no runtime directory; or NULL. `answer`, of `size`
+ * bytes, or NULL: with `wait` the trace's path, once it is written; else "", or what keeps it from
+ * being recorded soon. HB_ERROR_NOT_FOUND: no such process, or it has no profiler that can be
+ * triggered. */
+HB_API hb_result hb_trigger_process(int64_t pid, const char *log_dir,
+                                    const hb_trigger_options *options, bool wait, char *answer,
+                                    size_t size);
+
+/** Triggers all processes that record on demand into `log_dir`, on any machine that shares it: by a
+ * file hipboard.request, at which each looks every 4 s. They begin at the same step if their steps
+ * run alike: the first multiple of `roundup` after the delay, which should be long enough for all
+ * to have seen the file. */
+HB_API hb_result hb_trigger_all(const char *log_dir, const hb_trigger_options *options);
 
 /* ------------------------------------------------------------------------------------------- */
 /* Recovery                                                                                    */

@@ -425,6 +425,12 @@ class profiler : public profiler_ref {
         detail::callbacks own;
         check(hb_profiler_flush(handle_));
     }
+    /** Triggers it, from any thread or signal handler; false when it is not on_demand or not
+     * running. */
+    bool dump(const char *reason = nullptr) noexcept
+    {
+        return hb_profiler_dump(handle_, reason) == HB_OK;
+    }
 };
 
 } // namespace hipboard

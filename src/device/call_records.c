@@ -6,6 +6,7 @@
 #include "device/kernels.h"
 #include "device/occupancy.h"
 #include "device/pools.h"
+#include "record/alarm.h"
 #include "record/strings.h"
 
 #define MEMCPY_DEVICE_TO_DEVICE 3 /* hipMemcpyKind */
@@ -494,6 +495,8 @@ void hb_call_end(hb_frame *f, const char *args, int error)
     c->ours = true;
     note_result(f, args, error);
     if (error && f->counted) hb_uncount(f->counted);
+    if (HB_UNLIKELY(error) && atomic_load_explicit(&hb_alarm_of_hip, memory_order_relaxed))
+        hb_alarm_hip_failed(f->call->name, error);
     /* A memory event lies within its call: so readers of traces find whose it is. */
     if (reports_memory(f->call)) now = hb_ticks() + TICKS_APART;
     if (f->record) close_record(f, now, error);

@@ -7,6 +7,7 @@
 
 #include "analyze/cycle_advice.h"
 #include "device/notes.h"
+#include "profiler/metadata.h"
 #include "profiler/run_log.h"
 #include "record/record.h"
 #include "write/profile_summary.h"
@@ -215,6 +216,19 @@ static hb_result log_hip_notes(hb_event_log *log, hb_cycle_numbers *numbers,
     return HB_OK;
 }
 
+static hb_result log_reason(hb_event_log *log, const hb_trace_info *info, int64_t at_step)
+{
+    for (size_t i = 0; i < info->num_metadata; i++) {
+        if (strcmp(info->metadata[i].key, HB_METADATA_REASON) != 0) continue;
+        cJSON *text = cJSON_Parse(info->metadata[i].json);
+        hb_result result =
+            cJSON_IsString(text) ? hb_profile_log_reason(log, at_step, text->valuestring) : HB_OK;
+        cJSON_Delete(text);
+        return result;
+    }
+    return HB_OK;
+}
+
 static hb_result log_texts(hb_event_log *log, hb_cycle_numbers *numbers, const hb_lost *lost,
                            const hb_trace_info *info, int64_t at_step)
 {
@@ -223,6 +237,7 @@ static hb_result log_texts(hb_event_log *log, hb_cycle_numbers *numbers, const h
     hb_cycle_advice advice = hb_cycle_advise(numbers, info);
     HB_TRY(hb_profile_log_advice(log, at_step, advice.items, advice.count));
     HB_TRY(log_hip_notes(log, numbers, info, at_step));
+    HB_TRY(log_reason(log, info, at_step));
     return hb_profile_log_lost(log, at_step, lost);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "device/device.h"
+#include "profiler/control.h"
 #include "profiler/metadata.h"
 #include "profiler/turns.h"
 
@@ -64,9 +65,16 @@ static hb_result prepare(hb_profiler *prof)
     return result;
 }
 
-static uint32_t session_flags(const hb_profiler_options *o)
+hb_result hb_cycles_prepare(hb_profiler *prof)
 {
-    return (o->record_shapes ? HB_SESSION_SHAPES : 0) |
+    HB_TRY(prepare(prof));
+    return hb_worker_start(prof);
+}
+
+static uint32_t session_flags(const hb_profiler *prof)
+{
+    const hb_profiler_options *o = &prof->options;
+    return hb_demand_session_flags(prof) | (o->record_shapes ? HB_SESSION_SHAPES : 0) |
            (o->profile_memory ? HB_SESSION_MEMORY : 0) | (o->with_stack ? HB_SESSION_STACK : 0) |
            (o->with_flops ? HB_SESSION_FLOPS : 0) | (o->with_modules ? HB_SESSION_MODULES : 0);
 }
@@ -83,8 +91,7 @@ static hb_result start_trace(hb_profiler *prof)
     HB_TRY(hb_worker_start(prof));
     if (!prof->options.acc_events) hb_cycles_drop(prof);
     hb_session *session;
-    HB_TRY(
-        hb_session_begin(&prof->spool, session_flags(&prof->options), prof->cycle + 1, &session));
+    HB_TRY(hb_session_begin(&prof->spool, session_flags(prof), prof->cycle + 1, &session));
     session->slice_ns = prof->options.time_slice_ns;
     prof->cycle++;
     pthread_mutex_lock(&prof->lock);
@@ -138,11 +145,20 @@ static void discard_trace(hb_profiler *prof)
 static hb_result trace_ready(hb_profiler *prof)
 {
     if (!prof->last_cycle) return HB_OK;
+    /* A handler of the program's may wait for what the program's threads hold. */
+    prof->handler_waits =
+        hb_control_is_this_thread(prof) && !hb_handler_is_own(&prof->options.on_trace_ready);
+    if (prof->handler_waits) return HB_OK;
     prof->in_handler = true;
     hb_result result = hb_handler_call(&prof->options.on_trace_ready, prof);
     hb_result delivered = hb_turns_deliver(prof);
     prof->in_handler = false;
     return result != HB_OK ? result : delivered;
+}
+
+hb_result hb_cycles_deliver(hb_profiler *prof)
+{
+    return prof->handler_waits ? trace_ready(prof) : HB_OK;
 }
 
 /* ---- transitions ---- */

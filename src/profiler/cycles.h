@@ -12,6 +12,12 @@
  * next cycle from starting. */
 hb_result hb_cycles_transit(hb_profiler *prof, hb_profiler_action from, hb_profiler_action to);
 
+/** Puts in place what recording needs, so that its beginning does not wait for it. */
+hb_result hb_cycles_prepare(hb_profiler *prof);
+
+/** Calls the handler with a cycle that hipboard's own thread has ended. */
+hb_result hb_cycles_deliver(hb_profiler *prof);
+
 /** The end of the last step: torch delivers a partial cycle when it was recording, and drops one
  * that was warming up. */
 hb_result hb_cycles_finish(hb_profiler *prof);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
-#include "profiler/profiler.h"
+#include "profiler/control.h"
 
 typedef struct tensorboard_handler {
     hb_log_dir dir;
@@ -79,13 +79,20 @@ static hb_result tensorboard_ready(hb_profiler *prof, void *context)
     const tensorboard_handler *h = context;
     unsigned flags = h->flags;
     hb_spool_view view = hb_spool_view_own(&prof->spool);
-    if ((flags & HB_SKIP_EMPTY) && hb_session_is_empty(&view, prof->last_cycle->session))
+    if ((flags & HB_SKIP_EMPTY) && hb_session_is_empty(&view, prof->last_cycle->session)) {
+        hb_control_written(prof, hb_demand_number(prof), NULL, "nothing happened meanwhile");
         return HB_OK;
+    }
     /* The cycle of a profiler that this one yielded to: its numbers go to its own directory. */
     if (ours(&prof->options.on_trace_ready) != h) flags |= HB_NO_EVENT_FILE;
-    char *path = trace_path(h->dir.path, h->worker, flags);
-    if (!path) return hb_fail(HB_ERROR_NO_MEMORY, "no memory for a file name");
-    return hb_worker_submit(prof, prof->last_cycle, path, flags, hb_log_dir_keep(&h->dir));
+    char *path = hb_demand_path(prof);
+    hb_kept_file dir = path ? HB_NO_KEPT_FILE : hb_log_dir_keep(&h->dir);
+    if (!path) path = trace_path(h->dir.path, h->worker, flags);
+    if (!path) {
+        hb_kept_file_close(&dir);
+        return hb_fail(HB_ERROR_NO_MEMORY, "no memory for a file name");
+    }
+    return hb_worker_submit(prof, prof->last_cycle, path, flags, dir);
 }
 
 static void tensorboard_destroy(void *context)
@@ -166,6 +173,13 @@ bool hb_handler_is_ours(const hb_trace_handler *handler)
 {
     return (handler->fn == tensorboard_ready && handler->destroy == tensorboard_destroy) ||
            (handler->fn == chain_ready && handler->destroy == chain_destroy);
+}
+
+bool hb_handler_is_own(const hb_trace_handler *handler)
+{
+    const chained_handlers *chain = chain_of(handler);
+    if (chain) return hb_handler_is_own(&chain->first) && hb_handler_is_own(&chain->second);
+    return !handler->fn || handler->fn == tensorboard_ready;
 }
 
 hb_result hb_handler_check(const hb_trace_handler *handler)

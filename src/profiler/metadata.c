@@ -5,16 +5,20 @@
 #include "profiler/metadata.h"
 
 #include <cjson/cJSON.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/utf8.h"
+#include "profiler/turns.h"
 #include "record/strings.h"
 
 /* Keys of the document itself. */
 static const char *const reserved_keys[] = {
-    "schemaVersion",  "deviceProperties", "displayTimeUnit", "baseTimeNanoseconds", "traceEvents",
-    "traceName",      "trace_id",         "host_name",       "distributedInfo",     "with_stack",
-    "profile_memory", "record_shapes",    "with_modules",    "with_flops",          "hipboard_lost",
+    "schemaVersion",        "deviceProperties", "displayTimeUnit", "baseTimeNanoseconds",
+    "traceEvents",          "traceName",        "trace_id",        "host_name",
+    "distributedInfo",      "with_stack",       "profile_memory",  "record_shapes",
+    "with_modules",         "with_flops",       "hipboard_lost",   HB_METADATA_REASON,
+    HB_METADATA_REQUEST_ID,
 };
 
 static hb_result check_key(const char *key)
@@ -53,9 +57,14 @@ static hb_result add(hb_profiler *prof, const char *key_text, const char *text, 
     if (key == HB_STRING_DROPPED || json == HB_STRING_DROPPED)
         return hb_fail(HB_ERROR_LIMIT, "metadata: the table of names is full");
     if (preset) return keep(&prof->preset, key, json, true);
-    if (!prof->session) return keep(&prof->pending, key, json, false);
-    hb_record_metadata_entry(key, json);
-    return HB_OK;
+    hb_turns_lock(prof);
+    hb_result result = HB_OK;
+    if (prof->session)
+        hb_record_metadata_entry(key, json);
+    else
+        result = keep(&prof->pending, key, json, false);
+    hb_turns_unlock(prof);
+    return result;
 }
 
 hb_result hb_profiler_add_metadata(hb_profiler *prof, const char *key, const char *value)
@@ -133,6 +142,28 @@ static void record(const hb_kept_metadata *list)
         hb_record_metadata_entry(list->key, list->json);
 }
 
+static void emit_text(const char *key, const char *text)
+{
+    hb_buf json;
+    hb_buf_init(&json, (size_t)1 << 20);
+    hb_buf_json_string(&json, text, strlen(text));
+    if (!json.failed) hb_record_metadata_entry(intern(key), intern(hb_buf_text(&json)));
+    hb_buf_free(&json);
+}
+
+/* Why there is this cycle. */
+static void emit_request(const hb_profiler *prof)
+{
+    const hb_request *r = &prof->demand.request;
+    char reason[sizeof r->reason + 80];
+    snprintf(reason, sizeof reason, "%s%s", r->reason,
+             prof->demand.late ? " (heard of when its time was over: other ranks may have begun "
+                                 "elsewhere)"
+                               : "");
+    emit_text(HB_METADATA_REASON, reason);
+    if (r->id[0]) emit_text(HB_METADATA_REQUEST_ID, r->id);
+}
+
 void hb_metadata_emit(hb_profiler *prof)
 {
     if (prof->distributed_json)
@@ -140,6 +171,7 @@ void hb_metadata_emit(hb_profiler *prof)
     record(prof->preset);
     record(prof->pending);
     drop(&prof->pending);
+    if (hb_demand_number(prof)) emit_request(prof);
 }
 
 /* ---- distributedInfo, as Python's json.dumps writes it ---- */

@@ -8,6 +8,10 @@
 
 #include "profiler/profiler.h"
 
+/* why a cycle was recorded, and the request of a whole job; texts */
+#define HB_METADATA_REASON     "hipboard_reason"
+#define HB_METADATA_REQUEST_ID "hipboard_request_id"
+
 /** Puts what was preset or added between cycles, and distributedInfo, into the session that just
  * began. */
 void hb_metadata_emit(hb_profiler *prof);

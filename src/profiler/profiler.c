@@ -11,23 +11,30 @@
 
 #include "base/files.h"
 #include "device/device.h"
+#include "profiler/control.h"
 #include "profiler/cycles.h"
 #include "profiler/metadata.h"
 #include "profiler/run_log.h"
 #include "profiler/schedule.h"
+#include "profiler/trigger.h"
 #include "profiler/turns.h"
 #include "record/strings.h"
 
 static void begin_step(hb_profiler *prof)
 {
     char name[40];
-    if (!hb_schedule_given(&prof->options.schedule) || !prof->session) return;
+    if (!prof->session) return;
+    if (!hb_schedule_given(&prof->options.schedule) && !hb_demand_wanted(&prof->options)) return;
     int n = snprintf(name, sizeof name, "ProfilerStep#%lld", (long long)hb_step_number(prof));
     prof->step_scope = hb_record_annotation(hb_strings_intern(name, (size_t)n));
 }
 
 static hb_result next_action(hb_profiler *prof, int64_t step, hb_profiler_action *action)
 {
+    if (hb_demand_wanted(&prof->options)) {
+        *action = hb_demand_action(prof, step + prof->numbered_from);
+        return HB_OK;
+    }
     *action = hb_schedule_action(&prof->options.schedule, step);
     if ((unsigned)*action <= HB_ACTION_RECORD_AND_SAVE) return HB_OK;
     return hb_fail(HB_ERROR_INVALID_ARGUMENT,
@@ -83,6 +90,7 @@ static hb_result check_options(const hb_profiler_options *o)
     if (o->time_slice_ns < 0)
         return hb_fail(HB_ERROR_INVALID_ARGUMENT, "time_slice_ns %lld: it must not be negative",
                        (long long)o->time_slice_ns);
+    HB_TRY(hb_trigger_check(o));
     HB_TRY(hb_schedule_check(&o->schedule));
     return hb_handler_check(&o->on_trace_ready);
 }
@@ -91,6 +99,8 @@ static void profiler_free(hb_profiler *prof)
 {
     hb_metadata_drop(prof);
     hb_handler_destroy(&prof->options.on_trace_ready);
+    hb_retention_free(&prof->retention);
+    free(prof->control_file);
     free(prof->spool_dir);
     free(prof->distributed_json);
     if (prof->pid == getpid()) { /* a forked child would wait for its parent's worker here */
@@ -120,6 +130,7 @@ static hb_result copy_options(hb_profiler *prof, const hb_profiler_options *o)
         return hb_fail_errno(HB_ERROR_IO, errno, "where is '%s'", o->spool_dir);
     HB_TRY(hb_handler_fix_dirs(&prof->options.on_trace_ready));
     prof->sync = o->sync || is_set("HIPBOARD_FSYNC");
+    HB_TRY(hb_trigger_take_options(prof, o));
     return hb_distributed_json(&o->distributed, &prof->distributed_json);
 }
 
@@ -201,6 +212,7 @@ hb_result hb_profiler_start(hb_profiler *prof)
     if (prof->started) return hb_fail(HB_ERROR_STATE, "start: the profiler is already started");
     HB_TRY(next_action(prof, prof->step_num, &action));
     pthread_once(&once, register_once);
+    HB_TRY(hb_control_start(prof));
     hb_turns_lock(prof);
     hb_result result = hb_turns_take(prof), directory = HB_OK;
     if (result == HB_OK) {
@@ -210,6 +222,7 @@ hb_result hb_profiler_start(hb_profiler *prof)
         if (!prof->paused) result = go_on(prof);
     }
     hb_turns_unlock(prof);
+    if (!prof->started) hb_control_end(prof);
     return result != HB_OK ? result : directory;
 }
 
@@ -219,6 +232,8 @@ static hb_result next_step(hb_profiler *prof)
     HB_TRY(check_started(prof, "step"));
     if (prof->in_handler) return hb_fail(HB_ERROR_STATE, "step: called from on_trace_ready");
     if (prof->paused) return HB_OK;
+    hb_result delivered = hb_cycles_deliver(prof);
+    hb_trigger_step(prof);
     HB_TRY(next_action(prof, prof->step_num + 1, &action));
     hb_scope_end(&prof->step_scope);
     if (hb_wants_hip(prof)) hb_device_look_again();
@@ -228,6 +243,7 @@ static hb_result next_step(hb_profiler *prof)
     hb_run_log_step(prof);
     hb_result result = hb_cycles_transit(prof, last, action);
     begin_step(prof);
+    if (result == HB_OK) result = delivered;
     return result != HB_OK ? result : hb_worker_result(prof);
 }
 
@@ -242,7 +258,10 @@ hb_result hb_profiler_step(hb_profiler *prof)
 static hb_result finish(hb_profiler *prof)
 {
     hb_scope_end(&prof->step_scope);
-    return prof->paused ? HB_OK : hb_cycles_finish(prof);
+    hb_result delivered = hb_cycles_deliver(prof);
+    hb_result result = prof->paused ? HB_OK : hb_cycles_finish(prof);
+    hb_demand_drop(prof);
+    return result != HB_OK ? result : delivered;
 }
 
 void hb_profiler_pause(hb_profiler *prof)
@@ -254,6 +273,7 @@ void hb_profiler_pause(hb_profiler *prof)
 void hb_profiler_resume(hb_profiler *prof)
 {
     prof->paused = false;
+    if (hb_demand_wanted(&prof->options)) prof->action = HB_ACTION_NONE;
     if (go_on(prof) != HB_OK) hb_warn("%s", hb_last_error());
 }
 
@@ -276,6 +296,7 @@ hb_result hb_profiler_stop(hb_profiler *prof)
     hb_result result = stop(prof, &stopped);
     hb_turns_unlock(prof);
     hb_result written = stopped ? hb_profiler_flush(prof) : HB_OK;
+    if (stopped) hb_control_end(prof); /* now: who waits for the last cycle is told of it */
     return result != HB_OK ? result : written;
 }
 
@@ -297,12 +318,15 @@ void hb_profiler_destroy(hb_profiler *prof)
 {
     if (!prof) return;
     if (prof->pid != getpid()) { /* the worker and the files are the parent's */
+        hb_control_forget(prof);
         if (prof->spool.base) hb_spool_abandon(&prof->spool);
         profiler_free(prof);
         return;
     }
     if (prof->started) (void)hb_profiler_stop(prof);
+    hb_control_end(prof);
     hb_worker_end(prof);
+    hb_control_free(prof);
     hb_run_log_close(prof);
     hb_cycles_drop(prof);
     hb_spool_close(&prof->spool, any_failed(prof));
@@ -325,12 +349,18 @@ hb_result hb_profiler_number_next_step(hb_profiler *prof, int64_t number)
 
 hb_profiler_action hb_profiler_current_action(const hb_profiler *prof)
 {
-    return prof ? prof->action : HB_ACTION_NONE;
+    hb_turns_lock(prof); /* hipboard's own thread may just begin or end a cycle */
+    hb_profiler_action action = prof ? prof->action : HB_ACTION_NONE;
+    hb_turns_unlock(prof);
+    return action;
 }
 
 int64_t hb_profiler_cycle(const hb_profiler *prof)
 {
-    return prof ? prof->cycle : -1;
+    hb_turns_lock(prof);
+    int64_t cycle = prof ? prof->cycle : -1;
+    hb_turns_unlock(prof);
+    return cycle;
 }
 
 hb_result hb_profiler_lost(const hb_profiler *prof, hb_lost *lost)

@@ -11,8 +11,12 @@
 #include <hipboard/event_log.h>
 
 #include "base/base.h"
+#include "profiler/demand.h"
 #include "profiler/git_commit.h"
 #include "profiler/log_dir.h"
+#include "profiler/retention.h"
+#include "profiler/slow_steps.h"
+#include "record/alarm.h"
 #include "record/record_source.h"
 #include "record/session.h"
 
@@ -33,6 +37,7 @@ typedef struct hb_job {
     unsigned flags;   /* enum hb_export_flags */
     int64_t step_num; /* the step's number when it was queued */
     int64_t cpu_ns;   /* the background thread's processor time when it began with it */
+    uint64_t request; /* that asked for it; 0: none */
     struct hb_job *next;
 } hb_job;
 
@@ -61,6 +66,15 @@ struct hb_profiler {
     bool logs_events;                   /* into an event file beside its traces */
     int64_t ranks;                      /* of the distributed run; 1: not distributed */
     hb_kept_metadata *preset, *pending; /* for every cycle to come; for the next one */
+
+    /* what it records when it is asked to; see control.h */
+    struct hb_control *control;    /* or NULL */
+    char *control_file;            /* or NULL */
+    hb_alarm_limit trigger_metric; /* name "": none */
+    hb_demand demand;
+    hb_slow_steps slow_steps;
+    bool handler_waits;     /* for a thread of the program, with a cycle that ours has ended */
+    hb_retention retention; /* the worker's, while it runs */
 
     /* the background thread */
     pthread_mutex_t lock;
@@ -140,6 +154,8 @@ hb_result hb_handler_open_dirs(const hb_trace_handler *handler);
 hb_result hb_handler_call(const hb_trace_handler *handler, hb_profiler *prof);
 /** Whether a function of hipboard's made it. */
 bool hb_handler_is_ours(const hb_trace_handler *handler);
+/** Whether it is hipboard's and calls nothing of the program's, so that any thread may call it. */
+bool hb_handler_is_own(const hb_trace_handler *handler);
 void hb_handler_destroy(const hb_trace_handler *handler);
 /* Of the first one made by hb_tensorboard_trace_handler() that `handler` is or has in its chain: */
 /** Its directory; NULL: there is none. */

@@ -9,6 +9,7 @@
 
 #include "profiler/git_commit.h"
 #include "profiler/settings.h"
+#include "record/alarm.h"
 #include "record/record.h"
 #include "write/event_log_internal.h"
 
@@ -78,6 +79,8 @@ static void log_scalar(hb_event_log *log, const char *name, double value)
 void hb_scalar(const char *name, double value)
 {
     if (HB_ENABLED()) hb_record_scalar_value(name, value);
+    if (HB_UNLIKELY(atomic_load_explicit(&hb_alarm_of_metric, memory_order_relaxed)))
+        hb_alarm_metric(name, value);
     hb_event_log *log = enter();
     if (!log) return;
     log_scalar(log, name, value);

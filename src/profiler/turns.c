@@ -55,14 +55,20 @@ hb_profiler *hb_turns_holder(void)
     return atomic_load(&running);
 }
 
+/* Whether other threads than the program's own use it. */
+static bool is_shared(const hb_profiler *prof)
+{
+    return prof && (prof->options.yields || hb_demand_wanted(&prof->options));
+}
+
 void hb_turns_lock(const hb_profiler *prof)
 {
-    if (prof && prof->options.yields) pthread_mutex_lock(&lock);
+    if (is_shared(prof)) pthread_mutex_lock(&lock);
 }
 
 void hb_turns_unlock(const hb_profiler *prof)
 {
-    if (prof && prof->options.yields) pthread_mutex_unlock(&lock);
+    if (is_shared(prof)) pthread_mutex_unlock(&lock);
 }
 
 hb_result hb_turns_deliver(hb_profiler *prof)

@@ -18,8 +18,8 @@ void hb_turns_give(hb_profiler *prof);
 /** The profiler that records, or NULL. */
 hb_profiler *hb_turns_holder(void);
 
-/** What a profiler that yields does must not meet with its pause: held around its calls. Does
- * nothing for other profilers. */
+/** What a profiler that yields does must not meet with its pause, nor what one does that can be
+ * triggered with hipboard's own thread: held around their calls. Does nothing for other profilers. */
 void hb_turns_lock(const hb_profiler *prof);
 void hb_turns_unlock(const hb_profiler *prof);
 

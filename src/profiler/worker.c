@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "base/background.h"
+#include "profiler/control.h"
 #include "profiler/cycle_log.h"
-#include "profiler/profiler.h"
 
 void hb_cycle_drop(hb_profiler *prof, hb_cycle *cycle)
 {
@@ -59,10 +59,13 @@ static void write_job(hb_profiler *prof, hb_job *job)
         }
     }
     pthread_mutex_unlock(&prof->lock);
-    if (result == HB_OK)
+    if (result == HB_OK) {
         hb_cycle_log(prof, job);
-    else
+        hb_retention_add(&prof->retention, job->path);
+    } else {
         warn_unwritten(prof);
+    }
+    hb_control_written(prof, job->request, job->path, result == HB_OK ? NULL : hb_last_error());
 }
 
 /* Under the lock: until there is something to do. */
@@ -135,8 +138,12 @@ hb_result hb_worker_submit(hb_profiler *prof, hb_cycle *cycle, char *path, unsig
         free(path);
         return hb_fail(result, "no memory for writing a trace in the background");
     }
-    *job = (hb_job){
-        .cycle = cycle, .path = path, .dir = dir, .flags = flags, .step_num = hb_step_number(prof)};
+    *job = (hb_job){.cycle = cycle,
+                    .path = path,
+                    .dir = dir,
+                    .flags = flags,
+                    .step_num = hb_step_number(prof),
+                    .request = hb_demand_number(prof)};
     pthread_mutex_lock(&prof->lock);
     cycle->holders++;
     hb_job **at = &prof->jobs;

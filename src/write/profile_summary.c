@@ -166,6 +166,11 @@ hb_result hb_profile_log_hip_notes(hb_event_log *log, int64_t step, const char *
     return log_sentences(log, "hipboard/hip_notes", step, notes, num_notes, "");
 }
 
+hb_result hb_profile_log_reason(hb_event_log *log, int64_t step, const char *reason)
+{
+    return log_sentences(log, "hipboard/reason", step, &reason, 1, "");
+}
+
 hb_result hb_profile_log_lost(hb_event_log *log, int64_t step, const hb_lost *lost)
 {
     const struct {

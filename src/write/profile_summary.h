@@ -123,6 +123,9 @@ hb_result hb_profile_log_advice(hb_event_log *log, int64_t step, const char *con
 hb_result hb_profile_log_hip_notes(hb_event_log *log, int64_t step, const char *const *notes,
                                    size_t num_notes);
 
+/** "hipboard/reason": why a cycle was recorded. */
+hb_result hb_profile_log_reason(hb_event_log *log, int64_t step, const char *reason);
+
 /** Nothing is logged when nothing was lost. */
 hb_result hb_profile_log_lost(hb_event_log *log, int64_t step, const hb_lost *lost);
 

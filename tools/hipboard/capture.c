@@ -30,6 +30,7 @@ enum { PATIENCE_S = 20 };
 
 static struct plan {
     int64_t delay_ns, duration_ns, slice_ns;
+    bool on_demand;
     bool scheduled;
     hb_schedule schedule;
     /* the schedule's: where it began to count, and for the program's own steps anew */
@@ -118,7 +119,7 @@ static bool step_number(const char *range, int64_t *n)
 bool capture_begins_step(const char *range)
 {
     int64_t n;
-    if (!plan.scheduled || !step_number(range, &n)) return false;
+    if ((!plan.scheduled && !plan.on_demand) || !step_number(range, &n)) return false;
     atomic_store(&plan.has_own_steps, true);
     /* Who holds the lock is stopping it or writing: nothing to wait for here. */
     if (pthread_mutex_trylock(&capture.lock) != 0) return true;
@@ -239,6 +240,8 @@ static void read_plan(void)
     plan.delay_ns = number(CAPTURE_DELAY);
     plan.duration_ns = number(CAPTURE_DURATION);
     plan.slice_ns = slice_ns ? slice_ns : plan.scheduled ? NS_PER_S : HB_TIME_SLICES_AUTO;
+    plan.on_demand = number(CAPTURE_ON_DEMAND) != 0;
+    if (plan.on_demand) plan.scheduled = false;
     plan.base = 1;
     atomic_store(&plan.has_own_steps, false);
     plan.counts_own_steps = false;
@@ -254,6 +257,12 @@ static hb_profiler *make_profiler(const char *dir)
     o.profile_memory = true;
     o.yields = true;
     o.on_trace_ready = hb_tensorboard_trace_handler(dir, NULL, flags);
+    o.on_demand = plan.on_demand;
+    if (plan.on_demand) {
+        o.trigger_signal = (int)number(CAPTURE_SIGNAL);
+        o.trigger_slow_step = (unsigned)number(CAPTURE_SLOW_STEP);
+    }
+    o.max_cycles = number(CAPTURE_MAX_CYCLES);
     if (plan.scheduled)
         o.schedule = hb_schedule_from_function(action_of, &plan);
     else

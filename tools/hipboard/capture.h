@@ -17,6 +17,12 @@
 #define CAPTURE_MAIN       "HIPBOARD_CAPTURE_MAIN" /* the process that may write an event file */
 #define CAPTURE_RUN        "HIPBOARD_CAPTURE_RUN"  /* of one `hipboard record`, no other's */
 #define CAPTURE_SCHEDULE   "HIPBOARD_CAPTURE_SCHEDULE" /* wait,warmup,active,repeat,skip_first */
+/* records when it is triggered: 1; by this signal, too; by steps of over so many percent of the
+ * median */
+#define CAPTURE_ON_DEMAND  "HIPBOARD_CAPTURE_ON_DEMAND"
+#define CAPTURE_SIGNAL     "HIPBOARD_CAPTURE_SIGNAL"
+#define CAPTURE_SLOW_STEP  "HIPBOARD_CAPTURE_SLOW_STEP"
+#define CAPTURE_MAX_CYCLES "HIPBOARD_CAPTURE_MAX_CYCLES"
 /* nanoseconds, since a process began; 0 or absent: none */
 #define CAPTURE_DELAY      "HIPBOARD_CAPTURE_DELAY"
 #define CAPTURE_DURATION   "HIPBOARD_CAPTURE_DURATION"

@@ -7,10 +7,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -29,6 +31,9 @@ typedef struct request {
     unsigned activities; /* 0: what there is */
     int64_t delay_ns, duration_ns, slice_ns;
     hb_schedule_params schedule; /* active 0: none */
+    bool on_demand;
+    int64_t signal, slow_step; /* 0: none; slow_step in percent */
+    size_t max_cycles;
     bool gzip, kineto, quiet;
     /* made from it */
     char library[PATH_MAX], full_dir[PATH_MAX];
@@ -59,26 +64,6 @@ static const char *take_activities(void *to, const char *list)
             return wrong;
     }
     return NULL;
-}
-
-/* "1.5", "1.5s", "20ms", "2m"; more than nothing and at most some days. */
-static const char *take_time(void *to, const char *text)
-{
-    static const char wrong[] = "expected a time as 500ms, 10s or 2m";
-    static const struct {
-        const char *unit;
-        double ns;
-    } units[] = {{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"m", 60e9}, {"h", 3600e9}};
-    char *end;
-    double value = strtod(text, &end);
-    for (size_t i = 0; end > text && i < sizeof units / sizeof *units; i++) {
-        if (strcmp(end, units[i].unit) != 0) continue;
-        double all = value * units[i].ns;
-        if (!(all >= 1 && all <= 1e15)) return wrong;
-        *(int64_t *)to = (int64_t)all;
-        return NULL;
-    }
-    return wrong;
 }
 
 static bool parse_schedule_word(const char *word, hb_schedule_params *p)
@@ -119,6 +104,36 @@ static const char *take_schedule(void *to, const char *text)
     return "expected wait=N,warmup=N,active=N,repeat=N,skip_first=N, of which only active is "
            "needed "
            "and must not be 0";
+}
+
+static const char *take_signal(void *to, const char *text)
+{
+    static const struct {
+        const char *name;
+        int number;
+    } signals[] = {{"HUP", SIGHUP},   {"INT", SIGINT},     {"QUIT", SIGQUIT}, {"USR1", SIGUSR1},
+                   {"USR2", SIGUSR2}, {"WINCH", SIGWINCH}, {"URG", SIGURG}};
+    long long number;
+    const char *name = strncasecmp(text, "SIG", 3) == 0 ? text + 3 : text;
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        if (strcasecmp(name, signals[i].name) != 0) continue;
+        *(int64_t *)to = signals[i].number;
+        return NULL;
+    }
+    if (!parse_number(text, 1, SIGRTMAX, &number)) return "expected a signal, as USR2";
+    *(int64_t *)to = number;
+    return NULL;
+}
+
+/* "2.5": so many times the median; kept in percent. */
+static const char *take_times(void *to, const char *text)
+{
+    char *end;
+    double times = strtod(text, &end);
+    if (end == text || *end || !(times > 1 && times <= 1e6))
+        return "expected a number over 1, as 3";
+    *(int64_t *)to = (int64_t)(times * 100);
+    return NULL;
 }
 
 /* ---- the library ---- */
@@ -247,6 +262,10 @@ static void tell(void *context)
     set_number(CAPTURE_DELAY, r->delay_ns);
     set_number(CAPTURE_DURATION, r->duration_ns);
     set_number(CAPTURE_SLICE, r->slice_ns);
+    set_number(CAPTURE_ON_DEMAND, r->on_demand);
+    set_number(CAPTURE_SIGNAL, r->signal);
+    set_number(CAPTURE_SLOW_STEP, r->slow_step);
+    set_number(CAPTURE_MAX_CYCLES, (int64_t)r->max_cycles);
     setenv(CAPTURE_RUN, r->run, 1);
     set_schedule(&r->schedule);
     preload(r->library);
@@ -428,6 +447,8 @@ static void conclude(const request *r, const char *program, int64_t start_ns)
         fprintf(stderr,
                 "hipboard: %s has ended, and left processes; their traces come at their ends\n",
                 program);
+    else if (traces == 0 && r->on_demand)
+        fprintf(stderr, "hipboard: nothing was recorded of %s: see `hipboard trigger`\n", program);
     else if (traces == 0)
         explain_nothing(program);
     else if (!r->quiet && isatty(STDERR_FILENO))
@@ -480,22 +501,37 @@ static int run(arguments *args)
 {
     request r = {.dir = "hipboard_runs"};
     if (!parse_options(&cmd_record, args, &r)) return args->status;
+    if (r.on_demand && (r.schedule.active || r.slice_ns))
+        return usage_error("record", "--on-demand: requests say what is recorded; leave --schedule "
+                                     "and --slice out");
+    if (!r.on_demand && (r.signal || r.slow_step))
+        return usage_error("record", "--trigger-signal and --trigger-slow-step are of use with "
+                                     "--on-demand only");
     return record(&r, args->words);
 }
 
 static const option_spec options[] = {
     {'o', "output", "LOGDIR", "default: hipboard_runs", INTO(dir)},
     {0, "delay", "TIME", "record nothing in a process's first TIME: 500ms, 10s, 2m",
-     INTO_BY(take_time, delay_ns)},
-    {0, "duration", "TIME", "record no longer than TIME", INTO_BY(take_time, duration_ns)},
+     INTO_BY(take_span, delay_ns)},
+    {0, "duration", "TIME", "record no longer than TIME", INTO_BY(take_span, duration_ns)},
     {0, "schedule", "WORDS",
      "record some steps only, as torch.profiler.schedule(): "
      "wait=N,warmup=N,active=N[,repeat=N][,skip_first=N]; a cycle a file",
      INTO_BY(take_schedule, schedule)},
+    {0, "on-demand", NULL,
+     "record nothing until `hipboard trigger` or one of the triggers below asks for it",
+     INTO(on_demand)},
+    {0, "trigger-signal", "SIGNAL", "with --on-demand: USR2, or another, triggers",
+     INTO_BY(take_signal, signal)},
+    {0, "trigger-slow-step", "K", "with --on-demand: a step of over K times the median triggers",
+     INTO_BY(take_times, slow_step)},
+    {0, "max-cycles", "N", "keep each process's N newest traces, and remove older ones",
+     INTO(max_cycles)},
     {0, "slice", "TIME",
      "steps of a program that marks none last TIME; default: 1s with --schedule, else about twenty "
      "of a round length",
-     INTO_BY(take_time, slice_ns)},
+     INTO_BY(take_span, slice_ns)},
     {0, "activities", "LIST", "of cpu, hip; default: what there is",
      INTO_BY(take_activities, activities)},
     {0, "gzip", NULL, "write .pt.trace.json.gz", INTO(gzip)},

@@ -61,6 +61,15 @@ static void print_hip_notes(const request *r, const char *path, const hb_trace_f
     }
 }
 
+/* Of a cycle that was recorded on demand. */
+static void print_reason(const request *r, const hb_trace_file *file)
+{
+    const char *c = hb_trace_file_metadata(file, "hipboard_reason");
+    if (!c || *c != '"' || r->run.format != VIEW_TEXT) return;
+    fputs("Recorded because: ", stdout);
+    print_json_text(c + 1, stdout);
+}
+
 static void print_mended(const request *r, const hb_trace_file *file)
 {
     char note[256];
@@ -143,6 +152,7 @@ static void show_file(request *r, const input *from)
         if (fine && r->run.format == VIEW_TEXT && !r->run.tables) puts("(nothing to show)");
         if (r->run.format == VIEW_JSON) puts("}");
         print_mended(r, file);
+        print_reason(r, file);
         print_hip_notes(r, f->path, file);
     }
     hb_trace_file_close(file);

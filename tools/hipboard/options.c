@@ -4,7 +4,9 @@
 #include <assert.h>
 #include <getopt.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "text.h"
@@ -51,6 +53,25 @@ const char *take_count(void *to, const char *value)
     if (!parse_number(value, 0, LLONG_MAX, &n)) return "expected a number, 0 or more";
     *(size_t *)to = (size_t)n;
     return NULL;
+}
+
+const char *take_span(void *to, const char *text)
+{
+    static const char wrong[] = "expected a time as 500ms, 10s or 2m";
+    static const struct {
+        const char *unit;
+        double ns;
+    } units[] = {{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"m", 60e9}, {"h", 3600e9}};
+    char *end;
+    double value = strtod(text, &end);
+    for (size_t i = 0; end > text && i < sizeof units / sizeof *units; i++) {
+        if (strcmp(end, units[i].unit) != 0) continue;
+        double all = value * units[i].ns;
+        if (!(all >= 1 && all <= 1e15)) return wrong;
+        *(int64_t *)to = (int64_t)all;
+        return NULL;
+    }
+    return wrong;
 }
 
 const char *take_kineto(void *to, const char *value)

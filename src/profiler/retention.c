@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+#include "profiler/retention.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_DISK "HIPBOARD_MAX_DISK"
+
+/* "500M", "2G", "1T", "64K" or bytes. */
+static bool parse_size(const char *text, uint64_t *bytes)
+{
+    static const char units[] = "KMGT";
+    char *end;
+    if (*text < '0' || *text > '9') return false;
+    errno = 0;
+    uint64_t n = strtoull(text, &end, 10);
+    const char *unit = *end ? strchr(units, *end & ~0x20) : NULL;
+    unsigned shift = unit ? 10 * ((unsigned)(unit - units) + 1) : 0;
+    if (unit) end++;
+    if (*end || errno || n == 0 || n > UINT64_MAX >> shift) return false;
+    *bytes = n << shift;
+    return true;
+}
+
+hb_result hb_retention_init(hb_retention *r, int64_t max_files, uint64_t max_bytes)
+{
+    const char *text = secure_getenv(MAX_DISK);
+    *r = (hb_retention){.max_files = (uint64_t)HB_MAX(max_files, 0), .max_bytes = max_bytes};
+    if (max_files < 0)
+        return hb_fail(HB_ERROR_INVALID_ARGUMENT, "max_cycles %lld: it must not be negative",
+                       (long long)max_files);
+    if (max_bytes || !text || !*text || parse_size(text, &r->max_bytes)) return HB_OK;
+    return hb_fail(HB_ERROR_INVALID_ARGUMENT, MAX_DISK "=%s: expected bytes, as 500M or 20G", text);
+}
+
+static int64_t modified_ns(const struct stat *st)
+{
+    return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+}
+
+/* Whether there is still the file that we wrote, and nothing else, under its name. */
+static bool is_ours(const hb_kept_trace *t)
+{
+    struct stat st;
+    return lstat(t->path, &st) == 0 && S_ISREG(st.st_mode) && st.st_dev == t->device &&
+           st.st_ino == t->inode && (uint64_t)st.st_size == t->bytes &&
+           modified_ns(&st) == t->modified_ns;
+}
+
+static void forget_oldest(hb_retention *r)
+{
+    hb_kept_trace oldest = r->traces[0];
+    r->bytes -= oldest.bytes;
+    r->count--;
+    memmove(r->traces, r->traces + 1, r->count * sizeof *r->traces);
+    free(oldest.path);
+}
+
+static bool too_much(const hb_retention *r)
+{
+    return (r->max_files && r->count > r->max_files) || (r->max_bytes && r->bytes > r->max_bytes);
+}
+
+static void remove_oldest(hb_retention *r)
+{
+    const hb_kept_trace *t = &r->traces[0];
+    if (is_ours(t)) {
+        if (unlink(t->path) == 0)
+            r->removed++;
+        else if (!r->warned) {
+            r->warned = true;
+            hb_warn("cannot remove '%s', which is too old to be kept: %s (said once)", t->path,
+                    strerror(errno));
+        }
+    }
+    forget_oldest(r);
+}
+
+static bool grow(hb_retention *r)
+{
+    if (r->count < r->capacity) return true;
+    size_t capacity = r->capacity ? r->capacity * 2 : 16;
+    hb_kept_trace *grown = realloc(r->traces, capacity * sizeof *grown);
+    if (!grown) return false;
+    r->traces = grown;
+    r->capacity = capacity;
+    return true;
+}
+
+/* Without memory the file stays, whatever comes. */
+void hb_retention_add(hb_retention *r, const char *path)
+{
+    struct stat st;
+    if (!r->max_files && !r->max_bytes) return;
+    if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode)) return;
+    char *copy = grow(r) ? strdup(path) : NULL;
+    if (!copy) return;
+    r->traces[r->count++] =
+        (hb_kept_trace){copy, st.st_dev, st.st_ino, (uint64_t)st.st_size, modified_ns(&st)};
+    r->bytes += (uint64_t)st.st_size;
+    while (r->count > 1 && too_much(r)) /* the newest stays, however large */
+        remove_oldest(r);
+}
+
+void hb_retention_free(hb_retention *r)
+{
+    for (size_t i = 0; i < r->count; i++)
+        free(r->traces[i].path);
+    free(r->traces);
+    *r = (hb_retention){0};
+}

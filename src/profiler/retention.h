@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How many trace files of a run stay on disk: when there are more than was said, or they take more
+ * than was said, the oldest are removed. Only files that this profiler wrote, and that are still
+ * what it wrote.
+ */
+#ifndef HB_PROFILER_RETENTION_H
+#define HB_PROFILER_RETENTION_H
+
+#include "base/base.h"
+
+typedef struct hb_kept_trace {
+    char *path;
+    uint64_t device, inode, bytes;
+    int64_t modified_ns;
+} hb_kept_trace;
+
+/** The background thread's alone. All zero: every file stays. */
+typedef struct hb_retention {
+    uint64_t max_files, max_bytes; /* 0: any */
+    hb_kept_trace *traces;         /* oldest first */
+    size_t count, capacity;
+    uint64_t bytes;   /* of them all */
+    uint64_t removed; /* files, so far */
+    bool warned;
+} hb_retention;
+
+/** `max_bytes` 0: what HIPBOARD_MAX_DISK says, "500M"; HB_ERROR_INVALID_ARGUMENT when that is no
+ * size. */
+hb_result hb_retention_init(hb_retention *r, int64_t max_files, uint64_t max_bytes);
+
+/** A trace was written: it is kept, and what is too old for it to be kept as well goes. */
+void hb_retention_add(hb_retention *r, const char *path);
+
+void hb_retention_free(hb_retention *r);
+
+#endif

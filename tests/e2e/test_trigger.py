@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: MIT
+"""`hipboard trigger`: running programs record some steps when they are asked to."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from support import BUILD, run
+
+HIPBOARD = BUILD / "tools/hipboard/hipboard"
+SAMPLE = BUILD / "samples/on_demand"
+LOCKSTEP = BUILD / "tests/e2e/programs/lockstep"
+STEPS = BUILD / "tests/hip/steps"
+needs_gpu = pytest.mark.skipif(not STEPS.exists(), reason="needs the HIP runtime and tools/simhsa")
+PATIENCE_S = 120
+
+
+@pytest.fixture(autouse=True)
+def runtime_directory(tmp_path_factory, monkeypatch):
+    """As the system makes one for each user."""
+    directory = tmp_path_factory.mktemp("run")
+    directory.chmod(0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(directory))
+    return directory
+
+
+def until(condition):
+    """What `condition` returns once it is true."""
+    end = time.monotonic() + PATIENCE_S
+    while not (found := condition()):
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)
+    return found
+
+
+@contextmanager
+def running(*command, **options):
+    program = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+    try:
+        yield program
+    finally:
+        program.kill()
+        program.wait()
+
+
+def trigger(*arguments):
+    return subprocess.run([HIPBOARD, "trigger", *map(str, arguments)], capture_output=True,
+                          text=True, timeout=PATIENCE_S)
+
+
+def trigger_when_it_can(*arguments):
+    """A program that has just begun may not have its profiler yet."""
+    def ask():
+        done = trigger(*arguments)
+        return done if done.returncode == 0 or "no profiler" not in done.stderr else None
+    done = until(ask)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def steps(trace):
+    return sorted(int(event["name"].split("#")[1]) for event in trace["traceEvents"]
+                  if event["ph"] == "X" and event["name"].startswith("ProfilerStep#"))
+
+
+def test_a_program_is_asked_for_steps_and_the_trace_says_why(tmp_path):
+    with running(SAMPLE, cwd=tmp_path) as program:
+        done = trigger_when_it_can("--wait", "--steps", 2, "--roundup", 7, "--reason", "a *look*",
+                                   program.pid)
+        path = Path(done.stdout.strip())
+        trace = json.loads(path.read_text())
+        first, second = steps(trace)
+        assert first % 7 == 0 and second == first + 1
+        assert trace["hipboard_reason"] == "hipboard trigger: a *look*"
+        assert {"load", "compute"} <= {event["name"] for event in trace["traceEvents"]}
+        assert "Recorded because: hipboard trigger: a *look*\n" in run(HIPBOARD, "view", path)
+        assert program.poll() is None
+        # and once more, by a signal
+        program.send_signal(signal.SIGUSR2)
+        other = until(lambda: [other for other in path.parent.glob("*.pt.trace.json")
+                               if other != path])
+        assert json.loads(other[0].read_text())["hipboard_reason"] == "signal"
+        [events] = path.parent.glob("*tfevents*")
+        until(lambda: b"hipboard/reason" in events.read_bytes()
+              and b"- signal" in events.read_bytes())
+
+
+def test_a_step_that_takes_long_triggers(tmp_path):
+    with running(SAMPLE, 1010, cwd=tmp_path):
+        path = until(lambda: list((tmp_path / "runs/on_demand").glob("*.pt.trace.json")))[0]
+        reason = json.loads(path.read_text())["hipboard_reason"]
+    assert reason.startswith("step ") and "the median is" in reason
+
+
+def test_where_there_is_no_runtime_directory_the_log_directory_leads_to_the_program(
+        tmp_path, runtime_directory):
+    runtime_directory.chmod(0o755)  # others may enter it: not used
+    with running(LOCKSTEP, tmp_path, 0) as program:
+        assert program.stdout.readline() == "ready\n"
+        done = trigger("--steps", 1, program.pid)
+        assert done.returncode == 1 and "log directory" in done.stderr
+        done = trigger("--wait", "--seconds", "50ms", "--logdir", tmp_path, program.pid)
+        assert done.returncode == 0, done.stderr
+        assert Path(done.stdout.strip()).parent == tmp_path
+        assert list(tmp_path.glob(".hipboard-*.sock"))
+        program.communicate("")
+        assert program.returncode == 0
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_all_ranks_of_a_job_record_the_same_steps(tmp_path):
+    with running(LOCKSTEP, tmp_path, 0) as one, running(LOCKSTEP, tmp_path, 1) as two, \
+            running(LOCKSTEP, tmp_path, 2) as three:
+        for rank in one, two, three:
+            assert rank.stdout.readline() == "ready\n"
+        # 100 steps are 2 s. They round up amid two multiples, for a machine on which ranks are late.
+        start_ms = (int(time.time() * 1000) // 2000 + 4) * 2000 + 1000
+        request = tmp_path / "new"
+        request.write_text(f"PROFILE_START_TIME={start_ms}\nPROFILE_START_ITERATION_ROUNDUP=100\n"
+                           "ACTIVITIES_ITERATIONS=3\nREQUEST_TRACE_ID=job\n")
+        request.chmod(0o644)
+        request.rename(tmp_path / "hipboard.request")
+        traces = until(lambda: len(found := list(tmp_path.glob("*.pt.trace.json"))) == 3 and found)
+    found = [json.loads(path.read_text()) for path in traces]
+    first = (start_ms // 20 // 100 + 1) * 100
+    assert [steps(trace) for trace in found] == [[first, first + 1, first + 2]] * 3
+    assert {trace["hipboard_request_id"] for trace in found} == {"job"}
+    assert {trace["hipboard_reason"] for trace in found} == {"request file"}
+
+
+def test_trigger_all_writes_the_request_of_a_job(tmp_path):
+    done = trigger("--all", tmp_path, "--steps", 5)
+    assert done.returncode == 0 and "multiple of 10" in done.stdout
+    request = dict(line.split("=") for line in (tmp_path / "hipboard.request").read_text().split())
+    assert request["ACTIVITIES_ITERATIONS"] == "5"
+    assert request["PROFILE_START_ITERATION_ROUNDUP"] == "10"
+    assert int(request["PROFILE_START_TIME"]) > time.time() * 1000
+    assert not [path for path in tmp_path.iterdir() if path.name != "hipboard.request"]
+
+
+def test_who_cannot_be_asked_is_told_of(tmp_path):
+    done = trigger(os.getpid())
+    assert done.returncode == 1 and f"process {os.getpid()} has no profiler" in done.stderr
+    done = trigger(2 ** 22 + 1)
+    assert done.returncode == 1 and "there is no process" in done.stderr
+    done = trigger("--all", tmp_path / "none")
+    assert done.returncode == 1 and "none" in done.stderr
+    assert trigger().returncode == 2
+    assert trigger("--steps", 1, "--seconds", 1, 1).returncode == 2
+    assert trigger("me").returncode == 2
+
+
+def child_of(pid):
+    children = Path(f"/proc/{pid}/task/{pid}/children")
+    return int(until(lambda: children.read_text().split())[0])
+
+
+@needs_gpu
+def test_an_unchanged_program_records_hip_when_it_is_asked_to(tmp_path):
+    simulated = BUILD / "tools/simhsa"
+    command = [HIPBOARD, "record", "--on-demand", "-o", tmp_path, "--", STEPS, 100000, 0, 5,
+               "roctx", "return"]
+    with running(*command, env=dict(os.environ, LD_LIBRARY_PATH=str(simulated))) as recorder:
+        program = child_of(recorder.pid)
+        done = trigger_when_it_can("--wait", "--steps", 3, program)
+        trace = json.loads(Path(done.stdout.strip()).read_text())
+        first = steps(trace)[0]
+        assert steps(trace) == [first, first + 1, first + 2]
+        assert "hipMemset" in {event["name"] for event in trace["traceEvents"]}
+        assert "gpu_memset" in {event.get("cat") for event in trace["traceEvents"]}
+        os.kill(program, signal.SIGTERM)
+        recorder.wait(PATIENCE_S)
+    assert len(list(tmp_path.glob("*.pt.trace.json"))) == 1
+
+
+def test_a_program_that_is_not_asked_leaves_nothing(tmp_path):
+    done = subprocess.run([HIPBOARD, "record", "--on-demand", "-o", tmp_path, "--", sys.executable,
+                           "-c", "print('out')"], capture_output=True, text=True,
+                          timeout=PATIENCE_S)
+    assert (done.returncode, done.stdout) == (0, "out\n")
+    assert "see `hipboard trigger`" in done.stderr
+    assert not list(tmp_path.iterdir())

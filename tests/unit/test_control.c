@@ -1,0 +1,607 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Recording on demand: who may ask and how, what is recorded, and when.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+
+#include "profiler/control_file.h"
+#include "profiler/control_socket.h"
+#include "profiler/slow_steps.h"
+#include "record/alarm.h"
+#include "recorded.h"
+#include "test_dir.h"
+
+/* ---- requests as text ---- */
+
+static hb_result parse(const char *text, hb_request *r)
+{
+    return hb_request_parse(text, strlen(text), r);
+}
+
+static void what_dynolog_sends_is_understood(void **state)
+{
+    (void)state;
+    hb_request r;
+    assert_int_equal(parse("ACTIVITIES_LOG_FILE=/tmp/libkineto_trace.json\n"
+                           "PROFILE_START_ITERATION=0\n"
+                           "PROFILE_START_ITERATION_ROUNDUP=1000\n"
+                           "ACTIVITIES_ITERATIONS=42\n"
+                           "PROFILE_REPORT_INPUT_SHAPES=true\n"
+                           "PROFILE_WITH_STACK=false\n"
+                           "PROFILE_WITH_FLOPS=false\n"
+                           "PROFILE_WITH_MODULES=true",
+                           &r),
+                     HB_OK);
+    assert_int_equal(r.start_step, 0);
+    assert_int_equal(r.roundup, 1000);
+    assert_int_equal(r.steps, 42);
+    assert_int_equal(r.details, HB_REQUEST_SHAPES | HB_REQUEST_MODULES);
+    assert_int_equal(r.unknown, 0);
+    char *path = hb_request_path(r.log_file, 4711, 1);
+    assert_string_equal(path, "/tmp/libkineto_trace_4711.json");
+    free(path);
+    assert_int_equal(parse("PROFILE_START_TIME=1700000000000\nACTIVITIES_DURATION_MSECS=500\n"
+                           "PROFILE_PROFILE_MEMORY=true\nPROFILE_MEMORY=true\n",
+                           &r),
+                     HB_OK);
+    assert_int_equal(r.start_ms, 1700000000000);
+    assert_int_equal(r.duration_ms, 500);
+    assert_int_equal(r.steps, 0);
+    assert_int_equal(r.details, HB_REQUEST_MEMORY);
+    assert_int_equal(r.unknown, 1);
+}
+
+static void a_wrong_request_is_refused_with_its_line(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *said;
+    } wrong[] = {
+        {"ACTIVITIES_ITERATIONS=3\nwhat?\n", "line 2"},
+        {"ACTIVITIES_ITERATIONS=three\n", "ACTIVITIES_ITERATIONS=three"},
+        {"ACTIVITIES_ITERATIONS=-1\n", "whole number"},
+        {"ACTIVITIES_ITERATIONS=3000000000\n", "2147483647"},
+        {"PROFILE_WITH_STACK=maybe\n", "true or false"},
+        {"ACTIVITIES_LOG_FILE=/etc/passwd\n", ".json"},
+        {"HIPBOARD_REASON=a\033b\n", "control characters"},
+        {"HIPBOARD_REQUEST_VERSION=2\n", "older"},
+    };
+    hb_request r;
+    for (size_t i = 0; i < HB_ARRAY_LEN(wrong); i++) {
+        assert_int_equal(parse(wrong[i].text, &r), HB_ERROR_FORMAT);
+        assert_non_null(strstr(hb_last_error(), wrong[i].said));
+    }
+}
+
+static void slow_steps_are_told_from_usual_ones(void **state)
+{
+    (void)state;
+    hb_slow_steps s = {0};
+    int64_t now = 1, took, median;
+    for (int i = 0; i < 8; i++) { /* too few to tell */
+        assert_false(hb_slow_steps_next(&s, now, 300, &took, &median));
+        now += i == 3 ? 9000000 : 1000000;
+    }
+    assert_false(hb_slow_steps_next(&s, now, 300, &took, &median));
+    now += 3000000; /* three times the median, and no more */
+    assert_false(hb_slow_steps_next(&s, now, 300, &took, &median));
+    now += 3000001;
+    assert_true(hb_slow_steps_next(&s, now, 300, &took, &median));
+    assert_int_equal(took, 3000001);
+    assert_int_equal(median, 1000000);
+}
+
+/* ---- profilers ---- */
+
+typedef struct seen {
+    unsigned calls;
+    bool by_program; /* the last one was called in the thread that steps */
+    char names[4096];
+    pthread_t program;
+} seen;
+
+static bool add_name(const hb_event *event, void *arg)
+{
+    seen *s = arg;
+    size_t n = strlen(s->names);
+    snprintf(s->names + n, sizeof s->names - n, "%s ", event->name);
+    return true;
+}
+
+static hb_result note(hb_profiler *prof, void *context)
+{
+    seen *s = context;
+    s->calls++;
+    s->by_program = pthread_equal(s->program, pthread_self());
+    return hb_profiler_events(prof, add_name, s);
+}
+
+static hb_profiler_options on_demand(void)
+{
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.activities = HB_ACTIVITY_CPU;
+    o.on_demand = true;
+    return o;
+}
+
+static hb_profiler *start(const hb_profiler_options *o)
+{
+    hb_profiler *prof = hb_profiler_create(o);
+    if (!prof || hb_profiler_start(prof) != HB_OK) fail_msg("%s", hb_last_error());
+    return prof;
+}
+
+static void mark(const char *name)
+{
+    hb_scope scope = HB_ENABLED() ? hb_record_function(name) : (hb_scope){0};
+    hb_scope_end(&scope);
+}
+
+static void nap(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+/* A program that goes on until something is recorded. */
+static void step_until_recording(hb_profiler *prof)
+{
+    while (hb_profiler_current_action(prof) == HB_ACTION_NONE) {
+        nap();
+        assert_int_equal(hb_profiler_step(prof), HB_OK);
+    }
+}
+
+static char *whole_file(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    if (!file) fail_msg("%s: %s", path, strerror(errno));
+    char *text = calloc(1, 1 << 20);
+    assert_true(fread(text, 1, (1 << 20) - 1, file) > 0);
+    fclose(file);
+    return text;
+}
+
+static void nothing_is_recorded_until_it_is_asked_for(void **state)
+{
+    (void)state;
+    seen s = {.program = pthread_self()};
+    hb_profiler_options o = on_demand();
+    o.on_trace_ready = (hb_trace_handler){note, &s, NULL};
+    hb_profiler *prof = start(&o);
+    for (int i = 0; i < 50; i++) {
+        assert_int_equal(hb_enabled_epoch, 0);
+        mark("unseen");
+        assert_int_equal(hb_profiler_step(prof), HB_OK);
+    }
+    assert_int_equal(hb_profiler_dump(prof, "a look"), HB_OK);
+    step_until_recording(prof);
+    long long first = hb_profiler_step_num(prof);
+    for (int i = 0; i < 10; i++) {
+        mark("seen");
+        assert_int_equal(hb_profiler_step(prof), HB_OK);
+    }
+    assert_int_equal(s.calls, 1);
+    assert_true(s.by_program);
+    char wanted[256];
+    snprintf(wanted, sizeof wanted,
+             "ProfilerStep#%lld seen ProfilerStep#%lld seen ProfilerStep#%lld seen ", first,
+             first + 1, first + 2);
+    assert_string_equal(s.names, wanted);
+    assert_int_equal(hb_enabled_epoch, 0);
+    assert_int_equal(hb_profiler_stop(prof), HB_OK);
+    assert_int_equal(s.calls, 1);
+    assert_int_equal(hb_profiler_dump(prof, NULL), HB_ERROR_STATE);
+    hb_profiler_destroy(prof);
+}
+
+/* A client of the socket in a thread of its own, as another process would be. */
+typedef struct asker {
+    hb_trigger_options options;
+    hb_result result;
+    char answer[4096], error[1024];
+    atomic_bool done;
+    pthread_t thread;
+} asker;
+
+static void *ask(void *arg)
+{
+    asker *a = arg;
+    a->result = hb_trigger_process(getpid(), dir, &a->options, true, a->answer, sizeof a->answer);
+    snprintf(a->error, sizeof a->error, "%s", hb_last_error());
+    atomic_store(&a->done, true);
+    return NULL;
+}
+
+static void begin_to_ask(asker *a)
+{
+    assert_int_equal(pthread_create(&a->thread, NULL, ask, a), 0);
+}
+
+static void steps_are_recorded_at_a_multiple_and_the_asker_gets_the_trace(void **state)
+{
+    (void)state;
+    hb_profiler_options o = on_demand();
+    o.on_trace_ready = hb_tensorboard_trace_handler(dir, "w", 0);
+    hb_profiler *prof = start(&o);
+    asker a = {.options = HB_TRIGGER_OPTIONS_INIT};
+    a.options.steps = 2;
+    a.options.roundup = 50;
+    a.options.reason = "too \"slow\"";
+    begin_to_ask(&a);
+    while (!atomic_load(&a.done)) {
+        mark("work");
+        assert_int_equal(hb_profiler_step(prof), HB_OK);
+        nap();
+    }
+    pthread_join(a.thread, NULL);
+    assert_string_equal(a.result == HB_OK ? "" : a.error, "");
+    char *text = whole_file(a.answer), *step = strstr(text, "\"ProfilerStep#");
+    assert_non_null(strstr(text, "\"hipboard_reason\": \"hipboard trigger: too \\\"slow\\\"\""));
+    assert_non_null(step);
+    long first = strtol(step + strlen("\"ProfilerStep#"), NULL, 10);
+    assert_true(first > 0 && first % 50 == 0);
+    char next[64];
+    snprintf(next, sizeof next, "\"ProfilerStep#%ld\"", first + 1);
+    assert_non_null(strstr(text, next));
+    snprintf(next, sizeof next, "\"ProfilerStep#%ld\"", first + 2);
+    assert_null(strstr(text, next));
+    free(text);
+    hb_profiler_destroy(prof);
+}
+
+/* In a step that does not end, and so for a program that hangs. */
+static void a_time_is_recorded_whatever_the_program_does(void **state)
+{
+    (void)state;
+    char given[600], expected[700];
+    hb_profiler_options o = on_demand();
+    o.on_trace_ready = hb_tensorboard_trace_handler(dir, "w", 0);
+    hb_profiler *prof = start(&o);
+    asker a = {.options = HB_TRIGGER_OPTIONS_INIT};
+    a.options.time_ms = 50;
+    snprintf(given, sizeof given, "%s/sub/mine.pt.trace.json", dir);
+    a.options.log_file = given;
+    begin_to_ask(&a);
+    while (!atomic_load(&a.done)) {
+        mark("busy");
+        nap();
+    }
+    pthread_join(a.thread, NULL);
+    assert_string_equal(a.result == HB_OK ? "" : a.error, "");
+    snprintf(expected, sizeof expected, "%s/sub/mine_%d.pt.trace.json", dir, (int)getpid());
+    assert_string_equal(a.answer, expected);
+    char *text = whole_file(a.answer);
+    assert_non_null(strstr(text, "\"busy\""));
+    free(text);
+    hb_profiler_destroy(prof);
+}
+
+static void a_programs_own_handler_is_called_by_the_program(void **state)
+{
+    (void)state;
+    seen s = {.program = pthread_self()};
+    hb_profiler_options o = on_demand();
+    o.on_trace_ready = (hb_trace_handler){note, &s, NULL};
+    hb_profiler *prof = start(&o);
+    assert_int_equal(hb_profiler_dump(prof, NULL), HB_OK); /* 1 s: no step is marked */
+    while (!HB_ENABLED())
+        nap();
+    while (HB_ENABLED()) {
+        mark("busy");
+        nap();
+    }
+    assert_int_equal(hb_profiler_stop(prof), HB_OK);
+    assert_int_equal(s.calls, 1);
+    assert_true(s.by_program);
+    assert_non_null(strstr(s.names, "busy "));
+    hb_profiler_destroy(prof);
+}
+
+static void what_is_recorded_when_the_program_ends_is_saved_and_told(void **state)
+{
+    (void)state;
+    hb_profiler_options o = on_demand();
+    o.on_trace_ready = hb_tensorboard_trace_handler(dir, "w", 0);
+    hb_profiler *prof = start(&o);
+    asker a = {.options = HB_TRIGGER_OPTIONS_INIT};
+    a.options.steps = 1000000;
+    begin_to_ask(&a);
+    step_until_recording(prof);
+    mark("last");
+    hb_profiler_destroy(prof);
+    pthread_join(a.thread, NULL);
+    assert_string_equal(a.result == HB_OK ? "" : a.error, "");
+    char *text = whole_file(a.answer);
+    assert_non_null(strstr(text, "\"last\""));
+    free(text);
+}
+
+static void who_asks_while_something_is_recorded_is_told_so(void **state)
+{
+    (void)state;
+    hb_profiler_options o = on_demand();
+    o.on_trace_ready = hb_tensorboard_trace_handler(dir, "w", 0);
+    hb_profiler *prof = start(&o);
+    hb_trigger_options t = HB_TRIGGER_OPTIONS_INIT;
+    t.steps = 1000000;
+    assert_int_equal(hb_trigger_process(getpid(), dir, &t, false, NULL, 0), HB_OK);
+    step_until_recording(prof);
+    assert_int_equal(hb_trigger_process(getpid(), dir, &t, false, NULL, 0), HB_ERROR_STATE);
+    assert_non_null(strstr(hb_last_error(), "still being recorded"));
+    hb_profiler_destroy(prof);
+    assert_int_equal(hb_trigger_process(getpid(), dir, &t, false, NULL, 0), HB_ERROR_NOT_FOUND);
+}
+
+/* ---- alarms ---- */
+
+static atomic_uint handled;
+
+static void own_handler(int number)
+{
+    (void)number;
+    atomic_fetch_add(&handled, 1);
+}
+
+static void a_signal_triggers_and_reaches_the_programs_handler(void **state)
+{
+    (void)state;
+    seen s = {.program = pthread_self()};
+    struct sigaction action = {.sa_handler = own_handler}, after;
+    assert_int_equal(sigaction(SIGUSR2, &action, NULL), 0);
+    hb_profiler_options o = on_demand();
+    o.trigger_signal = SIGUSR2;
+    o.on_trace_ready = (hb_trace_handler){note, &s, NULL};
+    hb_profiler *prof = start(&o);
+    assert_int_equal(hb_profiler_step(prof), HB_OK);
+    raise(SIGUSR2);
+    assert_int_equal(atomic_load(&handled), 1);
+    step_until_recording(prof);
+    hb_profiler_destroy(prof);
+    assert_int_equal(s.calls, 1);
+    assert_int_equal(sigaction(SIGUSR2, NULL, &after), 0);
+    assert_ptr_equal(after.sa_handler, own_handler);
+}
+
+static void a_metric_beyond_its_limit_triggers_once(void **state)
+{
+    (void)state;
+    hb_alarm_call call;
+    hb_alarm_limit limit;
+    static const char *const wrong[] = {"loss",        "> 5",        "loss > ",
+                                        "loss > five", "loss > 5 5", "loss > inf"};
+    for (size_t i = 0; i < HB_ARRAY_LEN(wrong); i++)
+        assert_false(hb_alarm_limit_parse(wrong[i], &limit));
+    assert_true(hb_alarm_limit_parse("train/loss > 5", &limit));
+    hb_alarm *alarm = hb_alarm_take();
+    hb_alarm_watch_metric(alarm, &limit);
+    hb_scalar("train/loss", 5);
+    hb_scalar("other", 50);
+    assert_false(hb_alarm_heard(alarm, &call));
+    hb_scalar("train/loss", 5.5);
+    assert_true(hb_alarm_heard(alarm, &call));
+    assert_string_equal(call.reason, "train/loss");
+    assert_true(call.has_value && call.value == 5.5);
+    hb_scalar("train/loss", 6); /* still beyond */
+    assert_false(hb_alarm_heard(alarm, &call));
+    hb_scalar("train/loss", 4);
+    hb_scalar("train/loss", NAN);
+    assert_true(hb_alarm_heard(alarm, &call));
+    hb_alarm_give(alarm);
+    hb_scalar("train/loss", 1);
+    hb_scalar("train/loss", 9);
+    assert_false(hb_alarm_heard(alarm, &call));
+}
+
+static void options_that_do_not_go_together_are_refused(void **state)
+{
+    (void)state;
+    hb_profiler_options o = on_demand();
+    o.schedule = hb_schedule_make(.active = 1);
+    assert_null(hb_profiler_create(&o));
+    assert_non_null(strstr(hb_last_error(), "schedule"));
+    o = on_demand();
+    o.trigger_metric = "loss";
+    assert_null(hb_profiler_create(&o));
+    assert_non_null(strstr(hb_last_error(), "NAME > NUMBER"));
+    o = on_demand();
+    o.trigger_slow_step = 3;
+    assert_null(hb_profiler_create(&o));
+    assert_non_null(strstr(hb_last_error(), "percent"));
+    o = on_demand();
+    o.on_demand = false;
+    o.trigger_signal = SIGUSR2;
+    assert_null(hb_profiler_create(&o));
+    assert_non_null(strstr(hb_last_error(), "on_demand"));
+    o = on_demand();
+    o.trigger_signal = SIGKILL;
+    hb_profiler *prof = hb_profiler_create(&o);
+    assert_int_equal(hb_profiler_start(prof), HB_ERROR_INVALID_ARGUMENT);
+    hb_profiler_destroy(prof);
+}
+
+/* ---- the file of a whole job ---- */
+
+static void put_request(const char *text, unsigned mode)
+{
+    char path[512], fresh[512];
+    snprintf(path, sizeof path, "%s/" HB_CONTROL_FILE_NAME, dir);
+    snprintf(fresh, sizeof fresh, "%s/fresh", dir);
+    int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    assert_true(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+    assert_int_equal(fchmod(fd, mode), 0);
+    close(fd);
+    assert_int_equal(rename(fresh, path), 0);
+}
+
+static hb_control_file look_at(void)
+{
+    hb_control_file f;
+    char *path;
+    assert_true(asprintf(&path, "%s/" HB_CONTROL_FILE_NAME, dir) > 0);
+    hb_control_file_open(&f, path);
+    return f;
+}
+
+static void a_new_request_file_is_read_once(void **state)
+{
+    (void)state;
+    hb_request r;
+    put_request("ACTIVITIES_ITERATIONS=1\n", 0644); /* of an earlier run */
+    hb_control_file f = look_at();
+    assert_false(hb_control_file_look(&f));
+    hb_trigger_options o = HB_TRIGGER_OPTIONS_INIT;
+    o.steps = 3;
+    o.roundup = 10;
+    assert_int_equal(hb_trigger_all(dir, &o), HB_OK);
+    assert_true(hb_control_file_look(&f));
+    assert_string_equal(f.why_not, "");
+    assert_int_equal(hb_request_parse(f.text, f.text_size, &r), HB_OK);
+    assert_int_equal(r.steps, 3);
+    assert_int_equal(r.roundup, 10);
+    assert_true(r.id[0]);
+    assert_false(hb_control_file_look(&f));
+    hb_control_file_close(&f);
+}
+
+static void a_request_file_that_others_could_write_is_passed_over(void **state)
+{
+    (void)state;
+    char path[512];
+    snprintf(path, sizeof path, "%s/" HB_CONTROL_FILE_NAME, dir);
+    hb_control_file f = look_at();
+    put_request("ACTIVITIES_ITERATIONS=1\n", 0664);
+    assert_true(hb_control_file_look(&f));
+    assert_non_null(strstr(f.why_not, "chmod"));
+    unlink(path);
+    assert_false(hb_control_file_look(&f));
+    assert_int_equal(symlink("/etc/hostname", path), 0);
+    assert_true(hb_control_file_look(&f));
+    assert_string_equal(f.why_not, "it is a link");
+    unlink(path);
+    assert_int_equal(mkfifo(path, 0600), 0); /* nobody writes to it: never waited for */
+    assert_true(hb_control_file_look(&f));
+    assert_non_null(strstr(f.why_not, "regular"));
+    hb_control_file_close(&f);
+}
+
+/* ---- the socket ---- */
+
+static void the_socket_is_its_users_alone_and_goes_with_the_profiler(void **state)
+{
+    (void)state;
+    char name[700] = "", path[600];
+    struct stat st;
+    unsetenv("XDG_RUNTIME_DIR");
+    snprintf(path, sizeof path, "%s/run", dir);
+    assert_int_equal(mkdir(path, 0700), 0);
+    setenv("XDG_RUNTIME_DIR", path, 1);
+    hb_profiler_options o = on_demand();
+    hb_profiler *prof = start(&o);
+    snprintf(name, sizeof name, "%s/hipboard/%d.sock", path, (int)getpid());
+    assert_int_equal(lstat(name, &st), 0);
+    assert_true(S_ISSOCK(st.st_mode));
+    assert_int_equal(st.st_mode & 0777, 0600);
+    hb_profiler_destroy(prof);
+    assert_int_equal(lstat(name, &st), -1);
+    /* one that others may enter is not used */
+    assert_int_equal(chmod(path, 0755), 0);
+    hb_control_socket s;
+    assert_int_equal(hb_control_listen(&s, dir), HB_OK);
+    assert_null(strchr(s.name, '/'));
+    assert_int_equal(strncmp(s.name, ".hipboard-", 10), 0);
+    hb_control_close(&s, true);
+    snprintf(name, sizeof name, "%s/%s", dir, s.name);
+    assert_int_equal(lstat(name, &st), -1);
+    unsetenv("XDG_RUNTIME_DIR");
+}
+
+/* Bytes that are no request, a client that says nothing, and one that goes away. */
+static void odd_clients_do_no_harm(void **state)
+{
+    (void)state;
+    hb_profiler_options o = on_demand();
+    o.on_trace_ready = hb_tensorboard_trace_handler(dir, "w", 0);
+    hb_profiler *prof = start(&o);
+    char noise[20000];
+    memset(noise, 'x', sizeof noise);
+    for (int i = 0; i < 40; i++) {
+        int fd = hb_control_connect(getpid(), dir);
+        assert_true(fd >= 0);
+        if (i % 3 == 0) (void)!send(fd, noise, sizeof noise, MSG_NOSIGNAL);
+        if (i % 3 == 1) (void)!send(fd, "hipboard 1\nwhat\n\n", 17, MSG_NOSIGNAL);
+        close(fd);
+    }
+    hb_trigger_options t = HB_TRIGGER_OPTIONS_INIT;
+    t.steps = 1;
+    assert_int_equal(hb_trigger_process(getpid(), dir, &t, false, NULL, 0), HB_OK);
+    step_until_recording(prof);
+    hb_profiler_destroy(prof);
+}
+
+static void a_forked_child_is_not_its_parent(void **state)
+{
+    (void)state;
+    skip_under_thread_checks();
+    hb_profiler_options o = on_demand();
+    o.on_trace_ready = hb_tensorboard_trace_handler(dir, "w", 0);
+    hb_profiler *prof = start(&o);
+    pid_t child = fork();
+    if (child == 0) {
+        hb_trigger_options t = HB_TRIGGER_OPTIONS_INIT;
+        bool ok = hb_profiler_dump(prof, "not mine") == HB_ERROR_STATE;
+        ok = ok && hb_trigger_process(getpid(), dir, &t, false, NULL, 0) == HB_ERROR_NOT_FOUND;
+        hb_profiler_destroy(prof);
+        hb_profiler *own = hb_profiler_create(
+            &(hb_profiler_options){.struct_size = sizeof(hb_profiler_options),
+                                   .on_demand = true,
+                                   .activities = HB_ACTIVITY_CPU,
+                                   .spool_dir = "",
+                                   .on_trace_ready = hb_tensorboard_trace_handler(dir, "c", 0)});
+        ok = ok && hb_profiler_start(own) == HB_OK;
+        t.steps = 1;
+        ok = ok && hb_trigger_process(getpid(), dir, &t, false, NULL, 0) == HB_OK;
+        while (ok && hb_profiler_current_action(own) == HB_ACTION_NONE)
+            hb_profiler_step(own);
+        hb_profiler_destroy(own);
+        _exit(ok ? 0 : 1);
+    }
+    wait_for_success(child);
+    for (int i = 0; i < 20; i++) {
+        nap();
+        assert_int_equal(hb_profiler_step(prof), HB_OK);
+        assert_int_equal(hb_profiler_current_action(prof), HB_ACTION_NONE);
+    }
+    hb_profiler_destroy(prof);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_dynolog_sends_is_understood),
+        cmocka_unit_test(a_wrong_request_is_refused_with_its_line),
+        cmocka_unit_test(slow_steps_are_told_from_usual_ones),
+        IN_DIR(nothing_is_recorded_until_it_is_asked_for),
+        IN_DIR(steps_are_recorded_at_a_multiple_and_the_asker_gets_the_trace),
+        IN_DIR(a_time_is_recorded_whatever_the_program_does),
+        IN_DIR(a_programs_own_handler_is_called_by_the_program),
+        IN_DIR(what_is_recorded_when_the_program_ends_is_saved_and_told),
+        IN_DIR(who_asks_while_something_is_recorded_is_told_so),
+        IN_DIR(a_signal_triggers_and_reaches_the_programs_handler),
+        cmocka_unit_test(a_metric_beyond_its_limit_triggers_once),
+        cmocka_unit_test(options_that_do_not_go_together_are_refused),
+        IN_DIR(a_new_request_file_is_read_once),
+        IN_DIR(a_request_file_that_others_could_write_is_passed_over),
+        IN_DIR(the_socket_is_its_users_alone_and_goes_with_the_profiler),
+        IN_DIR(odd_clients_do_no_harm),
+        IN_DIR(a_forked_child_is_not_its_parent),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
