@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/memory_share.h"
+
 struct hb_arena_block {
     hb_arena_block *next, *previous;
     max_align_t data[];
@@ -22,8 +24,16 @@ void hb_arena_leave(hb_arena *arena, hb_result result, const char *format, ...)
     longjmp(arena->out, 1);
 }
 
+static void check_share(hb_arena *arena, size_t more)
+{
+    size_t share = hb_memory_share();
+    if (more <= share && arena->bytes <= share - more) return;
+    hb_arena_leave(arena, HB_ERROR_LIMIT, "the analysis needs over %zu MiB of memory", share >> 20);
+}
+
 static void *new_block(hb_arena *arena, size_t size)
 {
+    check_share(arena, size);
     hb_arena_block *block = NULL;
     if (size <= SIZE_MAX - sizeof *block) block = calloc(1, sizeof *block + size);
     if (!block) hb_arena_leave(arena, HB_ERROR_NO_MEMORY, "out of memory for the analysis");
@@ -70,6 +80,7 @@ static void *grow_block(hb_arena *arena, void *items, size_t old_size, size_t si
 {
     hb_arena_block *block =
         (hb_arena_block *)(void *)((char *)items - offsetof(hb_arena_block, data));
+    check_share(arena, rounded(size) - rounded(old_size));
     hb_arena_block *larger = realloc(block, sizeof *block + rounded(size));
     if (!larger) hb_arena_leave(arena, HB_ERROR_NO_MEMORY, "out of memory for the analysis");
     if (larger->next) larger->next->previous = larger;

@@ -2,8 +2,8 @@
 #include "read/reader.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
+#include "base/memory_share.h"
 #include "read/encoding.h"
 #include "read/units.h"
 
@@ -160,12 +160,6 @@ static hb_result read_document(hb_reader *r)
     return HB_OK;
 }
 
-static size_t default_max_bytes(void)
-{
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    return pages > 0 && page > 0 ? (size_t)pages / 2 * (size_t)page : SIZE_MAX / 2;
-}
-
 /* UTF-16 and UTF-32 are rare enough to be held in memory as a whole, twice. */
 static hb_result decode_text(hb_text *text, hb_encoding encoding)
 {
@@ -209,7 +203,7 @@ static hb_result read_text(hb_text *text, const hb_read_options *options, hb_tra
     hb_reader r;
     hb_reader_init(&r, text, trace, options, report);
     r.pos = start;
-    r.max_bytes = options->max_bytes ? options->max_bytes : default_max_bytes();
+    r.max_bytes = options->max_bytes ? options->max_bytes : hb_memory_share();
     hb_result result = read_document(&r);
     report->bytes = hb_reader_offset(&r);
     hb_reader_free(&r);

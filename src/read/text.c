@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "base/memory_share.h"
 #include "read/inflate.h"
 
 /* A window grows by doubling while one token needs it; this is the largest that is believed. */
@@ -43,8 +44,12 @@ static hb_result fail(hb_text *t, hb_result result, const char *error)
 static bool grow(hb_text *t, size_t need)
 {
     if (need <= t->capacity) return true;
-    if (need > MAX_WINDOW) {
-        fail(t, HB_ERROR_LIMIT, "one event or metadata entry is over 1 GiB");
+    size_t most = HB_MIN(MAX_WINDOW, hb_memory_share());
+    if (need > most) {
+        char text[80];
+        snprintf(text, sizeof text, "byte %llu: one event or metadata entry is over %zu MiB",
+                 (unsigned long long)t->offset, most >> 20);
+        fail(t, HB_ERROR_LIMIT, text);
         return false;
     }
     size_t capacity = HB_MAX(t->capacity * 2, need);

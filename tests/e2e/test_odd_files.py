@@ -5,6 +5,7 @@ import json
 import os
 import socket
 import subprocess
+import zlib
 
 import pytest
 
@@ -222,3 +223,39 @@ def test_memory_of_many_operators_on_many_devices_takes_what_there_is(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     rows = json.loads(done.stdout)["rows"]
     assert rows["GPU123"] == [["op23", 50, 1.0, 1.0, 1, 1, 1.0, 1.0]] and len(rows) == count
+
+
+def gzipped(path, *parts):
+    """Writes (text, times) after each other, as one member."""
+    deflate = zlib.compressobj(1, zlib.DEFLATED, 31)
+    with open(path, "wb") as file:
+        for text, times in parts:
+            for _ in range(times):
+                file.write(deflate.compress(text))
+        file.write(deflate.flush())
+
+
+MIB = 1 << 20
+BOMBS = {
+    "blanks": [(b'{"traceEvents": [{"ph": "X"}', 1), (b" " * MIB, 160), (b"]}", 1)],
+    "a text": [(b'{"traceEvents": [{"ph": "X", "name": "', 1), (b"a" * MIB, 160), (b'"}]}', 1)],
+    "a member": [(b'{"x": "', 1), (b"a" * MIB, 160), (b'", "traceEvents": []}', 1)],
+    "brackets": [(b"[" * MIB, 160)],
+    "zeros": [(b"\0" * MIB, 160)],
+    "events": [(b'{"traceEvents": [{}', 1), (b",{}" * (MIB // 3), 24), (b"]}", 1)],
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_little_that_becomes_much_is_told_and_takes_no_more_than_there_is(name, tmp_path):
+    path = tmp_path / "bomb.pt.trace.json.gz"
+    gzipped(path, *BOMBS[name])
+    assert path.stat().st_size < 2 * MIB
+    for command in ("view", "check", "convert"):
+        words = words_of(command, path, tmp_path)
+        done = subprocess.run(limited(128 * MIB, HIPBOARD, *words), capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, timeout=600)
+        assert done.returncode in (0, 1), done.returncode
+        assert done.returncode == 0 or done.stderr or "lost" in done.stdout
+        left = [p.name for p in tmp_path.rglob("*") if p.is_file() and p != path]
+        assert left == [] or done.returncode == 0

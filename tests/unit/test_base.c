@@ -6,12 +6,15 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/base.h"
+#include "base/memory_share.h"
 #include "base/statistics.h"
 #include "base/utf8.h"
 
@@ -199,6 +202,58 @@ static void a_warning_to_a_socket_does_not_wait_either(void **state)
     close(fds[1]);
 }
 
+static void put_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* As Linux shows control groups: of version 2, of version 1, and neither. */
+static void the_least_limit_of_all_groups_above_counts(void **state)
+{
+    (void)state;
+    char root[] = "/tmp/hipboard-test-base-XXXXXX", path[200], self[200];
+    static const struct {
+        const char *self, *outer, *inner;
+        uint64_t limit;
+    } cases[] = {
+        {"0::/a/b\n", "max\n", "1073741824\n", 1073741824},
+        {"0::/a/b\n", "4096\n", "1073741824\n", 4096},
+        {"0::/a/b\n", "max\n", "max\n", UINT64_MAX},
+        {"0::/a\n", "4096\n", "17\n", 4096},
+        {"0::/elsewhere/c\n", "4096\n", "17\n", UINT64_MAX},
+        {"3:cpu:/x\n1:name=systemd:/y\n0::/a/b\n", "9\n", "8\n", 8},
+        {"nonsense\n", "9\n", "8\n", UINT64_MAX},
+        {"", "9\n", "8\n", UINT64_MAX},
+    };
+    assert_non_null(mkdtemp(root));
+    snprintf(path, sizeof path, "%s/a", root);
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(path, sizeof path, "%s/a/b", root);
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(self, sizeof self, "%s/self", root);
+    for (size_t i = 0; i < HB_ARRAY_LEN(cases); i++) {
+        put_file(self, cases[i].self);
+        snprintf(path, sizeof path, "%s/a/memory.max", root);
+        put_file(path, cases[i].outer);
+        snprintf(path, sizeof path, "%s/a/b/memory.max", root);
+        put_file(path, cases[i].inner);
+        assert_true(hb_control_group_limit(self, root) == cases[i].limit);
+    }
+    snprintf(path, sizeof path, "%s/memory", root);
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(path, sizeof path, "%s/memory/memory.limit_in_bytes", root);
+    put_file(path, "123\n");
+    put_file(self, "0::/\n7:memory:/docker/outside\n3:cpu:/\n");
+    assert_true(hb_control_group_limit(self, root) == 123);
+    assert_true(hb_control_group_limit("/nowhere", root) == UINT64_MAX);
+    assert_true(hb_memory_share() > 1 << 20);
+    snprintf(path, sizeof path, "rm -r %s", root);
+    assert_int_equal(system(path), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +267,7 @@ int main(void)
         cmocka_unit_test(statistics_are_numpys),
         cmocka_unit_test(a_warning_does_not_wait_for_its_reader),
         cmocka_unit_test(a_warning_to_a_socket_does_not_wait_either),
+        cmocka_unit_test(the_least_limit_of_all_groups_above_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
