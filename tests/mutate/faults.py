@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+"""Small faults, as hands make them: where in a C file they can be put in, and what it is then."""
+import re
+
+# What a fault may not touch: comments, texts, characters, the preprocessor.
+QUIET = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|^[ \t]*#[^\n]*',
+                   re.S | re.M)
+
+
+def blank(match):
+    return re.sub(r"[^\n]", " ", match.group())
+
+
+def swap(pattern, text, name):
+    return name, re.compile(pattern), lambda match: text
+
+
+KINDS = [
+    swap(r"(?<= )<(?= )", "<=", "comparison"),
+    swap(r"(?<= )<=(?= )", "<", "comparison"),
+    swap(r"(?<= )>(?= )", ">=", "comparison"),
+    swap(r"(?<= )>=(?= )", ">", "comparison"),
+    swap(r"(?<= )<(?= )", ">", "comparison turned"),
+    swap(r"(?<= )>(?= )", "<", "comparison turned"),
+    swap(r"(?<= )==(?= )", "!=", "equality"),
+    swap(r"(?<= )!=(?= )", "==", "equality"),
+    swap(r"(?<= )&&(?= )", "||", "and for or"),
+    swap(r"(?<= )\|\|(?= )", "&&", "or for and"),
+    swap(r"(?<=[\w)\]] )\+(?= \w)", "-", "sign"),
+    swap(r"(?<=[\w)\]] )-(?= \w)", "+", "sign"),
+    swap(r"(?<=[\w)\]] )/(?= \w)", "*", "quotient"),
+    swap(r"(?<=[\w)\]] )\*(?= [a-z0-9(])", "/", "product"),
+    swap(r"(?<=\w)\+\+(?=;)", "--", "count"),
+    swap(r"(?<= )\+=(?= )", "-=", "sum"),
+    swap(r"\btrue\b", "false", "truth"),
+    swap(r"\bfalse\b", "true", "truth"),
+    ("constant", re.compile(r"(?<![\w.])(\d+)(?![\w.])"), lambda m: str(int(m[1]) + 1)),
+    ("constant", re.compile(r"(?<![\w.])([1-9]\d*)(?![\w.])"), lambda m: str(int(m[1]) - 1)),
+    ("constant", re.compile(r"(?<![\w.])(1024|1000|100)(?![\w.])"),
+     lambda m: {"1024": "1000", "1000": "1024", "100": "1"}[m[1]]),
+    ("condition", re.compile(r"\bif \((?=[^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)[^\n]*$)", re.M),
+     lambda m: "if (!"),
+    # A statement that has a line of its own: a call, an assignment, a count; no declaration.
+    ("dropped", re.compile(r"(?<=\n)([ ]{4,})((?:[\w.\->\[\]*]+ (?:[-+|&*]?=) |\w+\()[^\n]*;)(?=\n)"),
+     lambda m: m[1] + ";"),
+    ("dropped", re.compile(r"(?<=\n)([ ]{4,})([\w.\->\[\]]+(?:\+\+|--);)(?=\n)"),
+     lambda m: m[1] + ";"),
+    ("dropped", re.compile(r"(?<=\n)([ ]{4,})(if \([^\n]*\) [^{\n]*;)(?=\n)"), lambda m: m[1] + ";"),
+]
+
+
+def places(text):
+    """(kind, begin, end, replacement) of every fault that could be put into the text. Of a negated
+    condition the inner part needs parentheses, so that it ends where the condition does."""
+    quiet = QUIET.sub(blank, text)
+    found = []
+    for kind, pattern, make in KINDS:
+        for match in pattern.finditer(quiet):
+            begin, end = match.span()
+            replacement = make(match)
+            if kind == "condition":
+                close = matching(quiet, end - 1)
+                if close is None:
+                    continue
+                replacement = "if (!(" + text[end:close] + "))"
+                end = close + 1
+            if kind == "dropped" and (match[2].startswith("return") or "HB_TRY" in match[2]):
+                continue
+            found.append((kind, begin, end, replacement))
+    return found
+
+
+def matching(text, opened):
+    depth = 0
+    for i in range(opened, len(text)):
+        depth += {"(": 1, ")": -1}.get(text[i], 0)
+        if depth == 0:
+            return i
+    return None
