@@ -9,7 +9,12 @@
 #include "record/alarm.h"
 #include "record/strings.h"
 
-#define MEMCPY_DEVICE_TO_DEVICE 3 /* hipMemcpyKind */
+enum {
+    COPY_TO_DEVICE = 1,
+    COPY_TO_HOST = 2,
+    COPY_WITHIN = 3,
+    COPY_DEFAULT = 4
+}; /* hipMemcpyKind */
 
 static inline const hb_hip *hip(void)
 {
@@ -228,9 +233,37 @@ static bool has_peers(void)
  * some runtimes. */
 static void find_devices(hb_record_copy *r)
 {
-    if (r->kind != MEMCPY_DEVICE_TO_DEVICE || r->from_device >= 0 || !has_peers()) return;
+    if (r->kind != COPY_WITHIN || r->from_device >= 0 || !has_peers()) return;
     r->from_device = (int16_t)device_of_pointer(pointer(r->src));
     r->to_device = (int16_t)device_of_pointer(pointer(r->dst));
+}
+
+/* Of those without an argument for it. */
+static int32_t kind_by_function(const hb_hip_call *call)
+{
+    if (call->src == HB_NO_ARG) return -1;
+    if (strstr(call->name, "HtoD")) return COPY_TO_DEVICE;
+    if (strstr(call->name, "DtoH")) return COPY_TO_HOST;
+    return strstr(call->name, "DtoD") ? COPY_WITHIN : COPY_DEFAULT;
+}
+
+/* The runtime reports a small copy from or to pinned memory as one within the device, as a kernel
+ * of it does the work: so the call is believed. */
+static uint8_t direction_of(const hb_record_copy *r)
+{
+    bool unsure = false;
+    switch (r->kind) {
+    case COPY_TO_DEVICE: return HB_WORK_HTOD;
+    case COPY_TO_HOST: return HB_WORK_DTOH;
+    case COPY_WITHIN: return HB_WORK_DTOD;
+    case COPY_DEFAULT: break;
+    default: return r->kind < 0 ? 0 : HB_COPY_WITHIN_HOST;
+    }
+    bool from_device = hb_hip_is_device_memory(hip(), pointer(r->src), &unsure);
+    bool to_device = hb_hip_is_device_memory(hip(), pointer(r->dst), &unsure);
+    if (unsure) return 0;
+    if (from_device) return to_device ? HB_WORK_DTOD : HB_WORK_DTOH;
+    return to_device ? HB_WORK_HTOD : HB_COPY_WITHIN_HOST;
 }
 
 static void begin_copy(hb_frame *f, const char *args)
@@ -243,14 +276,15 @@ static void begin_copy(hb_frame *f, const char *args)
         .dst = word(args, call->ptr),
         .src = word(args, call->src),
         .bytes = word(args, call->bytes),
-        .kind = peer ? MEMCPY_DEVICE_TO_DEVICE
-                     : number(args, call->copy, call->src == HB_NO_ARG ? -1 : 4),
+        .kind = (int16_t)number(args, call->copy, kind_by_function(call)),
         .from_device = peer ? (int16_t)number(args, call->copy, -1) : -1,
         .to_device = peer ? (int16_t)number(args, call->unit, -1) : -1,
     };
     if (call->kind == HB_CALL_COPY_2D || call->kind == HB_CALL_FILL_2D)
         r.bytes *= word(args, (uint8_t)(call->bytes + 8));
     if (call->src == HB_NO_ARG) r.bytes *= call->unit;
+    if (peer) r.kind = COPY_WITHIN;
+    r.direction = direction_of(&r);
     find_devices(&r);
     put(f, &r.call, HB_RECORD_COPY, sizeof r, flags_of(f));
 }

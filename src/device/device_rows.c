@@ -225,10 +225,19 @@ static void make_copy(hb_trace_event *e, uint32_t kind, const hb_record_copy *r,
     e->copy.to_device = r->to_device;
 }
 
+/* Of a fill or copy by its call; `unknown` where that does not tell. */
+static uint32_t kind_of_call(const hb_record_copy *r, uint32_t unknown)
+{
+    if (r->kind < 0) return HB_WORK_FILL;
+    bool told = r->direction >= HB_WORK_HTOD && r->direction <= HB_WORK_DTOD;
+    return told ? r->direction : unknown;
+}
+
 /* `bytes`: 0 when only the call knows. */
 static void make_transfer(hb_trace_event *e, uint32_t kind, uint64_t bytes, const hb_record_copy *r)
 {
     if (!bytes && r) bytes = r->bytes;
+    if (kind != HB_WORK_FILL && r) kind = kind_of_call(r, kind);
     if (kind == HB_WORK_FILL)
         make_fill(e, bytes);
     else
@@ -239,14 +248,6 @@ static const hb_record_copy *copy_of(const hb_work_origin *o)
 {
     bool copies = o->made && o->made->head.type == HB_RECORD_COPY;
     return copies ? (const hb_record_copy *)o->made : NULL;
-}
-
-static uint32_t kind_of_call(const hb_record_copy *r)
-{
-    return r->kind < 0    ? HB_WORK_FILL
-           : r->kind == 1 ? HB_WORK_HTOD
-           : r->kind == 2 ? HB_WORK_DTOH
-                          : HB_WORK_DTOD;
 }
 
 bool hb_make_work_row(hb_device_source *s, hb_trace_event *e, const hb_record *head)
@@ -268,7 +269,7 @@ bool hb_make_work_row(hb_device_source *s, hb_trace_event *e, const hb_record *h
     if (w->kind != HB_WORK_KERNEL)
         make_transfer(e, w->kind, w->bytes, copy);
     else if (copy && w->head.flags & HB_RECORD_BLIT) /* shows as what was asked for */
-        make_transfer(e, kind_of_call(copy), 0, copy);
+        make_transfer(e, kind_of_call(copy, HB_WORK_DTOD), 0, copy);
     else
         make_kernel(s, e, w, &o);
     return true;

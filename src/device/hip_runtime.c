@@ -53,6 +53,7 @@ static const struct {
     {"hipDeviceGetPCIBusId", offsetof(hb_hip, device_get_pci_bus_id)},
     {"hipDeviceSynchronize", offsetof(hb_hip, device_synchronize)},
     {"hipPeekAtLastError", offsetof(hb_hip, peek_at_last_error)},
+    {"hipGetLastError", offsetof(hb_hip, get_last_error)},
     {"hipGetErrorName", offsetof(hb_hip, get_error_name)},
     {"hipGetStreamDeviceId", offsetof(hb_hip, stream_device)},
     {"hipPointerGetAttributes", offsetof(hb_hip, pointer_get_attributes)},
@@ -197,4 +198,18 @@ bool hb_hip_memory_of(const hb_hip *hip, const void *address, hb_hip_memory *mem
     memory->on_device = attributes.kind == device || attributes.is_managed;
     memory->on_host = attributes.kind == host && !attributes.is_managed;
     return true;
+}
+
+bool hb_hip_is_device_memory(const hb_hip *hip, const void *address, bool *unsure)
+{
+    hb_hip_memory memory;
+    bool keeps_errors = hb_hip_release(hip) >= 700; /* until they are asked for */
+    bool can_ask = hip->pointer_get_attributes && hip->peek_at_last_error && hip->get_last_error;
+    if (!can_ask || (keeps_errors && hip->peek_at_last_error() != 0)) {
+        *unsure = true;
+        return false;
+    }
+    bool known = hb_hip_memory_of(hip, address, &memory);
+    if (!known && keeps_errors) hip->get_last_error();
+    return known && memory.on_device;
 }

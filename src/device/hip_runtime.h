@@ -32,6 +32,7 @@ typedef struct hb_hip {
     int (*get_device_properties)(void *properties, int device);
     int (*device_synchronize)(void);
     int (*peek_at_last_error)(void);
+    int (*get_last_error)(void);
     const char *(*get_error_name)(int error);
     int (*stream_device)(void *stream);
     int (*pointer_get_attributes)(void *attributes, const void *ptr);
@@ -67,6 +68,11 @@ typedef struct hb_hip_memory {
 /** False: in none that the runtime knows, or it can't be asked; that may be an error to the
  * runtime, the thread's last one. */
 bool hb_hip_memory_of(const hb_hip *hip, const void *address, hb_hip_memory *memory);
+
+/** Whether it is in a device's memory. An address that the runtime does not know is an error to it,
+ * which does not become the thread's last one in place of the program's; where that can't be
+ * helped, *unsure. */
+bool hb_hip_is_device_memory(const hb_hip *hip, const void *address, bool *unsure);
 
 /** The file that the runtime was loaded from. */
 void hb_hip_path(const hb_hip *hip, char *path, size_t size);

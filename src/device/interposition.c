@@ -13,42 +13,20 @@
 #include "device/notes.h"
 #include "record/strings.h"
 
-enum { COPY_TO_DEVICE = 1, COPY_TO_HOST = 2, COPY_WITHIN = 3, COPY_DEFAULT = 4 };
 enum { STREAM_PER_THREAD = 2 };
 
 static const hb_hip *runtime;
 static _Atomic uint32_t num_untimed, an_untimed_name; /* calls in this session; a string id */
-static int (*get_last_error)(void);
 static uint32_t reset_cid;
 static uint32_t graph_name;
 
 /* ---- what the work is ---- */
 
-/* Memory that HIP does not know is an error to it, which must not become the thread's last one in
- * place of the program's. */
-static bool is_device_memory(uint64_t address)
-{
-    hb_hip_memory memory;
-    bool keeps_errors = hb_hip_release(runtime) >= 700; /* until they are asked for */
-    if (!runtime->pointer_get_attributes) return true;
-    if (keeps_errors && runtime->peek_at_last_error() != 0) return true;
-    bool known = hb_hip_memory_of(runtime, (void *)(uintptr_t)address, &memory);
-    if (!known && keeps_errors) get_last_error();
-    return known && memory.on_device;
-}
-
 static uint32_t kind_of_copy(const hb_record_copy *r)
 {
     if (r->kind < 0) return HB_WORK_FILL;
-    switch (r->kind) {
-    case COPY_TO_DEVICE: return HB_WORK_HTOD;
-    case COPY_TO_HOST: return HB_WORK_DTOH;
-    case COPY_WITHIN: return HB_WORK_DTOD;
-    case COPY_DEFAULT:
-        if (!is_device_memory(r->src)) return is_device_memory(r->dst) ? HB_WORK_HTOD : 0;
-        return is_device_memory(r->dst) ? HB_WORK_DTOD : HB_WORK_DTOH;
-    default: return 0; /* within the host */
-    }
+    if (r->direction == HB_COPY_WITHIN_HOST) return 0;
+    return r->direction ? r->direction : HB_WORK_DTOD;
 }
 
 static uint32_t kind_of(const hb_frame *f)
@@ -141,7 +119,6 @@ static bool attach(const hb_hip *hip, hb_buf *why)
     static const hb_around_call around = {before, after};
     runtime = hip;
     hb_marks_init(hip);
-    hb_hip_symbol(hip, "hipGetLastError", &get_last_error);
     graph_name = hb_strings_intern(graph, sizeof graph - 1);
     if (!hb_interpose_attach(hip, &around, why)) return false;
     for (uint32_t cid = 1; cid < hb_calls_num_functions(); cid++)

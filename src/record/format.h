@@ -215,10 +215,14 @@ typedef struct hb_record_launch {
     uint32_t lds_bytes, scratch_bytes;
 } hb_record_launch;
 
+#define HB_COPY_WITHIN_HOST 0xff /* hb_record_copy.direction: no work of a device */
+
 typedef struct hb_record_copy {
     hb_record_call call;
-    uint64_t dst, src, bytes;       /* fills: src is 0 */
-    int32_t kind;                   /* hipMemcpyKind; -1: a fill */
+    uint64_t dst, src, bytes; /* fills: src is 0 */
+    int16_t kind;             /* hipMemcpyKind; -1: a fill */
+    uint8_t direction;        /* of copies: enum hb_work_kind; 0: not known */
+    uint8_t unused;
     int16_t from_device, to_device; /* -1: the call does not say */
 } hb_record_copy;
 

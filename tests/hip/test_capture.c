@@ -248,6 +248,37 @@ static void copies_and_fills_show_direction_and_bytes(void **state)
     HIP_OK(hipFree(device));
 }
 
+/* A kernel of the runtime does small ones from and to pinned memory. */
+static void copies_of_pinned_memory_show_their_direction(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {64, 4096, 65536};
+    enum { SIZES = 3, MOST = 65536 };
+    void *device, *pinned;
+    hipStream_t stream;
+    HIP_OK(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking));
+    HIP_OK(hipMalloc(&device, MOST));
+    HIP_OK(hipHostMalloc(&pinned, MOST, 0));
+    hb_profiler *prof = capture_start(0);
+    for (int i = 0; i < SIZES; i++) {
+        HIP_OK(hipMemcpyAsync(device, pinned, sizes[i], hipMemcpyHostToDevice, stream));
+        HIP_OK(hipMemcpyAsync(pinned, device, sizes[i], hipMemcpyDeviceToHost, stream));
+        HIP_OK(hipMemcpyAsync(device, pinned, sizes[i], hipMemcpyDefault, stream));
+        HIP_OK(hipMemcpyAsync(pinned, device, sizes[i], hipMemcpyDefault, stream));
+        HIP_OK(hipMemcpyHtoDAsync(device, pinned, sizes[i], stream));
+        HIP_OK(hipMemcpyDtoHAsync(pinned, device, sizes[i], stream));
+    }
+    HIP_OK(hipStreamSynchronize(stream));
+    cJSON *trace = capture_stop(prof);
+    assert_int_equal(count_events(trace, "gpu_memcpy", "Memcpy HtoD (Host -> Device)"), 3 * SIZES);
+    assert_int_equal(count_events(trace, "gpu_memcpy", "Memcpy DtoH (Device -> Host)"), 3 * SIZES);
+    assert_int_equal(count_events(trace, "gpu_memcpy", NULL), 6 * SIZES);
+    cJSON_Delete(trace);
+    HIP_OK(hipHostFree(pinned));
+    HIP_OK(hipFree(device));
+    HIP_OK(hipStreamDestroy(stream));
+}
+
 static void copies_between_devices_name_both(void **state)
 {
     (void)state;
@@ -523,6 +554,7 @@ int main(void)
         cmocka_unit_test(all_runs_of_a_graph_are_there_or_missed),
         cmocka_unit_test(annotations_cover_the_work_they_launched),
         cmocka_unit_test(copies_and_fills_show_direction_and_bytes),
+        cmocka_unit_test(copies_of_pinned_memory_show_their_direction),
         cmocka_unit_test(copies_between_devices_name_both),
         cmocka_unit_test(pools_and_managed_memory_add_up),
         cmocka_unit_test(pools_reserve_more_than_is_allocated),
