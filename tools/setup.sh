@@ -103,6 +103,19 @@ install_python() {
     cp "$list" "$stamp"
 }
 
+# A program of others, for a test that says that it is skipped without.
+install_openmm() {
+    local list=tests/requirements-openmm.txt
+    cmp -s "$list" .venv/installed-openmm.txt && return
+    say "installing OpenMM for a test (17 MB)"
+    if .venv/bin/python -m pip install -q --no-input --disable-pip-version-check --no-deps -r "$list" \
+        >/dev/null 2>&1 </dev/null; then
+        cp "$list" .venv/installed-openmm.txt
+    else
+        say "PyPI does not have what $list names: the test on OpenMM will be skipped"
+    fi
+}
+
 setup_view() {
     install_packages "${view_packages[@]}"
     make_venv
@@ -132,6 +145,7 @@ for level in "${@:-test}"; do
         fetch_runtimes
         setup_view
         install_python tests/requirements.txt HolisticTraceAnalysis==0.5.0
+        install_openmm
         ;;
     *) die "usage: bash tools/setup.sh [build|view|hip|test]..." ;;
     esac
