@@ -8,16 +8,19 @@
 #include "analyze/props.h"
 #include "trace/devices.h"
 #include "trace/owners.h"
+#include "trace/processes.h"
 
 typedef struct unifier {
     hb_arena arena;
     hb_trace *trace;
-    hb_dict calls;      /* correlation -> row */
-    hb_key_set owners;  /* External ids of operators */
-    hb_u32s seekers;    /* rows of calls with work whose operator is not known */
-    bool *found;        /* of the seekers */
-    HB_VEC(double) sms; /* of the devices in order; 0: not known */
-    uint8_t *scopes;    /* by name: is_scope() + 1; 0: not asked yet */
+    hb_dict calls;        /* correlation -> row */
+    hb_key_set owners;    /* External ids of operators */
+    hb_dict scopes_by_id; /* External id -> row of a step or another scope */
+    hb_u32s seekers;      /* rows of calls with work whose operator is not known */
+    bool *found;          /* of the seekers */
+    HB_VEC(double) sms;   /* of the devices in order; 0: not known */
+    uint8_t *scopes;      /* by name: is_scope() + 1; 0: not asked yet */
+    bool no_memory;
 } unifier;
 
 static hb_row *row_at(const unifier *u, uint32_t i)
@@ -156,6 +159,69 @@ static void rename_kind(unifier *u, hb_row *row)
     if (!gpu && is_scope(u, row)) set_kind(u, row, HB_KIND_OPERATOR);
 }
 
+/* ---- several processes ---- */
+
+static hb_id_role role_of(const hb_row *row)
+{
+    if (row->kind == HB_KIND_RUNTIME) return HB_ID_CALL;
+    if (is_work(row)) return HB_ID_WORK;
+    return row->kind == HB_KIND_OPERATOR || row->kind == HB_KIND_PYTHON ? HB_ID_SCOPE : HB_ID_OTHER;
+}
+
+static bool has_device_row(const hb_row *row)
+{
+    return hb_row_is_call(row) || is_work(row);
+}
+
+static int64_t id_of(hb_key key)
+{
+    return hb_key_tag(key) == HB_KEY_TAG_INT ? hb_key_value(key) : HB_ID_ABSENT;
+}
+
+static bool has_external_id(const hb_row *row)
+{
+    return row->kind == HB_KIND_OPERATOR || row->kind == HB_KIND_ANNOTATION ||
+           row->kind == HB_KIND_PYTHON || has_device_row(row);
+}
+
+static void get_ids(void *context, uint32_t event, hb_ids *ids)
+{
+    const unifier *u = context;
+    const hb_row *row = row_at(u, event);
+    ids->role = (uint8_t)role_of(row);
+    if (has_external_id(row)) ids->ext = id_of(row->ext);
+    if (has_device_row(row)) ids->corr = id_of(hb_trace_device(u->trace, row)->correlation);
+    ids->tid = id_of(u->trace->keys[row->tid]);
+    ids->pid = u->trace->keys[row->pid];
+    ids->ts = row->ts;
+}
+
+static void set_ids(void *context, uint32_t event, const hb_ids *ids)
+{
+    unifier *u = context;
+    hb_row *row = row_at(u, event);
+    if (has_external_id(row) && ids->ext != HB_ID_ABSENT) row->ext = hb_key_int(ids->ext);
+    if (has_device_row(row) && ids->corr != HB_ID_ABSENT) {
+        hb_device_row *d = hb_column_at(&u->trace->devices, row->extra);
+        d->correlation = hb_key_int(ids->corr);
+    }
+    if (ids->tid == HB_ID_ABSENT || ids->tid == id_of(u->trace->keys[row->tid])) return;
+    uint32_t tid = hb_trace_key(u->trace, hb_key_int(ids->tid));
+    if (tid == UINT32_MAX)
+        u->no_memory = true; /* said when the caller has freed what it holds */
+    else
+        row->tid = tid;
+}
+
+static void separate_processes(unifier *u)
+{
+    uint64_t changed;
+    hb_id_events events = {u->trace->rows.count, get_ids, set_ids, u};
+    if (hb_separate_processes(&events, &changed) != HB_OK || u->no_memory)
+        hb_arena_leave(&u->arena, HB_ERROR_NO_MEMORY, "out of memory");
+    u->trace->num_mended += (uint32_t)HB_MIN(changed, UINT32_MAX - u->trace->num_mended);
+}
+
 /* ---- links ---- */
 
 /* PyTorch's operators, not the scopes that count as such. */
@@ -163,6 +229,21 @@ static bool owns(const unifier *u, const hb_row *row)
 {
     return row->kind == HB_KIND_OPERATOR && row->ext != HB_KEY_NONE && row->ext != hb_key_int(0) &&
            !is_step(u, row) && !is_scope(u, row);
+}
+
+/* The plugin's trees have these, too, and calls that are in none of PyTorch's operators. */
+static bool is_other_scope(const unifier *u, const hb_row *row)
+{
+    bool node = row->kind == HB_KIND_OPERATOR || row->kind == HB_KIND_PYTHON || is_step(u, row);
+    return node && row->ext != HB_KEY_NONE && row->ext != hb_key_int(0) && !owns(u, row);
+}
+
+static bool is_in_its_scope(const unifier *u, const hb_row *call)
+{
+    const hb_dict_entry *e = call->ext ? hb_dict_get(&u->scopes_by_id, call->ext) : NULL;
+    const hb_row *scope = e ? row_at(u, e->value) : NULL;
+    return scope && scope->tid == call->tid && scope->ts <= call->ts &&
+           call->ts + call->dur / 2 <= scope->ts + scope->dur;
 }
 
 /* Writers count External ids up, so that bits take less than a table. */
@@ -185,6 +266,7 @@ static void index_rows(unifier *u)
     for (uint32_t i = 0; i < u->trace->rows.count; i++) {
         const hb_row *row = row_at(u, i);
         if (owns(u, row)) hb_key_set_add(&u->arena, &u->owners, row->ext);
+        if (is_other_scope(u, row)) hb_dict_set(&u->arena, &u->scopes_by_id, row->ext, i);
         if (row->kind != HB_KIND_RUNTIME) continue;
         hb_key correlation = hb_trace_device(u->trace, row)->correlation;
         if (correlation != HB_KEY_NONE) hb_dict_set(&u->arena, &u->calls, correlation, i);
@@ -240,7 +322,8 @@ static void find_owners(unifier *u)
     u->found = HB_NEW_ARRAY(&u->arena, bool, u->seekers.count);
     hb_find_owners(spans, n, own, u);
     for (uint32_t i = 0; i < u->seekers.count; i++)
-        if (!u->found[i]) set_owner(u, row_at(u, u->seekers.items[i]), HB_KEY_NONE);
+        if (!u->found[i] && !is_in_its_scope(u, row_at(u, u->seekers.items[i])))
+            set_owner(u, row_at(u, u->seekers.items[i]), HB_KEY_NONE);
 }
 
 static void settle_ids(unifier *u)
@@ -332,6 +415,7 @@ static void unify(unifier *u)
         rename_kind(u, row);
         if (row->kind == HB_KIND_KERNEL) mend_launch(u, row);
     }
+    separate_processes(u);
     link(u);
 }
 

@@ -349,7 +349,11 @@ static hb_result make_plan(hb_plan *plan)
     HB_TRY(hb_plan_survey(plan));
     count_file(plan);
     hb_plan_devices(plan);
-    if (!plan->options->kineto) HB_TRY(hb_plan_nesting(plan));
+    HB_TRY(hb_plan_processes(plan));
+    if (!plan->options->kineto)
+        HB_TRY(hb_plan_nesting(plan));
+    else if (!hb_plan_index_owners(plan))
+        return hb_fail(HB_ERROR_NO_MEMORY, "out of memory for the trace");
     HB_TRY(hb_plan_links(plan));
     if (!plan->options->kineto) HB_TRY(hb_plan_steps(plan));
     return hb_plan_parts(plan);
@@ -359,8 +363,10 @@ static void free_plan(hb_plan *plan)
 {
     hb_trace_free(&plan->trace);
     hb_column_free(&plan->items);
+    hb_column_free(&plan->pids);
     free(plan->calls.slots);
     free(plan->owners.slots);
+    free(plan->scopes.slots);
     free(plan->moves.index.slots);
     free(plan->moves.to);
     free(plan->cuts);

@@ -138,7 +138,29 @@ static void edit_call(edits *e)
     set_category(e, "Runtime", HB_CHANGE_RUNTIME);
     if (!(e->item->flags & HB_ITEM_ID)) return;
     set_id(e);
-    count(e, e->item->ext == HB_NO_ID ? HB_CHANGE_NO_OP : HB_CHANGE_LINK);
+    if (e->item->ext == HB_NO_ID)
+        count(e, HB_CHANGE_NO_OP);
+    else if (!(e->item->flags & HB_ITEM_CORR)) /* else it may be its process's other name only */
+        count(e, HB_CHANGE_LINK);
+}
+
+static void set_int(edits *e, hb_slot slot, const char *name, int64_t value)
+{
+    char text[HB_MAX_NUMBER + 1];
+    *hb_put_i64(text, value) = 0;
+    if (slot == HB_SLOT_TID)
+        set(e, slot, name, text);
+    else
+        set_arg(e, slot, name, text);
+}
+
+/* What two processes of the file had in common. */
+static void edit_process(edits *e)
+{
+    const hb_item *item = e->item;
+    if (item->flags & HB_ITEM_TID) set_int(e, HB_SLOT_TID, "tid", item->tid);
+    if (item->flags & HB_ITEM_CORR) set_int(e, HB_SLOT_CORRELATION, "correlation", item->corr);
+    if (item->flags & HB_ITEM_ID && item->role != HB_PLAN_CALL) set_id(e);
 }
 
 /* A value that is not the whole number `to` becomes it. */
@@ -304,6 +326,7 @@ static void mend(edits *e)
 static void edit_for_plugin(edits *e)
 {
     const hb_item *item = e->item;
+    edit_process(e);
     if (item->flags & HB_ITEM_HIDE || item->role == HB_PLAN_GPU_STEP) {
         if (item->role == HB_PLAN_GPU_STEP) edit_place(e, false);
         edit_hidden(e);

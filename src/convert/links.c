@@ -98,10 +98,12 @@ static void set_id(hb_item *item, int64_t id)
     item->flags |= HB_ITEM_ID;
 }
 
-/* A call that has its own correlation for an id has none. */
+/* Calls are linked before they are moved: an id is looked at as the trace has it. A call that has
+ * its own correlation for an id has none. */
 static bool has_link(const hb_plan *plan, const hb_item *item)
 {
-    return item->ext != item->corr && has_owner(plan, item->ext);
+    return item->ext != item->corr && (has_owner(plan, item->ext) ||
+                                       hb_index_get(&plan->moves.index, item->ext) != UINT32_MAX);
 }
 
 /* A call whose own id leads nowhere gets the id that its device work knows, or else that of the
@@ -155,7 +157,18 @@ static hb_result find_owners(hb_plan *plan)
     return HB_OK;
 }
 
-/* An id that belongs to an operator by accident would give it the work. */
+/* In a step or another scope that the plugin knows, and in none of PyTorch's operators. */
+static bool is_in_its_scope(const hb_plan *plan, const hb_item *call)
+{
+    uint32_t index = call->ext == HB_ABSENT ? UINT32_MAX : hb_index_get(&plan->scopes, call->ext);
+    if (index == UINT32_MAX || has_owner(plan, call->ext)) return false;
+    const hb_item *scope = hb_plan_item(plan, index);
+    return scope->tid == call->tid && scope->ts <= call->ts &&
+           call->ts + call->dur / 2 <= scope->ts + scope->dur;
+}
+
+/* With an id that no operator has the plugin drops the work; with one that belongs to an operator
+ * by accident, that would get it. With 0 it is of the thread. */
 static void count_work(hb_plan *plan, const hb_item *work)
 {
     uint32_t index = hb_index_get(&plan->calls, work->corr);
@@ -164,8 +177,10 @@ static void count_work(hb_plan *plan, const hb_item *work)
         return;
     }
     hb_item *call = hb_plan_item(plan, index);
-    if (call->flags & HB_ITEM_SEEKS && has_owner(plan, call->ext)) set_id(call, HB_NO_ID);
-    if (!has_owner(plan, call->ext)) plan->counts[HB_CHANGE_NO_OWNER]++;
+    bool owned = has_owner(plan, call->ext) && !(call->flags & HB_ITEM_SEEKS);
+    if (owned) return;
+    plan->counts[HB_CHANGE_NO_OWNER]++;
+    if (call->ext != HB_NO_ID && !is_in_its_scope(plan, call)) set_id(call, HB_NO_ID);
 }
 
 static hb_result link_work(hb_plan *plan)

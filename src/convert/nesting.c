@@ -169,13 +169,15 @@ static uint32_t collect(hb_plan *plan, hb_item **nodes)
     return count;
 }
 
-static bool index_owners(hb_plan *plan)
+bool hb_plan_index_owners(hb_plan *plan)
 {
     bool ok = true;
-    for (uint32_t i = 0; i < plan->items.count; i++) {
+    for (uint32_t i = 0; ok && i < plan->items.count; i++) {
         hb_item *item = hb_plan_item(plan, i);
-        if (is_operator(item) && !(item->flags & HB_ITEM_HIDE) && item->ext != HB_ABSENT)
-            ok = ok && hb_index_put(&plan->owners, item->ext, i);
+        bool scope = item->role >= HB_PLAN_NODE && item->role <= HB_PLAN_STEP;
+        if (!scope || item->flags & HB_ITEM_HIDE || item->ext == HB_ABSENT || item->ext == HB_NO_ID)
+            continue;
+        ok = hb_index_put(is_operator(item) ? &plan->owners : &plan->scopes, item->ext, i);
     }
     return ok;
 }
@@ -190,8 +192,7 @@ hb_result hb_plan_nesting(hb_plan *plan)
         uint32_t count = collect(plan, nodes);
         qsort(nodes, count, sizeof(hb_item *), compare_nodes);
         build(f, nodes, count);
-        hb_plan_move_calls(plan);
-        ok = !f->no_memory && index_owners(plan);
+        ok = !f->no_memory && hb_plan_index_owners(plan);
     }
     free(f);
     free(nodes);

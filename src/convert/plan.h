@@ -28,6 +28,7 @@
     X(STEP_ZERO, "step_lengthened", false, "steps without length got the shortest there is")       \
     X(STEP_HIDDEN, "step_hidden", false, "steps that the one before outlasts are drawn only")      \
     X(GPU_STEP, "gpu_step", false, "steps among the GPU annotations are drawn but not counted")    \
+    X(PROCESS, "process_ids", false, "ids that several processes share got numbers of their own")  \
     X(DOUBLE_ID, "double_id", false, "scopes lost an External id that belongs to an operator")     \
     X(ODD, "odd_event", false, "events that would lose the file are drawn only, or mended")        \
     X(CLEAN, "text_mended", false, "events with broken text were mended")                          \
@@ -79,6 +80,8 @@ enum hb_item_flags {
     HB_ITEM_NO_ID = 1 << 3,    /* the id becomes null */
     HB_ITEM_OPERATOR = 1 << 4, /* one whose calls count */
     HB_ITEM_SEEKS = 1 << 5,    /* a call with work, whose operator is still looked for */
+    HB_ITEM_CORR = 1 << 6,     /* corr is to be written */
+    HB_ITEM_TID = 1 << 7,      /* so is tid */
 };
 
 enum { HB_PART_ALL = 0xffff, HB_PART_NONE = 0xfffe, HB_NO_ID = 0 };
@@ -123,8 +126,10 @@ typedef struct hb_plan {
     const hb_convert_options *options;
     hb_trace trace; /* the top-level members and names */
     hb_column items;
+    hb_column pids;  /* of the items: indices of trace.keys; only for hb_plan_processes() */
     hb_index calls;  /* correlation -> call */
     hb_index owners; /* External id -> operator */
+    hb_index scopes; /* External id -> a step or another scope of the plugin's trees */
     hb_moves moves;
     int64_t devices[HB_PLAN_DEVICES]; /* that do work, ascending; [i] becomes numbers[i] */
     int numbers[HB_PLAN_DEVICES];
@@ -150,6 +155,10 @@ bool hb_is_known_collective(const hb_value *name);
 
 /** Reads the file for the first time. */
 hb_result hb_plan_survey(hb_plan *plan);
+/** Tells apart what several processes give the same number. */
+hb_result hb_plan_processes(hb_plan *plan);
+/** Fills plan->owners and plan->scopes. False without memory. */
+bool hb_plan_index_owners(hb_plan *plan);
 hb_result hb_plan_nesting(hb_plan *plan);
 hb_result hb_plan_links(hb_plan *plan);
 /** Gives calls to those who get them instead of their own operators. */

@@ -216,6 +216,22 @@ static void note_role(hb_plan *plan, const hb_raw_event *raw, const hb_value *na
     }
 }
 
+/* Text is a pid, too: what puts traces together often writes the rank there. */
+static bool note_pid(hb_plan *plan, const hb_raw_event *raw)
+{
+    uint32_t *pid = hb_column_push(&plan->pids);
+    hb_value value = hb_raw_get(raw, HB_SLOT_PID);
+    int64_t number = hb_plain_int(raw, HB_SLOT_PID);
+    hb_key key = HB_KEY_NONE;
+    if (number != HB_ABSENT)
+        key = hb_key_int(number);
+    else if (value.type == HB_JSON_STRING)
+        key =
+            (hb_key)hb_texts_add(&plan->trace.strings, value.s, value.size) << 2 | HB_KEY_TAG_TEXT;
+    if (pid) *pid = hb_trace_key(&plan->trace, key);
+    return pid && *pid != UINT32_MAX;
+}
+
 static bool survey_event(void *context, const hb_raw_event *raw, hb_str text, bool flawed)
 {
     hb_plan *plan = context;
@@ -223,7 +239,7 @@ static bool survey_event(void *context, const hb_raw_event *raw, hb_str text, bo
     hb_value dur = hb_raw_get(raw, HB_SLOT_DUR);
     hb_item *item = hb_column_push(&plan->items);
     (void)flawed;
-    if (!item) return false;
+    if (!item || !note_pid(plan, raw)) return false;
     item->role = (uint8_t)role_of(raw, &name);
     item->ext = external_id(raw);
     item->corr = hb_plain_int(raw, HB_SLOT_CORRELATION);
@@ -254,6 +270,7 @@ hb_result hb_plan_survey(hb_plan *plan)
 {
     hb_read_options options = {.event = survey_event, .progress = progress, .context = plan};
     plan->items.item_size = sizeof(hb_item);
+    plan->pids.item_size = sizeof(uint32_t);
     plan->max_memory_device = -1;
     HB_TRY(hb_read_trace(plan->input, &options, &plan->trace, &plan->report));
     if (plan->items.count == 0)

@@ -226,6 +226,48 @@ def test_calls_without_a_link_belong_to_the_operator_that_they_ran_in(correlatio
     assert said["unknown"]["no_operator"] == 1
 
 
+def kernel_time_by_operator(data):
+    return sum(kernel.total_duration for kernel in data.kernel_list_groupby_name_op)
+
+
+def test_work_of_calls_in_no_operator_is_not_dropped(tmp_path):
+    """The plugin drops what it cannot link; DeepSeek's training trace lost three quarters of its
+    kernels' time so."""
+    trace = {"schemaVersion": 1, "deviceProperties": [{"id": 0, "numSms": 4}], "traceEvents": [
+        *launch(1000, "linked", {"External_id": 51}, 5),
+        *launch(1100, "outside", {"External_id": 999}, 40)[2:]]}
+    (tmp_path / "in.json").write_text(json.dumps(trace))
+    run(HIPBOARD, "convert", tmp_path / "in.json", "-o", tmp_path / "run")
+    [path] = (tmp_path / "run").iterdir()
+    assert kernel_time_by_operator(profile(path)) == 5 + 40
+
+
+def test_ids_of_several_ranks_do_not_mix(tmp_path):
+    """One file with what two processes wrote, each counting from one on."""
+    events = []
+    for rank in range(2):
+        for event in launch(1000 + 3 * rank, f"rank{rank}", {"External_id": 51}, 5):
+            kernel = event["cat"] == "kernel"
+            event["pid"] = rank if kernel else 700 + rank
+            event["tid"] = 7 if kernel else 700 + rank
+            if kernel:
+                event["args"]["device"] = rank
+                event["dur"] += 10 * rank
+            events.append(event)
+    properties = [{"id": i, "numSms": 4} for i in range(2)]
+    (tmp_path / "in.json").write_text(json.dumps({"deviceProperties": properties,
+                                                  "traceEvents": events}))
+    said = json.loads(run(HIPBOARD, "convert", tmp_path / "in.json", "-o", tmp_path / "run",
+                          "--json"))
+    [path] = (tmp_path / "run").iterdir()
+    times = {op.name: op.self_device_duration for op in profile(path).op_list_groupby_name}
+    assert times == {"outer_rank0": 0, "rank0": 5, "outer_rank1": 0, "rank1": 15}
+    assert said["changed"]["process_ids"] == 4
+    shown = json.loads(run(HIPBOARD, "view", tmp_path / "in.json", "--view", "operator", "--json"))
+    assert {row["Operator"]: row["Device self (us)"] for row in shown["Operators"]
+            if row["Device self (us)"]} == {"rank0": 5, "rank1": 15}
+
+
 def test_odd_events_become_json_that_the_plugin_takes(tmp_path):
     """rocprof begins its list with {}, Ascend's profiler puts times in quotes."""
     trace = {"deviceProperties": [{"id": 0, "numSms": 4}], "traceEvents": [

@@ -189,6 +189,89 @@ static void calls_of_merged_operators_move_to_the_child(void **state)
     assert_has(f, "\"External id\": 2, \"correlation\": 8");
 }
 
+/* Its id is its own correlation, and by accident that of an operator that merges with another. */
+static void calls_are_linked_before_they_are_moved(void **state)
+{
+    fixture *f = *state;
+    assert_int_equal(convert(f, X("cpu_op", "conv", 1, 1000, 500, "\"External id\": 84"),
+                             X("cuda_runtime", "cudaLaunchKernel", 1, 1100, 20,
+                               "\"External id\": 4931, \"correlation\": 4931"),
+                             KERNEL(1200, 30, "\"External id\": 4931, \"correlation\": 4931"),
+                             X("cpu_op", "copy_", 1, 3000, 10, "\"External id\": 4931"),
+                             X("cpu_op", "copy_", 1, 3000, 9, "\"External id\": 4930")),
+                     HB_OK);
+    assert_has(f, "\"ts\":1100,\"dur\":20,\"args\":{\"External id\": 84, \"correlation\": 4931}");
+    assert_int_equal(count(f, "no_operator"), 0);
+}
+
+/* The plugin drops work whose call has an id that it finds nowhere. */
+static void calls_with_an_id_that_nobody_has_belong_to_their_thread(void **state)
+{
+    fixture *f = *state;
+    assert_int_equal(convert(f, X("cpu_op", "op", 1, 0, 9, "\"External id\": 5"),
+                             X("Runtime", "hipLaunchKernel", 1, 20, 1,
+                               "\"External id\": 77, \"correlation\": 8"),
+                             KERNEL(30, 2, "\"External id\": 77, \"correlation\": 8")),
+                     HB_OK);
+    assert_has(f, "{\"External id\": 0, \"correlation\": 8}");
+    assert_int_equal(count(f, "call_outside"), 1);
+    assert_int_equal(count(f, "no_operator"), 1);
+}
+
+static void calls_of_a_step_stay_the_steps(void **state)
+{
+    fixture *f = *state;
+    assert_int_equal(
+        convert(
+            f, X("user_annotation", "ProfilerStep#1", 1, 0, 90, "\"External id\": 77"),
+            X("cpu_op", "op", 1, 0, 9, "\"External id\": 5"),
+            X("Runtime", "hipLaunchKernel", 1, 20, 1, "\"External id\": 77, \"correlation\": 8"),
+            KERNEL(30, 2, "\"External id\": 77, \"correlation\": 8")),
+        HB_OK);
+    assert_has(f, "{\"External id\": 77, \"correlation\": 8}");
+}
+
+#define RANK(pid, tid, op, id, at, dur)                                                     \
+    "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"" op "\",\"pid\":" pid ",\"tid\":" tid     \
+    ",\"ts\":" #at ",\"dur\":9,\"args\":{\"External id\": " #id "}}",                       \
+        "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":" pid \
+        ",\"tid\":" tid ",\"ts\":" #at ",\"dur\":2,\"args\":{\"External id\": " #id         \
+        ", \"correlation\": 7}}"
+#define RANK_KERNEL(device, id, at, dur)                                                        \
+    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":" #device ",\"tid\":7,\"ts\":" #at \
+    ",\"dur\":" #dur ",\"args\":{\"device\": " #device ", \"External id\": " #id ", "           \
+    "\"correlation\": 7}}"
+
+/* Each process counts its ids on its own; the plugin knows one numbering only. */
+static void ids_are_a_processs_own(void **state)
+{
+    fixture *f = *state;
+    assert_int_equal(convert(f, RANK("100", "1", "first", 5, 10, 9), RANK_KERNEL(0, 5, 13, 4),
+                             RANK("200", "2", "second", 5, 11, 9), RANK_KERNEL(1, 5, 14, 6)),
+                     HB_OK);
+    assert_has(f, "\"name\":\"second\",\"pid\":200,\"tid\":2,\"ts\":11,\"dur\":9,"
+                  "\"args\":{\"External id\": 13}");
+    assert_has(f, "\"args\":{\"External id\": 13, \"correlation\": 15}");
+    assert_has(f, "\"device\": 1, \"External id\": 13, \"correlation\": 15}}");
+    assert_has(f, "\"device\": 0, \"External id\": 5, \"correlation\": 7}}");
+    assert_int_equal(count(f, "process_ids"), 3);
+    assert_int_equal(count(f, "no_operator"), 0);
+    /* What they do not share is left alone. */
+    assert_int_equal(convert(f, RANK("100", "1", "first", 5, 10, 9), RANK_KERNEL(0, 5, 13, 4),
+                             X("cpu_op", "third", 3, 10, 5, "\"External id\": 6")),
+                     HB_OK);
+    assert_int_equal(count(f, "process_ids"), 0);
+}
+
+static void threads_are_a_processs_own(void **state)
+{
+    fixture *f = *state;
+    assert_int_equal(convert(f, RANK("\"[rank0] 1\"", "1", "first", 5, 10, 9),
+                             RANK("\"[rank1] 1\"", "1", "second", 5, 11, 9)),
+                     HB_OK);
+    assert_has(f, "\"name\":\"second\",\"pid\":\"[rank1] 1\",\"tid\":3,");
+}
+
 static void steps_have_a_length(void **state)
 {
     fixture *f = *state;
@@ -228,6 +311,26 @@ static void a_truncated_file_keeps_what_is_whole(void **state)
                      HB_OK);
     assert_int_equal(f->conversion->events, 1);
     assert_int_equal(count(f, "truncated"), 1);
+}
+
+static void kineto_tells_what_is_in_no_operator(void **state)
+{
+    fixture *f = *state;
+    f->options.kineto = true;
+    assert_int_equal(convert(f, X("cpu_op", "op", 1, 0, 9, "\"External id\": 5"),
+                             X("cuda_runtime", "hipLaunchKernel", 1, 1, 1,
+                               "\"External id\": 5, \"correlation\": 8"),
+                             KERNEL(4, 2, "\"External id\": 5, \"correlation\": 8")),
+                     HB_OK);
+    assert_int_equal(count(f, "no_operator"), 0);
+    assert_true(f->conversion->identical);
+    assert_int_equal(convert(f, X("cpu_op", "op", 1, 0, 9, "\"External id\": 5"),
+                             X("cuda_runtime", "hipLaunchKernel", 1, 20, 1,
+                               "\"External id\": 6, \"correlation\": 8"),
+                             KERNEL(24, 2, "\"External id\": 6, \"correlation\": 8")),
+                     HB_OK);
+    assert_int_equal(count(f, "no_operator"), 1);
+    assert_true(f->conversion->identical);
 }
 
 static void what_needs_nothing_is_copied(void **state)
@@ -371,6 +474,12 @@ int main(void)
         TEST(broken_properties_are_mended),
         TEST(scopes_nest),
         TEST(calls_of_merged_operators_move_to_the_child),
+        TEST(calls_are_linked_before_they_are_moved),
+        TEST(calls_with_an_id_that_nobody_has_belong_to_their_thread),
+        TEST(calls_of_a_step_stay_the_steps),
+        TEST(ids_are_a_processs_own),
+        TEST(threads_are_a_processs_own),
+        TEST(kineto_tells_what_is_in_no_operator),
         TEST(steps_have_a_length),
         TEST(broken_text_is_mended),
         TEST(a_truncated_file_keeps_what_is_whole),
