@@ -336,8 +336,50 @@ static uint64_t forward_key(int64_t sequence, uint32_t thread)
     return (uint64_t)(uint32_t)(int32_t)sequence << 32 | thread;
 }
 
-/* A file knows threads by the system's ids, and "Fwd thread id" counts them from 1: the thread
- * where most of the sequence numbers were forward operators' is meant. */
+/* ---- forward threads: a file knows threads by the system's ids, "Fwd thread id" counts them ----
+ */
+
+/* An end of an arrow, as (thread, time). */
+static uint64_t place_key(const hb_row *row)
+{
+    return hb_double_key(row->ts) * 0x9e3779b97f4a7c15u ^ row->tid;
+}
+
+static bool is_arrow(const hb_fn_list *list, const hb_row *row, char ph)
+{
+    return row->ph == ph && row->flags & HB_ROW_TS && row->ext != HB_KEY_NONE &&
+           row->kind == HB_KIND_OTHER && row->flags & HB_ROW_CAT &&
+           hb_str_is(hb_trace_text(list->trace, row->cat), "fwdbwd");
+}
+
+/* Where an arrow begins is the forward operator, and where it ends the backward one, which knows
+ * the thread's number: number -> thread. */
+static void follow_arrows(const hb_fn_list *list, hb_dict *thread_of)
+{
+    hb_arena *arena = list->arena;
+    hb_dict begins = {0}, ends = {0}; /* id -> row; place of the end -> row of the begin */
+    for (uint32_t i = 0; i < list->trace->rows.count; i++) {
+        const hb_row *row = hb_trace_row(list->trace, i);
+        if (is_arrow(list, row, 's')) hb_dict_set(arena, &begins, row->ext, i);
+    }
+    for (uint32_t i = 0; begins.used && i < list->trace->rows.count; i++) {
+        const hb_row *row = hb_trace_row(list->trace, i);
+        const hb_dict_entry *e = is_arrow(list, row, 'f') ? hb_dict_get(&begins, row->ext) : NULL;
+        if (e) hb_dict_set(arena, &ends, place_key(row), e->value);
+    }
+    for (uint32_t i = 0; ends.used && i < list->count; i++) {
+        bool added;
+        const hb_op_detail *d = detail_of(list, &list->items[i]);
+        if (!d || !d->fwd_thread || hb_dict_get(thread_of, (uint64_t)d->fwd_thread)) continue;
+        const hb_dict_entry *e =
+            hb_dict_get(&ends, place_key(hb_trace_row(list->trace, list->items[i].row)));
+        if (e)
+            hb_dict_add(arena, thread_of, (uint64_t)d->fwd_thread, &added)->value =
+                hb_trace_row(list->trace, e->value)->tid * 2;
+    }
+}
+
+/* Without arrows the thread where most of the sequence numbers were forward operators' is meant. */
 static uint32_t forward_thread(const hb_fn_list *list, int32_t id, const uint32_t *backward,
                                const hb_dict *forward, const hb_u32s *threads)
 {
@@ -377,6 +419,7 @@ static void give_forward_stacks(const hb_fn_list *list, hb_fn_stack *of_event)
         hb_dict_add(list->arena, &seen, fn->thread, &added);
         if (added) *HB_PUSH(list->arena, &threads) = fn->thread;
     }
+    follow_arrows(list, &thread_of);
     hb_fn_stack *own = HB_NEW_ARRAY(list->arena, hb_fn_stack, list->count + 1);
     if (list->count) memcpy(own, of_event, list->count * sizeof *own);
     for (uint32_t i = 0; i < list->count; i++) {
@@ -404,12 +447,14 @@ hb_fn_stack *hb_fn_stacks(const hb_fn_list *list, uint32_t limit)
     for (uint32_t i = 0; i < list->count && limit; i++) {
         const hb_row *row =
             list->items[i].row == HB_NO_FN ? NULL : hb_trace_row(trace, list->items[i].row);
-        if (row && row->kind == HB_KIND_FUNCTION)
+        if (row && row->kind == HB_KIND_FUNCTION) {
             hb_dict_set(list->arena, &s.functions, row->ext, list->items[i].row);
-        else if (row && row->kind == HB_KIND_OPERATOR)
+            any |= (row->flags & HB_ROW_STACK) != 0;
+        } else if (row && row->kind == HB_KIND_OPERATOR) {
             any |= hb_trace_op(trace, row)->stack != 0;
+        }
     }
-    if (!any) return result; /* Python functions alone have no stacks in torch's list either */
+    if (!any) return result; /* torch did not ask for stacks then, nor for those of functions */
     keep(&s, NULL, 0);
     for (uint32_t i = 0; i < list->count; i++) {
         uint32_t made = stack_of(&s, &list->items[i]); /* may move the list of them */

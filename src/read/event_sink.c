@@ -213,6 +213,7 @@ static bool add_function(hb_event_sink *sink, const hb_raw_event *raw, hb_row *r
     if (!f) return false;
     row->extra = sink->trace->functions.count - 1;
     row->ext = slot_key(sink, raw, HB_SLOT_PYTHON_ID);
+    if (raw->present >> HB_SLOT_STACK & 1) row->flags |= HB_ROW_STACK;
     f->parent = slot_key(sink, raw, HB_SLOT_PYTHON_PARENT);
     f->module = slot_key(sink, raw, HB_SLOT_PYTHON_MODULE);
     return true;
@@ -361,6 +362,12 @@ static HB_COLD void unquote_numbers(hb_raw_event *raw, uint64_t slots)
         unquote(&raw->slots[__builtin_ctzll(slots)]);
 }
 
+/* The ends of Kineto's arrows from forward operators to backward ones, and others. */
+static bool is_arrow(const hb_row *row)
+{
+    return row->kind == HB_KIND_OTHER && (row->ph == 's' || row->ph == 'f');
+}
+
 bool hb_event_sink_add(hb_event_sink *sink, hb_raw_event *raw)
 {
     hb_trace *trace = sink->trace;
@@ -372,7 +379,7 @@ bool hb_event_sink_add(hb_event_sink *sink, hb_raw_event *raw)
     row->pid = CACHED_KEY(sink, sink->pid, raw, HB_SLOT_PID);
     row->tid = CACHED_KEY(sink, sink->tid, raw, HB_SLOT_TID);
     row->kind = (uint8_t)decide_kind(sink, raw, row);
-    if (row->kind == HB_KIND_FLOW) {
+    if (row->kind == HB_KIND_FLOW || is_arrow(row)) {
         row->ext = slot_key(sink, raw, HB_SLOT_ID);
     } else {
         row->ext = slot_key(sink, raw, HB_SLOT_EXTERNAL_LOWER);

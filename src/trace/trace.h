@@ -82,12 +82,13 @@ enum hb_row_flags {
     HB_ROW_MEMORY_X = 1u << 11,   /* a complete event of category "memory" */
     HB_ROW_INSTANT = 1u << 12,    /* ph is exactly "i" */
     HB_ROW_COMPLETE = 1u << 13,   /* ph is exactly "X" */
+    HB_ROW_STACK = 1u << 14,      /* FUNCTION: the file tells its call stack */
 };
 
 typedef struct hb_row {
     double ts;  /* µs, as in the file */
     double dur; /* µs; MEMORY: bytes */
-    hb_key ext; /* External id; FUNCTION: Python id; MEMORY: Addr; FLOW: id */
+    hb_key ext; /* External id; FUNCTION: Python id; MEMORY: Addr; FLOW and other arrows: id */
     hb_sid name;
     uint32_t cat;      /* string */
     uint32_t pid, tid; /* indices of hb_trace.keys */

@@ -3,6 +3,7 @@
 import gzip
 import json
 import subprocess
+import threading
 
 import pytest
 
@@ -42,6 +43,44 @@ def test_as_torch_writes(tmp_path):
     assert ours("-o", tmp_path / "mine", tmp_path / "t.json") == ""
     assert (tmp_path / "mine").read_text() == ours("-o", "-", tmp_path / "t.json") == expected
     assert ours(tmp_path / "t.json", tmp_path / "t.json") == 2 * expected
+
+
+def test_python_functions_alone(tmp_path):
+    """No operator has a stack, as there is none; torch gives the functions theirs."""
+    def fibonacci(n):
+        return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
+    p = record_with_stacks(tmp_path / "t.json", lambda: fibonacci(11))
+    assert not any(event["cat"] == "cpu_op" for event in complete(tmp_path / "t.json"))
+    p.export_stacks(str(tmp_path / "stacks"))
+    assert ours(tmp_path / "t.json") == (tmp_path / "stacks").read_text() != ""
+
+
+def complete(path):
+    return [event for event in json.loads(path.read_text())["traceEvents"] if event["ph"] == "X"]
+
+
+def test_backward_passes_of_several_threads(tmp_path):
+    """Sequence numbers are each thread's own: arrows lead from a backward operator to the thread
+    of its forward one."""
+    models = [torch.nn.Sequential(torch.nn.Linear(20, 30), torch.nn.ReLU()) for _ in range(4)]
+
+    def train(model):
+        for _ in range(3):
+            model(torch.randn(8, 20)).sum().backward()
+
+    def program():
+        threads = [threading.Thread(target=train, args=(model,)) for model in models]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        train(models[0])
+    p = record_with_stacks(tmp_path / "t.json", program, profile_all_threads=True)
+    p.export_stacks(str(tmp_path / "stacks"))
+    assert ours(tmp_path / "t.json") == (tmp_path / "stacks").read_text()
+    forward = {event["tid"] for event in complete(tmp_path / "t.json")
+               if event["name"] == "aten::linear"}
+    assert len(forward) == 5
 
 
 def add_stacks(path):

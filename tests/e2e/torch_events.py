@@ -10,10 +10,12 @@ from torch.autograd import DeviceType, profiler, profiler_util
 from torch.profiler import ProfilerActivity, profile
 
 
-def record_with_stacks(path, program, capture_overload_names=False, **settings):
+def record_with_stacks(path, program, capture_overload_names=False, profile_all_threads=False,
+                       **settings):
     """Now and then torch 2.13 has freed a name of a stack before it is asked for it."""
     config = torch._C._profiler._ExperimentalConfig(
-        verbose=True, capture_overload_names=capture_overload_names)
+        verbose=True, capture_overload_names=capture_overload_names,
+        profile_all_threads=profile_all_threads)
     for _ in range(10):
         with profile(activities=[ProfilerActivity.CPU], with_stack=True,
                      experimental_config=config, **settings) as p:
