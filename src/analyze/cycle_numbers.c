@@ -11,6 +11,7 @@
 
 #include "analyze/cycle_device.h"
 #include "analyze/name_bits.h"
+#include "trace/trace.h"
 
 /* A thread's open operators, for self times. */
 typedef struct open_op {
@@ -26,6 +27,7 @@ typedef struct sweep {
     hb_cycle_numbers *out;
     hb_arena *arena;
     hb_cycle_device device;
+    hb_own_scopes own_scopes;
     uint32_t next_span;
     uint32_t step;                     /* the first one that is not over */
     uint32_t host_step;                /* the last one that has begun on the host, + 1 */
@@ -208,10 +210,19 @@ static hb_step_times *host_step_at(sweep *s, int64_t ns)
     return s->host_step ? &steps[s->host_step - 1] : NULL;
 }
 
+/* Kineto's annotations take no part in the views, but those of PyTorch's library and the names of
+ * collectives. */
+static bool is_only_drawn(const sweep *s, const hb_trace_event *e, unsigned bits)
+{
+    return s->own_scopes == HB_SCOPES_ARE_ANNOTATIONS && e->kind == HB_EVENT_USER_ANNOTATION &&
+           !(bits & (HB_NAME_STEP | HB_NAME_COLLECTIVE | HB_NAME_LOADER)) &&
+           !hb_is_library_scope(e->name);
+}
+
 static void add_scope(sweep *s, const hb_trace_event *e, hb_step_times *step)
 {
     unsigned bits = name_bits(s, e);
-    if (bits & HB_NAME_STEP) return;
+    if (bits & HB_NAME_STEP || is_only_drawn(s, e, bits)) return;
     hb_time_role role = bits & HB_NAME_COLLECTIVE ? HB_TIME_COMMUNICATION
                         : bits & HB_NAME_LOADER   ? HB_TIME_DATA_LOADER
                                                   : HB_TIME_CPU;
@@ -289,7 +300,7 @@ static hb_result survey_steps(sweep *s, hb_source *source)
         unsigned bits = name_bits(s, &e);
         if (bits & HB_NAME_STEP)
             note_step(s, &e);
-        else
+        else if (!is_only_drawn(s, &e, bits))
             widen(&scopes, e.start_ns, e.end_ns);
         if ((bits & HB_NAME_COLLECTIVE) && e.external_id)
             hb_dict_set(s->arena, &s->collectives, e.external_id, 1);
@@ -371,12 +382,12 @@ static hb_result collect_device(sweep *s, hb_source *source)
 
 /* ---- the whole ---- */
 
-hb_result hb_cycle_numbers_make(hb_source *source, hb_cycle_numbers *numbers)
+hb_result hb_cycle_numbers_make(hb_source *source, hb_own_scopes scopes, hb_cycle_numbers *numbers)
 {
     *numbers = (hb_cycle_numbers){.host = nothing_known};
     for (int i = 0; i < HB_CYCLE_DEVICES; i++)
         numbers->devices[i] = nothing_known;
-    sweep s = {.out = numbers, .arena = &numbers->arena};
+    sweep s = {.out = numbers, .arena = &numbers->arena, .own_scopes = scopes};
     if (!hb_arena_try(&numbers->arena))
         return hb_fail(HB_ERROR_NO_MEMORY, "no memory for a cycle's numbers");
     HB_TRY(collect_device(&s, source));

@@ -93,8 +93,14 @@ typedef struct hb_cycle_numbers {
     uint64_t events, host_events;
 } hb_cycle_numbers;
 
+/** Which scopes of the program's own are operators: as in the trace that stands beside. */
+typedef enum hb_own_scopes {
+    HB_SCOPES_ARE_OPERATORS,   /* the TensorBoard dialect */
+    HB_SCOPES_ARE_ANNOTATIONS, /* Kineto's; but for those of PyTorch's library */
+} hb_own_scopes;
+
 /** Names are borrowed from the source. To be freed also after a failure. */
-hb_result hb_cycle_numbers_make(hb_source *source, hb_cycle_numbers *numbers);
+hb_result hb_cycle_numbers_make(hb_source *source, hb_own_scopes scopes, hb_cycle_numbers *numbers);
 void hb_cycle_numbers_free(hb_cycle_numbers *numbers);
 
 /** Whether numbers are kept of a HIP ordinal. */

@@ -303,7 +303,10 @@ void hb_cycle_log(hb_profiler *prof, const hb_job *job)
     if (!prof->event_log) return;
     hb_result result = hb_session_source_open(&view, job->cycle->session, NULL, &source);
     if (result == HB_OK) {
-        result = hb_cycle_numbers_make(source, &numbers);
+        result = hb_cycle_numbers_make(source,
+                                       job->flags & HB_DIALECT_KINETO ? HB_SCOPES_ARE_ANNOTATIONS
+                                                                      : HB_SCOPES_ARE_OPERATORS,
+                                       &numbers);
         if (result == HB_OK) result = log_all(prof, job, source, &numbers);
         hb_cycle_numbers_free(&numbers);
         source->close(source);

@@ -51,7 +51,8 @@ static hb_cycle_numbers numbers_of(const hb_trace_event *events, size_t n)
     array_source source;
     hb_cycle_numbers numbers;
     array_source_init(&source, events, n);
-    assert_int_equal(hb_cycle_numbers_make(&source.source, &numbers), HB_OK);
+    assert_int_equal(hb_cycle_numbers_make(&source.source, HB_SCOPES_ARE_OPERATORS, &numbers),
+                     HB_OK);
     return numbers;
 }
 #define NUMBERS_OF(events) numbers_of(events, HB_ARRAY_LEN(events))
@@ -88,6 +89,29 @@ static void each_moment_goes_to_the_first_active_role(void **state)
     /* loader 1000-1100, cpu 1100-1200, runtime 1200-1250, kernel 1250-1300, copy 1300-1320,
      * cpu 1320-1550, communication 1550-1700, other 1700-2000 */
     expect_roles(&n.steps.items[0], 7, (int64_t[]){50, 20, 0, 150, 50, 100, 330, 300});
+    hb_cycle_numbers_free(&n);
+}
+
+/* Kineto's dialect writes the program's own scopes as annotations, which are no operators there. */
+static void scopes_are_what_the_trace_beside_says(void **state)
+{
+    (void)state;
+    const hb_trace_event events[] = {
+        annotation("ProfilerStep#7", 1, 1000, 2000),
+        annotation("mine", 2, 1000, 1400),
+        op("aten::mm", 3, 1, 1300, 1500),
+        annotation("Optimizer.step#SGD", 4, 1600, 1700),
+    };
+    array_source source;
+    hb_cycle_numbers n;
+    array_source_init(&source, events, HB_ARRAY_LEN(events));
+    assert_int_equal(hb_cycle_numbers_make(&source.source, HB_SCOPES_ARE_ANNOTATIONS, &n), HB_OK);
+    expect_roles(&n.steps.items[0], 7, (int64_t[]){0, 0, 0, 0, 0, 0, 300, 700});
+    assert_int_equal(n.operators.count, 2);
+    hb_cycle_numbers_free(&n);
+    n = NUMBERS_OF(events);
+    expect_roles(&n.steps.items[0], 7, (int64_t[]){0, 0, 0, 0, 0, 0, 600, 400});
+    assert_int_equal(n.operators.count, 3);
     hb_cycle_numbers_free(&n);
 }
 
@@ -633,7 +657,8 @@ static bool compare_with_analysis(uint32_t seed)
     hb_trace trace;
     hb_analysis analysis;
     array_source_init(&source, c.events, c.count);
-    assert_int_equal(hb_cycle_numbers_make(&source.source, &numbers), HB_OK);
+    assert_int_equal(hb_cycle_numbers_make(&source.source, HB_SCOPES_ARE_OPERATORS, &numbers),
+                     HB_OK);
     assert_int_equal(hb_cycle_trace(&source.source, HB_WRITE_TENSORBOARD, &trace), HB_OK);
     if (hb_analysis_run(&analysis, &trace) != HB_OK)
         fail_msg("cycle %u: %s", seed, hb_last_error());
@@ -660,6 +685,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_moment_goes_to_the_first_active_role),
+        cmocka_unit_test(scopes_are_what_the_trace_beside_says),
         cmocka_unit_test(time_outside_steps_counts_for_none),
         cmocka_unit_test(a_step_lasts_as_long_as_what_it_launched),
         cmocka_unit_test(a_step_that_earlier_work_covers_is_left_out),
