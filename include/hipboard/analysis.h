@@ -264,7 +264,8 @@ typedef struct hb_insights_options {
      * A line is a class and a pattern, "gemm my_gemm"; "+matrix my_gemm_mfma" tells of kernels that
      * use matrix cores, "-matrix ..." of those that do not. A pattern is text that the kernel's
      * name holds, whatever its case; ^ and $ are the name's ends, * is any text, # a number, | the
-     * edge of a word. Blank lines and lines that begin with # are passed over. */
+     * edge of a word, ~x that no x stands before. Blank lines and lines that begin with # are
+     * passed over. */
     const char *classes_path;
     /** Files with AMD code objects (.co, .hsaco), or programs and libraries with such inside: what
      * a kernel's code tells of matrix instructions counts more than its name. */

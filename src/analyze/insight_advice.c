@@ -102,14 +102,19 @@ typedef struct calls {
     double longest;
 } calls;
 
-/* Runtime calls within the steps, or anywhere when there are none. */
+/* Within the steps, or anywhere when there are none. */
+static bool is_counted(const survey *s, const hb_row *row)
+{
+    return !s->steps || (row->ts >= s->step_start && row->ts <= s->step_end);
+}
+
 static calls find_calls(const hb_insight *in, const survey *s, bool (*matches)(hb_str name))
 {
     calls c = {0};
     for (uint32_t i = 0; i < in->trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(in->trace, i);
         if (!hb_row_is_call(row) || !hb_insight_timed(row)) continue;
-        if (s->steps && (row->ts < s->step_start || row->ts > s->step_end)) continue;
+        if (!is_counted(s, row)) continue;
         if (!matches(hb_trace_text(in->trace, row->name))) continue;
         c.count++;
         c.host += row->dur;
@@ -350,29 +355,76 @@ static void full_memory(hb_insight *in)
 
 /* ---- copies, memory, communication ---- */
 
-static void pageable_copies(hb_insight *in, const survey *s)
+/* When GPUs worked: from the first work of any to the last. */
+static void find_working_time(const hb_insight *in, double *start, double *end)
 {
-    double total = 0;
-    uint64_t count = 0;
+    *start = in->gpus.items[0].start;
+    *end = in->gpus.items[0].end;
+    for (uint32_t i = 1; i < in->gpus.count; i++) {
+        *start = HB_MIN(*start, in->gpus.items[i].start);
+        *end = HB_MAX(*end, in->gpus.items[i].end);
+    }
+}
+
+/* How long threads stood in blocking copies while GPUs worked, counted once where several did: what
+ * the first call needs to start the runtime is before all work, and no copying. */
+static double time_in_copies(hb_insight *in, const survey *s, double first, double last)
+{
+    hb_ranges held = {0};
+    for (uint32_t i = 0; i < in->trace->rows.count; i++) {
+        const hb_row *row = hb_trace_row(in->trace, i);
+        if (!hb_row_is_call(row) || !hb_insight_timed(row) || !is_counted(s, row)) continue;
+        double start = HB_MAX(row->ts, first), end = HB_MIN(row->ts + row->dur, last);
+        if (end <= start || !is_blocking_copy(hb_trace_text(in->trace, row->name))) continue;
+        *HB_PUSH(&in->arena, &held) = (hb_range){{start, true}, {end, true}};
+    }
+    hb_ranges merged = hb_ranges_merge(&in->arena, held.items, held.count);
+    return hb_ranges_sum(&merged).v;
+}
+
+typedef struct copied {
+    uint64_t pageable;
+    double time;
+    bool known; /* some name says what memory it was */
+} copied;
+
+static copied find_pageable(const hb_insight *in)
+{
+    copied c = {0};
     for (uint32_t i = 0; i < in->works.count; i++) {
         const hb_work *w = &in->works.items[i];
         hb_str name = hb_insight_name(in, w->row);
-        if (w->kind != HB_WORK_COPY || !memmem(name.s, name.len, "Pageable", 8)) continue;
-        total += w->end - w->start;
-        count++;
+        if (w->kind != HB_WORK_COPY) continue;
+        bool pageable = memmem(name.s, name.len, "Pageable", 8) != NULL;
+        c.known |= pageable || memmem(name.s, name.len, "Pinned", 6);
+        if (!pageable) continue;
+        c.time += w->end - w->start;
+        c.pageable++;
     }
+    return c;
+}
+
+static void blocking_copies(hb_insight *in, const survey *s)
+{
     calls c = find_calls(in, s, is_blocking_copy);
-    double weight = HB_MAX(total, c.host) / HB_MAX(s->span, 1e-9);
+    copied p = find_pageable(in);
+    double first, last;
+    find_working_time(in, &first, &last);
+    double held = c.count ? time_in_copies(in, s, first, last) : 0, span = last - first;
+    double weight = HB_MAX(p.time / HB_MAX(s->span, 1e-9), held / HB_MAX(span, 1e-9));
+    char pageable[80] = "not known (the trace does not tell)";
     if (!(weight >= MIN_SHARE)) return;
+    if (p.known)
+        snprintf(pageable, sizeof pageable, "%llu, %.3f ms", (unsigned long long)p.pageable,
+                 milliseconds(p.time));
     hb_advice *a = add(in, "blocking-copies", HB_MIN(weight, 1));
     TEXT(in, a,
          "Copies hold the host up: use hipMemcpyAsync() with memory of hipHostMalloc() (pinned "
          "memory), on a stream of its own.");
     EVIDENCE(in, a,
-             "blocking copy calls: %llu, %.3f ms on the host, %.1f %% of the GPUs' time; copies of "
-             "pageable memory: %llu, %.3f ms",
-             (unsigned long long)c.count, milliseconds(c.host), percent(c.host, s->span),
-             (unsigned long long)count, milliseconds(total));
+             "blocking copy calls: %llu; the host stood in them for %.3f ms, %.1f %% of the time "
+             "in which GPUs worked; copies of pageable memory: %s",
+             (unsigned long long)c.count, milliseconds(held), percent(held, span), pageable);
 }
 
 static void allocations(hb_insight *in, const survey *s)
@@ -423,7 +475,7 @@ void hb_insight_advice(hb_insight *in)
     small_kernels(in, &s);
     low_occupancy(in, &s);
     matrix_products(in);
-    pageable_copies(in, &s);
+    blocking_copies(in, &s);
     allocations(in, &s);
     communication(in, &s);
     distribution(in);

@@ -6,7 +6,8 @@
  * Sources of the names: Tensile and hipBLASLt ("Cijk_..._MI16x16x1_", where MI is the shape of the
  * matrix instruction), composable_kernel ("xdl" is MFMA, ck_tile always uses matrix instructions),
  * MIOpen ("igemm_*_gtcx*" is MFMA, "miopenSp3AsmConv" Winograd), AITER, rocPRIM, RCCL, PyTorch,
- * Triton's inductor, cuBLAS and cuDNN.
+ * Triton's inductor, cuBLAS and cuDNN, FBGEMM, DeepEP. What a kernel takes in brackets is no part
+ * of its name here.
  */
 #ifndef HB_ANALYZE_KERNEL_NAMES_H
 #define HB_ANALYZE_KERNEL_NAMES_H
@@ -18,7 +19,8 @@ static const struct {
     {"communication",
      {"nccl", "rccl", "mscclpp", "|msccl|", "oneccl", "cross_device_reduce", "allreduce_",
       "all_reduce", "allgather", "all_gather", "reducescatter", "reduce_scatter", "all_to_all",
-      "alltoall", "quickreduce", "nvshmem", "rocshmem", "symm_mem"}},
+      "alltoall", "quickreduce", "nvshmem", "rocshmem", "symm_mem",
+      "|ep::internode", "|ep::intranode"}},
     {"elementwise", {"^triton_poi_"}},
     {"norm", {"cudnn*bn_fw", "cudnn*bn_bw", "cudnn*norm"}},
     {"softmax", {"^triton_red_*softmax", "^triton_per_*softmax"}},
@@ -57,7 +59,7 @@ static const struct {
       "convolve",
       "fft2d"}},
     {"gemm",
-     {"Cijk_", "gemm", "gemv", "matmul", "|mm|", "|bmm|", "nvjet", "cutlass", "splitKreduce",
+     {"Cijk_", "~bgemm", "gemv", "matmul", "|mm|", "|bmm|", "nvjet", "cutlass", "splitKreduce",
       "triton_tem_", "fused_moe", "|fmoe", "wvSplitK", "LLMM1", "|cublas", "hipblaslt",
       "rocblas_dot"}},
     {"softmax", {"softmax"}},
@@ -96,7 +98,10 @@ static const struct {
                      "|cast",       "quantize"}},
 };
 
-/* Nothing is known not to use them by its name. */
+/* Single precision without matrix instructions, as NVIDIA's libraries call it. Looked at first:
+ * "xmma" stands before such, too. */
+static const char *const uses_none[] = {"_sgemm_", "_scudnn_", "_simt_", "_ffma_"};
+
 static const char *const uses_matrix[] = {
     /* AMD */
     "Cijk_*_MI#x#x",

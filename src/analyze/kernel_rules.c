@@ -32,6 +32,9 @@ static bool step(hb_str pattern, uint32_t p, hb_str name, uint32_t *at)
         while (is_digit(name, *at))
             ++*at;
         return true;
+    case '~': /* its letter is pattern[p + 1] */
+        return !(*at > 0 && p + 1 < pattern.len &&
+                 lower(name.s[*at - 1]) == lower(pattern.s[p + 1]));
     case '$':
         if (p + 1 == pattern.len) return *at == name.len;
         break;
@@ -46,12 +49,12 @@ static bool matches_at(hb_str pattern, uint32_t p, hb_str name, uint32_t at)
 {
     uint32_t star = UINT32_MAX, from = 0;
     for (;;) {
-        if (p == pattern.len) return true;
+        if (p >= pattern.len) return true;
         if (pattern.s[p] == '*') {
             star = ++p;
             from = at;
         } else if (step(pattern, p, name, &at)) {
-            p++;
+            p += pattern.s[p] == '~' ? 2 : 1;
         } else {
             if (star == UINT32_MAX || from >= name.len) return false;
             p = star;
@@ -64,7 +67,8 @@ bool hb_kernel_name_matches(hb_str pattern, hb_str name)
 {
     if (pattern.len && *pattern.s == '^') return matches_at(pattern, 1, name, 0);
     /* Most names hold nothing of most patterns: look for the first letter only. */
-    int first = pattern.len ? lower(*pattern.s) : 0, other = toupper(first);
+    uint32_t begin = pattern.len > 2 && *pattern.s == '~' ? 2 : 0;
+    int first = pattern.len ? lower(pattern.s[begin]) : 0, other = toupper(first);
     bool plain = isalnum(first) || first == '_';
     for (uint32_t at = 0; at <= name.len; at++) {
         while (plain && at < name.len && name.s[at] != first && name.s[at] != other)
@@ -152,15 +156,46 @@ static hb_str str_of(const char *text)
     return (hb_str){text, (uint32_t)strlen(text)};
 }
 
+/* Behind the bracket that closes the one at `at`; the end without one. */
+static uint32_t skip_brackets(hb_str name, uint32_t at)
+{
+    int depth = 0;
+    for (; at < name.len; at++) {
+        depth += (name.s[at] == '(') - (name.s[at] == ')');
+        if (depth == 0) return at + 1;
+    }
+    return at;
+}
+
+/* The types that a kernel takes are words of other kernels: a list of them in brackets that neither
+ * stands in a template's arguments nor goes on with "::" ends the name. */
+static hb_str without_arguments(hb_str name)
+{
+    static const char anonymous[] = "(anonymous namespace)";
+    int depth = 0;
+    for (uint32_t i = 0; i < name.len; i++) {
+        if (name.s[i] == '<') depth++;
+        if (name.s[i] == '>' && depth > 0) depth--;
+        if (name.s[i] != '(' || depth > 0 || i == 0) continue;
+        hb_str rest = {name.s + i, name.len - i};
+        uint32_t end = skip_brackets(name, i);
+        bool goes_on = end + 1 < name.len && name.s[end] == ':' && name.s[end + 1] == ':';
+        if (!hb_str_begins(rest, anonymous) && !goes_on) return (hb_str){name.s, i};
+        i = end - 1;
+    }
+    return name;
+}
+
 hb_str hb_kernel_class_of(const hb_kernel_rules *rules, hb_str name)
 {
     for (uint32_t i = 0; i < rules->user.count; i++) {
         const hb_kernel_rule *r = &rules->user.items[i];
         if (!is_matrix_word(r->word) && hb_kernel_name_matches(r->pattern, name)) return r->word;
     }
+    hb_str bare = without_arguments(name);
     for (size_t i = 0; i < HB_ARRAY_LEN(built_in); i++)
         for (const char *const *p = built_in[i].patterns; *p; p++)
-            if (hb_kernel_name_matches(str_of(*p), name)) return str_of(built_in[i].word);
+            if (hb_kernel_name_matches(str_of(*p), bare)) return str_of(built_in[i].word);
     return HB_STR("other");
 }
 
@@ -203,7 +238,10 @@ hb_matrix_verdict hb_kernel_matrix_of(const hb_kernel_rules *rules, hb_str name)
     }
     hb_matrix_verdict verdict = code_verdict(rules, name);
     if (verdict != HB_MATRIX_IS_UNKNOWN) return verdict;
+    hb_str bare = without_arguments(name);
+    for (size_t i = 0; i < HB_ARRAY_LEN(uses_none); i++)
+        if (hb_kernel_name_matches(str_of(uses_none[i]), bare)) return HB_MATRIX_IS_UNUSED;
     for (size_t i = 0; i < HB_ARRAY_LEN(uses_matrix); i++)
-        if (hb_kernel_name_matches(str_of(uses_matrix[i]), name)) return HB_MATRIX_IS_USED;
+        if (hb_kernel_name_matches(str_of(uses_matrix[i]), bare)) return HB_MATRIX_IS_USED;
     return HB_MATRIX_IS_UNKNOWN;
 }

@@ -9,6 +9,7 @@
  *     gemm      my_gemm        anywhere in the name, whatever its case
  *     gemm      ^mm_           only at the name's beginning ($: at its end)
  *     norm      layer*norm     * is any text, # a number, | the edge of a word (_ is no letter)
+ *     gemm      ~bgemm         "gemm", but not behind a b (as in fbgemm, a library's name)
  *     +matrix   my_gemm_mfma   such kernels use matrix cores; -matrix: they do not
  */
 #ifndef HB_ANALYZE_KERNEL_RULES_H

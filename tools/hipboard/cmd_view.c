@@ -83,6 +83,24 @@ static void print_mended(const request *r, const hb_trace_file *file)
     print_wrapped(note, 0, view_prose_width(&r->run));
 }
 
+/* By the devices' names; beside other formats than text on stderr. */
+static void print_simulated(const request *r, hb_trace_file *const *files, size_t count)
+{
+    static const char note[] =
+        "Note: the GPU is simulated: its durations mean nothing, and neither does what follows "
+        "from them.";
+    bool simulated = false;
+    for (size_t i = 0; i < count; i++) {
+        const char *devices = hb_trace_file_metadata(files[i], "deviceProperties");
+        simulated |= devices && strstr(devices, "(simulated)");
+    }
+    if (!simulated) return;
+    if (r->run.format == VIEW_TEXT)
+        print_wrapped(note, 0, view_prose_width(&r->run));
+    else
+        fprintf(stderr, "hipboard view: %s: %s\n", r->run.path, note + sizeof "Note: " - 1);
+}
+
 static bool is_wanted_rank(const request *r, const hb_trace_file *file)
 {
     int64_t rank;
@@ -153,6 +171,7 @@ static void show_file(request *r, const input *from)
         if (r->run.format == VIEW_JSON) puts("}");
         print_mended(r, file);
         print_reason(r, file);
+        print_simulated(r, &file, 1);
         print_hip_notes(r, f->path, file);
     }
     hb_trace_file_close(file);
@@ -206,6 +225,7 @@ static void show_group(request *r, const input *first, const group *g)
     }
     is_fine(r, title, r->view->show_ranks(&r->run, ranks));
     if (r->run.format == VIEW_JSON) puts("}");
+    print_simulated(r, g->files, g->count);
     hb_ranks_destroy(ranks);
 }
 
@@ -343,7 +363,8 @@ static const option_spec options[] = {
      "  gemm     my_gemm      kernels with this text in their name,\n"
      "                        whatever case\n"
      "  norm     ^ln_*fwd$    ^ $ the name's ends, * any text,\n"
-     "                        # a number, | the edge of a word\n"
+     "                        # a number, | the edge of a word,\n"
+     "                        ~x that no x stands before\n"
      "  +matrix  my_gemm_mfma kernels that use matrix cores\n"
      "                        (-matrix: do not)",
      INTO(run.classes)},
