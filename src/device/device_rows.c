@@ -20,9 +20,12 @@ hb_str hb_device_text(const hb_device_source *s, uint32_t id)
 
 /* ---- calls ---- */
 
-static void set_launch(hb_runtime_args *args, const hb_record_launch *r)
+static void set_launch(const hb_device_source *s, hb_runtime_args *args, const hb_record_launch *r)
 {
     args->has_grid = true;
+    args->stream = r->call.stream;
+    if (hb_call_names_kernel(&r->call) && r->kernel != HB_STRING_UNNAMED)
+        args->kernel = hb_device_text(s, r->kernel);
     args->shared_bytes = r->dynamic_lds_bytes;
     for (int i = 0; i < 3; i++) {
         args->grid[i] = r->grid[i];
@@ -60,7 +63,7 @@ void hb_make_call_row(const hb_device_source *s, hb_trace_event *e, const hb_rec
     };
     e->end_ns = HB_MAX(end ? hb_clock_unix(&s->ticks, end) : s->info.stop_ns, e->start_ns);
     if (r->error_name) e->runtime.error_name = hb_device_text(s, r->error_name);
-    if (head->type == HB_RECORD_LAUNCH) set_launch(&e->runtime, (const hb_record_launch *)r);
+    if (head->type == HB_RECORD_LAUNCH) set_launch(s, &e->runtime, (const hb_record_launch *)r);
     if (head->type == HB_RECORD_COPY) set_copy(&e->runtime, (const hb_record_copy *)r);
     if (head->type == HB_RECORD_ALLOCATION) {
         e->runtime.ptr = ((const hb_record_allocation *)r)->ptr;

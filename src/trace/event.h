@@ -97,6 +97,8 @@ typedef struct hb_runtime_args {
     uint32_t grid[3], block[3];
     uint32_t shared_bytes;
     bool has_grid;
+    hb_str kernel;   /* its name; empty: not known */
+    uint64_t stream; /* hipStream_t */
     /* copies and allocations: */
     uint64_t ptr, src, bytes;
     hb_str kind; /* hipMemcpyKind as a number in text; "" when not a copy */

@@ -61,9 +61,13 @@ static char *put_call(char *p, const hb_trace_event *event)
     return hb_put_u64(p, event->correlation);
 }
 
-static char *put_launch(char *p, const hb_trace_event *event)
+static char *put_launch(const hb_writer *w, char *p, const hb_trace_event *event)
 {
     p = put_call(p, event);
+    if (w->kineto) {
+        p = HB_PUT(p, ",      \"stream\": \"");
+        p = HB_PUT(hb_put_hex(p, event->runtime.stream), "\"");
+    }
     p = HB_PUT(p, ",      \"grid\": ");
     p = put_triple(p, event->runtime.grid);
     p = HB_PUT(p, ",      \"block\": ");
@@ -101,10 +105,20 @@ static char *put_allocation(char *p, const hb_trace_event *event)
     return HB_PUT(p, "\"");
 }
 
-static char *put_runtime_args(char *p, const hb_trace_event *event)
+/* Kineto names the kernel where the launch tells it. */
+static char *put_kernel_name(hb_writer *w, char *p, hb_str name)
+{
+    p = HB_PUT(p, "    \"kernel\": ");
+    hb_out_done(&w->out, p);
+    hb_out_json(&w->out, name.s, name.len);
+    return HB_PUT(hb_out_room(&w->out, HB_OUT_ROOM), ", ");
+}
+
+static char *put_runtime_args(hb_writer *w, char *p, const hb_trace_event *event)
 {
     p = HB_PUT(p, "      ");
-    if (event->runtime.has_grid) return put_launch(p, event);
+    if (w->kineto && event->runtime.kernel.len) p = put_kernel_name(w, p, event->runtime.kernel);
+    if (event->runtime.has_grid) return put_launch(w, p, event);
     if (event->runtime.kind.len) return put_copy(p, event);
     if (event->runtime.ptr) return put_allocation(p, event);
     return put_call(p, event);
@@ -137,7 +151,7 @@ void hb_write_runtime(hb_writer *w, const hb_trace_event *event)
     hb_str head = w->kineto ? HB_X_HEAD("cuda_runtime") : HB_X_HEAD("Runtime");
     char *p = begin(w, event, head, w->info->pid);
     p = put_external_id(w, p, external_id(w, event));
-    hb_out_done(&w->out, put_runtime_args(p, event));
+    hb_out_done(&w->out, put_runtime_args(w, p, event));
     if (event->runtime.error && !w->kineto) write_error(&w->out, &event->runtime);
     hb_out_done(&w->out, hb_put_args_end(hb_out_room(&w->out, HB_OUT_ROOM)));
     if (event->runtime.launches && event->correlation)

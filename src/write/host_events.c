@@ -119,6 +119,19 @@ void hb_write_scope(hb_writer *w, const hb_trace_event *event)
     p = put_ev_idx(w, put_flops(w, p, op));
     hb_out_done(&w->out, hb_put_args_end(p));
     if (op->sequence_number) write_fwdbwd(w, event, index);
+    w->has_stacks |= op->stack.len > 0;
+    if (w->kineto && op->stack.len && w->info->profile_memory &&
+        !hb_memory_stacks_note(&w->memory_stacks, event))
+        w->out.result = hb_fail(HB_ERROR_NO_MEMORY, "no memory for the stacks of memory events");
+}
+
+/* As PyTorch counts them: from 0, the thread that began recording first. */
+static uint64_t thread_index(const hb_writer *w, int64_t tid)
+{
+    size_t i = 0;
+    while (i < w->info->num_threads && w->info->threads[i].tid != tid)
+        i++;
+    return i;
 }
 
 void hb_write_module(hb_writer *w, const hb_trace_event *event)
@@ -126,6 +139,11 @@ void hb_write_module(hb_writer *w, const hb_trace_event *event)
     const hb_module_args *module = &event->module;
     hb_place place = hb_place_module(w, event);
     char *p = hb_put_duration_event(w, event, &place, w->info->pid);
+    if (w->kineto && w->has_stacks) { /* where PyTorch writes call stacks, it writes this */
+        p = HB_PUT(p, "\"Python thread\": ");
+        p = hb_put_u64(p, thread_index(w, event->tid));
+        p = HB_PUT(p, ", ");
+    }
     p = HB_PUT(p, "\"Python parent id\": ");
     p = module->parent_id ? hb_put_u64(p, module->parent_id) : HB_PUT(p, "null");
     p = HB_PUT(p, ", \"Python id\": ");
@@ -151,24 +169,37 @@ int32_t hb_written_device_id(const hb_writer *w, const hb_memory_args *memory)
     return w->kineto || memory->device_type == HB_DEVICE_CPU || known ? memory->device_id : -1;
 }
 
-static char *put_memory_args(const hb_writer *w, char *p, const hb_trace_event *event)
+static char *put_memory_member(char *p, hb_str name, int64_t value)
+{
+    memcpy(p, name.s, name.len);
+    return hb_put_i64(p + name.len, value);
+}
+
+/* PyTorch's order is that of a hash table: with a stack it is another one. */
+static void write_memory_args(hb_writer *w, char *p, const hb_trace_event *event)
 {
     const hb_memory_args *memory = &event->memory;
-    p = HB_PUT(p, "\"Total Reserved\": ");
-    p = hb_put_i64(p, memory->total_reserved);
-    p = HB_PUT(p, ", \"Total Allocated\": ");
-    p = hb_put_i64(p, memory->total_allocated);
-    p = HB_PUT(p, ", \"Bytes\": ");
-    p = hb_put_i64(p, memory->bytes);
-    p = HB_PUT(p, ", \"Device Id\": ");
-    p = hb_put_i64(p, hb_written_device_id(w, memory));
-    p = HB_PUT(p, ", \"Device Type\": ");
-    p = hb_put_u64(p, hb_written_device_type(w, memory->device_type));
-    if (!(event->flags & HB_TEV_OUT_OF_MEMORY)) {
-        p = HB_PUT(p, ", \"Addr\": ");
-        p = hb_put_u64(p, memory->addr);
+    hb_str stack = {NULL, 0};
+    if (w->kineto) stack = hb_memory_stacks_at(&w->memory_stacks, event->tid, event->start_ns);
+    p = put_memory_member(p, HB_STR("\"Total Reserved\": "), memory->total_reserved);
+    p = put_memory_member(p, HB_STR(", \"Total Allocated\": "), memory->total_allocated);
+    if (!stack.len) p = put_memory_member(p, HB_STR(", \"Bytes\": "), memory->bytes);
+    p = put_memory_member(p, HB_STR(", \"Device Id\": "), hb_written_device_id(w, memory));
+    p = put_memory_member(p, HB_STR(", \"Device Type\": "),
+                          hb_written_device_type(w, memory->device_type));
+    p = HB_PUT(stack.len ? put_memory_member(p, HB_STR(", \"Bytes\": "), memory->bytes) : p, ", ");
+    if (stack.len) {
+        hb_out_done(&w->out, p);
+        write_stack(&w->out, stack);
+        p = hb_out_room(&w->out, HB_OUT_ROOM);
     }
-    return HB_PUT(p, ", ");
+    if (!(event->flags & HB_TEV_OUT_OF_MEMORY)) {
+        p = HB_PUT(p, "\"Addr\": ");
+        p = HB_PUT(hb_put_u64(p, memory->addr), ", ");
+    }
+    /* An instant has no end, which PyTorch takes for one that is still to come. */
+    if (w->kineto) p = HB_PUT(p, "\"finished\": false, ");
+    hb_out_done(&w->out, hb_put_args_end(put_ev_idx(w, p)));
 }
 
 void hb_write_memory(hb_writer *w, const hb_trace_event *event)
@@ -182,9 +213,7 @@ void hb_write_memory(hb_writer *w, const hb_trace_event *event)
                     name);
     p = hb_put_row(&w->row, p, w->info->pid, event->tid);
     p = hb_put_us(p, hb_since_base(w, event->start_ns));
-    p = HB_PUT(p, "\n    ,\n    \"args\": {\n      ");
-    p = put_ev_idx(w, put_memory_args(w, p, event));
-    hb_out_done(&w->out, hb_put_args_end(p));
+    write_memory_args(w, HB_PUT(p, "\n    ,\n    \"args\": {\n      "), event);
     w->stats.events++;
 }
 

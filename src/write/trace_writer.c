@@ -79,6 +79,7 @@ void hb_writer_free(hb_writer *w)
     hb_steps_free(&w->steps);
     hb_outside_free(&w->outside);
     hb_nests_free(&w->modules);
+    hb_memory_stacks_free(&w->memory_stacks);
     hb_out_free(&w->out);
 }
 

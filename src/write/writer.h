@@ -10,6 +10,7 @@
 #include "trace/source.h"
 #include "trace/trace.h"
 #include "write/flows.h"
+#include "write/memory_stacks.h"
 #include "write/names.h"
 #include "write/nest.h"
 #include "write/out.h"
@@ -39,9 +40,11 @@ typedef struct hb_writer {
     hb_flows flows;
     hb_steps steps;
     hb_outside outside;
-    hb_nest scopes;   /* of the thread being written */
-    hb_nests modules; /* of all threads */
+    hb_nest scopes;                 /* of the thread being written */
+    hb_nests modules;               /* of all threads */
+    hb_memory_stacks memory_stacks; /* Kineto's dialect only */
     int32_t max_device;
+    bool has_stacks;          /* some scope was written with its call stack */
     bool calls_are_operators; /* HIP calls, where a program marks no operators */
     hb_write_stats stats;
 } hb_writer;

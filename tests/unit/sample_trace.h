@@ -191,6 +191,8 @@ static inline void sample_device(sample_trace *t)
     event->runtime.block[0] = 512;
     event->runtime.block[1] = event->runtime.block[2] = 1;
     event->runtime.shared_bytes = 256;
+    event->runtime.stream = 0x7c00;
+    event->runtime.kernel = HB_STR("void \"k\"<float>");
     event = sample_call(t, "hipMalloc", 260, 5, 3, 5);
     event->runtime.bytes = 4096;
     event->runtime.ptr = 0x7e00;
