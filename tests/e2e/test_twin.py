@@ -53,9 +53,6 @@ def kind_of(event):
 
 def layout(block):
     """The block's text with its values replaced by their types."""
-    # In 2.13 every instant event is "unfinished"; hipboard does not copy this.
-    if '"ph": "i"' in block:
-        block = block.replace(' "finished": false,', "")
     block = re.sub(r': "(?:[^"\\]|\\.)*"', ": <string>", block)
     block = re.sub(r": \[.*\]", ": <list>", block) if "Input" not in block else re.sub(
         r": \[.*?\](?=, \"|\n)", ": <list>", block)
