@@ -213,7 +213,7 @@ static hb_result write_through(output *o, bool verbatim, bool raw)
 {
     bool gzip = o->plan->options->gzip && !raw;
     hb_sink *sink = &o->publish.sink;
-    if (gzip) HB_TRY(hb_gzip_open(&o->gzip, sink, NULL, 0));
+    if (gzip) HB_TRY(hb_gzip_open(&o->gzip, sink, NULL, 0, HB_GZIP_SMALLER));
     hb_result result = hb_out_open(&o->out, gzip ? &o->gzip.sink : sink);
     if (result == HB_OK) result = write_body(o, verbatim, raw);
     hb_out_free(&o->out);

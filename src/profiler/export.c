@@ -62,6 +62,7 @@ hb_result hb_cycle_write(hb_profiler *prof, hb_cycle *cycle, char *path, unsigne
     hb_write_options options = {
         .dialect = flags & HB_DIALECT_KINETO ? HB_WRITE_KINETO : HB_WRITE_TENSORBOARD,
         .gzip = hb_path_ends(path, ".gz"),
+        .gzip_by_zlib = flags & HB_GZIP_BY_ZLIB,
         .replace = target == HB_ANY_FILE,
         .sync = prof->sync,
         .in = in,

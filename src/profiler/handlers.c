@@ -193,10 +193,11 @@ hb_result hb_handler_check(const hb_trace_handler *handler)
     if (handler->fn != tensorboard_ready && handler->fn != chain_ready) return HB_OK;
     if (!h || !h->dir.path || !h->worker)
         return hb_fail(HB_ERROR_NO_MEMORY, "no memory for the trace handler");
-    if (h->flags & ~(unsigned)(HB_GZIP | HB_DIALECT_KINETO | HB_NO_EVENT_FILE | HB_SKIP_EMPTY))
+    if (h->flags & ~(unsigned)(HB_GZIP | HB_DIALECT_KINETO | HB_NO_EVENT_FILE | HB_SKIP_EMPTY |
+                               HB_GZIP_BY_ZLIB))
         return hb_fail(HB_ERROR_INVALID_ARGUMENT,
                        "tensorboard_trace_handler: flags 0x%x: HB_GZIP, HB_DIALECT_KINETO, "
-                       "HB_NO_EVENT_FILE and HB_SKIP_EMPTY are known",
+                       "HB_NO_EVENT_FILE, HB_SKIP_EMPTY and HB_GZIP_BY_ZLIB are known",
                        h->flags);
     return check(h->dir.path, h->worker);
 }

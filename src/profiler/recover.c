@@ -228,6 +228,7 @@ static hb_result write_session(const spool_file *f, hb_session *session, const c
     hb_write_options options = {
         .dialect = flags & HB_DIALECT_KINETO ? HB_WRITE_KINETO : HB_WRITE_TENSORBOARD,
         .gzip = flags & HB_GZIP,
+        .gzip_by_zlib = flags & HB_GZIP_BY_ZLIB,
     };
     hb_result result = hb_write_trace_file(source, path, &options, &stats);
     source->close(source);

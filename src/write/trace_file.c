@@ -25,7 +25,8 @@ static hb_result write_compressed(hb_source *source, hb_sink *sink, const char *
     char name[256];
     hb_gzip gzip;
     inner_name(path, name, sizeof name);
-    HB_TRY(hb_gzip_open(&gzip, sink, name, time(NULL)));
+    hb_gzip_coder coder = options->gzip_by_zlib ? HB_GZIP_ZLIB : HB_GZIP_SMALLER;
+    HB_TRY(hb_gzip_open(&gzip, sink, name, time(NULL), coder));
     hb_result result = hb_write_trace(source, &gzip.sink, options, stats);
     if (result == HB_OK) result = hb_gzip_finish(&gzip);
     hb_gzip_free(&gzip);
@@ -67,7 +68,7 @@ static hb_result write_text_compressed(hb_sink *sink, const char *path, const ch
     char name[256];
     hb_gzip gzip;
     inner_name(path, name, sizeof name);
-    HB_TRY(hb_gzip_open(&gzip, sink, name, time(NULL)));
+    HB_TRY(hb_gzip_open(&gzip, sink, name, time(NULL), HB_GZIP_SMALLER));
     hb_result result = gzip.sink.write(&gzip.sink, text, size);
     if (result == HB_OK) result = hb_gzip_finish(&gzip);
     hb_gzip_free(&gzip);

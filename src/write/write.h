@@ -19,6 +19,7 @@ typedef enum hb_write_dialect {
 typedef struct hb_write_options {
     hb_write_dialect dialect;
     bool gzip;
+    bool gzip_by_zlib;      /* by it alone: gzip.h */
     bool replace;           /* an existing file of that name gives way; else HB_ERROR_STATE */
     bool sync;              /* on the disk before this returns; see hb_publish_commit() */
     const hb_kept_file *in; /* the open directory that a new file goes to, whatever its path says;

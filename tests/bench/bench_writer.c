@@ -191,7 +191,7 @@ static hb_result write_to(generator *g, target_kind target, hb_write_options o,
         result = hb_write_trace(&g->source, &warm.sink, &o, stats);
     } else if (target == TO_GZIP) {
         hb_gzip gzip;
-        result = hb_gzip_open(&gzip, &warm.sink, NULL, 0);
+        result = hb_gzip_open(&gzip, &warm.sink, NULL, 0, HB_GZIP_SMALLER);
         result = result ? result : hb_write_trace(&g->source, &gzip.sink, &o, stats);
         result = result ? result : hb_gzip_finish(&gzip);
         stats->bytes = gzip.z.total_out;

@@ -11,13 +11,14 @@
 #include "write/gzip.h"
 
 static hb_memory_sink compressed;
+static hb_gzip_coder coder;
 
 static void compress_parts(const char *data, size_t size, size_t part, const char *name)
 {
     hb_gzip gzip;
     hb_memory_sink_free(&compressed);
     hb_memory_sink_init(&compressed, 1 << 28);
-    assert_int_equal(hb_gzip_open(&gzip, &compressed.sink, name, 1700000000), HB_OK);
+    assert_int_equal(hb_gzip_open(&gzip, &compressed.sink, name, 1700000000, coder), HB_OK);
     for (size_t at = 0; at < size; at += part)
         assert_int_equal(gzip.sink.write(&gzip.sink, data + at, HB_MIN(part, size - at)), HB_OK);
     assert_int_equal(hb_gzip_finish(&gzip), HB_OK);
@@ -44,21 +45,22 @@ static void assert_holds(const char *data, size_t size, gz_header *header)
 }
 
 /* What a trace is like: lines of fixed text with ever changing digits. */
-static char *make_trace(size_t *size)
+static char *make_trace(unsigned events, unsigned names, size_t *size)
 {
     hb_buf buf;
     uint64_t random = 1, ts = 4399270153421318;
     hb_buf_init(&buf, 1 << 28);
-    for (int i = 0; i < 20000; i++) {
+    for (unsigned i = 0; i < events; i++) {
         random = random * 6364136223846793005u + 1442695040888963407u;
         ts += (random >> 33) % 20000;
         hb_buf_printf(&buf,
                       "\n  {\n    \"ph\": \"X\",\n    \"cat\": \"cpu_op\",\n    \"name\": "
-                      "\"aten::op%d\",\n    \"pid\": 4057,\n    \"tid\": 4057,\n    \"ts\": "
+                      "\"aten::op%u\",\n    \"pid\": 4057,\n    \"tid\": 4057,\n    \"ts\": "
                       "%llu.%03d,\n    \"dur\": %d.%03d\n    ,\n    \"args\": {\n      "
-                      "\"External id\": %d,\"Record function id\": 0, \"Ev Idx\": %d\n    }\n  },",
-                      (int)(random >> 60), (unsigned long long)ts / 1000, (int)(ts % 1000),
-                      (int)(random >> 40) % 300, (int)(random >> 50) % 1000, i + 1, i);
+                      "\"External id\": %u,\"Record function id\": 0, \"Ev Idx\": %u\n    }\n  },",
+                      (unsigned)(random >> 40) % names * 0x9e3779b1u, (unsigned long long)ts / 1000,
+                      (int)(ts % 1000), (int)(random >> 40) % 300, (int)(random >> 50) % 1000,
+                      i + 1, i);
     }
     *size = buf.size;
     return buf.data;
@@ -68,13 +70,17 @@ static void one_ordinary_member(void **state)
 {
     (void)state;
     size_t size;
-    char *trace = make_trace(&size), name[64] = "";
-    compress_parts(trace, size, 100000, "vm_1.2.pt.trace.json");
-    gz_header header = {.name = (Bytef *)name, .name_max = sizeof name};
-    assert_holds(trace, size, &header);
-    assert_string_equal(name, "vm_1.2.pt.trace.json");
-    assert_int_equal(header.time, 1700000000);
-    assert_int_equal(header.os, 255);
+    char *trace = make_trace(20000, 16, &size);
+    for (coder = HB_GZIP_SMALLER; coder <= HB_GZIP_EVENTS; coder++) {
+        char name[64] = "";
+        compress_parts(trace, size, 100000, "vm_1.2.pt.trace.json");
+        gz_header header = {.name = (Bytef *)name, .name_max = sizeof name};
+        assert_holds(trace, size, &header);
+        assert_string_equal(name, "vm_1.2.pt.trace.json");
+        assert_int_equal(header.time, 1700000000);
+        assert_int_equal(header.os, 255);
+    }
+    coder = HB_GZIP_SMALLER;
     free(trace);
 }
 
@@ -82,14 +88,17 @@ static void any_cut_gives_the_same(void **state)
 {
     (void)state;
     static const char data[] = "abcabcabcabc, and what is not repeated\n";
-    for (size_t part = 1; part < sizeof data; part += 7) {
+    for (coder = HB_GZIP_SMALLER; coder <= HB_GZIP_EVENTS; coder++) {
+        for (size_t part = 1; part < sizeof data; part += 7) {
+            gz_header header = {0};
+            compress_parts(data, sizeof data, part, NULL);
+            assert_holds(data, sizeof data, &header);
+        }
         gz_header header = {0};
-        compress_parts(data, sizeof data, part, NULL);
-        assert_holds(data, sizeof data, &header);
+        compress_parts("", 0, 1, NULL);
+        assert_holds("", 0, &header);
     }
-    gz_header header = {0};
-    compress_parts("", 0, 1, NULL);
-    assert_holds("", 0, &header);
+    coder = HB_GZIP_SMALLER;
 }
 
 static void odd_names_are_left_out(void **state)
@@ -105,7 +114,7 @@ static void about_as_small_as_level_9(void **state)
 {
     (void)state;
     size_t size;
-    char *trace = make_trace(&size);
+    char *trace = make_trace(20000, 16, &size);
     uLongf best = compressBound(size);
     Bytef *out = malloc(best);
     assert_int_equal(compress2(out, &best, (const Bytef *)trace, size, 9), Z_OK);
@@ -113,6 +122,103 @@ static void about_as_small_as_level_9(void **state)
     assert_true((double)compressed.buf.size < 1.15 * (double)best);
     free(out);
     free(trace);
+}
+
+static size_t size_of(const char *data, size_t size, hb_gzip_coder by)
+{
+    gz_header header = {0};
+    coder = by;
+    compress_parts(data, size, 70001, NULL);
+    assert_holds(data, size, &header);
+    coder = HB_GZIP_SMALLER;
+    return compressed.buf.size;
+}
+
+/* What the first megabyte does not decide, a later one does. */
+static void never_much_larger_than_zlib(void **state)
+{
+    (void)state;
+    for (unsigned names = 1; names <= 1 << 20; names <<= 5) { /* from one to no two the same */
+        size_t size;
+        char *trace = make_trace(60000, names, &size);
+        assert_true(size > 10 << 20);
+        size_t zlib = size_of(trace, size, HB_GZIP_ZLIB);
+        assert_true((double)size_of(trace, size, HB_GZIP_SMALLER) < 1.002 * (double)zlib);
+        free(trace);
+    }
+}
+
+static void events_are_coded_smaller(void **state)
+{
+    (void)state;
+    size_t size;
+    char *trace = make_trace(60000, 3, &size);
+    size_t zlib = size_of(trace, size, HB_GZIP_ZLIB);
+    assert_true(size_of(trace, size, HB_GZIP_EVENTS) < zlib);
+    assert_true(size_of(trace, size, HB_GZIP_SMALLER) < zlib);
+    free(trace);
+}
+
+/* The coder changes in both directions. */
+static void what_changes_is_coded_by_whom_it_suits(void **state)
+{
+    (void)state;
+    size_t size, other_size;
+    char *trace = make_trace(120000, 3, &size), *other = make_trace(120000, 1 << 20, &other_size);
+    char *both = malloc(2 * size + other_size);
+    memcpy(both, trace, size);
+    memcpy(both + size, other, other_size);
+    memcpy(both + size + other_size, trace, size);
+    size_t all = 2 * size + other_size;
+    size_t zlib = size_of(both, all, HB_GZIP_ZLIB);
+    assert_true((double)size_of(both, all, HB_GZIP_SMALLER) < 1.01 * (double)zlib);
+    free(trace);
+    free(other);
+    free(both);
+}
+
+static uint64_t next_random(uint64_t *random)
+{
+    *random = *random * 6364136223846793005u + 1442695040888963407u;
+    return *random >> 33;
+}
+
+/* Bytes that are no trace: noise, one byte, few bytes, braces and lines, numbers without an end. */
+static void any_bytes_come_back(void **state)
+{
+    (void)state;
+    enum { SIZE = 1500000 };
+    static const char *const letters[] = {NULL, "a", "ab", "{\n  ", "0123456789.", "\n{ \"1"};
+    char *data = malloc(SIZE);
+    uint64_t random = 7;
+    for (size_t kind = 0; kind < HB_ARRAY_LEN(letters); kind++) {
+        for (size_t i = 0; i < SIZE; i++)
+            data[i] = letters[kind] ? letters[kind][next_random(&random) % strlen(letters[kind])]
+                                    : (char)next_random(&random);
+        for (size_t size = SIZE; size; size = size / 7) {
+            size_t made = size_of(data, size, HB_GZIP_EVENTS);
+            assert_true(made < size + size / 64 + 200);
+            size_of(data, size, HB_GZIP_SMALLER);
+        }
+    }
+    free(data);
+}
+
+/* An event in Kineto's layout that is longer than what is held at once, among others. */
+static void long_events_come_back(void **state)
+{
+    (void)state;
+    hb_buf buf;
+    hb_buf_init(&buf, 1 << 28);
+    for (int i = 0; i < 300; i++) {
+        hb_buf_printf(&buf, "\n  {\n    \"ph\": \"X\", \"name\": \"");
+        for (int k = 0; k < (i % 50 == 7 ? 100000 : 20); k++)
+            hb_buf_printf(&buf, "%d,", k * i);
+        hb_buf_str(&buf, "\"\n  },");
+    }
+    size_of(buf.data, buf.size, HB_GZIP_EVENTS);
+    size_of(buf.data, buf.size, HB_GZIP_SMALLER);
+    hb_buf_free(&buf);
 }
 
 static hb_result full(hb_sink *sink, const void *data, size_t size)
@@ -124,12 +230,55 @@ static hb_result full(hb_sink *sink, const void *data, size_t size)
 static void failures_below_come_through(void **state)
 {
     (void)state;
-    hb_sink below = {full};
+    for (coder = HB_GZIP_SMALLER; coder <= HB_GZIP_EVENTS; coder++) {
+        hb_sink below = {full};
+        hb_gzip gzip;
+        assert_int_equal(hb_gzip_open(&gzip, &below, NULL, 0, coder), HB_OK);
+        assert_int_equal(gzip.sink.write(&gzip.sink, "x", 1), HB_ERROR_IO);
+        assert_int_equal(hb_gzip_finish(&gzip), HB_ERROR_IO);
+        hb_gzip_free(&gzip);
+    }
+    coder = HB_GZIP_SMALLER;
+}
+
+static hb_result full_soon(hb_sink *sink, const void *data, size_t size)
+{
+    static size_t taken;
+    taken += size;
+    return taken < 50000 ? HB_OK : full(sink, data, size);
+}
+
+static void a_disk_that_fills_up_is_told(void **state)
+{
+    (void)state;
+    size_t size;
+    char *trace = make_trace(60000, 3, &size);
+    hb_sink below = {full_soon};
     hb_gzip gzip;
-    assert_int_equal(hb_gzip_open(&gzip, &below, NULL, 0), HB_OK);
-    assert_int_equal(gzip.sink.write(&gzip.sink, "x", 1), HB_ERROR_IO);
+    hb_result result = HB_OK;
+    assert_int_equal(hb_gzip_open(&gzip, &below, NULL, 0, HB_GZIP_EVENTS), HB_OK);
+    for (size_t at = 0; at < size && result == HB_OK; at += 65536)
+        result = gzip.sink.write(&gzip.sink, trace + at, HB_MIN((size_t)65536, size - at));
+    assert_int_equal(result, HB_ERROR_IO);
     assert_int_equal(hb_gzip_finish(&gzip), HB_ERROR_IO);
     hb_gzip_free(&gzip);
+    free(trace);
+}
+
+static void nothing_follows_the_end(void **state)
+{
+    (void)state;
+    for (coder = HB_GZIP_SMALLER; coder <= HB_GZIP_EVENTS; coder++) {
+        hb_gzip gzip;
+        hb_memory_sink_free(&compressed);
+        hb_memory_sink_init(&compressed, 1 << 28);
+        assert_int_equal(hb_gzip_open(&gzip, &compressed.sink, NULL, 0, coder), HB_OK);
+        assert_int_equal(hb_gzip_finish(&gzip), HB_OK);
+        assert_int_equal(gzip.sink.write(&gzip.sink, "x", 1), HB_ERROR_STATE);
+        assert_int_equal(hb_gzip_finish(&gzip), HB_ERROR_STATE);
+        hb_gzip_free(&gzip);
+    }
+    coder = HB_GZIP_SMALLER;
 }
 
 static int free_memory(void **state)
@@ -142,9 +291,18 @@ static int free_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_ordinary_member),         cmocka_unit_test(any_cut_gives_the_same),
-        cmocka_unit_test(odd_names_are_left_out),      cmocka_unit_test(about_as_small_as_level_9),
+        cmocka_unit_test(one_ordinary_member),
+        cmocka_unit_test(any_cut_gives_the_same),
+        cmocka_unit_test(odd_names_are_left_out),
+        cmocka_unit_test(about_as_small_as_level_9),
         cmocka_unit_test(failures_below_come_through),
+        cmocka_unit_test(never_much_larger_than_zlib),
+        cmocka_unit_test(events_are_coded_smaller),
+        cmocka_unit_test(any_bytes_come_back),
+        cmocka_unit_test(what_changes_is_coded_by_whom_it_suits),
+        cmocka_unit_test(long_events_come_back),
+        cmocka_unit_test(a_disk_that_fills_up_is_told),
+        cmocka_unit_test(nothing_follows_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, free_memory);
 }
