@@ -36,6 +36,16 @@
     {                                                           \
         name, HB_CALL_FILL, 0, NO, 16, NO, unit, stream, "pipp" \
     }
+#define FILL_2D(name, unit, stream, shape)                        \
+    {                                                             \
+        name, HB_CALL_FILL_2D, 0, NO, 24, NO, unit, stream, shape \
+    }
+/* Of whose arguments only the stream is read; in front of it stand so many bytes of values that
+ * hip_prof_str.h has looked up. */
+#define WORK_ON(name, values, stream, shape)                            \
+    {                                                                   \
+        name, HB_CALL_WORK, NO, NO, NO, NO, (values) / 8, stream, shape \
+    }
 #define ALLOCATE(name, kind)                   \
     {                                          \
         name, kind, 0, NO, 16, NO, 0, NO, "Pp" \
@@ -94,7 +104,11 @@ static const hb_hip_call calls[] = {
     COPY("hipMemcpy", 8, 16, 24, NO, "pppip"),
     COPY_2D("hipMemcpy2D", 16, 32, 48, NO, "ppppppip"),
     COPY_2D("hipMemcpy2DAsync", 16, 32, 48, 56, "ppppppip"),
+    WORK_ON("hipMemcpy3DAsync", 160, 168, "Qp"),
+    WORK_ON("hipMemcpy3DBatchAsync", 120, 152, "pXPpp"),
+    WORK_ON("hipMemcpy3DPeerAsync", 168, 176, "Rp"),
     COPY("hipMemcpyAsync", 8, 16, 24, 32, "pppip"),
+    WORK_ON("hipMemcpyBatchAsync", 64, 128, "PPPpAPpPp"),
     COPY("hipMemcpyDtoD", 8, 16, NO, NO, "pppp"),
     COPY("hipMemcpyDtoDAsync", 8, 16, NO, 24, "pppp"),
     COPY("hipMemcpyDtoH", 8, 16, NO, NO, "pppp"),
@@ -103,17 +117,25 @@ static const hb_hip_call calls[] = {
     COPY("hipMemcpyFromSymbolAsync", 8, 16, 32, 40, "ppppip"),
     COPY("hipMemcpyHtoD", 8, 16, NO, NO, "pppp"),
     COPY("hipMemcpyHtoDAsync", 8, 16, NO, 24, "pppp"),
+    WORK_ON("hipMemcpyParam2DAsync", 128, 136, "Bp"),
     {"hipMemcpyPeer", HB_CALL_COPY_PEER, 0, 16, 32, 24, 8, NO, "pipip"},
     {"hipMemcpyPeerAsync", HB_CALL_COPY_PEER, 0, 16, 32, 24, 8, 40, "pipipp"},
     COPY("hipMemcpyToSymbol", 8, 16, 32, NO, "ppppip"),
     COPY("hipMemcpyToSymbolAsync", 8, 16, 32, 40, "ppppip"),
     COPY("hipMemcpyWithStream", 8, 16, 24, 32, "pppip"),
     FILL("hipMemset", 1, NO),
-    {"hipMemset2D", HB_CALL_FILL_2D, 0, NO, 24, NO, 1, NO, "ppipp"},
-    {"hipMemset2DAsync", HB_CALL_FILL_2D, 0, NO, 24, NO, 1, 40, "ppippp"},
+    FILL_2D("hipMemset2D", 1, NO, "ppipp"),
+    FILL_2D("hipMemset2DAsync", 1, 40, "ppippp"),
+    WORK_ON("hipMemset3DAsync", 0, 64, "Cp"), /* its structures are not among the words */
     FILL("hipMemsetAsync", 1, 24),
     FILL("hipMemsetD16", 2, NO),
     FILL("hipMemsetD16Async", 2, 24),
+    FILL_2D("hipMemsetD2D16", 2, NO, "ppipp"),
+    FILL_2D("hipMemsetD2D16Async", 2, 40, "ppippp"),
+    FILL_2D("hipMemsetD2D32", 4, NO, "ppipp"),
+    FILL_2D("hipMemsetD2D32Async", 4, 40, "ppippp"),
+    FILL_2D("hipMemsetD2D8", 1, NO, "ppipp"),
+    FILL_2D("hipMemsetD2D8Async", 1, 40, "ppippp"),
     FILL("hipMemsetD32", 4, NO),
     FILL("hipMemsetD32Async", 4, 24),
     FILL("hipMemsetD8", 1, NO),
@@ -190,6 +212,10 @@ hb_hip_call hb_hip_call_unexpanded(const hb_hip_call *row)
 {
     uint8_t values[2];
     hb_hip_call call = *row;
+    if (row->kind == HB_CALL_WORK) {
+        if (row->stream != NO) call.stream = (uint8_t)(row->stream - 8 * row->unit);
+        return call;
+    }
     if (hb_hip_call_has_config(row)) {
         call.ptr = 8; /* behind the pointer to the structure, which stood in full between them */
         return call;
@@ -209,6 +235,21 @@ const hb_hip_call *hb_hip_calls(size_t *count)
     return calls;
 }
 
+/* With what the runtime has found behind it. */
+static size_t bytes_of_pointer(char shape)
+{
+    switch (shape) {
+    case 'P': return 16;
+    case 'A': return 32;
+    case 'C': return 64;
+    case 'X': return 120;
+    case 'B': return 136;
+    case 'Q': return 168;
+    case 'R': return 176;
+    default: return 8;
+    }
+}
+
 /* Stands in every interposed call: fixed sizes, which the compiler makes single instructions of. */
 void hb_hip_call_arrange(const hb_hip_call *call, const uint64_t *words, char *args)
 {
@@ -224,7 +265,7 @@ void hb_hip_call_arrange(const hb_hip_call *call, const uint64_t *words, char *a
         } else {
             at = (at + 7) & ~(size_t)7;
             memcpy(args + at, words++, 8);
-            at += *shape == 'P' ? 16 : *shape == 'C' ? 64 : 8;
+            at += bytes_of_pointer(*shape);
         }
     }
 }

@@ -55,11 +55,13 @@ typedef struct hb_hip_call {
                     * launches: a structure that has their grid, block, dynamic LDS and stream */
     uint8_t bytes; /* size_t; launches: dynamic LDS */
     uint8_t copy;  /* copies: hipMemcpyKind; peer copies: the source's device */
-    uint8_t unit;  /* fills: the size of an element; peer copies: offset of the target's device */
+    uint8_t unit;  /* fills: the size of an element; peer copies: offset of the target's device;
+                    * other work: words of looked-up values in front of the stream */
     uint8_t stream;
     /** The parameters up to the last that is of interest, one character each: p a pointer or 64-bit
      * number, P a pointer behind which the runtime puts what it finds there, C the same of a
-     * launch's structure, i a number of up to 32 bits, D a dim3. NULL: none is. */
+     * launch's structure, A, B, Q, R and X of others, i a number of up to 32 bits, D a dim3. NULL:
+     * none is. */
     const char *shape;
 } hb_hip_call;
 
@@ -72,7 +74,7 @@ const hb_hip_call *hb_hip_call_named(const char *name);
  * values that hip_prof_str.h puts behind some pointers. */
 hb_hip_call hb_hip_call_unexpanded(const hb_hip_call *row);
 
-enum { HB_HIP_ARGS_BYTES = 96 };
+enum { HB_HIP_ARGS_BYTES = 192 };
 
 /** Lays parameters out as the runtime does for its callbacks. `words`: as the processor's calling
  * convention has them, a dim3 in two. */

@@ -31,6 +31,7 @@ static void all_rows_are_found(void **state)
     assert_null(hb_hip_call_named("hipMemcpyAsyncs")->name);
     assert_int_equal(hb_hip_call_named("hipStreamCreate")->kind, HB_CALL_PLAIN);
     assert_int_equal(hb_hip_call_named("hipMemcpy3DAsync_spt")->kind, HB_CALL_WORK);
+    assert_int_equal(hb_hip_call_named("hipMemcpy3DTo")->kind, HB_CALL_WORK);
 }
 
 #define LAUNCH(function, f, grid, block, lds, s)                    \
@@ -105,6 +106,9 @@ static void fills_lie_as_the_header_says(void **state)
     STREAM(hipMemsetD8Async);
     STREAM(hipMemsetD32Async);
     STREAM(hipMemset2DAsync);
+    STREAM(hipMemset3DAsync);
+    STREAM(hipMemcpy3DAsync);
+    STREAM(hipMemcpyParam2DAsync);
 }
 
 static void allocations_lie_as_the_header_says(void **state)
@@ -227,6 +231,10 @@ static void unexpanded_arguments_lie_one_after_the_other(void **state)
     assert_int_equal(c.bytes, offsetof(memcpy_peer, bytes));
     assert_int_equal(c.stream, offsetof(memcpy_peer, stream));
     assert_int_equal(unexpanded("hipDeviceSynchronize").stream, HB_NO_ARG);
+    assert_int_equal(unexpanded("hipMemcpy3DAsync").stream, 8);
+    assert_int_equal(unexpanded("hipMemcpy3DPeerAsync").stream, 8);
+    assert_int_equal(unexpanded("hipMemcpyBatchAsync").stream, 64);
+    assert_int_equal(unexpanded("hipMemcpy3DBatchAsync").stream, 32);
 }
 
 static bool lies_at(const char *args, uint8_t offset, size_t size)
