@@ -166,7 +166,12 @@ typedef struct hb_profiler hb_profiler;
 
 /** Called when a cycle is complete, inside hb_profiler_step() or hb_profiler_stop(), by the thread
  * that called it; also for a partial cycle at stop. `prof` gives the cycle's data until the
- * function returns. A result other than HB_OK is passed on to that caller. */
+ * function returns. A result other than HB_OK is passed on to that caller.
+ *
+ * In it, step and stop of the same profiler, and start, are refused (HB_ERROR_STATE);
+ * hb_profiler_destroy() of it is done when the call that led here is over, and ends the profiler's
+ * life for that caller; hb_profiler_flush() waits for what was handed over before. Other profilers
+ * can be made and destroyed; none can start but beside one that yields. */
 typedef hb_result (*hb_trace_ready_fn)(hb_profiler *prof, void *context);
 
 typedef struct hb_trace_handler {
@@ -292,7 +297,7 @@ HB_API hb_result hb_profiler_dump(hb_profiler *prof, const char *reason);
 /** Waits until every cycle handed to a background handler is written; its first error. */
 HB_API hb_result hb_profiler_flush(hb_profiler *prof);
 
-/** Stops if needed and frees. */
+/** Stops if needed and frees. In a forked child it only frees: the files are the parent's. */
 HB_API void hb_profiler_destroy(hb_profiler *prof);
 
 /** In a handler these are already the new step's, as in torch. */

@@ -52,6 +52,7 @@ static void at_exit(void)
         hb_warn("the program ended without hb_profiler_stop(): on_trace_ready was not called");
         return;
     }
+    prof->destroying = true;
     hb_profiler_stop(prof); /* as leaving torch's context manager does */
     hb_run_log_end(prof);
 }
@@ -247,12 +248,22 @@ static hb_result next_step(hb_profiler *prof)
     return result != HB_OK ? result : hb_worker_result(prof);
 }
 
+/* At the end of a call that may have led to the handler. */
+static hb_result after_handler(hb_profiler *prof, hb_result result)
+{
+    char text[1024];
+    if (!prof || !prof->doomed || prof->in_handler || prof->destroying) return result;
+    snprintf(text, sizeof text, "%s", hb_last_error());
+    hb_profiler_destroy(prof);
+    return result == HB_OK ? HB_OK : hb_fail(result, "%s", text);
+}
+
 hb_result hb_profiler_step(hb_profiler *prof)
 {
     hb_turns_lock(prof);
     hb_result result = next_step(prof);
     hb_turns_unlock(prof);
-    return result;
+    return after_handler(prof, result);
 }
 
 static hb_result finish(hb_profiler *prof)
@@ -297,7 +308,7 @@ hb_result hb_profiler_stop(hb_profiler *prof)
     hb_turns_unlock(prof);
     hb_result written = stopped ? hb_profiler_flush(prof) : HB_OK;
     if (stopped) hb_control_end(prof); /* now: who waits for the last cycle is told of it */
-    return result != HB_OK ? result : written;
+    return after_handler(prof, result != HB_OK ? result : written);
 }
 
 hb_result hb_profiler_flush(hb_profiler *prof)
@@ -317,6 +328,11 @@ static bool any_failed(const hb_profiler *prof)
 void hb_profiler_destroy(hb_profiler *prof)
 {
     if (!prof) return;
+    if (prof->in_handler) { /* whoever called it still needs it */
+        prof->doomed = true;
+        return;
+    }
+    prof->destroying = true;
     if (prof->pid != getpid()) { /* the worker and the files are the parent's */
         hb_control_forget(prof);
         if (prof->spool.base) hb_spool_abandon(&prof->spool);

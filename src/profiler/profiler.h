@@ -61,6 +61,8 @@ struct hb_profiler {
     hb_session *session;                /* being recorded, or NULL; changed under `lock` */
     hb_cycle *first_cycle, *last_cycle; /* held here: the last one; with acc_events all */
     bool in_handler;
+    bool doomed;     /* destroyed in its handler: to be done when that has returned */
+    bool destroying; /* it is being done, or the program ends */
     bool warned_lost, warned_directory;
     unsigned unwritten;                 /* cycles; the worker's, while it runs */
     bool logs_events;                   /* into an event file beside its traces */

@@ -10,7 +10,9 @@ static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
 static void pause_yielding(hb_profiler *for_whom)
 {
-    hb_profiler_pause(yielding);
+    hb_profiler *paused = yielding;
+    hb_profiler_pause(paused);
+    if (paused->doomed) hb_profiler_destroy(paused);
     atomic_store(&running, for_whom);
 }
 

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <sys/stat.h>
 
+#include "base/base.h"
 #include "recorded.h"
 #include "test_dir.h"
 
@@ -105,6 +106,155 @@ static void handlers_of_ours_are_taken_over_with_any_options(void **state)
                                hb_tensorboard_trace_handler(in_dir("never"), NULL, 0));
     assert_null(hb_profiler_create(&o));
     assert_int_equal(destroyed, 1);
+}
+
+/* ---- in the handler ---- */
+
+typedef struct inside {
+    hb_result step, stop, start, other;
+    int calls;
+    bool forks;
+} inside;
+
+static hb_result call_all(hb_profiler *prof, void *context)
+{
+    inside *in = context;
+    in->calls++;
+    in->step = hb_profiler_step(prof);
+    in->stop = hb_profiler_stop(prof);
+    in->start = hb_profiler_start(prof);
+    assert_int_equal(hb_profiler_flush(prof), HB_OK);
+    hb_profiler *other = hb_profiler_create(&(hb_profiler_options)HB_PROFILER_OPTIONS_INIT);
+    in->other = hb_profiler_start(other);
+    hb_profiler_destroy(other);
+    hb_profiler_destroy(prof);
+    hb_profiler_destroy(prof);
+    assert_int_equal(hb_profiler_cycle(prof), in->calls - 1); /* it is still there */
+    return hb_fail(HB_ERROR_LIMIT, "the handler's own");
+}
+
+static hb_result look_behind(hb_profiler *prof, void *context)
+{
+    (void)context;
+    return hb_export_tensorboard(prof, dir, "w", 0);
+}
+
+static void assert_refused(const inside *in)
+{
+    assert_int_equal(in->calls, 1);
+    assert_int_equal(in->step, HB_ERROR_STATE);
+    assert_int_equal(in->stop, HB_ERROR_STATE);
+    assert_int_equal(in->start, HB_ERROR_STATE);
+    assert_int_equal(in->other, HB_ERROR_BUSY);
+}
+
+static hb_profiler *calling_all(inside *in, int *destroyed)
+{
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    hb_trace_handler behind = {look_behind, destroyed, count_destroyed};
+    o.schedule = hb_schedule_make(.active = 1);
+    o.on_trace_ready = hb_trace_handler_chain(
+        hb_trace_handler_chain((hb_trace_handler){call_all, in, NULL}, behind),
+        hb_tensorboard_trace_handler(dir, "w", 0));
+    hb_profiler *prof = hb_profiler_create(&o);
+    assert_int_equal(hb_profiler_start(prof), HB_OK);
+    HB_RECORD_FUNCTION("work") {
+    }
+    return prof;
+}
+
+static int traces_in_dir(void)
+{
+    int count = 0;
+    DIR *list = opendir(dir);
+    for (struct dirent *entry; (entry = readdir(list));)
+        count += entry->d_name[0] != '.' && strstr(entry->d_name, ".pt.trace.json") != NULL;
+    closedir(list);
+    return count;
+}
+
+static void what_a_handler_destroys_goes_when_it_has_returned(void **state)
+{
+    (void)state;
+    for (int by_stop = 0; by_stop < 2; by_stop++) {
+        inside in = {0};
+        int destroyed = 0;
+        hb_profiler *prof = calling_all(&in, &destroyed);
+        hb_result result = by_stop ? hb_profiler_stop(prof) : hb_profiler_step(prof);
+        assert_int_equal(result, HB_ERROR_LIMIT);
+        assert_string_equal(hb_last_error(), "the handler's own");
+        /* Of the step the second, empty cycle is stopped, and its handler called, by the end. */
+        assert_int_equal(destroyed, 1);
+        if (by_stop) assert_refused(&in);
+        assert_true(traces_in_dir() >= 2);
+    }
+    hb_profiler *next = record_all(); /* nothing is running any more */
+    assert_int_equal(hb_profiler_stop(next), HB_OK);
+    hb_profiler_destroy(next);
+}
+
+static void a_handler_called_by_destroy_may_destroy_again(void **state)
+{
+    (void)state;
+    inside in = {0};
+    int destroyed = 0;
+    hb_profiler *prof = calling_all(&in, &destroyed);
+    hb_profiler_destroy(prof);
+    assert_refused(&in);
+    assert_int_equal(destroyed, 1);
+    assert_int_equal(traces_in_dir(), 2);
+}
+
+static hb_result fork_and_destroy(hb_profiler *prof, void *context)
+{
+    pid_t *child = context;
+    if (*child == 0) *child = fork();
+    if (*child == 0) hb_profiler_destroy(prof);
+    return HB_OK;
+}
+
+static void a_child_forked_in_a_handler_may_destroy_its_copy(void **state)
+{
+    (void)state;
+    pid_t child = 0, self = getpid();
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.on_trace_ready = (hb_trace_handler){fork_and_destroy, &child, NULL};
+    o.spool_dir = "";
+    hb_profiler *prof = hb_profiler_create(&o);
+    assert_int_equal(hb_profiler_start(prof), HB_OK);
+    hb_result result = hb_profiler_stop(prof);
+    if (getpid() != self) _exit(0);
+    assert_int_equal(result, HB_OK);
+    wait_for_success(child);
+    hb_profiler_destroy(prof);
+}
+
+static hb_result destroy_it(hb_profiler *prof, void *context)
+{
+    (void)context;
+    hb_profiler_destroy(prof);
+    return HB_OK;
+}
+
+/* Called since another one starts. */
+static void one_that_yields_may_be_destroyed_when_it_pauses(void **state)
+{
+    (void)state;
+    int destroyed = 0;
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.yields = true;
+    o.on_trace_ready = (hb_trace_handler){destroy_it, &destroyed, count_destroyed};
+    hb_profiler *yields = hb_profiler_create(&o);
+    assert_int_equal(hb_profiler_start(yields), HB_OK);
+    hb_profiler *other = record_all();
+    assert_int_equal(destroyed, 1);
+    HB_RECORD_FUNCTION("work") {
+    }
+    assert_int_equal(hb_profiler_stop(other), HB_OK);
+    recorded r = recorded_of(other);
+    assert_int_equal(recorded_count(&r, "work"), 1);
+    recorded_free(&r);
+    hb_profiler_destroy(other);
 }
 
 /* ---- others in the same directory ---- */
@@ -288,6 +438,10 @@ int main(void)
         IN_DIR(a_childs_thread_does_not_rename_its_parents),
         IN_DIR(steps_can_have_any_number),
         IN_DIR(handlers_of_ours_are_taken_over_with_any_options),
+        IN_DIR(what_a_handler_destroys_goes_when_it_has_returned),
+        IN_DIR(a_handler_called_by_destroy_may_destroy_again),
+        IN_DIR(a_child_forked_in_a_handler_may_destroy_its_copy),
+        IN_DIR(one_that_yields_may_be_destroyed_when_it_pauses),
         IN_DIR(recovery_takes_no_file_that_was_swapped_in),
         IN_DIR(a_relative_directory_is_where_it_was_at_create),
         IN_DIR(a_renamed_directory_takes_the_rest_too),
