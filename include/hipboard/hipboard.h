@@ -232,9 +232,9 @@ typedef struct hb_profiler_options {
      * which may profile themselves. */
     bool yields;
     /** Each trace is on the disk, and its name in its directory, before its records are given up
-     * (fsync of both, by the background thread): nothing is lost when the power fails. Without it
-     * nothing is lost when the program is killed. The environment's HIPBOARD_FSYNC=1 does the same.
-     */
+     * (fsync of both, by the background thread): when the power fails, only records that are no
+     * trace yet may be lost. Without it nothing is lost when the program is killed. The
+     * environment's HIPBOARD_FSYNC=1 does the same. */
     bool sync;
     /** Records nothing until it is triggered, and costs as little as without a profiler: one load
      * and one branch a scope. Then it records what it was asked for - by `hipboard trigger`, a
@@ -263,6 +263,10 @@ typedef struct hb_profiler_options {
     /** The same by bytes; 0: what the environment variable HIPBOARD_MAX_DISK says ("20G"), or any.
      */
     uint64_t max_disk_bytes;
+    /** hb_profiler_stop() hands the last cycle to the background thread and returns at once, as
+     * hb_profiler_step() does; hb_profiler_flush() waits for it and returns its error, and
+     * hb_profiler_destroy() and the program's exit() wait for it. */
+    bool stop_hands_over;
 } hb_profiler_options;
 
 #define HB_TIME_SLICES_AUTO INT64_MAX
@@ -285,7 +289,8 @@ HB_API hb_result hb_profiler_start(hb_profiler *prof);
 HB_API hb_result hb_profiler_step(hb_profiler *prof);
 
 /** Stops; a partial cycle is handed to on_trace_ready. Returns when all files are written, with the
- * first error if one of them could not be. */
+ * first error if one of them could not be; with stop_hands_over at once. Who waits for files longer
+ * than two seconds, here or in hb_profiler_flush(), is told so on stderr. */
 HB_API hb_result hb_profiler_stop(hb_profiler *prof);
 
 /** Triggers a profiler that is `on_demand`. `reason` is copied, up to 159 bytes, and stands in the

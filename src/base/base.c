@@ -122,7 +122,7 @@ static ssize_t write_now(const char *line, size_t n)
 }
 
 /* One write, so that lines of several ranks on one terminal stay whole. */
-static bool write_quietly(const char *line, size_t n)
+bool hb_tell_now(const char *line, size_t n)
 {
     hb_pipe_guard guard = hb_pipe_guard_begin();
     bool written = write_now(line, n) >= 0;
@@ -147,7 +147,7 @@ void hb_warn(const char *format, ...)
         n += (size_t)snprintf(line + n, sizeof line - n - 1, " (before that %u lines went unread)",
                               before);
     line[n++] = '\n';
-    if (!write_quietly(line, n))
+    if (!hb_tell_now(line, n))
         atomic_fetch_add_explicit(&unwritten, before + 1, memory_order_relaxed);
     errno = error;
 }

@@ -55,6 +55,9 @@ HB_COLD HB_PRINTF(1, 2) void hb_warn(const char *format, ...);
 /** 64 bits by chance, for names. */
 uint64_t hb_random_bits(void);
 
+/** Writes a text to stderr as it is, or not at all where that would mean to wait. */
+bool hb_tell_now(const char *text, size_t size);
+
 /** What one of the system's clocks shows, in ns. */
 static inline int64_t hb_clock_ns(clockid_t clock)
 {

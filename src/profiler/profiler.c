@@ -44,21 +44,66 @@ static hb_result next_action(hb_profiler *prof, int64_t step, hb_profiler_action
 
 /* ---- the program ends with a running profiler ---- */
 
+/* Those whose stop did not wait for their files, until they are destroyed. The lock is taken by
+ * calls of the program and at exit, never by the background thread; a forked child makes it anew.
+ */
+static struct {
+    pthread_mutex_t lock;
+    hb_profiler *first;
+} handed_over = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void hand_over(hb_profiler *prof)
+{
+    pthread_mutex_lock(&handed_over.lock);
+    if (!prof->handed) {
+        prof->next_handed = handed_over.first;
+        handed_over.first = prof;
+    }
+    prof->handed = true;
+    pthread_mutex_unlock(&handed_over.lock);
+}
+
+static void take_back(hb_profiler *prof)
+{
+    if (!prof->handed) return;
+    pthread_mutex_lock(&handed_over.lock);
+    hb_profiler **at = &handed_over.first;
+    while (*at && *at != prof)
+        at = &(*at)->next_handed;
+    if (*at) *at = prof->next_handed;
+    pthread_mutex_unlock(&handed_over.lock);
+}
+
+static void wait_for_handed_over(void)
+{
+    pthread_mutex_lock(&handed_over.lock);
+    for (hb_profiler *prof = handed_over.first; prof; prof = prof->next_handed) {
+        hb_worker_wait(prof);
+        hb_run_log_end(prof);
+    }
+    pthread_mutex_unlock(&handed_over.lock);
+}
+
 static void at_exit(void)
 {
     hb_profiler *prof = hb_turns_holder();
+    wait_for_handed_over();
     if (!prof) return;
     if (!hb_handler_dir(&prof->options.on_trace_ready)) {
         hb_warn("the program ended without hb_profiler_stop(): on_trace_ready was not called");
         return;
     }
     prof->destroying = true;
+    prof->options.stop_hands_over = false;
     hb_profiler_stop(prof); /* as leaving torch's context manager does */
     hb_run_log_end(prof);
 }
 
 static void after_fork_in_child(void)
 {
+    static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
+    handed_over.lock = unlocked;
+    handed_over.first = NULL;
     hb_turns_after_fork();
 }
 
@@ -306,7 +351,9 @@ hb_result hb_profiler_stop(hb_profiler *prof)
     hb_turns_lock(prof);
     hb_result result = stop(prof, &stopped);
     hb_turns_unlock(prof);
-    hb_result written = stopped ? hb_profiler_flush(prof) : HB_OK;
+    bool waits = stopped && !prof->options.stop_hands_over;
+    if (stopped && !waits) hand_over(prof);
+    hb_result written = waits ? hb_profiler_flush(prof) : HB_OK;
     if (stopped) hb_control_end(prof); /* now: who waits for the last cycle is told of it */
     return after_handler(prof, result != HB_OK ? result : written);
 }
@@ -339,7 +386,9 @@ void hb_profiler_destroy(hb_profiler *prof)
         profiler_free(prof);
         return;
     }
+    prof->options.stop_hands_over = false;
     if (prof->started) (void)hb_profiler_stop(prof);
+    take_back(prof);
     hb_control_end(prof);
     hb_worker_end(prof);
     hb_control_free(prof);

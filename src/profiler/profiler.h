@@ -60,6 +60,8 @@ struct hb_profiler {
     hb_spool spool;                     /* base NULL: not open */
     hb_session *session;                /* being recorded, or NULL; changed under `lock` */
     hb_cycle *first_cycle, *last_cycle; /* held here: the last one; with acc_events all */
+    hb_profiler *next_handed;           /* of those whose stop did not wait; see profiler.c */
+    bool handed;
     bool in_handler;
     bool doomed;     /* destroyed in its handler: to be done when that has returned */
     bool destroying; /* it is being done, or the program ends */

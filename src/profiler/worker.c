@@ -4,7 +4,9 @@
  * stamps the running session with the time once a second, so that a crash's records can be dated.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/background.h"
 #include "profiler/control.h"
@@ -166,10 +168,53 @@ hb_result hb_worker_result(hb_profiler *prof)
     return result == HB_OK ? HB_OK : hb_fail(result, "%s", text);
 }
 
+#define PATIENCE_MS 2000
+#define LOOK_MS     500
+
+/* After `waited_ms`: a line that is written anew on a terminal, one that stays elsewhere. */
+static void tell_waiting(const char *path, int waited_ms)
+{
+    char line[512];
+    if (waited_ms < PATIENCE_MS) return;
+    if (!isatty(STDERR_FILENO)) {
+        if (waited_ms < PATIENCE_MS + LOOK_MS)
+            hb_warn("the program waits until %s is written (said once)", path);
+        return;
+    }
+    int n = snprintf(line, sizeof line, "\r\033[Khipboard: writing %.400s: %d s", path,
+                     waited_ms / 1000);
+    hb_tell_now(line, (size_t)n);
+}
+
+static void clear_told(int waited_ms)
+{
+    static const char clear[] = "\r\033[K";
+    if (waited_ms >= PATIENCE_MS && isatty(STDERR_FILENO)) hb_tell_now(clear, sizeof clear - 1);
+}
+
+/* Under the lock, which is given up meanwhile. True when it was in vain. */
+static bool wait_a_moment(hb_profiler *prof)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += LOOK_MS * 1000000;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000;
+    }
+    return pthread_cond_timedwait(&prof->changed, &prof->lock, &until) == ETIMEDOUT;
+}
+
 void hb_worker_wait(hb_profiler *prof)
 {
+    int waited_ms = 0;
     pthread_mutex_lock(&prof->lock);
-    while (prof->jobs || prof->running)
-        pthread_cond_wait(&prof->changed, &prof->lock);
+    while (prof->jobs || prof->running) {
+        if (!wait_a_moment(prof)) continue;
+        const hb_job *job = prof->running ? prof->running : prof->jobs;
+        waited_ms += LOOK_MS;
+        if (job) tell_waiting(job->path, waited_ms);
+    }
     pthread_mutex_unlock(&prof->lock);
+    clear_told(waited_ms);
 }

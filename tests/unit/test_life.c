@@ -257,6 +257,52 @@ static void one_that_yields_may_be_destroyed_when_it_pauses(void **state)
     hb_profiler_destroy(other);
 }
 
+/* ---- a stop that does not wait ---- */
+
+static void a_stop_that_hands_over_is_waited_for_by_flush_and_exit(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 3; way++) { /* flush, destroy, exit() */
+        pid_t pid = fork();
+        if (pid == 0) {
+            hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+            o.on_trace_ready = hb_tensorboard_trace_handler(dir, "w", HB_NO_EVENT_FILE);
+            o.stop_hands_over = true;
+            hb_profiler *prof = hb_profiler_create(&o);
+            if (hb_profiler_start(prof) != HB_OK) _exit(1);
+            for (int i = 0; i < 200000; i++)
+                HB_RECORD_FUNCTION("work") {
+                }
+            if (hb_profiler_stop(prof) != HB_OK) _exit(2);
+            if (way == 0 && (hb_profiler_flush(prof) != HB_OK || traces_in_dir() != 1)) _exit(3);
+            if (way == 0) _exit(0);
+            if (way == 1) hb_profiler_destroy(prof);
+            if (way == 1) _exit(traces_in_dir() == 2 ? 0 : 4);
+            exit(0);
+        }
+        wait_for_success(pid);
+        assert_int_equal(traces_in_dir(), way + 1);
+    }
+}
+
+static void its_error_comes_by_flush(void **state)
+{
+    (void)state;
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.on_trace_ready = hb_tensorboard_trace_handler(in_dir("run"), "w", HB_NO_EVENT_FILE);
+    o.stop_hands_over = true;
+    o.spool_dir = "";
+    hb_profiler *prof = hb_profiler_create(&o);
+    assert_int_equal(hb_profiler_start(prof), HB_OK);
+    assert_int_equal(rmdir(in_dir("run")), 0);
+    close(open(in_dir("run"), O_WRONLY | O_CREAT, 0600));
+    HB_RECORD_FUNCTION("work") {
+    }
+    assert_int_equal(hb_profiler_stop(prof), HB_OK);
+    assert_int_equal(hb_profiler_flush(prof), HB_ERROR_IO);
+    hb_profiler_destroy(prof);
+}
+
 /* ---- others in the same directory ---- */
 
 static void put_spool(const char *name)
@@ -441,6 +487,8 @@ int main(void)
         IN_DIR(what_a_handler_destroys_goes_when_it_has_returned),
         IN_DIR(a_handler_called_by_destroy_may_destroy_again),
         IN_DIR(a_child_forked_in_a_handler_may_destroy_its_copy),
+        IN_DIR(a_stop_that_hands_over_is_waited_for_by_flush_and_exit),
+        IN_DIR(its_error_comes_by_flush),
         IN_DIR(one_that_yields_may_be_destroyed_when_it_pauses),
         IN_DIR(recovery_takes_no_file_that_was_swapped_in),
         IN_DIR(a_relative_directory_is_where_it_was_at_create),
