@@ -140,3 +140,16 @@ def test_what_is_no_terminal_gets_every_byte(words, logdir):
     done = subprocess.run([HIPBOARD, *words, path], capture_output=True, timeout=600)
     assert done.returncode == 0
     assert NAME.encode() in done.stdout
+
+
+def test_broken_characters_hide_no_control(tmp_path):
+    """Bytes that begin a character and do not go on, before what would steer."""
+    name = b"".join(begin + end for begin in (b"\xc2", b"\xe2\x82", b"\xf0", b"\xe0", b"")
+                    for end in (b"\x1b", b"\x99", b"\x1b\x99", b"\xc2\x99", b"\r", b"\x1b[\x9b"))
+    path = tmp_path / "t.pt.trace.json"
+    path.write_bytes(b'{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "' + name +
+                     b'", "pid": 1, "tid": 1, "ts": 1, "dur": 50, "args": {}}]}')
+    status, text = on_terminal("stacks", "--scopes", path)
+    assert status == 0 and not steers(text), text
+    status, text = on_terminal("view", os.fsencode(tmp_path) + b"/" + name)
+    assert status == 1 and not steers(text), text

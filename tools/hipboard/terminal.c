@@ -16,6 +16,7 @@ typedef struct terminal {
     int fd;
     bool styled;
     bool first_of_c1;         /* 0xc2 came */
+    unsigned char first;      /* byte of a character, when it was the last one */
     unsigned left;            /* bytes of a UTF-8 character that are to come */
     char held[LONGEST_STYLE]; /* what may become a style */
     size_t num_held;
@@ -107,12 +108,21 @@ static bool finish_c1(terminal *t, unsigned char c)
     return control;
 }
 
+/* Whether the byte goes on with the character; what is too long a form of another does not. */
+static bool goes_on(const terminal *t, unsigned char c)
+{
+    if (!t->left || (c & 0xc0) != 0x80) return false;
+    return !(t->first == 0xe0 && c < 0xa0) && !(t->first == 0xf0 && c < 0x90);
+}
+
 static void put_byte(terminal *t, unsigned char c)
 {
     if (t->first_of_c1 && finish_c1(t, c)) return;
-    bool within = t->left && (c & 0xc0) == 0x80;
+    bool within = goes_on(t, c);
+    if (!within) t->left = 0;
     if (!within && take_style(t, c)) return;
     t->left = (within ? t->left : length_of(c)) - 1;
+    t->first = within ? 0 : c;
     if (!within && c == 0xc2)
         t->first_of_c1 = true;
     else if (!within && c >= 0x80 && c < 0xa0)
