@@ -110,6 +110,24 @@ def test_timeline_is_torch_s(tmp_path, seed):
     assert (first == zero) == (kinds[0] == 0)
 
 
+def test_what_is_older_than_the_recording_is_told(tmp_path):
+    def change(ts, size, total):
+        return {"ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "[memory]", "pid": 1,
+                "tid": 1, "ts": ts, "args": {"Device Type": 1, "Device Id": 0, "Addr": 64 + ts,
+                                             "Bytes": size, "Total Allocated": total,
+                                             "Total Reserved": 9000}}
+    (tmp_path / "t.json").write_text(json.dumps({"traceEvents": [
+        change(10, 500, 5500), change(20, -1000, 4500)]}))
+    done = subprocess.run([HIPBOARD, "memory", "--timeline", "-", tmp_path / "t.json"],
+                          capture_output=True, text=True, check=True, timeout=600)
+    assert "5000 bytes of cuda:0 were allocated before the recording began" in done.stderr
+    assert "(1 frees)" in done.stderr
+    (tmp_path / "t.json").write_text(json.dumps({"traceEvents": [change(10, 500, 500)]}))
+    done = subprocess.run([HIPBOARD, "memory", "--timeline", "-", tmp_path / "t.json"],
+                          capture_output=True, text=True, check=True, timeout=600)
+    assert done.stderr == ""
+
+
 def test_timeline_of_a_file(tmp_path):
     assert len(compare_timelines(tmp_path, json.loads(TORCH.read_text()), TORCH, "cpu")) > 20
     assert ours("--timeline", "-", TORCH) == (tmp_path / "t.json").read_text()

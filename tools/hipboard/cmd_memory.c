@@ -216,6 +216,37 @@ static hb_result print_timeline(hb_trace_file *file, const char *device)
     return HB_OK;
 }
 
+/* By --device as hb_memory_timeline() takes it; without one the first GPU, else the CPU. */
+static bool is_of_timeline(const char *wanted, const char *name, bool gpu_before)
+{
+    bool cpu = strcmp(name, "cpu") == 0;
+    if (!wanted) return !cpu && !gpu_before;
+    if (cpu || strncmp(wanted, "cpu", 3) == 0) return cpu && strncmp(wanted, "cpu", 3) == 0;
+    const char *number = strchr(wanted, ':'), *ours = strchr(name, ':');
+    return ours && strcmp(number ? number : ":0", ours) == 0;
+}
+
+/* torch follows tensors through operators, and so knows more of what is older than the recording.
+ */
+static void tell_what_is_older(hb_trace_file *file, const char *wanted, const char *path)
+{
+    hb_memory_profile *profile;
+    hb_memory_device d;
+    bool gpu = false;
+    if (hb_memory_profile_create(file, &profile) != HB_OK) return;
+    for (size_t i = 0; hb_memory_profile_device(profile, i, &d) == HB_OK; i++) {
+        bool shown = is_of_timeline(wanted, d.name, gpu);
+        gpu |= strcmp(d.name, "cpu") != 0;
+        if (!shown || !(d.start_bytes > 0)) continue;
+        fprintf(stderr,
+                "hipboard memory: %s: %.0f bytes of %s were allocated before the recording began; "
+                "the timeline has what was freed since (%llu frees), torch's also what operators "
+                "read of the rest, which a trace does not tell\n",
+                path, d.start_bytes, d.name, (unsigned long long)d.unknown_frees);
+    }
+    hb_memory_profile_destroy(profile);
+}
+
 static hb_result write_timeline(void *context, hb_trace_file *file, const input *from)
 {
     request *r = context;
@@ -224,6 +255,7 @@ static hb_result write_timeline(void *context, hb_trace_file *file, const input 
         fprintf(stderr, "hipboard memory: %s: not written, a timeline is of one trace\n",
                 from->file.path);
     if (r->files > 1) return HB_OK;
+    tell_what_is_older(file, r->device, from->file.path);
     if (strcmp(r->timeline, "-") == 0) return print_timeline(file, r->device);
     return hb_memory_timeline_write(file, r->timeline, r->device);
 }
@@ -261,8 +293,10 @@ const command cmd_memory = {
              "still allocated at the end. PATHs are trace files of any writer (- reads standard "
              "input) and log directories.",
     .options = options,
-    .notes = "All memory of a timeline has torch's category \"unknown\": a trace does not tell "
-             "parameters from gradients.",
+    .notes =
+        "All memory of a timeline has torch's category \"unknown\": a trace does not tell "
+        "parameters from gradients. Nor does it name tensors: of those older than the recording "
+        "the timeline has what was freed in it, and says on stderr how much there was.",
     .least = 1,
     .most = MANY,
     .wanted = "no file or log directory is given",
