@@ -22,7 +22,7 @@
  *
  * The words are torch.profiler's and so is the behaviour, unless a comment says otherwise.
  * Recording calls may be made from any thread at any time, need no registration, never fail and
- * never print: without a recording profiler they cost one load and one branch. Calls that take an
+ * never print: without a recording profiler they cost one load and one branch. Calls that take a
  * hb_profiler belong to one thread at a time. Every function accepts NULL handles.
  *
  * Stable from 1.0: existing names and values do not change; structs grow only at their end and
@@ -216,8 +216,8 @@ typedef struct hb_profiler_options {
     hb_trace_handler on_trace_ready;
     hb_distributed_info distributed;
     /** Most bytes of records kept in memory or in the spool at a time; what comes over it is
-     * dropped, counted and reported. 0: a quarter of the machine's memory, at most 8 GiB and an
-     * eighth of the address space that the process may have (ulimit -v). */
+     * dropped, counted and reported. 0: a quarter of the machine's memory, at most 8 GiB and a
+     * sixteenth of the address space that the process may have (ulimit -v). */
     uint64_t max_record_bytes;
     /** Where records live until they are written, so that `hipboard recover` finds them after a
      * crash. NULL: hidden in the tensorboard handler's directory if that is on a local file system,

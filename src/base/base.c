@@ -156,7 +156,7 @@ uint64_t hb_affordable(uint64_t bytes)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return bytes;
-    return HB_MIN(bytes, (uint64_t)limit.rlim_cur / 8);
+    return HB_MIN(bytes, (uint64_t)limit.rlim_cur / 16);
 }
 
 void hb_use_huge_pages(void *memory, size_t size)

@@ -509,7 +509,8 @@ static void close_record(const hb_frame *f, uint64_t now, int error)
             r->ptr = (uint64_t)(uintptr_t)f->ptr;
             r->bytes = f->bytes;
         }
-        __atomic_store_n(&f->record->head.end, now, __ATOMIC_RELAXED);
+        /* Last: the spool's writer takes what has an end. */
+        __atomic_store_n(&f->record->head.end, now, __ATOMIC_RELEASE);
     }
     hb_thread_leave(t);
 }

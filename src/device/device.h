@@ -25,7 +25,7 @@ void hb_device_stop(void);
 
 /** A recorded session as a source, as hb_record_source_open(), with its HIP calls and device work.
  */
-hb_result hb_device_source_open(const hb_spool_view *view, hb_session *session,
+hb_result hb_device_source_open(const hb_spool_view *view, const hb_session *session,
                                 const hb_record_source_options *options, hb_source **source);
 
 /* metadata that a session keeps for its trace's header */

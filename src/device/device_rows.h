@@ -12,6 +12,7 @@
 #include "device/streams.h"
 #include "record/merge.h"
 
+#define HB_WORK_RECORDS (1u << HB_RECORD_WORK | 1u << HB_RECORD_DISPATCH)
 #define HB_CALL_RECORDS                                                     \
     (1u << HB_RECORD_CALL | 1u << HB_RECORD_LAUNCH | 1u << HB_RECORD_COPY | \
      1u << HB_RECORD_ALLOCATION)
@@ -25,9 +26,8 @@ typedef struct hb_device_source {
     const hb_spool_view *view;
     hb_clock_fit ticks;
     hb_boottime_fit boottime;
-    uint32_t *chunks; /* the first of each thread, oldest thread first */
-    int64_t *tids;
-    uint32_t num_threads;
+    const hb_records *records;
+    hb_record_reader reader; /* of calls, for the joins */
     hb_joins joins;
     hb_streams streams;
     hb_buf devices;     /* hb_device_info */
@@ -43,7 +43,7 @@ typedef struct hb_device_source {
     char unjoined[24];
     /* the present pass */
     hb_pass pass;
-    uint32_t thread;
+    uint32_t thread, types;
     hb_cursor cursor;
     size_t annotation;
 } hb_device_source;
@@ -91,11 +91,11 @@ void hb_make_call_row(const hb_device_source *s, hb_trace_event *e, const hb_rec
 /** False for work of a kind that is no row. */
 bool hb_make_work_row(hb_device_source *s, hb_trace_event *e, const hb_record *head);
 
-/** All records, thread after thread. */
-void hb_device_rewind(hb_device_source *s);
+/** All records of some types (and perhaps others), thread after thread. */
+void hb_device_rewind(hb_device_source *s, uint32_t types);
 const hb_record *hb_device_next_record(hb_device_source *s);
 
 /** Finds out what the rows need to know of each other, and fills in `info`. */
-hb_result hb_device_survey(hb_device_source *s, const hb_session *session);
+hb_result hb_device_survey(hb_device_source *s);
 
 #endif

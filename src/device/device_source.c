@@ -12,19 +12,29 @@ static hb_device_source *self(hb_source *source)
     return (hb_device_source *)source;
 }
 
-void hb_device_rewind(hb_device_source *s)
+static void open_thread(hb_device_source *s)
+{
+    hb_cursor_close(&s->cursor);
+    if (s->thread < s->records->num_threads)
+        s->cursor =
+            hb_cursor_open(s->view, s->records, hb_records_nth(s->records, s->thread), s->types);
+}
+
+void hb_device_rewind(hb_device_source *s, uint32_t types)
 {
     s->thread = 0;
-    if (s->num_threads) s->cursor = hb_cursor_open(s->view, s->chunks[0]);
+    s->types = types;
+    open_thread(s);
 }
 
 const hb_record *hb_device_next_record(hb_device_source *s)
 {
     uint64_t id;
-    while (s->thread < s->num_threads) {
+    while (s->thread < s->records->num_threads) {
         const hb_record *r = hb_cursor_next(&s->cursor, &id);
         if (r) return r;
-        if (++s->thread < s->num_threads) s->cursor = hb_cursor_open(s->view, s->chunks[s->thread]);
+        s->thread++;
+        open_thread(s);
     }
     return NULL;
 }
@@ -36,7 +46,7 @@ static hb_result begin(hb_source *source, hb_pass pass)
     s->annotation = 0;
     if (pass == HB_PASS_DEVICE_ANNOTATIONS) return HB_OK;
     if (pass != HB_PASS_DEVICE) return s->host->begin(s->host, pass);
-    hb_device_rewind(s);
+    hb_device_rewind(s, HB_CALL_RECORDS | HB_WORK_RECORDS);
     return HB_OK;
 }
 
@@ -45,7 +55,7 @@ static bool next_device_row(hb_device_source *s, hb_trace_event *e)
     const hb_record *r;
     while ((r = hb_device_next_record(s))) {
         if (hb_is_call(r)) {
-            hb_make_call_row(s, e, r, s->tids[s->thread]);
+            hb_make_call_row(s, e, r, s->cursor.thread->tid);
             return true;
         }
         if (hb_is_work(r) && hb_make_work_row(s, e, r)) return true;
@@ -91,19 +101,21 @@ static void source_close(hb_source *source)
     hb_buf_free(&s->metadata);
     hb_buf_free(&s->threads);
     hb_buf_free(&s->annotations);
-    free(s->chunks);
-    free(s->tids);
+    hb_cursor_close(&s->cursor);
+    hb_record_reader_free(&s->reader);
     free(s);
 }
 
-hb_result hb_device_source_open(const hb_spool_view *view, hb_session *session,
+hb_result hb_device_source_open(const hb_spool_view *view, const hb_session *session,
                                 const hb_record_source_options *options, hb_source **source)
 {
     hb_device_source *s = calloc(1, sizeof *s);
     if (!s) return hb_fail(HB_ERROR_NO_MEMORY, "no memory to read the records");
     s->base = (hb_source){&s->info, begin, next, source_close};
     s->view = view;
-    hb_joins_init(&s->joins);
+    s->records = view->records(view, session);
+    hb_record_reader_init(&s->reader, view, s->records);
+    hb_joins_init(&s->joins, &s->reader);
     hb_streams_init(&s->streams);
     hb_buf_init(&s->devices, (size_t)1 << 20);
     hb_buf_init(&s->metadata, (size_t)64 << 20);
@@ -114,7 +126,7 @@ hb_result hb_device_source_open(const hb_spool_view *view, hb_session *session,
         s->info = *s->host->info;
         s->ticks = hb_clock_fit_pairs(&session->start, hb_session_last(session));
         s->boottime = hb_clock_fit_boottime(&session->start, hb_session_last(session));
-        result = hb_device_survey(s, session);
+        result = hb_device_survey(s);
     }
     if (result != HB_OK) {
         source_close(&s->base);

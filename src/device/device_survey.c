@@ -14,23 +14,6 @@
 
 /* ---- threads, calls, devices ---- */
 
-static hb_result list_threads(hb_device_source *s, const hb_session *session)
-{
-    uint32_t n = hb_session_count_threads(s->view, session);
-    s->chunks = calloc((size_t)n + 1, sizeof *s->chunks);
-    s->tids = calloc((size_t)n + 1, sizeof *s->tids);
-    if (!s->chunks || !s->tids) return hb_fail(HB_ERROR_NO_MEMORY, "no memory for %u threads", n);
-    s->num_threads = n;
-    uint32_t index = session->first_thread; /* the newest */
-    for (uint32_t i = n; i-- > 0;) {
-        const hb_chunk *chunk = hb_view_chunk(s->view, index, HB_CHUNK_EVENTS);
-        s->chunks[i] = index;
-        s->tids[i] = chunk->tid;
-        index = chunk->next_thread;
-    }
-    return HB_OK;
-}
-
 static void add_node(hb_device_source *s, int32_t node, int32_t ordinal, bool certain)
 {
     for (int i = 0; i < s->num_nodes; i++)
@@ -65,23 +48,34 @@ static void add_device(hb_device_source *s, const hb_record_device *r)
     }
 }
 
-/* A row of the trace's threads for each but those that only report for devices. */
-static void survey_calls(hb_device_source *s)
+static void survey_thread(hb_device_source *s, uint32_t n, uint32_t *types)
 {
     uint64_t id;
     const hb_record *r;
-    for (uint32_t i = 0; i < s->num_threads; i++) {
-        hb_cursor c = hb_cursor_open(s->view, s->chunks[i]);
-        bool rows = false, any = false;
-        hb_joins_begin_thread(&s->joins);
-        while ((r = hb_cursor_next(&c, &id))) {
-            any = true;
-            rows = rows || !(NO_ROW >> r->type & 1);
-            if (hb_is_call(r)) hb_joins_add_call(&s->joins, (const hb_record_call *)r);
-            if (r->type == HB_RECORD_LINK) hb_joins_add_link(&s->joins, (const hb_record_link *)r);
-            if (r->type == HB_RECORD_DEVICE) add_device(s, (const hb_record_device *)r);
-        }
-        if ((rows || !any) && i < s->host->info->num_threads)
+    const hb_thread_records *t = hb_records_nth(s->records, n);
+    const uint32_t wanted = HB_CALL_RECORDS | 1u << HB_RECORD_LINK | 1u << HB_RECORD_DEVICE;
+    hb_cursor c = hb_cursor_open(s->view, s->records, t, wanted);
+    hb_joins_begin_thread(&s->joins);
+    while ((r = hb_cursor_next(&c, &id))) {
+        *types |= 1u << r->type;
+        if (hb_is_call(r))
+            hb_joins_add_call(&s->joins, (const hb_record_call *)r, hb_cursor_ref(&c, n));
+        if (r->type == HB_RECORD_LINK) hb_joins_add_link(&s->joins, (const hb_record_link *)r);
+        if (r->type == HB_RECORD_DEVICE) add_device(s, (const hb_record_device *)r);
+    }
+    hb_cursor_close(&c);
+    for (uint32_t i = 0; i < t->num_parts; i++)
+        *types |= t->parts[i].types;
+}
+
+/* A row of the trace's threads for each but those that only report for devices. */
+static void survey_calls(hb_device_source *s)
+{
+    for (uint32_t i = 0; i < s->records->num_threads; i++) {
+        uint32_t types = 0;
+        survey_thread(s, i, &types);
+        types &= ~HB_TYPES_SEQUENCE;
+        if ((types & ~NO_ROW || !types) && i < s->host->info->num_threads)
             hb_buf_append(&s->threads, &s->host->info->threads[i], sizeof(hb_thread_info));
     }
 }
@@ -137,7 +131,7 @@ static void survey_nodes(hb_device_source *s)
 {
     const hb_record_work *w;
     hb_work_origin o;
-    hb_device_rewind(s);
+    hb_device_rewind(s, HB_WORK_RECORDS);
     while ((w = next_work(s, &o)))
         learn_node(s, w, &o);
 }
@@ -147,7 +141,7 @@ static uint64_t survey_work(hb_device_source *s)
     uint64_t unjoined = 0;
     const hb_record_work *w;
     hb_work_origin o;
-    hb_device_rewind(s);
+    hb_device_rewind(s, HB_WORK_RECORDS);
     while ((w = next_work(s, &o))) {
         unjoined += o.made == NULL;
         if (o.made && (o.made->head.flags & HB_RECORD_UNSURE)) hb_joins_came(&s->joins, w->work);
@@ -245,9 +239,8 @@ static hb_result set_info(hb_device_source *s, uint64_t unjoined)
     return HB_OK;
 }
 
-hb_result hb_device_survey(hb_device_source *s, const hb_session *session)
+hb_result hb_device_survey(hb_device_source *s)
 {
-    HB_TRY(list_threads(s, session));
     survey_calls(s);
     HB_TRY(hb_joins_finish(&s->joins));
     survey_nodes(s);

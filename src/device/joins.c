@@ -4,13 +4,13 @@
 #include <stdlib.h>
 
 typedef struct join {
-    uint64_t work;
-    const hb_record_call *call;
+    uint64_t key; /* what it is found by */
+    hb_record_ref call;
 } join;
 
-void hb_joins_init(hb_joins *j)
+void hb_joins_init(hb_joins *j, hb_record_reader *reader)
 {
-    *j = (hb_joins){0};
+    *j = (hb_joins){.reader = reader};
     hb_buf_init(&j->by_work, SIZE_MAX / 2);
     hb_buf_init(&j->came, SIZE_MAX / 2);
     hb_buf_init(&j->replays, SIZE_MAX / 2);
@@ -30,43 +30,47 @@ void hb_joins_begin_thread(hb_joins *j)
     j->num_recent = 0;
 }
 
-static void add(hb_joins *j, uint64_t work, const hb_record_call *call)
+static void add(hb_buf *list, uint64_t key, hb_record_ref call)
 {
-    join entry = {work, call};
-    hb_buf_append(&j->by_work, &entry, sizeof entry);
+    join entry = {key, call};
+    hb_buf_append(list, &entry, sizeof entry);
 }
 
-void hb_joins_add_call(hb_joins *j, const hb_record_call *call)
+void hb_joins_add_call(hb_joins *j, const hb_record_call *call, hb_record_ref ref)
 {
-    if (call->work) add(j, call->work, call);
-    if (call->head.flags & HB_RECORD_REPLAYS) hb_buf_append(&j->replays, &call, sizeof call);
+    if (call->work) add(&j->by_work, call->work, ref);
+    if (call->head.flags & HB_RECORD_REPLAYS) add(&j->replays, call->head.start, ref);
     if ((call->head.flags & HB_RECORD_CAPTURED) && hb_call_names_kernel(call))
-        hb_buf_append(&j->captured, &call, sizeof call);
-    j->recent[j->num_recent++ % HB_JOINS_RECENT] = call;
+        add(&j->captured, ((const hb_record_launch *)call)->kernel, ref);
+    uint32_t at = j->num_recent++ % HB_JOINS_RECENT;
+    j->recent[at].correlation = call->correlation;
+    j->recent[at].call = ref;
+}
+
+/* NULL when it can't be read. */
+static const hb_record_call *read_call(const hb_joins *j, hb_record_ref ref)
+{
+    const hb_record *r = hb_record_read(j->reader, ref);
+    bool is_call = r && r->type >= HB_RECORD_CALL && r->type <= HB_RECORD_ALLOCATION;
+    return is_call ? (const hb_record_call *)r : NULL;
 }
 
 void hb_joins_add_link(hb_joins *j, const hb_record_link *link)
 {
     uint32_t n = HB_MIN(j->num_recent, HB_JOINS_RECENT);
     for (uint32_t i = 0; i < n; i++) {
-        if (j->recent[i]->correlation != link->correlation) continue;
-        add(j, link->work, j->recent[i]);
+        if (j->recent[i].correlation != link->correlation) continue;
+        add(&j->by_work, link->work, j->recent[i].call);
         return;
     }
 }
 
 #define COMPARE(a, b) ((a) < (b) ? -1 : (a) > (b))
 
-static int by_work(const void *a, const void *b)
+static int by_key(const void *a, const void *b)
 {
     const join *x = a, *y = b;
-    return COMPARE(x->work, y->work);
-}
-
-static int by_start(const void *a, const void *b)
-{
-    const hb_record_call *const *x = a, *const *y = b;
-    return COMPARE((*x)->head.start, (*y)->head.start);
+    return COMPARE(x->key, y->key);
 }
 
 static size_t count(const hb_buf *buf, size_t size)
@@ -77,7 +81,7 @@ static size_t count(const hb_buf *buf, size_t size)
 static bool is_sorted(const join *all, size_t n)
 {
     for (size_t i = 1; i < n; i++)
-        if (all[i - 1].work > all[i].work) return false;
+        if (all[i - 1].key > all[i].key) return false;
     return true;
 }
 
@@ -85,15 +89,15 @@ hb_result hb_joins_finish(hb_joins *j)
 {
     join *all = (join *)j->by_work.data;
     size_t n = count(&j->by_work, sizeof *all);
-    size_t captured = count(&j->captured, sizeof(hb_record_call *));
-    size_t replays = count(&j->replays, sizeof(hb_record_call *));
+    size_t captured = count(&j->captured, sizeof(join));
+    size_t replays = count(&j->replays, sizeof(join));
     for (size_t i = 0; i < n; i++)
         hb_buf_append(&j->came, "", 1);
     if (j->by_work.failed || j->came.failed || j->replays.failed || j->captured.failed)
         return hb_fail(HB_ERROR_NO_MEMORY, "no memory to join %zu HIP calls with their work", n);
     /* One thread's calls are in order as they stand. */
-    if (n && !is_sorted(all, n)) qsort(all, n, sizeof *all, by_work);
-    if (replays) qsort(j->replays.data, replays, sizeof(hb_record_call *), by_start);
+    if (n && !is_sorted(all, n)) qsort(all, n, sizeof *all, by_key);
+    if (replays) qsort(j->replays.data, replays, sizeof(join), by_key);
     j->last_captured = captured ? captured - 1 : 0;
     return HB_OK;
 }
@@ -105,8 +109,8 @@ static const join *find(const hb_joins *j, uint64_t work)
     size_t low = 0, high = count(&j->by_work, sizeof *all);
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (all[middle].work == work) return &all[middle];
-        if (all[middle].work < work)
+        if (all[middle].key == work) return &all[middle];
+        if (all[middle].key < work)
             low = middle + 1;
         else
             high = middle;
@@ -117,7 +121,7 @@ static const join *find(const hb_joins *j, uint64_t work)
 const hb_record_call *hb_joins_find(const hb_joins *j, uint64_t work)
 {
     const join *found = find(j, work);
-    return found ? found->call : NULL;
+    return found ? read_call(j, found->call) : NULL;
 }
 
 void hb_joins_came(hb_joins *j, uint64_t work)
@@ -143,29 +147,30 @@ bool hb_joins_has_work(const hb_joins *j, const hb_record_call *call)
 const hb_record_call *hb_joins_replay_of(const hb_joins *j, const hb_record_call *captured,
                                          const hb_clock_fit *fit, int64_t unix_ns)
 {
-    const hb_record_call *const *all = (const hb_record_call *const *)j->replays.data;
+    const join *all = (const join *)j->replays.data;
     size_t low = 0, n = count(&j->replays, sizeof *all), high = n;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (hb_clock_unix(fit, all[middle]->head.start) <= unix_ns)
+        if (hb_clock_unix(fit, all[middle].key) <= unix_ns)
             low = middle + 1;
         else
             high = middle;
     }
-    if (low && all[low - 1]->head.start > captured->head.start) return all[low - 1];
+    if (low && all[low - 1].key > captured->head.start) return read_call(j, all[low - 1].call);
     /* The clocks disagree a little: it is the next one. */
-    return low < n && all[low]->head.start > captured->head.start ? all[low] : NULL;
+    return low < n && all[low].key > captured->head.start ? read_call(j, all[low].call) : NULL;
 }
 
 const hb_record_launch *hb_joins_captured(hb_joins *j, uint32_t kernel)
 {
-    const hb_record_launch *const *all = (const hb_record_launch *const *)j->captured.data;
+    const join *all = (const join *)j->captured.data;
     size_t n = count(&j->captured, sizeof *all);
     for (size_t i = 0; i < n; i++) {
         size_t at = (j->last_captured + 1 + i) % n;
-        if (all[at]->kernel != kernel) continue;
+        if (all[at].key != kernel) continue;
         j->last_captured = at;
-        return all[at];
+        const hb_record_call *call = read_call(j, all[at].call);
+        return call && hb_call_names_kernel(call) ? (const hb_record_launch *)call : NULL;
     }
     return NULL;
 }

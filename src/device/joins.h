@@ -1,37 +1,43 @@
 /* SPDX-License-Identifier: MIT
  *
  * Which call made a piece of device work: an index over a session's calls, 16 bytes for each that
- * made work.
+ * made work. Calls themselves are read again when they are asked for.
  */
 #ifndef HB_DEVICE_JOINS_H
 #define HB_DEVICE_JOINS_H
 
 #include "base/base.h"
-#include "record/format.h"
+#include "record/session.h"
 
 #define HB_JOINS_RECENT 16u /* a call's links follow it closely */
 
 typedef struct hb_joins {
     hb_buf by_work;  /* {work, call} */
     hb_buf came;     /* a byte for each of these: whether the work did */
-    hb_buf replays;  /* calls that run graphs */
-    hb_buf captured; /* launches that were put into graphs */
+    hb_buf replays;  /* {start, call} of those that run graphs */
+    hb_buf captured; /* {kernel, launch} of launches that were put into graphs */
     size_t last_captured;
-    const hb_record_call *recent[HB_JOINS_RECENT];
+    struct {
+        uint64_t correlation;
+        hb_record_ref call;
+    } recent[HB_JOINS_RECENT];
     uint32_t num_recent;
+    hb_record_reader *reader;
 } hb_joins;
 
-void hb_joins_init(hb_joins *joins);
+/** `reader` reads the session's records. */
+void hb_joins_init(hb_joins *joins, hb_record_reader *reader);
 void hb_joins_free(hb_joins *joins);
 
 /** A thread's calls and links follow, in the order of their records. */
 void hb_joins_begin_thread(hb_joins *joins);
-void hb_joins_add_call(hb_joins *joins, const hb_record_call *call);
+void hb_joins_add_call(hb_joins *joins, const hb_record_call *call, hb_record_ref ref);
 void hb_joins_add_link(hb_joins *joins, const hb_record_link *link);
 /** All were added. */
 hb_result hb_joins_finish(hb_joins *joins);
 
-/** The call that made the work; NULL when it is not in the session. */
+/** The call that made the work; NULL when it is not in the session. What these functions return is
+ * good until 10 more pieces of work were asked for. */
 const hb_record_call *hb_joins_find(const hb_joins *joins, uint64_t work);
 
 /** The work was done. */

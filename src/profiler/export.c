@@ -12,7 +12,7 @@
 #include "record/merge.h"
 #include "write/write.h"
 
-hb_result hb_session_source_open(const hb_spool_view *view, hb_session *session,
+hb_result hb_session_source_open(const hb_spool_view *view, const hb_session *session,
                                  const hb_record_source_options *options, hb_source **source)
 {
     HB_TRY(hb_device_source_open(view, session, options, source));

@@ -84,7 +84,7 @@ static void wait_for_handed_over(void)
     pthread_mutex_unlock(&handed_over.lock);
 }
 
-static void at_exit(void)
+static void stop_at_exit(void)
 {
     hb_profiler *prof = hb_turns_holder();
     wait_for_handed_over();
@@ -97,6 +97,12 @@ static void at_exit(void)
     prof->options.stop_hands_over = false;
     hb_profiler_stop(prof); /* as leaving torch's context manager does */
     hb_run_log_end(prof);
+}
+
+static void at_exit(void)
+{
+    stop_at_exit();
+    hb_spools_at_exit(); /* of profilers that are not destroyed */
 }
 
 static void after_fork_in_child(void)
@@ -366,12 +372,6 @@ hb_result hb_profiler_flush(hb_profiler *prof)
     return hb_worker_result(prof);
 }
 
-static bool any_failed(const hb_profiler *prof)
-{
-    const hb_spool_header *head = hb_spool_head(&prof->spool);
-    return prof->spool.base && head->first_session != 0;
-}
-
 void hb_profiler_destroy(hb_profiler *prof)
 {
     if (!prof) return;
@@ -394,7 +394,7 @@ void hb_profiler_destroy(hb_profiler *prof)
     hb_control_free(prof);
     hb_run_log_close(prof);
     hb_cycles_drop(prof);
-    hb_spool_close(&prof->spool, any_failed(prof));
+    hb_spool_close(&prof->spool, hb_spool_has_unsaved(&prof->spool));
     profiler_free(prof);
 }
 

@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * What lies in a spool: the file (or anonymous memory) in which a process keeps its records until
- * they are traces. It is read by the process itself after a cycle, and by `hipboard recover` after
- * a crash, which may be another build: hence magic, version, byte order and sizes at its start.
+ * What lies in a spool: the file in which a process keeps its records until they are traces. It is
+ * read by the process itself after a cycle, and by `hipboard recover` after a crash, which may be
+ * another build. plugin_format/spool.md tells the same byte by byte.
  *
- *   chunk 0        hb_spool_header
- *   chunk 1..      each begins with an hb_chunk:
- *     SESSION      one recorded cycle: clocks, flags, head of its list of threads
- *     EVENTS       records of one thread in one session, in the order of their start
- *     STRINGS      a piece of the process's string table (a run of chunks)
- *     FREE         none of these
+ *   hb_spool_header
+ *   segments, one behind the other, each an hb_segment and its payload:
+ *     HOT      an area of hot chunks: mapped memory that is being recorded into
+ *     EVENTS   a chunk's records, coded, after it was full
+ *     NAMES    a piece of the process's string table
  *
- * A chunk's `used` is stored after the record that it takes in, so whatever moment the process is
- * stopped at, the bytes below `used` are whole records. Chunk indices stand for pointers; 0 is
- * none.
+ * A hot chunk begins with an hb_chunk:
+ *     SESSIONS  a table of hb_session, one for each cycle
+ *     EVENTS    records of one thread in one session, in the order of their start
+ *     NAMES     a piece of the string table
+ *     FREE      none of these
+ *
+ * A hot chunk's `used` is stored after the record that it takes in, so whatever moment the process
+ * is killed at, the bytes below `used` are whole records. A chunk is given back after its segment
+ * was written: what is killed between them stands twice, under one thread and sequence. There are
+ * no lists and no pointers: each byte is read once.
  */
 #ifndef HB_RECORD_FORMAT_H
 #define HB_RECORD_FORMAT_H
@@ -24,54 +30,93 @@
 #include "record/clock.h"
 
 #define HB_SPOOL_MAGIC   "HBSPOOL"
-#define HB_SPOOL_VERSION 2u
+#define HB_SPOOL_VERSION 3u
 #define HB_SPOOL_ENDIAN  0x01020304u
 #define HB_SPOOL_SUFFIX  ".hbspool"
 
-#define HB_CHUNK_BYTES 65536u
-#define HB_RECORD_MAX  32768u
+#define HB_CHUNK_BYTES        65536u
+#define HB_RECORD_MAX         32768u
+#define HB_SPOOL_HEADER_BYTES 4096u
+#define HB_SEGMENT_MAGIC      0x67655348u /* "HSeg" */
+#define HB_SEGMENT_ALIGN      8u
 
-/** Where the fields lie that it takes to find every record and its name: a reader that shares them
- * can read the spool, whatever build wrote it. */
+/** Sizes that a reader must share. */
 typedef struct hb_spool_layout {
-    uint32_t chunk_bytes, chunk_header_bytes, session_bytes, record_header_bytes;
-    uint16_t chunk_kind, chunk_used, chunk_session, chunk_next, chunk_next_thread, chunk_first_id,
-        chunk_string_offset, chunk_tid;
-    uint16_t session_number, session_older, session_state, session_first_thread, session_start,
-        session_later;
-    uint16_t record_start, record_end, record_name, record_type, record_flags, record_units;
+    uint32_t chunk_bytes, chunk_header_bytes, segment_bytes, session_bytes, record_header_bytes;
 } hb_spool_layout;
+
+/** Which process of which machine and container. */
+typedef struct hb_process_id {
+    int64_t pid;
+    uint64_t start_time; /* clock ticks after boot; 0: unknown */
+    uint64_t namespace;  /* of process numbers; 0: unknown */
+    char boot_id[40];
+} hb_process_id;
 
 typedef struct hb_spool_header {
     char magic[8];
     uint32_t version, endian;
     hb_spool_layout layout;
-    int64_t pid, created_unix_ns;
-    uint32_t num_chunks;    /* chunks in the file */
-    uint32_t first_session; /* newest first, by hb_session.older */
-    uint32_t first_strings; /* newest first, by hb_chunk.next */
-    uint32_t reserved;
+    uint32_t closed; /* 1: its process is done with it, and may live on */
+    int64_t created_unix_ns;
+    hb_process_id process;
     char host_name[256], process_name[256], worker_name[512];
 } hb_spool_header;
+
+enum hb_segment_kind {
+    HB_SEGMENT_HOT = 1,
+    HB_SEGMENT_EVENTS = 2,
+    HB_SEGMENT_NAMES = 3,
+};
+
+enum hb_codec {
+    HB_CODEC_RAW = 0,
+    HB_CODEC_DELTA = 1, /* codec.h */
+};
+
+/** What is known of a chunk of records. */
+typedef struct hb_events_info {
+    uint32_t session;  /* number */
+    uint32_t thread;   /* hb_thread_number() */
+    uint32_t sequence; /* 0, 1, 2, ... in its thread and session */
+    uint32_t types;    /* bits 1 << enum hb_record_type, and HB_TYPES_...; 0: unknown */
+    int64_t tid;
+    uint64_t first_id;              /* External id of its first scope; later scopes count on */
+    uint64_t first_tick, last_tick; /* least and greatest time in it */
+    char thread_name[32];
+} hb_events_info;
+
+/* Some operator has a sequence number. */
+#define HB_TYPES_SEQUENCE (1u << 31)
+
+typedef struct hb_segment {
+    uint32_t magic;
+    uint32_t crc;         /* CRC-32C of the rest of this header */
+    uint32_t payload_crc; /* CRC-32C of the payload; of HOT: 0 */
+    uint16_t kind, codec;
+    uint32_t padding;   /* bytes between this and the payload */
+    uint32_t raw_bytes; /* before coding */
+    uint64_t bytes;     /* of the payload */
+    union {
+        hb_events_info events;
+        uint64_t string_offset; /* NAMES: where the bytes stand in the string table */
+    };
+} hb_segment;
 
 enum hb_chunk_kind {
     HB_CHUNK_FREE = 0,
     HB_CHUNK_EVENTS = 1,
-    HB_CHUNK_SESSION = 2,
-    HB_CHUNK_STRINGS = 3,
+    HB_CHUNK_SESSIONS = 2,
+    HB_CHUNK_NAMES = 3,
 };
 
 typedef struct hb_chunk {
     uint32_t kind;
-    uint32_t used;        /* bytes, this header included */
-    uint32_t session;     /* number */
-    uint32_t next;        /* EVENTS: the thread's next chunk; FREE, STRINGS: the list's next */
-    uint32_t next_thread; /* EVENTS: a thread's first chunk: the next thread's first */
-    uint32_t thread;      /* EVENTS: hb_thread_number() */
-    int64_t tid;
-    uint64_t first_id;      /* EVENTS: External id of its first scope; later scopes count on */
-    uint64_t string_offset; /* STRINGS: where its bytes stand in the string table */
-    char thread_name[32];
+    uint32_t used; /* bytes, this header included */
+    union {
+        hb_events_info events; /* without types and ticks */
+        uint64_t string_offset;
+    };
 } hb_chunk;
 
 enum hb_session_flags {
@@ -83,24 +128,27 @@ enum hb_session_flags {
 };
 
 enum hb_session_state {
+    HB_SESSION_NONE = 0,
     HB_SESSION_RECORDING = 1,
     HB_SESSION_STOPPED = 2,
     HB_SESSION_SAVED = 3, /* is a trace; recovery passes over it */
 };
 
-/** One recorded cycle. Stands behind the hb_chunk of its SESSION chunk. */
+/** One recorded cycle. */
 typedef struct hb_session {
-    uint32_t number, older;
+    uint32_t number;
     uint32_t state, flags;
-    uint32_t first_thread; /* chunk index, by hb_chunk.next_thread */
-    uint32_t finalized;    /* the passes of session.c were made */
+    uint32_t newest;
     int64_t cycle;
     int64_t slice_ns; /* hb_profiler_options.time_slice_ns */
     hb_clock_pair start;
     hb_clock_pair later[2]; /* the newest is whole whenever the process is stopped */
-    uint32_t newest, reserved;
-    uint64_t lost[6]; /* hb_lost, in its order */
+    uint64_t lost[6];       /* hb_lost, in its order */
+    /* The file that is about to get its final name: when it has it, the session is saved. */
+    uint64_t file_device, file_inode;
     char trace_id[40];
+    char file_name[256]; /* without its directory */
+    uint64_t reserved[24];
 } hb_session;
 
 /** The session's newest clock pair: of its stop once it is STOPPED. */
@@ -148,11 +196,22 @@ enum hb_record_flags {
 /** Every record begins so. A plain scope is just this: 24 bytes. */
 typedef struct hb_record {
     uint64_t start; /* ticks */
-    uint64_t end;   /* ticks; 0: open, or has no duration */
+    uint64_t end;   /* ticks; 0: open, or has no duration; with HB_END_... while hot */
     uint32_t name;  /* string id */
     uint8_t type, flags;
     uint16_t units; /* size of the whole record in 8 bytes */
 } hb_record;
+
+/* Another thread ended it; and its own thread knows of it, so that its chunk may go. */
+#define HB_END_ELSEWHERE ((uint64_t)1 << 63)
+#define HB_END_SEEN      ((uint64_t)1 << 62)
+#define HB_END_TICKS     (HB_END_SEEN - 1)
+
+/** Types of records that are open until they have an end. */
+#define HB_TYPES_WITH_END                                                       \
+    (1u << HB_RECORD_ANNOTATION | 1u << HB_RECORD_OP | 1u << HB_RECORD_MODULE | \
+     1u << HB_RECORD_CALL | 1u << HB_RECORD_LAUNCH | 1u << HB_RECORD_COPY |     \
+     1u << HB_RECORD_ALLOCATION)
 
 typedef struct hb_record_sequence {
     uint64_t sequence_number, forward_thread;
@@ -161,8 +220,7 @@ typedef struct hb_record_sequence {
 typedef struct hb_record_module {
     hb_record head;
     uint32_t module_id;
-    uint32_t python_id, parent_id; /* given by session.c */
-    uint32_t reserved;
+    uint32_t reserved[3];
 } hb_record_module;
 
 /* A total_reserved of allocated and so many bytes more, which allocators keep. */
@@ -171,7 +229,7 @@ typedef struct hb_record_module {
 typedef struct hb_record_memory {
     hb_record head;
     uint64_t addr;
-    int64_t bytes, total_allocated, total_reserved; /* -1: summed up by finalize.c */
+    int64_t bytes, total_allocated, total_reserved; /* -1: summed up by totals.c */
     int32_t device_type, device_id;
 } hb_record_memory;
 
@@ -285,32 +343,18 @@ _Static_assert(sizeof(hb_record_launch) + sizeof(hb_record_work) <= 200, "bytes 
 _Static_assert(HB_RECORD_SHORT_LAUNCH + sizeof(hb_record_dispatch) <= 200, "bytes a kernel");
 _Static_assert(sizeof(hb_record) == 24, "a plain scope is 24 bytes");
 _Static_assert(sizeof(hb_chunk) % 8 == 0, "records are 8-byte aligned");
+_Static_assert(sizeof(hb_segment) % 8 == 0, "segments are 8-byte aligned");
+
+_Static_assert(sizeof(hb_spool_header) <= HB_SPOOL_HEADER_BYTES, "room for the header");
 
 static const hb_spool_layout hb_spool_layout_here = {
     .chunk_bytes = HB_CHUNK_BYTES,
     .chunk_header_bytes = sizeof(hb_chunk),
+    .segment_bytes = sizeof(hb_segment),
     .session_bytes = sizeof(hb_session),
     .record_header_bytes = sizeof(hb_record),
-    .chunk_kind = offsetof(hb_chunk, kind),
-    .chunk_used = offsetof(hb_chunk, used),
-    .chunk_session = offsetof(hb_chunk, session),
-    .chunk_next = offsetof(hb_chunk, next),
-    .chunk_next_thread = offsetof(hb_chunk, next_thread),
-    .chunk_first_id = offsetof(hb_chunk, first_id),
-    .chunk_string_offset = offsetof(hb_chunk, string_offset),
-    .chunk_tid = offsetof(hb_chunk, tid),
-    .session_number = offsetof(hb_session, number),
-    .session_older = offsetof(hb_session, older),
-    .session_state = offsetof(hb_session, state),
-    .session_first_thread = offsetof(hb_session, first_thread),
-    .session_start = offsetof(hb_session, start),
-    .session_later = offsetof(hb_session, later),
-    .record_start = offsetof(hb_record, start),
-    .record_end = offsetof(hb_record, end),
-    .record_name = offsetof(hb_record, name),
-    .record_type = offsetof(hb_record, type),
-    .record_flags = offsetof(hb_record, flags),
-    .record_units = offsetof(hb_record, units),
 };
+
+#define HB_SESSIONS_PER_CHUNK ((uint32_t)((HB_CHUNK_BYTES - sizeof(hb_chunk)) / sizeof(hb_session)))
 
 #endif

@@ -3,26 +3,13 @@
 
 #include <stdlib.h>
 
-uint32_t hb_session_count_threads(const hb_spool_view *view, const hb_session *session)
-{
-    uint32_t n = 0;
-    const hb_chunk *c = hb_view_chunk(view, session->first_thread, HB_CHUNK_EVENTS);
-    while (c && c->session == session->number && n < view->num_chunks) {
-        n++;
-        c = hb_view_chunk(view, c->next_thread, HB_CHUNK_EVENTS);
-    }
-    return n;
-}
-
 /* The thread's next record of a wanted type. */
 static bool advance(const hb_merge *m, hb_merge_thread *t)
 {
     while ((t->record = hb_cursor_next(&t->cursor, &t->id)))
         if (m->types & (1u << t->record->type)) break;
     if (!t->record) return false;
-    /* Written only where it is wrong: a cycle may be read by two threads at once. */
-    if (t->record->start < t->floor) t->record->start = t->floor;
-    t->floor = t->record->start;
+    t->floor = t->record->start = HB_MAX(t->record->start, t->floor);
     return true;
 }
 
@@ -49,21 +36,22 @@ static void sift_down(hb_merge *m, uint32_t i)
 hb_result hb_merge_open(hb_merge *m, const hb_spool_view *view, const hb_session *session,
                         uint32_t types)
 {
-    *m = (hb_merge){.types = types, .num_threads = hb_session_count_threads(view, session)};
+    const hb_records *records = view->records(view, session);
+    *m = (hb_merge){.types = types, .num_threads = records->num_threads};
     m->threads = calloc((size_t)m->num_threads + 1, sizeof *m->threads);
     m->heap = calloc((size_t)m->num_threads + 1, sizeof *m->heap);
     if (!m->threads || !m->heap) {
+        hb_result result = hb_fail(HB_ERROR_NO_MEMORY, "no memory for %u threads", m->num_threads);
         hb_merge_close(m);
-        return hb_fail(HB_ERROR_NO_MEMORY, "no memory for %u threads", m->num_threads);
+        return result;
     }
-    uint32_t index = session->first_thread;
     for (uint32_t i = 0; i < m->num_threads; i++) {
         hb_merge_thread *t = &m->threads[i];
-        const hb_chunk *chunk = hb_view_chunk(view, index, HB_CHUNK_EVENTS);
-        t->cursor = hb_cursor_open(view, index);
-        t->tid = chunk->tid;
+        const hb_thread_records *of = hb_records_nth(records, i);
+        t->cursor = hb_cursor_open(view, records, of, types);
+        t->tid = of->tid;
+        t->index = i;
         if (advance(m, t)) m->heap[m->heap_size++] = i;
-        index = chunk->next_thread;
     }
     for (uint32_t i = m->heap_size / 2; i-- > 0;)
         sift_down(m, i);
@@ -72,6 +60,8 @@ hb_result hb_merge_open(hb_merge *m, const hb_spool_view *view, const hb_session
 
 void hb_merge_close(hb_merge *m)
 {
+    for (uint32_t i = 0; m->threads && i < m->num_threads; i++)
+        hb_cursor_close(&m->threads[i].cursor);
     free(m->threads);
     free(m->heap);
     *m = (hb_merge){0};

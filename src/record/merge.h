@@ -9,8 +9,9 @@
 
 typedef struct hb_merge_thread {
     hb_cursor cursor;
+    uint32_t index; /* in the order of threads */
     int64_t tid;
-    hb_record *record; /* the thread's next */
+    hb_record *record; /* the thread's next; good until its next one */
     uint64_t id;
     uint64_t floor; /* no record starts before the one before it */
     void *user;     /* the caller's; NULL at first */
@@ -31,8 +32,5 @@ void hb_merge_close(hb_merge *merge);
 
 /** The thread whose `record` is the next; valid until the next call. NULL at the end. */
 hb_merge_thread *hb_merge_next(hb_merge *merge);
-
-/** The number of threads of a session; loops in damaged spools end. */
-uint32_t hb_session_count_threads(const hb_spool_view *view, const hb_session *session);
 
 #endif

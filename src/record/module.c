@@ -51,12 +51,8 @@ hb_module hb_module_create(const char *class_name)
     return module;
 }
 
-void hb_modules_lock(void)
+void hb_modules_after_fork(void)
 {
-    pthread_mutex_lock(&lock);
-}
-
-void hb_modules_unlock(void)
-{
-    pthread_mutex_unlock(&lock);
+    static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
+    lock = unlocked; /* another thread of the parent may have held it */
 }

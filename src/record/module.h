@@ -16,8 +16,7 @@ typedef struct hb_module_entry {
 /** NULL for numbers that hb_module_create() did not give. No lock. */
 const hb_module_entry *hb_module_get(hb_module module);
 
-/* around fork() */
-void hb_modules_lock(void);
-void hb_modules_unlock(void);
+/** In a forked child: nobody holds the lock. */
+void hb_modules_after_fork(void);
 
 #endif

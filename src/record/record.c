@@ -20,62 +20,77 @@ hb_recording hb_recording_now;
 static _Atomic uint64_t next_external_id = 1;
 
 #define IDS_PER_CHUNK (HB_CHUNK_BYTES / sizeof(hb_record))
-#define UNTRACKED     UINT32_MAX /* depth of a scope deeper than HB_OPEN_MAX */
+#define UNTRACKED     HB_SCOPE_DEPTH /* depth of a scope deeper than HB_OPEN_MAX */
 
 /* ---- a thread's chunk ---- */
 
-static HB_COLD void attach(hb_thread *t, uint32_t epoch)
+/* False in a child whose parent records. */
+static HB_COLD bool attach(hb_thread *t, uint32_t epoch)
 {
+    if (!hb_process_records()) return false;
     t->epoch = epoch;
     t->pos = t->end = NULL;
     t->chunk = NULL;
-    t->depth = 0;
+    t->depth = t->sequence = 0;
     memset(t->lost, 0, sizeof t->lost);
+    return true;
+}
+
+/* Whether the thread's chunk is one of the present session, which may be written to. */
+static bool has_chunk(const hb_thread *t)
+{
+    return t->chunk && t->epoch && t->epoch == __atomic_load_n(&hb_enabled_epoch, __ATOMIC_ACQUIRE);
+}
+
+static void name_chunk(const hb_thread *t)
+{
+    const char *name = t->name[0] ? t->name : t->system_name;
+    memcpy(t->chunk->events.thread_name, name, sizeof t->chunk->events.thread_name);
 }
 
 void hb_record_rename_thread(hb_thread *t)
 {
-    char name[sizeof t->chunk->thread_name] = "";
-    if (t->name[0])
-        memcpy(name, t->name, sizeof t->name);
-    else
-        prctl(PR_GET_NAME, name);
-    memcpy(t->chunk->thread_name, name, sizeof name);
+    if (has_chunk(t)) name_chunk(t);
 }
 
-static void link_first_chunk(hb_session *session, hb_chunk *chunk, uint32_t index)
+/* The writer may have the thread's present chunk. Inside enter/leave. */
+static void finish_chunk(hb_thread *t)
 {
-    uint32_t head = __atomic_load_n(&session->first_thread, __ATOMIC_RELAXED);
-    do
-        chunk->next_thread = head;
-    while (!__atomic_compare_exchange_n(&session->first_thread, &head, index, true,
-                                        __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+    hb_chunk_pool *pool = &hb_recording_now.spool->pool;
+    /* Partner of the writer, who sees all records. */
+    atomic_store_explicit(&pool->state[hb_pool_index(pool, t->chunk)], HB_CHUNK_FULL,
+                          memory_order_release);
+    t->chunk = NULL;
+    t->pos = t->end = NULL;
 }
 
+/* No system call but in a thread's first chunk of a session, no lock. */
 static HB_COLD bool next_chunk(hb_thread *t)
 {
-    hb_spool *spool = hb_recording_now.spool;
-    uint32_t index = hb_spool_take(spool);
+    hb_chunk_pool *pool = &hb_recording_now.spool->pool;
+    uint32_t index = hb_pool_take(pool);
     if (index == 0) {
         t->lost[HB_LOST_BUFFER_FULL]++;
         return false;
     }
-    hb_chunk *chunk = hb_spool_chunk(spool, index), *last = t->chunk;
-    *chunk = (hb_chunk){.used = sizeof *chunk,
-                        .session = t->epoch,
-                        .thread = t->number,
-                        .tid = t->tid,
-                        .first_id = atomic_fetch_add(&next_external_id, IDS_PER_CHUNK)};
-    __atomic_store_n(&chunk->kind, HB_CHUNK_EVENTS, __ATOMIC_RELEASE);
+    if (t->chunk) finish_chunk(t);
+    if (t->sequence == 0) prctl(PR_GET_NAME, t->system_name);
+    hb_chunk *chunk = hb_pool_chunk(pool, index);
+    chunk->used = sizeof *chunk;
+    chunk->events =
+        (hb_events_info){.session = t->epoch,
+                         .thread = t->number,
+                         .sequence = t->sequence++,
+                         .tid = t->tid,
+                         .first_id = atomic_fetch_add(&next_external_id, IDS_PER_CHUNK)};
     t->chunk = chunk;
     t->pos = (char *)(chunk + 1);
     t->end = (char *)chunk + HB_CHUNK_BYTES;
-    t->next_id = chunk->first_id;
-    hb_record_rename_thread(t);
-    if (last)
-        __atomic_store_n(&last->next, index, __ATOMIC_RELEASE);
-    else
-        link_first_chunk(hb_recording_now.session, chunk, index);
+    t->next_id = chunk->events.first_id;
+    t->use = (uint32_t)atomic_load_explicit(&pool->uses[index], memory_order_relaxed) *
+             (HB_SCOPE_DEPTH + 1);
+    name_chunk(t);
+    __atomic_store_n(&chunk->kind, HB_CHUNK_EVENTS, __ATOMIC_RELEASE);
     return true;
 }
 
@@ -95,7 +110,10 @@ static inline hb_thread *enter(void)
         hb_thread_leave(t);
         return NULL;
     }
-    if (HB_UNLIKELY(t->epoch != epoch)) attach(t, epoch);
+    if (HB_UNLIKELY(t->epoch != epoch) && !attach(t, epoch)) {
+        hb_thread_leave(t);
+        return NULL;
+    }
     return t;
 }
 
@@ -109,9 +127,11 @@ hb_thread *hb_record_enter(void)
 static uint32_t name_id(const char *name)
 {
     if (!name || !*name) return HB_STRING_UNNAMED;
-    uint32_t id = hb_strings_intern(name, strlen(name));
+    size_t size = strnlen(name, HB_NAME_MAX + 1);
+    uint32_t id = hb_strings_intern_name(name, size);
     hb_thread *t = hb_thread_tls;
     if (HB_UNLIKELY(id == HB_STRING_DROPPED) && t) t->lost[HB_LOST_STRINGS_FULL]++;
+    if (HB_UNLIKELY(size > HB_NAME_MAX) && t) t->lost[HB_LOST_TOO_BIG]++;
     return id;
 }
 
@@ -138,7 +158,7 @@ static inline hb_scope open_scope(hb_thread *t, hb_record *r, bool range)
         t->open[depth] = (hb_open){r, id, range};
         t->depth = depth + 1;
     }
-    return (hb_scope){r, t->epoch, depth};
+    return (hb_scope){r, t->epoch, depth | t->use};
 }
 
 static inline hb_scope begin_plain(uint32_t name, enum hb_record_type type, bool range)
@@ -298,7 +318,7 @@ hb_scope hb_module_call(hb_module module)
     if (r) {
         hb_record_head(&r->head, HB_RECORD_MODULE, 0, entry->name, sizeof *r);
         r->module_id = entry->index;
-        r->python_id = r->parent_id = r->reserved = 0;
+        memset(r->reserved, 0, sizeof r->reserved);
         r->head.start = hb_ticks();
         hb_record_commit(t, &r->head);
         scope = open_scope(t, &r->head, false);
@@ -316,42 +336,59 @@ static inline uint64_t end_of(const hb_record *r)
 
 static inline void set_end(hb_record *r, uint64_t now)
 {
-    __atomic_store_n(&r->end, now, __ATOMIC_RELAXED);
+    /* Partner of the writer: when it sees the end, it sees the rest of the record. */
+    __atomic_store_n(&r->end, now, __ATOMIC_RELEASE);
 }
 
-/* Ends what is still open from `depth` on: left by longjmp, or forgotten. */
+/* Another thread ended it; now its own knows, and will not look at it again. */
+static HB_COLD void see_end(hb_record *r)
+{
+    if (end_of(r) & HB_END_ELSEWHERE) __atomic_fetch_or(&r->end, HB_END_SEEN, __ATOMIC_RELEASE);
+}
+
+/* What is still open at this depth and deeper ends now. */
 static HB_COLD void close_from(hb_thread *t, uint32_t depth, uint64_t now, bool count)
 {
     for (uint32_t i = depth; i < t->depth; i++) {
-        if (end_of(t->open[i].record)) continue; /* another thread ended it */
+        if (end_of(t->open[i].record)) {
+            see_end(t->open[i].record);
+            continue;
+        }
         set_end(t->open[i].record, now);
         if (count) t->lost[HB_LOST_UNBALANCED]++;
     }
     t->depth = depth;
 }
 
-/* A scope that another thread opened, or that is no longer this thread's. */
-static HB_COLD void end_elsewhere(hb_record *r, bool untracked, uint64_t now)
+/* A scope that another thread opened, or that is no longer this thread's. Only while its chunk is
+ * still the one that it was opened in: ended scopes' chunks are used again. */
+static HB_COLD void end_elsewhere(const hb_scope *scope, uint64_t now)
 {
+    hb_chunk_pool *pool = &hb_recording_now.spool->pool;
+    hb_record *r = scope->record;
     uint64_t open = 0;
-    if (__atomic_compare_exchange_n(&r->end, &open, now, false, __ATOMIC_RELAXED,
-                                    __ATOMIC_RELAXED) &&
-        !untracked)
-        __atomic_fetch_or(&r->flags, HB_RECORD_ASYNC, __ATOMIC_RELAXED);
+    if (!hb_process_records()) return;
+    uint32_t uses = atomic_load_explicit(&pool->uses[hb_pool_index(pool, r)], memory_order_relaxed);
+    if (uses * (HB_SCOPE_DEPTH + 1) != (scope->depth & HB_SCOPE_USE)) return;
+    if ((scope->depth & HB_SCOPE_DEPTH) != UNTRACKED) now |= HB_END_ELSEWHERE;
+    __atomic_compare_exchange_n(&r->end, &open, now, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
 static inline void end_in(hb_thread *t, const hb_scope *scope, uint64_t now)
 {
-    uint32_t depth = scope->depth;
+    uint32_t depth = scope->depth & HB_SCOPE_DEPTH;
     hb_record *r = scope->record;
     bool mine = t->epoch == scope->epoch && depth < t->depth && t->open[depth].record == r;
     if (HB_UNLIKELY(!mine)) {
-        end_elsewhere(r, depth == UNTRACKED, now);
+        end_elsewhere(scope, now);
         return;
     }
     if (HB_UNLIKELY(depth + 1 != t->depth)) close_from(t, depth + 1, now, true);
     t->depth = depth;
-    if (HB_LIKELY(end_of(r) == 0)) set_end(r, now);
+    if (HB_LIKELY(end_of(r) == 0))
+        set_end(r, now);
+    else
+        see_end(r);
 }
 
 void hb_scope_end(hb_scope *scope)
@@ -383,6 +420,7 @@ void hb_record_close_all(hb_thread *t)
     if (!hb_thread_enter(t)) return;
     if (t->epoch && __atomic_load_n(&hb_enabled_epoch, __ATOMIC_ACQUIRE) == t->epoch)
         close_from(t, 0, now, false);
+    if (has_chunk(t)) finish_chunk(t);
     hb_thread_leave(t);
 }
 

@@ -6,20 +6,23 @@
 #include "record/inputs.h"
 #include "record/merge.h"
 #include "record/stack.h"
+#include "record/totals.h"
 
 #define SCOPES (1u << HB_RECORD_ANNOTATION | 1u << HB_RECORD_OP)
 
 typedef struct thread {
-    uint32_t first_chunk;
-    uint64_t number;
+    const hb_thread_records *records;
     hb_thread_info info;
+    size_t memory_events; /* given out in this pass */
 } thread;
 
 typedef struct record_source {
     hb_source base;
     hb_trace_info info;
     const hb_spool_view *view;
-    hb_session *session;
+    const hb_session *session;
+    const hb_records *records;
+    hb_memory_totals totals;
     hb_clock_fit fit;
     thread *threads; /* in the order of their first record */
     uint32_t num_threads;
@@ -36,6 +39,8 @@ typedef struct record_source {
     hb_cursor cursor;
     uint64_t floor;
     hb_merge merge;
+    hb_module_numbers modules;
+    hb_module_ids ids; /* of the present module */
 } record_source;
 
 static record_source *self(hb_source *source)
@@ -96,9 +101,12 @@ static void set_parts(record_source *s, hb_op_args *op, const hb_record *r)
         op->inputs = hb_inputs_decode(at, left, &s->scratch, &op->num_inputs);
 }
 
-static void set_memory(hb_trace_event *event, const hb_record *r)
+/* Each pass gives out a thread's memory events in the same order. */
+static void set_memory(record_source *s, hb_trace_event *event, const hb_record *r, uint32_t index)
 {
     const hb_record_memory *m = (const hb_record_memory *)r;
+    hb_memory_total total =
+        hb_memory_total_of(&s->totals, index, s->threads[index].memory_events++);
     event->kind = HB_EVENT_MEMORY;
     event->end_ns = event->start_ns;
     event->flags = r->flags & HB_RECORD_OOM ? HB_TEV_OUT_OF_MEMORY : 0;
@@ -109,21 +117,22 @@ static void set_memory(hb_trace_event *event, const hb_record *r)
         .device_id = m->device_id,
         .addr = m->addr,
         .bytes = m->bytes,
-        .total_allocated = m->total_allocated,
-        .total_reserved = m->total_reserved,
+        .total_allocated = total.allocated,
+        .total_reserved = total.reserved,
     };
 }
 
-static void set_module(hb_trace_event *event, const hb_record *r)
+static void set_module(const record_source *s, hb_trace_event *event, const hb_record *r)
 {
     const hb_record_module *m = (const hb_record_module *)r;
     event->kind = HB_EVENT_MODULE;
-    event->module = (hb_module_args){m->python_id, m->parent_id, m->module_id};
+    event->module = (hb_module_args){s->ids.id, s->ids.parent_id, m->module_id};
 }
 
 static void make_row(record_source *s, hb_trace_event *event, const hb_record *r, uint64_t start,
-                     uint64_t id, const thread *t)
+                     uint64_t id, uint32_t index)
 {
+    const thread *t = &s->threads[index];
     *event = (hb_trace_event){
         .name = s->view->string(s->view, r->name),
         .name_key = r->name,
@@ -138,11 +147,11 @@ static void make_row(record_source *s, hb_trace_event *event, const hb_record *r
     case HB_RECORD_ANNOTATION:
     case HB_RECORD_OP:
         event->kind = r->type == HB_RECORD_OP ? HB_EVENT_OP : HB_EVENT_USER_ANNOTATION;
-        event->op.thread_number = t->number;
+        event->op.thread_number = t->records->number;
         set_parts(s, &event->op, r);
         break;
-    case HB_RECORD_MODULE: set_module(event, r); break;
-    case HB_RECORD_MEMORY: set_memory(event, r); break;
+    case HB_RECORD_MODULE: set_module(s, event, r); break;
+    case HB_RECORD_MEMORY: set_memory(s, event, r, index); break;
     case HB_RECORD_SCALAR:
         event->kind = HB_EVENT_SCALAR;
         event->end_ns = event->start_ns;
@@ -158,7 +167,8 @@ static void walk(record_source *s, uint32_t types)
 {
     s->types = types;
     s->floor = 0;
-    s->cursor = hb_cursor_open(s->view, s->threads[s->thread].first_chunk);
+    hb_cursor_close(&s->cursor);
+    s->cursor = hb_cursor_open(s->view, s->records, s->threads[s->thread].records, types);
 }
 
 static uint32_t first_types(hb_pass pass)
@@ -166,12 +176,21 @@ static uint32_t first_types(hb_pass pass)
     return pass == HB_PASS_HOST ? SCOPES : 1u << HB_RECORD_SCALAR;
 }
 
+static void close_merge(record_source *s)
+{
+    hb_numbers_free(&s->merge);
+    hb_merge_close(&s->merge);
+}
+
 static hb_result begin(hb_source *source, hb_pass pass)
 {
     record_source *s = self(source);
-    hb_merge_close(&s->merge);
+    close_merge(s);
     s->pass = pass;
     s->thread = 0;
+    s->modules = (hb_module_numbers){0};
+    for (uint32_t i = 0; i < s->num_threads; i++)
+        s->threads[i].memory_events = 0;
     if (pass == HB_PASS_MODULES)
         return hb_merge_open(&s->merge, s->view, s->session, 1u << HB_RECORD_MODULE);
     if (pass == HB_PASS_TIMELINE)
@@ -204,7 +223,7 @@ static bool next_in_threads(record_source *s, hb_trace_event *event)
         } else if (s->types & (1u << r->type)) {
             /* A counter that went back would break the order that writers rely on. */
             s->floor = HB_MAX(s->floor, r->start);
-            make_row(s, event, r, s->floor, id, &s->threads[s->thread]);
+            make_row(s, event, r, s->floor, id, s->thread);
             return true;
         }
     }
@@ -212,10 +231,11 @@ static bool next_in_threads(record_source *s, hb_trace_event *event)
 
 static bool next_merged(record_source *s, hb_trace_event *event)
 {
-    const hb_merge_thread *t = hb_merge_next(&s->merge);
+    hb_merge_thread *t = hb_merge_next(&s->merge);
     if (!t) return false;
-    thread of = {.info.tid = t->tid};
-    make_row(s, event, t->record, t->record->start, t->id, &of);
+    if (t->record->type == HB_RECORD_MODULE && !hb_number_module(&s->modules, t, &s->ids))
+        s->ids = (hb_module_ids){0};
+    make_row(s, event, t->record, t->record->start, t->id, t->index);
     return true;
 }
 
@@ -233,24 +253,18 @@ static bool next(hb_source *source, hb_trace_event *event)
 
 /* ---- opening ---- */
 
-/* The session's list holds its newest thread first. */
 static hb_result collect_threads(record_source *s)
 {
-    uint32_t n = hb_session_count_threads(s->view, s->session);
+    uint32_t n = s->records->num_threads;
     s->threads = calloc((size_t)n + 1, sizeof *s->threads);
     s->thread_infos = calloc((size_t)n + 1, sizeof *s->thread_infos);
     if (!s->threads || !s->thread_infos)
         return hb_fail(HB_ERROR_NO_MEMORY, "no memory for %u threads", n);
     s->num_threads = n;
-    uint32_t index = s->session->first_thread;
-    for (uint32_t i = n; i-- > 0;) {
-        hb_chunk *chunk = hb_view_chunk(s->view, index, HB_CHUNK_EVENTS);
-        /* Of broken files only: a cycle may be read by two threads at once. */
-        char *last = &chunk->thread_name[sizeof chunk->thread_name - 1];
-        if (*last) *last = '\0';
-        s->threads[i] = (thread){index, chunk->thread, {chunk->tid, chunk->thread_name}};
-        s->thread_infos[i] = s->threads[i].info;
-        index = chunk->next_thread;
+    for (uint32_t i = 0; i < n; i++) {
+        const hb_thread_records *t = hb_records_nth(s->records, i);
+        s->thread_infos[i] = (hb_thread_info){t->tid, t->name};
+        s->threads[i] = (thread){.records = t, .info = s->thread_infos[i]};
     }
     return HB_OK;
 }
@@ -294,9 +308,11 @@ static const char *lost_json(record_source *s)
     return sum ? hb_buf_text(&s->lost) : NULL;
 }
 
-static void survey_thread(record_source *s, const thread *t, hb_buf *entries)
+static void survey_thread(record_source *s, const thread *t, hb_buf *entries,
+                          const hb_record_source_options *options)
 {
-    hb_cursor c = hb_cursor_open(s->view, t->first_chunk);
+    hb_cursor c = hb_cursor_open(s->view, s->records, t->records,
+                                 HB_TYPES_SEQUENCE | 1u << HB_RECORD_METADATA);
     const hb_record *r;
     uint64_t id;
     while ((r = hb_cursor_next(&c, &id))) {
@@ -304,8 +320,12 @@ static void survey_thread(record_source *s, const thread *t, hb_buf *entries)
             s->info.has_sequences = true;
         if (r->type != HB_RECORD_METADATA) continue;
         const hb_record_metadata *m = (const hb_record_metadata *)r;
-        add_metadata(s, entries, text_of(s, r->name), text_of(s, m->json));
+        const char *key = text_of(s, r->name), *json = text_of(s, m->json);
+        /* After a kill their texts may be lost. */
+        if (*key && *json && (!options->is_json || options->is_json(json)))
+            add_metadata(s, entries, key, json);
     }
+    hb_cursor_close(&c);
 }
 
 /* One look at every record: metadata entries, and whether operators have sequence numbers. */
@@ -314,7 +334,7 @@ static hb_result survey(record_source *s, const hb_record_source_options *option
     hb_buf entries;
     hb_buf_init(&entries, (size_t)64 << 20);
     for (uint32_t i = 0; i < s->num_threads; i++)
-        survey_thread(s, &s->threads[i], &entries);
+        survey_thread(s, &s->threads[i], &entries, options);
     for (size_t i = 0; i < options->num_metadata; i++)
         add_metadata(s, &entries, options->metadata[i].key, options->metadata[i].json);
     const char *lost = lost_json(s);
@@ -326,12 +346,12 @@ static hb_result survey(record_source *s, const hb_record_source_options *option
 
 static void set_info(record_source *s)
 {
-    const hb_spool_header *head = (const hb_spool_header *)s->view->base;
+    const hb_spool_header *head = s->view->head;
     uint32_t flags = s->session->flags;
     hb_trace_info *info = &s->info;
     info->start_ns = s->session->start.unix_ns;
     info->stop_ns = hb_clock_unix(&s->fit, hb_session_last(s->session)->ticks);
-    info->pid = head->pid;
+    info->pid = head->process.pid;
     info->process_name = head->process_name;
     info->host_name = head->host_name;
     info->trace_id = s->session->trace_id;
@@ -349,7 +369,9 @@ static void set_info(record_source *s)
 static void source_close(hb_source *source)
 {
     record_source *s = self(source);
-    hb_merge_close(&s->merge);
+    close_merge(s);
+    hb_cursor_close(&s->cursor);
+    hb_memory_totals_free(&s->totals);
     hb_symbolizer_free(s->symbolizer);
     hb_inputs_scratch_free(&s->scratch);
     hb_buf_free(&s->lost);
@@ -359,21 +381,22 @@ static void source_close(hb_source *source)
     free(s);
 }
 
-hb_result hb_record_source_open(const hb_spool_view *view, hb_session *session,
+hb_result hb_record_source_open(const hb_spool_view *view, const hb_session *session,
                                 const hb_record_source_options *options, hb_source **source)
 {
     static const hb_record_source_options none;
     if (!options) options = &none;
-    HB_TRY(hb_session_finalize(view, session));
     record_source *s = calloc(1, sizeof *s);
     if (!s) return hb_fail(HB_ERROR_NO_MEMORY, "no memory to read the records");
     s->base = (hb_source){&s->info, begin, next, source_close};
     s->view = view;
     s->session = session;
+    s->records = view->records(view, session);
     s->fit = hb_clock_fit_pairs(&session->start, hb_session_last(session));
     hb_inputs_scratch_init(&s->scratch);
     hb_result result = collect_threads(s);
     if (result == HB_OK) result = survey(s, options);
+    if (result == HB_OK) result = hb_memory_totals_find(&s->totals, view, session);
     if (result != HB_OK) {
         source_close(&s->base);
         return result;

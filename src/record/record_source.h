@@ -15,10 +15,12 @@
 typedef struct hb_record_source_options {
     const hb_metadata *metadata; /* put after the recorded entries */
     size_t num_metadata;
+    /** Of sessions that are trusted in nothing: whether a recorded text is JSON. NULL: all are. */
+    bool (*is_json)(const char *text);
 } hb_record_source_options;
 
-/** Opens an ended session; finalizes it if need be. The view must outlive the source. */
-hb_result hb_record_source_open(const hb_spool_view *view, hb_session *session,
+/** Opens an ended session. The view must outlive the source. */
+hb_result hb_record_source_open(const hb_spool_view *view, const hb_session *session,
                                 const hb_record_source_options *options, hb_source **source);
 
 #endif

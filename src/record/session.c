@@ -8,6 +8,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "record/codec.h"
 #include "record/module.h"
 #include "record/strings.h"
 
@@ -15,27 +16,15 @@ static uint32_t last_number;
 
 /* ---- this process ---- */
 
-/* Modules are named under their lock, so it comes first. */
-static void before_fork(void)
-{
-    hb_modules_lock();
-    hb_strings_lock();
-}
-
-static void after_fork_in_parent(void)
-{
-    hb_strings_unlock();
-    hb_modules_unlock();
-}
-
-/* The child records nothing: the session and its memory are its parent's. */
+/* The child records nothing: the session and its memory are its parent's. fork() waits for none of
+ * this room's locks: their data are whole at any moment, and the child makes them anew. */
 static void after_fork_in_child(void)
 {
-    after_fork_in_parent();
-    hb_strings_set_mirror(NULL, NULL);
+    hb_modules_after_fork();
+    hb_strings_after_fork();
+    hb_spools_after_fork();
     __atomic_store_n(&hb_enabled_epoch, 0, __ATOMIC_RELAXED);
     hb_threads_after_fork();
-    hb_finalize_after_fork();
 }
 
 static void init_once(void)
@@ -43,7 +32,7 @@ static void init_once(void)
     hb_clock_init();
     hb_threads_init();
     hb_strings_init();
-    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    pthread_atfork(NULL, NULL, after_fork_in_child);
 }
 
 void hb_record_init(void)
@@ -65,29 +54,41 @@ static void make_trace_id(char id[40])
         snprintf(id + 2 * i, 3, "%02X", bytes[i]);
 }
 
+static hb_result no_room(void)
+{
+    return hb_fail(HB_ERROR_LIMIT, "no room for another cycle: the records of earlier ones fill "
+                                   "max_record_bytes");
+}
+
+/* The entry and the list of its records. */
+static hb_session *new_session(hb_spool *spool)
+{
+    pthread_mutex_lock(&spool->lock);
+    hb_session *session = hb_spool_new_session(spool);
+    if (++last_number == 0) last_number = 1;
+    hb_records *records = session ? hb_records_new(last_number) : NULL;
+    if (records) {
+        records->next = spool->records;
+        spool->records = records;
+        spool->recording++;
+        session->number = last_number;
+    }
+    pthread_mutex_unlock(&spool->lock);
+    return records ? session : NULL;
+}
+
 hb_result hb_session_begin(hb_spool *spool, uint32_t flags, int64_t cycle, hb_session **out)
 {
-    uint32_t index = hb_spool_take(spool);
-    if (index == 0)
-        return hb_fail(HB_ERROR_LIMIT, "no room for another cycle: the records of "
-                                       "earlier ones fill max_record_bytes");
-    hb_chunk *chunk = hb_spool_chunk(spool, index);
-    hb_session *session = (hb_session *)(chunk + 1);
-    *chunk = (hb_chunk){.used = sizeof *chunk + sizeof *session};
-    if (++last_number == 0) last_number = 1;
-    *session = (hb_session){.number = last_number,
-                            .state = HB_SESSION_RECORDING,
-                            .flags = flags,
-                            .cycle = cycle,
-                            .start = hb_clock_sample()};
+    hb_session *session = new_session(spool);
+    if (!session) return no_room();
+    session->flags = flags;
+    session->cycle = cycle;
+    session->start = hb_clock_sample();
     session->later[0] = session->start;
     make_trace_id(session->trace_id);
-    chunk->session = session->number;
-    __atomic_store_n(&chunk->kind, HB_CHUNK_SESSION, __ATOMIC_RELEASE);
-    pthread_mutex_lock(&spool->lock);
-    session->older = hb_spool_head(spool)->first_session;
-    hb_spool_head(spool)->first_session = index;
-    pthread_mutex_unlock(&spool->lock);
+    __atomic_store_n(&session->state, HB_SESSION_RECORDING, __ATOMIC_RELEASE);
+    hb_spool_writer_wake(spool);
+    hb_process_record();
     hb_recording_now.spool = spool;
     hb_recording_now.session = session;
     __atomic_store_n(&hb_recording_now.flags, flags, __ATOMIC_RELAXED);
@@ -103,12 +104,70 @@ void hb_session_tick(hb_session *session)
     __atomic_store_n(&session->newest, spare, __ATOMIC_RELEASE);
 }
 
+/* Under the lock: a chunk as it is now, as a part of the session's. */
+static bool add_chunk(hb_records *records, hb_spool *spool, uint32_t index)
+{
+    const hb_chunk *chunk = hb_spool_chunk(spool, index);
+    uint32_t used = HB_MIN(__atomic_load_n(&chunk->used, __ATOMIC_ACQUIRE), HB_CHUNK_BYTES);
+    bool had;
+    hb_part part = {.sequence = chunk->events.sequence,
+                    .raw_bytes = used - HB_MIN(used, (uint32_t)sizeof *chunk),
+                    .first_id = chunk->events.first_id,
+                    .place = HB_PART_CHUNK,
+                    .chunk = index};
+    return hb_records_add(records, &chunk->events, &part, &had) || had;
+}
+
+/* Whether a chunk holds records of a session. */
+static bool is_of(hb_spool *spool, uint32_t index, uint32_t session)
+{
+    uint8_t state = atomic_load_explicit(&spool->pool.state[index], memory_order_acquire);
+    if (state == HB_CHUNK_READY) return false;
+    const hb_chunk *chunk = hb_spool_chunk(spool, index);
+    return __atomic_load_n(&chunk->kind, __ATOMIC_ACQUIRE) == HB_CHUNK_EVENTS &&
+           chunk->events.session == session;
+}
+
+typedef void (*chunk_visitor)(hb_spool *spool, uint32_t index, hb_records *records);
+
+/* Under the lock. */
+static void each_chunk(hb_spool *spool, uint32_t session, hb_records *records, chunk_visitor visit)
+{
+    uint32_t in_file = atomic_load(&spool->pool.in_file), end = hb_pool_end(&spool->pool);
+    for (uint32_t i = 1; i < end; i++) {
+        if (i == in_file + 1) i = HB_MAX(i, spool->pool.first_in_memory);
+        if (i < end && is_of(spool, i, session)) visit(spool, i, records);
+    }
+}
+
+static void leave_chunk(hb_spool *spool, uint32_t index, hb_records *records)
+{
+    if (!add_chunk(records, spool, index)) {
+        uint64_t *lost = hb_recording_now.session->lost;
+        lost[HB_LOST_MEMORY]++; /* of records at least one */
+    }
+    atomic_store_explicit(&spool->pool.state[index], HB_CHUNK_BEYOND, memory_order_release);
+}
+
+/* What lies in chunks belongs to the session's records as well. */
+static void collect(hb_spool *spool, hb_session *session)
+{
+    pthread_mutex_lock(&spool->lock);
+    hb_records *records = hb_spool_records(spool, session->number);
+    each_chunk(spool, session->number, records, leave_chunk);
+    if (!hb_records_close(records)) records->num_threads = 0;
+    spool->recording--;
+    pthread_mutex_unlock(&spool->lock);
+    hb_spool_writer_wake(spool);
+}
+
 void hb_session_end(hb_session *session)
 {
     __atomic_store_n(&hb_enabled_epoch, 0, __ATOMIC_SEQ_CST);
     hb_threads_quiesce();
     hb_session_tick(session);
     hb_threads_add_lost(session->number, session->lost);
+    collect(hb_recording_now.spool, session);
     session->state = HB_SESSION_STOPPED;
 }
 
@@ -126,32 +185,104 @@ hb_lost hb_session_lost(const hb_session *session)
     };
 }
 
-static void unlink_session(hb_spool *spool, hb_session *session, uint32_t index)
+static void give_chunk(hb_spool *spool, uint32_t index, hb_records *records)
 {
-    pthread_mutex_lock(&spool->lock);
-    uint32_t *at = &hb_spool_head(spool)->first_session;
-    while (*at && *at != index)
-        at = &((hb_session *)(hb_spool_chunk(spool, *at) + 1))->older;
-    if (*at == index) *at = session->older;
-    pthread_mutex_unlock(&spool->lock);
+    (void)records;
+    if (index != spool->being_written) hb_pool_give(&spool->pool, index); /* else the writer does */
+}
+
+/* Under the lock. */
+static hb_records *take_records(hb_spool *spool, uint32_t session)
+{
+    hb_records **at = &spool->records, *found;
+    while (*at && (*at)->session != session)
+        at = &(*at)->next;
+    found = *at;
+    if (found) *at = found->next;
+    return found;
+}
+
+/* Under the lock. */
+static void drop_part(hb_spool *spool, const hb_part *part)
+{
+    if (part->place == HB_PART_CHUNK) return;
+    spool->kept_bytes -= part->coded_bytes;
+    if (part->place == HB_PART_MEMORY) {
+        free(part->coded);
+        return;
+    }
+    hb_extent gone = {part->offset - sizeof(hb_segment), sizeof(hb_segment) + part->coded_bytes};
+    hb_extent *last = (hb_extent *)(spool->unneeded.data + spool->unneeded.size) - 1;
+    if (spool->unneeded.size && (last->offset + last->bytes + 7) / 8 * 8 == gone.offset)
+        last->bytes = gone.offset + gone.bytes - last->offset;
+    else
+        hb_buf_append(&spool->unneeded, &gone, sizeof gone);
 }
 
 void hb_session_release(hb_spool *spool, hb_session *session)
 {
-    hb_chunk *own = (hb_chunk *)session - 1;
-    uint32_t index = (uint32_t)(((char *)own - spool->base) / HB_CHUNK_BYTES);
-    session->state = HB_SESSION_SAVED;
-    unlink_session(spool, session, index);
-    for (uint32_t thread = session->first_thread; thread;) {
-        uint32_t next_thread = hb_spool_chunk(spool, thread)->next_thread;
-        for (uint32_t i = thread; i;) {
-            uint32_t next = hb_spool_chunk(spool, i)->next;
-            hb_spool_give(spool, i);
-            i = next;
-        }
-        thread = next_thread;
+    pthread_mutex_lock(&spool->lock);
+    hb_records *records = take_records(spool, session->number);
+    each_chunk(spool, session->number, NULL, give_chunk);
+    for (uint32_t i = 0; records && i < records->num_threads; i++) {
+        hb_thread_records *t = &records->threads[i];
+        for (uint32_t k = 0; k < t->num_parts; k++)
+            drop_part(spool, &t->parts[k]);
+        t->num_parts = 0;
     }
-    hb_spool_give(spool, index);
+    __atomic_store_n(&session->state, HB_SESSION_NONE, __ATOMIC_RELEASE);
+    hb_spool_account(spool);
+    pthread_mutex_unlock(&spool->lock);
+    hb_records_free(records);
+    hb_spool_writer_wake(spool);
+}
+
+/* ---- a session that goes on ---- */
+
+#define TOLD_ONCE (1u << HB_RECORD_METADATA | 1u << HB_RECORD_DEVICE)
+
+/* Under the lock: the oldest part of all threads that may go; *of is its thread. */
+static hb_part *oldest_part(hb_records *records, hb_thread_records **of)
+{
+    hb_part *oldest = NULL;
+    for (uint32_t i = 0; i < records->num_threads; i++) {
+        hb_thread_records *t = &records->threads[i];
+        for (uint32_t k = 0; k < t->num_parts; k++) {
+            hb_part *p = &t->parts[k];
+            if (p->types & TOLD_ONCE) continue;
+            if (!oldest || p->last_tick < oldest->last_tick) {
+                oldest = p;
+                *of = t;
+            }
+            break;
+        }
+    }
+    return oldest;
+}
+
+void hb_session_drop(hb_spool *spool, const hb_session *session, uint64_t horizon,
+                     uint64_t most_bytes)
+{
+    pthread_mutex_lock(&spool->lock);
+    hb_records *records = hb_spool_records(spool, session->number);
+    hb_thread_records *t = NULL;
+    for (;;) {
+        hb_part *part = records ? oldest_part(records, &t) : NULL;
+        if (!part || (part->last_tick >= horizon && records->bytes <= most_bytes)) break;
+        drop_part(spool, part);
+        records->bytes -= part->coded_bytes;
+        size_t behind = (size_t)(t->parts + t->num_parts - (part + 1));
+        memmove(part, part + 1, behind * sizeof *part);
+        t->num_parts--;
+    }
+    hb_spool_account(spool);
+    pthread_mutex_unlock(&spool->lock);
+    hb_spool_writer_wake(spool);
+}
+
+static void see_chunk(hb_spool *spool, uint32_t index, hb_records *records)
+{
+    (void)add_chunk(records, spool, index);
 }
 
 /* ---- reading ---- */
@@ -162,82 +293,115 @@ static hb_str own_string(const hb_spool_view *view, uint32_t id)
     return hb_strings_get(id);
 }
 
-hb_spool_view hb_spool_view_own(const hb_spool *spool)
+static const hb_records no_records;
+
+static const hb_records *own_records(const hb_spool_view *view, const hb_session *session)
 {
-    return (hb_spool_view){.base = spool->base,
-                           .num_chunks = atomic_load(&spool->committed),
+    hb_spool *spool = view->from;
+    pthread_mutex_lock(&spool->lock);
+    const hb_records *records = hb_spool_records(spool, session->number);
+    pthread_mutex_unlock(&spool->lock);
+    return records && records->order ? records : &no_records;
+}
+
+/* A chunk's records are copied under the lock, under which the writer gives chunks back. */
+static bool load_chunk(hb_spool *spool, uint32_t session, const hb_thread_records *t,
+                       const hb_part *part, char *raw)
+{
+    const hb_chunk *chunk = hb_spool_chunk(spool, part->chunk);
+    if (!is_of(spool, part->chunk, session) || chunk->events.thread != t->number ||
+        chunk->events.sequence != part->sequence)
+        return false;
+    hb_codec_copy_hot(raw, (const char *)(chunk + 1), part->raw_bytes);
+    return true;
+}
+
+/* Under the lock: the part as it is now, which may have been in a chunk when it was seen. */
+static bool present_part(hb_spool *spool, uint32_t session, const hb_thread_records *seen,
+                         hb_part *part)
+{
+    const hb_records *records = hb_spool_records(spool, session);
+    const hb_thread_records *t = records ? hb_records_find_thread(records, seen->number) : NULL;
+    const hb_part *now = t ? hb_records_find(t, part->sequence) : NULL;
+    if (now) *part = *now;
+    return now != NULL;
+}
+
+static bool load_coded(hb_spool *spool, const hb_part *part, char *raw)
+{
+    if (part->place == HB_PART_MEMORY) return hb_part_decode(part, part->coded, raw);
+    unsigned char *coded = malloc(HB_MAX(part->coded_bytes, 1u));
+    bool ok = coded && hb_spool_read(spool, part->offset, coded, part->coded_bytes) &&
+              hb_part_decode(part, coded, raw);
+    free(coded);
+    return ok;
+}
+
+static bool own_load(const hb_spool_view *view, uint32_t session, const hb_thread_records *t,
+                     const hb_part *seen, char *raw)
+{
+    hb_spool *spool = view->from;
+    pthread_mutex_lock(&spool->lock);
+    hb_part part = *seen;
+    bool loaded = part.place == HB_PART_CHUNK && load_chunk(spool, session, t, &part, raw);
+    bool found = loaded || present_part(spool, session, t, &part);
+    if (found && !loaded && part.place == HB_PART_CHUNK)
+        found = loaded = load_chunk(spool, session, t, &part, raw);
+    pthread_mutex_unlock(&spool->lock);
+    if (loaded || !found) return loaded;
+    if (part.raw_bytes == seen->raw_bytes) return load_coded(spool, &part, raw);
+    /* Seen while it was filled: what came later does not belong to the snapshot. */
+    char *whole = part.raw_bytes > seen->raw_bytes ? malloc(part.raw_bytes) : NULL;
+    loaded = whole && load_coded(spool, &part, whole);
+    if (loaded) memcpy(raw, whole, seen->raw_bytes);
+    free(whole);
+    return loaded;
+}
+
+hb_spool_view hb_spool_view_own(hb_spool *spool)
+{
+    return (hb_spool_view){.head = &spool->head,
                            .string = own_string,
+                           .records = own_records,
+                           .load = own_load,
+                           .from = spool,
                            .same_process = true};
 }
 
-hb_chunk *hb_view_chunk(const hb_spool_view *view, uint32_t index, enum hb_chunk_kind kind)
+/* ---- snapshots ---- */
+
+static const hb_records *snapshot_records(const hb_spool_view *view, const hb_session *session)
 {
-    if (index == 0 || index >= view->num_chunks) return NULL;
-    hb_chunk *chunk = (hb_chunk *)(view->base + (size_t)index * HB_CHUNK_BYTES);
-    return chunk->kind == (uint32_t)kind ? chunk : NULL;
+    const hb_snapshot *s = (const hb_snapshot *)view; /* its first member */
+    return s->session.number == session->number ? s->records : &no_records;
 }
 
-hb_session *hb_view_session(const hb_spool_view *view, uint32_t index)
+hb_result hb_session_snapshot(hb_spool *spool, const hb_session *session, hb_snapshot **out)
 {
-    hb_chunk *chunk = hb_view_chunk(view, index, HB_CHUNK_SESSION);
-    return chunk ? (hb_session *)(chunk + 1) : NULL;
-}
-
-static void enter_chunk(hb_cursor *c, uint32_t index)
-{
-    uint32_t session = c->chunk ? c->chunk->session : 0;
-    hb_chunk *chunk = c->chunks_left ? hb_view_chunk(c->view, index, HB_CHUNK_EVENTS) : NULL;
-    if (chunk && session && chunk->session != session) chunk = NULL;
-    c->chunk = chunk;
-    if (!chunk) return;
-    c->chunks_left--;
-    uint32_t used = HB_MIN(chunk->used, HB_CHUNK_BYTES);
-    c->at = (char *)(chunk + 1);
-    c->end = HB_MAX((char *)chunk + used, c->at);
-    c->next_id = chunk->first_id;
-}
-
-hb_cursor hb_cursor_open(const hb_spool_view *view, uint32_t first_chunk)
-{
-    hb_cursor c = {.view = view, .chunks_left = view->num_chunks};
-    enter_chunk(&c, first_chunk);
-    return c;
-}
-
-static size_t least_size(const hb_record *r)
-{
-    switch (r->type) {
-    case HB_RECORD_ANNOTATION:
-    case HB_RECORD_OP: return sizeof(hb_record);
-    case HB_RECORD_MODULE: return sizeof(hb_record_module);
-    case HB_RECORD_MEMORY: return sizeof(hb_record_memory);
-    case HB_RECORD_SCALAR: return sizeof(hb_record_scalar);
-    case HB_RECORD_METADATA: return sizeof(hb_record_metadata);
-    case HB_RECORD_CALL: return sizeof(hb_record_call);
-    case HB_RECORD_LAUNCH: return HB_RECORD_SHORT_LAUNCH;
-    case HB_RECORD_COPY: return sizeof(hb_record_copy);
-    case HB_RECORD_ALLOCATION: return sizeof(hb_record_allocation);
-    case HB_RECORD_WORK: return sizeof(hb_record_work);
-    case HB_RECORD_DISPATCH: return sizeof(hb_record_dispatch);
-    case HB_RECORD_LINK: return sizeof(hb_record_link);
-    case HB_RECORD_DEVICE: return sizeof(hb_record_device);
-    default: return SIZE_MAX;
+    hb_snapshot *s = calloc(1, sizeof *s);
+    if (s) {
+        pthread_mutex_lock(&spool->lock);
+        const hb_records *records = hb_spool_records(spool, session->number);
+        s->records = records ? hb_records_copy(records) : NULL;
+        if (s->records) each_chunk(spool, session->number, s->records, see_chunk);
+        s->session = *session;
+        pthread_mutex_unlock(&spool->lock);
     }
+    if (!s || !s->records || !hb_records_close(s->records)) {
+        hb_snapshot_close(s);
+        return hb_fail(HB_ERROR_NO_MEMORY, "no memory to look at what is being recorded");
+    }
+    hb_session_tick(&s->session);
+    s->session.state = HB_SESSION_STOPPED;
+    s->spool = spool;
+    s->view = hb_spool_view_own(spool);
+    s->view.records = snapshot_records;
+    *out = s;
+    return HB_OK;
 }
 
-hb_record *hb_cursor_next(hb_cursor *c, uint64_t *id)
+void hb_snapshot_close(hb_snapshot *s)
 {
-    while (c->chunk) {
-        hb_record *r = (hb_record *)c->at;
-        size_t left = (size_t)(c->end - c->at);
-        size_t size = left >= sizeof *r ? (size_t)r->units * 8 : 0;
-        if (size && size <= left && size >= least_size(r)) {
-            c->at += size;
-            bool scope = r->type == HB_RECORD_ANNOTATION || r->type == HB_RECORD_OP;
-            *id = scope ? c->next_id++ : 0;
-            return r;
-        }
-        enter_chunk(c, c->chunk->next); /* at its end, or damaged from here on */
-    }
-    return NULL;
+    if (s) hb_records_free_copy(s->records);
+    free(s);
 }

@@ -8,58 +8,117 @@
 #include "record/record.h"
 #include "trace/event.h"
 
-/** A spool to read from: this process's own, or a recovered one that is trusted in nothing. */
-typedef struct hb_spool_view {
-    char *base;
-    uint32_t num_chunks;
-    /** The string of an id; {NULL, 0} when there is none. */
-    hb_str (*string)(const struct hb_spool_view *view, uint32_t id);
-    const struct hb_string_runs *runs; /* recovered spools */
-    bool same_process;                 /* program counters mean something */
-} hb_spool_view;
-
-/** The view of this process's spool. */
-hb_spool_view hb_spool_view_own(const hb_spool *spool);
-
-/** Starts recording: from now until hb_session_end() all threads record into a new session.
- * HB_ERROR_LIMIT when the spool is full. */
+/** Starts recording: from now until hb_session_end() all threads record into a new session, which
+ * is this process's alone. HB_ERROR_LIMIT when the spool is full. */
 hb_result hb_session_begin(hb_spool *spool, uint32_t flags, int64_t cycle, hb_session **session);
 
 /** Refreshes the session's newest clock pair, so that a crash's records can be dated. One thread at
  * a time. */
 void hb_session_tick(hb_session *session);
 
-/** Stops recording; when it returns no thread writes to the session any more. */
+/** Stops recording; when it returns no thread writes to the session any more. Its records are read
+ * where they lie; the writer goes on putting them into the file. */
 void hb_session_end(hb_session *session);
 
 /** What the session lost, in the words of the public API. After hb_session_end(). */
 hb_lost hb_session_lost(const hb_session *session);
 
-/** Gives the session's chunks back to the spool. */
+/** Gives the session's chunks and what was written of them back to the spool. */
 void hb_session_release(hb_spool *spool, hb_session *session);
 
-/** A session's thread: a walk over its records in the order of their start. */
+/* ---- a session that goes on: for flight recorders ---- */
+
+/** Drops a recording session's oldest records, chunk by chunk: those whose last time lies before
+ * `horizon` (ticks), and more, oldest first, as long as what is kept takes over `most_bytes` of the
+ * file (or memory). What metadata and devices were told in stays. The space is given back to the
+ * file system. Any thread that does not record; not while a snapshot of it is read. */
+void hb_session_drop(hb_spool *spool, const hb_session *session, uint64_t horizon,
+                     uint64_t most_bytes);
+
+/** What a recording session has by now, as a session that was stopped: its copy, to be read by any
+ * source through hb_snapshot.view. Recording goes on meanwhile; open scopes are unfinished. Close
+ * it before the spool, and before hb_session_release() of its session. HB_ERROR_NO_MEMORY. */
+typedef struct hb_snapshot hb_snapshot;
+hb_result hb_session_snapshot(hb_spool *spool, const hb_session *session, hb_snapshot **snapshot);
+void hb_snapshot_close(hb_snapshot *snapshot);
+
+/* ---- reading ---- */
+
+/** A spool to read from: this process's own, or a recovered one that is trusted in nothing. */
+typedef struct hb_spool_view {
+    const hb_spool_header *head;
+    /** The string of an id; {NULL, 0} when there is none. */
+    hb_str (*string)(const struct hb_spool_view *view, uint32_t id);
+    /** Where a session's records are, closed; never NULL. */
+    const hb_records *(*records)(const struct hb_spool_view *view, const hb_session *session);
+    /** A part's records, into `raw` of part->raw_bytes; false when they are gone or damaged. */
+    bool (*load)(const struct hb_spool_view *view, uint32_t session,
+                 const hb_thread_records *thread, const hb_part *part, char *raw);
+    void *from;        /* their own */
+    bool same_process; /* program counters mean something */
+} hb_spool_view;
+
+struct hb_snapshot {
+    hb_spool_view view;
+    hb_session session;
+    hb_records *records;
+    hb_spool *spool;
+};
+
+/** The view of this process's spool: of sessions that have ended. */
+hb_spool_view hb_spool_view_own(hb_spool *spool);
+
+/** Decodes a part's bytes as they stand in files and memory. */
+bool hb_part_decode(const hb_part *part, const unsigned char *coded, char *raw);
+
+/** A walk over a thread's records in the order of their start. Records are copies of the cursor's
+ * own, good until it comes to the next part: copy what is kept longer, or keep its hb_record_ref.
+ */
 typedef struct hb_cursor {
     const hb_spool_view *view;
-    hb_chunk *chunk;
+    const hb_thread_records *thread;
+    uint32_t session;
+    uint32_t part;  /* the next one */
+    uint32_t types; /* parts without records of these are passed over */
+    char *raw;
+    size_t capacity;
     char *at, *end;
     uint64_t next_id;
-    uint32_t chunks_left; /* against loops in damaged spools */
+    hb_record *last;
 } hb_cursor;
 
-hb_cursor hb_cursor_open(const hb_spool_view *view, uint32_t first_chunk);
+#define HB_TYPES_ALL UINT32_MAX
 
-/** The next record, with the External id of a scope in *id (0 for others); NULL at the end. */
+/** To be closed with hb_cursor_close(). */
+hb_cursor hb_cursor_open(const hb_spool_view *view, const hb_records *records,
+                         const hb_thread_records *thread, uint32_t types);
+void hb_cursor_close(hb_cursor *cursor);
+
+/** The next record, of any type, with the External id of a scope in *id (0 for others); NULL at the
+ * end. */
 hb_record *hb_cursor_next(hb_cursor *cursor, uint64_t *id);
 
-/** The chunk of an index; NULL when the spool has none of that kind there. */
-hb_chunk *hb_view_chunk(const hb_spool_view *view, uint32_t index, enum hb_chunk_kind kind);
-hb_session *hb_view_session(const hb_spool_view *view, uint32_t index);
+/* ---- records kept for later ---- */
 
-/** Fills in what needs the order of all threads' records: modules' ids and parents, and memory
- * totals that the program left to us. Done once; after hb_session_end(). */
-hb_result hb_session_finalize(const hb_spool_view *view, hb_session *session);
-/** In a forked child. */
-void hb_finalize_after_fork(void);
+/** Where a record is: 8 bytes to keep instead of a copy. */
+typedef uint64_t hb_record_ref;
+
+/** Of the record that the cursor gave last; `thread` is the place in the order of threads. */
+hb_record_ref hb_cursor_ref(const hb_cursor *cursor, uint32_t thread);
+
+/** Reads records by their refs, some parts at a time. */
+typedef struct hb_record_reader {
+    const hb_spool_view *view;
+    const hb_records *records;
+    struct hb_read_part *parts;
+    uint32_t clock;
+} hb_record_reader;
+
+void hb_record_reader_init(hb_record_reader *reader, const hb_spool_view *view,
+                           const hb_records *records);
+void hb_record_reader_free(hb_record_reader *reader);
+
+/** The record, good until 30 more were read; NULL when it can't be read. */
+const hb_record *hb_record_read(hb_record_reader *reader, hb_record_ref ref);
 
 #endif

@@ -7,14 +7,15 @@
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "base/files.h"
-#include "record/strings.h"
+#include "base/crc32c.h"
+#include "record/process_id.h"
 
-#define FIRST_COMMIT 256u /* chunks: 16 MiB */
-#define MAX_COMMIT   4096u
+#define FIRST_HOT 16u /* chunks: 1 MiB */
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -45,12 +46,7 @@ static bool is_network(const char *dir)
     return false;
 }
 
-static char *chunk_at(const hb_spool *spool, uint32_t index)
-{
-    return spool->base + (size_t)index * HB_CHUNK_BYTES;
-}
-
-/* ---- growing ---- */
+/* ---- the file ---- */
 
 /* A signal interrupts it, on some file systems so that it begins anew: not for ever. */
 static bool allocate(int fd, off_t offset, off_t size)
@@ -62,139 +58,221 @@ static bool allocate(int fd, off_t offset, off_t size)
     return !failed;
 }
 
-static bool commit_file(hb_spool *spool, uint32_t from, uint32_t count)
+static bool write_at(int fd, uint64_t offset, const void *data, size_t size)
 {
-    off_t offset = (off_t)from * HB_CHUNK_BYTES;
-    size_t size = (size_t)count * HB_CHUNK_BYTES;
-    if (!hb_may_grow_to((uint64_t)offset + size) || !allocate(spool->file.fd, offset, (off_t)size))
-        return false;
-    void *p = mmap(chunk_at(spool, from), size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-                   spool->file.fd, offset);
-    return p != MAP_FAILED;
-}
-
-static bool commit_anonymous(hb_spool *spool, uint32_t from, uint32_t count)
-{
-    return mprotect(chunk_at(spool, from), (size_t)count * HB_CHUNK_BYTES,
-                    PROT_READ | PROT_WRITE) == 0;
-}
-
-/* Under lock. */
-static bool commit_more(hb_spool *spool)
-{
-    uint32_t from = atomic_load(&spool->committed);
-    uint32_t count = HB_MIN(HB_MAX(from / 2, FIRST_COMMIT), MAX_COMMIT);
-    count = HB_MIN(count, spool->max_chunks - from);
-    if (count == 0) return false;
-    bool in_file =
-        !spool->file_full && hb_kept_file_is_there(&spool->file) && commit_file(spool, from, count);
-    if (!in_file) {
-        spool->file_full = true;
-        if (!commit_anonymous(spool, from, count)) return false;
-    } else {
-        hb_spool_head(spool)->num_chunks = from + count;
+    const char *at = data;
+    if (!hb_may_grow_to(offset + size)) return false;
+    while (size) {
+        ssize_t n = pwrite(fd, at, size, (off_t)offset);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return false;
+        at += n;
+        offset += (uint64_t)n;
+        size -= (size_t)n;
     }
-    atomic_store(&spool->committed, from + count);
     return true;
 }
 
-/* ---- taking and giving ---- */
-
-static uint32_t take_free(hb_spool *spool)
+/* Under the file's lock. The program may have closed it: then once more by its name. */
+static int file_of(hb_spool *spool)
 {
-    pthread_mutex_lock(&spool->free_lock);
-    uint32_t index = spool->free_chunks;
-    if (index) spool->free_chunks = hb_spool_chunk(spool, index)->next;
-    pthread_mutex_unlock(&spool->free_lock);
-    return index;
-}
-
-void hb_spool_give(hb_spool *spool, uint32_t index)
-{
-    hb_chunk *chunk = hb_spool_chunk(spool, index);
-    chunk->kind = HB_CHUNK_FREE;
-    pthread_mutex_lock(&spool->free_lock);
-    chunk->next = spool->free_chunks;
-    spool->free_chunks = index;
-    pthread_mutex_unlock(&spool->free_lock);
-}
-
-/* `count` chunks in a row that were never used; 0 when full. */
-static uint32_t take_fresh(hb_spool *spool, uint32_t count)
-{
-    uint32_t index = atomic_load(&spool->fresh);
-    for (;;) {
-        if (count > spool->max_chunks - index) return 0;
-        while (index + count > atomic_load(&spool->committed)) {
-            pthread_mutex_lock(&spool->lock);
-            bool ok = index + count <= atomic_load(&spool->committed) || commit_more(spool);
-            pthread_mutex_unlock(&spool->lock);
-            if (!ok) return 0;
-        }
-        if (atomic_compare_exchange_weak(&spool->fresh, &index, index + count)) return index;
+    if (hb_kept_file_is_there(&spool->file)) return spool->file.fd;
+    struct stat st;
+    int fd = spool->path ? open(spool->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
+    bool same = fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == spool->file.device &&
+                st.st_ino == spool->file.inode;
+    if (!same) {
+        if (fd >= 0) close(fd);
+        return -1;
     }
+    spool->file = hb_kept_file_of(fd);
+    (void)flock(spool->file.fd, LOCK_EX | LOCK_NB); /* taken by a child, it says the same */
+    return spool->file.fd;
 }
 
-uint32_t hb_spool_take(hb_spool *spool)
+static int lock_file(hb_spool *spool)
 {
-    uint32_t index = take_free(spool);
-    if (index) return index;
-    index = take_fresh(spool, 1);
-    /* One call instead of sixteen page faults. Older kernels refuse, and fault. */
-    if (index) madvise(chunk_at(spool, index), HB_CHUNK_BYTES, MADV_POPULATE_WRITE);
-    return index;
+    pthread_mutex_lock(&spool->file_lock);
+    return file_of(spool);
 }
 
-/* ---- strings ---- */
-
-/* Keeps the string table's bytes in the file too, where recovery finds them. */
-static void mirror_strings(void *arg, const char *base, uint64_t offset, uint64_t size)
+static void unlock_file(hb_spool *spool)
 {
-    hb_spool *spool = arg;
-    hb_spool_header *head = hb_spool_head(spool);
-    if (spool->strings_chunk == 0 || size > spool->strings_room) {
-        uint64_t chunks = (sizeof(hb_chunk) + size + HB_CHUNK_BYTES - 1) / HB_CHUNK_BYTES;
-        uint32_t index = take_fresh(spool, (uint32_t)chunks);
-        spool->strings_room = 0;
-        if (index == 0) return; /* a name is missing after a crash, nothing else */
-        hb_chunk *chunk = hb_spool_chunk(spool, index);
-        *chunk =
-            (hb_chunk){.used = sizeof *chunk, .next = head->first_strings, .string_offset = offset};
-        __atomic_store_n(&chunk->kind, HB_CHUNK_STRINGS, __ATOMIC_RELEASE);
-        head->first_strings = index;
-        spool->strings_chunk = index;
-        spool->strings_room = chunks * HB_CHUNK_BYTES - sizeof *chunk;
+    pthread_mutex_unlock(&spool->file_lock);
+}
+
+bool hb_spool_read(hb_spool *spool, uint64_t offset, void *to, size_t bytes)
+{
+    int fd = lock_file(spool);
+    char *at = to;
+    while (fd >= 0 && bytes) {
+        ssize_t n = pread(fd, at, bytes, (off_t)offset);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) break;
+        at += n;
+        offset += (uint64_t)n;
+        bytes -= (size_t)n;
     }
-    hb_chunk *chunk = hb_spool_chunk(spool, spool->strings_chunk);
-    memcpy((char *)chunk + chunk->used, base + offset, size);
-    __atomic_store_n(&chunk->used, chunk->used + (uint32_t)size, __ATOMIC_RELEASE);
-    spool->strings_room -= size;
+    unlock_file(spool);
+    return bytes == 0;
 }
 
-/* ---- life ---- */
+static void seal(hb_segment *segment)
+{
+    const size_t skipped = offsetof(hb_segment, payload_crc);
+    segment->magic = HB_SEGMENT_MAGIC;
+    segment->crc = hb_crc32c((const char *)segment + skipped, sizeof *segment - skipped);
+}
 
-static bool open_file(hb_spool *spool, const hb_spool_options *options)
+static uint64_t round_up(uint64_t n, uint64_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+bool hb_spool_append(hb_spool *spool, hb_segment *segment, uint64_t *offset)
+{
+    char *payload = (char *)(segment + 1);
+    size_t bytes = sizeof *segment + segment->bytes, whole = round_up(bytes, HB_SEGMENT_ALIGN);
+    memset(payload + segment->bytes, 0, whole - bytes);
+    segment->padding = 0;
+    segment->payload_crc = hb_crc32c(payload, segment->bytes);
+    seal(segment);
+    if (spool->file_full) return false;
+    int fd = lock_file(spool);
+    bool ok = fd >= 0 && write_at(fd, spool->tail, segment, whole);
+    unlock_file(spool);
+    if (!ok) return false;
+    *offset = spool->tail + sizeof *segment;
+    spool->tail += whole;
+    return true;
+}
+
+static bool map_hot(hb_spool *spool, int fd, uint64_t offset, uint32_t from, size_t bytes)
+{
+    if (!hb_may_grow_to(offset + bytes) || !allocate(fd, (off_t)offset, (off_t)bytes)) return false;
+    char *at = (char *)hb_pool_chunk(&spool->pool, from);
+    void *p = mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, (off_t)offset);
+    if (p == MAP_FAILED) return false;
+    madvise(at, bytes, MADV_POPULATE_WRITE); /* older kernels refuse, and fault */
+    return true;
+}
+
+/* The traces need room, too. */
+static bool is_plenty(int fd, uint64_t bytes)
+{
+    struct statvfs fs;
+    return fstatvfs(fd, &fs) == 0 && bytes <= (uint64_t)fs.f_bavail * fs.f_frsize / 16;
+}
+
+bool hb_spool_add_hot(hb_spool *spool, uint32_t count)
+{
+    uint32_t from = atomic_load(&spool->pool.in_file) + 1;
+    uint32_t room = spool->pool.first_in_memory - from;
+    count = HB_MIN(count, room);
+    if (count == 0 || spool->file_full) return false;
+    uint64_t offset = round_up(spool->tail + sizeof(hb_segment), HB_CHUNK_BYTES);
+    hb_segment head = {.kind = HB_SEGMENT_HOT,
+                       .padding = (uint32_t)(offset - spool->tail - sizeof head),
+                       .bytes = (uint64_t)count * HB_CHUNK_BYTES};
+    seal(&head);
+    int fd = lock_file(spool);
+    /* The head last: with it the area is there. */
+    bool few = from + count <= FIRST_HOT + 1;
+    bool ok = fd >= 0 && (few || is_plenty(fd, head.bytes)) &&
+              map_hot(spool, fd, offset, from, head.bytes) &&
+              write_at(fd, spool->tail, &head, sizeof head);
+    unlock_file(spool);
+    if (!ok) return false;
+    spool->tail = spool->floor = offset + head.bytes;
+    hb_pool_add_in_file(&spool->pool, count);
+    return true;
+}
+
+void hb_spool_punch(hb_spool *spool, hb_extent extent)
+{
+    int fd = lock_file(spool);
+    if (fd >= 0)
+        (void)fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)extent.offset,
+                        (off_t)extent.bytes);
+    unlock_file(spool);
+}
+
+void hb_spool_cut(hb_spool *spool, uint64_t bytes)
+{
+    int fd = lock_file(spool);
+    if (fd >= 0 && ftruncate(fd, (off_t)bytes) == 0) spool->tail = bytes;
+    unlock_file(spool);
+}
+
+/* ---- making the file ---- */
+
+static char *spool_path(const char *dir, const char *worker)
+{
+    char here[4096] = "", *path;
+    if (dir[0] != '/' && !getcwd(here, sizeof here)) return NULL;
+    int n = asprintf(&path, "%s%s%s/.%s.%lld" HB_SPOOL_SUFFIX, here, here[0] ? "/" : "", dir,
+                     worker, (long long)hb_clock_ns(CLOCK_REALTIME));
+    return n < 0 ? NULL : path;
+}
+
+static bool begin_file(hb_spool *spool, int fd)
+{
+    static const char zeros[HB_SPOOL_HEADER_BYTES];
+    spool->file = hb_kept_file_of(fd);
+    if (spool->file.fd < 0) return false;
+    /* Says to recovery of other containers that this process lives. Whoever has it, has it for
+     * ill: nobody waits. */
+    if (flock(spool->file.fd, LOCK_EX | LOCK_NB) != 0) return false;
+    spool->tail = spool->floor = HB_SPOOL_HEADER_BYTES;
+    if (!write_at(spool->file.fd, 0, zeros, sizeof zeros) || !hb_spool_add_hot(spool, FIRST_HOT))
+        return false;
+    (void)hb_spool_add_hot(spool, HB_SPOOL_HOT - FIRST_HOT);
+    return write_at(spool->file.fd, 0, &spool->head, sizeof spool->head);
+}
+
+static void drop_file(hb_spool *spool)
+{
+    hb_kept_file_close(&spool->file);
+    spool->tail = spool->floor = 0;
+}
+
+/* It gets its name when it is whole, where the file system can do that. */
+static bool make_unnamed(hb_spool *spool, const char *dir)
+{
+    char self[64];
+    if (access("/proc/self/fd", F_OK) != 0) return false;
+    int fd = hb_open_file(dir, O_TMPFILE | O_RDWR, 0600);
+    if (fd < 0) return false;
+    if (begin_file(spool, fd)) {
+        snprintf(self, sizeof self, "/proc/self/fd/%d", spool->file.fd);
+        if (linkat(AT_FDCWD, self, AT_FDCWD, spool->path, AT_SYMLINK_FOLLOW) == 0) return true;
+    }
+    drop_file(spool);
+    return false;
+}
+
+static bool make_named(hb_spool *spool)
+{
+    if (atomic_load(&spool->pool.in_file)) return false; /* mapped from one without a name */
+    int fd = hb_open_file(spool->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+    if (fd >= 0 && begin_file(spool, fd)) return true;
+    if (fd >= 0) unlink(spool->path);
+    drop_file(spool);
+    return false;
+}
+
+static bool open_file(hb_spool *spool, const hb_spool_options *options, const char *worker)
 {
     spool->why_anonymous = "no directory is known";
     if (!options->dir || !options->dir[0]) return false;
     spool->why_anonymous = "the directory is on a network file system";
     if (is_network(options->dir)) return false;
     spool->why_anonymous = "the spool file can't be made";
-    if (asprintf(&spool->path, "%s/.%s.%lld" HB_SPOOL_SUFFIX, options->dir, options->worker_name,
-                 (long long)hb_clock_ns(CLOCK_REALTIME)) < 0) {
-        spool->path = NULL;
-        return false;
-    }
-    spool->file = hb_kept_file_of(hb_open_file(spool->path, O_RDWR | O_CREAT | O_EXCL, 0644));
-    /* The lock tells recovery that this process still lives. If that has it now, then for a moment.
-     */
-    if (spool->file.fd >= 0 && flock(spool->file.fd, LOCK_EX) == 0 &&
-        commit_file(spool, 0, HB_MIN(FIRST_COMMIT, spool->max_chunks))) {
+    spool->path = spool_path(options->dir, worker);
+    if (spool->path && (make_unnamed(spool, options->dir) || make_named(spool))) {
         spool->why_anonymous = NULL;
         return true;
     }
-    if (spool->file.fd >= 0) unlink(spool->path);
-    hb_kept_file_close(&spool->file);
     free(spool->path);
     spool->path = NULL;
     return false;
@@ -211,62 +289,236 @@ static void process_name(char *name, size_t size)
     snprintf(name, size, "%s", slash ? slash + 1 : buf);
 }
 
-static void write_header(hb_spool *spool, const char *worker_name)
+static void make_header(hb_spool_header *head, const char *worker_name)
 {
-    hb_spool_header *head = hb_spool_head(spool);
-    head->version = HB_SPOOL_VERSION;
-    head->endian = HB_SPOOL_ENDIAN;
-    head->layout = hb_spool_layout_here;
-    head->pid = getpid();
-    head->created_unix_ns = hb_clock_ns(CLOCK_REALTIME);
-    head->num_chunks = atomic_load(&spool->committed);
+    *head = (hb_spool_header){.magic = HB_SPOOL_MAGIC,
+                              .version = HB_SPOOL_VERSION,
+                              .endian = HB_SPOOL_ENDIAN,
+                              .layout = hb_spool_layout_here,
+                              .created_unix_ns = hb_clock_ns(CLOCK_REALTIME),
+                              .process = hb_process_id_here()};
     if (gethostname(head->host_name, sizeof head->host_name - 1) != 0) head->host_name[0] = '\0';
     process_name(head->process_name, sizeof head->process_name);
     snprintf(head->worker_name, sizeof head->worker_name, "%s", worker_name);
-    memcpy(head->magic, HB_SPOOL_MAGIC, sizeof head->magic);
+}
+
+/* ---- life ---- */
+
+/* A name that is new, under the string table's lock: into a hot chunk, so that it survives a kill;
+ * where there is none, the writer takes it from the table. No system call. */
+static void take_name(void *arg, const char *bytes, uint64_t offset, uint64_t size)
+{
+    hb_spool *spool = arg;
+    uint32_t index = spool->names_chunk;
+    hb_chunk *chunk = index ? hb_spool_chunk(spool, index) : NULL;
+    if (!chunk || chunk->used + size > HB_CHUNK_BYTES) {
+        if (chunk)
+            atomic_store_explicit(&spool->pool.state[index], HB_CHUNK_FULL, memory_order_release);
+        spool->names_chunk = 0;
+        bool fits = sizeof *chunk + size <= HB_CHUNK_BYTES;
+        index = fits ? hb_pool_take_in_file(&spool->pool) : 0;
+        if (!index) {
+            atomic_store_explicit(&spool->names_missed, true, memory_order_release);
+            return;
+        }
+        chunk = hb_spool_chunk(spool, index);
+        chunk->used = sizeof *chunk;
+        chunk->string_offset = offset;
+        spool->names_chunk = index;
+        __atomic_store_n(&chunk->kind, HB_CHUNK_NAMES, __ATOMIC_RELEASE);
+    }
+    memcpy((char *)chunk + chunk->used, bytes, size);
+    __atomic_store_n(&chunk->used, chunk->used + (uint32_t)size, __ATOMIC_RELEASE);
+}
+
+/* Spools with a file, for the program's end. */
+static struct {
+    pthread_mutex_t lock;
+    hb_spool *first;
+} open_spools = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void list_open(hb_spool *spool)
+{
+    pthread_mutex_lock(&open_spools.lock);
+    spool->next_open = open_spools.first;
+    open_spools.first = spool;
+    pthread_mutex_unlock(&open_spools.lock);
+}
+
+static void unlist_open(const hb_spool *spool)
+{
+    pthread_mutex_lock(&open_spools.lock);
+    for (hb_spool **at = &open_spools.first; *at; at = &(*at)->next_open) {
+        if (*at != spool) continue;
+        *at = spool->next_open;
+        break;
+    }
+    pthread_mutex_unlock(&open_spools.lock);
+}
+
+void hb_spools_at_exit(void)
+{
+    /* A thread that ended in it while it had the lock: then recovery finds nothing to do. */
+    if (pthread_mutex_trylock(&open_spools.lock) != 0) return;
+    for (hb_spool *s = open_spools.first; s; s = s->next_open)
+        if (s->head.process.pid == getpid() && !hb_spool_has_unsaved(s)) unlink(s->path);
+    pthread_mutex_unlock(&open_spools.lock);
+}
+
+void hb_spools_after_fork(void)
+{
+    static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
+    open_spools.lock = unlocked;
+    open_spools.first = NULL; /* the parent's */
+}
+
+static void init_locks(hb_spool *spool)
+{
+    pthread_condattr_t attr;
+    pthread_mutex_init(&spool->lock, NULL);
+    pthread_mutex_init(&spool->file_lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&spool->changed, &attr);
+    pthread_condattr_destroy(&attr);
+}
+
+/* Bounded, so that a file's hot part is no larger than a fifth of the limit. */
+static uint32_t most_in_file(const hb_spool_options *options, uint32_t chunks)
+{
+    enum { LEAST = 4, MOST = 8192 };
+    if (!options->dir || !options->dir[0]) return 0;
+    return HB_MIN(HB_MAX(chunks / 5, LEAST), MOST);
 }
 
 hb_result hb_spool_open(hb_spool *spool, const hb_spool_options *options)
 {
+    const char *worker = options->worker_name ? options->worker_name : "hipboard";
+    uint64_t chunks = HB_MIN(options->max_bytes / HB_CHUNK_BYTES, (uint64_t)UINT32_MAX / 4);
+    *spool = (hb_spool){.file = HB_NO_KEPT_FILE, .names_written = hb_strings_offset(1)};
+    HB_TRY(hb_pool_open(&spool->pool, (uint32_t)chunks, most_in_file(options, (uint32_t)chunks)));
+    spool->base = spool->pool.base;
+    hb_buf_init(&spool->unneeded, (size_t)1 << 30);
+    init_locks(spool);
+    make_header(&spool->head, worker);
+    bool in_file = open_file(spool, options, worker);
+    hb_result result = HB_OK;
+    if (in_file) {
+        spool->mirror = (hb_strings_mirror){.add = take_name, .arg = spool};
+        hb_strings_follow(&spool->mirror);
+        hb_spool_write_names(spool);
+        list_open(spool);
+    }
+    result = hb_spool_writer_start(spool);
+    if (result != HB_OK) hb_spool_close(spool, false);
+    return result;
+}
+
+static void let_go(hb_spool *spool)
+{
+    hb_records *next;
+    for (hb_records *r = spool->records; r; r = next) {
+        next = r->next;
+        hb_records_free(r);
+    }
+    hb_buf_free(&spool->unneeded);
+    hb_pool_close(&spool->pool);
+    hb_kept_file_close(&spool->file);
+    free(spool->path);
     *spool = (hb_spool){.file = HB_NO_KEPT_FILE};
-    uint64_t chunks = HB_MIN(options->max_bytes / HB_CHUNK_BYTES, (uint64_t)UINT32_MAX / 2);
-    spool->max_chunks = (uint32_t)HB_MAX(chunks, (uint64_t)16);
-    void *p = MAP_FAILED;
-    for (; spool->max_chunks >= 16; spool->max_chunks /= 2) {
-        p = mmap(NULL, (size_t)spool->max_chunks * HB_CHUNK_BYTES, PROT_NONE,
-                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (p != MAP_FAILED) break;
-    }
-    if (p == MAP_FAILED) return hb_fail_errno(HB_ERROR_NO_MEMORY, errno, "no memory for records");
-    spool->base = p;
-    pthread_mutex_init(&spool->lock, NULL);
-    pthread_mutex_init(&spool->free_lock, NULL);
-    uint32_t first = HB_MIN(FIRST_COMMIT, spool->max_chunks);
-    if (!open_file(spool, options) && !commit_anonymous(spool, 0, first)) {
-        munmap(spool->base, (size_t)spool->max_chunks * HB_CHUNK_BYTES);
-        return hb_fail_errno(HB_ERROR_NO_MEMORY, errno, "no memory for records");
-    }
-    atomic_store(&spool->committed, first);
-    atomic_store(&spool->fresh, 1);
-    write_header(spool, options->worker_name ? options->worker_name : "");
-    if (spool->file.fd >= 0) hb_strings_set_mirror(mirror_strings, spool);
-    return HB_OK;
+}
+
+/* Recovery may have it while this process lives on. */
+static void close_header(hb_spool *spool)
+{
+    spool->head.closed = 1;
+    int fd = lock_file(spool);
+    if (fd >= 0) (void)write_at(fd, 0, &spool->head, sizeof spool->head);
+    unlock_file(spool);
 }
 
 void hb_spool_close(hb_spool *spool, bool keep)
 {
     if (!spool->base) return;
+    if (spool->mirror.add) hb_strings_leave(&spool->mirror);
+    unlist_open(spool);
+    hb_spool_writer_end(spool);
     if (spool->path && !keep) unlink(spool->path);
-    if (spool->file.fd >= 0) hb_strings_set_mirror(NULL, NULL);
-    hb_spool_abandon(spool);
+    if (spool->path && keep) close_header(spool);
+    pthread_mutex_destroy(&spool->lock);
+    pthread_mutex_destroy(&spool->file_lock);
+    pthread_cond_destroy(&spool->changed);
+    let_go(spool);
 }
 
 void hb_spool_abandon(hb_spool *spool)
 {
-    munmap(spool->base, (size_t)spool->max_chunks * HB_CHUNK_BYTES);
-    hb_kept_file_close(&spool->file);
-    free(spool->path);
-    pthread_mutex_destroy(&spool->lock);
-    pthread_mutex_destroy(&spool->free_lock);
-    *spool = (hb_spool){.file = HB_NO_KEPT_FILE};
+    if (spool->base) let_go(spool);
+}
+
+/* ---- sessions ---- */
+
+hb_records *hb_spool_records(hb_spool *spool, uint32_t session)
+{
+    hb_records *r = spool->records;
+    while (r && r->session != session)
+        r = r->next;
+    return r;
+}
+
+typedef bool (*session_visitor)(hb_session *session);
+
+/* The first for which `wanted` says so. */
+static hb_session *find_session(hb_spool *spool, session_visitor wanted)
+{
+    uint32_t end = hb_pool_end(&spool->pool);
+    for (uint32_t i = 1; i < end; i++) {
+        if (atomic_load_explicit(&spool->pool.state[i], memory_order_acquire) != HB_CHUNK_TAKEN)
+            continue;
+        hb_chunk *chunk = hb_spool_chunk(spool, i);
+        if (__atomic_load_n(&chunk->kind, __ATOMIC_ACQUIRE) != HB_CHUNK_SESSIONS) continue;
+        hb_session *all = (hb_session *)(chunk + 1);
+        for (uint32_t k = 0; k < HB_SESSIONS_PER_CHUNK; k++)
+            if (wanted(&all[k])) return &all[k];
+    }
+    return NULL;
+}
+
+static bool is_unused(hb_session *session)
+{
+    return session->state == HB_SESSION_NONE;
+}
+
+static bool is_unsaved(hb_session *session)
+{
+    return session->state == HB_SESSION_RECORDING || session->state == HB_SESSION_STOPPED;
+}
+
+hb_session *hb_spool_new_session(hb_spool *spool)
+{
+    hb_session *session = find_session(spool, is_unused);
+    if (session) {
+        memset(session, 0, sizeof *session);
+        return session;
+    }
+    uint32_t index = hb_pool_take_in_file(&spool->pool);
+    if (!index) index = hb_pool_take(&spool->pool);
+    if (!index) return NULL;
+    hb_chunk *chunk = hb_spool_chunk(spool, index);
+    memset((char *)chunk + sizeof chunk->kind, 0, HB_CHUNK_BYTES - sizeof chunk->kind);
+    chunk->used = HB_CHUNK_BYTES;
+    __atomic_store_n(&chunk->kind, HB_CHUNK_SESSIONS, __ATOMIC_RELEASE);
+    return (hb_session *)(chunk + 1);
+}
+
+bool hb_spool_has_unsaved(hb_spool *spool)
+{
+    return spool->base && find_session(spool, is_unsaved) != NULL;
+}
+
+void hb_spool_account(hb_spool *spool)
+{
+    atomic_store_explicit(&spool->pool.elsewhere,
+                          (uint32_t)((spool->kept_bytes + HB_CHUNK_BYTES - 1) / HB_CHUNK_BYTES),
+                          memory_order_relaxed);
 }

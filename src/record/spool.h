@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The memory that records live in: chunks of one long mapping, of a hidden file where that is safe,
- * so that a killed process's records can be recovered, else anonymous. The file's blocks are
- * reserved before they are mapped: a full disk is an error here, never a SIGBUS in the program.
+ * Where records live until they are traces. Recording threads fill hot chunks: mapped pages of a
+ * hidden file where that is safe, so that a killed process's records can be recovered, else memory.
+ * A background thread codes full ones and writes them behind, and gives the chunks back; so a
+ * recording thread makes no system call and waits for no disk.
+ *
+ * Locks: `lock` guards the records' places and the sessions; nothing is read or written under it,
+ * and no recording thread takes it. `file_lock` guards the descriptor. Order: lock, file_lock.
  */
 #ifndef HB_RECORD_SPOOL_H
 #define HB_RECORD_SPOOL_H
@@ -12,53 +16,107 @@
 #include <stdbool.h>
 
 #include "base/files.h"
-#include "record/format.h"
+#include "record/pool.h"
+#include "record/records.h"
+#include "record/strings.h"
+
+/** A part of the file that nobody needs any more. */
+typedef struct hb_extent {
+    uint64_t offset, bytes;
+} hb_extent;
 
 typedef struct hb_spool {
-    char *base;
-    uint32_t max_chunks;
-    _Atomic uint32_t committed; /* chunks that may be touched */
-    _Atomic uint32_t fresh;     /* next never-used chunk */
-    uint32_t free_chunks;       /* list of returned ones, under `free_lock` */
-    pthread_mutex_t free_lock;
-    hb_kept_file file;         /* none: anonymous */
-    bool file_full;            /* the file can't grow; further chunks are anonymous */
-    char *path;                /* of the file, or NULL */
+    struct hb_spool *next_open;
+    char *base; /* NULL: not open */
+    hb_chunk_pool pool;
+    hb_spool_header head;
+    hb_kept_file file;         /* none: in memory */
+    char *path;                /* of the file, absolute, or NULL */
     const char *why_anonymous; /* or NULL */
-    pthread_mutex_t lock;      /* growing, and the list of sessions */
-    uint32_t strings_chunk;    /* the run that takes in new strings */
-    uint64_t strings_room;
+    pthread_mutex_t lock, file_lock;
+    pthread_cond_t changed;
+    /* under `lock` */
+    hb_records *records;    /* of sessions that are not released */
+    hb_buf unneeded;        /* hb_extent */
+    uint32_t being_written; /* the chunk that the writer is at */
+    unsigned recording;     /* sessions */
+    uint64_t kept_bytes;    /* of parts in file and memory */
+    /* the writer's */
+    pthread_t writer;
+    bool writer_runs;
+    _Atomic bool writer_ends;
+    bool file_full;
+    uint64_t tail;          /* where the next segment goes */
+    uint64_t floor;         /* below it the file is not cut off */
+    uint64_t names_written; /* the string table is in the file up to here, or in hot chunks */
+    void *scratch;
+    /* under the string table's lock */
+    hb_strings_mirror mirror;
+    uint32_t names_chunk;      /* takes in new names; 0: none */
+    _Atomic bool names_missed; /* some are only in the table: the writer writes them */
 } hb_spool;
 
 typedef struct hb_spool_options {
-    const char *dir; /* NULL or "": anonymous */
+    const char *dir; /* NULL or "": memory */
     const char *worker_name;
-    uint64_t max_bytes;
+    uint64_t max_bytes; /* of chunks and of what is written of them */
 } hb_spool_options;
 
-/** Falls back to anonymous memory when the directory is on a network file system or the file can't
- * be made; `why_anonymous` says so. Fails only without memory. */
+/** Falls back to memory when the directory is on a network file system or the file can't be made;
+ * `why_anonymous` says so. Fails only without memory or threads. */
 hb_result hb_spool_open(hb_spool *spool, const hb_spool_options *options);
 
-/** Unmaps; removes the file unless `keep`. */
+/** Ends the writer; removes the file unless `keep`. */
 void hb_spool_close(hb_spool *spool, bool keep);
 
 /** In a forked child: lets go of the mapping and the file, which stay the parent's. */
 void hb_spool_abandon(hb_spool *spool);
 
-/** A chunk, of any content; 0 when the spool is full. Any thread. */
-uint32_t hb_spool_take(hb_spool *spool);
-/** Gives a chunk back. Any thread. */
-void hb_spool_give(hb_spool *spool, uint32_t index);
+/** The program ends: files of open spools go whose sessions are all traces. */
+void hb_spools_at_exit(void);
+
+/** Whether there is a session that is no trace yet: then the file must stay. */
+bool hb_spool_has_unsaved(hb_spool *spool);
+
+/** A session's table entry, zeroed; NULL when there is no room. */
+hb_session *hb_spool_new_session(hb_spool *spool);
+
+/** The records of a session; NULL when there are none. Under the lock, or of an ended one. */
+hb_records *hb_spool_records(hb_spool *spool, uint32_t session);
+
+/** The file's bytes; false when they can't be read. */
+bool hb_spool_read(hb_spool *spool, uint64_t offset, void *to, size_t bytes);
+
+/* ---- for the writer ---- */
+
+/** Chunks that a file has where the disk has room: what one thread fills between two looks. */
+#define HB_SPOOL_HOT 64u
+
+/** Maps more hot chunks of the file, as long as they are a small part of the free disk. */
+bool hb_spool_add_hot(hb_spool *spool, uint32_t count);
+/** Writes a segment, whose head stands before its payload in `segment`, behind the others. */
+bool hb_spool_append(hb_spool *spool, hb_segment *segment, uint64_t *offset);
+/** Gives an extent's blocks back to the file system. */
+void hb_spool_punch(hb_spool *spool, hb_extent extent);
+/** Cuts the file off at `bytes`. */
+void hb_spool_cut(hb_spool *spool, uint64_t bytes);
+/** Tells the pool how much of the limit is taken by what was written. Under the lock. */
+void hb_spool_account(hb_spool *spool);
+
+/** In a forked child: no spool is open. */
+void hb_spools_after_fork(void);
+
+/** Starts and ends the thread. */
+hb_result hb_spool_writer_start(hb_spool *spool);
+void hb_spool_writer_end(hb_spool *spool);
+/** It has something to do; or there is something to record. */
+void hb_spool_writer_wake(hb_spool *spool);
+/** Writes all names that are in the table now. The writer, or before it runs. */
+void hb_spool_write_names(hb_spool *spool);
 
 static inline hb_chunk *hb_spool_chunk(const hb_spool *spool, uint32_t index)
 {
-    return (hb_chunk *)(spool->base + (size_t)index * HB_CHUNK_BYTES);
-}
-
-static inline hb_spool_header *hb_spool_head(const hb_spool *spool)
-{
-    return (hb_spool_header *)spool->base;
+    return hb_pool_chunk(&spool->pool, index);
 }
 
 #endif

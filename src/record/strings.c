@@ -3,8 +3,13 @@
  * Strings lie one after the other in one mapping, each as {length, hash, bytes, NUL}, 8-byte
  * aligned; an id is an offset divided by 8, so getting a string is one addition. The index is an
  * open-addressing table of ids, read with plain atomic loads; when it is 3/4 full, a table of twice
- * the size takes its place and the old one stays, since a reader may still be in it: together the
+ * the size takes its place, into which each new string moves some of the old one's ids, so that
+ * nobody waits for all of them. The old one stays, since a reader may still be in it: together the
  * old ones are smaller than the new.
+ *
+ * `lock` is held for some hundred nanoseconds, never over a system call: room for strings and for
+ * the next index is made before it is taken. fork() does not wait for it: what is there at any
+ * moment is a whole table, and the child makes the lock anew.
  */
 #include "record/strings.h"
 
@@ -22,20 +27,25 @@ typedef struct entry {
 } entry;
 
 typedef struct table {
-    struct table *older;
+    struct table *older; /* may have ids that this one has not, up to `moved` == older->mask + 1 */
+    _Atomic uint32_t moved;
     uint32_t mask;
     _Atomic uint32_t ids[]; /* 0: empty */
 } table;
 
 static struct {
     char *base;
-    uint64_t size, capacity;
+    uint64_t capacity;
+    _Atomic uint64_t size, usable; /* bytes; `usable` may be touched */
     _Atomic(table *) index;
-    uint32_t count;
+    _Atomic(table *) next_index; /* made ahead */
+    _Atomic uint32_t count;
     pthread_mutex_t lock;
-    hb_strings_mirror mirror;
-    void *mirror_arg;
+    hb_strings_mirror *mirrors;
 } strings = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+#define USABLE_AT_ONCE ((uint64_t)1 << 20)
+#define MOVED_AT_ONCE  8u
 
 static inline uint64_t read64(const char *p)
 {
@@ -88,7 +98,7 @@ hb_str hb_strings_read(const char *at, uint64_t available)
     return (hb_str){e->bytes, e->len};
 }
 
-static uint32_t find(const table *t, const char *text, size_t size, uint32_t hash)
+static uint32_t find_in(const table *t, const char *text, size_t size, uint32_t hash)
 {
     for (uint32_t i = hash & t->mask;; i = (i + 1) & t->mask) {
         uint32_t id = atomic_load_explicit(&t->ids[i], memory_order_acquire);
@@ -96,6 +106,19 @@ static uint32_t find(const table *t, const char *text, size_t size, uint32_t has
         const entry *e = entry_of(id);
         if (e->hash == hash && e->len == size && memcmp(e->bytes, text, size) == 0) return id;
     }
+}
+
+static bool is_whole(const table *t)
+{
+    return !t->older || atomic_load_explicit(&t->moved, memory_order_acquire) > t->older->mask;
+}
+
+static uint32_t find(const char *text, size_t size, uint32_t hash)
+{
+    const table *t = atomic_load_explicit(&strings.index, memory_order_acquire);
+    bool whole = is_whole(t); /* before looking: what is moved meanwhile is in both */
+    uint32_t id = find_in(t, text, size, hash);
+    return id || whole ? id : find_in(t->older, text, size, hash);
 }
 
 /* Zeroed; perhaps for a signal handler that interrupted malloc(). */
@@ -126,55 +149,102 @@ static void table_insert(table *t, uint32_t id)
     atomic_store_explicit(&t->ids[i], id, memory_order_release);
 }
 
-static bool index_grow(void)
+static bool is_nearly_full(const table *t)
 {
-    table *old = atomic_load_explicit(&strings.index, memory_order_relaxed);
-    if (strings.count < (old->mask + 1) / 4 * 3) return true;
-    table *t = table_new((old->mask + 1) * 2);
-    if (!t) return strings.count < old->mask;
-    for (uint32_t i = 0; i <= old->mask; i++) {
-        uint32_t id = atomic_load_explicit(&old->ids[i], memory_order_relaxed);
+    return atomic_load_explicit(&strings.count, memory_order_relaxed) >= (t->mask + 1) / 4 * 3;
+}
+
+/* Under the lock. An id in both is found in either. */
+static void move_some(table *t)
+{
+    uint32_t at = atomic_load_explicit(&t->moved, memory_order_relaxed);
+    for (uint32_t n = 0; n < MOVED_AT_ONCE && at <= t->older->mask; n++, at++) {
+        uint32_t id = atomic_load_explicit(&t->older->ids[at], memory_order_relaxed);
         if (id) table_insert(t, id);
     }
-    t->older = old;
-    atomic_store_explicit(&strings.index, t, memory_order_release);
+    atomic_store_explicit(&t->moved, at, memory_order_release);
+}
+
+/* Under the lock: the index with room for one more; NULL when there is none. The old one is moved
+ * long before the new one is full. */
+static table *index_with_room(void)
+{
+    table *t = atomic_load_explicit(&strings.index, memory_order_relaxed);
+    if (!is_whole(t)) {
+        move_some(t);
+    } else if (is_nearly_full(t)) {
+        table *next = atomic_exchange(&strings.next_index, NULL);
+        if (!next) return strings.count < t->mask ? t : NULL;
+        next->older = t;
+        atomic_store_explicit(&strings.index, next, memory_order_release);
+        t = next;
+    }
+    return t;
+}
+
+/* Without the lock: several threads may do so at once. False when there is no more room. */
+static bool make_room(uint64_t bytes)
+{
+    table *t = atomic_load_explicit(&strings.index, memory_order_acquire);
+    if (is_nearly_full(t) && !atomic_load(&strings.next_index)) {
+        table *next = table_new((t->mask + 1) * 2), *none = NULL;
+        if (next && !atomic_compare_exchange_strong(&strings.next_index, &none, next))
+            munmap(next, table_size(next->mask + 1));
+    }
+    uint64_t need = atomic_load(&strings.size) + bytes, usable = atomic_load(&strings.usable);
+    if (need > strings.capacity) return false;
+    if (need + USABLE_AT_ONCE / 4 <= usable || usable == strings.capacity) return true;
+    uint64_t more = HB_MIN(need + USABLE_AT_ONCE, strings.capacity) & ~(USABLE_AT_ONCE - 1);
+    if (more < need) more = strings.capacity;
+    if (mprotect(strings.base, more, PROT_READ | PROT_WRITE) != 0) return need <= usable;
+    while (usable < more && !atomic_compare_exchange_weak(&strings.usable, &usable, more)) {
+    }
     return true;
 }
 
-/* Under the lock. 0 when there is no room. */
-static uint32_t add(const char *text, size_t size, uint32_t hash)
+static uint64_t entry_bytes(size_t size)
 {
-    if (size >= UINT32_MAX) return 0;
-    uint64_t bytes = (sizeof(entry) + size + 1 + 7) & ~(uint64_t)7;
-    if (bytes > strings.capacity - strings.size || !index_grow()) return 0;
-    uint64_t offset = strings.size;
+    return (sizeof(entry) + size + 1 + 7) & ~(uint64_t)7;
+}
+
+/* Under the lock. 0 when there is no room; *usable tells whether more can be made. */
+static uint32_t add(const char *text, size_t size, uint32_t hash, bool *usable)
+{
+    uint64_t bytes = entry_bytes(size), offset = strings.size;
+    *usable = offset + bytes <= strings.usable;
+    table *t = *usable ? index_with_room() : NULL;
+    if (!t) return 0;
     entry *e = (entry *)(strings.base + offset);
     e->len = (uint32_t)size;
     e->hash = hash;
     memcpy(e->bytes, text, size);
-    strings.size += bytes;
-    strings.count++;
-    if (strings.mirror) strings.mirror(strings.mirror_arg, strings.base, offset, bytes);
+    /* Partner of hb_strings_table(). */
+    atomic_store_explicit(&strings.size, offset + bytes, memory_order_release);
+    atomic_store_explicit(&strings.count, strings.count + 1, memory_order_relaxed);
+    for (const hb_strings_mirror *m = strings.mirrors; m; m = m->next)
+        m->add(m->arg, strings.base + offset, offset, bytes);
     uint32_t id = (uint32_t)(offset / 8);
-    table_insert(atomic_load_explicit(&strings.index, memory_order_relaxed), id);
+    table_insert(t, id);
     return id;
 }
 
 static uint32_t find_or_add(const char *text, size_t size, uint32_t hash)
 {
-    pthread_mutex_lock(&strings.lock);
-    uint32_t id =
-        find(atomic_load_explicit(&strings.index, memory_order_relaxed), text, size, hash);
-    if (!id) id = add(text, size, hash);
-    pthread_mutex_unlock(&strings.lock);
-    return id;
+    for (;;) {
+        if (size >= UINT32_MAX / 2 || !make_room(entry_bytes(size))) return 0;
+        bool usable = true;
+        pthread_mutex_lock(&strings.lock);
+        uint32_t id = find(text, size, hash);
+        if (!id) id = add(text, size, hash, &usable);
+        pthread_mutex_unlock(&strings.lock);
+        if (id || usable) return id;
+    }
 }
 
 uint32_t hb_strings_intern(const char *text, size_t size)
 {
     uint32_t hash = hash_bytes(text, size);
-    uint32_t id =
-        find(atomic_load_explicit(&strings.index, memory_order_acquire), text, size, hash);
+    uint32_t id = find(text, size, hash);
     if (HB_LIKELY(id)) return id;
     /* A signal handler must not wait for a lock that what it interrupted may hold. */
     hb_thread *t = hb_thread_self();
@@ -184,12 +254,28 @@ uint32_t hb_strings_intern(const char *text, size_t size)
     return id ? id : HB_STRING_DROPPED;
 }
 
+uint32_t hb_strings_intern_name(const char *text, size_t size)
+{
+    if (HB_UNLIKELY(size > HB_NAME_MAX)) {
+        for (size = HB_NAME_MAX; size && ((unsigned char)text[size] & 0xc0) == 0x80;)
+            size--; /* not within a character */
+    }
+    return hb_strings_intern(text, size);
+}
+
+/* Address space, which costs nothing even where all memory is locked. */
+static char *set_aside(uint64_t size)
+{
+    void *p = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
 hb_result hb_strings_init(void)
 {
-    /* Untouched pages cost nothing; under a limit on address space less has to do. */
+    /* Under a limit on address space less has to do. */
     for (uint64_t size = HB_STRINGS_MAX_BYTES; size >= 1 << 20; size /= 2) {
         if (size > hb_affordable(HB_STRINGS_MAX_BYTES)) continue;
-        strings.base = map_memory(size);
+        strings.base = set_aside(size);
         strings.capacity = size;
         if (strings.base) break;
     }
@@ -199,27 +285,53 @@ hb_result hb_strings_init(void)
         return hb_fail(HB_ERROR_NO_MEMORY, "no memory for the table of names");
     }
     atomic_store(&strings.index, t);
-    strings.size = 8; /* id 0 means none */
+    atomic_store(&strings.size, 8); /* id 0 means none */
+    if (!make_room(USABLE_AT_ONCE / 2))
+        return hb_fail(HB_ERROR_NO_MEMORY, "no memory for the table of names");
     uint32_t unnamed = hb_strings_intern("(unnamed)", 9);
     uint32_t dropped = hb_strings_intern("(name dropped)", 14);
     return unnamed == HB_STRING_UNNAMED && dropped == HB_STRING_DROPPED ? HB_OK : HB_ERROR_STATE;
 }
 
-void hb_strings_set_mirror(hb_strings_mirror mirror, void *arg)
+void hb_strings_follow(hb_strings_mirror *mirror)
 {
     pthread_mutex_lock(&strings.lock);
-    strings.mirror = mirror;
-    strings.mirror_arg = arg;
-    if (mirror) mirror(arg, strings.base, 0, strings.size);
+    mirror->next = strings.mirrors;
+    strings.mirrors = mirror;
     pthread_mutex_unlock(&strings.lock);
 }
 
-void hb_strings_lock(void)
+void hb_strings_leave(hb_strings_mirror *mirror)
 {
     pthread_mutex_lock(&strings.lock);
+    for (hb_strings_mirror **at = &strings.mirrors; *at; at = &(*at)->next) {
+        if (*at != mirror) continue;
+        *at = mirror->next;
+        break;
+    }
+    pthread_mutex_unlock(&strings.lock);
 }
 
-void hb_strings_unlock(void)
+const char *hb_strings_table(uint64_t *end)
 {
-    pthread_mutex_unlock(&strings.lock);
+    *end = atomic_load_explicit(&strings.size, memory_order_acquire);
+    return strings.base;
+}
+
+uint64_t hb_strings_whole(uint64_t from, uint64_t end, uint64_t most)
+{
+    uint64_t at = from;
+    while (at < end) {
+        uint64_t bytes = entry_bytes(((const entry *)(strings.base + at))->len);
+        if (at > from && at + bytes - from > most) break;
+        at += bytes;
+    }
+    return at - from;
+}
+
+void hb_strings_after_fork(void)
+{
+    static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
+    strings.lock = unlocked; /* another thread of the parent may have held it */
+    strings.mirrors = NULL;
 }

@@ -23,10 +23,26 @@ uint32_t hb_strings_intern(const char *text, size_t size);
 /** The string of an id. */
 hb_str hb_strings_get(uint32_t id);
 
-/** Follows the table: `mirror` is called, under the table's lock, now for all bytes and then for
- * each addition. NULL ends it. */
-typedef void (*hb_strings_mirror)(void *arg, const char *base, uint64_t offset, uint64_t size);
-void hb_strings_set_mirror(hb_strings_mirror mirror, void *arg);
+/** Names longer than this are cut (hb_strings_cut()); nothing else is. */
+#define HB_NAME_MAX (1u << 20)
+
+/** The id of a name, cut to HB_NAME_MAX bytes where it is longer, at the end of a character. */
+uint32_t hb_strings_intern_name(const char *text, size_t size);
+
+/** Follows the table: `add` is called, under the table's lock, for each new string; it must make no
+ * system call. Those from before are in hb_strings_table(). */
+typedef struct hb_strings_mirror {
+    void (*add)(void *arg, const char *bytes, uint64_t offset, uint64_t size);
+    void *arg;
+    struct hb_strings_mirror *next;
+} hb_strings_mirror;
+void hb_strings_follow(hb_strings_mirror *mirror);
+void hb_strings_leave(hb_strings_mirror *mirror);
+
+/** The table's bytes as they are now, to *end; they do not change or move. From offset 8 on. */
+const char *hb_strings_table(uint64_t *end);
+/** As many bytes from `from` on as are whole strings and at most `most`, or one string. */
+uint64_t hb_strings_whole(uint64_t from, uint64_t end, uint64_t most);
 
 /** The string at `entry` in a copy of the table; {NULL, 0} when it does not fit in `available`. */
 hb_str hb_strings_read(const char *entry, uint64_t available);
@@ -37,8 +53,7 @@ static inline uint64_t hb_strings_offset(uint32_t id)
     return (uint64_t)id * 8;
 }
 
-/* around fork() */
-void hb_strings_lock(void);
-void hb_strings_unlock(void);
+/** In a forked child: nobody holds the lock, nobody follows. */
+void hb_strings_after_fork(void);
 
 #endif

@@ -18,6 +18,36 @@ static _Atomic(hb_thread *) all_threads;
 static _Atomic uint32_t last_number;
 static pthread_key_t exit_key;
 
+/* A page that the system zeroes in any child. Where it can't, fork()'s handlers have to do. */
+static uint32_t *records_here;
+
+static void wipe_on_fork(void *memory, size_t bytes)
+{
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+    (void)madvise(memory, bytes, MADV_WIPEONFORK);
+}
+
+static void make_mark(void)
+{
+    static uint32_t unwiped;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    void *p = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p != MAP_FAILED) wipe_on_fork(p, page);
+    records_here = p == MAP_FAILED ? &unwiped : p;
+}
+
+bool hb_process_records(void)
+{
+    return __atomic_load_n(records_here, __ATOMIC_RELAXED);
+}
+
+void hb_process_record(void)
+{
+    __atomic_store_n(records_here, 1, __ATOMIC_RELAXED);
+}
+
 /* A scope that its thread died in ends now. */
 static void thread_exits(void *arg)
 {
@@ -29,6 +59,7 @@ static void thread_exits(void *arg)
 
 void hb_threads_init(void)
 {
+    make_mark();
     pthread_key_create(&exit_key, thread_exits);
     hb_heavy_fence = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) != 0;
 }
@@ -47,7 +78,10 @@ static hb_thread *allocate(void)
 {
     void *p =
         mmap(NULL, sizeof(hb_thread), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return p == MAP_FAILED ? NULL : p;
+    if (p == MAP_FAILED) return NULL;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    if (page <= offsetof(hb_thread, number)) wipe_on_fork(p, page);
+    return p;
 }
 
 HB_COLD hb_thread *hb_thread_create(void)
@@ -124,9 +158,8 @@ void hb_thread_name(const char *name)
     if (!t || !name) return;
     if (!hb_thread_enter(t)) return;
     strncpy(t->name, name, sizeof t->name - 1);
-    /* Its chunk is there while the session lasts in which it was taken; acquire: as in recording
-     * calls, with the store that begins a session. */
-    uint32_t epoch = __atomic_load_n(&hb_enabled_epoch, __ATOMIC_ACQUIRE);
-    if (t->chunk && epoch && t->epoch == epoch) hb_record_rename_thread(t);
+    strncpy(t->name, name, sizeof t->name - 1);
+    hb_record_rename_thread(t);
+    hb_thread_leave(t);
     hb_thread_leave(t);
 }

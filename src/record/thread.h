@@ -35,21 +35,32 @@ typedef struct hb_open {
 } hb_open;
 
 typedef struct hb_thread {
+    /* The first page is zeroed in a forked child by the system, whatever made it: there the epoch
+     * is 0, so that nothing is written to what is its parent's. */
     _Atomic uint32_t busy;
     uint32_t epoch;  /* the session that the fields below belong to */
     char *pos, *end; /* free part of the present chunk */
     hb_chunk *chunk;
     uint64_t next_id;
     uint32_t depth;
+    uint32_t use;      /* of the present chunk: HB_SCOPE_USE */
+    uint32_t sequence; /* of the thread's next chunk in this session */
+    uint64_t lost[HB_LOST_CAUSES];
+    hb_open open[HB_OPEN_MAX];
+    /* from here on behind the first page */
     uint32_t number; /* hb_thread_number() */
     int64_t tid;
-    uint64_t lost[HB_LOST_CAUSES];
     struct hb_thread *next; /* in the list of all threads; never removed, used again when dead */
     _Atomic bool dead;
-    char name[32]; /* given by hb_thread_name() */
-    void *calls;   /* src/device's state, kept when the thread dies and its successor's then */
-    hb_open open[HB_OPEN_MAX];
+    char name[32];        /* given by hb_thread_name() */
+    char system_name[32]; /* at its first record of the session */
+    void *calls; /* src/device's state, kept when the thread dies and its successor's then */
 } hb_thread;
+
+/** A scope's depth has above its bits those that tell the chunk's uses apart: a handle that is
+ * ended twice, or too late, must not write into other records. */
+#define HB_SCOPE_DEPTH 0xffffu
+#define HB_SCOPE_USE   (~HB_SCOPE_DEPTH)
 
 extern bool hb_heavy_fence; /* no membarrier(2) here: the barrier is in the calls */
 
@@ -93,6 +104,12 @@ void hb_threads_quiesce(void);
 
 /** Adds what all threads lost in session `epoch` to `lost`. After hb_threads_quiesce(). */
 void hb_threads_add_lost(uint32_t epoch, uint64_t lost[HB_LOST_CAUSES]);
+
+/** Whether what is recorded belongs to this process: not in a child that was made without fork()'s
+ * handlers. */
+bool hb_process_records(void);
+/** From now on it does. */
+void hb_process_record(void);
 
 /** In a forked child: only the calling thread lives on. */
 void hb_threads_after_fork(void);

@@ -507,7 +507,7 @@ static void cycles_may_end_while_threads_record(void **state)
 static void over_the_cap_is_dropped_and_counted(void **state)
 {
     (void)state;
-    enum { WANTED = 200000 };
+    enum { WANTED = 3000000 };
     hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
     o.max_record_bytes = 2 << 20;
     o.spool_dir = "";

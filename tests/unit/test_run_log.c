@@ -373,7 +373,7 @@ static void lost_records_are_told(void **state)
     hb_profiler *prof = hb_profiler_create(&o);
     assert_non_null(prof);
     assert_int_equal(hb_profiler_start(prof), HB_OK);
-    for (int i = 0; i < 100000; i++)
+    for (int i = 0; i < 3000000; i++)
         HB_RECORD_FUNCTION("work") {
         }
     end(prof);

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The spool's background thread: takes full chunks, codes their records, writes them behind the
+ * others and gives the chunks back. A chunk with open scopes is left until they have ended, for
+ * ends are put in their place. It looks every few milliseconds, since recording threads do not
+ * call.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/background.h"
+#include "record/codec.h"
+#include "record/spool.h"
+
+#define SHORTEST_NS     250000  /* between two looks while there is much to do */
+#define LONGEST_NS      3000000 /* while somebody records */
+#define ASLEEP_NS       1000000000
+#define SPARE_IN_MEMORY 32u /* chunks that keep their pages */
+#define NAMES_AT_ONCE   (1u << 20)
+
+typedef struct scratch {
+    hb_segment segment; /* and its payload behind it */
+    unsigned char coded[HB_CODEC_MOST(HB_CHUNK_BYTES)];
+    uint64_t raw[HB_CHUNK_BYTES / 8];
+    unsigned pause; /* looks until the file may grow */
+    struct {
+        uint16_t uses, at; /* in 8 bytes: behind the last record that has ended */
+    } ended[];             /* of each chunk */
+} scratch;
+
+_Static_assert(offsetof(scratch, coded) == sizeof(hb_segment),
+               "the payload stands behind its head");
+
+static scratch *scratch_of(hb_spool *spool)
+{
+    return spool->scratch;
+}
+
+static size_t scratch_size(const hb_spool *spool)
+{
+    return sizeof(scratch) + (size_t)spool->pool.max_chunks * sizeof(((scratch *)0)->ended[0]);
+}
+
+/* ---- is it done? ---- */
+
+/* An end by another thread counts when the scope's own thread, which still has the record among its
+ * open ones, knows of it. */
+static bool is_open(const hb_record *r)
+{
+    if (r->type >= 32 || !(HB_TYPES_WITH_END >> r->type & 1)) return false;
+    uint64_t end = __atomic_load_n(&r->end, __ATOMIC_ACQUIRE);
+    return end == 0 || ((end & HB_END_ELSEWHERE) && !(end & HB_END_SEEN));
+}
+
+static bool all_ended(hb_spool *spool, uint32_t index)
+{
+    scratch *s = scratch_of(spool);
+    const hb_chunk *chunk = hb_spool_chunk(spool, index);
+    uint16_t uses = atomic_load_explicit(&spool->pool.uses[index], memory_order_relaxed);
+    uint32_t used = HB_MIN(__atomic_load_n(&chunk->used, __ATOMIC_ACQUIRE), HB_CHUNK_BYTES);
+    uint32_t at = s->ended[index].uses == uses ? s->ended[index].at * 8u : 0;
+    if (at < sizeof *chunk) at = sizeof *chunk;
+    while (at < used) {
+        const hb_record *r = (const hb_record *)((const char *)chunk + at);
+        if (is_open(r)) break;
+        at += HB_MAX(r->units, 1u) * 8u;
+    }
+    s->ended[index].uses = uses;
+    s->ended[index].at = (uint16_t)(HB_MIN(at, HB_CHUNK_BYTES - 8) / 8);
+    return at >= used;
+}
+
+/* ---- records ---- */
+
+static hb_part code(hb_spool *spool, const hb_chunk *chunk)
+{
+    scratch *s = scratch_of(spool);
+    uint32_t used = HB_MIN(__atomic_load_n(&chunk->used, __ATOMIC_ACQUIRE), HB_CHUNK_BYTES);
+    uint32_t bytes = used > sizeof *chunk ? used - (uint32_t)sizeof *chunk : 0;
+    hb_events_info *info = &s->segment.events;
+    s->segment = (hb_segment){.kind = HB_SEGMENT_EVENTS, .events = chunk->events};
+    hb_codec_copy_hot((char *)s->raw, (const char *)(chunk + 1), bytes);
+    hb_codec_survey((const char *)s->raw, bytes, info);
+    size_t coded = hb_codec_encode((const char *)s->raw, bytes, s->coded);
+    s->segment.codec = coded < bytes ? HB_CODEC_DELTA : HB_CODEC_RAW;
+    if (coded >= bytes) {
+        memcpy(s->coded, s->raw, bytes);
+        coded = bytes;
+    }
+    s->segment.raw_bytes = bytes;
+    s->segment.bytes = coded;
+    return (hb_part){.sequence = info->sequence,
+                     .types = info->types,
+                     .raw_bytes = bytes,
+                     .coded_bytes = (uint32_t)coded,
+                     .first_id = info->first_id,
+                     .first_tick = info->first_tick,
+                     .last_tick = info->last_tick,
+                     .codec = (uint8_t)s->segment.codec};
+}
+
+/* Into the file, or memory where there is none or it is full. */
+static bool keep(hb_spool *spool, hb_part *part)
+{
+    scratch *s = scratch_of(spool);
+    part->place = HB_PART_FILE;
+    if (spool->path && hb_spool_append(spool, &s->segment, &part->offset)) return true;
+    part->place = HB_PART_MEMORY;
+    part->coded = malloc(HB_MAX(part->coded_bytes, 1u));
+    if (part->coded) memcpy(part->coded, s->coded, part->coded_bytes);
+    return part->coded != NULL;
+}
+
+/* Under the lock: the part takes the place of its chunk. */
+static bool put_in_place(hb_records *records, const hb_events_info *info, const hb_part *part)
+{
+    bool had;
+    if (hb_records_add(records, info, part, &had)) return true;
+    if (!had) return false;
+    hb_part *old = hb_records_find(hb_records_find_thread(records, info->thread), part->sequence);
+    if (old->place != HB_PART_CHUNK) return false;
+    *old = *part;
+    records->bytes += part->coded_bytes;
+    return true;
+}
+
+/* Under the lock. */
+static void forget(hb_spool *spool, const hb_part *part)
+{
+    if (part->place == HB_PART_MEMORY) free(part->coded);
+    if (part->place != HB_PART_FILE) return;
+    hb_extent gone = {part->offset - sizeof(hb_segment), sizeof(hb_segment) + part->coded_bytes};
+    hb_buf_append(&spool->unneeded, &gone, sizeof gone);
+}
+
+/* Chunks in memory that are not soon used again lose their pages. */
+static void give(hb_spool *spool, uint32_t index)
+{
+    hb_chunk_pool *pool = &spool->pool;
+    if (!hb_pool_is_in_file(pool, index) &&
+        hb_pool_end(pool) - pool->first_in_memory > SPARE_IN_MEMORY &&
+        atomic_load(&pool->pinned[index]) == 0)
+        madvise(hb_spool_chunk(spool, index), HB_CHUNK_BYTES, MADV_DONTNEED);
+    hb_pool_give(pool, index);
+}
+
+static bool is_within_limit(const hb_spool *spool, uint32_t index)
+{
+    const hb_chunk_pool *pool = &spool->pool;
+    uint32_t sum =
+        atomic_load(&pool->in_file) + atomic_load(&pool->in_memory) + atomic_load(&pool->elsewhere);
+    return !hb_pool_is_in_file(pool, index) || sum < pool->max_chunks;
+}
+
+/* Under the lock: it is this chunk's turn. */
+static bool claim(hb_spool *spool, uint32_t index)
+{
+    uint8_t state = atomic_load_explicit(&spool->pool.state[index], memory_order_acquire);
+    if (state != HB_CHUNK_FULL && state != HB_CHUNK_BEYOND) return false;
+    spool->being_written = index;
+    return true;
+}
+
+static bool write_events(hb_spool *spool, uint32_t index)
+{
+    hb_chunk *chunk = hb_spool_chunk(spool, index);
+    bool ended = atomic_load(&spool->pool.state[index]) == HB_CHUNK_BEYOND;
+    if ((!ended && !all_ended(spool, index)) || !is_within_limit(spool, index)) return false;
+    pthread_mutex_lock(&spool->lock);
+    bool claimed = claim(spool, index);
+    pthread_mutex_unlock(&spool->lock);
+    if (!claimed) return false;
+    hb_part part = code(spool, chunk);
+    bool kept = keep(spool, &part);
+    pthread_mutex_lock(&spool->lock);
+    hb_records *records = hb_spool_records(spool, scratch_of(spool)->segment.events.session);
+    bool placed =
+        kept && records && put_in_place(records, &scratch_of(spool)->segment.events, &part);
+    if (placed) spool->kept_bytes += part.coded_bytes;
+    if (kept && !placed) forget(spool, &part);
+    bool done = placed || !records;
+    hb_spool_account(spool);
+    if (done) give(spool, index);
+    spool->being_written = 0;
+    pthread_mutex_unlock(&spool->lock);
+    return done;
+}
+
+/* ---- names ---- */
+
+static bool write_names(hb_spool *spool, const char *bytes, uint64_t offset, uint64_t size)
+{
+    hb_segment *segment = malloc(sizeof *segment + size + HB_SEGMENT_ALIGN);
+    uint64_t at;
+    if (!segment) return false;
+    *segment = (hb_segment){.kind = HB_SEGMENT_NAMES,
+                            .raw_bytes = (uint32_t)size,
+                            .bytes = size,
+                            .string_offset = offset};
+    memcpy(segment + 1, bytes, size);
+    bool ok = hb_spool_append(spool, segment, &at);
+    if (ok) spool->floor = spool->tail; /* names stay as long as the file */
+    free(segment);
+    return ok;
+}
+
+void hb_spool_write_names(hb_spool *spool)
+{
+    uint64_t end;
+    const char *base = hb_strings_table(&end);
+    while (spool->names_written < end) {
+        uint64_t size = hb_strings_whole(spool->names_written, end, NAMES_AT_ONCE);
+        if (!write_names(spool, base + spool->names_written, spool->names_written, size)) return;
+        spool->names_written += size;
+    }
+}
+
+static bool write_names_chunk(hb_spool *spool, uint32_t index)
+{
+    const hb_chunk *chunk = hb_spool_chunk(spool, index);
+    uint64_t size = __atomic_load_n(&chunk->used, __ATOMIC_ACQUIRE) - sizeof *chunk;
+    if (!write_names(spool, (const char *)(chunk + 1), chunk->string_offset, size)) return false;
+    if (spool->names_written == chunk->string_offset) spool->names_written += size;
+    give(spool, index);
+    return true;
+}
+
+/* ---- space ---- */
+
+/* More hot chunks before there are none. After a refusal, of a disk that is nearly full, it is not
+ * asked again soon. */
+static void grow(hb_spool *spool)
+{
+    enum { PAUSE = 256 };
+    hb_chunk_pool *pool = &spool->pool;
+    scratch *s = scratch_of(spool);
+    uint32_t have = atomic_load(&pool->in_file), ready = atomic_load(&pool->ready_in_file);
+    uint32_t more = have < HB_SPOOL_HOT ? HB_SPOOL_HOT - have : ready < have / 4 ? have : 0;
+    more = HB_MIN(more, pool->first_in_memory - 1 - have);
+    if (!spool->path || more == 0) return;
+    if (s->pause) {
+        s->pause--;
+        return;
+    }
+    if (!hb_spool_add_hot(spool, more)) s->pause = PAUSE;
+}
+
+/* What sessions left when they were released. */
+static void free_space(hb_spool *spool)
+{
+    pthread_mutex_lock(&spool->lock);
+    hb_buf gone = spool->unneeded;
+    bool nothing_kept = spool->kept_bytes == 0;
+    hb_buf_init(&spool->unneeded, gone.max);
+    pthread_mutex_unlock(&spool->lock);
+    const hb_extent *all = (const hb_extent *)gone.data;
+    if (spool->path && nothing_kept && spool->tail > spool->floor) {
+        hb_spool_cut(spool, spool->floor);
+    } else if (spool->path) {
+        for (size_t i = 0; i < gone.size / sizeof *all; i++)
+            hb_spool_punch(spool, all[i]);
+    }
+    hb_buf_free(&gone);
+}
+
+/* ---- the thread ---- */
+
+static bool look_at(hb_spool *spool, uint32_t index)
+{
+    uint8_t state = atomic_load_explicit(&spool->pool.state[index], memory_order_acquire);
+    if (state != HB_CHUNK_FULL && state != HB_CHUNK_BEYOND) return false;
+    switch (__atomic_load_n(&hb_spool_chunk(spool, index)->kind, __ATOMIC_ACQUIRE)) {
+    case HB_CHUNK_EVENTS: return write_events(spool, index);
+    case HB_CHUNK_NAMES: return write_names_chunk(spool, index);
+    default: return false;
+    }
+}
+
+static bool look_at_all(hb_spool *spool)
+{
+    bool any = false;
+    uint32_t in_file = atomic_load(&spool->pool.in_file), end = hb_pool_end(&spool->pool);
+    for (uint32_t i = 1; i <= in_file; i++)
+        any |= look_at(spool, i);
+    for (uint32_t i = spool->pool.first_in_memory; i < end; i++)
+        any |= look_at(spool, i);
+    if (spool->path && atomic_exchange(&spool->names_missed, false)) hb_spool_write_names(spool);
+    free_space(spool);
+    grow(spool);
+    return any;
+}
+
+static void wait_for(hb_spool *spool, int64_t ns)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    ns += until.tv_nsec;
+    until.tv_sec += ns / 1000000000;
+    until.tv_nsec = ns % 1000000000;
+    pthread_cond_timedwait(&spool->changed, &spool->lock, &until);
+}
+
+static void *work(void *arg)
+{
+    hb_spool *spool = arg;
+    int64_t ns = SHORTEST_NS;
+    pthread_mutex_lock(&spool->lock);
+    while (!atomic_load(&spool->writer_ends)) {
+        pthread_mutex_unlock(&spool->lock);
+        bool busy = look_at_all(spool);
+        pthread_mutex_lock(&spool->lock);
+        ns = busy ? SHORTEST_NS : HB_MIN(ns * 2, LONGEST_NS);
+        if (!atomic_load(&spool->writer_ends))
+            wait_for(spool, busy || spool->recording ? ns : ASLEEP_NS);
+    }
+    pthread_mutex_unlock(&spool->lock);
+    /* What a file that stays would lack. */
+    while (spool->path && hb_spool_has_unsaved(spool) && look_at_all(spool)) {
+    }
+    return NULL;
+}
+
+hb_result hb_spool_writer_start(hb_spool *spool)
+{
+    void *p = mmap(NULL, scratch_size(spool), PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED) return hb_fail(HB_ERROR_NO_MEMORY, "no memory for records");
+    spool->scratch = p;
+    int error = hb_background_thread(&spool->writer, "hipboard-spool", work, spool);
+    if (error) {
+        munmap(p, scratch_size(spool));
+        spool->scratch = NULL;
+        return hb_fail_errno(HB_ERROR_NO_MEMORY, error, "no thread for writing records");
+    }
+    spool->writer_runs = true;
+    return HB_OK;
+}
+
+void hb_spool_writer_wake(hb_spool *spool)
+{
+    pthread_cond_signal(&spool->changed);
+}
+
+void hb_spool_writer_end(hb_spool *spool)
+{
+    if (!spool->writer_runs) return;
+    pthread_mutex_lock(&spool->lock);
+    atomic_store(&spool->writer_ends, true);
+    pthread_cond_signal(&spool->changed);
+    pthread_mutex_unlock(&spool->lock);
+    pthread_join(spool->writer, NULL);
+    munmap(spool->scratch, scratch_size(spool));
+    spool->writer_runs = false;
+}

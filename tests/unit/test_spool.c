@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What processes leave is recovered: all of it, once, whatever the file has become meanwhile.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utime.h>
+#include <zlib.h>
+
+#include <cjson/cJSON.h>
+#include <cmocka.h>
+#include <hipboard/hipboard.h>
+
+#include "record/codec.h"
+#include "record/session.h"
+#include "test_dir.h"
+
+/* ---- helpers ---- */
+
+static int count_files(const char *ending, char *path)
+{
+    int n = 0;
+    DIR *list = opendir(dir);
+    for (struct dirent *e; (e = readdir(list));) {
+        size_t have = strlen(e->d_name), want = strlen(ending);
+        if (have < want || strcmp(e->d_name + have - want, ending) != 0) continue;
+        if (path) snprintf(path, PATH_MAX, "%s/%s", dir, e->d_name);
+        n++;
+    }
+    closedir(list);
+    return n;
+}
+
+static cJSON *only_trace(void)
+{
+    char path[PATH_MAX];
+    assert_int_equal(count_files(".pt.trace.json", path), 1);
+    FILE *f = fopen(path, "rb");
+    fseek(f, 0, SEEK_END);
+    long size = ftell(f);
+    rewind(f);
+    char *text = calloc(1, (size_t)size + 1);
+    assert_int_equal(fread(text, 1, (size_t)size, f), size);
+    fclose(f);
+    cJSON *trace = cJSON_Parse(text);
+    free(text);
+    assert_non_null(trace);
+    return trace;
+}
+
+static int count_named(const cJSON *trace, const char *name)
+{
+    int n = 0;
+    const cJSON *event;
+    cJSON_ArrayForEach(event, cJSON_GetObjectItem(trace, "traceEvents"))
+    {
+        const char *text = cJSON_GetStringValue(cJSON_GetObjectItem(event, "name"));
+        n += text && strcmp(text, name) == 0;
+    }
+    return n;
+}
+
+static hb_profiler *start(const char *worker)
+{
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.activities = HB_ACTIVITY_CPU;
+    o.on_trace_ready = hb_tensorboard_trace_handler(dir, worker, 0);
+    o.with_modules = o.profile_memory = true;
+    hb_profiler *prof = hb_profiler_create(&o);
+    assert_non_null(prof);
+    assert_int_equal(hb_profiler_start(prof), HB_OK);
+    return prof;
+}
+
+/* `program` in a child that is killed when it returns. */
+static void killed(void (*program)(void))
+{
+    int status;
+    pid_t pid = fork();
+    if (pid == 0) {
+        program();
+        kill(getpid(), SIGKILL);
+    }
+    waitpid(pid, &status, 0);
+    assert_true(WIFSIGNALED(status));
+}
+
+static void read_file(const char *path, hb_buf *bytes)
+{
+    gzFile f = gzopen(path, "rb");
+    assert_non_null(f);
+    hb_buf_init(bytes, (size_t)1 << 30);
+    char block[65536];
+    for (int n; (n = gzread(f, block, sizeof block)) > 0;)
+        hb_buf_append(bytes, block, (size_t)n);
+    gzclose(f);
+}
+
+static void write_spool(const hb_buf *bytes, const char *name)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/.%s.hbspool", dir, name);
+    FILE *f = fopen(path, "wb");
+    assert_int_equal(fwrite(bytes->data, 1, bytes->size, f), bytes->size);
+    fclose(f);
+}
+
+static void put32(hb_buf *bytes, size_t offset, uint32_t value)
+{
+    memcpy(bytes->data + offset, &value, sizeof value);
+}
+
+static uint32_t get32(const hb_buf *bytes, size_t offset)
+{
+    uint32_t value;
+    memcpy(&value, bytes->data + offset, sizeof value);
+    return value;
+}
+
+/* ---- version 2 ---- */
+
+static void a_spool_of_version_2_is_recovered(void **state)
+{
+    (void)state;
+    hb_buf bytes;
+    read_file(TEST_DATA "/spool_v2.hbspool.gz", &bytes);
+    write_spool(&bytes, "old");
+    assert_int_equal(hb_recover(dir, 0, NULL, NULL), HB_OK);
+    cJSON *t = only_trace();
+    assert_int_equal(count_named(t, "survivor"), 10);
+    assert_int_equal(count_named(t, "filler"), 2999 + 1);
+    assert_int_equal(count_named(t, "nn.Module: KilledNet_0"), 10);
+    assert_int_equal(count_named(t, "nn.Module: Linear_0"), 10);
+    assert_int_equal(count_named(t, "[memory]"), 10);
+    assert_int_equal(count_named(t, "load"), 5);
+    assert_int_equal(count_named(t, "open at the end"), 1);
+    assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(t, "note")),
+                        "made before the end");
+    cJSON_Delete(t);
+    hb_buf_free(&bytes);
+    assert_int_equal(count_files(".hbspool", NULL), 0);
+}
+
+/* Where version 2 has its lists: in the header, of sessions and of names; in chunks, the next of a
+ * thread and the next thread. */
+static void lists_that_run_in_circles_end(void **state)
+{
+    (void)state;
+    enum { CHUNK = 65536, FIRST_SESSION = 92, NEXT = 12, NEXT_THREAD = 16, OLDER = 4, HEADER = 88 };
+    hb_buf bytes;
+    read_file(TEST_DATA "/spool_v2.hbspool.gz", &bytes);
+    uint32_t session = get32(&bytes, FIRST_SESSION);
+    assert_in_range(session, 1, bytes.size / CHUNK - 1);
+    put32(&bytes, session * CHUNK + HEADER + OLDER, session);
+    for (uint32_t i = 1; i < bytes.size / CHUNK; i++) {
+        put32(&bytes, i * CHUNK + NEXT, i);
+        put32(&bytes, i * CHUNK + NEXT_THREAD, i);
+    }
+    write_spool(&bytes, "circles");
+    assert_int_equal(hb_recover(dir, 0, NULL, NULL), HB_OK);
+    cJSON *t = only_trace();
+    assert_in_range(count_named(t, "survivor"), 0, 10);
+    cJSON_Delete(t);
+    hb_buf_free(&bytes);
+}
+
+/* ---- version 3 ---- */
+
+enum { SCOPES = 20000 };
+
+static void record_some(void)
+{
+    hb_profiler *prof = start("victim");
+    hb_module net = hb_module_create("Net");
+    hb_profiler_add_metadata(prof, "note", "kept");
+    HB_MODULE(net) {
+        for (int i = 0; i < SCOPES; i++)
+            HB_RECORD_FUNCTION("survivor") {
+                if (i % 100 == 0) hb_memory_alloc(HB_DEVICE_CPU, 0, &i, 100);
+            }
+    }
+    hb_record_function("open at the end");
+}
+
+static void records_in_the_log_and_in_chunks_are_recovered(void **state)
+{
+    (void)state;
+    killed(record_some);
+    char path[PATH_MAX];
+    struct stat st;
+    assert_int_equal(count_files(".hbspool", path), 1);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    assert_int_equal(hb_recover(dir, 0, NULL, NULL), HB_OK);
+    cJSON *t = only_trace();
+    assert_int_equal(count_named(t, "survivor"), SCOPES);
+    assert_int_equal(count_named(t, "[memory]"), SCOPES / 100);
+    assert_int_equal(count_named(t, "nn.Module: Net_0"), 1);
+    assert_int_equal(count_named(t, "open at the end"), 1);
+    cJSON_Delete(t);
+    assert_int_equal(count_files(".hbspool", NULL), 0);
+}
+
+static uint64_t seed = 1;
+
+static uint32_t random_below(uint32_t n)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(seed >> 33) % n;
+}
+
+static void remove_traces(void)
+{
+    char path[PATH_MAX];
+    while (count_files(".pt.trace.json", path))
+        unlink(path);
+    while (count_files(".hbspool", path))
+        unlink(path);
+}
+
+/* Some bytes are others, or the end is missing: what is written is JSON, and no more than there
+ * was. Both results come: traces, and files in which nothing is found. */
+static void damaged_spools_do_not_crash_recovery(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 200 };
+    char path[PATH_MAX];
+    hb_buf whole;
+    killed(record_some);
+    assert_int_equal(count_files(".hbspool", path), 1);
+    read_file(path, &whole);
+    int traces = 0, complete = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        remove_traces();
+        hb_buf bytes;
+        hb_buf_init(&bytes, whole.max);
+        hb_buf_append(&bytes, whole.data, whole.size);
+        for (int i = 0; i < 8; i++) {
+            /* Mostly where headers are. */
+            size_t at = random_below((uint32_t)(whole.size / 4096)) * 4096 + random_below(400);
+            if (at < bytes.size && round % 4) bytes.data[at] ^= (char)(1 + random_below(255));
+        }
+        if (round % 4 == 0) bytes.size = random_below((uint32_t)whole.size);
+        write_spool(&bytes, "damaged");
+        (void)hb_recover(dir, 0, NULL, NULL);
+        if (count_files(".pt.trace.json", NULL)) {
+            cJSON *t = only_trace();
+            int n = count_named(t, "survivor");
+            assert_in_range(n, 0, SCOPES);
+            traces++;
+            complete += n == SCOPES;
+            cJSON_Delete(t);
+        }
+        hb_buf_free(&bytes);
+    }
+    hb_buf_free(&whole);
+    assert_in_range(traces, ROUNDS / 4, ROUNDS);
+    assert_in_range(complete, 1, ROUNDS - 1);
+    remove_traces();
+}
+
+/* Its process died while making it. */
+static void a_spool_without_a_header_goes_when_it_is_old(void **state)
+{
+    (void)state;
+    static char zeros[1 << 20];
+    hb_buf bytes = {.data = zeros, .size = sizeof zeros};
+    char path[PATH_MAX];
+    write_spool(&bytes, "headless");
+    assert_int_equal(hb_recover(dir, 0, NULL, NULL), HB_ERROR_NOT_FOUND);
+    assert_int_equal(count_files(".hbspool", path), 1);
+    struct utimbuf long_ago = {1000000000, 1000000000};
+    assert_int_equal(utime(path, &long_ago), 0);
+    assert_int_equal(hb_recover(dir, 0, NULL, NULL), HB_ERROR_NOT_FOUND);
+    assert_int_equal(count_files(".hbspool", NULL), 0);
+}
+
+/* Its lock is still held. */
+static void a_killed_process_with_a_living_child_is_recovered(void **state)
+{
+    (void)state;
+    int status, ready[2], end[2];
+    char byte;
+    assert_int_equal(pipe(ready) | pipe(end), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        record_some();
+        if (fork() == 0) {
+            close(end[1]);
+            (void)!write(ready[1], "", 1);
+            (void)!read(end[0], &byte, 1); /* until the test ends */
+            _exit(0);
+        }
+        pause();
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    assert_int_equal(hb_recover(dir, 0, NULL, NULL), HB_ERROR_NOT_FOUND);
+    kill(pid, SIGKILL);
+    waitpid(pid, &status, 0);
+    assert_int_equal(hb_recover(dir, 0, NULL, NULL), HB_OK);
+    cJSON *t = only_trace();
+    assert_int_equal(count_named(t, "survivor"), SCOPES);
+    cJSON_Delete(t);
+    close(end[1]);
+    close(end[0]);
+    close(ready[0]);
+    close(ready[1]);
+}
+
+/* Both profilers' names are new while both are there. */
+static void record_under_another(void)
+{
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.activities = HB_ACTIVITY_CPU;
+    o.yields = true;
+    o.on_trace_ready = hb_tensorboard_trace_handler(dir, "outer", 0);
+    hb_profiler *outer = hb_profiler_create(&o);
+    assert_int_equal(hb_profiler_start(outer), HB_OK);
+    hb_profiler *own = start("inner");
+    HB_RECORD_FUNCTION("new while both are there") {
+    }
+    hb_profiler_stop(own);
+    hb_profiler_destroy(own);
+    HB_RECORD_FUNCTION("new while both are there") {
+    }
+}
+
+static void names_of_overlapping_profilers_are_in_both_spools(void **state)
+{
+    (void)state;
+    killed(record_under_another);
+    char path[PATH_MAX];
+    assert_int_equal(count_files(".hbspool", NULL), 1);
+    while (count_files(".pt.trace.json", path))
+        unlink(path);
+    assert_int_equal(hb_recover(dir, 0, NULL, NULL), HB_OK);
+    DIR *list = opendir(dir);
+    int n = 0;
+    for (struct dirent *e; (e = readdir(list));) {
+        if (!strstr(e->d_name, ".pt.trace.json")) continue;
+        hb_buf text;
+        snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
+        read_file(path, &text);
+        n += strstr(hb_buf_text(&text), "new while both are there") != NULL;
+        assert_null(strstr(hb_buf_text(&text), "(name lost)"));
+        hb_buf_free(&text);
+    }
+    closedir(list);
+    assert_int_equal(n, 1);
+}
+
+/* ---- a child made without fork()'s handlers ---- */
+
+static void a_child_without_handlers_does_not_touch_its_parents_records(void **state)
+{
+    (void)state;
+    int status;
+    hb_profiler *prof = start("parent");
+    hb_scope open = hb_record_function("of the parent");
+    for (int i = 0; i < 100; i++)
+        HB_RECORD_FUNCTION("before") {
+        }
+    pid_t pid = (pid_t)syscall(SYS_fork);
+    if (pid == 0) {
+        hb_scope_end(&open);
+        for (int i = 0; i < 100000; i++)
+            HB_RECORD_FUNCTION("of the child") {
+            }
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    for (int i = 0; i < 100; i++)
+        HB_RECORD_FUNCTION("after") {
+        }
+    assert_int_equal(hb_profiler_stop(prof), HB_OK);
+    hb_profiler_destroy(prof);
+    cJSON *t = only_trace();
+    assert_int_equal(count_named(t, "before"), 100);
+    assert_int_equal(count_named(t, "after"), 100);
+    assert_int_equal(count_named(t, "of the child"), 0);
+    assert_int_equal(count_named(t, "of the parent"), 1);
+    cJSON_Delete(t);
+}
+
+/* ---- the last trace saved, the spool goes ---- */
+
+static void exit_leaves_no_spool_when_all_is_saved(void **state)
+{
+    (void)state;
+    int status;
+    pid_t pid = fork();
+    if (pid == 0) {
+        hb_profiler *prof = start("saved");
+        HB_RECORD_FUNCTION("work") {
+        }
+        hb_profiler_stop(prof);
+        exit(0);
+    }
+    waitpid(pid, &status, 0);
+    assert_int_equal(status, 0);
+    assert_int_equal(count_files(".pt.trace.json", NULL), 1);
+    assert_int_equal(count_files(".hbspool", NULL), 0);
+}
+
+/* ---- coding ---- */
+
+static size_t random_record(char *at)
+{
+    hb_record *r = (hb_record *)at;
+    bool plain = random_below(3);
+    r->type = (uint8_t)(plain ? 1 + random_below(2) : 1 + random_below(14));
+    r->flags = plain ? 0 : (uint8_t)random_below(256);
+    r->units = (uint16_t)(3 + (plain ? 0 : random_below(40)));
+    r->name = random_below(10) ? random_below(20) : random_below(1u << 30);
+    r->start = random_below(50) ? random_below(1u << 20) : seed;
+    r->end = random_below(10) ? r->start + random_below(1u << 16) : 0;
+    for (uint64_t *w = (uint64_t *)(r + 1); w < (uint64_t *)r + r->units; w++)
+        *w = random_below(4) ? random_below(100) : seed;
+    return (size_t)r->units * 8;
+}
+
+static void coded_records_come_back(void **state)
+{
+    (void)state;
+    enum { MOST = 65536 };
+    uint64_t *raw = malloc(MOST), *back = malloc(MOST);
+    unsigned char *coded = malloc(HB_CODEC_MOST(MOST));
+    for (int round = 0; round < 300; round++) {
+        size_t bytes = 0, wanted = random_below(MOST - 1000);
+        while (bytes < wanted)
+            bytes += random_record((char *)raw + bytes);
+        size_t n = hb_codec_encode((char *)raw, bytes, coded);
+        assert_in_range(n, 0, HB_CODEC_MOST(bytes));
+        assert_true(hb_codec_decode(coded, n, (char *)back, bytes));
+        assert_memory_equal(raw, back, bytes);
+        if (bytes) assert_false(hb_codec_decode(coded, n, (char *)back, bytes - 8));
+        if (n) coded[random_below((uint32_t)n)] ^= (unsigned char)(1 + random_below(255));
+        (void)hb_codec_decode(coded, n, (char *)back, bytes); /* as the sanitizers see it */
+    }
+    free(raw);
+    free(back);
+    free(coded);
+}
+
+/* ---- snapshots, and dropping ---- */
+
+static bool count_scopes(hb_snapshot *s, int *n)
+{
+    uint64_t id;
+    const hb_records *records = s->view.records(&s->view, &s->session);
+    *n = 0;
+    for (uint32_t i = 0; i < records->num_threads; i++) {
+        hb_cursor c = hb_cursor_open(&s->view, records, hb_records_nth(records, i), HB_TYPES_ALL);
+        for (const hb_record *r; (r = hb_cursor_next(&c, &id));)
+            *n += r->type == HB_RECORD_ANNOTATION;
+        hb_cursor_close(&c);
+    }
+    return true;
+}
+
+static void a_session_that_goes_on_is_seen_and_cut(void **state)
+{
+    (void)state;
+    hb_spool spool;
+    hb_session *session;
+    hb_snapshot *s;
+    int n;
+    hb_record_init();
+    hb_spool_options options = {dir, "flight", 64 << 20};
+    assert_int_equal(hb_spool_open(&spool, &options), HB_OK);
+    assert_int_equal(hb_session_begin(&spool, 0, 0, &session), HB_OK);
+    for (int i = 0; i < SCOPES; i++)
+        HB_RECORD_FUNCTION("seen") {
+        }
+    hb_scope open = hb_record_function("open");
+    assert_int_equal(hb_session_snapshot(&spool, session, &s), HB_OK);
+    HB_RECORD_FUNCTION("after") {
+    }
+    count_scopes(s, &n);
+    assert_int_equal(n, SCOPES + 1);
+    hb_snapshot_close(s);
+    uint64_t horizon = hb_ticks();
+    /* Until the chunks of before are written, they can't go. */
+    for (n = SCOPES; n >= SCOPES;) {
+        hb_session_drop(&spool, session, horizon, UINT64_MAX);
+        assert_int_equal(hb_session_snapshot(&spool, session, &s), HB_OK);
+        count_scopes(s, &n);
+        hb_snapshot_close(s);
+    }
+    assert_in_range(n, 2, SCOPES - 1);
+    hb_scope_end(&open);
+    hb_session_end(session);
+    hb_session_release(&spool, session);
+    hb_spool_close(&spool, false);
+    assert_int_equal(count_files(".hbspool", NULL), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_DIR(a_spool_of_version_2_is_recovered),
+        IN_DIR(lists_that_run_in_circles_end),
+        IN_DIR(records_in_the_log_and_in_chunks_are_recovered),
+        IN_DIR(damaged_spools_do_not_crash_recovery),
+        IN_DIR(a_spool_without_a_header_goes_when_it_is_old),
+        IN_DIR(a_killed_process_with_a_living_child_is_recovered),
+        IN_DIR(names_of_overlapping_profilers_are_in_both_spools),
+        IN_DIR(a_child_without_handlers_does_not_touch_its_parents_records),
+        IN_DIR(exit_leaves_no_spool_when_all_is_saved),
+        cmocka_unit_test(coded_records_come_back),
+        IN_DIR(a_session_that_goes_on_is_seen_and_cut),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
