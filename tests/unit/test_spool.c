@@ -235,7 +235,7 @@ static void remove_traces(void)
 static void damaged_spools_do_not_crash_recovery(void **state)
 {
     (void)state;
-    enum { ROUNDS = 200 };
+    enum { ROUNDS = 60 };
     char path[PATH_MAX];
     hb_buf whole;
     killed(record_some);
