@@ -85,7 +85,7 @@ static size_t record_size(const char *at, const char *end)
 {
     const hb_record *r = (const hb_record *)at;
     size_t left = (size_t)(end - at), size = left >= sizeof *r ? (size_t)r->units * 8 : 0;
-    return size <= left && size >= least_size(r) ? size : 0;
+    return size && size <= left && size >= least_size(r) ? size : 0;
 }
 
 hb_record *hb_cursor_next(hb_cursor *c, uint64_t *id)
