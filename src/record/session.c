@@ -212,8 +212,9 @@ static void drop_part(hb_spool *spool, const hb_part *part)
         return;
     }
     hb_extent gone = {part->offset - sizeof(hb_segment), sizeof(hb_segment) + part->coded_bytes};
-    hb_extent *last = (hb_extent *)(spool->unneeded.data + spool->unneeded.size) - 1;
-    if (spool->unneeded.size && (last->offset + last->bytes + 7) / 8 * 8 == gone.offset)
+    size_t n = spool->unneeded.size / sizeof gone;
+    hb_extent *last = n ? (hb_extent *)spool->unneeded.data + (n - 1) : NULL;
+    if (last && (last->offset + last->bytes + 7) / 8 * 8 == gone.offset)
         last->bytes = gone.offset + gone.bytes - last->offset;
     else
         hb_buf_append(&spool->unneeded, &gone, sizeof gone);
