@@ -117,10 +117,11 @@ static bool keep(hb_spool *spool, hb_part *part)
 static bool put_in_place(hb_records *records, const hb_events_info *info, const hb_part *part)
 {
     bool had;
-    if (hb_records_add(records, info, part, &had)) return true;
-    if (!had) return false;
-    hb_part *old = hb_records_find(hb_records_find_thread(records, info->thread), part->sequence);
-    if (old->place != HB_PART_CHUNK) return false;
+    /* Of a session that has ended everything was listed, or is counted as lost. */
+    if (!records->order && hb_records_add(records, info, part, &had)) return true;
+    const hb_thread_records *t = hb_records_find_thread(records, info->thread);
+    hb_part *old = t ? hb_records_find(t, part->sequence) : NULL;
+    if (!old || old->place != HB_PART_CHUNK) return false;
     *old = *part;
     records->bytes += part->coded_bytes;
     return true;
@@ -180,7 +181,7 @@ static bool write_events(hb_spool *spool, uint32_t index)
         kept && records && put_in_place(records, &scratch_of(spool)->segment.events, &part);
     if (placed) spool->kept_bytes += part.coded_bytes;
     if (kept && !placed) forget(spool, &part);
-    bool done = placed || !records;
+    bool done = placed || !records || (kept && records->order);
     hb_spool_account(spool);
     if (done) give(spool, index);
     spool->being_written = 0;
