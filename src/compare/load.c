@@ -210,7 +210,7 @@ hb_result hb_compare_load(hb_comparison *c)
         l.num_jobs += c->runs[i].num_files;
     /* This thread works as well: where no other can be started it works alone. */
     for (unsigned n = num_threads(&l); started + 1 < n; started++)
-        if (hb_background_thread(&threads[started], "hb-compare", work, &l) != 0) break;
+        if (hb_background_thread(&threads[started], "compare", work, &l) != 0) break;
     work(&l);
     for (unsigned i = 0; i < started; i++)
         pthread_join(threads[i], NULL);

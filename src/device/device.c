@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/process.h"
 #include "device/calls.h"
 #include "device/choice.h"
 #include "device/code_objects.h"
@@ -169,7 +170,7 @@ static void after_fork_in_child(void)
 
 static void register_once(void)
 {
-    pthread_atfork(NULL, NULL, after_fork_in_child);
+    hb_process_at_fork(HB_FORK_DEVICE, (hb_fork_room){.in_child = after_fork_in_child});
 }
 
 void hb_device_prepare(void)

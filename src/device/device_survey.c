@@ -65,7 +65,7 @@ static void survey_thread(hb_device_source *s, uint32_t n, uint32_t *types)
     }
     hb_cursor_close(&c);
     for (uint32_t i = 0; i < t->num_parts; i++)
-        *types |= t->parts[i].types;
+        *types |= __atomic_load_n(&t->parts[i].types, __ATOMIC_RELAXED);
 }
 
 /* A row of the trace's threads for each but those that only report for devices. */

@@ -473,7 +473,7 @@ static hb_result start(hb_control *c)
         c->holders = 2; /* the profiler and the thread */
         c->running = true;
         enlist(c);
-        int error = hb_background_thread(&c->thread, "hipboard-ctl", work, c);
+        int error = hb_background_thread(&c->thread, "control", work, c);
         if (!error) {
             pthread_detach(c->thread);
             return HB_OK;

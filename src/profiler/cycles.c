@@ -22,12 +22,22 @@ void hb_cycles_drop(hb_profiler *prof)
     prof->first_cycle = prof->last_cycle = NULL;
 }
 
-static hb_result keep_cycle(hb_profiler *prof, hb_session *session)
+/* A stopped session's cycle. The background thread holds it until it has settled it, and `holders`
+ * others do. */
+static hb_cycle *make_cycle(hb_profiler *prof, hb_session *session, uint32_t holders)
 {
     hb_cycle *cycle = calloc(1, sizeof *cycle);
-    if (!cycle) return hb_fail(HB_ERROR_NO_MEMORY, "no memory for a finished cycle");
+    if (!cycle) return NULL;
     cycle->session = session;
-    cycle->holders = 1;
+    cycle->holders = holders;
+    hb_worker_settle(prof, cycle);
+    return cycle;
+}
+
+static hb_result keep_cycle(hb_profiler *prof, hb_session *session)
+{
+    hb_cycle *cycle = make_cycle(prof, session, 1);
+    if (!cycle) return hb_fail(HB_ERROR_NO_MEMORY, "no memory for a finished cycle");
     if (prof->last_cycle)
         prof->last_cycle->next = cycle;
     else
@@ -94,38 +104,23 @@ static hb_result start_trace(hb_profiler *prof)
     HB_TRY(hb_session_begin(&prof->spool, session_flags(prof), prof->cycle + 1, &session));
     session->slice_ns = prof->options.time_slice_ns;
     prof->cycle++;
-    pthread_mutex_lock(&prof->lock);
+    hb_lock_take(&prof->lock);
     prof->session = session;
-    pthread_mutex_unlock(&prof->lock);
+    hb_lock_give(&prof->lock);
     hb_metadata_emit(prof);
     if (hb_wants_hip(prof)) hb_device_start(prof->options.activities & HB_ACTIVITY_HIP);
     return HB_OK;
 }
 
-static void warn_lost(hb_profiler *prof, const hb_session *session)
-{
-    const uint64_t *lost = session->lost;
-    uint64_t dropped = lost[HB_LOST_BUFFER_FULL] + lost[HB_LOST_REENTRANT] + lost[HB_LOST_MEMORY];
-    uint64_t reduced = lost[HB_LOST_STRINGS_FULL] + lost[HB_LOST_TOO_BIG];
-    if (prof->warned_lost || (dropped == 0 && reduced == 0)) return;
-    prof->warned_lost = true;
-    hb_warn(
-        "cycle %lld lost %llu records (%llu over max_record_bytes) and keeps %llu without their "
-        "name or inputs; the trace's metadata counts them (said once)",
-        (long long)session->cycle, (unsigned long long)dropped,
-        (unsigned long long)lost[HB_LOST_BUFFER_FULL], (unsigned long long)reduced);
-}
-
 static hb_session *end_session(hb_profiler *prof)
 {
-    pthread_mutex_lock(&prof->lock);
+    hb_lock_take(&prof->lock);
     hb_session *session = prof->session;
     prof->session = NULL;
-    pthread_mutex_unlock(&prof->lock);
+    hb_lock_give(&prof->lock);
     if (session) {
         hb_device_stop();
-        hb_session_end(session);
-        warn_lost(prof, session);
+        hb_session_stop(session); /* the background thread waits for threads that are silent */
     }
     return session;
 }
@@ -139,7 +134,9 @@ static hb_result stop_trace(hb_profiler *prof)
 static void discard_trace(hb_profiler *prof)
 {
     hb_session *session = end_session(prof);
-    if (session) hb_session_release(&prof->spool, session);
+    if (!session || make_cycle(prof, session, 0)) return;
+    hb_session_settle(&prof->spool, session);
+    hb_session_release(&prof->spool, session);
 }
 
 static hb_result trace_ready(hb_profiler *prof)

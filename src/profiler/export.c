@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/files.h"
+#include "base/guard.h"
 #include "device/device.h"
 #include "profiler/time_slices.h"
 #include "record/merge.h"
@@ -23,6 +24,7 @@ hb_result hb_session_source_open(const hb_spool_view *view, const hb_session *se
 
 hb_result hb_cycle_open(const hb_spool_view *view, const hb_cycle *cycle, hb_source **source)
 {
+    hb_session_settle(view->from, cycle->session);
     return hb_session_source_open(view, cycle->session, NULL, source);
 }
 
@@ -100,6 +102,7 @@ hb_result hb_profiler_check_readable(const hb_profiler *prof)
 
 hb_result hb_export_chrome_trace(hb_profiler *prof, const char *path, unsigned flags)
 {
+    HB_GUARDED();
     HB_TRY(hb_profiler_check_readable(prof));
     if (!path || !*path)
         return hb_fail(HB_ERROR_INVALID_ARGUMENT, "export_chrome_trace: the path is NULL or empty");
@@ -154,7 +157,10 @@ static hb_result each_event(hb_source *source, visit *v)
         result = source->begin(source, (hb_pass)pass);
         while (result == HB_OK && v->go_on && source->next(source, &row)) {
             hb_event event = to_public(&row, &name);
+            hb_callback callback;
+            hb_callback_begin(&callback);
             v->go_on = v->fn(&event, v->arg);
+            hb_callback_end(&callback);
         }
     }
     hb_buf_free(&name);
@@ -164,6 +170,7 @@ static hb_result each_event(hb_source *source, visit *v)
 hb_result hb_profiler_events(hb_profiler *prof, bool (*fn)(const hb_event *event, void *arg),
                              void *arg)
 {
+    HB_GUARDED();
     HB_TRY(hb_profiler_check_readable(prof));
     if (!fn) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "events: the function is NULL");
     visit v = {fn, arg, true};

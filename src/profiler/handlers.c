@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "base/guard.h"
 #include "profiler/control.h"
 
 typedef struct tensorboard_handler {
@@ -78,11 +79,6 @@ static hb_result tensorboard_ready(hb_profiler *prof, void *context)
 {
     const tensorboard_handler *h = context;
     unsigned flags = h->flags;
-    hb_spool_view view = hb_spool_view_own(&prof->spool);
-    if ((flags & HB_SKIP_EMPTY) && hb_session_is_empty(&view, prof->last_cycle->session)) {
-        hb_control_written(prof, hb_demand_number(prof), NULL, "nothing happened meanwhile");
-        return HB_OK;
-    }
     /* The cycle of a profiler that this one yielded to: its numbers go to its own directory. */
     if (ours(&prof->options.on_trace_ready) != h) flags |= HB_NO_EVENT_FILE;
     char *path = hb_demand_path(prof);
@@ -118,7 +114,12 @@ hb_trace_handler hb_tensorboard_trace_handler(const char *dir, const char *worke
 
 hb_result hb_handler_call(const hb_trace_handler *handler, hb_profiler *prof)
 {
-    return handler->fn ? handler->fn(prof, handler->context) : HB_OK;
+    hb_callback callback;
+    if (!handler->fn) return HB_OK;
+    hb_callback_begin(&callback);
+    hb_result result = handler->fn(prof, handler->context);
+    hb_callback_end(&callback);
+    return result;
 }
 
 static hb_result chain_ready(hb_profiler *prof, void *context)

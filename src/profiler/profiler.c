@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "base/guard.h"
+#include "base/process.h"
 #include "device/device.h"
 #include "profiler/control.h"
 #include "profiler/cycles.h"
@@ -84,11 +86,27 @@ static void wait_for_handed_over(void)
     pthread_mutex_unlock(&handed_over.lock);
 }
 
+/* Another thread may be in a step: until it has left it, or no longer moves. False also when this
+ * thread is, in its handler. */
+static bool take_over(hb_profiler *prof)
+{
+    pid_t self = gettid(), other = 0;
+    hb_patience patience = {0};
+    atomic_store(&prof->ends, self);
+    while (!atomic_compare_exchange_strong(&prof->inside, &other, self)) {
+        if (other == self || !hb_patience_sleep(&patience, other)) return false;
+        other = 0;
+    }
+    return true;
+}
+
+/* What can't be written in time is left to recovery. */
 static void stop_at_exit(void)
 {
     hb_profiler *prof = hb_turns_holder();
     wait_for_handed_over();
-    if (!prof) return;
+    if (!prof || prof->pid != getpid()) return;
+    if (!take_over(prof)) return;
     if (!hb_handler_dir(&prof->options.on_trace_ready)) {
         hb_warn("the program ended without hb_profiler_stop(): on_trace_ready was not called");
         return;
@@ -105,7 +123,7 @@ static void at_exit(void)
     hb_spools_at_exit(); /* of profilers that are not destroyed */
 }
 
-static void after_fork_in_child(void)
+static void after_fork(void)
 {
     static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
     handed_over.lock = unlocked;
@@ -115,11 +133,29 @@ static void after_fork_in_child(void)
 
 static void register_once(void)
 {
-    atexit(at_exit);
-    pthread_atfork(NULL, NULL, after_fork_in_child);
+    hb_process_at_exit(HB_EXIT_PROFILER, at_exit);
+    hb_process_at_fork(HB_FORK_PROFILER, (hb_fork_room){.in_child = after_fork});
 }
 
 /* ---- public ---- */
+
+/* A profiler is one thread's at a time; its handler, which that thread calls, may call again. */
+static hb_result enter(hb_profiler *prof, const char *call, bool *outermost)
+{
+    *outermost = false;
+    if (!prof || prof->pid != getpid()) return HB_OK; /* told by whoever is called */
+    pid_t self = gettid(), other = 0, ends = atomic_load(&prof->ends);
+    if (ends && ends != self)
+        return hb_fail(HB_ERROR_STATE, "%s: the program is ending, its exit handlers run", call);
+    *outermost = atomic_compare_exchange_strong(&prof->inside, &other, self);
+    if (*outermost || other == self) return HB_OK;
+    return hb_fail(HB_ERROR_STATE, "%s: thread %d is in a call of this profiler", call, (int)other);
+}
+
+static void leave(hb_profiler *prof, bool outermost)
+{
+    if (outermost) atomic_store(&prof->inside, 0);
+}
 
 static hb_result check_started(hb_profiler *prof, const char *call)
 {
@@ -147,7 +183,8 @@ static hb_result check_options(const hb_profiler_options *o)
     return hb_handler_check(&o->on_trace_ready);
 }
 
-static void profiler_free(hb_profiler *prof)
+/* Not the profiler itself when its spool's memory must stay. */
+static void profiler_free(hb_profiler *prof, bool whole)
 {
     hb_metadata_drop(prof);
     hb_handler_destroy(&prof->options.on_trace_ready);
@@ -155,11 +192,7 @@ static void profiler_free(hb_profiler *prof)
     free(prof->control_file);
     free(prof->spool_dir);
     free(prof->distributed_json);
-    if (prof->pid == getpid()) { /* a forked child would wait for its parent's worker here */
-        pthread_mutex_destroy(&prof->lock);
-        pthread_cond_destroy(&prof->changed);
-    }
-    free(prof);
+    if (whole) free(prof);
 }
 
 /* In a program that has more rights than its caller the environment means nothing. */
@@ -188,23 +221,18 @@ static hb_result copy_options(hb_profiler *prof, const hb_profiler_options *o)
 
 static hb_profiler *profiler_new(void)
 {
-    pthread_condattr_t attr;
     hb_profiler *prof = calloc(1, sizeof *prof);
     if (!prof) return NULL;
     prof->pid = getpid();
     prof->cycle = -1;
     prof->spool.file = HB_NO_KEPT_FILE;
-    pthread_mutex_init(&prof->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&prof->changed, &attr);
-    pthread_condattr_destroy(&attr);
+    hb_lock_init(&prof->lock, HB_LOCK_PROFILER);
     return prof;
 }
 
 static hb_profiler *create(const hb_profiler_options *options)
 {
-    bool valid = check_options(options) == HB_OK;
+    bool valid = hb_record_init() == HB_OK && check_options(options) == HB_OK;
     hb_profiler *prof = valid ? profiler_new() : NULL;
     if (valid && !prof) hb_fail(HB_ERROR_NO_MEMORY, "no memory for a profiler");
     if (!prof) {
@@ -215,14 +243,14 @@ static hb_profiler *create(const hb_profiler_options *options)
         if (hb_wants_hip(prof)) hb_device_prepare();
         return prof;
     }
-    profiler_free(prof);
+    profiler_free(prof, true);
     return NULL;
 }
 
 hb_profiler *hb_profiler_create(const hb_profiler_options *options)
 {
+    HB_GUARDED();
     hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
-    hb_record_init();
     if (!options) {
         hb_fail(HB_ERROR_INVALID_ARGUMENT, "the options are NULL");
         return NULL;
@@ -256,7 +284,7 @@ static hb_result go_on(hb_profiler *prof)
     return result;
 }
 
-hb_result hb_profiler_start(hb_profiler *prof)
+static hb_result start(hb_profiler *prof)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     hb_profiler_action action;
@@ -276,6 +304,16 @@ hb_result hb_profiler_start(hb_profiler *prof)
     hb_turns_unlock(prof);
     if (!prof->started) hb_control_end(prof);
     return result != HB_OK ? result : directory;
+}
+
+hb_result hb_profiler_start(hb_profiler *prof)
+{
+    HB_GUARDED();
+    bool outermost;
+    HB_TRY(enter(prof, "start", &outermost));
+    hb_result result = start(prof);
+    leave(prof, outermost);
+    return result;
 }
 
 static hb_result next_step(hb_profiler *prof)
@@ -311,9 +349,13 @@ static hb_result after_handler(hb_profiler *prof, hb_result result)
 
 hb_result hb_profiler_step(hb_profiler *prof)
 {
+    HB_GUARDED();
+    bool outermost;
+    HB_TRY(enter(prof, "step", &outermost));
     hb_turns_lock(prof);
     hb_result result = next_step(prof);
     hb_turns_unlock(prof);
+    leave(prof, outermost);
     return after_handler(prof, result);
 }
 
@@ -353,10 +395,13 @@ static hb_result stop(hb_profiler *prof, bool *stopped)
 
 hb_result hb_profiler_stop(hb_profiler *prof)
 {
-    bool stopped = false;
+    HB_GUARDED();
+    bool stopped = false, outermost;
+    HB_TRY(enter(prof, "stop", &outermost));
     hb_turns_lock(prof);
     hb_result result = stop(prof, &stopped);
     hb_turns_unlock(prof);
+    leave(prof, outermost);
     bool waits = stopped && !prof->options.stop_hands_over;
     if (stopped && !waits) hand_over(prof);
     hb_result written = waits ? hb_profiler_flush(prof) : HB_OK;
@@ -366,6 +411,7 @@ hb_result hb_profiler_stop(hb_profiler *prof)
 
 hb_result hb_profiler_flush(hb_profiler *prof)
 {
+    HB_GUARDED();
     if (!prof) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "flush: the profiler is NULL");
     if (prof->pid != getpid()) return HB_OK;
     hb_worker_wait(prof);
@@ -374,6 +420,7 @@ hb_result hb_profiler_flush(hb_profiler *prof)
 
 void hb_profiler_destroy(hb_profiler *prof)
 {
+    HB_GUARDED();
     if (!prof) return;
     if (prof->in_handler) { /* whoever called it still needs it */
         prof->doomed = true;
@@ -383,7 +430,7 @@ void hb_profiler_destroy(hb_profiler *prof)
     if (prof->pid != getpid()) { /* the worker and the files are the parent's */
         hb_control_forget(prof);
         if (prof->spool.base) hb_spool_abandon(&prof->spool);
-        profiler_free(prof);
+        profiler_free(prof, true);
         return;
     }
     prof->options.stop_hands_over = false;
@@ -394,8 +441,8 @@ void hb_profiler_destroy(hb_profiler *prof)
     hb_control_free(prof);
     hb_run_log_close(prof);
     hb_cycles_drop(prof);
-    hb_spool_close(&prof->spool, hb_spool_has_unsaved(&prof->spool));
-    profiler_free(prof);
+    bool unused = hb_spool_close(&prof->spool, hb_spool_has_unsaved(&prof->spool));
+    profiler_free(prof, unused);
 }
 
 int64_t hb_profiler_step_num(const hb_profiler *prof)
@@ -431,6 +478,8 @@ int64_t hb_profiler_cycle(const hb_profiler *prof)
 hb_result hb_profiler_lost(const hb_profiler *prof, hb_lost *lost)
 {
     if (!prof || !lost) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "lost: an argument is NULL");
+    hb_spool *spool = (hb_spool *)(uintptr_t)&prof->spool; /* settling shows no change to callers */
+    if (prof->last_cycle) hb_session_settle(spool, prof->last_cycle->session);
     *lost = prof->last_cycle ? hb_session_lost(prof->last_cycle->session)
                              : (hb_lost){.struct_size = sizeof *lost};
     return HB_OK;

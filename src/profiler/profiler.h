@@ -11,6 +11,7 @@
 #include <hipboard/event_log.h>
 
 #include "base/base.h"
+#include "base/lock.h"
 #include "profiler/demand.h"
 #include "profiler/git_commit.h"
 #include "profiler/log_dir.h"
@@ -22,17 +23,12 @@
 
 /** A finished cycle's records. They are given back to the spool when nobody holds the cycle any
  * more: the profiler (until the next cycle, or always with acc_events) and jobs that write it. */
-typedef struct hb_cycle {
-    hb_session *session;
-    uint32_t holders; /* under hb_profiler.lock */
-    bool failed;      /* could not be written: the records stay, for recovery */
-    struct hb_cycle *next;
-} hb_cycle;
+struct hb_cycle;
 
-/** A cycle on its way into a file. */
+/** A cycle on its way into a file; without a path it is only settled, see hb_session_settle(). */
 typedef struct hb_job {
-    hb_cycle *cycle;
-    char *path;
+    struct hb_cycle *cycle;
+    char *path;       /* or NULL: then the job is its cycle's own */
     hb_kept_file dir; /* that it is in; or none */
     unsigned flags;   /* enum hb_export_flags */
     int64_t step_num; /* the step's number when it was queued */
@@ -40,6 +36,14 @@ typedef struct hb_job {
     uint64_t request; /* that asked for it; 0: none */
     struct hb_job *next;
 } hb_job;
+
+typedef struct hb_cycle {
+    hb_session *session;
+    hb_job settles;   /* queued first of its jobs */
+    uint32_t holders; /* under hb_profiler.lock */
+    bool failed;      /* could not be written: the records stay, for recovery */
+    struct hb_cycle *next;
+} hb_cycle;
 
 typedef struct hb_kept_metadata {
     uint32_t key, json; /* string ids */
@@ -52,6 +56,8 @@ struct hb_profiler {
     bool sync;                   /* traces are on the disk before their records go */
     char *distributed_json;      /* or NULL */
     pid_t pid;
+    _Atomic pid_t inside; /* the thread that is in a call which only one may be in; 0: none */
+    _Atomic pid_t ends;   /* the thread that runs the exit handlers: all others are refused */
     bool started, paused; /* paused: another profiler records in its place */
     int64_t step_num, cycle;
     int64_t numbered_from; /* a step's number less its step_num */
@@ -81,10 +87,11 @@ struct hb_profiler {
     hb_retention retention; /* the worker's, while it runs */
 
     /* the background thread */
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
+    hb_lock lock;
+    hb_news changed;
     pthread_t worker;
     bool worker_runs, worker_ends;
+    int idle_ms;             /* of the thread, since it last stamped the session */
     hb_event_log *event_log; /* or NULL; see run_log.h */
     bool described;          /* what the run is stands in the event log */
     bool warned_event_log;
@@ -113,6 +120,8 @@ void hb_profiler_resume(hb_profiler *prof);
 hb_result hb_worker_start(hb_profiler *prof);
 /** Writes what is queued and ends the thread. */
 void hb_worker_end(hb_profiler *prof);
+/** Queues what settles a new cycle; the program's thread does not wait. */
+void hb_worker_settle(hb_profiler *prof, hb_cycle *cycle);
 /** Queues `cycle`; takes `path`, which is from malloc, and `dir`, the open directory that it is in,
  * if there is one. */
 hb_result hb_worker_submit(hb_profiler *prof, hb_cycle *cycle, char *path, unsigned flags,

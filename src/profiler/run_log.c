@@ -2,11 +2,12 @@
 #include "profiler/run_log.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/guard.h"
+#include "base/process.h"
 #include "profiler/git_commit.h"
 #include "profiler/settings.h"
 #include "record/alarm.h"
@@ -37,24 +38,27 @@ static inline void leave(const hb_event_log *log)
     if (log) atomic_fetch_sub(&present.users, 1);
 }
 
-static void take_away(hb_event_log *log)
+/* False when a thread is in that does not leave: then the log must stay. */
+static bool take_away(hb_event_log *log)
 {
+    enum { PATIENCE_MS = 100 };
     atomic_compare_exchange_strong(&present.log, &log, NULL); /* unless another has replaced it */
-    while (atomic_load(&present.users))
-        sched_yield();
+    for (int ms = 0; atomic_load(&present.users) && ms < PATIENCE_MS; ms++)
+        hb_sleep_us(1000);
+    return atomic_load(&present.users) == 0;
 }
 
 /* The file is the parent's; other threads' uses of it ended with the fork. */
 static void after_fork_in_child(void)
 {
-    hb_settings_unlock();
     atomic_store(&present.log, NULL);
     atomic_store(&present.users, 0);
 }
 
 static void watch_forks(void)
 {
-    pthread_atfork(hb_settings_lock, hb_settings_unlock, after_fork_in_child);
+    hb_settings_watch_forks();
+    hb_process_at_fork(HB_FORK_RUN_LOG, (hb_fork_room){.in_child = after_fork_in_child});
 }
 
 /* ---- what the program logs ---- */
@@ -69,8 +73,8 @@ static HB_COLD void log_oddly_named(hb_event_log *log, const char *name, double 
 
 static void log_scalar(hb_event_log *log, const char *name, double value)
 {
-    hb_thread *t = hb_thread_self();
-    if (!t || !hb_thread_enter(t)) return; /* a signal handler's, within another call */
+    hb_thread *t = hb_thread_begin();
+    if (!t) return; /* a signal handler's, within another call */
     hb_result result = hb_event_log_scalar(log, name, HB_CURRENT_STEP, value);
     if (HB_UNLIKELY(result == HB_ERROR_INVALID_ARGUMENT)) log_oddly_named(log, name, value);
     hb_thread_leave(t);
@@ -89,6 +93,7 @@ void hb_scalar(const char *name, double value)
 
 hb_result hb_text(const char *tag, const char *markdown)
 {
+    HB_GUARDED();
     hb_event_log *log = enter();
     hb_result result = hb_event_log_text(log, tag, HB_CURRENT_STEP, markdown);
     leave(log);
@@ -97,6 +102,7 @@ hb_result hb_text(const char *tag, const char *markdown)
 
 hb_result hb_histogram(const char *tag, const double *values, size_t num_values)
 {
+    HB_GUARDED();
     hb_event_log *log = enter();
     hb_result result = hb_event_log_histogram(log, tag, HB_CURRENT_STEP, values, num_values);
     leave(log);
@@ -207,10 +213,13 @@ void hb_run_log_end(hb_profiler *prof)
 void hb_run_log_close(hb_profiler *prof)
 {
     if (!prof->event_log) return;
-    take_away(prof->event_log);
+    bool unused = take_away(prof->event_log);
     if (hb_event_log_path(prof->event_log)[0])
         (void)hb_run_log_describe(prof, NULL, (hb_profile_settings){0}, hb_step_number(prof));
-    (void)hb_event_log_close(prof->event_log); /* its thread has said what went wrong */
+    if (unused)
+        (void)hb_event_log_close(prof->event_log); /* its thread has said what went wrong */
+    else
+        (void)hb_event_log_flush(prof->event_log);
     prof->event_log = NULL;
     if (prof->described) hb_settings_reopen();
 }

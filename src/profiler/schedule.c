@@ -4,6 +4,8 @@
  */
 #include "profiler/schedule.h"
 
+#include "base/guard.h"
+
 enum { KIND_NONE = 0, KIND_PARAMS = 1, KIND_FUNCTION = 2 };
 
 hb_schedule hb_schedule_from(const hb_schedule_params *params)
@@ -65,5 +67,10 @@ hb_profiler_action hb_schedule_action(const hb_schedule *schedule, int64_t step)
     if (!schedule || schedule->kind == KIND_NONE) return HB_ACTION_RECORD;
     if (step < 0) return HB_ACTION_NONE;
     if (schedule->kind == KIND_PARAMS) return params_action(&schedule->params, step);
-    return schedule->fn ? schedule->fn(step, schedule->context) : HB_ACTION_NONE;
+    hb_callback callback;
+    if (!schedule->fn) return HB_ACTION_NONE;
+    hb_callback_begin(&callback);
+    hb_profiler_action action = schedule->fn(step, schedule->context);
+    hb_callback_end(&callback);
+    return action;
 }

@@ -1,28 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 #include "profiler/settings.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
+#include "base/guard.h"
+#include "base/process.h"
 #include "write/event_log_internal.h"
 
 static struct {
-    pthread_mutex_t mutex;
+    hb_lock lock;
     hb_hparam *hparams; /* these, their texts and the metrics' are from malloc */
     size_t num_hparams;
     char **metrics;
     size_t num_metrics;
     bool logged;
-} settings = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+} settings = {.lock = HB_LOCK_INIT(SETTINGS)};
 
-void hb_settings_lock(void)
+static void before_fork(void)
 {
-    pthread_mutex_lock(&settings.mutex);
+    hb_lock_hold_for_fork(&settings.lock);
 }
 
-void hb_settings_unlock(void)
+static void in_parent(void)
 {
-    pthread_mutex_unlock(&settings.mutex);
+    hb_lock_give_after_fork(&settings.lock);
+}
+
+/* The child has the list whole. */
+static void in_child(void)
+{
+    hb_lock_init(&settings.lock, HB_LOCK_SETTINGS);
+}
+
+void hb_settings_watch_forks(void)
+{
+    hb_process_at_fork(HB_FORK_SETTINGS, (hb_fork_room){before_fork, in_parent, in_child});
 }
 
 /* One more element. NULL without memory. */
@@ -106,29 +118,30 @@ static hb_result keep(const hb_hparam *hparams, size_t num_hparams, const char *
 hb_result hb_hparams(const hb_hparam *hparams, size_t num_hparams, const char *const *metrics,
                      size_t num_metrics)
 {
+    HB_GUARDED();
     HB_TRY(hb_event_log_check_hparams(hparams, num_hparams, metrics, num_metrics));
-    hb_settings_lock();
+    hb_lock_take(&settings.lock);
     hb_result result = keep(hparams, num_hparams, metrics, num_metrics);
-    hb_settings_unlock();
+    hb_lock_give(&settings.lock);
     return result;
 }
 
 hb_result hb_settings_log(hb_event_log *log, hb_profile_settings known)
 {
-    hb_settings_lock();
+    hb_lock_take(&settings.lock);
     known.own = settings.hparams;
     known.num_own = settings.num_hparams;
     known.metrics = (const char *const *)settings.metrics;
     known.num_metrics = settings.num_metrics;
     hb_result result = hb_profile_log_settings(log, &known);
     settings.logged = true;
-    hb_settings_unlock();
+    hb_lock_give(&settings.lock);
     return result;
 }
 
 void hb_settings_reopen(void)
 {
-    hb_settings_lock();
+    hb_lock_take(&settings.lock);
     settings.logged = false;
-    hb_settings_unlock();
+    hb_lock_give(&settings.lock);
 }

@@ -13,8 +13,7 @@
 hb_result hb_settings_log(hb_event_log *log, hb_profile_settings known);
 void hb_settings_reopen(void);
 
-/** Around fork(): the child has the list whole. */
-void hb_settings_lock(void);
-void hb_settings_unlock(void);
+/** Once per process. */
+void hb_settings_watch_forks(void);
 
 #endif

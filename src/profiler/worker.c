@@ -3,20 +3,21 @@
  * The background thread: writes finished cycles, so that a step does not wait for a disk, and
  * stamps the running session with the time once a second, so that a crash's records can be dated.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/background.h"
+#include "base/guard.h"
+#include "base/process.h"
 #include "profiler/control.h"
 #include "profiler/cycle_log.h"
 
 void hb_cycle_drop(hb_profiler *prof, hb_cycle *cycle)
 {
-    pthread_mutex_lock(&prof->lock);
+    hb_lock_take(&prof->lock);
     bool last = --cycle->holders == 0;
-    pthread_mutex_unlock(&prof->lock);
+    hb_lock_give(&prof->lock);
     if (!last) return;
     /* In memory nobody could recover it. */
     bool keep = cycle->failed && prof->spool.path;
@@ -26,9 +27,9 @@ void hb_cycle_drop(hb_profiler *prof, hb_cycle *cycle)
 
 void hb_cycle_saved(hb_profiler *prof, const hb_cycle *cycle)
 {
-    pthread_mutex_lock(&prof->lock);
+    hb_lock_take(&prof->lock);
     if (!cycle->failed) cycle->session->state = HB_SESSION_SAVED;
-    pthread_mutex_unlock(&prof->lock);
+    hb_lock_give(&prof->lock);
 }
 
 /* Also one that is a trace elsewhere. Under the lock. */
@@ -47,12 +48,24 @@ static void warn_unwritten(hb_profiler *prof)
             spool ? "stay in " : "are lost: they are in memory only", spool ? spool : "");
 }
 
+/* A cycle in which nothing happened, of a handler that wants no such. */
+static bool leaves_out(hb_profiler *prof, const hb_job *job)
+{
+    hb_spool_view view = hb_spool_view_own(&prof->spool);
+    if (!(job->flags & HB_SKIP_EMPTY) || !hb_session_is_empty(&view, job->cycle->session))
+        return false;
+    hb_cycle_saved(prof, job->cycle);
+    hb_control_written(prof, job->request, NULL, "nothing happened meanwhile");
+    return true;
+}
+
 static void write_job(hb_profiler *prof, hb_job *job)
 {
     job->cpu_ns = hb_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    if (leaves_out(prof, job)) return;
     hb_result result =
         hb_cycle_write(prof, job->cycle, job->path, job->flags, HB_NEW_FILE, &job->dir);
-    pthread_mutex_lock(&prof->lock);
+    hb_lock_take(&prof->lock);
     if (result != HB_OK) {
         keep_for_recovery(job->cycle);
         if (prof->job_result == HB_OK) {
@@ -60,7 +73,7 @@ static void write_job(hb_profiler *prof, hb_job *job)
             strncpy(prof->job_error, hb_last_error(), sizeof prof->job_error - 1);
         }
     }
-    pthread_mutex_unlock(&prof->lock);
+    hb_lock_give(&prof->lock);
     if (result == HB_OK) {
         hb_cycle_log(prof, job);
         hb_retention_add(&prof->retention, job->path);
@@ -70,47 +83,97 @@ static void write_job(hb_profiler *prof, hb_job *job)
     hb_control_written(prof, job->request, job->path, result == HB_OK ? NULL : hb_last_error());
 }
 
+/* Once, whatever follows: the trace's metadata counts them each time. */
+static void warn_lost(hb_profiler *prof, const hb_session *session)
+{
+    hb_lost lost = hb_session_lost(session);
+    uint64_t dropped = lost.buffer_full + lost.reentrant + lost.memory + lost.interrupted;
+    uint64_t reduced = lost.strings_full + lost.too_big;
+    if (prof->warned_lost || (dropped == 0 && reduced == 0)) return;
+    prof->warned_lost = true;
+    hb_warn(
+        "cycle %lld lost %llu records (%llu over max_record_bytes) and keeps %llu without their "
+        "name or inputs; the trace's metadata counts them (said once)",
+        (long long)session->cycle, (unsigned long long)dropped,
+        (unsigned long long)lost.buffer_full, (unsigned long long)reduced);
+}
+
+static void settle(hb_profiler *prof, const hb_cycle *cycle)
+{
+    hb_session_settle(&prof->spool, cycle->session);
+    warn_lost(prof, cycle->session);
+}
+
+static void do_job(hb_profiler *prof, hb_job *job)
+{
+    bool owned = job->path != NULL;
+    if (owned)
+        write_job(prof, job);
+    else
+        settle(prof, job->cycle);
+    hb_cycle_drop(prof, job->cycle);
+    if (!owned) return; /* gone with its cycle */
+    hb_kept_file_close(&job->dir);
+    free(job->path);
+    free(job);
+}
+
+#define TICK_MS 1000
+#define END_MS  250 /* between looks for the program's end */
+
 /* Under the lock: until there is something to do. */
 static void wait_for_work(hb_profiler *prof)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += 1;
-    if (pthread_cond_timedwait(&prof->changed, &prof->lock, &until) == ETIMEDOUT && prof->session)
-        hb_session_tick(prof->session);
+    if (hb_news_wait(&prof->changed, &prof->lock, END_MS)) return;
+    prof->idle_ms += END_MS;
+    if (prof->idle_ms >= TICK_MS) {
+        prof->idle_ms = 0;
+        if (prof->session) hb_session_tick(prof->session);
+    }
+    hb_lock_give(&prof->lock);
+    hb_process_end_if_over(NULL);
+    hb_lock_take(&prof->lock);
+}
+
+/* Under the lock. */
+static void do_jobs(hb_profiler *prof)
+{
+    while (prof->jobs) {
+        hb_job *job = prof->jobs;
+        prof->jobs = job->next;
+        static hb_job settling; /* has no path; the job itself goes with its cycle */
+        prof->running = job->path ? job : &settling;
+        hb_lock_give(&prof->lock);
+        do_job(prof, job);
+        hb_lock_take(&prof->lock);
+        prof->running = NULL;
+        hb_news_tell(&prof->changed);
+    }
 }
 
 static void *work(void *arg)
 {
     hb_profiler *prof = arg;
-    pthread_mutex_lock(&prof->lock);
+    hb_lock_take(&prof->lock);
     for (;;) {
-        hb_job *job = prof->jobs;
-        if (!job && prof->worker_ends) break;
-        if (!job) {
-            wait_for_work(prof);
-            continue;
-        }
-        prof->jobs = job->next;
-        prof->running = job;
-        pthread_mutex_unlock(&prof->lock);
-        write_job(prof, job);
-        hb_cycle_drop(prof, job->cycle);
-        hb_kept_file_close(&job->dir);
-        free(job->path);
-        free(job);
-        pthread_mutex_lock(&prof->lock);
-        prof->running = NULL;
-        pthread_cond_broadcast(&prof->changed);
+        do_jobs(prof);
+        if (prof->worker_ends) break;
+        wait_for_work(prof);
     }
-    pthread_mutex_unlock(&prof->lock);
+    hb_lock_give(&prof->lock);
     return NULL;
+}
+
+/* As at the end of a program whose last thread is this one. */
+static bool is_worker(const hb_profiler *prof)
+{
+    return prof->worker_runs && pthread_equal(prof->worker, pthread_self());
 }
 
 hb_result hb_worker_start(hb_profiler *prof)
 {
     if (prof->worker_runs) return HB_OK;
-    int error = hb_background_thread(&prof->worker, "hipboard", work, prof);
+    int error = hb_background_thread(&prof->worker, "writer", work, prof);
     if (error) return hb_fail_errno(HB_ERROR_NO_MEMORY, error, "no thread for writing traces");
     prof->worker_runs = true;
     return HB_OK;
@@ -119,14 +182,33 @@ hb_result hb_worker_start(hb_profiler *prof)
 void hb_worker_end(hb_profiler *prof)
 {
     if (!prof->worker_runs) return;
-    pthread_mutex_lock(&prof->lock);
+    hb_lock_take(&prof->lock);
     prof->worker_ends = true;
-    pthread_cond_broadcast(&prof->changed);
-    pthread_mutex_unlock(&prof->lock);
-    pthread_join(prof->worker, NULL);
+    if (is_worker(prof)) do_jobs(prof);
+    hb_news_tell(&prof->changed);
+    hb_lock_give(&prof->lock);
+    if (!is_worker(prof)) pthread_join(prof->worker, NULL);
     if (prof->unwritten > 1) hb_warn("%u cycles in all could not be written", prof->unwritten);
     prof->unwritten = 0;
     prof->worker_runs = prof->worker_ends = false;
+}
+
+static void submit(hb_profiler *prof, hb_job *job)
+{
+    hb_lock_take(&prof->lock);
+    job->cycle->holders++;
+    hb_job **at = &prof->jobs;
+    while (*at)
+        at = &(*at)->next;
+    *at = job;
+    hb_lock_give(&prof->lock);
+    hb_news_tell(&prof->changed);
+}
+
+void hb_worker_settle(hb_profiler *prof, hb_cycle *cycle)
+{
+    cycle->settles = (hb_job){.cycle = cycle, .dir = HB_NO_KEPT_FILE};
+    submit(prof, &cycle->settles);
 }
 
 hb_result hb_worker_submit(hb_profiler *prof, hb_cycle *cycle, char *path, unsigned flags,
@@ -146,30 +228,22 @@ hb_result hb_worker_submit(hb_profiler *prof, hb_cycle *cycle, char *path, unsig
                     .flags = flags,
                     .step_num = hb_step_number(prof),
                     .request = hb_demand_number(prof)};
-    pthread_mutex_lock(&prof->lock);
-    cycle->holders++;
-    hb_job **at = &prof->jobs;
-    while (*at)
-        at = &(*at)->next;
-    *at = job;
-    pthread_cond_broadcast(&prof->changed);
-    pthread_mutex_unlock(&prof->lock);
+    submit(prof, job);
     return HB_OK;
 }
 
 hb_result hb_worker_result(hb_profiler *prof)
 {
     char text[sizeof prof->job_error];
-    pthread_mutex_lock(&prof->lock);
+    hb_lock_take(&prof->lock);
     hb_result result = prof->job_result;
     memcpy(text, prof->job_error, sizeof text);
     prof->job_result = HB_OK;
-    pthread_mutex_unlock(&prof->lock);
+    hb_lock_give(&prof->lock);
     return result == HB_OK ? HB_OK : hb_fail(result, "%s", text);
 }
 
 #define PATIENCE_MS 2000
-#define LOOK_MS     500
 
 /* After `waited_ms`: a line that is written anew on a terminal, one that stays elsewhere. */
 static void tell_waiting(const char *path, int waited_ms)
@@ -177,7 +251,7 @@ static void tell_waiting(const char *path, int waited_ms)
     char line[512];
     if (waited_ms < PATIENCE_MS) return;
     if (!isatty(STDERR_FILENO)) {
-        if (waited_ms < PATIENCE_MS + LOOK_MS)
+        if (waited_ms < PATIENCE_MS + HB_PATIENCE_LOOK_MS)
             hb_warn("the program waits until %s is written (said once)", path);
         return;
     }
@@ -192,29 +266,21 @@ static void clear_told(int waited_ms)
     if (waited_ms >= PATIENCE_MS && isatty(STDERR_FILENO)) hb_tell_now(clear, sizeof clear - 1);
 }
 
-/* Under the lock, which is given up meanwhile. True when it was in vain. */
-static bool wait_a_moment(hb_profiler *prof)
-{
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += LOOK_MS * 1000000;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000;
-    }
-    return pthread_cond_timedwait(&prof->changed, &prof->lock, &until) == ETIMEDOUT;
-}
-
 void hb_worker_wait(hb_profiler *prof)
 {
     int waited_ms = 0;
-    pthread_mutex_lock(&prof->lock);
+    hb_patience patience = {0};
+    hb_lock_take(&prof->lock);
+    if (is_worker(prof)) do_jobs(prof);
     while (prof->jobs || prof->running) {
-        if (!wait_a_moment(prof)) continue;
+        bool in_vain;
+        if (!hb_patience_wait(&patience, &prof->changed, &prof->lock, prof->worker, &in_vain))
+            break;
         const hb_job *job = prof->running ? prof->running : prof->jobs;
-        waited_ms += LOOK_MS;
-        if (job) tell_waiting(job->path, waited_ms);
+        if (!in_vain || !job) continue;
+        waited_ms += HB_PATIENCE_LOOK_MS;
+        if (job->path) tell_waiting(job->path, waited_ms);
     }
-    pthread_mutex_unlock(&prof->lock);
+    hb_lock_give(&prof->lock);
     clear_told(waited_ms);
 }

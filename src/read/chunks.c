@@ -193,7 +193,7 @@ static hb_result read_together(pool *p, hb_reader *r, unsigned num_readers)
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->changed, NULL);
     while (p->num_threads + 1 < num_readers &&
-           hb_background_thread(&p->threads[p->num_threads], "hipboard read", run, p) == 0)
+           hb_background_thread(&p->threads[p->num_threads], "reader", run, p) == 0)
         p->num_threads++;
     hb_result result = take_all(p, r);
     stop(p);

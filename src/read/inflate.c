@@ -145,7 +145,7 @@ hb_inflater *hb_inflater_start(int fd, const char *head, size_t head_size)
         f->head_size = head_size;
         pthread_mutex_init(&f->lock, NULL);
         pthread_cond_init(&f->changed, NULL);
-        ok = hb_background_thread(&f->thread, "hb-inflate", run, f) == 0;
+        ok = hb_background_thread(&f->thread, "inflate", run, f) == 0;
     }
     if (ok) return f;
     free_all(f);

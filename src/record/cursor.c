@@ -30,7 +30,8 @@ void hb_cursor_close(hb_cursor *c)
 
 static bool is_wanted(const hb_part *part, uint32_t types)
 {
-    return part->types == 0 || (part->types & types);
+    uint32_t has = __atomic_load_n(&part->types, __ATOMIC_RELAXED); /* the writer finds them out */
+    return has == 0 || (has & types);
 }
 
 static bool load(hb_cursor *c, const hb_part *part)

@@ -143,12 +143,12 @@ typedef struct hb_session {
     int64_t slice_ns; /* hb_profiler_options.time_slice_ns */
     hb_clock_pair start;
     hb_clock_pair later[2]; /* the newest is whole whenever the process is stopped */
-    uint64_t lost[6];       /* hb_lost, in its order */
+    uint64_t lost[7];       /* hb_lost, in its order */
     /* The file that is about to get its final name: when it has it, the session is saved. */
     uint64_t file_device, file_inode;
     char trace_id[40];
     char file_name[256]; /* without its directory */
-    uint64_t reserved[24];
+    uint64_t reserved[23];
 } hb_session;
 
 /** The session's newest clock pair: of its stop once it is STOPPED. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/module.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
 #include "base/base.h"
+#include "base/lock.h"
 #include "record/record.h"
 #include "record/strings.h"
 
@@ -14,7 +14,7 @@
 /* Zero pages until used; never moves, so that readers need no lock. */
 static hb_module_entry modules[MAX_MODULES + 1];
 static _Atomic uint32_t num_modules;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static hb_lock lock = HB_LOCK_INIT(MODULES);
 
 const hb_module_entry *hb_module_get(hb_module module)
 {
@@ -31,12 +31,11 @@ static uint32_t count_of_class(uint32_t class_name, uint32_t n)
 
 hb_module hb_module_create(const char *class_name)
 {
-    if (!class_name || !*class_name) return 0;
-    hb_record_init();
+    if (!class_name || !*class_name || hb_record_init() != HB_OK) return 0;
     uint32_t class_id = hb_strings_intern(class_name, strlen(class_name));
     hb_buf name;
     hb_buf_init(&name, (size_t)1 << 24);
-    pthread_mutex_lock(&lock);
+    hb_lock_take(&lock);
     uint32_t n = atomic_load(&num_modules), module = 0;
     if (n < MAX_MODULES) {
         uint32_t index = count_of_class(class_id, n);
@@ -46,13 +45,12 @@ hb_module hb_module_create(const char *class_name)
             (hb_module_entry){class_id, hb_strings_intern(name.data, name.size), index};
         atomic_store_explicit(&num_modules, module, memory_order_release);
     }
-    pthread_mutex_unlock(&lock);
+    hb_lock_give(&lock);
     hb_buf_free(&name);
     return module;
 }
 
 void hb_modules_after_fork(void)
 {
-    static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
-    lock = unlocked; /* another thread of the parent may have held it */
+    hb_lock_init(&lock, HB_LOCK_MODULES); /* another thread of the parent may have held it */
 }

@@ -24,22 +24,26 @@ static _Atomic uint64_t next_external_id = 1;
 
 /* ---- a thread's chunk ---- */
 
-/* False in a child whose parent records. */
+/* The session may end meanwhile and another begin, whose end does not wait for this call: the
+ * second look at the epoch tells. Acquire: with the releases in hb_session_begin(). */
 static HB_COLD bool attach(hb_thread *t, uint32_t epoch)
 {
-    if (!hb_process_records()) return false;
-    t->epoch = epoch;
+    t->epoch = 0;
     t->pos = t->end = NULL;
     t->chunk = NULL;
     t->depth = t->sequence = 0;
-    memset(t->lost, 0, sizeof t->lost);
+    t->spool = __atomic_load_n(&hb_recording_now.spool, __ATOMIC_ACQUIRE);
+    t->session = __atomic_load_n(&hb_recording_now.session, __ATOMIC_ACQUIRE);
+    t->flags = __atomic_load_n(&hb_recording_now.flags, __ATOMIC_ACQUIRE);
+    if (__atomic_load_n(hb_live_epoch, __ATOMIC_RELAXED) != epoch) return false;
+    t->epoch = epoch;
     return true;
 }
 
 /* Whether the thread's chunk is one of the present session, which may be written to. */
 static bool has_chunk(const hb_thread *t)
 {
-    return t->chunk && t->epoch && t->epoch == __atomic_load_n(&hb_enabled_epoch, __ATOMIC_ACQUIRE);
+    return t->chunk && t->epoch && t->epoch == __atomic_load_n(hb_live_epoch, __ATOMIC_ACQUIRE);
 }
 
 static void name_chunk(const hb_thread *t)
@@ -53,24 +57,33 @@ void hb_record_rename_thread(hb_thread *t)
     if (has_chunk(t)) name_chunk(t);
 }
 
-/* The writer may have the thread's present chunk. Inside enter/leave. */
+/* The writer may have the thread's present chunk. Inside enter/leave. If it is interrupted for
+ * good, the session's end finds the chunk; it must not be given to the writer twice. */
 static void finish_chunk(hb_thread *t)
 {
-    hb_chunk_pool *pool = &hb_recording_now.spool->pool;
-    /* Partner of the writer, who sees all records. */
-    atomic_store_explicit(&pool->state[hb_pool_index(pool, t->chunk)], HB_CHUNK_FULL,
-                          memory_order_release);
+    hb_chunk_pool *pool = &t->spool->pool;
+    uint32_t index = hb_pool_index(pool, t->chunk);
     t->chunk = NULL;
     t->pos = t->end = NULL;
+    atomic_signal_fence(memory_order_seq_cst);
+    /* Partner of the writer, who sees all records. */
+    atomic_store_explicit(&pool->state[index], HB_CHUNK_FULL, memory_order_release);
+}
+
+void hb_record_finish_chunk(hb_thread *t)
+{
+    if (has_chunk(t)) finish_chunk(t);
 }
 
 /* No system call but in a thread's first chunk of a session, no lock. */
 static HB_COLD bool next_chunk(hb_thread *t)
 {
-    hb_chunk_pool *pool = &hb_recording_now.spool->pool;
-    uint32_t index = hb_pool_take(pool);
+    hb_chunk_pool *pool = &t->spool->pool;
+    /* A call that stood still until its session was given up has none. */
+    bool lasts = __atomic_load_n(hb_live_epoch, __ATOMIC_ACQUIRE) == t->epoch;
+    uint32_t index = lasts ? hb_pool_take(pool) : 0;
     if (index == 0) {
-        t->lost[HB_LOST_BUFFER_FULL]++;
+        hb_lost_add(HB_LOST_BUFFER_FULL);
         return false;
     }
     if (t->chunk) finish_chunk(t);
@@ -101,16 +114,12 @@ hb_record *hb_record_reserve(hb_thread *t, uint32_t bytes)
 }
 
 /* Begins a recording call; the thread when something can be recorded. */
-static inline hb_thread *enter(void)
+static inline hb_thread *enter(const void *frame)
 {
-    hb_thread *t = hb_thread_self();
-    if (HB_UNLIKELY(!t) || !hb_thread_enter(t)) return NULL;
-    uint32_t epoch = __atomic_load_n(&hb_enabled_epoch, __ATOMIC_ACQUIRE);
-    if (HB_UNLIKELY(epoch == 0)) {
-        hb_thread_leave(t);
-        return NULL;
-    }
-    if (HB_UNLIKELY(t->epoch != epoch) && !attach(t, epoch)) {
+    hb_thread *t = hb_thread_begin_at(frame);
+    if (HB_UNLIKELY(!t)) return NULL;
+    uint32_t epoch = __atomic_load_n(hb_live_epoch, __ATOMIC_ACQUIRE);
+    if (HB_UNLIKELY(epoch == 0 || (t->epoch != epoch && !attach(t, epoch)))) {
         hb_thread_leave(t);
         return NULL;
     }
@@ -119,30 +128,63 @@ static inline hb_thread *enter(void)
 
 hb_thread *hb_record_enter(void)
 {
-    return enter();
+    return enter(HB_FRAME);
 }
 
 /* ---- names ---- */
 
-static uint32_t name_id(const char *name)
+static uint32_t name_id(const char *name, const void *frame)
 {
     if (!name || !*name) return HB_STRING_UNNAMED;
+    /* A child that no fork handler prepared: new names would go to its parent's spool. */
+    if (HB_UNLIKELY(!__atomic_load_n(hb_live_epoch, __ATOMIC_RELAXED))) return HB_STRING_DROPPED;
     size_t size = strnlen(name, HB_NAME_MAX + 1);
-    uint32_t id = hb_strings_intern_name(name, size);
-    hb_thread *t = hb_thread_tls;
-    if (HB_UNLIKELY(id == HB_STRING_DROPPED) && t) t->lost[HB_LOST_STRINGS_FULL]++;
-    if (HB_UNLIKELY(size > HB_NAME_MAX) && t) t->lost[HB_LOST_TOO_BIG]++;
+    uint32_t id = hb_strings_intern_name(name, size, frame);
+    if (HB_UNLIKELY(id == HB_STRING_DROPPED)) hb_lost_add(HB_LOST_STRINGS_FULL);
+    if (HB_UNLIKELY(size > HB_NAME_MAX)) hb_lost_add(HB_LOST_TOO_BIG);
     return id;
 }
 
-static inline uint32_t site_id(hb_site *site)
+static inline uint32_t site_id(hb_site *site, const void *frame)
 {
     uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
     if (HB_UNLIKELY(id == 0)) {
-        id = name_id(site->name);
+        id = name_id(site->name, frame);
         if (id != HB_STRING_DROPPED) __atomic_store_n(&site->id, id, __ATOMIC_RELAXED);
     }
     return id;
+}
+
+/* ---- open scopes ---- */
+
+static inline uint64_t end_of(const hb_record *r)
+{
+    return __atomic_load_n(&r->end, __ATOMIC_RELAXED);
+}
+
+static inline void set_end(hb_record *r, uint64_t now)
+{
+    /* Partner of the writer: when it sees the end, it sees the rest of the record. */
+    __atomic_store_n(&r->end, now, __ATOMIC_RELEASE);
+}
+
+/* Another thread ended it; now its own knows, and will not look at it again. */
+static HB_COLD void see_end(hb_record *r)
+{
+    if (end_of(r) & HB_END_ELSEWHERE) __atomic_fetch_or(&r->end, HB_END_SEEN, __ATOMIC_RELEASE);
+}
+
+/* Forgets scopes that other threads have ended (coroutines, scopes handed over). */
+static HB_COLD void forget_ended(hb_thread *t)
+{
+    uint32_t depth = 0;
+    for (uint32_t i = 0; i < t->depth; i++) {
+        if (end_of(t->open[i].record))
+            see_end(t->open[i].record);
+        else
+            t->open[depth++] = t->open[i];
+    }
+    t->depth = depth;
 }
 
 /* ---- begin ---- */
@@ -150,6 +192,7 @@ static inline uint32_t site_id(hb_site *site)
 /* The scope's place among the thread's open ones; its handle. */
 static inline hb_scope open_scope(hb_thread *t, hb_record *r, bool range)
 {
+    if (HB_UNLIKELY(t->depth >= HB_OPEN_MAX)) forget_ended(t);
     uint32_t depth = t->depth;
     uint64_t id = r->type == HB_RECORD_MODULE ? (depth ? t->open[depth - 1].id : 0) : t->next_id++;
     if (HB_UNLIKELY(depth >= HB_OPEN_MAX)) {
@@ -161,10 +204,11 @@ static inline hb_scope open_scope(hb_thread *t, hb_record *r, bool range)
     return (hb_scope){r, t->epoch, depth | t->use};
 }
 
-static inline hb_scope begin_plain(uint32_t name, enum hb_record_type type, bool range)
+static inline hb_scope begin_plain(uint32_t name, enum hb_record_type type, bool range,
+                                   const void *frame)
 {
     hb_scope scope = {0};
-    hb_thread *t = enter();
+    hb_thread *t = enter(frame);
     if (!t) return scope;
     hb_record *r = hb_record_reserve(t, sizeof *r);
     if (r) {
@@ -177,6 +221,14 @@ static inline hb_scope begin_plain(uint32_t name, enum hb_record_type type, bool
     return scope;
 }
 
+/* Where a public function was called: its frame, and where it will return to, which is the
+ * innermost frame of the program's stack. */
+typedef struct call_site {
+    const void *frame, *caller;
+} call_site;
+
+#define CALLED_FROM ((call_site){HB_FRAME, __builtin_return_address(0)})
+
 /* The parts behind an operator's head, measured and then written. */
 typedef struct parts {
     unsigned flags;
@@ -185,16 +237,25 @@ typedef struct parts {
     uint64_t pcs[HB_STACK_MAX];
 } parts;
 
-static HB_COLD void measure(hb_thread *t, parts *p, const hb_op_info *info, const void *caller)
+/* Above 0, or infinite. Comparing floating-point numbers would raise flags, or trap. */
+static inline bool is_positive(double value)
 {
-    uint32_t wanted = hb_recording_now.flags;
+    int64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits > 0 && bits <= INT64_C(0x7ff0000000000000);
+}
+
+static HB_COLD void measure(const hb_thread *t, parts *p, const hb_op_info *info,
+                            const void *caller)
+{
+    uint32_t wanted = t->flags;
     p->flags = 0;
     p->bytes = sizeof(hb_record);
     if (info && info->sequence_number) {
         p->flags |= HB_RECORD_SEQUENCE;
         p->bytes += sizeof(hb_record_sequence);
     }
-    if (info && info->flops > 0 && (wanted & HB_SESSION_FLOPS)) {
+    if (info && is_positive(info->flops) && (wanted & HB_SESSION_FLOPS)) {
         p->flags |= HB_RECORD_FLOPS;
         p->bytes += sizeof(double);
     }
@@ -209,7 +270,7 @@ static HB_COLD void measure(hb_thread *t, parts *p, const hb_op_info *info, cons
         if (p->input_words)
             p->flags |= HB_RECORD_INPUTS;
         else
-            t->lost[HB_LOST_TOO_BIG]++;
+            hb_lost_add(HB_LOST_TOO_BIG);
         p->bytes += p->input_words * 8;
     }
 }
@@ -233,14 +294,14 @@ static void write_parts(hb_record *r, const parts *p, const hb_op_info *info)
 
 static __attribute__((noinline)) hb_scope begin_full(uint32_t name, enum hb_record_type type,
                                                      const hb_op_info *info, bool range,
-                                                     const void *caller)
+                                                     call_site from)
 {
     hb_scope scope = {0};
-    hb_thread *t = enter();
+    hb_thread *t = enter(from.frame);
     if (!t) return scope;
     parts p;
     p.input_words = 0;
-    measure(t, &p, info, caller);
+    measure(t, &p, info, from.caller);
     hb_record *r = hb_record_reserve(t, (uint32_t)p.bytes);
     if (r) {
         hb_record_head(r, type, p.flags, name, p.bytes);
@@ -259,62 +320,60 @@ static inline bool wants_stack(void)
                        HB_SESSION_STACK);
 }
 
-/* Where a public function will return to: the innermost frame of its stack. */
-#define CALLER __builtin_return_address(0)
-
-static inline hb_scope annotation(uint32_t name, bool range, const void *caller)
+static inline hb_scope annotation(uint32_t name, bool range, call_site from)
 {
-    return wants_stack() ? begin_full(name, HB_RECORD_ANNOTATION, NULL, range, caller)
-                         : begin_plain(name, HB_RECORD_ANNOTATION, range);
+    return wants_stack() ? begin_full(name, HB_RECORD_ANNOTATION, NULL, range, from)
+                         : begin_plain(name, HB_RECORD_ANNOTATION, range, from.frame);
 }
 
 hb_scope hb_record_annotation(uint32_t name)
 {
-    return begin_plain(name, HB_RECORD_ANNOTATION, false);
+    return begin_plain(name, HB_RECORD_ANNOTATION, false, HB_FRAME);
 }
 
 hb_scope hb_record_function(const char *name)
 {
-    return HB_ENABLED() ? annotation(name_id(name), false, CALLER) : (hb_scope){0};
+    return HB_ENABLED() ? annotation(name_id(name, HB_FRAME), false, CALLED_FROM) : (hb_scope){0};
 }
 
 hb_scope hb_record_function_site(hb_site *site)
 {
-    return site && HB_ENABLED() ? annotation(site_id(site), false, CALLER) : (hb_scope){0};
+    return site && HB_ENABLED() ? annotation(site_id(site, HB_FRAME), false, CALLED_FROM)
+                                : (hb_scope){0};
 }
 
 void hb_range_push(const char *name)
 {
-    if (HB_ENABLED()) annotation(name_id(name), true, CALLER);
+    if (HB_ENABLED()) annotation(name_id(name, HB_FRAME), true, CALLED_FROM);
 }
 
-static inline hb_scope op(uint32_t name, const hb_op_info *info, const void *caller)
+static inline hb_scope op(uint32_t name, const hb_op_info *info, call_site from)
 {
-    bool plain = !wants_stack() &&
-                 (!info || (!info->num_inputs && !info->sequence_number && !(info->flops > 0)));
-    return plain ? begin_plain(name, HB_RECORD_OP, false)
-                 : begin_full(name, HB_RECORD_OP, info, false, caller);
+    bool plain =
+        !wants_stack() &&
+        (!info || (!info->num_inputs && !info->sequence_number && !is_positive(info->flops)));
+    return plain ? begin_plain(name, HB_RECORD_OP, false, from.frame)
+                 : begin_full(name, HB_RECORD_OP, info, false, from);
 }
 
 hb_scope hb_op(const char *name, const hb_op_info *info)
 {
-    return HB_ENABLED() ? op(name_id(name), info, CALLER) : (hb_scope){0};
+    return HB_ENABLED() ? op(name_id(name, HB_FRAME), info, CALLED_FROM) : (hb_scope){0};
 }
 
 hb_scope hb_op_site(hb_site *site, const hb_op_info *info)
 {
-    return site && HB_ENABLED() ? op(site_id(site), info, CALLER) : (hb_scope){0};
+    return site && HB_ENABLED() ? op(site_id(site, HB_FRAME), info, CALLED_FROM) : (hb_scope){0};
 }
 
 hb_scope hb_module_call(hb_module module)
 {
     hb_scope scope = {0};
     const hb_module_entry *entry = HB_ENABLED() ? hb_module_get(module) : NULL;
-    hb_thread *t = entry ? enter() : NULL;
+    hb_thread *t = entry ? enter(HB_FRAME) : NULL;
     if (!t) return scope;
-    hb_record_module *r = hb_recording_now.flags & HB_SESSION_MODULES
-                              ? (hb_record_module *)hb_record_reserve(t, sizeof *r)
-                              : NULL;
+    hb_record_module *r =
+        t->flags & HB_SESSION_MODULES ? (hb_record_module *)hb_record_reserve(t, sizeof *r) : NULL;
     if (r) {
         hb_record_head(&r->head, HB_RECORD_MODULE, 0, entry->name, sizeof *r);
         r->module_id = entry->index;
@@ -329,23 +388,6 @@ hb_scope hb_module_call(hb_module module)
 
 /* ---- end ---- */
 
-static inline uint64_t end_of(const hb_record *r)
-{
-    return __atomic_load_n(&r->end, __ATOMIC_RELAXED);
-}
-
-static inline void set_end(hb_record *r, uint64_t now)
-{
-    /* Partner of the writer: when it sees the end, it sees the rest of the record. */
-    __atomic_store_n(&r->end, now, __ATOMIC_RELEASE);
-}
-
-/* Another thread ended it; now its own knows, and will not look at it again. */
-static HB_COLD void see_end(hb_record *r)
-{
-    if (end_of(r) & HB_END_ELSEWHERE) __atomic_fetch_or(&r->end, HB_END_SEEN, __ATOMIC_RELEASE);
-}
-
 /* What is still open at this depth and deeper ends now. */
 static HB_COLD void close_from(hb_thread *t, uint32_t depth, uint64_t now, bool count)
 {
@@ -355,19 +397,19 @@ static HB_COLD void close_from(hb_thread *t, uint32_t depth, uint64_t now, bool 
             continue;
         }
         set_end(t->open[i].record, now);
-        if (count) t->lost[HB_LOST_UNBALANCED]++;
+        if (count) hb_lost_add(HB_LOST_UNBALANCED);
     }
     t->depth = depth;
 }
 
 /* A scope that another thread opened, or that is no longer this thread's. Only while its chunk is
  * still the one that it was opened in: ended scopes' chunks are used again. */
-static HB_COLD void end_elsewhere(const hb_scope *scope, uint64_t now)
+static HB_COLD void end_elsewhere(hb_thread *t, const hb_scope *scope, uint64_t now)
 {
-    hb_chunk_pool *pool = &hb_recording_now.spool->pool;
+    if (t->epoch != scope->epoch && !attach(t, scope->epoch)) return;
+    hb_chunk_pool *pool = &t->spool->pool;
     hb_record *r = scope->record;
     uint64_t open = 0;
-    if (!hb_process_records()) return;
     uint32_t uses = atomic_load_explicit(&pool->uses[hb_pool_index(pool, r)], memory_order_relaxed);
     if (uses * (HB_SCOPE_DEPTH + 1) != (scope->depth & HB_SCOPE_USE)) return;
     if ((scope->depth & HB_SCOPE_DEPTH) != UNTRACKED) now |= HB_END_ELSEWHERE;
@@ -380,7 +422,7 @@ static inline void end_in(hb_thread *t, const hb_scope *scope, uint64_t now)
     hb_record *r = scope->record;
     bool mine = t->epoch == scope->epoch && depth < t->depth && t->open[depth].record == r;
     if (HB_UNLIKELY(!mine)) {
-        end_elsewhere(scope, now);
+        end_elsewhere(t, scope, now);
         return;
     }
     if (HB_UNLIKELY(depth + 1 != t->depth)) close_from(t, depth + 1, now, true);
@@ -395,10 +437,10 @@ void hb_scope_end(hb_scope *scope)
 {
     if (!scope || !scope->record) return;
     uint64_t now = hb_ticks();
-    hb_thread *t = hb_thread_self();
-    if (HB_LIKELY(t != NULL) && hb_thread_enter(t)) {
+    hb_thread *t = hb_thread_begin();
+    if (HB_LIKELY(t != NULL)) {
         /* In the epoch that it began in, a scope's record is there. */
-        if (HB_LIKELY(__atomic_load_n(&hb_enabled_epoch, __ATOMIC_ACQUIRE) == scope->epoch))
+        if (HB_LIKELY(__atomic_load_n(hb_live_epoch, __ATOMIC_ACQUIRE) == scope->epoch))
             end_in(t, scope, now);
         hb_thread_leave(t);
     }
@@ -408,8 +450,10 @@ void hb_scope_end(hb_scope *scope)
 void hb_range_pop(void)
 {
     uint64_t now = hb_ticks();
-    hb_thread *t = HB_ENABLED() ? enter() : NULL;
+    hb_thread *t = HB_ENABLED() ? enter(HB_FRAME) : NULL;
     if (!t) return;
+    while (t->depth && end_of(t->open[t->depth - 1].record))
+        see_end(t->open[--t->depth].record); /* another thread ended it */
     if (t->depth && t->open[t->depth - 1].range) close_from(t, t->depth - 1, now, false);
     hb_thread_leave(t);
 }
@@ -418,7 +462,7 @@ void hb_record_close_all(hb_thread *t)
 {
     uint64_t now = hb_ticks();
     if (!hb_thread_enter(t)) return;
-    if (t->epoch && __atomic_load_n(&hb_enabled_epoch, __ATOMIC_ACQUIRE) == t->epoch)
+    if (t->epoch && __atomic_load_n(hb_live_epoch, __ATOMIC_ACQUIRE) == t->epoch)
         close_from(t, 0, now, false);
     if (has_chunk(t)) finish_chunk(t);
     hb_thread_leave(t);
@@ -440,11 +484,10 @@ void hb_memory_report_slow(const hb_memory_info *info)
 
 void hb_record_memory_event(const hb_memory_info *info, int64_t kept)
 {
-    hb_thread *t = enter();
+    hb_thread *t = enter(HB_FRAME);
     if (!t) return;
-    hb_record_memory *r = hb_recording_now.flags & HB_SESSION_MEMORY
-                              ? (hb_record_memory *)hb_record_reserve(t, sizeof *r)
-                              : NULL;
+    hb_record_memory *r =
+        t->flags & HB_SESSION_MEMORY ? (hb_record_memory *)hb_record_reserve(t, sizeof *r) : NULL;
     if (r) {
         stamp(&r->head, HB_RECORD_MEMORY, info->out_of_memory ? HB_RECORD_OOM : 0,
               HB_STRING_UNNAMED, sizeof *r);
@@ -463,8 +506,8 @@ void hb_record_memory_event(const hb_memory_info *info, int64_t kept)
 
 void hb_record_scalar_value(const char *name, double value)
 {
-    uint32_t id = name_id(name);
-    hb_thread *t = enter();
+    uint32_t id = name_id(name, HB_FRAME);
+    hb_thread *t = enter(HB_FRAME);
     if (!t) return;
     hb_record_scalar *r = (hb_record_scalar *)hb_record_reserve(t, sizeof *r);
     if (r) {
@@ -477,7 +520,7 @@ void hb_record_scalar_value(const char *name, double value)
 
 void hb_record_metadata_entry(uint32_t key, uint32_t json)
 {
-    hb_thread *t = enter();
+    hb_thread *t = enter(HB_FRAME);
     if (!t) return;
     hb_record_metadata *r = (hb_record_metadata *)hb_record_reserve(t, sizeof *r);
     if (r) {

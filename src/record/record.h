@@ -8,8 +8,9 @@
 #include "record/spool.h"
 #include "record/thread.h"
 
-/** What is being recorded, read by all threads while hb_enabled_epoch is not 0; written before it
- * is set and after hb_threads_quiesce(). */
+/** What is being recorded. Written while *hb_live_epoch is 0, of which a thread that is still in a
+ * recording call need not know: it reads with atomics, and then the epoch once more; see attach().
+ */
 typedef struct hb_recording {
     hb_spool *spool;
     hb_session *session;
@@ -18,11 +19,13 @@ typedef struct hb_recording {
 
 extern hb_recording hb_recording_now;
 
-/** Once per process, before anything else of this room; later calls do nothing. */
-void hb_record_init(void);
+/** Once per process, before anything else of this room; later calls do nothing but fail as the
+ * first did: then nothing can be recorded. */
+hb_result hb_record_init(void);
 
-/** Begins a recording call on the calling thread, to be ended with hb_thread_leave(); NULL when
- * nothing is recorded. The session is the one of `epoch` in what it returns. */
+/** Begins a recording call on the calling thread in the running session, to be ended with
+ * hb_thread_leave(); NULL when nothing is recorded. The session is the one of `epoch` in what it
+ * returns. */
 hb_thread *hb_record_enter(void);
 
 /** Gives a reserved record its head, without times. */
@@ -65,8 +68,21 @@ void hb_record_scalar_value(const char *name, double value);
 /** A user annotation from an interned name. */
 hb_scope hb_record_annotation(uint32_t name);
 
+static inline void hb_session_count_lost(hb_session *session, enum hb_lost_cause cause,
+                                         uint64_t count)
+{
+    __atomic_fetch_add(&session->lost[cause], count, __ATOMIC_RELAXED);
+}
+
+static inline uint64_t hb_session_lost_of(const hb_session *session, enum hb_lost_cause cause)
+{
+    return __atomic_load_n(&session->lost[cause], __ATOMIC_RELAXED);
+}
+
 /* for thread.c */
 void hb_record_close_all(hb_thread *t);
+/* The chunk of a call that is gone: the writer may have it. */
+void hb_record_finish_chunk(hb_thread *t);
 void hb_record_rename_thread(hb_thread *t);
 
 #endif

@@ -8,37 +8,62 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/lock.h"
+#include "base/process.h"
 #include "record/codec.h"
 #include "record/module.h"
 #include "record/strings.h"
 
 static uint32_t last_number;
 
+/* One thread at a time waits for the others. */
+static hb_lock settling = HB_LOCK_INIT(SETTLE);
+
+/* What recording calls look at, and what the program's inlined tests do. */
+static void publish_epoch(uint32_t epoch)
+{
+    __atomic_store_n(hb_live_epoch, epoch, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&hb_enabled_epoch, epoch, __ATOMIC_SEQ_CST);
+}
+
 /* ---- this process ---- */
 
 /* The child records nothing: the session and its memory are its parent's. fork() waits for none of
- * this room's locks: their data are whole at any moment, and the child makes them anew. */
+ * this room's locks: their data are whole at any moment, or are not used in the child, which makes
+ * the locks anew. */
 static void after_fork_in_child(void)
 {
+    publish_epoch(0);
     hb_modules_after_fork();
     hb_strings_after_fork();
     hb_spools_after_fork();
-    __atomic_store_n(&hb_enabled_epoch, 0, __ATOMIC_RELAXED);
+    hb_lock_init(&settling, HB_LOCK_SETTLE);
     hb_threads_after_fork();
+}
+
+static hb_result init_result;
+static char init_error[256];
+
+static hb_result init(void)
+{
+    hb_clock_init();
+    hb_result threads = hb_threads_init();
+    hb_result strings = hb_strings_init();
+    return strings != HB_OK ? strings : threads;
 }
 
 static void init_once(void)
 {
-    hb_clock_init();
-    hb_threads_init();
-    hb_strings_init();
-    pthread_atfork(NULL, NULL, after_fork_in_child);
+    init_result = init();
+    if (init_result != HB_OK) snprintf(init_error, sizeof init_error, "%s", hb_last_error());
+    hb_process_at_fork(HB_FORK_RECORD, (hb_fork_room){.in_child = after_fork_in_child});
 }
 
-void hb_record_init(void)
+hb_result hb_record_init(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, init_once);
+    return init_result == HB_OK ? HB_OK : hb_fail(init_result, "%s", init_error);
 }
 
 /* ---- begin, end ---- */
@@ -63,7 +88,7 @@ static hb_result no_room(void)
 /* The entry and the list of its records. */
 static hb_session *new_session(hb_spool *spool)
 {
-    pthread_mutex_lock(&spool->lock);
+    hb_lock_take(&spool->lock);
     hb_session *session = hb_spool_new_session(spool);
     if (++last_number == 0) last_number = 1;
     hb_records *records = session ? hb_records_new(last_number) : NULL;
@@ -73,7 +98,7 @@ static hb_session *new_session(hb_spool *spool)
         spool->recording++;
         session->number = last_number;
     }
-    pthread_mutex_unlock(&spool->lock);
+    hb_lock_give(&spool->lock);
     return records ? session : NULL;
 }
 
@@ -88,11 +113,11 @@ hb_result hb_session_begin(hb_spool *spool, uint32_t flags, int64_t cycle, hb_se
     make_trace_id(session->trace_id);
     __atomic_store_n(&session->state, HB_SESSION_RECORDING, __ATOMIC_RELEASE);
     hb_spool_writer_wake(spool);
-    hb_process_record();
-    hb_recording_now.spool = spool;
-    hb_recording_now.session = session;
-    __atomic_store_n(&hb_recording_now.flags, flags, __ATOMIC_RELAXED);
-    __atomic_store_n(&hb_enabled_epoch, session->number, __ATOMIC_RELEASE);
+    /* Release: with attach(), which may still be reading for the session before. */
+    __atomic_store_n(&hb_recording_now.spool, spool, __ATOMIC_RELEASE);
+    __atomic_store_n(&hb_recording_now.session, session, __ATOMIC_RELEASE);
+    __atomic_store_n(&hb_recording_now.flags, flags, __ATOMIC_RELEASE);
+    publish_epoch(session->number);
     *out = session;
     return HB_OK;
 }
@@ -128,47 +153,73 @@ static bool is_of(hb_spool *spool, uint32_t index, uint32_t session)
            chunk->events.session == session;
 }
 
-typedef void (*chunk_visitor)(hb_spool *spool, uint32_t index, hb_records *records);
+/* False when its records are lost. */
+typedef bool (*chunk_visitor)(hb_spool *spool, uint32_t index, hb_records *records);
 
-/* Under the lock. */
-static void each_chunk(hb_spool *spool, uint32_t session, hb_records *records, chunk_visitor visit)
+/* Under the lock. The number of chunks whose records are lost. */
+static uint64_t each_chunk(hb_spool *spool, uint32_t session, hb_records *records,
+                           chunk_visitor visit)
 {
+    uint64_t lost = 0;
     uint32_t in_file = atomic_load(&spool->pool.in_file), end = hb_pool_end(&spool->pool);
     for (uint32_t i = 1; i < end; i++) {
         if (i == in_file + 1) i = HB_MAX(i, spool->pool.first_in_memory);
-        if (i < end && is_of(spool, i, session)) visit(spool, i, records);
+        if (i < end && is_of(spool, i, session)) lost += !visit(spool, i, records);
     }
+    return lost;
 }
 
-static void leave_chunk(hb_spool *spool, uint32_t index, hb_records *records)
+static bool leave_chunk(hb_spool *spool, uint32_t index, hb_records *records)
 {
-    if (!add_chunk(records, spool, index)) {
-        uint64_t *lost = hb_recording_now.session->lost;
-        lost[HB_LOST_MEMORY]++; /* of records at least one */
-    }
+    bool added = add_chunk(records, spool, index);
     atomic_store_explicit(&spool->pool.state[index], HB_CHUNK_BEYOND, memory_order_release);
+    return added;
 }
 
 /* What lies in chunks belongs to the session's records as well. */
 static void collect(hb_spool *spool, hb_session *session)
 {
-    pthread_mutex_lock(&spool->lock);
+    hb_lock_take(&spool->lock);
     hb_records *records = hb_spool_records(spool, session->number);
-    each_chunk(spool, session->number, records, leave_chunk);
+    /* Of each at least one record. */
+    hb_session_count_lost(session, HB_LOST_MEMORY,
+                          each_chunk(spool, session->number, records, leave_chunk));
     if (!hb_records_close(records)) records->num_threads = 0;
     spool->recording--;
-    pthread_mutex_unlock(&spool->lock);
+    hb_lock_give(&spool->lock);
     hb_spool_writer_wake(spool);
+}
+
+void hb_session_stop(hb_session *session)
+{
+    publish_epoch(0);
+    hb_session_tick(session);
+}
+
+static void settle(hb_spool *spool, hb_session *session)
+{
+    /* Before its chunks are the writer's. */
+    if (!hb_threads_settle(session->number)) atomic_store(&spool->held, session->number);
+    for (int i = 0; i < HB_LOST_CAUSES; i++)
+        hb_session_count_lost(session, (enum hb_lost_cause)i,
+                              hb_threads_take_lost((enum hb_lost_cause)i));
+    collect(spool, session);
+    /* Release: with the acquire in hb_session_settle(), for who did not wait himself. */
+    __atomic_store_n(&session->state, HB_SESSION_STOPPED, __ATOMIC_RELEASE);
+}
+
+void hb_session_settle(hb_spool *spool, hb_session *session)
+{
+    if (__atomic_load_n(&session->state, __ATOMIC_ACQUIRE) != HB_SESSION_RECORDING) return;
+    hb_lock_take(&settling);
+    if (session->state == HB_SESSION_RECORDING) settle(spool, session);
+    hb_lock_give(&settling);
 }
 
 void hb_session_end(hb_session *session)
 {
-    __atomic_store_n(&hb_enabled_epoch, 0, __ATOMIC_SEQ_CST);
-    hb_threads_quiesce();
-    hb_session_tick(session);
-    hb_threads_add_lost(session->number, session->lost);
-    collect(hb_recording_now.spool, session);
-    session->state = HB_SESSION_STOPPED;
+    hb_session_stop(session);
+    hb_session_settle(hb_recording_now.spool, session);
 }
 
 hb_lost hb_session_lost(const hb_session *session)
@@ -182,13 +233,20 @@ hb_lost hb_session_lost(const hb_session *session)
         .too_big = lost[HB_LOST_TOO_BIG],
         .unbalanced = lost[HB_LOST_UNBALANCED],
         .memory = lost[HB_LOST_MEMORY],
+        .interrupted = lost[HB_LOST_INTERRUPTED],
     };
 }
 
-static void give_chunk(hb_spool *spool, uint32_t index, hb_records *records)
+static bool give_chunk(hb_spool *spool, uint32_t index, hb_records *records)
 {
     (void)records;
-    if (index != spool->being_written) hb_pool_give(&spool->pool, index); /* else the writer does */
+    /* The writer does it when it is done with it, or when nobody holds it any more. */
+    if (index == spool->being_written) return true;
+    if (hb_spool_holds(spool, hb_spool_chunk(spool, index)->events.session))
+        atomic_store_explicit(&spool->pool.state[index], HB_CHUNK_BEYOND, memory_order_release);
+    else
+        hb_pool_give(&spool->pool, index);
+    return true;
 }
 
 /* Under the lock. */
@@ -222,9 +280,9 @@ static void drop_part(hb_spool *spool, const hb_part *part)
 
 void hb_session_release(hb_spool *spool, hb_session *session)
 {
-    pthread_mutex_lock(&spool->lock);
+    hb_lock_take(&spool->lock);
     hb_records *records = take_records(spool, session->number);
-    each_chunk(spool, session->number, NULL, give_chunk);
+    (void)each_chunk(spool, session->number, NULL, give_chunk);
     for (uint32_t i = 0; records && i < records->num_threads; i++) {
         hb_thread_records *t = &records->threads[i];
         for (uint32_t k = 0; k < t->num_parts; k++)
@@ -233,7 +291,7 @@ void hb_session_release(hb_spool *spool, hb_session *session)
     }
     __atomic_store_n(&session->state, HB_SESSION_NONE, __ATOMIC_RELEASE);
     hb_spool_account(spool);
-    pthread_mutex_unlock(&spool->lock);
+    hb_lock_give(&spool->lock);
     hb_records_free(records);
     hb_spool_writer_wake(spool);
 }
@@ -264,7 +322,7 @@ static hb_part *oldest_part(hb_records *records, hb_thread_records **of)
 void hb_session_drop(hb_spool *spool, const hb_session *session, uint64_t horizon,
                      uint64_t most_bytes)
 {
-    pthread_mutex_lock(&spool->lock);
+    hb_lock_take(&spool->lock);
     hb_records *records = hb_spool_records(spool, session->number);
     hb_thread_records *t = NULL;
     for (;;) {
@@ -277,13 +335,13 @@ void hb_session_drop(hb_spool *spool, const hb_session *session, uint64_t horizo
         t->num_parts--;
     }
     hb_spool_account(spool);
-    pthread_mutex_unlock(&spool->lock);
+    hb_lock_give(&spool->lock);
     hb_spool_writer_wake(spool);
 }
 
-static void see_chunk(hb_spool *spool, uint32_t index, hb_records *records)
+static bool see_chunk(hb_spool *spool, uint32_t index, hb_records *records)
 {
-    (void)add_chunk(records, spool, index);
+    return add_chunk(records, spool, index);
 }
 
 /* ---- reading ---- */
@@ -299,9 +357,9 @@ static const hb_records no_records;
 static const hb_records *own_records(const hb_spool_view *view, const hb_session *session)
 {
     hb_spool *spool = view->from;
-    pthread_mutex_lock(&spool->lock);
+    hb_lock_take(&spool->lock);
     const hb_records *records = hb_spool_records(spool, session->number);
-    pthread_mutex_unlock(&spool->lock);
+    hb_lock_give(&spool->lock);
     return records && records->order ? records : &no_records;
 }
 
@@ -342,13 +400,13 @@ static bool own_load(const hb_spool_view *view, uint32_t session, const hb_threa
                      const hb_part *seen, char *raw)
 {
     hb_spool *spool = view->from;
-    pthread_mutex_lock(&spool->lock);
+    hb_lock_take(&spool->lock);
     hb_part part = *seen;
     bool loaded = part.place == HB_PART_CHUNK && load_chunk(spool, session, t, &part, raw);
     bool found = loaded || present_part(spool, session, t, &part);
     if (found && !loaded && part.place == HB_PART_CHUNK)
         found = loaded = load_chunk(spool, session, t, &part, raw);
-    pthread_mutex_unlock(&spool->lock);
+    hb_lock_give(&spool->lock);
     if (loaded || !found) return loaded;
     if (part.raw_bytes == seen->raw_bytes) return load_coded(spool, &part, raw);
     /* Seen while it was filled: what came later does not belong to the snapshot. */
@@ -381,12 +439,12 @@ hb_result hb_session_snapshot(hb_spool *spool, const hb_session *session, hb_sna
 {
     hb_snapshot *s = calloc(1, sizeof *s);
     if (s) {
-        pthread_mutex_lock(&spool->lock);
+        hb_lock_take(&spool->lock);
         const hb_records *records = hb_spool_records(spool, session->number);
         s->records = records ? hb_records_copy(records) : NULL;
-        if (s->records) each_chunk(spool, session->number, s->records, see_chunk);
+        if (s->records) (void)each_chunk(spool, session->number, s->records, see_chunk);
         s->session = *session;
-        pthread_mutex_unlock(&spool->lock);
+        hb_lock_give(&spool->lock);
     }
     if (!s || !s->records || !hb_records_close(s->records)) {
         hb_snapshot_close(s);

@@ -16,11 +16,19 @@ hb_result hb_session_begin(hb_spool *spool, uint32_t flags, int64_t cycle, hb_se
  * a time. */
 void hb_session_tick(hb_session *session);
 
-/** Stops recording; when it returns no thread writes to the session any more. Its records are read
- * where they lie; the writer goes on putting them into the file. */
+/** Stops recording: no thread begins another record in the session. Does not wait. */
+void hb_session_stop(hb_session *session);
+
+/** To be called before a stopped session is read or released: waits until every thread has left the
+ * recording call that it was in, for 100 ms at most; the last records of others are counted as
+ * interrupted. When it returns, its records are what they will be, and are read where they lie; the
+ * writer goes on putting them into the file. Any thread, any number of times. */
+void hb_session_settle(hb_spool *spool, hb_session *session);
+
+/** Both, of the session that is recording. */
 void hb_session_end(hb_session *session);
 
-/** What the session lost, in the words of the public API. After hb_session_end(). */
+/** What the session lost, in the words of the public API. After hb_session_settle(). */
 hb_lost hb_session_lost(const hb_session *session);
 
 /** Gives the session's chunks and what was written of them back to the spool. */

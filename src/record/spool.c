@@ -14,6 +14,7 @@
 
 #include "base/crc32c.h"
 #include "record/process_id.h"
+#include "record/thread.h"
 
 #define FIRST_HOT 16u /* chunks: 1 MiB */
 
@@ -92,13 +93,13 @@ static int file_of(hb_spool *spool)
 
 static int lock_file(hb_spool *spool)
 {
-    pthread_mutex_lock(&spool->file_lock);
+    hb_lock_take(&spool->file_lock);
     return file_of(spool);
 }
 
 static void unlock_file(hb_spool *spool)
 {
-    pthread_mutex_unlock(&spool->file_lock);
+    hb_lock_give(&spool->file_lock);
 }
 
 bool hb_spool_read(hb_spool *spool, uint64_t offset, void *to, size_t bytes)
@@ -333,54 +334,41 @@ static void take_name(void *arg, const char *bytes, uint64_t offset, uint64_t si
 
 /* Spools with a file, for the program's end. */
 static struct {
-    pthread_mutex_t lock;
+    hb_lock lock;
     hb_spool *first;
-} open_spools = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} open_spools = {.lock = HB_LOCK_INIT(SPOOLS)};
 
 static void list_open(hb_spool *spool)
 {
-    pthread_mutex_lock(&open_spools.lock);
+    hb_lock_take(&open_spools.lock);
     spool->next_open = open_spools.first;
     open_spools.first = spool;
-    pthread_mutex_unlock(&open_spools.lock);
+    hb_lock_give(&open_spools.lock);
 }
 
 static void unlist_open(const hb_spool *spool)
 {
-    pthread_mutex_lock(&open_spools.lock);
+    hb_lock_take(&open_spools.lock);
     for (hb_spool **at = &open_spools.first; *at; at = &(*at)->next_open) {
         if (*at != spool) continue;
         *at = spool->next_open;
         break;
     }
-    pthread_mutex_unlock(&open_spools.lock);
+    hb_lock_give(&open_spools.lock);
 }
 
 void hb_spools_at_exit(void)
 {
-    /* A thread that ended in it while it had the lock: then recovery finds nothing to do. */
-    if (pthread_mutex_trylock(&open_spools.lock) != 0) return;
+    hb_lock_take(&open_spools.lock);
     for (hb_spool *s = open_spools.first; s; s = s->next_open)
         if (s->head.process.pid == getpid() && !hb_spool_has_unsaved(s)) unlink(s->path);
-    pthread_mutex_unlock(&open_spools.lock);
+    hb_lock_give(&open_spools.lock);
 }
 
 void hb_spools_after_fork(void)
 {
-    static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
-    open_spools.lock = unlocked;
+    hb_lock_init(&open_spools.lock, HB_LOCK_SPOOLS);
     open_spools.first = NULL; /* the parent's */
-}
-
-static void init_locks(hb_spool *spool)
-{
-    pthread_condattr_t attr;
-    pthread_mutex_init(&spool->lock, NULL);
-    pthread_mutex_init(&spool->file_lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&spool->changed, &attr);
-    pthread_condattr_destroy(&attr);
 }
 
 /* Bounded, so that a file's hot part is no larger than a fifth of the limit. */
@@ -399,7 +387,8 @@ hb_result hb_spool_open(hb_spool *spool, const hb_spool_options *options)
     HB_TRY(hb_pool_open(&spool->pool, (uint32_t)chunks, most_in_file(options, (uint32_t)chunks)));
     spool->base = spool->pool.base;
     hb_buf_init(&spool->unneeded, (size_t)1 << 30);
-    init_locks(spool);
+    hb_lock_init(&spool->lock, HB_LOCK_SPOOL);
+    hb_lock_init(&spool->file_lock, HB_LOCK_SPOOL_FILE);
     make_header(&spool->head, worker);
     bool in_file = open_file(spool, options, worker);
     hb_result result = HB_OK;
@@ -410,11 +399,11 @@ hb_result hb_spool_open(hb_spool *spool, const hb_spool_options *options)
         list_open(spool);
     }
     result = hb_spool_writer_start(spool);
-    if (result != HB_OK) hb_spool_close(spool, false);
+    if (result != HB_OK) (void)hb_spool_close(spool, false);
     return result;
 }
 
-static void let_go(hb_spool *spool)
+static void free_records(hb_spool *spool)
 {
     hb_records *next;
     for (hb_records *r = spool->records; r; r = next) {
@@ -422,6 +411,10 @@ static void let_go(hb_spool *spool)
         hb_records_free(r);
     }
     hb_buf_free(&spool->unneeded);
+}
+
+static void let_go(hb_spool *spool)
+{
     hb_pool_close(&spool->pool);
     hb_kept_file_close(&spool->file);
     free(spool->path);
@@ -437,23 +430,34 @@ static void close_header(hb_spool *spool)
     unlock_file(spool);
 }
 
-void hb_spool_close(hb_spool *spool, bool keep)
+bool hb_spool_close(hb_spool *spool, bool keep)
 {
-    if (!spool->base) return;
+    if (!spool->base) return true;
     if (spool->mirror.add) hb_strings_leave(&spool->mirror);
     unlist_open(spool);
     hb_spool_writer_end(spool);
     if (spool->path && !keep) unlink(spool->path);
     if (spool->path && keep) close_header(spool);
-    pthread_mutex_destroy(&spool->lock);
-    pthread_mutex_destroy(&spool->file_lock);
-    pthread_cond_destroy(&spool->changed);
+    free_records(spool);
+    if (hb_threads_hold(spool)) return false;
     let_go(spool);
+    return true;
 }
 
+/* The parent's threads may have been at the lists of records: they are left alone. */
 void hb_spool_abandon(hb_spool *spool)
 {
     if (spool->base) let_go(spool);
+}
+
+bool hb_spool_holds(hb_spool *spool, uint32_t session)
+{
+    uint32_t held = atomic_load(&spool->held);
+    if (held == 0) return false;
+    /* Numbers of sessions wrap around. */
+    if (hb_threads_hold(spool)) return (int32_t)(held - session) >= 0;
+    atomic_compare_exchange_strong(&spool->held, &held, 0);
+    return false;
 }
 
 /* ---- sessions ---- */

@@ -6,7 +6,8 @@
  * recording thread makes no system call and waits for no disk.
  *
  * Locks: `lock` guards the records' places and the sessions; nothing is read or written under it,
- * and no recording thread takes it. `file_lock` guards the descriptor. Order: lock, file_lock.
+ * and no recording thread takes it. `file_lock` guards the descriptor. fork() waits for neither: a
+ * child uses none of what they guard.
  */
 #ifndef HB_RECORD_SPOOL_H
 #define HB_RECORD_SPOOL_H
@@ -16,6 +17,7 @@
 #include <stdbool.h>
 
 #include "base/files.h"
+#include "base/lock.h"
 #include "record/pool.h"
 #include "record/records.h"
 #include "record/strings.h"
@@ -33,8 +35,9 @@ typedef struct hb_spool {
     hb_kept_file file;         /* none: in memory */
     char *path;                /* of the file, absolute, or NULL */
     const char *why_anonymous; /* or NULL */
-    pthread_mutex_t lock, file_lock;
-    pthread_cond_t changed;
+    hb_lock lock, file_lock;
+    hb_news changed;
+    _Atomic uint32_t held; /* see hb_spool_holds() */
     /* under `lock` */
     hb_records *records;    /* of sessions that are not released */
     hb_buf unneeded;        /* hb_extent */
@@ -66,8 +69,9 @@ typedef struct hb_spool_options {
  * `why_anonymous` says so. Fails only without memory or threads. */
 hb_result hb_spool_open(hb_spool *spool, const hb_spool_options *options);
 
-/** Ends the writer; removes the file unless `keep`. */
-void hb_spool_close(hb_spool *spool, bool keep);
+/** Ends the writer; removes the file unless `keep`. False when a thread that is silent may still
+ * write there: then the memory stays, also that of `spool`. */
+bool hb_spool_close(hb_spool *spool, bool keep);
 
 /** In a forked child: lets go of the mapping and the file, which stay the parent's. */
 void hb_spool_abandon(hb_spool *spool);
@@ -86,6 +90,10 @@ hb_records *hb_spool_records(hb_spool *spool, uint32_t session);
 
 /** The file's bytes; false when they can't be read. */
 bool hb_spool_read(hb_spool *spool, uint64_t offset, void *to, size_t bytes);
+
+/** Whether a thread that did not leave a recording call of that ended session, or of a later one,
+ * may still write to its chunks: until then they are not used again. */
+bool hb_spool_holds(hb_spool *spool, uint32_t session);
 
 /* ---- for the writer ---- */
 

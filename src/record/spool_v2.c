@@ -124,7 +124,7 @@ static bool read_session(reader *r, uint32_t index, uint32_t *older)
                           .start = s.start,
                           .later = {s.later[0], s.later[1]},
                           .newest = s.newest};
-    memcpy(session.lost, s.lost, sizeof session.lost);
+    memcpy(session.lost, s.lost, sizeof s.lost);
     memcpy(session.trace_id, s.trace_id, sizeof session.trace_id);
     return hb_spool_file_add_session(r->file, &session, at + offsetof(session_v2, state)) &&
            read_threads(r, &s);

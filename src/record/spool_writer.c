@@ -14,9 +14,9 @@
 #include "record/codec.h"
 #include "record/spool.h"
 
-#define SHORTEST_NS     250000  /* between two looks while there is much to do */
-#define LONGEST_NS      3000000 /* while somebody records */
-#define ASLEEP_NS       1000000000
+#define SHORTEST_US     250  /* between two looks while there is much to do */
+#define LONGEST_US      3000 /* while somebody records */
+#define ASLEEP_US       1000000
 #define SPARE_IN_MEMORY 32u /* chunks that keep their pages */
 #define NAMES_AT_ONCE   (1u << 20)
 
@@ -122,7 +122,18 @@ static bool put_in_place(hb_records *records, const hb_events_info *info, const 
     const hb_thread_records *t = hb_records_find_thread(records, info->thread);
     hb_part *old = t ? hb_records_find(t, part->sequence) : NULL;
     if (!old || old->place != HB_PART_CHUNK) return false;
-    *old = *part;
+    /* Readers of an ended session look at the number of bytes and the first id, which stay, and at
+     * the types; at what else is here only under the lock. */
+    __atomic_store_n(&old->types, part->types, __ATOMIC_RELAXED);
+    old->coded_bytes = part->coded_bytes;
+    old->first_tick = part->first_tick;
+    old->last_tick = part->last_tick;
+    old->codec = part->codec;
+    old->place = part->place;
+    if (part->place == HB_PART_FILE)
+        old->offset = part->offset;
+    else
+        old->coded = part->coded;
     records->bytes += part->coded_bytes;
     return true;
 }
@@ -169,13 +180,14 @@ static bool write_events(hb_spool *spool, uint32_t index)
     hb_chunk *chunk = hb_spool_chunk(spool, index);
     bool ended = atomic_load(&spool->pool.state[index]) == HB_CHUNK_BEYOND;
     if ((!ended && !all_ended(spool, index)) || !is_within_limit(spool, index)) return false;
-    pthread_mutex_lock(&spool->lock);
+    if (hb_spool_holds(spool, chunk->events.session)) return false;
+    hb_lock_take(&spool->lock);
     bool claimed = claim(spool, index);
-    pthread_mutex_unlock(&spool->lock);
+    hb_lock_give(&spool->lock);
     if (!claimed) return false;
     hb_part part = code(spool, chunk);
     bool kept = keep(spool, &part);
-    pthread_mutex_lock(&spool->lock);
+    hb_lock_take(&spool->lock);
     hb_records *records = hb_spool_records(spool, scratch_of(spool)->segment.events.session);
     bool placed =
         kept && records && put_in_place(records, &scratch_of(spool)->segment.events, &part);
@@ -185,7 +197,7 @@ static bool write_events(hb_spool *spool, uint32_t index)
     hb_spool_account(spool);
     if (done) give(spool, index);
     spool->being_written = 0;
-    pthread_mutex_unlock(&spool->lock);
+    hb_lock_give(&spool->lock);
     return done;
 }
 
@@ -251,11 +263,11 @@ static void grow(hb_spool *spool)
 /* What sessions left when they were released. */
 static void free_space(hb_spool *spool)
 {
-    pthread_mutex_lock(&spool->lock);
+    hb_lock_take(&spool->lock);
     hb_buf gone = spool->unneeded;
     bool nothing_kept = spool->kept_bytes == 0;
     hb_buf_init(&spool->unneeded, gone.max);
-    pthread_mutex_unlock(&spool->lock);
+    hb_lock_give(&spool->lock);
     const hb_extent *all = (const hb_extent *)gone.data;
     if (spool->path && nothing_kept && spool->tail > spool->floor) {
         hb_spool_cut(spool, spool->floor);
@@ -293,30 +305,21 @@ static bool look_at_all(hb_spool *spool)
     return any;
 }
 
-static void wait_for(hb_spool *spool, int64_t ns)
-{
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    ns += until.tv_nsec;
-    until.tv_sec += ns / 1000000000;
-    until.tv_nsec = ns % 1000000000;
-    pthread_cond_timedwait(&spool->changed, &spool->lock, &until);
-}
-
 static void *work(void *arg)
 {
     hb_spool *spool = arg;
-    int64_t ns = SHORTEST_NS;
-    pthread_mutex_lock(&spool->lock);
+    int64_t us = SHORTEST_US;
+    hb_lock_take(&spool->lock);
     while (!atomic_load(&spool->writer_ends)) {
-        pthread_mutex_unlock(&spool->lock);
+        hb_lock_give(&spool->lock);
         bool busy = look_at_all(spool);
-        pthread_mutex_lock(&spool->lock);
-        ns = busy ? SHORTEST_NS : HB_MIN(ns * 2, LONGEST_NS);
+        hb_lock_take(&spool->lock);
+        us = busy ? SHORTEST_US : HB_MIN(us * 2, LONGEST_US);
         if (!atomic_load(&spool->writer_ends))
-            wait_for(spool, busy || spool->recording ? ns : ASLEEP_NS);
+            (void)hb_news_wait_us(&spool->changed, &spool->lock,
+                                  busy || spool->recording ? us : ASLEEP_US);
     }
-    pthread_mutex_unlock(&spool->lock);
+    hb_lock_give(&spool->lock);
     /* What a file that stays would lack. */
     while (spool->path && hb_spool_has_unsaved(spool) && look_at_all(spool)) {
     }
@@ -329,7 +332,7 @@ hb_result hb_spool_writer_start(hb_spool *spool)
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED) return hb_fail(HB_ERROR_NO_MEMORY, "no memory for records");
     spool->scratch = p;
-    int error = hb_background_thread(&spool->writer, "hipboard-spool", work, spool);
+    int error = hb_background_thread(&spool->writer, "spool", work, spool);
     if (error) {
         munmap(p, scratch_size(spool));
         spool->scratch = NULL;
@@ -341,16 +344,16 @@ hb_result hb_spool_writer_start(hb_spool *spool)
 
 void hb_spool_writer_wake(hb_spool *spool)
 {
-    pthread_cond_signal(&spool->changed);
+    hb_news_tell(&spool->changed);
 }
 
 void hb_spool_writer_end(hb_spool *spool)
 {
     if (!spool->writer_runs) return;
-    pthread_mutex_lock(&spool->lock);
+    hb_lock_take(&spool->lock);
     atomic_store(&spool->writer_ends, true);
-    pthread_cond_signal(&spool->changed);
-    pthread_mutex_unlock(&spool->lock);
+    hb_news_tell(&spool->changed);
+    hb_lock_give(&spool->lock);
     pthread_join(spool->writer, NULL);
     munmap(spool->scratch, scratch_size(spool));
     spool->writer_runs = false;

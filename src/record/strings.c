@@ -13,12 +13,12 @@
  */
 #include "record/strings.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "base/base.h"
+#include "base/lock.h"
 #include "record/thread.h"
 
 typedef struct entry {
@@ -40,9 +40,9 @@ static struct {
     _Atomic(table *) index;
     _Atomic(table *) next_index; /* made ahead */
     _Atomic uint32_t count;
-    pthread_mutex_t lock;
+    hb_lock lock;
     hb_strings_mirror *mirrors;
-} strings = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} strings = {.lock = HB_LOCK_INIT(STRINGS)};
 
 #define USABLE_AT_ONCE ((uint64_t)1 << 20)
 #define MOVED_AT_ONCE  8u
@@ -233,34 +233,40 @@ static uint32_t find_or_add(const char *text, size_t size, uint32_t hash)
     for (;;) {
         if (size >= UINT32_MAX / 2 || !make_room(entry_bytes(size))) return 0;
         bool usable = true;
-        pthread_mutex_lock(&strings.lock);
+        hb_lock_take(&strings.lock);
         uint32_t id = find(text, size, hash);
         if (!id) id = add(text, size, hash, &usable);
-        pthread_mutex_unlock(&strings.lock);
+        hb_lock_give(&strings.lock);
         if (id || usable) return id;
     }
 }
 
-uint32_t hb_strings_intern(const char *text, size_t size)
+static uint32_t intern(const char *text, size_t size, const void *frame)
 {
     uint32_t hash = hash_bytes(text, size);
     uint32_t id = find(text, size, hash);
     if (HB_LIKELY(id)) return id;
     /* A signal handler must not wait for a lock that what it interrupted may hold. */
-    hb_thread *t = hb_thread_self();
-    if (t && !hb_thread_enter(t)) return HB_STRING_DROPPED;
+    bool has_state = hb_thread_self() != NULL;
+    hb_thread *t = hb_thread_begin_at(frame);
+    if (has_state && !t) return HB_STRING_DROPPED;
     id = find_or_add(text, size, hash);
     if (t) hb_thread_leave(t);
     return id ? id : HB_STRING_DROPPED;
 }
 
-uint32_t hb_strings_intern_name(const char *text, size_t size)
+uint32_t hb_strings_intern(const char *text, size_t size)
+{
+    return intern(text, size, HB_FRAME);
+}
+
+uint32_t hb_strings_intern_name(const char *text, size_t size, const void *frame)
 {
     if (HB_UNLIKELY(size > HB_NAME_MAX)) {
         for (size = HB_NAME_MAX; size && ((unsigned char)text[size] & 0xc0) == 0x80;)
             size--; /* not within a character */
     }
-    return hb_strings_intern(text, size);
+    return intern(text, size, frame);
 }
 
 /* Address space, which costs nothing even where all memory is locked. */
@@ -295,21 +301,21 @@ hb_result hb_strings_init(void)
 
 void hb_strings_follow(hb_strings_mirror *mirror)
 {
-    pthread_mutex_lock(&strings.lock);
+    hb_lock_take(&strings.lock);
     mirror->next = strings.mirrors;
     strings.mirrors = mirror;
-    pthread_mutex_unlock(&strings.lock);
+    hb_lock_give(&strings.lock);
 }
 
 void hb_strings_leave(hb_strings_mirror *mirror)
 {
-    pthread_mutex_lock(&strings.lock);
+    hb_lock_take(&strings.lock);
     for (hb_strings_mirror **at = &strings.mirrors; *at; at = &(*at)->next) {
         if (*at != mirror) continue;
         *at = mirror->next;
         break;
     }
-    pthread_mutex_unlock(&strings.lock);
+    hb_lock_give(&strings.lock);
 }
 
 const char *hb_strings_table(uint64_t *end)
@@ -331,7 +337,6 @@ uint64_t hb_strings_whole(uint64_t from, uint64_t end, uint64_t most)
 
 void hb_strings_after_fork(void)
 {
-    static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
-    strings.lock = unlocked; /* another thread of the parent may have held it */
+    hb_lock_init(&strings.lock, HB_LOCK_STRINGS); /* another thread may have held it */
     strings.mirrors = NULL;
 }

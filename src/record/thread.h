@@ -2,10 +2,17 @@
  *
  * A thread's recording state, and how a session's end waits for threads that are just recording.
  *
- * Each recording call runs between hb_thread_enter() and hb_thread_leave(). The stopper publishes
- * epoch 0 and then waits until no thread is inside: from then on nobody writes to the session. The
- * usual price of that, a full memory barrier in every call, is paid by the stopper instead, with
- * membarrier(2), which puts a barrier into every running thread.
+ * Each recording call runs between hb_thread_begin() and hb_thread_leave(). Who stops publishes
+ * epoch 0; who wants to read the session waits until every thread has left the call that it may
+ * have been in: from then on nobody writes to it. The usual price of that, a full memory barrier in
+ * every call, is paid by the reader instead, with membarrier(2), which puts a barrier into every
+ * running thread.
+ *
+ * A thread may never leave: it was cancelled, a signal handler left the call by siglongjmp(), or it
+ * stands still. It is waited for 100 ms; then it is silent: what it wrote up to its last whole
+ * record is taken, and counted as interrupted. If it lives, it goes on with a new state, so that
+ * whatever the old call may still do is done to the old one; and until it has left the call, no
+ * chunk of that session is used again, see hb_threads_hold().
  */
 #ifndef HB_RECORD_THREAD_H
 #define HB_RECORD_THREAD_H
@@ -25,6 +32,7 @@ enum hb_lost_cause {
     HB_LOST_TOO_BIG,
     HB_LOST_UNBALANCED,
     HB_LOST_MEMORY,
+    HB_LOST_INTERRUPTED,
     HB_LOST_CAUSES
 };
 
@@ -34,27 +42,35 @@ typedef struct hb_open {
     bool range;  /* hb_range_pop() may end it */
 } hb_open;
 
+/** Whose it is: a thread's; nobody's any more; of a thread that was given another while it was in a
+ * recording call, which it may come back to (LEFT), or which its stack no longer has (GONE). */
+enum hb_thread_state { HB_THREAD_LIVES, HB_THREAD_DEAD, HB_THREAD_LEFT, HB_THREAD_GONE };
+
 typedef struct hb_thread {
-    /* The first page is zeroed in a forked child by the system, whatever made it: there the epoch
-     * is 0, so that nothing is written to what is its parent's. */
+    /* How often a recording call began or ended: odd within one. Release at its end, for
+     * hb_threads_settle(). */
     _Atomic uint32_t busy;
-    uint32_t epoch;  /* the session that the fields below belong to */
+    _Atomic uint32_t silent; /* `busy` of a call that is not waited for any more */
+    const void *frame;       /* the stack frame of the present call, or of the last */
+    uint32_t epoch;          /* the session that the fields below belong to */
+    uint32_t flags;          /* its enum hb_session_flags */
+    struct hb_spool *spool;
+    hb_session *session;
     char *pos, *end; /* free part of the present chunk */
     hb_chunk *chunk;
     uint64_t next_id;
     uint32_t depth;
     uint32_t use;      /* of the present chunk: HB_SCOPE_USE */
     uint32_t sequence; /* of the thread's next chunk in this session */
-    uint64_t lost[HB_LOST_CAUSES];
-    hb_open open[HB_OPEN_MAX];
-    /* from here on behind the first page */
-    uint32_t number; /* hb_thread_number() */
+    uint32_t number;   /* hb_thread_number() */
     int64_t tid;
     struct hb_thread *next; /* in the list of all threads; never removed, used again when dead */
-    _Atomic bool dead;
-    char name[32];        /* given by hb_thread_name() */
-    char system_name[32]; /* at its first record of the session */
+    _Atomic int state;      /* enum hb_thread_state */
+    unsigned ends;          /* rounds of thread-specific destructors */
+    char name[32];          /* given by hb_thread_name() */
+    char system_name[32];   /* at its first record of the session */
     void *calls; /* src/device's state, kept when the thread dies and its successor's then */
+    hb_open open[HB_OPEN_MAX];
 } hb_thread;
 
 /** A scope's depth has above its bits those that tell the chunk's uses apart: a handle that is
@@ -64,10 +80,15 @@ typedef struct hb_thread {
 
 extern bool hb_heavy_fence; /* no membarrier(2) here: the barrier is in the calls */
 
-/** Once per process, before any recording. */
-void hb_threads_init(void);
+/** What is recorded, as hb_enabled_epoch; 0 also in children that no fork handler prepared. */
+extern uint32_t *hb_live_epoch;
 
-/** The calling thread's state, made at its first call; NULL without memory (counted). */
+/** Once per process, before any recording. Fails when the process has no thread-specific data left:
+ * then nothing can be recorded. */
+hb_result hb_threads_init(void);
+
+/** The calling thread's state, made at its first call; NULL without memory (counted), and when the
+ * thread has almost ended. */
 hb_thread *hb_thread_create(void);
 extern __thread hb_thread *hb_thread_tls __attribute__((tls_model("initial-exec")));
 static inline hb_thread *hb_thread_self(void)
@@ -75,41 +96,78 @@ static inline hb_thread *hb_thread_self(void)
     return HB_LIKELY(hb_thread_tls != NULL) ? hb_thread_tls : hb_thread_create();
 }
 
-/** False when a signal handler interrupted a recording call of this thread: then nothing may be
- * recorded. */
-static inline bool hb_thread_enter(hb_thread *t)
+/** One more loss of the running session. Any thread, any time. */
+HB_COLD void hb_lost_add(enum hb_lost_cause cause);
+
+static inline void hb_thread_enter_at(hb_thread *t, uint32_t busy)
 {
-    if (HB_UNLIKELY(atomic_load_explicit(&t->busy, memory_order_relaxed))) {
-        t->lost[HB_LOST_REENTRANT]++;
-        return false;
-    }
 #ifdef HB_TSAN
-    atomic_exchange(&t->busy, 1);
+    atomic_exchange(&t->busy, busy + 1);
 #else
-    atomic_store_explicit(&t->busy, 1, memory_order_relaxed);
+    atomic_store_explicit(&t->busy, busy + 1, memory_order_relaxed);
     if (HB_UNLIKELY(hb_heavy_fence)) atomic_thread_fence(memory_order_seq_cst);
     atomic_signal_fence(memory_order_seq_cst);
 #endif
+}
+
+/** False when a signal handler interrupted a recording call of this thread: then nothing may be
+ * recorded. hb_thread_begin() is for recording; this for what needs a given state. */
+static inline bool hb_thread_enter(hb_thread *t)
+{
+    uint32_t busy = atomic_load_explicit(&t->busy, memory_order_relaxed);
+    if (HB_UNLIKELY(busy & 1)) {
+        hb_lost_add(HB_LOST_REENTRANT);
+        return false;
+    }
+    hb_thread_enter_at(t, busy);
     return true;
+}
+
+/* for hb_thread_begin(): the calling thread seems to be in another call; a new state, begun, or
+ * NULL
+ */
+HB_COLD hb_thread *hb_thread_begin_again(hb_thread *t, uint32_t busy, const void *frame);
+
+/** The stack frame of the function that this stands in. Of functions that one function calls it is
+ * the same for all, so those that a program calls pass theirs on. */
+#define HB_FRAME __builtin_frame_address(0)
+
+/** Begins a recording call on the calling thread, to be ended with hb_thread_leave() of what it
+ * returns; NULL when a signal handler interrupted another (counted), or without memory. `frame`
+ * tells whether another call, which seems to be under way, is gone: see is_gone(). */
+static inline hb_thread *hb_thread_begin_at(const void *frame)
+{
+    hb_thread *t = hb_thread_self();
+    if (HB_UNLIKELY(!t)) return NULL;
+    uint32_t busy = atomic_load_explicit(&t->busy, memory_order_relaxed);
+    if (HB_UNLIKELY(busy & 1)) return hb_thread_begin_again(t, busy, frame);
+    t->frame = frame;
+    hb_thread_enter_at(t, busy);
+    return t;
+}
+
+static inline __attribute__((always_inline)) hb_thread *hb_thread_begin(void)
+{
+    return hb_thread_begin_at(HB_FRAME);
 }
 
 static inline void hb_thread_leave(hb_thread *t)
 {
-    atomic_store_explicit(&t->busy, 0, memory_order_release);
+    uint32_t busy = atomic_load_explicit(&t->busy, memory_order_relaxed);
+    atomic_store_explicit(&t->busy, busy + 1, memory_order_release);
 }
 
-/** Waits until every thread that was inside a recording call has left it. To be called after the
- * epoch was changed. */
-void hb_threads_quiesce(void);
+/** Waits until every thread has left the recording call that it was in, but no longer than 100 ms,
+ * in which it sleeps; false when one did not leave that records session `epoch`: it may still do
+ * so, but what it does then is nobody's business. To be called after the epoch was changed. Not
+ * from a recording call; one thread at a time. */
+bool hb_threads_settle(uint32_t epoch);
 
-/** Adds what all threads lost in session `epoch` to `lost`. After hb_threads_quiesce(). */
-void hb_threads_add_lost(uint32_t epoch, uint64_t lost[HB_LOST_CAUSES]);
+/** Whether a thread that lives is in a recording call whose session lies in `spool`, and silent. */
+bool hb_threads_hold(const struct hb_spool *spool);
 
-/** Whether what is recorded belongs to this process: not in a child that was made without fork()'s
- * handlers. */
-bool hb_process_records(void);
-/** From now on it does. */
-void hb_process_record(void);
+/** What no session was told of so far. */
+uint64_t hb_threads_take_lost(enum hb_lost_cause cause);
 
 /** In a forked child: only the calling thread lives on. */
 void hb_threads_after_fork(void);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "base/guard.h"
 #include "write/event_log_internal.h"
 #include "write/summary.h"
 
@@ -35,10 +36,6 @@ static hb_result read_options(hb_event_log *log, const hb_event_log_options *giv
 static void destroy(hb_event_log *log)
 {
     hb_event_queue_free(&log->queue);
-    pthread_cond_destroy(&log->work);
-    pthread_cond_destroy(&log->done);
-    pthread_mutex_destroy(&log->mutex);
-    pthread_mutex_destroy(&log->file_mutex);
     hb_kept_file_close(&log->in);
     free(log->dir);
     free(log->suffix);
@@ -80,6 +77,7 @@ hb_event_log *hb_event_log_new(const char *dir, const hb_event_log_options *opti
 
 hb_event_log *hb_event_log_open(const char *dir, const hb_event_log_options *options)
 {
+    HB_GUARDED();
     hb_event_log *log = hb_event_log_new(dir, options);
     if (!log || hb_event_log_start(log) == HB_OK) return log;
     hb_event_log_unregister(log);
@@ -89,6 +87,7 @@ hb_event_log *hb_event_log_open(const char *dir, const hb_event_log_options *opt
 
 hb_result hb_event_log_flush(hb_event_log *log)
 {
+    HB_GUARDED();
     if (!log || !__atomic_load_n(&log->running, __ATOMIC_ACQUIRE)) return HB_OK;
     hb_event_log_wait(log);
     return hb_event_log_take_error(log);
@@ -113,6 +112,7 @@ static hb_result stop(hb_event_log *log)
 
 hb_result hb_event_log_close(hb_event_log *log)
 {
+    HB_GUARDED();
     if (!log) return HB_OK;
     hb_event_log_unregister(log);
     hb_result result = log->running ? stop(log) : HB_OK;
@@ -245,6 +245,7 @@ hb_result hb_event_log_scalar_at(hb_event_log *log, const char *tag, int64_t ste
 
 hb_result hb_event_log_text(hb_event_log *log, const char *tag, int64_t step, const char *markdown)
 {
+    HB_GUARDED();
     if (!log) return HB_OK;
     HB_TRY(check_tag(tag));
     if (!markdown) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "event log: no text for '%s'", tag);
@@ -257,6 +258,7 @@ hb_result hb_event_log_text(hb_event_log *log, const char *tag, int64_t step, co
 hb_result hb_event_log_histogram(hb_event_log *log, const char *tag, int64_t step,
                                  const double *values, size_t num_values)
 {
+    HB_GUARDED();
     if (!log) return HB_OK;
     HB_TRY(check_tag(tag));
     hb_bucket_counts histogram = {0};
@@ -350,6 +352,7 @@ static hb_result check_chart(const hb_chart *chart)
 hb_result hb_event_log_layout(hb_event_log *log, const hb_chart_category *categories,
                               size_t num_categories)
 {
+    HB_GUARDED();
     if (!log) return HB_OK;
     if (!categories || num_categories == 0)
         return hb_fail(HB_ERROR_INVALID_ARGUMENT, "event log: layout without categories");

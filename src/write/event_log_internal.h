@@ -11,6 +11,7 @@
 #include <pthread.h>
 
 #include "base/base.h"
+#include "base/lock.h"
 #include "write/event_file.h"
 #include "write/event_queue.h"
 #include "write/summary.h"
@@ -34,8 +35,8 @@ struct hb_event_log {
     uint32_t flush_interval_ms;
 
     /* Under the mutex. */
-    pthread_mutex_t mutex;
-    pthread_cond_t work, done;
+    hb_lock mutex;
+    hb_news work, done;
     uint64_t flushes_asked, flushes_done;
     bool stopping;
     bool start_failed;
@@ -45,7 +46,7 @@ struct hb_event_log {
 
     /* The thread's. Its lock is there for fork(), which waits until the file's memory is in
      * order. */
-    pthread_mutex_t file_mutex;
+    hb_lock file_mutex;
     hb_event_file file;
     uint64_t written, dropped_file; /* atomic, for hb_event_log_count() */
     uint64_t dropped_told;          /* of both kinds */
@@ -86,7 +87,7 @@ hb_result hb_event_log_columns(hb_event_log *log, const hb_columns *columns);
 hb_result hb_event_log_check_hparams(const hb_hparam *hparams, size_t num_hparams,
                                      const char *const *metrics, size_t num_metrics);
 
-/** Makes the mutexes and the conditions, also anew in a forked child. */
+/** Makes the locks, also anew in a forked child. */
 void hb_event_log_init_locks(hb_event_log *log);
 
 /** Opens the file and starts the thread unless that is done. Any thread. */

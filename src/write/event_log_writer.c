@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "write/event_log_internal.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/background.h"
+#include "base/guard.h"
+#include "base/process.h"
 #include "write/summary.h"
 
 /* ---- errors ---- */
@@ -17,21 +17,21 @@ static void keep_error(hb_event_log *log, hb_result result)
 {
     if (!log->warned) hb_warn("%s; the event log tries again with each flush", hb_last_error());
     log->warned = true;
-    pthread_mutex_lock(&log->mutex);
+    hb_lock_take(&log->mutex);
     if (log->error == HB_OK) {
         log->error = result;
         snprintf(log->error_text, sizeof log->error_text, "%s", hb_last_error());
     }
-    pthread_mutex_unlock(&log->mutex);
+    hb_lock_give(&log->mutex);
 }
 
 hb_result hb_event_log_take_error(hb_event_log *log)
 {
-    pthread_mutex_lock(&log->mutex);
+    hb_lock_take(&log->mutex);
     hb_result result = log->error;
     if (result != HB_OK) hb_fail(result, "%s", log->error_text);
     log->error = HB_OK;
-    pthread_mutex_unlock(&log->mutex);
+    hb_lock_give(&log->mutex);
     return result;
 }
 
@@ -46,7 +46,7 @@ static void write_scalar(hb_buf *out, const hb_scalar_record *record)
 static void write_record(void *arg, uint16_t kind, void *record)
 {
     hb_event_log *log = arg;
-    pthread_mutex_lock(&log->file_mutex);
+    hb_lock_take(&log->file_mutex);
     hb_buf *out = hb_event_file_buffer(&log->file);
     uint64_t count = 1;
     if (kind == HB_EVENT_RECORD_SCALAR) {
@@ -60,7 +60,7 @@ static void write_record(void *arg, uint16_t kind, void *record)
     }
     bool lost = !out || out->failed;
     if (out) out->failed = false;
-    pthread_mutex_unlock(&log->file_mutex);
+    hb_lock_give(&log->file_mutex);
     __atomic_fetch_add(lost ? &log->dropped_file : &log->written, count, __ATOMIC_RELAXED);
 }
 
@@ -112,11 +112,11 @@ static hb_result reopen_if_removed(hb_event_log *log)
 static void write_pending(hb_event_log *log)
 {
     hb_event_queue_drain(&log->queue, write_record, log);
-    pthread_mutex_lock(&log->file_mutex);
+    hb_lock_take(&log->file_mutex);
     tell_dropped(log);
     hb_result result = log->file.pending.size > 0 ? reopen_if_removed(log) : HB_OK;
     if (result == HB_OK) result = hb_event_file_flush(&log->file);
-    pthread_mutex_unlock(&log->file_mutex);
+    hb_lock_give(&log->file_mutex);
     if (result != HB_OK) keep_error(log, result);
 }
 
@@ -124,27 +124,8 @@ static void write_pending(hb_event_log *log)
 
 void hb_event_log_init_locks(hb_event_log *log)
 {
-    pthread_condattr_t monotonic; /* setting the clock must not stretch the interval */
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_mutex_init(&log->mutex, NULL);
-    pthread_mutex_init(&log->file_mutex, NULL);
-    pthread_cond_init(&log->work, &monotonic);
-    pthread_cond_init(&log->done, NULL);
-    pthread_condattr_destroy(&monotonic);
-}
-
-static struct timespec deadline_in(uint32_t milliseconds)
-{
-    struct timespec at;
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    at.tv_sec += milliseconds / 1000;
-    at.tv_nsec += (long)(milliseconds % 1000) * 1000000;
-    if (at.tv_nsec >= 1000000000) {
-        at.tv_sec++;
-        at.tv_nsec -= 1000000000;
-    }
-    return at;
+    hb_lock_init(&log->mutex, HB_LOCK_EVENT_LOG);
+    hb_lock_init(&log->file_mutex, HB_LOCK_EVENT_FILE);
 }
 
 static bool much_is_queued(const hb_event_log *log)
@@ -154,15 +135,23 @@ static bool much_is_queued(const hb_event_log *log)
            log->wake_bytes;
 }
 
+#define LOOK_MS 250 /* for the program's end */
+
 /* Until the interval is over, or somebody asks. The mutex is held. Who found the thread awake, or
  * woke it before it was here, will not ask again: hence the look at the queue. */
 static void wait_for_work(hb_event_log *log)
 {
-    struct timespec deadline = deadline_in(log->flush_interval_ms);
+    int64_t left_ms = log->flush_interval_ms;
     __atomic_store_n(&log->awake, false, __ATOMIC_SEQ_CST);
     while (!much_is_queued(log) && !log->stopping && log->flushes_asked == log->flushes_done &&
-           !__atomic_load_n(&log->awake, __ATOMIC_RELAXED))
-        if (pthread_cond_timedwait(&log->work, &log->mutex, &deadline) == ETIMEDOUT) break;
+           !__atomic_load_n(&log->awake, __ATOMIC_RELAXED) && left_ms > 0) {
+        int64_t wait_ms = HB_MIN(left_ms, LOOK_MS);
+        if (hb_news_wait(&log->work, &log->mutex, wait_ms)) continue;
+        left_ms -= wait_ms;
+        hb_lock_give(&log->mutex);
+        hb_process_end_if_over("events"); /* a profiler's thread waits for this one */
+        hb_lock_take(&log->mutex);
+    }
     __atomic_store_n(&log->awake, true, __ATOMIC_RELAXED);
 }
 
@@ -170,25 +159,25 @@ static void *writer_main(void *arg)
 {
     hb_event_log *log = arg;
     bool stop = false;
-    pthread_mutex_lock(&log->mutex);
+    hb_lock_take(&log->mutex);
     while (!stop) {
         wait_for_work(log);
         stop = log->stopping;
         uint64_t asked = log->flushes_asked;
-        pthread_mutex_unlock(&log->mutex);
+        hb_lock_give(&log->mutex);
         write_pending(log);
-        pthread_mutex_lock(&log->mutex);
+        hb_lock_take(&log->mutex);
         log->flushes_done = asked;
-        pthread_cond_broadcast(&log->done);
+        hb_news_tell(&log->done);
     }
-    pthread_mutex_unlock(&log->mutex);
+    hb_lock_give(&log->mutex);
     return NULL;
 }
 
 static hb_result make_file(hb_event_log *log)
 {
     HB_TRY(hb_event_file_open_in(&log->file, &log->in, log->dir, log->suffix));
-    int error = hb_background_thread(&log->thread, "hipboard-events", writer_main, log);
+    int error = hb_background_thread(&log->thread, "events", writer_main, log);
     if (error) {
         hb_event_file_close(&log->file);
         return hb_fail_errno(HB_ERROR_NO_MEMORY, error, "starting the event log's thread");
@@ -210,18 +199,19 @@ static hb_result start_locked(hb_event_log *log)
 
 hb_result hb_event_log_start(hb_event_log *log)
 {
-    pthread_mutex_lock(&log->mutex);
+    HB_GUARDED();
+    hb_lock_take(&log->mutex);
     hb_result result = log->running ? HB_OK : start_locked(log);
-    pthread_mutex_unlock(&log->mutex);
+    hb_lock_give(&log->mutex);
     return result;
 }
 
 void hb_event_log_stop(hb_event_log *log)
 {
-    pthread_mutex_lock(&log->mutex);
+    hb_lock_take(&log->mutex);
     log->stopping = true;
-    pthread_cond_signal(&log->work);
-    pthread_mutex_unlock(&log->mutex);
+    hb_news_tell(&log->work);
+    hb_lock_give(&log->mutex);
     pthread_join(log->thread, NULL);
 }
 
@@ -230,44 +220,51 @@ void hb_event_log_wake(hb_event_log *log)
     if (__atomic_load_n(&log->awake, __ATOMIC_RELAXED) ||
         __atomic_exchange_n(&log->awake, true, __ATOMIC_RELAXED))
         return;
-    pthread_mutex_lock(&log->mutex);
-    pthread_cond_signal(&log->work);
-    pthread_mutex_unlock(&log->mutex);
+    hb_lock_take(&log->mutex);
+    hb_news_tell(&log->work);
+    hb_lock_give(&log->mutex);
 }
 
 void hb_event_log_wait(hb_event_log *log)
 {
-    pthread_mutex_lock(&log->mutex);
+    if (pthread_equal(log->thread, pthread_self())) { /* the program's last thread, at its end */
+        write_pending(log);
+        return;
+    }
+    hb_patience patience = {0};
+    bool in_vain;
+    hb_lock_take(&log->mutex);
     uint64_t mine = ++log->flushes_asked;
-    pthread_cond_signal(&log->work);
-    while (log->flushes_done < mine)
-        pthread_cond_wait(&log->done, &log->mutex);
-    pthread_mutex_unlock(&log->mutex);
+    hb_news_tell(&log->work);
+    while (log->flushes_done < mine &&
+           hb_patience_wait(&patience, &log->done, &log->mutex, log->thread, &in_vain))
+        continue;
+    hb_lock_give(&log->mutex);
 }
 
 /* ---- fork() and exit() ---- */
 
 static struct {
-    pthread_mutex_t mutex;
+    hb_lock lock;
     hb_event_log *first;
-} registry = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+} registry = {.lock = HB_LOCK_INIT(EVENT_LOGS)};
 
 static void lock_all(void)
 {
-    pthread_mutex_lock(&registry.mutex);
-    for (hb_event_log *log = registry.first; log; log = log->next) {
-        pthread_mutex_lock(&log->mutex);
-        pthread_mutex_lock(&log->file_mutex);
-    }
+    hb_lock_hold_for_fork(&registry.lock);
+    for (hb_event_log *log = registry.first; log; log = log->next)
+        hb_lock_hold_for_fork(&log->mutex);
+    for (hb_event_log *log = registry.first; log; log = log->next)
+        hb_lock_hold_for_fork(&log->file_mutex);
 }
 
 static void unlock_all(void)
 {
     for (hb_event_log *log = registry.first; log; log = log->next) {
-        pthread_mutex_unlock(&log->file_mutex);
-        pthread_mutex_unlock(&log->mutex);
+        hb_lock_give_after_fork(&log->file_mutex);
+        hb_lock_give_after_fork(&log->mutex);
     }
-    pthread_mutex_unlock(&registry.mutex);
+    hb_lock_give_after_fork(&registry.lock);
 }
 
 /* Queue and file are the parent's; the child forgets both. What records in the queue point to is
@@ -289,39 +286,40 @@ static void reset_all_in_child(void)
 {
     for (hb_event_log *log = registry.first; log; log = log->next)
         reset_in_child(log);
-    pthread_mutex_unlock(&registry.mutex);
+    hb_lock_init(&registry.lock, HB_LOCK_EVENT_LOGS);
 }
 
 static void flush_all(void)
 {
-    pthread_mutex_lock(&registry.mutex);
+    hb_lock_take(&registry.lock);
     for (hb_event_log *log = registry.first; log; log = log->next)
         if (log->running) hb_event_log_wait(log);
-    pthread_mutex_unlock(&registry.mutex);
+    hb_lock_give(&registry.lock);
 }
 
 static void watch_process(void)
 {
-    pthread_atfork(lock_all, unlock_all, reset_all_in_child);
-    atexit(flush_all);
+    hb_process_at_fork(HB_FORK_EVENT_LOGS,
+                       (hb_fork_room){lock_all, unlock_all, reset_all_in_child});
+    hb_process_at_exit(HB_EXIT_EVENT_LOGS, flush_all);
 }
 
 void hb_event_log_register(hb_event_log *log)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, watch_process);
-    pthread_mutex_lock(&registry.mutex);
+    hb_lock_take(&registry.lock);
     log->next = registry.first;
     registry.first = log;
-    pthread_mutex_unlock(&registry.mutex);
+    hb_lock_give(&registry.lock);
 }
 
 void hb_event_log_unregister(hb_event_log *log)
 {
-    pthread_mutex_lock(&registry.mutex);
+    hb_lock_take(&registry.lock);
     hb_event_log **link = &registry.first;
     while (*link && *link != log)
         link = &(*link)->next;
     if (*link) *link = log->next;
-    pthread_mutex_unlock(&registry.mutex);
+    hb_lock_give(&registry.lock);
 }

@@ -2,8 +2,9 @@
 #include "write/event_queue.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <sys/mman.h>
+
+#include "base/lock.h"
 
 #define UNIT      sizeof(uint64_t)
 #define MIN_BYTES ((uint64_t)64 << 10)
@@ -103,13 +104,18 @@ void hb_event_queue_publish(void *record, size_t size, uint16_t kind)
     __atomic_store_n((uint64_t *)record - 1, make_header(units, kind), __ATOMIC_RELEASE);
 }
 
-/* The header at `position`; waits for a producer that is still filling its record, which is a
- * matter of nanoseconds unless the scheduler took the processor from it. */
-static uint64_t wait_for_header(const hb_event_queue *queue, uint32_t position)
+/* The header at `position`; 0 when a producer that is still filling its record, which is a matter
+ * of nanoseconds, does not come to its end: the scheduler took the processor from it, or it is
+ * gone. */
+static uint64_t await_header(const hb_event_queue *queue, uint32_t position, int64_t *patience_us)
 {
     uint64_t header;
-    while ((header = __atomic_load_n(at(queue, position), __ATOMIC_ACQUIRE)) == 0)
-        sched_yield();
+    for (int64_t us = 20; (header = __atomic_load_n(at(queue, position), __ATOMIC_ACQUIRE)) == 0;
+         us = HB_MIN(2 * us, 5000)) {
+        if (*patience_us <= 0) break;
+        hb_sleep_us(us);
+        *patience_us -= us;
+    }
     return header;
 }
 
@@ -129,8 +135,13 @@ void hb_event_queue_drain(hb_event_queue *queue, void (*fn)(void *arg, uint16_t 
 {
     uint64_t state = __atomic_load_n(&queue->state, __ATOMIC_ACQUIRE);
     uint32_t head = head_of(state), end = tail_of(state), position = head;
+    int64_t patience_us = 100000;
     while (position != end) {
-        uint64_t header = wait_for_header(queue, position);
+        uint64_t header = await_header(queue, position, &patience_us);
+        if (header == 0) { /* the rest next time */
+            if (position != head) release(queue, head, position);
+            return;
+        }
         uint16_t kind = (uint16_t)header;
         if (kind != KIND_SKIP) fn(arg, kind, at(queue, position) + 1);
         position += (uint32_t)(header >> KIND_BITS);

@@ -29,13 +29,15 @@ void hb_event_queue_free(hb_event_queue *queue);
 void hb_event_queue_reset(hb_event_queue *queue);
 
 /** Space for `size` bytes, aligned to 8; NULL when the queue is too full. To be filled and
- * published at once: the consumer waits for it. `pending`: the bytes in the queue with these. */
+ * published at once: the consumer waits for it, though not for ever. `pending`: the bytes in the
+ * queue with these. */
 void *hb_event_queue_claim(hb_event_queue *queue, size_t size, uint64_t *pending);
 
 /** Hands a claimed record of `size` bytes over. `kind` is not zero. */
 void hb_event_queue_publish(void *record, size_t size, uint16_t kind);
 
-/** Calls `fn` for all that was claimed before the call, in order of the claims. One thread only. */
+/** Calls `fn` for all that was claimed before the call, in order of the claims, up to one that is
+ * not published for 100 ms: that and what follows it stays. One thread only. */
 void hb_event_queue_drain(hb_event_queue *queue, void (*fn)(void *arg, uint16_t kind, void *record),
                           void *arg);
 

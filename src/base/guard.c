@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/guard.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <time.h>
+
+#define PATIENCE_MS 2000
+
+static __thread hb_guard *innermost;
+static __thread bool exiting;
+
+void hb_guard_begin(hb_guard *guard)
+{
+    guard->error = errno;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &guard->cancel);
+    fegetenv(&guard->environment);
+    fesetenv(FE_DFL_ENV);
+    guard->outer = innermost;
+    innermost = guard;
+}
+
+void hb_guard_end(hb_guard *guard)
+{
+    innermost = guard->outer;
+    fesetenv(&guard->environment);
+    errno = guard->error;
+    pthread_setcancelstate(guard->cancel, NULL);
+}
+
+void hb_callback_begin(hb_callback *callback)
+{
+    callback->guard = innermost;
+    if (!innermost) return;
+    fegetenv(&callback->environment);
+    fesetenv(&innermost->environment);
+    innermost = NULL;
+}
+
+/* What flags the function raised are its caller's. */
+void hb_callback_end(hb_callback *callback)
+{
+    if (!callback->guard) return;
+    innermost = callback->guard;
+    fegetenv(&innermost->environment);
+    fesetenv(&callback->environment);
+}
+
+bool hb_guard_is_inside(void)
+{
+    return innermost != NULL;
+}
+
+void hb_guard_exits(bool exits)
+{
+    exiting = exits;
+}
+
+/* Whoever does anything uses the processor. */
+static bool goes_on(hb_patience *patience, clockid_t clock, int waited_ms)
+{
+    struct timespec t = {0};
+    clock_gettime(clock, &t); /* fails when the thread has ended */
+    int64_t now = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+    patience->idle_ms = now == patience->cpu_ns ? patience->idle_ms + waited_ms : 0;
+    patience->cpu_ns = now;
+    return patience->idle_ms < PATIENCE_MS;
+}
+
+bool hb_patience_wait(hb_patience *patience, hb_news *change, hb_lock *lock, pthread_t thread,
+                      bool *in_vain)
+{
+    clockid_t clock;
+    *in_vain = !hb_news_wait(change, lock, HB_PATIENCE_LOOK_MS);
+    if (!exiting || !*in_vain) return true;
+    return pthread_getcpuclockid(thread, &clock) == 0 &&
+           goes_on(patience, clock, HB_PATIENCE_LOOK_MS);
+}
+
+bool hb_patience_sleep(hb_patience *patience, pid_t tid)
+{
+    enum { PER_THREAD = 4, SCHEDULED = 2 }; /* the kernel's clock ids, which need no pthread_t */
+    clockid_t clock = (clockid_t)(~(unsigned)tid << 3 | PER_THREAD | SCHEDULED);
+    hb_sleep_us(1000);
+    return goes_on(patience, clock, 1);
+}

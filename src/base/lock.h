@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The library's locks, their order, and how threads wait for one another.
+ *
+ * A thread takes locks upwards only: with one of a level it may take those of higher levels. Builds
+ * with HB_LOCK_CHECKS (debug builds, sanitizers) end the process with both names where that is
+ * broken. While a thread holds any of them its signals are blocked and it is not cancelled: a
+ * handler that leaves by siglongjmp() or exit(), and a cancelled thread, never leave one locked.
+ *
+ * fork() needs them in a state that the child can go on with: each room registers with
+ * base/process.h which of its locks the forking thread holds meanwhile, and makes them anew in the
+ * child. For the forking thread itself they are open: other libraries' fork handlers may record.
+ */
+#ifndef HB_BASE_LOCK_H
+#define HB_BASE_LOCK_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Every lock of the process, lowest first: name, level, what may happen while it is held. Objects
+ * of one call (a file being read, runs being compared) have theirs to themselves, and take none of
+ * these under them. */
+#define HB_LOCK_LEVELS(X)                                                    \
+    X(TURNS, 10, "which profiler records; recursive, handlers run under it") \
+    X(PROFILER, 20, "a profiler's jobs and cycles; no handler, I/O or HIP")  \
+    X(CAPTURE, 30, "HIP's capture; HIP is called to begin and to end")       \
+    X(SETTINGS, 40, "hb_hparams(); no queueing")                             \
+    X(SETTLE, 48, "waits for silent threads, at most 100 ms")                \
+    X(EVENT_LOGS, 50, "the list of event logs")                              \
+    X(EVENT_LOG, 52, "an event log's state")                                 \
+    X(EVENT_FILE, 54, "an event file's memory; I/O")                         \
+    X(TIMING_READER, 60, "the reader of timing events; HIP is called")       \
+    X(TIMING, 62, "lists of timing events")                                  \
+    X(POOLS, 64, "memory pools; HIP is called")                              \
+    X(KERNELS, 70, "what is known of kernels")                               \
+    X(CODE_OBJECTS, 72, "what is known of code objects")                     \
+    X(INTERPOSED, 74, "patched functions")                                   \
+    X(SPOOLS, 76, "the list of open spools")                                 \
+    X(SPOOL, 77, "where a spool's records are; no I/O")                      \
+    X(SPOOL_FILE, 78, "its file's descriptor; I/O")                          \
+    X(MODULES, 80, "hb_module_create()")                                     \
+    X(STRINGS, 82, "new names; spools take them in, without locks")
+
+enum hb_lock_level {
+#define HB_LOCK_LEVEL(name, level, why) HB_LOCK_##name = level,
+    HB_LOCK_LEVELS(HB_LOCK_LEVEL)
+#undef HB_LOCK_LEVEL
+};
+
+typedef struct hb_lock {
+    pthread_mutex_t mutex;
+    enum hb_lock_level level;
+    bool for_fork; /* the holder's, which forks */
+} hb_lock;
+
+#define HB_LOCK_INIT(level_)                                          \
+    {                                                                 \
+        .mutex = PTHREAD_MUTEX_INITIALIZER, .level = HB_LOCK_##level_ \
+    }
+
+/** Makes a lock, also anew in a forked child, whatever state it is in. Nothing destroys it. */
+void hb_lock_init(hb_lock *lock, enum hb_lock_level level);
+
+void hb_lock_take(hb_lock *lock);
+void hb_lock_give(hb_lock *lock);
+
+/* ---- around fork(), by base/process.c and those who register there ---- */
+
+/** Between these the thread's signals are blocked; those locks that it takes by
+ * hb_lock_hold_for_fork() are open to itself, and to no other thread. */
+void hb_locks_fork_begins(void);
+void hb_locks_fork_ends(void);
+void hb_lock_hold_for_fork(hb_lock *lock);
+/** In the parent. The child makes them anew, by hb_lock_init(). */
+void hb_lock_give_after_fork(hb_lock *lock);
+
+/* ---- waiting ---- */
+
+/** Something under a lock has changed: what pthread_cond_t is for, but its times are the kernel's
+ * whatever a clock shows, it needs nothing in a forked child, no thread that dies or leaves while
+ * it waits harms it, waiting takes signals and never is a cancellation point. Zero is ready. */
+typedef struct hb_news {
+    _Atomic uint32_t count;
+} hb_news;
+
+#define HB_FOR_EVER (-1)
+
+/** Under `lock`, which is not held meanwhile: until the next hb_news_tell(), or for about
+ * `timeout_ms`. False when the time is over. May return early; so look again. */
+bool hb_news_wait(hb_news *change, hb_lock *lock, int64_t timeout_ms);
+/** The same in microseconds. */
+bool hb_news_wait_us(hb_news *change, hb_lock *lock, int64_t timeout_us);
+
+/** Wakes all who wait. After the change; under the lock or not. */
+void hb_news_tell(hb_news *change);
+
+/** Sleeps. By the kernel's time; neither a signal nor a clock that stands still prolongs it. */
+void hb_sleep_us(int64_t us);
+
+#endif
