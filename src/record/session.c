@@ -31,8 +31,8 @@ static void after_fork_in_parent(void)
 /* The child records nothing: the session and its memory are its parent's. */
 static void after_fork_in_child(void)
 {
+    hb_strings_forget_mirror(); /* still under the lock: other rooms hold later ones */
     after_fork_in_parent();
-    hb_strings_set_mirror(NULL, NULL);
     __atomic_store_n(&hb_enabled_epoch, 0, __ATOMIC_RELAXED);
     hb_threads_after_fork();
     hb_finalize_after_fork();

@@ -214,6 +214,12 @@ void hb_strings_set_mirror(hb_strings_mirror mirror, void *arg)
     pthread_mutex_unlock(&strings.lock);
 }
 
+void hb_strings_forget_mirror(void)
+{
+    strings.mirror = NULL;
+    strings.mirror_arg = NULL;
+}
+
 void hb_strings_lock(void)
 {
     pthread_mutex_lock(&strings.lock);

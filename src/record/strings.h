@@ -39,6 +39,8 @@ static inline uint64_t hb_strings_offset(uint32_t id)
 
 /* around fork() */
 void hb_strings_lock(void);
+/** In the child, before the unlocking: what follows the table is the parent's. */
+void hb_strings_forget_mirror(void);
 void hb_strings_unlock(void);
 
 #endif
