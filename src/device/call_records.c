@@ -4,6 +4,7 @@
  */
 #include "device/calls_runtime.h"
 #include "device/kernels.h"
+#include "device/known_devices.h"
 #include "device/occupancy.h"
 #include "device/pools.h"
 #include "record/alarm.h"
@@ -140,6 +141,7 @@ static int16_t device_of(uint64_t stream)
 {
     int16_t device = known_device(stream);
     if (device < 0) return -1;
+    hb_known_devices_look(hip());
     wait_at_the_end_for(device);
     return device;
 }

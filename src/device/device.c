@@ -14,6 +14,7 @@
 #include "device/forked.h"
 #include "device/interpose.h"
 #include "device/kernels.h"
+#include "device/known_devices.h"
 #include "device/lookups.h"
 #include "device/marks.h"
 #include "device/notes.h"
@@ -278,6 +279,14 @@ static int count_devices(void)
     int error = state.hip.get_device_count(&count);
     hb_calls_leave_own(was);
     if (error == 0 && count > 0) return HB_MIN(count, HB_HIP_MAX_DEVICES);
+    (void)hb_known_devices(&count);
+    if (count) {
+        hb_note(true,
+                "a device failed, and HIP answers nothing but %s since then: what it did before is "
+                "here, what it did when it failed may not be",
+                hb_hip_error_name(&state.hip, error));
+        return count;
+    }
     hb_note(state.asked_for, "HIP has no device (%s): %s", hb_hip_error_name(&state.hip, error),
             hb_why_no_device());
     return 0;
@@ -316,10 +325,15 @@ static void put_device(int id, int32_t node, const hb_hip_device *d)
 static void put_devices(void)
 {
     hb_hip_device device;
-    int count = count_devices();
+    int num_known, count = count_devices();
+    const hb_hip_device *known_ones = hb_known_devices(&num_known);
     for (int id = 0; id < count; id++) {
         bool was = hb_calls_enter_own();
         bool known = hb_hip_device_get(&state.hip, id, &device);
+        if (!known && id < num_known) {
+            device = known_ones[id];
+            known = true;
+        }
         int32_t node = state.backend->node_of ? state.backend->node_of(id) : -1;
         hb_calls_leave_own(was);
         if (known) put_device(id, node, &device);

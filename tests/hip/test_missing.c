@@ -111,6 +111,18 @@ static void tool_comes_later(void)
     if (tool_calls == before) exit(4);
 }
 
+/* The third kernel faults; the runtime may end the program then, but 7.2 does not. */
+static void kernels_until_a_fault(void)
+{
+    hb_profiler *prof = start_in_directory();
+    nop = get_kernel(load_module(), "nop");
+    for (int i = 0; i < 3; i++) {
+        launch_nop(NULL);
+        if (hipDeviceSynchronize() != hipSuccess) break;
+    }
+    hb_profiler_destroy(prof);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -121,6 +133,7 @@ static const struct {
     {"failing_call", failing_call},
     {"too_many_at_a_time", too_many_at_a_time},
     {"tool_comes_later", tool_comes_later},
+    {"kernels_until_a_fault", kernels_until_a_fault},
 };
 
 static int run_case(const char *name)
@@ -306,6 +319,17 @@ static void hooks_that_are_taken_meanwhile(void **state)
     release(&o);
 }
 
+static void what_was_before_a_fault_is_there(void **state)
+{
+    (void)state;
+    if (!dlsym(RTLD_DEFAULT, "hipLibraryLoadData")) skip();
+    outcome o = run("kernels_until_a_fault", (const char *[]){"SIMHSA_FAULTS=queue:3", NULL});
+    assert_explained(&o, "HIP answers nothing but hipErrorLaunchFailure since then");
+    assert_true(count_events(o.trace, "kernel", "nop") >= 2);
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(o.trace, "deviceProperties")), 1);
+    release(&o);
+}
+
 static void a_back_end_that_there_is_not(void **state)
 {
     (void)state;
@@ -352,6 +376,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_tool_that_is_merely_loaded_is_no_hindrance),
         cmocka_unit_test(hooks_that_another_tool_holds),
         cmocka_unit_test(hooks_that_are_taken_meanwhile),
+        cmocka_unit_test(what_was_before_a_fault_is_there),
         cmocka_unit_test(a_back_end_that_there_is_not),
         cmocka_unit_test(a_profiler_that_came_late),
         cmocka_unit_test(records_that_are_lost),
