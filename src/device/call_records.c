@@ -496,23 +496,47 @@ static void note_result(hb_frame *f, const char *args, int error)
     }
 }
 
+/* In a recording call: whether the call's record is still in its place. Its session may have ended,
+ * and its memory be another's, or nobody's; while it goes on, a chunk with a record that has no end
+ * stays. */
+static bool is_there(const hb_thread *t, const hb_frame *f)
+{
+    return t->epoch == f->epoch && __atomic_load_n(&f->record->head.end, __ATOMIC_RELAXED) == 0;
+}
+
+bool hb_call_record(const hb_frame *f, hb_record_copy *copy)
+{
+    hb_thread *t = f->record ? hb_record_enter() : NULL;
+    if (!t) return false;
+    bool there = is_there(t, f);
+    if (there) {
+        size_t bytes = (size_t)f->record->head.units * 8;
+        memset(copy, 0, sizeof *copy);
+        memcpy(copy, f->record, HB_MIN(bytes, sizeof *copy));
+    }
+    hb_thread_leave(t);
+    return there;
+}
+
 static void close_record(const hb_frame *f, uint64_t now, int error)
 {
     const char *text = error ? hb_hip_error_name(hip(), error) : "";
     uint32_t name = *text ? hb_strings_intern(text, strlen(text)) : 0;
     hb_thread *t = hb_record_enter();
     if (!t) return;
-    if (t->epoch == f->epoch) { /* else the session has ended, and its memory is another's */
-        f->record->work = f->work;
-        f->record->error = error;
-        f->record->error_name = name;
-        if (f->record->head.type == HB_RECORD_ALLOCATION) {
-            hb_record_allocation *r = (hb_record_allocation *)f->record;
-            r->ptr = (uint64_t)(uintptr_t)f->ptr;
-            r->bytes = f->bytes;
+    if (is_there(t, f)) {
+        hb_record_call *r = f->record;
+        /* Atomic: who looks at the chunk meanwhile may read them; hb_codec_copy_hot(). */
+        __atomic_store_n(&r->work, f->work, __ATOMIC_RELAXED);
+        __atomic_store_n(&r->error, error, __ATOMIC_RELAXED);
+        __atomic_store_n(&r->error_name, name, __ATOMIC_RELAXED);
+        if (r->head.type == HB_RECORD_ALLOCATION) {
+            hb_record_allocation *a = (hb_record_allocation *)r;
+            __atomic_store_n(&a->ptr, (uint64_t)(uintptr_t)f->ptr, __ATOMIC_RELAXED);
+            __atomic_store_n(&a->bytes, f->bytes, __ATOMIC_RELAXED);
         }
-        /* Last: the spool's writer takes what has an end. */
-        __atomic_store_n(&f->record->head.end, now, __ATOMIC_RELEASE);
+        /* Last: with it the record is whole, and its chunk may be the spool's writer's. */
+        __atomic_store_n(&r->head.end, now, __ATOMIC_RELEASE);
     }
     hb_thread_leave(t);
 }

@@ -87,6 +87,10 @@ void hb_call_begin(hb_frame *frame, const char *args);
 /** Ends the call and gives the frame back. `error`: what it returned. */
 void hb_call_end(hb_frame *frame, const char *args, int error);
 
+/** A copy of the running call's record, as much as a copy's has; false when there is none (any more:
+ * its session may end at any moment). */
+bool hb_call_record(const hb_frame *frame, hb_record_copy *copy);
+
 /** The innermost call of this thread made a piece of device work that will be reported under
  * `work` (not 0). */
 void hb_call_makes(uint64_t work);

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "device/backend.h"
+#include "device/calls_runtime.h"
 #include "device/device.h"
 #include "device/interpose.h"
 #include "device/marks.h"
@@ -29,11 +30,11 @@ static uint32_t kind_of_copy(const hb_record_copy *r)
     return r->direction ? r->direction : HB_WORK_DTOD;
 }
 
-static uint32_t kind_of(const hb_frame *f)
+static uint32_t kind_of(const hb_frame *f, const hb_record_copy *r)
 {
-    switch (f->record->head.type) {
+    switch (r->call.head.type) {
     case HB_RECORD_LAUNCH: return HB_WORK_KERNEL;
-    case HB_RECORD_COPY: return kind_of_copy((const hb_record_copy *)f->record);
+    case HB_RECORD_COPY: return kind_of_copy(r);
     default: return f->call->kind == HB_CALL_GRAPH_LAUNCH ? HB_WORK_KERNEL : 0;
     }
 }
@@ -68,15 +69,16 @@ static bool makes_work(const hb_frame *f)
 
 static hb_mark *mark_work(const hb_frame *f)
 {
-    const hb_record_call *r = f->record;
-    uint64_t stream = r->stream == 0 && f->per_thread ? STREAM_PER_THREAD : r->stream;
-    uint32_t kind = kind_of(f);
-    hb_mark *mark = kind ? hb_mark_begin(stream, r->device) : NULL;
+    hb_record_copy r; /* of launches and others: what all calls have */
+    if (!hb_call_record(f, &r)) return NULL;
+    uint64_t stream = r.call.stream == 0 && f->per_thread ? STREAM_PER_THREAD : r.call.stream;
+    uint32_t kind = kind_of(f, &r);
+    hb_mark *mark = kind ? hb_mark_begin(stream, r.call.device) : NULL;
     if (!mark) return NULL;
     mark->work.work = f->correlation;
     mark->work.kind = kind;
     mark->work.head.name = HB_STRING_UNNAMED;
-    if (r->head.type == HB_RECORD_COPY) mark->work.bytes = ((const hb_record_copy *)r)->bytes;
+    if (r.call.head.type == HB_RECORD_COPY) mark->work.bytes = r.bytes;
     if (f->call->kind == HB_CALL_GRAPH_LAUNCH) mark->work.head.name = graph_name;
     return mark;
 }
@@ -86,7 +88,7 @@ static void before(hb_frame *f)
     bool was = hb_calls_enter_own();
     f->mark = makes_work(f) ? mark_work(f) : NULL;
     if (f->call->kind == HB_CALL_WORK && f->record) {
-        atomic_store(&an_untimed_name, f->record->head.name);
+        atomic_store(&an_untimed_name, hb_calls_runtime.names[f->cid]);
         atomic_fetch_add(&num_untimed, 1);
     }
     if (f->call->kind == HB_CALL_BEGIN_CAPTURE) hb_marks_pause(true);

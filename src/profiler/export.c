@@ -54,12 +54,26 @@ static hb_result write_new(hb_source *source, char *path, const hb_write_options
     return result;
 }
 
+/* Killed after the file has its name and before the session says so, the process leaves a session
+ * that recovery passes over: recover.c looks whether this file has this name. The inode makes the
+ * rest valid, so it goes first and comes last. */
+static void about_to_name(void *arg, const char *name, uint64_t device, uint64_t inode)
+{
+    hb_session *session = arg;
+    __atomic_store_n(&session->file_inode, 0, __ATOMIC_SEQ_CST);
+    if (strlen(name) >= sizeof session->file_name) return;
+    strcpy(session->file_name, name);
+    session->file_device = device;
+    __atomic_store_n(&session->file_inode, inode, __ATOMIC_SEQ_CST);
+}
+
 hb_result hb_cycle_write(hb_profiler *prof, hb_cycle *cycle, char *path, unsigned flags,
                          enum hb_target target, const hb_kept_file *in)
 {
     hb_source *source;
     hb_write_stats stats = {0};
     hb_spool_view view = hb_spool_view_own(&prof->spool);
+    hb_publish_herald herald = {about_to_name, cycle->session};
     HB_TRY(hb_cycle_open(&view, cycle, &source));
     hb_write_options options = {
         .dialect = flags & HB_DIALECT_KINETO ? HB_WRITE_KINETO : HB_WRITE_TENSORBOARD,
@@ -68,6 +82,7 @@ hb_result hb_cycle_write(hb_profiler *prof, hb_cycle *cycle, char *path, unsigne
         .replace = target == HB_ANY_FILE,
         .sync = prof->sync,
         .in = in,
+        .herald = &herald,
     };
     hb_result result = options.replace ? hb_write_trace_file(source, path, &options, &stats)
                                        : write_new(source, path, &options, &stats);

@@ -67,11 +67,20 @@ static bool is_json(const char *text)
     return value != NULL;
 }
 
+/* The most records that lay in memory only. */
+static uint64_t most_lost(const hb_session *session)
+{
+    return session->in_memory * (uint64_t)((HB_CHUNK_BYTES - sizeof(hb_chunk)) / sizeof(hb_record));
+}
+
 static hb_result write_session(hb_spool_file *f, hb_session *session, const char *path,
                                unsigned flags, uint64_t *events)
 {
-    static const hb_metadata recovered = {"hipboard_recovered", "true"};
-    hb_record_source_options with = {.metadata = &recovered, .num_metadata = 1, .is_json = is_json};
+    char lost[24];
+    hb_metadata told[] = {{"hipboard_recovered", "true"}, {"hipboard_lost_by_kill", lost}};
+    size_t num_told = session->in_memory ? 2 : 1;
+    hb_record_source_options with = {.metadata = told, .num_metadata = num_told, .is_json = is_json};
+    snprintf(lost, sizeof lost, "%llu", (unsigned long long)most_lost(session));
     hb_source *source;
     hb_write_stats stats = {0};
     close_window(&f->view, session);

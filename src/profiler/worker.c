@@ -28,7 +28,7 @@ void hb_cycle_drop(hb_profiler *prof, hb_cycle *cycle)
 void hb_cycle_saved(hb_profiler *prof, const hb_cycle *cycle)
 {
     hb_lock_take(&prof->lock);
-    if (!cycle->failed) cycle->session->state = HB_SESSION_SAVED;
+    if (!cycle->failed) hb_session_set_state(cycle->session, HB_SESSION_SAVED);
     hb_lock_give(&prof->lock);
 }
 
@@ -36,7 +36,8 @@ void hb_cycle_saved(hb_profiler *prof, const hb_cycle *cycle)
 static void keep_for_recovery(hb_cycle *cycle)
 {
     cycle->failed = true;
-    cycle->session->state = HB_SESSION_STOPPED;
+    __atomic_store_n(&cycle->session->file_inode, 0, __ATOMIC_SEQ_CST);
+    hb_session_set_state(cycle->session, HB_SESSION_STOPPED);
 }
 
 /* Once, however many cycles follow. */

@@ -219,8 +219,8 @@ static void tidy(hb_record *r)
 
 void hb_codec_copy_hot(char *raw, const char *chunk, size_t bytes)
 {
-    uint64_t *to = (uint64_t *)raw;
-    const uint64_t *from = (const uint64_t *)chunk;
+    hb_word *to = (hb_word *)raw;
+    const hb_word *from = (const hb_word *)chunk;
     /* Partner of those who store ends: what a record says besides was stored before. */
     for (size_t i = 0; i < bytes / 8; i++)
         to[i] = __atomic_load_n(&from[i], __ATOMIC_ACQUIRE);

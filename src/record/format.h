@@ -148,8 +148,30 @@ typedef struct hb_session {
     uint64_t file_device, file_inode;
     char trace_id[40];
     char file_name[256]; /* without its directory */
-    uint64_t reserved[23];
+    uint32_t in_memory; /* chunks of it that are in no file: a kill loses what is in them */
+    uint32_t unused;
+    uint64_t reserved[22];
 } hb_session;
+
+/** Copies of what another thread may be reading, or writing, meanwhile: whole words are, and those
+ * that do not change are right. Relaxed: what they belong to is published otherwise. */
+typedef uint64_t __attribute__((may_alias)) hb_word;
+
+static inline void hb_store_words(void *to, const void *from, size_t bytes)
+{
+    hb_word *at = to;
+    const hb_word *words = from;
+    for (size_t i = 0; i < bytes / 8; i++)
+        __atomic_store_n(&at[i], words[i], __ATOMIC_RELAXED);
+}
+
+static inline void hb_load_words(void *to, const void *from, size_t bytes)
+{
+    hb_word *at = to;
+    const hb_word *words = from;
+    for (size_t i = 0; i < bytes / 8; i++)
+        at[i] = __atomic_load_n(&words[i], __ATOMIC_RELAXED);
+}
 
 /** The session's newest clock pair: of its stop once it is STOPPED. */
 static inline const hb_clock_pair *hb_session_last(const hb_session *session)
@@ -343,6 +365,7 @@ _Static_assert(sizeof(hb_record_launch) + sizeof(hb_record_work) <= 200, "bytes 
 _Static_assert(HB_RECORD_SHORT_LAUNCH + sizeof(hb_record_dispatch) <= 200, "bytes a kernel");
 _Static_assert(sizeof(hb_record) == 24, "a plain scope is 24 bytes");
 _Static_assert(sizeof(hb_chunk) % 8 == 0, "records are 8-byte aligned");
+_Static_assert(sizeof(hb_session) % 8 == 0 && sizeof(hb_clock_pair) % 8 == 0, "are copied in words");
 _Static_assert(sizeof(hb_segment) % 8 == 0, "segments are 8-byte aligned");
 
 _Static_assert(sizeof(hb_spool_header) <= HB_SPOOL_HEADER_BYTES, "room for the header");

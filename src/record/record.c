@@ -48,8 +48,9 @@ static bool has_chunk(const hb_thread *t)
 
 static void name_chunk(const hb_thread *t)
 {
-    const char *name = t->name[0] ? t->name : t->system_name;
-    memcpy(t->chunk->events.thread_name, name, sizeof t->chunk->events.thread_name);
+    uint64_t words[sizeof t->name / 8];
+    memcpy(words, t->name[0] ? t->name : t->system_name, sizeof words);
+    hb_store_words(t->chunk->events.thread_name, words, sizeof words); /* see add_chunk() */
 }
 
 void hb_record_rename_thread(hb_thread *t)
@@ -103,6 +104,8 @@ static HB_COLD bool next_chunk(hb_thread *t)
     t->use = (uint32_t)atomic_load_explicit(&pool->uses[index], memory_order_relaxed) *
              (HB_SCOPE_DEPTH + 1);
     name_chunk(t);
+    if (!hb_pool_is_in_file(pool, index))
+        __atomic_fetch_add(&t->session->in_memory, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&chunk->kind, HB_CHUNK_EVENTS, __ATOMIC_RELEASE);
     return true;
 }

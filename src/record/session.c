@@ -111,7 +111,7 @@ hb_result hb_session_begin(hb_spool *spool, uint32_t flags, int64_t cycle, hb_se
     session->start = hb_clock_sample();
     session->later[0] = session->start;
     make_trace_id(session->trace_id);
-    __atomic_store_n(&session->state, HB_SESSION_RECORDING, __ATOMIC_RELEASE);
+    hb_session_set_state(session, HB_SESSION_RECORDING);
     hb_spool_writer_wake(spool);
     /* Release: with attach(), which may still be reading for the session before. */
     __atomic_store_n(&hb_recording_now.spool, spool, __ATOMIC_RELEASE);
@@ -125,7 +125,8 @@ hb_result hb_session_begin(hb_spool *spool, uint32_t flags, int64_t cycle, hb_se
 void hb_session_tick(hb_session *session)
 {
     uint32_t spare = ~session->newest & 1;
-    session->later[spare] = hb_clock_sample();
+    hb_clock_pair now = hb_clock_sample();
+    hb_store_words(&session->later[spare], &now, sizeof now); /* a snapshot may be taken */
     __atomic_store_n(&session->newest, spare, __ATOMIC_RELEASE);
 }
 
@@ -135,12 +136,14 @@ static bool add_chunk(hb_records *records, hb_spool *spool, uint32_t index)
     const hb_chunk *chunk = hb_spool_chunk(spool, index);
     uint32_t used = HB_MIN(__atomic_load_n(&chunk->used, __ATOMIC_ACQUIRE), HB_CHUNK_BYTES);
     bool had;
-    hb_part part = {.sequence = chunk->events.sequence,
+    hb_events_info info; /* its thread may just be renaming itself */
+    hb_load_words(&info, &chunk->events, sizeof info);
+    hb_part part = {.sequence = info.sequence,
                     .raw_bytes = used - HB_MIN(used, (uint32_t)sizeof *chunk),
-                    .first_id = chunk->events.first_id,
+                    .first_id = info.first_id,
                     .place = HB_PART_CHUNK,
                     .chunk = index};
-    return hb_records_add(records, &chunk->events, &part, &had) || had;
+    return hb_records_add(records, &info, &part, &had) || had;
 }
 
 /* Whether a chunk holds records of a session. */
@@ -204,15 +207,15 @@ static void settle(hb_spool *spool, hb_session *session)
         hb_session_count_lost(session, (enum hb_lost_cause)i,
                               hb_threads_take_lost((enum hb_lost_cause)i));
     collect(spool, session);
-    /* Release: with the acquire in hb_session_settle(), for who did not wait himself. */
-    __atomic_store_n(&session->state, HB_SESSION_STOPPED, __ATOMIC_RELEASE);
+    /* For hb_session_settle() of those who did not wait themselves. */
+    hb_session_set_state(session, HB_SESSION_STOPPED);
 }
 
 void hb_session_settle(hb_spool *spool, hb_session *session)
 {
-    if (__atomic_load_n(&session->state, __ATOMIC_ACQUIRE) != HB_SESSION_RECORDING) return;
+    if (hb_session_state(session) != HB_SESSION_RECORDING) return;
     hb_lock_take(&settling);
-    if (session->state == HB_SESSION_RECORDING) settle(spool, session);
+    if (hb_session_state(session) == HB_SESSION_RECORDING) settle(spool, session);
     hb_lock_give(&settling);
 }
 
@@ -289,7 +292,7 @@ void hb_session_release(hb_spool *spool, hb_session *session)
             drop_part(spool, &t->parts[k]);
         t->num_parts = 0;
     }
-    __atomic_store_n(&session->state, HB_SESSION_NONE, __ATOMIC_RELEASE);
+    hb_session_set_state(session, HB_SESSION_NONE);
     hb_spool_account(spool);
     hb_lock_give(&spool->lock);
     hb_records_free(records);
@@ -443,7 +446,7 @@ hb_result hb_session_snapshot(hb_spool *spool, const hb_session *session, hb_sna
         const hb_records *records = hb_spool_records(spool, session->number);
         s->records = records ? hb_records_copy(records) : NULL;
         if (s->records) (void)each_chunk(spool, session->number, s->records, see_chunk);
-        s->session = *session;
+        hb_load_words(&s->session, session, sizeof s->session);
         hb_lock_give(&spool->lock);
     }
     if (!s || !s->records || !hb_records_close(s->records)) {

@@ -470,10 +470,10 @@ hb_records *hb_spool_records(hb_spool *spool, uint32_t session)
     return r;
 }
 
-typedef bool (*session_visitor)(hb_session *session);
+typedef bool (*session_visitor)(const hb_session *session, uint32_t number);
 
 /* The first for which `wanted` says so. */
-static hb_session *find_session(hb_spool *spool, session_visitor wanted)
+static hb_session *find_session(hb_spool *spool, session_visitor wanted, uint32_t number)
 {
     uint32_t end = hb_pool_end(&spool->pool);
     for (uint32_t i = 1; i < end; i++) {
@@ -483,26 +483,35 @@ static hb_session *find_session(hb_spool *spool, session_visitor wanted)
         if (__atomic_load_n(&chunk->kind, __ATOMIC_ACQUIRE) != HB_CHUNK_SESSIONS) continue;
         hb_session *all = (hb_session *)(chunk + 1);
         for (uint32_t k = 0; k < HB_SESSIONS_PER_CHUNK; k++)
-            if (wanted(&all[k])) return &all[k];
+            if (wanted(&all[k], number)) return &all[k];
     }
     return NULL;
 }
 
-static bool is_unused(hb_session *session)
+static bool is_unused(const hb_session *session, uint32_t number)
 {
-    return session->state == HB_SESSION_NONE;
+    (void)number;
+    return hb_session_state(session) == HB_SESSION_NONE;
 }
 
-static bool is_unsaved(hb_session *session)
+static bool is_unsaved(const hb_session *session, uint32_t number)
 {
-    return session->state == HB_SESSION_RECORDING || session->state == HB_SESSION_STOPPED;
+    (void)number;
+    uint32_t state = hb_session_state(session);
+    return state == HB_SESSION_RECORDING || state == HB_SESSION_STOPPED;
+}
+
+static bool is_it(const hb_session *session, uint32_t number)
+{
+    return hb_session_state(session) != HB_SESSION_NONE && session->number == number;
 }
 
 hb_session *hb_spool_new_session(hb_spool *spool)
 {
-    hb_session *session = find_session(spool, is_unused);
-    if (session) {
-        memset(session, 0, sizeof *session);
+    hb_session *session = find_session(spool, is_unused, 0);
+    if (session) { /* but its state, which others may look at */
+        const size_t skipped = offsetof(hb_session, flags);
+        memset((char *)session + skipped, 0, sizeof *session - skipped);
         return session;
     }
     uint32_t index = hb_pool_take_in_file(&spool->pool);
@@ -517,7 +526,13 @@ hb_session *hb_spool_new_session(hb_spool *spool)
 
 bool hb_spool_has_unsaved(hb_spool *spool)
 {
-    return spool->base && find_session(spool, is_unsaved) != NULL;
+    return spool->base && find_session(spool, is_unsaved, 0) != NULL;
+}
+
+void hb_spool_no_more_in_memory(hb_spool *spool, uint32_t number)
+{
+    hb_session *session = find_session(spool, is_it, number);
+    if (session) __atomic_fetch_sub(&session->in_memory, 1, __ATOMIC_RELAXED);
 }
 
 void hb_spool_account(hb_spool *spool)

@@ -85,6 +85,21 @@ bool hb_spool_has_unsaved(hb_spool *spool);
 /** A session's table entry, zeroed; NULL when there is no room. */
 hb_session *hb_spool_new_session(hb_spool *spool);
 
+/** enum hb_session_state. Release, with the acquire in hb_session_state(): whoever sees a state sees
+ * what was written to the entry before, and who finds it NONE may have it. */
+static inline void hb_session_set_state(hb_session *session, uint32_t state)
+{
+    __atomic_store_n(&session->state, state, __ATOMIC_RELEASE);
+}
+
+static inline uint32_t hb_session_state(const hb_session *session)
+{
+    return __atomic_load_n(&session->state, __ATOMIC_ACQUIRE);
+}
+
+/** A chunk of that session, which lay in memory only, is in the file. Under the lock. */
+void hb_spool_no_more_in_memory(hb_spool *spool, uint32_t number);
+
 /** The records of a session; NULL when there are none. Under the lock, or of an ended one. */
 hb_records *hb_spool_records(hb_spool *spool, uint32_t session);
 
@@ -97,8 +112,9 @@ bool hb_spool_holds(hb_spool *spool, uint32_t session);
 
 /* ---- for the writer ---- */
 
-/** Chunks that a file has where the disk has room: what one thread fills between two looks. */
-#define HB_SPOOL_HOT 64u
+/** Chunks that a file has where the disk has room, 8 MiB: what all threads fill while the writer is
+ * kept from running. */
+#define HB_SPOOL_HOT 128u
 
 /** Maps more hot chunks of the file, as long as they are a small part of the free disk. */
 bool hb_spool_add_hot(hb_spool *spool, uint32_t count);

@@ -166,37 +166,67 @@ static bool is_within_limit(const hb_spool *spool, uint32_t index)
     return !hb_pool_is_in_file(pool, index) || sum < pool->max_chunks;
 }
 
-/* Under the lock: it is this chunk's turn. */
+/* It is this chunk's turn: until release() nobody else gives it back, so that it stays what it is;
+ * see give_chunk(). Else what was seen of it may be of an earlier use. */
 static bool claim(hb_spool *spool, uint32_t index)
 {
+    hb_lock_take(&spool->lock);
     uint8_t state = atomic_load_explicit(&spool->pool.state[index], memory_order_acquire);
-    if (state != HB_CHUNK_FULL && state != HB_CHUNK_BEYOND) return false;
-    spool->being_written = index;
-    return true;
+    bool is_done = state == HB_CHUNK_FULL || state == HB_CHUNK_BEYOND;
+    if (is_done) spool->being_written = index;
+    hb_lock_give(&spool->lock);
+    return is_done;
+}
+
+/* Under the lock. Whether its session is gone, and nobody can be writing to the chunk. */
+static bool is_unneeded(hb_spool *spool, uint32_t session)
+{
+    return !hb_spool_records(spool, session) && !hb_spool_holds(spool, session);
+}
+
+static void release(hb_spool *spool, uint32_t index, bool done)
+{
+    if (done || is_unneeded(spool, hb_spool_chunk(spool, index)->events.session))
+        give(spool, index);
+    spool->being_written = 0;
+}
+
+static bool may_be_written(hb_spool *spool, uint32_t index)
+{
+    bool ended = atomic_load(&spool->pool.state[index]) == HB_CHUNK_BEYOND;
+    return (ended || all_ended(spool, index)) && is_within_limit(spool, index) &&
+           !hb_spool_holds(spool, hb_spool_chunk(spool, index)->events.session);
+}
+
+/* Under the lock: the records of a claimed chunk that are kept now, or could not be. True when the
+ * chunk may go. */
+static bool put_part(hb_spool *spool, uint32_t index, const hb_part *part, bool kept)
+{
+    const hb_events_info *info = &scratch_of(spool)->segment.events;
+    hb_records *records = hb_spool_records(spool, info->session);
+    bool placed = kept && records && put_in_place(records, info, part);
+    if (placed) {
+        spool->kept_bytes += part->coded_bytes;
+        if (part->place == HB_PART_FILE && !hb_pool_is_in_file(&spool->pool, index))
+            hb_spool_no_more_in_memory(spool, info->session);
+    }
+    if (kept && !placed) forget(spool, part);
+    hb_spool_account(spool);
+    return placed || !records || (kept && records->order);
 }
 
 static bool write_events(hb_spool *spool, uint32_t index)
 {
-    hb_chunk *chunk = hb_spool_chunk(spool, index);
-    bool ended = atomic_load(&spool->pool.state[index]) == HB_CHUNK_BEYOND;
-    if ((!ended && !all_ended(spool, index)) || !is_within_limit(spool, index)) return false;
-    if (hb_spool_holds(spool, chunk->events.session)) return false;
+    hb_part part;
+    if (!claim(spool, index)) return false;
+    bool may = may_be_written(spool, index), kept = false;
+    if (may) {
+        part = code(spool, hb_spool_chunk(spool, index));
+        kept = keep(spool, &part);
+    }
     hb_lock_take(&spool->lock);
-    bool claimed = claim(spool, index);
-    hb_lock_give(&spool->lock);
-    if (!claimed) return false;
-    hb_part part = code(spool, chunk);
-    bool kept = keep(spool, &part);
-    hb_lock_take(&spool->lock);
-    hb_records *records = hb_spool_records(spool, scratch_of(spool)->segment.events.session);
-    bool placed =
-        kept && records && put_in_place(records, &scratch_of(spool)->segment.events, &part);
-    if (placed) spool->kept_bytes += part.coded_bytes;
-    if (kept && !placed) forget(spool, &part);
-    bool done = placed || !records || (kept && records->order);
-    hb_spool_account(spool);
-    if (done) give(spool, index);
-    spool->being_written = 0;
+    bool done = may && put_part(spool, index, &part, kept);
+    release(spool, index, done);
     hb_lock_give(&spool->lock);
     return done;
 }
@@ -242,16 +272,17 @@ static bool write_names_chunk(hb_spool *spool, uint32_t index)
 
 /* ---- space ---- */
 
-/* More hot chunks before there are none. After a refusal, of a disk that is nearly full, it is not
- * asked again soon. */
+/* More hot chunks while a third is left: what goes to memory instead is lost by a kill. Not many at
+ * once, since nothing is written meanwhile. After a refusal, of a disk that is nearly full, it is
+ * not asked again soon. */
 static void grow(hb_spool *spool)
 {
-    enum { PAUSE = 256 };
+    enum { PAUSE = 256, AT_ONCE = 256 };
     hb_chunk_pool *pool = &spool->pool;
     scratch *s = scratch_of(spool);
     uint32_t have = atomic_load(&pool->in_file), ready = atomic_load(&pool->ready_in_file);
-    uint32_t more = have < HB_SPOOL_HOT ? HB_SPOOL_HOT - have : ready < have / 4 ? have : 0;
-    more = HB_MIN(more, pool->first_in_memory - 1 - have);
+    uint32_t more = have < HB_SPOOL_HOT ? HB_SPOOL_HOT - have : ready < have / 3 ? have : 0;
+    more = HB_MIN(HB_MIN(more, AT_ONCE), pool->first_in_memory - 1 - have);
     if (!spool->path || more == 0) return;
     if (s->pause) {
         s->pause--;

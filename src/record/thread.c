@@ -31,11 +31,13 @@ static bool has_key;
 
 /* ---- losses ---- */
 
-/* Into the session itself, where a crash leaves them; its memory is there while its epoch is. */
+/* Into the session itself, where a crash leaves them; its memory is there while its epoch is, and
+ * its end waits for recording calls. */
 void hb_lost_add(enum hb_lost_cause cause)
 {
     hb_thread *t = hb_thread_tls;
-    if (t && t->epoch && t->epoch == __atomic_load_n(hb_live_epoch, __ATOMIC_ACQUIRE))
+    bool in_call = t && (atomic_load_explicit(&t->busy, memory_order_relaxed) & 1);
+    if (in_call && t->epoch && t->epoch == __atomic_load_n(hb_live_epoch, __ATOMIC_ACQUIRE))
         hb_session_count_lost(t->session, cause, 1);
     else
         atomic_fetch_add_explicit(&lost_early[cause], 1, memory_order_relaxed);

@@ -311,8 +311,18 @@ static hb_result fail_writing(const hb_publish *publish, int error)
                            : hb_fail_file(error, "write", publish->path);
 }
 
+static void announce(const hb_publish *publish)
+{
+    struct stat st;
+    const char *slash = publish->name ? strrchr(publish->name, '/') : NULL;
+    if (!publish->herald || !publish->name || fstat(publish->fd, &st) != 0) return;
+    publish->herald->about_to_name(publish->herald->arg, slash ? slash + 1 : publish->name,
+                                   (uint64_t)st.st_dev, (uint64_t)st.st_ino);
+}
+
 hb_result hb_publish_commit(hb_publish *publish)
 {
+    announce(publish);
     int error = close_file(publish);
     if (publish->through) return error ? fail_writing(publish, error) : HB_OK;
     if (!error) error = publish->replace ? move_to(publish, publish->name) : rename_new(publish);

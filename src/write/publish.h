@@ -12,10 +12,19 @@
 
 #include "write/sink.h"
 
+/** Is told which file is about to get which name (without its directory): whoever is killed between
+ * them finds out afterwards whether it has got it. A file that is copied to its name in the end,
+ * where names can't be changed, is another. */
+typedef struct hb_publish_herald {
+    void (*about_to_name)(void *arg, const char *name, uint64_t device, uint64_t inode);
+    void *arg;
+} hb_publish_herald;
+
 typedef struct hb_publish {
     hb_sink sink;
     const char *path; /* the caller's */
     bool sync;        /* to be set before the commit; see there */
+    const hb_publish_herald *herald; /* likewise; or NULL */
     /* where it goes */
     int dir_fd;      /* that the names below are in; AT_FDCWD */
     char *name;      /* the file's: `path`, or what that is a link to */

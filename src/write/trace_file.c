@@ -7,7 +7,6 @@
 
 #include "base/files.h"
 #include "write/gzip.h"
-#include "write/publish.h"
 #include "write/write.h"
 
 /* The file's name without directories and ".gz". */
@@ -41,6 +40,7 @@ static hb_result open_publish(hb_publish *publish, const char *path, const hb_wr
                            ? hb_publish_open_in(publish, o->in->fd, slash ? slash + 1 : path, path)
                            : hb_publish_open(publish, path, o->replace);
     publish->sync = o->sync;
+    publish->herald = o->herald;
     return result;
 }
 

@@ -7,7 +7,7 @@
 
 #include "base/files.h"
 #include "trace/source.h"
-#include "write/sink.h"
+#include "write/publish.h"
 
 /** The two ways to write the same events; plugin_format/README.md lists every difference. */
 typedef enum hb_write_dialect {
@@ -25,6 +25,7 @@ typedef struct hb_write_options {
     const hb_kept_file *in; /* the open directory that a new file goes to, whatever its path says;
                                NULL, or not open: by the path */
     const char *trace_name; /* the trace's "traceName"; NULL: the path */
+    const hb_publish_herald *herald; /* of hb_write_trace_file(); or NULL */
 } hb_write_options;
 
 typedef struct hb_write_stats {

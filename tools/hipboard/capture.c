@@ -278,6 +278,7 @@ void capture_start(void)
     if (!dir || !*dir) return;
     capture.lock = unlocked;
     capture.pid = getpid();
+    capture.minded = false; /* the thread is the parent's */
     tell_of_another_root(dir);
     read_plan();
     capture.prof = make_profiler(dir);
