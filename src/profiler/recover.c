@@ -79,7 +79,8 @@ static hb_result write_session(hb_spool_file *f, hb_session *session, const char
     char lost[24];
     hb_metadata told[] = {{"hipboard_recovered", "true"}, {"hipboard_lost_by_kill", lost}};
     size_t num_told = session->in_memory ? 2 : 1;
-    hb_record_source_options with = {.metadata = told, .num_metadata = num_told, .is_json = is_json};
+    hb_record_source_options with = {
+        .metadata = told, .num_metadata = num_told, .is_json = is_json};
     snprintf(lost, sizeof lost, "%llu", (unsigned long long)most_lost(session));
     hb_source *source;
     hb_write_stats stats = {0};

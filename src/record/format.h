@@ -12,7 +12,8 @@
  *
  * A hot chunk begins with an hb_chunk:
  *     SESSIONS  a table of hb_session, one for each cycle
- *     EVENTS    records of one thread in one session, in the order of their start
+ *     EVENTS    records of one thread in one session, in the order of their start; behind them
+ *               may be another hb_chunk, and the same thread's records in a later session
  *     NAMES     a piece of the string table
  *     FREE      none of these
  *
@@ -113,6 +114,9 @@ enum hb_chunk_kind {
 typedef struct hb_chunk {
     uint32_t kind;
     uint32_t used; /* bytes, this header included */
+    uint32_t
+        next; /* EVENTS: bytes from the chunk's beginning to the next hb_chunk in it; 0: none */
+    uint32_t unused;
     union {
         hb_events_info events; /* without types and ticks */
         uint64_t string_offset;
@@ -148,7 +152,7 @@ typedef struct hb_session {
     uint64_t file_device, file_inode;
     char trace_id[40];
     char file_name[256]; /* without its directory */
-    uint32_t in_memory; /* chunks of it that are in no file: a kill loses what is in them */
+    uint32_t in_memory;  /* chunks of it that are in no file: a kill loses what is in them */
     uint32_t unused;
     uint64_t reserved[22];
 } hb_session;
@@ -365,7 +369,8 @@ _Static_assert(sizeof(hb_record_launch) + sizeof(hb_record_work) <= 200, "bytes 
 _Static_assert(HB_RECORD_SHORT_LAUNCH + sizeof(hb_record_dispatch) <= 200, "bytes a kernel");
 _Static_assert(sizeof(hb_record) == 24, "a plain scope is 24 bytes");
 _Static_assert(sizeof(hb_chunk) % 8 == 0, "records are 8-byte aligned");
-_Static_assert(sizeof(hb_session) % 8 == 0 && sizeof(hb_clock_pair) % 8 == 0, "are copied in words");
+_Static_assert(sizeof(hb_session) % 8 == 0 && sizeof(hb_clock_pair) % 8 == 0,
+               "are copied in words");
 _Static_assert(sizeof(hb_segment) % 8 == 0, "segments are 8-byte aligned");
 
 _Static_assert(sizeof(hb_spool_header) <= HB_SPOOL_HEADER_BYTES, "room for the header");

@@ -47,15 +47,14 @@ static char *map_chunks(hb_chunk_pool *pool, uint32_t count)
 
 static bool map_lists(hb_chunk_pool *pool, uint32_t count)
 {
-    pool->lists_bytes = (size_t)count * (sizeof *pool->next + sizeof *pool->uses +
-                                         sizeof *pool->state + sizeof *pool->pinned);
+    pool->lists_bytes =
+        (size_t)count * (sizeof *pool->next + sizeof *pool->uses + sizeof *pool->state);
     char *p = map(pool->lists_bytes, PROT_READ | PROT_WRITE);
     if (!p) return false;
     pool->lists = p;
     pool->next = (_Atomic uint32_t *)p;
-    pool->uses = (_Atomic uint16_t *)(pool->next + count);
-    pool->state = (_Atomic uint8_t *)(pool->uses + count);
-    pool->pinned = pool->state + count;
+    pool->state = (_Atomic uint32_t *)(pool->next + count);
+    pool->uses = (_Atomic uint16_t *)(pool->state + count);
     return true;
 }
 
@@ -128,7 +127,7 @@ static uint32_t taken(hb_chunk_pool *pool, uint32_t index)
     /* Partner of the one who looks for chunks to write: it sees what was there before no more. */
     __atomic_store_n(&hb_pool_chunk(pool, index)->kind, HB_CHUNK_FREE, __ATOMIC_RELEASE);
     atomic_fetch_add_explicit(&pool->uses[index], 1, memory_order_relaxed);
-    atomic_store_explicit(&pool->state[index], HB_CHUNK_TAKEN, memory_order_release);
+    atomic_store_explicit(&pool->state[index], hb_pool_taking(pool), memory_order_release);
     return index;
 }
 
@@ -175,8 +174,9 @@ uint32_t hb_pool_take(hb_chunk_pool *pool)
     return 0;
 }
 
-static void make_ready(hb_chunk_pool *pool, uint32_t index)
+void hb_pool_give(hb_chunk_pool *pool, uint32_t index)
 {
+    __atomic_store_n(&hb_pool_chunk(pool, index)->kind, HB_CHUNK_FREE, __ATOMIC_RELEASE);
     atomic_store_explicit(&pool->state[index], HB_CHUNK_READY, memory_order_relaxed);
     if (hb_pool_is_in_file(pool, index)) {
         push(pool, &pool->file_stack, index);
@@ -185,30 +185,4 @@ static void make_ready(hb_chunk_pool *pool, uint32_t index)
         push(pool, &pool->memory_stack, index);
         atomic_fetch_sub_explicit(&pool->in_memory, 1, memory_order_relaxed);
     }
-}
-
-/* pinned[]: the number of pins, and whether it was given back meanwhile. */
-#define GIVEN 0x80u
-
-void hb_pool_give(hb_chunk_pool *pool, uint32_t index)
-{
-    __atomic_store_n(&hb_pool_chunk(pool, index)->kind, HB_CHUNK_FREE, __ATOMIC_RELEASE);
-    if (atomic_load(&pool->pinned[index])) {
-        uint8_t pins = atomic_fetch_or(&pool->pinned[index], GIVEN);
-        if (pins) return;
-        atomic_store(&pool->pinned[index], 0); /* it was unpinned between */
-    }
-    make_ready(pool, index);
-}
-
-void hb_pool_pin(hb_chunk_pool *pool, uint32_t index)
-{
-    atomic_fetch_add(&pool->pinned[index], 1);
-}
-
-void hb_pool_unpin(hb_chunk_pool *pool, uint32_t index)
-{
-    if (atomic_fetch_sub(&pool->pinned[index], 1) != (GIVEN | 1)) return;
-    atomic_store(&pool->pinned[index], 0);
-    make_ready(pool, index);
 }

@@ -13,9 +13,12 @@
 
 enum hb_chunk_state {
     HB_CHUNK_READY = 0,
-    HB_CHUNK_TAKEN = 1,  /* somebody fills it */
-    HB_CHUNK_FULL = 2,   /* nobody does any more; its scopes may still be open */
-    HB_CHUNK_BEYOND = 3, /* belongs to a session that ended; is read where it lies */
+    HB_CHUNK_FULL = 1,    /* nobody fills it any more; its scopes may still be open */
+    HB_CHUNK_BEYOND = 2,  /* belongs to sessions that ended; is read where it lies */
+    HB_CHUNK_RESUMED = 3, /* its thread begins to fill it for another session */
+    HB_CHUNK_TAKEN = 4, /* and all above: somebody fills it. No two takings have the same, so that a
+                           thread knows its chunk again, and who looks at one for an ended session
+                           sees that its thread has gone on with it. */
 };
 
 typedef struct hb_chunk_pool {
@@ -29,9 +32,9 @@ typedef struct hb_chunk_pool {
     /* Stacks of ready ones: index in the low half, above it a count against ABA. */
     _Atomic uint64_t file_stack, memory_stack;
     _Atomic uint32_t *next;
-    _Atomic uint8_t *state;  /* enum hb_chunk_state */
-    _Atomic uint8_t *pinned; /* not to be used again, see hb_pool_pin() */
-    _Atomic uint16_t *uses;  /* tells a chunk's records from those before */
+    _Atomic uint32_t *state; /* enum hb_chunk_state */
+    _Atomic uint32_t takings;
+    _Atomic uint16_t *uses; /* tells a chunk's records from those before */
     void *lists;
     size_t mapped, lists_bytes; /* bytes */
 } hb_chunk_pool;
@@ -48,12 +51,14 @@ void hb_pool_add_in_file(hb_chunk_pool *pool, uint32_t count);
 uint32_t hb_pool_take(hb_chunk_pool *pool);
 /** The same of the file only, where there is one. */
 uint32_t hb_pool_take_in_file(hb_chunk_pool *pool);
-/** Gives a chunk back, unless it is pinned: then the last hb_pool_unpin() does. */
+/** Gives a chunk back. */
 void hb_pool_give(hb_chunk_pool *pool, uint32_t index);
 
-/** As long as a chunk is pinned it is not used again: a thread that may still write to it. */
-void hb_pool_pin(hb_chunk_pool *pool, uint32_t index);
-void hb_pool_unpin(hb_chunk_pool *pool, uint32_t index);
+/** A state to take a chunk by. */
+static inline uint32_t hb_pool_taking(hb_chunk_pool *pool)
+{
+    return atomic_fetch_add_explicit(&pool->takings, 1, memory_order_relaxed) | 1u << 31;
+}
 
 /** One behind the last chunk that was ever used. */
 static inline uint32_t hb_pool_end(const hb_chunk_pool *pool)

@@ -130,10 +130,9 @@ void hb_session_tick(hb_session *session)
     __atomic_store_n(&session->newest, spare, __ATOMIC_RELEASE);
 }
 
-/* Under the lock: a chunk as it is now, as a part of the session's. */
-static bool add_chunk(hb_records *records, hb_spool *spool, uint32_t index)
+/* Under the lock: what is in a chunk now, as a part of the session's. */
+static bool add_chunk(hb_spool *spool, hb_records *records, const hb_chunk *chunk)
 {
-    const hb_chunk *chunk = hb_spool_chunk(spool, index);
     uint32_t used = HB_MIN(__atomic_load_n(&chunk->used, __ATOMIC_ACQUIRE), HB_CHUNK_BYTES);
     bool had;
     hb_events_info info; /* its thread may just be renaming itself */
@@ -142,24 +141,15 @@ static bool add_chunk(hb_records *records, hb_spool *spool, uint32_t index)
                     .raw_bytes = used - HB_MIN(used, (uint32_t)sizeof *chunk),
                     .first_id = info.first_id,
                     .place = HB_PART_CHUNK,
-                    .chunk = index};
+                    .chunk = hb_pool_index(&spool->pool, chunk)};
     return hb_records_add(records, &info, &part, &had) || had;
 }
 
-/* Whether a chunk holds records of a session. */
-static bool is_of(hb_spool *spool, uint32_t index, uint32_t session)
-{
-    uint8_t state = atomic_load_explicit(&spool->pool.state[index], memory_order_acquire);
-    if (state == HB_CHUNK_READY) return false;
-    const hb_chunk *chunk = hb_spool_chunk(spool, index);
-    return __atomic_load_n(&chunk->kind, __ATOMIC_ACQUIRE) == HB_CHUNK_EVENTS &&
-           chunk->events.session == session;
-}
-
 /* False when its records are lost. */
-typedef bool (*chunk_visitor)(hb_spool *spool, uint32_t index, hb_records *records);
+typedef bool (*chunk_visitor)(hb_spool *spool, uint32_t index, const hb_chunk *chunk,
+                              hb_records *records);
 
-/* Under the lock. The number of chunks whose records are lost. */
+/* Under the lock: what chunks hold of a session. The number of those whose records are lost. */
 static uint64_t each_chunk(hb_spool *spool, uint32_t session, hb_records *records,
                            chunk_visitor visit)
 {
@@ -167,15 +157,21 @@ static uint64_t each_chunk(hb_spool *spool, uint32_t session, hb_records *record
     uint32_t in_file = atomic_load(&spool->pool.in_file), end = hb_pool_end(&spool->pool);
     for (uint32_t i = 1; i < end; i++) {
         if (i == in_file + 1) i = HB_MAX(i, spool->pool.first_in_memory);
-        if (i < end && is_of(spool, i, session)) lost += !visit(spool, i, records);
+        if (i >= end) break;
+        for (const hb_chunk *c = hb_spool_events(spool, i); c; c = hb_spool_next_events(spool, c))
+            if (c->events.session == session) lost += !visit(spool, i, c, records);
     }
     return lost;
 }
 
-static bool leave_chunk(hb_spool *spool, uint32_t index, hb_records *records)
+/* Its thread may go on to fill the chunk for another session: then its state is another one. */
+static bool leave_chunk(hb_spool *spool, uint32_t index, const hb_chunk *chunk, hb_records *records)
 {
-    bool added = add_chunk(records, spool, index);
-    atomic_store_explicit(&spool->pool.state[index], HB_CHUNK_BEYOND, memory_order_release);
+    _Atomic uint32_t *state = &spool->pool.state[index];
+    uint32_t seen = atomic_load_explicit(state, memory_order_acquire);
+    bool added = add_chunk(spool, records, chunk);
+    if (seen >= HB_CHUNK_TAKEN && !hb_spool_next_events(spool, chunk))
+        atomic_compare_exchange_strong(state, &seen, HB_CHUNK_BEYOND);
     return added;
 }
 
@@ -240,14 +236,14 @@ hb_lost hb_session_lost(const hb_session *session)
     };
 }
 
-static bool give_chunk(hb_spool *spool, uint32_t index, hb_records *records)
+/* Else the writer does it, when it is done with it or when nobody holds it any more. */
+static bool give_chunk(hb_spool *spool, uint32_t index, const hb_chunk *chunk, hb_records *records)
 {
+    (void)chunk;
     (void)records;
-    /* The writer does it when it is done with it, or when nobody holds it any more. */
-    if (index == spool->being_written) return true;
-    if (hb_spool_holds(spool, hb_spool_chunk(spool, index)->events.session))
-        atomic_store_explicit(&spool->pool.state[index], HB_CHUNK_BEYOND, memory_order_release);
-    else
+    uint32_t state = atomic_load_explicit(&spool->pool.state[index], memory_order_acquire);
+    bool is_done = state == HB_CHUNK_FULL || state == HB_CHUNK_BEYOND;
+    if (is_done && index != spool->being_written && hb_spool_is_unneeded(spool, index))
         hb_pool_give(&spool->pool, index);
     return true;
 }
@@ -342,9 +338,10 @@ void hb_session_drop(hb_spool *spool, const hb_session *session, uint64_t horizo
     hb_spool_writer_wake(spool);
 }
 
-static bool see_chunk(hb_spool *spool, uint32_t index, hb_records *records)
+static bool see_chunk(hb_spool *spool, uint32_t index, const hb_chunk *chunk, hb_records *records)
 {
-    return add_chunk(records, spool, index);
+    (void)index;
+    return add_chunk(spool, records, chunk);
 }
 
 /* ---- reading ---- */
@@ -370,10 +367,11 @@ static const hb_records *own_records(const hb_spool_view *view, const hb_session
 static bool load_chunk(hb_spool *spool, uint32_t session, const hb_thread_records *t,
                        const hb_part *part, char *raw)
 {
-    const hb_chunk *chunk = hb_spool_chunk(spool, part->chunk);
-    if (!is_of(spool, part->chunk, session) || chunk->events.thread != t->number ||
-        chunk->events.sequence != part->sequence)
-        return false;
+    const hb_chunk *chunk = hb_spool_events(spool, part->chunk);
+    while (chunk && (chunk->events.session != session || chunk->events.thread != t->number ||
+                     chunk->events.sequence != part->sequence))
+        chunk = hb_spool_next_events(spool, chunk);
+    if (!chunk) return false;
     hb_codec_copy_hot(raw, (const char *)(chunk + 1), part->raw_bytes);
     return true;
 }

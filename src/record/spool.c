@@ -383,7 +383,9 @@ hb_result hb_spool_open(hb_spool *spool, const hb_spool_options *options)
 {
     const char *worker = options->worker_name ? options->worker_name : "hipboard";
     uint64_t chunks = HB_MIN(options->max_bytes / HB_CHUNK_BYTES, (uint64_t)UINT32_MAX / 4);
+    static _Atomic uint32_t last_serial;
     *spool = (hb_spool){.file = HB_NO_KEPT_FILE, .names_written = hb_strings_offset(1)};
+    spool->serial = atomic_fetch_add(&last_serial, 1) + 1;
     HB_TRY(hb_pool_open(&spool->pool, (uint32_t)chunks, most_in_file(options, (uint32_t)chunks)));
     spool->base = spool->pool.base;
     hb_buf_init(&spool->unneeded, (size_t)1 << 30);
@@ -470,6 +472,29 @@ hb_records *hb_spool_records(hb_spool *spool, uint32_t session)
     return r;
 }
 
+const hb_chunk *hb_spool_events(hb_spool *spool, uint32_t index)
+{
+    uint32_t state = atomic_load_explicit(&spool->pool.state[index], memory_order_acquire);
+    const hb_chunk *chunk = hb_spool_chunk(spool, index);
+    if (state == HB_CHUNK_READY) return NULL;
+    return __atomic_load_n(&chunk->kind, __ATOMIC_ACQUIRE) == HB_CHUNK_EVENTS ? chunk : NULL;
+}
+
+const hb_chunk *hb_spool_next_events(hb_spool *spool, const hb_chunk *chunk)
+{
+    uint32_t next = __atomic_load_n(&chunk->next, __ATOMIC_ACQUIRE);
+    const char *base = (const char *)hb_spool_chunk(spool, hb_pool_index(&spool->pool, chunk));
+    return next ? (const hb_chunk *)(base + next) : NULL;
+}
+
+bool hb_spool_is_unneeded(hb_spool *spool, uint32_t index)
+{
+    const hb_chunk *first = hb_spool_events(spool, index);
+    for (const hb_chunk *c = first; c; c = hb_spool_next_events(spool, c))
+        if (hb_spool_records(spool, c->events.session)) return false;
+    return !first || !hb_spool_holds(spool, first->events.session); /* the earliest */
+}
+
 typedef bool (*session_visitor)(const hb_session *session, uint32_t number);
 
 /* The first for which `wanted` says so. */
@@ -477,7 +502,7 @@ static hb_session *find_session(hb_spool *spool, session_visitor wanted, uint32_
 {
     uint32_t end = hb_pool_end(&spool->pool);
     for (uint32_t i = 1; i < end; i++) {
-        if (atomic_load_explicit(&spool->pool.state[i], memory_order_acquire) != HB_CHUNK_TAKEN)
+        if (atomic_load_explicit(&spool->pool.state[i], memory_order_acquire) < HB_CHUNK_TAKEN)
             continue;
         hb_chunk *chunk = hb_spool_chunk(spool, i);
         if (__atomic_load_n(&chunk->kind, __ATOMIC_ACQUIRE) != HB_CHUNK_SESSIONS) continue;

@@ -29,7 +29,8 @@ typedef struct hb_extent {
 
 typedef struct hb_spool {
     struct hb_spool *next_open;
-    char *base; /* NULL: not open */
+    char *base;      /* NULL: not open */
+    uint32_t serial; /* no other of this process has it */
     hb_chunk_pool pool;
     hb_spool_header head;
     hb_kept_file file;         /* none: in memory */
@@ -85,8 +86,8 @@ bool hb_spool_has_unsaved(hb_spool *spool);
 /** A session's table entry, zeroed; NULL when there is no room. */
 hb_session *hb_spool_new_session(hb_spool *spool);
 
-/** enum hb_session_state. Release, with the acquire in hb_session_state(): whoever sees a state sees
- * what was written to the entry before, and who finds it NONE may have it. */
+/** enum hb_session_state. Release, with the acquire in hb_session_state(): whoever sees a state
+ * sees what was written to the entry before, and who finds it NONE may have it. */
 static inline void hb_session_set_state(hb_session *session, uint32_t state)
 {
     __atomic_store_n(&session->state, state, __ATOMIC_RELEASE);
@@ -137,6 +138,15 @@ void hb_spool_writer_end(hb_spool *spool);
 void hb_spool_writer_wake(hb_spool *spool);
 /** Writes all names that are in the table now. The writer, or before it runs. */
 void hb_spool_write_names(hb_spool *spool);
+
+/** Under the lock, or of a claimed one: the records in a chunk, by sessions; NULL when there are
+ * none (more). */
+const hb_chunk *hb_spool_events(hb_spool *spool, uint32_t index);
+const hb_chunk *hb_spool_next_events(hb_spool *spool, const hb_chunk *chunk);
+
+/** Under the lock: whether all sessions with records in a chunk are gone, and nobody can be writing
+ * to it. */
+bool hb_spool_is_unneeded(hb_spool *spool, uint32_t index);
 
 static inline hb_chunk *hb_spool_chunk(const hb_spool *spool, uint32_t index)
 {

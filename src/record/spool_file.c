@@ -167,17 +167,35 @@ static bool read_sessions(hb_spool_file *f, uint64_t offset)
     return true;
 }
 
+/* Each behind the one before. */
+static bool read_hot_events(hb_spool_file *f, uint64_t offset)
+{
+    hb_chunk chunk;
+    uint32_t at = 0, next = 0;
+    do {
+        at = next;
+        if (at > HB_CHUNK_BYTES - sizeof chunk) break;
+        if (!hb_spool_file_read(f, offset + at, &chunk, sizeof chunk)) break;
+        if (chunk.kind != HB_CHUNK_EVENTS) break;
+        uint32_t used = HB_MIN(chunk.used, HB_CHUNK_BYTES - at);
+        uint32_t bytes = used > sizeof chunk ? (used - (uint32_t)sizeof chunk) & ~7u : 0;
+        chunk.events.types = 0;
+        chunk.events.first_tick = chunk.events.last_tick = 0;
+        hb_part part = part_of(&chunk.events, offset + at + sizeof chunk, bytes, HB_CODEC_HOT);
+        if (!hb_spool_file_add_part(f, &chunk.events, &part)) return false;
+        next = chunk.next;
+    } while (next && next == at + chunk.used && next % 8 == 0);
+    return true;
+}
+
 static bool read_chunk(hb_spool_file *f, uint64_t offset)
 {
     hb_chunk chunk;
     if (!hb_spool_file_read(f, offset, &chunk, sizeof chunk)) return true;
     uint32_t used = HB_MIN(chunk.used, HB_CHUNK_BYTES);
-    uint32_t bytes = used > sizeof chunk ? (used - (uint32_t)sizeof chunk) & ~7u : 0;
-    chunk.events.types = 0;
-    chunk.events.first_tick = chunk.events.last_tick = 0;
-    hb_part part = part_of(&chunk.events, offset + sizeof chunk, bytes, HB_CODEC_HOT);
+    uint32_t bytes = used > sizeof chunk ? used - (uint32_t)sizeof chunk : 0;
     switch (chunk.kind) {
-    case HB_CHUNK_EVENTS: return hb_spool_file_add_part(f, &chunk.events, &part);
+    case HB_CHUNK_EVENTS: return read_hot_events(f, offset);
     case HB_CHUNK_SESSIONS: return read_sessions(f, offset);
     case HB_CHUNK_NAMES:
         return hb_spool_file_add_names(f, chunk.string_offset, offset + sizeof chunk, bytes);

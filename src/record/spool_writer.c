@@ -54,22 +54,42 @@ static bool is_open(const hb_record *r)
     return end == 0 || ((end & HB_END_ELSEWHERE) && !(end & HB_END_SEEN));
 }
 
-static bool all_ended(hb_spool *spool, uint32_t index)
+/* Whether a session has been stopped, and what it has was listed: nothing of it ends any more. */
+static bool is_over(hb_spool *spool, uint32_t session)
+{
+    hb_lock_take(&spool->lock);
+    const hb_records *records = hb_spool_records(spool, session);
+    bool over = !records || records->order;
+    hb_lock_give(&spool->lock);
+    return over;
+}
+
+static bool all_ended_in(hb_spool *spool, uint32_t index, const hb_chunk *chunk)
 {
     scratch *s = scratch_of(spool);
-    const hb_chunk *chunk = hb_spool_chunk(spool, index);
+    const char *base = (const char *)hb_spool_chunk(spool, index);
+    uint32_t from = (uint32_t)((const char *)chunk - base);
     uint16_t uses = atomic_load_explicit(&spool->pool.uses[index], memory_order_relaxed);
-    uint32_t used = HB_MIN(__atomic_load_n(&chunk->used, __ATOMIC_ACQUIRE), HB_CHUNK_BYTES);
+    uint32_t used = HB_MIN(__atomic_load_n(&chunk->used, __ATOMIC_ACQUIRE), HB_CHUNK_BYTES - from);
     uint32_t at = s->ended[index].uses == uses ? s->ended[index].at * 8u : 0;
-    if (at < sizeof *chunk) at = sizeof *chunk;
-    while (at < used) {
-        const hb_record *r = (const hb_record *)((const char *)chunk + at);
+    if (at < from + sizeof *chunk) at = from + (uint32_t)sizeof *chunk;
+    while (at < from + used) {
+        const hb_record *r = (const hb_record *)(base + at);
         if (is_open(r)) break;
         at += HB_MAX(r->units, 1u) * 8u;
     }
     s->ended[index].uses = uses;
-    s->ended[index].at = (uint16_t)(HB_MIN(at, HB_CHUNK_BYTES - 8) / 8);
-    return at >= used;
+    s->ended[index].at = (uint16_t)(at / 8);
+    return at >= from + used;
+}
+
+/* Of a claimed chunk. */
+static bool all_ended(hb_spool *spool, uint32_t index)
+{
+    const hb_chunk *c = hb_spool_events(spool, index);
+    for (; c; c = hb_spool_next_events(spool, c))
+        if (!is_over(spool, c->events.session) && !all_ended_in(spool, index, c)) return false;
+    return true;
 }
 
 /* ---- records ---- */
@@ -152,8 +172,7 @@ static void give(hb_spool *spool, uint32_t index)
 {
     hb_chunk_pool *pool = &spool->pool;
     if (!hb_pool_is_in_file(pool, index) &&
-        hb_pool_end(pool) - pool->first_in_memory > SPARE_IN_MEMORY &&
-        atomic_load(&pool->pinned[index]) == 0)
+        hb_pool_end(pool) - pool->first_in_memory > SPARE_IN_MEMORY)
         madvise(hb_spool_chunk(spool, index), HB_CHUNK_BYTES, MADV_DONTNEED);
     hb_pool_give(pool, index);
 }
@@ -171,35 +190,39 @@ static bool is_within_limit(const hb_spool *spool, uint32_t index)
 static bool claim(hb_spool *spool, uint32_t index)
 {
     hb_lock_take(&spool->lock);
-    uint8_t state = atomic_load_explicit(&spool->pool.state[index], memory_order_acquire);
+    uint32_t state = atomic_load_explicit(&spool->pool.state[index], memory_order_acquire);
     bool is_done = state == HB_CHUNK_FULL || state == HB_CHUNK_BEYOND;
     if (is_done) spool->being_written = index;
     hb_lock_give(&spool->lock);
     return is_done;
 }
 
-/* Under the lock. Whether its session is gone, and nobody can be writing to the chunk. */
-static bool is_unneeded(hb_spool *spool, uint32_t session)
-{
-    return !hb_spool_records(spool, session) && !hb_spool_holds(spool, session);
-}
-
 static void release(hb_spool *spool, uint32_t index, bool done)
 {
-    if (done || is_unneeded(spool, hb_spool_chunk(spool, index)->events.session))
-        give(spool, index);
+    if (done || hb_spool_is_unneeded(spool, index)) give(spool, index);
     spool->being_written = 0;
 }
 
 static bool may_be_written(hb_spool *spool, uint32_t index)
 {
-    bool ended = atomic_load(&spool->pool.state[index]) == HB_CHUNK_BEYOND;
-    return (ended || all_ended(spool, index)) && is_within_limit(spool, index) &&
+    return all_ended(spool, index) && is_within_limit(spool, index) &&
            !hb_spool_holds(spool, hb_spool_chunk(spool, index)->events.session);
 }
 
-/* Under the lock: the records of a claimed chunk that are kept now, or could not be. True when the
- * chunk may go. */
+/* Whether records are to be written: their session is there, and they are not yet. */
+static bool is_to_be_kept(hb_spool *spool, const hb_events_info *info)
+{
+    hb_lock_take(&spool->lock);
+    const hb_records *records = hb_spool_records(spool, info->session);
+    const hb_thread_records *t = records ? hb_records_find_thread(records, info->thread) : NULL;
+    const hb_part *part = t ? hb_records_find(t, info->sequence) : NULL;
+    bool to_be = records && (!part || part->place == HB_PART_CHUNK);
+    hb_lock_give(&spool->lock);
+    return to_be;
+}
+
+/* Under the lock: records of a claimed chunk that are kept now, or could not be. True when nobody
+ * needs them there any more. */
 static bool put_part(hb_spool *spool, uint32_t index, const hb_part *part, bool kept)
 {
     const hb_events_info *info = &scratch_of(spool)->segment.events;
@@ -215,17 +238,25 @@ static bool put_part(hb_spool *spool, uint32_t index, const hb_part *part, bool 
     return placed || !records || (kept && records->order);
 }
 
+static bool write_part(hb_spool *spool, uint32_t index, const hb_chunk *chunk)
+{
+    if (!is_to_be_kept(spool, &chunk->events)) return true;
+    hb_part part = code(spool, chunk);
+    bool kept = keep(spool, &part);
+    hb_lock_take(&spool->lock);
+    bool done = put_part(spool, index, &part, kept);
+    hb_lock_give(&spool->lock);
+    return done;
+}
+
 static bool write_events(hb_spool *spool, uint32_t index)
 {
-    hb_part part;
     if (!claim(spool, index)) return false;
-    bool may = may_be_written(spool, index), kept = false;
-    if (may) {
-        part = code(spool, hb_spool_chunk(spool, index));
-        kept = keep(spool, &part);
-    }
+    bool done = may_be_written(spool, index);
+    const hb_chunk *c = hb_spool_events(spool, index);
+    for (; done && c; c = hb_spool_next_events(spool, c))
+        done = write_part(spool, index, c);
     hb_lock_take(&spool->lock);
-    bool done = may && put_part(spool, index, &part, kept);
     release(spool, index, done);
     hb_lock_give(&spool->lock);
     return done;
@@ -313,7 +344,7 @@ static void free_space(hb_spool *spool)
 
 static bool look_at(hb_spool *spool, uint32_t index)
 {
-    uint8_t state = atomic_load_explicit(&spool->pool.state[index], memory_order_acquire);
+    uint32_t state = atomic_load_explicit(&spool->pool.state[index], memory_order_acquire);
     if (state != HB_CHUNK_FULL && state != HB_CHUNK_BEYOND) return false;
     switch (__atomic_load_n(&hb_spool_chunk(spool, index)->kind, __ATOMIC_ACQUIRE)) {
     case HB_CHUNK_EVENTS: return write_events(spool, index);
@@ -326,9 +357,10 @@ static bool look_at_all(hb_spool *spool)
 {
     bool any = false;
     uint32_t in_file = atomic_load(&spool->pool.in_file), end = hb_pool_end(&spool->pool);
-    for (uint32_t i = 1; i <= in_file; i++)
-        any |= look_at(spool, i);
+    /* First what a kill would take. */
     for (uint32_t i = spool->pool.first_in_memory; i < end; i++)
+        any |= look_at(spool, i);
+    for (uint32_t i = 1; i <= in_file; i++)
         any |= look_at(spool, i);
     if (spool->path && atomic_exchange(&spool->names_missed, false)) hb_spool_write_names(spool);
     free_space(spool);

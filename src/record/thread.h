@@ -56,8 +56,11 @@ typedef struct hb_thread {
     uint32_t flags;          /* its enum hb_session_flags */
     struct hb_spool *spool;
     hb_session *session;
-    char *pos, *end; /* free part of the present chunk */
-    hb_chunk *chunk;
+    char *pos, *end;  /* free part of the present chunk */
+    hb_chunk *chunk;  /* the part of it that is the present session's */
+    hb_chunk *former; /* that of the session before, of the same spool; or NULL */
+    uint32_t spool_serial;
+    uint32_t taken; /* the chunk's enum hb_chunk_state */
     uint64_t next_id;
     uint32_t depth;
     uint32_t use;      /* of the present chunk: HB_SCOPE_USE */

@@ -22,8 +22,8 @@ typedef struct hb_publish_herald {
 
 typedef struct hb_publish {
     hb_sink sink;
-    const char *path; /* the caller's */
-    bool sync;        /* to be set before the commit; see there */
+    const char *path;                /* the caller's */
+    bool sync;                       /* to be set before the commit; see there */
     const hb_publish_herald *herald; /* likewise; or NULL */
     /* where it goes */
     int dir_fd;      /* that the names below are in; AT_FDCWD */
