@@ -528,13 +528,22 @@ void hb_range_pop(void)
     hb_thread_leave(t);
 }
 
+/* The next thread goes on in the chunk of one that has ended, so that threads which record little
+ * do not use up chunks. One in memory had better be written. */
+static bool may_be_resumed(const hb_thread *t)
+{
+    const hb_chunk_pool *pool = &t->spool->pool;
+    return hb_pool_is_in_file(pool, hb_pool_index(pool, t->chunk)) &&
+           (size_t)(t->end - t->pos) >= HB_CHUNK_BYTES / 4;
+}
+
 void hb_record_close_all(hb_thread *t)
 {
     uint64_t now = hb_ticks();
     if (!hb_thread_enter(t)) return;
     if (t->epoch && __atomic_load_n(hb_live_epoch, __ATOMIC_ACQUIRE) == t->epoch)
         close_from(t, 0, now, false);
-    if (has_chunk(t)) finish_chunk(t);
+    if (has_chunk(t) && !may_be_resumed(t)) finish_chunk(t);
     hb_thread_leave(t);
 }
 

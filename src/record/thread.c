@@ -127,7 +127,7 @@ static hb_thread *take_state(void)
     hb_thread_enter_at(t, atomic_load(&t->busy));
     t->epoch = 0;
     t->pos = t->end = NULL;
-    t->chunk = t->former = NULL;
+    t->former = NULL; /* `chunk` is a dead thread's, to go on in; see attach() */
     t->depth = t->sequence = 0;
     t->ends = 0;
     t->name[0] = '\0';
@@ -189,6 +189,8 @@ static hb_thread *go_on_with(hb_thread *t, const void *frame)
     new->frame = frame;
     new->flags = t->flags;
     new->spool = t->spool;
+    new->former = new->spool_serial == t->spool_serial ? new->chunk : NULL;
+    new->chunk = NULL;
     new->spool_serial = t->spool_serial;
     new->session = t->session;
     new->sequence = t->sequence + 1; /* the call may have used it, and not said so */

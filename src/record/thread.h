@@ -58,7 +58,8 @@ typedef struct hb_thread {
     hb_session *session;
     char *pos, *end;  /* free part of the present chunk */
     hb_chunk *chunk;  /* the part of it that is the present session's */
-    hb_chunk *former; /* that of the session before, of the same spool; or NULL */
+    hb_chunk *former; /* what is behind it may be filled: of the session or the thread before, in
+                         the same spool; or NULL */
     uint32_t spool_serial;
     uint32_t taken; /* the chunk's enum hb_chunk_state */
     uint64_t next_id;
