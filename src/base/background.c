@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/c_locale.h"
+#include "base/lock.h"
 
 typedef struct start {
     void *(*main)(void *);
@@ -25,6 +26,7 @@ static void *begin(void *arg)
     free(arg);
     starters_signals = s.signals;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+    hb_locks_shielded(true);
     fesetenv(FE_DFL_ENV);
     pthread_setname_np(pthread_self(), s.name);
     hb_enter_c_locale();
@@ -50,5 +52,6 @@ int hb_background_thread(pthread_t *thread, const char *name, void *(*main)(void
 
 void hb_background_takes_signals(void)
 {
+    hb_locks_shielded(false);
     pthread_sigmask(SIG_SETMASK, &starters_signals, NULL);
 }

@@ -66,6 +66,10 @@ void hb_lock_init(hb_lock *lock, enum hb_lock_level level);
 void hb_lock_take(hb_lock *lock);
 void hb_lock_give(hb_lock *lock);
 
+/** On a thread that takes no signals and is not cancelled anyway, one of the library's own: its
+ * locks need no system call for that, until it says `false`. Holds none meanwhile. */
+void hb_locks_shielded(bool always);
+
 /* ---- around fork(), by base/process.c and those who register there ---- */
 
 /** Between these the thread's signals are blocked; those locks that it takes by

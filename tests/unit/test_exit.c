@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The program's end, however it comes: by its last thread, by exit() on any thread, within a signal
+ * handler, while others record, step or stop.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/time.h>
+#include <time.h>
+
+#include <hipboard/event_log.h>
+
+#include "program.h"
+
+static void sleep_us(long us)
+{
+    struct timespec t = {us / 1000000, us % 1000000 * 1000};
+    nanosleep(&t, NULL);
+}
+
+static void spin_in_calls(long n)
+{
+    for (long i = 0; i < n; i++) {
+        hb_scope s = hb_record_function("scope");
+        hb_scope_end(&s);
+    }
+}
+
+/* For ever when negative. */
+static hb_profiler *into_dir(int active)
+{
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    if (active > 0) o.schedule = hb_schedule_make(.active = active);
+    o.activities = HB_ACTIVITY_CPU;
+    o.on_trace_ready = hb_tensorboard_trace_handler(dir, "w", 0);
+    hb_profiler *prof = hb_profiler_create(&o);
+    CHECK(prof && hb_profiler_start(prof) == HB_OK);
+    return prof;
+}
+
+static int count_files(const char *end)
+{
+    int n = 0;
+    DIR *d = opendir(dir);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        size_t size = strlen(e->d_name);
+        n += size > strlen(end) && strcmp(e->d_name + size - strlen(end), end) == 0;
+    }
+    if (d) closedir(d);
+    return n;
+}
+
+/* TEST_ROUNDS times as many as by default: tests/long.sh */
+static int rounds(int n)
+{
+    const char *times = getenv("TEST_ROUNDS");
+    return n * (times ? atoi(times) : 1);
+}
+
+/* ---- the last thread ---- */
+
+static void *outlive_main(void *arg)
+{
+    (void)arg;
+    sleep_us(50000);
+    spin_in_calls(5);
+    return NULL;
+}
+
+static int end_by_pthread_exit(void)
+{
+    pthread_t thread;
+    (void)into_dir(-1);
+    hb_scalar("loss", 1);
+    spin_in_calls(10);
+    CHECK(pthread_create(&thread, NULL, outlive_main, NULL) == 0);
+    pthread_exit(NULL);
+}
+
+static void a_main_that_leaves_by_pthread_exit_ends_the_program(void **state)
+{
+    (void)state;
+    skip_under_thread_checks();
+    assert_int_equal(run_program(end_by_pthread_exit), 0);
+    assert_int_equal(count_files(".pt.trace.json"), 1);
+}
+
+static int end_logging_by_pthread_exit(void)
+{
+    hb_event_log *log = hb_event_log_open(dir, NULL);
+    CHECK(log && hb_event_log_scalar(log, "loss", 1, 2.0) == HB_OK);
+    pthread_exit(NULL);
+}
+
+static void an_event_log_alone_does_not_keep_the_program_either(void **state)
+{
+    (void)state;
+    skip_under_thread_checks();
+    assert_int_equal(run_program(end_logging_by_pthread_exit), 0);
+}
+
+/* ---- exit() while others are inside ---- */
+
+static void *step_for_ever(void *prof)
+{
+    while (hb_profiler_step(prof) == HB_OK)
+        spin_in_calls(3);
+    return NULL;
+}
+
+static int exit_while_another_steps(void)
+{
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, step_for_ever, into_dir(1)) == 0);
+    pthread_detach(thread);
+    sleep_us(1000 + getpid() % 977);
+    exit(0);
+}
+
+static void exit_while_another_thread_steps_ends_the_program(void **state)
+{
+    (void)state;
+    for (int i = 0; i < rounds(10); i++)
+        assert_int_equal(run_program(exit_while_another_steps), 0);
+}
+
+static hb_profiler *open_profiler;
+
+static void stop_and_start_for_ever(void)
+{
+    for (;;) {
+        (void)hb_profiler_stop(open_profiler);
+        (void)hb_profiler_start(open_profiler);
+        spin_in_calls(3);
+        sleep_us(20);
+    }
+}
+
+static void *stop_and_start(void *arg)
+{
+    (void)arg;
+    stop_and_start_for_ever();
+    return NULL;
+}
+
+static int exit_while_another_stops(void)
+{
+    pthread_t thread;
+    open_profiler = into_dir(-1);
+    CHECK(pthread_create(&thread, NULL, stop_and_start, NULL) == 0);
+    pthread_detach(thread);
+    sleep_us(1000 + getpid() % 977);
+    exit(0);
+}
+
+static void exit_while_another_thread_stops_ends_the_program(void **state)
+{
+    (void)state;
+    for (int i = 0; i < rounds(10); i++)
+        assert_int_equal(run_program(exit_while_another_stops), 0);
+}
+
+/* ---- exit() in a signal handler ---- */
+
+static void leave_by_exit(int signal)
+{
+    (void)signal;
+    exit(0);
+}
+
+static void exit_by_a_timer(void)
+{
+    struct sigaction action = {.sa_handler = leave_by_exit};
+    struct itimerval once = {{0, 0}, {0, 1000 + getpid() * 7919 % 20000}};
+    CHECK(sigaction(SIGVTALRM, &action, NULL) == 0);
+    CHECK(setitimer(ITIMER_VIRTUAL, &once, NULL) == 0);
+}
+
+static void *record_and_log(void *arg)
+{
+    for (;;) {
+        spin_in_calls(20);
+        hb_scalar("value", 1);
+        if (arg) sleep_us(20); /* the traces stay small */
+    }
+    return arg;
+}
+
+static int exit_out_of_recording_calls(void)
+{
+    pthread_t thread;
+    (void)into_dir(-1);
+    exit_by_a_timer();
+    CHECK(pthread_create(&thread, NULL, record_and_log, dir) == 0);
+    pthread_detach(thread);
+    (void)record_and_log(NULL);
+    return 1;
+}
+
+static int exit_out_of_steps(void)
+{
+    pthread_t thread;
+    hb_profiler *prof = into_dir(1);
+    exit_by_a_timer();
+    CHECK(pthread_create(&thread, NULL, record_and_log, dir) == 0);
+    pthread_detach(thread);
+    (void)step_for_ever(prof); /* until the other thread's signal has ended the program */
+    for (;;)
+        pause();
+}
+
+static int exit_out_of_stops(void)
+{
+    open_profiler = into_dir(-1);
+    exit_by_a_timer();
+    stop_and_start_for_ever();
+    return 1;
+}
+
+static void exit_in_a_signal_handler_ends_the_program(void **state)
+{
+    (void)state;
+    for (int i = 0; i < rounds(20); i++) {
+        assert_int_equal(run_program(exit_out_of_recording_calls), 0);
+        assert_int_equal(run_program(exit_out_of_steps), 0);
+        assert_int_equal(run_program(exit_out_of_stops), 0);
+    }
+}
+
+static const program programs[] = {
+    PROGRAM(end_by_pthread_exit),         PROGRAM(end_logging_by_pthread_exit),
+    PROGRAM(exit_while_another_steps),    PROGRAM(exit_while_another_stops),
+    PROGRAM(exit_out_of_recording_calls), PROGRAM(exit_out_of_steps),
+    PROGRAM(exit_out_of_stops),
+};
+
+int main(int argc, char **argv)
+{
+    int status;
+    if (argc > 1 && is_program(argv, programs, sizeof programs / sizeof *programs, &status))
+        return status;
+    const struct CMUnitTest tests[] = {
+        IN_DIR(a_main_that_leaves_by_pthread_exit_ends_the_program),
+        IN_DIR(an_event_log_alone_does_not_keep_the_program_either),
+        IN_DIR(exit_while_another_thread_steps_ends_the_program),
+        IN_DIR(exit_while_another_thread_stops_ends_the_program),
+        IN_DIR(exit_in_a_signal_handler_ends_the_program),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
