@@ -332,7 +332,7 @@ HB_API hb_result hb_profiler_preset_metadata_json(hb_profiler *prof, const char 
 
 /** Why records are missing from the present or last cycle; all zero when none are. */
 typedef struct hb_lost {
-    size_t struct_size;
+    size_t struct_size;    /* sizeof(hb_lost), set by the caller: no more is written */
     uint64_t buffer_full;  /* over max_record_bytes */
     uint64_t strings_full; /* kept, but under the name "(name dropped)" */
     uint64_t reentrant;    /* made by a signal handler that interrupted a recording call */

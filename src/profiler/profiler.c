@@ -401,8 +401,8 @@ hb_result hb_profiler_stop(hb_profiler *prof)
     hb_turns_lock(prof);
     hb_result result = stop(prof, &stopped);
     hb_turns_unlock(prof);
-    leave(prof, outermost);
     bool waits = stopped && !prof->options.stop_hands_over;
+    leave(prof, outermost); /* at exit, another thread may be waiting for this one */
     if (stopped && !waits) hand_over(prof);
     hb_result written = waits ? hb_profiler_flush(prof) : HB_OK;
     if (stopped) hb_control_end(prof); /* now: who waits for the last cycle is told of it */
@@ -478,9 +478,12 @@ int64_t hb_profiler_cycle(const hb_profiler *prof)
 hb_result hb_profiler_lost(const hb_profiler *prof, hb_lost *lost)
 {
     if (!prof || !lost) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "lost: an argument is NULL");
+    if (lost->struct_size < sizeof lost->struct_size)
+        return hb_fail(HB_ERROR_INVALID_ARGUMENT, "hb_lost.struct_size is not set");
     hb_spool *spool = (hb_spool *)(uintptr_t)&prof->spool; /* settling shows no change to callers */
     if (prof->last_cycle) hb_session_settle(spool, prof->last_cycle->session);
-    *lost = prof->last_cycle ? hb_session_lost(prof->last_cycle->session)
-                             : (hb_lost){.struct_size = sizeof *lost};
+    hb_lost now = prof->last_cycle ? hb_session_lost(prof->last_cycle->session) : (hb_lost){0};
+    now.struct_size = lost->struct_size;
+    memcpy(lost, &now, HB_MIN(lost->struct_size, sizeof now)); /* a program's may be older */
     return HB_OK;
 }

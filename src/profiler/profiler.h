@@ -69,8 +69,8 @@ struct hb_profiler {
     hb_profiler *next_handed;           /* of those whose stop did not wait; see profiler.c */
     bool handed;
     bool in_handler;
-    bool doomed;     /* destroyed in its handler: to be done when that has returned */
-    bool destroying; /* it is being done, or the program ends */
+    bool doomed;            /* destroyed in its handler: to be done when that has returned */
+    atomic_bool destroying; /* it is being done, or the program ends */
     bool warned_lost, warned_directory;
     unsigned unwritten;                 /* cycles; the worker's, while it runs */
     bool logs_events;                   /* into an event file beside its traces */

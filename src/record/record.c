@@ -29,17 +29,18 @@ static _Atomic uint64_t next_external_id = 1;
 static HB_COLD bool attach(hb_thread *t, uint32_t epoch)
 {
     hb_chunk *former = t->chunk;
-    t->epoch = 0;
+    hb_thread_set_epoch(t, 0);
     t->pos = t->end = NULL;
     t->chunk = t->former = NULL;
     t->depth = t->sequence = 0;
-    t->spool = __atomic_load_n(&hb_recording_now.spool, __ATOMIC_ACQUIRE);
+    __atomic_store_n(&t->spool, __atomic_load_n(&hb_recording_now.spool, __ATOMIC_ACQUIRE),
+                     __ATOMIC_RELAXED); /* for hb_threads_hold() */
     t->session = __atomic_load_n(&hb_recording_now.session, __ATOMIC_ACQUIRE);
     t->flags = __atomic_load_n(&hb_recording_now.flags, __ATOMIC_ACQUIRE);
     if (__atomic_load_n(hb_live_epoch, __ATOMIC_RELAXED) != epoch) return false;
     if (t->spool->serial == t->spool_serial) t->former = former;
     t->spool_serial = t->spool->serial;
-    t->epoch = epoch;
+    hb_thread_set_epoch(t, epoch);
     return true;
 }
 

@@ -109,6 +109,11 @@ static hb_thread *allocate(void)
     return p == MAP_FAILED ? NULL : p;
 }
 
+static void set_tid(hb_thread *t, int64_t tid)
+{
+    __atomic_store_n(&t->tid, tid, __ATOMIC_RELAXED);
+}
+
 static void put_into_list(hb_thread *t)
 {
     hb_thread *head = atomic_load(&all_threads);
@@ -125,7 +130,7 @@ static hb_thread *take_state(void)
     if (is_new) t = allocate();
     if (!t) return NULL;
     hb_thread_enter_at(t, atomic_load(&t->busy));
-    t->epoch = 0;
+    hb_thread_set_epoch(t, 0);
     t->pos = t->end = NULL;
     t->former = NULL; /* `chunk` is a dead thread's, to go on in; see attach() */
     t->depth = t->sequence = 0;
@@ -145,7 +150,7 @@ HB_COLD hb_thread *hb_thread_create(void)
         return NULL;
     }
     t->number = atomic_fetch_add(&last_number, 1) + 1;
-    t->tid = (int64_t)syscall(SYS_gettid);
+    set_tid(t, (int64_t)syscall(SYS_gettid));
     hb_thread_tls = t;
     if (pthread_setspecific(exit_key, t) != 0) { /* no memory: nobody would tell of its end */
         hb_thread_tls = NULL;
@@ -180,7 +185,7 @@ static hb_thread *go_on_with(hb_thread *t, const void *frame)
     hb_thread *new = take_state();
     if (!new) return NULL;
     new->number = t->number;
-    new->tid = t->tid;
+    set_tid(new, t->tid);
     memcpy(new->name, t->name, sizeof new->name);
     memcpy(new->system_name, t->system_name, sizeof new->system_name);
     void *calls = new->calls;
@@ -188,7 +193,7 @@ static hb_thread *go_on_with(hb_thread *t, const void *frame)
     t->calls = calls;
     new->frame = frame;
     new->flags = t->flags;
-    new->spool = t->spool;
+    __atomic_store_n(&new->spool, t->spool, __ATOMIC_RELAXED);
     new->former = new->spool_serial == t->spool_serial ? new->chunk : NULL;
     new->chunk = NULL;
     new->spool_serial = t->spool_serial;
@@ -196,7 +201,7 @@ static hb_thread *go_on_with(hb_thread *t, const void *frame)
     new->sequence = t->sequence + 1; /* the call may have used it, and not said so */
     new->depth = t->depth;
     memcpy(new->open, t->open, t->depth * sizeof *t->open);
-    new->epoch = t->epoch;
+    hb_thread_set_epoch(new, t->epoch);
     hb_thread_tls = new;
     pthread_setspecific(exit_key, new);
     return new;
@@ -260,18 +265,25 @@ bool hb_threads_settle(uint32_t epoch)
     barrier_in_all_threads();
     for (hb_thread *t = atomic_load(&all_threads); t; t = t->next)
         if (t != hb_thread_tls && atomic_load(&t->state) != HB_THREAD_GONE &&
-            !await(t, &patience_us) && (t->epoch == epoch || t->epoch == 0))
-            all = false;
+            !await(t, &patience_us)) {
+            uint32_t in = __atomic_load_n(&t->epoch, __ATOMIC_RELAXED);
+            if (in == epoch || in == 0) all = false;
+        }
     return all;
+}
+
+static bool is_alive(const hb_thread *t)
+{
+    return syscall(SYS_tgkill, getpid(), __atomic_load_n(&t->tid, __ATOMIC_RELAXED), 0) == 0;
 }
 
 bool hb_threads_hold(const struct hb_spool *spool)
 {
     for (hb_thread *t = atomic_load(&all_threads); t; t = t->next) {
         uint32_t busy = atomic_load(&t->busy);
-        if ((busy & 1) && busy == atomic_load(&t->silent) && t->spool == spool &&
-            atomic_load(&t->state) <= HB_THREAD_LEFT && t != hb_thread_tls &&
-            syscall(SYS_tgkill, getpid(), t->tid, 0) == 0)
+        if ((busy & 1) && busy == atomic_load(&t->silent) && t != hb_thread_tls &&
+            __atomic_load_n(&t->spool, __ATOMIC_RELAXED) == spool &&
+            atomic_load(&t->state) <= HB_THREAD_LEFT && is_alive(t))
             return true;
     }
     return false;
@@ -281,13 +293,13 @@ bool hb_threads_hold(const struct hb_spool *spool)
 void hb_threads_after_fork(void)
 {
     for (hb_thread *t = atomic_load(&all_threads); t; t = t->next) {
-        t->epoch = 0;
+        hb_thread_set_epoch(t, 0);
         if (t == hb_thread_tls) continue;
         uint32_t busy = atomic_load(&t->busy);
         atomic_store(&t->busy, busy + (busy & 1));
         atomic_store(&t->state, HB_THREAD_DEAD);
     }
-    if (hb_thread_tls) hb_thread_tls->tid = (int64_t)syscall(SYS_gettid);
+    if (hb_thread_tls) set_tid(hb_thread_tls, (int64_t)syscall(SYS_gettid));
 }
 
 uint64_t hb_thread_number(void)

@@ -77,6 +77,12 @@ typedef struct hb_thread {
     hb_open open[HB_OPEN_MAX];
 } hb_thread;
 
+/* Others look at it while the thread is in a call that they wait for. */
+static inline void hb_thread_set_epoch(hb_thread *t, uint32_t epoch)
+{
+    __atomic_store_n(&t->epoch, epoch, __ATOMIC_RELAXED);
+}
+
 /** A scope's depth has above its bits those that tell the chunk's uses apart: a handle that is
  * ended twice, or too late, must not write into other records. */
 #define HB_SCOPE_DEPTH 0xffffu

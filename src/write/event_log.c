@@ -115,7 +115,7 @@ hb_result hb_event_log_close(hb_event_log *log)
     HB_GUARDED();
     if (!log) return HB_OK;
     hb_event_log_unregister(log);
-    hb_result result = log->running ? stop(log) : HB_OK;
+    hb_result result = __atomic_load_n(&log->running, __ATOMIC_ACQUIRE) ? stop(log) : HB_OK;
     destroy(log);
     return result;
 }

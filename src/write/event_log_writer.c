@@ -293,7 +293,7 @@ static void flush_all(void)
 {
     hb_lock_take(&registry.lock);
     for (hb_event_log *log = registry.first; log; log = log->next)
-        if (log->running) hb_event_log_wait(log);
+        if (__atomic_load_n(&log->running, __ATOMIC_ACQUIRE)) hb_event_log_wait(log);
     hb_lock_give(&registry.lock);
 }
 

@@ -111,7 +111,7 @@ static hb_profiler *start(uint64_t max_record_bytes)
 
 static void finish(hb_profiler *prof)
 {
-    hb_lost lost;
+    hb_lost lost = {.struct_size = sizeof lost};
     hb_profiler_stop(prof);
     hb_profiler_lost(prof, &lost);
     if (lost.buffer_full)

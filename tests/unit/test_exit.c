@@ -120,7 +120,7 @@ static int exit_while_another_steps(void)
 static void exit_while_another_thread_steps_ends_the_program(void **state)
 {
     (void)state;
-    for (int i = 0; i < rounds(10); i++)
+    for (int i = 0; i < rounds(5); i++)
         assert_int_equal(run_program(exit_while_another_steps), 0);
 }
 
@@ -156,7 +156,7 @@ static int exit_while_another_stops(void)
 static void exit_while_another_thread_stops_ends_the_program(void **state)
 {
     (void)state;
-    for (int i = 0; i < rounds(10); i++)
+    for (int i = 0; i < rounds(5); i++)
         assert_int_equal(run_program(exit_while_another_stops), 0);
 }
 
@@ -220,7 +220,7 @@ static int exit_out_of_stops(void)
 static void exit_in_a_signal_handler_ends_the_program(void **state)
 {
     (void)state;
-    for (int i = 0; i < rounds(20); i++) {
+    for (int i = 0; i < rounds(6); i++) {
         assert_int_equal(run_program(exit_out_of_recording_calls), 0);
         assert_int_equal(run_program(exit_out_of_steps), 0);
         assert_int_equal(run_program(exit_out_of_stops), 0);

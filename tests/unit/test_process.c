@@ -31,7 +31,7 @@ int sched_yield(void)
 
 static hb_lost lost_of(hb_profiler *prof)
 {
-    hb_lost lost;
+    hb_lost lost = {.struct_size = sizeof lost};
     CHECK(hb_profiler_lost(prof, &lost) == HB_OK);
     return lost;
 }

@@ -207,12 +207,32 @@ static void events_are_the_last_cycles_or_with_acc_events_all(void **state)
     }
 }
 
+static void lost_records_go_into_an_older_programs_structure(void **state)
+{
+    (void)state;
+    struct {
+        hb_lost lost;
+        char beyond[8];
+    } older;
+    hb_profiler *prof = record_all();
+    hb_profiler_stop(prof);
+    memset(&older, 'x', sizeof older);
+    older.lost.struct_size = offsetof(hb_lost, memory);
+    assert_int_equal(hb_profiler_lost(prof, &older.lost), HB_OK);
+    assert_int_equal(older.lost.struct_size, offsetof(hb_lost, memory));
+    assert_int_equal(older.lost.unbalanced, 0);
+    assert_memory_equal(&older.lost.memory, "xxxxxxxx", 8);
+    older.lost.struct_size = 0;
+    assert_int_equal(hb_profiler_lost(prof, &older.lost), HB_ERROR_INVALID_ARGUMENT);
+    hb_profiler_destroy(prof);
+}
+
 /* ---- wrong use ---- */
 
 static void wrong_use_is_an_error_not_a_crash(void **state)
 {
     (void)state;
-    hb_lost lost;
+    hb_lost lost = {.struct_size = sizeof lost};
     assert_null(hb_profiler_create(NULL));
     assert_int_equal(hb_profiler_start(NULL), HB_ERROR_INVALID_ARGUMENT);
     assert_int_equal(hb_profiler_step(NULL), HB_ERROR_INVALID_ARGUMENT);
@@ -715,6 +735,7 @@ int main(void)
         cmocka_unit_test(steps_are_annotated_with_their_numbers),
         cmocka_unit_test(starting_again_goes_on_counting),
         cmocka_unit_test(events_are_the_last_cycles_or_with_acc_events_all),
+        cmocka_unit_test(lost_records_go_into_an_older_programs_structure),
         cmocka_unit_test(wrong_use_is_an_error_not_a_crash),
         cmocka_unit_test(options_of_a_program_that_knew_fewer_are_taken),
         cmocka_unit_test(a_handler_can_fail_but_not_step),

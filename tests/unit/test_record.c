@@ -41,7 +41,7 @@ static bool within(const hb_event *inner, const hb_event *outer)
 
 static hb_lost lost_of(hb_profiler *prof)
 {
-    hb_lost lost;
+    hb_lost lost = {.struct_size = sizeof lost};
     assert_int_equal(hb_profiler_lost(prof, &lost), HB_OK);
     return lost;
 }
