@@ -18,6 +18,7 @@ typedef struct start {
 } start;
 
 static __thread sigset_t starters_signals;
+static __thread bool is_ours;
 
 /* A new thread inherits its starter's floating-point traps and rounding. */
 static void *begin(void *arg)
@@ -25,6 +26,7 @@ static void *begin(void *arg)
     start s = *(start *)arg;
     free(arg);
     starters_signals = s.signals;
+    is_ours = true;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
     hb_locks_shielded(true);
     fesetenv(FE_DFL_ENV);
@@ -44,6 +46,7 @@ int hb_background_thread(pthread_t *thread, const char *name, void *(*main)(void
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &s->signals);
     sigset_t before = s->signals; /* the thread frees it */
+    if (is_ours) s->signals = starters_signals;
     int error = pthread_create(thread, NULL, begin, s);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error) free(s);

@@ -21,11 +21,16 @@
 
 /* Every lock of the process, lowest first: name, level, what may happen while it is held. Objects
  * of one call (a file being read, runs being compared) have theirs to themselves, and take none of
- * these under them. */
+ * these under them. TURNS and those of src/device, from DEVICE to INTERPOSED, are plain mutexes for
+ * now, in the same order: handlers and HIP, under which they are held, need the thread's signals.
+ */
 #define HB_LOCK_LEVELS(X)                                                    \
     X(TURNS, 10, "which profiler records; recursive, handlers run under it") \
     X(PROFILER, 20, "a profiler's jobs and cycles; no handler, I/O or HIP")  \
-    X(CAPTURE, 30, "HIP's capture; HIP is called to begin and to end")       \
+    X(HANDED_OVER, 16, "profilers that nobody waits for; waits at exit")     \
+    X(CONTROL, 24, "what a control thread is told; its pipe is written")     \
+    X(ALARMS, 26, "taking, giving and watching alarms")                      \
+    X(DEVICE, 30, "HIP's capture; HIP is called to begin and to end")        \
     X(SETTINGS, 40, "hb_hparams(); no queueing")                             \
     X(SETTLE, 48, "waits for silent threads, at most 100 ms")                \
     X(EVENT_LOGS, 50, "the list of event logs")                              \

@@ -148,17 +148,15 @@ static bool main_thread_has_ended(void)
     return after_name && strncmp(after_name, ") Z", 3) == 0;
 }
 
-static bool is_thread_of_ours(const char *tid, const char *own)
+static bool is_thread_of_ours(const char *tid)
 {
     char path[64], name[32];
     int n = snprintf(path, sizeof path, "/proc/self/task/%.20s/comm", tid);
     if (n >= (int)sizeof path || !read_file(path, name, sizeof name)) return false;
-    size_t prefix = strlen(HB_THREAD_PREFIX);
-    return strncmp(name, HB_THREAD_PREFIX, prefix) == 0 &&
-           (!own || strncmp(name + prefix, own, strlen(own)) == 0);
+    return strncmp(name, HB_THREAD_PREFIX, strlen(HB_THREAD_PREFIX)) == 0;
 }
 
-static bool only_ours_are_left(const char *own)
+static bool only_ours_are_left(void)
 {
     char main_thread[32];
     const struct dirent *entry;
@@ -168,16 +166,28 @@ static bool only_ours_are_left(const char *own)
     bool ours = true;
     while (ours && (entry = readdir(tasks)))
         ours = entry->d_name[0] == '.' || strcmp(entry->d_name, main_thread) == 0 ||
-               is_thread_of_ours(entry->d_name, own);
+               is_thread_of_ours(entry->d_name);
     closedir(tasks);
     return ours;
 }
 
-void hb_process_end_if_over(const char *own)
+/* As the C library does when the last thread has ended. */
+static void *end_program(void *unused)
+{
+    (void)unused;
+    hb_background_takes_signals();
+    exit(0);
+}
+
+/* On a thread of its own: what is to be done at exit waits for the others. */
+void hb_process_end_if_over(void)
 {
     static atomic_flag ending = ATOMIC_FLAG_INIT;
-    if (!main_thread_has_ended() || !only_ours_are_left(own) || atomic_flag_test_and_set(&ending))
+    pthread_t thread;
+    if (!main_thread_has_ended() || !only_ours_are_left() || atomic_flag_test_and_set(&ending))
         return;
-    hb_background_takes_signals();
-    exit(0); /* as the C library does when the last thread has ended */
+    if (hb_background_thread(&thread, "end", end_program, NULL) == 0)
+        pthread_detach(thread);
+    else
+        atomic_flag_clear(&ending); /* next time */
 }

@@ -13,7 +13,10 @@
 /* The order before a fork: that of the locks which are held meanwhile (base/lock.h). After it, the
  * other way round. */
 enum hb_fork_order {
+    HB_FORK_ROCPROFILER, /* nothing held, as those below it */
     HB_FORK_DEVICE,
+    HB_FORK_ALARMS,
+    HB_FORK_CONTROL,
     HB_FORK_RUN_LOG, /* nothing held */
     HB_FORK_SETTINGS,
     HB_FORK_EVENT_LOGS,
@@ -49,10 +52,12 @@ void hb_process_interrupted_when(bool (*fn)(void));
  * such memory. */
 uint32_t *hb_process_word(void);
 
-/** Ends the program as its last thread's end does when only the library's threads remain: main()
- * has left by pthread_exit(), and no other thread of the program is there. Returns otherwise. Only
- * on a thread of the library's, which holds nothing; `own`: whose own work the end does not wait
- * for elsewhere, so that it ends only what others of its name are left of, NULL: of any. */
-void hb_process_end_if_over(const char *own);
+/** How often threads of the library's look whether the program is over. */
+#define HB_PROCESS_LOOK_MS 250
+
+/** Ends the program, as its last thread's end does, when only the library's threads remain: main()
+ * has left by pthread_exit(), and no other thread of the program is there. For threads of the
+ * library's, which hold nothing; they go on, since exit() waits for them. */
+void hb_process_end_if_over(void);
 
 #endif

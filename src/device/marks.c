@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/background.h"
 #include "device/forked.h"
 
 enum {
@@ -411,7 +412,6 @@ static void *reader_main(void *arg)
     bool left = true;
     int idle_ms = 0;
     (void)arg;
-    pthread_setname_np(pthread_self(), "hipboard-marks");
     hb_calls_enter_own();
     while (!is_ending() || (left && idle_ms < DRAIN_MS)) {
         if (read_some(&left)) {
@@ -444,24 +444,13 @@ void hb_marks_after_fork(void)
     begin_lists();
 }
 
-/* Signals are for the program's threads. */
-static bool start_reader(void)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&self.reader, NULL, reader_main, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return error == 0;
-}
-
 bool hb_marks_enable(bool on)
 {
     if (on == self.reading) return true;
     if (on) {
         self.ending = false;
         atomic_store(&self.uncertainty, 0);
-        return self.reading = start_reader();
+        return self.reading = hb_background_thread(&self.reader, "marks", reader_main, NULL) == 0;
     }
     pthread_mutex_lock(&self.lock);
     self.ending = true;

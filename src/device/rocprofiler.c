@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/process.h"
 #include "device/backend.h"
 #include "device/calls.h"
 #include "device/device.h"
@@ -236,7 +237,7 @@ static int initialize(void (*finish)(void *client), void *arg)
     int status = sdk.rocp->start_context(sdk.symbols);
     sdk.ready = !status || refuse("to start", status);
     if (!sdk.ready) return -1;
-    pthread_atfork(NULL, NULL, in_child);
+    hb_process_at_fork(HB_FORK_ROCPROFILER, (hb_fork_room){.in_child = in_child});
     if (__atomic_load_n(&hb_enabled_epoch, __ATOMIC_ACQUIRE)) sdk.rocp->start_context(sdk.work);
     return 0;
 }

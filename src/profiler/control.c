@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "base/background.h"
+#include "base/lock.h"
+#include "base/process.h"
 #include "profiler/control_file.h"
 #include "profiler/control_socket.h"
 #include "profiler/cycles.h"
@@ -50,8 +52,8 @@ struct hb_control {
     int64_t look_at; /* the file, CLOCK_MONOTONIC */
     bool file_news;
 
-    pthread_mutex_t lock; /* a leaf: nothing else is taken inside */
-    pthread_cond_t changed;
+    hb_lock lock;
+    hb_news changed;
     atomic_bool running;         /* from start to end; also read without the lock */
     bool ending, away, finished; /* the thread: is to end; looks at a file; has ended */
     unsigned holders;
@@ -82,32 +84,30 @@ static void strike_off(hb_control *c)
 
 static void let_go(hb_control *c)
 {
-    pthread_mutex_lock(&c->lock);
+    hb_lock_take(&c->lock);
     bool last = --c->holders == 0;
-    pthread_mutex_unlock(&c->lock);
+    hb_lock_give(&c->lock);
     if (!last) return;
     for (size_t i = 0; i < c->num_news; i++)
         free(c->news[i].line);
     hb_control_file_close(&c->file);
-    pthread_mutex_destroy(&c->lock);
-    pthread_cond_destroy(&c->changed);
     free(c);
 }
 
 /* Whoever ends the thread does not wait for it while it is away. */
 static void set_away(hb_control *c, bool away)
 {
-    pthread_mutex_lock(&c->lock);
+    hb_lock_take(&c->lock);
     c->away = away;
-    pthread_cond_broadcast(&c->changed);
-    pthread_mutex_unlock(&c->lock);
+    hb_news_tell(&c->changed);
+    hb_lock_give(&c->lock);
 }
 
 static bool is_to_end(hb_control *c)
 {
-    pthread_mutex_lock(&c->lock);
+    hb_lock_take(&c->lock);
     bool ending = c->ending;
-    pthread_mutex_unlock(&c->lock);
+    hb_lock_give(&c->lock);
     return ending;
 }
 
@@ -147,10 +147,10 @@ static void tell_those_who_wait(hb_control *c, uint64_t number, const char *line
 static void tell_news(hb_control *c)
 {
     for (;;) {
-        pthread_mutex_lock(&c->lock);
+        hb_lock_take(&c->lock);
         news first = c->num_news ? c->news[0] : (news){0};
         if (c->num_news) memmove(c->news, c->news + 1, --c->num_news * sizeof *c->news);
-        pthread_mutex_unlock(&c->lock);
+        hb_lock_give(&c->lock);
         if (!first.line) return;
         tell_those_who_wait(c, first.number, first.line);
         free(first.line);
@@ -163,13 +163,13 @@ void hb_control_written(hb_profiler *prof, uint64_t number, const char *path, co
     char *line = NULL;
     if (!c || number == 0) return;
     if (asprintf(&line, error ? "error %s\n" : "written %s\n", error ? error : path) < 0) return;
-    pthread_mutex_lock(&c->lock);
+    hb_lock_take(&c->lock);
     bool room = c->running && c->num_news < MAX_NEWS;
     if (room) {
         c->news[c->num_news++] = (news){number, line};
         hb_alarm_wake(c->alarm);
     }
-    pthread_mutex_unlock(&c->lock);
+    hb_lock_give(&c->lock);
     if (!room) free(line);
 }
 
@@ -341,7 +341,8 @@ static void wait_for_something(hb_control *c, int64_t due)
     int64_t left_ms = 3600000;
     if (due != INT64_MAX)
         left_ms = HB_MAX(due - hb_clock_ns(CLOCK_MONOTONIC) + 999999, 0) / 1000000;
-    (void)poll(fds, n, (int)HB_MIN(left_ms, 3600000));
+    (void)poll(fds, n, (int)HB_MIN(left_ms, HB_PROCESS_LOOK_MS));
+    hb_process_end_if_over();
 }
 
 /* Without the profiler: the file system may not answer. */
@@ -363,10 +364,10 @@ static void finish(hb_control *c)
     strike_off(c);
     hb_control_close(&c->socket, true);
     hb_alarm_give(c->alarm);
-    pthread_mutex_lock(&c->lock);
+    hb_lock_take(&c->lock);
     c->finished = true;
-    pthread_cond_broadcast(&c->changed);
-    pthread_mutex_unlock(&c->lock);
+    hb_news_tell(&c->changed);
+    hb_lock_give(&c->lock);
     let_go(c);
 }
 
@@ -443,7 +444,7 @@ static void after_fork_in_child(void)
 
 static void watch_forks(void)
 {
-    pthread_atfork(NULL, NULL, after_fork_in_child);
+    hb_process_at_fork(HB_FORK_CONTROL, (hb_fork_room){.in_child = after_fork_in_child});
 }
 
 static hb_control *new_control(hb_profiler *prof)
@@ -457,8 +458,7 @@ static hb_control *new_control(hb_profiler *prof)
     c->holders = 1;
     for (int i = 0; i < MAX_CLIENTS; i++)
         c->clients[i].fd = -1;
-    pthread_mutex_init(&c->lock, NULL);
-    pthread_cond_init(&c->changed, NULL);
+    hb_lock_init(&c->lock, HB_LOCK_CONTROL);
     return c;
 }
 
@@ -495,9 +495,9 @@ hb_result hb_control_start(hb_profiler *prof)
     hb_control *c = prof->control;
     if (!c) return hb_no_memory();
     if (c->running) return HB_OK;
-    pthread_mutex_lock(&c->lock);
+    hb_lock_take(&c->lock);
     bool away = c->holders > 1;
-    pthread_mutex_unlock(&c->lock);
+    hb_lock_give(&c->lock);
     if (!away) return start(c);
     hb_warn("'%s' is on a file system that does not answer: the profiler can't be triggered",
             c->file.path);
@@ -508,14 +508,14 @@ void hb_control_end(hb_profiler *prof)
 {
     hb_control *c = prof->control;
     if (!c || !c->running) return;
-    pthread_mutex_lock(&c->lock);
+    hb_lock_take(&c->lock);
     c->running = false;
     c->ending = true;
     hb_alarm_wake(c->alarm);
     while (!c->finished && !c->away)
-        pthread_cond_wait(&c->changed, &c->lock);
+        (void)hb_news_wait(&c->changed, &c->lock, HB_FOR_EVER);
     if (!c->finished) hb_control_remove_name(&c->socket);
-    pthread_mutex_unlock(&c->lock);
+    hb_lock_give(&c->lock);
 }
 
 void hb_control_free(hb_profiler *prof)

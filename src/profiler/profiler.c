@@ -50,40 +50,40 @@ static hb_result next_action(hb_profiler *prof, int64_t step, hb_profiler_action
  * calls of the program and at exit, never by the background thread; a forked child makes it anew.
  */
 static struct {
-    pthread_mutex_t lock;
+    hb_lock lock;
     hb_profiler *first;
-} handed_over = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} handed_over = {.lock = HB_LOCK_INIT(HANDED_OVER)};
 
 static void hand_over(hb_profiler *prof)
 {
-    pthread_mutex_lock(&handed_over.lock);
+    hb_lock_take(&handed_over.lock);
     if (!prof->handed) {
         prof->next_handed = handed_over.first;
         handed_over.first = prof;
     }
     prof->handed = true;
-    pthread_mutex_unlock(&handed_over.lock);
+    hb_lock_give(&handed_over.lock);
 }
 
 static void take_back(hb_profiler *prof)
 {
     if (!prof->handed) return;
-    pthread_mutex_lock(&handed_over.lock);
+    hb_lock_take(&handed_over.lock);
     hb_profiler **at = &handed_over.first;
     while (*at && *at != prof)
         at = &(*at)->next_handed;
     if (*at) *at = prof->next_handed;
-    pthread_mutex_unlock(&handed_over.lock);
+    hb_lock_give(&handed_over.lock);
 }
 
 static void wait_for_handed_over(void)
 {
-    pthread_mutex_lock(&handed_over.lock);
+    hb_lock_take(&handed_over.lock);
     for (hb_profiler *prof = handed_over.first; prof; prof = prof->next_handed) {
         hb_worker_wait(prof);
         hb_run_log_end(prof);
     }
-    pthread_mutex_unlock(&handed_over.lock);
+    hb_lock_give(&handed_over.lock);
 }
 
 /* Another thread may be in a step: until it has left it, or no longer moves. False also when this
@@ -125,8 +125,7 @@ static void at_exit(void)
 
 static void after_fork(void)
 {
-    static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
-    handed_over.lock = unlocked;
+    hb_lock_init(&handed_over.lock, HB_LOCK_HANDED_OVER);
     handed_over.first = NULL;
     hb_turns_after_fork();
 }

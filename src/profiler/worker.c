@@ -120,19 +120,18 @@ static void do_job(hb_profiler *prof, hb_job *job)
 }
 
 #define TICK_MS 1000
-#define END_MS  250 /* between looks for the program's end */
 
 /* Under the lock: until there is something to do. */
 static void wait_for_work(hb_profiler *prof)
 {
-    if (hb_news_wait(&prof->changed, &prof->lock, END_MS)) return;
-    prof->idle_ms += END_MS;
+    if (hb_news_wait(&prof->changed, &prof->lock, HB_PROCESS_LOOK_MS)) return;
+    prof->idle_ms += HB_PROCESS_LOOK_MS;
     if (prof->idle_ms >= TICK_MS) {
         prof->idle_ms = 0;
         if (prof->session) hb_session_tick(prof->session);
     }
     hb_lock_give(&prof->lock);
-    hb_process_end_if_over(NULL);
+    hb_process_end_if_over();
     hb_lock_take(&prof->lock);
 }
 
@@ -165,12 +164,6 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* As at the end of a program whose last thread is this one. */
-static bool is_worker(const hb_profiler *prof)
-{
-    return prof->worker_runs && pthread_equal(prof->worker, pthread_self());
-}
-
 hb_result hb_worker_start(hb_profiler *prof)
 {
     if (prof->worker_runs) return HB_OK;
@@ -185,10 +178,9 @@ void hb_worker_end(hb_profiler *prof)
     if (!prof->worker_runs) return;
     hb_lock_take(&prof->lock);
     prof->worker_ends = true;
-    if (is_worker(prof)) do_jobs(prof);
     hb_news_tell(&prof->changed);
     hb_lock_give(&prof->lock);
-    if (!is_worker(prof)) pthread_join(prof->worker, NULL);
+    pthread_join(prof->worker, NULL);
     if (prof->unwritten > 1) hb_warn("%u cycles in all could not be written", prof->unwritten);
     prof->unwritten = 0;
     prof->worker_runs = prof->worker_ends = false;
@@ -272,7 +264,6 @@ void hb_worker_wait(hb_profiler *prof)
     int waited_ms = 0;
     hb_patience patience = {0};
     hb_lock_take(&prof->lock);
-    if (is_worker(prof)) do_jobs(prof);
     while (prof->jobs || prof->running) {
         bool in_vain;
         if (!hb_patience_wait(&patience, &prof->changed, &prof->lock, prof->worker, &in_vain))

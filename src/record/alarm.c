@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "base/lock.h"
+#include "base/process.h"
 
 enum call_state { NONE, BEING_WRITTEN, THERE };
 
@@ -28,7 +30,7 @@ struct hb_alarm {
 };
 
 static hb_alarm alarms[8];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* taking, giving and watching */
+static hb_lock lock = HB_LOCK_INIT(ALARMS); /* taking, giving and watching */
 
 _Atomic(hb_alarm *) hb_alarm_of_metric, hb_alarm_of_hip;
 static _Atomic(hb_alarm *) alarm_of_signal;
@@ -47,8 +49,7 @@ static struct {
 /* The parent's alarms are not the child's; their pipes would wake the parent. */
 static void after_fork_in_child(void)
 {
-    static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
-    lock = unlocked; /* another thread of the parent may have held it */
+    hb_lock_init(&lock, HB_LOCK_ALARMS);
     atomic_store(&hb_alarm_of_metric, NULL);
     atomic_store(&hb_alarm_of_hip, NULL);
     atomic_store(&alarm_of_signal, NULL);
@@ -64,7 +65,7 @@ static void after_fork_in_child(void)
 
 static void watch_forks(void)
 {
-    pthread_atfork(NULL, NULL, after_fork_in_child);
+    hb_process_at_fork(HB_FORK_ALARMS, (hb_fork_room){.in_child = after_fork_in_child});
 }
 
 static bool open_pipe(hb_alarm *a)
@@ -97,9 +98,9 @@ hb_alarm *hb_alarm_take(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, watch_forks);
-    pthread_mutex_lock(&lock);
+    hb_lock_take(&lock);
     hb_alarm *a = take();
-    pthread_mutex_unlock(&lock);
+    hb_lock_give(&lock);
     return a;
 }
 
@@ -177,13 +178,13 @@ bool hb_alarm_limit_parse(const char *text, hb_alarm_limit *limit)
 
 void hb_alarm_watch_metric(hb_alarm *alarm, const hb_alarm_limit *limit)
 {
-    pthread_mutex_lock(&lock);
+    hb_lock_take(&lock);
     if (!atomic_load(&hb_alarm_of_metric)) { /* else another profiler's is being looked at */
         metric = *limit;
         atomic_store(&metric_beyond, false);
         atomic_store_explicit(&hb_alarm_of_metric, alarm, memory_order_release);
     }
-    pthread_mutex_unlock(&lock);
+    hb_lock_give(&lock);
 }
 
 /* Comparisons that raise no floating-point flags, of a program that may trap them. */
@@ -242,9 +243,9 @@ static hb_result install(hb_alarm *alarm, int number)
 
 hb_result hb_alarm_watch_signal(hb_alarm *alarm, int number)
 {
-    pthread_mutex_lock(&lock);
+    hb_lock_take(&lock);
     hb_result result = install(alarm, number);
-    pthread_mutex_unlock(&lock);
+    hb_lock_give(&lock);
     return result;
 }
 
@@ -260,14 +261,14 @@ static void uninstall(void)
 static void unwatch(const hb_alarm *alarm)
 {
     hb_alarm *of_metric = (hb_alarm *)(uintptr_t)alarm, *of_hip = of_metric;
-    pthread_mutex_lock(&lock);
+    hb_lock_take(&lock);
     atomic_compare_exchange_strong(&hb_alarm_of_metric, &of_metric, NULL);
     atomic_compare_exchange_strong(&hb_alarm_of_hip, &of_hip, NULL);
     if (atomic_load(&alarm_of_signal) == alarm) {
         uninstall();
         atomic_store(&alarm_of_signal, NULL);
     }
-    pthread_mutex_unlock(&lock);
+    hb_lock_give(&lock);
 }
 
 void hb_alarm_give(hb_alarm *alarm)

@@ -135,8 +135,6 @@ static bool much_is_queued(const hb_event_log *log)
            log->wake_bytes;
 }
 
-#define LOOK_MS 250 /* for the program's end */
-
 /* Until the interval is over, or somebody asks. The mutex is held. Who found the thread awake, or
  * woke it before it was here, will not ask again: hence the look at the queue. */
 static void wait_for_work(hb_event_log *log)
@@ -145,11 +143,11 @@ static void wait_for_work(hb_event_log *log)
     __atomic_store_n(&log->awake, false, __ATOMIC_SEQ_CST);
     while (!much_is_queued(log) && !log->stopping && log->flushes_asked == log->flushes_done &&
            !__atomic_load_n(&log->awake, __ATOMIC_RELAXED) && left_ms > 0) {
-        int64_t wait_ms = HB_MIN(left_ms, LOOK_MS);
+        int64_t wait_ms = HB_MIN(left_ms, HB_PROCESS_LOOK_MS);
         if (hb_news_wait(&log->work, &log->mutex, wait_ms)) continue;
         left_ms -= wait_ms;
         hb_lock_give(&log->mutex);
-        hb_process_end_if_over("events"); /* a profiler's thread waits for this one */
+        hb_process_end_if_over();
         hb_lock_take(&log->mutex);
     }
     __atomic_store_n(&log->awake, true, __ATOMIC_RELAXED);
@@ -227,10 +225,6 @@ void hb_event_log_wake(hb_event_log *log)
 
 void hb_event_log_wait(hb_event_log *log)
 {
-    if (pthread_equal(log->thread, pthread_self())) { /* the program's last thread, at its end */
-        write_pending(log);
-        return;
-    }
     hb_patience patience = {0};
     bool in_vain;
     hb_lock_take(&log->mutex);

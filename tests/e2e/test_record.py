@@ -55,6 +55,29 @@ def test_a_hip_program_and_its_child_leave_a_trace_each(tmp_path):
     assert not list(tmp_path.glob(".*")), "spools are left behind"
 
 
+LAST_THREAD = """
+#include <pthread.h>
+#include <unistd.h>
+static void *outlive(void *arg) { usleep(100000); return arg; }
+int main(int argc, char **argv)
+{
+    pthread_t thread;
+    if (argc > 1) pthread_create(&thread, NULL, outlive, argv);
+    pthread_exit(NULL);
+}
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["--on-demand"]], ids=["all", "on-demand"])
+@pytest.mark.parametrize("arguments", [[], ["thread"]], ids=["alone", "outlived"])
+def test_a_main_that_leaves_by_pthread_exit_ends_the_program(tmp_path, options, arguments):
+    subprocess.run(["cc", "-x", "c", "-", "-pthread", "-o", tmp_path / "last"], input=LAST_THREAD,
+                   text=True, check=True)
+    done = record(*options, "-o", tmp_path / "log", "--", tmp_path / "last", *arguments)
+    assert done.returncode == 0, done.stderr
+    assert not list((tmp_path / "log").glob(".*")), "something is left behind"
+
+
 def test_a_program_without_hip_keeps_its_output_and_status_and_is_explained(tmp_path):
     script = "import sys; print('out'); print('err', file=sys.stderr); sys.exit(3)"
     done = record("-o", tmp_path, "--", sys.executable, "-c", script)

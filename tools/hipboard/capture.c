@@ -194,6 +194,8 @@ static void sleep_until(int64_t ns)
 static void *mind_all(void *unused)
 {
     int64_t next = now_ns();
+    /* As the library's threads are called: it does not keep a program that has no other. */
+    pthread_setname_np(pthread_self(), "hipboard/times");
     while (!atomic_load(&capture.asked_to_finish)) {
         sleep_until(next);
         pthread_mutex_lock(&capture.lock);
