@@ -22,17 +22,23 @@ extern bool hb_clock_uses_counter;
 /** Decides which clock to use; called once, before the first tick. */
 void hb_clock_init(void);
 
-static inline uint64_t hb_ticks(void)
+/** hb_ticks() where hb_clock_uses_counter: without a call. */
+static inline uint64_t hb_ticks_of_counter(void)
 {
 #if defined(__x86_64__)
-    if (__builtin_expect(hb_clock_uses_counter, 1)) return __rdtsc();
+    return __rdtsc();
 #elif defined(__aarch64__)
-    if (__builtin_expect(hb_clock_uses_counter, 1)) {
-        uint64_t ticks;
-        __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
-        return ticks;
-    }
+    uint64_t ticks;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+    return ticks;
+#else
+    return 0;
 #endif
+}
+
+static inline uint64_t hb_ticks(void)
+{
+    if (__builtin_expect(hb_clock_uses_counter, 1)) return hb_ticks_of_counter();
     return (uint64_t)hb_clock_ns(CLOCK_MONOTONIC);
 }
 

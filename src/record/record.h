@@ -79,6 +79,15 @@ static inline uint64_t hb_session_lost_of(const hb_session *session, enum hb_los
     return __atomic_load_n(&session->lost[cause], __ATOMIC_RELAXED);
 }
 
+/* thread_chunk.c, in a recording call: */
+/** The thread records into the running session from now on; false when that is no longer `epoch`.
+ */
+HB_COLD bool hb_record_attach(hb_thread *t, uint32_t epoch);
+/** Room for `bytes`; false when the spool is full (counted). */
+HB_COLD bool hb_record_next_chunk(hb_thread *t, uint32_t bytes);
+/** At the thread's end. */
+void hb_record_leave_chunk(hb_thread *t);
+
 /* for thread.c */
 void hb_record_close_all(hb_thread *t);
 /* The chunk of a call that is gone: the writer may have it. */

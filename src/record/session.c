@@ -145,6 +145,22 @@ static bool add_chunk(hb_spool *spool, hb_records *records, const hb_chunk *chun
     return hb_records_add(records, &info, &part, &had) || had;
 }
 
+/* The chunks that were ever used, one after the other. */
+static uint32_t next_used(hb_spool *spool, uint32_t index)
+{
+    uint32_t next = index + 1;
+    if (next > atomic_load(&spool->pool.in_file)) next = HB_MAX(next, spool->pool.first_in_memory);
+    return next < hb_pool_end(&spool->pool) ? next : 0;
+}
+
+/* Under the lock: a chunk's records of a session; NULL when it has none. */
+static const hb_chunk *of_session(hb_spool *spool, const hb_chunk *chunk, uint32_t session)
+{
+    while (chunk && chunk->events.session != session)
+        chunk = hb_spool_next_events(spool, chunk);
+    return chunk;
+}
+
 /* False when its records are lost. */
 typedef bool (*chunk_visitor)(hb_spool *spool, uint32_t index, const hb_chunk *chunk,
                               hb_records *records);
@@ -154,12 +170,10 @@ static uint64_t each_chunk(hb_spool *spool, uint32_t session, hb_records *record
                            chunk_visitor visit)
 {
     uint64_t lost = 0;
-    uint32_t in_file = atomic_load(&spool->pool.in_file), end = hb_pool_end(&spool->pool);
-    for (uint32_t i = 1; i < end; i++) {
-        if (i == in_file + 1) i = HB_MAX(i, spool->pool.first_in_memory);
-        if (i >= end) break;
-        for (const hb_chunk *c = hb_spool_events(spool, i); c; c = hb_spool_next_events(spool, c))
-            if (c->events.session == session) lost += !visit(spool, i, c, records);
+    for (uint32_t i = 0; (i = next_used(spool, i));) {
+        const hb_chunk *c = of_session(spool, hb_spool_events(spool, i), session);
+        for (; c; c = of_session(spool, hb_spool_next_events(spool, c), session))
+            lost += !visit(spool, i, c, records);
     }
     return lost;
 }
@@ -236,16 +250,17 @@ hb_lost hb_session_lost(const hb_session *session)
     };
 }
 
-/* Else the writer does it, when it is done with it or when nobody holds it any more. */
-static bool give_chunk(hb_spool *spool, uint32_t index, const hb_chunk *chunk, hb_records *records)
+/* Under the lock: a released session's chunks. Others the writer gives back, when it is done with
+ * them or when nobody holds them any more. */
+static void give_chunks(hb_spool *spool, uint32_t session)
 {
-    (void)chunk;
-    (void)records;
-    uint32_t state = atomic_load_explicit(&spool->pool.state[index], memory_order_acquire);
-    bool is_done = state == HB_CHUNK_FULL || state == HB_CHUNK_BEYOND;
-    if (is_done && index != spool->being_written && hb_spool_is_unneeded(spool, index))
-        hb_pool_give(&spool->pool, index);
-    return true;
+    for (uint32_t i = 0; (i = next_used(spool, i));) {
+        uint32_t state = atomic_load_explicit(&spool->pool.state[i], memory_order_acquire);
+        bool is_done = state == HB_CHUNK_FULL || state == HB_CHUNK_BEYOND;
+        if (is_done && i != spool->being_written &&
+            of_session(spool, hb_spool_events(spool, i), session) && hb_spool_is_unneeded(spool, i))
+            hb_pool_give(&spool->pool, i);
+    }
 }
 
 /* Under the lock. */
@@ -281,7 +296,7 @@ void hb_session_release(hb_spool *spool, hb_session *session)
 {
     hb_lock_take(&spool->lock);
     hb_records *records = take_records(spool, session->number);
-    (void)each_chunk(spool, session->number, NULL, give_chunk);
+    give_chunks(spool, session->number);
     for (uint32_t i = 0; records && i < records->num_threads; i++) {
         hb_thread_records *t = &records->threads[i];
         for (uint32_t k = 0; k < t->num_parts; k++)

@@ -109,6 +109,12 @@ static inline hb_thread *hb_thread_self(void)
 /** One more loss of the running session. Any thread, any time. */
 HB_COLD void hb_lost_add(enum hb_lost_cause cause);
 
+/** Entering and the time need no call and no barrier. */
+static inline bool hb_enters_quickly(void)
+{
+    return hb_clock_uses_counter && !hb_heavy_fence;
+}
+
 static inline void hb_thread_enter_at(hb_thread *t, uint32_t busy)
 {
 #ifdef HB_TSAN
@@ -140,7 +146,18 @@ HB_COLD hb_thread *hb_thread_begin_again(hb_thread *t, uint32_t busy, const void
 
 /** The stack frame of the function that this stands in. Of functions that one function calls it is
  * the same for all, so those that a program calls pass theirs on. */
-#define HB_FRAME __builtin_frame_address(0)
+#define HB_FRAME __builtin_dwarf_cfa() /* of which the address is known without a register */
+
+/* The frame is there when `busy` is odd; and once more, since a signal handler's call between them
+ * leaves its own, above which the next handler's may be. */
+static inline void hb_thread_enter_from(hb_thread *t, uint32_t busy, const void *frame)
+{
+    t->frame = frame;
+    atomic_signal_fence(memory_order_seq_cst);
+    hb_thread_enter_at(t, busy);
+    atomic_signal_fence(memory_order_seq_cst);
+    t->frame = frame;
+}
 
 /** Begins a recording call on the calling thread, to be ended with hb_thread_leave() of what it
  * returns; NULL when a signal handler interrupted another (counted), or without memory. `frame`
@@ -151,8 +168,7 @@ static inline hb_thread *hb_thread_begin_at(const void *frame)
     if (HB_UNLIKELY(!t)) return NULL;
     uint32_t busy = atomic_load_explicit(&t->busy, memory_order_relaxed);
     if (HB_UNLIKELY(busy & 1)) return hb_thread_begin_again(t, busy, frame);
-    t->frame = frame;
-    hb_thread_enter_at(t, busy);
+    hb_thread_enter_from(t, busy, frame);
     return t;
 }
 

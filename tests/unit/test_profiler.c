@@ -681,35 +681,6 @@ static void a_living_process_that_closed_all_files_is_left_alone(void **state)
     close(ready[1]);
 }
 
-/* Each byte position of the spool in turn; any result will do, but it must come. */
-static void damaged_spools_do_not_crash_recovery(void **state)
-{
-    (void)state;
-    char found[PATH_MAX];
-    killed_while_recording(in_dir("damaged"));
-    assert_int_equal(count_files(in_dir("damaged"), ".hbspool", found), 1);
-    FILE *f = fopen(found, "rb");
-    enum { KEPT = 6 * 65536 };
-    unsigned char *whole = malloc(KEPT), *bytes = malloc(KEPT);
-    assert_int_equal(fread(whole, 1, KEPT, f), KEPT);
-    fclose(f);
-    unsigned seed = 1;
-    for (int round = 0; round < 300; round++) {
-        memcpy(bytes, whole, KEPT);
-        for (int i = 0; i < 8; i++) {
-            seed = seed * 1103515245u + 12345u;
-            size_t chunk = (seed >> 16) % 6, at = (seed >> 8) % 400;
-            bytes[chunk * 65536 + at] ^= (unsigned char)(seed >> 24);
-        }
-        f = fopen(found, "wb");
-        fwrite(bytes, 1, round % 3 ? KEPT : KEPT / 2 + (size_t)(round * 7), f);
-        fclose(f);
-        (void)hb_recover(in_dir("damaged"), 0, NULL, NULL);
-    }
-    free(whole);
-    free(bytes);
-}
-
 static void exit_without_stop_still_writes(void **state)
 {
     (void)state;
@@ -752,7 +723,6 @@ int main(void)
         cmocka_unit_test(a_killed_process_leaves_no_second_trace_of_a_cycle),
         cmocka_unit_test(a_living_process_is_left_alone),
         cmocka_unit_test(a_living_process_that_closed_all_files_is_left_alone),
-        cmocka_unit_test(damaged_spools_do_not_crash_recovery),
         cmocka_unit_test(exit_without_stop_still_writes),
     };
     return cmocka_run_group_tests(tests, make_dir, remove_dir);
