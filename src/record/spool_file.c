@@ -65,7 +65,7 @@ bool hb_spool_file_add_names(hb_spool_file *f, uint64_t string_offset, uint64_t 
                              uint64_t bytes)
 {
     if (bytes == 0 || offset >= f->size || bytes > f->size - offset) return true;
-    hb_string_run run = {string_offset, bytes, malloc(bytes)};
+    hb_string_run run = {string_offset, bytes, malloc(bytes), false};
     if (!run.bytes) return false;
     if (hb_spool_file_read(f, offset, run.bytes, bytes))
         hb_buf_append(&f->names, &run, sizeof run);
@@ -203,17 +203,39 @@ static bool read_chunk(hb_spool_file *f, uint64_t offset)
     }
 }
 
+/* A process that is killed while it writes leaves a head without all of its payload, and the chunk
+ * that has the same records. */
+static bool is_whole(hb_spool_file *f, const hb_segment *s, uint64_t payload)
+{
+    char *bytes = malloc(HB_MAX(s->bytes, 1u));
+    bool whole = bytes && hb_spool_file_read(f, payload, bytes, s->bytes) &&
+                 hb_crc32c(bytes, s->bytes) == s->payload_crc;
+    free(bytes);
+    return whole;
+}
+
+static bool read_names(hb_spool_file *f, const hb_segment *s, uint64_t payload)
+{
+    size_t before = f->names.size;
+    if (!hb_spool_file_add_names(f, s->string_offset, payload, s->bytes)) return false;
+    if (f->names.size == before) return true;
+    hb_string_run *run = (hb_string_run *)(f->names.data + before);
+    run->damaged = hb_crc32c(run->bytes, run->size) != s->payload_crc;
+    return true;
+}
+
 static bool read_events(hb_spool_file *f, const hb_segment *s, uint64_t payload)
 {
     if (s->raw_bytes > HB_CHUNK_BYTES || s->bytes > HB_CODEC_MOST(HB_CHUNK_BYTES)) return true;
     if (s->codec != HB_CODEC_RAW && s->codec != HB_CODEC_DELTA) return true;
+    if (!is_whole(f, s, payload)) return true;
     hb_part part = part_of(&s->events, payload, s->raw_bytes, (uint8_t)s->codec);
     part.coded_bytes = (uint32_t)s->bytes;
     part.crc = s->payload_crc;
     return hb_spool_file_add_part(f, &s->events, &part);
 }
 
-/* Its head is whole. Damaged payloads are found when they are read. */
+/* Its head is whole. */
 static bool read_segment(hb_spool_file *f, const hb_segment *s, uint64_t payload)
 {
     bool ok = true;
@@ -223,7 +245,7 @@ static bool read_segment(hb_spool_file *f, const hb_segment *s, uint64_t payload
             ok = read_chunk(f, payload + at);
         return ok;
     case HB_SEGMENT_EVENTS: return read_events(f, s, payload);
-    case HB_SEGMENT_NAMES: return hb_spool_file_add_names(f, s->string_offset, payload, s->bytes);
+    case HB_SEGMENT_NAMES: return read_names(f, s, payload);
     default: return true;
     }
 }
@@ -278,28 +300,40 @@ static hb_result read_v3(hb_spool_file *f)
 
 /* ---- the view ---- */
 
-static hb_str file_string(const hb_spool_view *view, uint32_t id)
+/* How many runs begin at or before it. */
+static size_t runs_up_to(const hb_spool_file *f, uint64_t offset)
 {
-    const hb_spool_file *f = view->from;
     const hb_string_run *runs = (const hb_string_run *)f->names.data;
-    uint64_t offset = hb_strings_offset(id);
     size_t low = 0, high = f->names.size / sizeof *runs;
-    while (low < high) { /* the last run that begins at or before it */
+    while (low < high) {
         size_t mid = (low + high) / 2;
         if (runs[mid].offset <= offset)
             low = mid + 1;
         else
             high = mid;
     }
-    /* A string stands in several runs when it was written twice; the last may be cut. */
-    for (size_t i = low; i-- > 0 && i + 4 >= low;) {
+    return low;
+}
+
+/* A string stands in several runs when it was written twice; the last may be cut. */
+static hb_str string_in(const hb_spool_file *f, uint64_t offset, bool damaged)
+{
+    const hb_string_run *runs = (const hb_string_run *)f->names.data;
+    size_t end = runs_up_to(f, offset);
+    for (size_t i = end; i-- > 0 && i + 4 >= end;) {
         uint64_t inside = offset - runs[i].offset;
         hb_str s = {0};
-        if (inside < runs[i].size)
+        if (inside < runs[i].size && runs[i].damaged == damaged)
             s = hb_strings_read(runs[i].bytes + inside, runs[i].size - inside);
         if (s.s && s.s[s.len] == '\0') return s;
     }
     return (hb_str){0};
+}
+
+static hb_str file_string(const hb_spool_view *view, uint32_t id)
+{
+    hb_str s = string_in(view->from, hb_strings_offset(id), false);
+    return s.s ? s : string_in(view->from, hb_strings_offset(id), true);
 }
 
 static const hb_records *file_records(const hb_spool_view *view, const hb_session *session)

@@ -14,6 +14,7 @@
 typedef struct hb_string_run {
     uint64_t offset, size; /* in the string table */
     char *bytes;           /* from malloc */
+    bool damaged;          /* read only where no other has a string */
 } hb_string_run;
 
 typedef struct hb_found_session {
