@@ -18,6 +18,14 @@ static _Atomic bool heard;
 _Atomic uint64_t hb_calls_devices;
 _Atomic uint32_t hb_calls_stream_generation = 1;
 
+/* Interposed calls are laid out by the table itself. */
+static hb_hip_call row_of(const char *name, const hb_hip *runtime, const hb_calls_source *calls)
+{
+    const hb_hip_call *row = hb_hip_call_named(name);
+    if (calls->unexpanded) return hb_hip_call_unexpanded(row);
+    return calls->interposed ? *row : hb_hip_call_of_release(row, hb_hip_release(runtime));
+}
+
 bool hb_calls_init(const hb_hip *runtime, const hb_calls_source *calls)
 {
     hb_hip_call *rows = calloc(calls->num_functions, sizeof *rows);
@@ -26,8 +34,7 @@ bool hb_calls_init(const hb_hip *runtime, const hb_calls_source *calls)
     for (uint32_t cid = 0; cid < calls->num_functions; cid++) {
         const char *name = calls->name_of(cid);
         if (!name) name = "unknown";
-        const hb_hip_call *row = hb_hip_call_named(name);
-        rows[cid] = calls->unexpanded ? hb_hip_call_unexpanded(row) : *row;
+        rows[cid] = row_of(name, runtime, calls);
         names[cid] = hb_strings_intern(name, strlen(name));
     }
     hb_calls_runtime = (hb_calls_of_runtime){runtime, *calls, rows, names};

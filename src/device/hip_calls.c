@@ -68,6 +68,7 @@ static const hb_hip_call calls[] = {
     OTHER("hipDeviceReset", HB_CALL_DESTROY_STREAMS, NO),
     OTHER("hipDeviceSynchronize", HB_CALL_WAIT, NO),
     LAUNCH_BY_CONFIG("hipDrvLaunchKernelEx", HB_CALL_LAUNCH),
+    WORK_ON("hipDrvMemcpy3DAsync", 184, 192, "Sp"),
     HIDDEN("hipEventCreateWithFlags"),
     HIDDEN("hipEventQuery"),
     HIDDEN("hipEventRecord"),
@@ -229,6 +230,15 @@ hb_hip_call hb_hip_call_unexpanded(const hb_hip_call *row)
     return call;
 }
 
+hb_hip_call hb_hip_call_of_release(const hb_hip_call *row, int release)
+{
+    enum { FIRST_WITH_WIDE_COPIES = 600, SHORTER = 56 };
+    hb_hip_call call = *row;
+    bool differs = row->name && strcmp(row->name, "hipDrvMemcpy3DAsync") == 0;
+    if (differs && release < FIRST_WITH_WIDE_COPIES) call.stream -= SHORTER;
+    return call;
+}
+
 const hb_hip_call *hb_hip_calls(size_t *count)
 {
     *count = HB_ARRAY_LEN(calls);
@@ -246,6 +256,7 @@ static size_t bytes_of_pointer(char shape)
     case 'B': return 136;
     case 'Q': return 168;
     case 'R': return 176;
+    case 'S': return 192;
     default: return 8;
     }
 }

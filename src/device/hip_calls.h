@@ -60,8 +60,8 @@ typedef struct hb_hip_call {
     uint8_t stream;
     /** The parameters up to the last that is of interest, one character each: p a pointer or 64-bit
      * number, P a pointer behind which the runtime puts what it finds there, C the same of a
-     * launch's structure, A, B, Q, R and X of others, i a number of up to 32 bits, D a dim3. NULL:
-     * none is. */
+     * launch's structure, A, B, Q, R, S and X of others, i a number of up to 32 bits, D a dim3.
+     * NULL: none is. */
     const char *shape;
 } hb_hip_call;
 
@@ -74,7 +74,11 @@ const hb_hip_call *hb_hip_call_named(const char *name);
  * values that hip_prof_str.h puts behind some pointers. */
 hb_hip_call hb_hip_call_unexpanded(const hb_hip_call *row);
 
-enum { HB_HIP_ARGS_BYTES = 192 };
+/** The same as hip_prof_str.h of that release (604: HIP 6.4) lays it out: in HIP 5 one structure
+ * that it looks into was shorter than since. */
+hb_hip_call hb_hip_call_of_release(const hb_hip_call *row, int release);
+
+enum { HB_HIP_ARGS_BYTES = 208 };
 
 /** Lays parameters out as the runtime does for its callbacks. `words`: as the processor's calling
  * convention has them, a dim3 in two. */
