@@ -14,6 +14,7 @@ typedef struct hb_device_backend {
     bool loses_replays;  /* a graph's work is reported for its first run only */
     bool last_resort;    /* worth a word why the others were refused */
     bool ends_at_fork;   /* a forked child has to take another */
+    bool samples;        /* can take the times of some launches only: hb_calls_sampling */
     /** Before any function of the runtime is called, for those that have to be there first; or
      * NULL. */
     void (*prepare)(const hb_hip *hip);

@@ -17,6 +17,7 @@ static _Atomic uint64_t next_correlation = 1;
 static _Atomic bool heard;
 _Atomic uint64_t hb_calls_devices;
 _Atomic uint32_t hb_calls_stream_generation = 1;
+_Atomic uint32_t hb_calls_sampling;
 
 /* Interposed calls are laid out by the table itself. */
 static hb_hip_call row_of(const char *name, const hb_hip *runtime, const hb_calls_source *calls)
@@ -141,6 +142,7 @@ static HB_COLD void begin_session(hb_calls *c, uint32_t epoch)
     c->epoch = epoch;
     c->depth = 0;
     c->stream_generation = 0;
+    c->launch = c->picked = 0;
     atomic_store(&c->capturing, 0);
 }
 
@@ -168,7 +170,7 @@ hb_frame *hb_calls_push(uint32_t cid)
     f->stack = here;
     f->record = NULL;
     f->work = 0;
-    f->unsure = f->work_asked = f->promised = false;
+    f->unsure = f->untimed = f->work_asked = f->promised = false;
     f->ptr = NULL;
     f->bytes = 0;
     f->counted = NULL;
@@ -195,6 +197,22 @@ hb_frame *hb_calls_innermost(void)
 
 /* ---- device work ---- */
 
+/* One of each so many: of a loop that launches the same kernels over and over it must not be the
+ * same one each time. The first, so that few launches have one. */
+bool hb_calls_pass_over_times(void)
+{
+    hb_calls *c = hb_thread_tls->calls;
+    uint32_t each = atomic_load_explicit(&hb_calls_sampling, memory_order_relaxed);
+    if (HB_LIKELY(each <= 1)) return false;
+    bool passed_over = c->launch != c->picked;
+    if (++c->launch >= each) {
+        c->launch = 0;
+        c->random = c->random * 1664525u + 1013904223u + c->owner;
+        c->picked = (uint32_t)((uint64_t)c->random * each >> 32);
+    }
+    return passed_over;
+}
+
 /* The call makes work of its own correlation, if its kind does. */
 static void make_work_of_correlation(hb_frame *f)
 {
@@ -203,7 +221,11 @@ static void make_work_of_correlation(hb_frame *f)
     switch (f->call->kind) {
     case HB_CALL_LAUNCH_HOST:
     case HB_CALL_LAUNCH:
-    case HB_CALL_LAUNCH_ITEMS: f->counted = &c->made; break;
+    case HB_CALL_LAUNCH_ITEMS:
+        f->untimed = hb_calls_pass_over_times();
+        if (f->untimed) return;
+        f->counted = &c->made;
+        break;
     case HB_CALL_COPY:
     case HB_CALL_COPY_2D:
     case HB_CALL_COPY_PEER:

@@ -27,6 +27,7 @@ typedef struct hb_frame {
     uint64_t work;   /* the first piece of device work that it made */
     bool unsure;     /* whether it makes any */
     bool promised;   /* records of its work, beyond a launch's one */
+    bool untimed;    /* a launch whose kernel's times are not asked for */
     bool work_asked; /* for back-ends that need it, as the next two: work of it was made */
     bool per_thread; /* the function means the thread's own stream by none */
     struct hb_mark *mark;
@@ -50,6 +51,7 @@ typedef struct hb_calls {
     uint64_t stream; /* the last whose device was asked for, and the answer, which holds for: */
     uint32_t stream_generation; /* 0: none was */
     int16_t stream_device;
+    uint32_t launch, picked, random; /* of each hb_calls_sampling launches: the next, the timed one */
     /* calls; pieces of device work, and such as a copy may or may not make; runs of graphs. The
      * thread itself counts. */
     _Atomic uint64_t seen, made, arrived, hoped, came, replays;
@@ -74,6 +76,13 @@ const hb_hip_call *hb_calls_row(uint32_t cid);
 /** hipboard's own calls of the runtime stand between these two. */
 bool hb_calls_enter_own(void);
 void hb_calls_leave_own(bool before);
+
+/** The kernels' times are asked for of one in so many launches of a thread; 0: of all. */
+extern _Atomic uint32_t hb_calls_sampling;
+
+/** Whether the launch that begins now on the calling thread, inside of hb_calls_push(), is not one
+ * of those. */
+bool hb_calls_pass_over_times(void);
 
 /** Takes a frame for a call that begins now; NULL when it is not to be recorded. */
 hb_frame *hb_calls_push(uint32_t cid);

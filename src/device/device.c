@@ -184,9 +184,10 @@ void hb_device_prepare(void)
     pthread_mutex_unlock(&state.lock);
 }
 
-void hb_device_start(bool asked_for)
+void hb_device_start(bool asked_for, uint32_t kernel_sampling)
 {
     pthread_mutex_lock(&state.lock);
+    atomic_store(&hb_calls_sampling, kernel_sampling);
     state.recording = true;
     state.asked_for = asked_for;
     hb_notes_clear();
@@ -345,16 +346,44 @@ static void put_environment(void)
         if (secure_getenv(*name)) hb_put_text(*name, secure_getenv(*name));
 }
 
+/* What the program left to run and nobody asked about is not waited for. */
+static bool is_all_reported(const hb_call_counts *now)
+{
+    bool any_hoped = now->hoped - state.at_start.hoped > now->came - state.at_start.came;
+    return !missing(now) && !any_hoped && now->replays == state.at_start.replays;
+}
+
+static void note_sampling(void)
+{
+    uint32_t each = atomic_load(&hb_calls_sampling);
+    if (each <= 1) return;
+    if (!state.backend->samples) {
+        hb_note(true,
+                "kernel_sampling %u: not possible by %s, which takes the times of all launches",
+                each, state.backend->name);
+        return;
+    }
+    hb_put_number(HB_METADATA_KERNEL_SAMPLING, each);
+    hb_note(
+        false,
+        "kernels were timed in one of %u launches: sums over kernels are of those, about a %uth "
+        "of all; the calls are complete",
+        each, each);
+}
+
 static void finish_attached(void)
 {
-    hb_call_counts now = hb_calls_count();
-    if (now.capturing)
+    hb_call_counts now = count_reports();
+    if (is_all_reported(&now))
+        atomic_store(&hb_calls_devices, 0);
+    else if (now.capturing)
         hb_note(true, "the devices were not waited for, since a stream was being captured into a "
                       "graph: work that ran at the end may be missing");
     else
         synchronize(atomic_exchange(&hb_calls_devices, 0));
     now = await_reports();
     state.backend->enable(false);
+    note_sampling();
     uint64_t lost = lost_reports() - state.lost_at_start;
     if (lost)
         hb_note(true, "%llu records of device work were lost by %s", (unsigned long long)lost,

@@ -13,8 +13,9 @@
 void hb_device_prepare(void);
 
 /** The session has begun: from now on HIP calls and device work are recorded. `asked_for`: HIP was
- * named as an activity, so its absence is worth a line on stderr. */
-void hb_device_start(bool asked_for);
+ * named as an activity, so its absence is worth a line on stderr. `kernel_sampling`: times are taken
+ * of one in so many launches; 0: of all. */
+void hb_device_start(bool asked_for, uint32_t kernel_sampling);
 
 /** Looks for a HIP runtime that was loaded since; cheap, for each step, recorded or not. */
 void hb_device_look_again(void);
@@ -31,6 +32,8 @@ hb_result hb_device_source_open(const hb_spool_view *view, hb_session *session,
 /* metadata that a session keeps for its trace's header */
 #define HB_METADATA_HIP_RUNTIME       "hip_runtime_version"
 #define HB_METADATA_HIP_DRIVER        "hip_driver_version"
+/* kernels were timed in one of so many launches; left out when in all */
+#define HB_METADATA_KERNEL_SAMPLING   "hipboard_kernel_sampling"
 /* how far times may be off, of back-ends that know, besides the clocks' own disagreement */
 #define HB_METADATA_TIMES_UNCERTAINTY "hipboard_device_times_uncertainty_ns"
 

@@ -121,6 +121,7 @@ static int on_question(void)
     if (!atomic_load_explicit(&wanted, memory_order_relaxed)) return PASS_OVER;
     hb_frame *frame = hb_calls_innermost();
     if (frame) frame->work_asked = true;
+    if (frame && frame->untimed) return PASS_OVER;
     hb_work_announced(frame);
     return REPORT;
 }
@@ -238,6 +239,7 @@ const hb_device_backend hb_hooks_by_tracer = {
     .name = "tracer-hook",
     .summary =
         "the HIP runtime's hook since 5.4 (run with 5.7.1, 6.4.3, 7.2.4; others by their code)",
+    .samples = true,
     .probe = probe,
     .attach = attach,
     .enable = enable,

@@ -98,7 +98,8 @@ static hb_result start_trace(hb_profiler *prof)
     prof->session = session;
     pthread_mutex_unlock(&prof->lock);
     hb_metadata_emit(prof);
-    if (hb_wants_hip(prof)) hb_device_start(prof->options.activities & HB_ACTIVITY_HIP);
+    if (hb_wants_hip(prof))
+        hb_device_start(prof->options.activities & HB_ACTIVITY_HIP, (uint32_t)prof->options.kernel_sampling);
     return HB_OK;
 }
 

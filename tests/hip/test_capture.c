@@ -530,6 +530,64 @@ static void each_cycle_has_its_own(void **state)
     HIP_OK(hipFree(data));
 }
 
+/* ---- kernel_sampling ---- */
+
+static cJSON *record_sampled(uint64_t each, int launches, bool wait)
+{
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.spool_dir = "";
+    o.kernel_sampling = each;
+    hb_profiler *prof = hb_profiler_create(&o);
+    assert_int_equal(hb_profiler_start(prof), HB_OK);
+    for (int i = 0; i < launches; i++)
+        HIP_OK(launch_vadd(0, i % 8 + 1, NULL, NULL));
+    if (wait) HIP_OK(hipDeviceSynchronize());
+    return capture_stop(prof);
+}
+
+static bool samples(const cJSON *trace)
+{
+    return number_of(trace, "hipboard_kernel_sampling") > 0;
+}
+
+static void sampling_times_some_kernels_and_keeps_all_calls(void **state)
+{
+    (void)state;
+    cJSON *trace = record_sampled(8, 800, true);
+    assert_int_equal(count_events(trace, "Runtime", "hipModuleLaunchKernel"), 800);
+    assert_true(
+        metadata_says(trace, "hipboard_hip_notes", samples(trace) ? "one of 8" : "not possible"));
+    if (samples(trace)) {
+        assert_int_equal((int)number_of(trace, "hipboard_kernel_sampling"), 8);
+        assert_int_equal(count_events(trace, "kernel", "vadd"), 100);
+        assert_true(metadata_says(trace, "hipboard_hip_notes", "one of 8 launches"));
+        bool any[9] = {false}; /* the loop of eight different launches does not meet with it */
+        const cJSON *kernel;
+        int different = 0;
+        cJSON_ArrayForEach(kernel, events_of(trace))
+        {
+            if (!is_event(kernel, "kernel", "vadd")) continue;
+            assert_non_null(call_of(trace, kernel));
+            int blocks = (int)cJSON_GetNumberValue(
+                cJSON_GetArrayItem(cJSON_GetObjectItem(args_of(kernel), "grid"), 0));
+            assert_in_range(blocks, 1, 8);
+            different += !any[blocks];
+            any[blocks] = true;
+        }
+        assert_true(different == 8);
+    } else {
+        assert_int_equal(count_events(trace, "kernel", "vadd"), 800);
+    }
+    cJSON_Delete(trace);
+    trace = record_sampled(1, 20, true);
+    assert_int_equal(count_events(trace, "kernel", "vadd"), 20);
+    assert_null(cJSON_GetObjectItem(trace, "hipboard_hip_notes"));
+    cJSON_Delete(trace);
+    trace = record_sampled(1000, 20, true); /* the first of a thread is timed */
+    assert_int_equal(count_events(trace, "kernel", "vadd"), samples(trace) ? 1 : 20);
+    cJSON_Delete(trace);
+}
+
 static void a_cycle_without_hip_says_so(void **state)
 {
     (void)state;
@@ -561,6 +619,7 @@ int main(void)
         cmocka_unit_test(a_pool_of_the_programs_own_counts_while_it_is_there),
         cmocka_unit_test(memory_adds_up),
         cmocka_unit_test(each_cycle_has_its_own),
+        cmocka_unit_test(sampling_times_some_kernels_and_keeps_all_calls),
         cmocka_unit_test(a_cycle_without_hip_says_so),
     };
     setenv("SIMHSA_GPUS", "2", 1);
