@@ -31,7 +31,11 @@ bool hb_calls_init(const hb_hip *runtime, const hb_calls_source *calls)
 {
     hb_hip_call *rows = calloc(calls->num_functions, sizeof *rows);
     uint32_t *names = calloc(calls->num_functions, sizeof *names);
-    if (!rows || !names) return false;
+    if (!rows || !names) {
+        free(rows);
+        free(names);
+        return false;
+    }
     for (uint32_t cid = 0; cid < calls->num_functions; cid++) {
         const char *name = calls->name_of(cid);
         if (!name) name = "unknown";
@@ -158,14 +162,15 @@ hb_frame *hb_calls_push(uint32_t cid)
 {
     uint32_t epoch = __atomic_load_n(&hb_enabled_epoch, __ATOMIC_ACQUIRE);
     if (cid >= hb_calls_runtime.source.num_functions || epoch == 0) return NULL;
-    hb_calls *c = calls_self();
+    const hb_hip_call *call = &hb_calls_runtime.rows[cid];
+    hb_calls *c = call->kind == HB_CALL_HIDDEN ? NULL : calls_self();
     if (!c || c->ours) return NULL;
     const char *here = __builtin_frame_address(0);
     if (HB_UNLIKELY(c->epoch != epoch)) begin_session(c, epoch);
     drop_stale(c, here);
     if (c->depth == HB_CALLS_MAX_DEPTH) return NULL;
     hb_frame *f = &c->frames[c->depth++];
-    f->call = &hb_calls_runtime.rows[cid];
+    f->call = call;
     f->cid = cid;
     f->stack = here;
     f->record = NULL;
@@ -178,21 +183,6 @@ hb_frame *hb_calls_push(uint32_t cid)
     hb_count(&c->seen);
     f->start = hb_ticks();
     return f;
-}
-
-hb_frame *hb_calls_top(uint32_t cid)
-{
-    hb_thread *t = hb_thread_tls;
-    hb_calls *c = t ? t->calls : NULL;
-    if (!c || c->ours || c->depth == 0 || c->frames[c->depth - 1].cid != cid) return NULL;
-    return &c->frames[c->depth - 1];
-}
-
-hb_frame *hb_calls_innermost(void)
-{
-    hb_thread *t = hb_thread_tls;
-    hb_calls *c = t ? t->calls : NULL;
-    return c && !c->ours && c->depth ? &c->frames[c->depth - 1] : NULL;
 }
 
 /* ---- device work ---- */
@@ -214,18 +204,18 @@ bool hb_calls_pass_over_times(void)
 }
 
 /* The call makes work of its own correlation, if its kind does. */
-static void make_work_of_correlation(hb_frame *f)
+static inline void make_work_of_correlation(hb_frame *f)
 {
     hb_calls *c = hb_thread_tls->calls;
     bool now = !atomic_load_explicit(&c->capturing, memory_order_relaxed);
-    switch (f->call->kind) {
-    case HB_CALL_LAUNCH_HOST:
-    case HB_CALL_LAUNCH:
-    case HB_CALL_LAUNCH_ITEMS:
+    if (hb_call_is_launch(f->call)) {
         f->untimed = hb_calls_pass_over_times();
         if (f->untimed) return;
-        f->counted = &c->made;
-        break;
+        f->work = f->correlation;
+        if (now) hb_count(f->counted = &c->made);
+        return;
+    }
+    switch (f->call->kind) {
     case HB_CALL_COPY:
     case HB_CALL_COPY_2D:
     case HB_CALL_COPY_PEER:

@@ -51,7 +51,8 @@ typedef struct hb_calls {
     uint64_t stream; /* the last whose device was asked for, and the answer, which holds for: */
     uint32_t stream_generation; /* 0: none was */
     int16_t stream_device;
-    uint32_t launch, picked, random; /* of each hb_calls_sampling launches: the next, the timed one */
+    uint32_t launch, picked,
+        random; /* of each hb_calls_sampling launches: the next, the timed one */
     /* calls; pieces of device work, and such as a copy may or may not make; runs of graphs. The
      * thread itself counts. */
     _Atomic uint64_t seen, made, arrived, hoped, came, replays;
@@ -73,6 +74,11 @@ uint32_t hb_calls_num_functions(void);
 /** The row of a function number. */
 const hb_hip_call *hb_calls_row(uint32_t cid);
 
+static inline bool hb_call_is_launch(const hb_hip_call *call)
+{
+    return call->kind >= HB_CALL_LAUNCH_HOST && call->kind <= HB_CALL_LAUNCH_ITEMS;
+}
+
 /** hipboard's own calls of the runtime stand between these two. */
 bool hb_calls_enter_own(void);
 void hb_calls_leave_own(bool before);
@@ -86,10 +92,21 @@ bool hb_calls_pass_over_times(void);
 
 /** Takes a frame for a call that begins now; NULL when it is not to be recorded. */
 hb_frame *hb_calls_push(uint32_t cid);
-/** The frame of the call that is about to end; NULL when push gave none for it. */
-hb_frame *hb_calls_top(uint32_t cid);
+
 /** The innermost call's frame; NULL outside of calls, and in those of hipboard's own. */
-hb_frame *hb_calls_innermost(void);
+static inline hb_frame *hb_calls_innermost(void)
+{
+    hb_thread *t = hb_thread_tls;
+    hb_calls *c = t ? t->calls : NULL;
+    return c && !c->ours && c->depth ? &c->frames[c->depth - 1] : NULL;
+}
+
+/** The frame of the call that is about to end; NULL when push gave none for it. */
+static inline hb_frame *hb_calls_top(uint32_t cid)
+{
+    hb_frame *f = hb_calls_innermost();
+    return f && f->cid == cid ? f : NULL;
+}
 
 /** `args`: the arguments as the runtime laid them out. */
 void hb_call_begin(hb_frame *frame, const char *args);

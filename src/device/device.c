@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "device/device.h"
 
+#include <errno.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -139,10 +140,12 @@ static void look_ahead(void)
 static void look_if_free(void)
 {
     if (pthread_mutex_trylock(&state.lock) != 0) return;
+    int error = errno; /* the program's */
     if (state.recording && !state.gone)
         look();
     else if (!state.gone)
         look_ahead();
+    errno = error;
     pthread_mutex_unlock(&state.lock);
 }
 

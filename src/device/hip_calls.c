@@ -261,10 +261,40 @@ static size_t bytes_of_pointer(char shape)
     }
 }
 
-/* Stands in every interposed call: fixed sizes, which the compiler makes single instructions of. */
+/* A function, two dim3 or six numbers, and all up to the stream. Copies more than a number where
+ * nothing follows it. */
+static void arrange_launch(const uint64_t *words, char *args)
+{
+    memcpy(args, words, 8);
+    for (int i = 0; i < 6; i++)
+        memcpy(args + 8 + 4 * i, words + 1 + i, 4);
+    memcpy(args + 32, words + 7, 4);
+    memcpy(args + 40, words + 8, 8);
+}
+
+static void arrange_host_launch(const uint64_t *words, char *args)
+{
+    memcpy(args, words, 8);
+    memcpy(args + 8, words + 1, 12);
+    memcpy(args + 20, words + 3, 12);
+    memcpy(args + 32, words + 5, 8);
+    memcpy(args + 48, words + 6, 8);
+    memcpy(args + 56, words + 7, 8);
+}
+
+/* Stands in every interposed call: fixed sizes, which the compiler makes single instructions of.
+ * What programs call most often goes without the shape. */
 void hb_hip_call_arrange(const hb_hip_call *call, const uint64_t *words, char *args)
 {
     size_t at = 0;
+    if (call->kind == HB_CALL_LAUNCH_HOST && call->src == NO) {
+        arrange_host_launch(words, args);
+        return;
+    }
+    if (call->kind == HB_CALL_LAUNCH && call->src == NO) {
+        arrange_launch(words, args);
+        return;
+    }
     for (const char *shape = call->shape; shape && *shape; shape++) {
         if (*shape == 'i') {
             memcpy(args + at, words++, 4);

@@ -74,16 +74,11 @@ static void on_enter(uint32_t cid, void *data)
     hb_call_begin(frame, (const char *)(head + 1));
 }
 
-static bool is_launch(const hb_hip_call *call)
-{
-    return call->kind >= HB_CALL_LAUNCH_HOST && call->kind <= HB_CALL_LAUNCH_ITEMS;
-}
-
 /* The last error is the present call's result, success as well. Asking for it takes a tenth of a
  * launch's time: one whose work was made, which the runtime asked about, has passed all checks. */
 static int result_of(const hb_frame *frame)
 {
-    if (frame->work_asked && is_launch(frame->call)) return 0;
+    if (frame->work_asked && hb_call_is_launch(frame->call)) return 0;
     bool before = hb_calls_enter_own();
     int error = last_error();
     hb_calls_leave_own(before);
@@ -101,8 +96,6 @@ static void on_exit_call(uint32_t cid, void *data)
 
 static int on_call(uint32_t cid, char *data)
 {
-    if (cid >= hb_calls_num_functions() || hb_calls_row(cid)->kind == HB_CALL_HIDDEN)
-        return PASS_OVER;
     hb_frame *frame = hb_calls_push(cid);
     if (!frame) return PASS_OVER;
     hb_call_may_make_work(frame);

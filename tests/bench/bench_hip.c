@@ -8,7 +8,7 @@
  *
  * HIPBOARD_HIP_BACKEND chooses the back-end; "bare": without hipboard, to compare with; "own": what
  * a launch takes with an empty client of the runtime's hook and with hipboard, in turns; "count":
- * 1000 recorded launches, for callgrind (launch_instructions.sh).
+ * 1000 recorded launches, for `valgrind --tool=callgrind --toggle-collect=launch`.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -55,11 +55,12 @@ static void wait(void)
 
 static double start_ms;
 
-static hb_profiler *start(void)
+static hb_profiler *start_sampling(uint64_t each)
 {
     hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
     o.activities = HB_ACTIVITY_CPU | HB_ACTIVITY_HIP;
     o.spool_dir = "";
+    o.kernel_sampling = each;
     hb_profiler *prof = hb_profiler_create(&o);
     double before = now_ns();
     if (!prof || hb_profiler_start(prof) != HB_OK) {
@@ -68,6 +69,11 @@ static hb_profiler *start(void)
     }
     start_ms = (now_ns() - before) / 1e6;
     return prof;
+}
+
+static hb_profiler *start(void)
+{
+    return start_sampling(0);
 }
 
 typedef struct cost {
@@ -207,18 +213,23 @@ static void measure_bare(void)
 
 static void measure_own(void)
 {
-    static series bare, empty, recorded;
+    static series bare, empty, recorded, sampled;
     for (int i = 0; i < SESSIONS; i++) {
         measure(&bare, launch, wait);
         measure_empty_hook(&empty);
         hb_profiler *prof = start();
         measure(&recorded, launch, wait);
         hb_profiler_destroy(prof);
+        prof = start_sampling(8);
+        measure(&sampled, launch, wait);
+        hb_profiler_destroy(prof);
     }
     /* Without a hook for it (5.2) the client is the runtime's setting for times. */
     double client = empty.count ? best(&empty) : best(&bare);
-    printf("null kernel: nobody listens %.0f ns, empty client %.0f, recorded %.0f, own share %+.0f\n",
-           best(&bare), client, best(&recorded), best(&recorded) - client);
+    printf(
+        "null kernel: nobody listens %.0f ns, empty client %.0f, recorded %.0f (own share %+.0f), "
+        "with kernel_sampling 8 %.0f\n",
+        best(&bare), client, best(&recorded), best(&recorded) - client, best(&sampled));
 }
 
 static void count_launches(void)

@@ -273,6 +273,20 @@ def test_a_program_with_other_rights_says_why_it_is_not_recorded(tmp_path):
     assert "runs with other rights than yours" in done.stderr
 
 
+@needs_gpu
+def test_kernels_are_sampled_when_asked_for_and_where_that_is_possible(tmp_path):
+    for backend, said in ("interposition", 8), ("activity-hooks", None):
+        done = record("-o", tmp_path / backend, "--kernel-sampling", 8, "--", PLAIN,
+                      env=WITH_GPU | {"HIPBOARD_HIP_BACKEND": backend})
+        assert done.returncode == 42
+        whole = [json.loads(path.read_text()) for path in (tmp_path / backend).glob("*.json")]
+        [parent] = [trace for trace in whole if "hip_runtime_version" in trace]
+        assert parent.get("hipboard_kernel_sampling") == said
+        assert ("not possible by" in str(parent["hipboard_hip_notes"])) == (said is None)
+    wrong = record("-o", tmp_path, "--kernel-sampling", 0, "--", PLAIN, env=WITH_GPU)
+    assert wrong.returncode == 2 and "from 1 on" in wrong.stderr
+
+
 def test_missing_programs_and_wrong_options_are_told_apart(tmp_path):
     assert record("-o", tmp_path, "--", tmp_path / "nothing").returncode == 127
     assert record("--activities", "cpu,gpu", "--", "true").returncode == 2
