@@ -13,8 +13,8 @@
 void hb_device_prepare(void);
 
 /** The session has begun: from now on HIP calls and device work are recorded. `asked_for`: HIP was
- * named as an activity, so its absence is worth a line on stderr. `kernel_sampling`: times are taken
- * of one in so many launches; 0: of all. */
+ * named as an activity, so its absence is worth a line on stderr. `kernel_sampling`: times are
+ * taken of one in so many launches; 0: of all. */
 void hb_device_start(bool asked_for, uint32_t kernel_sampling);
 
 /** Looks for a HIP runtime that was loaded since; cheap, for each step, recorded or not. */

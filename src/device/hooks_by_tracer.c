@@ -123,7 +123,7 @@ static int on_promise(uint32_t op)
 {
     hb_frame *frame = hb_calls_innermost();
     atomic_store_explicit(&promises, true, memory_order_relaxed);
-    if (frame && op != HB_HOOK_BARRIER) hb_call_made_certainly(frame);
+    if (frame && !frame->untimed && op != HB_HOOK_BARRIER) hb_call_made_certainly(frame);
     return REPORT;
 }
 

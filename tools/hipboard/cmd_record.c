@@ -67,28 +67,6 @@ static const char *take_activities(void *to, const char *list)
     return NULL;
 }
 
-<<<<<<< HEAD
-=======
-/* "1.5", "1.5s", "20ms", "2m"; more than nothing and at most some days. */
-static const char *take_time(void *to, const char *text)
-{
-    static const char wrong[] = "expected a time as 500ms, 10s or 2m";
-    static const struct {
-        const char *unit;
-        double ns;
-    } units[] = {{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"m", 60e9}, {"h", 3600e9}};
-    char *end;
-    double value = strtod(text, &end);
-    for (size_t i = 0; end > text && i < sizeof units / sizeof *units; i++) {
-        if (strcmp(end, units[i].unit) != 0) continue;
-        double all = value * units[i].ns;
-        if (!(all >= 1 && all <= 1e15)) return wrong;
-        *(int64_t *)to = (int64_t)all;
-        return NULL;
-    }
-    return wrong;
-}
-
 static const char *take_sampling(void *to, const char *text)
 {
     char *end;
@@ -98,7 +76,6 @@ static const char *take_sampling(void *to, const char *text)
     return NULL;
 }
 
->>>>>>> 4bc8a0f (kernel_sampling: the times of one in N kernel launches)
 static bool parse_schedule_word(const char *word, hb_schedule_params *p)
 {
     struct {
@@ -295,14 +272,11 @@ static void tell(void *context)
     set_number(CAPTURE_DELAY, r->delay_ns);
     set_number(CAPTURE_DURATION, r->duration_ns);
     set_number(CAPTURE_SLICE, r->slice_ns);
-<<<<<<< HEAD
     set_number(CAPTURE_ON_DEMAND, r->on_demand);
     set_number(CAPTURE_SIGNAL, r->signal);
     set_number(CAPTURE_SLOW_STEP, r->slow_step);
     set_number(CAPTURE_MAX_CYCLES, (int64_t)r->max_cycles);
-=======
     set_number(CAPTURE_SAMPLING, r->kernel_sampling);
->>>>>>> 4bc8a0f (kernel_sampling: the times of one in N kernel launches)
     setenv(CAPTURE_RUN, r->run, 1);
     set_schedule(&r->schedule);
     preload(r->library);
