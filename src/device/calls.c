@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "device/late.h"
 #include "record/strings.h"
 
 #define CORRELATIONS_AT_ONCE 1024u
@@ -100,6 +101,14 @@ hb_call_counts hb_calls_count(void)
     return sum;
 }
 
+uint64_t hb_calls_last_work(void)
+{
+    uint64_t last = 0;
+    for (hb_calls *c = atomic_load(&all); c; c = c->next)
+        last = HB_MAX(last, atomic_load_explicit(&c->last_work, memory_order_relaxed));
+    return last;
+}
+
 static uint64_t take_correlation(hb_calls *c)
 {
     if (c->next_correlation == c->end_correlation) {
@@ -146,6 +155,7 @@ static HB_COLD void begin_session(hb_calls *c, uint32_t epoch)
     c->epoch = epoch;
     c->depth = 0;
     c->stream_generation = 0;
+    c->next_correlation = c->end_correlation; /* those of a session follow those of the last */
     c->launch = c->picked = 0;
     atomic_store(&c->capturing, 0);
 }
@@ -232,6 +242,8 @@ static inline void make_work_of_correlation(hb_frame *f)
 
 void hb_call_may_make_work(hb_frame *f)
 {
+    hb_calls *c = hb_thread_tls->calls;
+    atomic_store_explicit(&c->last_work, f->correlation, memory_order_relaxed);
     make_work_of_correlation(f);
     f->unsure = f->work == 0;
     f->work = f->correlation;
@@ -290,8 +302,13 @@ void hb_call_made_no_more(hb_frame *f)
     f->counted = NULL;
 }
 
+/* 0, or the work that this thread has just reported, of a session that has ended. */
+static __thread uint64_t late_work;
+
 static void report(const hb_record_work *work, enum hb_record_type type, size_t bytes)
 {
+    late_work = hb_late_any() && hb_late_take(work, type, bytes) ? work->work : 0;
+    if (late_work) return;
     hb_thread *t = work->kind ? hb_record_enter() : NULL;
     if (!t) return;
     hb_record *r = hb_record_reserve(t, (uint32_t)bytes);
@@ -316,6 +333,7 @@ void hb_dispatch_report(const hb_record_dispatch *dispatch)
 
 void hb_work_arrived(bool certain)
 {
-    hb_calls *c = calls_self();
+    hb_calls *c = late_work ? NULL : calls_self();
+    if (late_work) hb_late_arrived(late_work, certain);
     if (c) hb_count(certain ? &c->arrived : &c->came);
 }

@@ -11,10 +11,12 @@
 #include "device/calls.h"
 #include "device/choice.h"
 #include "device/code_objects.h"
+#include "device/device_rows.h"
 #include "device/forked.h"
 #include "device/interpose.h"
 #include "device/kernels.h"
 #include "device/known_devices.h"
+#include "device/late.h"
 #include "device/lookups.h"
 #include "device/marks.h"
 #include "device/notes.h"
@@ -39,6 +41,8 @@ static struct {
     uint64_t lost_at_start;
     bool gone; /* the process is exiting, the runtime may be torn down */
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static pthread_mutex_t settling = PTHREAD_MUTEX_INITIALIZER; /* taken before state.lock */
 
 /* ---- the back-end ---- */
 
@@ -169,6 +173,8 @@ static void after_fork_in_child(void)
     hb_interpose_after_fork();
     hb_marks_after_fork();
     hb_notes_after_fork();
+    hb_late_after_fork();
+    settling = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }
 
 static void register_once(void)
@@ -243,13 +249,24 @@ static uint64_t missing(const hb_call_counts *now)
 /* How long to wait without any progress. The reporting thread gets its turn late on a busy machine;
  * but a copy that the host does itself is never reported, and of a graph's work nobody knows how
  * much there is. */
-static int patience_ms(const hb_call_counts *now)
+static int patience_for(const hb_late_wants *wants)
+{
+    return wants->missing ? 300 : wants->hoped ? 50 : wants->replays ? 10 : 0;
+}
+
+static hb_late_wants wants_of(const hb_call_counts *now)
 {
     int64_t hoped = (int64_t)(now->hoped - state.at_start.hoped);
     int64_t came = (int64_t)(now->came - state.at_start.came);
-    if (missing(now)) return 300;
-    if (hoped > came) return 50;
-    return now->replays != state.at_start.replays ? 10 : 0;
+    return (hb_late_wants){.missing = missing(now),
+                           .hoped = hoped > came ? (uint64_t)(hoped - came) : 0,
+                           .replays = now->replays != state.at_start.replays};
+}
+
+static int patience_ms(const hb_call_counts *now)
+{
+    hb_late_wants wants = wants_of(now);
+    return patience_for(&wants);
 }
 
 static hb_call_counts count_reports(void)
@@ -349,11 +366,80 @@ static void put_environment(void)
         if (secure_getenv(*name)) hb_put_text(*name, secure_getenv(*name));
 }
 
+/* ---- reports after the session's end ---- */
+
+/* The program goes on; who reads the session waits. */
+static bool leave_for_later(const hb_call_counts *now)
+{
+    hb_late_wants wants = wants_of(now);
+    bool possible = state.backend->leave_off && state.backend->can_leave_off();
+    if (!possible || now->capturing) return false;
+    wants.last_work = hb_calls_last_work();
+    wants.devices = atomic_load(&hb_calls_devices);
+    if (!hb_late_open(hb_recording_now.session, &wants)) return false;
+    atomic_store(&hb_calls_devices, 0);
+    state.backend->leave_off();
+    return true;
+}
+
+/* Reports are heard until nobody awaits any. */
+static void hear_no_more(void)
+{
+    pthread_mutex_lock(&state.lock);
+    if (!state.recording && !hb_late_any() && state.backend && !state.gone)
+        state.backend->enable(false);
+    pthread_mutex_unlock(&state.lock);
+}
+
+/* Until all is there, or nothing has come for a while. */
+static hb_late_wants await_late(const hb_session *session)
+{
+    hb_late_wants wants = {0};
+    uint64_t progress = 0, last = 0;
+    for (int idle_ms = 0; hb_late_awaits(session, &wants, &progress); idle_ms++) {
+        if (progress != last) idle_ms = 0;
+        last = progress;
+        if (idle_ms >= patience_for(&wants)) break;
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    return wants;
+}
+
+/* The devices may also have work to do that nobody asked about, so they are waited for last. */
+static void settle(const hb_session *session)
+{
+    hb_late_wants wants = await_late(session);
+    if (patience_for(&wants) && !state.gone && hb_calls_count().capturing == 0) {
+        synchronize(wants.devices);
+        wants = await_late(session);
+    }
+    hb_late_close(session);
+    if (wants.missing)
+        hb_warn("%llu pieces of device work of a cycle were not reported by the HIP runtime",
+                (unsigned long long)wants.missing);
+}
+
+void hb_device_settle(const hb_session *session)
+{
+    pthread_mutex_lock(&settling);
+    bool any = hb_late_any();
+    if (any) settle(session);
+    if (any) hear_no_more();
+    pthread_mutex_unlock(&settling);
+}
+
+void hb_device_forget(const hb_session *session)
+{
+    bool any = hb_late_any();
+    hb_late_forget(session);
+    if (any) hear_no_more();
+}
+
 /* What the program left to run and nobody asked about is not waited for. */
 static bool is_all_reported(const hb_call_counts *now)
 {
-    bool any_hoped = now->hoped - state.at_start.hoped > now->came - state.at_start.came;
-    return !missing(now) && !any_hoped && now->replays == state.at_start.replays;
+    hb_late_wants wants = wants_of(now);
+    return patience_for(&wants) == 0;
 }
 
 static void note_sampling(void)
@@ -377,21 +463,23 @@ static void note_sampling(void)
 static void finish_attached(void)
 {
     hb_call_counts now = count_reports();
-    if (is_all_reported(&now))
+    bool later = !is_all_reported(&now) && leave_for_later(&now);
+    if (later || is_all_reported(&now))
         atomic_store(&hb_calls_devices, 0);
     else if (now.capturing)
         hb_note(true, "the devices were not waited for, since a stream was being captured into a "
                       "graph: work that ran at the end may be missing");
     else
         synchronize(atomic_exchange(&hb_calls_devices, 0));
-    now = await_reports();
-    state.backend->enable(false);
+    if (!later) now = await_reports();
+    if (!later && !hb_late_any()) state.backend->enable(false);
+    if (!later && hb_late_any()) state.backend->leave_off();
     note_sampling();
     uint64_t lost = lost_reports() - state.lost_at_start;
     if (lost)
         hb_note(true, "%llu records of device work were lost by %s", (unsigned long long)lost,
                 state.backend->name);
-    if (missing(&now) > lost)
+    if (!later && missing(&now) > lost)
         hb_note(true, "%llu of %llu pieces of device work were not reported by the HIP runtime",
                 (unsigned long long)(missing(&now) - lost),
                 (unsigned long long)(now.made - state.at_start.made));
@@ -450,6 +538,10 @@ static void at_exit(void)
 {
     pthread_mutex_lock(&state.lock);
     stop();
+    pthread_mutex_unlock(&state.lock);
+    for (const hb_session *late; (late = hb_late_first());)
+        hb_device_settle(late);
+    pthread_mutex_lock(&state.lock);
     state.gone = true;
     pthread_mutex_unlock(&state.lock);
 }

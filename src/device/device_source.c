@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "device/device_rows.h"
+#include "device/late.h"
 
 static hb_device_source *self(hb_source *source)
 {
@@ -15,6 +16,7 @@ static hb_device_source *self(hb_source *source)
 void hb_device_rewind(hb_device_source *s)
 {
     s->thread = 0;
+    s->late_at = 0;
     if (s->num_threads) s->cursor = hb_cursor_open(s->view, s->chunks[0]);
 }
 
@@ -26,7 +28,10 @@ const hb_record *hb_device_next_record(hb_device_source *s)
         if (r) return r;
         if (++s->thread < s->num_threads) s->cursor = hb_cursor_open(s->view, s->chunks[s->thread]);
     }
-    return NULL;
+    if (s->late_at == s->late_bytes) return NULL;
+    const hb_record *r = (const hb_record *)(s->late + s->late_at);
+    s->late_at += (size_t)r->units * 8;
+    return r;
 }
 
 static hb_result begin(hb_source *source, hb_pass pass)
@@ -109,6 +114,8 @@ hb_result hb_device_source_open(const hb_spool_view *view, hb_session *session,
     hb_buf_init(&s->metadata, (size_t)64 << 20);
     hb_buf_init(&s->threads, (size_t)256 << 20);
     hb_buf_init(&s->annotations, (size_t)4 << 30);
+    hb_device_settle(session);
+    s->late = hb_late_records(session, &s->late_bytes, &s->missing);
     hb_result result = hb_record_source_open(view, session, options, &s->host);
     if (result == HB_OK) {
         s->info = *s->host->info;

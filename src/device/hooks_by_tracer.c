@@ -220,6 +220,18 @@ static void stop(void)
     hb_hook_activities_note(runtime);
 }
 
+/* Up to HIP 5.7 the runtime asks about work when it makes it; later ones ask once more before they
+ * report it, and do not say which of the two it is. */
+static bool can_leave_off(void)
+{
+    return hb_hip_release(runtime) < 600;
+}
+
+static void leave_off(void)
+{
+    atomic_store(&wanted, false);
+}
+
 static void enable(bool on)
 {
     if (on)
@@ -236,4 +248,6 @@ const hb_device_backend hb_hooks_by_tracer = {
     .probe = probe,
     .attach = attach,
     .enable = enable,
+    .leave_off = leave_off,
+    .can_leave_off = can_leave_off,
 };

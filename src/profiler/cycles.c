@@ -99,7 +99,8 @@ static hb_result start_trace(hb_profiler *prof)
     pthread_mutex_unlock(&prof->lock);
     hb_metadata_emit(prof);
     if (hb_wants_hip(prof))
-        hb_device_start(prof->options.activities & HB_ACTIVITY_HIP, (uint32_t)prof->options.kernel_sampling);
+        hb_device_start(prof->options.activities & HB_ACTIVITY_HIP,
+                        (uint32_t)prof->options.kernel_sampling);
     return HB_OK;
 }
 
@@ -140,7 +141,9 @@ static hb_result stop_trace(hb_profiler *prof)
 static void discard_trace(hb_profiler *prof)
 {
     hb_session *session = end_session(prof);
-    if (session) hb_session_release(&prof->spool, session);
+    if (!session) return;
+    hb_device_forget(session);
+    hb_session_release(&prof->spool, session);
 }
 
 static hb_result trace_ready(hb_profiler *prof)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/background.h"
+#include "device/device.h"
 #include "profiler/control.h"
 #include "profiler/cycle_log.h"
 
@@ -18,6 +19,7 @@ void hb_cycle_drop(hb_profiler *prof, hb_cycle *cycle)
     bool last = --cycle->holders == 0;
     pthread_mutex_unlock(&prof->lock);
     if (!last) return;
+    hb_device_forget(cycle->session);
     /* In memory nobody could recover it. */
     bool keep = cycle->failed && prof->spool.path;
     if (!keep) hb_session_release(&prof->spool, cycle->session);
