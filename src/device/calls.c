@@ -101,12 +101,9 @@ hb_call_counts hb_calls_count(void)
     return sum;
 }
 
-uint64_t hb_calls_last_work(void)
+uint64_t hb_calls_last_id(void)
 {
-    uint64_t last = 0;
-    for (hb_calls *c = atomic_load(&all); c; c = c->next)
-        last = HB_MAX(last, atomic_load_explicit(&c->last_work, memory_order_relaxed));
-    return last;
+    return atomic_load(&next_correlation) - 1;
 }
 
 static uint64_t take_correlation(hb_calls *c)
@@ -242,8 +239,6 @@ static inline void make_work_of_correlation(hb_frame *f)
 
 void hb_call_may_make_work(hb_frame *f)
 {
-    hb_calls *c = hb_thread_tls->calls;
-    atomic_store_explicit(&c->last_work, f->correlation, memory_order_relaxed);
     make_work_of_correlation(f);
     f->unsure = f->work == 0;
     f->work = f->correlation;

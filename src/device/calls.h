@@ -51,7 +51,6 @@ typedef struct hb_calls {
     uint64_t stream; /* the last whose device was asked for, and the answer, which holds for: */
     uint32_t stream_generation; /* 0: none was */
     int16_t stream_device;
-    _Atomic uint64_t last_work; /* the highest id of work that was made */
     uint32_t launch, picked,
         random; /* of each hb_calls_sampling launches: the next, the timed one */
     /* calls; pieces of device work, and such as a copy may or may not make; runs of graphs. The
@@ -144,8 +143,8 @@ typedef struct hb_call_counts {
 } hb_call_counts;
 hb_call_counts hb_calls_count(void);
 
-/** The ids of all work that was made up to now are no higher, and those of sessions to come are. */
-uint64_t hb_calls_last_work(void);
+/** No call has a higher id up to now, those of sessions to come have. */
+uint64_t hb_calls_last_id(void);
 
 /** Devices that work was launched on, as bits; cleared by whoever has waited for them. */
 extern _Atomic uint64_t hb_calls_devices;

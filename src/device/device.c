@@ -22,6 +22,7 @@
 #include "device/notes.h"
 #include "device/pools.h"
 #include "device/surroundings.h"
+#include "device/synchronize.h"
 #include "record/strings.h"
 
 static struct {
@@ -39,7 +40,8 @@ static struct {
     bool recording, asked_for;
     hb_call_counts at_start;
     uint64_t lost_at_start;
-    bool gone; /* the process is exiting, the runtime may be torn down */
+    uint64_t first_work; /* no id of its work is lower, and those of earlier sessions are */
+    _Atomic bool gone;   /* the process is exiting, the runtime may be torn down */
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static pthread_mutex_t settling = PTHREAD_MUTEX_INITIALIZER; /* taken before state.lock */
@@ -174,6 +176,7 @@ static void after_fork_in_child(void)
     hb_marks_after_fork();
     hb_notes_after_fork();
     hb_late_after_fork();
+    hb_synchronize_after_fork();
     settling = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }
 
@@ -186,6 +189,7 @@ void hb_device_prepare(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, register_once);
+    hb_synchronize_prepare();
     pthread_mutex_lock(&state.lock);
     if (!state.found) hb_lookups_watch(look_if_free);
     look_ahead();
@@ -224,21 +228,6 @@ void hb_device_look_again(void)
 
 /* ---- the end of a session ---- */
 
-/* Even asking for the present device starts the runtime. */
-static void synchronize(uint64_t devices)
-{
-    int present = 0;
-    if (devices == 0 || !state.hip.device_synchronize || !state.hip.set_device) return;
-    bool was = hb_calls_enter_own();
-    if (state.hip.get_device) state.hip.get_device(&present);
-    for (int id = 0; id < HB_HIP_MAX_DEVICES; id++) {
-        if (!(devices >> id & 1)) continue;
-        if (state.hip.set_device(id) == 0) state.hip.device_synchronize();
-    }
-    state.hip.set_device(present);
-    hb_calls_leave_own(was);
-}
-
 static uint64_t missing(const hb_call_counts *now)
 {
     int64_t made = (int64_t)(now->made - state.at_start.made);
@@ -263,26 +252,47 @@ static hb_late_wants wants_of(const hb_call_counts *now)
                            .replays = now->replays != state.at_start.replays};
 }
 
-static int patience_ms(const hb_call_counts *now)
-{
-    hb_late_wants wants = wants_of(now);
-    return patience_for(&wants);
-}
-
 static hb_call_counts count_reports(void)
 {
     if (state.backend->flush) state.backend->flush();
     return hb_calls_count();
 }
 
+static void tell_waiting(uint64_t missing, int patience)
+{
+    static _Atomic bool told;
+    if (!atomic_exchange(&told, true))
+        hb_warn("waiting for GPUs: %llu pieces of their work are not reported yet; at most %d s "
+                "after each report (HIPBOARD_GPU_PATIENCE; said once)",
+                (unsigned long long)missing, patience / 1000);
+}
+
+/* A millisecond's wait for reports. False when enough was waited since the last came: `idle_ms`
+ * counts that. While devices have work to do it may take long until the next, and of work that
+ * nobody can count none may come before their end. */
+static bool wait_for_more(const hb_late_wants *wants, int *idle_ms)
+{
+    enum { TELL_AFTER_MS = 2000 };
+    int usual = patience_for(wants), patience = usual ? hb_synchronize_patience_ms() : 0;
+    if (*idle_ms >= patience && patience) hb_synchronize_give_up();
+    if (*idle_ms >= HB_MAX(patience, usual)) return false;
+    if (patience && *idle_ms == TELL_AFTER_MS) tell_waiting(wants->missing, patience);
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    ++*idle_ms;
+    /* The usual time begins when the devices have nothing to do. */
+    if (patience > usual && hb_synchronize_patience_ms() == 0) *idle_ms = 0;
+    return true;
+}
+
 /* The runtime may report work a moment after the wait for it has returned. */
 static hb_call_counts await_reports(void)
 {
     hb_call_counts now = count_reports();
+    hb_late_wants wants = wants_of(&now);
     uint64_t last = now.arrived + now.came;
-    for (int idle_ms = 0; idle_ms < patience_ms(&now); idle_ms++) {
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    for (int idle_ms = 0; wait_for_more(&wants, &idle_ms);) {
         now = count_reports();
+        wants = wants_of(&now);
         if (now.arrived + now.came != last) idle_ms = 0;
         last = now.arrived + now.came;
     }
@@ -374,11 +384,13 @@ static bool leave_for_later(const hb_call_counts *now)
     hb_late_wants wants = wants_of(now);
     bool possible = state.backend->leave_off && state.backend->can_leave_off();
     if (!possible || now->capturing) return false;
-    wants.last_work = hb_calls_last_work();
+    /* Whoever takes a higher id than the last one does so after this, and is not asked. */
+    state.backend->leave_off();
+    wants.first_work = state.first_work;
+    wants.last_work = hb_calls_last_id();
     wants.devices = atomic_load(&hb_calls_devices);
     if (!hb_late_open(hb_recording_now.session, &wants)) return false;
     atomic_store(&hb_calls_devices, 0);
-    state.backend->leave_off();
     return true;
 }
 
@@ -396,11 +408,10 @@ static hb_late_wants await_late(const hb_session *session)
 {
     hb_late_wants wants = {0};
     uint64_t progress = 0, last = 0;
-    for (int idle_ms = 0; hb_late_awaits(session, &wants, &progress); idle_ms++) {
+    for (int idle_ms = 0; hb_late_awaits(session, &wants, &progress);) {
         if (progress != last) idle_ms = 0;
         last = progress;
-        if (idle_ms >= patience_for(&wants)) break;
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        if (!wait_for_more(&wants, &idle_ms)) break;
     }
     return wants;
 }
@@ -410,7 +421,7 @@ static void settle(const hb_session *session)
 {
     hb_late_wants wants = await_late(session);
     if (patience_for(&wants) && !state.gone && hb_calls_count().capturing == 0) {
-        synchronize(wants.devices);
+        hb_synchronize_begin(&state.hip, wants.devices);
         wants = await_late(session);
     }
     hb_late_close(session);
@@ -470,8 +481,11 @@ static void finish_attached(void)
         hb_note(true, "the devices were not waited for, since a stream was being captured into a "
                       "graph: work that ran at the end may be missing");
     else
-        synchronize(atomic_exchange(&hb_calls_devices, 0));
-    if (!later) now = await_reports();
+        hb_synchronize_begin(&state.hip, atomic_exchange(&hb_calls_devices, 0));
+    if (!later) {
+        now = await_reports();
+        hb_synchronize_part(20);
+    }
     if (!later && !hb_late_any()) state.backend->enable(false);
     if (!later && hb_late_any()) state.backend->leave_off();
     note_sampling();
@@ -523,6 +537,7 @@ static void stop(void)
     if (!state.recording) return;
     state.recording = false;
     finish();
+    state.first_work = hb_calls_last_id() + 1;
     hb_notes_put();
 }
 
@@ -541,6 +556,7 @@ static void at_exit(void)
     pthread_mutex_unlock(&state.lock);
     for (const hb_session *late; (late = hb_late_first());)
         hb_device_settle(late);
+    hb_synchronize_part(2000);
     pthread_mutex_lock(&state.lock);
     state.gone = true;
     pthread_mutex_unlock(&state.lock);

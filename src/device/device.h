@@ -36,9 +36,9 @@ hb_result hb_device_source_open(const hb_spool_view *view, hb_session *session,
 /* metadata that a session keeps for its trace's header */
 #define HB_METADATA_HIP_RUNTIME       "hip_runtime_version"
 #define HB_METADATA_HIP_DRIVER        "hip_driver_version"
-/* kernels were timed in one of so many launches; left out when in all */
 /* pieces of device work that were not reported, found out after the session's end */
 #define HB_METADATA_NOT_REPORTED      "hipboard_work_not_reported"
+/* kernels were timed in one of so many launches; left out when in all */
 #define HB_METADATA_KERNEL_SAMPLING   "hipboard_kernel_sampling"
 /* how far times may be off, of back-ends that know, besides the clocks' own disagreement */
 #define HB_METADATA_TIMES_UNCERTAINTY "hipboard_device_times_uncertainty_ns"

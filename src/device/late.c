@@ -33,7 +33,7 @@ static late *find(const hb_session *session)
 static late *whose(uint64_t work)
 {
     late *l = oldest;
-    while (l && (!l->waits || work > l->wants.last_work))
+    while (l && (!l->waits || work < l->wants.first_work || work > l->wants.last_work))
         l = l->next;
     return l;
 }

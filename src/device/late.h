@@ -11,11 +11,11 @@
 
 /** What had not been reported at the session's end. */
 typedef struct hb_late_wants {
-    uint64_t last_work; /* ids of its work are no higher, and those of later sessions are */
-    uint64_t missing;   /* pieces that will be reported */
-    uint64_t hoped;     /* that may be */
-    bool replays;       /* graphs ran, of whose work nobody knows how much there is */
-    uint64_t devices;   /* where, as bits */
+    uint64_t first_work, last_work; /* no id of its work is outside of these, all others' are */
+    uint64_t missing;               /* pieces that will be reported */
+    uint64_t hoped;                 /* that may be */
+    bool replays;                   /* graphs ran, of whose work nobody knows how much there is */
+    uint64_t devices;               /* where, as bits */
 } hb_late_wants;
 
 /** False without memory for it. */
