@@ -155,7 +155,8 @@ static void enable(bool on)
 
 const hb_device_backend hb_interposition = {
     .name = "interposition",
-    .summary = "HIP calls by interposition, device work by HIP events around it",
+    .summary = "HIP calls by interposition, device work by HIP events around it; kernel_sampling "
+               "works",
     .last_resort = true,
     .samples = true,
     .probe = probe,
