@@ -190,7 +190,8 @@ static void enable(bool on)
 
 const hb_device_backend hb_hooks_by_record = {
     .name = "activity-hooks",
-    .summary = "HIP calls by interposition, device work by the runtime's hooks up to 5.2",
+    .summary =
+        "HIP calls by interposition, device work by the runtime's hooks up to 5.2 (run with 5.2.3)",
     .loses_replays = true,
     .prepare = prepare,
     .probe = probe,
