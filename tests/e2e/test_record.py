@@ -16,6 +16,7 @@ from support import BUILD, ROOT
 HIPBOARD = BUILD / "tools/hipboard/hipboard"
 PLAIN = BUILD / "tests/hip/plain"
 STEPS = BUILD / "tests/hip/steps"  # COUNT INIT_MS STEP_MS [roctx] END
+PLATE = BUILD / "samples/plate/plate"
 WITH_GPU = dict(os.environ, LD_LIBRARY_PATH=str(BUILD / "tools/simhsa"),
                 SIMHSA_LIBRARY_DIR=str(BUILD / "tools/simhsa"))
 needs_gpu = pytest.mark.skipif(not PLAIN.exists(), reason="needs the HIP runtime and tools/simhsa")
@@ -151,6 +152,22 @@ def test_a_killed_recorder_takes_the_program_with_it(tmp_path, hip):
         assert running.stdout.read() == b""  # nobody has the other end any more
     subprocess.run([HIPBOARD, "recover", tmp_path], check=True, capture_output=True, timeout=600)
     assert len(traces(tmp_path)) == 1
+
+
+@needs_gpu
+@pytest.mark.skipif(not PLATE.exists(), reason="needs hipcc")
+def test_a_device_that_is_lost_leaves_what_was_before(tmp_path, hip, release):
+    """HIP before 7 ends the program then."""
+    done = record("-o", tmp_path, "--", PLATE, env=WITH_GPU | {"SIMHSA_FAULTS": "queue:30"}, hip=hip)
+    [path] = tmp_path.glob("*.pt.trace.json")
+    trace = json.loads(path.read_text())
+    calls = [e for e in trace["traceEvents"] if e.get("cat") == "Runtime"]
+    assert sum(e["name"] == "hipLaunchKernel" for e in calls) >= 30
+    if release < "7":
+        assert done.returncode == -signal.SIGABRT and trace["hipboard_recovered"]
+    else:
+        assert "a device failed" in " ".join(trace["hipboard_hip_notes"])
+    assert not list(tmp_path.glob(".*"))
 
 
 # ---- steps ----
