@@ -242,8 +242,9 @@ static void enable(bool on)
 
 const hb_device_backend hb_hooks_by_tracer = {
     .name = "tracer-hook",
-    .summary = "the HIP runtime's hook since 5.4 (run with 5.7.1, 6.4.3, 7.2.4; 7.1 and others by "
-               "their code); kernel_sampling works",
+    .summary =
+        "the HIP runtime's hook since 5.4 (run with 5.7.1, 6.4.3, 7.2.4; 5.6, 6.0 to 6.2, 7.1 "
+        "and others by their layout); kernel_sampling works",
     .samples = true,
     .probe = probe,
     .attach = attach,
