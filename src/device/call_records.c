@@ -3,6 +3,7 @@
  * What a call's arguments and result mean: its record, and what it did to memory.
  */
 #include "device/calls_runtime.h"
+#include "device/graphs.h"
 #include "device/kernels.h"
 #include "device/known_devices.h"
 #include "device/occupancy.h"
@@ -476,6 +477,12 @@ static void report_free(const hb_frame *f)
 }
 
 /* What the call's result means beyond its own record. */
+static void note_graph_made(const char *args)
+{
+    const uint64_t *exec = pointer(word(args, 0));
+    if (exec) hb_graphs_made(*exec);
+}
+
 static void note_result(hb_frame *f, const char *args, int error)
 {
     hb_calls *c = hb_thread_tls->calls;
@@ -495,6 +502,12 @@ static void note_result(hb_frame *f, const char *args, int error)
         if (atomic_load(&c->capturing)) atomic_fetch_sub(&c->capturing, 1);
         break;
     case HB_CALL_UNLOAD: hb_kernels_outdate(); break;
+    case HB_CALL_MAKE_GRAPH:
+        if (error == 0) note_graph_made(args);
+        break;
+    case HB_CALL_GRAPH_LAUNCH:
+        if (error == 0 && !hb_graphs_run(word(args, 0))) hb_count(&c->unreported);
+        break;
     default: break;
     }
 }

@@ -96,6 +96,7 @@ hb_call_counts hb_calls_count(void)
         sum.hoped += atomic_load_explicit(&c->hoped, memory_order_acquire);
         sum.came += atomic_load_explicit(&c->came, memory_order_acquire);
         sum.replays += atomic_load_explicit(&c->replays, memory_order_acquire);
+        sum.unreported += atomic_load_explicit(&c->unreported, memory_order_acquire);
         sum.capturing += atomic_load_explicit(&c->capturing, memory_order_acquire);
     }
     return sum;

@@ -53,9 +53,9 @@ typedef struct hb_calls {
     int16_t stream_device;
     uint32_t launch, picked,
         random; /* of each hb_calls_sampling launches: the next, the timed one */
-    /* calls; pieces of device work, and such as a copy may or may not make; runs of graphs. The
-     * thread itself counts. */
-    _Atomic uint64_t seen, made, arrived, hoped, came, replays;
+    /* calls; pieces of device work, and such as a copy may or may not make; runs of graphs, and
+     * those of which no work will be reported. The thread itself counts. */
+    _Atomic uint64_t seen, made, arrived, hoped, came, replays, unreported;
     hb_frame frames[HB_CALLS_MAX_DEPTH];
 } hb_calls;
 
@@ -138,7 +138,7 @@ void hb_work_arrived(bool certain);
 
 /** Sums over all threads. */
 typedef struct hb_call_counts {
-    uint64_t seen, made, arrived, hoped, came, replays;
+    uint64_t seen, made, arrived, hoped, came, replays, unreported;
     uint32_t capturing;
 } hb_call_counts;
 hb_call_counts hb_calls_count(void);

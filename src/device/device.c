@@ -13,6 +13,7 @@
 #include "device/code_objects.h"
 #include "device/device_rows.h"
 #include "device/forked.h"
+#include "device/graphs.h"
 #include "device/interpose.h"
 #include "device/kernels.h"
 #include "device/known_devices.h"
@@ -176,6 +177,7 @@ static void after_fork_in_child(void)
     hb_marks_after_fork();
     hb_notes_after_fork();
     hb_late_after_fork();
+    hb_graphs_after_fork();
     hb_synchronize_after_fork();
     settling = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }
@@ -498,12 +500,14 @@ static void finish_attached(void)
                 (unsigned long long)(missing(&now) - lost),
                 (unsigned long long)(now.made - state.at_start.made));
     uint64_t replays = now.replays - state.at_start.replays;
-    if (replays > 1 && state.backend->loses_replays)
-        hb_note(true,
-                "HIP %d.%d reports the work of a graph for its first run only; graphs were run "
-                "%llu times",
-                hb_hip_release(&state.hip) / 100, hb_hip_release(&state.hip) % 100,
-                (unsigned long long)replays);
+    uint64_t unreported = now.unreported - state.at_start.unreported;
+    if (unreported && state.backend->loses_replays)
+        hb_note(
+            true,
+            "HIP %d.%d reports the work of a graph for its first run only: that of %llu of %llu "
+            "runs of graphs is missing",
+            hb_hip_release(&state.hip) / 100, hb_hip_release(&state.hip) % 100,
+            (unsigned long long)unreported, (unsigned long long)replays);
     bool used = now.seen != state.at_start.seen;
     if (!used) hb_note(state.asked_for, "no HIP call was made while this was recorded");
     if ((!used && !state.asked_for) || !may_ask()) return;

@@ -19,7 +19,7 @@ typedef struct hb_hip_api_head {
 enum hb_call_kind {
     HB_CALL_PLAIN = 0,
     HB_CALL_WORK,         /* makes device work of which the arguments tell nothing here */
-    HB_CALL_HIDDEN,       /* chatter that Kineto hides, too */
+    HB_CALL_HIDDEN,       /* reads or sets a variable of its thread: costs and orders nothing */
     HB_CALL_LAUNCH_HOST,  /* a kernel by its host function */
     HB_CALL_LAUNCH,       /* a kernel by its hipFunction_t */
     HB_CALL_LAUNCH_ITEMS, /* the same, its grid in work-items */
@@ -37,6 +37,7 @@ enum hb_call_kind {
     HB_CALL_WAIT, /* synchronisation */
     HB_CALL_ON_STREAM,
     HB_CALL_GRAPH_LAUNCH,
+    HB_CALL_MAKE_GRAPH, /* an executable one */
     HB_CALL_BEGIN_CAPTURE,
     HB_CALL_END_CAPTURE,
     HB_CALL_UNLOAD, /* code objects go, their functions' addresses may come back as others */

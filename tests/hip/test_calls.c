@@ -307,6 +307,62 @@ static void each_failure_shows_its_error(void **state)
     HIP_OK(hipFree(data));
 }
 
+/* ---- which calls are recorded ---- */
+
+static int count_calls(const cJSON *trace, const char *name)
+{
+    return count_events(trace, "Runtime", name);
+}
+
+static void calls_that_cost_or_order_work_are_recorded(void **state)
+{
+    (void)state;
+    hipStream_t stream;
+    hipEvent_t event;
+    hipModule_t module;
+    hipFunction_t kernel;
+    hipDeviceProp_t properties;
+    int device, (*record_with_flags)(hipEvent_t, hipStream_t, unsigned);
+    newer("hipEventRecordWithFlags", &record_with_flags);
+    HIP_OK(hipModuleLoad(&module, TEST_KERNELS));
+    HIP_OK(hipStreamCreate(&stream));
+    hb_profiler *prof = capture_start(0);
+    HIP_OK(hipSetDevice(0));
+    HIP_OK(hipGetDeviceProperties(&properties, 0));
+    HIP_OK(hipModuleGetFunction(&kernel, module, "vadd"));
+    HIP_OK(hipEventCreateWithFlags(&event, hipEventDisableTiming));
+    HIP_OK(hipEventRecord(event, stream));
+    HIP_OK(hipEventSynchronize(event));
+    HIP_OK(hipEventQuery(event));
+    if (record_with_flags) assert_int_equal(record_with_flags(event, stream, 0), 0);
+    HIP_OK(hipGetDevice(&device));
+    HIP_OK(hipGetLastError());
+    HIP_OK(hipPeekAtLastError());
+    HIP_OK(hipStreamSynchronize(stream));
+    cJSON *trace = capture_stop(prof);
+    static const char *const once[] = {
+        "hipSetDevice",   "hipModuleGetFunction", "hipEventCreateWithFlags",
+        "hipEventRecord", "hipEventSynchronize",  "hipEventQuery"};
+    for (size_t i = 0; i < sizeof once / sizeof *once; i++)
+        assert_int_equal(count_calls(trace, once[i]), 1);
+    static const char *const by_release[] = {"", "R0000", "R0600"};
+    int asked = 0;
+    for (size_t i = 0; i < sizeof by_release / sizeof *by_release; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "hipGetDeviceProperties%s", by_release[i]);
+        asked += count_calls(trace, name);
+    }
+    assert_int_equal(asked, 1);
+    assert_int_equal(count_calls(trace, "hipEventRecordWithFlags"), record_with_flags != NULL);
+    static const char *const never[] = {"hipGetDevice", "hipGetLastError", "hipPeekAtLastError"};
+    for (size_t i = 0; i < sizeof never / sizeof *never; i++)
+        assert_int_equal(count_calls(trace, never[i]), 0);
+    assert_null(cJSON_GetObjectItem(trace, "hipboard_work_without_call"));
+    cJSON_Delete(trace);
+    HIP_OK(hipEventDestroy(event));
+    HIP_OK(hipStreamDestroy(stream));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -316,6 +372,7 @@ int main(void)
         cmocka_unit_test(launches_by_an_early_address_are_seen_or_said_to_be_missing),
         cmocka_unit_test(failing_calls_show_their_error),
         cmocka_unit_test(each_failure_shows_its_error),
+        cmocka_unit_test(calls_that_cost_or_order_work_are_recorded),
     };
     void *address = dlsym(RTLD_DEFAULT, "hipModuleLaunchKernel");
     memcpy(&early_launch, &address, sizeof address);
