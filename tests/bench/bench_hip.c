@@ -8,7 +8,7 @@
  *
  * HIPBOARD_HIP_BACKEND chooses the back-end; "bare": without hipboard, to compare with; "own": what
  * a launch takes with an empty client of the runtime's hook and with hipboard, in turns; "count":
- * 1000 recorded launches, for `valgrind --tool=callgrind --toggle-collect=launch`.
+ * 1000 recorded launches, for launch_instructions.sh.
  */
 #include <dlfcn.h>
 #include <pthread.h>
