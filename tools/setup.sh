@@ -3,11 +3,12 @@
 #
 # Installs what hipboard needs on Debian 12, and nothing that is there already.
 #
-#   bash tools/setup.sh [build|view|hip|test]...
+#   bash tools/setup.sh [build|view|hip|openmm|test]...
 #
 #   build   compiler, build tools and libraries         (Debian packages)
 #   view    TensorBoard with its profiler plugin        (Python packages in .venv/)
 #   hip     AMD's compiler, for samples/plate           (Debian packages)
+#   openmm  a program for tests                         (Python packages in .venv/)
 #   test    all of them, and all that the tests use     (the default)
 #
 # Debian packages need root or sudo. The Python packages stay in the checkout.
@@ -139,6 +140,7 @@ for level in "${@:-test}"; do
     build) install_packages "${build_packages[@]}" ;;
     view) setup_view ;;
     hip) setup_hip ;;
+    openmm) install_openmm ;;
     test)
         install_packages "${build_packages[@]}" "${view_packages[@]}" "${test_packages[@]}"
         setup_hip
@@ -147,7 +149,7 @@ for level in "${@:-test}"; do
         install_python tests/requirements.txt HolisticTraceAnalysis==0.5.0
         install_openmm
         ;;
-    *) die "usage: bash tools/setup.sh [build|view|hip|test]..." ;;
+    *) die "usage: bash tools/setup.sh [build|view|hip|openmm|test]..." ;;
     esac
 done
 say "ready in $root"

@@ -267,6 +267,13 @@ typedef struct hb_profiler_options {
      * hb_profiler_step() does; hb_profiler_flush() waits for it and returns its error, and
      * hb_profiler_destroy() and the program's exit() wait for it. */
     bool stop_hands_over;
+    /** N: of each N kernel launches of a thread one, chosen at random, has its kernel timed: taking
+     * times is most of what recording a launch costs. All calls are kept, copies and graphs timed;
+     * the trace has a row for each kernel that was timed, and says so in its metadata
+     * (hipboard_kernel_sampling) and notes: a sum over kernels is about an N-th of the truth. 0 or
+     * 1: all are timed. Through the runtime's hook of HIP 5.4 and later, and by interposition; HIP
+     * up to 5.2 and rocprofiler-sdk time all or none: there the option changes nothing but a note. */
+    uint64_t kernel_sampling;
 } hb_profiler_options;
 
 #define HB_TIME_SLICES_AUTO INT64_MAX

@@ -14,6 +14,7 @@ typedef struct hb_device_backend {
     bool loses_replays;  /* a graph's work is reported for its first run only */
     bool last_resort;    /* worth a word why the others were refused */
     bool ends_at_fork;   /* a forked child has to take another */
+    bool samples;        /* can take the times of some launches only: hb_calls_sampling */
     /** Before any function of the runtime is called, for those that have to be there first; or
      * NULL. */
     void (*prepare)(const hb_hip *hip);
@@ -27,6 +28,10 @@ typedef struct hb_device_backend {
      * pointer or a flag: a forked child must not do more before it has called HIP itself. */
     void (*enable)(bool on);
     /* The rest may be NULL. */
+    /** What is made from now on is not reported any more, what was made is: until enable(). Without
+     * it the program's thread waits for the devices at a session's end. */
+    void (*leave_off)(void);
+    bool (*can_leave_off)(void); /* with this runtime */
     /** Reports what it has been keeping of finished work. */
     void (*flush)(void);
     /** How many reports were lost on the way to it, in all sessions. */

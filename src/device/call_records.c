@@ -3,6 +3,7 @@
  * What a call's arguments and result mean: its record, and what it did to memory.
  */
 #include "device/calls_runtime.h"
+#include "device/graphs.h"
 #include "device/kernels.h"
 #include "device/known_devices.h"
 #include "device/occupancy.h"
@@ -100,6 +101,7 @@ static unsigned flags_of(const hb_frame *f)
     unsigned captured =
         atomic_load_explicit(&c->capturing, memory_order_relaxed) ? HB_RECORD_CAPTURED : 0;
     unsigned unsure = f->unsure ? HB_RECORD_UNSURE : 0;
+    if (hb_call_is_launch(f->call)) return captured | unsure;
     switch (f->call->kind) {
     case HB_CALL_GRAPH_LAUNCH: hb_count(&c->replays); return captured | HB_RECORD_REPLAYS;
     case HB_CALL_WAIT: return HB_RECORD_WAITS | unsure;
@@ -175,10 +177,11 @@ static void set_extent(hb_record_launch *r, const char *extent, bool in_items)
     uint32_t block[3];
     memcpy(r->grid, extent, sizeof r->grid);
     memcpy(block, extent + sizeof r->grid, sizeof block);
-    for (int i = 0; i < 3; i++) {
-        r->block[i] = (uint16_t)block[i];
-        if (in_items && block[i]) r->grid[i] = (r->grid[i] + block[i] - 1) / block[i];
-    }
+    r->block[0] = (uint16_t)block[0];
+    r->block[1] = (uint16_t)block[1];
+    r->block[2] = (uint16_t)block[2];
+    for (int i = 0; HB_UNLIKELY(in_items) && i < 3; i++)
+        if (block[i]) r->grid[i] = (r->grid[i] + block[i] - 1) / block[i];
 }
 
 /* The most frequent call: its record is made in its place. */
@@ -376,10 +379,11 @@ static void begin_destroy_pool(hb_frame *f, const char *args)
 
 static void begin(hb_frame *f, const char *args)
 {
+    if (hb_call_is_launch(f->call)) {
+        begin_launch(f, args);
+        return;
+    }
     switch (f->call->kind) {
-    case HB_CALL_LAUNCH_HOST:
-    case HB_CALL_LAUNCH:
-    case HB_CALL_LAUNCH_ITEMS: begin_launch(f, args); break;
     case HB_CALL_COPY:
     case HB_CALL_COPY_2D:
     case HB_CALL_COPY_PEER:
@@ -473,6 +477,12 @@ static void report_free(const hb_frame *f)
 }
 
 /* What the call's result means beyond its own record. */
+static void note_graph_made(const char *args)
+{
+    const uint64_t *exec = pointer(word(args, 0));
+    if (exec) hb_graphs_made(*exec);
+}
+
 static void note_result(hb_frame *f, const char *args, int error)
 {
     hb_calls *c = hb_thread_tls->calls;
@@ -492,6 +502,12 @@ static void note_result(hb_frame *f, const char *args, int error)
         if (atomic_load(&c->capturing)) atomic_fetch_sub(&c->capturing, 1);
         break;
     case HB_CALL_UNLOAD: hb_kernels_outdate(); break;
+    case HB_CALL_MAKE_GRAPH:
+        if (error == 0) note_graph_made(args);
+        break;
+    case HB_CALL_GRAPH_LAUNCH:
+        if (error == 0 && !hb_graphs_run(word(args, 0))) hb_count(&c->unreported);
+        break;
     default: break;
     }
 }

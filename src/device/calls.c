@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "device/late.h"
 #include "record/strings.h"
 
 #define CORRELATIONS_AT_ONCE 1024u
@@ -17,17 +18,29 @@ static _Atomic uint64_t next_correlation = 1;
 static _Atomic bool heard;
 _Atomic uint64_t hb_calls_devices;
 _Atomic uint32_t hb_calls_stream_generation = 1;
+_Atomic uint32_t hb_calls_sampling;
+
+/* Interposed calls are laid out by the table itself. */
+static hb_hip_call row_of(const char *name, const hb_hip *runtime, const hb_calls_source *calls)
+{
+    const hb_hip_call *row = hb_hip_call_named(name);
+    if (calls->unexpanded) return hb_hip_call_unexpanded(row);
+    return calls->interposed ? *row : hb_hip_call_of_release(row, hb_hip_release(runtime));
+}
 
 bool hb_calls_init(const hb_hip *runtime, const hb_calls_source *calls)
 {
     hb_hip_call *rows = calloc(calls->num_functions, sizeof *rows);
     uint32_t *names = calloc(calls->num_functions, sizeof *names);
-    if (!rows || !names) return false;
+    if (!rows || !names) {
+        free(rows);
+        free(names);
+        return false;
+    }
     for (uint32_t cid = 0; cid < calls->num_functions; cid++) {
         const char *name = calls->name_of(cid);
         if (!name) name = "unknown";
-        const hb_hip_call *row = hb_hip_call_named(name);
-        rows[cid] = calls->unexpanded ? hb_hip_call_unexpanded(row) : *row;
+        rows[cid] = row_of(name, runtime, calls);
         names[cid] = hb_strings_intern(name, strlen(name));
     }
     hb_calls_runtime = (hb_calls_of_runtime){runtime, *calls, rows, names};
@@ -83,9 +96,15 @@ hb_call_counts hb_calls_count(void)
         sum.hoped += atomic_load_explicit(&c->hoped, memory_order_acquire);
         sum.came += atomic_load_explicit(&c->came, memory_order_acquire);
         sum.replays += atomic_load_explicit(&c->replays, memory_order_acquire);
+        sum.unreported += atomic_load_explicit(&c->unreported, memory_order_acquire);
         sum.capturing += atomic_load_explicit(&c->capturing, memory_order_acquire);
     }
     return sum;
+}
+
+uint64_t hb_calls_last_id(void)
+{
+    return atomic_load(&next_correlation) - 1;
 }
 
 static uint64_t take_correlation(hb_calls *c)
@@ -134,6 +153,8 @@ static HB_COLD void begin_session(hb_calls *c, uint32_t epoch)
     c->epoch = epoch;
     c->depth = 0;
     c->stream_generation = 0;
+    c->next_correlation = c->end_correlation; /* those of a session follow those of the last */
+    c->launch = c->picked = 0;
     atomic_store(&c->capturing, 0);
 }
 
@@ -149,19 +170,20 @@ hb_frame *hb_calls_push(uint32_t cid)
 {
     uint32_t epoch = __atomic_load_n(&hb_enabled_epoch, __ATOMIC_ACQUIRE);
     if (cid >= hb_calls_runtime.source.num_functions || epoch == 0) return NULL;
-    hb_calls *c = calls_self();
+    const hb_hip_call *call = &hb_calls_runtime.rows[cid];
+    hb_calls *c = call->kind == HB_CALL_HIDDEN ? NULL : calls_self();
     if (!c || c->ours) return NULL;
     const char *here = __builtin_frame_address(0);
     if (HB_UNLIKELY(c->epoch != epoch)) begin_session(c, epoch);
     drop_stale(c, here);
     if (c->depth == HB_CALLS_MAX_DEPTH) return NULL;
     hb_frame *f = &c->frames[c->depth++];
-    f->call = &hb_calls_runtime.rows[cid];
+    f->call = call;
     f->cid = cid;
     f->stack = here;
     f->record = NULL;
     f->work = 0;
-    f->unsure = f->work_asked = f->promised = false;
+    f->unsure = f->untimed = f->work_asked = f->promised = false;
     f->ptr = NULL;
     f->bytes = 0;
     f->counted = NULL;
@@ -171,32 +193,37 @@ hb_frame *hb_calls_push(uint32_t cid)
     return f;
 }
 
-hb_frame *hb_calls_top(uint32_t cid)
-{
-    hb_thread *t = hb_thread_tls;
-    hb_calls *c = t ? t->calls : NULL;
-    if (!c || c->ours || c->depth == 0 || c->frames[c->depth - 1].cid != cid) return NULL;
-    return &c->frames[c->depth - 1];
-}
-
-hb_frame *hb_calls_innermost(void)
-{
-    hb_thread *t = hb_thread_tls;
-    hb_calls *c = t ? t->calls : NULL;
-    return c && !c->ours && c->depth ? &c->frames[c->depth - 1] : NULL;
-}
-
 /* ---- device work ---- */
 
+/* One of each so many: of a loop that launches the same kernels over and over it must not be the
+ * same one each time. The first, so that few launches have one. */
+bool hb_calls_pass_over_times(void)
+{
+    hb_calls *c = hb_thread_tls->calls;
+    uint32_t each = atomic_load_explicit(&hb_calls_sampling, memory_order_relaxed);
+    if (HB_LIKELY(each <= 1)) return false;
+    bool passed_over = c->launch != c->picked;
+    if (++c->launch >= each) {
+        c->launch = 0;
+        c->random = c->random * 1664525u + 1013904223u + c->owner;
+        c->picked = (uint32_t)((uint64_t)c->random * each >> 32);
+    }
+    return passed_over;
+}
+
 /* The call makes work of its own correlation, if its kind does. */
-static void make_work_of_correlation(hb_frame *f)
+static inline void make_work_of_correlation(hb_frame *f)
 {
     hb_calls *c = hb_thread_tls->calls;
     bool now = !atomic_load_explicit(&c->capturing, memory_order_relaxed);
+    if (hb_call_is_launch(f->call)) {
+        f->untimed = hb_calls_pass_over_times();
+        if (f->untimed) return;
+        f->work = f->correlation;
+        if (now) hb_count(f->counted = &c->made);
+        return;
+    }
     switch (f->call->kind) {
-    case HB_CALL_LAUNCH_HOST:
-    case HB_CALL_LAUNCH:
-    case HB_CALL_LAUNCH_ITEMS: f->counted = &c->made; break;
     case HB_CALL_COPY:
     case HB_CALL_COPY_2D:
     case HB_CALL_COPY_PEER:
@@ -271,8 +298,13 @@ void hb_call_made_no_more(hb_frame *f)
     f->counted = NULL;
 }
 
+/* 0, or the work that this thread has just reported, of a session that has ended. */
+static __thread uint64_t late_work;
+
 static void report(const hb_record_work *work, enum hb_record_type type, size_t bytes)
 {
+    late_work = hb_late_any() && hb_late_take(work, type, bytes) ? work->work : 0;
+    if (late_work) return;
     hb_thread *t = work->kind ? hb_record_enter() : NULL;
     if (!t) return;
     hb_record *r = hb_record_reserve(t, (uint32_t)bytes);
@@ -297,6 +329,7 @@ void hb_dispatch_report(const hb_record_dispatch *dispatch)
 
 void hb_work_arrived(bool certain)
 {
-    hb_calls *c = calls_self();
+    hb_calls *c = late_work ? NULL : calls_self();
+    if (late_work) hb_late_arrived(late_work, certain);
     if (c) hb_count(certain ? &c->arrived : &c->came);
 }

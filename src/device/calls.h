@@ -27,6 +27,7 @@ typedef struct hb_frame {
     uint64_t work;   /* the first piece of device work that it made */
     bool unsure;     /* whether it makes any */
     bool promised;   /* records of its work, beyond a launch's one */
+    bool untimed;    /* a launch whose kernel's times are not asked for */
     bool work_asked; /* for back-ends that need it, as the next two: work of it was made */
     bool per_thread; /* the function means the thread's own stream by none */
     struct hb_mark *mark;
@@ -50,9 +51,11 @@ typedef struct hb_calls {
     uint64_t stream; /* the last whose device was asked for, and the answer, which holds for: */
     uint32_t stream_generation; /* 0: none was */
     int16_t stream_device;
-    /* calls; pieces of device work, and such as a copy may or may not make; runs of graphs. The
-     * thread itself counts. */
-    _Atomic uint64_t seen, made, arrived, hoped, came, replays;
+    uint32_t launch, picked,
+        random; /* of each hb_calls_sampling launches: the next, the timed one */
+    /* calls; pieces of device work, and such as a copy may or may not make; runs of graphs, and
+     * those of which no work will be reported. The thread itself counts. */
+    _Atomic uint64_t seen, made, arrived, hoped, came, replays, unreported;
     hb_frame frames[HB_CALLS_MAX_DEPTH];
 } hb_calls;
 
@@ -71,16 +74,39 @@ uint32_t hb_calls_num_functions(void);
 /** The row of a function number. */
 const hb_hip_call *hb_calls_row(uint32_t cid);
 
+static inline bool hb_call_is_launch(const hb_hip_call *call)
+{
+    return call->kind >= HB_CALL_LAUNCH_HOST && call->kind <= HB_CALL_LAUNCH_ITEMS;
+}
+
 /** hipboard's own calls of the runtime stand between these two. */
 bool hb_calls_enter_own(void);
 void hb_calls_leave_own(bool before);
 
+/** The kernels' times are asked for of one in so many launches of a thread; 0: of all. */
+extern _Atomic uint32_t hb_calls_sampling;
+
+/** Whether the launch that begins now on the calling thread, inside of hb_calls_push(), is not one
+ * of those. */
+bool hb_calls_pass_over_times(void);
+
 /** Takes a frame for a call that begins now; NULL when it is not to be recorded. */
 hb_frame *hb_calls_push(uint32_t cid);
-/** The frame of the call that is about to end; NULL when push gave none for it. */
-hb_frame *hb_calls_top(uint32_t cid);
+
 /** The innermost call's frame; NULL outside of calls, and in those of hipboard's own. */
-hb_frame *hb_calls_innermost(void);
+static inline hb_frame *hb_calls_innermost(void)
+{
+    hb_thread *t = hb_thread_tls;
+    hb_calls *c = t ? t->calls : NULL;
+    return c && !c->ours && c->depth ? &c->frames[c->depth - 1] : NULL;
+}
+
+/** The frame of the call that is about to end; NULL when push gave none for it. */
+static inline hb_frame *hb_calls_top(uint32_t cid)
+{
+    hb_frame *f = hb_calls_innermost();
+    return f && f->cid == cid ? f : NULL;
+}
 
 /** `args`: the arguments as the runtime laid them out. */
 void hb_call_begin(hb_frame *frame, const char *args);
@@ -116,10 +142,13 @@ void hb_work_arrived(bool certain);
 
 /** Sums over all threads. */
 typedef struct hb_call_counts {
-    uint64_t seen, made, arrived, hoped, came, replays;
+    uint64_t seen, made, arrived, hoped, came, replays, unreported;
     uint32_t capturing;
 } hb_call_counts;
 hb_call_counts hb_calls_count(void);
+
+/** No call has a higher id up to now, those of sessions to come have. */
+uint64_t hb_calls_last_id(void);
 
 /** Devices that work was launched on, as bits; cleared by whoever has waited for them. */
 extern _Atomic uint64_t hb_calls_devices;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "device/device.h"
 
+#include <errno.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -11,15 +12,19 @@
 #include "device/calls.h"
 #include "device/choice.h"
 #include "device/code_objects.h"
+#include "device/device_rows.h"
 #include "device/forked.h"
+#include "device/graphs.h"
 #include "device/interpose.h"
 #include "device/kernels.h"
 #include "device/known_devices.h"
+#include "device/late.h"
 #include "device/lookups.h"
 #include "device/marks.h"
 #include "device/notes.h"
 #include "device/pools.h"
 #include "device/surroundings.h"
+#include "device/synchronize.h"
 #include "record/strings.h"
 
 static struct {
@@ -37,8 +42,11 @@ static struct {
     bool recording, asked_for;
     hb_call_counts at_start;
     uint64_t lost_at_start;
-    bool gone; /* the process is exiting, the runtime may be torn down */
+    uint64_t first_work; /* no id of its work is lower, and those of earlier sessions are */
+    _Atomic bool gone;   /* the process is exiting, the runtime may be torn down */
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static pthread_mutex_t settling = PTHREAD_MUTEX_INITIALIZER; /* taken before state.lock */
 
 /* ---- the back-end ---- */
 
@@ -140,10 +148,12 @@ static void look_ahead(void)
 static void look_if_free(void)
 {
     if (pthread_mutex_trylock(&state.lock) != 0) return;
+    int error = errno; /* the program's */
     if (state.recording && !state.gone)
         look();
     else if (!state.gone)
         look_ahead();
+    errno = error;
     pthread_mutex_unlock(&state.lock);
 }
 
@@ -167,6 +177,10 @@ static void after_fork_in_child(void)
     hb_interpose_after_fork();
     hb_marks_after_fork();
     hb_notes_after_fork();
+    hb_late_after_fork();
+    hb_graphs_after_fork();
+    hb_synchronize_after_fork();
+    settling = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }
 
 static void register_once(void)
@@ -178,6 +192,7 @@ void hb_device_prepare(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, register_once);
+    hb_synchronize_prepare();
     pthread_mutex_lock(&state.lock);
     if (!state.found) hb_lookups_watch(look_if_free);
     look_ahead();
@@ -185,9 +200,10 @@ void hb_device_prepare(void)
     pthread_mutex_unlock(&state.lock);
 }
 
-void hb_device_start(bool asked_for)
+void hb_device_start(bool asked_for, uint32_t kernel_sampling)
 {
     pthread_mutex_lock(&state.lock);
+    atomic_store(&hb_calls_sampling, kernel_sampling);
     state.recording = true;
     state.asked_for = asked_for;
     hb_notes_clear();
@@ -215,21 +231,6 @@ void hb_device_look_again(void)
 
 /* ---- the end of a session ---- */
 
-/* Even asking for the present device starts the runtime. */
-static void synchronize(uint64_t devices)
-{
-    int present = 0;
-    if (devices == 0 || !state.hip.device_synchronize || !state.hip.set_device) return;
-    bool was = hb_calls_enter_own();
-    if (state.hip.get_device) state.hip.get_device(&present);
-    for (int id = 0; id < HB_HIP_MAX_DEVICES; id++) {
-        if (!(devices >> id & 1)) continue;
-        if (state.hip.set_device(id) == 0) state.hip.device_synchronize();
-    }
-    state.hip.set_device(present);
-    hb_calls_leave_own(was);
-}
-
 static uint64_t missing(const hb_call_counts *now)
 {
     int64_t made = (int64_t)(now->made - state.at_start.made);
@@ -240,13 +241,18 @@ static uint64_t missing(const hb_call_counts *now)
 /* How long to wait without any progress. The reporting thread gets its turn late on a busy machine;
  * but a copy that the host does itself is never reported, and of a graph's work nobody knows how
  * much there is. */
-static int patience_ms(const hb_call_counts *now)
+static int patience_for(const hb_late_wants *wants)
+{
+    return wants->missing ? 300 : wants->hoped ? 50 : wants->replays ? 10 : 0;
+}
+
+static hb_late_wants wants_of(const hb_call_counts *now)
 {
     int64_t hoped = (int64_t)(now->hoped - state.at_start.hoped);
     int64_t came = (int64_t)(now->came - state.at_start.came);
-    if (missing(now)) return 300;
-    if (hoped > came) return 50;
-    return now->replays != state.at_start.replays ? 10 : 0;
+    return (hb_late_wants){.missing = missing(now),
+                           .hoped = hoped > came ? (uint64_t)(hoped - came) : 0,
+                           .replays = now->replays != state.at_start.replays};
 }
 
 static hb_call_counts count_reports(void)
@@ -255,14 +261,41 @@ static hb_call_counts count_reports(void)
     return hb_calls_count();
 }
 
+static void tell_waiting(uint64_t missing, int patience)
+{
+    static _Atomic bool told;
+    if (!atomic_exchange(&told, true))
+        hb_warn("waiting for GPUs: %llu pieces of their work are not reported yet; at most %d s "
+                "after each report (HIPBOARD_GPU_PATIENCE; said once)",
+                (unsigned long long)missing, patience / 1000);
+}
+
+/* A millisecond's wait for reports. False when enough was waited since the last came: `idle_ms`
+ * counts that. While devices have work to do it may take long until the next, and of work that
+ * nobody can count none may come before their end. */
+static bool wait_for_more(const hb_late_wants *wants, int *idle_ms)
+{
+    enum { TELL_AFTER_MS = 2000 };
+    int usual = patience_for(wants), patience = usual ? hb_synchronize_patience_ms() : 0;
+    if (*idle_ms >= patience && patience) hb_synchronize_give_up();
+    if (*idle_ms >= HB_MAX(patience, usual)) return false;
+    if (patience && *idle_ms == TELL_AFTER_MS) tell_waiting(wants->missing, patience);
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    ++*idle_ms;
+    /* The usual time begins when the devices have nothing to do. */
+    if (patience > usual && hb_synchronize_patience_ms() == 0) *idle_ms = 0;
+    return true;
+}
+
 /* The runtime may report work a moment after the wait for it has returned. */
 static hb_call_counts await_reports(void)
 {
     hb_call_counts now = count_reports();
+    hb_late_wants wants = wants_of(&now);
     uint64_t last = now.arrived + now.came;
-    for (int idle_ms = 0; idle_ms < patience_ms(&now); idle_ms++) {
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    for (int idle_ms = 0; wait_for_more(&wants, &idle_ms);) {
         now = count_reports();
+        wants = wants_of(&now);
         if (now.arrived + now.came != last) idle_ms = 0;
         last = now.arrived + now.came;
     }
@@ -346,31 +379,136 @@ static void put_environment(void)
         if (secure_getenv(*name)) hb_put_text(*name, secure_getenv(*name));
 }
 
+/* ---- reports after the session's end ---- */
+
+/* The program goes on; who reads the session waits. */
+static bool leave_for_later(const hb_call_counts *now)
+{
+    hb_late_wants wants = wants_of(now);
+    bool possible = state.backend->leave_off && state.backend->can_leave_off();
+    if (!possible || now->capturing) return false;
+    /* Whoever takes a higher id than the last one does so after this, and is not asked. */
+    state.backend->leave_off();
+    wants.first_work = state.first_work;
+    wants.last_work = hb_calls_last_id();
+    wants.devices = atomic_load(&hb_calls_devices);
+    if (!hb_late_open(hb_recording_now.session, &wants)) return false;
+    atomic_store(&hb_calls_devices, 0);
+    return true;
+}
+
+/* Reports are heard until nobody awaits any. */
+static void hear_no_more(void)
+{
+    pthread_mutex_lock(&state.lock);
+    if (!state.recording && !hb_late_any() && state.backend && !state.gone)
+        state.backend->enable(false);
+    pthread_mutex_unlock(&state.lock);
+}
+
+/* Until all is there, or nothing has come for a while. */
+static hb_late_wants await_late(const hb_session *session)
+{
+    hb_late_wants wants = {0};
+    uint64_t progress = 0, last = 0;
+    for (int idle_ms = 0; hb_late_awaits(session, &wants, &progress);) {
+        if (progress != last) idle_ms = 0;
+        last = progress;
+        if (!wait_for_more(&wants, &idle_ms)) break;
+    }
+    return wants;
+}
+
+/* The devices may also have work to do that nobody asked about, so they are waited for last. */
+static void settle(const hb_session *session)
+{
+    hb_late_wants wants = await_late(session);
+    if (patience_for(&wants) && !state.gone && hb_calls_count().capturing == 0) {
+        hb_synchronize_begin(&state.hip, wants.devices);
+        wants = await_late(session);
+    }
+    hb_late_close(session);
+    if (wants.missing)
+        hb_warn("%llu pieces of device work of a cycle were not reported by the HIP runtime",
+                (unsigned long long)wants.missing);
+}
+
+void hb_device_settle(const hb_session *session)
+{
+    pthread_mutex_lock(&settling);
+    bool any = hb_late_any();
+    if (any) settle(session);
+    if (any) hear_no_more();
+    pthread_mutex_unlock(&settling);
+}
+
+void hb_device_forget(const hb_session *session)
+{
+    bool any = hb_late_any();
+    hb_late_forget(session);
+    if (any) hear_no_more();
+}
+
+/* What the program left to run and nobody asked about is not waited for. */
+static bool is_all_reported(const hb_call_counts *now)
+{
+    hb_late_wants wants = wants_of(now);
+    return patience_for(&wants) == 0;
+}
+
+static void note_sampling(void)
+{
+    uint32_t each = atomic_load(&hb_calls_sampling);
+    if (each <= 1) return;
+    if (!state.backend->samples) {
+        hb_note(true,
+                "kernel_sampling %u: not possible by %s, which takes the times of all launches",
+                each, state.backend->name);
+        return;
+    }
+    hb_put_number(HB_METADATA_KERNEL_SAMPLING, each);
+    hb_note(
+        false,
+        "kernels were timed in one of %u launches: sums over kernels are of those, about a %uth "
+        "of all; the calls are complete",
+        each, each);
+}
+
 static void finish_attached(void)
 {
-    hb_call_counts now = hb_calls_count();
-    if (now.capturing)
+    hb_call_counts now = count_reports();
+    bool later = !is_all_reported(&now) && leave_for_later(&now);
+    if (later || is_all_reported(&now))
+        atomic_store(&hb_calls_devices, 0);
+    else if (now.capturing)
         hb_note(true, "the devices were not waited for, since a stream was being captured into a "
                       "graph: work that ran at the end may be missing");
     else
-        synchronize(atomic_exchange(&hb_calls_devices, 0));
-    now = await_reports();
-    state.backend->enable(false);
+        hb_synchronize_begin(&state.hip, atomic_exchange(&hb_calls_devices, 0));
+    if (!later) {
+        now = await_reports();
+        hb_synchronize_part(20);
+    }
+    if (!later && !hb_late_any()) state.backend->enable(false);
+    if (!later && hb_late_any()) state.backend->leave_off();
+    note_sampling();
     uint64_t lost = lost_reports() - state.lost_at_start;
     if (lost)
         hb_note(true, "%llu records of device work were lost by %s", (unsigned long long)lost,
                 state.backend->name);
-    if (missing(&now) > lost)
+    if (!later && missing(&now) > lost)
         hb_note(true, "%llu of %llu pieces of device work were not reported by the HIP runtime",
                 (unsigned long long)(missing(&now) - lost),
                 (unsigned long long)(now.made - state.at_start.made));
     uint64_t replays = now.replays - state.at_start.replays;
-    if (replays > 1 && state.backend->loses_replays)
-        hb_note(true,
-                "HIP %d.%d reports the work of a graph for its first run only; graphs were run "
-                "%llu times",
-                hb_hip_release(&state.hip) / 100, hb_hip_release(&state.hip) % 100,
-                (unsigned long long)replays);
+    uint64_t unreported = now.unreported - state.at_start.unreported;
+    if (unreported && state.backend->loses_replays)
+        hb_note(
+            true,
+            "HIP %d.%d reports the work of a graph for its first run only: that of %llu of %llu "
+            "runs of graphs is missing",
+            hb_hip_release(&state.hip) / 100, hb_hip_release(&state.hip) % 100,
+            (unsigned long long)unreported, (unsigned long long)replays);
     bool used = now.seen != state.at_start.seen;
     if (!used) hb_note(state.asked_for, "no HIP call was made while this was recorded");
     if ((!used && !state.asked_for) || !may_ask()) return;
@@ -404,6 +542,7 @@ static void stop(void)
     if (!state.recording) return;
     state.recording = false;
     finish();
+    state.first_work = hb_calls_last_id() + 1;
     hb_notes_put();
 }
 
@@ -419,6 +558,11 @@ static void at_exit(void)
 {
     pthread_mutex_lock(&state.lock);
     stop();
+    pthread_mutex_unlock(&state.lock);
+    for (const hb_session *late; (late = hb_late_first());)
+        hb_device_settle(late);
+    hb_synchronize_part(2000);
+    pthread_mutex_lock(&state.lock);
     state.gone = true;
     pthread_mutex_unlock(&state.lock);
 }

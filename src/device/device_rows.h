@@ -40,7 +40,10 @@ typedef struct hb_device_source {
     } nodes[MAX_NODES]; /* the driver's numbers of devices, as far as they were seen */
     int num_nodes;
     char uncertainty[24];
-    char unjoined[24];
+    char unjoined[24], not_reported[24];
+    const char *late; /* records that came after the session's end */
+    size_t late_bytes, late_at;
+    uint64_t missing;
     /* the present pass */
     hb_pass pass;
     uint32_t thread, types;
@@ -90,6 +93,9 @@ void hb_make_call_row(const hb_device_source *s, hb_trace_event *e, const hb_rec
                       int64_t tid);
 /** False for work of a kind that is no row. */
 bool hb_make_work_row(hb_device_source *s, hb_trace_event *e, const hb_record *head);
+
+/** Waits until all work of an ended session was reported, as far as it will be. */
+void hb_device_settle(const hb_session *session);
 
 /** All records of some types (and perhaps others), thread after thread. */
 void hb_device_rewind(hb_device_source *s, uint32_t types);

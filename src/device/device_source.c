@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "device/device_rows.h"
+#include "device/late.h"
 
 static hb_device_source *self(hb_source *source)
 {
@@ -24,6 +25,7 @@ void hb_device_rewind(hb_device_source *s, uint32_t types)
 {
     s->thread = 0;
     s->types = types;
+    s->late_at = 0;
     open_thread(s);
 }
 
@@ -36,7 +38,10 @@ const hb_record *hb_device_next_record(hb_device_source *s)
         s->thread++;
         open_thread(s);
     }
-    return NULL;
+    if (s->late_at == s->late_bytes || !(s->types & HB_WORK_RECORDS)) return NULL;
+    const hb_record *r = (const hb_record *)(s->late + s->late_at);
+    s->late_at += (size_t)r->units * 8;
+    return r;
 }
 
 static hb_result begin(hb_source *source, hb_pass pass)
@@ -113,6 +118,8 @@ hb_result hb_device_source_open(const hb_spool_view *view, const hb_session *ses
     if (!s) return hb_fail(HB_ERROR_NO_MEMORY, "no memory to read the records");
     s->base = (hb_source){&s->info, begin, next, source_close};
     s->view = view;
+    hb_device_settle(session);
+    s->late = hb_late_records(session, &s->late_bytes, &s->missing);
     s->records = view->records(view, session);
     hb_record_reader_init(&s->reader, view, s->records);
     hb_joins_init(&s->joins, &s->reader);

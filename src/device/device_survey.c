@@ -227,6 +227,7 @@ static hb_result set_info(hb_device_source *s, uint64_t unjoined)
         add_number(s, "hipboard_device_clock_uncertainty_ns", s->uncertainty,
                    (uint64_t)s->boottime.uncertainty_ns);
     if (unjoined) add_number(s, "hipboard_work_without_call", s->unjoined, unjoined);
+    if (s->missing) add_number(s, HB_METADATA_NOT_REPORTED, s->not_reported, s->missing);
     s->info.devices = (const hb_device_info *)s->devices.data;
     s->info.metadata = (const hb_metadata *)s->metadata.data;
     s->info.num_metadata = s->metadata.size / sizeof(hb_metadata);

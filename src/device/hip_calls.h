@@ -19,7 +19,7 @@ typedef struct hb_hip_api_head {
 enum hb_call_kind {
     HB_CALL_PLAIN = 0,
     HB_CALL_WORK,         /* makes device work of which the arguments tell nothing here */
-    HB_CALL_HIDDEN,       /* chatter that Kineto hides, too */
+    HB_CALL_HIDDEN,       /* reads or sets a variable of its thread: costs and orders nothing */
     HB_CALL_LAUNCH_HOST,  /* a kernel by its host function */
     HB_CALL_LAUNCH,       /* a kernel by its hipFunction_t */
     HB_CALL_LAUNCH_ITEMS, /* the same, its grid in work-items */
@@ -37,6 +37,7 @@ enum hb_call_kind {
     HB_CALL_WAIT, /* synchronisation */
     HB_CALL_ON_STREAM,
     HB_CALL_GRAPH_LAUNCH,
+    HB_CALL_MAKE_GRAPH, /* an executable one */
     HB_CALL_BEGIN_CAPTURE,
     HB_CALL_END_CAPTURE,
     HB_CALL_UNLOAD, /* code objects go, their functions' addresses may come back as others */
@@ -60,8 +61,8 @@ typedef struct hb_hip_call {
     uint8_t stream;
     /** The parameters up to the last that is of interest, one character each: p a pointer or 64-bit
      * number, P a pointer behind which the runtime puts what it finds there, C the same of a
-     * launch's structure, A, B, Q, R and X of others, i a number of up to 32 bits, D a dim3. NULL:
-     * none is. */
+     * launch's structure, A, B, Q, R, S and X of others, i a number of up to 32 bits, D a dim3.
+     * NULL: none is. */
     const char *shape;
 } hb_hip_call;
 
@@ -74,7 +75,11 @@ const hb_hip_call *hb_hip_call_named(const char *name);
  * values that hip_prof_str.h puts behind some pointers. */
 hb_hip_call hb_hip_call_unexpanded(const hb_hip_call *row);
 
-enum { HB_HIP_ARGS_BYTES = 192 };
+/** The same as hip_prof_str.h of that release (604: HIP 6.4) lays it out: in HIP 5 one structure
+ * that it looks into was shorter than since. */
+hb_hip_call hb_hip_call_of_release(const hb_hip_call *row, int release);
+
+enum { HB_HIP_ARGS_BYTES = 208 };
 
 /** Lays parameters out as the runtime does for its callbacks. `words`: as the processor's calling
  * convention has them, a dim3 in two. */

@@ -3,9 +3,12 @@
 
 #include "device/hook_layout.h"
 
+/* Tests run with 5.2.3, 5.7.1, 6.4.3 and 7.2.4; the others are as AMD's headers say, of all patch
+ * releases alike. */
 static const hb_hook_version versions[] = {
-    {502, 832, 334, true},   {507, 840, 364, false},  {604, 1520, 419, false},
-    {701, 1520, 445, false}, {702, 1520, 450, false},
+    {502, 832, 334, true},   {506, 840, 364, false},  {507, 840, 364, false},
+    {600, 1520, 379, false}, {601, 1520, 380, false}, {602, 1520, 400, false},
+    {604, 1520, 419, false}, {701, 1520, 445, false}, {702, 1520, 450, false},
 };
 
 static const hb_hook_version *row_of(int release)

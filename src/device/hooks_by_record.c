@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "device/backend.h"
+#include "device/graphs.h"
 #include "device/hook_holder.h"
 #include "device/hook_records.h"
 #include "device/hook_versions.h"
@@ -180,6 +181,7 @@ static bool attach(const hb_hip *hip, hb_buf *why)
 static void enable(bool on)
 {
     if (on) hb_hook_activities_start();
+    hb_graphs_begin(on);
     for (uint32_t op = HB_HOOK_DISPATCH; op <= HB_HOOK_BARRIER; op++)
         hooks.enable(op, on);
     hb_interpose_enable(on);
@@ -190,7 +192,8 @@ static void enable(bool on)
 
 const hb_device_backend hb_hooks_by_record = {
     .name = "activity-hooks",
-    .summary = "HIP calls by interposition, device work by the runtime's hooks up to 5.2",
+    .summary =
+        "HIP calls by interposition, device work by the runtime's hooks up to 5.2 (run with 5.2.3)",
     .loses_replays = true,
     .prepare = prepare,
     .probe = probe,

@@ -74,16 +74,11 @@ static void on_enter(uint32_t cid, void *data)
     hb_call_begin(frame, (const char *)(head + 1));
 }
 
-static bool is_launch(const hb_hip_call *call)
-{
-    return call->kind >= HB_CALL_LAUNCH_HOST && call->kind <= HB_CALL_LAUNCH_ITEMS;
-}
-
 /* The last error is the present call's result, success as well. Asking for it takes a tenth of a
  * launch's time: one whose work was made, which the runtime asked about, has passed all checks. */
 static int result_of(const hb_frame *frame)
 {
-    if (frame->work_asked && is_launch(frame->call)) return 0;
+    if (frame->work_asked && hb_call_is_launch(frame->call)) return 0;
     bool before = hb_calls_enter_own();
     int error = last_error();
     hb_calls_leave_own(before);
@@ -101,8 +96,6 @@ static void on_exit_call(uint32_t cid, void *data)
 
 static int on_call(uint32_t cid, char *data)
 {
-    if (cid >= hb_calls_num_functions() || hb_calls_row(cid)->kind == HB_CALL_HIDDEN)
-        return PASS_OVER;
     hb_frame *frame = hb_calls_push(cid);
     if (!frame) return PASS_OVER;
     hb_call_may_make_work(frame);
@@ -121,6 +114,7 @@ static int on_question(void)
     if (!atomic_load_explicit(&wanted, memory_order_relaxed)) return PASS_OVER;
     hb_frame *frame = hb_calls_innermost();
     if (frame) frame->work_asked = true;
+    if (frame && frame->untimed) return PASS_OVER;
     hb_work_announced(frame);
     return REPORT;
 }
@@ -129,7 +123,7 @@ static int on_promise(uint32_t op)
 {
     hb_frame *frame = hb_calls_innermost();
     atomic_store_explicit(&promises, true, memory_order_relaxed);
-    if (frame && op != HB_HOOK_BARRIER) hb_call_made_certainly(frame);
+    if (frame && !frame->untimed && op != HB_HOOK_BARRIER) hb_call_made_certainly(frame);
     return REPORT;
 }
 
@@ -226,6 +220,18 @@ static void stop(void)
     hb_hook_activities_note(runtime);
 }
 
+/* Up to HIP 5.7 the runtime asks about work when it makes it; later ones ask once more before they
+ * report it, and do not say which of the two it is. */
+static bool can_leave_off(void)
+{
+    return hb_hip_release(runtime) < 600;
+}
+
+static void leave_off(void)
+{
+    atomic_store(&wanted, false);
+}
+
 static void enable(bool on)
 {
     if (on)
@@ -237,8 +243,12 @@ static void enable(bool on)
 const hb_device_backend hb_hooks_by_tracer = {
     .name = "tracer-hook",
     .summary =
-        "the HIP runtime's hook since 5.4 (run with 5.7.1, 6.4.3, 7.2.4; others by their code)",
+        "the HIP runtime's hook since 5.4 (run with 5.7.1, 6.4.3, 7.2.4; 5.6, 6.0 to 6.2, 7.1 "
+        "and others by their layout); kernel_sampling works",
+    .samples = true,
     .probe = probe,
     .attach = attach,
     .enable = enable,
+    .leave_off = leave_off,
+    .can_leave_off = can_leave_off,
 };

@@ -90,8 +90,9 @@ static bool read_module(module *m, const struct dl_phdr_info *info)
         default: break;
         }
     }
-    m->others += relative; /* those come first and are no imports */
-    m->num_others -= HB_MIN(relative, m->num_others);
+    relative = HB_MIN(relative, m->num_others);
+    if (relative) m->others += relative; /* those come first and are no imports */
+    m->num_others -= relative;
     return m->symbols && m->strings && with_addends;
 }
 

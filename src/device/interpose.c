@@ -74,6 +74,18 @@ static void add_target(const char *name, uint32_t cid)
     if (copy) self.targets[self.num_targets++] = (target){copy, real, cid, 0};
 }
 
+/* HIP 6 exports the first form of a function whose structure has changed under the old name. */
+static void add_first_form(const char *name, uint32_t cid)
+{
+    static const char suffix[] = "R0000";
+    char plain[MAX_NAME];
+    size_t n = strlen(name), of_suffix = sizeof suffix - 1;
+    if (n <= of_suffix || n >= MAX_NAME || strcmp(name + n - of_suffix, suffix) != 0) return;
+    memcpy(plain, name, n - of_suffix);
+    plain[n - of_suffix] = '\0';
+    add_target(plain, cid);
+}
+
 /* A function, its twin for per-thread streams, and the names that C++ gives to the two that some
  * releases export under those only. */
 static void add_function(const char *name, uint32_t cid)
@@ -89,6 +101,7 @@ static void add_function(const char *name, uint32_t cid)
     add_target(name, cid);
     snprintf(twin, sizeof twin, "%s_spt", name);
     add_target(twin, cid);
+    add_first_form(name, cid);
     for (size_t i = 0; i < HB_ARRAY_LEN(mangled); i++)
         if (strncmp(mangled[i] + 4, name, strlen(name)) == 0) add_target(mangled[i], cid);
 }
@@ -112,7 +125,7 @@ static bool list_functions(hb_buf *why)
 {
     uint32_t n = count_functions(self.hip);
     hb_calls_source calls = {.num_functions = n, .name_of = self.hip->api_name, .interposed = true};
-    self.targets = calloc((size_t)n * 3 + 1, sizeof *self.targets);
+    self.targets = calloc((size_t)n * 4 + 1, sizeof *self.targets);
     if (!self.targets || !hb_calls_init(self.hip, &calls)) {
         hb_buf_str(why, "no memory");
         return false;

@@ -56,7 +56,7 @@ static bool makes_work(const hb_frame *f)
     switch (f->call->kind) {
     case HB_CALL_LAUNCH_HOST:
     case HB_CALL_LAUNCH:
-    case HB_CALL_LAUNCH_ITEMS:
+    case HB_CALL_LAUNCH_ITEMS: return f->record && !hb_calls_pass_over_times();
     case HB_CALL_COPY:
     case HB_CALL_COPY_2D:
     case HB_CALL_COPY_PEER:
@@ -157,8 +157,10 @@ static void enable(bool on)
 
 const hb_device_backend hb_interposition = {
     .name = "interposition",
-    .summary = "HIP calls by interposition, device work by HIP events around it",
+    .summary = "HIP calls by interposition, device work by HIP events around it; kernel_sampling "
+               "works",
     .last_resort = true,
+    .samples = true,
     .probe = probe,
     .attach = attach,
     .enable = enable,

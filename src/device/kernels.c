@@ -5,6 +5,7 @@
  */
 #include "device/kernels.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -161,8 +162,12 @@ const hb_kernel *hb_kernel_of(const hb_hip *hip, const void *function, bool is_h
     uint32_t now = atomic_load_explicit(&generation, memory_order_relaxed);
     const hb_kernel *k = find_current(bucket_of(function), function, now);
     if (k) return k;
-    hb_kernel fresh = ask(hip, function, is_host, stream);
-    return keep(&fresh, now);
+    static __thread hb_kernel unkept; /* for want of memory; until the thread's next one */
+    int error = errno;                /* the program's */
+    unkept = ask(hip, function, is_host, stream);
+    k = keep(&unkept, now);
+    errno = error;
+    return k ? k : &unkept;
 }
 
 uint32_t hb_kernel_name(const hb_hip *hip, const char *name)

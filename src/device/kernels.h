@@ -16,8 +16,8 @@ typedef struct hb_kernel {
     _Atomic uint32_t generation;
 } hb_kernel;
 
-/** The kernel of a function; NULL without memory. No lock for those that are known. Calls the
- * runtime, so not inside hb_record_enter(). */
+/** The kernel of a function, valid until the thread's next one. No lock for those that are known.
+ * Calls the runtime, so not inside hb_record_enter(). */
 const hb_kernel *hb_kernel_of(const hb_hip *hip, const void *function, bool is_host, void *stream);
 
 /** The string id of a kernel's name, demangled; `demangle` may be NULL. */

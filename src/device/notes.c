@@ -56,7 +56,7 @@ void hb_put_text(const char *key, const char *text)
     hb_buf json;
     hb_buf_init(&json, 1 << 16);
     hb_buf_json_string(&json, text, strlen(text));
-    put(key, hb_buf_text(&json));
+    if (!json.failed) put(key, hb_buf_text(&json));
     hb_buf_free(&json);
 }
 
@@ -71,9 +71,13 @@ void hb_put_number(const char *key, int64_t value)
 void hb_notes_put(void)
 {
     hb_buf json;
+    if (notes.failed) {
+        put(HB_METADATA_HIP_NOTES, "[\"there was no memory for what is to be said here\"]");
+        return;
+    }
     if (notes.size == 0) return;
     hb_buf_init(&json, MAX_NOTES + 16);
     hb_buf_printf(&json, "[%s]", hb_buf_text(&notes));
-    put(HB_METADATA_HIP_NOTES, hb_buf_text(&json));
+    if (!json.failed) put(HB_METADATA_HIP_NOTES, hb_buf_text(&json));
     hb_buf_free(&json);
 }

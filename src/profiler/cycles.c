@@ -108,7 +108,9 @@ static hb_result start_trace(hb_profiler *prof)
     prof->session = session;
     hb_lock_give(&prof->lock);
     hb_metadata_emit(prof);
-    if (hb_wants_hip(prof)) hb_device_start(prof->options.activities & HB_ACTIVITY_HIP);
+    if (hb_wants_hip(prof))
+        hb_device_start(prof->options.activities & HB_ACTIVITY_HIP,
+                        (uint32_t)prof->options.kernel_sampling);
     return HB_OK;
 }
 
@@ -135,6 +137,7 @@ static void discard_trace(hb_profiler *prof)
 {
     hb_session *session = end_session(prof);
     if (!session || make_cycle(prof, session, 0)) return;
+    hb_device_forget(session);
     hb_session_settle(&prof->spool, session);
     hb_session_release(&prof->spool, session);
 }

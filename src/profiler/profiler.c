@@ -178,6 +178,9 @@ static hb_result check_options(const hb_profiler_options *o)
         return hb_fail(HB_ERROR_INVALID_ARGUMENT, "time_slice_ns %lld: it must not be negative",
                        (long long)o->time_slice_ns);
     HB_TRY(hb_trigger_check(o));
+    if (o->kernel_sampling > UINT32_MAX)
+        return hb_fail(HB_ERROR_INVALID_ARGUMENT, "kernel_sampling %llu: at most %u is possible",
+                       (unsigned long long)o->kernel_sampling, UINT32_MAX);
     HB_TRY(hb_schedule_check(&o->schedule));
     return hb_handler_check(&o->on_trace_ready);
 }

@@ -10,6 +10,7 @@
 #include "base/background.h"
 #include "base/guard.h"
 #include "base/process.h"
+#include "device/device.h"
 #include "profiler/control.h"
 #include "profiler/cycle_log.h"
 
@@ -19,6 +20,7 @@ void hb_cycle_drop(hb_profiler *prof, hb_cycle *cycle)
     bool last = --cycle->holders == 0;
     hb_lock_give(&prof->lock);
     if (!last) return;
+    hb_device_forget(cycle->session);
     /* In memory nobody could recover it. */
     bool keep = cycle->failed && prof->spool.path;
     if (!keep) hb_session_release(&prof->spool, cycle->session);

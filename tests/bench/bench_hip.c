@@ -4,9 +4,11 @@
  * is real, the device behind it is not, so nothing here is said of a GPU. A round ends before the
  * queue is full.
  *
- *     tools/simhsa/run [--runtime SUITE] build-bench/tests/bench/bench_hip [bare]
+ *     tools/simhsa/run [--runtime SUITE] build-bench/tests/bench/bench_hip [bare | own | count]
  *
- * HIPBOARD_HIP_BACKEND chooses the back-end; "bare": without hipboard, to compare with.
+ * HIPBOARD_HIP_BACKEND chooses the back-end; "bare": without hipboard, to compare with; "own": what
+ * a launch takes with an empty client of the runtime's hook and with hipboard, in turns; "count":
+ * 1000 recorded launches, for launch_instructions.sh.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -36,7 +38,7 @@ static void set_up(void)
 
 /* ---- time of a call ---- */
 
-static void launch(void)
+static __attribute__((noinline)) void launch(void)
 {
     MUST(hipModuleLaunchKernel(nop, 1, 1, 1, 64, 1, 1, 0, stream, NULL, NULL));
 }
@@ -53,11 +55,12 @@ static void wait(void)
 
 static double start_ms;
 
-static hb_profiler *start(void)
+static hb_profiler *start_sampling(uint64_t each)
 {
     hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
     o.activities = HB_ACTIVITY_CPU | HB_ACTIVITY_HIP;
     o.spool_dir = "";
+    o.kernel_sampling = each;
     hb_profiler *prof = hb_profiler_create(&o);
     double before = now_ns();
     if (!prof || hb_profiler_start(prof) != HB_OK) {
@@ -66,6 +69,11 @@ static hb_profiler *start(void)
     }
     start_ms = (now_ns() - before) / 1e6;
     return prof;
+}
+
+static hb_profiler *start(void)
+{
+    return start_sampling(0);
 }
 
 typedef struct cost {
@@ -201,6 +209,38 @@ static void measure_bare(void)
                best(&hooked));
 }
 
+/* ---- hipboard's own share ---- */
+
+static void measure_own(void)
+{
+    static series bare, empty, recorded, sampled;
+    for (int i = 0; i < SESSIONS; i++) {
+        measure(&bare, launch, wait);
+        measure_empty_hook(&empty);
+        hb_profiler *prof = start();
+        measure(&recorded, launch, wait);
+        hb_profiler_destroy(prof);
+        prof = start_sampling(8);
+        measure(&sampled, launch, wait);
+        hb_profiler_destroy(prof);
+    }
+    /* Without a hook for it (5.2) the client is the runtime's setting for times. */
+    double client = empty.count ? best(&empty) : best(&bare);
+    printf(
+        "null kernel: nobody listens %.0f ns, empty client %.0f, recorded %.0f (own share %+.0f), "
+        "with kernel_sampling 8 %.0f\n",
+        best(&bare), client, best(&recorded), best(&recorded) - client, best(&sampled));
+}
+
+static void count_launches(void)
+{
+    hb_profiler *prof = start();
+    for (int i = 0; i < 1000; i++)
+        launch();
+    wait();
+    hb_profiler_destroy(prof);
+}
+
 /* A profiler that is made before the runtime starts, as programs should. */
 static void prepare(void)
 {
@@ -219,6 +259,14 @@ int main(int argc, char **argv)
     set_up();
     if (bare) {
         measure_bare();
+        return 0;
+    }
+    if (argc > 1 && strcmp(argv[1], "own") == 0) {
+        measure_own();
+        return 0;
+    }
+    if (argc > 1 && strcmp(argv[1], "count") == 0) {
+        count_launches();
         return 0;
     }
     MUST(hipRuntimeGetVersion(&version));

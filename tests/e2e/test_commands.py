@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What holds for every command of `hipboard`."""
+import csv
+import gzip
+import io
 import json
 import re
 import subprocess
@@ -27,6 +30,32 @@ def test_output_that_cannot_be_written_is_a_failure(command):
 
 def ask(*words):
     return subprocess.run([HIPBOARD, *words], capture_output=True, text=True, timeout=600)
+
+
+@pytest.fixture
+def sampled(tmp_path):
+    """The trace as if one in eight kernels had been timed."""
+    trace = json.loads(gzip.decompress(TRACE.read_bytes()))
+    path = tmp_path / "sampled.json"
+    path.write_text(json.dumps(trace | {"hipboard_kernel_sampling": 8}))
+    return path
+
+
+@pytest.mark.parametrize("words", [["table"], ["table", "--json"], ["steps"], ["steps", "--csv"],
+                                   ["stacks", "--scopes"]])
+def test_sums_over_sampled_kernels_are_marked(words, sampled):
+    done, whole = ask(*words, sampled), ask(*words, TRACE)
+    assert done.returncode == 0 and "timed in one of 8 launches" in done.stderr
+    assert "timed in one of" not in whole.stderr
+
+
+def test_totals_of_sampled_kernels_are_extrapolated_by_name(sampled):
+    words = ["view", "--view", "kernel", "--csv", "--top", "0"]
+    rows = list(csv.DictReader(io.StringIO(ask(*words, sampled).stdout)))
+    assert rows
+    for row in rows:
+        assert float(row["Extrapolated total (us)"]) == pytest.approx(8 * float(row["Total (us)"]))
+    assert "Extrapolated" not in ask(*words, TRACE).stdout
 
 
 @pytest.mark.parametrize("words", [["view"], ["table"], ["stacks", "--scopes"], ["memory"],

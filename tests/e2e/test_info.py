@@ -2,11 +2,12 @@
 """`hipboard info`: what can be captured here, and why not more."""
 import json
 import os
+import re
 import subprocess
 
 import pytest
 
-from support import BUILD
+from support import BUILD, ROOT
 
 HIPBOARD = BUILD / "tools/hipboard/hipboard"
 SIMHSA = BUILD / "tools/simhsa"
@@ -65,6 +66,16 @@ def test_an_unknown_name_lists_those_that_there_are():
     assert told["backend"] == "" and 'no"such' in told["why_no_backend"]
     assert all(b["name"] in told["why_no_backend"] for b in told["backends"])
     assert told["why_no_backend"] in info(HIPBOARD_HIP_BACKEND='no"such')
+
+
+def test_the_releases_that_were_run_are_those_of_the_tests():
+    """Debian 12's, and what the runtimes of other suites are pinned to."""
+    pins = re.findall(r"libamdhip64-\d=([0-9.]+)\*", (ROOT / "tools/simhsa/fetch_runtimes.sh").read_text())
+    run = {"5.2.3", *pins}
+    assert run == set(re.findall(r"\d\.\d\.\d", " ".join(
+        backend["summary"] for backend in json.loads(info("--json"))["backends"])))
+    [readme] = re.findall(r"run with AMD's ([^;]*);", (ROOT / "README.md").read_text())
+    assert run == set(re.findall(r"\d\.\d\.\d", readme))
 
 
 def test_wrong_usage():

@@ -92,6 +92,21 @@ def test_operators_have_the_time_of_what_they_launched(board):
     assert device["hipModuleLaunchKernel"] > 0
 
 
+def test_pages_show_it(board, browser):
+    page = browser.open(board.url)
+    page.choose_run("openmm")
+    for view, words in {"Overview": ["GPU Summary", "(simulated)"],
+                        "Operator": ["hipModuleLaunchKernel"],
+                        "Kernel": ["integrateLangevinMiddlePart1", "computeNonbonded"],
+                        "Trace": ["time slices", "GPU 0", "stream 1"]}.items():
+        page.choose_view(view)
+        page.screenshot(f"openmm_{view}")
+        text = page.text()
+        assert not [word for word in words if word not in text], (view, text[:2000])
+    assert page.errors == []
+    page.close()
+
+
 def test_every_view_answers(board):
     assert {"Overview", "Operator", "Kernel", "Trace"} <= set(board.visit_all()["openmm"])
     # Recorded without steps, it has slices of time; the last ones may be without kernels.

@@ -11,17 +11,40 @@ import time
 import pytest
 
 from server import TensorBoard
-from support import BUILD
+from support import BUILD, ROOT
 
 HIPBOARD = BUILD / "tools/hipboard/hipboard"
 PLAIN = BUILD / "tests/hip/plain"
 STEPS = BUILD / "tests/hip/steps"  # COUNT INIT_MS STEP_MS [roctx] END
-WITH_GPU = dict(os.environ, LD_LIBRARY_PATH=str(BUILD / "tools/simhsa"))
+PLATE = BUILD / "samples/plate/plate"
+WITH_GPU = dict(os.environ, LD_LIBRARY_PATH=str(BUILD / "tools/simhsa"),
+                SIMHSA_LIBRARY_DIR=str(BUILD / "tools/simhsa"))
 needs_gpu = pytest.mark.skipif(not PLAIN.exists(), reason="needs the HIP runtime and tools/simhsa")
 
 
-def record(*arguments, env=None):
-    return subprocess.run([HIPBOARD, "record", *map(str, arguments)], capture_output=True,
+IN_SUITE = ROOT / "tools/simhsa/in_suite"
+
+
+@pytest.fixture(scope="module", params=["5.2", "5.7", "6.4", "7.2"])
+def release(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def hip(release):
+    """What puts a command on that HIP runtime: the installed one, or another Debian suite's."""
+    suites = {"5.7": "trixie", "6.4": "sid", "7.2": "experimental"}
+    if release not in suites:
+        return []
+    prefix = [IN_SUITE, suites[release]]
+    done = subprocess.run([*prefix, "true"], capture_output=True, text=True, timeout=600, env=WITH_GPU)
+    if done.returncode == 77:
+        pytest.skip(done.stderr.strip())
+    return prefix
+
+
+def record(*arguments, env=None, hip=()):
+    return subprocess.run([*hip, HIPBOARD, "record", *map(str, arguments)], capture_output=True,
                           text=True, timeout=600, env=env)
 
 
@@ -43,8 +66,8 @@ def steps(trace):
 
 
 @needs_gpu
-def test_a_hip_program_and_its_child_leave_a_trace_each(tmp_path):
-    done = record("-o", tmp_path, "--", PLAIN, env=WITH_GPU)
+def test_a_hip_program_and_its_child_leave_a_trace_each(tmp_path, hip, release):
+    done = record("-o", tmp_path, "--", PLAIN, env=WITH_GPU, hip=hip)
     assert (done.returncode, done.stdout, done.stderr) == (42, "filled\n", "")
     parent, child = sorted(events(tmp_path), key=lambda found: ("cpu_op", "child") in found)
     assert ("Runtime", "hipMemset") in parent
@@ -52,6 +75,10 @@ def test_a_hip_program_and_its_child_leave_a_trace_each(tmp_path):
     assert ("cpu_op", "fill") in parent  # a roctx range
     assert ("cpu_op", "child") in child
     assert not any(category == "Runtime" for category, _ in child)
+    versions = [json.loads(path.read_text()).get("hip_runtime_version")
+                for path in tmp_path.glob("*.pt.trace.json")]
+    version = max(filter(None, versions))
+    assert f"{version // 10000000}.{version // 100000 % 100}" == release
     assert not list(tmp_path.glob(".*")), "spools are left behind"
 
 
@@ -90,10 +117,11 @@ def test_a_program_without_hip_keeps_its_output_and_status_and_is_explained(tmp_
 
 @needs_gpu
 @pytest.mark.parametrize("backend", ["", "interposition"])
-def test_a_runtime_that_is_loaded_later_is_found(tmp_path, backend):
+def test_a_runtime_that_is_loaded_later_is_found(tmp_path, hip, release, backend):
     done = record("-o", tmp_path, "--", BUILD / "tests/hip/late",
-                  env=WITH_GPU | {"HIPBOARD_HIP_BACKEND": backend})
-    assert (done.returncode, done.stdout) == (0, "by dlsym\n")
+                  env=WITH_GPU | {"HIPBOARD_HIP_BACKEND": backend}, hip=hip)
+    way = "by dlsym\n" if release < "6.1" else "by hipGetProcAddress\n"
+    assert (done.returncode, done.stdout) == (0, way)
     [found] = events(tmp_path)
     assert {("Runtime", "hipMalloc"), ("Runtime", "hipMemset"), ("Runtime", "hipFree"),
             ("gpu_memset", "Memset (Device)")} <= found
@@ -107,9 +135,9 @@ def test_pipes_between_forked_processes_are_left_alone(tmp_path, shell):
     assert (done.returncode, done.stdout) == (0, "one\ntwo\nthree\nfour\n")
 
 
-def test_processes_of_a_script_that_do_nothing_leave_nothing(tmp_path):
+def test_processes_of_a_script_that_do_nothing_leave_nothing(tmp_path, hip):
     script = f"(true); ls / >/dev/null; '{PLAIN}'; exit 9"
-    done = record("-o", tmp_path, "--", "bash", "-c", script, env=WITH_GPU)
+    done = record("-o", tmp_path, "--", "bash", "-c", script, env=WITH_GPU, hip=hip)
     assert (done.returncode, done.stdout, done.stderr) == (9, "filled\n", "")
     assert len(events(tmp_path)) == 2  # the program and its child
     assert not list(tmp_path.glob(".*"))
@@ -117,8 +145,8 @@ def test_processes_of_a_script_that_do_nothing_leave_nothing(tmp_path):
 
 @needs_gpu
 @pytest.mark.parametrize("end, status", [("exit", 0), ("_exit", 5), ("exec", 6)])
-def test_a_trace_is_whole_however_a_program_ends(tmp_path, end, status):
-    done = record("-o", tmp_path, "--", STEPS, 3, 0, 1, end, env=WITH_GPU)
+def test_a_trace_is_whole_however_a_program_ends(tmp_path, hip, end, status):
+    done = record("-o", tmp_path, "--", STEPS, 3, 0, 1, end, env=WITH_GPU, hip=hip)
     assert (done.returncode, done.stdout, done.stderr) == (status, "done\n", "")
     [trace] = traces(tmp_path)
     assert sum(e["cat"] == "gpu_memset" for e in trace) == 3
@@ -126,9 +154,9 @@ def test_a_trace_is_whole_however_a_program_ends(tmp_path, end, status):
 
 
 @needs_gpu
-def test_a_signal_reaches_the_program_and_what_it_did_becomes_a_trace(tmp_path):
-    with subprocess.Popen([HIPBOARD, "record", "-o", tmp_path, "--", STEPS, "3", "0", "1", "hang"],
-                          stdout=subprocess.PIPE, env=WITH_GPU) as running:
+def test_a_signal_reaches_the_program_and_what_it_did_becomes_a_trace(tmp_path, hip):
+    with subprocess.Popen([*hip, HIPBOARD, "record", "-o", tmp_path, "--", STEPS, "3", "0", "1",
+                           "hang"], stdout=subprocess.PIPE, env=WITH_GPU) as running:
         assert running.stdout.readline() == b"done\n"
         running.send_signal(signal.SIGTERM)
         assert running.wait(600) == -signal.SIGTERM
@@ -138,9 +166,9 @@ def test_a_signal_reaches_the_program_and_what_it_did_becomes_a_trace(tmp_path):
 
 
 @needs_gpu
-def test_a_killed_recorder_takes_the_program_with_it(tmp_path):
-    with subprocess.Popen([HIPBOARD, "record", "-o", tmp_path, "--", STEPS, "3", "0", "1", "hang"],
-                          stdout=subprocess.PIPE, env=WITH_GPU) as running:
+def test_a_killed_recorder_takes_the_program_with_it(tmp_path, hip):
+    with subprocess.Popen([*hip, HIPBOARD, "record", "-o", tmp_path, "--", STEPS, "3", "0", "1",
+                           "hang"], stdout=subprocess.PIPE, env=WITH_GPU) as running:
         assert running.stdout.readline() == b"done\n"
         running.kill()
         running.wait(600)
@@ -149,11 +177,28 @@ def test_a_killed_recorder_takes_the_program_with_it(tmp_path):
     assert len(traces(tmp_path)) == 1
 
 
+@needs_gpu
+@pytest.mark.skipif(not PLATE.exists(), reason="needs hipcc")
+def test_a_device_that_is_lost_leaves_what_was_before(tmp_path, hip, release):
+    """HIP before 7 ends the program then."""
+    done = record("-o", tmp_path, "--", PLATE, env=WITH_GPU | {"SIMHSA_FAULTS": "queue:30"}, hip=hip)
+    [path] = tmp_path.glob("*.pt.trace.json")
+    trace = json.loads(path.read_text())
+    calls = [e for e in trace["traceEvents"] if e.get("cat") == "Runtime"]
+    assert sum(e["name"] == "hipLaunchKernel" for e in calls) >= 30
+    if release < "7":
+        assert done.returncode == -signal.SIGABRT and trace["hipboard_recovered"]
+    else:
+        assert "a device failed" in " ".join(trace["hipboard_hip_notes"])
+    assert not list(tmp_path.glob(".*"))
+
+
 # ---- steps ----
 
 @needs_gpu
-def test_ranges_named_as_steps_are_the_steps(tmp_path):
-    assert record("-o", tmp_path, "--", STEPS, 5, 0, 1, "roctx", "exit", env=WITH_GPU).returncode == 0
+def test_ranges_named_as_steps_are_the_steps(tmp_path, hip):
+    assert record("-o", tmp_path, "--", STEPS, 5, 0, 1, "roctx", "exit", env=WITH_GPU,
+                  hip=hip).returncode == 0
     [trace] = traces(tmp_path)
     assert steps(trace) == [100, 101, 102, 103, 104]
 
@@ -168,9 +213,9 @@ def test_without_steps_there_are_slices_of_time(tmp_path):
 
 
 @needs_gpu
-def test_a_schedule_counts_the_programs_steps_and_gives_a_file_a_cycle(tmp_path):
+def test_a_schedule_counts_the_programs_steps_and_gives_a_file_a_cycle(tmp_path, hip):
     done = record("-o", tmp_path, "--schedule", "wait=1,warmup=1,active=2,repeat=2", "--",
-                  STEPS, 12, 0, 5, "roctx", "exit", env=WITH_GPU)
+                  STEPS, 12, 0, 5, "roctx", "exit", env=WITH_GPU, hip=hip)
     assert (done.returncode, done.stderr) == (0, "")
     cycles = traces(tmp_path)
     assert [steps(trace) for trace in cycles] == [[102, 103], [106, 107]]
@@ -226,12 +271,12 @@ def test_a_program_that_profiles_itself_does_so_and_its_cycles_come_along(tmp_pa
 
 
 @needs_gpu
-def test_a_path_with_blanks_is_no_hindrance(tmp_path):
+def test_a_path_with_blanks_is_no_hindrance(tmp_path, hip):
     for place in ["tools/hipboard/hipboard", "tools/hipboard/libhipboard-capture.so",
                   "src/libhipboard.so.0"]:
         (tmp_path / "a b" / place).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(BUILD / place, tmp_path / "a b" / place)
-    done = subprocess.run([tmp_path / "a b/tools/hipboard/hipboard", "record", "-o",
+    done = subprocess.run([*hip, tmp_path / "a b/tools/hipboard/hipboard", "record", "-o",
                            tmp_path / "runs", "--", STEPS, "1", "0", "0", "exit"],
                           capture_output=True, text=True, timeout=600, env=WITH_GPU)
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
@@ -294,6 +339,20 @@ def test_a_program_with_other_rights_says_why_it_is_not_recorded(tmp_path):
     done = record("-o", tmp_path / "runs", "--", program, "0")
     assert done.returncode == 0
     assert "runs with other rights than yours" in done.stderr
+
+
+@needs_gpu
+def test_kernels_are_sampled_when_asked_for_and_where_that_is_possible(tmp_path):
+    for backend, said in ("interposition", 8), ("activity-hooks", None):
+        done = record("-o", tmp_path / backend, "--kernel-sampling", 8, "--", PLAIN,
+                      env=WITH_GPU | {"HIPBOARD_HIP_BACKEND": backend})
+        assert done.returncode == 42
+        whole = [json.loads(path.read_text()) for path in (tmp_path / backend).glob("*.json")]
+        [parent] = [trace for trace in whole if "hip_runtime_version" in trace]
+        assert parent.get("hipboard_kernel_sampling") == said
+        assert ("not possible by" in str(parent["hipboard_hip_notes"])) == (said is None)
+    wrong = record("-o", tmp_path, "--kernel-sampling", 0, "--", PLAIN, env=WITH_GPU)
+    assert wrong.returncode == 2 and "from 1 on" in wrong.stderr
 
 
 def test_missing_programs_and_wrong_options_are_told_apart(tmp_path):

@@ -48,6 +48,15 @@ def test_a_forked_child_that_loads_hip_is_captured(tmp_path):
     assert sum(count(trace)["kernel", "scale(float*, float)"] for trace in traces) == 3
 
 
+def test_another_client_in_the_program_and_the_recorder_both_hear(tmp_path):
+    """XLA's plugin makes itself a client when it is loaded; `hipboard record` was there before."""
+    done, [trace] = record(tmp_path, STAND_INS / "late_hip", "client")
+    assert (done.returncode, done.stdout, done.stderr) == (7, "heard 3 launches\ndone\n", "")
+    assert trace["hipboard_hip_backend"] == "rocprofiler-sdk"
+    assert count(trace)["kernel", "scale(float*, float)"] == 3
+    assert "hipboard_hip_notes" not in trace
+
+
 def kernels_of(frame):
     """(name, count, ns) of the kernels below a frame of Proton's tree."""
     metrics = frame.get("metrics", {})

@@ -43,6 +43,44 @@ static void newer(const char *name, void *function)
     memcpy(function, &address, sizeof address);
 }
 
+/* HIP_MEMCPY3D, whose numbers were of 32 bits before HIP 6. */
+typedef struct short_copy_3d {
+    uint32_t src_x, src_y, src_z, src_lod, src_type;
+    const void *src_host, *src, *src_array;
+    uint32_t src_pitch, src_height, dst_x, dst_y, dst_z, dst_lod, dst_type;
+    void *dst_host, *dst, *dst_array;
+    uint32_t dst_pitch, dst_height, width, height, depth;
+} short_copy_3d;
+
+typedef struct copy_3d {
+    size_t src_x, src_y, src_z, src_lod;
+    uint32_t src_type;
+    const void *src_host, *src, *src_array;
+    size_t src_pitch, src_height, dst_x, dst_y, dst_z, dst_lod;
+    uint32_t dst_type;
+    void *dst_host, *dst, *dst_array;
+    size_t dst_pitch, dst_height, width, height, depth;
+} copy_3d;
+
+static void driver_copy(void *to, const void *from, uint32_t width, uint32_t height,
+                        hipStream_t stream)
+{
+    int version, (*copy)(const void *, hipStream_t);
+    uint32_t device = hipMemoryTypeDevice;
+    newer("hipDrvMemcpy3DAsync", &copy);
+    HIP_OK(hipRuntimeGetVersion(&version));
+    if (version >= 60000000) device = 2; /* renumbered */
+    short_copy_3d before = {.src_type = device, .dst_type = device};
+    copy_3d since = {.src_type = device, .dst_type = device};
+#define FILL_IN(c)                                     \
+    (c).src = from, (c).dst = to, (c).depth = 1;       \
+    (c).src_pitch = (c).dst_pitch = (c).width = width; \
+    (c).src_height = (c).dst_height = (c).height = height
+    FILL_IN(before);
+    FILL_IN(since);
+    HIP_OK(copy(version < 60000000 ? (void *)&before : (void *)&since, stream));
+}
+
 static void such_work_stands_on_its_stream(void **state)
 {
     (void)state;
@@ -61,6 +99,7 @@ static void such_work_stands_on_its_stream(void **state)
                               .extent = {WIDTH, HEIGHT, 1},
                               .kind = hipMemcpyDeviceToDevice};
     HIP_OK(hipMemcpy3DAsync(&parms, stream));
+    driver_copy(data + BYTES, data, WIDTH, HEIGHT, stream);
     if (fill) assert_int_equal(fill(data, WIDTH, 7, WIDTH / 4, HEIGHT, stream), 0);
     HIP_OK(hipStreamSynchronize(stream));
     cJSON *trace = capture_stop(prof);
@@ -73,9 +112,120 @@ static void such_work_stands_on_its_stream(void **state)
         seen++;
     }
     bool timed = metadata_says(trace, "hipboard_hip_backend", "interposition");
-    assert_int_equal(seen, (timed ? 0 : 2) + (fill != NULL));
+    assert_int_equal(seen, (timed ? 0 : 3) + (fill != NULL));
     cJSON_Delete(trace);
     HIP_OK(hipFree(data));
+}
+
+/* ---- ways to launch that HIP 6 and 7 have added ---- */
+
+/* hipLaunchConfig_t and HIP_LAUNCH_CONFIG. */
+typedef struct host_config {
+    dim3 grid, block;
+    size_t lds;
+    hipStream_t stream;
+    void *attributes;
+    unsigned num_attributes;
+} host_config;
+
+typedef struct module_config {
+    uint32_t grid[3], block[3], lds;
+    hipStream_t stream;
+    void *attributes;
+    uint32_t num_attributes;
+} module_config;
+
+static hipStream_t launch_stream;
+static unsigned launched; /* each has as many blocks as were launched before it, and one */
+
+static void by_config(hipFunction_t kernel)
+{
+    int (*run)(const module_config *, hipFunction_t, void **, void **);
+    newer("hipDrvLaunchKernelEx", &run);
+    if (!run) return;
+    module_config config = {{++launched, 1, 1}, {64, 1, 1}, 0, launch_stream, NULL, 0};
+    HIP_OK(run(&config, kernel, NULL, NULL));
+}
+
+static void by_host_config(const void *kernel)
+{
+    int (*run)(const host_config *, const void *, void **);
+    newer("hipLaunchKernelExC", &run);
+    if (!run) return;
+    host_config config = {{++launched, 1, 1}, {64, 1, 1}, 0, launch_stream, NULL, 0};
+    HIP_OK(run(&config, kernel, NULL));
+}
+
+static void by_address(void *address, hipFunction_t kernel)
+{
+    __typeof__(hipModuleLaunchKernel) *run;
+    memcpy(&run, &address, sizeof address);
+    HIP_OK(run(kernel, ++launched, 1, 1, 64, 1, 1, 0, launch_stream, NULL, NULL));
+}
+
+static void by_addresses_that_hip_gives(hipFunction_t kernel)
+{
+    void *address;
+    int result, (*by_version)(const char *, void **, int, uint64_t, int *),
+        (*by_name)(const char *, void **, unsigned long long, int *);
+    newer("hipGetProcAddress", &by_version);
+    newer("hipGetDriverEntryPoint", &by_name);
+    if (by_version) {
+        HIP_OK(by_version("hipModuleLaunchKernel", &address, 60200000, 0, &result));
+        by_address(address, kernel);
+    }
+    if (by_name) {
+        HIP_OK(by_name("hipModuleLaunchKernel", &address, 0, &result));
+        by_address(address, kernel);
+    }
+}
+
+/* The kernel of a library, or NULL. */
+static void *library_kernel(const void *code)
+{
+    void *library, *kernel;
+    int (*load)(void **, const void *, void *, void *, unsigned, void *, void *, unsigned),
+        (*get)(void **, void *, const char *);
+    newer("hipLibraryLoadData", &load);
+    newer("hipLibraryGetKernel", &get);
+    if (!load) return NULL;
+    HIP_OK(load(&library, code, NULL, NULL, 0, NULL, NULL, 0));
+    HIP_OK(get(&kernel, library, "nop"));
+    return kernel;
+}
+
+static void new_ways_to_launch_are_seen(void **state)
+{
+    (void)state;
+    void *code = read_code_object();
+    hipFunction_t nop = get_kernel(modules[0], "nop");
+    HIP_OK(hipStreamCreateWithFlags(&launch_stream, hipStreamNonBlocking));
+    launched = 0;
+    hb_profiler *prof = capture_start(0);
+    by_address((void *)(uintptr_t)hipModuleLaunchKernel, nop);
+    by_config(nop);
+    by_addresses_that_hip_gives(nop);
+    void *kernel = library_kernel(code);
+    if (kernel) {
+        by_config(kernel);
+        by_host_config(kernel);
+        ++launched;
+        HIP_OK(hipLaunchKernel(kernel, (dim3){launched, 1, 1}, (dim3){64, 1, 1}, NULL, 0,
+                               launch_stream));
+    }
+    HIP_OK(hipStreamSynchronize(launch_stream));
+    cJSON *trace = capture_stop(prof);
+    assert_int_equal(count_events(trace, "kernel", NULL), launched);
+    for (unsigned i = 0; i < launched; i++) {
+        const cJSON *event = nth_event(trace, "kernel", "nop", (int)i);
+        const cJSON *grid = cJSON_GetObjectItem(args_of(event), "grid");
+        assert_int_equal(cJSON_GetNumberValue(cJSON_GetArrayItem(grid, 0)), i + 1);
+        assert_true(arg(event, "stream") > 0);
+    }
+    assert_null(cJSON_GetObjectItem(trace, "hipboard_hip_notes"));
+    cJSON_Delete(trace);
+    free(code);
+    HIP_OK(hipStreamDestroy(launch_stream));
 }
 
 static __typeof__(hipModuleLaunchKernel) *early_launch;
@@ -157,14 +307,72 @@ static void each_failure_shows_its_error(void **state)
     HIP_OK(hipFree(data));
 }
 
+/* ---- which calls are recorded ---- */
+
+static int count_calls(const cJSON *trace, const char *name)
+{
+    return count_events(trace, "Runtime", name);
+}
+
+static void calls_that_cost_or_order_work_are_recorded(void **state)
+{
+    (void)state;
+    hipStream_t stream;
+    hipEvent_t event;
+    hipModule_t module;
+    hipFunction_t kernel;
+    hipDeviceProp_t properties;
+    int device, (*record_with_flags)(hipEvent_t, hipStream_t, unsigned);
+    newer("hipEventRecordWithFlags", &record_with_flags);
+    HIP_OK(hipModuleLoad(&module, TEST_KERNELS));
+    HIP_OK(hipStreamCreate(&stream));
+    hb_profiler *prof = capture_start(0);
+    HIP_OK(hipSetDevice(0));
+    HIP_OK(hipGetDeviceProperties(&properties, 0));
+    HIP_OK(hipModuleGetFunction(&kernel, module, "vadd"));
+    HIP_OK(hipEventCreateWithFlags(&event, hipEventDisableTiming));
+    HIP_OK(hipEventRecord(event, stream));
+    HIP_OK(hipEventSynchronize(event));
+    HIP_OK(hipEventQuery(event));
+    if (record_with_flags) assert_int_equal(record_with_flags(event, stream, 0), 0);
+    HIP_OK(hipGetDevice(&device));
+    HIP_OK(hipGetLastError());
+    HIP_OK(hipPeekAtLastError());
+    HIP_OK(hipStreamSynchronize(stream));
+    cJSON *trace = capture_stop(prof);
+    static const char *const once[] = {
+        "hipSetDevice",   "hipModuleGetFunction", "hipEventCreateWithFlags",
+        "hipEventRecord", "hipEventSynchronize",  "hipEventQuery"};
+    for (size_t i = 0; i < sizeof once / sizeof *once; i++)
+        assert_int_equal(count_calls(trace, once[i]), 1);
+    static const char *const by_release[] = {"", "R0000", "R0600"};
+    int asked = 0;
+    for (size_t i = 0; i < sizeof by_release / sizeof *by_release; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "hipGetDeviceProperties%s", by_release[i]);
+        asked += count_calls(trace, name);
+    }
+    assert_int_equal(asked, 1);
+    assert_int_equal(count_calls(trace, "hipEventRecordWithFlags"), record_with_flags != NULL);
+    static const char *const never[] = {"hipGetDevice", "hipGetLastError", "hipPeekAtLastError"};
+    for (size_t i = 0; i < sizeof never / sizeof *never; i++)
+        assert_int_equal(count_calls(trace, never[i]), 0);
+    assert_null(cJSON_GetObjectItem(trace, "hipboard_work_without_call"));
+    cJSON_Delete(trace);
+    HIP_OK(hipEventDestroy(event));
+    HIP_OK(hipStreamDestroy(stream));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(work_of_any_call_is_that_calls),
         cmocka_unit_test(such_work_stands_on_its_stream),
+        cmocka_unit_test(new_ways_to_launch_are_seen),
         cmocka_unit_test(launches_by_an_early_address_are_seen_or_said_to_be_missing),
         cmocka_unit_test(failing_calls_show_their_error),
         cmocka_unit_test(each_failure_shows_its_error),
+        cmocka_unit_test(calls_that_cost_or_order_work_are_recorded),
     };
     void *address = dlsym(RTLD_DEFAULT, "hipModuleLaunchKernel");
     memcpy(&early_launch, &address, sizeof address);

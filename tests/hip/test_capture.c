@@ -186,12 +186,42 @@ static void all_runs_of_a_graph_are_there_or_missed(void **state)
         HIP_OK(hipStreamSynchronize(stream));
     }
     cJSON *trace = capture_stop(prof);
-    bool said = metadata_says(trace, "hipboard_hip_notes", "graphs were run 3 times");
+    bool said = metadata_says(trace, "hipboard_hip_notes", "of 2 of 3 runs of graphs is missing");
     const char *name = is_timed_by_events(trace) ? "(graph)" : "vadd";
     assert_int_equal(count_events(trace, "kernel", name), said ? 1 : 3);
     cJSON_Delete(trace);
     HIP_OK(hipGraphExecDestroy(exec));
     HIP_OK(hipGraphDestroy(graph));
+    HIP_OK(hipStreamDestroy(stream));
+}
+
+/* Each of them is run for the first time. */
+static void no_run_is_missed_of_graphs_that_run_once(void **state)
+{
+    (void)state;
+    enum { GRAPHS = 3 };
+    hipStream_t stream;
+    hipGraph_t graphs[GRAPHS];
+    hipGraphExec_t execs[GRAPHS];
+    HIP_OK(hipStreamCreate(&stream));
+    hb_profiler *prof = capture_start(0);
+    for (int i = 0; i < GRAPHS; i++) {
+        HIP_OK(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
+        HIP_OK(launch_vadd(0, 1, NULL, stream));
+        HIP_OK(hipStreamEndCapture(stream, &graphs[i]));
+        HIP_OK(hipGraphInstantiate(&execs[i], graphs[i], NULL, NULL, 0));
+        HIP_OK(hipGraphLaunch(execs[i], stream));
+    }
+    HIP_OK(hipStreamSynchronize(stream));
+    cJSON *trace = capture_stop(prof);
+    const char *name = is_timed_by_events(trace) ? "(graph)" : "vadd";
+    assert_int_equal(count_events(trace, "kernel", name), GRAPHS);
+    assert_false(metadata_says(trace, "hipboard_hip_notes", "runs of graphs"));
+    cJSON_Delete(trace);
+    for (int i = 0; i < GRAPHS; i++) {
+        HIP_OK(hipGraphExecDestroy(execs[i]));
+        HIP_OK(hipGraphDestroy(graphs[i]));
+    }
     HIP_OK(hipStreamDestroy(stream));
 }
 
@@ -530,6 +560,64 @@ static void each_cycle_has_its_own(void **state)
     HIP_OK(hipFree(data));
 }
 
+/* ---- kernel_sampling ---- */
+
+static cJSON *record_sampled(uint64_t each, int launches, bool wait)
+{
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.spool_dir = "";
+    o.kernel_sampling = each;
+    hb_profiler *prof = hb_profiler_create(&o);
+    assert_int_equal(hb_profiler_start(prof), HB_OK);
+    for (int i = 0; i < launches; i++)
+        HIP_OK(launch_vadd(0, i % 8 + 1, NULL, NULL));
+    if (wait) HIP_OK(hipDeviceSynchronize());
+    return capture_stop(prof);
+}
+
+static bool samples(const cJSON *trace)
+{
+    return number_of(trace, "hipboard_kernel_sampling") > 0;
+}
+
+static void sampling_times_some_kernels_and_keeps_all_calls(void **state)
+{
+    (void)state;
+    cJSON *trace = record_sampled(8, 800, true);
+    assert_int_equal(count_events(trace, "Runtime", "hipModuleLaunchKernel"), 800);
+    assert_true(
+        metadata_says(trace, "hipboard_hip_notes", samples(trace) ? "one of 8" : "not possible"));
+    if (samples(trace)) {
+        assert_int_equal((int)number_of(trace, "hipboard_kernel_sampling"), 8);
+        assert_int_equal(count_events(trace, "kernel", "vadd"), 100);
+        assert_true(metadata_says(trace, "hipboard_hip_notes", "one of 8 launches"));
+        bool any[9] = {false}; /* the loop of eight different launches does not meet with it */
+        const cJSON *kernel;
+        int different = 0;
+        cJSON_ArrayForEach(kernel, events_of(trace))
+        {
+            if (!is_event(kernel, "kernel", "vadd")) continue;
+            assert_non_null(call_of(trace, kernel));
+            int blocks = (int)cJSON_GetNumberValue(
+                cJSON_GetArrayItem(cJSON_GetObjectItem(args_of(kernel), "grid"), 0));
+            assert_in_range(blocks, 1, 8);
+            different += !any[blocks];
+            any[blocks] = true;
+        }
+        assert_true(different == 8);
+    } else {
+        assert_int_equal(count_events(trace, "kernel", "vadd"), 800);
+    }
+    cJSON_Delete(trace);
+    trace = record_sampled(1, 20, true);
+    assert_int_equal(count_events(trace, "kernel", "vadd"), 20);
+    assert_null(cJSON_GetObjectItem(trace, "hipboard_hip_notes"));
+    cJSON_Delete(trace);
+    trace = record_sampled(1000, 20, true); /* the first of a thread is timed */
+    assert_int_equal(count_events(trace, "kernel", "vadd"), samples(trace) ? 1 : 20);
+    cJSON_Delete(trace);
+}
+
 static void a_cycle_without_hip_says_so(void **state)
 {
     (void)state;
@@ -552,6 +640,7 @@ int main(void)
         cmocka_unit_test(kernels_show_what_they_take),
         cmocka_unit_test(graphs_give_their_kernels_to_the_launch),
         cmocka_unit_test(all_runs_of_a_graph_are_there_or_missed),
+        cmocka_unit_test(no_run_is_missed_of_graphs_that_run_once),
         cmocka_unit_test(annotations_cover_the_work_they_launched),
         cmocka_unit_test(copies_and_fills_show_direction_and_bytes),
         cmocka_unit_test(copies_of_pinned_memory_show_their_direction),
@@ -561,6 +650,7 @@ int main(void)
         cmocka_unit_test(a_pool_of_the_programs_own_counts_while_it_is_there),
         cmocka_unit_test(memory_adds_up),
         cmocka_unit_test(each_cycle_has_its_own),
+        cmocka_unit_test(sampling_times_some_kernels_and_keeps_all_calls),
         cmocka_unit_test(a_cycle_without_hip_says_so),
     };
     setenv("SIMHSA_GPUS", "2", 1);

@@ -109,6 +109,8 @@ static void fills_lie_as_the_header_says(void **state)
     STREAM(hipMemset3DAsync);
     STREAM(hipMemcpy3DAsync);
     STREAM(hipMemcpyParam2DAsync);
+    hb_hip_call copy = hb_hip_call_of_release(row("hipDrvMemcpy3DAsync"), HIP_VERSION_MAJOR * 100);
+    assert_int_equal(AT(hipDrvMemcpy3DAsync, stream), copy.stream);
 }
 
 static void allocations_lie_as_the_header_says(void **state)
@@ -233,6 +235,7 @@ static void unexpanded_arguments_lie_one_after_the_other(void **state)
     assert_int_equal(unexpanded("hipDeviceSynchronize").stream, HB_NO_ARG);
     assert_int_equal(unexpanded("hipMemcpy3DAsync").stream, 8);
     assert_int_equal(unexpanded("hipMemcpy3DPeerAsync").stream, 8);
+    assert_int_equal(unexpanded("hipDrvMemcpy3DAsync").stream, 8);
     assert_int_equal(unexpanded("hipMemcpyBatchAsync").stream, 64);
     assert_int_equal(unexpanded("hipMemcpy3DBatchAsync").stream, 32);
 }

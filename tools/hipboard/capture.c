@@ -258,6 +258,7 @@ static hb_profiler *make_profiler(const char *dir)
     o.activities = (unsigned)number(CAPTURE_ACTIVITIES);
     o.profile_memory = true;
     o.yields = true;
+    o.kernel_sampling = (uint64_t)number(CAPTURE_SAMPLING);
     o.on_trace_ready = hb_tensorboard_trace_handler(dir, NULL, flags);
     o.on_demand = plan.on_demand;
     if (plan.on_demand) {

@@ -30,6 +30,7 @@ typedef struct request {
     const char *dir;
     unsigned activities; /* 0: what there is */
     int64_t delay_ns, duration_ns, slice_ns;
+    int64_t kernel_sampling;
     hb_schedule_params schedule; /* active 0: none */
     bool on_demand;
     int64_t signal, slow_step; /* 0: none; slow_step in percent */
@@ -63,6 +64,15 @@ static const char *take_activities(void *to, const char *list)
         else
             return wrong;
     }
+    return NULL;
+}
+
+static const char *take_sampling(void *to, const char *text)
+{
+    char *end;
+    int64_t each = strtoll(text, &end, 10);
+    if (end == text || *end || each < 1 || each > UINT32_MAX) return "expected a number from 1 on";
+    *(int64_t *)to = each;
     return NULL;
 }
 
@@ -266,6 +276,7 @@ static void tell(void *context)
     set_number(CAPTURE_SIGNAL, r->signal);
     set_number(CAPTURE_SLOW_STEP, r->slow_step);
     set_number(CAPTURE_MAX_CYCLES, (int64_t)r->max_cycles);
+    set_number(CAPTURE_SAMPLING, r->kernel_sampling);
     setenv(CAPTURE_RUN, r->run, 1);
     set_schedule(&r->schedule);
     preload(r->library);
@@ -534,6 +545,10 @@ static const option_spec options[] = {
      INTO_BY(take_span, slice_ns)},
     {0, "activities", "LIST", "of cpu, hip; default: what there is",
      INTO_BY(take_activities, activities)},
+    {0, "kernel-sampling", "N",
+     "time the kernel of one in N launches only, which costs the program less; calls stay complete "
+     "(HIP since 5.4, without rocprofiler-sdk)",
+     INTO_BY(take_sampling, kernel_sampling)},
     {0, "gzip", NULL, "write .pt.trace.json.gz", INTO(gzip)},
     {0, "dialect", DIALECTS, "tensorboard by default", INTO_BY(take_kineto, kineto)},
     {'q', "quiet", NULL, "say nothing when all is well", INTO(quiet)},

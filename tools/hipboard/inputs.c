@@ -105,6 +105,23 @@ hb_trace_file *open_trace(const char *name, const char *path, const hb_open_opti
     return file;
 }
 
+uint64_t kernel_sampling(const hb_trace_file *file)
+{
+    const char *each = hb_trace_file_metadata(file, "hipboard_kernel_sampling");
+    long long n = each ? strtoll(each, NULL, 10) : 0;
+    return n > 1 ? (uint64_t)n : 1;
+}
+
+void tell_sampling(const char *name, const char *path, const hb_trace_file *file)
+{
+    uint64_t each = kernel_sampling(file);
+    if (each > 1)
+        fprintf(stderr,
+                "hipboard %s: %s: kernels were timed in one of %llu launches: sums over kernels, "
+                "and how long a GPU was busy, are of those\n",
+                name, path, (unsigned long long)each);
+}
+
 /* Arguments, output and memory are not the trace's fault. */
 static bool is_of_trace(hb_result result)
 {
@@ -127,6 +144,7 @@ static int read_one(const input *from, const char *name, const hb_open_options *
 {
     hb_trace_file *file = open_trace(name, from->file.path, options);
     if (!file) return EXIT_FAILED;
+    tell_sampling(name, from->file.path, file);
     int status = tell_result(name, from->file.path, fn(context, file, from));
     hb_trace_file_close(file);
     return status;

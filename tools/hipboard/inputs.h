@@ -33,6 +33,12 @@ void inputs_free(inputs *in);
  * command, and so is why there is none: NULL. */
 hb_trace_file *open_trace(const char *name, const char *path, const hb_open_options *options);
 
+/** N: the trace has the kernels of one in N launches; 1: all. */
+uint64_t kernel_sampling(const hb_trace_file *file);
+
+/** Says so under the command's name. */
+void tell_sampling(const char *name, const char *path, const hb_trace_file *file);
+
 /** Says under the command's name why the trace at `path` gave no result, if so. The exit status. */
 int tell_result(const char *name, const char *path, hb_result result);
 

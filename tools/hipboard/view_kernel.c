@@ -1,32 +1,44 @@
 /* SPDX-License-Identifier: MIT */
+#include "inputs.h"
 #include "view.h"
 
-static const column columns[] = {{"Kernel", COLUMN_TEXT},   {"Calls", COLUMN_COUNT},
-                                 {"Total", COLUMN_TIME},    {"Mean", COLUMN_TIME},
-                                 {"Max", COLUMN_TIME},      {"Min", COLUMN_TIME},
-                                 {"Share", COLUMN_PERCENT}, {"Blocks per SM", COLUMN_NUMBER}};
+#define COLUMNS                                                               \
+    {"Kernel", COLUMN_TEXT}, {"Calls", COLUMN_COUNT}, {"Total", COLUMN_TIME}, \
+        {"Mean", COLUMN_TIME}, {"Max", COLUMN_TIME}, {"Min", COLUMN_TIME},    \
+        {"Share", COLUMN_PERCENT},                                            \
+    {                                                                         \
+        "Blocks per SM", COLUMN_NUMBER                                        \
+    }
+
+static const column columns[] = {COLUMNS};
 static const table_spec spec = TABLE_SPEC_PLAIN("Kernels", columns);
+
+/* Of one in so many launches: what all would take is extrapolated, and named so. */
+static const column sampled_columns[] = {COLUMNS, {"Extrapolated total", COLUMN_TIME}};
+static const table_spec sampled_spec = TABLE_SPEC_PLAIN("Kernels", sampled_columns);
 
 static hb_result show(view_run *run, hb_trace_file *file)
 {
     const hb_kernel_stats *list;
     size_t count;
     double total = 0;
+    double each = (double)kernel_sampling(file);
+    const table_spec *shown = each > 1 ? &sampled_spec : &spec;
     table t;
     hb_result result = hb_trace_file_kernels(file, &list, &count);
     if (result != HB_OK) return result;
     for (size_t i = 0; i < count; i++)
         total += list[i].total_us;
-    view_table_init(&t, &spec);
+    view_table_init(&t, shown);
     for (size_t i = 0; i < count; i++) {
         const hb_kernel_stats *k = &list[i];
         if (!view_wants(run, k->name)) continue;
         table_add(&t, k->name, (double)k->calls, k->total_us, k->mean_us, k->max_us, k->min_us,
-                  view_share(k->total_us, total), k->blocks_per_sm);
+                  view_share(k->total_us, total), k->blocks_per_sm, each * k->total_us);
     }
-    view_table_finish(run, &t, &spec, -1);
+    view_table_finish(run, &t, shown, -1);
     return HB_OK;
 }
 
-static const table_spec *const tables[] = {&spec, NULL};
+static const table_spec *const tables[] = {&spec, &sampled_spec, NULL};
 const view view_kernel = {"kernel", tables, false, show, NULL};

@@ -5,6 +5,7 @@
 # so that the newer profiling hooks are tested too:
 #
 #     fetch_runtimes.sh [-o DIRECTORY] [SUITE...]      (suites: trixie sid experimental)
+#     fetch_runtimes.sh llama                          sid with llama.cpp, 480 MB, unpacked 3 GB
 #
 # Nothing is installed and no root is needed: apt resolves and downloads, dpkg-deb unpacks. The
 # closure includes libc, as a newer runtime does not run on an older one; `run --runtime SUITE`
@@ -41,13 +42,18 @@ runtime_of() {
         echo "libamdhip64-7=7.2.4* libamd-comgr3=7.2.4* libhsa-runtime64-1=7.2.4*" \
             "libhiprtc7=7.2.4* librocprofiler-register-0=7.2.4*"
         ;;
+    llama) echo "libamdhip64-6=6.4.3* libggml0-backend-hip llama.cpp-tools" ;;
     *) return 1 ;;
     esac
 }
 
 # What experimental does not have is sid's.
 sources_of() {
-    for part in $([ "$1" = experimental ] && echo sid) "$1"; do
+    case $1 in
+    experimental) set -- sid experimental ;;
+    llama) set -- sid ;;
+    esac
+    for part in "$@"; do
         echo "deb [signed-by=$keyring] $mirror $part main"
     done
 }
@@ -84,12 +90,14 @@ download() {
     return 1
 }
 
-# Beside the one that is there: a program may be running on it.
+# Beside the one that is there: a program may be running on it. Of rocBLAS's kernels, gigabytes, only
+# those for gfx1030.
 unpack() {
     archives=$1 root=$2 fresh=$2.new
     rm -rf "$fresh" && mkdir -p "$fresh/compat" || exit 1
     for deb in "$archives"/*.deb; do
-        dpkg-deb --fsys-tarfile "$deb" | tar -x --keep-directory-symlink -C "$fresh" || exit 1
+        dpkg-deb --fsys-tarfile "$deb" | tar -x --keep-directory-symlink --exclude='*/library/*gfx[89]*' \
+            --exclude='*/library/*gfx101*' --exclude='*/library/*gfx11*' -C "$fresh" || exit 1
     done
     # Programs linked to HIP 5 find newer ones here, and hipGetProcAddress() what it opens.
     for runtime in "$fresh"/usr/lib/x86_64-linux-gnu/libamdhip64.so.[0-9]; do

@@ -1,22 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * What fake_hip.c lacks of a HIP that can be interposed: events, names, and the ways to launch that
- * no runtime of Debian has yet. A kernel takes a millisecond of the events' time.
+ * What fake_hip.c lacks of a HIP that can be interposed: events, and names. A kernel takes a
+ * millisecond of the events' time.
  */
 #include "../rocprofiler/fake.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "launch_config.h"
+#include <hip/hip_runtime_api.h>
 
 FAKE_API const char *hipApiName(uint32_t id);
-FAKE_API hipError_t hipDrvLaunchKernelEx(const launch_config *config, hipFunction_t f,
-                                         void **params, void **extra);
-FAKE_API hipError_t hipGetProcAddress(const char *name, void **function, int version,
-                                      uint64_t flags, void *found);
 FAKE_API const char *hipKernelNameRefByPtr(const void *function, hipStream_t stream);
 
 /* Numbers are those of no release. */
@@ -26,25 +21,6 @@ const char *hipApiName(uint32_t id)
         "unknown",        "hipDrvLaunchKernelEx", "hipGetDeviceCount", "hipGetProcAddress",
         "hipLaunchByPtr", "hipLaunchKernelExC",   "hipMalloc",         "hipModuleLaunchKernel"};
     return names[id < sizeof names / sizeof *names ? id : 0];
-}
-
-hipError_t hipDrvLaunchKernelEx(const launch_config *c, hipFunction_t f, void **params,
-                                void **extra)
-{
-    return hipModuleLaunchKernel(f, c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1],
-                                 c->block[2], c->lds, c->stream, params, extra);
-}
-
-hipError_t hipGetProcAddress(const char *name, void **function, int version, uint64_t flags,
-                             void *found)
-{
-    (void)version;
-    (void)flags;
-    (void)found;
-    void *self = dlopen("libamdhip64.so.7", RTLD_LAZY | RTLD_NOLOAD);
-    *function = self ? dlsym(self, name) : NULL;
-    if (self) dlclose(self);
-    return *function ? hipSuccess : hipErrorNotFound;
 }
 
 /* A kernel begins with its symbol, as fake_load() made it. */

@@ -81,14 +81,25 @@ static int kernels_of(const cJSON *trace)
     return count_events(trace, "kernel", NULL);
 }
 
-static void a_release_to_come_is_recognised_by_its_code(void **state)
+static void is_recorded(const char *runtime)
 {
-    (void)state;
-    cJSON *trace = recorded(NEW_RELEASE, "");
+    cJSON *trace = recorded(runtime, "");
     assert_string_equal(text_of(trace, "hipboard_hip_backend"), "tracer-hook");
     assert_int_equal(kernels_of(trace), KERNELS);
     assert_int_equal(count_events(trace, "Runtime", "hipLaunchKernel"), KERNELS);
     cJSON_Delete(trace);
+}
+
+static void a_release_to_come_is_recognised_by_its_code(void **state)
+{
+    (void)state;
+    is_recorded(NEW_RELEASE);
+}
+
+static void a_release_that_was_never_run_is_as_its_headers_say(void **state)
+{
+    (void)state;
+    is_recorded(RELEASE_BY_HEADERS);
 }
 
 static void a_known_release_with_another_layout_is_refused(void **state)
@@ -156,6 +167,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_release_to_come_is_recognised_by_its_code),
+        cmocka_unit_test(a_release_that_was_never_run_is_as_its_headers_say),
         cmocka_unit_test(a_known_release_with_another_layout_is_refused),
         cmocka_unit_test(a_runtime_that_names_no_functions_is_refused),
         cmocka_unit_test(what_is_told_after_the_end_harms_nobody),

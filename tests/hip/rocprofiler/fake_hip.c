@@ -5,6 +5,7 @@
  */
 #include "fake.h"
 
+#include <dlfcn.h>
 #include <hip/hip_runtime_api.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -395,6 +396,44 @@ hipError_t hipLaunchKernelExC(const launch_config *config, const void *f, void *
     run(f, (uint32_t[]){grid.x * block.x, grid.y * block.y, grid.z * block.z},
         (uint32_t[]){block.x, block.y, block.z}, (uint32_t)config->lds);
     return leave(call, hipSuccess);
+}
+
+/* HIP_LAUNCH_CONFIG. */
+typedef struct module_config {
+    uint32_t grid[3], block[3], lds;
+    hipStream_t stream;
+} module_config;
+
+FAKE_API hipError_t hipDrvLaunchKernelEx(const module_config *config, hipFunction_t f,
+                                         void **params, void **extra);
+FAKE_API hipError_t hipGetProcAddress(const char *name, void **function, int version,
+                                      uint64_t flags, void *found);
+
+hipError_t hipDrvLaunchKernelEx(const module_config *config, hipFunction_t f, void **params,
+                                void **extra)
+{
+    CALL(hipDrvLaunchKernelEx, const module_config *config; hipFunction_t f;
+         void **params, **extra);
+    args.config = config;
+    args.f = f;
+    args.params = params;
+    args.extra = extra;
+    ENTER(hipDrvLaunchKernelEx);
+    const uint32_t *grid = config->grid, *block = config->block;
+    run((const kernel *)f, (uint32_t[]){grid[0] * block[0], grid[1] * block[1], grid[2] * block[2]},
+        block, config->lds);
+    return leave(call, hipSuccess);
+}
+
+/* What it gives goes by the table as well. */
+hipError_t hipGetProcAddress(const char *name, void **function, int version, uint64_t flags,
+                             void *found)
+{
+    (void)version, (void)flags, (void)found;
+    void *self = dlopen("libamdhip64.so.7", RTLD_LAZY | RTLD_NOLOAD);
+    *function = self ? dlsym(self, name) : NULL;
+    if (self) dlclose(self);
+    return *function ? hipSuccess : hipErrorNotFound;
 }
 
 /* Old, and not in hipboard's table of functions. */

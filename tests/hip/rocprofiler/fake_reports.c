@@ -256,6 +256,7 @@ static const struct {
     {388, "hipExtModuleLaunchKernel"},
     {427, "hipGetStreamDeviceId"},
     {474, "hipLaunchKernelExC"},
+    {475, "hipDrvLaunchKernelEx"},
     {210, "hipLaunchByPtr"},
 };
 enum { OPERATIONS = sizeof operations / sizeof *operations };

@@ -57,7 +57,8 @@ static void at_exit(void)
 {
     for (uint64_t b = 1; b <= sdk.num_buffers; b++)
         fake_flush(&sdk.buffers[b]);
-    if (sdk.finalize) sdk.finalize(sdk.tool_arg);
+    for (int i = 0; i < sdk.num_clients; i++)
+        if (sdk.clients[i].finalize) sdk.clients[i].finalize(sdk.clients[i].arg);
     for (uint64_t c = 1; c <= sdk.num_contexts; c++)
         fake_set_active(c, false);
 }
@@ -79,8 +80,8 @@ static void configure_client(void *function)
     if (!t) return;
     const char *name = (const char *)(uintptr_t)client.words[(fake_version() >= 10000) ? 1 : 0];
     if (getenv("FAKE_ROCPROFILER_TALKS")) fprintf(stderr, "rocprofiler-sdk: client %s\n", name);
-    sdk.finalize = t->finalize;
-    sdk.tool_arg = t->arg;
+    sdk.clients[sdk.num_clients].finalize = t->finalize;
+    sdk.clients[sdk.num_clients++].arg = t->arg;
     if (t->initialize) t->initialize(client_finalize, t->arg);
 }
 

@@ -14,7 +14,7 @@
 enum { OK = 0, ERROR = 1, LOCKED = 16 };
 enum { HIP_RUNTIME_API = 5, CODE_OBJECT = 10, MEMORY_COPY = 10, KERNEL_DISPATCH = 11 };
 enum { ENTER = 1, EXIT = 2, SYMBOL_REGISTER = 2, COMPLETE = 2 };
-enum { MAX_CONTEXTS = 16, MAX_BUFFERS = 8, KINDS = 32, ARGS = 88, RESULT = 24 };
+enum { MAX_CONTEXTS = 16, MAX_BUFFERS = 8, MAX_CLIENTS = 2, KINDS = 32, ARGS = 88, RESULT = 24 };
 
 typedef struct id {
     uint64_t handle;
@@ -57,8 +57,11 @@ typedef struct fake_state {
     buffer buffers[MAX_BUFFERS];
     uint64_t num_contexts, num_buffers, next_correlation, emplaced, next_dispatch;
     void *forced;
-    void (*finalize)(void *arg);
-    void *tool_arg;
+    struct {
+        void (*finalize)(void *arg);
+        void *arg;
+    } clients[MAX_CLIENTS];
+    int num_clients;
 } fake_state;
 
 extern fake_state sdk;

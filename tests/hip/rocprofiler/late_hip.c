@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * late_hip [fork]: loads HIP by itself and runs three kernels; or lets a child do that.
+ * late_hip [fork|client]: loads HIP by itself and runs three kernels; or lets a child do that; or
+ * is a client of rocprofiler-sdk before, as XLA is, and says how many calls it has heard of.
  */
 #include "fake.h"
+#include "other_client.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -38,6 +41,8 @@ static int run(void)
 int main(int argc, char **argv)
 {
     int status = 0;
+    bool client = argc == 2 && strcmp(argv[1], "client") == 0;
+    if (client && other_client_configure() != 0) return 2;
     if (argc == 2 && strcmp(argv[1], "fork") == 0) {
         pid_t child = fork();
         if (child == 0) return run();
@@ -45,6 +50,7 @@ int main(int argc, char **argv)
     } else {
         status = run();
     }
+    if (client) printf("heard %d launches\n", other_client_launches);
     puts("done");
     return status == 0 ? 7 : 1;
 }

@@ -25,6 +25,16 @@ typedef struct launch_config {
 
 extern hipError_t hipLaunchKernelExC(const launch_config *config, const void *f, void **params);
 
+typedef struct module_config {
+    uint32_t grid[3], block[3], lds;
+    hipStream_t stream;
+} module_config;
+
+extern hipError_t hipDrvLaunchKernelEx(const module_config *config, void *f, void **params,
+                                       void **extra);
+extern hipError_t hipGetProcAddress(const char *name, void **function, int version, uint64_t flags,
+                                    void *found);
+
 static cJSON *stop(hb_profiler *prof)
 {
     cJSON *trace = capture_stop(prof);
@@ -301,14 +311,25 @@ static void launches_by_a_structure_show_what_is_in_it(void **state)
     (void)state;
     hb_profiler *prof = capture_start(0);
     launch_config config = {{3, 2, 1}, {64, 4, 1}, 1024, stream_of(3)};
-    HIP_OK(hipLaunchKernelExC(&config, fake_load(&vadd), NULL));
+    module_config of_module = {{3, 2, 1}, {64, 4, 1}, 1024, stream_of(3)};
+    __typeof__(hipDrvLaunchKernelEx) *asked_for;
+    void *f = fake_load(&vadd), *address;
+    HIP_OK(hipLaunchKernelExC(&config, f, NULL));
+    HIP_OK(hipDrvLaunchKernelEx(&of_module, f, NULL, NULL));
+    HIP_OK(hipGetProcAddress("hipDrvLaunchKernelEx", &address, 70000000, 0, NULL));
+    memcpy(&asked_for, &address, sizeof address);
+    HIP_OK(asked_for(&of_module, f, NULL, NULL));
     cJSON *trace = stop(prof);
-    const cJSON *kernel = nth_event(trace, "kernel", NULL, 0), *call = call_of(trace, kernel);
-    is_triple(call, "grid", (uint32_t[]){3, 2, 1});
-    is_triple(call, "block", (uint32_t[]){64, 4, 1});
-    assert_int_equal(arg(call, "shared memory"), 1024);
-    assert_int_equal(arg(kernel, "shared memory"), 512 + 1024);
-    assert_int_equal(arg(kernel, "stream"), 1);
+    assert_int_equal(count_events(trace, "kernel", NULL), 3);
+    assert_int_equal(count_events(trace, "Runtime", "hipDrvLaunchKernelEx"), 2);
+    for (int i = 0; i < 3; i++) {
+        const cJSON *kernel = nth_event(trace, "kernel", NULL, i), *call = call_of(trace, kernel);
+        is_triple(call, "grid", (uint32_t[]){3, 2, 1});
+        is_triple(call, "block", (uint32_t[]){64, 4, 1});
+        assert_int_equal(arg(call, "shared memory"), 1024);
+        assert_int_equal(arg(kernel, "shared memory"), 512 + 1024);
+        assert_int_equal(arg(kernel, "stream"), 1);
+    }
     cJSON_Delete(trace);
 }
 
