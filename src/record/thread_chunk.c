@@ -94,7 +94,8 @@ static hb_chunk *resume(hb_thread *t, uint32_t bytes)
     hb_chunk *former = t->former;
     t->former = NULL;
     if (!former) return NULL;
-    uint32_t index = hb_pool_index(pool, former), used = former->used;
+    uint32_t index = hb_pool_index(pool, former),
+             used = __atomic_load_n(&former->used, __ATOMIC_RELAXED);
     uint32_t taken = t->taken;
     size_t at = (size_t)((char *)former - (char *)hb_pool_chunk(pool, index)) + used;
     if (at + sizeof *former + HB_MAX(bytes, FILLED_IN_MEMORY) > HB_CHUNK_BYTES) return NULL;
@@ -144,7 +145,7 @@ HB_COLD bool hb_record_next_chunk(hb_thread *t, uint32_t bytes)
     }
     if (t->sequence == 0) prctl(PR_GET_NAME, t->system_name);
     uint32_t index = hb_pool_index(pool, chunk);
-    chunk->used = sizeof *chunk;
+    __atomic_store_n(&chunk->used, (uint32_t)sizeof *chunk, __ATOMIC_RELAXED); /* see resume() */
     chunk->next = 0;
     chunk->events =
         (hb_events_info){.session = t->epoch,
