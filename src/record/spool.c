@@ -323,8 +323,7 @@ static void take_name(void *arg, const char *bytes, uint64_t offset, uint64_t si
             return;
         }
         chunk = hb_spool_chunk(spool, index);
-        __atomic_store_n(&chunk->used, (uint32_t)sizeof *chunk,
-                         __ATOMIC_RELAXED); /* see resume() */
+        chunk->used = sizeof *chunk;
         chunk->string_offset = offset;
         spool->names_chunk = index;
         __atomic_store_n(&chunk->kind, HB_CHUNK_NAMES, __ATOMIC_RELEASE);
