@@ -94,15 +94,16 @@ static hb_chunk *resume(hb_thread *t, uint32_t bytes)
     hb_chunk *former = t->former;
     t->former = NULL;
     if (!former) return NULL;
-    uint32_t index = hb_pool_index(pool, former), used = former->used;
-    uint32_t taken = t->taken;
-    size_t at = (size_t)((char *)former - (char *)hb_pool_chunk(pool, index)) + used;
-    if (at + sizeof *former + HB_MAX(bytes, FILLED_IN_MEMORY) > HB_CHUNK_BYTES) return NULL;
+    uint32_t index = hb_pool_index(pool, former), taken = t->taken;
     if (!hb_pool_is_in_file(pool, index) && atomic_load(&pool->ready_in_file)) return NULL;
-    /* From here on until it is TAKEN again nobody else changes its state. Should this call never
+    /* From here on until it is TAKEN or FULL nobody else changes its state. Should this call never
      * end, the chunk is not used again; what is in it can be read. */
     if (!atomic_compare_exchange_strong(&pool->state[index], &taken, HB_CHUNK_RESUMED)) return NULL;
-    return (hb_chunk *)((char *)former + used);
+    char *behind = (char *)former + former->used;
+    size_t room = HB_CHUNK_BYTES - (size_t)(behind - (char *)hb_pool_chunk(pool, index));
+    if (room >= sizeof *former + HB_MAX(bytes, FILLED_IN_MEMORY)) return (hb_chunk *)behind;
+    atomic_store_explicit(&pool->state[index], HB_CHUNK_FULL, memory_order_release);
+    return NULL;
 }
 
 /* All of a new chunk; NULL when there is none. */

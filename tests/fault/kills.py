@@ -37,6 +37,13 @@ def counters_of(path, threads):
     return list(zip(numbers[::2], numbers[1::2]))  # (begun, completed)
 
 
+def in_memory(path):
+    """The most records that recovery says were in memory only."""
+    data = path.read_bytes()
+    trace = json.loads(gzip.decompress(data) if path.suffix == ".gz" else data)
+    return trace.get("hipboard_lost_by_kill", 0)
+
+
 def scopes_in(logdir):
     """Scopes by thread over all traces; raises if one of them is broken."""
     found, traces = collections.Counter(), 0
@@ -97,6 +104,9 @@ class Victim:
             if not completed <= found[thread] <= begun + 1:
                 wrong.append(f"thread {thread}: {completed} scopes completed, {begun} begun, "
                              f"{found[thread]} in {traces} traces")
+        if wrong:
+            told = sum(in_memory(path) for path in self.logdir.glob("*.pt.trace.json*"))
+            wrong.append(f"told: at most {told} records were in memory only")
         left = [path.name for path in self.logdir.iterdir() if path.name.startswith(".")]
         if left:
             wrong.append("left over: " + ", ".join(sorted(left)))

@@ -50,13 +50,6 @@ static int count_files(const char *end)
     return n;
 }
 
-/* TEST_ROUNDS times as many as by default: tests/long.sh */
-static int rounds(int n)
-{
-    const char *times = getenv("TEST_ROUNDS");
-    return n * (times ? atoi(times) : 1);
-}
-
 /* ---- the last thread ---- */
 
 static void *outlive_main(void *arg)
