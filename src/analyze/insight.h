@@ -17,7 +17,7 @@
 #include "analyze/advice_rules.h"
 #include "analyze/dict.h"
 #include "analyze/kernel_rules.h"
-#include "analyze/ranges.h"
+#include "trace/intervals.h"
 #include "trace/trace.h"
 
 #define HB_NO_LAUNCH UINT32_MAX
@@ -189,9 +189,6 @@ static inline hb_str hb_insight_limit(const hb_insight *in, const hb_kernel_sum 
     bool quoted = s.len >= 2 && *s.s == '"';
     return (hb_str){s.s + quoted, s.len - 2 * quoted};
 }
-
-/** A complete event with finite times. */
-bool hb_insight_timed(const hb_row *row);
 
 /** The runtime call in which a thread was at `time`; 0: in none, or the thread is not known. */
 hb_sid hb_insight_runtime_at(const hb_insight *in, uint32_t launch, double time);

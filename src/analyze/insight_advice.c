@@ -71,7 +71,7 @@ static void find_steps(const hb_insight *in, survey *s)
     for (uint32_t i = 0; i < in->trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(in->trace, i);
         bool host = row->kind == HB_KIND_OPERATOR || row->kind == HB_KIND_ANNOTATION;
-        if (!host || !hb_insight_timed(row) ||
+        if (!host || !hb_row_is_timed(row) ||
             !hb_str_begins(hb_insight_name(in, i), "ProfilerStep#") ||
             hb_str_is(hb_trace_text(in->trace, row->cat), "gpu_user_annotation"))
             continue;
@@ -113,7 +113,7 @@ static calls find_calls(const hb_insight *in, const survey *s, bool (*matches)(h
     calls c = {0};
     for (uint32_t i = 0; i < in->trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(in->trace, i);
-        if (!hb_row_is_call(row) || !hb_insight_timed(row)) continue;
+        if (!hb_row_is_call(row) || !hb_row_is_timed(row)) continue;
         if (!is_counted(s, row)) continue;
         if (!matches(hb_trace_text(in->trace, row->name))) continue;
         c.count++;
@@ -370,16 +370,16 @@ static void find_working_time(const hb_insight *in, double *start, double *end)
  * the first call needs to start the runtime is before all work, and no copying. */
 static double time_in_copies(hb_insight *in, const survey *s, double first, double last)
 {
-    hb_ranges held = {0};
+    hb_intervals held = {0};
     for (uint32_t i = 0; i < in->trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(in->trace, i);
-        if (!hb_row_is_call(row) || !hb_insight_timed(row) || !is_counted(s, row)) continue;
+        if (!hb_row_is_call(row) || !hb_row_is_timed(row) || !is_counted(s, row)) continue;
         double start = HB_MAX(row->ts, first), end = HB_MIN(row->ts + row->dur, last);
         if (end <= start || !is_blocking_copy(hb_trace_text(in->trace, row->name))) continue;
-        *HB_PUSH(&in->arena, &held) = (hb_range){{start, true}, {end, true}};
+        *HB_PUSH(&in->arena, &held) = (hb_interval){start, end};
     }
-    hb_ranges merged = hb_ranges_merge(&in->arena, held.items, held.count);
-    return hb_ranges_sum(&merged).v;
+    hb_intervals merged = hb_intervals_merge(&in->arena, held.items, held.count);
+    return hb_intervals_sum(&merged);
 }
 
 typedef struct copied {

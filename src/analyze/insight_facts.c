@@ -4,7 +4,7 @@
  */
 #include "analyze/insight.h"
 #include "analyze/name_bits.h"
-#include "analyze/props.h"
+#include "base/json_members.h"
 
 /* ---- who computes, and how they talk ---- */
 
@@ -34,7 +34,7 @@ hb_distributed_facts hb_insight_distribution(const hb_insight *in)
     for (uint32_t i = 0; any && i < in->trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(in->trace, i);
         bool scope = row->kind == HB_KIND_OPERATOR || row->kind == HB_KIND_ANNOTATION;
-        if (!scope || !hb_insight_timed(row)) continue;
+        if (!scope || !hb_row_is_timed(row)) continue;
         hb_str name = hb_trace_text(in->trace, row->name);
         if (may_tell(name)) hb_distributed_facts_add(&facts, name, 1);
     }
@@ -54,16 +54,28 @@ static hb_gpu_memory *memory_of(hb_insight *in, hb_dict *index, hb_gpu_memories 
     return &list->items[e->value];
 }
 
+/* deviceProperties: the n-th is GPU n. */
+typedef struct capacities {
+    hb_gpu_memories *list;
+    int64_t gpu;
+} capacities;
+
+static bool take_capacity(void *context, const hb_value *device)
+{
+    capacities *c = context;
+    hb_value memory = hb_json_member((hb_str){device->s, (uint32_t)device->size}, "totalGlobalMem");
+    bool known = memory.type == HB_JSON_INT || memory.type == HB_JSON_FLOAT;
+    for (uint32_t i = 0; known && i < c->list->count; i++)
+        if (c->list->items[i].gpu == c->gpu) c->list->items[i].capacity = hb_value_double(&memory);
+    c->gpu++;
+    return true;
+}
+
 static void find_capacities(hb_insight *in, hb_gpu_memories *list)
 {
-    hb_props props;
-    hb_props_parse(&in->arena, hb_trace_member(in->trace, "deviceProperties"), &props);
-    for (uint32_t i = 0; i < list->count; i++) {
-        hb_num total;
-        int64_t gpu = list->items[i].gpu;
-        if (gpu >= props.count || !props.items[gpu].is_object) continue;
-        if (hb_value_number(&props.items[gpu].memory, &total)) list->items[i].capacity = total.v;
-    }
+    capacities c = {list, 0};
+    hb_str devices = hb_trace_member(in->trace, "deviceProperties");
+    if (hb_json_value(devices).type == HB_JSON_ARRAY) hb_json_each(devices, take_capacity, &c);
 }
 
 hb_gpu_memories hb_insight_memories(hb_insight *in)

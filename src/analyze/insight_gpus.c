@@ -4,51 +4,46 @@
  */
 #include "analyze/insight.h"
 
-static hb_range range_of(double start, double end)
-{
-    return (hb_range){hb_float(start), hb_float(end)};
-}
-
 /* ---- busy times ---- */
 
 typedef struct gpu_ranges {
-    hb_ranges all, kinds[HB_WORK_KINDS];
+    hb_intervals all, kinds[HB_WORK_KINDS];
 } gpu_ranges;
 
 static void take_work(hb_insight *in, const hb_work *w, gpu_ranges *r, hb_gpu_sum *gpu)
 {
-    hb_range range = range_of(w->start, w->end);
+    hb_interval time = {w->start, w->end};
     if (!r->all.count) gpu->start = w->start;
     gpu->end = r->all.count ? HB_MAX(gpu->end, w->end) : w->end;
-    hb_ranges_merge_in(&in->arena, &r->all, range);
-    hb_ranges_merge_in(&in->arena, &r->kinds[w->kind], range);
+    hb_intervals_cover(&in->arena, &r->all, time);
+    hb_intervals_cover(&in->arena, &r->kinds[w->kind], time);
 }
 
-static double left_over(hb_insight *in, const hb_ranges *from, const hb_ranges *taken)
+static double left_over(hb_insight *in, const hb_intervals *from, const hb_intervals *taken)
 {
-    hb_ranges rest = hb_ranges_subtract(&in->arena, from, taken);
-    return hb_ranges_sum(&rest).v;
+    hb_intervals rest = hb_intervals_subtract(&in->arena, from, taken);
+    return hb_intervals_sum(&rest);
 }
 
-static hb_ranges both(hb_insight *in, const hb_ranges *a, const hb_ranges *b)
+static hb_intervals both(hb_insight *in, const hb_intervals *a, const hb_intervals *b)
 {
-    HB_VEC(hb_range) list = {0};
+    HB_VEC(hb_interval) list = {0};
     for (uint32_t i = 0; i < a->count; i++)
         *HB_PUSH(&in->arena, &list) = a->items[i];
     for (uint32_t i = 0; i < b->count; i++)
         *HB_PUSH(&in->arena, &list) = b->items[i];
-    return hb_ranges_merge(&in->arena, list.items, list.count);
+    return hb_intervals_merge(&in->arena, list.items, list.count);
 }
 
 static void sum_gpu(hb_insight *in, const gpu_ranges *r, hb_gpu_sum *gpu)
 {
-    const hb_ranges *computation = &r->kinds[HB_WORK_COMPUTATION];
-    const hb_ranges *communication = &r->kinds[HB_WORK_COMMUNICATION];
-    gpu->busy = hb_ranges_sum(&r->all).v;
+    const hb_intervals *computation = &r->kinds[HB_WORK_COMPUTATION];
+    const hb_intervals *communication = &r->kinds[HB_WORK_COMMUNICATION];
+    gpu->busy = hb_intervals_sum(&r->all);
     for (int k = 0; k < HB_WORK_KINDS; k++)
-        gpu->kinds[k] = hb_ranges_sum(&r->kinds[k]).v;
+        gpu->kinds[k] = hb_intervals_sum(&r->kinds[k]);
     gpu->exposed_communication = left_over(in, communication, computation);
-    hb_ranges kernels = both(in, computation, communication);
+    hb_intervals kernels = both(in, computation, communication);
     gpu->exposed_copy = left_over(in, &r->kinds[HB_WORK_COPY], &kernels);
 }
 

@@ -8,7 +8,7 @@
 /* Everything on a host thread but what is always there: profiler steps. */
 static bool is_host_call(const hb_insight *in, const hb_row *row)
 {
-    if (!hb_insight_timed(row)) return false;
+    if (!hb_row_is_timed(row)) return false;
     switch ((hb_kind)row->kind) {
     case HB_KIND_RUNTIME:
     case HB_KIND_CALL:

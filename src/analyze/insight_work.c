@@ -6,13 +6,6 @@
 
 #include "analyze/insight.h"
 
-bool hb_insight_timed(const hb_row *row)
-{
-    const unsigned needed = HB_ROW_TS | HB_ROW_DUR | HB_ROW_COMPLETE;
-    return (row->flags & needed) == needed && isfinite(row->ts) && isfinite(row->dur) &&
-           row->dur >= 0;
-}
-
 static bool is_work(const hb_row *row)
 {
     return row->kind == HB_KIND_KERNEL || row->kind == HB_KIND_MEMCPY ||
@@ -40,7 +33,7 @@ static launches find_launches(hb_insight *in)
     if (!has_work(in->trace)) return l; /* ids of millions of operators for nothing */
     for (uint32_t i = 0; i < in->trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(in->trace, i);
-        if (!hb_insight_timed(row)) continue;
+        if (!hb_row_is_timed(row)) continue;
         if (hb_row_is_call(row)) {
             hb_key key = hb_trace_device(in->trace, row)->correlation;
             if (key != HB_KEY_NONE) hb_dict_set(&in->arena, &l.by_correlation, key, i);
@@ -170,8 +163,8 @@ void hb_insight_works(hb_insight *in)
     in->first = INFINITY;
     for (uint32_t i = 0; i < in->trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(in->trace, i);
-        if (hb_insight_timed(row)) in->first = HB_MIN(in->first, row->ts);
-        if (!is_work(row) || !hb_insight_timed(row)) continue;
+        if (hb_row_is_timed(row)) in->first = HB_MIN(in->first, row->ts);
+        if (!is_work(row) || !hb_row_is_timed(row)) continue;
         hb_work w = {.start = row->ts,
                      .end = row->ts + row->dur,
                      .row = i,

@@ -5,15 +5,14 @@
 #include <stdlib.h>
 
 #include "analyze/dict.h"
-#include "analyze/insight.h"
-#include "analyze/name_bits.h"
+#include "trace/intervals.h"
 
 typedef struct keeper {
     hb_arena arena;
     hb_trace *trace;
     int64_t first, last;
-    HB_VEC(hb_range) windows; /* of the steps that stay, on the host */
-    hb_dict calls;            /* correlation -> whether the call stays */
+    HB_VEC(hb_interval) windows; /* of the steps that stay, on the host */
+    hb_dict calls;               /* correlation -> whether the call stays */
 } keeper;
 
 static bool is_device_work(const hb_row *row)
@@ -43,18 +42,17 @@ static void find_windows(keeper *k)
     int64_t number;
     for (uint32_t i = 0; i < k->trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(k->trace, i);
-        if (!hb_insight_timed(row) || !step_number(k, row, &number) || !is_wanted(k, number) ||
+        if (!hb_row_is_timed(row) || !step_number(k, row, &number) || !is_wanted(k, number) ||
             hb_str_is(hb_trace_text(k->trace, row->cat), "gpu_user_annotation"))
             continue;
-        *HB_PUSH(&k->arena, &k->windows) =
-            (hb_range){hb_float(row->ts), hb_float(row->ts + row->dur)};
+        *HB_PUSH(&k->arena, &k->windows) = (hb_interval){row->ts, row->ts + row->dur};
     }
 }
 
 static bool in_window(const keeper *k, double time)
 {
     for (uint32_t i = 0; i < k->windows.count; i++)
-        if (time >= k->windows.items[i].start.v && time < k->windows.items[i].end.v) return true;
+        if (time >= k->windows.items[i].start && time < k->windows.items[i].end) return true;
     return false;
 }
 
@@ -62,7 +60,7 @@ static void find_calls(keeper *k)
 {
     for (uint32_t i = 0; i < k->trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(k->trace, i);
-        if (!hb_row_is_call(row) || !hb_insight_timed(row)) continue;
+        if (!hb_row_is_call(row) || !hb_row_is_timed(row)) continue;
         hb_key key = hb_trace_device(k->trace, row)->correlation;
         if (key != HB_KEY_NONE) hb_dict_set(&k->arena, &k->calls, key, in_window(k, row->ts));
     }
@@ -81,7 +79,7 @@ static bool stays(const keeper *k, const hb_row *row)
     int64_t number;
     if (step_number(k, row, &number)) return is_wanted(k, number);
     if (row->kind == HB_KIND_MEMORY) return in_window(k, row->ts);
-    if (row->kind == HB_KIND_SPAN || !hb_insight_timed(row)) return true; /* about the whole */
+    if (row->kind == HB_KIND_SPAN || !hb_row_is_timed(row)) return true; /* about the whole */
     return is_device_work(row) ? stays_on_device(k, row) : in_window(k, row->ts);
 }
 

@@ -5,7 +5,7 @@
 #ifndef HB_ANALYZE_NAME_BITS_H
 #define HB_ANALYZE_NAME_BITS_H
 
-#include "trace/event.h"
+#include "base/str.h"
 
 enum hb_name_bits {
     HB_NAME_SEEN = 1u << 0,

@@ -3,28 +3,6 @@
 
 #include <stdlib.h>
 
-/* The texts were checked when they were read: nothing can fail, flaws are known. They may not be
- * followed by zeros, but each ends with a bracket, a quote, or as a copy that is. */
-static void ignore_flaw(void *context, hb_flaw flaw, const char *at)
-{
-    (void)context;
-    (void)flaw;
-    (void)at;
-}
-
-static hb_scan quiet_scan(hb_str json)
-{
-    return (hb_scan){.end = json.s + json.len, .flaw = ignore_flaw};
-}
-
-hb_value hb_json_value(hb_str json)
-{
-    hb_scan scan = quiet_scan(json);
-    hb_value value = {"", 0, HB_JSON_NONE, false};
-    if (json.len && !hb_scan_value(&scan, hb_scan_space(json.s), &value)) value.type = HB_JSON_NONE;
-    return value;
-}
-
 bool hb_text_number(const hb_value *v, hb_num *number)
 {
     char text[64], *end;
@@ -33,19 +11,6 @@ bool hb_text_number(const hb_value *v, hb_num *number)
     text[v->size] = 0;
     *number = hb_float(strtod(text, &end));
     return end != text && end[strspn(end, " \t\n\r\f\v")] == 0;
-}
-
-void hb_json_each(hb_str json, bool (*fn)(void *, const hb_value *), void *context)
-{
-    hb_scan scan = quiet_scan(json);
-    hb_value value;
-    const char *p = hb_scan_space(json.s + 1);
-    while (p && *p != ']') {
-        p = hb_scan_value(&scan, p, &value);
-        if (!p || !fn(context, &value)) return;
-        p = hb_scan_space(p);
-        if (*p == ',') p = hb_scan_space(p + 1);
-    }
 }
 
 bool hb_value_number(const hb_value *v, hb_num *number)
@@ -57,42 +22,6 @@ bool hb_value_number(const hb_value *v, hb_num *number)
     case HB_JSON_FLOAT: *number = hb_float(hb_value_double(v)); return true;
     default: return false;
     }
-}
-
-/* As hb_json_each(), for the members of a JSON object. */
-static void each_member(hb_str json,
-                        bool (*fn)(void *context, const hb_value *key, const hb_value *value),
-                        void *context)
-{
-    hb_scan scan = quiet_scan(json);
-    hb_value key, value;
-    const char *p = hb_scan_space(json.s + 1);
-    while (p && *p == '"') {
-        p = hb_scan_string(&scan, p + 1, &key);
-        if (p) p = hb_scan_value(&scan, hb_scan_space(hb_scan_space(p) + 1), &value);
-        if (!p || !fn(context, &key, &value)) return;
-        p = hb_scan_space(p);
-        if (*p == ',') p = hb_scan_space(p + 1);
-    }
-}
-
-typedef struct member_search {
-    const char *name;
-    hb_value found;
-} member_search;
-
-static bool match_member(void *context, const hb_value *key, const hb_value *value)
-{
-    member_search *s = context;
-    if (hb_value_is(key, s->name)) s->found = *value;
-    return true;
-}
-
-hb_value hb_json_member(hb_str json, const char *name)
-{
-    member_search s = {name, {"", 0, HB_JSON_NONE, false}};
-    if (hb_json_value(json).type == HB_JSON_OBJECT) each_member(json, match_member, &s);
-    return s.found;
 }
 
 /* ---- deviceProperties ---- */
@@ -118,7 +47,7 @@ static bool take_prop(void *context, const hb_value *element)
     hb_prop *prop = HB_PUSH(list->arena, &list->props);
     *prop = (hb_prop){.is_object = element->type == HB_JSON_OBJECT};
     if (prop->is_object)
-        each_member((hb_str){element->s, (uint32_t)element->size}, take_member, prop);
+        hb_json_each_member((hb_str){element->s, (uint32_t)element->size}, take_member, prop);
     return true;
 }
 
@@ -193,24 +122,15 @@ static bool repr_element(void *context, const hb_value *element)
     return true;
 }
 
-static void repr_object(hb_buf *buf, const hb_value *v)
+static bool repr_member(void *context, const hb_value *key, const hb_value *value)
 {
-    hb_scan scan = quiet_scan((hb_str){v->s, (uint32_t)v->size});
-    hb_value key, value;
-    const char *p = hb_scan_space(v->s + 1);
-    hb_buf_str(buf, "{");
-    for (bool more = false; p && *p == '"'; more = true) {
-        p = hb_scan_string(&scan, p + 1, &key);
-        if (p) p = hb_scan_value(&scan, hb_scan_space(hb_scan_space(p) + 1), &value);
-        if (!p) break;
-        if (more) hb_buf_str(buf, ", ");
-        repr_string(buf, &key);
-        hb_buf_str(buf, ": ");
-        repr(buf, &value);
-        p = hb_scan_space(p);
-        if (*p == ',') p = hb_scan_space(p + 1);
-    }
-    hb_buf_str(buf, "}");
+    list_state *state = context;
+    if (state->more) hb_buf_str(state->buf, ", ");
+    state->more = true;
+    repr_string(state->buf, key);
+    hb_buf_str(state->buf, ": ");
+    repr(state->buf, value);
+    return true;
 }
 
 static void repr(hb_buf *buf, const hb_value *v)
@@ -233,7 +153,11 @@ static void repr(hb_buf *buf, const hb_value *v)
         hb_json_each((hb_str){v->s, (uint32_t)v->size}, repr_element, &state);
         hb_buf_str(buf, "]");
         break;
-    case HB_JSON_OBJECT: repr_object(buf, v); break;
+    case HB_JSON_OBJECT:
+        hb_buf_str(buf, "{");
+        hb_json_each_member((hb_str){v->s, (uint32_t)v->size}, repr_member, &state);
+        hb_buf_str(buf, "}");
+        break;
     }
 }
 

@@ -6,9 +6,8 @@
 #define HB_ANALYZE_PROPS_H
 
 #include "analyze/arena.h"
+#include "base/json_members.h"
 #include "base/pytext.h"
-#include "base/scan.h"
-#include "trace/event.h"
 
 typedef struct hb_prop {
     bool is_object;
@@ -38,14 +37,5 @@ bool hb_value_number(const hb_value *value, hb_num *number);
 
 /** float() of a string. */
 bool hb_text_number(const hb_value *value, hb_num *number);
-
-/** Calls `fn` for each element of a JSON list until it returns false. */
-void hb_json_each(hb_str json, bool (*fn)(void *context, const hb_value *element), void *context);
-
-/** The last member of that name; type HB_JSON_NONE when `json` is no object or has none. */
-hb_value hb_json_member(hb_str json, const char *name);
-
-/** Parses one JSON value that is known to be well-formed. */
-hb_value hb_json_value(hb_str json);
 
 #endif

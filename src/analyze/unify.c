@@ -5,7 +5,7 @@
 
 #include "analyze/key_set.h"
 #include "analyze/name_bits.h"
-#include "analyze/props.h"
+#include "base/json_members.h"
 #include "trace/devices.h"
 #include "trace/owners.h"
 #include "trace/processes.h"

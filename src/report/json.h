@@ -6,7 +6,7 @@
 #define HB_REPORT_JSON_H
 
 #include "base/pytext.h"
-#include "trace/event.h"
+#include "base/str.h"
 
 typedef struct hb_emitter {
     hb_buf *buf;

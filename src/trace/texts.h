@@ -7,7 +7,7 @@
 #define HB_TRACE_TEXTS_H
 
 #include "base/base.h"
-#include "trace/event.h"
+#include "base/str.h"
 
 typedef uint32_t hb_sid;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/trace.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <strings.h>
 
@@ -41,6 +42,13 @@ hb_kind hb_kind_by_category(hb_str cat)
             strncasecmp(category_kinds[i].cat, cat.s, cat.len) == 0)
             return category_kinds[i].kind;
     return HB_KIND_OTHER;
+}
+
+bool hb_row_is_timed(const hb_row *row)
+{
+    const unsigned needed = HB_ROW_TS | HB_ROW_DUR | HB_ROW_COMPLETE;
+    return (row->flags & needed) == needed && isfinite(row->ts) && isfinite(row->dur) &&
+           row->dur >= 0;
 }
 
 bool hb_is_library_scope(hb_str name)

@@ -245,6 +245,9 @@ static inline bool hb_row_is_call(const hb_row *row)
     return row->kind == HB_KIND_RUNTIME || row->kind == HB_KIND_CALL;
 }
 
+/** A complete event with finite times. */
+bool hb_row_is_timed(const hb_row *row);
+
 static inline const hb_memory_row *hb_trace_memory(const hb_trace *trace, const hb_row *row)
 {
     return hb_column_at(&trace->memory, row->extra);

@@ -6,6 +6,7 @@
 #ifndef HB_WRITE_MEMORY_STACKS_H
 #define HB_WRITE_MEMORY_STACKS_H
 
+#include "trace/event.h"
 #include "trace/texts.h"
 
 typedef struct hb_stacked_op {

@@ -8,7 +8,7 @@
 
 #include <assert.h>
 
-#include "trace/event.h"
+#include "base/str.h"
 #include "write/digits.h"
 #include "write/sink.h"
 

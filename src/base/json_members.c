@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/json_members.h"
+
+/* The texts were checked when they were read: nothing can fail, flaws are known. They may not be
+ * followed by zeros, but each ends with a bracket, a quote, or as a copy that is. */
+static void ignore_flaw(void *context, hb_flaw flaw, const char *at)
+{
+    (void)context;
+    (void)flaw;
+    (void)at;
+}
+
+static hb_scan quiet_scan(hb_str json)
+{
+    return (hb_scan){.end = json.s + json.len, .flaw = ignore_flaw};
+}
+
+hb_value hb_json_value(hb_str json)
+{
+    hb_scan scan = quiet_scan(json);
+    hb_value value = {"", 0, HB_JSON_NONE, false};
+    if (json.len && !hb_scan_value(&scan, hb_scan_space(json.s), &value)) value.type = HB_JSON_NONE;
+    return value;
+}
+
+void hb_json_each(hb_str json, bool (*fn)(void *, const hb_value *), void *context)
+{
+    hb_scan scan = quiet_scan(json);
+    hb_value value;
+    const char *p = hb_scan_space(json.s + 1);
+    while (p && *p != ']') {
+        p = hb_scan_value(&scan, p, &value);
+        if (!p || !fn(context, &value)) return;
+        p = hb_scan_space(p);
+        if (*p == ',') p = hb_scan_space(p + 1);
+    }
+}
+
+void hb_json_each_member(hb_str json,
+                         bool (*fn)(void *context, const hb_value *key, const hb_value *value),
+                         void *context)
+{
+    hb_scan scan = quiet_scan(json);
+    hb_value key, value;
+    const char *p = hb_scan_space(json.s + 1);
+    while (p && *p == '"') {
+        p = hb_scan_string(&scan, p + 1, &key);
+        if (p) p = hb_scan_value(&scan, hb_scan_space(hb_scan_space(p) + 1), &value);
+        if (!p || !fn(context, &key, &value)) return;
+        p = hb_scan_space(p);
+        if (*p == ',') p = hb_scan_space(p + 1);
+    }
+}
+
+typedef struct member_search {
+    const char *name;
+    hb_value found;
+} member_search;
+
+static bool match_member(void *context, const hb_value *key, const hb_value *value)
+{
+    member_search *s = context;
+    if (hb_value_is(key, s->name)) s->found = *value;
+    return true;
+}
+
+hb_value hb_json_member(hb_str json, const char *name)
+{
+    member_search s = {name, {"", 0, HB_JSON_NONE, false}};
+    if (hb_json_value(json).type == HB_JSON_OBJECT) hb_json_each_member(json, match_member, &s);
+    return s.found;
+}
