@@ -233,3 +233,16 @@ const char *hb_buf_text(hb_buf *buf)
     *end = '\0';
     return buf->data;
 }
+
+hb_result hb_buf_hand_out(hb_buf *buf, hb_result result, char **text, size_t *size)
+{
+    if (result == HB_OK) hb_buf_append(buf, "", 1);
+    if (result == HB_OK && buf->failed) result = hb_no_memory();
+    if (result != HB_OK) {
+        hb_buf_free(buf);
+        return result;
+    }
+    *text = buf->data;
+    if (size) *size = buf->size - 1;
+    return HB_OK;
+}

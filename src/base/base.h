@@ -94,6 +94,10 @@ HB_PRINTF(2, 3) void hb_buf_printf(hb_buf *buf, const char *format, ...);
 /** NUL-terminates without counting the NUL; "" when the buffer failed. */
 const char *hb_buf_text(hb_buf *buf);
 
+/** Hands the bytes, with a NUL behind them, over to the caller, who frees them with hb_free(); when
+ * `result` is an error they are freed here. `size` may be NULL. */
+hb_result hb_buf_hand_out(hb_buf *buf, hb_result result, char **text, size_t *size);
+
 /** Appends `text` as a JSON string with its quotes: valid UTF-8 is kept, invalid bytes become
  * U+FFFD, control characters are escaped. */
 void hb_buf_json_string(hb_buf *buf, const char *text, size_t size);

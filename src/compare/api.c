@@ -4,9 +4,10 @@
  */
 #include <stdlib.h>
 
+#include "base/c_locale.h"
 #include "base/utf8.h"
 #include "compare/report.h"
-#include "query/query.h"
+#include "query/open_options.h"
 
 static hb_result invalid(const char *why)
 {
@@ -212,5 +213,5 @@ hb_result hb_comparison_text(hb_comparison *c, const hb_compare_report *report, 
     hb_result result = write_report(c, &arena, &r, &buf);
     hb_leave_c_locale(before);
     hb_arena_free(&arena);
-    return hb_query_finish(&buf, result, text, size);
+    return hb_buf_hand_out(&buf, result, text, size);
 }

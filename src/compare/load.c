@@ -11,8 +11,9 @@
 
 #include "analyze/unify.h"
 #include "base/background.h"
+#include "base/c_locale.h"
 #include "compare/comparison.h"
-#include "query/query.h"
+#include "query/open_options.h"
 #include "read/reader.h"
 
 typedef struct loader {

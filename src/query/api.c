@@ -4,13 +4,9 @@
  */
 #include <stdlib.h>
 
-#include "query/query.h"
-
-hb_result hb_open_options_take(const hb_open_options *from, hb_open_options *to)
-{
-    *to = (hb_open_options)HB_OPEN_OPTIONS_INIT;
-    return hb_options_take(from, to, sizeof *to, "HB_OPEN_OPTIONS_INIT");
-}
+#include "base/c_locale.h"
+#include "query/logdir.h"
+#include "query/open_options.h"
 
 hb_result hb_logdir_open(const char *path, const hb_open_options *options, hb_logdir **logdir)
 {
@@ -52,35 +48,6 @@ size_t hb_logdir_num_runs(const hb_logdir *logdir)
 const char *hb_logdir_run(const hb_logdir *logdir, size_t index)
 {
     return logdir && index < logdir->num_runs ? logdir->runs[index].name : NULL;
-}
-
-hb_result hb_query_finish(hb_buf *buf, hb_result result, char **json, size_t *size)
-{
-    if (result == HB_OK) hb_buf_append(buf, "", 1);
-    if (result == HB_OK && buf->failed) result = hb_no_memory();
-    if (result != HB_OK) {
-        hb_buf_free(buf);
-        return result;
-    }
-    *json = buf->data;
-    if (size) *size = buf->size - 1;
-    return HB_OK;
-}
-
-hb_result hb_logdir_query(hb_logdir *logdir, const char *text, char **json, size_t *size)
-{
-    hb_url url;
-    hb_buf buf;
-    if (!logdir || !text || !json) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
-    *json = NULL;
-    HB_TRY(hb_url_parse(&url, text));
-    hb_buf_init(&buf, SIZE_MAX / 2);
-    hb_emitter out = {&buf, false};
-    locale_t before = hb_enter_c_locale();
-    hb_result result = hb_query_logdir(logdir, &url, &out);
-    hb_leave_c_locale(before);
-    hb_url_free(&url);
-    return hb_query_finish(&buf, result, json, size);
 }
 
 hb_result hb_logdir_lost_files(hb_logdir *logdir, const char *name,

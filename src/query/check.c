@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "query/query.h"
+#include "query/open_options.h"
 
 static const struct {
     const char *key, *text;

@@ -5,20 +5,23 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/c_locale.h"
 #include "query/check.h"
-#include "query/query.h"
+#include "query/open_options.h"
+#include "query/views.h"
 
 /* A view, and what a run must hold for the plugin to show it. */
 static const struct {
-    const char *view, *quoted, *needs;
+    hb_view view;
+    const char *needs;
 } views[] = {
-    {"Kernel", "\"Kernel\"",
+    {HB_VIEW_KERNEL,
      "no view Kernel: it needs complete events of category kernel that belong to no collective"},
-    {"Memory", "\"Memory\"", "no view Memory: it needs instant events named [memory]"},
-    {"Module", "\"Module\"",
+    {HB_VIEW_MEMORY, "no view Memory: it needs instant events named [memory]"},
+    {HB_VIEW_MODULE,
      "no view Module: it needs python_function events with Python ids and module ids, inside the "
      "call trees"},
-    {"Distributed", "\"Distributed\"",
+    {HB_VIEW_DISTRIBUTED,
      "no view Distributed: it needs the same collectives (nccl:... or gloo:...) in all workers of "
      "a span"},
 };
@@ -85,18 +88,13 @@ static void check_names(teller *t, const hb_run *run)
 
 /* ---- runs ---- */
 
-static hb_result tell_views(teller *t, hb_logdir *logdir, const hb_run *run)
+static void tell_views(teller *t, const hb_run *run)
 {
-    hb_url url = {.route = "views", .params = {{"run", run->name}}, .num_params = 1};
-    hb_buf text;
-    hb_buf_init(&text, 4096);
-    hb_emitter out = {&text, false};
-    hb_result result = hb_query_logdir(logdir, &url, &out);
-    for (size_t i = 0; result == HB_OK && i < HB_ARRAY_LEN(views); i++)
-        if (!strstr(hb_buf_text(&text), views[i].quoted))
-            tell(t, run->dir, "NO_VIEW", HB_EFFECT_NOTE, views[i].needs, views[i].view);
-    hb_buf_free(&text);
-    return result;
+    unsigned all = hb_run_views(run);
+    for (size_t i = 0; i < HB_ARRAY_LEN(views); i++)
+        if (!(all >> views[i].view & 1))
+            tell(t, run->dir, "NO_VIEW", HB_EFFECT_NOTE, views[i].needs,
+                 hb_view_name(views[i].view));
 }
 
 static hb_result check_files(teller *t, hb_logdir *logdir, hb_run *run)
@@ -117,7 +115,7 @@ static hb_result check_run(teller *t, hb_logdir *logdir, hb_run *run)
     if (run->lost)
         tell(t, run->dir, "RUN_LOST", HB_EFFECT_RUN_LOST, run->lost, run->name);
     else
-        HB_TRY(tell_views(t, logdir, run));
+        tell_views(t, run);
     hb_run_unload(run);
     return check_files(t, logdir, run);
 }

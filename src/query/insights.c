@@ -9,9 +9,10 @@
 #include <unistd.h>
 
 #include "analyze/insight.h"
+#include "analyze/memory.h"
 #include "base/files.h"
 #include "query/code_files.h"
-#include "query/query.h"
+#include "query/trace_file.h"
 
 enum { MAX_RULES_SIZE = 1 << 20 };
 

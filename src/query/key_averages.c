@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "query/query.h"
+#include "query/trace_file.h"
 #include "report/table.h"
 
 struct hb_key_averages {
@@ -167,7 +167,7 @@ hb_result hb_key_averages_table(hb_key_averages *k, const hb_table_options *opti
     locale_t before = hb_enter_c_locale();
     hb_report_table(&k->list, &k->averages, &style, &buf);
     hb_leave_c_locale(before);
-    return hb_query_finish(&buf, HB_OK, text, size);
+    return hb_buf_hand_out(&buf, HB_OK, text, size);
 }
 
 hb_result hb_key_averages_total_text(hb_key_averages *k, const hb_table_options *options,
@@ -182,5 +182,5 @@ hb_result hb_key_averages_total_text(hb_key_averages *k, const hb_table_options 
     locale_t before = hb_enter_c_locale();
     hb_report_total(k->trace, &total, &style, &buf);
     hb_leave_c_locale(before);
-    return hb_query_finish(&buf, HB_OK, text, size);
+    return hb_buf_hand_out(&buf, HB_OK, text, size);
 }

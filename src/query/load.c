@@ -5,13 +5,8 @@
 #include <stdlib.h>
 
 #include "base/files.h"
-#include "query/query.h"
-
-bool hb_file_progress_report(void *context, uint64_t bytes, uint64_t total)
-{
-    const hb_file_progress *p = context;
-    return p->options->progress(p->options->context, p->path, bytes, total);
-}
+#include "query/logdir.h"
+#include "query/open_options.h"
 
 /* The plugin parses strictly, then with control characters allowed, then with quotes put around
  * each bare N/A, and strictly again. */

@@ -60,7 +60,4 @@ void hb_profile_free_names(hb_profile *profile);
 void hb_run_unload(hb_run *run);
 void hb_run_free(hb_run *run);
 
-/** Copies the caller's options over the defaults. */
-hb_result hb_open_options_take(const hb_open_options *from, hb_open_options *to);
-
 #endif

@@ -224,5 +224,5 @@ hb_result hb_memory_timeline(hb_trace_file *file, const char *device, bool raw, 
     *json = NULL;
     hb_buf_init(&buf, SIZE_MAX / 2);
     hb_result result = hb_memory_text(file, device, raw ? HB_MEMORY_RAW : HB_MEMORY_BY_TIME, &buf);
-    return hb_query_finish(&buf, result, json, size);
+    return hb_buf_hand_out(&buf, result, json, size);
 }

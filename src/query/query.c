@@ -26,17 +26,9 @@ static hb_result find_run(hb_logdir *logdir, const char *name, hb_run **run)
     return hb_fail(HB_ERROR_NOT_FOUND, "no run '%s'", name);
 }
 
-/* The joint result of all workers hides a worker of that name. */
-static const hb_joint *find_joint(const hb_run *run, const char *worker, const char *span)
-{
-    for (size_t i = 0; strcmp(worker, "All") == 0 && span && i < run->num_joints; i++)
-        if (strcmp(run->joints[i].span, span) == 0) return &run->joints[i];
-    return NULL;
-}
-
 static hb_result find_profile(hb_run *run, const char *worker, const char *span, hb_profile **found)
 {
-    if (find_joint(run, worker, span))
+    if (hb_run_joint(run, worker, span))
         return hb_fail(HB_ERROR_INVALID_ARGUMENT, "worker All has only the distributed view");
     for (size_t i = 0; span && i < run->num_profiles; i++) {
         hb_profile *p = &run->profiles[i];
@@ -54,11 +46,6 @@ static hb_result find_profile(hb_run *run, const char *worker, const char *span,
 }
 
 /* ---- lists of names ---- */
-
-static bool is_hidden(const hb_run *run, const hb_profile *p)
-{
-    return p->lost || find_joint(run, p->worker, p->span);
-}
 
 static int by_text(const void *x, const void *y)
 {
@@ -95,42 +82,16 @@ static hb_result runs(hb_logdir *logdir, const hb_url *url, hb_emitter *out)
     return HB_OK;
 }
 
-enum view {
-    VIEW_OVERVIEW,
-    VIEW_OPERATOR,
-    VIEW_KERNEL,
-    VIEW_TRACE,
-    VIEW_DISTRIBUTED,
-    VIEW_MEMORY,
-    VIEW_MODULE,
-    VIEW_LIGHTNING,
-    VIEW_COUNT
-};
-
-static const char *const view_names[VIEW_COUNT] = {
-    "Overview", "Operator", "Kernel", "Trace", "Distributed", "Memory", "Module", "Lightning"};
-
-static unsigned views_of(const hb_analysis *a)
-{
-    unsigned views = 1u << VIEW_OVERVIEW | 1u << VIEW_OPERATOR | 1u << VIEW_TRACE;
-    if (a->roles[HB_ROLE_KERNEL].count) views |= 1u << VIEW_KERNEL;
-    if (a->memory.count) views |= 1u << VIEW_MEMORY;
-    if (a->num_modules) views |= 1u << (a->lightning ? VIEW_LIGHTNING : VIEW_MODULE);
-    return views;
-}
-
 static hb_result views(hb_logdir *logdir, const hb_url *url, hb_emitter *out)
 {
     const char *name;
     hb_run *run = NULL;
     HB_TRY(need(url, "run", &name));
     HB_TRY(find_run(logdir, name, &run));
-    unsigned all = run->num_joints ? 1u << VIEW_DISTRIBUTED : 0;
-    for (size_t i = 0; i < run->num_profiles; i++)
-        if (!is_hidden(run, &run->profiles[i])) all |= views_of(&run->profiles[i].analysis);
+    unsigned all = hb_run_views(run);
     hb_emit_open(out, '[');
-    for (int v = 0; v < VIEW_COUNT; v++)
-        if (all >> v & 1) hb_emit_text(out, view_names[v]);
+    for (int v = 0; v < HB_VIEW_COUNT; v++)
+        if (all >> v & 1) hb_emit_text(out, hb_view_name((hb_view)v));
     hb_emit_close(out, ']');
     return HB_OK;
 }
@@ -145,13 +106,13 @@ static hb_result workers(hb_logdir *logdir, const hb_url *url, hb_emitter *out)
     const char **names = malloc((run->num_profiles + run->num_joints + 1) * sizeof *names);
     if (!names) return hb_no_memory();
     size_t n = 0;
-    for (int v = 0; v < VIEW_COUNT; v++) {
-        if (strcmp(view_names[v], view) != 0) continue;
+    for (int v = 0; v < HB_VIEW_COUNT; v++) {
+        if (strcmp(hb_view_name((hb_view)v), view) != 0) continue;
         for (size_t i = 0; i < run->num_profiles; i++) {
             const hb_profile *p = &run->profiles[i];
-            if (!is_hidden(run, p) && views_of(&p->analysis) >> v & 1) names[n++] = p->worker;
+            if (hb_profile_views(run, p) >> v & 1) names[n++] = p->worker;
         }
-        if (v == VIEW_DISTRIBUTED && run->num_joints) names[n++] = "All";
+        if (v == HB_VIEW_DISTRIBUTED && run->num_joints) names[n++] = "All";
     }
     out_sorted(out, names, n);
     free(names);
@@ -193,7 +154,7 @@ static hb_result distributed(hb_logdir *logdir, const hb_url *url, hb_emitter *o
     hb_run *run = NULL;
     HB_TRY(need(url, "run", &name));
     HB_TRY(find_run(logdir, name, &run));
-    const hb_joint *joint = find_joint(run, "All", span);
+    const hb_joint *joint = hb_run_joint(run, "All", span);
     if (!joint)
         return hb_fail(HB_ERROR_NOT_FOUND, "no distributed view of span '%s' in run '%s'",
                        span ? span : "", name);

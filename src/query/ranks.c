@@ -4,7 +4,8 @@
  */
 #include <stdlib.h>
 
-#include "query/query.h"
+#include "analyze/distributed.h"
+#include "query/trace_file.h"
 
 struct hb_ranks {
     hb_distributed distributed;

@@ -6,7 +6,9 @@
 
 #include "analyze/keep_steps.h"
 #include "analyze/unify.h"
+#include "query/open_options.h"
 #include "query/query.h"
+#include "query/trace_file.h"
 
 struct hb_trace_file {
     hb_trace trace;
@@ -442,5 +444,5 @@ hb_result hb_trace_file_query(hb_trace_file *file, const char *text, char **json
                            : hb_fail(HB_ERROR_NOT_FOUND, "no route '%s' about one file", url.route);
     hb_leave_c_locale(before);
     hb_url_free(&url);
-    return hb_query_finish(&buf, result, json, size);
+    return hb_buf_hand_out(&buf, result, json, size);
 }

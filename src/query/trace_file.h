@@ -7,11 +7,12 @@
 
 #include <hipboard/analysis.h>
 
+#include "analyze/analysis.h"
 #include "base/c_locale.h"
 #include "trace/trace.h"
 
-/** Hands the text out, or frees it when `result` is an error. */
-hb_result hb_query_finish(hb_buf *buf, hb_result result, char **json, size_t *size);
+/** Analysed at the first call; NULL when the plugin could not, which hb_last_error() tells. */
+hb_analysis *hb_trace_file_analysis(hb_trace_file *file);
 
 /** Forms of memory over time. */
 typedef enum hb_memory_form { HB_MEMORY_BY_TIME, HB_MEMORY_RAW, HB_MEMORY_PAGE } hb_memory_form;
