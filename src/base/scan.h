@@ -3,7 +3,7 @@
  * JSON tokens. Accepts what Python's parser accepts, and, noting each on the way, some of what
  * broken writers make: control characters in strings, invalid escapes and UTF-8, a bare N/A.
  *
- * Scanning relies on zeros after the text. A function returns the place after the token, or NULL
+ * Scanning relies on HB_SCAN_PADDING zeros after the text. A function returns the place after the token, or NULL
  * with hb_scan.at and hb_scan.why set; hb_scan_cut() tells whether the text merely ended too early.
  */
 #ifndef HB_BASE_SCAN_H
@@ -51,6 +51,8 @@ typedef enum hb_flaw {
 #undef HB_FLAW_ENUM
         HB_FLAW_COUNT
 } hb_flaw;
+
+enum { HB_SCAN_PADDING = 32 };
 
 /** As deep as Python 3's parser goes with its default recursion limit. */
 enum { HB_SCAN_MAX_DEPTH = 990 };

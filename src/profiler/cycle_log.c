@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "profiler/cycle_log.h"
 
-#include <cjson/cJSON.h>
 #include <math.h>
 #include <stdio.h>
 
 #include "analyze/cycle_advice.h"
+#include "base/json_members.h"
 #include "device/notes.h"
 #include "profiler/metadata.h"
 #include "profiler/run_log.h"
@@ -193,40 +193,62 @@ static hb_result log_costs(hb_event_log *log, hb_cycle_numbers *numbers, int64_t
     return hb_profile_log_costs(log, at_step, table, top, n, all);
 }
 
-static hb_result log_note_array(hb_event_log *log, hb_cycle_numbers *numbers, const cJSON *array,
-                                int64_t at_step)
+/* A copy of a metadata entry, with the zeros behind it that scanning needs; empty when there is
+ * none. */
+static hb_str metadata_of(hb_cycle_numbers *numbers, const hb_trace_info *info, const char *key)
 {
-    size_t n = 0;
-    const char **notes = HB_NEW_ARRAY(&numbers->arena, const char *, cJSON_GetArraySize(array) + 1);
-    const cJSON *note;
-    cJSON_ArrayForEach(note, array) if (cJSON_IsString(note)) notes[n++] = note->valuestring;
-    return hb_profile_log_hip_notes(log, at_step, notes, n);
+    for (size_t i = 0; i < info->num_metadata; i++) {
+        if (strcmp(info->metadata[i].key, key) != 0) continue;
+        size_t size = strlen(info->metadata[i].json);
+        char *copy = HB_NEW_ARRAY(&numbers->arena, char, size + HB_SCAN_PADDING);
+        memcpy(copy, info->metadata[i].json, size);
+        return (hb_str){copy, (uint32_t)size};
+    }
+    return (hb_str){0};
+}
+
+/* Lives as long as the numbers; NULL when the value is no string. */
+static const char *string_of(hb_cycle_numbers *numbers, const hb_value *value)
+{
+    hb_buf text;
+    if (value->type != HB_JSON_STRING) return NULL;
+    hb_buf_init(&text, SIZE_MAX / 2);
+    hb_value_decode(value, &text);
+    char *copy = HB_NEW_ARRAY(&numbers->arena, char, text.size + 1);
+    if (text.size) memcpy(copy, text.data, text.size);
+    hb_buf_free(&text);
+    return copy;
+}
+
+typedef struct note_list {
+    hb_cycle_numbers *numbers;
+    HB_VEC(const char *) notes;
+} note_list;
+
+static bool take_note(void *context, const hb_value *element)
+{
+    note_list *list = context;
+    const char *note = string_of(list->numbers, element);
+    if (note) *HB_PUSH(&list->numbers->arena, &list->notes) = note;
+    return true;
 }
 
 static hb_result log_hip_notes(hb_event_log *log, hb_cycle_numbers *numbers,
                                const hb_trace_info *info, int64_t at_step)
 {
-    for (size_t i = 0; i < info->num_metadata; i++) {
-        if (strcmp(info->metadata[i].key, HB_METADATA_HIP_NOTES) != 0) continue;
-        cJSON *array = cJSON_Parse(info->metadata[i].json);
-        hb_result result = log_note_array(log, numbers, array, at_step);
-        cJSON_Delete(array);
-        return result;
-    }
-    return HB_OK;
+    note_list list = {.numbers = numbers};
+    hb_str json = metadata_of(numbers, info, HB_METADATA_HIP_NOTES);
+    if (hb_json_value(json).type != HB_JSON_ARRAY) return HB_OK;
+    hb_json_each(json, take_note, &list);
+    return hb_profile_log_hip_notes(log, at_step, list.notes.items, list.notes.count);
 }
 
-static hb_result log_reason(hb_event_log *log, const hb_trace_info *info, int64_t at_step)
+static hb_result log_reason(hb_event_log *log, hb_cycle_numbers *numbers, const hb_trace_info *info,
+                            int64_t at_step)
 {
-    for (size_t i = 0; i < info->num_metadata; i++) {
-        if (strcmp(info->metadata[i].key, HB_METADATA_REASON) != 0) continue;
-        cJSON *text = cJSON_Parse(info->metadata[i].json);
-        hb_result result =
-            cJSON_IsString(text) ? hb_profile_log_reason(log, at_step, text->valuestring) : HB_OK;
-        cJSON_Delete(text);
-        return result;
-    }
-    return HB_OK;
+    hb_value value = hb_json_value(metadata_of(numbers, info, HB_METADATA_REASON));
+    const char *reason = string_of(numbers, &value);
+    return reason ? hb_profile_log_reason(log, at_step, reason) : HB_OK;
 }
 
 static hb_result log_texts(hb_event_log *log, hb_cycle_numbers *numbers, const hb_lost *lost,
@@ -237,7 +259,7 @@ static hb_result log_texts(hb_event_log *log, hb_cycle_numbers *numbers, const h
     hb_cycle_advice advice = hb_cycle_advise(numbers, info);
     HB_TRY(hb_profile_log_advice(log, at_step, advice.items, advice.count));
     HB_TRY(log_hip_notes(log, numbers, info, at_step));
-    HB_TRY(log_reason(log, info, at_step));
+    HB_TRY(log_reason(log, numbers, info, at_step));
     return hb_profile_log_lost(log, at_step, lost);
 }
 

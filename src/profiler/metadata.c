@@ -4,11 +4,10 @@
  */
 #include "profiler/metadata.h"
 
-#include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/utf8.h"
+#include "base/json_line.h"
 #include "profiler/turns.h"
 #include "record/strings.h"
 
@@ -81,34 +80,18 @@ hb_result hb_profiler_add_metadata(hb_profiler *prof, const char *key, const cha
     return result;
 }
 
-static hb_result check_utf8(const char *key, const char *json)
-{
-    size_t size = strlen(json);
-    for (size_t i = 0, n; i < size; i += n)
-        if ((n = hb_utf8_length((const unsigned char *)json + i, size - i)) == 0)
-            return hb_fail(HB_ERROR_FORMAT, "metadata: \"%s\" has invalid UTF-8 at byte %zu", key,
-                           i);
-    return HB_OK;
-}
-
-/* cJSON parses leniently (01, raw tabs) but prints strictly and on one line, so what goes into the
- * trace is what it prints. Numbers pass through double. */
 static hb_result add_json(hb_profiler *prof, const char *key, const char *json, bool preset)
 {
-    const char *end = json;
+    char what[120];
+    hb_buf line;
     if (!prof || !json)
         return hb_fail(HB_ERROR_INVALID_ARGUMENT, "metadata: the profiler or the value is NULL");
     HB_TRY(check_key(key));
-    HB_TRY(check_utf8(key, json));
-    cJSON *value = cJSON_ParseWithOpts(json, &end, true);
-    if (!value)
-        return hb_fail(HB_ERROR_FORMAT, "metadata: \"%s\" is not JSON at byte %td: \"%.20s\"", key,
-                       end ? end - json : 0, end ? end : json);
-    char *text = cJSON_PrintUnformatted(value);
-    cJSON_Delete(value);
-    if (!text) return hb_fail(HB_ERROR_NO_MEMORY, "no memory for a metadata entry");
-    hb_result result = add(prof, key, text, preset);
-    cJSON_free(text);
+    snprintf(what, sizeof what, "metadata: \"%.80s\"", key);
+    hb_buf_init(&line, (size_t)64 << 20);
+    hb_result result = hb_json_line(&line, json, what);
+    if (result == HB_OK) result = add(prof, key, hb_buf_text(&line), preset);
+    hb_buf_free(&line);
     return result;
 }
 
