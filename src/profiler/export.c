@@ -11,6 +11,7 @@
 #include "device/device.h"
 #include "profiler/time_slices.h"
 #include "record/merge.h"
+#include "trace/live.h"
 #include "write/write.h"
 
 hb_result hb_session_source_open(const hb_spool_view *view, const hb_session *session,
@@ -113,6 +114,18 @@ hb_result hb_profiler_check_readable(const hb_profiler *prof)
         return hb_fail(HB_ERROR_STATE, "a cycle is being recorded: export and look at events in "
                                        "on_trace_ready or after hb_profiler_stop()");
     return HB_OK;
+}
+
+hb_result hb_live_cycle_read(hb_profiler *prof, hb_result (*read)(void *context, hb_source *source),
+                             void *context)
+{
+    hb_source *source;
+    HB_TRY(hb_profiler_check_readable(prof));
+    hb_spool_view view = hb_spool_view_own(&prof->spool);
+    HB_TRY(hb_cycle_open(&view, prof->last_cycle, &source));
+    hb_result result = read(context, source);
+    source->close(source);
+    return result;
 }
 
 hb_result hb_export_chrome_trace(hb_profiler *prof, const char *path, unsigned flags)

@@ -2,40 +2,55 @@
  *
  * hipboard/analysis.h: the last cycle, analysed without a file.
  */
+#include "base/c_locale.h"
 #include "base/files.h"
 #include "profiler/cycle_trace.h"
-#include "profiler/profiler.h"
 #include "query/trace_file.h"
+#include "trace/live.h"
 #include "write/out.h"
 #include "write/publish.h"
 
-static hb_result fill(hb_profiler *prof, unsigned flags, hb_trace_file *file)
+/* What a trace of the last cycle is made for. */
+typedef enum purpose { FOR_TABLES, FOR_STACKS, FOR_MEMORY } purpose;
+
+typedef struct live_cycle {
+    hb_write_dialect dialect;
+    purpose purpose;
+    hb_trace_file *file;
+} live_cycle;
+
+static hb_result fill(void *context, hb_source *source)
 {
-    hb_source *source;
-    hb_spool_view view = hb_spool_view_own(&prof->spool);
-    HB_TRY(hb_cycle_open(&view, prof->last_cycle, &source));
+    live_cycle *c = context;
+    if (c->purpose == FOR_STACKS && !source->info->with_stack)
+        return hb_fail(HB_ERROR_STATE, "export_stacks() requires with_stack");
+    if (c->purpose == FOR_MEMORY && !source->info->profile_memory)
+        return hb_fail(HB_ERROR_STATE, "export_memory_timeline() requires profile_memory");
     locale_t before = hb_enter_c_locale();
-    hb_result result =
-        hb_cycle_trace(source, flags & HB_DIALECT_KINETO ? HB_WRITE_KINETO : HB_WRITE_TENSORBOARD,
-                       hb_trace_file_trace(file));
+    hb_result result = hb_cycle_trace(source, c->dialect, hb_trace_file_trace(c->file));
     hb_leave_c_locale(before);
-    source->close(source);
+    return result;
+}
+
+static hb_result make_trace(hb_profiler *prof, unsigned flags, purpose what_for,
+                            hb_trace_file **file)
+{
+    *file = NULL;
+    live_cycle c = {flags & HB_DIALECT_KINETO ? HB_WRITE_KINETO : HB_WRITE_TENSORBOARD, what_for,
+                    hb_trace_file_new()};
+    if (!c.file) return hb_no_memory();
+    hb_result result = hb_live_cycle_read(prof, fill, &c);
+    if (result != HB_OK)
+        hb_trace_file_close(c.file);
+    else
+        *file = c.file;
     return result;
 }
 
 hb_result hb_profiler_trace(hb_profiler *prof, unsigned flags, hb_trace_file **file)
 {
     if (!file) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "no place for the result");
-    *file = NULL;
-    HB_TRY(hb_profiler_check_readable(prof));
-    hb_trace_file *made = hb_trace_file_new();
-    if (!made) return hb_no_memory();
-    hb_result result = fill(prof, flags, made);
-    if (result != HB_OK)
-        hb_trace_file_close(made);
-    else
-        *file = made;
-    return result;
+    return make_trace(prof, flags, FOR_TABLES, file);
 }
 
 hb_result hb_profiler_key_averages(hb_profiler *prof, const hb_key_averages_options *options,
@@ -83,9 +98,7 @@ hb_result hb_export_stacks(hb_profiler *prof, const char *path, const char *metr
     hb_publish publish;
     if (!path || !*path)
         return hb_fail(HB_ERROR_INVALID_ARGUMENT, "export_stacks: the path is NULL or empty");
-    if (prof && !prof->options.with_stack)
-        return hb_fail(HB_ERROR_STATE, "export_stacks() requires with_stack");
-    HB_TRY(hb_profiler_trace(prof, 0, &file));
+    HB_TRY(make_trace(prof, 0, FOR_STACKS, &file));
     hb_result result = hb_publish_open(&publish, path, true);
     if (result == HB_OK) result = write_stacks(file, metric, &publish.sink);
     if (result == HB_OK) result = hb_publish_commit(&publish);
@@ -117,9 +130,7 @@ hb_result hb_memory_timeline_write(hb_trace_file *file, const char *path, const 
 hb_result hb_export_memory_timeline(hb_profiler *prof, const char *path, const char *device)
 {
     hb_trace_file *file;
-    if (prof && !prof->options.profile_memory)
-        return hb_fail(HB_ERROR_STATE, "export_memory_timeline() requires profile_memory");
-    HB_TRY(hb_profiler_trace(prof, 0, &file));
+    HB_TRY(make_trace(prof, 0, FOR_MEMORY, &file));
     hb_result result = hb_memory_timeline_write(file, path, device);
     hb_trace_file_close(file);
     return result;
