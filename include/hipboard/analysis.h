@@ -671,6 +671,17 @@ HB_API hb_result hb_profiler_trace(hb_profiler *prof, unsigned flags, hb_trace_f
 HB_API hb_result hb_profiler_key_averages(hb_profiler *prof, const hb_key_averages_options *options,
                                           hb_key_averages **averages);
 
+/** torch's export_stacks(): a line for each event of the last cycle with a call stack and at least
+ * a microsecond of its own, "outermost;...;innermost 123", for flame graphs. `metric`:
+ * "self_cpu_time_total" (NULL) or "self_cuda_time_total". HB_ERROR_STATE unless the profiler has
+ * with_stack. In a handler or after stop. */
+HB_API hb_result hb_export_stacks(hb_profiler *prof, const char *path, const char *metric);
+
+/** torch's export_memory_timeline() of the last cycle: bytes over time, "....json[.gz]", each
+ * change, "...raw.json.gz", or a page with a chart, "....html". `device`: "cpu", "cuda:0"; NULL:
+ * the first GPU, or the CPU. All memory has the category "unknown"; see hb_memory_timeline().
+ * HB_ERROR_STATE unless the profiler has profile_memory. In a handler or after stop. */
+HB_API hb_result hb_export_memory_timeline(hb_profiler *prof, const char *path, const char *device);
 /** As hb_logdir_query() for this file alone; of the parameters only those count that do not name a
  * run, worker or span. */
 HB_API hb_result hb_trace_file_query(hb_trace_file *file, const char *url, char **json,

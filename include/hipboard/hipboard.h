@@ -394,19 +394,6 @@ HB_API hb_trace_handler hb_trace_handler_chain(hb_trace_handler first, hb_trace_
 HB_API hb_result hb_export_tensorboard(hb_profiler *prof, const char *dir, const char *worker_name,
                                        unsigned flags);
 
-/** torch's export_stacks(): a line for each event of the last cycle with a call stack and at least
- * a microsecond of its own, "outermost;...;innermost 123", for flame graphs. `metric`:
- * "self_cpu_time_total" (NULL) or "self_cuda_time_total". HB_ERROR_STATE unless the profiler has
- * with_stack. In a handler or after stop. */
-HB_API hb_result hb_export_stacks(hb_profiler *prof, const char *path, const char *metric);
-
-/** torch's export_memory_timeline() of the last cycle: bytes over time, "....json[.gz]", each
- * change,
- * "...raw.json.gz", or a page with a chart, "....html". `device`: "cpu", "cuda:0"; NULL: the first
- * GPU, or the CPU. All memory has the category "unknown"; see hb_memory_timeline() in analysis.h.
- * HB_ERROR_STATE unless the profiler has profile_memory. In a handler or after stop. */
-HB_API hb_result hb_export_memory_timeline(hb_profiler *prof, const char *path, const char *device);
-
 /** torch's export_chrome_trace(): writes the last cycle to `path`, gzipped if it ends in ".gz".
  * In a handler or after stop. May be called more than once. */
 HB_API hb_result hb_export_chrome_trace(hb_profiler *prof, const char *path, unsigned flags);

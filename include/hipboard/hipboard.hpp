@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * hipboard for C++17: scopes that end with their block, failures as exceptions, callables as
- * handlers. Header-only; everything comes down to hipboard.h, which says what the calls do.
+ * handlers. Header-only; everything comes down to hipboard.h, which says what the calls do. Tables and
+ * stacks of a cycle are in analysis.hpp.
  *
  *     auto options = hipboard::default_options();
  *     options.schedule = hipboard::schedule().wait(1).warmup(1).active(3).repeat(2);
@@ -30,7 +31,6 @@
 #include <utility>
 #include <vector>
 
-#include <hipboard/analysis.h>
 #include <hipboard/hipboard.h>
 
 namespace hipboard {
@@ -322,37 +322,6 @@ class profiler_ref {
     void export_tensorboard(const std::string &dir, unsigned flags = 0)
     {
         check(hb_export_tensorboard(handle_, dir.c_str(), nullptr, flags));
-    }
-
-    void export_stacks(const std::string &path, const char *metric = nullptr)
-    {
-        check(hb_export_stacks(handle_, path.c_str(), metric));
-    }
-    void export_memory_timeline(const std::string &path, const char *device = nullptr)
-    {
-        check(hb_export_memory_timeline(handle_, path.c_str(), device));
-    }
-
-    /** torch's key_averages().table() of the last cycle; analysis.h says what the options mean. */
-    std::string table(const char *sort_by = nullptr, std::uint64_t row_limit = 0)
-    {
-        hb_key_averages_options groups = HB_KEY_AVERAGES_OPTIONS_INIT;
-        hb_table_options style = HB_TABLE_OPTIONS_INIT;
-        groups.sort_by = sort_by;
-        style.row_limit = row_limit;
-        return table(groups, style);
-    }
-    std::string table(const hb_key_averages_options &groups, const hb_table_options &style)
-    {
-        hb_key_averages *averages;
-        char *text;
-        std::size_t size;
-        check(hb_profiler_key_averages(handle_, &groups, &averages));
-        std::unique_ptr<hb_key_averages, void (*)(hb_key_averages *)> owner(
-            averages, hb_key_averages_destroy);
-        check(hb_key_averages_table(averages, &style, &text, &size));
-        std::unique_ptr<char, void (*)(void *)> text_owner(text, hb_free);
-        return std::string(text, size);
     }
 
     /** Calls visit(const hb_event &) for the last cycle's events. */

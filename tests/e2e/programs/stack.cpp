@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // stack FILE writes the call stack of one scope to FILE.
-#include <hipboard/hipboard.hpp>
+#include <hipboard/analysis.hpp>
 #include <unistd.h>
 
 __attribute__((noinline)) static void work()
@@ -19,5 +19,5 @@ int main(int argc, char **argv)
     prof.start();
     work(); // LINE
     prof.stop();
-    prof.export_stacks(argv[1]);
+    hipboard::export_stacks(prof, argv[1]);
 }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <hipboard/hipboard.hpp>
+#include <hipboard/analysis.hpp>
 
 namespace {
 
@@ -40,10 +40,10 @@ void trace(const char *path)
     std::vector<std::string> names;
     prof.events([&](const hb_event &event) { names.push_back(event.name); });
     require(names == std::vector<std::string>{"outer", "inner", "aten::mm"}, "events in order");
-    require(prof.table("count", 1).find("aten::mm") == std::string::npos, "a limited table");
-    require(prof.table().find("aten::mm") != std::string::npos, "a table");
+    require(hipboard::table(prof, "count", 1).find("aten::mm") == std::string::npos, "a limited table");
+    require(hipboard::table(prof).find("aten::mm") != std::string::npos, "a table");
     try {
-        prof.table("nonsense");
+        hipboard::table(prof, "nonsense");
         throw std::logic_error("a sort key that is none was taken");
     } catch (const hipboard::error &) {
     }
