@@ -28,14 +28,17 @@
 #define HB_MIN(a, b)         ((a) < (b) ? (a) : (b))
 #define HB_MAX(a, b)         ((a) > (b) ? (a) : (b))
 
+/** What libhipboard gives to libhipboard-analysis, and to nobody else. */
+#define HB_PRIVATE __attribute__((visibility("default")))
+
 /** Sets hb_last_error() and returns `result`, so that a failing check is one line. */
-HB_COLD HB_PRINTF(2, 3) hb_result hb_fail(hb_result result, const char *format, ...);
+HB_PRIVATE HB_COLD HB_PRINTF(2, 3) hb_result hb_fail(hb_result result, const char *format, ...);
 
 /** The same of HB_ERROR_NO_MEMORY. */
-HB_COLD hb_result hb_no_memory(void);
+HB_PRIVATE HB_COLD hb_result hb_no_memory(void);
 
 /** As hb_fail() with ": " and the text of `error_number` appended. */
-HB_COLD HB_PRINTF(3, 4) hb_result
+HB_PRIVATE HB_COLD HB_PRINTF(3, 4) hb_result
     hb_fail_errno(hb_result result, int error_number, const char *format, ...);
 
 /** Copies a caller's options, of whatever age, over the defaults in `to`; `init` is the macro that
