@@ -12,7 +12,6 @@
 #include "device/calls.h"
 #include "device/choice.h"
 #include "device/code_objects.h"
-#include "device/device_rows.h"
 #include "device/forked.h"
 #include "device/graphs.h"
 #include "device/interpose.h"

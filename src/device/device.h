@@ -6,7 +6,7 @@
 #ifndef HB_DEVICE_DEVICE_H
 #define HB_DEVICE_DEVICE_H
 
-#include "record/record_source.h"
+#include "record/session.h"
 
 /** A profiler was made that will want HIP: what has to be in place before the runtime's first call
  * is put there. Records nothing. */
@@ -25,13 +25,11 @@ void hb_device_look_again(void);
  * back-end can't do it later. */
 void hb_device_stop(void);
 
+/** Waits until all work of an ended session was reported, as far as it will be. */
+void hb_device_settle(const hb_session *session);
+
 /** The session's records are about to be given back. */
 void hb_device_forget(const hb_session *session);
-
-/** A recorded session as a source, as hb_record_source_open(), with its HIP calls and device work.
- * Waits for the reports of work that was still to be done at the session's end. */
-hb_result hb_device_source_open(const hb_spool_view *view, const hb_session *session,
-                                const hb_record_source_options *options, hb_source **source);
 
 /* metadata that a session keeps for its trace's header */
 #define HB_METADATA_HIP_RUNTIME       "hip_runtime_version"

@@ -11,6 +11,7 @@
 #include "device/joins.h"
 #include "device/streams.h"
 #include "record/merge.h"
+#include "record/record_source.h"
 
 #define HB_WORK_RECORDS (1u << HB_RECORD_WORK | 1u << HB_RECORD_DISPATCH)
 #define HB_CALL_RECORDS                                                     \
@@ -93,9 +94,6 @@ void hb_make_call_row(const hb_device_source *s, hb_trace_event *e, const hb_rec
                       int64_t tid);
 /** False for work of a kind that is no row. */
 bool hb_make_work_row(hb_device_source *s, hb_trace_event *e, const hb_record *head);
-
-/** Waits until all work of an ended session was reported, as far as it will be. */
-void hb_device_settle(const hb_session *session);
 
 /** All records of some types (and perhaps others), thread after thread. */
 void hb_device_rewind(hb_device_source *s, uint32_t types);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "device/device_rows.h"
+#include "device/device_source.h"
 #include "device/late.h"
 
 static hb_device_source *self(hb_source *source)

@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/guard.h"
 #include "device/device.h"
+#include "device/device_source.h"
 #include "profiler/time_slices.h"
 #include "record/merge.h"
 #include "trace/live.h"
@@ -23,7 +24,7 @@ hb_result hb_session_source_open(const hb_spool_view *view, const hb_session *se
     return result;
 }
 
-hb_result hb_cycle_open(const hb_spool_view *view, const hb_cycle *cycle, hb_source **source)
+static hb_result open_cycle(const hb_spool_view *view, const hb_cycle *cycle, hb_source **source)
 {
     hb_session_settle(view->from, cycle->session);
     return hb_session_source_open(view, cycle->session, NULL, source);
@@ -75,7 +76,7 @@ hb_result hb_cycle_write(hb_profiler *prof, hb_cycle *cycle, char *path, unsigne
     hb_write_stats stats = {0};
     hb_spool_view view = hb_spool_view_own(&prof->spool);
     hb_publish_herald herald = {about_to_name, cycle->session};
-    HB_TRY(hb_cycle_open(&view, cycle, &source));
+    HB_TRY(open_cycle(&view, cycle, &source));
     hb_write_options options = {
         .dialect = flags & HB_DIALECT_KINETO ? HB_WRITE_KINETO : HB_WRITE_TENSORBOARD,
         .gzip = hb_path_ends(path, ".gz"),
@@ -122,7 +123,7 @@ hb_result hb_live_cycle_read(hb_profiler *prof, hb_result (*read)(void *context,
     hb_source *source;
     HB_TRY(hb_profiler_check_readable(prof));
     hb_spool_view view = hb_spool_view_own(&prof->spool);
-    HB_TRY(hb_cycle_open(&view, prof->last_cycle, &source));
+    HB_TRY(open_cycle(&view, prof->last_cycle, &source));
     hb_result result = read(context, source);
     source->close(source);
     return result;
@@ -205,7 +206,7 @@ hb_result hb_profiler_events(hb_profiler *prof, bool (*fn)(const hb_event *event
     hb_spool_view view = hb_spool_view_own(&prof->spool);
     for (const hb_cycle *c = prof->first_cycle; c && v.go_on; c = c->next) {
         hb_source *source;
-        HB_TRY(hb_cycle_open(&view, c, &source));
+        HB_TRY(open_cycle(&view, c, &source));
         hb_result result = each_event(source, &v);
         source->close(source);
         HB_TRY(result);

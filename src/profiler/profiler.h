@@ -140,8 +140,6 @@ void hb_cycle_saved(hb_profiler *prof, const hb_cycle *cycle);
 
 /** Whether there is a cycle to look at, and now is the time. */
 hb_result hb_profiler_check_readable(const hb_profiler *prof);
-/** A cycle's events; the view must outlive the source. */
-hb_result hb_cycle_open(const hb_spool_view *view, const hb_cycle *cycle, hb_source **source);
 /** A session as a source, as hb_device_source_open(), with time slices if it wants them. */
 hb_result hb_session_source_open(const hb_spool_view *view, const hb_session *session,
                                  const hb_record_source_options *options, hb_source **source);
