@@ -20,7 +20,7 @@
 #include <hipboard/hipboard.h>
 
 #include "../hip/rocprofiler/fake.h"
-#include "device/rocprofiler_abi.h"
+#include "hip/rocprofiler_abi.h"
 #include "rounds.h"
 
 enum { LAUNCHES = 200000 };

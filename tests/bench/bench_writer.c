@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "write/gzip.h"
+#include "io/gzip.h"
 #include "write/write.h"
 
 typedef enum workload_kind { SCOPES, OPERATORS, KERNELS } workload_kind;

@@ -26,11 +26,12 @@ def limited(data_bytes, *command):
     return ["bash", "-c", f'ulimit -d {data_bytes >> 10} && exec "$@"', "bash", *map(str, command)]
 
 
-def pkg_config(prefix, *arguments):
-    """Words of pkg-config about the hipboard installed below `prefix`, wherever that is."""
+def pkg_config(prefix, *arguments, package="hipboard"):
+    """Words of pkg-config about a library of the hipboard installed below `prefix`, wherever that
+    is."""
     [directory] = prefix.glob("lib*/**/pkgconfig")
     text = run("pkg-config", "--define-variable=prefix=" + str(prefix).replace(" ", r"\ "),
-               *arguments, "hipboard", env=dict(os.environ, PKG_CONFIG_PATH=str(directory)))
+               *arguments, package, env=dict(os.environ, PKG_CONFIG_PATH=str(directory)))
     return [word.replace(r"\ ", " ") for word in re.findall(r"(?:\\ |\S)+", text)]
 
 

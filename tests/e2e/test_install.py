@@ -44,9 +44,54 @@ def test_static_c_program_by_pkg_config(prefix, libdir, tmp_path):
     check_run(tmp_path / "user", "/nonexistent", tmp_path / "runs")
 
 
+def test_a_program_that_is_static_as_a_whole(prefix, tmp_path):
+    flags = pkg_config(prefix, "--cflags", "--libs", "--static")
+    run("cc", "-static", PROGRAM, "-o", tmp_path / "user", *flags)
+    assert "NEEDED" not in run("readelf", "-d", tmp_path / "user")
+    check_run(tmp_path / "user", "/nonexistent", tmp_path / "runs")
+
+
+def test_static_cxx_program_with_both_libraries(prefix, libdir, tmp_path):
+    flags = pkg_config(prefix, "--cflags", "--libs", "--static", package="hipboard-analysis")
+    flags = [str(libdir / f"lib{flag[2:]}.a") if flag.startswith("-lhipboard") else flag
+             for flag in flags]
+    run("c++", "-std=c++17", CXX_PROGRAM, "-o", tmp_path / "user", *flags)
+    assert "hipboard" not in run("ldd", tmp_path / "user")
+    check_run(tmp_path / "user", "/nonexistent", tmp_path / "runs")
+
+
+def needed(library):
+    return set(re.findall(r"NEEDED.*\[(\S+?)\.so", run("readelf", "-d", library)))
+
+
+def test_a_recorded_program_loads_no_analysis(prefix, libdir):
+    """Both libraries name what they need, and no more."""
+    system = {"libc", "libm", "libz", "ld-linux-x86-64"}
+    assert needed(libdir / "libhipboard.so") <= system | {"libprotobuf-c", "libunwind", "libdw"}
+    assert needed(libdir / "libhipboard-analysis.so") <= system | {"libhipboard"}
+    for module in sorted((libdir / "hipboard").glob("libhipboard-*.so")):
+        assert needed(module) <= system | {"libhipboard"}
+
+
+def test_libraries_of_two_builds_do_not_come_together(prefix, libdir, tmp_path):
+    """The analysis asks for the recorder of its own build, and says so."""
+    [version] = pkg_config(prefix, "--modversion")
+    analysis = (libdir / "libhipboard-analysis.so").resolve()
+    text = analysis.read_bytes()
+    mine, other = (b"HIPBOARD_PRIVATE_" + v.encode() for v in (version, "9" + version[1:]))
+    assert mine in text
+    elf_hash = lambda name: __import__("functools").reduce(
+        lambda h, c: ((h << 4) + c) & 0xfffffff ^ (((h << 4) + c) >> 24 & 0xf0), name, 0)
+    text = text.replace(elf_hash(mine).to_bytes(4, "little"), elf_hash(other).to_bytes(4, "little"))
+    (tmp_path / "libhipboard-analysis.so.0").write_bytes(text.replace(mine, other))
+    done = subprocess.run([prefix / "bin/hipboard", "--version"], text=True, capture_output=True,
+                          env=dict(os.environ, LD_PRELOAD=str(tmp_path / "libhipboard-analysis.so.0")))
+    assert done.returncode != 0 and other.decode() in done.stderr
+
+
 @pytest.mark.parametrize("standard", ["c++17", "c++20"])
 def test_cxx_program(prefix, libdir, tmp_path, standard):
-    flags = pkg_config(prefix, "--cflags", "--libs")
+    flags = pkg_config(prefix, "--cflags", "--libs", package="hipboard-analysis")
     run("c++", f"-std={standard}", "-Wall", "-Wextra", "-Werror", CXX_PROGRAM,
         "-o", tmp_path / "user", *flags)
     check_run(tmp_path / "user", libdir, tmp_path / "runs")
@@ -69,7 +114,7 @@ def test_call_stacks_have_lines_whoever_compiled(prefix, libdir, tmp_path, compi
     """clang, and so hipcc, leaves out a table by which gcc's debug information is searched."""
     source = PROGRAMS / "stack.cpp"
     run(compiler, "-std=c++17", "-g", optimized, source, "-o", tmp_path / "stack",
-        *pkg_config(prefix, "--cflags", "--libs"))
+        *pkg_config(prefix, "--cflags", "--libs", package="hipboard-analysis"))
     run(tmp_path / "stack", tmp_path / "stacks", env=dict(os.environ, LD_LIBRARY_PATH=str(libdir)))
     [stack] = (tmp_path / "stacks").read_text().splitlines()
     inner, outer = [number for number, line in enumerate(source.read_text().splitlines(), 1)
@@ -86,7 +131,7 @@ find_package(hipboard {version} REQUIRED)
 add_executable(user user.c)
 target_link_libraries(user PRIVATE hipboard::hipboard)
 add_executable(user_cxx user.cpp)
-target_link_libraries(user_cxx PRIVATE hipboard::hipboard)
+target_link_libraries(user_cxx PRIVATE hipboard::analysis)
 set_target_properties(user_cxx PROPERTIES CXX_STANDARD 17 CXX_EXTENSIONS OFF)
 """
 
@@ -177,14 +222,28 @@ def test_program_by_meson_subproject(tmp_path):
         "user", "hipboard", "describe"}, "neither samples nor tests are built for a program that uses hipboard"
 
 
-def test_exports_are_the_public_headers(libdir):
-    exported = set(re.findall(r" [A-Z] (\w+)@@HIPBOARD_0",
-                              run("nm", "-D", "--defined-only", libdir / "libhipboard.so")))
-    listed = set(re.findall(r"^ +(hb_\w+);", (ROOT / "src/hipboard.map").read_text(), re.M))
-    declared = set()
-    for header in sorted((ROOT / "include/hipboard").glob("*.h")):
-        text = run("cc", "-E", "-P", "-x", "c", "-I", ROOT / "include", header)
-        declared |= set(re.findall(
-            r'visibility\("default"\)\)\)[^;({]*?\b(hb_\w+)\s*[;(]', text))
+@pytest.mark.parametrize("library, node, symbols, headers", [
+    ("libhipboard.so", "HIPBOARD_0", "src/recorder/hipboard.map.in", ["hipboard.h", "event_log.h"]),
+    ("libhipboard-analysis.so", "HIPBOARD_ANALYSIS_0", "src/analysis/hipboard-analysis.map",
+     ["analysis.h", "compare.h", "convert.h"]),
+])
+def test_exports_are_the_public_headers(libdir, library, node, symbols, headers):
+    symbols_of = run("nm", "-D", "--defined-only", libdir / library)
+    exported = set(re.findall(rf" [A-Z] (\w+)@@{node}\b", symbols_of))
+    public = re.search(rf"^{node} {{(.*?)local:", (ROOT / symbols).read_text(), re.M | re.S)[1]
+    listed = set(re.findall(r"^ +(hb_\w+);", public, re.M))
+    declared = declared_by(headers)
+    if "hipboard.h" not in headers:
+        declared -= declared_by(["hipboard.h"])
     assert declared == listed
     assert exported == listed
+
+
+def declared_by(headers):
+    declared = set()
+    for header in headers:
+        text = run("cc", "-E", "-P", "-x", "c", "-I", ROOT / "include",
+                   ROOT / "include/hipboard" / header)
+        declared |= set(re.findall(
+            r'visibility\("default"\)\)\)[^;({]*?\b(hb_\w+)\s*[;(]', text))
+    return declared

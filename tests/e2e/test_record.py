@@ -273,7 +273,7 @@ def test_a_program_that_profiles_itself_does_so_and_its_cycles_come_along(tmp_pa
 @needs_gpu
 def test_a_path_with_blanks_is_no_hindrance(tmp_path, hip):
     for place in ["tools/hipboard/hipboard", "tools/hipboard/libhipboard-capture.so",
-                  "src/libhipboard.so.0"]:
+                  "src/recorder/libhipboard.so.0", "src/analysis/libhipboard-analysis.so.0"]:
         (tmp_path / "a b" / place).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(BUILD / place, tmp_path / "a b" / place)
     done = subprocess.run([*hip, tmp_path / "a b/tools/hipboard/hipboard", "record", "-o",

@@ -360,7 +360,7 @@ def test_per_cycle_prints_and_exports_each_cycle(tmp_path):
 
 
 @pytest.mark.parametrize("sample, libraries", [
-    ("minimal", []), ("per_cycle", ["-lm"]), ("event_log", ["-lm"]),
+    ("minimal", []), ("per_cycle", ["-lhipboard-analysis", "-lm"]), ("event_log", ["-lm"]),
     ("digits", ["-lz", "-lm", "-pthread"]),
 ])
 def test_each_sample_is_a_whole_project(sample, libraries, prefix, tmp_path):

@@ -110,7 +110,8 @@ def test_a_blank_in_the_own_path_does_not_matter_after_the_end(programs, tmp_pat
     tool = copy_of_hipboard(tmp_path / "with blank")
     script = f"(sleep 2; {programs / 'marks'}; touch {tmp_path / 'done'}) > /dev/null 2>&1 &"
     done = hipboard("record", "-o", tmp_path / "runs", "--", "bash", "-c", script, tool=tool,
-                    env=dict(os.environ, LD_LIBRARY_PATH=str(BUILD / "src")))
+                    env=dict(os.environ,
+                             LD_LIBRARY_PATH=f"{BUILD}/src/recorder:{BUILD}/src/analysis"))
     assert done.returncode == 0
     until = time.monotonic() + 60
     while not (tmp_path / "done").exists() and time.monotonic() < until:

@@ -13,7 +13,7 @@
 #include <hipboard/convert.h>
 
 #include "fuzz.h"
-#include "read/reader.h"
+#include "read/json_reader.h"
 
 /* Where files come to lie; one directory for the whole run. */
 static const char *directory(void)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "fuzz.h"
-#include "write/gzip.h"
+#include "io/gzip.h"
 
 enum { MAX_TEXT = 300000 }; /* more than a coder holds at once */
 

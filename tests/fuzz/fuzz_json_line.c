@@ -21,6 +21,7 @@ static void check_line(hb_buf *line)
     hb_buf_init(&again, SIZE_MAX / 2);
     CHECK(hb_json_line(&again, text, "again") == HB_OK);
     CHECK(strcmp(text, hb_buf_text(&again)) == 0);
+    CHECK(hb_json_is_valid(text));
     hb_buf_free(&again);
 }
 
@@ -34,6 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     hb_buf_init(&line, SIZE_MAX / 2);
     hb_result result = hb_json_line(&line, text, "metadata");
     CHECK(result == HB_OK || result == HB_ERROR_FORMAT);
+    CHECK(!hb_json_is_valid(text) || result == HB_OK);
     if (result == HB_OK)
         check_line(&line);
     else

@@ -13,15 +13,15 @@
 
 #include <cJSON.h>
 
-#include "analyze/holders.h"
-#include "analyze/insight.h"
-#include "analyze/keep_steps.h"
-#include "analyze/stacks.h"
-#include "analyze/unify.h"
 #include "fuzz.h"
-#include "query/query.h"
-#include "report/memory_timeline.h"
-#include "report/table.h"
+#include "insight/insight.h"
+#include "normalize/keep_steps.h"
+#include "normalize/normalize.h"
+#include "routes/routes_logdir.h"
+#include "torch/live_by_owner.h"
+#include "torch/memory_timeline.h"
+#include "torch/stacks.h"
+#include "torch/table_text.h"
 
 static void compare_event(const hb_trace *trace, uint32_t i, const cJSON *item)
 {

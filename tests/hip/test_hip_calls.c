@@ -6,8 +6,8 @@
 
 #include <hip/amd_detail/hip_prof_str.h>
 
-#include "device/hip_calls.h"
-#include "device/hook_records.h"
+#include "hip/call_layouts.h"
+#include "hip/hook_records.h"
 
 #define AT(function, member) \
     (offsetof(hip_api_data_t, args.function.member) - sizeof(hb_hip_api_head))

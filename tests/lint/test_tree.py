@@ -10,14 +10,14 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def rooms():
-    """{room: the other rooms that it may include}, by the table in CONTRIBUTING.md."""
-    table = dict(re.findall(r"^\| `(\w+)` \| .* \| ([\w, -]+) \|$",
-                            (ROOT / "CONTRIBUTING.md").read_text(), re.M))
-    return {room: set(table) if allowed == "all of them" else set(re.findall(r"\w+", allowed))
-            for room, allowed in table.items()}
+    """{room: (its side, the other rooms that it may include)}, by the table in CONTRIBUTING.md."""
+    table = re.findall(r"^\| `(\w+)` \| (common|recorder|analysis) \| .* \| ([\w, -]+) \|$",
+                       (ROOT / "CONTRIBUTING.md").read_text(), re.M)
+    return {room: (side, set(re.findall(r"\w+", allowed))) for room, side, allowed in table}
 
 
-ALLOWED = rooms()
+ROOMS = rooms()
+ALLOWED = {room: allowed for room, (_, allowed) in ROOMS.items()}
 TOP_LEVEL = {
     "CONTRIBUTING.md", "LICENSE", "README.md", "include", "meson.build", "meson_options.txt",
     "plugin_format", "samples", "src", "tests", "tools",
@@ -40,14 +40,16 @@ def wrong_include(path, included):
     """Why `path` may not include `included`, or None."""
     top, *rest = path.relative_to(ROOT).parts
     target = included.split("/")[0] if "/" in included else None
-    if top == "src" and len(rest) > 1:
-        if target in ALLOWED and target != rest[0] and target not in ALLOWED[rest[0]]:
-            return f"{rest[0]} may not include {target}"
+    if top == "src" and len(rest) > 2:
+        room = rest[1]
+        if target in ALLOWED and target != room and target not in ALLOWED[room]:
+            return f"{room} may not include {target}"
         if target is None and (path.parent / included).exists():
-            return 'own headers are named from src/, "room/file.h"'
-    if top in ("tools", "samples") and target in ALLOWED:
+            return 'own headers are named from their side, "room/file.h"'
+    private = target in ALLOWED and any((ROOT / "src").glob(f"*/{included}"))
+    if top in ("tools", "samples") and private:
         return f"{top}/ may include only <hipboard/...>"
-    if top == "include" and target in ALLOWED:
+    if top == "include" and private:
         return "a public header may not include a private one"
     return None
 
@@ -60,21 +62,49 @@ def test_rooms_include_only_what_they_may():
     assert not wrong, "\n".join(wrong)
 
 
+def sources():
+    return [path for path in tracked()
+            if path.suffix in CODE and path.is_relative_to(ROOT / "src")]
+
+
 def test_every_folder_of_src_is_a_known_room():
-    found = {path.relative_to(ROOT).parts[1] for path in tracked()
-             if path.suffix in CODE and path.is_relative_to(ROOT / "src")}
-    assert found <= set(ALLOWED)
+    found = {path.relative_to(ROOT / "src").parts[:2] for path in sources()}
+    assert found == {(side, room) for room, (side, _) in ROOMS.items()}
     assert all(allowed <= set(ALLOWED) for allowed in ALLOWED.values())
 
 
-def test_the_map_of_the_largest_rooms_is_of_today():
-    room, gone = None, []
-    for row in re.findall(r"^\|( \w+)? \| (`[^|]*) \| [^|]* \|$",
-                          (ROOT / "CONTRIBUTING.md").read_text(), re.M):
-        room = row[0].strip() or room
-        gone += [f"{room}/{name}" for name in re.findall(r"`([\w.*]+)`", row[1])
-                 if not any((ROOT / "src" / room).glob(name if "." in name else name + ".c"))]
-    assert room == "write" and not gone, gone
+def test_each_side_includes_itself_and_common():
+    wrong = [f"{room} of {side} may include {other} of {ROOMS[other][0]}"
+             for room, (side, allowed) in ROOMS.items() for other in allowed
+             if ROOMS[other][0] not in (side, "common")]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_what_a_room_may_include_it_does_include():
+    """The table is of today, not of yesterday."""
+    used = {room: set() for room in ALLOWED}
+    for path in sources():
+        room = path.relative_to(ROOT / "src").parts[1]
+        used[room] |= {included.split("/")[0] for included in includes(path)} & set(ALLOWED)
+    idle = [f"{room}: {', '.join(sorted(left))}" for room, allowed in ALLOWED.items()
+            if (left := allowed - used[room])]
+    assert not idle, "\n".join(idle)
+
+
+def test_file_names_are_unique():
+    homes = {}
+    for path in sources():
+        homes.setdefault(path.name, []).append(str(path.relative_to(ROOT)))
+    assert not [paths for paths in homes.values() if len(paths) > 1]
+
+
+def test_where_would_i_add_names_what_is_there():
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    rows = re.search(r"Where would I add.*?\n\n(.*?)\n\n", text, re.S)[1]
+    named = re.findall(r"`((?:%s)/[\w*.]*)`" % "|".join(ALLOWED), rows)
+    gone = [name for name in named
+            if not any((ROOT / "src").glob("*/" + name.rstrip("/*") + "*"))]
+    assert len(named) > 10 and not gone, gone
 
 
 def test_data_flows_one_way():
@@ -86,10 +116,11 @@ def test_data_flows_one_way():
 
 
 @pytest.mark.parametrize("source, included, allowed", [
-    ("src/write/x.c", "trace/event.h", True),
-    ("src/write/x.c", "record/chunk.h", False),
-    ("src/base/x.c", "trace/event.h", False),
-    ("src/profiler/x.c", "device/device.h", True),
+    ("src/common/write/x.c", "trace/event.h", True),
+    ("src/common/write/x.c", "record/chunk.h", False),
+    ("src/common/base/x.c", "trace/event.h", False),
+    ("src/recorder/profiler/x.c", "hip/capture.h", True),
+    ("src/analysis/insight/x.c", "plugin/analysis.h", False),
     ("tools/x.c", "hipboard/hipboard.h", True),
     ("tools/x.c", "base/base.h", False),
     ("samples/a/x.c", "trace/event.h", False),
@@ -186,7 +217,10 @@ def test_lists_of_sources_are_in_order():
     units = re.search(r"^unit_tests = \[\n(.*?)\]", (ROOT / "tests/unit/meson.build").read_text(),
                       re.M | re.S)[1].split()
     assert units == sorted(units)
-    listed = re.findall(r"^  '(\w+/\w+\.c)',$", (ROOT / "src/meson.build").read_text(), re.M)
-    assert listed == sorted(listed)
-    assert set(listed) == {str(path.relative_to(ROOT / "src")) for path in tracked()
-                           if path.suffix == ".c" and path.is_relative_to(ROOT / "src")}
+    for side in ("common", "recorder", "analysis"):
+        folder = ROOT / "src" / side
+        listed = re.findall(r"^  '(\w+/\w+\.c)',$", (folder / "meson.build").read_text(), re.M)
+        assert listed == sorted(listed)
+        assert set(listed) == {str(path.relative_to(folder)) for path in sources()
+                               if path.suffix == ".c" and path.is_relative_to(folder)
+                               and path.name != "error.c"}, "error.c is the recorder's alone"

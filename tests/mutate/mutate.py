@@ -67,7 +67,10 @@ class Copy:
     def object_of(self, source):
         """The object file's bytes, of the library or the tool."""
         name = source.relative_to(self.root).as_posix()
-        flat = name.removeprefix("src/").removeprefix("tools/hipboard/").replace("/", "_") + ".o"
+        flat = name.removeprefix("tools/hipboard/")
+        if name.startswith("src/"):
+            flat = "/".join(name.split("/")[2:])
+        flat = flat.replace("/", "_") + ".o"
         found = [path for path in self.build.glob("*/**/*.o") if path.name == flat]
         return hashlib.sha256(b"".join(strip(path) for path in sorted(found))).hexdigest()
 

@@ -15,8 +15,8 @@
 
 #include "base/base.h"
 #include "base/memory_share.h"
-#include "base/statistics.h"
 #include "base/utf8.h"
+#include "insight/statistics.h"
 
 static void fresh_thread_has_no_error(void **state)
 {

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "read/reader.h"
+#include "read/json_reader.h"
 
 static char path[] = "/tmp/hipboard-test-chunks-XXXXXX";
 static uint64_t seed = 1;

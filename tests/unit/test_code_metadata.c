@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "device/code_metadata.h"
+#include "gpu/code_metadata.h"
 
 static char code[65536];
 static const char *notes;

@@ -15,8 +15,8 @@
 
 #include <hipboard/analysis.h>
 
-#include "analyze/code_object.h"
 #include "base/base.h"
+#include "gpu/matrix_scan.h"
 
 #define MFMA    0xd3c58000, 0x04020500 /* v_mfma_f32_16x16x4f32 a[0:3], v0, v2, a[0:3] */
 #define MOVE    0xd3d94000, 0x18000103 /* v_accvgpr_write_b32 a0, v3 */

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/cycle_advice.h"
+#include "summary/cycle_facts.h"
 
 typedef struct cycle {
     hb_cycle_numbers numbers;

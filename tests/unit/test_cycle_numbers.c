@@ -9,10 +9,10 @@
 
 #include <cmocka.h>
 
-#include "analyze/analysis.h"
-#include "analyze/cycle_numbers.h"
+#include "api/cycle_trace.h"
 #include "array_source.h"
-#include "profiler/cycle_trace.h"
+#include "digest/digest.h"
+#include "plugin/analysis.h"
 
 /* Times in ns; `thread` 1 is the main one. */
 static hb_trace_event host(hb_event_kind kind, const char *name, uint32_t key, int64_t thread,

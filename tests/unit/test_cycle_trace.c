@@ -12,8 +12,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "profiler/cycle_trace.h"
-#include "read/reader.h"
+#include "api/cycle_trace.h"
+#include "read/json_reader.h"
 #include "sample_trace.h"
 #include "write/write.h"
 

@@ -9,8 +9,8 @@
 #include <time.h>
 
 #include "event_reader.h"
-#include "write/event_file.h"
-#include "write/summary.h"
+#include "tfevents/event_file.h"
+#include "tfevents/event_records.h"
 
 static void put_scalar(hb_event_file *file, int64_t step)
 {

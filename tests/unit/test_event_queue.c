@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "write/event_queue.h"
+#include "tfevents/event_queue.h"
 
 #define QUEUE_BYTES 65536
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "write/gzip.h"
+#include "io/gzip.h"
 
 static hb_memory_sink compressed;
 static hb_gzip_coder coder;

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "write/histogram.h"
+#include "tfevents/histogram.h"
 
 static int only_bucket(double value)
 {

@@ -20,7 +20,7 @@
 
 #include <hipboard/analysis.h>
 
-#include "analyze/kernel_rules.h"
+#include "rules/kernel_class.h"
 #include "trace_text.h"
 
 #define EVENT(cat, name, tid, ts, dur, args)                                          \

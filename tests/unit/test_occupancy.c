@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "device/occupancy.h"
+#include "gpu/occupancy.h"
 
 static hb_occupancy of(hb_occupancy_query query)
 {

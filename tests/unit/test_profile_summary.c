@@ -3,7 +3,7 @@
 
 #include "base/markdown.h"
 #include "event_reader.h"
-#include "write/profile_summary.h"
+#include "summary/summary_tags.h"
 
 static hb_event_log *event_log;
 

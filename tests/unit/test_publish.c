@@ -22,9 +22,9 @@
 
 #include <cmocka.h>
 
+#include "io/leftovers.h"
+#include "io/publish.h"
 #include "sample_trace.h"
-#include "write/leftovers.h"
-#include "write/publish.h"
 #include "write/write.h"
 
 /* Each test runs in an empty directory of its own. */

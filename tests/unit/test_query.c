@@ -8,7 +8,7 @@
 
 #include <hipboard/analysis.h>
 
-#include "base/pytext.h"
+#include "doc/py_text.h"
 #include "test_dir.h"
 
 #define STEP                                                                            \

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "read/reader.h"
+#include "read/json_reader.h"
 
 typedef struct loaded {
     hb_result result;

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "event_reader.h"
-#include "write/summary.h"
+#include "tfevents/event_records.h"
 
 static const hb_event_stamp at = {1.5, 7};
 

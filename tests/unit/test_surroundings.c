@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "device/surroundings.h"
+#include "hip/environment.h"
 
 static void assert_says(const char *text, const char *part)
 {

@@ -11,8 +11,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "read/reader.h"
-#include "report/table.h"
+#include "read/json_reader.h"
+#include "torch/table_text.h"
 #include "trace_text.h"
 
 static hb_buf buf;

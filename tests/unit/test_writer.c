@@ -13,8 +13,8 @@
 #include <cjson/cJSON.h>
 #include <cmocka.h>
 
+#include "io/number_text.h"
 #include "sample_trace.h"
-#include "write/digits.h"
 #include "write/write.h"
 
 /* ---- helpers ---- */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "write/profile_summary.h"
+#include "summary/summary_tags.h"
 
 static void check(hb_result result)
 {

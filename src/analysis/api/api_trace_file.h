@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a public handle of a trace holds, for those who fill one.
+ */
+#ifndef HB_API_API_TRACE_FILE_H
+#define HB_API_API_TRACE_FILE_H
+
+#include <hipboard/analysis.h>
+
+#include "base/c_locale.h"
+#include "plugin/analysis.h"
+#include "trace/trace.h"
+
+/** Analysed at the first call; NULL when the plugin could not, which hb_last_error() tells. */
+hb_analysis *hb_trace_file_analysis(hb_trace_file *file);
+
+/** Forms of memory over time. */
+typedef enum hb_memory_form { HB_MEMORY_BY_TIME, HB_MEMORY_RAW, HB_MEMORY_PAGE } hb_memory_form;
+hb_result hb_memory_text(hb_trace_file *file, const char *device, hb_memory_form form, hb_buf *to);
+
+/** One with an empty trace, to be filled; NULL without memory. */
+hb_trace_file *hb_trace_file_new(void);
+hb_trace *hb_trace_file_trace(hb_trace_file *file);
+
+/** From now on the file is closed with them. */
+void hb_key_averages_own(hb_key_averages *averages, hb_trace_file *file);
+
+#endif

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/c_locale.h"
+#include "base/files.h"
+#include "convert/convert.h"
+#include "io/gzip.h"
+#include "io/out.h"
+#include "io/publish.h"
+
+/* ---- one file ---- */
+
+typedef struct output {
+    hb_plan *plan;
+    hb_publish publish;
+    hb_gzip gzip;
+    hb_out out;
+    hb_buf event;
+    uint32_t part, next; /* of the items */
+    uint64_t events;
+} output;
+
+static bool write_event(void *context, const hb_raw_event *raw, hb_str text, bool flawed)
+{
+    output *o = context;
+    if (o->next >= o->plan->items.count) return false; /* the file has grown since */
+    const hb_item *item = hb_plan_item(o->plan, o->next++);
+    if (item->part != o->part && item->part != HB_PART_ALL) return true;
+    o->event.size = 0;
+    if (!hb_edit_event(o->plan, item, raw, text, flawed, o->part, &o->event)) {
+        o->plan->counts[HB_CHANGE_LOST]++;
+        return true;
+    }
+    if (o->events++) HB_OUT(&o->out, ",\n  ");
+    hb_out_bytes(&o->out, o->event.data, o->event.size);
+    return o->out.result == HB_OK;
+}
+
+static bool progress(void *context, uint64_t bytes, uint64_t total)
+{
+    const hb_plan *plan = ((output *)context)->plan;
+    const hb_convert_options *o = plan->options;
+    return !o->progress || o->progress(o->context, plan->input, bytes, total);
+}
+
+/* The list without its bracket, and a device for each number that is used. */
+static void write_properties(output *o, hb_str list)
+{
+    hb_plan *plan = o->plan;
+    int needed = plan->max_memory_device + 1;
+    for (int i = 0; i < plan->num_devices; i++)
+        needed = HB_MAX(needed, plan->numbers[i] + 1);
+    if (plan->num_properties == 0 || plan->num_properties >= needed ||
+        list.s[list.len - 1] != ']') {
+        hb_out_bytes(&o->out, list.s, list.len);
+        return;
+    }
+    hb_out_bytes(&o->out, list.s, list.len - 1);
+    for (int i = plan->num_properties; i < needed; i++) {
+        char text[64];
+        int len = snprintf(text, sizeof text, ", {\"id\": %d, \"name\": \"\"}", i);
+        hb_out_bytes(&o->out, text, (size_t)len);
+    }
+    HB_OUT(&o->out, "]");
+    plan->counts[HB_CHANGE_PROPERTIES] += (uint64_t)(needed - plan->num_properties);
+}
+
+/* The quotes around a number behind `name`: their places in the text. */
+static bool find_quotes(const char *p, const char *end, const char **open, const char **close)
+{
+    p = hb_scan_space(p);
+    if (p >= end || *p != ':') return false;
+    p = hb_scan_space(p + 1);
+    if (p >= end || *p != '"') return false;
+    *open = p++;
+    while (p < end && *p >= '0' && *p <= '9')
+        p++;
+    *close = p;
+    return p < end && *p == '"' && p > *open + 1;
+}
+
+static bool is_list_of_objects(hb_str json)
+{
+    const char *end = json.s + json.len, *p = hb_scan_space(json.s);
+    hb_scan scan = {.end = end + HB_SCAN_SLACK, .flaw = hb_ignore_flaw};
+    hb_value element;
+    if (*p != '[') return false;
+    p = hb_scan_space(p + 1);
+    while (p < end && *p == '{') {
+        p = hb_scan_value(&scan, p, &element);
+        if (!p) return false;
+        p = hb_scan_space(p);
+        if (*p == ',') p = hb_scan_space(p + 1);
+    }
+    return p < end && *p == ']';
+}
+
+/* Anything else loses the file. */
+static hb_str list_of_objects(output *o, hb_str json)
+{
+    if (is_list_of_objects(json) || (json.len == 4 && memcmp(json.s, "null", 4) == 0)) return json;
+    o->plan->counts[HB_CHANGE_ODD]++;
+    return HB_STR("[]");
+}
+
+/* The plugin compares capabilities with numbers. */
+static hb_str unquote_capabilities(output *o, hb_str json, hb_buf *out)
+{
+    static const char name[] = "\"computeM"; /* ajor, inor */
+    const char *p = json.s, *end = json.s + json.len, *at = p, *open, *close;
+    uint64_t before = o->plan->counts[HB_CHANGE_COMPUTE];
+    while ((at = memmem(at, (size_t)(end - at), name, sizeof name - 1)) != NULL) {
+        at += sizeof name - 1;
+        const char *quote = memchr(at, '"', (size_t)(end - at));
+        if (!quote || !find_quotes(quote + 1, end, &open, &close)) continue;
+        hb_buf_append(out, p, (size_t)(open - p));
+        hb_buf_append(out, open + 1, (size_t)(close - open - 1));
+        p = at = close + 1;
+        o->plan->counts[HB_CHANGE_COMPUTE]++;
+    }
+    if (o->plan->counts[HB_CHANGE_COMPUTE] == before) return json;
+    hb_buf_append(out, p, (size_t)(end - p));
+    return (hb_str){out->data, (uint32_t)out->size};
+}
+
+static bool is_flawed(const hb_read_report *report)
+{
+    return report->counts[HB_FLAW_CONTROL] || report->counts[HB_FLAW_BAD_ESCAPE] ||
+           report->counts[HB_FLAW_BAD_UTF8] || report->counts[HB_FLAW_SURROGATE] ||
+           report->counts[HB_FLAW_BARE_NA];
+}
+
+static void write_member(output *o, hb_str key, hb_str json)
+{
+    static const hb_raw_event none = {0};
+    hb_buf *text = &o->event;
+    text->size = 0;
+    HB_OUT(&o->out, "  ");
+    hb_out_json(&o->out, key.s, key.len);
+    HB_OUT(&o->out, ": ");
+    bool clean = is_flawed(&o->plan->report) && hb_clean_json(&none, json, text);
+    if (clean && (text->size != json.len || memcmp(text->data, json.s, json.len) != 0)) {
+        json = (hb_str){text->data, (uint32_t)text->size};
+        o->plan->counts[HB_CHANGE_CLEAN]++;
+    }
+    if (key.len == 16 && memcmp(key.s, "deviceProperties", 16) == 0 && !o->plan->options->kineto) {
+        hb_buf mended;
+        hb_buf_init(&mended, SIZE_MAX / 4);
+        write_properties(o, unquote_capabilities(o, list_of_objects(o, json), &mended));
+        hb_buf_free(&mended);
+    } else {
+        hb_out_bytes(&o->out, json.s, json.len);
+    }
+    HB_OUT(&o->out, ",\n");
+}
+
+static hb_result write_text(output *o)
+{
+    const hb_trace *trace = &o->plan->trace;
+    hb_read_options options = {.event = write_event, .progress = progress, .context = o};
+    hb_trace ignored;
+    hb_read_report report;
+    HB_OUT(&o->out, "{\n");
+    for (uint32_t i = 0; i < trace->num_members; i++)
+        write_member(o, hb_trace_text(trace, trace->members[i].key),
+                     hb_trace_text(trace, trace->members[i].json));
+    HB_OUT(&o->out, "  \"traceEvents\": [\n  ");
+    hb_result result = hb_read_trace(o->plan->input, &options, &ignored, &report);
+    hb_trace_free(&ignored);
+    if (o->out.result != HB_OK) return hb_out_finish(&o->out);
+    HB_TRY(result);
+    HB_OUT(&o->out, "\n  ]\n}\n");
+    return hb_out_finish(&o->out);
+}
+
+/* Nothing was to be changed: the input's own bytes, or its text when only one of the two is
+ * compressed. */
+static hb_result copy_text(output *o, bool raw)
+{
+    hb_text text;
+    HB_TRY(hb_text_open(&text, o->plan->input, raw ? HB_TEXT_PLAIN : HB_TEXT_AUTO));
+    do {
+        hb_out_bytes(&o->out, text.data, text.size);
+    } while (o->out.result == HB_OK && hb_text_more(&text, text.size));
+    hb_result result = text.result;
+    if (result != HB_OK) hb_fail(result, "%s: %s", o->plan->input, text.error);
+    hb_text_close(&text);
+    return result == HB_OK ? hb_out_finish(&o->out) : result;
+}
+
+static bool has_changed(const hb_plan *plan)
+{
+    static const bool unknown[] = {
+#define HB_CHANGE_UNKNOWN(id, key, unknown, text) unknown,
+        HB_CHANGE_MAP(HB_CHANGE_UNKNOWN)
+#undef HB_CHANGE_UNKNOWN
+    };
+    for (size_t i = 0; i < HB_CHANGE_COUNT; i++)
+        if (plan->counts[i] && !unknown[i]) return true;
+    return plan->num_parts > 1;
+}
+
+static hb_result write_body(output *o, bool verbatim, bool raw)
+{
+    HB_TRY(verbatim ? copy_text(o, raw) : write_text(o));
+    return o->plan->options->gzip && !raw ? hb_gzip_finish(&o->gzip) : HB_OK;
+}
+
+static hb_result write_through(output *o, bool verbatim, bool raw)
+{
+    bool gzip = o->plan->options->gzip && !raw;
+    hb_sink *sink = &o->publish.sink;
+    if (gzip) HB_TRY(hb_gzip_open(&o->gzip, sink, NULL, 0, HB_GZIP_SMALLER));
+    hb_result result = hb_out_open(&o->out, gzip ? &o->gzip.sink : sink);
+    if (result == HB_OK) result = write_body(o, verbatim, raw);
+    hb_out_free(&o->out);
+    if (gzip) hb_gzip_free(&o->gzip);
+    return result;
+}
+
+static hb_result write_file(hb_plan *plan, uint32_t part, const char *path, bool verbatim, bool raw,
+                            uint64_t *events)
+{
+    output *o = calloc(1, sizeof *o);
+    if (!o) return hb_fail(HB_ERROR_NO_MEMORY, "no memory to write '%s'", path);
+    o->plan = plan;
+    o->part = part;
+    hb_buf_init(&o->event, SIZE_MAX / 4);
+    hb_result result = hb_publish_open(&o->publish, path, plan->options->replace);
+    if (result == HB_OK) result = write_through(o, verbatim, raw);
+    /* What needed no change is written again as it stands, blanks included. */
+    bool again = !verbatim && !has_changed(plan);
+    if (result == HB_OK && !again) result = hb_publish_commit(&o->publish);
+    hb_publish_free(&o->publish);
+    hb_buf_free(&o->event);
+    *events += verbatim ? 0 : o->events;
+    free(o);
+    return result;
+}
+
+static bool is_gzip(const char *path)
+{
+    unsigned char magic[2] = {0};
+    FILE *file = fopen(path, "rb");
+    bool gzip = file && fread(magic, 1, 2, file) == 2 && magic[0] == 0x1f && magic[1] == 0x8b;
+    if (file) fclose(file);
+    return gzip;
+}
+
+/* The input is read twice. */
+static hb_result check_input(const char *path)
+{
+    struct stat st;
+    int fd;
+    HB_TRY(hb_open_to_read(path, &fd, &st));
+    close(fd);
+    if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) return HB_OK; /* the reader refuses those */
+    return hb_fail(HB_ERROR_IO, "cannot read '%s' twice: give it as standard input, -", path);
+}
+
+/* ---- the conversion ---- */
+
+typedef struct conversion {
+    hb_conversion public;
+    char **paths;
+    hb_convert_note notes[HB_CHANGE_COUNT];
+} conversion;
+
+/* A name that ends in ".<digits>" gets more of them, so that the worker stays the same. */
+static char *part_path(const hb_plan *plan, const char *directory, const char *name, uint32_t part)
+{
+    const char *dot = strrchr(name, '.');
+    bool span = dot && dot[1] && strspn(dot + 1, "0123456789") == strlen(dot + 1);
+    char number[16] = "", *path;
+    if (plan->num_parts > 1) snprintf(number, sizeof number, "%s%04u", span ? "" : ".", part + 1);
+    if (asprintf(&path, "%s/%s%s.pt.trace.json%s", directory, name, number,
+                 plan->options->gzip ? ".gz" : "") < 0)
+        return NULL;
+    return path;
+}
+
+static hb_result write_part(hb_plan *plan, conversion *c, uint32_t part)
+{
+    const char *path = c->paths[part];
+    HB_TRY(write_file(plan, part, path, false, false, &c->public.events));
+    if (has_changed(plan)) return HB_OK;
+    c->public.identical = true;
+    bool raw = is_gzip(plan->input) == plan->options->gzip;
+    return write_file(plan, part, path, true, raw, &c->public.events);
+}
+
+static hb_result write_parts(hb_plan *plan, conversion *c, const char *directory, const char *name)
+{
+    c->paths = calloc(plan->num_parts, sizeof *c->paths);
+    if (!c->paths) return hb_fail(HB_ERROR_NO_MEMORY, "no memory for %u paths", plan->num_parts);
+    c->public.paths = (const char *const *)c->paths;
+    for (uint32_t i = 0; i < plan->num_parts; i++) {
+        c->paths[i] = part_path(plan, directory, name, i);
+        if (!c->paths[i]) return hb_fail(HB_ERROR_NO_MEMORY, "no memory for a path");
+        c->public.num_paths++;
+        HB_TRY(write_part(plan, c, i));
+    }
+    return HB_OK;
+}
+
+static void list_notes(const hb_plan *plan, conversion *c)
+{
+    static const hb_convert_note all[] = {
+#define HB_CHANGE_NOTE(id, key, unknown, text) {key, text, 0, unknown},
+        HB_CHANGE_MAP(HB_CHANGE_NOTE)
+#undef HB_CHANGE_NOTE
+    };
+    c->public.notes = c->notes;
+    for (size_t i = 0; i < HB_CHANGE_COUNT; i++) {
+        if (plan->counts[i] == 0) continue;
+        c->notes[c->public.num_notes] = all[i];
+        c->notes[c->public.num_notes++].count = plan->counts[i];
+    }
+}
+
+static bool has_known_events(const hb_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->items.count; i++) {
+        const hb_item *item = hb_plan_item(plan, i);
+        if (item->role >= HB_PLAN_NODE && item->role <= HB_PLAN_MEMORY) return true;
+    }
+    return false;
+}
+
+/* What is odd about the file as a whole. */
+static void count_file(hb_plan *plan)
+{
+    const hb_read_report *report = &plan->report;
+    plan->counts[HB_CHANGE_CUT_OFF] = report->counts[HB_FLAW_CUT] > 0;
+    plan->counts[HB_CHANGE_DAMAGED] = report->counts[HB_FLAW_DAMAGED];
+    plan->counts[HB_CHANGE_NOTHING] = !has_known_events(plan);
+    plan->counts[HB_CHANGE_TOP] = report->counts[HB_FLAW_BARE_ARRAY] +
+                                  report->counts[HB_FLAW_TRAILING_COMMA] +
+                                  report->counts[HB_FLAW_EXTRA];
+    if (!plan->options->kineto)
+        plan->counts[HB_CHANGE_TOP] += plan->trace.num_members - plan->trace.members_before;
+}
+
+static hb_result make_plan(hb_plan *plan)
+{
+    HB_TRY(hb_plan_survey(plan));
+    count_file(plan);
+    hb_plan_devices(plan);
+    HB_TRY(hb_plan_processes(plan));
+    if (!plan->options->kineto)
+        HB_TRY(hb_plan_nesting(plan));
+    else if (!hb_plan_index_owners(plan))
+        return hb_fail(HB_ERROR_NO_MEMORY, "out of memory for the trace");
+    HB_TRY(hb_plan_links(plan));
+    if (!plan->options->kineto) HB_TRY(hb_plan_steps(plan));
+    return hb_plan_parts(plan);
+}
+
+static void free_plan(hb_plan *plan)
+{
+    hb_trace_free(&plan->trace);
+    hb_column_free(&plan->items);
+    hb_column_free(&plan->pids);
+    free(plan->calls.slots);
+    free(plan->owners.slots);
+    free(plan->scopes.slots);
+    free(plan->moves.index.slots);
+    free(plan->moves.to);
+    free(plan->cuts);
+}
+
+hb_result hb_convert(const char *input, const char *directory, const char *name,
+                     const hb_convert_options *options, hb_conversion **result)
+{
+    static const hb_convert_options defaults = HB_CONVERT_OPTIONS_INIT;
+    hb_plan *plan = calloc(1, sizeof *plan);
+    conversion *c = calloc(1, sizeof *c);
+    hb_result done = HB_ERROR_NO_MEMORY;
+    *result = NULL;
+    locale_t before = hb_enter_c_locale();
+    if (plan && c) {
+        plan->input = input;
+        plan->options = options ? options : &defaults;
+        done = check_input(input);
+        if (done == HB_OK) done = make_plan(plan);
+        if (done == HB_OK) done = write_parts(plan, c, directory, name);
+        if (done == HB_OK) list_notes(plan, c);
+        free_plan(plan);
+    } else {
+        hb_fail(done, "no memory to convert '%s'", input);
+    }
+    hb_leave_c_locale(before);
+    free(plan);
+    if (done == HB_OK)
+        *result = &c->public;
+    else if (c)
+        hb_conversion_free(&c->public);
+    return done;
+}
+
+void hb_conversion_free(hb_conversion *public)
+{
+    conversion *c = (conversion *)(void *)public;
+    if (!c) return;
+    for (size_t i = 0; i < c->public.num_paths; i++)
+        free(c->paths[i]);
+    free(c->paths);
+    free(c);
+}

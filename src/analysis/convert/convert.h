@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a conversion knows and decides of each event: the survey reads it, the plan decides, the
+ * edits are made when the file is read again. The texts of events are never held in memory.
+ */
+#ifndef HB_CONVERT_CONVERT_H
+#define HB_CONVERT_CONVERT_H
+
+#include <hipboard/convert.h>
+
+#include "read/json_reader.h"
+
+/* key, whether it is something that could not be known, text */
+#define HB_CHANGE_MAP(X)                                                                           \
+    X(RUNTIME, "runtime_category", false, "runtime and driver calls got the category Runtime")     \
+    X(SCOPE, "scope_category", false, "data loader, optimizer and DDP scopes became operators")    \
+    X(KINETO, "kineto_category", false, "events got PyTorch's own category back")                  \
+    X(LINK, "call_linked", false, "calls got the External id of their operator")                   \
+    X(NO_OP, "call_outside", false, "calls outside operators got External id 0")                   \
+    X(DEVICE, "device_number", false, "device events got a 0-based device number")                 \
+    X(MEMORY, "memory_type", false, "memory records got device type 1, the plugin's GPU")          \
+    X(BLOCKS, "blocks_per_sm", false, "kernels got blocks per SM, from grid and number of SMs")    \
+    X(NUMBER, "odd_number", false, "kernel ratios that are no numbers became 0")                   \
+    X(TRIM, "scope_trimmed", false, "scopes end by rounding's width earlier, with their parent")   \
+    X(CROSS, "scope_crossing", false, "scopes that cross another's end are drawn but not counted") \
+    X(DEEP, "scope_deep", false,                                                                   \
+      "scopes nested too deep for the plugin are drawn but not counted")                           \
+    X(STEP_ZERO, "step_lengthened", false, "steps without length got the shortest there is")       \
+    X(STEP_HIDDEN, "step_hidden", false, "steps that the one before outlasts are drawn only")      \
+    X(GPU_STEP, "gpu_step", false, "steps among the GPU annotations are drawn but not counted")    \
+    X(PROCESS, "process_ids", false, "ids that several processes share got numbers of their own")  \
+    X(DOUBLE_ID, "double_id", false, "scopes lost an External id that belongs to an operator")     \
+    X(ODD, "odd_event", false, "events that would lose the file are drawn only, or mended")        \
+    X(CLEAN, "text_mended", false, "events with broken text were mended")                          \
+    X(TOP, "top_level", false, "members were moved before traceEvents")                            \
+    X(FLOW, "broken_flow", false, "flows that a cut or a missing id breaks are drawn only")        \
+    X(COLLECTIVE, "collective_inputs", false, "collectives got as many input types as dims")       \
+    X(COMPUTE, "compute_text", false, "compute capabilities in quotes became numbers")             \
+    X(PROPERTIES, "device_properties", false, "devices without properties got empty ones")         \
+    X(CUT_OFF, "truncated", false, "file ended too early: what was whole is kept")                 \
+    X(DAMAGED, "damaged", false, "places in the file are no JSON: whole events were kept")         \
+    X(OUTSIDE, "outside_steps", false, "events outside the steps were left out")                   \
+    X(LOST, "event_lost", true, "events are too broken to keep")                                   \
+    X(NO_CALL, "no_call", true, "device events whose call is not there: no operator gets them")    \
+    X(NO_OWNER, "no_operator", true, "device events whose call is in no recorded operator")        \
+    X(GUESSED, "device_guessed", true, "device numbers are driver ids; their order was taken")     \
+    X(NO_SMS, "no_blocks", true, "kernels without a grid or a device's number of SMs")             \
+    X(NO_OCCUPANCY, "no_occupancy", true, "kernels without an achieved occupancy")                 \
+    X(NO_TIME, "no_time", true, "device events without usable times")                              \
+    X(NOTHING, "nothing_known", true,                                                              \
+      "file has no event of a kind that PyTorch's profiler writes: its views stay empty")
+
+typedef enum hb_change {
+#define HB_CHANGE_ENUM(id, key, unknown, text) HB_CHANGE_##id,
+    HB_CHANGE_MAP(HB_CHANGE_ENUM)
+#undef HB_CHANGE_ENUM
+        HB_CHANGE_COUNT
+} hb_change;
+
+typedef enum hb_plan_role {
+    HB_PLAN_OTHER,
+    HB_PLAN_NODE,  /* an operator or another scope of the plugin's trees */
+    HB_PLAN_SCOPE, /* an annotation that becomes one */
+    HB_PLAN_STEP,
+    HB_PLAN_MODULE,
+    HB_PLAN_CALL,
+    HB_PLAN_WORK, /* kernel, copy, fill */
+    HB_PLAN_GPU_ANNOTATION,
+    HB_PLAN_GPU_STEP,
+    HB_PLAN_MEMORY,
+    HB_PLAN_ARROW, /* the device end of a flow */
+    HB_PLAN_FLOW,  /* forward_backward */
+    HB_PLAN_SPAN,  /* the profiler's own, and names of rows: in every part */
+} hb_plan_role;
+
+enum hb_item_flags {
+    HB_ITEM_HIDE = 1 << 0,     /* gets a category of our own, which viewers draw */
+    HB_ITEM_DURATION = 1 << 1, /* dur is to be written */
+    HB_ITEM_ID = 1 << 2,       /* so is ext */
+    HB_ITEM_NO_ID = 1 << 3,    /* the id becomes null */
+    HB_ITEM_OPERATOR = 1 << 4, /* one whose calls count */
+    HB_ITEM_SEEKS = 1 << 5,    /* a call with work, whose operator is still looked for */
+    HB_ITEM_CORR = 1 << 6,     /* corr is to be written */
+    HB_ITEM_TID = 1 << 7,      /* so is tid */
+};
+
+enum { HB_PART_ALL = 0xffff, HB_PART_NONE = 0xfffe, HB_NO_ID = 0 };
+
+#define HB_ABSENT INT64_MIN
+
+typedef struct hb_item {
+    double ts, dur;
+    int64_t ext, corr, tid; /* HB_ABSENT; corr of an arrow: its id; of a step: its number */
+    hb_sid name;            /* of nodes */
+    int32_t device;
+    uint32_t size; /* of the text */
+    uint16_t part;
+    uint8_t role, flags;
+} hb_item;
+
+/** int64 -> index. Open addressing; grows. */
+typedef struct hb_index {
+    struct hb_index_slot {
+        int64_t key;
+        uint32_t value; /* + 1; 0: free */
+    } * slots;
+    uint32_t count, capacity;
+} hb_index;
+
+/** False without memory. */
+bool hb_index_put(hb_index *index, int64_t key, uint32_t value);
+/** UINT32_MAX: not there. */
+uint32_t hb_index_get(const hb_index *index, int64_t key);
+
+/** Operators that the plugin does not see, or whose calls it forgets, and who gets those. */
+typedef struct hb_moves {
+    hb_index index; /* External id -> index in `to` */
+    int64_t *to;    /* External ids */
+    uint32_t count, capacity;
+} hb_moves;
+
+enum { HB_PLAN_DEVICES = 64 };
+
+typedef struct hb_plan {
+    const char *input;
+    const hb_convert_options *options;
+    hb_trace trace; /* the top-level members and names */
+    hb_column items;
+    hb_column pids;  /* of the items: indices of trace.keys; only for hb_plan_processes() */
+    hb_index calls;  /* correlation -> call */
+    hb_index owners; /* External id -> operator */
+    hb_index scopes; /* External id -> a step or another scope of the plugin's trees */
+    hb_moves moves;
+    int64_t devices[HB_PLAN_DEVICES]; /* that do work, ascending; [i] becomes numbers[i] */
+    int numbers[HB_PLAN_DEVICES];
+    int num_devices, num_properties, max_memory_device;
+    int sms[HB_PLAN_DEVICES];
+    double *cuts; /* where the parts begin; [num_parts] is the end */
+    uint32_t num_parts;
+    bool amd_calls, foreign_calls, no_memory;
+    uint64_t counts[HB_CHANGE_COUNT];
+    hb_read_report report;
+} hb_plan;
+
+static inline hb_item *hb_plan_item(const hb_plan *plan, uint32_t i)
+{
+    return hb_column_at(&plan->items, i);
+}
+
+/** Any number, or a quoted one. */
+bool hb_plain_number(const hb_value *value, double *result);
+int64_t hb_plain_int(const hb_raw_event *raw, hb_slot slot);
+/** A name by which the plugin knows a collective. */
+bool hb_is_known_collective(const hb_value *name);
+
+/** Reads the file for the first time. */
+hb_result hb_plan_survey(hb_plan *plan);
+/** Tells apart what several processes give the same number. */
+hb_result hb_plan_processes(hb_plan *plan);
+/** Fills plan->owners and plan->scopes. False without memory. */
+bool hb_plan_index_owners(hb_plan *plan);
+hb_result hb_plan_nesting(hb_plan *plan);
+hb_result hb_plan_links(hb_plan *plan);
+/** Gives calls to those who get them instead of their own operators. */
+void hb_plan_move_calls(hb_plan *plan);
+hb_result hb_plan_steps(hb_plan *plan);
+void hb_plan_devices(hb_plan *plan);
+/** The new number of a device; -1: none. */
+int hb_plan_number(const hb_plan *plan, int64_t device);
+/** Whether some events are in no file, or in another one than their neighbours. */
+bool hb_plan_is_cut(const hb_plan *plan);
+/** Divides the events among the files to be written. */
+hb_result hb_plan_parts(hb_plan *plan);
+
+/** Appends the event as it is to be written. False: it cannot be kept. */
+bool hb_edit_event(hb_plan *plan, const hb_item *item, const hb_raw_event *raw, hb_str text,
+                   bool flawed, uint32_t part, hb_buf *out);
+
+/* The scanner takes an odd escape this close to the end for a cut one; texts here are whole. */
+enum { HB_SCAN_SLACK = 8 };
+
+/** For texts that were reported before. */
+void hb_ignore_flaw(void *context, hb_flaw flaw, const char *at);
+
+/** Appends JSON with its strings escaped anew; `raw` says which of them were repaired. */
+bool hb_clean_json(const hb_raw_event *raw, hb_str json, hb_buf *out);
+
+#endif

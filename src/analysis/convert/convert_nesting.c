@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The plugin's trees of calls, one a thread: what would fall out of them, and whose calls would go
+ * with it.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "convert/convert.h"
+
+enum {
+    MAX_DEPTH = 150, /* the plugin was seen to survive 190 nodes and to hang at 200 */
+};
+
+/* µs; what rounding to doubles and to whole microseconds can do. */
+#define ROUNDING 1.0
+
+typedef struct open_node {
+    hb_item *item;
+    double end;
+    hb_item *only_child; /* when it has exactly one */
+    uint32_t children;
+} open_node;
+
+typedef struct forest {
+    hb_plan *plan;
+    open_node stack[MAX_DEPTH];
+    int depth;
+    bool no_memory;
+} forest;
+
+static int compare_nodes(const void *a, const void *b)
+{
+    const hb_item *x = *(hb_item *const *)a, *y = *(hb_item *const *)b;
+    if (x->tid != y->tid) return x->tid < y->tid ? -1 : 1;
+    if (x->ts != y->ts) return x->ts < y->ts ? -1 : 1;
+    double x_end = x->ts + x->dur, y_end = y->ts + y->dur;
+    if (x_end != y_end) return x_end > y_end ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+static bool is_node(const hb_item *item)
+{
+    return item->role >= HB_PLAN_NODE && item->role <= HB_PLAN_MODULE &&
+           !(item->flags & HB_ITEM_HIDE);
+}
+
+/* Calls of `from` become calls of `to`. */
+static void move_calls(forest *f, const hb_item *from, const hb_item *to)
+{
+    if (from->ext == HB_ABSENT || !to || to->ext == HB_ABSENT || from->ext == to->ext) return;
+    hb_moves *moves = &f->plan->moves;
+    if (moves->count == moves->capacity) {
+        uint32_t capacity = moves->capacity ? moves->capacity * 2 : 64;
+        int64_t *grown = realloc(moves->to, capacity * sizeof *grown);
+        if (!grown) {
+            f->no_memory = true;
+            return;
+        }
+        moves->to = grown;
+        moves->capacity = capacity;
+    }
+    moves->to[moves->count] = to->ext;
+    if (!hb_index_put(&moves->index, from->ext, moves->count++)) f->no_memory = true;
+}
+
+static bool is_operator(const hb_item *item)
+{
+    return item && item->flags & HB_ITEM_OPERATOR;
+}
+
+/* The plugin merges an operator with its only child of the same name and forgets its calls. */
+static void close_node(forest *f)
+{
+    open_node *node = &f->stack[--f->depth];
+    if (node->children == 1 && is_operator(node->item) && is_operator(node->only_child) &&
+        node->item->name == node->only_child->name)
+        move_calls(f, node->item, node->only_child);
+}
+
+static hb_item *enclosing_operator(forest *f)
+{
+    for (int i = f->depth; i > 0; i--)
+        if (is_operator(f->stack[i - 1].item)) return f->stack[i - 1].item;
+    return NULL;
+}
+
+static void hide(forest *f, hb_item *item, hb_change change)
+{
+    item->flags |= HB_ITEM_HIDE;
+    f->plan->counts[change]++;
+    move_calls(f, item, enclosing_operator(f));
+}
+
+static void trim(hb_item *item, double end)
+{
+    item->dur = end - item->ts;
+    while (item->ts + item->dur > end)
+        item->dur = nextafter(item->dur, 0);
+    item->flags |= HB_ITEM_DURATION;
+}
+
+static void add_node(forest *f, hb_item *item)
+{
+    while (f->depth && f->stack[f->depth - 1].end <= item->ts)
+        close_node(f);
+    open_node *parent = f->depth ? &f->stack[f->depth - 1] : NULL;
+    if (parent && item->ts + item->dur > parent->end) {
+        if (item->ts + item->dur > parent->end + ROUNDING) {
+            hide(f, item, HB_CHANGE_CROSS);
+            return;
+        }
+        trim(item, parent->end);
+        f->plan->counts[HB_CHANGE_TRIM]++;
+    }
+    if (f->depth == MAX_DEPTH) {
+        hide(f, item, HB_CHANGE_DEEP);
+        return;
+    }
+    if (parent) {
+        parent->only_child = item;
+        parent->children++;
+    }
+    f->stack[f->depth++] = (open_node){.item = item, .end = item->ts + item->dur};
+}
+
+static void build(forest *f, hb_item **nodes, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (i && nodes[i]->tid != nodes[i - 1]->tid)
+            while (f->depth)
+                close_node(f);
+        add_node(f, nodes[i]);
+    }
+    while (f->depth)
+        close_node(f);
+}
+
+/* Chains of moves end at their last member; as many steps as there are moves end any circle. */
+static int64_t destination(const hb_moves *moves, int64_t id)
+{
+    for (uint32_t steps = 0; steps <= moves->count; steps++) {
+        uint32_t next = hb_index_get(&moves->index, id);
+        if (next == UINT32_MAX) break;
+        id = moves->to[next];
+    }
+    return id;
+}
+
+void hb_plan_move_calls(hb_plan *plan)
+{
+    for (uint32_t i = 0; plan->moves.count && i < plan->items.count; i++) {
+        hb_item *item = hb_plan_item(plan, i);
+        bool linked = item->role == HB_PLAN_CALL && item->ext != HB_ABSENT;
+        int64_t id = linked ? destination(&plan->moves, item->ext) : item->ext;
+        if (id == item->ext) continue;
+        item->ext = id;
+        item->flags |= HB_ITEM_ID;
+    }
+}
+
+static uint32_t collect(hb_plan *plan, hb_item **nodes)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < plan->items.count; i++) {
+        hb_item *item = hb_plan_item(plan, i);
+        if (is_node(item)) nodes[count++] = item;
+    }
+    return count;
+}
+
+bool hb_plan_index_owners(hb_plan *plan)
+{
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < plan->items.count; i++) {
+        hb_item *item = hb_plan_item(plan, i);
+        bool scope = item->role >= HB_PLAN_NODE && item->role <= HB_PLAN_STEP;
+        if (!scope || item->flags & HB_ITEM_HIDE || item->ext == HB_ABSENT || item->ext == HB_NO_ID)
+            continue;
+        ok = hb_index_put(is_operator(item) ? &plan->owners : &plan->scopes, item->ext, i);
+    }
+    return ok;
+}
+
+hb_result hb_plan_nesting(hb_plan *plan)
+{
+    hb_item **nodes = calloc((size_t)plan->items.count + 1, sizeof(hb_item *));
+    forest *f = calloc(1, sizeof *f);
+    bool ok = nodes && f;
+    if (ok) {
+        f->plan = plan;
+        uint32_t count = collect(plan, nodes);
+        qsort(nodes, count, sizeof(hb_item *), compare_nodes);
+        build(f, nodes, count);
+        ok = !f->no_memory && hb_plan_index_owners(plan);
+    }
+    free(f);
+    free(nodes);
+    return ok ? HB_OK : hb_fail(HB_ERROR_NO_MEMORY, "out of memory for the trace");
+}

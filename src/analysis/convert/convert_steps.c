@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Steps as the plugin makes them of ProfilerStep#N: it moves their borders by the device work
+ * begun in them, and divides by their lengths.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "convert/convert.h"
+
+typedef struct step {
+    hb_item *item;
+    double start, end, work_start, work_end;
+    bool works;
+} step;
+
+typedef struct steps {
+    hb_plan *plan;
+    step *list;
+    size_t count;
+    double stray_end; /* of work that belongs to no step, before the first step's */
+} steps;
+
+static int compare_steps(const void *a, const void *b)
+{
+    double x = ((const step *)a)->start, y = ((const step *)b)->start;
+    return x < y ? -1 : x > y;
+}
+
+static void collect(steps *s)
+{
+    for (uint32_t i = 0; i < s->plan->items.count; i++) {
+        hb_item *item = hb_plan_item(s->plan, i);
+        if (item->role != HB_PLAN_STEP || item->flags & HB_ITEM_HIDE) continue;
+        if (item->ts + item->dur <= item->ts) {
+            item->dur = HB_MAX(0.001, nextafter(item->ts, INFINITY) - item->ts);
+            item->flags |= HB_ITEM_DURATION;
+            s->plan->counts[HB_CHANGE_STEP_ZERO]++;
+        }
+        s->list[s->count++] = (step){.item = item, .start = item->ts, .end = item->ts + item->dur};
+    }
+    qsort(s->list, s->count, sizeof *s->list, compare_steps);
+}
+
+static step *step_of(steps *s, const hb_item *call)
+{
+    size_t low = 0, high = s->count;
+    while (low < high) { /* the last that starts no later */
+        size_t middle = (low + high) / 2;
+        if (s->list[middle].start <= call->ts)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0 || call->ts + call->dur > s->list[low - 1].end) return NULL;
+    return &s->list[low - 1];
+}
+
+static step *step_of_work(steps *s, const hb_item *work)
+{
+    uint32_t call =
+        work->corr == HB_ABSENT ? UINT32_MAX : hb_index_get(&s->plan->calls, work->corr);
+    return call == UINT32_MAX ? NULL : step_of(s, hb_plan_item(s->plan, call));
+}
+
+static void add_work(step *to, const hb_item *work)
+{
+    double end = work->ts + work->dur;
+    to->work_start = to->works ? fmin(to->work_start, work->ts) : work->ts;
+    to->work_end = to->works ? fmax(to->work_end, end) : end;
+    to->works = true;
+}
+
+static void find_work(steps *s)
+{
+    for (uint32_t i = 0; i < s->plan->items.count; i++) {
+        const hb_item *item = hb_plan_item(s->plan, i);
+        step *owner = item->role == HB_PLAN_WORK ? step_of_work(s, item) : NULL;
+        if (owner) add_work(owner, item);
+    }
+    s->stray_end = -INFINITY;
+    for (uint32_t i = 0; s->list[0].works && i < s->plan->items.count; i++) {
+        const hb_item *item = hb_plan_item(s->plan, i);
+        if (item->role == HB_PLAN_WORK && item->ts + item->dur < s->list[0].work_start &&
+            !step_of_work(s, item))
+            s->stray_end = fmax(s->stray_end, item->ts + item->dur);
+    }
+}
+
+/* Whether the step is empty after the border has moved; moves it on. */
+static bool is_swallowed(const step *x, double *border)
+{
+    double start = fmax(*border, x->start), end = fmax(x->end, start);
+    if (x->works) end = fmax(fmax(x->end, x->work_end), start);
+    if (end <= start) return true; /* hidden, it moves nothing */
+    *border = end;
+    return false;
+}
+
+static void hide_swallowed(steps *s)
+{
+    bool any = false;
+    for (size_t i = 0; i < s->count; i++)
+        any = any || s->list[i].works;
+    if (!any) return; /* the plugin leaves the borders alone then */
+    double border = fmax(s->list[0].start, s->stray_end);
+    for (size_t i = 0; i < s->count; i++) {
+        if (!is_swallowed(&s->list[i], &border)) continue;
+        s->list[i].item->flags |= HB_ITEM_HIDE;
+        s->plan->counts[HB_CHANGE_STEP_HIDDEN]++;
+    }
+}
+
+hb_result hb_plan_steps(hb_plan *plan)
+{
+    steps s = {.plan = plan};
+    size_t count = 0;
+    for (uint32_t i = 0; i < plan->items.count; i++)
+        count += hb_plan_item(plan, i)->role == HB_PLAN_STEP;
+    if (count == 0) return HB_OK;
+    s.list = calloc(count, sizeof *s.list);
+    if (!s.list) return hb_fail(HB_ERROR_NO_MEMORY, "out of memory for the steps");
+    collect(&s);
+    if (s.count) {
+        find_work(&s);
+        hide_swallowed(&s);
+    }
+    free(s.list);
+    return HB_OK;
+}

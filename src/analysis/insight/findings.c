@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What to do about a trace, each with the figures that say so. Shares are of the GPUs' time, from
+ * the first to the last work of each, unless a text says otherwise.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "insight/insight.h"
+#include "rules/advice.h"
+#include "rules/name_class.h"
+
+/* Below these a matter is not worth a line. */
+#define MIN_SHARE         0.05
+#define MIN_COMMUNICATION 0.1
+#define MIN_IDLE          0.2
+#define MIN_MATH          0.2
+#define LOW_OCCUPANCY     25.0
+#define SMALL_KERNEL      10.0 /* us */
+
+typedef struct survey {
+    double span, busy, late, kernel_time;
+    double step_start, step_end;
+    uint32_t steps;
+} survey;
+
+HB_PRINTF(4, 5)
+static void format(hb_insight *in, hb_advice *to, bool evidence, const char *text, ...)
+{
+    char made[1024];
+    va_list args;
+    va_start(args, text);
+    int n = vsnprintf(made, sizeof made, text, args);
+    va_end(args);
+    size_t size = n < 0 ? 0 : HB_MIN((size_t)n, sizeof made - 1);
+    char *copy = hb_arena_alloc(&in->arena, size + 1);
+    memcpy(copy, made, size);
+    if (evidence)
+        to->evidence = copy;
+    else
+        to->text = copy;
+}
+
+#define TEXT(in, advice, ...)     format(in, advice, false, __VA_ARGS__)
+#define EVIDENCE(in, advice, ...) format(in, advice, true, __VA_ARGS__)
+
+static hb_advice *add(hb_insight *in, const char *rule, double weight)
+{
+    hb_advice *a = HB_PUSH(&in->arena, &in->advice);
+    *a = (hb_advice){rule, "", "", weight};
+    return a;
+}
+
+/* A kernel's name is cut: it shall be recognised, not read. */
+#define NAME_ARGS(str) (int)HB_MIN((str).len, 60u), (str).s, (str).len > 60 ? "..." : ""
+
+static double percent(double part, double whole)
+{
+    return whole > 0 ? 100 * part / whole : 0;
+}
+
+static double milliseconds(double us)
+{
+    return us / 1000;
+}
+
+/* ---- what the rules look at ---- */
+
+static void find_steps(const hb_insight *in, survey *s)
+{
+    for (uint32_t i = 0; i < in->trace->rows.count; i++) {
+        const hb_row *row = hb_trace_row(in->trace, i);
+        bool host = row->kind == HB_KIND_OPERATOR || row->kind == HB_KIND_ANNOTATION;
+        if (!host || !hb_row_is_timed(row) ||
+            !hb_str_begins(hb_insight_name(in, i), "ProfilerStep#") ||
+            hb_str_is(hb_trace_text(in->trace, row->cat), "gpu_user_annotation"))
+            continue;
+        s->step_start = s->steps ? HB_MIN(s->step_start, row->ts) : row->ts;
+        s->step_end = s->steps ? HB_MAX(s->step_end, row->ts + row->dur) : row->ts + row->dur;
+        s->steps++;
+    }
+}
+
+static survey look(const hb_insight *in)
+{
+    survey s = {0};
+    for (uint32_t i = 0; i < in->gpus.count; i++) {
+        s.span += in->gpus.items[i].end - in->gpus.items[i].start;
+        s.busy += in->gpus.items[i].busy;
+        s.late += in->gpus.items[i].idle[HB_IDLE_LATE];
+    }
+    for (uint32_t i = 0; i < in->kernels.count; i++)
+        s.kernel_time += in->kernels.items[i].total;
+    find_steps(in, &s);
+    return s;
+}
+
+typedef struct calls {
+    uint64_t count;
+    double host;
+    hb_sid name; /* of the one that took longest */
+    double longest;
+} calls;
+
+/* Within the steps, or anywhere when there are none. */
+static bool is_counted(const survey *s, const hb_row *row)
+{
+    return !s->steps || (row->ts >= s->step_start && row->ts <= s->step_end);
+}
+
+static calls find_calls(const hb_insight *in, const survey *s, bool (*matches)(hb_str name))
+{
+    calls c = {0};
+    for (uint32_t i = 0; i < in->trace->rows.count; i++) {
+        const hb_row *row = hb_trace_row(in->trace, i);
+        if (!hb_row_is_call(row) || !hb_row_is_timed(row)) continue;
+        if (!is_counted(s, row)) continue;
+        if (!matches(hb_trace_text(in->trace, row->name))) continue;
+        c.count++;
+        c.host += row->dur;
+        if (c.name && row->dur <= c.longest) continue;
+        c.name = row->name;
+        c.longest = row->dur;
+    }
+    return c;
+}
+
+/* Behind "hip" or "cuda"; empty for other names. */
+static hb_str bare(hb_str name)
+{
+    if (hb_str_begins(name, "hip")) return (hb_str){name.s + 3, name.len - 3};
+    if (hb_str_begins(name, "cuda")) return (hb_str){name.s + 4, name.len - 4};
+    return HB_STR("");
+}
+
+static bool is_allocation(hb_str name)
+{
+    hb_str s = bare(name);
+    if (hb_str_ends(s, "Async") || hb_str_begins(s, "MallocFromPool")) return false;
+    return hb_str_begins(s, "Malloc") || hb_str_begins(s, "Free") ||
+           hb_str_begins(s, "HostMalloc") || hb_str_begins(s, "HostAlloc") ||
+           hb_str_begins(s, "HostFree") || hb_str_begins(s, "ExtMalloc");
+}
+
+static bool is_blocking_copy(hb_str name)
+{
+    hb_str s = bare(name);
+    return hb_str_begins(s, "Memcpy") && !memmem(s.s, s.len, "Async", 5);
+}
+
+static bool is_synchronisation(hb_str name)
+{
+    return hb_str_ends(bare(name), "Synchronize");
+}
+
+static bool is_loader(hb_str name)
+{
+    return hb_str_begins(name, "enumerate(Data");
+}
+
+/* ---- idle GPUs ---- */
+
+static const char *cause_text(const hb_insight *in, const hb_gap_cause *c, char text[200])
+{
+    hb_str name = hb_trace_text(in->trace, c->cover.call ? c->cover.call : c->cover.op);
+    if (!name.len) return c->cover.many ? "many short calls" : "nothing that was recorded";
+    snprintf(text, 200, "%.*s%s", NAME_ARGS(name));
+    return text;
+}
+
+static void idle(hb_insight *in, const survey *s)
+{
+    double total = s->span - s->busy, gaps = 0;
+    char text[200];
+    if (!(total >= MIN_IDLE * s->span) || !in->causes.count) return;
+    for (uint32_t i = 0; i < in->gpus.count; i++)
+        gaps += (double)in->gpus.items[i].gaps;
+    const hb_gap_cause *c = &in->causes.items[0];
+    hb_advice *a = add(in, "idle", total / s->span);
+    TEXT(in, a,
+         "GPUs are idle for %.1f %% of their time. See --view gpu for what the host did then.",
+         percent(total, s->span));
+    EVIDENCE(in, a,
+             "gaps: %.0f, %.3f ms; because the host launched late: %.3f ms; behind most of it: %s, "
+             "%.3f ms in gaps: %llu",
+             gaps, milliseconds(total), milliseconds(s->late), cause_text(in, c, text),
+             milliseconds(c->total), (unsigned long long)c->gaps);
+}
+
+static void loading(hb_insight *in, const survey *s)
+{
+    double total = 0;
+    uint64_t gaps = 0;
+    for (uint32_t i = 0; i < in->causes.count; i++) {
+        const hb_gap_cause *c = &in->causes.items[i];
+        if (!is_loader(hb_trace_text(in->trace, c->cover.op))) continue;
+        total += c->total;
+        gaps += c->gaps;
+    }
+    if (!(total >= MIN_SHARE * s->span) || !gaps) return;
+    hb_advice *a = add(in, "data-loading", total / s->span);
+    TEXT(in, a, "GPUs wait for data: load it in more workers, earlier, or nearer to the GPU.");
+    EVIDENCE(in, a, "gaps inside the data loader: %llu, %.3f ms, %.1f %% of the GPUs' time",
+             (unsigned long long)gaps, milliseconds(total), percent(total, s->span));
+}
+
+static bool waits(hb_str name)
+{
+    return is_synchronisation(name) || is_blocking_copy(name);
+}
+
+/* A GPU that runs dry while the host waits for it gets nothing until the host is back. */
+static void synchronisations(hb_insight *in, const survey *s)
+{
+    double total = 0, longest = 0;
+    uint64_t gaps = 0;
+    hb_sid worst = 0;
+    for (uint32_t i = 0; i < in->gaps.count; i++) {
+        const hb_gap *g = &in->gaps.items[i];
+        hb_sid call = hb_insight_runtime_at(in, in->works.items[g->next].launch, g->start);
+        if (g->idle != HB_IDLE_LATE || !call || !waits(hb_trace_text(in->trace, call))) continue;
+        total += g->end - g->start;
+        gaps++;
+        if (worst && g->end - g->start <= longest) continue;
+        worst = call;
+        longest = g->end - g->start;
+    }
+    if (!(total >= MIN_SHARE * s->span) || !gaps) return;
+    calls c = find_calls(in, s, waits);
+    hb_str name = hb_trace_text(in->trace, worst);
+    hb_advice *a = add(in, "synchronisation", total / s->span);
+    TEXT(in, a,
+         "The host waits for the GPU and starts its next work only afterwards: leave out "
+         "synchronisations, read results later, copy asynchronously.");
+    EVIDENCE(
+        in, a,
+        "gaps after a wait: %llu, %.3f ms, %.1f %% of the GPUs' time, the longest %.3f ms after "
+        "%.*s%s; waiting calls: %llu, %.3f ms on the host",
+        (unsigned long long)gaps, milliseconds(total), percent(total, s->span),
+        milliseconds(longest), NAME_ARGS(name), (unsigned long long)c.count, milliseconds(c.host));
+}
+
+static int by_value(const void *x, const void *y)
+{
+    double a = *(const double *)x, b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
+static double median_kernel(hb_insight *in, uint32_t *count)
+{
+    double *list = HB_NEW_ARRAY(&in->arena, double, in->works.count + 1);
+    *count = 0;
+    for (uint32_t i = 0; i < in->works.count; i++)
+        if (in->works.items[i].kind != HB_WORK_COPY)
+            list[(*count)++] = in->works.items[i].end - in->works.items[i].start;
+    qsort(list, *count, sizeof *list, by_value);
+    return *count ? list[*count / 2] : 0;
+}
+
+static void small_kernels(hb_insight *in, const survey *s)
+{
+    uint32_t count;
+    double median = median_kernel(in, &count);
+    if (count < 10 || median > SMALL_KERNEL || !(s->late >= MIN_IDLE * s->span)) return;
+    hb_advice *a = add(in, "launch-bound", s->late / s->span);
+    TEXT(in, a,
+         "Kernels are short and the host cannot launch them fast enough: capture them into a HIP "
+         "graph, fuse them, or give each more to do.");
+    EVIDENCE(in, a,
+             "kernels: %u, half of them of at most %.2f us; %.1f %% of the GPUs' time idle because "
+             "the next launch came late",
+             count, median, percent(s->late, s->span));
+}
+
+/* ---- kernels ---- */
+
+static const char *remedy(hb_str limit)
+{
+    if (memmem(limit.s, limit.len, "GPR", 3))
+        return "fewer registers (smaller tiles, __launch_bounds__)";
+    if (memmem(limit.s, limit.len, "LDS", 3)) return "less LDS in each block";
+    if (memmem(limit.s, limit.len, "grid", 4)) return "more blocks in the grid";
+    if (memmem(limit.s, limit.len, "block", 5)) return "larger blocks";
+    return "a look at registers, LDS and grid";
+}
+
+static void low_occupancy(hb_insight *in, const survey *s)
+{
+    const hb_kernel_sum *worst = NULL;
+    double total = 0, known = 0;
+    uint32_t kernels = 0;
+    for (uint32_t i = 0; i < in->kernels.count; i++) {
+        const hb_kernel_sum *k = &in->kernels.items[i];
+        known += k->occupied;
+        if (!(k->occupied > 0) || k->occupancy / k->occupied >= LOW_OCCUPANCY) continue;
+        if (hb_str_is(in->classes.items[k->class].name, "communication")) continue; /* by design */
+        total += k->occupied;
+        kernels++;
+        if (!worst || k->total > worst->total) worst = k;
+    }
+    if (!worst || !(total >= MIN_MATH * s->kernel_time)) return;
+    hb_str name = hb_trace_text(in->trace, worst->name);
+    hb_str limit = hb_insight_limit(in, worst);
+    hb_advice *a = add(in, "low-occupancy", total / HB_MAX(s->kernel_time, 1e-9));
+    TEXT(in, a, "Kernels leave most of the GPU's wave slots empty. The longest of them needs %s.",
+         remedy(limit));
+    EVIDENCE(in, a,
+             "kernels below %.0f %%: %u, %.1f %% of the kernels' time (known for %.1f %%); the "
+             "longest: %.*s%s, %.1f %% of the time at %.1f %%%s%.*s",
+             LOW_OCCUPANCY, kernels, percent(total, s->kernel_time), percent(known, s->kernel_time),
+             NAME_ARGS(name), percent(worst->total, s->kernel_time),
+             worst->occupancy / worst->occupied, limit.len ? ", limited by " : "", (int)limit.len,
+             limit.s);
+}
+
+/* ---- rules that a cycle's advice has, too ---- */
+
+static void add_finding(hb_insight *in, const hb_rule_finding *f)
+{
+    hb_advice *a = add(in, f->rule, f->weight);
+    TEXT(in, a, "%s", f->text);
+    EVIDENCE(in, a, "%s", f->evidence);
+}
+
+static void matrix_products(hb_insight *in)
+{
+    hb_math_facts facts = {0};
+    hb_rule_finding f;
+    for (uint32_t i = 0; i < in->kernels.count; i++) {
+        const hb_kernel_sum *k = &in->kernels.items[i];
+        hb_math_facts_add(&facts, hb_trace_text(in->trace, k->name),
+                          in->classes.items[k->class].name, k->matrix, k->total);
+    }
+    if (hb_rule_no_matrix_cores(&facts, &f)) add_finding(in, &f);
+    if (hb_rule_single_precision(&facts, &f)) add_finding(in, &f);
+}
+
+static void distribution(hb_insight *in)
+{
+    hb_distributed_facts facts = hb_insight_distribution(in);
+    hb_rule_finding f;
+    if (hb_rule_one_process(&facts, &f)) add_finding(in, &f);
+    if (hb_rule_host_collectives(&facts, &f)) add_finding(in, &f);
+}
+
+static void full_memory(hb_insight *in)
+{
+    hb_rule_finding f;
+    hb_gpu_memories memories = hb_insight_memories(in);
+    for (uint32_t i = 0; i < memories.count; i++) {
+        const hb_gpu_memory *m = &memories.items[i];
+        if (hb_rule_full_memory(m->gpu, m->peak, m->capacity, &f)) add_finding(in, &f);
+    }
+}
+
+/* ---- copies, memory, communication ---- */
+
+/* When GPUs worked: from the first work of any to the last. */
+static void find_working_time(const hb_insight *in, double *start, double *end)
+{
+    *start = in->gpus.items[0].start;
+    *end = in->gpus.items[0].end;
+    for (uint32_t i = 1; i < in->gpus.count; i++) {
+        *start = HB_MIN(*start, in->gpus.items[i].start);
+        *end = HB_MAX(*end, in->gpus.items[i].end);
+    }
+}
+
+/* How long threads stood in blocking copies while GPUs worked, counted once where several did: what
+ * the first call needs to start the runtime is before all work, and no copying. */
+static double time_in_copies(hb_insight *in, const survey *s, double first, double last)
+{
+    hb_intervals held = {0};
+    for (uint32_t i = 0; i < in->trace->rows.count; i++) {
+        const hb_row *row = hb_trace_row(in->trace, i);
+        if (!hb_row_is_call(row) || !hb_row_is_timed(row) || !is_counted(s, row)) continue;
+        double start = HB_MAX(row->ts, first), end = HB_MIN(row->ts + row->dur, last);
+        if (end <= start || !is_blocking_copy(hb_trace_text(in->trace, row->name))) continue;
+        *HB_PUSH(&in->arena, &held) = (hb_interval){start, end};
+    }
+    hb_intervals merged = hb_intervals_merge(&in->arena, held.items, held.count);
+    return hb_intervals_sum(&merged);
+}
+
+typedef struct copied {
+    uint64_t pageable;
+    double time;
+    bool known; /* some name says what memory it was */
+} copied;
+
+static copied find_pageable(const hb_insight *in)
+{
+    copied c = {0};
+    for (uint32_t i = 0; i < in->works.count; i++) {
+        const hb_work *w = &in->works.items[i];
+        hb_str name = hb_insight_name(in, w->row);
+        if (w->kind != HB_WORK_COPY) continue;
+        bool pageable = memmem(name.s, name.len, "Pageable", 8) != NULL;
+        c.known |= pageable || memmem(name.s, name.len, "Pinned", 6);
+        if (!pageable) continue;
+        c.time += w->end - w->start;
+        c.pageable++;
+    }
+    return c;
+}
+
+static void blocking_copies(hb_insight *in, const survey *s)
+{
+    calls c = find_calls(in, s, is_blocking_copy);
+    copied p = find_pageable(in);
+    double first, last;
+    find_working_time(in, &first, &last);
+    double held = c.count ? time_in_copies(in, s, first, last) : 0, span = last - first;
+    double weight = HB_MAX(p.time / HB_MAX(s->span, 1e-9), held / HB_MAX(span, 1e-9));
+    char pageable[80] = "not known (the trace does not tell)";
+    if (!(weight >= MIN_SHARE)) return;
+    if (p.known)
+        snprintf(pageable, sizeof pageable, "%llu, %.3f ms", (unsigned long long)p.pageable,
+                 milliseconds(p.time));
+    hb_advice *a = add(in, "blocking-copies", HB_MIN(weight, 1));
+    TEXT(in, a,
+         "Copies hold the host up: use hipMemcpyAsync() with memory of hipHostMalloc() (pinned "
+         "memory), on a stream of its own.");
+    EVIDENCE(in, a,
+             "blocking copy calls: %llu; the host stood in them for %.3f ms, %.1f %% of the time "
+             "in which GPUs worked; copies of pageable memory: %s",
+             (unsigned long long)c.count, milliseconds(held), percent(held, span), pageable);
+}
+
+static void allocations(hb_insight *in, const survey *s)
+{
+    calls c = find_calls(in, s, is_allocation);
+    if (!c.count || !(c.host >= 0.01 * s->span) || (s->steps && c.count < s->steps)) return;
+    hb_str name = hb_trace_text(in->trace, c.name);
+    hb_advice *a = add(in, "allocation", HB_MIN(c.host / s->span, 1));
+    TEXT(in, a,
+         "Device memory is allocated or freed while the program works, which stops the GPU: "
+         "allocate once, or from a pool (hipMallocAsync()).");
+    EVIDENCE(in, a, "calls %s: %llu, %.3f ms; the longest: %.*s%s, %.3f ms",
+             s->steps ? "within the steps" : "in the trace", (unsigned long long)c.count,
+             milliseconds(c.host), NAME_ARGS(name), milliseconds(c.longest));
+}
+
+static void communication(hb_insight *in, const survey *s)
+{
+    double exposed = 0, total = 0;
+    for (uint32_t i = 0; i < in->gpus.count; i++) {
+        exposed += in->gpus.items[i].exposed_communication;
+        total += in->gpus.items[i].kinds[HB_WORK_COMMUNICATION];
+    }
+    if (!(exposed >= MIN_COMMUNICATION * s->span) || exposed <= 0) return;
+    hb_advice *a = add(in, "exposed-communication", exposed / s->span);
+    TEXT(in, a,
+         "GPUs communicate while they compute nothing: start collectives earlier, in buckets, "
+         "beside computation, or make them smaller.");
+    EVIDENCE(
+        in, a,
+        "%.3f ms of %.3f ms of communication overlap no computation, %.1f %% of the GPUs' time",
+        milliseconds(exposed), milliseconds(total), percent(exposed, s->span));
+}
+
+static bool heavier(const void *context, const void *x, const void *y)
+{
+    (void)context;
+    return ((const hb_advice *)x)->weight > ((const hb_advice *)y)->weight;
+}
+
+void hb_insight_advice(hb_insight *in)
+{
+    survey s = look(in);
+    if (!in->works.count || !(s.span > 0)) return;
+    idle(in, &s);
+    loading(in, &s);
+    synchronisations(in, &s);
+    small_kernels(in, &s);
+    low_occupancy(in, &s);
+    matrix_products(in);
+    blocking_copies(in, &s);
+    allocations(in, &s);
+    communication(in, &s);
+    distribution(in);
+    full_memory(in);
+    hb_sort(&in->arena, in->advice.items, in->advice.count, sizeof *in->advice.items, heavier,
+            NULL);
+}

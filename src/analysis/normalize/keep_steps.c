@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+#include "normalize/keep_steps.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/hash_map.h"
+#include "trace/intervals.h"
+
+typedef struct keeper {
+    hb_arena arena;
+    hb_trace *trace;
+    int64_t first, last;
+    HB_VEC(hb_interval) windows; /* of the steps that stay, on the host */
+    hb_dict calls;               /* correlation -> whether the call stays */
+} keeper;
+
+static bool is_device_work(const hb_row *row)
+{
+    return row->kind == HB_KIND_KERNEL || row->kind == HB_KIND_MEMCPY ||
+           row->kind == HB_KIND_MEMSET;
+}
+
+/* False: the row is no step. */
+static bool step_number(const keeper *k, const hb_row *row, int64_t *number)
+{
+    static const char prefix[] = "ProfilerStep#";
+    hb_str name = hb_trace_text(k->trace, row->name);
+    bool kind = row->kind == HB_KIND_OPERATOR || row->kind == HB_KIND_ANNOTATION;
+    if (!kind || !hb_str_begins(name, prefix)) return false;
+    *number = strtoll(name.s + sizeof prefix - 1, NULL, 10);
+    return true;
+}
+
+static bool is_wanted(const keeper *k, int64_t number)
+{
+    return number >= k->first && number <= k->last;
+}
+
+static void find_windows(keeper *k)
+{
+    int64_t number;
+    for (uint32_t i = 0; i < k->trace->rows.count; i++) {
+        const hb_row *row = hb_trace_row(k->trace, i);
+        if (!hb_row_is_timed(row) || !step_number(k, row, &number) || !is_wanted(k, number) ||
+            hb_str_is(hb_trace_text(k->trace, row->cat), "gpu_user_annotation"))
+            continue;
+        *HB_PUSH(&k->arena, &k->windows) = (hb_interval){row->ts, row->ts + row->dur};
+    }
+}
+
+static bool in_window(const keeper *k, double time)
+{
+    for (uint32_t i = 0; i < k->windows.count; i++)
+        if (time >= k->windows.items[i].start && time < k->windows.items[i].end) return true;
+    return false;
+}
+
+static void find_calls(keeper *k)
+{
+    for (uint32_t i = 0; i < k->trace->rows.count; i++) {
+        const hb_row *row = hb_trace_row(k->trace, i);
+        if (!hb_row_is_call(row) || !hb_row_is_timed(row)) continue;
+        hb_key key = hb_trace_device(k->trace, row)->correlation;
+        if (key != HB_KEY_NONE) hb_dict_set(&k->arena, &k->calls, key, in_window(k, row->ts));
+    }
+}
+
+/* Work whose launch is not in the trace belongs to the step in which it began. */
+static bool stays_on_device(const keeper *k, const hb_row *row)
+{
+    hb_key key = hb_trace_device(k->trace, row)->correlation;
+    const hb_dict_entry *e = key == HB_KEY_NONE ? NULL : hb_dict_get(&k->calls, key);
+    return e ? e->value : in_window(k, row->ts);
+}
+
+static bool stays(const keeper *k, const hb_row *row)
+{
+    int64_t number;
+    if (step_number(k, row, &number)) return is_wanted(k, number);
+    if (row->kind == HB_KIND_MEMORY) return in_window(k, row->ts);
+    if (row->kind == HB_KIND_SPAN || !hb_row_is_timed(row)) return true; /* about the whole */
+    return is_device_work(row) ? stays_on_device(k, row) : in_window(k, row->ts);
+}
+
+static void keep(keeper *k)
+{
+    uint32_t kept = 0;
+    find_windows(k);
+    if (!k->windows.count)
+        hb_arena_leave(&k->arena, HB_ERROR_NOT_FOUND, "the trace has no step %lld",
+                       (long long)k->first);
+    find_calls(k);
+    for (uint32_t i = 0; i < k->trace->rows.count; i++) {
+        const hb_row *row = hb_trace_row(k->trace, i);
+        if (stays(k, row)) *(hb_row *)hb_column_at(&k->trace->rows, kept++) = *row;
+    }
+    k->trace->rows.count = kept;
+}
+
+hb_result hb_keep_steps(hb_trace *trace, int64_t first, int64_t last)
+{
+    keeper k = {.trace = trace, .first = first, .last = last};
+    if (hb_arena_try(&k.arena)) keep(&k);
+    hb_result result = hb_arena_outcome(&k.arena);
+    hb_arena_free(&k.arena);
+    return result;
+}

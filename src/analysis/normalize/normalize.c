@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: MIT */
+#include "normalize/normalize.h"
+
+#include <math.h>
+
+#include "base/json_members.h"
+#include "rules/name_class.h"
+#include "trace/devices.h"
+#include "trace/key_set.h"
+#include "trace/link.h"
+#include "trace/processes.h"
+
+typedef struct unifier {
+    hb_arena arena;
+    hb_trace *trace;
+    hb_dict calls;        /* correlation -> row */
+    hb_key_set owners;    /* External ids of operators */
+    hb_dict scopes_by_id; /* External id -> row of a step or another scope */
+    hb_u32s seekers;      /* rows of calls with work whose operator is not known */
+    bool *found;          /* of the seekers */
+    HB_VEC(double) sms;   /* of the devices in order; 0: not known */
+    uint8_t *scopes;      /* by name: is_scope() + 1; 0: not asked yet */
+    bool no_memory;
+} unifier;
+
+static hb_row *row_at(const unifier *u, uint32_t i)
+{
+    return hb_column_at(&u->trace->rows, i);
+}
+
+static hb_str name_of(const unifier *u, const hb_row *row)
+{
+    return hb_trace_text(u->trace, row->name);
+}
+
+static bool is_work(const hb_row *row)
+{
+    return row->kind == HB_KIND_KERNEL || row->kind == HB_KIND_MEMCPY ||
+           row->kind == HB_KIND_MEMSET;
+}
+
+/* ---- changes, which are counted ---- */
+
+static void set_kind(unifier *u, hb_row *row, hb_kind kind)
+{
+    u->trace->num_mended += row->kind != kind;
+    row->kind = (uint8_t)kind;
+}
+
+static void set_owner(unifier *u, hb_row *row, hb_key ext)
+{
+    u->trace->num_mended += row->ext != ext;
+    row->ext = ext;
+}
+
+/* ---- events that would lose the file ---- */
+
+static bool has_times(const hb_row *row)
+{
+    bool timed = row->flags & HB_ROW_TS && isfinite(row->ts);
+    if (row->kind == HB_KIND_MEMORY) return timed;
+    return timed && row->flags & HB_ROW_DUR && row->dur >= 0 && isfinite(row->ts + row->dur);
+}
+
+static bool is_step(const unifier *u, const hb_row *row)
+{
+    bool host = row->kind == HB_KIND_OPERATOR || row->kind == HB_KIND_ANNOTATION;
+    return host && hb_str_begins(name_of(u, row), "ProfilerStep#");
+}
+
+static bool has_step_number(hb_str name)
+{
+    size_t prefix = strlen("ProfilerStep#");
+    if (name.len <= prefix) return false;
+    for (size_t i = prefix; i < name.len; i++)
+        if (name.s[i] < '0' || name.s[i] > '9') return false;
+    return true;
+}
+
+static bool is_host(const hb_row *row)
+{
+    return row->kind == HB_KIND_OPERATOR || row->kind == HB_KIND_ANNOTATION ||
+           row->kind == HB_KIND_PYTHON || row->kind == HB_KIND_FUNCTION;
+}
+
+/* Threads with names become threads with numbers. */
+static bool number_thread(unifier *u, hb_row *row)
+{
+    hb_key key = u->trace->keys[row->tid];
+    if (hb_key_tag(key) == HB_KEY_TAG_INT) return true;
+    if (hb_key_tag(key) != HB_KEY_TAG_TEXT) return false;
+    row->tid = hb_trace_key(u->trace, hb_key_int(-1000000 - (int64_t)hb_key_sid(key)));
+    if (row->tid == UINT32_MAX) hb_arena_leave(&u->arena, HB_ERROR_NO_MEMORY, "out of memory");
+    return true;
+}
+
+static bool is_container(const unifier *u, uint32_t key)
+{
+    return hb_key_tag(u->trace->keys[key]) == HB_KEY_TAG_CONTAINER;
+}
+
+static bool has_correlation(const unifier *u, const hb_row *row)
+{
+    if (!is_work(row) && !hb_row_is_call(row)) return true;
+    return hb_key_tag(hb_trace_device(u->trace, row)->correlation) != HB_KEY_TAG_CONTAINER;
+}
+
+static bool mend_memory(unifier *u, const hb_row *row)
+{
+    hb_memory_row *m = hb_column_at(&u->trace->memory, row->extra);
+    if (m->allocated_state == HB_NUMBER_BAD) m->allocated_state = HB_NUMBER_NONE;
+    if (m->reserved_state == HB_NUMBER_BAD) m->reserved_state = HB_NUMBER_NONE;
+    return m->bytes_state != HB_NUMBER_BAD;
+}
+
+/* Whether the plugin could digest the event, perhaps after it was mended. */
+static bool is_fit(unifier *u, hb_row *row)
+{
+    if (!has_times(row) || is_container(u, row->tid) || is_container(u, row->pid)) return false;
+    if (hb_key_tag(row->ext) == HB_KEY_TAG_CONTAINER || !has_correlation(u, row)) return false;
+    if (is_step(u, row) && (!has_step_number(name_of(u, row)) || row->dur == 0)) return false;
+    if (row->kind == HB_KIND_MEMORY && !mend_memory(u, row)) return false;
+    return (!is_host(row) && row->kind != HB_KIND_MEMORY) || number_thread(u, row);
+}
+
+static bool is_whole_flow(const hb_row *row)
+{
+    return row->flags & HB_ROW_HAS_ID && row->flags & HB_ROW_HAS_TS &&
+           hb_key_tag(row->ext) != HB_KEY_TAG_CONTAINER;
+}
+
+static void forgive(unifier *u, hb_row *row)
+{
+    if (row->kind == HB_KIND_FLOW ? !is_whole_flow(row)
+                                  : row->kind != HB_KIND_OTHER && !is_fit(u, row))
+        set_kind(u, row, HB_KIND_OTHER);
+    enum { FATAL = HB_ROW_ARGS_ODD | HB_ROW_NOT_OBJECT | HB_ROW_MEMORY_X };
+    u->trace->num_mended += (row->flags & FATAL) != 0;
+    row->flags &= (uint16_t)~FATAL;
+    row->flags |= HB_ROW_NAME | HB_ROW_CAT;
+}
+
+/* ---- one vocabulary ---- */
+
+/* Names are few, rows are many. */
+static bool is_scope(const unifier *u, const hb_row *row)
+{
+    uint8_t *known = &u->scopes[row->name];
+    if (!*known) *known = 1 + hb_is_library_scope(name_of(u, row));
+    return *known > 1;
+}
+
+static void rename_kind(unifier *u, hb_row *row)
+{
+    if (row->kind == HB_KIND_CALL) set_kind(u, row, HB_KIND_RUNTIME);
+    if (row->kind != HB_KIND_ANNOTATION) return;
+    bool gpu = hb_str_is(hb_trace_text(u->trace, row->cat), "gpu_user_annotation");
+    if (gpu && is_step(u, row)) set_kind(u, row, HB_KIND_OTHER);
+    if (!gpu && is_scope(u, row)) set_kind(u, row, HB_KIND_OPERATOR);
+}
+
+/* ---- several processes ---- */
+
+static hb_id_role role_of(const hb_row *row)
+{
+    if (row->kind == HB_KIND_RUNTIME) return HB_ID_CALL;
+    if (is_work(row)) return HB_ID_WORK;
+    return row->kind == HB_KIND_OPERATOR || row->kind == HB_KIND_PYTHON ? HB_ID_SCOPE : HB_ID_OTHER;
+}
+
+static bool has_device_row(const hb_row *row)
+{
+    return hb_row_is_call(row) || is_work(row);
+}
+
+static int64_t id_of(hb_key key)
+{
+    return hb_key_tag(key) == HB_KEY_TAG_INT ? hb_key_value(key) : HB_ID_ABSENT;
+}
+
+static bool has_external_id(const hb_row *row)
+{
+    return row->kind == HB_KIND_OPERATOR || row->kind == HB_KIND_ANNOTATION ||
+           row->kind == HB_KIND_PYTHON || has_device_row(row);
+}
+
+static void get_ids(void *context, uint32_t event, hb_ids *ids)
+{
+    const unifier *u = context;
+    const hb_row *row = row_at(u, event);
+    ids->role = (uint8_t)role_of(row);
+    if (has_external_id(row)) ids->ext = id_of(row->ext);
+    if (has_device_row(row)) ids->corr = id_of(hb_trace_device(u->trace, row)->correlation);
+    ids->tid = id_of(u->trace->keys[row->tid]);
+    ids->pid = u->trace->keys[row->pid];
+    ids->ts = row->ts;
+}
+
+static void set_ids(void *context, uint32_t event, const hb_ids *ids)
+{
+    unifier *u = context;
+    hb_row *row = row_at(u, event);
+    if (has_external_id(row) && ids->ext != HB_ID_ABSENT) row->ext = hb_key_int(ids->ext);
+    if (has_device_row(row) && ids->corr != HB_ID_ABSENT) {
+        hb_device_row *d = hb_column_at(&u->trace->devices, row->extra);
+        d->correlation = hb_key_int(ids->corr);
+    }
+    if (ids->tid == HB_ID_ABSENT || ids->tid == id_of(u->trace->keys[row->tid])) return;
+    uint32_t tid = hb_trace_key(u->trace, hb_key_int(ids->tid));
+    if (tid == UINT32_MAX)
+        u->no_memory = true; /* said when the caller has freed what it holds */
+    else
+        row->tid = tid;
+}
+
+static void separate_processes(unifier *u)
+{
+    uint64_t changed;
+    hb_id_events events = {u->trace->rows.count, get_ids, set_ids, u};
+    if (hb_separate_processes(&events, &changed) != HB_OK || u->no_memory)
+        hb_arena_leave(&u->arena, HB_ERROR_NO_MEMORY, "out of memory");
+    u->trace->num_mended += (uint32_t)HB_MIN(changed, UINT32_MAX - u->trace->num_mended);
+}
+
+/* ---- links ---- */
+
+/* PyTorch's operators, not the scopes that count as such. */
+static bool owns(const unifier *u, const hb_row *row)
+{
+    return row->kind == HB_KIND_OPERATOR && row->ext != HB_KEY_NONE && row->ext != hb_key_int(0) &&
+           !is_step(u, row) && !is_scope(u, row);
+}
+
+/* The plugin's trees have these, too, and calls that are in none of PyTorch's operators. */
+static bool is_other_scope(const unifier *u, const hb_row *row)
+{
+    bool node = row->kind == HB_KIND_OPERATOR || row->kind == HB_KIND_PYTHON || is_step(u, row);
+    return node && row->ext != HB_KEY_NONE && row->ext != hb_key_int(0) && !owns(u, row);
+}
+
+static bool is_in_its_scope(const unifier *u, const hb_row *call)
+{
+    const hb_dict_entry *e = call->ext ? hb_dict_get(&u->scopes_by_id, call->ext) : NULL;
+    const hb_row *scope = e ? row_at(u, e->value) : NULL;
+    return scope && scope->tid == call->tid && scope->ts <= call->ts &&
+           call->ts + call->dur / 2 <= scope->ts + scope->dur;
+}
+
+/* Writers count External ids up, so that bits take less than a table. */
+static void expect_owners(unifier *u)
+{
+    int64_t low = INT64_MAX, high = INT64_MIN;
+    for (uint32_t i = 0; i < u->trace->rows.count; i++) {
+        const hb_row *row = row_at(u, i);
+        if (row->kind != HB_KIND_OPERATOR || hb_key_tag(row->ext) != HB_KEY_TAG_INT) continue;
+        low = HB_MIN(low, hb_key_value(row->ext));
+        high = HB_MAX(high, hb_key_value(row->ext));
+    }
+    uint64_t limit = (uint64_t)u->trace->rows.count * 64; /* bits: 8 bytes a row */
+    hb_key_set_expect(&u->arena, &u->owners, low, high, limit);
+}
+
+static void index_rows(unifier *u)
+{
+    expect_owners(u);
+    for (uint32_t i = 0; i < u->trace->rows.count; i++) {
+        const hb_row *row = row_at(u, i);
+        if (owns(u, row)) hb_key_set_add(&u->arena, &u->owners, row->ext);
+        if (is_other_scope(u, row)) hb_dict_set(&u->arena, &u->scopes_by_id, row->ext, i);
+        if (row->kind != HB_KIND_RUNTIME) continue;
+        hb_key correlation = hb_trace_device(u->trace, row)->correlation;
+        if (correlation != HB_KEY_NONE) hb_dict_set(&u->arena, &u->calls, correlation, i);
+    }
+}
+
+/* A call that has its own correlation for an id has none. */
+static bool has_link(const unifier *u, const hb_row *row)
+{
+    return row->ext != HB_KEY_NONE && row->ext != hb_trace_device(u->trace, row)->correlation &&
+           hb_key_set_has(&u->owners, row->ext);
+}
+
+static void seek_owner(unifier *u, const hb_row *work)
+{
+    hb_key correlation = hb_trace_device(u->trace, work)->correlation;
+    const hb_dict_entry *e = correlation ? hb_dict_get(&u->calls, correlation) : NULL;
+    if (!e || has_link(u, row_at(u, e->value))) return;
+    if (has_link(u, work))
+        set_owner(u, row_at(u, e->value), work->ext);
+    else
+        *HB_PUSH(&u->arena, &u->seekers) = e->value;
+}
+
+/* `call`: of the seekers. */
+static void own(void *context, uint32_t call, uint32_t scope)
+{
+    unifier *u = context;
+    set_owner(u, row_at(u, u->seekers.items[call]), row_at(u, scope)->ext);
+    u->found[call] = true;
+}
+
+static hb_host_span span_of(const unifier *u, uint32_t row_index, uint32_t item, bool is_call)
+{
+    const hb_row *row = row_at(u, row_index);
+    return (hb_host_span){.start = row->ts,
+                          .end = row->ts + row->dur,
+                          .thread = (int64_t)u->trace->keys[row->tid],
+                          .item = item,
+                          .is_call = is_call};
+}
+
+static void find_owners(unifier *u)
+{
+    size_t count = 0, n = 0;
+    for (uint32_t i = 0; i < u->trace->rows.count; i++)
+        count += owns(u, row_at(u, i));
+    hb_host_span *spans = HB_NEW_ARRAY(&u->arena, hb_host_span, count + u->seekers.count);
+    for (uint32_t i = 0; i < u->trace->rows.count; i++)
+        if (owns(u, row_at(u, i))) spans[n++] = span_of(u, i, i, false);
+    for (uint32_t i = 0; i < u->seekers.count; i++)
+        spans[n++] = span_of(u, u->seekers.items[i], i, true);
+    u->found = HB_NEW_ARRAY(&u->arena, bool, u->seekers.count);
+    hb_find_owners(spans, n, own, u);
+    for (uint32_t i = 0; i < u->seekers.count; i++)
+        if (!u->found[i] && !is_in_its_scope(u, row_at(u, u->seekers.items[i])))
+            set_owner(u, row_at(u, u->seekers.items[i]), HB_KEY_NONE);
+}
+
+static void settle_ids(unifier *u)
+{
+    for (uint32_t i = 0; i < u->trace->rows.count; i++) {
+        hb_row *row = row_at(u, i);
+        /* The plugin hands all calls without an id to the first module frame. */
+        if (row->kind == HB_KIND_RUNTIME && row->ext == HB_KEY_NONE) row->ext = hb_key_int(0);
+        bool shared = row->kind == HB_KIND_OPERATOR && row->ext != HB_KEY_NONE &&
+                      is_scope(u, row) && hb_key_set_has(&u->owners, row->ext);
+        if (shared) set_owner(u, row, HB_KEY_NONE);
+    }
+}
+
+static void link(unifier *u)
+{
+    index_rows(u);
+    for (uint32_t i = 0; i < u->trace->rows.count; i++)
+        if (is_work(row_at(u, i))) seek_owner(u, row_at(u, i));
+    if (u->seekers.count) find_owners(u);
+    settle_ids(u);
+}
+
+/* ---- kernels ---- */
+
+static bool take_sms(void *context, const hb_value *device)
+{
+    unifier *u = context;
+    hb_value sms = hb_json_member((hb_str){device->s, (uint32_t)device->size}, "numSms");
+    *HB_PUSH(&u->arena, &u->sms) = sms.type == HB_JSON_INT ? hb_value_double(&sms) : 0;
+    return true;
+}
+
+static void read_sms(unifier *u)
+{
+    hb_str list = hb_trace_member(u->trace, "deviceProperties");
+    if (hb_json_value(list).type == HB_JSON_ARRAY) hb_json_each(list, take_sms, u);
+}
+
+/* A kernel needs a device, and ratios that are numbers. */
+static bool place_launch(hb_launch *l, hb_key pid)
+{
+    if (l->device_state == HB_NUMBER_INT && hb_key_tag(l->device) == HB_KEY_TAG_INT) return false;
+    l->device = hb_key_tag(pid) == HB_KEY_TAG_INT ? pid : hb_key_int(0);
+    l->device_state = HB_NUMBER_INT;
+    return true;
+}
+
+static bool mend_ratio(uint8_t *state)
+{
+    bool bad = *state == HB_NUMBER_BAD;
+    if (bad) *state = HB_NUMBER_NONE;
+    return bad;
+}
+
+/* AMD's are not written. */
+static bool add_blocks(const unifier *u, hb_launch *l)
+{
+    int64_t device = hb_key_value(l->device);
+    if (l->blocks_state != HB_NUMBER_NONE || !l->grid || device < 0 || device >= u->sms.count)
+        return false;
+    double blocks = hb_blocks_of_grid(hb_trace_text(u->trace, l->grid).s);
+    if (!(blocks > 0) || !(u->sms.items[device] > 0)) return false;
+    l->blocks_per_sm = blocks / u->sms.items[device];
+    l->blocks_state = HB_NUMBER_FLOAT;
+    return true;
+}
+
+static void mend_launch(unifier *u, const hb_row *row)
+{
+    hb_device_row *d = hb_column_at(&u->trace->devices, row->extra);
+    hb_launch l = *hb_trace_launch_of(u->trace, row);
+    bool changed = place_launch(&l, u->trace->keys[row->pid]);
+    changed |= mend_ratio(&l.blocks_state);
+    changed |= mend_ratio(&l.occupancy_state);
+    changed |= add_blocks(u, &l);
+    u->trace->num_mended += changed;
+    if (changed) d->launch = hb_trace_launch(u->trace, &l);
+    if (d->launch == UINT32_MAX) hb_arena_leave(&u->arena, HB_ERROR_NO_MEMORY, "out of memory");
+}
+
+static void unify(unifier *u)
+{
+    u->scopes = HB_NEW_ARRAY(&u->arena, uint8_t, u->trace->strings.count);
+    read_sms(u);
+    for (uint32_t i = 0; i < u->trace->rows.count; i++) {
+        hb_row *row = row_at(u, i);
+        forgive(u, row);
+        rename_kind(u, row);
+        if (row->kind == HB_KIND_KERNEL) mend_launch(u, row);
+    }
+    separate_processes(u);
+    link(u);
+}
+
+hb_result hb_unify(hb_trace *trace)
+{
+    unifier u = {.trace = trace};
+    if (hb_arena_try(&u.arena)) unify(&u);
+    hb_result result = hb_arena_outcome(&u.arena);
+    hb_arena_free(&u.arena);
+    trace->unified = result == HB_OK;
+    return result;
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which events count, and in which order.
+ */
+#include <stdlib.h>
+
+#include "plugin/analysis.h"
+
+/* µs. A window that seems longer than a day of milliseconds has a wrong end. */
+#define WINDOW_LIMIT (24.0 * 3600 * 1000)
+
+/* ---- the wrong end of old traces ---- */
+
+/* Walks backwards until both markers are found; returns the row of the end to leave out. */
+static uint32_t find_wrong_end(hb_analysis *a)
+{
+    uint32_t start = HB_NO_ROW, end = HB_NO_ROW;
+    for (uint32_t i = a->trace->rows.count; i-- > 0 && (start == HB_NO_ROW || end == HB_NO_ROW);) {
+        const hb_row *row = hb_trace_row(a->trace, i);
+        if (!(row->flags & HB_ROW_NAME)) hb_lose(a, "event %u has no name that is a string", i);
+        hb_str name = hb_trace_text(a->trace, row->name);
+        if (hb_str_is(name, "Record Window End"))
+            end = i;
+        else if (hb_str_begins(name, "Iteration Start:"))
+            start = i;
+    }
+    if (start == HB_NO_ROW || end == HB_NO_ROW) return HB_NO_ROW;
+    const hb_row *from = hb_trace_row(a->trace, start), *to = hb_trace_row(a->trace, end);
+    if (!(from->flags & to->flags & HB_ROW_TS)) hb_lose(a, "a window marker has no time");
+    return to->ts - from->ts > WINDOW_LIMIT ? end : HB_NO_ROW;
+}
+
+/* ---- one event ---- */
+
+static void check_fields(hb_analysis *a, uint32_t i, const hb_row *row)
+{
+    if (row->flags & HB_ROW_ARGS_ODD) hb_lose(a, "event %u: args is not an object", i);
+    if (!(row->flags & HB_ROW_TS)) hb_lose(a, "event %u: ts is not a number", i);
+    if (row->kind != HB_KIND_MEMORY && !(row->flags & HB_ROW_DUR))
+        hb_lose(a, "event %u: dur is not a number", i);
+}
+
+static void need_name(hb_analysis *a, uint32_t i, const hb_row *row)
+{
+    if (!(row->flags & HB_ROW_NAME)) hb_lose(a, "event %u has no name that is a string", i);
+}
+
+static hb_type operator_type(hb_analysis *a, const hb_row *row)
+{
+    hb_str name = hb_trace_text(a->trace, row->name);
+    if (hb_name_bits(a, row->name) & HB_NAME_STEP) return HB_TYPE_STEP;
+    if (a->lightning && hb_str_begins(name, "[pl][profile]")) return HB_TYPE_PL_PROFILE;
+    if (a->lightning && hb_str_begins(name, "[pl][module]")) return HB_TYPE_PL_MODULE;
+    return HB_TYPE_OPERATOR;
+}
+
+/* False: the plugin drops the event. */
+static bool decide_type(hb_analysis *a, uint32_t i, const hb_row *row, hb_type *type)
+{
+    switch ((hb_kind)row->kind) {
+    case HB_KIND_OPERATOR:
+        need_name(a, i, row);
+        *type = operator_type(a, row);
+        return true;
+    case HB_KIND_ANNOTATION: {
+        unsigned bits = row->flags & HB_ROW_NAME ? hb_name_bits(a, row->name) : 0;
+        *type = bits & HB_NAME_STEP ? HB_TYPE_STEP : HB_TYPE_ANNOTATION;
+        return (bits & (HB_NAME_STEP | HB_NAME_COLLECTIVE)) != 0;
+    }
+    case HB_KIND_PYTHON:
+        need_name(a, i, row);
+        *type = HB_TYPE_PYTHON;
+        return true;
+    case HB_KIND_FUNCTION:
+        if (a->lightning) return false;
+        *type = hb_trace_function(a->trace, row)->module ? HB_TYPE_MODULE : HB_TYPE_FUNCTION;
+        if (*type == HB_TYPE_MODULE) need_name(a, i, row);
+        return true;
+    case HB_KIND_RUNTIME: *type = HB_TYPE_RUNTIME; return true;
+    case HB_KIND_KERNEL:
+        need_name(a, i, row);
+        *type = HB_TYPE_KERNEL;
+        return true;
+    case HB_KIND_MEMCPY:
+        need_name(a, i, row);
+        *type = HB_TYPE_MEMCPY;
+        return true;
+    case HB_KIND_MEMSET:
+        need_name(a, i, row);
+        *type = HB_TYPE_MEMSET;
+        return true;
+    case HB_KIND_SPAN: *type = HB_TYPE_SPAN; return true;
+    case HB_KIND_MEMORY: *type = HB_TYPE_MEMORY; return true;
+    case HB_KIND_OTHER:
+    case HB_KIND_CALL:
+    case HB_KIND_FLOW:
+    case HB_KIND_COUNT: break;
+    }
+    return false;
+}
+
+static void add_event(hb_analysis *a, uint32_t i, const hb_row *row)
+{
+    hb_type type;
+    if (row->flags & HB_ROW_NOT_OBJECT) hb_lose(a, "event %u is not an object", i);
+    if ((row->flags & (HB_ROW_COMPLETE | HB_ROW_CAT)) == HB_ROW_COMPLETE)
+        hb_lose(a, "event %u has no category that is a string", i);
+    if (row->flags & HB_ROW_MEMORY_X)
+        hb_lose(a, "event %u: a complete event of category memory", i);
+    if (!decide_type(a, i, row, &type)) return;
+    check_fields(a, i, row);
+    if (!(row->flags & HB_ROW_TS_INT) || (type != HB_TYPE_MEMORY && !(row->flags & HB_ROW_DUR_INT)))
+        a->all_int = false;
+    if (a->num_events == 0 || row->ts < a->first_ts.v)
+        a->first_ts = (hb_num){row->ts, !(row->flags & HB_ROW_TS_INT)};
+    a->events[a->num_events++] = (hb_ev){row->ts, i, (uint8_t)type};
+}
+
+/* ---- flows ---- */
+
+/* Ids of starts and ends in order of appearance; an end's ts is looked up by the start's id. */
+static void take_flows(hb_analysis *a, const hb_u32s *rows)
+{
+    hb_dict starts = {0}, ends = {0};
+    for (uint32_t i = 0; i < rows->count; i++) {
+        const hb_row *row = hb_trace_row(a->trace, rows->items[i]);
+        if ((row->flags & (HB_ROW_HAS_ID | HB_ROW_HAS_TS)) != (HB_ROW_HAS_ID | HB_ROW_HAS_TS))
+            hb_lose(a, "event %u: a forward_backward flow without id or ts", rows->items[i]);
+        if (row->ph != 's' && row->ph != 'f') continue;
+        if (hb_key_tag(row->ext) == HB_KEY_TAG_CONTAINER)
+            hb_lose(a, "event %u: a flow's id is a container", rows->items[i]);
+        hb_dict_set(&a->arena, row->ph == 's' ? &starts : &ends, row->ext, rows->items[i]);
+    }
+    for (uint32_t i = 0; i < starts.entries.count; i++) {
+        const hb_dict_entry *start = &starts.entries.items[i];
+        const hb_dict_entry *end = hb_dict_get(&ends, start->key);
+        if (!end) continue;
+        const hb_row *from = hb_trace_row(a->trace, start->value);
+        const hb_row *to = hb_trace_row(a->trace, end->value);
+        if (!(from->flags & to->flags & HB_ROW_TS)) continue;
+        hb_dict_set(&a->arena, &a->flows, hb_double_key(from->ts), a->flow_ends.count);
+        *HB_PUSH(&a->arena, &a->flow_ends) = to->ts;
+    }
+}
+
+static bool earlier(const void *context, const void *x, const void *y)
+{
+    (void)context;
+    return ((const hb_ev *)x)->ts < ((const hb_ev *)y)->ts;
+}
+
+static bool is_lightning(const hb_trace *trace)
+{
+    hb_value v = hb_json_value(hb_trace_member(trace, "Framework"));
+    return hb_value_is(&v, "pytorch-lightning");
+}
+
+void hb_analyze_events(hb_analysis *a)
+{
+    hb_u32s flows = {0};
+    a->lightning = is_lightning(a->trace);
+    hb_props_parse(&a->arena, hb_trace_member(a->trace, "deviceProperties"), &a->props);
+    uint32_t wrong_end = find_wrong_end(a);
+    a->events = HB_NEW_ARRAY(&a->arena, hb_ev, a->trace->rows.count + 1);
+    a->all_int = true;
+    a->first_ts = hb_float(__builtin_inf());
+    for (uint32_t i = 0; i < a->trace->rows.count; i++) {
+        const hb_row *row = hb_trace_row(a->trace, i);
+        if (i == wrong_end) continue;
+        if (row->kind == HB_KIND_FLOW)
+            *HB_PUSH(&a->arena, &flows) = i;
+        else
+            add_event(a, i, row);
+    }
+    hb_sort(&a->arena, a->events, a->num_events, sizeof *a->events, earlier, NULL);
+    take_flows(a, &flows);
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+#include "read/inflate.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/thread_start.h"
+
+enum { BLOCKS = 4, BLOCK_SIZE = 1 << 20, INPUT_SIZE = 256 * 1024 };
+
+struct hb_inflater {
+    int fd;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    char *blocks[BLOCKS];
+    size_t sizes[BLOCKS];
+    unsigned written, read; /* blocks, ever */
+    bool done, stop;
+    hb_result result;
+    const char *error;
+
+    size_t read_at;       /* reader's: position in its block */
+    unsigned char *input; /* thread's */
+    size_t head_size;
+};
+
+static bool wait_for_room(hb_inflater *f)
+{
+    pthread_mutex_lock(&f->lock);
+    while (!f->stop && f->written - f->read == BLOCKS)
+        pthread_cond_wait(&f->changed, &f->lock);
+    bool go_on = !f->stop;
+    pthread_mutex_unlock(&f->lock);
+    return go_on;
+}
+
+static void publish(hb_inflater *f, size_t size)
+{
+    pthread_mutex_lock(&f->lock);
+    f->sizes[f->written % BLOCKS] = size;
+    f->written++;
+    pthread_cond_signal(&f->changed);
+    pthread_mutex_unlock(&f->lock);
+}
+
+static void finish(hb_inflater *f, hb_result result, const char *error)
+{
+    pthread_mutex_lock(&f->lock);
+    f->done = true;
+    f->result = result;
+    f->error = error;
+    pthread_cond_signal(&f->changed);
+    pthread_mutex_unlock(&f->lock);
+}
+
+static bool refill(hb_inflater *f, z_stream *z)
+{
+    ssize_t n;
+    do
+        n = read(f->fd, f->input, INPUT_SIZE);
+    while (n < 0 && errno == EINTR);
+    z->next_in = f->input;
+    z->avail_in = n > 0 ? (uInt)n : 0;
+    return n > 0;
+}
+
+/* Between members: true when another one follows. gzip allows zeros as padding at the end. */
+static bool next_member(hb_inflater *f, z_stream *z, bool *garbage)
+{
+    for (;;) {
+        while (z->avail_in && *z->next_in == 0) {
+            z->next_in++;
+            z->avail_in--;
+        }
+        if (z->avail_in) break;
+        if (!refill(f, z)) return false;
+    }
+    *garbage = *z->next_in != 0x1f;
+    return !*garbage && inflateReset(z) == Z_OK;
+}
+
+static const char *inflate_all(hb_inflater *f, z_stream *z)
+{
+    bool more = true;
+    while (more) {
+        if (!wait_for_room(f)) return NULL;
+        z->next_out = (Bytef *)f->blocks[f->written % BLOCKS];
+        z->avail_out = BLOCK_SIZE;
+        const char *error = NULL;
+        while (z->avail_out && more && !error) {
+            if (!z->avail_in && !refill(f, z)) {
+                error = "the gzip stream is cut off";
+                break;
+            }
+            int rc = inflate(z, Z_NO_FLUSH);
+            bool garbage = false;
+            if (rc == Z_STREAM_END)
+                more = next_member(f, z, &garbage);
+            else if (rc != Z_OK && rc != Z_BUF_ERROR)
+                error = z->msg ? z->msg : "damaged gzip stream";
+            if (garbage) error = "garbage after the gzip stream";
+        }
+        publish(f, BLOCK_SIZE - z->avail_out);
+        if (error) return error;
+    }
+    return NULL;
+}
+
+static void *run(void *arg)
+{
+    hb_inflater *f = arg;
+    z_stream z = {.next_in = f->input, .avail_in = (uInt)f->head_size};
+    if (inflateInit2(&z, 15 + 16) != Z_OK) {
+        finish(f, HB_ERROR_NO_MEMORY, "out of memory");
+        return NULL;
+    }
+    const char *error = inflate_all(f, &z);
+    inflateEnd(&z);
+    finish(f, error ? HB_ERROR_FORMAT : HB_OK, error ? error : "");
+    return NULL;
+}
+
+static void free_all(hb_inflater *f)
+{
+    for (int i = 0; i < BLOCKS; i++)
+        free(f->blocks[i]);
+    free(f->input);
+    free(f);
+}
+
+hb_inflater *hb_inflater_start(int fd, const char *head, size_t head_size)
+{
+    hb_inflater *f = calloc(1, sizeof *f);
+    if (!f) return NULL;
+    f->fd = fd;
+    bool ok = (f->input = malloc(INPUT_SIZE)) != NULL && head_size <= INPUT_SIZE;
+    for (int i = 0; ok && i < BLOCKS; i++)
+        ok = (f->blocks[i] = malloc(BLOCK_SIZE)) != NULL;
+    if (ok) {
+        memcpy(f->input, head, head_size);
+        f->head_size = head_size;
+        pthread_mutex_init(&f->lock, NULL);
+        pthread_cond_init(&f->changed, NULL);
+        ok = hb_background_thread(&f->thread, "inflate", run, f) == 0;
+    }
+    if (ok) return f;
+    free_all(f);
+    return NULL;
+}
+
+/* True when the block at f->read is there. */
+static bool wait_for_block(hb_inflater *f)
+{
+    pthread_mutex_lock(&f->lock);
+    while (f->written == f->read && !f->done)
+        pthread_cond_wait(&f->changed, &f->lock);
+    bool there = f->written != f->read;
+    pthread_mutex_unlock(&f->lock);
+    return there;
+}
+
+static void give_back(hb_inflater *f)
+{
+    pthread_mutex_lock(&f->lock);
+    f->read++;
+    f->read_at = 0;
+    pthread_cond_signal(&f->changed);
+    pthread_mutex_unlock(&f->lock);
+}
+
+size_t hb_inflater_read(hb_inflater *f, char *to, size_t size)
+{
+    while (wait_for_block(f)) {
+        unsigned i = f->read % BLOCKS;
+        size_t n = HB_MIN(size, f->sizes[i] - f->read_at);
+        memcpy(to, f->blocks[i] + f->read_at, n);
+        f->read_at += n;
+        if (f->read_at == f->sizes[i]) give_back(f);
+        if (n) return n;
+    }
+    return 0;
+}
+
+hb_result hb_inflater_result(const hb_inflater *f, const char **error)
+{
+    *error = f->error;
+    return f->result;
+}
+
+void hb_inflater_stop(hb_inflater *f)
+{
+    if (!f) return;
+    pthread_mutex_lock(&f->lock);
+    f->stop = true;
+    pthread_cond_signal(&f->changed);
+    pthread_mutex_unlock(&f->lock);
+    pthread_join(f->thread, NULL);
+    pthread_mutex_destroy(&f->lock);
+    pthread_cond_destroy(&f->changed);
+    free_all(f);
+}

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <stdio.h>
+
+#include "read/json_event.h"
+
+void hb_event_sink_init(hb_event_sink *sink, hb_trace *trace, bool lenient)
+{
+    *sink = (hb_event_sink){.trace = trace, .lenient = lenient};
+    hb_buf_init(&sink->scratch, (size_t)1 << 30);
+}
+
+void hb_event_sink_free(hb_event_sink *sink)
+{
+    hb_buf_free(&sink->scratch);
+}
+
+/* ---- values into the trace ---- */
+
+/* A string's characters, decoded. */
+static hb_sid add_string(hb_event_sink *sink, const hb_value *v)
+{
+    if (HB_LIKELY(!v->escaped)) return hb_texts_add(&sink->trace->strings, v->s, v->size);
+    sink->scratch.size = 0;
+    hb_value_decode(v, &sink->scratch);
+    return hb_texts_add(&sink->trace->strings, sink->scratch.data ? sink->scratch.data : "",
+                        sink->scratch.size);
+}
+
+/* The value's JSON text; 0 when absent or null. */
+static hb_sid add_json(hb_event_sink *sink, const hb_raw_event *raw, hb_slot slot)
+{
+    if (!(raw->present >> slot & 1) || raw->slots[slot].type == HB_JSON_NULL) return 0;
+    const hb_value *v = &raw->slots[slot];
+    size_t quote = v->type == HB_JSON_STRING && v->s[-1] == '"';
+    return hb_texts_add(&sink->trace->strings, v->s - quote, v->size + 2 * quote);
+}
+
+static hb_key text_key(hb_event_sink *sink, enum hb_key_tag tag)
+{
+    hb_sid id = hb_texts_add(&sink->trace->strings, sink->scratch.data, sink->scratch.size);
+    return (hb_key)id << 2 | tag;
+}
+
+static hb_key float_key(hb_event_sink *sink, double v)
+{
+    if (v >= -1e18 && v <= 1e18 && v == (double)(int64_t)v) return hb_key_int((int64_t)v);
+    sink->scratch.size = 0;
+    hb_buf_printf(&sink->scratch, "%.17g", v);
+    return text_key(sink, HB_KEY_TAG_TEXT);
+}
+
+static hb_key key_of(hb_event_sink *sink, const hb_value *v)
+{
+    int64_t number;
+    switch ((hb_json)v->type) {
+    case HB_JSON_NONE:
+    case HB_JSON_NULL: return HB_KEY_NONE;
+    case HB_JSON_FALSE: return hb_key_int(0);
+    case HB_JSON_TRUE: return hb_key_int(1);
+    case HB_JSON_INT:
+        if (HB_LIKELY(hb_value_int(v, &number))) return hb_key_int(number);
+        sink->scratch.size = 0;
+        hb_buf_append(&sink->scratch, v->s, v->size);
+        return text_key(sink, HB_KEY_TAG_TEXT);
+    case HB_JSON_FLOAT: return float_key(sink, hb_value_double(v));
+    case HB_JSON_STRING:
+        sink->scratch.size = 0;
+        hb_buf_append(&sink->scratch, "\"", 1);
+        hb_value_decode(v, &sink->scratch);
+        return text_key(sink, HB_KEY_TAG_TEXT);
+    case HB_JSON_ARRAY:
+    case HB_JSON_OBJECT: break;
+    }
+    sink->scratch.size = 0;
+    hb_buf_append(&sink->scratch, v->s, v->size);
+    return text_key(sink, HB_KEY_TAG_CONTAINER);
+}
+
+static inline hb_key slot_key(hb_event_sink *sink, const hb_raw_event *raw, hb_slot slot)
+{
+    return raw->present >> slot & 1 ? key_of(sink, &raw->slots[slot]) : HB_KEY_NONE;
+}
+
+/* Nearly all events have the pid and tid of the one before. */
+#define CACHED_KEY(sink, cache, raw, slot)                                        \
+    (((raw)->present >> (slot)&1) && (raw)->slots[slot].size == (cache).size &&   \
+             (raw)->slots[slot].type == HB_JSON_INT &&                            \
+             memcmp((raw)->slots[slot].s, (cache).text, (cache).size) == 0        \
+         ? (cache).key                                                            \
+         : ((cache).key = hb_trace_key((sink)->trace, slot_key(sink, raw, slot)), \
+            remember((cache).text, &(cache).size, raw, slot), (cache).key))
+
+static void remember(char text[24], uint32_t *size, const hb_raw_event *raw, hb_slot slot)
+{
+    const hb_value *v = &raw->slots[slot];
+    *size = 0;
+    if (!(raw->present >> slot & 1) || v->type != HB_JSON_INT || v->size > 24) return;
+    memcpy(text, v->s, v->size);
+    *size = (uint32_t)v->size;
+}
+
+static hb_number_state number(const hb_raw_event *raw, hb_slot slot, double *result)
+{
+    hb_value v = hb_raw_get(raw, slot);
+    *result = 0;
+    switch ((hb_json)v.type) {
+    case HB_JSON_NONE:
+    case HB_JSON_NULL: return HB_NUMBER_NONE;
+    case HB_JSON_TRUE: *result = 1; return HB_NUMBER_INT;
+    case HB_JSON_FALSE: return HB_NUMBER_INT;
+    case HB_JSON_INT: *result = hb_value_double(&v); return HB_NUMBER_INT;
+    case HB_JSON_FLOAT: *result = hb_value_double(&v); return HB_NUMBER_FLOAT;
+    default: return HB_NUMBER_BAD;
+    }
+}
+
+/* ---- kinds ---- */
+
+static hb_kind kind_of_category(hb_event_sink *sink, hb_sid cat)
+{
+    for (uint32_t i = 0; i < sink->num_kinds; i++)
+        if (sink->kinds[i].cat == cat) return (hb_kind)sink->kinds[i].kind;
+    hb_kind kind = hb_kind_by_category(hb_trace_text(sink->trace, cat));
+    uint32_t i = sink->num_kinds < HB_ARRAY_LEN(sink->kinds) ? sink->num_kinds++ : 0;
+    sink->kinds[i].cat = cat;
+    sink->kinds[i].kind = (uint8_t)kind;
+    return kind;
+}
+
+static bool text_is(const hb_trace *trace, hb_sid id, const char *text)
+{
+    hb_str s = hb_trace_text(trace, id);
+    return s.len == strlen(text) && memcmp(s.s, text, s.len) == 0;
+}
+
+/* The plugin's decision: flows by category, then complete events by category, then [memory]. */
+static hb_kind decide_kind(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
+{
+    hb_value ph = hb_raw_get(raw, HB_SLOT_PH);
+    row->ph = ph.type == HB_JSON_STRING && ph.size ? ph.s[0] : 0;
+    if (row->flags & HB_ROW_CAT && text_is(sink->trace, row->cat, "forward_backward"))
+        return HB_KIND_FLOW;
+    if (hb_value_is(&ph, "X")) {
+        row->flags |= HB_ROW_COMPLETE;
+        hb_kind kind = row->flags & HB_ROW_CAT ? kind_of_category(sink, row->cat) : HB_KIND_OTHER;
+        if (kind == HB_KIND_MEMORY) {
+            row->flags |= HB_ROW_MEMORY_X;
+            kind = HB_KIND_OTHER;
+        }
+        return kind;
+    }
+    if (hb_value_is(&ph, "i")) {
+        row->flags |= HB_ROW_INSTANT;
+        if (row->flags & HB_ROW_NAME && text_is(sink->trace, row->name, "[memory]"))
+            return HB_KIND_MEMORY;
+    }
+    return HB_KIND_OTHER;
+}
+
+/* ---- side tables ---- */
+
+static int64_t small_int(const hb_raw_event *raw, hb_slot slot, int64_t otherwise)
+{
+    hb_value v = hb_raw_get(raw, slot);
+    int64_t n;
+    return v.type == HB_JSON_INT && hb_value_int(&v, &n) && n >= 0 && n <= INT32_MAX ? n
+                                                                                     : otherwise;
+}
+
+/* Sequence numbers join backward operators to the stacks of forward ones, and have no other use. */
+static bool add_detail(hb_event_sink *sink, const hb_raw_event *raw, const hb_row *row,
+                       hb_op_row *op)
+{
+    hb_op_detail d = {.sequence = -1, .flops = NAN};
+    double flops;
+    d.fwd_thread = (int32_t)small_int(raw, HB_SLOT_FWD_THREAD, 0);
+    if (op->stack || d.fwd_thread) d.sequence = small_int(raw, HB_SLOT_SEQUENCE, -1);
+    hb_number_state state = number(raw, HB_SLOT_FLOPS, &flops);
+    if (state == HB_NUMBER_INT || state == HB_NUMBER_FLOAT) d.flops = flops;
+    if (row->flags & HB_ROW_NAME && text_is(sink->trace, row->name, "aten::conv2d"))
+        d.concrete = add_json(sink, raw, HB_SLOT_CONCRETE);
+    if (d.sequence < 0 && !d.fwd_thread && isnan(d.flops) && !d.concrete) return true;
+    hb_column *details = &sink->trace->details;
+    if (!details->count && !hb_column_push(details)) return false; /* 0 stands for none */
+    hb_op_detail *made = hb_column_push(details);
+    if (!made) return false;
+    *made = d;
+    op->detail = details->count - 1;
+    return true;
+}
+
+static bool add_op(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
+{
+    hb_op_row *op = hb_column_push(&sink->trace->ops);
+    if (!op) return false;
+    row->extra = sink->trace->ops.count - 1;
+    op->dims = add_json(sink, raw, HB_SLOT_DIMS);
+    if (!op->dims) {
+        hb_value v = hb_raw_get(raw, HB_SLOT_DIMS_LOWER);
+        /* Absent means an empty list, null means None. */
+        op->dims = v.type == HB_JSON_NONE ? hb_texts_add(&sink->trace->strings, "[]", 2)
+                                          : add_json(sink, raw, HB_SLOT_DIMS_LOWER);
+    }
+    op->types = add_json(sink, raw, HB_SLOT_TYPES);
+    op->stack = add_json(sink, raw, HB_SLOT_STACK);
+    return add_detail(sink, raw, row, op);
+}
+
+static bool add_function(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
+{
+    hb_function_row *f = hb_column_push(&sink->trace->functions);
+    if (!f) return false;
+    row->extra = sink->trace->functions.count - 1;
+    row->ext = slot_key(sink, raw, HB_SLOT_PYTHON_ID);
+    if (raw->present >> HB_SLOT_STACK & 1) row->flags |= HB_ROW_STACK;
+    f->parent = slot_key(sink, raw, HB_SLOT_PYTHON_PARENT);
+    f->module = slot_key(sink, raw, HB_SLOT_PYTHON_MODULE);
+    return true;
+}
+
+static bool add_launch(hb_event_sink *sink, const hb_raw_event *raw, uint32_t *index)
+{
+    hb_launch l;
+    double ignored;
+    memset(&l, 0, sizeof l);
+    l.blocks_state = (uint8_t)number(raw, HB_SLOT_BLOCKS_PER_SM, &l.blocks_per_sm);
+    l.occupancy_state = (uint8_t)number(raw, HB_SLOT_OCCUPANCY, &l.occupancy);
+    l.device_state = (uint8_t)number(raw, HB_SLOT_DEVICE, &ignored);
+    l.device = slot_key(sink, raw, HB_SLOT_DEVICE);
+    hb_json type = (hb_json)hb_raw_get(raw, HB_SLOT_DEVICE).type;
+    l.device_is_bool = type == HB_JSON_TRUE || type == HB_JSON_FALSE;
+    l.grid = add_json(sink, raw, HB_SLOT_GRID);
+    l.block = add_json(sink, raw, HB_SLOT_BLOCK);
+    l.registers = add_json(sink, raw, HB_SLOT_REGISTERS);
+    l.shared = add_json(sink, raw, HB_SLOT_SHARED);
+    l.limit = add_json(sink, raw, HB_SLOT_LIMIT);
+    *index = hb_trace_launch(sink->trace, &l);
+    return *index != UINT32_MAX;
+}
+
+/* CUDA writes it beside the work, ROCm beside the call. */
+static bool add_copy(hb_event_sink *sink, const hb_raw_event *raw, uint32_t *index)
+{
+    hb_launch l;
+    memset(&l, 0, sizeof l);
+    hb_number_state state = number(raw, HB_SLOT_COPIED, &l.bytes);
+    if ((state != HB_NUMBER_INT && state != HB_NUMBER_FLOAT) || !(l.bytes > 0)) l.bytes = 0;
+    *index = hb_trace_launch(sink->trace, &l);
+    return *index != UINT32_MAX;
+}
+
+static bool add_device(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
+{
+    hb_device_row *d = hb_column_push(&sink->trace->devices);
+    if (!d) return false;
+    row->extra = sink->trace->devices.count - 1;
+    d->correlation = slot_key(sink, raw, HB_SLOT_CORRELATION);
+    if (row->kind == HB_KIND_KERNEL) return add_launch(sink, raw, &d->launch);
+    return !(raw->present >> HB_SLOT_COPIED & 1) || add_copy(sink, raw, &d->launch);
+}
+
+static uint8_t device_type(const hb_raw_event *raw)
+{
+    double type;
+    hb_number_state state = number(raw, HB_SLOT_DEVICE_TYPE, &type);
+    if (state != HB_NUMBER_INT && state != HB_NUMBER_FLOAT) return 255;
+    if (type == 0 || type == 1) return (uint8_t)type;
+    return type == 6 || type == 12 || type == 20 ? 2 : 255; /* HIP, XPU, PrivateUse1 */
+}
+
+static bool add_memory(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
+{
+    hb_memory_row *m = hb_column_push(&sink->trace->memory);
+    if (!m) return false;
+    row->extra = sink->trace->memory.count - 1;
+    row->ext = slot_key(sink, raw, HB_SLOT_ADDR);
+    m->device_type = device_type(raw);
+    m->device = hb_trace_key(sink->trace, slot_key(sink, raw, HB_SLOT_DEVICE_ID));
+    m->bytes_state = (uint8_t)number(raw, HB_SLOT_BYTES, &row->dur);
+    m->allocated_state = (uint8_t)number(raw, HB_SLOT_ALLOCATED, &m->allocated);
+    m->reserved_state = (uint8_t)number(raw, HB_SLOT_RESERVED, &m->reserved);
+    /* Absent is 0 or NaN to the plugin; null is an error. */
+    if (hb_raw_get(raw, HB_SLOT_BYTES).type == HB_JSON_NULL) m->bytes_state = HB_NUMBER_BAD;
+    if (hb_raw_get(raw, HB_SLOT_ALLOCATED).type == HB_JSON_NULL) m->allocated_state = HB_NUMBER_BAD;
+    if (hb_raw_get(raw, HB_SLOT_RESERVED).type == HB_JSON_NULL) m->reserved_state = HB_NUMBER_BAD;
+    return m->device != UINT32_MAX;
+}
+
+static bool add_side(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
+{
+    switch ((hb_kind)row->kind) {
+    case HB_KIND_OPERATOR:
+    case HB_KIND_ANNOTATION:
+    case HB_KIND_PYTHON: return add_op(sink, raw, row);
+    case HB_KIND_FUNCTION: return add_function(sink, raw, row);
+    case HB_KIND_RUNTIME:
+    case HB_KIND_CALL:
+    case HB_KIND_KERNEL:
+    case HB_KIND_MEMCPY:
+    case HB_KIND_MEMSET: return add_device(sink, raw, row);
+    case HB_KIND_MEMORY: return add_memory(sink, raw, row);
+    default: return true;
+    }
+}
+
+/* ---- the row ---- */
+
+static void add_times(const hb_raw_event *raw, hb_row *row)
+{
+    hb_number_state ts = number(raw, HB_SLOT_TS, &row->ts);
+    hb_number_state dur = number(raw, HB_SLOT_DUR, &row->dur);
+    if (ts == HB_NUMBER_INT || ts == HB_NUMBER_FLOAT) row->flags |= HB_ROW_TS;
+    if (ts == HB_NUMBER_INT) row->flags |= HB_ROW_TS_INT;
+    if (dur == HB_NUMBER_INT || dur == HB_NUMBER_FLOAT) row->flags |= HB_ROW_DUR;
+    if (dur == HB_NUMBER_INT) row->flags |= HB_ROW_DUR_INT;
+    if (raw->present >> HB_SLOT_TS & 1) row->flags |= HB_ROW_HAS_TS;
+    if (raw->present >> HB_SLOT_ID & 1) row->flags |= HB_ROW_HAS_ID;
+}
+
+static bool add_texts(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
+{
+    hb_value name = hb_raw_get(raw, HB_SLOT_NAME), cat = hb_raw_get(raw, HB_SLOT_CAT);
+    hb_value args = hb_raw_get(raw, HB_SLOT_ARGS);
+    if (name.type == HB_JSON_STRING) {
+        row->flags |= HB_ROW_NAME;
+        if (!(row->name = add_string(sink, &name))) return false;
+    }
+    if (cat.type == HB_JSON_STRING) {
+        row->flags |= HB_ROW_CAT;
+        if (!(row->cat = add_string(sink, &cat))) return false;
+    }
+    if (args.type == HB_JSON_OBJECT)
+        row->flags |= HB_ROW_ARGS;
+    else if (args.type != HB_JSON_NONE)
+        row->flags |= HB_ROW_ARGS_ODD;
+    return true;
+}
+
+#define BIT(slot) (UINT64_C(1) << HB_SLOT_##slot)
+static const uint64_t numeric_slots =
+    BIT(PID) | BIT(TID) | BIT(TS) | BIT(DUR) | BIT(EXTERNAL_LOWER) | BIT(EXTERNAL) |
+    BIT(CORRELATION) | BIT(DEVICE) | BIT(BLOCKS_PER_SM) | BIT(OCCUPANCY) | BIT(PYTHON_ID) |
+    BIT(PYTHON_PARENT) | BIT(PYTHON_MODULE) | BIT(DEVICE_TYPE) | BIT(DEVICE_ID) | BIT(BYTES) |
+    BIT(COPIED) | BIT(ALLOCATED) | BIT(RESERVED) | BIT(SEQUENCE) | BIT(FWD_THREAD) | BIT(FLOPS);
+
+static void unquote(hb_value *v)
+{
+    hb_scan scan = {.end = v->s + v->size};
+    hb_value number;
+    bool begins = v->size && (*v->s == '-' ? v->s[1] : *v->s) >= '0' &&
+                  (*v->s == '-' ? v->s[1] : *v->s) <= '9';
+    if (v->type != HB_JSON_STRING || v->escaped || !begins) return;
+    const char *end = hb_scan_value(&scan, v->s, &number);
+    if (end == v->s + v->size) *v = number;
+}
+
+/* Old writers put quotes around numbers. */
+static HB_COLD void unquote_numbers(hb_raw_event *raw, uint64_t slots)
+{
+    for (; slots; slots &= slots - 1)
+        unquote(&raw->slots[__builtin_ctzll(slots)]);
+}
+
+/* The ends of Kineto's arrows from forward operators to backward ones, and others. */
+static bool is_arrow(const hb_row *row)
+{
+    return row->kind == HB_KIND_OTHER && (row->ph == 's' || row->ph == 'f');
+}
+
+bool hb_event_sink_add(hb_event_sink *sink, hb_raw_event *raw)
+{
+    hb_trace *trace = sink->trace;
+    uint64_t quoted = raw->present & raw->strings & numeric_slots;
+    if (HB_UNLIKELY(quoted && sink->lenient)) unquote_numbers(raw, quoted);
+    hb_row *row = hb_column_push(&trace->rows);
+    if (!row || !add_texts(sink, raw, row)) return false;
+    add_times(raw, row);
+    row->pid = CACHED_KEY(sink, sink->pid, raw, HB_SLOT_PID);
+    row->tid = CACHED_KEY(sink, sink->tid, raw, HB_SLOT_TID);
+    row->kind = (uint8_t)decide_kind(sink, raw, row);
+    if (row->kind == HB_KIND_FLOW || is_arrow(row)) {
+        row->ext = slot_key(sink, raw, HB_SLOT_ID);
+    } else {
+        row->ext = slot_key(sink, raw, HB_SLOT_EXTERNAL_LOWER);
+        if (row->ext == HB_KEY_NONE) row->ext = slot_key(sink, raw, HB_SLOT_EXTERNAL);
+    }
+    return row->pid != UINT32_MAX && row->tid != UINT32_MAX && add_side(sink, raw, row) &&
+           !sink->scratch.failed;
+}

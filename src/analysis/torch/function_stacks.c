@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What torch derives from an operator's inputs and call stack: shapes, operations, stacks.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/json_scan.h"
+#include "torch/function_events.h"
+
+/* ---- shapes ---- */
+
+/* Numbers of a JSON list of integers; the place after it, or NULL when it is something else. */
+static const char *read_ints(const char *p, int64_t *ints, int max, int *count)
+{
+    *count = 0;
+    if (*p++ != '[') return NULL;
+    for (;;) {
+        while (*p == ' ' || *p == ',')
+            p++;
+        if (*p == ']') return p + 1;
+        char *end;
+        int64_t v = strtoll(p, &end, 10);
+        if (end == p) return NULL;
+        if (*count < max) ints[*count] = v;
+        ++*count;
+        p = end;
+    }
+}
+
+/* Behind the bracket that closes the one at `p`; strings have no brackets here. */
+static const char *skip_list(const char *p)
+{
+    int depth = 0;
+    for (; *p; p++) {
+        depth += (*p == '[') - (*p == ']');
+        if (depth == 0) return p + 1;
+    }
+    return p;
+}
+
+/* One element of Input Dims: a tensor's dimensions, or a list of tensors, which torch leaves out.
+ */
+static const char *put_shape(hb_buf *to, const char *p)
+{
+    const char *first = p + 1, *end = skip_list(p);
+    while (*first == ' ')
+        first++;
+    if (*first == '[') {
+        hb_buf_str(to, "[]");
+        return end;
+    }
+    for (; p < end; p++) {
+        if (*p == ' ') continue;
+        hb_buf_append(to, p, 1);
+        if (*p == ',') hb_buf_append(to, " ", 1);
+    }
+    return end;
+}
+
+hb_sid hb_fn_shapes(hb_arena *arena, hb_trace *trace, hb_sid dims)
+{
+    hb_buf text;
+    hb_buf_init(&text, SIZE_MAX / 2);
+    const char *p = dims ? hb_trace_text(trace, dims).s : "[]";
+    hb_buf_str(&text, "[");
+    for (p += *p == '['; *p && *p != ']';) {
+        if (*p != '[') {
+            p++;
+            continue;
+        }
+        if (text.size > 1) hb_buf_str(&text, ", ");
+        p = put_shape(&text, p);
+    }
+    hb_buf_str(&text, "]");
+    hb_sid id = text.failed ? 0 : hb_texts_add(&trace->strings, text.data, text.size);
+    hb_buf_free(&text);
+    if (!id) hb_arena_leave(arena, HB_ERROR_NO_MEMORY, "out of memory");
+    return id;
+}
+
+/* ---- operations ---- */
+
+enum { MAX_DIMS = 8 };
+
+typedef struct shape {
+    int64_t dims[MAX_DIMS];
+    int count;
+} shape;
+
+/* The `n` shapes from number `first` on; false when one is missing. */
+static bool read_shapes(const char *dims, int first, int n, shape *shapes)
+{
+    const char *p = dims;
+    if (*p++ != '[') return false;
+    for (int i = 0; i < first + n; i++) {
+        while (*p == ' ' || *p == ',')
+            p++;
+        if (*p != '[') return false;
+        if (i < first) {
+            p = skip_list(p);
+            continue;
+        }
+        shape *s = &shapes[i - first];
+        p = read_ints(p, s->dims, MAX_DIMS, &s->count);
+        if (!p || s->count > MAX_DIMS) return false;
+    }
+    return true;
+}
+
+static double matrix_flops(const char *dims, int first)
+{
+    shape s[2];
+    if (!read_shapes(dims, first, 2, s) || s[0].count != 2 || s[1].count != 2) return 0;
+    return hb_flops_mm(s[0].dims[0], s[0].dims[1], s[1].dims[1]);
+}
+
+static double batch_flops(const char *dims, int first)
+{
+    shape s[2];
+    if (!read_shapes(dims, first, 2, s) || s[0].count != 3 || s[1].count != 3) return 0;
+    return hb_flops_bmm(s[0].dims[0], s[0].dims[1], s[0].dims[2], s[1].dims[2]);
+}
+
+static double elements(const char *dims)
+{
+    shape s;
+    return read_shapes(dims, 0, 1, &s) ? hb_flops_mul(s.dims, (size_t)s.count) : 0;
+}
+
+/* Concrete Inputs is a list of strings: "", "", "", "[1, 1]", "[0, 0]", "[1, 1]", "1". */
+static const char *concrete_at(const char *concrete, int index)
+{
+    const char *p = concrete;
+    for (int quotes = 0; *p; p++)
+        if (*p == '"' && quotes++ == index * 2) return p + 1;
+    return NULL;
+}
+
+static bool pair_at(const char *concrete, int index, int64_t pair[2])
+{
+    int count;
+    const char *p = concrete_at(concrete, index);
+    return p && read_ints(p, pair, 2, &count) && count == 2;
+}
+
+static bool is_small(int64_t v)
+{
+    return v >= -INT32_MAX && v <= INT32_MAX;
+}
+
+static double convolution_flops(const char *dims, const char *concrete)
+{
+    shape s[2];
+    int64_t stride[2], padding[2], dilation[2];
+    if (!read_shapes(dims, 0, 2, s) || s[0].count != 4 || s[1].count != 4) return 0;
+    if (!pair_at(concrete, 3, stride) || !pair_at(concrete, 4, padding) ||
+        !pair_at(concrete, 5, dilation))
+        return 0;
+    const char *groups = concrete_at(concrete, 6);
+    if (!groups) return 0;
+    for (int i = 0; i < 2; i++) /* hb_flops_conv2d() adds and multiplies these */
+        if (!is_small(padding[i]) || !is_small(dilation[i]) || !is_small(s[1].dims[i + 2]) ||
+            !is_small(s[0].dims[i + 2]))
+            return 0;
+    return hb_flops_conv2d(s[0].dims, s[1].dims, stride, padding, dilation,
+                           strtoll(groups, NULL, 10));
+}
+
+double hb_fn_flops(const hb_trace *trace, const hb_fn *fn)
+{
+    const hb_row *row = hb_trace_row(trace, fn->row);
+    if (row->kind != HB_KIND_OPERATOR) return 0;
+    const hb_op_row *op = hb_trace_op(trace, row);
+    const hb_op_detail *detail = hb_trace_detail(trace, op);
+    if (detail && !isnan(detail->flops)) return detail->flops;
+    hb_str name = hb_trace_text(trace, fn->name);
+    if (!op->dims || name.len < 6 || memcmp(name.s, "aten::", 6) != 0) return 0;
+    const char *dims = hb_trace_text(trace, op->dims).s, *s = name.s + 6;
+    if (strcmp(s, "mm") == 0) return matrix_flops(dims, 0);
+    if (strcmp(s, "addmm") == 0) return matrix_flops(dims, 1);
+    if (strcmp(s, "bmm") == 0) return batch_flops(dims, 0);
+    if (strcmp(s, "baddbmm") == 0) return batch_flops(dims, 1);
+    if (strcmp(s, "mul") == 0 || strcmp(s, "add") == 0) return elements(dims);
+    if (strcmp(s, "conv2d") == 0 && detail && detail->concrete)
+        return convolution_flops(dims, hb_trace_text(trace, detail->concrete).s);
+    return 0;
+}
+
+/* ---- call stacks ---- */
+
+typedef struct stacks {
+    const hb_fn_list *list;
+    uint32_t limit;
+    hb_dict by_text;   /* Call stack's text -> index in made */
+    hb_dict by_parent; /* row of a Python function -> index in made */
+    HB_VEC(hb_fn_stack) made;
+    hb_dict functions; /* Python id -> row */
+} stacks;
+
+/* torch's own frames around a backward pass. */
+static bool is_noise(const char *frame)
+{
+    static const char *const pairs[][2] = {
+        {"autograd/__init__", "_make_grads"},
+        {"autograd/__init__", "backward"},
+        {"torch/tensor", "backward"},
+        {"_internal/common_utils", "prof_callable"},
+        {"_internal/common_utils", "prof_func_call"},
+        {"_internal/common_utils", "prof_meth_call"},
+    };
+    for (size_t i = 0; i < HB_ARRAY_LEN(pairs); i++)
+        if (strstr(frame, pairs[i][0]) && strstr(frame, pairs[i][1])) return true;
+    return false;
+}
+
+static hb_sid intern(stacks *s, const char *text, size_t size)
+{
+    hb_sid id = hb_texts_add(&s->list->trace->strings, text, size);
+    if (!id) hb_arena_leave(s->list->arena, HB_ERROR_NO_MEMORY, "out of memory");
+    return id;
+}
+
+static uint32_t keep(stacks *s, const hb_sid *frames, uint32_t count)
+{
+    hb_sid *copy = HB_NEW_ARRAY(s->list->arena, hb_sid, count + 1);
+    if (count) memcpy(copy, frames, count * sizeof *frames);
+    *HB_PUSH(s->list->arena, &s->made) = (hb_fn_stack){copy, count};
+    return s->made.count - 1;
+}
+
+/* "inner;...;outer;" in JSON text. */
+static uint32_t split_stack(stacks *s, hb_str json)
+{
+    HB_VEC(hb_sid) frames = {0};
+    hb_buf text;
+    hb_buf_init(&text, SIZE_MAX / 2);
+    hb_value value = {json.s + 1, json.len - 2, HB_JSON_STRING,
+                      memchr(json.s, '\\', json.len) != NULL};
+    hb_value_decode(&value, &text);
+    for (const char *p = hb_buf_text(&text), *end; *p && frames.count < s->limit; p = end) {
+        end = p + strcspn(p, ";");
+        hb_sid frame = intern(s, p, (size_t)(end - p));
+        if (end > p && !is_noise(hb_trace_text(s->list->trace, frame).s))
+            *HB_PUSH(s->list->arena, &frames) = frame;
+        end += *end == ';';
+    }
+    hb_buf_free(&text);
+    return keep(s, frames.items, frames.count);
+}
+
+static uint32_t stack_of_text(stacks *s, hb_sid json)
+{
+    bool added;
+    hb_dict_entry *e = hb_dict_add(s->list->arena, &s->by_text, json, &added);
+    if (!added) return e->value;
+    hb_str text = hb_trace_text(s->list->trace, json);
+    bool string = text.len >= 2 && text.s[0] == '"';
+    uint32_t made = string ? split_stack(s, text) : keep(s, NULL, 0);
+    hb_dict_set(s->list->arena, &s->by_text, json, made);
+    return made;
+}
+
+/* Python functions name their callers by id. */
+static uint32_t stack_of_function(stacks *s, const hb_row *row)
+{
+    HB_VEC(hb_sid) frames = {0};
+    const hb_trace *trace = s->list->trace;
+    hb_key parent = hb_trace_function(trace, row)->parent;
+    hb_dict_entry *known = hb_dict_get(&s->by_parent, parent);
+    if (known) return known->value;
+    hb_key id = parent;
+    for (uint32_t steps = 0; id != HB_KEY_NONE && frames.count < s->limit; steps++) {
+        const hb_dict_entry *e = hb_dict_get(&s->functions, id);
+        if (!e || steps > 1000) break;
+        const hb_row *caller = hb_trace_row(trace, e->value);
+        if (!is_noise(hb_trace_text(trace, caller->name).s))
+            *HB_PUSH(s->list->arena, &frames) = caller->name;
+        id = hb_trace_function(trace, caller)->parent;
+    }
+    uint32_t made = keep(s, frames.items, frames.count);
+    hb_dict_set(s->list->arena, &s->by_parent, parent, made);
+    return made;
+}
+
+static uint32_t stack_of(stacks *s, const hb_fn *fn)
+{
+    if (fn->row == HB_NO_FN) return 0;
+    const hb_row *row = hb_trace_row(s->list->trace, fn->row);
+    if (row->kind == HB_KIND_FUNCTION) return stack_of_function(s, row);
+    if (row->kind != HB_KIND_OPERATOR && row->kind != HB_KIND_ANNOTATION &&
+        row->kind != HB_KIND_PYTHON)
+        return 0;
+    hb_sid json = hb_trace_op(s->list->trace, row)->stack;
+    return json ? stack_of_text(s, json) : 0;
+}
+
+static const hb_op_detail *detail_of(const hb_fn_list *list, const hb_fn *fn)
+{
+    if (fn->row == HB_NO_FN) return NULL;
+    const hb_row *row = hb_trace_row(list->trace, fn->row);
+    return row->kind == HB_KIND_OPERATOR
+               ? hb_trace_detail(list->trace, hb_trace_op(list->trace, row))
+               : NULL;
+}
+
+/* A backward operator runs inside the engine's scope with its name. */
+static bool is_backward(const hb_fn_list *list, uint32_t i)
+{
+    static const char scope[] = "autograd::engine::evaluate_function: ";
+    uint32_t parent = list->items[i].parent;
+    if (parent == HB_NO_FN) return false;
+    hb_str outer = hb_trace_text(list->trace, list->items[parent].name);
+    hb_str name = hb_trace_text(list->trace, list->items[i].name);
+    return outer.len == sizeof scope - 1 + name.len &&
+           memcmp(outer.s, scope, sizeof scope - 1) == 0 &&
+           memcmp(outer.s + sizeof scope - 1, name.s, name.len) == 0;
+}
+
+/* The event itself or the innermost around it that is a backward operator, by event. */
+static uint32_t *find_backward(const hb_fn_list *list)
+{
+    uint32_t *backward = HB_NEW_ARRAY(list->arena, uint32_t, list->count + 1);
+    for (uint32_t i = 0; i < list->count; i++) {
+        const hb_fn *fn = &list->items[i];
+        backward[i] = is_backward(list, i)     ? i
+                      : fn->parent == HB_NO_FN ? HB_NO_FN
+                                               : backward[fn->parent];
+    }
+    return backward;
+}
+
+/* (sequence number, thread); threads are indices of keys times two. */
+static uint64_t forward_key(int64_t sequence, uint32_t thread)
+{
+    return (uint64_t)(uint32_t)(int32_t)sequence << 32 | thread;
+}
+
+/* ---- forward threads: a file knows threads by the system's ids, "Fwd thread id" counts them ----
+ */
+
+/* An end of an arrow, as (thread, time). */
+static uint64_t place_key(const hb_row *row)
+{
+    return hb_double_key(row->ts) * 0x9e3779b97f4a7c15u ^ row->tid;
+}
+
+static bool is_arrow(const hb_fn_list *list, const hb_row *row, char ph)
+{
+    return row->ph == ph && row->flags & HB_ROW_TS && row->ext != HB_KEY_NONE &&
+           row->kind == HB_KIND_OTHER && row->flags & HB_ROW_CAT &&
+           hb_str_is(hb_trace_text(list->trace, row->cat), "fwdbwd");
+}
+
+/* Where an arrow begins is the forward operator, and where it ends the backward one, which knows
+ * the thread's number: number -> thread. */
+static void follow_arrows(const hb_fn_list *list, hb_dict *thread_of)
+{
+    hb_arena *arena = list->arena;
+    hb_dict begins = {0}, ends = {0}; /* id -> row; place of the end -> row of the begin */
+    for (uint32_t i = 0; i < list->trace->rows.count; i++) {
+        const hb_row *row = hb_trace_row(list->trace, i);
+        if (is_arrow(list, row, 's')) hb_dict_set(arena, &begins, row->ext, i);
+    }
+    for (uint32_t i = 0; begins.used && i < list->trace->rows.count; i++) {
+        const hb_row *row = hb_trace_row(list->trace, i);
+        const hb_dict_entry *e = is_arrow(list, row, 'f') ? hb_dict_get(&begins, row->ext) : NULL;
+        if (e) hb_dict_set(arena, &ends, place_key(row), e->value);
+    }
+    for (uint32_t i = 0; ends.used && i < list->count; i++) {
+        bool added;
+        const hb_op_detail *d = detail_of(list, &list->items[i]);
+        if (!d || !d->fwd_thread || hb_dict_get(thread_of, (uint64_t)d->fwd_thread)) continue;
+        const hb_dict_entry *e =
+            hb_dict_get(&ends, place_key(hb_trace_row(list->trace, list->items[i].row)));
+        if (e)
+            hb_dict_add(arena, thread_of, (uint64_t)d->fwd_thread, &added)->value =
+                hb_trace_row(list->trace, e->value)->tid * 2;
+    }
+}
+
+/* Without arrows the thread where most of the sequence numbers were forward operators' is meant. */
+static uint32_t forward_thread(const hb_fn_list *list, int32_t id, const uint32_t *backward,
+                               const hb_dict *forward, const hb_u32s *threads)
+{
+    uint32_t best = UINT32_MAX, most = 0;
+    for (uint32_t t = 0; t < threads->count; t++) {
+        uint32_t votes = 0;
+        for (uint32_t i = 0; i < list->count; i++) {
+            const hb_op_detail *d = backward[i] == i ? detail_of(list, &list->items[i]) : NULL;
+            if (d && d->fwd_thread == id)
+                votes += hb_dict_get(forward, forward_key(d->sequence, threads->items[t])) != NULL;
+        }
+        if (votes > most) {
+            most = votes;
+            best = threads->items[t];
+        }
+    }
+    return best;
+}
+
+/* Within a backward operator, the stack of the forward one counts: of the first event outside with
+ * its sequence number, on its thread. */
+static void give_forward_stacks(const hb_fn_list *list, hb_fn_stack *of_event)
+{
+    uint32_t *backward = find_backward(list);
+    hb_dict first = {0}, forward = {0}, thread_of = {0}, seen = {0};
+    hb_u32s threads = {0};
+    for (uint32_t i = 0; i < list->count; i++) {
+        const hb_fn *fn = &list->items[i];
+        const hb_op_detail *d = detail_of(list, fn);
+        bool added;
+        if (backward[i] != HB_NO_FN || fn->flags & HB_FN_GONE || !d || d->sequence < 0) continue;
+        hb_dict_entry *e =
+            hb_dict_add(list->arena, &first, forward_key(d->sequence, fn->thread), &added);
+        if (added) e->value = i;
+        if (d->fwd_thread) continue;
+        hb_dict_set(list->arena, &forward, forward_key(d->sequence, fn->thread), i);
+        hb_dict_add(list->arena, &seen, fn->thread, &added);
+        if (added) *HB_PUSH(list->arena, &threads) = fn->thread;
+    }
+    follow_arrows(list, &thread_of);
+    hb_fn_stack *own = HB_NEW_ARRAY(list->arena, hb_fn_stack, list->count + 1);
+    if (list->count) memcpy(own, of_event, list->count * sizeof *own);
+    for (uint32_t i = 0; i < list->count; i++) {
+        bool added;
+        if (backward[i] == HB_NO_FN) continue;
+        of_event[i] = (hb_fn_stack){NULL, 0};
+        const hb_op_detail *d = detail_of(list, &list->items[backward[i]]);
+        if (!d || !d->fwd_thread) continue;
+        hb_dict_entry *t = hb_dict_add(list->arena, &thread_of, (uint64_t)d->fwd_thread, &added);
+        if (added) {
+            uint32_t found = forward_thread(list, d->fwd_thread, backward, &forward, &threads);
+            t->value = found;
+        }
+        const hb_dict_entry *e = hb_dict_get(&first, forward_key(d->sequence, t->value));
+        if (e) of_event[i] = own[e->value];
+    }
+}
+
+hb_fn_stack *hb_fn_stacks(const hb_fn_list *list, uint32_t limit)
+{
+    hb_fn_stack *result = HB_NEW_ARRAY(list->arena, hb_fn_stack, list->count + 1);
+    stacks s = {.list = list, .limit = limit};
+    const hb_trace *trace = list->trace;
+    bool any = false;
+    for (uint32_t i = 0; i < list->count && limit; i++) {
+        const hb_row *row =
+            list->items[i].row == HB_NO_FN ? NULL : hb_trace_row(trace, list->items[i].row);
+        if (row && row->kind == HB_KIND_FUNCTION) {
+            hb_dict_set(list->arena, &s.functions, row->ext, list->items[i].row);
+            any |= (row->flags & HB_ROW_STACK) != 0;
+        } else if (row && row->kind == HB_KIND_OPERATOR) {
+            any |= hb_trace_op(trace, row)->stack != 0;
+        }
+    }
+    if (!any) return result; /* torch did not ask for stacks then, nor for those of functions */
+    keep(&s, NULL, 0);
+    for (uint32_t i = 0; i < list->count; i++) {
+        uint32_t made = stack_of(&s, &list->items[i]); /* may move the list of them */
+        result[i] = s.made.items[made];
+    }
+    give_forward_stacks(list, result);
+    return result;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Who held memory at a moment: living allocations in groups of one origin.
+ */
+#ifndef HB_TORCH_LIVE_BY_OWNER_H
+#define HB_TORCH_LIVE_BY_OWNER_H
+
+#include "torch/allocations.h"
+
+typedef struct hb_holder {
+    uint32_t owner; /* an event of the group; HB_NO_FN: no operator around */
+    hb_fn_stack stack;
+    uint64_t count;
+    double bytes, largest;
+    uint32_t first; /* its first change */
+} hb_holder;
+
+typedef HB_VEC(hb_holder) hb_holders;
+
+/** What lives on `device` after change `at` (HB_NO_RECORD: before all, which is nothing known), by
+ * bytes, descending. Groups are the owners' names, or with `stacks` (hb_fn_stacks() of the list)
+ * the names of all events around and the call stack. To be called inside hb_arena_try(). */
+hb_holders hb_holders_at(const hb_allocations *a, uint32_t device, uint32_t at,
+                         const hb_fn_stack *stacks);
+
+/** The text "outer;...;owner", into `to`. */
+void hb_put_scopes(const hb_fn_list *list, uint32_t owner, hb_buf *to);
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/arena.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/memory_share.h"
+
+struct hb_arena_block {
+    hb_arena_block *next, *previous;
+    max_align_t data[];
+};
+
+enum { BLOCK = 64 * 1024, HUGE_BLOCK = 8 << 20 };
+
+void hb_arena_leave(hb_arena *arena, hb_result result, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(arena->reason, sizeof arena->reason, format, args);
+    va_end(args);
+    arena->result = result;
+    longjmp(arena->out, 1);
+}
+
+static void check_share(hb_arena *arena, size_t more)
+{
+    size_t share = hb_memory_share();
+    if (more <= share && arena->bytes <= share - more) return;
+    hb_arena_leave(arena, HB_ERROR_LIMIT, "the analysis needs over %zu MiB of memory", share >> 20);
+}
+
+static void *new_block(hb_arena *arena, size_t size)
+{
+    check_share(arena, size);
+    hb_arena_block *block = NULL;
+    if (size <= SIZE_MAX - sizeof *block) block = calloc(1, sizeof *block + size);
+    if (!block) hb_arena_leave(arena, HB_ERROR_NO_MEMORY, "out of memory for the analysis");
+    block->next = arena->blocks;
+    if (block->next) block->next->previous = block;
+    arena->blocks = block;
+    arena->bytes += size;
+    if (size >= HUGE_BLOCK) hb_use_huge_pages(block, size);
+    return block->data;
+}
+
+static size_t rounded(size_t size)
+{
+    return (size + 15) & ~(size_t)15;
+}
+
+/* Large pieces have a block of their own. */
+static bool has_own_block(size_t size)
+{
+    return rounded(size) > BLOCK / 4;
+}
+
+hb_result hb_arena_outcome(const hb_arena *arena)
+{
+    return arena->result == HB_OK ? HB_OK : hb_fail(arena->result, "%s", arena->reason);
+}
+
+void *hb_arena_alloc(hb_arena *arena, size_t size)
+{
+    if (has_own_block(size)) return new_block(arena, rounded(size));
+    size = rounded(size);
+    if (size > arena->left) {
+        arena->fill = new_block(arena, BLOCK);
+        arena->left = BLOCK;
+    }
+    void *p = arena->fill;
+    arena->fill += size;
+    arena->left -= size;
+    return p;
+}
+
+/* In place if it can be, so that large arrays leave no shorter copies behind. */
+static void *grow_block(hb_arena *arena, void *items, size_t old_size, size_t size)
+{
+    hb_arena_block *block =
+        (hb_arena_block *)(void *)((char *)items - offsetof(hb_arena_block, data));
+    check_share(arena, rounded(size) - rounded(old_size));
+    hb_arena_block *larger = realloc(block, sizeof *block + rounded(size));
+    if (!larger) hb_arena_leave(arena, HB_ERROR_NO_MEMORY, "out of memory for the analysis");
+    if (larger->next) larger->next->previous = larger;
+    if (larger->previous)
+        larger->previous->next = larger;
+    else
+        arena->blocks = larger;
+    if (size >= HUGE_BLOCK) hb_use_huge_pages(larger, size);
+    memset((char *)larger->data + old_size, 0, rounded(size) - old_size);
+    arena->bytes += rounded(size) - rounded(old_size);
+    return larger->data;
+}
+
+void *hb_arena_grow(hb_arena *arena, void *items, uint32_t count, uint32_t *capacity, size_t size)
+{
+    if (count < *capacity) return items;
+    if (count > UINT32_MAX / 2) hb_arena_leave(arena, HB_ERROR_LIMIT, "too many items");
+    size_t old_size = *capacity * size;
+    /* Half as much again, where a copy costs nothing but its time. */
+    uint32_t more = has_own_block(old_size) ? count + count / 2 : HB_MAX(8, count * 2);
+    if (has_own_block(old_size)) {
+        items = grow_block(arena, items, old_size, more * size);
+        *capacity = more;
+        return items;
+    }
+    void *larger = hb_arena_alloc(arena, more * size);
+    if (count) memcpy(larger, items, count * size);
+    *capacity = more;
+    return larger;
+}
+
+void hb_arena_free(hb_arena *arena)
+{
+    while (arena->blocks) {
+        hb_arena_block *next = arena->blocks->next;
+        free(arena->blocks);
+        arena->blocks = next;
+    }
+    arena->fill = NULL;
+    arena->left = arena->bytes = 0;
+}

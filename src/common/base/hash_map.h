@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A Python dict from 64-bit keys to 32-bit values: it keeps the order of insertion, an overwritten
+ * entry keeps its place, a removed and added one goes to the end. Also: a stable sort.
+ */
+#ifndef HB_BASE_HASH_MAP_H
+#define HB_BASE_HASH_MAP_H
+
+#include "base/arena.h"
+
+typedef struct hb_dict_entry {
+    uint64_t key;
+    uint32_t value;
+    bool alive;
+} hb_dict_entry;
+
+typedef struct hb_dict {
+    HB_VEC(hb_dict_entry) entries; /* skip those not alive */
+    uint32_t *slots;               /* entry index + 1 */
+    uint32_t num_slots, used;
+} hb_dict;
+
+/** The living entry or NULL; valid until the next insertion. */
+hb_dict_entry *hb_dict_get(const hb_dict *dict, uint64_t key);
+
+/** The entry of `key`, added with value 0 if it was not there; *added tells. */
+hb_dict_entry *hb_dict_add(hb_arena *arena, hb_dict *dict, uint64_t key, bool *added);
+
+static inline void hb_dict_set(hb_arena *arena, hb_dict *dict, uint64_t key, uint32_t value)
+{
+    bool added;
+    hb_dict_add(arena, dict, key, &added)->value = value;
+}
+
+/** A double as a key: 1 and 1.0 are one, and so are 0.0 and -0.0. */
+static inline uint64_t hb_double_key(double v)
+{
+    uint64_t bits;
+    v += 0.0;
+    memcpy(&bits, &v, sizeof bits);
+    return bits;
+}
+
+/** Stable merge sort; fast when runs are in order already. `less(context, a, b)`: a before b. */
+typedef bool (*hb_less)(const void *context, const void *a, const void *b);
+void hb_sort(hb_arena *arena, void *items, size_t count, size_t size, hb_less less,
+             const void *context);
+
+#endif

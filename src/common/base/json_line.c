@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/json_line.h"
+
+#include <stdlib.h>
+
+#include "base/json_scan.h"
+
+/* The first of what Python reads, or a broken writer wrote, and JSON does not have. */
+typedef struct strictness {
+    const char *at, *why;
+    bool control; /* whether a control character in a string was seen: we escape it */
+} strictness;
+
+static void refuse(void *context, hb_flaw flaw, const char *at)
+{
+    strictness *s = context;
+    s->control |= flaw == HB_FLAW_CONTROL;
+    if (flaw == HB_FLAW_CONTROL || s->at) return;
+    s->at = at;
+    s->why = flaw == HB_FLAW_BAD_UTF8 || flaw == HB_FLAW_SURROGATE ? "invalid UTF-8"
+             : flaw == HB_FLAW_BAD_ESCAPE                          ? "invalid backslash escape"
+                                                                   : "expected a value";
+}
+
+/* Outside strings, only NaN and Infinity have these letters. */
+static const char *find_nonfinite(const char *p)
+{
+    for (bool in_string = false; *p; p++) {
+        if (*p == '"')
+            in_string = !in_string;
+        else if (in_string && *p == '\\')
+            p++;
+        else if (!in_string && (*p == 'N' || *p == 'I'))
+            return p;
+    }
+    return NULL;
+}
+
+static void check(const char *text, size_t size, strictness *s)
+{
+    hb_value value;
+    hb_scan scan = {.end = text + size, .flaw = refuse, .context = s};
+    const char *p = hb_scan_value(&scan, hb_scan_space(text), &value);
+    if (p) p = hb_scan_space(p);
+    if (!p && (!s->at || scan.at < s->at))
+        s->at = scan.at, s->why = scan.why;
+    else if (p && p < scan.end && !s->at)
+        s->at = p, s->why = "text after the end";
+    const char *nonfinite = s->at ? NULL : find_nonfinite(text);
+    if (nonfinite) s->at = nonfinite, s->why = "JSON has no NaN and no Infinity";
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static void put(hb_buf *out, const char *text, size_t size)
+{
+    bool in_string = false;
+    for (size_t i = 0; i < size; i++) {
+        char c = text[i];
+        if (!in_string && is_space(c)) continue;
+        if ((unsigned char)c < ' ') {
+            hb_buf_printf(out, "\\u%04x", c);
+            continue;
+        }
+        hb_buf_append(out, &c, 1);
+        if (c == '"') in_string = !in_string;
+        if (in_string && c == '\\') hb_buf_append(out, &text[++i], 1);
+    }
+}
+
+static char *padded(const char *json, size_t size)
+{
+    char *text = calloc(1, size + HB_SCAN_PADDING);
+    if (text) memcpy(text, json, size);
+    return text;
+}
+
+bool hb_json_is_valid(const char *json)
+{
+    size_t size = strlen(json);
+    strictness s = {0};
+    char *text = padded(json, size);
+    if (text) check(text, size, &s);
+    free(text);
+    return text && !s.at && !s.control;
+}
+
+hb_result hb_json_line(hb_buf *out, const char *json, const char *what)
+{
+    size_t size = strlen(json);
+    strictness s = {0};
+    char *text = padded(json, size);
+    if (!text) return hb_no_memory();
+    check(text, size, &s);
+    hb_result result = HB_OK;
+    if (s.at)
+        result = hb_fail(HB_ERROR_FORMAT, "%s is not JSON at byte %td: %s: \"%.20s\"", what,
+                         s.at - text, s.why, s.at);
+    else
+        put(out, text, size);
+    if (result == HB_OK && out->failed) result = hb_fail(HB_ERROR_LIMIT, "%s is too large", what);
+    free(text);
+    return result;
+}

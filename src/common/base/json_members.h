@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What lies in a JSON text that was checked when it was read, so that nothing can fail.
+ */
+#ifndef HB_BASE_JSON_MEMBERS_H
+#define HB_BASE_JSON_MEMBERS_H
+
+#include "base/json_scan.h"
+#include "base/str.h"
+
+/** Calls `fn` for each element of a JSON list until it returns false. */
+void hb_json_each(hb_str json, bool (*fn)(void *context, const hb_value *element), void *context);
+
+/** The same for the members of a JSON object. */
+void hb_json_each_member(hb_str json,
+                         bool (*fn)(void *context, const hb_value *key, const hb_value *value),
+                         void *context);
+
+/** The last member of that name; type HB_JSON_NONE when `json` is no object or has none. */
+hb_value hb_json_member(hb_str json, const char *name);
+
+/** Parses one JSON value that is known to be well-formed. */
+hb_value hb_json_value(hb_str json);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Interned byte strings: a number from 1 for each distinct text, 0 for none. A text is followed by
+ * a NUL and never moves.
+ */
+#ifndef HB_BASE_STRING_TABLE_H
+#define HB_BASE_STRING_TABLE_H
+
+#include "base/base.h"
+#include "base/str.h"
+
+typedef uint32_t hb_sid;
+
+typedef struct hb_texts {
+    hb_str *items; /* [0] is empty */
+    uint32_t *hashes;
+    uint32_t *slots; /* open addressing, power of two, 0: free */
+    uint32_t count, capacity, num_slots;
+    char **chunks; /* the bytes; never move */
+    uint32_t num_chunks;
+    char *fill;
+    size_t left;
+    size_t bytes; /* all memory held */
+} hb_texts;
+
+/** All functions report lack of memory by false or 0. */
+bool hb_texts_init(hb_texts *strings);
+void hb_texts_free(hb_texts *strings);
+hb_sid hb_texts_add(hb_texts *strings, const char *text, size_t size);
+/** 0 when the text is not there. */
+hb_sid hb_texts_find(const hb_texts *strings, const char *text, size_t size);
+
+static inline hb_str hb_texts_get(const hb_texts *strings, hb_sid id)
+{
+    return strings->items[id];
+}
+
+uint32_t hb_hash_bytes(const void *data, size_t size);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A sink that compresses: one ordinary gzip member, as gzip(1) and Python's gzip module write.
+ */
+#ifndef HB_IO_GZIP_H
+#define HB_IO_GZIP_H
+
+#define ZLIB_CONST /* input is only read */
+#include <zlib.h>
+
+#include "io/event_deflate.h"
+#include "io/sink.h"
+
+typedef enum hb_gzip_coder {
+    HB_GZIP_SMALLER, /* zlib, or the events' own where a trial shows that it makes no more */
+    HB_GZIP_ZLIB,
+    HB_GZIP_EVENTS, /* event_deflate.h */
+} hb_gzip_coder;
+
+/* Counts what goes on to `below`; NULL: nowhere. */
+typedef struct hb_gzip_output {
+    hb_sink sink;
+    hb_sink *below;
+    uint64_t bytes;
+} hb_gzip_output;
+
+typedef struct hb_gzip {
+    hb_sink sink;
+    hb_gzip_output out, trial; /* of the coder at work; of the other one, while it is tried */
+    hb_gzip_coder choice;
+    bool by_events; /* which coder is at work */
+    bool in_trial, finished;
+    uint64_t left;     /* bytes of input until a trial begins, or ends */
+    uint64_t interval; /* until the next one */
+    uint64_t before;   /* out.bytes when it began */
+    z_stream z;
+    unsigned char *block;     /* what zlib writes into; NULL: zlib is not open */
+    hb_event_deflate *events; /* or NULL */
+    uint32_t crc, size;
+    unsigned char header[266];
+    uint32_t header_size; /* 0: it is written */
+} hb_gzip;
+
+/** `name` is the uncompressed file's name for the header, without directories; NULL or one that is
+ * not ASCII: none. `mtime` in Unix seconds. */
+hb_result hb_gzip_open(hb_gzip *gzip, hb_sink *below, const char *name, int64_t mtime,
+                       hb_gzip_coder coder);
+
+/** Writes what is left and the trailer. */
+hb_result hb_gzip_finish(hb_gzip *gzip);
+
+/** After open, finished or not. */
+void hb_gzip_free(hb_gzip *gzip);
+
+#endif

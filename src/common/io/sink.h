@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where bytes go: one small interface, so that whoever makes bytes never knows what becomes of
+ * them.
+ */
+#ifndef HB_IO_SINK_H
+#define HB_IO_SINK_H
+
+#include "base/base.h"
+
+typedef struct hb_sink hb_sink;
+
+struct hb_sink {
+    /** Takes all bytes or fails. After a failure nothing more is written. */
+    hb_result (*write)(hb_sink *sink, const void *data, size_t size);
+};
+
+/** Keeps the bytes in memory, up to the buffer's own maximum. */
+typedef struct hb_memory_sink {
+    hb_sink sink;
+    hb_buf buf;
+} hb_memory_sink;
+
+void hb_memory_sink_init(hb_memory_sink *memory, size_t max);
+void hb_memory_sink_free(hb_memory_sink *memory);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Rules of advice, apart from how their facts are found: in a cycle's numbers, in a trace's rows,
+ * or as the plugin finds them, whose thresholds these are.
+ */
+#ifndef HB_RULES_ADVICE_H
+#define HB_RULES_ADVICE_H
+
+#include "rules/kernel_class.h"
+
+/* From where on the plugin advises, as parts of a whole. */
+#define HB_ADVICE_LOADING       0.05 /* more of the steps' time is data loading */
+#define HB_ADVICE_COMMUNICATION 0.1  /* more of it is communication */
+#define HB_ADVICE_UTILIZATION   0.5  /* a GPU is busy for less of it */
+#define HB_ADVICE_MEMORY        0.9  /* more of a device's memory is allocated */
+
+/** What to do, and the figures that say so; in whole sentences. */
+typedef struct hb_rule_finding {
+    const char *rule; /* a short name */
+    char text[400], evidence[600];
+    double weight; /* share of the time that it is about */
+} hb_rule_finding;
+
+/* ---- who computes, and how they talk ---- */
+
+typedef struct hb_distributed_facts {
+    uint64_t data_parallel, distributed_data_parallel; /* calls of the models' forward */
+    uint64_t nccl, gloo;                               /* collectives on the host's threads */
+    bool communication_kernels;
+    unsigned gpus; /* that computed something */
+} hb_distributed_facts;
+
+/** Counts `calls` of an operator or scope of that name. */
+void hb_distributed_facts_add(hb_distributed_facts *facts, hb_str name, uint64_t calls);
+
+bool hb_rule_one_process(const hb_distributed_facts *facts, hb_rule_finding *finding);
+bool hb_rule_host_collectives(const hb_distributed_facts *facts, hb_rule_finding *finding);
+
+/* ---- matrix products ---- */
+
+typedef struct hb_math_facts {
+    double kernels;            /* time of all kernels */
+    double math, used, unused; /* ... of those of matrix products; with and without matrix cores */
+    double single;             /* ... of those known to multiply in single precision */
+    hb_str longest, longest_single; /* the first: of those not known to use matrix cores */
+    double longest_time, longest_single_time;
+} hb_math_facts;
+
+/** Counts the kernels of a name; times in whatever unit. */
+void hb_math_facts_add(hb_math_facts *facts, hb_str name, hb_str kernel_class,
+                       hb_matrix_verdict matrix, double time);
+
+bool hb_rule_no_matrix_cores(const hb_math_facts *facts, hb_rule_finding *finding);
+bool hb_rule_single_precision(const hb_math_facts *facts, hb_rule_finding *finding);
+
+/* ---- memory ---- */
+
+/** `capacity`: 0 when it is not known. */
+bool hb_rule_full_memory(int64_t gpu, double peak_bytes, double capacity, hb_rule_finding *finding);
+
+#endif

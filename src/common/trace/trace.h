@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A whole trace in memory, as a file tells it: one row an event in file order, and beside the rows
+ * what only some kinds of event have. At most 64 bytes an event over the distinct strings.
+ *
+ * Nothing is interpreted here that a reader of the file could see differently: a row says what
+ * stood in the file, also where that was odd, so that analysis can decide as the plugin decides.
+ */
+#ifndef HB_TRACE_TRACE_H
+#define HB_TRACE_TRACE_H
+
+#include "base/string_table.h"
+
+/* The kinds that the plugin knows, by category (and, for the last two, by phase). */
+typedef enum hb_kind {
+    HB_KIND_OTHER = 0, /* anything the plugin does not look at; hb_row.cat tells more */
+    HB_KIND_OPERATOR,
+    HB_KIND_ANNOTATION, /* user_annotation, gpu_user_annotation */
+    HB_KIND_PYTHON,
+    HB_KIND_FUNCTION, /* python_function, also modules */
+    HB_KIND_RUNTIME,
+    HB_KIND_KERNEL,
+    HB_KIND_MEMCPY,
+    HB_KIND_MEMSET,
+    HB_KIND_SPAN,   /* "trace" */
+    HB_KIND_MEMORY, /* [memory] instants */
+    HB_KIND_FLOW,   /* forward_backward */
+    HB_KIND_CALL,   /* a runtime call under a category that the plugin does not know */
+    HB_KIND_COUNT
+} hb_kind;
+
+/** By category, in any case; OTHER when the plugin does not know it. */
+hb_kind hb_kind_by_category(hb_str category);
+
+/** PyTorch's own scopes that are annotations today, and that the plugin knows as operators only:
+ * data loading, optimizers, and the forward passes of data parallel modules. */
+bool hb_is_library_scope(hb_str name);
+
+/** What the writer calls scopes that must not come into the plugin's tree of calls. */
+#define HB_OUTSIDE_TREE "outside_tree"
+
+/** Any scalar of a file as a 64-bit number with Python's equality: 1, 1.0 and true are one key. */
+typedef uint64_t hb_key;
+#define HB_KEY_NONE ((hb_key)0) /* absent or null */
+
+enum hb_key_tag { HB_KEY_TAG_NONE, HB_KEY_TAG_INT, HB_KEY_TAG_TEXT, HB_KEY_TAG_CONTAINER };
+
+static inline hb_key hb_key_int(int64_t v)
+{
+    return (uint64_t)v << 2 | HB_KEY_TAG_INT;
+}
+
+static inline enum hb_key_tag hb_key_tag(hb_key key)
+{
+    return (enum hb_key_tag)(key & 3);
+}
+
+/** Of an INT key. */
+static inline int64_t hb_key_value(hb_key key)
+{
+    return (int64_t)key >> 2;
+}
+
+/** Of a TEXT key: the interned text, '"' and a string's characters, or a number's digits. */
+static inline hb_sid hb_key_sid(hb_key key)
+{
+    return (hb_sid)(key >> 2);
+}
+
+enum hb_row_flags {
+    HB_ROW_TS = 1u << 0,     /* ts is a number */
+    HB_ROW_TS_INT = 1u << 1, /* ... without fraction or exponent */
+    HB_ROW_DUR = 1u << 2,
+    HB_ROW_DUR_INT = 1u << 3,
+    HB_ROW_NAME = 1u << 4,     /* name is a string */
+    HB_ROW_ARGS = 1u << 5,     /* args is an object */
+    HB_ROW_ARGS_ODD = 1u << 6, /* args is there and is not an object */
+    HB_ROW_CAT = 1u << 7,      /* cat is a string */
+    HB_ROW_HAS_ID = 1u << 8,   /* FLOW: id and ts are there, whatever they are */
+    HB_ROW_HAS_TS = 1u << 9,
+    HB_ROW_NOT_OBJECT = 1u << 10, /* an element of traceEvents that is no object */
+    HB_ROW_MEMORY_X = 1u << 11,   /* a complete event of category "memory" */
+    HB_ROW_INSTANT = 1u << 12,    /* ph is exactly "i" */
+    HB_ROW_COMPLETE = 1u << 13,   /* ph is exactly "X" */
+    HB_ROW_STACK = 1u << 14,      /* FUNCTION: the file tells its call stack */
+};
+
+typedef struct hb_row {
+    double ts;  /* µs, as in the file */
+    double dur; /* µs; MEMORY: bytes */
+    hb_key ext; /* External id; FUNCTION: Python id; MEMORY: Addr; FLOW and other arrows: id */
+    hb_sid name;
+    uint32_t cat;      /* string */
+    uint32_t pid, tid; /* indices of hb_trace.keys */
+    uint32_t extra;    /* index of the kind's side table */
+    uint16_t flags;
+    uint8_t kind; /* hb_kind */
+    char ph;      /* first character, 0: none */
+} hb_row;
+
+/** OPERATOR, ANNOTATION, PYTHON. JSON texts as they stand in the file; 0: absent or null. */
+typedef struct hb_op_row {
+    hb_sid dims, types, stack;
+    uint32_t detail; /* index of hb_trace.details; 0: none */
+} hb_op_row;
+
+/** What few operators have and only torch's tables need. */
+typedef struct hb_op_detail {
+    double flops;       /* as the writer counted them; NaN: absent */
+    int64_t sequence;   /* -1: absent */
+    int32_t fwd_thread; /* 0: absent, or no backward operator */
+    hb_sid concrete;    /* Concrete Inputs, of convolutions only; 0: absent */
+} hb_op_detail;
+
+typedef struct hb_function_row {
+    hb_key parent, module;
+} hb_function_row;
+
+/** RUNTIME, CALL, KERNEL, MEMCPY, MEMSET. */
+typedef struct hb_device_row {
+    hb_key correlation;
+    uint32_t launch; /* index of hb_trace.launches; 0: none */
+} hb_device_row;
+
+typedef enum hb_number_state {
+    HB_NUMBER_NONE, /* absent or null */
+    HB_NUMBER_INT,
+    HB_NUMBER_FLOAT,
+    HB_NUMBER_BAD, /* something else */
+} hb_number_state;
+
+/** As many GPUs as the plugin's lists have. */
+enum { HB_MAX_GPUS = 64, HB_NO_GPU = -1 };
+
+/** How a kernel was launched, or how much was copied; equal launches are stored once, compared as
+ * bytes: there is no padding. Texts are JSON, 0: absent or null. */
+typedef struct hb_launch {
+    hb_key device;
+    double blocks_per_sm, occupancy;
+    double bytes; /* of a copy, a fill or a call; 0: not known */
+    hb_sid grid, block, registers, shared;
+    hb_sid limit; /* what keeps the occupancy from being higher, as hipboard writes it */
+    uint8_t blocks_state, occupancy_state; /* hb_number_state */
+    uint8_t device_state : 4;
+    uint8_t
+        device_is_bool : 4; /* true or false, which Python takes for 1 or 0 and writes as a word */
+    int8_t
+        gpu; /* set by hb_trace_launch(): what lists of HB_MAX_GPUS are indexed with, or NO_GPU */
+} hb_launch;
+_Static_assert(sizeof(hb_launch) == 56, "launches are compared as bytes");
+
+typedef struct hb_memory_row {
+    double allocated, reserved;
+    uint32_t device;     /* index of hb_trace.keys: Device Id */
+    uint8_t device_type; /* 0 CPU, 1 CUDA, 2 HIP and other devices, 255 unknown */
+    uint8_t bytes_state, allocated_state, reserved_state; /* hb_number_state */
+} hb_memory_row;
+
+/** A top-level member other than traceEvents, as text. */
+typedef struct hb_member {
+    hb_sid key, json;
+} hb_member;
+
+/** One of `count` elements in blocks that never move, so that growing costs no copy and no memory
+ * beyond a block. */
+typedef struct hb_column {
+    void **blocks;
+    uint32_t count, num_blocks, item_size;
+} hb_column;
+
+enum { HB_COLUMN_SHIFT = 16, HB_COLUMN_BLOCK = 1 << HB_COLUMN_SHIFT };
+
+static inline void *hb_column_at(const hb_column *column, uint32_t index)
+{
+    return (char *)column->blocks[index >> HB_COLUMN_SHIFT] +
+           (size_t)(index & (HB_COLUMN_BLOCK - 1)) * column->item_size;
+}
+
+typedef struct hb_trace {
+    hb_texts strings;
+    hb_column rows, ops, details, functions, devices, memory, launches;
+    hb_key *keys; /* distinct pids, tids and device ids; [0] is none */
+    uint32_t num_keys, keys_capacity;
+    uint32_t *key_slots, num_key_slots;
+    uint32_t *launch_slots, num_launch_slots;
+    hb_member *members;                   /* in file order */
+    uint32_t num_members, members_before; /* the list of events */
+    bool has_events;                      /* a traceEvents list was there */
+    bool bare_array;     /* the file is a list of events without an object around */
+    bool unified;        /* analyze/unify.h was here */
+    uint32_t num_mended; /* rows that it changed */
+    size_t max_bytes;    /* of memory; 0: no limit */
+} hb_trace;
+
+bool hb_trace_init(hb_trace *trace);
+void hb_trace_free(hb_trace *trace);
+/** Forgets the events; a later traceEvents member replaces an earlier one. */
+void hb_trace_clear_events(hb_trace *trace);
+size_t hb_trace_bytes(const hb_trace *trace);
+
+/** Adds the events of `from`, behind those that are there; its members are left out. False without
+ * memory, and some of them added. */
+bool hb_trace_append(hb_trace *trace, const hb_trace *from);
+
+/** Room for one more; zeroed; NULL without memory. */
+void *hb_column_push(hb_column *column);
+void hb_column_free(hb_column *column);
+/** The index in trace->keys. UINT32_MAX without memory. */
+uint32_t hb_trace_key(hb_trace *trace, hb_key key);
+/** The index in trace->launches. UINT32_MAX without memory. */
+uint32_t hb_trace_launch(hb_trace *trace, const hb_launch *launch);
+bool hb_trace_add_member(hb_trace *trace, hb_str key, hb_str json);
+/** The JSON text of the last top-level member of that name; len 0 when there is none. */
+hb_str hb_trace_member(const hb_trace *trace, const char *key);
+
+static inline const hb_row *hb_trace_row(const hb_trace *trace, uint32_t i)
+{
+    return hb_column_at(&trace->rows, i);
+}
+
+static inline const hb_op_row *hb_trace_op(const hb_trace *trace, const hb_row *row)
+{
+    return hb_column_at(&trace->ops, row->extra);
+}
+
+/** NULL: none. */
+static inline const hb_op_detail *hb_trace_detail(const hb_trace *trace, const hb_op_row *op)
+{
+    return op->detail ? hb_column_at(&trace->details, op->detail) : NULL;
+}
+
+static inline const hb_function_row *hb_trace_function(const hb_trace *trace, const hb_row *row)
+{
+    return hb_column_at(&trace->functions, row->extra);
+}
+
+static inline const hb_device_row *hb_trace_device(const hb_trace *trace, const hb_row *row)
+{
+    return hb_column_at(&trace->devices, row->extra);
+}
+
+/** A runtime call, whatever its category. */
+static inline bool hb_row_is_call(const hb_row *row)
+{
+    return row->kind == HB_KIND_RUNTIME || row->kind == HB_KIND_CALL;
+}
+
+/** A complete event with finite times. */
+bool hb_row_is_timed(const hb_row *row);
+
+static inline const hb_memory_row *hb_trace_memory(const hb_trace *trace, const hb_row *row)
+{
+    return hb_column_at(&trace->memory, row->extra);
+}
+
+static inline const hb_launch *hb_trace_launch_of(const hb_trace *trace, const hb_row *row)
+{
+    return hb_column_at(&trace->launches, hb_trace_device(trace, row)->launch);
+}
+
+static inline hb_str hb_trace_text(const hb_trace *trace, hb_sid id)
+{
+    return hb_texts_get(&trace->strings, id);
+}
+
+#endif

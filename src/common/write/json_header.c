@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The trace's top level: a blank, an opening brace, and each key in its place and indentation.
+ */
+#include <stdio.h>
+
+#include "write/json_parts.h"
+
+static void out_text(hb_out *out, const char *text)
+{
+    hb_out_bytes(out, text, strlen(text));
+}
+
+static void out_number(hb_out *out, int64_t value)
+{
+    hb_out_done(out, hb_put_i64(hb_out_room(out, HB_OUT_ROOM), value));
+}
+
+static void out_string(hb_out *out, const char *text)
+{
+    hb_out_json(out, text ? text : "", text ? strlen(text) : 0);
+}
+
+/* `text` is a literal that introduces the number. */
+static void out_field(hb_out *out, const char *text, uint64_t value)
+{
+    out_text(out, text);
+    hb_out_done(out, hb_put_u64(hb_out_room(out, HB_OUT_ROOM), value));
+}
+
+/* ---- devices ---- */
+
+static void write_device(hb_out *out, const hb_device_info *device)
+{
+    HB_OUT(out, "\n    {\n      \"id\": ");
+    out_number(out, device->id);
+    HB_OUT(out, ", \"name\": ");
+    out_string(out, device->name);
+    out_field(out, ", \"totalGlobalMem\": ", device->total_global_mem);
+    out_field(out, ",\n      \"computeMajor\": ", (uint32_t)device->compute_major);
+    out_field(out, ", \"computeMinor\": ", (uint32_t)device->compute_minor);
+    out_field(out, ",\n      \"maxThreadsPerBlock\": ", (uint32_t)device->max_threads_per_block);
+    out_field(out, ", \"maxThreadsPerMultiprocessor\": ", (uint32_t)device->max_threads_per_cu);
+    out_field(out, ",\n      \"regsPerBlock\": ", (uint32_t)device->regs_per_block);
+    out_field(out, ", \"warpSize\": ", (uint32_t)device->warp_size);
+    out_field(out, ",\n      \"sharedMemPerBlock\": ", device->shared_mem_per_block);
+    out_field(out, ", \"numSms\": ", (uint32_t)device->num_cus);
+    out_field(out, "\n    , \"maxSharedMemoryPerMultiProcessor\": ", device->max_shared_mem_per_cu);
+    HB_OUT(out, "\n    }");
+}
+
+/* A device that is used but was not described. Without a size the plugin compares nothing to it. */
+static void write_unknown_device(hb_out *out, int32_t id)
+{
+    HB_OUT(out, "\n    {\n      \"id\": ");
+    out_number(out, id);
+    HB_OUT(out, ", \"name\": \"\"\n    }");
+}
+
+/* The plugin takes an entry by its position and loses the file when there is none for a device that
+ * memory is reported of. */
+static void write_devices_by_position(hb_writer *w)
+{
+    int32_t last = w->max_device;
+    for (size_t i = 0; i < w->info->num_devices; i++)
+        last = HB_MAX(last, w->info->devices[i].id);
+    last = HB_MIN(last, HB_MAX_DEVICES - 1);
+    for (int32_t id = 0; id <= last; id++) {
+        const hb_device_info *device = hb_find_device(w->info, id);
+        if (id) HB_OUT(&w->out, ",");
+        if (device)
+            write_device(&w->out, device);
+        else
+            write_unknown_device(&w->out, id);
+    }
+}
+
+static void write_devices(hb_writer *w)
+{
+    HB_OUT(&w->out, "\n    \"deviceProperties\": [");
+    if (!w->kineto && w->info->num_devices)
+        write_devices_by_position(w);
+    else
+        for (size_t i = 0; i < w->info->num_devices; i++) {
+            if (i) HB_OUT(&w->out, ",");
+            write_device(&w->out, &w->info->devices[i]);
+        }
+    HB_OUT(&w->out, "],\n    ");
+}
+
+/* ---- metadata ---- */
+
+static void begin_entry(hb_out *out, const char *key)
+{
+    HB_OUT(out, "\n      ");
+    out_string(out, key);
+    HB_OUT(out, ": ");
+}
+
+static void write_string_entry(hb_out *out, const char *key, const char *value)
+{
+    if (!value) return;
+    begin_entry(out, key);
+    out_string(out, value);
+    HB_OUT(out, ",");
+}
+
+static void write_number_entry(hb_out *out, const char *key, uint64_t value)
+{
+    if (value == 0) return;
+    begin_entry(out, key);
+    out_number(out, (int64_t)value);
+    HB_OUT(out, ",");
+}
+
+static void write_json_entry(hb_out *out, const char *key, const char *json)
+{
+    if (!json) return;
+    begin_entry(out, key);
+    out_text(out, json);
+    HB_OUT(out, ",");
+}
+
+static bool is_decimal(const char *text)
+{
+    size_t whole = strspn(text, "0123456789");
+    if (whole == 0 || (whole > 1 && text[0] == '0')) return false;
+    if (text[whole] == '\0') return true;
+    size_t fraction = text[whole] == '.' ? strspn(text + whole + 1, "0123456789") : 0;
+    return fraction > 0 && text[whole + 1 + fraction] == '\0';
+}
+
+/* Kineto writes "4.1" as the number 4.1; "1.2.0" could not be. */
+static void write_version_entry(hb_out *out, const char *key, const char *version)
+{
+    if (!key || !version) return;
+    if (is_decimal(version))
+        write_json_entry(out, key, version);
+    else
+        write_string_entry(out, key, version);
+}
+
+/* A user's key must not repeat one of the trace's own. */
+static bool is_reserved(const char *key)
+{
+    static const char *const keys[] = {
+        "schemaVersion",       "deviceProperties",    "trace_id",
+        "with_stack",          "hip_driver_version",  "profile_memory",
+        "hip_runtime_version", "record_shapes",       "distributedInfo",
+        "with_modules",        "with_flops",          "host_name",
+        "displayTimeUnit",     "baseTimeNanoseconds", "traceName",
+        "traceEvents",         "Framework",
+    };
+    for (size_t i = 0; i < HB_ARRAY_LEN(keys); i++)
+        if (strcmp(keys[i], key) == 0) return true;
+    return false;
+}
+
+static void write_user_metadata(hb_out *out, const hb_trace_info *info)
+{
+    for (size_t i = 0; i < info->num_metadata; i++) {
+        const hb_metadata *entry = &info->metadata[i];
+        char renamed[64];
+        snprintf(renamed, sizeof renamed, "user_%s", entry->key);
+        write_json_entry(out, is_reserved(entry->key) ? renamed : entry->key, entry->json);
+    }
+}
+
+/* The order is that of PyTorch's hash map. */
+static void write_metadata(hb_writer *w)
+{
+    const hb_trace_info *info = w->info;
+    hb_out *out = &w->out;
+    write_string_entry(out, "trace_id", info->trace_id);
+    write_number_entry(out, "with_stack", info->with_stack);
+    write_number_entry(out, "hip_driver_version", (uint32_t)info->hip_driver_version);
+    write_number_entry(out, "profile_memory", info->profile_memory);
+    write_number_entry(out, "hip_runtime_version", (uint32_t)info->hip_runtime_version);
+    write_number_entry(out, "record_shapes", info->record_shapes);
+    write_json_entry(out, "distributedInfo", info->distributed_json);
+    write_number_entry(out, "with_modules", info->with_modules);
+    write_number_entry(out, "with_flops", info->with_flops);
+    write_version_entry(out, info->tracer_key, info->tracer_version);
+    write_user_metadata(out, info);
+    write_number_entry(out, "hipboard_flattened_scopes", w->stats.flattened);
+    write_number_entry(out, "hipboard_unnested_scopes", w->stats.unnested);
+    write_number_entry(out, "hipboard_hidden_steps",
+                       w->stats.hidden_steps + w->stats.hidden_slices);
+    write_string_entry(out, "host_name", info->host_name);
+}
+
+void hb_write_header(hb_writer *w)
+{
+    hb_out *out = &w->out;
+    HB_OUT(out, " {\n    \"schemaVersion\": 1,");
+    write_devices(w);
+    write_metadata(w);
+    HB_OUT(out, "\n    \"displayTimeUnit\": \"ms\",\n    \"baseTimeNanoseconds\": ");
+    out_number(out, w->base_ns);
+    if (!w->kineto) {
+        HB_OUT(out, ",\n    \"traceName\": ");
+        out_string(out, w->trace_name);
+    }
+    HB_OUT(out, ",\n    \"traceEvents\": [\n    ");
+}
+
+/* The plugin cuts the text at its last bracket to add counters, so in its dialect the name, which
+ * may hold one, comes before. */
+void hb_write_footer(hb_writer *w)
+{
+    if (!w->kineto) {
+        HB_OUT(&w->out, "\n  ] }");
+        return;
+    }
+    HB_OUT(&w->out, "\n  ],\"traceName\": ");
+    out_string(&w->out, w->trace_name);
+    HB_OUT(&w->out, " }");
+}

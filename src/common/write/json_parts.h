@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the files that make up the trace writer share. An event is written in four strokes: its head
+ * and name, its row, its times, its args.
+ */
+#ifndef HB_WRITE_JSON_PARTS_H
+#define HB_WRITE_JSON_PARTS_H
+
+#include "io/out.h"
+#include "trace/devices.h"
+#include "trace/source.h"
+#include "trace/trace.h"
+#include "write/fwdbwd_flows.h"
+#include "write/id_remap.h"
+#include "write/json_names.h"
+#include "write/memory_stacks.h"
+#include "write/nesting.h"
+#include "write/shown_steps.h"
+#include "write/write.h"
+
+enum { HB_MAX_DEVICES = 1024 }; /* higher ids are a program's mistake */
+
+/** A row of the trace view: the text from the name to the time, ready to be copied. */
+typedef struct hb_row_text {
+    int64_t pid, tid;
+    uint32_t len; /* 0: nothing yet */
+    char text[84];
+} hb_row_text;
+
+typedef struct hb_writer {
+    hb_out out;
+    hb_source *source;
+    const hb_trace_info *info;
+    hb_names *names;
+    bool kineto; /* the dialect; else tensorboard */
+    const char *trace_name;
+    int64_t base_ns;
+    uint64_t ev_idx; /* "Ev Idx" of the next host event */
+    hb_row_text row; /* the last one used */
+    hb_flows flows;
+    hb_steps steps;
+    hb_outside outside;
+    hb_nest scopes;                 /* of the thread being written */
+    hb_nests modules;               /* of all threads */
+    hb_memory_stacks memory_stacks; /* Kineto's dialect only */
+    int32_t max_device;
+    bool has_stacks;          /* some scope was written with its call stack */
+    bool calls_are_operators; /* HIP calls, where a program marks no operators */
+    hb_write_stats stats;
+} hb_writer;
+
+/* trace_writer.c. To be freed also when opening failed. */
+hb_result hb_writer_open(hb_writer *w, hb_source *source, hb_sink *sink,
+                         const hb_write_options *options);
+void hb_writer_free(hb_writer *w);
+
+/* header.c: everything around traceEvents. */
+void hb_write_header(hb_writer *w);
+void hb_write_footer(hb_writer *w);
+
+/* meta_events.c: names of rows; spans and markers at the end. */
+void hb_write_row_names(hb_writer *w);
+void hb_write_spans(hb_writer *w);
+/** The span's length: long enough for the plugin to cut it into buckets of a microsecond. */
+int64_t hb_span_ns(const hb_writer *w);
+
+/* host_events.c, inputs.c, device_events.c */
+void hb_write_scope(hb_writer *w, const hb_trace_event *event);
+void hb_write_module(hb_writer *w, const hb_trace_event *event);
+void hb_write_memory(hb_writer *w, const hb_trace_event *event);
+void hb_write_scalar(hb_writer *w, const hb_trace_event *event);
+/* An operator's inputs, each a JSON list. */
+void hb_write_concrete_inputs(hb_out *out, const hb_op_args *op);
+void hb_write_input_types(hb_out *out, const hb_op_args *op);
+void hb_write_input_strides(hb_out *out, const hb_op_args *op);
+void hb_write_input_dims(hb_out *out, const hb_op_args *op);
+/** Whether the plugin's distributed view takes an event of this name for a collective. */
+bool hb_is_collective(hb_str name);
+/** The tensors among the inputs, those of lists one by one, at most `max`; returns their number. */
+uint32_t hb_flatten_tensors(const hb_op_args *op, hb_input *flat, uint32_t max);
+void hb_write_runtime(hb_writer *w, const hb_trace_event *event);
+void hb_write_kernel(hb_writer *w, const hb_trace_event *event);
+void hb_write_transfer(hb_writer *w, const hb_trace_event *event);
+void hb_write_device_annotation(hb_writer *w, const hb_trace_event *event);
+/** As it is written: one nanosecond earlier and two longer, so that viewers draw it around its
+ * first kernel. False: not at all. */
+bool hb_widen_annotation(const hb_writer *w, const hb_trace_event *event, hb_trace_event *wider);
+unsigned hb_written_device_type(const hb_writer *w, hb_device_type type);
+int32_t hb_written_device_id(const hb_writer *w, const hb_memory_args *memory);
+
+/* place.c: where a scope stands in the plugin's tree. */
+typedef struct hb_place {
+    hb_str head; /* the event's text up to its name */
+    hb_str category;
+    int64_t end_ns; /* a step's is moved when it is empty */
+    bool in_tree;   /* its end must be exact as a double too */
+} hb_place;
+hb_place hb_place_scope(hb_writer *w, const hb_trace_event *event);
+hb_place hb_place_module(hb_writer *w, const hb_trace_event *event);
+
+/* survey.c: the passes before the first byte. */
+hb_result hb_survey(hb_writer *w);
+
+/* ---- strokes ---- */
+
+#define HB_X_HEAD(cat) \
+    HB_STR("\n  {\n    \"ph\": \"X\",\n    \"cat\": \"" cat "\",\n    \"name\": ")
+
+/** Head and name; HB_OUT_ROOM bytes are left at the pointer returned. */
+char *hb_put_head(hb_out *out, hb_str head, hb_str name);
+
+/** Thread ids are never negative in a trace: Kineto takes the absolute value. */
+static inline uint64_t hb_row_number(int64_t tid)
+{
+    return tid == INT64_MIN ? 0 : tid < 0 ? (uint64_t)-tid : (uint64_t)tid;
+}
+
+/** `,"pid":..,"tid":..,"ts":` of a row. */
+char *hb_put_new_row(hb_row_text *row, char *p, int64_t pid, int64_t tid);
+static inline char *hb_put_row(hb_row_text *row, char *p, int64_t pid, int64_t tid)
+{
+    if (HB_UNLIKELY(row->pid != pid || row->tid != tid || row->len == 0))
+        return hb_put_new_row(row, p, pid, tid);
+    memcpy(p, row->text, sizeof row->text); /* of known size, hence fast; the rest is overwritten */
+    return p + row->len;
+}
+
+/** Time since the base, not before it. */
+static inline uint64_t hb_since_base(const hb_writer *w, int64_t ns)
+{
+    return ns > w->base_ns ? (uint64_t)(ns - w->base_ns) : 0;
+}
+
+/** An X event up to and including the opening of its args. */
+char *hb_put_duration_event(hb_writer *w, const hb_trace_event *event, const hb_place *place,
+                            int64_t pid);
+
+static inline char *hb_put_args_end(char *p)
+{
+    return HB_PUT(p, "\n    }\n  },");
+}
+
+void hb_write_flow(hb_writer *w, bool start, uint64_t id, hb_str cat, const hb_trace_event *event,
+                   int64_t pid);
+
+#endif

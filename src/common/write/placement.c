@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The tensorboard dialect's care for the plugin's tree of calls: what category a scope gets, and
+ * which scopes are drawn but kept out of the tree. The kineto dialect leaves all as it is.
+ */
+#include "write/json_parts.h"
+
+/* Of a category, a literal. */
+#define PLACE(category, end_ns, in_tree)                           \
+    (hb_place)                                                     \
+    {                                                              \
+        HB_X_HEAD(category), HB_STR(category), (end_ns), (in_tree) \
+    }
+
+/* Unknown to the plugin, drawn by every viewer. */
+static hb_place outside(const hb_trace_event *event)
+{
+    return PLACE(HB_OUTSIDE_TREE, event->end_ns, false);
+}
+
+/* A step's end, moved off its start: the plugin divides by a step's length. */
+static int64_t step_end(const hb_trace_event *event)
+{
+    if (event->end_ns > event->start_ns || event->start_ns == INT64_MAX) return event->end_ns;
+    return event->start_ns + 1;
+}
+
+static bool nests(hb_writer *w, hb_nest *nest, unsigned limit, const hb_trace_event *event)
+{
+    if (event->flags & HB_TEV_ASYNC) {
+        w->stats.unnested++;
+        return false;
+    }
+    switch (hb_nest_enter(nest, limit, event->start_ns, event->end_ns, event->external_id)) {
+    case HB_NEST_INSIDE: return true;
+    case HB_NEST_TOO_DEEP: w->stats.flattened++; return false;
+    default: w->stats.unnested++; return false;
+    }
+}
+
+hb_place hb_place_scope(hb_writer *w, const hb_trace_event *event)
+{
+    if (w->kineto && event->kind == HB_EVENT_OP) return PLACE("cpu_op", event->end_ns, false);
+    if (w->kineto) return PLACE("user_annotation", event->end_ns, false);
+    if (w->scopes.tid != event->tid) {
+        w->scopes.tid = event->tid;
+        w->scopes.depth = 0;
+    }
+    bool step = hb_is_step(event->name);
+    if (step && !hb_step_is_numbered(event->name)) return outside(event);
+    bool nested = nests(w, &w->scopes, HB_NEST_SCOPES, event);
+    if (!step) return nested ? PLACE("cpu_op", event->end_ns, true) : outside(event);
+    if (!nested || hb_steps_next_hidden(&w->steps)) return outside(event);
+    return PLACE("user_annotation", step_end(event), true);
+}
+
+hb_place hb_place_module(hb_writer *w, const hb_trace_event *event)
+{
+    if (w->kineto) return PLACE("python_function", event->end_ns, false);
+    hb_nest *nest = hb_nests_of(&w->modules, event->tid);
+    bool nested = nest && nests(w, nest, HB_NEST_MODULES, event);
+    return nested ? PLACE("python_function", event->end_ns, true) : outside(event);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What must be known before the first byte: counts for the header, pairs for the flows, steps that
+ * the plugin may not see, scopes that it does not see.
+ */
+#include "write/json_parts.h"
+
+static hb_result survey_scope(hb_writer *w, const hb_trace_event *event, uint64_t index)
+{
+    if (event->op.sequence_number) HB_TRY(hb_flows_add(&w->flows, event, index));
+    if (w->kineto) return HB_OK;
+    hb_place place = hb_place_scope(w, event);
+    if (!place.in_tree)
+        hb_outside_add(&w->outside, event->external_id,
+                       hb_nest_around(&w->scopes, event->start_ns));
+    else if (hb_is_step(event->name))
+        return hb_steps_add(&w->steps, event->start_ns, place.end_ns, event->external_id);
+    else
+        w->calls_are_operators = false;
+    return HB_OK;
+}
+
+static void survey_memory(hb_writer *w, const hb_memory_args *memory)
+{
+    if (memory->device_type == HB_DEVICE_HIP && memory->device_id < HB_MAX_DEVICES)
+        w->max_device = HB_MAX(w->max_device, memory->device_id);
+}
+
+static hb_result survey_host(hb_writer *w)
+{
+    hb_trace_event event;
+    HB_TRY(w->source->begin(w->source, HB_PASS_HOST));
+    for (uint64_t index = 0; w->source->next(w->source, &event); index++) {
+        if (event.kind == HB_EVENT_MEMORY)
+            survey_memory(w, &event.memory);
+        else
+            HB_TRY(survey_scope(w, &event, index));
+    }
+    return hb_flows_pair(&w->flows);
+}
+
+static hb_result survey_modules(hb_writer *w)
+{
+    hb_trace_event event;
+    HB_TRY(w->source->begin(w->source, HB_PASS_MODULES));
+    while (w->source->next(w->source, &event))
+        hb_place_module(w, &event);
+    return HB_OK;
+}
+
+static hb_result survey_steps(hb_writer *w)
+{
+    HB_TRY(hb_steps_check(&w->steps, w->source));
+    if (w->info->has_time_slices)
+        w->stats.hidden_slices = w->steps.hidden;
+    else
+        w->stats.hidden_steps = w->steps.hidden;
+    for (size_t i = 0; i < w->steps.count; i++)
+        if (w->steps.steps[i].hidden) hb_outside_add(&w->outside, w->steps.steps[i].external_id, 0);
+    return HB_OK;
+}
+
+/* The passes to come must find the trees empty. */
+static void rewind_trees(hb_writer *w)
+{
+    w->steps.at = 0;
+    w->scopes.depth = 0;
+    for (size_t i = 0; i < w->modules.count; i++)
+        w->modules.nests[i].depth = 0;
+}
+
+hb_result hb_survey(hb_writer *w)
+{
+    if (w->kineto && !w->info->has_sequences) return HB_OK;
+    w->calls_are_operators = !w->kineto;
+    HB_TRY(survey_host(w));
+    if (w->kineto) return HB_OK;
+    HB_TRY(survey_modules(w));
+    HB_TRY(survey_steps(w));
+    hb_outside_sort(&w->outside);
+    rewind_trees(w);
+    return HB_OK;
+}

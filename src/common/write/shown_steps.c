@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+#include "write/shown_steps.h"
+
+#include <stdlib.h>
+
+#include "base/base.h"
+
+static const char step_prefix[] = "ProfilerStep#";
+enum { STEP_PREFIX = sizeof step_prefix - 1 };
+
+bool hb_is_step(hb_str name)
+{
+    return name.len >= STEP_PREFIX && memcmp(name.s, step_prefix, STEP_PREFIX) == 0;
+}
+
+/* Python's int() takes more (blanks, signs, underscores), none of which a step is named with. */
+bool hb_step_is_numbered(hb_str name)
+{
+    uint32_t i = STEP_PREFIX;
+    while (i < name.len && name.s[i] >= '0' && name.s[i] <= '9')
+        i++;
+    return i > STEP_PREFIX && i <= STEP_PREFIX + 18 && (i == name.len || name.s[i] == '#');
+}
+
+hb_result hb_steps_add(hb_steps *steps, int64_t start, int64_t end, uint64_t external_id)
+{
+    if (steps->count == HB_MAX_STEPS) return HB_OK;
+    if (steps->count == steps->capacity) {
+        size_t capacity = steps->capacity ? steps->capacity * 2 : 64;
+        hb_noted_step *grown = realloc(steps->steps, capacity * sizeof *grown);
+        if (!grown) return hb_fail(HB_ERROR_NO_MEMORY, "no memory to check %zu steps", capacity);
+        steps->steps = grown;
+        steps->capacity = capacity;
+    }
+    steps->steps[steps->count] = (hb_noted_step){
+        .start = start,
+        .end = end,
+        .external_id = external_id,
+        .device_end = INT64_MIN,
+        .order = (uint32_t)steps->count,
+    };
+    steps->count++;
+    return HB_OK;
+}
+
+#define COMPARE(a, b) ((a) < (b) ? -1 : (a) > (b))
+
+static int by_start(const void *a, const void *b)
+{
+    const hb_noted_step *x = a, *y = b;
+    int order = COMPARE(x->start, y->start);
+    return order ? order : COMPARE(x->order, y->order);
+}
+
+static int by_order(const void *a, const void *b)
+{
+    const hb_noted_step *x = a, *y = b;
+    return COMPARE(x->order, y->order);
+}
+
+/* The last step that starts at or before `ns`. */
+static hb_noted_step *step_at(hb_steps *steps, int64_t ns)
+{
+    size_t low = 0, high = steps->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (steps->steps[middle].start <= ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? &steps->steps[low - 1] : NULL;
+}
+
+/* Correlations are given out in the order of the calls, so a step's launches are a range of them.
+ */
+static void note_launch(hb_steps *steps, const hb_trace_event *call)
+{
+    hb_noted_step *step = step_at(steps, call->start_ns);
+    if (!step || call->end_ns > step->end || call->correlation == 0) return;
+    if (!step->first_launch || call->correlation < step->first_launch)
+        step->first_launch = call->correlation;
+    if (call->correlation > step->last_launch) step->last_launch = call->correlation;
+}
+
+/* So that last_launch never goes down: steps without launches take their predecessor's. */
+static void fill_gaps(hb_steps *steps)
+{
+    for (size_t i = 1; i < steps->count; i++)
+        if (!steps->steps[i].first_launch)
+            steps->steps[i].last_launch = steps->steps[i - 1].last_launch;
+}
+
+static void note_device_work(hb_steps *steps, const hb_trace_event *work)
+{
+    size_t low = 0, high = steps->count;
+    while (low < high) { /* the first step with last_launch >= correlation */
+        size_t middle = low + (high - low) / 2;
+        if (steps->steps[middle].last_launch < work->correlation)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == steps->count) return;
+    hb_noted_step *step = &steps->steps[low];
+    if (step->first_launch && step->first_launch <= work->correlation)
+        step->device_end = HB_MAX(step->device_end, work->end_ns);
+}
+
+static bool is_device_work(const hb_trace_event *event)
+{
+    return event->kind == HB_EVENT_KERNEL || event->kind == HB_EVENT_MEMCPY ||
+           event->kind == HB_EVENT_MEMSET;
+}
+
+static hb_result each_device_event(hb_steps *steps, hb_source *source, bool launches)
+{
+    hb_trace_event event;
+    HB_TRY(source->begin(source, HB_PASS_DEVICE));
+    while (source->next(source, &event)) {
+        if (launches && event.kind == HB_EVENT_RUNTIME)
+            note_launch(steps, &event);
+        else if (!launches && is_device_work(&event))
+            note_device_work(steps, &event);
+    }
+    return HB_OK;
+}
+
+static bool any_device_work(const hb_steps *steps)
+{
+    for (size_t i = 0; i < steps->count; i++)
+        if (steps->steps[i].device_end != INT64_MIN) return true;
+    return false;
+}
+
+/* The plugin's own walk over the steps. A hidden step leaves the walk where it was. */
+static void hide_swallowed(hb_steps *steps)
+{
+    int64_t previous_end = steps->steps[0].start;
+    for (size_t i = 0; i < steps->count; i++) {
+        hb_noted_step *step = &steps->steps[i];
+        int64_t start = HB_MAX(previous_end, step->start);
+        int64_t end = HB_MAX(step->end, step->device_end);
+        step->hidden = end <= start;
+        if (!step->hidden) previous_end = end;
+        steps->hidden += step->hidden;
+    }
+}
+
+hb_result hb_steps_check(hb_steps *steps, hb_source *source)
+{
+    if (steps->count < 2) return HB_OK;
+    qsort(steps->steps, steps->count, sizeof *steps->steps, by_start);
+    HB_TRY(each_device_event(steps, source, true));
+    fill_gaps(steps);
+    HB_TRY(each_device_event(steps, source, false));
+    if (any_device_work(steps)) hide_swallowed(steps);
+    qsort(steps->steps, steps->count, sizeof *steps->steps, by_order);
+    return HB_OK;
+}
+
+bool hb_steps_next_hidden(hb_steps *steps)
+{
+    return steps->at < steps->count && steps->steps[steps->at++].hidden;
+}
+
+void hb_steps_free(hb_steps *steps)
+{
+    free(steps->steps);
+    *steps = (hb_steps){0};
+}

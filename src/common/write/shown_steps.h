@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which ProfilerStep#N the plugin may see. It moves every step's end to the end of the device work
+ * launched in it and the next step's start with it; a step without device work that is over by then
+ * becomes empty, and an empty step is a division by zero that costs the whole file.
+ */
+#ifndef HB_WRITE_SHOWN_STEPS_H
+#define HB_WRITE_SHOWN_STEPS_H
+
+#include "trace/source.h"
+
+enum { HB_MAX_STEPS = 65536 }; /* beyond these, none is checked */
+
+typedef struct hb_noted_step {
+    int64_t start, end;
+    uint64_t external_id;
+    uint64_t first_launch, last_launch; /* correlations of the launches inside; 0: none */
+    int64_t device_end;
+    uint32_t order; /* of appearance in the host pass */
+    bool hidden;
+} hb_noted_step;
+
+/** All zero is empty. */
+typedef struct hb_steps {
+    hb_noted_step *steps;
+    size_t count, capacity, hidden;
+    size_t at; /* next to be asked for */
+} hb_steps;
+
+/** Whether the plugin takes an event of this name for a step. */
+bool hb_is_step(hb_str name);
+/** Whether it can read the number in it; if not, it loses the file. */
+bool hb_step_is_numbered(hb_str name);
+
+/** Notes a step. HB_ERROR_NO_MEMORY. */
+hb_result hb_steps_add(hb_steps *steps, int64_t start, int64_t end, uint64_t external_id);
+
+/** Follows the device work of `source` to find the steps to hide. */
+hb_result hb_steps_check(hb_steps *steps, hb_source *source);
+
+/** Whether the next step, in the order of hb_steps_add(), must be hidden. */
+bool hb_steps_next_hidden(hb_steps *steps);
+
+void hb_steps_free(hb_steps *steps);
+
+#endif

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * HIP since 5.4: one callback for everything. For each call the runtime asks it with a structure of
+ * its own, whose end, behind arguments of a size that only the release tells, takes the functions
+ * to be called at enter and exit. Device work carries the correlation of its call.
+ */
+#include <stdatomic.h>
+#include <time.h>
+
+#include "hip/backend.h"
+#include "hip/capture_notes.h"
+#include "hip/hook_holder.h"
+#include "hip/hook_records.h"
+#include "hip/hook_versions.h"
+#include "hip/kernels.h"
+
+#define REGISTERS "hipRegisterTracerCallback"
+
+enum { DOMAIN_OPS = 2, DOMAIN_API = 3 };
+enum { REPORT = 0, PASS_OVER = 1 };
+#define PROMISE ((void *)1) /* instead of a record: there is going to be one */
+
+/* What follows the arguments. */
+typedef struct call_tail {
+    uint64_t enter_timestamp, phase_data;
+    void (*enter)(uint32_t cid, void *data);
+    void (*exit)(uint32_t cid, void *data);
+} call_tail;
+
+static const hb_hip *runtime;
+static uint32_t api_data_size;
+static void (*register_tracer)(int (*tracer)(uint32_t domain, uint32_t op, void *data));
+static int (*last_error)(void);
+static _Atomic bool wanted;
+static bool registered;
+/* Since 7.2 the runtime tells of each piece of work, when it is made, that a record is going to
+ * come. */
+static _Atomic bool promises;
+
+/* ---- calls ---- */
+
+static hb_frame *frame_of(uint32_t cid, const hb_hip_api_head *head)
+{
+    hb_frame *frame = hb_calls_top(cid);
+    return frame && frame->correlation == head->correlation_id ? frame : NULL;
+}
+
+/* 7.2 reports the work of a stream on a thread of its own, and looks at the stream then, even if it
+ * was destroyed meanwhile: programs that somebody listens to crash. So what was promised is waited
+ * for, while it comes. */
+static void await_reports(void)
+{
+    enum { STEP_US = 100, STEPS_WITHOUT_PROGRESS = 100, MAX_STEPS = 1000 };
+    static _Atomic uint64_t given_up; /* what did not come the last time is not waited for again */
+    uint64_t last = 0, missing = 0;
+    for (int step = 0, idle = 0; step < MAX_STEPS && idle < STEPS_WITHOUT_PROGRESS; step++) {
+        hb_call_counts now = hb_calls_count();
+        missing = now.made > now.arrived ? now.made - now.arrived : 0;
+        if (missing <= atomic_load_explicit(&given_up, memory_order_relaxed)) return;
+        idle = now.arrived == last ? idle + 1 : 0;
+        last = now.arrived;
+        nanosleep(&(struct timespec){.tv_nsec = STEP_US * 1000}, NULL);
+    }
+    atomic_store_explicit(&given_up, missing, memory_order_relaxed);
+}
+
+static void on_enter(uint32_t cid, void *data)
+{
+    hb_hip_api_head *head = data;
+    hb_frame *frame = frame_of(cid, head);
+    if (!frame) return;
+    bool destroys = frame->call->kind == HB_CALL_DESTROY_STREAMS;
+    if (destroys && atomic_load_explicit(&promises, memory_order_relaxed)) await_reports();
+    hb_call_begin(frame, (const char *)(head + 1));
+}
+
+/* The last error is the present call's result, success as well. Asking for it takes a tenth of a
+ * launch's time: one whose work was made, which the runtime asked about, has passed all checks. */
+static int result_of(const hb_frame *frame)
+{
+    if (frame->work_asked && hb_call_is_launch(frame->call)) return 0;
+    bool before = hb_calls_enter_own();
+    int error = last_error();
+    hb_calls_leave_own(before);
+    return error;
+}
+
+static void on_exit_call(uint32_t cid, void *data)
+{
+    hb_hip_api_head *head = data;
+    hb_frame *frame = frame_of(cid, head);
+    if (!frame) return;
+    if (atomic_load_explicit(&promises, memory_order_relaxed)) hb_call_made_no_more(frame);
+    hb_call_end(frame, (const char *)(head + 1), result_of(frame));
+}
+
+static int on_call(uint32_t cid, char *data)
+{
+    hb_frame *frame = hb_calls_push(cid);
+    if (!frame) return PASS_OVER;
+    hb_call_may_make_work(frame);
+    ((hb_hip_api_head *)data)->correlation_id = frame->correlation;
+    call_tail *tail = (call_tail *)(data + api_data_size);
+    tail->enter = on_enter;
+    tail->exit = on_exit_call;
+    return REPORT;
+}
+
+/* ---- device work ---- */
+
+/* On the thread that makes it, while it does. */
+static int on_question(void)
+{
+    if (!atomic_load_explicit(&wanted, memory_order_relaxed)) return PASS_OVER;
+    hb_frame *frame = hb_calls_innermost();
+    if (frame) frame->work_asked = true;
+    if (frame && frame->untimed) return PASS_OVER;
+    hb_work_announced(frame);
+    return REPORT;
+}
+
+static int on_promise(uint32_t op)
+{
+    hb_frame *frame = hb_calls_innermost();
+    atomic_store_explicit(&promises, true, memory_order_relaxed);
+    if (frame && !frame->untimed && op != HB_HOOK_BARRIER) hb_call_made_certainly(frame);
+    return REPORT;
+}
+
+/* Launches are counted when they are called, and so is other work that was promised; of a graph's
+ * nobody knows how much there is. */
+static bool was_counted(const hb_hook_activity *a)
+{
+    if (a->op == HB_HOOK_DISPATCH) return a->kind == HB_HOOK_KERNEL;
+    return a->op == HB_HOOK_COPY && atomic_load_explicit(&promises, memory_order_relaxed);
+}
+
+static void on_work(uint32_t op, const hb_hook_activity *a)
+{
+    if (!hb_hook_activity_is_sound(a, op)) return;
+    hb_record_work work = hb_hook_work(a, a->id);
+    work.head.flags = HB_RECORD_NODE;
+    bool kernel = work.kind == HB_WORK_KERNEL && a->op == HB_HOOK_DISPATCH;
+    if (kernel && a->kernel_name) work.head.name = hb_kernel_name(runtime, a->kernel_name);
+    hb_work_report(&work);
+    if (work.kind) hb_work_arrived(was_counted(a));
+}
+
+static int on_trace(uint32_t domain, uint32_t op, void *data)
+{
+    if (domain == DOMAIN_API) return data ? on_call(op, data) : PASS_OVER;
+    if (domain != DOMAIN_OPS) return PASS_OVER;
+    if (!data) return on_question();
+    if (data == PROMISE) return on_promise(op);
+    on_work(op, data);
+    return REPORT;
+}
+
+/* ---- the back-end ---- */
+
+static const void *ours(void)
+{
+    return (const void *)(uintptr_t)on_trace;
+}
+
+static bool probe(const hb_hip *hip, hb_buf *why)
+{
+    void *hook;
+    hb_hook_version version;
+    if (!hb_hook_version_of(hip, &version, why)) return false;
+    hb_hip_symbol(hip, REGISTERS, &hook);
+    if (!version.by_record && hook && hip->api_name && hip->peek_at_last_error)
+        return !hb_hook_is_taken(hip, REGISTERS, ours(), why);
+    hb_buf_printf(why, "HIP %d.%d has no such hook", hb_hip_release(hip) / 100,
+                  hb_hip_release(hip) % 100);
+    return false;
+}
+
+static bool attach(const hb_hip *hip, hb_buf *why)
+{
+    hb_hook_version version;
+    if (!hb_hook_version_of(hip, &version, why)) return false;
+    runtime = hip;
+    api_data_size = version.api_data_size;
+    hb_hip_symbol(hip, REGISTERS, &register_tracer);
+    /* Of the releases in the table those without it have no errors that stay. */
+    hb_hip_symbol(hip, "hipExtGetLastError", &last_error);
+    if (!last_error) last_error = hip->peek_at_last_error;
+    hb_calls_source calls = {.num_functions = version.num_functions, .name_of = hip->api_name};
+    if (hb_calls_init(hip, &calls)) return true;
+    hb_buf_str(why, "no memory");
+    return false;
+}
+
+/* Another tool that came later has taken it: what it hears is its own, and stays so. */
+static bool is_taken(const char *consequence)
+{
+    hb_buf why;
+    hb_buf_init(&why, 1024);
+    bool taken = hb_hook_is_taken(runtime, REGISTERS, ours(), &why);
+    if (taken) hb_note(true, "%s: %s", hb_buf_text(&why), consequence);
+    hb_buf_free(&why);
+    return taken;
+}
+
+static void start(void)
+{
+    hb_hook_activities_start();
+    if (is_taken("nothing of HIP is recorded meanwhile")) return;
+    atomic_store(&wanted, true);
+    register_tracer(on_trace);
+    registered = true;
+}
+
+static void stop(void)
+{
+    if (registered && !is_taken("what HIP did since then is missing")) register_tracer(NULL);
+    atomic_store(&wanted, false);
+    registered = false;
+    hb_hook_activities_note(runtime);
+}
+
+/* Up to HIP 5.7 the runtime asks about work when it makes it; later ones ask once more before they
+ * report it, and do not say which of the two it is. */
+static bool can_leave_off(void)
+{
+    return hb_hip_release(runtime) < 600;
+}
+
+static void leave_off(void)
+{
+    atomic_store(&wanted, false);
+}
+
+static void enable(bool on)
+{
+    if (on)
+        start();
+    else
+        stop();
+}
+
+const hb_device_backend hb_hooks_by_tracer = {
+    .name = "tracer-hook",
+    .summary =
+        "the HIP runtime's hook since 5.4 (run with 5.7.1, 6.4.3, 7.2.4; 5.6, 6.0 to 6.2, 7.1 "
+        "and others by their layout); kernel_sampling works",
+    .samples = true,
+    .probe = probe,
+    .attach = attach,
+    .enable = enable,
+    .leave_off = leave_off,
+    .can_leave_off = can_leave_off,
+};

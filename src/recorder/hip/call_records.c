@@ -1,0 +1,582 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a call's arguments and result mean: its record, and what it did to memory.
+ */
+#include "gpu/occupancy.h"
+#include "hip/calls_runtime.h"
+#include "hip/graphs.h"
+#include "hip/kernels.h"
+#include "hip/known_devices.h"
+#include "hip/mempools.h"
+#include "record/alarm.h"
+#include "record/strings.h"
+
+enum {
+    COPY_TO_DEVICE = 1,
+    COPY_TO_HOST = 2,
+    COPY_WITHIN = 3,
+    COPY_DEFAULT = 4
+}; /* hipMemcpyKind */
+
+static inline const hb_hip *hip(void)
+{
+    return hb_calls_runtime.hip;
+}
+
+/* ---- arguments ---- */
+
+static inline uint64_t word(const char *args, uint8_t offset)
+{
+    uint64_t value = 0;
+    if (offset != HB_NO_ARG) memcpy(&value, args + offset, sizeof value);
+    return value;
+}
+
+static inline int32_t number(const char *args, uint8_t offset, int32_t none)
+{
+    int32_t value = none;
+    if (offset != HB_NO_ARG) memcpy(&value, args + offset, sizeof value);
+    return value;
+}
+
+static inline void *pointer(uint64_t value)
+{
+    return (void *)(uintptr_t)value;
+}
+
+/* ---- begin ---- */
+
+static void name_annotation(const hb_thread *t, hb_record_call *r)
+{
+    for (uint32_t i = t->depth; i-- > 0;) {
+        if (t->open[i].record->type != HB_RECORD_ANNOTATION) continue;
+        r->annotation_id = t->open[i].id;
+        r->annotation = t->open[i].record->name;
+        return;
+    }
+}
+
+/* All but stream and device. One by one, as compilers clear so much at once by a slow loop. */
+static void set_call(const hb_frame *f, const hb_thread *t, hb_record_call *r,
+                     enum hb_record_type type, size_t bytes, unsigned flags)
+{
+    hb_record_head(&r->head, type, flags, hb_calls_runtime.names[f->cid], bytes);
+    r->head.start = f->start;
+    r->correlation = f->correlation;
+    r->work = f->work;
+    r->error_name = 0;
+    r->error = 0;
+    r->cid = (uint16_t)f->cid;
+    r->external_id = t->depth ? t->open[t->depth - 1].id : 0;
+    r->annotation_id = 0;
+    r->annotation = 0;
+    name_annotation(t, r);
+}
+
+static inline void keep(hb_frame *f, hb_thread *t, hb_record_call *r)
+{
+    hb_record_commit(t, &r->head);
+    f->record = r;
+    f->epoch = t->epoch;
+}
+
+/* Takes a record made on the stack into the calling thread's chunk. */
+static void put(hb_frame *f, const hb_record_call *from, enum hb_record_type type, size_t bytes,
+                unsigned flags)
+{
+    hb_thread *t = hb_record_enter();
+    if (!t) return;
+    hb_record_call *r = (hb_record_call *)hb_record_reserve(t, (uint32_t)bytes);
+    if (r) {
+        memcpy(r, from, bytes);
+        set_call(f, t, r, type, bytes, flags);
+        keep(f, t, r);
+    }
+    hb_thread_leave(t);
+}
+
+static unsigned flags_of(const hb_frame *f)
+{
+    hb_calls *c = hb_thread_tls->calls;
+    unsigned captured =
+        atomic_load_explicit(&c->capturing, memory_order_relaxed) ? HB_RECORD_CAPTURED : 0;
+    unsigned unsure = f->unsure ? HB_RECORD_UNSURE : 0;
+    if (hb_call_is_launch(f->call)) return captured | unsure;
+    switch (f->call->kind) {
+    case HB_CALL_GRAPH_LAUNCH: hb_count(&c->replays); return captured | HB_RECORD_REPLAYS;
+    case HB_CALL_WAIT: return HB_RECORD_WAITS | unsure;
+    default: return captured | unsure;
+    }
+}
+
+static int16_t ask_device(uint64_t stream)
+{
+    int device = hip()->stream_device ? hip()->stream_device(pointer(stream)) : -1;
+    return device >= 0 && device < HB_HIP_MAX_DEVICES ? (int16_t)device : -1;
+}
+
+/* The same for as long as there is the stream; of the streams without a handle only the runtime
+ * knows whose they are now. */
+static int16_t known_device(uint64_t stream)
+{
+    enum { STREAM_PER_THREAD = 2 };
+    hb_calls *c = hb_thread_tls->calls;
+    uint32_t now = atomic_load_explicit(&hb_calls_stream_generation, memory_order_relaxed);
+    if (stream <= STREAM_PER_THREAD) return ask_device(stream);
+    if (HB_UNLIKELY(c->stream != stream || c->stream_generation != now)) {
+        c->stream_device = ask_device(stream);
+        c->stream = stream;
+        c->stream_generation = now;
+    }
+    return c->stream_device;
+}
+
+static void wait_at_the_end_for(int device)
+{
+    uint64_t bit = (uint64_t)1 << device;
+    if (!(atomic_load_explicit(&hb_calls_devices, memory_order_relaxed) & bit))
+        atomic_fetch_or(&hb_calls_devices, bit);
+}
+
+/* The device of a stream, kept for the wait at the session's end. */
+static int16_t device_of(uint64_t stream)
+{
+    int16_t device = known_device(stream);
+    if (device < 0) return -1;
+    hb_known_devices_look(hip());
+    wait_at_the_end_for(device);
+    return device;
+}
+
+static const hb_kernel unknown_kernel = {.name = HB_STRING_UNNAMED,
+                                         .vgprs = HB_REGISTERS_UNKNOWN,
+                                         .sgprs = HB_REGISTERS_UNKNOWN,
+                                         .agprs = HB_REGISTERS_UNKNOWN};
+
+static void set_kernel(hb_record_launch *r, const hb_kernel *k)
+{
+    if (!k) k = &unknown_kernel;
+    r->kernel = k->name;
+    r->vgprs = k->vgprs;
+    r->sgprs = k->sgprs;
+    r->agprs = k->agprs;
+    r->lds_bytes = k->lds_bytes + r->dynamic_lds_bytes;
+    r->scratch_bytes = k->scratch_bytes;
+}
+
+/* Of a launch by a structure: that; it may be missing when the call will fail. */
+static const char *config_of(const hb_hip_call *call, const char *args)
+{
+    static const char none[64];
+    const char *config = pointer(word(args, call->src));
+    return config ? config : none;
+}
+
+static void set_extent(hb_record_launch *r, const char *extent, bool in_items)
+{
+    uint32_t block[3];
+    memcpy(r->grid, extent, sizeof r->grid);
+    memcpy(block, extent + sizeof r->grid, sizeof block);
+    r->block[0] = (uint16_t)block[0];
+    r->block[1] = (uint16_t)block[1];
+    r->block[2] = (uint16_t)block[2];
+    for (int i = 0; HB_UNLIKELY(in_items) && i < 3; i++)
+        if (block[i]) r->grid[i] = (r->grid[i] + block[i] - 1) / block[i];
+}
+
+/* The most frequent call: its record is made in its place. */
+static void begin_launch(hb_frame *f, const char *args)
+{
+    const hb_hip_call *call = f->call;
+    bool has_config = hb_hip_call_has_config(call);
+    bool is_short = hb_calls_runtime.source.short_launches;
+    bool is_host = call->kind == HB_CALL_LAUNCH_HOST;
+    const char *from = has_config ? config_of(call, args) : args;
+    uint64_t stream = word(from, call->stream);
+    const void *function = pointer(word(args, call->ptr));
+    size_t bytes = is_short ? HB_RECORD_SHORT_LAUNCH : sizeof(hb_record_launch);
+    int16_t device = device_of(stream);
+    const hb_kernel *kernel =
+        function && !is_short ? hb_kernel_of(hip(), function, is_host, pointer(stream)) : NULL;
+    hb_thread *t = hb_record_enter();
+    if (!t) return;
+    hb_record_launch *r = (hb_record_launch *)hb_record_reserve(t, (uint32_t)bytes);
+    if (r) {
+        r->call.stream = stream;
+        r->call.device = device;
+        set_extent(r, has_config ? from : args + 8, call->kind == HB_CALL_LAUNCH_ITEMS);
+        r->dynamic_lds_bytes = (uint32_t)number(from, call->bytes, 0);
+        if (is_short)
+            r->agprs = HB_REGISTERS_UNKNOWN;
+        else
+            set_kernel(r, kernel);
+        set_call(f, t, &r->call, HB_RECORD_LAUNCH, bytes, flags_of(f));
+        keep(f, t, &r->call);
+    }
+    hb_thread_leave(t);
+}
+
+static int device_of_pointer(const void *ptr)
+{
+    hb_hip_memory memory;
+    (void)hb_hip_memory_of(hip(), ptr, &memory);
+    return memory.device;
+}
+
+static bool has_peers(void)
+{
+    static atomic_int devices; /* 0: not asked yet */
+    int n = atomic_load_explicit(&devices, memory_order_relaxed);
+    if (n == 0) {
+        if (!hip()->get_device_count || hip()->get_device_count(&n) != 0) n = 1;
+        atomic_store_explicit(&devices, n, memory_order_relaxed);
+    }
+    return n > 1;
+}
+
+/* Programs also copy between devices by plain hipMemcpy(), and hipMemcpyPeer() itself does so in
+ * some runtimes. */
+static void find_devices(hb_record_copy *r)
+{
+    if (r->kind != COPY_WITHIN || r->from_device >= 0 || !has_peers()) return;
+    r->from_device = (int16_t)device_of_pointer(pointer(r->src));
+    r->to_device = (int16_t)device_of_pointer(pointer(r->dst));
+}
+
+/* Of those without an argument for it. */
+static int32_t kind_by_function(const hb_hip_call *call)
+{
+    if (call->src == HB_NO_ARG) return -1;
+    if (strstr(call->name, "HtoD")) return COPY_TO_DEVICE;
+    if (strstr(call->name, "DtoH")) return COPY_TO_HOST;
+    return strstr(call->name, "DtoD") ? COPY_WITHIN : COPY_DEFAULT;
+}
+
+/* The runtime reports a small copy from or to pinned memory as one within the device, as a kernel
+ * of it does the work: so the call is believed. */
+static uint8_t direction_of(const hb_record_copy *r)
+{
+    bool unsure = false;
+    switch (r->kind) {
+    case COPY_TO_DEVICE: return HB_WORK_HTOD;
+    case COPY_TO_HOST: return HB_WORK_DTOH;
+    case COPY_WITHIN: return HB_WORK_DTOD;
+    case COPY_DEFAULT: break;
+    default: return r->kind < 0 ? 0 : HB_COPY_WITHIN_HOST;
+    }
+    bool from_device = hb_hip_is_device_memory(hip(), pointer(r->src), &unsure);
+    bool to_device = hb_hip_is_device_memory(hip(), pointer(r->dst), &unsure);
+    if (unsure) return 0;
+    if (from_device) return to_device ? HB_WORK_DTOD : HB_WORK_DTOH;
+    return to_device ? HB_WORK_HTOD : HB_COPY_WITHIN_HOST;
+}
+
+static void begin_copy(hb_frame *f, const char *args)
+{
+    const hb_hip_call *call = f->call;
+    bool peer = call->kind == HB_CALL_COPY_PEER;
+    uint64_t stream = word(args, call->stream);
+    hb_record_copy r = {
+        .call = {.stream = stream, .device = device_of(stream)},
+        .dst = word(args, call->ptr),
+        .src = word(args, call->src),
+        .bytes = word(args, call->bytes),
+        .kind = (int16_t)number(args, call->copy, kind_by_function(call)),
+        .from_device = peer ? (int16_t)number(args, call->copy, -1) : -1,
+        .to_device = peer ? (int16_t)number(args, call->unit, -1) : -1,
+    };
+    if (call->kind == HB_CALL_COPY_2D || call->kind == HB_CALL_FILL_2D)
+        r.bytes *= word(args, (uint8_t)(call->bytes + 8));
+    if (call->src == HB_NO_ARG) r.bytes *= call->unit;
+    if (peer) r.kind = COPY_WITHIN;
+    r.direction = direction_of(&r);
+    find_devices(&r);
+    put(f, &r.call, HB_RECORD_COPY, sizeof r, flags_of(f));
+}
+
+static bool wants_memory(void)
+{
+    return __atomic_load_n(&hb_recording_now.flags, __ATOMIC_RELAXED) & HB_SESSION_MEMORY;
+}
+
+static bool is_host(const hb_hip_call *call)
+{
+    return call->kind == HB_CALL_ALLOCATE_HOST || call->kind == HB_CALL_FREE_HOST;
+}
+
+/* Only now the runtime still knows how much it is, and whose: hipFree() takes pinned memory, too.
+ */
+static void look_at_freed(hb_frame *f, uint64_t ptr)
+{
+    void *base = NULL;
+    if (!ptr || !wants_memory() || !hip()->mem_get_address_range) return;
+    if (hip()->mem_get_address_range(&base, &f->bytes, pointer(ptr)) != 0) return;
+    hb_hip_memory memory;
+    bool known = hb_hip_memory_of(hip(), pointer(ptr), &memory);
+    f->device = memory.device;
+    f->on_host = known ? memory.on_host : is_host(f->call);
+    f->ptr = pointer(ptr);
+}
+
+static void begin_free(hb_frame *f, const char *args)
+{
+    hb_record_allocation r = {.call.stream = word(args, f->call->stream),
+                              .call.device = -1,
+                              .ptr = word(args, f->call->ptr)};
+    look_at_freed(f, r.ptr);
+    put(f, &r.call, HB_RECORD_ALLOCATION, sizeof r, flags_of(f));
+}
+
+static int present_device(void)
+{
+    int device = 0;
+    return hip()->get_device && hip()->get_device(&device) == 0 ? device : 0;
+}
+
+/* Calls that are known to make work have said on which stream. The others are in the middle of it:
+ * then nothing may be asked that looks at streams. */
+void hb_work_announced(const hb_frame *f)
+{
+    if (f && !f->unsure) return;
+    bool was = hb_calls_enter_own();
+    int device = was ? -1 : present_device();
+    if (device >= 0 && device < HB_HIP_MAX_DEVICES) wait_at_the_end_for(device);
+    hb_calls_leave_own(was);
+}
+
+/* The device is asked for now: afterwards it would wipe out the call's error, which the program may
+ * ask for. */
+static void begin_allocation(hb_frame *f, const char *args)
+{
+    f->device = present_device();
+    hb_record_allocation r = {.call.stream = word(args, f->call->stream),
+                              .call.device = -1,
+                              .bytes = word(args, f->call->bytes)};
+    put(f, &r.call, HB_RECORD_ALLOCATION, sizeof r, flags_of(f));
+}
+
+static void begin_plain(hb_frame *f, const char *args)
+{
+    uint64_t stream = word(args, f->call->stream);
+    bool work = f->call->kind == HB_CALL_GRAPH_LAUNCH || f->call->kind == HB_CALL_WORK;
+    hb_record_call r = {.stream = stream, .device = work ? device_of(stream) : -1};
+    put(f, &r, HB_RECORD_CALL, sizeof r, flags_of(f));
+}
+
+/* Before they are gone: afterwards another thread may already have made one of that address. */
+static void begin_destroy(hb_frame *f, const char *args)
+{
+    atomic_fetch_add(&hb_calls_stream_generation, 1);
+    if (f->call->stream == HB_NO_ARG) hb_pools_forget(); /* hipDeviceReset() */
+    begin_plain(f, args);
+}
+
+static void begin_destroy_pool(hb_frame *f, const char *args)
+{
+    hb_pools_drop(word(args, f->call->ptr));
+    begin_plain(f, args);
+}
+
+static void begin(hb_frame *f, const char *args)
+{
+    if (hb_call_is_launch(f->call)) {
+        begin_launch(f, args);
+        return;
+    }
+    switch (f->call->kind) {
+    case HB_CALL_COPY:
+    case HB_CALL_COPY_2D:
+    case HB_CALL_COPY_PEER:
+    case HB_CALL_FILL:
+    case HB_CALL_FILL_2D: begin_copy(f, args); break;
+    case HB_CALL_ALLOCATE:
+    case HB_CALL_ALLOCATE_MANAGED:
+    case HB_CALL_ALLOCATE_HOST:
+    case HB_CALL_ALLOCATE_PITCH: begin_allocation(f, args); break;
+    case HB_CALL_FREE:
+    case HB_CALL_FREE_HOST: begin_free(f, args); break;
+    case HB_CALL_DESTROY_STREAMS: begin_destroy(f, args); break;
+    case HB_CALL_DESTROY_POOL: begin_destroy_pool(f, args); break;
+    default: begin_plain(f, args);
+    }
+}
+
+void hb_call_begin(hb_frame *f, const char *args)
+{
+    hb_calls *c = hb_thread_tls->calls;
+    c->ours = true; /* what is asked of the runtime here is not the program's */
+    begin(f, args);
+    c->ours = false;
+}
+
+/* ---- end ---- */
+
+static size_t allocated_bytes(const hb_hip_call *call, const char *args, bool succeeded)
+{
+    size_t bytes = word(args, call->bytes);
+    if (call->kind != HB_CALL_ALLOCATE_PITCH) return bytes;
+    size_t *pitch = pointer(word(args, call->src));
+    if (succeeded && pitch) bytes = *pitch;
+    return bytes * word(args, (uint8_t)(call->bytes + 8));
+}
+
+static bool is_of_pool(const hb_hip_call *call)
+{
+    return call->kind == HB_CALL_ALLOCATE && call->stream != HB_NO_ARG;
+}
+
+/* A stream's or a pool's device need not be the thread's present one. A pool of the program's own
+ * must not be asked about when it may be destroyed unseen. */
+static void note_pool(const hb_frame *f, const char *args, hb_memory_info *info)
+{
+    if (!wants_memory()) return;
+    uint64_t pool = word(args, f->call->src);
+    info->device_id = device_of_pointer(info->addr);
+    if (!pool || !hb_calls_runtime.source.interposed) hb_pools_use(hip(), info->device_id, pool);
+}
+
+/* A failed call's error is still to be asked for by the program: then nothing may be asked here. */
+static int64_t kept_beside(const hb_memory_info *info)
+{
+    bool ask = !info->out_of_memory && info->device_type != HB_DEVICE_CPU && wants_memory();
+    return ask ? hb_pools_kept(hip(), info->device_id) : HB_KEPT_UNKNOWN;
+}
+
+static void report_allocation(hb_frame *f, const char *args, int error)
+{
+    void **where = pointer(word(args, f->call->ptr));
+    hb_memory_info info = {
+        .device_type = is_host(f->call) ? HB_DEVICE_CPU : HB_DEVICE_HIP,
+        .device_id = f->device,
+        .bytes = (int64_t)allocated_bytes(f->call, args, error == 0),
+        .total_allocated = -1,
+        .total_reserved = -1,
+        .out_of_memory = error != 0,
+    };
+    if (error != 0 && error != HB_HIP_ERROR_OUT_OF_MEMORY) return;
+    if (error == 0) {
+        if (!where || !*where) return;
+        info.addr = f->ptr = *where;
+        f->bytes = (size_t)info.bytes;
+        if (is_of_pool(f->call)) note_pool(f, args, &info);
+    }
+    hb_record_memory_event(&info, kept_beside(&info));
+}
+
+static void report_free(const hb_frame *f)
+{
+    hb_memory_info info = {
+        .device_type = f->on_host ? HB_DEVICE_CPU : HB_DEVICE_HIP,
+        .device_id = f->device,
+        .addr = f->ptr,
+        .bytes = -(int64_t)f->bytes,
+        .total_allocated = -1,
+        .total_reserved = -1,
+    };
+    hb_record_memory_event(&info, kept_beside(&info));
+}
+
+/* What the call's result means beyond its own record. */
+static void note_graph_made(const char *args)
+{
+    const uint64_t *exec = pointer(word(args, 0));
+    if (exec) hb_graphs_made(*exec);
+}
+
+static void note_result(hb_frame *f, const char *args, int error)
+{
+    hb_calls *c = hb_thread_tls->calls;
+    switch (f->call->kind) {
+    case HB_CALL_ALLOCATE:
+    case HB_CALL_ALLOCATE_MANAGED:
+    case HB_CALL_ALLOCATE_HOST:
+    case HB_CALL_ALLOCATE_PITCH: report_allocation(f, args, error); break;
+    case HB_CALL_FREE:
+    case HB_CALL_FREE_HOST:
+        if (error == 0 && f->ptr) report_free(f);
+        break;
+    case HB_CALL_BEGIN_CAPTURE:
+        if (error == 0) atomic_fetch_add(&c->capturing, 1);
+        break;
+    case HB_CALL_END_CAPTURE:
+        if (atomic_load(&c->capturing)) atomic_fetch_sub(&c->capturing, 1);
+        break;
+    case HB_CALL_UNLOAD: hb_kernels_outdate(); break;
+    case HB_CALL_MAKE_GRAPH:
+        if (error == 0) note_graph_made(args);
+        break;
+    case HB_CALL_GRAPH_LAUNCH:
+        if (error == 0 && !hb_graphs_run(word(args, 0))) hb_count(&c->unreported);
+        break;
+    default: break;
+    }
+}
+
+/* In a recording call: whether the call's record is still in its place. Its session may have ended,
+ * and its memory be another's, or nobody's; while it goes on, a chunk with a record that has no end
+ * stays. */
+static bool is_there(const hb_thread *t, const hb_frame *f)
+{
+    return t->epoch == f->epoch && __atomic_load_n(&f->record->head.end, __ATOMIC_RELAXED) == 0;
+}
+
+bool hb_call_record(const hb_frame *f, hb_record_copy *copy)
+{
+    hb_thread *t = f->record ? hb_record_enter() : NULL;
+    if (!t) return false;
+    bool there = is_there(t, f);
+    if (there) {
+        size_t bytes = (size_t)f->record->head.units * 8;
+        memset(copy, 0, sizeof *copy);
+        memcpy(copy, f->record, HB_MIN(bytes, sizeof *copy));
+    }
+    hb_thread_leave(t);
+    return there;
+}
+
+static void close_record(const hb_frame *f, uint64_t now, int error)
+{
+    const char *text = error ? hb_hip_error_name(hip(), error) : "";
+    uint32_t name = *text ? hb_strings_intern(text, strlen(text)) : 0;
+    hb_thread *t = hb_record_enter();
+    if (!t) return;
+    if (is_there(t, f)) {
+        hb_record_call *r = f->record;
+        /* Atomic: who looks at the chunk meanwhile may read them; hb_codec_copy_hot(). */
+        __atomic_store_n(&r->work, f->work, __ATOMIC_RELAXED);
+        __atomic_store_n(&r->error, error, __ATOMIC_RELAXED);
+        __atomic_store_n(&r->error_name, name, __ATOMIC_RELAXED);
+        if (r->head.type == HB_RECORD_ALLOCATION) {
+            hb_record_allocation *a = (hb_record_allocation *)r;
+            __atomic_store_n(&a->ptr, (uint64_t)(uintptr_t)f->ptr, __ATOMIC_RELAXED);
+            __atomic_store_n(&a->bytes, f->bytes, __ATOMIC_RELAXED);
+        }
+        /* Last: with it the record is whole, and its chunk may be the spool's writer's. */
+        __atomic_store_n(&r->head.end, now, __ATOMIC_RELEASE);
+    }
+    hb_thread_leave(t);
+}
+
+static bool reports_memory(const hb_hip_call *call)
+{
+    return call->kind >= HB_CALL_ALLOCATE && call->kind <= HB_CALL_FREE_HOST;
+}
+
+/* More than a nanosecond: two readings of the counter may agree, and a file's times do sooner. */
+#define TICKS_APART 4
+
+void hb_call_end(hb_frame *f, const char *args, int error)
+{
+    uint64_t now = hb_ticks();
+    hb_calls *c = hb_thread_tls->calls;
+    c->ours = true;
+    note_result(f, args, error);
+    if (error && f->counted) hb_uncount(f->counted);
+    if (HB_UNLIKELY(error) && atomic_load_explicit(&hb_alarm_of_hip, memory_order_relaxed))
+        hb_alarm_hip_failed(f->call->name, error);
+    /* A memory event lies within its call: so readers of traces find whose it is. */
+    if (reports_memory(f->call)) now = hb_ticks() + TICKS_APART;
+    if (f->record) close_record(f, now, error);
+    c->ours = false;
+    c->depth--;
+}

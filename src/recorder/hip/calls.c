@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * No lock and no allocation in a call, but for a thread's first one and a kernel's first launch.
+ */
+#include "hip/calls_runtime.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "hip/late_reports.h"
+#include "record/strings.h"
+
+#define CORRELATIONS_AT_ONCE 1024u
+
+hb_calls_of_runtime hb_calls_runtime;
+static _Atomic(hb_calls *) all;
+static _Atomic uint64_t next_correlation = 1;
+static _Atomic bool heard;
+_Atomic uint64_t hb_calls_devices;
+_Atomic uint32_t hb_calls_stream_generation = 1;
+_Atomic uint32_t hb_calls_sampling;
+
+/* Interposed calls are laid out by the table itself. */
+static hb_hip_call row_of(const char *name, const hb_hip *runtime, const hb_calls_source *calls)
+{
+    const hb_hip_call *row = hb_hip_call_named(name);
+    if (calls->unexpanded) return hb_hip_call_unexpanded(row);
+    return calls->interposed ? *row : hb_hip_call_of_release(row, hb_hip_release(runtime));
+}
+
+bool hb_calls_init(const hb_hip *runtime, const hb_calls_source *calls)
+{
+    hb_hip_call *rows = calloc(calls->num_functions, sizeof *rows);
+    uint32_t *names = calloc(calls->num_functions, sizeof *names);
+    if (!rows || !names) {
+        free(rows);
+        free(names);
+        return false;
+    }
+    for (uint32_t cid = 0; cid < calls->num_functions; cid++) {
+        const char *name = calls->name_of(cid);
+        if (!name) name = "unknown";
+        rows[cid] = row_of(name, runtime, calls);
+        names[cid] = hb_strings_intern(name, strlen(name));
+    }
+    hb_calls_runtime = (hb_calls_of_runtime){runtime, *calls, rows, names};
+    return true;
+}
+
+uint32_t hb_calls_num_functions(void)
+{
+    return hb_calls_runtime.source.num_functions;
+}
+
+const hb_hip_call *hb_calls_row(uint32_t cid)
+{
+    return &hb_calls_runtime.rows[cid];
+}
+
+/* ---- threads ---- */
+
+static HB_COLD hb_calls *adopt(hb_thread *t)
+{
+    hb_calls *c = t->calls;
+    if (!c) {
+        if (!(c = calloc(1, sizeof *c))) return NULL;
+        hb_calls *head = atomic_load(&all);
+        do
+            c->next = head;
+        while (!atomic_compare_exchange_weak(&all, &head, c));
+        t->calls = c;
+    }
+    c->owner = t->number;
+    c->depth = 0;
+    atomic_store(&c->capturing, 0);
+    c->ours = false;
+    return c;
+}
+
+/* The calling thread's; NULL without memory. */
+static hb_calls *calls_self(void)
+{
+    hb_thread *t = hb_thread_self();
+    hb_calls *c = t ? t->calls : NULL;
+    if (HB_LIKELY(c && c->owner == t->number)) return c;
+    return t ? adopt(t) : NULL;
+}
+
+hb_call_counts hb_calls_count(void)
+{
+    hb_call_counts sum = {0};
+    for (hb_calls *c = atomic_load(&all); c; c = c->next) {
+        sum.seen += atomic_load_explicit(&c->seen, memory_order_acquire);
+        sum.made += atomic_load_explicit(&c->made, memory_order_acquire);
+        sum.arrived += atomic_load_explicit(&c->arrived, memory_order_acquire);
+        sum.hoped += atomic_load_explicit(&c->hoped, memory_order_acquire);
+        sum.came += atomic_load_explicit(&c->came, memory_order_acquire);
+        sum.replays += atomic_load_explicit(&c->replays, memory_order_acquire);
+        sum.unreported += atomic_load_explicit(&c->unreported, memory_order_acquire);
+        sum.capturing += atomic_load_explicit(&c->capturing, memory_order_acquire);
+    }
+    return sum;
+}
+
+uint64_t hb_calls_last_id(void)
+{
+    return atomic_load(&next_correlation) - 1;
+}
+
+static uint64_t take_correlation(hb_calls *c)
+{
+    if (c->next_correlation == c->end_correlation) {
+        c->next_correlation = atomic_fetch_add(&next_correlation, CORRELATIONS_AT_ONCE);
+        c->end_correlation = c->next_correlation + CORRELATIONS_AT_ONCE;
+    }
+    return c->next_correlation++;
+}
+
+bool hb_calls_enter_own(void)
+{
+    hb_calls *c = calls_self();
+    bool before = c && c->ours;
+    if (c) c->ours = true;
+    return before;
+}
+
+void hb_calls_leave_own(bool before)
+{
+    hb_calls *c = calls_self();
+    if (c) c->ours = before;
+}
+
+bool hb_calls_heard(void)
+{
+    return atomic_load_explicit(&heard, memory_order_relaxed);
+}
+
+/* The other threads' calls and captures are the parent's. */
+void hb_calls_after_fork(void)
+{
+    for (hb_calls *c = atomic_load(&all); c; c = c->next)
+        atomic_store(&c->capturing, 0);
+    atomic_store(&hb_calls_devices, 0);
+    atomic_store(&heard, false);
+}
+
+/* ---- frames ---- */
+
+/* Between sessions nothing is heard: neither ends of calls, captures and streams, nor unloads. */
+static HB_COLD void begin_session(hb_calls *c, uint32_t epoch)
+{
+    atomic_store_explicit(&heard, true, memory_order_relaxed);
+    c->epoch = epoch;
+    c->depth = 0;
+    c->stream_generation = 0;
+    c->next_correlation = c->end_correlation; /* those of a session follow those of the last */
+    c->launch = c->picked = 0;
+    atomic_store(&c->capturing, 0);
+}
+
+/* A frame whose end was never told stands for a call that has returned: the stack, which grows
+ * downwards, is above it now. */
+static void drop_stale(hb_calls *c, const char *here)
+{
+    while (c->depth && c->frames[c->depth - 1].stack <= here)
+        c->depth--;
+}
+
+hb_frame *hb_calls_push(uint32_t cid)
+{
+    uint32_t epoch = __atomic_load_n(&hb_enabled_epoch, __ATOMIC_ACQUIRE);
+    if (cid >= hb_calls_runtime.source.num_functions || epoch == 0) return NULL;
+    const hb_hip_call *call = &hb_calls_runtime.rows[cid];
+    hb_calls *c = call->kind == HB_CALL_HIDDEN ? NULL : calls_self();
+    if (!c || c->ours) return NULL;
+    const char *here = __builtin_frame_address(0);
+    if (HB_UNLIKELY(c->epoch != epoch)) begin_session(c, epoch);
+    drop_stale(c, here);
+    if (c->depth == HB_CALLS_MAX_DEPTH) return NULL;
+    hb_frame *f = &c->frames[c->depth++];
+    f->call = call;
+    f->cid = cid;
+    f->stack = here;
+    f->record = NULL;
+    f->work = 0;
+    f->unsure = f->untimed = f->work_asked = f->promised = false;
+    f->ptr = NULL;
+    f->bytes = 0;
+    f->counted = NULL;
+    f->correlation = take_correlation(c);
+    hb_count(&c->seen);
+    f->start = hb_ticks();
+    return f;
+}
+
+/* ---- device work ---- */
+
+/* One of each so many: of a loop that launches the same kernels over and over it must not be the
+ * same one each time. The first, so that few launches have one. */
+bool hb_calls_pass_over_times(void)
+{
+    hb_calls *c = hb_thread_tls->calls;
+    uint32_t each = atomic_load_explicit(&hb_calls_sampling, memory_order_relaxed);
+    if (HB_LIKELY(each <= 1)) return false;
+    bool passed_over = c->launch != c->picked;
+    if (++c->launch >= each) {
+        c->launch = 0;
+        c->random = c->random * 1664525u + 1013904223u + c->owner;
+        c->picked = (uint32_t)((uint64_t)c->random * each >> 32);
+    }
+    return passed_over;
+}
+
+/* The call makes work of its own correlation, if its kind does. */
+static inline void make_work_of_correlation(hb_frame *f)
+{
+    hb_calls *c = hb_thread_tls->calls;
+    bool now = !atomic_load_explicit(&c->capturing, memory_order_relaxed);
+    if (hb_call_is_launch(f->call)) {
+        f->untimed = hb_calls_pass_over_times();
+        if (f->untimed) return;
+        f->work = f->correlation;
+        if (now) hb_count(f->counted = &c->made);
+        return;
+    }
+    switch (f->call->kind) {
+    case HB_CALL_COPY:
+    case HB_CALL_COPY_2D:
+    case HB_CALL_COPY_PEER:
+    case HB_CALL_FILL:
+    case HB_CALL_FILL_2D:
+    case HB_CALL_WORK: f->counted = &c->hoped; break;
+    case HB_CALL_GRAPH_LAUNCH: break;
+    default: return;
+    }
+    f->work = f->correlation;
+    if (!now) f->counted = NULL;
+    if (f->counted) hb_count(f->counted);
+}
+
+void hb_call_may_make_work(hb_frame *f)
+{
+    make_work_of_correlation(f);
+    f->unsure = f->work == 0;
+    f->work = f->correlation;
+}
+
+static void put_link(const hb_frame *f, uint64_t work)
+{
+    hb_thread *t = hb_record_enter();
+    if (!t) return;
+    hb_record_link *r = (hb_record_link *)hb_record_reserve(t, sizeof *r);
+    if (r) {
+        hb_record_head(&r->head, HB_RECORD_LINK, 0, HB_STRING_UNNAMED, sizeof *r);
+        r->head.start = f->start;
+        r->correlation = f->correlation;
+        r->work = work;
+        hb_record_commit(t, &r->head);
+    }
+    hb_thread_leave(t);
+}
+
+void hb_call_makes(uint64_t work)
+{
+    hb_thread *t = hb_thread_tls;
+    hb_calls *c = t ? t->calls : NULL;
+    if (!c || c->depth == 0) return;
+    hb_frame *f = &c->frames[c->depth - 1];
+    if (!atomic_load_explicit(&c->capturing, memory_order_relaxed)) {
+        hb_count(&c->made);
+        f->counted = &c->made; /* unless the call fails after all */
+    }
+    if (!f->work)
+        f->work = work;
+    else if (f->record)
+        put_link(f, work);
+}
+
+/* Launches are counted already; what a copy or a fill is hoped to make gets certain. */
+void hb_call_made_certainly(hb_frame *f)
+{
+    hb_calls *c = hb_thread_tls->calls;
+    bool more = f->promised && f->counted == &c->made;
+    if (f->counted == &c->hoped) {
+        hb_uncount(&c->hoped);
+        f->counted = &c->made;
+        more = true;
+    }
+    if (more) hb_count(&c->made);
+    f->promised = f->promised || more;
+}
+
+void hb_call_made_no_more(hb_frame *f)
+{
+    hb_calls *c = hb_thread_tls->calls;
+    if (f->counted != &c->hoped) return;
+    hb_uncount(&c->hoped); /* the host has done it itself */
+    f->counted = NULL;
+}
+
+/* 0, or the work that this thread has just reported, of a session that has ended. */
+static __thread uint64_t late_work;
+
+static void report(const hb_record_work *work, enum hb_record_type type, size_t bytes)
+{
+    late_work = hb_late_any() && hb_late_take(work, type, bytes) ? work->work : 0;
+    if (late_work) return;
+    hb_thread *t = work->kind ? hb_record_enter() : NULL;
+    if (!t) return;
+    hb_record *r = hb_record_reserve(t, (uint32_t)bytes);
+    if (r) {
+        memcpy(r, work, bytes);
+        hb_record_head(r, type, work->head.flags, work->head.name, bytes);
+        r->start = hb_ticks();
+        hb_record_commit(t, r);
+    }
+    hb_thread_leave(t);
+}
+
+void hb_work_report(const hb_record_work *work)
+{
+    report(work, HB_RECORD_WORK, sizeof *work);
+}
+
+void hb_dispatch_report(const hb_record_dispatch *dispatch)
+{
+    report(&dispatch->work, HB_RECORD_DISPATCH, sizeof *dispatch);
+}
+
+void hb_work_arrived(bool certain)
+{
+    hb_calls *c = late_work ? NULL : calls_self();
+    if (late_work) hb_late_arrived(late_work, certain);
+    if (c) hb_count(certain ? &c->arrived : &c->came);
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A HIP call on its thread, from enter to exit, as the runtime's hooks report it: becomes a record,
+ * and for allocations a memory event. Both eras of hooks use this.
+ */
+#ifndef HB_HIP_CALLS_H
+#define HB_HIP_CALLS_H
+
+#include <stdatomic.h>
+
+#include "hip/call_layouts.h"
+#include "hip/hip_runtime.h"
+#include "record/record.h"
+
+#define HB_CALLS_MAX_DEPTH    8
+#define HB_HIP_API_DATA_BYTES 1024 /* room for hip_api_data_t where the runtime wants ours */
+
+/** A call that runs now. */
+typedef struct hb_frame {
+    const hb_hip_call *call;
+    uint32_t cid;
+    uint32_t epoch;         /* the session of `record` */
+    const char *stack;      /* where it was called */
+    hb_record_call *record; /* NULL: nothing is recorded of it */
+    uint64_t start;         /* ticks */
+    uint64_t correlation;
+    uint64_t work;   /* the first piece of device work that it made */
+    bool unsure;     /* whether it makes any */
+    bool promised;   /* records of its work, beyond a launch's one */
+    bool untimed;    /* a launch whose kernel's times are not asked for */
+    bool work_asked; /* for back-ends that need it, as the next two: work of it was made */
+    bool per_thread; /* the function means the thread's own stream by none */
+    struct hb_mark *mark;
+    void *ptr;                 /* what was allocated, or is freed */
+    size_t bytes;              /* and its size */
+    int device;                /* and where */
+    bool on_host;              /* frees: it is pinned memory */
+    _Atomic uint64_t *counted; /* which of hb_calls's sums has this call's work in it */
+    _Alignas(16) char data[HB_HIP_API_DATA_BYTES];
+} hb_frame;
+
+/** A thread's. Never freed, found again by the thread that takes over its hb_thread. */
+typedef struct hb_calls {
+    struct hb_calls *next; /* of all */
+    uint32_t depth;
+    uint32_t owner;             /* hb_thread.number */
+    uint32_t epoch;             /* the session of the frames */
+    _Atomic uint32_t capturing; /* streams that this thread puts into graphs */
+    bool ours;                  /* hipboard itself calls HIP: not to be recorded */
+    uint64_t next_correlation, end_correlation;
+    uint64_t stream; /* the last whose device was asked for, and the answer, which holds for: */
+    uint32_t stream_generation; /* 0: none was */
+    int16_t stream_device;
+    uint32_t launch, picked,
+        random; /* of each hb_calls_sampling launches: the next, the timed one */
+    /* calls; pieces of device work, and such as a copy may or may not make; runs of graphs, and
+     * those of which no work will be reported. The thread itself counts. */
+    _Atomic uint64_t seen, made, arrived, hoped, came, replays, unreported;
+    hb_frame frames[HB_CALLS_MAX_DEPTH];
+} hb_calls;
+
+/** How a back-end reports calls. */
+typedef struct hb_calls_source {
+    uint32_t num_functions;               /* numbers of functions are below this */
+    const char *(*name_of)(uint32_t cid); /* NULL: there is none of that number */
+    bool unexpanded;                      /* as hb_hip_call_unexpanded() */
+    bool interposed;                      /* some calls may be made unseen */
+    bool short_launches;                  /* kernels are told with their work, HB_RECORD_DISPATCH */
+} hb_calls_source;
+
+/** Which runtime's calls these are; once, before the first callback. */
+bool hb_calls_init(const hb_hip *hip, const hb_calls_source *source);
+uint32_t hb_calls_num_functions(void);
+/** The row of a function number. */
+const hb_hip_call *hb_calls_row(uint32_t cid);
+
+static inline bool hb_call_is_launch(const hb_hip_call *call)
+{
+    return call->kind >= HB_CALL_LAUNCH_HOST && call->kind <= HB_CALL_LAUNCH_ITEMS;
+}
+
+/** hipboard's own calls of the runtime stand between these two. */
+bool hb_calls_enter_own(void);
+void hb_calls_leave_own(bool before);
+
+/** The kernels' times are asked for of one in so many launches of a thread; 0: of all. */
+extern _Atomic uint32_t hb_calls_sampling;
+
+/** Whether the launch that begins now on the calling thread, inside of hb_calls_push(), is not one
+ * of those. */
+bool hb_calls_pass_over_times(void);
+
+/** Takes a frame for a call that begins now; NULL when it is not to be recorded. */
+hb_frame *hb_calls_push(uint32_t cid);
+
+/** The innermost call's frame; NULL outside of calls, and in those of hipboard's own. */
+static inline hb_frame *hb_calls_innermost(void)
+{
+    hb_thread *t = hb_thread_tls;
+    hb_calls *c = t ? t->calls : NULL;
+    return c && !c->ours && c->depth ? &c->frames[c->depth - 1] : NULL;
+}
+
+/** The frame of the call that is about to end; NULL when push gave none for it. */
+static inline hb_frame *hb_calls_top(uint32_t cid)
+{
+    hb_frame *f = hb_calls_innermost();
+    return f && f->cid == cid ? f : NULL;
+}
+
+/** `args`: the arguments as the runtime laid them out. */
+void hb_call_begin(hb_frame *frame, const char *args);
+/** Ends the call and gives the frame back. `error`: what it returned. */
+void hb_call_end(hb_frame *frame, const char *args, int error);
+
+/** A copy of the running call's record, as much as a copy's has; false when there is none (any
+ * more: its session may end at any moment). */
+bool hb_call_record(const hb_frame *frame, hb_record_copy *copy);
+
+/** The innermost call of this thread made a piece of device work that will be reported under
+ * `work` (not 0). */
+void hb_call_makes(uint64_t work);
+
+/** The same where a call of any kind may make some, which is reported under its correlation. */
+void hb_call_may_make_work(hb_frame *frame);
+
+/** Work is about to be made by the innermost call of this thread, `frame`, or outside of all that
+ * are seen: its device is waited for at the end. */
+void hb_work_announced(const hb_frame *frame);
+
+/** The runtime says that this call has made a piece of work which will be reported; */
+void hb_call_made_certainly(hb_frame *frame);
+/** and, before hb_call_end(), that it made none beside those. */
+void hb_call_made_no_more(hb_frame *frame);
+
+/** A piece of device work was reported, by any thread; of kind 0: one that is not kept. */
+void hb_work_report(const hb_record_work *work);
+/** The same of a kernel that the report tells all of. */
+void hb_dispatch_report(const hb_record_dispatch *dispatch);
+/** One that hb_call_makes() or a launch counted as made; or not `certain`: some other. */
+void hb_work_arrived(bool certain);
+
+/** Sums over all threads. */
+typedef struct hb_call_counts {
+    uint64_t seen, made, arrived, hoped, came, replays, unreported;
+    uint32_t capturing;
+} hb_call_counts;
+hb_call_counts hb_calls_count(void);
+
+/** No call has a higher id up to now, those of sessions to come have. */
+uint64_t hb_calls_last_id(void);
+
+/** Devices that work was launched on, as bits; cleared by whoever has waited for them. */
+extern _Atomic uint64_t hb_calls_devices;
+
+/** This process itself has called HIP while it was recorded: not only the one that it was forked
+ * from. */
+bool hb_calls_heard(void);
+
+/** In a forked child. */
+void hb_calls_after_fork(void);
+
+#endif

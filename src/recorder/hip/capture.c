@@ -1,0 +1,567 @@
+/* SPDX-License-Identifier: MIT */
+#include "hip/capture.h"
+
+#include <errno.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/process.h"
+#include "hip/backend_select.h"
+#include "hip/calls.h"
+#include "hip/capture_notes.h"
+#include "hip/code_objects.h"
+#include "hip/environment.h"
+#include "hip/forked.h"
+#include "hip/graphs.h"
+#include "hip/interposed_calls.h"
+#include "hip/kernels.h"
+#include "hip/known_devices.h"
+#include "hip/late_reports.h"
+#include "hip/mempools.h"
+#include "hip/synchronize.h"
+#include "hip/timing_events.h"
+#include "interpose/dlsym_hook.h"
+#include "record/strings.h"
+
+static struct {
+    pthread_mutex_t lock; /* not held by who makes a call, but at the first one under the SDK */
+    bool forked;          /* from a process with hipboard in it */
+    bool finding;         /* a runtime: what follows is half changed */
+    hb_hip hip;
+    bool found;                       /* `hip` is a runtime of this process */
+    const hb_device_backend *backend; /* attached, or NULL */
+    char refusals[1024];              /* why each back-end before it, or all, can't */
+    bool prepared;                    /* back-ends, for a runtime of this process */
+    bool watching;                    /* look-ups by dlsym(), since there was no runtime yet */
+    unsigned long long libraries;     /* loaded so far, when it was last looked */
+    /* the present session */
+    bool recording, asked_for;
+    hb_call_counts at_start;
+    uint64_t lost_at_start;
+    uint64_t first_work; /* no id of its work is lower, and those of earlier sessions are */
+    _Atomic bool gone;   /* the process is exiting, the runtime may be torn down */
+} state = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static pthread_mutex_t settling = PTHREAD_MUTEX_INITIALIZER; /* taken before state.lock */
+
+/* ---- the back-end ---- */
+
+static uint64_t lost_reports(void)
+{
+    return state.backend && state.backend->lost ? state.backend->lost() : 0;
+}
+
+static void at_exit(void);
+
+static void prepare(const hb_hip *hip)
+{
+    if (!state.prepared) hb_backends_prepare(hip);
+    state.prepared = true;
+}
+
+/* A forked child has inherited a runtime whose threads are its parent's, and one that has started
+ * may wait for them for ever. It is not called before the child itself does: then it is the
+ * program's own doing, and may be a runtime that starts in the child only. */
+static bool may_ask(void)
+{
+    return !state.forked || hb_calls_heard();
+}
+
+static void ask_versions(void)
+{
+    if (!may_ask()) return;
+    bool was = hb_calls_enter_own();
+    hb_hip_ask_versions(&state.hip);
+    hb_calls_leave_own(was);
+}
+
+static void attach(void)
+{
+    hb_buf refusals;
+    hb_buf_init(&refusals, sizeof state.refusals - 1);
+    prepare(&state.hip);
+    if (!state.hip.release) ask_versions();
+    state.backend = hb_backend_attach(&state.hip, &refusals);
+    if (state.backend) atexit(at_exit); /* after the runtime's own, so it runs before them */
+    snprintf(state.refusals, sizeof state.refusals, "%s", hb_buf_text(&refusals));
+    hb_buf_free(&refusals);
+}
+
+static int count_libraries(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    (void)size;
+    *(unsigned long long *)arg = info->dlpi_adds;
+    return 1;
+}
+
+/* Whether libraries were loaded since the last time. */
+static bool has_news(void)
+{
+    unsigned long long before = state.libraries;
+    dl_iterate_phdr(count_libraries, &state.libraries);
+    return state.libraries != before;
+}
+
+/* The runtime may come later, by dlopen(). */
+static void find(void)
+{
+    state.finding = true;
+    state.found = hb_hip_find(&state.hip);
+    if (state.found)
+        attach();
+    else
+        hb_lookups_interpose();
+    state.finding = false;
+    if (!state.found) return;
+    if (!state.backend || !state.backend->look) hb_lookups_watch(NULL);
+    if (state.backend && state.recording) state.backend->enable(true);
+}
+
+static void look(void)
+{
+    bool news = has_news();
+    if (!state.found && (news || state.prepared))
+        find();
+    else if (news && state.backend && state.backend->look)
+        state.backend->look();
+}
+
+/* Under lock, outside of sessions. A runtime that is loaded by dlopen() is attached to at once: its
+ * functions' addresses, which the program is about to ask for, would be beyond reach later. */
+static void look_ahead(void)
+{
+    hb_hip hip;
+    if (state.found || state.prepared || !has_news()) return;
+    if (!hb_hip_find(&hip))
+        hb_lookups_interpose();
+    else if (state.watching)
+        find();
+    else
+        prepare(&hip);
+}
+
+/* Whoever looks a function up may hold locks that another thread, in look(), waits for. */
+static void look_if_free(void)
+{
+    if (pthread_mutex_trylock(&state.lock) != 0) return;
+    int error = errno; /* the program's */
+    if (state.recording && !state.gone)
+        look();
+    else if (!state.gone)
+        look_ahead();
+    errno = error;
+    pthread_mutex_unlock(&state.lock);
+}
+
+/* ---- forked children ---- */
+
+/* Which back-end there is stays, and what it has put into the runtime, which is in the child's
+ * memory, too. */
+static void after_fork_in_child(void)
+{
+    bool whole = hb_lock_after_fork(&state.lock) || !state.finding;
+    state.forked = true;
+    state.recording = state.finding = false;
+    if (!whole || (state.backend && state.backend->ends_at_fork)) {
+        state.found = false;
+        state.backend = NULL;
+    }
+    hb_calls_after_fork();
+    hb_kernels_after_fork();
+    hb_pools_after_fork();
+    hb_code_objects_after_fork();
+    hb_interpose_after_fork();
+    hb_marks_after_fork();
+    hb_notes_after_fork();
+    hb_late_after_fork();
+    hb_graphs_after_fork();
+    hb_synchronize_after_fork();
+    settling = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}
+
+static void register_once(void)
+{
+    hb_process_at_fork(HB_FORK_DEVICE, (hb_fork_room){.in_child = after_fork_in_child});
+}
+
+void hb_device_prepare(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, register_once);
+    hb_synchronize_prepare();
+    pthread_mutex_lock(&state.lock);
+    if (!state.found) hb_lookups_watch(look_if_free);
+    look_ahead();
+    state.watching = !state.found && !state.prepared;
+    pthread_mutex_unlock(&state.lock);
+}
+
+void hb_device_start(bool asked_for, uint32_t kernel_sampling)
+{
+    pthread_mutex_lock(&state.lock);
+    atomic_store(&hb_calls_sampling, kernel_sampling);
+    state.recording = true;
+    state.asked_for = asked_for;
+    hb_notes_clear();
+    state.at_start = hb_calls_count();
+    state.lost_at_start = lost_reports();
+    hb_kernels_outdate();
+    hb_pools_forget();
+    bool before = state.found;
+    look();
+    if (state.backend && !state.gone && may_ask())
+        hb_code_objects_look(); /* rather now than at a launch */
+    if (before && state.backend && !state.gone) state.backend->enable(true);
+    pthread_mutex_unlock(&state.lock);
+}
+
+void hb_device_look_again(void)
+{
+    pthread_mutex_lock(&state.lock);
+    if (state.recording)
+        look();
+    else
+        look_ahead();
+    pthread_mutex_unlock(&state.lock);
+}
+
+/* ---- the end of a session ---- */
+
+static uint64_t missing(const hb_call_counts *now)
+{
+    int64_t made = (int64_t)(now->made - state.at_start.made);
+    int64_t arrived = (int64_t)(now->arrived - state.at_start.arrived);
+    return made > arrived ? (uint64_t)(made - arrived) : 0;
+}
+
+/* How long to wait without any progress. The reporting thread gets its turn late on a busy machine;
+ * but a copy that the host does itself is never reported, and of a graph's work nobody knows how
+ * much there is. */
+static int patience_for(const hb_late_wants *wants)
+{
+    return wants->missing ? 300 : wants->hoped ? 50 : wants->replays ? 10 : 0;
+}
+
+static hb_late_wants wants_of(const hb_call_counts *now)
+{
+    int64_t hoped = (int64_t)(now->hoped - state.at_start.hoped);
+    int64_t came = (int64_t)(now->came - state.at_start.came);
+    return (hb_late_wants){.missing = missing(now),
+                           .hoped = hoped > came ? (uint64_t)(hoped - came) : 0,
+                           .replays = now->replays != state.at_start.replays};
+}
+
+static hb_call_counts count_reports(void)
+{
+    if (state.backend->flush) state.backend->flush();
+    return hb_calls_count();
+}
+
+static void tell_waiting(uint64_t missing, int patience)
+{
+    static _Atomic bool told;
+    if (!atomic_exchange(&told, true))
+        hb_warn("waiting for GPUs: %llu pieces of their work are not reported yet; at most %d s "
+                "after each report (HIPBOARD_GPU_PATIENCE; said once)",
+                (unsigned long long)missing, patience / 1000);
+}
+
+/* A millisecond's wait for reports. False when enough was waited since the last came: `idle_ms`
+ * counts that. While devices have work to do it may take long until the next, and of work that
+ * nobody can count none may come before their end. */
+static bool wait_for_more(const hb_late_wants *wants, int *idle_ms)
+{
+    enum { TELL_AFTER_MS = 2000 };
+    int usual = patience_for(wants), patience = usual ? hb_synchronize_patience_ms() : 0;
+    if (*idle_ms >= patience && patience) hb_synchronize_give_up();
+    if (*idle_ms >= HB_MAX(patience, usual)) return false;
+    if (patience && *idle_ms == TELL_AFTER_MS) tell_waiting(wants->missing, patience);
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    ++*idle_ms;
+    /* The usual time begins when the devices have nothing to do. */
+    if (patience > usual && hb_synchronize_patience_ms() == 0) *idle_ms = 0;
+    return true;
+}
+
+/* The runtime may report work a moment after the wait for it has returned. */
+static hb_call_counts await_reports(void)
+{
+    hb_call_counts now = count_reports();
+    hb_late_wants wants = wants_of(&now);
+    uint64_t last = now.arrived + now.came;
+    for (int idle_ms = 0; wait_for_more(&wants, &idle_ms);) {
+        now = count_reports();
+        wants = wants_of(&now);
+        if (now.arrived + now.came != last) idle_ms = 0;
+        last = now.arrived + now.came;
+    }
+    return now;
+}
+
+/* Asks for the devices: that starts the runtime, so only when it runs already or HIP was asked for.
+ */
+static int count_devices(void)
+{
+    int count = 0;
+    if (!state.hip.get_device_count) return 0;
+    bool was = hb_calls_enter_own();
+    int error = state.hip.get_device_count(&count);
+    hb_calls_leave_own(was);
+    if (error == 0 && count > 0) return HB_MIN(count, HB_HIP_MAX_DEVICES);
+    (void)hb_known_devices(&count);
+    if (count) {
+        hb_note(true,
+                "a device failed, and HIP answers nothing but %s since then: what it did before is "
+                "here, what it did when it failed may not be",
+                hb_hip_error_name(&state.hip, error));
+        return count;
+    }
+    hb_note(state.asked_for, "HIP has no device (%s): %s", hb_hip_error_name(&state.hip, error),
+            hb_why_no_device());
+    return 0;
+}
+
+static void put_device(int id, int32_t node, const hb_hip_device *d)
+{
+    uint32_t name = hb_strings_intern(d->name, strlen(d->name));
+    uint32_t arch = hb_strings_intern(d->arch, strlen(d->arch));
+    hb_thread *t = hb_record_enter();
+    if (!t) return;
+    hb_record_device *r = (hb_record_device *)hb_record_reserve(t, sizeof *r);
+    if (r) {
+        *r = (hb_record_device){
+            .total_global_mem = d->total_global_mem,
+            .shared_mem_per_block = (uint64_t)HB_MAX(d->shared_mem_per_block, 0),
+            .shared_mem_per_cu = (uint64_t)HB_MAX(d->shared_mem_per_cu, 0),
+            .arch = arch,
+            .id = id,
+            .compute_major = d->compute_major,
+            .compute_minor = d->compute_minor,
+            .max_threads_per_block = d->max_threads_per_block,
+            .max_threads_per_cu = d->max_threads_per_cu,
+            .regs_per_block = d->regs_per_block,
+            .warp_size = d->warp_size,
+            .num_cus = d->num_cus,
+            .node = node,
+        };
+        hb_record_head(&r->head, HB_RECORD_DEVICE, 0, name, sizeof *r);
+        r->head.start = hb_ticks();
+        hb_record_commit(t, &r->head);
+    }
+    hb_thread_leave(t);
+}
+
+static void put_devices(void)
+{
+    hb_hip_device device;
+    int num_known, count = count_devices();
+    const hb_hip_device *known_ones = hb_known_devices(&num_known);
+    for (int id = 0; id < count; id++) {
+        bool was = hb_calls_enter_own();
+        bool known = hb_hip_device_get(&state.hip, id, &device);
+        if (!known && id < num_known) {
+            device = known_ones[id];
+            known = true;
+        }
+        int32_t node = state.backend->node_of ? state.backend->node_of(id) : -1;
+        hb_calls_leave_own(was);
+        if (known) put_device(id, node, &device);
+    }
+}
+
+static void put_environment(void)
+{
+    for (const char *const *name = hb_visibility_variables; *name; name++)
+        if (secure_getenv(*name)) hb_put_text(*name, secure_getenv(*name));
+}
+
+/* ---- reports after the session's end ---- */
+
+/* The program goes on; who reads the session waits. */
+static bool leave_for_later(const hb_call_counts *now)
+{
+    hb_late_wants wants = wants_of(now);
+    bool possible = state.backend->leave_off && state.backend->can_leave_off();
+    if (!possible || now->capturing) return false;
+    /* Whoever takes a higher id than the last one does so after this, and is not asked. */
+    state.backend->leave_off();
+    wants.first_work = state.first_work;
+    wants.last_work = hb_calls_last_id();
+    wants.devices = atomic_load(&hb_calls_devices);
+    if (!hb_late_open(hb_recording_now.session, &wants)) return false;
+    atomic_store(&hb_calls_devices, 0);
+    return true;
+}
+
+/* Reports are heard until nobody awaits any. */
+static void hear_no_more(void)
+{
+    pthread_mutex_lock(&state.lock);
+    if (!state.recording && !hb_late_any() && state.backend && !state.gone)
+        state.backend->enable(false);
+    pthread_mutex_unlock(&state.lock);
+}
+
+/* Until all is there, or nothing has come for a while. */
+static hb_late_wants await_late(const hb_session *session)
+{
+    hb_late_wants wants = {0};
+    uint64_t progress = 0, last = 0;
+    for (int idle_ms = 0; hb_late_awaits(session, &wants, &progress);) {
+        if (progress != last) idle_ms = 0;
+        last = progress;
+        if (!wait_for_more(&wants, &idle_ms)) break;
+    }
+    return wants;
+}
+
+/* The devices may also have work to do that nobody asked about, so they are waited for last. */
+static void settle(const hb_session *session)
+{
+    hb_late_wants wants = await_late(session);
+    if (patience_for(&wants) && !state.gone && hb_calls_count().capturing == 0) {
+        hb_synchronize_begin(&state.hip, wants.devices);
+        wants = await_late(session);
+    }
+    hb_late_close(session);
+    if (wants.missing)
+        hb_warn("%llu pieces of device work of a cycle were not reported by the HIP runtime",
+                (unsigned long long)wants.missing);
+}
+
+void hb_device_settle(const hb_session *session)
+{
+    pthread_mutex_lock(&settling);
+    bool any = hb_late_any();
+    if (any) settle(session);
+    if (any) hear_no_more();
+    pthread_mutex_unlock(&settling);
+}
+
+void hb_device_forget(const hb_session *session)
+{
+    bool any = hb_late_any();
+    hb_late_forget(session);
+    if (any) hear_no_more();
+}
+
+/* What the program left to run and nobody asked about is not waited for. */
+static bool is_all_reported(const hb_call_counts *now)
+{
+    hb_late_wants wants = wants_of(now);
+    return patience_for(&wants) == 0;
+}
+
+static void note_sampling(void)
+{
+    uint32_t each = atomic_load(&hb_calls_sampling);
+    if (each <= 1) return;
+    if (!state.backend->samples) {
+        hb_note(true,
+                "kernel_sampling %u: not possible by %s, which takes the times of all launches",
+                each, state.backend->name);
+        return;
+    }
+    hb_put_number(HB_METADATA_KERNEL_SAMPLING, each);
+    hb_note(
+        false,
+        "kernels were timed in one of %u launches: sums over kernels are of those, about a %uth "
+        "of all; the calls are complete",
+        each, each);
+}
+
+static void finish_attached(void)
+{
+    hb_call_counts now = count_reports();
+    bool later = !is_all_reported(&now) && leave_for_later(&now);
+    if (later || is_all_reported(&now))
+        atomic_store(&hb_calls_devices, 0);
+    else if (now.capturing)
+        hb_note(true, "the devices were not waited for, since a stream was being captured into a "
+                      "graph: work that ran at the end may be missing");
+    else
+        hb_synchronize_begin(&state.hip, atomic_exchange(&hb_calls_devices, 0));
+    if (!later) {
+        now = await_reports();
+        hb_synchronize_part(20);
+    }
+    if (!later && !hb_late_any()) state.backend->enable(false);
+    if (!later && hb_late_any()) state.backend->leave_off();
+    note_sampling();
+    uint64_t lost = lost_reports() - state.lost_at_start;
+    if (lost)
+        hb_note(true, "%llu records of device work were lost by %s", (unsigned long long)lost,
+                state.backend->name);
+    if (!later && missing(&now) > lost)
+        hb_note(true, "%llu of %llu pieces of device work were not reported by the HIP runtime",
+                (unsigned long long)(missing(&now) - lost),
+                (unsigned long long)(now.made - state.at_start.made));
+    uint64_t replays = now.replays - state.at_start.replays;
+    uint64_t unreported = now.unreported - state.at_start.unreported;
+    if (unreported && state.backend->loses_replays)
+        hb_note(
+            true,
+            "HIP %d.%d reports the work of a graph for its first run only: that of %llu of %llu "
+            "runs of graphs is missing",
+            hb_hip_release(&state.hip) / 100, hb_hip_release(&state.hip) % 100,
+            (unsigned long long)unreported, (unsigned long long)replays);
+    bool used = now.seen != state.at_start.seen;
+    if (!used) hb_note(state.asked_for, "no HIP call was made while this was recorded");
+    if ((!used && !state.asked_for) || !may_ask()) return;
+    put_devices();
+    ask_versions();
+}
+
+static void finish(void)
+{
+    if (state.backend && !state.gone) finish_attached();
+    if (!state.found && state.asked_for)
+        hb_note(true, "no HIP runtime (libamdhip64) is loaded in this process: there is no HIP in "
+                      "this trace");
+    if (state.found && !state.backend) hb_note(true, "HIP is not captured: %s", state.refusals);
+    if (state.backend && state.backend->last_resort && !*hb_backend_forced())
+        hb_note(true, "HIP's device work is timed by events, for want of better: %s",
+                state.refusals);
+    if (!state.found) return;
+    hb_put_number(HB_METADATA_HIP_RUNTIME, state.hip.version);
+    hb_put_number(HB_METADATA_HIP_DRIVER, state.hip.driver_version);
+    if (state.backend) hb_put_text("hipboard_hip_backend", state.backend->name);
+    if (state.backend && state.backend->version)
+        hb_put_text("hipboard_hip_backend_version", state.backend->version());
+    if (state.backend && state.refusals[0]) hb_put_text("hipboard_hip_refused", state.refusals);
+    put_environment();
+}
+
+/* Under lock. */
+static void stop(void)
+{
+    if (!state.recording) return;
+    state.recording = false;
+    finish();
+    state.first_work = hb_calls_last_id() + 1;
+    hb_notes_put();
+}
+
+void hb_device_stop(void)
+{
+    pthread_mutex_lock(&state.lock);
+    stop();
+    pthread_mutex_unlock(&state.lock);
+}
+
+/* A profiler that is still running will stop when the runtime is gone. */
+static void at_exit(void)
+{
+    pthread_mutex_lock(&state.lock);
+    stop();
+    pthread_mutex_unlock(&state.lock);
+    for (const hb_session *late; (late = hb_late_first());)
+        hb_device_settle(late);
+    hb_synchronize_part(2000);
+    pthread_mutex_lock(&state.lock);
+    state.gone = true;
+    pthread_mutex_unlock(&state.lock);
+}

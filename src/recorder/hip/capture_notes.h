@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a session's trace says about its HIP capture in words, above all why something is missing.
+ * One session is recorded at a time; its calls are made under the lock of device.c.
+ */
+#ifndef HB_HIP_CAPTURE_NOTES_H
+#define HB_HIP_CAPTURE_NOTES_H
+
+#include "base/base.h"
+
+#define HB_METADATA_HIP_NOTES "hipboard_hip_notes" /* an array of texts */
+
+/** A session begins: it has no notes. */
+void hb_notes_clear(void);
+
+/** A note for the session's trace; with `loud` also a line on stderr, once in the process. */
+HB_PRINTF(2, 3) void hb_note(bool loud, const char *format, ...);
+
+/** The session ends: its notes become metadata. */
+void hb_notes_put(void);
+
+/** In a forked child. */
+void hb_notes_after_fork(void);
+
+/** Metadata of the session. A number of 0 stands for unknown and is left out. */
+void hb_put_text(const char *key, const char *text);
+void hb_put_number(const char *key, int64_t value);
+
+#endif

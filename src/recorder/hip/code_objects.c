@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+#include "hip/code_objects.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "gpu/code_metadata.h"
+#include "hip/forked.h"
+
+/* ---- HSA's loader; hsa.h, hsa_ven_amd_loader.h ---- */
+
+typedef struct hsa_handle {
+    uint64_t handle;
+} hsa_handle;
+
+typedef int (*executable_fn)(hsa_handle executable, void *context);
+typedef int (*object_fn)(hsa_handle executable, hsa_handle object, void *context);
+
+/* Version 1.03. */
+typedef struct hsa_loader {
+    void *query_host_address, *query_segment_descriptors, *query_executable;
+    int (*each_object)(hsa_handle executable, object_fn fn, void *context);
+    int (*object_info)(hsa_handle object, int attribute, void *value);
+    void *reader_from_file;
+    int (*each_executable)(executable_fn fn, void *context);
+} hsa_loader;
+
+enum {
+    HSA_EXTENSION_LOADER = 0x201,
+    INFO_STORAGE_TYPE = 4,
+    INFO_MEMORY_BASE = 5,
+    INFO_MEMORY_SIZE = 6,
+    INFO_FILE = 7,
+    INFO_LOAD_BASE = 9,
+    INFO_LOAD_SIZE = 10,
+    STORAGE_FILE = 1,
+    STORAGE_MEMORY = 2,
+};
+
+static bool find_loader(hsa_loader *loader)
+{
+    int (*table)(uint16_t extension, uint16_t major, size_t size, void *to);
+    void *hsa = dlopen("libhsa-runtime64.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    void *address = hsa ? dlsym(hsa, "hsa_system_get_major_extension_table") : NULL;
+    memcpy(&table, &address, sizeof table);
+    *loader = (hsa_loader){0};
+    bool found = address && table(HSA_EXTENSION_LOADER, 1, sizeof *loader, loader) == 0 &&
+                 loader->each_executable && loader->each_object && loader->object_info;
+    if (hsa) dlclose(hsa); /* whoever loaded it keeps it */
+    return found;
+}
+
+/* ---- an object's bytes ---- */
+
+typedef struct storage {
+    int fd;        /* of a file; -1: memory */
+    uint64_t base; /* of memory */
+    uint64_t size;
+} storage;
+
+/* The memory is the program's, who may have given it away already: the kernel looks for us. */
+static bool read_at(const storage *s, uint64_t offset, void *to, size_t size)
+{
+    if (offset > s->size || size > s->size - offset) return false;
+    if (s->fd >= 0) return pread(s->fd, to, size, (off_t)offset) == (ssize_t)size;
+    struct iovec here = {to, size}, there = {(void *)(uintptr_t)(s->base + offset), size};
+    return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == (ssize_t)size;
+}
+
+static bool find_storage(const hsa_loader *loader, hsa_handle object, storage *s)
+{
+    uint32_t type = 0;
+    *s = (storage){.fd = -1};
+    if (loader->object_info(object, INFO_STORAGE_TYPE, &type) != 0) return false;
+    if (type == STORAGE_MEMORY)
+        return loader->object_info(object, INFO_MEMORY_BASE, &s->base) == 0 &&
+               loader->object_info(object, INFO_MEMORY_SIZE, &s->size) == 0;
+    if (type != STORAGE_FILE || loader->object_info(object, INFO_FILE, &s->fd) != 0) return false;
+    struct stat st;
+    if (s->fd < 0 || fstat(s->fd, &st) != 0) return false;
+    s->size = (uint64_t)st.st_size;
+    return true;
+}
+
+/* ---- what is known ---- */
+
+enum { BUCKETS = 1024, MOST_NOTE_BYTES = 64 << 20 };
+
+typedef struct kernel {
+    struct kernel *next;
+    hb_code_resources resources;
+    uint32_t all_vgprs;
+    char name[];
+} kernel;
+
+static struct {
+    pthread_mutex_t lock;
+    kernel *buckets[BUCKETS];
+    uint64_t *seen; /* objects that were looked at, sorted */
+    size_t num_seen, room;
+} known = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static kernel **bucket_of(const char *name, size_t size)
+{
+    uint64_t hash = 0xcbf29ce484222325; /* FNV-1a */
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ (unsigned char)name[i]) * 0x100000001b3;
+    return &known.buckets[hash % BUCKETS];
+}
+
+/* Only gfx908 has AGPRs in a file of their own. */
+static bool is_unified(uint32_t elf_flags)
+{
+    return (elf_flags & 0xff) != 0x30;
+}
+
+static bool same(const kernel *k, const hb_code_kernel *c)
+{
+    return k->all_vgprs == c->vgprs && k->resources.agprs == c->agprs &&
+           k->resources.sgprs == c->sgprs && k->resources.lds_bytes == c->lds_bytes &&
+           strncmp(k->name, c->name, c->name_size) == 0 && !k->name[c->name_size];
+}
+
+static void add_kernel(void *context, const hb_code_kernel *c)
+{
+    uint32_t elf_flags = *(const uint32_t *)context;
+    kernel **bucket = bucket_of(c->name, c->name_size);
+    for (const kernel *k = *bucket; k; k = k->next)
+        if (same(k, c)) return; /* loaded on another device, or again */
+    kernel *k = malloc(sizeof *k + c->name_size + 1);
+    if (!k) return;
+    uint32_t apart = is_unified(elf_flags) ? HB_MIN(c->agprs, c->vgprs) : 0;
+    k->resources = (hb_code_resources){c->vgprs - apart, c->agprs, c->sgprs, c->lds_bytes};
+    k->all_vgprs = c->vgprs;
+    memcpy(k->name, c->name, c->name_size);
+    k->name[c->name_size] = '\0';
+    k->next = *bucket;
+    *bucket = k;
+}
+
+static void read_notes(const storage *s, const Elf64_Phdr *p, uint32_t elf_flags)
+{
+    size_t size;
+    if (p->p_filesz > MOST_NOTE_BYTES) return;
+    void *notes = malloc(p->p_filesz + 1);
+    if (notes && read_at(s, p->p_offset, notes, p->p_filesz)) {
+        const void *note = hb_code_note(notes, p->p_filesz, &size);
+        if (note) (void)hb_code_kernels(note, size, add_kernel, &elf_flags);
+    }
+    free(notes);
+}
+
+/* False when that is no code object. */
+static bool read_object(const storage *s)
+{
+    Elf64_Ehdr h;
+    Elf64_Phdr p;
+    if (!read_at(s, 0, &h, sizeof h) || memcmp(h.e_ident, ELFMAG, SELFMAG) != 0) return false;
+    if (h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_phentsize != sizeof p) return false;
+    for (uint32_t i = 0; i < h.e_phnum; i++)
+        if (read_at(s, h.e_phoff + i * sizeof p, &p, sizeof p) && p.p_type == PT_NOTE)
+            read_notes(s, &p, h.e_flags);
+    return true;
+}
+
+/* Its first segment, headers and notes, as it lies on the device; where the host can see that. */
+static void read_loaded(const hsa_loader *loader, hsa_handle object)
+{
+    storage s = {.fd = -1};
+    if (loader->object_info(object, INFO_LOAD_BASE, &s.base) == 0 &&
+        loader->object_info(object, INFO_LOAD_SIZE, &s.size) == 0)
+        (void)read_object(&s);
+}
+
+/* ---- looking ---- */
+
+/* False when it was looked at before. */
+static bool is_new(uint64_t object)
+{
+    size_t low = 0, high = known.num_seen;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (known.seen[middle] < object)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < known.num_seen && known.seen[low] == object) return false;
+    if (known.num_seen == known.room) {
+        size_t room = known.room ? 2 * known.room : 64;
+        uint64_t *grown = realloc(known.seen, room * sizeof *grown);
+        if (!grown) return false;
+        known.seen = grown;
+        known.room = room;
+    }
+    memmove(known.seen + low + 1, known.seen + low, (known.num_seen - low) * sizeof *known.seen);
+    known.seen[low] = object;
+    known.num_seen++;
+    return true;
+}
+
+static int look_at_object(hsa_handle executable, hsa_handle object, void *context)
+{
+    const hsa_loader *loader = context;
+    uint64_t address = 0;
+    storage s;
+    (void)executable;
+    if (loader->object_info(object, INFO_LOAD_BASE, &address) != 0) return 0;
+    if (!find_storage(loader, object, &s)) return 0;
+    /* An address may come to hold another object, but hardly one of the same size from the same
+     * place. */
+    if (!is_new((address ^ s.base) * 0x9e3779b97f4a7c15 + s.size)) return 0;
+    if (!read_object(&s)) read_loaded(loader, object);
+    return 0;
+}
+
+static int look_at_executable(hsa_handle executable, void *context)
+{
+    const hsa_loader *loader = context;
+    loader->each_object(executable, look_at_object, context);
+    return 0;
+}
+
+static void look(void)
+{
+    hsa_loader loader;
+    if (find_loader(&loader)) loader.each_executable(look_at_executable, &loader);
+}
+
+void hb_code_objects_look(void)
+{
+    pthread_mutex_lock(&known.lock);
+    look();
+    pthread_mutex_unlock(&known.lock);
+}
+
+static unsigned find(const char *name, uint32_t all_vgprs, uint32_t lds_bytes,
+                     hb_code_resources *resources)
+{
+    unsigned found = 0;
+    for (const kernel *k = *bucket_of(name, strlen(name)); k; k = k->next) {
+        if (strcmp(k->name, name) != 0) continue;
+        if (k->all_vgprs != all_vgprs || k->resources.lds_bytes != lds_bytes) continue;
+        *resources = k->resources;
+        found++;
+    }
+    return found;
+}
+
+bool hb_code_objects_find(const char *name, uint32_t all_vgprs, uint32_t lds_bytes,
+                          hb_code_resources *resources)
+{
+    pthread_mutex_lock(&known.lock);
+    unsigned found = find(name, all_vgprs, lds_bytes, resources);
+    if (!found) {
+        look();
+        found = find(name, all_vgprs, lds_bytes, resources);
+    }
+    pthread_mutex_unlock(&known.lock);
+    return found == 1;
+}
+
+/* What another thread was just changing is begun anew; its memory is given up. */
+void hb_code_objects_after_fork(void)
+{
+    if (hb_lock_after_fork(&known.lock)) return;
+    memset(known.buckets, 0, sizeof known.buckets);
+    known.seen = NULL;
+    known.num_seen = known.room = 0;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#include "hip/graphs.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "hip/forked.h"
+
+/* What does not fit any more is taken for graphs that have run. */
+enum { MOST_GRAPHS = 1 << 16 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what follows, but `watching` */
+static uint64_t *fresh;                                  /* made and not run, latest last */
+static size_t num_fresh, room;
+static _Atomic bool watching;
+
+/* Under the lock: whether it was there. */
+static bool take_out(uint64_t exec)
+{
+    for (size_t i = num_fresh; i-- > 0;) {
+        if (fresh[i] != exec) continue;
+        fresh[i] = fresh[--num_fresh];
+        return true;
+    }
+    return false;
+}
+
+static bool has_room(void)
+{
+    if (num_fresh < room) return true;
+    size_t more = room ? 2 * room : 64;
+    uint64_t *grown = more <= MOST_GRAPHS ? realloc(fresh, more * sizeof *fresh) : NULL;
+    if (!grown) return false;
+    fresh = grown;
+    room = more;
+    return true;
+}
+
+void hb_graphs_begin(bool watch)
+{
+    pthread_mutex_lock(&lock);
+    num_fresh = 0;
+    pthread_mutex_unlock(&lock);
+    atomic_store(&watching, watch);
+}
+
+void hb_graphs_made(uint64_t exec)
+{
+    if (!atomic_load_explicit(&watching, memory_order_relaxed)) return;
+    pthread_mutex_lock(&lock);
+    (void)take_out(exec); /* an address that was another graph's */
+    if (has_room()) fresh[num_fresh++] = exec;
+    pthread_mutex_unlock(&lock);
+}
+
+bool hb_graphs_run(uint64_t exec)
+{
+    if (!atomic_load_explicit(&watching, memory_order_relaxed)) return true;
+    pthread_mutex_lock(&lock);
+    bool first = take_out(exec);
+    pthread_mutex_unlock(&lock);
+    return first;
+}
+
+void hb_graphs_after_fork(void)
+{
+    if (!hb_lock_after_fork(&lock)) fresh = NULL, room = 0; /* half changed: given up */
+    num_fresh = 0;
+    atomic_store(&watching, false);
+}

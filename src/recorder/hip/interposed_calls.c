@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which functions there are the runtime itself tells (hipApiName()): those that it would report to
+ * a profiler. So functions that hipboard has never heard of are recorded, too.
+ */
+#include "hip/interposed_calls.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "hip/capture_notes.h"
+#include "hip/forked.h"
+#include "interpose/dlsym_hook.h"
+#include "interpose/got_patch.h"
+#include "interpose/trampolines.h"
+
+enum { MAX_FUNCTIONS = 1024, MAX_NAME = 128 };
+
+/* An exported function. `thunk`: its number + 1; 0: it has none yet. */
+typedef struct target {
+    const char *name;
+    hb_thunk_fn real;
+    uint32_t cid, thunk;
+} target;
+
+static struct {
+    const hb_hip *hip;
+    hb_around_call around;
+    target *targets; /* by name */
+    size_t num_targets;
+    uint32_t cids[HB_THUNKS]; /* of thunks */
+    bool per_thread[HB_THUNKS];
+    uint32_t num_thunks;
+    unsigned foreign; /* places that are somebody else's */
+    int (*get_proc_address)(const char *name, void **function, int version, uint64_t flags,
+                            void *found);
+} self;
+
+/* ---- calls ---- */
+
+uint64_t hb_thunk_call(uint32_t index, const uint64_t words[HB_THUNK_WORDS])
+{
+    hb_frame *f = hb_calls_push(self.cids[index]);
+    if (!f) return hb_thunk_call_real(index, words);
+    uint64_t correlation = f->correlation;
+    f->per_thread = self.per_thread[index];
+    hb_hip_call_arrange(f->call, words, f->data);
+    hb_call_begin(f, f->data);
+    if (self.around.before) self.around.before(f);
+    uint64_t result = hb_thunk_call_real(index, words);
+    /* A session may have ended and another begun meanwhile, and the frame be another call's. */
+    if (hb_calls_top(self.cids[index]) != f || f->correlation != correlation) return result;
+    if (self.around.after) self.around.after(f, (int)result);
+    hb_call_end(f, f->data, (int)result);
+    return result;
+}
+
+/* ---- which functions ---- */
+
+/* They take floating-point numbers. */
+static bool is_passed_over(const char *name)
+{
+    return strcmp(name, "hipTexRefSetMipmapLevelBias") == 0 ||
+           strcmp(name, "hipTexRefSetMipmapLevelClamp") == 0;
+}
+
+static void add_target(const char *name, uint32_t cid)
+{
+    hb_thunk_fn real;
+    hb_hip_symbol(self.hip, name, &real);
+    char *copy = real ? strdup(name) : NULL;
+    if (copy) self.targets[self.num_targets++] = (target){copy, real, cid, 0};
+}
+
+/* HIP 6 exports the first form of a function whose structure has changed under the old name. */
+static void add_first_form(const char *name, uint32_t cid)
+{
+    static const char suffix[] = "R0000";
+    char plain[MAX_NAME];
+    size_t n = strlen(name), of_suffix = sizeof suffix - 1;
+    if (n <= of_suffix || n >= MAX_NAME || strcmp(name + n - of_suffix, suffix) != 0) return;
+    memcpy(plain, name, n - of_suffix);
+    plain[n - of_suffix] = '\0';
+    add_target(plain, cid);
+}
+
+/* A function, its twin for per-thread streams, and the names that C++ gives to the two that some
+ * releases export under those only. */
+static void add_function(const char *name, uint32_t cid)
+{
+    static const char *const mangled[] = {
+        "_Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_"
+        "tS6_j",
+        "_Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_"
+        "tS6_",
+    };
+    char twin[MAX_NAME];
+    if (hb_calls_row(cid)->kind == HB_CALL_HIDDEN || is_passed_over(name)) return;
+    add_target(name, cid);
+    snprintf(twin, sizeof twin, "%s_spt", name);
+    add_target(twin, cid);
+    add_first_form(name, cid);
+    for (size_t i = 0; i < HB_ARRAY_LEN(mangled); i++)
+        if (strncmp(mangled[i] + 4, name, strlen(name)) == 0) add_target(mangled[i], cid);
+}
+
+static uint32_t count_functions(const hb_hip *hip)
+{
+    uint32_t n = 0;
+    for (uint32_t cid = 0; cid < MAX_FUNCTIONS; cid++) {
+        const char *name = hip->api_name(cid);
+        if (name && strcmp(name, "unknown") != 0) n = cid + 1;
+    }
+    return n;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const target *)a)->name, ((const target *)b)->name);
+}
+
+static bool list_functions(hb_buf *why)
+{
+    uint32_t n = count_functions(self.hip);
+    hb_calls_source calls = {.num_functions = n, .name_of = self.hip->api_name, .interposed = true};
+    self.targets = calloc((size_t)n * 4 + 1, sizeof *self.targets);
+    if (!self.targets || !hb_calls_init(self.hip, &calls)) {
+        hb_buf_str(why, "no memory");
+        return false;
+    }
+    for (uint32_t cid = 0; cid < n; cid++) {
+        const char *name = self.hip->api_name(cid);
+        if (name && strncmp(name, "hip", 3) == 0) add_function(name, cid);
+    }
+    qsort(self.targets, self.num_targets, sizeof *self.targets, by_name);
+    return self.num_targets > 0;
+}
+
+/* ---- what stands in for them ---- */
+
+static target *find_target(const char *name)
+{
+    target key = {.name = name};
+    if (strncmp(name, "hip", 3) != 0 && strncmp(name, "_Z", 2) != 0) return NULL;
+    return bsearch(&key, self.targets, self.num_targets, sizeof key, by_name);
+}
+
+static void *address_of(hb_thunk_fn function)
+{
+    void *address;
+    memcpy(&address, &function, sizeof address);
+    return address;
+}
+
+static pthread_mutex_t thunks_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void *thunk_of(target *t)
+{
+    pthread_mutex_lock(&thunks_lock);
+    if (!t->thunk && self.num_thunks < HB_THUNKS) {
+        size_t n = strlen(t->name);
+        self.cids[self.num_thunks] = t->cid;
+        self.per_thread[self.num_thunks] = n > 4 && strcmp(t->name + n - 4, "_spt") == 0;
+        hb_thunk_real[self.num_thunks] = t->real;
+        t->thunk = ++self.num_thunks;
+    }
+    uint32_t thunk = t->thunk;
+    pthread_mutex_unlock(&thunks_lock);
+    return thunk ? address_of(hb_thunks[thunk - 1]) : NULL;
+}
+
+static void *thunk_at(const void *real)
+{
+    for (size_t i = 0; i < self.num_targets; i++)
+        if (address_of(self.targets[i].real) == real) return thunk_of(&self.targets[i]);
+    return NULL;
+}
+
+/* hipGetProcAddress() gives functions away. */
+static int get_proc_address(const char *name, void **function, int version, uint64_t flags,
+                            void *found)
+{
+    int error = self.get_proc_address(name, function, version, flags, found);
+    void *thunk = error == 0 && function && *function ? thunk_at(*function) : NULL;
+    if (thunk) *function = thunk;
+    return error;
+}
+
+static void *stand_in(target *t)
+{
+    void *thunk = thunk_of(t);
+    if (!thunk || strcmp(t->name, "hipGetProcAddress") != 0) return thunk;
+    int (*function)(const char *, void **, int, uint64_t, void *) = get_proc_address;
+    memcpy(&self.get_proc_address, &thunk, sizeof thunk);
+    memcpy(&thunk, &function, sizeof thunk);
+    return thunk;
+}
+
+static void *replacement(const char *name, void **real)
+{
+    target *t = find_target(name);
+    if (!t) return NULL;
+    *real = address_of(t->real);
+    return stand_in(t);
+}
+
+/* For dlsym(), which may have found another library's function of that name. */
+static void *substitute(const char *name, void *found)
+{
+    target *t = find_target(name);
+    return t && found == address_of(t->real) ? stand_in(t) : NULL;
+}
+
+/* ---- life ---- */
+
+bool hb_interpose_possible(const hb_hip *hip, hb_buf *why)
+{
+    if (!hb_imports_known()) {
+        hb_buf_str(why, "hipboard knows too little of this processor's calls");
+        return false;
+    }
+    if (hip->api_name) return true;
+    hb_buf_printf(why, "%s does not tell which functions it has (hipApiName)", hip->soname);
+    return false;
+}
+
+void hb_interpose_look(void)
+{
+    hb_imports_replace(replacement, address_of(self.targets[0].real), &self.foreign);
+    hb_lookups_interpose();
+}
+
+bool hb_interpose_attach(const hb_hip *hip, const hb_around_call *around, hb_buf *why)
+{
+    self.hip = hip;
+    self.around = *around;
+    if (!list_functions(why)) return false;
+    hb_lookups_substitute(substitute);
+    hb_interpose_look();
+    return true;
+}
+
+/* A number that was just being given away is not given to another. */
+void hb_interpose_after_fork(void)
+{
+    if (!hb_lock_after_fork(&thunks_lock) && self.num_thunks < HB_THUNKS) self.num_thunks++;
+    atomic_store(&hb_thunks_on, 0);
+}
+
+void hb_interpose_enable(bool on)
+{
+    atomic_store(&hb_thunks_on, on);
+    if (!on && self.foreign)
+        hb_note(true,
+                "%u places that call HIP had been redirected by another library and were left so: "
+                "calls from there may be missing",
+                self.foreign);
+}

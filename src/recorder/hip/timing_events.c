@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A mark goes round: free, in a stream, waiting, read, free. HIP tells the time between two events
+ * as a float of milliseconds, which is exact enough for a moment only as long as the other is not
+ * far away: so each device has a base, an event on a stream of hipboard's own for which the host
+ * waits, that is renewed several times a second.
+ */
+#include "hip/timing_events.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/thread_start.h"
+#include "hip/forked.h"
+
+enum {
+    MAX_MARKS = 8192,        /* a device's that are not yet read */
+    MARKS_AT_ONCE = 32,      /* made */
+    BASE_NS = 200000000,     /* a base is renewed after that time */
+    READ_EVERY_NS = 1000000, /* while there are marks */
+    STREAM_NON_BLOCKING = 1, /* hipStreamNonBlocking */
+    CAPTURE_STATUS_NONE = 0, /* hipStreamCaptureStatusNone */
+    MAX_BUSY_STREAMS = 64,
+    DRAIN_MS = 200, /* without any progress */
+    FLOAT_STEPS = 1 << 23,
+};
+
+typedef struct functions {
+    int (*event_create)(void **event, unsigned flags);
+    int (*event_record)(void *event, void *stream);
+    int (*event_query)(void *event);
+    int (*event_synchronize)(void *event);
+    int (*event_elapsed)(float *ms, void *start, void *stop);
+    int (*stream_create)(void **stream, unsigned flags);
+    int (*stream_is_capturing)(void *stream, int *status);
+    int (*get_last_error)(void);
+    int (*get_device)(int *device);
+    int (*set_device)(int device);
+} functions;
+
+static functions fn;
+
+typedef struct list {
+    hb_mark *first, **last;
+} list;
+
+typedef struct device {
+    hb_mark *free;
+    uint32_t num_marks;
+    /* the reader's */
+    void *stream, *base;           /* NULL: not yet made */
+    int64_t base_ns, base_half_ns; /* CLOCK_BOOTTIME of `base`, give or take */
+} device;
+
+static struct {
+    pthread_mutex_t lock; /* of all below, but for what is the reader's */
+    device devices[HB_HIP_MAX_DEVICES];
+    list waiting;
+    uint32_t generation;
+    bool reading, ending;
+    pthread_t reader;
+    pthread_mutex_t hip_lock; /* the reader calls HIP; taken before `lock` */
+    list unread;              /* the reader's part of those that wait */
+    int paused;               /* captures that are going on */
+    _Atomic uint64_t lost;
+    _Atomic int64_t uncertainty;
+} self = {.lock = PTHREAD_MUTEX_INITIALIZER, .hip_lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void list_clear(list *l)
+{
+    l->first = NULL;
+    l->last = &l->first;
+}
+
+static void list_add(list *l, hb_mark *mark)
+{
+    mark->next = NULL;
+    *l->last = mark;
+    l->last = &mark->next;
+}
+
+static void *pointer(uint64_t value)
+{
+    return (void *)(uintptr_t)value;
+}
+
+static const struct {
+    const char *name;
+    size_t offset;
+} needed[] = {
+    {"hipEventCreateWithFlags", offsetof(functions, event_create)},
+    {"hipEventRecord", offsetof(functions, event_record)},
+    {"hipEventQuery", offsetof(functions, event_query)},
+    {"hipEventSynchronize", offsetof(functions, event_synchronize)},
+    {"hipEventElapsedTime", offsetof(functions, event_elapsed)},
+    {"hipStreamCreateWithFlags", offsetof(functions, stream_create)},
+    {"hipStreamIsCapturing", offsetof(functions, stream_is_capturing)},
+    {"hipGetLastError", offsetof(functions, get_last_error)},
+    {"hipGetDevice", offsetof(functions, get_device)},
+    {"hipSetDevice", offsetof(functions, set_device)},
+};
+
+bool hb_marks_possible(const hb_hip *hip, hb_buf *why)
+{
+    for (size_t i = 0; i < HB_ARRAY_LEN(needed); i++) {
+        void *address;
+        hb_hip_symbol(hip, needed[i].name, &address);
+        if (address) continue;
+        hb_buf_printf(why, "%s has no %s", hip->soname, needed[i].name);
+        return false;
+    }
+    return true;
+}
+
+static void begin_lists(void);
+
+void hb_marks_init(const hb_hip *hip)
+{
+    begin_lists();
+    for (size_t i = 0; i < HB_ARRAY_LEN(needed); i++)
+        hb_hip_symbol(hip, needed[i].name, (char *)&fn + needed[i].offset);
+}
+
+/* ---- in the program's threads ---- */
+
+/* What fails here is none of the program's business, which may ask for the thread's last error. */
+static bool works(int error)
+{
+    if (error) fn.get_last_error();
+    return error == 0;
+}
+
+/* An event belongs to the device that is the thread's when it is made. */
+static hb_mark *make_marks(int id)
+{
+    hb_mark *made = NULL;
+    int present = id;
+    if (!works(fn.get_device(&present))) return NULL;
+    if (present != id && !works(fn.set_device(id))) return NULL;
+    for (int i = 0; i < MARKS_AT_ONCE; i++) {
+        hb_mark *mark = calloc(1, sizeof *mark);
+        if (!mark || !works(fn.event_create(&mark->start, 0)) ||
+            !works(fn.event_create(&mark->stop, 0))) {
+            free(mark);
+            break;
+        }
+        mark->generation = self.generation;
+        mark->next = made;
+        made = mark;
+    }
+    if (present != id) works(fn.set_device(present));
+    return made;
+}
+
+static void give_back(int id, hb_mark *marks, uint32_t are_new)
+{
+    pthread_mutex_lock(&self.lock);
+    device *d = &self.devices[id];
+    d->num_marks += are_new;
+    while (marks) {
+        hb_mark *mark = marks;
+        marks = mark->next;
+        if (mark->generation != self.generation) {
+            free(mark);
+            continue;
+        }
+        mark->next = d->free;
+        d->free = mark;
+    }
+    pthread_mutex_unlock(&self.lock);
+}
+
+static hb_mark *take_free(int id, bool *may_make)
+{
+    pthread_mutex_lock(&self.lock);
+    device *d = &self.devices[id];
+    hb_mark *mark = d->free;
+    if (mark) d->free = mark->next;
+    *may_make = d->num_marks < MAX_MARKS;
+    pthread_mutex_unlock(&self.lock);
+    return mark;
+}
+
+static hb_mark *take(int id)
+{
+    bool may_make;
+    hb_mark *mark = take_free(id, &may_make);
+    if (mark || !may_make) return mark;
+    hb_mark *made = make_marks(id);
+    uint32_t n = 0;
+    for (hb_mark *m = made; m; m = m->next)
+        n++;
+    give_back(id, made, n);
+    return take_free(id, &may_make);
+}
+
+/* Also where a capture of another stream forbids to ask. */
+static bool is_capturing(uint64_t stream)
+{
+    int status = CAPTURE_STATUS_NONE;
+    return !works(fn.stream_is_capturing(pointer(stream), &status)) ||
+           status != CAPTURE_STATUS_NONE;
+}
+
+hb_mark *hb_mark_begin(uint64_t stream, int id)
+{
+    if (is_capturing(stream)) return NULL;
+    hb_mark *mark = id >= 0 && id < HB_HIP_MAX_DEVICES ? take(id) : NULL;
+    if (!mark) {
+        atomic_fetch_add(&self.lost, 1);
+        return NULL;
+    }
+    mark->work = (hb_record_work){.device = id};
+    mark->stream = stream;
+    if (works(fn.event_record(mark->start, pointer(stream)))) return mark;
+    hb_mark_cancel(mark);
+    return NULL;
+}
+
+void hb_mark_cancel(hb_mark *mark)
+{
+    mark->next = NULL;
+    give_back(mark->work.device, mark, 0);
+}
+
+bool hb_mark_end(hb_mark *mark)
+{
+    if (!works(fn.event_record(mark->stop, pointer(mark->stream)))) {
+        atomic_fetch_add(&self.lost, 1);
+        hb_mark_cancel(mark);
+        return false;
+    }
+    pthread_mutex_lock(&self.lock);
+    list_add(&self.waiting, mark);
+    pthread_mutex_unlock(&self.lock);
+    return true;
+}
+
+void hb_marks_pause(bool on)
+{
+    pthread_mutex_lock(&self.hip_lock); /* the reader's present call is over */
+    self.paused += on ? 1 : self.paused ? -1 : 0;
+    pthread_mutex_unlock(&self.hip_lock);
+}
+
+uint64_t hb_marks_lost(void)
+{
+    return atomic_load(&self.lost);
+}
+
+int64_t hb_marks_uncertainty(void)
+{
+    return atomic_load(&self.uncertainty);
+}
+
+/* ---- in the reader ---- */
+
+static bool make_base(device *d, int id)
+{
+    if (d->base) return true;
+    if (fn.set_device(id) != 0) return false;
+    if (!d->stream && fn.stream_create(&d->stream, STREAM_NON_BLOCKING) != 0) return false;
+    return fn.event_create(&d->base, 0) == 0;
+}
+
+/* The event's moment lies between two readings of the clock. The first try of a stream takes long.
+ */
+static bool renew_base(device *d, int id)
+{
+    int64_t best = INT64_MAX;
+    if (!make_base(d, id)) return false;
+    for (int i = 0; i < 3; i++) {
+        int64_t before = hb_clock_ns(CLOCK_BOOTTIME);
+        if (fn.event_record(d->base, d->stream) != 0) return false;
+        if (fn.event_synchronize(d->base) != 0) return false;
+        int64_t after = hb_clock_ns(CLOCK_BOOTTIME);
+        d->base_ns = before + (after - before) / 2;
+        best = (after - before) / 2;
+        if (best < 50000) break;
+    }
+    d->base_half_ns = best;
+    return true;
+}
+
+static int64_t ns_of(float ms)
+{
+    return (int64_t)((double)ms * 1e6);
+}
+
+static void at_most_off_by(int64_t ns)
+{
+    if (ns > atomic_load(&self.uncertainty)) atomic_store(&self.uncertainty, ns);
+}
+
+static bool read_times(hb_mark *mark)
+{
+    device *d = &self.devices[mark->work.device];
+    float from_base, lasted;
+    if (!d->base || hb_clock_ns(CLOCK_BOOTTIME) - d->base_ns > BASE_NS)
+        if (!renew_base(d, mark->work.device)) return false;
+    if (fn.event_elapsed(&from_base, d->base, mark->start) != 0) return false;
+    if (fn.event_elapsed(&lasted, mark->start, mark->stop) != 0) return false;
+    at_most_off_by(d->base_half_ns + (int64_t)ceil(fabs((double)from_base) * 1e6 / FLOAT_STEPS));
+    mark->work.begin_ns = d->base_ns + ns_of(from_base);
+    mark->work.end_ns = mark->work.begin_ns + HB_MAX(ns_of(lasted), 0);
+    return true;
+}
+
+static void report(hb_mark *mark)
+{
+    if (read_times(mark)) {
+        hb_work_report(&mark->work);
+        hb_work_arrived(true);
+    } else {
+        atomic_fetch_add(&self.lost, 1);
+    }
+}
+
+/* Streams whose oldest mark has not been reached. */
+typedef struct busy {
+    uint64_t streams[MAX_BUSY_STREAMS];
+    int count;
+} busy;
+
+static bool is_busy(const busy *b, uint64_t stream)
+{
+    for (int i = 0; i < b->count; i++)
+        if (b->streams[i] == stream) return true;
+    return false;
+}
+
+static bool is_over(busy *b, const hb_mark *mark)
+{
+    enum { NOT_READY = 600 };
+    if (is_busy(b, mark->stream)) return false;
+    if (fn.event_query(mark->stop) != NOT_READY) return true;
+    if (b->count < MAX_BUSY_STREAMS) b->streams[b->count++] = mark->stream;
+    return false;
+}
+
+/* Reports those of `marks` that are over; the others stay. False: none is. */
+static bool read_marks(list *marks)
+{
+    busy b = {.count = 0};
+    hb_mark *mark = marks->first;
+    bool any = false;
+    list_clear(marks);
+    for (hb_mark *next; mark; mark = next) {
+        next = mark->next;
+        if (!is_over(&b, mark)) {
+            list_add(marks, mark);
+            continue;
+        }
+        report(mark);
+        hb_mark_cancel(mark);
+        any = true;
+    }
+    return any;
+}
+
+static void take_waiting(list *to)
+{
+    pthread_mutex_lock(&self.lock);
+    if (self.waiting.first) {
+        *to->last = self.waiting.first;
+        to->last = self.waiting.last;
+        list_clear(&self.waiting);
+    }
+    pthread_mutex_unlock(&self.lock);
+}
+
+static bool read_some(bool *left)
+{
+    bool any = false;
+    pthread_mutex_lock(&self.hip_lock);
+    if (!self.paused) {
+        take_waiting(&self.unread);
+        any = read_marks(&self.unread);
+    }
+    *left = self.unread.first;
+    pthread_mutex_unlock(&self.hip_lock);
+    return any;
+}
+
+static bool is_ending(void)
+{
+    pthread_mutex_lock(&self.lock);
+    bool ending = self.ending;
+    pthread_mutex_unlock(&self.lock);
+    return ending;
+}
+
+static void drop_rest(void)
+{
+    pthread_mutex_lock(&self.hip_lock);
+    take_waiting(&self.unread);
+    for (hb_mark *next, *mark = self.unread.first; mark; mark = next) {
+        next = mark->next;
+        atomic_fetch_add(&self.lost, 1);
+        hb_mark_cancel(mark);
+    }
+    list_clear(&self.unread);
+    pthread_mutex_unlock(&self.hip_lock);
+}
+
+static void *reader_main(void *arg)
+{
+    bool left = true;
+    int idle_ms = 0;
+    (void)arg;
+    hb_calls_enter_own();
+    while (!is_ending() || (left && idle_ms < DRAIN_MS)) {
+        if (read_some(&left)) {
+            idle_ms = 0;
+            continue;
+        }
+        nanosleep(&(struct timespec){.tv_nsec = READ_EVERY_NS}, NULL);
+        idle_ms = is_ending() ? idle_ms + 1 : 0;
+    }
+    drop_rest();
+    return NULL;
+}
+
+/* ---- life ---- */
+
+static void begin_lists(void)
+{
+    memset(self.devices, 0, sizeof self.devices);
+    list_clear(&self.waiting);
+    list_clear(&self.unread);
+}
+
+/* The reader and the events are the parent's. */
+void hb_marks_after_fork(void)
+{
+    hb_lock_after_fork(&self.lock);
+    hb_lock_after_fork(&self.hip_lock);
+    self.reading = false;
+    self.paused = 0;
+    begin_lists();
+}
+
+bool hb_marks_enable(bool on)
+{
+    if (on == self.reading) return true;
+    if (on) {
+        self.ending = false;
+        atomic_store(&self.uncertainty, 0);
+        return self.reading = hb_background_thread(&self.reader, "marks", reader_main, NULL) == 0;
+    }
+    pthread_mutex_lock(&self.lock);
+    self.ending = true;
+    pthread_mutex_unlock(&self.lock);
+    pthread_join(self.reader, NULL);
+    self.reading = false;
+    return true;
+}
+
+void hb_marks_forget(void)
+{
+    pthread_mutex_lock(&self.hip_lock);
+    pthread_mutex_lock(&self.lock);
+    self.generation++;
+    for (int i = 0; i < HB_HIP_MAX_DEVICES; i++)
+        self.devices[i] = (device){NULL};
+    list lists[] = {self.waiting, self.unread};
+    for (size_t i = 0; i < HB_ARRAY_LEN(lists); i++)
+        for (hb_mark *m = lists[i].first; m; m = m->next)
+            atomic_fetch_add(&self.lost, 1);
+    list_clear(&self.waiting);
+    list_clear(&self.unread);
+    pthread_mutex_unlock(&self.lock);
+    pthread_mutex_unlock(&self.hip_lock);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Device work timed from outside: a HIP event in its stream before it and one behind it, read later
+ * by a thread of hipboard's own. Works with any HIP runtime. The times include what the runtime
+ * does between the events and the work; where they lie on the host's clock is known to within some
+ * microseconds, by events whose moment the host has seen as well.
+ */
+#ifndef HB_HIP_TIMING_EVENTS_H
+#define HB_HIP_TIMING_EVENTS_H
+
+#include "hip/calls.h"
+
+/** A pair of events around a piece of work. */
+typedef struct hb_mark {
+    struct hb_mark *next;
+    void *start, *stop; /* hipEvent_t */
+    uint64_t stream;
+    uint32_t generation; /* of the events; see hb_marks_forget() */
+    hb_record_work work; /* all but its times */
+} hb_mark;
+
+/** Whether the runtime has the functions for it; `why` gets the one that is missing. */
+bool hb_marks_possible(const hb_hip *hip, hb_buf *why);
+
+/** Once, before all below. */
+void hb_marks_init(const hb_hip *hip);
+
+/** From now on marks are read, or no more: then returns when all that are over have been. False:
+ * there is no thread for it. */
+bool hb_marks_enable(bool on);
+
+/** A mark whose first event is now in the stream, of that device; NULL when there can't be one:
+ * the stream is being captured into a graph, or too many marks are still to be read. */
+hb_mark *hb_mark_begin(uint64_t stream, int device);
+/** The work was put into the stream: it will be reported with its times; or false. */
+bool hb_mark_end(hb_mark *mark);
+/** It was not. */
+void hb_mark_cancel(hb_mark *mark);
+
+/** While a thread captures streams into graphs no event may be asked for. */
+void hb_marks_pause(bool on);
+
+/** The events are about to become invalid: they are dropped, and what they mark is lost. */
+void hb_marks_forget(void);
+
+/** Pieces of work, in all sessions, that were not timed. */
+uint64_t hb_marks_lost(void);
+
+/** How far times may be off, in nanoseconds, as far as was seen in this session. */
+int64_t hb_marks_uncertainty(void);
+
+/** In a forked child. */
+void hb_marks_after_fork(void);
+
+#endif

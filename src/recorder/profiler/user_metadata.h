@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What users add to the traces: key by key, before the start, and about their place in a
+ * distributed run.
+ */
+#ifndef HB_PROFILER_USER_METADATA_H
+#define HB_PROFILER_USER_METADATA_H
+
+#include "profiler/profiler.h"
+
+/* why a cycle was recorded, and the request of a whole job; texts */
+#define HB_METADATA_REASON     "hipboard_reason"
+#define HB_METADATA_REQUEST_ID "hipboard_request_id"
+
+/** Puts what was preset or added between cycles, and distributedInfo, into the session that just
+ * began. */
+void hb_metadata_emit(hb_profiler *prof);
+
+/** Forgets what was preset or added between cycles. */
+void hb_metadata_drop(hb_profiler *prof);
+
+/** torch's distributedInfo as JSON text from malloc; *json is NULL when world_size is 0. */
+hb_result hb_distributed_json(const hb_distributed_info *info, char **json);
+
+#endif

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The background thread: writes finished cycles, so that a step does not wait for a disk, and
+ * stamps the running session with the time once a second, so that a crash's records can be dated.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/guard.h"
+#include "base/process.h"
+#include "base/thread_start.h"
+#include "hip/capture.h"
+#include "profiler/control.h"
+#include "profiler/cycle_log.h"
+
+void hb_cycle_drop(hb_profiler *prof, hb_cycle *cycle)
+{
+    hb_lock_take(&prof->lock);
+    bool last = --cycle->holders == 0;
+    hb_lock_give(&prof->lock);
+    if (!last) return;
+    hb_device_forget(cycle->session);
+    /* In memory nobody could recover it. */
+    bool keep = cycle->failed && prof->spool.path;
+    if (!keep) hb_session_release(&prof->spool, cycle->session);
+    free(cycle);
+}
+
+void hb_cycle_saved(hb_profiler *prof, const hb_cycle *cycle)
+{
+    hb_lock_take(&prof->lock);
+    if (!cycle->failed) hb_session_set_state(cycle->session, HB_SESSION_SAVED);
+    hb_lock_give(&prof->lock);
+}
+
+/* Also one that is a trace elsewhere. Under the lock. */
+static void keep_for_recovery(hb_cycle *cycle)
+{
+    cycle->failed = true;
+    __atomic_store_n(&cycle->session->file_inode, 0, __ATOMIC_SEQ_CST);
+    hb_session_set_state(cycle->session, HB_SESSION_STOPPED);
+}
+
+/* Once, however many cycles follow. */
+static void warn_unwritten(hb_profiler *prof)
+{
+    const char *spool = prof->spool.path;
+    if (prof->unwritten++ > 0) return;
+    hb_warn("%s; the cycle's records %s%s", hb_last_error(),
+            spool ? "stay in " : "are lost: they are in memory only", spool ? spool : "");
+}
+
+/* A cycle in which nothing happened, of a handler that wants no such. */
+static bool leaves_out(hb_profiler *prof, const hb_job *job)
+{
+    hb_spool_view view = hb_spool_view_own(&prof->spool);
+    if (!(job->flags & HB_SKIP_EMPTY) || !hb_session_is_empty(&view, job->cycle->session))
+        return false;
+    hb_cycle_saved(prof, job->cycle);
+    hb_control_written(prof, job->request, NULL, "nothing happened meanwhile");
+    return true;
+}
+
+static void write_job(hb_profiler *prof, hb_job *job)
+{
+    job->cpu_ns = hb_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    if (leaves_out(prof, job)) return;
+    hb_result result =
+        hb_cycle_write(prof, job->cycle, job->path, job->flags, HB_NEW_FILE, &job->dir);
+    hb_lock_take(&prof->lock);
+    if (result != HB_OK) {
+        keep_for_recovery(job->cycle);
+        if (prof->job_result == HB_OK) {
+            prof->job_result = result;
+            strncpy(prof->job_error, hb_last_error(), sizeof prof->job_error - 1);
+        }
+    }
+    hb_lock_give(&prof->lock);
+    if (result == HB_OK) {
+        hb_cycle_log(prof, job);
+        hb_retention_add(&prof->retention, job->path);
+    } else {
+        warn_unwritten(prof);
+    }
+    hb_control_written(prof, job->request, job->path, result == HB_OK ? NULL : hb_last_error());
+}
+
+/* Once, whatever follows: the trace's metadata counts them each time. */
+static void warn_lost(hb_profiler *prof, const hb_session *session)
+{
+    hb_lost lost = hb_session_lost(session);
+    uint64_t dropped = lost.buffer_full + lost.reentrant + lost.memory + lost.interrupted;
+    uint64_t reduced = lost.strings_full + lost.too_big;
+    if (prof->warned_lost || (dropped == 0 && reduced == 0)) return;
+    prof->warned_lost = true;
+    hb_warn(
+        "cycle %lld lost %llu records (%llu over max_record_bytes) and keeps %llu without their "
+        "name or inputs; the trace's metadata counts them (said once)",
+        (long long)session->cycle, (unsigned long long)dropped,
+        (unsigned long long)lost.buffer_full, (unsigned long long)reduced);
+}
+
+static void settle(hb_profiler *prof, const hb_cycle *cycle)
+{
+    hb_session_settle(&prof->spool, cycle->session);
+    warn_lost(prof, cycle->session);
+}
+
+static void do_job(hb_profiler *prof, hb_job *job)
+{
+    bool owned = job->path != NULL;
+    if (owned)
+        write_job(prof, job);
+    else
+        settle(prof, job->cycle);
+    hb_cycle_drop(prof, job->cycle);
+    if (!owned) return; /* gone with its cycle */
+    hb_kept_file_close(&job->dir);
+    free(job->path);
+    free(job);
+}
+
+#define TICK_MS 1000
+
+/* Under the lock: until there is something to do. */
+static void wait_for_work(hb_profiler *prof)
+{
+    if (hb_news_wait(&prof->changed, &prof->lock, HB_PROCESS_LOOK_MS)) return;
+    prof->idle_ms += HB_PROCESS_LOOK_MS;
+    if (prof->idle_ms >= TICK_MS) {
+        prof->idle_ms = 0;
+        if (prof->session) hb_session_tick(prof->session);
+    }
+    hb_lock_give(&prof->lock);
+    hb_process_end_if_over();
+    hb_lock_take(&prof->lock);
+}
+
+/* Under the lock. */
+static void do_jobs(hb_profiler *prof)
+{
+    while (prof->jobs) {
+        hb_job *job = prof->jobs;
+        prof->jobs = job->next;
+        static hb_job settling; /* has no path; the job itself goes with its cycle */
+        prof->running = job->path ? job : &settling;
+        hb_lock_give(&prof->lock);
+        do_job(prof, job);
+        hb_lock_take(&prof->lock);
+        prof->running = NULL;
+        hb_news_tell(&prof->changed);
+    }
+}
+
+static void *work(void *arg)
+{
+    hb_profiler *prof = arg;
+    hb_lock_take(&prof->lock);
+    for (;;) {
+        do_jobs(prof);
+        if (prof->worker_ends) break;
+        wait_for_work(prof);
+    }
+    hb_lock_give(&prof->lock);
+    return NULL;
+}
+
+hb_result hb_worker_start(hb_profiler *prof)
+{
+    if (prof->worker_runs) return HB_OK;
+    int error = hb_background_thread(&prof->worker, "writer", work, prof);
+    if (error) return hb_fail_errno(HB_ERROR_NO_MEMORY, error, "no thread for writing traces");
+    prof->worker_runs = true;
+    return HB_OK;
+}
+
+void hb_worker_end(hb_profiler *prof)
+{
+    if (!prof->worker_runs) return;
+    hb_lock_take(&prof->lock);
+    prof->worker_ends = true;
+    hb_news_tell(&prof->changed);
+    hb_lock_give(&prof->lock);
+    pthread_join(prof->worker, NULL);
+    if (prof->unwritten > 1) hb_warn("%u cycles in all could not be written", prof->unwritten);
+    prof->unwritten = 0;
+    prof->worker_runs = prof->worker_ends = false;
+}
+
+static void submit(hb_profiler *prof, hb_job *job)
+{
+    hb_lock_take(&prof->lock);
+    job->cycle->holders++;
+    hb_job **at = &prof->jobs;
+    while (*at)
+        at = &(*at)->next;
+    *at = job;
+    hb_lock_give(&prof->lock);
+    hb_news_tell(&prof->changed);
+}
+
+void hb_worker_settle(hb_profiler *prof, hb_cycle *cycle)
+{
+    cycle->settles = (hb_job){.cycle = cycle, .dir = HB_NO_KEPT_FILE};
+    submit(prof, &cycle->settles);
+}
+
+hb_result hb_worker_submit(hb_profiler *prof, hb_cycle *cycle, char *path, unsigned flags,
+                           hb_kept_file dir)
+{
+    hb_job *job = malloc(sizeof *job);
+    hb_result result = job ? hb_worker_start(prof) : HB_ERROR_NO_MEMORY;
+    if (result != HB_OK) {
+        hb_kept_file_close(&dir);
+        free(job);
+        free(path);
+        return hb_fail(result, "no memory for writing a trace in the background");
+    }
+    *job = (hb_job){.cycle = cycle,
+                    .path = path,
+                    .dir = dir,
+                    .flags = flags,
+                    .step_num = hb_step_number(prof),
+                    .request = hb_demand_number(prof)};
+    submit(prof, job);
+    return HB_OK;
+}
+
+hb_result hb_worker_result(hb_profiler *prof)
+{
+    char text[sizeof prof->job_error];
+    hb_lock_take(&prof->lock);
+    hb_result result = prof->job_result;
+    memcpy(text, prof->job_error, sizeof text);
+    prof->job_result = HB_OK;
+    hb_lock_give(&prof->lock);
+    return result == HB_OK ? HB_OK : hb_fail(result, "%s", text);
+}
+
+#define PATIENCE_MS 2000
+
+/* After `waited_ms`: a line that is written anew on a terminal, one that stays elsewhere. */
+static void tell_waiting(const char *path, int waited_ms)
+{
+    char line[512];
+    if (waited_ms < PATIENCE_MS) return;
+    if (!isatty(STDERR_FILENO)) {
+        if (waited_ms < PATIENCE_MS + HB_PATIENCE_LOOK_MS)
+            hb_warn("the program waits until %s is written (said once)", path);
+        return;
+    }
+    int n = snprintf(line, sizeof line, "\r\033[Khipboard: writing %.400s: %d s", path,
+                     waited_ms / 1000);
+    hb_tell_now(line, (size_t)n);
+}
+
+static void clear_told(int waited_ms)
+{
+    static const char clear[] = "\r\033[K";
+    if (waited_ms >= PATIENCE_MS && isatty(STDERR_FILENO)) hb_tell_now(clear, sizeof clear - 1);
+}
+
+void hb_worker_wait(hb_profiler *prof)
+{
+    int waited_ms = 0;
+    hb_patience patience = {0};
+    hb_lock_take(&prof->lock);
+    while (prof->jobs || prof->running) {
+        bool in_vain;
+        if (!hb_patience_wait(&patience, &prof->changed, &prof->lock, prof->worker, &in_vain))
+            break;
+        const hb_job *job = prof->running ? prof->running : prof->jobs;
+        if (!in_vain || !job) continue;
+        waited_ms += HB_PATIENCE_LOOK_MS;
+        if (job->path) tell_waiting(job->path, waited_ms);
+    }
+    hb_lock_give(&prof->lock);
+    clear_told(waited_ms);
+}

@@ -1,0 +1,552 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A scope is one record, placed when it begins and completed when it ends; so a thread's records
+ * lie in the order of their start, and what is open when a process dies is there, without an end.
+ */
+#include "record/record.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "record/module_table.h"
+#include "record/stack.h"
+#include "record/strings.h"
+#include "trace/input_words.h"
+
+uint32_t hb_enabled_epoch;
+hb_recording hb_recording_now;
+
+#define UNTRACKED HB_SCOPE_DEPTH /* depth of a scope deeper than HB_OPEN_MAX */
+
+hb_record *hb_record_reserve(hb_thread *t, uint32_t bytes)
+{
+    if (HB_UNLIKELY((size_t)(t->end - t->pos) < bytes) && !hb_record_next_chunk(t, bytes))
+        return NULL;
+    return (hb_record *)t->pos;
+}
+
+/* Begins a recording call; the thread when something can be recorded. */
+static inline hb_thread *enter(const void *frame)
+{
+    hb_thread *t = hb_thread_begin_at(frame);
+    if (HB_UNLIKELY(!t)) return NULL;
+    uint32_t epoch = __atomic_load_n(hb_live_epoch, __ATOMIC_ACQUIRE);
+    if (HB_UNLIKELY(epoch == 0 || (t->epoch != epoch && !hb_record_attach(t, epoch)))) {
+        hb_thread_leave(t);
+        return NULL;
+    }
+    return t;
+}
+
+hb_thread *hb_record_enter(void)
+{
+    return enter(HB_FRAME);
+}
+
+/* ---- names ---- */
+
+static uint32_t name_id(const char *name, const void *frame)
+{
+    if (!name || !*name) return HB_STRING_UNNAMED;
+    /* A child that no fork handler prepared: new names would go to its parent's spool. */
+    if (HB_UNLIKELY(!__atomic_load_n(hb_live_epoch, __ATOMIC_RELAXED))) return HB_STRING_DROPPED;
+    size_t size = strnlen(name, HB_NAME_MAX + 1);
+    uint32_t id = hb_strings_intern_name(name, size, frame);
+    if (HB_UNLIKELY(id == HB_STRING_DROPPED)) hb_lost_add(HB_LOST_STRINGS_FULL);
+    if (HB_UNLIKELY(size > HB_NAME_MAX)) hb_lost_add(HB_LOST_TOO_BIG);
+    return id;
+}
+
+static inline uint32_t site_id(hb_site *site, const void *frame)
+{
+    uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
+    if (HB_UNLIKELY(id == 0)) {
+        id = name_id(site->name, frame);
+        if (id != HB_STRING_DROPPED) __atomic_store_n(&site->id, id, __ATOMIC_RELAXED);
+    }
+    return id;
+}
+
+/* ---- open scopes ---- */
+
+static inline uint64_t end_of(const hb_record *r)
+{
+    return __atomic_load_n(&r->end, __ATOMIC_RELAXED);
+}
+
+static inline void set_end(hb_record *r, uint64_t now)
+{
+    /* Partner of the writer: when it sees the end, it sees the rest of the record. */
+    __atomic_store_n(&r->end, now, __ATOMIC_RELEASE);
+}
+
+/* Another thread ended it; now its own knows, and will not look at it again. */
+static HB_COLD void see_end(hb_record *r)
+{
+    if (end_of(r) & HB_END_ELSEWHERE) __atomic_fetch_or(&r->end, HB_END_SEEN, __ATOMIC_RELEASE);
+}
+
+/* Forgets scopes that other threads have ended (coroutines, scopes handed over). */
+static HB_COLD void forget_ended(hb_thread *t)
+{
+    uint32_t depth = 0;
+    for (uint32_t i = 0; i < t->depth; i++) {
+        if (end_of(t->open[i].record))
+            see_end(t->open[i].record);
+        else
+            t->open[depth++] = t->open[i];
+    }
+    t->depth = depth;
+}
+
+/* ---- begin ---- */
+
+/* The scope's place among the thread's open ones; its handle. */
+static inline hb_scope open_scope(hb_thread *t, hb_record *r, bool range)
+{
+    if (HB_UNLIKELY(t->depth >= HB_OPEN_MAX)) forget_ended(t);
+    uint32_t depth = t->depth;
+    uint64_t id = r->type == HB_RECORD_MODULE ? (depth ? t->open[depth - 1].id : 0) : t->next_id++;
+    if (HB_UNLIKELY(depth >= HB_OPEN_MAX)) {
+        depth = UNTRACKED;
+    } else {
+        t->open[depth] = (hb_open){r, id, range};
+        t->depth = depth + 1;
+    }
+    return (hb_scope){r, t->epoch, depth | t->use};
+}
+
+static HB_COLD hb_scope begin_anyhow(uint32_t name, enum hb_record_type type, bool range,
+                                     const void *frame)
+{
+    hb_scope scope = {0};
+    hb_thread *t = enter(frame);
+    if (!t) return scope;
+    hb_record *r = hb_record_reserve(t, sizeof *r);
+    if (r) {
+        hb_record_head(r, type, 0, name, sizeof *r);
+        r->start = hb_ticks();
+        hb_record_commit(t, r);
+        scope = open_scope(t, r, range);
+    }
+    hb_thread_leave(t);
+    return scope;
+}
+
+/* The usual case, without a call: so nothing is saved on the stack. Whatever is otherwise goes the
+ * long way from the beginning. */
+static inline hb_scope begin_plain(uint32_t name, enum hb_record_type type, bool range,
+                                   const void *frame)
+{
+    hb_thread *t = hb_thread_tls;
+    uint32_t busy = t ? atomic_load_explicit(&t->busy, memory_order_relaxed) : 1;
+    if (HB_UNLIKELY((busy & 1) || !hb_enters_quickly()))
+        return begin_anyhow(name, type, range, frame);
+    hb_thread_enter_from(t, busy, frame);
+    uint32_t epoch = __atomic_load_n(hb_live_epoch, __ATOMIC_ACQUIRE);
+    if (HB_UNLIKELY(epoch == 0 || t->epoch != epoch || t->depth >= HB_OPEN_MAX ||
+                    (size_t)(t->end - t->pos) < sizeof(hb_record))) {
+        hb_thread_leave(t);
+        return begin_anyhow(name, type, range, frame);
+    }
+    hb_record *r = (hb_record *)t->pos;
+    hb_record_head(r, type, 0, name, sizeof *r);
+    r->start = hb_ticks_of_counter();
+    hb_record_commit(t, r);
+    uint32_t depth = t->depth;
+    t->open[depth] = (hb_open){r, t->next_id++, range};
+    t->depth = depth + 1;
+    hb_thread_leave(t);
+    return (hb_scope){r, epoch, depth | t->use};
+}
+
+/* Where a public function was called: its frame, and where it will return to, which is the
+ * innermost frame of the program's stack. */
+typedef struct call_site {
+    const void *frame, *caller;
+} call_site;
+
+#define CALLED_FROM ((call_site){HB_FRAME, __builtin_return_address(0)})
+
+/* The parts behind an operator's head, measured and then written. */
+typedef struct parts {
+    unsigned flags;
+    size_t bytes, input_words;
+    uint32_t frames;
+    uint64_t pcs[HB_STACK_MAX];
+} parts;
+
+/* Above 0, or infinite. Comparing floating-point numbers would raise flags, or trap. */
+static inline bool is_positive(double value)
+{
+    int64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits > 0 && bits <= INT64_C(0x7ff0000000000000);
+}
+
+static HB_COLD void measure(const hb_thread *t, parts *p, const hb_op_info *info,
+                            const void *caller)
+{
+    uint32_t wanted = t->flags;
+    p->flags = 0;
+    p->bytes = sizeof(hb_record);
+    if (info && info->sequence_number) {
+        p->flags |= HB_RECORD_SEQUENCE;
+        p->bytes += sizeof(hb_record_sequence);
+    }
+    if (info && is_positive(info->flops) && (wanted & HB_SESSION_FLOPS)) {
+        p->flags |= HB_RECORD_FLOPS;
+        p->bytes += sizeof(double);
+    }
+    if (wanted & HB_SESSION_STACK) {
+        p->frames = hb_stack_capture(p->pcs, caller);
+        p->flags |= HB_RECORD_STACK;
+        p->bytes += sizeof(uint64_t) * (1 + p->frames);
+    }
+    if (info && info->num_inputs && info->inputs && (wanted & HB_SESSION_SHAPES)) {
+        size_t room = (HB_RECORD_MAX - p->bytes) / 8;
+        p->input_words = hb_inputs_words(info->inputs, info->num_inputs, room);
+        if (p->input_words)
+            p->flags |= HB_RECORD_INPUTS;
+        else
+            hb_lost_add(HB_LOST_TOO_BIG);
+        p->bytes += p->input_words * 8;
+    }
+}
+
+static void write_parts(hb_record *r, const parts *p, const hb_op_info *info)
+{
+    uint64_t *at = (uint64_t *)(r + 1);
+    if (p->flags & HB_RECORD_SEQUENCE) {
+        *at++ = info->sequence_number;
+        *at++ = info->forward_thread;
+    }
+    if (p->flags & HB_RECORD_FLOPS) memcpy(at++, &info->flops, sizeof info->flops);
+    if (p->flags & HB_RECORD_STACK) {
+        *at++ = p->frames;
+        memcpy(at, p->pcs, p->frames * sizeof *at);
+        at += p->frames;
+    }
+    if (p->flags & HB_RECORD_INPUTS)
+        hb_inputs_encode(at, info->inputs, info->num_inputs, p->input_words);
+}
+
+static __attribute__((noinline)) hb_scope begin_full(uint32_t name, enum hb_record_type type,
+                                                     const hb_op_info *info, bool range,
+                                                     call_site from)
+{
+    hb_scope scope = {0};
+    hb_thread *t = enter(from.frame);
+    if (!t) return scope;
+    parts p;
+    p.input_words = 0;
+    measure(t, &p, info, from.caller);
+    hb_record *r = hb_record_reserve(t, (uint32_t)p.bytes);
+    if (r) {
+        hb_record_head(r, type, p.flags, name, p.bytes);
+        write_parts(r, &p, info);
+        r->start = hb_ticks();
+        hb_record_commit(t, r);
+        scope = open_scope(t, r, range);
+    }
+    hb_thread_leave(t);
+    return scope;
+}
+
+static inline bool wants_stack(void)
+{
+    return HB_UNLIKELY(__atomic_load_n(&hb_recording_now.flags, __ATOMIC_RELAXED) &
+                       HB_SESSION_STACK);
+}
+
+static inline hb_scope annotation(uint32_t name, bool range, call_site from)
+{
+    return wants_stack() ? begin_full(name, HB_RECORD_ANNOTATION, NULL, range, from)
+                         : begin_plain(name, HB_RECORD_ANNOTATION, range, from.frame);
+}
+
+hb_scope hb_record_annotation(uint32_t name)
+{
+    return begin_plain(name, HB_RECORD_ANNOTATION, false, HB_FRAME);
+}
+
+hb_scope hb_record_function(const char *name)
+{
+    return HB_ENABLED() ? annotation(name_id(name, HB_FRAME), false, CALLED_FROM) : (hb_scope){0};
+}
+
+hb_scope hb_record_function_site(hb_site *site)
+{
+    return site && HB_ENABLED() ? annotation(site_id(site, HB_FRAME), false, CALLED_FROM)
+                                : (hb_scope){0};
+}
+
+void hb_range_push(const char *name)
+{
+    if (HB_ENABLED()) annotation(name_id(name, HB_FRAME), true, CALLED_FROM);
+}
+
+static inline hb_scope op(uint32_t name, const hb_op_info *info, call_site from)
+{
+    bool plain =
+        !wants_stack() &&
+        (!info || (!info->num_inputs && !info->sequence_number && !is_positive(info->flops)));
+    return plain ? begin_plain(name, HB_RECORD_OP, false, from.frame)
+                 : begin_full(name, HB_RECORD_OP, info, false, from);
+}
+
+hb_scope hb_op(const char *name, const hb_op_info *info)
+{
+    return HB_ENABLED() ? op(name_id(name, HB_FRAME), info, CALLED_FROM) : (hb_scope){0};
+}
+
+hb_scope hb_op_site(hb_site *site, const hb_op_info *info)
+{
+    return site && HB_ENABLED() ? op(site_id(site, HB_FRAME), info, CALLED_FROM) : (hb_scope){0};
+}
+
+hb_scope hb_module_call(hb_module module)
+{
+    hb_scope scope = {0};
+    const hb_module_entry *entry = HB_ENABLED() ? hb_module_get(module) : NULL;
+    hb_thread *t = entry ? enter(HB_FRAME) : NULL;
+    if (!t) return scope;
+    hb_record_module *r =
+        t->flags & HB_SESSION_MODULES ? (hb_record_module *)hb_record_reserve(t, sizeof *r) : NULL;
+    if (r) {
+        hb_record_head(&r->head, HB_RECORD_MODULE, 0, entry->name, sizeof *r);
+        r->module_id = entry->index;
+        memset(r->reserved, 0, sizeof r->reserved);
+        r->head.start = hb_ticks();
+        hb_record_commit(t, &r->head);
+        scope = open_scope(t, &r->head, false);
+    }
+    hb_thread_leave(t);
+    return scope;
+}
+
+/* ---- end ---- */
+
+/* What is still open at this depth and deeper ends now. */
+static HB_COLD void close_from(hb_thread *t, uint32_t depth, uint64_t now, bool count)
+{
+    for (uint32_t i = depth; i < t->depth; i++) {
+        if (end_of(t->open[i].record)) {
+            see_end(t->open[i].record);
+            continue;
+        }
+        set_end(t->open[i].record, now);
+        if (count) hb_lost_add(HB_LOST_UNBALANCED);
+    }
+    t->depth = depth;
+}
+
+/* A scope that another thread opened, or that is no longer this thread's. Only while its chunk is
+ * still the one that it was opened in: ended scopes' chunks are used again. */
+static HB_COLD void end_elsewhere(hb_thread *t, const hb_scope *scope, uint64_t now)
+{
+    if (t->epoch != scope->epoch && !hb_record_attach(t, scope->epoch)) return;
+    hb_chunk_pool *pool = &t->spool->pool;
+    hb_record *r = scope->record;
+    uint64_t open = 0;
+    uint32_t uses = atomic_load_explicit(&pool->uses[hb_pool_index(pool, r)], memory_order_relaxed);
+    if (uses * (HB_SCOPE_DEPTH + 1) != (scope->depth & HB_SCOPE_USE)) return;
+    if ((scope->depth & HB_SCOPE_DEPTH) != UNTRACKED) now |= HB_END_ELSEWHERE;
+    __atomic_compare_exchange_n(&r->end, &open, now, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+static inline void end_in(hb_thread *t, const hb_scope *scope, uint64_t now)
+{
+    uint32_t depth = scope->depth & HB_SCOPE_DEPTH;
+    hb_record *r = scope->record;
+    bool mine = t->epoch == scope->epoch && depth < t->depth && t->open[depth].record == r;
+    if (HB_UNLIKELY(!mine)) {
+        end_elsewhere(t, scope, now);
+        return;
+    }
+    if (HB_UNLIKELY(depth + 1 != t->depth)) close_from(t, depth + 1, now, true);
+    t->depth = depth;
+    if (HB_LIKELY(end_of(r) == 0))
+        set_end(r, now);
+    else
+        see_end(r);
+}
+
+static HB_COLD void end_anyhow(hb_scope *scope, const void *frame)
+{
+    uint64_t now = hb_ticks();
+    hb_thread *t = hb_thread_begin_at(frame);
+    if (HB_LIKELY(t != NULL)) {
+        /* In the epoch that it began in, a scope's record is there. */
+        if (HB_LIKELY(__atomic_load_n(hb_live_epoch, __ATOMIC_ACQUIRE) == scope->epoch))
+            end_in(t, scope, now);
+        hb_thread_leave(t);
+    }
+    scope->record = NULL;
+}
+
+/* The innermost scope, of this thread; see begin_plain(). */
+static inline bool is_innermost(const hb_thread *t, const hb_scope *scope)
+{
+    uint32_t depth = scope->depth & HB_SCOPE_DEPTH;
+    return t->epoch == scope->epoch && depth + 1 == t->depth &&
+           t->open[depth].record == scope->record && end_of(scope->record) == 0;
+}
+
+void hb_scope_end(hb_scope *scope)
+{
+    if (!scope || !scope->record) return;
+    hb_thread *t = hb_thread_tls;
+    uint32_t busy = t ? atomic_load_explicit(&t->busy, memory_order_relaxed) : 1;
+    if (HB_UNLIKELY((busy & 1) || !hb_enters_quickly())) {
+        end_anyhow(scope, HB_FRAME);
+        return;
+    }
+    uint64_t now = hb_ticks_of_counter();
+    hb_thread_enter_from(t, busy, HB_FRAME);
+    if (HB_UNLIKELY(__atomic_load_n(hb_live_epoch, __ATOMIC_ACQUIRE) != scope->epoch ||
+                    !is_innermost(t, scope))) {
+        hb_thread_leave(t);
+        end_anyhow(scope, HB_FRAME);
+        return;
+    }
+    t->depth--;
+    set_end(scope->record, now);
+    hb_thread_leave(t);
+    scope->record = NULL;
+}
+
+void hb_range_pop(void)
+{
+    uint64_t now = hb_ticks();
+    hb_thread *t = HB_ENABLED() ? enter(HB_FRAME) : NULL;
+    if (!t) return;
+    while (t->depth && end_of(t->open[t->depth - 1].record))
+        see_end(t->open[--t->depth].record); /* another thread ended it */
+    if (t->depth && t->open[t->depth - 1].range) close_from(t, t->depth - 1, now, false);
+    hb_thread_leave(t);
+}
+
+void hb_record_close_all(hb_thread *t)
+{
+    uint64_t now = hb_ticks();
+    if (!hb_thread_enter(t)) return;
+    if (t->epoch && __atomic_load_n(hb_live_epoch, __ATOMIC_ACQUIRE) == t->epoch)
+        close_from(t, 0, now, false);
+    hb_record_leave_chunk(t);
+    hb_thread_leave(t);
+}
+
+/* ---- moments ---- */
+
+static void stamp(hb_record *r, enum hb_record_type type, unsigned flags, uint32_t name,
+                  size_t bytes)
+{
+    hb_record_head(r, type, flags, name, bytes);
+    r->start = hb_ticks();
+}
+
+void hb_memory_report_slow(const hb_memory_info *info)
+{
+    if (info) hb_record_memory_event(info, HB_KEPT_UNKNOWN);
+}
+
+void hb_record_memory_event(const hb_memory_info *info, int64_t kept)
+{
+    hb_thread *t = enter(HB_FRAME);
+    if (!t) return;
+    hb_record_memory *r =
+        t->flags & HB_SESSION_MEMORY ? (hb_record_memory *)hb_record_reserve(t, sizeof *r) : NULL;
+    if (r) {
+        stamp(&r->head, HB_RECORD_MEMORY, info->out_of_memory ? HB_RECORD_OOM : 0,
+              HB_STRING_UNNAMED, sizeof *r);
+        r->addr = (uint64_t)(uintptr_t)info->addr;
+        r->bytes = info->bytes;
+        r->total_allocated = info->total_allocated;
+        r->total_reserved = info->total_reserved >= 0 ? info->total_reserved
+                            : kept >= 0               ? HB_RESERVED_BEYOND(kept)
+                                                      : -1;
+        r->device_type = (int32_t)info->device_type;
+        r->device_id = info->device_type == HB_DEVICE_CPU ? -1 : info->device_id;
+        hb_record_commit(t, &r->head);
+    }
+    hb_thread_leave(t);
+}
+
+void hb_record_scalar_value(const char *name, double value)
+{
+    uint32_t id = name_id(name, HB_FRAME);
+    hb_thread *t = enter(HB_FRAME);
+    if (!t) return;
+    hb_record_scalar *r = (hb_record_scalar *)hb_record_reserve(t, sizeof *r);
+    if (r) {
+        stamp(&r->head, HB_RECORD_SCALAR, 0, id, sizeof *r);
+        r->value = value;
+        hb_record_commit(t, &r->head);
+    }
+    hb_thread_leave(t);
+}
+
+void hb_record_metadata_entry(uint32_t key, uint32_t json)
+{
+    hb_thread *t = enter(HB_FRAME);
+    if (!t) return;
+    hb_record_metadata *r = (hb_record_metadata *)hb_record_reserve(t, sizeof *r);
+    if (r) {
+        stamp(&r->head, HB_RECORD_METADATA, 0, key, sizeof *r);
+        r->json = json;
+        r->reserved = 0;
+        hb_record_commit(t, &r->head);
+    }
+    hb_thread_leave(t);
+}
+
+/* ---- what recording costs ---- */
+
+enum { MEASURED_SCOPES = 256, MEASURED_ROUNDS = 8 };
+
+static int64_t time_scopes(hb_thread *t)
+{
+    t->pos = (char *)(t->chunk + 1);
+    t->end = t->pos + MEASURED_SCOPES * sizeof(hb_record);
+    int64_t before = hb_clock_ns(CLOCK_MONOTONIC);
+    for (int i = 0; i < MEASURED_SCOPES; i++) {
+        hb_thread_enter(t);
+        hb_record *r = hb_record_reserve(t, sizeof *r);
+        hb_record_head(r, HB_RECORD_OP, 0, HB_STRING_UNNAMED, sizeof *r);
+        r->start = hb_ticks();
+        hb_record_commit(t, r);
+        hb_scope scope = open_scope(t, r, false);
+        hb_thread_leave(t);
+        uint64_t now = hb_ticks();
+        hb_thread_enter(t);
+        end_in(t, &scope, now);
+        hb_thread_leave(t);
+    }
+    return hb_clock_ns(CLOCK_MONOTONIC) - before;
+}
+
+static double scope_ns;
+
+/* The best of some rounds: the others were disturbed. */
+static void measure_scope(void)
+{
+    hb_thread *t = calloc(1, sizeof *t);
+    hb_chunk *chunk = calloc(1, sizeof *chunk + MEASURED_SCOPES * sizeof(hb_record));
+    int64_t best = INT64_MAX;
+    if (t && chunk) {
+        t->chunk = chunk;
+        for (int i = 0; i < MEASURED_ROUNDS; i++)
+            best = HB_MIN(best, time_scopes(t));
+        scope_ns = (double)best / MEASURED_SCOPES;
+    }
+    free(t);
+    free(chunk);
+}
+
+double hb_record_scope_ns(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, measure_scope);
+    return scope_ns;
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The rows of HIP calls and device work. A piece of work knows little more than its times; its
+ * name, grid, stream, correlation and scope are those of the call that made it, found through the
+ * number that both have.
+ */
+#include "replay/device_rows.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "gpu/occupancy.h"
+#include "record/strings.h"
+
+hb_str hb_device_text(const hb_device_source *s, uint32_t id)
+{
+    hb_str t = s->view->string(s->view, id);
+    return t.s ? t : HB_STR("(name lost)");
+}
+
+/* ---- calls ---- */
+
+static void set_launch(const hb_device_source *s, hb_runtime_args *args, const hb_record_launch *r)
+{
+    args->has_grid = true;
+    args->stream = r->call.stream;
+    if (hb_call_names_kernel(&r->call) && r->kernel != HB_STRING_UNNAMED)
+        args->kernel = hb_device_text(s, r->kernel);
+    args->shared_bytes = r->dynamic_lds_bytes;
+    for (int i = 0; i < 3; i++) {
+        args->grid[i] = r->grid[i];
+        args->block[i] = r->block[i];
+    }
+}
+
+static void set_copy(hb_runtime_args *args, const hb_record_copy *r)
+{
+    static const hb_str kinds[] = {HB_STR("0"), HB_STR("1"), HB_STR("2"), HB_STR("3"), HB_STR("4")};
+    args->ptr = r->dst;
+    args->src = r->src;
+    args->bytes = r->bytes;
+    if (r->kind >= 0) args->kind = kinds[HB_MIN((size_t)r->kind, HB_ARRAY_LEN(kinds) - 1)];
+}
+
+void hb_make_call_row(const hb_device_source *s, hb_trace_event *e, const hb_record *head,
+                      int64_t tid)
+{
+    const hb_record_call *r = (const hb_record_call *)head;
+    uint64_t end = __atomic_load_n(&head->end, __ATOMIC_RELAXED);
+    *e = (hb_trace_event){
+        .kind = head->flags & HB_RECORD_WAITS ? HB_EVENT_SYNC : HB_EVENT_RUNTIME,
+        .flags = end ? 0 : HB_TEV_UNFINISHED,
+        .name = hb_device_text(s, head->name),
+        .name_key = head->name,
+        .start_ns = hb_clock_unix(&s->ticks, head->start),
+        .tid = tid,
+        .device = -1,
+        .external_id = r->external_id,
+        .correlation = r->correlation,
+        .runtime.cid = r->cid,
+        .runtime.error = r->error,
+        .runtime.launches = hb_joins_has_work(&s->joins, r),
+    };
+    e->end_ns = HB_MAX(end ? hb_clock_unix(&s->ticks, end) : s->info.stop_ns, e->start_ns);
+    if (r->error_name) e->runtime.error_name = hb_device_text(s, r->error_name);
+    if (head->type == HB_RECORD_LAUNCH) set_launch(s, &e->runtime, (const hb_record_launch *)r);
+    if (head->type == HB_RECORD_COPY) set_copy(&e->runtime, (const hb_record_copy *)r);
+    if (head->type == HB_RECORD_ALLOCATION) {
+        e->runtime.ptr = ((const hb_record_allocation *)r)->ptr;
+        e->runtime.bytes = ((const hb_record_allocation *)r)->bytes;
+    }
+}
+
+/* ---- device work ---- */
+
+hb_work_origin hb_origin_of(const hb_device_source *s, const hb_record_work *w)
+{
+    hb_work_origin o;
+    o.made = o.ran = hb_joins_find(&s->joins, w->work);
+    if (o.made && (o.made->head.flags & HB_RECORD_CAPTURED)) {
+        int64_t begin = hb_clock_unix_of_boottime(&s->boottime, w->begin_ns);
+        const hb_record_call *replay = hb_joins_replay_of(&s->joins, o.made, &s->ticks, begin);
+        if (replay) o.ran = replay;
+    }
+    return o;
+}
+
+int32_t hb_ordinal_of(const hb_device_source *s, const hb_record_work *w, const hb_work_origin *o)
+{
+    int known = 0;
+    if (!(w->head.flags & HB_RECORD_NODE)) return w->device;
+    while (known < s->num_nodes && s->nodes[known].node != w->device)
+        known++;
+    if (known < s->num_nodes && s->nodes[known].certain) return s->nodes[known].ordinal;
+    if (o->ran && o->ran->device >= 0) return o->ran->device;
+    return known < s->num_nodes ? s->nodes[known].ordinal : 0;
+}
+
+const hb_device_info *hb_device_find(const hb_device_source *s, int32_t id)
+{
+    const hb_device_info *all = (const hb_device_info *)s->devices.data;
+    for (size_t i = 0; i < s->info.num_devices; i++)
+        if (all[i].id == id) return &all[i];
+    return NULL;
+}
+
+static uint32_t known(uint16_t registers)
+{
+    return registers == HB_REGISTERS_UNKNOWN ? 0 : registers;
+}
+
+/* A kernel and its launch, of whichever record has them. */
+typedef struct launched {
+    uint32_t name;
+    const uint32_t *grid;
+    const uint16_t *block;
+    uint16_t vgprs, sgprs, agprs;
+    uint32_t lds_bytes, scratch_bytes;
+} launched;
+
+static launched of_launch(const hb_record_launch *r)
+{
+    return (launched){r->kernel, r->grid,  r->block,     r->vgprs,
+                      r->sgprs,  r->agprs, r->lds_bytes, r->scratch_bytes};
+}
+
+static launched of_dispatch(const hb_record_dispatch *r)
+{
+    return (launched){r->work.head.name, r->grid,  r->block,          r->vgprs,
+                      r->sgprs,          r->agprs, r->work.lds_bytes, r->work.scratch_bytes};
+}
+
+static void set_occupancy(const hb_device_source *s, hb_trace_event *e, const launched *r)
+{
+    hb_occupancy o;
+    hb_kernel_args *k = &e->kernel;
+    const hb_device_info *device = hb_device_find(s, e->device);
+    if (!device) return;
+    hb_occupancy_query query = {
+        .arch = device->arch,
+        .num_cus = device->num_cus,
+        .wave_size = device->warp_size,
+        .vgprs = r->vgprs,
+        .agprs = r->agprs,
+        .sgprs = r->sgprs,
+        .lds_bytes = r->lds_bytes,
+        .block_threads = (uint32_t)r->block[0] * r->block[1] * r->block[2],
+        .grid_blocks = (uint64_t)r->grid[0] * r->grid[1] * r->grid[2],
+    };
+    bool known_arch = hb_occupancy_of(&query, &o);
+    k->blocks_per_sm = o.blocks_per_sm;
+    k->warps_per_sm = o.warps_per_sm;
+    if (!known_arch || !k->has_resources) return; /* without registers it would be a guess */
+    k->occupancy = o.percent;
+    k->limiting_factor = o.limit;
+}
+
+static void set_kernel(const hb_device_source *s, hb_trace_event *e, const launched *r)
+{
+    hb_kernel_args *k = &e->kernel;
+    e->name = hb_device_text(s, r->name);
+    e->name_key = r->name;
+    k->has_grid = true;
+    for (int i = 0; i < 3; i++) {
+        k->grid[i] = r->grid[i];
+        k->block[i] = r->block[i];
+    }
+    k->has_resources = r->vgprs != HB_REGISTERS_UNKNOWN;
+    k->vgprs = known(r->vgprs);
+    k->sgprs = known(r->sgprs);
+    k->agprs = known(r->agprs);
+    k->lds_bytes = r->lds_bytes;
+    k->scratch_bytes = r->scratch_bytes;
+    set_occupancy(s, e, r);
+}
+
+static const hb_record_launch *launch_of(hb_device_source *s, const hb_record_work *w,
+                                         const hb_work_origin *o)
+{
+    if (!o->made) return NULL;
+    if (hb_call_names_kernel(o->made)) return (const hb_record_launch *)o->made;
+    bool named = w->head.name != HB_STRING_UNNAMED;
+    bool replay = o->made->head.flags & HB_RECORD_REPLAYS;
+    return named && replay ? hb_joins_captured(&s->joins, w->head.name) : NULL;
+}
+
+static void make_kernel(hb_device_source *s, hb_trace_event *e, const hb_record_work *w,
+                        const hb_work_origin *o)
+{
+    e->kind = HB_EVENT_KERNEL;
+    e->kernel = (hb_kernel_args){.occupancy = -1};
+    bool named = w->head.name != HB_STRING_UNNAMED;
+    bool whole = w->head.type == HB_RECORD_DISPATCH;
+    const hb_record_launch *launch = whole ? NULL : launch_of(s, w, o);
+    launched l = launch  ? of_launch(launch)
+                 : whole ? of_dispatch((const hb_record_dispatch *)w)
+                         : (launched){0};
+    if (l.grid) set_kernel(s, e, &l);
+    if (e->name.len) return;
+    e->name = named ? hb_device_text(s, w->head.name) : HB_STR("(kernel of an unseen call)");
+    e->name_key = named ? w->head.name : 0;
+}
+
+static void make_fill(hb_trace_event *e, uint64_t bytes)
+{
+    e->kind = HB_EVENT_MEMSET;
+    e->name = HB_STR("Memset (Device)");
+    e->copy = (hb_copy_args){.bytes = bytes, .kind = "Device"};
+}
+
+static void make_copy(hb_trace_event *e, uint32_t kind, const hb_record_copy *r, uint64_t bytes)
+{
+    static const struct {
+        hb_str name;
+        const char *kind;
+    } directions[] = {
+        [HB_WORK_HTOD] = {HB_STR("Memcpy HtoD (Host -> Device)"), "HtoD"},
+        [HB_WORK_DTOH] = {HB_STR("Memcpy DtoH (Device -> Host)"), "DtoH"},
+        [HB_WORK_DTOD] = {HB_STR("Memcpy DtoD (Device -> Device)"), "DtoD"},
+    };
+    e->kind = HB_EVENT_MEMCPY;
+    e->name = directions[kind].name;
+    e->copy = (hb_copy_args){.bytes = bytes, .kind = directions[kind].kind};
+    if (!r || r->from_device < 0 || r->from_device == r->to_device) return;
+    e->name = HB_STR("Memcpy PtoP (Device -> Device)");
+    e->copy.kind = "PtoP";
+    e->copy.from_device = r->from_device;
+    e->copy.to_device = r->to_device;
+}
+
+/* Of a fill or copy by its call; `unknown` where that does not tell. */
+static uint32_t kind_of_call(const hb_record_copy *r, uint32_t unknown)
+{
+    if (r->kind < 0) return HB_WORK_FILL;
+    bool told = r->direction >= HB_WORK_HTOD && r->direction <= HB_WORK_DTOD;
+    return told ? r->direction : unknown;
+}
+
+/* `bytes`: 0 when only the call knows. */
+static void make_transfer(hb_trace_event *e, uint32_t kind, uint64_t bytes, const hb_record_copy *r)
+{
+    if (!bytes && r) bytes = r->bytes;
+    if (kind != HB_WORK_FILL && r) kind = kind_of_call(r, kind);
+    if (kind == HB_WORK_FILL)
+        make_fill(e, bytes);
+    else
+        make_copy(e, kind, r, bytes);
+}
+
+static const hb_record_copy *copy_of(const hb_work_origin *o)
+{
+    bool copies = o->made && o->made->head.type == HB_RECORD_COPY;
+    return copies ? (const hb_record_copy *)o->made : NULL;
+}
+
+bool hb_make_work_row(hb_device_source *s, hb_trace_event *e, const hb_record *head)
+{
+    const hb_record_work *w = (const hb_record_work *)head;
+    if (w->kind < HB_WORK_KERNEL || w->kind > HB_WORK_FILL) return false;
+    hb_work_origin o = hb_origin_of(s, w);
+    int32_t device = hb_ordinal_of(s, w, &o);
+    *e = (hb_trace_event){
+        .start_ns = hb_clock_unix_of_boottime(&s->boottime, w->begin_ns),
+        .end_ns = hb_clock_unix_of_boottime(&s->boottime, w->end_ns),
+        .tid = hb_streams_number(&s->streams, device, hb_stream_key(w, &o)),
+        .device = device,
+        .external_id = o.ran ? o.ran->external_id : 0,
+        .correlation = o.ran ? o.ran->correlation : 0,
+    };
+    e->end_ns = HB_MAX(e->end_ns, e->start_ns);
+    const hb_record_copy *copy = copy_of(&o);
+    if (w->kind != HB_WORK_KERNEL)
+        make_transfer(e, w->kind, w->bytes, copy);
+    else if (copy && w->head.flags & HB_RECORD_BLIT) /* shows as what was asked for */
+        make_transfer(e, kind_of_call(copy, HB_WORK_DTOD), 0, copy);
+    else
+        make_kernel(s, e, w, &o);
+    return true;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A bounded queue of small records from any number of threads to one, without locks.
+ *
+ * A ring of bytes. A producer claims space by one compare-and-swap, fills it, and then stores the
+ * record's header, which makes it visible; memory that is not a finished record is zero, so that
+ * the consumer sees where one is still being filled. Positions count 8-byte units and wrap at 2^32;
+ * head and tail share one word, so that a claim sees both at the same moment.
+ *
+ * Whenever the queue runs empty it starts again at the ring's beginning: of a big ring only so much
+ * memory is ever touched as was once pending.
+ */
+#ifndef HB_TFEVENTS_EVENT_QUEUE_H
+#define HB_TFEVENTS_EVENT_QUEUE_H
+
+#include "base/base.h"
+
+typedef struct hb_event_queue {
+    uint64_t *ring;
+    uint32_t units;              /* a power of two */
+    _Alignas(64) uint64_t state; /* head in the upper half, tail in the lower */
+} hb_event_queue;
+
+/** Takes address space for `bytes`, rounded up to a power of two from 64 KiB to 16 GiB. */
+hb_result hb_event_queue_init(hb_event_queue *queue, uint64_t bytes);
+void hb_event_queue_free(hb_event_queue *queue);
+
+/** Forgets all records. No other thread may use the queue meanwhile. */
+void hb_event_queue_reset(hb_event_queue *queue);
+
+/** Space for `size` bytes, aligned to 8; NULL when the queue is too full. To be filled and
+ * published at once: the consumer waits for it, though not for ever. `pending`: the bytes in the
+ * queue with these. */
+void *hb_event_queue_claim(hb_event_queue *queue, size_t size, uint64_t *pending);
+
+/** Hands a claimed record of `size` bytes over. `kind` is not zero. */
+void hb_event_queue_publish(void *record, size_t size, uint16_t kind);
+
+/** Calls `fn` for all that was claimed before the call, in order of the claims, up to one that is
+ * not published for 100 ms: that and what follows it stays. One thread only. */
+void hb_event_queue_drain(hb_event_queue *queue, void (*fn)(void *arg, uint16_t kind, void *record),
+                          void *arg);
+
+/** Bytes that are claimed and not yet drained. */
+uint64_t hb_event_queue_pending(const hb_event_queue *queue);
+
+#endif
