@@ -5,6 +5,9 @@
 #ifndef HB_TEST_RECORDED_H
 #define HB_TEST_RECORDED_H
 
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,6 +76,32 @@ static inline hb_profiler *record_all(void)
     hb_profiler *prof = hb_profiler_create(&o);
     if (!prof || hb_profiler_start(prof) != HB_OK) abort();
     return prof;
+}
+
+/* What handlers of one profiler or several saw: how often one was called, where, and the names of
+ * its cycles' events, a blank behind each. */
+typedef struct handler_notes {
+    unsigned calls;
+    bool by_program; /* the last one was called in the thread that steps */
+    char names[4096];
+    pthread_t program;
+} handler_notes;
+
+static inline bool seen_add_name(const hb_event *event, void *arg)
+{
+    handler_notes *s = arg;
+    size_t n = strlen(s->names);
+    snprintf(s->names + n, sizeof s->names - n, "%s ", event->name);
+    return true;
+}
+
+/* A handler's function; its context is a handler_notes. */
+static inline hb_result seen_note(hb_profiler *prof, void *context)
+{
+    handler_notes *s = context;
+    s->calls++;
+    s->by_program = pthread_equal(s->program, pthread_self());
+    return hb_profiler_events(prof, seen_add_name, s);
 }
 
 #endif

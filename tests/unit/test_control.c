@@ -101,29 +101,6 @@ static void slow_steps_are_told_from_usual_ones(void **state)
 
 /* ---- profilers ---- */
 
-typedef struct seen {
-    unsigned calls;
-    bool by_program; /* the last one was called in the thread that steps */
-    char names[4096];
-    pthread_t program;
-} seen;
-
-static bool add_name(const hb_event *event, void *arg)
-{
-    seen *s = arg;
-    size_t n = strlen(s->names);
-    snprintf(s->names + n, sizeof s->names - n, "%s ", event->name);
-    return true;
-}
-
-static hb_result note(hb_profiler *prof, void *context)
-{
-    seen *s = context;
-    s->calls++;
-    s->by_program = pthread_equal(s->program, pthread_self());
-    return hb_profiler_events(prof, add_name, s);
-}
-
 static hb_profiler_options on_demand(void)
 {
     hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
@@ -172,9 +149,9 @@ static char *whole_file(const char *path)
 static void nothing_is_recorded_until_it_is_asked_for(void **state)
 {
     (void)state;
-    seen s = {.program = pthread_self()};
+    handler_notes s = {.program = pthread_self()};
     hb_profiler_options o = on_demand();
-    o.on_trace_ready = (hb_trace_handler){note, &s, NULL};
+    o.on_trace_ready = (hb_trace_handler){seen_note, &s, NULL};
     hb_profiler *prof = start(&o);
     for (int i = 0; i < 50; i++) {
         assert_int_equal(hb_enabled_epoch, 0);
@@ -287,9 +264,9 @@ static void a_time_is_recorded_whatever_the_program_does(void **state)
 static void a_programs_own_handler_is_called_by_the_program(void **state)
 {
     (void)state;
-    seen s = {.program = pthread_self()};
+    handler_notes s = {.program = pthread_self()};
     hb_profiler_options o = on_demand();
-    o.on_trace_ready = (hb_trace_handler){note, &s, NULL};
+    o.on_trace_ready = (hb_trace_handler){seen_note, &s, NULL};
     hb_profiler *prof = start(&o);
     assert_int_equal(hb_profiler_dump(prof, NULL), HB_OK); /* 1 s: no step is marked */
     while (!HB_ENABLED())
@@ -353,12 +330,12 @@ static void own_handler(int number)
 static void a_signal_triggers_and_reaches_the_programs_handler(void **state)
 {
     (void)state;
-    seen s = {.program = pthread_self()};
+    handler_notes s = {.program = pthread_self()};
     struct sigaction action = {.sa_handler = own_handler}, after;
     assert_int_equal(sigaction(SIGUSR2, &action, NULL), 0);
     hb_profiler_options o = on_demand();
     o.trigger_signal = SIGUSR2;
-    o.on_trace_ready = (hb_trace_handler){note, &s, NULL};
+    o.on_trace_ready = (hb_trace_handler){seen_note, &s, NULL};
     hb_profiler *prof = start(&o);
     assert_int_equal(hb_profiler_step(prof), HB_OK);
     raise(SIGUSR2);

@@ -16,32 +16,11 @@
 
 #include "recorded.h"
 
-/* A handler that notes its cycles' names, and whether it is given a profiler's own cycle. */
-typedef struct seen {
-    char names[512];
-    unsigned calls;
-} seen;
-
-static bool add_name(const hb_event *event, void *arg)
-{
-    seen *s = arg;
-    size_t n = strlen(s->names);
-    snprintf(s->names + n, sizeof s->names - n, "%s ", event->name);
-    return true;
-}
-
-static hb_result note(hb_profiler *prof, void *context)
-{
-    seen *s = context;
-    s->calls++;
-    return hb_profiler_events(prof, add_name, s);
-}
-
-static hb_profiler *profiler(seen *s, bool yields, hb_schedule schedule)
+static hb_profiler *profiler(handler_notes *s, bool yields, hb_schedule schedule)
 {
     hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
     o.activities = HB_ACTIVITY_CPU;
-    o.on_trace_ready = (hb_trace_handler){note, s, NULL};
+    o.on_trace_ready = (hb_trace_handler){seen_note, s, NULL};
     o.schedule = schedule;
     o.yields = yields;
     o.spool_dir = "";
@@ -59,7 +38,7 @@ static void mark(const char *name)
 static void a_yielding_profiler_pauses_for_another_and_gets_its_cycles(void **state)
 {
     (void)state;
-    seen tool = {0}, own = {0};
+    handler_notes tool = {0}, own = {0};
     hb_profiler *a = profiler(&tool, true, (hb_schedule){0});
     hb_profiler *b = profiler(&own, false, (hb_schedule){0});
     assert_int_equal(hb_profiler_start(a), HB_OK);
@@ -79,7 +58,7 @@ static void a_yielding_profiler_pauses_for_another_and_gets_its_cycles(void **st
 static void it_starts_paused_while_another_records(void **state)
 {
     (void)state;
-    seen tool = {0}, own = {0};
+    handler_notes tool = {0}, own = {0};
     hb_profiler *a = profiler(&tool, true, (hb_schedule){0});
     hb_profiler *b = profiler(&own, false, (hb_schedule){0});
     assert_int_equal(hb_profiler_start(b), HB_OK);
@@ -97,7 +76,7 @@ static void it_starts_paused_while_another_records(void **state)
 static void one_that_does_not_yield_is_busy_for_one_that_does_not(void **state)
 {
     (void)state;
-    seen s = {0};
+    handler_notes s = {0};
     hb_profiler *a = profiler(&s, true, (hb_schedule){0});
     hb_profiler *b = profiler(&s, false, (hb_schedule){0});
     hb_profiler *c = profiler(&s, false, (hb_schedule){0});
@@ -123,7 +102,7 @@ static void *step_a_lot(void *prof)
 static void yielding_and_stepping_may_happen_at_once(void **state)
 {
     (void)state;
-    seen tool = {0}, own = {0};
+    handler_notes tool = {0}, own = {0};
     pthread_t thread;
     hb_profiler *a = profiler(&tool, true, hb_schedule_make(.wait = 1, .active = 1));
     assert_int_equal(hb_profiler_start(a), HB_OK);
@@ -218,7 +197,7 @@ static void a_step_of_the_programs_own_is_enough(void **state)
 static void steps_can_be_numbered_as_the_program_numbers_them(void **state)
 {
     (void)state;
-    seen s = {0};
+    handler_notes s = {0};
     hb_profiler *prof = profiler(&s, false, hb_schedule_make(.wait = 1, .active = 2, .repeat = 2));
     hb_profiler_number_next_step(prof, 1000);
     hb_profiler_start(prof);
