@@ -122,15 +122,18 @@ static void note_taken(const hb_lock *lock)
 
 /* ---- locks ---- */
 
-void hb_lock_init(hb_lock *lock, enum hb_lock_level level)
-{
-    *lock = (hb_lock){.mutex = PTHREAD_MUTEX_INITIALIZER, .level = level};
-}
-
 /* The forking thread has it already. */
 static bool is_open(const hb_lock *lock)
 {
     return mine.forking && lock->for_fork;
+}
+
+/* The child's thread gives back what it held when it forked: thread checks would go on thinking so.
+ * What other threads of the parent held, nobody gives back. */
+void hb_lock_init(hb_lock *lock, enum hb_lock_level level)
+{
+    if (is_open(lock)) pthread_mutex_unlock(&lock->mutex);
+    *lock = (hb_lock){.mutex = PTHREAD_MUTEX_INITIALIZER, .level = level};
 }
 
 static void took(hb_lock *lock)

@@ -65,7 +65,8 @@ typedef struct hb_lock {
         .mutex = PTHREAD_MUTEX_INITIALIZER, .level = HB_LOCK_##level_ \
     }
 
-/** Makes a lock, also anew in a forked child, whatever state it is in. Nothing destroys it. */
+/** Makes a lock in zeroed memory, or anew in a forked child, whatever state it is in. Nothing
+ * destroys it. */
 void hb_lock_init(hb_lock *lock, enum hb_lock_level level);
 
 void hb_lock_take(hb_lock *lock);
