@@ -70,15 +70,14 @@ hb_thread_records *hb_records_find_thread(const hb_records *r, uint32_t number)
 static hb_thread_records *thread_of(hb_records *r, const hb_events_info *info)
 {
     uint32_t at = thread_place(r, info->thread);
-    hb_thread_records *t = &r->threads[at];
-    if (at == r->num_threads || t->number != info->thread) {
+    if (at == r->num_threads || r->threads[at].number != info->thread) {
         if (!grow((void **)&r->threads, r->num_threads, &r->capacity, sizeof *r->threads))
             return NULL;
-        t = &r->threads[at];
-        memmove(t + 1, t, (r->num_threads - at) * sizeof *t);
-        *t = (hb_thread_records){.number = info->thread, .tid = info->tid};
+        memmove(&r->threads[at + 1], &r->threads[at], (r->num_threads - at) * sizeof *r->threads);
+        r->threads[at] = (hb_thread_records){.number = info->thread, .tid = info->tid};
         r->num_threads++;
     }
+    hb_thread_records *t = &r->threads[at];
     memcpy(t->name, info->thread_name, sizeof t->name);
     t->name[sizeof t->name - 1] = '\0';
     return t;

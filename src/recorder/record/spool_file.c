@@ -167,7 +167,7 @@ static bool read_sessions(hb_spool_file *f, uint64_t offset)
     return true;
 }
 
-/* Each behind the one before. */
+/* Each behind the one before, and so the last of a damaged list comes, too. */
 static bool read_hot_events(hb_spool_file *f, uint64_t offset)
 {
     hb_chunk chunk;
@@ -184,7 +184,7 @@ static bool read_hot_events(hb_spool_file *f, uint64_t offset)
         hb_part part = part_of(&chunk.events, offset + at + sizeof chunk, bytes, HB_CODEC_HOT);
         if (!hb_spool_file_add_part(f, &chunk.events, &part)) return false;
         next = chunk.next;
-    } while (next && next == at + chunk.used && next % 8 == 0);
+    } while (next % 8 == 0 && chunk.used >= sizeof chunk && next == at + chunk.used);
     return true;
 }
 
