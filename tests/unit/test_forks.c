@@ -105,9 +105,19 @@ static int fork_while_all_record(void)
     return 0;
 }
 
+/* gcc 12's address checks take no lock of their allocator at a fork: a child of a process whose
+ * other threads allocate may wait for one for ever. */
+static void skip_where_checks_stop_children(void)
+{
+#ifdef __SANITIZE_ADDRESS__
+    skip();
+#endif
+}
+
 static void parent_and_child_finish_whenever_a_fork_comes(void **state)
 {
     (void)state;
+    skip_where_checks_stop_children();
     assert_int_equal(run_program(fork_while_all_record), 0);
 }
 
