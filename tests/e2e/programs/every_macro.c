@@ -36,12 +36,18 @@ void options(void)
 
 void scopes(const char *name, hb_module module)
 {
-    HB_RECORD_FUNCTION("literal") {}
-    HB_RECORD_FUNCTION_NAMED(name) {}
-    HB_MODULE(module) {}
-    HB_DATA_LOADER("digits") {}
-    HB_OPTIMIZER_STEP("SGD") {}
-    HB_OPTIMIZER_ZERO_GRAD("SGD") {}
+    HB_RECORD_FUNCTION("literal") {
+    }
+    HB_RECORD_FUNCTION_NAMED(name) {
+    }
+    HB_MODULE(module) {
+    }
+    HB_DATA_LOADER("digits") {
+    }
+    HB_OPTIMIZER_STEP("SGD") {
+    }
+    HB_OPTIMIZER_ZERO_GRAD("SGD") {
+    }
 }
 
 #ifndef __cplusplus
@@ -51,12 +57,16 @@ void operators(void)
 {
     hb_schedule schedule = hb_schedule_make(.wait = 1, .active = 2);
     (void)schedule;
-    HB_OP("aten::relu") {}
-    HB_OP("aten::mul", .flops = 1) {}
+    HB_OP("aten::relu") {
+    }
+    HB_OP("aten::mul", .flops = 1) {
+    }
     HB_OP("aten::mm", HB_INPUTS(HB_TENSOR(HB_FLOAT32, 2, 3), HB_TENSOR(HB_FLOAT32, 3, 4)),
-          .flops = hb_flops_mm(2, 3, 4)) {}
+          .flops = hb_flops_mm(2, 3, 4)) {
+    }
     HB_OP("aten::cat", HB_INPUTS(HB_INT(1), HB_FLOAT(0.5), HB_BOOL_VALUE(true), HB_NO_INPUT,
-                                 HB_INT_LIST(1, 1))) {}
+                                 HB_INT_LIST(1, 1))) {
+    }
 }
 #elif __cplusplus >= 202002L
 hb_schedule schedule();

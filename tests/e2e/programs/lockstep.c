@@ -44,7 +44,9 @@ int main(int argc, char **argv)
     fflush(stdout);
     fcntl(STDIN_FILENO, F_SETFL, O_NONBLOCK);
     while (read(STDIN_FILENO, &byte, 1) != 0) {
-        HB_RECORD_FUNCTION("train") { wait_until(++step * STEP_NS); }
+        HB_RECORD_FUNCTION("train") {
+            wait_until(++step * STEP_NS);
+        }
         if (hb_profiler_step(prof) != HB_OK) return 1;
     }
     hb_profiler_destroy(prof);

@@ -56,15 +56,9 @@ static void make_calls(hb_profiler *prof, const char *calls)
 {
     for (call_index = 0; calls[call_index]; call_index++) {
         switch (calls[call_index]) {
-        case 's':
-            expect_ok(hb_profiler_start(prof));
-            break;
-        case '.':
-            expect_ok(hb_profiler_step(prof));
-            break;
-        case 'e':
-            expect_ok(hb_profiler_stop(prof));
-            break;
+        case 's': expect_ok(hb_profiler_start(prof)); break;
+        case '.': expect_ok(hb_profiler_step(prof)); break;
+        case 'e': expect_ok(hb_profiler_stop(prof)); break;
         }
     }
 }
