@@ -82,14 +82,17 @@ static void check_json(const char *path)
     free(text);
 }
 
-/* A record takes at least three bytes, and few events are none. */
+/* Of profiler/time_slices.h, which a damaged session may ask for. */
+#define MOST_SLICES 100000u
+
+/* A record takes at least three bytes, and few other events are none. */
 static void check(const hb_recovered *told, void *arg)
 {
     size_t size = *(size_t *)arg;
     CHECK((told->trace != NULL) == (told->result == HB_OK));
     CHECK(told->result == HB_OK || told->error[0]);
     if (!told->trace) return;
-    CHECK(told->events <= size + 64);
+    CHECK(told->events <= size + 64 + MOST_SLICES);
     check_json(told->trace);
     CHECK(unlink(told->trace) == 0);
 }
