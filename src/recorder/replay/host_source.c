@@ -351,7 +351,7 @@ static void set_info(record_source *s)
     const hb_spool_header *head = s->view->head;
     uint32_t flags = s->session->flags;
     hb_trace_info *info = &s->info;
-    info->start_ns = s->session->start.unix_ns;
+    info->start_ns = s->fit.unix0; /* the session's start, if that is a time */
     info->stop_ns = hb_clock_unix(&s->fit, hb_session_last(s->session)->ticks);
     info->pid = head->process.pid;
     info->process_name = head->process_name;
