@@ -454,7 +454,8 @@ static void conclude(const request *r, const char *program, int64_t start_ns)
         (void)hb_recover(r->full_dir, export_flags(r) | HB_SKIP_EMPTY, report_recovered, NULL);
     found n = look_into(r, start_ns);
     unsigned traces = n.traces;
-    if (traces == 0 && n.running)
+    /* A child that was forked just before the end may have no records yet. */
+    if (traces == 0 && (n.running || has_processes(r)))
         fprintf(stderr,
                 "hipboard: %s has ended, and left processes; their traces come at their ends\n",
                 program);
