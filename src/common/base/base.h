@@ -77,6 +77,21 @@ uint64_t hb_affordable(uint64_t bytes);
  * faults. No effect below a few MiB, or where the system has none. */
 void hb_use_huge_pages(void *memory, size_t size);
 
+/** Where `key` is or belongs among `count` elements in ascending order of `member`: the index of
+ * the first that is not less. */
+#define HB_LOWER_BOUND(items, count, member, key)                   \
+    __extension__({                                                 \
+        size_t hb_low_ = 0, hb_high_ = (count);                     \
+        while (hb_low_ < hb_high_) {                                \
+            size_t hb_middle_ = hb_low_ + (hb_high_ - hb_low_) / 2; \
+            if ((items)[hb_middle_].member < (key))                 \
+                hb_low_ = hb_middle_ + 1;                           \
+            else                                                    \
+                hb_high_ = hb_middle_;                              \
+        }                                                           \
+        hb_low_;                                                    \
+    })
+
 /* ---- growable bytes ---- */
 
 /** A buffer that grows up to `max` bytes. After a failed append it stays as it was and `failed` is

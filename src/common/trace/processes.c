@@ -119,15 +119,8 @@ static void sort_uses(uses *u)
 /* Whether a process before this one uses the id, too. */
 static bool is_taken(const uses *u, int64_t id, uint32_t process)
 {
-    size_t low = 0, high = u->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (u->list[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < u->count && u->list[low].id == id && u->list[low].process < process;
+    size_t at = HB_LOWER_BOUND(u->list, u->count, id, id);
+    return at < u->count && u->list[at].id == id && u->list[at].process < process;
 }
 
 static int compare_calls(const void *x, const void *y)
@@ -184,15 +177,7 @@ static place *place_of(separator *s, uint64_t pid)
 
 static size_t first_call(const separator *s, int64_t corr)
 {
-    size_t low = 0, high = s->num_calls;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (s->calls[middle].corr < corr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return HB_LOWER_BOUND(s->calls, s->num_calls, corr, corr);
 }
 
 /* How well a call fits as the launch of the work: by the operator's id, and begun before. */

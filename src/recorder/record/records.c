@@ -48,16 +48,9 @@ static bool grow(void **list, uint32_t n, uint32_t *capacity, size_t size)
 /* The first thread of that number or a greater one. New threads have the greatest. */
 static uint32_t thread_place(const hb_records *r, uint32_t number)
 {
-    uint32_t low = 0, high = r->num_threads;
-    if (high && r->threads[high - 1].number < number) return high;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (r->threads[middle].number < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    uint32_t n = r->num_threads;
+    if (n && r->threads[n - 1].number < number) return n;
+    return (uint32_t)HB_LOWER_BOUND(r->threads, n, number, number);
 }
 
 hb_thread_records *hb_records_find_thread(const hb_records *r, uint32_t number)
@@ -85,16 +78,9 @@ static hb_thread_records *thread_of(hb_records *r, const hb_events_info *info)
 
 static uint32_t part_place(const hb_thread_records *t, uint32_t sequence)
 {
-    uint32_t low = 0, high = t->num_parts;
-    if (high && t->parts[high - 1].sequence < sequence) return high;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (t->parts[middle].sequence < sequence)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    uint32_t n = t->num_parts;
+    if (n && t->parts[n - 1].sequence < sequence) return n;
+    return (uint32_t)HB_LOWER_BOUND(t->parts, n, sequence, sequence);
 }
 
 hb_part *hb_records_find(const hb_thread_records *t, uint32_t sequence)

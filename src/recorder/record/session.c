@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/lock.h"
@@ -70,13 +69,8 @@ hb_result hb_record_init(void)
 
 static void make_trace_id(char id[40])
 {
-    uint8_t bytes[16] = {0};
-    if (getrandom(bytes, sizeof bytes, GRND_NONBLOCK) != sizeof bytes) {
-        uint64_t t = hb_ticks();
-        memcpy(bytes, &t, sizeof t);
-    }
-    for (size_t i = 0; i < sizeof bytes; i++)
-        snprintf(id + 2 * i, 3, "%02X", bytes[i]);
+    snprintf(id, 40, "%016llX%016llX", (unsigned long long)hb_random_bits(),
+             (unsigned long long)hb_random_bits());
 }
 
 static hb_result no_room(void)
