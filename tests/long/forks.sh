@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # what: forks at random moments while 8 threads record, log and take cycles; children record on
-# time: 5 min
+# time: 15 min
 # disk: 200 MB
 #
 #   bash tests/long/forks.sh [TIMES]   100 times as many as in tests/run.sh: 10,000
