@@ -71,9 +71,9 @@ run_unit() {
         [ ${#names[@]} -gt 0 ] || return
     fi
     rm -f "$dir/meson-logs/testlog.json"
-    # Limits are for what hangs, not for what is slow.
+    # Limits are for what hangs, not for what is slow; stacks.sh shows where it does.
     meson test -C "$dir" --no-rebuild --suite unit --suite hip --timeout-multiplier 10 \
-        --print-errorlogs "${names[@]}" </dev/null 2>&1 | grep -vE '^(ninja: |Full log|Expected Fail|Unexpected Pass|$)'
+        --wrapper "$PWD/tests/stacks.sh" --print-errorlogs "${names[@]}" </dev/null 2>&1 | grep -vE '^(ninja: |Full log|Expected Fail|Unexpected Pass|$)'
     results+=("$dir/meson-logs/testlog.json")
     [ -f "$dir/meson-logs/testlog.json" ] || broken=$((broken + 1))
 }

@@ -26,6 +26,7 @@ build_packages=(
     libdw-dev               # names and lines of call stacks
     libunwind-dev           # call stacks
     libcmocka-dev           # unit tests
+    elfutils                # ... and where one hangs
     libamdhip64-dev         # HIP's headers; its runtime is loaded only where there is one
 )
 view_packages=(python3-venv)

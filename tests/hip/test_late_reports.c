@@ -149,6 +149,30 @@ static void stop_does_not_wait_for_ever_and_says_what_is_missing(void **state)
     cJSON_Delete(trace);
 }
 
+/* The first stop() still waits for the device, behind the program's back, when the second comes. */
+static void stop_may_be_called_again_while_the_device_is_silent(void **state)
+{
+    (void)state;
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.spool_dir = "";
+    cJSON *traces[DEVICES];
+    for (int i = 0; i < DEVICES; i++) {
+        hb_profiler *prof = hb_profiler_create(&o);
+        assert_int_equal(hb_profiler_start(prof), HB_OK);
+        HIP_OK(hipSetDevice(i));
+        HIP_OK(launch_vadd(i, 1, NULL, NULL));
+        traces[i] = capture_stop(prof);
+    }
+    for (int i = 0; i < DEVICES; i++)
+        sem_post(&may_end);
+    for (int i = 0; i < DEVICES; i++) {
+        HIP_OK(hipSetDevice(i));
+        HIP_OK(hipDeviceSynchronize());
+        assert_int_equal(count_events(traces[i], "Runtime", "hipModuleLaunchKernel"), 1);
+        cJSON_Delete(traces[i]);
+    }
+}
+
 static int set_up_kernels(void **state)
 {
     sem_init(&may_end, 0, 0);
@@ -162,6 +186,7 @@ int main(void)
         cmocka_unit_test(a_step_returns_while_kernels_run),
         cmocka_unit_test(stop_does_not_wait_for_what_was_not_asked_about),
         cmocka_unit_test(stop_does_not_wait_for_ever_and_says_what_is_missing),
+        cmocka_unit_test(stop_may_be_called_again_while_the_device_is_silent),
     };
     setenv("HIPBOARD_GPU_PATIENCE", "1", 1);
     setenv("SIMHSA_GPUS", "2", 1);

@@ -37,12 +37,13 @@ void hb_synchronize_prepare(void)
 }
 
 /* The next device's number, or -1 at the thread's end. */
-static int next_device(void)
+static int next_device(const hb_hip **hip)
 {
     pthread_mutex_lock(&lock);
     int id = devices_left ? __builtin_ctzll(devices_left) : -1;
     devices_left &= devices_left - 1;
     if (id < 0) running = given_up = false;
+    *hip = runtime;
     pthread_mutex_unlock(&lock);
     return id;
 }
@@ -50,24 +51,30 @@ static int next_device(void)
 static void *wait_for_devices(void *arg)
 {
     (void)arg;
+    const hb_hip *hip;
     bool was = hb_calls_enter_own();
-    for (int id; (id = next_device()) >= 0;)
-        if (runtime->set_device(id) == 0) runtime->device_synchronize();
+    for (int id; (id = next_device(&hip)) >= 0;)
+        if (hip->set_device(id) == 0) hip->device_synchronize();
     hb_calls_leave_own(was);
     return NULL;
+}
+
+static bool start_thread(void)
+{
+    pthread_t thread;
+    if (hb_background_thread(&thread, "gpus", wait_for_devices, NULL) != 0) return false;
+    pthread_detach(thread);
+    return true;
 }
 
 /* Without a thread for it the reports get the usual time. */
 void hb_synchronize_begin(const hb_hip *hip, uint64_t devices)
 {
-    pthread_t thread;
     if (devices == 0 || !hip->device_synchronize || !hip->set_device) return;
     pthread_mutex_lock(&lock);
     runtime = hip;
     devices_left |= devices;
-    if (!running)
-        running = hb_background_thread(&thread, "hipboard-gpus", wait_for_devices, NULL) == 0;
-    if (running) pthread_detach(thread);
+    if (!running) running = start_thread();
     if (!running) devices_left = 0;
     pthread_mutex_unlock(&lock);
 }
