@@ -149,6 +149,27 @@ static void stop_does_not_wait_for_ever_and_says_what_is_missing(void **state)
     cJSON_Delete(trace);
 }
 
+/* The kernel waits for what the program does after its next launch on the same stream, which must
+ * not wait for hipboard. */
+static void the_program_goes_on_after_stop_has_given_up(void **state)
+{
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    hipStream_t streams[] = {NULL, *state};
+    o.spool_dir = "";
+    for (int i = 0; i < 2; i++) {
+        hb_profiler *prof = hb_profiler_create(&o);
+        assert_int_equal(hb_profiler_start(prof), HB_OK);
+        HIP_OK(launch_vadd(0, 1, NULL, streams[i]));
+        cJSON *trace = capture_stop(prof);
+        HIP_OK(launch_vadd(0, 1, NULL, streams[i]));
+        sem_post(&may_end);
+        sem_post(&may_end);
+        HIP_OK(hipDeviceSynchronize());
+        assert_int_equal(count_events(trace, "kernel", "vadd"), 0);
+        cJSON_Delete(trace);
+    }
+}
+
 /* The first stop() still waits for the device, behind the program's back, when the second comes. */
 static void stop_may_be_called_again_while_the_device_is_silent(void **state)
 {
@@ -173,6 +194,20 @@ static void stop_may_be_called_again_while_the_device_is_silent(void **state)
     }
 }
 
+static int make_stream(void **state)
+{
+    hipStream_t stream;
+    HIP_OK(hipSetDevice(0));
+    HIP_OK(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking));
+    *state = stream;
+    return 0;
+}
+
+static int destroy_stream(void **state)
+{
+    return hipStreamDestroy(*state);
+}
+
 static int set_up_kernels(void **state)
 {
     sem_init(&may_end, 0, 0);
@@ -186,6 +221,8 @@ int main(void)
         cmocka_unit_test(a_step_returns_while_kernels_run),
         cmocka_unit_test(stop_does_not_wait_for_what_was_not_asked_about),
         cmocka_unit_test(stop_does_not_wait_for_ever_and_says_what_is_missing),
+        cmocka_unit_test_setup_teardown(the_program_goes_on_after_stop_has_given_up, make_stream,
+                                        destroy_stream),
         cmocka_unit_test(stop_may_be_called_again_while_the_device_is_silent),
     };
     setenv("HIPBOARD_GPU_PATIENCE", "1", 1);

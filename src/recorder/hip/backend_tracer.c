@@ -13,6 +13,7 @@
 #include "hip/hook_records.h"
 #include "hip/hook_versions.h"
 #include "hip/kernels.h"
+#include "hip/late_reports.h"
 
 #define REGISTERS "hipRegisterTracerCallback"
 
@@ -94,16 +95,42 @@ static void on_exit_call(uint32_t cid, void *data)
     hb_call_end(frame, (const char *)(head + 1), result_of(frame));
 }
 
+static void on_enter_unrecorded(uint32_t cid, void *data)
+{
+    hb_call_destroys_streams(hb_calls_row(cid), (const char *)((hb_hip_api_head *)data + 1));
+}
+
+static void on_exit_unrecorded(uint32_t cid, void *data)
+{
+    (void)cid;
+    (void)data;
+}
+
+static int call_back(char *data, uint64_t correlation, void (*enter)(uint32_t, void *),
+                     void (*exit)(uint32_t, void *))
+{
+    call_tail *tail = (call_tail *)(data + api_data_size);
+    ((hb_hip_api_head *)data)->correlation_id = correlation;
+    tail->enter = enter;
+    tail->exit = exit;
+    return REPORT;
+}
+
+/* Between two sessions, when one still awaits its work. */
+static int on_unrecorded_call(uint32_t cid, char *data)
+{
+    if (!hb_late_any() || cid >= hb_calls_num_functions() ||
+        hb_calls_row(cid)->kind != HB_CALL_DESTROY_STREAMS)
+        return PASS_OVER;
+    return call_back(data, 0, on_enter_unrecorded, on_exit_unrecorded);
+}
+
 static int on_call(uint32_t cid, char *data)
 {
     hb_frame *frame = hb_calls_push(cid);
-    if (!frame) return PASS_OVER;
+    if (!frame) return on_unrecorded_call(cid, data);
     hb_call_may_make_work(frame);
-    ((hb_hip_api_head *)data)->correlation_id = frame->correlation;
-    call_tail *tail = (call_tail *)(data + api_data_size);
-    tail->enter = on_enter;
-    tail->exit = on_exit_call;
-    return REPORT;
+    return call_back(data, frame->correlation, on_enter, on_exit_call);
 }
 
 /* ---- device work ---- */

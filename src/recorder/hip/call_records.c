@@ -3,10 +3,11 @@
  * What a call's arguments and result mean: its record, and what it did to memory.
  */
 #include "gpu/occupancy.h"
+#include "hip/busy_streams.h"
+#include "hip/call_streams.h"
 #include "hip/calls_runtime.h"
 #include "hip/graphs.h"
 #include "hip/kernels.h"
-#include "hip/known_devices.h"
 #include "hip/mempools.h"
 #include "record/alarm.h"
 #include "record/strings.h"
@@ -109,45 +110,6 @@ static unsigned flags_of(const hb_frame *f)
     }
 }
 
-static int16_t ask_device(uint64_t stream)
-{
-    int device = hip()->stream_device ? hip()->stream_device(pointer(stream)) : -1;
-    return device >= 0 && device < HB_HIP_MAX_DEVICES ? (int16_t)device : -1;
-}
-
-/* The same for as long as there is the stream; of the streams without a handle only the runtime
- * knows whose they are now. */
-static int16_t known_device(uint64_t stream)
-{
-    enum { STREAM_PER_THREAD = 2 };
-    hb_calls *c = hb_thread_tls->calls;
-    uint32_t now = atomic_load_explicit(&hb_calls_stream_generation, memory_order_relaxed);
-    if (stream <= STREAM_PER_THREAD) return ask_device(stream);
-    if (HB_UNLIKELY(c->stream != stream || c->stream_generation != now)) {
-        c->stream_device = ask_device(stream);
-        c->stream = stream;
-        c->stream_generation = now;
-    }
-    return c->stream_device;
-}
-
-static void wait_at_the_end_for(int device)
-{
-    uint64_t bit = (uint64_t)1 << device;
-    if (!(atomic_load_explicit(&hb_calls_devices, memory_order_relaxed) & bit))
-        atomic_fetch_or(&hb_calls_devices, bit);
-}
-
-/* The device of a stream, kept for the wait at the session's end. */
-static int16_t device_of(uint64_t stream)
-{
-    int16_t device = known_device(stream);
-    if (device < 0) return -1;
-    hb_known_devices_look(hip());
-    wait_at_the_end_for(device);
-    return device;
-}
-
 static const hb_kernel unknown_kernel = {.name = HB_STRING_UNNAMED,
                                          .vgprs = HB_REGISTERS_UNKNOWN,
                                          .sgprs = HB_REGISTERS_UNKNOWN,
@@ -195,7 +157,7 @@ static void begin_launch(hb_frame *f, const char *args)
     uint64_t stream = word(from, call->stream);
     const void *function = pointer(word(args, call->ptr));
     size_t bytes = is_short ? HB_RECORD_SHORT_LAUNCH : sizeof(hb_record_launch);
-    int16_t device = device_of(stream);
+    int16_t device = hb_call_device_of(f, stream);
     const hb_kernel *kernel =
         function && !is_short ? hb_kernel_of(hip(), function, is_host, pointer(stream)) : NULL;
     hb_thread *t = hb_record_enter();
@@ -277,7 +239,7 @@ static void begin_copy(hb_frame *f, const char *args)
     bool peer = call->kind == HB_CALL_COPY_PEER;
     uint64_t stream = word(args, call->stream);
     hb_record_copy r = {
-        .call = {.stream = stream, .device = device_of(stream)},
+        .call = {.stream = stream, .device = hb_call_device_of(f, stream)},
         .dst = word(args, call->ptr),
         .src = word(args, call->src),
         .bytes = word(args, call->bytes),
@@ -340,7 +302,7 @@ void hb_work_announced(const hb_frame *f)
     if (f && !f->unsure) return;
     bool was = hb_calls_enter_own();
     int device = was ? -1 : present_device();
-    if (device >= 0 && device < HB_HIP_MAX_DEVICES) wait_at_the_end_for(device);
+    if (device >= 0 && device < HB_HIP_MAX_DEVICES) hb_busy_streams_add_unknown(device);
     hb_calls_leave_own(was);
 }
 
@@ -359,15 +321,14 @@ static void begin_plain(hb_frame *f, const char *args)
 {
     uint64_t stream = word(args, f->call->stream);
     bool work = f->call->kind == HB_CALL_GRAPH_LAUNCH || f->call->kind == HB_CALL_WORK;
-    hb_record_call r = {.stream = stream, .device = work ? device_of(stream) : -1};
+    hb_record_call r = {.stream = stream, .device = work ? hb_call_device_of(f, stream) : -1};
     put(f, &r, HB_RECORD_CALL, sizeof r, flags_of(f));
 }
 
 /* Before they are gone: afterwards another thread may already have made one of that address. */
 static void begin_destroy(hb_frame *f, const char *args)
 {
-    atomic_fetch_add(&hb_calls_stream_generation, 1);
-    if (f->call->stream == HB_NO_ARG) hb_pools_forget(); /* hipDeviceReset() */
+    hb_call_destroys_streams(f->call, args);
     begin_plain(f, args);
 }
 

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "hip/busy_streams.h"
 #include "hip/late_reports.h"
 #include "record/strings.h"
 
@@ -16,7 +17,6 @@ hb_calls_of_runtime hb_calls_runtime;
 static _Atomic(hb_calls *) all;
 static _Atomic uint64_t next_correlation = 1;
 static _Atomic bool heard;
-_Atomic uint64_t hb_calls_devices;
 _Atomic uint32_t hb_calls_stream_generation = 1;
 _Atomic uint32_t hb_calls_sampling;
 
@@ -28,13 +28,24 @@ static hb_hip_call row_of(const char *name, const hb_hip *runtime, const hb_call
     return calls->interposed ? *row : hb_hip_call_of_release(row, hb_hip_release(runtime));
 }
 
+static enum hb_no_stream no_stream_of(const char *name, const hb_hip_call *row)
+{
+    size_t size = strlen(name);
+    if (size > 4 && strcmp(name + size - 4, "_spt") == 0) return HB_OWN_STREAM;
+    bool is_work = row->kind == HB_CALL_WORK && row->stream == HB_NO_ARG;
+    return is_work && (strstr(name, "Async") || strstr(name, "Launch")) ? HB_ANY_STREAM
+                                                                        : HB_NULL_STREAM;
+}
+
 bool hb_calls_init(const hb_hip *runtime, const hb_calls_source *calls)
 {
     hb_hip_call *rows = calloc(calls->num_functions, sizeof *rows);
     uint32_t *names = calloc(calls->num_functions, sizeof *names);
-    if (!rows || !names) {
+    uint8_t *no_stream = calloc(calls->num_functions, sizeof *no_stream);
+    if (!rows || !names || !no_stream) {
         free(rows);
         free(names);
+        free(no_stream);
         return false;
     }
     for (uint32_t cid = 0; cid < calls->num_functions; cid++) {
@@ -42,8 +53,9 @@ bool hb_calls_init(const hb_hip *runtime, const hb_calls_source *calls)
         if (!name) name = "unknown";
         rows[cid] = row_of(name, runtime, calls);
         names[cid] = hb_strings_intern(name, strlen(name));
+        no_stream[cid] = (uint8_t)no_stream_of(name, &rows[cid]);
     }
-    hb_calls_runtime = (hb_calls_of_runtime){runtime, *calls, rows, names};
+    hb_calls_runtime = (hb_calls_of_runtime){runtime, *calls, rows, names, no_stream};
     return true;
 }
 
@@ -130,6 +142,12 @@ void hb_calls_leave_own(bool before)
     if (c) c->ours = before;
 }
 
+void hb_calls_forget_streams(void)
+{
+    hb_busy_streams_forget();
+    atomic_fetch_add(&hb_calls_stream_generation, 1);
+}
+
 bool hb_calls_heard(void)
 {
     return atomic_load_explicit(&heard, memory_order_relaxed);
@@ -140,7 +158,6 @@ void hb_calls_after_fork(void)
 {
     for (hb_calls *c = atomic_load(&all); c; c = c->next)
         atomic_store(&c->capturing, 0);
-    atomic_store(&hb_calls_devices, 0);
     atomic_store(&heard, false);
 }
 
@@ -152,7 +169,7 @@ static HB_COLD void begin_session(hb_calls *c, uint32_t epoch)
     atomic_store_explicit(&heard, true, memory_order_relaxed);
     c->epoch = epoch;
     c->depth = 0;
-    c->stream_generation = 0;
+    memset(c->streams, 0, sizeof c->streams);
     c->next_correlation = c->end_correlation; /* those of a session follow those of the last */
     c->launch = c->picked = 0;
     atomic_store(&c->capturing, 0);

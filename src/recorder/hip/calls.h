@@ -39,6 +39,15 @@ typedef struct hb_frame {
     _Alignas(16) char data[HB_HIP_API_DATA_BYTES];
 } hb_frame;
 
+enum { HB_CALLS_KNOWN_STREAMS = 16 };
+
+/** A stream that the thread has made work on, as hb_busy_streams_add() knows. */
+typedef struct hb_known_stream {
+    uint64_t stream;
+    uint32_t generation; /* hb_calls_stream_generation for which it holds; 0: none */
+    int16_t device;
+} hb_known_stream;
+
 /** A thread's. Never freed, found again by the thread that takes over its hb_thread. */
 typedef struct hb_calls {
     struct hb_calls *next; /* of all */
@@ -48,9 +57,7 @@ typedef struct hb_calls {
     _Atomic uint32_t capturing; /* streams that this thread puts into graphs */
     bool ours;                  /* hipboard itself calls HIP: not to be recorded */
     uint64_t next_correlation, end_correlation;
-    uint64_t stream; /* the last whose device was asked for, and the answer, which holds for: */
-    uint32_t stream_generation; /* 0: none was */
-    int16_t stream_device;
+    hb_known_stream streams[HB_CALLS_KNOWN_STREAMS]; /* by hash */
     uint32_t launch, picked,
         random; /* of each hb_calls_sampling launches: the next, the timed one */
     /* calls; pieces of device work, and such as a copy may or may not make; runs of graphs, and
@@ -113,6 +120,10 @@ void hb_call_begin(hb_frame *frame, const char *args);
 /** Ends the call and gives the frame back. `error`: what it returned. */
 void hb_call_end(hb_frame *frame, const char *args, int error);
 
+/** What a call of kind HB_CALL_DESTROY_STREAMS means, which is heard outside of sessions, too,
+ * while the streams' work is awaited. */
+void hb_call_destroys_streams(const hb_hip_call *call, const char *args);
+
 /** A copy of the running call's record, as much as a copy's has; false when there is none (any
  * more: its session may end at any moment). */
 bool hb_call_record(const hb_frame *frame, hb_record_copy *copy);
@@ -150,8 +161,9 @@ hb_call_counts hb_calls_count(void);
 /** No call has a higher id up to now, those of sessions to come have. */
 uint64_t hb_calls_last_id(void);
 
-/** Devices that work was launched on, as bits; cleared by whoever has waited for them. */
-extern _Atomic uint64_t hb_calls_devices;
+/** Those that work was made on, hb_busy_streams_forget(): a thread's next work tells its stream
+ * again. */
+void hb_calls_forget_streams(void);
 
 /** This process itself has called HIP while it was recorded: not only the one that it was forked
  * from. */

@@ -8,12 +8,20 @@
 
 #include "hip/calls.h"
 
+/** What it means that a call names no stream, or 0. */
+enum hb_no_stream {
+    HB_NULL_STREAM = 0,
+    HB_OWN_STREAM, /* the thread's own, which no other thread can ask about */
+    HB_ANY_STREAM, /* one that is not among the arguments that are read */
+};
+
 /** The runtime whose calls are reported; not changed any more when the first one is. */
 typedef struct hb_calls_of_runtime {
     const hb_hip *hip;
     hb_calls_source source;
-    const hb_hip_call *rows; /* by function number, as the names */
-    const uint32_t *names;   /* string ids */
+    const hb_hip_call *rows;  /* by function number, as the names */
+    const uint32_t *names;    /* string ids */
+    const uint8_t *no_stream; /* enum hb_no_stream */
 } hb_calls_of_runtime;
 
 extern hb_calls_of_runtime hb_calls_runtime;

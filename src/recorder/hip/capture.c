@@ -10,6 +10,7 @@
 
 #include "base/process.h"
 #include "hip/backend_select.h"
+#include "hip/busy_streams.h"
 #include "hip/calls.h"
 #include "hip/capture_notes.h"
 #include "hip/code_objects.h"
@@ -179,6 +180,7 @@ static void after_fork_in_child(void)
     hb_late_after_fork();
     hb_graphs_after_fork();
     hb_synchronize_after_fork();
+    hb_busy_streams_after_fork();
     settling = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }
 
@@ -210,6 +212,7 @@ void hb_device_start(bool asked_for, uint32_t kernel_sampling)
     state.lost_at_start = lost_reports();
     hb_kernels_outdate();
     hb_pools_forget();
+    if (!hb_late_any()) hb_calls_forget_streams();
     bool before = state.found;
     look();
     if (state.backend && !state.gone && may_ask())
@@ -390,10 +393,7 @@ static bool leave_for_later(const hb_call_counts *now)
     state.backend->leave_off();
     wants.first_work = state.first_work;
     wants.last_work = hb_calls_last_id();
-    wants.devices = atomic_load(&hb_calls_devices);
-    if (!hb_late_open(hb_recording_now.session, &wants)) return false;
-    atomic_store(&hb_calls_devices, 0);
-    return true;
+    return hb_late_open(hb_recording_now.session, &wants);
 }
 
 /* Reports are heard until nobody awaits any. */
@@ -423,8 +423,9 @@ static void settle(const hb_session *session)
 {
     hb_late_wants wants = await_late(session);
     if (patience_for(&wants) && !state.gone && hb_calls_count().capturing == 0) {
-        hb_synchronize_begin(&state.hip, wants.devices);
+        hb_synchronize_begin(&state.hip);
         wants = await_late(session);
+        hb_synchronize_give_up();
     }
     hb_late_close(session);
     if (wants.missing)
@@ -477,15 +478,15 @@ static void finish_attached(void)
 {
     hb_call_counts now = count_reports();
     bool later = !is_all_reported(&now) && leave_for_later(&now);
-    if (later || is_all_reported(&now))
-        atomic_store(&hb_calls_devices, 0);
-    else if (now.capturing)
+    bool wait = !later && !is_all_reported(&now);
+    if (wait && now.capturing)
         hb_note(true, "the devices were not waited for, since a stream was being captured into a "
                       "graph: work that ran at the end may be missing");
-    else
-        hb_synchronize_begin(&state.hip, atomic_exchange(&hb_calls_devices, 0));
+    else if (wait)
+        hb_synchronize_begin(&state.hip);
     if (!later) {
         now = await_reports();
+        hb_synchronize_give_up();
         hb_synchronize_part(20);
     }
     if (!later && !hb_late_any()) state.backend->enable(false);

@@ -52,6 +52,8 @@ static const struct {
     {"hipDeviceTotalMem", offsetof(hb_hip, device_total_mem)},
     {"hipDeviceGetPCIBusId", offsetof(hb_hip, device_get_pci_bus_id)},
     {"hipDeviceSynchronize", offsetof(hb_hip, device_synchronize)},
+    {"hipStreamQuery", offsetof(hb_hip, stream_query)},
+    {"hipStreamSynchronize", offsetof(hb_hip, stream_synchronize)},
     {"hipPeekAtLastError", offsetof(hb_hip, peek_at_last_error)},
     {"hipGetLastError", offsetof(hb_hip, get_last_error)},
     {"hipGetErrorName", offsetof(hb_hip, get_error_name)},

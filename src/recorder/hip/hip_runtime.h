@@ -31,6 +31,8 @@ typedef struct hb_hip {
     int (*device_get_pci_bus_id)(char *text, int size, int device);
     int (*get_device_properties)(void *properties, int device);
     int (*device_synchronize)(void);
+    int (*stream_query)(void *stream);
+    int (*stream_synchronize)(void *stream);
     int (*peek_at_last_error)(void);
     int (*get_last_error)(void);
     const char *(*get_error_name)(int error);

@@ -15,7 +15,6 @@ typedef struct hb_late_wants {
     uint64_t missing;               /* pieces that will be reported */
     uint64_t hoped;                 /* that may be */
     bool replays;                   /* graphs ran, of whose work nobody knows how much there is */
-    uint64_t devices;               /* where, as bits */
 } hb_late_wants;
 
 /** False without memory for it. */

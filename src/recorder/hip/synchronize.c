@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 #include "base/thread_start.h"
+#include "hip/busy_streams.h"
 #include "hip/calls.h"
 #include "hip/forked.h"
 
@@ -16,10 +17,8 @@ enum { DEFAULT_PATIENCE_S = 30, MOST_PATIENCE_S = 100000 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all below; no other is taken in it */
 static int patience_s = DEFAULT_PATIENCE_S;
-static const hb_hip *runtime;
-static uint64_t devices_left; /* to be waited for, as bits */
-static bool running;          /* the thread */
-static bool given_up;         /* on what it waits for now */
+static bool running;  /* the thread */
+static bool given_up; /* it is to end */
 
 void hb_synchronize_prepare(void)
 {
@@ -36,46 +35,72 @@ void hb_synchronize_prepare(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* The next device's number, or -1 at the thread's end. */
-static int next_device(const hb_hip **hip)
+static bool is_given_up(void)
 {
     pthread_mutex_lock(&lock);
-    int id = devices_left ? __builtin_ctzll(devices_left) : -1;
-    devices_left &= devices_left - 1;
-    if (id < 0) running = given_up = false;
-    *hip = runtime;
+    bool is = given_up;
     pthread_mutex_unlock(&lock);
-    return id;
+    return is;
 }
 
-static void *wait_for_devices(void *arg)
+/* Each stream is asked, which also makes the runtime report what is done, until all are. While one
+ * is captured into a graph asking would break that. */
+static bool await_streams(const hb_hip *hip)
 {
-    (void)arg;
-    const hb_hip *hip;
+    enum { FIRST_WAIT_US = 20, LONGEST_WAIT_US = 1000 };
+    int wait_us = FIRST_WAIT_US;
+    while (!is_given_up()) {
+        bool capturing = hb_calls_count().capturing != 0;
+        if (!capturing && !hb_busy_streams_ask(hip)) {
+            hb_busy_streams_collect(hip);
+            return true;
+        }
+        nanosleep(&(struct timespec){.tv_nsec = wait_us * 1000}, NULL);
+        wait_us = HB_MIN(2 * wait_us, LONGEST_WAIT_US);
+    }
+    return false;
+}
+
+/* Of streams that nobody knows: a wait in the runtime, which can't be given up, and holds up the
+ * program's calls on such a stream for as long as it has work to do. Hence only when there is
+ * nothing else left that could be waited for. */
+static void await_unknown(const hb_hip *hip)
+{
+    uint64_t devices = hb_busy_streams_take_unknown();
+    for (; devices; devices &= devices - 1)
+        if (hip->set_device(__builtin_ctzll(devices)) == 0) hip->device_synchronize();
+}
+
+static void *wait_for_work(void *arg)
+{
+    const hb_hip *hip = arg;
     bool was = hb_calls_enter_own();
-    for (int id; (id = next_device(&hip)) >= 0;)
-        if (hip->set_device(id) == 0) hip->device_synchronize();
+    if (await_streams(hip)) await_unknown(hip);
     hb_calls_leave_own(was);
+    pthread_mutex_lock(&lock);
+    running = given_up = false;
+    pthread_mutex_unlock(&lock);
     return NULL;
 }
 
-static bool start_thread(void)
+static bool start_thread(const hb_hip *hip)
 {
     pthread_t thread;
-    if (hb_background_thread(&thread, "gpus", wait_for_devices, NULL) != 0) return false;
+    if (hb_background_thread(&thread, "gpus", wait_for_work, (void *)(uintptr_t)hip) != 0)
+        return false;
     pthread_detach(thread);
     return true;
 }
 
 /* Without a thread for it the reports get the usual time. */
-void hb_synchronize_begin(const hb_hip *hip, uint64_t devices)
+void hb_synchronize_begin(const hb_hip *hip)
 {
-    if (devices == 0 || !hip->device_synchronize || !hip->set_device) return;
+    enum { PART_MS = 20 };
+    if (!hip->stream_query || !hip->device_synchronize || !hip->set_device) return;
+    if (is_given_up()) hb_synchronize_part(PART_MS); /* one that has not noticed yet */
+    if (!hb_busy_streams_watch()) return;
     pthread_mutex_lock(&lock);
-    runtime = hip;
-    devices_left |= devices;
-    if (!running) running = start_thread();
-    if (!running) devices_left = 0;
+    if (!running) running = start_thread(hip);
     pthread_mutex_unlock(&lock);
 }
 
@@ -112,6 +137,5 @@ void hb_synchronize_part(int most_ms)
 void hb_synchronize_after_fork(void)
 {
     hb_lock_after_fork(&lock);
-    devices_left = 0;
     running = given_up = false;
 }
