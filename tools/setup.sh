@@ -24,7 +24,7 @@ build_packages=(
     protobuf-c-compiler
     libcjson-dev            # the JSON of users' metadata
     libdw-dev               # names and lines of call stacks
-    libunwind-dev           # call stacks
+    libunwind8              # call stacks
     libcmocka-dev           # unit tests
     elfutils                # ... and where one hangs
     libamdhip64-dev         # HIP's headers; its runtime is loaded only where there is one
@@ -33,7 +33,6 @@ view_packages=(python3-venv)
 hip_packages=(hipcc)
 test_packages=(
     binutils cmake g++      # the installed library, used from outside
-    libbz2-dev              # ... statically, as libdw wants
     clang libclang-rt-14-dev # fuzzing
     locales                 # a language with decimal commas
     chromium                # screenshots

@@ -9,6 +9,7 @@
  *     HOT      an area of hot chunks: mapped memory that is being recorded into
  *     EVENTS   a chunk's records, coded, after it was full
  *     NAMES    a piece of the process's string table
+ *     CODE     what the process had mapped, as text: the last one holds
  *
  * A hot chunk begins with an hb_chunk:
  *     SESSIONS  a table of hb_session, one for each cycle
@@ -68,6 +69,7 @@ enum hb_segment_kind {
     HB_SEGMENT_HOT = 1,
     HB_SEGMENT_EVENTS = 2,
     HB_SEGMENT_NAMES = 3,
+    HB_SEGMENT_CODE = 4, /* symbols/loaded_code.h */
 };
 
 enum hb_codec {

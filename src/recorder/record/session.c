@@ -11,6 +11,7 @@
 #include "base/process.h"
 #include "record/codec.h"
 #include "record/module_table.h"
+#include "record/stack.h"
 #include "record/strings.h"
 
 static uint32_t last_number;
@@ -98,6 +99,7 @@ static hb_session *new_session(hb_spool *spool)
 
 hb_result hb_session_begin(hb_spool *spool, uint32_t flags, int64_t cycle, hb_session **out)
 {
+    if (flags & HB_SESSION_STACK) hb_stack_prepare();
     hb_session *session = new_session(spool);
     if (!session) return no_room();
     session->flags = flags;

@@ -63,7 +63,8 @@ typedef struct hb_spool_view {
     bool (*load)(const struct hb_spool_view *view, uint32_t session,
                  const hb_thread_records *thread, const hb_part *part, char *raw);
     void *from;        /* their own */
-    bool same_process; /* program counters mean something */
+    bool same_process; /* program counters are of this process's code */
+    hb_str code;       /* else what its process had mapped (symbols/loaded_code.h), if known */
 } hb_spool_view;
 
 struct hb_snapshot {

@@ -15,7 +15,8 @@
 #include "record/process_id.h"
 #include "record/strings.h"
 
-#define WINDOW 65536u
+#define WINDOW    65536u
+#define MOST_CODE (16u << 20)
 
 /* ---- bytes ---- */
 
@@ -235,6 +236,22 @@ static bool read_events(hb_spool_file *f, const hb_segment *s, uint64_t payload)
     return hb_spool_file_add_part(f, &s->events, &part);
 }
 
+/* The newest; an empty line would be more than one text. */
+static bool read_code(hb_spool_file *f, const hb_segment *s, uint64_t payload)
+{
+    if (s->bytes > MOST_CODE || !is_whole(f, s, payload)) return true;
+    char *code = malloc(s->bytes + 1);
+    if (!code) return false;
+    bool ok = hb_spool_file_read(f, payload, code, s->bytes);
+    code[ok ? s->bytes : 0] = '\0';
+    char *empty = strstr(code, "\n\n");
+    if (empty) empty[1] = '\0';
+    free(f->code);
+    f->code = code;
+    f->view.code = (hb_str){code, (uint32_t)strlen(code)};
+    return true;
+}
+
 /* Its head is whole. */
 static bool read_segment(hb_spool_file *f, const hb_segment *s, uint64_t payload)
 {
@@ -246,6 +263,7 @@ static bool read_segment(hb_spool_file *f, const hb_segment *s, uint64_t payload
         return ok;
     case HB_SEGMENT_EVENTS: return read_events(f, s, payload);
     case HB_SEGMENT_NAMES: return read_names(f, s, payload);
+    case HB_SEGMENT_CODE: return read_code(f, s, payload);
     default: return true;
     }
 }
@@ -454,6 +472,7 @@ void hb_spool_file_close(hb_spool_file *f)
     hb_buf_free(&f->sessions);
     hb_buf_free(&f->names);
     hb_buf_free(&f->parts);
+    free(f->code);
     if (f->fd >= 0) close(f->fd);
     f->fd = -1;
 }

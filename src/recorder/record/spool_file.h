@@ -31,6 +31,7 @@ typedef struct hb_spool_file {
     hb_buf sessions; /* hb_found_session, by number */
     hb_buf names;    /* hb_string_run, by offset */
     hb_buf parts;    /* while it is read */
+    char *code;      /* from malloc: of view.code */
     hb_spool_view view;
 } hb_spool_file;
 

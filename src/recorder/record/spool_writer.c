@@ -10,9 +10,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/crc32c.h"
 #include "base/thread_start.h"
 #include "record/codec.h"
+#include "record/record.h"
 #include "record/spool.h"
+#include "symbols/loaded_code.h"
 
 #define SHORTEST_US     250  /* between two looks while there is much to do */
 #define LONGEST_US      3000 /* while somebody records */
@@ -25,6 +28,10 @@ typedef struct scratch {
     unsigned char coded[HB_CODEC_MOST(HB_CHUNK_BYTES)];
     uint64_t raw[HB_CHUNK_BYTES / 8];
     unsigned pause; /* looks until the file may grow */
+    struct {
+        uint32_t crc; /* of the text that is in the file */
+        int64_t look_ns, pause_ns;
+    } code;
     struct {
         uint16_t uses, at; /* in 8 bytes: behind the last record that has ended */
     } ended[];             /* of each chunk */
@@ -301,6 +308,41 @@ static bool write_names_chunk(hb_spool *spool, uint32_t index)
     return true;
 }
 
+/* ---- mapped code ---- */
+
+static bool append_code(hb_spool *spool, const hb_buf *text)
+{
+    hb_segment *segment = malloc(sizeof *segment + text->size + HB_SEGMENT_ALIGN);
+    uint64_t at;
+    if (!segment) return false;
+    *segment = (hb_segment){
+        .kind = HB_SEGMENT_CODE, .raw_bytes = (uint32_t)text->size, .bytes = text->size};
+    memcpy(segment + 1, text->data, text->size);
+    bool ok = hb_spool_append(spool, segment, &at);
+    if (ok) spool->floor = spool->tail; /* stays as long as the file */
+    free(segment);
+    return ok;
+}
+
+/* For who recovers call stacks. Looked at after a second, and less often while nothing changes. */
+static void write_code(hb_spool *spool)
+{
+    const int64_t second = 1000000000, longest = 32 * second;
+    scratch *s = scratch_of(spool);
+    int64_t now = hb_clock_ns(CLOCK_MONOTONIC);
+    bool stacks = __atomic_load_n(&hb_recording_now.flags, __ATOMIC_RELAXED) & HB_SESSION_STACK;
+    if (!stacks || !spool->path || now < s->code.look_ns) return;
+    hb_buf text;
+    hb_buf_init(&text, 16u << 20);
+    hb_put_loaded_code(&text);
+    uint32_t crc = hb_crc32c(text.data, text.size);
+    bool is_new = text.size && !text.failed && crc != s->code.crc;
+    if (is_new && append_code(spool, &text)) s->code.crc = crc;
+    s->code.pause_ns = is_new ? second : HB_MIN(HB_MAX(2 * s->code.pause_ns, second), longest);
+    s->code.look_ns = now + s->code.pause_ns;
+    hb_buf_free(&text);
+}
+
 /* ---- space ---- */
 
 /* More hot chunks while a third is left: what goes to memory instead is lost by a kill. Not many at
@@ -363,6 +405,7 @@ static bool look_at_all(hb_spool *spool)
     for (uint32_t i = 1; i <= in_file; i++)
         any |= look_at(spool, i);
     if (spool->path && atomic_exchange(&spool->names_missed, false)) hb_spool_write_names(spool);
+    write_code(spool);
     free_space(spool);
     grow(spool);
     return any;

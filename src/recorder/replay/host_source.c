@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-#include "record/stack.h"
 #include "replay/memory_totals.h"
 #include "replay/merge.h"
+#include "symbols/symbolizer.h"
 #include "trace/input_words.h"
 
 #define SCOPES (1u << HB_RECORD_ANNOTATION | 1u << HB_RECORD_OP)
@@ -67,8 +67,9 @@ static bool wants_texts(const record_source *s)
 
 static hb_str stack_text(record_source *s, const uint64_t *pcs, uint32_t count)
 {
-    if (!s->view->same_process || !wants_texts(s)) return (hb_str){0};
-    if (!s->symbolizer) s->symbolizer = hb_symbolizer_new();
+    hb_str code = s->view->code;
+    if ((!s->view->same_process && !code.s) || !wants_texts(s)) return (hb_str){0};
+    if (!s->symbolizer) s->symbolizer = hb_symbolizer_new(code);
     return s->symbolizer ? hb_symbolizer_stack(s->symbolizer, pcs, count) : (hb_str){0};
 }
 
