@@ -3,6 +3,7 @@
 import gzip
 import inspect
 import json
+import re
 import subprocess
 
 import pytest
@@ -68,13 +69,40 @@ def ours(path, *words):
     return run(HIPBOARD, "table", path, *words)
 
 
+class Tie(AssertionError):
+    """Means that lie between two printed numbers: torch's doubles are of times since a moment that
+    its file does not have, so which of the two is printed cannot be known."""
+
+
+def assert_same(mine, theirs):
+    if mine == theirs:
+        return
+    number = re.compile(r"\d+\.\d+")
+    pairs = list(zip(number.findall(mine), number.findall(theirs)))
+    apart = [(a, b) for a, b in pairs if a != b]
+    if number.sub("", mine) == number.sub("", theirs) and len(apart) <= 2 and all(
+            abs(int(a.replace(".", "")) - int(b.replace(".", ""))) == 1 for a, b in apart):
+        raise Tie(apart)
+    assert mine == theirs
+
+
+def not_of_ties(check):
+    """Calls it with up to three recordings; what differs in each is no tie."""
+    for _ in range(2):
+        try:
+            return check()
+        except Tie:
+            pass
+    return check()
+
+
 def compare(events, path, **options):
     """torch's key_averages().table() and hipboard's with the same options."""
     keys = {("group_by_input_shapes" if n == "group_by_input_shape" else n): v
             for n, v in options.items() if n in KEY_OPTIONS}
     rest = {n: v for n, v in options.items() if n in TABLE_OPTIONS}
     theirs = events.key_averages(**keys).table(**rest)
-    assert ours(path, *arguments(options)) == theirs
+    assert_same(ours(path, *arguments(options)), theirs)
     return theirs
 
 
@@ -89,7 +117,7 @@ def compare_events(p, path):
     events = p.events()
     for event in events:  # torch's table() stumbles over [memory] events, which have None
         event.flops = event.flops or 0
-    assert ours(path, "--events", "--row-limit", "-1") == events.table(row_limit=-1)
+    assert_same(ours(path, "--events", "--row-limit", "-1"), events.table(row_limit=-1))
 
 
 SORT_KEYS = ["cpu_time", "cpu_time_total", "self_cpu_time_total", "cuda_time", "cuda_time_total",
@@ -192,14 +220,17 @@ SETTINGS = {
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_as_torch_prints(tmp_path, program, settings):
     path = tmp_path / "t.json"
-    with profile(activities=[ProfilerActivity.CPU], **SETTINGS[settings]) as p:
-        PROGRAMS[program]()
-    p.export_chrome_trace(str(path))
-    for options in VARIANTS:
-        table = compare(p.events(), path, **options)
-    assert "Name" in table
-    compare_totals(p.events(), path)
-    compare_events(p, path)
+
+    def check():
+        with profile(activities=[ProfilerActivity.CPU], **SETTINGS[settings]) as p:
+            PROGRAMS[program]()
+        p.export_chrome_trace(str(path))
+        for options in VARIANTS:
+            table = compare(p.events(), path, **options)
+        assert "Name" in table
+        compare_totals(p.events(), path)
+        compare_events(p, path)
+    not_of_ties(check)
 
 
 def training_and_products():
@@ -209,14 +240,17 @@ def training_and_products():
 
 def test_stacks(tmp_path):
     path = tmp_path / "t.json"
-    p = record_with_stacks(path, training_and_products, capture_overload_names=True,
-                           with_flops=True, record_shapes=True, profile_memory=True)
-    for options in STACK_VARIANTS:
-        table = compare(p.events(), path, **options)
-        assert "Source Location" in table and "FLOPs" in table
-    for options in VARIANTS:
-        compare(p.events(), path, **options)
-    compare_events(p, path)
+
+    def check():
+        p = record_with_stacks(path, training_and_products, capture_overload_names=True,
+                               with_flops=True, record_shapes=True, profile_memory=True)
+        for options in STACK_VARIANTS:
+            table = compare(p.events(), path, **options)
+            assert "Source Location" in table and "FLOPs" in table
+        for options in VARIANTS:
+            compare(p.events(), path, **options)
+        compare_events(p, path)
+    not_of_ties(check)
 
 
 def test_steps_are_one_row(tmp_path):
