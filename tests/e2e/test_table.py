@@ -107,10 +107,10 @@ def compare(events, path, **options):
 
 
 def compare_totals(events, path):
-    assert ours(path, "--total") == f"{events.key_averages().total_average()}\n"
+    assert_same(ours(path, "--total"), f"{events.key_averages().total_average()}\n")
     by_shape = events.key_averages(group_by_input_shapes=True).total_average()
-    assert ours(path, "--total", "--group-by-input-shape") == f"{by_shape}\n"
-    assert ours(path, "--total", "--events") == f"{events.total_average()}\n"
+    assert_same(ours(path, "--total", "--group-by-input-shape"), f"{by_shape}\n")
+    assert_same(ours(path, "--total", "--events"), f"{events.total_average()}\n")
 
 
 def compare_events(p, path):
