@@ -21,29 +21,30 @@
 namespace hipboard {
 
 /** torch's export_stacks(). */
-inline void export_stacks(profiler_ref prof, const std::string &path, const char *metric = nullptr)
+inline hb_result export_stacks(profiler_ref prof, const std::string &path,
+                               const char *metric = nullptr)
 {
-    check(hb_export_stacks(prof.handle(), path.c_str(), metric));
+    return check(hb_export_stacks(prof.handle(), path.c_str(), metric));
 }
 
 /** torch's export_memory_timeline(). */
-inline void export_memory_timeline(profiler_ref prof, const std::string &path,
-                                   const char *device = nullptr)
+inline hb_result export_memory_timeline(profiler_ref prof, const std::string &path,
+                                        const char *device = nullptr)
 {
-    check(hb_export_memory_timeline(prof.handle(), path.c_str(), device));
+    return check(hb_export_memory_timeline(prof.handle(), path.c_str(), device));
 }
 
-/** torch's key_averages().table() of the last cycle. */
+/** torch's key_averages().table() of the last cycle; empty where it fails without exceptions. */
 inline std::string table(profiler_ref prof, const hb_key_averages_options &groups,
                          const hb_table_options &style)
 {
-    hb_key_averages *averages;
-    char *text;
-    std::size_t size;
-    check(hb_profiler_key_averages(prof.handle(), &groups, &averages));
+    hb_key_averages *averages = nullptr;
+    char *text = nullptr;
+    std::size_t size = 0;
+    if (check(hb_profiler_key_averages(prof.handle(), &groups, &averages)) != HB_OK) return {};
     std::unique_ptr<hb_key_averages, void (*)(hb_key_averages *)> owner(averages,
                                                                         hb_key_averages_destroy);
-    check(hb_key_averages_table(averages, &style, &text, &size));
+    if (check(hb_key_averages_table(averages, &style, &text, &size)) != HB_OK) return {};
     std::unique_ptr<char, void (*)(void *)> text_owner(text, hb_free);
     return std::string(text, size);
 }

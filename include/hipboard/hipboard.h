@@ -6,7 +6,13 @@
  * records some of its steps; each finished cycle becomes a `.pt.trace.json[.gz]` file that
  * TensorBoard's torch-tb-profiler plugin, Perfetto and HolisticTraceAnalysis read.
  *
- * Five calls make a program visible in TensorBoard:
+ * A mark and five calls make a program visible in TensorBoard:
+ *
+ *     void train(struct batch *batch)
+ *     {
+ *         HB_SCOPE("train_batch");
+ *         ...
+ *     }
  *
  *     hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
  *     o.schedule = hb_schedule_make(.wait = 1, .warmup = 1, .active = 3, .repeat = 2);
@@ -14,7 +20,7 @@
  *     hb_profiler *prof = hb_profiler_create(&o);
  *     hb_profiler_start(prof);
  *     for (int step = 0; step < steps; step++) {
- *         HB_RECORD_FUNCTION("train_batch") { train(batch); }
+ *         train(batch);
  *         hb_profiler_step(prof);
  *     }
  *     hb_profiler_stop(prof);
@@ -272,7 +278,8 @@ typedef struct hb_profiler_options {
      * the trace has a row for each kernel that was timed, and says so in its metadata
      * (hipboard_kernel_sampling) and notes: a sum over kernels is about an N-th of the truth. 0 or
      * 1: all are timed. Through the runtime's hook of HIP 5.4 and later, and by interposition; HIP
-     * up to 5.2 and rocprofiler-sdk time all or none: there the option changes nothing but a note. */
+     * up to 5.2 and rocprofiler-sdk time all or none: there the option changes nothing but a note.
+     */
     uint64_t kernel_sampling;
 } hb_profiler_options;
 
@@ -434,9 +441,6 @@ HB_API void hb_range_pop(void);
 
 #define HB_CONCAT_(a, b) a##b
 #define HB_CONCAT(a, b)  HB_CONCAT_(a, b)
-#define HB_SCOPE_VAR_    HB_CONCAT(hb_scope_, __LINE__)
-#define HB_ONCE_VAR_     HB_CONCAT(hb_once_, __LINE__)
-#define HB_SITE_VAR_     HB_CONCAT(hb_site_, __LINE__)
 
 static inline hb_scope hb_scope_none_(void)
 {
@@ -449,21 +453,38 @@ static inline void hb_scope_cleanup(hb_scope *scope)
     if (HB_UNLIKELY(scope->record != NULL)) hb_scope_end(scope);
 }
 
-/* A statement prefix: the scope ends when the statement is left in any way (end, break, return,
- * goto; C++ exceptions too), since its handle has a cleanup function. Inside it, `break` and
- * `continue` leave the scope, not a loop around it. */
-#define HB_SCOPED_(begin)                                                                        \
-    for (hb_scope HB_SCOPE_VAR_                                                                  \
-         __attribute__((cleanup(hb_scope_cleanup))) = HB_ENABLED() ? (begin) : hb_scope_none_(), \
-         *HB_ONCE_VAR_ = &HB_SCOPE_VAR_;                                                         \
-         HB_ONCE_VAR_; HB_ONCE_VAR_ = NULL)
+/* An expression that begins an annotation, whose name is interned once. */
+#define HB_BEGIN_FUNCTION_(text)                  \
+    __extension__({                               \
+        static hb_site hb_site_here_ = {text, 0}; \
+        hb_record_function_site(&hb_site_here_);  \
+    })
+
+/* A declaration: the scope ends where its block is left in any way (end, break, continue, return,
+ * goto; C++ exceptions too), since its handle has a cleanup function. */
+#define HB_GUARD_(begin) HB_GUARD_AT_(__COUNTER__, begin)
+#define HB_GUARD_AT_(n, begin)                                                            \
+    hb_scope HB_CONCAT(hb_guard_, n) __attribute__((cleanup(hb_scope_cleanup), unused)) = \
+        HB_ENABLED() ? (begin) : hb_scope_none_()
+
+/** HB_SCOPE("forward");   From here to the end of the block; the name must be a string literal. */
+#define HB_SCOPE(literal)    HB_GUARD_(HB_BEGIN_FUNCTION_("" literal))
+/** HB_SCOPE_NAMED(name);   The name is any string. */
+#define HB_SCOPE_NAMED(name) HB_GUARD_(hb_record_function(name))
+/** HB_FUNCTION_GUARD();   The name is that of the function which it is in. */
+#define HB_FUNCTION_GUARD()  HB_GUARD_(HB_BEGIN_FUNCTION_(__func__))
+
+/* A statement prefix: the scope ends when the statement is left in any way. Inside it, `break` and
+ * `continue` leave the scope, not a loop around it: HB_SCOPE() changes no loop. */
+#define HB_SCOPED_(begin) HB_SCOPED_AT_(__COUNTER__, begin)
+#define HB_SCOPED_AT_(n, begin)                                                               \
+    for (hb_scope HB_CONCAT(hb_scope_, n) __attribute__((cleanup(hb_scope_cleanup))) =        \
+             HB_ENABLED() ? (begin) : hb_scope_none_(),                                       \
+                                          *HB_CONCAT(hb_once_, n) = &HB_CONCAT(hb_scope_, n); \
+         HB_CONCAT(hb_once_, n); HB_CONCAT(hb_once_, n) = NULL)
 
 /** HB_RECORD_FUNCTION("forward") { ... }   The name must be a string literal. */
-#define HB_RECORD_FUNCTION(literal)                    \
-    HB_SCOPED_(__extension__({                         \
-        static hb_site HB_SITE_VAR_ = {"" literal, 0}; \
-        hb_record_function_site(&HB_SITE_VAR_);        \
-    }))
+#define HB_RECORD_FUNCTION(literal) HB_SCOPED_(HB_BEGIN_FUNCTION_("" literal))
 
 /** HB_RECORD_FUNCTION_NAMED(name) { ... }   The name is any string. */
 #define HB_RECORD_FUNCTION_NAMED(name) HB_SCOPED_(hb_record_function(name))
@@ -582,12 +603,17 @@ HB_API hb_scope hb_op_site(hb_site *site, const hb_op_info *info);
  *         .flops = hb_flops_mm(m, k, n)) { ... }
  * The name must be a string literal; the rest may be left out, and is evaluated only while
  * recording. C only: C++ has hipboard::op(). */
-#define HB_OP(...) HB_OP_(__VA_ARGS__, )
-#define HB_OP_(literal, ...)                                                       \
-    HB_SCOPED_(__extension__({                                                     \
-        static hb_site HB_SITE_VAR_ = {"" literal, 0};                             \
-        hb_op_site(&HB_SITE_VAR_, __extension__ &(const hb_op_info){__VA_ARGS__}); \
-    }))
+#define HB_OP(...)           HB_OP_(__VA_ARGS__, )
+#define HB_OP_(literal, ...) HB_SCOPED_(HB_BEGIN_OP_(literal, __VA_ARGS__))
+#define HB_BEGIN_OP_(literal, ...)                                                  \
+    __extension__({                                                                 \
+        static hb_site hb_site_here_ = {"" literal, 0};                             \
+        hb_op_site(&hb_site_here_, __extension__ &(const hb_op_info){__VA_ARGS__}); \
+    })
+
+/** HB_OP_GUARD("aten::mm", HB_INPUTS(...), ...);   The same from here to the end of the block. */
+#define HB_OP_GUARD(...)           HB_OP_GUARD_(__VA_ARGS__, )
+#define HB_OP_GUARD_(literal, ...) HB_GUARD_(HB_BEGIN_OP_(literal, __VA_ARGS__))
 
 /** A small number for the calling thread, from 1, for hb_op_info.forward_thread. */
 HB_API uint64_t hb_thread_number(void);
@@ -620,7 +646,8 @@ HB_API hb_module hb_module_create(const char *class_name);
 /** A module's frame from here to hb_scope_end(), shown by the Module view as a tree by nesting.
  * Kept when the profiler has with_modules. */
 HB_API hb_scope hb_module_call(hb_module module);
-#define HB_MODULE(module) HB_SCOPED_(hb_module_call(module))
+#define HB_MODULE(module)       HB_SCOPED_(hb_module_call(module))
+#define HB_MODULE_GUARD(module) HB_GUARD_(hb_module_call(module))
 
 /* ------------------------------------------------------------------------------------------- */
 /* Recording: memory and numbers                                                               */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * hipboard for C++17: scopes that end with their block, failures as exceptions, callables as
- * handlers. Header-only; everything comes down to hipboard.h, which says what the calls do. Tables and
- * stacks of a cycle are in analysis.hpp.
+ * handlers. Header-only; everything comes down to hipboard.h, which says what the calls do. Tables
+ * and stacks of a cycle are in analysis.hpp.
  *
  *     auto options = hipboard::default_options();
  *     options.schedule = hipboard::schedule().wait(1).warmup(1).active(3).repeat(2);
@@ -20,6 +20,7 @@
 #ifndef HIPBOARD_HPP
 #define HIPBOARD_HPP
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -30,8 +31,19 @@
 #include <string>
 #include <utility>
 #include <vector>
+#if __cplusplus >= 202002L && __has_include(<span>)
+#include <span>
+#endif
 
 #include <hipboard/hipboard.h>
+
+/* Without exceptions (-fno-exceptions) failures are results of the calls that have one, and a
+ * profiler that could not be made is false. */
+#ifdef __cpp_exceptions
+#define HIPBOARD_EXCEPTIONS 1
+#else
+#define HIPBOARD_EXCEPTIONS 0
+#endif
 
 namespace hipboard {
 
@@ -39,6 +51,7 @@ namespace hipboard {
 /* Errors                                                                                      */
 /* ------------------------------------------------------------------------------------------- */
 
+#if HIPBOARD_EXCEPTIONS
 /** A call of hipboard failed; what() is its hb_last_error(). */
 class error : public std::runtime_error {
   public:
@@ -55,6 +68,11 @@ class error : public std::runtime_error {
 namespace detail {
 /* A callback's exception, carried over the C frames between it and the call that led to it. */
 inline thread_local std::exception_ptr thrown;
+
+inline void rethrow()
+{
+    if (thrown) std::rethrow_exception(std::exchange(thrown, nullptr));
+}
 
 template <class Body> hb_result guarded(Body &&body) noexcept
 {
@@ -87,13 +105,34 @@ class callbacks {
 } // namespace detail
 
 /** When `result` is not HB_OK, throws what a callback threw during the call, or else an error. */
-inline void check(hb_result result)
+inline hb_result check(hb_result result)
 {
     std::exception_ptr thrown = std::exchange(detail::thrown, nullptr);
-    if (result == HB_OK) return;
+    if (result == HB_OK) return result;
     if (thrown) std::rethrow_exception(thrown);
     throw error(result);
 }
+#else
+namespace detail {
+inline void rethrow() noexcept {}
+
+template <class Body> hb_result guarded(Body &&body) noexcept
+{
+    body();
+    return HB_OK;
+}
+
+class callbacks {
+  public:
+    callbacks() noexcept {}
+};
+} // namespace detail
+
+inline hb_result check(hb_result result) noexcept
+{
+    return result;
+}
+#endif
 
 /* ------------------------------------------------------------------------------------------- */
 /* Recording                                                                                   */
@@ -137,23 +176,44 @@ inline scope record_function(const std::string &name) noexcept
     return record_function(name.c_str());
 }
 
-/** One input of an operator, of up to eight dimensions or entries; what is over is left out. */
+/** One input of an operator. Numbers in braces are copied; an array that is passed by its address
+ * is read while the operator is begun, and belongs to the caller. */
 class input {
   public:
     static input none() noexcept
     {
         return input(HB_INPUT_NONE);
     }
-    static input tensor(hb_dtype dtype, std::initializer_list<std::int64_t> dims) noexcept
+    static input tensor(hb_dtype dtype, std::initializer_list<std::int64_t> dims)
     {
         input in(HB_INPUT_TENSOR, dims);
         in.c_.dtype = dtype;
         return in;
     }
-    static input integers(std::initializer_list<std::int64_t> values) noexcept
+    static input tensor(hb_dtype dtype, const std::int64_t *dims, std::size_t count) noexcept
+    {
+        input in(HB_INPUT_TENSOR);
+        in.c_.dtype = dtype;
+        return in.borrow(dims, count);
+    }
+    static input integers(std::initializer_list<std::int64_t> values)
     {
         return input(HB_INPUT_INT_LIST, values);
     }
+    static input integers(const std::int64_t *values, std::size_t count) noexcept
+    {
+        return input(HB_INPUT_INT_LIST).borrow(values, count);
+    }
+#ifdef __cpp_lib_span
+    static input tensor(hb_dtype dtype, std::span<const std::int64_t> dims) noexcept
+    {
+        return tensor(dtype, dims.data(), dims.size());
+    }
+    static input integers(std::span<const std::int64_t> values) noexcept
+    {
+        return integers(values.data(), values.size());
+    }
+#endif
     static input integer(std::int64_t value) noexcept
     {
         input in(HB_INPUT_INT);
@@ -177,20 +237,33 @@ class input {
     hb_input c() const noexcept
     {
         hb_input in = c_;
-        in.dims = dims_.data();
+        if (!in.dims) in.dims = more_.empty() ? few_.data() : more_.data();
         return in;
     }
 
   private:
-    explicit input(hb_input_kind kind, std::initializer_list<std::int64_t> dims = {}) noexcept
+    explicit input(hb_input_kind kind) noexcept
     {
         c_.kind = kind;
-        for (std::int64_t dim : dims)
-            if (c_.count < dims_.size()) dims_[c_.count++] = dim;
+    }
+    input(hb_input_kind kind, std::initializer_list<std::int64_t> dims) : input(kind)
+    {
+        c_.count = static_cast<std::uint32_t>(dims.size());
+        if (dims.size() > few_.size())
+            more_ = dims;
+        else
+            std::copy(dims.begin(), dims.end(), few_.begin());
+    }
+    input borrow(const std::int64_t *dims, std::size_t count) noexcept
+    {
+        c_.dims = dims;
+        c_.count = static_cast<std::uint32_t>(count);
+        return *this;
     }
 
-    hb_input c_{};
-    std::array<std::int64_t, 8> dims_{};
+    hb_input c_{}; /* dims: the caller's, or null */
+    std::array<std::int64_t, 8> few_{};
+    std::vector<std::int64_t> more_; /* when there are more */
 };
 
 /** What is known of an operator beside its inputs; see hb_op_info. */
@@ -199,28 +272,35 @@ struct op_details {
     std::uint64_t sequence_number = 0, forward_thread = 0;
 };
 
-/** An operator. Inputs are read during the call only. */
-inline scope op(const char *name, std::initializer_list<input> inputs = {},
+/** An operator. Inputs are read during the call only. Up to sixteen take no memory from the heap.
+ */
+inline scope op(const char *name, const input *inputs, std::size_t count,
                 const op_details &details = {})
 {
     if (!HB_ENABLED()) return scope();
-    std::vector<hb_input> list;
-    list.reserve(inputs.size());
-    for (const input &in : inputs)
-        list.push_back(in.c());
+    std::array<hb_input, 16> few;
+    std::vector<hb_input> more(count > few.size() ? count : 0);
+    hb_input *list = more.empty() ? few.data() : more.data();
+    for (std::size_t i = 0; i < count; i++)
+        list[i] = inputs[i].c();
     hb_op_info info{};
-    info.inputs = list.data();
-    info.num_inputs = list.size();
+    info.inputs = list;
+    info.num_inputs = count;
     info.flops = details.flops;
     info.sequence_number = details.sequence_number;
     info.forward_thread = details.forward_thread;
     return scope(hb_op(name, &info));
 }
+inline scope op(const char *name, std::initializer_list<input> inputs = {},
+                const op_details &details = {})
+{
+    return op(name, inputs.begin(), inputs.size(), details);
+}
 
 /** A layer or other part of the program, made once and kept beside it. */
-class module {
+class nn_module {
   public:
-    explicit module(const char *class_name) : id_(hb_module_create(class_name)) {}
+    explicit nn_module(const char *class_name) : id_(hb_module_create(class_name)) {}
     /** Its frame, from here to the end of the scope. */
     scope call() const noexcept
     {
@@ -230,6 +310,8 @@ class module {
   private:
     hb_module id_;
 };
+/* Its older name, which C++20 reads as a keyword where a line begins with it. */
+using module = nn_module;
 
 /* ------------------------------------------------------------------------------------------- */
 /* Profiler                                                                                    */
@@ -290,6 +372,10 @@ class profiler_ref {
     {
         return handle_;
     }
+    explicit operator bool() const noexcept
+    {
+        return handle_ != nullptr;
+    }
 
     std::int64_t step_num() const noexcept
     {
@@ -303,37 +389,37 @@ class profiler_ref {
     {
         return hb_profiler_current_action(handle_);
     }
-    void add_metadata(const std::string &key, const std::string &value)
+    hb_result add_metadata(const std::string &key, const std::string &value)
     {
-        check(hb_profiler_add_metadata(handle_, key.c_str(), value.c_str()));
+        return check(hb_profiler_add_metadata(handle_, key.c_str(), value.c_str()));
     }
-    void add_metadata_json(const std::string &key, const std::string &json)
+    hb_result add_metadata_json(const std::string &key, const std::string &json)
     {
-        check(hb_profiler_add_metadata_json(handle_, key.c_str(), json.c_str()));
+        return check(hb_profiler_add_metadata_json(handle_, key.c_str(), json.c_str()));
     }
-    void preset_metadata_json(const std::string &key, const std::string &json)
+    hb_result preset_metadata_json(const std::string &key, const std::string &json)
     {
-        check(hb_profiler_preset_metadata_json(handle_, key.c_str(), json.c_str()));
+        return check(hb_profiler_preset_metadata_json(handle_, key.c_str(), json.c_str()));
     }
-    void export_chrome_trace(const std::string &path, unsigned flags = 0)
+    hb_result export_chrome_trace(const std::string &path, unsigned flags = 0)
     {
-        check(hb_export_chrome_trace(handle_, path.c_str(), flags));
+        return check(hb_export_chrome_trace(handle_, path.c_str(), flags));
     }
-    void export_tensorboard(const std::string &dir, unsigned flags = 0)
+    hb_result export_tensorboard(const std::string &dir, unsigned flags = 0)
     {
-        check(hb_export_tensorboard(handle_, dir.c_str(), nullptr, flags));
+        return check(hb_export_tensorboard(handle_, dir.c_str(), nullptr, flags));
     }
 
     /** Calls visit(const hb_event &) for the last cycle's events. */
-    template <class Visit> void events(Visit &&visit)
+    template <class Visit> hb_result events(Visit &&visit)
     {
         auto call = [](const hb_event *event, void *arg) {
             return detail::guarded([&] { (*static_cast<Visit *>(arg))(*event); }) == HB_OK;
         };
         detail::callbacks own;
         hb_result result = hb_profiler_events(handle_, call, std::addressof(visit));
-        if (detail::thrown) std::rethrow_exception(std::exchange(detail::thrown, nullptr));
-        check(result);
+        detail::rethrow();
+        return check(result);
     }
 
   protected:
@@ -359,7 +445,9 @@ class profiler : public profiler_ref {
     explicit profiler(const hb_profiler_options &options = default_options())
         : profiler_ref(hb_profiler_create(&options))
     {
+#if HIPBOARD_EXCEPTIONS
         if (!handle_) throw error(HB_ERROR_INVALID_ARGUMENT);
+#endif
     }
     profiler(profiler &&other) noexcept : profiler_ref(std::exchange(other.handle_, nullptr)) {}
     profiler &operator=(profiler &&other) noexcept
@@ -374,25 +462,25 @@ class profiler : public profiler_ref {
         hb_profiler_destroy(handle_);
     }
 
-    void start()
+    hb_result start()
     {
         detail::callbacks own;
-        check(hb_profiler_start(handle_));
+        return check(hb_profiler_start(handle_));
     }
-    void step()
+    hb_result step()
     {
         detail::callbacks own;
-        check(hb_profiler_step(handle_));
+        return check(hb_profiler_step(handle_));
     }
-    void stop()
+    hb_result stop()
     {
         detail::callbacks own;
-        check(hb_profiler_stop(handle_));
+        return check(hb_profiler_stop(handle_));
     }
-    void flush()
+    hb_result flush()
     {
         detail::callbacks own;
-        check(hb_profiler_flush(handle_));
+        return check(hb_profiler_flush(handle_));
     }
     /** Triggers it, from any thread or signal handler; false when it is not on_demand or not
      * running. */

@@ -10,12 +10,11 @@ static float a[N][N], b[N][N], c[N][N];
 
 static void multiply(void)
 {
-    HB_OP("aten::mm", HB_INPUTS(HB_TENSOR(HB_FLOAT32, N, N), HB_TENSOR(HB_FLOAT32, N, N))) {
-        for (int i = 0; i < N; i++)
-            for (int k = 0; k < N; k++)
-                for (int j = 0; j < N; j++)
-                    c[i][j] += a[i][k] * b[k][j];
-    }
+    HB_OP_GUARD("aten::mm", HB_INPUTS(HB_TENSOR(HB_FLOAT32, N, N), HB_TENSOR(HB_FLOAT32, N, N)));
+    for (int i = 0; i < N; i++)
+        for (int k = 0; k < N; k++)
+            for (int j = 0; j < N; j++)
+                c[i][j] += a[i][k] * b[k][j];
 }
 
 int main(void)

@@ -136,6 +136,14 @@ def test_cxx_program(prefix, libdir, tmp_path, standard):
     check_run(tmp_path / "user", libdir, tmp_path / "runs")
 
 
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+def test_cxx_program_without_exceptions(prefix, libdir, tmp_path, compiler):
+    flags = pkg_config(prefix, "--cflags", "--libs", package="hipboard-analysis")
+    run(compiler, "-std=c++17", "-fno-exceptions", "-fno-rtti", "-Wall", "-Wextra", "-Werror",
+        PROGRAMS / "no_exceptions.cpp", "-o", tmp_path / "user", *flags)
+    check_run(tmp_path / "user", libdir, tmp_path / "runs")
+
+
 @pytest.mark.parametrize("compiler, standard", [
     ("gcc", "c11"), ("gcc", "c2x"), ("clang", "c11"), ("clang", "gnu17"),
     ("g++", "c++17"), ("g++", "c++20"), ("g++", "c++23"),

@@ -81,6 +81,41 @@ out:
     hb_profiler_destroy(prof);
 }
 
+static int guarded_function(int i)
+{
+    HB_FUNCTION_GUARD();
+    HB_OP_GUARD("guarded op", HB_INPUTS(HB_TENSOR(HB_FLOAT32, 1, 2)), .flops = 3);
+    if (i > 0) return i;
+    return -1;
+}
+
+static void guards_change_no_loop_and_end_with_their_block(void **state)
+{
+    (void)state;
+    int rounds = 0;
+    hb_profiler *prof = record_all();
+    for (int i = 0; i < 5; i++) {
+        HB_SCOPE("round");
+        HB_SCOPE_NAMED("by name");
+        if (i < 3) continue;
+        rounds++;
+        break;
+    }
+    HB_SCOPE("open until the end");
+    assert_int_equal(guarded_function(7), 7);
+    assert_int_equal(rounds, 1);
+    recorded r = stop_and_read(prof);
+    assert_int_equal(recorded_count(&r, "round"), 4);
+    assert_int_equal(recorded_count(&r, "by name"), 4);
+    assert_true(within(must_find(&r, "by name"), must_find(&r, "round")));
+    assert_true(within(must_find(&r, "guarded op"), must_find(&r, "guarded_function")));
+    assert_false(must_find(&r, "guarded_function")->unfinished);
+    assert_true(must_find(&r, "open until the end")->unfinished);
+    assert_int_equal(lost_of(prof).unbalanced, 0);
+    recorded_free(&r);
+    hb_profiler_destroy(prof);
+}
+
 static void a_scope_body_runs_once_with_and_without_profiler(void **state)
 {
     (void)state;
@@ -646,6 +681,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scopes_close_on_every_way_out),
+        cmocka_unit_test(guards_change_no_loop_and_end_with_their_block),
         cmocka_unit_test(a_scope_body_runs_once_with_and_without_profiler),
         cmocka_unit_test(nested_scopes_lie_inside_each_other),
         cmocka_unit_test(times_are_unix_times),

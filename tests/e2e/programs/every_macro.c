@@ -48,6 +48,17 @@ void scopes(const char *name, hb_module module)
     }
     HB_OPTIMIZER_ZERO_GRAD("SGD") {
     }
+    HB_FUNCTION_GUARD();
+    HB_SCOPE("literal");
+    HB_SCOPE("two of");
+    HB_SCOPE_NAMED(name);
+    HB_MODULE_GUARD(module);
+    HB_RECORD_FUNCTION("two of")
+        HB_RECORD_FUNCTION("one line") {
+        }
+    {
+        HB_SCOPE("inner");
+    }
 }
 
 #ifndef __cplusplus
@@ -61,6 +72,8 @@ void operators(void)
     }
     HB_OP("aten::mul", .flops = 1) {
     }
+    HB_OP_GUARD("aten::add");
+    HB_OP_GUARD("aten::mm", HB_INPUTS(HB_TENSOR(HB_FLOAT32, 2, 3), HB_TENSOR(HB_FLOAT32, 3, 4)));
     HB_OP("aten::mm", HB_INPUTS(HB_TENSOR(HB_FLOAT32, 2, 3), HB_TENSOR(HB_FLOAT32, 3, 4)),
           .flops = hb_flops_mm(2, 3, 4)) {
     }

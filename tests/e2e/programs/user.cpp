@@ -3,11 +3,33 @@
 // A user's C++ program, outside the tree: user FILE writes one trace to FILE. What it finds wrong
 // on the way is its exit status.
 #include <cstdio>
+#include <cstdlib>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <hipboard/analysis.hpp>
+
+static std::size_t allocations;
+
+void *operator new(std::size_t size)
+{
+    allocations++;
+    void *memory = std::malloc(size);
+    if (!memory) throw std::bad_alloc();
+    return memory;
+}
+
+void operator delete(void *memory) noexcept
+{
+    std::free(memory);
+}
+
+void operator delete(void *memory, std::size_t) noexcept
+{
+    std::free(memory);
+}
 
 namespace {
 
@@ -40,7 +62,8 @@ void trace(const char *path)
     std::vector<std::string> names;
     prof.events([&](const hb_event &event) { names.push_back(event.name); });
     require(names == std::vector<std::string>{"outer", "inner", "aten::mm"}, "events in order");
-    require(hipboard::table(prof, "count", 1).find("aten::mm") == std::string::npos, "a limited table");
+    require(hipboard::table(prof, "count", 1).find("aten::mm") == std::string::npos,
+            "a limited table");
     require(hipboard::table(prof).find("aten::mm") != std::string::npos, "a table");
     try {
         hipboard::table(prof, "nonsense");
@@ -96,6 +119,31 @@ void an_exception_stays_with_its_profiler()
     second.events([](const hb_event &) {});
 }
 
+void operators_take_any_number_of_dimensions_and_no_memory()
+{
+    const std::int64_t dims[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+    auto options = hipboard::default_options();
+    options.record_shapes = true;
+    hipboard::profiler prof(options);
+    prof.start();
+    hipboard::op("ten", {hipboard::input::tensor(HB_FLOAT32, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10})})
+        .end();
+    std::size_t before = allocations;
+    hipboard::op("borrowed",
+                 {hipboard::input::tensor(HB_FLOAT32, dims, 10), hipboard::input::integers({1, 1})})
+        .end();
+    require(allocations == before, "no memory for an operator");
+    prof.stop();
+    hb_key_averages_options groups = HB_KEY_AVERAGES_OPTIONS_INIT;
+    hb_table_options style = HB_TABLE_OPTIONS_INIT;
+    groups.group_by_input_shape = true;
+    style.max_shapes_column_width = 100;
+    std::string table = hipboard::table(prof, groups, style);
+    require(table.find("[[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]]") != std::string::npos, "dimensions");
+    require(table.find("[[1, 2, 3, 4, 5, 6, 7, 8, 9, 10], []]") != std::string::npos,
+            "borrowed ones");
+}
+
 void wrong_options_throw()
 {
     auto options = hipboard::default_options();
@@ -120,6 +168,7 @@ int main(int argc, char **argv)
         exceptions_come_through();
         an_exception_stays_with_its_profiler();
         wrong_options_throw();
+        operators_take_any_number_of_dimensions_and_no_memory();
     } catch (const std::exception &e) {
         std::fprintf(stderr, "%s\n", e.what());
         return 1;
