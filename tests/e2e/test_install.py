@@ -233,6 +233,18 @@ def test_the_manual_page_says_what_help_says(prefix):
         assert not done.stderr
 
 
+def test_the_manual_page_lists_the_environment(prefix):
+    """All that the library asks for by a name of ours."""
+    page = (prefix / "share/man/man1/hipboard.1").read_text()
+    [environment] = re.findall(r"^\.SH ENVIRONMENT\n(.*?)(?=^\.SH )", page, re.M | re.S)
+    listed = set(re.findall(r"(?<=\\fB)HIPBOARD_[A-Z_]+", environment))
+    asked = set()
+    for source in [*ROOT.glob("src/**/*.[ch]")]:
+        asked |= set(re.findall(r'"(HIPBOARD_[A-Z_]+)"', source.read_text()))
+    asked -= {"HIPBOARD_REQUEST_VERSION", "HIPBOARD_REASON"}  # keys of control files
+    assert len(asked) >= 6 and asked == listed
+
+
 def completed(prefix, *words):
     """What bash offers in place of the last word."""
     script = (f"source '{prefix}/share/bash-completion/completions/hipboard.bash'\n"

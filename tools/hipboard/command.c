@@ -21,9 +21,30 @@ const char program_notes[] =
     "are in microseconds and sizes in bytes, where a name does not say otherwise; columns and "
     "members may be added, and are not renamed.\n"
     "\n"
-    "On a terminal long names are cut to fit its width, or COLUMNS if that is exported; NO_COLOR "
-    "keeps bold and colours away. HIPBOARD_HIP_BACKEND chooses the way to capture HIP (see "
-    "`hipboard info`).";
+    "On a terminal long names are cut to fit its width. What the environment says: `man hipboard`.";
+
+const environment_variable program_environment[] = {
+    {"HIPBOARD_HIP_BACKEND", "the way to capture HIP: one of those that `hipboard info` lists"},
+    {"HIPBOARD_GPU_PATIENCE",
+     "how many seconds the end of a cycle waits for a GPU that reports nothing (30)"},
+    {"HIPBOARD_CONTROL_FILE",
+     "a file that asks programs for steps, in dynolog's words too; looked at every 4 seconds"},
+    {"HIPBOARD_MAX_DISK",
+     "how much traces of a log directory may take, as 20G; the oldest of the program's go"},
+    {"HIPBOARD_FSYNC", "1: a trace is on the disk before its records are given up"},
+    {"HIPBOARD_SYMBOLIZER",
+     "the program that names the frames of call stacks, in place of the installed "
+     "hipboard-symbolizer; empty: none"},
+    {"GIT_COMMIT", "the commit that traces name as the program's, in place of the working tree's"},
+    {"XDG_RUNTIME_DIR", "where running programs are asked through (`hipboard trigger`)"},
+    {"OMPI_COMM_WORLD_RANK, PMIX_RANK, PMI_RANK, MV2_COMM_WORLD_RANK, SLURM_PROCID, "
+     "FLUX_TASK_RANK, "
+     "RANK",
+     "the process's number in a parallel run: under `hipboard record` 0 writes the event file"},
+    {"COLUMNS", "the width of a terminal, if exported"},
+    {"NO_COLOR", "anything: no bold and no colours"},
+    {NULL, NULL},
+};
 
 int usage_error(const char *name, const char *format, ...)
 {

@@ -52,6 +52,12 @@ extern const command *const all_commands[];
 /** Of `hipboard` as a whole: what it is, and what holds for every command. */
 extern const char program_summary[], program_notes[];
 
+/** What the environment can say to the command and to recorded programs; ends with NULL. */
+typedef struct environment_variable {
+    const char *names, *meaning;
+} environment_variable;
+extern const environment_variable program_environment[];
+
 /** "hipboard NAME: ..." and a hint at --help on stderr; EXIT_USAGE. */
 int usage_error(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -103,6 +103,13 @@ static void put_manual(void)
          "COMMANDS\n.na");
     for (const command *const *c = all_commands; *c; c++)
         put_command(*c);
+    puts(".SH ENVIRONMENT");
+    for (const environment_variable *v = program_environment; v->names; v++) {
+        puts(".TP");
+        put_bold(v->names);
+        putchar('\n');
+        put_text(v->meaning);
+    }
     puts(".SH NOTES");
     put_text(program_notes);
 }
