@@ -71,6 +71,15 @@ def test_overview_has_a_gpu(board, profile):
     assert {"Est. SM Efficiency", "Est. Achieved Occupancy"} <= set(summary)
 
 
+def test_view_says_that_the_gpu_is_simulated(board, tmp_path):
+    """And not of a real one."""
+    [path] = (board.logdir / "gpu").glob("*.json")
+    note = "the GPU is simulated: its durations mean nothing"
+    assert note in run(BUILD / "tools/hipboard/hipboard", "view", path)
+    (tmp_path / "real.pt.trace.json").write_text(path.read_text().replace(" (simulated)", ""))
+    assert note not in run(BUILD / "tools/hipboard/hipboard", "view", tmp_path / "real.pt.trace.json")
+
+
 def test_kernels_belong_to_their_operators(board, profile):
     table = board.get("kernel/table", group_by="KernelNameAndOpName", **profile)["data"]
     assert {(row["Name"], row["Operator"]): row["Calls"] for row in rows(table)} == KERNELS
