@@ -95,7 +95,8 @@ int main(int argc, char **argv)
 """
 
 
-@pytest.mark.parametrize("options", [[], ["--on-demand"]], ids=["all", "on-demand"])
+@pytest.mark.parametrize("options", [[], ["--on-demand"], ["--delay", "1000s"]],
+                         ids=["all", "on-demand", "delayed"])
 @pytest.mark.parametrize("arguments", [[], ["thread"]], ids=["alone", "outlived"])
 def test_a_main_that_leaves_by_pthread_exit_ends_the_program(tmp_path, options, arguments):
     subprocess.run(["cc", "-x", "c", "-", "-pthread", "-o", tmp_path / "last"], input=LAST_THREAD,

@@ -23,9 +23,19 @@ MARKS = """
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 int roctxRangePushA(const char *text);
 int roctxRangePop(void);
+static volatile int hangs;
+/* In place of the C library's: the disk no longer answers. */
+ssize_t write(int fd, const void *data, size_t size)
+{
+    struct stat st;
+    while (hangs > 1 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        pause();
+    return syscall(SYS_write, fd, data, size);
+}
 int main(int argc, char **argv)
 {
     char *memory = malloc(10);
@@ -33,10 +43,13 @@ int main(int argc, char **argv)
         if (strcmp(argv[i], "chroot") == 0 && (chroot(argv[++i]) || chdir("/"))) return 2;
         if (strcmp(argv[i], "drop") == 0 && setuid(65534)) return 3;
         if (strcmp(argv[i], "overrun") == 0) memory[argc + 8] = 1;
+        if (strcmp(argv[i], "hang") == 0) hangs = 1;
     }
+    if (hangs) usleep(1500000);
     roctxRangePushA("work");
     roctxRangePop();
     free(memory);
+    hangs *= 2;
     return 0;
 }
 """
@@ -52,7 +65,7 @@ def programs(tmp_path_factory):
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", where / "libroctx64.so", where / "roctx.c"],
                    check=True)
     for name, flags in ("marks", []), ("checked", ["-fsanitize=address"]):
-        subprocess.run(["gcc", "-g", *flags, "-o", where / name, where / "marks.c", f"-L{where}",
+        subprocess.run(["gcc", "-g", "-rdynamic", *flags, "-o", where / name, where / "marks.c", f"-L{where}",
                         "-lroctx64", f"-Wl,-rpath,{where}"], check=True)
     return where
 
@@ -95,6 +108,16 @@ def test_a_program_that_drops_root_says_so_and_is_recorded(programs, tmp_path):
     assert "Permission denied" in done.stderr and "records stay in" in done.stderr
     assert len(traces(tmp_path / "runs")) == 1
     assert not list((tmp_path / "runs").glob(".*"))
+
+
+@pytest.mark.parametrize("options", [[], ["--schedule", "active=100", "--slice", "500ms"]],
+                         ids=["all", "slices"])
+def test_a_disk_that_hangs_keeps_no_program_from_its_end(programs, tmp_path, options):
+    """What is not written after two seconds without progress is left to recovery, by the command."""
+    done = hipboard("record", *options, "-o", tmp_path, "--", "timeout", "60", programs / "marks",
+                    "hang")
+    assert done.returncode == 0
+    assert "work" in "".join(path.read_text() for path in traces(tmp_path))
 
 
 def copy_of_hipboard(to):

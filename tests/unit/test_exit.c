@@ -5,6 +5,8 @@
  */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
 
@@ -153,6 +155,125 @@ static void exit_while_another_thread_stops_ends_the_program(void **state)
         assert_int_equal(run_program(exit_while_another_stops), 0);
 }
 
+/* ---- exit() while others go on at full speed ---- */
+
+static void start_thread(void *(*main)(void *), void *arg)
+{
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, main, arg) == 0);
+    pthread_detach(thread);
+}
+
+/* Cycles that nobody waits for, faster than they can be written. */
+static void *hand_over_for_ever(void *prof)
+{
+    for (;;) {
+        (void)hb_profiler_step(prof);
+        spin_in_calls(3);
+    }
+    return NULL;
+}
+
+static int exit_while_another_hands_over(void)
+{
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.activities = HB_ACTIVITY_CPU;
+    o.schedule = hb_schedule_make(.active = 1);
+    o.stop_hands_over = true;
+    o.on_trace_ready = hb_tensorboard_trace_handler(dir, "w", HB_NO_EVENT_FILE);
+    hb_profiler *prof = hb_profiler_create(&o);
+    CHECK(prof && hb_profiler_start(prof) == HB_OK);
+    CHECK(hb_profiler_stop(prof) == HB_OK && hb_profiler_start(prof) == HB_OK);
+    start_thread(hand_over_for_ever, prof);
+    sleep_us(20000);
+    exit(0);
+}
+
+static void exit_while_another_thread_hands_cycles_over_ends_the_program(void **state)
+{
+    (void)state;
+    assert_int_equal(run_program(exit_while_another_hands_over), 0);
+}
+
+static atomic_bool late, refused;
+
+static void *log_late(void *log)
+{
+    while (!atomic_load(&late))
+        sleep_us(100);
+    for (int i = 0; hb_event_log_scalar(log, "late", i, 1) != HB_ERROR_STATE; i++)
+        continue;
+    atomic_store(&refused, true);
+    return NULL;
+}
+
+static void begin_to_log(void)
+{
+    atomic_store(&late, true);
+}
+
+static void wait_for_refusal(void)
+{
+    while (!atomic_load(&refused))
+        sleep_us(1000);
+}
+
+/* What comes first in the end is asked for last. */
+static int exit_while_others_log(void)
+{
+    atexit(wait_for_refusal);
+    hb_event_log *log = hb_event_log_open(dir, NULL);
+    CHECK(log && hb_event_log_scalar(log, "early", 0, 1) == HB_OK);
+    start_thread(log_late, log);
+    atexit(begin_to_log);
+    exit(0);
+}
+
+static void exit_waits_for_nothing_that_other_threads_log_meanwhile(void **state)
+{
+    (void)state;
+    assert_int_equal(run_program(exit_while_others_log), 0);
+}
+
+/* ---- exit() while the disk does not answer ---- */
+
+static atomic_bool hangs;
+
+/* In place of the C library's, also for hipboard. */
+ssize_t write(int fd, const void *data, size_t size)
+{
+    char name[16] = "";
+    if (atomic_load(&hangs) && prctl(PR_GET_NAME, name) == 0 && strncmp(name, "hipboard/", 9) == 0)
+        for (;;)
+            pause();
+    return (ssize_t)syscall(SYS_write, fd, data, size);
+}
+
+static hb_profiler *to_be_destroyed;
+
+static void destroy_at_exit(void)
+{
+    hb_profiler_destroy(to_be_destroyed);
+}
+
+static int exit_with_a_disk_that_hangs(void)
+{
+    hb_event_log *log = hb_event_log_open(dir, NULL);
+    atexit(destroy_at_exit);
+    to_be_destroyed = into_dir(-1);
+    CHECK(log && hb_event_log_scalar(log, "early", 0, 1) == HB_OK);
+    hb_scalar("loss", 1);
+    spin_in_calls(10);
+    atomic_store(&hangs, true);
+    exit(0);
+}
+
+static void a_disk_that_hangs_keeps_no_program_from_its_end(void **state)
+{
+    (void)state;
+    assert_int_equal(run_program(exit_with_a_disk_that_hangs), 0);
+}
+
 /* ---- exit() in a signal handler ---- */
 
 static void leave_by_exit(int signal)
@@ -221,9 +342,15 @@ static void exit_in_a_signal_handler_ends_the_program(void **state)
 }
 
 static const program programs[] = {
-    PROGRAM(end_by_pthread_exit),         PROGRAM(end_logging_by_pthread_exit),
-    PROGRAM(exit_while_another_steps),    PROGRAM(exit_while_another_stops),
-    PROGRAM(exit_out_of_recording_calls), PROGRAM(exit_out_of_steps),
+    PROGRAM(end_by_pthread_exit),
+    PROGRAM(end_logging_by_pthread_exit),
+    PROGRAM(exit_while_another_hands_over),
+    PROGRAM(exit_while_others_log),
+    PROGRAM(exit_with_a_disk_that_hangs),
+    PROGRAM(exit_while_another_steps),
+    PROGRAM(exit_while_another_stops),
+    PROGRAM(exit_out_of_recording_calls),
+    PROGRAM(exit_out_of_steps),
     PROGRAM(exit_out_of_stops),
 };
 
@@ -237,6 +364,9 @@ int main(int argc, char **argv)
         IN_DIR(an_event_log_alone_does_not_keep_the_program_either),
         IN_DIR(exit_while_another_thread_steps_ends_the_program),
         IN_DIR(exit_while_another_thread_stops_ends_the_program),
+        IN_DIR(exit_while_another_thread_hands_cycles_over_ends_the_program),
+        IN_DIR(exit_waits_for_nothing_that_other_threads_log_meanwhile),
+        IN_DIR(a_disk_that_hangs_keeps_no_program_from_its_end),
         IN_DIR(exit_in_a_signal_handler_ends_the_program),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

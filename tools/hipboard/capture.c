@@ -7,6 +7,7 @@
 #include "capture.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -42,6 +43,10 @@ static struct plan {
 
 enum phase { BEFORE, RECORDING, OVER };
 
+/* Of the thread: to end, and to leave all to the library's exit handlers but a slice; or to do what
+ * they would. */
+enum request { NONE, LEAVE, FINISH };
+
 static struct capture {
     pthread_mutex_t lock; /* the profiler is one thread's at a time */
     hb_profiler *prof;
@@ -49,9 +54,9 @@ static struct capture {
     int64_t start_at, stop_at, slice_at; /* CLOCK_MONOTONIC, ns */
     /* for those who can't take the lock */
     pid_t pid;
-    bool minded;      /* the thread runs */
-    struct stat root; /* the program's first */
-    atomic_bool asked_to_finish;
+    bool minded;       /* the thread runs */
+    struct stat root;  /* the program's first */
+    _Atomic int asked; /* enum request */
     sem_t wake, finished;
 } capture = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -168,6 +173,18 @@ static void finish(void)
     capture.prof = NULL;
 }
 
+/* A slice that another thread than its own ends is no step to the plugin. */
+static bool thread_has_slices(void)
+{
+    return capture.minded && plan.scheduled && !atomic_load(&plan.has_own_steps);
+}
+
+/* Its cycle is written by the time that the library's exit handlers are done. */
+static void end_last_slice(void)
+{
+    if (thread_has_slices()) end_recording();
+}
+
 /* ---- the thread that minds the times ---- */
 
 /* Does what is due and returns when something will be. */
@@ -182,8 +199,26 @@ static int64_t mind(int64_t now)
     return capture.slice_at < capture.stop_at ? capture.slice_at : capture.stop_at;
 }
 
+/* main() has left by pthread_exit(), and no thread of the program is there that may still call HIP:
+ * the kernel counts the first thread, this one, and two links that each directory has. Later the
+ * library's threads look. */
+static bool is_alone(void)
+{
+    struct stat tasks;
+    char text[256] = "";
+    if (capture.phase != BEFORE || stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink != 4)
+        return false;
+    int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    bool known = fd >= 0 && read(fd, text, sizeof text - 1) > 0;
+    if (fd >= 0) close(fd);
+    const char *after_name = known ? strrchr(text, ')') : NULL;
+    return after_name && strncmp(after_name, ") Z", 3) == 0;
+}
+
 static void sleep_until(int64_t ns)
 {
+    int64_t look_at = now_ns() + NS_PER_S / 4;
+    if (capture.phase == BEFORE && ns > look_at) ns = look_at;
     struct timespec t = to_timespec(ns);
     if (ns == NEVER)
         sem_wait(&capture.wake);
@@ -196,14 +231,21 @@ static void *mind_all(void *unused)
     int64_t next = now_ns();
     /* As the library's threads are called: it does not keep a program that has no other. */
     pthread_setname_np(pthread_self(), "hipboard/times");
-    while (!atomic_load(&capture.asked_to_finish)) {
+    while (atomic_load(&capture.asked) == NONE) {
         sleep_until(next);
+        if (is_alone()) {
+            capture.minded = false; /* exit() waits for no thread of ours */
+            exit(0);
+        }
         pthread_mutex_lock(&capture.lock);
         next = capture.prof ? mind(now_ns()) : NEVER;
         pthread_mutex_unlock(&capture.lock);
     }
     pthread_mutex_lock(&capture.lock);
-    if (capture.prof) finish();
+    if (atomic_load(&capture.asked) == LEAVE)
+        end_last_slice();
+    else if (capture.prof)
+        finish();
     pthread_mutex_unlock(&capture.lock);
     sem_post(&capture.finished);
     return unused;
@@ -217,7 +259,7 @@ static void start_thread(void)
     sigfillset(&all);
     sem_init(&capture.wake, 0, 0);
     sem_init(&capture.finished, 0, 0);
-    atomic_store(&capture.asked_to_finish, false);
+    atomic_store(&capture.asked, NONE);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     capture.minded = pthread_create(&thread, NULL, mind_all, NULL) == 0;
     if (capture.minded) pthread_detach(thread);
@@ -266,6 +308,7 @@ static hb_profiler *make_profiler(const char *dir)
         o.trigger_slow_step = (unsigned)number(CAPTURE_SLOW_STEP);
     }
     o.max_cycles = number(CAPTURE_MAX_CYCLES);
+    o.stop_hands_over = plan.scheduled; /* the last slice is ended while exit() waits for that */
     if (plan.scheduled)
         o.schedule = hb_schedule_from_function(action_of, &plan);
     else
@@ -295,38 +338,26 @@ void capture_start(void)
     start_thread();
 }
 
-/* The thread ends what it began: a slice that another thread ends is no step to the plugin. */
-static bool thread_has_slices(void)
+/* False when the thread was asked before, or does not come to it. */
+static bool ask(enum request request, bool waits)
 {
-    return capture.minded && plan.scheduled && !atomic_load(&plan.has_own_steps);
-}
-
-static void ask_to_finish(void)
-{
-    atomic_store(&capture.asked_to_finish, true);
+    int none = NONE;
+    struct timespec until = to_timespec(now_ns() + PATIENCE_S * NS_PER_S);
+    if (!atomic_compare_exchange_strong(&capture.asked, &none, request)) return false;
     sem_post(&capture.wake);
+    while (waits && sem_clockwait(&capture.finished, CLOCK_MONOTONIC, &until) != 0)
+        if (errno != EINTR) return false;
+    return waits;
 }
 
+/* All else is done by the library's own exit handlers, which come next, and which know how long to
+ * wait: for as long as something is being done. */
 void capture_finish(void)
 {
-    if (capture.pid != getpid()) return;
-    if (thread_has_slices()) {
-        ask_to_finish();
-        while (sem_wait(&capture.finished) != 0)
-            continue;
-        return;
-    }
-    pthread_mutex_lock(&capture.lock);
-    if (capture.prof) finish();
-    pthread_mutex_unlock(&capture.lock);
+    if (capture.pid == getpid() && capture.minded) (void)ask(LEAVE, thread_has_slices());
 }
 
 bool capture_finish_from_outside(void)
 {
-    if (capture.pid != getpid() || !capture.minded || !capture.prof) return false;
-    struct timespec until = to_timespec(now_ns() + PATIENCE_S * NS_PER_S);
-    ask_to_finish();
-    while (sem_clockwait(&capture.finished, CLOCK_MONOTONIC, &until) != 0)
-        if (errno != EINTR) return false;
-    return true;
+    return capture.pid == getpid() && capture.minded && capture.prof && ask(FINISH, true);
 }

@@ -44,6 +44,7 @@ bool hb_guard_is_inside(void);
 
 /** The calling thread runs the exit handlers, from now on or no more. */
 void hb_guard_exits(bool exits);
+bool hb_guard_is_exiting(void);
 
 /** How long a wait for another thread's work lasts: for ever, but at exit until that thread has
  * done nothing for 2 s. Zero is ready. */
@@ -55,9 +56,15 @@ typedef struct hb_patience {
 #define HB_PATIENCE_LOOK_MS 500
 
 /** hb_news_wait() for work of `thread`, which was not joined yet, HB_PATIENCE_LOOK_MS at a time;
- * `in_vain`: they are over. False when patience has ended. */
+ * `in_vain`: they are over. Only that thread tells the news, so that what others go on to do is not
+ * taken for its work. False when patience has ended. */
 bool hb_patience_wait(hb_patience *patience, hb_news *change, hb_lock *lock, pthread_t thread,
                       bool *in_vain);
+
+/** pthread_join() of a thread that was asked to end: at its end it sets `*ended` under `lock` and
+ * tells `done`. At exit only while it does something; false when it stays, with all that it uses.
+ */
+bool hb_patience_join(pthread_t thread, const bool *ended, hb_news *done, hb_lock *lock);
 
 /** The same without anything that tells, of any thread: sleeps for a moment. Only at exit. */
 bool hb_patience_sleep(hb_patience *patience, pid_t tid);

@@ -71,6 +71,7 @@ static void in_parent(void)
 static void in_child(void)
 {
     if (wiped) wiped->ours = 1;
+    hb_guard_exits(false); /* if it is, then by an exit() of its own */
     for (int i = HB_FORK_ROOMS; i-- > 0;)
         if (fork_rooms[i].in_child) fork_rooms[i].in_child();
     hb_locks_fork_ends();
@@ -108,10 +109,9 @@ static bool (*interrupted)(void);
 static void at_exit(void)
 {
     if (!is_our_process() || hb_guard_is_inside() || (interrupted && interrupted())) return;
-    hb_guard_exits(true);
+    hb_guard_exits(true); /* for good: what the program's own handlers call later waits no longer */
     for (int i = 0; i < HB_EXIT_ROOMS; i++)
         if (exit_rooms[i]) exit_rooms[i]();
-    hb_guard_exits(false);
 }
 
 /* Asked for anew with each room, to come before what was asked for until then: so the first does

@@ -36,6 +36,7 @@ void hb_process_at_fork(enum hb_fork_order order, hb_fork_room room);
 
 /* The order at exit(). */
 enum hb_exit_order {
+    HB_EXIT_REFUSE,     /* what other threads go on to log */
     HB_EXIT_PROFILER,   /* stops, saves the last cycle */
     HB_EXIT_EVENT_LOGS, /* flushes */
     HB_EXIT_ROOMS

@@ -53,6 +53,11 @@ int hb_background_thread(pthread_t *thread, const char *name, void *(*main)(void
     return error;
 }
 
+bool hb_background_is_this(void)
+{
+    return is_ours;
+}
+
 void hb_background_takes_signals(void)
 {
     hb_locks_shielded(false);

@@ -46,8 +46,9 @@ static hb_result next_action(hb_profiler *prof, int64_t step, hb_profiler_action
 
 /* ---- the program ends with a running profiler ---- */
 
-/* Those whose stop did not wait for their files, until they are destroyed. The lock is taken by
- * calls of the program and at exit, never by the background thread; a forked child makes it anew.
+/* Those whose files are awaited by nobody, until they are destroyed, or by a stop. The lock is
+ * taken by calls of the program and at exit, never by the background thread; a forked child makes
+ * it anew.
  */
 static struct {
     hb_lock lock;
@@ -73,6 +74,7 @@ static void take_back(hb_profiler *prof)
     while (*at && *at != prof)
         at = &(*at)->next_handed;
     if (*at) *at = prof->next_handed;
+    prof->handed = false;
     hb_lock_give(&handed_over.lock);
 }
 
@@ -101,12 +103,9 @@ static bool take_over(hb_profiler *prof)
 }
 
 /* What can't be written in time is left to recovery. */
-static void stop_at_exit(void)
+static void stop_at_exit(hb_profiler *prof)
 {
-    hb_profiler *prof = hb_turns_holder();
-    wait_for_handed_over();
-    if (!prof || prof->pid != getpid()) return;
-    if (!take_over(prof)) return;
+    if (prof->pid != getpid() || !take_over(prof)) return;
     if (!hb_handler_dir(&prof->options.on_trace_ready)) {
         hb_warn("the program ended without hb_profiler_stop(): on_trace_ready was not called");
         return;
@@ -119,7 +118,11 @@ static void stop_at_exit(void)
 
 static void at_exit(void)
 {
-    stop_at_exit();
+    hb_profiler *stopped = NULL, *prof;
+    wait_for_handed_over();
+    /* With the first, one that had yielded to it goes on. */
+    for (int i = 0; i < 2 && (prof = hb_turns_holder()) && prof != stopped; i++)
+        stop_at_exit(stopped = prof);
     hb_spools_at_exit(); /* of profilers that are not destroyed */
 }
 
@@ -404,9 +407,10 @@ hb_result hb_profiler_stop(hb_profiler *prof)
     hb_result result = stop(prof, &stopped);
     hb_turns_unlock(prof);
     bool waits = stopped && !prof->options.stop_hands_over;
-    leave(prof, outermost); /* at exit, another thread may be waiting for this one */
-    if (stopped && !waits) hand_over(prof);
+    leave(prof, outermost);       /* at exit, another thread may be waiting for this one */
+    if (stopped) hand_over(prof); /* also meanwhile: another thread may call exit() */
     hb_result written = waits ? hb_profiler_flush(prof) : HB_OK;
+    if (waits) take_back(prof);
     if (stopped) hb_control_end(prof); /* now: who waits for the last cycle is told of it */
     return after_handler(prof, result != HB_OK ? result : written);
 }
@@ -439,7 +443,7 @@ void hb_profiler_destroy(hb_profiler *prof)
     if (prof->started) (void)hb_profiler_stop(prof);
     take_back(prof);
     hb_control_end(prof);
-    hb_worker_end(prof);
+    if (!hb_worker_end(prof)) return; /* to recovery, at exit */
     hb_control_free(prof);
     hb_run_log_close(prof);
     hb_cycles_drop(prof);

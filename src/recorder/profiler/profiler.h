@@ -88,16 +88,17 @@ struct hb_profiler {
 
     /* the background thread */
     hb_lock lock;
-    hb_news changed;
+    hb_news work, done; /* for it; its own */
     pthread_t worker;
-    bool worker_runs, worker_ends;
+    bool worker_runs, worker_ends, worker_ended;
     int idle_ms;             /* of the thread, since it last stamped the session */
     hb_event_log *event_log; /* or NULL; see run_log.h */
     bool described;          /* what the run is stands in the event log */
     bool warned_event_log;
     char git_commit[HB_GIT_COMMIT_SIZE]; /* "": none */
     hb_job *jobs, *running;              /* waiting, oldest first; being written */
-    hb_result job_result;                /* the first failure that nobody was told of */
+    uint64_t jobs_queued, jobs_done;
+    hb_result job_result; /* the first failure that nobody was told of */
     char job_error[1024];
 };
 
@@ -118,8 +119,9 @@ void hb_profiler_resume(hb_profiler *prof);
 
 /** Starts the background thread if it does not run. */
 hb_result hb_worker_start(hb_profiler *prof);
-/** Writes what is queued and ends the thread. */
-void hb_worker_end(hb_profiler *prof);
+/** Writes what is queued and ends the thread. False at exit when it does not come to its end: then
+ * the profiler must stay. */
+bool hb_worker_end(hb_profiler *prof);
 /** Queues what settles a new cycle; the program's thread does not wait. */
 void hb_worker_settle(hb_profiler *prof, hb_cycle *cycle);
 /** Queues `cycle`; takes `path`, which is from malloc, and `dir`, the open directory that it is in,
@@ -128,6 +130,7 @@ hb_result hb_worker_submit(hb_profiler *prof, hb_cycle *cycle, char *path, unsig
                            hb_kept_file dir);
 /** The first background failure that nobody was told of yet; HB_OK when there is none. */
 hb_result hb_worker_result(hb_profiler *prof);
+/** Until what is queued is done, whatever others queue meanwhile. */
 void hb_worker_wait(hb_profiler *prof);
 
 /** One holder less. */

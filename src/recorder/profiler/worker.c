@@ -126,7 +126,7 @@ static void do_job(hb_profiler *prof, hb_job *job)
 /* Under the lock: until there is something to do. */
 static void wait_for_work(hb_profiler *prof)
 {
-    if (hb_news_wait(&prof->changed, &prof->lock, HB_PROCESS_LOOK_MS)) return;
+    if (hb_news_wait(&prof->work, &prof->lock, HB_PROCESS_LOOK_MS)) return;
     prof->idle_ms += HB_PROCESS_LOOK_MS;
     if (prof->idle_ms >= TICK_MS) {
         prof->idle_ms = 0;
@@ -149,7 +149,8 @@ static void do_jobs(hb_profiler *prof)
         do_job(prof, job);
         hb_lock_take(&prof->lock);
         prof->running = NULL;
-        hb_news_tell(&prof->changed);
+        prof->jobs_done++;
+        hb_news_tell(&prof->done);
     }
 }
 
@@ -162,6 +163,8 @@ static void *work(void *arg)
         if (prof->worker_ends) break;
         wait_for_work(prof);
     }
+    prof->worker_ended = true;
+    hb_news_tell(&prof->done);
     hb_lock_give(&prof->lock);
     return NULL;
 }
@@ -175,17 +178,19 @@ hb_result hb_worker_start(hb_profiler *prof)
     return HB_OK;
 }
 
-void hb_worker_end(hb_profiler *prof)
+bool hb_worker_end(hb_profiler *prof)
 {
-    if (!prof->worker_runs) return;
+    if (!prof->worker_runs) return true;
     hb_lock_take(&prof->lock);
     prof->worker_ends = true;
-    hb_news_tell(&prof->changed);
+    hb_news_tell(&prof->work);
     hb_lock_give(&prof->lock);
-    pthread_join(prof->worker, NULL);
+    if (!hb_patience_join(prof->worker, &prof->worker_ended, &prof->done, &prof->lock))
+        return false;
     if (prof->unwritten > 1) hb_warn("%u cycles in all could not be written", prof->unwritten);
     prof->unwritten = 0;
-    prof->worker_runs = prof->worker_ends = false;
+    prof->worker_runs = prof->worker_ends = prof->worker_ended = false;
+    return true;
 }
 
 static void submit(hb_profiler *prof, hb_job *job)
@@ -196,8 +201,9 @@ static void submit(hb_profiler *prof, hb_job *job)
     while (*at)
         at = &(*at)->next;
     *at = job;
+    prof->jobs_queued++;
     hb_lock_give(&prof->lock);
-    hb_news_tell(&prof->changed);
+    hb_news_tell(&prof->work);
 }
 
 void hb_worker_settle(hb_profiler *prof, hb_cycle *cycle)
@@ -266,10 +272,10 @@ void hb_worker_wait(hb_profiler *prof)
     int waited_ms = 0;
     hb_patience patience = {0};
     hb_lock_take(&prof->lock);
-    while (prof->jobs || prof->running) {
+    uint64_t last = prof->jobs_queued;
+    while (prof->jobs_done < last) {
         bool in_vain;
-        if (!hb_patience_wait(&patience, &prof->changed, &prof->lock, prof->worker, &in_vain))
-            break;
+        if (!hb_patience_wait(&patience, &prof->done, &prof->lock, prof->worker, &in_vain)) break;
         const hb_job *job = prof->running ? prof->running : prof->jobs;
         if (!in_vain || !job) continue;
         waited_ms += HB_PATIENCE_LOOK_MS;

@@ -437,7 +437,7 @@ bool hb_spool_close(hb_spool *spool, bool keep)
     if (!spool->base) return true;
     if (spool->mirror.add) hb_strings_leave(&spool->mirror);
     unlist_open(spool);
-    hb_spool_writer_end(spool);
+    if (!hb_spool_writer_end(spool)) return false;
     if (spool->path && !keep) unlink(spool->path);
     if (spool->path && keep) close_header(spool);
     free_records(spool);

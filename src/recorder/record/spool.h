@@ -47,7 +47,8 @@ typedef struct hb_spool {
     uint64_t kept_bytes;    /* of parts in file and memory */
     /* the writer's */
     pthread_t writer;
-    bool writer_runs;
+    bool writer_runs, writer_ended;
+    hb_news ended;
     _Atomic bool writer_ends;
     bool file_full;
     uint64_t tail;          /* where the next segment goes */
@@ -133,7 +134,7 @@ void hb_spools_after_fork(void);
 
 /** Starts and ends the thread. */
 hb_result hb_spool_writer_start(hb_spool *spool);
-void hb_spool_writer_end(hb_spool *spool);
+bool hb_spool_writer_end(hb_spool *spool); /* false at exit when it does not: the spool must stay */
 /** It has something to do; or there is something to record. */
 void hb_spool_writer_wake(hb_spool *spool);
 /** Writes all names that are in the table now. The writer, or before it runs. */

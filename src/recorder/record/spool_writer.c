@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/crc32c.h"
+#include "base/guard.h"
 #include "base/thread_start.h"
 #include "record/codec.h"
 #include "record/record.h"
@@ -429,6 +430,10 @@ static void *work(void *arg)
     /* What a file that stays would lack. */
     while (spool->path && hb_spool_has_unsaved(spool) && look_at_all(spool)) {
     }
+    hb_lock_take(&spool->lock);
+    spool->writer_ended = true;
+    hb_news_tell(&spool->ended);
+    hb_lock_give(&spool->lock);
     return NULL;
 }
 
@@ -453,14 +458,16 @@ void hb_spool_writer_wake(hb_spool *spool)
     hb_news_tell(&spool->changed);
 }
 
-void hb_spool_writer_end(hb_spool *spool)
+bool hb_spool_writer_end(hb_spool *spool)
 {
-    if (!spool->writer_runs) return;
+    if (!spool->writer_runs) return true;
     hb_lock_take(&spool->lock);
     atomic_store(&spool->writer_ends, true);
     hb_news_tell(&spool->changed);
     hb_lock_give(&spool->lock);
-    pthread_join(spool->writer, NULL);
+    if (!hb_patience_join(spool->writer, &spool->writer_ended, &spool->ended, &spool->lock))
+        return false;
     munmap(spool->scratch, scratch_size(spool));
     spool->writer_runs = false;
+    return true;
 }

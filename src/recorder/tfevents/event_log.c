@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "base/guard.h"
+#include "base/thread_start.h"
 #include "tfevents/event_log_internal.h"
 #include "tfevents/event_records.h"
 
@@ -93,13 +94,16 @@ hb_result hb_event_log_flush(hb_event_log *log)
     return hb_event_log_take_error(log);
 }
 
-static hb_result stop(hb_event_log *log)
+static hb_result stop(hb_event_log *log, bool *gone)
 {
     if (log->session == HB_LOG_SESSION_OPEN) {
         hb_event_log_wait(log); /* makes room */
         hb_event_log_session_end(log, HB_SESSION_SUCCESS);
     }
-    hb_event_log_stop(log);
+    if (!hb_event_log_stop(log)) {
+        *gone = false;
+        return hb_fail(HB_ERROR_IO, "'%s': its file does not answer", log->file.path);
+    }
     hb_result result = hb_event_log_take_error(log);
     hb_result closed = hb_event_file_close(&log->file);
     if (result == HB_OK) result = closed;
@@ -115,8 +119,9 @@ hb_result hb_event_log_close(hb_event_log *log)
     HB_GUARDED();
     if (!log) return HB_OK;
     hb_event_log_unregister(log);
-    hb_result result = __atomic_load_n(&log->running, __ATOMIC_ACQUIRE) ? stop(log) : HB_OK;
-    destroy(log);
+    bool gone = true, runs = __atomic_load_n(&log->running, __ATOMIC_ACQUIRE) != HB_LOG_NOT_YET;
+    hb_result result = runs ? stop(log, &gone) : HB_OK;
+    if (gone) destroy(log);
     return result;
 }
 
@@ -149,15 +154,27 @@ static HB_COLD hb_result dropped(hb_event_log *log, uint64_t count)
                    (unsigned long long)log->max_bytes);
 }
 
+/* The file is made by the first record. At exit what was logged until then is written; others may
+ * go on for ever. */
+static HB_COLD hb_result get_ready(hb_event_log *log, uint64_t count)
+{
+    int running = __atomic_load_n(&log->running, __ATOMIC_ACQUIRE);
+    if (running == HB_LOG_ENDS && !hb_guard_is_exiting() && !hb_background_is_this())
+        return hb_fail(HB_ERROR_STATE,
+                       "event log in '%s': the program is ending, its exit handlers "
+                       "run",
+                       log->dir);
+    hb_result result = running == HB_LOG_NOT_YET ? hb_event_log_start(log) : HB_OK;
+    if (result != HB_OK) __atomic_fetch_add(&log->dropped_file, count, __ATOMIC_RELAXED);
+    return result;
+}
+
 /* Room for a record, in a log that runs. */
 static hb_result claim(hb_event_log *log, size_t size, uint64_t count, void **record,
                        uint64_t *pending)
 {
-    if (HB_UNLIKELY(!__atomic_load_n(&log->running, __ATOMIC_ACQUIRE))) {
-        hb_result result = hb_event_log_start(log);
-        if (result != HB_OK) __atomic_fetch_add(&log->dropped_file, count, __ATOMIC_RELAXED);
-        HB_TRY(result);
-    }
+    if (HB_UNLIKELY(__atomic_load_n(&log->running, __ATOMIC_ACQUIRE) != HB_LOG_RUNS))
+        HB_TRY(get_ready(log, count));
     *record = hb_event_queue_claim(&log->queue, size, pending);
     return HB_LIKELY(*record) ? HB_OK : dropped(log, count);
 }

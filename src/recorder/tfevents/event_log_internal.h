@@ -20,9 +20,9 @@ struct hb_event_log {
     hb_event_queue queue;
 
     /* Callers'; atomic. */
-    bool running; /* there is a file, and a thread that writes it */
-    bool awake;   /* the thread is at work or about to be */
-    int session;  /* enum hb_log_session */
+    int running; /* enum hb_log_running */
+    bool awake;  /* the thread is at work or about to be */
+    int session; /* enum hb_log_session */
     int64_t step;
     uint64_t heap_bytes; /* in framed records on their way */
     uint64_t dropped_queue;
@@ -38,7 +38,7 @@ struct hb_event_log {
     hb_lock mutex;
     hb_news work, done;
     uint64_t flushes_asked, flushes_done;
-    bool stopping;
+    bool stopping, stopped;
     bool start_failed;
     hb_result error; /* the first since the last flush */
     char error_text[512];
@@ -58,6 +58,10 @@ struct hb_event_log {
 /** For a log that nobody uses yet: its files go into this directory, wherever it is by then. Taken
  * over. */
 void hb_event_log_keep_dir(hb_event_log *log, hb_kept_file dir);
+
+/** Without a file; with one, and a thread that writes it; likewise, but the program ends, and only
+ * its exit handlers and the library's threads still log. */
+enum hb_log_running { HB_LOG_NOT_YET, HB_LOG_RUNS, HB_LOG_ENDS };
 
 enum hb_log_session { HB_LOG_SESSION_NONE, HB_LOG_SESSION_OPEN, HB_LOG_SESSION_ENDED };
 
@@ -93,8 +97,9 @@ void hb_event_log_init_locks(hb_event_log *log);
 /** Opens the file and starts the thread unless that is done. Any thread. */
 hb_result hb_event_log_start(hb_event_log *log);
 
-/** Stops the thread when it has written what is queued. */
-void hb_event_log_stop(hb_event_log *log);
+/** Stops the thread when it has written what is queued; false when it does not come to that, at
+ * exit: then the log must stay. */
+bool hb_event_log_stop(hb_event_log *log);
 
 /** The thread need not wait for its time. */
 void hb_event_log_wake(hb_event_log *log);

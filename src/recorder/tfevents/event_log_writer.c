@@ -166,6 +166,7 @@ static void *writer_main(void *arg)
         write_pending(log);
         hb_lock_take(&log->mutex);
         log->flushes_done = asked;
+        log->stopped = stop;
         hb_news_tell(&log->done);
     }
     hb_lock_give(&log->mutex);
@@ -180,7 +181,7 @@ static hb_result make_file(hb_event_log *log)
         hb_event_file_close(&log->file);
         return hb_fail_errno(HB_ERROR_NO_MEMORY, error, "starting the event log's thread");
     }
-    __atomic_store_n(&log->running, true, __ATOMIC_RELEASE);
+    __atomic_store_n(&log->running, HB_LOG_RUNS, __ATOMIC_RELEASE);
     return HB_OK;
 }
 
@@ -204,13 +205,13 @@ hb_result hb_event_log_start(hb_event_log *log)
     return result;
 }
 
-void hb_event_log_stop(hb_event_log *log)
+bool hb_event_log_stop(hb_event_log *log)
 {
     hb_lock_take(&log->mutex);
     log->stopping = true;
     hb_news_tell(&log->work);
     hb_lock_give(&log->mutex);
-    pthread_join(log->thread, NULL);
+    return hb_patience_join(log->thread, &log->stopped, &log->done, &log->mutex);
 }
 
 void hb_event_log_wake(hb_event_log *log)
@@ -268,7 +269,8 @@ static void reset_in_child(hb_event_log *log)
     hb_event_log_init_locks(log);
     hb_event_queue_reset(&log->queue);
     hb_event_file_abandon(&log->file);
-    log->running = log->awake = log->stopping = log->start_failed = log->warned = false;
+    log->running = HB_LOG_NOT_YET;
+    log->awake = log->stopping = log->stopped = log->start_failed = log->warned = false;
     log->session = HB_LOG_SESSION_NONE;
     log->heap_bytes = log->dropped_queue = log->dropped_told = 0;
     log->written = log->dropped_file = 0;
@@ -283,6 +285,17 @@ static void reset_all_in_child(void)
     hb_lock_init(&registry.lock, HB_LOCK_EVENT_LOGS);
 }
 
+static void refuse_others(void)
+{
+    hb_lock_take(&registry.lock);
+    for (hb_event_log *log = registry.first; log; log = log->next) {
+        int runs = HB_LOG_RUNS;
+        __atomic_compare_exchange_n(&log->running, &runs, HB_LOG_ENDS, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED);
+    }
+    hb_lock_give(&registry.lock);
+}
+
 static void flush_all(void)
 {
     hb_lock_take(&registry.lock);
@@ -295,6 +308,7 @@ static void watch_process(void)
 {
     hb_process_at_fork(HB_FORK_EVENT_LOGS,
                        (hb_fork_room){lock_all, unlock_all, reset_all_in_child});
+    hb_process_at_exit(HB_EXIT_REFUSE, refuse_others);
     hb_process_at_exit(HB_EXIT_EVENT_LOGS, flush_all);
 }
 
