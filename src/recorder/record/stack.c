@@ -25,6 +25,7 @@ static uint32_t walk(uint64_t pcs[HB_STACK_MAX])
     return n > 0 ? (uint32_t)n : 0;
 }
 
+#ifndef HB_TSAN /* libunwind clears its cache of a thread after TSan has let go of the thread */
 static void load_libunwind(void)
 {
     void *library = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -32,15 +33,16 @@ static void load_libunwind(void)
     if (library) *(void **)&function = dlsym(library, "unw_backtrace");
     atomic_store_explicit(&libunwind, function, memory_order_relaxed);
 }
+#else
+#define load_libunwind() ((void)0)
+#endif
 
 void hb_stack_prepare(void)
 {
     static atomic_bool tried;
     uint64_t pcs[HB_STACK_MAX];
     if (atomic_exchange(&tried, true)) return;
-#ifndef HB_TSAN /* libunwind clears its cache of a thread after TSan has let go of the thread */
     load_libunwind();
-#endif
     walk(pcs); /* what it sets up at its first call is not for a recording thread */
 }
 
