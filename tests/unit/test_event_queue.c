@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -179,6 +180,85 @@ static void loses_nothing_between_threads(void **state)
     hb_event_queue_free(&queue);
 }
 
+/* ---- records that nobody fills ---- */
+
+static void *claim_and_end(void *queue)
+{
+    uint64_t pending;
+    assert_non_null(hb_event_queue_claim(queue, 40, &pending));
+    return NULL; /* as pthread_cancel() ends a thread */
+}
+
+static void a_thread_that_ended_amid_a_record_keeps_nothing_behind_it(void **state)
+{
+    (void)state;
+    hb_event_queue queue;
+    seen got = {0};
+    pthread_t thread;
+    assert_int_equal(hb_event_queue_init(&queue, QUEUE_BYTES), HB_OK);
+    assert_true(put(&queue, 0, 0));
+    assert_int_equal(pthread_create(&thread, NULL, claim_and_end, &queue), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    for (uint32_t n = 1; n < 100; n++)
+        assert_true(put(&queue, 0, n));
+    assert_int_equal(hb_event_queue_drain(&queue, take, &got), 1);
+    assert_int_equal(got.next[0], 100);
+    assert_false(got.broken);
+    assert_int_equal(hb_event_queue_pending(&queue), 0);
+    hb_event_queue_free(&queue);
+}
+
+static __attribute__((noinline)) void claim_and_leave(hb_event_queue *queue, jmp_buf to)
+{
+    uint64_t pending;
+    assert_non_null(hb_event_queue_claim(queue, 40, &pending));
+    longjmp(to, 1); /* as a signal handler does */
+}
+
+static void a_call_that_was_left_keeps_nothing_behind_it_either(void **state)
+{
+    (void)state;
+    hb_event_queue queue;
+    seen got = {0};
+    jmp_buf back;
+    assert_int_equal(hb_event_queue_init(&queue, QUEUE_BYTES), HB_OK);
+    if (setjmp(back) == 0) claim_and_leave(&queue, back);
+    for (uint32_t n = 0; n < 100; n++)
+        assert_true(put(&queue, 0, n));
+    assert_int_equal(hb_event_queue_drain(&queue, take, &got), 1);
+    assert_int_equal(got.next[0], 100);
+    hb_event_queue_free(&queue);
+}
+
+static hb_event_queue *interrupted;
+
+static void put_from_a_handler(int signal)
+{
+    (void)signal;
+    for (uint32_t n = 0; n < 3; n++)
+        (void)put(interrupted, 1, n);
+}
+
+static void a_call_that_a_handler_interrupts_goes_on(void **state)
+{
+    (void)state;
+    hb_event_queue queue;
+    seen got = {0};
+    uint64_t pending;
+    assert_int_equal(hb_event_queue_init(&queue, QUEUE_BYTES), HB_OK);
+    interrupted = &queue;
+    signal(SIGUSR1, put_from_a_handler);
+    item *to = hb_event_queue_claim(&queue, item_size(0), &pending);
+    assert_non_null(to);
+    raise(SIGUSR1);
+    *to = (item){0, 0};
+    hb_event_queue_publish(to, item_size(0), 7);
+    assert_int_equal(hb_event_queue_drain(&queue, take, &got), 0);
+    assert_int_equal(got.next[0], 1);
+    assert_int_equal(got.next[1], 3);
+    hb_event_queue_free(&queue);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,6 +268,9 @@ int main(void)
         cmocka_unit_test(starts_again_at_the_beginning_whenever_it_is_empty),
         cmocka_unit_test(reset_forgets_all),
         cmocka_unit_test(loses_nothing_between_threads),
+        cmocka_unit_test(a_thread_that_ended_amid_a_record_keeps_nothing_behind_it),
+        cmocka_unit_test(a_call_that_was_left_keeps_nothing_behind_it_either),
+        cmocka_unit_test(a_call_that_a_handler_interrupts_goes_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

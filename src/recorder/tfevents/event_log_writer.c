@@ -111,7 +111,8 @@ static hb_result reopen_if_removed(hb_event_log *log)
 
 static void write_pending(hb_event_log *log)
 {
-    hb_event_queue_drain(&log->queue, write_record, log);
+    uint64_t lost = hb_event_queue_drain(&log->queue, write_record, log);
+    __atomic_fetch_add(&log->dropped_queue, lost, __ATOMIC_RELAXED);
     hb_lock_take(&log->file_mutex);
     tell_dropped(log);
     hb_result result = log->file.pending.size > 0 ? reopen_if_removed(log) : HB_OK;
@@ -200,7 +201,8 @@ hb_result hb_event_log_start(hb_event_log *log)
 {
     HB_GUARDED();
     hb_lock_take(&log->mutex);
-    hb_result result = log->running ? HB_OK : start_locked(log);
+    bool runs = __atomic_load_n(&log->running, __ATOMIC_RELAXED) != HB_LOG_NOT_YET;
+    hb_result result = runs ? HB_OK : start_locked(log);
     hb_lock_give(&log->mutex);
     return result;
 }
@@ -280,6 +282,7 @@ static void reset_in_child(hb_event_log *log)
 
 static void reset_all_in_child(void)
 {
+    hb_event_queue_thread_forked();
     for (hb_event_log *log = registry.first; log; log = log->next)
         reset_in_child(log);
     hb_lock_init(&registry.lock, HB_LOCK_EVENT_LOGS);

@@ -2,7 +2,10 @@
 #include "tfevents/event_queue.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/lock.h"
 
@@ -10,10 +13,23 @@
 #define MIN_BYTES ((uint64_t)64 << 10)
 #define MAX_BYTES ((uint64_t)16 << 30)
 
-/* A record's first unit, its header: its size in units, header and all, above its kind. Zero until
- * the record is published. */
-#define KIND_BITS 16
-#define KIND_SKIP 0 /* the rest of the ring, too small for the record that came next */
+/* A record's first unit, its header: its size in units, header and all, above its kind. While it is
+ * being filled: CLAIMED, whose thread fills it, and the size. Zero for the moment between. */
+#define KIND_BITS  16
+#define KIND_SKIP  0      /* the rest of the ring, too small for the record that came next */
+#define KIND_LOST  0xffff /* its thread will not fill it */
+#define CLAIMED    (UINT64_C(1) << 63)
+#define UNITS_BITS 31
+#define UNITS_MASK ((UINT64_C(1) << UNITS_BITS) - 1)
+
+/* The record that this thread fills, or filled when a signal handler left the call by siglongjmp():
+ * it is told from one that a handler merely interrupted by where it was on the stack. initial-exec:
+ * a call inside of malloc() must not allocate thread-local memory. */
+static __thread struct {
+    uint64_t *header; /* or NULL */
+    const void *frame;
+    pid_t tid;
+} mine __attribute__((tls_model("initial-exec")));
 
 static uint32_t head_of(uint64_t state)
 {
@@ -33,6 +49,11 @@ static uint64_t make_state(uint32_t head, uint32_t tail)
 static uint64_t make_header(uint32_t units, uint16_t kind)
 {
     return (uint64_t)units << KIND_BITS | kind;
+}
+
+static uint64_t make_claimed(uint32_t units)
+{
+    return CLAIMED | (uint64_t)(uint32_t)mine.tid << UNITS_BITS | units;
 }
 
 static uint64_t *at(const hb_event_queue *queue, uint32_t position)
@@ -73,9 +94,38 @@ static uint32_t skip_before(const hb_event_queue *queue, uint32_t tail, uint32_t
     return units <= left ? 0 : left;
 }
 
+static bool on_alternate_stack(void)
+{
+    stack_t stack;
+    return sigaltstack(NULL, &stack) == 0 && (stack.ss_flags & SS_ONSTACK);
+}
+
+/* The call that claimed a record before is gone unless this one's frame is below its frame by what
+ * the kernel puts between a function and its signal's handler at least. */
+static HB_COLD void give_up_what_was_left(const void *frame)
+{
+    enum { SIGNAL_FRAME = 512 };
+    if ((uintptr_t)frame + SIGNAL_FRAME < (uintptr_t)mine.frame || on_alternate_stack()) return;
+    uint64_t header = __atomic_load_n(mine.header, __ATOMIC_RELAXED);
+    uint64_t claimed = make_claimed((uint32_t)(header & UNITS_MASK));
+    if (header == claimed)
+        __atomic_store_n(mine.header, make_header((uint32_t)(header & UNITS_MASK), KIND_LOST),
+                         __ATOMIC_RELEASE);
+    mine.header = NULL;
+}
+
+void hb_event_queue_thread_forked(void)
+{
+    mine.header = NULL;
+    mine.tid = 0;
+}
+
 void *hb_event_queue_claim(hb_event_queue *queue, size_t size, uint64_t *pending)
 {
     if (size > (size_t)queue->units / 2 * UNIT) return NULL;
+    const void *frame = __builtin_dwarf_cfa();
+    if (HB_UNLIKELY(mine.header)) give_up_what_was_left(frame);
+    if (HB_UNLIKELY(!mine.tid)) mine.tid = gettid();
     uint32_t units = (uint32_t)(1 + (size + UNIT - 1) / UNIT);
     uint64_t state = __atomic_load_n(&queue->state, __ATOMIC_RELAXED);
     uint32_t tail, skip, used;
@@ -87,9 +137,15 @@ void *hb_event_queue_claim(hb_event_queue *queue, size_t size, uint64_t *pending
     } while (!__atomic_compare_exchange_n(&queue->state, &state,
                                           make_state(head_of(state), tail + skip + units), false,
                                           __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
+    uint64_t *header = at(queue, tail + skip);
+    __atomic_store_n(header, make_claimed(units), __ATOMIC_RELEASE);
     if (skip) __atomic_store_n(at(queue, tail), make_header(skip, KIND_SKIP), __ATOMIC_RELEASE);
     *pending = used * UNIT;
-    return at(queue, tail + skip) + 1;
+    if (!mine.header) { /* else a handler's: the call that it interrupted goes on */
+        mine.frame = frame;
+        mine.header = header;
+    }
+    return header + 1;
 }
 
 uint64_t hb_event_queue_pending(const hb_event_queue *queue)
@@ -101,7 +157,23 @@ uint64_t hb_event_queue_pending(const hb_event_queue *queue)
 void hb_event_queue_publish(void *record, size_t size, uint16_t kind)
 {
     uint32_t units = (uint32_t)(1 + (size + UNIT - 1) / UNIT);
-    __atomic_store_n((uint64_t *)record - 1, make_header(units, kind), __ATOMIC_RELEASE);
+    uint64_t *header = (uint64_t *)record - 1;
+    if (mine.header == header) mine.header = NULL;
+    __atomic_store_n(header, make_header(units, kind), __ATOMIC_RELEASE);
+}
+
+/* Whether the thread that was to fill a record has ended, by pthread_cancel() for instance. */
+static bool is_orphaned(uint64_t header)
+{
+    pid_t tid = (pid_t)((header & ~CLAIMED) >> UNITS_BITS);
+    return (header & CLAIMED) && syscall(SYS_tgkill, getpid(), tid, 0) != 0 && errno == ESRCH;
+}
+
+/* Perhaps it was filled just before that. */
+static uint64_t header_of_orphan(const uint64_t *at)
+{
+    uint64_t header = __atomic_load_n(at, __ATOMIC_ACQUIRE);
+    return header & CLAIMED ? make_header((uint32_t)(header & UNITS_MASK), KIND_LOST) : header;
 }
 
 /* The header at `position`; 0 when a producer that is still filling its record, which is a matter
@@ -109,14 +181,15 @@ void hb_event_queue_publish(void *record, size_t size, uint16_t kind)
  * gone. */
 static uint64_t await_header(const hb_event_queue *queue, uint32_t position, int64_t *patience_us)
 {
-    uint64_t header;
-    for (int64_t us = 20; (header = __atomic_load_n(at(queue, position), __ATOMIC_ACQUIRE)) == 0;
-         us = HB_MIN(2 * us, 5000)) {
-        if (*patience_us <= 0) break;
+    const uint64_t *from = at(queue, position);
+    for (int64_t us = 20;; us = HB_MIN(2 * us, 5000)) {
+        uint64_t header = __atomic_load_n(from, __ATOMIC_ACQUIRE);
+        if (header != 0 && !(header & CLAIMED)) return header;
+        if (is_orphaned(header)) return header_of_orphan(from);
+        if (*patience_us <= 0) return 0;
         hb_sleep_us(us);
         *patience_us -= us;
     }
-    return header;
 }
 
 /* Zeroes [from, to) and gives it back to the producers. */
@@ -130,9 +203,10 @@ static void release(hb_event_queue *queue, uint32_t from, uint32_t to)
     __atomic_fetch_add(&queue->state, (uint64_t)units << 32, __ATOMIC_RELEASE);
 }
 
-void hb_event_queue_drain(hb_event_queue *queue, void (*fn)(void *arg, uint16_t kind, void *record),
-                          void *arg)
+uint64_t hb_event_queue_drain(hb_event_queue *queue,
+                              void (*fn)(void *arg, uint16_t kind, void *record), void *arg)
 {
+    uint64_t lost = 0;
     uint64_t state = __atomic_load_n(&queue->state, __ATOMIC_ACQUIRE);
     uint32_t head = head_of(state), end = tail_of(state), position = head;
     int64_t patience_us = 100000;
@@ -140,10 +214,13 @@ void hb_event_queue_drain(hb_event_queue *queue, void (*fn)(void *arg, uint16_t 
         uint64_t header = await_header(queue, position, &patience_us);
         if (header == 0) { /* the rest next time */
             if (position != head) release(queue, head, position);
-            return;
+            return lost;
         }
         uint16_t kind = (uint16_t)header;
-        if (kind != KIND_SKIP) fn(arg, kind, at(queue, position) + 1);
+        if (kind == KIND_LOST)
+            lost++;
+        else if (kind != KIND_SKIP)
+            fn(arg, kind, at(queue, position) + 1);
         position += (uint32_t)(header >> KIND_BITS);
         if (position - head >= queue->units / 8 || position == end) {
             release(queue, head, position);
@@ -153,4 +230,5 @@ void hb_event_queue_drain(hb_event_queue *queue, void (*fn)(void *arg, uint16_t 
     state = make_state(end, end);
     __atomic_compare_exchange_n(&queue->state, &state, 0, false, __ATOMIC_RELEASE,
                                 __ATOMIC_RELAXED);
+    return lost;
 }

@@ -3,9 +3,10 @@
  * A bounded queue of small records from any number of threads to one, without locks.
  *
  * A ring of bytes. A producer claims space by one compare-and-swap, fills it, and then stores the
- * record's header, which makes it visible; memory that is not a finished record is zero, so that
- * the consumer sees where one is still being filled. Positions count 8-byte units and wrap at 2^32;
- * head and tail share one word, so that a claim sees both at the same moment.
+ * record's header, which makes it visible. Until then the header names the thread, so that the
+ * consumer sees where one is still being filled, and where nobody fills it any more. Positions
+ * count 8-byte units and wrap at 2^32; head and tail share one word, so that a claim sees both at
+ * the same moment.
  *
  * Whenever the queue runs empty it starts again at the ring's beginning: of a big ring only so much
  * memory is ever touched as was once pending.
@@ -33,13 +34,18 @@ void hb_event_queue_reset(hb_event_queue *queue);
  * queue with these. */
 void *hb_event_queue_claim(hb_event_queue *queue, size_t size, uint64_t *pending);
 
-/** Hands a claimed record of `size` bytes over. `kind` is not zero. */
+/** Hands a claimed record of `size` bytes over. `kind` is neither 0 nor 0xffff. */
 void hb_event_queue_publish(void *record, size_t size, uint16_t kind);
 
 /** Calls `fn` for all that was claimed before the call, in order of the claims, up to one that is
- * not published for 100 ms: that and what follows it stays. One thread only. */
-void hb_event_queue_drain(hb_event_queue *queue, void (*fn)(void *arg, uint16_t kind, void *record),
-                          void *arg);
+ * not published for 100 ms: that and what follows it stays. Not those whose thread has ended, or
+ * has left the call by siglongjmp() and claimed again: returns how many they are. One thread only.
+ */
+uint64_t hb_event_queue_drain(hb_event_queue *queue,
+                              void (*fn)(void *arg, uint16_t kind, void *record), void *arg);
+
+/** In a forked child, by its only thread. */
+void hb_event_queue_thread_forked(void);
 
 /** Bytes that are claimed and not yet drained. */
 uint64_t hb_event_queue_pending(const hb_event_queue *queue);
