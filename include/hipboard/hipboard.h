@@ -292,6 +292,14 @@ typedef struct hb_profiler_options {
  * (without a valid struct_size only if a function of hipboard made it). */
 HB_API hb_profiler *hb_profiler_create(const hb_profiler_options *options);
 
+/** The same by a JSON object whose members are named as those of hb_profiler_options, for languages
+ * without C structs; NULL: all defaults. `activities` is a list of "cpu" and "hip", `schedule` has
+ * the members of hb_schedule_params, `distributed` backend, rank, world_size and nccl_version. In
+ * place of on_trace_ready stands `tensorboard_trace_handler` with dir_name, worker_name, use_gzip
+ * and by_zlib, dialect ("tensorboard" or "kineto"), event_file (true) and skip_empty. NULL with
+ * hb_last_error(), which names the member, for what is no JSON, no option or of another type. */
+HB_API hb_profiler *hb_profiler_create_json(const char *json);
+
 /** Starts (again): the action of the present step takes effect. HB_ERROR_BUSY when another
  * profiler of this process is running. HB_ERROR_IO when the directory of a tensorboard handler
  * can't be made or written to: it is said on stderr, too, and recording begins all the same, in the

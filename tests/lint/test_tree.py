@@ -224,3 +224,13 @@ def test_lists_of_sources_are_in_order():
         assert set(listed) == {str(path.relative_to(folder)) for path in sources()
                                if path.suffix == ".c" and path.is_relative_to(folder)
                                and path.name != "error.c"}, "error.c is the recorder's alone"
+
+
+def test_every_option_of_a_profiler_has_a_json_name():
+    header = (ROOT / "include/hipboard/hipboard.h").read_text()
+    body = re.search(r"typedef struct hb_profiler_options \{(.*?)\} hb_profiler_options;", header, re.S)[1]
+    body = re.sub(r"/\*.*?\*/", "", body, flags=re.S)
+    members = set(re.findall(r"(\w+);", body)) - {"struct_size", "activities", "schedule",
+                                                  "on_trace_ready", "distributed"}
+    table = (ROOT / "src/recorder/profiler/options_json.c").read_text()
+    assert members == set(re.findall(r"^    OPTION\((\w+), FIELD_", table, re.M))
