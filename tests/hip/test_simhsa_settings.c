@@ -57,6 +57,35 @@ static void *must_allocate(size_t size)
     return p;
 }
 
+/* ---- what it says ---- */
+
+enum { LONG_NAME = 3000 };
+
+/* One line, with all that it is about. */
+static void be_warned_of_a_long_name(void)
+{
+    int count;
+    static char said[2 * LONG_NAME];
+    FILE *file = tmpfile();
+    const char *name = getenv("SIMHSA_ARCH");
+    CHECK(file && dup2(fileno(file), STDERR_FILENO) >= 0);
+    (void)hipGetDeviceCount(&count);
+    rewind(file);
+    CHECK(fgets(said, sizeof said, file) != NULL);
+    CHECK(strncmp(said, "simhsa: SIMHSA_ARCH=", 20) == 0);
+    CHECK(strncmp(said + 20, name, LONG_NAME) == 0);
+    CHECK(strchr(said + 20 + LONG_NAME, '\n') != NULL && strstr(said, "gfx942") != NULL);
+}
+
+static void long_names_are_said_in_full(void **state)
+{
+    char name[LONG_NAME + 1];
+    (void)state;
+    memset(name, 'x', LONG_NAME);
+    name[LONG_NAME] = '\0';
+    assert_int_equal(in_child(be_warned_of_a_long_name, WITH("SIMHSA_ARCH", name)), 0);
+}
+
 /* ---- memory ---- */
 
 static void fill_the_device(void)
@@ -382,6 +411,7 @@ static void mistyped_settings_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(long_names_are_said_in_full),
         cmocka_unit_test(memory_runs_out),
         cmocka_unit_test(one_allocation_fails),
         cmocka_unit_test(a_code_object_is_refused),

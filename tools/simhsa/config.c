@@ -22,17 +22,19 @@ sim_settings sim_config;
 
 void sim_warn(const char *format, ...)
 {
-    char line[512];
-    int head = snprintf(line, sizeof line, "simhsa: ");
+    char *text = NULL, *line = NULL;
     va_list args;
     va_start(args, format);
-    int n = vsnprintf(line + head, sizeof line - (size_t)head - 1, format, args);
+    int n = vasprintf(&text, format, args);
     va_end(args);
-    size_t size = (size_t)head + (n < 0 ? 0 : (size_t)n);
-    if (size > sizeof line - 2) size = sizeof line - 2;
-    line[size++] = '\n';
+    if (n < 0) return;
+    int size = asprintf(&line, "simhsa: %s\n", text);
+    free(text);
+    if (size < 0) return;
     /* One write, so that lines of several threads and processes do not mix. */
-    if (write(STDERR_FILENO, line, size) < 0) return;
+    ssize_t written = write(STDERR_FILENO, line, (size_t)size);
+    (void)written;
+    free(line);
 }
 
 /* A whole number within [low, high], with K, M, G or T (2^10 steps) when `suffixes`. */
