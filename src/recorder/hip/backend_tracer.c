@@ -50,7 +50,7 @@ static hb_frame *frame_of(uint32_t cid, const hb_hip_api_head *head)
 /* 7.2 reports the work of a stream on a thread of its own, and looks at the stream then, even if it
  * was destroyed meanwhile: programs that somebody listens to crash. So what was promised is waited
  * for, while it comes. */
-static void await_reports(void)
+static __attribute__((noinline)) void await_reports(void)
 {
     enum { STEP_US = 100, STEPS_WITHOUT_PROGRESS = 100, MAX_STEPS = 1000 };
     static _Atomic uint64_t given_up; /* what did not come the last time is not waited for again */
@@ -78,13 +78,17 @@ static void on_enter(uint32_t cid, void *data)
 
 /* The last error is the present call's result, success as well. Asking for it takes a tenth of a
  * launch's time: one whose work was made, which the runtime asked about, has passed all checks. */
-static int result_of(const hb_frame *frame)
+static __attribute__((noinline)) int ask_for_error(void)
 {
-    if (frame->work_asked && hb_call_is_launch(frame->call)) return 0;
     bool before = hb_calls_enter_own();
     int error = last_error();
     hb_calls_leave_own(before);
     return error;
+}
+
+static inline int result_of(const hb_frame *frame)
+{
+    return HB_LIKELY(frame->work_asked && hb_call_is_launch(frame->call)) ? 0 : ask_for_error();
 }
 
 static void on_exit_call(uint32_t cid, void *data)
@@ -92,7 +96,9 @@ static void on_exit_call(uint32_t cid, void *data)
     hb_hip_api_head *head = data;
     hb_frame *frame = frame_of(cid, head);
     if (!frame) return;
-    if (atomic_load_explicit(&promises, memory_order_relaxed)) hb_call_made_no_more(frame);
+    bool launch = hb_call_is_launch(frame->call);
+    if (!launch && atomic_load_explicit(&promises, memory_order_relaxed))
+        hb_call_made_no_more(frame);
     hb_call_end(frame, (const char *)(head + 1), result_of(frame));
 }
 
@@ -118,7 +124,7 @@ static int call_back(char *data, uint64_t correlation, void (*enter)(uint32_t, v
 }
 
 /* Between two sessions, when one still awaits its work. */
-static int on_unrecorded_call(uint32_t cid, char *data)
+static __attribute__((noinline)) int on_unrecorded_call(uint32_t cid, char *data)
 {
     if (!hb_late_any() || cid >= hb_calls_num_functions() ||
         hb_calls_row(cid)->kind != HB_CALL_DESTROY_STREAMS)
@@ -128,9 +134,8 @@ static int on_unrecorded_call(uint32_t cid, char *data)
 
 static int on_call(uint32_t cid, char *data)
 {
-    hb_frame *frame = hb_calls_push(cid);
+    hb_frame *frame = hb_calls_push_work(cid);
     if (!frame) return on_unrecorded_call(cid, data);
-    hb_call_may_make_work(frame);
     return call_back(data, frame->correlation, on_enter, on_exit_call);
 }
 
@@ -143,15 +148,18 @@ static int on_question(void)
     hb_frame *frame = hb_calls_innermost();
     if (frame) frame->work_asked = true;
     if (frame && frame->untimed) return PASS_OVER;
-    hb_work_announced(frame);
+    if (!frame || frame->unsure) hb_work_announced(frame);
     return REPORT;
 }
 
 static int on_promise(uint32_t op)
 {
     hb_frame *frame = hb_calls_innermost();
-    atomic_store_explicit(&promises, true, memory_order_relaxed);
-    if (frame && !frame->untimed && op != HB_HOOK_BARRIER) hb_call_made_certainly(frame);
+    /* Other threads read it, and would lose it from their cache by each store. */
+    if (!atomic_load_explicit(&promises, memory_order_relaxed))
+        atomic_store_explicit(&promises, true, memory_order_relaxed);
+    if (frame && !hb_call_is_launch(frame->call) && op != HB_HOOK_BARRIER)
+        hb_call_made_certainly(frame);
     return REPORT;
 }
 
@@ -170,7 +178,8 @@ static bool is_too_late(const hb_hook_activity *a)
     return earlier && !hb_late_any();
 }
 
-static void on_work(uint32_t op, const hb_hook_activity *a)
+/* Not in the callback itself, so that calls need not make room for it. */
+static __attribute__((noinline)) void on_work(uint32_t op, const hb_hook_activity *a)
 {
     if (!hb_hook_activity_is_sound(a, op) || is_too_late(a)) return;
     hb_record_work work = hb_hook_work(a, a->id);

@@ -4,6 +4,7 @@
  */
 #include "gpu/occupancy.h"
 #include "hip/busy_streams.h"
+#include "hip/call_copies.h"
 #include "hip/call_streams.h"
 #include "hip/calls_runtime.h"
 #include "hip/graphs.h"
@@ -11,13 +12,6 @@
 #include "hip/mempools.h"
 #include "record/alarm.h"
 #include "record/strings.h"
-
-enum {
-    COPY_TO_DEVICE = 1,
-    COPY_TO_HOST = 2,
-    COPY_WITHIN = 3,
-    COPY_DEFAULT = 4
-}; /* hipMemcpyKind */
 
 static inline const hb_hip *hip(void)
 {
@@ -96,17 +90,22 @@ static void put(hb_frame *f, const hb_record_call *from, enum hb_record_type typ
     hb_thread_leave(t);
 }
 
+static inline unsigned flags_of_launch(const hb_calls *c, const hb_frame *f)
+{
+    bool captured = atomic_load_explicit(&c->capturing, memory_order_relaxed);
+    return (captured ? HB_RECORD_CAPTURED : 0) | (f->unsure ? HB_RECORD_UNSURE : 0);
+}
+
 static unsigned flags_of(const hb_frame *f)
 {
     hb_calls *c = hb_thread_tls->calls;
-    unsigned captured =
-        atomic_load_explicit(&c->capturing, memory_order_relaxed) ? HB_RECORD_CAPTURED : 0;
-    unsigned unsure = f->unsure ? HB_RECORD_UNSURE : 0;
-    if (hb_call_is_launch(f->call)) return captured | unsure;
+    unsigned usual = flags_of_launch(c, f);
     switch (f->call->kind) {
-    case HB_CALL_GRAPH_LAUNCH: hb_count(&c->replays); return captured | HB_RECORD_REPLAYS;
-    case HB_CALL_WAIT: return HB_RECORD_WAITS | unsure;
-    default: return captured | unsure;
+    case HB_CALL_GRAPH_LAUNCH:
+        hb_count(&c->replays);
+        return (usual & HB_RECORD_CAPTURED) | HB_RECORD_REPLAYS;
+    case HB_CALL_WAIT: return (usual & HB_RECORD_UNSURE) | HB_RECORD_WAITS;
+    default: return usual;
     }
 }
 
@@ -134,36 +133,64 @@ static const char *config_of(const hb_hip_call *call, const char *args)
     return config ? config : none;
 }
 
-static void set_extent(hb_record_launch *r, const char *extent, bool in_items)
+/* As single numbers, as the runtime has just stored them: what is read across two stores waits
+ * until they have left for the cache. */
+static inline uint32_t extent_of(const char *extent, int i)
 {
-    uint32_t block[3];
-    memcpy(r->grid, extent, sizeof r->grid);
-    memcpy(block, extent + sizeof r->grid, sizeof block);
-    r->block[0] = (uint16_t)block[0];
-    r->block[1] = (uint16_t)block[1];
-    r->block[2] = (uint16_t)block[2];
-    for (int i = 0; HB_UNLIKELY(in_items) && i < 3; i++)
-        if (block[i]) r->grid[i] = (r->grid[i] + block[i] - 1) / block[i];
+    const uint32_t *n = (const uint32_t *)(const void *)extent;
+    return __atomic_load_n(n + i, __ATOMIC_RELAXED);
 }
 
-/* The most frequent call: its record is made in its place. */
-static void begin_launch(hb_frame *f, const char *args)
+static HB_COLD void divide_into_blocks(hb_record_launch *r)
+{
+    for (int i = 0; i < 3; i++)
+        if (r->block[i]) r->grid[i] = (r->grid[i] + r->block[i] - 1) / r->block[i];
+}
+
+static inline void set_extent(hb_record_launch *r, const char *extent, bool in_items)
+{
+    r->grid[0] = extent_of(extent, 0);
+    r->grid[1] = extent_of(extent, 1);
+    r->grid[2] = extent_of(extent, 2);
+    r->block[0] = (uint16_t)extent_of(extent, 3);
+    r->block[1] = (uint16_t)extent_of(extent, 4);
+    r->block[2] = (uint16_t)extent_of(extent, 5);
+    if (HB_UNLIKELY(in_items)) divide_into_blocks(r);
+}
+
+static inline hb_record *reserve(hb_thread *t, size_t bytes)
+{
+    if (HB_LIKELY((size_t)(t->end - t->pos) >= bytes)) return (hb_record *)t->pos;
+    return hb_record_reserve(t, (uint32_t)bytes);
+}
+
+static HB_COLD const hb_kernel *ask_for_kernel(const void *function, bool is_host, uint64_t stream)
+{
+    bool was = hb_calls_enter_own();
+    const hb_kernel *kernel = hb_kernel_of(hip(), function, is_host, pointer(stream));
+    hb_calls_leave_own(was);
+    return kernel;
+}
+
+/* The most frequent call: its record is made in its place, and of the usual ones all is known that
+ * does not stand in the arguments. */
+static inline __attribute__((always_inline)) void put_launch(hb_frame *f, const char *args,
+                                                             bool has_config, bool is_short)
 {
     const hb_hip_call *call = f->call;
-    bool has_config = hb_hip_call_has_config(call);
-    bool is_short = hb_calls_runtime.source.short_launches;
-    bool is_host = call->kind == HB_CALL_LAUNCH_HOST;
     const char *from = has_config ? config_of(call, args) : args;
     uint64_t stream = word(from, call->stream);
     const void *function = pointer(word(args, call->ptr));
     size_t bytes = is_short ? HB_RECORD_SHORT_LAUNCH : sizeof(hb_record_launch);
     int16_t device = hb_call_device_of(f, stream);
-    const hb_kernel *kernel =
-        function && !is_short ? hb_kernel_of(hip(), function, is_host, pointer(stream)) : NULL;
-    hb_thread *t = hb_record_enter();
-    if (!t) return;
-    hb_record_launch *r = (hb_record_launch *)hb_record_reserve(t, (uint32_t)bytes);
-    if (r) {
+    const hb_kernel *kernel = is_short ? NULL : hb_kernel_known(function);
+    if (HB_UNLIKELY(!kernel && function && !is_short))
+        kernel = ask_for_kernel(function, call->kind == HB_CALL_LAUNCH_HOST, stream);
+    hb_thread *t = hb_record_enter_at(HB_FRAME);
+    if (HB_UNLIKELY(!t)) return;
+    hb_record_launch *r = (hb_record_launch *)reserve(t, bytes);
+    if (HB_LIKELY(r != NULL)) {
+        hb_calls *c = t->calls;
         r->call.stream = stream;
         r->call.device = device;
         set_extent(r, has_config ? from : args + 8, call->kind == HB_CALL_LAUNCH_ITEMS);
@@ -172,65 +199,22 @@ static void begin_launch(hb_frame *f, const char *args)
             r->agprs = HB_REGISTERS_UNKNOWN;
         else
             set_kernel(r, kernel);
-        set_call(f, t, &r->call, HB_RECORD_LAUNCH, bytes, flags_of(f));
+        set_call(f, t, &r->call, HB_RECORD_LAUNCH, bytes, flags_of_launch(c, f));
         keep(f, t, &r->call);
     }
     hb_thread_leave(t);
 }
 
-static int device_of_pointer(const void *ptr)
+static __attribute__((noinline)) void begin_unusual_launch(hb_frame *f, const char *args)
 {
-    hb_hip_memory memory;
-    (void)hb_hip_memory_of(hip(), ptr, &memory);
-    return memory.device;
+    bool has_config = hb_hip_call_has_config(f->call);
+    put_launch(f, args, has_config, hb_calls_runtime.source.short_launches);
 }
 
-static bool has_peers(void)
+static inline bool is_usual_launch(const hb_hip_call *call)
 {
-    static atomic_int devices; /* 0: not asked yet */
-    int n = atomic_load_explicit(&devices, memory_order_relaxed);
-    if (n == 0) {
-        if (!hip()->get_device_count || hip()->get_device_count(&n) != 0) n = 1;
-        atomic_store_explicit(&devices, n, memory_order_relaxed);
-    }
-    return n > 1;
-}
-
-/* Programs also copy between devices by plain hipMemcpy(), and hipMemcpyPeer() itself does so in
- * some runtimes. */
-static void find_devices(hb_record_copy *r)
-{
-    if (r->kind != COPY_WITHIN || r->from_device >= 0 || !has_peers()) return;
-    r->from_device = (int16_t)device_of_pointer(pointer(r->src));
-    r->to_device = (int16_t)device_of_pointer(pointer(r->dst));
-}
-
-/* Of those without an argument for it. */
-static int32_t kind_by_function(const hb_hip_call *call)
-{
-    if (call->src == HB_NO_ARG) return -1;
-    if (strstr(call->name, "HtoD")) return COPY_TO_DEVICE;
-    if (strstr(call->name, "DtoH")) return COPY_TO_HOST;
-    return strstr(call->name, "DtoD") ? COPY_WITHIN : COPY_DEFAULT;
-}
-
-/* The runtime reports a small copy from or to pinned memory as one within the device, as a kernel
- * of it does the work: so the call is believed. */
-static uint8_t direction_of(const hb_record_copy *r)
-{
-    bool unsure = false;
-    switch (r->kind) {
-    case COPY_TO_DEVICE: return HB_WORK_HTOD;
-    case COPY_TO_HOST: return HB_WORK_DTOH;
-    case COPY_WITHIN: return HB_WORK_DTOD;
-    case COPY_DEFAULT: break;
-    default: return r->kind < 0 ? 0 : HB_COPY_WITHIN_HOST;
-    }
-    bool from_device = hb_hip_is_device_memory(hip(), pointer(r->src), &unsure);
-    bool to_device = hb_hip_is_device_memory(hip(), pointer(r->dst), &unsure);
-    if (unsure) return 0;
-    if (from_device) return to_device ? HB_WORK_DTOD : HB_WORK_DTOH;
-    return to_device ? HB_WORK_HTOD : HB_COPY_WITHIN_HOST;
+    return hb_call_is_launch(call) && !hb_hip_call_has_config(call) &&
+           !hb_calls_runtime.source.short_launches;
 }
 
 static void begin_copy(hb_frame *f, const char *args)
@@ -243,16 +227,16 @@ static void begin_copy(hb_frame *f, const char *args)
         .dst = word(args, call->ptr),
         .src = word(args, call->src),
         .bytes = word(args, call->bytes),
-        .kind = (int16_t)number(args, call->copy, kind_by_function(call)),
+        .kind = (int16_t)number(args, call->copy, hb_copy_kind_of(call)),
         .from_device = peer ? (int16_t)number(args, call->copy, -1) : -1,
         .to_device = peer ? (int16_t)number(args, call->unit, -1) : -1,
     };
     if (call->kind == HB_CALL_COPY_2D || call->kind == HB_CALL_FILL_2D)
         r.bytes *= word(args, (uint8_t)(call->bytes + 8));
     if (call->src == HB_NO_ARG) r.bytes *= call->unit;
-    if (peer) r.kind = COPY_WITHIN;
-    r.direction = direction_of(&r);
-    find_devices(&r);
+    if (peer) r.kind = HB_COPY_KIND_WITHIN;
+    r.direction = hb_copy_direction(&r);
+    hb_copy_find_devices(&r);
     put(f, &r.call, HB_RECORD_COPY, sizeof r, flags_of(f));
 }
 
@@ -338,13 +322,12 @@ static void begin_destroy_pool(hb_frame *f, const char *args)
     begin_plain(f, args);
 }
 
-static void begin(hb_frame *f, const char *args)
+static void begin_other(hb_frame *f, const char *args)
 {
-    if (hb_call_is_launch(f->call)) {
-        begin_launch(f, args);
-        return;
-    }
     switch (f->call->kind) {
+    case HB_CALL_LAUNCH_HOST:
+    case HB_CALL_LAUNCH:
+    case HB_CALL_LAUNCH_ITEMS: begin_unusual_launch(f, args); break;
     case HB_CALL_COPY:
     case HB_CALL_COPY_2D:
     case HB_CALL_COPY_PEER:
@@ -362,12 +345,20 @@ static void begin(hb_frame *f, const char *args)
     }
 }
 
-void hb_call_begin(hb_frame *f, const char *args)
+static __attribute__((noinline)) void begin_unusual(hb_frame *f, const char *args)
 {
     hb_calls *c = hb_thread_tls->calls;
     c->ours = true; /* what is asked of the runtime here is not the program's */
-    begin(f, args);
+    begin_other(f, args);
     c->ours = false;
+}
+
+void hb_call_begin(hb_frame *f, const char *args)
+{
+    if (HB_LIKELY(is_usual_launch(f->call)))
+        put_launch(f, args, false, false);
+    else
+        begin_unusual(f, args);
 }
 
 /* ---- end ---- */
@@ -392,7 +383,7 @@ static void note_pool(const hb_frame *f, const char *args, hb_memory_info *info)
 {
     if (!wants_memory()) return;
     uint64_t pool = word(args, f->call->src);
-    info->device_id = device_of_pointer(info->addr);
+    info->device_id = hb_copy_device_of(info->addr);
     if (!pool || !hb_calls_runtime.source.interposed) hb_pools_use(hip(), info->device_id, pool);
 }
 
@@ -495,25 +486,30 @@ bool hb_call_record(const hb_frame *f, hb_record_copy *copy)
     return there;
 }
 
-static void close_record(const hb_frame *f, uint64_t now, int error)
+/* Atomic: who looks at the chunk meanwhile may read them; hb_codec_copy_hot(). */
+static void set_result(const hb_frame *f, int error, uint32_t error_name)
+{
+    hb_record_call *r = f->record;
+    __atomic_store_n(&r->error, error, __ATOMIC_RELAXED);
+    __atomic_store_n(&r->error_name, error_name, __ATOMIC_RELAXED);
+    if (r->head.type != HB_RECORD_ALLOCATION) return;
+    hb_record_allocation *a = (hb_record_allocation *)r;
+    __atomic_store_n(&a->ptr, (uint64_t)(uintptr_t)f->ptr, __ATOMIC_RELAXED);
+    __atomic_store_n(&a->bytes, f->bytes, __ATOMIC_RELAXED);
+}
+
+static inline __attribute__((always_inline)) void close_record(const hb_frame *f, uint64_t now,
+                                                               bool has_result, int error)
 {
     const char *text = error ? hb_hip_error_name(hip(), error) : "";
     uint32_t name = *text ? hb_strings_intern(text, strlen(text)) : 0;
-    hb_thread *t = hb_record_enter();
-    if (!t) return;
+    hb_thread *t = hb_record_enter_at(HB_FRAME);
+    if (HB_UNLIKELY(!t)) return;
     if (is_there(t, f)) {
-        hb_record_call *r = f->record;
-        /* Atomic: who looks at the chunk meanwhile may read them; hb_codec_copy_hot(). */
-        __atomic_store_n(&r->work, f->work, __ATOMIC_RELAXED);
-        __atomic_store_n(&r->error, error, __ATOMIC_RELAXED);
-        __atomic_store_n(&r->error_name, name, __ATOMIC_RELAXED);
-        if (r->head.type == HB_RECORD_ALLOCATION) {
-            hb_record_allocation *a = (hb_record_allocation *)r;
-            __atomic_store_n(&a->ptr, (uint64_t)(uintptr_t)f->ptr, __ATOMIC_RELAXED);
-            __atomic_store_n(&a->bytes, f->bytes, __ATOMIC_RELAXED);
-        }
+        if (has_result) set_result(f, error, name);
+        __atomic_store_n(&f->record->work, f->work, __ATOMIC_RELAXED);
         /* Last: with it the record is whole, and its chunk may be the spool's writer's. */
-        __atomic_store_n(&r->head.end, now, __ATOMIC_RELEASE);
+        __atomic_store_n(&f->record->head.end, now, __ATOMIC_RELEASE);
     }
     hb_thread_leave(t);
 }
@@ -526,9 +522,9 @@ static bool reports_memory(const hb_hip_call *call)
 /* More than a nanosecond: two readings of the counter may agree, and a file's times do sooner. */
 #define TICKS_APART 4
 
-void hb_call_end(hb_frame *f, const char *args, int error)
+static __attribute__((noinline)) void end_other(hb_frame *f, const char *args, int error,
+                                                uint64_t now)
 {
-    uint64_t now = hb_ticks();
     hb_calls *c = hb_thread_tls->calls;
     c->ours = true;
     note_result(f, args, error);
@@ -537,7 +533,20 @@ void hb_call_end(hb_frame *f, const char *args, int error)
         hb_alarm_hip_failed(f->call->name, error);
     /* A memory event lies within its call: so readers of traces find whose it is. */
     if (reports_memory(f->call)) now = hb_ticks() + TICKS_APART;
-    if (f->record) close_record(f, now, error);
+    if (f->record) close_record(f, now, true, error);
     c->ours = false;
+    c->depth--;
+}
+
+void hb_call_end(hb_frame *f, const char *args, int error)
+{
+    uint64_t now = hb_ticks();
+    hb_calls *c = hb_thread_tls->calls;
+    if (HB_UNLIKELY(error != 0 || !hb_call_is_launch(f->call))) {
+        end_other(f, args, error, now);
+        return;
+    }
+    /* Of a launch that succeeded there is nothing else to note, and nothing to ask. */
+    if (f->record) close_record(f, now, false, 0);
     c->depth--;
 }

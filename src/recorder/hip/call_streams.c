@@ -20,7 +20,7 @@ static bool can_be_asked_about(const hb_frame *f, uint64_t stream)
     return !f->per_thread && hb_calls_runtime.no_stream[f->cid] == HB_NULL_STREAM;
 }
 
-int16_t hb_call_learn_stream(const hb_frame *f, uint64_t stream)
+static int16_t learn(const hb_frame *f, uint64_t stream)
 {
     hb_known_stream *s = hb_known_stream_place(stream);
     uint32_t now = atomic_load_explicit(&hb_calls_stream_generation, memory_order_relaxed);
@@ -34,6 +34,14 @@ int16_t hb_call_learn_stream(const hb_frame *f, uint64_t stream)
     if (s->stream == stream && s->generation == now && s->device == device) return device;
     hb_busy_streams_add(stream, device);
     *s = (hb_known_stream){.stream = stream, .generation = now, .device = device};
+    return device;
+}
+
+int16_t hb_call_learn_stream(const hb_frame *f, uint64_t stream)
+{
+    bool was = hb_calls_enter_own();
+    int16_t device = learn(f, stream);
+    hb_calls_leave_own(was);
     return device;
 }
 

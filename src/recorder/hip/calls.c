@@ -177,22 +177,27 @@ static HB_COLD void begin_session(hb_calls *c, uint32_t epoch)
 
 /* A frame whose end was never told stands for a call that has returned: the stack, which grows
  * downwards, is above it now. */
-static void drop_stale(hb_calls *c, const char *here)
+static inline bool is_stale(const hb_calls *c, const char *here)
 {
-    while (c->depth && c->frames[c->depth - 1].stack <= here)
+    return c->depth && c->frames[c->depth - 1].stack <= here;
+}
+
+static HB_COLD void drop_stale(hb_calls *c, const char *here)
+{
+    while (is_stale(c, here))
         c->depth--;
 }
 
-hb_frame *hb_calls_push(uint32_t cid)
+static inline hb_frame *push(uint32_t cid)
 {
     uint32_t epoch = __atomic_load_n(&hb_enabled_epoch, __ATOMIC_ACQUIRE);
     if (cid >= hb_calls_runtime.source.num_functions || epoch == 0) return NULL;
     const hb_hip_call *call = &hb_calls_runtime.rows[cid];
     hb_calls *c = call->kind == HB_CALL_HIDDEN ? NULL : calls_self();
     if (!c || c->ours) return NULL;
-    const char *here = __builtin_frame_address(0);
+    const char *here = HB_FRAME;
     if (HB_UNLIKELY(c->epoch != epoch)) begin_session(c, epoch);
-    drop_stale(c, here);
+    if (HB_UNLIKELY(is_stale(c, here))) drop_stale(c, here);
     if (c->depth == HB_CALLS_MAX_DEPTH) return NULL;
     hb_frame *f = &c->frames[c->depth++];
     f->call = call;
@@ -208,6 +213,11 @@ hb_frame *hb_calls_push(uint32_t cid)
     hb_count(&c->seen);
     f->start = hb_ticks();
     return f;
+}
+
+hb_frame *hb_calls_push(uint32_t cid)
+{
+    return push(cid);
 }
 
 /* ---- device work ---- */
@@ -255,11 +265,23 @@ static inline void make_work_of_correlation(hb_frame *f)
     if (f->counted) hb_count(f->counted);
 }
 
-void hb_call_may_make_work(hb_frame *f)
+static inline void may_make_work(hb_frame *f)
 {
     make_work_of_correlation(f);
     f->unsure = f->work == 0;
     f->work = f->correlation;
+}
+
+void hb_call_may_make_work(hb_frame *f)
+{
+    may_make_work(f);
+}
+
+hb_frame *hb_calls_push_work(uint32_t cid)
+{
+    hb_frame *f = push(cid);
+    if (f) may_make_work(f);
+    return f;
 }
 
 static void put_link(const hb_frame *f, uint64_t work)

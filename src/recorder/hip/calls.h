@@ -100,6 +100,9 @@ bool hb_calls_pass_over_times(void);
 /** Takes a frame for a call that begins now; NULL when it is not to be recorded. */
 hb_frame *hb_calls_push(uint32_t cid);
 
+/** The same with hb_call_may_make_work(). */
+hb_frame *hb_calls_push_work(uint32_t cid);
+
 /** The innermost call's frame; NULL outside of calls, and in those of hipboard's own. */
 static inline hb_frame *hb_calls_innermost(void)
 {

@@ -1,8 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * A hash table of lists that only grow. An entry is never changed, but for the generation in which
- * it was found to be true: so readers need no lock.
- */
+/* SPDX-License-Identifier: MIT */
 #include "hip/kernels.h"
 
 #include <errno.h>
@@ -14,8 +10,6 @@
 #include "hip/code_objects.h"
 #include "hip/forked.h"
 #include "record/strings.h"
-
-enum { BUCKETS = 4096 };
 
 /* hipFunction_attribute and hipFuncAttributes */
 enum {
@@ -32,15 +26,9 @@ typedef struct func_attributes {
     size_t shared_bytes;
 } func_attributes;
 
-static _Atomic(hb_kernel *) buckets[BUCKETS];
-static _Atomic uint32_t generation = 1;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-static _Atomic(hb_kernel *) *bucket_of(const void *function)
-{
-    uint64_t hash = (uint64_t)(uintptr_t)function * 0x9e3779b97f4a7c15;
-    return &buckets[hash >> 52];
-}
+_Atomic(hb_kernel *) hb_kernel_buckets[HB_KERNEL_BUCKETS];
+_Atomic uint32_t hb_kernels_generation = 1;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of additions */
 
 uint32_t hb_kernel_intern(hb_demangler *demangle, const char *name)
 {
@@ -120,15 +108,6 @@ static bool same(const hb_kernel *a, const hb_kernel *b)
            a->scratch_bytes == b->scratch_bytes;
 }
 
-static hb_kernel *find_current(_Atomic(hb_kernel *) *bucket, const void *function, uint32_t now)
-{
-    hb_kernel *k = atomic_load_explicit(bucket, memory_order_acquire);
-    while (k && (k->function != function ||
-                 atomic_load_explicit(&k->generation, memory_order_relaxed) != now))
-        k = k->next;
-    return k;
-}
-
 /* Under lock. A program that loads and unloads the same code again and again adds nothing. */
 static hb_kernel *add(_Atomic(hb_kernel *) *bucket, const hb_kernel *fresh, uint32_t now)
 {
@@ -149,18 +128,17 @@ static hb_kernel *add(_Atomic(hb_kernel *) *bucket, const hb_kernel *fresh, uint
 
 static const hb_kernel *keep(const hb_kernel *fresh, uint32_t now)
 {
-    _Atomic(hb_kernel *) *bucket = bucket_of(fresh->function);
     pthread_mutex_lock(&lock);
-    const hb_kernel *k = find_current(bucket, fresh->function, now);
-    if (!k) k = add(bucket, fresh, now);
+    const hb_kernel *k = hb_kernel_known(fresh->function);
+    if (!k) k = add(hb_kernel_bucket(fresh->function), fresh, now);
     pthread_mutex_unlock(&lock);
     return k;
 }
 
 const hb_kernel *hb_kernel_of(const hb_hip *hip, const void *function, bool is_host, void *stream)
 {
-    uint32_t now = atomic_load_explicit(&generation, memory_order_relaxed);
-    const hb_kernel *k = find_current(bucket_of(function), function, now);
+    uint32_t now = atomic_load_explicit(&hb_kernels_generation, memory_order_relaxed);
+    const hb_kernel *k = hb_kernel_known(function);
     if (k) return k;
     static __thread hb_kernel unkept; /* for want of memory; until the thread's next one */
     int error = errno;                /* the program's */
@@ -172,8 +150,8 @@ const hb_kernel *hb_kernel_of(const hb_hip *hip, const void *function, bool is_h
 
 uint32_t hb_kernel_name(const hb_hip *hip, const char *name)
 {
-    uint32_t now = atomic_load_explicit(&generation, memory_order_relaxed);
-    const hb_kernel *k = find_current(bucket_of(name), name, now);
+    uint32_t now = atomic_load_explicit(&hb_kernels_generation, memory_order_relaxed);
+    const hb_kernel *k = hb_kernel_known(name);
     if (k) return k->name;
     hb_kernel fresh = {.function = name, .name = hb_kernel_intern(hip->demangle, name)};
     return (k = keep(&fresh, now)) ? k->name : fresh.name;
@@ -181,7 +159,7 @@ uint32_t hb_kernel_name(const hb_hip *hip, const char *name)
 
 void hb_kernels_outdate(void)
 {
-    atomic_fetch_add(&generation, 1);
+    atomic_fetch_add(&hb_kernels_generation, 1);
 }
 
 /* The lists are whole at any moment. */

@@ -5,6 +5,8 @@
 #ifndef HB_HIP_KERNELS_H
 #define HB_HIP_KERNELS_H
 
+#include <stdatomic.h>
+
 #include "hip/hip_runtime.h"
 
 typedef struct hb_kernel {
@@ -15,6 +17,30 @@ typedef struct hb_kernel {
     struct hb_kernel *next;
     _Atomic uint32_t generation;
 } hb_kernel;
+
+enum { HB_KERNEL_BUCKETS = 4096 };
+
+/* A hash table of lists that only grow. An entry is never changed, but for the generation in which
+ * it was found to be true: so readers need no lock. */
+extern _Atomic(hb_kernel *) hb_kernel_buckets[HB_KERNEL_BUCKETS];
+extern _Atomic uint32_t hb_kernels_generation;
+
+static inline _Atomic(hb_kernel *) *hb_kernel_bucket(const void *function)
+{
+    uint64_t hash = (uint64_t)(uintptr_t)function * 0x9e3779b97f4a7c15;
+    return &hb_kernel_buckets[hash >> 52];
+}
+
+/** The kernel of a function, if it is known; calls nothing. */
+static inline const hb_kernel *hb_kernel_known(const void *function)
+{
+    uint32_t now = atomic_load_explicit(&hb_kernels_generation, memory_order_relaxed);
+    const hb_kernel *k = atomic_load_explicit(hb_kernel_bucket(function), memory_order_acquire);
+    while (k && (k->function != function ||
+                 atomic_load_explicit(&k->generation, memory_order_relaxed) != now))
+        k = k->next;
+    return k;
+}
 
 /** The kernel of a function, valid until the thread's next one. No lock for those that are known.
  * Calls the runtime, so not inside hb_record_enter(). */

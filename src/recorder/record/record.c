@@ -25,22 +25,9 @@ hb_record *hb_record_reserve(hb_thread *t, uint32_t bytes)
     return (hb_record *)t->pos;
 }
 
-/* Begins a recording call; the thread when something can be recorded. */
-static inline hb_thread *enter(const void *frame)
-{
-    hb_thread *t = hb_thread_begin_at(frame);
-    if (HB_UNLIKELY(!t)) return NULL;
-    uint32_t epoch = __atomic_load_n(hb_live_epoch, __ATOMIC_ACQUIRE);
-    if (HB_UNLIKELY(epoch == 0 || (t->epoch != epoch && !hb_record_attach(t, epoch)))) {
-        hb_thread_leave(t);
-        return NULL;
-    }
-    return t;
-}
-
 hb_thread *hb_record_enter(void)
 {
-    return enter(HB_FRAME);
+    return hb_record_enter_at(HB_FRAME);
 }
 
 /* ---- names ---- */
@@ -120,7 +107,7 @@ static HB_COLD hb_scope begin_anyhow(uint32_t name, enum hb_record_type type, bo
                                      const void *frame)
 {
     hb_scope scope = {0};
-    hb_thread *t = enter(frame);
+    hb_thread *t = hb_record_enter_at(frame);
     if (!t) return scope;
     hb_record *r = hb_record_reserve(t, sizeof *r);
     if (r) {
@@ -236,7 +223,7 @@ static __attribute__((noinline)) hb_scope begin_full(uint32_t name, enum hb_reco
                                                      call_site from)
 {
     hb_scope scope = {0};
-    hb_thread *t = enter(from.frame);
+    hb_thread *t = hb_record_enter_at(from.frame);
     if (!t) return scope;
     parts p;
     p.input_words = 0;
@@ -309,7 +296,7 @@ hb_scope hb_module_call(hb_module module)
 {
     hb_scope scope = {0};
     const hb_module_entry *entry = HB_ENABLED() ? hb_module_get(module) : NULL;
-    hb_thread *t = entry ? enter(HB_FRAME) : NULL;
+    hb_thread *t = entry ? hb_record_enter_at(HB_FRAME) : NULL;
     if (!t) return scope;
     hb_record_module *r =
         t->flags & HB_SESSION_MODULES ? (hb_record_module *)hb_record_reserve(t, sizeof *r) : NULL;
@@ -419,7 +406,7 @@ void hb_scope_end(hb_scope *scope)
 void hb_range_pop(void)
 {
     uint64_t now = hb_ticks();
-    hb_thread *t = HB_ENABLED() ? enter(HB_FRAME) : NULL;
+    hb_thread *t = HB_ENABLED() ? hb_record_enter_at(HB_FRAME) : NULL;
     if (!t) return;
     while (t->depth && end_of(t->open[t->depth - 1].record))
         see_end(t->open[--t->depth].record); /* another thread ended it */
@@ -453,7 +440,7 @@ void hb_memory_report_slow(const hb_memory_info *info)
 
 void hb_record_memory_event(const hb_memory_info *info, int64_t kept)
 {
-    hb_thread *t = enter(HB_FRAME);
+    hb_thread *t = hb_record_enter_at(HB_FRAME);
     if (!t) return;
     hb_record_memory *r =
         t->flags & HB_SESSION_MEMORY ? (hb_record_memory *)hb_record_reserve(t, sizeof *r) : NULL;
@@ -476,7 +463,7 @@ void hb_record_memory_event(const hb_memory_info *info, int64_t kept)
 void hb_record_scalar_value(const char *name, double value)
 {
     uint32_t id = name_id(name, HB_FRAME);
-    hb_thread *t = enter(HB_FRAME);
+    hb_thread *t = hb_record_enter_at(HB_FRAME);
     if (!t) return;
     hb_record_scalar *r = (hb_record_scalar *)hb_record_reserve(t, sizeof *r);
     if (r) {
@@ -489,7 +476,7 @@ void hb_record_scalar_value(const char *name, double value)
 
 void hb_record_metadata_entry(uint32_t key, uint32_t json)
 {
-    hb_thread *t = enter(HB_FRAME);
+    hb_thread *t = hb_record_enter_at(HB_FRAME);
     if (!t) return;
     hb_record_metadata *r = (hb_record_metadata *)hb_record_reserve(t, sizeof *r);
     if (r) {

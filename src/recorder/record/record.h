@@ -28,6 +28,9 @@ hb_result hb_record_init(void);
  * returns. */
 hb_thread *hb_record_enter(void);
 
+/** The same without a call; `frame` as in hb_thread_begin_at(). */
+static inline hb_thread *hb_record_enter_at(const void *frame);
+
 /** Gives a reserved record its head, without times. */
 static inline void hb_record_head(hb_record *r, enum hb_record_type type, unsigned flags,
                                   uint32_t name, size_t bytes)
@@ -87,6 +90,18 @@ HB_COLD bool hb_record_attach(hb_thread *t, uint32_t epoch);
 HB_COLD bool hb_record_next_chunk(hb_thread *t, uint32_t bytes);
 /** At the thread's end. */
 void hb_record_leave_chunk(hb_thread *t);
+
+static inline hb_thread *hb_record_enter_at(const void *frame)
+{
+    hb_thread *t = hb_thread_begin_at(frame);
+    if (HB_UNLIKELY(!t)) return NULL;
+    uint32_t epoch = __atomic_load_n(hb_live_epoch, __ATOMIC_ACQUIRE);
+    if (HB_UNLIKELY(epoch == 0 || (t->epoch != epoch && !hb_record_attach(t, epoch)))) {
+        hb_thread_leave(t);
+        return NULL;
+    }
+    return t;
+}
 
 /* for thread.c */
 void hb_record_close_all(hb_thread *t);
