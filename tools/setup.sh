@@ -32,7 +32,7 @@ build_packages=(
 view_packages=(python3-venv)
 hip_packages=(hipcc)
 test_packages=(
-    binutils cmake g++      # the installed library, used from outside
+    binutils cmake g++ gfortran # the installed library, used from outside
     clang libclang-rt-14-dev # fuzzing
     locales                 # a language with decimal commas
     chromium                # screenshots

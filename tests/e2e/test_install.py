@@ -136,6 +136,17 @@ def test_cxx_program(prefix, libdir, tmp_path, standard):
     check_run(tmp_path / "user", libdir, tmp_path / "runs")
 
 
+@pytest.mark.parametrize("standard", ["f2008", "f2018"])
+def test_fortran_program(prefix, libdir, tmp_path, standard):
+    run("gfortran", f"-std={standard}", "-Wall", "-Wextra", "-Werror", "-J", tmp_path,
+        prefix / "include/hipboard/hipboard.f90", PROGRAMS / "user.f90", "-o", tmp_path / "user",
+        *pkg_config(prefix, "--libs"))
+    check_run(tmp_path / "user", libdir, tmp_path / "runs")
+    trace = json.loads((tmp_path / "runs/trace.json").read_text())
+    assert trace["language"] == "Fortran"
+    assert [e["name"] for e in trace["traceEvents"] if e.get("cat") == "cpu_op"] == ["aten::mm"]
+
+
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])
 def test_cxx_program_without_exceptions(prefix, libdir, tmp_path, compiler):
     flags = pkg_config(prefix, "--cflags", "--libs", package="hipboard-analysis")
