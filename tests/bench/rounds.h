@@ -2,7 +2,7 @@
  *
  * What a short call takes on a machine whose speed changes with what else it does, up to twofold:
  * the best of many short rounds, of which only those count that lie between two turns of a fixed
- * loop that were as fast as any.
+ * loop that were as fast as any of the series.
  */
 #ifndef ROUNDS_H
 #define ROUNDS_H
@@ -17,8 +17,6 @@ typedef struct series {
     } rounds[SESSIONS * ROUNDS];
     int count;
 } series;
-
-static double fastest_spin = 1e18;
 
 static inline double now_ns(void)
 {
@@ -47,17 +45,19 @@ static inline void measure(series *s, void (*call)(void), void (*between)(void))
         double slower = before > after ? before : after;
         s->rounds[s->count].each = each;
         s->rounds[s->count++].spin = slower;
-        if (slower < fastest_spin) fastest_spin = slower;
         between();
     }
 }
 
-/** Nanoseconds a call. */
+/** Nanoseconds a call. Rounds count by the quickest turn beside any of the same series: beside the
+ * quickest of all, which may fall into a moment of another, there may be none. */
 static inline double best(const series *s)
 {
-    double least = 1e18;
+    double least = 1e18, fastest = 1e18;
     for (int i = 0; i < s->count; i++)
-        if (s->rounds[i].spin < 1.1 * fastest_spin && s->rounds[i].each < least)
+        if (s->rounds[i].spin < fastest) fastest = s->rounds[i].spin;
+    for (int i = 0; i < s->count; i++)
+        if (s->rounds[i].spin < 1.1 * fastest && s->rounds[i].each < least)
             least = s->rounds[i].each;
     return least;
 }
