@@ -15,6 +15,8 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -94,6 +96,35 @@ static void the_program_notices_no_process(void **state)
     assert_int_equal(signals, 0);
     assert_int_equal(open_descriptors(), before);
     signal(SIGCHLD, SIG_DFL);
+}
+
+static void *wait_for_end(void *end)
+{
+    while (sem_wait(end) != 0)
+        continue;
+    return NULL;
+}
+
+static void *no_work(void *arg)
+{
+    return arg;
+}
+
+/* ThreadSanitizer refuses it after what it takes for a fork. */
+static void threads_may_be_started_before_and_after(void **state)
+{
+    (void)state;
+    pthread_t first, second;
+    sem_t end;
+    sem_init(&end, 0, 0);
+    assert_int_equal(pthread_create(&first, NULL, wait_for_end, &end), 0);
+    char *text = stack_text((hb_str){0});
+    assert_true(is_named(text));
+    free(text);
+    assert_int_equal(pthread_create(&second, NULL, no_work, NULL), 0);
+    pthread_join(second, NULL);
+    sem_post(&end);
+    pthread_join(first, NULL);
 }
 
 /* A libelf that is none would end whoever loads it. */
@@ -258,6 +289,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_program_notices_no_process),
+        cmocka_unit_test(threads_may_be_started_before_and_after),
         IN_DIR(its_environment_is_not_the_programs),
         cmocka_unit_test(standard_descriptors_may_be_closed),
         WITH_SCRIPT(one_of_another_version_is_refused),

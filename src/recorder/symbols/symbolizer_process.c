@@ -73,6 +73,14 @@ static bool find_program(char path[PATH_MAX])
 
 /* ---- starting it ---- */
 
+/* clone() by the name under which ThreadSanitizer does not know it: it takes the call for a fork()
+ * and writes so into what is the program's memory, too. */
+#ifdef __GLIBC__
+extern int __clone(int (*fn)(void *), void *stack, int flags, void *arg, ...);
+#else
+#define __clone clone
+#endif
+
 typedef struct launch {
     const char *path;
     int pipe;
@@ -107,7 +115,7 @@ static int become_symbolizer(void *arg)
 static int begin_symbolizer(void *arg)
 {
     launch *l = arg;
-    l->pid = clone(become_symbolizer, l->stack + STACK_SIZE, CLONE_VM | CLONE_VFORK | SIGCHLD, l);
+    l->pid = __clone(become_symbolizer, l->stack + STACK_SIZE, CLONE_VM | CLONE_VFORK | SIGCHLD, l);
     if (l->pid < 0) l->error = errno;
     syscall(SYS_exit_group, 0);
     return 0;
@@ -125,7 +133,7 @@ static pid_t launch_program(const char *path, int pipe)
     if (l.stack == MAP_FAILED) return -ENOMEM;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    pid_t parent = clone(begin_symbolizer, l.stack + 2 * STACK_SIZE, CLONE_VM | CLONE_VFORK, &l);
+    pid_t parent = __clone(begin_symbolizer, l.stack + 2 * STACK_SIZE, CLONE_VM | CLONE_VFORK, &l);
     if (parent < 0) l.error = errno;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     while (parent > 0 && waitpid(parent, NULL, __WCLONE) < 0 && errno == EINTR)
