@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <time.h>
 
 typedef struct sim_handler {
     struct sim_handler *next;
@@ -24,6 +25,7 @@ static pthread_mutex_t thread_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_t thread;
 static bool running; /* changed under thread_lock */
 static bool stopping;
+static bool calling; /* by the thread: it has taken handlers that it has not called yet */
 
 static void push(sim_handler **list, sim_handler *handler)
 {
@@ -93,16 +95,33 @@ static void wait_for_signal(sim_handler *handler)
     sim_handlers_fire(signal);
 }
 
+/* As in ROCr, none is called any more once the thread is to end. */
 static void call_due(void)
 {
+    __atomic_store_n(&calling, true, __ATOMIC_SEQ_CST);
     sim_handler *list = reversed(take_all(&due));
     while (list) {
         sim_handler *handler = list;
         list = handler->next;
-        if (handler->call(handler->value, handler->argument))
+        bool again = !__atomic_load_n(&stopping, __ATOMIC_SEQ_CST) &&
+                     handler->call(handler->value, handler->argument);
+        if (again)
             wait_for_signal(handler);
         else
             free(handler);
+    }
+    __atomic_store_n(&calling, false, __ATOMIC_SEQ_CST);
+}
+
+/* At exit, before the destructors of whoever set the handlers take away what those use. */
+static void let_handlers_finish(void)
+{
+    enum { MOST_MS = 500 };
+    for (int ms = 0; ms < MOST_MS; ms++) {
+        if (!__atomic_load_n(&due, __ATOMIC_SEQ_CST) &&
+            !__atomic_load_n(&calling, __ATOMIC_SEQ_CST))
+            return;
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
 }
 
@@ -125,8 +144,10 @@ static void *handler_main(void *unused)
 
 static bool start_thread(void)
 {
+    static bool told;
     if (__atomic_load_n(&running, __ATOMIC_ACQUIRE)) return true;
     pthread_mutex_lock(&thread_lock);
+    if (!told) told = atexit(let_handlers_finish) == 0;
     if (!running) {
         __atomic_store_n(&stopping, false, __ATOMIC_SEQ_CST);
         bool created = pthread_create(&thread, NULL, handler_main, NULL) == 0;

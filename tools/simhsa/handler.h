@@ -20,7 +20,7 @@ static inline void sim_handlers_fire(sim_signal *signal)
 /** Forgets the handlers that still wait for `signal`. */
 void sim_handlers_drop(sim_signal *signal);
 
-/** Ends the thread after the handlers that are due. */
+/** Ends the thread. Handlers that are due are not called any more, as in ROCr. */
 void sim_handlers_stop(void);
 
 #endif
