@@ -70,12 +70,13 @@ run_unit() {
             sed 's/.* \/ //' | grep -E -- "$filter")
         [ ${#names[@]} -gt 0 ] || return
     fi
-    rm -f "$dir/meson-logs/testlog.json"
+    local log=$dir/meson-logs/testlog-stacks.sh.json # as meson names it after the wrapper
+    rm -f "$log"
     # Limits are for what hangs, not for what is slow; stacks.sh shows where it does.
     meson test -C "$dir" --no-rebuild --suite unit --suite hip --timeout-multiplier 10 \
         --wrapper "$PWD/tests/stacks.sh" --print-errorlogs "${names[@]}" </dev/null 2>&1 | grep -vE '^(ninja: |Full log|Expected Fail|Unexpected Pass|$)'
-    results+=("$dir/meson-logs/testlog.json")
-    [ -f "$dir/meson-logs/testlog.json" ] || broken=$((broken + 1))
+    results+=("$log")
+    [ -f "$log" ] || broken=$((broken + 1))
 }
 
 run_e2e() {
