@@ -61,10 +61,10 @@ uint64_t hb_random_bits(void);
 /** Writes a text to stderr as it is, or not at all where that would mean to wait. */
 bool hb_tell_now(const char *text, size_t size);
 
-/** What one of the system's clocks shows, in ns. */
+/** What one of the system's clocks shows, in ns; 0 of one that is not there. */
 static inline int64_t hb_clock_ns(clockid_t clock)
 {
-    struct timespec t;
+    struct timespec t = {0};
     clock_gettime(clock, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }

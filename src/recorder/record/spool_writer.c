@@ -272,20 +272,25 @@ static bool write_events(hb_spool *spool, uint32_t index)
 
 /* ---- names ---- */
 
-static bool write_names(hb_spool *spool, const char *bytes, uint64_t offset, uint64_t size)
+/* A segment that stays as long as the file. `offset`: in the string table, of names. */
+static bool write_lasting(hb_spool *spool, enum hb_segment_kind kind, const char *bytes,
+                          uint64_t offset, uint64_t size)
 {
     hb_segment *segment = malloc(sizeof *segment + size + HB_SEGMENT_ALIGN);
     uint64_t at;
     if (!segment) return false;
-    *segment = (hb_segment){.kind = HB_SEGMENT_NAMES,
-                            .raw_bytes = (uint32_t)size,
-                            .bytes = size,
-                            .string_offset = offset};
+    *segment = (hb_segment){
+        .kind = kind, .raw_bytes = (uint32_t)size, .bytes = size, .string_offset = offset};
     memcpy(segment + 1, bytes, size);
     bool ok = hb_spool_append(spool, segment, &at);
-    if (ok) spool->floor = spool->tail; /* names stay as long as the file */
+    if (ok) spool->floor = spool->tail;
     free(segment);
     return ok;
+}
+
+static bool write_names(hb_spool *spool, const char *bytes, uint64_t offset, uint64_t size)
+{
+    return write_lasting(spool, HB_SEGMENT_NAMES, bytes, offset, size);
 }
 
 void hb_spool_write_names(hb_spool *spool)
@@ -311,20 +316,6 @@ static bool write_names_chunk(hb_spool *spool, uint32_t index)
 
 /* ---- mapped code ---- */
 
-static bool append_code(hb_spool *spool, const hb_buf *text)
-{
-    hb_segment *segment = malloc(sizeof *segment + text->size + HB_SEGMENT_ALIGN);
-    uint64_t at;
-    if (!segment) return false;
-    *segment = (hb_segment){
-        .kind = HB_SEGMENT_CODE, .raw_bytes = (uint32_t)text->size, .bytes = text->size};
-    memcpy(segment + 1, text->data, text->size);
-    bool ok = hb_spool_append(spool, segment, &at);
-    if (ok) spool->floor = spool->tail; /* stays as long as the file */
-    free(segment);
-    return ok;
-}
-
 /* For who recovers call stacks. Looked at after a second, and less often while nothing changes. */
 static void write_code(hb_spool *spool)
 {
@@ -338,7 +329,7 @@ static void write_code(hb_spool *spool)
     hb_put_loaded_code(&text);
     uint32_t crc = hb_crc32c(text.data, text.size);
     bool is_new = text.size && !text.failed && crc != s->code.crc;
-    if (is_new && append_code(spool, &text)) s->code.crc = crc;
+    if (is_new && write_lasting(spool, HB_SEGMENT_CODE, text.data, 0, text.size)) s->code.crc = crc;
     s->code.pause_ns = is_new ? second : HB_MIN(HB_MAX(2 * s->code.pause_ns, second), longest);
     s->code.look_ns = now + s->code.pause_ns;
     hb_buf_free(&text);
