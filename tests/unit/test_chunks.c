@@ -81,15 +81,15 @@ static void assert_same_trace(const hb_trace *a, const hb_trace *b)
         assert_int_equal(s.len, t.len);
         assert_memory_equal(s.s, t.s, s.len);
     }
-    assert_int_equal(a->num_keys, b->num_keys);
-    assert_memory_equal(a->keys, b->keys, a->num_keys * sizeof *a->keys);
+    assert_same_column(&a->keys.items, &b->keys.items);
+    assert_same_column(&a->tracks.items, &b->tracks.items);
     assert_same_column(&a->rows, &b->rows);
     assert_same_column(&a->ops, &b->ops);
     assert_same_column(&a->details, &b->details);
     assert_same_column(&a->functions, &b->functions);
     assert_same_column(&a->devices, &b->devices);
     assert_same_column(&a->memory, &b->memory);
-    assert_same_column(&a->launches, &b->launches);
+    assert_same_column(&a->launches.items, &b->launches.items);
     assert_int_equal(a->num_members, b->num_members);
     if (a->num_members)
         assert_memory_equal(a->members, b->members, a->num_members * sizeof *a->members);

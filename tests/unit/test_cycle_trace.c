@@ -39,6 +39,11 @@ static void assert_same_key(hb_key a, hb_key b)
         assert_int_equal(a, b);
 }
 
+static void assert_same_id(hb_id a, hb_id b)
+{
+    assert_same_key(hb_id_key(&file, a), hb_id_key(&live, b));
+}
+
 static void assert_same_number(double a, double b)
 {
     assert_true(a == b || (isnan(a) && isnan(b)));
@@ -80,7 +85,8 @@ static void assert_same_memory(const hb_row *a, const hb_row *b)
     const hb_memory_row *x = hb_trace_memory(&file, a), *y = hb_trace_memory(&live, b);
     assert_same_number(x->allocated, y->allocated);
     assert_same_number(x->reserved, y->reserved);
-    assert_same_key(file.keys[x->device], live.keys[y->device]);
+    assert_same_key(x->addr, y->addr);
+    assert_same_key(hb_trace_key_at(&file, x->device), hb_trace_key_at(&live, y->device));
     assert_int_equal(x->device_type, y->device_type);
     assert_int_equal(x->bytes_state, y->bytes_state);
     assert_int_equal(x->allocated_state, y->allocated_state);
@@ -93,16 +99,15 @@ static void assert_same_side(const hb_row *a, const hb_row *b)
     case HB_KIND_OPERATOR:
     case HB_KIND_ANNOTATION: assert_same_op(a, b); return;
     case HB_KIND_FUNCTION:
-        assert_same_key(hb_trace_function(&file, a)->parent, hb_trace_function(&live, b)->parent);
-        assert_same_key(hb_trace_function(&file, a)->module, hb_trace_function(&live, b)->module);
+        assert_same_id(hb_trace_function(&file, a)->parent, hb_trace_function(&live, b)->parent);
+        assert_same_id(hb_trace_function(&file, a)->module, hb_trace_function(&live, b)->module);
         return;
     case HB_KIND_KERNEL: assert_same_launch(a, b); __attribute__((fallthrough));
     case HB_KIND_RUNTIME:
     case HB_KIND_CALL:
     case HB_KIND_MEMCPY:
     case HB_KIND_MEMSET:
-        assert_same_key(hb_trace_device(&file, a)->correlation,
-                        hb_trace_device(&live, b)->correlation);
+        assert_same_id(hb_row_correlation(&file, a), hb_row_correlation(&live, b));
         return;
     case HB_KIND_MEMORY: assert_same_memory(a, b); return;
     default: return;
@@ -118,9 +123,9 @@ static void assert_same_row(const hb_row *a, const hb_row *b)
     assert_int_equal(a->flags, b->flags);
     assert_same_number(a->ts, b->ts);
     assert_same_number(a->dur, b->dur);
-    assert_same_key(a->ext, b->ext);
-    assert_same_key(file.keys[a->pid], live.keys[b->pid]);
-    assert_same_key(file.keys[a->tid], live.keys[b->tid]);
+    assert_same_id(a->id, b->id);
+    assert_same_key(hb_row_pid_key(&file, a), hb_row_pid_key(&live, b));
+    assert_same_key(hb_row_tid_key(&file, a), hb_row_tid_key(&live, b));
     assert_same_side(a, b);
 }
 

@@ -58,9 +58,9 @@ static void test_an_operator(void **state)
     assert_true(row->ts == 12.25 && row->dur == 3);
     assert_false(row->flags & HB_ROW_TS_INT);
     assert_true(row->flags & HB_ROW_DUR_INT);
-    assert_true(row->ext == hb_key_int(5));
-    assert_true(l.trace.keys[row->pid] == hb_key_int(7));
-    assert_int_equal(hb_key_tag(l.trace.keys[row->tid]), HB_KEY_TAG_TEXT);
+    assert_true(hb_row_key(&l.trace, row) == hb_key_int(5));
+    assert_true(hb_row_pid_key(&l.trace, row) == hb_key_int(7));
+    assert_int_equal(hb_key_tag(hb_row_tid_key(&l.trace, row)), HB_KEY_TAG_TEXT);
     assert_string_equal(hb_trace_text(&l.trace, hb_trace_op(&l.trace, row)->dims).s,
                         "[[2, 3], []]");
     assert_string_equal(hb_trace_member(&l.trace, "schemaVersion").s, "1");
@@ -105,9 +105,11 @@ static void test_equal_scalars_are_one_key(void **state)
     assert_int_equal(l.result, HB_OK);
     const hb_row *a = hb_trace_row(&l.trace, 0), *b = hb_trace_row(&l.trace, 1);
     const hb_row *c = hb_trace_row(&l.trace, 2), *d = hb_trace_row(&l.trace, 3);
-    assert_true(a->pid == a->tid && a->pid == b->pid && a->pid == b->tid);
-    assert_true(c->pid == c->tid && c->pid != a->pid);
-    assert_true(d->pid == 0 && d->tid == 0);
+    const hb_track *one = hb_row_track(&l.trace, a), *text_one = hb_row_track(&l.trace, c);
+    assert_true(one->pid == one->tid && a->track == b->track);
+    assert_true(text_one->pid == text_one->tid && text_one->pid != one->pid);
+    assert_true(hb_row_pid_key(&l.trace, d) == HB_KEY_NONE);
+    assert_true(hb_row_tid_key(&l.trace, d) == HB_KEY_NONE);
     unload(&l);
 }
 
@@ -125,10 +127,11 @@ static void test_numbers_in_quotes(void **state)
     const hb_row *row = hb_trace_row(&l.trace, 0), *odd = hb_trace_row(&l.trace, 1);
     assert_string_equal(name_of(&l, 0), "3");
     assert_true(row->ts == 12.5 && row->dur == -30 && row->flags & HB_ROW_TS);
-    assert_true(row->ext == hb_key_int(5) && l.trace.keys[row->pid] == hb_key_int(0));
-    assert_true(hb_trace_device(&l.trace, row)->correlation == hb_key_int(6));
+    assert_true(hb_row_key(&l.trace, row) == hb_key_int(5) &&
+                hb_row_pid_key(&l.trace, row) == hb_key_int(0));
+    assert_true(hb_row_correlation_key(&l.trace, row) == hb_key_int(6));
     assert_int_equal(hb_trace_launch_of(&l.trace, row)->device_state, HB_NUMBER_INT);
-    assert_int_equal(hb_key_tag(l.trace.keys[row->tid]), HB_KEY_TAG_TEXT);
+    assert_int_equal(hb_key_tag(hb_row_tid_key(&l.trace, row)), HB_KEY_TAG_TEXT);
     assert_false(odd->flags & (HB_ROW_TS | HB_ROW_DUR));
     unload(&l);
     l = load_text(text, strlen(text), true);

@@ -41,7 +41,7 @@ static char *copy_text(hb_insights *s, const char *text, size_t size)
 static const char *key_text(hb_insights *s, uint32_t key)
 {
     s->in.text.size = 0;
-    hb_buf_key(&s->in.text, s->in.trace, s->in.trace->keys[key]);
+    hb_buf_key(&s->in.text, s->in.trace, hb_trace_key_at(s->in.trace, key));
     return copy_text(s, hb_buf_text(&s->in.text), s->in.text.size);
 }
 

@@ -141,7 +141,7 @@ static void add_side(const hb_trace *t, const hb_row *row, hb_file_event *e)
     case HB_KIND_KERNEL:
     case HB_KIND_MEMCPY:
     case HB_KIND_MEMSET: {
-        hb_key key = hb_trace_device(t, row)->correlation;
+        hb_key key = hb_row_correlation_key(t, row);
         e->has_correlation = hb_key_tag(key) == HB_KEY_TAG_INT;
         if (e->has_correlation) e->correlation = hb_key_value(key);
         break;
@@ -167,11 +167,12 @@ hb_result hb_trace_file_event(const hb_trace_file *file, size_t index, hb_file_e
     };
     if (event->has_dur && !memory) event->dur_us = row->dur;
     if (row->kind != HB_KIND_FUNCTION && !memory && row->kind != HB_KIND_FLOW) {
-        event->has_external_id = hb_key_tag(row->ext) == HB_KEY_TAG_INT;
-        if (event->has_external_id) event->external_id = hb_key_value(row->ext);
+        hb_key id = hb_row_key(t, row);
+        event->has_external_id = hb_key_tag(id) == HB_KEY_TAG_INT;
+        if (event->has_external_id) event->external_id = hb_key_value(id);
     }
-    key_text(t, t->keys[row->pid], event->pid);
-    key_text(t, t->keys[row->tid], event->tid);
+    key_text(t, hb_row_pid_key(t, row), event->pid);
+    key_text(t, hb_row_tid_key(t, row), event->tid);
     add_side(t, row, event);
     return HB_OK;
 }

@@ -101,6 +101,25 @@ static uint32_t key(maker *m, hb_key k)
     return index;
 }
 
+static uint32_t track(maker *m, uint32_t pid, uint32_t tid)
+{
+    uint32_t index = m->failed ? UINT32_MAX : hb_trace_track(m->trace, pid, tid);
+    m->failed |= index == UINT32_MAX;
+    return m->failed ? 0 : index;
+}
+
+static void set_process(maker *m, hb_row *row, hb_key pid)
+{
+    row->track = track(m, key(m, pid), hb_row_tid(m->trace, row));
+}
+
+static hb_id number_id(maker *m, int64_t number)
+{
+    hb_id id = hb_trace_id(m->trace, hb_key_int(number));
+    m->failed |= id == HB_ID_FAILURE;
+    return id;
+}
+
 /* A zeroed entry of a side table and its index in row->extra; NULL without memory. */
 static void *push_side(maker *m, hb_column *column, hb_row *row)
 {
@@ -121,8 +140,7 @@ static hb_row *push_row(maker *m, const hb_trace_event *e, char ph, hb_str categ
     row->flags = HB_ROW_TS | HB_ROW_HAS_TS | HB_ROW_NAME | HB_ROW_ARGS | HB_ROW_CAT;
     row->cat = intern_str(m, category);
     row->ts = microseconds(hb_since_base(&m->writer, e->start_ns));
-    row->pid = m->pid;
-    row->tid = key(m, hb_key_int((int64_t)hb_row_number(e->tid)));
+    row->track = track(m, m->pid, key(m, hb_key_int((int64_t)hb_row_number(e->tid))));
     return row;
 }
 
@@ -139,9 +157,9 @@ static hb_row *push_complete(maker *m, const hb_trace_event *e, const hb_place *
     return row;
 }
 
-static hb_key id_key(uint64_t id)
+static hb_id id_or_none(maker *m, uint64_t id)
 {
-    return id ? hb_key_int((int64_t)id) : HB_KEY_NONE;
+    return id ? number_id(m, (int64_t)id) : HB_ID_NONE;
 }
 
 /* ---- the host's events ---- */
@@ -207,7 +225,7 @@ static void add_scope(maker *m, const hb_trace_event *e)
     hb_place place = hb_place_scope(&m->writer, e);
     hb_row *row = push_complete(m, e, &place);
     if (!row) return;
-    row->ext = id_key(e->external_id);
+    row->id = id_or_none(m, e->external_id);
     if (row->kind != HB_KIND_OTHER) add_op(m, e, row);
 }
 
@@ -218,9 +236,9 @@ static void add_module(maker *m, const hb_trace_event *e)
     hb_function_row *side =
         row && row->kind == HB_KIND_FUNCTION ? push_side(m, &m->trace->functions, row) : NULL;
     if (!side) return;
-    row->ext = hb_key_int((int64_t)e->module.python_id);
-    side->parent = id_key(e->module.parent_id);
-    side->module = hb_key_int(e->module.module_id);
+    row->id = number_id(m, (int64_t)e->module.python_id);
+    side->parent = id_or_none(m, e->module.parent_id);
+    side->module = number_id(m, e->module.module_id);
 }
 
 static void add_memory(maker *m, const hb_trace_event *e)
@@ -236,7 +254,7 @@ static void add_memory(maker *m, const hb_trace_event *e)
     if (!side) return;
     unsigned type = hb_written_device_type(&m->writer, args->device_type);
     row->kind = HB_KIND_MEMORY;
-    row->ext = hb_key_int((int64_t)args->addr);
+    side->addr = hb_key_int((int64_t)args->addr);
     row->dur = (double)args->bytes;
     side->device_type = type > 1 ? 2 : (uint8_t)type;
     side->device = key(m, hb_key_int(hb_written_device_id(&m->writer, args)));
@@ -303,12 +321,12 @@ static hb_row *add_joined(maker *m, const hb_trace_event *e, hb_str category, in
     hb_row *row = push_complete(m, e, &place);
     if (!row) return NULL;
     bool has_id = e->external_id || !m->writer.kineto;
-    row->ext = has_id ? hb_key_int((int64_t)hb_outside_find(&m->writer.outside, e->external_id))
-                      : HB_KEY_NONE;
-    row->pid = key(m, hb_key_int(pid));
+    if (has_id)
+        row->id = number_id(m, (int64_t)hb_outside_find(&m->writer.outside, e->external_id));
+    set_process(m, row, hb_key_int(pid));
     hb_device_row *side = push_side(m, &m->trace->devices, row);
     if (!side) return NULL;
-    side->correlation = hb_key_int((int64_t)e->correlation);
+    side->correlation = number_id(m, (int64_t)e->correlation);
     if (e->kind == HB_EVENT_KERNEL) add_launch(m, e, side);
     return row;
 }
@@ -321,8 +339,8 @@ static void add_device_annotation(maker *m, const hb_trace_event *e)
     hb_row *row = push_complete(m, &wider, &place);
     hb_op_row *side = row ? push_side(m, &m->trace->ops, row) : NULL;
     if (!side) return;
-    row->ext = hb_key_int((int64_t)e->external_id);
-    row->pid = key(m, hb_key_int(e->device));
+    row->id = number_id(m, (int64_t)e->external_id);
+    set_process(m, row, hb_key_int(e->device));
     side->dims = m->no_dims;
 }
 
@@ -371,8 +389,8 @@ static void add_span(maker *m)
     hb_place place = {.category = HB_STR("Trace"), .end_ns = w->info->start_ns + hb_span_ns(w)};
     hb_row *row = push_complete(m, &span, &place);
     if (!row) return;
-    row->pid = text_key(m, HB_STR("\"Spans"));
-    row->tid = text_key(m, HB_STR("\"PyTorch Profiler"));
+    row->track =
+        track(m, text_key(m, HB_STR("\"Spans")), text_key(m, HB_STR("\"PyTorch Profiler")));
 }
 
 static hb_result add_pass(maker *m, hb_pass pass)

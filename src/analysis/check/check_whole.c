@@ -31,17 +31,18 @@ static bool is_call(const hb_row *row)
 static void note_thread(links *l, uint32_t i, const hb_row *row)
 {
     bool added;
-    hb_dict_entry *e = hb_dict_add(&l->arena, &l->threads, row->tid, &added);
-    if (added) e->value = row->pid;
-    if (e->value != row->pid) mark(l, i, BIT(SHARED_TID));
+    hb_dict_entry *e = hb_dict_add(&l->arena, &l->threads, hb_row_tid(l->trace, row), &added);
+    uint32_t pid = hb_row_pid(l->trace, row);
+    if (added) e->value = pid;
+    if (e->value != pid) mark(l, i, BIT(SHARED_TID));
 }
 
 static void note_operator(links *l, uint32_t i, const hb_row *row)
 {
     bool added;
     if (is_call(row)) note_thread(l, i, row);
-    if (row->ext == HB_KEY_NONE || !is_call(row)) return;
-    hb_dict_entry *e = hb_dict_add(&l->arena, &l->operators, row->ext, &added);
+    if (row->id == HB_ID_NONE || !is_call(row)) return;
+    hb_dict_entry *e = hb_dict_add(&l->arena, &l->operators, row->id, &added);
     if (added) e->value = i;
     if (!added) mark(l, i, BIT(DOUBLE_ID));
 }
@@ -51,32 +52,32 @@ static void collect(links *l)
     for (uint32_t i = 0; i < l->trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(l->trace, i);
         if (row->kind == HB_KIND_RUNTIME)
-            hb_dict_set(&l->arena, &l->calls, hb_trace_device(l->trace, row)->correlation, i);
+            hb_dict_set(&l->arena, &l->calls, hb_row_correlation(l->trace, row), i);
         else
             note_operator(l, i, row);
     }
 }
 
-static bool ran_in(const hb_row *call, const hb_row *operator)
+static bool ran_in(const hb_trace *trace, const hb_row *call, const hb_row *operator)
 {
-    return call->tid ==
-           operator->tid && call->ts >= operator->ts && call->ts <= operator->ts + operator->dur;
+    return hb_row_tid(trace, call) == hb_row_tid(trace, operator) &&
+           call->ts >= operator->ts && call->ts <= operator->ts + operator->dur;
 }
 
 static void follow_call(links *l, uint32_t i)
 {
     const hb_row *call = hb_trace_row(l->trace, i);
-    const hb_dict_entry *e = call->ext ? hb_dict_get(&l->operators, call->ext) : NULL;
-    bool own = call->ext == hb_trace_device(l->trace, call)->correlation;
+    const hb_dict_entry *e = call->id ? hb_dict_get(&l->operators, call->id) : NULL;
+    bool own = call->id == hb_row_correlation(l->trace, call);
     if (!e)
         mark(l, i, BIT(NO_OPERATOR));
-    else if (own && !ran_in(call, hb_trace_row(l->trace, e->value)))
+    else if (own && !ran_in(l->trace, call, hb_trace_row(l->trace, e->value)))
         mark(l, i, BIT(WRONG_OPERATOR));
 }
 
 static void follow_work(links *l, uint32_t i, const hb_row *row)
 {
-    const hb_dict_entry *e = hb_dict_get(&l->calls, hb_trace_device(l->trace, row)->correlation);
+    const hb_dict_entry *e = hb_dict_get(&l->calls, hb_row_correlation(l->trace, row));
     if (!e) {
         mark(l, i, BIT(NO_CALL));
         return;

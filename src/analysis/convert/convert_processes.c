@@ -18,7 +18,7 @@ static void get(void *context, uint32_t event, hb_ids *ids)
     ids->ext = item->ext;
     if (ids->role >= HB_ID_CALL) ids->corr = item->corr;
     ids->tid = item->tid;
-    ids->pid = plan->trace.keys[*(uint32_t *)hb_column_at(&plan->pids, event)];
+    ids->pid = hb_trace_key_at(&plan->trace, *(uint32_t *)hb_column_at(&plan->pids, event));
     ids->ts = item->ts;
 }
 

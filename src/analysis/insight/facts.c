@@ -86,7 +86,7 @@ hb_gpu_memories hb_insight_memories(hb_insight *in)
         const hb_row *row = hb_trace_row(in->trace, i);
         if (row->kind != HB_KIND_MEMORY) continue;
         const hb_memory_row *m = hb_trace_memory(in->trace, row);
-        hb_key device = in->trace->keys[m->device];
+        hb_key device = hb_trace_key_at(in->trace, m->device);
         bool gpu = m->device_type == 1 || m->device_type == 2;
         bool known = m->allocated_state == HB_NUMBER_INT || m->allocated_state == HB_NUMBER_FLOAT;
         if (!gpu || !known || hb_key_tag(device) != HB_KEY_TAG_INT || hb_key_value(device) < 0)

@@ -47,7 +47,7 @@ static void find_threads(hb_insight *in)
     bool added;
     for (uint32_t i = 0; i < in->works.count; i++) {
         if (in->works.items[i].launch == HB_NO_LAUNCH) continue;
-        uint32_t tid = hb_trace_row(in->trace, in->works.items[i].launch)->tid;
+        uint32_t tid = hb_row_tid(in->trace, hb_trace_row(in->trace, in->works.items[i].launch));
         hb_dict_entry *e = hb_dict_add(&in->arena, &in->thread_of, tid, &added);
         if (!added) continue;
         e->value = in->threads.count;
@@ -60,7 +60,7 @@ void hb_insight_hosts(hb_insight *in)
     find_threads(in);
     for (uint32_t i = 0; in->threads.count && i < in->trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(in->trace, i);
-        const hb_dict_entry *e = hb_dict_get(&in->thread_of, row->tid);
+        const hb_dict_entry *e = hb_dict_get(&in->thread_of, hb_row_tid(in->trace, row));
         if (!e || !is_host_call(in, row)) continue;
         *HB_PUSH(&in->arena, &in->threads.items[e->value].calls) =
             (hb_host_call){row->ts, row->ts + row->dur, i, UINT32_MAX};
@@ -98,7 +98,7 @@ static uint32_t call_at(const hb_host_thread *t, double time)
 
 static const hb_host_thread *thread_of(const hb_insight *in, uint32_t launch)
 {
-    uint32_t tid = hb_trace_row(in->trace, launch)->tid;
+    uint32_t tid = hb_row_tid(in->trace, hb_trace_row(in->trace, launch));
     return &in->threads.items[hb_dict_get(&in->thread_of, tid)->value];
 }
 

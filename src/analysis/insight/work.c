@@ -35,10 +35,10 @@ static launches find_launches(hb_insight *in)
         const hb_row *row = hb_trace_row(in->trace, i);
         if (!hb_row_is_timed(row)) continue;
         if (hb_row_is_call(row)) {
-            hb_key key = hb_trace_device(in->trace, row)->correlation;
-            if (key != HB_KEY_NONE) hb_dict_set(&in->arena, &l.by_correlation, key, i);
-        } else if (row->kind == HB_KIND_OPERATOR && row->ext != HB_KEY_NONE) {
-            hb_dict_set(&in->arena, &l.by_external_id, row->ext, i);
+            hb_id key = hb_row_correlation(in->trace, row);
+            if (key != HB_ID_NONE) hb_dict_set(&in->arena, &l.by_correlation, key, i);
+        } else if (row->kind == HB_KIND_OPERATOR && row->id != HB_ID_NONE) {
+            hb_dict_set(&in->arena, &l.by_external_id, row->id, i);
         }
     }
     return l;
@@ -46,11 +46,11 @@ static launches find_launches(hb_insight *in)
 
 static uint32_t launch_of(const hb_insight *in, const launches *l, const hb_row *row)
 {
-    hb_key key = hb_trace_device(in->trace, row)->correlation;
+    hb_id key = hb_row_correlation(in->trace, row);
     const hb_dict_entry *e = NULL;
-    if (key != HB_KEY_NONE) e = hb_dict_get(&l->by_correlation, key);
-    if (!e && row->ext != HB_KEY_NONE && row->ext != hb_key_int(0))
-        e = hb_dict_get(&l->by_external_id, row->ext);
+    if (key != HB_ID_NONE) e = hb_dict_get(&l->by_correlation, key);
+    if (!e && row->id != HB_ID_NONE && row->id != HB_ID_ZERO)
+        e = hb_dict_get(&l->by_external_id, row->id);
     return e ? e->value : HB_NO_LAUNCH;
 }
 
@@ -138,12 +138,13 @@ static uint32_t gpu_index(hb_insight *in, places *known, uint32_t pid)
 static uint32_t stream_index(hb_insight *in, places *known, const hb_row *row)
 {
     bool added;
-    uint64_t key = (uint64_t)row->pid << 32 | row->tid;
+    uint64_t key = row->track;
     hb_dict_entry *e = hb_dict_add(&in->arena, &known->streams, key, &added);
     if (added) {
         e->value = in->streams.count;
-        uint32_t gpu = gpu_index(in, known, row->pid);
-        *HB_PUSH(&in->arena, &in->streams) = (hb_stream_sum){.gpu = gpu, .tid = row->tid};
+        uint32_t gpu = gpu_index(in, known, hb_row_pid(in->trace, row));
+        *HB_PUSH(&in->arena, &in->streams) =
+            (hb_stream_sum){.gpu = gpu, .tid = hb_row_tid(in->trace, row)};
     }
     return e->value;
 }

@@ -61,16 +61,16 @@ static void find_calls(keeper *k)
     for (uint32_t i = 0; i < k->trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(k->trace, i);
         if (!hb_row_is_call(row) || !hb_row_is_timed(row)) continue;
-        hb_key key = hb_trace_device(k->trace, row)->correlation;
-        if (key != HB_KEY_NONE) hb_dict_set(&k->arena, &k->calls, key, in_window(k, row->ts));
+        hb_id key = hb_row_correlation(k->trace, row);
+        if (key != HB_ID_NONE) hb_dict_set(&k->arena, &k->calls, key, in_window(k, row->ts));
     }
 }
 
 /* Work whose launch is not in the trace belongs to the step in which it began. */
 static bool stays_on_device(const keeper *k, const hb_row *row)
 {
-    hb_key key = hb_trace_device(k->trace, row)->correlation;
-    const hb_dict_entry *e = key == HB_KEY_NONE ? NULL : hb_dict_get(&k->calls, key);
+    hb_id key = hb_row_correlation(k->trace, row);
+    const hb_dict_entry *e = key == HB_ID_NONE ? NULL : hb_dict_get(&k->calls, key);
     return e ? e->value : in_window(k, row->ts);
 }
 

@@ -47,10 +47,10 @@ static void set_kind(unifier *u, hb_row *row, hb_kind kind)
     row->kind = (uint8_t)kind;
 }
 
-static void set_owner(unifier *u, hb_row *row, hb_key ext)
+static void set_owner(unifier *u, hb_row *row, hb_id id)
 {
-    u->trace->num_mended += row->ext != ext;
-    row->ext = ext;
+    u->trace->num_mended += row->id != id;
+    row->id = id;
 }
 
 /* ---- events that would lose the file ---- */
@@ -83,26 +83,40 @@ static bool is_host(const hb_row *row)
            row->kind == HB_KIND_PYTHON || row->kind == HB_KIND_FUNCTION;
 }
 
-/* Threads with names become threads with numbers. */
-static bool number_thread(unifier *u, hb_row *row)
+/* False without memory. */
+static bool set_thread(hb_trace *trace, hb_row *row, hb_key key)
 {
-    hb_key key = u->trace->keys[row->tid];
-    if (hb_key_tag(key) == HB_KEY_TAG_INT) return true;
-    if (hb_key_tag(key) != HB_KEY_TAG_TEXT) return false;
-    row->tid = hb_trace_key(u->trace, hb_key_int(-1000000 - (int64_t)hb_key_sid(key)));
-    if (row->tid == UINT32_MAX) hb_arena_leave(&u->arena, HB_ERROR_NO_MEMORY, "out of memory");
+    uint32_t tid = hb_trace_key(trace, key);
+    uint32_t track = tid == UINT32_MAX ? tid : hb_trace_track(trace, hb_row_pid(trace, row), tid);
+    if (track == UINT32_MAX) return false;
+    row->track = track;
     return true;
 }
 
-static bool is_container(const unifier *u, uint32_t key)
+/* Threads with names become threads with numbers. */
+static bool number_thread(unifier *u, hb_row *row)
 {
-    return hb_key_tag(u->trace->keys[key]) == HB_KEY_TAG_CONTAINER;
+    hb_key key = hb_row_tid_key(u->trace, row);
+    if (hb_key_tag(key) == HB_KEY_TAG_INT) return true;
+    if (hb_key_tag(key) != HB_KEY_TAG_TEXT) return false;
+    if (!set_thread(u->trace, row, hb_key_int(-1000000 - (int64_t)hb_key_sid(key))))
+        hb_arena_leave(&u->arena, HB_ERROR_NO_MEMORY, "out of memory");
+    return true;
 }
 
-static bool has_correlation(const unifier *u, const hb_row *row)
+static bool is_container(hb_key key)
 {
-    if (!is_work(row) && !hb_row_is_call(row)) return true;
-    return hb_key_tag(hb_trace_device(u->trace, row)->correlation) != HB_KEY_TAG_CONTAINER;
+    return hb_key_tag(key) == HB_KEY_TAG_CONTAINER;
+}
+
+/* One that a part of the event's place or links is. */
+static bool has_container(const unifier *u, const hb_row *row)
+{
+    const hb_trace *t = u->trace;
+    return is_container(hb_row_tid_key(t, row)) || is_container(hb_row_pid_key(t, row)) ||
+           is_container(hb_row_key(t, row)) ||
+           (row->kind == HB_KIND_MEMORY && is_container(hb_trace_memory(t, row)->addr)) ||
+           ((is_work(row) || hb_row_is_call(row)) && is_container(hb_row_correlation_key(t, row)));
 }
 
 static bool mend_memory(unifier *u, const hb_row *row)
@@ -116,22 +130,21 @@ static bool mend_memory(unifier *u, const hb_row *row)
 /* Whether the plugin could digest the event, perhaps after it was mended. */
 static bool is_fit(unifier *u, hb_row *row)
 {
-    if (!has_times(row) || is_container(u, row->tid) || is_container(u, row->pid)) return false;
-    if (hb_key_tag(row->ext) == HB_KEY_TAG_CONTAINER || !has_correlation(u, row)) return false;
+    if (!has_times(row) || has_container(u, row)) return false;
     if (is_step(u, row) && (!has_step_number(name_of(u, row)) || row->dur == 0)) return false;
     if (row->kind == HB_KIND_MEMORY && !mend_memory(u, row)) return false;
     return (!is_host(row) && row->kind != HB_KIND_MEMORY) || number_thread(u, row);
 }
 
-static bool is_whole_flow(const hb_row *row)
+static bool is_whole_flow(const unifier *u, const hb_row *row)
 {
     return row->flags & HB_ROW_HAS_ID && row->flags & HB_ROW_HAS_TS &&
-           hb_key_tag(row->ext) != HB_KEY_TAG_CONTAINER;
+           !is_container(hb_row_key(u->trace, row));
 }
 
 static void forgive(unifier *u, hb_row *row)
 {
-    if (row->kind == HB_KIND_FLOW ? !is_whole_flow(row)
+    if (row->kind == HB_KIND_FLOW ? !is_whole_flow(u, row)
                                   : row->kind != HB_KIND_OTHER && !is_fit(u, row))
         set_kind(u, row, HB_KIND_OTHER);
     enum { FATAL = HB_ROW_ARGS_ODD | HB_ROW_NOT_OBJECT | HB_ROW_MEMORY_X };
@@ -189,28 +202,32 @@ static void get_ids(void *context, uint32_t event, hb_ids *ids)
     const unifier *u = context;
     const hb_row *row = row_at(u, event);
     ids->role = (uint8_t)role_of(row);
-    if (has_external_id(row)) ids->ext = id_of(row->ext);
-    if (has_device_row(row)) ids->corr = id_of(hb_trace_device(u->trace, row)->correlation);
-    ids->tid = id_of(u->trace->keys[row->tid]);
-    ids->pid = u->trace->keys[row->pid];
+    if (has_external_id(row)) ids->ext = id_of(hb_row_key(u->trace, row));
+    if (has_device_row(row)) ids->corr = id_of(hb_row_correlation_key(u->trace, row));
+    ids->tid = id_of(hb_row_tid_key(u->trace, row));
+    ids->pid = hb_row_pid_key(u->trace, row);
     ids->ts = row->ts;
+}
+
+/* Want of memory is told when the caller has freed what it holds. */
+static hb_id make_id(unifier *u, int64_t value)
+{
+    hb_id id = hb_trace_id(u->trace, hb_key_int(value));
+    u->no_memory |= id == HB_ID_FAILURE;
+    return id;
 }
 
 static void set_ids(void *context, uint32_t event, const hb_ids *ids)
 {
     unifier *u = context;
     hb_row *row = row_at(u, event);
-    if (has_external_id(row) && ids->ext != HB_ID_ABSENT) row->ext = hb_key_int(ids->ext);
+    if (has_external_id(row) && ids->ext != HB_ID_ABSENT) row->id = make_id(u, ids->ext);
     if (has_device_row(row) && ids->corr != HB_ID_ABSENT) {
         hb_device_row *d = hb_column_at(&u->trace->devices, row->extra);
-        d->correlation = hb_key_int(ids->corr);
+        d->correlation = make_id(u, ids->corr);
     }
-    if (ids->tid == HB_ID_ABSENT || ids->tid == id_of(u->trace->keys[row->tid])) return;
-    uint32_t tid = hb_trace_key(u->trace, hb_key_int(ids->tid));
-    if (tid == UINT32_MAX)
-        u->no_memory = true; /* said when the caller has freed what it holds */
-    else
-        row->tid = tid;
+    if (ids->tid == HB_ID_ABSENT || ids->tid == id_of(hb_row_tid_key(u->trace, row))) return;
+    u->no_memory |= !set_thread(u->trace, row, hb_key_int(ids->tid));
 }
 
 static void separate_processes(unifier *u)
@@ -227,7 +244,7 @@ static void separate_processes(unifier *u)
 /* PyTorch's operators, not the scopes that count as such. */
 static bool owns(const unifier *u, const hb_row *row)
 {
-    return row->kind == HB_KIND_OPERATOR && row->ext != HB_KEY_NONE && row->ext != hb_key_int(0) &&
+    return row->kind == HB_KIND_OPERATOR && row->id != HB_ID_NONE && row->id != HB_ID_ZERO &&
            !is_step(u, row) && !is_scope(u, row);
 }
 
@@ -235,15 +252,15 @@ static bool owns(const unifier *u, const hb_row *row)
 static bool is_other_scope(const unifier *u, const hb_row *row)
 {
     bool node = row->kind == HB_KIND_OPERATOR || row->kind == HB_KIND_PYTHON || is_step(u, row);
-    return node && row->ext != HB_KEY_NONE && row->ext != hb_key_int(0) && !owns(u, row);
+    return node && row->id != HB_ID_NONE && row->id != HB_ID_ZERO && !owns(u, row);
 }
 
 static bool is_in_its_scope(const unifier *u, const hb_row *call)
 {
-    const hb_dict_entry *e = call->ext ? hb_dict_get(&u->scopes_by_id, call->ext) : NULL;
+    const hb_dict_entry *e = call->id ? hb_dict_get(&u->scopes_by_id, call->id) : NULL;
     const hb_row *scope = e ? row_at(u, e->value) : NULL;
-    return scope && scope->tid == call->tid && scope->ts <= call->ts &&
-           call->ts + call->dur / 2 <= scope->ts + scope->dur;
+    return scope && hb_row_tid(u->trace, scope) == hb_row_tid(u->trace, call) &&
+           scope->ts <= call->ts && call->ts + call->dur / 2 <= scope->ts + scope->dur;
 }
 
 /* Writers count External ids up, so that bits take less than a table. */
@@ -252,9 +269,10 @@ static void expect_owners(unifier *u)
     int64_t low = INT64_MAX, high = INT64_MIN;
     for (uint32_t i = 0; i < u->trace->rows.count; i++) {
         const hb_row *row = row_at(u, i);
-        if (row->kind != HB_KIND_OPERATOR || hb_key_tag(row->ext) != HB_KEY_TAG_INT) continue;
-        low = HB_MIN(low, hb_key_value(row->ext));
-        high = HB_MAX(high, hb_key_value(row->ext));
+        hb_key key = hb_row_key(u->trace, row);
+        if (row->kind != HB_KIND_OPERATOR || hb_key_tag(key) != HB_KEY_TAG_INT) continue;
+        low = HB_MIN(low, hb_key_value(key));
+        high = HB_MAX(high, hb_key_value(key));
     }
     uint64_t limit = (uint64_t)u->trace->rows.count * 64; /* bits: 8 bytes a row */
     hb_key_set_expect(&u->arena, &u->owners, low, high, limit);
@@ -265,28 +283,28 @@ static void index_rows(unifier *u)
     expect_owners(u);
     for (uint32_t i = 0; i < u->trace->rows.count; i++) {
         const hb_row *row = row_at(u, i);
-        if (owns(u, row)) hb_key_set_add(&u->arena, &u->owners, row->ext);
-        if (is_other_scope(u, row)) hb_dict_set(&u->arena, &u->scopes_by_id, row->ext, i);
+        if (owns(u, row)) hb_key_set_add(&u->arena, &u->owners, hb_row_key(u->trace, row));
+        if (is_other_scope(u, row)) hb_dict_set(&u->arena, &u->scopes_by_id, row->id, i);
         if (row->kind != HB_KIND_RUNTIME) continue;
-        hb_key correlation = hb_trace_device(u->trace, row)->correlation;
-        if (correlation != HB_KEY_NONE) hb_dict_set(&u->arena, &u->calls, correlation, i);
+        hb_id correlation = hb_row_correlation(u->trace, row);
+        if (correlation != HB_ID_NONE) hb_dict_set(&u->arena, &u->calls, correlation, i);
     }
 }
 
 /* A call that has its own correlation for an id has none. */
 static bool has_link(const unifier *u, const hb_row *row)
 {
-    return row->ext != HB_KEY_NONE && row->ext != hb_trace_device(u->trace, row)->correlation &&
-           hb_key_set_has(&u->owners, row->ext);
+    return row->id != HB_ID_NONE && row->id != hb_row_correlation(u->trace, row) &&
+           hb_key_set_has(&u->owners, hb_row_key(u->trace, row));
 }
 
 static void seek_owner(unifier *u, const hb_row *work)
 {
-    hb_key correlation = hb_trace_device(u->trace, work)->correlation;
+    hb_id correlation = hb_row_correlation(u->trace, work);
     const hb_dict_entry *e = correlation ? hb_dict_get(&u->calls, correlation) : NULL;
     if (!e || has_link(u, row_at(u, e->value))) return;
     if (has_link(u, work))
-        set_owner(u, row_at(u, e->value), work->ext);
+        set_owner(u, row_at(u, e->value), work->id);
     else
         *HB_PUSH(&u->arena, &u->seekers) = e->value;
 }
@@ -295,7 +313,7 @@ static void seek_owner(unifier *u, const hb_row *work)
 static void own(void *context, uint32_t call, uint32_t scope)
 {
     unifier *u = context;
-    set_owner(u, row_at(u, u->seekers.items[call]), row_at(u, scope)->ext);
+    set_owner(u, row_at(u, u->seekers.items[call]), row_at(u, scope)->id);
     u->found[call] = true;
 }
 
@@ -304,7 +322,7 @@ static hb_host_span span_of(const unifier *u, uint32_t row_index, uint32_t item,
     const hb_row *row = row_at(u, row_index);
     return (hb_host_span){.start = row->ts,
                           .end = row->ts + row->dur,
-                          .thread = (int64_t)u->trace->keys[row->tid],
+                          .thread = (int64_t)hb_row_tid_key(u->trace, row),
                           .item = item,
                           .is_call = is_call};
 }
@@ -323,7 +341,7 @@ static void find_owners(unifier *u)
     hb_find_owners(spans, n, own, u);
     for (uint32_t i = 0; i < u->seekers.count; i++)
         if (!u->found[i] && !is_in_its_scope(u, row_at(u, u->seekers.items[i])))
-            set_owner(u, row_at(u, u->seekers.items[i]), HB_KEY_NONE);
+            set_owner(u, row_at(u, u->seekers.items[i]), HB_ID_NONE);
 }
 
 static void settle_ids(unifier *u)
@@ -331,10 +349,10 @@ static void settle_ids(unifier *u)
     for (uint32_t i = 0; i < u->trace->rows.count; i++) {
         hb_row *row = row_at(u, i);
         /* The plugin hands all calls without an id to the first module frame. */
-        if (row->kind == HB_KIND_RUNTIME && row->ext == HB_KEY_NONE) row->ext = hb_key_int(0);
-        bool shared = row->kind == HB_KIND_OPERATOR && row->ext != HB_KEY_NONE &&
-                      is_scope(u, row) && hb_key_set_has(&u->owners, row->ext);
-        if (shared) set_owner(u, row, HB_KEY_NONE);
+        if (row->kind == HB_KIND_RUNTIME && row->id == HB_ID_NONE) row->id = HB_ID_ZERO;
+        bool shared = row->kind == HB_KIND_OPERATOR && row->id != HB_ID_NONE && is_scope(u, row) &&
+                      hb_key_set_has(&u->owners, hb_row_key(u->trace, row));
+        if (shared) set_owner(u, row, HB_ID_NONE);
     }
 }
 
@@ -396,7 +414,7 @@ static void mend_launch(unifier *u, const hb_row *row)
 {
     hb_device_row *d = hb_column_at(&u->trace->devices, row->extra);
     hb_launch l = *hb_trace_launch_of(u->trace, row);
-    bool changed = place_launch(&l, u->trace->keys[row->pid]);
+    bool changed = place_launch(&l, hb_row_pid_key(u->trace, row));
     changed |= mend_ratio(&l.blocks_state);
     changed |= mend_ratio(&l.occupancy_state);
     changed |= add_blocks(u, &l);

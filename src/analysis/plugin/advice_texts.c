@@ -173,7 +173,7 @@ static peaks find_peaks(hb_analysis *a)
         hb_dict_entry *e = hb_dict_add(&a->arena, &places, (uint64_t)m->device << 2 | type, &added);
         if (added) {
             e->value = list.count;
-            *HB_PUSH(&a->arena, &list) = (peak){a->trace->keys[m->device], 0};
+            *HB_PUSH(&a->arena, &list) = (peak){hb_trace_key_at(a->trace, m->device), 0};
         }
         peak *p = &list.items[e->value];
         if (r->allocated > p->bytes) p->bytes = r->allocated;

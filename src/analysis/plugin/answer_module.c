@@ -94,7 +94,7 @@ static void out_tid(hb_emitter *out, const hb_analysis *a, const hb_node *n)
     if (n->row == HB_NO_ROW)
         hb_emit_int(out, 0);
     else
-        out_key(out, a->trace, a->trace->keys[hb_trace_row(a->trace, n->row)->tid]);
+        out_key(out, a->trace, hb_row_tid_key(a->trace, hb_trace_row(a->trace, n->row)));
 }
 
 static void out_node(hb_emitter *out, const hb_analysis *a, uint32_t index, const int64_t *tid)

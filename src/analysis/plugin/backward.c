@@ -298,7 +298,7 @@ void hb_analyze_backward(hb_analysis *a)
             mirror_module(&m, m.modules.items[i], 0);
     const hb_node *first = &a->nodes[main->nodes.items[0]];
     if (main->has_step &&
-        hb_key_tag(a->trace->keys[hb_trace_row(a->trace, first->row)->tid]) != HB_KEY_TAG_INT)
+        hb_key_tag(hb_row_tid_key(a->trace, hb_trace_row(a->trace, first->row))) != HB_KEY_TAG_INT)
         hb_lose(a, "modules' backward passes need an integer tid on the main thread");
     insert_mirrors(&m, main->root);
     for (uint32_t i = 0; i < a->threads.count; i++)

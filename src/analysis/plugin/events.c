@@ -127,9 +127,9 @@ static void take_flows(hb_analysis *a, const hb_u32s *rows)
         if ((row->flags & (HB_ROW_HAS_ID | HB_ROW_HAS_TS)) != (HB_ROW_HAS_ID | HB_ROW_HAS_TS))
             hb_lose(a, "event %u: a forward_backward flow without id or ts", rows->items[i]);
         if (row->ph != 's' && row->ph != 'f') continue;
-        if (hb_key_tag(row->ext) == HB_KEY_TAG_CONTAINER)
+        if (hb_key_tag(hb_row_key(a->trace, row)) == HB_KEY_TAG_CONTAINER)
             hb_lose(a, "event %u: a flow's id is a container", rows->items[i]);
-        hb_dict_set(&a->arena, row->ph == 's' ? &starts : &ends, row->ext, rows->items[i]);
+        hb_dict_set(&a->arena, row->ph == 's' ? &starts : &ends, row->id, rows->items[i]);
     }
     for (uint32_t i = 0; i < starts.entries.count; i++) {
         const hb_dict_entry *start = &starts.entries.items[i];

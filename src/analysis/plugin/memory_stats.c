@@ -20,7 +20,7 @@ static uint32_t device_of(hb_analysis *a, device_index *index, const hb_memory_r
     hb_buf buf;
     hb_buf_init(&buf, SIZE_MAX / 2);
     hb_buf_str(&buf, m->device_type == 0 ? "CPU" : "GPU");
-    if (m->device_type == 1) hb_buf_key(&buf, a->trace, a->trace->keys[m->device]);
+    if (m->device_type == 1) hb_buf_key(&buf, a->trace, hb_trace_key_at(a->trace, m->device));
     hb_sid name = hb_intern(a, buf.data, buf.size);
     hb_buf_free(&buf);
     hb_dict_entry *named = hb_dict_add(&a->arena, &index->names, name, &added);
@@ -42,8 +42,8 @@ static void take_records(hb_analysis *a)
                               .bytes = row->dur,
                               .allocated = m->allocated,
                               .reserved = m->reserved,
-                              .addr = row->ext,
-                              .tid = row->tid,
+                              .addr = m->addr,
+                              .tid = hb_row_tid(a->trace, row),
                               .row = a->events[i].row,
                               .device = device_of(a, &index, m)};
         r.bytes_bad = m->bytes_state == HB_NUMBER_BAD;
@@ -144,7 +144,7 @@ static void check_logged(hb_analysis *a, const hb_memory_record *r, hb_key tid)
 static void attribute_thread(hb_analysis *a, uint32_t tid_index, const hb_u32s *records,
                              uint32_t *last)
 {
-    hb_key tid = a->trace->keys[tid_index];
+    hb_key tid = hb_trace_key_at(a->trace, tid_index);
     hb_tree_thread *thread = thread_of(a, tid);
     walk *w = HB_NEW_ARRAY(&a->arena, walk, 1);
     w->a = a;

@@ -30,6 +30,16 @@ typedef struct builder {
     HB_VEC(HB_VEC(hb_key)) lists;
 } builder;
 
+static hb_key parent_key(const hb_analysis *a, const hb_row *row)
+{
+    return hb_id_key(a->trace, hb_trace_function(a->trace, row)->parent);
+}
+
+static hb_key module_key(const hb_analysis *a, const hb_row *row)
+{
+    return hb_id_key(a->trace, hb_trace_function(a->trace, row)->module);
+}
+
 static struct frame *frame_of(builder *b, hb_key id)
 {
     bool added;
@@ -48,13 +58,12 @@ static void note_frames(builder *b)
         if (a->events[i].type != HB_TYPE_FUNCTION && a->events[i].type != HB_TYPE_MODULE) continue;
         uint32_t row_index = a->events[i].row;
         const hb_row *row = hb_trace_row(a->trace, row_index);
-        const hb_function_row *f = hb_trace_function(a->trace, row);
-        if (hb_key_tag(row->ext) == HB_KEY_TAG_CONTAINER ||
-            hb_key_tag(f->parent) == HB_KEY_TAG_CONTAINER)
+        if (hb_key_tag(hb_row_key(a->trace, row)) == HB_KEY_TAG_CONTAINER ||
+            hb_key_tag(parent_key(a, row)) == HB_KEY_TAG_CONTAINER)
             hb_lose(a, "event %u: a Python id is a container", row_index);
-        hb_dict_set(&a->arena, &b->event_of, row->ext, row_index);
-        frame_of(b, row->ext);
-        frame_of(b, f->parent)->has_children = true;
+        hb_dict_set(&a->arena, &b->event_of, hb_row_key(a->trace, row), row_index);
+        frame_of(b, hb_row_key(a->trace, row));
+        frame_of(b, parent_key(a, row))->has_children = true;
     }
 }
 
@@ -83,13 +92,14 @@ static void climb(builder *b, hb_key leaf, hb_dict *seen)
         const hb_row *row = hb_trace_row(a->trace, row_index);
         if (hb_trace_function(a->trace, row)->module) {
             if (module_row != HB_NO_ROW)
-                set_parent(b, hb_trace_row(a->trace, module_row)->ext, row->ext, false);
+                set_parent(b, hb_row_key(a->trace, hb_trace_row(a->trace, module_row)),
+                           hb_row_key(a->trace, row), false);
             module_row = row_index;
-            set_parent(b, row->ext, HB_KEY_NONE, true);
+            set_parent(b, hb_row_key(a->trace, row), HB_KEY_NONE, true);
         }
         hb_dict_add(&a->arena, seen, (uint64_t)row_index << 32 | module_row, &added);
         if (!added) break;
-        e = hb_dict_get(&b->event_of, hb_trace_function(a->trace, row)->parent);
+        e = hb_dict_get(&b->event_of, parent_key(a, row));
     }
 }
 
@@ -115,7 +125,7 @@ static module *make_module(builder *b, hb_key id, int depth)
     const hb_row *row = hb_trace_row(a->trace, hb_dict_get(&b->event_of, id)->value);
     module *m = HB_NEW_ARRAY(&a->arena, module, 1);
     m->name = row->name;
-    m->id = hb_trace_function(a->trace, row)->module;
+    m->id = module_key(a, row);
     if (hb_key_tag(m->id) == HB_KEY_TAG_CONTAINER) hb_lose(a, "a module id is a container");
     const hb_dict_entry *e = hb_dict_get(&b->child_list, id);
     for (uint32_t i = 0; e && i < b->lists.items[e->value].count; i++)
@@ -232,9 +242,8 @@ static struct sum *add_sum(hb_analysis *a, sums *s, hb_sid name, hb_key id)
 
 static void sum_node(hb_analysis *a, sums *s, const hb_node *n)
 {
-    hb_key id = s->class == HB_CLASS_PL_MODULE
-                    ? hb_key_int(0)
-                    : hb_trace_function(a->trace, hb_trace_row(a->trace, n->row))->module;
+    hb_key id = s->class == HB_CLASS_PL_MODULE ? hb_key_int(0)
+                                               : module_key(a, hb_trace_row(a->trace, n->row));
     if (hb_key_tag(id) == HB_KEY_TAG_CONTAINER) hb_lose(a, "a module id is a container");
     struct sum *sum = find_sum(s, n->name, id);
     if (!sum) sum = add_sum(a, s, n->name, id);

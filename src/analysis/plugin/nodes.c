@@ -66,11 +66,11 @@ static void append_sorted(hb_analysis *a, hb_runtime *rt, hb_u32s *devices)
 static void add_device(linker *l, const hb_ev *ev, const hb_row *row)
 {
     hb_analysis *a = l->a;
-    hb_key corr = hb_trace_device(a->trace, row)->correlation;
-    hb_key pid = a->trace->keys[row->pid];
+    hb_key corr = hb_row_correlation_key(a->trace, row);
+    hb_key pid = hb_row_pid_key(a->trace, row);
     check_key(a, ev->row, pid, "pid");
     check_key(a, ev->row, corr, "correlation");
-    if (ev->type == HB_TYPE_KERNEL) check_key(a, ev->row, row->ext, "External id");
+    if (ev->type == HB_TYPE_KERNEL) check_key(a, ev->row, hb_row_key(a->trace, row), "External id");
     hb_dict_set(&a->arena, &l->pids, pid, 1);
     hb_device_node *d = HB_PUSH(&a->arena, &a->devices);
     *d = (hb_device_node){.start = row->ts,
@@ -89,9 +89,9 @@ static void add_device(linker *l, const hb_ev *ev, const hb_row *row)
 static void add_runtime(linker *l, const hb_ev *ev, const hb_row *row)
 {
     hb_analysis *a = l->a;
-    hb_key corr = hb_trace_device(a->trace, row)->correlation;
+    hb_key corr = hb_row_correlation_key(a->trace, row);
     check_key(a, ev->row, corr, "correlation");
-    check_key(a, ev->row, row->ext, "External id");
+    check_key(a, ev->row, hb_row_key(a->trace, row), "External id");
     hb_runtime *rt = HB_PUSH(&a->arena, &a->runtimes);
     *rt = (hb_runtime){.start = row->ts, .end = row->ts + row->dur, .row = ev->row};
     uint32_t index = a->runtimes.count - 1;
@@ -101,10 +101,10 @@ static void add_runtime(linker *l, const hb_ev *ev, const hb_row *row)
         append_sorted(a, rt, &l->lists.items[waiting->value]);
     }
     hb_dict_set(&a->arena, &l->calls_by_corr, corr, index);
-    *HB_PUSH(&a->arena, list_of(l, &l->calls_by_external, row->ext)) = index;
-    if (row->ext == hb_key_int(0)) {
-        check_key(a, ev->row, a->trace->keys[row->tid], "tid");
-        *HB_PUSH(&a->arena, list_of(l, &l->zero_calls, a->trace->keys[row->tid])) = index;
+    *HB_PUSH(&a->arena, list_of(l, &l->calls_by_external, hb_row_key(a->trace, row))) = index;
+    if (row->id == HB_ID_ZERO) {
+        check_key(a, ev->row, hb_row_tid_key(a->trace, row), "tid");
+        *HB_PUSH(&a->arena, list_of(l, &l->zero_calls, hb_row_tid_key(a->trace, row))) = index;
     }
 }
 
@@ -231,10 +231,10 @@ static void add_collective(hb_analysis *a, const hb_ev *ev, const hb_row *row)
 {
     unsigned bits = hb_name_bits(a, row->name);
     bool added;
-    check_key(a, ev->row, row->ext, "External id");
+    check_key(a, ev->row, hb_row_key(a->trace, row), "External id");
     a->has_nccl |= (bits & HB_NAME_NCCL) != 0;
     a->has_gloo |= (bits & HB_NAME_GLOO) != 0;
-    hb_dict_entry *e = hb_dict_add(&a->arena, &a->comm_ids, row->ext, &added);
+    hb_dict_entry *e = hb_dict_add(&a->arena, &a->comm_ids, hb_row_key(a->trace, row), &added);
     if (added) {
         e->value = a->comms.count;
         HB_PUSH(&a->arena, &a->comms);
@@ -257,7 +257,7 @@ static void add_host(linker *l, const hb_ev *ev, const hb_row *row)
     hb_str name = hb_node_name(a, &a->nodes[node]);
     if (hb_str_is(name, "DataParallel.forward")) a->use_dp = true;
     if (hb_str_is(name, "DistributedDataParallel.forward")) a->use_ddp = true;
-    int64_t tid = int_tid(a, ev->row, a->trace->keys[row->tid]);
+    int64_t tid = int_tid(a, ev->row, hb_row_tid_key(a->trace, row));
     bool profile = type == HB_TYPE_PL_PROFILE;
     hb_tree_thread *t = profile ? thread_of(l, &a->pl_threads, &l->pl_tids, tid)
                                 : thread_of(l, &a->threads, &l->tids, tid);
@@ -287,7 +287,7 @@ static void link_calls(linker *l)
         for (uint32_t i = 0; i < nodes->count; i++) {
             hb_node *node = &a->nodes[nodes->items[i]];
             const hb_row *row = hb_trace_row(a->trace, node->row);
-            hb_key id = node->type == HB_TYPE_MODULE ? HB_KEY_NONE : row->ext;
+            hb_key id = node->type == HB_TYPE_MODULE ? HB_KEY_NONE : hb_row_key(a->trace, row);
             /* Python looks at a key only while the dict holds something. */
             if (left) check_key(a, node->row, id, "External id");
             hb_dict_entry *calls = hb_dict_get(&l->calls_by_external, id);
@@ -310,7 +310,7 @@ static void link_collectives(hb_analysis *a)
         const hb_device_node *d = &a->devices.items[i];
         const hb_row *row = hb_trace_row(a->trace, d->row);
         const hb_dict_entry *e =
-            d->type == HB_TYPE_KERNEL ? hb_dict_get(&a->comm_ids, row->ext) : NULL;
+            d->type == HB_TYPE_KERNEL ? hb_dict_get(&a->comm_ids, hb_row_key(a->trace, row)) : NULL;
         if (!e) continue;
         hb_num start = {row->ts, !(row->flags & HB_ROW_TS_INT)};
         hb_num end = hb_num_add(start, (hb_num){row->dur, !(row->flags & HB_ROW_DUR_INT)});

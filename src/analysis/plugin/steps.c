@@ -66,7 +66,8 @@ static enum hb_role role_of(hb_analysis *a, hb_type type, const hb_row *row)
 {
     switch (type) {
     case HB_TYPE_KERNEL:
-        return hb_dict_get(&a->comm_ids, row->ext) ? HB_ROLE_COMMUNICATION : HB_ROLE_KERNEL;
+        return hb_dict_get(&a->comm_ids, hb_row_key(a->trace, row)) ? HB_ROLE_COMMUNICATION
+                                                                    : HB_ROLE_KERNEL;
     case HB_TYPE_MEMCPY: return HB_ROLE_MEMCPY;
     case HB_TYPE_MEMSET: return HB_ROLE_MEMSET;
     case HB_TYPE_RUNTIME: return HB_ROLE_RUNTIME;

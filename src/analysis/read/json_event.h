@@ -74,15 +74,20 @@ static inline hb_value hb_raw_get(const hb_raw_event *raw, hb_slot slot)
 /** `p` is behind the opening brace. With `repair`, unescaped quotes in strings are lived with. */
 const char *hb_parse_event(hb_scan *scan, const char *p, bool repair, hb_raw_event *raw);
 
+/** The text of an integer; size 0: none. */
+typedef struct hb_known_number {
+    char text[24];
+    uint32_t size;
+} hb_known_number;
+
 /** Remembers what the last event looked like, as the next one mostly looks the same. */
 typedef struct hb_event_sink {
     hb_trace *trace;
     bool lenient; /* a number in quotes is a number */
     hb_buf scratch;
-    struct {
-        char text[24];
-        uint32_t size, key;
-    } pid, tid;
+    bool failed; /* out of memory */
+    hb_known_number pid, tid;
+    uint32_t track; /* of these two */
     struct {
         hb_sid cat;
         uint8_t kind;

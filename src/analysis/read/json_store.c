@@ -82,22 +82,45 @@ static inline hb_key slot_key(hb_event_sink *sink, const hb_raw_event *raw, hb_s
     return raw->present >> slot & 1 ? key_of(sink, &raw->slots[slot]) : HB_KEY_NONE;
 }
 
-/* Nearly all events have the pid and tid of the one before. */
-#define CACHED_KEY(sink, cache, raw, slot)                                        \
-    (((raw)->present >> (slot)&1) && (raw)->slots[slot].size == (cache).size &&   \
-             (raw)->slots[slot].type == HB_JSON_INT &&                            \
-             memcmp((raw)->slots[slot].s, (cache).text, (cache).size) == 0        \
-         ? (cache).key                                                            \
-         : ((cache).key = hb_trace_key((sink)->trace, slot_key(sink, raw, slot)), \
-            remember((cache).text, &(cache).size, raw, slot), (cache).key))
+static inline hb_id slot_id(hb_event_sink *sink, const hb_raw_event *raw, hb_slot slot)
+{
+    hb_id id = hb_trace_id(sink->trace, slot_key(sink, raw, slot));
+    sink->failed |= id == HB_ID_FAILURE;
+    return id;
+}
 
-static void remember(char text[24], uint32_t *size, const hb_raw_event *raw, hb_slot slot)
+static inline bool is_known(const hb_known_number *known, const hb_raw_event *raw, hb_slot slot)
 {
     const hb_value *v = &raw->slots[slot];
-    *size = 0;
-    if (!(raw->present >> slot & 1) || v->type != HB_JSON_INT || v->size > 24) return;
-    memcpy(text, v->s, v->size);
-    *size = (uint32_t)v->size;
+    return raw->present >> slot & 1 && v->size == known->size && v->type == HB_JSON_INT &&
+           memcmp(v->s, known->text, v->size) == 0;
+}
+
+static void remember(hb_known_number *known, const hb_raw_event *raw, hb_slot slot)
+{
+    const hb_value *v = &raw->slots[slot];
+    known->size = 0;
+    if (!(raw->present >> slot & 1) || v->type != HB_JSON_INT || v->size > sizeof known->text)
+        return;
+    memcpy(known->text, v->s, v->size);
+    known->size = (uint32_t)v->size;
+}
+
+/* Nearly all events have the pid and tid of the one before. False without memory. */
+static bool find_track(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
+{
+    if (HB_UNLIKELY(!is_known(&sink->pid, raw, HB_SLOT_PID) ||
+                    !is_known(&sink->tid, raw, HB_SLOT_TID))) {
+        uint32_t pid = hb_trace_key(sink->trace, slot_key(sink, raw, HB_SLOT_PID));
+        uint32_t tid = hb_trace_key(sink->trace, slot_key(sink, raw, HB_SLOT_TID));
+        if (pid == UINT32_MAX || tid == UINT32_MAX) return false;
+        sink->track = hb_trace_track(sink->trace, pid, tid);
+        if (sink->track == UINT32_MAX) return false;
+        remember(&sink->pid, raw, HB_SLOT_PID);
+        remember(&sink->tid, raw, HB_SLOT_TID);
+    }
+    row->track = sink->track;
+    return true;
 }
 
 static hb_number_state number(const hb_raw_event *raw, hb_slot slot, double *result)
@@ -212,10 +235,10 @@ static bool add_function(hb_event_sink *sink, const hb_raw_event *raw, hb_row *r
     hb_function_row *f = hb_column_push(&sink->trace->functions);
     if (!f) return false;
     row->extra = sink->trace->functions.count - 1;
-    row->ext = slot_key(sink, raw, HB_SLOT_PYTHON_ID);
+    row->id = slot_id(sink, raw, HB_SLOT_PYTHON_ID);
     if (raw->present >> HB_SLOT_STACK & 1) row->flags |= HB_ROW_STACK;
-    f->parent = slot_key(sink, raw, HB_SLOT_PYTHON_PARENT);
-    f->module = slot_key(sink, raw, HB_SLOT_PYTHON_MODULE);
+    f->parent = slot_id(sink, raw, HB_SLOT_PYTHON_PARENT);
+    f->module = slot_id(sink, raw, HB_SLOT_PYTHON_MODULE);
     return true;
 }
 
@@ -255,7 +278,7 @@ static bool add_device(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row
     hb_device_row *d = hb_column_push(&sink->trace->devices);
     if (!d) return false;
     row->extra = sink->trace->devices.count - 1;
-    d->correlation = slot_key(sink, raw, HB_SLOT_CORRELATION);
+    d->correlation = slot_id(sink, raw, HB_SLOT_CORRELATION);
     if (row->kind == HB_KIND_KERNEL) return add_launch(sink, raw, &d->launch);
     return !(raw->present >> HB_SLOT_COPIED & 1) || add_copy(sink, raw, &d->launch);
 }
@@ -274,7 +297,8 @@ static bool add_memory(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row
     hb_memory_row *m = hb_column_push(&sink->trace->memory);
     if (!m) return false;
     row->extra = sink->trace->memory.count - 1;
-    row->ext = slot_key(sink, raw, HB_SLOT_ADDR);
+    row->id = HB_ID_NONE;
+    m->addr = slot_key(sink, raw, HB_SLOT_ADDR);
     m->device_type = device_type(raw);
     m->device = hb_trace_key(sink->trace, slot_key(sink, raw, HB_SLOT_DEVICE_ID));
     m->bytes_state = (uint8_t)number(raw, HB_SLOT_BYTES, &row->dur);
@@ -376,15 +400,13 @@ bool hb_event_sink_add(hb_event_sink *sink, hb_raw_event *raw)
     hb_row *row = hb_column_push(&trace->rows);
     if (!row || !add_texts(sink, raw, row)) return false;
     add_times(raw, row);
-    row->pid = CACHED_KEY(sink, sink->pid, raw, HB_SLOT_PID);
-    row->tid = CACHED_KEY(sink, sink->tid, raw, HB_SLOT_TID);
+    if (!find_track(sink, raw, row)) return false;
     row->kind = (uint8_t)decide_kind(sink, raw, row);
     if (row->kind == HB_KIND_FLOW || is_arrow(row)) {
-        row->ext = slot_key(sink, raw, HB_SLOT_ID);
+        row->id = slot_id(sink, raw, HB_SLOT_ID);
     } else {
-        row->ext = slot_key(sink, raw, HB_SLOT_EXTERNAL_LOWER);
-        if (row->ext == HB_KEY_NONE) row->ext = slot_key(sink, raw, HB_SLOT_EXTERNAL);
+        row->id = slot_id(sink, raw, HB_SLOT_EXTERNAL_LOWER);
+        if (row->id == HB_ID_NONE) row->id = slot_id(sink, raw, HB_SLOT_EXTERNAL);
     }
-    return row->pid != UINT32_MAX && row->tid != UINT32_MAX && add_side(sink, raw, row) &&
-           !sink->scratch.failed;
+    return add_side(sink, raw, row) && !sink->failed && !sink->scratch.failed;
 }

@@ -67,7 +67,8 @@ static uint32_t device_of(joiner *j, const hb_row *row)
     hb_dict_entry *e = hb_dict_add(arena, &j->devices, key, &added);
     if (added) {
         hb_memory_place *d = HB_PUSH(arena, &j->a->devices);
-        *d = (hb_memory_place){.id = trace->keys[m->device], .gpu = gpu, .peak = HB_NO_RECORD};
+        *d = (hb_memory_place){
+            .id = hb_trace_key_at(trace, m->device), .gpu = gpu, .peak = HB_NO_RECORD};
         name_device(d);
         e->value = j->a->devices.count - 1;
     }
@@ -112,11 +113,11 @@ static uint32_t owner_of(joiner *j, const hb_memory_change *c)
     hb_us_to_ns(row->ts, &ns);
     ns -= list->start_ns;
     open_events(j, ns);
-    uint32_t own = innermost(j, row->tid * 2, ns), i = own;
+    uint32_t own = innermost(j, hb_row_tid(list->trace, row) * 2, ns), i = own;
     while (i != HB_NO_FN && list->items[i].flags & HB_FN_RUNTIME)
         i = list->items[i].parent;
     if (i != HB_NO_FN) return i;
-    return own != HB_NO_FN ? own : innermost(j, row->tid * 2 + 1, ns);
+    return own != HB_NO_FN ? own : innermost(j, hb_row_tid(list->trace, row) * 2 + 1, ns);
 }
 
 /* ---- allocations ---- */
@@ -179,7 +180,8 @@ static void join(joiner *j, uint32_t at)
     bool added;
     hb_memory_change *c = &j->a->changes[at];
     hb_memory_place *d = &j->a->devices.items[c->device];
-    hb_key addr = hb_trace_row(j->a->list->trace, c->row)->ext;
+    const hb_trace *trace = j->a->list->trace;
+    hb_key addr = hb_trace_memory(trace, hb_trace_row(trace, c->row))->addr;
     bool has_address = addr != HB_KEY_NONE && addr != hb_key_int(0);
     hb_dict_entry *live = hb_dict_add(j->a->arena, &j->live, key_of(c, addr), &added);
     if (c->bytes > 0) {
@@ -227,7 +229,7 @@ void hb_allocations_make(hb_allocations *a, const hb_fn_list *list)
 {
     *a = (hb_allocations){.arena = list->arena, .list = list};
     joiner j = {.a = a};
-    uint32_t threads = list->trace->num_keys * 2;
+    uint32_t threads = list->trace->keys.items.count * 2;
     j.open = HB_NEW_ARRAY(a->arena, uint32_t, threads + 1);
     for (uint32_t i = 0; i < threads; i++)
         j.open[i] = HB_NO_FN;

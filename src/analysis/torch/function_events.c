@@ -136,9 +136,9 @@ static uint32_t class_of(builder *b, const hb_row *row)
 }
 
 /* Two numberings of threads: operators' and the runtime's. They meet where a call is linked. */
-static uint32_t thread_of(const hb_row *row, bool runtime)
+static uint32_t thread_of(const builder *b, const hb_row *row, bool runtime)
 {
-    return row->tid * 2 + runtime;
+    return hb_row_tid(b->list->trace, row) * 2 + runtime;
 }
 
 static void add_row(builder *b, uint32_t index)
@@ -154,14 +154,14 @@ static void add_row(builder *b, uint32_t index)
                 .end_ns = start - b->start_ns + length,
                 .row = index,
                 .name = row->name,
-                .thread = thread_of(row, class & HB_FN_RUNTIME),
+                .thread = thread_of(b, row, class & HB_FN_RUNTIME),
                 .flags = class,
                 .parent = HB_NO_FN,
                 .first_child = HB_NO_FN,
                 .last_child = HB_NO_FN,
                 .next = HB_NO_FN};
     if (name == NAME_CHANGED) set_name(b, row, &fn);
-    if (row->kind != HB_KIND_FUNCTION && row->ext != hb_key_int(0)) fn.link = row->ext;
+    if (row->kind != HB_KIND_FUNCTION && row->id != HB_ID_ZERO) fn.link = row->id;
     if (class & (HB_FN_DEVICE | HB_FN_RUNTIME)) b->list->use_device = true;
     if (!fn.link || !b->links) fn.flags &= ~(uint32_t)HB_FN_LINKED;
     if (b->list->with_flops) fn.flops = hb_fn_flops(b->list->trace, &fn);
@@ -285,7 +285,7 @@ static void add_instant(builder *b, uint32_t index, bool memory)
                 .end_ns = ns - b->start_ns,
                 .row = HB_NO_FN,
                 .name = row->name,
-                .thread = thread_of(row, false),
+                .thread = thread_of(b, row, false),
                 .cpu_bytes = memory ? bytes_of(trace, index, false) : 0,
                 .device_bytes = memory ? bytes_of(trace, index, true) : 0,
                 .parent = HB_NO_FN,

@@ -25,7 +25,7 @@ enum hb_fn_flags {
 /** One FunctionEvent. */
 typedef struct hb_fn {
     int64_t start_ns, end_ns; /* since the trace's start */
-    hb_key link;
+    hb_id link;
     uint32_t row; /* HB_NO_FN: a record of the allocator outside of all operators */
     hb_sid name, overload;
     uint32_t thread, flags;

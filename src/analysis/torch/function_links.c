@@ -20,8 +20,7 @@ bool hb_fn_has_links(const hb_trace *trace)
 {
     for (uint32_t i = 0; i < trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(trace, i);
-        if (is_work(row) && row->ext != HB_KEY_NONE &&
-            row->ext != hb_trace_device(trace, row)->correlation)
+        if (is_work(row) && row->id != HB_ID_NONE && row->id != hb_row_correlation(trace, row))
             return true;
     }
     return false;
@@ -29,17 +28,17 @@ bool hb_fn_has_links(const hb_trace *trace)
 
 static bool is_scope(const hb_row *row, const hb_fn *fn)
 {
-    return row->kind == HB_KIND_OPERATOR && fn->link != HB_KEY_NONE;
+    return row->kind == HB_KIND_OPERATOR && fn->link != HB_ID_NONE;
 }
 
 static void own(void *context, uint32_t call, uint32_t scope)
 {
     linker *l = context;
     const hb_row *row = hb_trace_row(l->trace, l->fns[call].row);
-    hb_key correlation = hb_trace_device(l->trace, row)->correlation;
+    hb_id correlation = hb_row_correlation(l->trace, row);
     l->fns[call].link = l->fns[scope].link;
     l->fns[call].flags |= HB_FN_LINKED;
-    if (correlation != HB_KEY_NONE) hb_dict_set(l->arena, &l->calls, correlation, call);
+    if (correlation != HB_ID_NONE) hb_dict_set(l->arena, &l->calls, correlation, call);
 }
 
 static void link_calls(linker *l, uint32_t count)
@@ -51,7 +50,7 @@ static void link_calls(linker *l, uint32_t count)
         if (!is_scope(row, &l->fns[i]) && !hb_row_is_call(row)) continue;
         spans[n++] = (hb_host_span){.start = row->ts,
                                     .end = row->ts + row->dur,
-                                    .thread = (int64_t)l->trace->keys[row->tid],
+                                    .thread = (int64_t)hb_row_tid_key(l->trace, row),
                                     .item = i,
                                     .is_call = hb_row_is_call(row)};
     }
@@ -62,7 +61,7 @@ static void link_work(const linker *l, hb_fn *fn)
 {
     const hb_row *row = hb_trace_row(l->trace, fn->row);
     if (!is_work(row)) return;
-    const hb_dict_entry *call = hb_dict_get(&l->calls, hb_trace_device(l->trace, row)->correlation);
+    const hb_dict_entry *call = hb_dict_get(&l->calls, hb_row_correlation(l->trace, row));
     if (!call) return;
     fn->link = l->fns[call->value].link;
     fn->flags |= HB_FN_LINKED;

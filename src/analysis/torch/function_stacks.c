@@ -266,11 +266,11 @@ static uint32_t stack_of_function(stacks *s, const hb_row *row)
 {
     HB_VEC(hb_sid) frames = {0};
     const hb_trace *trace = s->list->trace;
-    hb_key parent = hb_trace_function(trace, row)->parent;
+    hb_id parent = hb_trace_function(trace, row)->parent;
     hb_dict_entry *known = hb_dict_get(&s->by_parent, parent);
     if (known) return known->value;
-    hb_key id = parent;
-    for (uint32_t steps = 0; id != HB_KEY_NONE && frames.count < s->limit; steps++) {
+    hb_id id = parent;
+    for (uint32_t steps = 0; id != HB_ID_NONE && frames.count < s->limit; steps++) {
         const hb_dict_entry *e = hb_dict_get(&s->functions, id);
         if (!e || steps > 1000) break;
         const hb_row *caller = hb_trace_row(trace, e->value);
@@ -340,14 +340,14 @@ static uint64_t forward_key(int64_t sequence, uint32_t thread)
  */
 
 /* An end of an arrow, as (thread, time). */
-static uint64_t place_key(const hb_row *row)
+static uint64_t place_key(const hb_trace *trace, const hb_row *row)
 {
-    return hb_double_key(row->ts) * 0x9e3779b97f4a7c15u ^ row->tid;
+    return hb_double_key(row->ts) * 0x9e3779b97f4a7c15u ^ hb_row_tid(trace, row);
 }
 
 static bool is_arrow(const hb_fn_list *list, const hb_row *row, char ph)
 {
-    return row->ph == ph && row->flags & HB_ROW_TS && row->ext != HB_KEY_NONE &&
+    return row->ph == ph && row->flags & HB_ROW_TS && row->id != HB_ID_NONE &&
            row->kind == HB_KIND_OTHER && row->flags & HB_ROW_CAT &&
            hb_str_is(hb_trace_text(list->trace, row->cat), "fwdbwd");
 }
@@ -360,22 +360,22 @@ static void follow_arrows(const hb_fn_list *list, hb_dict *thread_of)
     hb_dict begins = {0}, ends = {0}; /* id -> row; place of the end -> row of the begin */
     for (uint32_t i = 0; i < list->trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(list->trace, i);
-        if (is_arrow(list, row, 's')) hb_dict_set(arena, &begins, row->ext, i);
+        if (is_arrow(list, row, 's')) hb_dict_set(arena, &begins, row->id, i);
     }
     for (uint32_t i = 0; begins.used && i < list->trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(list->trace, i);
-        const hb_dict_entry *e = is_arrow(list, row, 'f') ? hb_dict_get(&begins, row->ext) : NULL;
-        if (e) hb_dict_set(arena, &ends, place_key(row), e->value);
+        const hb_dict_entry *e = is_arrow(list, row, 'f') ? hb_dict_get(&begins, row->id) : NULL;
+        if (e) hb_dict_set(arena, &ends, place_key(list->trace, row), e->value);
     }
     for (uint32_t i = 0; ends.used && i < list->count; i++) {
         bool added;
         const hb_op_detail *d = detail_of(list, &list->items[i]);
         if (!d || !d->fwd_thread || hb_dict_get(thread_of, (uint64_t)d->fwd_thread)) continue;
-        const hb_dict_entry *e =
-            hb_dict_get(&ends, place_key(hb_trace_row(list->trace, list->items[i].row)));
+        const hb_dict_entry *e = hb_dict_get(
+            &ends, place_key(list->trace, hb_trace_row(list->trace, list->items[i].row)));
         if (e)
             hb_dict_add(arena, thread_of, (uint64_t)d->fwd_thread, &added)->value =
-                hb_trace_row(list->trace, e->value)->tid * 2;
+                hb_row_tid(list->trace, hb_trace_row(list->trace, e->value)) * 2;
     }
 }
 
@@ -448,7 +448,7 @@ hb_fn_stack *hb_fn_stacks(const hb_fn_list *list, uint32_t limit)
         const hb_row *row =
             list->items[i].row == HB_NO_FN ? NULL : hb_trace_row(trace, list->items[i].row);
         if (row && row->kind == HB_KIND_FUNCTION) {
-            hb_dict_set(list->arena, &s.functions, row->ext, list->items[i].row);
+            hb_dict_set(list->arena, &s.functions, row->id, list->items[i].row);
             any |= (row->flags & HB_ROW_STACK) != 0;
         } else if (row && row->kind == HB_KIND_OPERATOR) {
             any |= hb_trace_op(trace, row)->stack != 0;

@@ -12,7 +12,7 @@ typedef struct joint {
     hb_trace *to;
     const hb_trace *from;
     hb_sid *strings;
-    uint32_t *keys, *launches;
+    uint32_t *keys, *tracks, *launches;
     /* Of the columns' numbers: what was there before. */
     uint32_t ops, details, functions, devices, memory;
 } joint;
@@ -40,18 +40,37 @@ static bool map_strings(joint *j)
 
 static bool map_keys(joint *j)
 {
-    j->keys = calloc(j->from->num_keys, sizeof *j->keys);
+    const hb_column *from = &j->from->keys.items;
+    j->keys = calloc(from->count, sizeof *j->keys);
     bool ok = j->keys != NULL;
-    for (uint32_t i = 1; ok && i < j->from->num_keys; i++) {
-        j->keys[i] = hb_trace_key(j->to, map_key(j, j->from->keys[i]));
-        ok = j->keys[i] != UINT32_MAX;
+    for (uint32_t i = 1; ok && i < from->count; i++) {
+        j->keys[i] = hb_trace_key(j->to, map_key(j, hb_trace_key_at(j->from, i)));
+        ok = j->keys[i] < HB_ID_INDEX - 1;
+    }
+    return ok;
+}
+
+static hb_id map_id(const joint *j, hb_id id)
+{
+    return id < HB_ID_INDEX ? id : j->keys[id & ~HB_ID_INDEX] | HB_ID_INDEX;
+}
+
+static bool map_tracks(joint *j)
+{
+    const hb_column *from = &j->from->tracks.items;
+    j->tracks = calloc(from->count, sizeof *j->tracks);
+    bool ok = j->tracks != NULL;
+    for (uint32_t i = 1; ok && i < from->count; i++) {
+        const hb_track *track = hb_column_at(from, i);
+        j->tracks[i] = hb_trace_track(j->to, j->keys[track->pid], j->keys[track->tid]);
+        ok = j->tracks[i] != UINT32_MAX;
     }
     return ok;
 }
 
 static bool map_launches(joint *j)
 {
-    const hb_column *from = &j->from->launches;
+    const hb_column *from = &j->from->launches.items;
     j->launches = calloc(from->count, sizeof *j->launches);
     bool ok = j->launches != NULL;
     for (uint32_t i = 1; ok && i < from->count; i++) {
@@ -105,8 +124,8 @@ static bool append_functions(const joint *j)
         const hb_function_row *from = hb_column_at(&j->from->functions, i);
         hb_function_row *f = hb_column_push(&j->to->functions);
         if (!f) return false;
-        f->parent = map_key(j, from->parent);
-        f->module = map_key(j, from->module);
+        f->parent = map_id(j, from->parent);
+        f->module = map_id(j, from->module);
     }
     return true;
 }
@@ -117,7 +136,7 @@ static bool append_devices(const joint *j)
         const hb_device_row *from = hb_column_at(&j->from->devices, i);
         hb_device_row *d = hb_column_push(&j->to->devices);
         if (!d) return false;
-        d->correlation = map_key(j, from->correlation);
+        d->correlation = map_id(j, from->correlation);
         d->launch = j->launches[from->launch];
     }
     return true;
@@ -129,6 +148,7 @@ static bool append_memory(const joint *j)
         hb_memory_row *m = hb_column_push(&j->to->memory);
         if (!m) return false;
         *m = *(const hb_memory_row *)hb_column_at(&j->from->memory, i);
+        m->addr = map_key(j, m->addr);
         m->device = j->keys[m->device];
     }
     return true;
@@ -157,11 +177,10 @@ static bool append_rows(const joint *j)
         hb_row *row = hb_column_push(&j->to->rows);
         if (!row) return false;
         *row = *hb_trace_row(j->from, i);
-        row->ext = map_key(j, row->ext);
+        row->id = map_id(j, row->id);
         row->name = j->strings[row->name];
         row->cat = j->strings[row->cat];
-        row->pid = j->keys[row->pid];
-        row->tid = j->keys[row->tid];
+        row->track = j->tracks[row->track];
         row->extra += first_extra(j, (hb_kind)row->kind);
     }
     return true;
@@ -175,11 +194,12 @@ bool hb_trace_append(hb_trace *to, const hb_trace *from)
                .functions = to->functions.count,
                .devices = to->devices.count,
                .memory = to->memory.count};
-    bool ok = map_strings(&j) && map_keys(&j) && map_launches(&j) && append_details(&j) &&
-              append_ops(&j) && append_functions(&j) && append_devices(&j) && append_memory(&j) &&
-              append_rows(&j);
+    bool ok = map_strings(&j) && map_keys(&j) && map_tracks(&j) && map_launches(&j) &&
+              append_details(&j) && append_ops(&j) && append_functions(&j) && append_devices(&j) &&
+              append_memory(&j) && append_rows(&j);
     free(j.strings);
     free(j.keys);
+    free(j.tracks);
     free(j.launches);
     return ok;
 }

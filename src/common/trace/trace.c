@@ -59,7 +59,7 @@ bool hb_is_library_scope(hb_str name)
            hb_str_is(name, "DataParallel.forward");
 }
 
-enum { FIRST_KEYS = 64 };
+enum { FIRST_SLOTS = 128 }; /* a power of two */
 
 void *hb_column_push(hb_column *c)
 {
@@ -86,6 +86,90 @@ void hb_column_free(hb_column *c)
     *c = (hb_column){.item_size = c->item_size};
 }
 
+/* ---- what is stored once ---- */
+
+static bool distinct_init(hb_distinct *d, uint32_t item_size)
+{
+    *d = (hb_distinct){.items.item_size = item_size, .num_slots = FIRST_SLOTS};
+    d->slots = calloc(d->num_slots, sizeof *d->slots);
+    return d->slots && hb_column_push(&d->items);
+}
+
+static void distinct_free(hb_distinct *d)
+{
+    hb_column_free(&d->items);
+    free(d->slots);
+    d->slots = NULL;
+}
+
+/* Where the item is, or would be. */
+static uint32_t slot_of(const hb_distinct *d, const void *item)
+{
+    uint32_t mask = d->num_slots - 1, i = hb_hash_bytes(item, d->items.item_size) & mask;
+    while (d->slots[i] &&
+           memcmp(hb_column_at(&d->items, d->slots[i]), item, d->items.item_size) != 0)
+        i = (i + 1) & mask;
+    return i;
+}
+
+static bool grow_slots(hb_distinct *d)
+{
+    uint32_t *slots = calloc((size_t)d->num_slots * 2, sizeof *slots);
+    if (!slots) return false;
+    free(d->slots);
+    d->slots = slots;
+    d->num_slots *= 2;
+    for (uint32_t i = 1; i < d->items.count; i++)
+        slots[slot_of(d, hb_column_at(&d->items, i))] = i;
+    return true;
+}
+
+/* Its index; UINT32_MAX without memory. */
+static uint32_t distinct_add(hb_distinct *d, const void *item)
+{
+    uint32_t i = slot_of(d, item);
+    if (d->slots[i]) return d->slots[i];
+    if (d->items.count > d->num_slots / 2) {
+        if (!grow_slots(d)) return UINT32_MAX;
+        i = slot_of(d, item);
+    }
+    void *kept = hb_column_push(&d->items);
+    if (!kept) return UINT32_MAX;
+    memcpy(kept, item, d->items.item_size);
+    return d->slots[i] = d->items.count - 1;
+}
+
+uint32_t hb_trace_key(hb_trace *t, hb_key key)
+{
+    return key == HB_KEY_NONE ? 0 : distinct_add(&t->keys, &key);
+}
+
+uint32_t hb_trace_track(hb_trace *t, uint32_t pid, uint32_t tid)
+{
+    hb_track track = {pid, tid};
+    return pid || tid ? distinct_add(&t->tracks, &track) : 0;
+}
+
+/* The one place where a device that a file names becomes an index. Negative ones count from the
+ * end, as in the plugin's lists. */
+static int8_t gpu_of(const hb_launch *launch)
+{
+    if (launch->device_state != HB_NUMBER_INT || hb_key_tag(launch->device) != HB_KEY_TAG_INT)
+        return HB_NO_GPU;
+    int64_t id = hb_key_value(launch->device);
+    if (id < -HB_MAX_GPUS || id >= HB_MAX_GPUS) return HB_NO_GPU;
+    return (int8_t)(id < 0 ? id + HB_MAX_GPUS : id);
+}
+
+uint32_t hb_trace_launch(hb_trace *t, const hb_launch *launch)
+{
+    hb_launch made = *launch;
+    made.gpu = gpu_of(launch);
+    return distinct_add(&t->launches, &made);
+}
+
+/* ---- the whole ---- */
+
 bool hb_trace_init(hb_trace *t)
 {
     *t = (hb_trace){
@@ -95,17 +179,10 @@ bool hb_trace_init(hb_trace *t)
         .functions.item_size = sizeof(hb_function_row),
         .devices.item_size = sizeof(hb_device_row),
         .memory.item_size = sizeof(hb_memory_row),
-        .launches.item_size = sizeof(hb_launch),
-        .keys_capacity = FIRST_KEYS,
-        .num_key_slots = FIRST_KEYS * 2,
-        .num_launch_slots = FIRST_KEYS * 2,
-        .num_keys = 1,
     };
-    if (!hb_texts_init(&t->strings)) return false;
-    t->keys = calloc(t->keys_capacity, sizeof *t->keys);
-    t->key_slots = calloc(t->num_key_slots, sizeof *t->key_slots);
-    t->launch_slots = calloc(t->num_launch_slots, sizeof *t->launch_slots);
-    return t->keys && t->key_slots && t->launch_slots && hb_column_push(&t->launches);
+    return hb_texts_init(&t->strings) && distinct_init(&t->keys, sizeof(hb_key)) &&
+           distinct_init(&t->tracks, sizeof(hb_track)) &&
+           distinct_init(&t->launches, sizeof(hb_launch));
 }
 
 void hb_trace_clear_events(hb_trace *t)
@@ -121,11 +198,10 @@ void hb_trace_clear_events(hb_trace *t)
 void hb_trace_free(hb_trace *t)
 {
     hb_trace_clear_events(t);
-    hb_column_free(&t->launches);
+    distinct_free(&t->keys);
+    distinct_free(&t->tracks);
+    distinct_free(&t->launches);
     hb_texts_free(&t->strings);
-    free(t->keys);
-    free(t->key_slots);
-    free(t->launch_slots);
     free(t->members);
     *t = (hb_trace){0};
 }
@@ -136,101 +212,17 @@ static size_t column_bytes(const hb_column *c)
     return (size_t)c->count * c->item_size;
 }
 
+static size_t distinct_bytes(const hb_distinct *d)
+{
+    return column_bytes(&d->items) + d->num_slots * sizeof *d->slots;
+}
+
 size_t hb_trace_bytes(const hb_trace *t)
 {
     return t->strings.bytes + column_bytes(&t->rows) + column_bytes(&t->ops) +
-           column_bytes(&t->functions) + column_bytes(&t->devices) + column_bytes(&t->memory) +
-           column_bytes(&t->launches) + column_bytes(&t->details) +
-           t->keys_capacity * sizeof *t->keys +
-           (t->num_key_slots + t->num_launch_slots) * sizeof(uint32_t);
-}
-
-static uint32_t key_slot(const hb_trace *t, hb_key key)
-{
-    uint32_t i = (uint32_t)(key * 0x9e3779b97f4a7c15u >> 32) & (t->num_key_slots - 1);
-    while (t->key_slots[i] && t->keys[t->key_slots[i]] != key)
-        i = (i + 1) & (t->num_key_slots - 1);
-    return i;
-}
-
-static bool grow_keys(hb_trace *t)
-{
-    hb_key *keys = realloc(t->keys, t->keys_capacity * 2 * sizeof *keys);
-    if (keys) t->keys = keys;
-    uint32_t *slots = calloc((size_t)t->num_key_slots * 2, sizeof *slots);
-    if (!keys || !slots) {
-        free(slots);
-        return false;
-    }
-    free(t->key_slots);
-    t->key_slots = slots;
-    t->keys_capacity *= 2;
-    t->num_key_slots *= 2;
-    for (uint32_t id = 1; id < t->num_keys; id++)
-        slots[key_slot(t, keys[id])] = id;
-    return true;
-}
-
-uint32_t hb_trace_key(hb_trace *t, hb_key key)
-{
-    if (key == HB_KEY_NONE) return 0;
-    uint32_t i = key_slot(t, key);
-    if (t->key_slots[i]) return t->key_slots[i];
-    if (t->num_keys == t->keys_capacity) {
-        if (!grow_keys(t)) return UINT32_MAX;
-        i = key_slot(t, key);
-    }
-    t->keys[t->num_keys] = key;
-    t->key_slots[i] = t->num_keys;
-    return t->num_keys++;
-}
-
-/* The one place where a device that a file names becomes an index. Negative ones count from the
- * end, as in the plugin's lists. */
-static int8_t gpu_of(const hb_launch *launch)
-{
-    if (launch->device_state != HB_NUMBER_INT || hb_key_tag(launch->device) != HB_KEY_TAG_INT)
-        return HB_NO_GPU;
-    int64_t id = hb_key_value(launch->device);
-    if (id < -HB_MAX_GPUS || id >= HB_MAX_GPUS) return HB_NO_GPU;
-    return (int8_t)(id < 0 ? id + HB_MAX_GPUS : id);
-}
-
-static uint32_t launch_slot(const hb_trace *t, const hb_launch *launch)
-{
-    uint32_t mask = t->num_launch_slots - 1, i = hb_hash_bytes(launch, sizeof *launch) & mask;
-    while (t->launch_slots[i] &&
-           memcmp(hb_column_at(&t->launches, t->launch_slots[i]), launch, sizeof *launch) != 0)
-        i = (i + 1) & mask;
-    return i;
-}
-
-static bool grow_launches(hb_trace *t)
-{
-    uint32_t *slots = calloc((size_t)t->num_launch_slots * 2, sizeof *slots);
-    if (!slots) return false;
-    free(t->launch_slots);
-    t->launch_slots = slots;
-    t->num_launch_slots *= 2;
-    for (uint32_t id = 1; id < t->launches.count; id++)
-        slots[launch_slot(t, hb_column_at(&t->launches, id))] = id;
-    return true;
-}
-
-uint32_t hb_trace_launch(hb_trace *t, const hb_launch *launch)
-{
-    hb_launch made = *launch;
-    made.gpu = gpu_of(launch);
-    uint32_t i = launch_slot(t, &made);
-    if (t->launch_slots[i]) return t->launch_slots[i];
-    if (t->launches.count > t->num_launch_slots / 2) {
-        if (!grow_launches(t)) return UINT32_MAX;
-        i = launch_slot(t, &made);
-    }
-    hb_launch *kept = hb_column_push(&t->launches);
-    if (!kept) return UINT32_MAX;
-    *kept = made;
-    return t->launch_slots[i] = t->launches.count - 1;
+           column_bytes(&t->details) + column_bytes(&t->functions) + column_bytes(&t->devices) +
+           column_bytes(&t->memory) + distinct_bytes(&t->keys) + distinct_bytes(&t->tracks) +
+           distinct_bytes(&t->launches);
 }
 
 bool hb_trace_add_member(hb_trace *t, hb_str key, hb_str json)

@@ -67,6 +67,14 @@ static inline hb_sid hb_key_sid(hb_key key)
     return (hb_sid)(key >> 2);
 }
 
+/** A key in 32 bits, as nearly all are small integers: 0 is none, an integer stands as itself plus
+ * one, and what is neither is an index of hb_trace.keys. Equal keys have equal ids. */
+typedef uint32_t hb_id;
+#define HB_ID_NONE    ((hb_id)0)
+#define HB_ID_ZERO    ((hb_id)1) /* the integer 0 */
+#define HB_ID_INDEX   ((hb_id)1 << 31)
+#define HB_ID_FAILURE UINT32_MAX
+
 enum hb_row_flags {
     HB_ROW_TS = 1u << 0,     /* ts is a number */
     HB_ROW_TS_INT = 1u << 1, /* ... without fraction or exponent */
@@ -88,11 +96,10 @@ enum hb_row_flags {
 typedef struct hb_row {
     double ts;  /* µs, as in the file */
     double dur; /* µs; MEMORY: bytes */
-    hb_key ext; /* External id; FUNCTION: Python id; MEMORY: Addr; FLOW and other arrows: id */
-    hb_sid name;
-    uint32_t cat;      /* string */
-    uint32_t pid, tid; /* indices of hb_trace.keys */
-    uint32_t extra;    /* index of the kind's side table */
+    hb_sid name, cat;
+    hb_id id;       /* External id; FUNCTION: Python id; FLOW and other arrows: id */
+    uint32_t track; /* index of hb_trace.tracks */
+    uint32_t extra; /* index of the kind's side table */
     uint16_t flags;
     uint8_t kind; /* hb_kind */
     char ph;      /* first character, 0: none */
@@ -113,12 +120,12 @@ typedef struct hb_op_detail {
 } hb_op_detail;
 
 typedef struct hb_function_row {
-    hb_key parent, module;
+    hb_id parent, module;
 } hb_function_row;
 
 /** RUNTIME, CALL, KERNEL, MEMCPY, MEMSET. */
 typedef struct hb_device_row {
-    hb_key correlation;
+    hb_id correlation;
     uint32_t launch; /* index of hb_trace.launches; 0: none */
 } hb_device_row;
 
@@ -150,6 +157,7 @@ typedef struct hb_launch {
 _Static_assert(sizeof(hb_launch) == 56, "launches are compared as bytes");
 
 typedef struct hb_memory_row {
+    hb_key addr;
     double allocated, reserved;
     uint32_t device;     /* index of hb_trace.keys: Device Id */
     uint8_t device_type; /* 0 CPU, 1 CUDA, 2 HIP and other devices, 255 unknown */
@@ -176,13 +184,22 @@ static inline void *hb_column_at(const hb_column *column, uint32_t index)
            (size_t)(index & (HB_COLUMN_BLOCK - 1)) * column->item_size;
 }
 
+/** Distinct items, compared as bytes; the first one is of zeros and stands for none. */
+typedef struct hb_distinct {
+    hb_column items;
+    uint32_t *slots, num_slots;
+} hb_distinct;
+
+/** Where events stand: a thread of a process, or a stream of a device. As the file numbers them. */
+typedef struct hb_track {
+    uint32_t pid, tid; /* indices of hb_trace.keys */
+} hb_track;
+
 typedef struct hb_trace {
     hb_texts strings;
-    hb_column rows, ops, details, functions, devices, memory, launches;
-    hb_key *keys; /* distinct pids, tids and device ids; [0] is none */
-    uint32_t num_keys, keys_capacity;
-    uint32_t *key_slots, num_key_slots;
-    uint32_t *launch_slots, num_launch_slots;
+    hb_column rows, ops, details, functions, devices, memory;
+    hb_distinct keys; /* hb_key: of pids, tids, device ids, and of ids that are no small integers */
+    hb_distinct tracks, launches;
     hb_member *members;                   /* in file order */
     uint32_t num_members, members_before; /* the list of events */
     bool has_events;                      /* a traceEvents list was there */
@@ -205,17 +222,71 @@ bool hb_trace_append(hb_trace *trace, const hb_trace *from);
 /** Room for one more; zeroed; NULL without memory. */
 void *hb_column_push(hb_column *column);
 void hb_column_free(hb_column *column);
-/** The index in trace->keys. UINT32_MAX without memory. */
+/** The index in trace->keys, tracks and launches. UINT32_MAX without memory. */
 uint32_t hb_trace_key(hb_trace *trace, hb_key key);
-/** The index in trace->launches. UINT32_MAX without memory. */
+uint32_t hb_trace_track(hb_trace *trace, uint32_t pid, uint32_t tid);
 uint32_t hb_trace_launch(hb_trace *trace, const hb_launch *launch);
 bool hb_trace_add_member(hb_trace *trace, hb_str key, hb_str json);
 /** The JSON text of the last top-level member of that name; len 0 when there is none. */
 hb_str hb_trace_member(const hb_trace *trace, const char *key);
 
+static inline hb_key hb_trace_key_at(const hb_trace *trace, uint32_t index)
+{
+    return *(const hb_key *)hb_column_at(&trace->keys.items, index);
+}
+
+/** HB_ID_FAILURE without memory. */
+static inline hb_id hb_trace_id(hb_trace *trace, hb_key key)
+{
+    int64_t value = hb_key_value(key);
+    if (key == HB_KEY_NONE) return HB_ID_NONE;
+    if (HB_LIKELY(hb_key_tag(key) == HB_KEY_TAG_INT && value >= 0 && value < INT32_MAX))
+        return (hb_id)value + 1;
+    uint32_t index = hb_trace_key(trace, key);
+    return index < HB_ID_INDEX - 1 ? index | HB_ID_INDEX : HB_ID_FAILURE;
+}
+
+static inline hb_key hb_id_key(const hb_trace *trace, hb_id id)
+{
+    if (id == HB_ID_NONE) return HB_KEY_NONE;
+    if (HB_LIKELY(id < HB_ID_INDEX)) return hb_key_int((int64_t)id - 1);
+    return hb_trace_key_at(trace, id & ~HB_ID_INDEX);
+}
+
 static inline const hb_row *hb_trace_row(const hb_trace *trace, uint32_t i)
 {
     return hb_column_at(&trace->rows, i);
+}
+
+static inline hb_key hb_row_key(const hb_trace *trace, const hb_row *row)
+{
+    return hb_id_key(trace, row->id);
+}
+
+static inline const hb_track *hb_row_track(const hb_trace *trace, const hb_row *row)
+{
+    return hb_column_at(&trace->tracks.items, row->track);
+}
+
+/** Indices of hb_trace.keys. */
+static inline uint32_t hb_row_pid(const hb_trace *trace, const hb_row *row)
+{
+    return hb_row_track(trace, row)->pid;
+}
+
+static inline uint32_t hb_row_tid(const hb_trace *trace, const hb_row *row)
+{
+    return hb_row_track(trace, row)->tid;
+}
+
+static inline hb_key hb_row_pid_key(const hb_trace *trace, const hb_row *row)
+{
+    return hb_trace_key_at(trace, hb_row_pid(trace, row));
+}
+
+static inline hb_key hb_row_tid_key(const hb_trace *trace, const hb_row *row)
+{
+    return hb_trace_key_at(trace, hb_row_tid(trace, row));
 }
 
 static inline const hb_op_row *hb_trace_op(const hb_trace *trace, const hb_row *row)
@@ -239,6 +310,16 @@ static inline const hb_device_row *hb_trace_device(const hb_trace *trace, const 
     return hb_column_at(&trace->devices, row->extra);
 }
 
+static inline hb_id hb_row_correlation(const hb_trace *trace, const hb_row *row)
+{
+    return hb_trace_device(trace, row)->correlation;
+}
+
+static inline hb_key hb_row_correlation_key(const hb_trace *trace, const hb_row *row)
+{
+    return hb_id_key(trace, hb_row_correlation(trace, row));
+}
+
 /** A runtime call, whatever its category. */
 static inline bool hb_row_is_call(const hb_row *row)
 {
@@ -255,7 +336,7 @@ static inline const hb_memory_row *hb_trace_memory(const hb_trace *trace, const 
 
 static inline const hb_launch *hb_trace_launch_of(const hb_trace *trace, const hb_row *row)
 {
-    return hb_column_at(&trace->launches, hb_trace_device(trace, row)->launch);
+    return hb_column_at(&trace->launches.items, hb_trace_device(trace, row)->launch);
 }
 
 static inline hb_str hb_trace_text(const hb_trace *trace, hb_sid id)
