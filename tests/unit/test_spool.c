@@ -495,7 +495,7 @@ static void a_session_that_goes_on_is_seen_and_cut(void **state)
     uint64_t horizon = hb_ticks();
     /* Until the chunks of before are written, they can't go. */
     for (n = SCOPES; n >= SCOPES;) {
-        hb_session_drop(&spool, session, horizon, UINT64_MAX);
+        hb_session_drop(&spool, session, horizon, UINT64_MAX, &session->start);
         assert_int_equal(hb_session_snapshot(&spool, session, &s), HB_OK);
         count_scopes(s, &n);
         hb_snapshot_close(s);

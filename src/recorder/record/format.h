@@ -131,6 +131,7 @@ enum hb_session_flags {
     HB_SESSION_STACK = 1u << 2,
     HB_SESSION_FLOPS = 1u << 3,
     HB_SESSION_MODULES = 1u << 4,
+    HB_SESSION_RING = 1u << 5, /* goes on, and only its end is kept: see `kept_from` */
 };
 
 enum hb_session_state {
@@ -155,8 +156,12 @@ typedef struct hb_session {
     char trace_id[40];
     char file_name[256]; /* without its directory */
     uint32_t in_memory;  /* chunks of it that are in no file: a kill loses what is in them */
-    uint32_t unused;
-    uint64_t reserved[22];
+    uint32_t newest_kept;
+    /* RING: what ended before is no part of it, in ticks; 0: all is. And a time near to that; the
+     * newest is whole whenever the process is stopped. */
+    uint64_t kept_from;
+    hb_clock_pair kept[2];
+    uint64_t reserved[11];
 } hb_session;
 
 /** Copies of what another thread may be reading, or writing, meanwhile: whole words are, and those
@@ -183,6 +188,13 @@ static inline void hb_load_words(void *to, const void *from, size_t bytes)
 static inline const hb_clock_pair *hb_session_last(const hb_session *session)
 {
     return &session->later[session->newest & 1];
+}
+
+/** Of a ring, a time near to the beginning of what is kept, or the session's start. */
+static inline const hb_clock_pair *hb_session_kept(const hb_session *session)
+{
+    const hb_clock_pair *kept = &session->kept[session->newest_kept & 1];
+    return kept->ticks ? kept : &session->start;
 }
 
 /* ---- records ---- */

@@ -42,6 +42,7 @@ typedef struct hb_records {
     hb_thread_records *threads; /* by number */
     uint32_t *order;            /* of their first records: indices; see hb_records_close() */
     uint64_t bytes;             /* of the parts, coded */
+    uint64_t kept_from;         /* of a ring: what ended before goes; ticks */
     struct hb_records *next;    /* the owner's list */
 } hb_records;
 

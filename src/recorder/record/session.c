@@ -308,41 +308,105 @@ void hb_session_release(hb_spool *spool, hb_session *session)
 
 /* ---- a session that goes on ---- */
 
+/* So much of what holds metadata and devices, which are told once and belong to whatever is kept,
+ * is not dropped by its age. */
 #define TOLD_ONCE (1u << HB_RECORD_METADATA | 1u << HB_RECORD_DEVICE)
+#define TOLD_MOST (1u << 20)
 
-/* Under the lock: the oldest part of all threads that may go; *of is its thread. */
-static hb_part *oldest_part(hb_records *records, hb_thread_records **of)
+/* Under the lock: the bytes of parts that last until `tick` or longer. */
+static uint64_t bytes_since(const hb_records *records, uint64_t tick)
 {
-    hb_part *oldest = NULL;
-    for (uint32_t i = 0; i < records->num_threads; i++) {
-        hb_thread_records *t = &records->threads[i];
-        for (uint32_t k = 0; k < t->num_parts; k++) {
-            hb_part *p = &t->parts[k];
-            if (p->types & TOLD_ONCE) continue;
-            if (!oldest || p->last_tick < oldest->last_tick) {
-                oldest = p;
-                *of = t;
-            }
-            break;
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < records->num_threads; i++)
+        for (uint32_t k = 0; k < records->threads[i].num_parts; k++) {
+            const hb_part *part = &records->threads[i].parts[k];
+            bytes += part->last_tick >= tick ? part->coded_bytes : 0;
         }
-    }
-    return oldest;
+    return bytes;
 }
 
-void hb_session_drop(hb_spool *spool, const hb_session *session, uint64_t horizon,
-                     uint64_t most_bytes)
+/* Under the lock: the least time, about, from which on all that is kept fits. */
+static uint64_t tick_that_fits(const hb_records *records, uint64_t horizon, uint64_t most_bytes)
 {
+    enum { STEPS = 20 }; /* a millionth of the time that is kept */
+    uint64_t low = horizon, high = hb_ticks();
+    if (bytes_since(records, low) <= most_bytes || high <= low) return horizon;
+    if (low == 0) { /* from the first that there is */
+        low = high;
+        for (uint32_t i = 0; i < records->num_threads; i++)
+            for (uint32_t k = 0; k < records->threads[i].num_parts; k++)
+                low = HB_MIN(low, records->threads[i].parts[k].first_tick);
+    }
+    for (int i = 0; i < STEPS; i++) {
+        uint64_t middle = low + (high - low) / 2;
+        if (bytes_since(records, middle) <= most_bytes)
+            high = middle;
+        else
+            low = middle;
+    }
+    return high;
+}
+
+/* Under the lock. `told`: the bytes that may still stay for what they tell, of all threads. */
+static void drop_before(hb_spool *spool, hb_records *records, hb_thread_records *t, uint64_t tick,
+                        uint64_t *told)
+{
+    uint32_t kept = 0;
+    for (uint32_t k = t->num_parts; k-- > 0;) { /* the newest stay */
+        hb_part *part = &t->parts[k];
+        bool stays = part->last_tick >= tick;
+        if (!stays && (part->types & TOLD_ONCE) && part->coded_bytes <= *told) {
+            *told -= part->coded_bytes;
+            stays = true;
+        }
+        if (stays) {
+            t->parts[t->num_parts - ++kept] = *part;
+        } else {
+            drop_part(spool, part);
+            records->bytes -= part->coded_bytes;
+        }
+    }
+    memmove(t->parts, t->parts + t->num_parts - kept, kept * sizeof *t->parts);
+    t->num_parts = kept;
+}
+
+/* Under the lock: of threads of which nothing is left nobody need know. */
+static void forget_empty_threads(hb_records *records)
+{
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < records->num_threads; i++) {
+        hb_thread_records *t = &records->threads[i];
+        if (t->num_parts)
+            records->threads[left++] = *t;
+        else
+            free(t->parts);
+    }
+    records->num_threads = left;
+}
+
+/* For readers of a file whose process was killed: first the horizon, which says that what stands
+ * before it may be gone. */
+static void set_kept(hb_session *session, uint64_t tick, const hb_clock_pair *kept)
+{
+    uint32_t spare = ~session->newest_kept & 1;
+    __atomic_store_n(&session->kept_from, tick, __ATOMIC_RELAXED);
+    hb_store_words(&session->kept[spare], kept, sizeof *kept);
+    __atomic_store_n(&session->newest_kept, spare, __ATOMIC_RELEASE);
+}
+
+void hb_session_drop(hb_spool *spool, hb_session *session, uint64_t horizon, uint64_t most_bytes,
+                     const hb_clock_pair *kept)
+{
+    uint64_t told = TOLD_MOST;
     hb_lock_take(&spool->lock);
     hb_records *records = hb_spool_records(spool, session->number);
-    hb_thread_records *t = NULL;
-    for (;;) {
-        hb_part *part = records ? oldest_part(records, &t) : NULL;
-        if (!part || (part->last_tick >= horizon && records->bytes <= most_bytes)) break;
-        drop_part(spool, part);
-        records->bytes -= part->coded_bytes;
-        size_t behind = (size_t)(t->parts + t->num_parts - (part + 1));
-        memmove(part, part + 1, behind * sizeof *part);
-        t->num_parts--;
+    if (records) {
+        uint64_t tick = tick_that_fits(records, horizon, most_bytes);
+        if (tick > session->kept_from) set_kept(session, tick, kept);
+        records->kept_from = session->kept_from;
+        for (uint32_t i = 0; i < records->num_threads; i++)
+            drop_before(spool, records, &records->threads[i], session->kept_from, &told);
+        forget_empty_threads(records);
     }
     hb_spool_account(spool);
     hb_lock_give(&spool->lock);
@@ -463,6 +527,7 @@ hb_result hb_session_snapshot(hb_spool *spool, const hb_session *session, hb_sna
         return hb_fail(HB_ERROR_NO_MEMORY, "no memory to look at what is being recorded");
     }
     hb_session_tick(&s->session);
+    make_trace_id(s->session.trace_id);
     s->session.state = HB_SESSION_STOPPED;
     s->spool = spool;
     s->view = hb_spool_view_own(spool);

@@ -36,16 +36,18 @@ void hb_session_release(hb_spool *spool, hb_session *session);
 
 /* ---- a session that goes on: for flight recorders ---- */
 
-/** Drops a recording session's oldest records, chunk by chunk: those whose last time lies before
+/** Of a session begun with HB_SESSION_RING: drops, chunk by chunk, records that ended before
  * `horizon` (ticks), and more, oldest first, as long as what is kept takes over `most_bytes` of the
- * file (or memory). What metadata and devices were told in stays. The space is given back to the
- * file system. Any thread that does not record; not while a snapshot of it is read. */
-void hb_session_drop(hb_spool *spool, const hb_session *session, uint64_t horizon,
-                     uint64_t most_bytes);
+ * file (or memory). Of what metadata and devices were told in, a small part stays longer. The space
+ * is used again. `kept`: a time near to the horizon, for readers. Any thread that does not record;
+ * not while a snapshot of it is read. */
+void hb_session_drop(hb_spool *spool, hb_session *session, uint64_t horizon, uint64_t most_bytes,
+                     const hb_clock_pair *kept);
 
-/** What a recording session has by now, as a session that was stopped: its copy, to be read by any
- * source through hb_snapshot.view. Recording goes on meanwhile; open scopes are unfinished. Close
- * it before the spool, and before hb_session_release() of its session. HB_ERROR_NO_MEMORY. */
+/** What a recording session has by now, as a session that was stopped, with a trace id of its own:
+ * its copy, to be read by any source through hb_snapshot.view. Recording goes on meanwhile; open
+ * scopes are unfinished. Close it before the spool, and before hb_session_release() of its session.
+ * HB_ERROR_NO_MEMORY. */
 typedef struct hb_snapshot hb_snapshot;
 hb_result hb_session_snapshot(hb_spool *spool, const hb_session *session, hb_snapshot **snapshot);
 void hb_snapshot_close(hb_snapshot *snapshot);

@@ -139,12 +139,15 @@ bool hb_spool_append(hb_spool *spool, hb_segment *segment, uint64_t *offset)
     segment->payload_crc = hb_crc32c(payload, segment->bytes);
     seal(segment);
     if (spool->file_full) return false;
+    uint64_t at = spool->tail;
+    bool within = hb_free_space_take(&spool->space, whole, &at);
     int fd = lock_file(spool);
-    bool ok = fd >= 0 && write_at(fd, spool->tail, segment, whole);
+    bool ok = fd >= 0 && write_at(fd, at, segment, whole);
     unlock_file(spool);
+    if (!ok && within) hb_spool_punch(spool, (hb_extent){at, whole});
     if (!ok) return false;
-    *offset = spool->tail + sizeof *segment;
-    spool->tail += whole;
+    *offset = at + sizeof *segment;
+    if (!within) spool->tail += whole;
     return true;
 }
 
@@ -189,20 +192,35 @@ bool hb_spool_add_hot(hb_spool *spool, uint32_t count)
     return true;
 }
 
+static bool write_zeros(int fd, hb_extent extent)
+{
+    static const char zeros[HB_CHUNK_BYTES];
+    bool ok = true;
+    for (uint64_t at = 0; ok && at < extent.bytes; at += sizeof zeros)
+        ok = write_at(fd, extent.offset + at, zeros, HB_MIN(extent.bytes - at, sizeof zeros));
+    return ok;
+}
+
+/* Zeros first: what is left of a segment behind a new one must not be read. */
 void hb_spool_punch(hb_spool *spool, hb_extent extent)
 {
+    extent.bytes = round_up(extent.bytes, HB_SEGMENT_ALIGN);
     int fd = lock_file(spool);
-    if (fd >= 0)
-        (void)fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)extent.offset,
-                        (off_t)extent.bytes);
+    bool ok = fd >= 0 && (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                                    (off_t)extent.offset, (off_t)extent.bytes) == 0 ||
+                          write_zeros(fd, extent));
     unlock_file(spool);
+    if (ok) hb_free_space_add(&spool->space, extent);
 }
 
 void hb_spool_cut(hb_spool *spool, uint64_t bytes)
 {
     int fd = lock_file(spool);
-    if (fd >= 0 && ftruncate(fd, (off_t)bytes) == 0) spool->tail = bytes;
+    bool ok = fd >= 0 && ftruncate(fd, (off_t)bytes) == 0;
     unlock_file(spool);
+    if (!ok) return;
+    spool->tail = bytes;
+    hb_free_space_cut(&spool->space, bytes);
 }
 
 /* ---- making the file ---- */
@@ -389,6 +407,7 @@ hb_result hb_spool_open(hb_spool *spool, const hb_spool_options *options)
     HB_TRY(hb_pool_open(&spool->pool, (uint32_t)chunks, most_in_file(options, (uint32_t)chunks)));
     spool->base = spool->pool.base;
     hb_buf_init(&spool->unneeded, (size_t)1 << 30);
+    hb_buf_init(&spool->space, (size_t)1 << 30);
     hb_lock_init(&spool->lock, HB_LOCK_SPOOL);
     hb_lock_init(&spool->file_lock, HB_LOCK_SPOOL_FILE);
     make_header(&spool->head, worker);
@@ -413,6 +432,7 @@ static void free_records(hb_spool *spool)
         hb_records_free(r);
     }
     hb_buf_free(&spool->unneeded);
+    hb_buf_free(&spool->space);
 }
 
 static void let_go(hb_spool *spool)

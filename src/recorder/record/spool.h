@@ -18,14 +18,10 @@
 
 #include "base/files.h"
 #include "base/lock.h"
+#include "record/free_space.h"
 #include "record/pool.h"
 #include "record/records.h"
 #include "record/strings.h"
-
-/** A part of the file that nobody needs any more. */
-typedef struct hb_extent {
-    uint64_t offset, bytes;
-} hb_extent;
 
 typedef struct hb_spool {
     struct hb_spool *next_open;
@@ -41,7 +37,7 @@ typedef struct hb_spool {
     _Atomic uint32_t held; /* see hb_spool_holds() */
     /* under `lock` */
     hb_records *records;    /* of sessions that are not released */
-    hb_buf unneeded;        /* hb_extent */
+    hb_buf unneeded;        /* hb_extents of the file that nobody needs any more */
     uint32_t being_written; /* the chunk that the writer is at */
     unsigned recording;     /* sessions */
     uint64_t kept_bytes;    /* of parts in file and memory */
@@ -51,7 +47,8 @@ typedef struct hb_spool {
     hb_news ended;
     _Atomic bool writer_ends;
     bool file_full;
-    uint64_t tail;          /* where the next segment goes */
+    uint64_t tail;          /* behind the last segment */
+    hb_buf space;           /* zeros before it; see free_space.h */
     uint64_t floor;         /* below it the file is not cut off */
     uint64_t names_written; /* the string table is in the file up to here, or in hot chunks */
     void *scratch;
@@ -120,9 +117,10 @@ bool hb_spool_holds(hb_spool *spool, uint32_t session);
 
 /** Maps more hot chunks of the file, as long as they are a small part of the free disk. */
 bool hb_spool_add_hot(hb_spool *spool, uint32_t count);
-/** Writes a segment, whose head stands before its payload in `segment`, behind the others. */
+/** Writes a segment, whose head stands before its payload in `segment`, where there is space, or
+ * behind the others; `*offset`: of its payload. */
 bool hb_spool_append(hb_spool *spool, hb_segment *segment, uint64_t *offset);
-/** Gives an extent's blocks back to the file system. */
+/** Gives an extent, which a segment filled, to the file system, and to later segments. */
 void hb_spool_punch(hb_spool *spool, hb_extent extent);
 /** Cuts the file off at `bytes`. */
 void hb_spool_cut(hb_spool *spool, uint64_t bytes);

@@ -102,22 +102,30 @@ static bool all_ended(hb_spool *spool, uint32_t index)
 
 /* ---- records ---- */
 
-static hb_part code(hb_spool *spool, const hb_chunk *chunk)
+/* Copies a chunk's records, and says what they are. */
+static void survey(hb_spool *spool, const hb_chunk *chunk)
 {
     scratch *s = scratch_of(spool);
     uint32_t used = HB_MIN(__atomic_load_n(&chunk->used, __ATOMIC_ACQUIRE), HB_CHUNK_BYTES);
     uint32_t bytes = used > sizeof *chunk ? used - (uint32_t)sizeof *chunk : 0;
-    hb_events_info *info = &s->segment.events;
-    s->segment = (hb_segment){.kind = HB_SEGMENT_EVENTS, .events = chunk->events};
+    s->segment =
+        (hb_segment){.kind = HB_SEGMENT_EVENTS, .raw_bytes = bytes, .events = chunk->events};
     hb_codec_copy_hot((char *)s->raw, (const char *)(chunk + 1), bytes);
-    hb_codec_survey((const char *)s->raw, bytes, info);
+    hb_codec_survey((const char *)s->raw, bytes, &s->segment.events);
+}
+
+/* What survey() has copied. */
+static hb_part code(hb_spool *spool)
+{
+    scratch *s = scratch_of(spool);
+    uint32_t bytes = s->segment.raw_bytes;
+    const hb_events_info *info = &s->segment.events;
     size_t coded = hb_codec_encode((const char *)s->raw, bytes, s->coded);
     s->segment.codec = coded < bytes ? HB_CODEC_DELTA : HB_CODEC_RAW;
     if (coded >= bytes) {
         memcpy(s->coded, s->raw, bytes);
         coded = bytes;
     }
-    s->segment.raw_bytes = bytes;
     s->segment.bytes = coded;
     return (hb_part){.sequence = info->sequence,
                      .types = info->types,
@@ -229,6 +237,21 @@ static bool is_to_be_kept(hb_spool *spool, const hb_events_info *info)
     return to_be;
 }
 
+/* Of a ring, when there is more than we keep up with. */
+static bool is_too_old(hb_spool *spool, uint32_t index)
+{
+    const uint32_t told = 1u << HB_RECORD_METADATA | 1u << HB_RECORD_DEVICE;
+    const hb_events_info *info = &scratch_of(spool)->segment.events;
+    hb_lock_take(&spool->lock);
+    const hb_records *records = hb_spool_records(spool, info->session);
+    bool old =
+        records && !records->order && info->last_tick < records->kept_from && !(info->types & told);
+    if (old && !hb_pool_is_in_file(&spool->pool, index))
+        hb_spool_no_more_in_memory(spool, info->session);
+    hb_lock_give(&spool->lock);
+    return old;
+}
+
 /* Under the lock: records of a claimed chunk that are kept now, or could not be. True when nobody
  * needs them there any more. */
 static bool put_part(hb_spool *spool, uint32_t index, const hb_part *part, bool kept)
@@ -249,7 +272,9 @@ static bool put_part(hb_spool *spool, uint32_t index, const hb_part *part, bool 
 static bool write_part(hb_spool *spool, uint32_t index, const hb_chunk *chunk)
 {
     if (!is_to_be_kept(spool, &chunk->events)) return true;
-    hb_part part = code(spool, chunk);
+    survey(spool, chunk);
+    if (is_too_old(spool, index)) return true;
+    hb_part part = code(spool);
     bool kept = keep(spool, &part);
     hb_lock_take(&spool->lock);
     bool done = put_part(spool, index, &part, kept);
@@ -283,7 +308,7 @@ static bool write_lasting(hb_spool *spool, enum hb_segment_kind kind, const char
         .kind = kind, .raw_bytes = (uint32_t)size, .bytes = size, .string_offset = offset};
     memcpy(segment + 1, bytes, size);
     bool ok = hb_spool_append(spool, segment, &at);
-    if (ok) spool->floor = spool->tail;
+    if (ok) spool->floor = HB_MAX(spool->floor, at + (size + 7) / 8 * 8);
     free(segment);
     return ok;
 }
@@ -365,12 +390,10 @@ static void free_space(hb_spool *spool)
     hb_buf_init(&spool->unneeded, gone.max);
     hb_lock_give(&spool->lock);
     const hb_extent *all = (const hb_extent *)gone.data;
-    if (spool->path && nothing_kept && spool->tail > spool->floor) {
+    if (spool->path && nothing_kept && spool->tail > spool->floor)
         hb_spool_cut(spool, spool->floor);
-    } else if (spool->path) {
-        for (size_t i = 0; i < gone.size / sizeof *all; i++)
-            hb_spool_punch(spool, all[i]);
-    }
+    for (size_t i = 0; spool->path && i < gone.size / sizeof *all; i++)
+        if (all[i].offset < spool->tail) hb_spool_punch(spool, all[i]);
     hb_buf_free(&gone);
 }
 
