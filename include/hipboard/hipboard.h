@@ -281,6 +281,17 @@ typedef struct hb_profiler_options {
      * up to 5.2 and rocprofiler-sdk time all or none: there the option changes nothing but a note.
      */
     uint64_t kernel_sampling;
+    /** A flight recorder: records all the time and keeps the last so many nanoseconds, steps (up to
+     * a million) and bytes (of coded records: a plain scope has 4 to 8), whichever is least; 0: not
+     * limited so, and all three: it is none. When it is triggered, as with on_demand, hipboard's
+     * own threads write what is kept as a cycle into the tensorboard handler's directory (it must
+     * have that handler; none is called), while recording goes on; steps or a time that were asked
+     * for come into it before. At stop, what was asked for is written, and the rest dropped. It is
+     * kept in the spool, so that `hipboard recover` finds it after a crash. It takes no more than
+     * half of max_record_bytes, and while it is written no more than all. Instead of a schedule and
+     * of on_demand. */
+    int64_t ring_ns, ring_steps;
+    uint64_t ring_bytes;
 } hb_profiler_options;
 
 #define HB_TIME_SLICES_AUTO INT64_MAX
@@ -315,10 +326,12 @@ HB_API hb_result hb_profiler_step(hb_profiler *prof);
  * than two seconds, here or in hb_profiler_flush(), is told so on stderr. */
 HB_API hb_result hb_profiler_stop(hb_profiler *prof);
 
-/** Triggers a profiler that is `on_demand`. `reason` is copied, up to 159 bytes, and stands in the
- * trace; NULL: none. Returns at once: a thread of hipboard's does what is to be done. For any
- * thread while the profiler is not being destroyed, signal handlers included. HB_ERROR_STATE,
- * without hb_last_error(), when the profiler is not running or not such a one. */
+/** Triggers a profiler that is `on_demand`, or a flight recorder (ring_...), which is written then.
+ * `reason` is copied, up to 159 bytes, and stands in the trace; NULL: none. Returns at once: a
+ * thread of hipboard's does what is to be done, and hb_profiler_flush() waits for what a flight
+ * recorder has to write. For any thread while the profiler is not being destroyed, signal handlers
+ * included. HB_ERROR_STATE, without hb_last_error(), when the profiler is not running or not such a
+ * one. */
 HB_API hb_result hb_profiler_dump(hb_profiler *prof, const char *reason);
 
 /** Waits until every cycle handed to a background handler is written; its first error. */

@@ -482,8 +482,8 @@ class profiler : public profiler_ref {
         detail::callbacks own;
         return check(hb_profiler_flush(handle_));
     }
-    /** Triggers it, from any thread or signal handler; false when it is not on_demand or not
-     * running. */
+    /** Triggers it, from any thread or signal handler; false when it is neither on_demand
+     * nor a flight recorder, or not running. */
     bool dump(const char *reason = nullptr) noexcept
     {
         return hb_profiler_dump(handle_, reason) == HB_OK;

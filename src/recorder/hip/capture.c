@@ -14,6 +14,7 @@
 #include "hip/calls.h"
 #include "hip/capture_notes.h"
 #include "hip/code_objects.h"
+#include "hip/device_record.h"
 #include "hip/environment.h"
 #include "hip/forked.h"
 #include "hip/graphs.h"
@@ -327,36 +328,6 @@ static int count_devices(void)
     return 0;
 }
 
-static void put_device(int id, int32_t node, const hb_hip_device *d)
-{
-    uint32_t name = hb_strings_intern(d->name, strlen(d->name));
-    uint32_t arch = hb_strings_intern(d->arch, strlen(d->arch));
-    hb_thread *t = hb_record_enter();
-    if (!t) return;
-    hb_record_device *r = (hb_record_device *)hb_record_reserve(t, sizeof *r);
-    if (r) {
-        *r = (hb_record_device){
-            .total_global_mem = d->total_global_mem,
-            .shared_mem_per_block = (uint64_t)HB_MAX(d->shared_mem_per_block, 0),
-            .shared_mem_per_cu = (uint64_t)HB_MAX(d->shared_mem_per_cu, 0),
-            .arch = arch,
-            .id = id,
-            .compute_major = d->compute_major,
-            .compute_minor = d->compute_minor,
-            .max_threads_per_block = d->max_threads_per_block,
-            .max_threads_per_cu = d->max_threads_per_cu,
-            .regs_per_block = d->regs_per_block,
-            .warp_size = d->warp_size,
-            .num_cus = d->num_cus,
-            .node = node,
-        };
-        hb_record_head(&r->head, HB_RECORD_DEVICE, 0, name, sizeof *r);
-        r->head.start = hb_ticks();
-        hb_record_commit(t, &r->head);
-    }
-    hb_thread_leave(t);
-}
-
 static void put_devices(void)
 {
     hb_hip_device device;
@@ -371,7 +342,7 @@ static void put_devices(void)
         }
         int32_t node = state.backend->node_of ? state.backend->node_of(id) : -1;
         hb_calls_leave_own(was);
-        if (known) put_device(id, node, &device);
+        if (known) hb_device_record_put(id, node, &device);
     }
 }
 
@@ -534,6 +505,58 @@ static void finish(void)
         hb_put_text("hipboard_hip_backend_version", state.backend->version());
     if (state.backend && state.refusals[0]) hb_put_text("hipboard_hip_refused", state.refusals);
     put_environment();
+}
+
+static bool is_attached(void)
+{
+    return state.recording && state.backend && !state.gone;
+}
+
+/* The reports that have come, and were to come, of all launches that were made. */
+static bool count_now(hb_call_counts *now)
+{
+    pthread_mutex_lock(&state.lock);
+    bool attached = is_attached();
+    if (attached) *now = count_reports();
+    pthread_mutex_unlock(&state.lock);
+    return attached;
+}
+
+/* Of a program that goes on launching, for what had been launched by now. */
+static void await_finished(void)
+{
+    enum { MOST_MS = 200, IDLE_MS = 20 };
+    hb_call_counts now = {0};
+    if (!count_now(&now)) return;
+    uint64_t wanted = now.made, last = now.arrived;
+    for (int ms = 0, idle = 0; now.arrived < wanted && ms < MOST_MS && idle < IDLE_MS; ms++) {
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        if (!count_now(&now)) return;
+        idle = now.arrived == last ? idle + 1 : 0;
+        last = now.arrived;
+    }
+}
+
+static void tell_sampling(void)
+{
+    uint32_t each = atomic_load(&hb_calls_sampling);
+    if (each > 1 && state.backend->samples) hb_put_number(HB_METADATA_KERNEL_SAMPLING, each);
+}
+
+void hb_device_tell(void)
+{
+    await_finished();
+    pthread_mutex_lock(&state.lock);
+    if (is_attached() && hb_calls_count().seen != state.at_start.seen && may_ask()) {
+        put_devices();
+        ask_versions();
+        hb_put_number(HB_METADATA_HIP_RUNTIME, state.hip.version);
+        hb_put_number(HB_METADATA_HIP_DRIVER, state.hip.driver_version);
+        hb_put_text("hipboard_hip_backend", state.backend->name);
+        tell_sampling();
+        hb_notes_put();
+    }
+    pthread_mutex_unlock(&state.lock);
 }
 
 /* Under lock. */

@@ -20,6 +20,10 @@ void hb_device_start(bool asked_for, uint32_t kernel_sampling);
 /** Looks for a HIP runtime that was loaded since; cheap, for each step, recorded or not. */
 void hb_device_look_again(void);
 
+/** A session that goes on is about to be looked at: what is known of devices is left in it, once
+ * more, and finished work is asked for. Waits a moment for its reports; not a program's thread. */
+void hb_device_tell(void);
+
 /** The session is about to end: leaves in it what is known of devices and of what is missing. Work
  * that the devices have still to do is waited for by who opens the session, or here where the
  * back-end can't do it later. */

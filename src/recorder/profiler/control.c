@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/guard.h"
 #include "base/lock.h"
 #include "base/process.h"
 #include "base/thread_start.h"
@@ -56,6 +57,8 @@ struct hb_control {
     hb_news changed;
     atomic_bool running;         /* from start to end; also read without the lock */
     bool ending, away, finished; /* the thread: is to end; looks at a file; has ended */
+    atomic_bool at_once;         /* a ring is written now, whatever else was asked for */
+    uint64_t rounds;             /* in which it has looked for all that asks */
     unsigned holders;
     news news[MAX_NEWS];
     size_t num_news;
@@ -99,6 +102,15 @@ static void set_away(hb_control *c, bool away)
 {
     hb_lock_take(&c->lock);
     c->away = away;
+    hb_news_tell(&c->changed);
+    hb_lock_give(&c->lock);
+}
+
+/* Those who wait for it see the rings written that were asked for before it. */
+static void count_round(hb_control *c)
+{
+    hb_lock_take(&c->lock);
+    c->rounds++;
     hb_news_tell(&c->changed);
     hb_lock_give(&c->lock);
 }
@@ -280,6 +292,7 @@ static void hear_alarm(hb_control *c)
         snprintf(why + n, sizeof why - (size_t)n, " (and %llu more)",
                  (unsigned long long)call.others);
     ask_for(&request, why, "");
+    if (hb_ring_is_about_to_be_written(c->prof)) return;
     (void)ask(c, &request, &number); /* one more while there is one is no news */
 }
 
@@ -317,10 +330,8 @@ static int64_t serve(hb_control *c)
     }
     hear_alarm(c);
     hear_file(c);
-    hb_turns_lock(prof);
-    hb_demand_run(prof);
-    due = HB_MIN(due, hb_demand_due(prof));
-    hb_turns_unlock(prof);
+    due = HB_MIN(due, hb_ring_wanted(&prof->options) ? hb_ring_mind(prof, atomic_load(&c->at_once))
+                                                     : hb_demand_mind(prof));
     tell_news(c);
     return due;
 }
@@ -380,6 +391,7 @@ static void *work(void *arg)
         look_at_file(c);
         if (is_to_end(c)) break;
         due = serve(c);
+        count_round(c);
     }
     finish(c);
     return NULL;
@@ -524,6 +536,43 @@ void hb_control_free(hb_profiler *prof)
     hb_control_end(prof);
     let_go(prof->control);
     prof->control = NULL;
+}
+
+void hb_control_wake(const hb_profiler *prof)
+{
+    const hb_control *c = prof->control;
+    if (c && atomic_load(&c->running)) hb_alarm_wake(c->alarm);
+}
+
+/* Under the lock. The round that is under way may have looked for alarms before; the next one has
+ * not. False when the thread does not come round. */
+static bool await_rounds(hb_control *c)
+{
+    hb_patience patience = {0};
+    uint64_t wanted = c->rounds + 2;
+    bool in_vain;
+    while (c->rounds < wanted && !c->finished && !c->away) {
+        hb_alarm_wake(c->alarm);
+        if (!hb_patience_wait(&patience, &c->changed, &c->lock, c->thread, &in_vain)) return false;
+    }
+    return c->rounds >= wanted;
+}
+
+/* One may be written, and one more be asked for that waits for it. */
+void hb_control_settle(hb_profiler *prof, bool at_once)
+{
+    hb_control *c = prof && prof->pid == getpid() ? prof->control : NULL;
+    if (!c || !c->running || !hb_ring_wanted(&prof->options) || prof->paused) return;
+    if (hb_control_is_this_thread(prof)) return;
+    for (int i = 0; i < 2; i++) {
+        atomic_store(&c->at_once, at_once);
+        hb_lock_take(&c->lock);
+        bool came_round = await_rounds(c);
+        hb_lock_give(&c->lock);
+        atomic_store(&c->at_once, false);
+        if (!came_round || !hb_ring_is_read(prof)) break;
+        if (i == 0) hb_worker_wait(prof);
+    }
 }
 
 bool hb_control_is_this_thread(const hb_profiler *prof)

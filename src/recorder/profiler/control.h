@@ -18,6 +18,14 @@ hb_result hb_control_start(hb_profiler *prof);
 void hb_control_end(hb_profiler *prof);
 void hb_control_free(hb_profiler *prof);
 
+/** The thread looks around now. */
+void hb_control_wake(const hb_profiler *prof);
+
+/** Of a ring: what it was triggered for by now is on its way to the background thread when this
+ * returns. `at_once`: and what was asked to come into it before is not waited for. Not under
+ * hb_turns_lock(). */
+void hb_control_settle(hb_profiler *prof, bool at_once);
+
 /** As hb_alarm_ring(), for who listens to this profiler's; false when nobody does.
  * Async-signal-safe. */
 bool hb_control_alarm(const hb_profiler *prof, const char *reason);

@@ -263,11 +263,16 @@ static hb_result log_texts(hb_event_log *log, hb_cycle_numbers *numbers, const h
     return hb_profile_log_lost(log, at_step, lost);
 }
 
+static const hb_session *session_of(const hb_job *job)
+{
+    return job->dump ? hb_ring_dump_session(job->dump) : job->cycle->session;
+}
+
 static hb_result log_cycle(hb_event_log *log, hb_cycle_numbers *numbers, const hb_job *job,
                            const hb_trace_info *info, int64_t at_step)
 {
     const hb_profile_at at = {HB_PROFILE_CYCLE, at_step, info->stop_ns};
-    hb_lost lost = hb_session_lost(job->cycle->session);
+    hb_lost lost = hb_session_lost(session_of(job));
     HB_TRY(log_cycle_numbers(log, numbers, job, &lost, at));
     HB_TRY(hb_profile_log_kernel_times(log, at_step, numbers->kernel_us.items,
                                        numbers->kernel_us.count));
@@ -323,7 +328,9 @@ void hb_cycle_log(hb_profiler *prof, const hb_job *job)
     hb_cycle_numbers numbers = {0};
     hb_spool_view view = hb_spool_view_own(&prof->spool);
     if (!prof->event_log) return;
-    hb_result result = hb_session_source_open(&view, job->cycle->session, NULL, &source);
+    hb_result result = job->dump
+                           ? hb_ring_dump_open(job->dump, &source)
+                           : hb_session_source_open(&view, job->cycle->session, NULL, &source);
     if (result == HB_OK) {
         result = hb_cycle_numbers_make(source,
                                        job->flags & HB_DIALECT_KINETO ? HB_SCOPES_ARE_ANNOTATIONS

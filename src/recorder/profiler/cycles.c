@@ -54,6 +54,12 @@ static uint64_t default_max_bytes(void)
     return hb_affordable(HB_MIN(pages * page / 4, (uint64_t)8 << 30));
 }
 
+uint64_t hb_cycles_max_bytes(const hb_profiler *prof)
+{
+    uint64_t max = prof->options.max_record_bytes;
+    return max ? max : default_max_bytes();
+}
+
 static const char *spool_dir(const hb_profiler *prof, char buf[HB_LOG_DIR_BUF])
 {
     return prof->spool_dir ? prof->spool_dir
@@ -64,10 +70,9 @@ static hb_result prepare(hb_profiler *prof)
 {
     if (prof->spool.base) return HB_OK;
     const char *worker = hb_handler_worker(&prof->options.on_trace_ready);
-    uint64_t max = prof->options.max_record_bytes;
     char dir[HB_LOG_DIR_BUF];
     hb_spool_options options = {spool_dir(prof, dir), worker ? worker : "hipboard",
-                                max ? max : default_max_bytes()};
+                                hb_cycles_max_bytes(prof)};
     /* When it can't be made, writing will fail and say so; recording can go on. */
     if (options.dir && options.dir[0]) (void)hb_make_directories(options.dir);
     hb_result result = hb_spool_open(&prof->spool, &options);
@@ -84,7 +89,8 @@ hb_result hb_cycles_prepare(hb_profiler *prof)
 static uint32_t session_flags(const hb_profiler *prof)
 {
     const hb_profiler_options *o = &prof->options;
-    return hb_demand_session_flags(prof) | (o->record_shapes ? HB_SESSION_SHAPES : 0) |
+    uint32_t own = hb_ring_wanted(o) ? HB_SESSION_RING : hb_demand_session_flags(prof);
+    return own | (o->record_shapes ? HB_SESSION_SHAPES : 0) |
            (o->profile_memory ? HB_SESSION_MEMORY : 0) | (o->with_stack ? HB_SESSION_STACK : 0) |
            (o->with_flops ? HB_SESSION_FLOPS : 0) | (o->with_modules ? HB_SESSION_MODULES : 0);
 }
@@ -107,6 +113,7 @@ static hb_result start_trace(hb_profiler *prof)
     hb_lock_take(&prof->lock);
     prof->session = session;
     hb_lock_give(&prof->lock);
+    if (hb_ring_wanted(&prof->options)) hb_ring_begin(prof);
     hb_metadata_emit(prof);
     if (hb_wants_hip(prof))
         hb_device_start(prof->options.activities & HB_ACTIVITY_HIP,
@@ -137,6 +144,7 @@ static void discard_trace(hb_profiler *prof)
 {
     hb_session *session = end_session(prof);
     if (!session || make_cycle(prof, session, 0)) return;
+    hb_worker_wait(prof); /* it may be reading what a ring has kept */
     hb_device_forget(session);
     hb_session_settle(&prof->spool, session);
     hb_session_release(&prof->spool, session);
@@ -219,7 +227,7 @@ hb_result hb_cycles_transit(hb_profiler *prof, hb_profiler_action from, hb_profi
 
 hb_result hb_cycles_finish(hb_profiler *prof)
 {
-    if (records(prof->action)) return save(prof);
+    if (records(prof->action) && !hb_ring_wanted(&prof->options)) return save(prof);
     discard_trace(prof);
     return HB_OK;
 }

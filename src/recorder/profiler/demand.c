@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "profiler/arbitration.h"
+#include "profiler/control.h"
 #include "profiler/cycles.h"
 #include "profiler/profiler.h"
 
@@ -15,7 +17,7 @@ enum { USUAL_STEPS = 3, USUAL_MS = 1000 };
 
 bool hb_demand_wanted(const hb_profiler_options *options)
 {
-    return options->on_demand;
+    return options->on_demand || hb_ring_wanted(options);
 }
 
 static bool by_steps(const hb_request *r)
@@ -23,10 +25,10 @@ static bool by_steps(const hb_request *r)
     return r->steps > 0;
 }
 
-/* A program that has marked a step will mark more. */
-static void complete(hb_request *r, bool marks_steps)
+/* A program that has marked a step will mark more. What a ring has kept is there. */
+static void complete(hb_request *r, bool marks_steps, bool ring)
 {
-    if (r->steps || r->duration_ms) return;
+    if (r->steps || r->duration_ms || ring) return;
     if (marks_steps || r->start_step > 0 || r->roundup > 1)
         r->steps = USUAL_STEPS;
     else
@@ -65,7 +67,9 @@ hb_result hb_demand_ask(hb_profiler *prof, const hb_request *request, uint64_t *
                      .asked_ns = now,
                      .at_ns = monotonic_of(request->start_ms, now)};
     d->late = request->start_ms && d->at_ns == now;
-    complete(&d->request, prof->step_num > 0);
+    bool ring = hb_ring_wanted(&prof->options);
+    complete(&d->request, prof->step_num > 0, ring);
+    if (ring) d->at_ns += d->request.duration_ms * 1000000;
     d->stepless = by_steps(&d->request) && prof->step_num == 0;
     *number = d->number;
     return HB_OK;
@@ -92,9 +96,25 @@ static void find_first_step(hb_demand *d, int64_t step)
                        : INT64_MAX;
 }
 
+/* Of a ring, what was asked for still comes into it before it is written. */
+static void count_ring_step(hb_profiler *prof, int64_t step)
+{
+    hb_demand *d = &prof->demand;
+    if (d->phase != HB_DEMAND_ASKED || !by_steps(&d->request)) return;
+    if (d->first_step < 0) find_first_step(d, step);
+    if (d->first_step < 0 || step <= d->last_step) return;
+    d->request.steps = 0;
+    d->at_ns = hb_clock_ns(CLOCK_MONOTONIC);
+    hb_control_wake(prof);
+}
+
 hb_profiler_action hb_demand_action(hb_profiler *prof, int64_t step)
 {
     hb_demand *d = &prof->demand;
+    if (hb_ring_wanted(&prof->options)) {
+        count_ring_step(prof, step);
+        return HB_ACTION_RECORD;
+    }
     if (d->phase == HB_DEMAND_NONE) return HB_ACTION_NONE;
     if (!by_steps(&d->request)) /* our own thread minds it */
         return d->phase == HB_DEMAND_RECORDING ? HB_ACTION_RECORD : HB_ACTION_NONE;
@@ -138,7 +158,7 @@ static void end(hb_profiler *prof)
     prof->demand.phase = HB_DEMAND_NONE;
 }
 
-void hb_demand_run(hb_profiler *prof)
+static void run(hb_profiler *prof)
 {
     if (!prof->started || prof->paused) return;
     if (hb_demand_due(prof) > hb_clock_ns(CLOCK_MONOTONIC)) return;
@@ -146,6 +166,21 @@ void hb_demand_run(hb_profiler *prof)
         begin(prof);
     else
         end(prof);
+}
+
+int64_t hb_demand_mind(hb_profiler *prof)
+{
+    hb_turns_lock(prof);
+    run(prof);
+    int64_t due = hb_demand_due(prof);
+    hb_turns_unlock(prof);
+    return due;
+}
+
+bool hb_demand_is_due(const hb_profiler *prof, bool at_once)
+{
+    if (prof->demand.phase != HB_DEMAND_ASKED) return false;
+    return at_once || hb_demand_due(prof) <= hb_clock_ns(CLOCK_MONOTONIC);
 }
 
 void hb_demand_drop(hb_profiler *prof)

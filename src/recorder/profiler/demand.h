@@ -27,7 +27,7 @@ typedef struct hb_demand {
     bool stepless;                 /* it waits for a step, and the program had marked none */
 } hb_demand;
 
-/** Whether it records nothing until it is asked to. */
+/** Whether it can be asked: it records nothing until then, or is a ring. */
 bool hb_demand_wanted(const hb_profiler_options *options);
 
 /** Takes a request on, in the place of one that has not begun. HB_ERROR_BUSY while one is recorded,
@@ -38,10 +38,14 @@ hb_result hb_demand_ask(hb_profiler *prof, const hb_request *request, uint64_t *
 /** What the step of that number is to do. */
 hb_profiler_action hb_demand_action(hb_profiler *prof, int64_t step_number);
 
-/** When hb_demand_run() has something to do, by CLOCK_MONOTONIC in ns; INT64_MAX: not at all. */
+/** When hb_demand_mind() has something to do, by CLOCK_MONOTONIC in ns; INT64_MAX: not at all. */
 int64_t hb_demand_due(const hb_profiler *prof);
-/** Begins or ends what is to be recorded by time, when it is time. Own thread. */
-void hb_demand_run(hb_profiler *prof);
+/** Begins or ends what is to be recorded by time, when it is time; when to come again. Own thread,
+ * not under hb_turns_lock(). */
+int64_t hb_demand_mind(hb_profiler *prof);
+
+/** Whether a ring is to be written. `at_once`: what is asked for is not waited for any more. */
+bool hb_demand_is_due(const hb_profiler *prof, bool at_once);
 
 /** The profiler stops or pauses: what was not begun is not recorded any more. */
 void hb_demand_drop(hb_profiler *prof);

@@ -12,6 +12,7 @@
 #include "replay/device_source.h"
 #include "replay/merge.h"
 #include "replay/time_slices.h"
+#include "replay/window.h"
 #include "trace/live.h"
 #include "write/write.h"
 
@@ -19,6 +20,11 @@ hb_result hb_session_source_open(const hb_spool_view *view, const hb_session *se
                                  const hb_record_source_options *options, hb_source **source)
 {
     HB_TRY(hb_device_source_open(view, session, options, source));
+    if (session->flags & HB_SESSION_RING) {
+        hb_clock_fit fit = hb_clock_fit_pairs(&session->start, hb_session_last(session));
+        uint64_t from = session->kept_from;
+        HB_TRY(hb_window_open(source, from ? hb_clock_unix(&fit, from) : INT64_MIN));
+    }
     hb_result result = hb_time_slices_add(source, session->slice_ns);
     if (result != HB_OK) (*source)->close(*source);
     return result;
@@ -45,8 +51,8 @@ static bool count_up(char *path)
 }
 
 /* Containers that share a directory share host names, process numbers and clocks. */
-static hb_result write_new(hb_source *source, char *path, const hb_write_options *options,
-                           hb_write_stats *stats)
+hb_result hb_write_trace_new(hb_source *source, char *path, const hb_write_options *options,
+                             hb_write_stats *stats)
 {
     hb_result result;
     int tries = 100;
@@ -87,7 +93,7 @@ hb_result hb_cycle_write(hb_profiler *prof, hb_cycle *cycle, char *path, unsigne
         .herald = &herald,
     };
     hb_result result = options.replace ? hb_write_trace_file(source, path, &options, &stats)
-                                       : write_new(source, path, &options, &stats);
+                                       : hb_write_trace_new(source, path, &options, &stats);
     source->close(source);
     if (result != HB_OK) return result;
     hb_cycle_saved(prof, cycle);

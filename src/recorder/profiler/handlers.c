@@ -75,20 +75,32 @@ static char *trace_path(const char *dir, const char *worker, unsigned flags)
     return n < 0 ? NULL : path;
 }
 
+/* A request may name a file. */
+static hb_result find_place(const hb_profiler *prof, const tensorboard_handler *h,
+                            hb_trace_place *place)
+{
+    char *path = hb_demand_path(prof);
+    *place = (hb_trace_place){.dir = path ? HB_NO_KEPT_FILE : hb_log_dir_keep(&h->dir),
+                              .path = path ? path : trace_path(h->dir.path, h->worker, h->flags),
+                              .flags = h->flags};
+    if (place->path) return HB_OK;
+    hb_kept_file_close(&place->dir);
+    return hb_fail(HB_ERROR_NO_MEMORY, "no memory for a file name");
+}
+
+hb_result hb_handler_place(const hb_profiler *prof, hb_trace_place *place)
+{
+    return find_place(prof, ours(&prof->options.on_trace_ready), place);
+}
+
 static hb_result tensorboard_ready(hb_profiler *prof, void *context)
 {
     const tensorboard_handler *h = context;
-    unsigned flags = h->flags;
+    hb_trace_place place;
+    HB_TRY(find_place(prof, h, &place));
     /* The cycle of a profiler that this one yielded to: its numbers go to its own directory. */
-    if (ours(&prof->options.on_trace_ready) != h) flags |= HB_NO_EVENT_FILE;
-    char *path = hb_demand_path(prof);
-    hb_kept_file dir = path ? HB_NO_KEPT_FILE : hb_log_dir_keep(&h->dir);
-    if (!path) path = trace_path(h->dir.path, h->worker, flags);
-    if (!path) {
-        hb_kept_file_close(&dir);
-        return hb_fail(HB_ERROR_NO_MEMORY, "no memory for a file name");
-    }
-    return hb_worker_submit(prof, prof->last_cycle, path, flags, dir);
+    if (ours(&prof->options.on_trace_ready) != h) place.flags |= HB_NO_EVENT_FILE;
+    return hb_worker_submit(prof, prof->last_cycle, &place);
 }
 
 static void tensorboard_destroy(void *context)

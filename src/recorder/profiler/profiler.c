@@ -194,6 +194,7 @@ static void profiler_free(hb_profiler *prof, bool whole)
     hb_metadata_drop(prof);
     hb_handler_destroy(&prof->options.on_trace_ready);
     hb_retention_free(&prof->retention);
+    hb_ring_free(prof);
     free(prof->control_file);
     free(prof->spool_dir);
     free(prof->distributed_json);
@@ -285,6 +286,7 @@ static hb_result go_on(hb_profiler *prof)
 {
     hb_run_log_open(prof);
     hb_result result = hb_cycles_transit(prof, HB_ACTION_NONE, prof->action);
+    hb_ring_step(prof);
     begin_step(prof);
     return result;
 }
@@ -337,6 +339,7 @@ static hb_result next_step(hb_profiler *prof)
     prof->action = action;
     hb_run_log_step(prof);
     hb_result result = hb_cycles_transit(prof, last, action);
+    hb_ring_step(prof);
     begin_step(prof);
     if (result == HB_OK) result = delivered;
     return result != HB_OK ? result : hb_worker_result(prof);
@@ -382,7 +385,7 @@ void hb_profiler_pause(hb_profiler *prof)
 void hb_profiler_resume(hb_profiler *prof)
 {
     prof->paused = false;
-    if (hb_demand_wanted(&prof->options)) prof->action = HB_ACTION_NONE;
+    if (prof->options.on_demand) prof->action = HB_ACTION_NONE;
     if (go_on(prof) != HB_OK) hb_warn("%s", hb_last_error());
 }
 
@@ -403,6 +406,7 @@ hb_result hb_profiler_stop(hb_profiler *prof)
     HB_GUARDED();
     bool stopped = false, outermost;
     HB_TRY(enter(prof, "stop", &outermost));
+    hb_control_settle(prof, true);
     hb_turns_lock(prof);
     hb_result result = stop(prof, &stopped);
     hb_turns_unlock(prof);
@@ -420,6 +424,7 @@ hb_result hb_profiler_flush(hb_profiler *prof)
     HB_GUARDED();
     if (!prof) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "flush: the profiler is NULL");
     if (prof->pid != getpid()) return HB_OK;
+    hb_control_settle(prof, false);
     hb_worker_wait(prof);
     return hb_worker_result(prof);
 }

@@ -16,18 +16,28 @@
 #include "profiler/git_commit.h"
 #include "profiler/log_dir.h"
 #include "profiler/retention.h"
+#include "profiler/ring.h"
 #include "profiler/slow_steps.h"
 #include "record/alarm.h"
 #include "record/session.h"
 #include "replay/host_source.h"
+#include "write/write.h"
 
 /** A finished cycle's records. They are given back to the spool when nobody holds the cycle any
  * more: the profiler (until the next cycle, or always with acc_events) and jobs that write it. */
 struct hb_cycle;
 
+/** Where a trace goes. */
+typedef struct hb_trace_place {
+    char *path;       /* from malloc */
+    hb_kept_file dir; /* that it is in; or none */
+    unsigned flags;   /* enum hb_export_flags */
+} hb_trace_place;
+
 /** A cycle on its way into a file; without a path it is only settled, see hb_session_settle(). */
 typedef struct hb_job {
-    struct hb_cycle *cycle;
+    struct hb_cycle *cycle; /* NULL: what a ring has kept */
+    struct hb_ring_dump *dump;
     char *path;       /* or NULL: then the job is its cycle's own */
     hb_kept_file dir; /* that it is in; or none */
     unsigned flags;   /* enum hb_export_flags */
@@ -82,6 +92,7 @@ struct hb_profiler {
     char *control_file;            /* or NULL */
     hb_alarm_limit trigger_metric; /* name "": none */
     hb_demand demand;
+    hb_ring ring;
     hb_slow_steps slow_steps;
     bool handler_waits;     /* for a thread of the program, with a cycle that ours has ended */
     hb_retention retention; /* the worker's, while it runs */
@@ -124,10 +135,10 @@ hb_result hb_worker_start(hb_profiler *prof);
 bool hb_worker_end(hb_profiler *prof);
 /** Queues what settles a new cycle; the program's thread does not wait. */
 void hb_worker_settle(hb_profiler *prof, hb_cycle *cycle);
-/** Queues `cycle`; takes `path`, which is from malloc, and `dir`, the open directory that it is in,
- * if there is one. */
-hb_result hb_worker_submit(hb_profiler *prof, hb_cycle *cycle, char *path, unsigned flags,
-                           hb_kept_file dir);
+/** Queues `cycle`, or what a ring has kept; takes what `place` has, and `dump`. */
+hb_result hb_worker_submit(hb_profiler *prof, hb_cycle *cycle, const hb_trace_place *place);
+hb_result hb_worker_submit_dump(hb_profiler *prof, struct hb_ring_dump *dump,
+                                const hb_trace_place *place);
 /** The first background failure that nobody was told of yet; HB_OK when there is none. */
 hb_result hb_worker_result(hb_profiler *prof);
 /** Until what is queued is done, whatever others queue meanwhile. */
@@ -146,6 +157,10 @@ hb_result hb_profiler_check_readable(const hb_profiler *prof);
 /** A session as a source, as hb_device_source_open(), with time slices if it wants them. */
 hb_result hb_session_source_open(const hb_spool_view *view, const hb_session *session,
                                  const hb_record_source_options *options, hb_source **source);
+
+/** Writes a source to a new file, as hb_cycle_write() does. */
+hb_result hb_write_trace_new(hb_source *source, char *path, const hb_write_options *options,
+                             hb_write_stats *stats);
 
 /** Whether nothing was recorded in it but metadata. */
 bool hb_session_is_empty(const hb_spool_view *view, const hb_session *session);
@@ -168,6 +183,8 @@ hb_result hb_handler_open_dirs(const hb_trace_handler *handler);
 hb_result hb_handler_call(const hb_trace_handler *handler, hb_profiler *prof);
 /** Whether a function of hipboard's made it. */
 bool hb_handler_is_ours(const hb_trace_handler *handler);
+/** Where its tensorboard handler puts a trace that is asked for now. */
+hb_result hb_handler_place(const hb_profiler *prof, hb_trace_place *place);
 /** Whether it is hipboard's and calls nothing of the program's, so that any thread may call it. */
 bool hb_handler_is_own(const hb_trace_handler *handler);
 void hb_handler_destroy(const hb_trace_handler *handler);

@@ -13,6 +13,7 @@
 #include "base/json_line.h"
 #include "hip/capture.h"
 #include "profiler/profiler.h"
+#include "profiler/user_metadata.h"
 #include "record/spool_file.h"
 #include "replay/host_source.h"
 #include "replay/merge.h"
@@ -68,8 +69,12 @@ static hb_result write_session(hb_spool_file *f, hb_session *session, const char
                                unsigned flags, uint64_t *events)
 {
     char lost[24];
-    hb_metadata told[] = {{"hipboard_recovered", "true"}, {"hipboard_lost_by_kill", lost}};
-    size_t num_told = session->in_memory ? 2 : 1;
+    hb_metadata told[3] = {{"hipboard_recovered", "true"}};
+    size_t num_told = 1;
+    if (session->in_memory) told[num_told++] = (hb_metadata){"hipboard_lost_by_kill", lost};
+    if (session->flags & HB_SESSION_RING)
+        told[num_told++] =
+            (hb_metadata){HB_METADATA_REASON, "\"recovered: its process was killed\""};
     hb_record_source_options with = {
         .metadata = told, .num_metadata = num_told, .is_json = hb_json_is_valid};
     snprintf(lost, sizeof lost, "%llu", (unsigned long long)most_lost(session));
@@ -140,6 +145,8 @@ static void tell(recovery *rec, const hb_spool_file *f, const char *trace, hb_re
 static bool recover_session(recovery *rec, hb_spool_file *f, hb_found_session *found)
 {
     uint64_t events = 0;
+    if (found->session.flags & HB_SESSION_RING)
+        found->session.start = *hb_session_kept(&found->session);
     char *path = trace_path(f, &found->session, rec->flags);
     hb_result result = path ? write_session(f, &found->session, path, rec->flags, &events)
                             : hb_fail(HB_ERROR_NO_MEMORY, "no memory for a file name");

@@ -19,14 +19,17 @@ static bool has_triggers(const hb_profiler_options *o)
 hb_result hb_trigger_check(const hb_profiler_options *o)
 {
     hb_alarm_limit limit;
+    HB_TRY(hb_ring_check(o));
     if (!hb_demand_wanted(o))
-        return has_triggers(o) ? hb_fail(HB_ERROR_INVALID_ARGUMENT,
-                                         "trigger_... and control_file are of use with on_demand "
-                                         "only")
-                               : HB_OK;
+        return has_triggers(o)
+                   ? hb_fail(HB_ERROR_INVALID_ARGUMENT,
+                             "trigger_... and control_file are of use with on_demand or ring_... "
+                             "only")
+                   : HB_OK;
     if (hb_schedule_given(&o->schedule))
-        return hb_fail(HB_ERROR_INVALID_ARGUMENT,
-                       "on_demand: requests say which steps are recorded; leave the schedule out");
+        return hb_fail(HB_ERROR_INVALID_ARGUMENT, "%s; leave the schedule out",
+                       o->on_demand ? "on_demand: requests say which steps are recorded"
+                                    : "ring_...: all steps are recorded");
     if (o->trigger_slow_step && o->trigger_slow_step <= 100)
         return hb_fail(HB_ERROR_INVALID_ARGUMENT,
                        "trigger_slow_step %u: percent of the median step, over 100; 300 is three "
@@ -44,6 +47,7 @@ hb_result hb_trigger_take_options(hb_profiler *prof, const hb_profiler_options *
     if (o->trigger_metric) (void)hb_alarm_limit_parse(o->trigger_metric, &prof->trigger_metric);
     prof->options.trigger_metric = prof->options.control_file = NULL;
     if (o->control_file && !(prof->control_file = strdup(o->control_file))) return hb_no_memory();
+    HB_TRY(hb_ring_init(prof));
     return hb_retention_init(&prof->retention, o->max_cycles, o->max_disk_bytes);
 }
 

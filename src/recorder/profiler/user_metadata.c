@@ -10,6 +10,7 @@
 #include "base/json_line.h"
 #include "profiler/arbitration.h"
 #include "record/strings.h"
+#include "replay/window.h"
 
 /* Keys of the document itself. */
 static const char *const reserved_keys[] = {
@@ -17,7 +18,7 @@ static const char *const reserved_keys[] = {
     "traceEvents",          "traceName",        "trace_id",        "host_name",
     "distributedInfo",      "with_stack",       "profile_memory",  "record_shapes",
     "with_modules",         "with_flops",       "hipboard_lost",   HB_METADATA_REASON,
-    HB_METADATA_REQUEST_ID,
+    HB_METADATA_REQUEST_ID, HB_METADATA_RING,
 };
 
 static hb_result check_key(const char *key)
@@ -55,13 +56,15 @@ static hb_result add(hb_profiler *prof, const char *key_text, const char *text, 
     uint32_t key = intern(key_text), json = intern(text);
     if (key == HB_STRING_DROPPED || json == HB_STRING_DROPPED)
         return hb_fail(HB_ERROR_LIMIT, "metadata: the table of names is full");
-    if (preset) return keep(&prof->preset, key, json, true);
+    bool ring = hb_ring_wanted(&prof->options);
     hb_turns_lock(prof);
     hb_result result = HB_OK;
-    if (prof->session)
-        hb_record_metadata_entry(key, json);
-    else
+    /* Of a ring each dump is a cycle that it belongs to, however long ago it was told. */
+    if (preset || ring)
+        result = keep(&prof->preset, key, json, true);
+    else if (!prof->session)
         result = keep(&prof->pending, key, json, false);
+    if (prof->session && !preset) hb_record_metadata_entry(key, json);
     hb_turns_unlock(prof);
     return result;
 }
@@ -147,14 +150,19 @@ static void emit_request(const hb_profiler *prof)
     if (r->id[0]) emit_text(HB_METADATA_REQUEST_ID, r->id);
 }
 
-void hb_metadata_emit(hb_profiler *prof)
+void hb_metadata_repeat(const hb_profiler *prof)
 {
     if (prof->distributed_json)
         hb_record_metadata_entry(intern(HB_METADATA_DISTRIBUTED), intern(prof->distributed_json));
     record(prof->preset);
+}
+
+void hb_metadata_emit(hb_profiler *prof)
+{
+    hb_metadata_repeat(prof);
     record(prof->pending);
     drop(&prof->pending);
-    if (hb_demand_number(prof)) emit_request(prof);
+    if (prof->options.on_demand && hb_demand_number(prof)) emit_request(prof);
 }
 
 /* ---- distributedInfo, as Python's json.dumps writes it ---- */

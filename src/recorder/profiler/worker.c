@@ -54,23 +54,33 @@ static void warn_unwritten(hb_profiler *prof)
 /* A cycle in which nothing happened, of a handler that wants no such. */
 static bool leaves_out(hb_profiler *prof, const hb_job *job)
 {
-    hb_spool_view view = hb_spool_view_own(&prof->spool);
-    if (!(job->flags & HB_SKIP_EMPTY) || !hb_session_is_empty(&view, job->cycle->session))
-        return false;
-    hb_cycle_saved(prof, job->cycle);
+    if (!(job->flags & HB_SKIP_EMPTY)) return false;
+    if (job->dump) {
+        if (!hb_ring_dump_is_empty(job->dump)) return false;
+    } else {
+        hb_spool_view view = hb_spool_view_own(&prof->spool);
+        if (!hb_session_is_empty(&view, job->cycle->session)) return false;
+        hb_cycle_saved(prof, job->cycle);
+    }
     hb_control_written(prof, job->request, NULL, "nothing happened meanwhile");
     return true;
+}
+
+/* What a ring has kept is not kept for recovery: the ring goes on. */
+static hb_result write_trace(hb_profiler *prof, hb_job *job)
+{
+    if (job->dump) return hb_ring_dump_write(prof, job);
+    return hb_cycle_write(prof, job->cycle, job->path, job->flags, HB_NEW_FILE, &job->dir);
 }
 
 static void write_job(hb_profiler *prof, hb_job *job)
 {
     job->cpu_ns = hb_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     if (leaves_out(prof, job)) return;
-    hb_result result =
-        hb_cycle_write(prof, job->cycle, job->path, job->flags, HB_NEW_FILE, &job->dir);
+    hb_result result = write_trace(prof, job);
     hb_lock_take(&prof->lock);
     if (result != HB_OK) {
-        keep_for_recovery(job->cycle);
+        if (job->cycle) keep_for_recovery(job->cycle);
         if (prof->job_result == HB_OK) {
             prof->job_result = result;
             strncpy(prof->job_error, hb_last_error(), sizeof prof->job_error - 1);
@@ -80,6 +90,8 @@ static void write_job(hb_profiler *prof, hb_job *job)
     if (result == HB_OK) {
         hb_cycle_log(prof, job);
         hb_retention_add(&prof->retention, job->path);
+    } else if (job->dump) {
+        hb_warn("what was asked for is not written: %s", hb_last_error());
     } else {
         warn_unwritten(prof);
     }
@@ -114,8 +126,9 @@ static void do_job(hb_profiler *prof, hb_job *job)
         write_job(prof, job);
     else
         settle(prof, job->cycle);
-    hb_cycle_drop(prof, job->cycle);
+    if (job->cycle) hb_cycle_drop(prof, job->cycle);
     if (!owned) return; /* gone with its cycle */
+    if (job->dump) hb_ring_dump_free(prof, job->dump);
     hb_kept_file_close(&job->dir);
     free(job->path);
     free(job);
@@ -196,7 +209,7 @@ bool hb_worker_end(hb_profiler *prof)
 static void submit(hb_profiler *prof, hb_job *job)
 {
     hb_lock_take(&prof->lock);
-    job->cycle->holders++;
+    if (job->cycle) job->cycle->holders++;
     hb_job **at = &prof->jobs;
     while (*at)
         at = &(*at)->next;
@@ -212,25 +225,37 @@ void hb_worker_settle(hb_profiler *prof, hb_cycle *cycle)
     submit(prof, &cycle->settles);
 }
 
-hb_result hb_worker_submit(hb_profiler *prof, hb_cycle *cycle, char *path, unsigned flags,
-                           hb_kept_file dir)
+static hb_result submit_trace(hb_profiler *prof, hb_job what, const hb_trace_place *place)
 {
     hb_job *job = malloc(sizeof *job);
     hb_result result = job ? hb_worker_start(prof) : HB_ERROR_NO_MEMORY;
     if (result != HB_OK) {
+        hb_kept_file dir = place->dir;
         hb_kept_file_close(&dir);
         free(job);
-        free(path);
+        free(place->path);
         return hb_fail(result, "no memory for writing a trace in the background");
     }
-    *job = (hb_job){.cycle = cycle,
-                    .path = path,
-                    .dir = dir,
-                    .flags = flags,
-                    .step_num = hb_step_number(prof),
-                    .request = hb_demand_number(prof)};
+    *job = what;
+    job->path = place->path;
+    job->dir = place->dir;
+    job->flags = place->flags;
+    job->step_num = hb_step_number(prof);
+    job->request = hb_demand_number(prof);
     submit(prof, job);
     return HB_OK;
+}
+
+hb_result hb_worker_submit(hb_profiler *prof, hb_cycle *cycle, const hb_trace_place *place)
+{
+    return submit_trace(prof, (hb_job){.cycle = cycle}, place);
+}
+
+hb_result hb_worker_submit_dump(hb_profiler *prof, hb_ring_dump *dump, const hb_trace_place *place)
+{
+    hb_result result = submit_trace(prof, (hb_job){.dump = dump}, place);
+    if (result != HB_OK) hb_ring_dump_free(prof, dump);
+    return result;
 }
 
 hb_result hb_worker_result(hb_profiler *prof)

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a flight recorder keeps of HIP: it is there when it is written, while it goes on.
+ */
+#include <dirent.h>
+#include <limits.h>
+#include <stdatomic.h>
+
+#include "simhsa.h"
+#include "vadds.h"
+
+static char dir[64];
+
+static hb_profiler *start_ring(void)
+{
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.on_trace_ready = hb_tensorboard_trace_handler(dir, "w", HB_NO_EVENT_FILE);
+    o.spool_dir = "";
+    o.ring_ns = 60 * INT64_C(1000000000);
+    o.trigger_hip_errors = true;
+    hb_profiler *prof = hb_profiler_create(&o);
+    assert_non_null(prof);
+    assert_int_equal(hb_profiler_start(prof), HB_OK);
+    return prof;
+}
+
+static void launch_and_wait(void)
+{
+    HIP_OK(launch_vadd(0, 1, NULL, NULL));
+    HIP_OK(hipDeviceSynchronize());
+}
+
+/* The n-th of those that are written; NULL: there are fewer. */
+static cJSON *nth_trace(int n)
+{
+    struct dirent **names;
+    int count = scandir(dir, &names, NULL, alphasort), found = 0;
+    char path[PATH_MAX] = "";
+    for (int i = 0; i < count; i++) {
+        if (strstr(names[i]->d_name, ".pt.trace.json") && found++ == n)
+            snprintf(path, sizeof path, "%s/%s", dir, names[i]->d_name);
+        free(names[i]);
+    }
+    free(names);
+    return *path ? read_json(path) : NULL;
+}
+
+static int make_dir(void **state)
+{
+    (void)state;
+    snprintf(dir, sizeof dir, "/tmp/hipboard-flight-XXXXXX");
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int remove_dir(void **state)
+{
+    (void)state;
+    char command[100];
+    snprintf(command, sizeof command, "rm -rf '%s'", dir);
+    return system(command);
+}
+
+static void check_trace(const cJSON *trace, int kernels)
+{
+    assert_non_null(trace);
+    assert_int_equal(count_events(trace, "kernel", "vadd"), kernels);
+    for (int i = 0; i < kernels; i++)
+        assert_non_null(call_of(trace, nth_event(trace, "kernel", "vadd", i)));
+    const cJSON *devices = cJSON_GetObjectItem(trace, "deviceProperties");
+    assert_int_equal(cJSON_GetArraySize(devices), DEVICES);
+    assert_non_null(cJSON_GetObjectItem(trace, "hip_runtime_version"));
+}
+
+static void a_call_that_fails_has_it_written(void **state)
+{
+    (void)state;
+    hb_profiler *prof = start_ring();
+    launch_and_wait();
+    assert_int_equal(hipMemset(NULL, 0, 4096), hipErrorInvalidValue);
+    assert_int_equal(hb_profiler_flush(prof), HB_OK);
+    cJSON *trace = nth_trace(0);
+    check_trace(trace, 1);
+    assert_true(metadata_says(trace, "hipboard_reason", "hipMemset failed with error 1"));
+    cJSON_Delete(trace);
+    launch_and_wait(); /* it goes on */
+    assert_int_equal(hb_profiler_dump(prof, "again"), HB_OK);
+    assert_int_equal(hb_profiler_flush(prof), HB_OK);
+    trace = nth_trace(1);
+    check_trace(trace, 2);
+    assert_true(metadata_says(trace, "hipboard_reason", "again"));
+    cJSON_Delete(trace);
+    hb_profiler_destroy(prof);
+}
+
+static atomic_bool takes_long;
+
+static void run_kernel(const simhsa_dispatch *d)
+{
+    (void)d;
+    while (atomic_load(&takes_long))
+        usleep(1000);
+}
+
+/* That work is not done yet is an answer. */
+static void not_ready_is_no_failure(void **state)
+{
+    (void)state;
+    hb_profiler *prof = start_ring();
+    atomic_store(&takes_long, true);
+    HIP_OK(launch_vadd(0, 1, NULL, NULL));
+    hipError_t answer = hipStreamQuery(NULL);
+    atomic_store(&takes_long, false);
+    HIP_OK(hipDeviceSynchronize());
+    assert_int_equal(answer, hipErrorNotReady);
+    assert_int_equal(hb_profiler_flush(prof), HB_OK);
+    assert_null(nth_trace(0));
+    hb_profiler_destroy(prof);
+}
+
+static int set_up_kernels(void **state)
+{
+    simhsa_set_kernel("vadd", run_kernel, SIMHSA_DEFAULT_DURATION);
+    return set_up(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_call_that_fails_has_it_written, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(not_ready_is_no_failure, make_dir, remove_dir),
+    };
+    setenv("SIMHSA_GPUS", "2", 1);
+    capture_prepare();
+    return cmocka_run_group_tests(tests, set_up_kernels, NULL);
+}

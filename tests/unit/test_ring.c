@@ -1,0 +1,580 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A flight recorder: what is kept, what is written when, and that it goes on meanwhile.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "profiler/profiler.h"
+#include "test_dir.h"
+
+static hb_profiler_options ring_with(unsigned flags)
+{
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.activities = HB_ACTIVITY_CPU;
+    o.on_trace_ready = hb_tensorboard_trace_handler(dir, "w", flags);
+    return o;
+}
+
+static hb_profiler_options ring(void)
+{
+    return ring_with(0);
+}
+
+static hb_profiler *start(const hb_profiler_options *o)
+{
+    hb_profiler *prof = hb_profiler_create(o);
+    if (!prof || hb_profiler_start(prof) != HB_OK) fail_msg("%s", hb_last_error());
+    return prof;
+}
+
+static void nap(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+/* A step with scopes named after it. */
+static void step(hb_profiler *prof, int number, int scopes)
+{
+    char name[32];
+    snprintf(name, sizeof name, "in %d", number);
+    for (int i = 0; i < scopes; i++)
+        HB_RECORD_FUNCTION_NAMED(name) {
+        }
+    assert_int_equal(hb_profiler_step(prof), HB_OK);
+}
+
+static char *whole_file(const char *path)
+{
+    struct stat st;
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_int_equal(fstat(fileno(file), &st), 0);
+    char *text = calloc(1, (size_t)st.st_size + 1);
+    assert_int_equal(fread(text, 1, (size_t)st.st_size, file), st.st_size);
+    fclose(file);
+    return text;
+}
+
+/* The newest trace besides `except`, once there is one. */
+static char *trace_besides(char *path, size_t size, const char *except)
+{
+    int wanted = except ? 2 : 1;
+    for (;;) {
+        int traces = 0;
+        DIR *list = opendir(dir);
+        for (struct dirent *entry; (entry = readdir(list));) {
+            char full[700];
+            if (entry->d_name[0] == '.' || !strstr(entry->d_name, ".pt.trace.json")) continue;
+            snprintf(full, sizeof full, "%s/%s", dir, entry->d_name);
+            traces++;
+            if (!except || strcmp(full, except) != 0) snprintf(path, size, "%s", full);
+        }
+        closedir(list);
+        if (traces == wanted) return whole_file(path);
+        nap();
+    }
+}
+
+static bool has_step(const char *text, int number)
+{
+    char name[40];
+    snprintf(name, sizeof name, "\"ProfilerStep#%d\"", number);
+    return strstr(text, name) != NULL;
+}
+
+/* strstr() looks for the end of the whole text each time where a sanitizer stands in for it. */
+static const char *behind_next(const char *text, const char *what)
+{
+    size_t n = strlen(what);
+    for (; *text; text++)
+        if (*text == *what && strncmp(text, what, n) == 0) return text + n;
+    return NULL;
+}
+
+static int count_of(const char *text, const char *what)
+{
+    int n = 0;
+    for (const char *at = text; (at = behind_next(at, what));)
+        n++;
+    return n;
+}
+
+/* What is asked for is written when this returns. */
+static void dump(hb_profiler *prof, const char *reason)
+{
+    assert_int_equal(hb_profiler_dump(prof, reason), HB_OK);
+    assert_int_equal(hb_profiler_flush(prof), HB_OK);
+}
+
+/* ---- what is kept ---- */
+
+static void the_last_steps_are_written_and_recording_goes_on(void **state)
+{
+    (void)state;
+    char first[700], second[700];
+    hb_profiler_options o = ring();
+    o.ring_steps = 5;
+    hb_profiler *prof = start(&o);
+    assert_int_equal(hb_profiler_add_metadata(prof, "told", "long ago"), HB_OK);
+    for (int i = 0; i < 100; i++)
+        step(prof, i, 10);
+    dump(prof, "a look");
+    char *text = trace_besides(first, sizeof first, NULL);
+    assert_non_null(strstr(text, "\"hipboard_reason\": \"a look\""));
+    assert_non_null(strstr(text, "\"hipboard_ring_seconds\": "));
+    assert_non_null(strstr(text, "\"told\": \"long ago\""));
+    for (int i = 95; i <= 100; i++) /* the last one is not over */
+        assert_true(has_step(text, i));
+    assert_false(has_step(text, 94));
+    assert_non_null(strstr(text, "\"in 95\""));
+    assert_null(strstr(text, "\"in 94\""));
+    free(text);
+    assert_true(HB_ENABLED());
+    for (int i = 100; i < 200; i++)
+        step(prof, i, 10);
+    dump(prof, "again");
+    text = trace_besides(second, sizeof second, first);
+    assert_non_null(strstr(text, "\"hipboard_reason\": \"again\""));
+    assert_non_null(strstr(text, "\"told\": \"long ago\""));
+    assert_null(strstr(text, "a look"));
+    assert_true(has_step(text, 199) && has_step(text, 195) && !has_step(text, 194));
+    free(text);
+    hb_profiler_destroy(prof);
+    assert_false(HB_ENABLED());
+}
+
+static void the_last_seconds_are_written_and_what_was_open_then(void **state)
+{
+    (void)state;
+    char path[700];
+    hb_profiler_options o = ring();
+    o.ring_ns = 2 * INT64_C(1000000000);
+    hb_profiler *prof = start(&o);
+    hb_scope open = hb_record_function("open all along");
+    HB_RECORD_FUNCTION("too early") {
+    }
+    nanosleep(&(struct timespec){.tv_sec = 2, .tv_nsec = 100000000}, NULL);
+    HB_RECORD_FUNCTION("just now") {
+    }
+    dump(prof, NULL);
+    char *text = trace_besides(path, sizeof path, NULL);
+    assert_non_null(strstr(text, "\"just now\""));
+    assert_non_null(strstr(text, "\"open all along\""));
+    assert_null(strstr(text, "\"too early\""));
+    const char *seconds = strstr(text, "\"hipboard_ring_seconds\": ");
+    assert_non_null(seconds);
+    double s = strtod(strchr(seconds, ' '), NULL);
+    assert_true(s > 1.9 && s < 2.1);
+    free(text);
+    hb_scope_end(&open);
+    hb_profiler_destroy(prof);
+}
+
+/* ---- when ---- */
+
+static void what_is_asked_for_at_the_end_is_written(void **state)
+{
+    (void)state;
+    char path[700];
+    hb_profiler_options o = ring();
+    o.ring_ns = 60 * INT64_C(1000000000);
+    hb_profiler *prof = start(&o);
+    step(prof, 0, 1);
+    assert_int_equal(hb_profiler_dump(prof, "the end"), HB_OK);
+    hb_profiler_destroy(prof);
+    char *text = trace_besides(path, sizeof path, NULL);
+    assert_non_null(strstr(text, "\"in 0\""));
+    free(text);
+}
+
+static void without_a_reason_nothing_is_written(void **state)
+{
+    (void)state;
+    hb_profiler_options o = ring_with(HB_NO_EVENT_FILE);
+    o.ring_ns = 60 * INT64_C(1000000000);
+    hb_profiler *prof = start(&o);
+    for (int i = 0; i < 10; i++)
+        step(prof, i, 10);
+    hb_profiler_destroy(prof);
+    assert_int_equal(list_dir(dir, NULL, NULL, 0), 0);
+}
+
+/* Steps that are asked for come into it first. */
+static void signals_numbers_and_requests_write_it(void **state)
+{
+    (void)state;
+    char path[4096];
+    hb_profiler_options o = ring();
+    o.ring_ns = 60 * INT64_C(1000000000);
+    o.trigger_signal = SIGUSR2;
+    o.trigger_metric = "loss > 5";
+    o.max_cycles = 1;
+    hb_profiler *prof = start(&o);
+    raise(SIGUSR2);
+    assert_int_equal(hb_profiler_flush(prof), HB_OK);
+    char *text = trace_besides(path, sizeof path, NULL);
+    assert_non_null(strstr(text, "\"hipboard_reason\": \"signal"));
+    free(text);
+    hb_scalar("loss", 7);
+    assert_int_equal(hb_profiler_flush(prof), HB_OK);
+    text = trace_besides(path, sizeof path, NULL);
+    assert_non_null(strstr(text, "\"hipboard_reason\": \"loss"));
+    free(text);
+    hb_trigger_options t = HB_TRIGGER_OPTIONS_INIT;
+    t.steps = 2;
+    assert_int_equal(hb_trigger_process(getpid(), dir, &t, false, path, sizeof path), HB_OK);
+    for (int i = 0; i < 4; i++)
+        step(prof, i, 1);
+    assert_int_equal(hb_profiler_flush(prof), HB_OK);
+    text = trace_besides(path, sizeof path, NULL);
+    assert_non_null(strstr(text, "hipboard trigger"));
+    assert_true(has_step(text, 1) && has_step(text, 2));
+    free(text);
+    hb_profiler_destroy(prof);
+}
+
+/* ---- how much ---- */
+
+/* The file as it is on disk, and as long as it is. */
+static struct stat spool_file(void)
+{
+    struct stat st = {0};
+    char full[700];
+    DIR *list = opendir(dir);
+    for (struct dirent *entry; (entry = readdir(list));) {
+        snprintf(full, sizeof full, "%s/%s", dir, entry->d_name);
+        if (strstr(entry->d_name, ".hbspool")) assert_int_equal(stat(full, &st), 0);
+    }
+    closedir(list);
+    return st;
+}
+
+static uint64_t kept_bytes(hb_profiler *prof)
+{
+    hb_lock_take(&prof->spool.lock);
+    uint64_t bytes = prof->spool.kept_bytes;
+    hb_lock_give(&prof->spool.lock);
+    return bytes;
+}
+
+static uint64_t hot_bytes(hb_profiler *prof)
+{
+    return (uint64_t)atomic_load(&prof->spool.pool.in_file) * HB_CHUNK_BYTES;
+}
+
+/* More than 100 times what is kept goes through it. Meanwhile names stay. */
+static void a_ring_of_bytes_stays_small(void **state)
+{
+    (void)state;
+    enum { KEPT = 128 << 10, ROUNDS = 12, SCOPES = 350000 };
+    char path[700];
+    hb_profiler_options o = ring();
+    o.ring_bytes = KEPT;
+    o.spool_dir = dir;
+    hb_profiler *prof = start(&o);
+    HB_RECORD_FUNCTION("a name of the beginning") {
+    }
+    for (int i = 0; i < ROUNDS; i++) {
+        for (int k = 0; k < SCOPES; k++)
+            HB_RECORD_FUNCTION("work") {
+            }
+        step(prof, i, 1);
+        while (kept_bytes(prof) > KEPT)
+            nap();
+    }
+    /* 4.2 million scopes are 16 MB at least as they are coded; those of a round are 2. */
+    struct stat st = spool_file();
+    assert_in_range(st.st_size, 1, hot_bytes(prof) + (8 << 20));
+    assert_in_range(st.st_blocks * 512, 1, hot_bytes(prof) + (8 << 20));
+    HB_RECORD_FUNCTION("a name of the beginning") {
+    }
+    dump(prof, "now");
+    char *text = trace_besides(path, sizeof path, NULL);
+    assert_int_equal(count_of(text, "\"a name of the beginning\""), 1);
+    assert_true(has_step(text, ROUNDS) && !has_step(text, 0));
+    free(text);
+    hb_profiler_destroy(prof);
+}
+
+static void *one_scope(void *unused)
+{
+    HB_RECORD_FUNCTION("short") {
+    }
+    return unused;
+}
+
+static uint32_t known_threads(hb_profiler *prof)
+{
+    hb_lock_take(&prof->spool.lock);
+    uint32_t n = hb_spool_records(&prof->spool, prof->session->number)->num_threads;
+    hb_lock_give(&prof->spool.lock);
+    return n;
+}
+
+static void threads_that_are_gone_are_forgotten(void **state)
+{
+    (void)state;
+    hb_profiler_options o = ring();
+    o.ring_steps = 2;
+    hb_profiler *prof = start(&o);
+    for (int i = 0; i < 2000; i++) {
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, one_scope, NULL), 0);
+        pthread_join(thread, NULL);
+    }
+    for (int i = 0; i < 4; i++)
+        step(prof, i, 1);
+    while (known_threads(prof) > 1000)
+        nap();
+    hb_profiler_destroy(prof);
+}
+
+/* ---- threads and dumps ---- */
+
+static atomic_bool over;
+static _Atomic long recorded[4];
+
+static void *record_and_count(void *arg)
+{
+    size_t self = (size_t)(intptr_t)arg;
+    char name[16];
+    snprintf(name, sizeof name, "w%zu", self);
+    for (long n = 1; !atomic_load(&over); n++) {
+        HB_RECORD_FUNCTION_NAMED(name) {
+        }
+        atomic_store(&recorded[self], n);
+        if (n % 10 == 0) nap();
+    }
+    return NULL;
+}
+
+static void check_counts(const char *text, const long before[4], const long after[4])
+{
+    for (int i = 0; i < 4; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "\"w%d\"", i);
+        assert_in_range(count_of(text, name), before[i], after[i] + 1);
+    }
+}
+
+static void counts_now(long counts[4])
+{
+    for (int i = 0; i < 4; i++)
+        counts[i] = atomic_load(&recorded[i]);
+}
+
+static void nothing_is_lost_while_it_is_written(void **state)
+{
+    (void)state;
+    char first[700], second[700];
+    long before[4], after[4];
+    pthread_t threads[4];
+    hb_profiler_options o = ring();
+    o.ring_ns = 600 * INT64_C(1000000000);
+    hb_profiler *prof = start(&o);
+    atomic_store(&over, false);
+    for (int i = 0; i < 4; i++) {
+        atomic_store(&recorded[i], 0);
+        assert_int_equal(pthread_create(&threads[i], NULL, record_and_count, (void *)(intptr_t)i),
+                         0);
+    }
+    while (atomic_load(&recorded[0]) < 6000) /* more than a chunk */
+        nap();
+    counts_now(before);
+    dump(prof, "one");
+    counts_now(after);
+    char *text = trace_besides(first, sizeof first, NULL);
+    check_counts(text, before, after);
+    assert_null(strstr(text, "hipboard_lost"));
+    free(text);
+    counts_now(before);
+    dump(prof, "two");
+    counts_now(after);
+    text = trace_besides(second, sizeof second, first);
+    check_counts(text, before, after);
+    free(text);
+    atomic_store(&over, true);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    hb_profiler_destroy(prof);
+}
+
+static void *record_a_lot(void *arg)
+{
+    for (long n = 1; !atomic_load(&over); n++) {
+        HB_RECORD_FUNCTION("elsewhere") {
+        }
+        atomic_store(&recorded[(intptr_t)arg], n);
+        if (n % 100 == 0) nap();
+    }
+    return NULL;
+}
+
+/* Numbers of one thread, one after the other: those that are there have no gap. */
+static void *count_up(void *arg)
+{
+    for (long n = 1; !atomic_load(&over); n++) {
+        hb_scalar("count", (double)n);
+        atomic_store(&recorded[(intptr_t)arg], n);
+        if (n % 64 == 0) nap();
+    }
+    return NULL;
+}
+
+static void check_no_gap(const char *text)
+{
+    static const char before[] = "\"value\": ";
+    double last = 0;
+    int n = 0;
+    for (const char *at = text; (at = behind_next(at, before)); n++) {
+        double value = strtod(at, NULL);
+        if (last > 0) assert_true(value == last + 1);
+        last = value;
+    }
+    assert_in_range(n, 1, INT32_MAX);
+}
+
+static void dumps_and_threads_do_not_disturb_each_other(void **state)
+{
+    (void)state;
+    pthread_t threads[3];
+    hb_profiler_options o = ring_with(HB_NO_EVENT_FILE);
+    o.ring_ns = INT64_C(1000000000);
+    o.max_cycles = 3;
+    hb_profiler *prof = start(&o);
+    atomic_store(&over, false);
+    for (intptr_t i = 0; i < 3; i++) {
+        atomic_store(&recorded[i], 0);
+        assert_int_equal(pthread_create(&threads[i], NULL, i ? record_a_lot : count_up, (void *)i),
+                         0);
+    }
+    for (int i = 0; i < 3; i++)
+        while (atomic_load(&recorded[i]) == 0)
+            nap();
+    for (int i = 0; i < 6; i++) {
+        hb_trigger_options t = HB_TRIGGER_OPTIONS_INIT;
+        char path[4096];
+        if (hb_trigger_process(getpid(), dir, &t, true, path, sizeof path) != HB_OK)
+            fail_msg("%s", hb_last_error());
+        char *text = whole_file(path);
+        assert_non_null(strstr(text, "\"elsewhere\""));
+        check_no_gap(text);
+        free(text);
+        assert_int_equal(hb_profiler_step(prof), HB_OK);
+    }
+    atomic_store(&over, true);
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    hb_profiler_destroy(prof);
+    assert_int_equal(list_dir(dir, NULL, NULL, 0), 3);
+}
+
+/* ---- crashes ---- */
+
+static void a_killed_ring_is_recovered(void **state)
+{
+    (void)state;
+    skip_under_thread_checks();
+    char path[700];
+    pid_t child = fork();
+    if (child == 0) {
+        hb_profiler_options o = ring();
+        o.ring_steps = 3;
+        o.spool_dir = dir;
+        hb_profiler *prof = hb_profiler_create(&o);
+        if (!prof || hb_profiler_start(prof) != HB_OK) _exit(1);
+        for (int i = 0; i < 50; i++)
+            step(prof, i, 5000);
+        while (__atomic_load_n(&prof->session->kept_from, __ATOMIC_RELAXED) == 0)
+            nap();
+        HB_RECORD_FUNCTION("in 0") {
+        }
+        HB_RECORD_FUNCTION("last words") {
+        }
+        raise(SIGKILL);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(hb_recover(dir, 0, NULL, NULL), HB_OK);
+    char *text = trace_besides(path, sizeof path, NULL);
+    assert_non_null(strstr(text, "\"last words\""));
+    assert_int_equal(count_of(text, "\"in 0\""), 1); /* a name of the beginning */
+    assert_int_equal(count_of(text, "\"in 49\""), 5000);
+    assert_false(has_step(text, 0));
+    assert_non_null(strstr(text, "\"hipboard_reason\": \"recovered"));
+    assert_non_null(strstr(text, "\"hipboard_ring_seconds\": "));
+    free(text);
+}
+
+/* ---- options ---- */
+
+static void options_that_do_not_go_together_are_refused(void **state)
+{
+    (void)state;
+    hb_profiler_options o = ring();
+    o.ring_steps = 5;
+    o.on_demand = true;
+    assert_null(hb_profiler_create(&o));
+    o = ring();
+    o.ring_steps = -1;
+    assert_null(hb_profiler_create(&o));
+    o = ring();
+    o.ring_ns = 1;
+    o.schedule = hb_schedule_make(.active = 1);
+    assert_null(hb_profiler_create(&o));
+    o = (hb_profiler_options)HB_PROFILER_OPTIONS_INIT;
+    o.ring_ns = 1;
+    assert_null(hb_profiler_create(&o));
+    assert_non_null(strstr(hb_last_error(), "tensorboard"));
+}
+
+/* ---- space that is used again ---- */
+
+static void free_space_is_joined_and_taken(void **state)
+{
+    (void)state;
+    uint64_t at;
+    hb_buf space;
+    hb_buf_init(&space, 1 << 20);
+    hb_free_space_add(&space, (hb_extent){64, 16});
+    hb_free_space_add(&space, (hb_extent){16, 16});
+    assert_false(hb_free_space_take(&space, 24, &at));
+    hb_free_space_add(&space, (hb_extent){32, 16});
+    assert_true(hb_free_space_take(&space, 24, &at));
+    assert_int_equal(at, 16);
+    hb_free_space_add(&space, (hb_extent){48, 16}); /* between two */
+    assert_true(hb_free_space_take(&space, 40, &at));
+    assert_int_equal(at, 40);
+    assert_false(hb_free_space_take(&space, 8, &at));
+    hb_free_space_add(&space, (hb_extent){100, 40});
+    hb_free_space_add(&space, (hb_extent){200, 40});
+    hb_free_space_cut(&space, 120);
+    assert_false(hb_free_space_take(&space, 24, &at));
+    assert_true(hb_free_space_take(&space, 20, &at));
+    assert_int_equal(at, 100);
+    hb_buf_free(&space);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_DIR(the_last_steps_are_written_and_recording_goes_on),
+        IN_DIR(the_last_seconds_are_written_and_what_was_open_then),
+        IN_DIR(what_is_asked_for_at_the_end_is_written),
+        IN_DIR(without_a_reason_nothing_is_written),
+        IN_DIR(signals_numbers_and_requests_write_it),
+        IN_DIR(a_ring_of_bytes_stays_small),
+        IN_DIR(threads_that_are_gone_are_forgotten),
+        IN_DIR(nothing_is_lost_while_it_is_written),
+        IN_DIR(dumps_and_threads_do_not_disturb_each_other),
+        IN_DIR(a_killed_ring_is_recovered),
+        IN_DIR(options_that_do_not_go_together_are_refused),
+        cmocka_unit_test(free_space_is_joined_and_taken),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
