@@ -187,3 +187,64 @@ def test_a_program_that_is_not_asked_leaves_nothing(tmp_path):
     assert (done.returncode, done.stdout) == (0, "out\n")
     assert "see `hipboard trigger`" in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+@needs_gpu
+def test_an_unchanged_programs_last_steps_are_kept_until_they_are_asked_for(tmp_path):
+    """The dump is a cycle like any other to the plugin, and the program records on."""
+    import plugin_in_process
+
+    command = [HIPBOARD, "record", "--ring", "5steps", "--trigger-signal", "USR2", "-o", tmp_path,
+               "--", STEPS, 100000, 0, 5, "roctx", "return"]
+    simulated = dict(os.environ, LD_LIBRARY_PATH=str(BUILD / "tools/simhsa"))
+    with running(*command, env=simulated) as recorder:
+        program = child_of(recorder.pid)
+        # the steps that are asked for come into it first
+        done = trigger_when_it_can("--wait", "--steps", 20, "--reason", "a look", program)
+        path = Path(done.stdout.strip())
+        trace = json.loads(path.read_text())
+        found = steps(trace)
+        assert 6 <= len(found) <= 12 and found == list(range(found[0], found[-1] + 1))
+        assert found[0] > 105
+        assert trace["hipboard_reason"] == "hipboard trigger: a look"
+        assert 0 < trace["hipboard_ring_seconds"] < PATIENCE_S
+        assert "gpu_memset" in {event.get("cat") for event in trace["traceEvents"]}
+        assert trace["deviceProperties"]
+        assert "Recorded because: hipboard trigger: a look\n" in run(HIPBOARD, "view", path)
+        os.kill(program, signal.SIGUSR2)
+        until(lambda: len(list(tmp_path.glob("*.pt.trace.json"))) == 2)
+        os.kill(program, signal.SIGKILL)  # what was kept is recovered
+        recorder.wait(PATIENCE_S)
+    traces = sorted(tmp_path.glob("*.pt.trace.json"))
+    assert len(traces) == 3
+    reasons = [json.loads(trace.read_text())["hipboard_reason"] for trace in traces]
+    assert sorted(reasons) == ["hipboard trigger: a look", "recovered: its process was killed",
+                               "signal"]
+    for other in traces:
+        if other != path:
+            other.unlink()
+    plugin = plugin_in_process.Plugin(tmp_path)
+    [name] = plugin.get("runs")[1]["runs"]
+    [worker] = plugin.get(plugin_in_process.url("workers", run=name, view="Overview"))[1]
+    status, overview = plugin.get(plugin_in_process.url("overview", run=name, worker=worker,
+                                                        span="1"))
+    rows = overview["steps"]["rows"]
+    assert status == 200 and [int(row[0]) for row in rows] == found[:len(rows)] and len(rows) >= 5
+
+
+def test_a_ring_of_a_program_that_is_not_asked_leaves_nothing(tmp_path):
+    done = subprocess.run([HIPBOARD, "record", "--ring", "1s", "-o", tmp_path, "--", sys.executable,
+                           "-c", "print('out')"], capture_output=True, text=True,
+                          timeout=PATIENCE_S)
+    assert (done.returncode, done.stdout) == (0, "out\n")
+    assert "see `hipboard trigger`" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("words, said", [
+    (["--ring", "soon"], "30s, 100steps or 64MiB"), (["--ring", "0steps"], "1 step"),
+    (["--ring", "5s", "--on-demand"], "--ring"), (["--trigger-hip-errors"], "--ring")])
+def test_a_ring_that_makes_no_sense_is_refused(words, said):
+    done = subprocess.run([HIPBOARD, "record", *words, "--", "true"], capture_output=True,
+                          text=True)
+    assert done.returncode == 2 and said in done.stderr

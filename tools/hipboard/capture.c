@@ -32,6 +32,7 @@ enum { PATIENCE_S = 20 };
 static struct plan {
     int64_t delay_ns, duration_ns, slice_ns;
     bool on_demand;
+    long long ring_ns, ring_steps, ring_bytes; /* all 0: none */
     bool scheduled;
     hb_schedule schedule;
     /* the schedule's: where it began to count, and for the program's own steps anew */
@@ -121,10 +122,20 @@ static bool step_number(const char *range, int64_t *n)
     return end > range + sizeof prefix - 1 && *end == '\0';
 }
 
+static bool has_ring(void)
+{
+    return plan.ring_ns || plan.ring_steps || plan.ring_bytes;
+}
+
+static bool can_be_triggered(void)
+{
+    return plan.on_demand || has_ring();
+}
+
 bool capture_begins_step(const char *range)
 {
     int64_t n;
-    if ((!plan.scheduled && !plan.on_demand) || !step_number(range, &n)) return false;
+    if ((!plan.scheduled && !can_be_triggered()) || !step_number(range, &n)) return false;
     atomic_store(&plan.has_own_steps, true);
     /* Who holds the lock is stopping it or writing: nothing to wait for here. */
     if (pthread_mutex_trylock(&capture.lock) != 0) return true;
@@ -277,6 +288,14 @@ static void read_schedule(const char *text)
                                      .skip_first = n[4]);
 }
 
+static void read_ring(const char *text)
+{
+    plan.ring_ns = plan.ring_steps = plan.ring_bytes = 0;
+    if (!text ||
+        sscanf(text, "%lld,%lld,%lld", &plan.ring_ns, &plan.ring_steps, &plan.ring_bytes) != 3)
+        plan.ring_ns = plan.ring_steps = plan.ring_bytes = 0;
+}
+
 static void read_plan(void)
 {
     int64_t slice_ns = number(CAPTURE_SLICE);
@@ -285,7 +304,8 @@ static void read_plan(void)
     plan.duration_ns = number(CAPTURE_DURATION);
     plan.slice_ns = slice_ns ? slice_ns : plan.scheduled ? NS_PER_S : HB_TIME_SLICES_AUTO;
     plan.on_demand = number(CAPTURE_ON_DEMAND) != 0;
-    if (plan.on_demand) plan.scheduled = false;
+    read_ring(secure_getenv(CAPTURE_RING));
+    if (can_be_triggered()) plan.scheduled = false;
     plan.base = 1;
     atomic_store(&plan.has_own_steps, false);
     plan.counts_own_steps = false;
@@ -303,9 +323,14 @@ static hb_profiler *make_profiler(const char *dir)
     o.kernel_sampling = (uint64_t)number(CAPTURE_SAMPLING);
     o.on_trace_ready = hb_tensorboard_trace_handler(dir, NULL, flags);
     o.on_demand = plan.on_demand;
-    if (plan.on_demand) {
+    o.ring_ns = plan.ring_ns;
+    o.ring_steps = plan.ring_steps;
+    o.ring_bytes = (uint64_t)plan.ring_bytes;
+    if (can_be_triggered()) {
         o.trigger_signal = (int)number(CAPTURE_SIGNAL);
         o.trigger_slow_step = (unsigned)number(CAPTURE_SLOW_STEP);
+        o.trigger_hip_errors = number(CAPTURE_HIP_ERRORS) != 0;
+        o.trigger_metric = secure_getenv(CAPTURE_METRIC);
     }
     o.max_cycles = number(CAPTURE_MAX_CYCLES);
     o.stop_hands_over = plan.scheduled; /* the last slice is ended while exit() waits for that */

@@ -22,6 +22,11 @@
 #define CAPTURE_ON_DEMAND  "HIPBOARD_CAPTURE_ON_DEMAND"
 #define CAPTURE_SIGNAL     "HIPBOARD_CAPTURE_SIGNAL"
 #define CAPTURE_SLOW_STEP  "HIPBOARD_CAPTURE_SLOW_STEP"
+/* also by a failed HIP call: 1; by a number that passes a limit */
+#define CAPTURE_HIP_ERRORS "HIPBOARD_CAPTURE_HIP_ERRORS"
+#define CAPTURE_METRIC     "HIPBOARD_CAPTURE_METRIC"
+/* keeps the end of what it records until it is triggered: nanoseconds,steps,bytes */
+#define CAPTURE_RING       "HIPBOARD_CAPTURE_RING"
 #define CAPTURE_MAX_CYCLES "HIPBOARD_CAPTURE_MAX_CYCLES"
 /* nanoseconds, since a process began; 0 or absent: none */
 #define CAPTURE_DELAY      "HIPBOARD_CAPTURE_DELAY"

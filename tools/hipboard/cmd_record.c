@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -24,6 +23,7 @@
 #include "capture.h"
 #include "launch.h"
 #include "options.h"
+#include "record_values.h"
 #include "text.h"
 
 typedef struct request {
@@ -33,7 +33,10 @@ typedef struct request {
     int64_t kernel_sampling;
     hb_schedule_params schedule; /* active 0: none */
     bool on_demand;
+    hb_profiler_options ring;  /* ring_... of it */
     int64_t signal, slow_step; /* 0: none; slow_step in percent */
+    bool hip_errors;
+    const char *metric; /* or NULL */
     size_t max_cycles;
     bool gzip, kineto, quiet;
     /* made from it */
@@ -46,104 +49,6 @@ static int fail(const char *what, const char *why)
 {
     fprintf(stderr, "hipboard record: %s: %s\n", what, why);
     return EXIT_FAILED;
-}
-
-/* ---- values of options ---- */
-
-static const char *take_activities(void *to, const char *list)
-{
-    static const char wrong[] = "expected cpu, hip or cpu,hip";
-    unsigned *activities = to;
-    char copy[32], *rest = copy;
-    if (snprintf(copy, sizeof copy, "%s", list) >= (int)sizeof copy) return wrong;
-    for (char *one; (one = strsep(&rest, ","));) {
-        if (strcmp(one, "cpu") == 0)
-            *activities |= HB_ACTIVITY_CPU;
-        else if (strcmp(one, "hip") == 0)
-            *activities |= HB_ACTIVITY_HIP;
-        else
-            return wrong;
-    }
-    return NULL;
-}
-
-static const char *take_sampling(void *to, const char *text)
-{
-    char *end;
-    int64_t each = strtoll(text, &end, 10);
-    if (end == text || *end || each < 1 || each > UINT32_MAX) return "expected a number from 1 on";
-    *(int64_t *)to = each;
-    return NULL;
-}
-
-static bool parse_schedule_word(const char *word, hb_schedule_params *p)
-{
-    struct {
-        const char *name;
-        int64_t *value;
-    } const words[] = {{"wait", &p->wait},
-                       {"warmup", &p->warmup},
-                       {"active", &p->active},
-                       {"repeat", &p->repeat},
-                       {"skip_first", &p->skip_first}};
-    const char *equals = strchr(word, '=');
-    if (!equals) return false;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        size_t n = strlen(words[i].name);
-        char *end;
-        if ((size_t)(equals - word) != n || strncmp(word, words[i].name, n) != 0) continue;
-        *words[i].value = strtoll(equals + 1, &end, 10);
-        return end > equals + 1 && !*end && *words[i].value >= 0 && *words[i].value < INT32_MAX;
-    }
-    return false;
-}
-
-static bool parse_schedule(const char *text, hb_schedule_params *p)
-{
-    char copy[128], *rest = copy;
-    if (snprintf(copy, sizeof copy, "%s", text) >= (int)sizeof copy) return false;
-    *p = (hb_schedule_params){0};
-    for (char *word; (word = strsep(&rest, ","));)
-        if (!parse_schedule_word(word, p)) return false;
-    return p->active > 0;
-}
-
-static const char *take_schedule(void *to, const char *text)
-{
-    if (parse_schedule(text, to)) return NULL;
-    return "expected wait=N,warmup=N,active=N,repeat=N,skip_first=N, of which only active is "
-           "needed "
-           "and must not be 0";
-}
-
-static const char *take_signal(void *to, const char *text)
-{
-    static const struct {
-        const char *name;
-        int number;
-    } signals[] = {{"HUP", SIGHUP},   {"INT", SIGINT},     {"QUIT", SIGQUIT}, {"USR1", SIGUSR1},
-                   {"USR2", SIGUSR2}, {"WINCH", SIGWINCH}, {"URG", SIGURG}};
-    long long number;
-    const char *name = strncasecmp(text, "SIG", 3) == 0 ? text + 3 : text;
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-        if (strcasecmp(name, signals[i].name) != 0) continue;
-        *(int64_t *)to = signals[i].number;
-        return NULL;
-    }
-    if (!parse_number(text, 1, SIGRTMAX, &number)) return "expected a signal, as USR2";
-    *(int64_t *)to = number;
-    return NULL;
-}
-
-/* "2.5": so many times the median; kept in percent. */
-static const char *take_times(void *to, const char *text)
-{
-    char *end;
-    double times = strtod(text, &end);
-    if (end == text || *end || !(times > 1 && times <= 1e6))
-        return "expected a number over 1, as 3";
-    *(int64_t *)to = (int64_t)(times * 100);
-    return NULL;
 }
 
 /* ---- the library ---- */
@@ -194,6 +99,27 @@ static void set_number(const char *name, int64_t value)
     char text[24];
     snprintf(text, sizeof text, "%lld", (long long)value);
     setenv(name, text, 1);
+}
+
+static void set_text(const char *name, const char *text)
+{
+    if (text)
+        setenv(name, text, 1);
+    else
+        unsetenv(name);
+}
+
+static bool has_ring(const hb_profiler_options *o)
+{
+    return o->ring_ns || o->ring_steps || o->ring_bytes;
+}
+
+static void set_ring(const hb_profiler_options *o)
+{
+    char text[80];
+    snprintf(text, sizeof text, "%lld,%lld,%llu", (long long)o->ring_ns, (long long)o->ring_steps,
+             (unsigned long long)o->ring_bytes);
+    set_text(CAPTURE_RING, has_ring(o) ? text : NULL);
 }
 
 static void set_schedule(const hb_schedule_params *p)
@@ -275,6 +201,9 @@ static void tell(void *context)
     set_number(CAPTURE_ON_DEMAND, r->on_demand);
     set_number(CAPTURE_SIGNAL, r->signal);
     set_number(CAPTURE_SLOW_STEP, r->slow_step);
+    set_number(CAPTURE_HIP_ERRORS, r->hip_errors);
+    set_text(CAPTURE_METRIC, r->metric);
+    set_ring(&r->ring);
     set_number(CAPTURE_MAX_CYCLES, (int64_t)r->max_cycles);
     set_number(CAPTURE_SAMPLING, r->kernel_sampling);
     setenv(CAPTURE_RUN, r->run, 1);
@@ -459,7 +388,7 @@ static void conclude(const request *r, const char *program, int64_t start_ns)
         fprintf(stderr,
                 "hipboard: %s has ended, and left processes; their traces come at their ends\n",
                 program);
-    else if (traces == 0 && r->on_demand)
+    else if (traces == 0 && (r->on_demand || has_ring(&r->ring)))
         fprintf(stderr, "hipboard: nothing was recorded of %s: see `hipboard trigger`\n", program);
     else if (traces == 0)
         explain_nothing(program);
@@ -516,9 +445,12 @@ static int run(arguments *args)
     if (r.on_demand && (r.schedule.active || r.slice_ns))
         return usage_error("record", "--on-demand: requests say what is recorded; leave --schedule "
                                      "and --slice out");
-    if (!r.on_demand && (r.signal || r.slow_step))
-        return usage_error("record", "--trigger-signal and --trigger-slow-step are of use with "
-                                     "--on-demand only");
+    if (has_ring(&r.ring) && (r.on_demand || r.schedule.active))
+        return usage_error("record", "--ring records all the time: leave --on-demand and "
+                                     "--schedule out");
+    bool triggers = r.signal || r.slow_step || r.hip_errors || r.metric;
+    if (!r.on_demand && !has_ring(&r.ring) && triggers)
+        return usage_error("record", "--trigger-... are of use with --on-demand and --ring only");
     return record(&r, args->words);
 }
 
@@ -534,10 +466,19 @@ static const option_spec options[] = {
     {0, "on-demand", NULL,
      "record nothing until `hipboard trigger` or one of the triggers below asks for it",
      INTO(on_demand)},
-    {0, "trigger-signal", "SIGNAL", "with --on-demand: USR2, or another, triggers",
+    {0, "ring", "AMOUNT",
+     "record all the time and keep the last 30s, 100steps or 64MiB, which `hipboard trigger` or "
+     "one of the triggers below has written; after a crash they are written as well",
+     INTO_BY(take_ring, ring)},
+    {0, "trigger-signal", "SIGNAL", "with --on-demand or --ring: USR2, or another, triggers",
      INTO_BY(take_signal, signal)},
-    {0, "trigger-slow-step", "K", "with --on-demand: a step of over K times the median triggers",
+    {0, "trigger-slow-step", "K", "likewise: a step of over K times the median triggers",
      INTO_BY(take_times, slow_step)},
+    {0, "trigger-hip-errors", NULL,
+     "likewise: a HIP call that fails; with --on-demand only while HIP is recorded",
+     INTO(hip_errors)},
+    {0, "trigger-metric", "LIMIT", "likewise: what hb_scalar() is given passes it, as \"loss > 5\"",
+     INTO(metric)},
     {0, "max-cycles", "N", "keep each process's N newest traces, and remove older ones",
      INTO(max_cycles)},
     {0, "slice", "TIME",

@@ -114,7 +114,9 @@ const command cmd_trigger = {
     .synopsis = "[OPTIONS] PID... | --all LOGDIR",
     .about = "Makes programs record a cycle that do so on demand: those under `hipboard record "
              "--on-demand`, and those whose profiler has the option on_demand. It becomes a trace "
-             "like any other, with the reason in it.",
+             "like any other, with the reason in it. Flight recorders (`hipboard record --ring`, "
+             "the options ring_...) write what they have kept, after the steps or the time that "
+             "are asked for, if any.",
     .options = options,
     .notes =
         "PID's profiler is reached by a socket that is its user's alone. --all writes the file "

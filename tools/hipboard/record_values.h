@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Values of `hipboard record`'s options: each function reads one, and returns NULL or what is wrong
+ * with it; see options.h.
+ */
+#ifndef HB_TOOLS_RECORD_VALUES_H
+#define HB_TOOLS_RECORD_VALUES_H
+
+/** Into an unsigned of enum hb_activity; an int64_t; hb_schedule_params. */
+const char *take_activities(void *to, const char *list);
+const char *take_sampling(void *to, const char *text);
+const char *take_schedule(void *to, const char *text);
+/** A signal's number into an int64_t; "2.5" times in percent, likewise. */
+const char *take_signal(void *to, const char *text);
+const char *take_times(void *to, const char *text);
+/** Into ring_... of hb_profiler_options. */
+const char *take_ring(void *to, const char *text);
+
+#endif
