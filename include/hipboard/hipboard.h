@@ -290,7 +290,8 @@ typedef struct hb_profiler_options {
      * kept in the spool, so that `hipboard recover` finds it after a crash. It takes no more than
      * half of max_record_bytes, and while it is written no more than all. Instead of a schedule and
      * of on_demand. */
-    int64_t ring_ns, ring_steps;
+    int64_t ring_ns;
+    int64_t ring_steps;
     uint64_t ring_bytes;
 } hb_profiler_options;
 

@@ -61,6 +61,9 @@ static const field option_fields[] = {
     OPTION(max_disk_bytes, FIELD_U64),
     OPTION(stop_hands_over, FIELD_BOOL),
     OPTION(kernel_sampling, FIELD_U64),
+    OPTION(ring_ns, FIELD_I64),
+    OPTION(ring_steps, FIELD_I64),
+    OPTION(ring_bytes, FIELD_U64),
     {0},
 };
 
