@@ -8,7 +8,9 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "profiler/arbitration.h"
 #include "profiler/profiler.h"
+#include "record/strings.h"
 #include "test_dir.h"
 
 static hb_profiler_options ring_with(unsigned flags)
@@ -175,6 +177,72 @@ static void the_last_seconds_are_written_and_what_was_open_then(void **state)
 }
 
 /* ---- when ---- */
+
+static void steps_take_no_names(void **state)
+{
+    (void)state;
+    char path[700];
+    uint64_t before, after;
+    hb_profiler_options o = ring();
+    o.ring_steps = 2;
+    hb_profiler *prof = start(&o);
+    step(prof, 7, 1);
+    hb_strings_table(&before);
+    for (int i = 1; i < 5000; i++)
+        step(prof, 7, 1);
+    hb_strings_table(&after);
+    assert_int_equal(before, after);
+    dump(prof, "a look");
+    char *text = trace_besides(path, sizeof path, NULL);
+    assert_true(has_step(text, 4998) && has_step(text, 4999) && has_step(text, 5000));
+    free(text);
+    hb_profiler_destroy(prof);
+}
+
+static void lose_one(void)
+{
+    hb_scope outer = hb_record_function("outer");
+    hb_record_function("never ended");
+    hb_scope_end(&outer);
+}
+
+/* Of what was lost by now hipboard knows when. */
+static bool is_marked(hb_profiler *prof)
+{
+    hb_turns_lock(prof);
+    const hb_ring *r = &prof->ring;
+    bool marked = r->marks[r->num_marks - 1].lost[HB_LOST_UNBALANCED] > 0;
+    hb_turns_unlock(prof);
+    return marked;
+}
+
+static void only_losses_of_the_kept_time_are_told(void **state)
+{
+    (void)state;
+    char first[700], second[700];
+    hb_profiler_options o = ring();
+    o.ring_ns = 200000000;
+    hb_profiler *prof = start(&o);
+    lose_one();
+    while (!is_marked(prof))
+        nap();
+    for (int i = 0; i < 1000; i++) { /* at least a second */
+        HB_RECORD_FUNCTION("later") {
+        }
+        nap();
+    }
+    dump(prof, "nothing lost");
+    char *text = trace_besides(first, sizeof first, NULL);
+    assert_non_null(strstr(text, "\"later\""));
+    assert_null(strstr(text, "hipboard_lost"));
+    free(text);
+    lose_one();
+    dump(prof, "one lost");
+    text = trace_besides(second, sizeof second, first);
+    assert_non_null(strstr(text, "\"unbalanced\": 1"));
+    free(text);
+    hb_profiler_destroy(prof);
+}
 
 static void what_is_asked_for_at_the_end_is_written(void **state)
 {
@@ -565,6 +633,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_DIR(the_last_steps_are_written_and_recording_goes_on),
         IN_DIR(the_last_seconds_are_written_and_what_was_open_then),
+        IN_DIR(steps_take_no_names),
+        IN_DIR(only_losses_of_the_kept_time_are_told),
         IN_DIR(what_is_asked_for_at_the_end_is_written),
         IN_DIR(without_a_reason_nothing_is_written),
         IN_DIR(signals_numbers_and_requests_write_it),

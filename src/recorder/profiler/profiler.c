@@ -24,11 +24,9 @@
 
 static void begin_step(hb_profiler *prof)
 {
-    char name[40];
     if (!prof->session) return;
     if (!hb_schedule_given(&prof->options.schedule) && !hb_demand_wanted(&prof->options)) return;
-    int n = snprintf(name, sizeof name, "ProfilerStep#%lld", (long long)hb_step_number(prof));
-    prof->step_scope = hb_record_annotation(hb_strings_intern(name, (size_t)n));
+    prof->step_scope = hb_record_annotation(hb_strings_step(hb_step_number(prof)));
 }
 
 static hb_result next_action(hb_profiler *prof, int64_t step, hb_profiler_action *action)

@@ -73,8 +73,8 @@ void hb_ring_free(hb_profiler *prof)
 void hb_ring_begin(hb_profiler *prof)
 {
     hb_ring *r = &prof->ring;
-    r->pairs[0] = prof->session->start;
-    r->num_pairs = 1;
+    r->marks[0] = (hb_ring_mark){.time = prof->session->start};
+    r->num_marks = 1;
     r->steps = 0;
     r->drop_at = 0;
     r->holds = false;
@@ -86,21 +86,21 @@ void hb_ring_step(hb_profiler *prof)
     if (r->step_began) r->step_began[r->steps++ % step_slots(prof)] = hb_ticks();
 }
 
-/* The newest pair from before that time, or the first. */
-static const hb_clock_pair *pair_before(const hb_ring *r, int64_t monotonic_ns)
+/* The newest mark from before that time, or the first. */
+static const hb_ring_mark *mark_before(const hb_ring *r, int64_t monotonic_ns)
 {
-    uint32_t i = r->num_pairs;
-    while (i > 1 && r->pairs[i - 1].monotonic_ns > monotonic_ns)
+    uint32_t i = r->num_marks;
+    while (i > 1 && r->marks[i - 1].time.monotonic_ns > monotonic_ns)
         i--;
-    return &r->pairs[i - 1];
+    return &r->marks[i - 1];
 }
 
-static const hb_clock_pair *pair_before_tick(const hb_ring *r, uint64_t tick)
+static const hb_ring_mark *mark_before_tick(const hb_ring *r, uint64_t tick)
 {
-    uint32_t i = r->num_pairs;
-    while (i > 1 && r->pairs[i - 1].ticks > tick)
+    uint32_t i = r->num_marks;
+    while (i > 1 && r->marks[i - 1].time.ticks > tick)
         i--;
-    return &r->pairs[i - 1];
+    return &r->marks[i - 1];
 }
 
 /* Ticks `ns` before `now`, by what has passed since `then`. */
@@ -117,7 +117,7 @@ static uint64_t present_horizon(const hb_profiler *prof, const hb_clock_pair *no
 {
     const hb_ring *r = &prof->ring;
     int64_t ns = prof->options.ring_ns;
-    const hb_clock_pair *then = pair_before(r, now->monotonic_ns - ns);
+    const hb_clock_pair *then = &mark_before(r, now->monotonic_ns - ns)->time;
     uint64_t by_time = ns ? ticks_before(then, now, ns) : 0, by_steps = 0;
     if (keeps_steps(prof) && r->steps >= step_slots(prof))
         by_steps = r->step_began[r->steps % step_slots(prof)];
@@ -154,20 +154,32 @@ static int64_t period_ns(const hb_profiler *prof)
     return HB_MIN(HB_MAX(ns, SHORTEST_NS), LONGEST_NS);
 }
 
-/* Of what is kept no more than its length is known, so the pairs lie as far apart as they must. */
-static void take_pair(hb_profiler *prof, const hb_clock_pair *now)
+/* Of what is kept no more than its length is known, so the marks lie as far apart as they must. */
+static void take_mark(hb_profiler *prof, const hb_clock_pair *now)
 {
     hb_ring *r = &prof->ring;
-    if (now->monotonic_ns - r->pairs[r->num_pairs - 1].monotonic_ns < LONGEST_NS) return;
-    uint32_t first = (uint32_t)(pair_before_tick(r, prof->session->kept_from) - r->pairs);
-    r->num_pairs -= first;
-    memmove(r->pairs, r->pairs + first, r->num_pairs * sizeof *r->pairs);
-    if (r->num_pairs == HB_RING_PAIRS) {
-        r->num_pairs /= 2;
-        for (uint32_t i = 1; i < r->num_pairs; i++)
-            r->pairs[i] = r->pairs[i * 2];
+    if (now->monotonic_ns - r->marks[r->num_marks - 1].time.monotonic_ns < LONGEST_NS) return;
+    uint32_t first = (uint32_t)(mark_before_tick(r, prof->session->kept_from) - r->marks);
+    r->num_marks -= first;
+    memmove(r->marks, r->marks + first, r->num_marks * sizeof *r->marks);
+    if (r->num_marks == HB_RING_MARKS) {
+        r->num_marks /= 2;
+        for (uint32_t i = 1; i < r->num_marks; i++)
+            r->marks[i] = r->marks[i * 2];
     }
-    r->pairs[r->num_pairs++] = *now;
+    hb_ring_mark *mark = &r->marks[r->num_marks++];
+    mark->time = *now;
+    hb_session_count_early(prof->session);
+    for (int i = 0; i < HB_LOST_CAUSES; i++)
+        mark->lost[i] = hb_session_lost_of(prof->session, (enum hb_lost_cause)i);
+}
+
+/* What was lost before what is kept is no part of it. */
+static void forget_lost(const hb_ring *r, hb_session *seen)
+{
+    const hb_ring_mark *mark = mark_before_tick(r, seen->kept_from);
+    for (int i = 0; i < HB_LOST_CAUSES; i++)
+        seen->lost[i] -= mark->lost[i];
 }
 
 bool hb_ring_is_read(hb_profiler *prof)
@@ -195,9 +207,9 @@ static int64_t drop(hb_profiler *prof)
     r->drop_at = now_ns + period_ns(prof);
     if (hb_ring_is_read(prof)) return r->drop_at;
     hb_clock_pair now = hb_clock_sample();
-    take_pair(prof, &now);
+    take_mark(prof, &now);
     hb_session_drop(&prof->spool, prof->session, horizon(prof, &now), most_bytes(prof),
-                    &r->pairs[0]);
+                    &r->marks[0].time);
     return r->drop_at;
 }
 
@@ -249,7 +261,8 @@ static hb_result look(hb_profiler *prof, hb_ring_dump *d)
     hb_session *s = &d->snapshot->session;
     const hb_clock_pair *now = hb_session_last(s);
     s->kept_from = HB_MAX(s->kept_from, horizon(prof, now));
-    s->start = *pair_before_tick(&prof->ring, s->kept_from);
+    s->start = mark_before_tick(&prof->ring, s->kept_from)->time;
+    forget_lost(&prof->ring, s);
     s->cycle = prof->ring.dumps++;
     return HB_OK;
 }

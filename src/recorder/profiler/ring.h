@@ -11,17 +11,24 @@
 #include <hipboard/hipboard.h>
 
 #include "record/session.h"
+#include "record/thread.h"
 #include "trace/source.h"
 
-#define HB_RING_PAIRS 32u
+#define HB_RING_MARKS 32u
+
+/** What was known at some moment. */
+typedef struct hb_ring_mark {
+    hb_clock_pair time;
+    uint64_t lost[HB_LOST_CAUSES]; /* by then */
+} hb_ring_mark;
 
 typedef struct hb_ring {
     /* under hb_turns_lock() */
     uint64_t *step_began; /* ticks, of the last ring_steps and one more; or NULL */
     uint64_t steps;       /* that began */
     /* the control thread's, under hb_turns_lock() */
-    hb_clock_pair pairs[HB_RING_PAIRS]; /* of the time that is kept; the first is from before */
-    uint32_t num_pairs;
+    hb_ring_mark marks[HB_RING_MARKS]; /* of the time that is kept; the first is from before */
+    uint32_t num_marks;
     int64_t drop_at;    /* CLOCK_MONOTONIC, ns */
     bool holds;         /* it is to be written, and what was kept when that was asked for stays: */
     uint64_t held_from; /* ticks */

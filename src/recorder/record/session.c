@@ -205,13 +205,18 @@ void hb_session_stop(hb_session *session)
     hb_session_tick(session);
 }
 
+void hb_session_count_early(hb_session *session)
+{
+    for (int i = 0; i < HB_LOST_CAUSES; i++)
+        hb_session_count_lost(session, (enum hb_lost_cause)i,
+                              hb_threads_take_lost((enum hb_lost_cause)i));
+}
+
 static void settle(hb_spool *spool, hb_session *session)
 {
     /* Before its chunks are the writer's. */
     if (!hb_threads_settle(session->number)) atomic_store(&spool->held, session->number);
-    for (int i = 0; i < HB_LOST_CAUSES; i++)
-        hb_session_count_lost(session, (enum hb_lost_cause)i,
-                              hb_threads_take_lost((enum hb_lost_cause)i));
+    hb_session_count_early(session);
     collect(spool, session);
     /* For hb_session_settle() of those who did not wait themselves. */
     hb_session_set_state(session, HB_SESSION_STOPPED);
@@ -511,8 +516,9 @@ static const hb_records *snapshot_records(const hb_spool_view *view, const hb_se
     return s->session.number == session->number ? s->records : &no_records;
 }
 
-hb_result hb_session_snapshot(hb_spool *spool, const hb_session *session, hb_snapshot **out)
+hb_result hb_session_snapshot(hb_spool *spool, hb_session *session, hb_snapshot **out)
 {
+    hb_session_count_early(session);
     hb_snapshot *s = calloc(1, sizeof *s);
     if (s) {
         hb_lock_take(&spool->lock);

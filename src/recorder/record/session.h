@@ -28,6 +28,9 @@ void hb_session_settle(hb_spool *spool, hb_session *session);
 /** Both, of the session that is recording. */
 void hb_session_end(hb_session *session);
 
+/** Adds what threads lost that could not tell of which session it was. */
+void hb_session_count_early(hb_session *session);
+
 /** What the session lost, in the words of the public API. After hb_session_settle(). */
 hb_lost hb_session_lost(const hb_session *session);
 
@@ -49,7 +52,7 @@ void hb_session_drop(hb_spool *spool, hb_session *session, uint64_t horizon, uin
  * scopes are unfinished. Close it before the spool, and before hb_session_release() of its session.
  * HB_ERROR_NO_MEMORY. */
 typedef struct hb_snapshot hb_snapshot;
-hb_result hb_session_snapshot(hb_spool *spool, const hb_session *session, hb_snapshot **snapshot);
+hb_result hb_session_snapshot(hb_spool *spool, hb_session *session, hb_snapshot **snapshot);
 void hb_snapshot_close(hb_snapshot *snapshot);
 
 /* ---- reading ---- */

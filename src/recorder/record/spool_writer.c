@@ -32,6 +32,7 @@ typedef struct scratch {
     struct {
         uint32_t crc; /* of the text that is in the file */
         int64_t look_ns, pause_ns;
+        uint64_t bytes; /* that are in the file */
     } code;
     struct {
         uint16_t uses, at; /* in 8 bytes: behind the last record that has ended */
@@ -341,10 +342,11 @@ static bool write_names_chunk(hb_spool *spool, uint32_t index)
 
 /* ---- mapped code ---- */
 
-/* For who recovers call stacks. Looked at after a second, and less often while nothing changes. */
+/* For who recovers call stacks. Looked at after a second, and less often while nothing changes, and
+ * the more has been written: a program that loads and unloads for days fills no disk. */
 static void write_code(hb_spool *spool)
 {
-    const int64_t second = 1000000000, longest = 32 * second;
+    const int64_t second = 1000000000;
     scratch *s = scratch_of(spool);
     int64_t now = hb_clock_ns(CLOCK_MONOTONIC);
     bool stacks = __atomic_load_n(&hb_recording_now.flags, __ATOMIC_RELAXED) & HB_SESSION_STACK;
@@ -354,8 +356,12 @@ static void write_code(hb_spool *spool)
     hb_put_loaded_code(&text);
     uint32_t crc = hb_crc32c(text.data, text.size);
     bool is_new = text.size && !text.failed && crc != s->code.crc;
-    if (is_new && write_lasting(spool, HB_SEGMENT_CODE, text.data, 0, text.size)) s->code.crc = crc;
-    s->code.pause_ns = is_new ? second : HB_MIN(HB_MAX(2 * s->code.pause_ns, second), longest);
+    if (is_new && write_lasting(spool, HB_SEGMENT_CODE, text.data, 0, text.size)) {
+        s->code.crc = crc;
+        s->code.bytes += text.size;
+    }
+    int64_t shortest = second + (int64_t)(s->code.bytes >> 20) * second, longest = 32 * shortest;
+    s->code.pause_ns = is_new ? shortest : HB_MIN(HB_MAX(2 * s->code.pause_ns, shortest), longest);
     s->code.look_ns = now + s->code.pause_ns;
     hb_buf_free(&text);
 }

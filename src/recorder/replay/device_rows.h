@@ -8,6 +8,7 @@
 #define HB_REPLAY_DEVICE_ROWS_H
 
 #include "hip/capture.h"
+#include "record/strings.h"
 #include "replay/correlation.h"
 #include "replay/host_source.h"
 #include "replay/merge.h"
@@ -50,6 +51,7 @@ typedef struct hb_device_source {
     uint32_t thread, types;
     hb_cursor cursor;
     size_t annotation;
+    char step_name[HB_STEP_NAME_BYTES]; /* of the present annotation */
 } hb_device_source;
 
 /* The device work of one user annotation on one stream. */

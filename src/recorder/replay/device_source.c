@@ -69,6 +69,12 @@ static bool next_device_row(hb_device_source *s, hb_trace_event *e)
     return false;
 }
 
+static hb_str name_of(hb_device_source *s, const hb_device_annotation *a)
+{
+    if (hb_string_is_step(a->name)) return hb_strings_step_name(a->name, s->step_name);
+    return hb_device_text(s, a->name);
+}
+
 static bool next_annotation(hb_device_source *s, hb_trace_event *e)
 {
     const hb_device_annotation *all = (const hb_device_annotation *)s->annotations.data;
@@ -76,7 +82,7 @@ static bool next_annotation(hb_device_source *s, hb_trace_event *e)
     const hb_device_annotation *a = &all[s->annotation++];
     *e = (hb_trace_event){
         .kind = HB_EVENT_GPU_USER_ANNOTATION,
-        .name = hb_device_text(s, a->name),
+        .name = name_of(s, a),
         .name_key = a->name,
         .start_ns = a->start_ns,
         .end_ns = a->end_ns,

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "replay/host_source.h"
+#include "record/strings.h"
 
 #include <stdlib.h>
 
+#include "record/strings.h"
 #include "replay/memory_totals.h"
 #include "replay/merge.h"
 #include "symbols/symbolizer.h"
@@ -40,7 +42,8 @@ typedef struct record_source {
     uint64_t floor;
     hb_merge merge;
     hb_module_numbers modules;
-    hb_module_ids ids; /* of the present module */
+    hb_module_ids ids;                  /* of the present module */
+    char step_name[HB_STEP_NAME_BYTES]; /* of the present event */
 } record_source;
 
 static record_source *self(hb_source *source)
@@ -130,12 +133,18 @@ static void set_module(const record_source *s, hb_trace_event *event, const hb_r
     event->module = (hb_module_args){s->ids.id, s->ids.parent_id, m->module_id};
 }
 
+static hb_str name_of(record_source *s, uint32_t id)
+{
+    if (hb_string_is_step(id)) return hb_strings_step_name(id, s->step_name);
+    return s->view->string(s->view, id);
+}
+
 static void make_row(record_source *s, hb_trace_event *event, const hb_record *r, uint64_t start,
                      uint64_t id, uint32_t index)
 {
     const thread *t = &s->threads[index];
     *event = (hb_trace_event){
-        .name = s->view->string(s->view, r->name),
+        .name = name_of(s, r->name),
         .name_key = r->name,
         .tid = t->info.tid,
         .device = -1,
