@@ -9,7 +9,7 @@
  *     HOT      an area of hot chunks: mapped memory that is being recorded into
  *     EVENTS   a chunk's records, coded, after it was full
  *     NAMES    a piece of the process's string table
- *     CODE     what the process had mapped, as text: the last one holds
+ *     CODE     what the process had mapped, as text: the one of the greatest number holds
  *
  * A hot chunk begins with an hb_chunk:
  *     SESSIONS  a table of hb_session, one for each cycle
@@ -103,6 +103,7 @@ typedef struct hb_segment {
     union {
         hb_events_info events;
         uint64_t string_offset; /* NAMES: where the bytes stand in the string table */
+        uint64_t code_number;   /* CODE: how many were before */
     };
 } hb_segment;
 

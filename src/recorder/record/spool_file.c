@@ -239,7 +239,8 @@ static bool read_events(hb_spool_file *f, const hb_segment *s, uint64_t payload)
 /* The newest; an empty line would be more than one text. */
 static bool read_code(hb_spool_file *f, const hb_segment *s, uint64_t payload)
 {
-    if (s->bytes > MOST_CODE || !is_whole(f, s, payload)) return true;
+    bool is_older = f->code && s->code_number < f->code_number;
+    if (is_older || s->bytes > MOST_CODE || !is_whole(f, s, payload)) return true;
     char *code = malloc(s->bytes + 1);
     if (!code) return false;
     bool ok = hb_spool_file_read(f, payload, code, s->bytes);
@@ -248,6 +249,7 @@ static bool read_code(hb_spool_file *f, const hb_segment *s, uint64_t payload)
     if (empty) empty[1] = '\0';
     free(f->code);
     f->code = code;
+    f->code_number = s->code_number;
     f->view.code = (hb_str){code, (uint32_t)strlen(code)};
     return true;
 }

@@ -32,6 +32,7 @@ typedef struct hb_spool_file {
     hb_buf names;    /* hb_string_run, by offset */
     hb_buf parts;    /* while it is read */
     char *code;      /* from malloc: of view.code */
+    uint64_t code_number;
     hb_spool_view view;
 } hb_spool_file;
 

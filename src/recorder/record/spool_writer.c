@@ -32,7 +32,8 @@ typedef struct scratch {
     struct {
         uint32_t crc; /* of the text that is in the file */
         int64_t look_ns, pause_ns;
-        uint64_t bytes; /* that are in the file */
+        uint64_t number; /* the next one's */
+        hb_extent place; /* of the last one */
     } code;
     struct {
         uint16_t uses, at; /* in 8 bytes: behind the last record that has ended */
@@ -298,25 +299,29 @@ static bool write_events(hb_spool *spool, uint32_t index)
 
 /* ---- names ---- */
 
-/* A segment that stays as long as the file. `offset`: in the string table, of names. */
+/* A segment that stays as long as the file, or is taken away by its writer. `number`: of names,
+ * their offset in the string table; of code, how many were before. */
 static bool write_lasting(hb_spool *spool, enum hb_segment_kind kind, const char *bytes,
-                          uint64_t offset, uint64_t size)
+                          uint64_t number, uint64_t size, hb_extent *place)
 {
     hb_segment *segment = malloc(sizeof *segment + size + HB_SEGMENT_ALIGN);
     uint64_t at;
     if (!segment) return false;
     *segment = (hb_segment){
-        .kind = kind, .raw_bytes = (uint32_t)size, .bytes = size, .string_offset = offset};
+        .kind = kind, .raw_bytes = (uint32_t)size, .bytes = size, .string_offset = number};
     memcpy(segment + 1, bytes, size);
     bool ok = hb_spool_append(spool, segment, &at);
-    if (ok) spool->floor = HB_MAX(spool->floor, at + (size + 7) / 8 * 8);
     free(segment);
-    return ok;
+    if (!ok) return false;
+    *place = (hb_extent){at - sizeof *segment, sizeof *segment + (size + 7) / 8 * 8};
+    spool->floor = HB_MAX(spool->floor, place->offset + place->bytes);
+    return true;
 }
 
 static bool write_names(hb_spool *spool, const char *bytes, uint64_t offset, uint64_t size)
 {
-    return write_lasting(spool, HB_SEGMENT_NAMES, bytes, offset, size);
+    hb_extent place;
+    return write_lasting(spool, HB_SEGMENT_NAMES, bytes, offset, size, &place);
 }
 
 void hb_spool_write_names(hb_spool *spool)
@@ -342,11 +347,11 @@ static bool write_names_chunk(hb_spool *spool, uint32_t index)
 
 /* ---- mapped code ---- */
 
-/* For who recovers call stacks. Looked at after a second, and less often while nothing changes, and
- * the more has been written: a program that loads and unloads for days fills no disk. */
+/* For who recovers call stacks. Looked at after a second, and less often while nothing changes:
+ * only the last one holds, and takes the place of the one before. */
 static void write_code(hb_spool *spool)
 {
-    const int64_t second = 1000000000;
+    const int64_t second = 1000000000, longest = 32 * second;
     scratch *s = scratch_of(spool);
     int64_t now = hb_clock_ns(CLOCK_MONOTONIC);
     bool stacks = __atomic_load_n(&hb_recording_now.flags, __ATOMIC_RELAXED) & HB_SESSION_STACK;
@@ -356,12 +361,15 @@ static void write_code(hb_spool *spool)
     hb_put_loaded_code(&text);
     uint32_t crc = hb_crc32c(text.data, text.size);
     bool is_new = text.size && !text.failed && crc != s->code.crc;
-    if (is_new && write_lasting(spool, HB_SEGMENT_CODE, text.data, 0, text.size)) {
+    hb_extent place;
+    if (is_new &&
+        write_lasting(spool, HB_SEGMENT_CODE, text.data, s->code.number, text.size, &place)) {
+        if (s->code.place.bytes) hb_spool_punch(spool, s->code.place);
+        s->code.place = place;
+        s->code.number++;
         s->code.crc = crc;
-        s->code.bytes += text.size;
     }
-    int64_t shortest = second + (int64_t)(s->code.bytes >> 20) * second, longest = 32 * shortest;
-    s->code.pause_ns = is_new ? shortest : HB_MIN(HB_MAX(2 * s->code.pause_ns, shortest), longest);
+    s->code.pause_ns = is_new ? second : HB_MIN(HB_MAX(2 * s->code.pause_ns, second), longest);
     s->code.look_ns = now + s->code.pause_ns;
     hb_buf_free(&text);
 }
