@@ -36,7 +36,7 @@ static void compare_event(const hb_trace *trace, uint32_t i, const cJSON *item)
     }
     if (!cJSON_IsObject(item)) return;
     CHECK(cJSON_IsString(name) == ((row->flags & HB_ROW_NAME) != 0));
-    if (cJSON_IsNumber(ts)) CHECK(row->ts == ts->valuedouble);
+    if (cJSON_IsNumber(ts)) CHECK(hb_plugin_ts(trace, row) == ts->valuedouble);
     if (!cJSON_IsString(name)) return;
     hb_str text = hb_trace_text(trace, row->name);
     /* cJSON ends a text at an escaped NUL and refuses lone surrogates. */

@@ -89,6 +89,7 @@ static void assert_same_trace(const hb_trace *a, const hb_trace *b)
     assert_same_column(&a->functions, &b->functions);
     assert_same_column(&a->devices, &b->devices);
     assert_same_column(&a->memory, &b->memory);
+    assert_same_column(&a->odd_times, &b->odd_times);
     assert_same_column(&a->launches.items, &b->launches.items);
     assert_int_equal(a->num_members, b->num_members);
     if (a->num_members)

@@ -83,6 +83,7 @@ static void assert_same_launch(const hb_row *a, const hb_row *b)
 static void assert_same_memory(const hb_row *a, const hb_row *b)
 {
     const hb_memory_row *x = hb_trace_memory(&file, a), *y = hb_trace_memory(&live, b);
+    assert_same_number(x->bytes, y->bytes);
     assert_same_number(x->allocated, y->allocated);
     assert_same_number(x->reserved, y->reserved);
     assert_same_key(x->addr, y->addr);
@@ -121,8 +122,10 @@ static void assert_same_row(const hb_row *a, const hb_row *b)
     assert_int_equal(a->ph, b->ph);
     assert_int_equal(a->kind, b->kind);
     assert_int_equal(a->flags, b->flags);
-    assert_same_number(a->ts, b->ts);
-    assert_same_number(a->dur, b->dur);
+    assert_int_equal(a->start, b->start);
+    assert_int_equal(a->duration, b->duration);
+    assert_same_number(hb_plugin_ts(&file, a), hb_plugin_ts(&live, b));
+    assert_same_number(hb_plugin_dur(&file, a), hb_plugin_dur(&live, b));
     assert_same_id(a->id, b->id);
     assert_same_key(hb_row_pid_key(&file, a), hb_row_pid_key(&live, b));
     assert_same_key(hb_row_tid_key(&file, a), hb_row_tid_key(&live, b));

@@ -65,7 +65,7 @@ static double time_of(const hb_memory_profile *p, uint32_t change)
 {
     int64_t ns = p->list.start_ns;
     if (change != HB_NO_RECORD)
-        hb_us_to_ns(hb_trace_row(p->trace, p->allocations.changes[change].row)->ts, &ns);
+        ns = hb_trace_row(p->trace, p->allocations.changes[change].row)->start;
     return (double)(ns - p->list.start_ns) / 1000;
 }
 

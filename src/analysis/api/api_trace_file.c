@@ -163,9 +163,9 @@ hb_result hb_trace_file_event(const hb_trace_file *file, size_t index, hb_file_e
         .phase = row->ph,
         .has_ts = row->flags & HB_ROW_TS,
         .has_dur = row->flags & HB_ROW_DUR,
-        .ts_us = row->ts,
+        .ts_us = hb_plugin_ts(t, row),
     };
-    if (event->has_dur && !memory) event->dur_us = row->dur;
+    if (event->has_dur && !memory) event->dur_us = hb_plugin_dur(t, row);
     if (row->kind != HB_KIND_FUNCTION && !memory && row->kind != HB_KIND_FLOW) {
         hb_key id = hb_row_key(t, row);
         event->has_external_id = hb_key_tag(id) == HB_KEY_TAG_INT;

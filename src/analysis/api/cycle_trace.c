@@ -62,22 +62,7 @@ static hb_sid intern_json_string(maker *m, hb_str json)
     return intern(m, m->scratch.data, m->scratch.size);
 }
 
-/* ---- numbers: as doubles read back from the writer's digits ---- */
-
-static double microseconds(uint64_t ns)
-{
-    return (double)ns / 1000;
-}
-
-static double duration(uint64_t start, uint64_t end, bool exact_end)
-{
-    char text[HB_MAX_NUMBER];
-    if (end <= start) return 0;
-    if (!exact_end) return microseconds(end - start);
-    hb_value value = {text, (size_t)(hb_put_nesting_us(text, start, end) - text), HB_JSON_FLOAT, 0};
-    memset(text + value.size, 0, sizeof text - value.size);
-    return hb_value_double(&value);
-}
+/* ---- numbers ---- */
 
 /* A number in the args; `put` is how it is written. */
 static uint8_t read_back(char *(*put)(char *p, double value), double value, double *result)
@@ -139,7 +124,7 @@ static hb_row *push_row(maker *m, const hb_trace_event *e, char ph, hb_str categ
     row->ph = ph;
     row->flags = HB_ROW_TS | HB_ROW_HAS_TS | HB_ROW_NAME | HB_ROW_ARGS | HB_ROW_CAT;
     row->cat = intern_str(m, category);
-    row->ts = microseconds(hb_since_base(&m->writer, e->start_ns));
+    row->start = (int64_t)hb_since_base(&m->writer, e->start_ns);
     row->track = track(m, m->pid, key(m, hb_key_int((int64_t)hb_row_number(e->tid))));
     return row;
 }
@@ -152,8 +137,10 @@ static hb_row *push_complete(maker *m, const hb_trace_event *e, const hb_place *
     row->flags |= HB_ROW_DUR | HB_ROW_COMPLETE;
     row->kind = (uint8_t)hb_kind_by_category(place->category);
     row->name = intern_json_string(m, hb_names_get(w->names, e));
-    row->dur =
-        duration(hb_since_base(w, e->start_ns), hb_since_base(w, place->end_ns), place->in_tree);
+    uint64_t start = hb_since_base(w, e->start_ns), end = hb_since_base(w, place->end_ns);
+    row->duration = end > start ? (int64_t)(end - start) : 0;
+    if (place->in_tree && end > start && hb_nesting_of(start, end).decimals != 3)
+        row->flags |= HB_ROW_NESTED;
     return row;
 }
 
@@ -255,7 +242,7 @@ static void add_memory(maker *m, const hb_trace_event *e)
     unsigned type = hb_written_device_type(&m->writer, args->device_type);
     row->kind = HB_KIND_MEMORY;
     side->addr = hb_key_int((int64_t)args->addr);
-    row->dur = (double)args->bytes;
+    side->bytes = (double)args->bytes;
     side->device_type = type > 1 ? 2 : (uint8_t)type;
     side->device = key(m, hb_key_int(hb_written_device_id(&m->writer, args)));
     side->allocated = (double)args->total_allocated;

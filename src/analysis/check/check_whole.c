@@ -61,7 +61,7 @@ static void collect(links *l)
 static bool ran_in(const hb_trace *trace, const hb_row *call, const hb_row *operator)
 {
     return hb_row_tid(trace, call) == hb_row_tid(trace, operator) &&
-           call->ts >= operator->ts && call->ts <= operator->ts + operator->dur;
+           call->start >= operator->start && call->start <= hb_row_end(operator);
 }
 
 static void follow_call(links *l, uint32_t i)

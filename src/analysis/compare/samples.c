@@ -32,6 +32,12 @@ const hb_measure hb_measures[HB_COMPARE_BY_COUNT][HB_MAX_MEASURES + 1] = {
 
 /* ---- steps ---- */
 
+static hb_range float_range(const hb_analysis *a, const hb_row *row)
+{
+    hb_range r = hb_row_range(a, row);
+    return (hb_range){hb_float(r.start.v), hb_float(r.end.v)};
+}
+
 static void find_host_steps(hb_digest *d)
 {
     hb_analysis *a = d->analysis;
@@ -42,7 +48,7 @@ static void find_host_steps(hb_digest *d)
     for (uint32_t i = 0; i < a->num_events && n < a->steps.count; i++) {
         const hb_row *row = hb_trace_row(a->trace, a->events[i].row);
         if (a->events[i].type != HB_TYPE_STEP) continue;
-        d->host_steps[n++] = (hb_range){hb_float(row->ts), hb_float(row->ts + row->dur)};
+        d->host_steps[n++] = float_range(a, row);
     }
     d->has_steps = n > 0;
     if (!n) d->host_steps[0] = (hb_range){hb_float(-INFINITY), hb_float(INFINITY)};
@@ -250,7 +256,7 @@ static void add_utilization(hb_digest *d)
         if (a->events[i].type != HB_TYPE_KERNEL) continue;
         const hb_launch *launch = hb_trace_launch_of(a->trace, row);
         if (launch->gpu == HB_NO_GPU) continue;
-        hb_range r = {hb_float(row->ts), hb_float(row->ts + row->dur)};
+        hb_range r = float_range(a, row);
         hb_ranges_merge_in(&a->arena, &busy[launch->gpu], r);
     }
     for (uint32_t i = 0; i < a->steps.count; i++) {

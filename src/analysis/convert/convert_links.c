@@ -136,6 +136,13 @@ static void own(void *context, uint32_t call, uint32_t scope)
     item->flags &= (uint8_t)~HB_ITEM_SEEKS;
 }
 
+static int64_t clamped_ns(double us)
+{
+    int64_t ns;
+    if (hb_us_to_ns(us, &ns)) return ns;
+    return us < 0 ? -HB_MAX_TIME_NS : HB_MAX_TIME_NS;
+}
+
 static hb_result find_owners(hb_plan *plan)
 {
     size_t count = 0, n = 0;
@@ -146,8 +153,9 @@ static hb_result find_owners(hb_plan *plan)
     for (uint32_t i = 0; i < plan->items.count; i++) {
         const hb_item *item = hb_plan_item(plan, i);
         if (!is_place(item)) continue;
-        spans[n++] = (hb_host_span){.start = item->ts,
-                                    .end = item->ts + item->dur,
+        int64_t start = clamped_ns(item->ts);
+        spans[n++] = (hb_host_span){.start = start,
+                                    .end = start + clamped_ns(item->dur),
                                     .thread = item->tid,
                                     .item = i,
                                     .is_call = item->flags & HB_ITEM_SEEKS};

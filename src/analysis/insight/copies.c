@@ -40,10 +40,10 @@ void hb_insight_copies(hb_insight *in)
         hb_copy_sum *s = sum_of(in, &sums, in->streams.items[w->stream].gpu, row->name);
         double bytes = bytes_of(in, w);
         s->calls++;
-        s->total += row->dur;
-        s->longest = HB_MAX(s->longest, row->dur);
+        s->total += hb_ns_to_us(row->duration);
+        s->longest = HB_MAX(s->longest, hb_ns_to_us(row->duration));
         s->bytes += bytes;
-        if (bytes > 0) s->timed += row->dur;
+        if (bytes > 0) s->timed += hb_ns_to_us(row->duration);
     }
     hb_sort(&in->arena, in->copies.items, in->copies.count, sizeof *in->copies.items, longer, NULL);
 }

@@ -34,7 +34,7 @@ hb_distributed_facts hb_insight_distribution(const hb_insight *in)
     for (uint32_t i = 0; any && i < in->trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(in->trace, i);
         bool scope = row->kind == HB_KIND_OPERATOR || row->kind == HB_KIND_ANNOTATION;
-        if (!scope || !hb_row_is_timed(row)) continue;
+        if (!scope || !hb_row_is_timed(in->trace, row)) continue;
         hb_str name = hb_trace_text(in->trace, row->name);
         if (may_tell(name)) hb_distributed_facts_add(&facts, name, 1);
     }

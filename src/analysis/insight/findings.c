@@ -71,12 +71,13 @@ static void find_steps(const hb_insight *in, survey *s)
     for (uint32_t i = 0; i < in->trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(in->trace, i);
         bool host = row->kind == HB_KIND_OPERATOR || row->kind == HB_KIND_ANNOTATION;
-        if (!host || !hb_row_is_timed(row) ||
+        if (!host || !hb_row_is_timed(in->trace, row) ||
             !hb_str_begins(hb_insight_name(in, i), "ProfilerStep#") ||
             hb_str_is(hb_trace_text(in->trace, row->cat), "gpu_user_annotation"))
             continue;
-        s->step_start = s->steps ? HB_MIN(s->step_start, row->ts) : row->ts;
-        s->step_end = s->steps ? HB_MAX(s->step_end, row->ts + row->dur) : row->ts + row->dur;
+        s->step_start =
+            s->steps ? HB_MIN(s->step_start, hb_ns_to_us(row->start)) : hb_ns_to_us(row->start);
+        s->step_end = s->steps ? HB_MAX(s->step_end, hb_insight_end(row)) : hb_insight_end(row);
         s->steps++;
     }
 }
@@ -105,7 +106,8 @@ typedef struct calls {
 /* Within the steps, or anywhere when there are none. */
 static bool is_counted(const survey *s, const hb_row *row)
 {
-    return !s->steps || (row->ts >= s->step_start && row->ts <= s->step_end);
+    return !s->steps ||
+           (hb_ns_to_us(row->start) >= s->step_start && hb_ns_to_us(row->start) <= s->step_end);
 }
 
 static calls find_calls(const hb_insight *in, const survey *s, bool (*matches)(hb_str name))
@@ -113,14 +115,14 @@ static calls find_calls(const hb_insight *in, const survey *s, bool (*matches)(h
     calls c = {0};
     for (uint32_t i = 0; i < in->trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(in->trace, i);
-        if (!hb_row_is_call(row) || !hb_row_is_timed(row)) continue;
+        if (!hb_row_is_call(row) || !hb_row_is_timed(in->trace, row)) continue;
         if (!is_counted(s, row)) continue;
         if (!matches(hb_trace_text(in->trace, row->name))) continue;
         c.count++;
-        c.host += row->dur;
-        if (c.name && row->dur <= c.longest) continue;
+        c.host += hb_ns_to_us(row->duration);
+        if (c.name && hb_ns_to_us(row->duration) <= c.longest) continue;
         c.name = row->name;
-        c.longest = row->dur;
+        c.longest = hb_ns_to_us(row->duration);
     }
     return c;
 }
@@ -373,8 +375,10 @@ static double time_in_copies(hb_insight *in, const survey *s, double first, doub
     hb_intervals held = {0};
     for (uint32_t i = 0; i < in->trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(in->trace, i);
-        if (!hb_row_is_call(row) || !hb_row_is_timed(row) || !is_counted(s, row)) continue;
-        double start = HB_MAX(row->ts, first), end = HB_MIN(row->ts + row->dur, last);
+        if (!hb_row_is_call(row) || !hb_row_is_timed(in->trace, row) || !is_counted(s, row))
+            continue;
+        double start = HB_MAX(hb_ns_to_us(row->start), first),
+               end = HB_MIN(hb_insight_end(row), last);
         if (end <= start || !is_blocking_copy(hb_trace_text(in->trace, row->name))) continue;
         *HB_PUSH(&in->arena, &held) = (hb_interval){start, end};
     }

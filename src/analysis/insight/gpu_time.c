@@ -52,7 +52,8 @@ static void sum_gpu(hb_insight *in, const gpu_ranges *r, hb_gpu_sum *gpu)
 static hb_idle idle_of(const hb_insight *in, const hb_work *next, double since)
 {
     if (next->launch == HB_NO_LAUNCH) return HB_IDLE_UNKNOWN;
-    return hb_trace_row(in->trace, next->launch)->ts > since ? HB_IDLE_LATE : HB_IDLE_QUEUED;
+    return hb_ns_to_us(hb_trace_row(in->trace, next->launch)->start) > since ? HB_IDLE_LATE
+                                                                             : HB_IDLE_QUEUED;
 }
 
 static void add_gap(hb_insight *in, uint32_t gpu, double since, uint32_t next)
@@ -63,7 +64,7 @@ static void add_gap(hb_insight *in, uint32_t gpu, double since, uint32_t next)
     double end = w->start;
     if (g->idle == HB_IDLE_LATE) { /* what came before the launch is what made it late */
         const hb_row *launch = hb_trace_row(in->trace, w->launch);
-        end = HB_MIN(end, launch->ts + launch->dur);
+        end = HB_MIN(end, hb_insight_end(launch));
     }
     g->cover = hb_insight_host_at(in, w->launch, since, end);
     hb_gpu_sum *sum = &in->gpus.items[gpu];

@@ -8,7 +8,7 @@
 /* Everything on a host thread but what is always there: profiler steps. */
 static bool is_host_call(const hb_insight *in, const hb_row *row)
 {
-    if (!hb_row_is_timed(row)) return false;
+    if (!hb_row_is_timed(in->trace, row)) return false;
     switch ((hb_kind)row->kind) {
     case HB_KIND_RUNTIME:
     case HB_KIND_CALL:
@@ -63,7 +63,7 @@ void hb_insight_hosts(hb_insight *in)
         const hb_dict_entry *e = hb_dict_get(&in->thread_of, hb_row_tid(in->trace, row));
         if (!e || !is_host_call(in, row)) continue;
         *HB_PUSH(&in->arena, &in->threads.items[e->value].calls) =
-            (hb_host_call){row->ts, row->ts + row->dur, i, UINT32_MAX};
+            (hb_host_call){hb_ns_to_us(row->start), hb_insight_end(row), i, UINT32_MAX};
     }
     for (uint32_t i = 0; i < in->threads.count; i++) {
         hb_host_thread *t = &in->threads.items[i];

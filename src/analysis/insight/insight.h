@@ -177,6 +177,11 @@ void hb_insight_gpus(hb_insight *in);
 void hb_insight_advice(hb_insight *in);
 
 /* ---- what several of them need ---- */
+static inline double hb_insight_end(const hb_row *row)
+{
+    return hb_ns_to_us(hb_row_end(row));
+}
+
 static inline hb_str hb_insight_name(const hb_insight *in, uint32_t row)
 {
     return hb_trace_text(in->trace, hb_trace_row(in->trace, row)->name);

@@ -33,7 +33,7 @@ static launches find_launches(hb_insight *in)
     if (!has_work(in->trace)) return l; /* ids of millions of operators for nothing */
     for (uint32_t i = 0; i < in->trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(in->trace, i);
-        if (!hb_row_is_timed(row)) continue;
+        if (!hb_row_is_timed(in->trace, row)) continue;
         if (hb_row_is_call(row)) {
             hb_id key = hb_row_correlation(in->trace, row);
             if (key != HB_ID_NONE) hb_dict_set(&in->arena, &l.by_correlation, key, i);
@@ -99,16 +99,16 @@ static void sum_kernel(hb_insight *in, hb_kernel_sum *k, const hb_row *row)
     hb_class_sum *class = &in->classes.items[k->class];
     bool known = l->occupancy_state == HB_NUMBER_INT || l->occupancy_state == HB_NUMBER_FLOAT;
     k->calls++;
-    k->total += row->dur;
+    k->total += hb_ns_to_us(row->duration);
     class->calls++;
-    class->total += row->dur;
-    if (k->matrix == HB_MATRIX_IS_USED) class->matrix += row->dur;
-    if (k->matrix == HB_MATRIX_IS_UNUSED) class->no_matrix += row->dur;
+    class->total += hb_ns_to_us(row->duration);
+    if (k->matrix == HB_MATRIX_IS_USED) class->matrix += hb_ns_to_us(row->duration);
+    if (k->matrix == HB_MATRIX_IS_UNUSED) class->no_matrix += hb_ns_to_us(row->duration);
     if (known && l->occupancy >= 0) {
-        k->occupied += row->dur;
-        k->occupancy += row->dur * l->occupancy;
+        k->occupied += hb_ns_to_us(row->duration);
+        k->occupancy += hb_ns_to_us(row->duration) * l->occupancy;
     }
-    if (l->limit) vote_limit(k, l->limit, row->dur);
+    if (l->limit) vote_limit(k, l->limit, hb_ns_to_us(row->duration));
 }
 
 static hb_work_kind kind_of(const hb_insight *in, const hb_kernel_sum *kernel)
@@ -164,10 +164,10 @@ void hb_insight_works(hb_insight *in)
     in->first = INFINITY;
     for (uint32_t i = 0; i < in->trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(in->trace, i);
-        if (hb_row_is_timed(row)) in->first = HB_MIN(in->first, row->ts);
-        if (!is_work(row) || !hb_row_is_timed(row)) continue;
-        hb_work w = {.start = row->ts,
-                     .end = row->ts + row->dur,
+        if (hb_row_is_timed(in->trace, row)) in->first = HB_MIN(in->first, hb_ns_to_us(row->start));
+        if (!is_work(row) || !hb_row_is_timed(in->trace, row)) continue;
+        hb_work w = {.start = hb_ns_to_us(row->start),
+                     .end = hb_insight_end(row),
                      .row = i,
                      .launch = launch_of(in, &l, row),
                      .stream = stream_index(in, &known, row),

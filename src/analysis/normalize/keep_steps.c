@@ -5,14 +5,17 @@
 #include <stdlib.h>
 
 #include "base/hash_map.h"
-#include "trace/intervals.h"
+
+typedef struct window {
+    int64_t start, end;
+} window;
 
 typedef struct keeper {
     hb_arena arena;
     hb_trace *trace;
     int64_t first, last;
-    HB_VEC(hb_interval) windows; /* of the steps that stay, on the host */
-    hb_dict calls;               /* correlation -> whether the call stays */
+    HB_VEC(window) windows; /* of the steps that stay, on the host */
+    hb_dict calls;          /* correlation -> whether the call stays */
 } keeper;
 
 static bool is_device_work(const hb_row *row)
@@ -42,14 +45,15 @@ static void find_windows(keeper *k)
     int64_t number;
     for (uint32_t i = 0; i < k->trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(k->trace, i);
-        if (!hb_row_is_timed(row) || !step_number(k, row, &number) || !is_wanted(k, number) ||
+        if (!hb_row_is_timed(k->trace, row) || !step_number(k, row, &number) ||
+            !is_wanted(k, number) ||
             hb_str_is(hb_trace_text(k->trace, row->cat), "gpu_user_annotation"))
             continue;
-        *HB_PUSH(&k->arena, &k->windows) = (hb_interval){row->ts, row->ts + row->dur};
+        *HB_PUSH(&k->arena, &k->windows) = (window){row->start, hb_row_end(row)};
     }
 }
 
-static bool in_window(const keeper *k, double time)
+static bool in_window(const keeper *k, int64_t time)
 {
     for (uint32_t i = 0; i < k->windows.count; i++)
         if (time >= k->windows.items[i].start && time < k->windows.items[i].end) return true;
@@ -60,9 +64,9 @@ static void find_calls(keeper *k)
 {
     for (uint32_t i = 0; i < k->trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(k->trace, i);
-        if (!hb_row_is_call(row) || !hb_row_is_timed(row)) continue;
+        if (!hb_row_is_call(row) || !hb_row_is_timed(k->trace, row)) continue;
         hb_id key = hb_row_correlation(k->trace, row);
-        if (key != HB_ID_NONE) hb_dict_set(&k->arena, &k->calls, key, in_window(k, row->ts));
+        if (key != HB_ID_NONE) hb_dict_set(&k->arena, &k->calls, key, in_window(k, row->start));
     }
 }
 
@@ -71,16 +75,17 @@ static bool stays_on_device(const keeper *k, const hb_row *row)
 {
     hb_id key = hb_row_correlation(k->trace, row);
     const hb_dict_entry *e = key == HB_ID_NONE ? NULL : hb_dict_get(&k->calls, key);
-    return e ? e->value : in_window(k, row->ts);
+    return e ? e->value : in_window(k, row->start);
 }
 
 static bool stays(const keeper *k, const hb_row *row)
 {
     int64_t number;
     if (step_number(k, row, &number)) return is_wanted(k, number);
-    if (row->kind == HB_KIND_MEMORY) return in_window(k, row->ts);
-    if (row->kind == HB_KIND_SPAN || !hb_row_is_timed(row)) return true; /* about the whole */
-    return is_device_work(row) ? stays_on_device(k, row) : in_window(k, row->ts);
+    if (row->kind == HB_KIND_MEMORY) return in_window(k, row->start);
+    if (row->kind == HB_KIND_SPAN || !hb_row_is_timed(k->trace, row))
+        return true; /* about the whole */
+    return is_device_work(row) ? stays_on_device(k, row) : in_window(k, row->start);
 }
 
 static void keep(keeper *k)

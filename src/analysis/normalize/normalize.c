@@ -55,11 +55,12 @@ static void set_owner(unifier *u, hb_row *row, hb_id id)
 
 /* ---- events that would lose the file ---- */
 
-static bool has_times(const hb_row *row)
+static bool has_times(const unifier *u, const hb_row *row)
 {
-    bool timed = row->flags & HB_ROW_TS && isfinite(row->ts);
+    double ts = hb_plugin_ts(u->trace, row), dur = hb_plugin_dur(u->trace, row);
+    bool timed = row->flags & HB_ROW_TS && isfinite(ts);
     if (row->kind == HB_KIND_MEMORY) return timed;
-    return timed && row->flags & HB_ROW_DUR && row->dur >= 0 && isfinite(row->ts + row->dur);
+    return timed && row->flags & HB_ROW_DUR && dur >= 0 && isfinite(ts + dur);
 }
 
 static bool is_step(const unifier *u, const hb_row *row)
@@ -130,8 +131,9 @@ static bool mend_memory(unifier *u, const hb_row *row)
 /* Whether the plugin could digest the event, perhaps after it was mended. */
 static bool is_fit(unifier *u, hb_row *row)
 {
-    if (!has_times(row) || has_container(u, row)) return false;
-    if (is_step(u, row) && (!has_step_number(name_of(u, row)) || row->dur == 0)) return false;
+    if (!has_times(u, row) || has_container(u, row)) return false;
+    if (is_step(u, row) && (!has_step_number(name_of(u, row)) || hb_plugin_dur(u->trace, row) == 0))
+        return false;
     if (row->kind == HB_KIND_MEMORY && !mend_memory(u, row)) return false;
     return (!is_host(row) && row->kind != HB_KIND_MEMORY) || number_thread(u, row);
 }
@@ -206,7 +208,7 @@ static void get_ids(void *context, uint32_t event, hb_ids *ids)
     if (has_device_row(row)) ids->corr = id_of(hb_row_correlation_key(u->trace, row));
     ids->tid = id_of(hb_row_tid_key(u->trace, row));
     ids->pid = hb_row_pid_key(u->trace, row);
-    ids->ts = row->ts;
+    ids->ts = (double)row->start;
 }
 
 /* Want of memory is told when the caller has freed what it holds. */
@@ -260,7 +262,7 @@ static bool is_in_its_scope(const unifier *u, const hb_row *call)
     const hb_dict_entry *e = call->id ? hb_dict_get(&u->scopes_by_id, call->id) : NULL;
     const hb_row *scope = e ? row_at(u, e->value) : NULL;
     return scope && hb_row_tid(u->trace, scope) == hb_row_tid(u->trace, call) &&
-           scope->ts <= call->ts && call->ts + call->dur / 2 <= scope->ts + scope->dur;
+           scope->start <= call->start && call->start + call->duration / 2 <= hb_row_end(scope);
 }
 
 /* Writers count External ids up, so that bits take less than a table. */
@@ -320,8 +322,8 @@ static void own(void *context, uint32_t call, uint32_t scope)
 static hb_host_span span_of(const unifier *u, uint32_t row_index, uint32_t item, bool is_call)
 {
     const hb_row *row = row_at(u, row_index);
-    return (hb_host_span){.start = row->ts,
-                          .end = row->ts + row->dur,
+    return (hb_host_span){.start = row->start,
+                          .end = hb_row_end(row),
                           .thread = (int64_t)hb_row_tid_key(u->trace, row),
                           .item = item,
                           .is_call = is_call};

@@ -331,6 +331,19 @@ hb_sid hb_python_text(hb_analysis *a, hb_sid json);
 bool hb_python_false(hb_str json);
 hb_sid hb_intern(hb_analysis *a, const char *text, size_t size);
 
+/** An event's times as Python has them: an int or a float each, and their sum. */
+static inline hb_num hb_row_ts(const hb_analysis *a, const hb_row *row)
+{
+    return (hb_num){hb_plugin_ts(a->trace, row), !(row->flags & HB_ROW_TS_INT)};
+}
+
+static inline hb_range hb_row_range(const hb_analysis *a, const hb_row *row)
+{
+    hb_num start = hb_row_ts(a, row);
+    hb_num dur = {hb_plugin_dur(a->trace, row), !(row->flags & HB_ROW_DUR_INT)};
+    return (hb_range){start, hb_num_add(start, dur)};
+}
+
 static inline hb_num hb_time(const hb_analysis *a, double v)
 {
     return (hb_num){v, !a->all_int};

@@ -27,7 +27,8 @@ static uint32_t find_wrong_end(hb_analysis *a)
     if (start == HB_NO_ROW || end == HB_NO_ROW) return HB_NO_ROW;
     const hb_row *from = hb_trace_row(a->trace, start), *to = hb_trace_row(a->trace, end);
     if (!(from->flags & to->flags & HB_ROW_TS)) hb_lose(a, "a window marker has no time");
-    return to->ts - from->ts > WINDOW_LIMIT ? end : HB_NO_ROW;
+    return hb_plugin_ts(a->trace, to) - hb_plugin_ts(a->trace, from) > WINDOW_LIMIT ? end
+                                                                                    : HB_NO_ROW;
 }
 
 /* ---- one event ---- */
@@ -111,9 +112,9 @@ static void add_event(hb_analysis *a, uint32_t i, const hb_row *row)
     check_fields(a, i, row);
     if (!(row->flags & HB_ROW_TS_INT) || (type != HB_TYPE_MEMORY && !(row->flags & HB_ROW_DUR_INT)))
         a->all_int = false;
-    if (a->num_events == 0 || row->ts < a->first_ts.v)
-        a->first_ts = (hb_num){row->ts, !(row->flags & HB_ROW_TS_INT)};
-    a->events[a->num_events++] = (hb_ev){row->ts, i, (uint8_t)type};
+    hb_num ts = hb_row_ts(a, row);
+    if (a->num_events == 0 || ts.v < a->first_ts.v) a->first_ts = ts;
+    a->events[a->num_events++] = (hb_ev){ts.v, i, (uint8_t)type};
 }
 
 /* ---- flows ---- */
@@ -138,8 +139,9 @@ static void take_flows(hb_analysis *a, const hb_u32s *rows)
         const hb_row *from = hb_trace_row(a->trace, start->value);
         const hb_row *to = hb_trace_row(a->trace, end->value);
         if (!(from->flags & to->flags & HB_ROW_TS)) continue;
-        hb_dict_set(&a->arena, &a->flows, hb_double_key(from->ts), a->flow_ends.count);
-        *HB_PUSH(&a->arena, &a->flow_ends) = to->ts;
+        hb_dict_set(&a->arena, &a->flows, hb_double_key(hb_plugin_ts(a->trace, from)),
+                    a->flow_ends.count);
+        *HB_PUSH(&a->arena, &a->flow_ends) = hb_plugin_ts(a->trace, to);
     }
 }
 

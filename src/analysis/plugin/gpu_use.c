@@ -72,15 +72,16 @@ static void take_metrics(hb_analysis *a, uint32_t index, const hb_row *row, cons
 {
     if (launch->blocks_state == HB_NUMBER_BAD || launch->occupancy_state == HB_NUMBER_BAD)
         hb_lose(a, "event %u: a kernel's metric is not a number", index);
-    double end = row->ts + row->dur;
+    hb_range time = hb_row_range(a, row);
     if (launch->blocks_state && launch->blocks_per_sm > 0) {
-        *HB_PUSH(&a->arena, &work->launches) = (hb_sm_launch){row->ts, end, launch->blocks_per_sm};
+        *HB_PUSH(&a->arena, &work->launches) =
+            (hb_sm_launch){time.start.v, time.end.v, launch->blocks_per_sm};
         a->has_blocks_per_sm = true;
     }
     if (!launch->occupancy_state || !(launch->occupancy >= 0)) return;
     a->has_occupancy = true;
-    double from = fmax(row->ts, a->steps.items[0].range.start.v);
-    double to = fmin(end, a->steps.items[a->steps.count - 1].range.end.v);
+    double from = fmax(time.start.v, a->steps.items[0].range.start.v);
+    double to = fmin(time.end.v, a->steps.items[a->steps.count - 1].range.end.v);
     if (from < to) {
         work->occupancy += launch->occupancy * (to - from);
         work->occupied += to - from;
@@ -103,8 +104,8 @@ static void take_kernel(hb_analysis *a, const hb_ev *ev, gpu_work *work, gpu_ids
     int id = (int)hb_key_value(launch->device);
     gpu_work *w = &work[launch->gpu];
     if (set_add(&ids->set, id) && id >= 0) ids->is_bool[id] = launch->device_is_bool;
-    hb_num start = {row->ts, !(row->flags & HB_ROW_TS_INT)};
-    hb_ranges_merge_in(&a->arena, &w->busy, (hb_range){start, hb_float(row->ts + row->dur)});
+    hb_range time = hb_row_range(a, row);
+    hb_ranges_merge_in(&a->arena, &w->busy, (hb_range){time.start, hb_float(time.end.v)});
     take_metrics(a, ev->row, row, launch, w);
 }
 

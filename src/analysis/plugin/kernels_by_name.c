@@ -32,22 +32,24 @@ static double metric(hb_analysis *a, uint32_t row, uint8_t state, double value)
     return state == HB_NUMBER_NONE || value != value ? 0 : value;
 }
 
-static void add_kernel(name_sum *s, const hb_row *row)
+static void add_kernel(const hb_analysis *a, name_sum *s, const hb_row *row)
 {
     hb_kernel_stat *k = &s->stat;
-    if (k->calls++ == 0) k->max = k->min = row->dur;
-    add_compensated(&k->total, &s->lost, row->dur);
-    k->max = fmax(k->max, row->dur);
-    k->min = fmin(k->min, row->dur);
+    double dur = hb_plugin_dur(a->trace, row);
+    if (k->calls++ == 0) k->max = k->min = dur;
+    add_compensated(&k->total, &s->lost, dur);
+    k->max = fmax(k->max, dur);
+    k->min = fmin(k->min, dur);
 }
 
 static void add_weights(hb_analysis *a, weights *w, name_sum *s, uint32_t index, const hb_row *row)
 {
     const hb_launch *l = hb_trace_launch_of(a->trace, row);
     uint64_t at = s->first + s->filled++;
-    w->duration[at] = row->dur;
-    w->blocks[at] = metric(a, index, l->blocks_state, l->blocks_per_sm) * row->dur;
-    w->occupancy[at] = metric(a, index, l->occupancy_state, l->occupancy) * row->dur;
+    double dur = hb_plugin_dur(a->trace, row);
+    w->duration[at] = dur;
+    w->blocks[at] = metric(a, index, l->blocks_state, l->blocks_per_sm) * dur;
+    w->occupancy[at] = metric(a, index, l->occupancy_state, l->occupancy) * dur;
 }
 
 /* The order of numpy's additions (its pairwise_sum): eight partial sums up to 128 values, halves
@@ -131,7 +133,7 @@ void hb_analyze_kernel_names(hb_analysis *a)
             *made = (name_sum){.stat.name = row->name};
             made->stat.tc_used = (hb_name_bits(a, row->name) & HB_NAME_TC_KERNEL) != 0;
         }
-        add_kernel(&sums.items[e->value], row);
+        add_kernel(a, &sums.items[e->value], row);
     }
     weights w = weigh(a, &names, sums.items, sums.count);
     double all = 0, tc = 0;

@@ -38,8 +38,8 @@ static void take_records(hb_analysis *a)
         if (a->events[i].type != HB_TYPE_MEMORY) continue;
         const hb_row *row = hb_trace_row(a->trace, a->events[i].row);
         const hb_memory_row *m = hb_trace_memory(a->trace, row);
-        hb_memory_record r = {.ts = row->ts,
-                              .bytes = row->dur,
+        hb_memory_record r = {.ts = hb_plugin_ts(a->trace, row),
+                              .bytes = m->bytes,
                               .allocated = m->allocated,
                               .reserved = m->reserved,
                               .addr = m->addr,

@@ -35,6 +35,11 @@ static void check_key(hb_analysis *a, uint32_t row, hb_key key, const char *what
         hb_lose(a, "event %u: %s is a container", row, what);
 }
 
+static double plugin_end(const hb_analysis *a, const hb_row *row)
+{
+    return hb_plugin_ts(a->trace, row) + hb_plugin_dur(a->trace, row);
+}
+
 /* ---- device work ---- */
 
 static bool device_before(const void *context, const void *x, const void *y)
@@ -73,8 +78,8 @@ static void add_device(linker *l, const hb_ev *ev, const hb_row *row)
     if (ev->type == HB_TYPE_KERNEL) check_key(a, ev->row, hb_row_key(a->trace, row), "External id");
     hb_dict_set(&a->arena, &l->pids, pid, 1);
     hb_device_node *d = HB_PUSH(&a->arena, &a->devices);
-    *d = (hb_device_node){.start = row->ts,
-                          .end = row->ts + row->dur,
+    *d = (hb_device_node){.start = hb_plugin_ts(a->trace, row),
+                          .end = plugin_end(a, row),
                           .row = ev->row,
                           .type = ev->type,
                           .tc_used = (hb_name_bits(a, row->name) & HB_NAME_TC_KERNEL) != 0};
@@ -93,7 +98,8 @@ static void add_runtime(linker *l, const hb_ev *ev, const hb_row *row)
     check_key(a, ev->row, corr, "correlation");
     check_key(a, ev->row, hb_row_key(a->trace, row), "External id");
     hb_runtime *rt = HB_PUSH(&a->arena, &a->runtimes);
-    *rt = (hb_runtime){.start = row->ts, .end = row->ts + row->dur, .row = ev->row};
+    *rt = (hb_runtime){
+        .start = hb_plugin_ts(a->trace, row), .end = plugin_end(a, row), .row = ev->row};
     uint32_t index = a->runtimes.count - 1;
     hb_dict_entry *waiting = hb_dict_get(&l->devices_by_corr, corr);
     if (waiting) {
@@ -217,7 +223,10 @@ static uint32_t new_node(hb_analysis *a, const hb_ev *ev, const hb_row *row)
 {
     uint32_t index = hb_new_node(a);
     hb_node *n = &a->nodes[index];
-    *n = (hb_node){.start = row->ts, .end = row->ts + row->dur, .row = ev->row, .type = ev->type};
+    *n = (hb_node){.start = hb_plugin_ts(a->trace, row),
+                   .end = plugin_end(a, row),
+                   .row = ev->row,
+                   .type = ev->type};
     n->name = node_name(a, (hb_type)ev->type, row);
     n->class = (uint8_t)class_of(a, (hb_type)ev->type, n->name);
     n->start_float = !(row->flags & HB_ROW_TS_INT);
@@ -242,9 +251,10 @@ static void add_collective(hb_analysis *a, const hb_ev *ev, const hb_row *row)
     const hb_op_row *op = hb_trace_op(a->trace, row);
     hb_comm *c = &a->comms.items[e->value];
     *c = (hb_comm){.name = row->name, .dims = op->dims, .types = op->types, .step = -1};
-    c->start = (hb_num){row->ts, !(row->flags & HB_ROW_TS_INT)};
-    c->end = hb_num_add(c->start, (hb_num){row->dur, !(row->flags & HB_ROW_DUR_INT)});
-    *HB_PUSH(&a->arena, &c->ranges) = (hb_range){c->start, c->end};
+    hb_range range = hb_row_range(a, row);
+    c->start = range.start;
+    c->end = range.end;
+    *HB_PUSH(&a->arena, &c->ranges) = range;
 }
 
 static void add_host(linker *l, const hb_ev *ev, const hb_row *row)
@@ -312,9 +322,7 @@ static void link_collectives(hb_analysis *a)
         const hb_dict_entry *e =
             d->type == HB_TYPE_KERNEL ? hb_dict_get(&a->comm_ids, hb_row_key(a->trace, row)) : NULL;
         if (!e) continue;
-        hb_num start = {row->ts, !(row->flags & HB_ROW_TS_INT)};
-        hb_num end = hb_num_add(start, (hb_num){row->dur, !(row->flags & HB_ROW_DUR_INT)});
-        *HB_PUSH(&a->arena, &a->comms.items[e->value].ranges) = (hb_range){start, end};
+        *HB_PUSH(&a->arena, &a->comms.items[e->value].ranges) = hb_row_range(a, row);
     }
 }
 

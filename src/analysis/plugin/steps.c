@@ -20,12 +20,6 @@ static void widen(span *s, hb_range r)
     if (r.end.v > s->max.v) s->max = r.end;
 }
 
-static hb_range range_of(const hb_row *row)
-{
-    hb_num start = {row->ts, !(row->flags & HB_ROW_TS_INT)};
-    return (hb_range){start, hb_num_add(start, (hb_num){row->dur, !(row->flags & HB_ROW_DUR_INT)})};
-}
-
 /* "ProfilerStep#  +007#x" is step 7: Python's int() of what stands between the first two '#'. */
 static hb_sid step_name(hb_analysis *a, uint32_t row, hb_str name)
 {
@@ -56,7 +50,7 @@ static hb_sid step_name(hb_analysis *a, uint32_t row, hb_str name)
 static void add_step(hb_analysis *a, uint32_t row_index, const hb_row *row)
 {
     hb_step *step = HB_PUSH(&a->arena, &a->steps);
-    *step = (hb_step){.range = range_of(row)};
+    *step = (hb_step){.range = hb_row_range(a, row)};
     hb_sid name = step_name(a, row_index, hb_trace_text(a->trace, row->name));
     step->name = name;
 }
@@ -85,7 +79,7 @@ static enum hb_role role_of(hb_analysis *a, hb_type type, const hb_row *row)
 static void take_event(hb_analysis *a, const hb_ev *ev, span *cpu, span *all, span *window)
 {
     const hb_row *row = hb_trace_row(a->trace, ev->row);
-    hb_range r = range_of(row);
+    hb_range r = hb_row_range(a, row);
     hb_type type = (hb_type)ev->type;
     enum hb_role role = role_of(a, type, row);
     if (role != HB_ROLE_TOTAL) hb_ranges_merge_in(&a->arena, &a->roles[role], r);
@@ -115,7 +109,7 @@ static void match_devices(hb_analysis *a, const hb_runtime *rt, device_step *ste
 {
     for (uint32_t i = rt->first_device; i; i = a->devices.items[i - 1].next) {
         hb_device_node *d = &a->devices.items[i - 1];
-        hb_range r = range_of(hb_trace_row(a->trace, d->row));
+        hb_range r = hb_row_range(a, hb_trace_row(a->trace, d->row));
         /* Of equal times the later one stays: 5 and 5.0 are written differently. */
         if (r.start.v <= step->device.min.v) step->device.min = r.start;
         if (r.end.v >= step->device.max.v) step->device.max = r.end;
@@ -155,7 +149,7 @@ static hb_num start_of_steps(hb_analysis *a, const device_step *first)
     for (uint32_t i = 0; first->count && i < a->devices.count; i++) {
         const hb_device_node *d = &a->devices.items[i];
         if (d->matched || !(d->end < first->device.min.v) || !(d->end > start.v)) continue;
-        start = range_of(hb_trace_row(a->trace, d->row)).end;
+        start = hb_row_range(a, hb_trace_row(a->trace, d->row)).end;
     }
     return start;
 }

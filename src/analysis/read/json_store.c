@@ -301,7 +301,7 @@ static bool add_memory(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row
     m->addr = slot_key(sink, raw, HB_SLOT_ADDR);
     m->device_type = device_type(raw);
     m->device = hb_trace_key(sink->trace, slot_key(sink, raw, HB_SLOT_DEVICE_ID));
-    m->bytes_state = (uint8_t)number(raw, HB_SLOT_BYTES, &row->dur);
+    m->bytes_state = (uint8_t)number(raw, HB_SLOT_BYTES, &m->bytes);
     m->allocated_state = (uint8_t)number(raw, HB_SLOT_ALLOCATED, &m->allocated);
     m->reserved_state = (uint8_t)number(raw, HB_SLOT_RESERVED, &m->reserved);
     /* Absent is 0 or NaN to the plugin; null is an error. */
@@ -330,16 +330,74 @@ static bool add_side(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
 
 /* ---- the row ---- */
 
-static void add_times(const hb_raw_event *raw, hb_row *row)
+/* Behind the digits from `p` on; *number has them appended. */
+static inline const char *take_digits(const char *p, const char *end, int64_t *number)
 {
-    hb_number_state ts = number(raw, HB_SLOT_TS, &row->ts);
-    hb_number_state dur = number(raw, HB_SLOT_DUR, &row->dur);
+    for (; p < end && (unsigned char)(*p - '0') < 10; p++)
+        *number = *number * 10 + (*p - '0');
+    return p;
+}
+
+/* A time with up to three decimals and no exponent, as nearly all are, from its digits: what a
+ * double holds is coarser where times count from 1970. */
+static inline bool plain_time(const hb_value *v, int64_t *ns)
+{
+    enum { MAX_DIGITS = 16 }; /* of microseconds; no sum of them overflows */
+    static const int64_t scales[] = {1000, 100, 10, 1};
+    const char *end = v->s + v->size, *start = v->s + (*v->s == '-');
+    int64_t number = 0;
+    const char *point = take_digits(start, HB_MIN(end, start + MAX_DIGITS), &number);
+    ptrdiff_t decimals = point < end && *point == '.' ? end - point - 1 : 0;
+    if (number >= INT64_C(3000000000000000) || decimals > 3) return false;
+    if (decimals) point = take_digits(point + 1, end, &number);
+    if (point != end) return false;
+    *ns = number * scales[decimals];
+    if (start == v->s) return true;
+    *ns = -*ns;
+    return number != 0 || v->type == HB_JSON_INT; /* -0.0 is not 0, -0 is */
+}
+
+/* True when nanoseconds give back what Python reads, and then its state; else `us` is that. */
+static bool take_time(const hb_raw_event *raw, hb_slot slot, hb_number_state *state, int64_t *ns,
+                      double *us)
+{
+    hb_value v = hb_raw_get(raw, slot);
+    if (HB_LIKELY(v.type == HB_JSON_FLOAT || v.type == HB_JSON_INT) && plain_time(&v, ns)) {
+        *state = v.type == HB_JSON_FLOAT ? HB_NUMBER_FLOAT : HB_NUMBER_INT;
+        return true;
+    }
+    *state = number(raw, slot, us);
+    return hb_us_to_ns(*us, ns) && hb_ns_to_us(*ns) == *us && !(*us == 0 && signbit(*us));
+}
+
+/* hipboard's own writer makes what nests in nanoseconds nest in doubles, too. */
+static bool is_nested(const hb_row *row, double dur)
+{
+    return row->start >= 0 && row->duration > 0 &&
+           hb_nesting_us((uint64_t)row->start, (uint64_t)hb_row_end(row)) == dur;
+}
+
+/* False without memory. */
+static bool add_times(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
+{
+    hb_number_state ts, dur;
+    double ts_us, dur_us;
+    bool plain_ts = take_time(raw, HB_SLOT_TS, &ts, &row->start, &ts_us);
+    bool plain_dur = take_time(raw, HB_SLOT_DUR, &dur, &row->duration, &dur_us);
     if (ts == HB_NUMBER_INT || ts == HB_NUMBER_FLOAT) row->flags |= HB_ROW_TS;
     if (ts == HB_NUMBER_INT) row->flags |= HB_ROW_TS_INT;
     if (dur == HB_NUMBER_INT || dur == HB_NUMBER_FLOAT) row->flags |= HB_ROW_DUR;
     if (dur == HB_NUMBER_INT) row->flags |= HB_ROW_DUR_INT;
     if (raw->present >> HB_SLOT_TS & 1) row->flags |= HB_ROW_HAS_TS;
     if (raw->present >> HB_SLOT_ID & 1) row->flags |= HB_ROW_HAS_ID;
+    if (HB_LIKELY(plain_ts && plain_dur)) return true;
+    if (plain_ts && is_nested(row, dur_us)) {
+        row->flags |= HB_ROW_NESTED;
+        return true;
+    }
+    if (plain_ts) ts_us = hb_ns_to_us(row->start);
+    if (plain_dur) dur_us = hb_ns_to_us(row->duration);
+    return hb_trace_set_odd_times(sink->trace, row, ts_us, dur_us);
 }
 
 static bool add_texts(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
@@ -398,8 +456,7 @@ bool hb_event_sink_add(hb_event_sink *sink, hb_raw_event *raw)
     uint64_t quoted = raw->present & raw->strings & numeric_slots;
     if (HB_UNLIKELY(quoted && sink->lenient)) unquote_numbers(raw, quoted);
     hb_row *row = hb_column_push(&trace->rows);
-    if (!row || !add_texts(sink, raw, row)) return false;
-    add_times(raw, row);
+    if (!row || !add_texts(sink, raw, row) || !add_times(sink, raw, row)) return false;
     if (!find_track(sink, raw, row)) return false;
     row->kind = (uint8_t)decide_kind(sink, raw, row);
     if (row->kind == HB_KIND_FLOW || is_arrow(row)) {

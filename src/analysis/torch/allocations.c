@@ -34,11 +34,13 @@ static void collect(hb_allocations *a)
     int64_t base = base_time(trace), ns;
     for (uint32_t i = 0; i < trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(trace, i);
-        if (row->kind != HB_KIND_MEMORY || !hb_us_to_ns(row->ts, &ns) || !isfinite(row->dur) ||
-            hb_trace_memory(trace, row)->device_type > 2 || __builtin_add_overflow(base, ns, &ns))
+        if (row->kind != HB_KIND_MEMORY || !hb_row_has_start(trace, row)) continue;
+        const hb_memory_row *m = hb_trace_memory(trace, row);
+        if (!isfinite(m->bytes) || m->device_type > 2 ||
+            __builtin_add_overflow(base, row->start, &ns))
             continue;
         *HB_PUSH(a->arena, &changes) =
-            (hb_memory_change){.ns = ns, .bytes = trunc(row->dur), .row = i};
+            (hb_memory_change){.ns = ns, .bytes = trunc(m->bytes), .row = i};
     }
     a->changes = changes.items;
     a->num_changes = changes.count;
@@ -109,9 +111,7 @@ static uint32_t owner_of(joiner *j, const hb_memory_change *c)
 {
     const hb_fn_list *list = j->a->list;
     const hb_row *row = hb_trace_row(list->trace, c->row);
-    int64_t ns = 0;
-    hb_us_to_ns(row->ts, &ns);
-    ns -= list->start_ns;
+    int64_t ns = row->start - list->start_ns;
     open_events(j, ns);
     uint32_t own = innermost(j, hb_row_tid(list->trace, row) * 2, ns), i = own;
     while (i != HB_NO_FN && list->items[i].flags & HB_FN_RUNTIME)

@@ -77,14 +77,6 @@ static bool is_filtered(hb_str name)
     return false;
 }
 
-bool hb_us_to_ns(double us, int64_t *ns)
-{
-    if (!(us > -3e15 && us < 3e15)) return false;
-    double whole = floor(us);
-    *ns = (int64_t)whole * 1000 + llround((us - whole) * 1000);
-    return true;
-}
-
 /* With capture_overload_names, "aten::add.Tensor" is "aten::add" and "Tensor". */
 static void split_overload(builder *b, const hb_row *row, hb_fn *fn)
 {
@@ -145,13 +137,10 @@ static void add_row(builder *b, uint32_t index)
 {
     const hb_row *row = hb_trace_row(b->list->trace, index);
     uint32_t class = class_of(b, row);
-    int64_t start = 0, length = 0;
     enum name_kind name = class == CLASS_NONE ? NAME_FILTERED : kind_of_name(b, row->name);
     if (name == NAME_FILTERED) return;
-    hb_us_to_ns(row->ts, &start);
-    if (row->flags & HB_ROW_DUR && (!hb_us_to_ns(row->dur, &length) || length < 0)) length = 0;
-    hb_fn fn = {.start_ns = start - b->start_ns,
-                .end_ns = start - b->start_ns + length,
+    hb_fn fn = {.start_ns = row->start - b->start_ns,
+                .end_ns = row->start - b->start_ns + HB_MAX(row->duration, 0),
                 .row = index,
                 .name = row->name,
                 .thread = thread_of(b, row, class & HB_FN_RUNTIME),
@@ -171,14 +160,14 @@ static void add_row(builder *b, uint32_t index)
 /* Python's events and the span with the profiler's name begin where its clock was read. */
 static int64_t find_start(const hb_trace *trace)
 {
-    int64_t ns, first = INT64_MAX;
+    int64_t first = INT64_MAX;
     for (uint32_t i = 0; i < trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(trace, i);
-        if (!(row->flags & HB_ROW_TS) || !hb_us_to_ns(row->ts, &ns)) continue;
+        if (!hb_row_has_start(trace, row)) continue;
         if (row->kind == HB_KIND_SPAN && row->flags & HB_ROW_NAME &&
             hb_str_begins(hb_trace_text(trace, row->name), "PyTorch Profiler"))
-            return ns;
-        if (row->flags & HB_ROW_COMPLETE) first = HB_MIN(first, ns);
+            return row->start;
+        if (row->flags & HB_ROW_COMPLETE) first = HB_MIN(first, row->start);
     }
     return first == INT64_MAX ? 0 : first;
 }
@@ -196,8 +185,7 @@ static void collect(builder *b)
     b->fns.capacity = trace->rows.count;
     for (uint32_t i = 0; i < trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(trace, i);
-        int64_t ns;
-        if (!(row->flags & HB_ROW_TS) || !hb_us_to_ns(row->ts, &ns)) continue;
+        if (!hb_row_has_start(trace, row)) continue;
         if (row->kind == HB_KIND_MEMORY)
             *HB_PUSH(b->list->arena, &b->memory_rows) = i;
         else if (row->flags & HB_ROW_INSTANT && row->flags & HB_ROW_NAME &&
@@ -219,9 +207,9 @@ static bool earlier(const void *context, const void *x, const void *y)
 static double bytes_of(const hb_trace *trace, uint32_t index, bool device)
 {
     const hb_row *row = hb_trace_row(trace, index);
-    uint8_t type = hb_trace_memory(trace, row)->device_type;
-    bool counts = device ? type == 1 || type == 2 : type == 0;
-    return counts && isfinite(row->dur) ? trunc(row->dur) : 0;
+    const hb_memory_row *m = hb_trace_memory(trace, row);
+    bool counts = device ? m->device_type == 1 || m->device_type == 2 : m->device_type == 0;
+    return counts && isfinite(m->bytes) ? trunc(m->bytes) : 0;
 }
 
 static void index_memory(builder *b)
@@ -239,7 +227,7 @@ static void index_memory(builder *b)
     m->order = HB_NEW_ARRAY(arena, uint32_t, m->count + 1);
     for (uint32_t i = 0; i < m->count; i++) {
         m->order[i] = i;
-        hb_us_to_ns(hb_trace_row(trace, m->rows[i])->ts, &unsorted[i]);
+        unsorted[i] = hb_trace_row(trace, m->rows[i])->start;
     }
     hb_sort(arena, m->order, m->count, sizeof *m->order, earlier, unsorted);
     for (uint32_t i = 0; i < m->count; i++) {
@@ -278,11 +266,10 @@ static void add_instant(builder *b, uint32_t index, bool memory)
 {
     const hb_trace *trace = b->list->trace;
     const hb_row *row = hb_trace_row(trace, index);
-    int64_t ns = 0;
-    hb_us_to_ns(row->ts, &ns);
+    int64_t time = row->start - b->start_ns;
     *HB_PUSH(b->list->arena, &b->fns) =
-        (hb_fn){.start_ns = ns - b->start_ns,
-                .end_ns = ns - b->start_ns,
+        (hb_fn){.start_ns = time,
+                .end_ns = time,
                 .row = HB_NO_FN,
                 .name = row->name,
                 .thread = thread_of(b, row, false),

@@ -55,10 +55,6 @@ typedef struct hb_fn_list {
 /** To be called inside hb_arena_try(). */
 void hb_fn_list_make(hb_fn_list *list, hb_arena *arena, hb_trace *trace);
 
-/** Microseconds of a file, whose text has three decimals, in nanoseconds. False beyond bounds that
- * let three such times be added. */
-bool hb_us_to_ns(double us, int64_t *ns);
-
 /** torch's estimate of an operator's floating-point operations; 0 for all but a few operators. */
 double hb_fn_flops(const hb_trace *trace, const hb_fn *fn);
 

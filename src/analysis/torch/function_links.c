@@ -48,8 +48,8 @@ static void link_calls(linker *l, uint32_t count)
     for (uint32_t i = 0; i < count; i++) {
         const hb_row *row = hb_trace_row(l->trace, l->fns[i].row);
         if (!is_scope(row, &l->fns[i]) && !hb_row_is_call(row)) continue;
-        spans[n++] = (hb_host_span){.start = row->ts,
-                                    .end = row->ts + row->dur,
+        spans[n++] = (hb_host_span){.start = row->start,
+                                    .end = hb_row_end(row),
                                     .thread = (int64_t)hb_row_tid_key(l->trace, row),
                                     .item = i,
                                     .is_call = hb_row_is_call(row)};

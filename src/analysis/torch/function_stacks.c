@@ -342,7 +342,7 @@ static uint64_t forward_key(int64_t sequence, uint32_t thread)
 /* An end of an arrow, as (thread, time). */
 static uint64_t place_key(const hb_trace *trace, const hb_row *row)
 {
-    return hb_double_key(row->ts) * 0x9e3779b97f4a7c15u ^ hb_row_tid(trace, row);
+    return (uint64_t)row->start * 0x9e3779b97f4a7c15u ^ hb_row_tid(trace, row);
 }
 
 static bool is_arrow(const hb_fn_list *list, const hb_row *row, char ph)

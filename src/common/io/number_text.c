@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/times.h"
+
 const char hb_digit_pairs[200] = {
 #define ROW(t) t, '0', t, '1', t, '2', t, '3', t, '4', t, '5', t, '6', t, '7', t, '8', t, '9'
     ROW('0'), ROW('1'), ROW('2'), ROW('3'), ROW('4'),
@@ -64,35 +66,11 @@ char *hb_put_exact(char *p, double value)
     return with_point(p, snprintf(p, HB_MAX_NUMBER, "%.17g", value));
 }
 
-/* Three months of microseconds take 43 bits, so a double's steps are up to 0.98 ns there and the
- * rounded sum ts + dur misses the rounded end in one event of four. What is written then lies
- * half-way between the true duration and the difference of the rounded times: less than half a
- * nanosecond from the first, and as near to the second as the sum's own rounding forgives.
- *
- * Both operands are below 2^53 and 1000 is exact, so each quotient is what a reader's strtod()
- * makes of the text. */
-static char *put_adjusted(char *p, double ts, double end, uint64_t dur_ns)
-{
-    static const struct {
-        double scale;
-        unsigned digits;
-    } tries[] = {{1e5, 5}, {1e7, 7}, {1e9, 9}};
-    double half_way = ((double)dur_ns / 1e3 + (end - ts)) / 2;
-    for (size_t i = 0; i < HB_ARRAY_LEN(tries); i++) {
-        double scaled = nearbyint(half_way * tries[i].scale);
-        if (scaled >= 0 && scaled < 0x1p53 && ts + scaled / tries[i].scale == end)
-            return put_fixed(p, (uint64_t)scaled, tries[i].digits);
-    }
-    /* Exact by Sterbenz's lemma, unless this is longer than the quarter is old. */
-    return hb_put_exact(p, end - ts);
-}
-
 char *hb_put_nesting_us(char *p, uint64_t start_ns, uint64_t end_ns)
 {
-    double ts = (double)start_ns / 1e3, end = (double)end_ns / 1e3;
-    uint64_t dur_ns = end_ns - start_ns;
-    if (HB_LIKELY(ts + (double)dur_ns / 1e3 == end)) return hb_put_us(p, dur_ns);
-    return put_adjusted(p, ts, end, dur_ns);
+    hb_nesting n = hb_nesting_of(start_ns, end_ns);
+    if (HB_LIKELY(n.decimals == 3)) return hb_put_us(p, n.scaled);
+    return n.decimals ? put_fixed(p, n.scaled, n.decimals) : hb_put_exact(p, n.us);
 }
 
 /* Up to six decimals, without those that are 0; NULL when `value` has more. */

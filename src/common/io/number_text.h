@@ -59,10 +59,7 @@ static inline char *hb_put_us(char *p, uint64_t ns)
     return p + 4;
 }
 
-/** The duration of [start, end] such that, read as doubles, ts + dur is exactly the double of the
- * end in microseconds: then whatever nests or touches in nanoseconds does so in a reader's doubles
- * too. Usually hb_put_us(); where rounding forbids that, more decimals, which still round to the
- * true nanosecond. Times are relative to the trace's base. */
+/** hb_nesting_of() as text: usually that of hb_put_us(). */
 char *hb_put_nesting_us(char *p, uint64_t start_ns, uint64_t end_ns);
 
 /** The shortest text that reads back as `value`; NaN and infinities as quoted text, since JSON has

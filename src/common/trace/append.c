@@ -14,7 +14,7 @@ typedef struct joint {
     hb_sid *strings;
     uint32_t *keys, *tracks, *launches;
     /* Of the columns' numbers: what was there before. */
-    uint32_t ops, details, functions, devices, memory;
+    uint32_t ops, details, functions, devices, memory, odd_times;
 } joint;
 
 /* ---- what is stored once ---- */
@@ -154,6 +154,21 @@ static bool append_memory(const joint *j)
     return true;
 }
 
+/* Entry 0 of both stands for none. */
+static bool append_odd_times(joint *j)
+{
+    hb_column *to = &j->to->odd_times;
+    if (!j->from->odd_times.count) return true;
+    if (!to->count && !hb_column_push(to)) return false;
+    j->odd_times = to->count - 1;
+    for (uint32_t i = 1; i < j->from->odd_times.count; i++) {
+        hb_odd_times *times = hb_column_push(to);
+        if (!times) return false;
+        *times = *(const hb_odd_times *)hb_column_at(&j->from->odd_times, i);
+    }
+    return true;
+}
+
 static uint32_t first_extra(const joint *j, hb_kind kind)
 {
     switch (kind) {
@@ -181,6 +196,7 @@ static bool append_rows(const joint *j)
         row->name = j->strings[row->name];
         row->cat = j->strings[row->cat];
         row->track = j->tracks[row->track];
+        if (row->odd) row->odd += j->odd_times;
         row->extra += first_extra(j, (hb_kind)row->kind);
     }
     return true;
@@ -196,7 +212,7 @@ bool hb_trace_append(hb_trace *to, const hb_trace *from)
                .memory = to->memory.count};
     bool ok = map_strings(&j) && map_keys(&j) && map_tracks(&j) && map_launches(&j) &&
               append_details(&j) && append_ops(&j) && append_functions(&j) && append_devices(&j) &&
-              append_memory(&j) && append_rows(&j);
+              append_memory(&j) && append_odd_times(&j) && append_rows(&j);
     free(j.strings);
     free(j.keys);
     free(j.tracks);

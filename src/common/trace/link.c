@@ -5,7 +5,7 @@
 
 #define NO_SPAN UINT32_MAX
 
-static int order(double a, double b)
+static int order(int64_t a, int64_t b)
 {
     return (a > b) - (a < b);
 }
@@ -24,7 +24,7 @@ static int compare(const void *x, const void *y)
 /* Times are rounded, and a call may seem to end after its scope: its middle decides. */
 static uint32_t owner_of(const hb_host_span *spans, uint32_t scope, const hb_host_span *call)
 {
-    double middle = call->start + (call->end - call->start) / 2;
+    int64_t middle = call->start + (call->end - call->start) / 2;
     while (scope != NO_SPAN && spans[scope].end < middle)
         scope = spans[scope].outer;
     return scope;

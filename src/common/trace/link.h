@@ -12,7 +12,7 @@
 
 /** A scope, or a call that looks for one, on a host thread. */
 typedef struct hb_host_span {
-    double start, end;
+    int64_t start, end; /* ns */
     int64_t thread;
     uint32_t item; /* whatever the caller knows it by */
     uint32_t outer;

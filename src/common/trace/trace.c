@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/trace.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <strings.h>
 
@@ -44,11 +43,17 @@ hb_kind hb_kind_by_category(hb_str cat)
     return HB_KIND_OTHER;
 }
 
-bool hb_row_is_timed(const hb_row *row)
+bool hb_row_has_start(const hb_trace *trace, const hb_row *row)
+{
+    if (!(row->flags & HB_ROW_TS)) return false;
+    return !row->odd || hb_us_fits_ns(hb_trace_odd_times(trace, row)->ts);
+}
+
+bool hb_row_is_timed(const hb_trace *trace, const hb_row *row)
 {
     const unsigned needed = HB_ROW_TS | HB_ROW_DUR | HB_ROW_COMPLETE;
-    return (row->flags & needed) == needed && isfinite(row->ts) && isfinite(row->dur) &&
-           row->dur >= 0;
+    return (row->flags & needed) == needed && row->duration >= 0 &&
+           !(row->odd && hb_trace_odd_times(trace, row)->far);
 }
 
 bool hb_is_library_scope(hb_str name)
@@ -168,6 +173,20 @@ uint32_t hb_trace_launch(hb_trace *t, const hb_launch *launch)
     return distinct_add(&t->launches, &made);
 }
 
+bool hb_trace_set_odd_times(hb_trace *t, hb_row *row, double ts, double dur)
+{
+    hb_column *odd = &t->odd_times;
+    if (!odd->count && !hb_column_push(odd)) return false; /* 0 stands for none */
+    hb_odd_times *times = hb_column_push(odd);
+    if (!times) return false;
+    times->ts = ts;
+    times->dur = dur;
+    times->far = !hb_us_to_ns(ts, &row->start);
+    times->far |= !hb_us_to_ns(dur, &row->duration);
+    row->odd = odd->count - 1;
+    return true;
+}
+
 /* ---- the whole ---- */
 
 bool hb_trace_init(hb_trace *t)
@@ -179,6 +198,7 @@ bool hb_trace_init(hb_trace *t)
         .functions.item_size = sizeof(hb_function_row),
         .devices.item_size = sizeof(hb_device_row),
         .memory.item_size = sizeof(hb_memory_row),
+        .odd_times.item_size = sizeof(hb_odd_times),
     };
     return hb_texts_init(&t->strings) && distinct_init(&t->keys, sizeof(hb_key)) &&
            distinct_init(&t->tracks, sizeof(hb_track)) &&
@@ -193,6 +213,7 @@ void hb_trace_clear_events(hb_trace *t)
     hb_column_free(&t->functions);
     hb_column_free(&t->devices);
     hb_column_free(&t->memory);
+    hb_column_free(&t->odd_times);
 }
 
 void hb_trace_free(hb_trace *t)
@@ -221,8 +242,8 @@ size_t hb_trace_bytes(const hb_trace *t)
 {
     return t->strings.bytes + column_bytes(&t->rows) + column_bytes(&t->ops) +
            column_bytes(&t->details) + column_bytes(&t->functions) + column_bytes(&t->devices) +
-           column_bytes(&t->memory) + distinct_bytes(&t->keys) + distinct_bytes(&t->tracks) +
-           distinct_bytes(&t->launches);
+           column_bytes(&t->memory) + column_bytes(&t->odd_times) + distinct_bytes(&t->keys) +
+           distinct_bytes(&t->tracks) + distinct_bytes(&t->launches);
 }
 
 bool hb_trace_add_member(hb_trace *t, hb_str key, hb_str json)

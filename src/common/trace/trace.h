@@ -10,6 +10,7 @@
 #define HB_TRACE_TRACE_H
 
 #include "base/string_table.h"
+#include "base/times.h"
 
 /* The kinds that the plugin knows, by category (and, for the last two, by phase). */
 typedef enum hb_kind {
@@ -91,12 +92,15 @@ enum hb_row_flags {
     HB_ROW_INSTANT = 1u << 12,    /* ph is exactly "i" */
     HB_ROW_COMPLETE = 1u << 13,   /* ph is exactly "X" */
     HB_ROW_STACK = 1u << 14,      /* FUNCTION: the file tells its call stack */
+    HB_ROW_NESTED = 1u << 15,     /* dur is hb_nesting_us(), not hb_ns_to_us() */
 };
 
+/** Times are nanoseconds of the file's own clock, which counts from baseTimeNanoseconds, or from
+ * 1970 where a file has none. Microseconds are the plugin's alone: hb_plugin_ts(). */
 typedef struct hb_row {
-    double ts;  /* µs, as in the file */
-    double dur; /* µs; MEMORY: bytes */
+    int64_t start, duration; /* 0: none, or beyond what hb_us_to_ns() takes */
     hb_sid name, cat;
+    uint32_t odd;   /* index of hb_trace.odd_times; 0: none */
     hb_id id;       /* External id; FUNCTION: Python id; FLOW and other arrows: id */
     uint32_t track; /* index of hb_trace.tracks */
     uint32_t extra; /* index of the kind's side table */
@@ -158,11 +162,18 @@ _Static_assert(sizeof(hb_launch) == 56, "launches are compared as bytes");
 
 typedef struct hb_memory_row {
     hb_key addr;
-    double allocated, reserved;
+    double bytes, allocated, reserved;
     uint32_t device;     /* index of hb_trace.keys: Device Id */
     uint8_t device_type; /* 0 CPU, 1 CUDA, 2 HIP and other devices, 255 unknown */
     uint8_t bytes_state, allocated_state, reserved_state; /* hb_number_state */
 } hb_memory_row;
+
+/** What Python reads for the ts and dur of a row whose text nanoseconds do not give back: further
+ * decimals, an exponent, quotes, infinity. */
+typedef struct hb_odd_times {
+    double ts, dur;
+    bool far; /* one of them is no time in nanoseconds */
+} hb_odd_times;
 
 /** A top-level member other than traceEvents, as text. */
 typedef struct hb_member {
@@ -197,7 +208,7 @@ typedef struct hb_track {
 
 typedef struct hb_trace {
     hb_texts strings;
-    hb_column rows, ops, details, functions, devices, memory;
+    hb_column rows, ops, details, functions, devices, memory, odd_times;
     hb_distinct keys; /* hb_key: of pids, tids, device ids, and of ids that are no small integers */
     hb_distinct tracks, launches;
     hb_member *members;                   /* in file order */
@@ -326,8 +337,39 @@ static inline bool hb_row_is_call(const hb_row *row)
     return row->kind == HB_KIND_RUNTIME || row->kind == HB_KIND_CALL;
 }
 
-/** A complete event with finite times. */
-bool hb_row_is_timed(const hb_row *row);
+/** A complete event with times. */
+bool hb_row_is_timed(const hb_trace *trace, const hb_row *row);
+
+static inline const hb_odd_times *hb_trace_odd_times(const hb_trace *trace, const hb_row *row)
+{
+    return hb_column_at(&trace->odd_times, row->odd);
+}
+
+/** Whether start is a time. */
+bool hb_row_has_start(const hb_trace *trace, const hb_row *row);
+
+static inline int64_t hb_row_end(const hb_row *row)
+{
+    return row->start + row->duration;
+}
+
+/** The ts and dur that the plugin sees: exactly float() of the file's text. 0: none. */
+static inline double hb_plugin_ts(const hb_trace *trace, const hb_row *row)
+{
+    if (HB_UNLIKELY(row->odd)) return hb_trace_odd_times(trace, row)->ts;
+    return hb_ns_to_us(row->start);
+}
+
+static inline double hb_plugin_dur(const hb_trace *trace, const hb_row *row)
+{
+    if (HB_UNLIKELY(row->odd)) return hb_trace_odd_times(trace, row)->dur;
+    if (HB_UNLIKELY(row->flags & HB_ROW_NESTED))
+        return hb_nesting_us((uint64_t)row->start, (uint64_t)hb_row_end(row));
+    return hb_ns_to_us(row->duration);
+}
+
+/** Sets the times of a new row from what Python reads. False without memory. */
+bool hb_trace_set_odd_times(hb_trace *trace, hb_row *row, double ts, double dur);
 
 static inline const hb_memory_row *hb_trace_memory(const hb_trace *trace, const hb_row *row)
 {
