@@ -21,7 +21,7 @@ typedef struct cycle {
 /* One step of 1000 ns, computed on the host; one GPU, well used, half full. */
 static void make_good(cycle *c)
 {
-    *c = (cycle){.step = {.start_ns = 0, .end_ns = 1000, .role_ns = {[HB_TIME_CPU] = 1000}},
+    *c = (cycle){.step = {.start_ns = 0, .end_ns = 1000, .role_ns = {[HB_ROLE_CPU] = 1000}},
                  .device = {.id = 0, .total_global_mem = (uint64_t)64 << 30}};
     c->numbers.steps.items = &c->step;
     c->numbers.steps.count = c->numbers.shown_steps = 1;
@@ -45,10 +45,10 @@ static void expect(cycle *c, size_t count, const char *words)
     hb_arena_free(&c->numbers.arena);
 }
 
-static void set_share(cycle *c, hb_time_role role, int64_t ns)
+static void set_share(cycle *c, hb_role role, int64_t ns)
 {
     make_good(c);
-    c->step.role_ns[HB_TIME_CPU] -= ns;
+    c->step.role_ns[HB_ROLE_CPU] -= ns;
     c->step.role_ns[role] = ns;
 }
 
@@ -67,13 +67,13 @@ static void time_lost_in_steps_is_named(void **state)
 {
     (void)state;
     cycle c;
-    set_share(&c, HB_TIME_DATA_LOADER, 50);
+    set_share(&c, HB_ROLE_LOADER, 50);
     expect(&c, 0, NULL);
-    set_share(&c, HB_TIME_DATA_LOADER, 51);
+    set_share(&c, HB_ROLE_LOADER, 51);
     expect(&c, 1, "5.1 % of the steps' time is data loading");
-    set_share(&c, HB_TIME_COMMUNICATION, 100);
+    set_share(&c, HB_ROLE_COMMUNICATION, 100);
     expect(&c, 0, NULL);
-    set_share(&c, HB_TIME_COMMUNICATION, 120);
+    set_share(&c, HB_ROLE_COMMUNICATION, 120);
     expect(&c, 1, "12.0 % of the steps' time is communication");
 }
 

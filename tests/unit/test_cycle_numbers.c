@@ -58,11 +58,11 @@ static hb_cycle_numbers numbers_of(const hb_trace_event *events, size_t n)
 #define NUMBERS_OF(events) numbers_of(events, HB_ARRAY_LEN(events))
 
 static void expect_roles(const hb_step_times *step, int64_t step_number,
-                         const int64_t expected[HB_TIME_ROLES])
+                         const int64_t expected[HB_ROLE_PARTS])
 {
     int64_t sum = 0;
     assert_int_equal(step->step, step_number);
-    for (int role = 0; role < HB_TIME_ROLES; role++) {
+    for (int role = 0; role < HB_ROLE_PARTS; role++) {
         if (step->role_ns[role] != expected[role])
             fail_msg("step %lld, role %d: %lld, not %lld", (long long)step_number, role,
                      (long long)step->role_ns[role], (long long)expected[role]);
@@ -600,7 +600,7 @@ static void compare_steps(uint32_t seed, const hb_cycle_numbers *n, const hb_ana
         const hb_step *theirs = &a->steps.items[i];
         expect_close(seed, "a step's time", (double)(ours->end_ns - ours->start_ns) / 1e3,
                      theirs->costs[HB_ROLE_TOTAL].v);
-        for (int role = 0; role < HB_TIME_ROLES; role++)
+        for (int role = 0; role < HB_ROLE_PARTS; role++)
             expect_close(seed, "a role", (double)ours->role_ns[role] / 1e3, theirs->costs[role].v);
     }
 }

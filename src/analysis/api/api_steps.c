@@ -8,6 +8,7 @@
 #include "api/api_trace_file.h"
 #include "base/hash_map.h"
 #include "insight/statistics.h"
+#include "rules/step_roles.h"
 
 /* A trace file. */
 typedef struct cycle {
@@ -31,10 +32,10 @@ struct hb_step_summary {
 
 const char *hb_step_quantity_name(hb_step_quantity quantity)
 {
-    static const char *const names[] = {"Step",       "Kernel",        "Memcpy",
-                                        "Memset",     "Communication", "Runtime",
-                                        "DataLoader", "CPU Exec",      "Other"};
-    return (unsigned)quantity < HB_STEP_QUANTITIES ? names[quantity] : "";
+    if ((unsigned)quantity >= HB_STEP_QUANTITIES) return "";
+    _Static_assert((int)HB_STEP_QUANTITIES == (int)HB_ROLE_COUNT,
+                   "the step, and its roles in order");
+    return hb_role_title(quantity == HB_STEP_TIME ? HB_ROLE_TOTAL : (hb_role)(quantity - 1));
 }
 
 hb_result hb_step_summary_create(hb_step_summary **summary)

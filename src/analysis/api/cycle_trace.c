@@ -114,7 +114,7 @@ static void *push_side(maker *m, hb_column *column, hb_row *row)
     return side;
 }
 
-static hb_row *push_row(maker *m, const hb_trace_event *e, char ph, hb_str category)
+static hb_row *push_row(maker *m, const hb_trace_event *e, char ph, hb_category category)
 {
     hb_row *row = hb_column_push(&m->trace->rows);
     if (!row) {
@@ -123,7 +123,7 @@ static hb_row *push_row(maker *m, const hb_trace_event *e, char ph, hb_str categ
     }
     row->ph = ph;
     row->flags = HB_ROW_TS | HB_ROW_HAS_TS | HB_ROW_NAME | HB_ROW_ARGS | HB_ROW_CAT;
-    row->cat = intern_str(m, category);
+    row->cat = intern_str(m, hb_category_text(category));
     row->start = (int64_t)hb_since_base(&m->writer, e->start_ns);
     row->track = track(m, m->pid, key(m, hb_key_int((int64_t)hb_row_number(e->tid))));
     return row;
@@ -135,7 +135,7 @@ static hb_row *push_complete(maker *m, const hb_trace_event *e, const hb_place *
     hb_row *row = push_row(m, e, 'X', place->category);
     if (!row) return NULL;
     row->flags |= HB_ROW_DUR | HB_ROW_COMPLETE;
-    row->kind = (uint8_t)hb_kind_by_category(place->category);
+    row->kind = (uint8_t)hb_category_kind(place->category);
     row->name = intern_json_string(m, hb_names_get(w->names, e));
     uint64_t start = hb_since_base(w, e->start_ns), end = hb_since_base(w, place->end_ns);
     row->duration = end > start ? (int64_t)(end - start) : 0;
@@ -160,7 +160,7 @@ static hb_op_detail detail_of(maker *m, const hb_trace_event *e, const hb_op_row
         d.fwd_thread = (int32_t)op->forward_thread;
     if (paired && (row->stack || d.fwd_thread)) d.sequence = (int64_t)op->sequence_number;
     if (!m->writer.kineto && op->flops > 0) read_back(hb_put_double, op->flops, &d.flops);
-    if (op->num_inputs && e->name.len == 12 && memcmp(e->name.s, "aten::conv2d", 12) == 0) {
+    if (op->num_inputs && hb_name_is(HB_KNOWN_CONV2D, e->name)) {
         hb_write_concrete_inputs(&m->writer.out, op);
         d.concrete = intern_output(m);
     }
@@ -232,9 +232,9 @@ static void add_memory(maker *m, const hb_trace_event *e)
 {
     const hb_memory_args *args = &e->memory;
     bool failed = e->flags & HB_TEV_OUT_OF_MEMORY;
-    hb_row *row = push_row(m, e, 'i', HB_STR("cpu_instant_event"));
+    hb_row *row = push_row(m, e, 'i', HB_CATEGORY_CPU_INSTANT_EVENT);
     if (!row) return;
-    row->name = intern_str(m, failed ? HB_STR("[OutOfMemory]") : HB_STR("[memory]"));
+    row->name = intern_str(m, hb_known_text(failed ? HB_KNOWN_OUT_OF_MEMORY : HB_KNOWN_MEMORY));
     row->flags |= HB_ROW_INSTANT;
     if (failed) return;
     hb_memory_row *side = push_side(m, &m->trace->memory, row);
@@ -252,7 +252,7 @@ static void add_memory(maker *m, const hb_trace_event *e)
 
 static void add_scalar(maker *m, const hb_trace_event *e)
 {
-    hb_row *row = push_row(m, e, 'C', HB_STR("scalar"));
+    hb_row *row = push_row(m, e, 'C', HB_CATEGORY_SCALAR);
     if (row) row->name = intern_json_string(m, hb_names_get(m->writer.names, e));
 }
 
@@ -302,7 +302,7 @@ static void add_launch(maker *m, const hb_trace_event *e, hb_device_row *side)
 }
 
 /* A call or a piece of device work: what joins them. */
-static hb_row *add_joined(maker *m, const hb_trace_event *e, hb_str category, int64_t pid)
+static hb_row *add_joined(maker *m, const hb_trace_event *e, hb_category category, int64_t pid)
 {
     hb_place place = {.category = category, .end_ns = e->end_ns};
     hb_row *row = push_complete(m, e, &place);
@@ -322,7 +322,7 @@ static void add_device_annotation(maker *m, const hb_trace_event *e)
 {
     hb_trace_event wider;
     if (!hb_widen_annotation(&m->writer, e, &wider)) return;
-    hb_place place = {.category = HB_STR("gpu_user_annotation"), .end_ns = wider.end_ns};
+    hb_place place = {.category = HB_CATEGORY_GPU_USER_ANNOTATION, .end_ns = wider.end_ns};
     hb_row *row = push_complete(m, &wider, &place);
     hb_op_row *side = row ? push_side(m, &m->trace->ops, row) : NULL;
     if (!side) return;
@@ -334,7 +334,7 @@ static void add_device_annotation(maker *m, const hb_trace_event *e)
 static void add_event(maker *m, const hb_trace_event *e)
 {
     int64_t host = m->writer.info->pid;
-    hb_str call = m->writer.kineto ? HB_STR("cuda_runtime") : HB_STR("Runtime");
+    hb_category call = hb_call_category(m->writer.kineto);
     switch (e->kind) {
     case HB_EVENT_OP:
     case HB_EVENT_USER_ANNOTATION: add_scope(m, e); return;
@@ -343,9 +343,9 @@ static void add_event(maker *m, const hb_trace_event *e)
     case HB_EVENT_SCALAR: add_scalar(m, e); return;
     case HB_EVENT_RUNTIME:
     case HB_EVENT_SYNC: add_joined(m, e, call, host); return;
-    case HB_EVENT_KERNEL: add_joined(m, e, HB_STR("kernel"), e->device); return;
-    case HB_EVENT_MEMCPY: add_joined(m, e, HB_STR("gpu_memcpy"), e->device); return;
-    case HB_EVENT_MEMSET: add_joined(m, e, HB_STR("gpu_memset"), e->device); return;
+    case HB_EVENT_KERNEL: add_joined(m, e, HB_CATEGORY_KERNEL, e->device); return;
+    case HB_EVENT_MEMCPY: add_joined(m, e, HB_CATEGORY_GPU_MEMCPY, e->device); return;
+    case HB_EVENT_MEMSET: add_joined(m, e, HB_CATEGORY_GPU_MEMSET, e->device); return;
     case HB_EVENT_GPU_USER_ANNOTATION: add_device_annotation(m, e); return;
     }
 }
@@ -373,7 +373,7 @@ static void add_span(maker *m)
 {
     const hb_writer *w = &m->writer;
     hb_trace_event span = {.name = HB_STR("PyTorch Profiler (0)"), .start_ns = w->info->start_ns};
-    hb_place place = {.category = HB_STR("Trace"), .end_ns = w->info->start_ns + hb_span_ns(w)};
+    hb_place place = {.category = HB_CATEGORY_TRACE, .end_ns = w->info->start_ns + hb_span_ns(w)};
     hb_row *row = push_complete(m, &span, &place);
     if (!row) return;
     row->track =

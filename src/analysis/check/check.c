@@ -13,9 +13,8 @@ static const struct {
     const char *key, *text;
     hb_effect effect;
 } rules[] = {
-#define HB_RULE_ROW(id, effect, text) {#id, text, HB_EFFECT_##effect},
-    HB_RULE_MAP(HB_RULE_ROW)
-#undef HB_RULE_ROW
+#define HB_DEFECT(id, effect, text) {#id, text, HB_EFFECT_##effect},
+#include "rules/defects.def"
 };
 
 /* ---- telling ---- */
@@ -118,9 +117,9 @@ static uint32_t find_walked(const hb_trace *trace)
     uint32_t i = trace->rows.count;
     while (i > 0 && !(start && end)) {
         const hb_row *row = hb_trace_row(trace, --i);
-        const char *name = row->flags & HB_ROW_NAME ? hb_trace_text(trace, row->name).s : "";
-        end |= strcmp(name, "Record Window End") == 0;
-        start |= strncmp(name, "Iteration Start:", 16) == 0;
+        hb_str name = row->flags & HB_ROW_NAME ? hb_trace_text(trace, row->name) : HB_STR("");
+        end |= hb_name_is(HB_KNOWN_WINDOW_END, name);
+        start |= hb_name_is(HB_KNOWN_WINDOW_BEGIN, name);
     }
     return i;
 }

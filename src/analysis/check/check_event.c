@@ -44,19 +44,11 @@ static uint64_t check_times(const hb_raw_event *raw, hb_kind kind)
     return broken;
 }
 
-static bool is_step_number(hb_str name)
-{
-    size_t skip = strlen("ProfilerStep#"), i = skip;
-    while (i < name.len && name.s[i] >= '0' && name.s[i] <= '9')
-        i++;
-    return i > skip && (i == name.len || name.s[i] == '#');
-}
-
 static uint64_t check_call(const hb_raw_event *raw, hb_str name, unsigned bits)
 {
     hb_value tid = hb_raw_get(raw, HB_SLOT_TID);
     uint64_t broken = is_integer(&tid) ? 0 : BIT(TID);
-    if (bits & HB_NAME_STEP && !is_step_number(name)) broken |= BIT(STEP_NUMBER);
+    if (bits & HB_NAME_STEP && !hb_step_digits(name)) broken |= BIT(STEP_NUMBER);
     return broken;
 }
 
@@ -71,7 +63,7 @@ static uint64_t check_collective(const hb_raw_event *raw)
 
 static uint64_t check_annotation(const hb_raw_event *raw, hb_str cat, hb_str name, unsigned bits)
 {
-    bool gpu = cat.len > 3 && (cat.s[0] | 0x20) == 'g';
+    bool gpu = hb_category_is(HB_CATEGORY_GPU_USER_ANNOTATION, cat);
     if (bits & HB_NAME_STEP) return check_call(raw, name, bits) | (gpu ? BIT(GPU_STEP) : 0);
     if (bits & HB_NAME_COLLECTIVE) return check_call(raw, name, bits) | check_collective(raw);
     if (gpu) return 0;
@@ -149,16 +141,11 @@ static uint64_t check_kind(hb_checker *c, const hb_raw_event *raw, hb_kind kind)
 
 /* ---- all events ---- */
 
-static uint64_t check_other(hb_str cat, hb_str name)
+static uint64_t check_other(hb_category category, hb_str name)
 {
-    static const char *const libraries[] = {"nccl:", "gloo:", "rccl:", "c10d::"};
-    if (hb_str_ends(cat, "_runtime") || hb_str_ends(cat, "_driver")) return BIT(RUNTIME_CATEGORY);
-    for (size_t i = 0; i < HB_ARRAY_LEN(libraries); i++)
-        if (name.len > strlen(libraries[i]) &&
-            memcmp(name.s, libraries[i], strlen(libraries[i])) == 0 &&
-            !(hb_name_bits_of(name) & HB_NAME_COLLECTIVE))
-            return BIT(COLLECTIVE);
-    return 0;
+    if (hb_category_kind(category) == HB_KIND_CALL) return BIT(RUNTIME_CATEGORY);
+    unsigned bits = hb_scope_bits_of(name) & (HB_NAME_COMMUNICATES | HB_NAME_COLLECTIVE);
+    return bits == HB_NAME_COMMUNICATES ? BIT(COLLECTIVE) : 0;
 }
 
 static uint64_t check_flow(const hb_raw_event *raw)
@@ -183,17 +170,18 @@ uint64_t hb_check_event(hb_checker *c, const hb_raw_event *raw)
     bool complete = hb_value_is(&ph, "X"), named = name.type == HB_JSON_STRING;
     uint64_t broken = check_rounding(c, raw);
     if (!named && raw->index >= c->walked) broken |= BIT(NAME);
-    if (hb_value_is(&cat, "forward_backward")) return broken | check_flow(raw);
+    if (hb_category_is(HB_CATEGORY_FORWARD_BACKWARD, text_of(&cat)))
+        return broken | check_flow(raw);
     if (!complete) {
-        bool memory = hb_value_is(&ph, "i") && hb_value_is(&name, "[memory]");
+        bool memory = hb_value_is(&ph, "i") && hb_name_is(HB_KNOWN_MEMORY, text_of(&name));
         return memory ? broken | check_kind(c, raw, HB_KIND_MEMORY) : broken;
     }
     if (cat.type != HB_JSON_STRING) return broken | BIT(CATEGORY);
-    hb_kind kind = hb_kind_by_category(text_of(&cat));
+    hb_category category = hb_category_of(text_of(&cat));
+    hb_kind kind = hb_category_plugin_kind(category);
     if (kind == HB_KIND_MEMORY) return broken | BIT(MEMORY_X);
-    if (kind == HB_KIND_CALL) kind = HB_KIND_OTHER; /* to the plugin */
     if (kind == HB_KIND_OTHER || kind == HB_KIND_ANNOTATION || kind == HB_KIND_OPERATOR)
-        broken |= check_other(text_of(&cat), text_of(&name));
+        broken |= check_other(category, text_of(&name));
     if (kind == HB_KIND_OTHER) return broken;
     bool needs_name = kind != HB_KIND_ANNOTATION && kind != HB_KIND_RUNTIME &&
                       kind != HB_KIND_SPAN && kind != HB_KIND_FUNCTION;

@@ -101,11 +101,9 @@ static const char *find_operator(const char *text, condition *out)
 
 static bool is_step_metric(const char *name)
 {
-    static const char *const names[] = {"step_time",     "kernel",          "memcpy",      "memset",
-                                        "communication", "runtime",         "data_loader", "cpu",
-                                        "other",         "gpu_utilization", "peak_memory"};
-    for (size_t i = 0; i < HB_ARRAY_LEN(names); i++)
-        if (strcmp(names[i], name) == 0) return true;
+    for (hb_role role = 0; role < HB_ROLE_COUNT; role++)
+        if (strcmp(hb_role_metric(role), name) == 0) return true;
+    if (strcmp(name, "gpu_utilization") == 0 || strcmp(name, "peak_memory") == 0) return true;
     return strncmp(name, "peak_memory:", 12) == 0 && name[12];
 }
 

@@ -152,7 +152,7 @@ static void take_dialect(hb_comparison *c, hb_compare_run *run, const hb_trace *
     for (uint32_t i = 0; i < t->rows.count; i++) {
         const hb_row *row = hb_trace_row(t, i);
         if (row->kind != HB_KIND_RUNTIME) continue;
-        bool plugins = hb_str_is(hb_trace_text(t, row->cat), "Runtime");
+        bool plugins = hb_row_is_of(t, row, HB_CATEGORY_RUNTIME);
         const char *name = plugins ? "tensorboard" : "kineto";
         add_fact(c, run, "dialect", name, strlen(name));
         return;

@@ -117,13 +117,13 @@ typedef struct walk {
     double *call_of;   /* ... and when; NaN: not known */
 } walk;
 
-/* nn.Module: is part of the names that torch and hipboard write. */
+/* A prefix is part of the names that torch and hipboard write. */
 static hb_sid module_name(hb_analysis *a, hb_sid name)
 {
-    static const char prefix[] = "nn.Module: ";
     hb_str s = hb_trace_text(a->trace, name);
-    if (!hb_str_begins(s, prefix)) return name;
-    return hb_intern(a, s.s + sizeof prefix - 1, s.len - (sizeof prefix - 1));
+    if (!hb_name_is(HB_KNOWN_MODULE, s)) return name;
+    hb_str own = hb_name_behind(HB_KNOWN_MODULE, s);
+    return hb_intern(a, own.s, own.len);
 }
 
 static void add_times(double *values, const hb_node *n)
@@ -228,20 +228,13 @@ static void add_calls(hb_digest *d)
 
 static void add_roles(hb_digest *d)
 {
-    static const char *const names[HB_ROLE_COUNT] = {
-        [HB_ROLE_KERNEL] = "kernel",   [HB_ROLE_MEMCPY] = "memcpy",
-        [HB_ROLE_MEMSET] = "memset",   [HB_ROLE_COMMUNICATION] = "communication",
-        [HB_ROLE_RUNTIME] = "runtime", [HB_ROLE_LOADER] = "data_loader",
-        [HB_ROLE_CPU] = "cpu",         [HB_ROLE_OTHER] = "other",
-        [HB_ROLE_TOTAL] = "step_time",
-    };
     const hb_analysis *a = d->analysis;
     for (uint32_t i = 0; i < a->steps.count; i++) {
         const hb_num *costs = a->steps.items[i].costs;
         if (costs[HB_ROLE_TOTAL].v < 0) continue; /* a whole trace with nothing in it */
-        add_metric(d, names[HB_ROLE_TOTAL], HB_UNIT_US, i, costs[HB_ROLE_TOTAL].v);
-        for (int role = 0; role < HB_ROLE_TOTAL; role++)
-            add_metric(d, names[role], HB_UNIT_US, i, costs[role].v);
+        add_metric(d, hb_role_metric(HB_ROLE_TOTAL), HB_UNIT_US, i, costs[HB_ROLE_TOTAL].v);
+        for (hb_role role = 0; role < HB_ROLE_TOTAL; role++)
+            add_metric(d, hb_role_metric(role), HB_UNIT_US, i, costs[role].v);
     }
 }
 

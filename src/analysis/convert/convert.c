@@ -194,9 +194,8 @@ static hb_result copy_text(output *o, bool raw)
 static bool has_changed(const hb_plan *plan)
 {
     static const bool unknown[] = {
-#define HB_CHANGE_UNKNOWN(id, key, unknown, text) unknown,
-        HB_CHANGE_MAP(HB_CHANGE_UNKNOWN)
-#undef HB_CHANGE_UNKNOWN
+#define HB_MEND(id, key, unknown, text) unknown,
+#include "rules/mends.def"
     };
     for (size_t i = 0; i < HB_CHANGE_COUNT; i++)
         if (plan->counts[i] && !unknown[i]) return true;
@@ -309,9 +308,8 @@ static hb_result write_parts(hb_plan *plan, conversion *c, const char *directory
 static void list_notes(const hb_plan *plan, conversion *c)
 {
     static const hb_convert_note all[] = {
-#define HB_CHANGE_NOTE(id, key, unknown, text) {key, text, 0, unknown},
-        HB_CHANGE_MAP(HB_CHANGE_NOTE)
-#undef HB_CHANGE_NOTE
+#define HB_MEND(id, key, unknown, text) {key, text, 0, unknown},
+#include "rules/mends.def"
     };
     c->public.notes = c->notes;
     for (size_t i = 0; i < HB_CHANGE_COUNT; i++) {

@@ -10,51 +10,10 @@
 
 #include "read/json_reader.h"
 
-/* key, whether it is something that could not be known, text */
-#define HB_CHANGE_MAP(X)                                                                           \
-    X(RUNTIME, "runtime_category", false, "runtime and driver calls got the category Runtime")     \
-    X(SCOPE, "scope_category", false, "data loader, optimizer and DDP scopes became operators")    \
-    X(KINETO, "kineto_category", false, "events got PyTorch's own category back")                  \
-    X(LINK, "call_linked", false, "calls got the External id of their operator")                   \
-    X(NO_OP, "call_outside", false, "calls outside operators got External id 0")                   \
-    X(DEVICE, "device_number", false, "device events got a 0-based device number")                 \
-    X(MEMORY, "memory_type", false, "memory records got device type 1, the plugin's GPU")          \
-    X(BLOCKS, "blocks_per_sm", false, "kernels got blocks per SM, from grid and number of SMs")    \
-    X(NUMBER, "odd_number", false, "kernel ratios that are no numbers became 0")                   \
-    X(TRIM, "scope_trimmed", false, "scopes end by rounding's width earlier, with their parent")   \
-    X(CROSS, "scope_crossing", false, "scopes that cross another's end are drawn but not counted") \
-    X(DEEP, "scope_deep", false,                                                                   \
-      "scopes nested too deep for the plugin are drawn but not counted")                           \
-    X(STEP_ZERO, "step_lengthened", false, "steps without length got the shortest there is")       \
-    X(STEP_HIDDEN, "step_hidden", false, "steps that the one before outlasts are drawn only")      \
-    X(GPU_STEP, "gpu_step", false, "steps among the GPU annotations are drawn but not counted")    \
-    X(PROCESS, "process_ids", false, "ids that several processes share got numbers of their own")  \
-    X(DOUBLE_ID, "double_id", false, "scopes lost an External id that belongs to an operator")     \
-    X(ODD, "odd_event", false, "events that would lose the file are drawn only, or mended")        \
-    X(CLEAN, "text_mended", false, "events with broken text were mended")                          \
-    X(TOP, "top_level", false, "members were moved before traceEvents")                            \
-    X(FLOW, "broken_flow", false, "flows that a cut or a missing id breaks are drawn only")        \
-    X(COLLECTIVE, "collective_inputs", false, "collectives got as many input types as dims")       \
-    X(COMPUTE, "compute_text", false, "compute capabilities in quotes became numbers")             \
-    X(PROPERTIES, "device_properties", false, "devices without properties got empty ones")         \
-    X(CUT_OFF, "truncated", false, "file ended too early: what was whole is kept")                 \
-    X(DAMAGED, "damaged", false, "places in the file are no JSON: whole events were kept")         \
-    X(OUTSIDE, "outside_steps", false, "events outside the steps were left out")                   \
-    X(LOST, "event_lost", true, "events are too broken to keep")                                   \
-    X(NO_CALL, "no_call", true, "device events whose call is not there: no operator gets them")    \
-    X(NO_OWNER, "no_operator", true, "device events whose call is in no recorded operator")        \
-    X(GUESSED, "device_guessed", true, "device numbers are driver ids; their order was taken")     \
-    X(NO_SMS, "no_blocks", true, "kernels without a grid or a device's number of SMs")             \
-    X(NO_OCCUPANCY, "no_occupancy", true, "kernels without an achieved occupancy")                 \
-    X(NO_TIME, "no_time", true, "device events without usable times")                              \
-    X(NOTHING, "nothing_known", true,                                                              \
-      "file has no event of a kind that PyTorch's profiler writes: its views stay empty")
-
 typedef enum hb_change {
-#define HB_CHANGE_ENUM(id, key, unknown, text) HB_CHANGE_##id,
-    HB_CHANGE_MAP(HB_CHANGE_ENUM)
-#undef HB_CHANGE_ENUM
-        HB_CHANGE_COUNT
+#define HB_MEND(id, key, unknown, text) HB_CHANGE_##id,
+#include "rules/mends.def"
+    HB_CHANGE_COUNT
 } hb_change;
 
 typedef enum hb_plan_role {
@@ -151,7 +110,6 @@ static inline hb_item *hb_plan_item(const hb_plan *plan, uint32_t i)
 bool hb_plain_number(const hb_value *value, double *result);
 int64_t hb_plain_int(const hb_raw_event *raw, hb_slot slot);
 /** A name by which the plugin knows a collective. */
-bool hb_is_known_collective(const hb_value *name);
 
 /** Reads the file for the first time. */
 hb_result hb_plan_survey(hb_plan *plan);

@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "convert/convert.h"
+#include "rules/call_class.h"
 
 /* ---- index ---- */
 
@@ -71,80 +72,49 @@ int64_t hb_plain_int(const hb_raw_event *raw, hb_slot slot)
     return HB_ABSENT;
 }
 
-static bool begins(const hb_value *v, const char *text)
+/* Empty for what is no string. */
+static hb_str text_of(const hb_value *v)
 {
-    size_t len = strlen(text);
-    return v->type == HB_JSON_STRING && v->size >= len && memcmp(v->s, text, len) == 0;
+    return v->type == HB_JSON_STRING ? (hb_str){v->s, (uint32_t)v->size} : (hb_str){"", 0};
 }
 
-static bool ends(const hb_value *v, const char *text)
+static hb_plan_role role_of_annotation(hb_str name, bool gpu)
 {
-    size_t len = strlen(text);
-    return v->size >= len && memcmp(v->s + v->size - len, text, len) == 0;
-}
-
-static bool is_cat(const hb_value *cat, const char *text)
-{
-    return cat->size == strlen(text) && strncasecmp(cat->s, text, cat->size) == 0;
-}
-
-static bool is_call_category(const hb_value *cat)
-{
-    return cat->type == HB_JSON_STRING && (ends(cat, "_runtime") || ends(cat, "_driver"));
-}
-
-static bool is_library_scope(const hb_value *name)
-{
-    return name->type == HB_JSON_STRING &&
-           hb_is_library_scope((hb_str){name->s, (uint32_t)name->size});
-}
-
-bool hb_is_known_collective(const hb_value *name)
-{
-    static const char *const operations[] = {"broadcast", "reduce", "all_reduce", "all_gather",
-                                             "reduce_scatter"};
-    if (!begins(name, "nccl:") && !begins(name, "gloo:")) return false;
-    hb_value rest = {name->s + 5, name->size - 5, HB_JSON_STRING, false};
-    for (size_t i = 0; i < HB_ARRAY_LEN(operations); i++)
-        if (hb_value_is(&rest, operations[i])) return true;
-    return false;
-}
-
-static hb_plan_role role_of_annotation(const hb_value *name, bool gpu)
-{
-    if (begins(name, "ProfilerStep#")) return gpu ? HB_PLAN_GPU_STEP : HB_PLAN_STEP;
+    if (hb_is_step(name)) return gpu ? HB_PLAN_GPU_STEP : HB_PLAN_STEP;
     if (gpu) return HB_PLAN_GPU_ANNOTATION;
-    if (hb_is_known_collective(name)) return HB_PLAN_NODE;
-    return is_library_scope(name) ? HB_PLAN_SCOPE : HB_PLAN_OTHER;
+    unsigned bits = hb_scope_bits_of(name);
+    if (bits & HB_NAME_COLLECTIVE) return HB_PLAN_NODE;
+    return bits & HB_NAME_LIBRARY ? HB_PLAN_SCOPE : HB_PLAN_OTHER;
 }
 
-static hb_plan_role role_of_complete(const hb_raw_event *raw, const hb_value *cat,
-                                     const hb_value *name)
+static hb_plan_role role_of_complete(const hb_raw_event *raw, hb_category category, hb_str name)
 {
-    static const char *const work[] = {"kernel", "memcpy", "gpu_memcpy", "memset", "gpu_memset"};
-    if (cat->type != HB_JSON_STRING) return HB_PLAN_OTHER;
-    if (is_cat(cat, "runtime") || is_call_category(cat)) return HB_PLAN_CALL;
-    for (size_t i = 0; i < HB_ARRAY_LEN(work); i++)
-        if (is_cat(cat, work[i])) return HB_PLAN_WORK;
-    if (is_cat(cat, "cpu_op") || is_cat(cat, "operator"))
-        return begins(name, "ProfilerStep#") ? HB_PLAN_STEP : HB_PLAN_NODE;
-    if (is_cat(cat, "python")) return HB_PLAN_NODE;
-    if (is_cat(cat, "user_annotation")) return role_of_annotation(name, false);
-    if (is_cat(cat, "gpu_user_annotation")) return role_of_annotation(name, true);
-    if (is_cat(cat, "trace")) return HB_PLAN_SPAN;
-    hb_value module = hb_raw_get(raw, HB_SLOT_PYTHON_MODULE);
-    if (is_cat(cat, "python_function") && module.type > HB_JSON_NULL) return HB_PLAN_MODULE;
-    return HB_PLAN_OTHER;
+    switch (hb_category_kind(category)) {
+    case HB_KIND_RUNTIME:
+    case HB_KIND_CALL: return HB_PLAN_CALL;
+    case HB_KIND_KERNEL:
+    case HB_KIND_MEMCPY:
+    case HB_KIND_MEMSET: return HB_PLAN_WORK;
+    case HB_KIND_OPERATOR: return hb_is_step(name) ? HB_PLAN_STEP : HB_PLAN_NODE;
+    case HB_KIND_PYTHON: return HB_PLAN_NODE;
+    case HB_KIND_ANNOTATION:
+        return role_of_annotation(name, category == HB_CATEGORY_GPU_USER_ANNOTATION);
+    case HB_KIND_SPAN: return HB_PLAN_SPAN;
+    case HB_KIND_FUNCTION:
+        return hb_raw_get(raw, HB_SLOT_PYTHON_MODULE).type > HB_JSON_NULL ? HB_PLAN_MODULE
+                                                                          : HB_PLAN_OTHER;
+    default: return HB_PLAN_OTHER;
+    }
 }
 
-static hb_plan_role role_of(const hb_raw_event *raw, const hb_value *name)
+static hb_plan_role role_of(const hb_raw_event *raw, hb_category category, hb_str name)
 {
-    hb_value ph = hb_raw_get(raw, HB_SLOT_PH), cat = hb_raw_get(raw, HB_SLOT_CAT);
-    if (hb_value_is(&cat, "forward_backward")) return HB_PLAN_FLOW;
-    if (hb_value_is(&ph, "X")) return role_of_complete(raw, &cat, name);
-    if (hb_value_is(&ph, "i") && hb_value_is(name, "[memory]")) return HB_PLAN_MEMORY;
+    hb_value ph = hb_raw_get(raw, HB_SLOT_PH);
+    if (category == HB_CATEGORY_FORWARD_BACKWARD) return HB_PLAN_FLOW;
+    if (hb_value_is(&ph, "X")) return role_of_complete(raw, category, name);
+    if (hb_value_is(&ph, "i") && hb_name_is(HB_KNOWN_MEMORY, name)) return HB_PLAN_MEMORY;
     if (hb_value_is(&ph, "i") || hb_value_is(&ph, "M")) return HB_PLAN_SPAN;
-    if (hb_value_is(&ph, "f") && hb_value_is(&cat, "ac2g")) return HB_PLAN_ARROW;
+    if (hb_value_is(&ph, "f") && category == HB_CATEGORY_AC2G) return HB_PLAN_ARROW;
     return HB_PLAN_OTHER;
 }
 
@@ -190,21 +160,19 @@ static bool needs_time(const hb_item *item)
     return item->role >= HB_PLAN_NODE && item->role <= HB_PLAN_GPU_STEP;
 }
 
-static void note_role(hb_plan *plan, const hb_raw_event *raw, const hb_value *name, hb_item *item)
+static void note_role(hb_plan *plan, const hb_raw_event *raw, hb_category category, hb_str name,
+                      hb_item *item)
 {
-    hb_value cat = hb_raw_get(raw, HB_SLOT_CAT);
     switch ((hb_plan_role)item->role) {
     case HB_PLAN_NODE:
-        if (is_cat(&cat, "cpu_op") || is_cat(&cat, "operator")) item->flags |= HB_ITEM_OPERATOR;
+        if (hb_category_kind(category) == HB_KIND_OPERATOR) item->flags |= HB_ITEM_OPERATOR;
         __attribute__((fallthrough));
     case HB_PLAN_SCOPE:
-    case HB_PLAN_MODULE:
-        item->name = hb_texts_add(&plan->trace.strings, name->s, name->size);
-        break;
-    case HB_PLAN_STEP: item->corr = strtoll(name->s + strlen("ProfilerStep#"), NULL, 10); break;
+    case HB_PLAN_MODULE: item->name = hb_texts_add(&plan->trace.strings, name.s, name.len); break;
+    case HB_PLAN_STEP: item->corr = hb_step_number_of(name); break;
     case HB_PLAN_CALL:
-        if (begins(name, "hip")) plan->amd_calls = true;
-        if (!is_cat(&cat, "runtime")) plan->foreign_calls = true;
+        if (hb_is_hip_call(name)) plan->amd_calls = true;
+        if (category != HB_CATEGORY_RUNTIME) plan->foreign_calls = true;
         break;
     case HB_PLAN_WORK:
         item->device = HB_MAX(item->device, 0);
@@ -237,10 +205,12 @@ static bool survey_event(void *context, const hb_raw_event *raw, hb_str text, bo
     hb_plan *plan = context;
     hb_value name = hb_raw_get(raw, HB_SLOT_NAME), ts = hb_raw_get(raw, HB_SLOT_TS);
     hb_value dur = hb_raw_get(raw, HB_SLOT_DUR);
+    hb_value cat = hb_raw_get(raw, HB_SLOT_CAT);
+    hb_category category = hb_category_of(text_of(&cat));
     hb_item *item = hb_column_push(&plan->items);
     (void)flawed;
     if (!item || !note_pid(plan, raw)) return false;
-    item->role = (uint8_t)role_of(raw, &name);
+    item->role = (uint8_t)role_of(raw, category, text_of(&name));
     item->ext = external_id(raw);
     item->corr = hb_plain_int(raw, HB_SLOT_CORRELATION);
     item->tid = hb_plain_int(raw, HB_SLOT_TID);
@@ -255,7 +225,7 @@ static bool survey_event(void *context, const hb_raw_event *raw, hb_str text, bo
     }
     bool host = item->role >= HB_PLAN_NODE && item->role <= HB_PLAN_MODULE;
     if (host && item->tid == HB_ABSENT) item->flags |= HB_ITEM_HIDE;
-    note_role(plan, raw, &name, item);
+    note_role(plan, raw, category, text_of(&name), item);
     return true;
 }
 

@@ -110,13 +110,24 @@ static const char *number_text(double value, char text[HB_MAX_NUMBER + 1])
 
 /* ---- what the plugin needs ---- */
 
-static void set_category(edits *e, const char *category, hb_change change)
+static bool category_is(const hb_value *cat, hb_category category)
+{
+    return cat->type == HB_JSON_STRING &&
+           hb_category_is(category, (hb_str){cat->s, (uint32_t)cat->size});
+}
+
+static void write_category(edits *e, hb_category category)
+{
+    char text[40];
+    snprintf(text, sizeof text, "\"%s\"", hb_category_text(category).s);
+    set(e, HB_SLOT_CAT, "cat", text);
+}
+
+static void set_category(edits *e, hb_category category, hb_change change)
 {
     hb_value cat = hb_raw_get(e->raw, HB_SLOT_CAT);
-    char text[40];
-    if (hb_value_is(&cat, category)) return;
-    snprintf(text, sizeof text, "\"%s\"", category);
-    set(e, HB_SLOT_CAT, "cat", text);
+    if (hb_value_is(&cat, hb_category_text(category).s)) return;
+    write_category(e, category);
     count(e, change);
 }
 
@@ -135,7 +146,7 @@ static void set_id(edits *e)
 
 static void edit_call(edits *e)
 {
-    set_category(e, "Runtime", HB_CHANGE_RUNTIME);
+    set_category(e, HB_CATEGORY_RUNTIME, HB_CHANGE_RUNTIME);
     if (!(e->item->flags & HB_ITEM_ID)) return;
     set_id(e);
     if (e->item->ext == HB_NO_ID)
@@ -238,7 +249,7 @@ static void edit_flow(edits *e)
 {
     hb_value id = hb_raw_get(e->raw, HB_SLOT_ID), ts = hb_raw_get(e->raw, HB_SLOT_TS);
     bool whole = id.type != HB_JSON_NONE && ts.type != HB_JSON_NONE;
-    if (!whole || hb_plan_is_cut(e->plan)) set_category(e, "fwdbwd", HB_CHANGE_FLOW);
+    if (!whole || hb_plan_is_cut(e->plan)) set_category(e, HB_CATEGORY_FWDBWD, HB_CHANGE_FLOW);
 }
 
 /* The plugin multiplies a collective's dims and looks up a type for each; what it cannot read loses
@@ -249,7 +260,8 @@ static void edit_collective(edits *e)
     hb_value dims = hb_raw_get(e->raw, HB_SLOT_DIMS), types = hb_raw_get(e->raw, HB_SLOT_TYPES);
     hb_value name = hb_raw_get(e->raw, HB_SLOT_NAME);
     bool nested, ignored;
-    if (!hb_is_known_collective(&name)) return;
+    if (name.type != HB_JSON_STRING || !hb_is_collective((hb_str){name.s, (uint32_t)name.size}))
+        return;
     if (dims.type == HB_JSON_NONE) dims = hb_raw_get(e->raw, HB_SLOT_DIMS_LOWER);
     if (dims.type != HB_JSON_NONE && dims.type != HB_JSON_ARRAY) {
         replace(e, &dims, "[]");
@@ -284,11 +296,10 @@ static bool is_x(const edits *e)
 
 static void edit_hidden(edits *e)
 {
-    static const char category[] = "outside_tree";
     hb_change change = HB_CHANGE_ODD;
     if (e->item->role == HB_PLAN_GPU_STEP) change = HB_CHANGE_GPU_STEP;
     uint64_t before = e->plan->counts[change];
-    set_category(e, category, change);
+    set_category(e, HB_CATEGORY_OUTSIDE_TREE, change);
     /* The plan has counted those that it found. */
     bool planned = e->item->role >= HB_PLAN_NODE && e->item->role <= HB_PLAN_MODULE &&
                    e->item->tid != HB_ABSENT;
@@ -312,8 +323,8 @@ static void mend(edits *e)
     hb_value args = hb_raw_get(e->raw, HB_SLOT_ARGS);
     unsigned before = e->count;
     if (name.type != HB_JSON_STRING) set(e, HB_SLOT_NAME, "name", "\"\"");
-    if (is_x(e) && (cat.type != HB_JSON_STRING || hb_value_is(&cat, "memory")))
-        set(e, HB_SLOT_CAT, "cat", "\"outside_tree\"");
+    if (is_x(e) && (cat.type != HB_JSON_STRING || category_is(&cat, HB_CATEGORY_MEMORY)))
+        write_category(e, HB_CATEGORY_OUTSIDE_TREE);
     if (args.type != HB_JSON_NONE && args.type != HB_JSON_OBJECT && !e->args_size)
         replace(e, &args, "{}");
     static const hb_slot numbers[] = {HB_SLOT_TS,    HB_SLOT_DUR,       HB_SLOT_TID,
@@ -335,7 +346,7 @@ static void edit_for_plugin(edits *e)
     switch ((hb_plan_role)item->role) {
     case HB_PLAN_CALL: edit_call(e); break;
     case HB_PLAN_WORK: edit_work(e); break;
-    case HB_PLAN_SCOPE: set_category(e, "cpu_op", HB_CHANGE_SCOPE); break;
+    case HB_PLAN_SCOPE: set_category(e, HB_CATEGORY_CPU_OP, HB_CHANGE_SCOPE); break;
     case HB_PLAN_MEMORY: edit_memory(e); break;
     case HB_PLAN_FLOW: edit_flow(e); break;
     case HB_PLAN_NODE: edit_collective(e); break;
@@ -352,12 +363,13 @@ static void edit_for_plugin(edits *e)
 static void edit_for_kineto(edits *e)
 {
     hb_value cat = hb_raw_get(e->raw, HB_SLOT_CAT), name = hb_raw_get(e->raw, HB_SLOT_NAME);
-    bool loader = name.size > 10 &&
-                  (memcmp(name.s, "enumerate(", 10) == 0 || memcmp(name.s, "Optimizer.", 10) == 0);
-    if (e->item->role == HB_PLAN_CALL && hb_value_is(&cat, "Runtime"))
-        set_category(e, "cuda_runtime", HB_CHANGE_KINETO);
-    else if (hb_value_is(&cat, "outside_tree") || (loader && hb_value_is(&cat, "cpu_op")))
-        set_category(e, "user_annotation", HB_CHANGE_KINETO);
+    unsigned bits =
+        name.type == HB_JSON_STRING ? hb_scope_bits_of((hb_str){name.s, (uint32_t)name.size}) : 0;
+    if (e->item->role == HB_PLAN_CALL && category_is(&cat, HB_CATEGORY_RUNTIME))
+        set_category(e, HB_CATEGORY_CUDA_RUNTIME, HB_CHANGE_KINETO);
+    else if (category_is(&cat, HB_CATEGORY_OUTSIDE_TREE) ||
+             (bits & HB_NAME_LIBRARY && category_is(&cat, HB_CATEGORY_CPU_OP)))
+        set_category(e, HB_CATEGORY_USER_ANNOTATION, HB_CHANGE_KINETO);
 }
 
 /* The profiler's own span, cut to the part. */

@@ -11,8 +11,8 @@
 /* Bits of few names are asked for, and of these only once. */
 static bool may_tell(hb_str name)
 {
-    return hb_str_begins(name, "nccl:") || hb_str_begins(name, "gloo:") ||
-           hb_str_ends(name, "DataParallel.forward");
+    return hb_name_is(HB_KNOWN_NCCL, name) || hb_name_is(HB_KNOWN_GLOO, name) ||
+           hb_name_is(HB_KNOWN_DP_FORWARD, name) || hb_name_is(HB_KNOWN_DDP_FORWARD, name);
 }
 
 static uint32_t count_computing(const hb_insight *in)

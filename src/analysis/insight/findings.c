@@ -8,15 +8,12 @@
 
 #include "insight/insight.h"
 #include "rules/advice.h"
+#include "rules/call_class.h"
 #include "rules/name_class.h"
 
-/* Below these a matter is not worth a line. */
-#define MIN_SHARE         0.05
-#define MIN_COMMUNICATION 0.1
-#define MIN_IDLE          0.2
-#define MIN_MATH          0.2
-#define LOW_OCCUPANCY     25.0
-#define SMALL_KERNEL      10.0 /* us */
+/* Below it gaps are not what a launch comes late for, and kernels not what time goes into. */
+#define MIN_IDLE hb_advice_threshold(HB_ADVICE_IDLE)
+#define MIN_MATH hb_advice_threshold(HB_ADVICE_NO_MATRIX_CORES)
 
 typedef struct survey {
     double span, busy, late, kernel_time;
@@ -24,30 +21,32 @@ typedef struct survey {
     uint32_t steps;
 } survey;
 
-HB_PRINTF(4, 5)
-static void format(hb_insight *in, hb_advice *to, bool evidence, const char *text, ...)
+static const char *keep_text(hb_insight *in, const char *text)
+{
+    size_t size = strlen(text) + 1;
+    return memcpy(hb_arena_alloc(&in->arena, size), text, size);
+}
+
+HB_PRINTF(3, 4)
+static void set_evidence(hb_insight *in, hb_advice *to, const char *text, ...)
 {
     char made[1024];
     va_list args;
     va_start(args, text);
-    int n = vsnprintf(made, sizeof made, text, args);
+    vsnprintf(made, sizeof made, text, args);
     va_end(args);
-    size_t size = n < 0 ? 0 : HB_MIN((size_t)n, sizeof made - 1);
-    char *copy = hb_arena_alloc(&in->arena, size + 1);
-    memcpy(copy, made, size);
-    if (evidence)
-        to->evidence = copy;
-    else
-        to->text = copy;
+    to->evidence = keep_text(in, made);
 }
 
-#define TEXT(in, advice, ...)     format(in, advice, false, __VA_ARGS__)
-#define EVIDENCE(in, advice, ...) format(in, advice, true, __VA_ARGS__)
+#define EVIDENCE(in, advice, ...) set_evidence(in, advice, __VA_ARGS__)
 
-static hb_advice *add(hb_insight *in, const char *rule, double weight)
+/* `fact`: for the sentence, if it has room for one. */
+static hb_advice *add(hb_insight *in, hb_advice_id id, double weight, const char *fact)
 {
+    char text[1024];
+    hb_advice_sentence(text, sizeof text, id, fact);
     hb_advice *a = HB_PUSH(&in->arena, &in->advice);
-    *a = (hb_advice){rule, "", "", weight};
+    *a = (hb_advice){hb_advice_name(id), keep_text(in, text), "", weight};
     return a;
 }
 
@@ -70,10 +69,8 @@ static void find_steps(const hb_insight *in, survey *s)
 {
     for (uint32_t i = 0; i < in->trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(in->trace, i);
-        bool host = row->kind == HB_KIND_OPERATOR || row->kind == HB_KIND_ANNOTATION;
-        if (!host || !hb_row_is_timed(in->trace, row) ||
-            !hb_str_begins(hb_insight_name(in, i), "ProfilerStep#") ||
-            hb_str_is(hb_trace_text(in->trace, row->cat), "gpu_user_annotation"))
+        if (!hb_row_is_step(in->trace, row) || !hb_row_is_timed(in->trace, row) ||
+            hb_row_is_of(in->trace, row, HB_CATEGORY_GPU_USER_ANNOTATION))
             continue;
         s->step_start =
             s->steps ? HB_MIN(s->step_start, hb_ns_to_us(row->start)) : hb_ns_to_us(row->start);
@@ -127,37 +124,9 @@ static calls find_calls(const hb_insight *in, const survey *s, bool (*matches)(h
     return c;
 }
 
-/* Behind "hip" or "cuda"; empty for other names. */
-static hb_str bare(hb_str name)
-{
-    if (hb_str_begins(name, "hip")) return (hb_str){name.s + 3, name.len - 3};
-    if (hb_str_begins(name, "cuda")) return (hb_str){name.s + 4, name.len - 4};
-    return HB_STR("");
-}
-
-static bool is_allocation(hb_str name)
-{
-    hb_str s = bare(name);
-    if (hb_str_ends(s, "Async") || hb_str_begins(s, "MallocFromPool")) return false;
-    return hb_str_begins(s, "Malloc") || hb_str_begins(s, "Free") ||
-           hb_str_begins(s, "HostMalloc") || hb_str_begins(s, "HostAlloc") ||
-           hb_str_begins(s, "HostFree") || hb_str_begins(s, "ExtMalloc");
-}
-
-static bool is_blocking_copy(hb_str name)
-{
-    hb_str s = bare(name);
-    return hb_str_begins(s, "Memcpy") && !memmem(s.s, s.len, "Async", 5);
-}
-
-static bool is_synchronisation(hb_str name)
-{
-    return hb_str_ends(bare(name), "Synchronize");
-}
-
 static bool is_loader(hb_str name)
 {
-    return hb_str_begins(name, "enumerate(Data");
+    return (hb_scope_bits_of(name) & HB_NAME_WAITS_FOR_DATA) != 0;
 }
 
 /* ---- idle GPUs ---- */
@@ -178,10 +147,8 @@ static void idle(hb_insight *in, const survey *s)
     for (uint32_t i = 0; i < in->gpus.count; i++)
         gaps += (double)in->gpus.items[i].gaps;
     const hb_gap_cause *c = &in->causes.items[0];
-    hb_advice *a = add(in, "idle", total / s->span);
-    TEXT(in, a,
-         "GPUs are idle for %.1f %% of their time. See --view gpu for what the host did then.",
-         percent(total, s->span));
+    snprintf(text, sizeof text, "%.1f %%", percent(total, s->span));
+    hb_advice *a = add(in, HB_ADVICE_IDLE, total / s->span, text);
     EVIDENCE(in, a,
              "gaps: %.0f, %.3f ms; because the host launched late: %.3f ms; behind most of it: %s, "
              "%.3f ms in gaps: %llu",
@@ -199,16 +166,10 @@ static void loading(hb_insight *in, const survey *s)
         total += c->total;
         gaps += c->gaps;
     }
-    if (!(total >= MIN_SHARE * s->span) || !gaps) return;
-    hb_advice *a = add(in, "data-loading", total / s->span);
-    TEXT(in, a, "GPUs wait for data: load it in more workers, earlier, or nearer to the GPU.");
+    if (!(total >= hb_advice_threshold(HB_ADVICE_DATA_LOADING) * s->span) || !gaps) return;
+    hb_advice *a = add(in, HB_ADVICE_DATA_LOADING, total / s->span, "");
     EVIDENCE(in, a, "gaps inside the data loader: %llu, %.3f ms, %.1f %% of the GPUs' time",
              (unsigned long long)gaps, milliseconds(total), percent(total, s->span));
-}
-
-static bool waits(hb_str name)
-{
-    return is_synchronisation(name) || is_blocking_copy(name);
 }
 
 /* A GPU that runs dry while the host waits for it gets nothing until the host is back. */
@@ -220,20 +181,18 @@ static void synchronisations(hb_insight *in, const survey *s)
     for (uint32_t i = 0; i < in->gaps.count; i++) {
         const hb_gap *g = &in->gaps.items[i];
         hb_sid call = hb_insight_runtime_at(in, in->works.items[g->next].launch, g->start);
-        if (g->idle != HB_IDLE_LATE || !call || !waits(hb_trace_text(in->trace, call))) continue;
+        if (g->idle != HB_IDLE_LATE || !call || !hb_call_waits(hb_trace_text(in->trace, call)))
+            continue;
         total += g->end - g->start;
         gaps++;
         if (worst && g->end - g->start <= longest) continue;
         worst = call;
         longest = g->end - g->start;
     }
-    if (!(total >= MIN_SHARE * s->span) || !gaps) return;
-    calls c = find_calls(in, s, waits);
+    if (!(total >= hb_advice_threshold(HB_ADVICE_SYNCHRONISATION) * s->span) || !gaps) return;
+    calls c = find_calls(in, s, hb_call_waits);
     hb_str name = hb_trace_text(in->trace, worst);
-    hb_advice *a = add(in, "synchronisation", total / s->span);
-    TEXT(in, a,
-         "The host waits for the GPU and starts its next work only afterwards: leave out "
-         "synchronisations, read results later, copy asynchronously.");
+    hb_advice *a = add(in, HB_ADVICE_SYNCHRONISATION, total / s->span, "");
     EVIDENCE(
         in, a,
         "gaps after a wait: %llu, %.3f ms, %.1f %% of the GPUs' time, the longest %.3f ms after "
@@ -263,11 +222,10 @@ static void small_kernels(hb_insight *in, const survey *s)
 {
     uint32_t count;
     double median = median_kernel(in, &count);
-    if (count < 10 || median > SMALL_KERNEL || !(s->late >= MIN_IDLE * s->span)) return;
-    hb_advice *a = add(in, "launch-bound", s->late / s->span);
-    TEXT(in, a,
-         "Kernels are short and the host cannot launch them fast enough: capture them into a HIP "
-         "graph, fuse them, or give each more to do.");
+    if (count < 10 || median > hb_advice_threshold(HB_ADVICE_LAUNCH_BOUND) ||
+        !(s->late >= MIN_IDLE * s->span))
+        return;
+    hb_advice *a = add(in, HB_ADVICE_LAUNCH_BOUND, s->late / s->span, "");
     EVIDENCE(in, a,
              "kernels: %u, half of them of at most %.2f us; %.1f %% of the GPUs' time idle because "
              "the next launch came late",
@@ -291,11 +249,13 @@ static void low_occupancy(hb_insight *in, const survey *s)
     const hb_kernel_sum *worst = NULL;
     double total = 0, known = 0;
     uint32_t kernels = 0;
+    const double least = hb_advice_threshold(HB_ADVICE_LOW_OCCUPANCY);
     for (uint32_t i = 0; i < in->kernels.count; i++) {
         const hb_kernel_sum *k = &in->kernels.items[i];
         known += k->occupied;
-        if (!(k->occupied > 0) || k->occupancy / k->occupied >= LOW_OCCUPANCY) continue;
-        if (hb_str_is(in->classes.items[k->class].name, "communication")) continue; /* by design */
+        if (!(k->occupied > 0) || k->occupancy / k->occupied >= least) continue;
+        if (hb_kernel_class_is(HB_KERNELS_COMMUNICATION, in->classes.items[k->class].name))
+            continue; /* by design */
         total += k->occupied;
         kernels++;
         if (!worst || k->total > worst->total) worst = k;
@@ -303,13 +263,12 @@ static void low_occupancy(hb_insight *in, const survey *s)
     if (!worst || !(total >= MIN_MATH * s->kernel_time)) return;
     hb_str name = hb_trace_text(in->trace, worst->name);
     hb_str limit = hb_insight_limit(in, worst);
-    hb_advice *a = add(in, "low-occupancy", total / HB_MAX(s->kernel_time, 1e-9));
-    TEXT(in, a, "Kernels leave most of the GPU's wave slots empty. The longest of them needs %s.",
-         remedy(limit));
+    hb_advice *a =
+        add(in, HB_ADVICE_LOW_OCCUPANCY, total / HB_MAX(s->kernel_time, 1e-9), remedy(limit));
     EVIDENCE(in, a,
              "kernels below %.0f %%: %u, %.1f %% of the kernels' time (known for %.1f %%); the "
              "longest: %.*s%s, %.1f %% of the time at %.1f %%%s%.*s",
-             LOW_OCCUPANCY, kernels, percent(total, s->kernel_time), percent(known, s->kernel_time),
+             least, kernels, percent(total, s->kernel_time), percent(known, s->kernel_time),
              NAME_ARGS(name), percent(worst->total, s->kernel_time),
              worst->occupancy / worst->occupied, limit.len ? ", limited by " : "", (int)limit.len,
              limit.s);
@@ -319,9 +278,8 @@ static void low_occupancy(hb_insight *in, const survey *s)
 
 static void add_finding(hb_insight *in, const hb_rule_finding *f)
 {
-    hb_advice *a = add(in, f->rule, f->weight);
-    TEXT(in, a, "%s", f->text);
-    EVIDENCE(in, a, "%s", f->evidence);
+    hb_advice *a = HB_PUSH(&in->arena, &in->advice);
+    *a = (hb_advice){f->rule, keep_text(in, f->text), keep_text(in, f->evidence), f->weight};
 }
 
 static void matrix_products(hb_insight *in)
@@ -379,7 +337,8 @@ static double time_in_copies(hb_insight *in, const survey *s, double first, doub
             continue;
         double start = HB_MAX(hb_ns_to_us(row->start), first),
                end = HB_MIN(hb_insight_end(row), last);
-        if (end <= start || !is_blocking_copy(hb_trace_text(in->trace, row->name))) continue;
+        if (end <= start || !hb_call_copies_and_waits(hb_trace_text(in->trace, row->name)))
+            continue;
         *HB_PUSH(&in->arena, &held) = (hb_interval){start, end};
     }
     hb_intervals merged = hb_intervals_merge(&in->arena, held.items, held.count);
@@ -410,21 +369,18 @@ static copied find_pageable(const hb_insight *in)
 
 static void blocking_copies(hb_insight *in, const survey *s)
 {
-    calls c = find_calls(in, s, is_blocking_copy);
+    calls c = find_calls(in, s, hb_call_copies_and_waits);
     copied p = find_pageable(in);
     double first, last;
     find_working_time(in, &first, &last);
     double held = c.count ? time_in_copies(in, s, first, last) : 0, span = last - first;
     double weight = HB_MAX(p.time / HB_MAX(s->span, 1e-9), held / HB_MAX(span, 1e-9));
     char pageable[80] = "not known (the trace does not tell)";
-    if (!(weight >= MIN_SHARE)) return;
+    if (!(weight >= hb_advice_threshold(HB_ADVICE_BLOCKING_COPIES))) return;
     if (p.known)
         snprintf(pageable, sizeof pageable, "%llu, %.3f ms", (unsigned long long)p.pageable,
                  milliseconds(p.time));
-    hb_advice *a = add(in, "blocking-copies", HB_MIN(weight, 1));
-    TEXT(in, a,
-         "Copies hold the host up: use hipMemcpyAsync() with memory of hipHostMalloc() (pinned "
-         "memory), on a stream of its own.");
+    hb_advice *a = add(in, HB_ADVICE_BLOCKING_COPIES, HB_MIN(weight, 1), "");
     EVIDENCE(in, a,
              "blocking copy calls: %llu; the host stood in them for %.3f ms, %.1f %% of the time "
              "in which GPUs worked; copies of pageable memory: %s",
@@ -433,13 +389,12 @@ static void blocking_copies(hb_insight *in, const survey *s)
 
 static void allocations(hb_insight *in, const survey *s)
 {
-    calls c = find_calls(in, s, is_allocation);
-    if (!c.count || !(c.host >= 0.01 * s->span) || (s->steps && c.count < s->steps)) return;
+    calls c = find_calls(in, s, hb_call_allocates);
+    if (!c.count || !(c.host >= hb_advice_threshold(HB_ADVICE_ALLOCATION) * s->span) ||
+        (s->steps && c.count < s->steps))
+        return;
     hb_str name = hb_trace_text(in->trace, c.name);
-    hb_advice *a = add(in, "allocation", HB_MIN(c.host / s->span, 1));
-    TEXT(in, a,
-         "Device memory is allocated or freed while the program works, which stops the GPU: "
-         "allocate once, or from a pool (hipMallocAsync()).");
+    hb_advice *a = add(in, HB_ADVICE_ALLOCATION, HB_MIN(c.host / s->span, 1), "");
     EVIDENCE(in, a, "calls %s: %llu, %.3f ms; the longest: %.*s%s, %.3f ms",
              s->steps ? "within the steps" : "in the trace", (unsigned long long)c.count,
              milliseconds(c.host), NAME_ARGS(name), milliseconds(c.longest));
@@ -452,11 +407,10 @@ static void communication(hb_insight *in, const survey *s)
         exposed += in->gpus.items[i].exposed_communication;
         total += in->gpus.items[i].kinds[HB_WORK_COMMUNICATION];
     }
-    if (!(exposed >= MIN_COMMUNICATION * s->span) || exposed <= 0) return;
-    hb_advice *a = add(in, "exposed-communication", exposed / s->span);
-    TEXT(in, a,
-         "GPUs communicate while they compute nothing: start collectives earlier, in buckets, "
-         "beside computation, or make them smaller.");
+    if (!(exposed >= hb_advice_threshold(HB_ADVICE_EXPOSED_COMMUNICATION) * s->span) ||
+        exposed <= 0)
+        return;
+    hb_advice *a = add(in, HB_ADVICE_EXPOSED_COMMUNICATION, exposed / s->span, "");
     EVIDENCE(
         in, a,
         "%.3f ms of %.3f ms of communication overlap no computation, %.1f %% of the GPUs' time",

@@ -16,8 +16,8 @@ static bool is_host_call(const hb_insight *in, const hb_row *row)
     case HB_KIND_FUNCTION: return true;
     case HB_KIND_OPERATOR:
     case HB_KIND_ANNOTATION:
-        return !hb_str_is(hb_trace_text(in->trace, row->cat), "gpu_user_annotation") &&
-               !hb_str_begins(hb_trace_text(in->trace, row->name), "ProfilerStep#");
+        return !hb_row_is_of(in->trace, row, HB_CATEGORY_GPU_USER_ANNOTATION) &&
+               !hb_row_is_step(in->trace, row);
     default: return false;
     }
 }

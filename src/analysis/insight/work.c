@@ -114,8 +114,8 @@ static void sum_kernel(hb_insight *in, hb_kernel_sum *k, const hb_row *row)
 static hb_work_kind kind_of(const hb_insight *in, const hb_kernel_sum *kernel)
 {
     hb_str class = in->classes.items[kernel->class].name;
-    return class.len == 13 && memcmp(class.s, "communication", 13) == 0 ? HB_WORK_COMMUNICATION
-                                                                        : HB_WORK_COMPUTATION;
+    return hb_kernel_class_is(HB_KERNELS_COMMUNICATION, class) ? HB_WORK_COMMUNICATION
+                                                               : HB_WORK_COMPUTATION;
 }
 
 /* ---- GPUs and streams ---- */

@@ -27,11 +27,8 @@ static bool is_device_work(const hb_row *row)
 /* False: the row is no step. */
 static bool step_number(const keeper *k, const hb_row *row, int64_t *number)
 {
-    static const char prefix[] = "ProfilerStep#";
-    hb_str name = hb_trace_text(k->trace, row->name);
-    bool kind = row->kind == HB_KIND_OPERATOR || row->kind == HB_KIND_ANNOTATION;
-    if (!kind || !hb_str_begins(name, prefix)) return false;
-    *number = strtoll(name.s + sizeof prefix - 1, NULL, 10);
+    if (!hb_row_is_step(k->trace, row)) return false;
+    *number = hb_step_number_of(hb_trace_text(k->trace, row->name));
     return true;
 }
 
@@ -46,8 +43,7 @@ static void find_windows(keeper *k)
     for (uint32_t i = 0; i < k->trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(k->trace, i);
         if (!hb_row_is_timed(k->trace, row) || !step_number(k, row, &number) ||
-            !is_wanted(k, number) ||
-            hb_str_is(hb_trace_text(k->trace, row->cat), "gpu_user_annotation"))
+            !is_wanted(k, number) || hb_row_is_of(k->trace, row, HB_CATEGORY_GPU_USER_ANNOTATION))
             continue;
         *HB_PUSH(&k->arena, &k->windows) = (window){row->start, hb_row_end(row)};
     }

@@ -65,17 +65,13 @@ static bool has_times(const unifier *u, const hb_row *row)
 
 static bool is_step(const unifier *u, const hb_row *row)
 {
-    bool host = row->kind == HB_KIND_OPERATOR || row->kind == HB_KIND_ANNOTATION;
-    return host && hb_str_begins(name_of(u, row), "ProfilerStep#");
+    return hb_row_is_step(u->trace, row);
 }
 
 static bool has_step_number(hb_str name)
 {
-    size_t prefix = strlen("ProfilerStep#");
-    if (name.len <= prefix) return false;
-    for (size_t i = prefix; i < name.len; i++)
-        if (name.s[i] < '0' || name.s[i] > '9') return false;
-    return true;
+    uint32_t digits = hb_step_digits(name);
+    return digits > 0 && HB_STEP_PREFIX_SIZE + digits == name.len;
 }
 
 static bool is_host(const hb_row *row)
@@ -169,7 +165,7 @@ static void rename_kind(unifier *u, hb_row *row)
 {
     if (row->kind == HB_KIND_CALL) set_kind(u, row, HB_KIND_RUNTIME);
     if (row->kind != HB_KIND_ANNOTATION) return;
-    bool gpu = hb_str_is(hb_trace_text(u->trace, row->cat), "gpu_user_annotation");
+    bool gpu = hb_row_is_of(u->trace, row, HB_CATEGORY_GPU_USER_ANNOTATION);
     if (gpu && is_step(u, row)) set_kind(u, row, HB_KIND_OTHER);
     if (!gpu && is_scope(u, row)) set_kind(u, row, HB_KIND_OPERATOR);
 }

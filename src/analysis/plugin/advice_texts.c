@@ -38,7 +38,7 @@ static void add(hb_analysis *a, hb_buf *buf)
 static void slow_loading(hb_analysis *a, hb_buf *buf)
 {
     double ratio = a->average[HB_ROLE_LOADER].v / a->average[HB_ROLE_TOTAL].v;
-    if (!(ratio > HB_ADVICE_LOADING)) return;
+    if (!(ratio > hb_advice_threshold(HB_ADVICE_LOADING))) return;
     hb_buf_printf(
         buf,
         "This run has high time cost on input data loading. %.1f%% of the step time is in "
@@ -99,7 +99,7 @@ static void use_nccl(hb_analysis *a, hb_buf *buf)
 static void much_communication(hb_analysis *a, hb_buf *buf)
 {
     double ratio = a->average[HB_ROLE_COMMUNICATION].v / a->average[HB_ROLE_TOTAL].v;
-    if (!(ratio > HB_ADVICE_COMMUNICATION)) return;
+    if (!(ratio > hb_advice_threshold(HB_ADVICE_COMMUNICATION))) return;
     hb_buf_printf(
         buf,
         "This run has high time cost on communication. %.1f%% of the step time is in "
@@ -115,13 +115,13 @@ static void idle_gpus(hb_analysis *a, hb_buf *buf)
 {
     uint32_t idle = 0, seen = 0;
     for (uint32_t i = 0; i < a->num_gpus; i++)
-        idle += a->gpus[i].utilization < HB_ADVICE_UTILIZATION;
+        idle += a->gpus[i].utilization < hb_advice_threshold(HB_ADVICE_UTILIZATION);
     if (!idle) return;
     hb_buf_str(buf, "GPU ");
     size_t before = buf->size;
     for (uint32_t i = 0; i < a->num_gpus; i++) {
         char text[16];
-        if (!(a->gpus[i].utilization < HB_ADVICE_UTILIZATION)) continue;
+        if (!(a->gpus[i].utilization < hb_advice_threshold(HB_ADVICE_UTILIZATION))) continue;
         seen++;
         hb_buf_str(buf, seen == 1 ? "" : seen == idle ? "and " : ", ");
         hb_buf_str(buf, hb_gpu_text(&a->gpus[i], text));
@@ -194,7 +194,7 @@ static void full_memory(hb_analysis *a, hb_buf *buf)
         if (hb_value_is_null(&prop->memory)) continue;
         if (!hb_value_number(&prop->memory, &total))
             hb_lose(a, "deviceProperties: totalGlobalMem is not a number");
-        if (!(list.items[i].bytes > total.v * HB_ADVICE_MEMORY)) continue;
+        if (!(list.items[i].bytes > total.v * hb_advice_threshold(HB_ADVICE_MEMORY))) continue;
         if (total.v == 0) hb_lose(a, "deviceProperties: totalGlobalMem is 0");
         hb_buf_printf(
             buf,

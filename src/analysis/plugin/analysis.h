@@ -23,6 +23,7 @@
 #include "plugin/py_ranges.h"
 #include "plugin/py_values.h"
 #include "rules/name_class.h"
+#include "rules/step_roles.h"
 #include "trace/trace.h"
 
 /* What an event is to the plugin; the first seven take part in call trees. */
@@ -109,19 +110,6 @@ typedef struct hb_tree_thread {
 } hb_tree_thread;
 
 typedef HB_VEC(hb_tree_thread) hb_threads;
-
-enum hb_role {
-    HB_ROLE_KERNEL,
-    HB_ROLE_MEMCPY,
-    HB_ROLE_MEMSET,
-    HB_ROLE_COMMUNICATION,
-    HB_ROLE_RUNTIME,
-    HB_ROLE_LOADER,
-    HB_ROLE_CPU,
-    HB_ROLE_OTHER,
-    HB_ROLE_TOTAL,
-    HB_ROLE_COUNT
-};
 
 typedef struct hb_step {
     hb_range range;

@@ -355,7 +355,7 @@ static void operator_text(hb_emitter *out, hb_analysis *a, const hb_memory_recor
     hb_str name = r->op_name ? hb_trace_text(a->trace, r->op_name) : HB_STR("");
     hb_str parent = r->parent_name ? hb_trace_text(a->trace, r->parent_name) : HB_STR("");
     if (!name.len) name = HB_STR("<unknown>");
-    if (!hb_str_begins(name, "aten::empty") || !parent.len) {
+    if (!hb_name_is(HB_KNOWN_EMPTY, name) || !parent.len) {
         hb_emit_str(out, name);
         return;
     }

@@ -3,24 +3,13 @@
 
 #include <stdio.h>
 
-typedef struct shown_role {
-    enum hb_role role;
-    const char *name;
-} shown_role;
-
-static const shown_role roles[] = {
-    {HB_ROLE_KERNEL, "Kernel"},   {HB_ROLE_MEMCPY, "Memcpy"},
-    {HB_ROLE_MEMSET, "Memset"},   {HB_ROLE_COMMUNICATION, "Communication"},
-    {HB_ROLE_RUNTIME, "Runtime"}, {HB_ROLE_LOADER, "DataLoader"},
-    {HB_ROLE_CPU, "CPU Exec"},    {HB_ROLE_OTHER, "Other"}};
-
 static bool has_gpu(const hb_analysis *a)
 {
     return a->roles[HB_ROLE_RUNTIME].count || a->roles[HB_ROLE_KERNEL].count ||
            a->roles[HB_ROLE_MEMCPY].count || a->roles[HB_ROLE_MEMSET].count;
 }
 
-static bool is_shown(const hb_analysis *a, enum hb_role role)
+static bool is_shown(const hb_analysis *a, hb_role role)
 {
     switch (role) {
     case HB_ROLE_KERNEL:
@@ -42,7 +31,7 @@ static void length_text(hb_buf *buf, hb_num length)
         hb_buf_py_num(buf, length);
 }
 
-static void tooltip(hb_emitter *out, hb_str step, hb_num total, const shown_role *role, hb_num cost)
+static void tooltip(hb_emitter *out, hb_str step, hb_num total, hb_role role, hb_num cost)
 {
     hb_buf text;
     hb_buf_init(&text, SIZE_MAX / 2);
@@ -50,7 +39,7 @@ static void tooltip(hb_emitter *out, hb_str step, hb_num total, const shown_role
     hb_buf_append(&text, step.s, step.len);
     hb_buf_str(&text, "<br>Total: ");
     length_text(&text, total);
-    hb_buf_printf(&text, "us<br><b>%s: ", role->name);
+    hb_buf_printf(&text, "us<br><b>%s: ", hb_role_title(role));
     hb_buf_py_num(&text, cost);
     hb_buf_str(&text, "us</b><br>Percentage: ");
     hb_buf_py_float(&text, hb_py_round(100 * cost.v / total.v, 2));
@@ -63,9 +52,9 @@ static void columns(hb_emitter *out, const hb_analysis *a)
 {
     hb_emit_open_key(out, "columns", '[');
     hb_emit_column(out, "string", "Step", NULL);
-    for (size_t i = 0; i < HB_ARRAY_LEN(roles); i++) {
-        if (!is_shown(a, roles[i].role)) continue;
-        hb_emit_column(out, "number", roles[i].name, NULL);
+    for (hb_role role = 0; role < HB_ROLE_TOTAL; role++) {
+        if (!is_shown(a, role)) continue;
+        hb_emit_column(out, "number", hb_role_title(role), NULL);
         hb_emit_raw(out, HB_STR("{\"type\": \"string\", \"role\": \"tooltip\", "
                                 "\"p\": {\"html\": \"true\"}}"));
     }
@@ -80,10 +69,10 @@ static void rows(hb_emitter *out, const hb_analysis *a)
         hb_str name = hb_trace_text(a->trace, step->name);
         hb_emit_open(out, '[');
         hb_emit_str(out, name);
-        for (size_t k = 0; k < HB_ARRAY_LEN(roles); k++) {
-            if (!is_shown(a, roles[k].role)) continue;
-            hb_emit_num(out, step->costs[roles[k].role]);
-            tooltip(out, name, step->costs[HB_ROLE_TOTAL], &roles[k], step->costs[roles[k].role]);
+        for (hb_role role = 0; role < HB_ROLE_TOTAL; role++) {
+            if (!is_shown(a, role)) continue;
+            hb_emit_num(out, step->costs[role]);
+            tooltip(out, name, step->costs[HB_ROLE_TOTAL], role, step->costs[role]);
         }
         hb_emit_close(out, ']');
     }
@@ -110,10 +99,10 @@ static void performance(hb_emitter *out, const hb_analysis *a)
     hb_emit_open(out, '{');
     average(out, "Average Step Time", total, total);
     hb_emit_open_key(out, "children", '[');
-    for (size_t i = 0; i < HB_ARRAY_LEN(roles); i++) {
-        if (!is_shown(a, roles[i].role)) continue;
+    for (hb_role role = 0; role < HB_ROLE_TOTAL; role++) {
+        if (!is_shown(a, role)) continue;
         hb_emit_open(out, '{');
-        average(out, roles[i].name, a->average[roles[i].role].v, total);
+        average(out, hb_role_title(role), a->average[role].v, total);
         hb_emit_close(out, '}');
     }
     hb_emit_close(out, ']');

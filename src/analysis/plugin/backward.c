@@ -116,9 +116,7 @@ static void group_engine(mirror *m)
     hb_analysis *a = m->a;
     for (uint32_t i = 0; i < m->engine.count; i++) {
         uint32_t n = m->engine.items[i];
-        bool joins =
-            hb_str_is(hb_node_name(a, &a->nodes[n]),
-                      "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad");
+        bool joins = hb_name_is(HB_KNOWN_ACCUMULATE, hb_node_name(a, &a->nodes[n]));
         if (joins && !m->groups.count) hb_lose(a, "the first backward node is an AccumulateGrad");
         if (!joins) {
             *HB_PUSH(&a->arena, &m->groups) = (group){0};

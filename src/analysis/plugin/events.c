@@ -19,9 +19,9 @@ static uint32_t find_wrong_end(hb_analysis *a)
         const hb_row *row = hb_trace_row(a->trace, i);
         if (!(row->flags & HB_ROW_NAME)) hb_lose(a, "event %u has no name that is a string", i);
         hb_str name = hb_trace_text(a->trace, row->name);
-        if (hb_str_is(name, "Record Window End"))
+        if (hb_name_is(HB_KNOWN_WINDOW_END, name))
             end = i;
-        else if (hb_str_begins(name, "Iteration Start:"))
+        else if (hb_name_is(HB_KNOWN_WINDOW_BEGIN, name))
             start = i;
     }
     if (start == HB_NO_ROW || end == HB_NO_ROW) return HB_NO_ROW;
@@ -50,8 +50,8 @@ static hb_type operator_type(hb_analysis *a, const hb_row *row)
 {
     hb_str name = hb_trace_text(a->trace, row->name);
     if (hb_name_bits(a, row->name) & HB_NAME_STEP) return HB_TYPE_STEP;
-    if (a->lightning && hb_str_begins(name, "[pl][profile]")) return HB_TYPE_PL_PROFILE;
-    if (a->lightning && hb_str_begins(name, "[pl][module]")) return HB_TYPE_PL_MODULE;
+    if (a->lightning && hb_name_is(HB_KNOWN_LIGHTNING_PROFILE, name)) return HB_TYPE_PL_PROFILE;
+    if (a->lightning && hb_name_is(HB_KNOWN_LIGHTNING_MODULE, name)) return HB_TYPE_PL_MODULE;
     return HB_TYPE_OPERATOR;
 }
 

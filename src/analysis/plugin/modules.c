@@ -267,16 +267,16 @@ static void sum_tree(hb_analysis *a, sums *s, uint32_t parent)
     }
 }
 
-/* "nn.Module: " is dropped wherever it stands. */
+/* What all modules are called is dropped wherever it stands. */
 static hb_sid shown_name(hb_analysis *a, hb_sid name)
 {
-    static const char prefix[] = "nn.Module: ";
-    const size_t n = sizeof prefix - 1;
+    const hb_str prefix = hb_known_text(HB_KNOWN_MODULE);
+    const size_t n = prefix.len;
     hb_str s = hb_trace_text(a->trace, name);
     char *text = hb_arena_alloc(&a->arena, s.len + 1);
     size_t size = 0;
     for (size_t i = 0; i < s.len;) {
-        bool skip = s.len - i >= n && memcmp(s.s + i, prefix, n) == 0;
+        bool skip = s.len - i >= n && memcmp(s.s + i, prefix.s, n) == 0;
         if (!skip) text[size++] = s.s[i];
         i += skip ? n : 1;
     }

@@ -191,15 +191,15 @@ static hb_class class_of(hb_analysis *a, hb_type type, hb_sid name)
     }
 }
 
-static hb_sid without(hb_analysis *a, hb_str name, const char *part)
+static hb_sid without(hb_analysis *a, hb_str name, hb_known word)
 {
     hb_buf buf;
-    size_t n = strlen(part);
+    hb_str part = hb_known_text(word);
     hb_buf_init(&buf, SIZE_MAX / 2);
     for (size_t i = 0; i < name.len;) {
-        bool skip = name.len - i >= n && memcmp(name.s + i, part, n) == 0;
+        bool skip = name.len - i >= part.len && memcmp(name.s + i, part.s, part.len) == 0;
         if (!skip) hb_buf_append(&buf, name.s + i, 1);
-        i += skip ? n : 1;
+        i += skip ? part.len : 1;
     }
     hb_sid id = hb_intern(a, buf.data ? buf.data : "", buf.size);
     hb_buf_free(&buf);
@@ -210,9 +210,9 @@ static hb_sid without(hb_analysis *a, hb_str name, const char *part)
 static hb_sid node_name(hb_analysis *a, hb_type type, const hb_row *row)
 {
     hb_str name = hb_trace_text(a->trace, row->name);
-    if (type == HB_TYPE_PL_PROFILE) return without(a, name, "[pl][profile]");
+    if (type == HB_TYPE_PL_PROFILE) return without(a, name, HB_KNOWN_LIGHTNING_PROFILE);
     if (type != HB_TYPE_PL_MODULE) return row->name;
-    hb_str bare = hb_trace_text(a->trace, without(a, name, "[pl][module]"));
+    hb_str bare = hb_trace_text(a->trace, without(a, name, HB_KNOWN_LIGHTNING_MODULE));
     const char *colon = memmem(bare.s, bare.len, ": ", 2);
     /* Python: find() gives -1 when there is none, and the slice begins at 1. */
     size_t from = colon ? (size_t)(colon - bare.s) + 2 : HB_MIN(1, bare.len);
@@ -265,8 +265,8 @@ static void add_host(linker *l, const hb_ev *ev, const hb_row *row)
     bool plain = type == HB_TYPE_OPERATOR || type == HB_TYPE_PYTHON || type == HB_TYPE_ANNOTATION;
     if (plain && hb_name_bits(a, row->name) & HB_NAME_COLLECTIVE) add_collective(a, ev, row);
     hb_str name = hb_node_name(a, &a->nodes[node]);
-    if (hb_str_is(name, "DataParallel.forward")) a->use_dp = true;
-    if (hb_str_is(name, "DistributedDataParallel.forward")) a->use_ddp = true;
+    if (hb_name_is(HB_KNOWN_DP_FORWARD, name)) a->use_dp = true;
+    if (hb_name_is(HB_KNOWN_DDP_FORWARD, name)) a->use_ddp = true;
     int64_t tid = int_tid(a, ev->row, hb_row_tid_key(a->trace, row));
     bool profile = type == HB_TYPE_PL_PROFILE;
     hb_tree_thread *t = profile ? thread_of(l, &a->pl_threads, &l->pl_tids, tid)

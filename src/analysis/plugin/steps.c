@@ -23,7 +23,7 @@ static void widen(span *s, hb_range r)
 /* "ProfilerStep#  +007#x" is step 7: Python's int() of what stands between the first two '#'. */
 static hb_sid step_name(hb_analysis *a, uint32_t row, hb_str name)
 {
-    const char *p = name.s + sizeof "ProfilerStep#" - 1, *end = name.s + name.len;
+    const char *p = name.s + HB_STEP_PREFIX_SIZE, *end = name.s + name.len;
     const char *stop = memchr(p, '#', (size_t)(end - p));
     char digits[64];
     size_t n = 0;
@@ -56,7 +56,7 @@ static void add_step(hb_analysis *a, uint32_t row_index, const hb_row *row)
 }
 
 /* The role an event's time counts for; HB_ROLE_TOTAL: none. */
-static enum hb_role role_of(hb_analysis *a, hb_type type, const hb_row *row)
+static hb_role role_of(hb_analysis *a, hb_type type, const hb_row *row)
 {
     switch (type) {
     case HB_TYPE_KERNEL:
@@ -81,7 +81,7 @@ static void take_event(hb_analysis *a, const hb_ev *ev, span *cpu, span *all, sp
     const hb_row *row = hb_trace_row(a->trace, ev->row);
     hb_range r = hb_row_range(a, row);
     hb_type type = (hb_type)ev->type;
-    enum hb_role role = role_of(a, type, row);
+    hb_role role = role_of(a, type, row);
     if (role != HB_ROLE_TOTAL) hb_ranges_merge_in(&a->arena, &a->roles[role], r);
     if (type == HB_TYPE_STEP) add_step(a, ev->row, row);
     if (type == HB_TYPE_PYTHON || type == HB_TYPE_OPERATOR || type == HB_TYPE_STEP) widen(cpu, r);

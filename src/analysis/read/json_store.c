@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "read/json_event.h"
+#include "rules/name_class.h"
 
 void hb_event_sink_init(hb_event_sink *sink, hb_trace *trace, bool lenient)
 {
@@ -151,18 +152,12 @@ static hb_kind kind_of_category(hb_event_sink *sink, hb_sid cat)
     return kind;
 }
 
-static bool text_is(const hb_trace *trace, hb_sid id, const char *text)
-{
-    hb_str s = hb_trace_text(trace, id);
-    return s.len == strlen(text) && memcmp(s.s, text, s.len) == 0;
-}
-
 /* The plugin's decision: flows by category, then complete events by category, then [memory]. */
 static hb_kind decide_kind(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
 {
     hb_value ph = hb_raw_get(raw, HB_SLOT_PH);
     row->ph = ph.type == HB_JSON_STRING && ph.size ? ph.s[0] : 0;
-    if (row->flags & HB_ROW_CAT && text_is(sink->trace, row->cat, "forward_backward"))
+    if (row->flags & HB_ROW_CAT && hb_row_is_of(sink->trace, row, HB_CATEGORY_FORWARD_BACKWARD))
         return HB_KIND_FLOW;
     if (hb_value_is(&ph, "X")) {
         row->flags |= HB_ROW_COMPLETE;
@@ -175,7 +170,8 @@ static hb_kind decide_kind(hb_event_sink *sink, const hb_raw_event *raw, hb_row 
     }
     if (hb_value_is(&ph, "i")) {
         row->flags |= HB_ROW_INSTANT;
-        if (row->flags & HB_ROW_NAME && text_is(sink->trace, row->name, "[memory]"))
+        if (row->flags & HB_ROW_NAME &&
+            hb_name_is(HB_KNOWN_MEMORY, hb_trace_text(sink->trace, row->name)))
             return HB_KIND_MEMORY;
     }
     return HB_KIND_OTHER;
@@ -201,7 +197,8 @@ static bool add_detail(hb_event_sink *sink, const hb_raw_event *raw, const hb_ro
     if (op->stack || d.fwd_thread) d.sequence = small_int(raw, HB_SLOT_SEQUENCE, -1);
     hb_number_state state = number(raw, HB_SLOT_FLOPS, &flops);
     if (state == HB_NUMBER_INT || state == HB_NUMBER_FLOAT) d.flops = flops;
-    if (row->flags & HB_ROW_NAME && text_is(sink->trace, row->name, "aten::conv2d"))
+    if (row->flags & HB_ROW_NAME &&
+        hb_name_is(HB_KNOWN_CONV2D, hb_trace_text(sink->trace, row->name)))
         d.concrete = add_json(sink, raw, HB_SLOT_CONCRETE);
     if (d.sequence < 0 && !d.fwd_thread && isnan(d.flops) && !d.concrete) return true;
     hb_column *details = &sink->trace->details;

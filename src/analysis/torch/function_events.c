@@ -44,7 +44,8 @@ static uint32_t class_of_category(const hb_row *row, hb_str cat)
     case HB_KIND_PYTHON:
     case HB_KIND_FUNCTION: return 0;
     case HB_KIND_ANNOTATION:
-        return HB_FN_ANNOTATION | (hb_str_begins(cat, "gpu") ? (uint32_t)HB_FN_DEVICE : 0);
+        return HB_FN_ANNOTATION |
+               (hb_category_is(HB_CATEGORY_GPU_USER_ANNOTATION, cat) ? (uint32_t)HB_FN_DEVICE : 0);
     case HB_KIND_RUNTIME:
     case HB_KIND_CALL: return HB_FN_RUNTIME | HB_FN_LINKED;
     case HB_KIND_KERNEL:
@@ -52,29 +53,19 @@ static uint32_t class_of_category(const hb_row *row, hb_str cat)
     case HB_KIND_MEMSET: return HB_FN_DEVICE | HB_FN_LINKED;
     default: break;
     }
-    if (hb_str_ends(cat, "_runtime") || hb_str_ends(cat, "_driver"))
-        return HB_FN_RUNTIME | HB_FN_LINKED;
-    if (hb_str_is(cat, HB_OUTSIDE_TREE)) return 0;
-    if (hb_str_is(cat, "overhead")) return HB_FN_RUNTIME;
-    if (hb_str_is(cat, "cuda_sync") || hb_str_is(cat, "cuda_event"))
-        return HB_FN_DEVICE | HB_FN_LINKED;
-    return CLASS_NONE;
+    switch (hb_category_of(cat)) {
+    case HB_CATEGORY_OUTSIDE_TREE: return 0;
+    case HB_CATEGORY_OVERHEAD: return HB_FN_RUNTIME;
+    case HB_CATEGORY_CUDA_SYNC:
+    case HB_CATEGORY_CUDA_EVENT: return HB_FN_DEVICE | HB_FN_LINKED;
+    default: return CLASS_NONE;
+    }
 }
 
 /* What torch's _filter_name() leaves out. */
 static bool is_filtered(hb_str name)
 {
-    static const char *const names[] = {
-        "profiler::_record_function_enter",
-        "profiler::_record_function_enter_new",
-        "profiler::_record_function_exit",
-        "aten::is_leaf",
-        "aten::output_nr",
-        "aten::_version",
-    };
-    for (size_t i = 0; i < HB_ARRAY_LEN(names); i++)
-        if (hb_str_is(name, names[i])) return true;
-    return false;
+    return (hb_scope_bits_of(name) & HB_NAME_UNLISTED) != 0;
 }
 
 /* With capture_overload_names, "aten::add.Tensor" is "aten::add" and "Tensor". */
@@ -98,7 +89,7 @@ static enum name_kind kind_of_name(builder *b, hb_sid id)
 {
     if (b->names[id] == NAME_UNKNOWN) {
         hb_str name = hb_trace_text(b->list->trace, id);
-        bool changed = hb_str_begins(name, "ProfilerStep#") || memchr(name.s, '.', name.len);
+        bool changed = hb_is_step(name) || memchr(name.s, '.', name.len);
         b->names[id] = is_filtered(name) ? NAME_FILTERED : changed ? NAME_CHANGED : NAME_PLAIN;
     }
     return (enum name_kind)b->names[id];
@@ -106,8 +97,8 @@ static enum name_kind kind_of_name(builder *b, hb_sid id)
 
 static void set_name(builder *b, const hb_row *row, hb_fn *fn)
 {
-    if (hb_str_begins(hb_trace_text(b->list->trace, row->name), "ProfilerStep#")) {
-        fn->name = hb_texts_add(&b->list->trace->strings, "ProfilerStep*", 13);
+    if (hb_is_step(hb_trace_text(b->list->trace, row->name))) {
+        fn->name = hb_texts_add(&b->list->trace->strings, HB_EVERY_STEP, sizeof HB_EVERY_STEP - 1);
         if (!fn->name) hb_arena_leave(b->list->arena, HB_ERROR_NO_MEMORY, "out of memory");
         return;
     }
@@ -189,7 +180,7 @@ static void collect(builder *b)
         if (row->kind == HB_KIND_MEMORY)
             *HB_PUSH(b->list->arena, &b->memory_rows) = i;
         else if (row->flags & HB_ROW_INSTANT && row->flags & HB_ROW_NAME &&
-                 hb_str_is(hb_trace_text(trace, row->name), "[OutOfMemory]"))
+                 hb_name_is(HB_KNOWN_OUT_OF_MEMORY, hb_trace_text(trace, row->name)))
             *HB_PUSH(b->list->arena, &b->oom_rows) = i;
         else
             add_row(b, i);

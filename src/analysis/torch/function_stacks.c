@@ -175,8 +175,9 @@ double hb_fn_flops(const hb_trace *trace, const hb_fn *fn)
     const hb_op_detail *detail = hb_trace_detail(trace, op);
     if (detail && !isnan(detail->flops)) return detail->flops;
     hb_str name = hb_trace_text(trace, fn->name);
-    if (!op->dims || name.len < 6 || memcmp(name.s, "aten::", 6) != 0) return 0;
-    const char *dims = hb_trace_text(trace, op->dims).s, *s = name.s + 6;
+    if (!op->dims || !hb_name_is(HB_KNOWN_OPERATOR, name)) return 0;
+    const char *dims = hb_trace_text(trace, op->dims).s,
+               *s = hb_name_behind(HB_KNOWN_OPERATOR, name).s;
     if (strcmp(s, "mm") == 0) return matrix_flops(dims, 0);
     if (strcmp(s, "addmm") == 0) return matrix_flops(dims, 1);
     if (strcmp(s, "bmm") == 0) return batch_flops(dims, 0);
@@ -307,14 +308,13 @@ static const hb_op_detail *detail_of(const hb_fn_list *list, const hb_fn *fn)
 /* A backward operator runs inside the engine's scope with its name. */
 static bool is_backward(const hb_fn_list *list, uint32_t i)
 {
-    static const char scope[] = "autograd::engine::evaluate_function: ";
     uint32_t parent = list->items[i].parent;
     if (parent == HB_NO_FN) return false;
     hb_str outer = hb_trace_text(list->trace, list->items[parent].name);
     hb_str name = hb_trace_text(list->trace, list->items[i].name);
-    return outer.len == sizeof scope - 1 + name.len &&
-           memcmp(outer.s, scope, sizeof scope - 1) == 0 &&
-           memcmp(outer.s + sizeof scope - 1, name.s, name.len) == 0;
+    if (!hb_name_is(HB_KNOWN_BACKWARD, outer)) return false;
+    hb_str of = hb_name_behind(HB_KNOWN_BACKWARD, outer);
+    return of.len == 1 + name.len && *of.s == ' ' && memcmp(of.s + 1, name.s, name.len) == 0;
 }
 
 /* The event itself or the innermost around it that is a backward operator, by event. */
@@ -349,7 +349,7 @@ static bool is_arrow(const hb_fn_list *list, const hb_row *row, char ph)
 {
     return row->ph == ph && row->flags & HB_ROW_TS && row->id != HB_ID_NONE &&
            row->kind == HB_KIND_OTHER && row->flags & HB_ROW_CAT &&
-           hb_str_is(hb_trace_text(list->trace, row->cat), "fwdbwd");
+           hb_row_is_of(list->trace, row, HB_CATEGORY_FWDBWD);
 }
 
 /* Where an arrow begins is the forward operator, and where it ends the backward one, which knows

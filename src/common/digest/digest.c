@@ -31,7 +31,7 @@ typedef struct sweep {
     uint32_t next_span;
     uint32_t step;                     /* the first one that is not over */
     uint32_t host_step;                /* the last one that has begun on the host, + 1 */
-    int64_t now, until[HB_TIME_ROLES]; /* the latest end of each role so far */
+    int64_t now, until[HB_ROLE_PARTS]; /* the latest end of each role so far */
     hb_dict operator_of, kernel_of, lane_of, bits_of; /* by name or thread */
     hb_dict collectives;                              /* by external id */
     HB_VEC(lane) lanes;
@@ -39,12 +39,12 @@ typedef struct sweep {
 
 /* ---- time ---- */
 
-static hb_time_role active(const sweep *s)
+static hb_role active(const sweep *s)
 {
     int role = 0;
-    while (role < HB_TIME_OTHER && s->until[role] <= s->now)
+    while (role < HB_ROLE_OTHER && s->until[role] <= s->now)
         role++;
-    return (hb_time_role)role;
+    return (hb_role)role;
 }
 
 /* The step that the present moment lies in, or the next one; NULL: there is none yet. */
@@ -60,9 +60,9 @@ static hb_step_times *present_step(sweep *s)
 static void advance(sweep *s, int64_t to)
 {
     while (s->now < to) {
-        hb_time_role role = active(s);
+        hb_role role = active(s);
         hb_step_times *step = present_step(s);
-        int64_t end = role == HB_TIME_OTHER ? to : HB_MIN(to, s->until[role]);
+        int64_t end = role == HB_ROLE_OTHER ? to : HB_MIN(to, s->until[role]);
         if (step && step->start_ns > s->now) {
             end = HB_MIN(end, step->start_ns);
         } else if (step) {
@@ -73,7 +73,7 @@ static void advance(sweep *s, int64_t to)
     }
 }
 
-static void occupy(sweep *s, hb_time_role role, int64_t start, int64_t end)
+static void occupy(sweep *s, hb_role role, int64_t start, int64_t end)
 {
     advance(s, start);
     s->until[role] = HB_MAX(s->until[role], end);
@@ -85,10 +85,9 @@ static void device_spans_until(sweep *s, int64_t to)
     for (; s->next_span < s->device.spans.count; s->next_span++) {
         const hb_device_span *span = &s->device.spans.items[s->next_span];
         if (span->start > to) return;
-        bool shared = span->role == HB_TIME_KERNEL && span->external_id &&
+        bool shared = span->role == HB_ROLE_KERNEL && span->external_id &&
                       hb_dict_get(&s->collectives, span->external_id);
-        occupy(s, shared ? HB_TIME_COMMUNICATION : (hb_time_role)span->role, span->start,
-               span->end);
+        occupy(s, shared ? HB_ROLE_COMMUNICATION : (hb_role)span->role, span->start, span->end);
     }
 }
 
@@ -215,17 +214,16 @@ static hb_step_times *host_step_at(sweep *s, int64_t ns)
 static bool is_only_drawn(const sweep *s, const hb_trace_event *e, unsigned bits)
 {
     return s->own_scopes == HB_SCOPES_ARE_ANNOTATIONS && e->kind == HB_EVENT_USER_ANNOTATION &&
-           !(bits & (HB_NAME_STEP | HB_NAME_COLLECTIVE | HB_NAME_LOADER)) &&
-           !hb_is_library_scope(e->name);
+           !(bits & (HB_NAME_STEP | HB_NAME_COLLECTIVE | HB_NAME_LOADER | HB_NAME_LIBRARY));
 }
 
 static void add_scope(sweep *s, const hb_trace_event *e, hb_step_times *step)
 {
     unsigned bits = name_bits(s, e);
     if (bits & HB_NAME_STEP || is_only_drawn(s, e, bits)) return;
-    hb_time_role role = bits & HB_NAME_COLLECTIVE ? HB_TIME_COMMUNICATION
-                        : bits & HB_NAME_LOADER   ? HB_TIME_DATA_LOADER
-                                                  : HB_TIME_CPU;
+    hb_role role = bits & HB_NAME_COLLECTIVE ? HB_ROLE_COMMUNICATION
+                   : bits & HB_NAME_LOADER   ? HB_ROLE_LOADER
+                                             : HB_ROLE_CPU;
     occupy(s, role, e->start_ns, e->end_ns);
     add_operator(s, e);
     if (step && e->kind == HB_EVENT_OP) step->flops += e->op.flops;
@@ -251,10 +249,7 @@ static void push_step(sweep *s, int64_t number, int64_t start, int64_t end)
 
 static void note_step(sweep *s, const hb_trace_event *e)
 {
-    char number[32] = "";
-    size_t prefix = strlen("ProfilerStep#");
-    memcpy(number, e->name.s + prefix, HB_MIN(e->name.len - prefix, sizeof number - 1));
-    push_step(s, strtoll(number, NULL, 10), e->start_ns, e->end_ns);
+    push_step(s, hb_step_number_of(e->name), e->start_ns, e->end_ns);
 }
 
 /* A program without steps has one, of all its scopes; without scopes too, of its device work. */

@@ -15,22 +15,9 @@
 #define HB_DIGEST_DIGEST_H
 
 #include "base/arena.h"
+#include "rules/step_roles.h"
 #include "trace/devices.h"
 #include "trace/source.h"
-
-/** Where a step's time goes, in the order in which the plugin gives it away: at any moment the
- * first role that is active has it. */
-typedef enum hb_time_role {
-    HB_TIME_KERNEL,
-    HB_TIME_MEMCPY,
-    HB_TIME_MEMSET,
-    HB_TIME_COMMUNICATION,
-    HB_TIME_RUNTIME,
-    HB_TIME_DATA_LOADER,
-    HB_TIME_CPU,
-    HB_TIME_OTHER,
-    HB_TIME_ROLES
-} hb_time_role;
 
 /** Where copies go; between GPUs as well as within one is the third. */
 typedef enum hb_copy_way {
@@ -45,7 +32,7 @@ typedef struct hb_step_times {
     int64_t step;
     int64_t host_start_ns;
     int64_t start_ns, end_ns;       /* with the device work that was launched in it */
-    int64_t role_ns[HB_TIME_ROLES]; /* together end - start */
+    int64_t role_ns[HB_ROLE_PARTS]; /* together end - start */
     double flops;
     uint64_t launched; /* pieces of device work */
     uint64_t copied_bytes[HB_COPY_WAYS];

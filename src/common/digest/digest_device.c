@@ -23,14 +23,14 @@ static uint32_t note_launched(hb_cycle_device *d, hb_arena *arena, const hb_trac
     return entry->value + 1;
 }
 
-static bool role_of(const hb_trace_event *e, hb_time_role *role)
+static bool role_of(const hb_trace_event *e, hb_role *role)
 {
     switch (e->kind) {
-    case HB_EVENT_KERNEL: *role = HB_TIME_KERNEL; return true;
-    case HB_EVENT_MEMCPY: *role = HB_TIME_MEMCPY; return true;
-    case HB_EVENT_MEMSET: *role = HB_TIME_MEMSET; return true;
+    case HB_EVENT_KERNEL: *role = HB_ROLE_KERNEL; return true;
+    case HB_EVENT_MEMCPY: *role = HB_ROLE_MEMCPY; return true;
+    case HB_EVENT_MEMSET: *role = HB_ROLE_MEMSET; return true;
     case HB_EVENT_RUNTIME:
-    case HB_EVENT_SYNC: *role = HB_TIME_RUNTIME; return true;
+    case HB_EVENT_SYNC: *role = HB_ROLE_RUNTIME; return true;
     default: return false;
     }
 }
@@ -47,19 +47,19 @@ static bool way_of(const hb_trace_event *e, hb_copy_way *way)
 void hb_cycle_device_add(hb_cycle_device *d, hb_arena *arena, const hb_trace_info *info,
                          const hb_trace_event *e)
 {
-    hb_time_role role;
+    hb_role role;
     if (!role_of(e, &role)) return;
-    bool call = role == HB_TIME_RUNTIME;
+    bool call = role == HB_ROLE_RUNTIME;
     if (call && e->correlation)
         *HB_PUSH(arena, &d->calls) = (hb_device_call){e->start_ns, e->end_ns, e->correlation};
     uint32_t launch = call ? 0 : note_launched(d, arena, e);
     *HB_PUSH(arena, &d->spans) =
         (hb_device_span){e->start_ns, e->end_ns, e->external_id, e->device, role, launch};
     hb_copy_way way;
-    if (role == HB_TIME_KERNEL)
+    if (role == HB_ROLE_KERNEL)
         *HB_PUSH(arena, &d->kernels) = (hb_kernel_span){
             e->start_ns, e->end_ns, hb_blocks_per_sm(info, e), e->kernel.occupancy, e->device};
-    if (role == HB_TIME_MEMCPY && way_of(e, &way))
+    if (role == HB_ROLE_MEMCPY && way_of(e, &way))
         *HB_PUSH(arena, &d->copies) = (hb_device_copy){e->start_ns, e->copy.bytes, way};
 }
 

@@ -15,7 +15,7 @@ typedef struct hb_device_span {
     int64_t start, end;
     uint64_t external_id; /* the scope that launched it; 0: none */
     int32_t device;
-    uint32_t role;   /* hb_time_role */
+    uint32_t role;   /* hb_role */
     uint32_t launch; /* index in launches + 1; 0: a call */
 } hb_device_span;
 

@@ -8,11 +8,17 @@
 
 #include "rules/kernel_class.h"
 
-/* From where on the plugin advises, as parts of a whole. */
-#define HB_ADVICE_LOADING       0.05 /* more of the steps' time is data loading */
-#define HB_ADVICE_COMMUNICATION 0.1  /* more of it is communication */
-#define HB_ADVICE_UTILIZATION   0.5  /* a GPU is busy for less of it */
-#define HB_ADVICE_MEMORY        0.9  /* more of a device's memory is allocated */
+typedef enum hb_advice_id {
+#define HB_ADVICE(id, name, threshold, unit, sentence) HB_ADVICE_##id,
+#include "rules/advice.def"
+    HB_ADVICE_COUNT
+} hb_advice_id;
+
+const char *hb_advice_name(hb_advice_id id);
+/** From where on it is given. */
+double hb_advice_threshold(hb_advice_id id);
+/** The sentence, with a text for each "{}" in it, in order. */
+void hb_advice_sentence(char *to, size_t size, hb_advice_id id, ...);
 
 /** What to do, and the figures that say so; in whole sentences. */
 typedef struct hb_rule_finding {

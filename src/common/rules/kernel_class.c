@@ -3,7 +3,57 @@
 
 #include <ctype.h>
 
+/* The tables of kernels.def. */
+
+static const struct {
+    hb_str name;
+    bool math;
+} classes[] = {
+#define HB_KERNEL_CLASS(id, name, math) {{name, sizeof name - 1}, math},
+#define HB_KERNELS(class, ...)
+#define HB_WITHOUT_MATRIX(pattern)
+#define HB_WITH_MATRIX(pattern)
 #include "rules/kernels.def"
+};
+
+static const struct {
+    hb_kernel_class_id class;
+    const char *patterns[40];
+} built_in[] = {
+#define HB_KERNEL_CLASS(id, name, math)
+#define HB_KERNELS(class, ...) {HB_KERNELS_##class, {__VA_ARGS__}},
+#define HB_WITHOUT_MATRIX(pattern)
+#define HB_WITH_MATRIX(pattern)
+#include "rules/kernels.def"
+};
+
+static const char *const uses_none[] = {
+#define HB_KERNEL_CLASS(id, name, math)
+#define HB_KERNELS(class, ...)
+#define HB_WITHOUT_MATRIX(pattern) pattern,
+#define HB_WITH_MATRIX(pattern)
+#include "rules/kernels.def"
+};
+
+static const char *const uses_matrix[] = {
+#define HB_KERNEL_CLASS(id, name, math)
+#define HB_KERNELS(class, ...)
+#define HB_WITHOUT_MATRIX(pattern)
+#define HB_WITH_MATRIX(pattern) pattern,
+#include "rules/kernels.def"
+};
+
+bool hb_kernel_class_is(hb_kernel_class_id id, hb_str name)
+{
+    return hb_str_is(name, classes[id].name.s);
+}
+
+bool hb_kernel_class_is_math(hb_str name)
+{
+    for (size_t i = 0; i < HB_ARRAY_LEN(classes); i++)
+        if (hb_kernel_class_is((hb_kernel_class_id)i, name)) return classes[i].math;
+    return false;
+}
 
 /* ---- patterns ---- */
 
@@ -195,8 +245,8 @@ hb_str hb_kernel_class_of(const hb_kernel_rules *rules, hb_str name)
     hb_str bare = without_arguments(name);
     for (size_t i = 0; i < HB_ARRAY_LEN(built_in); i++)
         for (const char *const *p = built_in[i].patterns; *p; p++)
-            if (hb_kernel_name_matches(str_of(*p), bare)) return str_of(built_in[i].word);
-    return HB_STR("other");
+            if (hb_kernel_name_matches(str_of(*p), bare)) return classes[built_in[i].class].name;
+    return classes[HB_KERNELS_OTHER].name;
 }
 
 enum { CODE_DISAGREES = HB_MATRIX_IS_UNUSED + 1 };

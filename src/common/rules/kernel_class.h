@@ -18,6 +18,19 @@
 #include "base/hash_map.h"
 #include "base/string_table.h"
 
+typedef enum hb_kernel_class_id {
+#define HB_KERNEL_CLASS(id, name, math) HB_KERNELS_##id,
+#define HB_KERNELS(class, ...)
+#define HB_WITHOUT_MATRIX(pattern)
+#define HB_WITH_MATRIX(pattern)
+#include "rules/kernels.def"
+    HB_KERNELS_COUNT
+} hb_kernel_class_id;
+
+/** Whether a class, which may be a user's, is that one of ours, or one of matrix products. */
+bool hb_kernel_class_is(hb_kernel_class_id id, hb_str name);
+bool hb_kernel_class_is_math(hb_str name);
+
 typedef struct hb_kernel_rule {
     hb_str word, pattern;
 } hb_kernel_rule;

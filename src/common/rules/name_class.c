@@ -1,127 +1,127 @@
-/* SPDX-License-Identifier: MIT
- *
- * What the plugin tells from a name.
- */
+/* SPDX-License-Identifier: MIT */
 #include "rules/name_class.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "base/base.h"
 
-static bool is_loader(hb_str name)
-{
-    return (hb_str_begins(name, "enumerate(DataLoader)#") && hb_str_ends(name, ".__next__")) ||
-           hb_str_begins(name, "enumerate(DataPipe)#");
-}
+enum how { IS, BEGINS, FRAMED };
 
-static int collective(hb_str name)
-{
-    static const char *const kinds[] = {"broadcast", "reduce", "all_reduce", "all_gather",
-                                        "reduce_scatter"};
-    int library = hb_str_begins(name, "nccl:") ? 1 : hb_str_begins(name, "gloo:") ? 2 : 0;
-    if (!library) return 0;
-    hb_str rest = {name.s + 5, name.len - 5};
-    for (size_t i = 0; i < HB_ARRAY_LEN(kinds); i++)
-        if (hb_str_is(rest, kinds[i])) return library;
-    return 0;
-}
+typedef struct name_rule {
+    hb_str text, last;
+    uint16_t how, bits;
+} name_rule;
 
-static bool kernel_uses_tc(hb_str name)
+static const name_rule rules[HB_KNOWN_NAMES] = {
+#define HB_NAME(id, how, text, last, bits) \
+    [HB_KNOWN_##id] = {{text, sizeof text - 1}, {last, sizeof last - 1}, how, bits},
+#include "rules/names.def"
+};
+
+static bool matches(const name_rule *rule, hb_str name)
 {
-    static const char *const parts[] = {"h884",
-                                        "s884",
-                                        "h1688",
-                                        "s1688",
-                                        "hmma",
-                                        "i8816",
-                                        "16816",
-                                        "dgrad_1x1_stride_2x2",
-                                        "first_layer_wgrad_kernel",
-                                        "conv1x1",
-                                        "conv2d_c1_k1",
-                                        "direct_group",
-                                        "xmma_implicit_gemm",
-                                        "xmma_sparse_conv",
-                                        "xmma_warp_specialized_implicit_gemm",
-                                        "xmma_gemm",
-                                        "xmma_sparse_gemm",
-                                        "c1688"};
-    for (size_t i = 0; i < HB_ARRAY_LEN(parts); i++)
-        if (memmem(name.s, name.len, parts[i], strlen(parts[i]))) return true;
+    uint32_t n = rule->text.len;
+    if (name.len < n || *name.s != *rule->text.s || memcmp(name.s, rule->text.s, n) != 0)
+        return false;
+    switch ((enum how)rule->how) {
+    case IS: return name.len == n;
+    case BEGINS: return true;
+    case FRAMED: return hb_str_ends(name, rule->last.s);
+    }
     return false;
 }
 
-/* Behind "aten::". */
-static const char *const eligible_aten[] = {"_convolution",
-                                            "conv1d",
-                                            "conv2d",
-                                            "conv3d",
-                                            "conv_tbc",
-                                            "conv_transpose1d",
-                                            "conv_transpose2d",
-                                            "conv_transpose3d",
-                                            "convolution",
-                                            "cudnn_convolution",
-                                            "cudnn_convolution_transpose",
-                                            "prelu",
-                                            "addmm",
-                                            "addmv",
-                                            "addr",
-                                            "matmul",
-                                            "mm",
-                                            "mv",
-                                            "linear",
-                                            "addbmm",
-                                            "baddbmm",
-                                            "bmm",
-                                            "chain_matmul",
-                                            "linalg_multi_dot",
-                                            "_thnn_fused_lstm_cell",
-                                            "_thnn_fused_gru_cell",
-                                            "lstm_cell",
-                                            "gru_cell",
-                                            "rnn_tanh_cell",
-                                            "rnn_relu_cell",
-                                            "cudnn_convolution_transpose_backward",
-                                            "cudnn_convolution_backward_weight",
-                                            "addmm_",
-                                            "cudnn_convolution_transpose_backward_weight",
-                                            "cudnn_convolution_transpose_backward_input",
-                                            "cudnn_convolution_backward_input",
-                                            "cudnn_convolution_backward"};
-
-static const char *const eligible_other[] = {"CudnnConvolutionBackward",
-                                             "BmmBackward0",
-                                             "CudnnConvolutionTransposeBackward",
-                                             "MmBackward",
-                                             "AddmvBackward",
-                                             "MvBackward",
-                                             "AddmmBackward",
-                                             "AddbmmBackward"};
-
-static bool op_tc_eligible(hb_str name)
+bool hb_name_is(hb_known word, hb_str name)
 {
-    bool aten = hb_str_begins(name, "aten::");
-    const char *const *list = aten ? eligible_aten : eligible_other;
-    size_t n = aten ? HB_ARRAY_LEN(eligible_aten) : HB_ARRAY_LEN(eligible_other);
-    hb_str rest = aten ? (hb_str){name.s + 6, name.len - 6} : name;
-    for (size_t i = 0; i < n; i++)
-        if (hb_str_is(rest, list[i])) return true;
+    return matches(&rules[word], name);
+}
+
+hb_str hb_known_text(hb_known word)
+{
+    return rules[word].text;
+}
+
+hb_str hb_name_behind(hb_known word, hb_str name)
+{
+    uint32_t n = rules[word].text.len;
+    return (hb_str){name.s + n, name.len - n};
+}
+
+unsigned hb_scope_bits_of(hb_str name)
+{
+    unsigned bits = HB_NAME_SEEN;
+    for (size_t i = 0; i < HB_KNOWN_NAMES; i++)
+        if (rules[i].bits && matches(&rules[i], name)) bits |= rules[i].bits;
+    return bits;
+}
+
+bool hb_is_library_scope(hb_str name)
+{
+    return (hb_scope_bits_of(name) & HB_NAME_LIBRARY) != 0;
+}
+
+bool hb_is_collective(hb_str name)
+{
+    for (int i = HB_KNOWN_NCCL_BROADCAST; i <= HB_KNOWN_GLOO_REDUCE_SCATTER; i++)
+        if (matches(&rules[i], name)) return true;
+    return false;
+}
+
+/* ---- tensor cores ---- */
+
+static bool kernel_uses_tc(hb_str name)
+{
+    static const hb_str parts[] = {
+#define HB_TC_KERNEL(part) {part, sizeof part - 1},
+#define HB_TC_OPERATOR(name)
+#include "rules/tensor_cores.def"
+    };
+    for (size_t i = 0; i < HB_ARRAY_LEN(parts); i++)
+        if (memmem(name.s, name.len, parts[i].s, parts[i].len)) return true;
+    return false;
+}
+
+static bool operator_could_use_tc(hb_str name)
+{
+    static const hb_str names[] = {
+#define HB_TC_KERNEL(part)
+#define HB_TC_OPERATOR(name) {name, sizeof name - 1},
+#include "rules/tensor_cores.def"
+    };
+    for (size_t i = 0; i < HB_ARRAY_LEN(names); i++)
+        if (name.len == names[i].len && memcmp(name.s, names[i].s, name.len) == 0) return true;
     return false;
 }
 
 unsigned hb_name_bits_of(hb_str name)
 {
-    unsigned bits = HB_NAME_SEEN;
-    int library = collective(name);
-    if (hb_str_begins(name, "ProfilerStep#")) bits |= HB_NAME_STEP;
-    if (library == 1) bits |= HB_NAME_NCCL;
-    if (library == 2) bits |= HB_NAME_GLOO;
-    if (is_loader(name)) bits |= HB_NAME_LOADER;
-    if (hb_str_begins(name, "Optimizer.step")) bits |= HB_NAME_OPTIMIZER;
-    if (hb_str_begins(name, "Optimizer.") || hb_str_is(name, "DataParallel.forward") ||
-        hb_str_is(name, "DistributedDataParallel.forward"))
-        bits |= HB_NAME_NO_OPERATOR;
+    unsigned bits = hb_scope_bits_of(name);
     if (kernel_uses_tc(name)) bits |= HB_NAME_TC_KERNEL;
-    if (op_tc_eligible(name)) bits |= HB_NAME_TC_OP;
-    if (hb_str_begins(name, "autograd::engine::evaluate_function:")) bits |= HB_NAME_BACKWARD;
+    if (operator_could_use_tc(name)) bits |= HB_NAME_TC_OP;
     return bits;
+}
+
+/* ---- steps ---- */
+
+uint32_t hb_step_digits(hb_str name)
+{
+    uint32_t i = HB_STEP_PREFIX_SIZE;
+    while (i < name.len && name.s[i] >= '0' && name.s[i] <= '9')
+        i++;
+    return i >= name.len || name.s[i] == '#' ? i - HB_STEP_PREFIX_SIZE : 0;
+}
+
+int64_t hb_step_number_of(hb_str name)
+{
+    char number[32] = "";
+    size_t n = HB_MIN(name.len - HB_STEP_PREFIX_SIZE, sizeof number - 1);
+    memcpy(number, name.s + HB_STEP_PREFIX_SIZE, n);
+    return strtoll(number, NULL, 10);
+}
+
+size_t hb_step_name(char text[HB_STEP_NAME_SIZE], int64_t number)
+{
+    return (size_t)snprintf(text, HB_STEP_NAME_SIZE, HB_STEP_PREFIX "%" PRId64, number);
 }

@@ -2,46 +2,6 @@
 #include "trace/trace.h"
 
 #include <stdlib.h>
-#include <strings.h>
-
-/* Category in lower case, kind. */
-static const struct {
-    const char *cat;
-    hb_kind kind;
-} category_kinds[] = {
-    {"cpu_op", HB_KIND_OPERATOR},
-    {"operator", HB_KIND_OPERATOR},
-    {"user_annotation", HB_KIND_ANNOTATION},
-    {"gpu_user_annotation", HB_KIND_ANNOTATION},
-    {"python", HB_KIND_PYTHON},
-    {"python_function", HB_KIND_FUNCTION},
-    {"runtime", HB_KIND_RUNTIME},
-    {"kernel", HB_KIND_KERNEL},
-    {"memcpy", HB_KIND_MEMCPY},
-    {"gpu_memcpy", HB_KIND_MEMCPY},
-    {"memset", HB_KIND_MEMSET},
-    {"gpu_memset", HB_KIND_MEMSET},
-    {"trace", HB_KIND_SPAN},
-    {"memory", HB_KIND_MEMORY},
-    {"cuda_runtime", HB_KIND_CALL},
-    {"cuda_driver", HB_KIND_CALL},
-    {"hip_runtime", HB_KIND_CALL},
-    {"hip_driver", HB_KIND_CALL},
-    {"xpu_runtime", HB_KIND_CALL},
-    {"xpu_driver", HB_KIND_CALL},
-    {"mtia_runtime", HB_KIND_CALL},
-    {"privateuse1_runtime", HB_KIND_CALL},
-    {"privateuse1_driver", HB_KIND_CALL},
-};
-
-hb_kind hb_kind_by_category(hb_str cat)
-{
-    for (size_t i = 0; i < HB_ARRAY_LEN(category_kinds); i++)
-        if (strlen(category_kinds[i].cat) == cat.len &&
-            strncasecmp(category_kinds[i].cat, cat.s, cat.len) == 0)
-            return category_kinds[i].kind;
-    return HB_KIND_OTHER;
-}
 
 bool hb_row_has_start(const hb_trace *trace, const hb_row *row)
 {
@@ -54,14 +14,6 @@ bool hb_row_is_timed(const hb_trace *trace, const hb_row *row)
     const unsigned needed = HB_ROW_TS | HB_ROW_DUR | HB_ROW_COMPLETE;
     return (row->flags & needed) == needed && row->duration >= 0 &&
            !(row->odd && hb_trace_odd_times(trace, row)->far);
-}
-
-bool hb_is_library_scope(hb_str name)
-{
-    return hb_str_begins(name, "enumerate(DataLoader)#") ||
-           hb_str_begins(name, "enumerate(DataPipe)#") || hb_str_begins(name, "Optimizer.") ||
-           hb_str_is(name, "DistributedDataParallel.forward") ||
-           hb_str_is(name, "DataParallel.forward");
 }
 
 enum { FIRST_SLOTS = 128 }; /* a power of two */

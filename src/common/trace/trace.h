@@ -11,34 +11,8 @@
 
 #include "base/string_table.h"
 #include "base/times.h"
-
-/* The kinds that the plugin knows, by category (and, for the last two, by phase). */
-typedef enum hb_kind {
-    HB_KIND_OTHER = 0, /* anything the plugin does not look at; hb_row.cat tells more */
-    HB_KIND_OPERATOR,
-    HB_KIND_ANNOTATION, /* user_annotation, gpu_user_annotation */
-    HB_KIND_PYTHON,
-    HB_KIND_FUNCTION, /* python_function, also modules */
-    HB_KIND_RUNTIME,
-    HB_KIND_KERNEL,
-    HB_KIND_MEMCPY,
-    HB_KIND_MEMSET,
-    HB_KIND_SPAN,   /* "trace" */
-    HB_KIND_MEMORY, /* [memory] instants */
-    HB_KIND_FLOW,   /* forward_backward */
-    HB_KIND_CALL,   /* a runtime call under a category that the plugin does not know */
-    HB_KIND_COUNT
-} hb_kind;
-
-/** By category, in any case; OTHER when the plugin does not know it. */
-hb_kind hb_kind_by_category(hb_str category);
-
-/** PyTorch's own scopes that are annotations today, and that the plugin knows as operators only:
- * data loading, optimizers, and the forward passes of data parallel modules. */
-bool hb_is_library_scope(hb_str name);
-
-/** What the writer calls scopes that must not come into the plugin's tree of calls. */
-#define HB_OUTSIDE_TREE "outside_tree"
+#include "rules/categories.h"
+#include "rules/name_class.h"
 
 /** Any scalar of a file as a 64-bit number with Python's equality: 1, 1.0 and true are one key. */
 typedef uint64_t hb_key;
@@ -329,6 +303,19 @@ static inline hb_id hb_row_correlation(const hb_trace *trace, const hb_row *row)
 static inline hb_key hb_row_correlation_key(const hb_trace *trace, const hb_row *row)
 {
     return hb_id_key(trace, hb_row_correlation(trace, row));
+}
+
+/** Whether a row's category is that one. */
+static inline bool hb_row_is_of(const hb_trace *trace, const hb_row *row, hb_category category)
+{
+    return hb_category_is(category, hb_texts_get(&trace->strings, row->cat));
+}
+
+/** A step, also where it was repeated among a GPU's annotations. */
+static inline bool hb_row_is_step(const hb_trace *trace, const hb_row *row)
+{
+    bool scope = row->kind == HB_KIND_OPERATOR || row->kind == HB_KIND_ANNOTATION;
+    return scope && hb_is_step(hb_texts_get(&trace->strings, row->name));
 }
 
 /** A runtime call, whatever its category. */

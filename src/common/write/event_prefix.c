@@ -3,6 +3,43 @@
 
 #include "write/json_parts.h"
 
+/* Up to the name, by category. */
+typedef hb_str heads[HB_CATEGORIES];
+#define HEAD(id, before, text, after)                                                \
+    [HB_CATEGORY_##id] = {"\n  {\n    \"ph\": " before "    \"cat\": \"" text after, \
+                          sizeof("\n  {\n    \"ph\": " before "    \"cat\": \"" text after) - 1},
+
+static const heads complete_heads = {
+#define HB_CATEGORY(id, text, match, kind, plugin) HEAD(id, "\"X\",\n", text, "\",\n    \"name\": ")
+#include "rules/categories.def"
+};
+
+static const heads instant_heads = {
+#define HB_CATEGORY(id, text, match, kind, plugin) \
+    HEAD(id, "\"i\",\n    \n", text, "\",\n    \"s\": \"t\",\n    \"name\": ")
+#include "rules/categories.def"
+};
+
+static const heads counter_heads = {
+#define HB_CATEGORY(id, text, match, kind, plugin) HEAD(id, "\"C\",\n", text, "\",\n    \"name\": ")
+#include "rules/categories.def"
+};
+
+hb_str hb_complete_head(hb_category category)
+{
+    return complete_heads[category];
+}
+
+hb_str hb_instant_head(hb_category category)
+{
+    return instant_heads[category];
+}
+
+hb_str hb_counter_head(hb_category category)
+{
+    return counter_heads[category];
+}
+
 char *hb_put_head(hb_out *out, hb_str head, hb_str name)
 {
     if (HB_UNLIKELY(name.len > HB_OUT_BLOCK / 2)) {
@@ -42,7 +79,7 @@ char *hb_put_duration_event(hb_writer *w, const hb_trace_event *event, const hb_
                             int64_t pid)
 {
     uint64_t start = hb_since_base(w, event->start_ns), end = hb_since_base(w, place->end_ns);
-    char *p = hb_put_head(&w->out, place->head, hb_names_get(w->names, event));
+    char *p = hb_put_head(&w->out, complete_heads[place->category], hb_names_get(w->names, event));
     p = hb_put_row(&w->row, p, pid, event->tid);
     p = hb_put_us(p, start);
     p = HB_PUT(p, ",\n    \"dur\": ");
@@ -51,9 +88,10 @@ char *hb_put_duration_event(hb_writer *w, const hb_trace_event *event, const hb_
     return HB_PUT(p, "\n    ,\n    \"args\": {\n      ");
 }
 
-void hb_write_flow(hb_writer *w, bool start, uint64_t id, hb_str cat, const hb_trace_event *event,
-                   int64_t pid)
+void hb_write_flow(hb_writer *w, bool start, uint64_t id, hb_category category,
+                   const hb_trace_event *event, int64_t pid)
 {
+    hb_str cat = hb_category_text(category);
     char *p = hb_out_room(&w->out, HB_OUT_ROOM);
     p = start ? HB_PUT(p, "\n  {\n    \"ph\": \"s\",\n    \"id\": ")
               : HB_PUT(p, "\n  {\n    \"ph\": \"f\",\n    \"id\": ");

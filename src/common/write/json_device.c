@@ -6,7 +6,7 @@
  */
 #include "write/json_parts.h"
 
-#define AC2G HB_STR("ac2g")
+#define AC2G HB_CATEGORY_AC2G
 
 /* Kineto leaves the id out when there is none. The plugin would then hand all such calls to the
  * first module frame; with 0 it puts them under the thread's root. */
@@ -45,9 +45,9 @@ static char *put_triple(char *p, const uint32_t v[3])
     return p;
 }
 
-static char *begin(hb_writer *w, const hb_trace_event *event, hb_str head, int64_t pid)
+static char *begin(hb_writer *w, const hb_trace_event *event, hb_category category, int64_t pid)
 {
-    hb_place place = {.head = head, .end_ns = event->end_ns};
+    hb_place place = {.category = category, .end_ns = event->end_ns};
     return hb_put_duration_event(w, event, &place, pid);
 }
 
@@ -137,7 +137,7 @@ static void write_error(hb_out *out, const hb_runtime_args *call)
  * shown empty, gets the calls of a program that marks nothing, its memory view their names. */
 static void write_operator(hb_writer *w, const hb_trace_event *event)
 {
-    hb_place place = {.head = HB_X_HEAD("cpu_op"), .end_ns = event->end_ns, .in_tree = true};
+    hb_place place = {.category = HB_CATEGORY_CPU_OP, .end_ns = event->end_ns, .in_tree = true};
     char *p = hb_put_duration_event(w, event, &place, w->info->pid);
     p = put_external_id(w, p, external_id(w, event));
     p = HB_PUT(p, "\"Record function id\": 0, \"Ev Idx\": ");
@@ -148,8 +148,7 @@ static void write_operator(hb_writer *w, const hb_trace_event *event)
 void hb_write_runtime(hb_writer *w, const hb_trace_event *event)
 {
     if (is_operator(w, event)) write_operator(w, event);
-    hb_str head = w->kineto ? HB_X_HEAD("cuda_runtime") : HB_X_HEAD("Runtime");
-    char *p = begin(w, event, head, w->info->pid);
+    char *p = begin(w, event, hb_call_category(w->kineto), w->info->pid);
     p = put_external_id(w, p, external_id(w, event));
     hb_out_done(&w->out, put_runtime_args(w, p, event));
     if (event->runtime.error && !w->kineto) write_error(&w->out, &event->runtime);
@@ -160,9 +159,9 @@ void hb_write_runtime(hb_writer *w, const hb_trace_event *event)
 
 /* ---- device work ---- */
 
-static char *begin_device_work(hb_writer *w, const hb_trace_event *event, hb_str head)
+static char *begin_device_work(hb_writer *w, const hb_trace_event *event, hb_category category)
 {
-    char *p = begin(w, event, head, event->device);
+    char *p = begin(w, event, category, event->device);
     p = put_external_id(w, p, external_id(w, event));
     p = HB_PUT(p, "      \"device\": ");
     p = hb_put_i64(p, event->device);
@@ -239,7 +238,7 @@ static char *put_kernel_details(const hb_writer *w, char *p, const hb_trace_even
 
 void hb_write_kernel(hb_writer *w, const hb_trace_event *event)
 {
-    char *p = begin_device_work(w, event, HB_X_HEAD("kernel"));
+    char *p = begin_device_work(w, event, HB_CATEGORY_KERNEL);
     p = HB_PUT(p, "Dispatch Kernel\"");
     if (event->kernel.has_grid) {
         p = HB_PUT(p, ",      \"grid\":     ");
@@ -273,9 +272,9 @@ static char *put_peers(char *p, const hb_copy_args *copy)
 void hb_write_transfer(hb_writer *w, const hb_trace_event *event)
 {
     bool copy = event->kind == HB_EVENT_MEMCPY;
-    hb_str head = copy ? HB_X_HEAD("gpu_memcpy") : HB_X_HEAD("gpu_memset");
+    hb_category category = copy ? HB_CATEGORY_GPU_MEMCPY : HB_CATEGORY_GPU_MEMSET;
     const char *kind = event->copy.kind ? event->copy.kind : "<unknown>";
-    char *p = begin_device_work(w, event, head);
+    char *p = begin_device_work(w, event, category);
     size_t len = strnlen(kind, 32);
     memcpy(p, kind, len);
     p = put_bytes(HB_PUT(p + len, "\""), event);
@@ -296,7 +295,7 @@ void hb_write_device_annotation(hb_writer *w, const hb_trace_event *event)
 {
     hb_trace_event wider;
     if (!hb_widen_annotation(w, event, &wider)) return;
-    char *p = begin(w, &wider, HB_X_HEAD("gpu_user_annotation"), event->device);
+    char *p = begin(w, &wider, HB_CATEGORY_GPU_USER_ANNOTATION, event->device);
     p = HB_PUT(p, "\"External id\": ");
     p = hb_put_u64(p, event->external_id);
     hb_out_done(&w->out, hb_put_args_end(p));

@@ -95,7 +95,7 @@ static char *put_flops(const hb_writer *w, char *p, const hb_op_args *op)
 static void write_fwdbwd(hb_writer *w, const hb_trace_event *event, uint64_t index)
 {
     const hb_flow_end *flow = hb_flows_at(&w->flows, index);
-    if (flow) hb_write_flow(w, flow->is_start, flow->id, HB_STR("fwdbwd"), event, w->info->pid);
+    if (flow) hb_write_flow(w, flow->is_start, flow->id, HB_CATEGORY_FWDBWD, event, w->info->pid);
 }
 
 void hb_write_scope(hb_writer *w, const hb_trace_event *event)
@@ -205,12 +205,10 @@ static void write_memory_args(hb_writer *w, char *p, const hb_trace_event *event
 void hb_write_memory(hb_writer *w, const hb_trace_event *event)
 {
     bool failed = event->flags & HB_TEV_OUT_OF_MEMORY;
-    hb_str name = failed ? HB_STR("\"[OutOfMemory]\"") : HB_STR("\"[memory]\"");
-    char *p =
-        hb_put_head(&w->out,
-                    HB_STR("\n  {\n    \"ph\": \"i\",\n    \n    \"cat\": \"cpu_instant_event\","
-                           "\n    \"s\": \"t\",\n    \"name\": "),
-                    name);
+    hb_str name = hb_known_text(failed ? HB_KNOWN_OUT_OF_MEMORY : HB_KNOWN_MEMORY);
+    char *p = hb_put_head(&w->out, hb_instant_head(HB_CATEGORY_CPU_INSTANT_EVENT), HB_STR("\""));
+    memcpy(p, name.s, name.len);
+    p = HB_PUT(p + name.len, "\"");
     p = hb_put_row(&w->row, p, w->info->pid, event->tid);
     p = hb_put_us(p, hb_since_base(w, event->start_ns));
     write_memory_args(w, HB_PUT(p, "\n    ,\n    \"args\": {\n      "), event);
@@ -220,9 +218,8 @@ void hb_write_memory(hb_writer *w, const hb_trace_event *event)
 /* PyTorch has no such event; this is Kineto's layout of a counter. */
 void hb_write_scalar(hb_writer *w, const hb_trace_event *event)
 {
-    char *p = hb_put_head(
-        &w->out, HB_STR("\n  {\n    \"ph\": \"C\",\n    \"cat\": \"scalar\",\n    \"name\": "),
-        hb_names_get(w->names, event));
+    char *p =
+        hb_put_head(&w->out, hb_counter_head(HB_CATEGORY_SCALAR), hb_names_get(w->names, event));
     p = hb_put_row(&w->row, p, w->info->pid, event->tid);
     p = hb_put_us(p, hb_since_base(w, event->start_ns));
     p = HB_PUT(p, ",\n    \"args\": {\n      \"value\": ");

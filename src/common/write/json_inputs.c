@@ -176,19 +176,6 @@ void hb_write_input_dims(hb_out *out, const hb_op_args *op)
     HB_OUT(out, "]");
 }
 
-bool hb_is_collective(hb_str name)
-{
-    static const char *const kinds[] = {
-        "broadcast", "reduce", "all_reduce", "all_gather", "reduce_scatter",
-    };
-    if (name.len < 5 || (memcmp(name.s, "nccl:", 5) != 0 && memcmp(name.s, "gloo:", 5) != 0))
-        return false;
-    for (size_t i = 0; i < HB_ARRAY_LEN(kinds); i++)
-        if (name.len - 5 == strlen(kinds[i]) && memcmp(name.s + 5, kinds[i], name.len - 5) == 0)
-            return true;
-    return false;
-}
-
 uint32_t hb_flatten_tensors(const hb_op_args *op, hb_input *flat, uint32_t max)
 {
     uint32_t count = 0;

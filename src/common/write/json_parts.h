@@ -7,6 +7,7 @@
 #define HB_WRITE_JSON_PARTS_H
 
 #include "io/out.h"
+#include "rules/categories.h"
 #include "trace/devices.h"
 #include "trace/source.h"
 #include "trace/trace.h"
@@ -74,8 +75,6 @@ void hb_write_concrete_inputs(hb_out *out, const hb_op_args *op);
 void hb_write_input_types(hb_out *out, const hb_op_args *op);
 void hb_write_input_strides(hb_out *out, const hb_op_args *op);
 void hb_write_input_dims(hb_out *out, const hb_op_args *op);
-/** Whether the plugin's distributed view takes an event of this name for a collective. */
-bool hb_is_collective(hb_str name);
 /** The tensors among the inputs, those of lists one by one, at most `max`; returns their number. */
 uint32_t hb_flatten_tensors(const hb_op_args *op, hb_input *flat, uint32_t max);
 void hb_write_runtime(hb_writer *w, const hb_trace_event *event);
@@ -90,8 +89,7 @@ int32_t hb_written_device_id(const hb_writer *w, const hb_memory_args *memory);
 
 /* place.c: where a scope stands in the plugin's tree. */
 typedef struct hb_place {
-    hb_str head; /* the event's text up to its name */
-    hb_str category;
+    hb_category category;
     int64_t end_ns; /* a step's is moved when it is empty */
     bool in_tree;   /* its end must be exact as a double too */
 } hb_place;
@@ -103,8 +101,10 @@ hb_result hb_survey(hb_writer *w);
 
 /* ---- strokes ---- */
 
-#define HB_X_HEAD(cat) \
-    HB_STR("\n  {\n    \"ph\": \"X\",\n    \"cat\": \"" cat "\",\n    \"name\": ")
+/** The texts of events up to their names. */
+hb_str hb_complete_head(hb_category category);
+hb_str hb_instant_head(hb_category category);
+hb_str hb_counter_head(hb_category category);
 
 /** Head and name; HB_OUT_ROOM bytes are left at the pointer returned. */
 char *hb_put_head(hb_out *out, hb_str head, hb_str name);
@@ -140,7 +140,7 @@ static inline char *hb_put_args_end(char *p)
     return HB_PUT(p, "\n    }\n  },");
 }
 
-void hb_write_flow(hb_writer *w, bool start, uint64_t id, hb_str cat, const hb_trace_event *event,
-                   int64_t pid);
+void hb_write_flow(hb_writer *w, bool start, uint64_t id, hb_category category,
+                   const hb_trace_event *event, int64_t pid);
 
 #endif

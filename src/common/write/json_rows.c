@@ -131,9 +131,9 @@ int64_t hb_span_ns(const hb_writer *w)
 
 static void write_span(hb_writer *w)
 {
-    char *p = hb_out_room(&w->out, HB_OUT_ROOM);
-    p = HB_PUT(p, "\n  {\n    \"ph\": \"X\",\n    \"cat\": \"Trace\",\n"
-                  "    \"name\": \"PyTorch Profiler (0)\",\n    \"pid\": \"Spans\",\n"
+    char *p = hb_put_head(&w->out, hb_complete_head(HB_CATEGORY_TRACE),
+                          HB_STR("\"PyTorch Profiler (0)\""));
+    p = HB_PUT(p, ",\n    \"pid\": \"Spans\",\n"
                   "    \"tid\": \"PyTorch Profiler\",\n    \"ts\": ");
     p = put_ts(w, p, w->info->start_ns);
     p = HB_PUT(p, ",\n    \"dur\": ");

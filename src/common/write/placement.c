@@ -5,17 +5,16 @@
  */
 #include "write/json_parts.h"
 
-/* Of a category, a literal. */
-#define PLACE(category, end_ns, in_tree)                           \
-    (hb_place)                                                     \
-    {                                                              \
-        HB_X_HEAD(category), HB_STR(category), (end_ns), (in_tree) \
+#define PLACE(category, end_ns, in_tree)            \
+    (hb_place)                                      \
+    {                                               \
+        HB_CATEGORY_##category, (end_ns), (in_tree) \
     }
 
 /* Unknown to the plugin, drawn by every viewer. */
 static hb_place outside(const hb_trace_event *event)
 {
-    return PLACE(HB_OUTSIDE_TREE, event->end_ns, false);
+    return PLACE(OUTSIDE_TREE, event->end_ns, false);
 }
 
 /* A step's end, moved off its start: the plugin divides by a step's length. */
@@ -38,26 +37,33 @@ static bool nests(hb_writer *w, hb_nest *nest, unsigned limit, const hb_trace_ev
     }
 }
 
+/* What the plugin reads as a number. */
+static bool is_numbered(hb_str step)
+{
+    uint32_t digits = hb_step_digits(step);
+    return digits > 0 && digits <= 18;
+}
+
 hb_place hb_place_scope(hb_writer *w, const hb_trace_event *event)
 {
-    if (w->kineto && event->kind == HB_EVENT_OP) return PLACE("cpu_op", event->end_ns, false);
-    if (w->kineto) return PLACE("user_annotation", event->end_ns, false);
+    if (w->kineto && event->kind == HB_EVENT_OP) return PLACE(CPU_OP, event->end_ns, false);
+    if (w->kineto) return PLACE(USER_ANNOTATION, event->end_ns, false);
     if (w->scopes.tid != event->tid) {
         w->scopes.tid = event->tid;
         w->scopes.depth = 0;
     }
     bool step = hb_is_step(event->name);
-    if (step && !hb_step_is_numbered(event->name)) return outside(event);
+    if (step && !is_numbered(event->name)) return outside(event);
     bool nested = nests(w, &w->scopes, HB_NEST_SCOPES, event);
-    if (!step) return nested ? PLACE("cpu_op", event->end_ns, true) : outside(event);
+    if (!step) return nested ? PLACE(CPU_OP, event->end_ns, true) : outside(event);
     if (!nested || hb_steps_next_hidden(&w->steps)) return outside(event);
-    return PLACE("user_annotation", step_end(event), true);
+    return PLACE(USER_ANNOTATION, step_end(event), true);
 }
 
 hb_place hb_place_module(hb_writer *w, const hb_trace_event *event)
 {
-    if (w->kineto) return PLACE("python_function", event->end_ns, false);
+    if (w->kineto) return PLACE(PYTHON_FUNCTION, event->end_ns, false);
     hb_nest *nest = hb_nests_of(&w->modules, event->tid);
     bool nested = nest && nests(w, nest, HB_NEST_MODULES, event);
-    return nested ? PLACE("python_function", event->end_ns, true) : outside(event);
+    return nested ? PLACE(PYTHON_FUNCTION, event->end_ns, true) : outside(event);
 }

@@ -3,6 +3,7 @@
  * What must be known before the first byte: counts for the header, pairs for the flows, steps that
  * the plugin may not see, scopes that it does not see.
  */
+#include "rules/name_class.h"
 #include "write/json_parts.h"
 
 static hb_result survey_scope(hb_writer *w, const hb_trace_event *event, uint64_t index)

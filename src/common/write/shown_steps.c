@@ -5,23 +5,6 @@
 
 #include "base/base.h"
 
-static const char step_prefix[] = "ProfilerStep#";
-enum { STEP_PREFIX = sizeof step_prefix - 1 };
-
-bool hb_is_step(hb_str name)
-{
-    return name.len >= STEP_PREFIX && memcmp(name.s, step_prefix, STEP_PREFIX) == 0;
-}
-
-/* Python's int() takes more (blanks, signs, underscores), none of which a step is named with. */
-bool hb_step_is_numbered(hb_str name)
-{
-    uint32_t i = STEP_PREFIX;
-    while (i < name.len && name.s[i] >= '0' && name.s[i] <= '9')
-        i++;
-    return i > STEP_PREFIX && i <= STEP_PREFIX + 18 && (i == name.len || name.s[i] == '#');
-}
-
 hb_result hb_steps_add(hb_steps *steps, int64_t start, int64_t end, uint64_t external_id)
 {
     if (steps->count == HB_MAX_STEPS) return HB_OK;

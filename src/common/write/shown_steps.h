@@ -27,11 +27,6 @@ typedef struct hb_steps {
     size_t at; /* next to be asked for */
 } hb_steps;
 
-/** Whether the plugin takes an event of this name for a step. */
-bool hb_is_step(hb_str name);
-/** Whether it can read the number in it; if not, it loses the file. */
-bool hb_step_is_numbered(hb_str name);
-
 /** Notes a step. HB_ERROR_NO_MEMORY. */
 hb_result hb_steps_add(hb_steps *steps, int64_t start, int64_t end, uint64_t external_id);
 

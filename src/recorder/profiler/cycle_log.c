@@ -15,15 +15,15 @@
 #define TOP_NAMES     20u
 #define STEPS_AT_ONCE 1024u /* so many fit into the log's queue, whatever they have */
 
-static const hb_profile_number role_numbers[HB_TIME_ROLES] = {
-    [HB_TIME_KERNEL] = HB_PROFILE_KERNEL_MS,
-    [HB_TIME_MEMCPY] = HB_PROFILE_MEMCPY_MS,
-    [HB_TIME_MEMSET] = HB_PROFILE_MEMSET_MS,
-    [HB_TIME_COMMUNICATION] = HB_PROFILE_COMMUNICATION_MS,
-    [HB_TIME_RUNTIME] = HB_PROFILE_RUNTIME_MS,
-    [HB_TIME_DATA_LOADER] = HB_PROFILE_DATA_LOADER_MS,
-    [HB_TIME_CPU] = HB_PROFILE_CPU_MS,
-    [HB_TIME_OTHER] = HB_PROFILE_OTHER_MS,
+static const hb_profile_number role_numbers[HB_ROLE_PARTS] = {
+    [HB_ROLE_KERNEL] = HB_PROFILE_KERNEL_MS,
+    [HB_ROLE_MEMCPY] = HB_PROFILE_MEMCPY_MS,
+    [HB_ROLE_MEMSET] = HB_PROFILE_MEMSET_MS,
+    [HB_ROLE_COMMUNICATION] = HB_PROFILE_COMMUNICATION_MS,
+    [HB_ROLE_RUNTIME] = HB_PROFILE_RUNTIME_MS,
+    [HB_ROLE_LOADER] = HB_PROFILE_DATA_LOADER_MS,
+    [HB_ROLE_CPU] = HB_PROFILE_CPU_MS,
+    [HB_ROLE_OTHER] = HB_PROFILE_OTHER_MS,
 };
 
 /* ---- what a step and the cycle have ---- */
@@ -34,12 +34,12 @@ static double mib(uint64_t bytes)
 }
 
 /* Kernels come before communication: what communication has, no kernel hides. */
-static void set_times(hb_profile_numbers *n, const double ns[HB_TIME_ROLES], double all_ns)
+static void set_times(hb_profile_numbers *n, const double ns[HB_ROLE_PARTS], double all_ns)
 {
     n->value[HB_PROFILE_STEP_MS] = all_ns / 1e6;
-    for (int role = 0; role < HB_TIME_ROLES; role++)
+    for (int role = 0; role < HB_ROLE_PARTS; role++)
         n->value[role_numbers[role]] = ns[role] / 1e6;
-    if (ns[HB_TIME_COMMUNICATION] > 0)
+    if (ns[HB_ROLE_COMMUNICATION] > 0)
         n->value[HB_PROFILE_EXPOSED_MS] = n->value[HB_PROFILE_COMMUNICATION_MS];
 }
 
@@ -95,10 +95,10 @@ static hb_result log_step(hb_event_log *log, const hb_cycle_numbers *numbers, ui
 {
     const hb_step_times *step = &numbers->steps.items[index];
     const hb_profile_at at = {HB_PROFILE_STEP, step->step, step->end_ns};
-    double ns[HB_TIME_ROLES], all_ns = (double)(step->end_ns - step->start_ns);
+    double ns[HB_ROLE_PARTS], all_ns = (double)(step->end_ns - step->start_ns);
     hb_profile_numbers n;
     hb_profile_numbers_init(&n);
-    for (int role = 0; role < HB_TIME_ROLES; role++)
+    for (int role = 0; role < HB_ROLE_PARTS; role++)
         ns[role] = (double)step->role_ns[role];
     set_times(&n, ns, all_ns);
     set_flops(&n, step->flops, all_ns);
@@ -134,13 +134,13 @@ static hb_result log_steps(hb_event_log *log, hb_cycle_numbers *numbers, int64_t
 static void set_averages(hb_profile_numbers *n, const hb_cycle_numbers *numbers)
 {
     uint32_t count = numbers->shown_steps;
-    double ns[HB_TIME_ROLES] = {0}, all_ns = 0, flops = 0;
+    double ns[HB_ROLE_PARTS] = {0}, all_ns = 0, flops = 0;
     if (count == 0) return;
     for (uint32_t i = 0; i < count; i++) {
         const hb_step_times *step = &numbers->steps.items[i];
         all_ns += (double)(step->end_ns - step->start_ns) / count;
         flops += step->flops / count;
-        for (int role = 0; role < HB_TIME_ROLES; role++)
+        for (int role = 0; role < HB_ROLE_PARTS; role++)
             ns[role] += (double)step->role_ns[role] / count;
     }
     set_times(n, ns, all_ns);

@@ -8,6 +8,7 @@
 #include "base/lock.h"
 #include "record/record.h"
 #include "record/strings.h"
+#include "rules/name_class.h"
 
 #define MAX_MODULES 65535u
 
@@ -39,7 +40,7 @@ hb_module hb_module_create(const char *class_name)
     uint32_t n = atomic_load(&num_modules), module = 0;
     if (n < MAX_MODULES) {
         uint32_t index = count_of_class(class_id, n);
-        hb_buf_printf(&name, "nn.Module: %s_%u", class_name, index);
+        hb_buf_printf(&name, "%s%s_%u", hb_known_text(HB_KNOWN_MODULE).s, class_name, index);
         module = n + 1;
         modules[module] =
             (hb_module_entry){class_id, hb_strings_intern(name.data, name.size), index};

@@ -9,7 +9,7 @@
 
 typedef struct hb_module_entry {
     uint32_t class_name; /* string id */
-    uint32_t name;       /* "nn.Module: Conv2d_0" */
+    uint32_t name;       /* with the class and how many of it there were before: ...Conv2d_0 */
     uint32_t index;      /* within the class, as in its name */
 } hb_module_entry;
 

@@ -261,21 +261,20 @@ uint32_t hb_strings_intern(const char *text, size_t size)
     return intern(text, size, HB_FRAME);
 }
 
-static hb_str step_name(int64_t number, char text[HB_STEP_NAME_BYTES])
+static hb_str step_name(int64_t number, char text[HB_STEP_NAME_SIZE])
 {
-    int n = snprintf(text, HB_STEP_NAME_BYTES, "ProfilerStep#%lld", (long long)number);
-    return (hb_str){text, (uint32_t)n};
+    return (hb_str){text, (uint32_t)hb_step_name(text, number)};
 }
 
 uint32_t hb_strings_step(int64_t number)
 {
     if (HB_LIKELY(number >= 0 && number < HB_STRING_STEP)) return HB_STRING_STEP | (uint32_t)number;
-    char text[HB_STEP_NAME_BYTES];
+    char text[HB_STEP_NAME_SIZE];
     hb_str name = step_name(number, text);
     return hb_strings_intern(name.s, name.len);
 }
 
-hb_str hb_strings_step_name(uint32_t id, char text[HB_STEP_NAME_BYTES])
+hb_str hb_strings_step_name(uint32_t id, char text[HB_STEP_NAME_SIZE])
 {
     return step_name(id & ~HB_STRING_STEP, text);
 }

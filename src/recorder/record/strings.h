@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "rules/name_class.h"
 #include "trace/event.h"
 
 #define HB_STRINGS_MAX_BYTES ((uint64_t)1 << 30)
@@ -17,7 +18,6 @@
 /** The names of steps, of which a program may have millions, are in no table: their ids are numbers
  * with this bit, and are no offsets. */
 #define HB_STRING_STEP ((uint32_t)1 << 31)
-enum { HB_STEP_NAME_BYTES = 40 };
 
 static inline bool hb_string_is_step(uint32_t id)
 {
@@ -27,7 +27,7 @@ static inline bool hb_string_is_step(uint32_t id)
 /** The id of "ProfilerStep#N". Numbers that do not fit are in the table. */
 uint32_t hb_strings_step(int64_t number);
 /** The name of such an id, written to `text`. */
-hb_str hb_strings_step_name(uint32_t id, char text[HB_STEP_NAME_BYTES]);
+hb_str hb_strings_step_name(uint32_t id, char text[HB_STEP_NAME_SIZE]);
 
 /** Reserves the table; called once, before any other. */
 hb_result hb_strings_init(void);

@@ -51,7 +51,7 @@ typedef struct hb_device_source {
     uint32_t thread, types;
     hb_cursor cursor;
     size_t annotation;
-    char step_name[HB_STEP_NAME_BYTES]; /* of the present annotation */
+    char step_name[HB_STEP_NAME_SIZE]; /* of the present annotation */
 } hb_device_source;
 
 /* The device work of one user annotation on one stream. */

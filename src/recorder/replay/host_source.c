@@ -7,6 +7,7 @@
 #include "record/strings.h"
 #include "replay/memory_totals.h"
 #include "replay/merge.h"
+#include "rules/name_class.h"
 #include "symbols/symbolizer.h"
 #include "trace/input_words.h"
 
@@ -43,7 +44,7 @@ typedef struct record_source {
     hb_merge merge;
     hb_module_numbers modules;
     hb_module_ids ids;                  /* of the present module */
-    char step_name[HB_STEP_NAME_BYTES]; /* of the present event */
+    char step_name[HB_STEP_NAME_SIZE]; /* of the present event */
 } record_source;
 
 static record_source *self(hb_source *source)
@@ -114,7 +115,8 @@ static void set_memory(record_source *s, hb_trace_event *event, const hb_record 
     event->kind = HB_EVENT_MEMORY;
     event->end_ns = event->start_ns;
     event->flags = r->flags & HB_RECORD_OOM ? HB_TEV_OUT_OF_MEMORY : 0;
-    event->name = r->flags & HB_RECORD_OOM ? HB_STR("[OutOfMemory]") : HB_STR("[memory]");
+    event->name =
+        hb_known_text(r->flags & HB_RECORD_OOM ? HB_KNOWN_OUT_OF_MEMORY : HB_KNOWN_MEMORY);
     event->name_key = 0;
     event->memory = (hb_memory_args){
         .device_type = m->device_type,

@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "base/base.h"
-
-#define STEP_PREFIX "ProfilerStep#"
+#include "rules/name_class.h"
 
 /* Beside all that a session gives out, and exact in JSON readers that know doubles only. */
 #define FIRST_EXTERNAL_ID ((uint64_t)1 << 52)
@@ -29,7 +28,7 @@ typedef struct slices {
     uint32_t given;
     bool has_pending; /* TIMELINE: an inner event that waits for the slices before it */
     hb_trace_event pending;
-    char name[40];
+    char name[HB_STEP_NAME_SIZE];
 } slices;
 
 static slices *self(hb_source *source)
@@ -40,7 +39,7 @@ static slices *self(hb_source *source)
 static void make_slice(slices *s, hb_trace_event *e)
 {
     int64_t start = s->info.start_ns + (int64_t)s->given * s->slice_ns;
-    int n = snprintf(s->name, sizeof s->name, STEP_PREFIX "%u", s->given);
+    size_t n = hb_step_name(s->name, s->given);
     *e = (hb_trace_event){
         .kind = HB_EVENT_USER_ANNOTATION,
         .name = {s->name, (uint32_t)n},
@@ -103,8 +102,7 @@ static void source_close(hb_source *source)
 
 static bool is_step(const hb_trace_event *e)
 {
-    return e->kind == HB_EVENT_USER_ANNOTATION && e->name.len >= sizeof STEP_PREFIX - 1 &&
-           memcmp(e->name.s, STEP_PREFIX, sizeof STEP_PREFIX - 1) == 0;
+    return e->kind == HB_EVENT_USER_ANNOTATION && hb_is_step(e->name);
 }
 
 static hb_result look_for_steps(hb_source *source, bool *found)

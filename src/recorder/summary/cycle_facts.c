@@ -7,10 +7,8 @@
 #include "rules/advice.h"
 #include "rules/name_class.h"
 
-/* Rules of our own. */
-#define LOW_OCCUPANCY   25.0 /* percent of the wave slots */
-#define SHORT_KERNEL_US 10.0 /* about what a launch costs */
-#define MANY_KERNELS    100  /* a step */
+/* With fewer their length does not matter. */
+#define MANY_KERNELS 100 /* a step */
 
 typedef struct adviser {
     hb_cycle_numbers *numbers;
@@ -30,9 +28,31 @@ static HB_PRINTF(2, 3) void advise(adviser *a, const char *format, ...)
         memcpy(hb_arena_alloc(&a->numbers->arena, size), text, size);
 }
 
+#define FACT(...)      format_fact((char[40]){0}, __VA_ARGS__)
+#define PERCENT(value) FACT("%.1f %%", value)
+
+static HB_PRINTF(2, 3) const char *format_fact(char text[40], const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, 40, format, args);
+    va_end(args);
+    return text;
+}
+
+/* With the facts that the sentence has room for. */
+static void advise_if(adviser *a, bool applies, hb_advice_id id, const char *first,
+                      const char *second)
+{
+    char text[600];
+    if (!applies) return;
+    hb_advice_sentence(text, sizeof text, id, first, second);
+    advise(a, "%s", text);
+}
+
 /* ---- steps ---- */
 
-static double share_of(const hb_cycle_numbers *n, hb_time_role role)
+static double share_of(const hb_cycle_numbers *n, hb_role role)
 {
     double part = 0, all = 0;
     for (uint32_t i = 0; i < n->shown_steps; i++) {
@@ -44,49 +64,39 @@ static double share_of(const hb_cycle_numbers *n, hb_time_role role)
 
 static void slow_loading(adviser *a)
 {
-    double share = share_of(a->numbers, HB_TIME_DATA_LOADER);
-    if (!(share > HB_ADVICE_LOADING)) return;
-    advise(a, "%.1f %% of the steps' time is data loading: prepare batches ahead, in threads.",
-           100 * share);
+    double share = share_of(a->numbers, HB_ROLE_LOADER);
+    advise_if(a, share > hb_advice_threshold(HB_ADVICE_LOADING), HB_ADVICE_LOADING,
+              PERCENT(100 * share), "");
 }
 
 static void much_communication(adviser *a)
 {
-    double share = share_of(a->numbers, HB_TIME_COMMUNICATION);
-    if (!(share > HB_ADVICE_COMMUNICATION)) return;
-    advise(a,
-           "%.1f %% of the steps' time is communication that nothing hides: overlap it with "
-           "computing, send less (compressed or accumulated gradients) or use larger batches.",
-           100 * share);
+    double share = share_of(a->numbers, HB_ROLE_COMMUNICATION);
+    advise_if(a, share > hb_advice_threshold(HB_ADVICE_COMMUNICATION), HB_ADVICE_COMMUNICATION,
+              PERCENT(100 * share), "");
 }
 
 /* ---- GPUs ---- */
 
 static void idle_gpu(adviser *a, int id, const hb_device_numbers *gpu)
 {
-    if (!(gpu->percent[HB_GPU_UTILIZATION] < 100 * HB_ADVICE_UTILIZATION)) return;
-    advise(a,
-           "GPU %d was busy for %.1f %% of the steps' time: larger batches, fewer synchronizations "
-           "or work launched ahead would keep it busier.",
-           id, gpu->percent[HB_GPU_UTILIZATION]);
+    double busy = gpu->percent[HB_GPU_UTILIZATION];
+    advise_if(a, busy < 100 * hb_advice_threshold(HB_ADVICE_UTILIZATION), HB_ADVICE_UTILIZATION,
+              FACT("%d", id), PERCENT(busy));
 }
 
 static void low_occupancy(adviser *a, int id, const hb_device_numbers *gpu)
 {
-    if (!(gpu->percent[HB_GPU_OCCUPANCY] < LOW_OCCUPANCY)) return;
-    advise(a,
-           "Kernels of GPU %d occupy %.1f %% of its wave slots: registers, LDS or the size of "
-           "blocks and grids limit them; the Kernel view tells which.",
-           id, gpu->percent[HB_GPU_OCCUPANCY]);
+    double occupied = gpu->percent[HB_GPU_OCCUPANCY];
+    advise_if(a, occupied < hb_advice_threshold(HB_ADVICE_OCCUPANCY), HB_ADVICE_OCCUPANCY,
+              FACT("%d", id), PERCENT(occupied));
 }
 
 static void small_grids(adviser *a, int id, const hb_device_numbers *gpu)
 {
-    if (!(gpu->percent[HB_GPU_SM_EFFICIENCY] < gpu->percent[HB_GPU_UTILIZATION] / 2)) return;
-    advise(a,
-           "While GPU %d was busy, its kernels had blocks for %.0f %% of its compute units: launch "
-           "larger grids, or independent kernels in several streams.",
-           id, 100 * gpu->percent[HB_GPU_SM_EFFICIENCY] / gpu->percent[HB_GPU_UTILIZATION]);
+    double busy = gpu->percent[HB_GPU_UTILIZATION], filled = gpu->percent[HB_GPU_SM_EFFICIENCY];
+    advise_if(a, filled < busy * hb_advice_threshold(HB_ADVICE_SMALL_GRIDS), HB_ADVICE_SMALL_GRIDS,
+              FACT("%d", id), FACT("%.0f %%", 100 * filled / busy));
 }
 
 static void advise_finding(adviser *a, const hb_rule_finding *f)
@@ -111,11 +121,8 @@ static void short_kernels(adviser *a)
         sum += n->kernel_us.items[i];
     if (n->steps.count == 0 || n->kernel_us.count < MANY_KERNELS * n->steps.count) return;
     double mean = sum / n->kernel_us.count;
-    if (!(mean < SHORT_KERNEL_US)) return;
-    advise(a,
-           "A step launches %u kernels of %.1f us on average, which is about what a launch costs: "
-           "fuse them, or launch them as a graph.",
-           n->kernel_us.count / n->steps.count, mean);
+    advise_if(a, mean < hb_advice_threshold(HB_ADVICE_SHORT_KERNELS), HB_ADVICE_SHORT_KERNELS,
+              FACT("%u", n->kernel_us.count / n->steps.count), FACT("%.1f us", mean));
 }
 
 /* ---- kernels and operators by name ---- */
@@ -143,8 +150,8 @@ static void distribution(adviser *a, const hb_kernel_rules *rules)
     for (uint32_t i = 0; i < n->operators.count; i++)
         hb_distributed_facts_add(&facts, n->operators.items[i].name, n->operators.items[i].calls);
     for (uint32_t i = 0; i < n->kernels.count; i++)
-        facts.communication_kernels |=
-            hb_str_is(hb_kernel_class_of(rules, n->kernels.items[i].name), "communication");
+        facts.communication_kernels |= hb_kernel_class_is(
+            HB_KERNELS_COMMUNICATION, hb_kernel_class_of(rules, n->kernels.items[i].name));
     if (hb_rule_one_process(&facts, &f)) advise_finding(a, &f);
     if (hb_rule_host_collectives(&facts, &f)) advise_finding(a, &f);
 }
