@@ -9,10 +9,10 @@
 
 #include <cmocka.h>
 
-#include "api/cycle_trace.h"
 #include "array_source.h"
 #include "digest/digest.h"
 #include "plugin/analysis.h"
+#include "write/write.h"
 
 /* Times in ns; `thread` 1 is the main one. */
 static hb_trace_event host(hb_event_kind kind, const char *name, uint32_t key, int64_t thread,
@@ -659,7 +659,7 @@ static bool compare_with_analysis(uint32_t seed)
     array_source_init(&source, c.events, c.count);
     assert_int_equal(hb_cycle_numbers_make(&source.source, HB_SCOPES_ARE_OPERATORS, &numbers),
                      HB_OK);
-    assert_int_equal(hb_cycle_trace(&source.source, HB_WRITE_TENSORBOARD, &trace), HB_OK);
+    assert_int_equal(hb_write_to_trace(&source.source, HB_WRITE_TENSORBOARD, &trace), HB_OK);
     if (hb_analysis_run(&analysis, &trace) != HB_OK)
         fail_msg("cycle %u: %s", seed, hb_last_error());
     bool comparable = is_given_away_once(&analysis);

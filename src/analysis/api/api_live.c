@@ -3,12 +3,12 @@
  * hipboard/analysis.h: the last cycle, analysed without a file.
  */
 #include "api/api_trace_file.h"
-#include "api/cycle_trace.h"
 #include "base/c_locale.h"
 #include "base/files.h"
 #include "io/out.h"
 #include "io/publish.h"
 #include "trace/live.h"
+#include "write/write.h"
 
 /* What a trace of the last cycle is made for. */
 typedef enum purpose { FOR_TABLES, FOR_STACKS, FOR_MEMORY } purpose;
@@ -27,7 +27,7 @@ static hb_result fill(void *context, hb_source *source)
     if (c->purpose == FOR_MEMORY && !source->info->profile_memory)
         return hb_fail(HB_ERROR_STATE, "export_memory_timeline() requires profile_memory");
     locale_t before = hb_enter_c_locale();
-    hb_result result = hb_cycle_trace(source, c->dialect, hb_trace_file_trace(c->file));
+    hb_result result = hb_write_to_trace(source, c->dialect, hb_trace_file_trace(c->file));
     hb_leave_c_locale(before);
     return result;
 }

@@ -57,6 +57,11 @@ static void set_owner(unifier *u, hb_row *row, hb_id id)
 
 static bool has_times(const unifier *u, const hb_row *row)
 {
+    if (HB_LIKELY(!row->odd)) {
+        unsigned needed = row->kind == HB_KIND_MEMORY ? HB_ROW_TS : HB_ROW_TS | HB_ROW_DUR;
+        return (row->flags & needed) == needed &&
+               (row->kind == HB_KIND_MEMORY || row->duration >= 0);
+    }
     double ts = hb_plugin_ts(u->trace, row), dur = hb_plugin_dur(u->trace, row);
     bool timed = row->flags & HB_ROW_TS && isfinite(ts);
     if (row->kind == HB_KIND_MEMORY) return timed;

@@ -6,7 +6,7 @@
 #define HB_READ_JSON_EVENT_H
 
 #include "base/json_scan.h"
-#include "trace/trace.h"
+#include "trace/builder.h"
 
 typedef enum hb_slot {
     HB_SLOT_PH,
@@ -82,17 +82,11 @@ typedef struct hb_known_number {
 
 /** Remembers what the last event looked like, as the next one mostly looks the same. */
 typedef struct hb_event_sink {
-    hb_trace *trace;
+    hb_builder builder;
     bool lenient; /* a number in quotes is a number */
     hb_buf scratch;
-    bool failed; /* out of memory */
     hb_known_number pid, tid;
     uint32_t track; /* of these two */
-    struct {
-        hb_sid cat;
-        uint8_t kind;
-    } kinds[16];
-    uint32_t num_kinds;
 } hb_event_sink;
 
 void hb_event_sink_init(hb_event_sink *sink, hb_trace *trace, bool lenient);

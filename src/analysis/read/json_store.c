@@ -7,7 +7,8 @@
 
 void hb_event_sink_init(hb_event_sink *sink, hb_trace *trace, bool lenient)
 {
-    *sink = (hb_event_sink){.trace = trace, .lenient = lenient};
+    *sink = (hb_event_sink){.lenient = lenient};
+    hb_builder_init(&sink->builder, trace);
     hb_buf_init(&sink->scratch, (size_t)1 << 30);
 }
 
@@ -21,11 +22,11 @@ void hb_event_sink_free(hb_event_sink *sink)
 /* A string's characters, decoded. */
 static hb_sid add_string(hb_event_sink *sink, const hb_value *v)
 {
-    if (HB_LIKELY(!v->escaped)) return hb_texts_add(&sink->trace->strings, v->s, v->size);
+    if (HB_LIKELY(!v->escaped)) return hb_builder_text(&sink->builder, v->s, v->size);
     sink->scratch.size = 0;
     hb_value_decode(v, &sink->scratch);
-    return hb_texts_add(&sink->trace->strings, sink->scratch.data ? sink->scratch.data : "",
-                        sink->scratch.size);
+    return hb_builder_text(&sink->builder, sink->scratch.data ? sink->scratch.data : "",
+                           sink->scratch.size);
 }
 
 /* The value's JSON text; 0 when absent or null. */
@@ -34,12 +35,12 @@ static hb_sid add_json(hb_event_sink *sink, const hb_raw_event *raw, hb_slot slo
     if (!(raw->present >> slot & 1) || raw->slots[slot].type == HB_JSON_NULL) return 0;
     const hb_value *v = &raw->slots[slot];
     size_t quote = v->type == HB_JSON_STRING && v->s[-1] == '"';
-    return hb_texts_add(&sink->trace->strings, v->s - quote, v->size + 2 * quote);
+    return hb_builder_text(&sink->builder, v->s - quote, v->size + 2 * quote);
 }
 
 static hb_key text_key(hb_event_sink *sink, enum hb_key_tag tag)
 {
-    hb_sid id = hb_texts_add(&sink->trace->strings, sink->scratch.data, sink->scratch.size);
+    hb_sid id = hb_builder_text(&sink->builder, sink->scratch.data, sink->scratch.size);
     return (hb_key)id << 2 | tag;
 }
 
@@ -85,9 +86,7 @@ static inline hb_key slot_key(hb_event_sink *sink, const hb_raw_event *raw, hb_s
 
 static inline hb_id slot_id(hb_event_sink *sink, const hb_raw_event *raw, hb_slot slot)
 {
-    hb_id id = hb_trace_id(sink->trace, slot_key(sink, raw, slot));
-    sink->failed |= id == HB_ID_FAILURE;
-    return id;
+    return hb_builder_id(&sink->builder, slot_key(sink, raw, slot));
 }
 
 static inline bool is_known(const hb_known_number *known, const hb_raw_event *raw, hb_slot slot)
@@ -107,21 +106,15 @@ static void remember(hb_known_number *known, const hb_raw_event *raw, hb_slot sl
     known->size = (uint32_t)v->size;
 }
 
-/* Nearly all events have the pid and tid of the one before. False without memory. */
-static bool find_track(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
+/* Nearly all events have the pid and tid of the one before. */
+static uint32_t find_track(hb_event_sink *sink, const hb_raw_event *raw)
 {
-    if (HB_UNLIKELY(!is_known(&sink->pid, raw, HB_SLOT_PID) ||
-                    !is_known(&sink->tid, raw, HB_SLOT_TID))) {
-        uint32_t pid = hb_trace_key(sink->trace, slot_key(sink, raw, HB_SLOT_PID));
-        uint32_t tid = hb_trace_key(sink->trace, slot_key(sink, raw, HB_SLOT_TID));
-        if (pid == UINT32_MAX || tid == UINT32_MAX) return false;
-        sink->track = hb_trace_track(sink->trace, pid, tid);
-        if (sink->track == UINT32_MAX) return false;
-        remember(&sink->pid, raw, HB_SLOT_PID);
-        remember(&sink->tid, raw, HB_SLOT_TID);
-    }
-    row->track = sink->track;
-    return true;
+    if (HB_LIKELY(is_known(&sink->pid, raw, HB_SLOT_PID) && is_known(&sink->tid, raw, HB_SLOT_TID)))
+        return sink->track;
+    hb_key pid = slot_key(sink, raw, HB_SLOT_PID), tid = slot_key(sink, raw, HB_SLOT_TID);
+    remember(&sink->pid, raw, HB_SLOT_PID);
+    remember(&sink->tid, raw, HB_SLOT_TID);
+    return sink->track = hb_builder_track(&sink->builder, pid, tid);
 }
 
 static hb_number_state number(const hb_raw_event *raw, hb_slot slot, double *result)
@@ -141,27 +134,18 @@ static hb_number_state number(const hb_raw_event *raw, hb_slot slot, double *res
 
 /* ---- kinds ---- */
 
-static hb_kind kind_of_category(hb_event_sink *sink, hb_sid cat)
-{
-    for (uint32_t i = 0; i < sink->num_kinds; i++)
-        if (sink->kinds[i].cat == cat) return (hb_kind)sink->kinds[i].kind;
-    hb_kind kind = hb_kind_by_category(hb_trace_text(sink->trace, cat));
-    uint32_t i = sink->num_kinds < HB_ARRAY_LEN(sink->kinds) ? sink->num_kinds++ : 0;
-    sink->kinds[i].cat = cat;
-    sink->kinds[i].kind = (uint8_t)kind;
-    return kind;
-}
-
 /* The plugin's decision: flows by category, then complete events by category, then [memory]. */
 static hb_kind decide_kind(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
 {
     hb_value ph = hb_raw_get(raw, HB_SLOT_PH);
     row->ph = ph.type == HB_JSON_STRING && ph.size ? ph.s[0] : 0;
-    if (row->flags & HB_ROW_CAT && hb_row_is_of(sink->trace, row, HB_CATEGORY_FORWARD_BACKWARD))
+    if (row->flags & HB_ROW_CAT &&
+        hb_row_is_of(sink->builder.trace, row, HB_CATEGORY_FORWARD_BACKWARD))
         return HB_KIND_FLOW;
     if (hb_value_is(&ph, "X")) {
         row->flags |= HB_ROW_COMPLETE;
-        hb_kind kind = row->flags & HB_ROW_CAT ? kind_of_category(sink, row->cat) : HB_KIND_OTHER;
+        hb_kind kind =
+            row->flags & HB_ROW_CAT ? hb_builder_kind(&sink->builder, row->cat) : HB_KIND_OTHER;
         if (kind == HB_KIND_MEMORY) {
             row->flags |= HB_ROW_MEMORY_X;
             kind = HB_KIND_OTHER;
@@ -171,7 +155,7 @@ static hb_kind decide_kind(hb_event_sink *sink, const hb_raw_event *raw, hb_row 
     if (hb_value_is(&ph, "i")) {
         row->flags |= HB_ROW_INSTANT;
         if (row->flags & HB_ROW_NAME &&
-            hb_name_is(HB_KNOWN_MEMORY, hb_trace_text(sink->trace, row->name)))
+            hb_name_is(HB_KNOWN_MEMORY, hb_trace_text(sink->builder.trace, row->name)))
             return HB_KIND_MEMORY;
     }
     return HB_KIND_OTHER;
@@ -188,58 +172,46 @@ static int64_t small_int(const hb_raw_event *raw, hb_slot slot, int64_t otherwis
 }
 
 /* Sequence numbers join backward operators to the stacks of forward ones, and have no other use. */
-static bool add_detail(hb_event_sink *sink, const hb_raw_event *raw, const hb_row *row,
+static void add_detail(hb_event_sink *sink, const hb_raw_event *raw, const hb_row *row,
                        hb_op_row *op)
 {
-    hb_op_detail d = {.sequence = -1, .flops = NAN};
+    hb_op_detail d = hb_no_detail;
     double flops;
     d.fwd_thread = (int32_t)small_int(raw, HB_SLOT_FWD_THREAD, 0);
     if (op->stack || d.fwd_thread) d.sequence = small_int(raw, HB_SLOT_SEQUENCE, -1);
     hb_number_state state = number(raw, HB_SLOT_FLOPS, &flops);
     if (state == HB_NUMBER_INT || state == HB_NUMBER_FLOAT) d.flops = flops;
     if (row->flags & HB_ROW_NAME &&
-        hb_name_is(HB_KNOWN_CONV2D, hb_trace_text(sink->trace, row->name)))
+        hb_name_is(HB_KNOWN_CONV2D, hb_trace_text(sink->builder.trace, row->name)))
         d.concrete = add_json(sink, raw, HB_SLOT_CONCRETE);
-    if (d.sequence < 0 && !d.fwd_thread && isnan(d.flops) && !d.concrete) return true;
-    hb_column *details = &sink->trace->details;
-    if (!details->count && !hb_column_push(details)) return false; /* 0 stands for none */
-    hb_op_detail *made = hb_column_push(details);
-    if (!made) return false;
-    *made = d;
-    op->detail = details->count - 1;
-    return true;
+    hb_builder_detail(&sink->builder, op, &d);
 }
 
-static bool add_op(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
+static void add_op(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
 {
-    hb_op_row *op = hb_column_push(&sink->trace->ops);
-    if (!op) return false;
-    row->extra = sink->trace->ops.count - 1;
+    hb_op_row *op = hb_builder_op(&sink->builder, row);
     op->dims = add_json(sink, raw, HB_SLOT_DIMS);
     if (!op->dims) {
         hb_value v = hb_raw_get(raw, HB_SLOT_DIMS_LOWER);
         /* Absent means an empty list, null means None. */
-        op->dims = v.type == HB_JSON_NONE ? hb_texts_add(&sink->trace->strings, "[]", 2)
+        op->dims = v.type == HB_JSON_NONE ? hb_builder_text(&sink->builder, "[]", 2)
                                           : add_json(sink, raw, HB_SLOT_DIMS_LOWER);
     }
     op->types = add_json(sink, raw, HB_SLOT_TYPES);
     op->stack = add_json(sink, raw, HB_SLOT_STACK);
-    return add_detail(sink, raw, row, op);
+    add_detail(sink, raw, row, op);
 }
 
-static bool add_function(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
+static void add_function(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
 {
-    hb_function_row *f = hb_column_push(&sink->trace->functions);
-    if (!f) return false;
-    row->extra = sink->trace->functions.count - 1;
+    hb_function_row *f = hb_builder_function(&sink->builder, row);
     row->id = slot_id(sink, raw, HB_SLOT_PYTHON_ID);
     if (raw->present >> HB_SLOT_STACK & 1) row->flags |= HB_ROW_STACK;
     f->parent = slot_id(sink, raw, HB_SLOT_PYTHON_PARENT);
     f->module = slot_id(sink, raw, HB_SLOT_PYTHON_MODULE);
-    return true;
 }
 
-static bool add_launch(hb_event_sink *sink, const hb_raw_event *raw, uint32_t *index)
+static void add_launch(hb_event_sink *sink, const hb_raw_event *raw, hb_device_row *d)
 {
     hb_launch l;
     double ignored;
@@ -255,29 +227,26 @@ static bool add_launch(hb_event_sink *sink, const hb_raw_event *raw, uint32_t *i
     l.registers = add_json(sink, raw, HB_SLOT_REGISTERS);
     l.shared = add_json(sink, raw, HB_SLOT_SHARED);
     l.limit = add_json(sink, raw, HB_SLOT_LIMIT);
-    *index = hb_trace_launch(sink->trace, &l);
-    return *index != UINT32_MAX;
+    hb_builder_launch(&sink->builder, d, &l);
 }
 
 /* CUDA writes it beside the work, ROCm beside the call. */
-static bool add_copy(hb_event_sink *sink, const hb_raw_event *raw, uint32_t *index)
+static void add_copy(hb_event_sink *sink, const hb_raw_event *raw, hb_device_row *d)
 {
-    hb_launch l;
-    memset(&l, 0, sizeof l);
-    hb_number_state state = number(raw, HB_SLOT_COPIED, &l.bytes);
-    if ((state != HB_NUMBER_INT && state != HB_NUMBER_FLOAT) || !(l.bytes > 0)) l.bytes = 0;
-    *index = hb_trace_launch(sink->trace, &l);
-    return *index != UINT32_MAX;
+    double bytes;
+    hb_number_state state = number(raw, HB_SLOT_COPIED, &bytes);
+    bool known = state == HB_NUMBER_INT || state == HB_NUMBER_FLOAT;
+    hb_builder_bytes(&sink->builder, d, known ? bytes : 0);
 }
 
-static bool add_device(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
+static void add_device(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
 {
-    hb_device_row *d = hb_column_push(&sink->trace->devices);
-    if (!d) return false;
-    row->extra = sink->trace->devices.count - 1;
+    hb_device_row *d = hb_builder_device(&sink->builder, row);
     d->correlation = slot_id(sink, raw, HB_SLOT_CORRELATION);
-    if (row->kind == HB_KIND_KERNEL) return add_launch(sink, raw, &d->launch);
-    return !(raw->present >> HB_SLOT_COPIED & 1) || add_copy(sink, raw, &d->launch);
+    if (row->kind == HB_KIND_KERNEL)
+        add_launch(sink, raw, d);
+    else if (raw->present >> HB_SLOT_COPIED & 1)
+        add_copy(sink, raw, d);
 }
 
 static uint8_t device_type(const hb_raw_event *raw)
@@ -289,15 +258,13 @@ static uint8_t device_type(const hb_raw_event *raw)
     return type == 6 || type == 12 || type == 20 ? 2 : 255; /* HIP, XPU, PrivateUse1 */
 }
 
-static bool add_memory(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
+static void add_memory(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
 {
-    hb_memory_row *m = hb_column_push(&sink->trace->memory);
-    if (!m) return false;
-    row->extra = sink->trace->memory.count - 1;
+    hb_memory_row *m = hb_builder_memory(&sink->builder, row);
     row->id = HB_ID_NONE;
     m->addr = slot_key(sink, raw, HB_SLOT_ADDR);
     m->device_type = device_type(raw);
-    m->device = hb_trace_key(sink->trace, slot_key(sink, raw, HB_SLOT_DEVICE_ID));
+    m->device = hb_builder_key(&sink->builder, slot_key(sink, raw, HB_SLOT_DEVICE_ID));
     m->bytes_state = (uint8_t)number(raw, HB_SLOT_BYTES, &m->bytes);
     m->allocated_state = (uint8_t)number(raw, HB_SLOT_ALLOCATED, &m->allocated);
     m->reserved_state = (uint8_t)number(raw, HB_SLOT_RESERVED, &m->reserved);
@@ -305,23 +272,22 @@ static bool add_memory(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row
     if (hb_raw_get(raw, HB_SLOT_BYTES).type == HB_JSON_NULL) m->bytes_state = HB_NUMBER_BAD;
     if (hb_raw_get(raw, HB_SLOT_ALLOCATED).type == HB_JSON_NULL) m->allocated_state = HB_NUMBER_BAD;
     if (hb_raw_get(raw, HB_SLOT_RESERVED).type == HB_JSON_NULL) m->reserved_state = HB_NUMBER_BAD;
-    return m->device != UINT32_MAX;
 }
 
-static bool add_side(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
+static void add_side(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
 {
     switch ((hb_kind)row->kind) {
     case HB_KIND_OPERATOR:
     case HB_KIND_ANNOTATION:
-    case HB_KIND_PYTHON: return add_op(sink, raw, row);
-    case HB_KIND_FUNCTION: return add_function(sink, raw, row);
+    case HB_KIND_PYTHON: add_op(sink, raw, row); return;
+    case HB_KIND_FUNCTION: add_function(sink, raw, row); return;
     case HB_KIND_RUNTIME:
     case HB_KIND_CALL:
     case HB_KIND_KERNEL:
     case HB_KIND_MEMCPY:
-    case HB_KIND_MEMSET: return add_device(sink, raw, row);
-    case HB_KIND_MEMORY: return add_memory(sink, raw, row);
-    default: return true;
+    case HB_KIND_MEMSET: add_device(sink, raw, row); return;
+    case HB_KIND_MEMORY: add_memory(sink, raw, row); return;
+    default: return;
     }
 }
 
@@ -374,8 +340,7 @@ static bool is_nested(const hb_row *row, double dur)
            hb_nesting_us((uint64_t)row->start, (uint64_t)hb_row_end(row)) == dur;
 }
 
-/* False without memory. */
-static bool add_times(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
+static void add_times(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
 {
     hb_number_state ts, dur;
     double ts_us, dur_us;
@@ -387,33 +352,32 @@ static bool add_times(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
     if (dur == HB_NUMBER_INT) row->flags |= HB_ROW_DUR_INT;
     if (raw->present >> HB_SLOT_TS & 1) row->flags |= HB_ROW_HAS_TS;
     if (raw->present >> HB_SLOT_ID & 1) row->flags |= HB_ROW_HAS_ID;
-    if (HB_LIKELY(plain_ts && plain_dur)) return true;
+    if (HB_LIKELY(plain_ts && plain_dur)) return;
     if (plain_ts && is_nested(row, dur_us)) {
         row->flags |= HB_ROW_NESTED;
-        return true;
+        return;
     }
     if (plain_ts) ts_us = hb_ns_to_us(row->start);
     if (plain_dur) dur_us = hb_ns_to_us(row->duration);
-    return hb_trace_set_odd_times(sink->trace, row, ts_us, dur_us);
+    sink->builder.failed |= !hb_trace_set_odd_times(sink->builder.trace, row, ts_us, dur_us);
 }
 
-static bool add_texts(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
+static void add_texts(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
 {
     hb_value name = hb_raw_get(raw, HB_SLOT_NAME), cat = hb_raw_get(raw, HB_SLOT_CAT);
     hb_value args = hb_raw_get(raw, HB_SLOT_ARGS);
     if (name.type == HB_JSON_STRING) {
         row->flags |= HB_ROW_NAME;
-        if (!(row->name = add_string(sink, &name))) return false;
+        row->name = add_string(sink, &name);
     }
     if (cat.type == HB_JSON_STRING) {
         row->flags |= HB_ROW_CAT;
-        if (!(row->cat = add_string(sink, &cat))) return false;
+        row->cat = add_string(sink, &cat);
     }
     if (args.type == HB_JSON_OBJECT)
         row->flags |= HB_ROW_ARGS;
     else if (args.type != HB_JSON_NONE)
         row->flags |= HB_ROW_ARGS_ODD;
-    return true;
 }
 
 #define BIT(slot) (UINT64_C(1) << HB_SLOT_##slot)
@@ -449,12 +413,12 @@ static bool is_arrow(const hb_row *row)
 
 bool hb_event_sink_add(hb_event_sink *sink, hb_raw_event *raw)
 {
-    hb_trace *trace = sink->trace;
     uint64_t quoted = raw->present & raw->strings & numeric_slots;
     if (HB_UNLIKELY(quoted && sink->lenient)) unquote_numbers(raw, quoted);
-    hb_row *row = hb_column_push(&trace->rows);
-    if (!row || !add_texts(sink, raw, row) || !add_times(sink, raw, row)) return false;
-    if (!find_track(sink, raw, row)) return false;
+    hb_row *row = hb_builder_row(&sink->builder);
+    add_texts(sink, raw, row);
+    add_times(sink, raw, row);
+    row->track = find_track(sink, raw);
     row->kind = (uint8_t)decide_kind(sink, raw, row);
     if (row->kind == HB_KIND_FLOW || is_arrow(row)) {
         row->id = slot_id(sink, raw, HB_SLOT_ID);
@@ -462,5 +426,6 @@ bool hb_event_sink_add(hb_event_sink *sink, hb_raw_event *raw)
         row->id = slot_id(sink, raw, HB_SLOT_EXTERNAL_LOWER);
         if (row->id == HB_ID_NONE) row->id = slot_id(sink, raw, HB_SLOT_EXTERNAL);
     }
-    return add_side(sink, raw, row) && !sink->failed && !sink->scratch.failed;
+    add_side(sink, raw, row);
+    return !sink->builder.failed && !sink->scratch.failed;
 }

@@ -23,14 +23,14 @@ static char *put_external_id(const hb_writer *w, char *p, uint64_t id)
  * time slices, and exact in JSON readers that know doubles only. */
 #define FIRST_CALL_ID ((uint64_t)1 << 51)
 
-static bool is_operator(const hb_writer *w, const hb_trace_event *event)
+bool hb_call_is_operator(const hb_writer *w, const hb_trace_event *event)
 {
     return w->calls_are_operators && event->correlation;
 }
 
-static uint64_t external_id(const hb_writer *w, const hb_trace_event *event)
+uint64_t hb_written_external_id(const hb_writer *w, const hb_trace_event *event)
 {
-    return is_operator(w, event) ? FIRST_CALL_ID + event->correlation : event->external_id;
+    return hb_call_is_operator(w, event) ? FIRST_CALL_ID + event->correlation : event->external_id;
 }
 
 static char *put_triple(char *p, const uint32_t v[3])
@@ -139,7 +139,7 @@ static void write_operator(hb_writer *w, const hb_trace_event *event)
 {
     hb_place place = {.category = HB_CATEGORY_CPU_OP, .end_ns = event->end_ns, .in_tree = true};
     char *p = hb_put_duration_event(w, event, &place, w->info->pid);
-    p = put_external_id(w, p, external_id(w, event));
+    p = put_external_id(w, p, hb_written_external_id(w, event));
     p = HB_PUT(p, "\"Record function id\": 0, \"Ev Idx\": ");
     p = hb_put_u64(p, w->ev_idx++);
     hb_out_done(&w->out, hb_put_args_end(p));
@@ -147,9 +147,9 @@ static void write_operator(hb_writer *w, const hb_trace_event *event)
 
 void hb_write_runtime(hb_writer *w, const hb_trace_event *event)
 {
-    if (is_operator(w, event)) write_operator(w, event);
+    if (hb_call_is_operator(w, event)) write_operator(w, event);
     char *p = begin(w, event, hb_call_category(w->kineto), w->info->pid);
-    p = put_external_id(w, p, external_id(w, event));
+    p = put_external_id(w, p, hb_written_external_id(w, event));
     hb_out_done(&w->out, put_runtime_args(w, p, event));
     if (event->runtime.error && !w->kineto) write_error(&w->out, &event->runtime);
     hb_out_done(&w->out, hb_put_args_end(hb_out_room(&w->out, HB_OUT_ROOM)));
@@ -162,7 +162,7 @@ void hb_write_runtime(hb_writer *w, const hb_trace_event *event)
 static char *begin_device_work(hb_writer *w, const hb_trace_event *event, hb_category category)
 {
     char *p = begin(w, event, category, event->device);
-    p = put_external_id(w, p, external_id(w, event));
+    p = put_external_id(w, p, hb_written_external_id(w, event));
     p = HB_PUT(p, "      \"device\": ");
     p = hb_put_i64(p, event->device);
     p = HB_PUT(p, ", \"stream\": ");

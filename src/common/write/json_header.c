@@ -28,6 +28,21 @@ static void out_field(hb_out *out, const char *text, uint64_t value)
     hb_out_done(out, hb_put_u64(hb_out_room(out, HB_OUT_ROOM), value));
 }
 
+/* `space` stands before the key. */
+static void begin_member(hb_writer *w, const char *space, const char *key)
+{
+    out_text(&w->out, space);
+    if (w->member) w->member(w->context, HB_MEMBER_KEY);
+    out_string(&w->out, key);
+    HB_OUT(&w->out, ": ");
+    if (w->member) w->member(w->context, HB_MEMBER_VALUE);
+}
+
+static void end_member(hb_writer *w)
+{
+    if (w->member) w->member(w->context, HB_MEMBER_END);
+}
+
 /* ---- devices ---- */
 
 static void write_device(hb_out *out, const hb_device_info *device)
@@ -77,7 +92,8 @@ static void write_devices_by_position(hb_writer *w)
 
 static void write_devices(hb_writer *w)
 {
-    HB_OUT(&w->out, "\n    \"deviceProperties\": [");
+    begin_member(w, "\n    ", "deviceProperties");
+    HB_OUT(&w->out, "[");
     if (!w->kineto && w->info->num_devices)
         write_devices_by_position(w);
     else
@@ -85,40 +101,46 @@ static void write_devices(hb_writer *w)
             if (i) HB_OUT(&w->out, ",");
             write_device(&w->out, &w->info->devices[i]);
         }
-    HB_OUT(&w->out, "],\n    ");
+    HB_OUT(&w->out, "]");
+    end_member(w);
+    HB_OUT(&w->out, ",\n    ");
 }
 
 /* ---- metadata ---- */
 
-static void begin_entry(hb_out *out, const char *key)
+static void begin_entry(hb_writer *w, const char *key)
 {
-    HB_OUT(out, "\n      ");
-    out_string(out, key);
-    HB_OUT(out, ": ");
+    begin_member(w, "\n      ", key);
 }
 
-static void write_string_entry(hb_out *out, const char *key, const char *value)
+static void end_entry(hb_writer *w)
+{
+    end_member(w);
+    HB_OUT(&w->out, ",");
+}
+
+static void write_string_entry(hb_writer *w, const char *key, const char *value)
 {
     if (!value) return;
-    begin_entry(out, key);
-    out_string(out, value);
-    HB_OUT(out, ",");
+    begin_entry(w, key);
+    out_string(&w->out, value);
+    end_entry(w);
 }
 
-static void write_number_entry(hb_out *out, const char *key, uint64_t value)
+static void write_number_entry(hb_writer *w, const char *key, uint64_t value)
 {
     if (value == 0) return;
-    begin_entry(out, key);
-    out_number(out, (int64_t)value);
-    HB_OUT(out, ",");
+    begin_entry(w, key);
+    out_number(&w->out, (int64_t)value);
+    end_entry(w);
 }
 
-static void write_json_entry(hb_out *out, const char *key, const char *json)
+static void write_json_entry(hb_writer *w, const char *key, const char *json)
 {
     if (!json) return;
-    begin_entry(out, key);
-    out_text(out, json);
-    HB_OUT(out, ",");
+    begin_entry(w, key);
+    out_text(&w->out, json);
+    end_entry(w);
 }
 
 static bool is_decimal(const char *text)
@@ -131,13 +153,13 @@ static bool is_decimal(const char *text)
 }
 
 /* Kineto writes "4.1" as the number 4.1; "1.2.0" could not be. */
-static void write_version_entry(hb_out *out, const char *key, const char *version)
+static void write_version_entry(hb_writer *w, const char *key, const char *version)
 {
     if (!key || !version) return;
     if (is_decimal(version))
-        write_json_entry(out, key, version);
+        write_json_entry(w, key, version);
     else
-        write_string_entry(out, key, version);
+        write_string_entry(w, key, version);
 }
 
 /* A user's key must not repeat one of the trace's own. */
@@ -156,13 +178,14 @@ static bool is_reserved(const char *key)
     return false;
 }
 
-static void write_user_metadata(hb_out *out, const hb_trace_info *info)
+static void write_user_metadata(hb_writer *w)
 {
+    const hb_trace_info *info = w->info;
     for (size_t i = 0; i < info->num_metadata; i++) {
         const hb_metadata *entry = &info->metadata[i];
         char renamed[64];
         snprintf(renamed, sizeof renamed, "user_%s", entry->key);
-        write_json_entry(out, is_reserved(entry->key) ? renamed : entry->key, entry->json);
+        write_json_entry(w, is_reserved(entry->key) ? renamed : entry->key, entry->json);
     }
 }
 
@@ -170,36 +193,42 @@ static void write_user_metadata(hb_out *out, const hb_trace_info *info)
 static void write_metadata(hb_writer *w)
 {
     const hb_trace_info *info = w->info;
-    hb_out *out = &w->out;
-    write_string_entry(out, "trace_id", info->trace_id);
-    write_number_entry(out, "with_stack", info->with_stack);
-    write_number_entry(out, "hip_driver_version", (uint32_t)info->hip_driver_version);
-    write_number_entry(out, "profile_memory", info->profile_memory);
-    write_number_entry(out, "hip_runtime_version", (uint32_t)info->hip_runtime_version);
-    write_number_entry(out, "record_shapes", info->record_shapes);
-    write_json_entry(out, "distributedInfo", info->distributed_json);
-    write_number_entry(out, "with_modules", info->with_modules);
-    write_number_entry(out, "with_flops", info->with_flops);
-    write_version_entry(out, info->tracer_key, info->tracer_version);
-    write_user_metadata(out, info);
-    write_number_entry(out, "hipboard_flattened_scopes", w->stats.flattened);
-    write_number_entry(out, "hipboard_unnested_scopes", w->stats.unnested);
-    write_number_entry(out, "hipboard_hidden_steps",
-                       w->stats.hidden_steps + w->stats.hidden_slices);
-    write_string_entry(out, "host_name", info->host_name);
+    write_string_entry(w, "trace_id", info->trace_id);
+    write_number_entry(w, "with_stack", info->with_stack);
+    write_number_entry(w, "hip_driver_version", (uint32_t)info->hip_driver_version);
+    write_number_entry(w, "profile_memory", info->profile_memory);
+    write_number_entry(w, "hip_runtime_version", (uint32_t)info->hip_runtime_version);
+    write_number_entry(w, "record_shapes", info->record_shapes);
+    write_json_entry(w, "distributedInfo", info->distributed_json);
+    write_number_entry(w, "with_modules", info->with_modules);
+    write_number_entry(w, "with_flops", info->with_flops);
+    write_version_entry(w, info->tracer_key, info->tracer_version);
+    write_user_metadata(w);
+    write_number_entry(w, "hipboard_flattened_scopes", w->stats.flattened);
+    write_number_entry(w, "hipboard_unnested_scopes", w->stats.unnested);
+    write_number_entry(w, "hipboard_hidden_steps", w->stats.hidden_steps + w->stats.hidden_slices);
+    write_string_entry(w, "host_name", info->host_name);
 }
 
 void hb_write_header(hb_writer *w)
 {
     hb_out *out = &w->out;
-    HB_OUT(out, " {\n    \"schemaVersion\": 1,");
+    begin_member(w, " {\n    ", "schemaVersion");
+    HB_OUT(out, "1");
+    end_member(w);
+    HB_OUT(out, ",");
     write_devices(w);
     write_metadata(w);
-    HB_OUT(out, "\n    \"displayTimeUnit\": \"ms\",\n    \"baseTimeNanoseconds\": ");
+    begin_member(w, "\n    ", "displayTimeUnit");
+    HB_OUT(out, "\"ms\"");
+    end_member(w);
+    begin_member(w, ",\n    ", "baseTimeNanoseconds");
     out_number(out, w->base_ns);
+    end_member(w);
     if (!w->kineto) {
-        HB_OUT(out, ",\n    \"traceName\": ");
+        begin_member(w, ",\n    ", "traceName");
         out_string(out, w->trace_name);
+        end_member(w);
     }
     HB_OUT(out, ",\n    \"traceEvents\": [\n    ");
 }
@@ -212,7 +241,8 @@ void hb_write_footer(hb_writer *w)
         HB_OUT(&w->out, "\n  ] }");
         return;
     }
-    HB_OUT(&w->out, "\n  ],\"traceName\": ");
+    begin_member(w, "\n  ],", "traceName");
     out_string(&w->out, w->trace_name);
+    end_member(w);
     HB_OUT(&w->out, " }");
 }

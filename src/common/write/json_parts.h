@@ -28,6 +28,9 @@ typedef struct hb_row_text {
     char text[84];
 } hb_row_text;
 
+/* Where the writer of the top level is. */
+typedef enum hb_member_part { HB_MEMBER_KEY, HB_MEMBER_VALUE, HB_MEMBER_END } hb_member_part;
+
 typedef struct hb_writer {
     hb_out out;
     hb_source *source;
@@ -48,6 +51,8 @@ typedef struct hb_writer {
     bool has_stacks;          /* some scope was written with its call stack */
     bool calls_are_operators; /* HIP calls, where a program marks no operators */
     hb_write_stats stats;
+    void (*member)(void *context, hb_member_part part); /* before each part of one; or NULL */
+    void *context;
 } hb_writer;
 
 /* trace_writer.c. To be freed also when opening failed. */
@@ -81,6 +86,9 @@ void hb_write_runtime(hb_writer *w, const hb_trace_event *event);
 void hb_write_kernel(hb_writer *w, const hb_trace_event *event);
 void hb_write_transfer(hb_writer *w, const hb_trace_event *event);
 void hb_write_device_annotation(hb_writer *w, const hb_trace_event *event);
+/** A call that is written as an operator, too, and the id that calls and work get. */
+bool hb_call_is_operator(const hb_writer *w, const hb_trace_event *event);
+uint64_t hb_written_external_id(const hb_writer *w, const hb_trace_event *event);
 /** As it is written: one nanosecond earlier and two longer, so that viewers draw it around its
  * first kernel. False: not at all. */
 bool hb_widen_annotation(const hb_writer *w, const hb_trace_event *event, hb_trace_event *wider);

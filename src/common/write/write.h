@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "io/publish.h"
 #include "trace/source.h"
+#include "trace/trace.h"
 
 /** The two ways to write the same events; plugin_format/README.md lists every difference. */
 typedef enum hb_write_dialect {
@@ -45,6 +46,11 @@ typedef struct hb_write_stats {
  * the plugin's tree, at most 5 MiB. */
 hb_result hb_write_trace(hb_source *source, hb_sink *sink, const hb_write_options *options,
                          hb_write_stats *stats);
+
+/** Fills `trace`, which the caller frees also after an error, with what a reader of the file in
+ * that dialect finds: its events in the file's order and its members. Left out are the names of
+ * rows and the markers of the window, which no analysis looks at. */
+hb_result hb_write_to_trace(hb_source *source, hb_write_dialect dialect, hb_trace *trace);
 
 /** Says on stderr what the plugin will not count of the trace in `path`, if anything; but of time
  * slices nothing. */

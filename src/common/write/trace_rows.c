@@ -3,34 +3,31 @@
  * The writer decides: what a scope's category is, where a step ends, which id a call gets. Where
  * the trace keeps values, they are taken from the events; where it keeps texts (shapes, stacks,
  * the file's members), they are the writer's. So both ways to the numbers, with a file and without,
- * give the same.
+ * give the same. Names of rows and markers are left out.
  */
-#include "api/cycle_trace.h"
-
 #include <math.h>
 #include <stdio.h>
 
 #include "base/json_scan.h"
-#include "read/json_reader.h"
+#include "rules/name_class.h"
+#include "trace/builder.h"
 #include "write/json_parts.h"
 
 typedef struct maker {
     hb_writer writer;
     hb_memory_sink sink; /* takes the writer's texts, one at a time */
-    hb_trace *trace;
+    hb_builder builder;
     hb_buf scratch;
-    uint32_t pid; /* the process, as key */
+    hb_key pid; /* the process */
     hb_sid no_dims;
-    bool failed; /* out of memory */
+    hb_str key; /* of the member whose value is written */
 } maker;
 
 /* ---- texts ---- */
 
 static hb_sid intern(maker *m, const char *text, size_t size)
 {
-    hb_sid id = hb_texts_add(&m->trace->strings, text ? text : "", size);
-    m->failed |= id == 0;
-    return id;
+    return hb_builder_text(&m->builder, text, size);
 }
 
 static hb_sid intern_str(maker *m, hb_str s)
@@ -42,9 +39,10 @@ static hb_sid intern_str(maker *m, hb_str s)
 static hb_str take_text(maker *m)
 {
     hb_buf *buf = &m->sink.buf;
-    buf->size = 0;
     hb_out_flush(&m->writer.out);
-    return (hb_str){buf->data, (uint32_t)buf->size};
+    hb_str text = {buf->data, (uint32_t)buf->size};
+    buf->size = 0; /* valid until more is written */
+    return text;
 }
 
 static hb_sid intern_output(maker *m)
@@ -79,62 +77,22 @@ static uint8_t read_back(char *(*put)(char *p, double value), double value, doub
 
 /* ---- rows ---- */
 
-static uint32_t key(maker *m, hb_key k)
+static hb_row *add_row(maker *m, const hb_trace_event *e, char ph, hb_category category, hb_key pid)
 {
-    uint32_t index = hb_trace_key(m->trace, k);
-    m->failed |= index == UINT32_MAX;
-    return index;
-}
-
-static uint32_t track(maker *m, uint32_t pid, uint32_t tid)
-{
-    uint32_t index = m->failed ? UINT32_MAX : hb_trace_track(m->trace, pid, tid);
-    m->failed |= index == UINT32_MAX;
-    return m->failed ? 0 : index;
-}
-
-static void set_process(maker *m, hb_row *row, hb_key pid)
-{
-    row->track = track(m, key(m, pid), hb_row_tid(m->trace, row));
-}
-
-static hb_id number_id(maker *m, int64_t number)
-{
-    hb_id id = hb_trace_id(m->trace, hb_key_int(number));
-    m->failed |= id == HB_ID_FAILURE;
-    return id;
-}
-
-/* A zeroed entry of a side table and its index in row->extra; NULL without memory. */
-static void *push_side(maker *m, hb_column *column, hb_row *row)
-{
-    void *side = hb_column_push(column);
-    m->failed |= !side;
-    row->extra = column->count - 1;
-    return side;
-}
-
-static hb_row *push_row(maker *m, const hb_trace_event *e, char ph, hb_category category)
-{
-    hb_row *row = hb_column_push(&m->trace->rows);
-    if (!row) {
-        m->failed = true;
-        return NULL;
-    }
+    hb_row *row = hb_builder_row(&m->builder);
     row->ph = ph;
-    row->flags = HB_ROW_TS | HB_ROW_HAS_TS | HB_ROW_NAME | HB_ROW_ARGS | HB_ROW_CAT;
+    row->flags = HB_ROW_TS | HB_ROW_HAS_TS | HB_ROW_NAME | HB_ROW_CAT;
     row->cat = intern_str(m, hb_category_text(category));
     row->start = (int64_t)hb_since_base(&m->writer, e->start_ns);
-    row->track = track(m, m->pid, key(m, hb_key_int((int64_t)hb_row_number(e->tid))));
+    row->track = hb_builder_track(&m->builder, pid, hb_key_int((int64_t)hb_row_number(e->tid)));
     return row;
 }
 
-static hb_row *push_complete(maker *m, const hb_trace_event *e, const hb_place *place)
+static hb_row *add_complete(maker *m, const hb_trace_event *e, const hb_place *place, hb_key pid)
 {
     const hb_writer *w = &m->writer;
-    hb_row *row = push_row(m, e, 'X', place->category);
-    if (!row) return NULL;
-    row->flags |= HB_ROW_DUR | HB_ROW_COMPLETE;
+    hb_row *row = add_row(m, e, 'X', place->category, pid);
+    row->flags |= HB_ROW_DUR | HB_ROW_COMPLETE | HB_ROW_ARGS;
     row->kind = (uint8_t)hb_category_kind(place->category);
     row->name = intern_json_string(m, hb_names_get(w->names, e));
     uint64_t start = hb_since_base(w, e->start_ns), end = hb_since_base(w, place->end_ns);
@@ -146,7 +104,16 @@ static hb_row *push_complete(maker *m, const hb_trace_event *e, const hb_place *
 
 static hb_id id_or_none(maker *m, uint64_t id)
 {
-    return id ? number_id(m, (int64_t)id) : HB_ID_NONE;
+    return id ? hb_builder_number(&m->builder, (int64_t)id) : HB_ID_NONE;
+}
+
+static void add_arrow(maker *m, const hb_trace_event *e, bool start, uint64_t id,
+                      hb_category category, hb_key pid)
+{
+    hb_row *row = add_row(m, e, start ? 's' : 'f', category, pid);
+    row->flags |= HB_ROW_HAS_ID;
+    row->name = row->cat;
+    row->id = hb_builder_number(&m->builder, (int64_t)id);
 }
 
 /* ---- the host's events ---- */
@@ -154,7 +121,7 @@ static hb_id id_or_none(maker *m, uint64_t id)
 static hb_op_detail detail_of(maker *m, const hb_trace_event *e, const hb_op_row *row)
 {
     const hb_op_args *op = &e->op;
-    hb_op_detail d = {.sequence = -1, .flops = NAN};
+    hb_op_detail d = hb_no_detail;
     bool paired = op->sequence_number && op->sequence_number <= INT32_MAX;
     if (op->sequence_number && op->forward_thread <= INT32_MAX)
         d.fwd_thread = (int32_t)op->forward_thread;
@@ -165,19 +132,6 @@ static hb_op_detail detail_of(maker *m, const hb_trace_event *e, const hb_op_row
         d.concrete = intern_output(m);
     }
     return d;
-}
-
-static void add_detail(maker *m, const hb_trace_event *e, hb_op_row *row)
-{
-    hb_column *details = &m->trace->details;
-    hb_op_detail d = detail_of(m, e, row);
-    if (d.sequence < 0 && !d.fwd_thread && isnan(d.flops) && !d.concrete) return;
-    if (!details->count) hb_column_push(details); /* 0 stands for none */
-    hb_op_detail *made = hb_column_push(details);
-    m->failed |= !made;
-    if (!made) return;
-    *made = d;
-    row->detail = details->count - 1;
 }
 
 static void add_inputs(maker *m, const hb_op_args *op, hb_op_row *row)
@@ -192,8 +146,7 @@ static void add_op(maker *m, const hb_trace_event *e, hb_row *row)
 {
     hb_input flat[128];
     hb_op_args op = e->op;
-    hb_op_row *side = push_side(m, &m->trace->ops, row);
-    if (!side) return;
+    hb_op_row *side = hb_builder_op(&m->builder, row);
     if (!m->writer.kineto && op.num_inputs && hb_is_collective(e->name)) {
         op.num_inputs = hb_flatten_tensors(&e->op, flat, HB_ARRAY_LEN(flat));
         op.inputs = flat;
@@ -204,47 +157,50 @@ static void add_op(maker *m, const hb_trace_event *e, hb_row *row)
         hb_out_json(&m->writer.out, op.stack.s, op.stack.len);
         side->stack = intern_output(m);
     }
-    add_detail(m, e, side);
+    hb_op_detail d = detail_of(m, e, side);
+    hb_builder_detail(&m->builder, side, &d);
 }
 
 static void add_scope(maker *m, const hb_trace_event *e)
 {
     hb_place place = hb_place_scope(&m->writer, e);
-    hb_row *row = push_complete(m, e, &place);
-    if (!row) return;
+    uint64_t index = m->writer.ev_idx++;
+    hb_row *row = add_complete(m, e, &place, m->pid);
     row->id = id_or_none(m, e->external_id);
     if (row->kind != HB_KIND_OTHER) add_op(m, e, row);
+    const hb_flow_end *flow = e->op.sequence_number ? hb_flows_at(&m->writer.flows, index) : NULL;
+    if (flow) add_arrow(m, e, flow->is_start, flow->id, HB_CATEGORY_FWDBWD, m->pid);
 }
 
 static void add_module(maker *m, const hb_trace_event *e)
 {
     hb_place place = hb_place_module(&m->writer, e);
-    hb_row *row = push_complete(m, e, &place);
-    hb_function_row *side =
-        row && row->kind == HB_KIND_FUNCTION ? push_side(m, &m->trace->functions, row) : NULL;
-    if (!side) return;
-    row->id = number_id(m, (int64_t)e->module.python_id);
+    m->writer.ev_idx++;
+    hb_row *row = add_complete(m, e, &place, m->pid);
+    if (row->kind != HB_KIND_FUNCTION) return;
+    hb_function_row *side = hb_builder_function(&m->builder, row);
+    row->id = hb_builder_number(&m->builder, (int64_t)e->module.python_id);
     side->parent = id_or_none(m, e->module.parent_id);
-    side->module = number_id(m, e->module.module_id);
+    side->module = hb_builder_number(&m->builder, e->module.module_id);
 }
 
 static void add_memory(maker *m, const hb_trace_event *e)
 {
     const hb_memory_args *args = &e->memory;
     bool failed = e->flags & HB_TEV_OUT_OF_MEMORY;
-    hb_row *row = push_row(m, e, 'i', HB_CATEGORY_CPU_INSTANT_EVENT);
-    if (!row) return;
+    hb_row *row = add_row(m, e, 'i', HB_CATEGORY_CPU_INSTANT_EVENT, m->pid);
+    m->writer.ev_idx++;
     row->name = intern_str(m, hb_known_text(failed ? HB_KNOWN_OUT_OF_MEMORY : HB_KNOWN_MEMORY));
-    row->flags |= HB_ROW_INSTANT;
+    row->flags |= HB_ROW_INSTANT | HB_ROW_ARGS;
     if (failed) return;
-    hb_memory_row *side = push_side(m, &m->trace->memory, row);
-    if (!side) return;
+    hb_memory_row *side = hb_builder_memory(&m->builder, row);
     unsigned type = hb_written_device_type(&m->writer, args->device_type);
+    int32_t device = hb_written_device_id(&m->writer, args);
     row->kind = HB_KIND_MEMORY;
     side->addr = hb_key_int((int64_t)args->addr);
-    side->bytes = (double)args->bytes;
     side->device_type = type > 1 ? 2 : (uint8_t)type;
-    side->device = key(m, hb_key_int(hb_written_device_id(&m->writer, args)));
+    side->device = hb_builder_key(&m->builder, hb_key_int(device));
+    side->bytes = (double)args->bytes;
     side->allocated = (double)args->total_allocated;
     side->reserved = (double)args->total_reserved;
     side->bytes_state = side->allocated_state = side->reserved_state = HB_NUMBER_INT;
@@ -252,8 +208,9 @@ static void add_memory(maker *m, const hb_trace_event *e)
 
 static void add_scalar(maker *m, const hb_trace_event *e)
 {
-    hb_row *row = push_row(m, e, 'C', HB_CATEGORY_SCALAR);
-    if (row) row->name = intern_json_string(m, hb_names_get(m->writer.names, e));
+    hb_row *row = add_row(m, e, 'C', HB_CATEGORY_SCALAR, m->pid);
+    row->flags |= HB_ROW_ARGS;
+    row->name = intern_json_string(m, hb_names_get(m->writer.names, e));
 }
 
 /* ---- the device's events ---- */
@@ -297,25 +254,53 @@ static void add_launch(maker *m, const hb_trace_event *e, hb_device_row *side)
             l.occupancy_state = read_back(hb_put_double, k->occupancy, &l.occupancy);
         if (k->limiting_factor) l.limit = intern_word(m, k->limiting_factor);
     }
-    side->launch = hb_trace_launch(m->trace, &l);
-    m->failed |= side->launch == UINT32_MAX;
+    hb_builder_launch(&m->builder, side, &l);
 }
 
-/* A call or a piece of device work: what joins them. */
-static hb_row *add_joined(maker *m, const hb_trace_event *e, hb_category category, int64_t pid)
+static hb_device_row *add_joined(maker *m, const hb_trace_event *e, hb_category category,
+                                 hb_key pid)
 {
     hb_place place = {.category = category, .end_ns = e->end_ns};
-    hb_row *row = push_complete(m, e, &place);
-    if (!row) return NULL;
-    bool has_id = e->external_id || !m->writer.kineto;
-    if (has_id)
-        row->id = number_id(m, (int64_t)hb_outside_find(&m->writer.outside, e->external_id));
-    set_process(m, row, hb_key_int(pid));
-    hb_device_row *side = push_side(m, &m->trace->devices, row);
-    if (!side) return NULL;
-    side->correlation = number_id(m, (int64_t)e->correlation);
-    if (e->kind == HB_EVENT_KERNEL) add_launch(m, e, side);
-    return row;
+    hb_row *row = add_complete(m, e, &place, pid);
+    uint64_t id = hb_written_external_id(&m->writer, e);
+    if (id || !m->writer.kineto)
+        row->id = hb_builder_number(&m->builder, (int64_t)hb_outside_find(&m->writer.outside, id));
+    hb_device_row *side = hb_builder_device(&m->builder, row);
+    side->correlation = hb_builder_number(&m->builder, (int64_t)e->correlation);
+    return side;
+}
+
+/* Around the call, where calls stand for operators. */
+static void add_operator(maker *m, const hb_trace_event *e)
+{
+    hb_place place = {.category = HB_CATEGORY_CPU_OP, .end_ns = e->end_ns, .in_tree = true};
+    m->writer.ev_idx++;
+    hb_row *row = add_complete(m, e, &place, m->pid);
+    row->id = hb_builder_number(&m->builder, (int64_t)hb_written_external_id(&m->writer, e));
+    hb_builder_op(&m->builder, row)->dims = m->no_dims;
+}
+
+static void add_call(maker *m, const hb_trace_event *e)
+{
+    const hb_runtime_args *call = &e->runtime;
+    hb_category category = hb_call_category(m->writer.kineto);
+    if (hb_call_is_operator(&m->writer, e)) add_operator(m, e);
+    hb_device_row *side = add_joined(m, e, category, m->pid);
+    if (!call->has_grid && (call->kind.len || (call->ptr && call->bytes)))
+        hb_builder_bytes(&m->builder, side, (double)call->bytes);
+    if (call->launches && e->correlation)
+        add_arrow(m, e, true, e->correlation, HB_CATEGORY_AC2G, m->pid);
+}
+
+static void add_work(maker *m, const hb_trace_event *e, hb_category category)
+{
+    hb_key device = hb_key_int(e->device);
+    hb_device_row *side = add_joined(m, e, category, device);
+    if (e->kind == HB_EVENT_KERNEL)
+        add_launch(m, e, side);
+    else if (e->copy.bytes)
+        hb_builder_bytes(&m->builder, side, (double)e->copy.bytes);
+    if (e->correlation) add_arrow(m, e, false, e->correlation, HB_CATEGORY_AC2G, device);
 }
 
 static void add_device_annotation(maker *m, const hb_trace_event *e)
@@ -323,18 +308,13 @@ static void add_device_annotation(maker *m, const hb_trace_event *e)
     hb_trace_event wider;
     if (!hb_widen_annotation(&m->writer, e, &wider)) return;
     hb_place place = {.category = HB_CATEGORY_GPU_USER_ANNOTATION, .end_ns = wider.end_ns};
-    hb_row *row = push_complete(m, &wider, &place);
-    hb_op_row *side = row ? push_side(m, &m->trace->ops, row) : NULL;
-    if (!side) return;
-    row->id = number_id(m, (int64_t)e->external_id);
-    set_process(m, row, hb_key_int(e->device));
-    side->dims = m->no_dims;
+    hb_row *row = add_complete(m, &wider, &place, hb_key_int(e->device));
+    row->id = hb_builder_number(&m->builder, (int64_t)e->external_id);
+    hb_builder_op(&m->builder, row)->dims = m->no_dims;
 }
 
 static void add_event(maker *m, const hb_trace_event *e)
 {
-    int64_t host = m->writer.info->pid;
-    hb_category call = hb_call_category(m->writer.kineto);
     switch (e->kind) {
     case HB_EVENT_OP:
     case HB_EVENT_USER_ANNOTATION: add_scope(m, e); return;
@@ -342,31 +322,47 @@ static void add_event(maker *m, const hb_trace_event *e)
     case HB_EVENT_MEMORY: add_memory(m, e); return;
     case HB_EVENT_SCALAR: add_scalar(m, e); return;
     case HB_EVENT_RUNTIME:
-    case HB_EVENT_SYNC: add_joined(m, e, call, host); return;
-    case HB_EVENT_KERNEL: add_joined(m, e, HB_CATEGORY_KERNEL, e->device); return;
-    case HB_EVENT_MEMCPY: add_joined(m, e, HB_CATEGORY_GPU_MEMCPY, e->device); return;
-    case HB_EVENT_MEMSET: add_joined(m, e, HB_CATEGORY_GPU_MEMSET, e->device); return;
+    case HB_EVENT_SYNC: add_call(m, e); return;
+    case HB_EVENT_KERNEL: add_work(m, e, HB_CATEGORY_KERNEL); return;
+    case HB_EVENT_MEMCPY: add_work(m, e, HB_CATEGORY_GPU_MEMCPY); return;
+    case HB_EVENT_MEMSET: add_work(m, e, HB_CATEGORY_GPU_MEMSET); return;
     case HB_EVENT_GPU_USER_ANNOTATION: add_device_annotation(m, e); return;
     }
 }
 
 /* ---- the whole ---- */
 
-/* The file without its events, read: the members, with exactly the text that they have there. */
-static hb_result add_members(maker *m)
+/* The writer came to a member's key, to its value, or to that one's end. */
+static void take_member(void *context, hb_member_part part)
 {
-    hb_read_options options = {0};
-    hb_read_report report = {0};
-    hb_write_header(&m->writer);
-    hb_write_footer(&m->writer);
-    HB_TRY(hb_out_finish(&m->writer.out));
-    const hb_buf *text = &m->sink.buf;
-    return hb_read_trace_memory(text->data, text->size, &options, m->trace, &report);
+    maker *m = context;
+    hb_str text = take_text(m);
+    if (part == HB_MEMBER_KEY) return; /* what was written before it */
+    if (part == HB_MEMBER_VALUE) {
+        text.len -= HB_MIN(text.len, 2u); /* the colon and a blank */
+        hb_sid key = intern_json_string(m, text);
+        m->key = hb_trace_text(m->builder.trace, key);
+        return;
+    }
+    m->builder.failed |= !hb_trace_add_member(m->builder.trace, m->key, text);
 }
 
-static uint32_t text_key(maker *m, hb_str quoted)
+static void add_header(maker *m)
 {
-    return key(m, (hb_key)intern_str(m, quoted) << 2 | HB_KEY_TAG_TEXT);
+    hb_trace *trace = m->builder.trace;
+    m->writer.member = take_member;
+    m->writer.context = m;
+    hb_write_header(&m->writer);
+    trace->members_before = trace->num_members;
+    trace->has_events = true;
+    hb_write_footer(&m->writer);
+    m->writer.member = NULL;
+    (void)take_text(m);
+}
+
+static hb_key text_key(maker *m, hb_str quoted)
+{
+    return (hb_key)intern_str(m, quoted) << 2 | HB_KEY_TAG_TEXT;
 }
 
 static void add_span(maker *m)
@@ -374,10 +370,14 @@ static void add_span(maker *m)
     const hb_writer *w = &m->writer;
     hb_trace_event span = {.name = HB_STR("PyTorch Profiler (0)"), .start_ns = w->info->start_ns};
     hb_place place = {.category = HB_CATEGORY_TRACE, .end_ns = w->info->start_ns + hb_span_ns(w)};
-    hb_row *row = push_complete(m, &span, &place);
-    if (!row) return;
-    row->track =
-        track(m, text_key(m, HB_STR("\"Spans")), text_key(m, HB_STR("\"PyTorch Profiler")));
+    hb_key pid = text_key(m, HB_STR("\"Spans"));
+    hb_row *row = add_complete(m, &span, &place, pid);
+    row->track = hb_builder_track(&m->builder, pid, text_key(m, HB_STR("\"PyTorch Profiler")));
+}
+
+static hb_result check(const maker *m)
+{
+    return m->builder.failed || m->sink.buf.failed || m->scratch.failed ? hb_no_memory() : HB_OK;
 }
 
 static hb_result add_pass(maker *m, hb_pass pass)
@@ -385,27 +385,29 @@ static hb_result add_pass(maker *m, hb_pass pass)
     hb_trace_event event;
     hb_source *source = m->writer.source;
     HB_TRY(source->begin(source, pass));
-    while (!m->failed && source->next(source, &event))
+    while (!m->builder.failed && source->next(source, &event))
         add_event(m, &event);
-    return m->failed || m->sink.buf.failed ? hb_no_memory() : HB_OK;
+    return check(m);
 }
 
 static hb_result make(maker *m)
 {
     HB_TRY(hb_survey(&m->writer));
-    HB_TRY(add_members(m));
-    m->pid = key(m, hb_key_int(m->writer.info->pid));
+    add_header(m);
+    m->pid = hb_key_int(m->writer.info->pid);
     m->no_dims = intern(m, "[]", 2);
     for (hb_pass pass = 0; pass < HB_PASS_COUNT; pass++)
         HB_TRY(add_pass(m, pass));
     add_span(m);
-    return m->failed ? hb_no_memory() : HB_OK;
+    return check(m);
 }
 
-hb_result hb_cycle_trace(hb_source *source, hb_write_dialect dialect, hb_trace *trace)
+hb_result hb_write_to_trace(hb_source *source, hb_write_dialect dialect, hb_trace *trace)
 {
-    maker m = {.trace = trace};
+    maker m = {0};
     hb_write_options options = {.dialect = dialect, .trace_name = ""};
+    if (!hb_trace_init(trace)) return hb_no_memory();
+    hb_builder_init(&m.builder, trace);
     hb_memory_sink_init(&m.sink, SIZE_MAX / 2);
     hb_buf_init(&m.scratch, SIZE_MAX / 2);
     hb_result result = hb_writer_open(&m.writer, source, &m.sink.sink, &options);
