@@ -31,6 +31,9 @@
 /** What libhipboard gives to libhipboard-analysis, and to nobody else. */
 #define HB_PRIVATE __attribute__((visibility("default")))
 
+/** What hot code of one library reads: without it, by way of a table of addresses. */
+#define HB_OWN __attribute__((visibility("hidden")))
+
 /** Sets hb_last_error() and returns `result`, so that a failing check is one line. */
 HB_PRIVATE HB_COLD HB_PRINTF(2, 3) hb_result hb_fail(hb_result result, const char *format, ...);
 

@@ -71,7 +71,7 @@ static hb_mark *mark_work(const hb_frame *f)
 {
     hb_record_copy r; /* of launches and others: what all calls have */
     if (!hb_call_record(f, &r)) return NULL;
-    uint64_t stream = r.call.stream == 0 && f->per_thread ? STREAM_PER_THREAD : r.call.stream;
+    uint64_t stream = r.call.stream == 0 && f->is.per_thread ? STREAM_PER_THREAD : r.call.stream;
     uint32_t kind = kind_of(f, &r);
     hb_mark *mark = kind ? hb_mark_begin(stream, r.call.device) : NULL;
     if (!mark) return NULL;

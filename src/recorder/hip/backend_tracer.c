@@ -14,6 +14,7 @@
 #include "hip/hook_versions.h"
 #include "hip/kernels.h"
 #include "hip/late_reports.h"
+#include "hip/launches.h"
 
 #define REGISTERS "hipRegisterTracerCallback"
 
@@ -44,7 +45,9 @@ static _Atomic uint64_t first_id; /* of the session's calls; a hint for itself *
 static hb_frame *frame_of(uint32_t cid, const hb_hip_api_head *head)
 {
     hb_frame *frame = hb_calls_top(cid);
-    return frame && frame->correlation == head->correlation_id ? frame : NULL;
+    if (!frame || frame->correlation != head->correlation_id) return NULL;
+    hb_launch_leave_short_way(frame);
+    return frame;
 }
 
 /* 7.2 reports the work of a stream on a thread of its own, and looks at the stream then, even if it
@@ -66,7 +69,7 @@ static __attribute__((noinline)) void await_reports(void)
     atomic_store_explicit(&given_up, missing, memory_order_relaxed);
 }
 
-static void on_enter(uint32_t cid, void *data)
+static __attribute__((noinline)) void on_enter(uint32_t cid, void *data)
 {
     hb_hip_api_head *head = data;
     hb_frame *frame = frame_of(cid, head);
@@ -88,10 +91,10 @@ static __attribute__((noinline)) int ask_for_error(void)
 
 static inline int result_of(const hb_frame *frame)
 {
-    return HB_LIKELY(frame->work_asked && hb_call_is_launch(frame->call)) ? 0 : ask_for_error();
+    return HB_LIKELY(frame->is.work_asked && hb_call_is_launch(frame->call)) ? 0 : ask_for_error();
 }
 
-static void on_exit_call(uint32_t cid, void *data)
+static __attribute__((noinline)) void on_exit_call(uint32_t cid, void *data)
 {
     hb_hip_api_head *head = data;
     hb_frame *frame = frame_of(cid, head);
@@ -113,6 +116,52 @@ static void on_exit_unrecorded(uint32_t cid, void *data)
     (void)data;
 }
 
+/* ---- launches ---- */
+
+/* The correlation alone tells a call. */
+static inline hb_frame *launch_of(const hb_thread *t, const hb_hip_api_head *head)
+{
+    hb_frame *f = t ? t->call : NULL;
+    return HB_LIKELY(f && f->correlation == head->correlation_id) ? f : NULL;
+}
+
+/* Arguments that begin alike: function, grid and block. */
+static inline __attribute__((always_inline)) void on_enter_launch(uint32_t cid, void *data,
+                                                                  uint8_t lds, uint8_t stream,
+                                                                  const void *frame)
+{
+    hb_hip_api_head *head = data;
+    const char *args = (const char *)(head + 1);
+    const uint32_t *extent = (const uint32_t *)(const void *)(args + 8);
+    hb_launch_args a = {.function = hb_arg_pointer(hb_arg_word(args, 0)),
+                        .stream = hb_arg_word(args, stream),
+                        .grid = extent,
+                        .block = extent + 3,
+                        .stride = 1,
+                        .lds = (uint32_t)hb_arg_number(args, lds, 0)};
+    hb_thread *t = hb_thread_tls;
+    hb_frame *f = launch_of(t, head);
+    if (HB_UNLIKELY(!f || !hb_launch_begin(t, f, &a, frame))) on_enter(cid, data);
+}
+
+static void on_enter_host_launch(uint32_t cid, void *data)
+{
+    on_enter_launch(cid, data, HB_QUICK_HOST_LDS, HB_QUICK_HOST_STREAM, HB_FRAME);
+}
+
+static void on_enter_device_launch(uint32_t cid, void *data)
+{
+    on_enter_launch(cid, data, HB_QUICK_DEVICE_LDS, HB_QUICK_DEVICE_STREAM, HB_FRAME);
+}
+
+static void on_exit_launch(uint32_t cid, void *data)
+{
+    hb_thread *t = hb_thread_tls;
+    hb_frame *f = launch_of(t, data);
+    if (HB_LIKELY(f && hb_launch_is_usual(f) && hb_launch_end(t, f, HB_FRAME))) return;
+    on_exit_call(cid, data);
+}
+
 static int call_back(char *data, uint64_t correlation, void (*enter)(uint32_t, void *),
                      void (*exit)(uint32_t, void *))
 {
@@ -132,27 +181,44 @@ static __attribute__((noinline)) int on_unrecorded_call(uint32_t cid, char *data
     return call_back(data, 0, on_enter_unrecorded, on_exit_unrecorded);
 }
 
-static int on_call(uint32_t cid, char *data)
+static __attribute__((noinline)) int on_other_call(uint32_t cid, char *data)
 {
     hb_frame *frame = hb_calls_push_work(cid);
     if (!frame) return on_unrecorded_call(cid, data);
     return call_back(data, frame->correlation, on_enter, on_exit_call);
 }
 
+static inline int on_call(uint32_t cid, char *data, const void *stack)
+{
+    hb_frame *f = hb_launch_push(cid, stack);
+    if (HB_UNLIKELY(!f)) return on_other_call(cid, data);
+    bool of_host = hb_calls_runtime.quick[cid] == HB_QUICK_HOST;
+    return call_back(data, f->correlation, of_host ? on_enter_host_launch : on_enter_device_launch,
+                     on_exit_launch);
+}
+
 /* ---- device work ---- */
 
-/* On the thread that makes it, while it does. */
-static int on_question(void)
+/* On the thread that makes it, while it does. What goes the short way began before a session left
+ * off. */
+static __attribute__((noinline)) int on_other_question(hb_frame *frame)
 {
     if (!atomic_load_explicit(&wanted, memory_order_relaxed)) return PASS_OVER;
-    hb_frame *frame = hb_calls_innermost();
-    if (frame) frame->work_asked = true;
-    if (frame && frame->untimed) return PASS_OVER;
-    if (!frame || frame->unsure) hb_work_announced(frame);
+    if (frame) frame->is.work_asked = true;
+    if (frame && frame->is.untimed) return PASS_OVER;
+    if (!frame || frame->is.unsure) hb_work_announced(frame);
     return REPORT;
 }
 
-static int on_promise(uint32_t op)
+static inline int on_question(void)
+{
+    hb_frame *frame = hb_calls_innermost();
+    if (HB_UNLIKELY(!frame || !frame->is.quick)) return on_other_question(frame);
+    frame->is.work_asked = true;
+    return REPORT;
+}
+
+static __attribute__((noinline)) int on_other_promise(uint32_t op)
 {
     hb_frame *frame = hb_calls_innermost();
     /* Other threads read it, and would lose it from their cache by each store. */
@@ -161,6 +227,13 @@ static int on_promise(uint32_t op)
     if (frame && !hb_call_is_launch(frame->call) && op != HB_HOOK_BARRIER)
         hb_call_made_certainly(frame);
     return REPORT;
+}
+
+/* What goes the short way has gone the long one before, and so has its promise. */
+static inline int on_promise(uint32_t op)
+{
+    hb_frame *frame = hb_calls_innermost();
+    return HB_LIKELY(frame && frame->is.quick) ? REPORT : on_other_promise(op);
 }
 
 /* Launches are counted when they are called, and so is other work that was promised; of a graph's
@@ -179,25 +252,25 @@ static bool is_too_late(const hb_hook_activity *a)
 }
 
 /* Not in the callback itself, so that calls need not make room for it. */
-static __attribute__((noinline)) void on_work(uint32_t op, const hb_hook_activity *a)
+static __attribute__((noinline)) int on_work(uint32_t op, const hb_hook_activity *a)
 {
-    if (!hb_hook_activity_is_sound(a, op) || is_too_late(a)) return;
+    if (!hb_hook_activity_is_sound(a, op) || is_too_late(a)) return REPORT;
     hb_record_work work = hb_hook_work(a, a->id);
     work.head.flags = HB_RECORD_NODE;
     bool kernel = work.kind == HB_WORK_KERNEL && a->op == HB_HOOK_DISPATCH;
     if (kernel && a->kernel_name) work.head.name = hb_kernel_name(runtime, a->kernel_name);
     hb_work_report(&work);
     if (work.kind) hb_work_arrived(was_counted(a));
+    return REPORT;
 }
 
 static int on_trace(uint32_t domain, uint32_t op, void *data)
 {
-    if (domain == DOMAIN_API) return data ? on_call(op, data) : PASS_OVER;
+    if (domain == DOMAIN_API) return data ? on_call(op, data, HB_FRAME) : PASS_OVER;
     if (domain != DOMAIN_OPS) return PASS_OVER;
     if (!data) return on_question();
     if (data == PROMISE) return on_promise(op);
-    on_work(op, data);
-    return REPORT;
+    return on_work(op, data);
 }
 
 /* ---- the back-end ---- */
@@ -230,7 +303,8 @@ static bool attach(const hb_hip *hip, hb_buf *why)
     /* Of the releases in the table those without it have no errors that stay. */
     hb_hip_symbol(hip, "hipExtGetLastError", &last_error);
     if (!last_error) last_error = hip->peek_at_last_error;
-    hb_calls_source calls = {.num_functions = version.num_functions, .name_of = hip->api_name};
+    hb_calls_source calls = {
+        .num_functions = version.num_functions, .name_of = hip->api_name, .by_correlation = true};
     if (hb_calls_init(hip, &calls)) return true;
     hb_buf_str(why, "no memory");
     return false;

@@ -9,6 +9,7 @@
 #include "hip/calls_runtime.h"
 #include "hip/graphs.h"
 #include "hip/kernels.h"
+#include "hip/launches.h"
 #include "hip/mempools.h"
 #include "record/alarm.h"
 #include "record/strings.h"
@@ -18,31 +19,12 @@ static inline const hb_hip *hip(void)
     return hb_calls_runtime.hip;
 }
 
-/* ---- arguments ---- */
-
-static inline uint64_t word(const char *args, uint8_t offset)
-{
-    uint64_t value = 0;
-    if (offset != HB_NO_ARG) memcpy(&value, args + offset, sizeof value);
-    return value;
-}
-
-static inline int32_t number(const char *args, uint8_t offset, int32_t none)
-{
-    int32_t value = none;
-    if (offset != HB_NO_ARG) memcpy(&value, args + offset, sizeof value);
-    return value;
-}
-
-static inline void *pointer(uint64_t value)
-{
-    return (void *)(uintptr_t)value;
-}
-
 /* ---- begin ---- */
 
-static void name_annotation(const hb_thread *t, hb_record_call *r)
+void hb_call_name_scopes(const hb_thread *t, hb_record_call *r)
 {
+    if (!t->depth) return;
+    r->external_id = t->open[t->depth - 1].id;
     for (uint32_t i = t->depth; i-- > 0;) {
         if (t->open[i].record->type != HB_RECORD_ANNOTATION) continue;
         r->annotation_id = t->open[i].id;
@@ -51,9 +33,15 @@ static void name_annotation(const hb_thread *t, hb_record_call *r)
     }
 }
 
-/* All but stream and device. One by one, as compilers clear so much at once by a slow loop. */
-static void set_call(const hb_frame *f, const hb_thread *t, hb_record_call *r,
-                     enum hb_record_type type, size_t bytes, unsigned flags)
+HB_COLD void hb_call_name_scopes_and_leave(hb_thread *t, hb_record_call *r)
+{
+    hb_call_name_scopes(t, r);
+    hb_thread_leave(t);
+}
+
+/* One by one, as compilers clear so much at once by a slow loop. */
+void hb_call_fill(const hb_frame *f, const hb_thread *t, hb_record_call *r,
+                  enum hb_record_type type, size_t bytes, unsigned flags)
 {
     hb_record_head(&r->head, type, flags, hb_calls_runtime.names[f->cid], bytes);
     r->head.start = f->start;
@@ -62,17 +50,9 @@ static void set_call(const hb_frame *f, const hb_thread *t, hb_record_call *r,
     r->error_name = 0;
     r->error = 0;
     r->cid = (uint16_t)f->cid;
-    r->external_id = t->depth ? t->open[t->depth - 1].id : 0;
-    r->annotation_id = 0;
+    r->external_id = r->annotation_id = 0;
     r->annotation = 0;
-    name_annotation(t, r);
-}
-
-static inline void keep(hb_frame *f, hb_thread *t, hb_record_call *r)
-{
-    hb_record_commit(t, &r->head);
-    f->record = r;
-    f->epoch = t->epoch;
+    hb_call_name_scopes(t, r);
 }
 
 /* Takes a record made on the stack into the calling thread's chunk. */
@@ -84,22 +64,16 @@ static void put(hb_frame *f, const hb_record_call *from, enum hb_record_type typ
     hb_record_call *r = (hb_record_call *)hb_record_reserve(t, (uint32_t)bytes);
     if (r) {
         memcpy(r, from, bytes);
-        set_call(f, t, r, type, bytes, flags);
-        keep(f, t, r);
+        hb_call_fill(f, t, r, type, bytes, flags);
+        hb_call_take_in(f, t, r, bytes);
     }
     hb_thread_leave(t);
-}
-
-static inline unsigned flags_of_launch(const hb_calls *c, const hb_frame *f)
-{
-    bool captured = atomic_load_explicit(&c->capturing, memory_order_relaxed);
-    return (captured ? HB_RECORD_CAPTURED : 0) | (f->unsure ? HB_RECORD_UNSURE : 0);
 }
 
 static unsigned flags_of(const hb_frame *f)
 {
     hb_calls *c = hb_thread_tls->calls;
-    unsigned usual = flags_of_launch(c, f);
+    unsigned usual = hb_call_flags(f);
     switch (f->call->kind) {
     case HB_CALL_GRAPH_LAUNCH:
         hb_count(&c->replays);
@@ -109,130 +83,22 @@ static unsigned flags_of(const hb_frame *f)
     }
 }
 
-static const hb_kernel unknown_kernel = {.name = HB_STRING_UNNAMED,
-                                         .vgprs = HB_REGISTERS_UNKNOWN,
-                                         .sgprs = HB_REGISTERS_UNKNOWN,
-                                         .agprs = HB_REGISTERS_UNKNOWN};
-
-static void set_kernel(hb_record_launch *r, const hb_kernel *k)
-{
-    if (!k) k = &unknown_kernel;
-    r->kernel = k->name;
-    r->vgprs = k->vgprs;
-    r->sgprs = k->sgprs;
-    r->agprs = k->agprs;
-    r->lds_bytes = k->lds_bytes + r->dynamic_lds_bytes;
-    r->scratch_bytes = k->scratch_bytes;
-}
-
-/* Of a launch by a structure: that; it may be missing when the call will fail. */
-static const char *config_of(const hb_hip_call *call, const char *args)
-{
-    static const char none[64];
-    const char *config = pointer(word(args, call->src));
-    return config ? config : none;
-}
-
-/* As single numbers, as the runtime has just stored them: what is read across two stores waits
- * until they have left for the cache. */
-static inline uint32_t extent_of(const char *extent, int i)
-{
-    const uint32_t *n = (const uint32_t *)(const void *)extent;
-    return __atomic_load_n(n + i, __ATOMIC_RELAXED);
-}
-
-static HB_COLD void divide_into_blocks(hb_record_launch *r)
-{
-    for (int i = 0; i < 3; i++)
-        if (r->block[i]) r->grid[i] = (r->grid[i] + r->block[i] - 1) / r->block[i];
-}
-
-static inline void set_extent(hb_record_launch *r, const char *extent, bool in_items)
-{
-    r->grid[0] = extent_of(extent, 0);
-    r->grid[1] = extent_of(extent, 1);
-    r->grid[2] = extent_of(extent, 2);
-    r->block[0] = (uint16_t)extent_of(extent, 3);
-    r->block[1] = (uint16_t)extent_of(extent, 4);
-    r->block[2] = (uint16_t)extent_of(extent, 5);
-    if (HB_UNLIKELY(in_items)) divide_into_blocks(r);
-}
-
-static inline hb_record *reserve(hb_thread *t, size_t bytes)
-{
-    if (HB_LIKELY((size_t)(t->end - t->pos) >= bytes)) return (hb_record *)t->pos;
-    return hb_record_reserve(t, (uint32_t)bytes);
-}
-
-static HB_COLD const hb_kernel *ask_for_kernel(const void *function, bool is_host, uint64_t stream)
-{
-    bool was = hb_calls_enter_own();
-    const hb_kernel *kernel = hb_kernel_of(hip(), function, is_host, pointer(stream));
-    hb_calls_leave_own(was);
-    return kernel;
-}
-
-/* The most frequent call: its record is made in its place, and of the usual ones all is known that
- * does not stand in the arguments. */
-static inline __attribute__((always_inline)) void put_launch(hb_frame *f, const char *args,
-                                                             bool has_config, bool is_short)
-{
-    const hb_hip_call *call = f->call;
-    const char *from = has_config ? config_of(call, args) : args;
-    uint64_t stream = word(from, call->stream);
-    const void *function = pointer(word(args, call->ptr));
-    size_t bytes = is_short ? HB_RECORD_SHORT_LAUNCH : sizeof(hb_record_launch);
-    int16_t device = hb_call_device_of(f, stream);
-    const hb_kernel *kernel = is_short ? NULL : hb_kernel_known(function);
-    if (HB_UNLIKELY(!kernel && function && !is_short))
-        kernel = ask_for_kernel(function, call->kind == HB_CALL_LAUNCH_HOST, stream);
-    hb_thread *t = hb_record_enter_at(HB_FRAME);
-    if (HB_UNLIKELY(!t)) return;
-    hb_record_launch *r = (hb_record_launch *)reserve(t, bytes);
-    if (HB_LIKELY(r != NULL)) {
-        hb_calls *c = t->calls;
-        r->call.stream = stream;
-        r->call.device = device;
-        set_extent(r, has_config ? from : args + 8, call->kind == HB_CALL_LAUNCH_ITEMS);
-        r->dynamic_lds_bytes = (uint32_t)number(from, call->bytes, 0);
-        if (is_short)
-            r->agprs = HB_REGISTERS_UNKNOWN;
-        else
-            set_kernel(r, kernel);
-        set_call(f, t, &r->call, HB_RECORD_LAUNCH, bytes, flags_of_launch(c, f));
-        keep(f, t, &r->call);
-    }
-    hb_thread_leave(t);
-}
-
-static __attribute__((noinline)) void begin_unusual_launch(hb_frame *f, const char *args)
-{
-    bool has_config = hb_hip_call_has_config(f->call);
-    put_launch(f, args, has_config, hb_calls_runtime.source.short_launches);
-}
-
-static inline bool is_usual_launch(const hb_hip_call *call)
-{
-    return hb_call_is_launch(call) && !hb_hip_call_has_config(call) &&
-           !hb_calls_runtime.source.short_launches;
-}
-
 static void begin_copy(hb_frame *f, const char *args)
 {
     const hb_hip_call *call = f->call;
     bool peer = call->kind == HB_CALL_COPY_PEER;
-    uint64_t stream = word(args, call->stream);
+    uint64_t stream = hb_arg_word(args, call->stream);
     hb_record_copy r = {
         .call = {.stream = stream, .device = hb_call_device_of(f, stream)},
-        .dst = word(args, call->ptr),
-        .src = word(args, call->src),
-        .bytes = word(args, call->bytes),
-        .kind = (int16_t)number(args, call->copy, hb_copy_kind_of(call)),
-        .from_device = peer ? (int16_t)number(args, call->copy, -1) : -1,
-        .to_device = peer ? (int16_t)number(args, call->unit, -1) : -1,
+        .dst = hb_arg_word(args, call->ptr),
+        .src = hb_arg_word(args, call->src),
+        .bytes = hb_arg_word(args, call->bytes),
+        .kind = (int16_t)hb_arg_number(args, call->copy, hb_copy_kind_of(call)),
+        .from_device = peer ? (int16_t)hb_arg_number(args, call->copy, -1) : -1,
+        .to_device = peer ? (int16_t)hb_arg_number(args, call->unit, -1) : -1,
     };
     if (call->kind == HB_CALL_COPY_2D || call->kind == HB_CALL_FILL_2D)
-        r.bytes *= word(args, (uint8_t)(call->bytes + 8));
+        r.bytes *= hb_arg_word(args, (uint8_t)(call->bytes + 8));
     if (call->src == HB_NO_ARG) r.bytes *= call->unit;
     if (peer) r.kind = HB_COPY_KIND_WITHIN;
     r.direction = hb_copy_direction(&r);
@@ -256,19 +122,19 @@ static void look_at_freed(hb_frame *f, uint64_t ptr)
 {
     void *base = NULL;
     if (!ptr || !wants_memory() || !hip()->mem_get_address_range) return;
-    if (hip()->mem_get_address_range(&base, &f->bytes, pointer(ptr)) != 0) return;
+    if (hip()->mem_get_address_range(&base, &f->bytes, hb_arg_pointer(ptr)) != 0) return;
     hb_hip_memory memory;
-    bool known = hb_hip_memory_of(hip(), pointer(ptr), &memory);
+    bool known = hb_hip_memory_of(hip(), hb_arg_pointer(ptr), &memory);
     f->device = memory.device;
-    f->on_host = known ? memory.on_host : is_host(f->call);
-    f->ptr = pointer(ptr);
+    f->is.on_host = known ? memory.on_host : is_host(f->call);
+    f->ptr = hb_arg_pointer(ptr);
 }
 
 static void begin_free(hb_frame *f, const char *args)
 {
-    hb_record_allocation r = {.call.stream = word(args, f->call->stream),
+    hb_record_allocation r = {.call.stream = hb_arg_word(args, f->call->stream),
                               .call.device = -1,
-                              .ptr = word(args, f->call->ptr)};
+                              .ptr = hb_arg_word(args, f->call->ptr)};
     look_at_freed(f, r.ptr);
     put(f, &r.call, HB_RECORD_ALLOCATION, sizeof r, flags_of(f));
 }
@@ -283,7 +149,7 @@ static int present_device(void)
  * then nothing may be asked that looks at streams. */
 void hb_work_announced(const hb_frame *f)
 {
-    if (f && !f->unsure) return;
+    if (f && !f->is.unsure) return;
     bool was = hb_calls_enter_own();
     int device = was ? -1 : present_device();
     if (device >= 0 && device < HB_HIP_MAX_DEVICES) hb_busy_streams_add_unknown(device);
@@ -295,15 +161,15 @@ void hb_work_announced(const hb_frame *f)
 static void begin_allocation(hb_frame *f, const char *args)
 {
     f->device = present_device();
-    hb_record_allocation r = {.call.stream = word(args, f->call->stream),
+    hb_record_allocation r = {.call.stream = hb_arg_word(args, f->call->stream),
                               .call.device = -1,
-                              .bytes = word(args, f->call->bytes)};
+                              .bytes = hb_arg_word(args, f->call->bytes)};
     put(f, &r.call, HB_RECORD_ALLOCATION, sizeof r, flags_of(f));
 }
 
 static void begin_plain(hb_frame *f, const char *args)
 {
-    uint64_t stream = word(args, f->call->stream);
+    uint64_t stream = hb_arg_word(args, f->call->stream);
     bool work = f->call->kind == HB_CALL_GRAPH_LAUNCH || f->call->kind == HB_CALL_WORK;
     hb_record_call r = {.stream = stream, .device = work ? hb_call_device_of(f, stream) : -1};
     put(f, &r, HB_RECORD_CALL, sizeof r, flags_of(f));
@@ -318,16 +184,13 @@ static void begin_destroy(hb_frame *f, const char *args)
 
 static void begin_destroy_pool(hb_frame *f, const char *args)
 {
-    hb_pools_drop(word(args, f->call->ptr));
+    hb_pools_drop(hb_arg_word(args, f->call->ptr));
     begin_plain(f, args);
 }
 
 static void begin_other(hb_frame *f, const char *args)
 {
     switch (f->call->kind) {
-    case HB_CALL_LAUNCH_HOST:
-    case HB_CALL_LAUNCH:
-    case HB_CALL_LAUNCH_ITEMS: begin_unusual_launch(f, args); break;
     case HB_CALL_COPY:
     case HB_CALL_COPY_2D:
     case HB_CALL_COPY_PEER:
@@ -345,31 +208,30 @@ static void begin_other(hb_frame *f, const char *args)
     }
 }
 
-static __attribute__((noinline)) void begin_unusual(hb_frame *f, const char *args)
+static __attribute__((noinline)) void begin_other_than_launch(hb_frame *f, const char *args)
 {
-    hb_calls *c = hb_thread_tls->calls;
-    c->ours = true; /* what is asked of the runtime here is not the program's */
+    hb_calls_set_ours(true); /* what is asked of the runtime here is not the program's */
     begin_other(f, args);
-    c->ours = false;
+    hb_calls_set_ours(false);
 }
 
 void hb_call_begin(hb_frame *f, const char *args)
 {
-    if (HB_LIKELY(is_usual_launch(f->call)))
-        put_launch(f, args, false, false);
+    if (HB_LIKELY(hb_call_is_launch(f->call)))
+        hb_launch_put(f, args);
     else
-        begin_unusual(f, args);
+        begin_other_than_launch(f, args);
 }
 
 /* ---- end ---- */
 
 static size_t allocated_bytes(const hb_hip_call *call, const char *args, bool succeeded)
 {
-    size_t bytes = word(args, call->bytes);
+    size_t bytes = hb_arg_word(args, call->bytes);
     if (call->kind != HB_CALL_ALLOCATE_PITCH) return bytes;
-    size_t *pitch = pointer(word(args, call->src));
+    size_t *pitch = hb_arg_pointer(hb_arg_word(args, call->src));
     if (succeeded && pitch) bytes = *pitch;
-    return bytes * word(args, (uint8_t)(call->bytes + 8));
+    return bytes * hb_arg_word(args, (uint8_t)(call->bytes + 8));
 }
 
 static bool is_of_pool(const hb_hip_call *call)
@@ -382,7 +244,7 @@ static bool is_of_pool(const hb_hip_call *call)
 static void note_pool(const hb_frame *f, const char *args, hb_memory_info *info)
 {
     if (!wants_memory()) return;
-    uint64_t pool = word(args, f->call->src);
+    uint64_t pool = hb_arg_word(args, f->call->src);
     info->device_id = hb_copy_device_of(info->addr);
     if (!pool || !hb_calls_runtime.source.interposed) hb_pools_use(hip(), info->device_id, pool);
 }
@@ -396,7 +258,7 @@ static int64_t kept_beside(const hb_memory_info *info)
 
 static void report_allocation(hb_frame *f, const char *args, int error)
 {
-    void **where = pointer(word(args, f->call->ptr));
+    void **where = hb_arg_pointer(hb_arg_word(args, f->call->ptr));
     hb_memory_info info = {
         .device_type = is_host(f->call) ? HB_DEVICE_CPU : HB_DEVICE_HIP,
         .device_id = f->device,
@@ -418,7 +280,7 @@ static void report_allocation(hb_frame *f, const char *args, int error)
 static void report_free(const hb_frame *f)
 {
     hb_memory_info info = {
-        .device_type = f->on_host ? HB_DEVICE_CPU : HB_DEVICE_HIP,
+        .device_type = f->is.on_host ? HB_DEVICE_CPU : HB_DEVICE_HIP,
         .device_id = f->device,
         .addr = f->ptr,
         .bytes = -(int64_t)f->bytes,
@@ -431,7 +293,7 @@ static void report_free(const hb_frame *f)
 /* What the call's result means beyond its own record. */
 static void note_graph_made(const char *args)
 {
-    const uint64_t *exec = pointer(word(args, 0));
+    const uint64_t *exec = hb_arg_pointer(hb_arg_word(args, 0));
     if (exec) hb_graphs_made(*exec);
 }
 
@@ -449,34 +311,28 @@ static void note_result(hb_frame *f, const char *args, int error)
         break;
     case HB_CALL_BEGIN_CAPTURE:
         if (error == 0) atomic_fetch_add(&c->capturing, 1);
+        hb_calls_choose_way(c);
         break;
     case HB_CALL_END_CAPTURE:
         if (atomic_load(&c->capturing)) atomic_fetch_sub(&c->capturing, 1);
+        hb_calls_choose_way(c);
         break;
     case HB_CALL_UNLOAD: hb_kernels_outdate(); break;
     case HB_CALL_MAKE_GRAPH:
         if (error == 0) note_graph_made(args);
         break;
     case HB_CALL_GRAPH_LAUNCH:
-        if (error == 0 && !hb_graphs_run(word(args, 0))) hb_count(&c->unreported);
+        if (error == 0 && !hb_graphs_run(hb_arg_word(args, 0))) hb_count(&c->unreported);
         break;
     default: break;
     }
-}
-
-/* In a recording call: whether the call's record is still in its place. Its session may have ended,
- * and its memory be another's, or nobody's; while it goes on, a chunk with a record that has no end
- * stays. */
-static bool is_there(const hb_thread *t, const hb_frame *f)
-{
-    return t->epoch == f->epoch && __atomic_load_n(&f->record->head.end, __ATOMIC_RELAXED) == 0;
 }
 
 bool hb_call_record(const hb_frame *f, hb_record_copy *copy)
 {
     hb_thread *t = f->record ? hb_record_enter() : NULL;
     if (!t) return false;
-    bool there = is_there(t, f);
+    bool there = hb_call_is_there(t, f);
     if (there) {
         size_t bytes = (size_t)f->record->head.units * 8;
         memset(copy, 0, sizeof *copy);
@@ -505,7 +361,7 @@ static inline __attribute__((always_inline)) void close_record(const hb_frame *f
     uint32_t name = *text ? hb_strings_intern(text, strlen(text)) : 0;
     hb_thread *t = hb_record_enter_at(HB_FRAME);
     if (HB_UNLIKELY(!t)) return;
-    if (is_there(t, f)) {
+    if (hb_call_is_there(t, f)) {
         if (has_result) set_result(f, error, name);
         __atomic_store_n(&f->record->work, f->work, __ATOMIC_RELAXED);
         /* Last: with it the record is whole, and its chunk may be the spool's writer's. */
@@ -519,14 +375,23 @@ static bool reports_memory(const hb_hip_call *call)
     return call->kind >= HB_CALL_ALLOCATE && call->kind <= HB_CALL_FREE_HOST;
 }
 
+/* The innermost call is over, and so is what hipboard asked during it. */
+static inline void pop(void)
+{
+    hb_thread *t = hb_thread_tls;
+    hb_calls *c = t->calls;
+    c->ours = false;
+    c->depth--;
+    hb_calls_settle(t, c);
+}
+
 /* More than a nanosecond: two readings of the counter may agree, and a file's times do sooner. */
 #define TICKS_APART 4
 
 static __attribute__((noinline)) void end_other(hb_frame *f, const char *args, int error,
                                                 uint64_t now)
 {
-    hb_calls *c = hb_thread_tls->calls;
-    c->ours = true;
+    hb_calls_set_ours(true);
     note_result(f, args, error);
     if (error && f->counted) hb_uncount(f->counted);
     if (HB_UNLIKELY(error) && atomic_load_explicit(&hb_alarm_of_hip, memory_order_relaxed))
@@ -534,19 +399,17 @@ static __attribute__((noinline)) void end_other(hb_frame *f, const char *args, i
     /* A memory event lies within its call: so readers of traces find whose it is. */
     if (reports_memory(f->call)) now = hb_ticks() + TICKS_APART;
     if (f->record) close_record(f, now, true, error);
-    c->ours = false;
-    c->depth--;
+    pop();
 }
 
 void hb_call_end(hb_frame *f, const char *args, int error)
 {
     uint64_t now = hb_ticks();
-    hb_calls *c = hb_thread_tls->calls;
     if (HB_UNLIKELY(error != 0 || !hb_call_is_launch(f->call))) {
         end_other(f, args, error, now);
         return;
     }
     /* Of a launch that succeeded there is nothing else to note, and nothing to ask. */
     if (f->record) close_record(f, now, false, 0);
-    c->depth--;
+    pop();
 }

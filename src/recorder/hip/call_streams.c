@@ -3,6 +3,7 @@
 
 #include "hip/busy_streams.h"
 #include "hip/known_devices.h"
+#include "hip/launches.h"
 #include "hip/mempools.h"
 
 static int16_t ask_device(uint64_t stream)
@@ -17,7 +18,7 @@ static bool can_be_asked_about(const hb_frame *f, uint64_t stream)
 {
     enum { STREAM_PER_THREAD = 2 };
     if (stream) return stream != STREAM_PER_THREAD;
-    return !f->per_thread && hb_calls_runtime.no_stream[f->cid] == HB_NULL_STREAM;
+    return !f->is.per_thread && hb_calls_runtime.no_stream[f->cid] == HB_NULL_STREAM;
 }
 
 static int16_t learn(const hb_frame *f, uint64_t stream)
@@ -49,6 +50,7 @@ void hb_call_destroys_streams(const hb_hip_call *call, const char *args)
 {
     uint64_t stream = 0;
     atomic_fetch_add(&hb_calls_stream_generation, 1);
+    atomic_fetch_add(&hb_launch_generation, 1);
     if (call->stream == HB_NO_ARG) { /* hipDeviceReset() */
         hb_busy_streams_all_gone();
         hb_pools_forget();

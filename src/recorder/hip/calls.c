@@ -3,6 +3,7 @@
  * No lock and no allocation in a call, but for a thread's first one and a kernel's first launch.
  */
 #include "hip/calls_runtime.h"
+#include "hip/launches.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -11,11 +12,9 @@
 #include "hip/late_reports.h"
 #include "record/strings.h"
 
-#define CORRELATIONS_AT_ONCE 1024u
-
 hb_calls_of_runtime hb_calls_runtime;
 static _Atomic(hb_calls *) all;
-static _Atomic uint64_t next_correlation = 1;
+static _Atomic uint64_t next_correlation = HB_CORRELATIONS_AT_ONCE;
 static _Atomic bool heard;
 _Atomic uint32_t hb_calls_stream_generation = 1;
 _Atomic uint32_t hb_calls_sampling;
@@ -37,6 +36,20 @@ static enum hb_no_stream no_stream_of(const char *name, const hb_hip_call *row)
                                                                         : HB_NULL_STREAM;
 }
 
+/* Other layouts, and back-ends that leave the kernel to be told later, go the long way. */
+static enum hb_quick_launch quick_of(const hb_hip_call *row, const hb_calls_source *calls)
+{
+    if (calls->short_launches || calls->unexpanded || row->src != HB_NO_ARG || row->ptr != 0)
+        return HB_NO_QUICK_LAUNCH;
+    if (row->kind == HB_CALL_LAUNCH_HOST && row->bytes == HB_QUICK_HOST_LDS &&
+        row->stream == HB_QUICK_HOST_STREAM)
+        return HB_QUICK_HOST;
+    if (row->kind == HB_CALL_LAUNCH && row->bytes == HB_QUICK_DEVICE_LDS &&
+        row->stream == HB_QUICK_DEVICE_STREAM)
+        return HB_QUICK_DEVICE;
+    return HB_NO_QUICK_LAUNCH;
+}
+
 bool hb_calls_init(const hb_hip *runtime, const hb_calls_source *calls)
 {
     hb_hip_call *rows = calloc(calls->num_functions, sizeof *rows);
@@ -55,7 +68,10 @@ bool hb_calls_init(const hb_hip *runtime, const hb_calls_source *calls)
         names[cid] = hb_strings_intern(name, strlen(name));
         no_stream[cid] = (uint8_t)no_stream_of(name, &rows[cid]);
     }
-    hb_calls_runtime = (hb_calls_of_runtime){runtime, *calls, rows, names, no_stream};
+    hb_calls_runtime = (hb_calls_of_runtime){runtime, *calls, rows, names, no_stream, {0}};
+    for (uint32_t cid = 0; cid < HB_MIN(calls->num_functions, HB_CALLS_QUICK_FUNCTIONS); cid++)
+        if (no_stream[cid] == HB_NULL_STREAM)
+            hb_calls_runtime.quick[cid] = (uint8_t)quick_of(&rows[cid], calls);
     return true;
 }
 
@@ -75,7 +91,8 @@ static HB_COLD hb_calls *adopt(hb_thread *t)
 {
     hb_calls *c = t->calls;
     if (!c) {
-        if (!(c = calloc(1, sizeof *c))) return NULL;
+        if (!(c = aligned_alloc(_Alignof(hb_calls), sizeof *c))) return NULL;
+        memset(c, 0, sizeof *c);
         hb_calls *head = atomic_load(&all);
         do
             c->next = head;
@@ -83,9 +100,11 @@ static HB_COLD hb_calls *adopt(hb_thread *t)
         t->calls = c;
     }
     c->owner = t->number;
-    c->depth = 0;
+    c->epoch = c->depth = 0;
+    c->usual = HB_NOT_QUICK;
     atomic_store(&c->capturing, 0);
     c->ours = false;
+    hb_calls_settle(t, c);
     return c;
 }
 
@@ -102,8 +121,10 @@ hb_call_counts hb_calls_count(void)
 {
     hb_call_counts sum = {0};
     for (hb_calls *c = atomic_load(&all); c; c = c->next) {
-        sum.seen += atomic_load_explicit(&c->seen, memory_order_acquire);
+        uint64_t launches = atomic_load_explicit(&c->launches, memory_order_acquire);
+        sum.seen += atomic_load_explicit(&c->seen, memory_order_acquire) + launches;
         sum.made += atomic_load_explicit(&c->made, memory_order_acquire);
+        if (hb_calls_runtime.source.by_correlation) sum.made += launches;
         sum.arrived += atomic_load_explicit(&c->arrived, memory_order_acquire);
         sum.hoped += atomic_load_explicit(&c->hoped, memory_order_acquire);
         sum.came += atomic_load_explicit(&c->came, memory_order_acquire);
@@ -121,31 +142,29 @@ uint64_t hb_calls_last_id(void)
 
 static uint64_t take_correlation(hb_calls *c)
 {
-    if (c->next_correlation == c->end_correlation) {
-        c->next_correlation = atomic_fetch_add(&next_correlation, CORRELATIONS_AT_ONCE);
-        c->end_correlation = c->next_correlation + CORRELATIONS_AT_ONCE;
-    }
-    return c->next_correlation++;
+    if ((c->correlation + 1) % HB_CORRELATIONS_AT_ONCE == 0)
+        c->correlation = atomic_fetch_add(&next_correlation, HB_CORRELATIONS_AT_ONCE);
+    return ++c->correlation;
 }
 
 bool hb_calls_enter_own(void)
 {
     hb_calls *c = calls_self();
     bool before = c && c->ours;
-    if (c) c->ours = true;
+    if (c) hb_calls_set_ours(true);
     return before;
 }
 
 void hb_calls_leave_own(bool before)
 {
-    hb_calls *c = calls_self();
-    if (c) c->ours = before;
+    if (calls_self()) hb_calls_set_ours(before);
 }
 
 void hb_calls_forget_streams(void)
 {
     hb_busy_streams_forget();
     atomic_fetch_add(&hb_calls_stream_generation, 1);
+    atomic_fetch_add(&hb_launch_generation, 1);
 }
 
 bool hb_calls_heard(void)
@@ -159,6 +178,7 @@ void hb_calls_after_fork(void)
     for (hb_calls *c = atomic_load(&all); c; c = c->next)
         atomic_store(&c->capturing, 0);
     atomic_store(&heard, false);
+    hb_launches_go_quickly(false);
 }
 
 /* ---- frames ---- */
@@ -170,9 +190,17 @@ static HB_COLD void begin_session(hb_calls *c, uint32_t epoch)
     c->epoch = epoch;
     c->depth = 0;
     memset(c->streams, 0, sizeof c->streams);
-    c->next_correlation = c->end_correlation; /* those of a session follow those of the last */
+    memset(c->sites, 0, sizeof c->sites);
+    c->correlation |= HB_CORRELATIONS_AT_ONCE - 1; /* those of a session follow those of the last */
     c->launch = c->picked = 0;
     atomic_store(&c->capturing, 0);
+    hb_calls_choose_way(c);
+}
+
+void hb_calls_choose_way(hb_calls *c)
+{
+    bool captured = atomic_load_explicit(&c->capturing, memory_order_relaxed) != 0;
+    c->usual = captured ? HB_NOT_QUICK : c->epoch;
 }
 
 /* A frame whose end was never told stands for a call that has returned: the stack, which grows
@@ -186,6 +214,7 @@ static HB_COLD void drop_stale(hb_calls *c, const char *here)
 {
     while (is_stale(c, here))
         c->depth--;
+    hb_calls_settle(hb_thread_tls, c);
 }
 
 static inline hb_frame *push(uint32_t cid)
@@ -200,12 +229,13 @@ static inline hb_frame *push(uint32_t cid)
     if (HB_UNLIKELY(is_stale(c, here))) drop_stale(c, here);
     if (c->depth == HB_CALLS_MAX_DEPTH) return NULL;
     hb_frame *f = &c->frames[c->depth++];
+    hb_calls_settle(hb_thread_tls, c);
     f->call = call;
     f->cid = cid;
     f->stack = here;
     f->record = NULL;
     f->work = 0;
-    f->unsure = f->untimed = f->work_asked = f->promised = false;
+    f->is = (struct hb_call_is){0};
     f->ptr = NULL;
     f->bytes = 0;
     f->counted = NULL;
@@ -244,8 +274,8 @@ static inline void make_work_of_correlation(hb_frame *f)
     hb_calls *c = hb_thread_tls->calls;
     bool now = !atomic_load_explicit(&c->capturing, memory_order_relaxed);
     if (hb_call_is_launch(f->call)) {
-        f->untimed = hb_calls_pass_over_times();
-        if (f->untimed) return;
+        f->is.untimed = hb_calls_pass_over_times();
+        if (f->is.untimed) return;
         f->work = f->correlation;
         if (now) hb_count(f->counted = &c->made);
         return;
@@ -268,7 +298,7 @@ static inline void make_work_of_correlation(hb_frame *f)
 static inline void may_make_work(hb_frame *f)
 {
     make_work_of_correlation(f);
-    f->unsure = f->work == 0;
+    f->is.unsure = f->work == 0;
     f->work = f->correlation;
 }
 
@@ -319,14 +349,14 @@ void hb_call_makes(uint64_t work)
 void hb_call_made_certainly(hb_frame *f)
 {
     hb_calls *c = hb_thread_tls->calls;
-    bool more = f->promised && f->counted == &c->made;
+    bool more = f->is.promised && f->counted == &c->made;
     if (f->counted == &c->hoped) {
         hb_uncount(&c->hoped);
         f->counted = &c->made;
         more = true;
     }
     if (more) hb_count(&c->made);
-    f->promised = f->promised || more;
+    f->is.promised = f->is.promised || more;
 }
 
 void hb_call_made_no_more(hb_frame *f)

@@ -15,31 +15,35 @@
 #define HB_CALLS_MAX_DEPTH    8
 #define HB_HIP_API_DATA_BYTES 1024 /* room for hip_api_data_t where the runtime wants ours */
 
-/** A call that runs now. */
+/** A call that runs now. A launch needs the first line of the cache only. */
 typedef struct hb_frame {
     const hb_hip_call *call;
-    uint32_t cid;
-    uint32_t epoch;         /* the session of `record` */
-    const char *stack;      /* where it was called */
-    hb_record_call *record; /* NULL: nothing is recorded of it */
-    uint64_t start;         /* ticks */
     uint64_t correlation;
-    uint64_t work;   /* the first piece of device work that it made */
-    bool unsure;     /* whether it makes any */
-    bool promised;   /* records of its work, beyond a launch's one */
-    bool untimed;    /* a launch whose kernel's times are not asked for */
-    bool work_asked; /* for back-ends that need it, as the next two: work of it was made */
-    bool per_thread; /* the function means the thread's own stream by none */
-    struct hb_mark *mark;
-    void *ptr;                 /* what was allocated, or is freed */
-    size_t bytes;              /* and its size */
-    int device;                /* and where */
-    bool on_host;              /* frees: it is pinned memory */
+    uint64_t start;         /* ticks */
+    hb_record_call *record; /* NULL: nothing is recorded of it */
+    const char *stack;      /* where it was called */
+    uint64_t work;          /* the first piece of device work that it made */
+    uint32_t cid;
+    uint32_t epoch; /* the session of `record` */
+    struct hb_call_is {
+        bool quick;      /* a launch that goes the short way, launches.h */
+        bool placed;     /* its record is */
+        bool unsure;     /* whether it makes any work */
+        bool promised;   /* records of its work, beyond a launch's one */
+        bool untimed;    /* a launch whose kernel's times are not asked for */
+        bool work_asked; /* for back-ends that need it, as the next: work of it was made */
+        bool per_thread; /* the function means the thread's own stream by none */
+        bool on_host;    /* frees: it is pinned memory */
+    } is;
     _Atomic uint64_t *counted; /* which of hb_calls's sums has this call's work in it */
+    struct hb_mark *mark;
+    void *ptr;    /* what was allocated, or is freed */
+    size_t bytes; /* and its size */
+    int device;   /* and where */
     _Alignas(16) char data[HB_HIP_API_DATA_BYTES];
 } hb_frame;
 
-enum { HB_CALLS_KNOWN_STREAMS = 16 };
+enum { HB_CALLS_KNOWN_STREAMS = 16, HB_CALLS_SITES = 32 };
 
 /** A stream that the thread has made work on, as hb_busy_streams_add() knows. */
 typedef struct hb_known_stream {
@@ -48,22 +52,48 @@ typedef struct hb_known_stream {
     int16_t device;
 } hb_known_stream;
 
+/** What is known of a function's launches of a kernel on a stream: a line of the cache. Two parts
+ * lie as in hb_record_launch. */
+typedef struct hb_launch_site {
+    _Alignas(64) const void *function;
+    uint32_t generation; /* hb_launch_generation for which it holds; 0: nothing */
+    uint32_t name;       /* of the HIP function */
+    uint64_t stream;     /* from here */
+    int32_t error;       /* 0 */
+    int16_t device;
+    uint16_t cid;    /* to here, */
+    uint32_t kernel; /* and from here */
+    uint16_t vgprs, sgprs;
+    uint32_t lds_bytes; /* without what is dynamic */
+    uint32_t scratch_bytes;
+    uint16_t agprs;
+} hb_launch_site;
+
+#define HB_NOT_QUICK UINT32_MAX /* no session */
+
 /** A thread's. Never freed, found again by the thread that takes over its hb_thread. */
 typedef struct hb_calls {
-    struct hb_calls *next; /* of all */
+    /* A launch needs these, the first frame and a site: each a line of the cache. `quick`: the
+     * session in which the thread's next call, if it is a usual launch, may go the short way;
+     * `usual`: what that is outside of calls. */
+    _Alignas(64) uint32_t quick;
+    uint32_t usual;
     uint32_t depth;
-    uint32_t owner;             /* hb_thread.number */
-    uint32_t epoch;             /* the session of the frames */
-    _Atomic uint32_t capturing; /* streams that this thread puts into graphs */
-    bool ours;                  /* hipboard itself calls HIP: not to be recorded */
-    uint64_t next_correlation, end_correlation;
-    hb_known_stream streams[HB_CALLS_KNOWN_STREAMS]; /* by hash */
+    uint32_t epoch;            /* the session of the frames */
+    uint64_t correlation;      /* the last one */
+    _Atomic uint64_t launches; /* by the short way */
+    bool ours;                 /* hipboard itself calls HIP: not to be recorded */
+    _Alignas(64) hb_frame frames[HB_CALLS_MAX_DEPTH];
+    _Alignas(64) hb_launch_site sites[HB_CALLS_SITES]; /* by hash */
+    struct hb_calls *next;                             /* of all */
+    uint32_t owner;                                    /* hb_thread.number */
+    _Atomic uint32_t capturing;                        /* streams that it puts into graphs */
+    hb_known_stream streams[HB_CALLS_KNOWN_STREAMS];   /* by hash */
     uint32_t launch, picked,
         random; /* of each hb_calls_sampling launches: the next, the timed one */
     /* calls; pieces of device work, and such as a copy may or may not make; runs of graphs, and
      * those of which no work will be reported. The thread itself counts. */
     _Atomic uint64_t seen, made, arrived, hoped, came, replays, unreported;
-    hb_frame frames[HB_CALLS_MAX_DEPTH];
 } hb_calls;
 
 /** How a back-end reports calls. */
@@ -73,6 +103,7 @@ typedef struct hb_calls_source {
     bool unexpanded;                      /* as hb_hip_call_unexpanded() */
     bool interposed;                      /* some calls may be made unseen */
     bool short_launches;                  /* kernels are told with their work, HB_RECORD_DISPATCH */
+    bool by_correlation;                  /* a launch's work is reported under its correlation */
 } hb_calls_source;
 
 /** Which runtime's calls these are; once, before the first callback. */
@@ -107,8 +138,7 @@ hb_frame *hb_calls_push_work(uint32_t cid);
 static inline hb_frame *hb_calls_innermost(void)
 {
     hb_thread *t = hb_thread_tls;
-    hb_calls *c = t ? t->calls : NULL;
-    return c && !c->ours && c->depth ? &c->frames[c->depth - 1] : NULL;
+    return t ? t->call : NULL;
 }
 
 /** The frame of the call that is about to end; NULL when push gave none for it. */

@@ -22,6 +22,7 @@
 #include "hip/kernels.h"
 #include "hip/known_devices.h"
 #include "hip/late_reports.h"
+#include "hip/launches.h"
 #include "hip/mempools.h"
 #include "hip/synchronize.h"
 #include "hip/timing_events.h"
@@ -206,6 +207,7 @@ void hb_device_start(bool asked_for, uint32_t kernel_sampling)
 {
     pthread_mutex_lock(&state.lock);
     atomic_store(&hb_calls_sampling, kernel_sampling);
+    hb_launches_go_quickly(true);
     state.recording = true;
     state.asked_for = asked_for;
     hb_notes_clear();
@@ -361,6 +363,7 @@ static bool leave_for_later(const hb_call_counts *now)
     bool possible = state.backend->leave_off && state.backend->can_leave_off();
     if (!possible || now->capturing) return false;
     /* Whoever takes a higher id than the last one does so after this, and is not asked. */
+    hb_launches_go_quickly(false);
     state.backend->leave_off();
     wants.first_work = state.first_work;
     wants.last_work = hb_calls_last_id();
@@ -460,6 +463,7 @@ static void finish_attached(void)
         hb_synchronize_give_up();
         hb_synchronize_part(20);
     }
+    hb_launches_go_quickly(false);
     if (!later && !hb_late_any()) state.backend->enable(false);
     if (!later && hb_late_any()) state.backend->leave_off();
     note_sampling();

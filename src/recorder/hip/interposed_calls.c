@@ -45,7 +45,7 @@ uint64_t hb_thunk_call(uint32_t index, const uint64_t words[HB_THUNK_WORDS])
     hb_frame *f = hb_calls_push(self.cids[index]);
     if (!f) return hb_thunk_call_real(index, words);
     uint64_t correlation = f->correlation;
-    f->per_thread = self.per_thread[index];
+    f->is.per_thread = self.per_thread[index];
     hb_hip_call_arrange(f->call, words, f->data);
     hb_call_begin(f, f->data);
     if (self.around.before) self.around.before(f);

@@ -9,6 +9,7 @@
 #include "gpu/occupancy.h"
 #include "hip/code_objects.h"
 #include "hip/forked.h"
+#include "hip/launches.h"
 #include "record/strings.h"
 
 /* hipFunction_attribute and hipFuncAttributes */
@@ -160,6 +161,7 @@ uint32_t hb_kernel_name(const hb_hip *hip, const char *name)
 void hb_kernels_outdate(void)
 {
     atomic_fetch_add(&hb_kernels_generation, 1);
+    atomic_fetch_add(&hb_launch_generation, 1);
 }
 
 /* The lists are whole at any moment. */

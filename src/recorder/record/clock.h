@@ -17,7 +17,7 @@
 #include <x86intrin.h>
 #endif
 
-extern bool hb_clock_uses_counter;
+extern HB_OWN bool hb_clock_uses_counter;
 
 /** Decides which clock to use; called once, before the first tick. */
 void hb_clock_init(void);

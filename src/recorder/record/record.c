@@ -129,7 +129,7 @@ static inline hb_scope begin_plain(uint32_t name, enum hb_record_type type, bool
     uint32_t busy = t ? atomic_load_explicit(&t->busy, memory_order_relaxed) : 1;
     if (HB_UNLIKELY((busy & 1) || !hb_enters_quickly()))
         return begin_anyhow(name, type, range, frame);
-    hb_thread_enter_from(t, busy, frame);
+    hb_thread_enter_quickly(t, busy, frame);
     uint32_t epoch = __atomic_load_n(hb_live_epoch, __ATOMIC_ACQUIRE);
     if (HB_UNLIKELY(epoch == 0 || t->epoch != epoch || t->depth >= HB_OPEN_MAX ||
                     (size_t)(t->end - t->pos) < sizeof(hb_record))) {
@@ -390,7 +390,7 @@ void hb_scope_end(hb_scope *scope)
         return;
     }
     uint64_t now = hb_ticks_of_counter();
-    hb_thread_enter_from(t, busy, HB_FRAME);
+    hb_thread_enter_quickly(t, busy, HB_FRAME);
     if (HB_UNLIKELY(__atomic_load_n(hb_live_epoch, __ATOMIC_ACQUIRE) != scope->epoch ||
                     !is_innermost(t, scope))) {
         hb_thread_leave(t);

@@ -47,10 +47,15 @@ static inline void hb_record_head(hb_record *r, enum hb_record_type type, unsign
 hb_record *hb_record_reserve(hb_thread *t, uint32_t bytes);
 
 /** Takes a reserved, filled-in record in. */
+static inline void hb_record_take_in(hb_thread *t, const hb_record *record, size_t bytes)
+{
+    t->pos = (char *)(uintptr_t)record + bytes;
+    __atomic_store_n(&t->chunk->used, (uint32_t)(t->pos - (char *)t->chunk), __ATOMIC_RELEASE);
+}
+
 static inline void hb_record_commit(hb_thread *t, const hb_record *record)
 {
-    t->pos = (char *)(uintptr_t)record + (size_t)record->units * 8;
-    __atomic_store_n(&t->chunk->used, (uint32_t)(t->pos - (char *)t->chunk), __ATOMIC_RELEASE);
+    hb_record_take_in(t, record, (size_t)record->units * 8);
 }
 
 /** A metadata entry in the running session; any string ids. */

@@ -134,6 +134,7 @@ static hb_thread *take_state(void)
     t->pos = t->end = NULL;
     t->former = NULL; /* `chunk` is a dead thread's, to go on in; see attach() */
     t->depth = t->sequence = 0;
+    t->call = NULL;
     t->ends = 0;
     t->name[0] = '\0';
     if (is_new) put_into_list(t);
@@ -191,6 +192,8 @@ static hb_thread *go_on_with(hb_thread *t, const void *frame)
     void *calls = new->calls;
     new->calls = t->calls; /* which the call that is under way goes on with */
     t->calls = calls;
+    new->call = t->call;
+    t->call = NULL;
     new->frame = frame;
     new->flags = t->flags;
     __atomic_store_n(&new->spool, t->spool, __ATOMIC_RELAXED);

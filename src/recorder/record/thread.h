@@ -47,24 +47,28 @@ typedef struct hb_open {
 enum hb_thread_state { HB_THREAD_LIVES, HB_THREAD_DEAD, HB_THREAD_LEFT, HB_THREAD_GONE };
 
 typedef struct hb_thread {
-    /* How often a recording call began or ended: odd within one. Release at its end, for
+    /* First what every record needs: one line of the cache.
+     *
+     * How often a recording call began or ended: odd within one. Release at its end, for
      * hb_threads_settle(). */
     _Atomic uint32_t busy;
+    uint32_t epoch;    /* the session that the fields below belong to */
+    const void *frame; /* the stack frame of the present recording call, or of the last */
+    char *pos, *end;   /* free part of the present chunk */
+    hb_chunk *chunk;   /* the part of it that is the present session's */
+    uint32_t depth;
+    uint32_t flags; /* the session's enum hb_session_flags */
+    void *calls;    /* src/device's state, kept when the thread dies and its successor's then */
+    void *call;     /* its innermost call that is being recorded, or NULL */
+    uint64_t next_id;
+    uint32_t use;            /* of the present chunk: HB_SCOPE_USE */
     _Atomic uint32_t silent; /* `busy` of a call that is not waited for any more */
-    const void *frame;       /* the stack frame of the present call, or of the last */
-    uint32_t epoch;          /* the session that the fields below belong to */
-    uint32_t flags;          /* its enum hb_session_flags */
     struct hb_spool *spool;
     hb_session *session;
-    char *pos, *end;  /* free part of the present chunk */
-    hb_chunk *chunk;  /* the part of it that is the present session's */
     hb_chunk *former; /* what is behind it may be filled: of the session or the thread before, in
                          the same spool; or NULL */
     uint32_t spool_serial;
-    uint32_t taken; /* the chunk's enum hb_chunk_state */
-    uint64_t next_id;
-    uint32_t depth;
-    uint32_t use;      /* of the present chunk: HB_SCOPE_USE */
+    uint32_t taken;    /* the chunk's enum hb_chunk_state */
     uint32_t sequence; /* of the thread's next chunk in this session */
     uint32_t number;   /* hb_thread_number() */
     int64_t tid;
@@ -73,7 +77,6 @@ typedef struct hb_thread {
     unsigned ends;          /* rounds of thread-specific destructors */
     char name[32];          /* given by hb_thread_name() */
     char system_name[32];   /* at its first record of the session */
-    void *calls; /* src/device's state, kept when the thread dies and its successor's then */
     hb_open open[HB_OPEN_MAX];
 } hb_thread;
 
@@ -88,10 +91,10 @@ static inline void hb_thread_set_epoch(hb_thread *t, uint32_t epoch)
 #define HB_SCOPE_DEPTH 0xffffu
 #define HB_SCOPE_USE   (~HB_SCOPE_DEPTH)
 
-extern bool hb_heavy_fence; /* no membarrier(2) here: the barrier is in the calls */
+extern HB_OWN bool hb_heavy_fence; /* no membarrier(2) here: the barrier is in the calls */
 
 /** What is recorded, as hb_enabled_epoch; 0 also in children that no fork handler prepared. */
-extern uint32_t *hb_live_epoch;
+extern HB_OWN uint32_t *hb_live_epoch;
 
 /** Once per process, before any recording. Fails when the process has no thread-specific data left:
  * then nothing can be recorded. */
@@ -100,7 +103,7 @@ hb_result hb_threads_init(void);
 /** The calling thread's state, made at its first call; NULL without memory (counted), and when the
  * thread has almost ended. */
 hb_thread *hb_thread_create(void);
-extern __thread hb_thread *hb_thread_tls __attribute__((tls_model("initial-exec")));
+extern HB_OWN __thread hb_thread *hb_thread_tls __attribute__((tls_model("initial-exec")));
 static inline hb_thread *hb_thread_self(void)
 {
     return HB_LIKELY(hb_thread_tls != NULL) ? hb_thread_tls : hb_thread_create();
@@ -157,6 +160,20 @@ static inline void hb_thread_enter_from(hb_thread *t, uint32_t busy, const void 
     hb_thread_enter_at(t, busy);
     atomic_signal_fence(memory_order_seq_cst);
     t->frame = frame;
+}
+
+/** The same where hb_enters_quickly(). */
+static inline void hb_thread_enter_quickly(hb_thread *t, uint32_t busy, const void *frame)
+{
+#ifdef HB_TSAN
+    hb_thread_enter_from(t, busy, frame);
+#else
+    t->frame = frame;
+    atomic_signal_fence(memory_order_seq_cst);
+    atomic_store_explicit(&t->busy, busy + 1, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
+    t->frame = frame;
+#endif
 }
 
 /** Begins a recording call on the calling thread, to be ended with hb_thread_leave() of what it
