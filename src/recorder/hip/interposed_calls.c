@@ -18,11 +18,11 @@
 
 enum { MAX_FUNCTIONS = 1024, MAX_NAME = 128 };
 
-/* An exported function. `thunk`: its number + 1; 0: it has none yet. */
+/* An exported function. `trampoline`: its number + 1; 0: it has none yet. */
 typedef struct target {
     const char *name;
-    hb_thunk_fn real;
-    uint32_t cid, thunk;
+    void *real;
+    uint32_t cid, trampoline;
 } target;
 
 static struct {
@@ -30,9 +30,8 @@ static struct {
     hb_around_call around;
     target *targets; /* by name */
     size_t num_targets;
-    uint32_t cids[HB_THUNKS]; /* of thunks */
-    bool per_thread[HB_THUNKS];
-    uint32_t num_thunks;
+    uint32_t cids[HB_TRAMPOLINES]; /* of trampolines */
+    bool per_thread[HB_TRAMPOLINES];
     unsigned foreign; /* places that are somebody else's */
     int (*get_proc_address)(const char *name, void **function, int version, uint64_t flags,
                             void *found);
@@ -40,35 +39,36 @@ static struct {
 
 /* ---- calls ---- */
 
-uint64_t hb_thunk_call(uint32_t index, const uint64_t words[HB_THUNK_WORDS])
+static bool enter(hb_call *call)
 {
-    hb_frame *f = hb_calls_push(self.cids[index]);
-    if (!f) return hb_thunk_call_real(index, words);
-    uint64_t correlation = f->correlation;
-    f->is.per_thread = self.per_thread[index];
-    hb_hip_call_arrange(f->call, words, f->data);
+    hb_frame *f = hb_calls_push(self.cids[call->index]);
+    if (!f) return false;
+    call->state[0] = (uintptr_t)f;
+    call->state[1] = f->correlation;
+    f->is.per_thread = self.per_thread[call->index];
+    hb_hip_call_arrange(f->call, call->words, f->data);
     hb_call_begin(f, f->data);
     if (self.around.before) self.around.before(f);
-    uint64_t result = hb_thunk_call_real(index, words);
-    /* A session may have ended and another begun meanwhile, and the frame be another call's. */
-    if (hb_calls_top(self.cids[index]) != f || f->correlation != correlation) return result;
-    if (self.around.after) self.around.after(f, (int)result);
-    hb_call_end(f, f->data, (int)result);
-    return result;
+    return true;
 }
+
+/* A session may have ended and another begun meanwhile, and the frame be another call's. */
+static void leave(hb_call *call)
+{
+    hb_frame *f = (hb_frame *)(uintptr_t)call->state[0];
+    int error = (int)call->results[0];
+    if (hb_calls_top(self.cids[call->index]) != f || f->correlation != call->state[1]) return;
+    if (self.around.after) self.around.after(f, error);
+    hb_call_end(f, f->data, error);
+}
+
+static const hb_call_hooks hooks = {enter, leave};
 
 /* ---- which functions ---- */
 
-/* They take floating-point numbers. */
-static bool is_passed_over(const char *name)
-{
-    return strcmp(name, "hipTexRefSetMipmapLevelBias") == 0 ||
-           strcmp(name, "hipTexRefSetMipmapLevelClamp") == 0;
-}
-
 static void add_target(const char *name, uint32_t cid)
 {
-    hb_thunk_fn real;
+    void *real;
     hb_hip_symbol(self.hip, name, &real);
     char *copy = real ? strdup(name) : NULL;
     if (copy) self.targets[self.num_targets++] = (target){copy, real, cid, 0};
@@ -97,7 +97,7 @@ static void add_function(const char *name, uint32_t cid)
         "tS6_",
     };
     char twin[MAX_NAME];
-    if (hb_calls_row(cid)->kind == HB_CALL_HIDDEN || is_passed_over(name)) return;
+    if (hb_calls_row(cid)->kind == HB_CALL_HIDDEN) return;
     add_target(name, cid);
     snprintf(twin, sizeof twin, "%s_spt", name);
     add_target(twin, cid);
@@ -147,34 +147,26 @@ static target *find_target(const char *name)
     return bsearch(&key, self.targets, self.num_targets, sizeof key, by_name);
 }
 
-static void *address_of(hb_thunk_fn function)
-{
-    void *address;
-    memcpy(&address, &function, sizeof address);
-    return address;
-}
+static pthread_mutex_t trampolines_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static pthread_mutex_t thunks_lock = PTHREAD_MUTEX_INITIALIZER;
-
-static void *thunk_of(target *t)
+static void *trampoline_of(target *t)
 {
-    pthread_mutex_lock(&thunks_lock);
-    if (!t->thunk && self.num_thunks < HB_THUNKS) {
+    pthread_mutex_lock(&trampolines_lock);
+    uint32_t index = t->trampoline ? t->trampoline - 1 : hb_trampoline_new(t->real, &hooks);
+    if (!t->trampoline && index < HB_TRAMPOLINES) {
         size_t n = strlen(t->name);
-        self.cids[self.num_thunks] = t->cid;
-        self.per_thread[self.num_thunks] = n > 4 && strcmp(t->name + n - 4, "_spt") == 0;
-        hb_thunk_real[self.num_thunks] = t->real;
-        t->thunk = ++self.num_thunks;
+        self.cids[index] = t->cid;
+        self.per_thread[index] = n > 4 && strcmp(t->name + n - 4, "_spt") == 0;
+        t->trampoline = index + 1;
     }
-    uint32_t thunk = t->thunk;
-    pthread_mutex_unlock(&thunks_lock);
-    return thunk ? address_of(hb_thunks[thunk - 1]) : NULL;
+    pthread_mutex_unlock(&trampolines_lock);
+    return index < HB_TRAMPOLINES ? hb_trampoline_address(index) : NULL;
 }
 
-static void *thunk_at(const void *real)
+static void *trampoline_at(const void *real)
 {
     for (size_t i = 0; i < self.num_targets; i++)
-        if (address_of(self.targets[i].real) == real) return thunk_of(&self.targets[i]);
+        if (self.targets[i].real == real) return trampoline_of(&self.targets[i]);
     return NULL;
 }
 
@@ -183,26 +175,26 @@ static int get_proc_address(const char *name, void **function, int version, uint
                             void *found)
 {
     int error = self.get_proc_address(name, function, version, flags, found);
-    void *thunk = error == 0 && function && *function ? thunk_at(*function) : NULL;
-    if (thunk) *function = thunk;
+    void *trampoline = error == 0 && function && *function ? trampoline_at(*function) : NULL;
+    if (trampoline) *function = trampoline;
     return error;
 }
 
 static void *stand_in(target *t)
 {
-    void *thunk = thunk_of(t);
-    if (!thunk || strcmp(t->name, "hipGetProcAddress") != 0) return thunk;
+    void *trampoline = trampoline_of(t);
+    if (!trampoline || strcmp(t->name, "hipGetProcAddress") != 0) return trampoline;
     int (*function)(const char *, void **, int, uint64_t, void *) = get_proc_address;
-    memcpy(&self.get_proc_address, &thunk, sizeof thunk);
-    memcpy(&thunk, &function, sizeof thunk);
-    return thunk;
+    memcpy(&self.get_proc_address, &trampoline, sizeof trampoline);
+    memcpy(&trampoline, &function, sizeof trampoline);
+    return trampoline;
 }
 
 static void *replacement(const char *name, void **real)
 {
     target *t = find_target(name);
     if (!t) return NULL;
-    *real = address_of(t->real);
+    *real = t->real;
     return stand_in(t);
 }
 
@@ -210,7 +202,7 @@ static void *replacement(const char *name, void **real)
 static void *substitute(const char *name, void *found)
 {
     target *t = find_target(name);
-    return t && found == address_of(t->real) ? stand_in(t) : NULL;
+    return t && found == t->real ? stand_in(t) : NULL;
 }
 
 /* ---- life ---- */
@@ -228,7 +220,7 @@ bool hb_interpose_possible(const hb_hip *hip, hb_buf *why)
 
 void hb_interpose_look(void)
 {
-    hb_imports_replace(replacement, address_of(self.targets[0].real), &self.foreign);
+    hb_imports_replace(replacement, self.targets[0].real, &self.foreign);
     hb_lookups_interpose();
 }
 
@@ -242,16 +234,15 @@ bool hb_interpose_attach(const hb_hip *hip, const hb_around_call *around, hb_buf
     return true;
 }
 
-/* A number that was just being given away is not given to another. */
 void hb_interpose_after_fork(void)
 {
-    if (!hb_lock_after_fork(&thunks_lock) && self.num_thunks < HB_THUNKS) self.num_thunks++;
-    atomic_store(&hb_thunks_on, 0);
+    hb_lock_after_fork(&trampolines_lock);
+    atomic_store(&hb_trampolines_on, 0);
 }
 
 void hb_interpose_enable(bool on)
 {
-    atomic_store(&hb_thunks_on, on);
+    atomic_store(&hb_trampolines_on, on);
     if (!on && self.foreign)
         hb_note(true,
                 "%u places that call HIP had been redirected by another library and were left so: "

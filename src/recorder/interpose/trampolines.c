@@ -1,32 +1,332 @@
 /* SPDX-License-Identifier: MIT */
 #include "interpose/trampolines.h"
 
+#include <errno.h>
 #include <stdatomic.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-hb_thunk_fn hb_thunk_real[HB_THUNKS];
-_Atomic uint32_t hb_thunks_on;
+/* What the assembly reaches by name. */
+#define BY_NAME __attribute__((visibility("hidden"), used))
 
-/* n is an octal number with a leading 0. */
-#define THUNK(n)                                                         \
-    static uint64_t thunk_##n(HB_THUNK_PARAMETERS)                       \
-    {                                                                    \
-        if (!atomic_load_explicit(&hb_thunks_on, memory_order_relaxed))  \
-            return hb_thunk_real[n](HB_THUNK_ARGUMENTS);                 \
-        return hb_thunk_call(n, (const uint64_t[]){HB_THUNK_ARGUMENTS}); \
+typedef struct trampoline {
+    void *real;
+    const hb_call_hooks *hooks;
+} trampoline;
+
+extern trampoline hb_trampoline_slots[HB_TRAMPOLINES];
+BY_NAME trampoline hb_trampoline_slots[HB_TRAMPOLINES];
+BY_NAME _Atomic uint32_t hb_trampolines_on;
+
+extern const char hb_trampoline_code[] __attribute__((visibility("hidden")));
+bool hb_trampoline_enter(hb_call *call);
+void hb_trampoline_leave(hb_call *call);
+
+/* ---- the code ---- */
+
+#define TEXT_OF(x) #x
+#define TEXT(x)    TEXT_OF(x)
+
+#define CODE_BYTES 16 /* of each trampoline */
+#define COUNT      512
+#define STACK      64 /* bytes of stack words that are passed on; the call lies behind them */
+#define FRAME      448
+#define VECTORS    128
+#define FLOATS     256
+#define RESULTS    336
+#define SPARE      352
+#define INDEX      360
+#define CALLER     368
+
+_Static_assert(COUNT == HB_TRAMPOLINES && STACK == 8 * HB_CALL_STACK_WORDS, "as in the assembly");
+_Static_assert(offsetof(hb_call, vectors) == VECTORS, "as in the assembly");
+_Static_assert(offsetof(hb_call, float_results) == FLOATS, "as in the assembly");
+_Static_assert(offsetof(hb_call, results) == RESULTS, "as in the assembly");
+_Static_assert(offsetof(hb_call, spare) == SPARE, "as in the assembly");
+_Static_assert(offsetof(hb_call, index) == INDEX, "as in the assembly");
+_Static_assert(offsetof(hb_call, stack) == CALLER, "as in the assembly");
+_Static_assert(STACK + sizeof(hb_call) <= FRAME && sizeof(trampoline) == 16, "as in the assembly");
+
+/* Of a call, seen from the stack pointer. */
+#define AT(offset) TEXT(STACK) "+" TEXT(offset)
+
+#if defined(__x86_64__)
+
+/* Only r11 is nobody's: neither an argument nor kept by who is called. (r10 is an argument of
+ * functions within functions only, which no library exports.) */
+#define INTEGERS(op, from, to) \
+    op("rdi", 0) op("rsi", 8) op("rdx", 16) op("rcx", 24) op("r8", 32) op("r9", 40)
+#define KEEP(reg, at)  "    mov %" reg ", " TEXT(STACK) "+" #at "(%rsp)\n"
+#define BRING(reg, at) "    mov " TEXT(STACK) "+" #at "(%rsp), %" reg "\n"
+#define VECTOR_REGISTERS(op, base)                                                           \
+    op("0", base, 0) op("1", base, 16) op("2", base, 32) op("3", base, 48) op("4", base, 64) \
+        op("5", base, 80) op("6", base, 96) op("7", base, 112)
+#define KEEP_VECTOR(n, base, at)  "    movaps %xmm" n ", " AT(base) "+" #at "(%rsp)\n"
+#define BRING_VECTOR(n, base, at) "    movaps " AT(base) "+" #at "(%rsp), %xmm" n "\n"
+#define PASS_ON(at)                                    \
+    "    mov " TEXT(STACK) "+48+" #at "(%rsp), %r11\n" \
+                           "    mov %r11, " #at "(%rsp)\n"
+#define BRING_ALL                           \
+    INTEGERS(BRING, , )                     \
+    VECTOR_REGISTERS(BRING_VECTOR, VECTORS) \
+    "    mov " AT(SPARE) "(%rsp), %rax\n"
+#define BRING_REAL                        \
+    "    mov " AT(INDEX) "(%rsp), %r11\n" \
+                         "    shl $4, %r11\n"
+
+__asm__(
+    ".pushsection .text\n"
+    "    .p2align 4\n"
+    "    .globl hb_trampoline_code\n"
+    "    .hidden hb_trampoline_code\n"
+    "    .type hb_trampoline_code, @function\n"
+    "hb_trampoline_code:\n"
+    "    .cfi_startproc\n"
+    "    .set index, 0\n"
+    "    .rept " TEXT(
+        COUNT) "\n"
+               "    .p2align 4\n"
+               "    endbr64\n"
+               "    mov $index, %r11d\n"
+               "    jmp hb_trampoline_common\n"
+               "    .set index, index + 1\n"
+               "    .endr\n"
+               "    .p2align 4\n"
+               "hb_trampoline_common:\n"
+               "    cmpl $0, hb_trampolines_on(%rip)\n"
+               "    jne 1f\n"
+               "    shl $4, %r11\n"
+               "    push %rax\n" /* how many vectors there are, of functions that take any number */
+               "    .cfi_adjust_cfa_offset 8\n"
+               "    lea hb_trampoline_slots(%rip), %rax\n"
+               "    mov (%rax,%r11), %r11\n"
+               "    pop %rax\n"
+               "    .cfi_adjust_cfa_offset -8\n"
+               "    jmp *%r11\n"
+               "1:  push %rbp\n"
+               "    .cfi_def_cfa_offset 16\n"
+               "    .cfi_offset %rbp, -16\n"
+               "    mov %rsp, %rbp\n"
+               "    .cfi_def_cfa_register %rbp\n"
+               "    sub $" TEXT(FRAME) ", %rsp\n" INTEGERS(KEEP, , )
+                   VECTOR_REGISTERS(KEEP_VECTOR, VECTORS) "    mov %rax, " AT(
+                       SPARE) "(%rsp)\n"
+                              "    mov %r11, " AT(
+                                  INDEX) "(%rsp)\n"
+                                         "    lea 16(%rbp), %rax\n"
+                                         "    mov %rax, " AT(
+                                             CALLER) "(%rsp)\n"
+                                                     "    lea " TEXT(
+                                                         STACK) "(%rsp), %rdi\n"
+                                                                "    call hb_trampoline_enter\n"
+                                                                "    lea "
+                                                                "hb_trampoline_slots(%rip), %r10\n"
+                                                                "    test %al, %al\n"
+                                                                "    jne 2f\n"
+    /* in our place: */
+    BRING_ALL BRING_REAL "    mov (%r10,%r11), %r11\n"
+                                                                "    .cfi_remember_state\n"
+                                                                "    leave\n"
+                                                                "    .cfi_def_cfa %rsp, 8\n"
+                                                                "    .cfi_restore %rbp\n"
+                                                                "    jmp *%r11\n"
+                                                                "    .cfi_restore_state\n"
+                                                                /* with our end: */
+                                                                "2:\n" PASS_ON(0) PASS_ON(8)
+                                                                    PASS_ON(16) PASS_ON(24)
+                                                                        PASS_ON(32) PASS_ON(40)
+                                                                            PASS_ON(48) PASS_ON(56)
+                                                                                BRING_ALL BRING_REAL
+    "    call *(%r10,%r11)\n"
+    "    mov %rax, " AT(
+        RESULTS) "(%rsp)\n"
+                 "    mov %rdx, " AT(
+                     RESULTS) "+8(%rsp)\n"
+                              "    movaps %xmm0, " AT(
+                                  FLOATS) "(%rsp)\n"
+                                          "    movaps %xmm1, " AT(
+                                              FLOATS) "+16(%rsp)\n"
+                                                      "    lea " TEXT(
+                                                          STACK) "(%rsp), %rdi\n"
+                                                                 "    call hb_trampoline_leave\n"
+                                                                 "    mov " AT(
+                                                                     RESULTS) "(%rsp), %rax\n"
+                                                                              "    mov " AT(
+                                                                                  RESULTS) "+8(%"
+                                                                                           "rsp), "
+                                                                                           "%rdx\n"
+                                                                                           "    "
+                                                                                           "movaps"
+                                                                                           " " AT(
+                                                                                               FLOATS) "(%rsp), %xmm0\n"
+                                                                                                       "    movaps " AT(
+                                                                                                           FLOATS) "+16(%rsp), %xmm1\n"
+                                                                                                                   "    leave\n"
+                                                                                                                   "    .cfi_def_cfa %rsp, 8\n"
+                                                                                                                   "    .cfi_restore %rbp\n"
+                                                                                                                   "    ret\n"
+                                                                                                                   "    .cfi_endproc\n"
+                                                                                                                   "    .size hb_trampoline_code, . - hb_trampoline_code\n"
+                                                                                                                   "    .popsection\n");
+
+#elif defined(__aarch64__)
+
+/* x16 and x17 are nobody's: what links programs may change them at any call. */
+#define BASE            "    add x16, sp, #" TEXT(STACK) "\n"
+#define INTEGERS(op)    op("x0", "x1", 0) op("x2", "x3", 16) op("x4", "x5", 32) op("x6", "x7", 48)
+#define KEEP(a, b, at)  "    stp " a ", " b ", [x16, #" #at "]\n"
+#define BRING(a, b, at) "    ldp " a ", " b ", [x16, #" #at "]\n"
+#define VECTOR_REGISTERS(op)                                                           \
+    op("q0", "q1", VECTORS, 0) op("q2", "q3", VECTORS, 32) op("q4", "q5", VECTORS, 64) \
+        op("q6", "q7", VECTORS, 96)
+#define KEEP_VECTORS(a, b, base, at)  "    stp " a ", " b ", [x16, #" TEXT(base) "+" #at "]\n"
+#define BRING_VECTORS(a, b, base, at) "    ldp " a ", " b ", [x16, #" TEXT(base) "+" #at "]\n"
+#define PASS_ON(at)                         \
+    "    ldp x9, x10, [x16, #64+" #at "]\n" \
+    "    stp x9, x10, [sp, #" #at "]\n"
+#define BRING_ALL                                                                    \
+    BASE INTEGERS(BRING) VECTOR_REGISTERS(BRING_VECTORS) "    ldr x8, [x16, #" TEXT( \
+        SPARE) "]\n"                                                                 \
+               "    ldr x17, [x16, #" TEXT(INDEX) "]\n"
+#define BRING_REAL                                  \
+    "    adrp x16, hb_trampoline_slots\n"           \
+    "    add x16, x16, :lo12:hb_trampoline_slots\n" \
+    "    add x16, x16, x17, lsl #4\n"               \
+    "    ldr x16, [x16]\n"
+
+__asm__(
+    ".pushsection .text\n"
+    "    .p2align 4\n"
+    "    .globl hb_trampoline_code\n"
+    "    .hidden hb_trampoline_code\n"
+    "    .type hb_trampoline_code, %function\n"
+    "hb_trampoline_code:\n"
+    "    .cfi_startproc\n"
+    "    .set index, 0\n"
+    "    .rept " TEXT(
+        COUNT) "\n"
+               "    .p2align 4\n"
+               "    hint #34\n" /* bti c: a place that may be jumped to */
+               "    mov x17, #index\n"
+               "    b hb_trampoline_common\n"
+               "    .set index, index + 1\n"
+               "    .endr\n"
+               "    .p2align 4\n"
+               "hb_trampoline_common:\n"
+               "    adrp x16, hb_trampolines_on\n"
+               "    ldr w16, [x16, :lo12:hb_trampolines_on]\n"
+               "    cbnz w16, 1f\n" BRING_REAL "    br x16\n"
+               "1:  stp x29, x30, [sp, #-16]!\n"
+               "    .cfi_def_cfa_offset 16\n"
+               "    .cfi_offset x29, -16\n"
+               "    .cfi_offset x30, -8\n"
+               "    mov x29, sp\n"
+               "    .cfi_def_cfa_register x29\n"
+               "    sub sp, sp, #" TEXT(FRAME) "\n" BASE INTEGERS(KEEP)
+                   VECTOR_REGISTERS(KEEP_VECTORS) "    str x8, [x16, #" TEXT(
+                       SPARE) "]\n"
+                              "    str x17, [x16, #" TEXT(
+                                  INDEX) "]\n"
+                                         "    add x9, x29, #16\n"
+                                         "    str x9, [x16, #" TEXT(
+                                             CALLER) "]\n"
+                                                     "    mov x0, x16\n"
+                                                     "    bl hb_trampoline_enter\n"
+                                                     "    tst w0, #0xff\n"
+                                                     "    b.ne 2f\n" BRING_ALL BRING_REAL
+                                                     "    .cfi_remember_state\n"
+                                                     "    mov sp, x29\n"
+                                                     "    ldp x29, x30, [sp], #16\n"
+                                                     "    .cfi_def_cfa sp, 0\n"
+                                                     "    .cfi_restore x29\n"
+                                                     "    .cfi_restore x30\n"
+                                                     "    br x16\n"
+                                                     "    .cfi_restore_state\n"
+                                                     "2:\n" BASE PASS_ON(0) PASS_ON(16) PASS_ON(32)
+                                                         PASS_ON(48) BRING_ALL BRING_REAL
+    "    blr x16\n" BASE "    stp x0, x1, [x16, #" TEXT(
+        RESULTS) "]\n"
+                 "    stp q0, q1, [x16, #" TEXT(
+                     FLOATS) "]\n"
+                             "    stp q2, q3, [x16, #" TEXT(
+                                 FLOATS) "+32]\n"
+                                         "    mov x0, x16\n"
+                                         "    bl hb_trampoline_leave\n" BASE
+                                         "    ldp x0, x1, [x16, #" TEXT(
+                                             RESULTS) "]\n"
+                                                      "    ldp q0, q1, [x16, #" TEXT(
+                                                          FLOATS) "]\n"
+                                                                  "    ldp q2, q3, [x16, #" TEXT(
+                                                                      FLOATS) "+32]\n"
+                                                                              "    mov sp, x29\n"
+                                                                              "    ldp x29, x30, "
+                                                                              "[sp], #16\n"
+                                                                              "    .cfi_def_cfa "
+                                                                              "sp, 0\n"
+                                                                              "    .cfi_restore "
+                                                                              "x29\n"
+                                                                              "    .cfi_restore "
+                                                                              "x30\n"
+                                                                              "    ret\n"
+                                                                              "    .cfi_endproc\n"
+                                                                              "    .size "
+                                                                              "hb_trampoline_code, "
+                                                                              ". - "
+                                                                              "hb_trampoline_code\n"
+                                                                              "    .popsection\n");
+
+#else /* nothing is interposed there: hb_imports_known() */
+
+const char hb_trampoline_code[1];
+
+#endif
+
+/* ---- what the code calls ---- */
+
+/* The stack may end behind the parameters, as that of a fiber does: what lies in another page than
+ * the first word is looked at only if that page is there. */
+static size_t words_there(const uint64_t *stack)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t left = (page - (uintptr_t)stack % page) / sizeof *stack;
+    unsigned char there;
+    if (left >= HB_CALL_STACK_WORDS) return HB_CALL_STACK_WORDS;
+    void *next = (char *)(uintptr_t)(stack + left);
+    int saved = errno;
+    bool ends = mincore(next, page, &there) != 0 && errno == ENOMEM;
+    errno = saved;
+    return ends ? left : HB_CALL_STACK_WORDS;
+}
+
+BY_NAME bool hb_trampoline_enter(hb_call *call)
+{
+    size_t words = words_there(call->stack);
+    memcpy(call->words + HB_CALL_REGISTERS, call->stack, words * sizeof *call->words);
+    memset(call->words + HB_CALL_REGISTERS + words, 0,
+           (HB_CALL_STACK_WORDS - words) * sizeof *call->words);
+    return hb_trampoline_slots[call->index].hooks->enter(call);
+}
+
+BY_NAME void hb_trampoline_leave(hb_call *call)
+{
+    hb_trampoline_slots[call->index].hooks->leave(call);
+}
+
+/* ---- giving them away ---- */
+
+uint32_t hb_trampoline_new(void *real, const hb_call_hooks *hooks)
+{
+    static _Atomic uint32_t given;
+    uint32_t index = atomic_fetch_add(&given, 1);
+    if (index >= HB_TRAMPOLINES) {
+        atomic_store(&given, HB_TRAMPOLINES);
+        return HB_TRAMPOLINES;
     }
-#define EIGHT(X, n) X(n##0) X(n##1) X(n##2) X(n##3) X(n##4) X(n##5) X(n##6) X(n##7)
-#define SIXTY_FOUR(X, n) \
-    EIGHT(X, n##0)       \
-    EIGHT(X, n##1)       \
-    EIGHT(X, n##2) EIGHT(X, n##3) EIGHT(X, n##4) EIGHT(X, n##5) EIGHT(X, n##6) EIGHT(X, n##7)
-#define ALL(X)        \
-    SIXTY_FOUR(X, 00) \
-    SIXTY_FOUR(X, 01) \
-    SIXTY_FOUR(X, 02) \
-    SIXTY_FOUR(X, 03) \
-    SIXTY_FOUR(X, 04) SIXTY_FOUR(X, 05) SIXTY_FOUR(X, 06) SIXTY_FOUR(X, 07)
+    hb_trampoline_slots[index] = (trampoline){real, hooks};
+    return index;
+}
 
-ALL(THUNK)
-
-#define ADDRESS(n) thunk_##n,
-const hb_thunk_fn hb_thunks[HB_THUNKS] = {ALL(ADDRESS)};
+void *hb_trampoline_address(uint32_t index)
+{
+    return (void *)(uintptr_t)(hb_trampoline_code + (size_t)index * CODE_BYTES);
+}

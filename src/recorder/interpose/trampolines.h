@@ -1,40 +1,61 @@
 /* SPDX-License-Identifier: MIT
  *
- * Functions to stand in for functions of the HIP runtime, whatever their parameters. A thunk takes
- * as many words as the longest of HIP's has and passes them on as they came: integers, pointers and
- * structures of them travel in the same registers and stack words whether they are parameters of
- * their own type or such words. Words beyond the real function's parameters are the caller's own
- * stack, which nobody looks at. Functions with floating-point parameters can't be called so.
+ * Functions to stand in for functions of other libraries, whatever their parameters: integers,
+ * pointers, structures of them and floating-point numbers travel in the registers and stack words
+ * in which they came.
+ *
+ * A trampoline is 16 bytes of code. While nobody records it jumps to the real function, without a
+ * frame, as if it were not there. Else it keeps the arguments, asks a hook, and, if the hook wants
+ * to know the end, calls the real function from a frame of its own, with copies of the arguments
+ * that lie on the stack, and tells another hook the result. It returns as any function does, so
+ * that unwinders, exceptions, longjmp() and shadow stacks find what they expect.
+ *
+ * Not passed on to a function whose end is asked for: more than HB_CALL_STACK_WORDS words of the
+ * stack, the upper halves of vectors wider than 16 bytes, and a long double that is the result.
  */
 #ifndef HB_INTERPOSE_TRAMPOLINES_H
 #define HB_INTERPOSE_TRAMPOLINES_H
 
 #include "base/base.h"
 
-enum { HB_THUNKS = 512, HB_THUNK_WORDS = 14 };
+enum { HB_TRAMPOLINES = 512 };
 
-#define HB_THUNK_PARAMETERS                                                                    \
-    uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5, uint64_t a6, \
-        uint64_t a7, uint64_t a8, uint64_t a9, uint64_t a10, uint64_t a11, uint64_t a12,       \
-        uint64_t a13
-#define HB_THUNK_ARGUMENTS a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13
+#if defined(__x86_64__)
+enum { HB_CALL_REGISTERS = 6 };
+#else
+enum { HB_CALL_REGISTERS = 8 };
+#endif
+enum { HB_CALL_STACK_WORDS = 8, HB_CALL_WORDS = HB_CALL_REGISTERS + HB_CALL_STACK_WORDS };
 
-typedef uint64_t (*hb_thunk_fn)(HB_THUNK_PARAMETERS);
+typedef struct hb_call_vector {
+    _Alignas(16) double parts[2];
+} hb_call_vector;
 
-/** Number i stands in for hb_thunk_real[i]. */
-extern const hb_thunk_fn hb_thunks[HB_THUNKS];
-extern hb_thunk_fn hb_thunk_real[HB_THUNKS];
+/** A call on its way. The assembly of trampolines.c knows where each member lies. */
+typedef struct hb_call {
+    uint64_t words[16];        /* integers and pointers: registers, then HB_CALL_STACK_WORDS of the
+                                  stack, or of whatever lies there */
+    hb_call_vector vectors[8]; /* floating-point numbers */
+    hb_call_vector float_results[4];
+    uint64_t state[2]; /* the hooks' own */
+    uint64_t results[2];
+    uint64_t spare; /* a register more that is an argument: x86-64's rax, aarch64's x8 */
+    uint64_t index;
+    const uint64_t *stack; /* the caller's, behind the return address */
+} hb_call;
 
-/** While 0, thunks do nothing but call the real function. */
-extern _Atomic uint32_t hb_thunks_on;
+typedef struct hb_call_hooks {
+    /** False: the real function goes on in the trampoline's place, and `leave` is not called. */
+    bool (*enter)(hb_call *call);
+    void (*leave)(hb_call *call);
+} hb_call_hooks;
 
-/** What a thunk does while they are on. */
-uint64_t hb_thunk_call(uint32_t index, const uint64_t words[HB_THUNK_WORDS]);
+/** While 0, all trampolines jump on. Relaxed: who records waits for nothing by it. */
+extern _Atomic uint32_t hb_trampolines_on;
 
-static inline uint64_t hb_thunk_call_real(uint32_t index, const uint64_t w[HB_THUNK_WORDS])
-{
-    return hb_thunk_real[index](w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9], w[10],
-                                w[11], w[12], w[13]);
-}
+/** The number of one more; HB_TRAMPOLINES: there are no more. Any thread may ask. */
+uint32_t hb_trampoline_new(void *real, const hb_call_hooks *hooks);
+/** To be called instead of the real function. */
+void *hb_trampoline_address(uint32_t index);
 
 #endif
