@@ -690,24 +690,28 @@ typedef struct hb_memory_info {
     bool out_of_memory; /* the allocation of `bytes` failed */
 } hb_memory_info;
 
-/** torch's reportMemoryUsage(): kept when the profiler has profile_memory. */
+/** torch's reportMemoryUsage(): kept when the profiler has profile_memory. While such a profiler
+ * exists, events of steps that are not recorded count as well: a cycle begins with what is
+ * allocated by then. */
+HB_API extern uint32_t hb_memory_enabled; /* non-zero while such events are wanted */
+#define HB_MEMORY_ENABLED() HB_UNLIKELY(__atomic_load_n(&hb_memory_enabled, __ATOMIC_RELAXED))
 HB_API void hb_memory_report_slow(const hb_memory_info *info);
 static inline void hb_memory_report(const hb_memory_info *info)
 {
-    if (HB_ENABLED()) hb_memory_report_slow(info);
+    if (HB_MEMORY_ENABLED()) hb_memory_report_slow(info);
 }
 
 /** The short forms; totals are summed up by hipboard. */
 static inline void hb_memory_alloc(hb_device_type type, int32_t id, const void *addr, size_t bytes)
 {
-    if (HB_ENABLED()) {
+    if (HB_MEMORY_ENABLED()) {
         hb_memory_info info = {type, id, addr, (int64_t)bytes, -1, -1, false};
         hb_memory_report_slow(&info);
     }
 }
 static inline void hb_memory_free(hb_device_type type, int32_t id, const void *addr, size_t bytes)
 {
-    if (HB_ENABLED()) {
+    if (HB_MEMORY_ENABLED()) {
         hb_memory_info info = {type, id, addr, -(int64_t)bytes, -1, -1, false};
         hb_memory_report_slow(&info);
     }

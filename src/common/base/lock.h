@@ -30,6 +30,7 @@
     X(HANDED_OVER, 16, "profilers that nobody waits for; waits at exit")     \
     X(CONTROL, 24, "what a control thread is told; its pipe is written")     \
     X(ALARMS, 26, "taking, giving and watching alarms")                      \
+    X(LIVE_MEMORY, 28, "whether what is allocated is kept in mind")          \
     X(DEVICE, 30, "HIP's capture; HIP is called to begin and to end")        \
     X(SETTINGS, 40, "hb_hparams(); no queueing")                             \
     X(SETTLE, 48, "waits for silent threads, at most 100 ms")                \

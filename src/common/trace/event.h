@@ -44,6 +44,7 @@ typedef struct hb_memory_args {
     int32_t device_id; /* -1 for the CPU */
     uint64_t addr;
     int64_t bytes, total_allocated, total_reserved;
+    hb_str owner; /* of what was allocated before the cycle: the operator; or none */
 } hb_memory_args;
 
 typedef struct hb_kernel_args {

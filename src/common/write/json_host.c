@@ -175,6 +175,14 @@ static char *put_memory_member(char *p, hb_str name, int64_t value)
     return hb_put_i64(p + name.len, value);
 }
 
+/* Of memory that was allocated before the cycle: PyTorch has no such record. */
+static void write_owner(hb_out *out, hb_str owner)
+{
+    HB_OUT(out, "\"Allocated by\": ");
+    hb_out_json(out, owner.s, owner.len);
+    HB_OUT(out, ", ");
+}
+
 /* PyTorch's order is that of a hash table: with a stack it is another one. */
 static void write_memory_args(hb_writer *w, char *p, const hb_trace_event *event)
 {
@@ -196,6 +204,11 @@ static void write_memory_args(hb_writer *w, char *p, const hb_trace_event *event
     if (!(event->flags & HB_TEV_OUT_OF_MEMORY)) {
         p = HB_PUT(p, "\"Addr\": ");
         p = HB_PUT(hb_put_u64(p, memory->addr), ", ");
+    }
+    if (memory->owner.len) {
+        hb_out_done(&w->out, p);
+        write_owner(&w->out, memory->owner);
+        p = hb_out_room(&w->out, HB_OUT_ROOM);
     }
     /* An instant has no end, which PyTorch takes for one that is still to come. */
     if (w->kineto) p = HB_PUT(p, "\"finished\": false, ");

@@ -9,6 +9,7 @@
 #include "profiler/arbitration.h"
 #include "profiler/control.h"
 #include "profiler/user_metadata.h"
+#include "record/live_memory.h"
 
 /* ---- cycles ---- */
 
@@ -89,8 +90,10 @@ hb_result hb_cycles_prepare(hb_profiler *prof)
 static uint32_t session_flags(const hb_profiler *prof)
 {
     const hb_profiler_options *o = &prof->options;
+    /* Of what is held as a ring begins its dumps say nothing. */
+    uint32_t held = o->profile_memory && !hb_ring_wanted(o) ? HB_SESSION_HELD : 0;
     uint32_t own = hb_ring_wanted(o) ? HB_SESSION_RING : hb_demand_session_flags(prof);
-    return own | (o->record_shapes ? HB_SESSION_SHAPES : 0) |
+    return own | held | (o->record_shapes ? HB_SESSION_SHAPES : 0) |
            (o->profile_memory ? HB_SESSION_MEMORY : 0) | (o->with_stack ? HB_SESSION_STACK : 0) |
            (o->with_flops ? HB_SESSION_FLOPS : 0) | (o->with_modules ? HB_SESSION_MODULES : 0);
 }
@@ -114,6 +117,7 @@ static hb_result start_trace(hb_profiler *prof)
     prof->session = session;
     hb_lock_give(&prof->lock);
     if (hb_ring_wanted(&prof->options)) hb_ring_begin(prof);
+    if (session->flags & HB_SESSION_HELD) hb_live_memory_tell(session);
     hb_metadata_emit(prof);
     if (hb_wants_hip(prof))
         hb_device_start(prof->options.activities & HB_ACTIVITY_HIP,

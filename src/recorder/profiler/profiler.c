@@ -20,6 +20,7 @@
 #include "profiler/schedule.h"
 #include "profiler/trigger.h"
 #include "profiler/user_metadata.h"
+#include "record/live_memory.h"
 #include "record/strings.h"
 
 static void begin_step(hb_profiler *prof)
@@ -189,6 +190,7 @@ static hb_result check_options(const hb_profiler_options *o)
 /* Not the profiler itself when its spool's memory must stay. */
 static void profiler_free(hb_profiler *prof, bool whole)
 {
+    if (prof->keeps_memory && prof->pid == getpid()) hb_live_memory_drop();
     hb_metadata_drop(prof);
     hb_handler_destroy(&prof->options.on_trace_ready);
     hb_retention_free(&prof->retention);
@@ -245,6 +247,8 @@ static hb_profiler *create(const hb_profiler_options *options)
     }
     if (copy_options(prof, options) == HB_OK) {
         if (hb_wants_hip(prof)) hb_device_prepare();
+        prof->keeps_memory = options->profile_memory;
+        if (prof->keeps_memory) hb_live_memory_keep();
         return prof;
     }
     profiler_free(prof, true);

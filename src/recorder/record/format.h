@@ -133,6 +133,7 @@ enum hb_session_flags {
     HB_SESSION_FLOPS = 1u << 3,
     HB_SESSION_MODULES = 1u << 4,
     HB_SESSION_RING = 1u << 5, /* goes on, and only its end is kept: see `kept_from` */
+    HB_SESSION_HELD = 1u << 6, /* what was allocated as it began is known: MEMORY records HELD */
 };
 
 enum hb_session_state {
@@ -224,7 +225,9 @@ enum hb_record_flags {
     HB_RECORD_FLOPS = 1u << 2,
     HB_RECORD_STACK = 1u << 3,
     HB_RECORD_INPUTS = 1u << 4,
-    HB_RECORD_OOM = 1u << 5, /* MEMORY: out of memory */
+    HB_RECORD_OOM = 1u << 5,     /* MEMORY: out of memory */
+    HB_RECORD_HELD = 1u << 6,    /* MEMORY: allocated before; name = what allocated it */
+    HB_RECORD_FOREIGN = 1u << 7, /* MEMORY: freed, and nobody told of its allocation */
     /* of HIP calls */
     HB_RECORD_CAPTURED = 1u << 1, /* put into a graph, to run later */
     HB_RECORD_REPLAYS = 1u << 2,  /* runs a graph */

@@ -8,12 +8,13 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "record/live_memory.h"
 #include "record/module_table.h"
 #include "record/stack.h"
 #include "record/strings.h"
 #include "trace/input_words.h"
 
-uint32_t hb_enabled_epoch;
+uint32_t hb_enabled_epoch, hb_memory_enabled;
 hb_recording hb_recording_now;
 
 #define UNTRACKED HB_SCOPE_DEPTH /* depth of a scope deeper than HB_OPEN_MAX */
@@ -433,30 +434,55 @@ static void stamp(hb_record *r, enum hb_record_type type, unsigned flags, uint32
     r->start = hb_ticks();
 }
 
+/* In no session the event may still be one to keep in mind; then the thread is in a recording call
+ * all the same, for who begins the next session. */
+static hb_thread *enter_for_memory(const void *frame, uint32_t *epoch)
+{
+    hb_thread *t = hb_thread_begin_at(frame);
+    if (!t) return NULL;
+    *epoch = __atomic_load_n(hb_live_epoch, __ATOMIC_ACQUIRE);
+    if (*epoch && t->epoch != *epoch && !hb_record_attach(t, *epoch)) *epoch = 0;
+    return t;
+}
+
+static void put_memory(hb_thread *t, const hb_memory_info *info, int64_t kept, unsigned flags)
+{
+    hb_record_memory *r = (hb_record_memory *)hb_record_reserve(t, sizeof *r);
+    if (!r) return;
+    stamp(&r->head, HB_RECORD_MEMORY, flags | (info->out_of_memory ? HB_RECORD_OOM : 0),
+          HB_STRING_UNNAMED, sizeof *r);
+    r->addr = (uint64_t)(uintptr_t)info->addr;
+    r->bytes = info->bytes;
+    r->total_allocated = info->total_allocated;
+    r->total_reserved = info->total_reserved >= 0 ? info->total_reserved
+                        : kept >= 0               ? HB_RESERVED_BEYOND(kept)
+                                                  : -1;
+    r->device_type = (int32_t)info->device_type;
+    r->device_id = info->device_type == HB_DEVICE_CPU ? -1 : info->device_id;
+    hb_record_commit(t, &r->head);
+}
+
+/* What the program itself tells of, it tells of in all steps. */
 void hb_memory_report_slow(const hb_memory_info *info)
 {
-    if (info) hb_record_memory_event(info, HB_KEPT_UNKNOWN);
+    uint32_t epoch;
+    hb_thread *t = info ? enter_for_memory(HB_FRAME, &epoch) : NULL;
+    if (!t) return;
+    unsigned flags = 0;
+    if (hb_live_memory_is_kept()) {
+        const hb_record *scope = epoch && t->depth ? t->open[t->depth - 1].record : NULL;
+        uint32_t name = scope ? scope->name : HB_STRING_UNNAMED;
+        if (!hb_live_memory_note(t, epoch, info, name)) flags = HB_RECORD_FOREIGN;
+    }
+    if (epoch && (t->flags & HB_SESSION_MEMORY)) put_memory(t, info, HB_KEPT_UNKNOWN, flags);
+    hb_thread_leave(t);
 }
 
 void hb_record_memory_event(const hb_memory_info *info, int64_t kept)
 {
     hb_thread *t = hb_record_enter_at(HB_FRAME);
     if (!t) return;
-    hb_record_memory *r =
-        t->flags & HB_SESSION_MEMORY ? (hb_record_memory *)hb_record_reserve(t, sizeof *r) : NULL;
-    if (r) {
-        stamp(&r->head, HB_RECORD_MEMORY, info->out_of_memory ? HB_RECORD_OOM : 0,
-              HB_STRING_UNNAMED, sizeof *r);
-        r->addr = (uint64_t)(uintptr_t)info->addr;
-        r->bytes = info->bytes;
-        r->total_allocated = info->total_allocated;
-        r->total_reserved = info->total_reserved >= 0 ? info->total_reserved
-                            : kept >= 0               ? HB_RESERVED_BEYOND(kept)
-                                                      : -1;
-        r->device_type = (int32_t)info->device_type;
-        r->device_id = info->device_type == HB_DEVICE_CPU ? -1 : info->device_id;
-        hb_record_commit(t, &r->head);
-    }
+    if (t->flags & HB_SESSION_MEMORY) put_memory(t, info, kept, 0);
     hb_thread_leave(t);
 }
 

@@ -19,6 +19,10 @@ typedef struct hb_recording {
 
 extern hb_recording hb_recording_now;
 
+/* Bits of hb_memory_enabled: a session is recorded; what is allocated is kept in mind. */
+#define HB_MEMORY_RECORDED 1u
+#define HB_MEMORY_KEPT     2u
+
 /** Once per process, before anything else of this room; later calls do nothing but fail as the
  * first did: then nothing can be recorded. */
 hb_result hb_record_init(void);
@@ -65,8 +69,9 @@ void hb_record_metadata_entry(uint32_t key, uint32_t json);
  * their own, measured at the first call. 0 when there is no memory for it. */
 double hb_record_scope_ns(void);
 
-/** hb_memory_report(). `kept`: bytes that the device's allocators reserve beyond what is allocated,
- * where that is known and totals are summed up. */
+/** hb_memory_report() of HIP's calls, which are heard in sessions only. `kept`: bytes that the
+ * device's allocators reserve beyond what is allocated, where that is known and totals are summed
+ * up. */
 #define HB_KEPT_UNKNOWN (-1)
 void hb_record_memory_event(const hb_memory_info *info, int64_t kept);
 

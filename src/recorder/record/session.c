@@ -10,6 +10,7 @@
 #include "base/lock.h"
 #include "base/process.h"
 #include "record/codec.h"
+#include "record/live_memory.h"
 #include "record/module_table.h"
 #include "record/stack.h"
 #include "record/strings.h"
@@ -24,6 +25,10 @@ static void publish_epoch(uint32_t epoch)
 {
     __atomic_store_n(hb_live_epoch, epoch, __ATOMIC_SEQ_CST);
     __atomic_store_n(&hb_enabled_epoch, epoch, __ATOMIC_SEQ_CST);
+    if (epoch)
+        __atomic_fetch_or(&hb_memory_enabled, HB_MEMORY_RECORDED, __ATOMIC_SEQ_CST);
+    else
+        __atomic_fetch_and(&hb_memory_enabled, ~HB_MEMORY_RECORDED, __ATOMIC_SEQ_CST);
 }
 
 /* ---- this process ---- */
@@ -34,6 +39,7 @@ static void publish_epoch(uint32_t epoch)
 static void after_fork_in_child(void)
 {
     publish_epoch(0);
+    hb_live_memory_after_fork();
     hb_modules_after_fork();
     hb_strings_after_fork();
     hb_spools_after_fork();

@@ -261,6 +261,24 @@ static bool await(hb_thread *t, int64_t *patience_us)
     return true;
 }
 
+hb_thread *hb_threads_first(void)
+{
+    return atomic_load(&all_threads);
+}
+
+void hb_threads_pass(int64_t patience_us)
+{
+    barrier_in_all_threads();
+    for (hb_thread *t = atomic_load(&all_threads); t; t = t->next) {
+        uint32_t busy = atomic_load(&t->busy);
+        bool waits = t != hb_thread_tls && atomic_load(&t->silent) != busy &&
+                     atomic_load(&t->state) != HB_THREAD_GONE;
+        for (; waits && (busy & 1) && patience_us > 0 && atomic_load(&t->busy) == busy;
+             patience_us -= 20)
+            hb_sleep_us(20);
+    }
+}
+
 bool hb_threads_settle(uint32_t epoch)
 {
     int64_t patience_us = PATIENCE_US;

@@ -22,7 +22,8 @@
 #include "base/base.h"
 #include "record/format.h"
 
-#define HB_OPEN_MAX 512u
+#define HB_OPEN_MAX     512u
+#define HB_LIVE_DEVICES 72u
 
 /** Causes of loss, in hb_lost's order. */
 enum hb_lost_cause {
@@ -41,6 +42,12 @@ typedef struct hb_open {
     uint64_t id; /* External id; an enclosing scope's for modules */
     bool range;  /* hb_range_pop() may end it */
 } hb_open;
+
+/** Bytes that a thread allocated less those that it freed; see live_memory.c. */
+typedef struct hb_live_sum {
+    _Atomic uint32_t epoch;      /* the session of the last event; 0: none */
+    _Atomic int64_t before, now; /* up to that session, and with it */
+} hb_live_sum;
 
 /** Whose it is: a thread's; nobody's any more; of a thread that was given another while it was in a
  * recording call, which it may come back to (LEFT), or which its stack no longer has (GONE). */
@@ -78,6 +85,7 @@ typedef struct hb_thread {
     char name[32];          /* given by hb_thread_name() */
     char system_name[32];   /* at its first record of the session */
     hb_open open[HB_OPEN_MAX];
+    hb_live_sum live[HB_LIVE_DEVICES]; /* kept when the thread dies, and gone on with */
 } hb_thread;
 
 /* Others look at it while the thread is in a call that they wait for. */
@@ -208,6 +216,13 @@ bool hb_threads_settle(uint32_t epoch);
 
 /** Whether a thread that lives is in a recording call whose session lies in `spool`, and silent. */
 bool hb_threads_hold(const struct hb_spool *spool);
+
+/** Waits until each thread has left the recording call that it was in, if that takes no longer than
+ * so long in all. Any thread that is in none. */
+void hb_threads_pass(int64_t patience_us);
+
+/** All that there ever were, dead or alive, by `next`. */
+hb_thread *hb_threads_first(void);
 
 /** What no session was told of so far. */
 uint64_t hb_threads_take_lost(enum hb_lost_cause cause);

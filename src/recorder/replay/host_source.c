@@ -106,6 +106,13 @@ static void set_parts(record_source *s, hb_op_args *op, const hb_record *r)
         op->inputs = hb_inputs_decode(at, left, &s->scratch, &op->num_inputs);
 }
 
+/* Who allocated what is held from before: the innermost scope there, if one was recorded. */
+static hb_str owner_of(const record_source *s, const hb_record *r)
+{
+    bool known = (r->flags & HB_RECORD_HELD) && r->name != HB_STRING_UNNAMED;
+    return known ? s->view->string(s->view, r->name) : (hb_str){0};
+}
+
 /* Each pass gives out a thread's memory events in the same order. */
 static void set_memory(record_source *s, hb_trace_event *event, const hb_record *r, uint32_t index)
 {
@@ -125,6 +132,7 @@ static void set_memory(record_source *s, hb_trace_event *event, const hb_record 
         .bytes = m->bytes,
         .total_allocated = total.allocated,
         .total_reserved = total.reserved,
+        .owner = owner_of(s, r),
     };
 }
 

@@ -39,7 +39,8 @@ void hb_numbers_free(hb_merge *merge)
 typedef struct device_total {
     int32_t type, id;
     int64_t allocated, lowest;
-    int64_t kept; /* by allocators, beyond what is allocated */
+    int64_t held, foreign; /* as it began, where that is known; and freed beside it */
+    int64_t kept;          /* by allocators, beyond what is allocated */
 } device_total;
 
 typedef struct totals_of_devices {
@@ -66,8 +67,14 @@ static void add_up(device_total *d, const hb_record_memory *r)
 
 static void find_lowest(totals_of_devices *ts, const hb_record_memory *r)
 {
-    if (r->total_allocated >= 0) return;
     device_total *d = total_of(ts, r);
+    if (r->head.flags & HB_RECORD_HELD) {
+        d->held = r->total_allocated;
+        return;
+    }
+    if (r->total_allocated >= 0) return;
+    if (r->head.flags & HB_RECORD_FOREIGN)
+        d->foreign = (int64_t)((uint64_t)d->foreign - (uint64_t)r->bytes);
     add_up(d, r);
     d->lowest = HB_MIN(d->lowest, d->allocated);
 }
@@ -86,9 +93,10 @@ static int64_t reserved_of(totals_of_devices *ts, const hb_record_memory *r, int
 static hb_memory_total total_at(totals_of_devices *ts, const hb_record_memory *r)
 {
     hb_memory_total total = {.allocated = r->total_allocated};
-    if (r->total_allocated < 0) {
+    bool held = r->head.flags & HB_RECORD_HELD;
+    if (r->total_allocated < 0 || held) {
         device_total *d = total_of(ts, r);
-        add_up(d, r);
+        if (!held) add_up(d, r);
         total.allocated = d->allocated;
     }
     total.reserved = reserved_of(ts, r, total.allocated);
@@ -132,8 +140,26 @@ static hb_result add_totals(hb_memory_totals *totals, totals_of_devices *ts,
     return failed ? hb_fail(HB_ERROR_NO_MEMORY, "no memory for memory totals") : HB_OK;
 }
 
-/* What was allocated before the session is unknown; frees of it would make totals negative. So a
- * device begins with as much as was freed beyond what was allocated. */
+/* Whether the session still has all that was recorded: a flight recorder's drops the oldest. */
+static bool is_whole(const hb_records *records)
+{
+    for (uint32_t i = 0; i < records->num_threads; i++)
+        if (records->threads[i].num_parts && records->threads[i].parts[0].sequence) return false;
+    return true;
+}
+
+/* What a device begins with: what it is known to have held, and what was freed of which nobody had
+ * told. Where that is not known at least as much as was freed beyond what was allocated, since
+ * frees of it would make totals negative. */
+static void set_starts(totals_of_devices *ts, bool known)
+{
+    device_total *all = (device_total *)ts->devices.data;
+    for (size_t i = 0; i < ts->devices.size / sizeof *all; i++) {
+        uint64_t held = known ? (uint64_t)all[i].held + (uint64_t)all[i].foreign : 0;
+        all[i].allocated = HB_MAX((int64_t)held, (int64_t)(0 - (uint64_t)all[i].lowest));
+    }
+}
+
 hb_result hb_memory_totals_find(hb_memory_totals *totals, const hb_spool_view *view,
                                 const hb_session *session)
 {
@@ -142,9 +168,7 @@ hb_result hb_memory_totals_find(hb_memory_totals *totals, const hb_spool_view *v
     if (!(session->flags & HB_SESSION_MEMORY)) return HB_OK;
     hb_buf_init(&ts.devices, (size_t)1 << 30);
     hb_result result = find_starts(&ts, view, session);
-    device_total *all = (device_total *)ts.devices.data;
-    for (size_t i = 0; i < ts.devices.size / sizeof *all; i++)
-        all[i].allocated = (int64_t)(0 - (uint64_t)all[i].lowest);
+    set_starts(&ts, (session->flags & HB_SESSION_HELD) && is_whole(view->records(view, session)));
     if (result == HB_OK) result = add_totals(totals, &ts, view, session);
     hb_buf_free(&ts.devices);
     return result;
