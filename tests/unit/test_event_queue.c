@@ -230,6 +230,100 @@ static void a_call_that_was_left_keeps_nothing_behind_it_either(void **state)
     hb_event_queue_free(&queue);
 }
 
+/* Until all is there; in vain when it takes more drains than are patient. */
+static uint64_t drain_patiently(hb_event_queue *queue, seen *got)
+{
+    uint64_t lost = 0;
+    for (int i = 0; i < 12 && hb_event_queue_pending(queue); i++)
+        lost += hb_event_queue_drain(queue, take, got);
+    return lost;
+}
+
+static void go_round(hb_event_queue *queue, seen *got)
+{
+    uint32_t first = got->next[0];
+    for (uint32_t n = first; n < first + 20000; n++) {
+        assert_true(put(queue, 0, n));
+        if (n % 97 == 96) assert_int_equal(hb_event_queue_drain(queue, take, got), 0);
+    }
+    assert_int_equal(hb_event_queue_drain(queue, take, got), 0);
+    assert_int_equal(got->next[0], first + 20000);
+    assert_false(got->broken);
+}
+
+typedef struct holder {
+    hb_event_queue *queue;
+    pthread_barrier_t claimed, over;
+    void *record;
+} holder;
+
+/* Left the call by siglongjmp(), and logs nothing any more; or was stopped for very long. */
+static void *claim_and_stay(void *arg)
+{
+    holder *h = arg;
+    uint64_t pending;
+    h->record = hb_event_queue_claim(h->queue, 200, &pending);
+    pthread_barrier_wait(&h->claimed);
+    pthread_barrier_wait(&h->over);
+    memset(h->record, 0x55, 200);
+    hb_event_queue_publish(h->record, 200, 7);
+    pthread_barrier_wait(&h->over);
+    return NULL;
+}
+
+static void what_a_living_thread_does_not_fill_is_passed_over_in_time(void **state)
+{
+    (void)state;
+    hb_event_queue queue;
+    seen got = {0};
+    pthread_t thread;
+    assert_int_equal(hb_event_queue_init(&queue, QUEUE_BYTES), HB_OK);
+    holder h = {.queue = &queue};
+    pthread_barrier_init(&h.claimed, NULL, 2);
+    pthread_barrier_init(&h.over, NULL, 2);
+    assert_true(put(&queue, 0, 0));
+    assert_int_equal(pthread_create(&thread, NULL, claim_and_stay, &h), 0);
+    pthread_barrier_wait(&h.claimed);
+    for (uint32_t n = 1; n < 100; n++)
+        assert_true(put(&queue, 0, n));
+    assert_int_equal(drain_patiently(&queue, &got), 1);
+    assert_int_equal(got.next[0], 100);
+    go_round(&queue, &got);
+    /* It comes back: what it writes harms nobody. */
+    put(&queue, 0, got.next[0]);
+    pthread_barrier_wait(&h.over);
+    pthread_barrier_wait(&h.over);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(hb_event_queue_drain(&queue, take, &got), 0);
+    go_round(&queue, &got);
+    hb_event_queue_free(&queue);
+}
+
+/* What a thread leaves that ends between its claim and its mark on it. */
+static void claim_unmarked(hb_event_queue *queue, uint32_t units)
+{
+    __atomic_fetch_add(&queue->state, units, __ATOMIC_RELAXED);
+}
+
+static void a_claim_without_a_mark_is_passed_over_in_time(void **state)
+{
+    (void)state;
+    hb_event_queue queue;
+    seen got = {0};
+    assert_int_equal(hb_event_queue_init(&queue, QUEUE_BYTES), HB_OK);
+    assert_true(put(&queue, 0, 0));
+    claim_unmarked(&queue, 9);
+    for (uint32_t n = 1; n < 100; n++)
+        assert_true(put(&queue, 0, n));
+    claim_unmarked(&queue, 5); /* and one with nothing behind it */
+    assert_int_equal(drain_patiently(&queue, &got), 1);
+    assert_int_equal(got.next[0], 100);
+    assert_int_equal(drain_patiently(&queue, &got), 1);
+    assert_int_equal(hb_event_queue_pending(&queue), 0);
+    go_round(&queue, &got);
+    hb_event_queue_free(&queue);
+}
+
 static hb_event_queue *interrupted;
 
 static void put_from_a_handler(int signal)
@@ -270,6 +364,8 @@ int main(void)
         cmocka_unit_test(loses_nothing_between_threads),
         cmocka_unit_test(a_thread_that_ended_amid_a_record_keeps_nothing_behind_it),
         cmocka_unit_test(a_call_that_was_left_keeps_nothing_behind_it_either),
+        cmocka_unit_test(what_a_living_thread_does_not_fill_is_passed_over_in_time),
+        cmocka_unit_test(a_claim_without_a_mark_is_passed_over_in_time),
         cmocka_unit_test(a_call_that_a_handler_interrupts_goes_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -109,9 +109,12 @@ static hb_result reopen_if_removed(hb_event_log *log)
     return HB_OK;
 }
 
-static void write_pending(hb_event_log *log)
+/* `all`: also what waits behind a record that is not filled, within a second. */
+static void write_pending(hb_event_log *log, bool all)
 {
     uint64_t lost = hb_event_queue_drain(&log->queue, write_record, log);
+    while (all && hb_event_queue_may_go_on(&log->queue))
+        lost += hb_event_queue_drain(&log->queue, write_record, log);
     __atomic_fetch_add(&log->dropped_queue, lost, __ATOMIC_RELAXED);
     hb_lock_take(&log->file_mutex);
     tell_dropped(log);
@@ -163,8 +166,9 @@ static void *writer_main(void *arg)
         wait_for_work(log);
         stop = log->stopping;
         uint64_t asked = log->flushes_asked;
+        bool all = stop || asked != log->flushes_done;
         hb_lock_give(&log->mutex);
-        write_pending(log);
+        write_pending(log, all);
         hb_lock_take(&log->mutex);
         log->flushes_done = asked;
         log->stopped = stop;

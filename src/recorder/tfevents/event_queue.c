@@ -22,6 +22,9 @@
 #define UNITS_BITS 31
 #define UNITS_MASK ((UINT64_C(1) << UNITS_BITS) - 1)
 
+#define PATIENCE_US 100000 /* of one drain */
+#define PATIENCE    10     /* drains */
+
 /* The record that this thread fills, or filled when a signal handler left the call by siglongjmp():
  * it is told from one that a handler merely interrupted by where it was on the stack. initial-exec:
  * a call inside of malloc() must not allocate thread-local memory. */
@@ -84,14 +87,42 @@ void hb_event_queue_free(hb_event_queue *queue)
 void hb_event_queue_reset(hb_event_queue *queue)
 {
     madvise(queue->ring, (size_t)queue->units * UNIT, MADV_DONTNEED); /* zero again */
+    queue->num_holes = queue->blocked = 0;
     __atomic_store_n(&queue->state, 0, __ATOMIC_RELEASE);
 }
 
-/* Units that a record of `units` has to leave unused so as not to straddle the ring's end. */
-static uint32_t skip_before(const hb_event_queue *queue, uint32_t tail, uint32_t units)
+/* ---- holes ---- */
+
+/* The hole that begins at `offset` or first behind it; NULL when there is none up to the ring's
+ * end. */
+static const hb_event_hole *next_hole(const hb_event_queue *queue, uint32_t offset)
 {
-    uint32_t left = queue->units - (tail & (queue->units - 1));
-    return units <= left ? 0 : left;
+    uint32_t n = __atomic_load_n(&queue->num_holes, __ATOMIC_ACQUIRE);
+    const hb_event_hole *nearest = NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        const hb_event_hole *h = &queue->holes[i];
+        if (h->offset >= offset && (!nearest || h->offset < nearest->offset)) nearest = h;
+    }
+    return nearest;
+}
+
+/* The units from `tail` up to where a record of `units` neither straddles the ring's end nor a
+ * hole. `claimed`: says so to the consumer, who sees holes by itself. */
+static uint32_t skip_before(const hb_event_queue *queue, uint32_t tail, uint32_t units,
+                            bool claimed)
+{
+    uint32_t skip = 0;
+    while (skip < queue->units) {
+        uint32_t offset = (tail + skip) & (queue->units - 1);
+        const hb_event_hole *hole = next_hole(queue, offset);
+        uint32_t room = (hole ? hole->offset : queue->units) - offset;
+        if (units <= room) break;
+        if (claimed && room)
+            __atomic_store_n(at(queue, tail + skip), make_header(room, KIND_SKIP),
+                             __ATOMIC_RELEASE);
+        skip += room + (hole ? hole->units : 0);
+    }
+    return skip;
 }
 
 static bool on_alternate_stack(void)
@@ -127,19 +158,20 @@ void *hb_event_queue_claim(hb_event_queue *queue, size_t size, uint64_t *pending
     if (HB_UNLIKELY(mine.header)) give_up_what_was_left(frame);
     if (HB_UNLIKELY(!mine.tid)) mine.tid = gettid();
     uint32_t units = (uint32_t)(1 + (size + UNIT - 1) / UNIT);
-    uint64_t state = __atomic_load_n(&queue->state, __ATOMIC_RELAXED);
+    /* Acquire: with the release of what is behind a new hole. */
+    uint64_t state = __atomic_load_n(&queue->state, __ATOMIC_ACQUIRE);
     uint32_t tail, skip, used;
     do {
         tail = tail_of(state);
-        skip = skip_before(queue, tail, units);
+        skip = skip_before(queue, tail, units, false);
         used = tail - head_of(state) + skip + units;
         if (used > queue->units) return NULL;
     } while (!__atomic_compare_exchange_n(&queue->state, &state,
                                           make_state(head_of(state), tail + skip + units), false,
-                                          __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
+                                          __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE));
     uint64_t *header = at(queue, tail + skip);
     __atomic_store_n(header, make_claimed(units), __ATOMIC_RELEASE);
-    if (skip) __atomic_store_n(at(queue, tail), make_header(skip, KIND_SKIP), __ATOMIC_RELEASE);
+    if (skip) (void)skip_before(queue, tail, units, true);
     *pending = used * UNIT;
     if (!mine.header) { /* else a handler's: the call that it interrupted goes on */
         mine.frame = frame;
@@ -159,6 +191,7 @@ void hb_event_queue_publish(void *record, size_t size, uint16_t kind)
     uint32_t units = (uint32_t)(1 + (size + UNIT - 1) / UNIT);
     uint64_t *header = (uint64_t *)record - 1;
     if (mine.header == header) mine.header = NULL;
+    /* Also in a hole, of which nobody reads it. */
     __atomic_store_n(header, make_header(units, kind), __ATOMIC_RELEASE);
 }
 
@@ -203,25 +236,66 @@ static void release(hb_event_queue *queue, uint32_t from, uint32_t to)
     __atomic_fetch_add(&queue->state, (uint64_t)units << 32, __ATOMIC_RELEASE);
 }
 
+/* Where the next header stands, of a claim that has none yet: its thread may have been stopped, or
+ * have ended, before it stored it. All up to there is zero. */
+static uint32_t end_of_unmarked(const hb_event_queue *queue, uint32_t position, uint32_t end)
+{
+    while (++position != end && (position & (queue->units - 1)))
+        if (__atomic_load_n(at(queue, position), __ATOMIC_ACQUIRE)) break;
+    return position;
+}
+
+/* Nobody came to fill this for so long that it had better be done without. Who comes after all
+ * writes where nobody else does. False when it is waited for, on and on. */
+static bool make_hole(hb_event_queue *queue, uint32_t position, uint32_t end)
+{
+    if (queue->blocked_at != position) queue->blocked = 0;
+    queue->blocked_at = position;
+    if (++queue->blocked < PATIENCE || queue->num_holes == HB_EVENT_QUEUE_HOLES) return false;
+    uint64_t header = __atomic_load_n(at(queue, position), __ATOMIC_ACQUIRE);
+    uint32_t units =
+        header ? (uint32_t)(header & UNITS_MASK) : end_of_unmarked(queue, position, end) - position;
+    if (header && !(header & CLAIMED)) return false; /* it has come just now */
+    queue->holes[queue->num_holes] = (hb_event_hole){position & (queue->units - 1), units};
+    __atomic_store_n(&queue->num_holes, queue->num_holes + 1, __ATOMIC_RELEASE);
+    queue->blocked = 0;
+    return true;
+}
+
+/* The units of the hole at `position`, or 0. */
+static uint32_t hole_at(const hb_event_queue *queue, uint32_t position)
+{
+    uint32_t offset = position & (queue->units - 1);
+    for (uint32_t i = 0; i < queue->num_holes; i++)
+        if (queue->holes[i].offset == offset) return queue->holes[i].units;
+    return 0;
+}
+
 uint64_t hb_event_queue_drain(hb_event_queue *queue,
                               void (*fn)(void *arg, uint16_t kind, void *record), void *arg)
 {
     uint64_t lost = 0;
     uint64_t state = __atomic_load_n(&queue->state, __ATOMIC_ACQUIRE);
     uint32_t head = head_of(state), end = tail_of(state), position = head;
-    int64_t patience_us = 100000;
+    int64_t patience_us = PATIENCE_US;
     while (position != end) {
-        uint64_t header = await_header(queue, position, &patience_us);
-        if (header == 0) { /* the rest next time */
-            if (position != head) release(queue, head, position);
+        uint32_t hole = hole_at(queue, position);
+        uint64_t header = hole ? 0 : await_header(queue, position, &patience_us);
+        if (!hole && header == 0) {
+            if (make_hole(queue, position, end)) {
+                lost++;
+                continue;
+            }
+            if (position != head) release(queue, head, position); /* the rest next time */
             return lost;
         }
         uint16_t kind = (uint16_t)header;
+        queue->blocked = 0;
         if (kind == KIND_LOST)
             lost++;
-        else if (kind != KIND_SKIP)
+        else if (!hole && kind != KIND_SKIP)
             fn(arg, kind, at(queue, position) + 1);
-        position += (uint32_t)(header >> KIND_BITS);
+        position += hole ? hole : (uint32_t)(header >> KIND_BITS);
         if (position - head >= queue->units / 8 || position == end) {
             release(queue, head, position);
             head = position;
@@ -231,4 +305,9 @@ uint64_t hb_event_queue_drain(hb_event_queue *queue,
     __atomic_compare_exchange_n(&queue->state, &state, 0, false, __ATOMIC_RELEASE,
                                 __ATOMIC_RELAXED);
     return lost;
+}
+
+bool hb_event_queue_may_go_on(const hb_event_queue *queue)
+{
+    return queue->blocked && queue->num_holes < HB_EVENT_QUEUE_HOLES;
 }
