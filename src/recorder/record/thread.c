@@ -177,7 +177,8 @@ static bool on_alternate_stack(void)
 static bool is_gone(const hb_thread *t, uint32_t busy, const void *frame)
 {
     if (atomic_load(&t->silent) == busy) return true;
-    return (uintptr_t)frame >= (uintptr_t)t->frame && !on_alternate_stack();
+    return (uintptr_t)frame >= __atomic_load_n(&t->frame, __ATOMIC_RELAXED) &&
+           !on_alternate_stack();
 }
 
 /* The thread's new state: its records follow those of the old one. */
@@ -194,7 +195,7 @@ static hb_thread *go_on_with(hb_thread *t, const void *frame)
     t->calls = calls;
     new->call = t->call;
     t->call = NULL;
-    new->frame = frame;
+    __atomic_store_n(&new->frame, (uintptr_t)frame, __ATOMIC_RELAXED);
     new->flags = t->flags;
     __atomic_store_n(&new->spool, t->spool, __ATOMIC_RELAXED);
     new->former = new->spool_serial == t->spool_serial ? new->chunk : NULL;
@@ -335,6 +336,7 @@ void hb_thread_name(const char *name)
     hb_record_init();
     hb_thread *t = hb_thread_self();
     if (!t || !name || !hb_thread_enter(t)) return;
+    __atomic_store_n(&t->frame, (uintptr_t)HB_FRAME, __ATOMIC_RELAXED);
     strncpy(t->name, name, sizeof t->name - 1);
     hb_record_rename_thread(t);
     hb_thread_leave(t);

@@ -49,6 +49,8 @@ typedef struct hb_live_sum {
     _Atomic int64_t before, now; /* up to that session, and with it */
 } hb_live_sum;
 
+#define HB_NO_FRAME UINTPTR_MAX /* above all */
+
 /** Whose it is: a thread's; nobody's any more; of a thread that was given another while it was in a
  * recording call, which it may come back to (LEFT), or which its stack no longer has (GONE). */
 enum hb_thread_state { HB_THREAD_LIVES, HB_THREAD_DEAD, HB_THREAD_LEFT, HB_THREAD_GONE };
@@ -59,10 +61,10 @@ typedef struct hb_thread {
      * How often a recording call began or ended: odd within one. Release at its end, for
      * hb_threads_settle(). */
     _Atomic uint32_t busy;
-    uint32_t epoch;    /* the session that the fields below belong to */
-    const void *frame; /* the stack frame of the present recording call, or of the last */
-    char *pos, *end;   /* free part of the present chunk */
-    hb_chunk *chunk;   /* the part of it that is the present session's */
+    uint32_t epoch;  /* the session that the fields below belong to */
+    uintptr_t frame; /* the stack frame of the present recording call, or HB_NO_FRAME */
+    char *pos, *end; /* free part of the present chunk */
+    hb_chunk *chunk; /* the part of it that is the present session's */
     uint32_t depth;
     uint32_t flags; /* the session's enum hb_session_flags */
     void *calls;    /* src/device's state, kept when the thread dies and its successor's then */
@@ -159,15 +161,13 @@ HB_COLD hb_thread *hb_thread_begin_again(hb_thread *t, uint32_t busy, const void
  * the same for all, so those that a program calls pass theirs on. */
 #define HB_FRAME __builtin_dwarf_cfa() /* of which the address is known without a register */
 
-/* The frame is there when `busy` is odd; and once more, since a signal handler's call between them
- * leaves its own, above which the next handler's may be. */
+/* The frame is there when `busy` is odd; but for the call that a signal handler makes between these
+ * two, and which leaves NO_FRAME: then nobody can tell that this call is gone. */
 static inline void hb_thread_enter_from(hb_thread *t, uint32_t busy, const void *frame)
 {
-    t->frame = frame;
+    __atomic_store_n(&t->frame, (uintptr_t)frame, __ATOMIC_RELAXED);
     atomic_signal_fence(memory_order_seq_cst);
     hb_thread_enter_at(t, busy);
-    atomic_signal_fence(memory_order_seq_cst);
-    t->frame = frame;
 }
 
 /** The same where hb_enters_quickly(). */
@@ -176,11 +176,10 @@ static inline void hb_thread_enter_quickly(hb_thread *t, uint32_t busy, const vo
 #ifdef HB_TSAN
     hb_thread_enter_from(t, busy, frame);
 #else
-    t->frame = frame;
+    __atomic_store_n(&t->frame, (uintptr_t)frame, __ATOMIC_RELAXED);
     atomic_signal_fence(memory_order_seq_cst);
     atomic_store_explicit(&t->busy, busy + 1, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
-    t->frame = frame;
 #endif
 }
 
@@ -202,10 +201,15 @@ static inline __attribute__((always_inline)) hb_thread *hb_thread_begin(void)
     return hb_thread_begin_at(HB_FRAME);
 }
 
+/* Should the call be one that a signal handler makes while another is just beginning, that other
+ * one must not be measured by this one's frame. Atomic: the state may be another thread's by now,
+ * of which nothing worse comes than a record left out. */
 static inline void hb_thread_leave(hb_thread *t)
 {
     uint32_t busy = atomic_load_explicit(&t->busy, memory_order_relaxed);
     atomic_store_explicit(&t->busy, busy + 1, memory_order_release);
+    atomic_signal_fence(memory_order_seq_cst);
+    __atomic_store_n(&t->frame, HB_NO_FRAME, __ATOMIC_RELAXED);
 }
 
 /** Waits until every thread has left the recording call that it was in, but no longer than 100 ms,
