@@ -341,6 +341,43 @@ static void exit_in_a_signal_handler_ends_the_program(void **state)
     }
 }
 
+/* ---- what could not be written ---- */
+
+static int exit_with_cycles_unwritten(void)
+{
+    char logs[300], command[700], path[320];
+    snprintf(logs, sizeof logs, "%s/logs", dir);
+    snprintf(path, sizeof path, "%s/stderr", dir);
+    snprintf(command, sizeof command, "rm -rf '%s'; touch '%s'", logs, logs);
+    CHECK(freopen(path, "w", stderr) != NULL);
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.activities = HB_ACTIVITY_CPU;
+    o.schedule = hb_schedule_make(.active = 1);
+    o.on_trace_ready = hb_tensorboard_trace_handler(logs, "w", 0);
+    hb_profiler *prof = hb_profiler_create(&o);
+    CHECK(prof && hb_profiler_start(prof) == HB_OK);
+    CHECK(system(command) == 0);
+    for (int i = 0; i < 3; i++) {
+        spin_in_calls(3);
+        (void)hb_profiler_step(prof);
+        (void)hb_profiler_flush(prof);
+    }
+    exit(0);
+}
+
+static void exit_says_how_many_cycles_were_not_written(void **state)
+{
+    (void)state;
+    char path[300], text[8192];
+    assert_int_equal(run_program(exit_with_cycles_unwritten), 0);
+    snprintf(path, sizeof path, "%s/stderr", dir);
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    text[fread(text, 1, sizeof text - 1, f)] = '\0';
+    fclose(f);
+    assert_non_null(strstr(text, "4 cycles in all could not be written")); /* with the last one */
+}
+
 static const program programs[] = {
     PROGRAM(end_by_pthread_exit),
     PROGRAM(end_logging_by_pthread_exit),
@@ -348,6 +385,7 @@ static const program programs[] = {
     PROGRAM(exit_while_others_log),
     PROGRAM(exit_with_a_disk_that_hangs),
     PROGRAM(exit_while_another_steps),
+    PROGRAM(exit_with_cycles_unwritten),
     PROGRAM(exit_while_another_stops),
     PROGRAM(exit_out_of_recording_calls),
     PROGRAM(exit_out_of_steps),
@@ -368,6 +406,7 @@ int main(int argc, char **argv)
         IN_DIR(exit_waits_for_nothing_that_other_threads_log_meanwhile),
         IN_DIR(a_disk_that_hangs_keeps_no_program_from_its_end),
         IN_DIR(exit_in_a_signal_handler_ends_the_program),
+        IN_DIR(exit_says_how_many_cycles_were_not_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

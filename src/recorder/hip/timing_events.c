@@ -13,7 +13,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "base/guard.h"
 #include "base/thread_start.h"
 #include "hip/forked.h"
 
@@ -63,6 +65,8 @@ static struct {
     uint32_t generation;
     bool reading, ending;
     pthread_t reader;
+    _Atomic pid_t reader_tid;
+    atomic_bool ended;        /* the reader has done all that it will */
     pthread_mutex_t hip_lock; /* the reader calls HIP; taken before `lock` */
     list unread;              /* the reader's part of those that wait */
     int paused;               /* captures that are going on */
@@ -412,6 +416,7 @@ static void *reader_main(void *arg)
     bool left = true;
     int idle_ms = 0;
     (void)arg;
+    atomic_store(&self.reader_tid, gettid());
     hb_calls_enter_own();
     while (!is_ending() || (left && idle_ms < DRAIN_MS)) {
         if (read_some(&left)) {
@@ -422,7 +427,18 @@ static void *reader_main(void *arg)
         idle_ms = is_ending() ? idle_ms + 1 : 0;
     }
     drop_rest();
+    atomic_store(&self.ended, true);
     return NULL;
+}
+
+/* Of the reader, which calls HIP: at exit no longer than it does something. */
+static bool await_reader(void)
+{
+    hb_patience patience = {0};
+    while (hb_guard_is_exiting() && !atomic_load(&self.ended))
+        if (!hb_patience_sleep(&patience, atomic_load(&self.reader_tid))) return false;
+    pthread_join(self.reader, NULL);
+    return true;
 }
 
 /* ---- life ---- */
@@ -449,14 +465,14 @@ bool hb_marks_enable(bool on)
     if (on == self.reading) return true;
     if (on) {
         self.ending = false;
+        atomic_store(&self.ended, false);
         atomic_store(&self.uncertainty, 0);
         return self.reading = hb_background_thread(&self.reader, "marks", reader_main, NULL) == 0;
     }
     pthread_mutex_lock(&self.lock);
     self.ending = true;
     pthread_mutex_unlock(&self.lock);
-    pthread_join(self.reader, NULL);
-    self.reading = false;
+    self.reading = !await_reader();
     return true;
 }
 

@@ -56,6 +56,8 @@ struct hb_control {
     hb_lock lock;
     hb_news changed;
     atomic_bool running;         /* from start to end; also read without the lock */
+    _Atomic pid_t tid;           /* the thread's, once it runs */
+    bool given_up;               /* it stands still, and may still look at all that it has */
     bool ending, away, finished; /* the thread: is to end; looks at a file; has ended */
     atomic_bool at_once;         /* a ring is written now, whatever else was asked for */
     uint64_t rounds;             /* in which it has looked for all that asks */
@@ -67,19 +69,12 @@ struct hb_control {
 /* As many as there are alarms. */
 static _Atomic(hb_control *) serving[8];
 
-static void enlist(hb_control *c)
+/* One entry; NULL: one that is free. */
+static void change_serving(hb_control *from, hb_control *to)
 {
     for (size_t i = 0; i < HB_ARRAY_LEN(serving); i++) {
-        hb_control *none = NULL;
-        if (atomic_compare_exchange_strong(&serving[i], &none, c)) return;
-    }
-}
-
-static void strike_off(hb_control *c)
-{
-    for (size_t i = 0; i < HB_ARRAY_LEN(serving); i++) {
-        hb_control *self = c;
-        atomic_compare_exchange_strong(&serving[i], &self, NULL);
+        hb_control *there = from;
+        if (atomic_compare_exchange_strong(&serving[i], &there, to)) return;
     }
 }
 
@@ -372,7 +367,7 @@ static void finish(hb_control *c)
     tell_news(c);
     for (int i = 0; i < MAX_CLIENTS; i++)
         if (c->clients[i].fd >= 0) refuse(&c->clients[i], "the profiler has stopped");
-    strike_off(c);
+    change_serving(c, NULL);
     hb_control_close(&c->socket, true);
     hb_alarm_give(c->alarm);
     hb_lock_take(&c->lock);
@@ -386,6 +381,7 @@ static void *work(void *arg)
 {
     hb_control *c = arg;
     int64_t due = 0;
+    atomic_store(&c->tid, gettid());
     for (;;) {
         if (!c->file_news) wait_for_something(c, due);
         look_at_file(c);
@@ -398,18 +394,6 @@ static void *work(void *arg)
 }
 
 /* ---- beginning and end ---- */
-
-/* Spread over the period, so that a thousand processes do not look at once. */
-static int64_t first_look(void)
-{
-    uint64_t mix = (uint64_t)getpid() * 0x9e3779b97f4a7c15u;
-    char host[65];
-    hb_host_name(host, sizeof host);
-    for (const char *p = host; *p; p++)
-        mix = (mix ^ (unsigned char)*p) * 0x100000001b3u;
-    int64_t period = HB_CONTROL_FILE_PERIOD_MS * INT64_C(1000000);
-    return hb_clock_ns(CLOCK_MONOTONIC) + (int64_t)((mix >> 16) % (uint64_t)period);
-}
 
 static char *file_path(const hb_profiler *prof)
 {
@@ -430,7 +414,7 @@ static void open_doors(hb_control *c, const hb_profiler *prof)
     if (dir) (void)hb_make_directories(dir);
     if (hb_control_listen(&c->socket, dir) != HB_OK) hb_warn("%s", hb_last_error());
     hb_control_file_open(&c->file, file_path(prof));
-    c->look_at = first_look();
+    c->look_at = hb_control_file_first_look();
 }
 
 static hb_result watch(const hb_profiler *prof, hb_control *c)
@@ -484,7 +468,7 @@ static hb_result start(hb_control *c)
         c->ending = c->finished = false;
         c->holders = 2; /* the profiler and the thread */
         c->running = true;
-        enlist(c);
+        change_serving(NULL, c);
         int error = hb_background_thread(&c->thread, "control", work, c);
         if (!error) {
             pthread_detach(c->thread);
@@ -493,7 +477,7 @@ static hb_result start(hb_control *c)
         result = hb_fail_errno(HB_ERROR_NO_MEMORY, error, "no thread for being triggered");
         c->running = false;
         c->holders = 1;
-        strike_off(c);
+        change_serving(c, NULL);
         hb_control_close(&c->socket, true);
     }
     hb_alarm_give(c->alarm);
@@ -516,24 +500,38 @@ hb_result hb_control_start(hb_profiler *prof)
     return HB_OK;
 }
 
-void hb_control_end(hb_profiler *prof)
+/* Under the lock, which is not held meanwhile. At exit no longer than the thread does something. */
+static bool await_end(hb_control *c)
+{
+    hb_patience patience = {0};
+    bool goes = true;
+    while (!c->finished && !c->away && goes)
+        if (hb_guard_is_exiting()) {
+            hb_lock_give(&c->lock);
+            goes = hb_patience_sleep(&patience, atomic_load(&c->tid));
+            hb_lock_take(&c->lock);
+        } else
+            (void)hb_news_wait(&c->changed, &c->lock, HB_FOR_EVER);
+    return goes;
+}
+
+bool hb_control_end(hb_profiler *prof)
 {
     hb_control *c = prof->control;
-    if (!c || !c->running) return;
+    if (!c || !c->running) return !c || !c->given_up;
     hb_lock_take(&c->lock);
     c->running = false;
     c->ending = true;
     hb_alarm_wake(c->alarm);
-    while (!c->finished && !c->away)
-        (void)hb_news_wait(&c->changed, &c->lock, HB_FOR_EVER);
+    c->given_up = !await_end(c);
     if (!c->finished) hb_control_remove_name(&c->socket);
     hb_lock_give(&c->lock);
+    return !c->given_up;
 }
 
 void hb_control_free(hb_profiler *prof)
 {
     if (!prof->control) return;
-    hb_control_end(prof);
     let_go(prof->control);
     prof->control = NULL;
 }

@@ -13,9 +13,9 @@
 hb_result hb_control_start(hb_profiler *prof);
 
 /** Serves no more. Not under hb_turns_lock(). Waits for what is being served, not for a file
- * system.
- */
-void hb_control_end(hb_profiler *prof);
+ * system. False at exit when the thread does not come to its end: then the profiler must stay. */
+bool hb_control_end(hb_profiler *prof);
+/** After that. */
 void hb_control_free(hb_profiler *prof);
 
 /** The thread looks around now. */

@@ -104,3 +104,14 @@ hb_result hb_control_file_put(const char *log_dir, const hb_request *request)
     free(path);
     return result;
 }
+
+int64_t hb_control_file_first_look(void)
+{
+    uint64_t mix = (uint64_t)getpid() * 0x9e3779b97f4a7c15u;
+    char host[65];
+    hb_host_name(host, sizeof host);
+    for (const char *p = host; *p; p++)
+        mix = (mix ^ (unsigned char)*p) * 0x100000001b3u;
+    int64_t period = HB_CONTROL_FILE_PERIOD_MS * INT64_C(1000000);
+    return hb_clock_ns(CLOCK_MONOTONIC) + (int64_t)((mix >> 16) % (uint64_t)period);
+}

@@ -33,4 +33,8 @@ bool hb_control_file_look(hb_control_file *f);
 /** Puts a request into a log directory, whole or not at all. */
 hb_result hb_control_file_put(const char *log_dir, const hb_request *request);
 
+/** When to look for the first time, by CLOCK_MONOTONIC: spread over the period, so that a thousand
+ * processes do not look at once. */
+int64_t hb_control_file_first_look(void);
+
 #endif

@@ -82,6 +82,7 @@ static void wait_for_handed_over(void)
     hb_lock_take(&handed_over.lock);
     for (hb_profiler *prof = handed_over.first; prof; prof = prof->next_handed) {
         hb_worker_wait(prof);
+        hb_worker_tell_unwritten(prof);
         hb_run_log_end(prof);
     }
     hb_lock_give(&handed_over.lock);
@@ -112,6 +113,7 @@ static void stop_at_exit(hb_profiler *prof)
     prof->destroying = true;
     prof->options.stop_hands_over = false;
     hb_profiler_stop(prof); /* as leaving torch's context manager does */
+    hb_worker_tell_unwritten(prof);
     hb_run_log_end(prof);
 }
 
@@ -311,7 +313,7 @@ static hb_result start(hb_profiler *prof)
         if (!prof->paused) result = go_on(prof);
     }
     hb_turns_unlock(prof);
-    if (!prof->started) hb_control_end(prof);
+    if (!prof->started) (void)hb_control_end(prof);
     return result != HB_OK ? result : directory;
 }
 
@@ -417,7 +419,7 @@ hb_result hb_profiler_stop(hb_profiler *prof)
     if (stopped) hand_over(prof); /* also meanwhile: another thread may call exit() */
     hb_result written = waits ? hb_profiler_flush(prof) : HB_OK;
     if (waits) take_back(prof);
-    if (stopped) hb_control_end(prof); /* now: who waits for the last cycle is told of it */
+    if (stopped) (void)hb_control_end(prof); /* now: who waits for the last cycle is told of it */
     return after_handler(prof, result != HB_OK ? result : written);
 }
 
@@ -449,8 +451,8 @@ void hb_profiler_destroy(hb_profiler *prof)
     prof->options.stop_hands_over = false;
     if (prof->started) (void)hb_profiler_stop(prof);
     take_back(prof);
-    hb_control_end(prof);
-    if (!hb_worker_end(prof)) return; /* to recovery, at exit */
+    bool controlled = !hb_control_end(prof);
+    if (!hb_worker_end(prof) || controlled) return; /* to recovery, at exit */
     hb_control_free(prof);
     hb_run_log_close(prof);
     hb_cycles_drop(prof);

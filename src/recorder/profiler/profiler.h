@@ -134,6 +134,9 @@ hb_result hb_worker_start(hb_profiler *prof);
 /** Writes what is queued and ends the thread. False at exit when it does not come to its end: then
  * the profiler must stay. */
 bool hb_worker_end(hb_profiler *prof);
+/** Says, once, how many cycles could not be written, if that is more than the one that was told of
+ * when it happened. */
+void hb_worker_tell_unwritten(hb_profiler *prof);
 /** Queues what settles a new cycle; the program's thread does not wait. */
 void hb_worker_settle(hb_profiler *prof, hb_cycle *cycle);
 /** Queues `cycle`, or what a ring has kept; takes what `place` has, and `dump`. */

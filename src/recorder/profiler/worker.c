@@ -191,6 +191,15 @@ hb_result hb_worker_start(hb_profiler *prof)
     return HB_OK;
 }
 
+void hb_worker_tell_unwritten(hb_profiler *prof)
+{
+    hb_lock_take(&prof->lock);
+    unsigned unwritten = prof->running ? 0 : prof->unwritten; /* else the worker's */
+    if (unwritten) prof->unwritten = 0;
+    hb_lock_give(&prof->lock);
+    if (unwritten > 1) hb_warn("%u cycles in all could not be written", unwritten);
+}
+
 bool hb_worker_end(hb_profiler *prof)
 {
     if (!prof->worker_runs) return true;
@@ -200,8 +209,7 @@ bool hb_worker_end(hb_profiler *prof)
     hb_lock_give(&prof->lock);
     if (!hb_patience_join(prof->worker, &prof->worker_ended, &prof->done, &prof->lock))
         return false;
-    if (prof->unwritten > 1) hb_warn("%u cycles in all could not be written", prof->unwritten);
-    prof->unwritten = 0;
+    hb_worker_tell_unwritten(prof);
     prof->worker_runs = prof->worker_ends = prof->worker_ended = false;
     return true;
 }

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * exit() while one of hipboard's own threads stands still: the program ends all the same. The
+ * thread is stopped as a debugger does it, alone.
+ */
+#include <sys/ptrace.h>
+
+#include <hipboard/event_log.h>
+
+#include "program.h"
+
+static const char *in_dir(const char *name)
+{
+    static char path[400];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    return path;
+}
+
+static bool there_is(const char *name)
+{
+    return access(in_dir(name), F_OK) == 0;
+}
+
+static void make(const char *name)
+{
+    fclose(fopen(in_dir(name), "w"));
+}
+
+static void await(const char *name)
+{
+    while (!there_is(name))
+        poll(NULL, 0, 5);
+}
+
+static int record_and_exit(void)
+{
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.activities = HB_ACTIVITY_CPU;
+    o.on_demand = true;
+    o.on_trace_ready = hb_tensorboard_trace_handler(dir, "w", 0);
+    hb_profiler *prof = hb_profiler_create(&o);
+    CHECK(prof && hb_profiler_start(prof) == HB_OK);
+    CHECK(hb_profiler_dump(prof, "asked") == HB_OK);
+    for (int i = 0; i < 5; i++) {
+        HB_RECORD_FUNCTION("scope") {
+            hb_scalar("loss", i);
+        }
+        hb_profiler_step(prof);
+    }
+    make("ready");
+    await("go");
+    exit(0);
+}
+
+/* The thread of that name of a process; 0: there is none. */
+static pid_t thread_called(pid_t pid, const char *name)
+{
+    char path[320], comm[32];
+    pid_t found = 0;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *d = opendir(path);
+    for (struct dirent *e; d && !found && (e = readdir(d));) {
+        snprintf(path, sizeof path, "/proc/%d/task/%s/comm", (int)pid, e->d_name);
+        FILE *f = e->d_name[0] == '.' ? NULL : fopen(path, "r");
+        if (f && fgets(comm, sizeof comm, f) && strncmp(comm, name, strlen(name)) == 0)
+            found = atoi(e->d_name);
+        if (f) fclose(f);
+    }
+    if (d) closedir(d);
+    return found;
+}
+
+/* What the tracer has to take note of for the process to be gone. */
+static int end_of_traced(pid_t pid)
+{
+    int status = 0, ended = -1;
+    for (int i = 0; ended < 0; i++) {
+        if (i == rounds(ENOUGH_S * 100)) kill(pid, SIGKILL);
+        pid_t which = waitpid(-1, &status, __WALL | WNOHANG);
+        if (which == pid && (WIFEXITED(status) || WIFSIGNALED(status)))
+            ended = WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+        if (which <= 0) poll(NULL, 0, 10);
+    }
+    return ended;
+}
+
+static void ends_while_stopped(const char *thread)
+{
+    pid_t pid = start_program("record_and_exit");
+    await("ready");
+    pid_t tid;
+    while (!(tid = thread_called(pid, thread))) /* it gives itself its name */
+        poll(NULL, 0, 5);
+    bool stopped = ptrace(PTRACE_SEIZE, tid, NULL, NULL) == 0 &&
+                   ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0 &&
+                   waitpid(tid, NULL, __WALL) == tid;
+    make("go");
+    int end = end_of_traced(pid);
+    if (!stopped) skip(); /* a container may forbid it */
+    assert_int_equal(end, 0);
+}
+
+static void while_the_control_thread_stands_still(void **state)
+{
+    (void)state;
+    ends_while_stopped("hipboard/contro");
+}
+
+static void while_the_writer_stands_still(void **state)
+{
+    (void)state;
+    ends_while_stopped("hipboard/writer");
+}
+
+static void while_the_spools_writer_stands_still(void **state)
+{
+    (void)state;
+    ends_while_stopped("hipboard/spool");
+}
+
+static void while_the_event_log_stands_still(void **state)
+{
+    (void)state;
+    ends_while_stopped("hipboard/events");
+}
+
+int main(int argc, char **argv)
+{
+    static const program programs[] = {PROGRAM(record_and_exit)};
+    const struct CMUnitTest tests[] = {
+        IN_DIR(while_the_control_thread_stands_still),
+        IN_DIR(while_the_writer_stands_still),
+        IN_DIR(while_the_spools_writer_stands_still),
+        IN_DIR(while_the_event_log_stands_still),
+    };
+    int status;
+    if (argc > 1 && is_program(argv, programs, sizeof programs / sizeof *programs, &status))
+        return status;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
