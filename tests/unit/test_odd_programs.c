@@ -214,11 +214,45 @@ static void a_handler_on_the_classic_alternate_stack_records(void **state)
     assert_int_equal(count_traces(), 1);
 }
 
+/* ---- locked memory ---- */
+
+static long resident_kb(void)
+{
+    char line[200];
+    long kb = -1;
+    FILE *f = fopen("/proc/self/status", "r");
+    CHECK(f);
+    while (fgets(line, sizeof line, f))
+        (void)sscanf(line, "VmRSS: %ld", &kb);
+    fclose(f);
+    return kb;
+}
+
+static int lock_all_memory(void)
+{
+    if (mlockall(MCL_FUTURE) != 0) return NOT_HERE;
+    long before = resident_kb();
+    hb_profiler *prof = into_dir(1, true);
+    record_a_little();
+    CHECK(hb_profiler_step(prof) == HB_OK);
+    record_a_little();
+    long taken = resident_kb() - before;
+    end(prof);
+    fprintf(stderr, "%ld MB were taken where all memory is locked\n", taken >> 10);
+    CHECK(taken >= 0 && taken < 64 << 10); /* stacks of 8 MB are among them */
+    return 0;
+}
+
+static void locked_memory_is_little(void **state)
+{
+    (void)state;
+    skip_under_checks();
+    runs(run_program(lock_all_memory));
+}
+
 static const program programs[] = {
-    PROGRAM(step_as_a_real_time_thread),
-    PROGRAM(record_at_one_moment),
-    PROGRAM(record_before_1970),
-    PROGRAM(record_on_a_small_stack),
+    PROGRAM(lock_all_memory),    PROGRAM(step_as_a_real_time_thread), PROGRAM(record_at_one_moment),
+    PROGRAM(record_before_1970), PROGRAM(record_on_a_small_stack),
 };
 
 int main(int argc, char **argv)
@@ -228,6 +262,7 @@ int main(int argc, char **argv)
         return status;
     const struct CMUnitTest tests[] = {
         IN_DIR(a_real_time_thread_does_not_spin),
+        IN_DIR(locked_memory_is_little),
         IN_DIR(clocks_that_stand_still_or_are_negative_lose_no_cycle),
         IN_DIR(a_negative_clock_loses_no_cycle_either),
         IN_DIR(a_handler_on_the_classic_alternate_stack_records),

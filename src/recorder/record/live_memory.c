@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "base/address_space.h"
 #include "base/lock.h"
 #include "record/strings.h"
 
@@ -72,9 +73,8 @@ static void forget(void)
 static void make_table(void)
 {
     if (atomic_load(&addresses)) return;
-    void *p = mmap(NULL, sizeof(table), PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (p != MAP_FAILED) atomic_store(&addresses, p);
+    table *t = hb_address_space(sizeof *t, PROT_READ | PROT_WRITE);
+    if (t) atomic_store(&addresses, t);
 }
 
 void hb_live_memory_keep(void)

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <sys/mman.h>
 
+#include "base/address_space.h"
+
 #define LEAST_CHUNKS 16u
 
 /* Where all memory is locked or committed when it is mapped, what is only set aside would be taken
@@ -26,17 +28,11 @@ static bool is_committed_at_once(void)
     return (resident & 1) || mode == '2';
 }
 
-static void *map(size_t bytes, int protection)
-{
-    void *p = mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return p == MAP_FAILED ? NULL : p;
-}
-
 /* Aligned, so that a record's address tells its chunk. */
 static char *map_chunks(hb_chunk_pool *pool, uint32_t count)
 {
     pool->mapped = ((size_t)count + 1) * HB_CHUNK_BYTES;
-    char *p = map(pool->mapped, PROT_NONE);
+    char *p = hb_address_space(pool->mapped, PROT_NONE);
     if (!p) return NULL;
     size_t skip = (HB_CHUNK_BYTES - (uintptr_t)p % HB_CHUNK_BYTES) % HB_CHUNK_BYTES;
     if (skip) munmap(p, skip);
@@ -49,7 +45,7 @@ static bool map_lists(hb_chunk_pool *pool, uint32_t count)
 {
     pool->lists_bytes =
         (size_t)count * (sizeof *pool->next + sizeof *pool->uses + sizeof *pool->state);
-    char *p = map(pool->lists_bytes, PROT_READ | PROT_WRITE);
+    char *p = hb_address_space(pool->lists_bytes, PROT_READ | PROT_WRITE);
     if (!p) return false;
     pool->lists = p;
     pool->next = (_Atomic uint32_t *)p;

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/address_space.h"
 #include "base/crc32c.h"
 #include "base/guard.h"
 #include "base/thread_start.h"
@@ -467,9 +468,8 @@ static void *work(void *arg)
 
 hb_result hb_spool_writer_start(hb_spool *spool)
 {
-    void *p = mmap(NULL, scratch_size(spool), PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (p == MAP_FAILED) return hb_fail(HB_ERROR_NO_MEMORY, "no memory for records");
+    void *p = hb_address_space(scratch_size(spool), PROT_READ | PROT_WRITE);
+    if (!p) return hb_fail(HB_ERROR_NO_MEMORY, "no memory for records");
     spool->scratch = p;
     int error = hb_background_thread(&spool->writer, "spool", work, spool);
     if (error) {

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/address_space.h"
 #include "base/base.h"
 #include "base/lock.h"
 #include "record/thread.h"
@@ -288,19 +289,12 @@ uint32_t hb_strings_intern_name(const char *text, size_t size, const void *frame
     return intern(text, size, frame);
 }
 
-/* Address space, which costs nothing even where all memory is locked. */
-static char *set_aside(uint64_t size)
-{
-    void *p = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return p == MAP_FAILED ? NULL : p;
-}
-
 hb_result hb_strings_init(void)
 {
     /* Under a limit on address space less has to do. */
     for (uint64_t size = HB_STRINGS_MAX_BYTES; size >= 1 << 20; size /= 2) {
         if (size > hb_affordable(HB_STRINGS_MAX_BYTES)) continue;
-        strings.base = set_aside(size);
+        strings.base = hb_address_space(size, PROT_NONE);
         strings.capacity = size;
         if (strings.base) break;
     }

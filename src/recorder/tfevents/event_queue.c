@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/address_space.h"
 #include "base/lock.h"
 
 #define UNIT      sizeof(uint64_t)
@@ -69,9 +70,8 @@ hb_result hb_event_queue_init(hb_event_queue *queue, uint64_t bytes)
     uint64_t size = MIN_BYTES;
     while (size < bytes && size < MAX_BYTES && 2 * size <= hb_affordable(MAX_BYTES))
         size *= 2;
-    void *ring = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (ring == MAP_FAILED)
+    void *ring = hb_address_space(size, PROT_READ | PROT_WRITE);
+    if (!ring)
         return hb_fail_errno(HB_ERROR_NO_MEMORY, errno, "event queue of %llu bytes",
                              (unsigned long long)size);
     *queue = (hb_event_queue){.ring = ring, .units = (uint32_t)(size / UNIT)};
