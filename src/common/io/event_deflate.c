@@ -14,12 +14,17 @@ enum {
     MAX_EVENT = 16 * 1024, /* what is longer is cut */
     PADDING = 64,          /* readable behind the input */
     KINDS = 4096,
-    NUMBERS = 8192,
-    STRINGS = 8192, /* of tables, powers of two */
-    HEAD = 96,      /* bytes that tell an event's kind, its name among them */
-    MIN_MATCH = 4,  /* a shorter one costs more than its bytes */
-    MIN_NUMBER = 7,
+    ENDS = 4096,
+    STRINGS = 8192,   /* of tables, powers of two */
+    HEAD = 96,        /* bytes that tell an event's kind, its name among them */
+    MIN_MATCH = 4,    /* a shorter one costs more than its bytes */
+    MIN_DIGITS = 5,   /* of a number that is worth a match of its own */
+    MOST_DROPPED = 3, /* literals for one match less */
 };
+
+/* How many digits the ends of numbers are known by. */
+static const uint8_t end_digits[] = {5, 2, 1};
+enum { END_TABLES = sizeof end_digits };
 
 /* Positions count from the stream's beginning, in 32 bits: only differences are used, and what is
  * found is compared, so that an entry from long ago is a bad guess and no mistake. */
@@ -31,10 +36,10 @@ struct hb_event_deflate {
     uint32_t before;     /* of the last event */
     bool any;            /* there was one */
     bool finished;
-    uint32_t kinds[KINDS];     /* by an event's first lines without digits: the last one */
-    uint32_t numbers[NUMBERS]; /* by digits: where they stood last */
-    uint32_t strings[STRINGS]; /* by bytes */
-    size_t length;             /* of a match that may go on */
+    uint32_t kinds[KINDS];           /* by an event's first lines without digits: the last one */
+    uint32_t ends[END_TABLES][ENDS]; /* by the last digits of a number and what follows */
+    uint32_t strings[STRINGS];       /* by bytes */
+    size_t length;                   /* of a match that may go on */
     uint32_t distance;
 };
 
@@ -146,12 +151,39 @@ static inline void put_literals(hb_event_deflate *d, const unsigned char *p, siz
         hb_deflate_literal(&d->block, p[i]);
 }
 
+/* How many bytes before `p` are equal to those at a distance, at most `most`. */
+static size_t common_before(const hb_event_deflate *d, const unsigned char *p, uint32_t distance,
+                            size_t most)
+{
+    size_t n = 0, there = (size_t)(p - d->input);
+    most = HB_MIN(most, there > distance ? there - distance : 0);
+    while (n + 8 <= most && load64(p - n - 8) == load64(p - n - 8 - distance))
+        n += 8;
+    while (n < most && p[-1 - (ptrdiff_t)n] == p[-1 - (ptrdiff_t)n - (ptrdiff_t)distance])
+        n++;
+    return n;
+}
+
+/* A match at `p` may as well begin where the one before it does, but for a few bytes. */
+static bool take_over(hb_event_deflate *d, const unsigned char *p, size_t n, uint32_t distance)
+{
+    size_t had = d->length, back = had ? common_before(d, p, distance, had) : 0;
+    if (!had || back + MOST_DROPPED < had) return false;
+    d->length = 0;
+    put_literals(d, p - had, had - back);
+    d->length = back + n;
+    d->distance = distance;
+    return true;
+}
+
 /* Equal stretches that follow each other at one distance are one match. */
 static inline void put_match(hb_event_deflate *d, const unsigned char *p, size_t n,
                              uint32_t distance)
 {
     if (d->length && d->distance == distance) {
         d->length += n;
+    } else if (n >= MIN_MATCH && take_over(d, p, n, distance)) {
+        return;
     } else if (n < MIN_MATCH) {
         put_literals(d, p, n);
     } else {
@@ -198,25 +230,6 @@ static void put_text(hb_event_deflate *d, const unsigned char *p, const unsigned
     }
 }
 
-/* ---- numbers ---- */
-
-/* What is left of a number, of which the bytes before are written. Times and correlations come
- * again, in an arrow, in another event's args: they are known by their last digits. */
-static inline void put_number(hb_event_deflate *d, const unsigned char *p, size_t n)
-{
-    const unsigned char *end = p + n;
-    if (n >= MIN_NUMBER) {
-        uint32_t *slot = &d->numbers[mix(load64(end - 8)) >> 20 & (NUMBERS - 1)];
-        const unsigned char *k = earlier(d, end, *slot);
-        *slot = position(d, end);
-        if (k && (size_t)(k - d->input) >= n && common(p, k - n, n) == n) {
-            put_match(d, p, n, (uint32_t)(end - k));
-            return;
-        }
-    }
-    put_literals(d, p, n);
-}
-
 /* ---- an event over earlier ones ---- */
 
 /* Where an earlier event, which goes on at `like` as this one does at `p`, goes on at `q`; NULL:
@@ -257,34 +270,142 @@ static bool is_near(const unsigned char *p, const unsigned char *like)
     return like && p - like <= HB_DEFLATE_WINDOW;
 }
 
-/* `same` is of the same kind, `last` the one before, which costs fewer bits to point to. */
-static void put_event(hb_event_deflate *d, const unsigned char *p, const unsigned char *end,
-                      const unsigned char *same, const unsigned char *last)
+/* Where an event's text may be copied from: the last one of its kind, and the one before it, which
+ * costs fewer bits to point to. Each as it goes on where the event does; NULL: it has ended. */
+typedef struct models {
+    const unsigned char *same, *last;
+} models;
+
+static const unsigned char *follow_one(const unsigned char *like, const unsigned char *p,
+                                       const unsigned char *q)
 {
-    while (p < end && (is_near(p, same) || is_near(p, last))) {
-        size_t most = (size_t)(end - p);
-        size_t n = is_near(p, same) ? common(p, same, most) : 0;
-        size_t of_last = is_near(p, last) ? common(p, last, most) : 0;
-        bool take_last = of_last && of_last + 1 >= n;
-        const unsigned char *like = take_last || !is_near(p, same) ? last : same;
-        if (like == last) n = of_last;
-        if (n) put_match(d, p, n, (uint32_t)(p - like));
-        const unsigned char *q = p + n;
+    return like ? follow(like, p, q) : NULL;
+}
+
+static models follow_both(models m, const unsigned char *p, const unsigned char *q)
+{
+    return (models){follow_one(m.same, p, q), follow_one(m.last, p, q)};
+}
+
+/* A place to copy from, and how much. */
+typedef struct copy {
+    const unsigned char *from;
+    size_t length;
+} copy;
+
+static inline copy common_with(const unsigned char *p, const unsigned char *end,
+                               const unsigned char *like)
+{
+    return is_near(p, like) ? (copy){like, common(p, like, (size_t)(end - p))} : (copy){NULL, 0};
+}
+
+static inline copy longest(const unsigned char *p, const unsigned char *end, models m)
+{
+    copy same = common_with(p, end, m.same), last = common_with(p, end, m.last);
+    return last.from && last.length + (last.length > 0) >= same.length ? last : same;
+}
+
+/* To go on with the present match costs nothing: how far, where that is as far as another. */
+static inline size_t present_length(const hb_event_deflate *d, const unsigned char *p,
+                                    const unsigned char *end, copy best)
+{
+    if (!d->length || (best.from && p - best.from == (ptrdiff_t)d->distance)) return 0;
+    copy present = common_with(p, end, p - d->distance);
+    return present.length + 1 >= best.length ? present.length : 0;
+}
+
+/* ---- numbers ---- */
+
+/* The last digits of a number and what follows stood somewhere before, to be copied at once. */
+typedef struct number_end {
+    const unsigned char *from; /* behind the number; NULL: nowhere */
+    size_t digits, behind;     /* bytes before and from there on */
+} number_end;
+
+/* Where a number that ended in the same digits ended, with the same text behind it. */
+static const unsigned char *find_end(hb_event_deflate *d, const unsigned char *r)
+{
+    const unsigned char *found = NULL;
+    if (r - d->input < 8) return NULL;
+    for (int i = 0; i < END_TABLES; i++) {
+        uint64_t here = load64(r - end_digits[i]);
+        uint32_t *slot = &d->ends[i][mix(here) >> 30 & (ENDS - 1)];
+        const unsigned char *k = found ? NULL : earlier(d, r, *slot);
+        if (k && k - d->input >= 8 && load64(k - end_digits[i]) == here) found = k;
+        *slot = position(d, r);
+    }
+    return found;
+}
+
+static int bits_of(const unsigned char *p, const unsigned char *from)
+{
+    return from ? 31 - __builtin_clz((unsigned)(p - from)) : 15;
+}
+
+/* Of a number with digits from `q` to `r`; `best` is the copy that would be taken from `r` on. In
+ * bits: what a digit, a byte and a distance cost, as measured on recordings. */
+static number_end choose_end(hb_event_deflate *d, const unsigned char *q, const unsigned char *r,
+                             const unsigned char *end, models m)
+{
+    enum { NEAR = 6, DIGIT = 5, BYTE = 4, MIN_GAIN = 3 };
+    const unsigned char *k = find_end(d, r);
+    if (!k) return (number_end){0};
+    size_t digits = common_before(d, r, (uint32_t)(r - k), (size_t)(r - q));
+    size_t behind = common(r, k, (size_t)(end - r));
+    copy best = longest(r, end, m);
+    if (behind < MIN_MATCH || behind + NEAR < best.length)
+        return (number_end){digits >= MIN_DIGITS ? k : NULL, digits, 0};
+    int64_t gain = DIGIT * (int64_t)digits + BYTE * ((int64_t)behind - (int64_t)best.length) -
+                   (bits_of(r, k) - bits_of(r, best.length ? best.from : NULL));
+    return (number_end){gain > MIN_GAIN ? k : NULL, digits, behind};
+}
+
+/* What is left of a number, from `q` to `r`, of which the bytes before are written; and what goes
+ * with it. Where the event goes on. */
+static const unsigned char *put_number(hb_event_deflate *d, const unsigned char *q,
+                                       const unsigned char *r, const unsigned char *end, models m)
+{
+    number_end e = q < r ? choose_end(d, q, r, end, m) : (number_end){0};
+    if (!e.from || !e.digits) {
+        put_literals(d, q, (size_t)(r - q));
+        return r;
+    }
+    if ((size_t)(r - q) > e.digits) put_literals(d, q, (size_t)(r - q) - e.digits);
+    put_match(d, r - e.digits, e.digits + e.behind, (uint32_t)(r - e.from));
+    return r + e.behind;
+}
+
+/* ---- an event ---- */
+
+static void put_event(hb_event_deflate *d, const unsigned char *p, const unsigned char *end,
+                      models m)
+{
+    while (p < end && (is_near(p, m.same) || is_near(p, m.last))) {
+        copy c = longest(p, end, m);
+        size_t present = present_length(d, p, end, c);
+        if (present) {
+            d->length += present;
+            m = follow_both(m, p, p + present);
+            p += present;
+            continue;
+        }
+        const unsigned char *q = p + c.length;
+        if (c.length) put_match(d, p, c.length, (uint32_t)(p - c.from));
         if (q == end) return;
         size_t ours = HB_MIN(digits_at(q), (size_t)(end - q));
-        if (ours || digits_at(like + n)) {
-            put_number(d, q, ours);
-            q += ours;
-            same = same ? follow(same, p, q) : NULL;
-            last = last ? follow(last, p, q) : NULL;
+        if (ours || (c.from && digits_at(c.from + c.length))) {
+            const unsigned char *r = q + ours, *next;
+            m = follow_both(m, p, r);
+            next = put_number(d, q, r, end, m);
+            if (next > r) m = follow_both(m, r, next);
+            p = next;
         } else {
             const unsigned char *line = next_line(q + 1, end);
             put_text(d, q, line);
-            same = resume(same ? follow(same, p, q) : NULL, q, line);
-            last = resume(last ? follow(last, p, q) : NULL, q, line);
-            q = line;
+            m.same = resume(follow_one(m.same, p, q), q, line);
+            m.last = resume(follow_one(m.last, p, q), q, line);
+            p = line;
         }
-        p = q;
     }
     put_text(d, p, end);
 }
@@ -313,7 +434,7 @@ static void code_event(hb_event_deflate *d, const unsigned char *p, const unsign
     const unsigned char *last = d->any ? earlier(d, p, d->before) : NULL;
     *slot = d->before = position(d, p);
     d->any = true;
-    put_event(d, p, end, same, last == same ? NULL : last);
+    put_event(d, p, end, (models){same, last == same ? NULL : last});
 }
 
 /* Codes whole events, with `last` all there is. */

@@ -12,7 +12,7 @@
 #include "io/sink.h"
 
 typedef enum hb_gzip_coder {
-    HB_GZIP_SMALLER, /* zlib, or the events' own where a trial shows that it makes no more */
+    HB_GZIP_SMALLER, /* the events' own, where trials show that it makes no more in all than zlib */
     HB_GZIP_ZLIB,
     HB_GZIP_EVENTS, /* event_deflate.h */
 } hb_gzip_coder;
@@ -32,7 +32,10 @@ typedef struct hb_gzip {
     bool in_trial, finished;
     uint64_t left;     /* bytes of input until a trial begins, or ends */
     uint64_t interval; /* until the next one */
-    uint64_t before;   /* out.bytes when it began */
+    uint64_t before;   /* out.bytes when it began, or when the last one ended */
+    /* Bytes that the events' own saved so far, as trials show: what it may make more elsewhere. */
+    double saved;
+    double rate; /* of a byte by the events' own: how many more zlib makes */
     z_stream z;
     unsigned char *block;     /* what zlib writes into; NULL: zlib is not open */
     hb_event_deflate *events; /* or NULL */
