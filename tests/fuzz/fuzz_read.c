@@ -179,7 +179,7 @@ static void attribute(hb_trace *trace)
 }
 
 /* Beyond the plugin; the bytes serve as a user's rules and as code objects as well. */
-static void look_into(const hb_trace *trace, const uint8_t *data, size_t size)
+static void look_into(hb_trace *trace, const uint8_t *data, size_t size)
 {
     hb_insight_code code = {data, size};
     hb_insight_inputs inputs = {.rules_path = "rules",

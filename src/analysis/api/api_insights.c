@@ -248,7 +248,7 @@ static hb_result read_rules(hb_insights *s, const char *path)
     return s->rules.failed ? hb_fail(HB_ERROR_LIMIT, "'%s' is over 1 MiB", path) : HB_OK;
 }
 
-static hb_result make(hb_insights *s, const hb_trace *trace, const hb_insights_options *o)
+static hb_result make(hb_insights *s, hb_trace *trace, const hb_insights_options *o)
 {
     HB_TRY(read_rules(s, o->classes_path));
     hb_insight_inputs inputs = {.rules_path = o->classes_path};

@@ -89,9 +89,7 @@ static void follow(links *l)
 {
     for (uint32_t i = 0; i < l->trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(l->trace, i);
-        if (row->kind == HB_KIND_KERNEL || row->kind == HB_KIND_MEMCPY ||
-            row->kind == HB_KIND_MEMSET)
-            follow_work(l, i, row);
+        if (hb_row_is_work(row)) follow_work(l, i, row);
     }
 }
 

@@ -47,9 +47,10 @@ static void run(hb_insight *in, const hb_insight_inputs *inputs)
     hb_insight_advice(in);
 }
 
-hb_result hb_insight_run(hb_insight *in, const hb_trace *trace, const hb_insight_inputs *inputs)
+hb_result hb_insight_run(hb_insight *in, hb_trace *trace, const hb_insight_inputs *inputs)
 {
     memset(in, 0, sizeof *in);
+    HB_TRY(hb_trace_link(trace));
     in->trace = trace;
     hb_buf_init(&in->text, 1 << 20);
     if (hb_arena_try(&in->arena)) run(in, inputs);

@@ -17,10 +17,11 @@
 #include "base/hash_map.h"
 #include "rules/advice.h"
 #include "rules/kernel_class.h"
+#include "trace/edges.h"
 #include "trace/intervals.h"
 #include "trace/trace.h"
 
-#define HB_NO_LAUNCH UINT32_MAX
+#define HB_NO_LAUNCH HB_NO_EVENT
 
 typedef enum hb_work_kind {
     HB_WORK_COMPUTATION,
@@ -165,8 +166,8 @@ typedef struct hb_insight_inputs {
     char *(*demangle)(const char *name, char *buffer, size_t *size, int *status);
 } hb_insight_inputs;
 
-/** HB_ERROR_FORMAT for rules that are wrong. Free it in any case. */
-hb_result hb_insight_run(hb_insight *in, const hb_trace *trace, const hb_insight_inputs *inputs);
+/** Resolves the trace's edges. HB_ERROR_FORMAT for rules that are wrong. Free it in any case. */
+hb_result hb_insight_run(hb_insight *in, hb_trace *trace, const hb_insight_inputs *inputs);
 void hb_insight_free(hb_insight *in);
 
 /* ---- the stages ---- */

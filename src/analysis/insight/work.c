@@ -6,52 +6,11 @@
 
 #include "insight/insight.h"
 
-static bool is_work(const hb_row *row)
+/* Where a call is missing, its operator stands in for it. */
+static uint32_t launch_of(const hb_insight *in, const hb_row *row)
 {
-    return row->kind == HB_KIND_KERNEL || row->kind == HB_KIND_MEMCPY ||
-           row->kind == HB_KIND_MEMSET;
-}
-
-static bool has_work(const hb_trace *trace)
-{
-    for (uint32_t i = 0; i < trace->rows.count; i++)
-        if (is_work(hb_trace_row(trace, i))) return true;
-    return false;
-}
-
-/* ---- launches ---- */
-
-typedef struct launches {
-    hb_dict by_correlation, by_external_id;
-} launches;
-
-/* Calls by correlation. Where a call is missing, its operator, which shares the External id with
- * the work, stands in for it. */
-static launches find_launches(hb_insight *in)
-{
-    launches l = {0};
-    if (!has_work(in->trace)) return l; /* ids of millions of operators for nothing */
-    for (uint32_t i = 0; i < in->trace->rows.count; i++) {
-        const hb_row *row = hb_trace_row(in->trace, i);
-        if (!hb_row_is_timed(in->trace, row)) continue;
-        if (hb_row_is_call(row)) {
-            hb_id key = hb_row_correlation(in->trace, row);
-            if (key != HB_ID_NONE) hb_dict_set(&in->arena, &l.by_correlation, key, i);
-        } else if (row->kind == HB_KIND_OPERATOR && row->id != HB_ID_NONE) {
-            hb_dict_set(&in->arena, &l.by_external_id, row->id, i);
-        }
-    }
-    return l;
-}
-
-static uint32_t launch_of(const hb_insight *in, const launches *l, const hb_row *row)
-{
-    hb_id key = hb_row_correlation(in->trace, row);
-    const hb_dict_entry *e = NULL;
-    if (key != HB_ID_NONE) e = hb_dict_get(&l->by_correlation, key);
-    if (!e && row->id != HB_ID_NONE && row->id != HB_ID_ZERO)
-        e = hb_dict_get(&l->by_external_id, row->id);
-    return e ? e->value : HB_NO_LAUNCH;
+    uint32_t call = hb_work_call(in->trace, row);
+    return call == HB_NO_EVENT ? hb_event_scope(in->trace, row) : call;
 }
 
 /* ---- kernels ---- */
@@ -158,18 +117,17 @@ static bool starts_before(const void *context, const void *x, const void *y)
 
 void hb_insight_works(hb_insight *in)
 {
-    launches l = find_launches(in);
     hb_dict names = {0};
     places known = {0};
     in->first = INFINITY;
     for (uint32_t i = 0; i < in->trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(in->trace, i);
         if (hb_row_is_timed(in->trace, row)) in->first = HB_MIN(in->first, hb_ns_to_us(row->start));
-        if (!is_work(row) || !hb_row_is_timed(in->trace, row)) continue;
+        if (!hb_row_is_work(row) || !hb_row_is_timed(in->trace, row)) continue;
         hb_work w = {.start = hb_ns_to_us(row->start),
                      .end = hb_insight_end(row),
                      .row = i,
-                     .launch = launch_of(in, &l, row),
+                     .launch = launch_of(in, row),
                      .stream = stream_index(in, &known, row),
                      .kind = HB_WORK_COPY};
         if (row->kind == HB_KIND_KERNEL) {

@@ -4,7 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/hash_map.h"
+#include "base/arena.h"
+#include "trace/edges.h"
 
 typedef struct window {
     int64_t start, end;
@@ -15,14 +16,7 @@ typedef struct keeper {
     hb_trace *trace;
     int64_t first, last;
     HB_VEC(window) windows; /* of the steps that stay, on the host */
-    hb_dict calls;          /* correlation -> whether the call stays */
 } keeper;
-
-static bool is_device_work(const hb_row *row)
-{
-    return row->kind == HB_KIND_KERNEL || row->kind == HB_KIND_MEMCPY ||
-           row->kind == HB_KIND_MEMSET;
-}
 
 /* False: the row is no step. */
 static bool step_number(const keeper *k, const hb_row *row, int64_t *number)
@@ -56,22 +50,11 @@ static bool in_window(const keeper *k, int64_t time)
     return false;
 }
 
-static void find_calls(keeper *k)
-{
-    for (uint32_t i = 0; i < k->trace->rows.count; i++) {
-        const hb_row *row = hb_trace_row(k->trace, i);
-        if (!hb_row_is_call(row) || !hb_row_is_timed(k->trace, row)) continue;
-        hb_id key = hb_row_correlation(k->trace, row);
-        if (key != HB_ID_NONE) hb_dict_set(&k->arena, &k->calls, key, in_window(k, row->start));
-    }
-}
-
-/* Work whose launch is not in the trace belongs to the step in which it began. */
+/* Work goes where its call went. Without one in the trace it is of the step in which it began. */
 static bool stays_on_device(const keeper *k, const hb_row *row)
 {
-    hb_id key = hb_row_correlation(k->trace, row);
-    const hb_dict_entry *e = key == HB_ID_NONE ? NULL : hb_dict_get(&k->calls, key);
-    return e ? e->value : in_window(k, row->start);
+    uint32_t call = hb_work_call(k->trace, row);
+    return in_window(k, call == HB_NO_EVENT ? row->start : hb_trace_row(k->trace, call)->start);
 }
 
 static bool stays(const keeper *k, const hb_row *row)
@@ -81,7 +64,7 @@ static bool stays(const keeper *k, const hb_row *row)
     if (row->kind == HB_KIND_MEMORY) return in_window(k, row->start);
     if (row->kind == HB_KIND_SPAN || !hb_row_is_timed(k->trace, row))
         return true; /* about the whole */
-    return is_device_work(row) ? stays_on_device(k, row) : in_window(k, row->start);
+    return hb_row_is_work(row) ? stays_on_device(k, row) : in_window(k, row->start);
 }
 
 static void keep(keeper *k)
@@ -91,17 +74,21 @@ static void keep(keeper *k)
     if (!k->windows.count)
         hb_arena_leave(&k->arena, HB_ERROR_NOT_FOUND, "the trace has no step %lld",
                        (long long)k->first);
-    find_calls(k);
-    for (uint32_t i = 0; i < k->trace->rows.count; i++) {
-        const hb_row *row = hb_trace_row(k->trace, i);
-        if (stays(k, row)) *(hb_row *)hb_column_at(&k->trace->rows, kept++) = *row;
-    }
+    /* Rows move only when nobody looks at them any more. */
+    bool *kept_rows = HB_NEW_ARRAY(&k->arena, bool, k->trace->rows.count + 1);
+    for (uint32_t i = 0; i < k->trace->rows.count; i++)
+        kept_rows[i] = stays(k, hb_trace_row(k->trace, i));
+    for (uint32_t i = 0; i < k->trace->rows.count; i++)
+        if (kept_rows[i])
+            *(hb_row *)hb_column_at(&k->trace->rows, kept++) = *hb_trace_row(k->trace, i);
     k->trace->rows.count = kept;
+    hb_trace_unlink(k->trace);
 }
 
 hb_result hb_keep_steps(hb_trace *trace, int64_t first, int64_t last)
 {
     keeper k = {.trace = trace, .first = first, .last = last};
+    HB_TRY(hb_trace_link(trace));
     if (hb_arena_try(&k.arena)) keep(&k);
     hb_result result = hb_arena_outcome(&k.arena);
     hb_arena_free(&k.arena);

@@ -6,6 +6,7 @@
 #include "base/json_members.h"
 #include "rules/name_class.h"
 #include "trace/devices.h"
+#include "trace/edges.h"
 #include "trace/key_set.h"
 #include "trace/link.h"
 #include "trace/processes.h"
@@ -31,12 +32,6 @@ static hb_row *row_at(const unifier *u, uint32_t i)
 static hb_str name_of(const unifier *u, const hb_row *row)
 {
     return hb_trace_text(u->trace, row->name);
-}
-
-static bool is_work(const hb_row *row)
-{
-    return row->kind == HB_KIND_KERNEL || row->kind == HB_KIND_MEMCPY ||
-           row->kind == HB_KIND_MEMSET;
 }
 
 /* ---- changes, which are counted ---- */
@@ -118,7 +113,8 @@ static bool has_container(const unifier *u, const hb_row *row)
     return is_container(hb_row_tid_key(t, row)) || is_container(hb_row_pid_key(t, row)) ||
            is_container(hb_row_key(t, row)) ||
            (row->kind == HB_KIND_MEMORY && is_container(hb_trace_memory(t, row)->addr)) ||
-           ((is_work(row) || hb_row_is_call(row)) && is_container(hb_row_correlation_key(t, row)));
+           ((hb_row_is_work(row) || hb_row_is_call(row)) &&
+            is_container(hb_row_correlation_key(t, row)));
 }
 
 static bool mend_memory(unifier *u, const hb_row *row)
@@ -180,13 +176,13 @@ static void rename_kind(unifier *u, hb_row *row)
 static hb_id_role role_of(const hb_row *row)
 {
     if (row->kind == HB_KIND_RUNTIME) return HB_ID_CALL;
-    if (is_work(row)) return HB_ID_WORK;
+    if (hb_row_is_work(row)) return HB_ID_WORK;
     return row->kind == HB_KIND_OPERATOR || row->kind == HB_KIND_PYTHON ? HB_ID_SCOPE : HB_ID_OTHER;
 }
 
 static bool has_device_row(const hb_row *row)
 {
-    return hb_row_is_call(row) || is_work(row);
+    return hb_row_is_call(row) || hb_row_is_work(row);
 }
 
 static int64_t id_of(hb_key key)
@@ -363,7 +359,7 @@ static void link(unifier *u)
 {
     index_rows(u);
     for (uint32_t i = 0; i < u->trace->rows.count; i++)
-        if (is_work(row_at(u, i))) seek_owner(u, row_at(u, i));
+        if (hb_row_is_work(row_at(u, i))) seek_owner(u, row_at(u, i));
     if (u->seekers.count) find_owners(u);
     settle_ids(u);
 }
@@ -446,6 +442,7 @@ hb_result hb_unify(hb_trace *trace)
     if (hb_arena_try(&u.arena)) unify(&u);
     hb_result result = hb_arena_outcome(&u.arena);
     hb_arena_free(&u.arena);
+    hb_trace_unlink(trace);
     trace->unified = result == HB_OK;
     return result;
 }

@@ -181,7 +181,7 @@ static void add_detail(hb_event_sink *sink, const hb_raw_event *raw, const hb_ro
     if (op->stack || d.fwd_thread) d.sequence = small_int(raw, HB_SLOT_SEQUENCE, -1);
     hb_number_state state = number(raw, HB_SLOT_FLOPS, &flops);
     if (state == HB_NUMBER_INT || state == HB_NUMBER_FLOAT) d.flops = flops;
-    if (row->flags & HB_ROW_NAME &&
+    if (raw->present >> HB_SLOT_CONCRETE & 1 && row->flags & HB_ROW_NAME &&
         hb_name_is(HB_KNOWN_CONV2D, hb_trace_text(sink->builder.trace, row->name)))
         d.concrete = add_json(sink, raw, HB_SLOT_CONCRETE);
     hb_builder_detail(&sink->builder, op, &d);
@@ -293,9 +293,32 @@ static void add_side(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
 
 /* ---- the row ---- */
 
+/* Eight digits at once, the first in the lowest byte. */
+static inline bool are_digits(uint64_t eight)
+{
+    const uint64_t high = UINT64_C(0xf0f0f0f0f0f0f0f0), zeros = UINT64_C(0x3030303030303030);
+    return ((eight & high) ^ zeros) == 0 &&
+           (((eight + UINT64_C(0x0606060606060606)) & high) ^ zeros) == 0;
+}
+
+/* Neighbours are joined: pairs, then fours, then all. */
+static inline uint32_t number_of_digits(uint64_t eight)
+{
+    eight = (eight & UINT64_C(0x0f0f0f0f0f0f0f0f)) * ((10u << 8) + 1) >> 8;
+    eight = (eight & UINT64_C(0x00ff00ff00ff00ff)) * ((100u << 16) + 1) >> 16;
+    return (uint32_t)((eight & UINT64_C(0x0000ffff0000ffff)) * ((UINT64_C(10000) << 32) + 1) >> 32);
+}
+
 /* Behind the digits from `p` on; *number has them appended. */
 static inline const char *take_digits(const char *p, const char *end, int64_t *number)
 {
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    for (uint64_t eight; end - p >= 8; p += 8) {
+        memcpy(&eight, p, sizeof eight);
+        if (!are_digits(eight)) break;
+        *number = *number * 100000000 + number_of_digits(eight);
+    }
+#endif
     for (; p < end && (unsigned char)(*p - '0') < 10; p++)
         *number = *number * 10 + (*p - '0');
     return p;

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "rules/name_class.h"
-#include "torch/function_links.h"
+#include "trace/edges.h"
 
 typedef struct memory_index {
     int64_t *times;       /* sorted */
@@ -22,7 +22,6 @@ typedef struct builder {
     uint32_t *classes; /* by category: flags + 1, or CLASS_NONE */
     uint8_t *names;    /* by name: enum name_kind */
     int64_t start_ns;
-    bool links; /* External ids of device work are operators' */
     memory_index memory;
 } builder;
 
@@ -124,6 +123,28 @@ static uint32_t thread_of(const builder *b, const hb_row *row, bool runtime)
     return hb_row_tid(b->list->trace, row) * 2 + runtime;
 }
 
+static bool is_joined(const hb_row *row)
+{
+    return hb_row_is_call(row) || hb_row_is_work(row);
+}
+
+/* Other device events have nothing but their ids. */
+static bool tells_scope(const hb_trace *trace, const hb_row *row)
+{
+    return trace->ids_are_scopes || is_joined(row);
+}
+
+/* The id by which operators, calls and device work are joined. Where ids tell nothing, calls and
+ * work have that of the operator around: what torch had in memory when it wrote such a file. */
+static hb_id link_of(const hb_trace *trace, const hb_row *row)
+{
+    if (is_joined(row) && !trace->ids_are_scopes) {
+        uint32_t scope = hb_event_scope(trace, row);
+        return scope == HB_NO_EVENT ? HB_ID_NONE : hb_trace_row(trace, scope)->id;
+    }
+    return row->kind == HB_KIND_FUNCTION || row->id == HB_ID_ZERO ? HB_ID_NONE : row->id;
+}
+
 static void add_row(builder *b, uint32_t index)
 {
     const hb_row *row = hb_trace_row(b->list->trace, index);
@@ -141,9 +162,9 @@ static void add_row(builder *b, uint32_t index)
                 .last_child = HB_NO_FN,
                 .next = HB_NO_FN};
     if (name == NAME_CHANGED) set_name(b, row, &fn);
-    if (row->kind != HB_KIND_FUNCTION && row->id != HB_ID_ZERO) fn.link = row->id;
+    fn.link = link_of(b->list->trace, row);
+    if (!fn.link || !tells_scope(b->list->trace, row)) fn.flags &= ~(uint32_t)HB_FN_LINKED;
     if (class & (HB_FN_DEVICE | HB_FN_RUNTIME)) b->list->use_device = true;
-    if (!fn.link || !b->links) fn.flags &= ~(uint32_t)HB_FN_LINKED;
     if (b->list->with_flops) fn.flops = hb_fn_flops(b->list->trace, &fn);
     *HB_PUSH(b->list->arena, &b->fns) = fn;
 }
@@ -167,7 +188,6 @@ static void collect(builder *b)
 {
     hb_trace *trace = b->list->trace;
     b->start_ns = b->list->start_ns = find_start(trace);
-    b->links = hb_fn_has_links(trace);
     uint32_t num_strings = trace->strings.count; /* that rows have; more are added below */
     b->classes = HB_NEW_ARRAY(b->list->arena, uint32_t, num_strings);
     b->names = HB_NEW_ARRAY(b->list->arena, uint8_t, num_strings);
@@ -436,6 +456,7 @@ static bool is_set(const hb_trace *trace, const char *key)
 void hb_fn_list_make(hb_fn_list *list, hb_arena *arena, hb_trace *trace)
 {
     hb_str properties = hb_trace_member(trace, "deviceProperties");
+    if (hb_trace_link(trace) != HB_OK) hb_arena_leave(arena, HB_ERROR_NO_MEMORY, "out of memory");
     *list = (hb_fn_list){.arena = arena,
                          .trace = trace,
                          .use_device = properties.len && memchr(properties.s, '{', properties.len),
@@ -443,7 +464,6 @@ void hb_fn_list_make(hb_fn_list *list, hb_arena *arena, hb_trace *trace)
                          .with_flops = is_set(trace, "with_flops")};
     builder b = {.list = list};
     collect(&b);
-    if (!b.links) hb_fn_link_by_time(arena, trace, b.fns.items, b.fns.count);
     share_memory(&b);
     link_device_work(&b);
     list->items = b.fns.items;

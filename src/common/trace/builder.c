@@ -25,13 +25,6 @@ hb_row *hb_builder_row(hb_builder *b)
 
 /* ---- what is stored once ---- */
 
-hb_sid hb_builder_text(hb_builder *b, const char *text, size_t size)
-{
-    hb_sid id = hb_texts_add(&b->trace->strings, text ? text : "", size);
-    b->failed |= id == 0;
-    return id;
-}
-
 static uint32_t checked(hb_builder *b, uint32_t index)
 {
     if (HB_LIKELY(index != UINT32_MAX)) return index;

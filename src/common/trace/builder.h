@@ -34,7 +34,12 @@ void hb_builder_init(hb_builder *builder, hb_trace *trace);
 hb_row *hb_builder_row(hb_builder *builder);
 
 /** Distinct texts, keys and ids. */
-hb_sid hb_builder_text(hb_builder *builder, const char *text, size_t size);
+static inline hb_sid hb_builder_text(hb_builder *builder, const char *text, size_t size)
+{
+    hb_sid id = hb_texts_add(&builder->trace->strings, text ? text : "", size);
+    builder->failed |= id == 0;
+    return id;
+}
 uint32_t hb_builder_key(hb_builder *builder, hb_key key);
 hb_id hb_builder_id(hb_builder *builder, hb_key key);
 static inline hb_id hb_builder_number(hb_builder *builder, int64_t number)

@@ -104,7 +104,8 @@ typedef struct hb_function_row {
 /** RUNTIME, CALL, KERNEL, MEMCPY, MEMSET. */
 typedef struct hb_device_row {
     hb_id correlation;
-    uint32_t launch; /* index of hb_trace.launches; 0: none */
+    uint32_t launch;      /* index of hb_trace.launches; 0: none */
+    uint32_t call, scope; /* edges, set by hb_trace_link(): a row + 1; 0: none */
 } hb_device_row;
 
 typedef enum hb_number_state {
@@ -191,6 +192,8 @@ typedef struct hb_trace {
     bool bare_array;     /* the file is a list of events without an object around */
     bool unified;        /* analyze/unify.h was here */
     uint32_t num_mended; /* rows that it changed */
+    bool linked;         /* edges.h was here since rows were last changed, and found that */
+    bool ids_are_scopes; /* ... External ids of device work are operators' */
     size_t max_bytes;    /* of memory; 0: no limit */
 } hb_trace;
 
@@ -322,6 +325,13 @@ static inline bool hb_row_is_step(const hb_trace *trace, const hb_row *row)
 static inline bool hb_row_is_call(const hb_row *row)
 {
     return row->kind == HB_KIND_RUNTIME || row->kind == HB_KIND_CALL;
+}
+
+/** A kernel, copy or fill. */
+static inline bool hb_row_is_work(const hb_row *row)
+{
+    return row->kind == HB_KIND_KERNEL || row->kind == HB_KIND_MEMCPY ||
+           row->kind == HB_KIND_MEMSET;
 }
 
 /** A complete event with times. */
