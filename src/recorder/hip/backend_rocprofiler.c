@@ -85,7 +85,7 @@ static void on_call(uint64_t correlation, int32_t operation, uint32_t phase, voi
     atomic_store_explicit(&sdk.heard, true, memory_order_relaxed);
     if (phase == HB_ROCP_ENTER) {
         meet_runtime();
-        hb_frame *frame = hb_calls_push(cid);
+        hb_frame *frame = hb_calls_push(cid, HB_FRAME);
         if (!frame) return;
         frame->correlation = correlation;
         hb_call_may_make_work(frame);

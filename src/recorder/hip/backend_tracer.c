@@ -158,7 +158,7 @@ static void on_exit_launch(uint32_t cid, void *data)
 {
     hb_thread *t = hb_thread_tls;
     hb_frame *f = launch_of(t, data);
-    if (HB_LIKELY(f && hb_launch_is_usual(f) && hb_launch_end(t, f, HB_FRAME))) return;
+    if (HB_LIKELY(f && hb_launch_is_usual(f) && hb_launch_end(t, f, false, HB_FRAME))) return;
     on_exit_call(cid, data);
 }
 
@@ -181,9 +181,9 @@ static __attribute__((noinline)) int on_unrecorded_call(uint32_t cid, char *data
     return call_back(data, 0, on_enter_unrecorded, on_exit_unrecorded);
 }
 
-static __attribute__((noinline)) int on_other_call(uint32_t cid, char *data)
+static __attribute__((noinline)) int on_other_call(uint32_t cid, char *data, const void *stack)
 {
-    hb_frame *frame = hb_calls_push_work(cid);
+    hb_frame *frame = hb_calls_push_work(cid, stack);
     if (!frame) return on_unrecorded_call(cid, data);
     return call_back(data, frame->correlation, on_enter, on_exit_call);
 }
@@ -191,7 +191,7 @@ static __attribute__((noinline)) int on_other_call(uint32_t cid, char *data)
 static inline int on_call(uint32_t cid, char *data, const void *stack)
 {
     hb_frame *f = hb_launch_push(cid, stack);
-    if (HB_UNLIKELY(!f)) return on_other_call(cid, data);
+    if (HB_UNLIKELY(!f)) return on_other_call(cid, data, stack);
     bool of_host = hb_calls_runtime.quick[cid] == HB_QUICK_HOST;
     return call_back(data, f->correlation, of_host ? on_enter_host_launch : on_enter_device_launch,
                      on_exit_launch);

@@ -217,14 +217,13 @@ static HB_COLD void drop_stale(hb_calls *c, const char *here)
     hb_calls_settle(hb_thread_tls, c);
 }
 
-static inline hb_frame *push(uint32_t cid)
+static inline hb_frame *push(uint32_t cid, const char *here)
 {
     uint32_t epoch = __atomic_load_n(&hb_enabled_epoch, __ATOMIC_ACQUIRE);
     if (cid >= hb_calls_runtime.source.num_functions || epoch == 0) return NULL;
     const hb_hip_call *call = &hb_calls_runtime.rows[cid];
     hb_calls *c = call->kind == HB_CALL_HIDDEN ? NULL : calls_self();
     if (!c || c->ours) return NULL;
-    const char *here = HB_FRAME;
     if (HB_UNLIKELY(c->epoch != epoch)) begin_session(c, epoch);
     if (HB_UNLIKELY(is_stale(c, here))) drop_stale(c, here);
     if (c->depth == HB_CALLS_MAX_DEPTH) return NULL;
@@ -245,9 +244,9 @@ static inline hb_frame *push(uint32_t cid)
     return f;
 }
 
-hb_frame *hb_calls_push(uint32_t cid)
+hb_frame *hb_calls_push(uint32_t cid, const char *stack)
 {
-    return push(cid);
+    return push(cid, stack);
 }
 
 /* ---- device work ---- */
@@ -307,9 +306,9 @@ void hb_call_may_make_work(hb_frame *f)
     may_make_work(f);
 }
 
-hb_frame *hb_calls_push_work(uint32_t cid)
+hb_frame *hb_calls_push_work(uint32_t cid, const char *stack)
 {
-    hb_frame *f = push(cid);
+    hb_frame *f = push(cid, stack);
     if (f) may_make_work(f);
     return f;
 }

@@ -128,11 +128,12 @@ extern _Atomic uint32_t hb_calls_sampling;
  * of those. */
 bool hb_calls_pass_over_times(void);
 
-/** Takes a frame for a call that begins now; NULL when it is not to be recorded. */
-hb_frame *hb_calls_push(uint32_t cid);
+/** Takes a frame for a call that begins now; NULL when it is not to be recorded. `stack`: HB_FRAME
+ * of the function that the runtime or the program calls. */
+hb_frame *hb_calls_push(uint32_t cid, const char *stack);
 
 /** The same with hb_call_may_make_work(). */
-hb_frame *hb_calls_push_work(uint32_t cid);
+hb_frame *hb_calls_push_work(uint32_t cid, const char *stack);
 
 /** The innermost call's frame; NULL outside of calls, and in those of hipboard's own. */
 static inline hb_frame *hb_calls_innermost(void)

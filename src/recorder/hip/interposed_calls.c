@@ -12,6 +12,7 @@
 
 #include "hip/capture_notes.h"
 #include "hip/forked.h"
+#include "hip/launches.h"
 #include "interpose/dlsym_hook.h"
 #include "interpose/got_patch.h"
 #include "interpose/trampolines.h"
@@ -39,15 +40,49 @@ static struct {
 
 /* ---- calls ---- */
 
-static bool enter(hb_call *call)
+/* By the host's function: two dim3; by the device's: six numbers. */
+static hb_launch_args launch_args(enum hb_quick_launch how, const uint64_t *words)
 {
-    hb_frame *f = hb_calls_push(self.cids[call->index]);
-    if (!f) return false;
-    call->state[0] = (uintptr_t)f;
-    call->state[1] = f->correlation;
+    bool host = how == HB_QUICK_HOST;
+    return (hb_launch_args){
+        .function = hb_arg_pointer(words[0]),
+        .stream = words[host ? 7 : 8],
+        .grid = (const uint32_t *)&words[1],
+        .block = (const uint32_t *)&words[host ? 3 : 4],
+        .stride = host ? 1 : 2,
+        .lds = (uint32_t)words[host ? 6 : 7],
+    };
+}
+
+static void begin(hb_frame *f, const hb_call *call)
+{
     f->is.per_thread = self.per_thread[call->index];
     hb_hip_call_arrange(f->call, call->words, f->data);
     hb_call_begin(f, f->data);
+}
+
+static void begin_launch(hb_frame *f, const hb_call *call, const void *frame)
+{
+    hb_launch_args a = launch_args(hb_calls_runtime.quick[f->cid], call->words);
+    f->work = 0; /* what it makes is told meanwhile */
+    f->counted = NULL;
+    if (HB_LIKELY(hb_launch_begin(hb_thread_tls, f, &a, frame))) return;
+    hb_launch_leave_short_way(f);
+    begin(f, call);
+}
+
+static bool enter(hb_call *call)
+{
+    uint32_t cid = self.cids[call->index];
+    hb_frame *launch = self.around.before ? NULL : hb_launch_push(cid, HB_FRAME);
+    hb_frame *f = launch ? launch : hb_calls_push(cid, HB_FRAME);
+    if (!f) return false;
+    call->state[0] = (uintptr_t)f;
+    call->state[1] = f->correlation;
+    if (launch)
+        begin_launch(f, call, HB_FRAME);
+    else
+        begin(f, call);
     if (self.around.before) self.around.before(f);
     return true;
 }
@@ -58,6 +93,8 @@ static void leave(hb_call *call)
     hb_frame *f = (hb_frame *)(uintptr_t)call->state[0];
     int error = (int)call->results[0];
     if (hb_calls_top(self.cids[call->index]) != f || f->correlation != call->state[1]) return;
+    if (error == 0 && f->is.placed && hb_launch_end(hb_thread_tls, f, true, HB_FRAME)) return;
+    hb_launch_leave_short_way(f);
     if (self.around.after) self.around.after(f, error);
     hb_call_end(f, f->data, error);
 }

@@ -172,20 +172,22 @@ static inline bool hb_launch_is_usual(const hb_frame *f)
     return memcmp(&f->is, &usual, sizeof usual) == 0;
 }
 
-/** hb_call_end() of a usual launch that succeeded, and whose work is what it was at the beginning;
- * false: that has to do it. */
-static inline bool hb_launch_end(hb_thread *t, hb_frame *f, const void *frame)
+/** hb_call_end() of a launch that succeeded, and whose record is placed; `told`: its work was not
+ * known then. False: that has to do it. */
+static inline bool hb_launch_end(hb_thread *t, hb_frame *f, bool told, const void *frame)
 {
     uint64_t now = hb_ticks_of_counter();
     hb_calls *c = t->calls;
-    hb_record *r = &f->record->head;
+    hb_record_call *r = f->record;
     uint32_t busy = atomic_load_explicit(&t->busy, memory_order_relaxed);
     if (HB_UNLIKELY(busy & 1)) return false;
     hb_thread_enter_quickly(t, busy, frame);
     /* In its session the record is there, hb_call_is_there(). */
     if (HB_LIKELY(__atomic_load_n(hb_live_epoch, __ATOMIC_ACQUIRE) == f->epoch &&
-                  __atomic_load_n(&r->end, __ATOMIC_RELAXED) == 0))
-        __atomic_store_n(&r->end, now, __ATOMIC_RELEASE);
+                  __atomic_load_n(&r->head.end, __ATOMIC_RELAXED) == 0)) {
+        if (told) __atomic_store_n(&r->work, f->work, __ATOMIC_RELAXED);
+        __atomic_store_n(&r->head.end, now, __ATOMIC_RELEASE); /* last: with it, it is whole */
+    }
     hb_thread_leave(t);
     t->call = NULL;
     c->depth = 0;

@@ -17,9 +17,17 @@ FAKE_API const char *hipKernelNameRefByPtr(const void *function, hipStream_t str
 /* Numbers are those of no release. */
 const char *hipApiName(uint32_t id)
 {
-    static const char *const names[] = {
-        "unknown",        "hipDrvLaunchKernelEx", "hipGetDeviceCount", "hipGetProcAddress",
-        "hipLaunchByPtr", "hipLaunchKernelExC",   "hipMalloc",         "hipModuleLaunchKernel"};
+    static const char *const names[] = {"unknown",
+                                        "hipDrvLaunchKernelEx",
+                                        "hipGetDeviceCount",
+                                        "hipGetProcAddress",
+                                        "hipLaunchByPtr",
+                                        "hipLaunchKernelExC",
+                                        "hipMalloc",
+                                        "hipModuleLaunchKernel",
+                                        "hipGetDriverEntryPoint",
+                                        "hipLibraryGetKernel",
+                                        "hipLibraryLoadData"};
     return names[id < sizeof names / sizeof *names ? id : 0];
 }
 

@@ -18,6 +18,13 @@ extern hipError_t hipDrvLaunchKernelEx(const launch_config *config, void *kernel
 extern hipError_t hipGetProcAddress(const char *name, void **function, int version, uint64_t flags,
                                     void *found);
 
+extern hipError_t hipGetDriverEntryPoint(const char *name, void **function,
+                                         unsigned long long flags, int *found);
+extern hipError_t hipLibraryLoadData(void **library, const void *code, void *options, void *values,
+                                     unsigned count, void *library_options, void *library_values,
+                                     unsigned library_count);
+extern hipError_t hipLibraryGetKernel(void **function, void *library, const char *name);
+
 static const fake_symbol vadd = {1, "vadd", 512, 16, 24, 20, 4};
 static const launch_config config = {{3, 2, 1}, {64, 4, 1}, 1024, (hipStream_t)64, NULL, 0};
 
@@ -75,6 +82,22 @@ static void addresses_that_were_given_out_are_of_stand_ins(void **state)
     check_launches(prof, "hipLaunchKernelExC", 2);
 }
 
+static void kernels_of_libraries_are_seen(void **state)
+{
+    (void)state;
+    void *library, *kernel, *address;
+    int found;
+    launch_fn *given;
+    hb_profiler *prof = capture_start(0);
+    HIP_OK(hipLibraryLoadData(&library, &vadd, NULL, NULL, 0, NULL, NULL, 0));
+    HIP_OK(hipLibraryGetKernel(&kernel, library, "vadd"));
+    HIP_OK(hipLaunchKernelExC(&config, kernel, NULL));
+    HIP_OK(hipGetDriverEntryPoint("hipLaunchKernelExC", &address, 0, &found));
+    memcpy(&given, &address, sizeof address);
+    HIP_OK(given(&config, kernel, NULL));
+    check_launches(prof, "hipLaunchKernelExC", 2);
+}
+
 static void a_launch_that_tells_nothing_is_said_to_be_missing(void **state)
 {
     (void)state;
@@ -92,6 +115,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(launches_by_a_structure_show_what_is_in_it),
         cmocka_unit_test(addresses_that_were_given_out_are_of_stand_ins),
+        cmocka_unit_test(kernels_of_libraries_are_seen),
         cmocka_unit_test(a_launch_that_tells_nothing_is_said_to_be_missing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

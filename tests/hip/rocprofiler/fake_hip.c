@@ -408,6 +408,13 @@ FAKE_API hipError_t hipDrvLaunchKernelEx(const module_config *config, hipFunctio
                                          void **params, void **extra);
 FAKE_API hipError_t hipGetProcAddress(const char *name, void **function, int version,
                                       uint64_t flags, void *found);
+FAKE_API hipError_t hipGetDriverEntryPoint(const char *name, void **function,
+                                           unsigned long long flags, int *found);
+FAKE_API hipError_t hipLibraryLoadData(void **library, const void *code, void *options,
+                                       void *values, unsigned count, void *library_options,
+                                       void *library_values, unsigned library_count);
+FAKE_API hipError_t hipLibraryGetKernel(void **function, void *library, const char *name);
+FAKE_API hipError_t hipLibraryUnload(void *library);
 
 hipError_t hipDrvLaunchKernelEx(const module_config *config, hipFunction_t f, void **params,
                                 void **extra)
@@ -426,14 +433,78 @@ hipError_t hipDrvLaunchKernelEx(const module_config *config, hipFunction_t f, vo
 }
 
 /* What it gives goes by the table as well. */
-hipError_t hipGetProcAddress(const char *name, void **function, int version, uint64_t flags,
-                             void *found)
+static hipError_t give_address(const char *name, void **function)
 {
-    (void)version, (void)flags, (void)found;
     void *self = dlopen("libamdhip64.so.7", RTLD_LAZY | RTLD_NOLOAD);
     *function = self ? dlsym(self, name) : NULL;
     if (self) dlclose(self);
     return *function ? hipSuccess : hipErrorNotFound;
+}
+
+hipError_t hipGetProcAddress(const char *name, void **function, int version, uint64_t flags,
+                             void *found)
+{
+    CALL(hipGetProcAddress, const char *name; void **function; int version; uint64_t flags;
+         void *found);
+    args.name = name;
+    args.function = function;
+    args.version = version;
+    args.flags = flags;
+    args.found = found;
+    ENTER(hipGetProcAddress);
+    return leave(call, give_address(name, function));
+}
+
+hipError_t hipGetDriverEntryPoint(const char *name, void **function, unsigned long long flags,
+                                  int *found)
+{
+    CALL(hipGetDriverEntryPoint, const char *name; void **function; unsigned long long flags;
+         int *found);
+    args.name = name;
+    args.function = function;
+    args.flags = flags;
+    args.found = found;
+    ENTER(hipGetDriverEntryPoint);
+    return leave(call, give_address(name, function));
+}
+
+/* The code of a library is a kernel's symbol. */
+hipError_t hipLibraryLoadData(void **library, const void *code, void *options, void *values,
+                              unsigned count, void *library_options, void *library_values,
+                              unsigned library_count)
+{
+    CALL(hipLibraryLoadData, void **library; const void *code; void *options, *values;
+         unsigned count; void *library_options, *library_values; unsigned library_count);
+    args.library = library;
+    args.code = code;
+    args.options = options;
+    args.values = values;
+    args.count = count;
+    args.library_options = library_options;
+    args.library_values = library_values;
+    args.library_count = library_count;
+    ENTER(hipLibraryLoadData);
+    *library = fake_load(code);
+    return leave(call, hipSuccess);
+}
+
+hipError_t hipLibraryGetKernel(void **function, void *library, const char *name)
+{
+    CALL(hipLibraryGetKernel, void **function; void *library; const char *name);
+    args.function = function;
+    args.library = library;
+    args.name = name;
+    ENTER(hipLibraryGetKernel);
+    *function = library;
+    return leave(call, hipSuccess);
+}
+
+hipError_t hipLibraryUnload(void *library)
+{
+    CALL(hipLibraryUnload, void *library);
+    args.library = library;
+    ENTER(hipLibraryUnload);
+    return leave(call, hipSuccess);
 }
 
 /* Old, and not in hipboard's table of functions. */

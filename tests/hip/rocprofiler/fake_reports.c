@@ -235,7 +235,8 @@ static void report_symbol(const fake_symbol *s)
 
 /* ---- HIP calls ---- */
 
-/* The functions that the stand-in for HIP has, and some that are hidden, by their real numbers. */
+/* The functions that the stand-in for HIP has, and some that are hidden, by their real numbers; but
+ * from 500 on, of HIP 7.2. */
 static const struct {
     int32_t number;
     const char *name;
@@ -258,6 +259,11 @@ static const struct {
     {474, "hipLaunchKernelExC"},
     {475, "hipDrvLaunchKernelEx"},
     {210, "hipLaunchByPtr"},
+    {500, "hipGetDriverEntryPoint"},
+    {501, "hipGetProcAddress"},
+    {502, "hipLibraryGetKernel"},
+    {503, "hipLibraryLoadData"},
+    {504, "hipLibraryUnload"},
 };
 enum { OPERATIONS = sizeof operations / sizeof *operations };
 

@@ -35,6 +35,15 @@ extern hipError_t hipDrvLaunchKernelEx(const module_config *config, void *f, voi
 extern hipError_t hipGetProcAddress(const char *name, void **function, int version, uint64_t flags,
                                     void *found);
 
+/* Since HIP 7. */
+extern hipError_t hipGetDriverEntryPoint(const char *name, void **function,
+                                         unsigned long long flags, int *found);
+extern hipError_t hipLibraryLoadData(void **library, const void *code, void *options, void *values,
+                                     unsigned count, void *library_options, void *library_values,
+                                     unsigned library_count);
+extern hipError_t hipLibraryGetKernel(void **function, void *library, const char *name);
+extern hipError_t hipLibraryUnload(void *library);
+
 static cJSON *stop(hb_profiler *prof)
 {
     cJSON *trace = capture_stop(prof);
@@ -306,6 +315,45 @@ static void calls_have_their_arguments_and_errors(void **state)
     cJSON_Delete(trace);
 }
 
+static void kernels_of_libraries_and_given_addresses_are_seen(void **state)
+{
+    (void)state;
+    static const char *const calls[] = {"hipLibraryLoadData",     "hipLibraryGetKernel",
+                                        "hipGetDriverEntryPoint", "hipGetProcAddress",
+                                        "hipLaunchKernelExC",     "hipModuleLaunchKernel",
+                                        "hipDrvLaunchKernelEx",   "hipLibraryUnload"};
+    static const fake_symbol of_library = {77, "of_library.kd", 0, 0, 16, 8, 0};
+    hb_profiler *prof = capture_start(0);
+    launch_config config = {{3, 2, 1}, {64, 4, 1}, 0, stream_of(3)};
+    module_config of_module = {{3, 2, 1}, {64, 4, 1}, 0, stream_of(3)};
+    __typeof__(hipModuleLaunchKernel) *plain;
+    __typeof__(hipDrvLaunchKernelEx) *by_config;
+    void *library, *f, *address;
+    int result;
+    HIP_OK(hipLibraryLoadData(&library, &of_library, NULL, NULL, 0, NULL, NULL, 0));
+    HIP_OK(hipLibraryGetKernel(&f, library, "of_library"));
+    HIP_OK(hipLaunchKernelExC(&config, f, NULL));
+    HIP_OK(hipGetDriverEntryPoint("hipModuleLaunchKernel", &address, 0, &result));
+    memcpy(&plain, &address, sizeof address);
+    HIP_OK(plain(f, 3, 2, 1, 64, 4, 1, 0, stream_of(3), NULL, NULL));
+    HIP_OK(hipGetProcAddress("hipDrvLaunchKernelEx", &address, 70000000, 0, NULL));
+    memcpy(&by_config, &address, sizeof address);
+    HIP_OK(by_config(&of_module, f, NULL, NULL));
+    HIP_OK(hipLibraryUnload(library));
+    cJSON *trace = stop(prof);
+    assert_int_equal(count_events(trace, "kernel", "of_library"), 3);
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        assert_int_equal(count_events(trace, "Runtime", calls[i]), 1);
+    for (int i = 0; i < 3; i++) {
+        const cJSON *kernel = nth_event(trace, "kernel", "of_library", i);
+        is_triple(kernel, "grid", (uint32_t[]){3, 2, 1});
+        is_triple(kernel, "block", (uint32_t[]){64, 4, 1});
+        assert_non_null(call_of(trace, kernel));
+    }
+    assert_null(cJSON_GetObjectItem(trace, "hipboard_hip_notes"));
+    cJSON_Delete(trace);
+}
+
 static void launches_by_a_structure_show_what_is_in_it(void **state)
 {
     (void)state;
@@ -545,6 +593,7 @@ static const scenario scenarios[] = {
     SCENARIO(every_kernel_is_as_recorded, "FAKE_ROCPROFILER_VERSION=0.5.0"),
     SCENARIO(calls_have_their_arguments_and_errors, "FAKE_ROCPROFILER_VERSION=1.2.1"),
     SCENARIO(calls_have_their_arguments_and_errors, "FAKE_ROCPROFILER_VERSION=0.6.0"),
+    SCENARIO(kernels_of_libraries_and_given_addresses_are_seen),
     SCENARIO(launches_by_a_structure_show_what_is_in_it),
     SCENARIO(functions_that_are_not_known_may_launch),
     SCENARIO(graphs_show_all_their_kernels_each_time, "FAKE_ROCPROFILER_VERSION=1.1.0"),
