@@ -216,6 +216,14 @@ static bool is_marked(hb_profiler *prof)
     return marked;
 }
 
+static bool has_dropped(hb_profiler *prof)
+{
+    hb_turns_lock(prof);
+    bool dropped = prof->session->kept_from > 0;
+    hb_turns_unlock(prof);
+    return dropped;
+}
+
 static void only_losses_of_the_kept_time_are_told(void **state)
 {
     (void)state;
@@ -240,6 +248,29 @@ static void only_losses_of_the_kept_time_are_told(void **state)
     dump(prof, "one lost");
     text = trace_besides(second, sizeof second, first);
     assert_non_null(strstr(text, "\"unbalanced\": 1"));
+    free(text);
+    hb_profiler_destroy(prof);
+}
+
+/* Those of the window's beginning, which no record that is kept tells of. */
+static void totals_are_those_since_the_beginning(void **state)
+{
+    (void)state;
+    char path[700];
+    hb_profiler_options o = ring();
+    o.ring_steps = 2;
+    o.profile_memory = true;
+    hb_profiler *prof = start(&o);
+    hb_memory_alloc(HB_DEVICE_CPU, -1, (void *)0x10000, 1 << 20);
+    for (int i = 0; i < 20000; i++) /* more than a chunk, so that it is dropped */
+        step(prof, i, 1);
+    while (!has_dropped(prof))
+        nap();
+    hb_memory_alloc(HB_DEVICE_CPU, -1, (void *)0x20000, 100);
+    step(prof, 20000, 1);
+    dump(prof, "a look");
+    char *text = trace_besides(path, sizeof path, NULL);
+    assert_non_null(strstr(text, "\"Total Allocated\": 1048676"));
     free(text);
     hb_profiler_destroy(prof);
 }
@@ -635,6 +666,7 @@ int main(void)
         IN_DIR(the_last_seconds_are_written_and_what_was_open_then),
         IN_DIR(steps_take_no_names),
         IN_DIR(only_losses_of_the_kept_time_are_told),
+        IN_DIR(totals_are_those_since_the_beginning),
         IN_DIR(what_is_asked_for_at_the_end_is_written),
         IN_DIR(without_a_reason_nothing_is_written),
         IN_DIR(signals_numbers_and_requests_write_it),

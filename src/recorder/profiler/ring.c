@@ -10,6 +10,7 @@
 #include "profiler/control.h"
 #include "profiler/cycles.h"
 #include "profiler/user_metadata.h"
+#include "record/live_memory.h"
 
 enum {
     MOST_STEPS = 1000000,
@@ -217,6 +218,8 @@ static int64_t drop(hb_profiler *prof)
 
 struct hb_ring_dump {
     hb_snapshot *snapshot;
+    hb_live_total allocated[HB_LIVE_DEVICES]; /* as it was taken */
+    uint32_t num_allocated;
     hb_buf reason, id; /* JSON */
 };
 
@@ -256,6 +259,7 @@ static hb_result look(hb_profiler *prof, hb_ring_dump *d)
         return hb_fail(HB_ERROR_STATE, "nothing is being recorded just now: the profiler has "
                                        "stopped, or makes room for another");
     hb_metadata_repeat(prof);
+    d->num_allocated = hb_live_memory_totals(d->allocated);
     HB_TRY(hb_session_snapshot(&prof->spool, prof->session, &d->snapshot));
     set_read(prof, true);
     hb_session *s = &d->snapshot->session;
@@ -332,7 +336,10 @@ hb_result hb_ring_dump_open(const hb_ring_dump *d, hb_source **source)
     const hb_metadata told[] = {{HB_METADATA_REASON, d->reason.data},
                                 {HB_METADATA_REQUEST_ID, d->id.data}};
     const bool has_id = d->id.size > sizeof "\"\"";
-    hb_record_source_options with = {.metadata = told, .num_metadata = has_id ? 2 : 1};
+    hb_record_source_options with = {.metadata = told,
+                                     .num_metadata = has_id ? 2 : 1,
+                                     .allocated = d->allocated,
+                                     .num_allocated = d->num_allocated};
     if (d->reason.failed || d->id.failed) return hb_no_memory();
     return hb_session_source_open(&d->snapshot->view, &d->snapshot->session, &with, source);
 }

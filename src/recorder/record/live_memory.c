@@ -17,6 +17,8 @@ enum {
     PASSING_US = 2000, /* patience with calls of other threads */
 };
 
+#define NO_EPOCH UINT32_MAX /* of no session: what is true now */
+
 #define BEING_TAKEN 1u /* instead of an address */
 
 /* All atomic, relaxed but for the key: with its acquire a reader sees what was put in before its
@@ -355,6 +357,15 @@ static start start_of(uint32_t dev, uint32_t epoch)
     int64_t told = atomic_load(&devices[dev].told_allocated);
     s.allocated = told >= 0 ? told : s.left;
     return s;
+}
+
+uint32_t hb_live_memory_totals(hb_live_total totals[HB_LIVE_DEVICES])
+{
+    uint32_t n = 0;
+    for (uint64_t key; n < HB_LIVE_DEVICES && (key = atomic_load(&devices[n].key)); n++)
+        totals[n] = (hb_live_total){(int32_t)(key >> 32) - 1, (int32_t)key,
+                                    start_of(n, NO_EPOCH).allocated};
+    return n;
 }
 
 static void put_held(hb_thread *t, const hb_session *session, const held *h, start *of)

@@ -34,6 +34,15 @@ bool hb_live_memory_note(hb_thread *t, uint32_t epoch, const hb_memory_info *inf
  * becomes its first records. */
 void hb_live_memory_tell(const hb_session *session);
 
+/** What is allocated on a device at a moment. */
+typedef struct hb_live_total {
+    int32_t device_type, device_id;
+    int64_t allocated; /* bytes */
+} hb_live_total;
+
+/** Of all devices that were told of, now; their number. */
+uint32_t hb_live_memory_totals(hb_live_total totals[HB_LIVE_DEVICES]);
+
 /** In a forked child, which keeps nothing until it has a profiler of its own. */
 void hb_live_memory_after_fork(void);
 

@@ -43,7 +43,7 @@ typedef struct record_source {
     uint64_t floor;
     hb_merge merge;
     hb_module_numbers modules;
-    hb_module_ids ids;                  /* of the present module */
+    hb_module_ids ids;                 /* of the present module */
     char step_name[HB_STEP_NAME_SIZE]; /* of the present event */
 } record_source;
 
@@ -418,7 +418,9 @@ hb_result hb_record_source_open(const hb_spool_view *view, const hb_session *ses
     hb_inputs_scratch_init(&s->scratch);
     hb_result result = collect_threads(s);
     if (result == HB_OK) result = survey(s, options);
-    if (result == HB_OK) result = hb_memory_totals_find(&s->totals, view, session);
+    if (result == HB_OK)
+        result = hb_memory_totals_find(&s->totals, view, session, options->allocated,
+                                       options->num_allocated);
     if (result != HB_OK) {
         source_close(&s->base);
         return result;

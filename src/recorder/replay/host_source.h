@@ -5,6 +5,7 @@
 #ifndef HB_REPLAY_HOST_SOURCE_H
 #define HB_REPLAY_HOST_SOURCE_H
 
+#include "record/live_memory.h"
 #include "record/session.h"
 #include "trace/source.h"
 
@@ -17,6 +18,9 @@ typedef struct hb_record_source_options {
     size_t num_metadata;
     /** Of sessions that are trusted in nothing: whether a recorded text is JSON. NULL: all are. */
     bool (*is_json)(const char *text);
+    /** What is allocated as the session ends, for what was at its beginning. NULL: not known. */
+    const hb_live_total *allocated;
+    uint32_t num_allocated;
 } hb_record_source_options;
 
 /** Opens an ended session. The view must outlive the source. */

@@ -39,6 +39,7 @@ void hb_numbers_free(hb_merge *merge)
 typedef struct device_total {
     int32_t type, id;
     int64_t allocated, lowest;
+    int64_t sum;           /* of all records */
     int64_t held, foreign; /* as it began, where that is known; and freed beside it */
     int64_t kept;          /* by allocators, beyond what is allocated */
 } device_total;
@@ -156,12 +157,28 @@ static void set_starts(totals_of_devices *ts, bool known)
     device_total *all = (device_total *)ts->devices.data;
     for (size_t i = 0; i < ts->devices.size / sizeof *all; i++) {
         uint64_t held = known ? (uint64_t)all[i].held + (uint64_t)all[i].foreign : 0;
+        all[i].sum = all[i].allocated;
         all[i].allocated = HB_MAX((int64_t)held, (int64_t)(0 - (uint64_t)all[i].lowest));
     }
 }
 
+/* Backwards from its end, which all records together lead to. */
+static void set_starts_by_ends(totals_of_devices *ts, const hb_live_total *ends, uint32_t num_ends)
+{
+    device_total *all = (device_total *)ts->devices.data;
+    size_t n = ts->devices.size / sizeof *all, at;
+    for (uint32_t i = 0; i < num_ends; i++) {
+        for (at = 0; at < n; at++)
+            if (all[at].type == ends[i].device_type && all[at].id == ends[i].device_id) break;
+        if (at == n) continue;
+        int64_t start = (int64_t)((uint64_t)ends[i].allocated - (uint64_t)all[at].sum);
+        all[at].allocated = HB_MAX(all[at].allocated, start);
+    }
+}
+
 hb_result hb_memory_totals_find(hb_memory_totals *totals, const hb_spool_view *view,
-                                const hb_session *session)
+                                const hb_session *session, const hb_live_total *ends,
+                                uint32_t num_ends)
 {
     totals_of_devices ts = {0};
     *totals = (hb_memory_totals){0};
@@ -169,6 +186,7 @@ hb_result hb_memory_totals_find(hb_memory_totals *totals, const hb_spool_view *v
     hb_buf_init(&ts.devices, (size_t)1 << 30);
     hb_result result = find_starts(&ts, view, session);
     set_starts(&ts, (session->flags & HB_SESSION_HELD) && is_whole(view->records(view, session)));
+    set_starts_by_ends(&ts, ends, num_ends);
     if (result == HB_OK) result = add_totals(totals, &ts, view, session);
     hb_buf_free(&ts.devices);
     return result;

@@ -6,6 +6,7 @@
 #ifndef HB_REPLAY_MEMORY_TOTALS_H
 #define HB_REPLAY_MEMORY_TOTALS_H
 
+#include "record/live_memory.h"
 #include "replay/merge.h"
 
 /** Modules, in the order of a merge: ids by start over all threads, parents by nesting in one. */
@@ -32,8 +33,10 @@ typedef struct hb_memory_totals {
     uint32_t num_threads;
 } hb_memory_totals;
 
+/** `ends`: what is allocated as the session ends, of some devices, where that is known. */
 hb_result hb_memory_totals_find(hb_memory_totals *totals, const hb_spool_view *view,
-                                const hb_session *session);
+                                const hb_session *session, const hb_live_total *ends,
+                                uint32_t num_ends);
 void hb_memory_totals_free(hb_memory_totals *totals);
 
 /** Of a thread's n-th memory record; zeros when there is none. */
