@@ -2,6 +2,7 @@
  *
  * A flight recorder: what is kept, what is written when, and that it goes on meanwhile.
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -9,6 +10,7 @@
 #include <time.h>
 
 #include "profiler/arbitration.h"
+#include "profiler/control_file.h"
 #include "profiler/profiler.h"
 #include "record/strings.h"
 #include "test_dir.h"
@@ -366,6 +368,66 @@ static uint64_t hot_bytes(hb_profiler *prof)
 }
 
 /* More than 100 times what is kept goes through it. Meanwhile names stay. */
+static void put_request_file(const char *text)
+{
+    char path[600], fresh[600];
+    snprintf(path, sizeof path, "%s/" HB_CONTROL_FILE_NAME, dir);
+    snprintf(fresh, sizeof fresh, "%s/.fresh", dir);
+    int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    assert_true(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+    close(fd);
+    assert_int_equal(rename(fresh, path), 0);
+}
+
+static bool event_file_says(const char *reason)
+{
+    bool says = false;
+    DIR *list = opendir(dir);
+    for (struct dirent *entry; (entry = readdir(list));) {
+        struct stat st;
+        char full[700], *bytes;
+        if (!strstr(entry->d_name, "tfevents")) continue;
+        snprintf(full, sizeof full, "%s/%s", dir, entry->d_name);
+        bytes = whole_file(full);
+        assert_int_equal(stat(full, &st), 0);
+        says |= memmem(bytes, (size_t)st.st_size, reason, strlen(reason)) != NULL;
+        free(bytes);
+    }
+    closedir(list);
+    return says;
+}
+
+static void a_slow_step_and_the_file_of_a_job_write_it(void **state)
+{
+    (void)state;
+    char first[700], second[700];
+    hb_profiler_options o = ring();
+    o.ring_ns = 60 * INT64_C(1000000000);
+    o.trigger_slow_step = 5000;
+    hb_profiler *prof = start(&o);
+    for (int i = 0; i < 20; i++) {
+        nap();
+        step(prof, i, 1);
+    }
+    for (int i = 0; i < 1000; i++)
+        nap();
+    step(prof, 20, 1);
+    step(prof, 21, 1);
+    assert_int_equal(hb_profiler_flush(prof), HB_OK);
+    char *text = trace_besides(first, sizeof first, NULL);
+    assert_non_null(strstr(text, "\"hipboard_reason\": \"step 20 took"));
+    assert_true(has_step(text, 20));
+    free(text);
+    while (!event_file_says("- step 20 took"))
+        nap();
+    put_request_file("ACTIVITIES_DURATION_MSECS=1\nREQUEST_TRACE_ID=job 7\n");
+    text = trace_besides(second, sizeof second, first);
+    assert_non_null(strstr(text, "\"hipboard_reason\": \"request file\""));
+    assert_non_null(strstr(text, "\"hipboard_request_id\": \"job 7\""));
+    free(text);
+    hb_profiler_destroy(prof);
+}
+
 static void a_ring_of_bytes_stays_small(void **state)
 {
     (void)state;
@@ -670,6 +732,7 @@ int main(void)
         IN_DIR(what_is_asked_for_at_the_end_is_written),
         IN_DIR(without_a_reason_nothing_is_written),
         IN_DIR(signals_numbers_and_requests_write_it),
+        IN_DIR(a_slow_step_and_the_file_of_a_job_write_it),
         IN_DIR(a_ring_of_bytes_stays_small),
         IN_DIR(threads_that_are_gone_are_forgotten),
         IN_DIR(nothing_is_lost_while_it_is_written),
