@@ -263,6 +263,24 @@ static void ids_are_a_processs_own(void **state)
     assert_int_equal(count(f, "process_ids"), 0);
 }
 
+/* Numbers of their own must not be others', or the next conversion gives them others again. */
+static void converted_once_damaged_ids_stay(void **state)
+{
+    fixture *f = *state;
+    assert_int_equal(
+        convert(f, X("cpu_op", "a", 1, 0, 9, "\"External id\": 5"),
+                X("cpu_op", "b", 2, 0, 9, "\"External id\": -1"),
+                "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"c\",\"pid\":8,\"tid\":3,\"ts\":1,"
+                "\"dur\":3,\"args\":{\"External id\": -1}}"),
+        HB_OK);
+    char *once = f->text;
+    f->text = NULL;
+    assert_non_null(strstr(once, "\"External id\": 6"));
+    assert_int_equal(convert_text(f, once), HB_OK);
+    assert_string_equal(f->text, once);
+    free(once);
+}
+
 static void threads_are_a_processs_own(void **state)
 {
     fixture *f = *state;
@@ -478,6 +496,7 @@ int main(void)
         TEST(calls_with_an_id_that_nobody_has_belong_to_their_thread),
         TEST(calls_of_a_step_stay_the_steps),
         TEST(ids_are_a_processs_own),
+        TEST(converted_once_damaged_ids_stay),
         TEST(threads_are_a_processs_own),
         TEST(kineto_tells_what_is_in_no_operator),
         TEST(steps_have_a_length),

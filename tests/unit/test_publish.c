@@ -395,6 +395,51 @@ static void what_killed_writers_left_is_removed(void **state)
     close(held);
 }
 
+static unsigned listings;
+
+/* Instead of the C library's: who reads a directory comes by here. */
+DIR *fdopendir(int fd)
+{
+    char path[40];
+    listings++;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    DIR *list = opendir(path);
+    if (list) close(fd);
+    return list;
+}
+
+static int publish_twice(void)
+{
+    bool ok = publish("a", "text", false) == HB_OK && publish("b", "text", false) == HB_OK;
+    return ok ? (int)listings : 100;
+}
+
+/* Of a process that has listed nothing yet. */
+static int listings_of(const char *variable, const char *rank)
+{
+    int status;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        if (variable) setenv(variable, rank, 1);
+        execl("/proc/self/exe", "test_publish", "twice", NULL);
+        _exit(101);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(system("rm -f a b"), 0);
+    return WEXITSTATUS(status);
+}
+
+static void of_a_job_only_the_first_process_lists_the_directory(void **state)
+{
+    (void)state;
+    assert_int_equal(listings_of(NULL, NULL), 1);
+    assert_int_equal(listings_of("RANK", "0"), 1);
+    assert_int_equal(listings_of("RANK", "7"), 0);
+    assert_int_equal(listings_of("OMPI_COMM_WORLD_RANK", "999"), 0);
+    assert_int_equal(listings_of("SLURM_PROCID", "1"), 0);
+}
+
 static void a_file_that_is_being_written_is_no_leftover(void **state)
 {
     (void)state;
@@ -479,8 +524,9 @@ static void what_is_synced_is_there(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, enter, leave)
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc == 2 && strcmp(argv[1], "twice") == 0) return publish_twice();
     const struct CMUnitTest tests[] = {
         TEST(what_killed_writers_left_is_removed), /* first: a directory is swept once */
         TEST(the_file_appears_when_whole),
@@ -501,6 +547,7 @@ int main(void)
         TEST(a_reader_who_leaves_is_an_error_and_not_the_end),
         TEST(standard_output_is_the_descriptor),
         TEST(a_file_that_is_being_written_is_no_leftover),
+        TEST(of_a_job_only_the_first_process_lists_the_directory),
         TEST(file_systems_that_can_do_less_have_their_files_too),
         TEST(what_is_synced_is_there),
     };

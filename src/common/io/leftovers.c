@@ -112,9 +112,23 @@ static bool is_new(const struct stat *dir)
     return true;
 }
 
+/* Of a job of many processes, which often share a directory, and on a file system where looking
+ * through one is dear: its first one does it for all. */
+static bool is_first_of_job(void)
+{
+    static const char *const ranks[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK",
+                                        "SLURM_PROCID"};
+    for (size_t i = 0; i < HB_ARRAY_LEN(ranks); i++) {
+        const char *rank = secure_getenv(ranks[i]);
+        if (rank && *rank) return strcmp(rank, "0") == 0;
+    }
+    return true;
+}
+
 void hb_leftovers_sweep_once(int dir_fd, const char *path)
 {
     struct stat st;
+    if (!is_first_of_job()) return;
     int size = directory_size(path);
     char *dir = size ? strndup(path, (size_t)size) : strdup(".");
     int fd = dir ? open_directory(dir_fd, dir) : -1;

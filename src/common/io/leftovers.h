@@ -13,7 +13,8 @@ char *hb_leftover_name(const char *path);
 /** Removes what killed writers left in a directory: regular files of such names that this user
  * owns, that nobody holds a lock (flock) on and that were not written to for a minute. */
 void hb_leftovers_sweep(int dir_fd, const char *dir);
-/** The same in the directory of `path`, but once in the process's life. */
+/** The same in the directory of `path`, but once in the process's life, and of a job's processes
+ * only by that of rank 0. */
 void hb_leftovers_sweep_once(int dir_fd, const char *path);
 
 #endif

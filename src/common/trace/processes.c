@@ -137,13 +137,21 @@ static void add_call(separator *s, const hb_ids *ids, uint32_t process)
     if (!s->no_memory) s->calls[s->num_calls++] = (call){ids->corr, ids->ext, ids->ts, process};
 }
 
+/* Damaged ids may be negative. */
+static void widen(int64_t *least, int64_t *largest, int64_t id)
+{
+    if (id == HB_ID_ABSENT) return;
+    *least = HB_MIN(*least, id);
+    *largest = HB_MAX(*largest, id);
+}
+
 static void note_ids(separator *s)
 {
-    int64_t largest = 0;
+    int64_t least = 0, largest = 0;
     for (uint32_t i = 0; i < s->events->count && !s->no_memory; i++) {
         hb_ids ids = ids_of(s, i);
-        if (ids.ext != HB_ID_ABSENT) largest = HB_MAX(largest, ids.ext);
-        if (ids.corr != HB_ID_ABSENT) largest = HB_MAX(largest, ids.corr);
+        widen(&least, &largest, ids.ext);
+        widen(&least, &largest, ids.corr);
         if (!is_host(&ids)) continue;
         uint32_t process = process_of(s, ids.pid);
         if (ids.ext != 0) add_use(s, &s->exts, ids.ext, process);
@@ -157,7 +165,8 @@ static void note_ids(separator *s)
     sort_uses(&s->tids);
     if (s->num_calls) qsort(s->calls, s->num_calls, sizeof *s->calls, compare_calls);
     /* Above these an id is no number that readers of JSON keep; nobody writes such. */
-    s->stride = largest < ((int64_t)1 << 60) / s->num_pids ? largest + 1 : 0;
+    uint64_t range = (uint64_t)largest - (uint64_t)least;
+    s->stride = range < ((uint64_t)1 << 60) / s->num_pids ? (int64_t)range + 1 : 0;
 }
 
 /* ---- whose work it is ---- */
@@ -259,9 +268,14 @@ static uint32_t owner_of(separator *s, const hb_ids *ids)
 
 /* ---- numbers of their own ---- */
 
-static int64_t largest_tid(const separator *s)
+static int64_t stride_of_tids(const separator *s)
 {
-    return s->tids.count ? HB_MAX(s->tids.list[s->tids.count - 1].id, 0) : 0;
+    int64_t least = 0, largest = 0;
+    if (s->tids.count) {
+        widen(&least, &largest, s->tids.list[0].id);
+        widen(&least, &largest, s->tids.list[s->tids.count - 1].id);
+    }
+    return (int64_t)((uint64_t)largest - (uint64_t)least + 1);
 }
 
 static bool rename_ids(separator *s, hb_ids *ids, uint32_t process)
@@ -272,7 +286,7 @@ static bool rename_ids(separator *s, hb_ids *ids, uint32_t process)
     if (ids->corr != HB_ID_ABSENT) ids->corr += offset;
     if (ids->role != HB_ID_WORK && ids->tid != HB_ID_ABSENT &&
         is_taken(&s->tids, ids->tid, process))
-        ids->tid += (largest_tid(s) + 1) * process;
+        ids->tid = (int64_t)((uint64_t)ids->tid + (uint64_t)stride_of_tids(s) * process);
     return ids->ext != before.ext || ids->corr != before.corr || ids->tid != before.tid;
 }
 
