@@ -129,6 +129,8 @@ static hb_thread *take_state(void)
     bool is_new = t == NULL;
     if (is_new) t = allocate();
     if (!t) return NULL;
+    /* A call within this one, of a malloc() that records, must not take it for gone. */
+    __atomic_store_n(&t->frame, HB_NO_FRAME, __ATOMIC_RELAXED);
     hb_thread_enter_at(t, atomic_load(&t->busy));
     hb_thread_set_epoch(t, 0);
     t->pos = t->end = NULL;
