@@ -25,6 +25,8 @@
 #define HB_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 #define HB_COLD              __attribute__((cold, noinline))
 #define HB_ARRAY_LEN(a)      (sizeof(a) / sizeof((a)[0]))
+/** `n` up to a multiple of `to`; unsigned. */
+#define HB_ROUND_UP(n, to)   (((n) + (to)-1) / (to) * (to))
 #define HB_MIN(a, b)         ((a) < (b) ? (a) : (b))
 #define HB_MAX(a, b)         ((a) > (b) ? (a) : (b))
 

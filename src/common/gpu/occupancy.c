@@ -50,18 +50,13 @@ static const architecture *find(const char *arch)
     return found;
 }
 
-static uint32_t round_up(uint32_t value, uint32_t granule)
-{
-    return (value + granule - 1) / granule * granule;
-}
-
 static uint32_t waves_by_vgprs(const architecture *a, const hb_occupancy_query *q)
 {
     if (q->vgprs == HB_REGISTERS_UNKNOWN) return a->max_waves;
     uint32_t narrow = a->rdna && q->wave_size == 32 ? 2 : 1;
     uint32_t agprs = q->agprs == HB_REGISTERS_UNKNOWN ? 0 : q->agprs;
-    uint32_t used = a->unified && agprs ? round_up(q->vgprs, 4) + agprs : HB_MAX(q->vgprs, agprs);
-    uint32_t taken = round_up(HB_MAX(used, 1u), a->vgpr_granule * narrow);
+    uint32_t used = a->unified && agprs ? HB_ROUND_UP(q->vgprs, 4) + agprs : HB_MAX(q->vgprs, agprs);
+    uint32_t taken = HB_ROUND_UP(HB_MAX(used, 1u), a->vgpr_granule * narrow);
     return HB_MIN(a->vgprs * narrow / taken, a->max_waves);
 }
 
@@ -94,7 +89,7 @@ static bound blocks_per_cu(const architecture *a, const hb_occupancy_query *q, u
     if (q->lds_bytes > a->lds_bytes)
         tighten(&b, 0, "LDS");
     else if (q->lds_bytes)
-        tighten(&b, a->lds_bytes / round_up(q->lds_bytes, a->lds_granule), "LDS");
+        tighten(&b, a->lds_bytes / HB_ROUND_UP(q->lds_bytes, a->lds_granule), "LDS");
     return b;
 }
 

@@ -77,7 +77,7 @@ hb_result hb_demand_ask(hb_profiler *prof, const hb_request *request, uint64_t *
 
 /* ---- by steps ---- */
 
-static int64_t round_up(int64_t step, int64_t to)
+static int64_t next_multiple(int64_t step, int64_t to)
 {
     int64_t over = step % to;
     if (over == 0) return step;
@@ -90,7 +90,7 @@ static int64_t round_up(int64_t step, int64_t to)
 static void find_first_step(hb_demand *d, int64_t step)
 {
     if (hb_clock_ns(CLOCK_MONOTONIC) < d->at_ns) return;
-    d->first_step = round_up(HB_MAX(step, d->request.start_step), d->request.roundup);
+    d->first_step = next_multiple(HB_MAX(step, d->request.start_step), d->request.roundup);
     d->last_step = d->first_step <= INT64_MAX - d->request.steps
                        ? d->first_step + d->request.steps - 1
                        : INT64_MAX;

@@ -188,14 +188,16 @@ static bool take_object(reading *r, const char *where, const field *fields, void
     if (hb_value_is_null(value)) return true;
     if (value->type != HB_JSON_OBJECT)
         return refuse(r, HB_ERROR_INVALID_ARGUMENT, key, "must be an object");
-    reading outer = *r;
+    const char *outer_where = r->where;
+    const field *outer_fields = r->fields;
+    void *outer_to = r->to;
     r->where = where;
     r->fields = fields;
     r->to = to;
     hb_json_each_member((hb_str){value->s, (uint32_t)value->size}, take_member, r);
-    r->where = outer.where;
-    r->fields = outer.fields;
-    r->to = outer.to;
+    r->where = outer_where;
+    r->fields = outer_fields;
+    r->to = outer_to;
     return r->result == HB_OK;
 }
 

@@ -125,15 +125,10 @@ static void seal(hb_segment *segment)
     segment->crc = hb_crc32c((const char *)segment + skipped, sizeof *segment - skipped);
 }
 
-static uint64_t round_up(uint64_t n, uint64_t to)
-{
-    return (n + to - 1) / to * to;
-}
-
 bool hb_spool_append(hb_spool *spool, hb_segment *segment, uint64_t *offset)
 {
     char *payload = (char *)(segment + 1);
-    size_t bytes = sizeof *segment + segment->bytes, whole = round_up(bytes, HB_SEGMENT_ALIGN);
+    size_t bytes = sizeof *segment + segment->bytes, whole = HB_ROUND_UP(bytes, HB_SEGMENT_ALIGN);
     memset(payload + segment->bytes, 0, whole - bytes);
     segment->padding = 0;
     segment->payload_crc = hb_crc32c(payload, segment->bytes);
@@ -174,7 +169,7 @@ bool hb_spool_add_hot(hb_spool *spool, uint32_t count)
     uint32_t room = spool->pool.first_in_memory - from;
     count = HB_MIN(count, room);
     if (count == 0 || spool->file_full) return false;
-    uint64_t offset = round_up(spool->tail + sizeof(hb_segment), HB_CHUNK_BYTES);
+    uint64_t offset = HB_ROUND_UP(spool->tail + sizeof(hb_segment), HB_CHUNK_BYTES);
     hb_segment head = {.kind = HB_SEGMENT_HOT,
                        .padding = (uint32_t)(offset - spool->tail - sizeof head),
                        .bytes = (uint64_t)count * HB_CHUNK_BYTES};
@@ -204,7 +199,7 @@ static bool write_zeros(int fd, hb_extent extent)
 /* Zeros first: what is left of a segment behind a new one must not be read. */
 void hb_spool_punch(hb_spool *spool, hb_extent extent)
 {
-    extent.bytes = round_up(extent.bytes, HB_SEGMENT_ALIGN);
+    extent.bytes = HB_ROUND_UP(extent.bytes, HB_SEGMENT_ALIGN);
     int fd = lock_file(spool);
     bool ok = fd >= 0 && (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                                     (off_t)extent.offset, (off_t)extent.bytes) == 0 ||

@@ -22,11 +22,6 @@ static bool read_memory(int mem, uint64_t address, void *to, size_t bytes)
     return pread(mem, to, bytes, (off_t)address) == (ssize_t)bytes;
 }
 
-static size_t round_up(size_t n, size_t align)
-{
-    return (n + align - 1) & ~(align - 1);
-}
-
 /* The id in a note segment, or NULL. */
 static const unsigned char *find_id(const unsigned char *notes, size_t size, size_t align,
                                     uint32_t *id_size)
@@ -34,14 +29,14 @@ static const unsigned char *find_id(const unsigned char *notes, size_t size, siz
     ElfW(Nhdr) note;
     for (size_t at = 0; at + sizeof note <= size;) {
         memcpy(&note, notes + at, sizeof note);
-        size_t name = at + sizeof note, desc = name + round_up(note.n_namesz, align);
+        size_t name = at + sizeof note, desc = name + HB_ROUND_UP(note.n_namesz, align);
         if (desc > size || note.n_descsz > size - desc) return NULL;
         if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
             memcmp(notes + name, "GNU", 4) == 0) {
             *id_size = note.n_descsz;
             return notes + desc;
         }
-        at = desc + round_up(note.n_descsz, align);
+        at = desc + HB_ROUND_UP(note.n_descsz, align);
     }
     return NULL;
 }
