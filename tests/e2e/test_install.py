@@ -128,6 +128,39 @@ def test_libraries_of_two_builds_do_not_come_together(prefix, libdir, tmp_path):
     assert done.returncode != 0 and other.decode() in done.stderr
 
 
+def other_release(prefix, libdir, tmp_path, part):
+    """A copy of the installation in which a part is of another version."""
+    copy = tmp_path / "mixed"
+    shutil.copytree(prefix, copy, symlinks=True)
+    file = copy / libdir.relative_to(prefix) / "hipboard" / part
+    [version] = pkg_config(prefix, "--modversion")
+    text = file.read_bytes()
+    assert b"hipboard-part " + version.encode() in text
+    file.write_bytes(text.replace(b"hipboard-part " + version.encode(),
+                                  b"hipboard-part 9" + version[1:].encode()))
+    return copy, copy / libdir.relative_to(prefix), "9" + version[1:]
+
+
+def test_a_library_of_another_release_is_not_loaded_into_programs(prefix, libdir, tmp_path):
+    copy, libraries, version = other_release(prefix, libdir, tmp_path, "libhipboard-capture.so")
+    done = subprocess.run([copy / "bin/hipboard", "record", "-o", tmp_path / "runs", "--", "true"],
+                          text=True, capture_output=True,
+                          env=dict(os.environ, LD_LIBRARY_PATH=str(libraries)))
+    assert done.returncode != 0
+    assert f"hipboard {version}" in done.stderr and "install all of one release" in done.stderr
+
+
+def test_a_helper_of_another_release_is_not_started(prefix, libdir, tmp_path):
+    _, libraries, version = other_release(prefix, libdir, tmp_path, "hipboard-symbolizer")
+    flags = pkg_config(prefix, "--cflags", "--libs")
+    run("cc", "-g", PROGRAMS / "stacks.c", "-o", tmp_path / "stacks", *flags)
+    done = subprocess.run([tmp_path / "stacks", tmp_path / "runs"], text=True, capture_output=True,
+                          env=dict(os.environ, LD_LIBRARY_PATH=str(libraries)))
+    assert done.returncode == 0 and f"hipboard {version}" in done.stderr
+    [stack] = stacks_in(tmp_path / "runs")
+    assert not STACK.match(stack)
+
+
 @pytest.mark.parametrize("standard", ["c++17", "c++20"])
 def test_cxx_program(prefix, libdir, tmp_path, standard):
     flags = pkg_config(prefix, "--cflags", "--libs", package="hipboard-analysis")

@@ -22,6 +22,9 @@
 
 #include <hipboard/hipboard.h>
 
+/* For hb_part_path(). */
+__attribute__((used)) static const char part_of[] = HB_PART;
+
 #define NS_PER_S INT64_C(1000000000)
 #define NEVER    INT64_MAX
 

@@ -6,6 +6,9 @@
  */
 #include <hipboard/hipboard.h>
 
+/* For hb_part_path(). */
+__attribute__((used)) static const char part_of[] = HB_PART;
+
 __attribute__((visibility("default"))) void *rocprofiler_configure(uint32_t version,
                                                                    const char *version_text,
                                                                    uint32_t priority,

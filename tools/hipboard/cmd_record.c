@@ -53,22 +53,6 @@ static int fail(const char *what, const char *why)
 
 /* ---- the library ---- */
 
-/* Beside this program, as built, or where it is installed. */
-static bool find_library(char path[PATH_MAX])
-{
-    char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (n <= 0) return false;
-    self[n] = '\0';
-    *strrchr(self, '/') = '\0';
-    static const char *const places[] = {"", "/" CAPTURE_FROM_BINDIR};
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        int len = snprintf(path, PATH_MAX, "%s%s/" CAPTURE_LIBRARY, self, places[i]);
-        if (len < PATH_MAX && access(path, R_OK) == 0) return true;
-    }
-    return false;
-}
-
 /* LD_PRELOAD is a list between blanks and colons, without a way to quote them: a library whose path
  * has some is reached by a link. */
 static bool name_without_blanks(request *r)
@@ -165,12 +149,9 @@ static void allow_address_checks(void)
 static void preload_for_rocprofiler(const request *r)
 {
     char library[PATH_MAX + sizeof ROCPROFILER_LIBRARY];
-    const char *slash = strrchr(r->library, '/');
     bool wanted = r->activities == 0 || (r->activities & HB_ACTIVITY_HIP);
     if (!wanted || !dlopen("librocprofiler-sdk.so", RTLD_LAZY)) return;
-    snprintf(library, sizeof library, "%.*s/" ROCPROFILER_LIBRARY, (int)(slash - r->library),
-             r->library);
-    if (access(library, R_OK) == 0) preload(library);
+    if (hb_part_path(ROCPROFILER_LIBRARY, library, sizeof library) == HB_OK) preload(library);
 }
 
 /* TensorBoard mixes what several event files of a directory say, so one process of a parallel run
@@ -422,7 +403,8 @@ static bool make_directories(const char *path)
 
 static int record(request *r, char **program)
 {
-    if (!find_library(r->library)) return fail(CAPTURE_LIBRARY, "not found beside this program");
+    if (hb_part_path(CAPTURE_LIBRARY, r->library, sizeof r->library) != HB_OK)
+        return fail(CAPTURE_LIBRARY, hb_last_error());
     if (!make_directories(r->dir)) return fail(r->dir, strerror(errno));
     if (!realpath(r->dir, r->full_dir)) return fail(r->dir, strerror(errno)); /* it may chdir() */
     if (!name_without_blanks(r)) return fail("/tmp", strerror(errno));

@@ -22,6 +22,9 @@
 
 #include "debug_info.h"
 
+/* For hb_part_path(). */
+__attribute__((used)) static const char part_of[] = HB_PART;
+
 enum { MOST_CPU_S = 600 };
 
 static void put_text(const char *text)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbols/symbolizer_process.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -19,7 +18,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PROGRAM      "hipboard-symbolizer"
+#include "symbols/own_parts.h"
+
+#define PROGRAM      HB_PART_SYMBOLIZER
 #define PATH_SETTING "HIPBOARD_SYMBOLIZER" /* its path; empty: none */
 
 /* A program's debug information may be gigabytes. */
@@ -27,48 +28,15 @@ enum { PATIENCE_MS = 30000, STACK_SIZE = 1 << 16 };
 
 /* ---- where it is ---- */
 
-/* Beside the library, as installed; as built; where it was to be installed, for programs that are
- * linked to the static library. */
-static const char *const places[] = {"%s/hipboard/" PROGRAM, "%s/../../tools/symbolizer/" PROGRAM,
-                                     SYMBOLIZER_DIR "/" PROGRAM};
-
-/* What another user than who installed the library could have put there is not started. */
-static bool may_be_run(const char *path, uid_t installer)
-{
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-           (st.st_uid == 0 || st.st_uid == geteuid() || st.st_uid == installer) &&
-           !(st.st_mode & S_IWOTH) && access(path, X_OK) == 0;
-}
-
-/* Of the file that this code is in: its directory and owner. */
-static bool own_place(char dir[PATH_MAX], uid_t *owner)
-{
-    Dl_info info;
-    struct stat st;
-    if (!dladdr((void *)(uintptr_t)&may_be_run, &info) || !info.dli_fname) return false;
-    const char *file = strchr(info.dli_fname, '/') ? info.dli_fname : "/proc/self/exe";
-    if (!realpath(file, dir) || stat(dir, &st) != 0) return false;
-    *strrchr(dir, '/') = '\0';
-    *owner = st.st_uid;
-    return true;
-}
-
+/* False: not there, and hb_last_error() says why. */
 static bool find_program(char path[PATH_MAX])
 {
-    char dir[PATH_MAX];
-    uid_t installer = 0;
     const char *set = secure_getenv(PATH_SETTING);
-    if (set) return snprintf(path, PATH_MAX, "%s", set) < PATH_MAX && may_be_run(path, 0);
-    if (!own_place(dir, &installer)) *dir = '\0';
-    for (size_t i = 0; i < HB_ARRAY_LEN(places); i++) {
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-        int n = snprintf(path, PATH_MAX, places[i], dir);
-#pragma GCC diagnostic pop
-        if (n < PATH_MAX && may_be_run(path, installer)) return true;
-    }
-    return false;
+    if (!set) return hb_part_path(PROGRAM, path, PATH_MAX) == HB_OK && access(path, X_OK) == 0;
+    bool may = snprintf(path, PATH_MAX, "%s", set) < PATH_MAX && hb_part_may_be_run(path, 0) &&
+               access(path, X_OK) == 0;
+    if (!may) hb_fail(HB_ERROR_UNSUPPORTED, PROGRAM " is not there; " PATH_SETTING " names it");
+    return may;
 }
 
 /* ---- starting it ---- */
@@ -185,7 +153,7 @@ bool hb_symbolizer_start(hb_symbolizer_process *p, hb_str loaded_code)
     *p = (hb_symbolizer_process){.pipe = HB_NO_KEPT_FILE, .patience_ms = PATIENCE_MS};
     hb_buf_init(&p->answers, (size_t)64 << 20);
     if (is_secure()) return fail(p, "this program has privileges of its own");
-    if (!find_program(path)) return fail(p, PROGRAM " is not there; " PATH_SETTING " may name it");
+    if (!find_program(path)) return fail(p, "%s", hb_last_error());
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         return fail(p, "no pipe to %s: %s", path, strerror(errno));
     pid_t pid = launch_program(path, ends[1]);

@@ -17,7 +17,7 @@ typedef struct hb_symbolizer_process {
     hb_kept_file pipe; /* both ways; none: not running */
     hb_buf answers;    /* received; `taken` of it are used up */
     size_t taken;
-    int patience_ms; /* for an answer; may be changed */
+    int patience_ms;  /* for an answer; may be changed */
     char reason[256]; /* why it is not running */
 } hb_symbolizer_process;
 

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbols/own_parts.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What a part holds, and behind it its version. */
+static const char mark[] = "hipboard-part ";
+
+/* Folders, from the library's: as installed; as built. Then where it was to be installed, for
+ * programs that are linked to the static library. */
+static const char *const folders[] = {"/hipboard", "/../../tools/symbolizer",
+                                      "/../../tools/hipboard"};
+
+bool hb_part_may_be_run(const char *path, uid_t installer)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+           (st.st_uid == 0 || st.st_uid == geteuid() || st.st_uid == installer) &&
+           !(st.st_mode & S_IWOTH) && access(path, R_OK) == 0;
+}
+
+/* Of the file that this code is in: its directory and owner. */
+static bool own_place(char dir[PATH_MAX], uid_t *owner)
+{
+    Dl_info info;
+    struct stat st;
+    if (!dladdr((void *)(uintptr_t)&hb_part_may_be_run, &info) || !info.dli_fname) return false;
+    const char *file = strchr(info.dli_fname, '/') ? info.dli_fname : "/proc/self/exe";
+    if (!realpath(file, dir) || stat(dir, &st) != 0) return false;
+    *strrchr(dir, '/') = '\0';
+    *owner = st.st_uid;
+    return true;
+}
+
+static void read_version(const char *at, const char *end, char version[32])
+{
+    size_t n = 0;
+    while (at < end && *at && n < 31)
+        version[n++] = *at++;
+    version[n] = '\0';
+}
+
+/* "": the file does not say. */
+static void version_of(const char *path, char version[32])
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    void *text = MAP_FAILED;
+    *version = '\0';
+    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 0)
+        text = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (fd >= 0) close(fd);
+    if (text == MAP_FAILED) return;
+    const char *end = (const char *)text + st.st_size;
+    const char *at = memmem(text, (size_t)st.st_size, mark, sizeof mark - 1);
+    if (at) read_version(at + sizeof mark - 1, end, version);
+    munmap(text, (size_t)st.st_size);
+}
+
+static hb_result check_version(const char *path)
+{
+    char version[32];
+    version_of(path, version);
+    if (strcmp(version, hb_version()) == 0) return HB_OK;
+    return hb_fail(HB_ERROR_UNSUPPORTED,
+                   "%s is a part of hipboard %s, and this is libhipboard %s: install all of one "
+                   "release",
+                   path, *version ? version : "of another release", hb_version());
+}
+
+hb_result hb_part_path(const char *part, char *path, size_t size)
+{
+    char dir[PATH_MAX];
+    uid_t installer = 0;
+    if (!part || !path || !*part || strchr(part, '/'))
+        return hb_fail(HB_ERROR_INVALID_ARGUMENT, "no name of a part, or no place for its path");
+    bool known = own_place(dir, &installer);
+    for (size_t i = 0; i <= HB_ARRAY_LEN(folders); i++) {
+        bool last = i == HB_ARRAY_LEN(folders);
+        if (!last && !known) continue;
+        int n = last ? snprintf(path, size, PARTS_DIR "/%s", part)
+                     : snprintf(path, size, "%s%s/%s", dir, folders[i], part);
+        if (n > 0 && (size_t)n < size && hb_part_may_be_run(path, installer))
+            return check_version(path);
+    }
+    return hb_fail(HB_ERROR_NOT_FOUND, "%s is neither in %s/hipboard nor in " PARTS_DIR, part,
+                   known ? dir : "the library's folder");
+}
