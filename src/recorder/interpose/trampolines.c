@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 /* What the assembly reaches by name. */
 #define BY_NAME __attribute__((visibility("hidden"), used))
@@ -283,27 +282,36 @@ const char hb_trampoline_code[1];
 
 /* ---- what the code calls ---- */
 
+/* Pages are multiples of it. */
+#define SMALLEST_PAGE 4096u
+
 /* The stack may end behind the parameters, as that of a fiber does: what lies in another page than
  * the first word is looked at only if that page is there. */
-static size_t words_there(const uint64_t *stack)
+static size_t words_there(const volatile uint64_t *stack)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t left = (page - (uintptr_t)stack % page) / sizeof *stack;
+    size_t left = (SMALLEST_PAGE - (uintptr_t)stack % SMALLEST_PAGE) / sizeof *stack;
     unsigned char there;
-    if (left >= HB_CALL_STACK_WORDS) return HB_CALL_STACK_WORDS;
-    void *next = (char *)(uintptr_t)(stack + left);
+    if (HB_LIKELY(left >= HB_CALL_STACK_WORDS)) return HB_CALL_STACK_WORDS;
+    void *next = (void *)(uintptr_t)(stack + left);
     int saved = errno;
-    bool ends = mincore(next, page, &there) != 0 && errno == ENOMEM;
+    bool ends = mincore(next, SMALLEST_PAGE, &there) != 0 && errno == ENOMEM;
     errno = saved;
     return ends ? left : HB_CALL_STACK_WORDS;
 }
 
+/* What lies behind the parameters may be anything, also what a sanitizer forbids to touch;
+ * volatile, or the compiler makes it a memcpy(), which asks the sanitizer. */
+__attribute__((no_sanitize("address", "thread"))) static void copy_stack(
+    uint64_t *words, const volatile uint64_t *stack)
+{
+    size_t n = words_there(stack);
+    for (size_t i = 0; i < HB_CALL_STACK_WORDS; i++)
+        words[i] = i < n ? stack[i] : 0;
+}
+
 BY_NAME bool hb_trampoline_enter(hb_call *call)
 {
-    size_t words = words_there(call->stack);
-    memcpy(call->words + HB_CALL_REGISTERS, call->stack, words * sizeof *call->words);
-    memset(call->words + HB_CALL_REGISTERS + words, 0,
-           (HB_CALL_STACK_WORDS - words) * sizeof *call->words);
+    copy_stack(call->words + HB_CALL_REGISTERS, call->stack);
     return hb_trampoline_slots[call->index].hooks->enter(call);
 }
 
