@@ -34,7 +34,7 @@ void hb_find_owners(hb_host_span *spans, size_t count,
                     void (*own)(void *context, uint32_t call, uint32_t scope), void *context)
 {
     uint32_t open = NO_SPAN; /* the innermost scope; the others by .outer */
-    qsort(spans, count, sizeof *spans, compare);
+    if (count) qsort(spans, count, sizeof *spans, compare);
     for (uint32_t i = 0; i < count; i++) {
         hb_host_span *s = &spans[i];
         if (i && s->thread != spans[i - 1].thread) open = NO_SPAN;

@@ -50,9 +50,13 @@ static hb_sid intern_output(maker *m)
     return intern_str(m, take_text(m));
 }
 
-/* The characters of a JSON string with its quotes. */
+/* The characters of a JSON string with its quotes; nothing stands there without memory. */
 static hb_sid intern_json_string(maker *m, hb_str json)
 {
+    if (json.len < 2) {
+        m->builder.failed = true;
+        return 0;
+    }
     hb_value value = {json.s + 1, json.len - 2, HB_JSON_STRING,
                       memchr(json.s, '\\', json.len) != NULL};
     m->scratch.size = 0;
@@ -337,7 +341,7 @@ static void take_member(void *context, hb_member_part part)
 {
     maker *m = context;
     hb_str text = take_text(m);
-    if (part == HB_MEMBER_KEY) return; /* what was written before it */
+    if (part == HB_MEMBER_KEY || m->sink.buf.failed) return; /* what was written before it */
     if (part == HB_MEMBER_VALUE) {
         text.len -= HB_MIN(text.len, 2u); /* the colon and a blank */
         hb_sid key = intern_json_string(m, text);
