@@ -558,6 +558,7 @@ typedef struct hb_memory_holder {
     uint64_t allocations;
     double bytes, largest_bytes;
     double first_us; /* when the first of them was made, since the trace began */
+    bool before;     /* they were made before the trace; `name` is then who was recorded to do it */
 } hb_memory_holder;
 
 typedef enum hb_memory_moment { HB_MEMORY_AT_PEAK, HB_MEMORY_AT_END } hb_memory_moment;
@@ -569,7 +570,8 @@ HB_API size_t hb_memory_profile_num_devices(const hb_memory_profile *profile);
 /** HB_ERROR_NOT_FOUND when `index` is too large. */
 HB_API hb_result hb_memory_profile_device(const hb_memory_profile *profile, size_t index,
                                           hb_memory_device *device);
-/** Who held what was allocated within the trace, by bytes, descending. */
+/** Who held memory, by bytes, descending: what was allocated within the trace, and as far as the
+ * trace tells of it what was before. */
 HB_API hb_result hb_memory_profile_holders(hb_memory_profile *profile, size_t device,
                                            hb_memory_moment moment, hb_memory_grouping grouping,
                                            const hb_memory_holder **holders, size_t *count);

@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <hipboard/analysis.h>
+
 #include "record/live_memory.h"
 #include "recorded.h"
 
@@ -222,6 +224,54 @@ static void more_addresses_than_are_listed_are_in_the_total(void **state)
     hb_profiler_destroy(prof);
 }
 
+/* What was there before is no allocation of the trace's. */
+static void a_memory_profile_tells_what_was_before_apart(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/hb-live-memory-XXXXXX.json";
+    hb_profiler *prof = with_memory((hb_schedule){0});
+    assert_int_equal(hb_profiler_start(prof), HB_OK);
+    HB_RECORD_FUNCTION("weights") {
+        allocate(1, 3000);
+    }
+    hb_profiler_stop(prof);
+    allocate(2, 500);
+    assert_int_equal(hb_profiler_start(prof), HB_OK);
+    HB_RECORD_FUNCTION("work") {
+        allocate(3, 10);
+        free_again(2, 500);
+    }
+    hb_profiler_stop(prof);
+    close(mkstemps(path, 5));
+    assert_int_equal(hb_export_chrome_trace(prof, path, 0), HB_OK);
+    hb_profiler_destroy(prof);
+    hb_trace_file *file;
+    hb_memory_profile *memory;
+    hb_memory_device cpu;
+    const hb_memory_holder *holders;
+    size_t n;
+    assert_int_equal(hb_trace_file_open(path, NULL, &file), HB_OK);
+    assert_int_equal(hb_memory_profile_create(file, &memory), HB_OK);
+    assert_int_equal(hb_memory_profile_device(memory, 0, &cpu), HB_OK);
+    assert_int_equal((int)cpu.start_bytes, 3500);
+    assert_int_equal((int)cpu.end_bytes, 3010);
+    assert_int_equal((int)cpu.peak_bytes, 3510);
+    assert_int_equal(cpu.allocations, 1);
+    assert_int_equal(cpu.unknown_frees, 0);
+    assert_int_equal((int)cpu.left_bytes, 10);
+    assert_int_equal(
+        hb_memory_profile_holders(memory, 0, HB_MEMORY_AT_END, HB_BY_OPERATOR, &holders, &n),
+        HB_OK);
+    assert_int_equal(n, 2);
+    assert_true(holders[0].before && !holders[1].before);
+    assert_string_equal(holders[0].name, "weights");
+    assert_int_equal((int)holders[0].bytes, 3000);
+    assert_string_equal(holders[1].name, "work");
+    hb_memory_profile_destroy(memory);
+    hb_trace_file_close(file);
+    unlink(path);
+}
+
 static void without_such_a_profiler_nothing_is_kept(void **state)
 {
     (void)state;
@@ -326,6 +376,7 @@ int main(void)
         cmocka_unit_test(frees_of_what_nobody_told_of_were_there_before),
         cmocka_unit_test(the_programs_own_totals_stand_at_the_beginning),
         cmocka_unit_test(more_addresses_than_are_listed_are_in_the_total),
+        cmocka_unit_test(a_memory_profile_tells_what_was_before_apart),
         cmocka_unit_test(without_such_a_profiler_nothing_is_kept),
         cmocka_unit_test(a_forked_child_begins_anew),
         cmocka_unit_test(totals_are_exact_while_threads_allocate),

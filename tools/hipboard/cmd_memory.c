@@ -53,8 +53,12 @@ static char *join_frames(const hb_memory_holder *h)
     return text;
 }
 
-static const char *name_of(const hb_memory_holder *h)
+static const char *name_of(const hb_memory_holder *h, char before[256])
 {
+    if (h->before) {
+        snprintf(before, 256, *h->name ? "(before the trace) %s" : "(before the trace)", h->name);
+        return before;
+    }
     if (!*h->name) return "(outside of all operators)";
     return *h->scopes ? h->scopes : h->name;
 }
@@ -71,9 +75,9 @@ static void print_holders(const request *r, const holders *h)
     table_init(&t, columns, 5 + h->has_frames);
     for (size_t i = 0; i < h->count; i++) {
         const hb_memory_holder *x = &h->list[i];
-        char *frames = join_frames(x);
+        char *frames = join_frames(x), before[256];
         double share = h->whole > 0 ? 100 * x->bytes / h->whole : NAN;
-        table_add(&t, x->bytes, share, (double)x->allocations, x->largest_bytes, name_of(x),
+        table_add(&t, x->bytes, share, (double)x->allocations, x->largest_bytes, name_of(x, before),
                   frames);
         free(frames);
     }
@@ -127,8 +131,9 @@ static void put_holders(const request *r, const char *key, const holders *h)
             print_json_string(x->stack[k]);
         }
         printf("], \"allocations\": %llu, \"bytes\": %.0f, \"largest_bytes\": %.0f, "
-               "\"first_us\": %.3f}",
-               (unsigned long long)x->allocations, x->bytes, x->largest_bytes, x->first_us);
+               "\"first_us\": %.3f, \"before\": %s}",
+               (unsigned long long)x->allocations, x->bytes, x->largest_bytes, x->first_us,
+               x->before ? "true" : "false");
     }
     printf("]");
 }

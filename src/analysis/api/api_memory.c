@@ -77,7 +77,7 @@ static void sum_living(const hb_memory_profile *p, uint32_t device, uint32_t at,
     *count = 0;
     const hb_allocation *x = at == HB_NO_RECORD ? NULL : hb_first_allocation(a, device);
     for (; x; x = hb_next_allocation(a, x)) {
-        if (!hb_allocation_lives(x, at)) continue;
+        if (x->held || !hb_allocation_lives(x, at)) continue;
         *bytes += x->bytes;
         ++*count;
     }
@@ -140,7 +140,9 @@ static hb_memory_holder public_holder(hb_memory_profile *p, const hb_holder *h, 
                              .allocations = h->count,
                              .bytes = h->bytes,
                              .largest_bytes = h->largest,
-                             .first_us = time_of(p, h->first)};
+                             .first_us = time_of(p, h->first),
+                             .before = h->held};
+    if (h->held && h->held_by) made.name = hb_trace_text(p->trace, h->held_by).s;
     if (h->owner == HB_NO_FN) return made;
     made.name = hb_trace_text(p->trace, p->list.items[h->owner].name).s;
     if (stacks) {

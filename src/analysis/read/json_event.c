@@ -29,6 +29,7 @@ static int event_slot(const char *s, size_t size)
 static int long_arg_slot(const char *s, size_t size)
 {
     switch (size) {
+    case 12: return KEY_IS("Allocated by") ? HB_SLOT_OWNER : -1;
     case 13:
         if (KEY_IS("blocks per SM")) return HB_SLOT_BLOCKS_PER_SM;
         if (KEY_IS("shared memory")) return HB_SLOT_SHARED;

@@ -268,6 +268,9 @@ static void add_memory(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row
     m->bytes_state = (uint8_t)number(raw, HB_SLOT_BYTES, &m->bytes);
     m->allocated_state = (uint8_t)number(raw, HB_SLOT_ALLOCATED, &m->allocated);
     m->reserved_state = (uint8_t)number(raw, HB_SLOT_RESERVED, &m->reserved);
+    hb_value owner = hb_raw_get(raw, HB_SLOT_OWNER);
+    m->held = owner.type == HB_JSON_STRING;
+    if (m->held && owner.size) m->owner = add_string(sink, &owner);
     /* Absent is 0 or NaN to the plugin; null is an error. */
     if (hb_raw_get(raw, HB_SLOT_BYTES).type == HB_JSON_NULL) m->bytes_state = HB_NUMBER_BAD;
     if (hb_raw_get(raw, HB_SLOT_ALLOCATED).type == HB_JSON_NULL) m->allocated_state = HB_NUMBER_BAD;

@@ -39,8 +39,8 @@ static void collect(hb_allocations *a)
         if (!isfinite(m->bytes) || m->device_type > 2 ||
             __builtin_add_overflow(base, row->start, &ns))
             continue;
-        *HB_PUSH(a->arena, &changes) =
-            (hb_memory_change){.ns = ns, .bytes = trunc(m->bytes), .row = i};
+        *HB_PUSH(a->arena, &changes) = (hb_memory_change){
+            .ns = ns, .bytes = trunc(m->bytes), .row = i, .held = m->held && m->bytes > 0};
     }
     a->changes = changes.items;
     a->num_changes = changes.count;
@@ -144,13 +144,17 @@ static void begin(joiner *j, uint32_t at, hb_dict_entry *live, bool has_address)
         j->a->items.items[before - 1].end = at;
         before = 0;
     }
+    const hb_trace *trace = j->a->list->trace;
     uint32_t owner = owner_of(j, c);
-    *HB_PUSH(j->a->arena, &j->a->items) = (hb_allocation){.bytes = c->bytes,
-                                                          .device = c->device,
-                                                          .begin = at,
-                                                          .end = HB_NO_RECORD,
-                                                          .owner = owner,
-                                                          .below = before};
+    *HB_PUSH(j->a->arena, &j->a->items) = (hb_allocation){
+        .bytes = c->bytes,
+        .device = c->device,
+        .begin = at,
+        .end = HB_NO_RECORD,
+        .owner = c->held ? HB_NO_FN : owner,
+        .held = c->held,
+        .held_by = c->held ? hb_trace_memory(trace, hb_trace_row(trace, c->row))->owner : 0,
+        .below = before};
     live->value = c->joined = j->a->items.count;
     hb_memory_place *d = &j->a->devices.items[c->device];
     if (d->last)
@@ -185,8 +189,8 @@ static void join(joiner *j, uint32_t at)
     bool has_address = addr != HB_KEY_NONE && addr != hb_key_int(0);
     hb_dict_entry *live = hb_dict_add(j->a->arena, &j->live, key_of(c, addr), &added);
     if (c->bytes > 0) {
-        d->num_allocations++;
-        d->allocated_bytes += c->bytes;
+        d->num_allocations += !c->held;
+        d->allocated_bytes += c->held ? 0 : c->bytes;
         begin(j, at, live, has_address);
     } else { /* 0 too: a free by someone who does not know the size */
         d->num_frees++;
@@ -208,7 +212,8 @@ static void start_totals(hb_allocations *a)
         double said = hb_trace_memory(trace, hb_trace_row(trace, c->row))->allocated;
         if (seen[c->device]) continue;
         seen[c->device] = true;
-        d->start_bytes = fmax(d->start_bytes, isfinite(said) ? said - c->bytes : 0);
+        double change = c->held ? 0 : c->bytes;
+        d->start_bytes = fmax(d->start_bytes, isfinite(said) ? said - change : 0);
         d->total = d->peak_bytes = d->start_bytes;
     }
 }
@@ -218,8 +223,8 @@ static void sum_totals(hb_allocations *a)
     for (uint32_t i = 0; i < a->num_changes; i++) {
         hb_memory_change *c = &a->changes[i];
         hb_memory_place *d = &a->devices.items[c->device];
-        c->total = d->total += c->bytes;
-        if (d->total <= d->peak_bytes) continue;
+        c->total = d->total += c->held ? 0 : c->bytes;
+        if (c->held ? d->total < d->peak_bytes : d->total <= d->peak_bytes) continue;
         d->peak = i;
         d->peak_bytes = d->total;
     }

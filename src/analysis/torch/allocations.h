@@ -20,6 +20,7 @@ typedef struct hb_memory_change {
     uint32_t row;
     uint32_t joined; /* allocation that it begins or ends, index + 1; 0: ends an unknown one */
     bool again;      /* begins where another one was, whose end nobody reported */
+    bool held;       /* begins one from before the trace, which is in all totals */
 } hb_memory_change;
 
 typedef struct hb_allocation {
@@ -27,6 +28,8 @@ typedef struct hb_allocation {
     uint32_t device;
     uint32_t begin, end; /* indices of changes; end HB_NO_RECORD: still there */
     uint32_t owner;      /* event of the list, the innermost around it; HB_NO_FN: none */
+    bool held;           /* from before the trace, by: */
+    hb_sid held_by;      /* the name of an event then; 0: not known */
     uint32_t below;      /* another one with the same key, index + 1 */
     uint32_t next;       /* the next one on its device, index + 1 */
 } hb_allocation;
@@ -35,7 +38,7 @@ typedef struct hb_memory_place {
     hb_key id;          /* Device Id */
     bool gpu;           /* else the CPU */
     char name[32];      /* as torch names it: "cpu", "cuda:0" */
-    double start_bytes; /* allocated before the first change */
+    double start_bytes; /* allocated before the trace */
     double total;       /* after the last change */
     double peak_bytes;
     uint32_t peak;        /* change after which so much was allocated; HB_NO_RECORD: the start */

@@ -33,8 +33,10 @@ static uint32_t path_of(grouping *g, uint32_t event)
     return number;
 }
 
-static uint32_t group_of(grouping *g, uint32_t owner)
+static uint32_t group_of(grouping *g, const hb_allocation *x)
 {
+    uint32_t owner = x->owner;
+    if (x->held) return pair(g, UINT32_MAX, x->held_by);
     if (owner == HB_NO_FN) return 0;
     if (!g->stacks) return pair(g, 0, g->a->list->items[owner].name);
     uint32_t number = path_of(g, owner);
@@ -46,11 +48,12 @@ static uint32_t group_of(grouping *g, uint32_t owner)
 static void add(grouping *g, const hb_allocation *x)
 {
     bool added;
-    hb_dict_entry *e = hb_dict_add(g->a->arena, &g->groups, group_of(g, x->owner), &added);
+    hb_dict_entry *e = hb_dict_add(g->a->arena, &g->groups, group_of(g, x), &added);
     if (added) {
         e->value = g->made.count;
         hb_holder *made = HB_PUSH(g->a->arena, &g->made);
-        *made = (hb_holder){.owner = x->owner, .first = x->begin};
+        *made = (hb_holder){
+            .owner = x->owner, .held = x->held, .held_by = x->held_by, .first = x->begin};
         if (g->stacks && x->owner != HB_NO_FN) made->stack = g->stacks[x->owner];
     }
     hb_holder *h = &g->made.items[e->value];

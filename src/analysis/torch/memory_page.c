@@ -43,13 +43,15 @@ static void choose_series(page *p)
 {
     p->holders = hb_holders_at(p->a, p->device, p->place->peak, NULL);
     for (uint32_t i = 0; i < p->holders.count && i < OPERATORS; i++)
-        hb_dict_set(p->a->arena, &p->series_of, name_of(p, p->holders.items[i].owner), i + 1);
+        if (!p->holders.items[i].held)
+            hb_dict_set(p->a->arena, &p->series_of, name_of(p, p->holders.items[i].owner), i + 1);
 }
 
 static int series_of(const page *p, const hb_memory_change *c)
 {
     if (!c->joined) return BEFORE;
     const hb_allocation *x = &p->a->items.items[c->joined - 1];
+    if (x->held) return BEFORE;
     const hb_dict_entry *e = hb_dict_get(&p->series_of, name_of(p, x->owner));
     return e ? (int)e->value - 1 : OTHERS;
 }
@@ -83,7 +85,7 @@ static void fill_slices(page *p)
         for (uint32_t next = slice_at(p, c->ns); slice < next; best = -1)
             memcpy(p->slices[++slice], now, sizeof now);
         double held = 0;
-        now[series_of(p, c)] += c->bytes;
+        now[series_of(p, c)] += c->held ? 0 : c->bytes;
         for (int k = 0; k < BEFORE; k++)
             held += now[k];
         now[BEFORE] = HB_MAX(c->total - held, 0);

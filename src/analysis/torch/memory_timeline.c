@@ -36,6 +36,10 @@ static moments moments_of(const hb_allocations *a, uint32_t device)
     for (uint32_t i = 0; i < a->num_changes; i++) {
         const hb_memory_change *c = &a->changes[i];
         if (c->device != device) continue;
+        if (c->held) {
+            add(a->arena, &m, -1, PREEXISTING, c->bytes);
+            continue;
+        }
         if (c->bytes > 0) {
             add(a->arena, &m, c->ns, c->again ? INCREMENT_VERSION : CREATE, c->bytes);
             continue;

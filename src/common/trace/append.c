@@ -150,6 +150,7 @@ static bool append_memory(const joint *j)
         *m = *(const hb_memory_row *)hb_column_at(&j->from->memory, i);
         m->addr = map_key(j, m->addr);
         m->device = j->keys[m->device];
+        m->owner = j->strings[m->owner];
     }
     return true;
 }

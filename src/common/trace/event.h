@@ -44,7 +44,8 @@ typedef struct hb_memory_args {
     int32_t device_id; /* -1 for the CPU */
     uint64_t addr;
     int64_t bytes, total_allocated, total_reserved;
-    hb_str owner; /* of what was allocated before the cycle: the operator; or none */
+    bool held;    /* allocated before the cycle, and in the totals of all its records */
+    hb_str owner; /* then: the operator that allocated it, if that is known */
 } hb_memory_args;
 
 typedef struct hb_kernel_args {

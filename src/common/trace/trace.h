@@ -141,6 +141,8 @@ typedef struct hb_memory_row {
     uint32_t device;     /* index of hb_trace.keys: Device Id */
     uint8_t device_type; /* 0 CPU, 1 CUDA, 2 HIP and other devices, 255 unknown */
     uint8_t bytes_state, allocated_state, reserved_state; /* hb_number_state */
+    hb_sid owner; /* what allocated it before the recording; 0: not known */
+    bool held;    /* it was there before, and is in all totals */
 } hb_memory_row;
 
 /** What Python reads for the ts and dur of a row whose text nanoseconds do not give back: further

@@ -175,7 +175,7 @@ static char *put_memory_member(char *p, hb_str name, int64_t value)
     return hb_put_i64(p + name.len, value);
 }
 
-/* Of memory that was allocated before the cycle: PyTorch has no such record. */
+/* Of memory that was allocated before the cycle: PyTorch has no such record. Empty: not known. */
 static void write_owner(hb_out *out, hb_str owner)
 {
     HB_OUT(out, "\"Allocated by\": ");
@@ -205,7 +205,7 @@ static void write_memory_args(hb_writer *w, char *p, const hb_trace_event *event
         p = HB_PUT(p, "\"Addr\": ");
         p = HB_PUT(hb_put_u64(p, memory->addr), ", ");
     }
-    if (memory->owner.len) {
+    if (memory->held) {
         hb_out_done(&w->out, p);
         write_owner(&w->out, memory->owner);
         p = hb_out_room(&w->out, HB_OUT_ROOM);

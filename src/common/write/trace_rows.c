@@ -207,6 +207,8 @@ static void add_memory(maker *m, const hb_trace_event *e)
     side->bytes = (double)args->bytes;
     side->allocated = (double)args->total_allocated;
     side->reserved = (double)args->total_reserved;
+    side->held = args->held;
+    side->owner = args->owner.len ? intern_str(m, args->owner) : 0;
     side->bytes_state = side->allocated_state = side->reserved_state = HB_NUMBER_INT;
 }
 

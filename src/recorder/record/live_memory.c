@@ -248,8 +248,7 @@ static int64_t sum_before(const hb_live_sum *s, uint32_t epoch)
     for (;;) {
         uint32_t seen = atomic_load_explicit(&s->epoch, memory_order_acquire);
         int64_t now = atomic_load_explicit(&s->now, memory_order_acquire);
-        int64_t before = atomic_load_explicit(&s->before, memory_order_relaxed);
-        atomic_thread_fence(memory_order_acquire);
+        int64_t before = atomic_load_explicit(&s->before, memory_order_acquire);
         if (atomic_load_explicit(&s->epoch, memory_order_relaxed) == seen)
             return seen == epoch ? before : now;
     }

@@ -132,6 +132,7 @@ static void set_memory(record_source *s, hb_trace_event *event, const hb_record 
         .bytes = m->bytes,
         .total_allocated = total.allocated,
         .total_reserved = total.reserved,
+        .held = r->flags & HB_RECORD_HELD,
         .owner = owner_of(s, r),
     };
 }
