@@ -54,6 +54,12 @@ class DigitsRun:
                 yield json.load(file)
 
 
+def held_before(events, device_type):
+    """Bytes of each allocation that a trace tells of as older than its cycle, on such devices."""
+    told = [event["args"] for event in events if "Allocated by" in event.get("args", {})]
+    return [args["Bytes"] for args in told if (args["Device Type"] != 0) == (device_type != 0)]
+
+
 def operator_calls(cycle):
     """Calls of every operator in a cycle, over all threads."""
     calls = {}
