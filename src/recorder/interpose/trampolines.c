@@ -73,6 +73,7 @@ _Static_assert(STACK + sizeof(hb_call) <= FRAME && sizeof(trampoline) == 16, "as
     "    mov " AT(INDEX) "(%rsp), %r11\n" \
                          "    shl $4, %r11\n"
 
+/* clang-format off */
 __asm__(
     ".pushsection .text\n"
     "    .p2align 4\n"
@@ -82,91 +83,83 @@ __asm__(
     "hb_trampoline_code:\n"
     "    .cfi_startproc\n"
     "    .set index, 0\n"
-    "    .rept " TEXT(
-        COUNT) "\n"
-               "    .p2align 4\n"
-               "    endbr64\n"
-               "    mov $index, %r11d\n"
-               "    jmp hb_trampoline_common\n"
-               "    .set index, index + 1\n"
-               "    .endr\n"
-               "    .p2align 4\n"
-               "hb_trampoline_common:\n"
-               "    cmpl $0, hb_trampolines_on(%rip)\n"
-               "    jne 1f\n"
-               "    shl $4, %r11\n"
-               "    push %rax\n" /* how many vectors there are, of functions that take any number */
-               "    .cfi_adjust_cfa_offset 8\n"
-               "    lea hb_trampoline_slots(%rip), %rax\n"
-               "    mov (%rax,%r11), %r11\n"
-               "    pop %rax\n"
-               "    .cfi_adjust_cfa_offset -8\n"
-               "    jmp *%r11\n"
-               "1:  push %rbp\n"
-               "    .cfi_def_cfa_offset 16\n"
-               "    .cfi_offset %rbp, -16\n"
-               "    mov %rsp, %rbp\n"
-               "    .cfi_def_cfa_register %rbp\n"
-               "    sub $" TEXT(FRAME) ", %rsp\n" INTEGERS(KEEP, , )
-                   VECTOR_REGISTERS(KEEP_VECTOR, VECTORS) "    mov %rax, " AT(
-                       SPARE) "(%rsp)\n"
-                              "    mov %r11, " AT(
-                                  INDEX) "(%rsp)\n"
-                                         "    lea 16(%rbp), %rax\n"
-                                         "    mov %rax, " AT(
-                                             CALLER) "(%rsp)\n"
-                                                     "    lea " TEXT(
-                                                         STACK) "(%rsp), %rdi\n"
-                                                                "    call hb_trampoline_enter\n"
-                                                                "    lea "
-                                                                "hb_trampoline_slots(%rip), %r10\n"
-                                                                "    test %al, %al\n"
-                                                                "    jne 2f\n"
+    "    .rept " TEXT(COUNT) "\n"
+    "    .p2align 4\n"
+    "    endbr64\n"
+    "    mov $index, %r11d\n"
+    "    jmp hb_trampoline_common\n"
+    "    .set index, index + 1\n"
+    "    .endr\n"
+    "    .p2align 4\n"
+    "hb_trampoline_common:\n"
+    "    cmpl $0, hb_trampolines_on(%rip)\n"
+    "    jne 1f\n"
+    "    shl $4, %r11\n"
+    "    push %rax\n" /* how many vectors there are, of functions that take any number */
+    "    .cfi_adjust_cfa_offset 8\n"
+    "    lea hb_trampoline_slots(%rip), %rax\n"
+    "    mov (%rax,%r11), %r11\n"
+    "    pop %rax\n"
+    "    .cfi_adjust_cfa_offset -8\n"
+    "    jmp *%r11\n"
+    "1:  push %rbp\n"
+    "    .cfi_def_cfa_offset 16\n"
+    "    .cfi_offset %rbp, -16\n"
+    "    mov %rsp, %rbp\n"
+    "    .cfi_def_cfa_register %rbp\n"
+    "    sub $" TEXT(FRAME) ", %rsp\n"
+    INTEGERS(KEEP, , )
+    VECTOR_REGISTERS(KEEP_VECTOR, VECTORS)
+    "    mov %rax, " AT(SPARE) "(%rsp)\n"
+    "    mov %r11, " AT(INDEX) "(%rsp)\n"
+    "    lea 16(%rbp), %rax\n"
+    "    mov %rax, " AT(CALLER) "(%rsp)\n"
+    "    lea " TEXT(STACK) "(%rsp), %rdi\n"
+    "    call hb_trampoline_enter\n"
+    "    lea hb_trampoline_slots(%rip), %r10\n"
+    "    test %al, %al\n"
+    "    jne 2f\n"
     /* in our place: */
-    BRING_ALL BRING_REAL "    mov (%r10,%r11), %r11\n"
-                                                                "    .cfi_remember_state\n"
-                                                                "    leave\n"
-                                                                "    .cfi_def_cfa %rsp, 8\n"
-                                                                "    .cfi_restore %rbp\n"
-                                                                "    jmp *%r11\n"
-                                                                "    .cfi_restore_state\n"
-                                                                /* with our end: */
-                                                                "2:\n" PASS_ON(0) PASS_ON(8)
-                                                                    PASS_ON(16) PASS_ON(24)
-                                                                        PASS_ON(32) PASS_ON(40)
-                                                                            PASS_ON(48) PASS_ON(56)
-                                                                                BRING_ALL BRING_REAL
+    BRING_ALL
+    BRING_REAL
+    "    mov (%r10,%r11), %r11\n"
+    "    .cfi_remember_state\n"
+    "    leave\n"
+    "    .cfi_def_cfa %rsp, 8\n"
+    "    .cfi_restore %rbp\n"
+    "    jmp *%r11\n"
+    "    .cfi_restore_state\n"
+    /* with our end: */
+    "2:\n"
+    PASS_ON(0)
+    PASS_ON(8)
+    PASS_ON(16)
+    PASS_ON(24)
+    PASS_ON(32)
+    PASS_ON(40)
+    PASS_ON(48)
+    PASS_ON(56)
+    BRING_ALL
+    BRING_REAL
     "    call *(%r10,%r11)\n"
-    "    mov %rax, " AT(
-        RESULTS) "(%rsp)\n"
-                 "    mov %rdx, " AT(
-                     RESULTS) "+8(%rsp)\n"
-                              "    movaps %xmm0, " AT(
-                                  FLOATS) "(%rsp)\n"
-                                          "    movaps %xmm1, " AT(
-                                              FLOATS) "+16(%rsp)\n"
-                                                      "    lea " TEXT(
-                                                          STACK) "(%rsp), %rdi\n"
-                                                                 "    call hb_trampoline_leave\n"
-                                                                 "    mov " AT(
-                                                                     RESULTS) "(%rsp), %rax\n"
-                                                                              "    mov " AT(
-                                                                                  RESULTS) "+8(%"
-                                                                                           "rsp), "
-                                                                                           "%rdx\n"
-                                                                                           "    "
-                                                                                           "movaps"
-                                                                                           " " AT(
-                                                                                               FLOATS) "(%rsp), %xmm0\n"
-                                                                                                       "    movaps " AT(
-                                                                                                           FLOATS) "+16(%rsp), %xmm1\n"
-                                                                                                                   "    leave\n"
-                                                                                                                   "    .cfi_def_cfa %rsp, 8\n"
-                                                                                                                   "    .cfi_restore %rbp\n"
-                                                                                                                   "    ret\n"
-                                                                                                                   "    .cfi_endproc\n"
-                                                                                                                   "    .size hb_trampoline_code, . - hb_trampoline_code\n"
-                                                                                                                   "    .popsection\n");
+    "    mov %rax, " AT(RESULTS) "(%rsp)\n"
+    "    mov %rdx, " AT(RESULTS) "+8(%rsp)\n"
+    "    movaps %xmm0, " AT(FLOATS) "(%rsp)\n"
+    "    movaps %xmm1, " AT(FLOATS) "+16(%rsp)\n"
+    "    lea " TEXT(STACK) "(%rsp), %rdi\n"
+    "    call hb_trampoline_leave\n"
+    "    mov " AT(RESULTS) "(%rsp), %rax\n"
+    "    mov " AT(RESULTS) "+8(%rsp), %rdx\n"
+    "    movaps " AT(FLOATS) "(%rsp), %xmm0\n"
+    "    movaps " AT(FLOATS) "+16(%rsp), %xmm1\n"
+    "    leave\n"
+    "    .cfi_def_cfa %rsp, 8\n"
+    "    .cfi_restore %rbp\n"
+    "    ret\n"
+    "    .cfi_endproc\n"
+    "    .size hb_trampoline_code, . - hb_trampoline_code\n"
+    "    .popsection\n");
+/* clang-format on */
 
 #elif defined(__aarch64__)
 
@@ -184,7 +177,7 @@ __asm__(
     "    ldp x9, x10, [x16, #64+" #at "]\n" \
     "    stp x9, x10, [sp, #" #at "]\n"
 #define BRING_ALL                                                                    \
-    BASE INTEGERS(BRING) VECTOR_REGISTERS(BRING_VECTORS) "    ldr x8, [x16, #" TEXT( \
+    BASE INTEGERS(BRING) VECTOR_REGISTERS(BRING_VECTORS) "    ldr x8, [x16, #" TEXT(\
         SPARE) "]\n"                                                                 \
                "    ldr x17, [x16, #" TEXT(INDEX) "]\n"
 #define BRING_REAL                                  \
@@ -193,6 +186,7 @@ __asm__(
     "    add x16, x16, x17, lsl #4\n"               \
     "    ldr x16, [x16]\n"
 
+/* clang-format off */
 __asm__(
     ".pushsection .text\n"
     "    .p2align 4\n"
@@ -202,77 +196,77 @@ __asm__(
     "hb_trampoline_code:\n"
     "    .cfi_startproc\n"
     "    .set index, 0\n"
-    "    .rept " TEXT(
-        COUNT) "\n"
-               "    .p2align 4\n"
-               "    hint #34\n" /* bti c: a place that may be jumped to */
-               "    mov x17, #index\n"
-               "    b hb_trampoline_common\n"
-               "    .set index, index + 1\n"
-               "    .endr\n"
-               "    .p2align 4\n"
-               "hb_trampoline_common:\n"
-               "    adrp x16, hb_trampolines_on\n"
-               "    ldr w16, [x16, :lo12:hb_trampolines_on]\n"
-               "    cbnz w16, 1f\n" BRING_REAL "    br x16\n"
-               "1:  stp x29, x30, [sp, #-16]!\n"
-               "    .cfi_def_cfa_offset 16\n"
-               "    .cfi_offset x29, -16\n"
-               "    .cfi_offset x30, -8\n"
-               "    mov x29, sp\n"
-               "    .cfi_def_cfa_register x29\n"
-               "    sub sp, sp, #" TEXT(FRAME) "\n" BASE INTEGERS(KEEP)
-                   VECTOR_REGISTERS(KEEP_VECTORS) "    str x8, [x16, #" TEXT(
-                       SPARE) "]\n"
-                              "    str x17, [x16, #" TEXT(
-                                  INDEX) "]\n"
-                                         "    add x9, x29, #16\n"
-                                         "    str x9, [x16, #" TEXT(
-                                             CALLER) "]\n"
-                                                     "    mov x0, x16\n"
-                                                     "    bl hb_trampoline_enter\n"
-                                                     "    tst w0, #0xff\n"
-                                                     "    b.ne 2f\n" BRING_ALL BRING_REAL
-                                                     "    .cfi_remember_state\n"
-                                                     "    mov sp, x29\n"
-                                                     "    ldp x29, x30, [sp], #16\n"
-                                                     "    .cfi_def_cfa sp, 0\n"
-                                                     "    .cfi_restore x29\n"
-                                                     "    .cfi_restore x30\n"
-                                                     "    br x16\n"
-                                                     "    .cfi_restore_state\n"
-                                                     "2:\n" BASE PASS_ON(0) PASS_ON(16) PASS_ON(32)
-                                                         PASS_ON(48) BRING_ALL BRING_REAL
-    "    blr x16\n" BASE "    stp x0, x1, [x16, #" TEXT(
-        RESULTS) "]\n"
-                 "    stp q0, q1, [x16, #" TEXT(
-                     FLOATS) "]\n"
-                             "    stp q2, q3, [x16, #" TEXT(
-                                 FLOATS) "+32]\n"
-                                         "    mov x0, x16\n"
-                                         "    bl hb_trampoline_leave\n" BASE
-                                         "    ldp x0, x1, [x16, #" TEXT(
-                                             RESULTS) "]\n"
-                                                      "    ldp q0, q1, [x16, #" TEXT(
-                                                          FLOATS) "]\n"
-                                                                  "    ldp q2, q3, [x16, #" TEXT(
-                                                                      FLOATS) "+32]\n"
-                                                                              "    mov sp, x29\n"
-                                                                              "    ldp x29, x30, "
-                                                                              "[sp], #16\n"
-                                                                              "    .cfi_def_cfa "
-                                                                              "sp, 0\n"
-                                                                              "    .cfi_restore "
-                                                                              "x29\n"
-                                                                              "    .cfi_restore "
-                                                                              "x30\n"
-                                                                              "    ret\n"
-                                                                              "    .cfi_endproc\n"
-                                                                              "    .size "
-                                                                              "hb_trampoline_code, "
-                                                                              ". - "
-                                                                              "hb_trampoline_code\n"
-                                                                              "    .popsection\n");
+    "    .rept " TEXT(COUNT) "\n"
+    "    .p2align 4\n"
+    "    hint #34\n" /* bti c: a place that may be jumped to */
+    "    mov x17, #index\n"
+    "    b hb_trampoline_common\n"
+    "    .set index, index + 1\n"
+    "    .endr\n"
+    "    .p2align 4\n"
+    "hb_trampoline_common:\n"
+    "    adrp x16, hb_trampolines_on\n"
+    "    ldr w16, [x16, :lo12:hb_trampolines_on]\n"
+    "    cbnz w16, 1f\n"
+    BRING_REAL
+    "    br x16\n"
+    "1:  stp x29, x30, [sp, #-16]!\n"
+    "    .cfi_def_cfa_offset 16\n"
+    "    .cfi_offset x29, -16\n"
+    "    .cfi_offset x30, -8\n"
+    "    mov x29, sp\n"
+    "    .cfi_def_cfa_register x29\n"
+    "    sub sp, sp, #" TEXT(FRAME) "\n"
+    BASE
+    INTEGERS(KEEP)
+    VECTOR_REGISTERS(KEEP_VECTORS)
+    "    str x8, [x16, #" TEXT(SPARE) "]\n"
+    "    str x17, [x16, #" TEXT(INDEX) "]\n"
+    "    add x9, x29, #16\n"
+    "    str x9, [x16, #" TEXT(CALLER) "]\n"
+    "    mov x0, x16\n"
+    "    bl hb_trampoline_enter\n"
+    "    tst w0, #0xff\n"
+    "    b.ne 2f\n"
+    BRING_ALL
+    BRING_REAL
+    "    .cfi_remember_state\n"
+    "    mov sp, x29\n"
+    "    ldp x29, x30, [sp], #16\n"
+    "    .cfi_def_cfa sp, 0\n"
+    "    .cfi_restore x29\n"
+    "    .cfi_restore x30\n"
+    "    br x16\n"
+    "    .cfi_restore_state\n"
+    "2:\n"
+    BASE
+    PASS_ON(0)
+    PASS_ON(16)
+    PASS_ON(32)
+    PASS_ON(48)
+    BRING_ALL
+    BRING_REAL
+    "    blr x16\n"
+    BASE
+    "    stp x0, x1, [x16, #" TEXT(RESULTS) "]\n"
+    "    stp q0, q1, [x16, #" TEXT(FLOATS) "]\n"
+    "    stp q2, q3, [x16, #" TEXT(FLOATS) "+32]\n"
+    "    mov x0, x16\n"
+    "    bl hb_trampoline_leave\n"
+    BASE
+    "    ldp x0, x1, [x16, #" TEXT(RESULTS) "]\n"
+    "    ldp q0, q1, [x16, #" TEXT(FLOATS) "]\n"
+    "    ldp q2, q3, [x16, #" TEXT(FLOATS) "+32]\n"
+    "    mov sp, x29\n"
+    "    ldp x29, x30, [sp], #16\n"
+    "    .cfi_def_cfa sp, 0\n"
+    "    .cfi_restore x29\n"
+    "    .cfi_restore x30\n"
+    "    ret\n"
+    "    .cfi_endproc\n"
+    "    .size hb_trampoline_code, . - hb_trampoline_code\n"
+    "    .popsection\n");
+/* clang-format on */
 
 #else /* nothing is interposed there: hb_imports_known() */
 
