@@ -177,7 +177,7 @@ __asm__(
     "    ldp x9, x10, [x16, #64+" #at "]\n" \
     "    stp x9, x10, [sp, #" #at "]\n"
 #define BRING_ALL                                                                    \
-    BASE INTEGERS(BRING) VECTOR_REGISTERS(BRING_VECTORS) "    ldr x8, [x16, #" TEXT(\
+    BASE INTEGERS(BRING) VECTOR_REGISTERS(BRING_VECTORS) "    ldr x8, [x16, #" TEXT( \
         SPARE) "]\n"                                                                 \
                "    ldr x17, [x16, #" TEXT(INDEX) "]\n"
 #define BRING_REAL                                  \
