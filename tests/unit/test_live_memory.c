@@ -318,7 +318,7 @@ static void a_forked_child_begins_anew(void **state)
 
 /* ---- threads ---- */
 
-enum { THREADS = 4, PAIRS = 20000, CYCLES = 30 };
+enum { THREADS = 4, PAIRS = 20000, CYCLES = 10 };
 
 static atomic_bool over;
 
@@ -330,7 +330,7 @@ static void *allocating(void *arg)
         allocate(base + i, 64);
         if (i % 64 == 0) sched_yield();
         free_again(base + i, 64);
-        usleep(1);
+        usleep(20);
     }
     return NULL;
 }
