@@ -154,6 +154,9 @@ def test_records_of_killed_processes_are_told_where_one_looks(tmp_path):
         assert "hipboard recover" not in hipboard(command, tmp_path).stderr  # it lives
     os.killpg(program.pid, signal.SIGKILL)
     program.wait()
+    until = time.monotonic() + 60  # the other process of the group may take longer to end
+    while "1 killed process" not in hipboard("check", tmp_path).stderr and time.monotonic() < until:
+        time.sleep(0.1)
     for command in "view", "steps", "check":
         told = hipboard(command, tmp_path).stderr
         assert "1 killed process left records" in told and f"hipboard recover {tmp_path}" in told
