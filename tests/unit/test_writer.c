@@ -736,6 +736,12 @@ static hb_result null_write(hb_sink *sink, const void *data, size_t size)
     return HB_OK;
 }
 
+#ifdef HB_TSAN /* which keeps several bytes for each */
+#define MOST_KB (32 * 1024)
+#else
+#define MOST_KB (8 * 1024)
+#endif
+
 static void memory_does_not_grow_with_the_trace(void **state)
 {
     (void)state;
@@ -749,7 +755,7 @@ static void memory_does_not_grow_with_the_trace(void **state)
     assert_int_equal(hb_write_trace(&endless.source, &null.sink, &options, &stats), HB_OK);
     getrusage(RUSAGE_SELF, &after);
     assert_true(null.bytes > 200000000 && null.bytes == stats.bytes);
-    assert_true(after.ru_maxrss - before.ru_maxrss < 8 * 1024);
+    assert_true(after.ru_maxrss - before.ru_maxrss < MOST_KB);
 }
 
 static int free_memory(void **state)
