@@ -162,6 +162,14 @@ bool sim_memory_free(void *address)
     return owned;
 }
 
+void sim_memory_was_used(void)
+{
+#ifdef __SANITIZE_THREAD__
+    pthread_rwlock_rdlock(&ranges_lock);
+    pthread_rwlock_unlock(&ranges_lock);
+#endif
+}
+
 bool sim_memory_holds(const void *address, uint64_t size)
 {
     pthread_rwlock_rdlock(&ranges_lock);

@@ -12,6 +12,9 @@
 void *sim_memory_allocate(sim_pool *pool, size_t size);
 /** False when `address` is not the start of an allocation. */
 bool sim_memory_free(void *address);
+/** After a packet's work: the runtime learns of its end by reads of its own, which
+ * ThreadSanitizer does not see; by this it knows that a later free comes after. */
+void sim_memory_was_used(void);
 /** Counts memory that is kept elsewhere against the limit of the pool's agent; false when that is
  * reached.
  */

@@ -137,6 +137,7 @@ hsa_status_t sim_packet_process(sim_queue *queue, const char *slot, hsa_signal_t
     *begin_ns = earliest_begin(queue);
     hsa_status_t status = process_type(queue, slot, *begin_ns, end_ns);
     if (status != HSA_STATUS_SUCCESS) return status;
+    sim_memory_was_used();
     /* Before the sleep, so that what is there now may begin when this ends, however late we wake.
      */
     sim_queue_notice(queue);
