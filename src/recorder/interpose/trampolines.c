@@ -53,8 +53,7 @@ _Static_assert(STACK + sizeof(hb_call) <= FRAME && sizeof(trampoline) == 16, "as
 
 /* Only r11 is nobody's: neither an argument nor kept by who is called. (r10 is an argument of
  * functions within functions only, which no library exports.) */
-#define INTEGERS(op, from, to) \
-    op("rdi", 0) op("rsi", 8) op("rdx", 16) op("rcx", 24) op("r8", 32) op("r9", 40)
+#define INTEGERS(op)   op("rdi", 0) op("rsi", 8) op("rdx", 16) op("rcx", 24) op("r8", 32) op("r9", 40)
 #define KEEP(reg, at)  "    mov %" reg ", " TEXT(STACK) "+" #at "(%rsp)\n"
 #define BRING(reg, at) "    mov " TEXT(STACK) "+" #at "(%rsp), %" reg "\n"
 #define VECTOR_REGISTERS(op, base)                                                           \
@@ -66,7 +65,7 @@ _Static_assert(STACK + sizeof(hb_call) <= FRAME && sizeof(trampoline) == 16, "as
     "    mov " TEXT(STACK) "+48+" #at "(%rsp), %r11\n" \
                            "    mov %r11, " #at "(%rsp)\n"
 #define BRING_ALL                           \
-    INTEGERS(BRING, , )                     \
+    INTEGERS(BRING)                         \
     VECTOR_REGISTERS(BRING_VECTOR, VECTORS) \
     "    mov " AT(SPARE) "(%rsp), %rax\n"
 #define BRING_REAL                        \
@@ -108,7 +107,7 @@ __asm__(
     "    mov %rsp, %rbp\n"
     "    .cfi_def_cfa_register %rbp\n"
     "    sub $" TEXT(FRAME) ", %rsp\n"
-    INTEGERS(KEEP, , )
+    INTEGERS(KEEP)
     VECTOR_REGISTERS(KEEP_VECTOR, VECTORS)
     "    mov %rax, " AT(SPARE) "(%rsp)\n"
     "    mov %r11, " AT(INDEX) "(%rsp)\n"

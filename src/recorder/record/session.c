@@ -293,7 +293,7 @@ static void drop_part(hb_spool *spool, const hb_part *part)
     hb_extent gone = {part->offset - sizeof(hb_segment), sizeof(hb_segment) + part->coded_bytes};
     size_t n = spool->unneeded.size / sizeof gone;
     hb_extent *last = n ? (hb_extent *)spool->unneeded.data + (n - 1) : NULL;
-    if (last && (last->offset + last->bytes + 7) / 8 * 8 == gone.offset)
+    if (last && HB_ROUND_UP(last->offset + last->bytes, HB_SEGMENT_ALIGN) == gone.offset)
         last->bytes = gone.offset + gone.bytes - last->offset;
     else
         hb_buf_append(&spool->unneeded, &gone, sizeof gone);

@@ -314,7 +314,8 @@ static bool write_lasting(hb_spool *spool, enum hb_segment_kind kind, const char
     bool ok = hb_spool_append(spool, segment, &at);
     free(segment);
     if (!ok) return false;
-    *place = (hb_extent){at - sizeof *segment, sizeof *segment + (size + 7) / 8 * 8};
+    *place =
+        (hb_extent){at - sizeof *segment, sizeof *segment + HB_ROUND_UP(size, HB_SEGMENT_ALIGN)};
     spool->floor = HB_MAX(spool->floor, place->offset + place->bytes);
     return true;
 }
