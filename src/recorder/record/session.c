@@ -286,17 +286,7 @@ static void drop_part(hb_spool *spool, const hb_part *part)
 {
     if (part->place == HB_PART_CHUNK) return;
     spool->kept_bytes -= part->coded_bytes;
-    if (part->place == HB_PART_MEMORY) {
-        free(part->coded);
-        return;
-    }
-    hb_extent gone = {part->offset - sizeof(hb_segment), sizeof(hb_segment) + part->coded_bytes};
-    size_t n = spool->unneeded.size / sizeof gone;
-    hb_extent *last = n ? (hb_extent *)spool->unneeded.data + (n - 1) : NULL;
-    if (last && HB_ROUND_UP(last->offset + last->bytes, HB_SEGMENT_ALIGN) == gone.offset)
-        last->bytes = gone.offset + gone.bytes - last->offset;
-    else
-        hb_buf_append(&spool->unneeded, &gone, sizeof gone);
+    hb_spool_forget_part(spool, part);
 }
 
 void hb_session_release(hb_spool *spool, hb_session *session)

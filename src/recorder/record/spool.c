@@ -502,6 +502,19 @@ const hb_chunk *hb_spool_next_events(hb_spool *spool, const hb_chunk *chunk)
     return next ? (const hb_chunk *)(base + next) : NULL;
 }
 
+void hb_spool_forget_part(hb_spool *spool, const hb_part *part)
+{
+    if (part->place == HB_PART_MEMORY) free(part->coded);
+    if (part->place != HB_PART_FILE) return;
+    hb_extent gone = {part->offset - sizeof(hb_segment), sizeof(hb_segment) + part->coded_bytes};
+    size_t n = spool->unneeded.size / sizeof gone;
+    hb_extent *last = n ? (hb_extent *)spool->unneeded.data + (n - 1) : NULL;
+    if (last && HB_ROUND_UP(last->offset + last->bytes, HB_SEGMENT_ALIGN) == gone.offset)
+        last->bytes = gone.offset + gone.bytes - last->offset;
+    else
+        hb_buf_append(&spool->unneeded, &gone, sizeof gone);
+}
+
 bool hb_spool_is_unneeded(hb_spool *spool, uint32_t index)
 {
     const hb_chunk *first = hb_spool_events(spool, index);

@@ -143,6 +143,9 @@ void hb_spool_write_names(hb_spool *spool);
 const hb_chunk *hb_spool_events(hb_spool *spool, uint32_t index);
 const hb_chunk *hb_spool_next_events(hb_spool *spool, const hb_chunk *chunk);
 
+/** Under the lock: gives back what holds a part that is kept nowhere any more. */
+void hb_spool_forget_part(hb_spool *spool, const hb_part *part);
+
 /** Under the lock: whether all sessions with records in a chunk are gone, and nobody can be writing
  * to it. */
 bool hb_spool_is_unneeded(hb_spool *spool, uint32_t index);

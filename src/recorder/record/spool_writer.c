@@ -177,15 +177,6 @@ static bool put_in_place(hb_records *records, const hb_events_info *info, const 
     return true;
 }
 
-/* Under the lock. */
-static void forget(hb_spool *spool, const hb_part *part)
-{
-    if (part->place == HB_PART_MEMORY) free(part->coded);
-    if (part->place != HB_PART_FILE) return;
-    hb_extent gone = {part->offset - sizeof(hb_segment), sizeof(hb_segment) + part->coded_bytes};
-    hb_buf_append(&spool->unneeded, &gone, sizeof gone);
-}
-
 /* Chunks in memory that are not soon used again lose their pages. */
 static void give(hb_spool *spool, uint32_t index)
 {
@@ -267,7 +258,7 @@ static bool put_part(hb_spool *spool, uint32_t index, const hb_part *part, bool 
         if (part->place == HB_PART_FILE && !hb_pool_is_in_file(&spool->pool, index))
             hb_spool_no_more_in_memory(spool, info->session);
     }
-    if (kept && !placed) forget(spool, part);
+    if (kept && !placed) hb_spool_forget_part(spool, part);
     hb_spool_account(spool);
     return placed || !records || (kept && records->order);
 }
