@@ -345,14 +345,13 @@ static int bits_of(const unsigned char *p, const unsigned char *from)
 /* Of a number with digits from `q` to `r`; `best` is the copy that would be taken from `r` on. In
  * bits: what a digit, a byte and a distance cost, as measured on recordings. */
 static number_end choose_end(hb_event_deflate *d, const unsigned char *q, const unsigned char *r,
-                             const unsigned char *end, models m)
+                             const unsigned char *end, copy best)
 {
     enum { NEAR = 6, DIGIT = 5, BYTE = 4, MIN_GAIN = 3 };
     const unsigned char *k = find_end(d, r);
     if (!k) return (number_end){0};
     size_t digits = common_before(d, r, (uint32_t)(r - k), (size_t)(r - q));
     size_t behind = common(r, k, (size_t)(end - r));
-    copy best = longest(r, end, m);
     if (behind < MIN_MATCH || behind + NEAR < best.length)
         return (number_end){digits >= MIN_DIGITS ? k : NULL, digits, 0};
     int64_t gain = DIGIT * (int64_t)digits + BYTE * ((int64_t)behind - (int64_t)best.length) -
@@ -361,11 +360,11 @@ static number_end choose_end(hb_event_deflate *d, const unsigned char *q, const 
 }
 
 /* What is left of a number, from `q` to `r`, of which the bytes before are written; and what goes
- * with it. Where the event goes on. */
+ * with it, unless `best` is to be taken from there on. Where the event goes on. */
 static const unsigned char *put_number(hb_event_deflate *d, const unsigned char *q,
-                                       const unsigned char *r, const unsigned char *end, models m)
+                                       const unsigned char *r, const unsigned char *end, copy best)
 {
-    number_end e = q < r ? choose_end(d, q, r, end, m) : (number_end){0};
+    number_end e = q < r ? choose_end(d, q, r, end, best) : (number_end){0};
     if (!e.from || !e.digits) {
         put_literals(d, q, (size_t)(r - q));
         return r;
@@ -377,16 +376,18 @@ static const unsigned char *put_number(hb_event_deflate *d, const unsigned char 
 
 /* ---- an event ---- */
 
+/* `c` is always the longest copy at `p`. */
 static void put_event(hb_event_deflate *d, const unsigned char *p, const unsigned char *end,
                       models m)
 {
+    copy c = longest(p, end, m);
     while (p < end && (is_near(p, m.same) || is_near(p, m.last))) {
-        copy c = longest(p, end, m);
         size_t present = present_length(d, p, end, c);
         if (present) {
             d->length += present;
             m = follow_both(m, p, p + present);
             p += present;
+            c = longest(p, end, m);
             continue;
         }
         const unsigned char *q = p + c.length;
@@ -394,11 +395,12 @@ static void put_event(hb_event_deflate *d, const unsigned char *p, const unsigne
         if (q == end) return;
         size_t ours = HB_MIN(digits_at(q), (size_t)(end - q));
         if (ours || (c.from && digits_at(c.from + c.length))) {
-            const unsigned char *r = q + ours, *next;
+            const unsigned char *r = q + ours;
             m = follow_both(m, p, r);
-            next = put_number(d, q, r, end, m);
-            if (next > r) m = follow_both(m, r, next);
-            p = next;
+            c = longest(r, end, m);
+            p = put_number(d, q, r, end, c);
+            if (p == r) continue;
+            m = follow_both(m, r, p);
         } else {
             const unsigned char *line = next_line(q + 1, end);
             put_text(d, q, line);
@@ -406,6 +408,7 @@ static void put_event(hb_event_deflate *d, const unsigned char *p, const unsigne
             m.last = resume(follow_one(m.last, p, q), q, line);
             p = line;
         }
+        c = longest(p, end, m);
     }
     put_text(d, p, end);
 }
