@@ -40,10 +40,13 @@ if ninja -C build-bench tests/bench/bench_hip tools/simhsa/libhsa-runtime64.so.1
     tools/simhsa/run "$bench/bench_hip" bare
     tools/simhsa/run "$bench/bench_hip"
     HIPBOARD_HIP_BACKEND=interposition tools/simhsa/run "$bench/bench_hip"
+    tools/simhsa/run "$bench/bench_hip" own
     for suite in trixie sid experimental; do # where fetch_runtimes.sh has unpacked them
         tools/simhsa/run --runtime $suite "$bench/bench_hip" bare || continue
         tools/simhsa/run --runtime $suite "$bench/bench_hip"
+        tools/simhsa/run --runtime $suite "$bench/bench_hip" own
     done
+    ninja -C build-bench tests/bench/bench_hook >/dev/null && "$bench/bench_hook"
 fi
 # Needs HIP's headers only.
 if ninja -C build-bench tests/bench/bench_rocprofiler tests/hip/rocprofiler/librocprofiler-sdk.so.1 >/dev/null 2>&1; then

@@ -142,6 +142,23 @@ static void what_is_told_twice_is_shown_once(void **state)
     cJSON_Delete(trace);
 }
 
+static void work_that_ends_before_it_begins_has_no_duration(void **state)
+{
+    (void)state;
+    cJSON *trace = recorded(NEW_RELEASE, "backwards");
+    assert_int_equal(kernels_of(trace), KERNELS);
+    int without = 0;
+    for (int i = 0; i < KERNELS; i++) {
+        double us = number_of(nth_event(trace, "kernel", NULL, i), "dur");
+        assert_true(us >= 0);
+        without += us == 0;
+    }
+    assert_int_equal(without, 1);
+    assert_true(metadata_says(trace, "hipboard_hip_notes",
+                              "1 piece of device work that ended before it began"));
+    cJSON_Delete(trace);
+}
+
 static void records_of_another_layout_are_left_out(void **state)
 {
     (void)state;
@@ -172,6 +189,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_runtime_that_names_no_functions_is_refused),
         cmocka_unit_test(what_is_told_after_the_end_harms_nobody),
         cmocka_unit_test(what_is_told_twice_is_shown_once),
+        cmocka_unit_test(work_that_ends_before_it_begins_has_no_duration),
         cmocka_unit_test(records_of_another_layout_are_left_out),
         cmocka_unit_test(what_was_before_the_device_was_lost_is_kept),
     };
