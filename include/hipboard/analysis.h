@@ -155,7 +155,7 @@ HB_API size_t hb_trace_file_num_mended(const hb_trace_file *file);
 HB_API uint64_t hb_trace_file_text_bytes(const hb_trace_file *file);
 HB_API uint64_t hb_trace_file_memory_bytes(const hb_trace_file *file);
 
-/** One element of traceEvents, in file order. Made by the library only and grows at its end. */
+/** One element of traceEvents, in file order. Changes only with the library's soname. */
 typedef struct hb_file_event {
     const char *name, *category; /* NULL: none */
     char phase;                  /* 'X', 'i', ...; 0: none */
@@ -454,8 +454,8 @@ typedef struct hb_key_averages_options {
 
 #define HB_KEY_AVERAGES_OPTIONS_INIT HB_SIZED_(hb_key_averages_options)
 
-/** Events of one name (and whatever else they were grouped by). Made by the library only and grows
- * at its end. Bytes are allocated minus freed, by any thread while the events ran. */
+/** Events of one name (and whatever else they were grouped by). Changes only with the library's
+ * soname. Bytes are allocated minus freed, by any thread while the events ran. */
 typedef struct hb_average_stat {
     const char *key;
     const char *overload_name, *input_shapes; /* "" when not grouped by it */
@@ -534,7 +534,7 @@ HB_API hb_result hb_trace_file_stacks(hb_trace_file *file, const hb_stacks_optio
  * none). Belongs to the file and must be freed before it is closed. */
 typedef struct hb_memory_profile hb_memory_profile;
 
-/** A device's memory. Made by the library only and grows at its end. */
+/** A device's memory. Changes only with the library's soname. */
 typedef struct hb_memory_device {
     const char *name;       /* as torch names it: "cpu", "cuda:0" */
     double start_bytes;     /* allocated when the trace began */
@@ -549,7 +549,7 @@ typedef struct hb_memory_device {
     uint64_t left;     /* allocations */
 } hb_memory_device;
 
-/** Allocations of one origin. Made by the library only and grows at its end. */
+/** Allocations of one origin. Changes only with the library's soname. */
 typedef struct hb_memory_holder {
     const char *name;   /* of the innermost operator or scope around it; "" when there is none */
     const char *scopes; /* "outermost;...;innermost"; "" when grouped by operator */
@@ -625,7 +625,7 @@ typedef enum hb_step_grouping {
     HB_STEPS_BY_CYCLE /* each trace */
 } hb_step_grouping;
 
-/** Made by the library only and grows at its end. */
+/** Changes only with the library's soname. */
 typedef struct hb_step_group {
     const char *run, *worker, *span; /* "" where members differ */
     int64_t rank;                    /* -1: not known, or they differ */
@@ -638,7 +638,7 @@ typedef struct hb_step_group {
 HB_API hb_result hb_step_summary_groups(hb_step_summary *summary, hb_step_grouping by,
                                         const hb_step_group **groups, size_t *count);
 
-/** Made by the library only and grows at its end. */
+/** Changes only with the library's soname. */
 typedef struct hb_single_step {
     const char *run, *worker, *span;
     int64_t rank;     /* -1: not known */

@@ -68,7 +68,7 @@ HB_API const char *hb_comparison_note(const hb_comparison *comparison, size_t in
 
 /* ---- the runs ---- */
 
-/** Made by the library only and grows at its end. */
+/** Changes only with the library's soname. */
 typedef struct hb_compared_run {
     const char *name, *path; /* name: as short as tells the runs apart */
     size_t files, workers, steps;
@@ -130,7 +130,7 @@ typedef struct hb_compared_value {
     double calls;    /* a step, mean; 0 for metrics of steps */
 } hb_compared_value;
 
-/** Made by the library only and grows at its end. */
+/** Changes only with the library's soname. */
 typedef struct hb_difference {
     const char *name;
     const char *shape;   /* input shapes; of kernels the launch; of memory the device; "" */
@@ -178,8 +178,8 @@ HB_API hb_result hb_compare_condition_valid(const char *condition);
 
 /* ---- the call tree ---- */
 
-/** A call in its place, over all steps of both runs. Times are microseconds a step. Made by the
- * library only and grows at its end. */
+/** A call in its place, over all steps of both runs. Times are microseconds a step. Changes only
+ * with the library's soname. */
 typedef struct hb_tree_difference {
     const char *name;
     unsigned depth;     /* its parent is the last one before with depth - 1 */

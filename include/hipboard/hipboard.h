@@ -31,8 +31,8 @@
  * never print: without a recording profiler they cost one load and one branch. Calls that take a
  * hb_profiler belong to one thread at a time. Every function accepts NULL handles.
  *
- * Stable from 1.0: existing names and values do not change; structs grow only at their end and
- * carry their size.
+ * Stable from 1.0: existing names and values do not change. Structs that are handed in carry their
+ * size and grow at their end; those that are inlined, passed by value or in arrays never change.
  */
 #ifndef HIPBOARD_H
 #define HIPBOARD_H
@@ -451,6 +451,7 @@ typedef struct hb_scope {
 typedef struct hb_site {
     const char *name;
     uint32_t id;
+    uint32_t reserved;
 } hb_site;
 
 /** torch.profiler.record_function: a user annotation from here to hb_scope_end(). NULL and "" are
@@ -482,10 +483,10 @@ static inline void hb_scope_cleanup(hb_scope *scope)
 }
 
 /* An expression that begins an annotation, whose name is interned once. */
-#define HB_BEGIN_FUNCTION_(text)                  \
-    __extension__({                               \
-        static hb_site hb_site_here_ = {text, 0}; \
-        hb_record_function_site(&hb_site_here_);  \
+#define HB_BEGIN_FUNCTION_(text)                     \
+    __extension__({                                  \
+        static hb_site hb_site_here_ = {text, 0, 0}; \
+        hb_record_function_site(&hb_site_here_);     \
     })
 
 /* A declaration: the scope ends where its block is left in any way (end, break, continue, return,
@@ -635,7 +636,7 @@ HB_API hb_scope hb_op_site(hb_site *site, const hb_op_info *info);
 #define HB_OP_(literal, ...) HB_SCOPED_(HB_BEGIN_OP_(literal, __VA_ARGS__))
 #define HB_BEGIN_OP_(literal, ...)                                                  \
     __extension__({                                                                 \
-        static hb_site hb_site_here_ = {"" literal, 0};                             \
+        static hb_site hb_site_here_ = {"" literal, 0, 0};                          \
         hb_op_site(&hb_site_here_, __extension__ &(const hb_op_info){__VA_ARGS__}); \
     })
 

@@ -373,15 +373,16 @@ static void free_plan(hb_plan *plan)
 hb_result hb_convert(const char *input, const char *directory, const char *name,
                      const hb_convert_options *options, hb_conversion **result)
 {
-    static const hb_convert_options defaults = HB_CONVERT_OPTIONS_INIT;
+    hb_convert_options o = HB_CONVERT_OPTIONS_INIT;
+    *result = NULL;
+    HB_TRY(hb_options_take(options, &o, sizeof o, "HB_CONVERT_OPTIONS_INIT"));
     hb_plan *plan = calloc(1, sizeof *plan);
     conversion *c = calloc(1, sizeof *c);
     hb_result done = HB_ERROR_NO_MEMORY;
-    *result = NULL;
     locale_t before = hb_enter_c_locale();
     if (plan && c) {
         plan->input = input;
-        plan->options = options ? options : &defaults;
+        plan->options = &o;
         done = check_input(input);
         if (done == HB_OK) done = make_plan(plan);
         if (done == HB_OK) done = write_parts(plan, c, directory, name);

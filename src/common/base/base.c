@@ -17,6 +17,14 @@
 
 #include "base/pipes.h"
 
+/* What a newer caller knows of beyond `size`, and has not set. */
+static bool is_all_zero(const char *from, size_t size, size_t given)
+{
+    for (size_t i = size; i < given; i++)
+        if (from[i]) return false;
+    return true;
+}
+
 hb_result hb_options_take(const void *from, void *to, size_t size, const char *init)
 {
     size_t given;
@@ -25,6 +33,11 @@ hb_result hb_options_take(const void *from, void *to, size_t size, const char *i
     if (given < sizeof given || given > 4096)
         return hb_fail(HB_ERROR_INVALID_ARGUMENT, "options.struct_size is %zu: begin with %s",
                        given, init);
+    if (!is_all_zero(from, size, given))
+        return hb_fail(HB_ERROR_UNSUPPORTED,
+                       "an option is set that this hipboard, %s, does not know: update it, or "
+                       "leave out what came after its release",
+                       hb_version());
     memcpy(to, from, HB_MIN(given, size));
     return HB_OK;
 }

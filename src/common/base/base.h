@@ -47,7 +47,8 @@ HB_PRIVATE HB_COLD HB_PRINTF(3, 4) hb_result
     hb_fail_errno(hb_result result, int error_number, const char *format, ...);
 
 /** Copies a caller's options, of whatever age, over the defaults in `to`; `init` is the macro that
- * fills in struct_size, the first member. NULL is fine. */
+ * fills in struct_size, the first member. NULL is fine. What a newer caller knows of beyond `size`
+ * must be zero. */
 hb_result hb_options_take(const void *from, void *to, size_t size, const char *init);
 
 #define HB_TRY(expression)                                 \

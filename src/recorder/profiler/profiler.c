@@ -265,9 +265,10 @@ hb_profiler *hb_profiler_create(const hb_profiler_options *options)
         hb_fail(HB_ERROR_INVALID_ARGUMENT, "the options are NULL");
         return NULL;
     }
-    if (hb_options_take(options, &o, sizeof o, "HB_PROFILER_OPTIONS_INIT") != HB_OK) {
-        /* Whatever else is wrong with them, a handler of ours is one. */
-        if (hb_handler_is_ours(&options->on_trace_ready))
+    hb_result taken = hb_options_take(options, &o, sizeof o, "HB_PROFILER_OPTIONS_INIT");
+    if (taken != HB_OK) {
+        /* Whatever else is wrong with them, a handler of ours is one; of a newer caller, any is. */
+        if (taken == HB_ERROR_UNSUPPORTED || hb_handler_is_ours(&options->on_trace_ready))
             hb_handler_destroy(&options->on_trace_ready);
         return NULL;
     }
