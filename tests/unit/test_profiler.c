@@ -260,7 +260,7 @@ static void wrong_use_is_an_error_not_a_crash(void **state)
     hb_profiler_destroy(b);
 }
 
-static void options_of_a_program_that_knew_fewer_are_taken(void **state)
+static void options_of_older_and_newer_programs_are_taken(void **state)
 {
     (void)state;
     struct {
@@ -274,6 +274,9 @@ static void options_of_a_program_that_knew_fewer_are_taken(void **state)
     hb_profiler_destroy(prof);
     o.known.struct_size = sizeof o;
     o.known.time_slice_ns = 0;
+    assert_null(hb_profiler_create(&o.known));
+    assert_non_null(strstr(hb_last_error(), "does not know"));
+    o.newer = 0;
     prof = hb_profiler_create(&o.known);
     assert_non_null(prof);
     hb_profiler_destroy(prof);
@@ -708,7 +711,7 @@ int main(void)
         cmocka_unit_test(events_are_the_last_cycles_or_with_acc_events_all),
         cmocka_unit_test(lost_records_go_into_an_older_programs_structure),
         cmocka_unit_test(wrong_use_is_an_error_not_a_crash),
-        cmocka_unit_test(options_of_a_program_that_knew_fewer_are_taken),
+        cmocka_unit_test(options_of_older_and_newer_programs_are_taken),
         cmocka_unit_test(a_handler_can_fail_but_not_step),
         cmocka_unit_test(chained_handlers_are_called_in_turn_whatever_the_first_says),
         cmocka_unit_test(chained_tensorboard_handlers_are_checked_and_write_both),
