@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
+#include "base/json_line.h"
 #include "base/memory_share.h"
 #include "base/utf8.h"
 #include "insight/statistics.h"
@@ -254,6 +255,52 @@ static void the_least_limit_of_all_groups_above_counts(void **state)
     assert_int_equal(system(path), 0);
 }
 
+static void json_of_others_becomes_one_line(void **state)
+{
+    (void)state;
+    const struct {
+        const char *text, *line; /* NULL: refused, */
+        const char *why;         /* with these words; else whether it is valid as it stands */
+    } cases[] = {
+        {"1.50", "1.50", "valid"},
+        {" [ 1 ,\n\t{\"a b\" : null} ] ", "[1,{\"a b\":null}]", "valid"},
+        {"\"a\tb\"", "\"a\\u0009b\"", NULL},
+        {"\"\\\" \\\\ \\/ \\u00e9\"", "\"\\\" \\\\ \\/ \\u00e9\"", "valid"},
+        {"\"\\\\udc80\"", "\"\\\\udc80\"", "valid"},
+        {"\"\\ud83d\\ude00\"", "\"\\ud83d\\ude00\"", "valid"},
+        {"\"\\ud800\\udc00\\udbff\\udfff\"", "\"\\ud800\\udc00\\udbff\\udfff\"", "valid"},
+        {"\"\\udc80\"", "\"\\ufffd\"", NULL},
+        {"\"\\ud83d\"", "\"\\ufffd\"", NULL},
+        {"\"\\ud83d\\u0041 \\ue000\"", "\"\\ufffd\\u0041 \\ue000\"", NULL},
+        {"\"\\ud83d\\ud83d\\ude00\"", "\"\\ufffd\\ud83d\\ude00\"", NULL},
+        {"\"NaN\"", "\"NaN\"", "valid"},
+        {"", NULL, "x is not JSON at byte 0: "},
+        {"[1] 2", NULL, "x is not JSON at byte 4: text after the end: \"2\""},
+        {"[NaN]", NULL, "x is not JSON at byte 1: JSON has no NaN and no Infinity: \"NaN]\""},
+        {"-Infinity", NULL, "x is not JSON at byte "},
+        {"\"\xff\"", NULL, "x is not JSON at byte 1: invalid UTF-8: "},
+        {"\"\xed\xa0\x80\"", NULL, "x is not JSON at byte 1: invalid UTF-8: "},
+        {"\"\\q long\"", NULL, "x is not JSON at byte 1: invalid backslash escape: "},
+        {"[01]", NULL, "x is not JSON at byte "},
+    };
+    for (size_t i = 0; i < HB_ARRAY_LEN(cases); i++) {
+        hb_buf line;
+        hb_buf_init(&line, 1000);
+        hb_result result = hb_json_line(&line, cases[i].text, "x");
+        if (cases[i].line) {
+            assert_int_equal(result, HB_OK);
+            assert_string_equal(hb_buf_text(&line), cases[i].line);
+        } else {
+            assert_int_equal(result, HB_ERROR_FORMAT);
+            char why[200];
+            snprintf(why, sizeof why, "%.*s", (int)strlen(cases[i].why), hb_last_error());
+            assert_string_equal(why, cases[i].why);
+        }
+        assert_int_equal(hb_json_is_valid(cases[i].text), cases[i].line && cases[i].why);
+        hb_buf_free(&line);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +310,7 @@ int main(void)
         cmocka_unit_test(buffer_grows_to_its_limit_and_no_further),
         cmocka_unit_test(json_strings_are_always_valid),
         cmocka_unit_test(json_strings_escape_wherever_a_byte_stands),
+        cmocka_unit_test(json_of_others_becomes_one_line),
         cmocka_unit_test(utf8_follows_the_standard),
         cmocka_unit_test(statistics_are_numpys),
         cmocka_unit_test(a_warning_does_not_wait_for_its_reader),

@@ -55,6 +55,40 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
+/* Bytes of the escape at the backslash `p`. Half a pair of surrogates - Python writes one for each
+ * byte of a file name that is not UTF-8 - is the grammar's, but many parsers refuse the whole file
+ * for it; `half` tells of it. */
+static size_t escape_length(const char *p, bool *half)
+{
+    int unit = hb_scan_unit(p);
+    *half = false;
+    if (unit < 0) return 2;
+    if (unit < 0xd800 || unit > 0xdfff) return 6;
+    int low = hb_scan_unit(p + 6);
+    if (unit < 0xdc00 && low >= 0xdc00 && low <= 0xdfff) return 12;
+    *half = true;
+    return 6;
+}
+
+static size_t put_escape(hb_buf *out, const char *p)
+{
+    bool half;
+    size_t length = escape_length(p, &half);
+    if (half)
+        hb_buf_append(out, "\\ufffd", 6);
+    else
+        hb_buf_append(out, p, length);
+    return length;
+}
+
+static bool has_half_pair(const char *p)
+{
+    bool half = false;
+    while (!half && (p = strchr(p, '\\')))
+        p += escape_length(p, &half);
+    return half;
+}
+
 static void put(hb_buf *out, const char *text, size_t size)
 {
     bool in_string = false;
@@ -65,9 +99,12 @@ static void put(hb_buf *out, const char *text, size_t size)
             hb_buf_printf(out, "\\u%04x", c);
             continue;
         }
+        if (in_string && c == '\\') {
+            i += put_escape(out, text + i) - 1;
+            continue;
+        }
         hb_buf_append(out, &c, 1);
         if (c == '"') in_string = !in_string;
-        if (in_string && c == '\\') hb_buf_append(out, &text[++i], 1);
     }
 }
 
@@ -84,8 +121,9 @@ bool hb_json_is_valid(const char *json)
     strictness s = {0};
     char *text = padded(json, size);
     if (text) check(text, size, &s);
+    bool valid = text && !s.at && !s.control && !has_half_pair(text);
     free(text);
-    return text && !s.at && !s.control;
+    return valid;
 }
 
 hb_result hb_json_line(hb_buf *out, const char *json, const char *what)

@@ -81,6 +81,11 @@ static int hex4(const char *p)
     return value;
 }
 
+int hb_scan_unit(const char *p)
+{
+    return p[0] == '\\' && p[1] == 'u' ? hex4(p + 2) : -1;
+}
+
 /* `p` is at the backslash. An invalid escape is a backslash and whatever follows. */
 static const char *scan_escape(hb_scan *scan, const char *p)
 {
@@ -403,8 +408,8 @@ static const char *decode_unit(const char *p, const char *end, hb_buf *buf)
 {
     unsigned c = (unsigned)hex4(p + 2);
     p += 6;
-    if (c >= 0xd800 && c < 0xdc00 && end - p >= 6 && p[0] == '\\' && p[1] == 'u') {
-        int low = hex4(p + 2);
+    if (c >= 0xd800 && c < 0xdc00 && end - p >= 6) {
+        int low = hb_scan_unit(p);
         if (low >= 0xdc00 && low < 0xe000) {
             c = 0x10000 + ((c - 0xd800) << 10) + (unsigned)(low - 0xdc00);
             p += 6;

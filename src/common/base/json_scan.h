@@ -100,6 +100,9 @@ double hb_value_double(const hb_value *value);
 /** An INT that fits into 61 bits and a sign. */
 bool hb_value_int(const hb_value *value, int64_t *result);
 
+/** The UTF-16 unit that "\uXXXX" at `p` is, or -1. Padded as what is scanned. */
+int hb_scan_unit(const char *p);
+
 /** A string's characters with its escapes resolved, lone surrogates as three bytes each. Appends.
  */
 void hb_value_decode(const hb_value *value, hb_buf *buf);
