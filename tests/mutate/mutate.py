@@ -6,11 +6,13 @@
 
 Rooms are folders of src/, and tools. A fault is a flipped comparison, a dropped statement, a wrong
 constant and the like; one that does not compile, or changes nothing in the object file, does not
-count. The same seed tries the same faults. What survived is printed with its place and what was
-done, and at the end each room's share of those caught. Status 1 if that is below --least.
+count, nor do those of which faults.py says that nobody could see them. The same seed tries the same
+faults. What survived is printed with its place and what was done, and at the end each room's share
+of those caught. Status 1 if that is below --least.
 """
 import argparse
 import hashlib
+import json
 import os
 import random
 import shutil
@@ -45,9 +47,20 @@ class Copy:
             (self.root / ".venv").symlink_to((ROOT / ".venv").resolve())
         subprocess.run(["git", "init", "-q"], cwd=self.root, check=True)
         self.call(["meson", "setup", str(self.build), "-Doptimization=1"], check=True)
-        known = self.call(["ninja", "-C", str(self.build), "-t", "targets", "all"])[1]
-        self.targets = {line.split(":")[0] for line in known.splitlines() if ": " in line}
-        self.times = {}
+        built = self.introspect("--targets")
+        files = {target["id"]: [self.relative(name) for name in target["filename"]]
+                 for target in built}
+        self.targets = {name for names in files.values() for name in names}
+        self.tests = {}
+        for test in self.introspect("--tests"):
+            test["needs"] = [name for target in test["depends"] for name in files.get(target, [])]
+            self.tests[test["name"]] = test
+
+    def introspect(self, what):
+        return json.loads(self.call(["meson", "introspect", what, str(self.build)], check=True)[1])
+
+    def relative(self, name):
+        return os.path.relpath(name, self.build)
 
     def call(self, command, check=False, timeout=1800, env=None):
         """Status and output; 124 when it took too long."""
@@ -87,23 +100,20 @@ def strip(path):
 class Room:
     def __init__(self, copy, name):
         self.copy, self.name = copy, name
-        units, self.files = ROOMS[name]
-        self.units = []
-        for unit in units:
-            for path in (f"tests/unit/test_{unit}", f"tests/hip/test_{unit}",
-                         f"tests/fuzz/{unit}_replay"):
-                if path in copy.targets:
-                    self.units.append(path)
-                    break
-        self.targets = [*self.units, TOOL]
+        names, self.files = ROOMS[name]
+        self.tests = [copy.tests[test] for test in names if test in copy.tests]
+        for test in names:
+            if test not in copy.tests:
+                print(f"  {test} is not built here", flush=True)
+        self.targets = sorted({TOOL, *(need for test in self.tests for need in test["needs"])})
         if self.files:  # the program that most of them record, and its data
             self.targets += [target for target in copy.targets
-                             if target.startswith("samples/digits/") and ".p/" not in target]
+                             if target.startswith("samples/digits/")]
+        self.sources = sorted((copy.root / folder(name)).glob("*.c"))
 
     def test_commands(self):
-        for unit in self.units:
-            extra = ([str(self.copy.root / "tests/fuzz/corpus/read")] if "_replay" in unit else [])
-            yield unit, [str(self.copy.build / unit), *extra], None
+        for test in self.tests:
+            yield test["name"], test["cmd"], test["env"]
         python = str(self.copy.root / ".venv/bin/python")
         for file in self.files:
             if (self.copy.root / "tests/e2e" / file).exists():
@@ -115,6 +125,7 @@ class Room:
         status, text = self.copy.ninja(self.targets)
         if status:
             sys.exit(text)
+        self.whole = {source: self.copy.object_of(source) for source in self.sources}
         self.passing = []
         for name, command, env in self.test_commands():
             begin = time.monotonic()
@@ -123,10 +134,11 @@ class Room:
                 self.passing.append((name, command, env, time.monotonic() - begin))
             else:
                 print(f"  {name} fails without a fault: left out\n{text[-300:]}", flush=True)
+        self.passing.sort(key=lambda test: test[3])
 
     def who_notices(self):
         for name, command, env, seconds in self.passing:
-            status, _ = self.copy.call(command, env=env, timeout=60 + 20 * seconds)
+            status, _ = self.copy.call(command, env=env, timeout=30 + 10 * seconds)
             if status:
                 return name
         return None
@@ -141,14 +153,14 @@ def choose(room, source, chance):
     return chance.choice([place for place in found if place[0] == kind])
 
 
-def try_one(room, source, place, before):
+def try_one(room, source, place):
     """None: the fault does not count. Else who noticed it, "" when nobody did."""
     text = source.read_text()
     _, begin, end, replacement = place
     source.write_text(text[:begin] + replacement + text[end:])
     try:
         status, _ = room.copy.ninja(room.targets)
-        if status or room.copy.object_of(source) == before:
+        if status or room.copy.object_of(source) == room.whole[source]:
             return None
         return room.who_notices() or ""
     finally:
@@ -158,18 +170,16 @@ def try_one(room, source, place, before):
 def attack(room, seed, count, until):
     """(caught, survived)"""
     chance = random.Random(f"{seed} {room.name}")
-    sources = sorted((room.copy.root / folder(room.name)).glob("*.c"))
-    weights = [len(source.read_text()) for source in sources]
+    weights = [len(source.read_text()) for source in room.sources]
     caught = survived = 0
     room.prepare()
     while caught + survived < count and time.monotonic() < until:
-        [source] = chance.choices(sources, weights)
+        [source] = chance.choices(room.sources, weights)
         place = choose(room, source, chance)
         if not place:
             continue
-        room.copy.ninja(room.targets)
         text = source.read_text()
-        who = try_one(room, source, place, room.copy.object_of(source))
+        who = try_one(room, source, place)
         if who is None:
             continue
         caught += bool(who)
