@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Puts small faults into a copy of the tree, one at a time, and says which no test notices.
 
-    python3 tests/mutate/mutate.py [--seed N] [--count N] [--minutes M] [--dir DIR] ROOM...
+    python3 tests/mutate/mutate.py [--seed N] [--count N] [--minutes M] [--unit] [--dir DIR] ROOM...
 
 Rooms are folders of src/, and tools. A fault is a flipped comparison, a dropped statement, a wrong
 constant and the like; one that does not compile, or changes nothing in the object file, does not
@@ -25,7 +25,6 @@ from faults import places
 from rooms import ROOMS, folder
 
 ROOT = Path(__file__).resolve().parents[2]
-TOOL = "tools/hipboard/hipboard"
 # Tests of size are slow, and notice nothing else.
 FAST = "not very_many and not little_that"
 
@@ -98,17 +97,18 @@ def strip(path):
 
 
 class Room:
-    def __init__(self, copy, name):
+    def __init__(self, copy, name, unit):
         self.copy, self.name = copy, name
-        names, self.files = ROOMS[name]
+        names, files = ROOMS[name]
+        self.files = [] if unit else files
         self.tests = [copy.tests[test] for test in names if test in copy.tests]
         for test in names:
             if test not in copy.tests:
                 print(f"  {test} is not built here", flush=True)
-        self.targets = sorted({TOOL, *(need for test in self.tests for need in test["needs"])})
-        if self.files:  # the program that most of them record, and its data
+        self.targets = sorted({need for test in self.tests for need in test["needs"]})
+        if self.files:  # what they load and run; the rest is built once
             self.targets += [target for target in copy.targets
-                             if target.startswith("samples/digits/")]
+                             if target.startswith(("src/", "samples/digits/", "tools/hipboard/"))]
         self.sources = sorted((copy.root / folder(name)).glob("*.c"))
 
     def test_commands(self):
@@ -122,7 +122,7 @@ class Room:
 
     def prepare(self):
         """Builds, and finds out which tests pass without a fault, and how long they take."""
-        status, text = self.copy.ninja(self.targets)
+        status, text = self.copy.ninja(["all"] if self.files else self.targets)
         if status:
             sys.exit(text)
         self.whole = {source: self.copy.object_of(source) for source in self.sources}
@@ -201,6 +201,7 @@ def main():
     parser.add_argument("--seed", default=str(random.randrange(10**6)))
     parser.add_argument("--count", type=int, default=10**9, help="faults that count, each room")
     parser.add_argument("--minutes", type=float, default=60, help="in all")
+    parser.add_argument("--unit", action="store_true", help="meson's tests only, no tests/e2e")
     parser.add_argument("--dir", type=Path, default=ROOT / "tests/out/mutate")
     parser.add_argument("--least", type=float, default=0, help="%% that must be caught")
     o = parser.parse_args()
@@ -212,7 +213,7 @@ def main():
         print(f"== {name}", flush=True)
         left = begin + o.minutes * 60 - time.monotonic()
         until = time.monotonic() + left / (len(o.rooms) - i)
-        results[name] = attack(Room(copy, name), o.seed, o.count, until)
+        results[name] = attack(Room(copy, name, o.unit), o.seed, o.count, until)
     all_caught = sum(result[0] for result in results.values())
     everything = sum(map(sum, results.values()))
     for name, (caught, survived) in results.items():
