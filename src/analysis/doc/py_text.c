@@ -154,7 +154,7 @@ void hb_buf_json_ascii(hb_buf *buf, const char *text, size_t size)
     hb_buf_append(buf, "\"", 1);
     while (p < end) {
         const unsigned char *plain = p;
-        while (p < end && *p >= 0x20 && *p < 0x80 && *p != '"' && *p != '\\')
+        while (p < end && *p >= 0x20 && *p < 0x7f && *p != '"' && *p != '\\')
             p++;
         hb_buf_append(buf, plain, (size_t)(p - plain));
         if (p == end) break;
