@@ -90,7 +90,7 @@ ROOMS = {
               ["test_texts.py", "test_memory.py", "test_view.py", "test_table.py",
                "test_query_property.py", "test_odd_files.py", "test_view_insights.py",
                "test_view_ranks.py", "test_stacks.py"]),
-    "insight": (["query", "insights", "table", "cycle_numbers", "cycle_advice", "compare",
+    "insight": (["findings", "query", "insights", "table", "cycle_numbers", "cycle_advice", "compare",
                  "code_object", "occupancy"],
                 ["test_odd_files.py", "test_view.py", "test_view_insights.py",
                  "test_view_ranks.py", "test_memory.py", "test_stacks.py", "test_table.py",
