@@ -317,6 +317,49 @@ static void two_gpus_are_added_up(void **state)
     assert_null(finding("idle")); /* 15 % */
 }
 
+/* A bit of everything: 4.0 % of the time waits for data, 4.0 % for the GPU, 3.0 % copies, 0.9 %
+ * allocates, 8.6 % communicates, and kernels of 16.5 % of their time have little occupancy. */
+static void little_of_everything_is_no_advice(void **state)
+{
+    (void)state;
+    late_kernel(10, 500, 1);
+    op("enumerate(DataLoader)#_Iter.__next__", 510, 39);
+    late_kernel(550, 150, 2);
+    call("hipDeviceSynchronize", 700, 36, 90);
+    call("hipLaunchKernel", 737, 2, 3);
+    work("kernel", "slow", 0, 740, 150, 3, "\"est. achieved occupancy %\":10");
+    kernel("ncclDevKernel_Generic_1", 0, 890, 85, 4);
+    call("hipMemcpy", 800, 30, 91);
+    call("hipMalloc", 850, 9, 92);
+    kernel("k", 0, 975, 25, 5);
+    analyse();
+    const hb_finding *f;
+    size_t count;
+    assert_int_equal(hb_insights_findings(insights, &f, &count), HB_OK);
+    if (count) fail_msg("%s: %s", f->rule, f->evidence);
+}
+
+/* Calls too short to be behind a gap by themselves, with a longer one that began before it; and as
+ * many that cover less than half of it. */
+static void many_short_calls_are_behind_a_gap(void **state)
+{
+    for (int calls = 3; calls <= 4; calls++) {
+        late_kernel(10, 10, 1);
+        call("hipEventQuery", 15, 15, 89); /* 10 of it in the gap */
+        for (int i = 0; i < calls; i++)
+            call("hipStreamQuery", 40 + 11 * i, 10, 90 + i);
+        late_kernel(122, 10, 2); /* after 102, of which the launch covers 2 */
+        analyse();
+        const hb_idle_gap *g;
+        size_t count;
+        assert_int_equal(hb_insights_gaps(insights, &g, &count), HB_OK);
+        assert_int_equal(count, 1);
+        assert_true(g->duration_us == 102 && !g->call && !g->operator_name);
+        assert_int_equal(g->many_calls, calls == 4);
+        forget(state);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -327,6 +370,8 @@ int main(void)
         cmocka_unit_test_teardown(memory_that_is_allocated_while_the_program_works, forget),
         cmocka_unit_test_teardown(copies_of_each_kind_and_gpu, forget),
         cmocka_unit_test_teardown(two_gpus_are_added_up, forget),
+        cmocka_unit_test_teardown(little_of_everything_is_no_advice, forget),
+        cmocka_unit_test_teardown(many_short_calls_are_behind_a_gap, forget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
