@@ -315,7 +315,7 @@ static void test_python_strings(void **state)
     hb_buf_init(&buf, 1024);
     hb_buf_json_ascii(&buf, text, sizeof text - 1);
     assert_string_equal(hb_buf_text(&buf),
-                        "\"a\\\"\\\\\\n\\u0001\x7f\\u00fc\\ud834\\udd1e\\ud800\\ufffd\"");
+                        "\"a\\\"\\\\\\n\\u0001\\u007f\\u00fc\\ud834\\udd1e\\ud800\\ufffd\"");
     hb_buf_free(&buf);
 }
 
