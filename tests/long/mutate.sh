@@ -9,5 +9,5 @@ set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/../.."
 minutes=${1:-30} seed=${2:-1}
 shift $(($# < 2 ? $# : 2))
-[ $# -gt 0 ] || set -- base trace read query report compare tools
+[ $# -gt 0 ] || set -- base trace read plugin insight compare tools
 exec python3 tests/mutate/mutate.py --minutes "$minutes" --seed "$seed" "$@"

@@ -22,6 +22,7 @@ enum { MAX_EVENTS = 200 };
 
 static char *events[MAX_EVENTS + 1];
 static int num_events;
+static const char *members = ""; /* of the trace, before its events */
 static hb_trace_file *file;
 static hb_insights *insights;
 
@@ -75,7 +76,7 @@ static void analyse(void)
     char path[] = "/tmp/hipboard-test-findings-XXXXXX";
     FILE *f = fdopen(mkstemp(path), "w");
     assert_non_null(f);
-    fputs(trace_text("", (const char *const *)events), f);
+    fputs(trace_text(members, (const char *const *)events), f);
     assert_int_equal(fclose(f), 0);
     assert_int_equal(hb_trace_file_open(path, NULL, &file), HB_OK);
     assert_int_equal(hb_insights_create(file, NULL, &insights), HB_OK);
@@ -92,6 +93,7 @@ static int forget(void **state)
     while (num_events)
         free(events[--num_events]);
     memset(events, 0, sizeof events);
+    members = "";
     return 0;
 }
 
@@ -176,7 +178,7 @@ static void waits_for_the_gpu(void **state)
 {
     (void)state;
     late_kernel(10, 10, 1);
-    call("hipStreamSynchronize", 12, 20, 90);
+    call("hipStreamSynchronize", 12, 8, 90); /* till the gap begins */
     late_kernel(40, 10, 2);
     call("hipDeviceSynchronize", 42, 50, 91);
     late_kernel(100, 10, 3);
@@ -185,7 +187,7 @@ static void waits_for_the_gpu(void **state)
     analyse();
     assert_found("synchronisation", 100.0 / 140,
                  "gaps after a wait: 3, 0.100 ms, 71.4 % of the GPUs' time, the longest 0.050 ms "
-                 "after hipDeviceSynchronize; waiting calls: 3, 0.095 ms on the host");
+                 "after hipDeviceSynchronize; waiting calls: 3, 0.083 ms on the host");
 }
 
 /* ---- kernels ---- */
@@ -258,6 +260,46 @@ static void memory_that_is_allocated_while_the_program_works(void **state)
             assert_null(finding("allocation"));
         forget(state);
     }
+}
+
+static void memory_event(int gpu, double ts, const char *bytes)
+{
+    char args[200];
+    snprintf(args, sizeof args,
+             "\"Device Type\":1,\"Device Id\":%d,\"Bytes\":8,\"Addr\":1,\"Total Allocated\":%s",
+             gpu, bytes);
+    add("cpu_instant_event", "[memory]", 100, 7, ts, 0, args);
+    char *x = strstr(events[num_events - 1], "\"ph\":\"X\"");
+    memcpy(x, "\"ph\":\"i\"", 8);
+}
+
+/* Of the devices' sizes some are odd: none, and no number. */
+static void the_gpu_whose_memory_is_full_is_named(void **state)
+{
+    (void)state;
+    members =
+        "\"deviceProperties\":[{\"totalGlobalMem\":1073741824},{\"totalGlobalMem\":2147483648},"
+        "{\"name\":\"none\"},{\"totalGlobalMem\":\"5\"},{\"totalGlobalMem\":1.073741824e9}],";
+    kernel("k", 0, 10, 100, 1);
+    memory_event(0, 20, "900000000");
+    memory_event(1, 30, "1000");
+    memory_event(1, 40, "2000000000");
+    memory_event(1, 50, "1000");
+    memory_event(2, 60, "9000000000");
+    memory_event(3, 70, "9000000000");
+    memory_event(4, 80, "966400000"); /* 90.003 % */
+    memory_event(9, 90, "9000000000");
+    analyse();
+    const hb_finding *f;
+    size_t count, found = 0;
+    assert_int_equal(hb_insights_findings(insights, &f, &count), HB_OK);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(f[i].rule, "full-memory") != 0) continue;
+        assert_string_equal(f[i].evidence,
+                            found++ ? "allocated at the peak: 90.0 % of the 1.0 GiB of GPU 4"
+                                    : "allocated at the peak: 93.1 % of the 2.0 GiB of GPU 1");
+    }
+    assert_int_equal(found, 2);
 }
 
 static void copies_of_each_kind_and_gpu(void **state)
@@ -345,6 +387,8 @@ static void many_short_calls_are_behind_a_gap(void **state)
 {
     for (int calls = 3; calls <= 4; calls++) {
         late_kernel(10, 10, 1);
+        add("user_annotation", "ProfilerStep#1", 100, 7, 0, 200, "");
+        add("cpu_op", "another thread's", 100, 8, 0, 200, "");
         call("hipEventQuery", 15, 15, 89); /* 10 of it in the gap */
         for (int i = 0; i < calls; i++)
             call("hipStreamQuery", 40 + 11 * i, 10, 90 + i);
@@ -368,6 +412,7 @@ int main(void)
         cmocka_unit_test_teardown(waits_for_the_gpu, forget),
         cmocka_unit_test_teardown(the_remedy_depends_on_the_limit, forget),
         cmocka_unit_test_teardown(memory_that_is_allocated_while_the_program_works, forget),
+        cmocka_unit_test_teardown(the_gpu_whose_memory_is_full_is_named, forget),
         cmocka_unit_test_teardown(copies_of_each_kind_and_gpu, forget),
         cmocka_unit_test_teardown(two_gpus_are_added_up, forget),
         cmocka_unit_test_teardown(little_of_everything_is_no_advice, forget),
