@@ -105,10 +105,11 @@ class Room:
         for test in names:
             if test not in copy.tests:
                 print(f"  {test} is not built here", flush=True)
-        self.targets = sorted({need for test in self.tests for need in test["needs"]})
-        if self.files:  # what they load and run; the rest is built once
-            self.targets += [target for target in copy.targets
-                             if target.startswith(("src/", "samples/digits/", "tools/hipboard/"))]
+        needs = {need for test in self.tests for need in test["needs"]}
+        # What tests load and run; what else those of tests/e2e need is built once.
+        loaded = ("src/", "samples/digits/", "tools/hipboard/") if self.files else ("src/",)
+        needs.update(target for target in copy.targets if target.startswith(loaded))
+        self.targets = sorted(needs)
         self.sources = sorted((copy.root / folder(name)).glob("*.c"))
 
     def test_commands(self):
