@@ -107,7 +107,9 @@ class Room:
                 print(f"  {test} is not built here", flush=True)
         needs = {need for test in self.tests for need in test["needs"]}
         # What tests load and run; what else those of tests/e2e need is built once.
-        loaded = ("src/", "samples/digits/", "tools/hipboard/") if self.files else ("src/",)
+        loaded = ("src/", "tools/symbolizer/")
+        if self.files:
+            loaded += ("samples/digits/", "tools/hipboard/")
         needs.update(target for target in copy.targets if target.startswith(loaded))
         self.targets = sorted(needs)
         self.sources = sorted((copy.root / folder(name)).glob("*.c"))
