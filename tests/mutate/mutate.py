@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Puts small faults into a copy of the tree, one at a time, and says which no test notices.
 
-    python3 tests/mutate/mutate.py [--seed N] [--count N] [--minutes M] [--unit] [--dir DIR] ROOM...
+    python3 tests/mutate/mutate.py [--seed N] [--count N] [--minutes M] [--unit] [--sanitize]
+                                    [--dir DIR] ROOM...
 
 Rooms are folders of src/, and tools. A fault is a flipped comparison, a dropped statement, a wrong
 constant and the like; one that does not compile, or changes nothing in the object file, does not
@@ -32,7 +33,7 @@ FAST = "not very_many and not little_that"
 class Copy:
     """A copy of what git knows, with a build of its own."""
 
-    def __init__(self, directory):
+    def __init__(self, directory, sanitize):
         self.root = directory / "tree"
         self.build = self.root / "build"
         if self.root.exists():
@@ -45,7 +46,8 @@ class Copy:
         if (ROOT / ".venv").exists():
             (self.root / ".venv").symlink_to((ROOT / ".venv").resolve())
         subprocess.run(["git", "init", "-q"], cwd=self.root, check=True)
-        self.call(["meson", "setup", str(self.build), "-Doptimization=1"], check=True)
+        self.call(["meson", "setup", str(self.build), "-Doptimization=1",
+                   "-Db_sanitize=" + ("address,undefined" if sanitize else "none")], check=True)
         built = self.introspect("--targets")
         files = {target["id"]: [self.relative(name) for name in target["filename"]]
                  for target in built}
@@ -205,12 +207,14 @@ def main():
     parser.add_argument("--count", type=int, default=10**9, help="faults that count, each room")
     parser.add_argument("--minutes", type=float, default=60, help="in all")
     parser.add_argument("--unit", action="store_true", help="meson's tests only, no tests/e2e")
+    parser.add_argument("--sanitize", action="store_true",
+                        help="with ASan and UBSan, which see what lies beyond an array")
     parser.add_argument("--dir", type=Path, default=ROOT / "tests/out/mutate")
     parser.add_argument("--least", type=float, default=0, help="%% that must be caught")
     o = parser.parse_args()
     o.dir.mkdir(parents=True, exist_ok=True)
     begin = time.monotonic()
-    copy, results = Copy(o.dir.resolve()), {}
+    copy, results = Copy(o.dir.resolve(), o.sanitize), {}
     print(f"seed {o.seed}", flush=True)
     for i, name in enumerate(o.rooms):
         print(f"== {name}", flush=True)

@@ -99,7 +99,7 @@ ROOMS = {
                ["test_texts.py", "test_commands.py", "test_odd_files.py", "test_check.py",
                 "test_steps.py", "test_view.py", "test_view_insights.py", "test_view_ranks.py",
                 "test_memory.py", "test_stacks.py", "test_query_property.py"]),
-    "compare": (["compare", "rank_test", "sequence"],
+    "compare": (["compare", "compare_limits", "rank_test", "sequence"],
                 ["test_texts_compare.py", "test_compare.py"]),
     "check": (["query", "insights", "table", "read", "compare"],
               ["test_texts.py", "test_commands.py", "test_odd_files.py", "test_check.py",

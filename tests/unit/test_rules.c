@@ -80,6 +80,53 @@ static void calls_are_told_apart_by_name(void **state)
     }
 }
 
+/* ---- kernels ---- */
+
+/* A name is part of a longer text: what stands behind it is none of it. */
+static void patterns_end_where_the_name_does(void **state)
+{
+    (void)state;
+    const struct {
+        const char *pattern, *text;
+        uint32_t length;
+        bool matches;
+    } cases[] = {
+        {"gemm", "gemmx", 4, true},      {"gemmx", "gemmx", 4, false}, {"gemm$", "gemmx", 4, true},
+        {"gemm$", "gemmx", 5, false},    {"m#", "mm16", 4, true},      {"m#", "mm16", 2, false},
+        {"m#$", "mm16", 3, true},        {"mm|", "mm16", 2, true},     {"mm|", "mm16", 4, false},
+        {"|mm", "a mm", 4, true},        {"|mm", "amm", 3, false},     {"|mm", "a_mm", 4, true},
+        {"^mm", "mm", 2, true},          {"^mm", "amm", 3, false},     {"~amm", "amm", 3, false},
+        {"~amm", "bmm", 3, true},        {"~amm", "mm", 2, true},      {"~amm", "AMM", 3, false},
+        {"a*c", "abc", 3, true},         {"a*c", "abc", 2, false},     {"a*c$", "acbc", 4, true},
+        {"^a*b*c$", "axbxbxc", 7, true}, {"GEMM", "xgemm", 5, true},   {"gemm", "XGEMM", 5, true},
+        {"_mm", "x_mm", 4, true},        {"mm", "", 0, false},         {"m", "xm", 1, false},
+    };
+    for (size_t i = 0; i < HB_ARRAY_LEN(cases); i++) {
+        hb_str name = {cases[i].text, cases[i].length};
+        if (hb_kernel_name_matches(str(cases[i].pattern), name) != cases[i].matches)
+            fail_msg("%s in %.*s", cases[i].pattern, (int)name.len, name.s);
+    }
+}
+
+static void classes_of_matrix_products(void **state)
+{
+    (void)state;
+    const struct {
+        const char *name;
+        bool math;
+    } classes[] = {
+        {"gemm", true},       {"convolution", true}, {"attention", true},  {"communication", false},
+        {"norm", false},      {"softmax", false},    {"reduction", false}, {"loss", false},
+        {"optimizer", false}, {"copy", false},       {"other", false},     {"mine", false},
+        {"gemms", false},     {"", false},
+    };
+    for (size_t i = 0; i < HB_ARRAY_LEN(classes); i++)
+        if (hb_kernel_class_is_math(str(classes[i].name)) != classes[i].math)
+            fail_msg("%s", classes[i].name);
+    assert_true(hb_kernel_class_is(HB_KERNELS_NORM, HB_STR("norm")));
+    assert_false(hb_kernel_class_is(HB_KERNELS_NORM, HB_STR("normal")));
+}
+
 /* ---- categories ---- */
 
 static void categories_are_told_apart_by_their_text(void **state)
@@ -501,6 +548,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_are_told_apart_by_name),
+        cmocka_unit_test(patterns_end_where_the_name_does),
+        cmocka_unit_test(classes_of_matrix_products),
         cmocka_unit_test(categories_are_told_apart_by_their_text),
         cmocka_unit_test(each_category_is_its_own_text),
         cmocka_unit_test(names_are_told_apart),
