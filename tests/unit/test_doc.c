@@ -314,6 +314,8 @@ static void lines_stay_lines(void **state)
         {&marked, HB_TONE_WORSE, "a*b", "a&#42;b\n\n", "- a&#42;b\n"},
         {&plain, HB_TONE_PLAIN, "a\nb\033[1m\x7f\xc2\x9b z\xc2\xa0", "a b [1m   z\xc2\xa0\n",
          "  a b [1m   z\xc2\xa0\n"},
+        {&plain, HB_TONE_PLAIN, "\xc2\x80\xc2\x9f\xc3\x80 ~", "  \xc3\x80 ~\n",
+         "    \xc3\x80 ~\n"},
         {&marked, HB_TONE_PLAIN, "a\nb", "a b\n\n", "- a b\n"},
     };
     for (size_t i = 0; i < HB_ARRAY_LEN(cases); i++) {

@@ -185,7 +185,7 @@ static void synchronisations(hb_insight *in, const survey *s)
             continue;
         total += g->end - g->start;
         gaps++;
-        if (worst && g->end - g->start <= longest) continue;
+        if (worst) continue; /* the longest gap comes first */
         worst = call;
         longest = g->end - g->start;
     }
