@@ -23,8 +23,8 @@
 ! Texts are taken without the blanks at their end. hipboard.h says what the calls do; results are
 ! HB_OK or one of its HB_ERROR_...
 module hipboard
-    use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_double, c_f_pointer, c_int, &
-        c_int64_t, c_null_char, c_null_ptr, c_ptr, c_size_t
+    use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_double, c_f_pointer, c_float, c_int, &
+        c_int64_t, c_loc, c_null_char, c_null_ptr, c_ptr, c_size_t, c_sizeof
     implicit none
     private
 
@@ -32,9 +32,11 @@ module hipboard
     public :: hb_profiler_stop, hb_profiler_flush, hb_profiler_destroy, hb_profiler_dump
     public :: hb_profiler_step_num, hb_profiler_add_metadata, hb_export_chrome_trace
     public :: hb_range_push, hb_range_pop, hb_scope, hb_record_function, hb_op, hb_scope_end
-    public :: hb_scalar, hb_thread_name, hb_last_error, HB_OK
+    public :: hb_scalar, hb_counter, hb_flow, HB_FLOW_BEGIN, HB_FLOW_STEP, HB_FLOW_END
+    public :: hb_arg, hb_thread_name, hb_last_error, HB_OK
 
     integer(c_int), parameter :: HB_OK = 0
+    integer(c_int), parameter :: HB_FLOW_BEGIN = 0, HB_FLOW_STEP = 1, HB_FLOW_END = 2
 
     !> A profiler's handle.
     type :: hb_profiler
@@ -47,6 +49,34 @@ module hipboard
         private
         type(c_ptr) :: record = c_null_ptr
         integer(c_int) :: epoch = 0, depth = 0
+    end type
+
+    !> A typed value of a scope: hb_arg('bytes', n), of an integer, a real, a logical or a text.
+    type :: hb_arg
+        private
+        character(:), allocatable :: key, text
+        integer(c_int) :: kind = 0
+        integer(c_int64_t) :: whole = 0
+        real(c_double) :: number = 0
+    end type
+
+    interface hb_arg
+        module procedure :: arg_int, arg_int64, arg_double, arg_single, arg_logical, arg_text
+    end interface
+
+    !> hipboard.h's hb_arg and hb_scope_info.
+    type, bind(c) :: c_arg
+        type(c_ptr) :: key = c_null_ptr
+        integer(c_int) :: kind = 0, reserved = 0
+        integer(c_int64_t) :: i = 0
+        real(c_double) :: f = 0
+        type(c_ptr) :: s = c_null_ptr
+    end type
+    type, bind(c) :: c_scope_info
+        integer(c_size_t) :: struct_size = 0
+        type(c_ptr) :: category = c_null_ptr, args = c_null_ptr
+        integer(c_size_t) :: num_args = 0
+        type(c_ptr) :: op = c_null_ptr
     end type
 
     interface
@@ -115,6 +145,12 @@ module hipboard
             character(kind=c_char), intent(in) :: name(*)
             type(hb_scope) :: scope
         end function
+        function begin(name, info) bind(c, name='hb_scope_begin') result(scope)
+            import :: c_char, c_scope_info, hb_scope
+            character(kind=c_char), intent(in) :: name(*)
+            type(c_scope_info), intent(in) :: info
+            type(hb_scope) :: scope
+        end function
         function op(name, info) bind(c, name='hb_op') result(scope)
             import :: c_char, c_ptr, hb_scope
             character(kind=c_char), intent(in) :: name(*)
@@ -130,6 +166,17 @@ module hipboard
             import :: c_char, c_double
             character(kind=c_char), intent(in) :: name(*)
             real(c_double), value :: number
+        end subroutine
+        subroutine counter(name, unit, number) bind(c, name='hb_counter')
+            import :: c_char, c_double
+            character(kind=c_char), intent(in) :: name(*), unit(*)
+            real(c_double), value :: number
+        end subroutine
+        subroutine flow(name, id, phase) bind(c, name='hb_flow')
+            import :: c_char, c_int, c_int64_t
+            character(kind=c_char), intent(in) :: name(*)
+            integer(c_int64_t), value :: id
+            integer(c_int), value :: phase
         end subroutine
         subroutine name_thread(name) bind(c, name='hb_thread_name')
             import :: c_char
@@ -220,11 +267,110 @@ contains
         call push(trim(name) // c_null_char)
     end subroutine
 
-    !> A user annotation from here to hb_scope_end().
-    function hb_record_function(name) result(scope)
+    !> A user annotation from here to hb_scope_end(), with values, as [hb_arg('bytes', n)], and in a
+    !> category of its own, if these are given.
+    function hb_record_function(name, args, category) result(scope)
         character(*), intent(in) :: name
+        type(hb_arg), intent(in), optional :: args(:)
+        character(*), intent(in), optional :: category
         type(hb_scope) :: scope
-        scope = record(trim(name) // c_null_char)
+        if (present(args)) then
+            scope = begin_with(trim(name), args, category)
+        else if (present(category)) then
+            scope = begin_with(trim(name), [hb_arg ::], category)
+        else
+            scope = record(trim(name) // c_null_char)
+        end if
+    end function
+
+    function begin_with(name, args, category) result(scope)
+        character(*), intent(in) :: name
+        type(hb_arg), intent(in) :: args(:)
+        character(*), intent(in), optional :: category
+        type(hb_scope) :: scope
+        type(c_arg), allocatable, target :: list(:)
+        type(c_scope_info) :: info
+        character(kind=c_char), allocatable, target :: texts(:)
+        integer :: i, at
+        allocate (list(size(args)), texts(all_bytes()))
+        at = 1
+        do i = 1, size(args)
+            list(i)%kind = args(i)%kind
+            list(i)%i = args(i)%whole
+            list(i)%f = args(i)%number
+            list(i)%key = placed(args(i)%key)
+            if (allocated(args(i)%text)) list(i)%s = placed(args(i)%text)
+        end do
+        if (present(category)) info%category = placed(trim(category))
+        if (size(list) > 0) info%args = c_loc(list)
+        info%num_args = size(list, kind=c_size_t)
+        info%struct_size = c_sizeof(info)
+        scope = begin(name // c_null_char, info)
+    contains
+        integer function all_bytes()
+            integer :: k
+            all_bytes = 1
+            if (present(category)) all_bytes = all_bytes + len(category) + 1
+            do k = 1, size(args)
+                all_bytes = all_bytes + len(args(k)%key) + 1
+                if (allocated(args(k)%text)) all_bytes = all_bytes + len(args(k)%text) + 1
+            end do
+        end function
+        !> Where a copy of it lies that C can read.
+        type(c_ptr) function placed(text)
+            character(*), intent(in) :: text
+            integer :: k
+            placed = c_loc(texts(at))
+            do k = 1, len(text)
+                texts(at) = text(k:k)
+                at = at + 1
+            end do
+            texts(at) = c_null_char
+            at = at + 1
+        end function
+    end function
+
+    type(hb_arg) function arg_int(key, number)
+        character(*), intent(in) :: key
+        integer(c_int), intent(in) :: number
+        arg_int = arg_int64(key, int(number, c_int64_t))
+    end function
+
+    type(hb_arg) function arg_int64(key, number)
+        character(*), intent(in) :: key
+        integer(c_int64_t), intent(in) :: number
+        arg_int64%key = trim(key)
+        arg_int64%kind = 1
+        arg_int64%whole = number
+    end function
+
+    type(hb_arg) function arg_single(key, number)
+        character(*), intent(in) :: key
+        real(c_float), intent(in) :: number
+        arg_single = arg_double(key, real(number, c_double))
+    end function
+
+    type(hb_arg) function arg_double(key, number)
+        character(*), intent(in) :: key
+        real(c_double), intent(in) :: number
+        arg_double%key = trim(key)
+        arg_double%kind = 3
+        arg_double%number = number
+    end function
+
+    type(hb_arg) function arg_logical(key, flag)
+        character(*), intent(in) :: key
+        logical, intent(in) :: flag
+        arg_logical%key = trim(key)
+        arg_logical%kind = 4
+        arg_logical%whole = merge(1, 0, flag)
+    end function
+
+    type(hb_arg) function arg_text(key, text)
+        character(*), intent(in) :: key, text
+        arg_text%key = trim(key)
+        arg_text%kind = 5
+        arg_text%text = trim(text)
     end function
 
     !> An operator from here to hb_scope_end(), without inputs.
@@ -238,6 +384,21 @@ contains
         character(*), intent(in) :: name
         real(c_double), intent(in) :: number
         call scalar(trim(name) // c_null_char, number)
+    end subroutine
+
+    !> A number with its unit at this moment, '' if it has none: a curve in the trace.
+    subroutine hb_counter(name, unit, number)
+        character(*), intent(in) :: name, unit
+        real(c_double), intent(in) :: number
+        call counter(trim(name) // c_null_char, trim(unit) // c_null_char, number)
+    end subroutine
+
+    !> An arrow from scope to scope: begins, passes or ends in the innermost open one.
+    subroutine hb_flow(name, id, phase)
+        character(*), intent(in) :: name
+        integer(c_int64_t), intent(in) :: id
+        integer(c_int), intent(in) :: phase
+        call flow(trim(name) // c_null_char, id, phase)
     end subroutine
 
     subroutine hb_thread_name(name)

@@ -518,6 +518,115 @@ static inline void hb_scope_cleanup(hb_scope *scope)
 /** HB_RECORD_FUNCTION_NAMED(name) { ... }   The name is any string. */
 #define HB_RECORD_FUNCTION_NAMED(name) HB_SCOPED_(hb_record_function(name))
 
+/** A typed value of a scope, "key": value in its event's args. As HB_ARG() makes it; texts are read
+ * while the scope begins. */
+typedef enum hb_arg_type {
+    HB_ARG_INT = 1,
+    HB_ARG_UINT,
+    HB_ARG_DOUBLE,
+    HB_ARG_BOOL,
+    HB_ARG_STRING,
+} hb_arg_type;
+
+typedef struct hb_arg {
+    const char *key; /* up to 1024 bytes */
+    hb_arg_type type;
+    uint32_t reserved;
+    int64_t i;     /* INT, UINT (its bits), BOOL */
+    double f;      /* DOUBLE */
+    const char *s; /* STRING */
+} hb_arg;
+
+static inline hb_arg hb_arg_int(const char *key, int64_t value)
+{
+    hb_arg arg = {key, HB_ARG_INT, 0, value, 0, NULL};
+    return arg;
+}
+static inline hb_arg hb_arg_uint(const char *key, uint64_t value)
+{
+    hb_arg arg = {key, HB_ARG_UINT, 0, (int64_t)value, 0, NULL};
+    return arg;
+}
+static inline hb_arg hb_arg_double(const char *key, double value)
+{
+    hb_arg arg = {key, HB_ARG_DOUBLE, 0, 0, value, NULL};
+    return arg;
+}
+static inline hb_arg hb_arg_bool(const char *key, bool value)
+{
+    hb_arg arg = {key, HB_ARG_BOOL, 0, value, 0, NULL};
+    return arg;
+}
+static inline hb_arg hb_arg_string(const char *key, const char *value)
+{
+    hb_arg arg = {key, HB_ARG_STRING, 0, 0, 0, value};
+    return arg;
+}
+
+/** HB_ARG("bytes", n), HB_ARG("path", path): by the value's type. Of what is written as a constant
+ * `true` is an int in C: HB_ARG("cached", (bool)true). C++ has hipboard::arg(). */
+#ifndef __cplusplus
+#define HB_ARG(key, value) \
+    _Generic((value),                      \
+        bool: hb_arg_bool,                 \
+        float: hb_arg_double,              \
+        double: hb_arg_double,             \
+        char *: hb_arg_string,             \
+        const char *: hb_arg_string,       \
+        unsigned: hb_arg_uint,             \
+        unsigned long: hb_arg_uint,        \
+        unsigned long long: hb_arg_uint,   \
+        default: hb_arg_int)((key), (value))
+#endif
+
+struct hb_op_info;
+
+/** What a scope says besides its name. */
+typedef struct hb_scope_info {
+    size_t struct_size;
+    /** The event's "cat", for viewers that filter and colour by it. NULL or "": that of a scope.
+     * One of the program's own, "io", takes the scope out of the plugin's tables, which know scopes
+     * by their category: it is drawn in the trace alone, and what it launched counts for the scope
+     * around it. A category that means something else to readers ("kernel", "cuda_runtime") is
+     * passed over. */
+    const char *category;
+    /** Kept always. Keys of which readers know the meaning, as "External id" and "Input Dims", get
+     * an underscore behind them. More than 32 KB of them are left out, and counted
+     * (hb_lost.too_big). */
+    const hb_arg *args;
+    size_t num_args;
+    const struct hb_op_info *op; /* an operator with these inputs; NULL: a user annotation */
+} hb_scope_info;
+
+/** A scope with more than a name, from here to hb_scope_end(). `info` may be NULL. */
+HB_API hb_scope hb_scope_begin(const char *name, const hb_scope_info *info);
+HB_API hb_scope hb_scope_begin_site(hb_site *site, const hb_scope_info *info);
+
+/** HB_SCOPE_WITH("read", .category = "io", HB_ARGS(HB_ARG("bytes", n), HB_ARG("path", path)));
+ * From here to the end of the block; the name must be a string literal, the rest is evaluated only
+ * while recording. C only: C++ has hipboard::record_function(). */
+#define HB_ARGS(...)                       \
+    .args = (const hb_arg[]){__VA_ARGS__}, \
+    .num_args = sizeof((const hb_arg[]){__VA_ARGS__}) / sizeof(hb_arg)
+#define HB_SCOPE_WITH(literal, ...) HB_GUARD_(HB_BEGIN_WITH_(literal, __VA_ARGS__))
+#define HB_BEGIN_WITH_(literal, ...)                                                    \
+    __extension__({                                                                     \
+        static hb_site hb_site_here_ = {"" literal, 0, 0};                              \
+        hb_scope_begin_site(                                                            \
+            &hb_site_here_,                                                             \
+            &(const hb_scope_info){.struct_size = sizeof(hb_scope_info), __VA_ARGS__}); \
+    })
+
+/** An arrow from scope to scope, across threads too: it begins in the innermost open scope of the
+ * calling thread, passes through others, and ends in one. Calls of one name and number make one
+ * arrow; a number may be used again once its arrow has ended. */
+typedef enum hb_flow_phase {
+    HB_FLOW_BEGIN = 0,
+    HB_FLOW_STEP = 1,
+    HB_FLOW_END = 2,
+} hb_flow_phase;
+HB_API void hb_flow(const char *name, uint64_t id, hb_flow_phase phase);
+
 /** The names by which torch and the plugin know data loading and optimizers; literals. */
 #define HB_DATA_LOADER(loader)       HB_RECORD_FUNCTION("enumerate(DataLoader)#" loader ".__next__")
 #define HB_OPTIMIZER_STEP(optimizer) HB_RECORD_FUNCTION("Optimizer.step#" optimizer ".step")
@@ -729,6 +838,10 @@ static inline void hb_memory_free(hb_device_type type, int32_t id, const void *a
  * histograms and hyperparameters: <hipboard/event_log.h>. */
 HB_API void hb_scalar(const char *name, double value);
 
+/** A number with its unit ("bytes", "rows"; NULL: none) at this moment: a curve in the trace, and
+ * only there, while a cycle is recorded. */
+HB_API void hb_counter(const char *name, const char *unit, double value);
+
 /** Names the calling thread in traces, up to 31 bytes; without it the system's thread name is
  * used. */
 HB_API void hb_thread_name(const char *name);
@@ -749,6 +862,8 @@ typedef enum hb_event_kind {
     HB_EVENT_MEMSET,
     HB_EVENT_SYNC,
     HB_EVENT_GPU_USER_ANNOTATION,
+    HB_EVENT_COUNTER, /* counter with a unit */
+    HB_EVENT_FLOW,    /* a moment of an arrow */
 } hb_event_kind;
 
 /** One event. Made by the library only and grows at its end; pointers are valid until the next
@@ -764,7 +879,13 @@ typedef struct hb_event {
     uint64_t external_id;     /* of scopes, and of device work the innermost scope's; 0: none */
     double flops;             /* OP */
     int64_t bytes;            /* MEMORY (negative: freed), MEMCPY, MEMSET */
-    double value;             /* SCALAR */
+    double value;             /* SCALAR, COUNTER */
+    const char *category;     /* OP, USER_ANNOTATION: the program's own, or NULL */
+    const hb_arg *args;       /* ... and their values */
+    size_t num_args;
+    const char *unit;         /* COUNTER; "": none */
+    uint64_t flow_id;         /* FLOW */
+    hb_flow_phase flow_phase; /* FLOW */
 } hb_event;
 
 /** Calls `fn` for the events of the last cycle (with acc_events: of all), thread by thread in order

@@ -29,6 +29,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 #if __cplusplus >= 202002L && __has_include(<span>)
@@ -174,6 +175,44 @@ inline scope record_function(const char *name) noexcept
 inline scope record_function(const std::string &name) noexcept
 {
     return record_function(name.c_str());
+}
+
+/** A typed value of a scope: arg("bytes", n), arg("path", path). Texts are read while the scope is
+ * begun. */
+inline hb_arg arg(const char *key, bool value) noexcept
+{
+    return hb_arg_bool(key, value);
+}
+inline hb_arg arg(const char *key, const char *value) noexcept
+{
+    return hb_arg_string(key, value);
+}
+inline hb_arg arg(const char *key, const std::string &value) noexcept
+{
+    return hb_arg_string(key, value.c_str());
+}
+template <class Number, class = std::enable_if_t<std::is_arithmetic_v<Number>>>
+hb_arg arg(const char *key, Number value) noexcept
+{
+    if constexpr (std::is_floating_point_v<Number>)
+        return hb_arg_double(key, static_cast<double>(value));
+    else if constexpr (std::is_unsigned_v<Number>)
+        return hb_arg_uint(key, value);
+    else
+        return hb_arg_int(key, value);
+}
+
+/** With values, and in a category of its own (hb_scope_info.category) or nullptr. */
+inline scope record_function(const char *name, std::initializer_list<hb_arg> args,
+                             const char *category = nullptr) noexcept
+{
+    if (!HB_ENABLED()) return scope();
+    hb_scope_info info{};
+    info.struct_size = sizeof info;
+    info.category = category;
+    info.args = args.begin();
+    info.num_args = args.size();
+    return scope(hb_scope_begin(name, &info));
 }
 
 /** One input of an operator. Numbers in braces are copied; an array that is passed by its address

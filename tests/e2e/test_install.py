@@ -178,6 +178,12 @@ def test_fortran_program(prefix, libdir, tmp_path, standard):
     trace = json.loads((tmp_path / "runs/trace.json").read_text())
     assert trace["language"] == "Fortran"
     assert [e["name"] for e in trace["traceEvents"] if e.get("cat") == "cpu_op"] == ["aten::mm"]
+    [read, plain] = [e for e in trace["traceEvents"] if e.get("cat") == "io"]
+    own = {"bytes": 4096, "ratio": 0.25, "cached": True, "path": "a b", "many": 2**40}
+    assert own.items() <= read["args"].items() and plain["name"] == "plain"
+    assert [(e["ph"], e["id"]) for e in trace["traceEvents"] if e.get("cat") == "flow"] == [
+        ("s", 7), ("f", 7)]
+    assert [e["args"] for e in trace["traceEvents"] if e["name"] == "queue"] == [{"rows": 3}]
 
 
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])

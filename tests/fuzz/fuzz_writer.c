@@ -129,6 +129,12 @@ static void take_args(bytes *b, hb_trace_event *event, hb_input inputs[MAX_INPUT
                                          (int64_t)take(b, 8)};
         return;
     case HB_EVENT_SCALAR: event->scalar = take_double(b); return;
+    case HB_EVENT_COUNTER:
+        event->counter = (hb_counter_args){take_double(b), HB_STR("bytes")};
+        return;
+    case HB_EVENT_FLOW:
+        event->flow = (hb_flow_args){take(b, 8), (hb_flow_phase)(take(b, 1) % 3)};
+        return;
     case HB_EVENT_RUNTIME:
     case HB_EVENT_SYNC: take_runtime(b, &event->runtime); return;
     case HB_EVENT_KERNEL: take_kernel(b, &event->kernel); return;
@@ -141,7 +147,7 @@ static void take_args(bytes *b, hb_trace_event *event, hb_input inputs[MAX_INPUT
 static void take_event(bytes *b, hb_trace_event *event, hb_input inputs[MAX_INPUTS])
 {
     *event = (hb_trace_event){
-        .kind = (hb_event_kind)(take(b, 1) % (HB_EVENT_GPU_USER_ANNOTATION + 1)),
+        .kind = (hb_event_kind)(take(b, 1) % (HB_EVENT_FLOW + 1)),
         .flags = (unsigned)take(b, 1),
         .start_ns = 1795256296153421318 + (int16_t)take(b, 2),
         .tid = (int8_t)take(b, 1) % 3,

@@ -23,7 +23,9 @@ static inline hb_pass array_source_pass_of(hb_event_kind kind)
     case HB_EVENT_USER_ANNOTATION:
     case HB_EVENT_MEMORY: return HB_PASS_HOST;
     case HB_EVENT_MODULE: return HB_PASS_MODULES;
-    case HB_EVENT_SCALAR: return HB_PASS_SCALARS;
+    case HB_EVENT_SCALAR:
+    case HB_EVENT_COUNTER:
+    case HB_EVENT_FLOW: return HB_PASS_SCALARS;
     case HB_EVENT_GPU_USER_ANNOTATION: return HB_PASS_DEVICE_ANNOTATIONS;
     default: return HB_PASS_DEVICE;
     }

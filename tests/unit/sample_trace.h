@@ -157,6 +157,27 @@ static inline void sample_main_thread(sample_trace *t)
     t->events[t->count - 1].flags = HB_TEV_OUT_OF_MEMORY;
 }
 
+/* In a category of its own, and with values; what is in it is the plugin's all the same. */
+static inline void sample_own_category(sample_trace *t)
+{
+    static const hb_arg args[] = {
+        {"bytes", HB_ARG_UINT, 0, -1, 0, NULL},     {"offset", HB_ARG_INT, 0, -7, 0, NULL},
+        {"ratio", HB_ARG_DOUBLE, 0, 0, 0.25, NULL}, {"nan", HB_ARG_DOUBLE, 0, 0, 0. / 0., NULL},
+        {"cached", HB_ARG_BOOL, 0, 1, 0, NULL},     {"path\"", HB_ARG_STRING, 0, 0, 0, "a\xff"},
+        {"Input Dims", HB_ARG_INT, 0, 1, 0, NULL},
+    };
+    static const char *const categories[] = {"io", "my \"\xff", "kernel", "cpu_op"};
+    for (size_t i = 0; i < sizeof categories / sizeof *categories; i++) {
+        hb_trace_event *event =
+            sample_scope(t, HB_EVENT_USER_ANNOTATION, "read", 400 + 20 * (int)i, 15);
+        event->tid = SAMPLE_WORKER;
+        event->op.category = (hb_str){categories[i], (uint32_t)strlen(categories[i])};
+        event->op.args = args;
+        event->op.num_args = sizeof args / sizeof *args;
+        sample_scope(t, HB_EVENT_OP, "decode", 405 + 20 * (int)i, 5)->tid = SAMPLE_WORKER;
+    }
+}
+
 static inline void sample_worker_thread(sample_trace *t)
 {
     size_t first = t->count;
@@ -174,6 +195,13 @@ static inline void sample_modules_and_numbers(sample_trace *t)
         (hb_module_args){2, 1, 0};
     sample_add(t, HB_EVENT_SCALAR, "loss", 700, 0)->scalar = 0.125;
     sample_add(t, HB_EVENT_SCALAR, "loss", 1700, 0)->scalar = 0. / 0.;
+    sample_add(t, HB_EVENT_COUNTER, "queue", 700, 0)->counter =
+        (hb_counter_args){3, HB_STR("rows \"\xff")};
+    sample_add(t, HB_EVENT_COUNTER, "load", 710, 0)->counter.value = 0.5;
+    sample_add(t, HB_EVENT_FLOW, "batch", 700, 0)->flow = (hb_flow_args){7, HB_FLOW_BEGIN};
+    sample_add(t, HB_EVENT_FLOW, "batch", 710, 0)->flow = (hb_flow_args){7, HB_FLOW_STEP};
+    sample_add(t, HB_EVENT_FLOW, "batch", 720, 0)->flow = (hb_flow_args){7, HB_FLOW_END};
+    sample_add(t, HB_EVENT_FLOW, "batch", 720, 0)->flow = (hb_flow_args){UINT64_MAX, HB_FLOW_BEGIN};
 }
 
 static inline void sample_device(sample_trace *t)
@@ -276,6 +304,7 @@ static inline void sample_trace_init(sample_trace *t)
     info->distributed_json = "{\"backend\": \"nccl\", \"rank\": 0, \"world_size\": 1}";
     sample_main_thread(t);
     sample_worker_thread(t);
+    sample_own_category(t);
     sample_modules_and_numbers(t);
     sample_device(t);
     t->source.count = t->count;

@@ -431,10 +431,11 @@ static HB_COLD void unquote_numbers(hb_raw_event *raw, uint64_t slots)
         unquote(&raw->slots[__builtin_ctzll(slots)]);
 }
 
-/* The ends of Kineto's arrows from forward operators to backward ones, and others. */
+/* The ends of Kineto's arrows from forward operators to backward ones, and others; 't' lies
+ * between. */
 static bool is_arrow(const hb_row *row)
 {
-    return row->kind == HB_KIND_OTHER && (row->ph == 's' || row->ph == 'f');
+    return row->kind == HB_KIND_OTHER && (row->ph == 's' || row->ph == 't' || row->ph == 'f');
 }
 
 bool hb_event_sink_add(hb_event_sink *sink, hb_raw_event *raw)

@@ -52,6 +52,13 @@ hb_kind hb_category_plugin_kind(hb_category category)
     return (hb_kind)rules[category].plugin;
 }
 
+bool hb_category_is_free(hb_str text)
+{
+    hb_category category = hb_category_of(text);
+    return text.len && rules[category].kind == HB_KIND_OTHER &&
+           rules[category].plugin == HB_KIND_OTHER;
+}
+
 hb_kind hb_kind_by_category(hb_str text)
 {
     return hb_category_kind(hb_category_of(text));

@@ -47,6 +47,9 @@ static inline hb_category hb_call_category(bool kineto)
     return kineto ? HB_CATEGORY_CUDA_RUNTIME : HB_CATEGORY_RUNTIME;
 }
 
+/** Whether a program may give a scope that category: no reader takes it for something else. */
+bool hb_category_is_free(hb_str text);
+
 /** What events of the category are; the second, what the plugin takes them for. */
 hb_kind hb_category_kind(hb_category category);
 hb_kind hb_category_plugin_kind(hb_category category);

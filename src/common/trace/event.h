@@ -31,7 +31,20 @@ typedef struct hb_op_args {
     uint64_t forward_thread;  /* 0: a forward operator */
     uint64_t thread_number;   /* hb_thread_number() of the event's own thread */
     hb_str stack;             /* innermost frame first, each "file(line): function;" */
+    hb_str category;          /* the program's own; empty: none */
+    const hb_arg *args;       /* its typed values */
+    uint32_t num_args;
 } hb_op_args;
+
+typedef struct hb_counter_args {
+    double value;
+    hb_str unit; /* empty: none */
+} hb_counter_args;
+
+typedef struct hb_flow_args {
+    uint64_t id;
+    hb_flow_phase phase;
+} hb_flow_args;
 
 /** A module's frame. Ids count from 1 in order of start over all threads. */
 typedef struct hb_module_args {
@@ -96,6 +109,8 @@ typedef struct hb_trace_event {
         hb_module_args module;   /* MODULE */
         hb_memory_args memory;   /* MEMORY */
         double scalar;           /* SCALAR */
+        hb_counter_args counter; /* COUNTER */
+        hb_flow_args flow;       /* FLOW */
         hb_kernel_args kernel;   /* KERNEL */
         hb_copy_args copy;       /* MEMCPY, MEMSET */
         hb_runtime_args runtime; /* RUNTIME, SYNC */

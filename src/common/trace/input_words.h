@@ -21,6 +21,13 @@ size_t hb_inputs_words(const hb_input *inputs, size_t count, size_t max_words);
 /** Writes what hb_inputs_words() measured. */
 void hb_inputs_encode(uint64_t *to, const hb_input *inputs, size_t count, size_t words);
 
+/** The words that encoded inputs take, of at most `words`; 0 when malformed. */
+static inline size_t hb_inputs_encoded(const uint64_t *from, size_t words)
+{
+    uint64_t used = words ? *from >> 32 : 0;
+    return used <= words ? (size_t)used : 0;
+}
+
 /** Memory for decoded inputs, used again and again. */
 typedef struct hb_inputs_scratch {
     hb_buf inputs, strides;

@@ -11,7 +11,7 @@
 typedef enum hb_pass {
     HB_PASS_HOST,    /* OP, USER_ANNOTATION by start, then MEMORY by time; thread after thread */
     HB_PASS_MODULES, /* MODULE, by start over all threads */
-    HB_PASS_SCALARS, /* SCALAR, by time within a thread */
+    HB_PASS_SCALARS, /* SCALAR, COUNTER, FLOW, by time within a thread */
     HB_PASS_DEVICE,  /* RUNTIME, SYNC, KERNEL, MEMCPY, MEMSET, in the order they were reported */
     HB_PASS_DEVICE_ANNOTATIONS, /* GPU_USER_ANNOTATION, by device and stream */
     HB_PASS_COUNT,    /* these are all events, once; the last pass shows some of them again: */

@@ -75,11 +75,21 @@ static char *put_dur(char *p, uint64_t start, uint64_t end, bool exact_end)
     return exact_end ? hb_put_nesting_us(p, start, end) : hb_put_us(p, end - start);
 }
 
+/* Writes all of the head but its end, which it returns. */
+static hb_str put_own_category(hb_out *out, hb_str category)
+{
+    HB_OUT(out, "\n  {\n    \"ph\": \"X\",\n    \"cat\": ");
+    hb_out_json(out, category.s, category.len);
+    return HB_STR(",\n    \"name\": ");
+}
+
 char *hb_put_duration_event(hb_writer *w, const hb_trace_event *event, const hb_place *place,
                             int64_t pid)
 {
     uint64_t start = hb_since_base(w, event->start_ns), end = hb_since_base(w, place->end_ns);
-    char *p = hb_put_head(&w->out, complete_heads[place->category], hb_names_get(w->names, event));
+    hb_str head = complete_heads[place->category], name = hb_names_get(w->names, event);
+    if (HB_UNLIKELY(place->own.len)) head = put_own_category(&w->out, place->own);
+    char *p = hb_put_head(&w->out, head, name);
     p = hb_put_row(&w->row, p, pid, event->tid);
     p = hb_put_us(p, start);
     p = HB_PUT(p, ",\n    \"dur\": ");

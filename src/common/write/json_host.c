@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Events of host threads: scopes and operators, module frames, memory, numbers. The order of the
+ * Events of host threads: scopes and operators, module frames, memory. The order of the
  * args is PyTorch's, which is that of a hash map: it depends on which args there are.
  */
 #include "write/json_parts.h"
@@ -71,6 +71,7 @@ static void write_op_args(hb_writer *w, const hb_trace_event *event, char *p)
         hb_write_input_dims(out, op);
         HB_OUT(out, ", ");
     }
+    if (op->num_args) hb_write_args(out, op);
 }
 
 /* The plugin sums a collective's sizes over its inputs and loses the whole run, all ranks of it,
@@ -105,7 +106,7 @@ void hb_write_scope(hb_writer *w, const hb_trace_event *event)
     hb_place place = hb_place_scope(w, event);
     char *p =
         put_external_id(hb_put_duration_event(w, event, &place, w->info->pid), event->external_id);
-    bool plain = !op->sequence_number && !op->num_inputs && !op->stack.len &&
+    bool plain = !op->sequence_number && !op->num_inputs && !op->stack.len && !op->num_args &&
                  !(event->flags & HB_TEV_UNFINISHED);
     if (plain) {
         p = HB_PUT(p, "\"Record function id\": 0, ");
@@ -225,18 +226,5 @@ void hb_write_memory(hb_writer *w, const hb_trace_event *event)
     p = hb_put_row(&w->row, p, w->info->pid, event->tid);
     p = hb_put_us(p, hb_since_base(w, event->start_ns));
     write_memory_args(w, HB_PUT(p, "\n    ,\n    \"args\": {\n      "), event);
-    w->stats.events++;
-}
-
-/* PyTorch has no such event; this is Kineto's layout of a counter. */
-void hb_write_scalar(hb_writer *w, const hb_trace_event *event)
-{
-    char *p =
-        hb_put_head(&w->out, hb_counter_head(HB_CATEGORY_SCALAR), hb_names_get(w->names, event));
-    p = hb_put_row(&w->row, p, w->info->pid, event->tid);
-    p = hb_put_us(p, hb_since_base(w, event->start_ns));
-    p = HB_PUT(p, ",\n    \"args\": {\n      \"value\": ");
-    p = hb_put_double(p, event->scalar);
-    hb_out_done(&w->out, hb_put_args_end(p));
     w->stats.events++;
 }

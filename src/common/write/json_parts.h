@@ -74,7 +74,16 @@ int64_t hb_span_ns(const hb_writer *w);
 void hb_write_scope(hb_writer *w, const hb_trace_event *event);
 void hb_write_module(hb_writer *w, const hb_trace_event *event);
 void hb_write_memory(hb_writer *w, const hb_trace_event *event);
+/* json_moments.c */
 void hb_write_scalar(hb_writer *w, const hb_trace_event *event);
+void hb_write_counter(hb_writer *w, const hb_trace_event *event);
+void hb_write_user_flow(hb_writer *w, const hb_trace_event *event);
+/** An arrow's number as JSON: viewers count in doubles, so larger ones are texts. */
+char *hb_put_flow_id(char *p, uint64_t id);
+/** Its phase as Chrome's format has it. */
+char hb_flow_letter(hb_flow_phase phase);
+/* json_args.c: a scope's own values, each with ", " behind it. */
+void hb_write_args(hb_out *out, const hb_op_args *op);
 /* An operator's inputs, each a JSON list. */
 void hb_write_concrete_inputs(hb_out *out, const hb_op_args *op);
 void hb_write_input_types(hb_out *out, const hb_op_args *op);
@@ -100,6 +109,7 @@ typedef struct hb_place {
     hb_category category;
     int64_t end_ns; /* a step's is moved when it is empty */
     bool in_tree;   /* its end must be exact as a double too */
+    hb_str own;     /* the program's own category, which takes `category`'s place; or empty */
 } hb_place;
 hb_place hb_place_scope(hb_writer *w, const hb_trace_event *event);
 hb_place hb_place_module(hb_writer *w, const hb_trace_event *event);

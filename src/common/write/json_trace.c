@@ -22,6 +22,8 @@ static void write_event(hb_writer *w, const hb_trace_event *event)
     case HB_EVENT_MODULE: hb_write_module(w, event); return;
     case HB_EVENT_MEMORY: hb_write_memory(w, event); return;
     case HB_EVENT_SCALAR: hb_write_scalar(w, event); return;
+    case HB_EVENT_COUNTER: hb_write_counter(w, event); return;
+    case HB_EVENT_FLOW: hb_write_user_flow(w, event); return;
     case HB_EVENT_RUNTIME:
     case HB_EVENT_SYNC: hb_write_runtime(w, event); return;
     case HB_EVENT_KERNEL: hb_write_kernel(w, event); return;

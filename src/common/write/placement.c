@@ -5,10 +5,13 @@
  */
 #include "write/json_parts.h"
 
-#define PLACE(category, end_ns, in_tree)            \
-    (hb_place)                                      \
-    {                                               \
-        HB_CATEGORY_##category, (end_ns), (in_tree) \
+#define PLACE(category, end_ns, in_tree)             \
+    (hb_place)                                       \
+    {                                                \
+        HB_CATEGORY_##category, (end_ns), (in_tree), \
+        {                                            \
+            0                                        \
+        }                                            \
     }
 
 /* Unknown to the plugin, drawn by every viewer. */
@@ -44,14 +47,25 @@ static bool is_numbered(hb_str step)
     return digits > 0 && digits <= 18;
 }
 
+/* The plugin knows scopes by their category. */
+static hb_place in_own_category(const hb_trace_event *event)
+{
+    hb_place place = outside(event);
+    place.own = event->op.category;
+    return place;
+}
+
 hb_place hb_place_scope(hb_writer *w, const hb_trace_event *event)
 {
+    bool own = HB_UNLIKELY(event->op.category.len) && hb_category_is_free(event->op.category);
+    if (w->kineto && own) return in_own_category(event);
     if (w->kineto && event->kind == HB_EVENT_OP) return PLACE(CPU_OP, event->end_ns, false);
     if (w->kineto) return PLACE(USER_ANNOTATION, event->end_ns, false);
     if (w->scopes.tid != event->tid) {
         w->scopes.tid = event->tid;
         w->scopes.depth = 0;
     }
+    if (own) return in_own_category(event);
     bool step = hb_is_step(event->name);
     if (step && !is_numbered(event->name)) return outside(event);
     bool nested = nests(w, &w->scopes, HB_NEST_SCOPES, event);

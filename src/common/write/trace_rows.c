@@ -64,6 +64,13 @@ static hb_sid intern_json_string(maker *m, hb_str json)
     return intern(m, m->scratch.data, m->scratch.size);
 }
 
+/* As a reader finds it: valid UTF-8. */
+static hb_sid intern_own_text(maker *m, hb_str text)
+{
+    hb_out_json(&m->writer.out, text.s, text.len);
+    return intern_json_string(m, take_text(m));
+}
+
 /* ---- numbers ---- */
 
 /* A number in the args; `put` is how it is written. */
@@ -98,6 +105,7 @@ static hb_row *add_complete(maker *m, const hb_trace_event *e, const hb_place *p
     hb_row *row = add_row(m, e, 'X', place->category, pid);
     row->flags |= HB_ROW_DUR | HB_ROW_COMPLETE | HB_ROW_ARGS;
     row->kind = (uint8_t)hb_category_kind(place->category);
+    if (place->own.len) row->cat = intern_own_text(m, place->own);
     row->name = intern_json_string(m, hb_names_get(w->names, e));
     uint64_t start = hb_since_base(w, e->start_ns), end = hb_since_base(w, place->end_ns);
     row->duration = end > start ? (int64_t)(end - start) : 0;
@@ -219,6 +227,26 @@ static void add_scalar(maker *m, const hb_trace_event *e)
     row->name = intern_json_string(m, hb_names_get(m->writer.names, e));
 }
 
+static hb_key text_key(maker *m, hb_str quoted)
+{
+    return (hb_key)intern_str(m, quoted) << 2 | HB_KEY_TAG_TEXT;
+}
+
+static void add_flow(maker *m, const hb_trace_event *e)
+{
+    char text[HB_MAX_NUMBER];
+    hb_str id = {text, (uint32_t)(hb_put_flow_id(text, e->flow.id) - text)};
+    hb_row *row = add_row(m, e, hb_flow_letter(e->flow.phase), HB_CATEGORY_FLOW, m->pid);
+    row->flags |= HB_ROW_HAS_ID;
+    row->name = intern_json_string(m, hb_names_get(m->writer.names, e));
+    if (*text == '"') {
+        id.len--; /* a text's key has the first quote alone */
+        row->id = hb_builder_id(&m->builder, text_key(m, id));
+    } else {
+        row->id = hb_builder_number(&m->builder, (int64_t)e->flow.id);
+    }
+}
+
 /* ---- the device's events ---- */
 
 static hb_sid intern_triple(maker *m, const uint32_t v[3])
@@ -326,7 +354,9 @@ static void add_event(maker *m, const hb_trace_event *e)
     case HB_EVENT_USER_ANNOTATION: add_scope(m, e); return;
     case HB_EVENT_MODULE: add_module(m, e); return;
     case HB_EVENT_MEMORY: add_memory(m, e); return;
-    case HB_EVENT_SCALAR: add_scalar(m, e); return;
+    case HB_EVENT_SCALAR:
+    case HB_EVENT_COUNTER: add_scalar(m, e); return;
+    case HB_EVENT_FLOW: add_flow(m, e); return;
     case HB_EVENT_RUNTIME:
     case HB_EVENT_SYNC: add_call(m, e); return;
     case HB_EVENT_KERNEL: add_work(m, e, HB_CATEGORY_KERNEL); return;
@@ -364,11 +394,6 @@ static void add_header(maker *m)
     hb_write_footer(&m->writer);
     m->writer.member = NULL;
     (void)take_text(m);
-}
-
-static hb_key text_key(maker *m, hb_str quoted)
-{
-    return (hb_key)intern_str(m, quoted) << 2 | HB_KEY_TAG_TEXT;
 }
 
 static void add_span(maker *m)

@@ -166,9 +166,22 @@ static hb_event to_public(const hb_trace_event *e, hb_buf *name)
         .external_id = e->external_id,
     };
     switch (e->kind) {
-    case HB_EVENT_OP: event.flops = e->op.flops; break;
+    case HB_EVENT_OP: event.flops = e->op.flops; /* fall through */
+    case HB_EVENT_USER_ANNOTATION:
+        event.category = e->op.category.len ? e->op.category.s : NULL;
+        event.args = e->op.args;
+        event.num_args = e->op.num_args;
+        break;
     case HB_EVENT_MEMORY: event.bytes = e->memory.bytes; break;
     case HB_EVENT_SCALAR: event.value = e->scalar; break;
+    case HB_EVENT_COUNTER:
+        event.value = e->counter.value;
+        event.unit = e->counter.unit.len ? e->counter.unit.s : "";
+        break;
+    case HB_EVENT_FLOW:
+        event.flow_id = e->flow.id;
+        event.flow_phase = e->flow.phase;
+        break;
     case HB_EVENT_MEMCPY:
     case HB_EVENT_MEMSET: event.bytes = (int64_t)e->copy.bytes; break;
     default: break;

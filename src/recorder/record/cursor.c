@@ -68,6 +68,8 @@ static size_t least_size(const hb_record *r)
     case HB_RECORD_MODULE: return sizeof(hb_record_module);
     case HB_RECORD_MEMORY: return sizeof(hb_record_memory);
     case HB_RECORD_SCALAR: return sizeof(hb_record_scalar);
+    case HB_RECORD_COUNTER: return sizeof(hb_record_counter);
+    case HB_RECORD_FLOW: return sizeof(hb_record_flow);
     case HB_RECORD_METADATA: return sizeof(hb_record_metadata);
     case HB_RECORD_CALL: return sizeof(hb_record_call);
     case HB_RECORD_LAUNCH: return HB_RECORD_SHORT_LAUNCH;

@@ -32,7 +32,7 @@
 #include "record/clock.h"
 
 #define HB_SPOOL_MAGIC   "HBSPOOL"
-#define HB_SPOOL_VERSION 3u
+#define HB_SPOOL_VERSION 4u
 #define HB_SPOOL_ENDIAN  0x01020304u
 #define HB_SPOOL_SUFFIX  ".hbspool"
 
@@ -217,14 +217,18 @@ enum hb_record_type {
     HB_RECORD_LINK = 12,     /* one more piece of work of a call */
     HB_RECORD_DEVICE = 13,   /* a device's properties */
     HB_RECORD_DISPATCH = 14, /* WORK that is a kernel, and knows all of it */
+    HB_RECORD_COUNTER = 15,
+    HB_RECORD_FLOW = 16,
 };
 
 enum hb_record_flags {
     HB_RECORD_ASYNC = 1u << 0,    /* ended by another thread */
-    HB_RECORD_SEQUENCE = 1u << 1, /* these four: which parts follow, in this order */
+    HB_RECORD_SEQUENCE = 1u << 1, /* these six: which parts follow, in this order */
     HB_RECORD_FLOPS = 1u << 2,
     HB_RECORD_STACK = 1u << 3,
     HB_RECORD_INPUTS = 1u << 4,
+    HB_RECORD_CATEGORY = 1u << 5,
+    HB_RECORD_ARGS = 1u << 6,
     HB_RECORD_OOM = 1u << 5,     /* MEMORY: out of memory */
     HB_RECORD_HELD = 1u << 6,    /* MEMORY: allocated before; name = what allocated it */
     HB_RECORD_FOREIGN = 1u << 7, /* MEMORY: freed, and nobody told of its allocation */
@@ -281,6 +285,21 @@ typedef struct hb_record_scalar {
     hb_record head;
     double value;
 } hb_record_scalar;
+
+typedef struct hb_record_counter {
+    hb_record head;
+    double value;
+    uint32_t unit; /* string id; HB_STRING_UNNAMED: none */
+    uint32_t reserved;
+} hb_record_counter;
+
+/** A moment of an arrow that has that name. */
+typedef struct hb_record_flow {
+    hb_record head;
+    uint64_t id;
+    uint32_t phase; /* hb_flow_phase */
+    uint32_t reserved;
+} hb_record_flow;
 
 /** name = key, `json` = the value as JSON text. */
 typedef struct hb_record_metadata {

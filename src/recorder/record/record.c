@@ -8,10 +8,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "record/live_memory.h"
 #include "record/module_table.h"
 #include "record/stack.h"
 #include "record/strings.h"
+#include "trace/arg_words.h"
 #include "trace/input_words.h"
 
 uint32_t hb_enabled_epoch, hb_memory_enabled;
@@ -33,7 +33,7 @@ hb_thread *hb_record_enter(void)
 
 /* ---- names ---- */
 
-static uint32_t name_id(const char *name, const void *frame)
+uint32_t hb_record_name(const char *name, const void *frame)
 {
     if (!name || !*name) return HB_STRING_UNNAMED;
     /* A child that no fork handler prepared: new names would go to its parent's spool. */
@@ -49,7 +49,7 @@ static inline uint32_t site_id(hb_site *site, const void *frame)
 {
     uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
     if (HB_UNLIKELY(id == 0)) {
-        id = name_id(site->name, frame);
+        id = hb_record_name(site->name, frame);
         if (id != HB_STRING_DROPPED) __atomic_store_n(&site->id, id, __ATOMIC_RELAXED);
     }
     return id;
@@ -260,7 +260,8 @@ hb_scope hb_record_annotation(uint32_t name)
 
 hb_scope hb_record_function(const char *name)
 {
-    return HB_ENABLED() ? annotation(name_id(name, HB_FRAME), false, CALLED_FROM) : (hb_scope){0};
+    return HB_ENABLED() ? annotation(hb_record_name(name, HB_FRAME), false, CALLED_FROM)
+                        : (hb_scope){0};
 }
 
 hb_scope hb_record_function_site(hb_site *site)
@@ -271,7 +272,7 @@ hb_scope hb_record_function_site(hb_site *site)
 
 void hb_range_push(const char *name)
 {
-    if (HB_ENABLED()) annotation(name_id(name, HB_FRAME), true, CALLED_FROM);
+    if (HB_ENABLED()) annotation(hb_record_name(name, HB_FRAME), true, CALLED_FROM);
 }
 
 static inline hb_scope op(uint32_t name, const hb_op_info *info, call_site from)
@@ -285,12 +286,89 @@ static inline hb_scope op(uint32_t name, const hb_op_info *info, call_site from)
 
 hb_scope hb_op(const char *name, const hb_op_info *info)
 {
-    return HB_ENABLED() ? op(name_id(name, HB_FRAME), info, CALLED_FROM) : (hb_scope){0};
+    return HB_ENABLED() ? op(hb_record_name(name, HB_FRAME), info, CALLED_FROM) : (hb_scope){0};
 }
 
 hb_scope hb_op_site(hb_site *site, const hb_op_info *info)
 {
     return site && HB_ENABLED() ? op(site_id(site, HB_FRAME), info, CALLED_FROM) : (hb_scope){0};
+}
+
+/* What is behind all other parts: a category and values. */
+typedef struct own_parts {
+    uint32_t category;
+    size_t arg_words, bytes;
+    unsigned flags;
+} own_parts;
+
+static HB_COLD own_parts measure_own(const hb_scope_info *info, uint32_t category, size_t room)
+{
+    own_parts own = {.category = category};
+    if (category != HB_STRING_UNNAMED && category != HB_STRING_DROPPED && room >= 8) {
+        own.flags |= HB_RECORD_CATEGORY;
+        own.bytes = 8;
+    }
+    if (!info->num_args || !info->args) return own;
+    own.arg_words = hb_args_words(info->args, info->num_args, (room - own.bytes) / 8);
+    if (own.arg_words)
+        own.flags |= HB_RECORD_ARGS;
+    else
+        hb_lost_add(HB_LOST_TOO_BIG);
+    own.bytes += own.arg_words * 8;
+    return own;
+}
+
+static HB_COLD void write_own(uint64_t *at, const own_parts *own, const hb_scope_info *info)
+{
+    if (own->flags & HB_RECORD_CATEGORY) *at++ = own->category;
+    if (own->flags & HB_RECORD_ARGS) hb_args_encode(at, info->args, info->num_args, own->arg_words);
+}
+
+/* As begin_full(), which is not to become slower by this. */
+static HB_COLD hb_scope begin_own(uint32_t name, uint32_t category, const hb_scope_info *info,
+                                  call_site from)
+{
+    hb_scope scope = {0};
+    hb_thread *t = hb_record_enter_at(from.frame);
+    if (!t) return scope;
+    parts p;
+    p.input_words = 0;
+    measure(t, &p, info->op, from.caller);
+    own_parts own = measure_own(info, category, HB_RECORD_MAX - p.bytes);
+    size_t bytes = p.bytes + own.bytes;
+    hb_record *r = hb_record_reserve(t, (uint32_t)bytes);
+    if (r) {
+        enum hb_record_type type = info->op ? HB_RECORD_OP : HB_RECORD_ANNOTATION;
+        hb_record_head(r, type, p.flags | own.flags, name, bytes);
+        write_parts(r, &p, info->op);
+        write_own((uint64_t *)(void *)((char *)r + p.bytes), &own, info);
+        r->start = hb_ticks();
+        hb_record_commit(t, r);
+        scope = open_scope(t, r, false);
+    }
+    hb_thread_leave(t);
+    return scope;
+}
+
+/* A newer caller's may be longer, an older one's shorter. */
+static HB_COLD hb_scope begin_with(uint32_t name, const hb_scope_info *info, call_site from)
+{
+    hb_scope_info own = {0};
+    if (info && info->struct_size >= sizeof own.struct_size)
+        memcpy(&own, info, HB_MIN(info->struct_size, sizeof own));
+    return begin_own(name, hb_record_name(own.category, from.frame), &own, from);
+}
+
+hb_scope hb_scope_begin(const char *name, const hb_scope_info *info)
+{
+    return HB_ENABLED() ? begin_with(hb_record_name(name, HB_FRAME), info, CALLED_FROM)
+                        : (hb_scope){0};
+}
+
+hb_scope hb_scope_begin_site(hb_site *site, const hb_scope_info *info)
+{
+    return site && HB_ENABLED() ? begin_with(site_id(site, HB_FRAME), info, CALLED_FROM)
+                                : (hb_scope){0};
 }
 
 hb_scope hb_module_call(hb_module module)
@@ -422,95 +500,6 @@ void hb_record_close_all(hb_thread *t)
     if (t->epoch && __atomic_load_n(hb_live_epoch, __ATOMIC_ACQUIRE) == t->epoch)
         close_from(t, 0, now, false);
     hb_record_leave_chunk(t);
-    hb_thread_leave(t);
-}
-
-/* ---- moments ---- */
-
-static void stamp(hb_record *r, enum hb_record_type type, unsigned flags, uint32_t name,
-                  size_t bytes)
-{
-    hb_record_head(r, type, flags, name, bytes);
-    r->start = hb_ticks();
-}
-
-/* In no session the event may still be one to keep in mind; then the thread is in a recording call
- * all the same, for who begins the next session. */
-static hb_thread *enter_for_memory(const void *frame, uint32_t *epoch)
-{
-    hb_thread *t = hb_thread_begin_at(frame);
-    if (!t) return NULL;
-    *epoch = __atomic_load_n(hb_live_epoch, __ATOMIC_ACQUIRE);
-    if (*epoch && t->epoch != *epoch && !hb_record_attach(t, *epoch)) *epoch = 0;
-    return t;
-}
-
-static void put_memory(hb_thread *t, const hb_memory_info *info, int64_t kept, unsigned flags)
-{
-    hb_record_memory *r = (hb_record_memory *)hb_record_reserve(t, sizeof *r);
-    if (!r) return;
-    stamp(&r->head, HB_RECORD_MEMORY, flags | (info->out_of_memory ? HB_RECORD_OOM : 0),
-          HB_STRING_UNNAMED, sizeof *r);
-    r->addr = (uint64_t)(uintptr_t)info->addr;
-    r->bytes = info->bytes;
-    r->total_allocated = info->total_allocated;
-    r->total_reserved = info->total_reserved >= 0 ? info->total_reserved
-                        : kept >= 0               ? HB_RESERVED_BEYOND(kept)
-                                                  : -1;
-    r->device_type = (int32_t)info->device_type;
-    r->device_id = info->device_type == HB_DEVICE_CPU ? -1 : info->device_id;
-    hb_record_commit(t, &r->head);
-}
-
-/* What the program itself tells of, it tells of in all steps. */
-void hb_memory_report_slow(const hb_memory_info *info)
-{
-    uint32_t epoch;
-    hb_thread *t = info ? enter_for_memory(HB_FRAME, &epoch) : NULL;
-    if (!t) return;
-    unsigned flags = 0;
-    if (hb_live_memory_is_kept()) {
-        const hb_record *scope = epoch && t->depth ? t->open[t->depth - 1].record : NULL;
-        uint32_t name = scope ? scope->name : HB_STRING_UNNAMED;
-        if (!hb_live_memory_note(t, epoch, info, name)) flags = HB_RECORD_FOREIGN;
-    }
-    if (epoch && (t->flags & HB_SESSION_MEMORY)) put_memory(t, info, HB_KEPT_UNKNOWN, flags);
-    hb_thread_leave(t);
-}
-
-void hb_record_memory_event(const hb_memory_info *info, int64_t kept)
-{
-    hb_thread *t = hb_record_enter_at(HB_FRAME);
-    if (!t) return;
-    if (t->flags & HB_SESSION_MEMORY) put_memory(t, info, kept, 0);
-    hb_thread_leave(t);
-}
-
-void hb_record_scalar_value(const char *name, double value)
-{
-    uint32_t id = name_id(name, HB_FRAME);
-    hb_thread *t = hb_record_enter_at(HB_FRAME);
-    if (!t) return;
-    hb_record_scalar *r = (hb_record_scalar *)hb_record_reserve(t, sizeof *r);
-    if (r) {
-        stamp(&r->head, HB_RECORD_SCALAR, 0, id, sizeof *r);
-        r->value = value;
-        hb_record_commit(t, &r->head);
-    }
-    hb_thread_leave(t);
-}
-
-void hb_record_metadata_entry(uint32_t key, uint32_t json)
-{
-    hb_thread *t = hb_record_enter_at(HB_FRAME);
-    if (!t) return;
-    hb_record_metadata *r = (hb_record_metadata *)hb_record_reserve(t, sizeof *r);
-    if (r) {
-        stamp(&r->head, HB_RECORD_METADATA, 0, key, sizeof *r);
-        r->json = json;
-        r->reserved = 0;
-        hb_record_commit(t, &r->head);
-    }
     hb_thread_leave(t);
 }
 

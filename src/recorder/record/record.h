@@ -62,6 +62,10 @@ static inline void hb_record_commit(hb_thread *t, const hb_record *record)
     hb_record_take_in(t, record, (size_t)record->units * 8);
 }
 
+/** The id of a name, for a recording call that is about to begin; NULL and "" are UNNAMED. `frame`
+ * as in hb_thread_begin_at(). */
+uint32_t hb_record_name(const char *name, const void *frame);
+
 /** A metadata entry in the running session; any string ids. */
 void hb_record_metadata_entry(uint32_t key, uint32_t json);
 

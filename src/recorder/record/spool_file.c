@@ -299,7 +299,8 @@ static bool find_segment(const hb_spool_file *f, uint64_t *offset, hb_segment *s
     return found;
 }
 
-static hb_result read_v3(hb_spool_file *f)
+/* Version 3 is the same without some kinds and parts of records. */
+static hb_result read_segments(hb_spool_file *f)
 {
     hb_segment s;
     uint64_t offset = HB_SPOOL_HEADER_BYTES;
@@ -416,12 +417,12 @@ static hb_result read_versions(hb_spool_file *f, const struct stat *st)
         return hb_fail(HB_ERROR_UNSUPPORTED,
                        "%s: written on a machine of other byte order; recover it there", f->path);
     if (h->version == 2) return hb_spool_v2_read(f);
-    if (h->version != HB_SPOOL_VERSION)
+    if (h->version != 3 && h->version != HB_SPOOL_VERSION)
         return hb_fail(HB_ERROR_UNSUPPORTED,
-                       "%s: version %u of the format; this hipboard reads versions 2 and %u: "
+                       "%s: version %u of the format; this hipboard reads versions 2 to %u: "
                        "recover it with the version that wrote it",
                        f->path, h->version, HB_SPOOL_VERSION);
-    return read_v3(f);
+    return read_segments(f);
 }
 
 static hb_result open_file(hb_spool_file *f, const struct stat *seen)

@@ -9,9 +9,11 @@
 #include "replay/merge.h"
 #include "rules/name_class.h"
 #include "symbols/symbolizer.h"
+#include "trace/arg_words.h"
 #include "trace/input_words.h"
 
-#define SCOPES (1u << HB_RECORD_ANNOTATION | 1u << HB_RECORD_OP)
+#define SCOPES  (1u << HB_RECORD_ANNOTATION | 1u << HB_RECORD_OP)
+#define MOMENTS (1u << HB_RECORD_SCALAR | 1u << HB_RECORD_COUNTER | 1u << HB_RECORD_FLOW)
 
 typedef struct thread {
     const hb_thread_records *records;
@@ -35,6 +37,7 @@ typedef struct record_source {
     hb_buf lost;
     hb_symbolizer *symbolizer; /* made when first needed */
     hb_inputs_scratch scratch;
+    hb_buf args; /* of the present event */
     /* the present pass */
     hb_pass pass;
     uint32_t thread; /* index */
@@ -102,8 +105,21 @@ static void set_parts(record_source *s, hb_op_args *op, const hb_record *r)
         at += 1 + n;
         left -= 1 + n;
     }
-    if ((r->flags & HB_RECORD_INPUTS) && wants_texts(s))
-        op->inputs = hb_inputs_decode(at, left, &s->scratch, &op->num_inputs);
+    if (r->flags & HB_RECORD_INPUTS) {
+        size_t words = hb_inputs_encoded(at, left);
+        if (!words) return;
+        if (wants_texts(s)) op->inputs = hb_inputs_decode(at, words, &s->scratch, &op->num_inputs);
+        at += words;
+        left -= words;
+    }
+    if (r->flags & HB_RECORD_CATEGORY) {
+        if (left < 1) return;
+        op->category = s->view->string(s->view, (uint32_t)*at);
+        at++;
+        left--;
+    }
+    if ((r->flags & HB_RECORD_ARGS) && wants_texts(s))
+        op->args = hb_args_decode(at, left, &s->args, &op->num_args);
 }
 
 /* Who allocated what is held from before: the innermost scope there, if one was recorded. */
@@ -144,6 +160,27 @@ static void set_module(const record_source *s, hb_trace_event *event, const hb_r
     event->module = (hb_module_args){s->ids.id, s->ids.parent_id, m->module_id};
 }
 
+/* A moment: nothing that has a duration. */
+static void set_moment(const record_source *s, hb_trace_event *event, const hb_record *r)
+{
+    const hb_record_counter *counter = (const hb_record_counter *)r;
+    const hb_record_flow *flow = (const hb_record_flow *)r;
+    event->end_ns = event->start_ns;
+    event->flags = 0;
+    if (r->type == HB_RECORD_SCALAR) {
+        event->kind = HB_EVENT_SCALAR;
+        event->scalar = ((const hb_record_scalar *)r)->value;
+    } else if (r->type == HB_RECORD_COUNTER) {
+        bool has_unit = counter->unit != HB_STRING_UNNAMED;
+        event->kind = HB_EVENT_COUNTER;
+        event->counter.value = counter->value;
+        if (has_unit) event->counter.unit = s->view->string(s->view, counter->unit);
+    } else {
+        event->kind = HB_EVENT_FLOW;
+        event->flow = (hb_flow_args){flow->id, (hb_flow_phase)HB_MIN(flow->phase, HB_FLOW_END)};
+    }
+}
+
 static hb_str name_of(record_source *s, uint32_t id)
 {
     if (hb_string_is_step(id)) return hb_strings_step_name(id, s->step_name);
@@ -173,12 +210,7 @@ static void make_row(record_source *s, hb_trace_event *event, const hb_record *r
         break;
     case HB_RECORD_MODULE: set_module(s, event, r); break;
     case HB_RECORD_MEMORY: set_memory(s, event, r, index); break;
-    case HB_RECORD_SCALAR:
-        event->kind = HB_EVENT_SCALAR;
-        event->end_ns = event->start_ns;
-        event->flags = 0;
-        event->scalar = ((const hb_record_scalar *)r)->value;
-        break;
+    default: set_moment(s, event, r); break;
     }
 }
 
@@ -194,7 +226,7 @@ static void walk(record_source *s, uint32_t types)
 
 static uint32_t first_types(hb_pass pass)
 {
-    return pass == HB_PASS_HOST ? SCOPES : 1u << HB_RECORD_SCALAR;
+    return pass == HB_PASS_HOST ? SCOPES : MOMENTS;
 }
 
 static void close_merge(record_source *s)
@@ -397,6 +429,7 @@ static void source_close(hb_source *source)
     hb_memory_totals_free(&s->totals);
     hb_symbolizer_free(s->symbolizer);
     hb_inputs_scratch_free(&s->scratch);
+    hb_buf_free(&s->args);
     hb_buf_free(&s->lost);
     free(s->threads);
     free(s->thread_infos);
@@ -417,6 +450,7 @@ hb_result hb_record_source_open(const hb_spool_view *view, const hb_session *ses
     s->records = view->records(view, session);
     s->fit = hb_clock_fit_pairs(&session->start, hb_session_last(session));
     hb_inputs_scratch_init(&s->scratch);
+    hb_buf_init(&s->args, (size_t)64 << 20);
     hb_result result = collect_threads(s);
     if (result == HB_OK) result = survey(s, options);
     if (result == HB_OK)

@@ -73,6 +73,10 @@ void operators(void)
     HB_OP("aten::mul", .flops = 1) {
     }
     HB_OP_GUARD("aten::add");
+    unsigned long bytes = 1;
+    HB_SCOPE_WITH("read", .category = "io");
+    HB_SCOPE_WITH("read", HB_ARGS(HB_ARG("bytes", bytes), HB_ARG("rows", 2), HB_ARG("of", 0.5F),
+                                  HB_ARG("cached", (bool)true), HB_ARG("path", "x")));
     HB_OP_GUARD("aten::mm", HB_INPUTS(HB_TENSOR(HB_FLOAT32, 2, 3), HB_TENSOR(HB_FLOAT32, 3, 4)));
     HB_OP("aten::mm", HB_INPUTS(HB_TENSOR(HB_FLOAT32, 2, 3), HB_TENSOR(HB_FLOAT32, 3, 4)),
           .flops = hb_flops_mm(2, 3, 4)) {

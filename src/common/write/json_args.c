@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A scope's own values among its event's args, flat, as torch writes record_function's.
+ */
+#include "write/json_parts.h"
+
+/* What readers look for in the args of scopes, and what stands there already. */
+static const char *const taken[] = {
+    "Call stack",         "Collective name", "Concrete Inputs", "Ev Idx",        "External id",
+    "external id",        "finished",        "flops",           "Fwd thread id", "Input Dims",
+    "Input dims",         "Input Strides",   "Input type",      "Input types",   "Python id",
+    "Record function id", "Sequence number", "correlation",
+};
+
+static bool is_taken(const char *key)
+{
+    for (size_t i = 0; i < HB_ARRAY_LEN(taken); i++)
+        if (strcmp(key, taken[i]) == 0) return true;
+    return false;
+}
+
+static void write_key(hb_out *out, const char *key)
+{
+    char longer[32];
+    size_t size = strlen(key);
+    if (is_taken(key)) {
+        memcpy(longer, key, size);
+        longer[size++] = '_';
+        key = longer;
+    }
+    hb_out_json(out, key, size);
+    HB_OUT(out, ": ");
+}
+
+static void write_value(hb_out *out, const hb_arg *arg)
+{
+    if (arg->type == HB_ARG_STRING) {
+        hb_out_json(out, arg->s, strlen(arg->s));
+        return;
+    }
+    char *p = hb_out_room(out, HB_OUT_ROOM);
+    switch (arg->type) {
+    case HB_ARG_UINT: p = hb_put_u64(p, (uint64_t)arg->i); break;
+    case HB_ARG_DOUBLE: p = hb_put_double(p, arg->f); break;
+    case HB_ARG_BOOL: p = arg->i ? HB_PUT(p, "true") : HB_PUT(p, "false"); break;
+    default: p = hb_put_i64(p, arg->i); break;
+    }
+    hb_out_done(out, p);
+}
+
+void hb_write_args(hb_out *out, const hb_op_args *op)
+{
+    for (uint32_t i = 0; i < op->num_args; i++) {
+        write_key(out, op->args[i].key);
+        write_value(out, &op->args[i]);
+        HB_OUT(out, ", ");
+    }
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Records that have no duration: memory, numbers, arrows, metadata.
+ */
+#include "record/live_memory.h"
+#include "record/record.h"
+#include "record/strings.h"
+
+static void stamp(hb_record *r, enum hb_record_type type, unsigned flags, uint32_t name,
+                  size_t bytes)
+{
+    hb_record_head(r, type, flags, name, bytes);
+    r->start = hb_ticks();
+}
+
+/* In no session the event may still be one to keep in mind; then the thread is in a recording call
+ * all the same, for who begins the next session. */
+static hb_thread *enter_for_memory(const void *frame, uint32_t *epoch)
+{
+    hb_thread *t = hb_thread_begin_at(frame);
+    if (!t) return NULL;
+    *epoch = __atomic_load_n(hb_live_epoch, __ATOMIC_ACQUIRE);
+    if (*epoch && t->epoch != *epoch && !hb_record_attach(t, *epoch)) *epoch = 0;
+    return t;
+}
+
+static void put_memory(hb_thread *t, const hb_memory_info *info, int64_t kept, unsigned flags)
+{
+    hb_record_memory *r = (hb_record_memory *)hb_record_reserve(t, sizeof *r);
+    if (!r) return;
+    stamp(&r->head, HB_RECORD_MEMORY, flags | (info->out_of_memory ? HB_RECORD_OOM : 0),
+          HB_STRING_UNNAMED, sizeof *r);
+    r->addr = (uint64_t)(uintptr_t)info->addr;
+    r->bytes = info->bytes;
+    r->total_allocated = info->total_allocated;
+    r->total_reserved = info->total_reserved >= 0 ? info->total_reserved
+                        : kept >= 0               ? HB_RESERVED_BEYOND(kept)
+                                                  : -1;
+    r->device_type = (int32_t)info->device_type;
+    r->device_id = info->device_type == HB_DEVICE_CPU ? -1 : info->device_id;
+    hb_record_commit(t, &r->head);
+}
+
+/* What the program itself tells of, it tells of in all steps. */
+void hb_memory_report_slow(const hb_memory_info *info)
+{
+    uint32_t epoch;
+    hb_thread *t = info ? enter_for_memory(HB_FRAME, &epoch) : NULL;
+    if (!t) return;
+    unsigned flags = 0;
+    if (hb_live_memory_is_kept()) {
+        const hb_record *scope = epoch && t->depth ? t->open[t->depth - 1].record : NULL;
+        uint32_t name = scope ? scope->name : HB_STRING_UNNAMED;
+        if (!hb_live_memory_note(t, epoch, info, name)) flags = HB_RECORD_FOREIGN;
+    }
+    if (epoch && (t->flags & HB_SESSION_MEMORY)) put_memory(t, info, HB_KEPT_UNKNOWN, flags);
+    hb_thread_leave(t);
+}
+
+void hb_record_memory_event(const hb_memory_info *info, int64_t kept)
+{
+    hb_thread *t = hb_record_enter_at(HB_FRAME);
+    if (!t) return;
+    if (t->flags & HB_SESSION_MEMORY) put_memory(t, info, kept, 0);
+    hb_thread_leave(t);
+}
+
+void hb_record_scalar_value(const char *name, double value)
+{
+    uint32_t id = hb_record_name(name, HB_FRAME);
+    hb_thread *t = hb_record_enter_at(HB_FRAME);
+    if (!t) return;
+    hb_record_scalar *r = (hb_record_scalar *)hb_record_reserve(t, sizeof *r);
+    if (r) {
+        stamp(&r->head, HB_RECORD_SCALAR, 0, id, sizeof *r);
+        r->value = value;
+        hb_record_commit(t, &r->head);
+    }
+    hb_thread_leave(t);
+}
+
+void hb_counter(const char *name, const char *unit, double value)
+{
+    if (!HB_ENABLED()) return;
+    uint32_t id = hb_record_name(name, HB_FRAME), unit_id = hb_record_name(unit, HB_FRAME);
+    hb_thread *t = hb_record_enter_at(HB_FRAME);
+    if (!t) return;
+    hb_record_counter *r = (hb_record_counter *)hb_record_reserve(t, sizeof *r);
+    if (r) {
+        stamp(&r->head, HB_RECORD_COUNTER, 0, id, sizeof *r);
+        r->value = value;
+        r->unit = unit_id;
+        r->reserved = 0;
+        hb_record_commit(t, &r->head);
+    }
+    hb_thread_leave(t);
+}
+
+void hb_flow(const char *name, uint64_t flow, hb_flow_phase phase)
+{
+    if (!HB_ENABLED()) return;
+    uint32_t id = hb_record_name(name, HB_FRAME);
+    hb_thread *t = hb_record_enter_at(HB_FRAME);
+    if (!t) return;
+    hb_record_flow *r = (hb_record_flow *)hb_record_reserve(t, sizeof *r);
+    if (r) {
+        stamp(&r->head, HB_RECORD_FLOW, 0, id, sizeof *r);
+        r->id = flow;
+        r->phase = (uint32_t)phase;
+        r->reserved = 0;
+        hb_record_commit(t, &r->head);
+    }
+    hb_thread_leave(t);
+}
+
+void hb_record_metadata_entry(uint32_t key, uint32_t json)
+{
+    hb_thread *t = hb_record_enter_at(HB_FRAME);
+    if (!t) return;
+    hb_record_metadata *r = (hb_record_metadata *)hb_record_reserve(t, sizeof *r);
+    if (r) {
+        stamp(&r->head, HB_RECORD_METADATA, 0, key, sizeof *r);
+        r->json = json;
+        r->reserved = 0;
+        hb_record_commit(t, &r->head);
+    }
+    hb_thread_leave(t);
+}
