@@ -24,6 +24,10 @@ typedef struct held {
     uint64_t mask; /* the kernel's signal set, likewise */
 #ifdef HB_LOCK_CHECKS
     uint8_t levels[MOST_HELD];
+    /* The same of bare locks, which a signal handler may take amid this. */
+    volatile uint8_t bare[MOST_HELD];
+    const hb_bare_lock *volatile bare_locks[MOST_HELD];
+    volatile unsigned num_bare;
 #endif
 } held;
 
@@ -96,10 +100,56 @@ static void note_taken(const hb_lock *lock)
 }
 
 /* A forking thread may be anywhere in other libraries' handlers, and holds many of a level. */
-static void check_order(const hb_lock *lock)
+static void check_level(unsigned level)
 {
     for (unsigned i = 0; !mine.forking && i < mine.depth; i++)
-        if (mine.levels[i] >= lock->level) broken("taking", lock->level, mine.levels[i]);
+        if (mine.levels[i] >= level) broken("taking", level, mine.levels[i]);
+    for (unsigned i = 0; !mine.forking && i < mine.num_bare; i++)
+        if (mine.bare[i] >= level) broken("taking", level, mine.bare[i]);
+}
+
+static void check_order(const hb_lock *lock)
+{
+    check_level(lock->level);
+}
+
+static bool has_bare(const hb_bare_lock *lock)
+{
+    for (unsigned i = 0; i < mine.num_bare; i++)
+        if (mine.bare_locks[i] == lock) return true;
+    return false;
+}
+
+/* Of those that the thread has already only a recursive one comes back. */
+void hb_bare_lock_check(const hb_bare_lock *lock)
+{
+    if (!has_bare(lock)) check_level(lock->level);
+}
+
+/* The place is empty until it counts. */
+void hb_bare_lock_note(const hb_bare_lock *lock)
+{
+    unsigned i = mine.num_bare;
+    if (i >= MOST_HELD) broken("too many locks with", lock->level, 0);
+    mine.num_bare = i + 1;
+    mine.bare_locks[i] = lock;
+    mine.bare[i] = (uint8_t)lock->level;
+}
+
+/* In a forked child what the thread held at the fork is free already. */
+void hb_bare_lock_unnote(const hb_bare_lock *lock)
+{
+    unsigned i = mine.num_bare;
+    while (i > 0 && mine.bare_locks[i - 1] != lock)
+        i--;
+    if (i == 0) return;
+    for (; i < mine.num_bare; i++) {
+        mine.bare_locks[i - 1] = mine.bare_locks[i];
+        mine.bare[i - 1] = mine.bare[i];
+    }
+    mine.bare[i - 1] = 0;
+    mine.bare_locks[i - 1] = NULL;
+    mine.num_bare = i - 1;
 }
 
 static void note_given(const hb_lock *lock)
@@ -157,6 +207,20 @@ void hb_lock_give(hb_lock *lock)
     note_given(lock);
     pthread_mutex_unlock(&lock->mutex);
     if (--mine.depth == 0) unshield();
+}
+
+/* The mutex's kind stays: one that is recursive is so in the child, too. */
+bool hb_bare_lock_after_fork(hb_bare_lock *lock)
+{
+    static const pthread_mutex_t plain = PTHREAD_MUTEX_INITIALIZER;
+    static const pthread_mutex_t recursive = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+    bool was_free = pthread_mutex_trylock(&lock->mutex) == 0;
+    if (was_free)
+        pthread_mutex_unlock(&lock->mutex);
+    else
+        lock->mutex = lock->level == HB_LOCK_TURNS ? recursive : plain;
+    hb_bare_lock_unnote(lock);
+    return was_free;
 }
 
 /* ---- fork() ---- */

@@ -21,32 +21,38 @@
 
 /* Every lock of the process, lowest first: name, level, what may happen while it is held. Objects
  * of one call (a file being read, runs being compared) have theirs to themselves, and take none of
- * these under them. TURNS and those of src/device, from DEVICE to INTERPOSED, are plain mutexes for
- * now, in the same order: handlers and HIP, under which they are held, need the thread's signals.
+ * these under them. TURNS and those of recorder/hip, from HIP_SETTLE to INTERPOSED, are bare.
  */
-#define HB_LOCK_LEVELS(X)                                                    \
-    X(TURNS, 10, "which profiler records; recursive, handlers run under it") \
-    X(PROFILER, 20, "a profiler's jobs and cycles; no handler, I/O or HIP")  \
-    X(HANDED_OVER, 16, "profilers that nobody waits for; waits at exit")     \
-    X(CONTROL, 24, "what a control thread is told; its pipe is written")     \
-    X(ALARMS, 26, "taking, giving and watching alarms")                      \
-    X(LIVE_MEMORY, 28, "whether what is allocated is kept in mind")          \
-    X(DEVICE, 30, "HIP's capture; HIP is called to begin and to end")        \
-    X(SETTINGS, 40, "hb_hparams(); no queueing")                             \
-    X(SETTLE, 48, "waits for silent threads, at most 100 ms")                \
-    X(EVENT_LOGS, 50, "the list of event logs")                              \
-    X(EVENT_LOG, 52, "an event log's state")                                 \
-    X(EVENT_FILE, 54, "an event file's memory; I/O")                         \
-    X(TIMING_READER, 60, "the reader of timing events; HIP is called")       \
-    X(TIMING, 62, "lists of timing events")                                  \
-    X(POOLS, 64, "memory pools; HIP is called")                              \
-    X(KERNELS, 70, "what is known of kernels")                               \
-    X(CODE_OBJECTS, 72, "what is known of code objects")                     \
-    X(INTERPOSED, 74, "patched functions")                                   \
-    X(SPOOLS, 76, "the list of open spools")                                 \
-    X(SPOOL, 77, "where a spool's records are; no I/O")                      \
-    X(SPOOL_FILE, 78, "its file's descriptor; I/O")                          \
-    X(MODULES, 80, "hb_module_create()")                                     \
+#define HB_LOCK_LEVELS(X)                                                     \
+    X(TURNS, 10, "which profiler records; recursive, handlers run under it")  \
+    X(HANDED_OVER, 16, "profilers that nobody waits for; waits at exit")      \
+    X(PROFILER, 20, "a profiler's jobs and cycles; no handler, I/O or HIP")   \
+    X(CONTROL, 24, "what a control thread is told; its pipe is written")      \
+    X(ALARMS, 26, "taking, giving and watching alarms")                       \
+    X(LIVE_MEMORY, 28, "whether what is allocated is kept in mind")           \
+    X(HIP_SETTLE, 29, "waits for late reports of HIP; HIP is called")         \
+    X(DEVICE, 30, "HIP's capture; HIP is called to begin and to end")         \
+    X(SETTINGS, 40, "hb_hparams(); no queueing")                              \
+    X(SETTLE, 48, "waits for silent threads, at most 100 ms")                 \
+    X(LOG_DIR, 49, "a log directory's descriptor; I/O")                       \
+    X(EVENT_LOGS, 50, "the list of event logs")                               \
+    X(EVENT_LOG, 52, "an event log's state")                                  \
+    X(EVENT_FILE, 54, "an event file's memory; I/O")                          \
+    X(SYNCHRONIZE, 56, "the thread that waits for devices; it is started")    \
+    X(ASKING, 58, "a stream is asked whether it is done; HIP is called")      \
+    X(TIMING_READER, 60, "the reader of timing events; HIP is called")        \
+    X(TIMING, 62, "lists of timing events")                                   \
+    X(POOLS, 64, "memory pools; HIP is called")                               \
+    X(LATE_REPORTS, 66, "sessions that reports still come for")               \
+    X(GRAPHS, 67, "graphs that have not run")                                 \
+    X(BUSY_STREAMS, 68, "streams that may have work to do")                   \
+    X(KERNELS, 70, "what is known of kernels")                                \
+    X(CODE_OBJECTS, 72, "what is known of code objects; the loader is asked") \
+    X(INTERPOSED, 74, "patched functions")                                    \
+    X(SPOOLS, 76, "the list of open spools")                                  \
+    X(SPOOL, 77, "where a spool's records are; no I/O")                       \
+    X(SPOOL_FILE, 78, "its file's descriptor; I/O")                           \
+    X(MODULES, 80, "hb_module_create()")                                      \
     X(STRINGS, 82, "new names; spools take them in, without locks")
 
 enum hb_lock_level {
@@ -76,6 +82,65 @@ void hb_lock_give(hb_lock *lock);
 /** On a thread that takes no signals and is not cancelled anyway, one of the library's own: its
  * locks need no system call for that, until it says `false`. Holds none meanwhile. */
 void hb_locks_shielded(bool always);
+
+/* ---- bare locks ----
+ *
+ * The same order, but the thread's signals stay as they are, and it may be cancelled: for locks
+ * under which handlers of the program or its HIP runtime run, which need its signals, and for those
+ * of HIP's calls, whose cost two system calls would show in. So nothing of the program's may leave
+ * by siglongjmp() out of what runs under them.
+ *
+ * Nobody holds them for fork(): HIP's can take for ever. In the child each room frees its own by
+ * hb_bare_lock_after_fork(), and begins anew what it guards. */
+
+typedef struct hb_bare_lock {
+    pthread_mutex_t mutex;
+    enum hb_lock_level level;
+} hb_bare_lock;
+
+#define HB_BARE_LOCK_INIT(level_)                                     \
+    {                                                                 \
+        .mutex = PTHREAD_MUTEX_INITIALIZER, .level = HB_LOCK_##level_ \
+    }
+/** The thread that has it may take it again. */
+#define HB_BARE_LOCK_INIT_RECURSIVE(level_)                                        \
+    {                                                                              \
+        .mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP, .level = HB_LOCK_##level_ \
+    }
+
+#ifdef HB_LOCK_CHECKS
+void hb_bare_lock_check(const hb_bare_lock *lock);
+void hb_bare_lock_note(const hb_bare_lock *lock);
+void hb_bare_lock_unnote(const hb_bare_lock *lock);
+#else
+#define hb_bare_lock_check(lock)  ((void)(lock))
+#define hb_bare_lock_note(lock)   ((void)(lock))
+#define hb_bare_lock_unnote(lock) ((void)(lock))
+#endif
+
+static inline void hb_bare_lock_take(hb_bare_lock *lock)
+{
+    hb_bare_lock_check(lock);
+    pthread_mutex_lock(&lock->mutex);
+    hb_bare_lock_note(lock);
+}
+
+/** Who does not wait need not keep the order. */
+static inline bool hb_bare_lock_try(hb_bare_lock *lock)
+{
+    if (pthread_mutex_trylock(&lock->mutex) != 0) return false;
+    hb_bare_lock_note(lock);
+    return true;
+}
+
+static inline void hb_bare_lock_give(hb_bare_lock *lock)
+{
+    hb_bare_lock_unnote(lock);
+    pthread_mutex_unlock(&lock->mutex);
+}
+
+/** In a forked child: frees it. False: it was held, so what it guards may be half changed. */
+bool hb_bare_lock_after_fork(hb_bare_lock *lock);
 
 /* ---- around fork(), by base/process.c and those who register there ---- */
 

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "hip/forked.h"
+#include "base/lock.h"
 
 enum { MOST_STREAMS = 1024, NOT_READY = 600 }; /* hipErrorNotReady */
 
@@ -14,13 +14,14 @@ typedef struct busy_stream {
     bool watched; /* not yet found done */
 } busy_stream;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all below; no other is taken in it */
+static hb_bare_lock lock =
+    HB_BARE_LOCK_INIT(BUSY_STREAMS); /* of all below; no other is taken in it */
 static busy_stream streams[MOST_STREAMS];
 static int count;
 static bool is_asking; /* about this one: */
 static uint64_t asked;
 /* Held while the runtime is asked, and by those who wait for its answer; taken before the other. */
-static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
+static hb_bare_lock asking = HB_BARE_LOCK_INIT(ASKING);
 
 static _Atomic uint64_t unknown; /* devices, as bits; for itself */
 
@@ -33,10 +34,10 @@ static busy_stream *find(uint64_t stream, int device)
 
 void hb_busy_streams_add(uint64_t stream, int device)
 {
-    pthread_mutex_lock(&lock);
+    hb_bare_lock_take(&lock);
     bool is_new = !find(stream, device), full = count == MOST_STREAMS;
     if (is_new && !full) streams[count++] = (busy_stream){.stream = stream, .device = device};
-    pthread_mutex_unlock(&lock);
+    hb_bare_lock_give(&lock);
     if (is_new && full) hb_busy_streams_add_unknown(device);
 }
 
@@ -49,17 +50,17 @@ void hb_busy_streams_add_unknown(int device)
 
 static void await_answer(void)
 {
-    pthread_mutex_lock(&asking);
-    pthread_mutex_unlock(&asking);
+    hb_bare_lock_take(&asking);
+    hb_bare_lock_give(&asking);
 }
 
 void hb_busy_streams_gone(uint64_t stream)
 {
-    pthread_mutex_lock(&lock);
+    hb_bare_lock_take(&lock);
     for (int i = count; i-- > 0;)
         if (streams[i].stream == stream) streams[i] = streams[--count];
     bool being_asked = is_asking && asked == stream;
-    pthread_mutex_unlock(&lock);
+    hb_bare_lock_give(&lock);
     if (being_asked) await_answer();
 }
 
@@ -71,26 +72,26 @@ void hb_busy_streams_all_gone(void)
 
 void hb_busy_streams_forget(void)
 {
-    pthread_mutex_lock(&lock);
+    hb_bare_lock_take(&lock);
     count = 0;
-    pthread_mutex_unlock(&lock);
+    hb_bare_lock_give(&lock);
     atomic_store(&unknown, 0);
 }
 
 bool hb_busy_streams_watch(void)
 {
-    pthread_mutex_lock(&lock);
+    hb_bare_lock_take(&lock);
     for (int i = 0; i < count; i++)
         streams[i].watched = true;
     bool any = count;
-    pthread_mutex_unlock(&lock);
+    hb_bare_lock_give(&lock);
     return any || atomic_load(&unknown);
 }
 
 /* The next one that is watched, at *i or behind it. */
 static bool begin_asking(int *i, busy_stream *s)
 {
-    pthread_mutex_lock(&lock);
+    hb_bare_lock_take(&lock);
     while (*i < count && !streams[*i].watched)
         ++*i;
     is_asking = *i < count;
@@ -99,17 +100,17 @@ static bool begin_asking(int *i, busy_stream *s)
         asked = s->stream;
     }
     bool any = is_asking;
-    pthread_mutex_unlock(&lock);
+    hb_bare_lock_give(&lock);
     return any;
 }
 
 static void end_asking(const busy_stream *s, bool done)
 {
-    pthread_mutex_lock(&lock);
+    hb_bare_lock_take(&lock);
     is_asking = false;
     busy_stream *there = done ? find(s->stream, s->device) : NULL;
     if (there) there->watched = false;
-    pthread_mutex_unlock(&lock);
+    hb_bare_lock_give(&lock);
 }
 
 typedef bool answer(const hb_hip *hip, void *stream);
@@ -132,14 +133,14 @@ static bool ask_all(const hb_hip *hip, answer *of)
     busy_stream s;
     bool busy = false, any = true;
     for (int i = 0; any;) {
-        pthread_mutex_lock(&asking);
+        hb_bare_lock_take(&asking);
         any = begin_asking(&i, &s);
         if (any) {
             bool done = hip->set_device(s.device) != 0 || of(hip, (void *)(uintptr_t)s.stream);
             end_asking(&s, done);
             busy = busy || !done;
         }
-        pthread_mutex_unlock(&asking);
+        hb_bare_lock_give(&asking);
     }
     return busy;
 }
@@ -164,8 +165,8 @@ uint64_t hb_busy_streams_take_unknown(void)
 
 void hb_busy_streams_after_fork(void)
 {
-    hb_lock_after_fork(&lock);
-    hb_lock_after_fork(&asking);
+    hb_bare_lock_after_fork(&lock);
+    hb_bare_lock_after_fork(&asking);
     is_asking = false;
     hb_busy_streams_forget();
 }

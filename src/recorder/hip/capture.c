@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/lock.h"
 #include "base/process.h"
 #include "hip/backend_select.h"
 #include "hip/busy_streams.h"
@@ -16,7 +17,6 @@
 #include "hip/code_objects.h"
 #include "hip/device_record.h"
 #include "hip/environment.h"
-#include "hip/forked.h"
 #include "hip/graphs.h"
 #include "hip/interposed_calls.h"
 #include "hip/kernels.h"
@@ -30,9 +30,9 @@
 #include "record/strings.h"
 
 static struct {
-    pthread_mutex_t lock; /* not held by who makes a call, but at the first one under the SDK */
-    bool forked;          /* from a process with hipboard in it */
-    bool finding;         /* a runtime: what follows is half changed */
+    hb_bare_lock lock; /* not held by who makes a call, but at the first one under the SDK */
+    bool forked;       /* from a process with hipboard in it */
+    bool finding;      /* a runtime: what follows is half changed */
     hb_hip hip;
     bool found;                       /* `hip` is a runtime of this process */
     const hb_device_backend *backend; /* attached, or NULL */
@@ -46,9 +46,9 @@ static struct {
     uint64_t lost_at_start;
     uint64_t first_work; /* no id of its work is lower, and those of earlier sessions are */
     _Atomic bool gone;   /* the process is exiting, the runtime may be torn down */
-} state = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} state = {.lock = HB_BARE_LOCK_INIT(DEVICE)};
 
-static pthread_mutex_t settling = PTHREAD_MUTEX_INITIALIZER; /* taken before state.lock */
+static hb_bare_lock settling = HB_BARE_LOCK_INIT(HIP_SETTLE); /* taken before state.lock */
 
 /* ---- the back-end ---- */
 
@@ -149,14 +149,14 @@ static void look_ahead(void)
 /* Whoever looks a function up may hold locks that another thread, in look(), waits for. */
 static void look_if_free(void)
 {
-    if (pthread_mutex_trylock(&state.lock) != 0) return;
+    if (!hb_bare_lock_try(&state.lock)) return;
     int error = errno; /* the program's */
     if (state.recording && !state.gone)
         look();
     else if (!state.gone)
         look_ahead();
     errno = error;
-    pthread_mutex_unlock(&state.lock);
+    hb_bare_lock_give(&state.lock);
 }
 
 /* ---- forked children ---- */
@@ -165,7 +165,7 @@ static void look_if_free(void)
  * memory, too. */
 static void after_fork_in_child(void)
 {
-    bool whole = hb_lock_after_fork(&state.lock) || !state.finding;
+    bool whole = hb_bare_lock_after_fork(&state.lock) || !state.finding;
     state.forked = true;
     state.recording = state.finding = false;
     if (!whole || (state.backend && state.backend->ends_at_fork)) {
@@ -183,7 +183,7 @@ static void after_fork_in_child(void)
     hb_graphs_after_fork();
     hb_synchronize_after_fork();
     hb_busy_streams_after_fork();
-    settling = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    hb_bare_lock_after_fork(&settling);
 }
 
 static void register_once(void)
@@ -196,16 +196,16 @@ void hb_device_prepare(void)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, register_once);
     hb_synchronize_prepare();
-    pthread_mutex_lock(&state.lock);
+    hb_bare_lock_take(&state.lock);
     if (!state.found) hb_lookups_watch(look_if_free);
     look_ahead();
     state.watching = !state.found && !state.prepared;
-    pthread_mutex_unlock(&state.lock);
+    hb_bare_lock_give(&state.lock);
 }
 
 void hb_device_start(bool asked_for, uint32_t kernel_sampling)
 {
-    pthread_mutex_lock(&state.lock);
+    hb_bare_lock_take(&state.lock);
     atomic_store(&hb_calls_sampling, kernel_sampling);
     hb_launches_go_quickly(true);
     state.recording = true;
@@ -221,17 +221,17 @@ void hb_device_start(bool asked_for, uint32_t kernel_sampling)
     if (state.backend && !state.gone && may_ask())
         hb_code_objects_look(); /* rather now than at a launch */
     if (before && state.backend && !state.gone) state.backend->enable(true);
-    pthread_mutex_unlock(&state.lock);
+    hb_bare_lock_give(&state.lock);
 }
 
 void hb_device_look_again(void)
 {
-    pthread_mutex_lock(&state.lock);
+    hb_bare_lock_take(&state.lock);
     if (state.recording)
         look();
     else
         look_ahead();
-    pthread_mutex_unlock(&state.lock);
+    hb_bare_lock_give(&state.lock);
 }
 
 /* ---- the end of a session ---- */
@@ -292,14 +292,27 @@ static bool wait_for_more(const hb_late_wants *wants, int *idle_ms)
     return true;
 }
 
-/* The runtime may report work a moment after the wait for it has returned. */
+/* Whether as many reports have come as there was work then. */
+static bool have_come(hb_call_counts now, const hb_call_counts *then)
+{
+    now.made = then->made;
+    now.hoped = then->hoped;
+    hb_late_wants wants = wants_of(&now);
+    return wants.missing == 0 && wants.hoped == 0;
+}
+
+/* The runtime may report work a moment after the wait for it has returned. Other threads of the
+ * program may launch for ever: of what they launch meanwhile, what comes soon is waited for. */
 static hb_call_counts await_reports(void)
 {
-    hb_call_counts now = count_reports();
+    enum { SOON_MS = 300 };
+    hb_call_counts now = count_reports(), first = now;
     hb_late_wants wants = wants_of(&now);
     uint64_t last = now.arrived + now.came;
-    for (int idle_ms = 0; wait_for_more(&wants, &idle_ms);) {
+    int later_ms = 0;
+    for (int idle_ms = 0; later_ms < SOON_MS && wait_for_more(&wants, &idle_ms);) {
         now = count_reports();
+        if (have_come(now, &first)) later_ms++;
         wants = wants_of(&now);
         if (now.arrived + now.came != last) idle_ms = 0;
         last = now.arrived + now.came;
@@ -373,10 +386,10 @@ static bool leave_for_later(const hb_call_counts *now)
 /* Reports are heard until nobody awaits any. */
 static void hear_no_more(void)
 {
-    pthread_mutex_lock(&state.lock);
+    hb_bare_lock_take(&state.lock);
     if (!state.recording && !hb_late_any() && state.backend && !state.gone)
         state.backend->enable(false);
-    pthread_mutex_unlock(&state.lock);
+    hb_bare_lock_give(&state.lock);
 }
 
 /* Until all is there, or nothing has come for a while. */
@@ -409,11 +422,11 @@ static void settle(const hb_session *session)
 
 void hb_device_settle(const hb_session *session)
 {
-    pthread_mutex_lock(&settling);
+    hb_bare_lock_take(&settling);
     bool any = hb_late_any();
     if (any) settle(session);
     if (any) hear_no_more();
-    pthread_mutex_unlock(&settling);
+    hb_bare_lock_give(&settling);
 }
 
 void hb_device_forget(const hb_session *session)
@@ -428,24 +441,6 @@ static bool is_all_reported(const hb_call_counts *now)
 {
     hb_late_wants wants = wants_of(now);
     return patience_for(&wants) == 0;
-}
-
-static void note_sampling(void)
-{
-    uint32_t each = atomic_load(&hb_calls_sampling);
-    if (each <= 1) return;
-    if (!state.backend->samples) {
-        hb_note(true,
-                "kernel_sampling %u: not possible by %s, which takes the times of all launches",
-                each, state.backend->name);
-        return;
-    }
-    hb_put_number(HB_METADATA_KERNEL_SAMPLING, each);
-    hb_note(
-        false,
-        "kernels were timed in one of %u launches: sums over kernels are of those, about a %uth "
-        "of all; the calls are complete",
-        each, each);
 }
 
 static void finish_attached(void)
@@ -466,7 +461,8 @@ static void finish_attached(void)
     hb_launches_go_quickly(false);
     if (!later && !hb_late_any()) state.backend->enable(false);
     if (!later && hb_late_any()) state.backend->leave_off();
-    note_sampling();
+    hb_note_sampling(atomic_load(&hb_calls_sampling),
+                     state.backend->samples ? NULL : state.backend->name);
     uint64_t lost = lost_reports() - state.lost_at_start;
     if (lost)
         hb_note(true, "%llu records of device work were lost by %s", (unsigned long long)lost,
@@ -519,10 +515,10 @@ static bool is_attached(void)
 /* The reports that have come, and were to come, of all launches that were made. */
 static bool count_now(hb_call_counts *now)
 {
-    pthread_mutex_lock(&state.lock);
+    hb_bare_lock_take(&state.lock);
     bool attached = is_attached();
     if (attached) *now = count_reports();
-    pthread_mutex_unlock(&state.lock);
+    hb_bare_lock_give(&state.lock);
     return attached;
 }
 
@@ -550,7 +546,7 @@ static void tell_sampling(void)
 void hb_device_tell(void)
 {
     await_finished();
-    pthread_mutex_lock(&state.lock);
+    hb_bare_lock_take(&state.lock);
     if (is_attached() && hb_calls_count().seen != state.at_start.seen && may_ask()) {
         put_devices();
         ask_versions();
@@ -560,7 +556,7 @@ void hb_device_tell(void)
         tell_sampling();
         hb_notes_put();
     }
-    pthread_mutex_unlock(&state.lock);
+    hb_bare_lock_give(&state.lock);
 }
 
 /* Under lock. */
@@ -575,21 +571,21 @@ static void stop(void)
 
 void hb_device_stop(void)
 {
-    pthread_mutex_lock(&state.lock);
+    hb_bare_lock_take(&state.lock);
     stop();
-    pthread_mutex_unlock(&state.lock);
+    hb_bare_lock_give(&state.lock);
 }
 
 /* A profiler that is still running will stop when the runtime is gone. */
 static void at_exit(void)
 {
-    pthread_mutex_lock(&state.lock);
+    hb_bare_lock_take(&state.lock);
     stop();
-    pthread_mutex_unlock(&state.lock);
+    hb_bare_lock_give(&state.lock);
     for (const hb_session *late; (late = hb_late_first());)
         hb_device_settle(late);
     hb_synchronize_part(2000);
-    pthread_mutex_lock(&state.lock);
+    hb_bare_lock_take(&state.lock);
     state.gone = true;
-    pthread_mutex_unlock(&state.lock);
+    hb_bare_lock_give(&state.lock);
 }

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "hip/capture.h"
 #include "record/record.h"
 #include "record/strings.h"
 
@@ -80,4 +81,21 @@ void hb_notes_put(void)
     hb_buf_printf(&json, "[%s]", hb_buf_text(&notes));
     if (!json.failed) put(HB_METADATA_HIP_NOTES, hb_buf_text(&json));
     hb_buf_free(&json);
+}
+
+void hb_note_sampling(uint32_t each, const char *untimed_by)
+{
+    if (each <= 1) return;
+    if (untimed_by) {
+        hb_note(true,
+                "kernel_sampling %u: not possible by %s, which takes the times of all launches",
+                each, untimed_by);
+        return;
+    }
+    hb_put_number(HB_METADATA_KERNEL_SAMPLING, each);
+    hb_note(
+        false,
+        "kernels were timed in one of %u launches: sums over kernels are of those, about a %uth "
+        "of all; the calls are complete",
+        each, each);
 }

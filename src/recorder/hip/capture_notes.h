@@ -16,6 +16,9 @@ void hb_notes_clear(void);
 /** A note for the session's trace; with `loud` also a line on stderr, once in the process. */
 HB_PRINTF(2, 3) void hb_note(bool loud, const char *format, ...);
 
+/** That one in `each` launches was timed; `untimed_by`: a back-end that can't choose, or NULL. */
+void hb_note_sampling(uint32_t each, const char *untimed_by);
+
 /** The session ends: its notes become metadata. */
 void hb_notes_put(void);
 

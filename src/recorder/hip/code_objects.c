@@ -9,8 +9,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/lock.h"
 #include "gpu/code_metadata.h"
-#include "hip/forked.h"
 
 /* ---- HSA's loader; hsa.h, hsa_ven_amd_loader.h ---- */
 
@@ -99,11 +99,11 @@ typedef struct kernel {
 } kernel;
 
 static struct {
-    pthread_mutex_t lock;
+    hb_bare_lock lock;
     kernel *buckets[BUCKETS];
     uint64_t *seen; /* objects that were looked at, sorted */
     size_t num_seen, room;
-} known = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} known = {.lock = HB_BARE_LOCK_INIT(CODE_OBJECTS)};
 
 static kernel **bucket_of(const char *name, size_t size)
 {
@@ -234,9 +234,9 @@ static void look(void)
 
 void hb_code_objects_look(void)
 {
-    pthread_mutex_lock(&known.lock);
+    hb_bare_lock_take(&known.lock);
     look();
-    pthread_mutex_unlock(&known.lock);
+    hb_bare_lock_give(&known.lock);
 }
 
 static unsigned find(const char *name, uint32_t all_vgprs, uint32_t lds_bytes,
@@ -255,20 +255,20 @@ static unsigned find(const char *name, uint32_t all_vgprs, uint32_t lds_bytes,
 bool hb_code_objects_find(const char *name, uint32_t all_vgprs, uint32_t lds_bytes,
                           hb_code_resources *resources)
 {
-    pthread_mutex_lock(&known.lock);
+    hb_bare_lock_take(&known.lock);
     unsigned found = find(name, all_vgprs, lds_bytes, resources);
     if (!found) {
         look();
         found = find(name, all_vgprs, lds_bytes, resources);
     }
-    pthread_mutex_unlock(&known.lock);
+    hb_bare_lock_give(&known.lock);
     return found == 1;
 }
 
 /* What another thread was just changing is begun anew; its memory is given up. */
 void hb_code_objects_after_fork(void)
 {
-    if (hb_lock_after_fork(&known.lock)) return;
+    if (hb_bare_lock_after_fork(&known.lock)) return;
     memset(known.buckets, 0, sizeof known.buckets);
     known.seen = NULL;
     known.num_seen = known.room = 0;

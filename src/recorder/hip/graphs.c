@@ -5,13 +5,13 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "hip/forked.h"
+#include "base/lock.h"
 
 /* What does not fit any more is taken for graphs that have run. */
 enum { MOST_GRAPHS = 1 << 16 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what follows, but `watching` */
-static uint64_t *fresh;                                  /* made and not run, latest last */
+static hb_bare_lock lock = HB_BARE_LOCK_INIT(GRAPHS); /* of what follows, but `watching` */
+static uint64_t *fresh;                               /* made and not run, latest last */
 static size_t num_fresh, room;
 static _Atomic bool watching;
 
@@ -39,33 +39,33 @@ static bool has_room(void)
 
 void hb_graphs_begin(bool watch)
 {
-    pthread_mutex_lock(&lock);
+    hb_bare_lock_take(&lock);
     num_fresh = 0;
-    pthread_mutex_unlock(&lock);
+    hb_bare_lock_give(&lock);
     atomic_store(&watching, watch);
 }
 
 void hb_graphs_made(uint64_t exec)
 {
     if (!atomic_load_explicit(&watching, memory_order_relaxed)) return;
-    pthread_mutex_lock(&lock);
+    hb_bare_lock_take(&lock);
     (void)take_out(exec); /* an address that was another graph's */
     if (has_room()) fresh[num_fresh++] = exec;
-    pthread_mutex_unlock(&lock);
+    hb_bare_lock_give(&lock);
 }
 
 bool hb_graphs_run(uint64_t exec)
 {
     if (!atomic_load_explicit(&watching, memory_order_relaxed)) return true;
-    pthread_mutex_lock(&lock);
+    hb_bare_lock_take(&lock);
     bool first = take_out(exec);
-    pthread_mutex_unlock(&lock);
+    hb_bare_lock_give(&lock);
     return first;
 }
 
 void hb_graphs_after_fork(void)
 {
-    if (!hb_lock_after_fork(&lock)) fresh = NULL, room = 0; /* half changed: given up */
+    if (!hb_bare_lock_after_fork(&lock)) fresh = NULL, room = 0; /* half changed: given up */
     num_fresh = 0;
     atomic_store(&watching, false);
 }

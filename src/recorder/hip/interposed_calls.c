@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/lock.h"
 #include "hip/capture_notes.h"
-#include "hip/forked.h"
 #include "hip/launches.h"
 #include "interpose/dlsym_hook.h"
 #include "interpose/got_patch.h"
@@ -184,11 +184,11 @@ static target *find_target(const char *name)
     return bsearch(&key, self.targets, self.num_targets, sizeof key, by_name);
 }
 
-static pthread_mutex_t trampolines_lock = PTHREAD_MUTEX_INITIALIZER;
+static hb_bare_lock trampolines_lock = HB_BARE_LOCK_INIT(INTERPOSED);
 
 static void *trampoline_of(target *t)
 {
-    pthread_mutex_lock(&trampolines_lock);
+    hb_bare_lock_take(&trampolines_lock);
     uint32_t index = t->trampoline ? t->trampoline - 1 : hb_trampoline_new(t->real, &hooks);
     if (!t->trampoline && index < HB_TRAMPOLINES) {
         size_t n = strlen(t->name);
@@ -196,7 +196,7 @@ static void *trampoline_of(target *t)
         self.per_thread[index] = n > 4 && strcmp(t->name + n - 4, "_spt") == 0;
         t->trampoline = index + 1;
     }
-    pthread_mutex_unlock(&trampolines_lock);
+    hb_bare_lock_give(&trampolines_lock);
     return index < HB_TRAMPOLINES ? hb_trampoline_address(index) : NULL;
 }
 
@@ -273,7 +273,7 @@ bool hb_interpose_attach(const hb_hip *hip, const hb_around_call *around, hb_buf
 
 void hb_interpose_after_fork(void)
 {
-    hb_lock_after_fork(&trampolines_lock);
+    hb_bare_lock_after_fork(&trampolines_lock);
     atomic_store(&hb_trampolines_on, 0);
 }
 

@@ -6,9 +6,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/lock.h"
 #include "gpu/occupancy.h"
 #include "hip/code_objects.h"
-#include "hip/forked.h"
 #include "hip/launches.h"
 #include "record/strings.h"
 
@@ -29,7 +29,7 @@ typedef struct func_attributes {
 
 _Atomic(hb_kernel *) hb_kernel_buckets[HB_KERNEL_BUCKETS];
 _Atomic uint32_t hb_kernels_generation = 1;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of additions */
+static hb_bare_lock lock = HB_BARE_LOCK_INIT(KERNELS); /* of additions */
 
 uint32_t hb_kernel_intern(hb_demangler *demangle, const char *name)
 {
@@ -129,10 +129,10 @@ static hb_kernel *add(_Atomic(hb_kernel *) *bucket, const hb_kernel *fresh, uint
 
 static const hb_kernel *keep(const hb_kernel *fresh, uint32_t now)
 {
-    pthread_mutex_lock(&lock);
+    hb_bare_lock_take(&lock);
     const hb_kernel *k = hb_kernel_known(fresh->function);
     if (!k) k = add(hb_kernel_bucket(fresh->function), fresh, now);
-    pthread_mutex_unlock(&lock);
+    hb_bare_lock_give(&lock);
     return k;
 }
 
@@ -167,5 +167,5 @@ void hb_kernels_outdate(void)
 /* The lists are whole at any moment. */
 void hb_kernels_after_fork(void)
 {
-    hb_lock_after_fork(&lock);
+    hb_bare_lock_after_fork(&lock);
 }

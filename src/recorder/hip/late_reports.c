@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "hip/forked.h"
+#include "base/lock.h"
 
 #define MOST_BYTES ((size_t)1 << 30) /* of a session */
 
@@ -18,7 +18,7 @@ typedef struct late {
     hb_buf records;
 } late;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all below */
+static hb_bare_lock lock = HB_BARE_LOCK_INIT(LATE_REPORTS); /* of all below */
 static late *oldest;
 static _Atomic int num_waiting; /* read without the lock by those who report */
 
@@ -46,13 +46,13 @@ bool hb_late_open(const hb_session *session, const hb_late_wants *wants)
     l->wants = *wants;
     l->waits = true;
     hb_buf_init(&l->records, MOST_BYTES);
-    pthread_mutex_lock(&lock);
+    hb_bare_lock_take(&lock);
     late **at = &oldest;
     while (*at)
         at = &(*at)->next;
     *at = l;
     atomic_fetch_add(&num_waiting, 1);
-    pthread_mutex_unlock(&lock);
+    hb_bare_lock_give(&lock);
     return true;
 }
 
@@ -76,86 +76,86 @@ static void append(late *l, const hb_record_work *work, enum hb_record_type type
 
 bool hb_late_take(const hb_record_work *work, enum hb_record_type type, size_t bytes)
 {
-    pthread_mutex_lock(&lock);
+    hb_bare_lock_take(&lock);
     late *l = whose(work->work);
     if (l && work->kind) append(l, work, type, bytes);
-    pthread_mutex_unlock(&lock);
+    hb_bare_lock_give(&lock);
     return l != NULL;
 }
 
 void hb_late_arrived(uint64_t work, bool certain)
 {
-    pthread_mutex_lock(&lock);
+    hb_bare_lock_take(&lock);
     late *l = whose(work);
     uint64_t *count = l ? certain ? &l->wants.missing : &l->wants.hoped : NULL;
     if (count && *count) --*count;
     if (l) l->progress++;
-    pthread_mutex_unlock(&lock);
+    hb_bare_lock_give(&lock);
 }
 
 bool hb_late_awaits(const hb_session *session, hb_late_wants *wants, uint64_t *progress)
 {
-    pthread_mutex_lock(&lock);
+    hb_bare_lock_take(&lock);
     const late *l = find(session);
     bool waits = l && l->waits;
     if (waits) {
         *wants = l->wants;
         *progress = l->progress;
     }
-    pthread_mutex_unlock(&lock);
+    hb_bare_lock_give(&lock);
     return waits;
 }
 
 void hb_late_close(const hb_session *session)
 {
-    pthread_mutex_lock(&lock);
+    hb_bare_lock_take(&lock);
     late *l = find(session);
     if (l && l->waits) {
         l->waits = false;
         atomic_fetch_sub(&num_waiting, 1);
     }
-    pthread_mutex_unlock(&lock);
+    hb_bare_lock_give(&lock);
 }
 
 const char *hb_late_records(const hb_session *session, size_t *bytes, uint64_t *missing)
 {
-    pthread_mutex_lock(&lock);
+    hb_bare_lock_take(&lock);
     const late *l = find(session);
     *bytes = l ? l->records.size : 0;
     *missing = l ? l->wants.missing : 0;
     const char *records = l ? l->records.data : NULL;
-    pthread_mutex_unlock(&lock);
+    hb_bare_lock_give(&lock);
     return records;
 }
 
 void hb_late_forget(const hb_session *session)
 {
     hb_late_close(session);
-    pthread_mutex_lock(&lock);
+    hb_bare_lock_take(&lock);
     late **at = &oldest, *l;
     while (*at && (*at)->session != session)
         at = &(*at)->next;
     if ((l = *at)) *at = l->next;
-    pthread_mutex_unlock(&lock);
+    hb_bare_lock_give(&lock);
     if (l) hb_buf_free(&l->records);
     free(l);
 }
 
 const hb_session *hb_late_first(void)
 {
-    pthread_mutex_lock(&lock);
+    hb_bare_lock_take(&lock);
     const late *l = oldest;
     while (l && !l->waits)
         l = l->next;
     const hb_session *session = l ? l->session : NULL;
-    pthread_mutex_unlock(&lock);
+    hb_bare_lock_give(&lock);
     return session;
 }
 
 /* The sessions are the parent's; the memory is given up. */
 void hb_late_after_fork(void)
 {
-    hb_lock_after_fork(&lock);
+    hb_bare_lock_after_fork(&lock);
     oldest = NULL;
     atomic_store(&num_waiting, 0);
 }

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "hip/forked.h"
+#include "base/lock.h"
 
 enum { MAX_POOLS = 64 };
 
@@ -12,13 +12,13 @@ enum { MAX_POOLS = 64 };
 enum { RESERVED_NOW = 5, USED_NOW = 7 };
 
 static struct {
-    pthread_mutex_t lock; /* also while the runtime is asked: nobody destroys the pool meanwhile */
+    hb_bare_lock lock; /* also while the runtime is asked: nobody destroys the pool meanwhile */
     struct {
         void *pool;
         int device;
     } all[MAX_POOLS];
     _Atomic int count; /* changed under the lock */
-} pools = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} pools = {.lock = HB_BARE_LOCK_INIT(POOLS)};
 
 static void add(void *pool, int device)
 {
@@ -37,29 +37,29 @@ void hb_pools_use(const hb_hip *hip, int device, uint64_t pool)
     if (!hip->mem_pool_get_attribute) return;
     if (!used && (!hip->device_get_mem_pool || hip->device_get_mem_pool(&used, device) != 0))
         return;
-    pthread_mutex_lock(&pools.lock);
+    hb_bare_lock_take(&pools.lock);
     if (used) add(used, device);
-    pthread_mutex_unlock(&pools.lock);
+    hb_bare_lock_give(&pools.lock);
 }
 
 void hb_pools_drop(uint64_t pool)
 {
     if (atomic_load(&pools.count) == 0) return;
-    pthread_mutex_lock(&pools.lock);
+    hb_bare_lock_take(&pools.lock);
     for (int i = 0, n = atomic_load(&pools.count); i < n; i++) {
         if ((uint64_t)(uintptr_t)pools.all[i].pool != pool) continue;
         pools.all[i] = pools.all[n - 1];
         atomic_store(&pools.count, n - 1);
         break;
     }
-    pthread_mutex_unlock(&pools.lock);
+    hb_bare_lock_give(&pools.lock);
 }
 
 void hb_pools_forget(void)
 {
-    pthread_mutex_lock(&pools.lock);
+    hb_bare_lock_take(&pools.lock);
     atomic_store(&pools.count, 0);
-    pthread_mutex_unlock(&pools.lock);
+    hb_bare_lock_give(&pools.lock);
 }
 
 static int64_t kept_by(const hb_hip *hip, void *pool)
@@ -74,16 +74,16 @@ int64_t hb_pools_kept(const hb_hip *hip, int device)
 {
     int64_t kept = 0;
     if (HB_LIKELY(atomic_load_explicit(&pools.count, memory_order_relaxed) == 0)) return 0;
-    pthread_mutex_lock(&pools.lock);
+    hb_bare_lock_take(&pools.lock);
     for (int i = 0, n = atomic_load(&pools.count); i < n; i++)
         if (pools.all[i].device == device) kept += kept_by(hip, pools.all[i].pool);
-    pthread_mutex_unlock(&pools.lock);
+    hb_bare_lock_give(&pools.lock);
     return kept;
 }
 
 /* The pools are the parent's. */
 void hb_pools_after_fork(void)
 {
-    hb_lock_after_fork(&pools.lock);
+    hb_bare_lock_after_fork(&pools.lock);
     atomic_store(&pools.count, 0);
 }

@@ -6,16 +6,17 @@
 #include <time.h>
 
 #include "base/base.h"
+#include "base/lock.h"
 #include "base/thread_start.h"
 #include "hip/busy_streams.h"
 #include "hip/calls.h"
-#include "hip/forked.h"
 
 #define PATIENCE_SETTING "HIPBOARD_GPU_PATIENCE" /* in seconds */
 
 enum { DEFAULT_PATIENCE_S = 30, MOST_PATIENCE_S = 100000 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all below; no other is taken in it */
+static hb_bare_lock lock =
+    HB_BARE_LOCK_INIT(SYNCHRONIZE); /* of all below; no other is taken in it */
 static int patience_s = DEFAULT_PATIENCE_S;
 static bool running;  /* the thread */
 static bool given_up; /* it is to end */
@@ -30,16 +31,16 @@ void hb_synchronize_prepare(void)
     if (wrong)
         hb_warn("%s is '%s', not a number of seconds: %d is taken", PATIENCE_SETTING, text,
                 DEFAULT_PATIENCE_S);
-    pthread_mutex_lock(&lock);
+    hb_bare_lock_take(&lock);
     patience_s = wrong ? DEFAULT_PATIENCE_S : (int)HB_MIN(seconds, MOST_PATIENCE_S);
-    pthread_mutex_unlock(&lock);
+    hb_bare_lock_give(&lock);
 }
 
 static bool is_given_up(void)
 {
-    pthread_mutex_lock(&lock);
+    hb_bare_lock_take(&lock);
     bool is = given_up;
-    pthread_mutex_unlock(&lock);
+    hb_bare_lock_give(&lock);
     return is;
 }
 
@@ -77,9 +78,9 @@ static void *wait_for_work(void *arg)
     bool was = hb_calls_enter_own();
     if (await_streams(hip)) await_unknown(hip);
     hb_calls_leave_own(was);
-    pthread_mutex_lock(&lock);
+    hb_bare_lock_take(&lock);
     running = given_up = false;
-    pthread_mutex_unlock(&lock);
+    hb_bare_lock_give(&lock);
     return NULL;
 }
 
@@ -99,31 +100,31 @@ void hb_synchronize_begin(const hb_hip *hip)
     if (!hip->stream_query || !hip->device_synchronize || !hip->set_device) return;
     if (is_given_up()) hb_synchronize_part(PART_MS); /* one that has not noticed yet */
     if (!hb_busy_streams_watch()) return;
-    pthread_mutex_lock(&lock);
+    hb_bare_lock_take(&lock);
     if (!running) running = start_thread(hip);
-    pthread_mutex_unlock(&lock);
+    hb_bare_lock_give(&lock);
 }
 
 int hb_synchronize_patience_ms(void)
 {
-    pthread_mutex_lock(&lock);
+    hb_bare_lock_take(&lock);
     int ms = running && !given_up ? patience_s * 1000 : 0;
-    pthread_mutex_unlock(&lock);
+    hb_bare_lock_give(&lock);
     return ms;
 }
 
 void hb_synchronize_give_up(void)
 {
-    pthread_mutex_lock(&lock);
+    hb_bare_lock_take(&lock);
     given_up = running;
-    pthread_mutex_unlock(&lock);
+    hb_bare_lock_give(&lock);
 }
 
 static bool is_running(void)
 {
-    pthread_mutex_lock(&lock);
+    hb_bare_lock_take(&lock);
     bool is = running;
-    pthread_mutex_unlock(&lock);
+    hb_bare_lock_give(&lock);
     return is;
 }
 
@@ -136,6 +137,6 @@ void hb_synchronize_part(int most_ms)
 
 void hb_synchronize_after_fork(void)
 {
-    hb_lock_after_fork(&lock);
+    hb_bare_lock_after_fork(&lock);
     running = given_up = false;
 }

@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "base/guard.h"
+#include "base/lock.h"
 #include "base/thread_start.h"
-#include "hip/forked.h"
 
 enum {
     MAX_MARKS = 8192,        /* a device's that are not yet read */
@@ -59,20 +59,20 @@ typedef struct device {
 } device;
 
 static struct {
-    pthread_mutex_t lock; /* of all below, but for what is the reader's */
+    hb_bare_lock lock; /* of all below, but for what is the reader's */
     device devices[HB_HIP_MAX_DEVICES];
     list waiting;
     uint32_t generation;
     bool reading, ending;
     pthread_t reader;
     _Atomic pid_t reader_tid;
-    atomic_bool ended;        /* the reader has done all that it will */
-    pthread_mutex_t hip_lock; /* the reader calls HIP; taken before `lock` */
-    list unread;              /* the reader's part of those that wait */
-    int paused;               /* captures that are going on */
+    atomic_bool ended;     /* the reader has done all that it will */
+    hb_bare_lock hip_lock; /* the reader calls HIP; taken before `lock` */
+    list unread;           /* the reader's part of those that wait */
+    int paused;            /* captures that are going on */
     _Atomic uint64_t lost;
     _Atomic int64_t uncertainty;
-} self = {.lock = PTHREAD_MUTEX_INITIALIZER, .hip_lock = PTHREAD_MUTEX_INITIALIZER};
+} self = {.lock = HB_BARE_LOCK_INIT(TIMING), .hip_lock = HB_BARE_LOCK_INIT(TIMING_READER)};
 
 static void list_clear(list *l)
 {
@@ -162,7 +162,7 @@ static hb_mark *make_marks(int id)
 
 static void give_back(int id, hb_mark *marks, uint32_t are_new)
 {
-    pthread_mutex_lock(&self.lock);
+    hb_bare_lock_take(&self.lock);
     device *d = &self.devices[id];
     d->num_marks += are_new;
     while (marks) {
@@ -175,17 +175,17 @@ static void give_back(int id, hb_mark *marks, uint32_t are_new)
         mark->next = d->free;
         d->free = mark;
     }
-    pthread_mutex_unlock(&self.lock);
+    hb_bare_lock_give(&self.lock);
 }
 
 static hb_mark *take_free(int id, bool *may_make)
 {
-    pthread_mutex_lock(&self.lock);
+    hb_bare_lock_take(&self.lock);
     device *d = &self.devices[id];
     hb_mark *mark = d->free;
     if (mark) d->free = mark->next;
     *may_make = d->num_marks < MAX_MARKS;
-    pthread_mutex_unlock(&self.lock);
+    hb_bare_lock_give(&self.lock);
     return mark;
 }
 
@@ -238,17 +238,17 @@ bool hb_mark_end(hb_mark *mark)
         hb_mark_cancel(mark);
         return false;
     }
-    pthread_mutex_lock(&self.lock);
+    hb_bare_lock_take(&self.lock);
     list_add(&self.waiting, mark);
-    pthread_mutex_unlock(&self.lock);
+    hb_bare_lock_give(&self.lock);
     return true;
 }
 
 void hb_marks_pause(bool on)
 {
-    pthread_mutex_lock(&self.hip_lock); /* the reader's present call is over */
+    hb_bare_lock_take(&self.hip_lock); /* the reader's present call is over */
     self.paused += on ? 1 : self.paused ? -1 : 0;
-    pthread_mutex_unlock(&self.hip_lock);
+    hb_bare_lock_give(&self.hip_lock);
 }
 
 uint64_t hb_marks_lost(void)
@@ -368,39 +368,39 @@ static bool read_marks(list *marks)
 
 static void take_waiting(list *to)
 {
-    pthread_mutex_lock(&self.lock);
+    hb_bare_lock_take(&self.lock);
     if (self.waiting.first) {
         *to->last = self.waiting.first;
         to->last = self.waiting.last;
         list_clear(&self.waiting);
     }
-    pthread_mutex_unlock(&self.lock);
+    hb_bare_lock_give(&self.lock);
 }
 
 static bool read_some(bool *left)
 {
     bool any = false;
-    pthread_mutex_lock(&self.hip_lock);
+    hb_bare_lock_take(&self.hip_lock);
     if (!self.paused) {
         take_waiting(&self.unread);
         any = read_marks(&self.unread);
     }
     *left = self.unread.first;
-    pthread_mutex_unlock(&self.hip_lock);
+    hb_bare_lock_give(&self.hip_lock);
     return any;
 }
 
 static bool is_ending(void)
 {
-    pthread_mutex_lock(&self.lock);
+    hb_bare_lock_take(&self.lock);
     bool ending = self.ending;
-    pthread_mutex_unlock(&self.lock);
+    hb_bare_lock_give(&self.lock);
     return ending;
 }
 
 static void drop_rest(void)
 {
-    pthread_mutex_lock(&self.hip_lock);
+    hb_bare_lock_take(&self.hip_lock);
     take_waiting(&self.unread);
     for (hb_mark *next, *mark = self.unread.first; mark; mark = next) {
         next = mark->next;
@@ -408,7 +408,7 @@ static void drop_rest(void)
         hb_mark_cancel(mark);
     }
     list_clear(&self.unread);
-    pthread_mutex_unlock(&self.hip_lock);
+    hb_bare_lock_give(&self.hip_lock);
 }
 
 static void *reader_main(void *arg)
@@ -453,8 +453,8 @@ static void begin_lists(void)
 /* The reader and the events are the parent's. */
 void hb_marks_after_fork(void)
 {
-    hb_lock_after_fork(&self.lock);
-    hb_lock_after_fork(&self.hip_lock);
+    hb_bare_lock_after_fork(&self.lock);
+    hb_bare_lock_after_fork(&self.hip_lock);
     self.reading = false;
     self.paused = 0;
     begin_lists();
@@ -469,17 +469,17 @@ bool hb_marks_enable(bool on)
         atomic_store(&self.uncertainty, 0);
         return self.reading = hb_background_thread(&self.reader, "marks", reader_main, NULL) == 0;
     }
-    pthread_mutex_lock(&self.lock);
+    hb_bare_lock_take(&self.lock);
     self.ending = true;
-    pthread_mutex_unlock(&self.lock);
+    hb_bare_lock_give(&self.lock);
     self.reading = !await_reader();
     return true;
 }
 
 void hb_marks_forget(void)
 {
-    pthread_mutex_lock(&self.hip_lock);
-    pthread_mutex_lock(&self.lock);
+    hb_bare_lock_take(&self.hip_lock);
+    hb_bare_lock_take(&self.lock);
     self.generation++;
     for (int i = 0; i < HB_HIP_MAX_DEVICES; i++)
         self.devices[i] = (device){NULL};
@@ -489,6 +489,6 @@ void hb_marks_forget(void)
             atomic_fetch_add(&self.lost, 1);
     list_clear(&self.waiting);
     list_clear(&self.unread);
-    pthread_mutex_unlock(&self.lock);
-    pthread_mutex_unlock(&self.hip_lock);
+    hb_bare_lock_give(&self.lock);
+    hb_bare_lock_give(&self.hip_lock);
 }

@@ -3,10 +3,12 @@
 
 #include <stdatomic.h>
 
+#include "base/lock.h"
+
 static _Atomic(hb_profiler *) running;
 static hb_profiler *yielding; /* started, with `yields`; under `lock` */
 /* Recursive: a handler called under it may start a profiler. */
-static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static hb_bare_lock lock = HB_BARE_LOCK_INIT_RECURSIVE(TURNS);
 
 static void pause_yielding(hb_profiler *for_whom)
 {
@@ -35,21 +37,21 @@ static hb_result take(hb_profiler *prof)
 
 hb_result hb_turns_take(hb_profiler *prof)
 {
-    pthread_mutex_lock(&lock);
+    hb_bare_lock_take(&lock);
     hb_result result = take(prof);
-    pthread_mutex_unlock(&lock);
+    hb_bare_lock_give(&lock);
     return result;
 }
 
 void hb_turns_give(hb_profiler *prof)
 {
-    pthread_mutex_lock(&lock);
+    hb_bare_lock_take(&lock);
     if (yielding == prof) yielding = NULL;
     hb_profiler *self = prof, *next = yielding && yielding->paused ? yielding : NULL;
     bool recorded = atomic_compare_exchange_strong(&running, &self, next);
     if (recorded && next) hb_profiler_resume(next);
     prof->paused = false;
-    pthread_mutex_unlock(&lock);
+    hb_bare_lock_give(&lock);
 }
 
 hb_profiler *hb_turns_holder(void)
@@ -65,28 +67,27 @@ static bool is_shared(const hb_profiler *prof)
 
 void hb_turns_lock(const hb_profiler *prof)
 {
-    if (is_shared(prof)) pthread_mutex_lock(&lock);
+    if (is_shared(prof)) hb_bare_lock_take(&lock);
 }
 
 void hb_turns_unlock(const hb_profiler *prof)
 {
-    if (is_shared(prof)) pthread_mutex_unlock(&lock);
+    if (is_shared(prof)) hb_bare_lock_give(&lock);
 }
 
 hb_result hb_turns_deliver(hb_profiler *prof)
 {
     hb_result result = HB_OK;
-    pthread_mutex_lock(&lock);
+    hb_bare_lock_take(&lock);
     if (yielding && yielding->paused && yielding != prof)
         result = hb_handler_call(&yielding->options.on_trace_ready, prof);
-    pthread_mutex_unlock(&lock);
+    hb_bare_lock_give(&lock);
     return result;
 }
 
 void hb_turns_after_fork(void)
 {
-    static const pthread_mutex_t unlocked = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
     atomic_store(&running, NULL);
     yielding = NULL;
-    lock = unlocked; /* another thread of the parent may have held it */
+    hb_bare_lock_after_fork(&lock); /* another thread of the parent may have held it */
 }
