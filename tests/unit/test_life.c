@@ -407,8 +407,7 @@ static void a_renamed_directory_takes_the_rest_too(void **state)
     assert_int_equal(hb_profiler_stop(prof), HB_OK);
     hb_profiler_destroy(prof);
     assert_int_equal(access(in_dir("run"), F_OK), -1);
-    assert_int_equal(count_ending(renamed, ".pt.trace.json"), 1);
-    assert_int_equal(list_dir(renamed, NULL, NULL, 0), 2);
+    assert_true(has_all(renamed));
 }
 
 static void a_removed_directory_is_made_again(void **state)
@@ -422,23 +421,58 @@ static void a_removed_directory_is_made_again(void **state)
     assert_int_equal(count_ending(in_dir("run"), ".pt.trace.json"), 1);
 }
 
+/* As one does between experiments: what comes from then on is in the new one. */
+static void a_directory_that_others_made_again_has_all(void **state)
+{
+    (void)state;
+    hb_profiler *prof = to_dir(in_dir("run"), 0);
+    record_a_cycle(prof);
+    hb_scalar("loss", 1);
+    assert_int_equal(remove_tree(in_dir("run")), 0);
+    assert_int_equal(mkdir(in_dir("run"), 0777), 0);
+    hb_scalar("loss", 2);
+    assert_int_equal(hb_profiler_stop(prof), HB_OK);
+    hb_profiler_destroy(prof);
+    assert_true(has_all(in_dir("run")));
+}
+
+/* The directory is meant, not the name. */
+static void one_that_takes_a_renamed_ones_name_gets_nothing(void **state)
+{
+    (void)state;
+    hb_profiler *prof = to_dir(in_dir("run"), 0);
+    record_a_cycle(prof);
+    hb_scalar("loss", 1);
+    char renamed[512];
+    snprintf(renamed, sizeof renamed, "%s/renamed", dir);
+    assert_int_equal(rename(in_dir("run"), renamed), 0);
+    assert_int_equal(mkdir(in_dir("run"), 0777), 0);
+    hb_scalar("loss", 2);
+    assert_int_equal(hb_profiler_stop(prof), HB_OK);
+    assert_int_equal(hb_profiler_start(prof), HB_OK); /* the second cycle, too */
+    assert_int_equal(hb_profiler_stop(prof), HB_OK);
+    hb_profiler_destroy(prof);
+    assert_int_equal(list_dir(in_dir("run"), NULL, NULL, 0), 0);
+    assert_int_equal(count_ending(renamed, ".hbspool"), 0);
+    assert_int_equal(count_ending(renamed, ".pt.trace.json"), 2);
+    assert_int_equal(list_dir(renamed, NULL, NULL, 0), 3);
+}
+
 static void after_chroot_traces_come_into_the_same_directory(void **state)
 {
     (void)state;
     if (geteuid() != 0) skip();
     pid_t pid = fork();
     if (pid == 0) {
-        hb_profiler *prof = to_dir(in_dir("run"), HB_NO_EVENT_FILE);
+        hb_profiler *prof = to_dir(in_dir("run"), 0);
         record_a_cycle(prof);
         int root = open("/", O_RDONLY | O_DIRECTORY);
         if (mkdir(in_dir("jail"), 0777) != 0 || chroot(in_dir("jail")) != 0) _exit(1);
+        hb_scalar("loss", 1); /* which makes the event file */
         if (chdir("/") != 0 || hb_profiler_stop(prof) != HB_OK) _exit(2);
         hb_profiler_destroy(prof);
         if (fchdir(root) != 0 || chroot(".") != 0) _exit(3);
-        _exit(count_ending(in_dir("run"), ".pt.trace.json") == 1 &&
-                      list_dir(in_dir("jail"), NULL, NULL, 0) == 0
-                  ? 0
-                  : 4);
+        _exit(has_all(in_dir("run")) && list_dir(in_dir("jail"), NULL, NULL, 0) == 0 ? 0 : 4);
     }
     wait_for_success(pid);
 }
@@ -494,6 +528,8 @@ int main(void)
         IN_DIR(a_relative_directory_is_where_it_was_at_create),
         IN_DIR(a_renamed_directory_takes_the_rest_too),
         IN_DIR(a_removed_directory_is_made_again),
+        IN_DIR(a_directory_that_others_made_again_has_all),
+        IN_DIR(one_that_takes_a_renamed_ones_name_gets_nothing),
         IN_DIR(after_chroot_traces_come_into_the_same_directory),
         IN_DIR(a_directory_that_takes_no_files_is_told_at_the_start),
         IN_DIR(a_directory_of_another_user_is_told_at_the_start),

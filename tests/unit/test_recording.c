@@ -60,25 +60,28 @@ static void note_call(int sig, siginfo_t *info, void *context)
     atomic_compare_exchange_strong(&first_call, &none, info->si_syscall ? info->si_syscall : -1);
 }
 
-/* Of this thread every system call is noted, and not made, but those that tell the time, that
- * return from a handler, and the one that asks for the thread's name at its first record in a
- * cycle. */
-static bool trap_system_calls(void)
-{
 #define ALLOW(call)                                         \
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##call, 0, 1), \
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
-    struct sock_filter rules[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        ALLOW(rt_sigreturn),
-        ALLOW(prctl),
-        ALLOW(clock_gettime),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
-    };
-    struct sock_fprog program = {sizeof rules / sizeof *rules, rules};
+#define NUMBER_OF_CALL BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))
+#define TRAP_OTHERS    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP)
+/* They tell the time, return from a handler, and ask for the thread's name at its first record in a
+ * cycle. */
+#define ALWAYS_ALLOWED ALLOW(rt_sigreturn), ALLOW(prctl), ALLOW(clock_gettime)
+
+/* Of this thread every system call is noted, and not made, but those that the rules allow. */
+static bool trap_others(struct sock_filter *rules, unsigned short num_rules)
+{
+    struct sock_fprog program = {num_rules, rules};
     struct sigaction action = {.sa_sigaction = note_call, .sa_flags = SA_SIGINFO | SA_NODEFER};
     return sigaction(SIGSYS, &action, NULL) == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+static bool trap_system_calls(void)
+{
+    struct sock_filter rules[] = {NUMBER_OF_CALL, ALWAYS_ALLOWED, TRAP_OTHERS};
+    return trap_others(rules, sizeof rules / sizeof *rules);
 }
 
 static void record_each_kind(int64_t n)
@@ -144,6 +147,107 @@ static void recording_makes_no_system_call(void **state)
     int status = run_in_child(record_without_calls);
     if (status == 77) skip();
     assert_int_equal(status, 0);
+}
+
+/* ---- no file call in steps and scalars ---- */
+
+static hb_profiler *stepped;
+static atomic_bool steps_taken;
+
+/* Allowed is what locks, wakes threads, takes memory and gives a cycle its number; no file. */
+static bool trap_file_calls(void)
+{
+    struct sock_filter rules[] = {
+        NUMBER_OF_CALL, ALWAYS_ALLOWED,         ALLOW(rt_sigprocmask), ALLOW(futex),
+        ALLOW(getpid),  ALLOW(gettid),          ALLOW(getrandom),      ALLOW(nanosleep),
+        ALLOW(mmap),    ALLOW(munmap),          ALLOW(mprotect),       ALLOW(brk),
+        ALLOW(madvise), ALLOW(clock_nanosleep), TRAP_OTHERS,
+    };
+    return trap_others(rules, sizeof rules / sizeof *rules);
+}
+
+static void *step_trapped(void *arg)
+{
+    enum { STEPS = 60, SCALARS = 50 };
+    struct timespec a_moment = {0, 2000000};
+    (void)arg;
+    hb_scalar("loss", 0); /* the run's first opens the event file */
+    if (!trap_file_calls()) atomic_store(&first_call, -2);
+    for (int i = 0; i < STEPS; i++) {
+        record_each_kind(i);
+        for (int k = 0; k < SCALARS; k++)
+            hb_scalar("loss", k);
+        if (hb_profiler_step(stepped) != HB_OK) atomic_store(&first_call, -3);
+        nanosleep(&a_moment, NULL); /* traces are written meanwhile */
+    }
+    atomic_store(&steps_taken, true);
+    for (;;) { /* it can't end */
+    }
+    return NULL;
+}
+
+static int step_without_file_calls(hb_profiler_options *o)
+{
+    pthread_t thread;
+    o->activities = HB_ACTIVITY_CPU;
+    o->on_trace_ready = hb_tensorboard_trace_handler(dir, "stepped", 0);
+    stepped = hb_profiler_create(o);
+    if (!stepped || hb_profiler_start(stepped) != HB_OK) return 2;
+    if (pthread_create(&thread, NULL, step_trapped, NULL)) return 2;
+    while (!atomic_load(&steps_taken)) {
+        if (o->on_demand || o->ring_steps) hb_profiler_dump(stepped, "it is time");
+        usleep(20000);
+    }
+    if (hb_profiler_stop(stepped) != HB_OK) return 3;
+    long call = atomic_load(&first_call);
+    if (call == -2) return 77; /* no seccomp here */
+    if (call) fprintf(stderr, "system call %ld of a thread that steps\n", call);
+    if (call) return 5;
+    return list_dir(dir, NULL, NULL, 0) > 1 ? 0 : 6; /* traces beside the event file */
+}
+
+static int step_by_cycles(void)
+{
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.schedule = hb_schedule_make(.active = 1);
+    return step_without_file_calls(&o);
+}
+
+/* The first cycle begins in a step, too. */
+static int step_by_a_schedule(void)
+{
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.schedule = hb_schedule_make(.wait = 2, .warmup = 1, .active = 2);
+    return step_without_file_calls(&o);
+}
+
+static int step_on_demand(void)
+{
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.on_demand = true;
+    return step_without_file_calls(&o);
+}
+
+static int step_with_a_ring(void)
+{
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.ring_steps = 5;
+    return step_without_file_calls(&o);
+}
+
+static void steps_and_scalars_make_no_file_call(void **state)
+{
+    (void)state;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    skip(); /* they make some themselves */
+#endif
+    int (*const programs[])(void) = {step_by_cycles, step_by_a_schedule, step_on_demand,
+                                     step_with_a_ring};
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        int status = run_in_child(programs[i]);
+        if (status == 77) skip();
+        assert_int_equal(status, 0);
+    }
 }
 
 /* ---- threads that come and go ---- */
@@ -337,6 +441,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_DIR(recording_makes_no_system_call),
+        IN_DIR(steps_and_scalars_make_no_file_call),
         IN_DIR(short_lived_threads_leave_little),
         IN_DIR(a_scope_takes_at_most_8_bytes_of_disk),
         IN_DIR(a_trace_that_has_its_name_is_not_recovered_again),

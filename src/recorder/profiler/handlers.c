@@ -12,7 +12,7 @@
 #include "profiler/control.h"
 
 typedef struct tensorboard_handler {
-    hb_log_dir dir;
+    hb_log_dir *dir; /* NULL: no memory */
     char *worker;
     unsigned flags;
 } tensorboard_handler;
@@ -80,11 +80,11 @@ static hb_result find_place(const hb_profiler *prof, const tensorboard_handler *
                             hb_trace_place *place)
 {
     char *path = hb_demand_path(prof);
-    *place = (hb_trace_place){.dir = path ? HB_NO_KEPT_FILE : hb_log_dir_keep(&h->dir),
-                              .path = path ? path : trace_path(h->dir.path, h->worker, h->flags),
+    *place = (hb_trace_place){.dir = path ? NULL : hb_log_dir_share(h->dir),
+                              .path = path ? path : trace_path(h->dir->path, h->worker, h->flags),
                               .flags = h->flags};
     if (place->path) return HB_OK;
-    hb_kept_file_close(&place->dir);
+    hb_log_dir_drop(place->dir);
     return hb_fail(HB_ERROR_NO_MEMORY, "no memory for a file name");
 }
 
@@ -107,7 +107,7 @@ static void tensorboard_destroy(void *context)
 {
     tensorboard_handler *h = context;
     if (!h) return; /* there was no memory for it */
-    hb_log_dir_free(&h->dir);
+    hb_log_dir_drop(h->dir);
     free(h->worker);
     free(h);
 }
@@ -117,7 +117,7 @@ hb_trace_handler hb_tensorboard_trace_handler(const char *dir, const char *worke
 {
     tensorboard_handler *h = calloc(1, sizeof *h);
     if (h) {
-        hb_log_dir_init(&h->dir, dir ? dir : "");
+        h->dir = hb_log_dir_new(dir ? dir : "");
         h->worker = worker_or_default(worker_name);
         h->flags = flags;
     }
@@ -204,7 +204,7 @@ hb_result hb_handler_check(const hb_trace_handler *handler)
         return hb_handler_check(&chain->second);
     }
     if (handler->fn != tensorboard_ready && handler->fn != chain_ready) return HB_OK;
-    if (!h || !h->dir.path || !h->worker)
+    if (!h || !h->dir || !h->worker)
         return hb_fail(HB_ERROR_NO_MEMORY, "no memory for the trace handler");
     if (h->flags & ~(unsigned)(HB_GZIP | HB_DIALECT_KINETO | HB_NO_EVENT_FILE | HB_SKIP_EMPTY |
                                HB_GZIP_BY_ZLIB))
@@ -212,7 +212,7 @@ hb_result hb_handler_check(const hb_trace_handler *handler)
                        "tensorboard_trace_handler: flags 0x%x: HB_GZIP, HB_DIALECT_KINETO, "
                        "HB_NO_EVENT_FILE, HB_SKIP_EMPTY and HB_GZIP_BY_ZLIB are known",
                        h->flags);
-    return check(h->dir.path, h->worker);
+    return check(h->dir->path, h->worker);
 }
 
 /* For each tensorboard handler in it; the first failure. */
@@ -220,9 +220,8 @@ static hb_result each_dir(const hb_trace_handler *handler, hb_result (*fn)(hb_lo
 {
     const chained_handlers *chain = chain_of(handler);
     if (!chain)
-        return handler->fn == tensorboard_ready
-                   ? fn(&((tensorboard_handler *)handler->context)->dir)
-                   : HB_OK;
+        return handler->fn == tensorboard_ready ? fn(((tensorboard_handler *)handler->context)->dir)
+                                                : HB_OK;
     hb_result first = each_dir(&chain->first, fn);
     hb_result second = first == HB_OK ? each_dir(&chain->second, fn) : HB_OK;
     return first != HB_OK ? first : second;
@@ -241,19 +240,19 @@ hb_result hb_handler_open_dirs(const hb_trace_handler *handler)
 const char *hb_handler_dir(const hb_trace_handler *handler)
 {
     const tensorboard_handler *h = ours(handler);
-    return h ? h->dir.path : NULL;
+    return h ? h->dir->path : NULL;
 }
 
 hb_kept_file hb_handler_keep_dir(const hb_trace_handler *handler)
 {
     const tensorboard_handler *h = ours(handler);
-    return h ? hb_log_dir_keep(&h->dir) : HB_NO_KEPT_FILE;
+    return h ? hb_log_dir_keep(h->dir) : HB_NO_KEPT_FILE;
 }
 
 const char *hb_handler_dir_now(const hb_trace_handler *handler, char buf[HB_LOG_DIR_BUF])
 {
     const tensorboard_handler *h = ours(handler);
-    return h ? hb_log_dir_path(&h->dir, buf) : NULL;
+    return h ? hb_log_dir_path(h->dir, buf) : NULL;
 }
 
 bool hb_handler_logs_events(const hb_trace_handler *handler)

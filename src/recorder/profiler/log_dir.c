@@ -8,15 +8,32 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-void hb_log_dir_init(hb_log_dir *d, const char *path)
+hb_log_dir *hb_log_dir_new(const char *path)
 {
-    *d = (hb_log_dir){.path = strdup(path), .dir = HB_NO_KEPT_FILE};
+    hb_log_dir *d = calloc(1, sizeof *d);
+    if (!d) return NULL;
+    d->path = strdup(path);
+    d->dir = HB_NO_KEPT_FILE;
+    hb_lock_init(&d->lock, HB_LOCK_LOG_DIR);
+    atomic_init(&d->holders, 1);
+    if (d->path) return d;
+    free(d);
+    return NULL;
 }
 
-void hb_log_dir_free(hb_log_dir *d)
+hb_log_dir *hb_log_dir_share(hb_log_dir *d)
 {
+    if (d) atomic_fetch_add(&d->holders, 1);
+    return d;
+}
+
+/* The count orders what each holder did before what the last one does. */
+void hb_log_dir_drop(hb_log_dir *d)
+{
+    if (!d || atomic_fetch_sub(&d->holders, 1) > 1) return;
     hb_kept_file_close(&d->dir);
     free(d->path);
+    free(d);
 }
 
 hb_result hb_log_dir_fix(hb_log_dir *d)
@@ -35,7 +52,7 @@ static bool is_there(const hb_log_dir *d)
     return hb_kept_file_is_there(&d->dir) && fstat(d->dir.fd, &st) == 0 && st.st_nlink > 0;
 }
 
-hb_result hb_log_dir_open(hb_log_dir *d)
+static hb_result open_locked(hb_log_dir *d)
 {
     if (is_there(d)) return HB_OK;
     hb_kept_file_close(&d->dir);
@@ -47,21 +64,40 @@ hb_result hb_log_dir_open(hb_log_dir *d)
     return HB_OK;
 }
 
+hb_result hb_log_dir_open(hb_log_dir *d)
+{
+    hb_lock_take(&d->lock);
+    hb_result result = open_locked(d);
+    hb_lock_give(&d->lock);
+    return result;
+}
+
 static bool leads_to(const char *path, const hb_kept_file *dir)
 {
     struct stat st;
     return stat(path, &st) == 0 && st.st_dev == dir->device && st.st_ino == dir->inode;
 }
 
-const char *hb_log_dir_path(const hb_log_dir *d, char buf[HB_LOG_DIR_BUF])
+static const char *path_locked(const hb_log_dir *d, char buf[HB_LOG_DIR_BUF])
 {
     if (!is_there(d) || leads_to(d->path, &d->dir)) return d->path;
     snprintf(buf, HB_LOG_DIR_BUF, "/proc/self/fd/%d", d->dir.fd);
     return leads_to(buf, &d->dir) ? buf : d->path;
 }
 
-hb_kept_file hb_log_dir_keep(const hb_log_dir *d)
+const char *hb_log_dir_path(hb_log_dir *d, char buf[HB_LOG_DIR_BUF])
 {
+    hb_lock_take(&d->lock);
+    const char *path = path_locked(d, buf);
+    hb_lock_give(&d->lock);
+    return path;
+}
+
+hb_kept_file hb_log_dir_keep(hb_log_dir *d)
+{
+    if (!d) return HB_NO_KEPT_FILE;
+    hb_lock_take(&d->lock);
     int fd = is_there(d) ? fcntl(d->dir.fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : -1;
+    hb_lock_give(&d->lock);
     return hb_kept_file_of(fd);
 }

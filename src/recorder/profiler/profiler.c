@@ -286,10 +286,12 @@ static hb_result check_directory(hb_profiler *prof)
     return result;
 }
 
-/* What the present step's action asks for begins. */
+/* What the present step's action asks for begins. What cycles to come need is put in place now, so
+ * that no step waits for a disk; of requests, the control thread does so. */
 static hb_result go_on(hb_profiler *prof)
 {
     hb_run_log_open(prof);
+    if (!hb_demand_wanted(&prof->options)) HB_TRY(hb_cycles_prepare(prof));
     hb_result result = hb_cycles_transit(prof, HB_ACTION_NONE, prof->action);
     hb_ring_step(prof);
     begin_step(prof);

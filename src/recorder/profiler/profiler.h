@@ -29,9 +29,9 @@ struct hb_cycle;
 
 /** Where a trace goes. */
 typedef struct hb_trace_place {
-    char *path;       /* from malloc */
-    hb_kept_file dir; /* that it is in; or none */
-    unsigned flags;   /* enum hb_export_flags */
+    char *path;      /* from malloc */
+    hb_log_dir *dir; /* that it is in, held; or NULL */
+    unsigned flags;  /* enum hb_export_flags */
 } hb_trace_place;
 
 /** A cycle on its way into a file; without a path it is only settled, see hb_session_settle(). */
@@ -39,7 +39,8 @@ typedef struct hb_job {
     struct hb_cycle *cycle; /* NULL: what a ring has kept */
     struct hb_ring_dump *dump;
     char *path;       /* or NULL: then the job is its cycle's own */
-    hb_kept_file dir; /* that it is in; or none */
+    hb_log_dir *dir;  /* that it is in, held; or NULL */
+    hb_kept_file in;  /* the same, open, while it is written; or none */
     unsigned flags;   /* enum hb_export_flags */
     int64_t step_num; /* the step's number when it was queued */
     int64_t cpu_ns;   /* the background thread's processor time when it began with it */

@@ -354,7 +354,7 @@ hb_result hb_ring_dump_write(hb_profiler *prof, hb_job *job)
         .gzip = hb_path_ends(job->path, ".gz"),
         .gzip_by_zlib = job->flags & HB_GZIP_BY_ZLIB,
         .sync = prof->sync,
-        .in = &job->dir,
+        .in = &job->in,
     };
     hb_result result = hb_write_trace_new(source, job->path, &options, &stats);
     source->close(source);

@@ -70,14 +70,16 @@ static bool leaves_out(hb_profiler *prof, const hb_job *job)
 static hb_result write_trace(hb_profiler *prof, hb_job *job)
 {
     if (job->dump) return hb_ring_dump_write(prof, job);
-    return hb_cycle_write(prof, job->cycle, job->path, job->flags, HB_NEW_FILE, &job->dir);
+    return hb_cycle_write(prof, job->cycle, job->path, job->flags, HB_NEW_FILE, &job->in);
 }
 
 static void write_job(hb_profiler *prof, hb_job *job)
 {
     job->cpu_ns = hb_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     if (leaves_out(prof, job)) return;
+    job->in = hb_log_dir_keep(job->dir);
     hb_result result = write_trace(prof, job);
+    hb_kept_file_close(&job->in);
     hb_lock_take(&prof->lock);
     if (result != HB_OK) {
         if (job->cycle) keep_for_recovery(job->cycle);
@@ -129,7 +131,7 @@ static void do_job(hb_profiler *prof, hb_job *job)
     if (job->cycle) hb_cycle_drop(prof, job->cycle);
     if (!owned) return; /* gone with its cycle */
     if (job->dump) hb_ring_dump_free(prof, job->dump);
-    hb_kept_file_close(&job->dir);
+    hb_log_dir_drop(job->dir);
     free(job->path);
     free(job);
 }
@@ -229,7 +231,7 @@ static void submit(hb_profiler *prof, hb_job *job)
 
 void hb_worker_settle(hb_profiler *prof, hb_cycle *cycle)
 {
-    cycle->settles = (hb_job){.cycle = cycle, .dir = HB_NO_KEPT_FILE};
+    cycle->settles = (hb_job){.cycle = cycle};
     submit(prof, &cycle->settles);
 }
 
@@ -238,8 +240,7 @@ static hb_result submit_trace(hb_profiler *prof, hb_job what, const hb_trace_pla
     hb_job *job = malloc(sizeof *job);
     hb_result result = job ? hb_worker_start(prof) : HB_ERROR_NO_MEMORY;
     if (result != HB_OK) {
-        hb_kept_file dir = place->dir;
-        hb_kept_file_close(&dir);
+        hb_log_dir_drop(place->dir);
         free(job);
         free(place->path);
         return hb_fail(result, "no memory for writing a trace in the background");

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +15,14 @@ static size_t read_text(const char *path, char *text, size_t size)
     if (fd >= 0) close(fd);
     text[n > 0 ? n : 0] = '\0';
     return n > 0 ? (size_t)n : 0;
+}
+
+void hb_process_name(char *name, size_t size)
+{
+    char buf[4096];
+    (void)read_text("/proc/self/cmdline", buf, sizeof buf);
+    const char *slash = strrchr(buf, '/');
+    snprintf(name, size, "%s", slash ? slash + 1 : buf);
 }
 
 /* Field 22 of its stat, counted behind the name, in which anything may stand; field 3 is its state.

@@ -5,9 +5,14 @@
 #ifndef HB_RECORD_PROCESS_ID_H
 #define HB_RECORD_PROCESS_ID_H
 
+#include <stddef.h>
+
 #include "record/format.h"
 
 hb_process_id hb_process_id_here(void);
+
+/** This one's, as it was started: its file's without the directory. */
+void hb_process_name(char *name, size_t size);
 
 typedef enum hb_process_life {
     HB_PROCESS_DEAD,

@@ -285,22 +285,12 @@ static bool open_file(hb_spool *spool, const hb_spool_options *options, const ch
     spool->path = spool_path(options->dir, worker);
     if (spool->path && (make_unnamed(spool, options->dir) || make_named(spool))) {
         spool->why_anonymous = NULL;
+        spool->dir = hb_kept_file_of(hb_open_file(options->dir, O_PATH | O_DIRECTORY, 0));
         return true;
     }
     free(spool->path);
     spool->path = NULL;
     return false;
-}
-
-static void process_name(char *name, size_t size)
-{
-    char buf[4096] = "";
-    int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd >= 0 ? read(fd, buf, sizeof buf - 1) : -1;
-    if (fd >= 0) close(fd);
-    buf[n > 0 ? n : 0] = '\0';
-    const char *slash = strrchr(buf, '/');
-    snprintf(name, size, "%s", slash ? slash + 1 : buf);
 }
 
 static void make_header(hb_spool_header *head, const char *worker_name)
@@ -312,7 +302,7 @@ static void make_header(hb_spool_header *head, const char *worker_name)
                               .created_unix_ns = hb_clock_ns(CLOCK_REALTIME),
                               .process = hb_process_id_here()};
     if (gethostname(head->host_name, sizeof head->host_name - 1) != 0) head->host_name[0] = '\0';
-    process_name(head->process_name, sizeof head->process_name);
+    hb_process_name(head->process_name, sizeof head->process_name);
     snprintf(head->worker_name, sizeof head->worker_name, "%s", worker_name);
 }
 
@@ -370,11 +360,20 @@ static void unlist_open(const hb_spool *spool)
     hb_lock_give(&open_spools.lock);
 }
 
+/* Its directory may have another name by now, or be beyond the program's root. */
+static void remove_file(const hb_spool *spool)
+{
+    if (hb_kept_file_is_there(&spool->dir))
+        unlinkat(spool->dir.fd, strrchr(spool->path, '/') + 1, 0);
+    else
+        unlink(spool->path);
+}
+
 void hb_spools_at_exit(void)
 {
     hb_lock_take(&open_spools.lock);
     for (hb_spool *s = open_spools.first; s; s = s->next_open)
-        if (s->head.process.pid == getpid() && !hb_spool_has_unsaved(s)) unlink(s->path);
+        if (s->head.process.pid == getpid() && !hb_spool_has_unsaved(s)) remove_file(s);
     hb_lock_give(&open_spools.lock);
 }
 
@@ -434,6 +433,7 @@ static void let_go(hb_spool *spool)
 {
     hb_pool_close(&spool->pool);
     hb_kept_file_close(&spool->file);
+    hb_kept_file_close(&spool->dir);
     free(spool->path);
     *spool = (hb_spool){.file = HB_NO_KEPT_FILE};
 }
@@ -453,7 +453,7 @@ bool hb_spool_close(hb_spool *spool, bool keep)
     if (spool->mirror.add) hb_strings_leave(&spool->mirror);
     unlist_open(spool);
     if (!hb_spool_writer_end(spool)) return false;
-    if (spool->path && !keep) unlink(spool->path);
+    if (spool->path && !keep) remove_file(spool);
     if (spool->path && keep) close_header(spool);
     free_records(spool);
     if (hb_threads_hold(spool)) return false;

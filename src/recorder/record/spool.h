@@ -30,6 +30,7 @@ typedef struct hb_spool {
     hb_chunk_pool pool;
     hb_spool_header head;
     hb_kept_file file;         /* none: in memory */
+    hb_kept_file dir;          /* that it is in, or none */
     char *path;                /* of the file, absolute, or NULL */
     const char *why_anonymous; /* or NULL */
     hb_lock lock, file_lock;
