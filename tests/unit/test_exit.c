@@ -3,6 +3,7 @@
  * The program's end, however it comes: by its last thread, by exit() on any thread, within a signal
  * handler, while others record, step or stop.
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/prctl.h>
@@ -46,7 +47,7 @@ static int count_files(const char *end)
     DIR *d = opendir(dir);
     for (struct dirent *e; d && (e = readdir(d));) {
         size_t size = strlen(e->d_name);
-        n += size > strlen(end) && strcmp(e->d_name + size - strlen(end), end) == 0;
+        n += size >= strlen(end) && strcmp(e->d_name + size - strlen(end), end) == 0;
     }
     if (d) closedir(d);
     return n;
@@ -78,6 +79,35 @@ static void a_main_that_leaves_by_pthread_exit_ends_the_program(void **state)
     skip_under_thread_checks();
     assert_int_equal(run_program(end_by_pthread_exit), 0);
     assert_int_equal(count_files(".pt.trace.json"), 1);
+}
+
+/* hipboard's thread is in it, since main() has left: it must be one that takes signals. */
+static void wait_for_a_signal(void)
+{
+    char path[320];
+    snprintf(path, sizeof path, "%s/ending", dir);
+    close(open(path, O_WRONLY | O_CREAT, 0600));
+    for (;;)
+        pause();
+}
+
+static int end_slowly_by_pthread_exit(void)
+{
+    atexit(wait_for_a_signal);
+    (void)into_dir(-1);
+    spin_in_calls(10);
+    pthread_exit(NULL);
+}
+
+static void after_pthread_exit_the_program_obeys_signals(void **state)
+{
+    (void)state;
+    skip_under_thread_checks();
+    pid_t pid = start_program("end_slowly_by_pthread_exit");
+    for (int i = 0; count_files("ending") == 0 && i < ENOUGH_S * 100; i++)
+        sleep_us(10000);
+    kill(pid, SIGTERM);
+    assert_int_equal(end_of_program(pid), 1000 + SIGTERM);
 }
 
 static int end_logging_by_pthread_exit(void)
@@ -379,17 +409,12 @@ static void exit_says_how_many_cycles_were_not_written(void **state)
 }
 
 static const program programs[] = {
-    PROGRAM(end_by_pthread_exit),
-    PROGRAM(end_logging_by_pthread_exit),
-    PROGRAM(exit_while_another_hands_over),
-    PROGRAM(exit_while_others_log),
-    PROGRAM(exit_with_a_disk_that_hangs),
-    PROGRAM(exit_while_another_steps),
-    PROGRAM(exit_with_cycles_unwritten),
-    PROGRAM(exit_while_another_stops),
-    PROGRAM(exit_out_of_recording_calls),
-    PROGRAM(exit_out_of_steps),
-    PROGRAM(exit_out_of_stops),
+    PROGRAM(end_by_pthread_exit),        PROGRAM(end_logging_by_pthread_exit),
+    PROGRAM(end_slowly_by_pthread_exit), PROGRAM(exit_while_another_hands_over),
+    PROGRAM(exit_while_others_log),      PROGRAM(exit_with_a_disk_that_hangs),
+    PROGRAM(exit_while_another_steps),   PROGRAM(exit_with_cycles_unwritten),
+    PROGRAM(exit_while_another_stops),   PROGRAM(exit_out_of_recording_calls),
+    PROGRAM(exit_out_of_steps),          PROGRAM(exit_out_of_stops),
 };
 
 int main(int argc, char **argv)
@@ -399,6 +424,7 @@ int main(int argc, char **argv)
         return status;
     const struct CMUnitTest tests[] = {
         IN_DIR(a_main_that_leaves_by_pthread_exit_ends_the_program),
+        IN_DIR(after_pthread_exit_the_program_obeys_signals),
         IN_DIR(an_event_log_alone_does_not_keep_the_program_either),
         IN_DIR(exit_while_another_thread_steps_ends_the_program),
         IN_DIR(exit_while_another_thread_stops_ends_the_program),

@@ -2,7 +2,9 @@
  *
  * Reading traces: what is taken from a file, what is lived with, what is refused.
  */
+#include <dirent.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -12,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "read/inflate.h"
 #include "read/json_reader.h"
 
 typedef struct loaded {
@@ -504,6 +507,67 @@ static void test_progress_can_stop(void **state)
     unload(&l);
 }
 
+/* ---- the thread that inflates ---- */
+
+/* Of the only other thread there is, "SigBlk:" in hexadecimal; 0 before it is there. */
+static unsigned long long blocked_in_inflating_thread(void)
+{
+    unsigned long long mask = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    assert_non_null(tasks);
+    for (struct dirent *e; (e = readdir(tasks));) {
+        char status[300], line[256], name[64] = "";
+        snprintf(status, sizeof status, "/proc/self/task/%s/status", e->d_name);
+        FILE *f = fopen(status, "r");
+        while (f && fgets(line, sizeof line, f)) {
+            (void)sscanf(line, "Name: %63s", name);
+            if (strstr(name, "infl")) (void)sscanf(line, "SigBlk: %llx", &mask);
+        }
+        if (f) fclose(f);
+    }
+    closedir(tasks);
+    return mask;
+}
+
+/* A program's handler never runs in it: it may change what only the program's threads should. */
+static void test_no_signal_comes_to_the_thread_that_inflates(void **state)
+{
+    (void)state;
+    int ends[2];
+    unsigned long long mask = 0;
+    assert_int_equal(pipe(ends), 0);
+    hb_inflater *f = hb_inflater_start(ends[0], "", 0); /* waits for the pipe */
+    assert_non_null(f);
+    for (int i = 0; !mask && i < 10000; i++) {
+        mask = blocked_in_inflating_thread();
+        usleep(1000);
+    }
+    close(ends[1]);
+    hb_inflater_stop(f);
+    close(ends[0]);
+    for (int sig = 1; sig <= SIGRTMAX; sig++) {
+        bool reserved = sig > SIGSYS && sig < SIGRTMIN; /* the C library's own */
+        if (sig == SIGKILL || sig == SIGSTOP || reserved) continue;
+        if (!(mask >> (sig - 1) & 1)) fail_msg("signal %d is not blocked", sig);
+    }
+}
+
+/* Nothing is known of it then, as it can't be asked for its kind and size. */
+static void test_closed_standard_input_is_an_error(void **state)
+{
+    (void)state;
+    loaded l;
+    hb_read_options options = {0};
+    int kept = dup(STDIN_FILENO);
+    close(STDIN_FILENO);
+    l.result = hb_read_trace("-", &options, &l.trace, &l.report);
+    if (kept >= 0) assert_int_equal(dup2(kept, STDIN_FILENO), STDIN_FILENO);
+    if (kept >= 0) close(kept);
+    assert_int_equal(l.result, HB_ERROR_IO);
+    assert_non_null(strstr(hb_last_error(), "cannot read standard input"));
+    unload(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -526,6 +590,8 @@ int main(void)
         cmocka_unit_test(test_the_name_decides_for_the_plugin),
         cmocka_unit_test(test_file_of_whole_pages),
         cmocka_unit_test(test_progress_can_stop),
+        cmocka_unit_test(test_no_signal_comes_to_the_thread_that_inflates),
+        cmocka_unit_test(test_closed_standard_input_is_an_error),
     };
     return cmocka_run_group_tests(tests, make_path, remove_path);
 }
