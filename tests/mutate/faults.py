@@ -18,6 +18,9 @@ NUMERIC = ("constant", "quotient", "product")
 NONE = re.compile(r"(return |= |\{)-$|snprintf\([^,]*, $")
 
 
+# Functions that give memory back, and do nothing else.
+FREEING = re.compile(r"^[a-z][^\n;]*_(free|unmap)\([^;{]*\)\n\{\n.*?^\}", re.S | re.M)
+
 
 def blank(match):
     return re.sub(r"[^\n]", " ", match.group())
@@ -64,7 +67,7 @@ KINDS = [
 def places(text):
     """(kind, begin, end, replacement) of every fault that could be put into the text. Of a negated
     condition the inner part needs parentheses, so that it ends where the condition does."""
-    quiet = QUIET.sub(blank, text)
+    quiet = FREEING.sub(blank, QUIET.sub(blank, text))
     found = []
     for kind, pattern, make in KINDS:
         for match in pattern.finditer(quiet):

@@ -153,6 +153,22 @@ static void short_kernels_that_are_launched_late(void **state)
     }
 }
 
+/* Most are short, though not the one in the middle; copies do not count. */
+static void the_median_is_of_all_kernels(void **state)
+{
+    const double durations[] = {20, 3, 20, 3, 3, 20, 4, 3, 20, 3, 20};
+    double at = 10;
+    (void)state;
+    for (int k = 0; k < 11; at += durations[k++] + 10)
+        late_kernel(at, durations[k], k + 1);
+    for (int k = 0; k < 5; k++)
+        work("gpu_memcpy", "Memcpy HtoD (Host -> Device)", 0, at + 20 * k, 20, 20 + k, "");
+    analyse();
+    assert_found("launch-bound", 100.0 / 329,
+                 "kernels: 11, half of them of at most 4.00 us; 30.4 % of the GPUs' time idle "
+                 "because the next launch came late");
+}
+
 static void waits_for_data(void **state)
 {
     (void)state;
@@ -408,6 +424,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(short_kernels_that_are_launched_late, forget),
+        cmocka_unit_test_teardown(the_median_is_of_all_kernels, forget),
         cmocka_unit_test_teardown(waits_for_data, forget),
         cmocka_unit_test_teardown(waits_for_the_gpu, forget),
         cmocka_unit_test_teardown(the_remedy_depends_on_the_limit, forget),
