@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Any bytes as a trace: read tolerantly and strictly, analysed, every question asked. What is read
- * strictly and without a flaw is compared with cJSON, what several threads read with what one does.
+ * strictly and without a flaw is compared with cJSON, what several threads read with what one does,
+ * events of a known layout with what tokenising them gives.
  *
  * trace.dict is a dictionary for libFuzzer.
  */
@@ -13,6 +14,7 @@
 
 #include <cJSON.h>
 
+#include "../unit/raw_events.h"
 #include "fuzz.h"
 #include "insight/insight.h"
 #include "normalize/keep_steps.h"
@@ -260,6 +262,18 @@ static void read_in_chunks(const char *path, size_t size)
     hb_trace_free(&together);
 }
 
+static void read_events(const uint8_t *data, size_t size, bool strict)
+{
+    hb_trace trace;
+    hb_read_report report;
+    raw_events found = {.strict = strict};
+    hb_read_options options = {
+        .strict = strict, .max_bytes = 256 << 20, .event = compare_raw_event, .context = &found};
+    (void)hb_read_trace_memory((const char *)data, size, &options, &trace, &report);
+    CHECK(found.wrong == 0);
+    hb_trace_free(&trace);
+}
+
 /* As the terminal's commands read it. */
 static void read_unified(const uint8_t *data, size_t size)
 {
@@ -291,6 +305,8 @@ static void use_file(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     use_file(data, size);
+    read_events(data, size, false);
+    read_events(data, size, true);
     read_one(data, size, false);
     read_one(data, size, true);
     read_unified(data, size);

@@ -21,6 +21,12 @@ typedef struct chunk {
     hb_read_report report;
 } chunk;
 
+/* What a thread reads with. */
+typedef struct chunk_reader {
+    hb_text text;
+    hb_layouts *layouts;
+} chunk_reader;
+
 /* Chunk i lies in slot i % SLOTS while taken <= i < claimed. */
 typedef struct pool {
     const hb_reader *whole;
@@ -43,7 +49,21 @@ static uint64_t begin_of(const pool *p, uint32_t i)
 
 /* ---- one chunk ---- */
 
-static void read_chunk(const pool *p, uint32_t i, hb_text *text, chunk *c)
+static bool open_part(chunk_reader *with, const pool *p)
+{
+    with->layouts = hb_layouts_new();
+    if (hb_text_open_part(&with->text, p->whole->text)) return true;
+    hb_layouts_free(with->layouts);
+    return false;
+}
+
+static void close_part(chunk_reader *with)
+{
+    hb_text_close(&with->text);
+    hb_layouts_free(with->layouts);
+}
+
+static void read_chunk(const pool *p, uint32_t i, chunk_reader *with, chunk *c)
 {
     hb_reader r;
     c->result = hb_trace_init(&c->trace) ? HB_OK : HB_ERROR_NO_MEMORY;
@@ -51,7 +71,7 @@ static void read_chunk(const pool *p, uint32_t i, hb_text *text, chunk *c)
     c->whole = false;
     c->report = (hb_read_report){0};
     if (c->result != HB_OK) return;
-    hb_reader_init(&r, text, &c->trace, p->whole->options, &c->report);
+    hb_reader_init(&r, &with->text, &c->trace, with->layouts, p->whole->options, &c->report);
     hb_reader_seek(&r, begin_of(p, i));
     if (hb_find_event(&r, begin_of(p, i), begin_of(p, i + 1))) {
         c->start = hb_reader_offset(&r);
@@ -73,11 +93,11 @@ static bool claim(pool *p, uint32_t *i)
 }
 
 /* Under the lock, which is free meanwhile. */
-static void read_claimed(pool *p, uint32_t i, hb_text *text)
+static void read_claimed(pool *p, uint32_t i, chunk_reader *with)
 {
     chunk *c = &p->slots[i % SLOTS];
     pthread_mutex_unlock(&p->lock);
-    read_chunk(p, i, text, c);
+    read_chunk(p, i, with, c);
     pthread_mutex_lock(&p->lock);
     c->read = true;
     pthread_cond_broadcast(&p->changed);
@@ -86,29 +106,29 @@ static void read_claimed(pool *p, uint32_t i, hb_text *text)
 static void *run(void *arg)
 {
     pool *p = arg;
-    hb_text text;
+    chunk_reader with;
     uint32_t i;
-    if (!hb_text_open_part(&text, p->whole->text)) return NULL;
+    if (!open_part(&with, p)) return NULL;
     pthread_mutex_lock(&p->lock);
     while (!p->stop && p->claimed < p->num_chunks) {
         if (claim(p, &i))
-            read_claimed(p, i, &text);
+            read_claimed(p, i, &with);
         else
             pthread_cond_wait(&p->changed, &p->lock);
     }
     pthread_mutex_unlock(&p->lock);
-    hb_text_close(&text);
+    close_part(&with);
     return NULL;
 }
 
 /* Waits for chunk i, reading others meanwhile. */
-static void await(pool *p, uint32_t i, hb_text *text)
+static void await(pool *p, uint32_t i, chunk_reader *with)
 {
     uint32_t other;
     pthread_mutex_lock(&p->lock);
     while (p->claimed <= i || !p->slots[i % SLOTS].read) {
         if (claim(p, &other))
-            read_claimed(p, other, text);
+            read_claimed(p, other, with);
         else
             pthread_cond_wait(&p->changed, &p->lock);
     }
@@ -166,18 +186,18 @@ static bool take_chunk(pool *p, uint32_t i, hb_reader *r, hb_result *result)
 
 static hb_result take_all(pool *p, hb_reader *r)
 {
-    hb_text text;
+    chunk_reader with;
     hb_result result = HB_OK;
-    if (!hb_text_open_part(&text, r->text)) return hb_no_memory();
+    if (!open_part(&with, p)) return hb_no_memory();
     bool more = true;
     for (uint32_t i = 0; more && i < p->num_chunks; i++) {
-        await(p, i, &text);
+        await(p, i, &with);
         more = take_chunk(p, i, r, &result);
         free_slot(p, i);
         if (result == HB_OK) result = hb_reader_check_bounds(r);
         more &= result == HB_OK;
     }
-    hb_text_close(&text);
+    close_part(&with);
     return result;
 }
 

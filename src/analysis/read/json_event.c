@@ -82,7 +82,7 @@ static int arg_slot(const char *s, size_t size)
 }
 
 /* A name written with escapes is rare enough to be decoded for the comparison. */
-static int slot_of(const hb_value *key, bool args)
+int hb_event_slot(const hb_value *key, bool args)
 {
     if (HB_LIKELY(!key->escaped))
         return args ? arg_slot(key->s, key->size) : event_slot(key->s, key->size);
@@ -148,7 +148,7 @@ static const char *parse_members(hb_scan *scan, const char *p, bool repair, bool
         p = hb_scan_space(p);
         if (*p != ':') return hb_scan_fail(scan, p, "expected ':'");
         p = hb_scan_space(p + 1);
-        int slot = slot_of(&key, args);
+        int slot = hb_event_slot(&key, args);
         p = parse_value(scan, p, args ? -1 : slot, repair, raw, &value);
         if (!p) return NULL;
         p = hb_scan_space(p);
@@ -173,6 +173,6 @@ static const char *parse_members(hb_scan *scan, const char *p, bool repair, bool
 
 const char *hb_parse_event(hb_scan *scan, const char *p, bool repair, hb_raw_event *raw)
 {
-    raw->present = raw->strings = raw->num_repaired = 0;
+    raw->present = raw->strings = raw->num_repaired = raw->trace = 0;
     return parse_members(scan, p, repair, false, raw);
 }

@@ -54,6 +54,12 @@ typedef enum hb_slot {
 
 enum { HB_MAX_REPAIRED = 8 };
 
+/** The id of a text in a trace, once it was added to that. */
+typedef struct hb_seen_text {
+    hb_sid id;
+    uint32_t trace;
+} hb_seen_text;
+
 typedef struct hb_raw_event {
     uint64_t present; /* bits of the slots that are filled */
     uint64_t strings; /* ... by a string, now or before it was replaced */
@@ -63,6 +69,10 @@ typedef struct hb_raw_event {
     /* The first strings with unescaped quotes, whose true ends no JSON parser would find. */
     uint32_t num_repaired;
     hb_value repaired[HB_MAX_REPAIRED];
+    /* By slot, where not NULL: what is known of its text. Numbers the trace; 0: nothing is known.
+     */
+    uint32_t trace;
+    hb_seen_text *known[HB_SLOT_COUNT];
 } hb_raw_event;
 
 _Static_assert(HB_SLOT_COUNT <= 64, "one bit a slot");
@@ -71,6 +81,9 @@ static inline hb_value hb_raw_get(const hb_raw_event *raw, hb_slot slot)
 {
     return raw->present >> slot & 1 ? raw->slots[slot] : (hb_value){"", 0, HB_JSON_NONE, false};
 }
+
+/** The slot of a member of an event, or of its arguments; -1: none. */
+int hb_event_slot(const hb_value *key, bool args);
 
 /** `p` is behind the opening brace. With `repair`, unescaped quotes in strings are lived with. */
 const char *hb_parse_event(hb_scan *scan, const char *p, bool repair, hb_raw_event *raw);

@@ -24,6 +24,17 @@ static hb_result read_odd_element(hb_reader *r)
     }
 }
 
+/* The event whose opening brace is at `p`. */
+static inline const char *parse_event(hb_reader *r, const char *p, hb_raw_event *raw)
+{
+    const char *end = hb_layouts_match(r->layouts, &r->scan, p, raw);
+    if (HB_LIKELY(end != NULL)) return end;
+    r->num_pending = 0; /* of what may have been taken for a value */
+    end = hb_parse_event(&r->scan, p + 1, !r->options->strict, raw);
+    if (end && !r->num_pending) hb_layouts_learn(r->layouts, &r->scan, p, end);
+    return end;
+}
+
 static hb_result take_event(hb_reader *r, hb_raw_event *raw, const char *end)
 {
     const hb_read_options *o = r->options;
@@ -42,7 +53,7 @@ static hb_result read_event(hb_reader *r)
     hb_raw_event raw;
     if (*hb_reader_at(r) != '{') return read_odd_element(r);
     for (;;) {
-        const char *p = hb_parse_event(&r->scan, hb_reader_at(r) + 1, !r->options->strict, &raw);
+        const char *p = parse_event(r, hb_reader_at(r), &raw);
         if (HB_LIKELY(p != NULL)) {
             HB_TRY(take_event(r, &raw, p));
             hb_reader_move_to(r, p);
@@ -67,7 +78,7 @@ bool hb_read_plain_events(hb_reader *r, uint64_t limit, hb_result *result)
     *result = HB_OK;
     while (hb_reader_offset(r) < limit) {
         const char *start = hb_reader_at(r), *next = NULL;
-        if (*start == '{') next = hb_parse_event(&r->scan, start + 1, !r->options->strict, &raw);
+        if (*start == '{') next = parse_event(r, start, &raw);
         if (next) next = scan_next_event(&r->scan, next);
         if (HB_UNLIKELY(!next)) {
             bool waits = r->text->size < HB_MAX_PLAIN_EVENT && hb_reader_more(r);

@@ -201,11 +201,12 @@ static hb_result read_text(hb_text *text, const hb_read_options *options, hb_tra
         return settled;
     }
     hb_reader r;
-    hb_reader_init(&r, text, trace, options, report);
+    hb_reader_init(&r, text, trace, hb_layouts_new(), options, report);
     r.pos = start;
     r.max_bytes = options->max_bytes ? options->max_bytes : hb_memory_share();
     hb_result result = read_document(&r);
     report->bytes = hb_reader_offset(&r);
+    hb_layouts_free(r.layouts);
     hb_reader_free(&r);
     hb_text_close(text);
     return result;

@@ -29,13 +29,40 @@ static hb_sid add_string(hb_event_sink *sink, const hb_value *v)
                            sink->scratch.size);
 }
 
+static inline hb_seen_text *known_text(const hb_raw_event *raw, hb_slot slot)
+{
+    return raw->trace ? raw->known[slot] : NULL;
+}
+
+static inline bool is_known_now(const hb_raw_event *raw, const hb_seen_text *known)
+{
+    return known && known->trace == raw->trace;
+}
+
+static inline hb_sid now_known(const hb_raw_event *raw, hb_seen_text *known, hb_sid id)
+{
+    if (known) *known = (hb_seen_text){id, raw->trace};
+    return id;
+}
+
+/* Of a slot that has a string. */
+static inline hb_sid slot_string(hb_event_sink *sink, const hb_raw_event *raw, hb_slot slot)
+{
+    hb_seen_text *known = known_text(raw, slot);
+    if (HB_LIKELY(is_known_now(raw, known))) return known->id;
+    return now_known(raw, known, add_string(sink, &raw->slots[slot]));
+}
+
 /* The value's JSON text; 0 when absent or null. */
-static hb_sid add_json(hb_event_sink *sink, const hb_raw_event *raw, hb_slot slot)
+static inline hb_sid add_json(hb_event_sink *sink, const hb_raw_event *raw, hb_slot slot)
 {
     if (!(raw->present >> slot & 1) || raw->slots[slot].type == HB_JSON_NULL) return 0;
+    hb_seen_text *known = known_text(raw, slot);
+    if (HB_LIKELY(is_known_now(raw, known))) return known->id;
     const hb_value *v = &raw->slots[slot];
     size_t quote = v->type == HB_JSON_STRING && v->s[-1] == '"';
-    return hb_builder_text(&sink->builder, v->s - quote, v->size + 2 * quote);
+    return now_known(raw, known,
+                     hb_builder_text(&sink->builder, v->s - quote, v->size + 2 * quote));
 }
 
 static hb_key text_key(hb_event_sink *sink, enum hb_key_tag tag)
@@ -270,7 +297,7 @@ static void add_memory(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row
     m->reserved_state = (uint8_t)number(raw, HB_SLOT_RESERVED, &m->reserved);
     hb_value owner = hb_raw_get(raw, HB_SLOT_OWNER);
     m->held = owner.type == HB_JSON_STRING;
-    if (m->held && owner.size) m->owner = add_string(sink, &owner);
+    if (m->held && owner.size) m->owner = slot_string(sink, raw, HB_SLOT_OWNER);
     /* Absent is 0 or NaN to the plugin; null is an error. */
     if (hb_raw_get(raw, HB_SLOT_BYTES).type == HB_JSON_NULL) m->bytes_state = HB_NUMBER_BAD;
     if (hb_raw_get(raw, HB_SLOT_ALLOCATED).type == HB_JSON_NULL) m->allocated_state = HB_NUMBER_BAD;
@@ -296,34 +323,31 @@ static void add_side(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
 
 /* ---- the row ---- */
 
-/* Eight digits at once, the first in the lowest byte. */
-static inline bool are_digits(uint64_t eight)
-{
-    const uint64_t high = UINT64_C(0xf0f0f0f0f0f0f0f0), zeros = UINT64_C(0x3030303030303030);
-    return ((eight & high) ^ zeros) == 0 &&
-           (((eight + UINT64_C(0x0606060606060606)) & high) ^ zeros) == 0;
-}
-
-/* Neighbours are joined: pairs, then fours, then all. */
+/* Of eight digits, the first in the lowest byte, as numbers. Neighbours are joined: pairs, then
+ * fours, then all. */
 static inline uint32_t number_of_digits(uint64_t eight)
 {
-    eight = (eight & UINT64_C(0x0f0f0f0f0f0f0f0f)) * ((10u << 8) + 1) >> 8;
+    eight = eight * ((10u << 8) + 1) >> 8;
     eight = (eight & UINT64_C(0x00ff00ff00ff00ff)) * ((100u << 16) + 1) >> 16;
     return (uint32_t)((eight & UINT64_C(0x0000ffff0000ffff)) * ((UINT64_C(10000) << 32) + 1) >> 32);
 }
 
-/* Behind the digits from `p` on; *number has them appended. */
-static inline const char *take_digits(const char *p, const char *end, int64_t *number)
+/* Behind the digits from `p` on; *number has them appended. Behind a text stand HB_SCAN_PADDING
+ * zeros. */
+static inline const char *take_digits(const char *p, uint64_t *number)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    for (uint64_t eight; end - p >= 8; p += 8) {
-        memcpy(&eight, p, sizeof eight);
-        if (!are_digits(eight)) break;
-        *number = *number * 100000000 + number_of_digits(eight);
+    static const uint64_t powers[] = {1,      10,      100,      1000,     10000,
+                                      100000, 1000000, 10000000, 100000000};
+    for (unsigned n = 8; n == 8; p += n) {
+        uint64_t eight = hb_json_digits(p, &n);
+        if (n == 0) break;
+        *number = *number * powers[n] + number_of_digits(eight << (64 - 8 * n));
     }
+#else
+    for (; (unsigned char)(*p - '0') < 10; p++)
+        *number = *number * 10 + (uint64_t)(*p - '0');
 #endif
-    for (; p < end && (unsigned char)(*p - '0') < 10; p++)
-        *number = *number * 10 + (*p - '0');
     return p;
 }
 
@@ -331,16 +355,18 @@ static inline const char *take_digits(const char *p, const char *end, int64_t *n
  * double holds is coarser where times count from 1970. */
 static inline bool plain_time(const hb_value *v, int64_t *ns)
 {
-    enum { MAX_DIGITS = 16 }; /* of microseconds; no sum of them overflows */
+    enum { MAX_SIZE = 20, MAX_DIGITS = 16 }; /* of microseconds; no sum of them overflows */
     static const int64_t scales[] = {1000, 100, 10, 1};
     const char *end = v->s + v->size, *start = v->s + (*v->s == '-');
-    int64_t number = 0;
-    const char *point = take_digits(start, HB_MIN(end, start + MAX_DIGITS), &number);
-    ptrdiff_t decimals = point < end && *point == '.' ? end - point - 1 : 0;
-    if (number >= INT64_C(3000000000000000) || decimals > 3) return false;
-    if (decimals) point = take_digits(point + 1, end, &number);
+    uint64_t number = 0;
+    if (end - start > MAX_SIZE) return false;
+    const char *point = take_digits(start, &number);
+    ptrdiff_t decimals = *point == '.' ? end - point - 1 : 0;
+    if (point - start > MAX_DIGITS || number >= UINT64_C(3000000000000000) || decimals > 3)
+        return false;
+    if (decimals) point = take_digits(point + 1, &number);
     if (point != end) return false;
-    *ns = number * scales[decimals];
+    *ns = (int64_t)number * scales[decimals];
     if (start == v->s) return true;
     *ns = -*ns;
     return number != 0 || v->type == HB_JSON_INT; /* -0.0 is not 0, -0 is */
@@ -394,11 +420,11 @@ static void add_texts(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
     hb_value args = hb_raw_get(raw, HB_SLOT_ARGS);
     if (name.type == HB_JSON_STRING) {
         row->flags |= HB_ROW_NAME;
-        row->name = add_string(sink, &name);
+        row->name = slot_string(sink, raw, HB_SLOT_NAME);
     }
     if (cat.type == HB_JSON_STRING) {
         row->flags |= HB_ROW_CAT;
-        row->cat = add_string(sink, &cat);
+        row->cat = slot_string(sink, raw, HB_SLOT_CAT);
     }
     if (args.type == HB_JSON_OBJECT)
         row->flags |= HB_ROW_ARGS;

@@ -33,10 +33,12 @@ void hb_reader_take_flaws(hb_reader *r)
 
 /* ---- the window ---- */
 
-void hb_reader_init(hb_reader *r, hb_text *text, hb_trace *trace, const hb_read_options *options,
-                    hb_read_report *report)
+void hb_reader_init(hb_reader *r, hb_text *text, hb_trace *trace, hb_layouts *layouts,
+                    const hb_read_options *options, hb_read_report *report)
 {
-    *r = (hb_reader){.text = text, .trace = trace, .options = options, .report = report};
+    *r = (hb_reader){
+        .text = text, .trace = trace, .layouts = layouts, .options = options, .report = report};
+    hb_layouts_begin_trace(layouts);
     r->scan = (hb_scan){.end = text->data + text->size,
                         .check_na = options->check_na,
                         .flaw = on_flaw,

@@ -8,6 +8,7 @@
 #ifndef HB_READ_JSON_UNITS_H
 #define HB_READ_JSON_UNITS_H
 
+#include "read/event_layouts.h"
 #include "read/json_reader.h"
 
 typedef struct hb_reader {
@@ -17,6 +18,7 @@ typedef struct hb_reader {
     hb_read_report *report;
     hb_scan scan;
     hb_event_sink sink;
+    hb_layouts *layouts; /* of the thread; NULL: none */
     size_t pos;          /* of the present unit in the window */
     uint64_t next_check; /* offset at which memory and progress are looked at again */
     size_t max_bytes;
@@ -29,7 +31,8 @@ typedef struct hb_reader {
     bool cut;            /* nothing more can be read */
 } hb_reader;
 
-void hb_reader_init(hb_reader *reader, hb_text *text, hb_trace *trace,
+/** `layouts`: of earlier traces, too. */
+void hb_reader_init(hb_reader *reader, hb_text *text, hb_trace *trace, hb_layouts *layouts,
                     const hb_read_options *options, hb_read_report *report);
 void hb_reader_free(hb_reader *reader);
 

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Events as the reader takes them beside what tokenising each of them gives. For tests and fuzzing.
+ */
+#ifndef HB_TEST_RAW_EVENTS_H
+#define HB_TEST_RAW_EVENTS_H
+
+#include "read/json_reader.h"
+
+typedef struct raw_events {
+    bool strict;
+    uint32_t count;
+    uint32_t wrong; /* 1 + the index of the first that differs; 0: none */
+} raw_events;
+
+static inline void note_flaw(void *context, hb_flaw flaw, const char *at)
+{
+    (void)flaw;
+    (void)at;
+    *(bool *)context = true;
+}
+
+static inline bool values_are_equal(const hb_value *a, const hb_value *b)
+{
+    return a->s == b->s && a->size == b->size && a->type == b->type && a->escaped == b->escaped;
+}
+
+static inline bool raw_events_are_equal(const hb_raw_event *a, const hb_raw_event *b)
+{
+    if (a->present != b->present || a->num_repaired != b->num_repaired ||
+        ((a->strings ^ b->strings) & a->present))
+        return false;
+    for (int slot = 0; slot < HB_SLOT_COUNT; slot++)
+        if (a->present >> slot & 1 && !values_are_equal(&a->slots[slot], &b->slots[slot]))
+            return false;
+    return true;
+}
+
+/* hb_read_options.event, with a raw_events as the context. */
+static inline bool compare_raw_event(void *context, const hb_raw_event *raw, hb_str text,
+                                     bool flawed)
+{
+    raw_events *r = context;
+    bool flaw = false;
+    hb_raw_event tokenised;
+    /* Where the text ends matters a little before it. */
+    const char *behind = text.s + text.len + strnlen(text.s + text.len, HB_SCAN_PADDING);
+    hb_scan scan = {.end = behind, .check_na = r->strict, .flaw = note_flaw, .context = &flaw};
+    r->count++;
+    const char *end = hb_parse_event(&scan, text.s + 1, !r->strict, &tokenised);
+    if (!r->wrong &&
+        (end != text.s + text.len || flaw != flawed || !raw_events_are_equal(raw, &tokenised)))
+        r->wrong = r->count;
+    return true;
+}
+
+#endif
