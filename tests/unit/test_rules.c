@@ -72,9 +72,10 @@ static void calls_are_told_apart_by_name(void **state)
     };
     for (size_t i = 0; i < HB_ARRAY_LEN(calls); i++) {
         hb_str name = str(calls[i].name);
-        unsigned does = (hb_call_allocates(name) ? ALLOCATES : 0) |
-                        (hb_call_copies_and_waits(name) ? COPIES : 0) |
-                        (hb_call_waits(name) ? WAITS : 0);
+        unsigned bits = hb_call_bits_of(name);
+        unsigned does = (hb_call_allocates(bits) ? ALLOCATES : 0) |
+                        (hb_call_copies_and_waits(bits) ? COPIES : 0) |
+                        (hb_call_waits(bits) ? WAITS : 0);
         if (does != calls[i].does) fail_msg("%s: %u", calls[i].name, does);
         assert_int_equal(hb_is_hip_call(name), strncmp(calls[i].name, "hip", 3) == 0);
     }

@@ -19,6 +19,7 @@ typedef struct survey {
     double span, busy, late, kernel_time;
     double step_start, step_end;
     uint32_t steps;
+    uint8_t *calls; /* by name: 1 + its enum hb_call_bits, once it was asked for */
 } survey;
 
 static const char *keep_text(hb_insight *in, const char *text)
@@ -79,9 +80,9 @@ static void find_steps(const hb_insight *in, survey *s)
     }
 }
 
-static survey look(const hb_insight *in)
+static survey look(hb_insight *in)
 {
-    survey s = {0};
+    survey s = {.calls = HB_NEW_ARRAY(&in->arena, uint8_t, in->trace->strings.count + 1)};
     for (uint32_t i = 0; i < in->gpus.count; i++) {
         s.span += in->gpus.items[i].end - in->gpus.items[i].start;
         s.busy += in->gpus.items[i].busy;
@@ -107,14 +108,22 @@ static bool is_counted(const survey *s, const hb_row *row)
            (hb_ns_to_us(row->start) >= s->step_start && hb_ns_to_us(row->start) <= s->step_end);
 }
 
-static calls find_calls(const hb_insight *in, const survey *s, bool (*matches)(hb_str name))
+/* Of few names there are many calls. */
+static unsigned call_bits(const hb_insight *in, const survey *s, hb_sid name)
+{
+    if (!s->calls[name])
+        s->calls[name] = (uint8_t)(1 + hb_call_bits_of(hb_trace_text(in->trace, name)));
+    return s->calls[name] - 1u;
+}
+
+static calls find_calls(const hb_insight *in, const survey *s, bool (*matches)(unsigned bits))
 {
     calls c = {0};
     for (uint32_t i = 0; i < in->trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(in->trace, i);
         if (!hb_row_is_call(row) || !hb_row_is_timed(in->trace, row)) continue;
         if (!is_counted(s, row)) continue;
-        if (!matches(hb_trace_text(in->trace, row->name))) continue;
+        if (!matches(call_bits(in, s, row->name))) continue;
         c.count++;
         c.host += hb_ns_to_us(row->duration);
         if (c.name && hb_ns_to_us(row->duration) <= c.longest) continue;
@@ -181,8 +190,7 @@ static void synchronisations(hb_insight *in, const survey *s)
     for (uint32_t i = 0; i < in->gaps.count; i++) {
         const hb_gap *g = &in->gaps.items[i];
         hb_sid call = hb_insight_runtime_at(in, in->works.items[g->next].launch, g->start);
-        if (g->idle != HB_IDLE_LATE || !call || !hb_call_waits(hb_trace_text(in->trace, call)))
-            continue;
+        if (g->idle != HB_IDLE_LATE || !call || !hb_call_waits(call_bits(in, s, call))) continue;
         total += g->end - g->start;
         gaps++;
         if (worst) continue; /* the longest gap comes first */
@@ -337,8 +345,7 @@ static double time_in_copies(hb_insight *in, const survey *s, double first, doub
             continue;
         double start = HB_MAX(hb_ns_to_us(row->start), first),
                end = HB_MIN(hb_insight_end(row), last);
-        if (end <= start || !hb_call_copies_and_waits(hb_trace_text(in->trace, row->name)))
-            continue;
+        if (end <= start || !hb_call_copies_and_waits(call_bits(in, s, row->name))) continue;
         *HB_PUSH(&in->arena, &held) = (hb_interval){start, end};
     }
     hb_intervals merged = hb_intervals_merge(&in->arena, held.items, held.count);

@@ -60,6 +60,8 @@ typedef struct layout {
     hole *holes;
     fixed *fixed;
     remembered (*values)[2]; /* the last one first */
+    bool decides_row;        /* none of the holes does */
+    hb_seen_row row;
 } layout;
 
 struct hb_layouts {
@@ -252,6 +254,7 @@ static const char *match_layout(hb_layouts *l, layout *t, hb_scan *scan, const c
     raw->present = t->present;
     raw->num_repaired = 0;
     raw->trace = l->trace;
+    raw->row = t->decides_row ? &t->row : NULL;
     return p + t->tail;
 }
 
@@ -422,6 +425,18 @@ static const char *learn_members(learning *g, const char *p, bool args)
     return p + 1;
 }
 
+/* Whether what decides about the row is the same in all events. */
+static bool decides_row(const learning *g)
+{
+    for (unsigned i = 0; i < g->num_holes; i++) {
+        unsigned slot = g->holes[i].slot;
+        if (slot == HB_SLOT_PH || slot == HB_SLOT_CAT || slot == HB_SLOT_NAME ||
+            slot == HB_SLOT_ARGS)
+            return false;
+    }
+    return true;
+}
+
 static bool copy_out(layout *t, const learning *g)
 {
     t->text = malloc(g->text_size + PADDING);
@@ -436,6 +451,7 @@ static bool copy_out(layout *t, const learning *g)
     t->num_fixed = (uint8_t)g->num_fixed;
     t->present = g->present;
     t->strings = g->strings;
+    t->decides_row = decides_row(g);
     return true;
 }
 

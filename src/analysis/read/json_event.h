@@ -60,6 +60,15 @@ typedef struct hb_seen_text {
     uint32_t trace;
 } hb_seen_text;
 
+/** What the fixed parts of events make of their rows in a trace, once one was added to that. */
+typedef struct hb_seen_row {
+    uint32_t trace;
+    hb_sid name, cat;
+    uint16_t flags;
+    uint8_t kind;
+    char ph;
+} hb_seen_row;
+
 typedef struct hb_raw_event {
     uint64_t present; /* bits of the slots that are filled */
     uint64_t strings; /* ... by a string, now or before it was replaced */
@@ -72,6 +81,7 @@ typedef struct hb_raw_event {
     /* By slot, where not NULL: what is known of its text. Numbers the trace; 0: nothing is known.
      */
     uint32_t trace;
+    hb_seen_row *row; /* NULL: ph, cat, name or the type of args may change */
     hb_seen_text *known[HB_SLOT_COUNT];
 } hb_raw_event;
 

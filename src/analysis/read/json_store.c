@@ -464,15 +464,32 @@ static bool is_arrow(const hb_row *row)
     return row->kind == HB_KIND_OTHER && (row->ph == 's' || row->ph == 't' || row->ph == 'f');
 }
 
+/* What ph, cat, name and the type of args decide. */
+static inline void add_fixed(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
+{
+    hb_seen_row *seen = raw->trace ? raw->row : NULL;
+    if (HB_LIKELY(seen && seen->trace == raw->trace)) {
+        row->name = seen->name;
+        row->cat = seen->cat;
+        row->flags = seen->flags;
+        row->kind = seen->kind;
+        row->ph = seen->ph;
+        return;
+    }
+    add_texts(sink, raw, row);
+    row->kind = (uint8_t)decide_kind(sink, raw, row);
+    if (seen)
+        *seen = (hb_seen_row){raw->trace, row->name, row->cat, row->flags, row->kind, row->ph};
+}
+
 bool hb_event_sink_add(hb_event_sink *sink, hb_raw_event *raw)
 {
     uint64_t quoted = raw->present & raw->strings & numeric_slots;
     if (HB_UNLIKELY(quoted && sink->lenient)) unquote_numbers(raw, quoted);
     hb_row *row = hb_builder_row(&sink->builder);
-    add_texts(sink, raw, row);
+    add_fixed(sink, raw, row);
     add_times(sink, raw, row);
     row->track = find_track(sink, raw);
-    row->kind = (uint8_t)decide_kind(sink, raw, row);
     if (row->kind == HB_KIND_FLOW || is_arrow(row)) {
         row->id = slot_id(sink, raw, HB_SLOT_ID);
     } else {

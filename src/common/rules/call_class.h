@@ -19,22 +19,23 @@ unsigned hb_call_bits_of(hb_str name);
 
 bool hb_is_hip_call(hb_str name);
 
+/* Of a call's bits. */
+
 /** The host stands in it until the work is done. */
-static inline bool hb_call_allocates(hb_str name)
+static inline bool hb_call_allocates(unsigned bits)
 {
-    return (hb_call_bits_of(name) & (HB_CALL_ALLOCATES | HB_CALL_RETURNS_EARLY)) ==
-           HB_CALL_ALLOCATES;
+    return (bits & (HB_CALL_ALLOCATES | HB_CALL_RETURNS_EARLY)) == HB_CALL_ALLOCATES;
 }
 
-static inline bool hb_call_copies_and_waits(hb_str name)
+static inline bool hb_call_copies_and_waits(unsigned bits)
 {
-    return (hb_call_bits_of(name) & (HB_CALL_COPIES | HB_CALL_RETURNS_EARLY)) == HB_CALL_COPIES;
+    return (bits & (HB_CALL_COPIES | HB_CALL_RETURNS_EARLY)) == HB_CALL_COPIES;
 }
 
 /** In whatever it waits for. */
-static inline bool hb_call_waits(hb_str name)
+static inline bool hb_call_waits(unsigned bits)
 {
-    return hb_call_bits_of(name) & HB_CALL_SYNCHRONIZES || hb_call_copies_and_waits(name);
+    return bits & HB_CALL_SYNCHRONIZES || hb_call_copies_and_waits(bits);
 }
 
 #endif
