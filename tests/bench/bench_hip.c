@@ -19,6 +19,7 @@
 
 #include <hipboard/hipboard.h>
 
+#include "empty_hook.h"
 #include "nop.h"
 #include "rounds.h"
 
@@ -155,35 +156,11 @@ static void measure_threads(void)
 
 /* ---- without hipboard ---- */
 
-typedef struct call_tail {
-    uint64_t times[2];
-    void (*enter)(uint32_t cid, void *data), (*exit)(uint32_t cid, void *data);
-} call_tail;
-
-static size_t api_data_size;
-
-static void on_call(uint32_t cid, void *data)
-{
-    (void)cid;
-    (void)data;
-}
-
-/* What any client of the runtime's hook has to do. */
-static int empty_tracer(uint32_t domain, uint32_t op, void *data)
-{
-    (void)op;
-    if (domain != 3 || !data) return domain != 2;
-    call_tail *tail = (call_tail *)((char *)data + api_data_size);
-    *(uint64_t *)data = 1;
-    tail->enter = tail->exit = on_call;
-    return 0;
-}
-
 /* The part of the runtime itself in what recording costs. */
 static void measure_empty_hook(series *launches)
 {
     int version;
-    void (*hook)(int (*)(uint32_t, uint32_t, void *));
+    void (*hook)(tracer_function * f);
     void *address = dlsym(RTLD_DEFAULT, "hipRegisterTracerCallback");
     if (!address) return;
     memcpy(&hook, &address, sizeof hook);

@@ -15,13 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "empty_hook.h"
 #include "rounds.h"
 
 typedef struct sizes {
     unsigned x, y, z;
 } sizes;
-
-typedef int tracer_function(uint32_t domain, uint32_t op, void *data);
 
 static int (*launch_kernel)(const void *, sizes, sizes, void **, size_t, void *);
 static int (*synchronize)(void);
@@ -45,37 +44,10 @@ static void wait(void)
     synchronize();
 }
 
-static uint64_t correlation;
-
-static void empty_enter(uint32_t id, void *data)
-{
-    (void)id, (void)data;
-}
-
-typedef struct trace_data {
-    uint64_t correlation;
-    uint32_t phase;
-    char args[API_DATA_SIZE - 12];
-    uint64_t timestamp, phase_data;
-    void (*enter)(uint32_t id, void *data);
-    void (*exit)(uint32_t id, void *data);
-} trace_data;
-
-/* Asks for all, as an empty client of the hook does. */
-static int empty_tracer(uint32_t domain, uint32_t op, void *data)
-{
-    (void)op;
-    if (domain != 3) return 0;
-    trace_data *d = data;
-    d->correlation = ++correlation;
-    d->enter = empty_enter;
-    d->exit = empty_enter;
-    return 0;
-}
-
 int main(void)
 {
     static series bare, empty, recorded;
+    api_data_size = API_DATA_SIZE;
     setenv("ODD_RUNTIME", "at_synchronize", 1);
     setenv("HIPBOARD_HIP_BACKEND", "tracer-hook", 1);
     if (!dlopen(RUNTIME, RTLD_NOW | RTLD_GLOBAL)) return 1;

@@ -14,8 +14,8 @@ enum {
     MAX_TEXT = 8192,           /* of the fixed parts of a layout */
     MAX_VALUE = 4096,          /* of a value that is remembered */
     MAX_REMEMBERED = 16 << 20, /* of all that is remembered, in bytes */
-    BUCKETS = 1024,            /* powers of two */
-    GUESSES = 1 << 14,
+    BUCKETS = 1024,
+    GUESS_BITS = 14,
     PADDING = 16, /* may be read behind what is compared */
     NO_SLOT = HB_SLOT_COUNT,
 };
@@ -70,18 +70,11 @@ struct hb_layouts {
     uint32_t count;   /* layouts[0] is none */
     size_t remembered_bytes;
     uint16_t buckets[BUCKETS];
-    uint16_t guesses[GUESSES]; /* by history: which one came then */
+    uint16_t guesses[1 << GUESS_BITS]; /* by history: which one came then */
     layout layouts[MAX_LAYOUTS];
 };
 
 /* ---- comparing ---- */
-
-static inline uint64_t word_at(const char *p)
-{
-    uint64_t word;
-    memcpy(&word, p, sizeof word);
-    return word;
-}
 
 /* Reads up to PADDING bytes behind what differs, or is compared. */
 static inline bool is_same(const char *a, const char *b, size_t size)
@@ -101,13 +94,8 @@ static inline bool is_same(const char *a, const char *b, size_t size)
 
 static inline const char *behind_digits(const char *p)
 {
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     for (unsigned n = 8; n == 8; p += n)
         hb_json_digits(p, &n);
-#else
-    while ((unsigned char)(*p - '0') < 10)
-        p++;
-#endif
     return p;
 }
 
@@ -275,7 +263,7 @@ static uint32_t head_of(const char *p)
 
 static uint16_t *guess_of(hb_layouts *l)
 {
-    return &l->guesses[l->history * 0x9e3779b1u >> 18];
+    return &l->guesses[l->history * 0x9e3779b1u >> (32 - GUESS_BITS)];
 }
 
 static void follow(hb_layouts *l, uint32_t index)
@@ -317,7 +305,6 @@ typedef struct learning {
     unsigned num_holes, num_fixed, num_values;
     hole holes[MAX_HOLES];
     fixed fixed[MAX_FIXED];
-    const char *part_starts[MAX_HOLES + 1];
     struct {
         const char *start, *end;
         hb_value value;
@@ -353,7 +340,7 @@ static bool add_hole(learning *g, unsigned slot, const char *p, const hb_value *
         g->values[g->num_values].end = end;
         g->values[g->num_values++].value = *value;
     }
-    g->part = g->part_starts[g->num_holes] = end;
+    g->part = end;
     return true;
 }
 
@@ -473,7 +460,7 @@ void hb_layouts_learn(hb_layouts *l, hb_scan *scan, const char *p, const char *e
     if (!l || l->count == MAX_LAYOUTS - 1) return;
     learning g;
     g.scan = scan;
-    g.part = g.part_starts[0] = p;
+    g.part = p;
     g.present = g.strings = 0;
     g.text_size = g.num_holes = g.num_fixed = g.num_values = 0;
     if (learn_members(&g, p + 1, false) != end || !take_text(&g, end)) return;

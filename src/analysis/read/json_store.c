@@ -29,40 +29,35 @@ static hb_sid add_string(hb_event_sink *sink, const hb_value *v)
                            sink->scratch.size);
 }
 
-static inline hb_seen_text *known_text(const hb_raw_event *raw, hb_slot slot)
+/* 0: none is known. */
+static inline hb_sid known_text(const hb_raw_event *raw, hb_slot slot)
 {
-    return raw->trace ? raw->known[slot] : NULL;
+    const hb_seen_text *seen = raw->trace ? raw->known[slot] : NULL;
+    return seen && seen->trace == raw->trace ? seen->id : 0;
 }
 
-static inline bool is_known_now(const hb_raw_event *raw, const hb_seen_text *known)
+static inline hb_sid now_known(const hb_raw_event *raw, hb_slot slot, hb_sid id)
 {
-    return known && known->trace == raw->trace;
-}
-
-static inline hb_sid now_known(const hb_raw_event *raw, hb_seen_text *known, hb_sid id)
-{
-    if (known) *known = (hb_seen_text){id, raw->trace};
+    if (raw->trace && raw->known[slot]) *raw->known[slot] = (hb_seen_text){id, raw->trace};
     return id;
 }
 
 /* Of a slot that has a string. */
 static inline hb_sid slot_string(hb_event_sink *sink, const hb_raw_event *raw, hb_slot slot)
 {
-    hb_seen_text *known = known_text(raw, slot);
-    if (HB_LIKELY(is_known_now(raw, known))) return known->id;
-    return now_known(raw, known, add_string(sink, &raw->slots[slot]));
+    hb_sid known = known_text(raw, slot);
+    return HB_LIKELY(known) ? known : now_known(raw, slot, add_string(sink, &raw->slots[slot]));
 }
 
 /* The value's JSON text; 0 when absent or null. */
 static inline hb_sid add_json(hb_event_sink *sink, const hb_raw_event *raw, hb_slot slot)
 {
     if (!(raw->present >> slot & 1) || raw->slots[slot].type == HB_JSON_NULL) return 0;
-    hb_seen_text *known = known_text(raw, slot);
-    if (HB_LIKELY(is_known_now(raw, known))) return known->id;
+    hb_sid known = known_text(raw, slot);
+    if (HB_LIKELY(known)) return known;
     const hb_value *v = &raw->slots[slot];
     size_t quote = v->type == HB_JSON_STRING && v->s[-1] == '"';
-    return now_known(raw, known,
-                     hb_builder_text(&sink->builder, v->s - quote, v->size + 2 * quote));
+    return now_known(raw, slot, hb_builder_text(&sink->builder, v->s - quote, v->size + 2 * quote));
 }
 
 static hb_key text_key(hb_event_sink *sink, enum hb_key_tag tag)
@@ -336,7 +331,6 @@ static inline uint32_t number_of_digits(uint64_t eight)
  * zeros. */
 static inline const char *take_digits(const char *p, uint64_t *number)
 {
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     static const uint64_t powers[] = {1,      10,      100,      1000,     10000,
                                       100000, 1000000, 10000000, 100000000};
     for (unsigned n = 8; n == 8; p += n) {
@@ -344,10 +338,6 @@ static inline const char *take_digits(const char *p, uint64_t *number)
         if (n == 0) break;
         *number = *number * powers[n] + number_of_digits(eight << (64 - 8 * n));
     }
-#else
-    for (; (unsigned char)(*p - '0') < 10; p++)
-        *number = *number * 10 + (uint64_t)(*p - '0');
-#endif
     return p;
 }
 

@@ -94,20 +94,21 @@ const char *hb_scan_string(hb_scan *scan, const char *p, hb_value *value);
 /** Any value; containers are checked and skipped. */
 const char *hb_scan_value(hb_scan *scan, const char *p, hb_value *value);
 
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 /** The eight bytes at `p`, each its digit's number as far as they are digits: *count of them, from
  * the lowest byte on. */
 static inline uint64_t hb_json_digits(const char *p, unsigned *count)
 {
     uint64_t word;
     memcpy(&word, p, sizeof word);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
     word ^= UINT64_C(0x3030303030303030);
     /* The high bit of each byte above 9; a carry goes into those behind it only. */
     uint64_t others = ((word + UINT64_C(0x7676767676767676)) | word) & UINT64_C(0x8080808080808080);
     *count = others ? (unsigned)__builtin_ctzll(others) >> 3 : 8;
     return word;
 }
-#endif
 
 /** Of INT and FLOAT values. */
 double hb_value_double(const hb_value *value);

@@ -65,64 +65,44 @@ void hb_record_memory_event(const hb_memory_info *info, int64_t kept)
     hb_thread_leave(t);
 }
 
-void hb_record_scalar_value(const char *name, double value)
+/* `made` but for its head, which becomes one of these; of constant size where it is called. */
+static inline void put_moment(const hb_record *made, enum hb_record_type type, uint32_t name,
+                              size_t bytes, const void *frame)
 {
-    uint32_t id = hb_record_name(name, HB_FRAME);
-    hb_thread *t = hb_record_enter_at(HB_FRAME);
+    hb_thread *t = hb_record_enter_at(frame);
     if (!t) return;
-    hb_record_scalar *r = (hb_record_scalar *)hb_record_reserve(t, sizeof *r);
+    hb_record *r = hb_record_reserve(t, (uint32_t)bytes);
     if (r) {
-        stamp(&r->head, HB_RECORD_SCALAR, 0, id, sizeof *r);
-        r->value = value;
-        hb_record_commit(t, &r->head);
+        memcpy(r + 1, made + 1, bytes - sizeof *r);
+        stamp(r, type, 0, name, bytes);
+        hb_record_commit(t, r);
     }
     hb_thread_leave(t);
+}
+
+void hb_record_scalar_value(const char *name, double value)
+{
+    hb_record_scalar r = {.value = value};
+    put_moment(&r.head, HB_RECORD_SCALAR, hb_record_name(name, HB_FRAME), sizeof r, HB_FRAME);
 }
 
 void hb_counter(const char *name, const char *unit, double value)
 {
     if (!HB_ENABLED()) return;
-    uint32_t id = hb_record_name(name, HB_FRAME), unit_id = hb_record_name(unit, HB_FRAME);
-    hb_thread *t = hb_record_enter_at(HB_FRAME);
-    if (!t) return;
-    hb_record_counter *r = (hb_record_counter *)hb_record_reserve(t, sizeof *r);
-    if (r) {
-        stamp(&r->head, HB_RECORD_COUNTER, 0, id, sizeof *r);
-        r->value = value;
-        r->unit = unit_id;
-        r->reserved = 0;
-        hb_record_commit(t, &r->head);
-    }
-    hb_thread_leave(t);
+    uint32_t id = hb_record_name(name, HB_FRAME);
+    hb_record_counter r = {.value = value, .unit = hb_record_name(unit, HB_FRAME)};
+    put_moment(&r.head, HB_RECORD_COUNTER, id, sizeof r, HB_FRAME);
 }
 
 void hb_flow(const char *name, uint64_t flow, hb_flow_phase phase)
 {
     if (!HB_ENABLED()) return;
-    uint32_t id = hb_record_name(name, HB_FRAME);
-    hb_thread *t = hb_record_enter_at(HB_FRAME);
-    if (!t) return;
-    hb_record_flow *r = (hb_record_flow *)hb_record_reserve(t, sizeof *r);
-    if (r) {
-        stamp(&r->head, HB_RECORD_FLOW, 0, id, sizeof *r);
-        r->id = flow;
-        r->phase = (uint32_t)phase;
-        r->reserved = 0;
-        hb_record_commit(t, &r->head);
-    }
-    hb_thread_leave(t);
+    hb_record_flow r = {.id = flow, .phase = (uint32_t)phase};
+    put_moment(&r.head, HB_RECORD_FLOW, hb_record_name(name, HB_FRAME), sizeof r, HB_FRAME);
 }
 
 void hb_record_metadata_entry(uint32_t key, uint32_t json)
 {
-    hb_thread *t = hb_record_enter_at(HB_FRAME);
-    if (!t) return;
-    hb_record_metadata *r = (hb_record_metadata *)hb_record_reserve(t, sizeof *r);
-    if (r) {
-        stamp(&r->head, HB_RECORD_METADATA, 0, key, sizeof *r);
-        r->json = json;
-        r->reserved = 0;
-        hb_record_commit(t, &r->head);
-    }
-    hb_thread_leave(t);
+    hb_record_metadata r = {.json = json};
+    put_moment(&r.head, HB_RECORD_METADATA, key, sizeof r, HB_FRAME);
 }
