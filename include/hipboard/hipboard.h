@@ -206,14 +206,38 @@ typedef struct hb_process_group {
     size_t num_ranks;
 } hb_process_group;
 
-/** Written as the trace's distributedInfo when world_size > 0. */
+/** Written as the trace's distributedInfo when world_size > 0. All zero: as the process's launcher
+ * tells it, hb_distributed_from_environment(). */
 typedef struct hb_distributed_info {
-    const char *backend; /* "nccl" (also for RCCL, as torch names it), "gloo", "mpi" */
+    /** torch's word: "nccl" (also for RCCL), "mpi", "gloo", "ucc", "xccl", "hccl", or several as
+     * "cpu:gloo,cuda:nccl". "rccl" and the names of MPIs ("openmpi", "mpich") are understood; of
+     * others hb_profiler_create() says HB_ERROR_INVALID_ARGUMENT. */
+    const char *backend;
     int64_t rank, world_size;
     const hb_process_group *groups;
     size_t num_groups;
     const char *nccl_version; /* or NULL */
 } hb_distributed_info;
+
+/** This process's rank and the job's size as its launcher put them into the environment: Open MPI,
+ * MVAPICH, PMI (MPICH, Intel, Cray), PMIx, Flux, PALS, Slurm, torchrun, in this order, or the
+ * variable that HIPBOARD_RANK_FROM names. `backend` is "mpi", of torchrun NULL; a constant text.
+ * HB_ERROR_NOT_FOUND: there is no launcher, or it does not tell how many ranks there are. */
+HB_API hb_result hb_distributed_from_environment(hb_distributed_info *info);
+
+/** All that the launcher tells. Numbers that it does not tell are -1. */
+typedef struct hb_launch_info {
+    size_t struct_size;
+    const char *launcher; /* a constant text; NULL: there is none */
+    int64_t rank, world_size;
+    int64_t local_rank, local_size; /* on this node */
+    int64_t node;                   /* counted from 0; where the launcher does not tell it, as if
+                                       ranks stood on the nodes one behind the other */
+    bool first_process;             /* the one that its rank begins with: no helper of it */
+} hb_launch_info;
+#define HB_LAUNCH_INFO_INIT HB_SIZED_(hb_launch_info)
+/** HB_ERROR_NOT_FOUND: there is no launcher; `info` is filled all the same. */
+HB_API hb_result hb_launch_info_get(hb_launch_info *info);
 
 typedef struct hb_profiler_options {
     size_t struct_size;
@@ -405,8 +429,10 @@ enum hb_export_flags {
  * `<dir>/<worker_name>.<time_ns>.pt.trace.json[.gz]`, written by a background thread and renamed
  * into place when whole. `dir` is one place from hb_profiler_create() on, and one directory from
  * hb_profiler_start() on, also when the program changes its working directory or its root, or
- * somebody renames the directory. `worker_name` NULL or "": "<hostname>_<pid>". A worker name with
- * '/' is refused by hb_profiler_create(). When writing fails, the error is reported by the next
+ * somebody renames the directory. `worker_name` NULL or "": "<hostname>_<pid>", and of a
+ * rank of a job "<hostname>_<rank>", the rank with as many digits as the last one has, and "-<pid>"
+ * behind it in processes that the rank's first one started. A worker name with '/' is refused by
+ * hb_profiler_create(). When writing fails, the error is reported by the next
  * step, flush or stop and once on stderr, and the records stay in the spool for `hipboard recover`.
  *
  * Beside them goes an event file: step times by role, memory, utilisation, top operators and more,

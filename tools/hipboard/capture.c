@@ -315,11 +315,20 @@ static void read_plan(void)
     plan.last = HB_ACTION_NONE;
 }
 
+/* TensorBoard mixes what several event files of a directory say, so one process of a run writes
+ * one; of a job's ranks the profiler knows which. */
+static bool keeps_event_file(void)
+{
+    hb_launch_info launch = HB_LAUNCH_INFO_INIT;
+    bool is_rank = hb_launch_info_get(&launch) == HB_OK && launch.world_size > 1;
+    return is_rank ? launch.first_process : number(CAPTURE_MAIN) == getpid();
+}
+
 static hb_profiler *make_profiler(const char *dir)
 {
     hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
     unsigned flags = (unsigned)number(CAPTURE_FLAGS) | HB_SKIP_EMPTY;
-    if (number(CAPTURE_MAIN) != getpid()) flags |= HB_NO_EVENT_FILE;
+    if (!keeps_event_file()) flags |= HB_NO_EVENT_FILE;
     o.activities = (unsigned)number(CAPTURE_ACTIVITIES);
     o.profile_memory = true;
     o.yields = true;

@@ -23,6 +23,7 @@
 #include "capture.h"
 #include "launch.h"
 #include "options.h"
+#include "rank_list.h"
 #include "record_values.h"
 #include "text.h"
 
@@ -39,7 +40,9 @@ typedef struct request {
     const char *metric; /* or NULL */
     size_t max_cycles;
     bool gzip, kineto, quiet;
+    const char *ranks, *rank_from; /* or NULL */
     /* made from it */
+    hb_launch_info launch;
     char library[PATH_MAX], full_dir[PATH_MAX];
     char run[64];      /* tells this run's processes from others */
     char link_dir[64]; /* holds a link to the library's directory; "" when there is none */
@@ -154,18 +157,10 @@ static void preload_for_rocprofiler(const request *r)
     if (hb_part_path(ROCPROFILER_LIBRARY, library, sizeof library) == HB_OK) preload(library);
 }
 
-/* TensorBoard mixes what several event files of a directory say, so one process of a parallel run
- * writes one: the first, by the word of whatever launched it. */
-static bool is_first_of_its_run(void)
+/* Of ranks that record themselves one by one, under a launcher, the first one speaks. */
+static bool speaks(const request *r)
 {
-    static const char *const ranks[] = {
-        "OMPI_COMM_WORLD_RANK", "PMIX_RANK",      "PMI_RANK", "MV2_COMM_WORLD_RANK",
-        "SLURM_PROCID",         "FLUX_TASK_RANK", "RANK"};
-    for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++) {
-        const char *rank = getenv(ranks[i]);
-        if (rank) return strcmp(rank, "0") == 0;
-    }
-    return true;
+    return r->launch.rank <= 0;
 }
 
 /* In the program's process, before it begins. */
@@ -175,7 +170,8 @@ static void tell(void *context)
     setenv(CAPTURE_DIR, r->full_dir, 1);
     set_number(CAPTURE_ACTIVITIES, r->activities);
     set_number(CAPTURE_FLAGS, export_flags(r));
-    set_number(CAPTURE_MAIN, is_first_of_its_run() ? getpid() : 0);
+    set_number(CAPTURE_MAIN, getpid());
+    if (r->launch.rank >= 0) set_number("HIPBOARD_RANK_PROCESS", getpid());
     set_number(CAPTURE_DELAY, r->delay_ns);
     set_number(CAPTURE_DURATION, r->duration_ns);
     set_number(CAPTURE_SLICE, r->slice_ns);
@@ -364,6 +360,7 @@ static void conclude(const request *r, const char *program, int64_t start_ns)
         (void)hb_recover(r->full_dir, export_flags(r) | HB_SKIP_EMPTY, report_recovered, NULL);
     found n = look_into(r, start_ns);
     unsigned traces = n.traces;
+    if (!speaks(r)) return;
     /* A child that was forked just before the end may have no records yet. */
     if (traces == 0 && (n.running || has_processes(r)))
         fprintf(stderr,
@@ -376,6 +373,60 @@ static void conclude(const request *r, const char *program, int64_t start_ns)
     else if (!r->quiet && isatty(STDERR_FILENO))
         fprintf(stderr, "hipboard: %u trace%s in %s; look at %s with: tensorboard --logdir %s\n",
                 traces, traces == 1 ? "" : "s", r->dir, traces == 1 ? "it" : "them", r->dir);
+}
+
+/* ---- ranks ---- */
+
+/* Such a program starts others, on other machines, too, where nobody hears of hipboard. */
+static bool is_launcher(const char *program)
+{
+    static const char *const names[] = {
+        "mpirun",       "mpiexec", "mpirun.openmpi", "orterun",       "mpiexec.openmpi",
+        "mpirun.mpich", "prterun", "mpiexec.mpich",  "mpiexec.hydra", "prun",
+        "srun",         "jsrun",   "aprun",          "torchrun",      "flux"};
+    const char *slash = strrchr(program, '/'), *name = slash ? slash + 1 : program;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0) return true;
+    return false;
+}
+
+static void tell_of_order(const request *r, const char *program)
+{
+    if (r->quiet || r->launch.rank >= 0 || !is_launcher(program)) return;
+    fprintf(stderr,
+            "hipboard: %s starts ranks on other machines without hipboard; for these put it first: "
+            "%s ... hipboard record ... PROGRAM\n",
+            program, program);
+}
+
+/* False when there is something wrong with the options about ranks; says what. */
+static bool find_rank(request *r)
+{
+    if (r->ranks && !rank_list_is_valid(r->ranks)) {
+        (void)usage_error("record", "--ranks: " RANK_LIST_EXPECTED);
+        return false;
+    }
+    if (r->rank_from) setenv("HIPBOARD_RANK_FROM", r->rank_from, 1);
+    r->launch = (hb_launch_info)HB_LAUNCH_INFO_INIT;
+    bool launched = hb_launch_info_get(&r->launch) == HB_OK;
+    if (r->rank_from && !getenv(r->rank_from)) {
+        (void)usage_error("record", "--rank-from: there is no such environment variable");
+        return false;
+    }
+    if (!r->ranks || launched) return true;
+    (void)usage_error("record", "--ranks: no launcher has told this process its rank; put "
+                                "`hipboard record` behind mpirun or srun, or name the variable "
+                                "that holds the rank by --rank-from");
+    return false;
+}
+
+/* Instead of this process, as if hipboard were not there. */
+static int run_untouched(char **program)
+{
+    execvp(program[0], program);
+    int error = errno;
+    fail(program[0], strerror(error));
+    return error == ENOENT ? 127 : 126;
 }
 
 /* ---- the command ---- */
@@ -433,6 +484,9 @@ static int run(arguments *args)
     bool triggers = r.signal || r.slow_step || r.hip_errors || r.metric;
     if (!r.on_demand && !has_ring(&r.ring) && triggers)
         return usage_error("record", "--trigger-... are of use with --on-demand and --ring only");
+    if (!find_rank(&r)) return EXIT_USAGE;
+    if (r.ranks && !rank_list_has(r.ranks, &r.launch)) return run_untouched(args->words);
+    tell_of_order(&r, args->words[0]);
     return record(&r, args->words);
 }
 
@@ -473,6 +527,13 @@ static const option_spec options[] = {
      "time the kernel of one in N launches only, which costs the program less; calls stay complete "
      "(HIP since 5.4, without rocprofiler-sdk)",
      INTO_BY(take_sampling, kernel_sampling)},
+    {0, "ranks", "LIST",
+     "record some ranks of a parallel job only: 0,8-15, every:64 or node:0; the others run "
+     "untouched",
+     INTO(ranks)},
+    {0, "rank-from", "VARIABLE",
+     "the environment variable that holds the rank, of a launcher that hipboard does not know",
+     INTO(rank_from)},
     {0, "gzip", NULL, "write .pt.trace.json.gz", INTO(gzip)},
     {0, "dialect", DIALECTS, "tensorboard by default", INTO_BY(take_kineto, kineto)},
     {'q', "quiet", NULL, "say nothing when all is well", INTO(quiet)},
@@ -489,13 +550,18 @@ const command cmd_record = {
              "and what it marks through hipboard's own interface. Then: tensorboard --logdir "
              "LOGDIR",
     .options = options,
-    .notes = "Steps are those of the program's own profiler, if it uses hipboard (it then decides "
-             "what is recorded while it runs, and its cycles come into LOGDIR, too), or its roctx "
-             "ranges named ProfilerStep#N; else slices of time.\n"
-             "\n"
-             "The program's output, signals and results are its own, and so is the exit status; "
-             "126 and 127 when it can't be run or found. Records of processes that are killed "
-             "become traces as well. Statically linked and set-user-id programs can't be recorded.",
+    .notes =
+        "Steps are those of the program's own profiler, if it uses hipboard (it then decides "
+        "what is recorded while it runs, and its cycles come into LOGDIR, too), or its roctx "
+        "ranges named ProfilerStep#N; else slices of time.\n"
+        "\n"
+        "The program's output, signals and results are its own, and so is the exit status; "
+        "126 and 127 when it can't be run or found. Records of processes that are killed "
+        "become traces as well. Statically linked and set-user-id programs can't be recorded.\n"
+        "\n"
+        "Of a parallel job each rank is recorded by a command of its own: mpirun -n 4 hipboard "
+        "record -o LOGDIR PROGRAM, srun likewise. Its traces are named <host>_<rank>, and rank 0 "
+        "says what came of it.",
     .least = 1,
     .most = MANY,
     .wanted = "no program is given",

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "base/launcher.h"
 
 #define PREFIX ".hipboard-"
 #define SUFFIX ".tmp"
@@ -116,13 +117,8 @@ static bool is_new(const struct stat *dir)
  * through one is dear: its first one does it for all. */
 static bool is_first_of_job(void)
 {
-    static const char *const ranks[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK",
-                                        "SLURM_PROCID"};
-    for (size_t i = 0; i < HB_ARRAY_LEN(ranks); i++) {
-        const char *rank = secure_getenv(ranks[i]);
-        if (rank && *rank) return strcmp(rank, "0") == 0;
-    }
-    return true;
+    hb_launcher launcher;
+    return !hb_launcher_find(&launcher) || launcher.rank == 0;
 }
 
 void hb_leftovers_sweep_once(int dir_fd, const char *path)

@@ -5,10 +5,11 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "base/files.h"
 #include "base/guard.h"
+#include "base/launcher.h"
 #include "profiler/control.h"
 
 typedef struct tensorboard_handler {
@@ -22,19 +23,20 @@ typedef struct chained_handlers {
 } chained_handlers;
 
 static const tensorboard_handler *ours(const hb_trace_handler *handler);
+static const chained_handlers *chain_of(const hb_trace_handler *handler);
 
 static bool is_blank(const char *text)
 {
     return !text || !*text;
 }
 
-/* "<hostname>_<pid>" unless a name is given; from malloc. */
+/* From malloc. */
 static char *worker_or_default(const char *worker)
 {
-    char host[256], *name = NULL;
+    char name[320];
     if (!is_blank(worker)) return strdup(worker);
-    hb_host_name(host, sizeof host);
-    return asprintf(&name, "%s_%d", host, (int)getpid()) < 0 ? NULL : name;
+    hb_launcher_worker(name, sizeof name);
+    return strdup(name);
 }
 
 static hb_result check(const char *dir, const char *worker)
@@ -93,13 +95,23 @@ hb_result hb_handler_place(const hb_profiler *prof, hb_trace_place *place)
     return find_place(prof, ours(&prof->options.on_trace_ready), place);
 }
 
+static bool are_one_directory(const char *a, const char *b)
+{
+    struct stat first, second;
+    return stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
+}
+
 static hb_result tensorboard_ready(hb_profiler *prof, void *context)
 {
-    const tensorboard_handler *h = context;
+    const tensorboard_handler *h = context, *own = ours(&prof->options.on_trace_ready);
     hb_trace_place place;
+    /* The cycle of a profiler that this one yielded to: its numbers go to its own directory, and so
+     * has its trace, where that is the same one. */
+    bool is_others = own && own != h && chain_of(&prof->options.on_trace_ready) == NULL;
+    if (is_others && are_one_directory(own->dir->path, h->dir->path)) return HB_OK;
     HB_TRY(find_place(prof, h, &place));
-    /* The cycle of a profiler that this one yielded to: its numbers go to its own directory. */
-    if (ours(&prof->options.on_trace_ready) != h) place.flags |= HB_NO_EVENT_FILE;
+    if (own != h) place.flags |= HB_NO_EVENT_FILE;
     return hb_worker_submit(prof, prof->last_cycle, &place);
 }
 

@@ -16,6 +16,7 @@
 #include "profiler/arbitration.h"
 #include "profiler/control.h"
 #include "profiler/cycles.h"
+#include "profiler/distributed.h"
 #include "profiler/run_log.h"
 #include "profiler/schedule.h"
 #include "profiler/trigger.h"
@@ -212,11 +213,13 @@ static bool is_set(const char *variable)
 
 static hb_result copy_options(hb_profiler *prof, const hb_profiler_options *o)
 {
+    hb_distributed_info distributed;
+    HB_TRY(hb_distributed_complete(&o->distributed, &distributed));
     prof->options = *o;
-    prof->ranks = HB_MAX(o->distributed.world_size, 1);
+    prof->ranks = HB_MAX(distributed.world_size, 1);
     /* TensorBoard would mix those of one directory. */
     prof->logs_events = hb_handler_logs_events(&o->on_trace_ready) &&
-                        (prof->ranks == 1 || o->distributed.rank == 0);
+                        (prof->ranks == 1 || distributed.rank == 0);
     prof->options.distributed = (hb_distributed_info){0};
     prof->options.spool_dir = NULL;
     if (o->spool_dir && !(prof->spool_dir = hb_absolute_path(o->spool_dir)))
@@ -224,7 +227,7 @@ static hb_result copy_options(hb_profiler *prof, const hb_profiler_options *o)
     HB_TRY(hb_handler_fix_dirs(&prof->options.on_trace_ready));
     prof->sync = o->sync || is_set("HIPBOARD_FSYNC");
     HB_TRY(hb_trigger_take_options(prof, o));
-    return hb_distributed_json(&o->distributed, &prof->distributed_json);
+    return hb_distributed_json(&distributed, &prof->distributed_json);
 }
 
 static hb_profiler *profiler_new(void)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What users add to the traces: key by key, before the start, and about their place in a
- * distributed run.
+ * What users add to the traces: key by key, and before the start.
  */
 #ifndef HB_PROFILER_USER_METADATA_H
 #define HB_PROFILER_USER_METADATA_H
@@ -22,8 +21,5 @@ void hb_metadata_repeat(const hb_profiler *prof);
 
 /** Forgets what was preset or added between cycles. */
 void hb_metadata_drop(hb_profiler *prof);
-
-/** torch's distributedInfo as JSON text from malloc; *json is NULL when world_size is 0. */
-hb_result hb_distributed_json(const hb_distributed_info *info, char **json);
 
 #endif

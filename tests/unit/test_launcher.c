@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A rank as launchers tell it, the names of its traces, and what is said of backends.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <hipboard/hipboard.h>
+
+#include "base/files.h"
+#include "base/launcher.h"
+
+static const char *const variables[] = {
+    "OMPI_COMM_WORLD_RANK",
+    "OMPI_COMM_WORLD_SIZE",
+    "OMPI_COMM_WORLD_LOCAL_RANK",
+    "OMPI_COMM_WORLD_LOCAL_SIZE",
+    "MV2_COMM_WORLD_RANK",
+    "MV2_COMM_WORLD_SIZE",
+    "PMI_RANK",
+    "PMI_SIZE",
+    "MPI_LOCALRANKID",
+    "MPI_LOCALNRANKS",
+    "PMIX_RANK",
+    "FLUX_TASK_RANK",
+    "FLUX_JOB_SIZE",
+    "FLUX_TASK_LOCAL_ID",
+    "PALS_RANKID",
+    "SLURM_PROCID",
+    "SLURM_NTASKS",
+    "SLURM_LOCALID",
+    "SLURM_NODEID",
+    "SLURM_JOB_ID",
+    "SLURM_STEP_ID",
+    "SLURM_STEP_NUM_TASKS",
+    "RANK",
+    "WORLD_SIZE",
+    "LOCAL_RANK",
+    "LOCAL_WORLD_SIZE",
+    "GROUP_RANK",
+    "MY_RANK",
+    HB_LAUNCHER_RANK_FROM,
+    HB_LAUNCHER_FIRST,
+};
+
+static int no_launcher(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        unsetenv(variables[i]);
+    return 0;
+}
+
+/* "A=1 B=2" into the environment, and what is found of it. */
+static hb_launch_info with(const char *settings)
+{
+    char copy[400], *rest = copy;
+    hb_launch_info info = HB_LAUNCH_INFO_INIT;
+    no_launcher(NULL);
+    snprintf(copy, sizeof copy, "%s", settings);
+    for (char *one; (one = strsep(&rest, " "));) {
+        char *value = strchr(one, '=');
+        *value++ = '\0';
+        setenv(one, value, 1);
+    }
+    (void)hb_launch_info_get(&info);
+    return info;
+}
+
+static void each_launcher_is_understood(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *settings, *launcher;
+        int64_t rank, size, local_rank, node;
+    } cases[] = {
+        {"OMPI_COMM_WORLD_RANK=5 OMPI_COMM_WORLD_SIZE=8 OMPI_COMM_WORLD_LOCAL_RANK=1 "
+         "OMPI_COMM_WORLD_LOCAL_SIZE=4 PMIX_RANK=5",
+         "Open MPI", 5, 8, 1, 1},
+        {"MV2_COMM_WORLD_RANK=3 MV2_COMM_WORLD_SIZE=4", "MVAPICH", 3, 4, -1, -1},
+        {"PMI_RANK=2 PMI_SIZE=4 MPI_LOCALRANKID=2 MPI_LOCALNRANKS=4", "PMI", 2, 4, 2, 0},
+        {"PMIX_RANK=2", "PMIx", 2, -1, -1, -1},
+        {"PMIX_RANK=2 SLURM_STEP_NUM_TASKS=6 SLURM_LOCALID=0 SLURM_NODEID=1", "PMIx", 2, 6, 0, 1},
+        {"FLUX_TASK_RANK=1 FLUX_JOB_SIZE=2 FLUX_TASK_LOCAL_ID=0", "Flux", 1, 2, 0, -1},
+        {"PALS_RANKID=9 PMI_SIZE=16", "PALS", 9, 16, -1, -1},
+        {"SLURM_PROCID=7 SLURM_NTASKS=8 SLURM_LOCALID=3 SLURM_NODEID=1", "Slurm", 7, 8, 3, 1},
+        {"RANK=1 WORLD_SIZE=2 LOCAL_RANK=1", "torchrun", 1, 2, 1, -1},
+        /* an mpirun in an allocation: every rank inherits Slurm's 0 */
+        {"SLURM_PROCID=0 SLURM_NTASKS=1 SLURM_STEP_ID=0 OMPI_COMM_WORLD_RANK=3 "
+         "OMPI_COMM_WORLD_SIZE=4",
+         "Open MPI", 3, 4, -1, -1},
+        /* a batch script: Slurm's numbers, and no step */
+        {"SLURM_JOB_ID=77 SLURM_PROCID=0 SLURM_NTASKS=64", NULL, -1, -1, -1, -1},
+        /* no numbers, and a size that can't be */
+        {"OMPI_COMM_WORLD_RANK=first RANK=1 WORLD_SIZE=4", "torchrun", 1, 4, -1, -1},
+        {"PMI_RANK=4 PMI_SIZE=4", "PMI", 4, -1, -1, -1},
+        {"HIPBOARD_RANK_FROM=MY_RANK MY_RANK=6 PMI_RANK=1 PMI_SIZE=8", "the named variable", 6, 8,
+         -1, -1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hb_launch_info info = with(cases[i].settings);
+        bool right = info.rank == cases[i].rank && info.world_size == cases[i].size &&
+                     info.local_rank == cases[i].local_rank && info.node == cases[i].node;
+        if (!right)
+            fail_msg("%s: rank %d of %d, local %d, node %d", cases[i].settings, (int)info.rank,
+                     (int)info.world_size, (int)info.local_rank, (int)info.node);
+        if (cases[i].launcher)
+            assert_string_equal(info.launcher, cases[i].launcher);
+        else
+            assert_null(info.launcher);
+    }
+}
+
+static void distributed_info_comes_of_it(void **state)
+{
+    (void)state;
+    hb_distributed_info info;
+    with("OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2");
+    assert_int_equal(hb_distributed_from_environment(&info), HB_OK);
+    assert_string_equal(info.backend, "mpi");
+    assert_int_equal(info.rank, 1);
+    assert_int_equal(info.world_size, 2);
+    with("PMIX_RANK=3");
+    assert_int_equal(hb_distributed_from_environment(&info), HB_ERROR_NOT_FOUND);
+    assert_non_null(strstr(hb_last_error(), "rank 3, and not of how many"));
+    no_launcher(NULL);
+    assert_int_equal(hb_distributed_from_environment(&info), HB_ERROR_NOT_FOUND);
+}
+
+/* In a process of its own, which `settings` say to be a rank's first; then in a child of it. */
+static void worker_is(const char *settings, const char *rank, bool child)
+{
+    char host[256], expected[400], name[320];
+    int status;
+    hb_host_name(host, sizeof host);
+    fflush(NULL);
+    pid_t first = fork();
+    if (first == 0) {
+        with(settings);
+        snprintf(name, sizeof name, "%d", (int)getpid());
+        setenv(HB_LAUNCHER_FIRST, name, 1);
+        if (child && fork()) {
+            wait(&status);
+            _exit(WEXITSTATUS(status));
+        }
+        if (child)
+            snprintf(expected, sizeof expected, "%s_%s-%d", host, rank, (int)getpid());
+        else
+            snprintf(expected, sizeof expected, "%s_%s", host, rank);
+        hb_launcher_worker(name, sizeof name);
+        _exit(strcmp(name, expected) != 0);
+    }
+    assert_int_equal(waitpid(first, &status, 0), first);
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void workers_stand_in_rank_order(void **state)
+{
+    (void)state;
+    worker_is("PMI_RANK=7 PMI_SIZE=8", "7", false);
+    worker_is("PMI_RANK=7 PMI_SIZE=11", "07", false);
+    worker_is("PMI_RANK=17 PMI_SIZE=1000", "017", false);
+    worker_is("PMI_RANK=7 PMI_SIZE=11", "07", true);
+    worker_is("PMIX_RANK=12", "12", false);
+}
+
+static void a_job_of_one_rank_is_named_as_any_program(void **state)
+{
+    (void)state;
+    char name[320], expected[300], host[256];
+    with("PMI_RANK=0 PMI_SIZE=1");
+    hb_host_name(host, sizeof host);
+    snprintf(expected, sizeof expected, "%s_%d", host, (int)getpid());
+    hb_launcher_worker(name, sizeof name);
+    assert_string_equal(name, expected);
+}
+
+static void backends_are_understood_or_refused(void **state)
+{
+    (void)state;
+    static const char *const good[] = {
+        "nccl", "RCCL", "openmpi", "MPICH", "gloo", "cpu:gloo,cuda:nccl", "", NULL};
+    static const char *const bad[] = {"ncll", "tcp", "cpu:tcp", "cpu:gloo,nccl"};
+    no_launcher(NULL);
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+        o.distributed = (hb_distributed_info){.backend = good[i], .world_size = 2};
+        hb_profiler *prof = hb_profiler_create(&o);
+        if (!prof) fail_msg("%s: %s", good[i] ? good[i] : "NULL", hb_last_error());
+        hb_profiler_destroy(prof);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+        o.distributed = (hb_distributed_info){.backend = bad[i], .world_size = 2};
+        assert_null(hb_profiler_create(&o));
+        assert_non_null(strstr(hb_last_error(), bad[i]));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_launcher_is_understood),
+        cmocka_unit_test(distributed_info_comes_of_it),
+        cmocka_unit_test(workers_stand_in_rank_order),
+        cmocka_unit_test(a_job_of_one_rank_is_named_as_any_program),
+        cmocka_unit_test(backends_are_understood_or_refused),
+    };
+    return cmocka_run_group_tests(tests, no_launcher, no_launcher);
+}
