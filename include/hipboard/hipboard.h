@@ -405,8 +405,8 @@ typedef struct hb_lost {
     uint64_t too_big;      /* kept, but without inputs or stack over 64 KiB */
     uint64_t unbalanced;   /* scopes that had to be closed by an outer one's end */
     uint64_t memory;       /* no memory for a thread's state */
-    uint64_t interrupted;  /* recording calls that a thread never left: it was cancelled, or left by
-                              siglongjmp() or exit() */
+    uint64_t interrupted;  /* recording calls that a thread never left (cancelled, siglongjmp(),
+                              exit()), or only after the end of the cycle that they began in */
 } hb_lost;
 HB_API hb_result hb_profiler_lost(const hb_profiler *prof, hb_lost *lost);
 

@@ -100,7 +100,9 @@ static inline uint64_t hb_session_lost_of(const hb_session *session, enum hb_los
 /** The thread records into the running session from now on; false when that is no longer `epoch`.
  */
 HB_COLD bool hb_record_attach(hb_thread *t, uint32_t epoch);
-/** Room for `bytes`; false when the spool is full (counted). */
+/** The same with whichever session runs; false when none does. */
+HB_COLD bool hb_record_join(hb_thread *t);
+/** Room for `bytes`; false when the spool is full or the session has ended (counted). */
 HB_COLD bool hb_record_next_chunk(hb_thread *t, uint32_t bytes);
 /** At the thread's end. */
 void hb_record_leave_chunk(hb_thread *t);
@@ -110,7 +112,7 @@ static inline hb_thread *hb_record_enter_at(const void *frame)
     hb_thread *t = hb_thread_begin_at(frame);
     if (HB_UNLIKELY(!t)) return NULL;
     uint32_t epoch = __atomic_load_n(hb_live_epoch, __ATOMIC_ACQUIRE);
-    if (HB_UNLIKELY(epoch == 0 || (t->epoch != epoch && !hb_record_attach(t, epoch)))) {
+    if (HB_UNLIKELY(epoch == 0 || (t->epoch != epoch && !hb_record_join(t)))) {
         hb_thread_leave(t);
         return NULL;
     }

@@ -31,6 +31,15 @@ HB_COLD bool hb_record_attach(hb_thread *t, uint32_t epoch)
     return true;
 }
 
+HB_COLD bool hb_record_join(hb_thread *t)
+{
+    uint32_t epoch;
+    do {
+        epoch = __atomic_load_n(hb_live_epoch, __ATOMIC_ACQUIRE);
+    } while (epoch && t->epoch != epoch && !hb_record_attach(t, epoch));
+    return epoch != 0;
+}
+
 /* Whether the thread's chunk is one of the present session, which may be written to. */
 static bool has_chunk(const hb_thread *t)
 {
@@ -134,13 +143,15 @@ static void show_chunk(hb_thread *t, uint32_t index, hb_chunk *former)
 HB_COLD bool hb_record_next_chunk(hb_thread *t, uint32_t bytes)
 {
     hb_chunk_pool *pool = &t->spool->pool;
-    /* A call that stood still until its session was given up has none. */
-    bool lasts = __atomic_load_n(hb_live_epoch, __ATOMIC_ACQUIRE) == t->epoch;
+    /* A call that stood still until its session had ended has none; what it would have recorded is
+     * lost to the next one, and to nobody when there is none. */
+    uint32_t live = __atomic_load_n(hb_live_epoch, __ATOMIC_ACQUIRE);
+    bool lasts = live == t->epoch;
     hb_chunk *former = t->former, *chunk = lasts ? resume(t, bytes) : NULL;
     if (!chunk) former = NULL;
     if (!chunk && lasts) chunk = take_chunk(t);
     if (!chunk) {
-        hb_lost_add(HB_LOST_BUFFER_FULL);
+        if (live) hb_lost_add(lasts ? HB_LOST_BUFFER_FULL : HB_LOST_INTERRUPTED);
         return false;
     }
     if (t->sequence == 0) prctl(PR_GET_NAME, t->system_name);
