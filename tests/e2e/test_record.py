@@ -106,6 +106,43 @@ def test_a_main_that_leaves_by_pthread_exit_ends_the_program(tmp_path, options, 
     assert not list((tmp_path / "log").glob(".*")), "something is left behind"
 
 
+LEAVES_SLOWLY = """
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+static const char *ending;
+static void wait_for_a_signal(void)
+{
+    close(open(ending, O_WRONLY | O_CREAT, 0600));
+    for (;;) pause();
+}
+int main(int argc, char **argv)
+{
+    ending = argv[1];
+    atexit(wait_for_a_signal);
+    pthread_exit(NULL);
+}
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["--on-demand"]], ids=["all", "on-demand"])
+def test_after_pthread_exit_in_main_a_program_obeys_sigterm(tmp_path, options):
+    """The last thread, in which the exit handlers run, is one that takes signals."""
+    subprocess.run(["cc", "-x", "c", "-", "-pthread", "-o", tmp_path / "last"],
+                   input=LEAVES_SLOWLY, text=True, check=True)
+    ending = tmp_path / "ending"
+    command = [HIPBOARD, "record", *options, "-o", tmp_path / "log", "--", tmp_path / "last", ending]
+    with subprocess.Popen(command, start_new_session=True) as program:
+        try:
+            while program.poll() is None and not ending.exists():
+                time.sleep(0.02)
+            program.send_signal(signal.SIGTERM)
+            assert program.wait(timeout=60) in (-signal.SIGTERM, 128 + signal.SIGTERM)
+        finally:
+            program.poll() is None and os.killpg(program.pid, signal.SIGKILL)
+
+
 def test_a_program_without_hip_keeps_its_output_and_status_and_is_explained(tmp_path):
     script = "import sys; print('out'); print('err', file=sys.stderr); sys.exit(3)"
     done = record("-o", tmp_path, "--", sys.executable, "-c", script)

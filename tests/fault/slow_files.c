@@ -30,6 +30,7 @@
 #include <hipboard/hipboard.h>
 
 enum { THREADS = 4, STEPS = 10, SCOPES = 2000, MOST_WAITING = 256 };
+enum { FLOOD = 2000000, MOST_BYTES = 16 << 20 };
 
 typedef struct worst {
     long scope_ns, scalar_ns, step_ns;
@@ -39,7 +40,7 @@ typedef struct worst {
 static struct shared {
     _Atomic int listener, recording[THREADS + 1];
     worst worst[THREADS + 1];
-    long calls, by_recording, first_bad;
+    long calls, by_recording, first_bad, over_limit, lost_otherwise;
 } * shared;
 
 static long now_ns(void)
@@ -92,16 +93,41 @@ static void *record_all(void *arg)
     return NULL;
 }
 
+static hb_profiler *start(hb_profiler_options *o, const char *dir)
+{
+    o->activities = HB_ACTIVITY_CPU;
+    o->on_trace_ready = hb_tensorboard_trace_handler(dir, "slow", 0);
+    hb_profiler *prof = hb_profiler_create(o);
+    errno = 0;
+    if (!prof || hb_profiler_start(prof) != HB_OK) die("start");
+    return prof;
+}
+
+/* More at once than max_record_bytes holds, for a disk that takes none of it meanwhile: what does
+ * not fit is counted, and only that is lost. */
+static int flood(const char *dir)
+{
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    hb_lost lost = {.struct_size = sizeof lost};
+    o.max_record_bytes = MOST_BYTES;
+    hb_profiler *prof = start(&o, dir);
+    for (long i = 0; i < FLOOD; i++) {
+        hb_scope s = hb_record_function("slow scope");
+        hb_scope_end(&s);
+    }
+    if (hb_profiler_stop(prof) != HB_OK || hb_profiler_lost(prof, &lost) != HB_OK) die("stop");
+    shared->over_limit = (long)lost.buffer_full;
+    shared->lost_otherwise = (long)(lost.reentrant + lost.memory + lost.interrupted);
+    hb_profiler_destroy(prof);
+    return 0;
+}
+
 static int program(const char *dir)
 {
     pthread_t threads[THREADS];
     hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
-    o.activities = HB_ACTIVITY_CPU;
     o.schedule = hb_schedule_make(.active = 1);
-    o.on_trace_ready = hb_tensorboard_trace_handler(dir, "slow", 0);
-    hb_profiler *prof = hb_profiler_create(&o);
-    errno = 0;
-    if (!prof || hb_profiler_start(prof) != HB_OK) die("start");
+    hb_profiler *prof = start(&o, dir);
     for (long i = 0; i < THREADS; i++)
         if (pthread_create(&threads[i], NULL, record_all, (void *)i) != 0) die("a thread");
     while (atomic_load(&ready) < THREADS)
@@ -236,7 +262,7 @@ static void answer(int listener, pid_t child, long delay_ns)
     }
 }
 
-static void run(const char *dir, long delay_ns)
+static void run(int (*what)(const char *), const char *dir, long delay_ns)
 {
     memset(shared, 0, sizeof *shared);
     atomic_store(&shared->listener, -1);
@@ -244,7 +270,7 @@ static void run(const char *dir, long delay_ns)
     if (child == 0) {
         int listener = ask_about_file_calls();
         atomic_store(&shared->listener, listener < 0 ? -2 : listener);
-        exit(listener < 0 ? 2 : program(dir));
+        exit(listener < 0 ? 2 : what(dir));
     }
     while (atomic_load(&shared->listener) == -1)
         usleep(1000);
@@ -287,20 +313,34 @@ static bool report(const char *what, const char *dir)
     return shared->by_recording == 0 && found == made;
 }
 
+static bool report_flood(const char *what, const char *dir)
+{
+    long found = scopes_in(dir);
+    printf("%-16s %d scopes with max_record_bytes = %d: %ld in the trace, %ld over it, %ld lost "
+           "otherwise\n",
+           what, FLOOD, MOST_BYTES, found, shared->over_limit, shared->lost_otherwise);
+    return found + shared->over_limit == FLOOD && shared->lost_otherwise == 0;
+}
+
+static bool try_it(const char *what, int (*run_it)(const char *), long delay_ns,
+                   bool (*report_it)(const char *, const char *))
+{
+    char dir[] = "/tmp/hipboard-slow-XXXXXX", command[200];
+    if (!mkdtemp(dir)) die("a directory");
+    run(run_it, dir, delay_ns);
+    bool good = report_it(what, dir);
+    fflush(stdout);
+    snprintf(command, sizeof command, "rm -r %s", dir);
+    return system(command) == 0 && good;
+}
+
 int main(int argc, char **argv)
 {
-    long delay_ms = argc > 1 ? atol(argv[1]) : 700;
-    char dirs[2][64] = {"/tmp/hipboard-fast-XXXXXX", "/tmp/hipboard-slow-XXXXXX"}, command[200];
-    bool good = true;
+    long delay_ns = (argc > 1 ? atol(argv[1]) : 700) * 1000000;
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) die("memory");
-    for (int i = 0; i < 2; i++) {
-        if (!mkdtemp(dirs[i])) die("a directory");
-        run(dirs[i], i ? delay_ms * 1000000 : 0);
-        good = report(i ? "each call slow" : "as it is", dirs[i]) && good;
-        fflush(stdout);
-        snprintf(command, sizeof command, "rm -r %s", dirs[i]);
-        if (system(command) != 0) good = false;
-    }
+    bool good = try_it("as it is", program, 0, report);
+    good = try_it("each call slow", program, delay_ns, report) && good;
+    good = try_it("too much at once", flood, delay_ns, report_flood) && good;
     return good ? 0 : 1;
 }

@@ -8,7 +8,10 @@
 
 #include <dirent.h>
 #include <limits.h>
+#include <pthread.h>
 #include <semaphore.h>
+
+#include "../unit/trapped.h"
 
 static sem_t may_end;
 
@@ -104,6 +107,59 @@ static void a_step_returns_while_kernels_run(void **state)
     }
     remove_all(dir);
 }
+
+/* ---- no file call ---- */
+
+enum { STEPS = 20, FREE_STEPS = 5 }; /* in the first ones threads are started, which inherit it */
+
+static sem_t launched, stepped;
+
+/* It launches nothing itself: what the runtime does is not hipboard's. */
+static void *step_trapped(void *prof)
+{
+    for (int i = 0; i < STEPS; i++) {
+        if (i == FREE_STEPS && !trap_calls_of_files()) atomic_store(&first_call, -2);
+        sem_wait(&launched);
+        if (hb_profiler_step(prof) != HB_OK) atomic_store(&first_call, -3);
+        sem_post(&stepped);
+    }
+    return NULL;
+}
+
+static void a_step_makes_no_file_call(void **state)
+{
+    (void)state;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    skip(); /* they make some themselves */
+#endif
+    pthread_t thread;
+    char dir[] = "/tmp/hipboard-late-XXXXXX";
+    assert_non_null(mkdtemp(dir));
+    sem_init(&launched, 0, 0);
+    sem_init(&stepped, 0, 0);
+    hb_profiler *prof = start_cycles(dir);
+    assert_int_equal(pthread_create(&thread, NULL, step_trapped, prof), 0);
+    for (int i = 0; i < STEPS; i++) {
+        sem_post(&may_end);
+        HIP_OK(launch_vadd(0, 1, NULL, NULL));
+        HIP_OK(hipDeviceSynchronize());
+        sem_post(&launched);
+        sem_wait(&stepped);
+    }
+    pthread_join(thread, NULL);
+    if (atomic_load(&first_call) == -2) skip(); /* no seccomp here */
+    assert_int_equal(atomic_load(&first_call), 0);
+    assert_int_equal(hb_profiler_stop(prof), HB_OK);
+    hb_profiler_destroy(prof);
+    for (int i = 0; i < STEPS; i++) {
+        cJSON *trace = trace_of(dir, i);
+        assert_int_equal(count_events(trace, "kernel", "vadd"), 1);
+        cJSON_Delete(trace);
+    }
+    remove_all(dir);
+}
+
+/* ---- what is waited for ---- */
 
 /* Of the two the first is timed. */
 static void stop_does_not_wait_for_what_was_not_asked_about(void **state)
@@ -219,6 +275,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_returns_while_kernels_run),
+        cmocka_unit_test(a_step_makes_no_file_call),
         cmocka_unit_test(stop_does_not_wait_for_what_was_not_asked_about),
         cmocka_unit_test(stop_does_not_wait_for_ever_and_says_what_is_missing),
         cmocka_unit_test_setup_teardown(the_program_goes_on_after_stop_has_given_up, make_stream,

@@ -6,9 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -25,6 +22,7 @@
 
 #include "record/session.h"
 #include "test_dir.h"
+#include "trapped.h"
 
 static hb_profiler *profiler(const char *worker)
 {
@@ -49,34 +47,7 @@ static int run_in_child(int (*program)(void))
 
 /* ---- no system call ---- */
 
-static _Atomic long first_call; /* of a recording thread; 0: none */
 static _Atomic bool record_more, recorder_ready, recorder_done;
-
-static void note_call(int sig, siginfo_t *info, void *context)
-{
-    long none = 0;
-    (void)sig;
-    (void)context;
-    atomic_compare_exchange_strong(&first_call, &none, info->si_syscall ? info->si_syscall : -1);
-}
-
-#define ALLOW(call)                                         \
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##call, 0, 1), \
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
-#define NUMBER_OF_CALL BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))
-#define TRAP_OTHERS    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP)
-/* They tell the time, return from a handler, and ask for the thread's name at its first record in a
- * cycle. */
-#define ALWAYS_ALLOWED ALLOW(rt_sigreturn), ALLOW(prctl), ALLOW(clock_gettime)
-
-/* Of this thread every system call is noted, and not made, but those that the rules allow. */
-static bool trap_others(struct sock_filter *rules, unsigned short num_rules)
-{
-    struct sock_fprog program = {num_rules, rules};
-    struct sigaction action = {.sa_sigaction = note_call, .sa_flags = SA_SIGINFO | SA_NODEFER};
-    return sigaction(SIGSYS, &action, NULL) == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
-}
 
 static bool trap_system_calls(void)
 {
@@ -153,18 +124,6 @@ static void recording_makes_no_system_call(void **state)
 
 static hb_profiler *stepped;
 static atomic_bool steps_taken;
-
-/* Allowed is what locks, wakes threads, takes memory and gives a cycle its number; no file. */
-static bool trap_file_calls(void)
-{
-    struct sock_filter rules[] = {
-        NUMBER_OF_CALL, ALWAYS_ALLOWED,         ALLOW(rt_sigprocmask), ALLOW(futex),
-        ALLOW(getpid),  ALLOW(gettid),          ALLOW(getrandom),      ALLOW(nanosleep),
-        ALLOW(mmap),    ALLOW(munmap),          ALLOW(mprotect),       ALLOW(brk),
-        ALLOW(madvise), ALLOW(clock_nanosleep), TRAP_OTHERS,
-    };
-    return trap_others(rules, sizeof rules / sizeof *rules);
-}
 
 static void *step_trapped(void *arg)
 {

@@ -117,6 +117,11 @@ void an_exception_stays_with_its_profiler()
     work();
     second.stop();
     second.events([](const hb_event &) {});
+    try {
+        hipboard::table(second, "nonsense");
+        throw std::logic_error("a sort key that is none was taken");
+    } catch (const hipboard::error &) {
+    }
 }
 
 void operators_take_any_number_of_dimensions_and_no_memory()
