@@ -52,24 +52,27 @@ static void leave(hb_call *call)
     seen = *call;
 }
 
-static const hb_call_hooks around = {enter_and_leave, leave}, before = {enter_only, leave};
+static const hb_call_hooks around = {enter_and_leave, leave, NULL},
+                           before = {enter_only, leave, NULL};
+
+static uint32_t is_on;
 
 /* `function`, each way: jumped over, entered, entered and left. */
-#define EACH_WAY(type, function, ...)                                                \
-    do {                                                                             \
-        const hb_call_hooks *const hooks[] = {&around, &before, &around};            \
-        for (int way = 0; way < 3; way++) {                                          \
-            type *real = function;                                                   \
-            uint32_t index = hb_trampoline_new((void *)(uintptr_t)real, hooks[way]); \
-            assert_true(index < HB_TRAMPOLINES);                                     \
-            type *f = (type *)(uintptr_t)hb_trampoline_address(index);               \
-            atomic_store(&hb_trampolines_on, way > 0);                               \
-            entered = left = 0;                                                      \
-            __VA_ARGS__;                                                             \
-            assert_int_equal(entered, way > 0);                                      \
-            assert_int_equal(left, way > 1);                                         \
-            atomic_store(&hb_trampolines_on, 0);                                     \
-        }                                                                            \
+#define EACH_WAY(type, function, ...)                                                        \
+    do {                                                                                     \
+        const hb_call_hooks *const hooks[] = {&around, &before, &around};                    \
+        for (int way = 0; way < 3; way++) {                                                  \
+            type *real = function;                                                           \
+            uint32_t index = hb_trampoline_new((void *)(uintptr_t)real, hooks[way], &is_on); \
+            assert_true(index < HB_TRAMPOLINES);                                             \
+            type *f = (type *)(uintptr_t)hb_trampoline_address(index);                       \
+            is_on = way > 0;                                                                 \
+            entered = left = 0;                                                              \
+            __VA_ARGS__;                                                                     \
+            assert_int_equal(entered, way > 0);                                              \
+            assert_int_equal(left, way > 1);                                                 \
+            is_on = 0;                                                                       \
+        }                                                                                    \
     } while (0)
 
 /* ---- what is called ---- */
@@ -93,6 +96,33 @@ static void test_words(void **state)
              assert_int_equal(f(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14), expected);
              for (uint64_t i = 0; i < 14 && way; i++) assert_int_equal(seen.words[i], i + 1));
     assert_int_equal(seen.results[0], expected);
+}
+
+/* More words of the stack than which none are passed on. */
+#define EACH_OF_30(x)                                                                              \
+    x(0), x(1), x(2), x(3), x(4), x(5), x(6), x(7), x(8), x(9), x(10), x(11), x(12), x(13), x(14), \
+        x(15), x(16), x(17), x(18), x(19), x(20), x(21), x(22), x(23), x(24), x(25), x(26), x(27), \
+        x(28), x(29)
+#define PARAMETER(n) uint64_t a##n
+#define ARGUMENT(n)  a##n
+#define VALUE(n)     ((n) + 1)
+
+typedef uint64_t words30(EACH_OF_30(PARAMETER));
+
+static uint64_t mix30(EACH_OF_30(PARAMETER))
+{
+    const uint64_t all[] = {EACH_OF_30(ARGUMENT)};
+    uint64_t sum = 0;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        sum = sum * 31 + all[i];
+    return sum;
+}
+
+static void test_many_words(void **state)
+{
+    uint64_t expected = mix30(EACH_OF_30(VALUE));
+    (void)state;
+    EACH_WAY(words30, mix30, assert_int_equal(f(EACH_OF_30(VALUE)), expected));
 }
 
 typedef double mixed(double, int, float, int, double, int, double, double, double, double, double,
@@ -215,14 +245,14 @@ static void test_longjmp_passes_over_a_trampoline(void **state)
     plain *volatile f;
     (void)state;
     f = (plain *)(uintptr_t)hb_trampoline_address(
-        hb_trampoline_new((void *)(uintptr_t)&jump_out, &around));
-    atomic_store(&hb_trampolines_on, 1);
+        hb_trampoline_new((void *)(uintptr_t)&jump_out, &around, &is_on));
+    is_on = 1;
     for (volatile int i = 1; i < 4; i++) {
         int came = setjmp(back);
         if (!came) f(i);
         assert_int_equal(came, i);
     }
-    atomic_store(&hb_trampolines_on, 0);
+    is_on = 0;
 }
 
 /* ---- a stack that ends behind the caller's frame ---- */
@@ -256,9 +286,9 @@ static void test_a_stack_that_ends_early(void **state)
     assert_ptr_not_equal(stack, MAP_FAILED);
     assert_int_equal(munmap(stack + size, page), 0);
     on_fiber = (words14 *)(uintptr_t)hb_trampoline_address(
-        hb_trampoline_new((void *)(uintptr_t)&first_of, &around));
-    atomic_store(&hb_trampolines_on, 1);
-    for (size_t less = 0; less < 160; less += 16) { /* one of these stands just below the end */
+        hb_trampoline_new((void *)(uintptr_t)&first_of, &around, &is_on));
+    is_on = 1;
+    for (size_t less = 0; less < 320; less += 16) { /* one of these stands just below the end */
         assert_int_equal(getcontext(&fiber), 0);
         fiber.uc_stack.ss_sp = stack;
         fiber.uc_stack.ss_size = size - less;
@@ -268,7 +298,7 @@ static void test_a_stack_that_ends_early(void **state)
         assert_int_equal(swapcontext(&home, &fiber), 0);
         assert_int_equal(fiber_result, 42);
     }
-    atomic_store(&hb_trampolines_on, 0);
+    is_on = 0;
     munmap(stack, size);
 }
 
@@ -276,14 +306,16 @@ static void test_there_are_no_more_than_there_are(void **state)
 {
     (void)state;
     for (int i = 0; i < 2 * HB_TRAMPOLINES; i++)
-        hb_trampoline_new((void *)(uintptr_t)&unwind, &around);
-    assert_int_equal(hb_trampoline_new((void *)(uintptr_t)&unwind, &around), HB_TRAMPOLINES);
+        hb_trampoline_new((void *)(uintptr_t)&unwind, &around, &is_on);
+    assert_int_equal(hb_trampoline_new((void *)(uintptr_t)&unwind, &around, &is_on),
+                     HB_TRAMPOLINES);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_words),
+        cmocka_unit_test(test_many_words),
         cmocka_unit_test(test_floats_among_integers),
         cmocka_unit_test(test_structures),
         cmocka_unit_test(test_any_number_of_parameters),

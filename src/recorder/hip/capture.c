@@ -119,7 +119,7 @@ static void find(void)
         hb_lookups_interpose();
     state.finding = false;
     if (!state.found) return;
-    if (!state.backend || !state.backend->look) hb_lookups_watch(NULL);
+    if (!state.backend || !state.backend->look) hb_lookups_watch(HB_LOOKUPS_HIP, NULL);
     if (state.backend && state.recording) state.backend->enable(true);
 }
 
@@ -197,7 +197,7 @@ void hb_device_prepare(void)
     pthread_once(&once, register_once);
     hb_synchronize_prepare();
     hb_bare_lock_take(&state.lock);
-    if (!state.found) hb_lookups_watch(look_if_free);
+    if (!state.found) hb_lookups_watch(HB_LOOKUPS_HIP, look_if_free);
     look_ahead();
     state.watching = !state.found && !state.prepared;
     hb_bare_lock_give(&state.lock);

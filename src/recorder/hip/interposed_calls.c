@@ -99,7 +99,10 @@ static void leave(hb_call *call)
     hb_call_end(f, f->data, error);
 }
 
-static const hb_call_hooks hooks = {enter, leave};
+static const hb_call_hooks hooks = {enter, leave, NULL};
+
+/* Whether calls are recorded. Relaxed: who records waits for nothing by it. */
+static uint32_t enabled;
 
 /* ---- which functions ---- */
 
@@ -177,10 +180,15 @@ static bool list_functions(hb_buf *why)
 
 /* ---- what stands in for them ---- */
 
+static bool may_stand_in(const char *name)
+{
+    return strncmp(name, "hip", 3) == 0 || strncmp(name, "_Z", 2) == 0;
+}
+
 static target *find_target(const char *name)
 {
     target key = {.name = name};
-    if (strncmp(name, "hip", 3) != 0 && strncmp(name, "_Z", 2) != 0) return NULL;
+    if (!may_stand_in(name)) return NULL;
     return bsearch(&key, self.targets, self.num_targets, sizeof key, by_name);
 }
 
@@ -189,7 +197,8 @@ static hb_bare_lock trampolines_lock = HB_BARE_LOCK_INIT(INTERPOSED);
 static void *trampoline_of(target *t)
 {
     hb_bare_lock_take(&trampolines_lock);
-    uint32_t index = t->trampoline ? t->trampoline - 1 : hb_trampoline_new(t->real, &hooks);
+    uint32_t index =
+        t->trampoline ? t->trampoline - 1 : hb_trampoline_new(t->real, &hooks, &enabled);
     if (!t->trampoline && index < HB_TRAMPOLINES) {
         size_t n = strlen(t->name);
         self.cids[index] = t->cid;
@@ -227,9 +236,9 @@ static void *stand_in(target *t)
     return trampoline;
 }
 
-static void *replacement(const char *name, void **real)
+static void *replacement(const hb_import *import, void **real)
 {
-    target *t = find_target(name);
+    target *t = find_target(import->name);
     if (!t) return NULL;
     *real = t->real;
     return stand_in(t);
@@ -257,7 +266,7 @@ bool hb_interpose_possible(const hb_hip *hip, hb_buf *why)
 
 void hb_interpose_look(void)
 {
-    hb_imports_replace(replacement, self.targets[0].real, &self.foreign);
+    hb_imports_replace(replacement, NULL, self.targets[0].real, &self.foreign);
     hb_lookups_interpose();
 }
 
@@ -266,7 +275,7 @@ bool hb_interpose_attach(const hb_hip *hip, const hb_around_call *around, hb_buf
     self.hip = hip;
     self.around = *around;
     if (!list_functions(why)) return false;
-    hb_lookups_substitute(substitute);
+    hb_lookups_substitute(HB_LOOKUPS_HIP, may_stand_in, substitute);
     hb_interpose_look();
     return true;
 }
@@ -274,12 +283,12 @@ bool hb_interpose_attach(const hb_hip *hip, const hb_around_call *around, hb_buf
 void hb_interpose_after_fork(void)
 {
     hb_bare_lock_after_fork(&trampolines_lock);
-    atomic_store(&hb_trampolines_on, 0);
+    __atomic_store_n(&enabled, 0, __ATOMIC_RELAXED);
 }
 
 void hb_interpose_enable(bool on)
 {
-    atomic_store(&hb_trampolines_on, on);
+    __atomic_store_n(&enabled, on, __ATOMIC_RELAXED);
     if (!on && self.foreign)
         hb_note(true,
                 "%u places that call HIP had been redirected by another library and were left so: "

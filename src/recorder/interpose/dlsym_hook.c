@@ -18,19 +18,33 @@
 #define JUMP_TO(fn) return fn
 #endif
 
-static _Atomic(void (*)(void)) watcher;
-static _Atomic(void *(*)(const char *, void *)) substitute;
+/* `other` is set last, with release: who reads it with acquire sees `knows`. */
+static struct {
+    _Atomic(void (*)(void)) watch;
+    bool (*knows)(const char *name);
+    _Atomic(void *(*)(const char *name, void *found)) other;
+} rooms[HB_LOOKUPS_ROOMS];
+
+static void *other_of(int room, void *handle, const char *name)
+{
+    void *(*other)(const char *, void *) =
+        atomic_load_explicit(&rooms[room].other, memory_order_acquire);
+    if (!other || handle == RTLD_NEXT || !rooms[room].knows(name)) return NULL;
+    void *found = dlsym(handle, name);
+    return found ? other(name, found) : NULL;
+}
 
 /* The other address for it, or NULL. */
 static __attribute__((noinline)) void *other_than(void *handle, const char *name)
 {
-    void (*watch)(void) = atomic_load_explicit(&watcher, memory_order_relaxed);
-    if (watch) watch();
-    void *(*other)(const char *, void *) = atomic_load_explicit(&substitute, memory_order_acquire);
-    if (!other || handle == RTLD_NEXT) return NULL;
-    if (strncmp(name, "hip", 3) != 0 && strncmp(name, "_Z", 2) != 0) return NULL;
-    void *found = dlsym(handle, name);
-    return found ? other(name, found) : NULL;
+    void *other = NULL;
+    for (int i = 0; i < HB_LOOKUPS_ROOMS; i++) {
+        void (*watch)(void) = atomic_load_explicit(&rooms[i].watch, memory_order_relaxed);
+        if (watch) watch();
+    }
+    for (int i = 0; i < HB_LOOKUPS_ROOMS && !other; i++)
+        other = other_of(i, handle, name);
+    return other;
 }
 
 JUMPS static void *look_up(void *handle, const char *name)
@@ -40,11 +54,11 @@ JUMPS static void *look_up(void *handle, const char *name)
     JUMP_TO(dlsym)(handle, name);
 }
 
-static void *replacement(const char *name, void **real)
+static void *replacement(const hb_import *import, void **real)
 {
     void *(*ours)(void *, const char *) = look_up, *(*theirs)(void *, const char *) = dlsym;
     void *address;
-    if (strcmp(name, "dlsym") != 0) return NULL;
+    if (strcmp(import->name, "dlsym") != 0) return NULL;
     memcpy(real, &theirs, sizeof *real);
     memcpy(&address, &ours, sizeof address);
     return address;
@@ -53,15 +67,17 @@ static void *replacement(const char *name, void **real)
 void hb_lookups_interpose(void)
 {
     unsigned foreign;
-    hb_imports_replace(replacement, NULL, &foreign);
+    hb_imports_replace(replacement, NULL, NULL, &foreign);
 }
 
-void hb_lookups_watch(void (*fn)(void))
+void hb_lookups_watch(enum hb_lookups_of room, void (*fn)(void))
 {
-    atomic_store(&watcher, fn);
+    atomic_store(&rooms[room].watch, fn);
 }
 
-void hb_lookups_substitute(void *(*fn)(const char *name, void *found))
+void hb_lookups_substitute(enum hb_lookups_of room, bool (*knows)(const char *name),
+                           void *(*other)(const char *name, void *found))
 {
-    atomic_store(&substitute, fn);
+    rooms[room].knows = knows;
+    atomic_store_explicit(&rooms[room].other, other, memory_order_release);
 }

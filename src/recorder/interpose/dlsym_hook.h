@@ -11,10 +11,15 @@
 /** Stands in for dlsym() in all modules that are loaded now; may be repeated. */
 void hb_lookups_interpose(void);
 
-/** `fn` is called before each look-up, by any thread, perhaps inside the loader. */
-void hb_lookups_watch(void (*fn)(void));
+/** Rooms that stand there, each for names of its own. */
+enum hb_lookups_of { HB_LOOKUPS_HIP, HB_LOOKUPS_OPERATORS, HB_LOOKUPS_ROOMS };
 
-/** `fn` may give another address for the one that was found for `name`; NULL: it stays. */
-void hb_lookups_substitute(void *(*fn)(const char *name, void *found));
+/** `fn` is called before each look-up, by any thread, perhaps inside the loader; NULL: no more. */
+void hb_lookups_watch(enum hb_lookups_of room, void (*fn)(void));
+
+/** `other` may give another address for the one that was found for a name which the room `knows`;
+ * NULL: it stays. Once a room. */
+void hb_lookups_substitute(enum hb_lookups_of room, bool (*knows)(const char *name),
+                           void *(*other)(const char *name, void *found));
 
 #endif

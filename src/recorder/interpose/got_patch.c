@@ -26,6 +26,7 @@ bool hb_imports_known(void)
 }
 
 typedef struct module {
+    const char *path;
     uintptr_t base, begin, end; /* load address; its segments */
     uintptr_t relro, relro_end; /* whole pages */
     const ElfW(Rela) * calls, *others;
@@ -37,6 +38,7 @@ typedef struct module {
 
 typedef struct request {
     hb_import_fn replacement;
+    hb_module_fn wanted;
     uintptr_t except;
     unsigned foreign;
 } request;
@@ -47,6 +49,7 @@ static void find_segments(module *m, const struct dl_phdr_info *info, const ElfW
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     m->base = info->dlpi_addr;
+    m->path = info->dlpi_name ? info->dlpi_name : "";
     m->begin = UINTPTR_MAX;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *p = &info->dlpi_phdr[i];
@@ -143,11 +146,13 @@ static void replace(request *q, module *m, const ElfW(Rela) * r)
     const ElfW(Sym) *symbol = &m->symbols[ELF64_R_SYM(r->r_info)];
     if (type != R_CALL && type != R_ADDRESS && (type != R_DATA || r->r_addend)) return;
     if (ELF64_R_SYM(r->r_info) == 0 || symbol->st_shndx != SHN_UNDEF) return;
-    void *real = NULL, *other = q->replacement(m->strings + symbol->st_name, &real);
-    if (!other) return;
     uintptr_t at = m->base + r->r_offset;
     void *now = __atomic_load_n((void **)at, __ATOMIC_ACQUIRE);
     bool stub = type == R_CALL && is_in(m, (uintptr_t)now);
+    if (!now) return; /* a function that may be missing, and is */
+    hb_import import = {m->strings + symbol->st_name, m->path, m->base, stub ? NULL : now};
+    void *real = NULL, *other = q->replacement(&import, &real);
+    if (!other) return;
     if (now == real || stub)
         write_word(m, at, other);
     else if (now != other && type == R_CALL)
@@ -159,6 +164,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
     request *q = arg;
     module m;
     (void)size;
+    if (q->wanted && !q->wanted(info->dlpi_addr, info->dlpi_name ? info->dlpi_name : "")) return 0;
     if (!read_module(&m, info)) return 0;
     if (is_in(&m, q->except) || is_in(&m, (uintptr_t)&hb_imports_replace)) return 0;
     for (size_t i = 0; i < m.num_calls; i++)
@@ -168,9 +174,10 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
     return 0;
 }
 
-void hb_imports_replace(hb_import_fn replacement, const void *except, unsigned *foreign)
+void hb_imports_replace(hb_import_fn replacement, hb_module_fn wanted, const void *except,
+                        unsigned *foreign)
 {
-    request q = {replacement, (uintptr_t)except, 0};
+    request q = {replacement, wanted, (uintptr_t)except, 0};
     dl_iterate_phdr(visit, &q);
     *foreign = q.foreign;
 }

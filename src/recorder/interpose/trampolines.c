@@ -1,25 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 #include "interpose/trampolines.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
+#include <unwind.h>
 
 /* What the assembly reaches by name. */
 #define BY_NAME __attribute__((visibility("hidden"), used))
 
+/* The assembly knows its size, and where `real` and `on` are. */
 typedef struct trampoline {
     void *real;
     const hb_call_hooks *hooks;
+    const uint32_t *on;
+    uint64_t unused;
 } trampoline;
 
 extern trampoline hb_trampoline_slots[HB_TRAMPOLINES];
 BY_NAME trampoline hb_trampoline_slots[HB_TRAMPOLINES];
-BY_NAME _Atomic uint32_t hb_trampolines_on;
 
 extern const char hb_trampoline_code[] __attribute__((visibility("hidden")));
+extern const char hb_trampoline_returns[] __attribute__((visibility("hidden")));
 bool hb_trampoline_enter(hb_call *call);
 void hb_trampoline_leave(hb_call *call);
+_Unwind_Reason_Code hb_trampoline_unwound(int version, _Unwind_Action actions,
+                                          _Unwind_Exception_Class class,
+                                          struct _Unwind_Exception *exception,
+                                          struct _Unwind_Context *context);
 
 /* ---- the code ---- */
 
@@ -27,24 +36,30 @@ void hb_trampoline_leave(hb_call *call);
 #define TEXT(x)    TEXT_OF(x)
 
 #define CODE_BYTES 16 /* of each trampoline */
-#define COUNT      512
-#define STACK      64 /* bytes of stack words that are passed on; the call lies behind them */
-#define FRAME      448
-#define VECTORS    128
-#define FLOATS     256
-#define RESULTS    336
-#define SPARE      352
-#define INDEX      360
-#define CALLER     368
+#define COUNT      1024
+#define STACK      192 /* bytes of stack words that are passed on; the call lies behind them */
+#define FRAME      704
+#define VECTORS    256
+#define FLOATS     384
+#define RESULTS    464
+#define SPARE      480
+#define SLOT       488
+#define CALLER     496
+#define ON         16 /* in a slot, as the next: */
+#define SLOT_BYTES 32
+#define SLOT_SHIFT 5
 
 _Static_assert(COUNT == HB_TRAMPOLINES && STACK == 8 * HB_CALL_STACK_WORDS, "as in the assembly");
+_Static_assert(HB_CALL_WORDS * 8 <= VECTORS, "the call has room for all words");
 _Static_assert(offsetof(hb_call, vectors) == VECTORS, "as in the assembly");
 _Static_assert(offsetof(hb_call, float_results) == FLOATS, "as in the assembly");
 _Static_assert(offsetof(hb_call, results) == RESULTS, "as in the assembly");
 _Static_assert(offsetof(hb_call, spare) == SPARE, "as in the assembly");
-_Static_assert(offsetof(hb_call, index) == INDEX, "as in the assembly");
+_Static_assert(offsetof(hb_call, slot) == SLOT, "as in the assembly");
 _Static_assert(offsetof(hb_call, stack) == CALLER, "as in the assembly");
-_Static_assert(STACK + sizeof(hb_call) <= FRAME && sizeof(trampoline) == 16, "as in the assembly");
+_Static_assert(STACK + sizeof(hb_call) <= FRAME && FRAME % 16 == 0, "as in the assembly");
+_Static_assert(sizeof(trampoline) == SLOT_BYTES && offsetof(trampoline, on) == ON,
+               "as in the assembly");
 
 /* Of a call, seen from the stack pointer. */
 #define AT(offset) TEXT(STACK) "+" TEXT(offset)
@@ -61,16 +76,11 @@ _Static_assert(STACK + sizeof(hb_call) <= FRAME && sizeof(trampoline) == 16, "as
         op("5", base, 80) op("6", base, 96) op("7", base, 112)
 #define KEEP_VECTOR(n, base, at)  "    movaps %xmm" n ", " AT(base) "+" #at "(%rsp)\n"
 #define BRING_VECTOR(n, base, at) "    movaps " AT(base) "+" #at "(%rsp), %xmm" n "\n"
-#define PASS_ON(at)                                    \
-    "    mov " TEXT(STACK) "+48+" #at "(%rsp), %r11\n" \
-                           "    mov %r11, " #at "(%rsp)\n"
 #define BRING_ALL                           \
     INTEGERS(BRING)                         \
     VECTOR_REGISTERS(BRING_VECTOR, VECTORS) \
     "    mov " AT(SPARE) "(%rsp), %rax\n"
-#define BRING_REAL                        \
-    "    mov " AT(INDEX) "(%rsp), %r11\n" \
-                         "    shl $4, %r11\n"
+#define BRING_SLOT "    mov " AT(SLOT) "(%rsp), %r11\n"
 
 /* clang-format off */
 __asm__(
@@ -81,6 +91,7 @@ __asm__(
     "    .type hb_trampoline_code, @function\n"
     "hb_trampoline_code:\n"
     "    .cfi_startproc\n"
+    "    .cfi_personality 0x1b, hb_trampoline_unwound\n" /* 32 bits, from here */
     "    .set index, 0\n"
     "    .rept " TEXT(COUNT) "\n"
     "    .p2align 4\n"
@@ -91,16 +102,17 @@ __asm__(
     "    .endr\n"
     "    .p2align 4\n"
     "hb_trampoline_common:\n"
-    "    cmpl $0, hb_trampolines_on(%rip)\n"
-    "    jne 1f\n"
-    "    shl $4, %r11\n"
+    "    shl $" TEXT(SLOT_SHIFT) ", %r11\n"
     "    push %rax\n" /* how many vectors there are, of functions that take any number */
     "    .cfi_adjust_cfa_offset 8\n"
     "    lea hb_trampoline_slots(%rip), %rax\n"
-    "    mov (%rax,%r11), %r11\n"
+    "    add %rax, %r11\n"
+    "    mov " TEXT(ON) "(%r11), %rax\n"
+    "    cmpl $0, (%rax)\n"
     "    pop %rax\n"
     "    .cfi_adjust_cfa_offset -8\n"
-    "    jmp *%r11\n"
+    "    jne 1f\n"
+    "    jmp *(%r11)\n"
     "1:  push %rbp\n"
     "    .cfi_def_cfa_offset 16\n"
     "    .cfi_offset %rbp, -16\n"
@@ -110,37 +122,30 @@ __asm__(
     INTEGERS(KEEP)
     VECTOR_REGISTERS(KEEP_VECTOR, VECTORS)
     "    mov %rax, " AT(SPARE) "(%rsp)\n"
-    "    mov %r11, " AT(INDEX) "(%rsp)\n"
+    "    mov %r11, " AT(SLOT) "(%rsp)\n"
     "    lea 16(%rbp), %rax\n"
     "    mov %rax, " AT(CALLER) "(%rsp)\n"
     "    lea " TEXT(STACK) "(%rsp), %rdi\n"
     "    call hb_trampoline_enter\n"
-    "    lea hb_trampoline_slots(%rip), %r10\n"
     "    test %al, %al\n"
     "    jne 2f\n"
     /* in our place: */
     BRING_ALL
-    BRING_REAL
-    "    mov (%r10,%r11), %r11\n"
+    BRING_SLOT
     "    .cfi_remember_state\n"
     "    leave\n"
     "    .cfi_def_cfa %rsp, 8\n"
     "    .cfi_restore %rbp\n"
-    "    jmp *%r11\n"
+    "    jmp *(%r11)\n"
     "    .cfi_restore_state\n"
     /* with our end: */
     "2:\n"
-    PASS_ON(0)
-    PASS_ON(8)
-    PASS_ON(16)
-    PASS_ON(24)
-    PASS_ON(32)
-    PASS_ON(40)
-    PASS_ON(48)
-    PASS_ON(56)
     BRING_ALL
-    BRING_REAL
-    "    call *(%r10,%r11)\n"
+    BRING_SLOT
+    "    call *(%r11)\n"
+    "    .globl hb_trampoline_returns\n"
+    "    .hidden hb_trampoline_returns\n"
+    "hb_trampoline_returns:\n"
     "    mov %rax, " AT(RESULTS) "(%rsp)\n"
     "    mov %rdx, " AT(RESULTS) "+8(%rsp)\n"
     "    movaps %xmm0, " AT(FLOATS) "(%rsp)\n"
@@ -172,18 +177,12 @@ __asm__(
         op("q6", "q7", VECTORS, 96)
 #define KEEP_VECTORS(a, b, base, at)  "    stp " a ", " b ", [x16, #" TEXT(base) "+" #at "]\n"
 #define BRING_VECTORS(a, b, base, at) "    ldp " a ", " b ", [x16, #" TEXT(base) "+" #at "]\n"
-#define PASS_ON(at)                         \
-    "    ldp x9, x10, [x16, #64+" #at "]\n" \
-    "    stp x9, x10, [sp, #" #at "]\n"
-#define BRING_ALL                                                                    \
-    BASE INTEGERS(BRING) VECTOR_REGISTERS(BRING_VECTORS) "    ldr x8, [x16, #" TEXT( \
-        SPARE) "]\n"                                                                 \
-               "    ldr x17, [x16, #" TEXT(INDEX) "]\n"
-#define BRING_REAL                                  \
-    "    adrp x16, hb_trampoline_slots\n"           \
-    "    add x16, x16, :lo12:hb_trampoline_slots\n" \
-    "    add x16, x16, x17, lsl #4\n"               \
-    "    ldr x16, [x16]\n"
+#define BRING_ALL \
+    BASE INTEGERS(BRING) VECTOR_REGISTERS(BRING_VECTORS) "    ldr x8, [x16, #" TEXT(SPARE) "]\n"
+/* Behind BASE. */
+#define BRING_REAL                          \
+    "    ldr x16, [x16, #" TEXT(SLOT) "]\n" \
+                                      "    ldr x16, [x16]\n"
 
 /* clang-format off */
 __asm__(
@@ -194,6 +193,7 @@ __asm__(
     "    .type hb_trampoline_code, %function\n"
     "hb_trampoline_code:\n"
     "    .cfi_startproc\n"
+    "    .cfi_personality 0x1b, hb_trampoline_unwound\n" /* 32 bits, from here */
     "    .set index, 0\n"
     "    .rept " TEXT(COUNT) "\n"
     "    .p2align 4\n"
@@ -204,10 +204,13 @@ __asm__(
     "    .endr\n"
     "    .p2align 4\n"
     "hb_trampoline_common:\n"
-    "    adrp x16, hb_trampolines_on\n"
-    "    ldr w16, [x16, :lo12:hb_trampolines_on]\n"
+    "    adrp x16, hb_trampoline_slots\n"
+    "    add x16, x16, :lo12:hb_trampoline_slots\n"
+    "    add x17, x16, x17, lsl #" TEXT(SLOT_SHIFT) "\n"
+    "    ldr x16, [x17, #" TEXT(ON) "]\n"
+    "    ldr w16, [x16]\n"
     "    cbnz w16, 1f\n"
-    BRING_REAL
+    "    ldr x16, [x17]\n"
     "    br x16\n"
     "1:  stp x29, x30, [sp, #-16]!\n"
     "    .cfi_def_cfa_offset 16\n"
@@ -220,7 +223,7 @@ __asm__(
     INTEGERS(KEEP)
     VECTOR_REGISTERS(KEEP_VECTORS)
     "    str x8, [x16, #" TEXT(SPARE) "]\n"
-    "    str x17, [x16, #" TEXT(INDEX) "]\n"
+    "    str x17, [x16, #" TEXT(SLOT) "]\n"
     "    add x9, x29, #16\n"
     "    str x9, [x16, #" TEXT(CALLER) "]\n"
     "    mov x0, x16\n"
@@ -238,14 +241,12 @@ __asm__(
     "    br x16\n"
     "    .cfi_restore_state\n"
     "2:\n"
-    BASE
-    PASS_ON(0)
-    PASS_ON(16)
-    PASS_ON(32)
-    PASS_ON(48)
     BRING_ALL
     BRING_REAL
     "    blr x16\n"
+    "    .globl hb_trampoline_returns\n"
+    "    .hidden hb_trampoline_returns\n"
+    "hb_trampoline_returns:\n"
     BASE
     "    stp x0, x1, [x16, #" TEXT(RESULTS) "]\n"
     "    stp q0, q1, [x16, #" TEXT(FLOATS) "]\n"
@@ -269,7 +270,7 @@ __asm__(
 
 #else /* nothing is interposed there: hb_imports_known() */
 
-const char hb_trampoline_code[1];
+const char hb_trampoline_code[1], hb_trampoline_returns[1];
 
 #endif
 
@@ -302,20 +303,61 @@ __attribute__((no_sanitize("address", "thread"))) static void copy_stack(
         words[i] = i < n ? stack[i] : 0;
 }
 
+/* What is passed on lies before the call, in the assembly's frame. */
 BY_NAME bool hb_trampoline_enter(hb_call *call)
 {
-    copy_stack(call->words + HB_CALL_REGISTERS, call->stack);
-    return hb_trampoline_slots[call->index].hooks->enter(call);
+    const trampoline *t = call->slot;
+    uint64_t *words = call->words + HB_CALL_REGISTERS;
+    call->index = (uint32_t)(t - hb_trampoline_slots);
+    copy_stack(words, call->stack);
+    if (!t->hooks->enter(call)) return false;
+    memcpy((char *)call - STACK, words, STACK);
+    return true;
 }
 
 BY_NAME void hb_trampoline_leave(hb_call *call)
 {
-    hb_trampoline_slots[call->index].hooks->leave(call);
+    ((const trampoline *)call->slot)->hooks->leave(call);
+}
+
+typedef uintptr_t context_fn(struct _Unwind_Context *context);
+
+/* A function of whatever unwinds: it is a library that the program may have, and this one need not.
+ * NULL of one that is linked into the program. */
+static context_fn *unwinders(const void *code, const char *name)
+{
+    Dl_info info;
+    void *function = NULL;
+    context_fn *found;
+    void *library = dladdr(code, &info) ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    if (library) function = dlsym(library, name);
+    if (library) dlclose(library);
+    memcpy(&found, &function, sizeof found);
+    return found;
+}
+
+/* A frame that an exception passes, or a thread's cancellation, ends with it. The stack pointer of
+ * the frame is what unwinders call the CFA of the one that it called. */
+BY_NAME _Unwind_Reason_Code hb_trampoline_unwound(int version, _Unwind_Action actions,
+                                                  _Unwind_Exception_Class class,
+                                                  struct _Unwind_Exception *exception,
+                                                  struct _Unwind_Context *context)
+{
+    const void *unwinder = __builtin_return_address(0);
+    (void)version, (void)class, (void)exception;
+    if (!(actions & _UA_CLEANUP_PHASE)) return _URC_CONTINUE_UNWIND;
+    context_fn *ip = unwinders(unwinder, "_Unwind_GetIP");
+    context_fn *cfa = unwinders(unwinder, "_Unwind_GetCFA");
+    if (!ip || !cfa || ip(context) != (uintptr_t)hb_trampoline_returns) return _URC_CONTINUE_UNWIND;
+    hb_call *call = (hb_call *)(cfa(context) + STACK);
+    const trampoline *t = call->slot;
+    if (t->hooks->abandon) t->hooks->abandon(call);
+    return _URC_CONTINUE_UNWIND;
 }
 
 /* ---- giving them away ---- */
 
-uint32_t hb_trampoline_new(void *real, const hb_call_hooks *hooks)
+uint32_t hb_trampoline_new(void *real, const hb_call_hooks *hooks, const uint32_t *on)
 {
     static _Atomic uint32_t given;
     uint32_t index = atomic_fetch_add(&given, 1);
@@ -323,8 +365,13 @@ uint32_t hb_trampoline_new(void *real, const hb_call_hooks *hooks)
         atomic_store(&given, HB_TRAMPOLINES);
         return HB_TRAMPOLINES;
     }
-    hb_trampoline_slots[index] = (trampoline){real, hooks};
+    hb_trampoline_slots[index] = (trampoline){.real = real, .hooks = hooks, .on = on};
     return index;
+}
+
+bool hb_trampoline_is(const void *address)
+{
+    return (uintptr_t)address - (uintptr_t)hb_trampoline_code < (size_t)COUNT * CODE_BYTES;
 }
 
 void *hb_trampoline_address(uint32_t index)

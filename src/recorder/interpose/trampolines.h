@@ -18,14 +18,14 @@
 
 #include "base/base.h"
 
-enum { HB_TRAMPOLINES = 512 };
+enum { HB_TRAMPOLINES = 1024 };
 
 #if defined(__x86_64__)
 enum { HB_CALL_REGISTERS = 6 };
 #else
 enum { HB_CALL_REGISTERS = 8 };
 #endif
-enum { HB_CALL_STACK_WORDS = 8, HB_CALL_WORDS = HB_CALL_REGISTERS + HB_CALL_STACK_WORDS };
+enum { HB_CALL_STACK_WORDS = 24, HB_CALL_WORDS = HB_CALL_REGISTERS + HB_CALL_STACK_WORDS };
 
 typedef struct hb_call_vector {
     _Alignas(16) double parts[2];
@@ -33,28 +33,31 @@ typedef struct hb_call_vector {
 
 /** A call on its way. The assembly of trampolines.c knows where each member lies. */
 typedef struct hb_call {
-    uint64_t words[16];        /* integers and pointers: registers, then HB_CALL_STACK_WORDS of the
+    uint64_t words[32];        /* integers and pointers: registers, then HB_CALL_STACK_WORDS of the
                                   stack, or of whatever lies there */
     hb_call_vector vectors[8]; /* floating-point numbers */
     hb_call_vector float_results[4];
     uint64_t state[2]; /* the hooks' own */
     uint64_t results[2];
-    uint64_t spare; /* a register more that is an argument: x86-64's rax, aarch64's x8 */
-    uint64_t index;
+    uint64_t spare;        /* a register more that is an argument: x86-64's rax, aarch64's x8 */
+    const void *slot;      /* the trampoline */
     const uint64_t *stack; /* the caller's, behind the return address */
+    uint32_t index;
 } hb_call;
 
 typedef struct hb_call_hooks {
     /** False: the real function goes on in the trampoline's place, and `leave` is not called. */
     bool (*enter)(hb_call *call);
     void (*leave)(hb_call *call);
+    /** Or NULL: an exception leaves the function. Not told of longjmp(). */
+    void (*abandon)(hb_call *call);
 } hb_call_hooks;
 
-/** While 0, all trampolines jump on. Relaxed: who records waits for nothing by it. */
-extern _Atomic uint32_t hb_trampolines_on;
-
-/** The number of one more; HB_TRAMPOLINES: there are no more. Any thread may ask. */
-uint32_t hb_trampoline_new(void *real, const hb_call_hooks *hooks);
+/** The number of one more; HB_TRAMPOLINES: there are no more. While `*on` is 0 it jumps on; that is
+ * read without any order, and who records waits for nothing by it. Any thread may ask. */
+uint32_t hb_trampoline_new(void *real, const hb_call_hooks *hooks, const uint32_t *on);
+/** Whether an address is that of a trampoline. */
+bool hb_trampoline_is(const void *address);
 /** To be called instead of the real function. */
 void *hb_trampoline_address(uint32_t index);
 
