@@ -34,6 +34,7 @@ hip_packages=(hipcc)
 test_packages=(
     binutils cmake g++ gfortran # the installed library, used from outside
     clang libclang-rt-14-dev # fuzzing
+    libopenblas-dev liblapacke-dev libfftw3-dev libdnnl-dev # libraries whose calls are operators
     locales                 # a language with decimal commas
     chromium                # screenshots
     libjs-webcomponentsjs-custom-element-v0 # the plugin's trace viewer, offline

@@ -13,7 +13,7 @@ bash tools/setup.sh test
 mkdir -p "$out"
 [ -f build-bench/build.ninja ] ||
     meson setup build-bench --buildtype=release >"$out/setup.log"
-ninja -C build-bench tests/bench/bench_{compare,cycle,event_log,gzip,read,record,writer} tools/hipboard/hipboard >"$out/build.log" 2>&1 ||
+ninja -C build-bench tests/bench/bench_{compare,cycle,event_log,gzip,operators,read,record,writer} tools/hipboard/hipboard >"$out/build.log" 2>&1 ||
     { tail -n 30 "$out/build.log"; exit 1; }
 bench=build-bench/tests/bench
 "$bench/bench_record" --json >"$out/record.json"
@@ -27,6 +27,7 @@ grep -m 1 'model name' /proc/cpuinfo | sed 's/.*: //'
     "$out/cycle_gz.json" "$out/torch.json"
 echo
 "$bench/bench_writer" 1
+"$bench/bench_operators"
 echo
 # Of recordings: a cycle of the benchmark's, one of torch's, and OpenMM's where tests/long.sh made it.
 find "$traces" tests/data tests/out/openmm -name '*.pt.trace.json*' -print0 2>/dev/null |

@@ -20,7 +20,7 @@ ROOMS = rooms()
 ALLOWED = {room: allowed for room, (_, allowed) in ROOMS.items()}
 TOP_LEVEL = {
     "CONTRIBUTING.md", "LICENSE", "README.md", "include", "meson.build", "meson_options.txt",
-    "plugin_format", "samples", "src", "tests", "tools",
+    "plugin_format", "samples", "share", "src", "tests", "tools",
 }
 CODE = {".c", ".h", ".hpp", ".cpp"}
 WITH_SPDX = CODE | {".py", ".sh", ".js", ".cmake"}

@@ -24,6 +24,8 @@ OTHER_MEANINGS = {
     "src/analysis/plugin/name_cache.c": {
         "operator": "the plugin's own word for a type", "python": "the same",
         "user_annotation": "the same"},
+    "src/common/ops/op_options.c": {"operator": "a kind of tables' lines", "optimizer": "the same"},
+    "src/common/ops/op_inputs.c": {"hipblaslt": "who describes layouts"},
     "src/common/write/json_names.c": {"kernel": "a name that Kineto writes with a capital letter"},
 }
 

@@ -324,13 +324,18 @@ static bool keeps_event_file(void)
     return is_rank ? launch.first_process : number(CAPTURE_MAIN) == getpid();
 }
 
-static hb_profiler *make_profiler(const char *dir)
+/* `operators` as in hb_profiler_options. */
+static hb_profiler *make_profiler(const char *dir, const char *operators)
 {
     hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
     unsigned flags = (unsigned)number(CAPTURE_FLAGS) | HB_SKIP_EMPTY;
     if (!keeps_event_file()) flags |= HB_NO_EVENT_FILE;
     o.activities = (unsigned)number(CAPTURE_ACTIVITIES);
     o.profile_memory = true;
+    o.record_shapes = true;
+    o.with_flops = true;
+    o.with_modules = true;
+    o.operators = operators;
     o.yields = true;
     o.kernel_sampling = (uint64_t)number(CAPTURE_SAMPLING);
     o.on_trace_ready = hb_tensorboard_trace_handler(dir, NULL, flags);
@@ -364,7 +369,13 @@ void capture_start(void)
     capture.minded = false; /* the thread is the parent's */
     tell_of_another_root(dir);
     read_plan();
-    capture.prof = make_profiler(dir);
+    const char *operators = secure_getenv(CAPTURE_OPERATORS);
+    capture.prof = make_profiler(dir, operators);
+    if (!capture.prof && operators) { /* rather without them than not at all */
+        fprintf(stderr, "hipboard: library calls are not recorded as operators: %s\n",
+                hb_last_error());
+        capture.prof = make_profiler(dir, NULL);
+    }
     if (!capture.prof) {
         complain();
         return;

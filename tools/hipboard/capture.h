@@ -33,6 +33,7 @@
 #define CAPTURE_DURATION   "HIPBOARD_CAPTURE_DURATION"
 #define CAPTURE_SLICE      "HIPBOARD_CAPTURE_SLICE"
 #define CAPTURE_SAMPLING   "HIPBOARD_CAPTURE_KERNEL_SAMPLING"
+#define CAPTURE_OPERATORS  "HIPBOARD_CAPTURE_OPERATORS" /* hb_profiler_options.operators */
 
 /* ---- inside the library ---- */
 

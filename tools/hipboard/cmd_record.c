@@ -38,6 +38,8 @@ typedef struct request {
     int64_t signal, slow_step; /* 0: none; slow_step in percent */
     bool hip_errors;
     const char *metric; /* or NULL */
+    bool no_libraries;
+    table_list tables; /* of operators, beside hipboard's own */
     size_t max_cycles;
     bool gzip, kineto, quiet;
     const char *ranks, *rank_from; /* or NULL */
@@ -163,6 +165,14 @@ static bool speaks(const request *r)
     return r->launch.rank <= 0;
 }
 
+static void set_operators(const request *r)
+{
+    char *all;
+    if (asprintf(&all, "%s%s", r->no_libraries ? "" : "libraries", r->tables.paths) < 0) return;
+    set_text(CAPTURE_OPERATORS, *all ? all : NULL);
+    free(all);
+}
+
 /* In the program's process, before it begins. */
 static void tell(void *context)
 {
@@ -183,6 +193,7 @@ static void tell(void *context)
     set_ring(&r->ring);
     set_number(CAPTURE_MAX_CYCLES, (int64_t)r->max_cycles);
     set_number(CAPTURE_SAMPLING, r->kernel_sampling);
+    set_operators(r);
     setenv(CAPTURE_RUN, r->run, 1);
     set_schedule(&r->schedule);
     preload(r->library);
@@ -343,7 +354,9 @@ static const char *why_nothing(const char *program)
     if (has_other_rights(path))
         return "it runs with other rights than yours (setuid, setgid or capabilities), so that "
                "nothing can be loaded into it; record it as the user that it runs as";
-    return "while it was recorded it made no HIP call and marked nothing by roctx or hipboard, or "
+    return "while it was recorded it made no HIP call, called no library whose calls are operators "
+           "and "
+           "marked nothing by roctx or hipboard, or "
            "its processes could not write there and have said so; `hipboard info` says what can be "
            "captured here";
 }
@@ -534,6 +547,14 @@ static const option_spec options[] = {
     {0, "rank-from", "VARIABLE",
      "the environment variable that holds the rank, of a launcher that hipboard does not know",
      INTO(rank_from)},
+    {0, "ops", "FILE",
+     "functions of the program's own, or of any library, that are operators, steps, modules or "
+     "data "
+     "loaders: a table (plugin_format/operators.md); may be repeated",
+     INTO_BY(take_table, tables)},
+    {0, "no-library-ops", NULL,
+     "leave the calls of BLAS, LAPACK, FFT and neural network libraries out that hipboard knows",
+     INTO(no_libraries)},
     {0, "gzip", NULL, "write .pt.trace.json.gz", INTO(gzip)},
     {0, "dialect", DIALECTS, "tensorboard by default", INTO_BY(take_kineto, kineto)},
     {'q', "quiet", NULL, "say nothing when all is well", INTO(quiet)},
@@ -544,11 +565,15 @@ const command cmd_record = {
     .name = "record",
     .summary = "run a program and record it, unchanged",
     .synopsis = "[OPTIONS] [--] PROGRAM [ARGUMENTS...]",
-    .about = "Runs PROGRAM, unchanged, with hipboard loaded into it. Each of its processes, "
-             "children and forks included, that uses HIP, roctx or hipboard leaves a trace in "
-             "LOGDIR: its HIP calls, kernels, copies and memory, its roctx ranges as annotations, "
-             "and what it marks through hipboard's own interface. Then: tensorboard --logdir "
-             "LOGDIR",
+    .about =
+        "Runs PROGRAM, unchanged, with hipboard loaded into it. Each of its processes, "
+        "children and forks included, that uses HIP, such a library, roctx or hipboard leaves a "
+        "trace in "
+        "LOGDIR: its HIP calls, kernels, copies and memory, its calls of BLAS, LAPACK, FFT and "
+        "neural network libraries as operators with shapes and FLOPs, its roctx ranges as "
+        "annotations, and what it marks through hipboard's own interface. Then: tensorboard "
+        "--logdir "
+        "LOGDIR",
     .options = options,
     .notes =
         "Steps are those of the program's own profiler, if it uses hipboard (it then decides "

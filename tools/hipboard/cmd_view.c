@@ -47,10 +47,11 @@ static const char *print_json_text(const char *c, FILE *to)
     return *c ? c + 1 : c;
 }
 
-/* Why HIP's part of the trace is not whole: an array of sentences, which hipboard writes. */
-static void print_hip_notes(const request *r, const char *path, const hb_trace_file *file)
+/* Why a part of the trace is not whole: an array of sentences, which hipboard writes. */
+static void print_notes(const request *r, const char *path, const hb_trace_file *file,
+                        const char *key)
 {
-    const char *c = hb_trace_file_metadata(file, "hipboard_hip_notes");
+    const char *c = hb_trace_file_metadata(file, key);
     bool text = r->run.format == VIEW_TEXT;
     while (c && (c = strchr(c, '"'))) {
         if (text)
@@ -172,7 +173,8 @@ static void show_file(request *r, const input *from)
         print_mended(r, file);
         print_reason(r, file);
         print_simulated(r, &file, 1);
-        print_hip_notes(r, f->path, file);
+        print_notes(r, f->path, file, "hipboard_hip_notes");
+        print_notes(r, f->path, file, "hipboard_operator_notes");
     }
     hb_trace_file_close(file);
 }

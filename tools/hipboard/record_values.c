@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "record_values.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include <hipboard/hipboard.h>
 
@@ -80,6 +82,19 @@ const char *take_schedule(void *to, const char *text)
 }
 
 /* "30s", "100steps", "64MiB". */
+const char *take_table(void *to, const char *path)
+{
+    table_list *list = to;
+    char full[PATH_MAX];
+    size_t used = strlen(list->paths);
+    if (!realpath(path, full) || access(full, R_OK) != 0) return "no file that can be read";
+    if (strpbrk(full, ":\n")) return "a table's path must not have a colon in it";
+    int n = snprintf(list->paths + used, sizeof list->paths - used, ":%s", full);
+    if (n > 0 && (size_t)n < sizeof list->paths - used) return NULL;
+    list->paths[used] = '\0';
+    return "too many tables, or too long paths";
+}
+
 const char *take_ring(void *to, const char *text)
 {
     static const struct {

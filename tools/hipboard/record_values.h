@@ -13,6 +13,12 @@ const char *take_schedule(void *to, const char *text);
 /** A signal's number into an int64_t; "2.5" times in percent, likewise. */
 const char *take_signal(void *to, const char *text);
 const char *take_times(void *to, const char *text);
+/** Paths of tables, each behind a colon, which therefore can't be in them. */
+typedef struct table_list {
+    char paths[4096];
+} table_list;
+/** Adds one to a table_list: by its full path, since the program may be in another directory. */
+const char *take_table(void *to, const char *path);
 /** Into ring_... of hb_profiler_options. */
 const char *take_ring(void *to, const char *text);
 

@@ -7,8 +7,8 @@
 
 #include <stddef.h>
 
-/** Zeroed, private, with mmap's `protection`; NULL when there is none (errno). It takes memory as it
- * is touched, also where the program has all its memory locked (mlockall), and counts nothing of
+/** Zeroed, private, with mmap's `protection`; NULL when there is none (errno). It takes memory as
+ * it is touched, also where the program has all its memory locked (mlockall), and counts nothing of
  * that limit. Ended by munmap(). Signal handlers may call it. */
 void *hb_address_space(size_t size, int protection);
 

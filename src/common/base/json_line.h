@@ -9,8 +9,8 @@
 
 /** Appends one JSON value on one line: without space between tokens, control characters in strings
  * escaped, half a pair of surrogates as U+FFFD, all else as it stands. HB_ERROR_FORMAT for what is
- * no JSON (also NaN and Infinity, and text that is no UTF-8); hb_last_error() begins with `what` and
- * names the byte. */
+ * no JSON (also NaN and Infinity, and text that is no UTF-8); hb_last_error() begins with `what`
+ * and names the byte. */
 hb_result hb_json_line(hb_buf *out, const char *json, const char *what);
 
 /** Whether it is one JSON value as it stands. Lack of memory: it is not. */

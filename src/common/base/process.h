@@ -15,6 +15,7 @@
 enum hb_fork_order {
     HB_FORK_ROCPROFILER, /* nothing held, as those below it */
     HB_FORK_DEVICE,
+    HB_FORK_OPERATORS,
     HB_FORK_ALARMS,
     HB_FORK_CONTROL,
     HB_FORK_RUN_LOG, /* nothing held */

@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "hip/capture.h"
+#include "operators/library_calls.h"
 #include "profiler/arbitration.h"
 #include "profiler/control.h"
 #include "profiler/user_metadata.h"
@@ -95,7 +96,8 @@ static uint32_t session_flags(const hb_profiler *prof)
     uint32_t own = hb_ring_wanted(o) ? HB_SESSION_RING : hb_demand_session_flags(prof);
     return own | held | (o->record_shapes ? HB_SESSION_SHAPES : 0) |
            (o->profile_memory ? HB_SESSION_MEMORY : 0) | (o->with_stack ? HB_SESSION_STACK : 0) |
-           (o->with_flops ? HB_SESSION_FLOPS : 0) | (o->with_modules ? HB_SESSION_MODULES : 0);
+           (o->with_flops ? HB_SESSION_FLOPS : 0) | (o->with_modules ? HB_SESSION_MODULES : 0) |
+           (prof->wants_operators ? HB_SESSION_OPERATORS : 0);
 }
 
 /* Without any activity named: whatever there is. */
@@ -119,6 +121,7 @@ static hb_result start_trace(hb_profiler *prof)
     if (hb_ring_wanted(&prof->options)) hb_ring_begin(prof);
     if (session->flags & HB_SESSION_HELD) hb_live_memory_tell(session);
     hb_metadata_emit(prof);
+    if (prof->wants_operators) hb_operators_start();
     if (hb_wants_hip(prof))
         hb_device_start(prof->options.activities & HB_ACTIVITY_HIP,
                         (uint32_t)prof->options.kernel_sampling);
@@ -132,6 +135,7 @@ static hb_session *end_session(hb_profiler *prof)
     prof->session = NULL;
     hb_lock_give(&prof->lock);
     if (session) {
+        if (prof->wants_operators) hb_operators_stop();
         hb_device_stop();
         hb_session_stop(session); /* the background thread waits for threads that are silent */
     }

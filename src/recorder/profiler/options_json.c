@@ -64,6 +64,7 @@ static const field option_fields[] = {
     OPTION(ring_ns, FIELD_I64),
     OPTION(ring_steps, FIELD_I64),
     OPTION(ring_bytes, FIELD_U64),
+    OPTION(operators, FIELD_TEXT),
     {0},
 };
 

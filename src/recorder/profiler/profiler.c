@@ -13,6 +13,7 @@
 #include "base/guard.h"
 #include "base/process.h"
 #include "hip/capture.h"
+#include "operators/library_calls.h"
 #include "profiler/arbitration.h"
 #include "profiler/control.h"
 #include "profiler/cycles.h"
@@ -221,7 +222,7 @@ static hb_result copy_options(hb_profiler *prof, const hb_profiler_options *o)
     prof->logs_events = hb_handler_logs_events(&o->on_trace_ready) &&
                         (prof->ranks == 1 || distributed.rank == 0);
     prof->options.distributed = (hb_distributed_info){0};
-    prof->options.spool_dir = NULL;
+    prof->options.spool_dir = prof->options.operators = NULL; /* the caller's texts */
     if (o->spool_dir && !(prof->spool_dir = hb_absolute_path(o->spool_dir)))
         return hb_fail_errno(HB_ERROR_IO, errno, "where is '%s'", o->spool_dir);
     HB_TRY(hb_handler_fix_dirs(&prof->options.on_trace_ready));
@@ -250,7 +251,10 @@ static hb_profiler *create(const hb_profiler_options *options)
         hb_handler_destroy(&options->on_trace_ready);
         return NULL;
     }
-    if (copy_options(prof, options) == HB_OK) {
+    hb_result ready = copy_options(prof, options);
+    if (ready == HB_OK && options->operators) ready = hb_operators_attach(options->operators);
+    if (ready == HB_OK) {
+        prof->wants_operators = options->operators != NULL;
         if (hb_wants_hip(prof)) hb_device_prepare();
         prof->keeps_memory = options->profile_memory;
         if (prof->keeps_memory) hb_live_memory_keep();

@@ -64,6 +64,7 @@ typedef struct hb_kept_metadata {
 struct hb_profiler {
     hb_profiler_options options; /* with our own copies of what it points to, below */
     char *spool_dir;             /* NULL: choose */
+    bool wants_operators;        /* hb_operators_attach() */
     bool keeps_memory;           /* hb_live_memory_keep() */
     bool sync;                   /* traces are on the disk before their records go */
     char *distributed_json;      /* or NULL */

@@ -132,7 +132,8 @@ enum hb_session_flags {
     HB_SESSION_STACK = 1u << 2,
     HB_SESSION_FLOPS = 1u << 3,
     HB_SESSION_MODULES = 1u << 4,
-    HB_SESSION_RING = 1u << 5, /* goes on, and only its end is kept: see `kept_from` */
+    HB_SESSION_RING = 1u << 5,      /* goes on, and only its end is kept: see `kept_from` */
+    HB_SESSION_OPERATORS = 1u << 7, /* library calls are operators */
     HB_SESSION_HELD = 1u << 6, /* what was allocated as it began is known: MEMORY records HELD */
 };
 

@@ -294,6 +294,12 @@ hb_scope hb_op_site(hb_site *site, const hb_op_info *info)
     return site && HB_ENABLED() ? op(site_id(site, HB_FRAME), info, CALLED_FROM) : (hb_scope){0};
 }
 
+hb_scope hb_record_operator(uint32_t name, const hb_op_info *info, const void *frame,
+                            const void *caller)
+{
+    return op(name, info, (call_site){frame, caller});
+}
+
 /* What is behind all other parts: a category and values. */
 typedef struct own_parts {
     uint32_t category;

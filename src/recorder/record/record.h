@@ -85,6 +85,11 @@ void hb_record_scalar_value(const char *name, double value);
 /** A user annotation from an interned name. */
 hb_scope hb_record_annotation(uint32_t name);
 
+/** An operator by an interned name, of a call that was interposed: `frame` as in
+ * hb_thread_begin_at(), `caller` is where the call returns to, the innermost frame of its stack. */
+hb_scope hb_record_operator(uint32_t name, const hb_op_info *info, const void *frame,
+                            const void *caller);
+
 static inline void hb_session_count_lost(hb_session *session, enum hb_lost_cause cause,
                                          uint64_t count)
 {

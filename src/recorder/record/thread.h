@@ -66,9 +66,10 @@ typedef struct hb_thread {
     char *pos, *end; /* free part of the present chunk */
     hb_chunk *chunk; /* the part of it that is the present session's */
     uint32_t depth;
-    uint32_t flags; /* the session's enum hb_session_flags */
-    void *calls;    /* src/device's state, kept when the thread dies and its successor's then */
-    void *call;     /* its innermost call that is being recorded, or NULL */
+    uint32_t flags;  /* the session's enum hb_session_flags */
+    void *calls;     /* src/device's state, kept when the thread dies and its successor's then */
+    void *call;      /* its innermost call that is being recorded, or NULL */
+    void *operators; /* recorder/operators' state, kept likewise */
     uint64_t next_id;
     uint32_t use;            /* of the present chunk: HB_SCOPE_USE */
     _Atomic uint32_t silent; /* `busy` of a call that is not waited for any more */

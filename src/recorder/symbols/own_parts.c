@@ -10,13 +10,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What a part holds, and behind it its version. */
+/* What a part holds, and behind it its version, up to a NUL or the end of a line. */
 static const char mark[] = "hipboard-part ";
 
 /* Folders, from the library's: as installed; as built. Then where it was to be installed, for
  * programs that are linked to the static library. */
 static const char *const folders[] = {"/hipboard", "/../../tools/symbolizer",
-                                      "/../../tools/hipboard"};
+                                      "/../../tools/hipboard", "/../share/hipboard",
+                                      "/../../share/hipboard"};
+static const char *const installed[] = {PARTS_DIR, SHARE_DIR};
 
 bool hb_part_may_be_run(const char *path, uid_t installer)
 {
@@ -42,7 +44,7 @@ static bool own_place(char dir[PATH_MAX], uid_t *owner)
 static void read_version(const char *at, const char *end, char version[32])
 {
     size_t n = 0;
-    while (at < end && *at && n < 31)
+    while (at < end && *at && *at != '\n' && n < 31)
         version[n++] = *at++;
     version[n] = '\0';
 }
@@ -82,14 +84,14 @@ hb_result hb_part_path(const char *part, char *path, size_t size)
     if (!part || !path || !*part || strchr(part, '/'))
         return hb_fail(HB_ERROR_INVALID_ARGUMENT, "no name of a part, or no place for its path");
     bool known = own_place(dir, &installer);
-    for (size_t i = 0; i <= HB_ARRAY_LEN(folders); i++) {
-        bool last = i == HB_ARRAY_LEN(folders);
-        if (!last && !known) continue;
-        int n = last ? snprintf(path, size, PARTS_DIR "/%s", part)
-                     : snprintf(path, size, "%s%s/%s", dir, folders[i], part);
+    size_t beside = HB_ARRAY_LEN(folders);
+    for (size_t i = known ? 0 : beside; i < beside + HB_ARRAY_LEN(installed); i++) {
+        int n = i < beside ? snprintf(path, size, "%s%s/%s", dir, folders[i], part)
+                           : snprintf(path, size, "%s/%s", installed[i - beside], part);
         if (n > 0 && (size_t)n < size && hb_part_may_be_run(path, installer))
             return check_version(path);
     }
-    return hb_fail(HB_ERROR_NOT_FOUND, "%s is neither in %s/hipboard nor in " PARTS_DIR, part,
+    return hb_fail(HB_ERROR_NOT_FOUND,
+                   "%s is neither in %s/hipboard nor in " PARTS_DIR " or " SHARE_DIR, part,
                    known ? dir : "the library's folder");
 }

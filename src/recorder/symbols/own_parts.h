@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Where the parts of hipboard lie that are files of their own: helper programs, libraries that are
- * loaded into recorded programs. One rule for all, and for all ways to install: beside the library
- * (prefix, package, wheel), in the build tree, where it was to be installed. A part says of which
- * version it is, and one of another version is refused.
+ * loaded into recorded programs, tables. One rule for all, and for all ways to install: beside the
+ * library (prefix, package, wheel), in the build tree, where it was to be installed. A part says of
+ * which version it is, and one of another version is refused.
  */
 #ifndef HB_SYMBOLS_OWN_PARTS_H
 #define HB_SYMBOLS_OWN_PARTS_H

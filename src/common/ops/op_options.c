@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+#include "ops/op_options.h"
+
+char *hb_op_copy(hb_op_table *table, hb_str text)
+{
+    char *copy = hb_arena_alloc(&table->arena, text.len + 1u);
+    memcpy(copy, text.s, text.len);
+    return copy;
+}
+
+/* ---- parameters ---- */
+
+static bool take_class(hb_op_line *l, enum hb_op_class *class)
+{
+    static const char letters[] = "winfpINJK";
+    static const enum hb_op_class classes[] = {
+        HB_OP_WORD,   HB_OP_INT,       HB_OP_NATIVE, HB_OP_FLOAT, HB_OP_AT,
+        HB_OP_AT_INT, HB_OP_AT_NATIVE, HB_OP_INTS,   HB_OP_WORDS,
+    };
+    const char *where = l->at;
+    hb_str name = hb_op_take_name(l);
+    const char *letter = name.len == 1 ? strchr(letters, *name.s) : NULL;
+    if (!letter)
+        return hb_op_wrong(l, where,
+                           "wanted: w (or nothing), i, n or f, or p, I or N of an address, or J or "
+                           "K of an array");
+    *class = classes[letter - letters];
+    return true;
+}
+
+/* Those that find no register follow each other on the stack. */
+static void place_params(hb_op_line *l)
+{
+    enum { FLOAT_REGISTERS = 8 };
+    uint8_t words = 0, floats = 0, on_stack = HB_OP_REGISTERS;
+    for (int i = 0; i < l->row.num_params; i++) {
+        hb_op_param *p = &l->params[i];
+        if (p->class == HB_OP_FLOAT)
+            on_stack += floats++ >= FLOAT_REGISTERS;
+        else
+            p->place = words < HB_OP_REGISTERS ? words++ : on_stack++;
+    }
+}
+
+bool hb_op_take_params(hb_op_line *l)
+{
+    for (;;) {
+        hb_op_skip_blanks(l);
+        if (l->at == l->end || *l->at == '|') break;
+        const char *where = l->at;
+        hb_op_param param = {.class = HB_OP_WORD};
+        hb_str name = hb_op_take_name(l);
+        if (name.len == 0) return hb_op_wrong(l, where, "wanted: a parameter's name");
+        if (hb_op_param_named(l, name) >= 0)
+            return hb_op_wrong(l, where, "two parameters of one name");
+        if (hb_str_is(name, "T") || hb_str_is(name, "ret"))
+            return hb_op_wrong(l, where, "%.*s means something else", (int)name.len, name.s);
+        if (hb_op_take(l, ':') && !take_class(l, &param.class)) return false;
+        if (l->at < l->end && *l->at != ' ' && *l->at != '\t' && *l->at != '|')
+            return hb_op_wrong(l, l->at, "wanted: a blank, : or |");
+        if (l->row.num_params == HB_OP_MAX_PARAMS)
+            return hb_op_wrong(l, where, "more than %d parameters", HB_OP_MAX_PARAMS);
+        param.name = hb_op_copy(l->table, name);
+        l->params[l->row.num_params++] = param;
+    }
+    place_params(l);
+    return true;
+}
+
+/* ---- options ---- */
+
+static bool take_param(hb_op_line *l, hb_str value, bool or_result, int8_t *to)
+{
+    int param = hb_op_param_named(l, value);
+    if (or_result && hb_str_is(value, "ret")) {
+        *to = HB_OP_RESULT;
+        return true;
+    }
+    if (param < 0 || l->params[param].class == HB_OP_FLOAT)
+        return hb_op_wrong(l, value.s, "wanted: a parameter that is an address or a number%s",
+                           or_result ? ", or ret" : "");
+    *to = (int8_t)param;
+    return true;
+}
+
+static bool take_kind(hb_op_line *l, hb_str value)
+{
+    static const char *const kinds[] = {"operator", "scope",     "step",  "module",
+                                        "loader",   "optimizer", "silent"};
+    for (size_t i = 0; i < HB_ARRAY_LEN(kinds); i++)
+        if (hb_str_is(value, kinds[i])) {
+            l->row.kind = (enum hb_op_kind)i;
+            return true;
+        }
+    return hb_op_wrong(l, value.s,
+                       "wanted: operator, scope, step, module, loader, optimizer or silent");
+}
+
+static bool take_least(hb_op_line *l, hb_str value)
+{
+    double least = 0;
+    for (uint32_t i = 0; i < value.len; i++) {
+        if (value.s[i] < '0' || value.s[i] > '9')
+            return hb_op_wrong(l, value.s + i, "wanted: FLOPs, a whole number");
+        least = least * 10 + (value.s[i] - '0');
+    }
+    l->row.least_flops = least;
+    return true;
+}
+
+static bool take_text(hb_op_line *l, hb_str value, const char **to)
+{
+    *to = hb_op_copy(l->table, value);
+    return true;
+}
+
+static bool take_option(hb_op_line *l, hb_str name, hb_str value)
+{
+    hb_op_entry *row = &l->row;
+    if (hb_str_is(name, "alone") && value.len == 0) {
+        row->alone = true;
+        return true;
+    }
+    if (value.len == 0) return hb_op_wrong(l, value.s, "wanted: %.*s=VALUE", (int)name.len, name.s);
+    if (hb_str_is(name, "name")) return take_text(l, value, &row->name);
+    if (hb_str_is(name, "alias")) return take_text(l, value, &row->alias);
+    if (hb_str_is(name, "lib")) return take_text(l, value, &row->library);
+    if (hb_str_is(name, "kind")) return take_kind(l, value);
+    if (hb_str_is(name, "min")) return take_least(l, value);
+    if (hb_str_is(name, "make")) return take_param(l, value, true, &row->makes);
+    if (hb_str_is(name, "made")) return take_param(l, value, false, &row->made);
+    if (hb_str_is(name, "use")) return take_param(l, value, false, &row->uses);
+    if (hb_str_is(name, "forget")) return take_param(l, value, false, &row->forgets);
+    return hb_op_wrong(l, name.s,
+                       "no option; there are name, alias, lib, kind, min, make, made, use, forget "
+                       "and alone");
+}
+
+bool hb_op_take_options(hb_op_line *l)
+{
+    for (;;) {
+        hb_op_skip_blanks(l);
+        if (l->at == l->end || *l->at == '|') return true;
+        const char *where = l->at;
+        hb_str name = hb_op_take_name(l);
+        if (name.len == 0) return hb_op_wrong(l, where, "wanted: an option");
+        bool has_value = hb_op_take(l, '=');
+        const char *from = l->at;
+        while (has_value && l->at < l->end && *l->at != ' ' && *l->at != '\t' && *l->at != '|')
+            l->at++;
+        if (!take_option(l, name, (hb_str){from, (uint32_t)(l->at - from)})) return false;
+    }
+}

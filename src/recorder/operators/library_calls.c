@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Modules are looked at in two rounds, since the loader may not be asked for anything while it
+ * shows its modules: first it is noted which of their imports the tables know; then, outside, what
+ * each of these calls, and who stands in for it; then that is put in place. A module is looked at
+ * once.
+ */
+#include "operators/library_calls.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/lock.h"
+#include "base/process.h"
+#include "interpose/dlsym_hook.h"
+#include "interpose/got_patch.h"
+#include "operators/operator_calls.h"
+#include "operators/operator_notes.h"
+#include "operators/shared_tables.h"
+
+/* An import that a table knows. */
+typedef struct place {
+    const hb_op_entry *row;
+    uintptr_t base;
+    char *module;
+    void *now;  /* NULL: not bound yet */
+    void *real; /* NULL: nobody can tell */
+    void *trampoline;
+} place;
+
+static struct {
+    hb_bare_lock lock;
+    /* Set with release when it is whole, and never freed: look-ups by dlsym() need no lock. */
+    _Atomic(hb_op_table *) table;
+    char *attached; /* the lists that it holds, each with a newline */
+    hb_operator *operators;
+    unsigned long long adds, subs; /* of libraries, when it was last looked */
+    HB_VEC(uintptr_t) seen, fresh; /* modules, by where they were loaded */
+    HB_VEC(place) places;          /* of the round */
+    uint32_t unclear;              /* imports of which nobody could tell what they call */
+    uint32_t no_room;              /* functions that got no trampoline */
+} self = {.lock = HB_BARE_LOCK_INIT(OPERATORS)};
+
+static hb_op_table *table_now(void)
+{
+    return atomic_load_explicit(&self.table, memory_order_acquire);
+}
+
+/* ---- lists: without memory something is not looked at ---- */
+
+static void *grown(void *items, uint32_t count, uint32_t *capacity, size_t size)
+{
+    if (count < *capacity) return items;
+    uint32_t more = *capacity ? *capacity * 2 : 64;
+    void *larger = realloc(items, more * size);
+    if (larger) *capacity = more;
+    return larger;
+}
+
+#define APPEND(list, ...)                                                                         \
+    do {                                                                                          \
+        void *items_ = grown((list).items, (list).count, &(list).capacity, sizeof *(list).items); \
+        if (items_) (list).items = items_;                                                        \
+        if (items_) (list).items[(list).count++] = (__VA_ARGS__);                                 \
+    } while (0)
+
+static bool has(const uintptr_t *items, uint32_t count, uintptr_t base)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (items[i] == base) return true;
+    return false;
+}
+
+/* ---- who stands in ---- */
+
+static bool is_of(const hb_op_entry *row, const char *library)
+{
+    const char *file = library ? strrchr(library, '/') : NULL;
+    file = file ? file + 1 : library;
+    return !row->library || (file && strncmp(file, row->library, strlen(row->library)) == 0);
+}
+
+/* Of the rows of a symbol the one that is meant for the library. */
+static const hb_op_entry *row_for(const hb_op_entry *row, void *real)
+{
+    Dl_info info = {0};
+    if (!dladdr(real, &info)) info.dli_fname = NULL;
+    while (row && !is_of(row, info.dli_fname))
+        row = row->next;
+    return row;
+}
+
+static void *stand_in(const hb_op_entry *rows, void *real)
+{
+    hb_operator *o = self.operators;
+    while (o && (o->real != real || strcmp(o->row->symbol, rows->symbol) != 0))
+        o = o->next;
+    if (o) return hb_trampoline_address(o->trampoline);
+    const hb_op_entry *row = row_for(rows, real);
+    if (!row) return NULL;
+    o = hb_operator_new(row, real);
+    if (!o) {
+        self.no_room++;
+        return NULL;
+    }
+    o->next = self.operators;
+    self.operators = o;
+    return hb_trampoline_address(o->trampoline);
+}
+
+/* ---- what an import that is not bound yet will call ---- */
+
+/* As the loader looks: among what all see, then among what the module has brought along. Where the
+ * two differ it depends on how the module was loaded: when it has been called, it is bound. */
+static void *resolve(const place *p)
+{
+    void *of_all = dlsym(RTLD_DEFAULT, p->row->symbol);
+    void *module = dlopen(*p->module ? p->module : NULL, RTLD_LAZY | RTLD_NOLOAD);
+    void *own = module ? dlsym(module, p->row->symbol) : NULL;
+    if (module) dlclose(module);
+    if (of_all && own && of_all != own) return NULL;
+    return of_all ? of_all : own;
+}
+
+/* ---- rounds ---- */
+
+static bool is_new(uintptr_t base, const char *path)
+{
+    (void)path;
+    if (has(self.seen.items, self.seen.count, base)) return false;
+    APPEND(self.fresh, base);
+    return true;
+}
+
+static bool is_fresh(uintptr_t base, const char *path)
+{
+    (void)path;
+    return has(self.fresh.items, self.fresh.count, base);
+}
+
+static place *place_of(const hb_op_entry *row, uintptr_t base, const void *now)
+{
+    for (uint32_t i = 0; i < self.places.count; i++) {
+        place *p = &self.places.items[i];
+        if (p->row == row && p->base == base && p->now == now) return p;
+    }
+    return NULL;
+}
+
+static void *note_place(const hb_import *import, void **real)
+{
+    const hb_op_entry *row = hb_op_table_find(table_now(), import->name);
+    (void)real;
+    if (!row || hb_trampoline_is(import->now) || place_of(row, import->base, import->now))
+        return NULL;
+    char *module = strdup(import->module);
+    if (module)
+        APPEND(self.places,
+               (place){.row = row, .base = import->base, .module = module, .now = import->now});
+    return NULL;
+}
+
+static void *put_in_place(const hb_import *import, void **real)
+{
+    const hb_op_entry *row = hb_op_table_find(table_now(), import->name);
+    const place *p = row ? place_of(row, import->base, import->now) : NULL;
+    if (p) *real = p->real;
+    return p ? p->trampoline : NULL;
+}
+
+static void decide(place *p)
+{
+    p->real = p->now ? p->now : resolve(p);
+    p->trampoline = p->real ? stand_in(p->row, p->real) : NULL;
+    self.unclear += !p->real;
+}
+
+/* Modules with imports that may be clear later are looked at again. */
+static void end_round(void)
+{
+    for (uint32_t i = 0; i < self.fresh.count; i++) {
+        uintptr_t base = self.fresh.items[i];
+        bool clear = true;
+        for (uint32_t k = 0; k < self.places.count; k++)
+            clear = clear && (self.places.items[k].base != base || self.places.items[k].real);
+        if (clear) APPEND(self.seen, base);
+    }
+    for (uint32_t i = 0; i < self.places.count; i++)
+        free(self.places.items[i].module);
+    self.places.count = self.fresh.count = 0;
+}
+
+/* Another interposer's place is what it calls, so none is foreign. */
+static void look(void)
+{
+    unsigned foreign;
+    self.unclear = 0;
+    hb_imports_replace(note_place, is_new, NULL, &foreign);
+    for (uint32_t i = 0; i < self.places.count; i++)
+        decide(&self.places.items[i]);
+    if (self.places.count) hb_imports_replace(put_in_place, is_fresh, NULL, &foreign);
+    end_round();
+    hb_lookups_interpose();
+}
+
+static int count_libraries(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    unsigned long long *counts = arg;
+    (void)size;
+    counts[0] = info->dlpi_adds;
+    counts[1] = info->dlpi_subs;
+    return 1;
+}
+
+/* Where a library was, another may be by now. */
+static bool has_news(void)
+{
+    unsigned long long now[2] = {0}, adds = self.adds, subs = self.subs;
+    dl_iterate_phdr(count_libraries, now);
+    self.adds = now[0];
+    self.subs = now[1];
+    if (now[1] != subs) self.seen.count = 0;
+    return now[0] != adds || now[1] != subs;
+}
+
+/* Whoever looks a function up may hold locks that another thread, in look(), waits for. */
+static void look_if_free(void)
+{
+    if (!hb_bare_lock_try(&self.lock)) return;
+    int error = errno; /* the program's */
+    if (has_news()) look();
+    errno = error;
+    hb_bare_lock_give(&self.lock);
+}
+
+/* ---- dlsym() ---- */
+
+static bool is_known(const char *name)
+{
+    return hb_op_table_find(table_now(), name) != NULL;
+}
+
+static void *substitute(const char *name, void *found)
+{
+    const hb_op_entry *row = hb_op_table_find(table_now(), name);
+    if (!row || hb_trampoline_is(found) || !hb_bare_lock_try(&self.lock)) return NULL;
+    void *trampoline = stand_in(row, found);
+    hb_bare_lock_give(&self.lock);
+    return trampoline;
+}
+
+/* ---- tables ---- */
+
+static void tell(void *context, const char *file, uint32_t line, uint32_t column, const char *text)
+{
+    (void)context;
+    hb_warn("%s:%u:%u: %s; the line is passed over", file, line, column, text);
+}
+
+static hb_result read_one(hb_op_table *table, const char *path, size_t size)
+{
+    char *name = strndup(path, size);
+    if (!name) return hb_no_memory();
+    hb_result result = strcmp(name, "libraries") == 0
+                           ? hb_shared_tables_read(table, tell, NULL)
+                           : hb_op_table_read_file(table, name, true, tell, NULL);
+    free(name);
+    return result;
+}
+
+static hb_result read_list(hb_op_table *table, const char *list)
+{
+    for (const char *at = list; *at;) {
+        size_t size = strcspn(at, ":\n");
+        if (size) HB_TRY(read_one(table, at, size));
+        at += size + (at[size] != '\0');
+    }
+    return HB_OK;
+}
+
+static bool is_attached(const char *list)
+{
+    size_t size = strlen(list);
+    for (const char *at = self.attached; at && *at; at += strcspn(at, "\n") + 1)
+        if (strncmp(at, list, size) == 0 && at[size] == '\n') return true;
+    return false;
+}
+
+/* All that was attached before, and this. */
+static hb_result read_anew(const char *list, char **all, hb_op_table **table)
+{
+    *table = calloc(1, sizeof **table);
+    if (!*table || asprintf(all, "%s%s\n", self.attached ? self.attached : "", list) < 0) {
+        free(*table);
+        return hb_no_memory();
+    }
+    hb_result result = read_list(*table, *all);
+    if (result == HB_OK) return HB_OK;
+    hb_op_table_free(*table);
+    free(*table);
+    free(*all);
+    return result;
+}
+
+static hb_result attach(const char *list)
+{
+    hb_op_table *table;
+    char *all;
+    if (is_attached(list)) return HB_OK;
+    if (!hb_imports_known())
+        return hb_fail(HB_ERROR_UNSUPPORTED, "operators of libraries: hipboard knows too little of "
+                                             "this processor's calls");
+    HB_TRY(read_anew(list, &all, &table));
+    free(self.attached);
+    self.attached = all;
+    self.seen.count = 0; /* the tables know more by now */
+    atomic_store_explicit(&self.table, table, memory_order_release);
+    hb_lookups_substitute(HB_LOOKUPS_OPERATORS, is_known, substitute);
+    hb_lookups_watch(HB_LOOKUPS_OPERATORS, look_if_free);
+    (void)has_news();
+    look();
+    return HB_OK;
+}
+
+static void after_fork_in_child(void)
+{
+    if (hb_bare_lock_after_fork(&self.lock)) return;
+    /* Another thread was amid a round: its lists are given up, and all is looked at anew. */
+    memset(&self.places, 0, sizeof self.places);
+    memset(&self.seen, 0, sizeof self.seen);
+    memset(&self.fresh, 0, sizeof self.fresh);
+}
+
+static void register_once(void)
+{
+    hb_process_at_fork(HB_FORK_OPERATORS, (hb_fork_room){.in_child = after_fork_in_child});
+}
+
+hb_result hb_operators_attach(const char *tables)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, register_once);
+    hb_bare_lock_take(&self.lock);
+    hb_result result = attach(tables);
+    hb_bare_lock_give(&self.lock);
+    return result;
+}
+
+/* ---- sessions ---- */
+
+void hb_operators_start(void)
+{
+    hb_bare_lock_take(&self.lock);
+    for (hb_operator *o = self.operators; o; o = o->next) {
+        atomic_store_explicit(&o->small_calls, 0, memory_order_relaxed);
+        atomic_store_explicit(&o->small_flops, 0, memory_order_relaxed);
+    }
+    (void)has_news();
+    look();
+    hb_bare_lock_give(&self.lock);
+}
+
+void hb_operators_stop(void)
+{
+    hb_bare_lock_take(&self.lock);
+    hb_operator_notes_put(table_now(), self.operators, self.unclear, self.no_room);
+    hb_bare_lock_give(&self.lock);
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a thread has open lies by the stack: a call that was left by longjmp() is found by its
+ * address, which is below, or at, that of the next call's. Nothing here takes a lock.
+ */
+#include "operators/operator_calls.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "operators/plans.h"
+#include "record/record.h"
+#include "record/strings.h"
+#include "rules/name_class.h"
+
+_Static_assert((int)HB_OP_REGISTERS == (int)HB_CALL_REGISTERS, "tables place parameters alike");
+
+enum { MAX_OPEN = 32 };
+
+typedef struct open_call {
+    uintptr_t at; /* the caller's stack pointer */
+    const hb_op_entry *row;
+    hb_scope scope;
+    bool counts; /* its FLOPs are those of all within it */
+    bool alone;  /* nothing within it is shown */
+} open_call;
+
+/* A thread's, of one session; its memory is kept when it dies, for its successor. */
+typedef struct open_calls {
+    int64_t tid;
+    uint32_t epoch;
+    uint32_t depth;
+    open_call calls[MAX_OPEN];
+} open_calls;
+
+static open_calls *own_calls(void)
+{
+    hb_thread *t = hb_thread_self();
+    if (HB_UNLIKELY(t && !t->operators)) t->operators = calloc(1, sizeof(open_calls));
+    open_calls *open = t ? t->operators : NULL;
+    uint32_t epoch = __atomic_load_n(&hb_enabled_epoch, __ATOMIC_RELAXED);
+    if (HB_UNLIKELY(open && (open->epoch != epoch || open->tid != t->tid)))
+        *open = (open_calls){.tid = t->tid, .epoch = epoch};
+    return open;
+}
+
+static void close_to(open_calls *open, uint32_t depth)
+{
+    while (open->depth > depth)
+        hb_scope_end(&open->calls[--open->depth].scope);
+}
+
+/* Those that the stack has no more. */
+static void close_gone(open_calls *open, uintptr_t at)
+{
+    uint32_t depth = open->depth;
+    while (depth && open->calls[depth - 1].at <= at)
+        depth--;
+    close_to(open, depth);
+}
+
+/* ---- records ---- */
+
+static uint32_t kind_name(hb_operator *o, uint64_t primitive)
+{
+    int kind = hb_dnnl_kind(&o->describers, primitive);
+    if (!kind) return o->name;
+    uint32_t id = __atomic_load_n(&o->kind_names[kind], __ATOMIC_RELAXED);
+    if (HB_UNLIKELY(!id)) {
+        const char *name = hb_dnnl_kind_name(&o->describers, kind);
+        id = hb_strings_intern(name, strlen(name));
+        __atomic_store_n(&o->kind_names[kind], id, __ATOMIC_RELAXED);
+    }
+    return id;
+}
+
+static uint32_t name_of(hb_operator *o, const hb_call *call)
+{
+    static _Atomic int64_t step;
+    if (o->row->kind == HB_OP_STEP) return hb_strings_step(atomic_fetch_add(&step, 1));
+    return o->describers.query ? kind_name(o, call->words[0]) : o->name;
+}
+
+static size_t inputs_of(const hb_op_description *d, hb_input inputs[HB_OP_MAX_INPUTS])
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < d->num_tensors; i++) {
+        const hb_op_tensor *t = &d->tensors[i];
+        if (t->hidden) continue;
+        inputs[n++] = t->known ? (hb_input){.kind = HB_INPUT_TENSOR,
+                                            .dtype = t->type,
+                                            .count = t->num_dims,
+                                            .dims = t->dims,
+                                            .strides = t->has_strides ? t->strides : NULL}
+                               : (hb_input){.kind = HB_INPUT_NONE};
+    }
+    return n;
+}
+
+static hb_op_outside outside_of(hb_operator *o)
+{
+    return (hb_op_outside){hb_describe_outside, hb_describe_work, &o->describers};
+}
+
+static void describe(hb_operator *o, const hb_call *call, hb_op_description *d)
+{
+    hb_op_outside outside = outside_of(o);
+    const hb_op_entry *row = o->row;
+    d->num_tensors = 0;
+    d->flops = 0;
+    if (row->uses == HB_OP_NO_PARAM)
+        hb_op_describe(row, call->words, &outside, d);
+    else
+        hb_plan_recall((uint64_t)hb_op_value(row, call->words, row->uses), d);
+}
+
+/* Where the caller goes on: below what it has put on the stack. */
+static const void *caller_of(const hb_call *call)
+{
+    return (const void *)(uintptr_t)call->stack[-1];
+}
+
+static bool makes_plans(const hb_op_entry *row)
+{
+    return row->makes != HB_OP_NO_PARAM || row->made != HB_OP_NO_PARAM;
+}
+
+static hb_scope begin_operator(hb_operator *o, const hb_call *call, open_call *of)
+{
+    hb_op_description d;
+    hb_input inputs[HB_OP_MAX_INPUTS];
+    describe(o, call, &d);
+    if (of->counts || makes_plans(o->row)) d.flops = 0; /* the work is counted once */
+    of->counts = of->counts || d.flops > 0;
+    hb_op_info info = {.inputs = inputs, .num_inputs = inputs_of(&d, inputs), .flops = d.flops};
+    return hb_record_operator(name_of(o, call), &info, HB_FRAME, caller_of(call));
+}
+
+static hb_scope begin(hb_operator *o, const hb_call *call, open_call *of)
+{
+    switch (o->row->kind) {
+    case HB_OP_OPERATOR: return begin_operator(o, call, of);
+    case HB_OP_MODULE: return hb_module_call(o->module);
+    case HB_OP_SILENT: return (hb_scope){0};
+    default: return hb_record_annotation(name_of(o, call));
+    }
+}
+
+/* ---- hooks ---- */
+
+static bool is_recording(void)
+{
+    return HB_ENABLED() &&
+           (__atomic_load_n(&hb_recording_now.flags, __ATOMIC_RELAXED) & HB_SESSION_OPERATORS);
+}
+
+static bool passes_small(hb_operator *o, const hb_call *call)
+{
+    double flops;
+    if (!hb_op_is_small(o->row, call->words, &flops)) return false;
+    atomic_fetch_add_explicit(&o->small_calls, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&o->small_flops, (uint64_t)flops, memory_order_relaxed);
+    return true;
+}
+
+/* False: the call is not shown. A function that calls one of its name, as wrappers do, is one. */
+static bool open_one(hb_operator *o, hb_call *call)
+{
+    open_calls *open = own_calls();
+    uintptr_t at = (uintptr_t)call->stack;
+    if (!open) return false;
+    close_gone(open, at);
+    const open_call *outer = open->depth ? &open->calls[open->depth - 1] : NULL;
+    if (open->depth == MAX_OPEN) return false;
+    if (outer && (outer->alone || outer->row == o->row)) return false;
+    open_call *of = &open->calls[open->depth];
+    *of = (open_call){
+        .at = at, .row = o->row, .counts = outer && outer->counts, .alone = o->row->alone};
+    of->scope = begin(o, call, of);
+    open->depth++;
+    return true;
+}
+
+static void forget(const hb_op_entry *row, const hb_call *call)
+{
+    if (row->forgets != HB_OP_NO_PARAM)
+        hb_plan_forget((uint64_t)hb_op_value(row, call->words, row->forgets));
+}
+
+static hb_operator *by_trampoline[HB_TRAMPOLINES];
+
+static bool enter(hb_call *call)
+{
+    hb_operator *o = by_trampoline[call->index];
+    const hb_op_entry *row = o->row;
+    forget(row, call);
+    bool shown =
+        is_recording() && row->kind != HB_OP_SILENT && !passes_small(o, call) && open_one(o, call);
+    call->state[0] = shown;
+    return shown || makes_plans(row);
+}
+
+/* Also of one that an exception leaves. */
+static void close_one(const hb_call *call)
+{
+    open_calls *open = call->state[0] ? own_calls() : NULL;
+    uintptr_t at = (uintptr_t)call->stack;
+    if (!open) return;
+    uint32_t depth = open->depth;
+    while (depth && open->calls[depth - 1].at < at)
+        depth--;
+    if (depth && open->calls[depth - 1].at == at) close_to(open, depth - 1);
+}
+
+static void remember(hb_operator *o, const hb_call *call)
+{
+    const hb_op_entry *row = o->row;
+    hb_op_description d;
+    uint64_t plan = call->results[0];
+    if (row->made != HB_OP_NO_PARAM) plan = (uint64_t)hb_op_value(row, call->words, row->made);
+    if (row->makes >= 0 &&
+        !hb_op_peek(row, call->words[row->params[row->makes].place], &plan, sizeof plan))
+        return;
+    describe(o, call, &d);
+    hb_plan_remember(plan, &d);
+}
+
+static void leave(hb_call *call)
+{
+    hb_operator *o = by_trampoline[call->index];
+    close_one(call);
+    if (makes_plans(o->row)) remember(o, call);
+}
+
+static void abandon(hb_call *call)
+{
+    close_one(call);
+}
+
+static const hb_call_hooks hooks = {enter, leave, abandon};
+
+/* ---- functions ---- */
+
+static uint32_t intern(const char *before, const char *name, const char *behind)
+{
+    char text[1200];
+    const char *mark = *before && before[strlen(before) - 1] != '#' ? "#" : "";
+    snprintf(text, sizeof text, "%s%s%s%s", before, mark, name, behind);
+    return hb_strings_intern(text, strlen(text));
+}
+
+static void give_name(hb_operator *o)
+{
+    const char *name = o->row->name;
+    switch (o->row->kind) {
+    case HB_OP_LOADER:
+        o->name = intern(hb_known_text(HB_KNOWN_ANY_LOADER).s, name, ".__next__");
+        return;
+    case HB_OP_OPTIMIZER:
+        o->name = intern(hb_known_text(HB_KNOWN_OPTIMIZER_STEP).s, name, ".step");
+        return;
+    case HB_OP_MODULE: o->module = hb_module_create(name); return;
+    default: o->name = intern("", name, "");
+    }
+}
+
+/* Of plans it is heard outside of sessions, too. */
+static const uint32_t *when(const hb_op_entry *row)
+{
+    static const uint32_t always = 1;
+    return makes_plans(row) || row->forgets != HB_OP_NO_PARAM ? &always : &hb_enabled_epoch;
+}
+
+hb_operator *hb_operator_new(const hb_op_entry *row, void *real)
+{
+    hb_operator *o = calloc(1, sizeof *o);
+    if (!o) return NULL;
+    o->row = row;
+    o->real = real;
+    give_name(o);
+    if (hb_describers_wanted(row)) hb_describers_find(&o->describers, real);
+    o->trampoline = hb_trampoline_new(real, &hooks, when(row));
+    if (o->trampoline == HB_TRAMPOLINES) {
+        free(o);
+        return NULL;
+    }
+    by_trampoline[o->trampoline] = o; /* before anybody is given its address */
+    return o;
+}

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: MIT
+"""Calls of libraries as operators of unchanged programs, by tables that are read at run time."""
+import json
+import random
+import shutil
+import subprocess
+
+import pytest
+
+from support import BUILD, ROOT
+
+HIPBOARD = BUILD / "tools/hipboard/hipboard"
+SOURCES = ROOT / "tests/e2e/programs/operators"
+PYTHON = ROOT / ".venv/bin/python"
+
+
+def compiled(tmp_path, source, *arguments, compiler="cc", name=None):
+    program = tmp_path / (name or source.stem)
+    subprocess.run([compiler, "-g", "-O1", source, "-o", program, *arguments], check=True)
+    return program
+
+
+def library(tmp_path, name, text, *arguments):
+    source = tmp_path / f"{name}.c"
+    source.write_text(text)
+    return compiled(tmp_path, source, "-shared", "-fPIC", f"-L{tmp_path}", f"-Wl,-rpath,{tmp_path}",
+                    *arguments, name=f"lib{name}.so")
+
+
+def recorded(tmp_path, *program, ops=None, options=()):
+    """What it printed, hipboard's words, and its traces."""
+    logdir = tmp_path / "runs"
+    shutil.rmtree(logdir, ignore_errors=True)
+    tables = ["--ops", ops] if ops else []
+    command = [HIPBOARD, "record", "-o", logdir, *tables, *options, "--", *map(str, program)]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=300)
+    files = [json.loads(path.read_text()) for path in sorted(logdir.glob("*.pt.trace.json"))]
+    return done, files
+
+
+def operators(trace):
+    """(name, dimensions, types, FLOPs) in the order of their beginning."""
+    found = [e for e in trace["traceEvents"] if e["ph"] == "X" and e.get("cat") == "cpu_op"]
+    return [(e["name"], e["args"].get("Input Dims"), e["args"].get("Input type"),
+             e["args"].get("flops")) for e in sorted(found, key=lambda e: e["ts"])]
+
+
+def plain(*program):
+    return subprocess.run(list(map(str, program)), capture_output=True, text=True, timeout=300)
+
+
+def test_libraries_of_cpus(tmp_path):
+    """Shapes, types and FLOPs exactly; nested calls shown and counted once; small ones summed up."""
+    program = compiled(tmp_path, SOURCES / "cpu_libraries.c", "-llapacke", "-lopenblas", "-lfftw3")
+    done, [trace] = recorded(tmp_path, program)
+    assert (done.returncode, done.stdout) == (0, plain(program).stdout)
+    f32, f64, c128 = ["float"], ["double"], ["c10::complex<double>"]
+    product = ([[64, 32], [32, 48]], f32 * 2, 2 * 64 * 48 * 32)
+    order = ([[200, 200]], f64)
+    assert operators(trace) == [
+        ("cblas_sgemm", *product), ("sgemm_", *product),
+        ("LAPACKE_dgetrf", *order, 5333333), ("dgetrf_", *order, None),
+        ("fftw_plan_dft_1d", [[1024]], c128, None), ("fftw_execute", [[1024]], c128, 51200),
+        ("fftw_plan_dft_1d", [[512]], c128, None), ("fftw_execute", [[512]], c128, 23040)]
+    assert trace["hipboard_operators_small"] == {"cblas_ddot": {"calls": 1000, "flops": 128000}}
+
+
+def test_none_are_recorded_when_they_are_not_wanted(tmp_path):
+    program = compiled(tmp_path, SOURCES / "cpu_libraries.c", "-llapacke", "-lopenblas", "-lfftw3")
+    done, traces = recorded(tmp_path, program, options=["--no-library-ops"])
+    assert (done.returncode, done.stdout, traces) == (0, plain(program).stdout, [])
+
+
+def test_primitives_of_onednn(tmp_path):
+    program = compiled(tmp_path, SOURCES / "convolution.cpp", "-ldnnl", compiler="c++")
+    done, [trace] = recorded(tmp_path, program)
+    assert (done.returncode, done.stdout) == (0, "54\n")
+    found = [op for op in operators(trace) if op[0] != "dnnl_reorder"]
+    assert found == [
+        ("dnnl_convolution", [[2, 3, 8, 8], [4, 3, 3, 3]], ["float"] * 2, 2 * 2 * 4 * 36 * 27),
+        ("dnnl_matmul", [[32, 64], [64, 16]], ["float"] * 2, 2 * 32 * 64 * 16)]
+
+
+def test_numpy(tmp_path):
+    """Whose BLAS is its own, with names and integers of its own, and seen by itself alone."""
+    code = "import numpy; a = numpy.ones((300, 200)); b = numpy.ones((200, 50)); print((a @ b).sum())"
+    done, [trace] = recorded(tmp_path, PYTHON, "-c", code)
+    assert (done.returncode, done.stdout) == (0, "3000000.0\n")
+    assert operators(trace) == [
+        ("cblas_dgemm", [[300, 200], [200, 50]], ["double"] * 2, 6000000)]
+
+
+def test_exceptions_and_longjmp_leave_no_operator_open(tmp_path):
+    """Each operator ends where it was left, and what comes after it is not within it."""
+    library(tmp_path, "inner", "int inner(int x) { return x + 5; }")
+    compiled(tmp_path, SOURCES / "leaves_library.cpp", "-shared", "-fPIC", f"-L{tmp_path}", "-linner",
+             f"-Wl,-rpath,{tmp_path}", compiler="c++", name="libleaves.so")
+    program = compiled(tmp_path, SOURCES / "leaves.cpp", f"-L{tmp_path}", "-lleaves", "-linner",
+                       f"-Wl,-rpath,{tmp_path}", compiler="c++")
+    table = tmp_path / "leaves.ops"
+    table.write_text("throws | x:i | f32[x] | 100\njumps | x:i back | | 100\n"
+                     "once | x:i | f64[x] | 7\ntwice | x:i | | x*10\ninner | x:i | | 5\n")
+    done, [trace] = recorded(tmp_path, program, ops=table)
+    assert (done.returncode, done.stdout) == (0, plain(program).stdout)
+    found = [(name, flops) for name, _, _, flops in operators(trace)]
+    assert found == [("throws", 100)] * 3 + [("once", 7)] + [("jumps", 100)] * 3 + [
+        ("once", 7), ("twice", 30), ("inner", None)] + [("throws", 100)] * 3
+    spans = {e["ts"]: e for e in trace["traceEvents"] if e.get("cat") == "cpu_op"}
+    for first, second in zip(*[sorted(spans)[i:] for i in (0, 1)]):
+        ends = first + spans[first]["dur"] <= second
+        assert ends or spans[second]["name"] == "inner", (spans[first], spans[second])
+    third = sorted(spans)[2]  # a second passed until the next one began
+    assert spans[third]["dur"] < 1e6
+    assert "unbalanced" not in json.dumps(trace.get("hipboard_lost", ""))
+
+
+def test_two_libraries_of_one_symbol(tmp_path):
+    """Each plug-in calls its own library's function, and both are seen; loaded late and locally."""
+    for i in (1, 2):
+        library(tmp_path, f"math{i}", f"int compute(int n) {{ return n * {i}; }}")
+        library(tmp_path, f"plugin{i}", "int compute(int); int run(int n) { return compute(n); }",
+                f"-lmath{i}", *(["-Wl,-z,now"] if i == 2 else ["-Wl,-z,lazy"]))
+    program = compiled(tmp_path, SOURCES / "plugins.c", "-ldl")
+    table = tmp_path / "compute.ops"
+    table.write_text("compute | n:i | i32[n] | n | name=one lib=libmath1\n"
+                     "compute | n:i | i32[n] | n | name=two lib=libmath2\n")
+    plugins = [tmp_path / f"libplugin{i}.so" for i in (1, 2)]
+    done, [trace] = recorded(tmp_path, program, *plugins, ops=table)
+    assert (done.returncode, done.stdout) == (0, "10\n20\n")
+    assert [op[0] for op in operators(trace)] == ["one", "two"]
+
+
+def test_the_tables_errors_name_line_and_column_and_stop_nothing(tmp_path):
+    library(tmp_path, "work", "int work(int n) { return n; }\nint rest(int n) { return n; }")
+    source = tmp_path / "main.c"
+    source.write_text("int work(int), rest(int); int main(void) { return work(3) + rest(4); }")
+    program = compiled(tmp_path, source, f"-L{tmp_path}", "-lwork", f"-Wl,-rpath,{tmp_path}")
+    table = tmp_path / "mine.ops"
+    table.write_text("# mine\nwork | n:i | i32[n] | 2*n\nrest | n:q | i32[n]\nrest | n:i | i32[x]\n"
+                     "gone_function | n:i | |\n")
+    done, [trace] = recorded(tmp_path, program, ops=table)
+    assert done.returncode == 7
+    first, second = done.stderr.splitlines()
+    assert first.startswith(f"hipboard: {table}:3:10: wanted: w (or nothing), i, n or f")
+    assert second == (f"hipboard: {table}:4:18: there is no parameter x; the line is passed over")
+    assert operators(trace) == [("work", [[3]], ["int"], 6)]
+    [note] = trace["hipboard_operator_notes"]
+    assert note.startswith(f"gone_function ({table}:5): no library of the program imports it")
+
+
+def test_a_wrong_signature_changes_nothing(tmp_path):
+    """Numbers taken for addresses, too few and too many parameters: the call is as it was."""
+    parameters = ", ".join(f"long a{i}" for i in range(20))
+    total = " + ".join(f"a{i} * {i}" for i in range(20))
+    library(tmp_path, "odd", f"""
+        long many({parameters}) {{ return {total}; }}
+        double floats(int n, double x) {{ return n * x; }}
+        int few(int n) {{ return n; }}""")
+    source = tmp_path / "main.c"
+    source.write_text(f"""
+        #include <stdio.h>
+        long many({parameters}); double floats(int, double); int few(int);
+        int main(void) {{
+            printf("%ld\\n", many({", ".join(str(1000000 + i) for i in range(20))}));
+            printf("%g\\n", floats(3, 1.5));
+            printf("%d\\n", few(12345678));
+            return 0;
+        }}""")
+    program = compiled(tmp_path, source, f"-L{tmp_path}", "-lodd", f"-Wl,-rpath,{tmp_path}")
+    table = tmp_path / "odd.ops"
+    table.write_text("many | n:I m:N list:J | f32[n,m] i32[list^n] | 2*n*m\n"
+                     "floats | a b d e:p f g h i j k | f32[e] | e | make=k\n"
+                     "few | a:p b:p | f32[a,b] | a*b | make=b\n")
+    done, [trace] = recorded(tmp_path, program, ops=table)
+    assert (done.returncode, done.stdout) == (0, plain(program).stdout)
+    assert [op[0] for op in operators(trace)] == ["many", "floats", "few"]
+
+
+def test_steps_loaders_optimizers_and_modules_by_a_table(tmp_path):
+    library(tmp_path, "train", """
+        int step(void), load(int n), forward(int n), update(void);
+        int load(int n) { return n; } int forward(int n) { return n; } int update(void) { return 1; }
+        """)
+    library(tmp_path, "loop", """
+        int load(int n), forward(int n), update(void);
+        int step(void) { return load(3) + forward(4) + update(); }""", "-ltrain")
+    source = tmp_path / "main.c"
+    source.write_text("int step(void); int main(void) { return step() + step(); }")
+    program = compiled(tmp_path, source, f"-L{tmp_path}", "-lloop", f"-Wl,-rpath,{tmp_path}")
+    table = tmp_path / "train.ops"
+    table.write_text("step | | | | kind=step\nload | n:i | | | kind=loader name=Batches\n"
+                     "forward | n:i | | | kind=module name=Net\nupdate | | | | kind=optimizer name=SGD\n")
+    done, [trace] = recorded(tmp_path, program, ops=table, options=["--slice", "1h"])
+    assert done.returncode == 16
+    names = [e["name"] for e in sorted((e for e in trace["traceEvents"] if e["ph"] == "X"),
+                                       key=lambda e: (e["ts"], -e["dur"]))]
+    for i in range(2):
+        assert names.count(f"ProfilerStep#{i}") >= 1
+    assert names.count("enumerate(DataLoader)#Batches.__next__") == 2
+    assert names.count("Optimizer.step#SGD.step") == 2
+    assert names.count("nn.Module: Net_0") == 2
+
+
+CLASSES = {"i": "int", "l": "long", "f": "float", "d": "double"}
+
+
+def random_signatures(count, seed):
+    draw = random.Random(seed)
+    while count:
+        a = [draw.choice("iilfd") for _ in range(draw.randint(0, 30))]
+        floats = sum(x in "fd" for x in a)
+        stack = max(0, len(a) - floats - 6) + max(0, floats - 8)
+        if stack <= 24:
+            count -= 1
+            yield a, draw.choice("ilfd")
+
+
+def test_random_signatures(tmp_path):
+    """Functions of all kinds of parameters answer as they do without."""
+    draw = random.Random(11)
+    definitions, calls, table = [], [], []
+    for k, (a, result) in enumerate(random_signatures(300, 7)):
+        parameters = ", ".join(f"{CLASSES[x]} a{i}" for i, x in enumerate(a)) or "void"
+        signature = f"{CLASSES[result]} t{k}({parameters})"
+        terms = " ".join(f"s = s * 1.25 + a{i};" for i in range(len(a)))
+        definitions.append((signature, f"{{ double s = {k}; {terms} "
+                            f"return ({CLASSES[result]})(s - (long)(s / 1e6) * 1e6); }}"))
+        values = ", ".join(str(draw.randint(-999, 999)) + (".5" if x in "fd" else "") for x in a)
+        calls.append(f'printf("{k} %.17g\\n", (double)t{k}({values}));')
+        classes = " ".join(f"a{i}:{'f' if x in 'fd' else 'w' if x == 'l' else 'i'}"
+                           for i, x in enumerate(a))
+        table.append(f"t{k} | {classes} | |")
+    library(tmp_path, "abi", "\n".join(s + b for s, b in definitions))
+    source = tmp_path / "main.c"
+    source.write_text("#include <stdio.h>\n" + "\n".join(s + ";" for s, _ in definitions) +
+                      "\nint main(void) {\n" + "\n".join(calls) + "\nreturn 0; }")
+    program = compiled(tmp_path, source, f"-L{tmp_path}", "-labi", f"-Wl,-rpath,{tmp_path}")
+    (tmp_path / "abi.ops").write_text("\n".join(table))
+    done, [trace] = recorded(tmp_path, program, ops=tmp_path / "abi.ops")
+    assert (done.returncode, done.stdout) == (0, plain(program).stdout)
+    assert [op[0] for op in operators(trace)] == [f"t{k}" for k in range(300)]

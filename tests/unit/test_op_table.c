@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tables of functions: what their lines mean, and what is said of lines that are wrong.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "ops/op_call.h"
+
+static char told[4096];
+
+static void tell(void *context, const char *file, uint32_t line, uint32_t column, const char *text)
+{
+    size_t used = strlen(told);
+    (void)context;
+    snprintf(told + used, sizeof told - used, "%s:%u:%u: %s\n", file, line, column, text);
+}
+
+static hb_op_table table_of(const char *text)
+{
+    hb_op_table table = {0};
+    told[0] = '\0';
+    assert_int_equal(hb_op_table_read(&table, "t", text, strlen(text), false, tell, NULL), HB_OK);
+    return table;
+}
+
+/* The only row of a table without mistakes. */
+static hb_op_entry only_row(hb_op_table *table, const char *text)
+{
+    *table = table_of(text);
+    assert_string_equal(told, "");
+    assert_int_equal(table->rows.count, 1);
+    return *table->rows.items[0];
+}
+
+#define DESCRIBED(text, ...)                                \
+    hb_op_table table;                                      \
+    hb_op_entry row = only_row(&table, text);               \
+    hb_op_description d;                                    \
+    const uint64_t words[HB_OP_MAX_PARAMS] = {__VA_ARGS__}; \
+    hb_op_describe(&row, words, NULL, &d)
+
+/* ---- what a line says of a call ---- */
+
+static void test_a_product_of_matrices(void **state)
+{
+    DESCRIBED("mul | h m:i n:i k | f32[m,k] f64[k,n] !i8[m,n] | 2*m*n*k", 0,
+              UINT64_C(0xffffffff00000003), 4, 5);
+    (void)state;
+    assert_int_equal(d.num_tensors, 3);
+    assert_true(d.tensors[0].known && d.tensors[0].type == HB_FLOAT32);
+    assert_int_equal(d.tensors[0].dims[0], 3); /* 32 bits of the word */
+    assert_int_equal(d.tensors[1].dims[1], 4);
+    assert_true(d.tensors[2].hidden && !d.tensors[1].hidden);
+    assert_true(d.flops == 120);
+    hb_op_table_free(&table);
+}
+
+static void test_addresses_and_arrays(void **state)
+{
+    int32_t n = 7, list[] = {2, 3, 4};
+    int64_t wide = 9;
+    DESCRIBED("f | n:I w:p list:J count:i | f32[n,w] f32[list^count] | #1*#0.1+#1.l", (uintptr_t)&n,
+              (uintptr_t)&wide, (uintptr_t)list, 3);
+    (void)state;
+    assert_int_equal(d.tensors[0].dims[0], 7);
+    assert_int_equal(d.tensors[0].dims[1], 9);
+    assert_int_equal(d.tensors[1].num_dims, 3);
+    assert_true(d.flops == 24 * 9 + 4);
+    hb_op_table_free(&table);
+}
+
+static void test_what_can_not_be_is_unknown(void **state)
+{
+    DESCRIBED("f | n:i at:I list:K count:i | f32[n] f32[at] f32[list^count] | n*100", -1, 17, 3,
+              40);
+    (void)state;
+    assert_false(d.tensors[0].known); /* a negative dimension, */
+    assert_true(d.tensors[1].known && d.tensors[1].dims[0] == 0);
+    assert_false(d.tensors[2].known); /* and 40 entries of nothing */
+    assert_true(d.flops == 0);
+    hb_op_table_free(&table);
+}
+
+static void test_an_address_that_is_none_is_read_with_care(void **state)
+{
+    hb_op_table table = {0};
+    hb_op_description d;
+    const char *text = "f | n:I | f32[n] | n";
+    const uint64_t words[HB_OP_MAX_PARAMS] = {UINT64_C(0x5a5a5a5a5a5a5a5a)};
+    (void)state;
+    assert_int_equal(hb_op_table_read(&table, "t", text, strlen(text), true, NULL, NULL), HB_OK);
+    hb_op_describe(table.rows.items[0], words, NULL, &d);
+    assert_int_equal(d.tensors[0].dims[0], 0);
+    hb_op_table_free(&table);
+}
+
+static void test_floating_point_takes_no_word(void **state)
+{
+    DESCRIBED("f | a:f m:i b:f n:i | f32[m,n]", 5, 6);
+    (void)state;
+    assert_int_equal(d.tensors[0].dims[0], 5);
+    assert_int_equal(d.tensors[0].dims[1], 6);
+    hb_op_table_free(&table);
+}
+
+static void test_formulas(void **state)
+{
+    static const struct {
+        const char *formula;
+        double value;
+    } cases[] = {
+        {"2+3*4", 14},           {"(2+3)*4", 20},    {"10-3-2", 5},
+        {"12/4/3", 1},           {"a/0", 0},         {"1.5*a", 11},
+        {"min(a,b)", 7},         {"max(a,b)", 11},   {"min(a,b)*max(3,2)", 21},
+        {"fft(8,1)", 120},       {"fft(16,2)", 240}, {"fft(8,8)", 0},
+        {" a * ( b - 1 ) ", 70}, {"c*a", 7},         {"a-b", 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[100];
+        snprintf(text, sizeof text, "f | a b | | %s |", cases[i].formula);
+        DESCRIBED(text, 7, 11);
+        assert_true(d.flops == cases[i].value);
+        hb_op_table_free(&table);
+    }
+}
+
+static void test_calls_of_little_work_are_small(void **state)
+{
+    hb_op_table table;
+    hb_op_entry row = only_row(&table, "f | n | | 2*n | min=100");
+    double flops;
+    (void)state;
+    assert_true(hb_op_is_small(&row, (const uint64_t[]){49}, &flops));
+    assert_true(flops == 98);
+    assert_false(hb_op_is_small(&row, (const uint64_t[]){50}, &flops));
+    hb_op_table_free(&table);
+}
+
+/* ---- symbols ---- */
+
+static void test_letters_and_optional_parts(void **state)
+{
+    hb_op_table table = table_of("[lib_]{dz}gemm[_64] | n:n | T[n] | c*n");
+    hb_op_description d;
+    const uint64_t words[HB_OP_MAX_PARAMS] = {UINT64_C(0x100000002)};
+    (void)state;
+    assert_string_equal(told, "");
+    assert_int_equal(table.rows.count, 8);
+    const hb_op_entry *plain = hb_op_table_find(&table, "dgemm");
+    const hb_op_entry *other = hb_op_table_find(&table, "lib_zgemm_64");
+    assert_non_null(plain);
+    assert_non_null(other);
+    assert_string_equal(other->name, "zgemm");
+    hb_op_describe(plain, words, NULL, &d);
+    assert_true(d.flops == 2 && d.tensors[0].type == HB_FLOAT64);
+    hb_op_describe(other, words, NULL, &d);
+    assert_true(d.flops == 4.0 * (double)words[0] && d.tensors[0].type == HB_COMPLEX128);
+    assert_null(hb_op_table_find(&table, "gemm"));
+    hb_op_table_free(&table);
+}
+
+static void test_the_last_line_of_a_function_holds(void **state)
+{
+    hb_op_table table = table_of("f | n | | 1\nf | n | | 2 | lib=libone\n");
+    (void)state;
+    const hb_op_entry *row = hb_op_table_find(&table, "f");
+    assert_int_equal(row->line, 2);
+    assert_string_equal(row->library, "libone");
+    assert_int_equal(row->next->line, 1);
+    hb_op_table_free(&table);
+}
+
+static void test_maps(void **state)
+{
+    DESCRIBED("map types 1=f16 2=bf16\nf | t:i | @types(t)[t] @types(t)[9]", 2);
+    (void)state;
+    assert_int_equal(d.tensors[0].type, HB_BFLOAT16);
+    hb_op_describe(&row, (const uint64_t[HB_OP_MAX_PARAMS]){3}, NULL, &d);
+    assert_false(d.tensors[0].known);
+    hb_op_table_free(&table);
+}
+
+static void test_comments_and_blank_lines(void **state)
+{
+    hb_op_table table = table_of("# f | n\n\n  \t\nf | n | f32[n] | 2*#0 # of all\r\n#\n");
+    (void)state;
+    assert_string_equal(told, "");
+    assert_int_equal(table.rows.count, 1);
+    assert_int_equal(table.rows.items[0]->flops.count, 3);
+    hb_op_table_free(&table);
+}
+
+/* ---- mistakes ---- */
+
+static void test_mistakes_are_told_with_line_and_column(void **state)
+{
+    static const struct {
+        const char *line, *said;
+    } cases[] = {
+        {"f(x) | n", "1:2: no part of a function's name"},
+        {"| n", "1:1: wanted: a function's name"},
+        {"{x}f | n", "1:2: wanted: letters"},
+        {"{sf | n", "1:4: a bracket is not closed"},
+        {"f]x | n", "1:2: this bracket was not opened"},
+        {"f | 1n", "1:5: wanted: a parameter's name"},
+        {"f | n n", "1:7: two parameters of one name"},
+        {"f | n:z", "1:7: wanted: w (or nothing), i, n or f"},
+        {"f | n | x[n]", "1:9: wanted: T, f32 or another type"},
+        {"f | n | f32[n", "1:14: wanted: , or ]"},
+        {"f | n | f32[m]", "1:13: there is no parameter m"},
+        {"f | n:f | f32[n]", "1:15: n is no whole number"},
+        {"f | n | @t(n)[n]", "1:10: no line \"map\" of that name"},
+        {"f | n | $who(n)", "1:10: nobody is called so"},
+        {"f | n | f32[n^n]", "1:13: n is no array"},
+        {"f | n | | 2*", "1:13: wanted: a number, a parameter or ("},
+        {"f | n | | #0", "1:12: no input of that number"},
+        {"f | n | | (n", "1:13: wanted: )"},
+        {"f | n | | n | hue=3", "1:15: no option"},
+        {"f | n | | n | use=m", "1:19: wanted: a parameter"},
+        {"f | n | | n | kind=any", "1:20: wanted: operator, scope"},
+        {"f | n | | n | min=-1", "1:19: wanted: FLOPs"},
+        {"f | n | | n | alone | x", "1:21: nothing belongs behind the options"},
+        {"map t 1=float", "1:9: no type"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hb_op_table table = table_of(cases[i].line);
+        char wanted[200];
+        snprintf(wanted, sizeof wanted, "t:%s", cases[i].said);
+        if (strncmp(told, wanted, strlen(wanted)) != 0) fail_msg("%s: %s", cases[i].line, told);
+        assert_int_equal(table.rows.count, 0);
+        hb_op_table_free(&table);
+    }
+}
+
+static void test_lines_behind_a_wrong_one_hold(void **state)
+{
+    hb_op_table table = table_of("f | n:z\ng | n\n");
+    (void)state;
+    assert_null(hb_op_table_find(&table, "f"));
+    assert_non_null(hb_op_table_find(&table, "g"));
+    hb_op_table_free(&table);
+}
+
+/* ---- hipboard's own ---- */
+
+static void test_own_tables_have_no_mistakes(void **state)
+{
+    static const char *const names[] = {"blas", "dnnl", "fft", "lapack", "rocm"};
+    hb_op_table table = {0};
+    told[0] = '\0';
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[500];
+        snprintf(path, sizeof path, "%s/%s.ops", SHARED_TABLES, names[i]);
+        assert_int_equal(hb_op_table_read_file(&table, path, false, tell, NULL), HB_OK);
+    }
+    assert_string_equal(told, "");
+    assert_true(table.rows.count > 1000);
+    assert_string_equal(hb_op_table_find(&table, "scipy_cblas_dgemm64_")->name, "cblas_dgemm");
+    assert_int_equal(hb_op_table_find(&table, "rocblas_zgemm")->cost, 4);
+    hb_op_table_free(&table);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_product_of_matrices),
+        cmocka_unit_test(test_addresses_and_arrays),
+        cmocka_unit_test(test_what_can_not_be_is_unknown),
+        cmocka_unit_test(test_an_address_that_is_none_is_read_with_care),
+        cmocka_unit_test(test_floating_point_takes_no_word),
+        cmocka_unit_test(test_formulas),
+        cmocka_unit_test(test_calls_of_little_work_are_small),
+        cmocka_unit_test(test_letters_and_optional_parts),
+        cmocka_unit_test(test_the_last_line_of_a_function_holds),
+        cmocka_unit_test(test_maps),
+        cmocka_unit_test(test_comments_and_blank_lines),
+        cmocka_unit_test(test_mistakes_are_told_with_line_and_column),
+        cmocka_unit_test(test_lines_behind_a_wrong_one_hold),
+        cmocka_unit_test(test_own_tables_have_no_mistakes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
