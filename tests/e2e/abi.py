@@ -9,7 +9,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-HEADERS = ["hipboard.h", "event_log.h", "analysis.h", "compare.h", "convert.h"]
+HEADERS = ["hipboard.h", "event_log.h", "analysis.h", "compare.h", "convert.h", "page.h"]
+
+
+def headers(include):
+    """Those that the release had."""
+    return [header for header in HEADERS if (Path(include) / "hipboard" / header).exists()]
 
 
 def without_comments(text):
@@ -19,7 +24,7 @@ def without_comments(text):
 def structs(include):
     """{name: its members' names, in order} of all public structs."""
     found = {}
-    for header in HEADERS:
+    for header in headers(include):
         text = without_comments((Path(include) / "hipboard" / header).read_text())
         for name, body in re.findall(r"typedef struct (\w+) \{(.*?)\} \1;", text, re.S):
             found[name] = [member for declaration in body.split(";")
@@ -39,7 +44,7 @@ def members(declaration):
 def constants(include):
     """Enumerators that stand as such, and those that the two lists of names make."""
     names = set()
-    for header in HEADERS:
+    for header in headers(include):
         text = without_comments((Path(include) / "hipboard" / header).read_text())
         for body in re.findall(r"\benum\b[^;{]*\{(.*?)\}", text, re.S):
             names |= set(re.findall(r"^\s*(HB_[A-Z0-9_]+)\b(?!\()", body, re.M))
@@ -51,7 +56,7 @@ def constants(include):
 
 def layout(include, run):
     """Lines: "struct hb_x 40", "hb_x.member 8 4" (offset, size), "HB_NAME 3"."""
-    lines = ["#include <stdio.h>", *(f"#include <hipboard/{header}>" for header in HEADERS),
+    lines = ["#include <stdio.h>", *(f"#include <hipboard/{header}>" for header in headers(include)),
              "int main(void)", "{"]
     for struct, names in structs(include).items():
         lines.append(f'printf("struct {struct} %zu\\n", sizeof({struct}));')

@@ -16,6 +16,19 @@ OTHER_MEANINGS = {
     "src/analysis/compare/samples.c": {"operator": "what is compared", "kernel": "the same"},
     "src/analysis/logdir/views.c": {
         "operator": "a view's name", "kernel": "the same", "trace": "the same"},
+    "src/analysis/page/page.c": {"trace": "a parameter's name"},
+    "src/analysis/page/page_memory.c": {"operator": "a column's title"},
+    "src/analysis/page/page_overview.c": {
+        "attention": "a class, as hb_kernel_insight has it", "convolution": "the same",
+        "gemm": "the same"},
+    "src/analysis/page/page_ranks.c": {"communication": "a column's title"},
+    "src/analysis/page/page_slices.c": {
+        "kernel": "a class of the page's colours", "memcpy": "the same", "memset": "the same",
+        "runtime": "the same"},
+    "src/analysis/page/page_tables.c": {
+        "copy": "a column's title", "kernel": "the same", "memcpy": "the same",
+        "memset": "the same", "operator": "the same", "runtime": "the same"},
+    "src/analysis/page/page_traces.c": {"trace": "a parameter's name"},
     "src/analysis/plugin/answer_kernel.c": {"operator": "a column's title"},
     "src/analysis/routes/routes_trace.c": {
         "kernel": "an address, and how its rows are grouped"},

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the page says first: what was recorded, on what, how well it was understood; the average
+ * step, the GPUs, the findings with the places where they can be seen.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "api/api_trace_file.h"
+#include "base/times.h"
+#include "page/page_views.h"
+#include "rules/advice.h"
+
+/* ---- findings ---- */
+
+static const hb_page_column finding_columns[] = {
+    {"Finding", HB_CELL_TEXT}, {"Share of time", HB_CELL_PERCENT},
+    {"Advice", HB_CELL_TEXT},  {"Evidence", HB_CELL_TEXT},
+    {"View", HB_CELL_TEXT},    {"From", HB_CELL_TIME},
+    {"To", HB_CELL_TIME}};
+static const hb_page_table findings_table = HB_PAGE_TABLE("Findings", finding_columns);
+
+/* Where the longest launch of that kernel is. */
+static bool find_longest(hb_page_trace *trace, const char *name, int64_t *from, int64_t *to)
+{
+    hb_timeline *t;
+    int64_t longest = -1;
+    if (hb_page_timeline(trace, &t) != HB_OK) return false;
+    for (uint32_t i = 0; i < t->num_slices; i++) {
+        const hb_slice *s = &t->slices[i];
+        const hb_slice_name *n = &t->names.items[s->name];
+        if (n->kind != HB_KIND_KERNEL || s->end - s->start <= longest) continue;
+        if (!hb_str_is(hb_trace_text(t->trace, n->text), name)) continue;
+        longest = s->end - s->start;
+        *from = s->start;
+        *to = s->end;
+    }
+    return longest >= 0;
+}
+
+static bool is_low(const hb_kernel_insight *k)
+{
+    return k->occupancy_percent >= 0 &&
+           k->occupancy_percent < hb_advice_threshold(HB_ADVICE_LOW_OCCUPANCY);
+}
+
+static bool lacks_matrix(const hb_kernel_insight *k)
+{
+    return k->matrix != HB_MATRIX_USED &&
+           (strcmp(k->kernel_class, "gemm") == 0 || strcmp(k->kernel_class, "convolution") == 0 ||
+            strcmp(k->kernel_class, "attention") == 0);
+}
+
+static bool is_gemm(const hb_kernel_insight *k)
+{
+    return strcmp(k->kernel_class, "gemm") == 0;
+}
+
+static bool find_kernel(hb_page_trace *trace, bool (*matches)(const hb_kernel_insight *k),
+                        int64_t *from, int64_t *to)
+{
+    const hb_kernel_insight *list;
+    hb_insights *insights;
+    size_t count;
+    if (hb_page_insights(trace, &insights) != HB_OK ||
+        hb_insights_kernels(insights, &list, &count) != HB_OK)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (matches(&list[i])) return find_longest(trace, list[i].name, from, to);
+    return false;
+}
+
+/* The longest gap: what ended it, and what the host did, lies around it. */
+static bool find_gap(hb_page_trace *trace, int64_t *from, int64_t *to)
+{
+    const hb_idle_gap *list;
+    hb_insights *insights;
+    size_t count;
+    if (hb_page_insights(trace, &insights) != HB_OK ||
+        hb_insights_gaps(insights, &list, &count) != HB_OK || !count)
+        return false;
+    *from = (int64_t)(list[0].start_us * 1e3);
+    *to = *from + (int64_t)(list[0].duration_us * 1e3);
+    return true;
+}
+
+/* The view that it stands in, and the place in the timeline, ns since its start; false: it has
+ * none. */
+static bool find_evidence(hb_page_trace *trace, const hb_finding *finding, const char **view,
+                          int64_t *from, int64_t *to)
+{
+    static const struct {
+        const char *rule, *view;
+        bool (*kernel)(const hb_kernel_insight *k); /* NULL: the longest gap */
+        bool nowhere;
+    } places[] = {{"idle", "gpu", NULL, false},
+                  {"data-loading", "gpu", NULL, false},
+                  {"synchronisation", "gpu", NULL, false},
+                  {"launch-bound", "gpu", NULL, false},
+                  {"allocation", "gpu", NULL, false},
+                  {"blocking-copies", "gpu", NULL, false},
+                  {"exposed-communication", "ranks", NULL, true},
+                  {"low-occupancy", "kernels", is_low, false},
+                  {"no-matrix-cores", "kernels", lacks_matrix, false},
+                  {"single-precision", "kernels", is_gemm, false},
+                  {"full-memory", "memory", NULL, true},
+                  {"one-process", "ranks", NULL, true},
+                  {"host-collectives", "ranks", NULL, true}};
+    *view = "gpu";
+    for (size_t i = 0; i < HB_ARRAY_LEN(places); i++) {
+        if (strcmp(places[i].rule, finding->rule) != 0) continue;
+        *view = places[i].view;
+        if (places[i].nowhere) return false;
+        return places[i].kernel ? find_kernel(trace, places[i].kernel, from, to)
+                                : find_gap(trace, from, to);
+    }
+    return false;
+}
+
+static hb_result put_findings(hb_page_trace *trace, hb_emitter *out)
+{
+    const hb_finding *list;
+    hb_insights *insights;
+    size_t count;
+    HB_TRY(hb_page_insights(trace, &insights));
+    HB_TRY(hb_insights_findings(insights, &list, &count));
+    hb_table_begin(out, "findings", &findings_table);
+    for (size_t i = 0; i < count; i++) {
+        int64_t from = 0, to = 0;
+        const char *view;
+        bool placed = find_evidence(trace, &list[i], &view, &from, &to);
+        hb_table_row(out, &findings_table, list[i].rule, 100 * list[i].weight, list[i].text,
+                     list[i].evidence, view, placed ? (double)from / 1e3 : NAN,
+                     placed ? (double)to / 1e3 : NAN);
+    }
+    hb_table_end(out);
+    return HB_OK;
+}
+
+/* The plugin's sentences are HTML, whose tags are of no use here. */
+static void put_advice(hb_page_trace *trace, hb_emitter *out)
+{
+    const char *html;
+    hb_emit_open_key(out, "plugin_advice", '[');
+    for (size_t i = 0; (html = hb_trace_file_advice(trace->file, i)) != NULL; i++) {
+        char *text = strdup(html), *to = text;
+        bool tag = false;
+        if (!text) continue;
+        for (const char *c = html; *c; c++) {
+            if (*c == '<') tag = true;
+            if (!tag) *to++ = *c;
+            if (*c == '>') tag = false;
+        }
+        *to = 0;
+        hb_emit_text(out, text);
+        free(text);
+    }
+    hb_emit_close(out, ']');
+}
+
+/* ---- GPUs ---- */
+
+static const hb_page_column gpu_columns[] = {{"GPU", HB_CELL_TEXT},
+                                             {"Utilization", HB_CELL_PERCENT},
+                                             {"SM efficiency", HB_CELL_PERCENT},
+                                             {"Occupancy", HB_CELL_PERCENT}};
+static const hb_page_table gpus_table = HB_PAGE_TABLE("GPUs", gpu_columns);
+
+static hb_result put_gpus(hb_page_trace *trace, hb_emitter *out)
+{
+    const hb_gpu_stat *list;
+    size_t count;
+    HB_TRY(hb_trace_file_gpus(trace->file, &list, &count));
+    hb_table_begin(out, "gpus", &gpus_table);
+    for (size_t i = 0; i < count; i++) {
+        char id[16];
+        hb_buf text;
+        hb_buf_init(&text, sizeof id);
+        hb_buf_printf(&text, "%d", list[i].id);
+        hb_table_row(out, &gpus_table, hb_buf_text(&text), 100 * list[i].utilization,
+                     hb_if_known(100 * list[i].sm_efficiency),
+                     hb_if_known(list[i].occupancy_percent));
+        hb_buf_free(&text);
+    }
+    hb_table_end(out);
+    return HB_OK;
+}
+
+/* ---- what the plugin shows instead ---- */
+
+static hb_result put_plain(hb_page *page, hb_page_trace *trace, hb_emitter *out)
+{
+    const hb_step_stat *steps;
+    const hb_operator_stat *operators;
+    size_t count, num_operators;
+    double device = 0;
+    hb_open_options options = page->open;
+    hb_trace_file *file;
+    options.unify = false;
+    HB_TRY(hb_trace_file_open(trace->path, &options, &file));
+    hb_result result = hb_trace_file_steps(file, &steps, &count);
+    if (result == HB_OK) result = hb_trace_file_operators(file, false, &operators, &num_operators);
+    for (size_t i = 0; result == HB_OK && i < num_operators; i++)
+        device += operators[i].self_device_us;
+    if (result == HB_OK) {
+        hb_page_roles(out, "plugin_roles", steps, count);
+        hb_emit_member(out, "plugin_steps", (double)count);
+        hb_emit_member(out, "plugin_operators_device_us", device);
+    }
+    hb_trace_file_close(file);
+    return result;
+}
+
+/* Reads the file once more, as it is; only where that makes a difference. */
+static void put_plugin(hb_page *page, hb_page_trace *trace, hb_emitter *out)
+{
+    if (hb_trace_file_num_mended(trace->file) == 0 || strcmp(trace->path, "-") == 0) return;
+    if (put_plain(page, trace, out) != HB_OK) hb_emit_pair(out, "plugin_loses", hb_last_error());
+}
+
+/* ---- facts ---- */
+
+static void put_metadata(hb_page_trace *trace, hb_emitter *out)
+{
+    static const char *const keys[] = {"deviceProperties",
+                                       "distributedInfo",
+                                       "hipboard_hip_notes",
+                                       "hipboard_reason",
+                                       "hipboard_lost",
+                                       "hipboard_lost_by_kill",
+                                       "hipboard_recovered",
+                                       "hipboard_kernel_sampling",
+                                       "hipboard_ring_seconds",
+                                       "hipboard_hip_backend",
+                                       "hip_runtime_version",
+                                       "hip_driver_version",
+                                       "host_name",
+                                       "schemaVersion",
+                                       "with_stack",
+                                       "profile_memory",
+                                       "record_shapes",
+                                       "with_modules",
+                                       "with_flops"};
+    hb_emit_open_key(out, "metadata", '{');
+    for (size_t i = 0; i < HB_ARRAY_LEN(keys); i++) {
+        const char *json = hb_trace_file_metadata(trace->file, keys[i]);
+        /* As a text: it is JSON of whatever writer. */
+        if (json) hb_emit_pair(out, keys[i], json);
+    }
+    hb_emit_close(out, '}');
+}
+
+static void put_notes(hb_page_trace *trace, hb_emitter *out)
+{
+    size_t count = hb_trace_file_num_notes(trace->file);
+    hb_emit_open_key(out, "notes", '[');
+    for (size_t i = 0; i < count; i++) {
+        hb_trace_note note = hb_trace_file_note(trace->file, i);
+        hb_emit_open(out, '[');
+        hb_emit_text(out, note.what);
+        hb_emit_finite(out, (double)note.offset);
+        hb_emit_close(out, ']');
+    }
+    hb_emit_close(out, ']');
+}
+
+static hb_result put_facts(hb_page_trace *trace, hb_emitter *out)
+{
+    hb_timeline *timeline;
+    int64_t rank;
+    const char *devices = hb_trace_file_metadata(trace->file, "deviceProperties");
+    HB_TRY(hb_page_timeline(trace, &timeline));
+    hb_emit_member(out, "events", (double)hb_trace_file_num_events(trace->file));
+    hb_emit_member(out, "text_bytes", (double)hb_trace_file_text_bytes(trace->file));
+    hb_emit_member(out, "mended", (double)hb_trace_file_num_mended(trace->file));
+    hb_emit_member(out, "span_us", hb_ns_to_us(timeline->end - timeline->start));
+    hb_emit_bool(out, "simulated", devices && strstr(devices, "(simulated)"));
+    if (hb_trace_file_rank(trace->file, &rank)) hb_emit_member(out, "rank", (double)rank);
+    put_metadata(trace, out);
+    put_notes(trace, out);
+    return HB_OK;
+}
+
+hb_result hb_page_overview(hb_page *page, hb_page_trace *trace, hb_emitter *out)
+{
+    const hb_step_stat *steps;
+    size_t count;
+    HB_TRY(put_facts(trace, out));
+    hb_result result = hb_trace_file_steps(trace->file, &steps, &count);
+    if (result == HB_OK) {
+        hb_page_roles(out, "roles", steps, count);
+        hb_emit_member(out, "steps", (double)count);
+        HB_TRY(put_gpus(trace, out));
+        put_advice(trace, out);
+    } else {
+        hb_emit_pair(out, "lost", hb_last_error()); /* what the plugin loses has findings, too */
+    }
+    put_plugin(page, trace, out);
+    return put_findings(trace, out);
+}
+
+/* ---- all of it ---- */
+
+static void put_trace(hb_emitter *out, const hb_page_trace *t)
+{
+    const char *slash = strrchr(t->path, '/');
+    hb_emit_open(out, '{');
+    hb_emit_pair(out, "id", t->id);
+    hb_emit_pair(out, "run", t->run);
+    hb_emit_pair(out, "worker", t->worker);
+    hb_emit_pair(out, "span", t->span);
+    hb_emit_pair(out, "file", slash ? slash + 1 : t->path);
+    if (t->error) hb_emit_pair(out, "error", t->error);
+    hb_emit_close(out, '}');
+}
+
+hb_result hb_page_about(hb_page *page, hb_emitter *out)
+{
+    hb_emit_pair(out, "version", hb_version());
+    hb_emit_open_key(out, "traces", '[');
+    for (size_t i = 0; i < page->num_traces; i++)
+        put_trace(out, &page->traces[i]);
+    hb_emit_close(out, ']');
+    return HB_OK;
+}

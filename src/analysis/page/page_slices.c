@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The timeline: what tracks there are, and the slices of a window in binary.
+ */
+#include "api/api_trace_file.h"
+#include "page/page_views.h"
+#include "plugin/memory_stats.h"
+#include "trace/edges.h"
+
+/* ---- tracks and names ---- */
+
+static void emit_key(hb_emitter *out, const hb_timeline *t, const char *name, uint32_t key)
+{
+    hb_buf buf;
+    hb_buf_init(&buf, SIZE_MAX / 2);
+    hb_key value = hb_trace_key_at(t->trace, key);
+    if (value != HB_KEY_NONE) hb_buf_key(&buf, t->trace, value);
+    hb_emit_pair(out, name, hb_buf_text(&buf));
+    hb_buf_free(&buf);
+}
+
+static void put_track(hb_emitter *out, const hb_timeline *t, const hb_timeline_track *track)
+{
+    static const char *const kinds[] = {"thread", "stream", "annotation"};
+    hb_emit_open(out, '{');
+    hb_emit_pair(out, "kind", kinds[track->kind]);
+    emit_key(out, t, "pid", track->pid);
+    emit_key(out, t, "tid", track->tid);
+    hb_emit_member(out, "first", track->first_lane);
+    hb_emit_member(out, "lanes", track->num_lanes);
+    hb_emit_member(out, "slices", (double)track->slices);
+    hb_emit_close(out, '}');
+}
+
+/* By which the page colours. */
+static const char *class_of(const hb_slice_name *name)
+{
+    if (name->step) return "step";
+    switch ((hb_kind)name->kind) {
+    case HB_KIND_OPERATOR: return "op";
+    case HB_KIND_KERNEL: return "kernel";
+    case HB_KIND_MEMCPY: return "memcpy";
+    case HB_KIND_MEMSET: return "memset";
+    case HB_KIND_RUNTIME:
+    case HB_KIND_CALL: return "runtime";
+    case HB_KIND_PYTHON:
+    case HB_KIND_FUNCTION: return "function";
+    case HB_KIND_ANNOTATION: return "annotation";
+    default: return "other";
+    }
+}
+
+static void put_names(hb_emitter *out, const hb_timeline *t)
+{
+    hb_emit_open_key(out, "names", '[');
+    for (uint32_t i = 0; i < t->names.count; i++) {
+        hb_emit_open(out, '[');
+        hb_emit_str(out, hb_trace_text(t->trace, t->names.items[i].text));
+        hb_emit_text(out, class_of(&t->names.items[i]));
+        hb_emit_close(out, ']');
+    }
+    hb_emit_close(out, ']');
+}
+
+hb_result hb_page_tracks(hb_page_trace *trace, hb_emitter *out)
+{
+    hb_timeline *t;
+    HB_TRY(hb_page_timeline(trace, &t));
+    hb_emit_member(out, "span", (double)(t->end - t->start));
+    hb_emit_member(out, "lanes", t->lanes.count);
+    hb_emit_member(out, "slices", t->num_slices);
+    hb_emit_open_key(out, "tracks", '[');
+    for (uint32_t i = 0; i < t->tracks.count; i++)
+        put_track(out, t, &t->tracks.items[i]);
+    hb_emit_close(out, ']');
+    put_names(out, t);
+    return HB_OK;
+}
+
+/* ---- slices ---- */
+
+static void put_number(hb_buf *buf, uint64_t value)
+{
+    unsigned char bytes[10];
+    size_t n = 0;
+    for (; value >= 0x80; value >>= 7)
+        bytes[n++] = (unsigned char)(value | 0x80);
+    bytes[n++] = (unsigned char)value;
+    hb_buf_append(buf, bytes, n);
+}
+
+static uint64_t zigzag(int64_t value)
+{
+    return (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
+}
+
+static void count_one(void *context, const hb_drawn *drawn)
+{
+    (void)drawn;
+    ++*(uint64_t *)context;
+}
+
+uint64_t hb_page_count_slices(const hb_timeline *timeline, const hb_slice_window *window)
+{
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < timeline->lanes.count; i++)
+        hb_lane_draw(timeline, &timeline->lanes.items[i], window->from, window->to, window->cell,
+                     count_one, &count);
+    return count;
+}
+
+enum { GAPS, TIMES, NAMES, COUNTS, ROWS, PARTS };
+
+typedef struct columns {
+    const hb_timeline *timeline;
+    hb_buf parts[PARTS];
+    uint64_t count;
+    int64_t last_end;
+    uint32_t last_row;
+} columns;
+
+static void put_one(void *context, const hb_drawn *drawn)
+{
+    columns *c = context;
+    put_number(&c->parts[GAPS], (uint64_t)(drawn->start - c->last_end));
+    put_number(&c->parts[TIMES], (uint64_t)(drawn->end - drawn->start));
+    put_number(&c->parts[NAMES], drawn->longest->name);
+    put_number(&c->parts[COUNTS], drawn->count - 1);
+    put_number(&c->parts[ROWS], zigzag((int64_t)drawn->longest->row - c->last_row));
+    c->last_row = drawn->longest->row;
+    c->last_end = drawn->end;
+    c->count++;
+}
+
+void hb_page_put_slices(const hb_timeline *timeline, const hb_slice_window *window, hb_buf *buf)
+{
+    columns c = {.timeline = timeline};
+    for (int i = 0; i < PARTS; i++)
+        hb_buf_init(&c.parts[i], SIZE_MAX / 2);
+    put_number(buf, (uint64_t)window->from);
+    put_number(buf, (uint64_t)(window->to - window->from));
+    put_number(buf, (uint64_t)window->cell);
+    put_number(buf, timeline->lanes.count);
+    for (uint32_t i = 0; i < timeline->lanes.count; i++) {
+        c.count = 0;
+        c.last_end = 0;
+        c.last_row = 0;
+        hb_lane_draw(timeline, &timeline->lanes.items[i], window->from, window->to, window->cell,
+                     put_one, &c);
+        put_number(buf, c.count);
+        for (int k = 0; k < PARTS; k++) {
+            hb_buf_append(buf, c.parts[k].data, c.parts[k].size);
+            buf->failed |= c.parts[k].failed;
+            c.parts[k].size = 0;
+        }
+    }
+    for (int i = 0; i < PARTS; i++)
+        hb_buf_free(&c.parts[i]);
+}
+
+/* ---- launches ---- */
+
+hb_result hb_page_put_launches(hb_page_trace *trace, hb_buf *buf)
+{
+    hb_trace *t = hb_trace_file_trace(trace->file);
+    hb_buf calls;
+    uint32_t last = 0;
+    uint64_t count = 0;
+    HB_TRY(hb_trace_link(t));
+    for (uint32_t i = 0; i < t->rows.count; i++) {
+        const hb_row *row = hb_trace_row(t, i);
+        count += hb_row_is_work(row) && hb_work_call(t, row) != HB_NO_EVENT;
+    }
+    put_number(buf, count);
+    hb_buf_init(&calls, SIZE_MAX / 2);
+    for (uint32_t i = 0; i < t->rows.count; i++) {
+        const hb_row *row = hb_trace_row(t, i);
+        if (!hb_row_is_work(row) || hb_work_call(t, row) == HB_NO_EVENT) continue;
+        put_number(buf, i - last);
+        put_number(&calls, zigzag((int64_t)hb_work_call(t, row) - i));
+        last = i;
+    }
+    hb_buf_append(buf, calls.data, calls.size);
+    buf->failed |= calls.failed;
+    hb_buf_free(&calls);
+    return HB_OK;
+}

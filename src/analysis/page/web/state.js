@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// What is shown is what the address says: view, trace, filters, window. Inside TensorBoard that is
+// the outer address, which leaves alone what stands in it as p.<plugin>.<key>=<value>.
+
+const inside = window.parent !== window;
+let place = window, prefix = '';
+try {
+  if (inside && window.parent.location.hash !== undefined) {
+    place = window.parent;
+    prefix = `p.${location.pathname.split('/').at(-2)}.`;
+  }
+} catch { /* a frame of somebody else's: it keeps its own address */ }
+
+const listeners = [];
+const read = () => new URLSearchParams(place.location.hash.slice(1));
+
+export const get = (key) => read().get(prefix + key) ?? '';
+
+/** Changes several keys at once; '' takes one out. `push`: the way back leads to what was before. */
+export function put(changes, push = false) {
+  const hash = read();
+  for (const [key, value] of Object.entries(changes)) {
+    if (value === '' || value === undefined || value === null) hash.delete(prefix + key);
+    else hash.set(prefix + key, value);
+  }
+  const text = `#${hash.toString().replace(/=(?=&|$)/g, '')}`;
+  if (text === place.location.hash) return;
+  place.history[push ? 'pushState' : 'replaceState'](place.history.state, '', text);
+  for (const listener of listeners) listener();
+}
+
+/** An address that leads there, for links. */
+export function addressOf(changes) {
+  const hash = read();
+  for (const key of [...hash.keys()])
+    if (key.startsWith(prefix) && !['trace', 'theme'].includes(key.slice(prefix.length))) hash.delete(key);
+  for (const [key, value] of Object.entries(changes)) hash.set(prefix + key, value);
+  return `#${hash.toString()}`;
+}
+
+/** Goes there: what belonged to the last view is left behind. */
+export function go(changes) {
+  const hash = new URLSearchParams(addressOf(changes).slice(1));
+  place.history.pushState(place.history.state, '', `#${hash.toString().replace(/=(?=&|$)/g, '')}`);
+  for (const listener of listeners) listener();
+}
+
+export function onChange(listener) {
+  if (!listeners.length) for (const event of ['hashchange', 'popstate'])
+    place.addEventListener(event, () => listeners.forEach((each) => each()));
+  listeners.push(listener);
+}
+
+/** 'dark', 'light' or '': as the system, or TensorBoard, has it. */
+export const chosenTheme = () => get('theme');
+
+export function followTheme(apply) {
+  if (place !== window) new MutationObserver(apply).observe(place.document.body, { attributeFilter: ['class'] });
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', apply);
+}
+
+export function isDark() {
+  if (chosenTheme()) return chosenTheme() === 'dark';
+  if (place !== window) return place.document.body.classList.contains('dark-mode');
+  return matchMedia('(prefers-color-scheme: dark)').matches;
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+// A table of any length: it sorts, filters as one types, copies as CSV, draws the rows that are seen.
+import { fill, h, named } from './h.js';
+import { count, exactly, format, many } from './words.js';
+import { get, put } from './state.js';
+
+const ROW = 27; // px, as page.css has it
+const FULL = 40; // rows up to which all are drawn
+
+function csvField(value) {
+  const text = value === null ? '' : String(value);
+  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** The table as CSV, all digits. */
+export function toCsv(columns, rows) {
+  return [columns.map(([title]) => title), ...rows].map((row) => row.map(csvField).join(',')).join('\n');
+}
+
+const isEmpty = (rows, i, kind) => rows.every((row) => row[i] === null || row[i] === '' || (row[i] === 0 && kind !== 'text'));
+
+function compareBy(column, kind, down) {
+  const sign = down ? -1 : 1;
+  if (kind === 'text') return (a, b) => sign * a[column].localeCompare(b[column], 'en', { numeric: true });
+  return (a, b) => sign * ((a[column] ?? -Infinity) - (b[column] ?? -Infinity));
+}
+
+function pattern(text) {
+  try {
+    return new RegExp(text, 'i');
+  } catch {
+    return new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'), 'i');
+  }
+}
+
+class TableView {
+  /** `open(row)`: what a row leads to; `swatch(row)`: a role's class; `indent`: column of depths. */
+  constructor(table, options) {
+    this.options = { id: 't', top: 0, ...options };
+    this.table = table;
+    this.all = table.rows;
+    const hidden = new Set(this.options.hide ?? []);
+    const left = (i) => hidden.has(table.columns[i][0]) || i === this.options.indent ||
+      (this.all.length && !this.options.keep && i > 0 && isEmpty(this.all, i, table.columns[i][1]));
+    this.shown = table.columns.map((_, i) => i).filter((i) => !left(i));
+    this.empty = table.columns.map((c) => c[0]).filter((title, i) => !this.shown.includes(i) && !hidden.has(title) && i !== this.options.indent);
+    this.formats = table.columns.map(([, kind], i) => (kind === 'text' ? null : format(kind, this.all.map((row) => row[i]))));
+    this.active = 0;
+    this.element = this.build();
+    this.apply();
+  }
+
+  key(name) {
+    return `${this.options.id}.${name}`;
+  }
+
+  build() {
+    const { table, options } = this;
+    this.status = h('span', { class: 'dim', role: 'status' });
+    this.filter = h('input', {
+      type: 'search', placeholder: 'Filter', 'aria-label': `Filter ${table.title}`, spellcheck: 'false',
+      oninput: () => { put({ [this.key('q')]: this.filter.value }); this.apply(); },
+    });
+    this.filter.value = get(this.key('q'));
+    const copy = h('button', { onclick: () => this.copy(), title: 'Copies all rows that are shown, with all digits (key c)' }, 'Copy CSV');
+    this.head = h('tr');
+    this.body = h('tbody');
+    const grid = h('table', { 'aria-label': table.title, 'aria-rowcount': this.all.length + 1 }, h('thead', null, this.head), this.body);
+    this.scroll = h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': `${table.title}, table`,
+      onscroll: () => this.draw(), onkeydown: (event) => this.onKey(event) }, grid);
+    if (this.shown.length > 4) grid.classList.add('wide');
+    const long = this.all.length > FULL && !options.top;
+    if (long) this.scroll.classList.add('long');
+    const note = this.empty.length > 0 && this.all.length > 0 && h('p', { class: 'dim note' }, `Nothing but zeros in ${this.empty.join(', ')}.`);
+    const bar = this.all.length > 8 ? [this.filter, this.status, copy] : [this.status, copy];
+    const heading = options.title === '' ? null : h('h2', null, options.title ?? table.title);
+    return h('section', { class: 'table' }, h('div', { class: 'bar' }, heading, h('span', { class: 'push' }), bar), this.scroll, note);
+  }
+
+  apply() {
+    const { columns } = this.table;
+    const query = this.filter.value && pattern(this.filter.value);
+    const texts = columns.map(([, kind], i) => (kind === 'text' ? i : -1)).filter((i) => i >= 0);
+    let rows = query ? this.all.filter((row) => texts.some((i) => query.test(row[i]))) : this.all;
+    const [title, direction] = (get(this.key('sort')) || this.options.sort || '').split(':');
+    this.sorted = columns.findIndex((column) => column[0] === title);
+    this.down = direction !== 'up';
+    if (this.sorted >= 0) rows = [...rows].sort(compareBy(this.sorted, columns[this.sorted][1], this.down));
+    this.rows = this.options.top ? rows.slice(0, this.options.top) : rows;
+    this.status.textContent = query ? `${count(rows.length)} of ${many(this.all.length, 'row')}` : this.all.length > 8 ? many(this.all.length, 'row') : '';
+    this.active = Math.min(this.active, Math.max(this.rows.length - 1, 0));
+    this.drawHead();
+    this.first = -1;
+    this.draw();
+  }
+
+  drawHead() {
+    fill(this.head, this.shown.map((i) => {
+      const [title, kind] = this.table.columns[i];
+      const sorted = i === this.sorted;
+      const unit = this.formats[i]?.unit;
+      const sort = () => {
+        const down = sorted ? !this.down : kind !== 'text';
+        put({ [this.key('sort')]: `${title}:${down ? 'down' : 'up'}` });
+        this.apply();
+        this.head.querySelectorAll('button')[this.shown.indexOf(i)]?.focus();
+      };
+      return h('th', { scope: 'col', class: kind, 'aria-sort': sorted ? (this.down ? 'descending' : 'ascending') : undefined },
+        h('button', { onclick: sort }, title, unit && h('span', { class: 'unit' }, ` ${unit}`), h('span', { class: 'arrow', 'aria-hidden': 'true' }, sorted ? (this.down ? ' ↓' : ' ↑') : '')));
+    }));
+  }
+
+  cell(row, i) {
+    const [, kind] = this.table.columns[i];
+    const value = row[i];
+    if (kind === 'text') {
+      const first = i === this.shown[0];
+      const depth = first && this.options.indent !== undefined && this.sorted < 0 ? row[this.options.indent] : 0;
+      const swatch = first && this.options.swatch?.(row);
+      const text = named(value, first ? this.options.cut ?? 90 : 48);
+      const open = first && this.options.open;
+      return h(first ? 'th' : 'td', { class: 'text', scope: first ? 'row' : undefined, vars: depth ? { '--depth': depth } : undefined },
+        swatch && h('i', { class: `swatch ${swatch}` }), open ? h('button', { class: 'link', onclick: () => open(row) }, text) : text);
+    }
+    if (value === null) return h('td', { class: kind, title: 'not known' }, '–');
+    const share = kind === 'percent' ? { '--share': `${Math.max(0, Math.min(100, value))}%` } : undefined;
+    return h('td', { class: kind, title: exactly(kind, value), vars: share }, this.formats[i].text(value));
+  }
+
+  draw() {
+    const long = this.scroll.classList.contains('long');
+    const first = long ? Math.max(0, Math.floor(this.scroll.scrollTop / ROW) - 8) : 0;
+    const last = long ? Math.min(this.rows.length, first + Math.ceil((this.scroll.clientHeight || 600) / ROW) + 16) : this.rows.length;
+    if (first === this.first && last === this.last) return;
+    this.first = first;
+    this.last = last;
+    const spacer = (rows) => rows > 0 && h('tr', { 'aria-hidden': 'true' }, h('td', { class: 'spacer', colspan: this.shown.length, vars: { height: `${rows * ROW}px` } }));
+    fill(this.body, spacer(first), this.rows.slice(first, last).map((row, i) =>
+      h('tr', { class: first + i === this.active && this.moved ? 'active' : undefined, 'aria-rowindex': first + i + 2 }, this.shown.map((c) => this.cell(row, c)))),
+    spacer(this.rows.length - last),
+    this.rows.length === 0 && h('tr', null, h('td', { class: 'text dim', colspan: this.shown.length }, this.all.length ? 'No row has that in its names.' : 'Nothing of this was recorded.')));
+  }
+
+  move(by) {
+    this.moved = true;
+    this.active = Math.max(0, Math.min(this.rows.length - 1, this.active + by));
+    if (this.scroll.classList.contains('long')) {
+      const y = this.active * ROW, height = this.scroll.clientHeight - 2 * ROW;
+      if (y < this.scroll.scrollTop) this.scroll.scrollTop = y;
+      else if (y > this.scroll.scrollTop + height) this.scroll.scrollTop = y - height;
+    }
+    this.first = -1;
+    this.draw();
+  }
+
+  onKey(event) {
+    if (event.target.tagName === 'INPUT' || event.ctrlKey || event.metaKey || event.altKey) return;
+    const page = Math.floor(this.scroll.clientHeight / ROW) - 2;
+    const by = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity }[event.key];
+    if (by) this.move(by === Infinity ? this.rows.length : by === -Infinity ? -this.rows.length : by);
+    else if (event.key === 'c') this.copy();
+    else if (event.key === 'Enter' && event.target === this.scroll && this.options.open && this.rows[this.active]) this.options.open(this.rows[this.active]);
+    else return;
+    event.preventDefault();
+  }
+
+  async copy() {
+    const text = toCsv(this.table.columns.map(([title]) => [title]), this.rows);
+    this.copied = text; // for who cannot reach the clipboard
+    try {
+      await navigator.clipboard.writeText(text);
+      this.status.textContent = `${many(this.rows.length, 'row')} copied`;
+    } catch {
+      const area = h('textarea', { class: 'copied', 'aria-label': `${this.table.title} as CSV`, readonly: true });
+      area.value = text;
+      this.element.append(area);
+      area.select();
+      this.status.textContent = 'The browser does not give its clipboard away: copy the text below';
+    }
+  }
+}
+
+/** A section with the table; null when it has no rows and `options.optional` says so. */
+export function tableOf(table, options = {}) {
+  if (!table || (options.optional && !table.rows.length)) return null;
+  return new TableView(table, options).element;
+}
+
+/** The column of that title, or of that number of rows' values. */
+export const columnOf = (table, title) => table.columns.findIndex((column) => column[0] === title);
+export const valuesOf = (table, title) => { const i = columnOf(table, title); return table.rows.map((row) => row[i]); };

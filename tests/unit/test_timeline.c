@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A trace's lanes, and what is drawn of a window, beside the plainest way to find it out.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "read/json_reader.h"
+#include "timeline/timeline.h"
+
+enum { SLICES = 3000 };
+
+static hb_trace trace;
+static hb_timeline timeline;
+
+static void load(const char *text)
+{
+    static hb_read_report report;
+    hb_read_options options = {0};
+    assert_int_equal(hb_read_trace_memory(text, strlen(text), &options, &trace, &report), HB_OK);
+    assert_int_equal(hb_timeline_make(&timeline, &trace), HB_OK);
+}
+
+static int unload(void **state)
+{
+    (void)state;
+    hb_timeline_free(&timeline);
+    hb_trace_free(&trace);
+    return 0;
+}
+
+#define EVENT(name, tid, ts, dur)                                                                 \
+    "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"" name "\",\"pid\":1,\"tid\":" tid ",\"ts\":" ts \
+    ",\"dur\":" dur "}"
+
+/* The lane of the slice of a row. */
+static uint32_t lane_of(uint32_t row)
+{
+    for (uint32_t l = 0; l < timeline.lanes.count; l++)
+        for (uint32_t i = 0; i < timeline.lanes.items[l].count; i++)
+            if (timeline.slices[timeline.lanes.items[l].first + i].row == row) return l;
+    fail_msg("no slice of row %u", row);
+    return 0;
+}
+
+static void test_what_is_called_lies_below(void **state)
+{
+    (void)state;
+    load("[" EVENT("a", "1", "0", "100") "," EVENT("b", "1", "0", "50") "," /* 0, 1 */
+         EVENT("c", "1", "50", "50") "," EVENT("d", "2", "0", "10") "]");   /* 2, 3 */
+    assert_int_equal(timeline.tracks.count, 2);
+    assert_int_equal(lane_of(0), 0);
+    assert_int_equal(lane_of(1), 1);
+    assert_int_equal(lane_of(2), 1);
+    assert_int_equal(timeline.tracks.items[1].first_lane, lane_of(3));
+}
+
+static void test_what_crosses_gets_a_lane_and_pushes_nothing_down(void **state)
+{
+    (void)state;
+    load("[" EVENT("a", "1", "0", "100") "," EVENT("b", "1", "90", "50") "," /* 0, 1: crosses 0 */
+         EVENT("c", "1", "150", "10") "," EVENT("d", "1", "152", "2") ","    /* 2, 3 */
+         EVENT("e", "1", "120", "5") "]");                                   /* 4: in 1 */
+    assert_int_equal(lane_of(0), 0);
+    assert_int_equal(lane_of(1), 1);
+    assert_int_equal(lane_of(4), 2);
+    assert_int_equal(lane_of(2), 0);
+    assert_int_equal(lane_of(3), 1);
+}
+
+static void test_a_devices_annotations_have_a_track(void **state)
+{
+    (void)state;
+    load(
+        "[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":0,\"dur\":9},"
+        "{\"ph\":\"X\",\"cat\":\"gpu_user_annotation\",\"name\":\"f\",\"pid\":0,\"tid\":7,\"ts\":5,"
+        "\"dur\":9}]");
+    assert_int_equal(timeline.tracks.count, 2);
+    assert_int_equal(timeline.tracks.items[0].kind, HB_TRACK_STREAM);
+    assert_int_equal(timeline.tracks.items[1].kind, HB_TRACK_ANNOTATION);
+    assert_int_equal(timeline.lanes.count, 2);
+}
+
+/* ---- windows ---- */
+
+static void load_random(unsigned seed)
+{
+    static char text[SLICES * 96];
+    size_t n = 0;
+    srand(seed);
+    for (int i = 0; i < SLICES; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s" EVENT("n%d", "%d", "%d", "%d"),
+                              i ? "," : "[", rand() % 50, rand() % 3, rand() % 200000,
+                              rand() % 7 ? rand() % 40 : rand() % 4000);
+    snprintf(text + n, sizeof text - n, "]");
+    load(text);
+}
+
+static void test_no_slice_is_left_out_or_overlaps(void **state)
+{
+    uint32_t slices = 0;
+    (void)state;
+    load_random(1);
+    for (uint32_t l = 0; l < timeline.lanes.count; l++) {
+        const hb_lane *lane = &timeline.lanes.items[l];
+        const hb_slice *s = timeline.slices + lane->first;
+        for (uint32_t i = 1; i < lane->count; i++)
+            assert_true(s[i - 1].end <= s[i].start);
+        slices += lane->count;
+    }
+    assert_int_equal(slices, SLICES);
+}
+
+typedef struct drawing {
+    const hb_lane *lane;
+    uint32_t at; /* the next slice of the lane */
+    uint32_t records;
+    int64_t cell;
+} drawing;
+
+static int64_t length_of(const hb_slice *s)
+{
+    return s->end - s->start;
+}
+
+static void check_drawn(void *context, const hb_drawn *drawn)
+{
+    drawing *d = context;
+    const hb_slice *s = timeline.slices + d->lane->first + d->at;
+    assert_true(drawn->count > 0 && d->at + drawn->count <= d->lane->count);
+    assert_int_equal(drawn->start, s[0].start);
+    assert_int_equal(drawn->end, s[drawn->count - 1].end);
+    for (uint32_t i = 0; i < drawn->count; i++) {
+        assert_true(length_of(&s[i]) <= length_of(drawn->longest));
+        if (drawn->count > 1) {
+            assert_true(length_of(&s[i]) < d->cell);
+            assert_int_equal(s[i].start / d->cell, s[0].start / d->cell);
+        }
+    }
+    assert_true(drawn->longest >= s && drawn->longest < s + drawn->count);
+    d->at += drawn->count;
+    d->records++;
+}
+
+static uint32_t draw(const hb_lane *lane, int64_t from, int64_t to, int64_t cell)
+{
+    const hb_slice *s = timeline.slices + lane->first;
+    drawing d = {.lane = lane, .cell = cell};
+    while (d.at < lane->count && s[d.at].end < from)
+        d.at++;
+    uint32_t first = d.at;
+    hb_lane_draw(&timeline, lane, from, to, cell, check_drawn, &d);
+    /* All that begins in the window is drawn. */
+    assert_true(d.at == lane->count || s[d.at].start >= to);
+    if (cell == 0) assert_int_equal(d.records, d.at - first);
+    return d.records;
+}
+
+static void test_a_window_shows_the_longest_of_each_cell(void **state)
+{
+    (void)state;
+    load_random(2);
+    int64_t span = timeline.end - timeline.start + 1;
+    for (uint32_t l = 0; l < timeline.lanes.count; l++) {
+        const hb_lane *lane = &timeline.lanes.items[l];
+        for (int64_t cell = 1; cell < span; cell *= 7)
+            draw(lane, 0, span, cell);
+        for (int i = 0; i < 20; i++) {
+            int64_t from = rand() % span;
+            draw(lane, from, from + rand() % span, i % 2 ? 0 : 1 + rand() % 100000);
+        }
+        /* A cell has a record, and so have those that are no shorter. */
+        uint32_t bound = 64 + 64;
+        assert_true(draw(lane, 0, span, span / 64 + 1) <= bound);
+    }
+}
+
+static void test_a_trace_without_slices(void **state)
+{
+    (void)state;
+    load("[{\"ph\":\"i\",\"name\":\"x\",\"ts\":1}]");
+    assert_int_equal(timeline.num_slices, 0);
+    assert_int_equal(timeline.tracks.count, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_what_is_called_lies_below, unload),
+        cmocka_unit_test_teardown(test_what_crosses_gets_a_lane_and_pushes_nothing_down, unload),
+        cmocka_unit_test_teardown(test_a_devices_annotations_have_a_track, unload),
+        cmocka_unit_test_teardown(test_no_slice_is_left_out_or_overlaps, unload),
+        cmocka_unit_test_teardown(test_a_window_shows_the_longest_of_each_cell, unload),
+        cmocka_unit_test_teardown(test_a_trace_without_slices, unload),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
