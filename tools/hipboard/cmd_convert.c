@@ -22,20 +22,6 @@ typedef struct request {
 
 /* ---- values of options ---- */
 
-static const char *take_size(void *to, const char *text)
-{
-    static const char units[] = "KMG";
-    char *end;
-    double value = strtod(text, &end);
-    const char *unit = *end ? strchr(units, *end) : NULL;
-    if (end == text || !(value > 0) || value > 1e15 || (*end && (!unit || end[1])))
-        return "expected as in 100M";
-    for (const char *u = units; unit && u <= unit; u++)
-        value *= 1024;
-    *(uint64_t *)to = (uint64_t)value;
-    return NULL;
-}
-
 static bool parse_steps(const char *text, hb_convert_options *options)
 {
     const char *colon = strchr(text, ':');

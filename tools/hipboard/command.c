@@ -10,7 +10,7 @@
 
 const command *const all_commands[] = {
     &cmd_record, &cmd_trigger, &cmd_info,    &cmd_table,   &cmd_stacks, &cmd_memory,  &cmd_steps,
-    &cmd_view,   &cmd_check,   &cmd_compare, &cmd_convert, &cmd_query,  &cmd_recover, NULL};
+    &cmd_view,   &cmd_report,  &cmd_check,   &cmd_compare, &cmd_convert, &cmd_query,  &cmd_recover, NULL};
 
 const char program_summary[] =
     "torch.profiler for native programs: record, look at and mend traces";

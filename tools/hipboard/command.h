@@ -43,8 +43,8 @@ typedef struct command {
 } command;
 
 extern const command cmd_check, cmd_compare, cmd_convert, cmd_info, cmd_memory, cmd_query;
-extern const command cmd_record, cmd_recover, cmd_stacks, cmd_steps, cmd_table, cmd_trigger,
-    cmd_view;
+extern const command cmd_record, cmd_recover, cmd_report, cmd_stacks, cmd_steps, cmd_table;
+extern const command cmd_trigger, cmd_view;
 
 /** In the order in which `hipboard --help` lists them; NULL behind the last. */
 extern const command *const all_commands[];

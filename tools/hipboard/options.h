@@ -49,6 +49,8 @@ const char *take_flag(void *to, const char *value);    /* bool */
 const char *take_text(void *to, const char *value);    /* const char *, not copied */
 const char *take_count(void *to, const char *value);   /* size_t */
 const char *take_pattern(void *to, const char *value); /* pattern */
+/** uint64_t, bytes: "4096", "100M"; K, M and G are powers of 1024. */
+const char *take_size(void *to, const char *value);
 /** int64_t, ns: "1.5", "1.5s", "20ms", "2m"; more than nothing and at most some days. */
 const char *take_span(void *to, const char *value);
 

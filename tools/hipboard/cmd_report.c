@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+#include "command.h"
+
+#include <stdio.h>
+
+#include <hipboard/page.h>
+
+#include "inputs.h"
+#include "options.h"
+#include "progress.h"
+
+typedef struct request {
+    const char *output;
+    uint64_t max_size;
+    int status;
+} request;
+
+static void left_out(void *context, const char *path, const char *reason)
+{
+    request *r = context;
+    (void)path; /* the reason names it */
+    progress_clear();
+    fprintf(stderr, "hipboard report: left out: %s\n", reason);
+    r->status = EXIT_FAILED;
+}
+
+static hb_result make(request *r, const arguments *args)
+{
+    hb_page *page;
+    hb_open_options open = progress_options();
+    hb_report_options options = HB_REPORT_OPTIONS_INIT;
+    options.max_size = r->max_size;
+    options.left_out = left_out;
+    options.context = r;
+    hb_result result =
+        hb_page_open((const char *const *)args->words, (size_t)args->count, &open, &page);
+    if (result != HB_OK) return result;
+    result = hb_page_write_report(page, r->output, &options);
+    hb_page_close(page);
+    return result;
+}
+
+static int run(arguments *args)
+{
+    request r = {.output = "report.html", .status = EXIT_FINE};
+    if (!parse_options(&cmd_report, args, &r)) return args->status;
+    hb_result result = make(&r, args);
+    progress_clear();
+    if (result != HB_OK) {
+        fprintf(stderr, "hipboard report: %s\n", hb_last_error());
+        return EXIT_FAILED;
+    }
+    printf("%s\n", r.output);
+    return r.status;
+}
+
+static const option_spec options[] = {
+    {'o', "output", "FILE", "the page (default report.html); replaced if it exists", INTO(output)},
+    {0, "max-size", "SIZE",
+     "bytes of the file (default 10M; K, M, G: times 1024): where a timeline does not fit, it "
+     "shows the whole in outline, and some steps in full",
+     INTO_BY(take_size, max_size)},
+    {0},
+};
+
+const command cmd_report = {
+    .name = "report",
+    .summary = "write a page for a browser, which needs nothing else",
+    .synopsis = "[-o FILE] [OPTIONS] PATH...",
+    .about = "Writes one file that shows traces in a browser: overview, steps, operators, kernels, "
+             "GPUs, timeline, memory, modules, ranks, runs side by side. It can be mailed, asks "
+             "for nothing from any network, and shows the same numbers years later. PATH is a "
+             "trace file, plain or gzipped, a log directory or a run's directory.",
+    .options = options,
+    .notes = "Numbers are those of `hipboard view`. Exit status 1 when a trace was left out, or "
+             "nothing could be written.",
+    .least = 1,
+    .most = MANY,
+    .wanted = "no trace or log directory is given",
+    .run = run,
+};
