@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+"""hipboard's own page in a headless Chromium: what it shows, asks for and stumbles over."""
+import re
+from pathlib import Path
+from urllib.parse import urlencode
+
+import axe_core_python
+
+from support import BUILD, run
+
+HIPBOARD = BUILD / "tools/hipboard/hipboard"
+VIEWS = ["overview", "steps", "operators", "kernels", "gpu", "timeline", "calls", "memory",
+         "modules", "ranks", "compare", "advice"]
+AXE = (Path(axe_core_python.__file__).parent / "axe.min.js").read_text()
+
+# Each drawn table: its title, columns without units, and rows: texts, and of numbers all digits.
+READ_TABLES = """() => [...document.querySelectorAll('section.table')].map((section) => {
+  const grid = section.querySelector('table');
+  const title = (button) => button.firstChild.textContent;
+  return {
+    title: grid.getAttribute('aria-label'), count: Number(grid.getAttribute('aria-rowcount')) - 1,
+    columns: [...grid.querySelectorAll('thead button')].map(title),
+    kinds: [...grid.querySelectorAll('thead th')].map((cell) => cell.className),
+    rows: [...grid.querySelectorAll('tbody tr[aria-rowindex]')].map((row) => [...row.children].map((cell) =>
+      cell.classList.contains('text') ? cell.querySelector('bdi').title || cell.textContent : cell.title)),
+  };
+})"""
+
+WATCH = """window.violations = [];
+document.addEventListener('securitypolicyviolation', (e) => window.violations.push(e.violatedDirective + ' ' + e.blockedURI));"""
+
+
+def report(path, *options):
+    to = path / "report.html"
+    run(HIPBOARD, "report", "-o", to, *options)
+    return to
+
+
+def number(text):
+    """Of a cell's title; None where it is not known."""
+    found = re.match(r"-?[\d.,e+-]+", text)
+    return float(found[0].replace(",", "")) if found else None
+
+
+class ReportPage:
+    def __init__(self, browser, file, scheme="light", script=True, width=1280):
+        self.file = file
+        self.context = browser.chromium.new_context(
+            viewport={"width": width, "height": 800}, color_scheme=scheme,
+            java_script_enabled=script)
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(120000)
+        self.errors, self.requests, self.dialogs = [], [], []
+        self.page.on("pageerror", lambda error: self.errors.append(str(error.stack)))
+        self.page.on("console", lambda line: self.errors.append(line.text)
+                     if line.type == "error" else None)
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("dialog", lambda dialog: (self.dialogs.append(dialog.message),
+                                               dialog.dismiss()))
+        self.page.add_init_script(WATCH)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.context.close()
+
+    def open(self, view="overview", **state):
+        self.page.goto("about:blank")
+        self.page.goto(f"{self.file.as_uri()}#{urlencode({'view': view, **state})}")
+        return self.wait(view)
+
+    def wait(self, view):
+        self.page.wait_for_selector(f"html[data-ready^='{view} ']")
+        return self
+
+    def wait_for_address(self, part):
+        """The page's policy forbids what playwright's own wait_for_function() does."""
+        for _ in range(600):
+            if part in self.page.evaluate("location.hash"):
+                return
+            self.page.wait_for_timeout(100)
+        raise AssertionError(f"no {part} in {self.page.evaluate('location.hash')}")
+
+    def tables(self):
+        return {table["title"]: table for table in self.page.evaluate(READ_TABLES)}
+
+    def text(self):
+        return self.page.locator("body").inner_text()
+
+    def violations(self):
+        return self.page.evaluate("window.violations")
+
+    def axe(self):
+        """Rules of axe that the page breaks, with the first place of each."""
+        self.page.evaluate(AXE)
+        found = self.page.evaluate("() => axe.run()")["violations"]
+        return [f"{v['id']}: {v['nodes'][0]['html'][:200]}" for v in found]
+
+    def key(self, *names):
+        for name in names:
+            self.page.keyboard.press(name)
+
+    def lanes(self):
+        """Colours of the timeline's lanes: how many pixels each has."""
+        return self.page.evaluate("""() => {
+          const canvas = document.querySelector('.lanes'), counts = {};
+          const { data } = canvas.getContext('2d').getImageData(170, 24, canvas.width - 170, canvas.height - 24);
+          const pixels = new Uint32Array(data.buffer);
+          for (const p of pixels) counts[p] = (counts[p] ?? 0) + 1;
+          return counts;
+        }""")

@@ -1,0 +1,343 @@
+# SPDX-License-Identifier: MIT
+"""`hipboard report`: one file, whose page shows the numbers of `hipboard view`, offline, safely."""
+import gzip
+import json
+import random
+import re
+import subprocess
+
+import pytest
+
+from report_page import HIPBOARD, VIEWS, ReportPage, number, report
+from support import BUILD, ROOT, run
+from test_view_ranks import write_rank
+
+DATA = ROOT / "tests/data"
+TRACES = {"torch": DATA / "torch-2.13-cpu.pt.trace.json", "mi250": DATA / "mi250_minitoy.json.gz"}
+# The page's view, and that of `hipboard view` with the same tables.
+SAME = {"overview": "overview", "steps": "steps", "operators": "operator", "kernels": "kernel",
+        "gpu": "gpu", "memory": "memory", "modules": "module"}
+
+@pytest.fixture(scope="module", params=TRACES)
+def page(request, browser, tmp_path_factory):
+    file = report(tmp_path_factory.mktemp("report"), TRACES[request.param])
+    with ReportPage(browser, file) as page:
+        page.trace = TRACES[request.param]
+        yield page
+
+
+def shown_rows(table):
+    return [{title: value if kind == "text" else number(value)
+             for title, kind, value in zip(table["columns"], table["kinds"], row)}
+            for row in table["rows"]]
+
+
+def without_units(rows):
+    return [{re.sub(r" \([^)]*\)$", "", title): value for title, value in row.items()}
+            for row in rows]
+
+
+def is_same(shown, told):
+    """All that is shown of a row is told of it."""
+    return all(value == told[title] if isinstance(value, (str, type(None)))
+               else value == pytest.approx(told[title], abs=1e-9)
+               for title, value in shown.items() if title in told)
+
+
+@pytest.mark.parametrize("view", SAME)
+def test_the_numbers_are_those_of_view(page, view):
+    [line] = run(HIPBOARD, "view", "--view", SAME[view], "--json", "--top", 0,
+                 page.trace).splitlines()
+    told, tables, compared = json.loads(line), page.open(view).tables(), 0
+    for title in told.keys() & tables.keys():
+        rows = without_units(told[title])
+        assert tables[title]["count"] == len(rows), title
+        for shown in shown_rows(tables[title]):
+            assert any(is_same(shown, row) for row in rows), (title, shown)
+            compared += sum(column in rows[0] for column in shown)
+    assert compared or not any(told[title] for title in told.keys() & tables.keys())
+    assert page.errors == []
+
+
+def test_only_the_file_is_asked_for_in_every_view(page):
+    page.requests.clear()
+    for view in VIEWS:
+        page.open(view)
+        assert page.violations() == []
+    assert {url.split("#")[0] for url in page.requests} <= {page.file.as_uri(), "about:blank"}
+    assert page.errors == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(browser, digits, tmp_path, scheme):
+    file = report(tmp_path, digits["workers0"].directory, TRACES["mi250"])
+    with ReportPage(browser, file, scheme) as page:
+        for view in VIEWS:
+            page.open(view)
+            assert page.axe() == [], view
+
+
+# ---- hostile names
+
+CORPUS = ["<img src=x onerror=window.hacked=1>", "</script><script>window.hacked=1</script>",
+          "--><script>window.hacked=1</script>", "\"'><svg onload=window.hacked=1>",
+          "javascript:window.hacked=1", "\u202egnp.exe", "nul\x00byte", "lone \ud800 surrogate",
+          "a&lt;b&amp;c", "${window.hacked=1}", "`window.hacked=1`", "line\nbreak\ttab", "x" * (1 << 20)]
+
+
+def hostile_trace():
+    events = [{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": 1, "tid": 1,
+               "ts": 0, "dur": 1e6, "args": {}}]
+    for i, name in enumerate(CORPUS):
+        ts = 100 + 1000 * i
+        events += [
+            {"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": ts, "dur": 500,
+             "args": {"External id": i + 1, "Input Dims": [name]}},
+            {"ph": "X", "cat": "python_function", "name": "nn.Module: " + name, "pid": 1, "tid": 2,
+             "ts": ts, "dur": 600, "args": {"Python id": i + 1, "Python module id": i}},
+            {"ph": "X", "cat": "cuda_runtime", "name": "hipLaunchKernel", "pid": 1, "tid": 1,
+             "ts": ts + 1, "dur": 5, "args": {"External id": i + 1, "correlation": i + 1}},
+            {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": name[:20], "ts": ts + 50,
+             "dur": 300, "args": {"External id": i + 1, "correlation": i + 1, "device": 0}},
+            {"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "pid": 1, "tid": 1,
+             "ts": ts + 2, "s": "t", "args": {"Bytes": 100 * i + 1, "Device Type": 0,
+                                              "Device Id": -1, "Addr": i + 1,
+                                              "Total Allocated": 100 * i + 1,
+                                              "Total Reserved": 0}}]
+    return {"traceEvents": events, "deviceProperties": [{"id": 0, "name": CORPUS[0]}],
+            "hipboard_reason": CORPUS[1], "host_name": CORPUS[2],
+            "hipboard_hip_notes": [CORPUS[1], CORPUS[5]]}
+
+
+def test_names_stay_names(browser, tmp_path):
+    run_directory = tmp_path / "runs" / "<b onmouseover=window.hacked=1>"
+    run_directory.mkdir(parents=True)
+    worker = "w<img src=x onerror=window.hacked=1>\u202e"
+    (run_directory / f"{worker}.1.pt.trace.json").write_text(json.dumps(hostile_trace()))
+    with ReportPage(browser, report(tmp_path, tmp_path / "runs")) as page:
+        for view in VIEWS:
+            page.open(view)
+            assert page.page.evaluate("window.hacked") is None, view
+            assert page.violations() == [] and page.dialogs == [], view
+            # What was made is made of the page's own elements.
+            assert page.page.locator("main img, main svg, header b, main iframe").count() == 0
+        text = page.open("operators").text()
+        assert CORPUS[0] in text and "\\u{202e}gnp.exe" in text
+        assert "\u202e" not in page.page.content()
+        assert worker[:-1] in page.text()
+        assert page.errors == []
+    with ReportPage(browser, page.file, script=False) as page:
+        page.page.goto(page.file.as_uri())
+        assert CORPUS[0] in page.text()
+        assert page.page.locator("img, svg").count() == 0
+
+
+# ---- the timeline
+
+def slices_of(path):
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rt") as file:
+        events = json.load(file)["traceEvents"]
+    return [e for e in events if e.get("ph") == "X" and "ts" in e]
+
+
+def test_all_slices_are_in_the_timeline(page):
+    page.open("timeline")
+    page.page.locator(".over").focus()
+    page.key("t")
+    table = next(t for title, t in page.tables().items() if title.startswith("What is seen"))
+    expected = slices_of(page.trace)
+    label = page.page.locator(".over").get_attribute("aria-label")
+    assert f"Timeline of {len(expected):,} slices" in label
+    durations = {}
+    for event in expected:
+        durations.setdefault(event["name"], []).append(event["dur"])
+    name, duration = table["columns"].index("Name"), table["columns"].index("Duration")
+    assert table["rows"]
+    for row in table["rows"]:
+        assert any(number(row[duration]) == pytest.approx(d, abs=2e-3) for d in durations[row[name]]), row
+
+
+def test_no_picture_is_empty(page):
+    page.open("timeline")
+    page.page.locator(".over").focus()
+    for key in ["w"] * 12 + ["d"] * 4 + ["s"] * 16 + ["0"]:
+        page.key(key)
+        page.page.evaluate("() => new Promise(requestAnimationFrame)")
+        frames = page.page.locator(".timeline").get_attribute("data-frames")
+        assert int(frames) > 0
+    page.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert len(page.lanes()) > 3
+
+
+def test_the_keyboard_is_enough(page):
+    page.open()
+    page.key("g", "t")
+    page.wait("timeline")
+    page.page.locator(".over").focus()
+    page.key("ArrowRight")
+    chosen = page.page.locator(".panel h2")
+    chosen.wait_for()
+    name = chosen.inner_text().strip()
+    assert any(e["name"].startswith(name.split("…")[0]) for e in slices_of(page.trace))
+    page.key("f")
+    page.wait_for_address("to=")
+    # What is found has an address, which shows the same again.
+    page.key("/")
+    page.page.keyboard.type("aten::")
+    count = sum("aten::" in e["name"] for e in slices_of(page.trace))
+    found = page.page.locator(".timeline .bar [role=status]")
+    assert found.inner_text().startswith(f"{count:,} slice")
+    hash_before = page.page.evaluate("location.hash")
+    page.page.reload()
+    page.wait("timeline")
+    assert page.page.evaluate("location.hash") == hash_before
+    assert f"{count:,} slice" in found.inner_text()
+
+
+def test_a_launch_leads_to_its_kernel(browser, tmp_path):
+    with ReportPage(browser, report(tmp_path, TRACES["mi250"])) as page:
+        page.open("timeline", find="hipLaunchKernel")
+        page.page.locator(".panel dt", has_text="Launches").wait_for()
+        page.page.locator(".panel dd button").first.click()
+        page.page.locator(".panel dt", has_text="Launched by").wait_for()
+        facts = page.page.locator(".panel .facts").inner_text()
+        assert "kernel" in facts and "Stream" in facts
+
+
+def test_evidence_is_a_click_away(browser, tmp_path):
+    with ReportPage(browser, report(tmp_path, TRACES["mi250"])) as page:
+        page.open("overview")
+        page.page.locator(".findings button", has_text="Show in the timeline").first.click()
+        page.wait("timeline")
+        page.wait_for_address("mark=")
+        page.page.go_back()
+        page.wait("overview")
+
+
+# ---- sizes
+
+def big_trace(path, events):
+    random.seed(1)
+    rows = [{"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{s}", "pid": 1, "tid": 1,
+             "ts": s * events, "dur": events - 1, "args": {}} for s in range(10)]
+    rows += [{"ph": "X", "cat": "cpu_op", "name": f"op{i * 7 % 97}", "pid": 1, "tid": 1 + i % 4,
+              "ts": (i // 4) * 40 + 3, "dur": 1 + random.random() * 30, "args": {"External id": i + 1}}
+             for i in range(events)]
+    path.write_text(json.dumps({"traceEvents": rows}))
+
+
+def test_what_does_not_fit_is_said(browser, tmp_path):
+    trace = tmp_path / "big.pt.trace.json"
+    big_trace(trace, 60000)
+    small, full = tmp_path / "small.html", tmp_path / "full.html"
+    run(HIPBOARD, "report", "--max-size", "300K", "-o", small, trace)
+    run(HIPBOARD, "report", "-o", full, trace)
+    assert small.stat().st_size < 300 << 10 < full.stat().st_size
+    with ReportPage(browser, small) as page:
+        page.open("timeline", **{"from": 200_000_000, "to": 201_000_000})
+        page.page.locator(".timeline .note", has_text="an outline").wait_for()
+        assert len(page.lanes()) > 3
+        page.page.locator(".timeline .note button").first.click()
+        page.page.locator(".timeline .note", has_text="an outline").wait_for(state="detached")
+    with ReportPage(browser, full) as page:
+        page.open("timeline")
+        assert "outline" not in page.page.locator(".timeline").inner_text()
+        # Tables of any length draw the rows that are seen.
+        page.page.locator(".over").focus()
+        page.key("t")
+        [table] = [t for t in page.tables().values() if t["title"].startswith("What is seen")]
+        assert table["count"] > 10000 > 200 > len(table["rows"]) > 10
+
+
+def test_the_page_is_small(tmp_path):
+    file = report(tmp_path, TRACES["mi250"]).read_text()
+    page = re.sub(r'<script type="application/octet-stream".*?</script>\n', "", file, flags=re.S)
+    assert len(page) < 300_000
+    assert len(gzip.compress(page.encode())) < 80_000
+
+
+# ---- without a script, several traces, bad input
+
+def test_without_javascript_the_main_numbers_are_there(browser, tmp_path):
+    file = report(tmp_path, TRACES["torch"])
+    with ReportPage(browser, file, script=False) as page:
+        page.page.goto(file.as_uri())
+        text = page.text()
+        [told] = run(HIPBOARD, "view", "--json", "--view", "steps", TRACES["torch"]).splitlines()
+        steps = json.loads(told)["Steps"]
+        mean = sum(row["Total (us)"] for row in steps) / len(steps) / 1e3
+        assert f"{len(steps)} steps of {mean:.3f} ms" in text
+        assert "need JavaScript" in text and "aten::" in text
+
+
+def test_ranks_and_runs(browser, tmp_path):
+    for name, lag in ("one", 50), ("two", 80):
+        (tmp_path / name).mkdir()
+        write_rank(tmp_path / name / "b.1.pt.trace.json", 0, 0)
+        write_rank(tmp_path / name / "a.1.pt.trace.json", 1, lag)
+    with ReportPage(browser, report(tmp_path, tmp_path)) as page:
+        told = run(HIPBOARD, "view", "--view", "distributed", "--json", tmp_path / "one")
+        [expected] = [json.loads(line) for line in told.splitlines()]
+        tables = page.open("ranks").tables()
+        shown, told = shown_rows(tables["Average step"]), without_units(expected["Average step"])
+        assert len(shown) == 2 and all(map(is_same, shown, told))
+        assert any(row["Wait"] for row in shown)
+        assert "ranks × steps" in page.text()
+        page.open("compare")
+        assert page.tables()["Runs"]["count"] == 2
+        # The chooser leads from run to run, and the address follows.
+        page.page.locator("header select[aria-label=Run]").select_option("two")
+        page.wait_for_address("two")
+        assert page.errors == []
+
+
+def failing(*arguments):
+    return subprocess.run([HIPBOARD, "report", *map(str, arguments)], capture_output=True, text=True,
+                          timeout=60, stdin=subprocess.DEVNULL)
+
+
+def test_what_cannot_be_read_is_left_out_and_said(browser, tmp_path):
+    (tmp_path / "bad.pt.trace.json").write_text("{")
+    (tmp_path / "good.pt.trace.json").write_bytes(TRACES["torch"].read_bytes())
+    done = failing("-o", tmp_path / "r.html", tmp_path)
+    assert done.returncode == 1 and "left out" in done.stderr and "bad.pt.trace.json" in done.stderr
+    with ReportPage(browser, tmp_path / "r.html") as page:
+        text = page.open().text()
+        assert "left out" in text and "bad.pt.trace.json" in text
+        page.page.locator("header select").first.select_option("good")
+        page.page.locator(".headline").wait_for()
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"traceEvents": []}', "no json"])
+def test_nothing_is_written_of_nothing(tmp_path, content):
+    (tmp_path / "x.pt.trace.json").write_text(content)
+    done = failing("-o", tmp_path / "r.html", tmp_path)
+    assert done.returncode == 1 and done.stderr.startswith("hipboard report: ")
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_no_trace_no_report(tmp_path):
+    (tmp_path / "empty").mkdir()
+    for path, why in ("nowhere", "No such file"), ("empty", "no file in it or below"):
+        done = failing("-o", tmp_path / "r.html", tmp_path / path)
+        assert done.returncode == 1 and why in done.stderr
+    done = failing("-o", tmp_path / "not" / "r.html", TRACES["torch"])
+    assert done.returncode == 0, "missing directories are made"
+
+
+def test_a_damaged_file_says_so(browser, tmp_path):
+    text = TRACES["torch"].read_bytes()
+    (tmp_path / "cut.pt.trace.json").write_bytes(text[:len(text) * 2 // 3])
+    with ReportPage(browser, report(tmp_path, tmp_path / "cut.pt.trace.json")) as page:
+        page.open()
+        page.page.locator(".warning", has_text="damaged").wait_for()
+
+
+def test_a_simulated_gpu_says_so(browser, tmp_path):
+    document = json.loads(gzip.decompress(TRACES["mi250"].read_bytes()))
+    document["deviceProperties"] = [{"id": 0, "name": "simhsa gfx90a (simulated)"}]
+    (tmp_path / "s.pt.trace.json").write_text(json.dumps(document))
+    with ReportPage(browser, report(tmp_path, tmp_path / "s.pt.trace.json")) as page:
+        for view in "overview", "timeline":
+            page.open(view)
+            page.page.locator(".warning", has_text="durations mean nothing").wait_for()
