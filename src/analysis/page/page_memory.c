@@ -3,6 +3,7 @@
  * Memory over time, who held it at its peak and in the end, and who allocated it.
  */
 #include <math.h>
+#include <stdlib.h>
 
 #include "api/api_trace_file.h"
 #include "base/times.h"
@@ -76,17 +77,19 @@ static void put_curve(hb_emitter *out, const hb_analysis *a, uint32_t device, do
 
 static hb_result put_curves(hb_page_trace *trace, hb_emitter *out)
 {
-    static _Thread_local curve c;
     hb_timeline *timeline;
     const hb_analysis *a = hb_trace_file_analysis(trace->file);
     HB_TRY(hb_page_timeline(trace, &timeline));
     if (!a) return HB_ERROR_FORMAT;
+    curve *c = malloc(sizeof *c);
+    if (!c) return hb_no_memory();
     double start = hb_ns_to_us(timeline->start), end = hb_ns_to_us(timeline->end);
     hb_emit_open_key(out, "curves", '[');
     for (uint32_t i = 0; i < a->device_names.count; i++)
-        put_curve(out, a, i, start, end, &c);
+        put_curve(out, a, i, start, end, c);
     hb_emit_close(out, ']');
     hb_emit_member(out, "span_us", end - start);
+    free(c);
     return HB_OK;
 }
 
