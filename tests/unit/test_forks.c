@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "hip/capture.h"
 #include "program.h"
 #include "recorded.h"
 
@@ -31,6 +32,7 @@ static hb_profiler *into_dir(void)
     hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
     o.schedule = hb_schedule_make(.active = 1);
     o.activities = HB_ACTIVITY_CPU;
+    o.max_cycles = 50; /* the disk of a long run */
     o.on_trace_ready = hb_tensorboard_trace_handler(dir, "w", 0);
     hb_profiler *prof = hb_profiler_create(&o);
     CHECK(prof && hb_profiler_start(prof) == HB_OK);
@@ -45,7 +47,7 @@ static void *record_and_log(void *arg)
         hb_scope s = hb_record_function(name); /* a new name each time */
         hb_scalar("value", i);
         hb_scope_end(&s);
-        nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
     }
     return NULL;
 }
@@ -94,8 +96,10 @@ static int fork_while_all_record(void)
     for (long i = 0; i < THREADS; i++)
         CHECK(pthread_create(&threads[i], NULL, record_and_log, (void *)i) == 0);
     CHECK(pthread_create(&taker, NULL, take_cycles, prof) == 0);
-    for (int i = 0; i < rounds(FORKS); i++)
+    for (int i = 1; i <= rounds(FORKS); i++) {
         fork_once();
+        if (i % 1000 == 0) fprintf(stderr, "%d forks: parent and child went on\n", i);
+    }
     atomic_store(&enough, true);
     pthread_join(taker, NULL);
     for (int i = 0; i < THREADS; i++)
@@ -119,6 +123,43 @@ static void parent_and_child_finish_whenever_a_fork_comes(void **state)
     (void)state;
     skip_where_checks_stop_children();
     assert_int_equal(run_program(fork_while_all_record), 0);
+}
+
+static void *settle_on_and_on(void *arg)
+{
+    while (!atomic_load(&enough))
+        hb_device_settle(NULL);
+    return arg;
+}
+
+/* Cycles without HIP also ask whether devices have still to report. */
+static int fork_while_cycles_settle(void)
+{
+    pthread_t thread;
+    hb_profiler *prof = into_dir();
+    CHECK(pthread_create(&thread, NULL, settle_on_and_on, NULL) == 0);
+    for (int i = 0; i < FORKS; i++) {
+        pid_t child = fork();
+        CHECK(child >= 0);
+        if (child == 0) {
+            alarm(ENOUGH_S / 2);
+            hb_device_settle(NULL);
+            _exit(0);
+        }
+        int status;
+        CHECK(waitpid(child, &status, 0) == child && status == 0);
+    }
+    atomic_store(&enough, true);
+    pthread_join(thread, NULL);
+    CHECK(hb_profiler_stop(prof) == HB_OK);
+    hb_profiler_destroy(prof);
+    return 0;
+}
+
+static void a_child_can_end_cycles_whatever_its_parent_did(void **state)
+{
+    (void)state;
+    assert_int_equal(run_program(fork_while_cycles_settle), 0);
 }
 
 /* ---- children that no fork handler prepared ---- */
@@ -229,6 +270,7 @@ static void an_earlier_fork_handler_may_record(void **state)
 
 static const program programs[] = {
     PROGRAM(fork_while_all_record),
+    PROGRAM(fork_while_cycles_settle),
     PROGRAM(split_by_clone),
     PROGRAM(split_by_fork_without_handlers),
     PROGRAM(split_with_an_earlier_handler),
@@ -241,6 +283,7 @@ int main(int argc, char **argv)
         return status;
     const struct CMUnitTest tests[] = {
         IN_DIR(parent_and_child_finish_whenever_a_fork_comes),
+        IN_DIR(a_child_can_end_cycles_whatever_its_parent_did),
         IN_DIR(a_child_without_fork_handlers_leaves_its_parents_records_alone),
         IN_DIR(an_earlier_fork_handler_may_record),
     };

@@ -191,10 +191,15 @@ static void register_once(void)
     hb_process_at_fork(HB_FORK_DEVICE, (hb_fork_room){.in_child = after_fork_in_child});
 }
 
-void hb_device_prepare(void)
+void hb_device_init(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, register_once);
+}
+
+void hb_device_prepare(void)
+{
+    hb_device_init();
     hb_synchronize_prepare();
     hb_bare_lock_take(&state.lock);
     if (!state.found) hb_lookups_watch(HB_LOOKUPS_HIP, look_if_free);

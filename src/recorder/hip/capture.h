@@ -8,6 +8,10 @@
 
 #include "record/session.h"
 
+/** Before a profiler starts, whether it wants HIP or not: the end of each cycle asks here, so
+ * forked children have to make this room's locks anew. */
+void hb_device_init(void);
+
 /** A profiler was made that will want HIP: what has to be in place before the runtime's first call
  * is put there. Records nothing. */
 void hb_device_prepare(void);

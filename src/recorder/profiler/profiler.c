@@ -140,6 +140,7 @@ static void register_once(void)
 {
     hb_process_at_exit(HB_EXIT_PROFILER, at_exit);
     hb_process_at_fork(HB_FORK_PROFILER, (hb_fork_room){.in_child = after_fork});
+    hb_device_init();
 }
 
 /* ---- public ---- */
