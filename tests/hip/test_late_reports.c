@@ -15,10 +15,12 @@
 
 static sem_t may_end;
 
+static atomic_bool all_may_end;
+
 static void run_until_told(const simhsa_dispatch *d)
 {
     (void)d;
-    while (sem_wait(&may_end) != 0)
+    while (!atomic_load(&all_may_end) && sem_wait(&may_end) != 0)
         continue;
 }
 
@@ -106,6 +108,47 @@ static void a_step_returns_while_kernels_run(void **state)
         cJSON_Delete(trace);
     }
     remove_all(dir);
+}
+
+/* ---- work without end ---- */
+
+static atomic_bool more_launches;
+static atomic_int launches;
+
+/* Until told, the stream is never empty. */
+static void *launch_on_and_on(void *stream)
+{
+    while (atomic_load(&more_launches))
+        if (launch_vadd(0, 1, NULL, stream) == hipSuccess) atomic_fetch_add(&launches, 1);
+    return NULL;
+}
+
+static void a_stop_amid_launches_returns_with_what_was_done(void **state)
+{
+    enum { ENOUGH = 200 };
+    pthread_t thread;
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.spool_dir = "";
+    hb_profiler *prof = hb_profiler_create(&o);
+    assert_int_equal(hb_profiler_start(prof), HB_OK);
+    atomic_store(&all_may_end, true);
+    atomic_store(&more_launches, true);
+    assert_int_equal(pthread_create(&thread, NULL, launch_on_and_on, *state), 0);
+    while (atomic_load(&launches) < ENOUGH)
+        usleep(1000);
+    cJSON *trace = capture_stop(prof);
+    int before = atomic_load(&launches);
+    while (atomic_load(&launches) == before) /* it still launches */
+        usleep(1000);
+    atomic_store(&more_launches, false);
+    pthread_join(thread, NULL);
+    HIP_OK(hipStreamSynchronize(*state));
+    atomic_store(&all_may_end, false);
+    int calls = count_events(trace, "Runtime", "hipModuleLaunchKernel");
+    int kernels = count_events(trace, "kernel", "vadd");
+    assert_in_range(calls, ENOUGH, before);
+    assert_in_range(kernels, 1, calls);
+    cJSON_Delete(trace);
 }
 
 /* ---- no file call ---- */
@@ -275,6 +318,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_returns_while_kernels_run),
+        cmocka_unit_test_setup_teardown(a_stop_amid_launches_returns_with_what_was_done,
+                                        make_stream, destroy_stream),
         cmocka_unit_test(a_step_makes_no_file_call),
         cmocka_unit_test(stop_does_not_wait_for_what_was_not_asked_about),
         cmocka_unit_test(stop_does_not_wait_for_ever_and_says_what_is_missing),
