@@ -684,6 +684,25 @@ HB_API hb_result hb_export_stacks(hb_profiler *prof, const char *path, const cha
  * the first GPU, or the CPU. All memory has the category "unknown"; see hb_memory_timeline().
  * HB_ERROR_STATE unless the profiler has profile_memory. In a handler or after stop. */
 HB_API hb_result hb_export_memory_timeline(hb_profiler *prof, const char *path, const char *device);
+/** A function that a table of operators names. */
+typedef struct hb_known_operator {
+    const char *symbol; /* as the program imports it */
+    const char *name;   /* what its calls would be called */
+    const char *table;  /* the file that says so */
+    uint32_t line;      /* of that file */
+} hb_known_operator;
+
+/** Is given each of them; texts hold during the call. */
+typedef void (*hb_known_operator_fn)(void *context, const hb_known_operator *known);
+
+/** Reports the functions that a program or library imports from others and whose calls
+ * `operators`, as in hb_profiler_options, makes operators, in the file's order. The file is read
+ * and not run, and what it links to is not looked at. HB_ERROR_IO; HB_ERROR_FORMAT: no 64-bit ELF
+ * file, or one without imports, as those that are linked statically; HB_ERROR_NOT_FOUND: hipboard's
+ * own tables are not there. Lines that are wrong are told on stderr. */
+HB_API hb_result hb_known_operators(const char *file, const char *operators,
+                                    hb_known_operator_fn report, void *context);
+
 /** As hb_logdir_query() for this file alone; of the parameters only those count that do not name a
  * run, worker or span. */
 HB_API hb_result hb_trace_file_query(hb_trace_file *file, const char *url, char **json,

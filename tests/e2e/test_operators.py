@@ -201,6 +201,36 @@ def test_steps_loaders_optimizers_and_modules_by_a_table(tmp_path):
     assert names.count("nn.Module: Net_0") == 2
 
 
+def test_names_as_torch_has_them(tmp_path):
+    code = "import numpy; a = numpy.ones((64, 48)); b = numpy.ones((48, 32)); a @ b"
+    done, [trace] = recorded(tmp_path, PYTHON, "-c", code, options=["--op-names", "torch"])
+    assert done.returncode == 0
+    assert operators(trace) == [
+        ("aten::mm", [[64, 48], [48, 32]], ["double"] * 2, 2 * 64 * 48 * 32)]
+
+
+def test_what_a_program_imports_is_told_without_running_it(tmp_path):
+    program = compiled(tmp_path, SOURCES / "cpu_libraries.c", "-llapacke", "-lopenblas", "-lfftw3")
+    table = tmp_path / "mine.ops"
+    table.write_text("fftw_malloc | size\nfftw_alloc_complex | n\n")
+    done = plain(HIPBOARD, "info", "--ops", program, "--table", table)
+    assert (done.returncode, done.stderr) == (0, "")
+    known = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines()}
+    assert set(known) == {"cblas_sgemm", "sgemm_", "cblas_ddot", "LAPACKE_dgetrf", "fftw_execute",
+                          "fftw_plan_dft_1d", "fftw_destroy_plan", "fftw_alloc_complex"}
+    assert known["fftw_alloc_complex"] == ["fftw_alloc_complex", "mine.ops:2"]
+    as_json = json.loads(plain(HIPBOARD, "info", "--ops", program, "--json").stdout)
+    assert {row["symbol"] for row in as_json} == set(known) - {"fftw_alloc_complex"}
+    for bad, why in ((table, "is no program or library"), (tmp_path, "is no program"),
+                     (tmp_path / "none", "none")):
+        done = plain(HIPBOARD, "info", "--ops", bad)
+        assert done.returncode == 1 and why in done.stderr
+    cut = tmp_path / "cut"
+    for size in range(0, 6000, 150):  # any file is read within its bounds
+        cut.write_bytes(program.read_bytes()[:size])
+        assert plain(HIPBOARD, "info", "--ops", cut).returncode == 1
+
+
 CLASSES = {"i": "int", "l": "long", "f": "float", "d": "double"}
 
 

@@ -2,11 +2,14 @@
 #include "command.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include <hipboard/analysis.h>
 #include <hipboard/hipboard.h>
 
 #include "options.h"
+#include "record_values.h"
 #include "text.h"
 
 /* 50221153 is 5.2.21153. */
@@ -140,15 +143,55 @@ static void print_json(const hb_hip_info *info)
     puts("}");
 }
 
+/* ---- a program's imports ---- */
+
 typedef struct request {
     bool json;
+    const char *program; /* NULL: what can be captured is asked for */
+    table_list tables;
+    size_t num_known;
 } request;
+
+static void print_known(void *context, const hb_known_operator *known)
+{
+    request *r = context;
+    const char *table = strrchr(known->table, '/');
+    table = table ? table + 1 : known->table;
+    if (r->json) {
+        print_pair(r->num_known ? ",\n {" : "\n {", "symbol", known->symbol);
+        print_pair(", ", "name", known->name);
+        print_pair(", ", "table", known->table);
+        printf(", \"line\": %u}", known->line);
+    } else {
+        printf("%-32s %-32s %s:%u\n", known->symbol, known->name, table, known->line);
+    }
+    r->num_known++;
+}
+
+static int print_operators(request *r)
+{
+    char *list = list_tables(&r->tables);
+    if (!list) return EXIT_FAILED;
+    if (r->json) putchar('[');
+    hb_result result = hb_known_operators(r->program, list, print_known, r);
+    free(list);
+    if (r->json) puts("]");
+    if (result != HB_OK) {
+        fprintf(stderr, "hipboard info: %s\n", hb_last_error());
+        return EXIT_FAILED;
+    }
+    if (!r->num_known && !r->json)
+        puts("None: the tables know nothing that this file imports itself; its libraries have "
+             "imports of their own.");
+    return EXIT_FINE;
+}
 
 static int run(arguments *args)
 {
     request r = {0};
     hb_hip_info *info;
     if (!parse_options(&cmd_info, args, &r)) return args->status;
+    if (r.program) return print_operators(&r);
     if (hb_hip_info_get(true, &info) != HB_OK) {
         fprintf(stderr, "hipboard info: %s\n", hb_last_error());
         return EXIT_FAILED;
@@ -162,14 +205,20 @@ static int run(arguments *args)
 }
 
 static const option_spec options[] = {
-    {0, "json", NULL, "the same as one JSON object", INTO(json)},
+    {0, "json", NULL, "the same as JSON", INTO(json)},
+    {0, "ops", "PROGRAM",
+     "instead: which functions that this program or library imports `hipboard record` would make "
+     "operators; it is read and not run",
+     INTO(program)},
+    {0, "table", "FILE", "with --ops: a table of one's own, beside hipboard's; may be repeated",
+     INTO_BY(take_table, tables)},
     {0},
 };
 
 const command cmd_info = {
     .name = "info",
     .summary = "say what this machine can capture of HIP, and why not more",
-    .synopsis = "[--json]",
+    .synopsis = "[--json] [--ops PROGRAM]",
     .about = "Says what this machine can capture of HIP, and why not more: the HIP runtime, the "
              "devices that it shows to you, what hides devices, each way to capture and the one "
              "that `hipboard record` would use.",

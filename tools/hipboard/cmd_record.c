@@ -38,8 +38,7 @@ typedef struct request {
     int64_t signal, slow_step; /* 0: none; slow_step in percent */
     bool hip_errors;
     const char *metric; /* or NULL */
-    bool no_libraries;
-    table_list tables; /* of operators, beside hipboard's own */
+    table_list tables;  /* of operators, beside hipboard's own */
     size_t max_cycles;
     bool gzip, kineto, quiet;
     const char *ranks, *rank_from; /* or NULL */
@@ -167,10 +166,9 @@ static bool speaks(const request *r)
 
 static void set_operators(const request *r)
 {
-    char *all;
-    if (asprintf(&all, "%s%s", r->no_libraries ? "" : "libraries", r->tables.paths) < 0) return;
-    set_text(CAPTURE_OPERATORS, *all ? all : NULL);
-    free(all);
+    char *list = list_tables(&r->tables);
+    set_text(CAPTURE_OPERATORS, list);
+    free(list);
 }
 
 /* In the program's process, before it begins. */
@@ -552,9 +550,13 @@ static const option_spec options[] = {
      "data "
      "loaders: a table (plugin_format/operators.md); may be repeated",
      INTO_BY(take_table, tables)},
+    {0, "op-names", "native|torch",
+     "torch: call operators as PyTorch calls the like, aten::mm, where a table says how; default: "
+     "as the functions are called",
+     INTO_BY(take_torch_names, tables.torch_names)},
     {0, "no-library-ops", NULL,
      "leave the calls of BLAS, LAPACK, FFT and neural network libraries out that hipboard knows",
-     INTO(no_libraries)},
+     INTO(tables.no_libraries)},
     {0, "gzip", NULL, "write .pt.trace.json.gz", INTO(gzip)},
     {0, "dialect", DIALECTS, "tensorboard by default", INTO_BY(take_kineto, kineto)},
     {'q', "quiet", NULL, "say nothing when all is well", INTO(quiet)},

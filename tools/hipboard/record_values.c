@@ -82,6 +82,21 @@ const char *take_schedule(void *to, const char *text)
 }
 
 /* "30s", "100steps", "64MiB". */
+char *list_tables(const table_list *list)
+{
+    char *all;
+    bool none = list->no_libraries && !*list->paths;
+    const char *own = list->no_libraries ? "" : "libraries";
+    const char *names = list->torch_names ? ":names=torch" : "";
+    return none || asprintf(&all, "%s%s%s", own, list->paths, names) < 0 ? NULL : all;
+}
+
+const char *take_torch_names(void *to, const char *text)
+{
+    *(bool *)to = strcmp(text, "torch") == 0;
+    return NULL;
+}
+
 const char *take_table(void *to, const char *path)
 {
     table_list *list = to;

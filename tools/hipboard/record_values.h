@@ -6,6 +6,8 @@
 #ifndef HB_TOOLS_RECORD_VALUES_H
 #define HB_TOOLS_RECORD_VALUES_H
 
+#include <stdbool.h>
+
 /** Into an unsigned of enum hb_activity; an int64_t; hb_schedule_params. */
 const char *take_activities(void *to, const char *list);
 const char *take_sampling(void *to, const char *text);
@@ -16,9 +18,14 @@ const char *take_times(void *to, const char *text);
 /** Paths of tables, each behind a colon, which therefore can't be in them. */
 typedef struct table_list {
     char paths[4096];
+    bool no_libraries, torch_names;
 } table_list;
+/** hb_profiler_options.operators of it, to be freed; NULL: none are wanted. */
+char *list_tables(const table_list *list);
 /** Adds one to a table_list: by its full path, since the program may be in another directory. */
 const char *take_table(void *to, const char *path);
+/** "native" or "torch": into a bool. */
+const char *take_torch_names(void *to, const char *text);
 /** Into ring_... of hb_profiler_options. */
 const char *take_ring(void *to, const char *text);
 

@@ -9,6 +9,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@
 #include "interpose/got_patch.h"
 #include "operators/operator_calls.h"
 #include "operators/operator_notes.h"
-#include "operators/shared_tables.h"
+#include "ops/op_list.h"
 
 /* An import that a table knows. */
 typedef struct place {
@@ -260,25 +261,11 @@ static void tell(void *context, const char *file, uint32_t line, uint32_t column
     hb_warn("%s:%u:%u: %s; the line is passed over", file, line, column, text);
 }
 
-static hb_result read_one(hb_op_table *table, const char *path, size_t size)
-{
-    char *name = strndup(path, size);
-    if (!name) return hb_no_memory();
-    hb_result result = strcmp(name, "libraries") == 0
-                           ? hb_shared_tables_read(table, tell, NULL)
-                           : hb_op_table_read_file(table, name, true, tell, NULL);
-    free(name);
-    return result;
-}
-
 static hb_result read_list(hb_op_table *table, const char *list)
 {
-    for (const char *at = list; *at;) {
-        size_t size = strcspn(at, ":\n");
-        if (size) HB_TRY(read_one(table, at, size));
-        at += size + (at[size] != '\0');
-    }
-    return HB_OK;
+    char own[PATH_MAX] = "";
+    if (hb_op_list_has_own(list)) HB_TRY(hb_part_path(HB_OP_FIRST_TABLE, own, sizeof own));
+    return hb_op_list_read(table, list, own, tell, NULL);
 }
 
 static bool is_attached(const char *list)

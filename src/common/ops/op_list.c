@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+#include "ops/op_list.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/files.h"
+#include "base/str.h"
+
+#define OWN         "libraries"
+#define TORCH_NAMES "names=torch"
+
+typedef struct reading {
+    hb_op_table *table;
+    const char *own;
+    hb_op_error_fn error;
+    void *context;
+} reading;
+
+/* Behind an entry. */
+static const char *next_of(const char *list, hb_str *entry)
+{
+    size_t size = strcspn(list, ":\n");
+    *entry = (hb_str){list, (uint32_t)size};
+    return list + size + (list[size] != '\0');
+}
+
+static bool has(const char *list, const char *word)
+{
+    hb_str entry;
+    for (const char *at = list; *at;) {
+        at = next_of(at, &entry);
+        if (hb_str_is(entry, word)) return true;
+    }
+    return false;
+}
+
+bool hb_op_list_has_own(const char *list)
+{
+    return has(list, OWN);
+}
+
+static int is_table(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.' && hb_path_ends(entry->d_name, ".ops");
+}
+
+/* Addresses that own tables name are read without care, so they are the installer's, or ours. */
+static bool is_trusted(const char *path, uid_t installer)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && !(st.st_mode & S_IWOTH) &&
+           (st.st_uid == 0 || st.st_uid == geteuid() || st.st_uid == installer);
+}
+
+static hb_result read_own(const reading *r)
+{
+    char dir[PATH_MAX], path[PATH_MAX];
+    struct dirent **list;
+    struct stat st;
+    uid_t installer = stat(r->own, &st) == 0 ? st.st_uid : 0;
+    snprintf(dir, sizeof dir, "%.*s", (int)(strrchr(r->own, '/') - r->own), r->own);
+    int n = scandir(dir, &list, is_table, alphasort);
+    hb_result result = n < 0 ? hb_fail(HB_ERROR_IO, "'%s' can't be listed", dir) : HB_OK;
+    for (int i = 0; i < n; i++) {
+        int length = snprintf(path, sizeof path, "%s/%s", dir, list[i]->d_name);
+        bool fits = length > 0 && (size_t)length < sizeof path;
+        if (result == HB_OK && fits && is_trusted(path, installer))
+            result = hb_op_table_read_file(r->table, path, false, r->error, r->context);
+        free(list[i]);
+    }
+    if (n >= 0) free(list);
+    return result;
+}
+
+static hb_result read_entry(const reading *r, hb_str entry)
+{
+    if (entry.len == 0 || hb_str_is(entry, TORCH_NAMES)) return HB_OK;
+    if (hb_str_is(entry, OWN)) return read_own(r);
+    char *path = strndup(entry.s, entry.len);
+    if (!path) return hb_no_memory();
+    hb_result result = hb_op_table_read_file(r->table, path, true, r->error, r->context);
+    free(path);
+    return result;
+}
+
+static void name_by_alias(hb_op_table *table)
+{
+    for (uint32_t i = 0; i < table->rows.count; i++)
+        if (table->rows.items[i]->alias) table->rows.items[i]->name = table->rows.items[i]->alias;
+}
+
+hb_result hb_op_list_read(hb_op_table *table, const char *list, const char *own,
+                          hb_op_error_fn error, void *context)
+{
+    reading r = {table, own, error, context};
+    hb_str entry;
+    for (const char *at = list; *at;) {
+        at = next_of(at, &entry);
+        HB_TRY(read_entry(&r, entry));
+    }
+    if (has(list, TORCH_NAMES)) name_by_alias(table);
+    return HB_OK;
+}

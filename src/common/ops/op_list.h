@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Lists of tables, as hb_profiler_options.operators has them.
+ */
+#ifndef HB_OPS_OP_LIST_H
+#define HB_OPS_OP_LIST_H
+
+#include "ops/op_table.h"
+
+/** The one of hipboard's own tables that is always there, a part of the installation (for
+ * hb_part_path()); the others lie beside it. */
+#define HB_OP_FIRST_TABLE "blas.ops"
+
+/** Whether a list has hipboard's own tables in it. */
+bool hb_op_list_has_own(const char *list);
+
+/** Reads them all. Between colons or newlines: paths; "libraries" for hipboard's own, of which
+ * `own` is the first one's path; "names=torch": where a function has an alias, that is its name.
+ * HB_ERROR_IO: a file can't be read. */
+hb_result hb_op_list_read(hb_op_table *table, const char *list, const char *own,
+                          hb_op_error_fn error, void *context);
+
+#endif
