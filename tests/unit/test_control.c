@@ -427,6 +427,14 @@ static hb_control_file look_at(void)
     return f;
 }
 
+static void a_request_without_a_directory_is_refused(void **state)
+{
+    (void)state;
+    hb_trigger_options o = HB_TRIGGER_OPTIONS_INIT;
+    assert_int_equal(hb_trigger_all(NULL, &o), HB_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(hb_trigger_all("", &o), HB_ERROR_INVALID_ARGUMENT);
+}
+
 static void a_new_request_file_is_read_once(void **state)
 {
     (void)state;
@@ -574,6 +582,7 @@ int main(void)
         IN_DIR(a_signal_triggers_and_reaches_the_programs_handler),
         cmocka_unit_test(a_metric_beyond_its_limit_triggers_once),
         cmocka_unit_test(options_that_do_not_go_together_are_refused),
+        cmocka_unit_test(a_request_without_a_directory_is_refused),
         IN_DIR(a_new_request_file_is_read_once),
         IN_DIR(a_request_file_that_others_could_write_is_passed_over),
         IN_DIR(the_socket_is_its_users_alone_and_goes_with_the_profiler),

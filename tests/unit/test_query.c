@@ -26,6 +26,12 @@
 #define RUNTIME                                                                         \
     "{\"ph\":\"X\",\"cat\":\"Runtime\",\"name\":\"r\",\"pid\":1,\"tid\":1,\"ts\":1010," \
     "\"dur\":1,\"args\":{\"External id\":9}}"
+#define WITH_MEMORY(bytes)                                                   \
+    "{\"schemaVersion\":1,\"deviceProperties\":[{\"id\":0,\"name\":\"gpu\"," \
+    "\"totalGlobalMem\":" bytes "}],\"traceEvents\":[" STEP "," OP "," KERNEL "]}"
+#define KERNEL                                                                         \
+    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":1015," \
+    "\"dur\":5,\"args\":{\"device\":0,\"stream\":7,\"correlation\":1,\"External id\":1}}"
 #define FILE_OF(events) "{\"schemaVersion\":1,\"traceEvents\":[" events "]}"
 
 static void put(const char *name, const char *text)
@@ -117,6 +123,24 @@ static void test_answers(void **state)
     hb_logdir_close(d);
 }
 
+/* As Python's int() of it. */
+static void test_a_thread_of_a_fraction_is_the_whole_ones(void **state)
+{
+    (void)state;
+    char *json;
+    put("fraction/w.1.pt.trace.json",
+        FILE_OF(STEP "," OP ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::empty\",\"pid\":1,"
+                     "\"tid\":1.75,\"ts\":1020,\"dur\":5.5,\"args\":{\"External id\":2}}"));
+    hb_logdir *d = open_dir("fraction");
+    assert_int_equal(
+        hb_logdir_query(d, "operation/table?run=fraction&worker=w&span=1&group_by=Operation", &json,
+                        NULL),
+        HB_OK);
+    assert_non_null(strstr(json, "\"host_self_duration\": 34, \"host_total_duration\": 40"));
+    hb_free(json);
+    hb_logdir_close(d);
+}
+
 static void test_errors(void **state)
 {
     (void)state;
@@ -169,6 +193,9 @@ static void test_lost_files_and_why(void **state)
     /* Python looks such an id up only where there is a runtime call to find. */
     put("lost/g.pt.trace.json", FILE_OF(STEP "," ODD_ID));
     put("lost/h.pt.trace.json", FILE_OF(STEP "," ODD_ID "," RUNTIME));
+    put("lost/i.pt.trace.json", WITH_MEMORY("\"64 GB\""));
+    put("lost/j.pt.trace.json", WITH_MEMORY("\"17179869184\""));
+    put("lost/k.pt.trace.json", WITH_MEMORY("{}"));
     hb_logdir *d = open_dir("lost");
     assert_int_equal(hb_logdir_lost_files(d, "lost", note_lost, list), HB_OK);
     assert_string_equal(list,
@@ -177,8 +204,10 @@ static void test_lost_files_and_why(void **state)
                         "d.pt.trace.json.gz: not a gzip file\n"
                         "e.pt.trace.json: invalid backslash escape\n"
                         "f.pt.trace.json: event 0 has no name that is a string\n"
-                        "h.pt.trace.json: event 1: External id is a container\n");
-    assert_answer(d, "workers?run=lost&view=Overview", "[\"a\", \"g\"]");
+                        "h.pt.trace.json: event 1: External id is a container\n"
+                        "i.pt.trace.json: deviceProperties: totalGlobalMem is not a number\n"
+                        "k.pt.trace.json: deviceProperties: totalGlobalMem is not a number\n");
+    assert_answer(d, "workers?run=lost&view=Overview", "[\"a\", \"g\", \"j\"]");
     hb_logdir_close(d);
 }
 
@@ -325,6 +354,7 @@ int main(void)
         cmocka_unit_test(test_runs_workers_and_spans),
         cmocka_unit_test(test_no_directory_has_no_runs),
         cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_a_thread_of_a_fraction_is_the_whole_ones),
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_lost_files_and_why),
         cmocka_unit_test(test_a_run_that_the_plugin_never_loads),
