@@ -231,6 +231,11 @@ def test_what_a_program_imports_is_told_without_running_it(tmp_path):
         assert plain(HIPBOARD, "info", "--ops", cut).returncode == 1
 
 
+def test_installed_tables_are_found(prefix):
+    done = plain(prefix / "bin/hipboard", "info", "--ops", prefix / "bin/hipboard")
+    assert (done.returncode, done.stderr) == (0, "") and done.stdout.startswith("None: ")
+
+
 CLASSES = {"i": "int", "l": "long", "f": "float", "d": "double"}
 
 
