@@ -39,6 +39,8 @@ test_packages=(
     chromium                # screenshots
     libjs-webcomponentsjs-custom-element-v0 # the plugin's trace viewer, offline
     libamdhip64-5           # the HIP runtime itself
+    libopenmpi-dev openmpi-bin # two MPIs
+    libmpich-dev mpich
     libhsa-runtime-dev      # the simulated GPU below it
 )
 

@@ -6,6 +6,7 @@
  */
 #include "capture.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -160,9 +161,22 @@ static void begin_recording(int64_t now)
     capture.phase = OVER;
 }
 
+/* What became of MPI, if its calls are to be recorded. */
+static void tell_of_mpi(void)
+{
+    const char *(*note)(void);
+    void *address = dlsym(RTLD_DEFAULT, "hb_mpi_note");
+    memcpy(&note, &address, sizeof note);
+    const char *text = address ? note() : NULL;
+    if (text) (void)hb_profiler_add_metadata_json(capture.prof, "hipboard_mpi", text);
+}
+
 static void end_recording(void)
 {
-    if (capture.phase == RECORDING) (void)hb_profiler_stop(capture.prof);
+    if (capture.phase == RECORDING) {
+        tell_of_mpi();
+        (void)hb_profiler_stop(capture.prof);
+    }
     capture.phase = OVER;
 }
 
@@ -402,7 +416,17 @@ static bool ask(enum request request, bool waits)
  * wait: for as long as something is being done. */
 void capture_finish(void)
 {
+    bool own = capture.pid == getpid() && pthread_mutex_trylock(&capture.lock) == 0;
+    if (own && capture.phase == RECORDING) tell_of_mpi();
+    if (own) pthread_mutex_unlock(&capture.lock);
     if (capture.pid == getpid() && capture.minded) (void)ask(LEAVE, thread_has_slices());
+}
+
+/* For libhipboard-mpi, which knows of ends that run no exit handlers. */
+__attribute__((visibility("default"))) void hb_capture_finish(void);
+void hb_capture_finish(void)
+{
+    (void)capture_finish_from_outside();
 }
 
 bool capture_finish_from_outside(void)

@@ -22,6 +22,7 @@
 
 #include "capture.h"
 #include "launch.h"
+#include "mpi_program.h"
 #include "options.h"
 #include "rank_list.h"
 #include "record_values.h"
@@ -42,6 +43,8 @@ typedef struct request {
     size_t max_cycles;
     bool gzip, kineto, quiet;
     const char *ranks, *rank_from; /* or NULL */
+    const char *comm;              /* "auto", "mpi" or "none" */
+    bool mpi;                      /* its calls are taken */
     /* made from it */
     hb_launch_info launch;
     char library[PATH_MAX], full_dir[PATH_MAX];
@@ -171,6 +174,12 @@ static void set_operators(const request *r)
     free(list);
 }
 
+static void preload_for_mpi(const request *r)
+{
+    char library[PATH_MAX];
+    if (r->mpi && hb_part_path(MPI_LIBRARY, library, sizeof library) == HB_OK) preload(library);
+}
+
 /* In the program's process, before it begins. */
 static void tell(void *context)
 {
@@ -194,6 +203,7 @@ static void tell(void *context)
     set_operators(r);
     setenv(CAPTURE_RUN, r->run, 1);
     set_schedule(&r->schedule);
+    preload_for_mpi(r);
     preload(r->library);
     allow_address_checks();
     preload_for_rocprofiler(r);
@@ -317,20 +327,6 @@ static bool is_static(const char *path)
     }
     munmap((void *)(uintptr_t)base, (size_t)st.st_size);
     return is;
-}
-
-static void find_program(const char *name, char path[PATH_MAX])
-{
-    const char *all = getenv("PATH");
-    snprintf(path, PATH_MAX, "%s", name);
-    if (strchr(name, '/') || !all) return;
-    for (const char *dir = all; *dir;) {
-        size_t n = strcspn(dir, ":");
-        int len = snprintf(path, PATH_MAX, "%.*s/%s", (int)n, dir, name);
-        if (len < PATH_MAX && access(path, X_OK) == 0) return;
-        dir += n + (dir[n] == ':');
-    }
-    snprintf(path, PATH_MAX, "%s", name);
 }
 
 /* Whether the kernel gives it rights that its caller has not: the loader then loads nothing of the
@@ -484,7 +480,7 @@ static int record(request *r, char **program)
 
 static int run(arguments *args)
 {
-    request r = {.dir = "hipboard_runs"};
+    request r = {.dir = "hipboard_runs", .comm = "auto"};
     if (!parse_options(&cmd_record, args, &r)) return args->status;
     if (r.on_demand && (r.schedule.active || r.slice_ns))
         return usage_error("record", "--on-demand: requests say what is recorded; leave --schedule "
@@ -498,6 +494,7 @@ static int run(arguments *args)
     if (!find_rank(&r)) return EXIT_USAGE;
     if (r.ranks && !rank_list_has(r.ranks, &r.launch)) return run_untouched(args->words);
     tell_of_order(&r, args->words[0]);
+    r.mpi = wants_mpi(r.comm, args->words[0], r.launch.rank >= 0);
     return record(&r, args->words);
 }
 
@@ -538,6 +535,10 @@ static const option_spec options[] = {
      "time the kernel of one in N launches only, which costs the program less; calls stay complete "
      "(HIP since 5.4, without rocprofiler-sdk)",
      INTO_BY(take_sampling, kernel_sampling)},
+    {0, "comm", "auto|mpi|none",
+     "record calls of MPI: where the program is linked to one, or, in a job, is a script; always; "
+     "never",
+     INTO(comm)},
     {0, "ranks", "LIST",
      "record some ranks of a parallel job only: 0,8-15, every:64 or node:0; the others run "
      "untouched",

@@ -210,9 +210,10 @@ static hb_step_times *host_step_at(sweep *s, int64_t ns)
 }
 
 /* Kineto's annotations take no part in the views, but those of PyTorch's library and the names of
- * collectives. */
+ * collectives; nor does the call that such an annotation stands for. */
 static bool is_only_drawn(const sweep *s, const hb_trace_event *e, unsigned bits)
 {
+    if (e->flags & HB_TEV_ANNOTATED) return true;
     return s->own_scopes == HB_SCOPES_ARE_ANNOTATIONS && e->kind == HB_EVENT_USER_ANNOTATION &&
            !(bits & (HB_NAME_STEP | HB_NAME_COLLECTIVE | HB_NAME_LOADER | HB_NAME_LIBRARY));
 }

@@ -19,11 +19,11 @@ static bool is_taken(const char *key)
     return false;
 }
 
-static void write_key(hb_out *out, const char *key)
+static void write_key(hb_out *out, const char *key, bool is_own)
 {
     char longer[32];
     size_t size = strlen(key);
-    if (is_taken(key)) {
+    if (!is_own && is_taken(key)) {
         memcpy(longer, key, size);
         longer[size++] = '_';
         key = longer;
@@ -48,10 +48,12 @@ static void write_value(hb_out *out, const hb_arg *arg)
     hb_out_done(out, p);
 }
 
-void hb_write_args(hb_out *out, const hb_op_args *op)
+/* Of a communication the keys are hipboard's, and mean what readers take them for. */
+void hb_write_args(hb_out *out, const hb_trace_event *event)
 {
+    const hb_op_args *op = &event->op;
     for (uint32_t i = 0; i < op->num_args; i++) {
-        write_key(out, op->args[i].key);
+        write_key(out, op->args[i].key, event->flags & HB_TEV_COMMUNICATION);
         write_value(out, &op->args[i]);
         HB_OUT(out, ", ");
     }

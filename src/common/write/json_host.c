@@ -71,7 +71,7 @@ static void write_op_args(hb_writer *w, const hb_trace_event *event, char *p)
         hb_write_input_dims(out, op);
         HB_OUT(out, ", ");
     }
-    if (op->num_args) hb_write_args(out, op);
+    if (op->num_args) hb_write_args(out, event);
 }
 
 /* The plugin sums a collective's sizes over its inputs and loses the whole run, all ranks of it,

@@ -83,7 +83,7 @@ char *hb_put_flow_id(char *p, uint64_t id);
 /** Its phase as Chrome's format has it. */
 char hb_flow_letter(hb_flow_phase phase);
 /* json_args.c: a scope's own values, each with ", " behind it. */
-void hb_write_args(hb_out *out, const hb_op_args *op);
+void hb_write_args(hb_out *out, const hb_trace_event *event);
 /* An operator's inputs, each a JSON list. */
 void hb_write_concrete_inputs(hb_out *out, const hb_op_args *op);
 void hb_write_input_types(hb_out *out, const hb_op_args *op);

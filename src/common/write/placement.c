@@ -55,12 +55,22 @@ static hb_place in_own_category(const hb_trace_event *event)
     return place;
 }
 
+/* The call within a collective's annotation would be computation to the plugin, which hides the
+ * communication behind it: it is drawn, and no more. */
+static hb_place below_annotation(const hb_trace_event *event)
+{
+    hb_place place = outside(event);
+    place.own = HB_STR("comm");
+    return place;
+}
+
 hb_place hb_place_scope(hb_writer *w, const hb_trace_event *event)
 {
     bool own = HB_UNLIKELY(event->op.category.len) && hb_category_is_free(event->op.category);
     if (w->kineto && own) return in_own_category(event);
     if (w->kineto && event->kind == HB_EVENT_OP) return PLACE(CPU_OP, event->end_ns, false);
     if (w->kineto) return PLACE(USER_ANNOTATION, event->end_ns, false);
+    if (event->flags & HB_TEV_ANNOTATED) return below_annotation(event);
     if (w->scopes.tid != event->tid) {
         w->scopes.tid = event->tid;
         w->scopes.depth = 0;

@@ -101,6 +101,7 @@ hb_record *hb_cursor_next(hb_cursor *c, uint64_t *id)
             c->last = r;
             bool scope = r->type == HB_RECORD_ANNOTATION || r->type == HB_RECORD_OP;
             *id = scope ? c->next_id++ : 0;
+            if (scope && (r->flags & HB_RECORD_COMM)) c->next_id++; /* has two */
             return r;
         }
         /* At its end, or damaged from here on. */

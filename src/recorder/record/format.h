@@ -224,12 +224,13 @@ enum hb_record_type {
 
 enum hb_record_flags {
     HB_RECORD_ASYNC = 1u << 0,    /* ended by another thread */
-    HB_RECORD_SEQUENCE = 1u << 1, /* these six: which parts follow, in this order */
+    HB_RECORD_SEQUENCE = 1u << 1, /* these seven: which parts follow, in this order */
     HB_RECORD_FLOPS = 1u << 2,
     HB_RECORD_STACK = 1u << 3,
     HB_RECORD_INPUTS = 1u << 4,
     HB_RECORD_CATEGORY = 1u << 5,
     HB_RECORD_ARGS = 1u << 6,
+    HB_RECORD_COMM = 1u << 7,    /* OP: communication, with an hb_record_comm at its end */
     HB_RECORD_OOM = 1u << 5,     /* MEMORY: out of memory */
     HB_RECORD_HELD = 1u << 6,    /* MEMORY: allocated before; name = what allocated it */
     HB_RECORD_FOREIGN = 1u << 7, /* MEMORY: freed, and nobody told of its allocation */
@@ -265,6 +266,20 @@ typedef struct hb_record {
 typedef struct hb_record_sequence {
     uint64_t sequence_number, forward_thread;
 } hb_record_sequence;
+
+/** What a communication moves, and between whom. It has two External ids: its annotation's, then
+ * its own. */
+typedef struct hb_record_comm {
+    uint32_t group; /* string id of record/communication.h's text of it; HB_STRING_UNNAMED: all ranks */
+    uint8_t dtype;  /* hb_dtype */
+    uint8_t async;
+    uint16_t reserved;
+    int32_t source, dest; /* -1: none */
+    int32_t tag;          /* INT32_MIN: none */
+    uint32_t unused;
+    uint64_t sequence;      /* 0: not known */
+    int64_t in, out, bytes; /* elements; -1: none */
+} hb_record_comm;
 
 typedef struct hb_record_module {
     hb_record head;
@@ -405,6 +420,7 @@ typedef struct hb_record_device {
 
 _Static_assert(sizeof(hb_record_launch) + sizeof(hb_record_work) <= 200, "bytes a kernel");
 _Static_assert(HB_RECORD_SHORT_LAUNCH + sizeof(hb_record_dispatch) <= 200, "bytes a kernel");
+_Static_assert(sizeof(hb_record_comm) == 56, "whole words");
 _Static_assert(sizeof(hb_record) == 24, "a plain scope is 24 bytes");
 _Static_assert(sizeof(hb_chunk) % 8 == 0, "records are 8-byte aligned");
 _Static_assert(sizeof(hb_session) % 8 == 0 && sizeof(hb_clock_pair) % 8 == 0,

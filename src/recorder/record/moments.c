@@ -2,6 +2,8 @@
  *
  * Records that have no duration: memory, numbers, arrows, metadata.
  */
+#include <hipboard/comm.h>
+
 #include "record/live_memory.h"
 #include "record/record.h"
 #include "record/strings.h"
@@ -99,6 +101,13 @@ void hb_flow(const char *name, uint64_t flow, hb_flow_phase phase)
     if (!HB_ENABLED()) return;
     hb_record_flow r = {.id = flow, .phase = (uint32_t)phase};
     put_moment(&r.head, HB_RECORD_FLOW, hb_record_name(name, HB_FRAME), sizeof r, HB_FRAME);
+}
+
+void hb_comm_flow(hb_site *site, uint64_t flow, hb_flow_phase phase)
+{
+    if (!site || !HB_ENABLED()) return;
+    hb_record_flow r = {.id = flow, .phase = (uint32_t)phase};
+    put_moment(&r.head, HB_RECORD_FLOW, hb_record_site_id(site, HB_FRAME), sizeof r, HB_FRAME);
 }
 
 void hb_record_metadata_entry(uint32_t key, uint32_t json)

@@ -45,16 +45,6 @@ uint32_t hb_record_name(const char *name, const void *frame)
     return id;
 }
 
-static inline uint32_t site_id(hb_site *site, const void *frame)
-{
-    uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
-    if (HB_UNLIKELY(id == 0)) {
-        id = hb_record_name(site->name, frame);
-        if (id != HB_STRING_DROPPED) __atomic_store_n(&site->id, id, __ATOMIC_RELAXED);
-    }
-    return id;
-}
-
 /* ---- open scopes ---- */
 
 static inline uint64_t end_of(const hb_record *r)
@@ -266,7 +256,7 @@ hb_scope hb_record_function(const char *name)
 
 hb_scope hb_record_function_site(hb_site *site)
 {
-    return site && HB_ENABLED() ? annotation(site_id(site, HB_FRAME), false, CALLED_FROM)
+    return site && HB_ENABLED() ? annotation(hb_record_site_id(site, HB_FRAME), false, CALLED_FROM)
                                 : (hb_scope){0};
 }
 
@@ -291,13 +281,39 @@ hb_scope hb_op(const char *name, const hb_op_info *info)
 
 hb_scope hb_op_site(hb_site *site, const hb_op_info *info)
 {
-    return site && HB_ENABLED() ? op(site_id(site, HB_FRAME), info, CALLED_FROM) : (hb_scope){0};
+    return site && HB_ENABLED() ? op(hb_record_site_id(site, HB_FRAME), info, CALLED_FROM)
+                                : (hb_scope){0};
 }
 
 hb_scope hb_record_operator(uint32_t name, const hb_op_info *info, const void *frame,
                             const void *caller)
 {
     return op(name, info, (call_site){frame, caller});
+}
+
+hb_scope hb_record_communication(uint32_t name, const hb_record_comm *comm, const void *frame,
+                                 const void *caller)
+{
+    hb_scope scope = {0};
+    hb_thread *t = hb_record_enter_at(frame);
+    if (!t) return scope;
+    parts p;
+    p.flags = 0;
+    p.bytes = sizeof(hb_record);
+    if (HB_UNLIKELY(t->flags & HB_SESSION_STACK)) measure(t, &p, NULL, caller);
+    size_t bytes = p.bytes + sizeof *comm;
+    hb_record *r = hb_record_reserve(t, (uint32_t)bytes);
+    if (r) {
+        hb_record_head(r, HB_RECORD_OP, p.flags | HB_RECORD_COMM, name, bytes);
+        write_parts(r, &p, NULL);
+        hb_store_words((char *)r + p.bytes, comm, sizeof *comm);
+        r->start = hb_ticks();
+        hb_record_commit(t, r);
+        scope = open_scope(t, r, false);
+        t->next_id++; /* the first one is its annotation's */
+    }
+    hb_thread_leave(t);
+    return scope;
 }
 
 /* What is behind all other parts: a category and values. */
@@ -373,7 +389,7 @@ hb_scope hb_scope_begin(const char *name, const hb_scope_info *info)
 
 hb_scope hb_scope_begin_site(hb_site *site, const hb_scope_info *info)
 {
-    return site && HB_ENABLED() ? begin_with(site_id(site, HB_FRAME), info, CALLED_FROM)
+    return site && HB_ENABLED() ? begin_with(hb_record_site_id(site, HB_FRAME), info, CALLED_FROM)
                                 : (hb_scope){0};
 }
 
@@ -486,6 +502,18 @@ void hb_scope_end(hb_scope *scope)
     set_end(scope->record, now);
     hb_thread_leave(t);
     scope->record = NULL;
+}
+
+void hb_record_communicated(const hb_scope *scope, const hb_record_comm *comm, const void *frame)
+{
+    hb_thread *t = hb_thread_begin_at(frame);
+    if (!t) return;
+    if (__atomic_load_n(hb_live_epoch, __ATOMIC_ACQUIRE) == scope->epoch &&
+        is_innermost(t, scope)) {
+        hb_record *r = scope->record;
+        hb_store_words((char *)r + (size_t)r->units * 8 - sizeof *comm, comm, sizeof *comm);
+    }
+    hb_thread_leave(t);
 }
 
 void hb_range_pop(void)

@@ -6,6 +6,7 @@
 #define HB_RECORD_RECORD_H
 
 #include "record/spool.h"
+#include "record/strings.h"
 #include "record/thread.h"
 
 /** What is being recorded. Written while *hb_live_epoch is 0, of which a thread that is still in a
@@ -89,6 +90,23 @@ hb_scope hb_record_annotation(uint32_t name);
  * hb_thread_begin_at(), `caller` is where the call returns to, the innermost frame of its stack. */
 hb_scope hb_record_operator(uint32_t name, const hb_op_info *info, const void *frame,
                             const void *caller);
+/** A communication from an interned name, for who was called at `frame` and returns to `caller`. */
+hb_scope hb_record_communication(uint32_t name, const hb_record_comm *comm, const void *frame,
+                                 const void *caller);
+/** Another text in place of an open communication's, if it is the calling thread's innermost scope.
+ */
+void hb_record_communicated(const hb_scope *scope, const hb_record_comm *comm, const void *frame);
+
+/** The id of a site's name, as hb_record_name(). */
+static inline uint32_t hb_record_site_id(hb_site *site, const void *frame)
+{
+    uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
+    if (HB_UNLIKELY(id == 0)) {
+        id = hb_record_name(site->name, frame);
+        if (id != HB_STRING_DROPPED) __atomic_store_n(&site->id, id, __ATOMIC_RELAXED);
+    }
+    return id;
+}
 
 static inline void hb_session_count_lost(hb_session *session, enum hb_lost_cause cause,
                                          uint64_t count)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "record/strings.h"
+#include "replay/comm_rows.h"
 #include "replay/memory_totals.h"
 #include "replay/merge.h"
 #include "rules/name_class.h"
@@ -38,6 +39,12 @@ typedef struct record_source {
     hb_symbolizer *symbolizer; /* made when first needed */
     hb_inputs_scratch scratch;
     hb_buf args; /* of the present event */
+    hb_comm_row comm;
+    hb_comm_job job;
+    /* a communication whose annotation has been given out; NULL: none */
+    const hb_record *annotated;
+    uint64_t annotated_start, annotated_id;
+    uint32_t annotated_thread;
     /* the present pass */
     hb_pass pass;
     uint32_t thread; /* index */
@@ -214,6 +221,55 @@ static void make_row(record_source *s, hb_trace_event *event, const hb_record *r
     }
 }
 
+/* ---- communication ---- */
+
+static const hb_record_comm *comm_of(const hb_record *r)
+{
+    bool is = r->type == HB_RECORD_OP && (r->flags & HB_RECORD_COMM) &&
+              r->units >= (sizeof *r + sizeof(hb_record_comm)) / 8;
+    return is ? (const hb_record_comm *)((const uint64_t *)r + r->units) - 1 : NULL;
+}
+
+static hb_str group_of(const record_source *s, const hb_record_comm *comm)
+{
+    if (comm->group == HB_STRING_UNNAMED) return (hb_str){0};
+    hb_str text = s->view->string(s->view, comm->group);
+    return text.s && text.len ? text : HB_STR("\t"); /* lost: of no size */
+}
+
+/* The row of a record; of a communication that has an annotation, that first, and the call when it
+ * is asked for the next row. Its own id is the second of the two. */
+static void make_rows(record_source *s, hb_trace_event *event, const hb_record *r, uint64_t start,
+                      uint64_t id, uint32_t index)
+{
+    const hb_record_comm *comm = comm_of(r);
+    make_row(s, event, r, start, id, index);
+    if (!comm) return;
+    hb_str group = group_of(s, comm), name = hb_comm_annotation(comm, event->name, group, s->job);
+    bool first = name.len && s->annotated != r;
+    if (first) {
+        s->annotated = r;
+        s->annotated_start = start;
+        s->annotated_id = id;
+        s->annotated_thread = index;
+        event->name = name;
+        event->name_key = 0;
+        hb_comm_make_annotation(&s->comm, event, comm);
+        return;
+    }
+    s->annotated = NULL;
+    event->external_id = id + 1;
+    if (name.len) event->flags |= HB_TEV_ANNOTATED;
+    if (wants_texts(s)) hb_comm_make_call(&s->comm, event, comm, group, s->job);
+}
+
+static bool next_of_annotated(record_source *s, hb_trace_event *event)
+{
+    if (!s->annotated) return false;
+    make_rows(s, event, s->annotated, s->annotated_start, s->annotated_id, s->annotated_thread);
+    return true;
+}
+
 /* ---- passes ---- */
 
 static void walk(record_source *s, uint32_t types)
@@ -239,6 +295,7 @@ static hb_result begin(hb_source *source, hb_pass pass)
 {
     record_source *s = self(source);
     close_merge(s);
+    s->annotated = NULL;
     s->pass = pass;
     s->thread = 0;
     s->modules = (hb_module_numbers){0};
@@ -276,7 +333,7 @@ static bool next_in_threads(record_source *s, hb_trace_event *event)
         } else if (s->types & (1u << r->type)) {
             /* A counter that went back would break the order that writers rely on. */
             s->floor = HB_MAX(s->floor, r->start);
-            make_row(s, event, r, s->floor, id, s->thread);
+            make_rows(s, event, r, s->floor, id, s->thread);
             return true;
         }
     }
@@ -288,13 +345,14 @@ static bool next_merged(record_source *s, hb_trace_event *event)
     if (!t) return false;
     if (t->record->type == HB_RECORD_MODULE && !hb_number_module(&s->modules, t, &s->ids))
         s->ids = (hb_module_ids){0};
-    make_row(s, event, t->record, t->record->start, t->id, t->index);
+    make_rows(s, event, t->record, t->record->start, t->id, t->index);
     return true;
 }
 
 static bool next(hb_source *source, hb_trace_event *event)
 {
     record_source *s = self(source);
+    if (next_of_annotated(s, event)) return true;
     switch (s->pass) {
     case HB_PASS_HOST:
     case HB_PASS_SCALARS: return next_in_threads(s, event);
@@ -419,6 +477,7 @@ static void set_info(record_source *s)
     info->num_metadata = s->num_metadata;
     info->threads = s->thread_infos;
     info->num_threads = s->num_threads;
+    s->job = hb_comm_job_of(info->distributed_json);
 }
 
 static void source_close(hb_source *source)
@@ -430,6 +489,7 @@ static void source_close(hb_source *source)
     hb_symbolizer_free(s->symbolizer);
     hb_inputs_scratch_free(&s->scratch);
     hb_buf_free(&s->args);
+    hb_buf_free(&s->comm.texts);
     hb_buf_free(&s->lost);
     free(s->threads);
     free(s->thread_infos);
@@ -451,6 +511,7 @@ hb_result hb_record_source_open(const hb_spool_view *view, const hb_session *ses
     s->fit = hb_clock_fit_pairs(&session->start, hb_session_last(session));
     hb_inputs_scratch_init(&s->scratch);
     hb_buf_init(&s->args, (size_t)64 << 20);
+    hb_buf_init(&s->comm.texts, (size_t)64 << 20);
     hb_result result = collect_threads(s);
     if (result == HB_OK) result = survey(s, options);
     if (result == HB_OK)

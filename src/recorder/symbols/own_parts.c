@@ -13,10 +13,13 @@
 /* What a part holds, and behind it its version, up to a NUL or the end of a line. */
 static const char mark[] = "hipboard-part ";
 
-/* Folders, from the library's: as installed; as built. Then where it was to be installed, for
- * programs that are linked to the static library. */
-static const char *const folders[] = {"/hipboard", "/../../tools/symbolizer",
-                                      "/../../tools/hipboard", "/../share/hipboard",
+/* Folders, from the library's: as installed, and of libraries of their own; as built. Then where it
+ * was to be installed, for programs that are linked to the static library. */
+static const char *const folders[] = {"/hipboard",
+                                      "",
+                                      "/../../tools/symbolizer",
+                                      "/../../tools/hipboard",
+                                      "/../share/hipboard",
                                       "/../../share/hipboard"};
 static const char *const installed[] = {PARTS_DIR, SHARE_DIR};
 

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+#include "rules/collective_names.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+static const hb_collective_name rows[] = {
+#define HB_COLLECTIVE_NAME(word, torch, plugin) {word, torch, plugin},
+#include "rules/collective_names.def"
+#undef HB_COLLECTIVE_NAME
+};
+
+enum { LONGEST = 40 };
+
+static bool begins(hb_str name, const char *prefix)
+{
+    size_t n = strlen(prefix);
+    return name.len > n && memcmp(name.s, prefix, n) == 0;
+}
+
+static hb_str behind(hb_str name, size_t n)
+{
+    return (hb_str){name.s + n, name.len - (uint32_t)n};
+}
+
+static hb_str without_library(hb_str name)
+{
+    const char *colon = memrchr(name.s, ':', name.len);
+    if (colon) return behind(name, (size_t)(colon + 1 - name.s));
+    if (begins(name, "MPI_")) return behind(name, 4);
+    if (begins(name, "nccl")) return behind(name, 4);
+    return name;
+}
+
+static const hb_collective_name *find(const char *word)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].word, word) == 0) return &rows[i];
+    return NULL;
+}
+
+const hb_collective_name *hb_collective_of(hb_str name)
+{
+    char word[LONGEST + 1];
+    size_t n = 0;
+    hb_str bare = without_library(name);
+    if (bare.len > 2 && memcmp(bare.s + bare.len - 2, "_c", 2) == 0) bare.len -= 2;
+    if (bare.len > LONGEST) return NULL;
+    for (uint32_t i = 0; i < bare.len; i++)
+        if (bare.s[i] != '_') word[n++] = (char)tolower((unsigned char)bare.s[i]);
+    word[n] = '\0';
+    const hb_collective_name *found = find(word);
+    return found || *word != 'i' ? found : find(word + 1);
+}

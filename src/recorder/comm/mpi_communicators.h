@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Communicators by their handles. One has the same id on all its members without a message being
+ * sent: a hash of its parent's id, of how many were made of that parent before, and of its ranks.
+ */
+#ifndef HB_COMM_MPI_COMMUNICATORS_H
+#define HB_COMM_MPI_COMMUNICATORS_H
+
+#include <hipboard/comm.h>
+#include <stdatomic.h>
+
+#include "comm/mpi_abi.h"
+
+enum { HB_MPI_NAME = 64 };
+
+typedef struct hb_mpi_comm {
+    _Atomic hb_word handle; /* 0: free */
+    uint64_t id;
+    int size;                    /* ranks that messages go to; of both sides where there are two */
+    int rank;                    /* this process's; -1: not known */
+    int32_t *ranks;              /* in the job; NULL: not known */
+    atomic_ullong collectives;   /* that this process has taken part in */
+    atomic_uint children;        /* that were made of it */
+    _Atomic hb_comm_group group; /* made when it is first recorded; GROUP_NONE: not yet */
+    char name[HB_MPI_NAME];
+    struct hb_mpi_comm *next_free;
+} hb_mpi_comm;
+
+/** MPI has begun: its world and self are known from now on. */
+void hb_mpi_comms_begin(void);
+
+/** NULL: not known, or too many. */
+hb_mpi_comm *hb_mpi_comm_of(hb_word handle);
+
+/** A new one was made of `parent` by `how`, "split". */
+void hb_mpi_comm_made(hb_word parent, hb_word handle, const char *how);
+/** The same by its members alone, who agree on a tag. */
+void hb_mpi_comm_made_apart(hb_word parent, hb_word handle, int tag);
+void hb_mpi_comm_freed(hb_word handle);
+void hb_mpi_comm_named(hb_word handle, const char *name);
+
+hb_comm_group hb_mpi_comm_group(hb_mpi_comm *comm);
+
+/** The number of a collective that begins now. MPI allows one at a time of a communicator, so
+ * nobody else counts meanwhile. */
+static inline uint64_t hb_mpi_comm_next(hb_mpi_comm *comm)
+{
+    uint64_t n = atomic_load_explicit(&comm->collectives, memory_order_relaxed) + 1;
+    atomic_store_explicit(&comm->collectives, n, memory_order_relaxed);
+    return n;
+}
+
+/** A rank of it as a rank of the job; -1: it is none. */
+static inline int64_t hb_mpi_comm_rank(const hb_mpi_comm *comm, int rank)
+{
+    return comm && comm->ranks && rank >= 0 && rank < comm->size ? comm->ranks[rank] : -1;
+}
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where MPI begins and ends, and the communicators' names and ends.
+ */
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "comm/mpi_communicators.h"
+#include "comm/mpi_visit.h"
+#include "comm/mpi_words.h"
+
+/* For hb_part_path(). */
+__attribute__((used)) static const char part_of[] = HB_PART;
+
+static atomic_bool has_begun;
+
+/* Numbers that are wrong mean that the table's row is: then nothing may be looked into. */
+static bool agrees_with_launcher(void)
+{
+    typedef int (*size_fn)(hb_word, int *);
+    hb_launch_info launch = HB_LAUNCH_INFO_INIT;
+    int size = -1;
+    size_fn size_of = (size_fn)hb_mpi_real("PMPI_Comm_size");
+    if (size_of(hb_mpi.comm_world, &size) != 0 || size < 1) return false;
+    return hb_launch_info_get(&launch) != HB_OK || launch.world_size < 1 ||
+           launch.world_size == size;
+}
+
+static void begin(void)
+{
+    atomic_store(&has_begun, true);
+    if (!hb_mpi_is_known()) return;
+    if (!agrees_with_launcher()) {
+        hb_mpi_give_up("MPI tells of another number of ranks than the launcher");
+        return;
+    }
+    hb_mpi_depth++;
+    hb_mpi_comms_begin();
+    hb_mpi_depth--;
+    atomic_store(&hb_mpi_runs, true);
+}
+
+/* `hipboard record` asks for it by its name: whether MPI's calls are recorded, or why not, as a
+ * JSON object; NULL: MPI has not begun. */
+HB_EXPORT const char *hb_mpi_note(void);
+const char *hb_mpi_note(void)
+{
+    static char text[400];
+    if (!atomic_load(&has_begun)) return NULL;
+    if (hb_mpi_is_known())
+        snprintf(text, sizeof text, "{\"library\": \"%s\", \"recorded\": true}", hb_mpi.name);
+    else
+        snprintf(text, sizeof text, "{\"recorded\": false, \"why\": \"%s\"}", hb_mpi_why_not());
+    return text;
+}
+
+/* ---- Init, Finalize, Abort ---- */
+
+static inline int through_Init(HB_P2, int (*fn)(HB_P2))
+{
+    static hb_site site = {.name = "MPI_Init"};
+    if (hb_mpi_depth) return fn(a, b);
+    hb_scope scope = HB_ENABLED() ? hb_op_site(&site, NULL) : hb_scope_none_();
+    hb_mpi_depth++;
+    int result = fn(a, b);
+    hb_mpi_depth--;
+    if (result == 0) begin();
+    hb_scope_end(&scope);
+    return result;
+}
+
+static inline int through_Init_thread(HB_P4, int (*fn)(HB_P4))
+{
+    static hb_site site = {.name = "MPI_Init_thread"};
+    if (hb_mpi_depth) return fn(a, b, c, d);
+    hb_scope scope = HB_ENABLED() ? hb_op_site(&site, NULL) : hb_scope_none_();
+    hb_mpi_depth++;
+    int result = fn(a, b, c, d);
+    hb_mpi_depth--;
+    if (result == 0) begin();
+    hb_scope_end(&scope);
+    return result;
+}
+
+static int finalize(const char *name)
+{
+    static hb_site site = {.name = "MPI_Finalize"};
+    int (*fn)(void) = (int (*)(void))hb_mpi_real(name);
+    if (hb_mpi_depth) return fn();
+    hb_scope scope = HB_ENABLED() ? hb_op_site(&site, NULL) : hb_scope_none_();
+    atomic_store(&hb_mpi_runs, false); /* handles mean nothing any more */
+    hb_mpi_depth++;
+    int result = fn();
+    hb_mpi_depth--;
+    hb_scope_end(&scope);
+    return result;
+}
+
+HB_EXPORT int MPI_Finalize(void);
+HB_EXPORT int PMPI_Finalize(void);
+int MPI_Finalize(void)
+{
+    return finalize("MPI_Finalize");
+}
+int PMPI_Finalize(void)
+{
+    return finalize("PMPI_Finalize");
+}
+
+/* No exit handler runs behind it, and nobody else writes what was recorded. */
+static inline int through_Abort(HB_P2, int (*fn)(HB_P2))
+{
+    void (*finish)(void) = NULL;
+    if (!hb_mpi_depth) finish = (void (*)(void))dlsym(RTLD_DEFAULT, "hb_capture_finish");
+    if (finish) finish();
+    return fn(a, b);
+}
+
+/* ---- communicators ---- */
+
+static inline int free_by(HB_P1, int (*fn)(HB_P1))
+{
+    hb_word handle = hb_mpi_looks() ? hb_mpi_handle(a, 0) : 0;
+    if (!handle) return fn(a);
+    hb_mpi_depth++;
+    int result = fn(a);
+    hb_mpi_depth--;
+    if (result == 0) hb_mpi_comm_freed(handle);
+    return result;
+}
+
+static inline int through_Comm_set_name(HB_P2, int (*fn)(HB_P2))
+{
+    int result = fn(a, b);
+    if (result == 0 && hb_mpi_looks()) hb_mpi_comm_named(a, (const char *)b);
+    return result;
+}
+
+/* Only the group's members know of it: what they all know is its tag. */
+static inline int through_Comm_create_group(HB_P4, int (*fn)(HB_P4))
+{
+    if (!hb_mpi_looks()) return fn(a, b, c, d);
+    hb_mpi_depth++;
+    int result = fn(a, b, c, d);
+    hb_mpi_depth--;
+    if (result == 0) hb_mpi_comm_made_apart(a, hb_mpi_handle(d, 0), (int)c);
+    return result;
+}
+
+#define BOTH(name, n, through)            \
+    HB_MPI_EXPORT(MPI_##name, n, through) \
+    HB_MPI_EXPORT(PMPI_##name, n, through)
+BOTH(Init, 2, through_Init)
+BOTH(Init_thread, 4, through_Init_thread)
+BOTH(Abort, 2, through_Abort)
+BOTH(Comm_free, 1, free_by)
+BOTH(Comm_disconnect, 1, free_by)
+BOTH(Comm_set_name, 2, through_Comm_set_name)
+BOTH(Comm_create_group, 4, through_Comm_create_group)

@@ -1,0 +1,343 @@
+# SPDX-License-Identifier: MIT
+"""`hipboard record` on programs of Open MPI and MPICH, by one library that knows no mpi.h."""
+import json
+import os
+import shutil
+import subprocess
+import time
+
+import pytest
+
+from support import BUILD, PROGRAMS, ROOT
+
+HIPBOARD = BUILD / "tools/hipboard/hipboard"
+MPI_LIBRARY = BUILD / "src/recorder/libhipboard-mpi.so.0"
+ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                   OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_mpi_yield_when_idle="1")
+# A sanitizer in the recorder has to come first in a program that is not built with it.
+needs_plain = pytest.mark.skipif("san" in BUILD.name, reason="needs a build without sanitizers")
+pytestmark = needs_plain
+
+
+@pytest.fixture(scope="module", params=["openmpi", "mpich"])
+def mpi(request):
+    if not shutil.which(f"mpicc.{request.param}"):
+        pytest.skip(f"needs mpicc.{request.param}")
+    return request.param
+
+
+def build(mpi, compiler, *arguments):
+    done = subprocess.run([f"{compiler}.{mpi}", "-w", *map(str, arguments)], capture_output=True,
+                          text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def calls(mpi, tmp_path_factory):
+    path = tmp_path_factory.mktemp(mpi) / "calls"
+    build(mpi, "mpicc", PROGRAMS / "mpi_calls.c", "-o", path)
+    return path
+
+
+def mpirun(mpi, ranks, *command, **variables):
+    return subprocess.run([f"mpirun.{mpi}", "-n", str(ranks), *map(str, command)],
+                          capture_output=True, text=True, timeout=300,
+                          env=dict(ENVIRONMENT, **variables))
+
+
+def record(mpi, ranks, logdir, *command, options=(), **variables):
+    return mpirun(mpi, ranks, HIPBOARD, "record", *options, "-o", logdir, "--", *command,
+                  **variables)
+
+
+def documents(logdir):
+    """In the order of ranks."""
+    found = [json.loads(path.read_text()) for path in logdir.glob("*.pt.trace.json")]
+    return sorted(found, key=lambda document: document["distributedInfo"]["rank"])
+
+
+def mpi_events(document):
+    return sorted((e for e in document["traceEvents"]
+                   if e["ph"] == "X" and e["name"].startswith("MPI_")), key=lambda e: e["ts"])
+
+
+def told(event, *keys):
+    return [event["name"]] + [event["args"].get(key) for key in keys]
+
+
+@pytest.fixture(scope="module")
+def recorded(mpi, calls, tmp_path_factory):
+    logdir = tmp_path_factory.mktemp("log") / "run"
+    done = record(mpi, 3, logdir, calls)
+    assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
+    return documents(logdir)
+
+
+def test_each_rank_has_its_trace_and_says_which_mpi(recorded, mpi):
+    assert [document["distributedInfo"]["rank"] for document in recorded] == [0, 1, 2]
+    for document in recorded:
+        assert document["hipboard_mpi"]["recorded"] is True
+        assert document["hipboard_mpi"]["library"] == {"openmpi": "Open MPI", "mpich": "MPICH"}[mpi]
+
+
+def test_collectives_say_what_they_move(recorded):
+    for document in recorded:
+        events = mpi_events(document)
+        sums = [told(e, "dtype", "In msg nelems", "Out msg nelems", "bytes", "Seq")
+                for e in events if e["name"] == "MPI_Allreduce"]
+        assert sums[:2] == [["MPI_Allreduce", "Double", 1, 1, 8, 1],
+                            ["MPI_Allreduce", "Float", 100, 100, 400, 2]]
+        [gathered] = [e for e in events if e["name"] == "MPI_Allgatherv"]
+        assert told(gathered, "dtype", "In msg nelems", "Out msg nelems", "bytes", "Group size") == [
+            "MPI_Allgatherv", "Int", 1, 3, 12, 3]
+        assert gathered["args"]["Process Group Ranks"] == "[0, 1, 2]"
+
+
+def test_torch_s_keys_stand_in_torch_s_order(recorded):
+    [first, *_] = [e for e in mpi_events(recorded[0]) if e["name"] == "MPI_Allreduce"]
+    keys = [key for key in first["args"] if key not in ("External id", "Record function id")]
+    assert keys == ["Collective name", "dtype", "In msg nelems", "Out msg nelems", "Group size",
+                    "Process Group Name", "Process Group Description", "Process Group Ranks", "Rank",
+                    "Seq", "Is asynchronized op", "bytes", "Ev Idx"]
+
+
+def test_communicators_have_one_name_on_all_members(recorded):
+    names = []
+    for rank, document in enumerate(recorded):
+        [bcast] = [e for e in mpi_events(document) if e["name"] == "MPI_Bcast"]
+        [barrier] = [e for e in mpi_events(document) if e["name"] == "MPI_Barrier"]
+        assert bcast["args"]["Process Group Description"] == ["even", "odd"][rank % 2]
+        assert barrier["args"]["Process Group Description"] == ["even", "odd"][rank % 2] + "/dup#1"
+        assert bcast["args"]["Process Group Ranks"] == ["[2, 0]", "[1]"][rank % 2]
+        names.append((bcast["args"]["Process Group Name"], barrier["args"]["Process Group Name"]))
+    assert names[0] == names[2] != names[1]
+    assert names[0][0] != names[0][1]
+
+
+def test_each_request_ends_once(recorded):
+    for document in recorded:
+        arrows = [e for e in document["traceEvents"] if e["ph"] in "sf"
+                  and e["name"].startswith("MPI_")]
+        begun = [e["id"] for e in arrows if e["ph"] == "s"]
+        ended = [e["id"] for e in arrows if e["ph"] == "f"]
+        assert len(begun) == 11 and sorted(begun) == sorted(ended)
+        times = {(e["id"], e["ph"]): e["ts"] for e in arrows}
+        assert all(times[number, "s"] <= times[number, "f"] for number in begun)
+
+
+def test_derived_types_and_completions_are_counted_in_bytes(recorded):
+    for document in recorded:
+        events = mpi_events(document)
+        columns = [e["args"]["bytes"] for e in events if e["name"] in ("MPI_Irecv", "MPI_Isend")]
+        assert columns == [24] * 4
+        waits = [e["args"]["bytes"] for e in events if e["name"] == "MPI_Waitall"]
+        assert waits == [48, 8, 8, 8]
+
+
+def test_a_receive_tells_what_came(recorded):
+    received = [told(e, "Src Rank", "tag", "bytes") for e in mpi_events(recorded[0])
+                if e["name"] == "MPI_Recv"]
+    assert received == [["MPI_Recv", 2, 20, 12], ["MPI_Recv", 2, 21, 8]]
+
+
+def test_only_collectives_of_all_ranks_are_placed_in_the_plugin_s_view(recorded):
+    placed = [[e["name"] for e in sorted(document["traceEvents"], key=lambda e: e.get("ts", 0))
+               if e["name"].startswith("gloo:")] for document in recorded]
+    assert placed[0] == placed[1] == placed[2]
+    assert placed[0][:2] == ["gloo:all_reduce"] * 2 and placed[0][-1] == "gloo:reduce"
+    for document in recorded:
+        by_times = {}
+        for e in document["traceEvents"]:
+            if e["ph"] == "X" and e["name"].startswith(("gloo:", "MPI_")):
+                by_times.setdefault(e["ts"], []).append(e)
+        for around in by_times.values():
+            names = [e["name"] for e in around]
+            if any(name.startswith("gloo:") for name in names):
+                # the call within is drawn, and no computation to the plugin
+                assert [e["cat"] for e in around] == ["cpu_op", "comm"], names
+
+
+def test_the_distributed_view_knows_who_waits(mpi, tmp_path):
+    source = tmp_path / "late.c"
+    source.write_text("""
+        #include <mpi.h>
+        #include <unistd.h>
+        int main(int argc, char **argv)
+        {
+            int rank; float in[256] = {0}, out[256];
+            MPI_Init(&argc, &argv);
+            MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+            for (int i = 0; i < 5; i++) {
+                usleep(rank == 1 ? 60000 : 1000);
+                MPI_Allreduce(in, out, 256, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+            }
+            MPI_Finalize();
+        }""")
+    build(mpi, "mpicc", source, "-o", tmp_path / "late")
+    done = record(mpi, 3, tmp_path / "runs/late", tmp_path / "late")
+    assert done.returncode == 0, done.stderr
+    answer = subprocess.run([HIPBOARD, "query", tmp_path / "runs",
+                             "distributed/commops?run=late&worker=All&span=1"],
+                            capture_output=True, text=True, timeout=300, check=True).stdout
+    times = {}
+    for worker, table in json.loads(answer)["data"].items():
+        names = [column["name"] for column in table["columns"]]
+        [row] = [dict(zip(names, row)) for row in table["rows"]]
+        assert (row["Name"], row["Calls"], row["Total Size (bytes)"]) == ("gloo:all_reduce", 5, 5120)
+        times[int(worker.split("_")[-1])] = row["Total Latency (us)"]
+    assert times[1] < times[0] / 2 and times[1] < times[2] / 2  # the late one waits for nobody
+
+
+@pytest.mark.parametrize("module", ["mpi", "mpi_f08"])
+def test_fortran_is_recorded_as_c_is(mpi, tmp_path, module):
+    flags = ["-cpp", f"-DFORTRAN_MPI={module}"] + (["-DWITH_F08"] if module == "mpi_f08" else [])
+    build(mpi, "mpif90", *flags, PROGRAMS / "mpi_calls.f90", "-o", tmp_path / "calls")
+    done = record(mpi, 2, tmp_path / "log", tmp_path / "calls")
+    assert (done.returncode, done.stdout.strip()) == (0, "ok"), done.stderr
+    for rank, document in enumerate(documents(tmp_path / "log")):
+        assert [told(e, "dtype", "bytes", "Seq", "Src Rank", "Dst Rank")
+                for e in mpi_events(document)] == [
+            ["MPI_Init"] + [None] * 5,
+            ["MPI_Allreduce", "Double", 8, 1, None, None],
+            ["MPI_Barrier", None, None, 2, None, None],
+            ["MPI_Irecv", "Int", 4, None, 1 - rank, None],
+            ["MPI_Isend", "Int", 4, None, None, 1 - rank],
+            ["MPI_Waitall", None, 8, None, None, None],
+            ["MPI_Finalize"] + [None] * 5]
+
+
+def test_large_counts_are_counts(mpi, recorded):
+    if mpi == "openmpi":
+        pytest.skip("Debian's Open MPI is of MPI 3.1")
+    for document in recorded:
+        [large] = [e for e in mpi_events(document) if e["name"] == "MPI_Allreduce_c"]
+        assert told(large, "dtype", "bytes") == ["MPI_Allreduce_c", "Int", 4]
+
+
+def test_where_the_numbers_are_wrong_nothing_is_looked_into(mpi, calls, tmp_path):
+    if mpi == "mpich":
+        pytest.skip("MPICH takes the size from where hipboard does")
+    done = mpirun(mpi, 2, "env", "OMPI_COMM_WORLD_SIZE=7", HIPBOARD, "record", "-o", tmp_path, "--",
+                  calls)
+    assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
+    for document in documents(tmp_path):
+        assert document["hipboard_mpi"] == {
+            "recorded": False, "why": "MPI tells of another number of ranks than the launcher"}
+        assert [e["name"] for e in mpi_events(document)] == ["MPI_Init_thread", "MPI_Finalize"]
+
+
+def test_nobody_takes_calls_who_is_not_asked_to(mpi, calls, tmp_path):
+    done = record(mpi, 2, tmp_path, calls, options=["--comm", "none"])
+    assert (done.returncode, done.stdout) == (0, "ok\n")
+    assert "nothing was recorded" in done.stderr
+
+
+def test_an_abort_leaves_what_was_recorded(mpi, calls, tmp_path):
+    done = record(mpi, 2, tmp_path, calls, "abort")
+    assert done.returncode != 0
+    deadline = time.monotonic() + 60
+    while list(tmp_path.glob(".*.hbspool")) and time.monotonic() < deadline:  # it may still be dying
+        subprocess.run([HIPBOARD, "recover", tmp_path], capture_output=True, timeout=300)
+        time.sleep(0.1)
+    found = documents(tmp_path)
+    assert [document["distributedInfo"]["rank"] for document in found] == [0, 1]
+    assert all("MPI_Init_thread" in [e["name"] for e in mpi_events(d)] for d in found)
+
+
+SEES = """
+#include <dlfcn.h>
+#include <stdio.h>
+extern int MPI_Init(void) __attribute__((weak));
+extern int ncclAllReduce(void) __attribute__((weak));
+int main(void)
+{
+    int seen = MPI_Init || ncclAllReduce || dlsym(RTLD_DEFAULT, "MPI_Init") ||
+               dlsym(RTLD_DEFAULT, "PMPI_Init") || dlsym(RTLD_DEFAULT, "MPI_Allreduce") ||
+               dlsym(RTLD_DEFAULT, "ncclAllReduce");
+    puts(seen ? "seen" : "nothing");
+}
+"""
+
+
+@pytest.mark.parametrize("launched", [False, True])
+def test_a_program_without_mpi_sees_nothing_of_it(tmp_path, launched):
+    subprocess.run(["cc", "-x", "c", "-", "-o", tmp_path / "sees"], input=SEES, text=True,
+                   check=True)
+    rank = {"PMI_RANK": "0", "PMI_SIZE": "2"} if launched else {}
+    done = subprocess.run([HIPBOARD, "record", "-o", tmp_path / "log", "--", tmp_path / "sees"],
+                          capture_output=True, text=True, timeout=300, env=dict(os.environ, **rank))
+    assert (done.returncode, done.stdout) == (0, "nothing\n")
+
+
+OTHER_TOOL = """
+#define _GNU_SOURCE
+#include <mpi.h>
+#include <stdio.h>
+static int calls;
+int MPI_Allreduce(const void *s, void *r, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c)
+{
+    calls++;
+    return PMPI_Allreduce(s, r, n, t, o, c);
+}
+int MPI_Finalize(void)
+{
+    int rank;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0) fprintf(stderr, "tool: %d\\n", calls);
+    return PMPI_Finalize();
+}
+"""
+
+
+@pytest.mark.parametrize("first", ["tool", "hipboard"])
+def test_beside_another_tool_each_call_is_seen_once(mpi, calls, tmp_path, first):
+    (tmp_path / "tool.c").write_text(OTHER_TOOL)
+    tool = tmp_path / "tool.so"
+    build(mpi, "mpicc", "-shared", "-fPIC", tmp_path / "tool.c", "-o", tool)
+    if first == "hipboard":
+        done = record(mpi, 2, tmp_path / "log", calls, LD_PRELOAD=str(tool))
+    else:  # record puts its own in front: the program puts the tool before them
+        script = f'LD_PRELOAD={tool}:$LD_PRELOAD exec "$0"'
+        done = record(mpi, 2, tmp_path / "log", "sh", "-c", script, calls)
+    assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
+    assert "tool: 2\n" in done.stderr
+    for document in documents(tmp_path / "log"):
+        assert len([e for e in mpi_events(document) if e["name"] == "MPI_Allreduce"]) == 2
+
+
+LINKED = """
+#include <hipboard/hipboard.h>
+#include <mpi.h>
+int main(int argc, char **argv)
+{
+    double value = 1, sum;
+    int rank;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.on_trace_ready = hb_tensorboard_trace_handler(argv[1], NULL, 0);
+    hb_profiler *prof = hb_profiler_create(&o);
+    hb_profiler_start(prof);
+    MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    hb_profiler_stop(prof);
+    MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    hb_profiler_start(prof);
+    MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    hb_profiler_stop(prof);
+    hb_profiler_destroy(prof);
+    MPI_Finalize();
+}
+"""
+
+
+def test_a_program_that_is_linked_needs_no_change(mpi, tmp_path):
+    (tmp_path / "linked.c").write_text(LINKED)
+    library = BUILD / "src/recorder"
+    build(mpi, "mpicc", tmp_path / "linked.c", f"-I{ROOT / 'include'}", MPI_LIBRARY,
+          f"-L{library}", "-lhipboard", f"-Wl,-rpath,{library}:{MPI_LIBRARY.parent}",
+          "-o", tmp_path / "linked")
+    done = mpirun(mpi, 2, tmp_path / "linked", tmp_path / "log")
+    assert done.returncode == 0, done.stderr
+    numbers = sorted((document["distributedInfo"]["rank"], e["args"]["Seq"])
+                     for document in documents(tmp_path / "log") for e in mpi_events(document))
+    assert numbers == [(0, 1), (0, 3), (1, 1), (1, 3)]  # those between are counted, too

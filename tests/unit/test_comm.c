@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Communication that a program marks itself: from the call to the file.
+ */
+#include <hipboard/comm.h>
+
+#include <cJSON.h>
+
+#include "program.h"
+
+enum { RANKS = 4, GRADIENTS = 100 };
+
+static hb_comm_group pair;
+
+static void communicate(void)
+{
+    static const int64_t members[] = {1, 3};
+    const hb_process_group group = {
+        .name = "pair", .description = "two\tof them", .ranks = members, .num_ranks = 2};
+    pair = hb_comm_group_make(&group);
+    HB_OP_GUARD("train", .flops = 1);
+    HB_COLLECTIVE("my:all_reduce", HB_COMM_WORLD, HB_FLOAT64, GRADIENTS, GRADIENTS) {}
+    HB_COLLECTIVE("my:all_reduce", pair, HB_FLOAT32, 7, 7) {}
+    HB_COLLECTIVE("my:barrier", HB_COMM_WORLD, HB_NONE, 0, 0) {}
+    HB_COLLECTIVE("my:all_to_all", HB_COMM_WORLD, HB_INT32, 8, 8) {}
+    HB_COLLECTIVE("gloo:broadcast", HB_COMM_WORLD, HB_FLOAT32, 5, 5) {}
+    HB_SEND(2, 11, 640) {}
+    HB_RECV(0, 12, 320) {}
+    HB_COLLECTIVE("my:all_reduce", HB_COMM_UNKNOWN, HB_FLOAT32, 7, 7) {}
+}
+
+/* What is known only when it is over. */
+static void receive_from_any(void)
+{
+    hb_comm_info info = {.struct_size = sizeof info,
+                         .in = -1,
+                         .out = 64,
+                         .bytes = 64,
+                         .source = -1,
+                         .dest = -1,
+                         .tag = HB_COMM_NO_TAG,
+                         .sequence = HB_COMM_UNCOUNTED};
+    hb_scope scope = hb_comm_begin("recv any", &info);
+    info.source = 2;
+    info.tag = 9;
+    info.out = info.bytes = 16;
+    hb_comm_end(&scope, &info);
+    scope = hb_comm_begin("recv any", &info);
+    HB_RECORD_FUNCTION("within") {
+        info.tag = 77;
+        hb_comm_end(&scope, &info); /* not the innermost: as it was, and both end */
+    }
+}
+
+static hb_profiler *record_it(bool stacks)
+{
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.activities = HB_ACTIVITY_CPU;
+    o.spool_dir = "";
+    o.record_shapes = true;
+    o.with_stack = stacks;
+    o.distributed = (hb_distributed_info){.backend = "mpi", .rank = 1, .world_size = RANKS};
+    hb_profiler *prof = hb_profiler_create(&o);
+    assert_non_null(prof);
+    assert_int_equal(hb_profiler_start(prof), HB_OK);
+    communicate();
+    receive_from_any();
+    assert_int_equal(hb_profiler_stop(prof), HB_OK);
+    return prof;
+}
+
+static cJSON *written(hb_profiler *prof, unsigned flags)
+{
+    static char text[1 << 18];
+    char path[300];
+    snprintf(path, sizeof path, "%s/comm.json", dir);
+    assert_int_equal(hb_export_chrome_trace(prof, path, flags), HB_OK);
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    text[fread(text, 1, sizeof text - 1, f)] = '\0';
+    fclose(f);
+    cJSON *trace = cJSON_Parse(text);
+    assert_non_null(trace);
+    return trace;
+}
+
+static const char *text_of(const cJSON *object, const char *key)
+{
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItem(object, key));
+    return text ? text : "";
+}
+
+static const cJSON *find(const cJSON *trace, const char *category, const char *name, int n)
+{
+    const cJSON *event;
+    cJSON_ArrayForEach(event, cJSON_GetObjectItem(trace, "traceEvents"))
+    {
+        if (strcmp(text_of(event, "cat"), category) == 0 &&
+            strcmp(text_of(event, "name"), name) == 0 && n-- == 0)
+            return event;
+    }
+    return NULL;
+}
+
+static const cJSON *args_of(const cJSON *trace, const char *category, const char *name, int n)
+{
+    const cJSON *event = find(trace, category, name, n);
+    if (!event) fail_msg("no %s '%s' %d", category, name, n);
+    return cJSON_GetObjectItem(event, "args");
+}
+
+static double number(const cJSON *object, const char *key)
+{
+    const cJSON *value = cJSON_GetObjectItem(object, key);
+    return cJSON_IsNumber(value) ? value->valuedouble : -1;
+}
+
+static void expect_sums(const cJSON *trace, const char *of_all, const char *of_two)
+{
+    const cJSON *all = args_of(trace, of_all, "my:all_reduce", 0);
+    assert_string_equal(text_of(all, "Collective name"), "allreduce");
+    assert_string_equal(text_of(all, "dtype"), "Double");
+    assert_int_equal(number(all, "In msg nelems"), GRADIENTS);
+    assert_int_equal(number(all, "bytes"), GRADIENTS * 8);
+    assert_int_equal(number(all, "Group size"), RANKS);
+    assert_string_equal(text_of(all, "Process Group Ranks"), "[0, 1, 2, 3]");
+    assert_int_equal(number(all, "Rank"), 1);
+    assert_true(number(all, "Seq") > 0);
+    const cJSON *two = args_of(trace, of_two, "my:all_reduce", strcmp(of_all, of_two) ? 0 : 1);
+    assert_string_equal(text_of(two, "Process Group Name"), "pair");
+    assert_string_equal(text_of(two, "Process Group Description"), "two of them");
+    assert_string_equal(text_of(two, "Process Group Ranks"), "[1, 3]");
+    assert_true(number(two, "Seq") > 0);
+}
+
+static void expect_messages(const cJSON *trace)
+{
+    const cJSON *sent = args_of(trace, "cpu_op", "send", 0);
+    assert_int_equal(number(sent, "Dst Rank"), 2);
+    assert_int_equal(number(sent, "tag"), 11);
+    assert_int_equal(number(sent, "bytes"), 640);
+    assert_null(cJSON_GetObjectItem(sent, "Seq"));
+    assert_int_equal(number(args_of(trace, "cpu_op", "recv", 0), "Src Rank"), 0);
+    const cJSON *any = args_of(trace, "cpu_op", "recv any", 0);
+    assert_int_equal(number(any, "Src Rank"), 2);
+    assert_int_equal(number(any, "tag"), 9);
+    assert_int_equal(number(any, "bytes"), 16);
+    assert_int_equal(number(args_of(trace, "cpu_op", "recv any", 1), "tag"), 9);
+}
+
+/* Collectives of all ranks have an annotation that the plugin knows, of the same times; the others
+ * are operators. */
+static void the_plugin_s_dialect_has_what_it_can_place(void **state)
+{
+    (void)state;
+    hb_profiler *prof = record_it(false);
+    cJSON *trace = written(prof, 0);
+    expect_sums(trace, "comm", "cpu_op");
+    expect_messages(trace);
+    const cJSON *around = find(trace, "cpu_op", "gloo:all_reduce", 0);
+    const cJSON *within = find(trace, "comm", "my:all_reduce", 0);
+    assert_non_null(around);
+    assert_true(number(around, "ts") == number(within, "ts"));
+    const cJSON *shape = cJSON_GetObjectItem(cJSON_GetObjectItem(around, "args"), "Input Dims");
+    /* the plugin knows no size of a double */
+    assert_int_equal(cJSON_GetArrayItem(cJSON_GetArrayItem(shape, 0), 0)->valueint, GRADIENTS * 8);
+    assert_int_equal(number(cJSON_GetObjectItem(within, "args"), "External id"),
+                     number(cJSON_GetObjectItem(around, "args"), "External id") + 1);
+    assert_non_null(find(trace, "cpu_op", "gloo:all_reduce", 1)); /* the barrier */
+    assert_null(find(trace, "cpu_op", "gloo:all_reduce", 2));
+    assert_non_null(find(trace, "cpu_op", "my:all_to_all", 0));
+    assert_non_null(find(trace, "cpu_op", "gloo:broadcast", 0));
+    assert_null(find(trace, "comm", "gloo:broadcast", 0)); /* it is one itself */
+    cJSON_Delete(trace);
+    hb_profiler_destroy(prof);
+}
+
+static void kineto_s_dialect_has_operators(void **state)
+{
+    (void)state;
+    hb_profiler *prof = record_it(true);
+    cJSON *trace = written(prof, HB_DIALECT_KINETO);
+    expect_sums(trace, "cpu_op", "cpu_op");
+    expect_messages(trace);
+    assert_non_null(find(trace, "user_annotation", "gloo:all_reduce", 0));
+    assert_non_null(
+        strstr(text_of(args_of(trace, "cpu_op", "my:all_reduce", 0), "Call stack"), "communicate"));
+    cJSON_Delete(trace);
+    hb_profiler_destroy(prof);
+}
+
+static void external_ids_are_all_different(void **state)
+{
+    (void)state;
+    hb_profiler *prof = record_it(false);
+    cJSON *trace = written(prof, 0);
+    double seen[100];
+    int count = 0;
+    const cJSON *event;
+    cJSON_ArrayForEach(event, cJSON_GetObjectItem(trace, "traceEvents"))
+    {
+        double id = number(cJSON_GetObjectItem(event, "args"), "External id");
+        if (id < 0 || strcmp(text_of(event, "ph"), "X") != 0) continue;
+        for (int i = 0; i < count; i++)
+            assert_true(seen[i] != id);
+        assert_true(count < 100);
+        seen[count++] = id;
+    }
+    assert_int_equal(count, 14);
+    cJSON_Delete(trace);
+    hb_profiler_destroy(prof);
+}
+
+static void groups_run_out_without_being_mistaken(void **state)
+{
+    (void)state;
+    static const int64_t one = 1;
+    const hb_process_group group = {.name = "again", .ranks = &one, .num_ranks = 1};
+    hb_comm_group last = HB_COMM_WORLD;
+    for (int i = 0; i < 70000; i++) {
+        last = hb_comm_group_make(&group);
+        assert_true(last != HB_COMM_WORLD);
+    }
+    assert_true(last == HB_COMM_UNKNOWN);
+    assert_true(hb_comm_group_make(NULL) == HB_COMM_UNKNOWN);
+}
+
+static void without_a_profiler_nothing_happens(void **state)
+{
+    (void)state;
+    communicate();
+    receive_from_any();
+    hb_comm_end(NULL, NULL);
+    hb_scope none = {0};
+    hb_comm_end(&none, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_DIR(without_a_profiler_nothing_happens),
+        IN_DIR(the_plugin_s_dialect_has_what_it_can_place),
+        IN_DIR(kineto_s_dialect_has_operators),
+        IN_DIR(external_ids_are_all_different),
+        IN_DIR(groups_run_out_without_being_mistaken),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
