@@ -32,6 +32,10 @@ const environment_variable program_environment[] = {
     {"HIPBOARD_MAX_DISK",
      "how much traces of a log directory may take, as 20G; the oldest of the program's go"},
     {"HIPBOARD_FSYNC", "1: a trace is on the disk before its records are given up"},
+    {"HIPBOARD_RANK_FROM",
+     "the variable that holds a process's rank, of a launcher that hipboard does not know"},
+    {"HIPBOARD_RANK_PROCESS",
+     "the process that a rank begins with, as `hipboard record` tells it: others are its helpers"},
     {"HIPBOARD_SYMBOLIZER",
      "the program that names the frames of call stacks, in place of the installed "
      "hipboard-symbolizer; empty: none"},
