@@ -17,11 +17,6 @@ def headers(include):
     return [header for header in HEADERS if (Path(include) / "hipboard" / header).exists()]
 
 
-def headers(include):
-    """An earlier release has fewer."""
-    return [name for name in HEADERS if (Path(include) / "hipboard" / name).exists()]
-
-
 def without_comments(text):
     return re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
 
