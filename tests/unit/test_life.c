@@ -76,13 +76,14 @@ static void steps_can_have_any_number(void **state)
 {
     (void)state;
     const int64_t numbers[] = {INT64_MIN, -1, INT64_MAX};
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 6; i++) {
         hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
-        o.schedule = hb_schedule_make(.active = 1);
+        o.on_demand = i >= 3;
+        if (!o.on_demand) o.schedule = hb_schedule_make(.active = 1);
         hb_profiler *prof = hb_profiler_create(&o);
         assert_int_equal(hb_profiler_start(prof), HB_OK);
         assert_int_equal(hb_profiler_step(prof), HB_OK);
-        assert_int_equal(hb_profiler_number_next_step(prof, numbers[i]), HB_OK);
+        assert_int_equal(hb_profiler_number_next_step(prof, numbers[i % 3]), HB_OK);
         assert_int_equal(hb_profiler_step(prof), HB_OK);
         assert_int_equal(hb_profiler_step(prof), HB_OK);
         assert_int_equal(hb_profiler_stop(prof), HB_OK);

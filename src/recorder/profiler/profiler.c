@@ -35,7 +35,7 @@ static void begin_step(hb_profiler *prof)
 static hb_result next_action(hb_profiler *prof, int64_t step, hb_profiler_action *action)
 {
     if (hb_demand_wanted(&prof->options)) {
-        *action = hb_demand_action(prof, step + prof->numbered_from);
+        *action = hb_demand_action(prof, hb_number_of_step(prof, step));
         return HB_OK;
     }
     *action = hb_schedule_action(&prof->options.schedule, step);

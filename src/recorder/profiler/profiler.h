@@ -116,10 +116,16 @@ struct hb_profiler {
     char job_error[1024];
 };
 
+/** Any number may have been given to any step: beyond the last it wraps. */
+static inline int64_t hb_number_of_step(const hb_profiler *prof, int64_t step)
+{
+    return (int64_t)((uint64_t)step + (uint64_t)prof->numbered_from);
+}
+
 /** The present step's number in traces and event files. */
 static inline int64_t hb_step_number(const hb_profiler *prof)
 {
-    return (int64_t)((uint64_t)prof->step_num + (uint64_t)prof->numbered_from);
+    return hb_number_of_step(prof, prof->step_num);
 }
 
 /* ---- profiler.c ---- */
