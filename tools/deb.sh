@@ -84,7 +84,7 @@ pack() {
 
 take libhipboard-dev include "$libdir/lib*.a" "$libdir/libhipboard.so" \
     "$libdir/libhipboard-analysis.so" "$libdir/libhipboard-mpi.so" "$libdir/pkgconfig" "$libdir/cmake"
-take libhipboard0 "$libdir/libhipboard.so.*" "$libdir/libhipboard-mpi.so.*" \\
+take libhipboard0 "$libdir/libhipboard.so.*" "$libdir/libhipboard-mpi.so.*" \
     share/hipboard # its tables of operators
 [ ! -e "$work/all/usr/$libdir/hipboard/hipboard-symbolizer" ] ||
     take libhipboard0 "$libdir/hipboard/hipboard-symbolizer"
