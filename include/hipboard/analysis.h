@@ -56,6 +56,10 @@ typedef struct hb_statistics {
 
 typedef struct hb_logdir hb_logdir;
 
+/** Whether `path` is a log directory: a directory, a pack (hipboard/pack.h) or a directory in a
+ * pack, "runs.hbpack/lr=0.1". */
+HB_API bool hb_is_logdir(const char *path);
+
 /** Looks for runs: directories, at any depth, with `*.pt.trace.json[.gz]` files. Reads no file yet.
  * A directory that does not exist has no runs. */
 HB_API hb_result hb_logdir_open(const char *path, const hb_open_options *options,

@@ -8,63 +8,22 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include <hipboard/analysis.h>
 #include <hipboard/convert.h>
 
 #include "options.h"
 #include "progress.h"
+#include "selection.h"
 #include "text.h"
 
 typedef struct request {
     hb_convert_options options;
+    selection selection;
     char *logdir;
     bool json;
 } request;
 
 /* ---- values of options ---- */
-
-static bool parse_steps(const char *text, hb_convert_options *options)
-{
-    const char *colon = strchr(text, ':');
-    char *end;
-    if (!colon) return false;
-    if (colon != text) {
-        options->first_step = strtoll(text, &end, 10);
-        if (end != colon) return false;
-    }
-    if (colon[1]) {
-        options->last_step = strtoll(colon + 1, &end, 10);
-        if (*end) return false;
-    }
-    return options->first_step <= options->last_step;
-}
-
-static const char *take_steps(void *options, const char *text)
-{
-    return parse_steps(text, options) ? NULL : "expected A:B, A no larger than B";
-}
-
-/* Seconds before `*text`'s next `stop`, and moves there; nothing there leaves `*us`. */
-static bool parse_seconds(const char **text, char stop, double *us)
-{
-    char *end;
-    if (**text != stop) {
-        *us = strtod(*text, &end) * 1e6;
-        *text = end;
-    }
-    return **text == stop && *us >= 0 && *us < 1e18;
-}
-
-static bool parse_time(const char *text, hb_convert_options *options)
-{
-    return parse_seconds(&text, ':', &options->start_us) && *text++ == ':' &&
-           parse_seconds(&text, 0, &options->end_us) &&
-           (options->end_us == 0 || options->start_us < options->end_us);
-}
-
-static const char *take_time(void *options, const char *text)
-{
-    return parse_time(text, options) ? NULL : "expected A:B in seconds, A less than B";
-}
 
 /* "runs/", as shells complete it, is "runs". */
 static const char *take_directory(void *to, const char *path)
@@ -216,11 +175,48 @@ static int convert_directory(request *r, char *root)
     return EXIT_FAILED;
 }
 
+typedef struct packed_request {
+    request *r;
+    size_t num_runs;
+    int status;
+} packed_request;
+
+/* A pack, or a directory in one, whose directories become those below the output. */
+static bool convert_packed(void *context, const hb_logdir_file *file)
+{
+    packed_request *p = context;
+    char *directory;
+    bool alone = strchr(file->run, '/') == NULL && p->num_runs == 1;
+    if (asprintf(&directory, "%s%s%s", p->r->logdir, alone ? "" : "/", alone ? "" : file->run) < 0)
+        return false;
+    if (convert(p->r, file->path, file->path, directory) != EXIT_FINE) p->status = EXIT_FAILED;
+    free(directory);
+    return !progress_interrupted();
+}
+
+static int convert_pack(request *r, const char *input)
+{
+    hb_logdir *logdir;
+    if (hb_logdir_open(input, NULL, &logdir) != HB_OK) {
+        fprintf(stderr, "hipboard convert: %s\n", hb_last_error());
+        return EXIT_FAILED;
+    }
+    packed_request p = {r, hb_logdir_num_runs(logdir), EXIT_FINE};
+    hb_logdir_files(logdir, convert_packed, &p);
+    if (!p.num_runs) {
+        fprintf(stderr, "hipboard convert: %s: no trace in it\n", input);
+        p.status = EXIT_FAILED;
+    }
+    hb_logdir_close(logdir);
+    return p.status;
+}
+
 static int convert_input(request *r, char *input)
 {
     struct stat st;
     if (strcmp(input, "-") == 0) return convert_standard_input(r);
     if (stat(input, &st) == 0 && S_ISDIR(st.st_mode)) return convert_directory(r, input);
+    if (hb_is_logdir(input)) return convert_pack(r, input);
     return convert(r, input, input, r->logdir);
 }
 
@@ -229,6 +225,7 @@ static int convert_all(request *r, const arguments *args)
     int status = EXIT_FINE;
     if (!r->logdir) return usage_error("convert", "no log directory is given with -o");
     r->options.progress = progress_options().progress;
+    SELECT(&r->options, r->selection);
     for (int i = 0; i < args->count && !progress_interrupted(); i++)
         if (convert_input(r, args->words[i]) != EXIT_FINE) status = EXIT_FAILED;
     return status;
@@ -236,7 +233,7 @@ static int convert_all(request *r, const arguments *args)
 
 static int run(arguments *args)
 {
-    request r = {.options = HB_CONVERT_OPTIONS_INIT};
+    request r = {.options = HB_CONVERT_OPTIONS_INIT, .selection = SELECT_ALL};
     int status = parse_options(&cmd_convert, args, &r) ? convert_all(&r, args) : args->status;
     free(r.logdir);
     return status;
@@ -249,15 +246,7 @@ static const option_spec options[] = {
      "default",
      INTO_BY(take_kineto, options.kineto)},
     {0, "gzip", NULL, "write .pt.trace.json.gz", INTO(options.gzip)},
-    {0, "steps", "A:B", "only steps A to B, both included; either may be left out",
-     INTO_BY(take_steps, options)},
-    {0, "time", "A:B",
-     "only what began from A to B seconds after the first event; either may be left out",
-     INTO_BY(take_time, options)},
-    {0, "max-size", "SIZE",
-     "cut into files of at most SIZE bytes before compression (K, M, G: times 1024), where a step "
-     "begins or, without steps, where nothing runs; a single step that is larger stays whole",
-     INTO_BY(take_size, options.max_size)},
+    SELECTION_OPTIONS,
     {0, "force", NULL, "overwrite files that exist", INTO(options.replace)},
     {0, "json", NULL, "say it in JSON", INTO(json)},
     {0},
@@ -267,8 +256,8 @@ const command cmd_convert = {
     .name = "convert",
     .summary = "make traces of any writer fit for the plugin",
     .synopsis = "-o LOGDIR [OPTIONS] IN...",
-    .about = "IN is a file, - for standard input, or a directory, of which every .json and "
-             ".json.gz is taken and keeps its place. Writes traces of any writer into a log "
+    .about = "IN is a file, - for standard input, or a directory or pack, of which every .json "
+             "and .json.gz is taken and keeps its place. Writes traces of any writer into a log "
              "directory that TensorBoard's PyTorch Profiler plugin shows in full, and says what "
              "was changed and what a trace does not tell. An event keeps its texts and numbers as "
              "they stand; a trace that needs no change is copied byte by byte.",

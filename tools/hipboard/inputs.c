@@ -48,7 +48,7 @@ static bool is_directory(const char *path)
 
 static hb_result add_path(inputs *in, const char *path, const hb_open_options *options)
 {
-    if (is_directory(path)) return add_logdir(in, path, options);
+    if (hb_is_logdir(path)) return add_logdir(in, path, options);
     input *alone = push(in);
     alone->stem = trace_stem(path);
     alone->file = (hb_logdir_file){"", alone->stem, "", path};

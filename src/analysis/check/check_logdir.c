@@ -3,6 +3,7 @@
  * hipboard/analysis.h: a log directory or a file against what the plugin needs.
  */
 #include <stdlib.h>
+#include <errno.h>
 #include <sys/stat.h>
 
 #include "base/c_locale.h"
@@ -152,7 +153,8 @@ hb_result hb_check(const char *path, const hb_open_options *options,
     teller t = {fn, context, false};
     if (!path || !fn) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "no path or no function");
     HB_TRY(hb_open_options_take(options, &o));
-    if (stat(path, &st) != 0 || S_ISDIR(st.st_mode)) return check_logdir(&t, path, &o);
+    bool missing = stat(path, &st) != 0 && errno != ENOTDIR;
+    if (missing || hb_is_logdir(path)) return check_logdir(&t, path, &o);
     locale_t before = hb_enter_c_locale();
     hb_result result = hb_check_trace(path, &o, pass_on, &t);
     hb_leave_c_locale(before);

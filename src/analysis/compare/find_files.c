@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "logdir/logdir.h"
+#include "read/packed_file.h"
 
 void hb_compare_run_free(hb_compare_run *run)
 {
@@ -68,9 +69,9 @@ static hb_result add_path(hb_comparison *c, const char *path)
 {
     struct stat st;
     hb_compare_run *run = NULL;
-    if (strcmp(path, "-") != 0 && stat(path, &st) != 0)
+    if (strcmp(path, "-") != 0 && hb_is_logdir(path)) return add_logdir(c, path);
+    if (strcmp(path, "-") != 0 && stat(path, &st) != 0 && !hb_pack_part(path))
         return hb_fail_errno(HB_ERROR_NOT_FOUND, errno, "%s", path);
-    if (strcmp(path, "-") != 0 && S_ISDIR(st.st_mode)) return add_logdir(c, path);
     HB_TRY(add_run(c, path, &run));
     return add_file(run, path, path);
 }
@@ -150,7 +151,7 @@ static hb_result find_baseline(hb_comparison *c, const char *baseline)
     struct stat st;
     size_t before = c->num_runs;
     if (find_path(c, baseline, &c->baseline)) return HB_OK;
-    if (stat(baseline, &st) != 0) return HB_OK; /* perhaps a name: there are none yet */
+    if (stat(baseline, &st) != 0 && !hb_is_logdir(baseline)) return HB_OK; /* perhaps a name: there are none yet */
     c->baseline = before;
     HB_TRY(add_path(c, baseline));
     if (c->num_runs == before + 1) return HB_OK;

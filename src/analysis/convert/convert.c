@@ -5,11 +5,11 @@
 #include <unistd.h>
 
 #include "base/c_locale.h"
-#include "base/files.h"
 #include "convert/convert.h"
 #include "io/gzip.h"
 #include "io/out.h"
 #include "io/publish.h"
+#include "read/packed_file.h"
 
 /* ---- one file ---- */
 
@@ -242,21 +242,22 @@ static hb_result write_file(hb_plan *plan, uint32_t part, const char *path, bool
 
 static bool is_gzip(const char *path)
 {
-    unsigned char magic[2] = {0};
-    FILE *file = fopen(path, "rb");
-    bool gzip = file && fread(magic, 1, 2, file) == 2 && magic[0] == 0x1f && magic[1] == 0x8b;
-    if (file) fclose(file);
+    hb_text text;
+    if (hb_text_open(&text, path, HB_TEXT_PLAIN) != HB_OK) return false;
+    hb_text_more(&text, 0);
+    bool gzip = (unsigned char)text.data[0] == 0x1f && (unsigned char)text.data[1] == 0x8b;
+    hb_text_close(&text);
     return gzip;
 }
 
 /* The input is read twice. */
 static hb_result check_input(const char *path)
 {
-    struct stat st;
-    int fd;
-    HB_TRY(hb_open_to_read(path, &fd, &st));
-    close(fd);
-    if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) return HB_OK; /* the reader refuses those */
+    hb_packed_file file;
+    HB_TRY(hb_open_packed(path, &file));
+    close(file.fd);
+    if (S_ISREG(file.st.st_mode) || S_ISDIR(file.st.st_mode))
+        return HB_OK; /* the reader refuses those */
     return hb_fail(HB_ERROR_IO, "cannot read '%s' twice: give it as standard input, -", path);
 }
 

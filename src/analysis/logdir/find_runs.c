@@ -13,8 +13,11 @@
 
 #include "base/files.h"
 #include "logdir/logdir.h"
+#include "read/packed_file.h"
+#include "read/zip_index.h"
 
-#define SUFFIX ".pt.trace.json"
+#define SUFFIX      ".pt.trace.json"
+#define PACK_SUFFIX ".hbpack"
 
 /* Bytes before the suffix; false when the name is not a trace's. */
 static bool split_suffix(const char *name, size_t *stem)
@@ -113,11 +116,165 @@ static bool is_loop(const level *l)
     return false;
 }
 
+/* ---- packs ---- */
+
+/* The run of a directory that a pack has files of; made if it is not there. */
+static hb_result get_run(hb_logdir *logdir, const char *dir, hb_run **run)
+{
+    hb_run made = {0};
+    for (size_t i = logdir->num_runs; i-- > 0;) {
+        *run = &logdir->runs[i];
+        if (strcmp((*run)->dir, dir) == 0) return HB_OK;
+    }
+    hb_result result = add_run(logdir, dir, &made);
+    hb_run_free(&made);
+    *run = logdir->num_runs ? &logdir->runs[logdir->num_runs - 1] : NULL;
+    return result;
+}
+
+/* `name` is below `dir`, where the pack's files count as being, and in the pack. */
+static hb_result add_packed(hb_logdir *logdir, const char *dir, const char *pack, const char *name)
+{
+    size_t stem;
+    hb_run *run = NULL;
+    const char *slash = strrchr(name, '/'), *file = slash ? slash + 1 : name;
+    char *below = slash ? strndup(name, (size_t)(slash - name)) : NULL;
+    char *run_dir = below ? join(dir, below) : strdup(dir);
+    char *file_dir = below ? join(pack, below) : strdup(pack);
+    hb_result result = run_dir && file_dir ? HB_OK : hb_no_memory();
+    if (result == HB_OK && !split_suffix(file, &stem))
+        result = add_stray(logdir, file_dir, file);
+    else if (result == HB_OK && (result = get_run(logdir, run_dir, &run)) == HB_OK)
+        result = add_profile(logdir, run, file_dir, file);
+    free(below);
+    free(run_dir);
+    free(file_dir);
+    return result;
+}
+
+/* Of a name in the pack what is behind the directory `within`; NULL: it is not there. */
+static const char *name_within(const char *name, const char *within)
+{
+    size_t n = strlen(within);
+    if (n == 0) return name;
+    return strncmp(name, within, n) == 0 && name[n] == '/' ? name + n + 1 : NULL;
+}
+
+/* The files of a pack, or of its directory `within`, as if they stood in `dir`. */
+static hb_result scan_pack(hb_logdir *logdir, const char *dir, const char *pack, const char *within)
+{
+    hb_zip_index index;
+    HB_TRY(hb_zip_index_open(&index, pack));
+    char *inside = *within ? join(pack, within) : strdup(pack);
+    hb_result result = inside ? HB_OK : hb_no_memory();
+    for (size_t i = 0; result == HB_OK && i < index.count; i++) {
+        const char *name = name_within(index.members[i].name, within);
+        if (name) result = add_packed(logdir, dir, inside, name);
+    }
+    free(inside);
+    hb_zip_index_close(&index);
+    return result;
+}
+
+/* A pack that is given as the log directory: the pack's path, from malloc, and the directory in it
+ * that is meant. NULL: it is none. */
+static char *split_pack(const char *path, const char **within)
+{
+    size_t size = hb_pack_part(path);
+    char *pack = size ? strndup(path, size) : strdup(path);
+    int fd = pack ? hb_open_regular(pack) : -1;
+    bool is_pack = fd >= 0 && hb_is_zip(fd);
+    if (fd >= 0) close(fd);
+    *within = size ? path + size + strspn(path + size, "/") : "";
+    if (is_pack) return pack;
+    free(pack);
+    return NULL;
+}
+
+static bool has_directory(const char *pack, const char *within)
+{
+    hb_zip_index index;
+    bool there = *within == 0;
+    if (there || hb_zip_index_open(&index, pack) != HB_OK) return there;
+    for (size_t i = 0; !there && i < index.count; i++)
+        there = name_within(index.members[i].name, within) != NULL;
+    hb_zip_index_close(&index);
+    return there;
+}
+
+bool hb_is_logdir(const char *path)
+{
+    const char *within;
+    if (!path) return false;
+    if (is_directory(path)) return true;
+    char *pack = split_pack(path, &within);
+    bool is = pack && has_directory(pack, within);
+    free(pack);
+    return is;
+}
+
+/* ---- directories ---- */
+
+/* What stands in one directory: its run and the names of its packs. */
+typedef struct found {
+    hb_run run;
+    char **packs;
+    size_t num_packs;
+} found;
+
+static hb_result add_file(hb_logdir *logdir, found *f, const char *dir, char *path,
+                          const char *name)
+{
+    if (!hb_path_ends(name, PACK_SUFFIX)) {
+        free(path);
+        return add_profile(logdir, &f->run, dir, name);
+    }
+    char **list = realloc(f->packs, (f->num_packs + 1) * sizeof *list);
+    if (!list) {
+        free(path);
+        return hb_no_memory();
+    }
+    f->packs = list;
+    list[f->num_packs++] = path;
+    return HB_OK;
+}
+
+static void free_found(found *f)
+{
+    hb_run_free(&f->run);
+    for (size_t i = 0; i < f->num_packs; i++)
+        free(f->packs[i]);
+    free(f->packs);
+}
+
+static hb_result scan(hb_logdir *logdir, const char *dir, const level *above);
+
+static hb_result scan_entry(hb_logdir *logdir, found *f, const char *dir, const char *name,
+                            const level *here)
+{
+    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0) return HB_OK;
+    char *path = join(dir, name);
+    if (!path) return hb_no_memory();
+    if (!is_directory(path)) return add_file(logdir, f, dir, path, name);
+    hb_result result = scan(logdir, path, here);
+    free(path);
+    return result;
+}
+
+/* Packs come last, as their files may be of the directory's own run. */
+static hb_result add_found(hb_logdir *logdir, const char *dir, found *f)
+{
+    if (f->run.num_profiles) HB_TRY(add_run(logdir, dir, &f->run));
+    for (size_t i = 0; i < f->num_packs; i++)
+        HB_TRY(scan_pack(logdir, dir, f->packs[i], ""));
+    return HB_OK;
+}
+
 /* Follows symbolic links, as the plugin does, but not to where it came from: two such links make
  * 2^40 directories. */
 static hb_result scan(hb_logdir *logdir, const char *dir, const level *above)
 {
-    hb_run run = {0};
+    found f = {0};
     hb_result result = HB_OK;
     struct stat st;
     DIR *d = opendir(dir);
@@ -128,20 +285,11 @@ static hb_result scan(hb_logdir *logdir, const char *dir, const level *above)
         closedir(d);
         return HB_OK;
     }
-    for (struct dirent *e; result == HB_OK && (e = readdir(d)) != NULL;) {
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
-        char *path = join(dir, e->d_name);
-        if (!path)
-            result = hb_no_memory();
-        else if (is_directory(path))
-            result = scan(logdir, path, &here);
-        else
-            result = add_profile(logdir, &run, dir, e->d_name);
-        free(path);
-    }
+    for (struct dirent *e; result == HB_OK && (e = readdir(d)) != NULL;)
+        result = scan_entry(logdir, &f, dir, e->d_name, &here);
     closedir(d);
-    if (result == HB_OK && run.num_profiles) result = add_run(logdir, dir, &run);
-    hb_run_free(&run);
+    if (result == HB_OK) result = add_found(logdir, dir, &f);
+    free_found(&f);
     return result;
 }
 
@@ -215,7 +363,12 @@ hb_result hb_logdir_scan(hb_logdir *logdir)
     if (!path) return hb_no_memory();
     free(logdir->path);
     logdir->path = path;
-    HB_TRY(scan(logdir, path, NULL));
+    const char *within;
+    char *pack = split_pack(path, &within);
+    hb_result result =
+        pack ? scan_pack(logdir, path, pack, within) : scan(logdir, path, NULL);
+    free(pack);
+    HB_TRY(result);
     if (logdir->num_runs) qsort(logdir->runs, logdir->num_runs, sizeof *logdir->runs, by_name);
     for (size_t i = 0; i < logdir->num_runs; i++)
         HB_TRY(number_spans(&logdir->runs[i]));

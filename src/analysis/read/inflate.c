@@ -12,7 +12,7 @@
 enum { BLOCKS = 4, BLOCK_SIZE = 1 << 20, INPUT_SIZE = 256 * 1024 };
 
 struct hb_inflater {
-    int fd;
+    hb_inflate_from from;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -23,9 +23,12 @@ struct hb_inflater {
     hb_result result;
     const char *error;
 
-    size_t read_at;       /* reader's: position in its block */
-    unsigned char *input; /* thread's */
-    size_t head_size;
+    size_t read_at; /* reader's: position in its block */
+    /* thread's: */
+    unsigned char *input;
+    uint64_t at;   /* in the file, of a member's next bytes */
+    uint64_t size; /* inflated so far */
+    uint32_t crc;
 };
 
 static bool wait_for_room(hb_inflater *f)
@@ -57,11 +60,21 @@ static void finish(hb_inflater *f, hb_result result, const char *error)
     pthread_mutex_unlock(&f->lock);
 }
 
+static ssize_t read_input(hb_inflater *f)
+{
+    const hb_inflate_from *from = &f->from;
+    if (!from->is_member) return read(from->fd, f->input, INPUT_SIZE);
+    size_t size = (size_t)HB_MIN((uint64_t)INPUT_SIZE, from->end - f->at);
+    ssize_t n = pread(from->fd, f->input, size, (off_t)f->at);
+    if (n > 0) f->at += (uint64_t)n;
+    return n;
+}
+
 static bool refill(hb_inflater *f, z_stream *z)
 {
     ssize_t n;
     do
-        n = read(f->fd, f->input, INPUT_SIZE);
+        n = read_input(f);
     while (n < 0 && errno == EINTR);
     z->next_in = f->input;
     z->avail_in = n > 0 ? (uInt)n : 0;
@@ -83,6 +96,19 @@ static bool next_member(hb_inflater *f, z_stream *z, bool *garbage)
     return !*garbage && inflateReset(z) == Z_OK;
 }
 
+/* A member of a pack has its size and CRC there, not behind it as gzip. */
+static const char *check_raw(const hb_inflater *f)
+{
+    bool right = f->size == f->from.size && f->crc == f->from.crc;
+    return right ? NULL : "the pack is damaged: a member's CRC differs";
+}
+
+static void count(hb_inflater *f, const char *block, size_t size)
+{
+    f->size += size;
+    f->crc = (uint32_t)crc32(f->crc, (const Bytef *)block, (uInt)size);
+}
+
 static const char *inflate_all(hb_inflater *f, z_stream *z)
 {
     bool more = true;
@@ -93,28 +119,30 @@ static const char *inflate_all(hb_inflater *f, z_stream *z)
         const char *error = NULL;
         while (z->avail_out && more && !error) {
             if (!z->avail_in && !refill(f, z)) {
-                error = "the gzip stream is cut off";
+                error = f->from.raw ? "the pack is cut off" : "the gzip stream is cut off";
                 break;
             }
             int rc = inflate(z, Z_NO_FLUSH);
             bool garbage = false;
             if (rc == Z_STREAM_END)
-                more = next_member(f, z, &garbage);
+                more = !f->from.raw && next_member(f, z, &garbage);
             else if (rc != Z_OK && rc != Z_BUF_ERROR)
                 error = z->msg ? z->msg : "damaged gzip stream";
             if (garbage) error = "garbage after the gzip stream";
         }
-        publish(f, BLOCK_SIZE - z->avail_out);
+        size_t size = BLOCK_SIZE - z->avail_out;
+        if (f->from.raw) count(f, f->blocks[f->written % BLOCKS], size);
+        publish(f, size);
         if (error) return error;
     }
-    return NULL;
+    return f->from.raw ? check_raw(f) : NULL;
 }
 
 static void *run(void *arg)
 {
     hb_inflater *f = arg;
-    z_stream z = {.next_in = f->input, .avail_in = (uInt)f->head_size};
-    if (inflateInit2(&z, 15 + 16) != Z_OK) {
+    z_stream z = {.next_in = f->input, .avail_in = (uInt)f->from.head_size};
+    if (inflateInit2(&z, f->from.raw ? -15 : 15 + 16) != Z_OK) {
         finish(f, HB_ERROR_NO_MEMORY, "out of memory");
         return NULL;
     }
@@ -132,17 +160,17 @@ static void free_all(hb_inflater *f)
     free(f);
 }
 
-hb_inflater *hb_inflater_start(int fd, const char *head, size_t head_size)
+hb_inflater *hb_inflater_start(const hb_inflate_from *from)
 {
     hb_inflater *f = calloc(1, sizeof *f);
     if (!f) return NULL;
-    f->fd = fd;
-    bool ok = (f->input = malloc(INPUT_SIZE)) != NULL && head_size <= INPUT_SIZE;
+    f->from = *from;
+    f->at = from->begin;
+    bool ok = (f->input = malloc(INPUT_SIZE)) != NULL && from->head_size <= INPUT_SIZE;
     for (int i = 0; ok && i < BLOCKS; i++)
         ok = (f->blocks[i] = malloc(BLOCK_SIZE)) != NULL;
     if (ok) {
-        memcpy(f->input, head, head_size);
-        f->head_size = head_size;
+        if (from->head_size) memcpy(f->input, from->head, from->head_size);
         pthread_mutex_init(&f->lock, NULL);
         pthread_cond_init(&f->changed, NULL);
         ok = hb_background_thread(&f->thread, "inflate", run, f) == 0;

@@ -82,6 +82,7 @@ static size_t fill(hb_text *t, char *to, size_t size)
             fail(t, hb_inflater_result(t->inflater, &error), error);
         return n;
     }
+    if (t->seekable) size = (size_t)HB_MIN((uint64_t)size, t->length - t->read_at);
     ssize_t n = t->seekable ? pread_some(t->fd, to, size, t->begin + t->read_at)
                             : read_some(t->fd, to, size);
     if (n < 0) fail(t, HB_ERROR_IO, strerror(errno));
@@ -110,6 +111,12 @@ bool hb_text_more(hb_text *t, size_t keep_from)
     return got > 0;
 }
 
+static hb_result start_inflater(hb_text *t, const hb_inflate_from *from)
+{
+    t->inflater = hb_inflater_start(from);
+    return t->inflater ? HB_OK : hb_fail(HB_ERROR_NO_MEMORY, "cannot start the inflating thread");
+}
+
 static hb_result start_stream(hb_text *t, hb_text_form form)
 {
     char head[2];
@@ -123,8 +130,7 @@ static hb_result start_stream(hb_text *t, hb_text_form form)
     bool gzip = n == 2 && (unsigned char)head[0] == 0x1f && (unsigned char)head[1] == 0x8b;
     if (form == HB_TEXT_GZIP && !gzip) return hb_fail(HB_ERROR_FORMAT, "not a gzip file");
     if (gzip) {
-        t->inflater = hb_inflater_start(t->fd, head, n);
-        if (!t->inflater) return hb_fail(HB_ERROR_NO_MEMORY, "cannot start the inflating thread");
+        HB_TRY(start_inflater(t, &(hb_inflate_from){.fd = t->fd, .head = head, .head_size = n}));
         n = 0;
     }
     memcpy(t->buffer, head, n);
@@ -148,28 +154,62 @@ static bool is_seekable(hb_text *t, const struct stat *st, hb_text_form form)
     if (form == HB_TEXT_AUTO && looks_gzipped(t->fd, begin)) return false;
     t->seekable = true;
     t->begin = (uint64_t)begin;
+    t->length = UINT64_MAX; /* to the file's end, which may grow */
     return true;
+}
+
+static hb_result start_file(hb_text *t, const struct stat *st, const char *path, hb_text_form form)
+{
+    if (S_ISREG(st->st_mode) && hb_is_zip(t->fd))
+        return hb_fail(HB_ERROR_FORMAT, "'%s' is a pack: name a trace in it, as in '%s/RUN/FILE'",
+                       path, path);
+    return S_ISREG(st->st_mode) && is_seekable(t, st, form) ? HB_OK : start_stream(t, form);
+}
+
+/* Two kinds of members hold a trace: gzip that is stored, and a text that the pack deflated. */
+static hb_result start_member(hb_text *t, const hb_packed_file *file, hb_text_form form)
+{
+    hb_inflate_from from = {.fd = t->fd,
+                            .is_member = true,
+                            .begin = file->begin,
+                            .end = file->begin + file->stored,
+                            .raw = file->deflated,
+                            .size = file->size,
+                            .crc = file->crc};
+    bool gzip = !file->deflated && file->stored >= 2 && looks_gzipped(t->fd, (off_t)file->begin);
+    t->total = file->stored;
+    if (form == HB_TEXT_GZIP && !gzip) return hb_fail(HB_ERROR_FORMAT, "not a gzip file");
+    if (file->deflated || (gzip && form != HB_TEXT_PLAIN)) return start_inflater(t, &from);
+    t->seekable = true;
+    t->begin = file->begin;
+    t->length = file->stored;
+    return HB_OK;
+}
+
+hb_result hb_text_open_file(hb_text *t, const hb_packed_file *file, const char *path,
+                            hb_text_form form)
+{
+    *t = (hb_text){.fd = file->fd, .owns_fd = file->fd != STDIN_FILENO};
+    hb_result result = HB_OK;
+    if (S_ISDIR(file->st.st_mode))
+        result = hb_fail_errno(HB_ERROR_IO, EISDIR, "cannot read '%s'", path);
+    else if (!make_window(t))
+        result = hb_fail(t->result, "%s", t->error);
+    else
+        result = file->packed ? start_member(t, file, form) : start_file(t, &file->st, path, form);
+    if (result != HB_OK) hb_text_close(t);
+    return result;
 }
 
 hb_result hb_text_open(hb_text *t, const char *path, hb_text_form form)
 {
-    struct stat st;
+    hb_packed_file file = {.fd = STDIN_FILENO};
     *t = (hb_text){.fd = STDIN_FILENO};
-    if (strcmp(path, "-") != 0) {
-        HB_TRY(hb_open_to_read(path, &t->fd, &st));
-        t->owns_fd = true;
-    } else if (fstat(t->fd, &st) != 0) {
+    if (strcmp(path, "-") != 0)
+        HB_TRY(hb_open_packed(path, &file));
+    else if (fstat(STDIN_FILENO, &file.st) != 0)
         return hb_fail_errno(HB_ERROR_IO, errno, "cannot read standard input");
-    }
-    if (S_ISDIR(st.st_mode)) {
-        hb_text_close(t);
-        return hb_fail_errno(HB_ERROR_IO, EISDIR, "cannot read '%s'", path);
-    }
-    hb_result result = make_window(t) ? HB_OK : hb_fail(t->result, "%s", t->error);
-    if (result == HB_OK && !(S_ISREG(st.st_mode) && is_seekable(t, &st, form)))
-        result = start_stream(t, form);
-    if (result != HB_OK) hb_text_close(t);
-    return result;
+    return hb_text_open_file(t, &file, path, form);
 }
 
 hb_result hb_text_open_memory(hb_text *t, const char *data, size_t size)
@@ -195,8 +235,11 @@ void hb_text_seek(hb_text *t, uint64_t offset)
 
 bool hb_text_open_part(hb_text *part, const hb_text *whole)
 {
-    *part =
-        (hb_text){.fd = whole->fd, .seekable = true, .begin = whole->begin, .total = whole->total};
+    *part = (hb_text){.fd = whole->fd,
+                      .seekable = true,
+                      .begin = whole->begin,
+                      .length = whole->length,
+                      .total = whole->total};
     return make_window(part);
 }
 

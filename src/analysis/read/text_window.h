@@ -7,7 +7,7 @@
 #ifndef HB_READ_TEXT_WINDOW_H
 #define HB_READ_TEXT_WINDOW_H
 
-#include "base/base.h"
+#include "read/packed_file.h"
 
 typedef enum hb_text_form {
     HB_TEXT_AUTO,  /* gzip when the bytes say so */
@@ -33,14 +33,19 @@ typedef struct hb_text {
     bool owns_fd;
     bool seekable;    /* a plain file: any part of it can be read */
     uint64_t begin;   /* of the text in the file */
+    uint64_t length;  /* of it there: less than the rest of the file in a pack */
     uint64_t read_at; /* where the next bytes come from */
     char *buffer;
     size_t capacity;
     hb_inflater *inflater;
 } hb_text;
 
-/** Opens `path`, "-" for standard input. */
+/** Opens `path`, "-" for standard input; also a member of a pack, "runs.hbpack/run/name". */
 hb_result hb_text_open(hb_text *text, const char *path, hb_text_form form);
+
+/** The same of a file that is open; it is closed with the text, or on failure. */
+hb_result hb_text_open_file(hb_text *text, const hb_packed_file *file, const char *path,
+                            hb_text_form form);
 
 /** Text in memory, which must outlive the reading and is not written to. */
 hb_result hb_text_open_memory(hb_text *text, const char *data, size_t size);

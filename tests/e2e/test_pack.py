@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: MIT
+"""Log directories as one file: whole, read as they are, and without what should not be told."""
+import gzip
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import zipfile
+
+import pytest
+from tensorboard.backend.event_processing.event_file_loader import RawEventFileLoader
+from tensorboard.compat.proto.event_pb2 import Event
+
+from server import TensorBoard
+from support import BUILD, ROOT, run
+
+HIPBOARD = BUILD / "tools/hipboard/hipboard"
+SECRETS = {
+    "host": "trainhost42",
+    "user": "mallory",
+    "directory": "/home/mallory/projects/moonshot",
+    "token": "hf_" + "aZ3kQ9" * 6,
+    "password": "correct-horse",
+    "chance": "pY7wTq2LmX9vB4nR8sKd3FhG",
+    "environment": "quite-ordinary-value",
+    "address": "10.20.30.40",
+    "mail": "mallory@example.org",
+}
+
+
+def planted(trace):
+    """The trace with a secret in each place where programs leave them."""
+    trace = dict(trace)
+    trace["host_name"] = SECRETS["host"]
+    trace["environment"] = {"SETTING": SECRETS["environment"], "RANK": "0"}
+    trace["command"] = (f"python {SECRETS['directory']}/train.py --password {SECRETS['password']} "
+                        f"--hub {SECRETS['token']} --master {SECRETS['address']}:29500")
+    trace["contact"] = SECRETS["mail"]
+    trace["key"] = SECRETS["chance"]
+    for i, event in enumerate(e for e in trace["traceEvents"] if e.get("cat") == "cpu_op"):
+        event.setdefault("args", {})["Call stack"] = (
+            f"{SECRETS['directory']}/model_{i % 3}.py(12): forward;"
+            f"/usr/lib/python3.11/threading.py(1): run")
+    return trace
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Two runs with traces, plain and gzipped, event files, a text and something unknown."""
+    from torch.utils.tensorboard import SummaryWriter
+    logdir = tmp_path_factory.mktemp("shared") / "runs"
+    for name, pid in (("base", 11), ("lr=0.1", 12)):
+        with gzip.open(ROOT / "tests/data/mi250_minitoy.json.gz", "rt") as file:
+            text = json.dumps(planted(json.load(file)))
+        (logdir / name).mkdir(parents=True)
+        path = logdir / name / f"{SECRETS['host']}_{pid}.1795256296196340551.pt.trace.json"
+        path.write_text(text)
+        run(HIPBOARD, "convert", path, "-o", logdir / name, "--force", "--gzip")
+        path.unlink()
+        writer = SummaryWriter(str(logdir / name))
+        writer.add_text("notes", f"on {SECRETS['host']}, by {SECRETS['mail']}")
+        writer.add_scalar("loss", 0.25, 3)
+        writer.add_hparams({"data": SECRETS["directory"] + "/set.bin", "lr": 0.1}, {"acc": 0.5},
+                           run_name=".")
+        writer.close()
+        for file in (logdir / name).glob("events.*"):  # the host is this machine's
+            kind, stamp = file.name.split(".")[2:4]
+            file.rename(file.with_name(f"events.out.{kind}.{stamp}.{SECRETS['host']}.{pid}."
+                                       + file.name.rsplit(".", 1)[1]))
+        (logdir / name / "profile.stacks").write_text(f"{SECRETS['directory']}/a.py(3): f 12\n")
+    (logdir / "core.bin").write_bytes(b"\x00" + SECRETS["token"].encode())
+    (logdir / ".hidden").write_text("x")
+    return logdir
+
+
+def files(directory):
+    return {str(path.relative_to(directory)): path.read_bytes()
+            for path in sorted(directory.rglob("*")) if path.is_file()}
+
+
+def test_every_byte_comes_back_and_any_unzip_reads_it(runs, tmp_path):
+    pack = tmp_path / "runs.hbpack"
+    said = json.loads(run(HIPBOARD, "pack", runs, "-o", pack, "--json"))
+    kept = {name: data for name, data in files(runs).items() if name != ".hidden"}
+    assert sorted(member["name"] for member in said["files"]) == sorted(kept)
+    assert said["bytes"] == pack.stat().st_size and not said["redactions"]
+    with zipfile.ZipFile(pack) as archive:
+        assert archive.testzip() is None
+        assert {name: archive.read(name) for name in archive.namelist()} == kept
+    run(HIPBOARD, "unpack", pack, "-o", tmp_path / "out")
+    assert files(tmp_path / "out") == kept
+    again = tmp_path / "again.hbpack"
+    run(HIPBOARD, "pack", runs, "-o", again)
+    assert again.read_bytes() == pack.read_bytes()
+
+
+@pytest.mark.parametrize("command", ["view", "steps", "memory", "check", "compare"])
+def test_commands_read_a_pack_as_the_directory(runs, tmp_path, command):
+    pack = tmp_path / "runs.hbpack"
+    run(HIPBOARD, "pack", runs, "-o", pack)
+    ends = [subprocess.run([HIPBOARD, command, path], capture_output=True, text=True)
+            for path in (runs, pack)]
+    texts = [re.sub(r"\S*/?runs(\.hbpack)?(?=[/:\s])", "RUNS", end.stdout) for end in ends]
+    assert ends[0].returncode == ends[1].returncode and texts[0] == texts[1] and texts[0]
+
+
+def test_a_directory_and_a_file_in_a_pack(runs, tmp_path):
+    pack = tmp_path / "runs.hbpack"
+    run(HIPBOARD, "pack", runs, "-o", pack)
+    [trace] = (runs / "base").glob("*.json.gz")
+    inside = f"{pack}/base/{trace.name}"
+    rows = json.loads(run(HIPBOARD, "view", "--json", trace))
+    packed = json.loads(run(HIPBOARD, "view", "--json", inside))
+    assert json.dumps(rows).replace(str(trace), "") == json.dumps(packed).replace(inside, "")
+    said = json.loads(run(HIPBOARD, "compare", "--json", f"{pack}/base", f"{pack}/lr=0.1"))
+    assert len(said["runs"]) == 2
+    run(HIPBOARD, "convert", pack, "-o", tmp_path / "converted")
+    assert sorted(path.parent.name for path in (tmp_path / "converted").rglob("*.json")) == \
+        ["base", "lr=0.1"]
+    # packs that stand in a log directory are part of it
+    shutil.copy(pack, tmp_path / "converted/more.hbpack")
+    assert len(run(HIPBOARD, "steps", "--csv", tmp_path / "converted").splitlines()) > \
+        len(run(HIPBOARD, "steps", "--csv", pack).splitlines())
+
+
+def all_text(directory):
+    """Names and bytes of everything, with what is compressed as it was before."""
+    for name, data in files(directory).items():
+        yield name, name.encode() + (gzip.decompress(data) if name.endswith(".gz") else data)
+
+
+def numbers(directory):
+    """What the views say, without names of workers."""
+    text = run(HIPBOARD, "view", "--json", directory)
+    return re.sub(r'"[^"]*(host|runs|pt\.trace)[^"]*"', '""', text)
+
+
+@pytest.fixture(scope="module")
+def redacted(runs, tmp_path_factory):
+    directory = tmp_path_factory.mktemp("redacted")
+    pack = directory / "mail.hbpack"
+    said = json.loads(run(HIPBOARD, "pack", runs, "-o", pack, "--redact", "--json"))
+    run(HIPBOARD, "unpack", pack, "-o", directory / "runs")
+    return said, directory / "runs"
+
+
+def test_no_secret_is_left_anywhere(runs, redacted):
+    said, directory = redacted
+    assert sum(secret.encode() in text for secret in SECRETS.values()
+               for _, text in all_text(runs)) > len(SECRETS)
+    for name, text in all_text(directory):
+        for kind, secret in SECRETS.items():
+            assert secret.encode() not in text, (kind, name)
+        assert b"mallory" not in text and b"moonshot" not in text
+    assert [file["path"] for file in said["files"] if not file["name"]] == [str(runs / "core.bin")]
+    assert {"host", "dir", "address", "secret", "environment"} <= \
+        {found["kind"] for found in said["redactions"]}
+    for found in said["redactions"]:
+        assert found["count"] > 0 and found["files"] > 0
+        if found["kind"] in ("secret", "environment"):  # the list itself can be sent, too
+            assert not any(secret in found["found"] for secret in SECRETS.values())
+
+
+def test_the_numbers_are_the_same(runs, redacted):
+    assert numbers(redacted[1]) == numbers(runs)
+
+
+def test_what_was_one_thing_is_one_thing(redacted):
+    _, directory = redacted
+    for path in directory.rglob("*.pt.trace.json.gz"):
+        with gzip.open(path, "rt") as file:
+            trace = json.load(file)
+        [host] = {trace["host_name"], path.name.split("_")[0]}
+        assert host == "host-1" and trace["environment"]["RANK"] == "0"
+        stacks = {event["args"]["Call stack"] for event in trace["traceEvents"]
+                  if "Call stack" in event.get("args", {})}
+        assert len(stacks) == 3
+        for stack in stacks:
+            assert re.fullmatch(r"dir-\d+/model_\d\.py\(12\): forward;"
+                                r"/usr/lib/python3\.11/threading\.py\(1\): run", stack), stack
+
+
+def test_tensorboard_reads_redacted_event_files(redacted):
+    tags, texts = set(), []
+    for path in redacted[1].rglob("*tfevents*"):
+        for record in RawEventFileLoader(str(path)).Load():  # checks each record's CRCs
+            event = Event.FromString(record)
+            for value in event.summary.value:
+                tags.add(value.tag)
+                texts.append(str(value))
+    assert {"notes/text_summary", "loss", "acc", "_hparams_/session_start_info"} <= tags
+    assert any("on host-1, by address-" in text for text in texts)
+    assert any(re.search(r"dir-\d+/set\.bin", text) for text in texts)
+
+
+def test_the_real_plugin_shows_what_was_redacted(redacted, tmp_path):
+    with TensorBoard(redacted[1], tmp_path / "log") as board:
+        board.wait_until_loaded()
+        assert sorted(board.get("runs")["runs"]) == ["base", "lr=0.1"]
+        workers = board.get("workers", run="base", view="Overview")
+        assert workers == ["host-1_11"]
+
+
+def test_a_dry_run_writes_nothing_and_says_the_same(runs, redacted, tmp_path):
+    said = json.loads(run(HIPBOARD, "pack", runs, "-o", tmp_path / "x.hbpack", "--redact",
+                          "--dry-run", "--json"))
+    assert not list(tmp_path.iterdir())
+    assert said["redactions"] == redacted[0]["redactions"]
+    assert said["bytes"] == redacted[0]["bytes"]
+
+
+def test_a_part_of_the_steps(runs, tmp_path):
+    [trace] = (runs / "base").glob("*.json.gz")
+    with gzip.open(trace, "rt") as file:
+        steps = sorted({int(e["name"].split("#")[1]) for e in json.load(file)["traceEvents"]
+                        if e.get("name", "").startswith("ProfilerStep#")})
+    pack = tmp_path / "slim.hbpack"
+    run(HIPBOARD, "pack", runs / "base", "-o", pack, "--steps", f"{steps[0]}:{steps[0]}")
+    with zipfile.ZipFile(pack) as archive:
+        assert trace.name in archive.namelist()
+        with gzip.open(io.BytesIO(archive.read(trace.name)), "rt") as file:
+            kept = {e["name"] for e in json.load(file)["traceEvents"]
+                    if e.get("name", "").startswith("ProfilerStep#")}
+    assert kept == {f"ProfilerStep#{steps[0]}"} and len(steps) > 1
+    assert not [name for name in os.listdir(os.environ.get("TMPDIR", "/tmp"))
+                if name.startswith("hipboard-pack.")]
+
+
+def fails(*arguments):
+    done = subprocess.run([HIPBOARD, *map(str, arguments)], capture_output=True, text=True)
+    assert done.returncode in (1, 2) and not done.stdout
+    return done.stderr
+
+
+def test_what_goes_wrong_is_said(runs, tmp_path):
+    pack = tmp_path / "runs.hbpack"
+    run(HIPBOARD, "pack", runs, "-o", pack)
+    assert "exists" in fails("pack", runs, "-o", pack)
+    assert "exists" in fails("unpack", pack, "-o", runs)
+    (tmp_path / "empty").mkdir()
+    assert "no file to pack" in fails("pack", tmp_path / "empty", "-o", tmp_path / "e.hbpack")
+    assert "No such file" in fails("pack", tmp_path / "none", "-o", tmp_path / "e.hbpack")
+    cut = tmp_path / "cut.hbpack"
+    cut.write_bytes(pack.read_bytes()[:-200])
+    assert "cut off" in fails("unpack", cut, "-o", tmp_path / "x")
+    assert "cut off" in fails("view", cut)
+    evil = tmp_path / "evil.hbpack"
+    with zipfile.ZipFile(evil, "w") as archive:
+        archive.writestr("../evil.txt", "x")
+    assert "leads out of the directory" in fails("unpack", evil, "-o", tmp_path / "x")
+    assert not (tmp_path / "evil.txt").exists()
+    assert "it has no 'base/nothing" in fails("view", f"{pack}/base/nothing.pt.trace.json")
+    assert "is a pack: name a trace in it" in fails("table", pack)

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Any bytes as a pack: refused with words, or unpacked, which nothing of it outlives. Any bytes as
+ * a trace, a text and an event file that is to be redacted: what was JSON is JSON, what has nothing
+ * to replace comes out as it was, and records keep right checksums.
+ */
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <hipboard/analysis.h>
+#include <hipboard/pack.h>
+
+#include "base/crc32c.h"
+#include "base/json_line.h"
+#include "fuzz.h"
+#include "pack/redact_files.h"
+
+static void check_pack(const char *path)
+{
+    hb_pack_options options = HB_PACK_OPTIONS_INIT;
+    hb_pack_report *report;
+    hb_logdir *logdir;
+    options.dry_run = true;
+    if (hb_unpack(path, "nowhere", &options, &report) == HB_OK)
+        hb_pack_report_free(report);
+    else
+        CHECK(*hb_last_error());
+    if (hb_logdir_open(path, NULL, &logdir) == HB_OK) hb_logdir_close(logdir);
+}
+
+static void check_records(const hb_buf *out)
+{
+    for (size_t at = 0; at < out->size;) {
+        uint64_t size;
+        uint32_t crc;
+        CHECK(out->size - at >= 16);
+        memcpy(&size, out->data + at, 8);
+        memcpy(&crc, out->data + at + 8, 4);
+        CHECK(crc == hb_crc32c_masked(out->data + at, 8));
+        CHECK(size <= out->size - at - 16);
+        memcpy(&crc, out->data + at + 12 + size, 4);
+        CHECK(crc == hb_crc32c_masked(out->data + at + 12, size));
+        at += 16 + size;
+    }
+}
+
+typedef enum form { JSON, EVENTS, LINES } form;
+
+static hb_result redact(hb_redactor *r, form kind, const char *path, hb_sink *to)
+{
+    bool cut;
+    hb_redactor_begin_file(r, "file");
+    if (kind == JSON) return hb_redact_json(r, path, to);
+    return kind == EVENTS ? hb_redact_events(r, path, to, &cut) : hb_redact_lines(r, path, to);
+}
+
+static void check_redacted(form kind, const char *path, const uint8_t *data, size_t size)
+{
+    hb_redactor r;
+    hb_memory_sink out;
+    CHECK(hb_redactor_init(&r));
+    hb_memory_sink_init(&out, SIZE_MAX / 4);
+    /* JSON may be gzipped, and then damaged. */
+    bool fine = redact(&r, kind, path, &out.sink) == HB_OK;
+    CHECK(out.buf.size == 0);
+    hb_redactor_learnt(&r);
+    CHECK((redact(&r, kind, path, &out.sink) == HB_OK) == fine);
+    if (kind == EVENTS) check_records(&out.buf);
+    bool found = r.texts.count > 1;
+    if (kind != EVENTS && fine && !found && !(size >= 2 && data[0] == 0x1f && data[1] == 0x8b)) {
+        CHECK(out.buf.size == size);
+        CHECK(size == 0 || memcmp(out.buf.data, data, size) == 0);
+    }
+    char *text = strndup((const char *)data, size);
+    CHECK(text);
+    if (kind == JSON && strlen(text) == size && hb_json_is_valid(text)) {
+        CHECK(hb_json_is_valid(hb_buf_text(&out.buf)));
+    }
+    free(text);
+    hb_memory_sink_free(&out);
+    hb_redactor_free(&r);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char path[40];
+    int fd = memfd_create("pack", MFD_CLOEXEC);
+    CHECK(fd >= 0);
+    CHECK(write(fd, data, size) == (ssize_t)size);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    check_pack(path);
+    for (form kind = JSON; kind <= LINES; kind++)
+        check_redacted(kind, path, data, size);
+    close(fd);
+    return 0;
+}

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Packs: ZIP files that are written and read, what unpacking refuses, and what is taken out of
+ * texts.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <hipboard/analysis.h>
+#include <hipboard/pack.h>
+
+#include "io/publish.h"
+#include "io/zip_writer.h"
+#include "pack/redact_files.h"
+#include "read/text_window.h"
+#include "test_dir.h"
+
+/* ---- writing and reading ---- */
+
+typedef struct part {
+    const char *name, *text;
+    bool deflate, large;
+} part;
+
+static void write_pack(const char *path, const part *parts, size_t count)
+{
+    hb_publish publish;
+    hb_zip_writer zip;
+    assert_int_equal(hb_publish_open(&publish, path, true), HB_OK);
+    assert_int_equal(hb_zip_open(&zip, &publish.sink), HB_OK);
+    for (size_t i = 0; i < count; i++) {
+        hb_zip_entry entry = {.name = parts[i].name,
+                              .mtime = 1700000000 + (int64_t)i,
+                              .deflate = parts[i].deflate,
+                              .large = parts[i].large};
+        assert_int_equal(hb_zip_begin(&zip, &entry), HB_OK);
+        assert_int_equal(zip.sink.write(&zip.sink, parts[i].text, strlen(parts[i].text)), HB_OK);
+        assert_int_equal(hb_zip_end(&zip), HB_OK);
+    }
+    assert_int_equal(hb_zip_finish(&zip), HB_OK);
+    assert_int_equal(hb_publish_commit(&publish), HB_OK);
+    hb_zip_free(&zip);
+    hb_publish_free(&publish);
+}
+
+static char *in_dir(const char *name)
+{
+    static char paths[4][600];
+    static unsigned next;
+    char *path = paths[next++ % 4];
+    snprintf(path, sizeof paths[0], "%s/%s", dir, name);
+    return path;
+}
+
+static void assert_text(const char *path, const char *expected)
+{
+    hb_text text;
+    assert_int_equal(hb_text_open(&text, path, HB_TEXT_AUTO), HB_OK);
+    while (hb_text_more(&text, 0))
+        continue;
+    assert_int_equal(text.result, HB_OK);
+    assert_int_equal(text.size, strlen(expected));
+    assert_memory_equal(text.data, expected, text.size);
+    hb_text_close(&text);
+}
+
+static void members_are_read_as_files(void **state)
+{
+    (void)state;
+    const part parts[] = {{"run/plain.json", "{\"a\": 1}", false, false},
+                          {"run/deflated.json", "{\"b\": [1, 1, 1, 1, 1, 1, 1, 1]}", true, false},
+                          {"empty", "", true, false},
+                          {"run/large.json", "{\"c\": 3}", true, true}};
+    char *pack = in_dir("p.hbpack"), path[700];
+    write_pack(pack, parts, HB_ARRAY_LEN(parts));
+    for (size_t i = 0; i < HB_ARRAY_LEN(parts); i++) {
+        snprintf(path, sizeof path, "%s/%s", pack, parts[i].name);
+        assert_text(path, parts[i].text);
+    }
+    hb_text text;
+    snprintf(path, sizeof path, "%s/run/none.json", pack);
+    assert_int_equal(hb_text_open(&text, path, HB_TEXT_AUTO), HB_ERROR_NOT_FOUND);
+    assert_non_null(strstr(hb_last_error(), "run/none.json"));
+}
+
+static void more_members_than_sixteen_bits_count(void **state)
+{
+    (void)state;
+    enum { COUNT = 70000 };
+    hb_publish publish;
+    hb_zip_writer zip;
+    hb_zip_index index;
+    char *pack = in_dir("many.hbpack"), name[32];
+    assert_int_equal(hb_publish_open(&publish, pack, true), HB_OK);
+    assert_int_equal(hb_zip_open(&zip, &publish.sink), HB_OK);
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(name, sizeof name, "rank_%05d", i);
+        hb_zip_entry entry = {.name = name, .mtime = 1700000000};
+        assert_int_equal(hb_zip_begin(&zip, &entry), HB_OK);
+        assert_int_equal(zip.sink.write(&zip.sink, name, strlen(name)), HB_OK);
+        assert_int_equal(hb_zip_end(&zip), HB_OK);
+    }
+    assert_int_equal(hb_zip_finish(&zip), HB_OK);
+    assert_int_equal(hb_publish_commit(&publish), HB_OK);
+    hb_zip_free(&zip);
+    hb_publish_free(&publish);
+    assert_int_equal(hb_zip_index_open(&index, pack), HB_OK);
+    assert_int_equal(index.count, COUNT);
+    assert_string_equal(index.members[COUNT - 1].name, "rank_69999");
+    assert_int_equal(index.members[COUNT - 1].mtime, 1700000000);
+    hb_zip_index_close(&index);
+}
+
+/* ---- unpacking ---- */
+
+static void unpacking_gives_the_files_back(void **state)
+{
+    (void)state;
+    const part parts[] = {{"a/b/c.txt", "deep", true, false}, {"top.txt", "top", false, false}};
+    struct stat st;
+    write_pack(in_dir("p.hbpack"), parts, 2);
+    assert_int_equal(hb_unpack(in_dir("p.hbpack"), in_dir("out"), NULL, NULL), HB_OK);
+    assert_text(in_dir("out/a/b/c.txt"), "deep");
+    assert_text(in_dir("out/top.txt"), "top");
+    assert_int_equal(stat(in_dir("out/a/b/c.txt"), &st), 0);
+    assert_int_equal(st.st_mtim.tv_sec, 1700000000);
+    /* What is there stays, unless that is wanted. */
+    assert_int_equal(hb_unpack(in_dir("p.hbpack"), in_dir("out"), NULL, NULL), HB_ERROR_STATE);
+    hb_pack_options options = HB_PACK_OPTIONS_INIT;
+    options.replace = true;
+    assert_int_equal(hb_unpack(in_dir("p.hbpack"), in_dir("out"), &options, NULL), HB_OK);
+}
+
+static void nothing_is_written_outside(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"../escaped", "/escaped", "a/../../escaped", "a//b", "./x"};
+    for (size_t i = 0; i < HB_ARRAY_LEN(names); i++) {
+        write_pack(in_dir("p.hbpack"), &(part){names[i], "x", false, false}, 1);
+        assert_int_equal(hb_unpack(in_dir("p.hbpack"), in_dir("out"), NULL, NULL), HB_ERROR_FORMAT);
+        assert_int_equal(access(in_dir("escaped"), F_OK), -1);
+    }
+    /* A link that stands in the way is not followed. */
+    assert_int_equal(mkdir(in_dir("out"), 0700), 0);
+    assert_int_equal(mkdir(in_dir("elsewhere"), 0700), 0);
+    assert_int_equal(symlink("../elsewhere", in_dir("out/a")), 0);
+    write_pack(in_dir("p.hbpack"), &(part){"a/b", "x", false, false}, 1);
+    assert_int_equal(hb_unpack(in_dir("p.hbpack"), in_dir("out"), NULL, NULL), HB_ERROR_IO);
+    assert_int_equal(access(in_dir("elsewhere/b"), F_OK), -1);
+}
+
+/* Every byte of a pack, changed: an error, or the same files; never a file that is another. */
+static void a_damaged_pack_is_an_error(void **state)
+{
+    (void)state;
+    const part parts[] = {{"a.txt", "the text of the first file", true, false},
+                          {"b.txt", "the text of the second", false, false}};
+    char pack[600];
+    snprintf(pack, sizeof pack, "%s/p.hbpack", dir);
+    write_pack(pack, parts, 2);
+    int fd = open(pack, O_RDWR), wrong = 0;
+    off_t size = lseek(fd, 0, SEEK_END);
+    for (off_t at = 0; at < size; at++) {
+        unsigned char byte, other;
+        assert_int_equal(pread(fd, &byte, 1, at), 1);
+        other = byte ^ 0x41;
+        assert_int_equal(pwrite(fd, &other, 1, at), 1);
+        hb_result result = hb_unpack(pack, in_dir("out"), NULL, NULL);
+        wrong += result != HB_OK;
+        if (result == HB_OK && access(in_dir("out/a.txt"), F_OK) == 0)
+            assert_text(in_dir("out/a.txt"), parts[0].text);
+        if (result == HB_OK && access(in_dir("out/b.txt"), F_OK) == 0)
+            assert_text(in_dir("out/b.txt"), parts[1].text);
+        remove_tree(in_dir("out"));
+        assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+    }
+    assert_true(wrong > size / 3);
+    /* Cut off anywhere. */
+    for (off_t at = size - 1; at >= 0; at -= 7) {
+        assert_int_equal(ftruncate(fd, at), 0);
+        hb_result result = hb_unpack(pack, in_dir("out"), NULL, NULL);
+        if (result != HB_ERROR_FORMAT)
+            print_message("%d of %d: %s\n", (int)at, (int)size, hb_last_error());
+        assert_int_equal(result, HB_ERROR_FORMAT);
+    }
+    close(fd);
+}
+
+/* ---- redaction ---- */
+
+static void redact_with(hb_redactor *r, const char *key, const char *text, const char *expected)
+{
+    hb_buf out;
+    hb_buf_init(&out, SIZE_MAX / 4);
+    hb_str k = {key, (uint32_t)strlen(key)}, t = {text, (uint32_t)strlen(text)};
+    bool changed = hb_redact_text(r, k, t, &out);
+    assert_string_equal(hb_buf_text(&out), expected);
+    assert_int_equal(changed, strcmp(text, expected) != 0);
+    hb_buf_free(&out);
+}
+
+typedef struct redacted_text {
+    const char *key, *text, *expected;
+} redacted_text;
+
+static void assert_redacted(const redacted_text *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        hb_redactor r;
+        hb_buf out;
+        assert_true(hb_redactor_init(&r));
+        hb_buf_init(&out, SIZE_MAX / 4);
+        hb_redactor_begin_file(&r, "file");
+        hb_redactor_learn_file_name(&r,
+                                    "gpu-node17.corp_4711.1795256296196340551.pt.trace.json.gz");
+        hb_redact_text(&r, (hb_str){"", 0}, HB_STR("/home/alice/x.py"), &out);
+        hb_redactor_learnt(&r);
+        redact_with(&r, list[i].key, list[i].text, list[i].expected);
+        hb_buf_free(&out);
+        hb_redactor_free(&r);
+    }
+}
+
+static void what_tells_too_much_is_replaced(void **state)
+{
+    (void)state;
+    static const redacted_text list[] = {
+        /* hosts and users, once they are known */
+        {"", "gpu-node17_4711", "host-1_4711"},
+        {"", "on gpu-node17.corp, rank 3", "on host-1, rank 3"},
+        {"", "alice's run", "user-1's run"},
+        {"host_name", "vm", "host-2"},
+        {"USER", "bob", "user-2"},
+        /* directories, and what stays of a path */
+        {"", "/home/alice/secret-llm/train.py(12): main", "dir-1/train.py(12): main"},
+        {"", "/data/my project/train.py(3): step", "dir-1/train.py(3): step"},
+        {"", "/home/alice/venv/lib/python3.11/site-packages/torch/nn/modules/module.py(1): f",
+         "dir-1/lib/python3.11/site-packages/torch/nn/modules/module.py(1): f"},
+        {"", "python /scratch/alice/run.py --data ~/sets/x.bin",
+         "python dir-1/run.py --data dir-2/x.bin"},
+        {"", "C:\\Users\\carol\\x.py", "dir-1\\x.py"},
+        /* addresses */
+        {"", "tcp://10.1.2.3:29500", "tcp://address-1:29500"},
+        {"", "mac 0a:1b:2c:3d:4e:5f up", "mac address-1 up"},
+        {"", "mail dave@example.org", "mail address-1"},
+        /* secrets by form */
+        {"", "hf_abcdefghijklmnopqrstuvwxyzABCDEFGH", "secret-1"},
+        {"", "key ghp_0123456789abcdefghij0123456789abcdef!", "key secret-1!"},
+        {"", "AKIAIOSFODNN7EXAMPLE", "secret-1"},
+        {"", "https://bob:hunter2@git.corp/x", "https://secret-1@git.corp/x"},
+        {"", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N", "secret-1"},
+        {"", "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----", "secret-1"},
+        /* by name */
+        {"", "--password hunter2 --epochs 3", "--password secret-1 --epochs 3"},
+        {"", "MY_API_KEY=qwertz; ls", "MY_API_KEY=secret-1; ls"},
+        {"", "Authorization: Bearer abcd.efgh", "Authorization: Bearer secret-1"},
+        {"wandb_token", "plainword", "secret-1"},
+        /* by chance */
+        {"", "x aG9K3mQz7TpL4wXv9RbN2sYd y", "x secret-1 y"},
+        {"", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", "secret-1"},
+    };
+    assert_redacted(list, HB_ARRAY_LEN(list));
+}
+
+static void what_tells_nothing_stays(void **state)
+{
+    (void)state;
+    static const redacted_text list[] = {
+        {"", "aten::convolution_backward", "aten::convolution_backward"},
+        {"",
+         "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_"
+         "11FillFunctorIfEESt5arrayIPcLm1EEEEviT0_T1_",
+         "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_"
+         "11FillFunctorIfEESt5arrayIPcLm1EEEEviT0_T1_"},
+        {"", "Cijk_Ailk_Bljk_HHS_BH_MT128x128x16_MI32x32x8x1_SE_1LDSB0_APM1_AF0EM8",
+         "Cijk_Ailk_Bljk_HHS_BH_MT128x128x16_MI32x32x8x1_SE_1LDSB0_APM1_AF0EM8"},
+        {"",
+         "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>",
+         "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>"},
+        {"", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+         "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"},
+        {"", "ProfilerStep#12", "ProfilerStep#12"},
+        {"", "/usr/lib/python3/x.py(1): f", "/usr/lib/python3/x.py(1): f"},
+        {"", "/opt/rocm/lib/libamdhip64.so", "/opt/rocm/lib/libamdhip64.so"},
+        {"", "train.py(12): main", "train.py(12): main"},
+        {"", "a/b/c", "a/b/c"},
+        {"", "--max-tokens 4096 tokens=512", "--max-tokens 4096 tokens=512"},
+        {"", "127.0.0.1:80, 0.0.0.0", "127.0.0.1:80, 0.0.0.0"},
+        {"", "/gpu:0 10/s", "/gpu:0 10/s"},
+        {"", "alicent malice", "alicent malice"},
+        {"trace_id", "C0D0A465BD944606992266DB2905C108", "C0D0A465BD944606992266DB2905C108"},
+        {"git_commit", "2c63be6a9f86d081884c7d659a2feaa0c55ad015",
+         "2c63be6a9f86d081884c7d659a2feaa0c55ad015"},
+        {"host_name", "localhost", "localhost"},
+    };
+    assert_redacted(list, HB_ARRAY_LEN(list));
+}
+
+/* The same wherever it stands; hosts in the order of their names. */
+static void one_thing_has_one_replacement(void **state)
+{
+    (void)state;
+    hb_redactor r;
+    assert_true(hb_redactor_init(&r));
+    static const char *const hosts[] = {"zeta", "alpha", "mid", "alpha.corp.example"};
+    for (size_t i = 0; i < HB_ARRAY_LEN(hosts); i++) {
+        char name[100];
+        snprintf(name, sizeof name, "%s_1.2.pt.trace.json", hosts[i]);
+        hb_redactor_begin_file(&r, name);
+        hb_redactor_learn_file_name(&r, name);
+    }
+    hb_redactor_learnt(&r);
+    hb_redactor_begin_file(&r, "x");
+    redact_with(&r, "", "alpha mid zeta alpha alpha.corp.example",
+                "host-1 host-2 host-3 host-1 host-1");
+    redact_with(&r, "", "/a/b/x.py /c/d/x.py /a/b/y.py", "dir-1/x.py dir-2/x.py dir-1/y.py");
+    hb_redactor_free(&r);
+}
+
+static void redact_json(const char *json, const char *expected)
+{
+    hb_redactor r;
+    hb_memory_sink out;
+    char *path = in_dir("x.json");
+    FILE *file = fopen(path, "w");
+    fputs(json, file);
+    fclose(file);
+    assert_true(hb_redactor_init(&r));
+    hb_memory_sink_init(&out, SIZE_MAX / 4);
+    hb_redactor_begin_file(&r, "x.json");
+    assert_int_equal(hb_redact_json(&r, path, &out.sink), HB_OK);
+    assert_int_equal(out.buf.size, 0);
+    hb_redactor_learnt(&r);
+    hb_redactor_begin_file(&r, "x.json");
+    assert_int_equal(hb_redact_json(&r, path, &out.sink), HB_OK);
+    assert_string_equal(hb_buf_text(&out.buf), expected);
+    hb_memory_sink_free(&out);
+    hb_redactor_free(&r);
+}
+
+static void json_keeps_all_else(void **state)
+{
+    (void)state;
+    redact_json("{ \"a\" :\t[1.50, \"x\\u00e9\\/\"],\n\"host_name\": \"node9\"}\n",
+                "{ \"a\" :\t[1.50, \"x\\u00e9\\/\"],\n\"host_name\": \"host-1\"}\n");
+    /* learnt behind where it stands first */
+    redact_json("[\"on node9\", {\"host_name\": \"node9\"}]",
+                "[\"on host-1\", {\"host_name\": \"host-1\"}]");
+    redact_json(
+        "{\"env\": {\"PATH\": \"/bin\", \"RANK\": \"3\", \"in\": {\"x\": \"y\"}}, \"x\": \"y\"}",
+        "{\"env\": {\"PATH\": \"environment-1\", \"RANK\": \"3\", \"in\": {\"x\": "
+        "\"environment-2\"}}, "
+        "\"x\": \"y\"}");
+    /* escapes in what is replaced; a key is looked at, too */
+    redact_json("{\"/home/a\\\"b/x\": \"\\/home\\/alice\\/q.py\"}",
+                "{\"dir-1/a\\\"b/x\": \"dir-2/q.py\"}");
+    /* no JSON at all */
+    redact_json("{\"a\": \"/x/y/z\", \"open", "{\"a\": \"dir-1/z\", \"open");
+    redact_json("}}]] \"\\", "}}]] \"\\");
+    redact_json("", "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_DIR(members_are_read_as_files),
+        IN_DIR(more_members_than_sixteen_bits_count),
+        IN_DIR(unpacking_gives_the_files_back),
+        IN_DIR(nothing_is_written_outside),
+        IN_DIR(a_damaged_pack_is_an_error),
+        cmocka_unit_test(what_tells_too_much_is_replaced),
+        cmocka_unit_test(what_tells_nothing_stays),
+        cmocka_unit_test(one_thing_has_one_replacement),
+        IN_DIR(json_keeps_all_else),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which part of a trace, as convert and pack ask for it.
+ */
+#ifndef HB_TOOLS_SELECTION_H
+#define HB_TOOLS_SELECTION_H
+
+#include <stdint.h>
+
+#include "options.h"
+
+typedef struct selection {
+    int64_t first_step, last_step; /* INT64_MIN and INT64_MAX: all */
+    double start_us, end_us;       /* 0: no limit */
+    uint64_t max_size;             /* 0: no limit */
+} selection;
+
+#define SELECT_ALL                                      \
+    {                                                   \
+        .first_step = INT64_MIN, .last_step = INT64_MAX \
+    }
+
+const char *take_steps(void *selection, const char *text);
+const char *take_time(void *selection, const char *text);
+
+/** The options for `selection`, a field of the command's request. */
+#define SELECTION_OPTIONS                                                                      \
+    {0, "steps", "A:B", "only steps A to B, both included; either may be left out",            \
+     INTO_BY(take_steps, selection)},                                                          \
+        {0, "time", "A:B",                                                                     \
+         "only what began from A to B seconds after the first event; either may be left out",  \
+         INTO_BY(take_time, selection)},                                                       \
+    {                                                                                          \
+        0, "max-size", "SIZE",                                                                 \
+            "cut into files of at most SIZE bytes before compression (K, M, G: times 1024), "  \
+            "where a "                                                                         \
+            "step begins or, without steps, where nothing runs; a single step that is larger " \
+            "stays "                                                                           \
+            "whole",                                                                           \
+            INTO_BY(take_size, selection.max_size)                                             \
+    }
+
+/** Copies it into options that have such fields. */
+#define SELECT(options, selection)                                                                 \
+    ((options)->first_step = (selection).first_step, (options)->last_step = (selection).last_step, \
+     (options)->start_us = (selection).start_us, (options)->end_us = (selection).end_us,           \
+     (options)->max_size = (selection).max_size)
+
+#endif
