@@ -303,7 +303,7 @@ static void one_thing_has_one_replacement(void **state)
     (void)state;
     hb_redactor r;
     assert_true(hb_redactor_init(&r));
-    static const char *const hosts[] = {"zeta", "alpha", "mid", "alpha.corp.example"};
+    static const char *const hosts[] = {"zeta", "alpha_003", "mid", "alpha.corp.example"};
     for (size_t i = 0; i < HB_ARRAY_LEN(hosts); i++) {
         char name[100];
         snprintf(name, sizeof name, "%s_1.2.pt.trace.json", hosts[i]);

@@ -142,19 +142,28 @@ void hb_redactor_learn(hb_redactor *r, hb_redaction_kind kind, hb_str name)
         hb_redactor_learn(r, kind, (hb_str){name.s, (uint32_t)(dot - name.s)});
 }
 
-/* "host_1234.1795256296196340551.pt.trace.json.gz": the host of the worker. */
+/* How many of the first `size` letters' last ones are digits. */
+static uint32_t trailing_digits(hb_str name, uint32_t size)
+{
+    uint32_t n = 0;
+    while (n < size && isdigit((unsigned char)name.s[size - n - 1]))
+        n++;
+    return n;
+}
+
+/* "host_1234.1795256296196340551.pt.trace.json.gz", "host_003_1234...": the host of the worker. */
 static hb_str host_of_worker(hb_str name)
 {
     const char *suffix = ".pt.trace.json";
     const char *end = memmem(name.s, name.len, suffix, strlen(suffix));
-    uint32_t n = end ? (uint32_t)(end - name.s) : 0, stop = n;
-    while (stop && isdigit((unsigned char)name.s[stop - 1]))
-        stop--;
-    if (stop && stop < n && name.s[stop - 1] == '.') n = stop - 1; /* the time */
-    for (stop = n; stop && isdigit((unsigned char)name.s[stop - 1]);)
-        stop--;
-    bool has_pid = stop && stop < n && name.s[stop - 1] == '_';
-    return (hb_str){name.s, has_pid ? stop - 1 : 0};
+    uint32_t n = end ? (uint32_t)(end - name.s) : 0, whole, digits;
+    digits = trailing_digits(name, n);
+    if (digits && digits < n && name.s[n - digits - 1] == '.') n -= digits + 1; /* the time */
+    for (whole = n; (digits = trailing_digits(name, n)) && digits < n;) {
+        if (name.s[n - digits - 1] != '_') break;
+        n -= digits + 1;
+    }
+    return (hb_str){name.s, n < whole ? n : 0};
 }
 
 /* "events.out.tfevents.1795256296.host.4711.0": the host, which may have dots. */
