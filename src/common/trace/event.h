@@ -22,7 +22,9 @@ enum hb_trace_event_flags {
     HB_TEV_OUT_OF_MEMORY = 1u << 2, /* MEMORY: the allocation failed */
     HB_TEV_COMMUNICATION = 1u << 3, /* OP: between ranks; its values have keys that readers know */
     HB_TEV_ANNOTATED =
-        1u << 4, /* COMMUNICATION: an annotation of the same times stands around it */
+        1u << 4,              /* COMMUNICATION: an annotation of the same times stands around it */
+    HB_TEV_MINOR = 1u << 5,   /* RUNTIME: the compiler's or the runtime's own, no operator */
+    HB_TEV_NO_CALL = 1u << 6, /* device work whose call is not in the trace */
 };
 
 /** An operator's inputs and pairing. */
@@ -107,6 +109,8 @@ typedef struct hb_trace_event {
     int32_t device;           /* HIP ordinal; -1 on the host */
     uint64_t external_id;     /* 0: none */
     uint64_t correlation;     /* joins a runtime call with its device work; 0: none */
+    const hb_arg *args;       /* device work: what is known beyond the fields below */
+    uint32_t num_args;
     union {
         hb_op_args op;           /* OP, USER_ANNOTATION */
         hb_module_args module;   /* MODULE */

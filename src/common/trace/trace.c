@@ -45,14 +45,14 @@ void hb_column_free(hb_column *c)
 
 /* ---- what is stored once ---- */
 
-static bool distinct_init(hb_distinct *d, uint32_t item_size)
+bool hb_distinct_init(hb_distinct *d, uint32_t item_size)
 {
     *d = (hb_distinct){.items.item_size = item_size, .num_slots = FIRST_SLOTS};
     d->slots = calloc(d->num_slots, sizeof *d->slots);
     return d->slots && hb_column_push(&d->items);
 }
 
-static void distinct_free(hb_distinct *d)
+void hb_distinct_free(hb_distinct *d)
 {
     hb_column_free(&d->items);
     free(d->slots);
@@ -81,8 +81,7 @@ static bool grow_slots(hb_distinct *d)
     return true;
 }
 
-/* Its index; UINT32_MAX without memory. */
-static uint32_t distinct_add(hb_distinct *d, const void *item)
+uint32_t hb_distinct_add(hb_distinct *d, const void *item)
 {
     uint32_t i = slot_of(d, item);
     if (d->slots[i]) return d->slots[i];
@@ -98,13 +97,13 @@ static uint32_t distinct_add(hb_distinct *d, const void *item)
 
 uint32_t hb_trace_key(hb_trace *t, hb_key key)
 {
-    return key == HB_KEY_NONE ? 0 : distinct_add(&t->keys, &key);
+    return key == HB_KEY_NONE ? 0 : hb_distinct_add(&t->keys, &key);
 }
 
 uint32_t hb_trace_track(hb_trace *t, uint32_t pid, uint32_t tid)
 {
     hb_track track = {pid, tid};
-    return pid || tid ? distinct_add(&t->tracks, &track) : 0;
+    return pid || tid ? hb_distinct_add(&t->tracks, &track) : 0;
 }
 
 /* The one place where a device that a file names becomes an index. Negative ones count from the
@@ -122,7 +121,7 @@ uint32_t hb_trace_launch(hb_trace *t, const hb_launch *launch)
 {
     hb_launch made = *launch;
     made.gpu = gpu_of(launch);
-    return distinct_add(&t->launches, &made);
+    return hb_distinct_add(&t->launches, &made);
 }
 
 bool hb_trace_set_odd_times(hb_trace *t, hb_row *row, double ts, double dur)
@@ -152,9 +151,9 @@ bool hb_trace_init(hb_trace *t)
         .memory.item_size = sizeof(hb_memory_row),
         .odd_times.item_size = sizeof(hb_odd_times),
     };
-    return hb_texts_init(&t->strings) && distinct_init(&t->keys, sizeof(hb_key)) &&
-           distinct_init(&t->tracks, sizeof(hb_track)) &&
-           distinct_init(&t->launches, sizeof(hb_launch));
+    return hb_texts_init(&t->strings) && hb_distinct_init(&t->keys, sizeof(hb_key)) &&
+           hb_distinct_init(&t->tracks, sizeof(hb_track)) &&
+           hb_distinct_init(&t->launches, sizeof(hb_launch));
 }
 
 void hb_trace_clear_events(hb_trace *t)
@@ -171,9 +170,9 @@ void hb_trace_clear_events(hb_trace *t)
 void hb_trace_free(hb_trace *t)
 {
     hb_trace_clear_events(t);
-    distinct_free(&t->keys);
-    distinct_free(&t->tracks);
-    distinct_free(&t->launches);
+    hb_distinct_free(&t->keys);
+    hb_distinct_free(&t->tracks);
+    hb_distinct_free(&t->launches);
     hb_texts_free(&t->strings);
     free(t->members);
     *t = (hb_trace){0};

@@ -212,6 +212,11 @@ bool hb_trace_append(hb_trace *trace, const hb_trace *from);
 /** Room for one more; zeroed; NULL without memory. */
 void *hb_column_push(hb_column *column);
 void hb_column_free(hb_column *column);
+/** False without memory; to be freed also then. */
+bool hb_distinct_init(hb_distinct *distinct, uint32_t item_size);
+void hb_distinct_free(hb_distinct *distinct);
+/** The item's index, from 1. UINT32_MAX without memory. */
+uint32_t hb_distinct_add(hb_distinct *distinct, const void *item);
 /** The index in trace->keys, tracks and launches. UINT32_MAX without memory. */
 uint32_t hb_trace_key(hb_trace *trace, hb_key key);
 uint32_t hb_trace_track(hb_trace *trace, uint32_t pid, uint32_t tid);

@@ -1,29 +1,64 @@
 /* SPDX-License-Identifier: MIT
  *
- * A scope's own values among its event's args, flat, as torch writes record_function's.
+ * Values that have no field among an event's args, flat, as torch writes record_function's.
  */
 #include "write/json_parts.h"
 
-/* What readers look for in the args of scopes, and what stands there already. */
-static const char *const taken[] = {
-    "Call stack",         "Collective name", "Concrete Inputs", "Ev Idx",        "External id",
-    "external id",        "finished",        "flops",           "Fwd thread id", "Input Dims",
-    "Input dims",         "Input Strides",   "Input type",      "Input types",   "Python id",
-    "Record function id", "Sequence number", "correlation",
+/* What readers look for in the args, and what stands there already: of scopes, of device work. */
+static const char *const of_scopes[] = {
+    "Call stack",
+    "Collective name",
+    "Concrete Inputs",
+    "Ev Idx",
+    "External id",
+    "external id",
+    "finished",
+    "flops",
+    "Fwd thread id",
+    "Input Dims",
+    "Input dims",
+    "Input Strides",
+    "Input type",
+    "Input types",
+    "Python id",
+    "Record function id",
+    "Sequence number",
+    "correlation",
+    NULL,
+};
+static const char *const of_work[] = {
+    "External id",
+    "external id",
+    "block",
+    "bytes",
+    "correlation",
+    "device",
+    "grid",
+    "kind",
+    "warps per SM",
+    "stream",
+    "blocks per SM",
+    "memory bandwidth (GB/s)",
+    "registers per thread",
+    "shared memory",
+    "fromDevice",
+    "toDevice",
+    NULL,
 };
 
-static bool is_taken(const char *key)
+static bool is_taken(const char *const *taken, const char *key)
 {
-    for (size_t i = 0; i < HB_ARRAY_LEN(taken); i++)
-        if (strcmp(key, taken[i]) == 0) return true;
-    return false;
+    while (*taken && strcmp(*taken, key) != 0)
+        taken++;
+    return *taken != NULL;
 }
 
-static void write_key(hb_out *out, const char *key, bool is_own)
+/* `taken`: NULL where keys are what readers look for, on purpose. */
+static void write_key(hb_out *out, const char *const *taken, const char *key)
 {
     char longer[32];
     size_t size = strlen(key);
-    if (!is_own && is_taken(key)) {
+    if (taken && is_taken(taken, key)) {
         memcpy(longer, key, size);
         longer[size++] = '_';
         key = longer;
@@ -53,8 +88,17 @@ void hb_write_args(hb_out *out, const hb_trace_event *event)
 {
     const hb_op_args *op = &event->op;
     for (uint32_t i = 0; i < op->num_args; i++) {
-        write_key(out, op->args[i].key, event->flags & HB_TEV_COMMUNICATION);
+        write_key(out, event->flags & HB_TEV_COMMUNICATION ? NULL : of_scopes, op->args[i].key);
         write_value(out, &op->args[i]);
         HB_OUT(out, ", ");
+    }
+}
+
+void hb_write_more_args(hb_out *out, const hb_arg *args, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        HB_OUT(out, ", ");
+        write_key(out, of_work, args[i].key);
+        write_value(out, &args[i]);
     }
 }

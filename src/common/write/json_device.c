@@ -25,7 +25,8 @@ static char *put_external_id(const hb_writer *w, char *p, uint64_t id)
 
 bool hb_call_is_operator(const hb_writer *w, const hb_trace_event *event)
 {
-    return w->calls_are_operators && event->correlation;
+    const unsigned without = HB_TEV_MINOR | HB_TEV_NO_CALL;
+    return w->calls_are_operators && event->correlation && !(event->flags & without);
 }
 
 uint64_t hb_written_external_id(const hb_writer *w, const hb_trace_event *event)
@@ -172,10 +173,21 @@ static char *begin_device_work(hb_writer *w, const hb_trace_event *event, hb_cat
     return HB_PUT(p, ", \"kind\": \"");
 }
 
+bool hb_work_has_call(const hb_trace_event *work)
+{
+    return work->correlation && !(work->flags & HB_TEV_NO_CALL);
+}
+
 static void end_device_work(hb_writer *w, const hb_trace_event *event, char *p)
 {
+    if (event->num_args) {
+        hb_out_done(&w->out, p);
+        hb_write_more_args(&w->out, event->args, event->num_args);
+        p = hb_out_room(&w->out, HB_OUT_ROOM);
+    }
     hb_out_done(&w->out, hb_put_args_end(p));
-    if (event->correlation) hb_write_flow(w, false, event->correlation, AC2G, event, event->device);
+    if (hb_work_has_call(event))
+        hb_write_flow(w, false, event->correlation, AC2G, event, event->device);
 }
 
 static char *put_resources(char *p, const hb_kernel_args *kernel)

@@ -82,8 +82,9 @@ void hb_write_user_flow(hb_writer *w, const hb_trace_event *event);
 char *hb_put_flow_id(char *p, uint64_t id);
 /** Its phase as Chrome's format has it. */
 char hb_flow_letter(hb_flow_phase phase);
-/* json_args.c: a scope's own values, each with ", " behind it. */
+/* json_args.c: a scope's own values, each with ", " behind it; others, each with it before. */
 void hb_write_args(hb_out *out, const hb_trace_event *event);
+void hb_write_more_args(hb_out *out, const hb_arg *args, uint32_t count);
 /* An operator's inputs, each a JSON list. */
 void hb_write_concrete_inputs(hb_out *out, const hb_op_args *op);
 void hb_write_input_types(hb_out *out, const hb_op_args *op);
@@ -98,6 +99,8 @@ void hb_write_device_annotation(hb_writer *w, const hb_trace_event *event);
 /** A call that is written as an operator, too, and the id that calls and work get. */
 bool hb_call_is_operator(const hb_writer *w, const hb_trace_event *event);
 uint64_t hb_written_external_id(const hb_writer *w, const hb_trace_event *event);
+/** Whether the work's call is in the trace: it ends an ac2g flow. */
+bool hb_work_has_call(const hb_trace_event *work);
 /** As it is written: one nanosecond earlier and two longer, so that viewers draw it around its
  * first kernel. False: not at all. */
 bool hb_widen_annotation(const hb_writer *w, const hb_trace_event *event, hb_trace_event *wider);

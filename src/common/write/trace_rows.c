@@ -334,7 +334,7 @@ static void add_work(maker *m, const hb_trace_event *e, hb_category category)
         add_launch(m, e, side);
     else if (e->copy.bytes)
         hb_builder_bytes(&m->builder, side, (double)e->copy.bytes);
-    if (e->correlation) add_arrow(m, e, false, e->correlation, HB_CATEGORY_AC2G, device);
+    if (hb_work_has_call(e)) add_arrow(m, e, false, e->correlation, HB_CATEGORY_AC2G, device);
 }
 
 static void add_device_annotation(maker *m, const hb_trace_event *e)
