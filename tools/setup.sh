@@ -24,6 +24,7 @@ build_packages=(
     protobuf-c-compiler
     libcjson-dev            # the JSON of users' metadata
     libdw-dev               # names and lines of call stacks
+    libsqlite3-dev          # databases of ROCm's tools
     libunwind8              # call stacks
     libcmocka-dev           # unit tests
     elfutils                # ... and where one hangs

@@ -39,6 +39,9 @@ typedef struct hb_open_options {
      * plugin's, which ignores the runtime calls, data loading and optimizers of PyTorch since 2022,
      * gives operators no device time then, and loses files for a single odd event. */
     bool unify;
+    /** Of hb_trace_file_open(), for files of other tools (hipboard/import.h) with several
+     * processes: which of them, from 0. */
+    size_t process;
 } hb_open_options;
 
 #define HB_OPEN_OPTIONS_INIT HB_SIZED_(hb_open_options)
@@ -133,7 +136,8 @@ HB_API hb_result hb_check(const char *path, const hb_open_options *options,
 
 typedef struct hb_trace_file hb_trace_file;
 
-/** Reads a trace, plain or gzipped whatever its name, "-" from standard input. Tolerant: unescaped
+/** Reads a trace, plain or gzipped whatever its name, "-" from standard input; also what
+ * hb_import_open() reads, as hb_import_write() would write it. Tolerant: unescaped
  * quotes, control characters, invalid UTF-8 and a missing end are lived with and noted; of a text
  * that is damaged in the middle all whole events are kept. Large plain files are read by up to four
  * threads. */

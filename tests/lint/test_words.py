@@ -39,6 +39,10 @@ OTHER_MEANINGS = {
         "user_annotation": "the same"},
     "src/common/ops/op_options.c": {"operator": "a kind of tables' lines", "optimizer": "the same"},
     "src/common/ops/op_inputs.c": {"hipblaslt": "who describes layouts"},
+    "src/analysis/import/import_set.c": {"rccl": "what can be left out, by its name"},
+    "src/analysis/import/import_source.c": {"memcpy": "how a copy without direction is shown"},
+    "src/analysis/import/rocpd_events.c": {"memset": "a part of rocprofiler's names of copies"},
+    "src/analysis/import/rows_shared.c": {"rccl": "a part of rocprofiler's categories"},
     "src/common/write/json_names.c": {"kernel": "a name that Kineto writes with a capital letter"},
 }
 

@@ -1,22 +1,43 @@
 /* SPDX-License-Identifier: MIT */
 #include "command.h"
 
+#include <hipboard/import.h>
 #include <stdio.h>
 
 #include "options.h"
 #include "progress.h"
 
+/* A file of another tool is one process of one run, whatever the names in the question. */
+static hb_result query_file(const char *path, const char *question, const hb_open_options *options,
+                            char **json, size_t *size)
+{
+    hb_trace_file *file = NULL;
+    hb_result result = hb_trace_file_open(path, options, &file);
+    if (result == HB_OK) result = hb_trace_file_query(file, question, json, size);
+    hb_trace_file_close(file);
+    return result;
+}
+
+static hb_result query_logdir(const char *path, const char *question,
+                              const hb_open_options *options, char **json, size_t *size)
+{
+    hb_logdir *logdir = NULL;
+    hb_result result = hb_logdir_open(path, options, &logdir);
+    if (result == HB_OK) result = hb_logdir_query(logdir, question, json, size);
+    hb_logdir_close(logdir);
+    return result;
+}
+
 static int run(arguments *args)
 {
     if (!parse_options(&cmd_query, args, NULL)) return args->status;
-    hb_logdir *logdir = NULL;
     char *json = NULL;
     size_t size = 0;
     int status = EXIT_FAILED;
     hb_open_options options = progress_options();
     if (!path_exists("query", args->words[0])) return EXIT_FAILED;
-    hb_result result = hb_logdir_open(args->words[0], &options, &logdir);
-    if (result == HB_OK) result = hb_logdir_query(logdir, args->words[1], &json, &size);
+    hb_result result = (hb_import_knows(args->words[0]) ? query_file : query_logdir)(
+        args->words[0], args->words[1], &options, &json, &size);
     progress_clear();
     if (result == HB_OK) {
         fwrite(json, 1, size, stdout);
@@ -26,7 +47,6 @@ static int run(arguments *args)
         fprintf(stderr, "hipboard query: %s\n", hb_last_error());
     }
     hb_free(json);
-    hb_logdir_close(logdir);
     return status;
 }
 
@@ -37,7 +57,8 @@ const command cmd_query = {
     .summary = "print what the TensorBoard plugin answers",
     .synopsis = "LOGDIR 'ROUTE?name=value&...'",
     .about = "Prints the JSON that TensorBoard's PyTorch Profiler plugin answers for the same URL, "
-             "without TensorBoard. Values are URL-encoded. Routes:\n"
+             "without TensorBoard; of a file of another tool (`hipboard import`), too, without "
+             "run, worker and span. Values are URL-encoded. Routes:\n"
              "\n"
              "  runs                          views?run=R\n"
              "  workers?run=R&view=V          spans?run=R&worker=W\n"

@@ -110,6 +110,7 @@ static int print(const char *path, const request *r)
     hb_trace_file *file = open_trace("table", path, &options);
     hb_key_averages *averages = NULL;
     if (!file) return EXIT_FAILED;
+    tell_processes("table", path);
     tell_sampling("table", path, file);
     hb_result result = hb_key_averages_create(file, &r->group, &averages);
     progress_clear();

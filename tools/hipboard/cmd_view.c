@@ -140,7 +140,7 @@ static bool has_events(const hb_trace_file *file)
 
 static hb_trace_file *open_source(request *r, const input *from)
 {
-    hb_trace_file *file = open_trace("view", from->file.path, &r->open);
+    hb_trace_file *file = open_input("view", from, &r->open);
     if (file && has_events(file)) return file;
     if (file) fprintf(stderr, "hipboard view: %s: no events\n", from->file.path);
     hb_trace_file_close(file);

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 const command *const all_commands[] = {
-    &cmd_record, &cmd_trigger, &cmd_info,   &cmd_table,   &cmd_stacks,  &cmd_memory,
-    &cmd_steps,  &cmd_view,    &cmd_report, &cmd_check,   &cmd_compare, &cmd_convert,
-    &cmd_pack,   &cmd_unpack,  &cmd_query,  &cmd_recover, NULL};
+    &cmd_record, &cmd_trigger, &cmd_info,   &cmd_table, &cmd_stacks,  &cmd_memory,
+    &cmd_steps,  &cmd_view,    &cmd_report, &cmd_check, &cmd_compare, &cmd_convert,
+    &cmd_import, &cmd_pack,    &cmd_unpack, &cmd_query, &cmd_recover, NULL};
 
 const char program_summary[] =
     "torch.profiler for native programs: record, look at and mend traces";

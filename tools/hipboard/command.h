@@ -42,7 +42,8 @@ typedef struct command {
     int (*run)(arguments *args);       /* the exit status */
 } command;
 
-extern const command cmd_check, cmd_compare, cmd_convert, cmd_info, cmd_memory, cmd_pack, cmd_query;
+extern const command cmd_check, cmd_compare, cmd_convert, cmd_import, cmd_info, cmd_memory,
+    cmd_pack, cmd_query;
 extern const command cmd_record, cmd_recover, cmd_report, cmd_stacks, cmd_steps, cmd_table;
 extern const command cmd_trigger, cmd_unpack, cmd_view;
 

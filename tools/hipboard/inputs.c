@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "inputs.h"
 
+#include <hipboard/import.h>
+
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "progress.h"
@@ -46,13 +49,40 @@ static bool is_directory(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+static void add_file(inputs *in, const char *path, char *stem, size_t process)
+{
+    input *alone = push(in);
+    alone->stem = stem;
+    alone->process = process;
+    alone->file = (hb_logdir_file){"", stem, "", path};
+}
+
+/* Each process of a file of another tool is a trace. */
+static hb_result add_processes(inputs *in, const char *path)
+{
+    hb_import *import;
+    hb_result result = hb_import_open(&path, 1, NULL, &import);
+    if (result != HB_OK) return result;
+    for (size_t i = 0; i < hb_import_count(import); i++)
+        add_file(in, path, must(strdup(hb_import_get(import, i)->worker)), i);
+    hb_import_close(import);
+    return HB_OK;
+}
+
 static hb_result add_path(inputs *in, const char *path, const hb_open_options *options)
 {
     if (hb_is_logdir(path)) return add_logdir(in, path, options);
-    input *alone = push(in);
-    alone->stem = trace_stem(path);
-    alone->file = (hb_logdir_file){"", alone->stem, "", path};
+    if (hb_import_knows(path)) return add_processes(in, path);
+    add_file(in, path, trace_stem(path), 0);
     return HB_OK;
+}
+
+/* What hb_last_error() says of a file begins with its path. */
+static void tell_error(const char *name, const char *path)
+{
+    const char *reason = hb_last_error();
+    bool named = strncmp(reason, path, strlen(path)) == 0;
+    fprintf(stderr, "hipboard %s: %s%s%s\n", name, named ? "" : path, named ? "" : ": ", reason);
 }
 
 int inputs_find(inputs *in, const char *name, const arguments *paths,
@@ -63,8 +93,10 @@ int inputs_find(inputs *in, const char *name, const arguments *paths,
         hb_result result = add_path(in, paths->words[i], options);
         if (is_directory(paths->words[i])) tell_spools(name, paths->words[i]);
         if (result == HB_OK) continue;
-        fprintf(stderr, "hipboard %s: %s: %s\n", name, paths->words[i],
-                result == HB_ERROR_NOT_FOUND ? no_traces : hb_last_error());
+        if (result == HB_ERROR_NOT_FOUND)
+            fprintf(stderr, "hipboard %s: %s: %s\n", name, paths->words[i], no_traces);
+        else
+            tell_error(name, paths->words[i]);
         status = EXIT_FAILED;
     }
     return status;
@@ -105,6 +137,25 @@ hb_trace_file *open_trace(const char *name, const char *path, const hb_open_opti
     return file;
 }
 
+void tell_processes(const char *name, const char *path)
+{
+    hb_import *import;
+    if (!hb_import_knows(path) || hb_import_open(&path, 1, NULL, &import) != HB_OK) return;
+    if (hb_import_count(import) > 1)
+        fprintf(stderr,
+                "hipboard %s: %s: the first of %zu processes; `hipboard import` makes a file of "
+                "each\n",
+                name, path, hb_import_count(import));
+    hb_import_close(import);
+}
+
+hb_trace_file *open_input(const char *name, const input *from, const hb_open_options *options)
+{
+    hb_open_options o = *options;
+    o.process = from->process;
+    return open_trace(name, from->file.path, &o);
+}
+
 uint64_t kernel_sampling(const hb_trace_file *file)
 {
     const char *each = hb_trace_file_metadata(file, "hipboard_kernel_sampling");
@@ -142,7 +193,7 @@ int tell_result(const char *name, const char *path, hb_result result)
 static int read_one(const input *from, const char *name, const hb_open_options *options,
                     input_fn fn, void *context)
 {
-    hb_trace_file *file = open_trace(name, from->file.path, options);
+    hb_trace_file *file = open_input(name, from, options);
     if (!file) return EXIT_FAILED;
     tell_sampling(name, from->file.path, file);
     int status = tell_result(name, from->file.path, fn(context, file, from));

@@ -12,8 +12,9 @@
 typedef struct input {
     hb_logdir_file file; /* of a file by itself: `run` and `span` are "" */
     bool in_logdir;
-    bool shown; /* for whoever goes through them */
-    char *stem; /* of a file by itself: its worker */
+    bool shown;     /* for whoever goes through them */
+    char *stem;     /* of a file by itself, or of a process in one: its worker */
+    size_t process; /* of a file of another tool */
 } input;
 
 typedef struct inputs {
@@ -32,6 +33,12 @@ void inputs_free(inputs *in);
 /** Opens a trace. What is wrong with its text, and was lived with, is said under the name of the
  * command, and so is why there is none: NULL. */
 hb_trace_file *open_trace(const char *name, const char *path, const hb_open_options *options);
+/** The same of an input, which may be one of several processes in a file. */
+hb_trace_file *open_input(const char *name, const input *from, const hb_open_options *options);
+
+/** Says so under the command's name when a file has more processes than the first, which alone is
+ * shown. */
+void tell_processes(const char *name, const char *path);
 
 /** N: the trace has the kernels of one in N launches; 1: all. */
 uint64_t kernel_sampling(const hb_trace_file *file);

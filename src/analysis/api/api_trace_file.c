@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "api/api_trace_file.h"
+#include "import/import_read.h"
 #include "logdir/open_options.h"
 #include "normalize/keep_steps.h"
 #include "normalize/normalize.h"
@@ -40,7 +41,7 @@ hb_result hb_trace_file_open(const char *path, const hb_open_options *options, h
                             .progress = o.progress ? hb_file_progress_report : NULL,
                             .context = &context};
     locale_t before = hb_enter_c_locale();
-    hb_result result = hb_read_trace(path, &read, &made->trace, &made->report);
+    hb_result result = hb_import_read(path, o.process, &read, &made->trace, &made->report);
     hb_leave_c_locale(before);
     if (result == HB_OK && o.unify) result = hb_unify(&made->trace);
     if (result != HB_OK)

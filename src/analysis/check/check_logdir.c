@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <errno.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/c_locale.h"
 #include "check/check.h"
+#include "import/import_set.h"
 #include "logdir/open_options.h"
 #include "logdir/views.h"
 
@@ -145,6 +147,43 @@ static hb_result check_logdir(teller *t, const char *path, const hb_open_options
     return result;
 }
 
+/* A file of another tool is looked at as it would be written, under its own name. */
+typedef struct renamer {
+    teller *to;
+    const char *path;
+} renamer;
+
+static bool rename_and_pass_on(void *context, const hb_violation *finding)
+{
+    const renamer *r = context;
+    hb_violation f = *finding;
+    f.path = r->path;
+    return pass_on(r->to, &f);
+}
+
+static hb_result check_process(teller *t, hb_import *import, size_t index,
+                               const hb_open_options *options)
+{
+    char path[HB_IMPORT_FILE_PATH];
+    int fd;
+    renamer r = {t, hb_import_get(import, index)->path};
+    HB_TRY(hb_import_to_memory_file(import, index, &fd, path));
+    hb_result result = hb_check_trace(path, options, rename_and_pass_on, &r);
+    close(fd);
+    return result;
+}
+
+static hb_result check_import(teller *t, const char *path, const hb_open_options *options)
+{
+    hb_import *import;
+    hb_result result = HB_OK;
+    HB_TRY(hb_import_open(&path, 1, NULL, &import));
+    for (size_t i = 0; result == HB_OK && i < hb_import_count(import) && !t->stopped; i++)
+        result = check_process(t, import, i, options);
+    hb_import_close(import);
+    return result;
+}
+
 hb_result hb_check(const char *path, const hb_open_options *options,
                    bool (*fn)(void *context, const hb_violation *finding), void *context)
 {
@@ -156,7 +195,8 @@ hb_result hb_check(const char *path, const hb_open_options *options,
     bool missing = stat(path, &st) != 0 && errno != ENOTDIR;
     if (missing || hb_is_logdir(path)) return check_logdir(&t, path, &o);
     locale_t before = hb_enter_c_locale();
-    hb_result result = hb_check_trace(path, &o, pass_on, &t);
+    hb_result result =
+        hb_import_knows(path) ? check_import(&t, path, &o) : hb_check_trace(path, &o, pass_on, &t);
     hb_leave_c_locale(before);
     return result;
 }

@@ -106,6 +106,7 @@ typedef HB_VEC(hb_fact) hb_facts;
 
 typedef struct hb_run_file {
     char *path, *worker;
+    size_t process; /* of a file of another tool */
 } hb_run_file;
 
 typedef struct hb_run_builder hb_run_builder;

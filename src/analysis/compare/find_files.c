@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "import/import_read.h"
 #include "logdir/logdir.h"
 #include "read/packed_file.h"
 
@@ -24,13 +25,13 @@ void hb_compare_run_free(hb_compare_run *run)
     free(run->path);
 }
 
-static hb_result add_file(hb_compare_run *run, const char *path, const char *worker)
+static hb_result add_file(hb_compare_run *run, const char *path, const char *worker, size_t process)
 {
     hb_run_file *files = realloc(run->files, (run->num_files + 1) * sizeof *files);
     if (!files) return hb_no_memory();
     run->files = files;
     hb_run_file *file = &files[run->num_files++];
-    *file = (hb_run_file){strdup(path), strdup(worker)};
+    *file = (hb_run_file){strdup(path), strdup(worker), process};
     return file->path && file->worker ? HB_OK : hb_no_memory();
 }
 
@@ -59,7 +60,7 @@ static hb_result add_logdir(hb_comparison *c, const char *path)
         bool itself = strcmp(from->dir, logdir->path) == 0;
         result = add_run(c, itself ? path : from->dir, &run);
         for (size_t k = 0; result == HB_OK && k < from->num_profiles; k++)
-            result = add_file(run, from->profiles[k].path, from->profiles[k].worker);
+            result = add_file(run, from->profiles[k].path, from->profiles[k].worker, 0);
     }
     hb_logdir_close(logdir);
     return result;
@@ -72,8 +73,12 @@ static hb_result add_path(hb_comparison *c, const char *path)
     if (strcmp(path, "-") != 0 && hb_is_logdir(path)) return add_logdir(c, path);
     if (strcmp(path, "-") != 0 && stat(path, &st) != 0 && !hb_pack_part(path))
         return hb_fail_errno(HB_ERROR_NOT_FOUND, errno, "%s", path);
+    size_t processes = 1;
+    if (strcmp(path, "-") != 0) HB_TRY(hb_import_processes(path, &processes));
     HB_TRY(add_run(c, path, &run));
-    return add_file(run, path, path);
+    for (size_t i = 0; i < processes; i++)
+        HB_TRY(add_file(run, path, path, i));
+    return HB_OK;
 }
 
 /* ---- names ---- */
@@ -151,7 +156,8 @@ static hb_result find_baseline(hb_comparison *c, const char *baseline)
     struct stat st;
     size_t before = c->num_runs;
     if (find_path(c, baseline, &c->baseline)) return HB_OK;
-    if (stat(baseline, &st) != 0 && !hb_is_logdir(baseline)) return HB_OK; /* perhaps a name: there are none yet */
+    if (stat(baseline, &st) != 0 && !hb_is_logdir(baseline))
+        return HB_OK; /* perhaps a name: there are none yet */
     c->baseline = before;
     HB_TRY(add_path(c, baseline));
     if (c->num_runs == before + 1) return HB_OK;

@@ -12,9 +12,9 @@
 #include "base/c_locale.h"
 #include "base/thread_start.h"
 #include "compare/comparison.h"
+#include "import/import_read.h"
 #include "logdir/open_options.h"
 #include "normalize/normalize.h"
-#include "read/json_reader.h"
 
 typedef struct loader {
     hb_comparison *c;
@@ -62,7 +62,7 @@ static hb_result read_file(job *j)
                                .num_readers = 1, /* other files are read meanwhile */
                                .progress = report_progress,
                                .context = j};
-    HB_TRY(hb_read_trace(j->file->path, &options, &j->trace, &j->report));
+    HB_TRY(hb_import_read(j->file->path, j->file->process, &options, &j->trace, &j->report));
     HB_TRY(hb_unify(&j->trace));
     hb_result result = hb_analysis_run_costs(&j->analysis, &j->trace);
     if (result == HB_OK) result = hb_digest_make(&j->digest, &j->analysis);

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The formats, and how a file's is found: by its content alone.
+ */
+#include <stdlib.h>
+
+#include "base/files.h"
+#include "import/import_set.h"
+#include "import/sqlite_file.h"
+#include "import/whole_file.h"
+
+enum { HEAD_SIZE = 65536 };
+
+static bool begins(const hb_import_probe *probe, const char *magic, size_t size)
+{
+    return probe->size >= size && memcmp(probe->head, magic, size) == 0;
+}
+
+static bool is_sqlite(const hb_import_probe *probe)
+{
+    return begins(probe, "SQLite format 3", 16);
+}
+
+static bool is_perf(const hb_import_probe *probe)
+{
+    return begins(probe, "PERFILE2", 8);
+}
+
+static bool is_tracy(const hb_import_probe *probe)
+{
+    return begins(probe, "tlZ\4", 4) || begins(probe, "tZst", 4) || begins(probe, "tr\xfdP", 4);
+}
+
+/* The first that fits. */
+static const hb_import_format formats[] = {
+#ifdef HB_WITH_SQLITE
+    {"rocpd", hb_rocpd_probe, hb_rocpd_open, NULL},
+    {"SQLite", is_sqlite, NULL,
+     "a SQLite database without tables that are known; read are those of rocprofv3 and rocprof-sys "
+     "(rocpd)"},
+#else
+    {"SQLite", is_sqlite, NULL,
+     "a SQLite database, for which this hipboard was built without libsqlite3: build it with meson "
+     "setup -Dsqlite=enabled"},
+#endif
+    {"rocprofv3 JSON", hb_rocprofv3_json_probe, hb_rocprofv3_json_open, NULL},
+    {"perf.data", is_perf, NULL,
+     "perf's samples of the processor, which have no GPU work: perf report or perf script reads "
+     "them"},
+    {"Tracy", is_tracy, NULL, "Tracy's own format: only its profiler reads it"},
+};
+
+#ifdef HB_WITH_SQLITE
+typedef struct table_search {
+    bool found;
+} table_search;
+
+static void note_table(void *context, const char *table)
+{
+    (void)table;
+    ((table_search *)context)->found = true;
+}
+
+/* The schema stands at the beginning, but for databases that were changed much. */
+bool hb_import_has_table(const hb_import_probe *probe, const char *prefix)
+{
+    hb_sqlite *db;
+    table_search search = {false};
+    if (!is_sqlite(probe)) return false;
+    if (memmem(probe->head, probe->size, prefix, strlen(prefix))) return true;
+    if (hb_sqlite_open(probe->path, NULL, NULL, &db) != HB_OK) return false;
+    (void)hb_sqlite_tables(db, prefix, note_table, &search);
+    hb_sqlite_close(db);
+    return search.found;
+}
+#endif
+
+const hb_import_format *hb_import_format_of(const char *path)
+{
+    const hb_import_format *found = NULL;
+    char *head = calloc(1, HEAD_SIZE + 1);
+    if (!head) return NULL;
+    hb_import_probe probe = {path, head, hb_file_head(path, head, HEAD_SIZE)};
+    for (size_t i = 0; !found && i < HB_ARRAY_LEN(formats); i++)
+        if (formats[i].probe(&probe)) found = &formats[i];
+    free(head);
+    return found;
+}
+
+bool hb_import_knows(const char *path)
+{
+    return path && hb_import_format_of(path) != NULL;
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Files into processes, in order and with their times of day.
+ */
+#include "import/import_set.h"
+
+#include <errno.h>
+#include <fts.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/c_locale.h"
+#include "base/files.h"
+#include "import/describe.h"
+
+/* ---- for openers ---- */
+
+const char *hb_import_copy_text(hb_import *import, hb_str text)
+{
+    if (!text.len) return "";
+    char *copy = hb_arena_alloc(&import->arena, (size_t)text.len + 1);
+    return memcpy(copy, text.s, text.len);
+}
+
+hb_import_process *hb_import_add_process(hb_import *import, const char *format, const char *version)
+{
+    hb_import_process *p = calloc(1, sizeof *p);
+    hb_import_process **list =
+        p ? realloc(import->processes, (import->num_processes + 1) * sizeof *list) : NULL;
+    if (list) import->processes = list;
+    if (!list) free(p);
+    if (!list) hb_arena_leave(&import->arena, HB_ERROR_NO_MEMORY, "out of memory");
+    list[import->num_processes++] = p;
+    *p = (hb_import_process){.format = format,
+                             .version = version,
+                             .path = import->path,
+                             .host = "",
+                             .program = "",
+                             .id = "",
+                             .rank = -1,
+                             .world = -1};
+    if (!hb_import_rows_init(&p->rows, &import->texts))
+        hb_arena_leave(&import->arena, HB_ERROR_NO_MEMORY, "out of memory");
+    return p;
+}
+
+bool hb_import_progress(void *import, uint64_t rows)
+{
+    const hb_import *in = import;
+    return !in->options.progress || in->options.progress(in->options.context, in->path, rows, 0);
+}
+
+void hb_import_guard(hb_import *import, void (*fn)(void *context), void *context)
+{
+    import->guard = fn;
+    import->guarded = context;
+}
+
+void hb_import_unguard(hb_import *import)
+{
+    if (import->guard) import->guard(import->guarded);
+    import->guard = NULL;
+}
+
+/* ---- options ---- */
+
+static void take_drop(hb_import *import)
+{
+    static const struct {
+        const char *name;
+        unsigned part;
+    } parts[] = {
+        {"hip", HB_IMPORT_HIP},           {"hsa", HB_IMPORT_HSA},
+        {"rccl", HB_IMPORT_RCCL},         {"ranges", HB_IMPORT_RANGES},
+        {"memory", HB_IMPORT_MEMORY},     {"copies", HB_IMPORT_COPIES},
+        {"counters", HB_IMPORT_COUNTERS},
+    };
+    for (const char *p = import->options.drop; p && *p;) {
+        size_t n = strcspn(p, ","), i = 0;
+        while (i < HB_ARRAY_LEN(parts) &&
+               (strlen(parts[i].name) != n || memcmp(parts[i].name, p, n) != 0))
+            i++;
+        if (i == HB_ARRAY_LEN(parts))
+            hb_arena_leave(&import->arena, HB_ERROR_INVALID_ARGUMENT,
+                           "'%.*s' cannot be dropped: hip, hsa, rccl, ranges, copies, memory or "
+                           "counters can",
+                           (int)HB_MIN(n, 100), p);
+        import->dropped |= parts[i].part;
+        p += n + (p[n] == ',');
+    }
+}
+
+/* ---- files ---- */
+
+static void open_file(hb_import *import, const char *path, const hb_import_format *format)
+{
+    import->path = hb_import_copy_text(import, (hb_str){path, (uint32_t)strlen(path)});
+    if (!format->open)
+        hb_arena_leave(&import->arena, HB_ERROR_FORMAT, "%s: %s", path, format->refusal);
+    format->open(import, import->path);
+}
+
+static int by_name(const FTSENT **a, const FTSENT **b)
+{
+    return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+/* In a directory other files may lie, too. */
+static void list_directory(const char *path, hb_buf *paths)
+{
+    char *copy = strdup(path);
+    char *roots[] = {copy, NULL};
+    FTS *fts = copy ? fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, by_name) : NULL;
+    for (FTSENT *entry; fts && (entry = fts_read(fts));)
+        if (entry->fts_info == FTS_F)
+            hb_buf_append(paths, entry->fts_path, strlen(entry->fts_path) + 1);
+    if (fts) fts_close(fts);
+    free(copy);
+}
+
+static void open_listed(hb_import *import, const char *directory, const hb_buf *paths)
+{
+    size_t before = import->num_processes;
+    for (size_t at = 0; at < paths->size; at += strlen(paths->data + at) + 1) {
+        const hb_import_format *format = hb_import_format_of(paths->data + at);
+        if (format && format->open) open_file(import, paths->data + at, format);
+    }
+    if (import->num_processes == before)
+        hb_arena_leave(&import->arena, HB_ERROR_NOT_FOUND,
+                       "%s: no file in it or below is of a format that is read", directory);
+}
+
+static void open_path(hb_import *import, const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) != 0) {
+        hb_result result = hb_fail_errno(HB_ERROR_NOT_FOUND, errno, "%s", path);
+        hb_arena_leave(&import->arena, result, "%s", hb_last_error());
+    }
+    if (S_ISDIR(st.st_mode)) {
+        list_directory(path, &import->paths);
+        open_listed(import, path, &import->paths);
+        hb_buf_free(&import->paths);
+        return;
+    }
+    const hb_import_format *format = hb_import_format_of(path);
+    if (!format)
+        hb_arena_leave(&import->arena, HB_ERROR_FORMAT,
+                       "%s: of no format that is read; traces of PyTorch's kind (.json) need no "
+                       "import, `hipboard convert` mends them",
+                       path);
+    open_file(import, path, format);
+}
+
+/* ---- times of day ---- */
+
+static int64_t end_of(const hb_import_process *p)
+{
+    return p->clock_end > 0 ? HB_MAX(p->clock_end, p->rows.last) : p->rows.last;
+}
+
+static int64_t written_at(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) != 0) return 0;
+    return (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+}
+
+static int64_t offset_by_file(const hb_import *import, const hb_import_process *p)
+{
+    int64_t end = import->options.end_time_ns;
+    return (end ? end : written_at(p->path)) - end_of(p);
+}
+
+/* Files are written when a program has ended, one sooner than the other: of those of one machine
+ * the soonest counts for all, so that they stay as they were beside each other. */
+static void set_clock(hb_import *import, hb_import_process *p)
+{
+    if (p->clock_is_unix) return;
+    p->offset = offset_by_file(import, p);
+    for (size_t i = 0; i < import->num_processes; i++) {
+        const hb_import_process *other = import->processes[i];
+        bool same = p->machine ? p->machine == other->machine : p->path == other->path;
+        if (same && !other->clock_is_unix)
+            p->offset = HB_MIN(p->offset, offset_by_file(import, other));
+    }
+}
+
+/* ---- the whole ---- */
+
+static bool is_empty(const hb_import_process *p)
+{
+    const hb_import_rows *r = &p->rows;
+    return !r->calls.count && !r->scopes.count && !r->works.count && !r->memory.count &&
+           !r->samples.count;
+}
+
+static void free_process(hb_import_process *p)
+{
+    hb_import_rows_free(&p->rows);
+    hb_describe_free(p);
+    free(p);
+}
+
+/* Such are processes that only started others. */
+static void drop_empty(hb_import *import, const char *path)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < import->num_processes; i++)
+        if (is_empty(import->processes[i]))
+            free_process(import->processes[i]);
+        else
+            import->processes[n++] = import->processes[i];
+    import->num_processes = n;
+    if (!n)
+        hb_arena_leave(&import->arena, HB_ERROR_FORMAT,
+                       "%s: nothing is in it: no call, kernel, range, allocation or sample", path);
+}
+
+static void open_all(hb_import *import, const char *const *paths, size_t num_paths)
+{
+    if (!hb_texts_init(&import->texts))
+        hb_arena_leave(&import->arena, HB_ERROR_NO_MEMORY, "out of memory");
+    take_drop(import);
+    for (size_t i = 0; i < num_paths; i++)
+        open_path(import, paths[i]);
+    drop_empty(import, paths[0]);
+    for (size_t i = 0; i < import->num_processes; i++)
+        hb_import_finish(&import->arena, &import->processes[i]->rows, import->options.rows);
+    for (size_t i = 0; i < import->num_processes; i++)
+        set_clock(import, import->processes[i]);
+    for (size_t i = 0; i < import->num_processes; i++)
+        hb_describe(import, i);
+}
+
+static hb_result try_to_open(hb_import *import, const char *const *paths, size_t num_paths)
+{
+    if (hb_arena_try(&import->arena)) open_all(import, paths, num_paths);
+    hb_import_unguard(import);
+    hb_buf_free(&import->paths);
+    return hb_arena_outcome(&import->arena);
+}
+
+hb_result hb_import_open(const char *const *paths, size_t num_paths,
+                         const hb_import_options *options, hb_import **import)
+{
+    hb_import_options o = HB_IMPORT_OPTIONS_INIT;
+    if (!paths || !num_paths || !import)
+        return hb_fail(HB_ERROR_INVALID_ARGUMENT, "no path or no place for the result");
+    *import = NULL;
+    HB_TRY(hb_options_take(options, &o, sizeof o, "HB_IMPORT_OPTIONS_INIT"));
+    hb_import *made = calloc(1, sizeof *made);
+    if (!made) return hb_no_memory();
+    made->options = o;
+    made->steps = (hb_step_wish){o.step, o.step_launch, o.step_gap_ns};
+    hb_buf_init(&made->paths, SIZE_MAX / 2);
+    locale_t before = hb_enter_c_locale();
+    hb_result result = try_to_open(made, paths, num_paths);
+    hb_leave_c_locale(before);
+    if (result != HB_OK)
+        hb_import_close(made);
+    else
+        *import = made;
+    return result;
+}
+
+void hb_import_close(hb_import *import)
+{
+    if (!import) return;
+    for (size_t i = 0; i < import->num_processes; i++)
+        free_process(import->processes[i]);
+    free(import->processes);
+    hb_texts_free(&import->texts);
+    hb_arena_free(&import->arena);
+    free(import);
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What hangs on events: what calls were given, counters of kernels, samples of GPUs.
+ */
+#include <stdlib.h>
+
+#include "import/rocpd.h"
+
+/* ---- calls ---- */
+
+/* "{z=1, y=128, x=2}" */
+static void take_triple(uint32_t to[3], hb_str value)
+{
+    for (uint32_t i = 0; i + 1 < value.len; i++) {
+        int axis = value.s[i] - 'x';
+        if (axis < 0 || axis > 2 || value.s[i + 1] != '=') continue;
+        to[axis] = (uint32_t)strtoul(value.s + i + 2, NULL, 10);
+    }
+}
+
+static uint64_t number_of(hb_str value)
+{
+    return strtoull(value.s, NULL, 0);
+}
+
+static void take_kind(hb_import_call_args *args, hb_str value)
+{
+    static const char *const kinds[] = {"HostToHost", "HostToDevice", "DeviceToHost",
+                                        "DeviceToDevice", "Default"};
+    args->copies = true;
+    args->copy_kind = value.len == 1 ? (uint8_t)(value.s[0] - '0') : 4;
+    for (uint8_t i = 0; i < HB_ARRAY_LEN(kinds); i++)
+        if (hb_str_ends(value, kinds[i])) args->copy_kind = i;
+}
+
+/* "void** ptr" is where the result goes, not what it was. */
+static void take_arg(hb_import_call_args *args, hb_str type, hb_str name, hb_str value)
+{
+    static const char *const grids[] = {"gridDimX", "gridDimY", "gridDimZ"};
+    static const char *const blocks[] = {"blockDimX", "blockDimY", "blockDimZ"};
+    bool out = hb_str_ends(type, "**");
+    for (int i = 0; i < 3; i++) {
+        if (hb_str_is(name, grids[i])) args->grid[i] = (uint32_t)number_of(value);
+        if (hb_str_is(name, blocks[i])) args->block[i] = (uint32_t)number_of(value);
+    }
+    if (hb_str_is(name, "numBlocks") || hb_str_is(name, "gridDim")) take_triple(args->grid, value);
+    if (hb_str_is(name, "dimBlocks") || hb_str_is(name, "blockDim"))
+        take_triple(args->block, value);
+    if (hb_str_is(name, "sharedMemBytes")) args->shared_bytes = (uint32_t)number_of(value);
+    if (hb_str_is(name, "stream") || hb_str_is(name, "hStream")) args->stream = number_of(value);
+    if ((hb_str_is(name, "dst") || hb_str_is(name, "ptr")) && !out) args->ptr = number_of(value);
+    if (hb_str_is(name, "src")) args->src = number_of(value);
+    if (hb_str_is(name, "sizeBytes") || hb_str_is(name, "size")) args->bytes = number_of(value);
+    if (hb_str_is(name, "kind")) take_kind(args, value);
+}
+
+static void give_args(hb_rocpd *r, const hb_rocpd_event *event, hb_import_call_args *args)
+{
+    if (!event || event->kind != HB_ROCPD_CALL) return;
+    hb_import_process *p = r->process_list.items[event->process];
+    args->has_grid = args->grid[0] && args->block[0];
+    for (int i = 0; args->has_grid && i < 3; i++) {
+        args->grid[i] = HB_MAX(args->grid[i], 1u);
+        args->block[i] = HB_MAX(args->block[i], 1u);
+    }
+    hb_import_host *call = hb_column_at(&p->rows.calls, event->row);
+    call->args = hb_import_distinct(r->arena, &p->rows.call_args, args);
+}
+
+/* The arguments of one call lie together. */
+static void read_args(hb_rocpd *r)
+{
+    hb_import_call_args args;
+    const hb_rocpd_event *last = NULL;
+    hb_sqlite_rows rows = hb_rocpd_select(r, "arg", "event_id, type, name, value");
+    while (hb_sqlite_next(&rows)) {
+        const hb_rocpd_event *event = hb_rocpd_event_of(r, &rows, 0);
+        if (event != last) {
+            give_args(r, last, &args);
+            memset(&args, 0, sizeof args);
+        }
+        last = event;
+        if (event && event->kind == HB_ROCPD_CALL)
+            take_arg(&args, hb_sqlite_text(&rows, 1), hb_sqlite_text(&rows, 2),
+                     hb_sqlite_text(&rows, 3));
+    }
+    hb_rocpd_done(r, &rows);
+    give_args(r, last, &args);
+}
+
+/* ---- counters ---- */
+
+static void read_counters(hb_rocpd *r)
+{
+    hb_sqlite_rows rows = hb_rocpd_select(r, "info_pmc", "id, symbol, name, units");
+    while (hb_sqlite_next(&rows)) {
+        hb_str name = hb_sqlite_text(&rows, 1), unit = hb_sqlite_text(&rows, 3);
+        if (!name.len) name = hb_sqlite_text(&rows, 2);
+        hb_rocpd_counter *counter = HB_PUSH(r->arena, &r->counter_list);
+        counter->name = hb_texts_add(&r->import->texts, name.s, name.len);
+        counter->unit = unit.len ? hb_texts_add(&r->import->texts, unit.s, unit.len) : 0;
+        hb_id_index_set(r->arena, &r->counters, (uint64_t)hb_sqlite_int(&rows, 0),
+                        r->counter_list.count);
+    }
+    hb_rocpd_done(r, &rows);
+}
+
+/* One value of one kernel; one instance of the counter, of which there are many. */
+typedef struct reading {
+    uint32_t process, work;
+    hb_sid name;
+    double value;
+} reading;
+
+static bool is_before(const void *context, const void *a, const void *b)
+{
+    const reading *x = a, *y = b;
+    (void)context;
+    if (x->process != y->process) return x->process < y->process;
+    return x->work != y->work ? x->work < y->work : x->name < y->name;
+}
+
+static bool same(const reading *a, const reading *b)
+{
+    return a->process == b->process && a->work == b->work && a->name == b->name;
+}
+
+/* Instances are summed, as the tool's own tables have it. */
+static void give_counters(hb_rocpd *r, reading *items, uint32_t count)
+{
+    hb_sort(r->arena, items, count, sizeof *items, is_before, NULL);
+    for (uint32_t i = 0; i < count;) {
+        hb_import_process *p = r->process_list.items[items[i].process];
+        hb_import_work *work = hb_column_at(&p->rows.works, items[i].work);
+        hb_import_value *value = hb_import_push(r->arena, &p->rows.values);
+        if (!work->num_values) work->values = p->rows.values.count - 1;
+        work->num_values++;
+        p->serialised = true;
+        value->name = items[i].name;
+        uint32_t first = i;
+        for (; i < count && same(&items[i], &items[first]); i++)
+            value->value += items[i].value;
+    }
+}
+
+static void add_sample(hb_rocpd *r, const hb_rocpd_event *event, hb_sid unit, double value)
+{
+    hb_import_process *p = r->process_list.items[event->process];
+    hb_import_sample *sample = hb_import_push(r->arena, &p->rows.samples);
+    *sample = r->sample_list.items[event->row];
+    sample->unit = unit;
+    sample->value = value;
+}
+
+/* Drops are counted at the process of their event. */
+static void read_values(hb_rocpd *r)
+{
+    HB_VEC(reading) readings = {0};
+    hb_sqlite_rows rows = hb_rocpd_select(r, "pmc_event", "event_id, pmc_id, value");
+    while (hb_sqlite_next(&rows)) {
+        const hb_rocpd_event *event = hb_rocpd_event_of(r, &rows, 0);
+        uint32_t i = hb_id_index_get(&r->counters, (uint64_t)hb_sqlite_int(&rows, 1));
+        double value = hb_sqlite_double(&rows, 2);
+        if (!event || !i || event->kind == HB_ROCPD_NOTHING) continue;
+        if (hb_import_drops(r->import, r->process_list.items[event->process], HB_IMPORT_COUNTERS))
+            continue;
+        if (event->kind == HB_ROCPD_SAMPLE)
+            add_sample(r, event, r->counter_list.items[i - 1].unit, value);
+        else if (event->kind == HB_ROCPD_WORK)
+            *HB_PUSH(r->arena, &readings) =
+                (reading){event->process, event->row, r->counter_list.items[i - 1].name, value};
+    }
+    hb_rocpd_done(r, &rows);
+    give_counters(r, readings.items, readings.count);
+}
+
+/* ---- samples ---- */
+
+/* A row of samples: whose they are, and what of. */
+typedef struct track {
+    hb_import_process *process;
+    uint32_t thread, index;
+    hb_sid name;
+} track;
+
+typedef HB_VEC(track) tracks;
+
+static void read_tracks(hb_rocpd *r, tracks *list, hb_id_index *index)
+{
+    hb_sqlite_rows rows = hb_rocpd_select(r, "track", "id, pid, tid, name_id");
+    while (hb_sqlite_next(&rows)) {
+        hb_import_process *p = hb_rocpd_process(r, &rows, 1);
+        if (!p) continue;
+        track *t = HB_PUSH(r->arena, list);
+        *t = (track){p, 0, 0, hb_rocpd_string(r, &rows, 3)};
+        /* What belongs to no thread stands beside the first one. */
+        t->thread = hb_sqlite_is_null(&rows, 2) ? hb_import_thread_of(r->arena, &p->rows, p->pid, 0)
+                                                : hb_rocpd_thread(r, p, &rows, 2);
+        while (r->process_list.items[t->index] != p)
+            t->index++;
+        hb_id_index_set(r->arena, index, (uint64_t)hb_sqlite_int(&rows, 0), list->count);
+    }
+    hb_rocpd_done(r, &rows);
+}
+
+static void note_sample(hb_rocpd *r, const hb_sqlite_rows *rows, const track *t)
+{
+    int64_t time = hb_sqlite_int(rows, 1), end = time;
+    hb_rocpd_event *event = hb_rocpd_event_of(r, rows, 2);
+    if (!event || !t->name) {
+        t->process->rows.notes[HB_IMPORT_NOT_SHOWN]++;
+        return;
+    }
+    if (!hb_import_times(&t->process->rows, time, &end)) return;
+    *HB_PUSH(r->arena, &r->sample_list) =
+        (hb_import_sample){.time = time, .name = t->name, .thread = t->thread};
+    event->process = (uint16_t)t->index;
+    event->kind = HB_ROCPD_SAMPLE;
+    event->row = r->sample_list.count - 1;
+}
+
+static void read_samples(hb_rocpd *r)
+{
+    tracks list = {0};
+    hb_id_index index = {0};
+    read_tracks(r, &list, &index);
+    hb_sqlite_rows rows = hb_rocpd_select(r, "sample", "track_id, timestamp, event_id");
+    while (hb_sqlite_next(&rows)) {
+        uint32_t i = hb_id_index_get(&index, (uint64_t)hb_sqlite_int(&rows, 0));
+        if (i) note_sample(r, &rows, &list.items[i - 1]);
+    }
+    hb_id_index_free(&index);
+    hb_rocpd_done(r, &rows);
+}
+
+void hb_rocpd_read_values(hb_rocpd *r)
+{
+    read_args(r);
+    read_counters(r);
+    read_samples(r);
+    read_values(r);
+}

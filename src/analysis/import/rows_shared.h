@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What holds for several tools of AMD: how they count grids, name copies and group calls.
+ */
+#ifndef HB_IMPORT_ROWS_SHARED_H
+#define HB_IMPORT_ROWS_SHARED_H
+
+#include "import/import_set.h"
+
+/** The grid of `items` work-items in blocks of `threads`, rounded up. Not known of empty blocks. */
+void hb_import_set_grid(hb_import_launch *launch, const uint64_t items[3],
+                        const uint64_t threads[3]);
+
+/** What was copied or filled between GPUs; -1 is the host. */
+void hb_import_set_copy(hb_import_launch *launch, int32_t from, int32_t to, uint64_t bytes,
+                        bool fills);
+
+/** Queue and stream -1: not told. */
+uint32_t hb_import_lane_at(hb_arena *arena, hb_import_rows *rows, int32_t gpu, int64_t queue,
+                           int64_t stream);
+
+/** By a category's name, as "HIP_RUNTIME_API_EXT" or "rocm_hip_api". */
+enum hb_import_part hb_import_part_of(hb_str category);
+
+/** Whether a text has `upper` in it, in whatever case. */
+bool hb_import_has_word(hb_str text, const char *upper);
+
+/** A call that the compiler puts around each launch, or that asks for the last error. */
+bool hb_import_is_minor(hb_str call);
+
+#endif

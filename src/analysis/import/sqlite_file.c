@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+#include "import/sqlite_file.h"
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/files.h"
+#include "import/whole_file.h"
+
+enum { ROWS_BETWEEN_REPORTS = 65536 };
+
+struct hb_sqlite {
+    sqlite3 *handle;
+    char *path;
+    char *bytes; /* of a database in memory */
+    const char *missed;
+    hb_sqlite_progress *progress;
+    void *context;
+    uint64_t rows;
+};
+
+static hb_result fail(const hb_sqlite *db, const char *what)
+{
+    int code = db->handle ? sqlite3_errcode(db->handle) : SQLITE_NOMEM;
+    if (code == SQLITE_NOMEM) return hb_no_memory();
+    return hb_fail(HB_ERROR_FORMAT, "%s: %s: %s", db->path, what, sqlite3_errmsg(db->handle));
+}
+
+/* ---- opening ---- */
+
+/* The schema of a stranger's database may hold code: none of it runs. */
+static bool harden(sqlite3 *db)
+{
+    static const struct {
+        int setting, value;
+    } settings[] = {
+        {SQLITE_DBCONFIG_DEFENSIVE, 1},
+        {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+        {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
+        {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},
+        {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0},
+    };
+    for (size_t i = 0; i < HB_ARRAY_LEN(settings); i++)
+        if (sqlite3_db_config(db, settings[i].setting, settings[i].value, NULL) != SQLITE_OK)
+            return false;
+    sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
+    sqlite3_limit(db, SQLITE_LIMIT_LENGTH, 64 << 20);
+    sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, 1 << 20);
+    /* A damaged page must not lead out of its bounds. */
+    return sqlite3_exec(db, "PRAGMA cell_size_check=ON; PRAGMA query_only=ON", NULL, NULL, NULL) ==
+           SQLITE_OK;
+}
+
+static bool is_filled(const char *path, const char *suffix)
+{
+    struct stat st;
+    char *beside;
+    if (asprintf(&beside, "%s%s", path, suffix) < 0) return false;
+    bool filled = stat(beside, &st) == 0 && st.st_size > 0;
+    free(beside);
+    return filled;
+}
+
+/* "?", "#" and "%" mean something in SQLite's addresses. */
+static char *address_of(const char *path, const char *query)
+{
+    hb_buf buf;
+    char *text = NULL;
+    hb_buf_init(&buf, SIZE_MAX / 2);
+    hb_buf_str(&buf, "file:");
+    for (const char *p = path; *p; p++)
+        if (*p == '?' || *p == '#' || *p == '%')
+            hb_buf_printf(&buf, "%%%02x", (unsigned char)*p);
+        else
+            hb_buf_append(&buf, p, 1);
+    hb_buf_str(&buf, query);
+    if (hb_buf_hand_out(&buf, HB_OK, &text, NULL) != HB_OK) return NULL;
+    return text;
+}
+
+/* Opening is lazy: only reading shows whether it works. */
+static bool opens(hb_sqlite *db, const char *query)
+{
+    char *address = address_of(db->path, query);
+    int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
+    bool fine = address && sqlite3_open_v2(address, &db->handle, flags, NULL) == SQLITE_OK &&
+                harden(db->handle) &&
+                sqlite3_exec(db->handle, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL) ==
+                    SQLITE_OK;
+    free(address);
+    return fine;
+}
+
+/* Where nothing is left beside it, no lock is needed, and no file is made beside it. */
+static hb_result open_file(hb_sqlite *db)
+{
+    bool log = is_filled(db->path, "-wal"), journal = is_filled(db->path, "-journal");
+    if (opens(db, log || journal ? "?mode=ro" : "?mode=ro&immutable=1")) return HB_OK;
+    if (!log && !journal) return fail(db, "cannot be read");
+    sqlite3_close(db->handle);
+    db->missed = log ? "its log (-wal) could not be read: the last rows may be missing"
+                     : "its journal could not be undone: some rows may be half written";
+    return opens(db, "?mode=ro&immutable=1") ? HB_OK : fail(db, "cannot be read");
+}
+
+/* A database in memory has no log: its header must not say so. */
+static void forget_log(char *bytes, size_t size)
+{
+    if (size > 20 && bytes[18] == 2 && bytes[19] == 2) bytes[18] = bytes[19] = 1;
+}
+
+static hb_result open_memory(hb_sqlite *db)
+{
+    size_t size;
+    HB_TRY(hb_whole_file(db->path, &db->bytes, &size));
+    forget_log(db->bytes, size);
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
+    bool fine =
+        sqlite3_open_v2(":memory:", &db->handle, flags, NULL) == SQLITE_OK &&
+        sqlite3_deserialize(db->handle, "main", (unsigned char *)db->bytes, (sqlite3_int64)size,
+                            (sqlite3_int64)size, SQLITE_DESERIALIZE_READONLY) == SQLITE_OK &&
+        harden(db->handle);
+    return fine ? HB_OK : fail(db, "cannot be read");
+}
+
+hb_result hb_sqlite_open(const char *path, hb_sqlite_progress *progress, void *context,
+                         hb_sqlite **db)
+{
+    hb_sqlite *made = calloc(1, sizeof *made);
+    if (!made) return hb_no_memory();
+    made->path = strdup(path);
+    made->progress = progress;
+    made->context = context;
+    hb_result result = made->path ? HB_OK : hb_no_memory();
+    if (result == HB_OK) result = hb_is_gzipped(path) ? open_memory(made) : open_file(made);
+    if (result != HB_OK)
+        hb_sqlite_close(made);
+    else
+        *db = made;
+    return result;
+}
+
+void hb_sqlite_close(hb_sqlite *db)
+{
+    if (!db) return;
+    for (sqlite3_stmt *s; db->handle && (s = sqlite3_next_stmt(db->handle, NULL));)
+        sqlite3_finalize(s); /* of walks that were left */
+    sqlite3_close(db->handle);
+    free(db->bytes);
+    free(db->path);
+    free(db);
+}
+
+const char *hb_sqlite_missed(const hb_sqlite *db)
+{
+    return db->missed;
+}
+
+/* ---- tables ---- */
+
+static bool step(hb_sqlite *db, sqlite3_stmt *s, hb_result *result)
+{
+    int code = sqlite3_step(s);
+    *result = HB_OK;
+    if (code == SQLITE_ROW) return true;
+    if (code != SQLITE_DONE) *result = fail(db, "damaged");
+    return false;
+}
+
+/* Virtual tables, whose rows are made by code, have no page of their own. */
+hb_result hb_sqlite_tables(hb_sqlite *db, const char *prefix,
+                           void (*fn)(void *context, const char *table), void *context)
+{
+    sqlite3_stmt *s;
+    hb_result result;
+    const char *sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND "
+                      "substr(name, 1, length(?1)) = ?1 ORDER BY name";
+    if (sqlite3_prepare_v2(db->handle, sql, -1, &s, NULL) != SQLITE_OK)
+        return fail(db, "cannot be read");
+    sqlite3_bind_text(s, 1, prefix, -1, SQLITE_STATIC);
+    while (step(db, s, &result))
+        if (sqlite3_column_text(s, 0)) fn(context, (const char *)sqlite3_column_text(s, 0));
+    sqlite3_finalize(s);
+    return result;
+}
+
+static bool is_table(hb_sqlite *db, const char *table)
+{
+    sqlite3_stmt *s;
+    hb_result result;
+    const char *sql =
+        "SELECT 1 FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND name = ?1";
+    if (sqlite3_prepare_v2(db->handle, sql, -1, &s, NULL) != SQLITE_OK) return false;
+    sqlite3_bind_text(s, 1, table, -1, SQLITE_STATIC);
+    bool there = step(db, s, &result);
+    sqlite3_finalize(s);
+    return there;
+}
+
+bool hb_sqlite_has(hb_sqlite *db, const char *table, const char *column)
+{
+    return is_table(db, table) &&
+           sqlite3_table_column_metadata(db->handle, "main", table, column, NULL, NULL, NULL, NULL,
+                                         NULL) == SQLITE_OK;
+}
+
+static void put_column(hb_sqlite *db, hb_buf *sql, const char *table, const char *name, size_t size)
+{
+    char column[64];
+    snprintf(column, sizeof column, "%.*s", (int)size, name);
+    if (hb_sqlite_has(db, table, column))
+        hb_buf_printf(sql, "\"%s\"", column);
+    else
+        hb_buf_str(sql, "NULL");
+}
+
+/* `table` may hold any byte: a quote in it is doubled. */
+static void put_query(hb_sqlite *db, hb_buf *sql, const char *table, const char *columns)
+{
+    hb_buf_str(sql, "SELECT ");
+    for (const char *p = columns; *p;) {
+        size_t n = strcspn(p, ",");
+        put_column(db, sql, table, p, n);
+        p += n;
+        if (!*p) break;
+        hb_buf_str(sql, ", ");
+        p += 1 + strspn(p + 1, " ");
+    }
+    hb_buf_str(sql, " FROM \"");
+    for (const char *p = table; *p; p++)
+        hb_buf_append(sql, *p == '"' ? "\"\"" : p, *p == '"' ? 2 : 1);
+    hb_buf_str(sql, "\"");
+}
+
+hb_result hb_sqlite_select(hb_sqlite *db, const char *table, const char *columns,
+                           hb_sqlite_rows *rows)
+{
+    hb_buf sql;
+    sqlite3_stmt *s = NULL;
+    *rows = (hb_sqlite_rows){.db = db, .table = table};
+    if (!is_table(db, table)) return HB_OK;
+    hb_buf_init(&sql, SIZE_MAX / 2);
+    put_query(db, &sql, table, columns);
+    int code = sqlite3_prepare_v2(db->handle, hb_buf_text(&sql), -1, &s, NULL);
+    hb_buf_free(&sql);
+    rows->statement = s;
+    return code == SQLITE_OK ? HB_OK : (rows->result = fail(db, table));
+}
+
+bool hb_sqlite_next(hb_sqlite_rows *rows)
+{
+    hb_sqlite *db = rows->db;
+    if (!rows->statement || rows->result != HB_OK) return false;
+    if (++db->rows % ROWS_BETWEEN_REPORTS == 0 && db->progress &&
+        !db->progress(db->context, db->rows)) {
+        rows->result = hb_fail(HB_ERROR_STATE, "%s: stopped", db->path);
+        return false;
+    }
+    return step(db, rows->statement, &rows->result);
+}
+
+hb_result hb_sqlite_done(hb_sqlite_rows *rows)
+{
+    sqlite3_finalize(rows->statement);
+    rows->statement = NULL;
+    return rows->result;
+}
+
+bool hb_sqlite_is_null(const hb_sqlite_rows *rows, int column)
+{
+    return sqlite3_column_type(rows->statement, column) == SQLITE_NULL;
+}
+
+int64_t hb_sqlite_int(const hb_sqlite_rows *rows, int column)
+{
+    return sqlite3_column_int64(rows->statement, column);
+}
+
+double hb_sqlite_double(const hb_sqlite_rows *rows, int column)
+{
+    return sqlite3_column_double(rows->statement, column);
+}
+
+hb_str hb_sqlite_text(const hb_sqlite_rows *rows, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(rows->statement, column);
+    int size = sqlite3_column_bytes(rows->statement, column);
+    return text ? (hb_str){text, (uint32_t)size} : (hb_str){"", 0};
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+#include "import/whole_file.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/files.h"
+#include "base/memory_share.h"
+#include "read/text_window.h"
+
+static size_t read_bytes(const char *path, char *bytes, size_t size)
+{
+    int fd = hb_open_regular(path);
+    ssize_t n = fd >= 0 ? read(fd, bytes, size) : -1;
+    if (fd >= 0) close(fd);
+    return n > 0 ? (size_t)n : 0;
+}
+
+static bool begins_as_gzip(const char *bytes, size_t size)
+{
+    return size > 2 && (unsigned char)bytes[0] == 0x1f && (unsigned char)bytes[1] == 0x8b;
+}
+
+bool hb_is_gzipped(const char *path)
+{
+    char bytes[4];
+    return begins_as_gzip(bytes, read_bytes(path, bytes, sizeof bytes));
+}
+
+/* What `size` bytes of a gzip file are the beginning of. */
+static size_t inflate_head(const char *from, size_t from_size, char *to, size_t to_size)
+{
+    z_stream z = {.next_in = (unsigned char *)(uintptr_t)from,
+                  .avail_in = (uInt)from_size,
+                  .next_out = (unsigned char *)to,
+                  .avail_out = (uInt)to_size};
+    if (inflateInit2(&z, 15 + 16) != Z_OK) return 0;
+    (void)inflate(&z, Z_SYNC_FLUSH);
+    inflateEnd(&z);
+    return to_size - z.avail_out;
+}
+
+size_t hb_file_head(const char *path, char *head, size_t size)
+{
+    size_t n = read_bytes(path, head, size);
+    if (!begins_as_gzip(head, n)) return n;
+    char *packed = malloc(n);
+    if (!packed) return 0;
+    memcpy(packed, head, n);
+    n = inflate_head(packed, n, head, size);
+    free(packed);
+    return n;
+}
+
+static hb_result read_all(hb_text *text, const char *path, hb_buf *all)
+{
+    do {
+        hb_buf_append(all, text->data, text->size);
+        if (all->failed && all->size >= all->max / 2)
+            return hb_fail(HB_ERROR_LIMIT, "%s: needs more than half of the machine's memory",
+                           path);
+        if (all->failed) return hb_no_memory();
+    } while (hb_text_more(text, text->size));
+    return text->result == HB_OK ? HB_OK : hb_fail(text->result, "%s: %s", path, text->error);
+}
+
+hb_result hb_whole_file(const char *path, char **bytes, size_t *size)
+{
+    hb_text text;
+    hb_buf all;
+    *bytes = NULL;
+    *size = 0;
+    HB_TRY(hb_text_open(&text, path, HB_TEXT_AUTO));
+    hb_buf_init(&all, hb_memory_share());
+    hb_result result = read_all(&text, path, &all);
+    hb_text_close(&text);
+    char *zeros = result == HB_OK ? hb_buf_reserve(&all, HB_WHOLE_FILE_ZEROS) : NULL;
+    if (zeros)
+        memset(zeros, 0, HB_WHOLE_FILE_ZEROS);
+    else if (result == HB_OK)
+        result = hb_no_memory();
+    if (result != HB_OK) {
+        hb_buf_free(&all);
+        return result;
+    }
+    *bytes = all.data;
+    *size = all.size;
+    return HB_OK;
+}

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: MIT
+"""Other tools' traces in TensorBoard's plugin and in the terminal, by `hipboard import` and directly."""
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import rocpd_made
+from schemas import complaints, load
+from server import TensorBoard
+from support import BUILD
+
+HIPBOARD = BUILD / "tools/hipboard/hipboard"
+STEPS = 4
+
+pytestmark = pytest.mark.skipif(b"libsqlite3" not in (BUILD / "src/analysis/libhipboard-analysis.so").read_bytes(),
+                                reason="built without libsqlite3")
+
+
+def hipboard(*arguments, status=0):
+    done = subprocess.run([HIPBOARD, *map(str, arguments)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == status, done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory):
+    path = tmp_path_factory.mktemp("rocpd") / "4711_results.db"
+    rocpd_made.training(path, STEPS)
+    return path
+
+
+@pytest.fixture(scope="module")
+def imported(database, tmp_path_factory):
+    logdir = tmp_path_factory.mktemp("import") / "runs"
+    told = json.loads(hipboard("import", database, "-o", logdir / "rocm", "--json").stdout)
+    return logdir, told
+
+
+@pytest.fixture(scope="module")
+def trace(imported):
+    return load(Path(imported[1]["file"]))
+
+
+@pytest.fixture(scope="module")
+def board(imported, tmp_path_factory):
+    with TensorBoard(imported[0], tmp_path_factory.mktemp("log") / "log") as board:
+        yield board.wait_until_loaded()
+
+
+def test_what_is_said_is_what_is_written(imported, trace):
+    told = imported[1]
+    assert (told["kernels"], told["copies"], told["ranges"]) == (2 * STEPS, STEPS, 2 * STEPS)
+    assert told["calls"] == 1 + 5 * STEPS and told["linked"] == 3 * STEPS
+    assert told["kernel_us"] == 120 * STEPS
+    assert told["steps"] == "ranges whose names count steps"
+    assert complaints(trace, "tensorboard") == []
+    assert trace["hipboard_import"]["linked"] == 3 * STEPS
+    kernels = [e for e in trace["traceEvents"] if e.get("cat") == "kernel"]
+    assert len(kernels) == 2 * STEPS and sum(e["dur"] for e in kernels) == 120 * STEPS
+    made = [e for e in trace["traceEvents"] if e.get("args", {}).get("hipboard") == "inferred"]
+    assert [e["name"] for e in made] == [f"ProfilerStep#{n}" for n in range(STEPS)]
+
+
+def test_the_environment_stays_where_it_was(imported, database):
+    assert b"hunter2" in database.read_bytes()
+    assert b"hunter2" not in Path(imported[1]["file"]).read_bytes()
+
+
+def test_the_plugin_has_all_views_of_it(board):
+    views = board.visit_all()["rocm"]
+    assert set(views) == {"Overview", "Operator", "Kernel", "Trace", "Memory"}
+    [profile] = board.profiles("rocm")
+    steps = board.get("overview", **profile)["steps"]["rows"]
+    assert [row[0] for row in steps] == [str(n) for n in range(STEPS)]
+    table = board.get("operation/table", group_by="Operation", **profile)["data"]
+    device = {row["name"]: row["device_total_duration"] for row in table}
+    assert device["forward"] == 140 * STEPS
+    kernels = board.get("kernel/table", group_by="Kernel", **profile)["data"]["rows"]
+    assert {row[0]: row[2:4] for row in kernels} == {"gemm(float*)": [STEPS, 40 * STEPS],
+                                                     "reduce(float*)": [STEPS, 80 * STEPS]}
+    assert board.suspicious_log_lines() == []
+
+
+def test_its_pages_show_it(board, browser):
+    page = browser.open(board.url)
+    page.choose_run("rocm")
+    for view, words in {"Overview": ["GPU Summary", "AMD Instinct MI300X"],
+                        "Operator": ["forward"],
+                        "Kernel": ["gemm(float*)", "reduce(float*)"],
+                        "Trace": ["GPU 0", "stream 0"]}.items():
+        page.choose_view(view)
+        page.screenshot(f"import_{view}")
+        text = page.text()
+        assert not [word for word in words if word not in text], (view, text[:2000])
+    assert page.errors == []
+    page.close()
+
+
+def test_check_has_nothing_to_say_but_what_the_import_said(imported, database):
+    direct, written = (hipboard("check", "--json", path).stdout.splitlines()
+                       for path in (database, imported[1]["file"]))
+    rules = [[(v["rule"], v["text"]) for v in map(json.loads, lines)] for lines in (direct, written)]
+    assert rules[0] == rules[1] == []
+    missing = {json.loads(line)["name"] for line in
+               hipboard("check", "--json", imported[0] / "rocm").stdout.splitlines()}
+    assert missing == {"Module", "Distributed"}
+    told = hipboard("import", "--explain", database).stdout
+    assert "Module, Distributed: nothing" in told
+
+
+@pytest.mark.parametrize("command", [
+    ["view"], ["view", "--view", "kernel"], ["view", "--view", "operator"], ["view", "--view", "gpu"],
+    ["table"], ["steps"], ["memory"], ["stacks", "--scopes"],
+])
+def test_commands_read_it_directly(command, database, imported):
+    outputs = [hipboard(*command, path).stdout.replace(str(path), "PATH").replace(stem, "STEM")
+               for path, stem in ((database, "node7_4711"),
+                                  (Path(imported[1]["file"]), Path(imported[1]["file"]).name.split(".pt.")[0]))]
+    assert outputs[0] == outputs[1]
+    assert len(outputs[0]) > 50
+
+
+def test_it_is_compared_and_queried_directly(database, imported):
+    told = hipboard("compare", database, imported[1]["file"]).stdout
+    assert "step" in told
+    overview = json.loads(hipboard("query", database, "overview?run=r&worker=w&span=1").stdout)
+    assert len(overview["steps"]["rows"]) == STEPS
+
+
+def test_a_wrong_path_is_told(tmp_path):
+    (tmp_path / "x").write_text("nothing")
+    assert "of no format that is read" in hipboard("import", tmp_path / "x", "-o", tmp_path, status=1).stderr
+    assert "-o LOGDIR" in hipboard("import", tmp_path / "x", status=2).stderr
+
+
+@pytest.mark.skipif("ROCPD_SAMPLE" not in os.environ, reason="no database of a real run is given")
+def test_a_real_run(tmp_path):
+    told = json.loads(hipboard("import", os.environ["ROCPD_SAMPLE"], "-o", tmp_path, "--json").stdout)
+    assert (told["kernels"], told["calls"], told["linked"], told["kernel_us"]) == (151, 629, 151, 2604.546)
