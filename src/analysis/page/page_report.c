@@ -75,7 +75,16 @@ static hb_result add_block(report *r, const char *name, const void *data, size_t
     return r->blocks.failed ? hb_no_memory() : HB_OK;
 }
 
-/* The answer to an address, whose block is named by the trace's place instead of its id. */
+/* A block is named by its route and its trace's place. */
+static void name_block(const report *r, const char *route, const hb_page_trace *trace,
+                       char name[64])
+{
+    if (trace)
+        snprintf(name, 64, "%s#%zu", route, (size_t)(trace - r->page->traces));
+    else
+        snprintf(name, 64, "%s", route);
+}
+
 static hb_result add_answer(report *r, const char *route, const hb_page_trace *trace)
 {
     hb_buf address;
@@ -89,10 +98,7 @@ static hb_result add_answer(report *r, const char *route, const hb_page_trace *t
     hb_result result = hb_page_ask(r->page, hb_buf_text(&address), &answer);
     hb_buf_free(&address);
     if (result != HB_OK) return result;
-    if (trace)
-        snprintf(name, sizeof name, "%s#%zu", route, (size_t)(trace - r->page->traces));
-    else
-        snprintf(name, sizeof name, "%s", route);
+    name_block(r, route, trace, name);
     result = add_block(r, name, answer.body, answer.size);
     hb_free(answer.body);
     return result;
@@ -110,7 +116,7 @@ static hb_result add_view(report *r, const char *route, const hb_page_trace *tra
     hb_emit_open(&out, '{');
     hb_emit_pair(&out, "error", hb_last_error());
     hb_emit_close(&out, '}');
-    snprintf(name, sizeof name, "%s#%zu", route, trace ? (size_t)(trace - r->page->traces) : 0);
+    name_block(r, route, trace, name);
     result = add_block(r, name, hb_buf_text(&json), json.size);
     hb_buf_free(&json);
     return result;

@@ -31,7 +31,7 @@ export function format(kind, values, least = 10) {
   }
   if (kind === 'bytes') {
     const [unit, factor] = unitFor(SIZES, most, least);
-    return { unit, text: (v) => digits(v / factor), scale: factor };
+    return { unit, text: (v) => (factor === 1 ? whole.format(v) : digits(v / factor)), scale: factor };
   }
   if (kind === 'percent') return { unit: '%', scale: 1, text: (v) => (v >= 99.95 ? v.toFixed(0) : v.toFixed(1)) };
   if (kind === 'count') return { unit: '', scale: 1, text: (v) => whole.format(v) };

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+"""How long a report of so many slices takes to write, to open and to move about in, in Chromium.
+
+    python3 tests/bench/report_in_browser.py BUILD [SLICES]
+"""
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+ARGUMENTS = ["--no-sandbox", "--disable-gpu"]
+MOVE = """async () => {
+  const over = document.querySelector('.over'), frames = [], painted = [];
+  over.focus();
+  let last = performance.now();
+  for (let i = 0; i < 240; i++) {
+    const key = i % 60 < 24 ? 'w' : i % 60 < 36 ? 'd' : 's';
+    over.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
+    await new Promise(requestAnimationFrame);
+    frames.push(performance.now() - last);
+    last = performance.now();
+    painted.push(Number(document.querySelector('.timeline').dataset.painted));
+  }
+  const at = (list, share) => list.sort((a, b) => a - b)[Math.floor(share * (list.length - 1))];
+  return [at(frames, 0.5), at(frames, 0.95), at(frames, 1), at(painted, 0.5), at(painted, 0.95)];
+}"""
+
+
+def write_trace(path, slices, threads=16):
+    """Calls that nest two deep, end to end, in 20 steps on the first of the threads."""
+    random.seed(1)
+    span = slices / threads * 12
+    with open(path, "w") as out:
+        out.write('{"traceEvents": [\n')
+        for step in range(20):
+            out.write('{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#%d", "pid": 1, '
+                      '"tid": 0, "ts": %.3f, "dur": %.3f, "args": {}},\n'
+                      % (step, step * span / 20, span / 20 - 0.01))
+        for thread in range(threads):
+            ts = 0.0
+            for _ in range(slices // threads // 4):
+                parts = [random.uniform(1, 16) for _ in range(3)]
+                for name, start, dur in [("outer", ts, sum(parts) + 2)] + [
+                        ("inner", ts + 0.5 + sum(parts[:i]), parts[i] - 0.1) for i in range(3)]:
+                    out.write('{"ph": "X", "cat": "cpu_op", "name": "%s_%d", "pid": 1, "tid": %d, '
+                              '"ts": %.3f, "dur": %.3f, "args": {}},\n'
+                              % (name, random.randrange(200), 100 + thread, start, dur))
+                ts += sum(parts) + 2.5
+        out.write('{"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "bench"}}]}\n')
+
+
+def open_report(path):
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium",
+                                             args=ARGUMENTS)
+        page = browser.new_page(viewport={"width": 1500, "height": 900})
+        begun = time.monotonic()
+        page.goto(path.as_uri())
+        page.wait_for_selector("html[data-ready^=overview]")
+        print(f"first view      {time.monotonic() - begun:8.2f} s")
+        begun = time.monotonic()
+        page.evaluate("location.hash = 'view=timeline'")
+        page.wait_for_selector("html[data-ready^=timeline]", timeout=120000)
+        print(f"timeline        {time.monotonic() - begun:8.2f} s")
+        median, p95, most, painted, painted95 = page.evaluate(MOVE)
+        print(f"frames          {median:8.1f} ms median, {p95:.1f} p95, {most:.1f} longest")
+        print(f"drawing         {painted:8.1f} ms median, {painted95:.1f} p95")
+        cdp = page.context.new_cdp_session(page)
+        cdp.send("HeapProfiler.collectGarbage")
+        usage = cdp.send("Runtime.getHeapUsage")
+        total = usage["usedSize"] + usage.get("backingStorageSize", 0)
+        print(f"JavaScript heap {total / 1e6:8.1f} MB, typed arrays included")
+        browser.close()
+
+
+def main():
+    build, slices = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1000000
+    with tempfile.TemporaryDirectory() as directory:
+        trace, to = Path(directory) / "bench.pt.trace.json", Path(directory) / "report.html"
+        write_trace(trace, slices)
+        begun = time.monotonic()
+        subprocess.run([build / "tools/hipboard/hipboard", "report", "-o", to, trace],
+                       check=True, stdout=subprocess.DEVNULL)
+        print(f"written         {time.monotonic() - begun:8.2f} s, {trace.stat().st_size / 1e6:.0f} "
+              f"MB of text into {to.stat().st_size / 1e6:.1f} MB")
+        open_report(to)
+
+
+main()
