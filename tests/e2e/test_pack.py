@@ -125,6 +125,15 @@ def test_a_directory_and_a_file_in_a_pack(runs, tmp_path):
         len(run(HIPBOARD, "steps", "--csv", pack).splitlines())
 
 
+def test_a_report_of_a_redacted_pack_tells_no_secret(redacted, tmp_path):
+    page = tmp_path / "report.html"
+    pack = redacted[1].parent / "mail.hbpack"
+    run(HIPBOARD, "report", pack, "-o", page)
+    text = page.read_text()
+    assert "host-1_11" in text and "lr=0.1" in text
+    assert not [kind for kind, secret in SECRETS.items() if secret in text]
+
+
 def all_text(directory):
     """Names and bytes of everything, with what is compressed as it was before."""
     for name, data in files(directory).items():

@@ -105,10 +105,11 @@ hb_result hb_page_find(hb_page *page)
     struct stat st;
     for (size_t i = 0; i < page->num_paths; i++) {
         const char *path = page->paths[i];
-        bool piped = strcmp(path, "-") == 0;
-        if (!piped && stat(path, &st) != 0)
+        bool piped = strcmp(path, "-") == 0, logdir = !piped && hb_is_logdir(path);
+        /* A path that goes on behind a file is one in a pack. */
+        if (!piped && !logdir && stat(path, &st) != 0 && errno != ENOTDIR)
             return hb_fail_errno(HB_ERROR_NOT_FOUND, errno, "%s", path);
-        HB_TRY(!piped && S_ISDIR(st.st_mode) ? add_logdir(page, path) : add_file(page, path));
+        HB_TRY(logdir ? add_logdir(page, path) : add_file(page, path));
     }
     return HB_OK;
 }
