@@ -55,6 +55,21 @@ static int count_files(const char *in, const char *part)
     return n;
 }
 
+/* Standard error is what TEST_STDERR names. */
+static void take_stderr(void)
+{
+    int out = open(getenv("TEST_STDERR"), O_WRONLY | O_NOCTTY);
+    CHECK(out >= 0 && dup2(out, STDERR_FILENO) == STDERR_FILENO);
+}
+
+static int count_in(const char *text, const char *part)
+{
+    int n = 0;
+    for (const char *at = text; (at = strstr(at, part)); at++)
+        n++;
+    return n;
+}
+
 /* ---- the file of records is locked by another user ---- */
 
 static int others_lock = -1;
@@ -89,6 +104,7 @@ int openat(int at, const char *path, int flags, ...)
 
 static int start_after_another_has_locked_it(void)
 {
+    take_stderr();
     others_lock = 0;
     alarm(60); /* one that waits for the lock waits for ever */
     hb_profiler *prof = into(dir, -1);
@@ -103,7 +119,16 @@ static int start_after_another_has_locked_it(void)
 static void a_spool_that_another_user_has_locked_keeps_nobody_waiting(void **state)
 {
     (void)state;
+    char path[300], text[1000] = "";
+    snprintf(path, sizeof path, "%s/stderr", dir);
+    close(open(path, O_WRONLY | O_CREAT, 0600));
+    setenv("TEST_STDERR", path, 1);
     assert_int_equal(run_program(start_after_another_has_locked_it), 0);
+    /* and who relies on the file reads that there is none */
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0 && read(fd, text, sizeof text - 1) > 0);
+    close(fd);
+    assert_int_equal(count_in(text, "no file for what is recorded can be made"), 1);
 }
 
 /* ---- a disk of 8 MB ---- */
@@ -169,11 +194,9 @@ int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsign
     return (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, flags);
 }
 
-/* Standard error is what TEST_STDERR names. */
 static int stop_on_a_slow_disk(void)
 {
-    int out = open(getenv("TEST_STDERR"), O_WRONLY | O_NOCTTY);
-    CHECK(out >= 0 && dup2(out, STDERR_FILENO) == STDERR_FILENO);
+    take_stderr();
     snprintf(seen_path, sizeof seen_path, "%s/seen", dir);
     hb_profiler *prof = into(dir, -1);
     record("work", 10);
@@ -208,14 +231,6 @@ static int read_until_end(pid_t pid, int fd, const char *wanted, char *text, siz
         if (strstr(text, wanted)) say_seen();
     }
     return end_of_program(pid);
-}
-
-static int count_in(const char *text, const char *part)
-{
-    int n = 0;
-    for (const char *at = text; (at = strstr(at, part)); at++)
-        n++;
-    return n;
 }
 
 static void who_waits_long_reads_so_in_one_line(void **state)

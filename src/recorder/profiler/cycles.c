@@ -79,6 +79,11 @@ static hb_result prepare(hb_profiler *prof)
     if (options.dir && options.dir[0]) (void)hb_make_directories(options.dir);
     hb_result result = hb_spool_open(&prof->spool, &options);
     if (result != HB_OK) prof->spool = (hb_spool){.file = HB_NO_KEPT_FILE};
+    if (prof->spool.lacks_file && !prof->warned_directory)
+        hb_warn(
+            "no file for what is recorded can be made in '%s', so that it is lost if the program "
+            "is killed; spool_dir names another place",
+            options.dir);
     return result;
 }
 

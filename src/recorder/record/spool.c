@@ -277,17 +277,13 @@ static bool make_named(hb_spool *spool)
 
 static bool open_file(hb_spool *spool, const hb_spool_options *options, const char *worker)
 {
-    spool->why_anonymous = "no directory is known";
-    if (!options->dir || !options->dir[0]) return false;
-    spool->why_anonymous = "the directory is on a network file system";
-    if (is_network(options->dir)) return false;
-    spool->why_anonymous = "the spool file can't be made";
+    if (!options->dir || !options->dir[0] || is_network(options->dir)) return false;
     spool->path = spool_path(options->dir, worker);
     if (spool->path && (make_unnamed(spool, options->dir) || make_named(spool))) {
-        spool->why_anonymous = NULL;
         spool->dir = hb_kept_file_of(hb_open_file(options->dir, O_PATH | O_DIRECTORY, 0));
         return true;
     }
+    spool->lacks_file = true;
     free(spool->path);
     spool->path = NULL;
     return false;

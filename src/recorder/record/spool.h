@@ -29,10 +29,10 @@ typedef struct hb_spool {
     uint32_t serial; /* no other of this process has it */
     hb_chunk_pool pool;
     hb_spool_header head;
-    hb_kept_file file;         /* none: in memory */
-    hb_kept_file dir;          /* that it is in, or none */
-    char *path;                /* of the file, absolute, or NULL */
-    const char *why_anonymous; /* or NULL */
+    hb_kept_file file; /* none: in memory */
+    hb_kept_file dir;  /* that it is in, or none */
+    char *path;        /* of the file, absolute, or NULL */
+    bool lacks_file;   /* it could not be made, where one was wanted */
     hb_lock lock, file_lock;
     hb_news changed;
     _Atomic uint32_t held; /* see hb_spool_holds() */
@@ -65,8 +65,8 @@ typedef struct hb_spool_options {
     uint64_t max_bytes; /* of chunks and of what is written of them */
 } hb_spool_options;
 
-/** Falls back to memory when the directory is on a network file system or the file can't be made;
- * `why_anonymous` says so. Fails only without memory or threads. */
+/** Falls back to memory when the directory is on a network file system or the file can't be made:
+ * `lacks_file` tells of the latter. Fails only without memory or threads. */
 hb_result hb_spool_open(hb_spool *spool, const hb_spool_options *options);
 
 /** Ends the writer; removes the file unless `keep`. False when a thread that is silent may still
