@@ -94,8 +94,9 @@ static hb_session *new_session(hb_spool *spool)
     if (++last_number == 0) last_number = 1;
     hb_records *records = session ? hb_records_new(last_number) : NULL;
     if (records) {
-        records->next = spool->records;
-        spool->records = records;
+        hb_records **list = hb_spool_list(spool, last_number);
+        records->next = *list;
+        *list = records;
         spool->recording++;
         session->number = last_number;
     }
@@ -273,7 +274,7 @@ static void give_chunks(hb_spool *spool, uint32_t session)
 /* Under the lock. */
 static hb_records *take_records(hb_spool *spool, uint32_t session)
 {
-    hb_records **at = &spool->records, *found;
+    hb_records **at = hb_spool_list(spool, session), *found;
     while (*at && (*at)->session != session)
         at = &(*at)->next;
     found = *at;

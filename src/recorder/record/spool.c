@@ -416,11 +416,11 @@ hb_result hb_spool_open(hb_spool *spool, const hb_spool_options *options)
 
 static void free_records(hb_spool *spool)
 {
-    hb_records *next;
-    for (hb_records *r = spool->records; r; r = next) {
-        next = r->next;
-        hb_records_free(r);
-    }
+    for (uint32_t i = 0; i < HB_SPOOL_LISTS; i++)
+        for (hb_records *r = spool->records[i], *next; r; r = next) {
+            next = r->next;
+            hb_records_free(r);
+        }
     hb_buf_free(&spool->unneeded);
     hb_buf_free(&spool->space);
 }
@@ -477,7 +477,7 @@ bool hb_spool_holds(hb_spool *spool, uint32_t session)
 
 hb_records *hb_spool_records(hb_spool *spool, uint32_t session)
 {
-    hb_records *r = spool->records;
+    hb_records *r = *hb_spool_list(spool, session);
     while (r && r->session != session)
         r = r->next;
     return r;

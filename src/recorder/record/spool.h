@@ -23,6 +23,9 @@
 #include "record/records.h"
 #include "record/strings.h"
 
+/* Thousands of cycles may wait to be written; what is sought by number is in a short list. */
+enum { HB_SPOOL_LISTS = 256 };
+
 typedef struct hb_spool {
     struct hb_spool *next_open;
     char *base;      /* NULL: not open */
@@ -37,11 +40,11 @@ typedef struct hb_spool {
     hb_news changed;
     _Atomic uint32_t held; /* see hb_spool_holds() */
     /* under `lock` */
-    hb_records *records;    /* of sessions that are not released */
-    hb_buf unneeded;        /* hb_extents of the file that nobody needs any more */
-    uint32_t being_written; /* the chunk that the writer is at */
-    unsigned recording;     /* sessions */
-    uint64_t kept_bytes;    /* of parts in file and memory */
+    hb_records *records[HB_SPOOL_LISTS]; /* of sessions that are not released, by their number */
+    hb_buf unneeded;                     /* hb_extents of the file that nobody needs any more */
+    uint32_t being_written;              /* the chunk that the writer is at */
+    unsigned recording;                  /* sessions */
+    uint64_t kept_bytes;                 /* of parts in file and memory */
     /* the writer's */
     pthread_t writer;
     bool writer_runs, writer_ended;
@@ -99,6 +102,12 @@ static inline uint32_t hb_session_state(const hb_session *session)
 
 /** A chunk of that session, which lay in memory only, is in the file. Under the lock. */
 void hb_spool_no_more_in_memory(hb_spool *spool, uint32_t number);
+
+/** The list that a session's records are in. Under the lock. */
+static inline hb_records **hb_spool_list(hb_spool *spool, uint32_t session)
+{
+    return &spool->records[session % HB_SPOOL_LISTS];
+}
 
 /** The records of a session; NULL when there are none. Under the lock, or of an ended one. */
 hb_records *hb_spool_records(hb_spool *spool, uint32_t session);
