@@ -110,7 +110,8 @@ struct hb_profiler {
     bool described;          /* what the run is stands in the event log */
     bool warned_event_log;
     char git_commit[HB_GIT_COMMIT_SIZE]; /* "": none */
-    hb_job *jobs, *running;              /* waiting, oldest first; being written */
+    hb_job *jobs, **jobs_end;            /* waiting, oldest first; where the next one goes */
+    hb_job *running;                     /* being written */
     uint64_t jobs_queued, jobs_done;
     hb_result job_result; /* the first failure that nobody was told of */
     char job_error[1024];

@@ -220,10 +220,9 @@ static void submit(hb_profiler *prof, hb_job *job)
 {
     hb_lock_take(&prof->lock);
     if (job->cycle) job->cycle->holders++;
-    hb_job **at = &prof->jobs;
-    while (*at)
-        at = &(*at)->next;
-    *at = job;
+    if (!prof->jobs) prof->jobs_end = &prof->jobs;
+    *prof->jobs_end = job;
+    prof->jobs_end = &job->next;
     prof->jobs_queued++;
     hb_lock_give(&prof->lock);
     hb_news_tell(&prof->work);
