@@ -314,6 +314,7 @@ def test_a_path_with_blanks_is_no_hindrance(tmp_path, hip):
                   "src/recorder/libhipboard.so.0", "src/analysis/libhipboard-analysis.so.0"]:
         (tmp_path / "a b" / place).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(BUILD / place, tmp_path / "a b" / place)
+    shutil.copytree(BUILD / "share", tmp_path / "a b/share")
     done = subprocess.run([*hip, tmp_path / "a b/tools/hipboard/hipboard", "record", "-o",
                            tmp_path / "runs", "--", STEPS, "1", "0", "0", "exit"],
                           capture_output=True, text=True, timeout=600, env=WITH_GPU)

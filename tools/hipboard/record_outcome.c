@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+#include "record_outcome.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <hipboard/hipboard.h>
+
+#include "capture.h"
+#include "mpi_program.h"
+#include "text.h"
+
+/* Traces are named "<worker>.<time in ns>.pt.trace.json". */
+static bool is_trace_since(const char *name, int64_t start_ns)
+{
+    const char *suffix = strstr(name, ".pt.trace.json");
+    const char *time = suffix;
+    while (time && time > name && time[-1] != '.')
+        time--;
+    return time && strtoll(time, NULL, 10) >= start_ns;
+}
+
+static bool is_spool(const char *name)
+{
+    return name[0] == '.' && ends_with(name, ".hbspool");
+}
+
+/* Of the environment that a process's program began with. */
+static bool was_told(long pid, const char *name, const char *value)
+{
+    char path[64], wanted[128], part[65536];
+    size_t kept = 0, size = (size_t)snprintf(wanted, sizeof wanted, "%s=%s", name, value) + 1;
+    bool found = false;
+    snprintf(path, sizeof path, "/proc/%ld/environ", pid);
+    FILE *file = fopen(path, "re");
+    for (size_t n; file && !found && (n = fread(part + kept, 1, sizeof part - kept, file)) > 0;) {
+        size_t all = kept + n;
+        found = memmem(part, all, wanted, size) != NULL;
+        kept = all < size ? all : size; /* it may lie across two parts */
+        memmove(part, part + all - kept, kept);
+    }
+    if (file) fclose(file);
+    return found;
+}
+
+/* Spools are named ".<host>_<pid>.<time in ns>.hbspool". */
+static long process_of(const char *spool)
+{
+    const char *pid = NULL;
+    for (const char *p = spool; (p = strchr(p, '_'));)
+        pid = ++p;
+    return pid ? strtol(pid, NULL, 10) : 0;
+}
+
+bool run_has_processes(const char *run)
+{
+    struct dirent *entry;
+    bool found = false;
+    DIR *list = opendir("/proc");
+    while (list && !found && (entry = readdir(list))) {
+        long pid = strtol(entry->d_name, NULL, 10);
+        found = pid > 0 && pid != getpid() && was_told(pid, CAPTURE_RUN, run);
+    }
+    if (list) closedir(list);
+    return found;
+}
+
+typedef struct found {
+    unsigned spools, traces; /* traces made since then */
+    unsigned running;        /* of the spools: of this run's processes */
+} found;
+
+static found look_into(const recorded_run *r)
+{
+    found n = {0};
+    struct dirent *entry;
+    DIR *list = opendir(r->full_dir);
+    while (list && (entry = readdir(list))) {
+        bool spool = is_spool(entry->d_name);
+        n.spools += spool;
+        n.running += spool && was_told(process_of(entry->d_name), CAPTURE_RUN, r->run);
+        n.traces += is_trace_since(entry->d_name, r->start_ns);
+    }
+    if (list) closedir(list);
+    return n;
+}
+
+static void report_recovered(const hb_recovered *r, void *unused)
+{
+    (void)unused;
+    if (!r->trace) fprintf(stderr, "hipboard: %s: %s\n", r->spool, r->error);
+}
+
+/* Whether the file is an ELF program that no loader takes part in. */
+static bool is_static(const char *path)
+{
+    bool is = false;
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &st) != 0 || (size_t)st.st_size < sizeof(Elf64_Ehdr)) {
+        if (fd >= 0) close(fd);
+        return false;
+    }
+    const char *base = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    close(fd);
+    if (base == MAP_FAILED) return false;
+    const Elf64_Ehdr *h = (const void *)base;
+    size_t headers = (size_t)h->e_phnum * sizeof(Elf64_Phdr);
+    if (memcmp(h->e_ident, ELFMAG, SELFMAG) == 0 && h->e_ident[EI_CLASS] == ELFCLASS64 &&
+        h->e_phoff <= (size_t)st.st_size && headers <= (size_t)st.st_size - h->e_phoff) {
+        const Elf64_Phdr *p = (const void *)(base + h->e_phoff);
+        is = h->e_phnum > 0;
+        for (int i = 0; i < h->e_phnum; i++)
+            is = is && p[i].p_type != PT_INTERP;
+    }
+    munmap((void *)(uintptr_t)base, (size_t)st.st_size);
+    return is;
+}
+
+/* Whether the kernel gives it rights that its caller has not: the loader then loads nothing of the
+ * caller's into it. */
+static bool has_other_rights(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) != 0) return false;
+    return ((st.st_mode & S_ISUID) && st.st_uid != getuid()) ||
+           ((st.st_mode & S_ISGID) && st.st_gid != getgid()) ||
+           (getuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0);
+}
+
+static const char *why_nothing(const char *program)
+{
+    char path[PATH_MAX];
+    find_program(program, path);
+    if (is_static(path)) return "it is statically linked, so that nothing can be loaded into it";
+    if (has_other_rights(path))
+        return "it runs with other rights than yours (setuid, setgid or capabilities), so that "
+               "nothing can be loaded into it; record it as the user that it runs as";
+    return "while it was recorded it made no HIP call, called no library whose calls are operators "
+           "and marked nothing by roctx or hipboard, or its processes could not write there and "
+           "have "
+           "said so; `hipboard info` says what can be captured here";
+}
+
+static void explain_nothing(const char *program)
+{
+    fprintf(stderr, "hipboard: nothing was recorded of %s: %s\n", program, why_nothing(program));
+}
+
+void tell_outcome(const recorded_run *r, const char *program)
+{
+    /* Of processes that were killed; those of others that still run are left alone. */
+    if (look_into(r).spools)
+        (void)hb_recover(r->full_dir, r->export_flags | HB_SKIP_EMPTY, report_recovered, NULL);
+    found n = look_into(r);
+    unsigned traces = n.traces;
+    if (!r->speaks) return;
+    /* A child that was forked just before the end may have no records yet. */
+    if (traces == 0 && (n.running || run_has_processes(r->run)))
+        fprintf(stderr,
+                "hipboard: %s has ended, and left processes; their traces come at their ends\n",
+                program);
+    else if (traces == 0 && r->waits_to_be_asked)
+        fprintf(stderr, "hipboard: nothing was recorded of %s: see `hipboard trigger`\n", program);
+    else if (traces == 0)
+        explain_nothing(program);
+    else if (!r->quiet && isatty(STDERR_FILENO))
+        fprintf(stderr, "hipboard: %u trace%s in %s; look at %s with: tensorboard --logdir %s\n",
+                traces, traces == 1 ? "" : "s", r->dir, traces == 1 ? "it" : "them", r->dir);
+}
