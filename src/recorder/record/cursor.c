@@ -54,7 +54,7 @@ static bool enter_next_part(hb_cursor *c)
 {
     while (c->part < c->thread->num_parts) {
         const hb_part *part = &c->thread->parts[c->part++];
-        if (is_wanted(part, c->types) && load(c, part)) return true;
+        if (part->raw_bytes && is_wanted(part, c->types) && load(c, part)) return true;
     }
     hb_cursor_close(c); /* a session may have very many threads */
     return false;
