@@ -4,12 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char *const kind_names[] = {
-#define HB_REDACTION_NAME(name, text) [HB_REDACTED_##name] = text,
-    HB_REDACTION_MAP(HB_REDACTION_NAME)
-#undef HB_REDACTION_NAME
-};
-
 hb_report_builder *hb_report_new(void)
 {
     hb_report_builder *b = calloc(1, sizeof *b);
@@ -83,7 +77,7 @@ void hb_report_add_redactions(hb_report_builder *b, const hb_redactor *r)
         if (!f->count) continue; /* learnt from a file's name, and nowhere else */
         hb_redaction_text(r, id, replacement);
         b->redactions[n++] =
-            (hb_redaction){.kind = kind_names[kind],
+            (hb_redaction){.kind = hb_redaction_name(kind),
                            .found = shown(b, kind, found),
                            .replacement = keep_text(b, replacement),
                            .count = f->count,

@@ -6,11 +6,15 @@
 #include <stdlib.h>
 #include <strings.h>
 
-static const char *const kind_names[] = {
+const char *hb_redaction_name(hb_redaction_kind kind)
+{
+    static const char *const names[] = {
 #define HB_REDACTION_NAME(name, text) [HB_REDACTED_##name] = text,
-    HB_REDACTION_MAP(HB_REDACTION_NAME)
+        HB_REDACTION_MAP(HB_REDACTION_NAME)
 #undef HB_REDACTION_NAME
-};
+    };
+    return names[kind];
+}
 
 bool hb_redactor_init(hb_redactor *r)
 {
@@ -91,7 +95,8 @@ void hb_redaction_text(const hb_redactor *r, hb_sid id, char *text)
     int width = snprintf(largest, sizeof largest, "%u", r->counts[kind]);
     /* As wide as the largest, so that hosts keep their order where they are sorted as texts. */
     bool ordered = kind == HB_REDACTED_HOST || kind == HB_REDACTED_USER;
-    snprintf(text, 32, "%s-%0*u", kind_names[kind], ordered ? width : 1, r->findings[id].number);
+    snprintf(text, 32, "%s-%0*u", hb_redaction_name(kind), ordered ? width : 1,
+             r->findings[id].number);
 }
 
 void hb_redactor_replace(hb_redactor *r, hb_redaction_kind kind, hb_str found, hb_buf *out)

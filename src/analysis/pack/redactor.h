@@ -29,6 +29,9 @@ typedef enum hb_redaction_kind {
         HB_REDACTED_KINDS
 } hb_redaction_kind;
 
+/** As it stands in replacements. */
+const char *hb_redaction_name(hb_redaction_kind kind);
+
 /** Something that was found. */
 typedef struct hb_redaction_found {
     uint32_t number; /* of its replacement among its kind, from 1 */
