@@ -12,7 +12,9 @@ enum { SLOTS = 4096, PROBES = 64 };
 
 /* Found without a lock: a slot's handle is released after what it belongs to. Made, freed and named
  * under the lock, which is held over no call of MPI but those that look. Freed ones are used again:
- * MPI forbids to use a communicator while it is freed. */
+ * MPI forbids to use a communicator while it is freed. It is this library's own, which has the
+ * public interface alone: nothing of hipboard's is taken under it. A forked child may not call MPI;
+ * one that does all the same finds it open, whoever had it. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(hb_mpi_comm *) slots[SLOTS];
 static hb_mpi_comm *unused;
@@ -151,10 +153,16 @@ static void add(hb_word handle, uint64_t id, const char *name)
     enter(c, handle);
 }
 
+static void after_fork_in_child(void)
+{
+    pthread_mutex_init(&lock, NULL);
+}
+
 void hb_mpi_comms_begin(void)
 {
     pthread_mutex_lock(&lock);
     if (!world_group) {
+        pthread_atfork(NULL, NULL, after_fork_in_child);
         world_group = group_of(hb_mpi.comm_world, false);
         add(hb_mpi.comm_world, 1, "world");
         add(hb_mpi.comm_self, 2, "self");
