@@ -170,6 +170,15 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const hb_zip_member *)a)->name, ((const hb_zip_member *)b)->name);
 }
 
+/* As packs of ours are; so that one which is opened for each of its members is not sorted each
+ * time. */
+static bool is_sorted(const hb_zip_index *index)
+{
+    for (size_t i = 1; i < index->count; i++)
+        if (by_name(&index->members[i - 1], &index->members[i]) >= 0) return false;
+    return true;
+}
+
 static hb_result take_entries(hb_zip_index *index, const char *path, const directory *d)
 {
     unsigned char *raw = malloc(d->size + 1);
@@ -184,11 +193,9 @@ static hb_result take_entries(hb_zip_index *index, const char *path, const direc
         if (!take_entry(index, &left, &names)) result = damaged(path, "a directory entry is odd");
     free(raw);
     if (result != HB_OK) return result;
+    if (is_sorted(index)) return HB_OK;
     qsort(index->members, index->count, sizeof *index->members, by_name);
-    for (size_t i = 1; i < index->count; i++)
-        if (strcmp(index->members[i - 1].name, index->members[i].name) == 0)
-            return damaged(path, "two members have one name");
-    return HB_OK;
+    return is_sorted(index) ? HB_OK : damaged(path, "two members have one name");
 }
 
 hb_result hb_zip_index_open(hb_zip_index *index, const char *path)
@@ -198,7 +205,9 @@ hb_result hb_zip_index_open(hb_zip_index *index, const char *path)
     *index = (hb_zip_index){.fd = -1};
     HB_TRY(hb_open_to_read(path, &index->fd, &st));
     index->file_size = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
-    hb_result result = find_directory(index, path, &d);
+    hb_result result = hb_is_zip(index->fd)
+                           ? find_directory(index, path, &d)
+                           : hb_fail(HB_ERROR_FORMAT, "%s: no pack, which is a ZIP file", path);
     if (result == HB_OK) result = take_entries(index, path, &d);
     if (result != HB_OK) hb_zip_index_close(index);
     return result;
