@@ -4,9 +4,8 @@
  */
 #include <hipboard/comm.h>
 
-#include <cJSON.h>
-
 #include "program.h"
+#include "written_trace.h"
 
 enum { RANKS = 4, GRADIENTS = 100 };
 
@@ -71,23 +70,10 @@ static hb_profiler *record_it(bool stacks)
 
 static cJSON *written(hb_profiler *prof, unsigned flags)
 {
-    static char text[1 << 18];
     char path[300];
     snprintf(path, sizeof path, "%s/comm.json", dir);
     assert_int_equal(hb_export_chrome_trace(prof, path, flags), HB_OK);
-    FILE *f = fopen(path, "r");
-    assert_non_null(f);
-    text[fread(text, 1, sizeof text - 1, f)] = '\0';
-    fclose(f);
-    cJSON *trace = cJSON_Parse(text);
-    assert_non_null(trace);
-    return trace;
-}
-
-static const char *text_of(const cJSON *object, const char *key)
-{
-    const char *text = cJSON_GetStringValue(cJSON_GetObjectItem(object, key));
-    return text ? text : "";
+    return load_trace(path);
 }
 
 static const cJSON *find(const cJSON *trace, const char *category, const char *name, int n)

@@ -4,6 +4,7 @@
  * goes on to its end as if nobody looked. Each is a child, since it is the process that is limited.
  */
 #include "test_dir.h"
+#include "written_trace.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -13,7 +14,6 @@
 #include <sys/resource.h>
 #include <sys/time.h>
 
-#include <cjson/cJSON.h>
 #include <hipboard/hipboard.h>
 
 enum { OPERATORS = 40000, TOO_MANY = 400000, SKIPPED = 77 };
@@ -88,20 +88,13 @@ static int traced_operators(void)
     char path[PATH_MAX];
     int n = 0;
     if (!find_trace(path)) return -1;
-    FILE *f = fopen(path, "r");
-    size_t size = 64 << 20;
-    char *text = calloc(1, size);
-    assert_true(fread(text, 1, size - 1, f) > 0);
-    fclose(f);
-    cJSON *trace = cJSON_Parse(text), *event;
-    assert_non_null(trace);
+    cJSON *trace = load_trace(path), *event;
     cJSON_ArrayForEach(event, cJSON_GetObjectItem(trace, "traceEvents"))
     {
         const char *name = cJSON_GetStringValue(cJSON_GetObjectItem(event, "name"));
         n += name && strcmp(name, "aten::mm") == 0;
     }
     cJSON_Delete(trace);
-    free(text);
     return n;
 }
 

@@ -7,7 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cjson/cJSON.h>
 #include <cmocka.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 
 #include "record/live_memory.h"
 #include "recorded.h"
+#include "written_trace.h"
 
 #define AT(n) ((void *)(uintptr_t)(0x10000 * (uintptr_t)(n)))
 
@@ -60,19 +60,12 @@ static int64_t number(const cJSON *args, const char *name)
 /* The memory events of the last cycle's trace, in its order; their number. */
 static size_t events_of(hb_profiler *prof, memory_event *events, size_t most)
 {
-    char path[] = "/tmp/hb-live-memory-XXXXXX.json", *text;
-    size_t n = 0, size = 0;
+    char path[] = "/tmp/hb-live-memory-XXXXXX.json";
+    size_t n = 0;
     close(mkstemps(path, 5));
     assert_int_equal(hb_export_chrome_trace(prof, path, 0), HB_OK);
-    FILE *f = fopen(path, "r"), *copy = open_memstream(&text, &size);
-    char part[4096];
-    for (size_t got; (got = fread(part, 1, sizeof part, f));)
-        fwrite(part, 1, got, copy);
-    fclose(copy);
-    fclose(f);
+    cJSON *trace = load_trace(path), *row;
     unlink(path);
-    cJSON *trace = cJSON_Parse(text), *row;
-    assert_non_null(trace);
     cJSON_ArrayForEach(row, cJSON_GetObjectItem(trace, "traceEvents"))
     {
         const cJSON *args = cJSON_GetObjectItem(row, "args");
@@ -89,7 +82,6 @@ static size_t events_of(hb_profiler *prof, memory_event *events, size_t most)
         n++;
     }
     cJSON_Delete(trace);
-    free(text);
     return n;
 }
 

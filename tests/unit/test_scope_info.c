@@ -4,12 +4,12 @@
  */
 #include <hipboard/analysis.h>
 
-#include <cJSON.h>
 #include <math.h>
 #include <pthread.h>
 
 #include "program.h"
 #include "trace/arg_words.h"
+#include "written_trace.h"
 
 /* ---- one of each ---- */
 
@@ -72,24 +72,6 @@ static hb_profiler *record_one_of_each(void)
 }
 
 /* ---- what is in the file ---- */
-
-static cJSON *load(const char *path)
-{
-    static char text[1 << 20];
-    FILE *f = fopen(path, "r");
-    assert_non_null(f);
-    text[fread(text, 1, sizeof text - 1, f)] = '\0';
-    fclose(f);
-    cJSON *trace = cJSON_Parse(text);
-    assert_non_null(trace);
-    return trace;
-}
-
-static const char *text_of(const cJSON *event, const char *key)
-{
-    const char *text = cJSON_GetStringValue(cJSON_GetObjectItem(event, key));
-    return text ? text : "";
-}
 
 /* The n-th event of that name and phase. */
 static const cJSON *find(const cJSON *trace, const char *phase, const char *name, int n)
@@ -159,7 +141,7 @@ static void all_of_it_is_in_the_file(void **state)
         snprintf(path, sizeof path, "%s/trace.json", dir);
         unsigned flags = kineto ? HB_DIALECT_KINETO : 0;
         assert_int_equal(hb_export_chrome_trace(prof, path, flags), HB_OK);
-        cJSON *trace = load(path);
+        cJSON *trace = load_trace(path);
         assert_all_told(trace, kineto);
         cJSON_Delete(trace);
     }
@@ -276,7 +258,7 @@ static void infos_of_older_and_newer_programs_are_taken(void **state)
     assert_int_equal(hb_profiler_stop(prof), HB_OK);
     snprintf(path, sizeof path, "%s/trace.json", dir);
     assert_int_equal(hb_export_chrome_trace(prof, path, 0), HB_OK);
-    cJSON *trace = load(path);
+    cJSON *trace = load_trace(path);
     assert_string_equal(text_of(find(trace, "X", "older", 0), "cat"), "io");
     assert_string_equal(text_of(find(trace, "X", "newer", 0), "cat"), "io");
     cJSON_Delete(trace);
@@ -356,7 +338,7 @@ static void recover_it(uint32_t version)
     assert_true(WIFSIGNALED(status));
     set_version(version);
     assert_int_equal(hb_recover(dir, 0, note_path, path), HB_OK);
-    cJSON *trace = load(path);
+    cJSON *trace = load_trace(path);
     assert_all_told(trace, false);
     cJSON_Delete(trace);
 }

@@ -19,13 +19,13 @@
 #include <utime.h>
 #include <zlib.h>
 
-#include <cjson/cJSON.h>
 #include <cmocka.h>
 #include <hipboard/hipboard.h>
 
 #include "record/codec.h"
 #include "record/session.h"
 #include "test_dir.h"
+#include "written_trace.h"
 
 /* ---- helpers ---- */
 
@@ -47,17 +47,7 @@ static cJSON *only_trace(void)
 {
     char path[PATH_MAX];
     assert_int_equal(count_files(".pt.trace.json", path), 1);
-    FILE *f = fopen(path, "rb");
-    fseek(f, 0, SEEK_END);
-    long size = ftell(f);
-    rewind(f);
-    char *text = calloc(1, (size_t)size + 1);
-    assert_int_equal(fread(text, 1, (size_t)size, f), size);
-    fclose(f);
-    cJSON *trace = cJSON_Parse(text);
-    free(text);
-    assert_non_null(trace);
-    return trace;
+    return load_trace(path);
 }
 
 static int count_named(const cJSON *trace, const char *name)

@@ -61,16 +61,6 @@ static bool get_varint(message *m, uint64_t *v)
     return false;
 }
 
-static void put_varint(hb_buf *out, uint64_t v)
-{
-    unsigned char bytes[10];
-    size_t n = 0;
-    for (; v >= 0x80; v >>= 7)
-        bytes[n++] = (unsigned char)(v | 0x80);
-    bytes[n++] = (unsigned char)v;
-    hb_buf_append(out, bytes, n);
-}
-
 static const text_field *find_field(const text_field *fields, uint64_t number)
 {
     for (; fields->number; fields++)
@@ -108,7 +98,7 @@ static bool redact_bytes(hb_redactor *redactor, message m, const text_field *fie
         hb_redact_text(redactor, (hb_str){"", 0}, text, &inner);
     else
         hb_buf_append(&inner, m.at, (size_t)(m.end - m.at));
-    put_varint(out, inner.size);
+    hb_buf_varint(out, inner.size);
     hb_buf_append(out, inner.data, inner.size);
     out->failed |= inner.failed;
     hb_buf_free(&inner);

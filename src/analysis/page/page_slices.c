@@ -79,16 +79,6 @@ hb_result hb_page_tracks(hb_page_trace *trace, hb_emitter *out)
 
 /* ---- slices ---- */
 
-static void put_number(hb_buf *buf, uint64_t value)
-{
-    unsigned char bytes[10];
-    size_t n = 0;
-    for (; value >= 0x80; value >>= 7)
-        bytes[n++] = (unsigned char)(value | 0x80);
-    bytes[n++] = (unsigned char)value;
-    hb_buf_append(buf, bytes, n);
-}
-
 static uint64_t zigzag(int64_t value)
 {
     return (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
@@ -122,11 +112,11 @@ typedef struct columns {
 static void put_one(void *context, const hb_drawn *drawn)
 {
     columns *c = context;
-    put_number(&c->parts[GAPS], (uint64_t)(drawn->start - c->last_end));
-    put_number(&c->parts[TIMES], (uint64_t)(drawn->end - drawn->start));
-    put_number(&c->parts[NAMES], drawn->longest->name);
-    put_number(&c->parts[COUNTS], drawn->count - 1);
-    put_number(&c->parts[ROWS], zigzag((int64_t)drawn->longest->row - c->last_row));
+    hb_buf_varint(&c->parts[GAPS], (uint64_t)(drawn->start - c->last_end));
+    hb_buf_varint(&c->parts[TIMES], (uint64_t)(drawn->end - drawn->start));
+    hb_buf_varint(&c->parts[NAMES], drawn->longest->name);
+    hb_buf_varint(&c->parts[COUNTS], drawn->count - 1);
+    hb_buf_varint(&c->parts[ROWS], zigzag((int64_t)drawn->longest->row - c->last_row));
     c->last_row = drawn->longest->row;
     c->last_end = drawn->end;
     c->count++;
@@ -137,17 +127,17 @@ void hb_page_put_slices(const hb_timeline *timeline, const hb_slice_window *wind
     columns c = {.timeline = timeline};
     for (int i = 0; i < PARTS; i++)
         hb_buf_init(&c.parts[i], SIZE_MAX / 2);
-    put_number(buf, (uint64_t)window->from);
-    put_number(buf, (uint64_t)(window->to - window->from));
-    put_number(buf, (uint64_t)window->cell);
-    put_number(buf, timeline->lanes.count);
+    hb_buf_varint(buf, (uint64_t)window->from);
+    hb_buf_varint(buf, (uint64_t)(window->to - window->from));
+    hb_buf_varint(buf, (uint64_t)window->cell);
+    hb_buf_varint(buf, timeline->lanes.count);
     for (uint32_t i = 0; i < timeline->lanes.count; i++) {
         c.count = 0;
         c.last_end = 0;
         c.last_row = 0;
         hb_lane_draw(timeline, &timeline->lanes.items[i], window->from, window->to, window->cell,
                      put_one, &c);
-        put_number(buf, c.count);
+        hb_buf_varint(buf, c.count);
         for (int k = 0; k < PARTS; k++) {
             hb_buf_append(buf, c.parts[k].data, c.parts[k].size);
             buf->failed |= c.parts[k].failed;
@@ -171,13 +161,13 @@ hb_result hb_page_put_launches(hb_page_trace *trace, hb_buf *buf)
         const hb_row *row = hb_trace_row(t, i);
         count += hb_row_is_work(row) && hb_work_call(t, row) != HB_NO_EVENT;
     }
-    put_number(buf, count);
+    hb_buf_varint(buf, count);
     hb_buf_init(&calls, SIZE_MAX / 2);
     for (uint32_t i = 0; i < t->rows.count; i++) {
         const hb_row *row = hb_trace_row(t, i);
         if (!hb_row_is_work(row) || hb_work_call(t, row) == HB_NO_EVENT) continue;
-        put_number(buf, i - last);
-        put_number(&calls, zigzag((int64_t)hb_work_call(t, row) - i));
+        hb_buf_varint(buf, i - last);
+        hb_buf_varint(&calls, zigzag((int64_t)hb_work_call(t, row) - i));
         last = i;
     }
     hb_buf_append(buf, calls.data, calls.size);

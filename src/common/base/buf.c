@@ -47,6 +47,16 @@ void hb_buf_str(hb_buf *buf, const char *text)
     hb_buf_append(buf, text, strlen(text));
 }
 
+void hb_buf_varint(hb_buf *buf, uint64_t value)
+{
+    unsigned char bytes[10];
+    size_t n = 0;
+    for (; value >= 0x80; value >>= 7)
+        bytes[n++] = (unsigned char)(value | 0x80);
+    bytes[n++] = (unsigned char)value;
+    hb_buf_append(buf, bytes, n);
+}
+
 void hb_buf_printf(hb_buf *buf, const char *format, ...)
 {
     va_list args, again;
