@@ -113,6 +113,8 @@ pack libhipboard-dev libdevel \
     "libhipboard0 (= $version), libhipboard-analysis0 (= $version), libc6-dev, zlib1g-dev, libprotobuf-c-dev" "" \
     "torch.profiler for native programs: development files" \
     "Headers, static libraries, and what pkg-config and CMake read."
-pack hipboard devel "libhipboard0 (= $version), libhipboard-analysis0 (= $version), $(system hipboard bin/hipboard)" "" \
+server=$libdir/hipboard/libhipboard-serve.so # loaded by one command
+[ ! -e "$work/hipboard/usr/$server" ] || served=$(system hipboard "$server" | tr ',' '\n' | grep -o 'libmicrohttpd.*')
+pack hipboard devel "libhipboard0 (= $version), libhipboard-analysis0 (= $version), $(system hipboard bin/hipboard)" "${served:-}" \
     "torch.profiler for native programs: the command" \
     "Records unchanged HIP programs, and shows, checks, converts and compares traces."

@@ -25,6 +25,7 @@ build_packages=(
     libcjson-dev            # the JSON of users' metadata
     libdw-dev               # names and lines of call stacks
     libsqlite3-dev          # databases of ROCm's tools
+    libmicrohttpd-dev       # hipboard serve
     libunwind8              # call stacks
     libcmocka-dev           # unit tests
     elfutils                # ... and where one hangs
@@ -36,6 +37,7 @@ test_packages=(
     binutils cmake g++ gfortran # the installed library, used from outside
     clang libclang-rt-14-dev # fuzzing
     libopenblas-dev liblapacke-dev libfftw3-dev libdnnl-dev # libraries whose calls are operators
+    patchelf                # a wheel
     locales                 # a language with decimal commas
     chromium                # screenshots
     libjs-webcomponentsjs-custom-element-v0 # the plugin's trace viewer, offline

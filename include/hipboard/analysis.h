@@ -77,9 +77,10 @@ HB_API const char *hb_logdir_run(const hb_logdir *logdir, size_t index);
  * "runs", "views?run=r", "workers?run=r&view=Overview", "spans?run=r&worker=w",
  * "overview?run=r&worker=w&span=1", "operation", "operation/table", "operation/stack", "kernel",
  * "kernel/table", "kernel/tc_pie", "memory", "memory_curve", "memory_events", "module", "tree",
- * "distributed/gpuinfo", "distributed/overlap", "distributed/waittime", "distributed/commops",
- * "diff", "diffnode". Reads the run's files at the first question about it. What is an HTTP error
- * there is an error here. The JSON text is NUL-terminated; free it with hb_free(). */
+ * "trace" (the file's text, with the plugin's counters of GPUs), "distributed/gpuinfo",
+ * "distributed/overlap", "distributed/waittime", "distributed/commops", "diff", "diffnode". Reads
+ * the run's files at the first question about it. What is an HTTP error there is an error here. The
+ * JSON text is NUL-terminated; free it with hb_free(). */
 HB_API hb_result hb_logdir_query(hb_logdir *logdir, const char *url, char **json, size_t *size);
 
 /** Calls `fn` for each file of a run that the plugin loses, with the reason. Reads the run. */
@@ -225,6 +226,18 @@ typedef struct hb_kernel_stats {
 HB_API hb_result hb_trace_file_kernels(hb_trace_file *file, const hb_kernel_stats **kernels,
                                        size_t *count);
 
+/** A counter of the hardware (rocprofv3 --pmc) in the kernels of a name. */
+typedef struct hb_kernel_counter {
+    const char *kernel, *counter; /* "SQ_WAVES" */
+    uint64_t kernels;             /* how many have it */
+    double mean, max;
+} hb_kernel_counter;
+
+/** Counters in the order in which they come, of traces that were imported; none of others. *list is
+ * freed with hb_free(). While counters are read kernels run one by one. */
+HB_API hb_result hb_trace_file_counters(hb_trace_file *file, hb_kernel_counter **list,
+                                        size_t *count);
+
 typedef struct hb_gpu_stat {
     int id;
     double utilization; /* 0..1 of the steps' time */
@@ -256,6 +269,39 @@ typedef struct hb_module_stats {
 
 HB_API hb_result hb_trace_file_modules(hb_trace_file *file, const hb_module_stats **modules,
                                        size_t *count);
+
+/** A loop of the program, by the call stacks of what it launched (`hipboard record --with-stack`).
+ */
+typedef struct hb_loop_stats {
+    unsigned number; /* from 1: `hipboard record --step-loop` */
+    int level;       /* 0: in no other one; those that are in a loop follow it */
+    uint64_t rounds, launches;
+    double coverage;    /* the least of its share of all launches and of all device time, 0 to 1 */
+    double round_us;    /* of the host, mean, from the first launch to the last one */
+    bool is_step;       /* its rounds are the trace's steps */
+    const char *from;   /* the frame that its rounds begin in: "file(line): function" */
+    const char *launch; /* what they launch first */
+} hb_loop_stats;
+
+/** Gives each of them, until `fn` returns false; texts hold during the call. */
+HB_API hb_result hb_trace_file_loops(hb_trace_file *file,
+                                     bool (*fn)(void *context, const hb_loop_stats *loop),
+                                     void *context);
+
+/** What a GPU took and did in a step, by its sensors. NaN: not known. */
+typedef struct hb_gpu_step {
+    int gpu;
+    int64_t step;
+    double joules, watts;  /* watts: in the mean */
+    double degrees;        /* the hottest of it, in the mean */
+    double mhz, least_mhz; /* its clock, in the mean and at least */
+    int throttled;         /* sum of why: 1 power, 2 heat, 4 current, 8 other; -1: not told */
+} hb_gpu_step;
+
+/** Gives each GPU's steps, until `fn` returns false. */
+HB_API hb_result hb_trace_file_gpu_steps(hb_trace_file *file,
+                                         bool (*fn)(void *context, const hb_gpu_step *step),
+                                         void *context);
 
 /** The plugin's recommendations, as HTML; NULL behind the last one or without results. */
 HB_API const char *hb_trace_file_advice(hb_trace_file *file, size_t index);
@@ -407,6 +453,11 @@ typedef struct hb_ranks hb_ranks;
  * HB_ERROR_FORMAT when the plugin could not digest one of them. */
 HB_API hb_result hb_ranks_create(hb_trace_file *const *files, const char *const *workers,
                                  size_t count, hb_ranks **ranks);
+/** The same of any number of traces: one after the other is added, and not needed from then on. */
+HB_API hb_result hb_ranks_begin(hb_ranks **ranks);
+HB_API hb_result hb_ranks_add(hb_ranks *ranks, hb_trace_file *file, const char *worker);
+/** Once, when all were added; results are there from then on. */
+HB_API hb_result hb_ranks_compare(hb_ranks *ranks);
 HB_API void hb_ranks_destroy(hb_ranks *ranks);
 
 /** Why waiting and transferring could not be told apart: the ranks have different collectives. NULL

@@ -42,6 +42,9 @@ typedef struct hb_comm_info {
     /** Which one of its group it is, from 1, the same on all members; 0: this process counts those
      * that it records; HB_COMM_UNCOUNTED: it has no such number. Messages have none. */
     uint64_t sequence;
+    /** Where it goes on behind its call: the id of an arrow from the call to where it is complete,
+     * which hb_comm_complete() ends; 0: none. Ids as hb_flow()'s. */
+    uint64_t flow;
 } hb_comm_info;
 #define HB_COMM_UNCOUNTED UINT64_MAX
 #define HB_COMM_NO_TAG    INT32_MIN
@@ -55,9 +58,16 @@ HB_API hb_scope hb_comm_begin_site(hb_site *site, const hb_comm_info *info);
  * the thread that began it may tell more. */
 HB_API void hb_comm_end(hb_scope *scope, const hb_comm_info *info);
 
-/** An arrow as hb_flow()'s, named after a call's site: from where a communication that goes on
- * behind its call began to where it is complete. */
-HB_API void hb_comm_flow(hb_site *site, uint64_t id, hb_flow_phase phase);
+/** Communications that go on behind their calls, by the sites that these began at and their flows;
+ * those whose flow is 0 are left out. hb_comm_complete(): the open scope has waited for them.
+ * hb_comm_start(): they begin within it, where that is not the call of hb_comm_info.flow, as those
+ * of MPI_Startall. */
+typedef struct hb_comm_pending {
+    hb_site *site;
+    uint64_t flow;
+} hb_comm_pending;
+HB_API void hb_comm_start(const hb_comm_pending *pending, size_t count);
+HB_API void hb_comm_complete(const hb_comm_pending *pending, size_t count);
 
 /** HB_COLLECTIVE("all_reduce", group, HB_FLOAT32, elements_in, elements_out) { ... }
  * The name must be a string literal; C only, as the two below. */

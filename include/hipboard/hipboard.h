@@ -330,6 +330,15 @@ typedef struct hb_profiler_options {
      * as the process lives. With record_shapes and with_flops operators have their inputs and
      * FLOPs. Lines that are wrong are told on stderr. */
     const char *operators;
+    /** A cycle in which the program marked no step gets steps that are found when it is written: by
+     * ranges of its own whose names count or that come again and again, by a loop in the call
+     * stacks of its launches (with_stack), or by the sequence of what it launched. They are marked
+     * as inferred, and how they were found stands in the metadata (hipboard_steps). Where nothing
+     * is convincing, one step spans all; or time_slice_ns cuts, if that is set. */
+    bool find_steps;
+    /** With find_steps: the steps are the rounds of this loop, as `hipboard view --view loops`
+     * counts them; 0: of the one that is found. */
+    unsigned step_loop;
 } hb_profiler_options;
 
 #define HB_TIME_SLICES_AUTO INT64_MAX
@@ -874,6 +883,15 @@ HB_API void hb_scalar(const char *name, double value);
 /** A number with its unit ("bytes", "rows"; NULL: none) at this moment: a curve in the trace, and
  * only there, while a cycle is recorded. */
 HB_API void hb_counter(const char *name, const char *unit, double value);
+
+/** What the sensors of the GPUs tell that HIP has given this process, at this moment, as counters
+ * called "GPU 0 power" (W), "GPU 0 energy" (J since the first reading), clock and memory clock
+ * (MHz), temperature, busy, VRAM, throttled: to be called now and then, from any thread, as
+ * `hipboard record` does ten times a second. A trace with such counters has their sums for each
+ * step in its metadata (hipboard_gpu_steps). Reads amdgpu's files in sysfs, 10 to 100 us a GPU;
+ * does nothing while no cycle is recorded, before HIP was used, and to a GPU that sleeps. What is
+ * not known, and why, stands in the trace (hipboard_gpu_0_sensors). */
+HB_API void hb_gpu_telemetry(void);
 
 /** Names the calling thread in traces, up to 31 bytes; without it the system's thread name is
  * used. */

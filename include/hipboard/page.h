@@ -23,14 +23,27 @@ extern "C" {
 
 typedef struct hb_page hb_page;
 
+typedef struct hb_page_options {
+    size_t struct_size;
+    const hb_open_options *open; /* how traces are read, always as with its `unify`; NULL: so */
+    uint64_t max_memory; /* bytes that traces may take which nobody asks about just now; of more the
+                          * one asked about longest ago is read again when it is asked about. 0: a
+                          * quarter of the machine's */
+    bool live;           /* paths are looked at again while questions come: what appears, changes
+                          * and goes there does so in answers. They need hold no trace yet */
+} hb_page_options;
+
+#define HB_PAGE_OPTIONS_INIT HB_SIZED_(hb_page_options)
+
 /** Finds traces; a path is a trace file, a log directory or the directory of a run. Reads none yet.
- * HB_ERROR_NOT_FOUND when a path is not there or holds no trace. `options` may be NULL; traces are
- * read as with its `unify`. Belongs to one thread at a time. */
+ * HB_ERROR_NOT_FOUND when a path is not there or holds no trace. `options` may be NULL. Any number
+ * of threads may ask a page at once; about one trace they wait for each other. */
 HB_API hb_result hb_page_open(const char *const *paths, size_t num_paths,
-                              const hb_open_options *options, hb_page **page);
+                              const hb_page_options *options, hb_page **page);
+/** When nobody asks any more. */
 HB_API void hb_page_close(hb_page *page);
 
-HB_API size_t hb_page_num_traces(const hb_page *page);
+HB_API size_t hb_page_num_traces(hb_page *page);
 
 /** An answer to the page. */
 typedef struct hb_page_answer {
@@ -42,9 +55,10 @@ typedef struct hb_page_answer {
 /** What the page gets for `address`, "route?name=value&...": "index.html", "page.js", "page.css";
  * "hb/about"; "hb/overview?trace=ID" and likewise steps, operators, kernels, gpu, memory, modules,
  * stacks, timeline; "hb/timeline/slices?trace=ID&from=NS&to=NS&cell=NS"; "hb/ranks?trace=ID" of all
- * traces of its run and cycle; "hb/compare". IDs stand in "hb/about". Reads a trace at the first
- * question about it. HB_ERROR_NOT_FOUND for other addresses, HB_ERROR_INVALID_ARGUMENT for odd
- * values; of a trace that cannot be read, why. */
+ * traces of its run and cycle; "hb/compare"; "hb/changes", whose number is another one when
+ * "hb/about" is; "hb/progress?trace=ID" while it is read. IDs stand in "hb/about". Reads a trace at
+ * the first question about it. HB_ERROR_NOT_FOUND for other addresses, HB_ERROR_INVALID_ARGUMENT
+ * for odd values; of a trace that cannot be read, why. */
 HB_API hb_result hb_page_ask(hb_page *page, const char *address, hb_page_answer *answer);
 
 typedef struct hb_report_options {

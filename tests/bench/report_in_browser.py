@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""How long a report of so many slices takes to write, to open and to move about in, in Chromium.
+"""How long a report of so many slices takes to write, to open and to move about in, in Chromium; or
+what `hipboard serve` shows of them, from its cold start on.
 
-    python3 tests/bench/report_in_browser.py BUILD [SLICES]
+    python3 tests/bench/report_in_browser.py BUILD [SLICES [serve]]
 """
+import json
 import random
 import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
@@ -53,14 +56,14 @@ def write_trace(path, slices, threads=16):
         out.write('{"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "bench"}}]}\n')
 
 
-def open_report(path):
+def look_at(address, tiles=None):
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium",
                                              args=ARGUMENTS)
         page = browser.new_page(viewport={"width": 1500, "height": 900})
         begun = time.monotonic()
-        page.goto(path.as_uri())
-        page.wait_for_selector("html[data-ready^=overview]")
+        page.goto(address)
+        page.wait_for_selector("html[data-ready^=overview]", timeout=300000)
         print(f"first view      {time.monotonic() - begun:8.2f} s")
         begun = time.monotonic()
         page.evaluate("location.hash = 'view=timeline'")
@@ -73,8 +76,44 @@ def open_report(path):
         cdp.send("HeapProfiler.collectGarbage")
         usage = cdp.send("Runtime.getHeapUsage")
         total = usage["usedSize"] + usage.get("backingStorageSize", 0)
+        if tiles:
+            tiles()
         print(f"JavaScript heap {total / 1e6:8.1f} MB, typed arrays included")
         browser.close()
+
+
+def serve(build, trace):
+    process = subprocess.Popen([build / "tools/hipboard/hipboard", "serve", "--port", "0", trace],
+                               stdout=subprocess.PIPE, text=True)
+    address = process.stdout.readline().strip()
+    base, token = address.split("#token=")
+
+    def tiles():
+        """Windows of all sizes, as the page asks for them."""
+        times, span = [], 0
+        def ask(route):
+            request = urllib.request.Request(base + route, headers={"X-Hipboard-Token": token})
+            begun = time.monotonic()
+            with urllib.request.urlopen(request, timeout=300) as reply:
+                body = reply.read()
+            return time.monotonic() - begun, body
+        span = json.loads(ask("hb/timeline?trace=bench")[1])["span"]
+        whole = sorted(ask(f"hb/timeline/slices?trace=bench&cell={span // 2048}")[0] for _ in range(5))[2]
+        for _ in range(200):
+            size = span / 2 ** random.uniform(1, 16)
+            start = random.uniform(0, span - size)
+            times.append(ask(f"hb/timeline/slices?trace=bench&from={start:.0f}&to={start + size:.0f}"
+                             f"&cell={size / 2048:.0f}")[0])
+        times.sort()
+        print(f"windows         {1e3 * times[100]:8.1f} ms median, {1e3 * times[190]:.1f} p95; "
+              f"the whole span {1e3 * whole:.1f}")
+        status = Path(f"/proc/{process.pid}/status").read_text()
+        print(f"server          {int(status.split('VmRSS:')[1].split()[0]) / 1e3:8.0f} MB")
+    try:
+        look_at(address, tiles)
+    finally:
+        process.terminate()
+        process.wait()
 
 
 def main():
@@ -82,12 +121,15 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         trace, to = Path(directory) / "bench.pt.trace.json", Path(directory) / "report.html"
         write_trace(trace, slices)
+        if sys.argv[3:] == ["serve"]:
+            serve(build, trace)
+            return
         begun = time.monotonic()
         subprocess.run([build / "tools/hipboard/hipboard", "report", "-o", to, trace],
                        check=True, stdout=subprocess.DEVNULL)
         print(f"written         {time.monotonic() - begun:8.2f} s, {trace.stat().st_size / 1e6:.0f} "
               f"MB of text into {to.stat().st_size / 1e6:.1f} MB")
-        open_report(to)
+        look_at(to.as_uri())
 
 
 main()

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-HEADERS = ["hipboard.h", "comm.h", "event_log.h", "analysis.h", "compare.h", "convert.h", "import.h", "pack.h", "page.h"]
+HEADERS = ["hipboard.h", "comm.h", "event_log.h", "analysis.h", "compare.h", "convert.h", "export.h", "import.h", "pack.h", "page.h", "ranks.h"]
 
 
 def headers(include):

@@ -45,11 +45,15 @@ def number(text):
 class ReportPage:
     def __init__(self, browser, file, scheme="light", script=True, width=1280):
         self.file = file
+        self.address = file.as_uri()
+        self._begin(browser, scheme, script, width)
+
+    def _begin(self, browser, scheme, script, width):
         self.context = browser.chromium.new_context(
             viewport={"width": width, "height": 800}, color_scheme=scheme,
             java_script_enabled=script)
         self.page = self.context.new_page()
-        self.page.set_default_timeout(120000)
+        self.page.set_default_timeout(60000)
         self.errors, self.requests, self.dialogs = [], [], []
         self.page.on("pageerror", lambda error: self.errors.append(str(error.stack)))
         self.page.on("console", lambda line: self.errors.append(line.text)
@@ -67,7 +71,7 @@ class ReportPage:
 
     def open(self, view="overview", **state):
         self.page.goto("about:blank")
-        self.page.goto(f"{self.file.as_uri()}#{urlencode({'view': view, **state})}")
+        self.page.goto(f"{self.address}#{urlencode({'view': view, **state})}")
         return self.wait(view)
 
     def wait(self, view):

@@ -32,18 +32,20 @@ class Answer:
 
 
 class TensorBoard:
-    """Serves `logdir` on a free port until closed. `arguments`: more of TensorBoard's own."""
+    """Serves `logdir` on a free port until closed. `arguments`: more of TensorBoard's own; `python`, `env`:
+    by which it runs."""
 
-    def __init__(self, logdir, log_path, start_timeout=600, arguments=("--load_fast=false",)):
+    def __init__(self, logdir, log_path, start_timeout=600, arguments=("--load_fast=false",),
+                 python=sys.executable, env={}):
         self.logdir = Path(logdir)
         self.log_path = Path(log_path)
         self.answers = {}
         with open(log_path, "wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "tensorboard.main", "--logdir", str(logdir), "--port", "0",
+                [python, "-m", "tensorboard.main", "--logdir", str(logdir), "--port", "0",
                  *arguments],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                env=dict(os.environ, PYTHONUNBUFFERED="1"))
+                env=dict(os.environ, PYTHONUNBUFFERED="1", **env))
         self.url = self._wait_for(
             lambda: re.search(r"at (http://localhost:\d+)/", self.log()), start_timeout).group(1)
 

@@ -10,7 +10,7 @@ import pytest
 import rocpd_made
 from schemas import complaints, load
 from server import TensorBoard
-from support import BUILD
+from support import BUILD, ROOT
 
 HIPBOARD = BUILD / "tools/hipboard/hipboard"
 STEPS = 4
@@ -128,6 +128,28 @@ def test_it_is_compared_and_queried_directly(database, imported):
     assert "step" in told
     overview = json.loads(hipboard("query", database, "overview?run=r&worker=w&span=1").stdout)
     assert len(overview["steps"]["rows"]) == STEPS
+
+
+SAMPLES = {"decode": "rocprofv3_csv/decode_kernel_trace.csv.gz", "matmul": "matmul_result.rpd.gz",
+           "jax": "jax_mi300x.xplane.pb.gz", "training": "rocprofv3_mi350x.json.gz"}
+
+
+def test_the_plugin_shows_what_other_tools_wrote(tmp_path):
+    told = {}
+    for run, sample in SAMPLES.items():
+        lines = hipboard("import", ROOT / "tests/data" / sample, "-o", tmp_path / "runs" / run, "--json").stdout
+        told[run] = json.loads(lines.splitlines()[0])
+    hipboard("export", ROOT / "tests/data" / SAMPLES["jax"], "-o", tmp_path / "jax.pftrace")
+    hipboard("import", tmp_path / "jax.pftrace", "-o", tmp_path / "runs/again")
+    with TensorBoard(tmp_path / "runs", tmp_path / "log") as board:
+        views = board.wait_until_loaded().visit_all()
+        assert set(views) == {*SAMPLES, "again"}
+        for run in SAMPLES:
+            assert {"Overview", "Kernel", "Trace"} <= set(views[run]), run
+            [profile, *_] = [p for p in board.profiles(run) if p["worker"] == told[run]["worker"]]
+            rows = board.get("kernel/table", group_by="Kernel", **profile)["data"]["rows"]
+            assert sum(row[2] for row in rows) == told[run]["kernels"]
+        assert board.suspicious_log_lines() == []
 
 
 def test_a_wrong_path_is_told(tmp_path):

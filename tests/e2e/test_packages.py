@@ -60,6 +60,13 @@ def test_the_command_runs(installed, packages):
     assert version in run(installed / "usr/bin/hipboard", "--version")
 
 
+def test_serve_finds_its_library(installed, packages, tmp_path):
+    assert "libmicrohttpd12" in field(packages["hipboard"], "Recommends")
+    done = subprocess.run([installed / "usr/bin/hipboard", "serve", tmp_path / "nowhere"],
+                          text=True, capture_output=True)
+    assert "No such file" in done.stderr
+
+
 def test_a_program_is_built_recorded_and_its_stacks_named(installed, tmp_path):
     [libdir] = {path.parent for path in installed.glob("usr/lib/*/libhipboard.so.0")}
     environment = dict(os.environ, PKG_CONFIG_SYSROOT_DIR=str(installed),

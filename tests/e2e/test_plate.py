@@ -83,9 +83,35 @@ def test_the_plugin_shows_it(board, recorded):
     assert {row["Name"]: row["Calls"] for row in table}[RELAX] == sweeps(recorded[1].stdout)
     events = board.get("memory_events", memory_metric="B", **profile)["rows"]["GPU0"]
     assert sorted(row[1] for row in events) == [4, SIDE * SIDE * 4, SIDE * SIDE * 4]
-    # Slices after the last kernel are no steps to the plugin, which it says.
-    said = board.suspicious_log_lines()
-    assert [line for line in said if "Remove the last" not in line] == []
+    assert board.suspicious_log_lines() == []
+
+
+def test_its_steps_are_found(recorded):
+    """Sweeps between two looks at the largest change, which the host waits for."""
+    logdir, done = recorded
+    [path] = logdir.glob("plate/*.pt.trace.json")
+    trace = json.loads(path.read_text())
+    events = [e for e in trace["traceEvents"] if e["ph"] == "X"]
+    steps = [e for e in events if e["name"].startswith("ProfilerStep#")
+             and e["cat"] == "user_annotation"]
+    assert len(steps) == sweeps(done.stdout) // 50
+    assert all(e["args"]["hipboard"] == "inferred" for e in steps)
+    calls = [e for e in events if e["name"] == "hipLaunchKernel" and e["cat"] == "Runtime"]
+    for step in steps:
+        begin, end = step["ts"], step["ts"] + step["dur"]
+        assert sum(begin <= call["ts"] < end for call in calls) == 51
+    how = trace["hipboard_steps"]
+    assert how["method"] == "sequence" and how["inferred"] is True
+    assert how["agreement"] > 0.99 and how["coverage"] > 0.9
+
+
+def test_steps_need_not_be_looked_for(tmp_path):
+    done = start(HIPBOARD, "record", "--no-auto-steps", "-o", tmp_path, "--", PLATE, "20")
+    assert done.returncode == 0, done.stderr
+    [path] = tmp_path.glob("*.pt.trace.json")
+    trace = json.loads(path.read_text())
+    assert "hipboard_steps" not in trace
+    assert sum(e["name"].startswith("ProfilerStep#") for e in trace["traceEvents"]) > 9
 
 
 def test_its_calls_are_its_operators(board, recorded):
@@ -110,7 +136,7 @@ def test_every_page_shows_something(board, browser, recorded):
     for view, words in {"Overview": ["GPU Summary", "(simulated)"],
                         "Operator": ["hipLaunchKernel", "hipMemcpyAsync"],
                         "Kernel": ["relax<float>", "largest_change"],
-                        "Trace": ["time slices", "GPU 0", "stream 1"],
+                        "Trace": ["GPU 0", "stream 1"],
                         "Memory": ["GPU0", "hipMalloc", "hipFree"]}.items():
         page.choose_view(view)
         page.screenshot(f"plate_{view}")
@@ -123,3 +149,52 @@ def test_every_page_shows_something(board, browser, recorded):
 def test_wrong_arguments_are_named():
     done = start(PLATE, "2")
     assert done.returncode == 2 and "usage: plate [SIDE]" in done.stderr
+
+
+@pytest.fixture(scope="module")
+def with_stacks(tmp_path_factory):
+    logdir = tmp_path_factory.mktemp("stacks")
+    done = start(HIPBOARD, "record", "--with-stack", "-q", "-o", logdir, "--", PLATE, SIDE)
+    assert done.returncode == 0, done.stderr
+    [path] = logdir.glob("*.pt.trace.json")
+    return path, json.loads(path.read_text()), done
+
+
+def frames(event):
+    return [frame.rpartition(": ")[2] for frame in event["args"]["Call stack"].split(";")[:-1]]
+
+
+def test_calls_have_the_stack_of_who_called(with_stacks):
+    """Neither hipboard's frames nor HIP's stand before the program's."""
+    _, trace, done = with_stacks
+    callers = Counter()
+    for event in trace["traceEvents"]:
+        if event.get("cat") == "cpu_op" and event["name"].startswith("hip"):
+            assert "main" in frames(event) and "_start" in frames(event)
+            callers[event["name"], frames(event)[0]] += 1
+    looks = sweeps(done.stdout) // 50
+    assert callers["hipLaunchKernel", "Solver::sweep()"] == looks * 50
+    assert callers["hipLaunchKernel", "Solver::change()"] == looks
+    assert callers["hipMalloc", "Solver::Solver(int)"] == 3
+    assert complaints(trace, "tensorboard") == []
+
+
+def test_loops_are_shown(with_stacks):
+    path, trace, done = with_stacks
+    looks = sweeps(done.stdout) // 50
+    assert trace["hipboard_steps"]["method"] == "call stacks"
+    shown = start(HIPBOARD, "view", "--view", "loops", path).stdout
+    assert "Loop" in shown and "yes" in shown and "main" in shown
+    told = json.loads(start(HIPBOARD, "view", "--json", "--view", "loops", path).stdout)
+    [loop] = [row for row in told["Loops"] if row["Steps"] == "yes"]
+    assert loop["Rounds"] == looks and loop["Share (%)"] > 80
+    assert "by the call stacks" in start(HIPBOARD, "view", path).stdout
+
+
+def test_a_loop_is_chosen(tmp_path):
+    done = start(HIPBOARD, "record", "--step-loop", "1", "-q", "-o", tmp_path, "--", PLATE, SIDE)
+    assert done.returncode == 0, done.stderr
+    [path] = tmp_path.glob("*.pt.trace.json")
+    assert "as asked for" in json.loads(path.read_text())["hipboard_steps"]["rule"]
+    wrong = start(HIPBOARD, "record", "--step-loop", "x", "-o", tmp_path, "--", PLATE, SIDE)
+    assert wrong.returncode == 2 and "expected a loop's number" in wrong.stderr

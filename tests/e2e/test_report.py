@@ -157,6 +157,58 @@ def test_all_slices_are_in_the_timeline(page):
         assert any(number(row[duration]) == pytest.approx(d, abs=2e-3) for d in durations[row[name]]), row
 
 
+def counter_trace(path, points):
+    """A counter with one peak, one with two curves, and what an allocator says."""
+    events = [{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": 1, "tid": 1, "ts": 0,
+               "dur": 2 * points, "args": {}}]
+    for i in range(points):
+        events.append({"ph": "C", "name": "power", "pid": 1, "tid": 0, "ts": 2 * i,
+                       "args": {"W": 500.5 if i == points // 3 else 50 + i % 7}})
+    for i in range(20):
+        events.append({"ph": "C", "name": "queue", "pid": 1, "tid": 0, "ts": 100 * i,
+                       "args": {"rows": i, "free": 20 - i, "note": "no number"}})
+        events.append({"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "pid": 1, "tid": 1, "ts": 100 * i,
+                       "s": "t", "args": {"Bytes": 1, "Device Type": 1, "Device Id": 3, "Addr": i + 1,
+                                          "Total Allocated": 1000 * i, "Total Reserved": 0}})
+    path.write_text(json.dumps({"traceEvents": events}))
+
+
+@pytest.mark.parametrize("points", [1000, 200000])
+def test_no_peak_of_a_curve_vanishes(browser, tmp_path, points):
+    counter_trace(tmp_path / "c.pt.trace.json", points)
+    with ReportPage(browser, report(tmp_path, tmp_path / "c.pt.trace.json")) as page:
+        page.open("timeline")
+        page.page.locator(".over").focus()
+        page.key("t")
+        rows = {row["Curve"]: row for row in shown_rows(page.tables()["Curves in what is seen"])}
+        assert [(row["Least"], row["Most"]) for row in rows.values()] == [(50, 500.5), (0, 19), (1, 20), (0, 19000)]
+        assert list(rows) == ["power, W", "queue, rows", "queue, free", "Memory, GPU 3, bytes"]
+        assert rows["power, W"]["At its end"] == 50 + (points - 1) % 7
+        # Where the peak is, its line reaches the top of the curve.
+        high = page.page.evaluate("""() => {
+          const canvas = document.querySelector('.curves'), { data } = canvas.getContext('2d').getImageData(168, 2, canvas.width - 168, 3);
+          const seen = [];
+          for (let i = 3; i < data.length; i += 4) if (data[i]) seen.push((((i - 3) / 4) % (canvas.width - 168)) / (canvas.width - 168));
+          return seen;
+        }""")
+        assert high and all(abs(x - 1 / 3) < 0.02 for x in high)
+        assert page.errors == []
+
+
+def test_what_is_not_drawn_of_many_curves_is_said(browser, tmp_path):
+    events = [{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 0, "dur": 100}]
+    events += [{"ph": "C", "name": f"counter {n}", "pid": 1, "tid": 1, "ts": 5, "args": {"x": n}}
+               for n in range(60)]
+    (tmp_path / "c.pt.trace.json").write_text(json.dumps({"traceEvents": events}))
+    with ReportPage(browser, report(tmp_path, tmp_path / "c.pt.trace.json")) as page:
+        page.open("timeline")
+        assert "20 more curves not drawn; the table (T) has all." in page.page.locator(".counters").inner_text()
+        page.page.locator(".over").focus()
+        page.key("t")
+        assert page.tables()["Curves in what is seen"]["count"] == 60
+        assert page.errors == []
+
+
 def test_no_picture_is_empty(page):
     page.open("timeline")
     page.page.locator(".over").focus()
@@ -212,6 +264,40 @@ def test_evidence_is_a_click_away(browser, tmp_path):
         page.wait_for_address("mark=")
         page.page.go_back()
         page.wait("overview")
+
+
+# ---- notes
+
+def test_notes_go_along_in_a_copy(browser, tmp_path):
+    file = report(tmp_path, TRACES["mi250"])
+    text = "Look <b>here</b>: \u202e late & \"idle\" </script>"
+    with ReportPage(browser, file) as page:
+        page.open("timeline", mark="1000-2000")
+        page.page.locator(".over").focus()
+        page.key("n")
+        page.page.locator("dialog textarea").fill(text)
+        page.page.locator("dialog button", has_text="Add").click()
+        page.page.locator("header button", has_text="Notes (1)").wait_for()
+        with page.page.expect_download() as download:
+            page.page.locator("dialog button", has_text="Save a copy").click()
+        copy = tmp_path / "copy.html"
+        download.value.save_as(copy)
+        assert download.value.suggested_filename == "report.html"
+        assert page.errors == [] and page.violations() == []
+    with ReportPage(browser, copy) as page:
+        page.open("overview")
+        assert page.text().count("operator") and page.violations() == []
+        page.page.locator("header button", has_text="Notes (1)").click()
+        shown = page.page.locator(".notes li")
+        assert text.replace("\u202e", "\\u{202e}") in shown.inner_text()
+        assert page.axe() == []
+        shown.locator("button", has_text="Show").click()
+        page.wait("timeline")
+        assert "mark=1000-2000" in page.page.evaluate("location.hash")
+        assert page.errors == []
+    with ReportPage(browser, copy, script=False) as page:
+        page.page.goto(copy.as_uri())
+        assert "need JavaScript" in page.text()
 
 
 # ---- sizes

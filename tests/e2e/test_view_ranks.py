@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`hipboard view --view distributed` has the numbers of the plugin's Distributed view."""
 import json
+import os
 import random
 import subprocess
 from collections import defaultdict
@@ -8,6 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
+import made_ranks
 import random_traces
 from support import BUILD
 
@@ -145,3 +147,43 @@ def test_numbers_are_the_plugins(tmp_path):
         hipboard("convert", logdir, "-o", converted)
         checked += sum(check_span(converted, tables) for tables in view(converted)[0])
     assert checked >= 5
+
+
+def distributed(path):
+    done = hipboard("view", path, "--view", "distributed")
+    assert done.returncode == 0
+    return done.stdout.decode()
+
+
+def rows(done):
+    lines = done.split("Average step\n")[1].splitlines()[1:]
+    return [line.split() for line in lines[:lines.index("") if "" in lines else None]]
+
+
+def test_ranks_stand_in_the_order_of_numbers(tmp_path):
+    """As texts 10 and 11 come before 2."""
+    made_ranks.write(tmp_path, 12, per_node=20)
+    for path in tmp_path.iterdir():
+        rank = int(path.name.split(".")[0].split("_")[1]) - 1000
+        path.rename(path.with_name(f"host_{rank}.1700000000000000000.pt.trace.json"))
+    assert [int(row[1]) for row in rows(distributed(tmp_path))] == list(range(12))
+
+
+def test_of_many_ranks_the_late_one_is_on_the_screen(tmp_path):
+    made_ranks.write(tmp_path, 200, late=117)
+    first, *others = rows(distributed(tmp_path))
+    assert first[1] == "117"
+    assert len(others) < 25
+
+
+@pytest.mark.skipif("san" in BUILD.name, reason="sanitizers take memory of their own")
+def test_memory_does_not_grow_as_traces_do(tmp_path):
+    """Of each trace what is compared is kept: a hundred add less than 100 KB each."""
+    made_ranks.write(tmp_path / "few", 2, collectives=100)
+    made_ranks.write(tmp_path / "many", 102, collectives=100)
+    used = []
+    for name in ("few", "many"):
+        process = subprocess.Popen([BUILD / "tools/hipboard/hipboard", "view", tmp_path / name,
+                                    "--view", "distributed"], stdout=subprocess.DEVNULL)
+        used.append(os.wait4(process.pid, 0)[2].ru_maxrss)
+    assert used[1] - used[0] < 100 * 100

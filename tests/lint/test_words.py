@@ -28,7 +28,7 @@ OTHER_MEANINGS = {
     "src/analysis/page/page_tables.c": {
         "copy": "a column's title", "kernel": "the same", "memcpy": "the same",
         "memset": "the same", "operator": "the same", "runtime": "the same"},
-    "src/analysis/page/page_traces.c": {"trace": "a parameter's name"},
+    "src/analysis/routes/routes_logdir.c": {"trace": "a route's name"},
     "src/analysis/plugin/answer_kernel.c": {"operator": "a column's title"},
     "src/analysis/routes/routes_trace.c": {
         "kernel": "an address, and how its rows are grouped"},
@@ -39,10 +39,18 @@ OTHER_MEANINGS = {
         "user_annotation": "the same"},
     "src/common/ops/op_options.c": {"operator": "a kind of tables' lines", "optimizer": "the same"},
     "src/common/ops/op_inputs.c": {"hipblaslt": "who describes layouts"},
+    "src/analysis/api/api_counters.c": {"kernel": "a member of what an import has written"},
+    "src/analysis/export/event_facts.c": {"nccl": "how its calls begin", "rccl": "the same"},
     "src/analysis/import/import_set.c": {"rccl": "what can be left out, by its name"},
     "src/analysis/import/import_source.c": {"memcpy": "how a copy without direction is shown"},
+    "src/analysis/import/named_event.c": {"kernel": "a part of tools' categories", "memset": "the same"},
     "src/analysis/import/rocpd_events.c": {"memset": "a part of rocprofiler's names of copies"},
+    "src/analysis/import/rocprof1_db.c": {"copy": "a table's name"},
+    "src/analysis/import/rocprof_csv.c": {"_runtime": "a part of files' names"},
+    "src/analysis/import/rpd.c": {"copy": "a part of RPD's names of copies"},
     "src/analysis/import/rows_shared.c": {"rccl": "a part of rocprofiler's categories"},
+    "src/analysis/import/sum_counters.c": {"kernel": "a member of the trace's metadata"},
+    "src/analysis/import/xplane.c": {"copy": "how XLA's names of copies begin", "memcpy": "the same"},
     "src/common/write/json_names.c": {"kernel": "a name that Kineto writes with a capital letter"},
 }
 

@@ -70,6 +70,27 @@ static pid_t thread_called(pid_t pid, const char *name)
     return found;
 }
 
+/* Whether it waits for work: it has no lock of the sanitizer's, which a thread has while it gives
+ * itself a name. */
+static bool is_asleep(pid_t pid, pid_t tid)
+{
+    char path[320], text[512] = "";
+    snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)pid, (int)tid);
+    FILE *f = fopen(path, "r");
+    if (f && !fgets(text, sizeof text, f)) text[0] = '\0';
+    if (f) fclose(f);
+    const char *behind_name = strrchr(text, ')');
+    return behind_name && behind_name[1] == ' ' && behind_name[2] == 'S';
+}
+
+static void await_sleep(pid_t pid, pid_t tid)
+{
+    for (int asleep = 0; asleep < 5;) {
+        asleep = is_asleep(pid, tid) ? asleep + 1 : 0;
+        poll(NULL, 0, 10);
+    }
+}
+
 /* What the tracer has to take note of for the process to be gone. */
 static int end_of_traced(pid_t pid)
 {
@@ -91,6 +112,7 @@ static void ends_while_stopped(const char *thread)
     pid_t tid;
     while (!(tid = thread_called(pid, thread))) /* it gives itself its name */
         poll(NULL, 0, 5);
+    await_sleep(pid, tid);
     bool stopped = ptrace(PTRACE_SEIZE, tid, NULL, NULL) == 0 &&
                    ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0 &&
                    waitpid(tid, NULL, __WALL) == tid;

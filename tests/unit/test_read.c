@@ -437,6 +437,33 @@ static void test_gzip_in_members(void **state)
     unload(&l);
 }
 
+/* Those are names of layouts at first, and then values. */
+static void test_names_that_are_numbered(void **state)
+{
+    (void)state;
+    enum { EVENTS = 400 };
+    char name[64];
+    FILE *f = fopen(path, "w");
+    fputs("{\"traceEvents\":[", f);
+    for (int i = 0; i < EVENTS; i++)
+        fprintf(f,
+                "%s{\"ph\":\"X\",\"name\":\"event %d%s\",\"cat\":\"c%d\",\"ts\":%d,\"x\":\"%d\"}",
+                i ? "," : "", i / 2, i % 5 ? "" : "\\u00e4\\n", i % 3, i, i % 7);
+    fputs("]}", f);
+    fclose(f);
+    loaded l;
+    hb_read_options options = {.strict = true};
+    l.result = hb_read_trace(path, &options, &l.trace, &l.report);
+    assert_int_equal(l.result, HB_OK);
+    assert_int_equal(l.trace.rows.count, EVENTS);
+    for (int i = 0; i < EVENTS; i++) {
+        snprintf(name, sizeof name, "event %d%s", i / 2, i % 5 ? "" : "\xc3\xa4\n");
+        assert_string_equal(name_of(&l, (uint32_t)i), name);
+        assert_true(hb_plugin_ts(&l.trace, hb_trace_row(&l.trace, (uint32_t)i)) == i);
+    }
+    unload(&l);
+}
+
 static void test_cut_gzip_keeps_what_is_whole(void **state)
 {
     (void)state;
@@ -586,6 +613,7 @@ int main(void)
         cmocka_unit_test(test_memory_limit),
         cmocka_unit_test(test_other_encodings),
         cmocka_unit_test(test_gzip_in_members),
+        cmocka_unit_test(test_names_that_are_numbered),
         cmocka_unit_test(test_cut_gzip_keeps_what_is_whole),
         cmocka_unit_test(test_the_name_decides_for_the_plugin),
         cmocka_unit_test(test_file_of_whole_pages),

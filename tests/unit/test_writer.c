@@ -656,6 +656,29 @@ static void times_before_the_base_are_clamped(void **state)
     }
 }
 
+/* In a container, where processes have small numbers. */
+static void a_process_with_a_gpus_number_has_rows_of_its_own(void **state)
+{
+    (void)state;
+    const hb_device_info gpus[] = {{.id = 0, .name = "A"}, {.id = 1, .name = "B"}};
+    for (int dialect = HB_WRITE_TENSORBOARD; dialect <= HB_WRITE_KINETO; dialect++) {
+        for (int pid = 1; pid <= 20; pid++) {
+            sample_trace_init(&sample);
+            sample.source.info.devices = gpus;
+            sample.source.info.num_devices = 2;
+            sample.source.info.pid = pid;
+            bool moves = pid <= (dialect == HB_WRITE_KINETO ? 15 : 1); /* Kineto names 16 */
+            cJSON *trace = write_json(&sample.source.source, (hb_write_dialect)dialect);
+            double row = number(find(trace, "X", "ProfilerStep#1", 0), "pid");
+            assert_true(row == (moves ? pid + 4194304 : pid));
+            assert_true(cJSON_HasObjectItem(trace, "hipboard_pid") == moves);
+            if (moves) assert_true(number(trace, "hipboard_pid") == pid);
+            cJSON_Delete(trace);
+        }
+    }
+    sample_trace_init(&sample);
+}
+
 /* The program can do nothing about a cut that is not its own. */
 static void hidden_time_slices_are_counted_without_a_word(void **state)
 {
@@ -794,6 +817,7 @@ int main(void)
         cmocka_unit_test(calls_in_too_deep_scopes_go_to_the_deepest_in_the_tree),
         cmocka_unit_test(what_does_not_nest_leaves_the_tree),
         cmocka_unit_test(steps_that_kill_the_plugin_are_hidden),
+        cmocka_unit_test(a_process_with_a_gpus_number_has_rows_of_its_own),
         cmocka_unit_test(hidden_time_slices_are_counted_without_a_word),
         cmocka_unit_test(ends_are_exact_as_doubles),
         cmocka_unit_test(a_decimal_comma_changes_nothing),

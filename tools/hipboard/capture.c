@@ -34,8 +34,9 @@ __attribute__((used)) static const char part_of[] = HB_PART;
 enum { PATIENCE_S = 20 };
 
 static struct plan {
-    int64_t delay_ns, duration_ns, slice_ns;
-    bool on_demand;
+    int64_t delay_ns, duration_ns, slice_ns, telemetry_ns;
+    bool on_demand, find_steps;
+    unsigned step_loop;
     long long ring_ns, ring_steps, ring_bytes; /* all 0: none */
     bool scheduled;
     hb_schedule schedule;
@@ -254,20 +255,32 @@ static void sleep_until(int64_t ns)
         sem_clockwait(&capture.wake, CLOCK_MONOTONIC, &t);
 }
 
+/* Without the lock: a step that finds it held is passed over. When the next reading is due. */
+static int64_t look_at_gpus(bool recording, int64_t due)
+{
+    int64_t now = now_ns();
+    if (!plan.telemetry_ns || !recording) return NEVER;
+    if (now < due && due != NEVER) return due;
+    hb_gpu_telemetry();
+    return now + plan.telemetry_ns;
+}
+
 static void *mind_all(void *unused)
 {
-    int64_t next = now_ns();
+    int64_t next = now_ns(), reading = NEVER;
     /* As the library's threads are called: it does not keep a program that has no other. */
     pthread_setname_np(pthread_self(), "hipboard/times");
     while (atomic_load(&capture.asked) == NONE) {
-        sleep_until(next);
+        sleep_until(next < reading ? next : reading);
         if (is_alone()) {
             capture.minded = false; /* exit() waits for no thread of ours */
             exit(0);
         }
         pthread_mutex_lock(&capture.lock);
         next = capture.prof ? mind(now_ns()) : NEVER;
+        bool recording = capture.prof && capture.phase == RECORDING;
         pthread_mutex_unlock(&capture.lock);
+        reading = look_at_gpus(recording, reading);
     }
     pthread_mutex_lock(&capture.lock);
     if (atomic_load(&capture.asked) == LEAVE)
@@ -319,8 +332,15 @@ static void read_plan(void)
     read_schedule(secure_getenv(CAPTURE_SCHEDULE));
     plan.delay_ns = number(CAPTURE_DELAY);
     plan.duration_ns = number(CAPTURE_DURATION);
-    plan.slice_ns = slice_ns ? slice_ns : plan.scheduled ? NS_PER_S : HB_TIME_SLICES_AUTO;
+    int64_t steps = number(CAPTURE_STEPS);
+    plan.find_steps = steps > 0 && !slice_ns;
+    plan.step_loop = steps > 1 ? (unsigned)steps - 1 : 0;
+    plan.slice_ns = slice_ns          ? slice_ns
+                    : plan.scheduled  ? NS_PER_S
+                    : plan.find_steps ? 0
+                                      : HB_TIME_SLICES_AUTO;
     plan.on_demand = number(CAPTURE_ON_DEMAND) != 0;
+    plan.telemetry_ns = number(CAPTURE_TELEMETRY);
     read_ring(secure_getenv(CAPTURE_RING));
     if (can_be_triggered()) plan.scheduled = false;
     plan.base = 1;
@@ -347,6 +367,7 @@ static hb_profiler *make_profiler(const char *dir, const char *operators)
     o.activities = (unsigned)number(CAPTURE_ACTIVITIES);
     o.profile_memory = true;
     o.record_shapes = true;
+    o.with_stack = number(CAPTURE_STACK) != 0;
     o.with_flops = true;
     o.with_modules = true;
     o.operators = operators;
@@ -369,6 +390,8 @@ static hb_profiler *make_profiler(const char *dir, const char *operators)
         o.schedule = hb_schedule_from_function(action_of, &plan);
     else
         o.time_slice_ns = plan.slice_ns;
+    o.find_steps = plan.find_steps;
+    o.step_loop = plan.step_loop;
     return hb_profiler_create(&o);
 }
 
@@ -417,7 +440,10 @@ static bool ask(enum request request, bool waits)
 void capture_finish(void)
 {
     bool own = capture.pid == getpid() && pthread_mutex_trylock(&capture.lock) == 0;
-    if (own && capture.phase == RECORDING) tell_of_mpi();
+    bool recording = own && capture.phase == RECORDING;
+    if (recording) tell_of_mpi();
+    /* A run shorter than the time between two readings has one, and any the energy of its end. */
+    if (recording && plan.telemetry_ns) hb_gpu_telemetry();
     if (own) pthread_mutex_unlock(&capture.lock);
     if (capture.pid == getpid() && capture.minded) (void)ask(LEAVE, thread_has_slices());
 }

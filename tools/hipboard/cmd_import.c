@@ -240,6 +240,12 @@ const command cmd_import = {
              "\n"
              "  rocpd           rocprofv3 (ROCm 7) and rocprof-sys: SQLite databases\n"
              "  rocprofv3 JSON  rocprofv3 --output-format json (ROCm 6.2 and newer)\n"
+             "  rocprof CSV     tables of rocprofv3, rocprofv2 and rocprof; one stands for its set\n"
+             "  rocprof         results.db and results.json of rocprof (v1)\n"
+             "  RPD             rocmProfileData\n"
+             "  Perfetto        protobuf of rocprofv3, omnitrace, rocprof-sys, PyTorch, hipboard\n"
+             "  XPlane          JAX and TensorFlow (.xplane.pb)\n"
+             "  ONNX Runtime    its profiles\n"
              "\n"
              "`view`, `table`, `steps`, `stacks`, `memory`, `compare` and `check` read such files "
              "directly.",

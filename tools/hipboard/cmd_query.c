@@ -64,7 +64,7 @@ const command cmd_query = {
              "  workers?run=R&view=V          spans?run=R&worker=W\n"
              "  overview?run=R&worker=W&span=S, and likewise operation,\n"
              "  operation/table, kernel, kernel/tc_pie, kernel/table, memory,\n"
-             "  memory_curve, memory_events, module, tree\n"
+             "  memory_curve, memory_events, module, tree, trace\n"
              "  operation/stack?...&op_name=O&input_shape=I\n"
              "  distributed/gpuinfo?run=R&span=S, /overlap, /waittime, /commops\n"
              "  diff?run=R&worker=W&span=S&exp_run=R2&exp_worker=W2&exp_span=S2\n"

@@ -38,6 +38,9 @@ typedef struct request {
     table_list tables;  /* of operators, beside hipboard's own */
     size_t max_cycles;
     bool gzip, kineto, quiet;
+    bool no_auto_steps, with_stack, no_telemetry;
+    int64_t telemetry_ns;          /* 0: as usual */
+    int64_t step_loop;             /* 0: the one that is found */
     const char *ranks, *rank_from; /* or NULL */
     const char *comm;              /* "auto", "mpi" or "none" */
     bool mpi;                      /* its calls are taken */
@@ -133,6 +136,16 @@ static void preload(const char *library)
     }
 }
 
+/* Kokkos loads several, by ';'. */
+static void name_to_kokkos(const char *library)
+{
+    const char *others = getenv("KOKKOS_TOOLS_LIBS");
+    char *all = NULL;
+    if (others && *others && asprintf(&all, "%s;%s", others, library) < 0) return;
+    setenv("KOKKOS_TOOLS_LIBS", all ? all : library, 1);
+    free(all);
+}
+
 /* gcc's address checker refuses to run behind another preloaded library. What it is afraid of, a
  * malloc() before its own, is not in ours. */
 static void allow_address_checks(void)
@@ -188,6 +201,10 @@ static void tell(void *context)
     set_number(CAPTURE_DELAY, r->delay_ns);
     set_number(CAPTURE_DURATION, r->duration_ns);
     set_number(CAPTURE_SLICE, r->slice_ns);
+    set_number(CAPTURE_STEPS, r->no_auto_steps ? 0 : 1 + r->step_loop);
+    int64_t telemetry = r->telemetry_ns ? r->telemetry_ns : 100000000;
+    set_number(CAPTURE_TELEMETRY, r->no_telemetry ? 0 : telemetry);
+    set_number(CAPTURE_STACK, r->with_stack || r->step_loop);
     set_number(CAPTURE_ON_DEMAND, r->on_demand);
     set_number(CAPTURE_SIGNAL, r->signal);
     set_number(CAPTURE_SLOW_STEP, r->slow_step);
@@ -201,6 +218,7 @@ static void tell(void *context)
     set_schedule(&r->schedule);
     preload_for_mpi(r);
     preload(r->library);
+    name_to_kokkos(r->library);
     allow_address_checks();
     preload_for_rocprofiler(r);
 }
@@ -367,9 +385,24 @@ static const option_spec options[] = {
     {0, "max-cycles", "N", "keep each process's N newest traces, and remove older ones",
      INTO(max_cycles)},
     {0, "slice", "TIME",
-     "steps of a program that marks none last TIME; default: 1s with --schedule, else about twenty "
-     "of a round length",
+     "steps of a program that marks none last TIME, and are not looked for; default with "
+     "--schedule: 1s",
      INTO_BY(take_span, slice_ns)},
+    {0, "telemetry", "TIME",
+     "read the GPUs' power, clocks, temperatures and memory each TIME; default: 100ms",
+     INTO_BY(take_span, telemetry_ns)},
+    {0, "no-telemetry", NULL, "do not read them", INTO(no_telemetry)},
+    {0, "with-stack", NULL,
+     "the call stack of each HIP call and operator; steps are found by them, too",
+     INTO(with_stack)},
+    {0, "no-auto-steps", NULL,
+     "do not look for steps in what a program launches that marks none: cut its time into about "
+     "twenty of a round length",
+     INTO(no_auto_steps)},
+    {0, "step-loop", "N",
+     "steps are the rounds of loop N, as `hipboard view --view loops` counts them; with call "
+     "stacks",
+     INTO_BY(take_loop, step_loop)},
     {0, "activities", "LIST", "of cpu, hip; default: what there is",
      INTO_BY(take_activities, activities)},
     {0, "kernel-sampling", "N",

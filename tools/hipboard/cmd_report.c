@@ -28,12 +28,14 @@ static hb_result make(request *r, const arguments *args)
 {
     hb_page *page;
     hb_open_options open = progress_options();
+    hb_page_options page_options = HB_PAGE_OPTIONS_INIT;
     hb_report_options options = HB_REPORT_OPTIONS_INIT;
+    page_options.open = &open;
     options.max_size = r->max_size;
     options.left_out = left_out;
     options.context = r;
     hb_result result =
-        hb_page_open((const char *const *)args->words, (size_t)args->count, &open, &page);
+        hb_page_open((const char *const *)args->words, (size_t)args->count, &page_options, &page);
     if (result != HB_OK) return result;
     result = hb_page_write_report(page, r->output, &options);
     hb_page_close(page);

@@ -13,9 +13,9 @@
 #include "text.h"
 #include "view.h"
 
-static const view *const views[] = {&view_overview,    &view_steps,  &view_operator,
-                                    &view_kernel,      &view_memory, &view_module,
-                                    &view_distributed, &view_gpu,    &view_classes};
+static const view *const views[] = {&view_overview, &view_steps,  &view_operator,    &view_kernel,
+                                    &view_memory,   &view_module, &view_distributed, &view_gpu,
+                                    &view_classes,  &view_loops,  &view_power};
 
 enum { NUM_VIEWS = sizeof views / sizeof *views, PIPED_TEXT_WIDTH = 60 };
 
@@ -71,6 +71,17 @@ static void print_reason(const request *r, const hb_trace_file *file)
     print_json_text(c + 1, stdout);
 }
 
+/* Steps that nobody marked. */
+static void print_steps_rule(const request *r, const hb_trace_file *file)
+{
+    static const char rule[] = "\"rule\": \"";
+    const char *how = hb_trace_file_metadata(file, "hipboard_steps");
+    const char *c = how && r->run.format == VIEW_TEXT ? strstr(how, rule) : NULL;
+    if (!c) return;
+    fputs("Steps are inferred: ", stdout);
+    print_json_text(c + sizeof rule - 1, stdout);
+}
+
 static void print_mended(const request *r, const hb_trace_file *file)
 {
     char note[256];
@@ -85,16 +96,17 @@ static void print_mended(const request *r, const hb_trace_file *file)
 }
 
 /* By the devices' names; beside other formats than text on stderr. */
-static void print_simulated(const request *r, hb_trace_file *const *files, size_t count)
+static bool is_simulated(const hb_trace_file *file)
+{
+    const char *devices = hb_trace_file_metadata(file, "deviceProperties");
+    return devices && strstr(devices, "(simulated)");
+}
+
+static void print_simulated(const request *r, bool simulated)
 {
     static const char note[] =
         "Note: the GPU is simulated: its durations mean nothing, and neither does what follows "
         "from them.";
-    bool simulated = false;
-    for (size_t i = 0; i < count; i++) {
-        const char *devices = hb_trace_file_metadata(files[i], "deviceProperties");
-        simulated |= devices && strstr(devices, "(simulated)");
-    }
     if (!simulated) return;
     if (r->run.format == VIEW_TEXT)
         print_wrapped(note, 0, view_prose_width(&r->run));
@@ -172,9 +184,11 @@ static void show_file(request *r, const input *from)
         if (r->run.format == VIEW_JSON) puts("}");
         print_mended(r, file);
         print_reason(r, file);
-        print_simulated(r, &file, 1);
+        print_steps_rule(r, file);
+        print_simulated(r, is_simulated(file));
         print_notes(r, f->path, file, "hipboard_hip_notes");
         print_notes(r, f->path, file, "hipboard_operator_notes");
+        print_notes(r, f->path, file, "hipboard_gpu_notes");
     }
     hb_trace_file_close(file);
 }
@@ -182,9 +196,9 @@ static void show_file(request *r, const input *from)
 /* ---- all of a run and span ---- */
 
 typedef struct group {
-    hb_trace_file **files;
-    const char **workers;
+    hb_ranks *ranks;
     size_t count;
+    bool simulated;
 } group;
 
 static bool same_group(const input *a, const input *b)
@@ -193,42 +207,41 @@ static bool same_group(const input *a, const input *b)
            strcmp(a->file.span, b->file.span) == 0;
 }
 
-/* A trace that cannot be analysed is told and left out. */
-static void open_group(request *r, inputs *in, const input *first, group *g)
+/* A trace that cannot be analysed is told and left out. One is open at a time. */
+static void add_trace(request *r, const input *from, group *g)
+{
+    hb_trace_file *file = open_source(r, from);
+    if (file && is_fine(r, from->file.path, hb_ranks_add(g->ranks, file, from->file.worker))) {
+        g->count++;
+        g->simulated |= is_simulated(file);
+    }
+    hb_trace_file_close(file);
+}
+
+static void add_group(request *r, inputs *in, const input *first, group *g)
 {
     for (input *x = in->items; x < in->items + in->count; x++) {
-        const hb_step_stat *steps;
-        size_t num_steps;
         if (x->shown || !same_group(x, first)) continue;
         x->shown = true;
-        hb_trace_file *file = open_source(r, x);
-        if (file && !is_fine(r, x->file.path, hb_trace_file_steps(file, &steps, &num_steps))) {
-            hb_trace_file_close(file);
-            file = NULL;
-        }
-        if (!file) continue;
-        g->workers[g->count] = x->file.worker;
-        g->files[g->count++] = file;
+        add_trace(r, x, g);
     }
 }
 
 static void show_group(request *r, const input *first, const group *g)
 {
     char title[1024];
-    hb_ranks *ranks;
     if (!g->count) return;
     snprintf(title, sizeof title, "%s, span %s", first->file.run, first->file.span);
     r->run.path = first->file.run;
-    if (!is_fine(r, title, hb_ranks_create(g->files, g->workers, g->count, &ranks))) return;
+    if (!is_fine(r, title, hb_ranks_compare(g->ranks))) return;
     print_head(&r->run, first->in_logdir ? title : "files", "run");
     if (r->run.format == VIEW_JSON) {
         fputs(", \"span\": ", stdout);
         print_json_string(first->file.span);
     }
-    is_fine(r, title, r->view->show_ranks(&r->run, ranks));
+    is_fine(r, title, r->view->show_ranks(&r->run, g->ranks));
     if (r->run.format == VIEW_JSON) puts("}");
-    print_simulated(r, g->files, g->count);
-    hb_ranks_destroy(ranks);
+    print_simulated(r, g->simulated);
 }
 
 static void show_groups(request *r, inputs *in)
@@ -237,15 +250,12 @@ static void show_groups(request *r, inputs *in)
     for (size_t i = 0; i < in->count; i++)
         r->run.many |= !same_group(&in->items[0], &in->items[i]);
     for (size_t i = 0; i < in->count; i++) {
+        group g = {0};
         if (in->items[i].shown) continue;
-        group g = {must(calloc(in->count, sizeof *g.files)),
-                   must(calloc(in->count, sizeof *g.workers)), 0};
-        open_group(r, in, &in->items[i], &g);
+        if (!is_fine(r, in->items[i].file.run, hb_ranks_begin(&g.ranks))) return;
+        add_group(r, in, &in->items[i], &g);
         show_group(r, &in->items[i], &g);
-        for (size_t k = 0; k < g.count; k++)
-            hb_trace_file_close(g.files[k]);
-        free(g.files);
-        free(g.workers);
+        hb_ranks_destroy(g.ranks);
     }
 }
 
@@ -348,7 +358,9 @@ static const option_spec options[] = {
      "overview (default), steps, operator, kernel, memory, module,\n"
      "distributed: the ranks of a run, or of all files given\n"
      "gpu: time by kind of work, copies, idle gaps and what the host did then\n"
-     "classes: kernels by class, matrix cores, occupancy",
+     "classes: kernels by class, matrix cores, occupancy\n"
+     "loops: the program's loops, where it was recorded with call stacks\n"
+     "power: what each GPU took in each step, by its sensors",
      INTO_BY(take_view, view)},
     {0, "name", "REGEX", "only rows whose name matches this extended regular expression",
      INTO(run.name)},

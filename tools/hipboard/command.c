@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 const command *const all_commands[] = {
-    &cmd_record, &cmd_trigger, &cmd_info,   &cmd_table, &cmd_stacks,  &cmd_memory,
-    &cmd_steps,  &cmd_view,    &cmd_report, &cmd_check, &cmd_compare, &cmd_convert,
-    &cmd_import, &cmd_pack,    &cmd_unpack, &cmd_query, &cmd_recover, NULL};
+    &cmd_record, &cmd_trigger, &cmd_info,   &cmd_table, &cmd_stacks,  &cmd_memory,  &cmd_steps,
+    &cmd_view,   &cmd_report,  &cmd_serve,  &cmd_check, &cmd_compare, &cmd_convert, &cmd_export,
+    &cmd_import, &cmd_pack,    &cmd_unpack, &cmd_query, &cmd_ranks,   &cmd_recover, NULL};
 
 const char program_summary[] =
     "torch.profiler for native programs: record, look at and mend traces";
@@ -37,6 +37,7 @@ const environment_variable program_environment[] = {
      "the variable that holds a process's rank, of a launcher that hipboard does not know"},
     {"HIPBOARD_RANK_PROCESS",
      "the process that a rank begins with, as `hipboard record` tells it: others are its helpers"},
+    {"HIPBOARD_SYSFS", "what is read in place of /sys for power, clocks and temperatures of GPUs"},
     {"HIPBOARD_SYMBOLIZER",
      "the program that names the frames of call stacks, in place of the installed "
      "hipboard-symbolizer; empty: none"},

@@ -42,9 +42,10 @@ typedef struct command {
     int (*run)(arguments *args);       /* the exit status */
 } command;
 
-extern const command cmd_check, cmd_compare, cmd_convert, cmd_import, cmd_info, cmd_memory,
-    cmd_pack, cmd_query;
-extern const command cmd_record, cmd_recover, cmd_report, cmd_stacks, cmd_steps, cmd_table;
+extern const command cmd_check, cmd_compare, cmd_convert, cmd_export, cmd_import, cmd_info,
+    cmd_memory, cmd_pack, cmd_query;
+extern const command cmd_ranks, cmd_record, cmd_recover, cmd_report, cmd_serve, cmd_stacks,
+    cmd_steps, cmd_table;
 extern const command cmd_trigger, cmd_unpack, cmd_view;
 
 /** In the order in which `hipboard --help` lists them; NULL behind the last. */

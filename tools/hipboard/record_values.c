@@ -73,6 +73,14 @@ static bool parse_schedule(const char *text, hb_schedule_params *p)
     return p->active > 0;
 }
 
+const char *take_loop(void *to, const char *text)
+{
+    long long number;
+    if (!parse_number(text, 1, 1000000, &number)) return "expected a loop's number, from 1 on";
+    *(int64_t *)to = number;
+    return NULL;
+}
+
 const char *take_schedule(void *to, const char *text)
 {
     if (parse_schedule(text, to)) return NULL;

@@ -11,6 +11,7 @@
 /** Into an unsigned of enum hb_activity; an int64_t; hb_schedule_params. */
 const char *take_activities(void *to, const char *list);
 const char *take_sampling(void *to, const char *text);
+const char *take_loop(void *to, const char *text);
 const char *take_schedule(void *to, const char *text);
 /** A signal's number into an int64_t; "2.5" times in percent, likewise. */
 const char *take_signal(void *to, const char *text);

@@ -23,13 +23,18 @@ typedef struct selection {
 const char *take_steps(void *selection, const char *text);
 const char *take_time(void *selection, const char *text);
 
-/** The options for `selection`, a field of the command's request. */
+/** The options for `selection`, a field of the command's request; the first ones without sizes. */
+#define CHOICE_OPTIONS                                                                       \
+    {0, "steps", "A:B", "only steps A to B, both included; either may be left out",          \
+     INTO_BY(take_steps, selection)},                                                        \
+    {                                                                                        \
+        0, "time", "A:B",                                                                    \
+            "only what began from A to B seconds after the first event; either may be left " \
+            "out",                                                                           \
+            INTO_BY(take_time, selection)                                                    \
+    }
 #define SELECTION_OPTIONS                                                                      \
-    {0, "steps", "A:B", "only steps A to B, both included; either may be left out",            \
-     INTO_BY(take_steps, selection)},                                                          \
-        {0, "time", "A:B",                                                                     \
-         "only what began from A to B seconds after the first event; either may be left out",  \
-         INTO_BY(take_time, selection)},                                                       \
+    CHOICE_OPTIONS,                                                                            \
     {                                                                                          \
         0, "max-size", "SIZE",                                                                 \
             "cut into files of at most SIZE bytes before compression (K, M, G: times 1024), "  \

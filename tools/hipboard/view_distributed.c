@@ -3,8 +3,10 @@
  * How the ranks of a run spend a step, and what their collectives cost.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "text.h"
 #include "view.h"
 
 #define RANK_COLUMNS                                                                      \
@@ -47,18 +49,47 @@ static double rank_of(int64_t rank)
     return rank < 0 ? NAN : (double)rank;
 }
 
+/* Names sort as texts: rank 100 before rank 17. */
+static int by_rank(const void *x, const void *y)
+{
+    const hb_rank_step *a = *(const hb_rank_step *const *)x, *b = *(const hb_rank_step *const *)y;
+    if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
+    return (a > b) - (a < b);
+}
+
+/* Of more than are shown those that wait least, which is whom the others wait for. */
+static int by_wait(const void *x, const void *y)
+{
+    const hb_rank_step *a = *(const hb_rank_step *const *)x, *b = *(const hb_rank_step *const *)y;
+    if (a->wait_us != b->wait_us) return a->wait_us < b->wait_us ? -1 : 1;
+    return by_rank(x, y);
+}
+
+/* For people; scripts get the order of workers' names, as the plugin has it. */
+static const hb_rank_step **in_order(const view_run *run, const hb_rank_step *list, size_t count)
+{
+    const hb_rank_step **order = must(malloc((count + 1) * sizeof *order));
+    for (size_t i = 0; i < count; i++)
+        order[i] = &list[i];
+    bool cut = run->top && count > run->top && list[0].wait_us >= 0;
+    if (run->format == VIEW_TEXT) qsort(order, count, sizeof *order, cut ? by_wait : by_rank);
+    return order;
+}
+
 static void show_averages(view_run *run, const hb_rank_step *list, size_t count)
 {
     table t;
+    const hb_rank_step **order = in_order(run, list, count);
     view_table_init(&t, &average_spec);
     for (size_t i = 0; i < count; i++) {
-        const hb_rank_step *s = &list[i];
+        const hb_rank_step *s = order[i];
         if (is_wanted(run, s->rank) && view_wants(run, s->worker))
             table_add(&t, s->worker, rank_of(s->rank), s->computation_us, s->overlap_us,
                       s->communication_us, s->other_us, view_known(s->transfer_us),
                       view_known(s->wait_us), exposed(s));
     }
     view_table_finish(run, &t, &average_spec, -1);
+    free(order);
 }
 
 static void show_steps(view_run *run, const hb_rank_step *list, size_t count)

@@ -17,6 +17,31 @@ static const table_spec spec = TABLE_SPEC_PLAIN("Kernels", columns);
 static const column sampled_columns[] = {COLUMNS, {"Extrapolated total", COLUMN_TIME}};
 static const table_spec sampled_spec = TABLE_SPEC_PLAIN("Kernels", sampled_columns);
 
+static const column counter_columns[] = {{"Kernel", COLUMN_TEXT},
+                                         {"Counter", COLUMN_TEXT},
+                                         {"Kernels", COLUMN_COUNT},
+                                         {"Mean", COLUMN_NUMBER},
+                                         {"Max", COLUMN_NUMBER}};
+static const table_spec counter_spec = TABLE_SPEC_NOTED(
+    "Counters", "of each kernel; while they are read kernels run one by one", counter_columns);
+
+static hb_result show_counters(view_run *run, hb_trace_file *file)
+{
+    hb_kernel_counter *list;
+    size_t count;
+    table t;
+    hb_result result = hb_trace_file_counters(file, &list, &count);
+    if (result != HB_OK || !count) return result;
+    view_table_init(&t, &counter_spec);
+    for (size_t i = 0; i < count; i++)
+        if (view_wants(run, list[i].kernel))
+            table_add(&t, list[i].kernel, list[i].counter, (double)list[i].kernels, list[i].mean,
+                      list[i].max);
+    view_table_finish(run, &t, &counter_spec, -1);
+    hb_free(list);
+    return HB_OK;
+}
+
 static hb_result show(view_run *run, hb_trace_file *file)
 {
     const hb_kernel_stats *list;
@@ -37,8 +62,8 @@ static hb_result show(view_run *run, hb_trace_file *file)
                   view_share(k->total_us, total), k->blocks_per_sm, each * k->total_us);
     }
     view_table_finish(run, &t, shown, -1);
-    return HB_OK;
+    return show_counters(run, file);
 }
 
-static const table_spec *const tables[] = {&spec, &sampled_spec, NULL};
+static const table_spec *const tables[] = {&spec, &sampled_spec, &counter_spec, NULL};
 const view view_kernel = {"kernel", tables, false, show, NULL};

@@ -6,6 +6,7 @@
 #
 #     fetch_runtimes.sh [-o DIRECTORY] [SUITE...]      (suites: trixie sid experimental)
 #     fetch_runtimes.sh llama                          sid with llama.cpp, 480 MB, unpacked 3 GB
+#     fetch_runtimes.sh fft                            sid with rocFFT, hipFFT and rocRAND, 60 MB
 #
 # Nothing is installed and no root is needed: apt resolves and downloads, dpkg-deb unpacks. The
 # closure includes libc, as a newer runtime does not run on an older one; `run --runtime SUITE`
@@ -43,6 +44,7 @@ runtime_of() {
             "libhiprtc7=7.2.4* librocprofiler-register-0=7.2.4*"
         ;;
     llama) echo "libamdhip64-6=6.4.3* libggml0-backend-hip llama.cpp-tools" ;;
+    fft) echo "libamdhip64-6=6.4.3* librocfft0=6.4.3* libhipfft0=6.4.3* librocrand1=6.4.3*" ;;
     *) return 1 ;;
     esac
 }
@@ -51,7 +53,7 @@ runtime_of() {
 sources_of() {
     case $1 in
     experimental) set -- sid experimental ;;
-    llama) set -- sid ;;
+    llama | fft) set -- sid ;;
     esac
     for part in "$@"; do
         echo "deb [signed-by=$keyring] $mirror $part main"

@@ -105,6 +105,11 @@ uint64_t hb_trace_file_memory_bytes(const hb_trace_file *file)
     return file ? hb_trace_bytes(&file->trace) : 0;
 }
 
+uint64_t hb_trace_file_all_bytes(const hb_trace_file *file)
+{
+    return hb_trace_bytes(&file->trace) + (file->analysed ? file->analysis.arena.bytes : 0);
+}
+
 /* ---- events ---- */
 
 size_t hb_trace_file_num_events(const hb_trace_file *file)
@@ -189,7 +194,7 @@ bool hb_trace_file_rank(const hb_trace_file *file, int64_t *rank)
 {
     if (!file || !rank) return false;
     hb_value v = hb_json_member(hb_trace_member(&file->trace, "distributedInfo"), "rank");
-    return v.type == HB_JSON_INT && hb_value_int(&v, rank);
+    return hb_value_int(&v, rank);
 }
 
 hb_result hb_trace_file_keep_steps(hb_trace_file *file, int64_t first, int64_t last)

@@ -22,6 +22,9 @@ hb_result hb_memory_text(hb_trace_file *file, const char *device, hb_memory_form
 hb_trace_file *hb_trace_file_new(void);
 hb_trace *hb_trace_file_trace(hb_trace_file *file);
 
+/** Of memory: of the trace, and of what was analysed of it. */
+uint64_t hb_trace_file_all_bytes(const hb_trace_file *file);
+
 /** From now on the file is closed with them. */
 void hb_key_averages_own(hb_key_averages *averages, hb_trace_file *file);
 

@@ -67,7 +67,7 @@ int64_t hb_plain_int(const hb_raw_event *raw, hb_slot slot)
     hb_value v = hb_raw_get(raw, slot);
     double d;
     int64_t i;
-    if (v.type == HB_JSON_INT && hb_value_int(&v, &i)) return i;
+    if (hb_value_int(&v, &i)) return i;
     if (hb_plain_number(&v, &d) && d == floor(d) && fabs(d) < 9e15) return (int64_t)d;
     return HB_ABSENT;
 }

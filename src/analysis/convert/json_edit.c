@@ -180,7 +180,7 @@ static bool set_number(edits *e, hb_slot slot, const char *name, int to, bool ar
     hb_value value = hb_raw_get(e->raw, slot);
     char text[16];
     int64_t now;
-    if (value.type == HB_JSON_INT && hb_value_int(&value, &now) && now == to) return false;
+    if (hb_value_int(&value, &now) && now == to) return false;
     snprintf(text, sizeof text, "%d", to);
     if (arg)
         set_arg(e, slot, name, text);

@@ -13,8 +13,7 @@ static bool add_bank(void *context, const hb_value *bank)
 {
     int64_t bytes;
     hb_value size = hb_json_member((hb_str){bank->s, (uint32_t)bank->size}, "size_in_bytes");
-    if (size.type == HB_JSON_INT && hb_value_int(&size, &bytes) && bytes > 0)
-        ((agent *)context)->memory += (uint64_t)bytes;
+    if (hb_value_int(&size, &bytes) && bytes > 0) ((agent *)context)->memory += (uint64_t)bytes;
     return true;
 }
 
@@ -51,7 +50,9 @@ void hb_import_add_gpu(hb_import *import, hb_import_process *process, int32_t id
     agent a = {0};
     for (uint32_t i = 0; i < process->rows.devices.count; i++)
         if (process->rows.devices.items[i].id == id) return;
-    if (hb_json_value(json).type == HB_JSON_OBJECT) hb_json_each_member(json, take_member, &a);
+    bool described = hb_json_value(json).type == HB_JSON_OBJECT;
+    if (!described && !name.len && !arch.len) return;
+    if (described) hb_json_each_member(json, take_member, &a);
     int64_t waves = a.waves_per_cu ? a.waves_per_cu : a.simds_per_cu * a.waves_per_simd;
     *HB_PUSH(&import->arena, &process->rows.devices) = (hb_device_info){
         .id = id,

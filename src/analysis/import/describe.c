@@ -5,8 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Beyond all processes of Linux: of a process in a container with the number of a GPU. */
-#define MOVED_PIDS ((int64_t)1 << 22)
+#include "import/sum_counters.h"
 
 static const struct {
     const char *key, *text;
@@ -247,8 +246,12 @@ hb_result hb_describe_steps(hb_import_process *p)
     put_count(buf, "samples", s->samples);
     put_count(buf, "kernels_with_counters", s->counters);
     put_count(buf, "linked", s->linked);
+    if (p->counters_json.size) {
+        hb_buf_str(buf, "\"counters\": ");
+        hb_buf_append(buf, p->counters_json.data, p->counters_json.size);
+        hb_buf_str(buf, ", ");
+    }
     if (p->serialised) hb_buf_str(buf, "\"serialised\": true, ");
-    if (p->pid_moved) hb_buf_printf(buf, "\"pid\": %lld, ", (long long)p->pid);
     put_notes(buf, s, "changed", false);
     put_notes(buf, s, "unknown", true);
     p->metadata.json = hb_buf_text(buf);
@@ -258,7 +261,9 @@ hb_result hb_describe_steps(hb_import_process *p)
 void hb_describe(hb_import *import, size_t index)
 {
     hb_import_process *p = import->processes[index];
-    hb_buf_init(&p->metadata_json, (size_t)1 << 20);
+    hb_buf_init(&p->metadata_json, (size_t)1 << 28);
+    hb_buf_init(&p->counters_json, (size_t)1 << 27);
+    hb_sum_counters(&import->arena, &p->rows, &p->counters_json);
     set_worker(p);
     p->info = (hb_trace_info){
         .start_ns = p->rows.first + p->offset,
@@ -276,8 +281,6 @@ void hb_describe(hb_import *import, size_t index)
     list_streams(import, p);
     int32_t last = last_gpu(p);
     list_devices(import, p, last);
-    p->pid_moved = p->pid >= 0 && p->pid <= last;
-    if (p->pid_moved) p->info.pid = p->pid + MOVED_PIDS;
     set_file_time(import, index);
     set_trace_id(p);
     set_rank(p);
@@ -287,4 +290,5 @@ void hb_describe(hb_import *import, size_t index)
 void hb_describe_free(hb_import_process *p)
 {
     hb_buf_free(&p->metadata_json);
+    hb_buf_free(&p->counters_json);
 }

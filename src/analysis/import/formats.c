@@ -35,15 +35,25 @@ static bool is_tracy(const hb_import_probe *probe)
 static const hb_import_format formats[] = {
 #ifdef HB_WITH_SQLITE
     {"rocpd", hb_rocpd_probe, hb_rocpd_open, NULL},
+    {"RPD", hb_rpd_probe, hb_rpd_open, NULL},
+    {"rocprof", hb_rocprof1_db_probe, hb_rocprof1_db_open, NULL},
     {"SQLite", is_sqlite, NULL,
      "a SQLite database without tables that are known; read are those of rocprofv3 and rocprof-sys "
-     "(rocpd)"},
+     "(rocpd), of rocmProfileData (RPD) and of rocprof"},
 #else
     {"SQLite", is_sqlite, NULL,
      "a SQLite database, for which this hipboard was built without libsqlite3: build it with meson "
      "setup -Dsqlite=enabled"},
 #endif
     {"rocprofv3 JSON", hb_rocprofv3_json_probe, hb_rocprofv3_json_open, NULL},
+    {"rocprof JSON", hb_rocprof1_json_probe, hb_rocprof1_json_open, NULL},
+    {"ONNX Runtime", hb_onnx_probe, hb_chrome_json_open, NULL},
+    {"rocprof CSV", hb_rocprof_csv_probe, hb_rocprof_csv_open, NULL},
+    {"statistics", hb_rocprof_stats_probe, NULL,
+     "statistics, without the time of any event: the tool's table of events lies beside it, as "
+     "*_kernel_trace.csv, or is written with --kernel-trace --hip-trace"},
+    {"XPlane", hb_xplane_probe, hb_xplane_open, NULL},
+    {"Perfetto", hb_perfetto_probe, hb_perfetto_open, NULL},
     {"perf.data", is_perf, NULL,
      "perf's samples of the processor, which have no GPU work: perf report or perf script reads "
      "them"},

@@ -127,6 +127,26 @@ static void choose_rows(hb_import_rows *r, hb_import_by by)
 
 /* ---- joins ---- */
 
+/* What the work does not tell and its call does, where the call started nothing else. */
+static void complete_launch(hb_arena *arena, hb_import_rows *r, hb_import_work *work,
+                            const hb_import_host *call)
+{
+    hb_import_launch l = *hb_import_launch_of(r, work);
+    if (!call->args) return;
+    const hb_import_call_args *args = hb_column_at(&r->call_args.items, call->args);
+    if (l.kind == HB_EVENT_KERNEL && !l.has_grid && args->has_grid) {
+        l.has_grid = true;
+        memcpy(l.grid, args->grid, sizeof l.grid);
+        memcpy(l.block, args->block, sizeof l.block);
+    } else if (l.kind != HB_EVENT_KERNEL && !l.bytes && args->bytes) {
+        l.bytes = args->bytes;
+    } else {
+        return;
+    }
+    work->launch = hb_distinct_add(&r->launches, &l);
+    if (work->launch == UINT32_MAX) hb_arena_leave(arena, HB_ERROR_NO_MEMORY, "out of memory");
+}
+
 static void join_calls(hb_arena *arena, hb_import_rows *r)
 {
     hb_id_index calls = {0};
@@ -140,6 +160,7 @@ static void join_calls(hb_arena *arena, hb_import_rows *r)
         r->linked += work->call != 0;
         if (!work->call) continue;
         hb_import_host *call = hb_column_at(&r->calls, work->call - 1);
+        if (!(call->flags & HB_IMPORT_LAUNCHES)) complete_launch(arena, r, work, call);
         call->flags |= HB_IMPORT_LAUNCHES;
         call->flags &= ~(unsigned)HB_IMPORT_MINOR;
     }
@@ -212,6 +233,7 @@ static void add_up_memory(hb_arena *arena, hb_import_rows *r)
     for (uint32_t i = 0; i < n; i++) {
         bool added;
         hb_import_memory *m = hb_column_at(&r->memory, order[i]);
+        if (m->told) continue;
         if (!follow(arena, r, &live, m, order[i])) {
             r->notes[HB_IMPORT_NO_ALLOCATION]++;
             m->thread = UINT32_MAX;

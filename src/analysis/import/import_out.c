@@ -17,9 +17,13 @@
 hb_result hb_import_source(hb_import *import, size_t index, hb_source **source)
 {
     hb_import_process *p = import->processes[index];
+    hb_found_steps found;
     HB_TRY(hb_import_rows_source(p, source));
-    hb_result result = hb_add_found_steps(source, &import->steps, p->steps);
+    hb_result result = hb_find_steps(*source, &import->steps, &found);
+    memcpy(p->steps, found.rule, sizeof p->steps);
     if (result == HB_OK) result = hb_describe_steps(p);
+    if (result == HB_OK) result = hb_put_steps(source, &found);
+    hb_found_steps_free(&found);
     if (result == HB_OK) return HB_OK;
     (*source)->close(*source);
     *source = NULL;

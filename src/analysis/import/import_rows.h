@@ -25,6 +25,10 @@
     X(BAD_TIMES, "events whose times are none, left out", false)                                 \
     X(BAD_ROWS, "events that name a thread, GPU or text that is not there, left out", false)     \
     X(DROPPED, "events left out as asked for", false)                                            \
+    X(OVERHEAD, "calls of the recorder itself, left out", false)                                 \
+    X(INPUTS, "operators whose inputs, stack and pairing with others are left out", false)       \
+    X(UNPAIRED, "slices without their beginning or end", false)                                  \
+    X(LOST, "places where the file has lost packets, or ends within one", false)                 \
     X(NOT_SHOWN, "records of kinds that no view shows (scratch memory, samples of code)", false) \
     X(MERGED_PASSES, "kernels recorded again for more counters, joined to the first", false)     \
     X(MANY_STREAMS, "streams shown by queue, as there are more than 32 on a GPU", false)
@@ -40,6 +44,7 @@ enum hb_import_host_flags {
     HB_IMPORT_LAUNCHES = 1u << 0,   /* set by hb_import_finish() */
     HB_IMPORT_MINOR = 1u << 1,      /* the compiler's or runtime's own: no operator */
     HB_IMPORT_UNFINISHED = 1u << 2, /* open when the recording ended */
+    HB_IMPORT_ANNOTATION = 1u << 3, /* a range that is no operator */
 };
 
 /** A call of a runtime, or a range of the program. */
@@ -113,7 +118,7 @@ typedef struct hb_import_memory {
     uint32_t thread; /* of `threads` */
     int32_t device;  /* GPU; -1: the host's */
     uint32_t frees;
-    uint32_t spare;
+    uint32_t told; /* its bytes and total are the file's */
 } hb_import_memory;
 
 /** A number at a moment. */

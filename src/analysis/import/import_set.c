@@ -12,6 +12,7 @@
 #include "base/c_locale.h"
 #include "base/files.h"
 #include "import/describe.h"
+#include "import/merge_passes.h"
 
 /* ---- for openers ---- */
 
@@ -92,12 +93,34 @@ static void take_drop(hb_import *import)
 
 /* ---- files ---- */
 
+static bool is_taken(const hb_import *import, const struct stat *st)
+{
+    for (uint32_t i = 0; i < import->taken.count; i++)
+        if (import->taken.items[i].device == (uint64_t)st->st_dev &&
+            import->taken.items[i].inode == (uint64_t)st->st_ino)
+            return true;
+    return false;
+}
+
+bool hb_import_take(hb_import *import, const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) != 0) return true; /* who opens it will say so */
+    if (is_taken(import, &st)) return false;
+    *HB_PUSH(&import->arena, &import->taken) =
+        (hb_import_file_id){(uint64_t)st.st_dev, (uint64_t)st.st_ino};
+    return true;
+}
+
 static void open_file(hb_import *import, const char *path, const hb_import_format *format)
 {
     import->path = hb_import_copy_text(import, (hb_str){path, (uint32_t)strlen(path)});
     if (!format->open)
         hb_arena_leave(&import->arena, HB_ERROR_FORMAT, "%s: %s", path, format->refusal);
+    struct stat st;
+    if (stat(path, &st) == 0 && is_taken(import, &st)) return;
     format->open(import, import->path);
+    (void)hb_import_take(import, path);
 }
 
 static int by_name(const FTSENT **a, const FTSENT **b)
@@ -130,6 +153,28 @@ static void open_listed(hb_import *import, const char *directory, const hb_buf *
                        "%s: no file in it or below is of a format that is read", directory);
 }
 
+/* What is said of files that no reader knows, by how tools name them. */
+static const char *cure_for(const char *path)
+{
+    static const struct {
+        const char *ending, *text;
+    } cures[] = {
+        {".nsys-rep",
+         "Nsight Systems' own format: nsys export --type sqlite makes a database of it"},
+        {".qdrep", "Nsight Systems' own format: nsys export --type sqlite makes a database of it"},
+        {".otf2",
+         "OTF2, which tells neither GPUs nor arguments: rocprofv3 --output-format rocpd, or "
+         "pftrace, writes a trace that is read"},
+        {".att", "a thread trace, of single instructions: ROCprof Compute Viewer shows it"},
+        {".tracy", "Tracy's own format: tracy-csvexport makes a table of it"},
+        {".hbspool", "what a recorded program has left: hipboard recover makes a trace of it"},
+    };
+    hb_str text = {path, (uint32_t)strlen(path)};
+    for (size_t i = 0; i < HB_ARRAY_LEN(cures); i++)
+        if (hb_str_ends(text, cures[i].ending)) return cures[i].text;
+    return NULL;
+}
+
 static void open_path(hb_import *import, const char *path)
 {
     struct stat st;
@@ -143,7 +188,11 @@ static void open_path(hb_import *import, const char *path)
         hb_buf_free(&import->paths);
         return;
     }
+    static const hb_import_format chrome = {"Chrome JSON", NULL, hb_chrome_json_open, NULL};
     const hb_import_format *format = hb_import_format_of(path);
+    if (!format && import->takes_any) format = &chrome;
+    if (!format && cure_for(path))
+        hb_arena_leave(&import->arena, HB_ERROR_FORMAT, "%s: %s", path, cure_for(path));
     if (!format)
         hb_arena_leave(&import->arena, HB_ERROR_FORMAT,
                        "%s: of no format that is read; traces of PyTorch's kind (.json) need no "
@@ -207,7 +256,7 @@ static void drop_empty(hb_import *import, const char *path)
 {
     size_t n = 0;
     for (size_t i = 0; i < import->num_processes; i++)
-        if (is_empty(import->processes[i]))
+        if (import->processes[i]->merged || is_empty(import->processes[i]))
             free_process(import->processes[i]);
         else
             import->processes[n++] = import->processes[i];
@@ -224,6 +273,7 @@ static void open_all(hb_import *import, const char *const *paths, size_t num_pat
     take_drop(import);
     for (size_t i = 0; i < num_paths; i++)
         open_path(import, paths[i]);
+    hb_merge_passes(import);
     drop_empty(import, paths[0]);
     for (size_t i = 0; i < import->num_processes; i++)
         hb_import_finish(&import->arena, &import->processes[i]->rows, import->options.rows);
@@ -241,8 +291,8 @@ static hb_result try_to_open(hb_import *import, const char *const *paths, size_t
     return hb_arena_outcome(&import->arena);
 }
 
-hb_result hb_import_open(const char *const *paths, size_t num_paths,
-                         const hb_import_options *options, hb_import **import)
+static hb_result open_import(const char *const *paths, size_t num_paths, bool takes_any,
+                             const hb_import_options *options, hb_import **import)
 {
     hb_import_options o = HB_IMPORT_OPTIONS_INIT;
     if (!paths || !num_paths || !import)
@@ -252,6 +302,7 @@ hb_result hb_import_open(const char *const *paths, size_t num_paths,
     hb_import *made = calloc(1, sizeof *made);
     if (!made) return hb_no_memory();
     made->options = o;
+    made->takes_any = takes_any;
     made->steps = (hb_step_wish){o.step, o.step_launch, o.step_gap_ns};
     hb_buf_init(&made->paths, SIZE_MAX / 2);
     locale_t before = hb_enter_c_locale();
@@ -262,6 +313,17 @@ hb_result hb_import_open(const char *const *paths, size_t num_paths,
     else
         *import = made;
     return result;
+}
+
+hb_result hb_import_open(const char *const *paths, size_t num_paths,
+                         const hb_import_options *options, hb_import **import)
+{
+    return open_import(paths, num_paths, false, options, import);
+}
+
+hb_result hb_import_open_any(const char *path, const hb_import_options *options, hb_import **import)
+{
+    return open_import(&path, 1, true, options, import);
 }
 
 void hb_import_close(hb_import *import)

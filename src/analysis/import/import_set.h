@@ -37,7 +37,7 @@ typedef struct hb_import_process {
     int64_t clock_end;             /* of the process, by its clock; 0: not told */
     bool clock_is_unix;            /* times are Unix times */
     bool serialised;               /* kernels ran one by one, as counters were read */
-    bool pid_moved;                /* off a GPU's number */
+    bool merged;                   /* into the first pass of its counters: left out */
     int64_t offset;                /* from its clock to Unix time */
     char steps[HB_STEP_RULE_SIZE]; /* what made them; "" before a source was opened */
     /* What describe.c makes of these. */
@@ -45,12 +45,17 @@ typedef struct hb_import_process {
     hb_thread_info *threads;
     hb_stream_info *streams;
     hb_metadata metadata;
-    hb_buf metadata_json;
+    hb_buf metadata_json, counters_json;
     char distributed[100], trace_id[33], worker[300];
     int64_t file_time; /* in the name of its file: no other one of the worker has it */
     hb_imported shown;
     hb_imported_note shown_notes[HB_IMPORT_NOTE_COUNT];
 } hb_import_process;
+
+/* Which file, whatever its path. */
+typedef struct hb_import_file_id {
+    uint64_t device, inode;
+} hb_import_file_id;
 
 struct hb_import {
     hb_arena arena;
@@ -61,7 +66,9 @@ struct hb_import {
     hb_import_process **processes;
     size_t num_processes;
     const char *path; /* of the file being read */
-    hb_buf paths;     /* in a directory */
+    HB_VEC(hb_import_file_id) taken;
+    hb_buf paths;   /* in a directory */
+    bool takes_any; /* also PyTorch's traces, and whatever else is Chrome's JSON */
     void (*guard)(void *context);
     void *guarded;
 };
@@ -80,6 +87,9 @@ bool hb_import_progress(void *import, uint64_t rows);
 void hb_import_guard(hb_import *import, void (*fn)(void *context), void *context);
 void hb_import_unguard(hb_import *import);
 
+/** False when the file was read already, alone or among others that belong together. */
+bool hb_import_take(hb_import *import, const char *path);
+
 /** Whether a part is to be left out; counts it as such. */
 static inline bool hb_import_drops(const hb_import *import, hb_import_process *process,
                                    enum hb_import_part part)
@@ -88,6 +98,10 @@ static inline bool hb_import_drops(const hb_import *import, hb_import_process *p
     process->rows.notes[HB_IMPORT_DROPPED]++;
     return true;
 }
+
+/** Makes allocations of the calls that allocate and free on the GPU, where a tool tells no others
+ * and one GPU alone was used. */
+void hb_import_memory_of_calls(hb_import *import, hb_import_process *process);
 
 /** What the beginning of a file tells. */
 typedef struct hb_import_probe {
@@ -116,6 +130,25 @@ bool hb_rocpd_probe(const hb_import_probe *probe);
 void hb_rocpd_open(hb_import *import, const char *path);
 bool hb_rocprofv3_json_probe(const hb_import_probe *probe);
 void hb_rocprofv3_json_open(hb_import *import, const char *path);
+bool hb_rocprof_csv_probe(const hb_import_probe *probe);
+bool hb_rocprof_stats_probe(const hb_import_probe *probe);
+void hb_rocprof_csv_open(hb_import *import, const char *path);
+bool hb_rocprof1_db_probe(const hb_import_probe *probe);
+void hb_rocprof1_db_open(hb_import *import, const char *path);
+bool hb_rocprof1_json_probe(const hb_import_probe *probe);
+void hb_rocprof1_json_open(hb_import *import, const char *path);
+bool hb_perfetto_probe(const hb_import_probe *probe);
+void hb_perfetto_open(hb_import *import, const char *path);
+bool hb_xplane_probe(const hb_import_probe *probe);
+void hb_xplane_open(hb_import *import, const char *path);
+bool hb_onnx_probe(const hb_import_probe *probe);
+void hb_chrome_json_open(hb_import *import, const char *path);
+bool hb_rpd_probe(const hb_import_probe *probe);
+void hb_rpd_open(hb_import *import, const char *path);
+
+/** As hb_import_open() of one file, which may also be a trace of PyTorch's kind. */
+hb_result hb_import_open_any(const char *path, const hb_import_options *options,
+                             hb_import **import);
 
 /** The rows of a finished process as a source, without steps. */
 hb_result hb_import_rows_source(const hb_import_process *process, hb_source **source);

@@ -58,7 +58,9 @@ static void make_host(const rows_source *s, hb_trace_event *e, const hb_import_h
 static void make_scope(const rows_source *s, hb_trace_event *e, uint32_t row)
 {
     make_host(s, e, hb_column_at(&s->rows->scopes, row));
-    e->kind = HB_EVENT_OP;
+    bool annotates =
+        ((const hb_import_host *)hb_column_at(&s->rows->scopes, row))->flags & HB_IMPORT_ANNOTATION;
+    e->kind = annotates ? HB_EVENT_USER_ANNOTATION : HB_EVENT_OP;
     e->external_id = (uint64_t)row + 1;
 }
 

@@ -81,7 +81,7 @@ int64_t hb_json_read_number(hb_json_cursor *c)
 {
     int64_t number;
     hb_value v = hb_json_read(c);
-    if (v.type == HB_JSON_INT && hb_value_int(&v, &number)) return number;
+    if (hb_value_int(&v, &number)) return number;
     if (v.type != HB_JSON_STRING || v.size == 0 || v.size > 20) return -1;
     char text[24], *end;
     memcpy(text, v.s, v.size);

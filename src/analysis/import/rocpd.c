@@ -351,7 +351,7 @@ static void read_part(rocpd_file *f, const char *suffix)
 
 bool hb_rocpd_probe(const hb_import_probe *probe)
 {
-    return hb_import_has_table(probe, "rocpd_metadata");
+    return hb_import_has_table(probe, "rocpd_info_");
 }
 
 void hb_rocpd_open(hb_import *import, const char *path)

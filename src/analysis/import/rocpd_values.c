@@ -2,69 +2,17 @@
  *
  * What hangs on events: what calls were given, counters of kernels, samples of GPUs.
  */
-#include <stdlib.h>
-
 #include "import/rocpd.h"
+#include "import/rows_shared.h"
 
 /* ---- calls ---- */
-
-/* "{z=1, y=128, x=2}" */
-static void take_triple(uint32_t to[3], hb_str value)
-{
-    for (uint32_t i = 0; i + 1 < value.len; i++) {
-        int axis = value.s[i] - 'x';
-        if (axis < 0 || axis > 2 || value.s[i + 1] != '=') continue;
-        to[axis] = (uint32_t)strtoul(value.s + i + 2, NULL, 10);
-    }
-}
-
-static uint64_t number_of(hb_str value)
-{
-    return strtoull(value.s, NULL, 0);
-}
-
-static void take_kind(hb_import_call_args *args, hb_str value)
-{
-    static const char *const kinds[] = {"HostToHost", "HostToDevice", "DeviceToHost",
-                                        "DeviceToDevice", "Default"};
-    args->copies = true;
-    args->copy_kind = value.len == 1 ? (uint8_t)(value.s[0] - '0') : 4;
-    for (uint8_t i = 0; i < HB_ARRAY_LEN(kinds); i++)
-        if (hb_str_ends(value, kinds[i])) args->copy_kind = i;
-}
-
-/* "void** ptr" is where the result goes, not what it was. */
-static void take_arg(hb_import_call_args *args, hb_str type, hb_str name, hb_str value)
-{
-    static const char *const grids[] = {"gridDimX", "gridDimY", "gridDimZ"};
-    static const char *const blocks[] = {"blockDimX", "blockDimY", "blockDimZ"};
-    bool out = hb_str_ends(type, "**");
-    for (int i = 0; i < 3; i++) {
-        if (hb_str_is(name, grids[i])) args->grid[i] = (uint32_t)number_of(value);
-        if (hb_str_is(name, blocks[i])) args->block[i] = (uint32_t)number_of(value);
-    }
-    if (hb_str_is(name, "numBlocks") || hb_str_is(name, "gridDim")) take_triple(args->grid, value);
-    if (hb_str_is(name, "dimBlocks") || hb_str_is(name, "blockDim"))
-        take_triple(args->block, value);
-    if (hb_str_is(name, "sharedMemBytes")) args->shared_bytes = (uint32_t)number_of(value);
-    if (hb_str_is(name, "stream") || hb_str_is(name, "hStream")) args->stream = number_of(value);
-    if ((hb_str_is(name, "dst") || hb_str_is(name, "ptr")) && !out) args->ptr = number_of(value);
-    if (hb_str_is(name, "src")) args->src = number_of(value);
-    if (hb_str_is(name, "sizeBytes") || hb_str_is(name, "size")) args->bytes = number_of(value);
-    if (hb_str_is(name, "kind")) take_kind(args, value);
-}
 
 static void give_args(hb_rocpd *r, const hb_rocpd_event *event, hb_import_call_args *args)
 {
     if (!event || event->kind != HB_ROCPD_CALL) return;
     hb_import_process *p = r->process_list.items[event->process];
-    args->has_grid = args->grid[0] && args->block[0];
-    for (int i = 0; args->has_grid && i < 3; i++) {
-        args->grid[i] = HB_MAX(args->grid[i], 1u);
-        args->block[i] = HB_MAX(args->block[i], 1u);
-    }
     hb_import_host *call = hb_column_at(&p->rows.calls, event->row);
-    call->args = hb_import_distinct(r->arena, &p->rows.call_args, args);
+    call->args = hb_import_add_args(r->arena, &p->rows, args);
 }
 
 /* The arguments of one call lie together. */
@@ -81,8 +29,8 @@ static void read_args(hb_rocpd *r)
         }
         last = event;
         if (event && event->kind == HB_ROCPD_CALL)
-            take_arg(&args, hb_sqlite_text(&rows, 1), hb_sqlite_text(&rows, 2),
-                     hb_sqlite_text(&rows, 3));
+            hb_import_take_arg(&args, hb_sqlite_text(&rows, 1), hb_sqlite_text(&rows, 2),
+                               hb_sqlite_text(&rows, 3));
     }
     hb_rocpd_done(r, &rows);
     give_args(r, last, &args);

@@ -283,22 +283,6 @@ void hb_rocprofv3_read_buffers(hb_rocprofv3 *r)
 
 /* ---- counters ---- */
 
-/* Instances are summed. */
-static void add_value(hb_rocprofv3 *r, hb_import_work *work, hb_sid name, double value)
-{
-    hb_column *values = &r->p->rows.values;
-    for (uint32_t i = 0; i < work->num_values; i++) {
-        hb_import_value *v = hb_column_at(values, work->values + i);
-        if (v->name != name) continue;
-        v->value += value;
-        return;
-    }
-    hb_import_value *v = hb_import_push(r->arena, values);
-    if (!work->num_values) work->values = values->count - 1;
-    work->num_values++;
-    *v = (hb_import_value){name, value};
-}
-
 static void read_value(hb_rocprofv3 *r, hb_import_work *work)
 {
     hb_value key, value = {0};
@@ -314,7 +298,8 @@ static void read_value(hb_rocprofv3 *r, hb_import_work *work)
     }
     hb_sid name = id >= 0 ? hb_id_index_get(&r->counters, (uint64_t)id) : 0;
     bool number = value.type == HB_JSON_INT || value.type == HB_JSON_FLOAT;
-    if (work && name && number) add_value(r, work, name, hb_value_double(&value));
+    if (work && name && number)
+        hb_import_add_value(r->arena, &r->p->rows, work, name, hb_value_double(&value));
 }
 
 /* Kernels that were only recorded for their counters stand here alone. */

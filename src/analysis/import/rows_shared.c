@@ -33,6 +33,15 @@ void hb_import_set_copy(hb_import_launch *l, int32_t from, int32_t to, uint64_t 
     l->bytes = bytes;
 }
 
+void hb_import_set_named_copy(hb_import_launch *l, hb_str name, int32_t gpu)
+{
+    bool fills = hb_import_has_word(name, "FILL");
+    hb_import_set_copy(l, hb_import_has_word(name, "HOSTTO") ? -1 : gpu,
+                       hb_import_has_word(name, "TOHOST") ? -1 : gpu, l->bytes, fills);
+    l->device = gpu;
+    l->has_grid = false;
+}
+
 uint32_t hb_import_lane_at(hb_arena *arena, hb_import_rows *rows, int32_t gpu, int64_t queue,
                            int64_t stream)
 {
@@ -56,12 +65,98 @@ bool hb_import_has_word(hb_str text, const char *upper)
     return false;
 }
 
+/* ---- counters ---- */
+
+static hb_import_value *new_value(hb_arena *arena, hb_import_rows *rows, hb_import_work *work)
+{
+    hb_column *values = &rows->values;
+    uint32_t old = work->values, n = work->num_values;
+    /* Values of a kernel lie together; those of several files come apart. */
+    if (n && old + n != values->count) {
+        work->values = values->count;
+        for (uint32_t i = 0; i < n; i++) {
+            hb_import_value *copy = hb_import_push(arena, values);
+            *copy = *(const hb_import_value *)hb_column_at(values, old + i);
+        }
+    }
+    hb_import_value *value = hb_import_push(arena, values);
+    if (!n) work->values = values->count - 1;
+    work->num_values++;
+    return value;
+}
+
+void hb_import_add_value(hb_arena *arena, hb_import_rows *rows, hb_import_work *work, hb_sid name,
+                         double value)
+{
+    for (uint32_t i = 0; i < work->num_values; i++) {
+        hb_import_value *v = hb_column_at(&rows->values, work->values + i);
+        if (v->name != name) continue;
+        v->value += value;
+        return;
+    }
+    *new_value(arena, rows, work) = (hb_import_value){name, value};
+}
+
+/* ---- GPUs ---- */
+
+typedef struct numbers {
+    int32_t *items;
+    uint32_t count;
+} numbers;
+
+static bool is_less(const void *context, const void *a, const void *b)
+{
+    (void)context;
+    return *(const int32_t *)a < *(const int32_t *)b;
+}
+
+static int32_t rank_of(const numbers *n, int32_t number)
+{
+    for (uint32_t i = 0; i < n->count; i++)
+        if (n->items[i] == number) return (int32_t)i;
+    return -1;
+}
+
+static numbers used_gpus(hb_arena *arena, const hb_import_rows *rows)
+{
+    numbers n = {HB_NEW_ARRAY(arena, int32_t, rows->lanes.items.count), 0};
+    for (uint32_t i = 1; i < rows->lanes.items.count; i++) {
+        int32_t device = ((const hb_import_lane *)hb_column_at(&rows->lanes.items, i))->device;
+        if (device >= 0 && rank_of(&n, device) < 0) n.items[n.count++] = device;
+    }
+    hb_sort(arena, n.items, n.count, sizeof *n.items, is_less, NULL);
+    return n;
+}
+
+void hb_import_number_gpus(hb_arena *arena, hb_import_rows *rows)
+{
+    numbers n = used_gpus(arena, rows);
+    for (uint32_t i = 1; i < rows->lanes.items.count; i++) {
+        hb_import_lane *lane = hb_column_at(&rows->lanes.items, i);
+        lane->device = HB_MAX(rank_of(&n, lane->device), 0);
+    }
+    for (uint32_t i = 1; i < rows->launches.items.count; i++) {
+        hb_import_launch *l = hb_column_at(&rows->launches.items, i);
+        l->device = HB_MAX(rank_of(&n, l->device), 0);
+        if (l->kind == HB_EVENT_KERNEL) continue;
+        l->from = rank_of(&n, l->from);
+        l->to = rank_of(&n, l->to);
+    }
+    for (uint32_t i = 0; i < rows->memory.count; i++) {
+        hb_import_memory *m = hb_column_at(&rows->memory, i);
+        m->device = rank_of(&n, m->device);
+    }
+}
+
+/* ---- names ---- */
+
 enum hb_import_part hb_import_part_of(hb_str category)
 {
     if (hb_import_has_word(category, "MARKER")) return HB_IMPORT_RANGES;
     if (hb_import_has_word(category, "HIP")) return HB_IMPORT_HIP;
     if (hb_import_has_word(category, "HSA")) return HB_IMPORT_HSA;
     if (hb_import_has_word(category, "RCCL")) return HB_IMPORT_RCCL;
+    if (hb_import_has_word(category, "_API")) return HB_IMPORT_HIP; /* of another runtime */
     return HB_IMPORT_RANGES;
 }
 

@@ -53,18 +53,6 @@ size_t hb_file_head(const char *path, char *head, size_t size)
     return n;
 }
 
-static hb_result read_all(hb_text *text, const char *path, hb_buf *all)
-{
-    do {
-        hb_buf_append(all, text->data, text->size);
-        if (all->failed && all->size >= all->max / 2)
-            return hb_fail(HB_ERROR_LIMIT, "%s: needs more than half of the machine's memory",
-                           path);
-        if (all->failed) return hb_no_memory();
-    } while (hb_text_more(text, text->size));
-    return text->result == HB_OK ? HB_OK : hb_fail(text->result, "%s: %s", path, text->error);
-}
-
 hb_result hb_whole_file(const char *path, char **bytes, size_t *size)
 {
     hb_text text;
@@ -73,7 +61,7 @@ hb_result hb_whole_file(const char *path, char **bytes, size_t *size)
     *size = 0;
     HB_TRY(hb_text_open(&text, path, HB_TEXT_AUTO));
     hb_buf_init(&all, hb_memory_share());
-    hb_result result = read_all(&text, path, &all);
+    hb_result result = hb_text_read_all(&text, path, &all);
     hb_text_close(&text);
     char *zeros = result == HB_OK ? hb_buf_reserve(&all, HB_WHOLE_FILE_ZEROS) : NULL;
     if (zeros)

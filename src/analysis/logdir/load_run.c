@@ -58,6 +58,16 @@ hb_result hb_profile_load(const hb_open_options *options, hb_profile *p)
     return p->lost ? HB_OK : hb_no_memory();
 }
 
+hb_result hb_profile_text(const hb_profile *profile, hb_buf *to)
+{
+    hb_text text;
+    bool gzip = hb_path_ends(profile->path, ".gz");
+    HB_TRY(hb_text_open(&text, profile->path, gzip ? HB_TEXT_GZIP : HB_TEXT_PLAIN));
+    hb_result result = hb_text_read_all(&text, profile->path, to);
+    hb_text_close(&text);
+    return result;
+}
+
 /* ---- several workers ---- */
 
 /* Of profiles with the same worker and span, the plugin keeps one; here the last in order of name.

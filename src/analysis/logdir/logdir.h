@@ -55,6 +55,8 @@ hb_result hb_run_load(hb_logdir *logdir, hb_run *run);
 /** One file, as the plugin reads it, if it does: else `lost` is set. */
 hb_result hb_profile_load(const hb_open_options *options, hb_profile *profile);
 void hb_profile_unload(hb_profile *profile);
+/** Appends the text of its file. */
+hb_result hb_profile_text(const hb_profile *profile, hb_buf *text);
 void hb_profile_free_names(hb_profile *profile);
 
 void hb_run_unload(hb_run *run);

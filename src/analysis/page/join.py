@@ -13,6 +13,7 @@ from pathlib import Path
 
 IMPORT = re.compile(r"^import (?:\{[^}]*\}|\* as \w+) from '\./([\w/.-]+)';\n", re.M)
 DEFINES = re.compile(r"^(?:export )?(?:async )?(?:function\*?|class|const|let) +([\w$]+)", re.M)
+FURTHER = re.compile(r"^(?:export )?(?:const|let) [\w$]+ = .*", re.M)  # const A = 1, B = 2;
 FIRST = "app.js"
 NOTE = "// SPDX-License-Identifier: MIT\n"
 
@@ -40,7 +41,8 @@ def join(web):
         raise SystemExit(f"nobody imports {', '.join(sorted(unused))}")
     for name in names:
         text = (web / name).read_text()
-        for defined in DEFINES.findall(text):
+        further = [more for line in FURTHER.findall(text) for more in re.findall(r", ([\w$]+) = ", line)]
+        for defined in DEFINES.findall(text) + further:
             if defined in owner:
                 raise SystemExit(f"{name} and {owner[defined]} both define {defined}")
             owner[defined] = name

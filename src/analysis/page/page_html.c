@@ -29,7 +29,7 @@ static void put_element(hb_buf *buf, const char *name, const char *text)
 
 void hb_html_title(hb_buf *buf, const hb_page *page)
 {
-    put_escaped(buf, page->traces[0].id);
+    put_escaped(buf, page->traces[0]->id);
     if (page->num_traces > 1) hb_buf_printf(buf, " and %zu more", page->num_traces - 1);
     hb_buf_str(buf, " - hipboard");
 }

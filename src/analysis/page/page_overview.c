@@ -188,13 +188,13 @@ static hb_result put_gpus(hb_page_trace *trace, hb_emitter *out)
 
 /* ---- what the plugin shows instead ---- */
 
-static hb_result put_plain(hb_page *page, hb_page_trace *trace, hb_emitter *out)
+static hb_result put_plain(hb_page_trace *trace, hb_emitter *out)
 {
     const hb_step_stat *steps;
     const hb_operator_stat *operators;
     size_t count, num_operators;
     double device = 0;
-    hb_open_options options = page->open;
+    hb_open_options options = trace->page->open;
     hb_trace_file *file;
     options.unify = false;
     HB_TRY(hb_trace_file_open(trace->path, &options, &file));
@@ -212,10 +212,10 @@ static hb_result put_plain(hb_page *page, hb_page_trace *trace, hb_emitter *out)
 }
 
 /* Reads the file once more, as it is; only where that makes a difference. */
-static void put_plugin(hb_page *page, hb_page_trace *trace, hb_emitter *out)
+static void put_plugin(hb_page_trace *trace, hb_emitter *out)
 {
     if (hb_trace_file_num_mended(trace->file) == 0 || strcmp(trace->path, "-") == 0) return;
-    if (put_plain(page, trace, out) != HB_OK) hb_emit_pair(out, "plugin_loses", hb_last_error());
+    if (put_plain(trace, out) != HB_OK) hb_emit_pair(out, "plugin_loses", hb_last_error());
 }
 
 /* ---- facts ---- */
@@ -281,7 +281,7 @@ static hb_result put_facts(hb_page_trace *trace, hb_emitter *out)
     return HB_OK;
 }
 
-hb_result hb_page_overview(hb_page *page, hb_page_trace *trace, hb_emitter *out)
+hb_result hb_page_overview(hb_page_trace *trace, hb_emitter *out)
 {
     const hb_step_stat *steps;
     size_t count;
@@ -295,31 +295,6 @@ hb_result hb_page_overview(hb_page *page, hb_page_trace *trace, hb_emitter *out)
     } else {
         hb_emit_pair(out, "lost", hb_last_error()); /* what the plugin loses has findings, too */
     }
-    put_plugin(page, trace, out);
+    put_plugin(trace, out);
     return put_findings(trace, out);
-}
-
-/* ---- all of it ---- */
-
-static void put_trace(hb_emitter *out, const hb_page_trace *t)
-{
-    const char *slash = strrchr(t->path, '/');
-    hb_emit_open(out, '{');
-    hb_emit_pair(out, "id", t->id);
-    hb_emit_pair(out, "run", t->run);
-    hb_emit_pair(out, "worker", t->worker);
-    hb_emit_pair(out, "span", t->span);
-    hb_emit_pair(out, "file", slash ? slash + 1 : t->path);
-    if (t->error) hb_emit_pair(out, "error", t->error);
-    hb_emit_close(out, '}');
-}
-
-hb_result hb_page_about(hb_page *page, hb_emitter *out)
-{
-    hb_emit_pair(out, "version", hb_version());
-    hb_emit_open_key(out, "traces", '[');
-    for (size_t i = 0; i < page->num_traces; i++)
-        put_trace(out, &page->traces[i]);
-    hb_emit_close(out, ']');
-    return HB_OK;
 }

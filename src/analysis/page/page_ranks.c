@@ -91,15 +91,14 @@ static hb_result put_ranks(hb_ranks *ranks, hb_emitter *out)
 }
 
 /* The plugin's analysis must digest a trace; others are named and left out. */
-static void collect(hb_page *page, const hb_page_trace *of, group *g, hb_emitter *out)
+static void collect(hb_page_group *traces, group *g, hb_emitter *out)
 {
     hb_emit_open_key(out, "left_out", '[');
-    for (size_t i = 0; i < page->num_traces; i++) {
-        hb_page_trace *t = &page->traces[i];
+    while (traces->entered < traces->count) {
+        hb_page_trace *t;
         const hb_step_stat *steps;
         size_t count;
-        if (strcmp(t->run, of->run) != 0 || strcmp(t->span, of->span) != 0) continue;
-        if (hb_page_read(page, t) != HB_OK ||
+        if (hb_page_enter(traces, &t) != HB_OK ||
             hb_trace_file_steps(t->file, &steps, &count) != HB_OK) {
             hb_emit_open(out, '[');
             hb_emit_text(out, t->id);
@@ -113,19 +112,25 @@ static void collect(hb_page *page, const hb_page_trace *of, group *g, hb_emitter
     hb_emit_close(out, ']');
 }
 
-hb_result hb_page_ranks(hb_page *page, const hb_page_trace *trace, hb_emitter *out)
+static hb_result put_group(hb_page_group *traces, group *g, hb_emitter *out)
 {
     hb_ranks *ranks;
-    group g = {calloc(page->num_traces, sizeof *g.files),
-               calloc(page->num_traces, sizeof *g.workers), 0};
-    hb_result result = g.files && g.workers ? HB_OK : hb_no_memory();
-    if (result == HB_OK) collect(page, trace, &g, out);
-    hb_emit_member(out, "workers", (double)g.count);
-    if (result == HB_OK && g.count) {
-        result = hb_ranks_create(g.files, g.workers, g.count, &ranks);
-        if (result == HB_OK) result = put_ranks(ranks, out);
-        if (result == HB_OK) hb_ranks_destroy(ranks);
-    }
+    collect(traces, g, out);
+    hb_emit_member(out, "workers", (double)g->count);
+    if (!g->count) return HB_OK;
+    HB_TRY(hb_ranks_create(g->files, g->workers, g->count, &ranks));
+    hb_result result = put_ranks(ranks, out);
+    hb_ranks_destroy(ranks);
+    return result;
+}
+
+hb_result hb_page_ranks(hb_page *page, const char *trace, hb_emitter *out)
+{
+    hb_page_group traces;
+    HB_TRY(hb_page_begin_group(page, trace, &traces));
+    group g = {calloc(traces.count, sizeof *g.files), calloc(traces.count, sizeof *g.workers), 0};
+    hb_result result = g.files && g.workers ? put_group(&traces, &g, out) : hb_no_memory();
+    hb_page_end_group(&traces);
     free(g.files);
     free(g.workers);
     return result;

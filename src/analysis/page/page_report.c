@@ -76,11 +76,10 @@ static hb_result add_block(report *r, const char *name, const void *data, size_t
 }
 
 /* A block is named by its route and its trace's place. */
-static void name_block(const report *r, const char *route, const hb_page_trace *trace,
-                       char name[64])
+static void name_block(const char *route, const hb_page_trace *trace, char name[64])
 {
     if (trace)
-        snprintf(name, 64, "%s#%zu", route, (size_t)(trace - r->page->traces));
+        snprintf(name, 64, "%s#%zu", route, trace->place);
     else
         snprintf(name, 64, "%s", route);
 }
@@ -98,7 +97,7 @@ static hb_result add_answer(report *r, const char *route, const hb_page_trace *t
     hb_result result = hb_page_ask(r->page, hb_buf_text(&address), &answer);
     hb_buf_free(&address);
     if (result != HB_OK) return result;
-    name_block(r, route, trace, name);
+    name_block(route, trace, name);
     result = add_block(r, name, answer.body, answer.size);
     hb_free(answer.body);
     return result;
@@ -116,7 +115,7 @@ static hb_result add_view(report *r, const char *route, const hb_page_trace *tra
     hb_emit_open(&out, '{');
     hb_emit_pair(&out, "error", hb_last_error());
     hb_emit_close(&out, '}');
-    name_block(r, route, trace, name);
+    name_block(route, trace, name);
     result = add_block(r, name, hb_buf_text(&json), json.size);
     hb_buf_free(&json);
     return result;
@@ -139,8 +138,7 @@ static hb_result add_window(outline *o, int64_t from, int64_t to, int64_t cell)
     hb_slice_window window = {HB_MAX(from, 0), to, cell};
     hb_buf_init(&buf, SIZE_MAX / 2);
     hb_page_put_slices(o->timeline, &window, &buf);
-    snprintf(name, sizeof name, "hb/timeline/slices#%zu.%u",
-             (size_t)(o->trace - o->r->page->traces), o->windows++);
+    snprintf(name, sizeof name, "hb/timeline/slices#%zu.%u", o->trace->place, o->windows++);
     hb_result result = buf.failed ? hb_no_memory() : add_block(o->r, name, buf.data, buf.size);
     hb_buf_free(&buf);
     return result;
@@ -194,6 +192,7 @@ static hb_result add_timeline(report *r, hb_page_trace *trace, double share)
     outline o = {.r = r, .trace = trace};
     HB_TRY(hb_page_timeline(trace, &o.timeline));
     HB_TRY(add_view(r, "hb/timeline", trace));
+    HB_TRY(add_view(r, "hb/timeline/counters", trace));
     int64_t end = o.timeline->end - o.timeline->start + 1;
     hb_slice_window whole = {0, end, 0};
     o.room = HB_MIN(share / BYTES_A_SLICE, (double)MOST_SLICES);
@@ -213,7 +212,7 @@ static hb_result add_launches(report *r, hb_page_trace *trace)
     char name[64];
     hb_buf buf;
     hb_buf_init(&buf, SIZE_MAX / 2);
-    snprintf(name, sizeof name, "hb/timeline/launches#%zu", (size_t)(trace - r->page->traces));
+    snprintf(name, sizeof name, "hb/timeline/launches#%zu", trace->place);
     hb_result result = hb_page_put_launches(trace, &buf);
     if (result == HB_OK && buf.failed) result = hb_no_memory();
     if (result == HB_OK) result = add_block(r, name, buf.data, buf.size);
@@ -230,16 +229,11 @@ static void leave_out(report *r, const hb_page_trace *trace)
         r->options->left_out(r->options->context, trace->path, hb_last_error());
 }
 
-static hb_result add_trace(report *r, hb_page_trace *trace, double room)
+static hb_result add_answers(report *r, hb_page_trace *trace, double room)
 {
     static const char *const routes[] = {"hb/overview", "hb/steps",  "hb/operators", "hb/kernels",
                                          "hb/gpu",      "hb/memory", "hb/modules",   "hb/stacks"};
-    hb_result result = hb_page_read(r->page, trace);
-    if (result == HB_ERROR_STATE || result == HB_ERROR_NO_MEMORY) return result;
-    if (result != HB_OK) {
-        leave_out(r, trace);
-        return HB_OK;
-    }
+    hb_result result = HB_OK;
     size_t before = r->blocks.size;
     r->traces++;
     hb_html_trace(&r->plain, trace);
@@ -247,7 +241,21 @@ static hb_result add_trace(report *r, hb_page_trace *trace, double room)
         result = add_view(r, routes[i], trace);
     if (result == HB_OK) result = add_launches(r, trace);
     if (result == HB_OK) result = add_timeline(r, trace, room - (double)(r->blocks.size - before));
-    hb_page_unread(trace);
+    return result;
+}
+
+static hb_result add_trace(report *r, hb_page_trace *trace, double room)
+{
+    hb_page_trace *used;
+    hb_result result = hb_page_use(r->page, trace->id, &used);
+    if (result == HB_ERROR_STATE || result == HB_ERROR_NO_MEMORY) return result;
+    if (result != HB_OK) {
+        leave_out(r, trace);
+        return HB_OK;
+    }
+    result = add_answers(r, used, room);
+    hb_page_unread(used);
+    hb_page_leave(used);
     return result;
 }
 
@@ -264,14 +272,14 @@ static hb_result add_ranks(report *r)
     for (size_t i = 0; result == HB_OK && i < page->num_traces; i++) {
         size_t others = 0, earlier = 0;
         for (size_t k = 0; k < page->num_traces; k++) {
-            bool same = k != i && same_group(&page->traces[i], &page->traces[k]);
+            bool same = k != i && same_group(page->traces[i], page->traces[k]);
             others += same;
             earlier += same && k < i;
         }
         if (!others || earlier) continue;
-        result = add_view(r, "hb/ranks", &page->traces[i]);
+        result = add_view(r, "hb/ranks", page->traces[i]);
         for (size_t k = 0; k < page->num_traces; k++)
-            hb_page_unread(&page->traces[k]);
+            hb_page_unread(page->traces[k]);
     }
     return result;
 }
@@ -281,7 +289,7 @@ static bool is_comparable(const hb_page *page)
 {
     if (page->num_paths > 1) return true;
     for (size_t i = 1; i < page->num_traces; i++)
-        if (strcmp(page->traces[0].run, page->traces[i].run) != 0) return true;
+        if (strcmp(page->traces[0]->run, page->traces[i]->run) != 0) return true;
     return false;
 }
 
@@ -291,7 +299,7 @@ static hb_result collect(report *r)
     size_t count = r->page->num_traces;
     for (size_t i = 0; i < count; i++) {
         double left = size - (double)(hb_page_frame_size() + r->plain.size + r->blocks.size);
-        HB_TRY(add_trace(r, &r->page->traces[i], HB_MAX(left, 0) / (double)(count - i)));
+        HB_TRY(add_trace(r, r->page->traces[i], HB_MAX(left, 0) / (double)(count - i)));
     }
     if (!r->traces) return hb_fail(HB_ERROR_NOT_FOUND, "%s", hb_last_error());
     HB_TRY(add_answer(r, "hb/about", NULL));

@@ -1,172 +1,223 @@
 /* SPDX-License-Identifier: MIT */
 #include "page/page_traces.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "api/api_trace_file.h"
-#include "base/utf8.h"
-#include "logdir/open_options.h"
 
-/* ---- finding them ---- */
+/* ---- reading ---- */
 
-static bool id_is_taken(const hb_page *page, const char *id)
+/* `done` counts inflated bytes, `size` those of the file. */
+static bool report_progress(void *context, const char *path, uint64_t done, uint64_t size)
 {
-    for (size_t i = 0; i + 1 < page->num_traces; i++)
-        if (strcmp(page->traces[i].id, id) == 0) return true;
-    return false;
+    hb_page_trace *t = context;
+    const hb_open_options *open = &t->page->open;
+    atomic_store_explicit(&t->done, done, memory_order_relaxed);
+    atomic_store_explicit(&t->size, size, memory_order_relaxed);
+    return !open->progress || open->progress(open->context, path, done, size);
 }
 
-/* Names of files may be any bytes; addresses and JSON are UTF-8. */
-static char *as_utf8(char *text)
+static hb_result read_file(hb_page_trace *t)
 {
-    char *valid = text ? malloc(3 * strlen(text) + 1) : NULL;
-    if (valid) hb_utf8_replace(valid, text, strlen(text));
-    free(text);
-    return valid;
+    hb_open_options options = t->page->open;
+    options.progress = report_progress;
+    options.context = t;
+    HB_TRY(hb_trace_file_open(t->path, &options, &t->file));
+    if (hb_trace_file_num_events(t->file) > 0) return HB_OK;
+    hb_page_unread(t);
+    return hb_fail(HB_ERROR_FORMAT, "%s: the trace has no events", t->path);
 }
 
-/* The parts that there are, and a number where that is not enough. */
-static char *make_id(const hb_page *page, const hb_page_trace *t)
+/* What lacks memory or was interrupted may do another time; all else stays as it is. */
+static void remember(hb_page_trace *t, hb_result result)
 {
-    char *id = NULL, *numbered;
-    const char *slash = *t->run && *t->worker ? "/" : "", *dot = *t->span ? "/" : "";
-    if (asprintf(&id, "%s%s%s%s%s", t->run, slash, t->worker, dot, t->span) < 0) return NULL;
-    id = as_utf8(id);
-    for (unsigned n = 2; id && id_is_taken(page, id); n++) {
-        if (asprintf(&numbered, "%s%s%s%s%s#%u", t->run, slash, t->worker, dot, t->span, n) < 0)
-            numbered = NULL;
-        free(id);
-        id = as_utf8(numbered);
-    }
-    return id;
+    if (result == HB_ERROR_NO_MEMORY || result == HB_ERROR_STATE) return;
+    pthread_mutex_lock(&t->page->lock);
+    if (!t->error) t->error = strdup(hb_last_error());
+    pthread_mutex_unlock(&t->page->lock);
 }
 
-static hb_result add(hb_page *page, const hb_logdir_file *file)
+static hb_result read_once(hb_page_trace *t)
 {
-    hb_page_trace *traces = realloc(page->traces, (page->num_traces + 1) * sizeof *traces);
-    if (!traces) return hb_no_memory();
-    page->traces = traces;
-    hb_page_trace *t = &traces[page->num_traces++];
-    *t = (hb_page_trace){.run = strdup(file->run),
-                         .worker = strdup(file->worker),
-                         .span = strdup(file->span),
-                         .path = strdup(file->path)};
-    if (t->run && t->worker && t->span && t->path) t->id = make_id(page, t);
-    return t->id ? HB_OK : hb_no_memory();
-}
-
-typedef struct adding {
-    hb_page *page;
-    hb_result result;
-} adding;
-
-static bool add_member(void *context, const hb_logdir_file *file)
-{
-    adding *a = context;
-    a->result = add(a->page, file);
-    return a->result == HB_OK;
-}
-
-static hb_result add_logdir(hb_page *page, const char *path)
-{
-    hb_logdir *logdir;
-    size_t before = page->num_traces;
-    adding a = {page, HB_OK};
-    HB_TRY(hb_logdir_open(path, NULL, &logdir));
-    hb_logdir_files(logdir, add_member, &a);
-    hb_logdir_close(logdir);
-    if (a.result == HB_OK && page->num_traces == before)
-        return hb_fail(HB_ERROR_NOT_FOUND,
-                       "%s: no file in it or below is named *.pt.trace.json[.gz]", path);
-    return a.result;
-}
-
-/* A file's name without what all traces' names end with. */
-static hb_result add_file(hb_page *page, const char *path)
-{
-    static const char *const ends[] = {".gz", ".json", ".trace", ".pt"};
-    const char *slash = strrchr(path, '/');
-    char *name = strdup(slash ? slash + 1 : path);
-    if (!name) return hb_no_memory();
-    for (size_t i = 0; i < HB_ARRAY_LEN(ends); i++) {
-        size_t n = strlen(name), cut = strlen(ends[i]);
-        if (n > cut && strcmp(name + n - cut, ends[i]) == 0) name[n - cut] = 0;
-    }
-    hb_result result = add(page, &(hb_logdir_file){"", name, "", path});
-    free(name);
-    return result;
-}
-
-hb_result hb_page_find(hb_page *page)
-{
-    struct stat st;
-    for (size_t i = 0; i < page->num_paths; i++) {
-        const char *path = page->paths[i];
-        bool piped = strcmp(path, "-") == 0, logdir = !piped && hb_is_logdir(path);
-        /* A path that goes on behind a file is one in a pack. */
-        if (!piped && !logdir && stat(path, &st) != 0 && errno != ENOTDIR)
-            return hb_fail_errno(HB_ERROR_NOT_FOUND, errno, "%s", path);
-        HB_TRY(logdir ? add_logdir(page, path) : add_file(page, path));
-    }
-    return HB_OK;
-}
-
-void hb_page_forget(hb_page *page)
-{
-    for (size_t i = 0; i < page->num_traces; i++) {
-        hb_page_trace *t = &page->traces[i];
-        hb_page_unread(t);
-        free(t->id);
-        free(t->run);
-        free(t->worker);
-        free(t->span);
-        free(t->path);
-        free(t->error);
-    }
-    free(page->traces);
-    page->traces = NULL;
-    page->num_traces = 0;
-}
-
-hb_page_trace *hb_page_trace_of(hb_page *page, const char *id)
-{
-    for (size_t i = 0; id && i < page->num_traces; i++)
-        if (strcmp(page->traces[i].id, id) == 0) return &page->traces[i];
-    hb_fail(id ? HB_ERROR_NOT_FOUND : HB_ERROR_INVALID_ARGUMENT,
-            id ? "there is no trace '%s' (any more)" : "parameter %s is missing",
-            id ? id : "trace");
-    return NULL;
-}
-
-/* ---- reading them ---- */
-
-hb_result hb_page_read(hb_page *page, hb_page_trace *trace)
-{
-    if (trace->file) return HB_OK;
-    if (trace->error) return hb_fail(HB_ERROR_FORMAT, "%s", trace->error);
-    hb_result result = hb_trace_file_open(trace->path, &page->open, &trace->file);
-    if (result == HB_OK && hb_trace_file_num_events(trace->file) == 0) {
-        hb_trace_file_close(trace->file);
-        trace->file = NULL;
-        result = hb_fail(HB_ERROR_FORMAT, "%s: the trace has no events", trace->path);
-    }
-    if (result != HB_OK) trace->error = strdup(hb_last_error());
+    if (t->file) return HB_OK;
+    if (t->error) return hb_fail(HB_ERROR_FORMAT, "%s", t->error);
+    hb_result result = read_file(t);
+    if (result != HB_OK) remember(t, result);
     return result;
 }
 
 void hb_page_unread(hb_page_trace *trace)
 {
+    if (trace->counters) hb_curves_free(trace->counters);
+    free(trace->counters);
     if (trace->timeline) hb_timeline_free(trace->timeline);
     free(trace->timeline);
+    trace->counters = NULL;
     hb_insights_destroy(trace->insights);
     hb_trace_file_close(trace->file);
     trace->timeline = NULL;
     trace->insights = NULL;
     trace->file = NULL;
 }
+
+static uint64_t memory_of(hb_page_trace *t)
+{
+    uint64_t bytes = t->file ? hb_trace_file_all_bytes(t->file) : 0;
+    bytes += t->timeline ? t->timeline->arena.bytes : 0;
+    return bytes + (t->counters ? t->counters->arena.bytes : 0);
+}
+
+/* ---- using ---- */
+
+void hb_page_lock_init(pthread_mutex_t *lock)
+{
+    pthread_mutexattr_t recursive;
+    pthread_mutexattr_init(&recursive);
+    pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(lock, &recursive);
+    pthread_mutexattr_destroy(&recursive);
+}
+
+/* Under the page's lock. */
+static hb_page_trace *find_listed(hb_page *page, const char *id)
+{
+    for (size_t i = 0; i < page->num_traces; i++)
+        if (strcmp(page->traces[i]->id, id) == 0) return page->traces[i];
+    return NULL;
+}
+
+static hb_result no_trace(const char *id)
+{
+    if (!id) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "parameter trace is missing");
+    return hb_fail(HB_ERROR_NOT_FOUND, "there is no trace '%s' (any more)", id);
+}
+
+static hb_result enter(hb_page_trace *t)
+{
+    pthread_mutex_lock(&t->lock);
+    return read_once(t);
+}
+
+hb_result hb_page_use(hb_page *page, const char *id, hb_page_trace **trace)
+{
+    pthread_mutex_lock(&page->lock);
+    *trace = id ? find_listed(page, id) : NULL;
+    if (*trace) (*trace)->users++;
+    pthread_mutex_unlock(&page->lock);
+    if (!*trace) return no_trace(id);
+    hb_result result = enter(*trace);
+    if (result != HB_OK) {
+        hb_page_leave(*trace);
+        *trace = NULL;
+    }
+    return result;
+}
+
+static void let_go(hb_page_trace *t)
+{
+    pthread_mutex_lock(&t->page->lock);
+    bool last = --t->users == 0 && !t->listed;
+    pthread_mutex_unlock(&t->page->lock);
+    if (last) hb_page_free_trace(t);
+}
+
+/* Under the page's lock: the one of those that nobody uses that was used longest ago, when they are
+ * more than the page keeps. The last one used stays, however large. */
+static hb_page_trace *find_old(hb_page *page)
+{
+    hb_page_trace *oldest = NULL;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < page->num_traces; i++) {
+        hb_page_trace *t = page->traces[i];
+        bytes += t->bytes;
+        if (t->users || !t->bytes || t->use == page->uses) continue;
+        if (!oldest || t->use < oldest->use) oldest = t;
+    }
+    return page->max_memory && bytes > page->max_memory ? oldest : NULL;
+}
+
+/* As one more user. Who comes meanwhile waits, and reads it again. */
+static void evict(hb_page *page)
+{
+    for (;;) {
+        pthread_mutex_lock(&page->lock);
+        hb_page_trace *t = find_old(page);
+        if (t) {
+            t->users++;
+            t->bytes = 0;
+        }
+        pthread_mutex_unlock(&page->lock);
+        if (!t) return;
+        pthread_mutex_lock(&t->lock);
+        hb_page_unread(t);
+        pthread_mutex_unlock(&t->lock);
+        let_go(t);
+    }
+}
+
+static void leave(hb_page_trace *t, bool entered)
+{
+    hb_page *page = t->page;
+    uint64_t bytes = entered ? memory_of(t) : 0;
+    if (entered) {
+        pthread_mutex_unlock(&t->lock);
+        pthread_mutex_lock(&page->lock);
+        t->bytes = bytes;
+        t->use = ++page->uses;
+        pthread_mutex_unlock(&page->lock);
+    }
+    let_go(t);
+    evict(page);
+}
+
+void hb_page_leave(hb_page_trace *trace)
+{
+    leave(trace, true);
+}
+
+/* ---- all ranks of a run ---- */
+
+static hb_result collect(hb_page *page, const hb_page_trace *of, hb_page_group *group)
+{
+    group->items = calloc(page->num_traces, sizeof(hb_page_trace *));
+    if (!group->items) return hb_no_memory();
+    for (size_t i = 0; i < page->num_traces; i++) {
+        hb_page_trace *t = page->traces[i];
+        if (strcmp(t->run, of->run) != 0 || strcmp(t->span, of->span) != 0) continue;
+        t->users++;
+        group->items[group->count++] = t;
+    }
+    return HB_OK;
+}
+
+hb_result hb_page_begin_group(hb_page *page, const char *id, hb_page_group *group)
+{
+    hb_result result;
+    *group = (hb_page_group){.page = page};
+    pthread_mutex_lock(&page->several);
+    pthread_mutex_lock(&page->lock);
+    const hb_page_trace *of = id ? find_listed(page, id) : NULL;
+    result = of ? collect(page, of, group) : no_trace(id);
+    pthread_mutex_unlock(&page->lock);
+    if (result != HB_OK) hb_page_end_group(group);
+    return result;
+}
+
+hb_result hb_page_enter(hb_page_group *group, hb_page_trace **trace)
+{
+    *trace = group->items[group->entered++];
+    return enter(*trace);
+}
+
+void hb_page_end_group(hb_page_group *group)
+{
+    for (size_t i = 0; i < group->count; i++)
+        leave(group->items[i], i < group->entered);
+    free(group->items);
+    pthread_mutex_unlock(&group->page->several);
+}
+
+/* ---- what is made of them ---- */
 
 hb_result hb_page_insights(hb_page_trace *trace, hb_insights **insights)
 {
@@ -190,5 +241,23 @@ hb_result hb_page_timeline(hb_page_trace *trace, hb_timeline **timeline)
         }
     }
     *timeline = trace->timeline;
+    return result;
+}
+
+hb_result hb_page_curves(hb_page_trace *trace, hb_curves **counters)
+{
+    hb_timeline *timeline = NULL;
+    hb_result result = hb_page_timeline(trace, &timeline);
+    if (result == HB_OK && !trace->counters) {
+        trace->counters = calloc(1, sizeof *trace->counters);
+        if (!trace->counters) return hb_no_memory();
+        result = hb_curves_make(trace->counters, timeline);
+        if (result != HB_OK) {
+            hb_curves_free(trace->counters);
+            free(trace->counters);
+            trace->counters = NULL;
+        }
+    }
+    *counters = trace->counters;
     return result;
 }

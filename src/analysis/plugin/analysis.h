@@ -184,7 +184,6 @@ typedef struct hb_comm {
     hb_sid name, dims, types; /* the last two: JSON text, 0: none */
     hb_num start, end;
     HB_VEC(hb_range) ranges;
-    hb_range *real; /* filled in by the comparison of all workers */
     int step;       /* index, -1: none */
 } hb_comm;
 
@@ -223,7 +222,7 @@ typedef struct hb_analysis {
     hb_ranges roles[HB_ROLE_OTHER];
     HB_VEC(hb_step) steps;
     hb_num average[HB_ROLE_COUNT];
-    double window_start, window_end; /* of the timeline of GPU utilization */
+    hb_num window_start, window_end; /* of the timeline of GPU utilization */
 
     hb_gpu gpus[HB_MAX_GPUS * 2]; /* in the order of a Python set */
     uint32_t num_gpus;
@@ -335,6 +334,12 @@ static inline hb_range hb_row_range(const hb_analysis *a, const hb_row *row)
 static inline hb_num hb_time(const hb_analysis *a, double v)
 {
     return (hb_num){v, !a->all_int};
+}
+
+/** A sum that begins with the int 0, which it stays where nothing is added. */
+static inline hb_num hb_device_time(const hb_analysis *a, double v)
+{
+    return (hb_num){v, !a->all_int && v != 0};
 }
 
 #endif

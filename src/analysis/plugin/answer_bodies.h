@@ -41,6 +41,10 @@ hb_result hb_answer_memory_curve(hb_emitter *out, hb_analysis *a, hb_arena *aren
 hb_result hb_answer_memory_events(hb_emitter *out, hb_analysis *a, hb_arena *arena,
                                   const hb_units *units, const hb_memory_window *window);
 
+/** `text`: that of the trace's file. */
+void hb_answer_trace(hb_emitter *out, hb_analysis *a, hb_arena *arena, const char *text,
+                     size_t size);
+
 hb_result hb_answer_module(hb_emitter *out, hb_analysis *a);
 hb_result hb_answer_tree(hb_emitter *out, hb_analysis *a);
 

@@ -9,6 +9,12 @@ static void number(hb_emitter *out, const hb_analysis *a, const char *key, doubl
     hb_emit_num(out, a ? hb_time(a, value) : hb_int(value));
 }
 
+static void device_number(hb_emitter *out, const hb_analysis *a, const char *key, double value)
+{
+    hb_emit_key(out, key);
+    hb_emit_num(out, a ? hb_device_time(a, value) : hb_int(value));
+}
+
 static void aggregates(hb_emitter *out, hb_arena *arena, const hb_diff_side *side)
 {
     hb_u32s ops = {0};
@@ -26,9 +32,9 @@ static void aggregates(hb_emitter *out, hb_arena *arena, const hb_diff_side *sid
         hb_emit_key(out, "calls");
         hb_emit_int(out, s->calls);
         number(out, a, "host_duration", s->host);
-        number(out, a, "device_duration", s->device);
+        device_number(out, a, "device_duration", s->device);
         number(out, a, "self_host_duration", s->self_host);
-        number(out, a, "self_device_duration", s->self_device);
+        device_number(out, a, "self_device_duration", s->self_device);
         hb_emit_close(out, '}');
     }
     hb_emit_close(out, ']');
@@ -52,7 +58,7 @@ static void side(hb_emitter *out, hb_arena *arena, const char *key, const hb_dif
     hb_emit_key(out, "name");
     hb_emit_str(out, name);
     number(out, a, "duration", duration);
-    number(out, a, "device_duration", device);
+    device_number(out, a, "device_duration", device);
     number(out, a, "total_duration", total);
     aggregates(out, arena, s);
     hb_emit_close(out, '}');

@@ -28,6 +28,12 @@ static void number(hb_emitter *out, hb_analysis *a, const char *key, double valu
     hb_emit_num(out, hb_time(a, value));
 }
 
+static void device_number(hb_emitter *out, hb_analysis *a, const char *key, double value)
+{
+    hb_emit_key(out, key);
+    hb_emit_num(out, hb_device_time(a, value));
+}
+
 static void modules(hb_emitter *out, hb_analysis *a, const hb_module_stat *stats, uint32_t count)
 {
     hb_emit_open(out, '[');
@@ -44,8 +50,8 @@ static void modules(hb_emitter *out, hb_analysis *a, const hb_module_stat *stats
         hb_emit_int(out, m->operators);
         number(out, a, "host_duration", m->host);
         number(out, a, "self_host_duration", m->self_host);
-        number(out, a, "device_duration", m->device);
-        number(out, a, "self_device_duration", m->self_device);
+        device_number(out, a, "device_duration", m->device);
+        device_number(out, a, "self_device_duration", m->self_device);
         double device = m->device / m->occurences;
         hb_emit_key(out, "avg_duration");
         hb_emit_float(out, device > 0 ? device : m->host / m->occurences);

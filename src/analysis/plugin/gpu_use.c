@@ -130,7 +130,7 @@ void hb_analyze_gpus(hb_analysis *a)
     for (uint32_t i = 0; i < a->num_events; i++)
         if (a->events[i].type == HB_TYPE_KERNEL) take_kernel(a, &a->events[i], work, ids);
     /* The plugin divides this window into buckets and looks at the first one. */
-    if (ids->set.fill && !(a->window_end - a->window_start >= 1))
+    if (ids->set.fill && !(a->window_end.v - a->window_start.v >= 1))
         hb_lose(a, "the profiled window is shorter than 1 us");
     for (unsigned i = 0; i <= ids->set.mask; i++) {
         if (!ids->set.used[i]) continue;

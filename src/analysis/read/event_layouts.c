@@ -9,6 +9,8 @@
 
 enum {
     MAX_LAYOUTS = 2048,
+    SAME_HEADS = 64, /* layouts that begin alike, "event 17": from then on names are values */
+    MOST_SAME_HEADS = SAME_HEADS + 8,
     MAX_HOLES = 48,
     MAX_FIXED = 16,
     MAX_TEXT = 8192,           /* of the fixed parts of a layout */
@@ -299,6 +301,7 @@ const char *hb_layouts_match(hb_layouts *l, hb_scan *scan, const char *p, hb_raw
 
 typedef struct learning {
     hb_scan *scan;
+    bool names_vary;
     const char *part; /* where the fixed text behind the last hole begins */
     uint64_t present, strings;
     size_t text_size;
@@ -375,10 +378,11 @@ static const char *learn_args(learning *g, const char *p)
 }
 
 /* Whether a member is of the fixed text: strings as ph, cat and name. */
-static bool is_fixed(const hb_value *value, int slot, bool args)
+static bool is_fixed(const learning *g, const hb_value *value, int slot, bool args)
 {
-    return !args && value->type == HB_JSON_STRING &&
-           (slot < 0 || slot == HB_SLOT_PH || slot == HB_SLOT_CAT || slot == HB_SLOT_NAME);
+    if (args || value->type != HB_JSON_STRING) return false;
+    if (slot == HB_SLOT_PH || slot == HB_SLOT_CAT) return true;
+    return !g->names_vary && (slot < 0 || slot == HB_SLOT_NAME);
 }
 
 static const char *learn_member(learning *g, const char *p, int slot, bool args)
@@ -389,7 +393,7 @@ static const char *learn_member(learning *g, const char *p, int slot, bool args)
     if (slot == HB_SLOT_ARGS && *p == '{') return learn_args(g, p);
     const char *end = hb_scan_value(g->scan, p, &value);
     if (!end) return NULL;
-    bool taken = !is_fixed(&value, slot, args)
+    bool taken = !is_fixed(g, &value, slot, args)
                      ? add_hole(g, slot < 0 ? NO_SLOT : (unsigned)slot, p, &value, end)
                      : slot < 0 || add_fixed(g, (unsigned)slot, &value);
     return taken ? end : NULL;
@@ -455,10 +459,22 @@ static void free_layout(layout *t)
     *t = (layout){0};
 }
 
+static unsigned count_heads(const hb_layouts *l, uint32_t head)
+{
+    unsigned count = 0;
+    for (uint16_t i = l->buckets[head % BUCKETS]; i; i = l->layouts[i].next)
+        count += l->layouts[i].head == head;
+    return count;
+}
+
 void hb_layouts_learn(hb_layouts *l, hb_scan *scan, const char *p, const char *end)
 {
     if (!l || l->count == MAX_LAYOUTS - 1) return;
     learning g;
+    uint32_t head = head_of(p);
+    unsigned alike = count_heads(l, head);
+    if (alike >= MOST_SAME_HEADS) return;
+    g.names_vary = alike >= SAME_HEADS;
     g.scan = scan;
     g.part = p;
     g.present = g.strings = 0;
@@ -475,7 +491,7 @@ void hb_layouts_learn(hb_layouts *l, hb_scan *scan, const char *p, const char *e
     t->num_values = (uint8_t)g.num_values;
     for (unsigned i = 0; i < g.num_values; i++)
         remember(l, t->values[i], g.values[i].start, &g.values[i].value, g.values[i].end);
-    t->head = head_of(p);
+    t->head = head;
     t->next = l->buckets[t->head % BUCKETS];
     l->buckets[t->head % BUCKETS] = (uint16_t)index;
     l->count = index;

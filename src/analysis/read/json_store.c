@@ -189,8 +189,7 @@ static int64_t small_int(const hb_raw_event *raw, hb_slot slot, int64_t otherwis
 {
     hb_value v = hb_raw_get(raw, slot);
     int64_t n;
-    return v.type == HB_JSON_INT && hb_value_int(&v, &n) && n >= 0 && n <= INT32_MAX ? n
-                                                                                     : otherwise;
+    return hb_value_int(&v, &n) && n >= 0 && n <= INT32_MAX ? n : otherwise;
 }
 
 /* Sequence numbers join backward operators to the stacks of forward ones, and have no other use. */
@@ -299,6 +298,16 @@ static void add_memory(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row
     if (hb_raw_get(raw, HB_SLOT_RESERVED).type == HB_JSON_NULL) m->reserved_state = HB_NUMBER_BAD;
 }
 
+enum { MOST_COUNTER_TEXT = 4096 }; /* bytes; no counter has that many curves */
+
+/* Numbers at a moment. What had to be repaired is no JSON. */
+static void add_counter(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
+{
+    hb_value args = hb_raw_get(raw, HB_SLOT_ARGS);
+    if (args.type == HB_JSON_OBJECT && args.size <= MOST_COUNTER_TEXT && !raw->num_repaired)
+        row->extra = hb_builder_text(&sink->builder, args.s, args.size);
+}
+
 static void add_side(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
 {
     switch ((hb_kind)row->kind) {
@@ -312,7 +321,8 @@ static void add_side(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
     case HB_KIND_MEMCPY:
     case HB_KIND_MEMSET: add_device(sink, raw, row); return;
     case HB_KIND_MEMORY: add_memory(sink, raw, row); return;
-    default: return;
+    default:
+        if (hb_row_is_counter(row)) add_counter(sink, raw, row);
     }
 }
 

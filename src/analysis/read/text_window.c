@@ -252,3 +252,15 @@ void hb_text_close(hb_text *t)
     t->buffer = NULL;
     t->owns_fd = false;
 }
+
+hb_result hb_text_read_all(hb_text *text, const char *path, hb_buf *all)
+{
+    do {
+        hb_buf_append(all, text->data, text->size);
+        if (all->failed && all->size >= all->max / 2)
+            return hb_fail(HB_ERROR_LIMIT, "%s: needs more than half of the machine's memory",
+                           path);
+        if (all->failed) return hb_no_memory();
+    } while (hb_text_more(text, text->size));
+    return text->result == HB_OK ? HB_OK : hb_fail(text->result, "%s: %s", path, text->error);
+}

@@ -54,6 +54,10 @@ hb_result hb_text_open_memory(hb_text *text, const char *data, size_t size);
  * more; text->result then says whether that is an error. */
 bool hb_text_more(hb_text *text, size_t keep_from);
 
+/** Appends all that is left of it. HB_ERROR_LIMIT when `all` is full, HB_ERROR_NO_MEMORY; else why
+ * the text ended early. `path` is for the reason. */
+hb_result hb_text_read_all(hb_text *text, const char *path, hb_buf *all);
+
 /** Of a seekable text: the window becomes empty, at `offset`. */
 void hb_text_seek(hb_text *text, uint64_t offset);
 

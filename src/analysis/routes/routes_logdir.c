@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "base/memory_share.h"
+
 static hb_result need(const hb_url *url, const char *name, const char **value)
 {
     *value = hb_url_get(url, name);
@@ -198,6 +200,25 @@ static hb_result one_profile(hb_logdir *logdir, const hb_url *url, hb_emitter *o
     return hb_query_profile(&p->analysis, NULL, count_workers(run), url, out);
 }
 
+/* The file may have been gone for a while. */
+static hb_result trace(hb_logdir *logdir, const hb_url *url, hb_emitter *out)
+{
+    hb_run *run = NULL;
+    hb_profile *p;
+    hb_buf text;
+    hb_arena arena = {0};
+    HB_TRY(get_profile(logdir, url, base_names, false, &run, &p));
+    hb_buf_init(&text, hb_memory_share());
+    hb_result result = hb_profile_text(p, &text);
+    if (result == HB_OK) {
+        if (hb_arena_try(&arena)) hb_answer_trace(out, &p->analysis, &arena, text.data, text.size);
+        result = hb_arena_outcome(&arena);
+    }
+    hb_arena_free(&arena);
+    hb_buf_free(&text);
+    return result;
+}
+
 static hb_result two_profiles(hb_logdir *logdir, const hb_url *url, hb_emitter *out)
 {
     hb_run *run = NULL;
@@ -213,6 +234,7 @@ hb_result hb_query_logdir(hb_logdir *logdir, const hb_url *url, hb_emitter *out)
     if (strcmp(url->route, "views") == 0) return views(logdir, url, out);
     if (strcmp(url->route, "workers") == 0) return workers(logdir, url, out);
     if (strcmp(url->route, "spans") == 0) return spans(logdir, url, out);
+    if (strcmp(url->route, "trace") == 0) return trace(logdir, url, out);
     if (strncmp(url->route, "distributed/", 12) == 0) {
         static const char *const known[] = {"gpuinfo", "overlap", "waittime", "commops"};
         for (size_t i = 0; i < HB_ARRAY_LEN(known); i++)

@@ -47,31 +47,55 @@ hb_dict_entry *hb_dict_add(hb_arena *arena, hb_dict *d, uint64_t key, bool *adde
     return e;
 }
 
-/* One pass over runs of `run` items each, merging pairs of them from `from` to `to`. */
-static void merge_pass(const char *from, char *to, size_t count, size_t size, size_t run,
-                       hb_less less, const void *context)
+typedef struct sorting {
+    size_t size; /* of an item */
+    hb_less less;
+    const void *context;
+} sorting;
+
+/* Merges [a, b) with [b, b_end) into `out`. */
+static void merge(const sorting *s, const char *a, const char *b, const char *b_end, char *out)
 {
-    for (size_t start = 0; start < count; start += 2 * run) {
-        size_t middle = HB_MIN(start + run, count), end = HB_MIN(start + 2 * run, count);
-        const char *a = from + start * size, *a_end = from + middle * size;
-        const char *b = a_end, *b_end = from + end * size;
-        char *out = to + start * size;
-        if (b == b_end || !less(context, b, a_end - size)) {
-            memcpy(out, a, (size_t)(b_end - a));
-            continue;
-        }
-        while (a < a_end && b < b_end) {
-            bool take_b = less(context, b, a);
-            memcpy(out, take_b ? b : a, size);
-            if (take_b)
-                b += size;
-            else
-                a += size;
-            out += size;
-        }
-        memcpy(out, a, (size_t)(a_end - a));
-        memcpy(out + (a_end - a), b, (size_t)(b_end - b));
+    const char *a_end = b;
+    if (b == b_end || !s->less(s->context, b, a_end - s->size)) {
+        memcpy(out, a, (size_t)(b_end - a));
+        return;
     }
+    while (a < a_end && b < b_end) {
+        bool take_b = s->less(s->context, b, a);
+        memcpy(out, take_b ? b : a, s->size);
+        if (take_b)
+            b += s->size;
+        else
+            a += s->size;
+        out += s->size;
+    }
+    memcpy(out, a, (size_t)(a_end - a));
+    memcpy(out + (a_end - a), b, (size_t)(b_end - b));
+}
+
+/* Where runs that are in order end, as a trace has one a thread; how many there are. `ends` has
+ * room for `count`. */
+static size_t find_runs(const sorting *s, const char *items, size_t count, size_t *ends)
+{
+    size_t runs = 0;
+    for (size_t i = 1; i < count; i++)
+        if (s->less(s->context, items + i * s->size, items + (i - 1) * s->size)) ends[runs++] = i;
+    ends[runs++] = count;
+    return runs;
+}
+
+/* One pass over all runs: pairs of them become one. How many are left. */
+static size_t merge_pass(const sorting *s, const char *from, char *to, size_t *ends, size_t runs)
+{
+    size_t start = 0, left = 0;
+    for (size_t i = 0; i < runs; i += 2) {
+        size_t middle = ends[i], end = ends[i + 1 < runs ? i + 1 : i];
+        merge(s, from + start * s->size, from + middle * s->size, from + end * s->size,
+              to + start * s->size);
+        ends[left++] = start = end;
+    }
+    return left;
 }
 
 static bool is_sorted(const char *items, size_t count, size_t size, hb_less less,
@@ -86,15 +110,22 @@ void hb_sort(hb_arena *arena, void *items, size_t count, size_t size, hb_less le
              const void *context)
 {
     if (is_sorted(items, count, size, less, context)) return;
-    /* Not of the arena: it is large and short-lived. */
+    /* Not of the arena: they are large and short-lived. */
+    sorting s = {size, less, context};
+    size_t *ends = malloc(count * sizeof *ends);
     char *other = malloc(count * size), *from = items, *to = other;
-    if (!other) hb_arena_leave(arena, HB_ERROR_NO_MEMORY, "out of memory for sorting");
-    for (size_t run = 1; run < count; run *= 2) {
-        merge_pass(from, to, count, size, run, less, context);
+    if (!other || !ends) {
+        free(other);
+        free(ends);
+        hb_arena_leave(arena, HB_ERROR_NO_MEMORY, "out of memory for sorting");
+    }
+    for (size_t runs = find_runs(&s, items, count, ends); runs > 1;) {
+        runs = merge_pass(&s, from, to, ends, runs);
         char *swap = from;
         from = to;
         to = swap;
     }
     if (from != (char *)items) memcpy(items, from, count * size);
     free(other);
+    free(ends);
 }

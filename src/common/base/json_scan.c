@@ -254,6 +254,7 @@ double hb_value_double(const hb_value *value)
 
 bool hb_value_int(const hb_value *value, int64_t *result)
 {
+    if (value->type != HB_JSON_INT) return false;
     const char *p = value->s, *end = p + value->size;
     bool negative = *p == '-';
     p += negative;

@@ -113,7 +113,7 @@ static inline uint64_t hb_json_digits(const char *p, unsigned *count)
 /** Of INT and FLOAT values. */
 double hb_value_double(const hb_value *value);
 
-/** An INT that fits into 61 bits and a sign. */
+/** False of what is no INT, or has more than 18 digits. */
 bool hb_value_int(const hb_value *value, int64_t *result);
 
 /** The UTF-16 unit that "\uXXXX" at `p` is, or -1. Padded as what is scanned. */

@@ -7,7 +7,8 @@
 #include <string.h>
 
 static const hb_collective_name rows[] = {
-#define HB_COLLECTIVE_NAME(word, torch, plugin) {word, torch, plugin},
+#define HB_COLLECTIVE_NAME(word, torch, plugin, waits, bus) \
+    {word, torch, plugin, HB_COLLECTIVE_WAITS_##waits, HB_COLLECTIVE_BUS_##bus},
 #include "rules/collective_names.def"
 #undef HB_COLLECTIVE_NAME
 };
@@ -53,4 +54,9 @@ const hb_collective_name *hb_collective_of(hb_str name)
     word[n] = '\0';
     const hb_collective_name *found = find(word);
     return found || *word != 'i' ? found : find(word + 1);
+}
+
+bool hb_collective_starts_kernel(hb_str name)
+{
+    return begins(name, "nccl") || hb_str_is(name, "record_param_comms");
 }

@@ -7,12 +7,33 @@
 
 #include "base/str.h"
 
+/** Who waits for whom. */
+typedef enum hb_collective_waits {
+    HB_COLLECTIVE_WAITS_UNKNOWN, /* nobody knows of how it is seen */
+    HB_COLLECTIVE_WAITS_ALL,     /* nobody leaves before all have come */
+    HB_COLLECTIVE_WAITS_BARRIER, /* the same, and no data move */
+    HB_COLLECTIVE_WAITS_ROOT,    /* the root does not leave before all have come */
+} hb_collective_waits;
+
+/** What a rank's links carry of its bytes, of n ranks in a ring. */
+typedef enum hb_collective_bus {
+    HB_COLLECTIVE_BUS_NONE,
+    HB_COLLECTIVE_BUS_WHOLE,
+    HB_COLLECTIVE_BUS_OTHERS, /* (n - 1) / n */
+    HB_COLLECTIVE_BUS_TWICE,  /* 2 (n - 1) / n */
+} hb_collective_bus;
+
 typedef struct hb_collective_name {
     const char *word, *torch; /* torch's name for it */
     const char *plugin;       /* one of the collectives that the plugin knows; "": none */
+    hb_collective_waits waits;
+    hb_collective_bus bus;
 } hb_collective_name;
 
 /** "MPI_Allreduce", "my:all_reduce", "ncclAllReduce", "MPI_Iallreduce_c"; NULL: no collective. */
 const hb_collective_name *hb_collective_of(hb_str name);
+
+/** Whether a call or a scope of that name starts kernels, which are the communication. */
+bool hb_collective_starts_kernel(hb_str name);
 
 #endif

@@ -18,6 +18,8 @@ typedef struct added {
     hb_source *inner;
     hb_found_steps steps;
     hb_thread_info *threads;
+    hb_metadata *metadata;
+    hb_buf json; /* of the entry that tells how they were found */
     /* the present pass */
     hb_pass pass;
     size_t given;
@@ -94,13 +96,20 @@ static bool next(hb_source *source, hb_trace_event *e)
     return true;
 }
 
+static void free_added(added *s)
+{
+    hb_found_steps_free(&s->steps);
+    free(s->threads);
+    free(s->metadata);
+    hb_buf_free(&s->json);
+    free(s);
+}
+
 static void source_close(hb_source *source)
 {
     added *s = self(source);
     s->inner->close(s->inner);
-    free(s->steps.items);
-    free(s->threads);
-    free(s);
+    free_added(s);
 }
 
 /* Steps of no thread have a row of their own. */
@@ -117,21 +126,56 @@ static hb_result add_row(added *s)
     return HB_OK;
 }
 
-hb_result hb_add_found_steps(hb_source **source, const hb_step_wish *wish,
-                             char rule[HB_STEP_RULE_SIZE])
+/* ---- how they were found ---- */
+
+static void put_json(added *s)
 {
+    static const char *const methods[] = {"own",         "asked for", "ranges",
+                                          "call stacks", "sequence",  "one for all"};
+    const hb_found_steps *f = &s->steps;
+    hb_buf_init(&s->json, (size_t)1 << 16);
+    hb_buf_printf(&s->json, "{\"method\": \"%s\", \"inferred\": true, \"steps\": %zu",
+                  methods[f->method], f->count);
+    if (f->method == HB_STEPS_STACKS || f->method == HB_STEPS_SEQUENCE)
+        hb_buf_printf(&s->json, ", \"agreement\": %.3f, \"coverage\": %.3f", f->agreement,
+                      f->coverage);
+    hb_buf_str(&s->json, ", \"rule\": ");
+    hb_buf_json_string(&s->json, f->rule, strlen(f->rule));
+    hb_buf_str(&s->json, "}");
+}
+
+static hb_result add_metadata(added *s)
+{
+    size_t n = s->info.num_metadata;
+    put_json(s);
+    s->metadata = calloc(n + 2, sizeof *s->metadata);
+    if (!s->metadata || s->json.failed) return hb_no_memory();
+    if (n) memcpy(s->metadata, s->info.metadata, n * sizeof *s->metadata);
+    s->metadata[n++] = (hb_metadata){"hipboard_steps", hb_buf_text(&s->json)};
+    if (s->steps.loops) s->metadata[n++] = (hb_metadata){"hipboard_loops", s->steps.loops};
+    s->info.metadata = s->metadata;
+    s->info.num_metadata = n;
+    return HB_OK;
+}
+
+hb_result hb_put_steps(hb_source **source, hb_found_steps *found)
+{
+    if (!found->count) return HB_OK;
     added *s = calloc(1, sizeof *s);
-    if (!s) return hb_no_memory();
-    s->base = (hb_source){&s->info, begin, next, source_close};
-    s->info = *(*source)->info;
-    hb_result result = hb_find_steps(*source, wish, &s->steps);
-    memcpy(rule, s->steps.rule, HB_STEP_RULE_SIZE);
-    if (result == HB_OK && s->steps.count) result = add_row(s);
-    if (result != HB_OK || !s->steps.count) {
-        free(s->steps.items);
-        free(s);
+    hb_result result = s ? HB_OK : hb_no_memory();
+    if (s) {
+        s->base = (hb_source){&s->info, begin, next, source_close};
+        s->info = *(*source)->info;
+        s->steps = *found;
+        result = add_row(s);
+        if (result == HB_OK) result = add_metadata(s);
+    }
+    if (result != HB_OK) {
+        if (s) s->steps = (hb_found_steps){0};
+        if (s) free_added(s);
         return result;
     }
+    *found = (hb_found_steps){0};
     s->inner = *source;
     *source = &s->base;
     return HB_OK;

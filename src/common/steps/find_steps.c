@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The rules, the first that applies: what was wished for; steps of the program's own; ranges whose
- * names count ("step 3"); a range that comes again and again and has most of the device's time; one
- * step for all.
+ * names count ("step 3"); a range that comes again and again and has most of the device's time;
+ * what is launched again and again (inferred_steps.h); one step for all.
  */
 #include "steps/find_steps.h"
 
@@ -14,6 +14,7 @@
 #include "base/hash_map.h"
 #include "base/string_table.h"
 #include "rules/name_class.h"
+#include "steps/inferred_steps.h"
 
 enum { REPEATS = 3, SHARE_PERCENT = 60 };
 
@@ -45,6 +46,7 @@ typedef struct finder {
     HB_VEC(group) groups;
     HB_VEC(launch) launches;
     bool has_steps; /* of the program's own */
+    bool operators_are_calls;
 } finder;
 
 /* ---- ranges ---- */
@@ -64,6 +66,7 @@ static void collect_ranges(finder *f)
         if (e.kind != HB_EVENT_OP && e.kind != HB_EVENT_USER_ANNOTATION) continue;
         f->has_steps |= e.kind == HB_EVENT_USER_ANNOTATION && hb_is_step(e.name);
         if (f->has_steps) return;
+        if (e.kind == HB_EVENT_OP && f->operators_are_calls) continue;
         if (e.tid != tid) top_end = INT64_MIN;
         tid = e.tid;
         bool top = e.start_ns >= top_end;
@@ -369,7 +372,8 @@ static void as_one(finder *f)
         (hb_found_step){info->start_ns, HB_MAX(info->stop_ns, info->start_ns + 1), 0};
     f->found->count = 1;
     f->found->tid = 0;
-    snprintf(f->found->rule, HB_STEP_RULE_SIZE, "one for all: no range tells of steps");
+    f->found->method = HB_STEPS_ONE;
+    snprintf(f->found->rule, HB_STEP_RULE_SIZE, "one for all: nothing tells of steps");
 }
 
 /* ---- the whole ---- */
@@ -381,24 +385,45 @@ static void drop(hb_found_steps *found)
     found->count = 0;
 }
 
+void hb_found_steps_free(hb_found_steps *found)
+{
+    drop(found);
+    free(found->loops);
+    found->loops = NULL;
+}
+
+static void by_the_program(finder *f, const hb_step_wish *wish)
+{
+    hb_found_steps *found = f->found;
+    collect_ranges(f);
+    if (f->has_steps) {
+        snprintf(found->rule, HB_STEP_RULE_SIZE, "the program's own");
+        found->method = HB_STEPS_OWN;
+    } else if (wish->range) {
+        by_range(f, wish->range);
+        found->method = HB_STEPS_ASKED;
+    } else if (by_names(f) || by_repetition(f)) {
+        found->method = HB_STEPS_RANGES;
+    } else if (wish->no_guess || !hb_infer_steps(&f->arena, &f->names, f->source, 0, found)) {
+        as_one(f);
+    }
+}
+
 static void find(finder *f, const hb_step_wish *wish)
 {
     if (!hb_texts_init(&f->names)) hb_arena_leave(&f->arena, HB_ERROR_NO_MEMORY, "out of memory");
-    if (wish->call) {
+    f->operators_are_calls = wish->operators_are_calls;
+    f->found->method = HB_STEPS_ASKED;
+    if (wish->call)
         by_call(f, wish->call);
-    } else if (wish->gap_ns > 0) {
+    else if (wish->gap_ns > 0)
         by_gaps(f, wish->gap_ns);
-    } else {
-        collect_ranges(f);
-        if (f->has_steps)
-            snprintf(f->found->rule, HB_STEP_RULE_SIZE, "the program's own");
-        else if (wish->range)
-            by_range(f, wish->range);
-        else if (!by_names(f) && !by_repetition(f))
-            as_one(f);
-    }
+    else if (wish->loop)
+        hb_infer_steps(&f->arena, &f->names, f->source, wish->loop, f->found);
+    else
+        by_the_program(f, wish);
     if (f->found->count <= HB_FOUND_STEPS_MAX) return;
-    if (wish->call || wish->gap_ns > 0 || wish->range)
+    if (wish->call || wish->gap_ns > 0 || wish->range || wish->loop)
         hb_arena_leave(&f->arena, HB_ERROR_LIMIT, "%zu steps: at most %d are shown",
                        f->found->count, HB_FOUND_STEPS_MAX);
     drop(f->found);
@@ -418,6 +443,6 @@ hb_result hb_find_steps(hb_source *source, const hb_step_wish *wish, hb_found_st
     hb_result result = try_to_find(&f, wish);
     hb_texts_free(&f.names);
     hb_arena_free(&f.arena);
-    if (result != HB_OK) drop(found);
+    if (result != HB_OK) hb_found_steps_free(found);
     return result;
 }

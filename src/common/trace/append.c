@@ -198,7 +198,10 @@ static bool append_rows(const joint *j)
         row->cat = j->strings[row->cat];
         row->track = j->tracks[row->track];
         if (row->odd) row->odd += j->odd_times;
-        row->extra += first_extra(j, (hb_kind)row->kind);
+        if (hb_row_is_counter(row))
+            row->extra = j->strings[row->extra];
+        else
+            row->extra += first_extra(j, (hb_kind)row->kind);
     }
     return true;
 }

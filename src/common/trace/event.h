@@ -97,6 +97,10 @@ typedef struct hb_runtime_args {
     /* copies and allocations: */
     uint64_t ptr, src, bytes;
     hb_str kind; /* hipMemcpyKind as a number in text; "" when not a copy */
+    /* where the program made the call: */
+    hb_str stack;        /* as an operator's */
+    const uint64_t *pcs; /* return addresses, innermost first */
+    uint32_t num_pcs;
 } hb_runtime_args;
 
 typedef struct hb_trace_event {

@@ -77,7 +77,7 @@ typedef struct hb_row {
     uint32_t odd;   /* index of hb_trace.odd_times; 0: none */
     hb_id id;       /* External id; FUNCTION: Python id; FLOW and other arrows: id */
     uint32_t track; /* index of hb_trace.tracks */
-    uint32_t extra; /* index of the kind's side table */
+    uint32_t extra; /* index of the kind's side table; of a counter the text of its args: hb_sid */
     uint16_t flags;
     uint8_t kind; /* hb_kind */
     char ph;      /* first character, 0: none */
@@ -339,6 +339,12 @@ static inline bool hb_row_is_work(const hb_row *row)
 {
     return row->kind == HB_KIND_KERNEL || row->kind == HB_KIND_MEMCPY ||
            row->kind == HB_KIND_MEMSET;
+}
+
+/** A number at a moment, of one curve or several: row->extra. */
+static inline bool hb_row_is_counter(const hb_row *row)
+{
+    return row->kind == HB_KIND_OTHER && row->ph == 'C';
 }
 
 /** A complete event with times. */

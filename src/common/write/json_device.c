@@ -134,13 +134,21 @@ static void write_error(hb_out *out, const hb_runtime_args *call)
         hb_out_done(out, hb_put_i64(hb_out_room(out, HB_OUT_ROOM), call->error));
 }
 
+static char *put_stack(hb_writer *w, char *p, hb_str stack)
+{
+    hb_out_done(&w->out, HB_PUT(p, "\"Call stack\": "));
+    hb_out_json(&w->out, stack.s, stack.len);
+    return HB_PUT(hb_out_room(&w->out, HB_OUT_ROOM), ", ");
+}
+
 /* Around the call. The plugin's operator view, on whose page nothing else can be chosen once it is
  * shown empty, gets the calls of a program that marks nothing, its memory view their names. */
 static void write_operator(hb_writer *w, const hb_trace_event *event)
 {
     hb_place place = {.category = HB_CATEGORY_CPU_OP, .end_ns = event->end_ns, .in_tree = true};
-    char *p = hb_put_duration_event(w, event, &place, w->info->pid);
+    char *p = hb_put_duration_event(w, event, &place, w->pid);
     p = put_external_id(w, p, hb_written_external_id(w, event));
+    if (event->runtime.stack.len) p = put_stack(w, p, event->runtime.stack);
     p = HB_PUT(p, "\"Record function id\": 0, \"Ev Idx\": ");
     p = hb_put_u64(p, w->ev_idx++);
     hb_out_done(&w->out, hb_put_args_end(p));
@@ -149,13 +157,15 @@ static void write_operator(hb_writer *w, const hb_trace_event *event)
 void hb_write_runtime(hb_writer *w, const hb_trace_event *event)
 {
     if (hb_call_is_operator(w, event)) write_operator(w, event);
-    char *p = begin(w, event, hb_call_category(w->kineto), w->info->pid);
+    char *p = begin(w, event, hb_call_category(w->kineto), w->pid);
     p = put_external_id(w, p, hb_written_external_id(w, event));
+    bool has_stack = event->runtime.stack.len && !hb_call_is_operator(w, event);
+    if (has_stack) p = put_stack(w, p, event->runtime.stack);
     hb_out_done(&w->out, put_runtime_args(w, p, event));
     if (event->runtime.error && !w->kineto) write_error(&w->out, &event->runtime);
     hb_out_done(&w->out, hb_put_args_end(hb_out_room(&w->out, HB_OUT_ROOM)));
     if (event->runtime.launches && event->correlation)
-        hb_write_flow(w, true, event->correlation, AC2G, event, w->info->pid);
+        hb_write_flow(w, true, event->correlation, AC2G, event, w->pid);
 }
 
 /* ---- device work ---- */

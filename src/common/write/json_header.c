@@ -51,7 +51,9 @@ static void write_device(hb_out *out, const hb_device_info *device)
     out_number(out, device->id);
     HB_OUT(out, ", \"name\": ");
     out_string(out, device->name);
-    out_field(out, ", \"totalGlobalMem\": ", device->total_global_mem);
+    /* 0 would cost the file: the plugin divides by it. */
+    if (device->total_global_mem)
+        out_field(out, ", \"totalGlobalMem\": ", device->total_global_mem);
     out_field(out, ",\n      \"computeMajor\": ", (uint32_t)device->compute_major);
     out_field(out, ", \"computeMinor\": ", (uint32_t)device->compute_minor);
     out_field(out, ",\n      \"maxThreadsPerBlock\": ", (uint32_t)device->max_threads_per_block);
@@ -207,6 +209,7 @@ static void write_metadata(hb_writer *w)
     write_number_entry(w, "hipboard_flattened_scopes", w->stats.flattened);
     write_number_entry(w, "hipboard_unnested_scopes", w->stats.unnested);
     write_number_entry(w, "hipboard_hidden_steps", w->stats.hidden_steps + w->stats.hidden_slices);
+    if (w->pid != info->pid) write_number_entry(w, "hipboard_pid", (uint64_t)info->pid);
     write_string_entry(w, "host_name", info->host_name);
 }
 

@@ -96,7 +96,7 @@ static char *put_flops(const hb_writer *w, char *p, const hb_op_args *op)
 static void write_fwdbwd(hb_writer *w, const hb_trace_event *event, uint64_t index)
 {
     const hb_flow_end *flow = hb_flows_at(&w->flows, index);
-    if (flow) hb_write_flow(w, flow->is_start, flow->id, HB_CATEGORY_FWDBWD, event, w->info->pid);
+    if (flow) hb_write_flow(w, flow->is_start, flow->id, HB_CATEGORY_FWDBWD, event, w->pid);
 }
 
 void hb_write_scope(hb_writer *w, const hb_trace_event *event)
@@ -104,8 +104,7 @@ void hb_write_scope(hb_writer *w, const hb_trace_event *event)
     const hb_op_args *op = &event->op;
     uint64_t index = w->ev_idx;
     hb_place place = hb_place_scope(w, event);
-    char *p =
-        put_external_id(hb_put_duration_event(w, event, &place, w->info->pid), event->external_id);
+    char *p = put_external_id(hb_put_duration_event(w, event, &place, w->pid), event->external_id);
     bool plain = !op->sequence_number && !op->num_inputs && !op->stack.len && !op->num_args &&
                  !(event->flags & HB_TEV_UNFINISHED);
     if (plain) {
@@ -139,7 +138,7 @@ void hb_write_module(hb_writer *w, const hb_trace_event *event)
 {
     const hb_module_args *module = &event->module;
     hb_place place = hb_place_module(w, event);
-    char *p = hb_put_duration_event(w, event, &place, w->info->pid);
+    char *p = hb_put_duration_event(w, event, &place, w->pid);
     if (w->kineto && w->has_stacks) { /* where PyTorch writes call stacks, it writes this */
         p = HB_PUT(p, "\"Python thread\": ");
         p = hb_put_u64(p, thread_index(w, event->tid));
@@ -223,7 +222,7 @@ void hb_write_memory(hb_writer *w, const hb_trace_event *event)
     char *p = hb_put_head(&w->out, hb_instant_head(HB_CATEGORY_CPU_INSTANT_EVENT), HB_STR("\""));
     memcpy(p, name.s, name.len);
     p = HB_PUT(p + name.len, "\"");
-    p = hb_put_row(&w->row, p, w->info->pid, event->tid);
+    p = hb_put_row(&w->row, p, w->pid, event->tid);
     p = hb_put_us(p, hb_since_base(w, event->start_ns));
     write_memory_args(w, HB_PUT(p, "\n    ,\n    \"args\": {\n      "), event);
     w->stats.events++;

@@ -10,7 +10,7 @@ static void write_number(hb_writer *w, const hb_trace_event *event, hb_str key, 
 {
     char *p =
         hb_put_head(&w->out, hb_counter_head(HB_CATEGORY_SCALAR), hb_names_get(w->names, event));
-    p = hb_put_row(&w->row, p, w->info->pid, event->tid);
+    p = hb_put_row(&w->row, p, w->pid, event->tid);
     p = hb_put_us(p, hb_since_base(w, event->start_ns));
     hb_out_done(&w->out, HB_PUT(p, ",\n    \"args\": {\n      "));
     hb_out_json(&w->out, key.s, key.len);
@@ -53,7 +53,7 @@ void hb_write_user_flow(hb_writer *w, const hb_trace_event *event)
     p = HB_PUT(p, "\n  {\n    \"ph\": \"");
     *p++ = hb_flow_letter(event->flow.phase);
     p = hb_put_flow_id(HB_PUT(p, "\",\n    \"id\": "), event->flow.id);
-    p = hb_put_row(&w->row, p, w->info->pid, event->tid);
+    p = hb_put_row(&w->row, p, w->pid, event->tid);
     p = hb_put_us(p, hb_since_base(w, event->start_ns));
     p = HB_PUT(p, ",\n    \"cat\": \"");
     memcpy(p, cat.s, cat.len);

@@ -37,6 +37,7 @@ typedef struct hb_writer {
     const hb_trace_info *info;
     hb_names *names;
     bool kineto; /* the dialect; else tensorboard */
+    int64_t pid; /* of the process's rows, see hb_process_row() */
     const char *trace_name;
     int64_t base_ns;
     uint64_t ev_idx; /* "Ev Idx" of the next host event */
@@ -54,6 +55,10 @@ typedef struct hb_writer {
     void (*member)(void *context, hb_member_part part); /* before each part of one; or NULL */
     void *context;
 } hb_writer;
+
+/* json_rows.c. The number of the process's rows. Those of a GPU have the GPU's number, which in a
+ * container may be the process's, too: then it is one beyond all processes of Linux. */
+int64_t hb_process_row(const hb_trace_info *info, bool kineto);
 
 /* trace_writer.c. To be freed also when opening failed. */
 hb_result hb_writer_open(hb_writer *w, hb_source *source, hb_sink *sink,

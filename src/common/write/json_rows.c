@@ -7,7 +7,8 @@
 #include "write/json_parts.h"
 
 enum {
-    KINETO_GPUS = 16, /* rows that Kineto names in a GPU build, there or not */
+    MOST_PIDS = 1 << 22, /* of Linux */
+    KINETO_GPUS = 16,    /* rows that Kineto names in a GPU build, there or not */
     GPU_SORT_INDEX = 5000000,
     SPANS_SORT_INDEX = 0x20000000,
 };
@@ -75,16 +76,27 @@ static void write_row_name(hb_writer *w, int64_t pid, int64_t tid, const char *n
     write_sort_meta(w, HB_STR("thread_sort_index"), w->info->start_ns, pid_text, tid, tid);
 }
 
-static void write_gpus(hb_writer *w)
+/* -1: none has rows. */
+static int64_t last_gpu(const hb_trace_info *info, bool kineto)
 {
     int64_t last = -1;
-    for (size_t i = 0; i < w->info->num_devices; i++)
-        last = HB_MAX(last, w->info->devices[i].id);
-    for (size_t i = 0; i < w->info->num_streams; i++)
-        last = HB_MAX(last, w->info->streams[i].device);
-    if (w->kineto && (last >= 0 || w->info->hip_runtime_version))
-        last = HB_MAX(last, KINETO_GPUS - 1);
-    last = HB_MIN(last, HB_MAX_DEVICES - 1);
+    for (size_t i = 0; i < info->num_devices; i++)
+        last = HB_MAX(last, info->devices[i].id);
+    for (size_t i = 0; i < info->num_streams; i++)
+        last = HB_MAX(last, info->streams[i].device);
+    if (kineto && (last >= 0 || info->hip_runtime_version)) last = HB_MAX(last, KINETO_GPUS - 1);
+    return HB_MIN(last, HB_MAX_DEVICES - 1);
+}
+
+int64_t hb_process_row(const hb_trace_info *info, bool kineto)
+{
+    bool is_gpu = info->pid >= 0 && info->pid <= last_gpu(info, kineto);
+    return info->pid + (is_gpu ? MOST_PIDS : 0);
+}
+
+static void write_gpus(hb_writer *w)
+{
+    int64_t last = last_gpu(w->info, w->kineto);
     for (int64_t id = 0; id <= last; id++) {
         char label[32];
         snprintf(label, sizeof label, "GPU %lld", (long long)id);
@@ -96,7 +108,7 @@ void hb_write_row_names(hb_writer *w)
 {
     const hb_trace_info *info = w->info;
     char name[96];
-    write_process(w, info->pid, "CPU", info->pid);
+    write_process(w, w->pid, "CPU", w->pid);
     write_gpus(w);
     for (size_t i = 0; i < info->num_streams; i++) {
         long long stream = info->streams[i].stream;
@@ -108,7 +120,7 @@ void hb_write_row_names(hb_writer *w)
         const hb_thread_info *thread = &info->threads[i];
         snprintf(name, sizeof name, "thread %lld (%.60s)", (long long)thread->tid,
                  thread->name ? thread->name : "");
-        write_row_name(w, info->pid, thread->tid, name);
+        write_row_name(w, w->pid, thread->tid, name);
     }
 }
 

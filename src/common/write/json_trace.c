@@ -66,6 +66,7 @@ hb_result hb_writer_open(hb_writer *w, hb_source *source, hb_sink *sink,
         .info = source->info,
         .kineto = options->dialect == HB_WRITE_KINETO,
         .trace_name = options->trace_name,
+        .pid = hb_process_row(source->info, options->dialect == HB_WRITE_KINETO),
         .base_ns = base_time(source->info->start_ns),
         .max_device = -1,
     };

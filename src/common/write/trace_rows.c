@@ -220,11 +220,31 @@ static void add_memory(maker *m, const hb_trace_event *e)
     side->bytes_state = side->allocated_state = side->reserved_state = HB_NUMBER_INT;
 }
 
+/* Its args, but for blanks as they would be written. */
+static hb_sid counter_text(maker *m, const hb_trace_event *e)
+{
+    char number[HB_MAX_NUMBER];
+    bool counter = e->kind == HB_EVENT_COUNTER;
+    double value = counter ? e->counter.value : e->scalar;
+    hb_str key = counter && e->counter.unit.len ? e->counter.unit : HB_STR("value");
+    hb_buf text;
+    hb_buf_init(&text, SIZE_MAX / 2);
+    hb_buf_str(&text, "{");
+    hb_buf_json_string(&text, key.s, key.len);
+    hb_buf_str(&text, ": ");
+    hb_buf_append(&text, number, (size_t)(hb_put_double(number, value) - number));
+    hb_buf_str(&text, "}");
+    hb_sid id = intern_str(m, (hb_str){hb_buf_text(&text), (uint32_t)text.size});
+    hb_buf_free(&text);
+    return id;
+}
+
 static void add_scalar(maker *m, const hb_trace_event *e)
 {
     hb_row *row = add_row(m, e, 'C', HB_CATEGORY_SCALAR, m->pid);
     row->flags |= HB_ROW_ARGS;
     row->name = intern_json_string(m, hb_names_get(m->writer.names, e));
+    row->extra = counter_text(m, e);
 }
 
 static hb_key text_key(maker *m, hb_str quoted)
@@ -311,7 +331,11 @@ static void add_operator(maker *m, const hb_trace_event *e)
     m->writer.ev_idx++;
     hb_row *row = add_complete(m, e, &place, m->pid);
     row->id = hb_builder_number(&m->builder, (int64_t)hb_written_external_id(&m->writer, e));
-    hb_builder_op(&m->builder, row)->dims = m->no_dims;
+    hb_op_row *side = hb_builder_op(&m->builder, row);
+    side->dims = m->no_dims;
+    if (!e->runtime.stack.len) return;
+    hb_out_json(&m->writer.out, e->runtime.stack.s, e->runtime.stack.len);
+    side->stack = intern_output(m);
 }
 
 static void add_call(maker *m, const hb_trace_event *e)
@@ -425,7 +449,7 @@ static hb_result make(maker *m)
 {
     HB_TRY(hb_survey(&m->writer));
     add_header(m);
-    m->pid = hb_key_int(m->writer.info->pid);
+    m->pid = hb_key_int(m->writer.pid);
     m->no_dims = intern(m, "[]", 2);
     for (hb_pass pass = 0; pass < HB_PASS_COUNT; pass++)
         HB_TRY(add_pass(m, pass));

@@ -12,25 +12,26 @@ static const struct {
     const char *library;
     hb_mpi_abi abi;
 } rows[] = {
-    {"libmpi_abi.so", {"MPI ABI", 8, 32, 0, 4, 1, 0, -3, 0x180, 0x200, 0x100, 0x101, 0x102}},
-    {"libmpi_abi_", {"MPI ABI", 8, 32, 0, 4, 1, 0, -3, 0x180, 0x200, 0x100, 0x101, 0x102}},
+    {"libmpi_abi.so", {"MPI ABI", 8, 32, 0, 4, 1, 0, -3, 0x180, 0x200, 0x100, 0x101, 0x102, 4096}},
+    {"libmpi_abi_", {"MPI ABI", 8, 32, 0, 4, 1, 0, -3, 0x180, 0x200, 0x100, 0x101, 0x102, 4096}},
     /* handles are addresses: found by their names */
-    {"libmpi.so.40", {"Open MPI", 8, 24, 0, 4, 1, 0, -2, 0, 0, 0, 0, 0}},
+    {"libmpi.so.40", {"Open MPI", 8, 24, 0, 4, 1, 0, -2, 0, 0, 0, 0, 0, 3}},
     {"libmpich.so.12",
-     {"MPICH", 4, 20, 8, 12, -1, 1, -1, 0x2c000000, 0x0c000000, 0x04000000, 0x44000000,
-      0x44000001}},
+     {"MPICH", 4, 20, 8, 12, -1, 1, -1, 0x2c000000, 0x0c000000, 0x04000000, 0x44000000, 0x44000001,
+      3}},
     {"libmpi.so.12",
      {"MPICH ABI", 4, 20, 8, 12, -1, 1, -1, 0x2c000000, 0x0c000000, 0x04000000, 0x44000000,
-      0x44000001}},
+      0x44000001, 3}},
     {"libmpi.so.0",
      {"MVAPICH", 4, 20, 8, 12, -1, 1, -1, 0x2c000000, 0x0c000000, 0x04000000, 0x44000000,
-      0x44000001}},
+      0x44000001, 3}},
     {"libmpi_cray",
      {"Cray MPICH", 4, 20, 8, 12, -1, 1, -1, 0x2c000000, 0x0c000000, 0x04000000, 0x44000000,
-      0x44000001}},
+      0x44000001, 3}},
 };
 
 hb_mpi_abi hb_mpi;
+bool hb_mpi_is_concurrent = true;
 
 enum { UNDECIDED, DECIDING, KNOWN, UNKNOWN };
 

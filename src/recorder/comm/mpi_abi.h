@@ -21,10 +21,14 @@ typedef struct hb_mpi_abi {
     hb_word in_place, status_ignore;
     int proc_null;
     hb_word request_null, type_null, comm_null, comm_world, comm_self;
+    int thread_multiple;
 } hb_mpi_abi;
 
 /** The program's; chosen by the first call that asks hb_mpi_is_known(). */
 extern hb_mpi_abi hb_mpi;
+
+/** The program may be in several calls at once. Set when MPI has begun, before it can be. */
+extern bool hb_mpi_is_concurrent;
 
 /** False: no MPI that is known here; hb_mpi_why_not() says why, and no call may be looked into. Any
  * thread. */

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GROUP_NONE ((hb_comm_group)-1)
-
 enum { SLOTS = 4096, PROBES = 64 };
 
 /* Found without a lock: a slot's handle is released after what it belongs to. Made, freed and named
@@ -115,7 +113,7 @@ static hb_mpi_comm *new_comm(void)
     if (!c) return NULL;
     atomic_store(&c->collectives, 0);
     atomic_store(&c->children, 0);
-    atomic_store(&c->group, GROUP_NONE);
+    atomic_store(&c->group, HB_MPI_GROUP_NONE);
     return c;
 }
 
@@ -216,7 +214,7 @@ void hb_mpi_comm_named(hb_word handle, const char *name)
     hb_mpi_comm *c = name ? hb_mpi_comm_of(handle) : NULL;
     if (c) {
         snprintf(c->name, sizeof c->name, "%s", name);
-        atomic_store(&c->group, GROUP_NONE);
+        atomic_store(&c->group, HB_MPI_GROUP_NONE);
     }
     pthread_mutex_unlock(&lock);
 }
@@ -239,16 +237,12 @@ static hb_comm_group make_group(const hb_mpi_comm *c)
     return made;
 }
 
-hb_comm_group hb_mpi_comm_group(hb_mpi_comm *c)
+hb_comm_group hb_mpi_comm_make_group(hb_mpi_comm *c)
 {
-    if (!c) return HB_COMM_UNKNOWN;
-    if (c->id == 1) return HB_COMM_WORLD;
-    hb_comm_group group = atomic_load_explicit(&c->group, memory_order_acquire);
-    if (group != GROUP_NONE) return group;
     pthread_mutex_lock(&lock);
-    group = atomic_load(&c->group);
-    if (group == GROUP_NONE) {
-        group = make_group(c);
+    hb_comm_group group = atomic_load(&c->group);
+    if (group == HB_MPI_GROUP_NONE) {
+        group = c->id == 1 ? HB_COMM_WORLD : make_group(c);
         atomic_store_explicit(&c->group, group, memory_order_release);
     }
     pthread_mutex_unlock(&lock);

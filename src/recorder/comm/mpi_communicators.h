@@ -21,7 +21,7 @@ typedef struct hb_mpi_comm {
     int32_t *ranks;              /* in the job; NULL: not known */
     atomic_ullong collectives;   /* that this process has taken part in */
     atomic_uint children;        /* that were made of it */
-    _Atomic hb_comm_group group; /* made when it is first recorded; GROUP_NONE: not yet */
+    _Atomic hb_comm_group group; /* made when it is first recorded; HB_MPI_GROUP_NONE: not yet */
     char name[HB_MPI_NAME];
     struct hb_mpi_comm *next_free;
 } hb_mpi_comm;
@@ -32,6 +32,19 @@ void hb_mpi_comms_begin(void);
 /** NULL: not known, or too many. */
 hb_mpi_comm *hb_mpi_comm_of(hb_word handle);
 
+/** The same for a place that mostly asks for one and the same, which it has in `last`,
+ * released and acquired as in the table. */
+static inline __attribute__((always_inline)) hb_mpi_comm *hb_mpi_comm_again(
+    _Atomic(hb_mpi_comm *) *last, hb_word handle)
+{
+    hb_mpi_comm *c = atomic_load_explicit(last, memory_order_acquire);
+    if (c && atomic_load_explicit(&c->handle, memory_order_acquire) == hb_mpi_by_value(handle))
+        return c;
+    c = hb_mpi_comm_of(handle);
+    if (c) atomic_store_explicit(last, c, memory_order_release);
+    return c;
+}
+
 /** A new one was made of `parent` by `how`, "split". */
 void hb_mpi_comm_made(hb_word parent, hb_word handle, const char *how);
 /** The same by its members alone, who agree on a tag. */
@@ -39,7 +52,16 @@ void hb_mpi_comm_made_apart(hb_word parent, hb_word handle, int tag);
 void hb_mpi_comm_freed(hb_word handle);
 void hb_mpi_comm_named(hb_word handle, const char *name);
 
-hb_comm_group hb_mpi_comm_group(hb_mpi_comm *comm);
+#define HB_MPI_GROUP_NONE ((hb_comm_group)-1)
+hb_comm_group hb_mpi_comm_make_group(hb_mpi_comm *comm);
+
+/** As recorded; of none HB_COMM_UNKNOWN. */
+static inline hb_comm_group hb_mpi_comm_group(hb_mpi_comm *comm)
+{
+    if (!comm) return HB_COMM_UNKNOWN;
+    hb_comm_group group = atomic_load_explicit(&comm->group, memory_order_acquire);
+    return group != HB_MPI_GROUP_NONE ? group : hb_mpi_comm_make_group(comm);
+}
 
 /** The number of a collective that begins now. MPI allows one at a time of a communicator, so
  * nobody else counts meanwhile. */

@@ -27,6 +27,14 @@ static bool agrees_with_launcher(void)
            launch.world_size == size;
 }
 
+static bool is_concurrent(void)
+{
+    typedef int (*query_fn)(int *);
+    int level = hb_mpi.thread_multiple;
+    query_fn query = (query_fn)hb_mpi_real("PMPI_Query_thread");
+    return query(&level) != 0 || level >= hb_mpi.thread_multiple;
+}
+
 static void begin(void)
 {
     atomic_store(&has_begun, true);
@@ -36,6 +44,7 @@ static void begin(void)
         return;
     }
     hb_mpi_depth++;
+    hb_mpi_is_concurrent = is_concurrent();
     hb_mpi_comms_begin();
     hb_mpi_depth--;
     atomic_store(&hb_mpi_runs, true);

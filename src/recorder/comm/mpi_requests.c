@@ -11,12 +11,7 @@ enum { SLOTS = 1 << 13, PROBES = 64 };
 #define DELETED ((hb_word)-2)
 
 /* The key is released after the rest is written, and acquired before it is read. */
-typedef struct slot {
-    _Atomic hb_word key;
-    hb_mpi_request request;
-} slot;
-
-static slot slots[SLOTS];
+static hb_mpi_request slots[SLOTS];
 static atomic_int num_requests; /* orders nothing: a thread sees its own */
 
 static unsigned place_of(hb_word handle)
@@ -24,72 +19,63 @@ static unsigned place_of(hb_word handle)
     return (unsigned)(((uint64_t)handle * UINT64_C(0x9E3779B97F4A7C15)) >> 51);
 }
 
-bool hb_mpi_request_put(hb_word handle, const hb_mpi_request *request)
+/* A program that has not asked for MPI_THREAD_MULTIPLE is in one call of MPI at a time: then what
+ * costs as much as all the rest is left out, the locking of the cache's line. */
+static bool claim(hb_mpi_request *r, hb_word key)
 {
-    unsigned place = place_of(handle);
-    for (unsigned i = 0; i < PROBES; i++) {
-        slot *s = &slots[(place + i) % SLOTS];
-        hb_word key = atomic_load_explicit(&s->key, memory_order_relaxed);
-        if (key != EMPTY && key != DELETED) continue;
-        if (!atomic_compare_exchange_strong_explicit(&s->key, &key, TAKEN, memory_order_acquire,
-                                                     memory_order_relaxed))
-            continue;
-        s->request = *request;
-        atomic_fetch_add_explicit(&num_requests, 1, memory_order_relaxed);
-        atomic_store_explicit(&s->key, handle, memory_order_release);
-        return true;
-    }
-    return false;
+    if (hb_mpi_is_concurrent)
+        return atomic_compare_exchange_strong_explicit(&r->key, &key, TAKEN, memory_order_acquire,
+                                                       memory_order_relaxed);
+    atomic_store_explicit(&r->key, TAKEN, memory_order_relaxed);
+    return true;
 }
 
-/* Takes a slot of that handle, which the caller gives back; NULL: there is none. */
-static slot *take(hb_word handle)
+static void count(int more)
+{
+    if (hb_mpi_is_concurrent)
+        atomic_fetch_add_explicit(&num_requests, more, memory_order_relaxed);
+    else
+        atomic_store_explicit(&num_requests,
+                              atomic_load_explicit(&num_requests, memory_order_relaxed) + more,
+                              memory_order_relaxed);
+}
+
+hb_mpi_request *hb_mpi_request_new(hb_word handle)
 {
     unsigned place = place_of(handle);
     for (unsigned i = 0; i < PROBES; i++) {
-        slot *s = &slots[(place + i) % SLOTS];
-        hb_word key = atomic_load_explicit(&s->key, memory_order_relaxed);
-        if (key == EMPTY) return NULL;
-        if (key == handle && atomic_compare_exchange_strong_explicit(
-                                 &s->key, &key, TAKEN, memory_order_acquire, memory_order_relaxed))
-            return s;
+        hb_mpi_request *r = &slots[(place + i) % SLOTS];
+        hb_word key = atomic_load_explicit(&r->key, memory_order_relaxed);
+        if ((key == EMPTY || key == DELETED) && claim(r, key)) return r;
     }
     return NULL;
+}
+
+void hb_mpi_request_known(hb_mpi_request *r, hb_word handle)
+{
+    count(1);
+    atomic_store_explicit(&r->key, handle, memory_order_release);
+}
+
+hb_mpi_request *hb_mpi_request_take(hb_word handle)
+{
+    unsigned place = place_of(handle);
+    for (unsigned i = 0; i < PROBES; i++) {
+        hb_mpi_request *r = &slots[(place + i) % SLOTS];
+        hb_word key = atomic_load_explicit(&r->key, memory_order_relaxed);
+        if (key == EMPTY) return NULL;
+        if (key == handle && claim(r, key)) return r;
+    }
+    return NULL;
+}
+
+void hb_mpi_request_let_go(hb_mpi_request *r, hb_word handle)
+{
+    if (!handle) count(-1);
+    atomic_store_explicit(&r->key, handle ? handle : DELETED, memory_order_release);
 }
 
 bool hb_mpi_requests_are_followed(void)
 {
     return atomic_load_explicit(&num_requests, memory_order_relaxed) > 0;
-}
-
-static void give(slot *s, hb_word key)
-{
-    if (key == DELETED) atomic_fetch_sub_explicit(&num_requests, 1, memory_order_relaxed);
-    atomic_store_explicit(&s->key, key, memory_order_release);
-}
-
-bool hb_mpi_request_complete(hb_word handle, hb_mpi_request *request)
-{
-    slot *s = take(handle);
-    if (!s) return false;
-    *request = s->request;
-    s->request.flow = 0;
-    give(s, request->persistent ? handle : DELETED);
-    return true;
-}
-
-bool hb_mpi_request_start(hb_word handle, uint64_t flow, hb_mpi_request *request)
-{
-    slot *s = take(handle);
-    if (!s) return false;
-    s->request.flow = flow;
-    *request = s->request;
-    give(s, handle);
-    return true;
-}
-
-void hb_mpi_request_forget(hb_word handle)
-{
-    slot *s = take(handle);
-    if (s) give(s, DELETED);
 }

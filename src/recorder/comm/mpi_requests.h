@@ -12,23 +12,23 @@
 #include "comm/mpi_abi.h"
 
 typedef struct hb_mpi_request {
-    hb_site *site;     /* of the call that began it */
+    _Atomic hb_word key; /* its handle, or what stands for none */
+    hb_site *site;       /* of the call that began it */
     uint64_t flow;     /* of the arrow to its completion; 0: it is not under way, or not recorded */
     hb_comm_info info; /* a communication's; for receives what was asked for */
     hb_word type;      /* of its elements */
     bool receives, persistent;
 } hb_mpi_request;
 
-/** False when there is no room near its place: then it is not followed. */
-bool hb_mpi_request_put(hb_word handle, const hb_mpi_request *request);
+/** A place for a new one, to be filled in, and then known by its handle. NULL when there is no room
+ * near its place: then it is not followed. */
+hb_mpi_request *hb_mpi_request_new(hb_word handle);
+void hb_mpi_request_known(hb_mpi_request *request, hb_word handle);
 
-/** A request that is complete: forgotten, but for persistent ones, whose flow is. */
-bool hb_mpi_request_complete(hb_word handle, hb_mpi_request *request);
-
-/** A persistent one is started again: its flow is set. */
-bool hb_mpi_request_start(hb_word handle, uint64_t flow, hb_mpi_request *request);
-
-void hb_mpi_request_forget(hb_word handle);
+/** One of that handle, for the caller alone until it lets go of it; NULL: there is none. */
+hb_mpi_request *hb_mpi_request_take(hb_word handle);
+/** `handle`: by which it is known further on; 0: it is forgotten. */
+void hb_mpi_request_let_go(hb_mpi_request *request, hb_word handle);
 
 /** Whether there is any. */
 bool hb_mpi_requests_are_followed(void);

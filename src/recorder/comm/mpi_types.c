@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { SLOTS = 256, MPI_NAME_BYTES = 512 };
+enum { MPI_NAME_BYTES = 512 };
 
 static const struct {
     const char *name;
@@ -46,16 +46,7 @@ static const struct {
     {"MPI_COMPLEX16", HB_COMPLEX128},
 };
 
-/* Of MPI's own types, which never change: the handle is released after the rest. */
-static struct {
-    _Atomic hb_word handle;
-    hb_mpi_type type;
-} slots[SLOTS];
-
-static unsigned place_of(hb_word handle)
-{
-    return (unsigned)(((uint64_t)handle * UINT64_C(0x9E3779B97F4A7C15)) >> 56);
-}
+hb_mpi_known_type hb_mpi_known_types[1 << HB_MPI_TYPE_BITS];
 
 static int64_t size_of(hb_word handle)
 {
@@ -93,19 +84,15 @@ static hb_dtype dtype_of(hb_word handle)
 static void keep(hb_word handle, hb_mpi_type type)
 {
     hb_word none = 0;
-    unsigned place = place_of(handle);
-    if (!atomic_compare_exchange_strong(&slots[place].handle, &none, -1)) return;
-    slots[place].type = type;
-    atomic_store_explicit(&slots[place].handle, handle, memory_order_release);
+    hb_mpi_known_type *place = hb_mpi_type_place(handle);
+    if (!atomic_compare_exchange_strong(&place->handle, &none, -1)) return;
+    place->type = type;
+    atomic_store_explicit(&place->handle, handle, memory_order_release);
 }
 
-hb_mpi_type hb_mpi_type_of(hb_word handle)
+hb_mpi_type hb_mpi_type_asked(hb_word handle)
 {
-    handle = hb_mpi_by_value(handle);
     if (!handle || handle == hb_mpi.type_null) return (hb_mpi_type){HB_NONE, 0};
-    unsigned place = place_of(handle);
-    if (atomic_load_explicit(&slots[place].handle, memory_order_acquire) == handle)
-        return slots[place].type;
     hb_mpi_type type = {HB_NONE, size_of(handle)};
     if (!is_mpi_s_own(handle)) return type;
     type.dtype = dtype_of(handle);

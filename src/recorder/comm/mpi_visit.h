@@ -11,6 +11,7 @@
 #include <hipboard/comm.h>
 
 #include "comm/mpi_abi.h"
+#include "comm/mpi_communicators.h"
 
 enum hb_mpi_kind { HB_MPI_OTHER, HB_MPI_MESSAGE, HB_MPI_COLLECTIVE };
 enum hb_mpi_mode { HB_MPI_NONE, HB_MPI_COUNT, HB_MPI_EACH, HB_MPI_LIST };
@@ -37,7 +38,8 @@ typedef struct hb_mpi_visit {
     hb_scope scope;
     hb_comm_info info;
     hb_site *site;
-    hb_word type; /* of what is received */
+    hb_mpi_comm *comm; /* NULL: none that is known */
+    hb_word type;      /* of what is received */
     hb_word status[8];
 } hb_mpi_visit;
 
@@ -53,12 +55,12 @@ static inline bool hb_mpi_looks(void)
     return hb_mpi_depth == 0 && atomic_load_explicit(&hb_mpi_runs, memory_order_relaxed);
 }
 
-/** A collective that is not recorded is counted, as on the other members. */
-void hb_mpi_count(hb_word comm);
+static inline hb_word hb_mpi_argument(const hb_word *args, uint8_t place)
+{
+    return place ? args[place - 1] : 0;
+}
 
-/** Before the call; may put a status of its own into `args`. `wide`: counts have 64 bits. */
-void hb_mpi_enter(hb_mpi_visit *visit, const hb_mpi_call *call, hb_site *site, hb_word *args,
-                  bool wide);
+/** Behind a call that was entered by comm/mpi_enter.h. */
 void hb_mpi_leave(hb_mpi_visit *visit, const hb_mpi_call *call, const hb_word *args, int result);
 
 /** A number for an arrow from a request's start to its completion. */

@@ -11,13 +11,14 @@
 #include "comm/mpi_visit.h"
 #include "comm/mpi_words.h"
 
-enum { ON_THE_STACK = 512 };
+enum { ON_THE_STACK = 512, TOLD_TOGETHER = 16 };
 
-/* What completed in one call. */
+/* What completed in one call, or began. */
 typedef struct wait {
     hb_scope scope;
     hb_comm_info info;
-    unsigned completed;
+    unsigned completed, num_pending;
+    hb_comm_pending pending[TOLD_TOGETHER]; /* not told yet */
 } wait;
 
 /* Requests that were begun while something was recorded must be forgotten in time. */
@@ -28,7 +29,7 @@ static bool follows(void)
 
 static void begin(wait *w, hb_site *site)
 {
-    w->completed = 0;
+    w->completed = w->num_pending = 0;
     w->info = (hb_comm_info){.struct_size = sizeof w->info,
                              .group = HB_COMM_UNKNOWN,
                              .in = -1,
@@ -41,35 +42,53 @@ static void begin(wait *w, hb_site *site)
     w->scope = hb_comm_begin_site(site, &w->info);
 }
 
-/* Of several together only the bytes are told. */
-static void note(wait *w, const hb_comm_info *one)
+/* Of several together only the bytes are told. `status` of 0: none. */
+static void note(wait *w, const hb_mpi_request *r, hb_word status)
 {
-    int64_t bytes = w->completed ? w->info.bytes : 0;
-    if (w->completed++ == 0) {
-        w->info = *one;
-    } else {
+    int64_t before = w->completed ? w->info.bytes : 0;
+    w->info = r->info;
+    if (r->receives && status) hb_mpi_read_status(&w->info, status, r->type);
+    if (w->completed++) {
         w->info.group = HB_COMM_UNKNOWN;
         w->info.source = w->info.dest = w->info.in = w->info.out = -1;
         w->info.tag = HB_COMM_NO_TAG;
     }
     w->info.async = false;
     w->info.sequence = HB_COMM_UNCOUNTED;
-    w->info.bytes = bytes + (one->bytes > 0 ? one->bytes : 0);
+    w->info.bytes = before + (w->info.bytes > 0 ? w->info.bytes : 0);
+}
+
+static void tell(wait *w)
+{
+    if (w->completed)
+        hb_comm_complete(w->pending, w->num_pending);
+    else
+        hb_comm_start(w->pending, w->num_pending);
+    w->num_pending = 0;
+}
+
+static void add(wait *w, const hb_mpi_request *r)
+{
+    if (w->num_pending == TOLD_TOGETHER) tell(w);
+    w->pending[w->num_pending++] = (hb_comm_pending){r->site, r->flow};
 }
 
 /* `status` of 0: none. */
 static void complete(wait *w, hb_word handle, hb_word status)
 {
-    hb_mpi_request r;
-    if (handle == hb_mpi.request_null || !hb_mpi_request_complete(handle, &r) || !r.flow) return;
-    if (!HB_ENABLED()) return;
-    if (r.receives && status) hb_mpi_read_status(&r.info, status, r.type);
-    note(w, &r.info);
-    hb_comm_flow(r.site, r.flow, HB_FLOW_END);
+    hb_mpi_request *r = handle == hb_mpi.request_null ? NULL : hb_mpi_request_take(handle);
+    if (!r) return;
+    if (r->flow && HB_ENABLED()) {
+        note(w, r, status);
+        add(w, r);
+    }
+    r->flow = 0;
+    hb_mpi_request_let_go(r, r->persistent ? handle : 0);
 }
 
 static void end(wait *w)
 {
+    if (w->num_pending) tell(w);
     hb_comm_end(&w->scope, w->completed ? &w->info : NULL);
 }
 
@@ -236,11 +255,13 @@ static inline int through_Testsome(HB_P5, int (*fn)(HB_P5))
 
 /* ---- persistent requests ---- */
 
-static void start(hb_word handle)
+static void start(wait *w, hb_word handle)
 {
-    hb_mpi_request r;
-    uint64_t flow = hb_mpi_next_flow();
-    if (hb_mpi_request_start(handle, flow, &r)) hb_comm_flow(r.site, flow, HB_FLOW_BEGIN);
+    hb_mpi_request *r = handle == hb_mpi.request_null ? NULL : hb_mpi_request_take(handle);
+    if (!r) return;
+    r->flow = hb_mpi_next_flow();
+    add(w, r);
+    hb_mpi_request_let_go(r, handle);
 }
 
 static inline int through_Start(HB_P1, int (*fn)(HB_P1))
@@ -249,7 +270,8 @@ static inline int through_Start(HB_P1, int (*fn)(HB_P1))
     if (!follows()) return fn(a);
     wait w;
     begin(&w, &site);
-    start(hb_mpi_handle(a, 0));
+    start(&w, hb_mpi_handle(a, 0));
+    tell(&w);
     int result = CALL(a);
     end(&w);
     return result;
@@ -262,7 +284,8 @@ static inline int through_Startall(HB_P2, int (*fn)(HB_P2))
     wait w;
     begin(&w, &site);
     for (int i = 0; i < (int)a; i++)
-        start(hb_mpi_handle(b, i));
+        start(&w, hb_mpi_handle(b, i));
+    tell(&w);
     int result = CALL(a, b);
     end(&w);
     return result;
@@ -273,7 +296,8 @@ static inline int through_Request_free(HB_P1, int (*fn)(HB_P1))
     if (!follows()) return fn(a);
     hb_word handle = hb_mpi_handle(a, 0);
     int result = CALL(a);
-    if (result == 0) hb_mpi_request_forget(handle);
+    hb_mpi_request *r = result == 0 ? hb_mpi_request_take(handle) : NULL;
+    if (r) hb_mpi_request_let_go(r, 0);
     return result;
 }
 

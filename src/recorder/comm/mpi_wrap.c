@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "comm/mpi_communicators.h"
+#include "comm/mpi_enter.h"
 #include "comm/mpi_visit.h"
 #include "comm/mpi_words.h"
 
@@ -36,24 +37,36 @@
 #define STARTS(request) HB_MPI_STARTS, request
 #define KEEPS(request)  HB_MPI_KEEPS, request
 
-/* Nothing is recorded, or the call is MPI's own: as short a way as can be. */
-#define THROUGH(id, variant, n, wide)                                    \
-    static inline int through_##id##variant(HB_P##n, int (*fn)(HB_P##n)) \
-    {                                                                    \
-        static hb_site site = {.name = "MPI_" #id #variant};             \
-        if (!hb_mpi_looks()) return fn(HB_A##n);                         \
-        hb_word w[] = {HB_A##n};                                         \
-        hb_mpi_visit visit;                                              \
-        bool records = HB_ENABLED();                                     \
-        if (records)                                                     \
-            hb_mpi_enter(&visit, &call_##id, &site, w, wide);            \
-        else if (call_##id.kind == HB_MPI_COLLECTIVE)                    \
-            hb_mpi_count(w[call_##id.comm - 1]);                         \
-        hb_mpi_depth++;                                                  \
-        int result = fn(HB_E##n);                                        \
-        hb_mpi_depth--;                                                  \
-        if (records) hb_mpi_leave(&visit, &call_##id, w, result);        \
-        return result;                                                   \
+/* Nothing is recorded, or the call is MPI's own: as short a way as can be. A collective that is not
+ * recorded is counted, as on the other members. The depth, which is 0 there, is set and not added
+ * to: that would be waited for. */
+#define THROUGH(id, variant, n, wide)                                                          \
+    static __attribute__((noinline)) int record_##id##variant(HB_P##n, int (*fn)(HB_P##n),     \
+                                                              hb_mpi_comm *comm)               \
+    {                                                                                          \
+        static hb_site site = {.name = "MPI_" #id #variant};                                   \
+        hb_word w[] = {HB_A##n};                                                               \
+        hb_mpi_visit visit;                                                                    \
+        hb_mpi_enter(&visit, &call_##id, &site, comm, w, wide);                                \
+        hb_mpi_depth = 1;                                                                      \
+        int result = fn(HB_E##n);                                                              \
+        hb_mpi_depth = 0;                                                                      \
+        hb_mpi_leave(&visit, &call_##id, w, result);                                           \
+        return result;                                                                         \
+    }                                                                                          \
+    static inline int through_##id##variant(HB_P##n, int (*fn)(HB_P##n))                       \
+    {                                                                                          \
+        static _Atomic(hb_mpi_comm *) last;                                                    \
+        hb_mpi_comm *comm = NULL;                                                              \
+        if (!hb_mpi_looks()) return fn(HB_A##n);                                               \
+        if (call_##id.comm && (call_##id.kind == HB_MPI_COLLECTIVE || HB_ENABLED()))           \
+            comm = hb_mpi_comm_again(&last, ((const hb_word[]){HB_A##n})[call_##id.comm - 1]); \
+        if (HB_ENABLED()) return record_##id##variant(HB_A##n, fn, comm);                      \
+        if (call_##id.kind == HB_MPI_COLLECTIVE && comm) (void)hb_mpi_comm_next(comm);         \
+        hb_mpi_depth = 1;                                                                      \
+        int result = fn(HB_A##n);                                                              \
+        hb_mpi_depth = 0;                                                                      \
+        return result;                                                                         \
     }
 
 #define HB_MPI(id, n, ...)                                          \
@@ -76,7 +89,8 @@
         if (!hb_mpi_looks()) return fn(HB_A##n);                                              \
         hb_word w[] = {HB_A##n};                                                              \
         hb_mpi_visit visit = {0};                                                             \
-        if (HB_ENABLED()) hb_mpi_enter(&visit, &call, &site, w, false);                       \
+        if (HB_ENABLED())                                                                     \
+            hb_mpi_enter(&visit, &call, &site, hb_mpi_comm_of(w[(parent)-1]), w, false);      \
         hb_mpi_depth++;                                                                       \
         int result = fn(HB_A##n);                                                             \
         hb_mpi_depth--;                                                                       \

@@ -26,6 +26,7 @@
 #include "hip/rocprofiler_kernels.h"
 #include "hip/rocprofiler_records.h"
 #include "record/record.h"
+#include "record/stack.h"
 
 enum { BUFFER_BYTES = 4 << 20, HANDED_OVER_AT_BYTES = 1 << 20, MAX_OPERATIONS = 4096 };
 
@@ -309,6 +310,9 @@ static bool can_configure(const hb_hip *hip, hb_buf *why)
 {
     int status = 0;
     if (!(sdk.rocp = hb_rocp_library(hip, why))) return false;
+    const void *library;
+    memcpy(&library, &sdk.rocp->flush_buffer, sizeof library);
+    hb_stack_pass_over(library);
     if (sdk.rocp->is_initialized(&status) == HB_ROCP_SUCCESS && status != 0) {
         hb_buf_printf(why, "another tool has configured it (version %s)", sdk.rocp->version);
         return false;

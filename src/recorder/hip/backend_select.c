@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "record/stack.h"
+
 const hb_device_backend *const hb_backends[] = {
     &hb_rocprofiler_sdk, &hb_hooks_by_tracer, &hb_hooks_by_record, &hb_interposition, NULL,
 };
@@ -79,6 +81,9 @@ const hb_device_backend *hb_backend_attach(const hb_hip *hip, hb_buf *refusals)
 {
     refusal last = {"", ""};
     const hb_device_backend *attached = NULL;
+    const void *runtime;
+    memcpy(&runtime, &hip->get_device_count, sizeof runtime);
+    hb_stack_pass_over(runtime);
     hb_backend_check_forced(refusals);
     if (refusals->size) return NULL;
     for (size_t i = 0; hb_backends[i] && !attached; i++)

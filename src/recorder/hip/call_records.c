@@ -5,6 +5,7 @@
 #include "gpu/occupancy.h"
 #include "hip/busy_streams.h"
 #include "hip/call_copies.h"
+#include "hip/call_stacks.h"
 #include "hip/call_streams.h"
 #include "hip/calls_runtime.h"
 #include "hip/graphs.h"
@@ -221,6 +222,7 @@ void hb_call_begin(hb_frame *f, const char *args)
         hb_launch_put(f, args);
     else
         begin_other_than_launch(f, args);
+    if (HB_UNLIKELY(hb_calls_want_stacks())) hb_call_put_stack(f);
 }
 
 /* ---- end ---- */

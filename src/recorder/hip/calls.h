@@ -43,7 +43,7 @@ typedef struct hb_frame {
     _Alignas(16) char data[HB_HIP_API_DATA_BYTES];
 } hb_frame;
 
-enum { HB_CALLS_KNOWN_STREAMS = 16, HB_CALLS_SITES = 32 };
+enum { HB_CALLS_KNOWN_STREAMS = 16, HB_CALLS_SITES = 32, HB_CALLS_KNOWN_STACKS = 256 };
 
 /** A stream that the thread has made work on, as hb_busy_streams_add() knows. */
 typedef struct hb_known_stream {
@@ -94,6 +94,9 @@ typedef struct hb_calls {
     /* calls; pieces of device work, and such as a copy may or may not make; runs of graphs, and
      * those of which no work will be reported. The thread itself counts. */
     _Atomic uint64_t seen, made, arrived, hoped, came, replays, unreported;
+    /* hashes of call stacks that the thread has written in that session, by themselves */
+    uint32_t stacks_epoch;
+    uint64_t stacks[HB_CALLS_KNOWN_STACKS];
 } hb_calls;
 
 /** How a back-end reports calls. */

@@ -171,6 +171,9 @@ bool hb_hip_device_get(const hb_hip *hip, int id, hb_hip_device *device)
     if (hip->device_total_mem(&memory, id) != 0) return false;
     copy_arch(hip, id, device);
     device->total_global_mem = memory;
+    if (hip->device_get_pci_bus_id &&
+        hip->device_get_pci_bus_id(device->pci, sizeof device->pci - 1, id) != 0)
+        device->pci[0] = '\0';
     device->compute_major = attribute(hip, ATTRIBUTE_MAJOR, id);
     device->compute_minor = attribute(hip, ATTRIBUTE_MINOR, id);
     device->max_threads_per_block = attribute(hip, ATTRIBUTE_THREADS_PER_BLOCK, id);

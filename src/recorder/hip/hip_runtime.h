@@ -94,6 +94,7 @@ static inline int hb_hip_release(const hb_hip *hip)
 /** What HIP says about a device. */
 typedef struct hb_hip_device {
     char name[256], arch[256]; /* "gfx90a:sramecc+:xnack-" */
+    char pci[32];              /* "0000:c1:00.0"; "": not told */
     uint64_t total_global_mem;
     int32_t compute_major, compute_minor, max_threads_per_block, max_threads_per_cu;
     int32_t regs_per_block, warp_size, num_cus, shared_mem_per_block, shared_mem_per_cu;

@@ -6,6 +6,7 @@
 #include "hip/launches.h"
 
 #include "gpu/occupancy.h"
+#include "hip/call_stacks.h"
 #include "hip/call_streams.h"
 #include "hip/kernels.h"
 #include "record/strings.h"
@@ -143,7 +144,7 @@ void hb_launch_put(hb_frame *f, const char *args)
 void hb_launches_go_quickly(bool possible)
 {
     bool sampled = atomic_load_explicit(&hb_calls_sampling, memory_order_relaxed) > 1;
-    bool quick = possible && !sampled && hb_enters_quickly();
+    bool quick = possible && !sampled && !hb_calls_want_stacks() && hb_enters_quickly();
     atomic_store(&hb_launch_quick_epoch,
                  quick ? __atomic_load_n(&hb_enabled_epoch, __ATOMIC_ACQUIRE) : 0);
 }

@@ -102,7 +102,8 @@ static uint32_t session_flags(const hb_profiler *prof)
     return own | held | (o->record_shapes ? HB_SESSION_SHAPES : 0) |
            (o->profile_memory ? HB_SESSION_MEMORY : 0) | (o->with_stack ? HB_SESSION_STACK : 0) |
            (o->with_flops ? HB_SESSION_FLOPS : 0) | (o->with_modules ? HB_SESSION_MODULES : 0) |
-           (prof->wants_operators ? HB_SESSION_OPERATORS : 0);
+           (prof->wants_operators ? HB_SESSION_OPERATORS : 0) |
+           (o->find_steps ? HB_SESSION_FIND_STEPS : 0);
 }
 
 /* Without any activity named: whatever there is. */
@@ -119,6 +120,7 @@ static hb_result start_trace(hb_profiler *prof)
     hb_session *session;
     HB_TRY(hb_session_begin(&prof->spool, session_flags(prof), prof->cycle + 1, &session));
     session->slice_ns = prof->options.time_slice_ns;
+    session->step_loop = prof->options.step_loop;
     prof->cycle++;
     hb_lock_take(&prof->lock);
     prof->session = session;

@@ -13,8 +13,26 @@
 #include "replay/merge.h"
 #include "replay/time_slices.h"
 #include "replay/window.h"
+#include "steps/find_steps.h"
+#include "telemetry/telemetry.h"
 #include "trace/live.h"
 #include "write/write.h"
+
+/* A loop that this cycle does not have is none of another one's. */
+static hb_result find_steps(const hb_session *session, hb_source **source)
+{
+    hb_found_steps found;
+    hb_step_wish wish = {.loop = (uint32_t)session->step_loop, .operators_are_calls = true};
+    hb_result result = hb_find_steps(*source, &wish, &found);
+    if (result == HB_ERROR_NOT_FOUND && wish.loop) {
+        wish.loop = 0;
+        result = hb_find_steps(*source, &wish, &found);
+    }
+    bool sliced = found.method == HB_STEPS_ONE && session->slice_ns;
+    if (result == HB_OK && !sliced) result = hb_put_steps(source, &found);
+    hb_found_steps_free(&found);
+    return result;
+}
 
 hb_result hb_session_source_open(const hb_spool_view *view, const hb_session *session,
                                  const hb_record_source_options *options, hb_source **source)
@@ -25,7 +43,9 @@ hb_result hb_session_source_open(const hb_spool_view *view, const hb_session *se
         uint64_t from = session->kept_from;
         HB_TRY(hb_window_open(source, from ? hb_clock_unix(&fit, from) : INT64_MIN));
     }
-    hb_result result = hb_time_slices_add(source, session->slice_ns);
+    hb_result result = session->flags & HB_SESSION_FIND_STEPS ? find_steps(session, source) : HB_OK;
+    if (result == HB_OK) result = hb_time_slices_add(source, session->slice_ns);
+    if (result == HB_OK) result = hb_telemetry_sum_up(source);
     if (result != HB_OK) (*source)->close(*source);
     return result;
 }

@@ -65,6 +65,8 @@ static const field option_fields[] = {
     OPTION(ring_steps, FIELD_I64),
     OPTION(ring_bytes, FIELD_U64),
     OPTION(operators, FIELD_TEXT),
+    OPTION(find_steps, FIELD_BOOL),
+    OPTION(step_loop, FIELD_UNSIGNED),
     {0},
 };
 
@@ -168,7 +170,7 @@ static bool take_field(reading *r, const field *f, const hb_value *key, const hb
             return refuse(r, HB_ERROR_INVALID_ARGUMENT, key, "must be a text");
         return take_text(r, key, value, (const char **)(void *)at);
     }
-    if (value->type != HB_JSON_INT || !hb_value_int(value, &number))
+    if (!hb_value_int(value, &number))
         return refuse(r, HB_ERROR_INVALID_ARGUMENT, key, "must be a whole number");
     return take_number(r, f, key, number);
 }

@@ -220,8 +220,8 @@ static hb_result copy_options(hb_profiler *prof, const hb_profiler_options *o)
     prof->options = *o;
     prof->ranks = HB_MAX(distributed.world_size, 1);
     /* TensorBoard would mix those of one directory. */
-    prof->logs_events = hb_handler_logs_events(&o->on_trace_ready) &&
-                        (prof->ranks == 1 || distributed.rank == 0);
+    prof->logs_events =
+        hb_handler_logs_events(&o->on_trace_ready) && (prof->ranks == 1 || distributed.rank == 0);
     prof->options.distributed = (hb_distributed_info){0};
     prof->options.spool_dir = prof->options.operators = NULL; /* the caller's texts */
     if (o->spool_dir && !(prof->spool_dir = hb_absolute_path(o->spool_dir)))

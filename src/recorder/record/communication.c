@@ -126,9 +126,9 @@ static const uint8_t sizes[] = {
 #undef SIZE
 };
 
-static int32_t rank_of(int64_t rank)
+static uint32_t rank_of(int64_t rank)
 {
-    return rank >= 0 && rank <= INT32_MAX ? (int32_t)rank : -1;
+    return rank >= 0 && rank <= INT32_MAX ? (uint32_t)rank : UINT32_MAX;
 }
 
 static int64_t bytes_of(const hb_comm_info *info)
@@ -139,20 +139,25 @@ static int64_t bytes_of(const hb_comm_info *info)
     return elements < 0 ? -1 : elements <= INT64_MAX / 16 ? elements * size : INT64_MAX;
 }
 
-static hb_record_comm record_of(const hb_comm_info *info, uint64_t sequence)
+static inline uint64_t both(uint32_t low, uint32_t high)
 {
-    return (hb_record_comm){
-        .group = group_at(info->group)->text,
-        .dtype = info->type < HB_ARRAY_LEN(sizes) ? (uint8_t)info->type : 0,
-        .async = info->async,
-        .source = rank_of(info->source),
-        .dest = rank_of(info->dest),
-        .tag = info->tag,
-        .sequence = sequence == HB_COMM_UNCOUNTED ? 0 : sequence,
-        .in = info->in,
-        .out = info->out,
-        .bytes = bytes_of(info),
-    };
+    return low | (uint64_t)high << 32;
+}
+
+/* In whole words: read again at once in others than they were written in, they would have to be
+ * waited for. */
+static inline hb_comm_words record_of(const hb_comm_info *info, uint64_t sequence)
+{
+    uint32_t dtype = info->type < HB_ARRAY_LEN(sizes) ? (uint32_t)info->type : 0;
+    hb_comm_words r;
+    r.words[0] = both(group_at(info->group)->text, dtype | (info->async ? 1u << 8 : 0));
+    r.words[1] = both(rank_of(info->source), rank_of(info->dest));
+    r.words[2] = (uint32_t)info->tag;
+    r.words[3] = sequence == HB_COMM_UNCOUNTED ? 0 : sequence;
+    r.words[4] = (uint64_t)info->in;
+    r.words[5] = (uint64_t)info->out;
+    r.words[6] = (uint64_t)bytes_of(info);
+    return r;
 }
 
 /* A newer caller's may be longer. Messages are not counted. */
@@ -161,13 +166,14 @@ static hb_scope begin(uint32_t name, const hb_comm_info *info, const void *frame
 {
     static const hb_comm_info nothing = {
         .in = -1, .out = -1, .bytes = -1, .source = -1, .dest = -1, .tag = HB_COMM_NO_TAG};
-    if (!info || info->struct_size < sizeof *info) info = &nothing;
+    if (!info || info->struct_size < offsetof(hb_comm_info, flow)) info = &nothing;
+    uint64_t flow = info->struct_size < sizeof *info ? 0 : info->flow;
     uint64_t sequence = info->sequence;
     if (!sequence && info->source < 0 && info->dest < 0)
         sequence = 1 + atomic_fetch_add_explicit(&group_at(info->group)->recorded, 1,
                                                  memory_order_relaxed);
-    hb_record_comm comm = record_of(info, sequence);
-    return hb_record_communication(name, &comm, frame, caller);
+    hb_comm_words comm = record_of(info, sequence);
+    return hb_record_communication(name, &comm, flow, frame, caller);
 }
 
 hb_scope hb_comm_begin(const char *name, const hb_comm_info *info)
@@ -185,8 +191,8 @@ hb_scope hb_comm_begin_site(hb_site *site, const hb_comm_info *info)
 void hb_comm_end(hb_scope *scope, const hb_comm_info *info)
 {
     if (!scope || !scope->record) return;
-    if (info && info->struct_size >= sizeof *info) {
-        hb_record_comm comm = record_of(info, info->sequence);
+    if (info && info->struct_size >= offsetof(hb_comm_info, flow)) {
+        hb_comm_words comm = record_of(info, info->sequence);
         hb_record_communicated(scope, &comm, HB_FRAME);
     }
     hb_scope_end(scope);

@@ -77,6 +77,7 @@ static size_t least_size(const hb_record *r)
     case HB_RECORD_ALLOCATION: return sizeof(hb_record_allocation);
     case HB_RECORD_WORK: return sizeof(hb_record_work);
     case HB_RECORD_DISPATCH: return sizeof(hb_record_dispatch);
+    case HB_RECORD_FRAMES: return sizeof(hb_record_frames);
     case HB_RECORD_LINK: return sizeof(hb_record_link);
     case HB_RECORD_DEVICE: return sizeof(hb_record_device);
     default: return SIZE_MAX;

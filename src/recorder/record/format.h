@@ -134,6 +134,7 @@ enum hb_session_flags {
     HB_SESSION_MODULES = 1u << 4,
     HB_SESSION_RING = 1u << 5,      /* goes on, and only its end is kept: see `kept_from` */
     HB_SESSION_OPERATORS = 1u << 7, /* library calls are operators */
+    HB_SESSION_FIND_STEPS = 1u << 8, /* where the program marks none */
     HB_SESSION_HELD = 1u << 6, /* what was allocated as it began is known: MEMORY records HELD */
 };
 
@@ -164,7 +165,8 @@ typedef struct hb_session {
      * newest is whole whenever the process is stopped. */
     uint64_t kept_from;
     hb_clock_pair kept[2];
-    uint64_t reserved[11];
+    uint64_t step_loop; /* hb_profiler_options.step_loop */
+    uint64_t reserved[10];
 } hb_session;
 
 /** Copies of what another thread may be reading, or writing, meanwhile: whole words are, and those
@@ -220,6 +222,7 @@ enum hb_record_type {
     HB_RECORD_DISPATCH = 14, /* WORK that is a kernel, and knows all of it */
     HB_RECORD_COUNTER = 15,
     HB_RECORD_FLOW = 16,
+    HB_RECORD_FRAMES = 17, /* where the program made a HIP call */
 };
 
 enum hb_record_flags {
@@ -270,8 +273,9 @@ typedef struct hb_record_sequence {
 /** What a communication moves, and between whom. It has two External ids: its annotation's, then
  * its own. */
 typedef struct hb_record_comm {
-    uint32_t group; /* string id of record/communication.h's text of it; HB_STRING_UNNAMED: all ranks */
-    uint8_t dtype;  /* hb_dtype */
+    uint32_t
+        group; /* string id of record/communication.h's text of it; HB_STRING_UNNAMED: all ranks */
+    uint8_t dtype; /* hb_dtype */
     uint8_t async;
     uint16_t reserved;
     int32_t source, dest; /* -1: none */
@@ -280,6 +284,10 @@ typedef struct hb_record_comm {
     uint64_t sequence;      /* 0: not known */
     int64_t in, out, bytes; /* elements; -1: none */
 } hb_record_comm;
+
+typedef struct hb_comm_words {
+    hb_word words[sizeof(hb_record_comm) / sizeof(hb_word)];
+} hb_comm_words;
 
 typedef struct hb_record_module {
     hb_record head;
@@ -400,6 +408,13 @@ typedef struct hb_record_dispatch {
     uint16_t vgprs, sgprs, agprs; /* 0xffff: unknown */
 } hb_record_dispatch;
 
+/** Behind the call's record, with its return addresses in the words that follow, innermost first;
+ * none: they are those of an earlier one of this session of the same hash. */
+typedef struct hb_record_frames {
+    hb_record head;
+    uint64_t correlation, hash;
+} hb_record_frames;
+
 typedef struct hb_record_link {
     hb_record head;
     uint64_t correlation, work;
@@ -421,6 +436,10 @@ typedef struct hb_record_device {
 _Static_assert(sizeof(hb_record_launch) + sizeof(hb_record_work) <= 200, "bytes a kernel");
 _Static_assert(HB_RECORD_SHORT_LAUNCH + sizeof(hb_record_dispatch) <= 200, "bytes a kernel");
 _Static_assert(sizeof(hb_record_comm) == 56, "whole words");
+_Static_assert(offsetof(hb_record_comm, dtype) == 4 && offsetof(hb_record_comm, async) == 5 &&
+                   offsetof(hb_record_comm, source) == 8 && offsetof(hb_record_comm, tag) == 16 &&
+                   offsetof(hb_record_comm, sequence) == 24,
+               "communication.c puts it together in words");
 _Static_assert(sizeof(hb_record) == 24, "a plain scope is 24 bytes");
 _Static_assert(sizeof(hb_chunk) % 8 == 0, "records are 8-byte aligned");
 _Static_assert(sizeof(hb_session) % 8 == 0 && sizeof(hb_clock_pair) % 8 == 0,

@@ -103,11 +103,34 @@ void hb_flow(const char *name, uint64_t flow, hb_flow_phase phase)
     put_moment(&r.head, HB_RECORD_FLOW, hb_record_name(name, HB_FRAME), sizeof r, HB_FRAME);
 }
 
-void hb_comm_flow(hb_site *site, uint64_t flow, hb_flow_phase phase)
+/* At one moment, which costs more to read than all of them to write. */
+static void put_flows(const hb_comm_pending *pending, size_t count, hb_flow_phase phase,
+                      const void *frame)
 {
-    if (!site || !HB_ENABLED()) return;
-    hb_record_flow r = {.id = flow, .phase = (uint32_t)phase};
-    put_moment(&r.head, HB_RECORD_FLOW, hb_record_site_id(site, HB_FRAME), sizeof r, HB_FRAME);
+    if (!pending || !count || !HB_ENABLED()) return;
+    for (size_t i = 0; i < count; i++) /* new names are interned outside of the recording call */
+        if (pending[i].flow) (void)hb_record_site_id(pending[i].site, frame);
+    hb_thread *t = hb_record_enter_at(frame);
+    if (!t) return;
+    uint64_t now = hb_ticks();
+    for (size_t i = 0; i < count; i++) {
+        if (!pending[i].flow) continue;
+        hb_record_flow *r = (hb_record_flow *)hb_record_reserve(t, sizeof *r);
+        uint32_t name = __atomic_load_n(&pending[i].site->id, __ATOMIC_RELAXED);
+        if (r)
+            hb_record_put_flow(t, r, name ? name : HB_STRING_DROPPED, now, pending[i].flow, phase);
+    }
+    hb_thread_leave(t);
+}
+
+void hb_comm_start(const hb_comm_pending *pending, size_t count)
+{
+    put_flows(pending, count, HB_FLOW_BEGIN, HB_FRAME);
+}
+
+void hb_comm_complete(const hb_comm_pending *pending, size_t count)
+{
+    put_flows(pending, count, HB_FLOW_END, HB_FRAME);
 }
 
 void hb_record_metadata_entry(uint32_t key, uint32_t json)

@@ -31,20 +31,6 @@ hb_thread *hb_record_enter(void)
     return hb_record_enter_at(HB_FRAME);
 }
 
-/* ---- names ---- */
-
-uint32_t hb_record_name(const char *name, const void *frame)
-{
-    if (!name || !*name) return HB_STRING_UNNAMED;
-    /* A child that no fork handler prepared: new names would go to its parent's spool. */
-    if (HB_UNLIKELY(!__atomic_load_n(hb_live_epoch, __ATOMIC_RELAXED))) return HB_STRING_DROPPED;
-    size_t size = strnlen(name, HB_NAME_MAX + 1);
-    uint32_t id = hb_strings_intern_name(name, size, frame);
-    if (HB_UNLIKELY(id == HB_STRING_DROPPED)) hb_lost_add(HB_LOST_STRINGS_FULL);
-    if (HB_UNLIKELY(size > HB_NAME_MAX)) hb_lost_add(HB_LOST_TOO_BIG);
-    return id;
-}
-
 /* ---- open scopes ---- */
 
 static inline uint64_t end_of(const hb_record *r)
@@ -291,26 +277,48 @@ hb_scope hb_record_operator(uint32_t name, const hb_op_info *info, const void *f
     return op(name, info, (call_site){frame, caller});
 }
 
-hb_scope hb_record_communication(uint32_t name, const hb_record_comm *comm, const void *frame,
-                                 const void *caller)
+/* Behind `bytes` that are written already, after which it is taken in. */
+static inline hb_scope open_communication(hb_thread *t, hb_record *r, size_t bytes,
+                                          const hb_comm_words *comm, uint64_t flow)
+{
+    hb_store_words((char *)r + bytes, comm, sizeof *comm);
+    r->start = hb_ticks();
+    hb_record_commit(t, r);
+    if (flow)
+        hb_record_put_flow(t, (hb_record_flow *)t->pos, r->name, r->start, flow, HB_FLOW_BEGIN);
+    hb_scope scope = open_scope(t, r, false);
+    t->next_id++; /* the first one is its annotation's */
+    return scope;
+}
+
+#define ROOM_FOR_COMM(head) ((uint32_t)((head) + sizeof(hb_comm_words) + sizeof(hb_record_flow)))
+
+static HB_COLD hb_scope communication_with_stack(hb_thread *t, uint32_t name,
+                                                 const hb_comm_words *comm, uint64_t flow,
+                                                 const void *caller)
+{
+    parts p;
+    p.input_words = 0;
+    measure(t, &p, NULL, caller);
+    hb_record *r = hb_record_reserve(t, ROOM_FOR_COMM(p.bytes));
+    if (!r) return (hb_scope){0};
+    hb_record_head(r, HB_RECORD_OP, p.flags | HB_RECORD_COMM, name, p.bytes + sizeof *comm);
+    write_parts(r, &p, NULL);
+    return open_communication(t, r, p.bytes, comm, flow);
+}
+
+hb_scope hb_record_communication(uint32_t name, const hb_comm_words *comm, uint64_t flow,
+                                 const void *frame, const void *caller)
 {
     hb_scope scope = {0};
+    hb_record *r;
     hb_thread *t = hb_record_enter_at(frame);
     if (!t) return scope;
-    parts p;
-    p.flags = 0;
-    p.bytes = sizeof(hb_record);
-    if (HB_UNLIKELY(t->flags & HB_SESSION_STACK)) measure(t, &p, NULL, caller);
-    size_t bytes = p.bytes + sizeof *comm;
-    hb_record *r = hb_record_reserve(t, (uint32_t)bytes);
-    if (r) {
-        hb_record_head(r, HB_RECORD_OP, p.flags | HB_RECORD_COMM, name, bytes);
-        write_parts(r, &p, NULL);
-        hb_store_words((char *)r + p.bytes, comm, sizeof *comm);
-        r->start = hb_ticks();
-        hb_record_commit(t, r);
-        scope = open_scope(t, r, false);
-        t->next_id++; /* the first one is its annotation's */
+    if (HB_UNLIKELY(t->flags & HB_SESSION_STACK)) {
+        scope = communication_with_stack(t, name, comm, flow, caller);
+    } else if ((r = hb_record_reserve(t, ROOM_FOR_COMM(sizeof *r)))) {
+        hb_record_head(r, HB_RECORD_OP, HB_RECORD_COMM, name, sizeof *r + sizeof *comm);
+        scope = open_communication(t, r, sizeof *r, comm, flow);
     }
     hb_thread_leave(t);
     return scope;
@@ -504,7 +512,7 @@ void hb_scope_end(hb_scope *scope)
     scope->record = NULL;
 }
 
-void hb_record_communicated(const hb_scope *scope, const hb_record_comm *comm, const void *frame)
+void hb_record_communicated(const hb_scope *scope, const hb_comm_words *comm, const void *frame)
 {
     hb_thread *t = hb_thread_begin_at(frame);
     if (!t) return;

@@ -63,9 +63,15 @@ static inline void hb_record_commit(hb_thread *t, const hb_record *record)
     hb_record_take_in(t, record, (size_t)record->units * 8);
 }
 
-/** The id of a name, for a recording call that is about to begin; NULL and "" are UNNAMED. `frame`
- * as in hb_thread_begin_at(). */
-uint32_t hb_record_name(const char *name, const void *frame);
+static inline void hb_record_put_flow(hb_thread *t, hb_record_flow *r, uint32_t name, uint64_t at,
+                                      uint64_t id, hb_flow_phase phase)
+{
+    hb_record_head(&r->head, HB_RECORD_FLOW, 0, name, sizeof *r);
+    r->head.start = at;
+    r->id = id;
+    r->phase = (uint32_t)phase;
+    hb_record_commit(t, &r->head);
+}
 
 /** A metadata entry in the running session; any string ids. */
 void hb_record_metadata_entry(uint32_t key, uint32_t json);
@@ -90,12 +96,13 @@ hb_scope hb_record_annotation(uint32_t name);
  * hb_thread_begin_at(), `caller` is where the call returns to, the innermost frame of its stack. */
 hb_scope hb_record_operator(uint32_t name, const hb_op_info *info, const void *frame,
                             const void *caller);
-/** A communication from an interned name, for who was called at `frame` and returns to `caller`. */
-hb_scope hb_record_communication(uint32_t name, const hb_record_comm *comm, const void *frame,
-                                 const void *caller);
+/** A communication from an interned name, for who was called at `frame` and returns to `caller`,
+ * and the beginning of an arrow, unless `flow` is 0. */
+hb_scope hb_record_communication(uint32_t name, const hb_comm_words *comm, uint64_t flow,
+                                 const void *frame, const void *caller);
 /** Another text in place of an open communication's, if it is the calling thread's innermost scope.
  */
-void hb_record_communicated(const hb_scope *scope, const hb_record_comm *comm, const void *frame);
+void hb_record_communicated(const hb_scope *scope, const hb_comm_words *comm, const void *frame);
 
 /** The id of a site's name, as hb_record_name(). */
 static inline uint32_t hb_record_site_id(hb_site *site, const void *frame)

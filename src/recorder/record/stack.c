@@ -7,6 +7,7 @@
 
 #include <dlfcn.h>
 #include <execinfo.h>
+#include <link.h>
 #include <stdatomic.h>
 
 #include "base/base.h"
@@ -37,12 +38,81 @@ static void load_libunwind(void)
 #define load_libunwind() ((void)0)
 #endif
 
+/* ---- code that is not the program's ---- */
+
+enum { PASSED_OVER_MOST = 8 };
+
+typedef struct code_range {
+    uint64_t start, end;
+} code_range;
+
+/* Who sets a start from 0 has the slot; its end, stored last, makes it valid. */
+static struct {
+    _Atomic uint64_t start, end;
+} passed_over[PASSED_OVER_MOST];
+
+typedef struct search {
+    uint64_t address;
+    code_range found;
+} search;
+
+static int look_in(struct dl_phdr_info *info, size_t size, void *context)
+{
+    search *s = context;
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        uint64_t start = info->dlpi_addr + p->p_vaddr;
+        bool inside = s->address >= start && s->address < start + p->p_memsz;
+        if (p->p_type == PT_LOAD && (p->p_flags & PF_X) && inside)
+            s->found = (code_range){start, start + p->p_memsz};
+    }
+    return s->found.end != 0;
+}
+
+static bool is_passed_over(uint64_t pc)
+{
+    for (unsigned i = 0; i < PASSED_OVER_MOST; i++) {
+        uint64_t end = atomic_load_explicit(&passed_over[i].end, memory_order_acquire);
+        if (!end) continue;
+        uint64_t start = atomic_load_explicit(&passed_over[i].start, memory_order_relaxed);
+        if (pc >= start && pc < end) return true;
+    }
+    return false;
+}
+
+void hb_stack_pass_over(const void *address)
+{
+    search s = {.address = (uint64_t)(uintptr_t)address};
+    if (is_passed_over(s.address)) return;
+    dl_iterate_phdr(look_in, &s);
+    for (unsigned i = 0; s.found.end && i < PASSED_OVER_MOST; i++) {
+        uint64_t none = 0;
+        if (!atomic_compare_exchange_strong(&passed_over[i].start, &none, s.found.start)) continue;
+        atomic_store_explicit(&passed_over[i].end, s.found.end, memory_order_release);
+        return;
+    }
+}
+
+uint32_t hb_stack_capture_outside(uint64_t pcs[HB_STACK_MAX])
+{
+    uint32_t n = walk(pcs), own = 0;
+    while (own < n && is_passed_over(pcs[own]))
+        own++;
+    memmove(pcs, pcs + own, (n - own) * sizeof *pcs);
+    return n - own;
+}
+
 void hb_stack_prepare(void)
 {
     static atomic_bool tried;
     uint64_t pcs[HB_STACK_MAX];
     if (atomic_exchange(&tried, true)) return;
     load_libunwind();
+    void (*here)(void) = hb_stack_prepare;
+    const void *address;
+    memcpy(&address, &here, sizeof address);
+    hb_stack_pass_over(address);
     walk(pcs); /* what it sets up at its first call is not for a recording thread */
 }
 

@@ -19,4 +19,12 @@ void hb_stack_prepare(void);
  * their number. */
 uint32_t hb_stack_capture(uint64_t pcs[HB_STACK_MAX], const void *caller);
 
+/** The same from the program's innermost frame on: without those of this library, and of others
+ * that were named. */
+uint32_t hb_stack_capture_outside(uint64_t pcs[HB_STACK_MAX]);
+
+/** The library that this address is in stands between the program and this one; at most eight, more
+ * are frames like others. */
+void hb_stack_pass_over(const void *address);
+
 #endif

@@ -280,13 +280,25 @@ hb_str hb_strings_step_name(uint32_t id, char text[HB_STEP_NAME_SIZE])
     return step_name(id & ~HB_STRING_STEP, text);
 }
 
-uint32_t hb_strings_intern_name(const char *text, size_t size, const void *frame)
+static uint32_t intern_name(const char *text, size_t size, const void *frame)
 {
     if (HB_UNLIKELY(size > HB_NAME_MAX)) {
         for (size = HB_NAME_MAX; size && ((unsigned char)text[size] & 0xc0) == 0x80;)
             size--; /* not within a character */
     }
     return intern(text, size, frame);
+}
+
+uint32_t hb_record_name(const char *name, const void *frame)
+{
+    if (!name || !*name) return HB_STRING_UNNAMED;
+    /* A child that no fork handler prepared: new names would go to its parent's spool. */
+    if (HB_UNLIKELY(!__atomic_load_n(hb_live_epoch, __ATOMIC_RELAXED))) return HB_STRING_DROPPED;
+    size_t size = strnlen(name, HB_NAME_MAX + 1);
+    uint32_t id = intern_name(name, size, frame);
+    if (HB_UNLIKELY(id == HB_STRING_DROPPED)) hb_lost_add(HB_LOST_STRINGS_FULL);
+    if (HB_UNLIKELY(size > HB_NAME_MAX)) hb_lost_add(HB_LOST_TOO_BIG);
+    return id;
 }
 
 hb_result hb_strings_init(void)

@@ -41,9 +41,10 @@ hb_str hb_strings_get(uint32_t id);
 /** Names longer than this are cut (hb_strings_cut()); nothing else is. */
 #define HB_NAME_MAX (1u << 20)
 
-/** The id of a name, cut to HB_NAME_MAX bytes where it is longer, at the end of a character. For a
- * recording call that is about to begin: `frame` is its stack frame, see hb_thread_begin_at(). */
-uint32_t hb_strings_intern_name(const char *text, size_t size, const void *frame);
+/** The id of a name, cut to HB_NAME_MAX bytes where it is longer, at the end of a character; NULL
+ * and "" are UNNAMED. For a recording call that is about to begin: `frame` is its stack frame, see
+ * hb_thread_begin_at(). */
+uint32_t hb_record_name(const char *name, const void *frame);
 
 /** Follows the table: `add` is called, under the table's lock, for each new string; it must make no
  * system call. Those from before are in hb_strings_table(). */

@@ -10,7 +10,7 @@
 
 #define NO_ROW                                                                \
     (1u << HB_RECORD_WORK | 1u << HB_RECORD_DISPATCH | 1u << HB_RECORD_LINK | \
-     1u << HB_RECORD_DEVICE | 1u << HB_RECORD_METADATA)
+     1u << HB_RECORD_DEVICE | 1u << HB_RECORD_METADATA | 1u << HB_RECORD_FRAMES)
 
 /* ---- threads, calls, devices ---- */
 
@@ -53,7 +53,8 @@ static void survey_thread(hb_device_source *s, uint32_t n, uint32_t *types)
     uint64_t id;
     const hb_record *r;
     const hb_thread_records *t = hb_records_nth(s->records, n);
-    const uint32_t wanted = HB_CALL_RECORDS | 1u << HB_RECORD_LINK | 1u << HB_RECORD_DEVICE;
+    const uint32_t wanted =
+        HB_CALL_RECORDS | 1u << HB_RECORD_LINK | 1u << HB_RECORD_DEVICE | 1u << HB_RECORD_FRAMES;
     hb_cursor c = hb_cursor_open(s->view, s->records, t, wanted);
     hb_joins_begin_thread(&s->joins);
     while ((r = hb_cursor_next(&c, &id))) {
@@ -61,6 +62,8 @@ static void survey_thread(hb_device_source *s, uint32_t n, uint32_t *types)
         if (hb_is_call(r))
             hb_joins_add_call(&s->joins, (const hb_record_call *)r, hb_cursor_ref(&c, n));
         if (r->type == HB_RECORD_LINK) hb_joins_add_link(&s->joins, (const hb_record_link *)r);
+        if (r->type == HB_RECORD_FRAMES)
+            hb_call_stacks_add(&s->stacks, (const hb_record_frames *)r);
         if (r->type == HB_RECORD_DEVICE) add_device(s, (const hb_record_device *)r);
     }
     hb_cursor_close(&c);

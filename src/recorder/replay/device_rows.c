@@ -42,8 +42,17 @@ static void set_copy(hb_runtime_args *args, const hb_record_copy *r)
     if (r->kind >= 0) args->kind = kinds[HB_MIN((size_t)r->kind, HB_ARRAY_LEN(kinds) - 1)];
 }
 
-void hb_make_call_row(const hb_device_source *s, hb_trace_event *e, const hb_record *head,
-                      int64_t tid)
+/* Names are for files; who looks for steps takes addresses. */
+static void set_stack(hb_device_source *s, hb_trace_event *e)
+{
+    hb_runtime_args *r = &e->runtime;
+    hb_str code = s->view->code;
+    r->pcs = hb_call_stacks_find(&s->stacks, e->correlation, &r->num_pcs);
+    if (r->pcs && (s->view->same_process || code.s))
+        r->stack = hb_call_stacks_text(&s->stacks, code, r->pcs, r->num_pcs);
+}
+
+void hb_make_call_row(hb_device_source *s, hb_trace_event *e, const hb_record *head, int64_t tid)
 {
     const hb_record_call *r = (const hb_record_call *)head;
     uint64_t end = __atomic_load_n(&head->end, __ATOMIC_RELAXED);
@@ -63,6 +72,7 @@ void hb_make_call_row(const hb_device_source *s, hb_trace_event *e, const hb_rec
     };
     e->end_ns = HB_MAX(end ? hb_clock_unix(&s->ticks, end) : s->info.stop_ns, e->start_ns);
     if (r->error_name) e->runtime.error_name = hb_device_text(s, r->error_name);
+    if (s->stacks.calls.size) set_stack(s, e);
     if (head->type == HB_RECORD_LAUNCH) set_launch(s, &e->runtime, (const hb_record_launch *)r);
     if (head->type == HB_RECORD_COPY) set_copy(&e->runtime, (const hb_record_copy *)r);
     if (head->type == HB_RECORD_ALLOCATION) {

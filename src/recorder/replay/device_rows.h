@@ -12,6 +12,7 @@
 #include "replay/correlation.h"
 #include "replay/host_source.h"
 #include "replay/merge.h"
+#include "replay/recorded_stacks.h"
 #include "replay/stream_numbers.h"
 
 #define HB_WORK_RECORDS (1u << HB_RECORD_WORK | 1u << HB_RECORD_DISPATCH)
@@ -32,6 +33,7 @@ typedef struct hb_device_source {
     hb_record_reader reader; /* of calls, for the joins */
     hb_joins joins;
     hb_streams streams;
+    hb_call_stacks stacks;
     hb_buf devices;     /* hb_device_info */
     hb_buf metadata;    /* hb_metadata */
     hb_buf threads;     /* hb_thread_info */
@@ -92,8 +94,7 @@ hb_work_origin hb_origin_of(const hb_device_source *s, const hb_record_work *w);
 /** The HIP ordinal. Where only the driver's number is reported, the devices or the call know. */
 int32_t hb_ordinal_of(const hb_device_source *s, const hb_record_work *w, const hb_work_origin *o);
 
-void hb_make_call_row(const hb_device_source *s, hb_trace_event *e, const hb_record *head,
-                      int64_t tid);
+void hb_make_call_row(hb_device_source *s, hb_trace_event *e, const hb_record *head, int64_t tid);
 /** False for work of a kind that is no row. */
 bool hb_make_work_row(hb_device_source *s, hb_trace_event *e, const hb_record *head);
 

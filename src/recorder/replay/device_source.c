@@ -109,6 +109,7 @@ static void source_close(hb_source *source)
     if (s->host) s->host->close(s->host);
     hb_joins_free(&s->joins);
     hb_streams_free(&s->streams);
+    hb_call_stacks_free(&s->stacks);
     hb_buf_free(&s->devices);
     hb_buf_free(&s->metadata);
     hb_buf_free(&s->threads);
@@ -131,6 +132,7 @@ hb_result hb_device_source_open(const hb_spool_view *view, const hb_session *ses
     hb_record_reader_init(&s->reader, view, s->records);
     hb_joins_init(&s->joins, &s->reader);
     hb_streams_init(&s->streams);
+    hb_call_stacks_init(&s->stacks);
     hb_buf_init(&s->devices, (size_t)1 << 20);
     hb_buf_init(&s->metadata, (size_t)64 << 20);
     hb_buf_init(&s->threads, (size_t)256 << 20);

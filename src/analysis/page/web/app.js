@@ -2,10 +2,11 @@
 // The frame around the views: what there is to choose, where one is, keys that hold everywhere.
 import { clean, fill, h, named } from './h.js';
 import { many } from './words.js';
-import { about, ask, embedded } from './source.js';
+import { about, admit, ask, embedded, forget, progress, watch } from './source.js';
 import { addressOf, chosenTheme, followTheme, get, go, isDark, onChange, put } from './state.js';
 import { redrawAll } from './chart.js';
-import { viewAdvice, viewCalls, viewCompare, viewGpu, viewKernels, viewMemory, viewModules, viewOperators, viewOverview, viewRanks, viewSteps, warnings } from './views.js';
+import { notesButton } from './notes.js';
+import { empty, viewAdvice, viewCalls, viewCompare, viewGpu, viewKernels, viewMemory, viewModules, viewOperators, viewOverview, viewRanks, viewSteps, warnings } from './views.js';
 import { viewTimeline } from './timeline.js';
 
 // In the order of a diagnosis; the letter behind g leads there.
@@ -26,21 +27,24 @@ const VIEWS = [
 
 const KEYS = [
   ['g, then a letter', VIEWS.map(([, title, , letter]) => `${letter} ${title.toLowerCase()}`).join(', ')],
-  ['?', 'this help'], ['In tables', 'arrows, Page keys, Home, End; Enter opens; c copies CSV; a head sorts'],
+  ['?', 'this help'], ['N', 'notes about what is shown'], ['In tables', 'arrows, Page keys, Home, End; Enter opens; c copies CSV; a head sorts'],
   ['In the timeline', 'W S or ctrl-wheel: closer and further; A D or shift-drag: along; drag: a range with its sums'],
   ['', 'arrows: slice before, after, caller, called; F or Enter: fill the view; B: back; 0: all; M: mark as range'],
   ['', '/ search, [ ] from hit to hit, T what is seen as a table, Escape nothing chosen'],
 ];
 
-let known, shown = '', current = null, generation = 0;
+let notes, known, shown = '', current = null, generation = 0, gone = null;
 const main = h('main', { id: 'main', tabindex: '-1' });
 const rail = h('nav', { 'aria-label': 'Views' });
-const bands = h('div', { class: 'bands' });
+const bands = h('div', { class: 'bands' }), news = h('div', { class: 'news', role: 'status' });
 const chooser = h('div', { class: 'choose' });
 const help = h('dialog', { 'aria-label': 'Keys' });
 
+/** The trace that the address names, or the first; of one that is gone what was known of it. */
 function traceOf() {
-  return known.traces.find((trace) => trace.id === get('trace')) ?? known.traces[0];
+  const wanted = get('trace');
+  if (gone && (!wanted || wanted === gone.id)) return gone;
+  return known.traces.find((trace) => trace.id === wanted) ?? known.traces[0];
 }
 
 // ---- what there is to choose: the run, of it a worker, of that a cycle
@@ -55,7 +59,7 @@ const distinct = (list, key) => [...new Set(list.map((trace) => trace[key]))];
 function drawChooser() {
   const now = traceOf();
   const to = (trace) => put({ trace: trace.id, from: '', to: '', mark: '' }, true);
-  const runs = known.traces, workers = runs.filter((t) => t.run === now.run), spans = workers.filter((t) => t.worker === now.worker);
+  const runs = gone ? [gone, ...known.traces] : known.traces, workers = runs.filter((t) => t.run === now.run), spans = workers.filter((t) => t.worker === now.worker);
   const choose = (list, key) => (value) => to(list.find((t) => t[key] === value && t.worker === now.worker) ?? list.find((t) => t[key] === value));
   fill(chooser, select('Run', distinct(runs, 'run'), now.run, choose(runs, 'run')), select(now.run ? 'Worker' : 'Trace', distinct(workers, 'worker'), now.worker, choose(workers, 'worker')), select('Cycle', distinct(spans, 'span'), now.span, choose(spans, 'span')));
 }
@@ -99,8 +103,10 @@ async function drawBands(trace) {
 }
 
 async function show() {
+  if (!known.traces.length && !gone) { showNothing(); return; }
   const trace = traceOf(), wanted = VIEWS.find(([key]) => key === get('view')) ?? VIEWS[0];
   const key = `${wanted[0]} ${trace.id}`;
+  if (gone && trace !== gone) { gone = null; sayNews(); }
   drawChooser();
   drawRail(wanted[0]);
   const moved = key === shown && wanted[0] === 'timeline' && current;
@@ -111,7 +117,9 @@ async function show() {
   current = null;
   document.title = `${wanted[1]} · ${clean(trace.id)} · hipboard`;
   document.documentElement.removeAttribute('data-ready');
-  const waiting = setTimeout(() => mine === generation && fill(main, h('p', { class: 'dim loading' }, `Reading ${clean(trace.file)} …`)), 150);
+  const far = h('span', { class: 'dim' });
+  const waiting = setTimeout(() => mine === generation && fill(main, h('p', { class: 'dim loading' }, `Reading ${clean(trace.file)} … `, far)), 150);
+  const telling = setInterval(async () => { far.textContent = await progress(trace.id); }, 300);
   let made, timeline = null;
   try {
     if (trace.error) throw new Error(`It was left out: ${trace.error}`);
@@ -120,6 +128,7 @@ async function show() {
     made = fail(error);
   }
   clearTimeout(waiting);
+  clearInterval(telling);
   if (mine !== generation) return;
   fill(main, h('h1', { class: ['overview', 'timeline'].includes(wanted[0]) ? 'hidden' : undefined }, wanted[1]), made);
   main.dataset.view = wanted[0];
@@ -130,6 +139,44 @@ async function show() {
     try { await timeline.start(); } catch (error) { fill(main, fail(error)); }
   }
   document.documentElement.dataset.ready = clean(key);
+}
+
+function showNothing() {
+  fill(rail);
+  fill(chooser);
+  document.title = 'hipboard';
+  fill(main, empty('There is no trace here yet.', 'What is recorded into the directory shows within seconds: hipboard record -o DIRECTORY PROGRAM'));
+  document.documentElement.dataset.ready = 'empty';
+}
+
+// ---- what comes, changes and goes while it is looked at
+
+const sayNews = (...parts) => fill(news, parts.some(Boolean) && h('p', null, parts));
+
+/** Of traces that came: the last one, and a way to it. */
+function newest(before) {
+  const old = new Set(before.traces.map((trace) => trace.id)), fresh = known.traces.filter((trace) => !old.has(trace.id));
+  if (!fresh.length || !before.traces.length) return null;
+  const last = fresh.at(-1);
+  return ['New: ', h('button', { class: 'link', onclick: () => { sayNews(); put({ trace: last.id, from: '', to: '', mark: '' }, true); } }, named(last.id, 80)), fresh.length > 1 && ` and ${many(fresh.length - 1, 'more', 'more')}`];
+}
+
+/** What is shown stays as it is, unless it has changed itself. */
+async function update() {
+  const before = known, now = before.traces.length || gone ? traceOf() : null;
+  known = await about();
+  const stamps = new Map(before.traces.map((trace) => [trace.id, trace.stamp]));
+  const same = now && known.traces.find((trace) => trace.id === now.id);
+  gone = now && !same ? now : null;
+  forget((id) => gone?.id === id || known.traces.some((trace) => trace.id === id && trace.stamp === stamps.get(id)));
+  if (gone) sayNews(named(now.id), ' is not there any more. What has been read of it still shows; other traces are chosen above.');
+  else if (same && same.stamp !== now.stamp) sayNews(named(now.id), ' has changed, and was read again.');
+  else sayNews(newest(before));
+  if (same && same.stamp === now.stamp && !['ranks', 'compare'].includes(get('view'))) {
+    if (!get('trace')) put({ trace: now.id }); // the first one may be another one now
+    drawChooser();
+  } else if (gone) drawChooser();
+  else { shown = ''; await show(); }
 }
 
 /** The address has another window of the same timeline: the way back was taken. */
@@ -151,6 +198,7 @@ function onKey(event) {
   }
   if (event.key === 'g') leading = true;
   else if (event.key === '?') help.showModal();
+  else if (event.key === 'n' && !document.querySelector('dialog[open]')) notes.open();
   else return;
   event.preventDefault();
   event.stopPropagation();
@@ -162,17 +210,19 @@ function drawHelp() {
 
 async function begin() {
   const token = new URLSearchParams(location.hash.slice(1)).get('token');
-  if (token && !embedded) { sessionStorage.setItem('hipboard-token', token); put({ token: '' }); }
+  if (token && !embedded) { admit(token); put({ token: '' }); }
   document.getElementById('plain')?.remove();
   theme();
   known = await about();
   drawHelp();
+  notes = notesButton(() => current?.request(), () => put({ view: get('view') || VIEWS[0][0], trace: traceOf()?.id }));
   document.body.append(h('a', { href: '#main', class: 'skip', onclick: (event) => { event.preventDefault(); main.focus(); } }, 'To the content'),
-    h('header', null, h('span', { class: 'brand' }, 'hipboard'), chooser, h('span', { class: 'push' }), h('button', { onclick: () => help.showModal(), title: 'Keys (?)' }, 'Keys'), themeButton()),
-    rail, h('div', { class: 'page' }, bands, main, h('footer', { class: 'dim' }, `hipboard ${known.version} · ${many(known.traces.length, 'trace')}${embedded ? ' in this file, which asks for nothing from any network' : ''}`)), help);
+    h('header', null, h('span', { class: 'brand' }, 'hipboard'), chooser, h('span', { class: 'push' }), notes.button, h('button', { onclick: () => help.showModal(), title: 'Keys (?)' }, 'Keys'), themeButton()),
+    rail, h('div', { class: 'page' }, bands, news, main, h('footer', { class: 'dim' }, `hipboard ${known.version}${embedded ? ` · ${many(known.traces.length, 'trace')} in this file, which asks for nothing from any network` : ''}`)), help, notes.dialog);
   document.addEventListener('keydown', onKey, true);
   onChange(show);
   followTheme(theme);
+  watch(known, update, (why) => sayNews(why));
   await show();
 }
 

@@ -60,7 +60,7 @@ function axis(context, width, height, left, most, kind) {
   }
 }
 
-const LEFT = 64;
+const LEFT = 76;
 
 /** Steps as bars of their roles; `open(index)`: a click. Where steps are narrower than pixels, each
  * column shows the longest of its steps. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Slices as they come: windows of lanes in columns of numbers, never an object a slice. Times are ns
 // since the trace began.
-import { askBytes, embedded, has } from './source.js';
+import { ask, askBytes, embedded, has } from './source.js';
 
 /** Reads unsigned LEB128 numbers. */
 class Reader {
@@ -72,6 +72,18 @@ export function lowerBound(values, key, n = values.length) {
   return low;
 }
 
+const toPlace = ([lane, start, end, name, row]) => ({ lane, start, end, name, row });
+
+/** "0-3,7": numbers in order. */
+function inRanges(numbers) {
+  const parts = [];
+  numbers.forEach((n, i) => {
+    if (i && n === numbers[i - 1] + 1) parts.at(-1)[1] = n;
+    else parts.push([n, n]);
+  });
+  return parts.map(([from, to]) => (from === to ? from : `${from}-${to}`)).join();
+}
+
 const OUTLINE = 400000; // slices that a server is asked for at once
 
 /** All that is known of a trace's slices. The first window is of the whole, so that there is always
@@ -122,23 +134,50 @@ export class Slices {
     }, 40);
   }
 
-  /** Slices whose name has a mark in `marked`: {count, hits: [lane, index], ...} of the whole. */
-  find(marked, most = 20000) {
+  /** Whether a server knows more than is here. */
+  get partial() {
+    return !embedded && this.whole.cell > 0;
+  }
+
+  /** Slices of names that have a mark: {count, hits: places by time, outline}. A place is {lane, start,
+   * end, name, row}. A server is told by `text` and `exact` what `marked` says. */
+  async find(marked, text, exact, most = 20000) {
+    if (this.partial) {
+      const made = await ask('hb/timeline/find', { trace: this.trace, text, exact: Number(exact), most });
+      return { count: made.count, hits: made.hits.map(toPlace) };
+    }
     const hits = [];
     let count = 0;
     this.whole.lanes.forEach((lane, l) => {
       for (let i = 0; i < lane.n; i++) {
         if (!marked[lane.names[i]]) continue;
         count++;
-        if (hits.length < most) hits.push([l, i]);
+        if (hits.length < most) hits.push(this.placeOf(l, i));
       }
     });
-    hits.sort((a, b) => this.whole.lanes[a[0]].starts[a[1]] - this.whole.lanes[b[0]].starts[b[1]]);
-    return { count, hits };
+    hits.sort((x, y) => x.start - y.start);
+    return { count, hits, outline: this.whole.cell > 0 };
+  }
+
+  placeOf(l, i) {
+    const lane = this.whole.lanes[l];
+    return { lane: l, start: lane.starts[i], end: lane.ends[i], name: lane.names[i], row: lane.rows[i] };
+  }
+
+  /** A place as what can be chosen: {window, lane, index}. */
+  at({ lane, start, end, name, row }) {
+    const here = this.whole.lanes[lane], index = lowerBound(here.starts, start, here.n);
+    if (here.starts[index] === start && here.rows[index] === row && here.counts[index] === 1) return { window: this.whole, lane, index };
+    const alone = { n: 1, starts: [start], ends: [end], names: [name], counts: [1], rows: [row] };
+    return { window: { ...this.whole, cell: 0, alone: true, lanes: { [lane]: alone } }, lane, index: 0 };
   }
 
   /** By name, what lies between two times: [name, slices, time within, longest]. */
-  sums(from, to, lanes) {
+  async sums(from, to, lanes) {
+    if (!embedded && this.best(from, to).cell > 0) {
+      const made = await ask('hb/timeline/sums', { trace: this.trace, from: Math.round(Math.max(0, from)), to: Math.round(to), lanes: inRanges(lanes) });
+      return { rows: made.rows, exact: true };
+    }
     const w = this.best(from, to), sums = new Map();
     for (const l of lanes) {
       const lane = w.lanes[l];
@@ -154,8 +193,10 @@ export class Slices {
     return { rows: [...sums].map(([name, sum]) => [name, ...sum]), exact: w.cell === 0 };
   }
 
-  /** Where a row of the trace is drawn: {lane, index} of the whole, or null. */
-  place(row) {
+  /** Where rows of the trace are drawn: places, of those that there are. */
+  async places(rows) {
+    if (!rows.length) return [];
+    if (this.partial) return (await ask('hb/timeline/rows', { trace: this.trace, rows: rows.join() })).places.map(toPlace);
     if (!this.index) {
       let most = 0;
       for (const lane of this.whole.lanes) for (let i = 0; i < lane.n; i++) if (lane.rows[i] > most) most = lane.rows[i];
@@ -167,8 +208,7 @@ export class Slices {
         }
       });
     }
-    const lane = this.index.lanes[row] ?? -1;
-    return lane < 0 ? null : { lane, index: this.index.at[row] };
+    return rows.filter((row) => (this.index.lanes[row] ?? -1) >= 0).map((row) => this.placeOf(this.index.lanes[row], this.index.at[row]));
   }
 
   /** Rows that a row launched, and the one that launched it. */

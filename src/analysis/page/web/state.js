@@ -16,6 +16,13 @@ const read = () => new URLSearchParams(place.location.hash.slice(1));
 
 export const get = (key) => read().get(prefix + key) ?? '';
 
+/** All that the address says, but for the theme. */
+export function where() {
+  const here = {};
+  for (const [key, value] of read()) if (key.startsWith(prefix) && key !== `${prefix}theme`) here[key.slice(prefix.length)] = value;
+  return here;
+}
+
 /** Changes several keys at once; '' takes one out. `push`: the way back leads to what was before. */
 export function put(changes, push = false) {
   const hash = read();
@@ -29,21 +36,32 @@ export function put(changes, push = false) {
   for (const listener of listeners) listener();
 }
 
-/** An address that leads there, for links. */
-export function addressOf(changes) {
+function hashOf(changes) {
   const hash = read();
   for (const key of [...hash.keys()])
     if (key.startsWith(prefix) && !['trace', 'theme'].includes(key.slice(prefix.length))) hash.delete(key);
   for (const [key, value] of Object.entries(changes)) hash.set(prefix + key, value);
-  return `#${hash.toString()}`;
+  return `#${hash.toString().replace(/=(?=&|$)/g, '')}`;
+}
+
+function arrive(hash) {
+  place.history.pushState(place.history.state, '', hash);
+  for (const listener of listeners) listener();
 }
 
 /** Goes there: what belonged to the last view is left behind. */
-export function go(changes) {
-  const hash = new URLSearchParams(addressOf(changes).slice(1));
-  place.history.pushState(place.history.state, '', `#${hash.toString().replace(/=(?=&|$)/g, '')}`);
-  for (const listener of listeners) listener();
-}
+export const go = (changes) => arrive(hashOf(changes));
+
+/** An address that leads there, for links. */
+export const addressOf = (changes) => (place === window ? '' : place.location.href.split('#')[0]) + hashOf(changes);
+
+// A link within a frame leads the frame astray.
+if (place !== window) document.addEventListener('click', (event) => {
+  const link = event.target.closest?.('a[href*="#"]');
+  if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey || event.defaultPrevented) return;
+  event.preventDefault();
+  arrive(link.hash);
+});
 
 export function onChange(listener) {
   if (!listeners.length) for (const event of ['hashchange', 'popstate'])

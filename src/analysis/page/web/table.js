@@ -33,6 +33,9 @@ function pattern(text) {
   }
 }
 
+const LETTER = 7.8, NARROW = 740; // px; of the page's font, and of tables with few columns
+const OTHERS = 48; // letters of texts behind the first column
+
 class TableView {
   /** `open(row)`: what a row leads to; `swatch(row)`: a role's class; `indent`: column of depths. */
   constructor(table, options) {
@@ -68,13 +71,26 @@ class TableView {
     const grid = h('table', { 'aria-label': table.title, 'aria-rowcount': this.all.length + 1 }, h('thead', null, this.head), this.body);
     this.scroll = h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': `${table.title}, table`,
       onscroll: () => this.draw(), onkeydown: (event) => this.onKey(event) }, grid);
-    if (this.shown.length > 4) grid.classList.add('wide');
+    const room = this.measure();
+    if (this.shown.length > 4 || room < 0) grid.classList.add('wide');
     const long = this.all.length > FULL && !options.top;
     if (long) this.scroll.classList.add('long');
     const note = this.empty.length > 0 && this.all.length > 0 && h('p', { class: 'dim note' }, `Nothing but zeros in ${this.empty.join(', ')}.`);
     const bar = this.all.length > 8 ? [this.filter, this.status, copy] : [this.status, copy];
     const heading = options.title === '' ? null : h('h2', null, options.title ?? table.title);
     return h('section', { class: 'table' }, h('div', { class: 'bar' }, heading, h('span', { class: 'push' }), bar), this.scroll, note);
+  }
+
+  /** How long a name may be so that all columns are seen, in letters; how many a narrow table has left. */
+  measure() {
+    const texts = ([title], i) => this.all.slice(0, 100).reduce((most, row) => Math.max(most, String(row[i] ?? '').length), title.length);
+    const lengths = this.shown.map((i) => {
+      const column = this.table.columns[i];
+      return column[1] === 'text' ? Math.min(texts(column, i), OTHERS) + 3 : Math.max(column[0].length + 6, column[1] === 'percent' ? 14 : 10);
+    });
+    const others = lengths.slice(1).reduce((sum, length) => sum + length, 0);
+    this.most = Math.max(28, Math.min(90, Math.floor((innerWidth - 210) / LETTER) - others));
+    return NARROW / LETTER - others - (lengths[0] ?? 0);
   }
 
   apply() {
@@ -117,7 +133,7 @@ class TableView {
       const first = i === this.shown[0];
       const depth = first && this.options.indent !== undefined && this.sorted < 0 ? row[this.options.indent] : 0;
       const swatch = first && this.options.swatch?.(row);
-      const text = named(value, first ? this.options.cut ?? 90 : 48);
+      const text = named(value, first ? this.options.cut ?? this.most : OTHERS);
       const open = first && this.options.open;
       return h(first ? 'th' : 'td', { class: 'text', scope: first ? 'row' : undefined, vars: depth ? { '--depth': depth } : undefined },
         swatch && h('i', { class: `swatch ${swatch}` }), open ? h('button', { class: 'link', onclick: () => open(row) }, text) : text);

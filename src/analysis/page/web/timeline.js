@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The timeline. Keys as in Perfetto: W S closer and further, A D along, F what is chosen, / search.
 import { clean, cut, fill, h, named } from './h.js';
-import { count, many, time } from './words.js';
-import { ask } from './source.js';
+import { count, fold, many, moment, nice, time } from './words.js';
+import { ask, embedded } from './source.js';
 import { get, put } from './state.js';
 import { color } from './chart.js';
 import { Slices, lowerBound } from './slices.js';
+import { Counters } from './counters.js';
+import { notedRanges } from './notes.js';
 import { paintLanes, palette } from './raster.js';
 import { tableOf } from './table.js';
 
@@ -13,15 +15,11 @@ const LANE = 18, HEAD = 22, RULER = 24, STRIP = 30;
 const CLASSES = ['step', 'op', 'kernel', 'memcpy', 'memset', 'runtime', 'function', 'annotation', 'other'];
 const ns = (value) => time(value / 1e3);
 
-function nice(span, wanted) {
-  const rough = span / wanted, power = 10 ** Math.floor(Math.log10(rough));
-  return [1, 2, 5, 10].map((m) => m * power).find((step) => step >= rough);
-}
-
 export class Timeline {
   constructor(trace, tracks) {
     Object.assign(this, { trace, tracks, selected: null, range: null, hits: null, crumbs: [], folded: new Set(), links: [] });
     this.slices = new Slices(trace, tracks, () => this.request());
+    this.counters = new Counters(trace, this);
     this.trackOf = new Uint32Array(tracks.lanes);
     tracks.tracks.forEach((track, t) => { for (let i = 0; i < track.lanes; i++) this.trackOf[track.first + i] = t; });
     tracks.tracks.forEach((track, t) => { if (track.lanes > 24) track.limit = 24; if (tracks.tracks.length > 60 && t > 40 && track.kind === 'thread') this.folded.add(t); });
@@ -51,11 +49,11 @@ export class Timeline {
     const bar = h('div', { class: 'bar' }, this.search, button('‹', 'The one before ([)', () => this.step(-1)), button('›', 'The next one (])', () => this.step(1)), this.found, h('span', { class: 'push' }),
       this.trail, this.where, button('+', 'Closer (W)', () => this.zoom(0.5)), button('−', 'Further (S)', () => this.zoom(2)), button('All', 'All of it (0)', () => this.goTo(0, this.tracks.span)), button('Table', 'What is seen, as a table (T)', () => this.list()));
     this.listen();
-    return h('div', { class: 'timeline' }, bar, this.strip, this.pane, this.note, this.panel);
+    return h('div', { class: 'timeline' }, bar, this.strip, this.counters.element, this.pane, this.note, this.panel);
   }
 
   async start() {
-    await this.slices.load();
+    await Promise.all([this.slices.load(), this.counters.load()]);
     this.search.value = get('find');
     if (get('from') && get('to')) [this.from, this.to] = [Number(get('from')), Number(get('to'))];
     if (/^\d+-\d+$/.test(get('mark'))) this.range = get('mark').split('-').map(Number);
@@ -162,6 +160,8 @@ export class Timeline {
     this.space.style.height = `${Math.max(0, all - height)}px`;
     const scroll = this.pane.scrollTop, window = this.slices.best(this.from, this.to);
     this.slices.want(this.from, this.to, (this.to - this.from) / (width - this.left));
+    this.counters.want(this.from, this.to, (this.to - this.from) / (width - this.left));
+    this.counters.draw(width);
     const context = this.size(this.canvas, width, height);
     const lanes = [], labels = [];
     for (const row of rows) {
@@ -185,7 +185,7 @@ export class Timeline {
     this.drawOver();
     this.drawStrip();
     this.painted = performance.now() - begun;
-    this.where.textContent = `From ${ns(Math.max(0, this.from))}, ${ns(this.to - this.from)} wide`;
+    this.where.textContent = `From ${moment(Math.max(0, this.from) / 1e3, (this.to - this.from) / 1e4)}, ${ns(this.to - this.from)} wide`;
     this.tellOutline(window, width);
     this.element.dataset.painted = this.painted.toFixed(1);
     this.element.dataset.frames = Number(this.element.dataset.frames ?? 0) + 1;
@@ -256,18 +256,17 @@ export class Timeline {
       context.fillRect(x - 0.5, RULER, 1, height);
       context.globalAlpha = 1;
       context.fillStyle = color('dim');
-      if (x < width - 40) context.fillText(at < step / 2 ? '0' : ns(Number(at.toPrecision(12))), x + 4, RULER / 2);
+      if (x < width - 40) context.fillText(at < step / 2 ? '0' : moment(at / 1e3, step / 1e3), x + 4, RULER / 2);
     }
     context.fillStyle = color('line');
     context.fillRect(0, RULER - 1, width, 1);
     context.fillRect(this.left - 1, 0, 1, height);
   }
 
-  rectOf(lane, index, window = this.slices.whole) {
+  rectOf(lane, start, end) {
     const t = this.trackOf[lane], row = this.layout().rows[t], l = lane - row.track.first;
-    const data = window.lanes[lane];
     const y = l < row.shown ? row.y + HEAD + l * LANE - this.pane.scrollTop : row.y + 4 - this.pane.scrollTop;
-    return { x0: this.x(data.starts[index]), x1: this.x(data.ends[index]), y };
+    return { x0: this.x(start), x1: this.x(end), y };
   }
 
   drawOver() {
@@ -291,10 +290,10 @@ export class Timeline {
     context.strokeStyle = color('accent');
     context.lineWidth = 2;
     if (this.selected) {
-      const r = this.rectOf(this.selected.lane, this.selected.index, this.selected.window);
+      const { window, lane, index } = this.selected, r = this.rectOf(lane, window.lanes[lane].starts[index], window.lanes[lane].ends[index]);
       context.strokeRect(r.x0 - 1, r.y - 1, Math.max(r.x1 - r.x0, 2) + 2, LANE + 1);
       for (const link of this.links) {
-        const to = this.rectOf(link.lane, link.index), x = link.incoming ? to.x0 : r.x1, back = link.incoming ? r.x0 : to.x0;
+        const to = this.rectOf(link.lane, link.start, link.end), x = link.incoming ? to.x0 : r.x1, back = link.incoming ? r.x0 : to.x0;
         context.lineWidth = 1.5;
         context.beginPath();
         context.moveTo(link.incoming ? to.x1 : x, (link.incoming ? to.y : r.y) + LANE / 2);
@@ -317,9 +316,11 @@ export class Timeline {
       context.fillRect(x(start), 8, Math.max(1, x(end) - x(start)), STRIP - 12);
     });
     context.globalAlpha = 1;
+    context.fillStyle = color('warn');
+    for (const [from, to] of notedRanges(this.trace)) context.fillRect(x(from), 0, Math.max(3, x(to) - x(from)), 4);
     if (this.hits) {
       context.fillStyle = color('accent');
-      for (const [l, i] of this.hits.hits) context.fillRect(x(this.slices.whole.lanes[l].starts[i]), 4, 1, STRIP - 4);
+      for (const { start } of this.hits.hits) context.fillRect(x(start), 4, 1, STRIP - 4);
     }
     context.fillStyle = color('accent');
     context.globalAlpha = 0.18;
@@ -344,7 +345,7 @@ export class Timeline {
 
   tellOutline(window, width) {
     const pixel = (this.to - this.from) / (width - this.left), details = this.slices.windows.filter((w) => w.cell === 0);
-    const outline = window.cell > 0 && window.cell > 1.5 * pixel;
+    const outline = embedded && window.cell > 0 && window.cell > 1.5 * pixel;
     if (this.outlined === outline) return;
     this.outlined = outline;
     fill(this.note, outline && [`This report holds an outline here: slices shorter than ${ns(window.cell)} are drawn together. `, details.length > 0 && ['In full: ', details.map((w, i) => [i ? ', ' : '', h('button', { class: 'link', onclick: () => this.goTo(w.from, w.to, true) }, `${ns(w.from)} + ${ns(w.to - w.from)}`)]), '. '], 'More: hipboard report --max-size 100M']);
@@ -352,29 +353,33 @@ export class Timeline {
 
   // ---- what is asked
 
-  look(first = false) {
-    const text = this.search.value.trim();
+  async look(first = false) {
+    const text = this.search.value.trim(), mine = this.looking = (this.looking ?? 0) + 1;
     this.marked = null;
     this.hits = null;
-    if (text) {
-      const lower = text.toLowerCase();
-      this.marked = this.tracks.names.map(([name]) => name === text || name.toLowerCase().includes(lower));
-      const exact = this.tracks.names.map(([name]) => name === text);
-      if (first && exact.includes(true)) this.marked = exact;
-      this.hits = this.slices.find(this.marked);
-    }
-    this.found.textContent = this.hits ? `${many(this.hits.count, 'slice')}` : '';
     this.at = -1;
+    if (text) {
+      const lower = fold(text), exactly = this.tracks.names.map(([name]) => name === text), exact = first && exactly.includes(true);
+      this.marked = exact ? exactly : this.tracks.names.map(([name]) => fold(name).includes(lower));
+      this.theme();
+      const hits = await this.slices.find(this.marked, text, exact);
+      if (this.looking !== mine) return;
+      this.hits = hits;
+    }
+    this.found.textContent = this.hits ? this.countHits() : '';
     this.theme();
     if (first && this.hits?.count && !get('from')) this.step(1);
+  }
+
+  countHits() {
+    return `${many(this.hits.count, 'slice')}${this.hits.outline ? ' of the outline' : ''}`;
   }
 
   step(by) {
     if (!this.hits?.hits.length) return;
     this.at = (this.at + by + this.hits.hits.length) % this.hits.hits.length;
-    const [lane, index] = this.hits.hits[this.at];
-    this.choose({ window: this.slices.whole, lane, index }, true);
-    this.found.textContent = `${count(this.at + 1)} of ${many(this.hits.count, 'slice')}`;
+    this.choose(this.slices.at(this.hits.hits[this.at]), true);
+    this.found.textContent = `${count(this.at + 1)} of ${this.countHits()}`;
   }
 
   /** Shows a slice, and says all that is known of it. */
@@ -398,12 +403,14 @@ export class Timeline {
     tell();
     const { call, launched } = await this.slices.linked(row);
     if (this.selected !== at) return;
-    const link = (other, incoming) => { const place = this.slices.place(other); if (place) this.links.push({ ...place, incoming }); return place; };
-    const made = (label, others, incoming) => {
-      const places = others.map((other) => link(other, incoming)).filter(Boolean);
-      return places.length > 0 && [h('dt', null, label), h('dd', null, places.slice(0, 6).map((place, i) => [i ? ', ' : '', h('button', { class: 'link', onclick: () => this.choose({ window: this.slices.whole, ...place }, true) }, named(this.tracks.names[this.slices.whole.lanes[place.lane].names[place.index]][0], 60))]), places.length > 6 && ` and ${places.length - 6} more`)];
+    const made = async (label, others, incoming) => {
+      const places = await this.slices.places(others);
+      this.links.push(...places.map((place) => ({ ...place, incoming })));
+      return places.length > 0 && [h('dt', null, label), h('dd', null, places.slice(0, 6).map((place, i) => [i ? ', ' : '', h('button', { class: 'link', onclick: () => this.choose(this.slices.at(place), true) }, named(this.tracks.names[place.name][0], 60))]), places.length > 6 && ` and ${places.length - 6} more`)];
     };
-    tell([call !== null && made('Launched by', [call], true), made('Launches', launched, false)]);
+    const linked = [await made('Launched by', call === null ? [] : [call], true), await made('Launches', launched, false)];
+    if (this.selected !== at) return;
+    tell(linked);
     this.request();
   }
 
@@ -429,14 +436,15 @@ export class Timeline {
     return lanes;
   }
 
-  tellRange() {
-    const [from, to] = [Math.min(...this.range), Math.max(...this.range)];
-    const { rows, exact } = this.slices.sums(from, to, this.seenLanes());
+  async tellRange() {
+    const range = this.range, [from, to] = [Math.min(...range), Math.max(...range)];
+    put({ mark: `${Math.round(from)}-${Math.round(to)}` });
+    const { rows, exact } = await this.slices.sums(from, to, this.seenLanes());
+    if (this.range !== range) return;
     const table = { title: `${ns(to - from)} from ${ns(from)}, in the tracks that are seen`, columns: [['Name', 'text'], ['Kind', 'text'], ['Slices', 'count'], ['Time within', 'time'], ['Share of range', 'percent'], ['Longest', 'time']],
       rows: rows.map(([name, n, within, longest]) => [...this.tracks.names[name], n, within / 1e3, (100 * within) / (to - from || 1), longest / 1e3]) };
     fill(this.panel, tableOf(table, { id: 'range', sort: 'Time within:down', keep: true, swatch: (row) => `t-${row[1]}`, open: (row) => { this.search.value = row[0]; put({ find: row[0] }); this.look(true); } }),
       !exact && h('p', { class: 'note' }, 'Of an outline: slices that are drawn together count under the longest one’s name.'));
-    put({ mark: `${Math.round(from)}-${Math.round(to)}` });
   }
 
   /** What is seen, as a table: the picture's twin. */
@@ -447,7 +455,8 @@ export class Timeline {
       for (let i = lowerBound(lane.ends, this.from, lane.n); i < lane.n && lane.starts[i] < this.to && rows.length < most; i++) rows.push([this.tracks.names[lane.names[i]][0], `${title}, ${where}`, lane.starts[i] / 1e3, (lane.ends[i] - lane.starts[i]) / 1e3, lane.counts[i], l, i]);
     }
     const table = { title: `What is seen: ${many(rows.length, 'slice')}${rows.length === most ? ', the first ones' : ''}`, columns: [['Name', 'text'], ['Track', 'text'], ['Start', 'time'], ['Duration', 'time'], ['Slices', 'count'], ['lane', 'count'], ['index', 'count']], rows };
-    fill(this.panel, tableOf(table, { id: 'seen', sort: 'Start:up', hide: ['lane', 'index'], open: (row) => this.choose({ window, lane: row[5], index: row[6] }, true) }));
+    const curves = this.counters.table(this.from, this.to);
+    fill(this.panel, curves.rows.length > 0 && tableOf(curves, { id: 'curves', keep: true }), tableOf(table, { id: 'seen', sort: 'Start:up', hide: ['lane', 'index'], open: (row) => this.choose({ window, lane: row[5], index: row[6] }, true) }));
     this.panel.scrollIntoView({ block: 'nearest' });
   }
 
@@ -522,9 +531,17 @@ export class Timeline {
     this.choose(this.pick(x, y));
   }
 
+  /** What was chosen alone, in what is drawn around it. */
+  settle(at) {
+    if (!at?.window.alone) return at;
+    const window = this.slices.best(this.from, this.to), lane = window.lanes[at.lane], { starts } = at.window.lanes[at.lane];
+    const index = lowerBound(lane.ends, starts[0] + 1e-9, lane.n);
+    return index < lane.n ? { window, lane: at.lane, index } : at;
+  }
+
   /** Along the lane, to the caller above it or to what is called below. */
   walk(key) {
-    const at = this.selected;
+    const at = this.settle(this.selected);
     if (!at) {
       const lanes = this.seenLanes(), window = this.slices.best(this.from, this.to);
       for (const lane of lanes) {

@@ -154,7 +154,7 @@ export async function viewMemory(trace) {
 export async function viewModules(trace) {
   const { modules } = await ask('hb/modules', { trace });
   if (!modules.rows.length) return [empty('No modules were recorded.', 'Record them: HB_MODULE() in C; in PyTorch with_modules=True or with_stack=True.')];
-  return [tableOf(modules, { id: 'modules', indent: columnOf(modules, 'Depth') })];
+  return [tableOf(modules, { id: 'modules', indent: columnOf(modules, 'Depth'), open: (row) => go({ view: 'timeline', find: `nn.Module: ${row[0]}` }) })];
 }
 
 export async function viewCalls(trace) {

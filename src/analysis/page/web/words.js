@@ -45,6 +45,13 @@ export function say(kind, value) {
   return f.unit ? `${f.text(value)} ${f.unit}` : f.text(value);
 }
 
+/** A time with as many digits as tell it from one that is `step` µs later. */
+export function moment(us, step) {
+  const [unit, factor] = unitFor(TIMES, us, 1);
+  const more = Math.ceil(-Math.log10(step / factor) - 1e-9);
+  return `${(us / factor).toFixed(Math.max(0, Math.min(more, 9)))} ${unit}`;
+}
+
 export const time = (us) => say('time', us);
 export const bytes = (n) => say('bytes', n);
 export const count = (n) => whole.format(n);
@@ -69,3 +76,12 @@ export const ROLES = [
 ];
 export const roleClass = (name) => ROLES.find(([role]) => role === name || (role === 'Comm' && name === 'Communication'))?.[1];
 export const roleWords = (name) => ROLES.find(([, cls]) => cls === roleClass(name))?.[2] ?? name;
+
+/** A round step, of which about so many make the span. */
+export function nice(span, wanted) {
+  const rough = span / wanted, power = 10 ** Math.floor(Math.log10(rough));
+  return [1, 2, 5, 10].map((m) => m * power).find((step) => step >= rough);
+}
+
+/** Capitals of A to Z are no difference, as a server has it. */
+export const fold = (text) => text.replace(/[A-Z]/g, (c) => c.toLowerCase());

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What GPUs took in each step, which a trace tells (telemetry/step_telemetry.c).
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "api/api_trace_file.h"
+#include "base/json_members.h"
+
+typedef struct walk {
+    bool (*fn)(void *context, const hb_gpu_step *step);
+    void *context;
+} walk;
+
+static double number(hb_str from, const char *name)
+{
+    hb_value v = hb_json_member(from, name);
+    return v.type == HB_JSON_INT || v.type == HB_JSON_FLOAT ? strtod(v.s, NULL) : NAN;
+}
+
+static bool take(void *context, const hb_value *value)
+{
+    const walk *w = context;
+    hb_str from = {value->s, (uint32_t)value->size};
+    double throttled = number(from, "throttled");
+    hb_gpu_step step = {
+        .gpu = (int)number(from, "gpu"),
+        .step = (int64_t)number(from, "step"),
+        .joules = number(from, "joules"),
+        .watts = number(from, "watts"),
+        .degrees = number(from, "degrees"),
+        .mhz = number(from, "mhz"),
+        .least_mhz = number(from, "least_mhz"),
+        .throttled = isnan(throttled) ? -1 : (int)throttled,
+    };
+    return w->fn(w->context, &step);
+}
+
+hb_result hb_trace_file_gpu_steps(hb_trace_file *file,
+                                  bool (*fn)(void *context, const hb_gpu_step *step), void *context)
+{
+    walk w = {fn, context};
+    hb_str json = hb_trace_member(hb_trace_file_trace(file), "hipboard_gpu_steps");
+    if (json.len) hb_json_each(json, take, &w);
+    return HB_OK;
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * rocpd, the database that rocprofv3 of ROCm 7 writes: schema 3.0.0, tables for each process, whose
+ * names end in its guid, and views over all of them.
+ */
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/files.h"
+#include "export/event_facts.h"
+#include "export/exporter.h"
+#include "export/rocpd_rows.h"
+#include "export/rocpd_views.h"
+
+/* ---- the process ---- */
+
+static uint64_t hash_text(const char *text, uint64_t seed)
+{
+    for (; text && *text; text++)
+        seed = (seed ^ (unsigned char)*text) * 1099511628211u;
+    return seed;
+}
+
+static void name_process(hb_rocpd_out *r)
+{
+    uint64_t a = hash_text(r->info->trace_id, 14695981039346656037u + r->processes);
+    uint64_t b = hash_text(r->info->host_name, a ^ (uint64_t)r->info->pid);
+    snprintf(r->guid, sizeof r->guid, "%08x-%04x-7%03x-8%03x-%012llx", (unsigned)(a >> 32),
+             (unsigned)(a >> 16 & 0xffff), (unsigned)(a & 0xfff), (unsigned)(b >> 48 & 0xfff),
+             (unsigned long long)(b & UINT64_C(0xffffffffffff)));
+    snprintf(r->suffix, sizeof r->suffix, "_%s", r->guid);
+    for (char *c = r->suffix; *c; c++)
+        if (*c == '-') *c = '_';
+}
+
+/* "rank": 3, of the JSON that tells of the job; -1: it does not. */
+static long long number_in(const char *json, const char *key)
+{
+    const char *at = json ? strstr(json, key) : NULL;
+    return at ? strtoll(at + strlen(key), NULL, 10) : -1;
+}
+
+static void add_info(hb_rocpd_out *r, const char *sql, const char *first, const char *second)
+{
+    sqlite3_stmt *s;
+    if (sqlite3_prepare_v2(r->db, hb_rocpd_with_suffix(r, sql), -1, &s, NULL) != SQLITE_OK)
+        hb_rocpd_leave(r);
+    sqlite3_bind_text(s, 1, first ? first : "", -1, SQLITE_STATIC);
+    if (second) sqlite3_bind_text(s, 2, second, -1, SQLITE_STATIC);
+    int code = sqlite3_step(s);
+    sqlite3_finalize(s);
+    if (code != SQLITE_DONE) hb_rocpd_leave(r);
+}
+
+static void add_agents(hb_rocpd_out *r)
+{
+    int32_t last = -1;
+    for (size_t i = 0; i < r->info->num_streams; i++)
+        last = HB_MAX(last, r->info->streams[i].device);
+    for (size_t i = 0; i < r->info->num_devices; i++)
+        last = HB_MAX(last, r->info->devices[i].id);
+    add_info(r,
+             "INSERT INTO rocpd_info_agent@(id, nid, pid, type, absolute_index, logical_index, "
+             "type_index, name, product_name) VALUES (0, 1, 1, 'CPU', 0, 0, 0, ?1, '')",
+             "", NULL);
+    for (int32_t id = 0; id <= HB_MIN(last, 1023); id++) {
+        char sql[900], json[500] = "{}";
+        const hb_device_info none = {.id = id, .name = "", .arch = ""}, *d = &none;
+        for (size_t i = 0; i < r->info->num_devices; i++)
+            if (r->info->devices[i].id == id) d = &r->info->devices[i];
+        if (d != &none)
+            snprintf(json, sizeof json,
+                     "{\"cu_count\":%d,\"max_waves_per_cu\":%d,\"wave_front_size\":%d,"
+                     "\"lds_size_in_kb\":%d,\"gfx_target_version\":%d,\"workgroup_max_size\":%d,"
+                     "\"mem_banks\":[{\"size_in_bytes\":%llu}]}",
+                     (int)d->num_cus, (int)(d->max_threads_per_cu / HB_MAX(d->warp_size, 1)),
+                     (int)d->warp_size, (int)(d->max_shared_mem_per_cu / 1024),
+                     (int)(d->compute_major * 10000 + d->compute_minor * 100),
+                     (int)d->max_threads_per_block, (unsigned long long)d->total_global_mem);
+        snprintf(sql, sizeof sql,
+                 "INSERT INTO rocpd_info_agent@(id, nid, pid, type, absolute_index, "
+                 "logical_index, type_index, name, product_name, extdata) VALUES (%d, 1, 1, "
+                 "'GPU', %d, %d, %d, ?1, ?2, '%s')",
+                 (int)id + 1, (int)id + 1, (int)id + 1, (int)id, json);
+        add_info(r, sql, d->arch ? d->arch : "", d->name ? d->name : "");
+    }
+}
+
+static void add_process_info(hb_rocpd_out *r)
+{
+    char sql[700];
+    const hb_trace_info *info = r->info;
+    snprintf(sql, sizeof sql,
+             "INSERT INTO rocpd_metadata@(tag, value) VALUES ('schema_version', '3'), "
+             "('uuid', '%s'), ('guid', '%s'), ('generator', ?1)",
+             r->suffix, r->guid);
+    add_info(r, sql, "hipboard", NULL);
+    snprintf(sql, sizeof sql,
+             "INSERT INTO rocpd_info_node@(id, hash, machine_id, system_name, hostname) VALUES "
+             "(1, %lld, '%016llx%016llx', 'Linux', ?1)",
+             (long long)(hash_text(info->host_name, 1469598103u) >> 2),
+             (unsigned long long)hash_text(info->host_name, 77),
+             (unsigned long long)hash_text(info->host_name, 78));
+    add_info(r, sql, info->host_name, NULL);
+    long long rank = number_in(info->distributed_json, "\"rank\": ");
+    long long world = number_in(info->distributed_json, "\"world_size\": ");
+    char environment[80] = "{}";
+    if (rank >= 0 && world > 0)
+        snprintf(environment, sizeof environment, "{\"RANK\":\"%lld\",\"WORLD_SIZE\":\"%lld\"}",
+                 rank, world);
+    snprintf(sql, sizeof sql,
+             "INSERT INTO rocpd_info_process@(id, nid, ppid, pid, init, start, command, "
+             "environment) VALUES (1, 1, 0, %lld, %lld, %lld, ?1, '%s')",
+             (long long)info->pid, (long long)info->start_ns, (long long)info->start_ns,
+             environment);
+    add_info(r, sql, info->process_name, NULL);
+    add_info(r, "INSERT INTO rocpd_info_code_object@(id, nid, pid, uri) VALUES (1, 1, 1, ?1)", "",
+             NULL);
+    add_agents(r);
+}
+
+static void set_end(hb_rocpd_out *r)
+{
+    char sql[300];
+    snprintf(sql, sizeof sql, "UPDATE rocpd_info_process%s SET fini = %lld, end = %lld", r->suffix,
+             (long long)r->end, (long long)r->end);
+    if (sqlite3_exec(r->db, sql, NULL, NULL, NULL) != SQLITE_OK) hb_rocpd_leave(r);
+}
+
+static void put_pass(hb_rocpd_out *r, hb_source *source, hb_pass pass)
+{
+    hb_trace_event e;
+    hb_result result = source->begin(source, pass);
+    if (result != HB_OK) hb_arena_leave(&r->arena, result, "%s", hb_last_error());
+    while (source->next(source, &e))
+        hb_rocpd_add_event(r, &e);
+}
+
+static void write_process(hb_rocpd_out *r, hb_source *source)
+{
+    if (!hb_texts_init(&r->texts)) hb_arena_leave(&r->arena, HB_ERROR_NO_MEMORY, "out of memory");
+    name_process(r);
+    hb_rocpd_create_tables(r);
+    add_process_info(r);
+    put_pass(r, source, HB_PASS_TIMELINE);
+    put_pass(r, source, HB_PASS_MODULES);
+    put_pass(r, source, HB_PASS_SCALARS);
+    put_pass(r, source, HB_PASS_DEVICE);
+    set_end(r);
+}
+
+static hb_result try_to_write(hb_rocpd_out *r, hb_source *source)
+{
+    if (hb_arena_try(&r->arena)) write_process(r, source);
+    return hb_arena_outcome(&r->arena);
+}
+
+static hb_result add_process(hb_exporter *exporter, hb_source *source, hb_export_counts *counts)
+{
+    hb_rocpd_out *r = (hb_rocpd_out *)exporter;
+    hb_dict *const dicts[] = {&r->threads, &r->queues, &r->streams,
+                              &r->tracks,  &r->pmcs,   &r->symbols};
+    r->info = source->info;
+    r->counts = counts;
+    r->events = r->dispatches = r->end = 0;
+    memset(r->totals, 0, sizeof r->totals);
+    for (size_t i = 0; i < HB_ARRAY_LEN(dicts); i++)
+        memset(dicts[i], 0, sizeof *dicts[i]);
+    hb_result result = try_to_write(r, source);
+    for (int i = 0; i < HB_ROCPD_STATEMENTS; i++) {
+        sqlite3_finalize(r->add[i]);
+        r->add[i] = NULL;
+    }
+    hb_texts_free(&r->texts);
+    hb_arena_free(&r->arena);
+    r->last_end = HB_MAX(r->last_end, r->end);
+    r->processes += result == HB_OK;
+    return result;
+}
+
+/* ---- the file ---- */
+
+static hb_result fail(const hb_rocpd_out *r)
+{
+    return hb_fail(HB_ERROR_IO, "%s: %s", r->output,
+                   r->db ? sqlite3_errmsg(r->db) : "out of memory");
+}
+
+/* It appears under its name at once, and whole. */
+static hb_result finish(hb_exporter *exporter)
+{
+    hb_rocpd_out *r = (hb_rocpd_out *)exporter;
+    if (hb_rocpd_create_views(r->db) != SQLITE_OK ||
+        sqlite3_exec(r->db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
+        return fail(r);
+    sqlite3_close(r->db);
+    r->db = NULL;
+    hb_set_file_time(r->temporary, r->last_end);
+    int failed = r->replace ? rename(r->temporary, r->output) : link(r->temporary, r->output);
+    if (failed) return hb_fail_file(errno, "cannot be written", r->output);
+    return HB_OK;
+}
+
+static void close_file(hb_exporter *exporter)
+{
+    hb_rocpd_out *r = (hb_rocpd_out *)exporter;
+    sqlite3_close(r->db);
+    if (r->temporary) unlink(r->temporary);
+    free(r->temporary);
+    free(r);
+}
+
+static hb_result open_database(hb_rocpd_out *r)
+{
+    static const char settings[] = "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; "
+                                   "PRAGMA locking_mode=EXCLUSIVE; BEGIN";
+    const char *slash = strrchr(r->output, '/');
+    int directory = slash ? (int)(slash + 1 - r->output) : 0;
+    if (!r->replace && access(r->output, F_OK) == 0)
+        return hb_fail(HB_ERROR_STATE, "%s exists", r->output);
+    char *parent = strndup(r->output, (size_t)HB_MAX(directory - 1, 0));
+    hb_result made = !parent ? hb_no_memory() : *parent ? hb_make_directories(parent) : HB_OK;
+    free(parent);
+    HB_TRY(made);
+    if (asprintf(&r->temporary, "%.*s.%s.%016llx", directory, r->output, r->output + directory,
+                 (unsigned long long)hb_random_bits()) < 0) {
+        r->temporary = NULL;
+        return hb_no_memory();
+    }
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXCLUSIVE;
+    if (sqlite3_open_v2(r->temporary, &r->db, flags, NULL) != SQLITE_OK ||
+        sqlite3_exec(r->db, settings, NULL, NULL, NULL) != SQLITE_OK)
+        return fail(r);
+    return HB_OK;
+}
+
+hb_result hb_export_to_rocpd(const char *output, bool replace, hb_exporter **exporter)
+{
+    hb_rocpd_out *r = calloc(1, sizeof *r);
+    if (!r) return hb_no_memory();
+    r->base = (hb_exporter){add_process, finish, close_file};
+    r->output = output;
+    r->replace = replace;
+    hb_result result = open_database(r);
+    if (result == HB_OK)
+        *exporter = &r->base;
+    else
+        close_file(&r->base);
+    return result;
+}

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Chrome's JSON: of ONNX Runtime, whose lists of several sessions stand one behind the other, and
+ * of anyone who writes complete events. PyTorch's traces, which are read as they are, come here to
+ * become another format.
+ */
+#include <stdlib.h>
+
+#include "base/hash_map.h"
+#include "base/json_members.h"
+#include "import/json_cursor.h"
+#include "import/named_event.h"
+#include "import/whole_file.h"
+
+typedef struct chrome {
+    hb_import *import;
+    hb_arena *arena;
+    hb_json_cursor c;
+    char *text;
+    HB_VEC(hb_import_process *) processes;
+    bool named;   /* the first process has its pid */
+    int64_t base; /* Unix time at ts 0; -1: not told */
+    hb_dict arg_kinds, categories;
+    hb_named_event event;
+    uint64_t count;
+    hb_device_info device;
+} chrome;
+
+static hb_str text_of(const hb_value *v)
+{
+    return v->type == HB_JSON_STRING ? (hb_str){v->s, (uint32_t)v->size} : (hb_str){"", 0};
+}
+
+static hb_sid intern(chrome *f, const hb_value *v)
+{
+    hb_buf text;
+    hb_sid id;
+    hb_buf_init(&text, SIZE_MAX / 2);
+    if (v->escaped) hb_value_decode(v, &text);
+    id = v->escaped ? hb_texts_add(&f->import->texts, text.size ? text.data : "", text.size)
+                    : hb_texts_add(&f->import->texts, v->s, v->size);
+    hb_buf_free(&text);
+    if (!id) hb_arena_leave(f->arena, HB_ERROR_NO_MEMORY, "out of memory");
+    return id;
+}
+
+/* ---- numbers ---- */
+
+static bool is_number(const hb_value *v)
+{
+    return v->type == HB_JSON_INT || v->type == HB_JSON_FLOAT;
+}
+
+/* Also in quotes; -1 of anything else. */
+static int64_t number_of(const hb_value *v)
+{
+    int64_t number;
+    if (hb_value_int(v, &number)) return number;
+    if (v->type == HB_JSON_FLOAT) return (int64_t)HB_MAX(HB_MIN(hb_value_double(v), 9e18), -9e18);
+    if (v->type != HB_JSON_STRING || !v->size || v->size > 18) return -1;
+    for (size_t i = 0; i < v->size; i++)
+        if (v->s[i] < '0' || v->s[i] > '9') return -1;
+    return (int64_t)strtoull(v->s, NULL, 10);
+}
+
+/* Microseconds with decimals as ns, exactly; INT64_MIN of what is none. */
+static int64_t ns_of(const hb_value *v)
+{
+    const char *p = v->s, *end = p + v->size;
+    bool negative = v->size && *p == '-';
+    int64_t ns = 0;
+    int decimals = -1;
+    if (!is_number(v) && v->type != HB_JSON_STRING) return INT64_MIN;
+    for (p += negative; p < end && decimals < 3; p++) {
+        if (*p == '.' && decimals < 0) {
+            decimals = 0;
+            continue;
+        }
+        if (*p < '0' || *p > '9' || ns > INT64_MAX / 40) break;
+        ns = ns * 10 + (*p - '0');
+        decimals += decimals >= 0;
+    }
+    bool up = p < end && decimals == 3 && *p >= '5' && *p <= '9';
+    for (const char *q = p; q < end; q++)
+        if ((*q < '0' || *q > '9') && decimals >= 0) decimals = -2; /* an exponent */
+    if (p < end && (decimals < 0 || *p < '0' || *p > '9')) {
+        double us = is_number(v) ? hb_value_double(v) : -1e300;
+        return us > -4e15 && us < 4e15 ? (int64_t)(us * 1e3 + (us < 0 ? -0.5 : 0.5)) : INT64_MIN;
+    }
+    for (int i = HB_MAX(decimals, 0); i < 3; i++)
+        ns = ns > INT64_MAX / 40 ? ns : ns * 10;
+    ns += up;
+    return negative ? -ns : ns;
+}
+
+/* ---- processes ---- */
+
+static hb_import_process *add_process(chrome *f, int64_t pid)
+{
+    hb_import_process *p = hb_import_add_process(f->import, "Chrome JSON", "");
+    *HB_PUSH(f->arena, &f->processes) = p;
+    p->pid = pid;
+    return p;
+}
+
+/* Device work is the first process's, whose pid its first event on the host tells. */
+static hb_import_process *process_of(chrome *f, int64_t pid, bool host)
+{
+    if (!f->processes.count) (void)add_process(f, 0);
+    if (!host || pid < 0) return f->processes.items[0];
+    if (!f->named) f->processes.items[0]->pid = pid;
+    f->named = true;
+    for (uint32_t i = 0; i < f->processes.count; i++)
+        if (f->processes.items[i]->pid == pid) return f->processes.items[i];
+    return add_process(f, pid);
+}
+
+/* ---- events ---- */
+
+typedef struct parts {
+    hb_value ph, cat, name, pid, tid, ts, dur, args;
+} parts;
+
+static bool take_member(void *context, const hb_value *key, const hb_value *value)
+{
+    static const struct {
+        const char *name;
+        size_t offset;
+    } members[] = {
+        {"ph", offsetof(parts, ph)},     {"cat", offsetof(parts, cat)},
+        {"name", offsetof(parts, name)}, {"pid", offsetof(parts, pid)},
+        {"tid", offsetof(parts, tid)},   {"ts", offsetof(parts, ts)},
+        {"dur", offsetof(parts, dur)},   {"args", offsetof(parts, args)},
+    };
+    for (size_t i = 0; i < HB_ARRAY_LEN(members); i++)
+        if (hb_value_is(key, members[i].name))
+            *(hb_value *)((char *)context + members[i].offset) = *value;
+    return true;
+}
+
+static bool take_arg(void *context, const hb_value *key, const hb_value *value)
+{
+    chrome *f = context;
+    hb_named_event *e = &f->event;
+    bool added;
+    int64_t number;
+    hb_sid name = intern(f, key);
+    hb_dict_entry *entry = hb_dict_add(f->arena, &f->arg_kinds, name, &added);
+    if (added) entry->value = hb_named_arg_of(hb_texts_get(&f->import->texts, name));
+    hb_named_arg arg = (hb_named_arg)entry->value;
+    hb_str raw = {value->s, (uint32_t)value->size};
+    if (arg == HB_NAMED_IGNORED) return true;
+    if (value->type == HB_JSON_STRING && arg == HB_NAMED_OPERATOR)
+        e->operator_name = intern(f, value);
+    else if (value->type == HB_JSON_STRING || value->type == HB_JSON_ARRAY)
+        hb_named_set_text(e, arg, raw);
+    else if (hb_value_int(value, &number))
+        hb_named_set_int(e, arg, name, number);
+    else if (value->type == HB_JSON_INT && value->s[0] != '-')
+        hb_named_set_int(e, arg, name, (int64_t)strtoull(value->s, NULL, 10));
+    else if (is_number(value))
+        hb_named_set_double(e, arg, name, hb_value_double(value));
+    return true;
+}
+
+static bool is_on_host(hb_kind kind)
+{
+    return kind != HB_KIND_KERNEL && kind != HB_KIND_MEMCPY && kind != HB_KIND_MEMSET;
+}
+
+static void add_slice(chrome *f, const parts *p, bool instant)
+{
+    hb_named_event *e = &f->event;
+    bool added;
+    hb_named_event_init(e);
+    hb_sid category = p->cat.type == HB_JSON_STRING ? intern(f, &p->cat) : 0;
+    hb_dict_entry *entry = hb_dict_add(f->arena, &f->categories, category, &added);
+    if (added) entry->value = hb_named_kind_of(hb_texts_get(&f->import->texts, category));
+    e->kind_of = (hb_kind)entry->value;
+    e->category = hb_texts_get(&f->import->texts, category);
+    e->name = p->name.type == HB_JSON_STRING ? intern(f, &p->name) : 0;
+    e->instant = instant;
+    e->tid = number_of(&p->tid);
+    int64_t start = ns_of(&p->ts), dur = p->dur.s ? ns_of(&p->dur) : 0;
+    e->start = start;
+    e->end = dur > 0 && start < INT64_MAX / 2 ? start + HB_MIN(dur, INT64_MAX / 4) : start;
+    if (p->args.type == HB_JSON_OBJECT)
+        hb_json_each_member((hb_str){p->args.s, (uint32_t)p->args.size}, take_arg, f);
+    bool host = is_on_host(e->kind_of);
+    if (!host && !(e->given >> HB_NAMED_DEVICE & 1) && !(e->given >> HB_NAMED_AGENT & 1))
+        hb_named_set_int(e, HB_NAMED_DEVICE, 0, HB_MAX(number_of(&p->pid), 0));
+    if (!host && !(e->given >> HB_NAMED_STREAM & 1))
+        hb_named_set_int(e, HB_NAMED_STREAM, 0, e->tid);
+    host &= e->kind_of != HB_KIND_OTHER || instant; /* else it may stand anywhere */
+    host &= e->kind_of != HB_KIND_SPAN;
+    hb_named_event_add(f->import, process_of(f, number_of(&p->pid), host), e);
+}
+
+typedef struct counter_value {
+    hb_value name, number;
+} counter_value;
+
+static bool take_counter(void *context, const hb_value *key, const hb_value *value)
+{
+    counter_value *v = context;
+    if (is_number(value) && !v->number.s) *v = (counter_value){*key, *value};
+    return true;
+}
+
+static void add_counter(chrome *f, const parts *p)
+{
+    counter_value v = {{0}, {0}};
+    hb_import_process *process = process_of(f, number_of(&p->pid), true);
+    int64_t time = ns_of(&p->ts), end = time;
+    if (p->args.type == HB_JSON_OBJECT)
+        hb_json_each_member((hb_str){p->args.s, (uint32_t)p->args.size}, take_counter, &v);
+    if (hb_import_drops(f->import, process, HB_IMPORT_COUNTERS)) return;
+    if (!v.number.s || p->name.type != HB_JSON_STRING) {
+        process->rows.notes[HB_IMPORT_BAD_ROWS]++;
+        return;
+    }
+    if (!hb_import_times(&process->rows, time, &end)) return;
+    hb_import_sample *sample = hb_import_push(f->arena, &process->rows.samples);
+    int64_t tid = number_of(&p->tid);
+    sample->time = time;
+    sample->name = intern(f, &p->name);
+    sample->unit = hb_value_is(&v.name, "value") ? 0 : intern(f, &v.name);
+    sample->thread =
+        hb_import_thread_of(f->arena, &process->rows, tid >= 0 ? tid : process->pid, 0);
+    sample->value = hb_value_double(&v.number);
+}
+
+/* Names of processes; those of threads are found where they are written. */
+static void take_name(chrome *f, const parts *p)
+{
+    hb_value name = {0};
+    if (!hb_value_is(&p->name, "process_name") || p->args.type != HB_JSON_OBJECT) return;
+    name = hb_json_member((hb_str){p->args.s, (uint32_t)p->args.size}, "name");
+    for (uint32_t i = 0; i < f->processes.count; i++)
+        if (f->named && f->processes.items[i]->pid == number_of(&p->pid))
+            f->processes.items[i]->program = hb_import_copy_text(f->import, text_of(&name));
+}
+
+static void add_event(chrome *f, const hb_value *v)
+{
+    parts p;
+    memset(&p, 0, sizeof p);
+    if (v->type != HB_JSON_OBJECT) return;
+    hb_json_each_member((hb_str){v->s, (uint32_t)v->size}, take_member, &p);
+    hb_str ph = text_of(&p.ph);
+    if (hb_str_is(ph, "X"))
+        add_slice(f, &p, false);
+    else if (hb_str_is(ph, "i") || hb_str_is(ph, "I"))
+        add_slice(f, &p, true);
+    else if (hb_str_is(ph, "C"))
+        add_counter(f, &p);
+    else if (hb_str_is(ph, "M"))
+        take_name(f, &p);
+    else if (hb_str_is(ph, "B") || hb_str_is(ph, "E"))
+        process_of(f, -1, false)->rows.notes[HB_IMPORT_NOT_SHOWN]++;
+    if (++f->count % 65536 == 0 && !hb_import_progress(f->import, f->count))
+        hb_arena_leave(f->arena, HB_ERROR_STATE, "%s: stopped", f->import->path);
+}
+
+static void read_events(chrome *f)
+{
+    for (bool first = true; hb_json_next_element(&f->c, &first);) {
+        hb_value v = hb_json_read(&f->c);
+        add_event(f, &v);
+    }
+}
+
+/* ---- what stands beside the events ---- */
+
+static bool take_device_member(void *context, const hb_value *key, const hb_value *value)
+{
+    chrome *f = context;
+    hb_device_info *d = &f->device;
+    const struct {
+        const char *name;
+        int32_t *to;
+    } numbers[] = {
+        {"id", &d->id},
+        {"computeMajor", &d->compute_major},
+        {"computeMinor", &d->compute_minor},
+        {"maxThreadsPerBlock", &d->max_threads_per_block},
+        {"maxThreadsPerMultiprocessor", &d->max_threads_per_cu},
+        {"regsPerBlock", &d->regs_per_block},
+        {"warpSize", &d->warp_size},
+        {"numSms", &d->num_cus},
+    };
+    const struct {
+        const char *name;
+        uint64_t *to;
+    } sizes[] = {
+        {"totalGlobalMem", &d->total_global_mem},
+        {"sharedMemPerBlock", &d->shared_mem_per_block},
+        {"maxSharedMemoryPerMultiProcessor", &d->max_shared_mem_per_cu},
+    };
+    for (size_t i = 0; i < HB_ARRAY_LEN(numbers); i++)
+        if (hb_value_is(key, numbers[i].name))
+            *numbers[i].to = (int32_t)HB_MIN(HB_MAX(number_of(value), 0), (int64_t)INT32_MAX);
+    for (size_t i = 0; i < HB_ARRAY_LEN(sizes); i++)
+        if (hb_value_is(key, sizes[i].name)) *sizes[i].to = (uint64_t)HB_MAX(number_of(value), 0);
+    if (hb_value_is(key, "name")) d->name = hb_import_copy_text(f->import, text_of(value));
+    return true;
+}
+
+static bool take_device(void *context, const hb_value *value)
+{
+    chrome *f = context;
+    f->device = (hb_device_info){.id = -1, .name = "", .arch = ""};
+    if (value->type != HB_JSON_OBJECT) return true;
+    hb_json_each_member((hb_str){value->s, (uint32_t)value->size}, take_device_member, f);
+    if (f->device.id >= 0 && (*f->device.name || f->device.num_cus))
+        *HB_PUSH(f->arena, &process_of(f, -1, false)->rows.devices) = f->device;
+    return true;
+}
+
+static void take_top(chrome *f, const hb_value *key)
+{
+    hb_value v = hb_json_read(&f->c);
+    hb_str json = {v.s, (uint32_t)v.size};
+    hb_import_process *p = process_of(f, -1, false);
+    if (hb_value_is(key, "baseTimeNanoseconds")) f->base = number_of(&v);
+    if (hb_value_is(key, "host_name")) p->host = hb_import_copy_text(f->import, text_of(&v));
+    if (hb_value_is(key, "deviceProperties") && v.type == HB_JSON_ARRAY)
+        hb_json_each(json, take_device, f);
+    if (hb_value_is(key, "distributedInfo") && v.type == HB_JSON_OBJECT) {
+        hb_value rank = hb_json_member(json, "rank"), world = hb_json_member(json, "world_size");
+        p->rank = number_of(&rank);
+        p->world = number_of(&world);
+    }
+}
+
+static void read_object(chrome *f)
+{
+    hb_value key;
+    for (bool first = true; hb_json_next_member(&f->c, &first, &key);) {
+        if (!hb_value_is(&key, "traceEvents"))
+            take_top(f, &key);
+        else if (hb_json_enter(&f->c, '['))
+            read_events(f);
+    }
+}
+
+/* ---- the file ---- */
+
+static void close_file(void *context)
+{
+    chrome *f = context;
+    free(f->text);
+    f->text = NULL;
+}
+
+/* A list of events, of which the first ones are a session's. */
+bool hb_onnx_probe(const hb_import_probe *probe)
+{
+    return *hb_scan_space(probe->head) == '[' &&
+           (memmem(probe->head, probe->size, "\"cat\" : \"Session\"", 17) ||
+            memmem(probe->head, probe->size, "\"cat\":\"Session\"", 15) ||
+            memmem(probe->head, probe->size, "\"cat\": \"Session\"", 16));
+}
+
+/* Times from 1970 on, in us. */
+#define UNIX_SINCE INT64_C(1000000000000000000)
+
+static void set_clock(const chrome *f, hb_import_process *p)
+{
+    int64_t first = INT64_MAX;
+    for (uint32_t i = 0; i < p->rows.works.count; i++)
+        first = HB_MIN(first, ((const hb_import_work *)hb_column_at(&p->rows.works, i))->start);
+    for (uint32_t i = 0; i < p->rows.scopes.count; i++)
+        first = HB_MIN(first, ((const hb_import_host *)hb_column_at(&p->rows.scopes, i))->start);
+    bool absolute = first != INT64_MAX && first > UNIX_SINCE;
+    p->clock_is_unix = f->base > 0 || absolute;
+    p->offset = f->base > 0 ? f->base : 0;
+}
+
+void hb_chrome_json_open(hb_import *import, const char *path)
+{
+    size_t size;
+    chrome *f = hb_arena_alloc(&import->arena, sizeof *f);
+    f->import = import;
+    f->arena = &import->arena;
+    f->base = -1;
+    hb_import_guard(import, close_file, f);
+    hb_result result = hb_whole_file(path, &f->text, &size);
+    if (result != HB_OK) hb_arena_leave(&import->arena, result, "%s", hb_last_error());
+    f->c = hb_json_cursor_at(f->text, size, &import->arena, path);
+    while (f->c.at < f->c.scan.end) {
+        if (*f->c.at == '[' && hb_json_enter(&f->c, '['))
+            read_events(f);
+        else if (*f->c.at == '{' && hb_json_enter(&f->c, '{'))
+            read_object(f);
+        else
+            (void)hb_json_read(&f->c);
+    }
+    for (uint32_t i = 0; i < f->processes.count; i++) {
+        set_clock(f, f->processes.items[i]);
+        hb_named_events_finish(import, f->processes.items[i]);
+    }
+    hb_import_unguard(import);
+}

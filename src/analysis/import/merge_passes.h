@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Passes of counters: rocprofv3 runs a program once for each set of counters that fits into the
+ * hardware, and leaves the runs in directories pass_1, pass_2 ...
+ */
+#ifndef HB_IMPORT_MERGE_PASSES_H
+#define HB_IMPORT_MERGE_PASSES_H
+
+#include "import/import_set.h"
+
+/** Gives the counters of later passes to the kernels of the first, one after the other as they were
+ * started, where the same kernels ran; the later ones are then left out, and noted. */
+void hb_merge_passes(hb_import *import);
+
+#endif

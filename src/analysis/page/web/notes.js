@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// Notes about what is shown: each is a text and the address at which it was written. A report takes
+// them along in a copy of itself; a server's page keeps them in this browser.
+import { clean, fill, h, named } from './h.js';
+import { decodeBase64, embedded } from './source.js';
+import { go, where } from './state.js';
+
+const KEPT = 'hipboard-notes', LETTERS = 4000; // letters of a note
+const plainPart = document.getElementById('plain'); // what a copy shows without a script
+let allNotes = [], changed = () => {}, saved = true;
+
+function isNote(note) {
+  return typeof note?.text === 'string' && note.at && Object.values(note.at).every((value) => typeof value === 'string');
+}
+
+function readNotes() {
+  try {
+    const block = document.querySelector('script[data-notes]');
+    const text = embedded ? block && new TextDecoder().decode(decodeBase64(block.textContent)) : localStorage.getItem(KEPT);
+    return JSON.parse(text || '[]').filter(isNote);
+  } catch { return []; }
+}
+
+function change(made) {
+  allNotes = made;
+  saved = false;
+  if (!embedded) {
+    try { localStorage.setItem(KEPT, JSON.stringify(allNotes)); } catch { /* this browser keeps nothing */ }
+  }
+  changed();
+}
+
+/** Ranges of the timeline that notes of a trace are about. */
+export const notedRanges = (trace) => allNotes.filter((note) => note.at.trace === trace && note.at.view === 'timeline').map((note) => (/^\d+-\d+$/.test(note.at.mark) ? note.at.mark.split('-').map(Number) : [Number(note.at.from), Number(note.at.to)])).filter(([from, to]) => to >= from);
+
+function toBase64(text) {
+  let binary = '';
+  for (const byte of new TextEncoder().encode(text)) binary += String.fromCharCode(byte);
+  return btoa(binary);
+}
+
+/** This file with its notes: its head, its blocks and its script as they are. */
+export function copyWithNotes() {
+  const copy = document.implementation.createHTMLDocument('');
+  const root = copy.importNode(document.documentElement, false);
+  for (const { name } of [...root.attributes]) if (name !== 'lang') root.removeAttribute(name);
+  const head = copy.importNode(document.head, true), body = copy.createElement('body');
+  const block = copy.createElement('script');
+  block.type = 'application/octet-stream';
+  block.dataset.notes = '';
+  block.textContent = toBase64(JSON.stringify(allNotes));
+  if (plainPart) body.append(copy.importNode(plainPart, true));
+  for (const script of document.querySelectorAll('script:not([data-notes])')) {
+    if (script.type === 'module') body.append(block);
+    body.append(copy.importNode(script, true), '\n');
+  }
+  root.append(head, body);
+  return `<!doctype html>\n${root.outerHTML}\n`;
+}
+
+function save() {
+  const link = h('a', { href: URL.createObjectURL(new Blob([copyWithNotes()], { type: 'text/html' })), download: decodeURIComponent(location.pathname.split('/').at(-1)) || 'report.html' });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  saved = true;
+  changed();
+}
+
+function placeWords({ at }) {
+  return [at.view, at.trace, at.find && `find ${at.find}`].filter(Boolean).map((part) => clean(part)).join(' · ');
+}
+
+/** The button of the page's head and what it opens; `N` opens it as well. `settle` has the address say all
+ * that it leaves open. */
+export function notesButton(onChanged, settle) {
+  const button = h('button', { title: 'Notes about what is shown (N)', onclick: () => open() });
+  const text = h('textarea', { 'aria-label': 'A note about what is shown', maxlength: LETTERS, rows: 3 });
+  const list = h('ol', { class: 'notes' }), dialog = h('dialog', { 'aria-label': 'Notes' });
+  const add = () => { if (text.value.trim()) change([...allNotes, { text: text.value.trim(), at: where() }]); text.value = ''; };
+  const draw = () => {
+    button.textContent = allNotes.length ? `Notes (${allNotes.length})` : 'Notes';
+    fill(list, allNotes.map((note, i) => h('li', null, h('p', null, named(note.text, LETTERS)), h('p', { class: 'dim' }, placeWords(note), ' · ',
+      h('button', { class: 'link', onclick: () => { dialog.close(); go(note.at); } }, 'Show'), ' · ', h('button', { class: 'link', onclick: () => change(allNotes.filter((_, k) => k !== i)) }, 'Remove')))));
+    fill(foot, h('button', { onclick: add }, 'Add'), embedded && h('button', { onclick: save, disabled: !allNotes.length && saved }, 'Save a copy with notes'), h('button', { onclick: () => dialog.close() }, 'Close'),
+      h('span', { class: 'dim' }, embedded ? 'A copy of this file takes them along.' : 'They are kept in this browser.'));
+  };
+  const foot = h('div', { class: 'bar' });
+  const open = () => { settle(); if (!dialog.open) dialog.showModal(); text.focus(); };
+  fill(dialog, h('h2', null, 'Notes'), list, text, foot);
+  allNotes = readNotes();
+  changed = () => { draw(); onChanged(); };
+  draw();
+  window.addEventListener('beforeunload', (event) => { if (embedded && !saved) event.preventDefault(); });
+  return { button, dialog, open };
+}

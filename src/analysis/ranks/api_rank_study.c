@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * hipboard/ranks.h: what is added to a study, and how it is given away.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/c_locale.h"
+#include "base/files.h"
+#include "io/publish.h"
+#include "ranks/rank_events.h"
+#include "ranks/study.h"
+#include "read/text_window.h"
+
+/* ---- creating ---- */
+
+/* "HOST SWITCH" a line; what follows a # is passed over. */
+static void read_groups(hb_rank_study *s, FILE *file)
+{
+    char text[512], host[256], name[256];
+    while (fgets(text, sizeof text, file)) {
+        text[strcspn(text, "#\n")] = 0;
+        if (sscanf(text, "%255s %255s", host, name) != 2) continue;
+        const char *const words[] = {host, name};
+        for (int i = 0; i < 2; i++) {
+            char *copy = HB_NEW_ARRAY(&s->arena, char, strlen(words[i]) + 1);
+            strcpy(copy, words[i]);
+            *HB_PUSH(&s->arena, &s->groups) = copy;
+        }
+    }
+}
+
+static hb_result take_groups(hb_rank_study *s)
+{
+    if (!s->options.groups) {
+        if (s->options.by != HB_RANKS_BY_SWITCH) return HB_OK;
+        return hb_fail(HB_ERROR_INVALID_ARGUMENT,
+                       "by switch: a file of lines 'HOST SWITCH' has to say which is where");
+    }
+    FILE *file = fopen(s->options.groups, "re");
+    if (!file) return hb_fail_file(errno, "read", s->options.groups);
+    if (hb_arena_try(&s->arena)) read_groups(s, file);
+    fclose(file);
+    return hb_arena_outcome(&s->arena);
+}
+
+hb_result hb_rank_study_create(const hb_rank_options *options, hb_rank_study **study)
+{
+    hb_rank_options o = HB_RANK_OPTIONS_INIT;
+    if (!study) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "no place for the result");
+    *study = NULL;
+    HB_TRY(hb_options_take(options, &o, sizeof o, "HB_RANK_OPTIONS_INIT"));
+    if (o.parts && (o.part < 1 || o.part > o.parts))
+        return hb_fail(HB_ERROR_INVALID_ARGUMENT, "part %u of %u: from 1 to %u", o.part, o.parts,
+                       o.parts);
+    hb_rank_study *s = calloc(1, sizeof *s);
+    if (!s) return hb_no_memory();
+    s->options = o;
+    hb_result result = take_groups(s);
+    if (result == HB_OK)
+        *study = s;
+    else
+        hb_rank_study_destroy(s);
+    return result;
+}
+
+void hb_rank_study_destroy(hb_rank_study *s)
+{
+    if (!s) return;
+    hb_texts_free(&s->group_names);
+    hb_arena_free(&s->arena);
+    hb_arena_free(&s->results);
+    free(s);
+}
+
+/* ---- digests ---- */
+
+static const char *copy_bytes(hb_rank_study *s, const char *bytes, size_t size)
+{
+    char *copy = HB_NEW_ARRAY(&s->arena, char, size + 1);
+    memcpy(copy, bytes, size);
+    return copy;
+}
+
+static void add_digest(hb_rank_study *s, const char *name, hb_str bytes)
+{
+    hb_study_cycle cycle = {0};
+    hb_rank_decode(&s->arena, bytes, name, &cycle.digest);
+    *HB_PUSH(&s->arena, &s->cycles) = cycle;
+    s->done = false;
+}
+
+static void add_records(hb_rank_study *s, hb_rank_records *records)
+{
+    hb_str digest;
+    while (hb_rank_records_next(records, &digest))
+        add_digest(s, records->path, digest);
+    if (records->cut)
+        hb_study_note(s, "%s: its end is missing or damaged: the digests before it are taken",
+                      records->path);
+}
+
+hb_result hb_rank_study_add_digests(hb_rank_study *s, const char *name, const char *bytes,
+                                    size_t size)
+{
+    hb_rank_records records;
+    if (!s || !name || !bytes || size > UINT32_MAX)
+        return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL, or too large");
+    HB_TRY(hb_rank_records_open(&records, name, (hb_str){bytes, (uint32_t)size}));
+    if (hb_arena_try(&s->arena)) {
+        records.path = copy_bytes(s, name, strlen(name));
+        records.file.s = copy_bytes(s, bytes, size);
+        add_records(s, &records);
+    }
+    return hb_arena_outcome(&s->arena);
+}
+
+static hb_result add_digest_file(hb_rank_study *s, const char *path)
+{
+    hb_text text;
+    HB_TRY(hb_text_open(&text, path, HB_TEXT_AUTO));
+    while (hb_text_more(&text, 0)) {
+    }
+    hb_result result = text.result == HB_OK
+                           ? hb_rank_study_add_digests(s, path, text.data, text.size)
+                           : hb_fail(text.result, "%s: %s", path, text.error);
+    hb_text_close(&text);
+    return result;
+}
+
+/* ---- traces ---- */
+
+static hb_result add_trace(hb_rank_study *s, const char *path, const char *worker)
+{
+    hb_buf digest;
+    hb_open_options open = {.struct_size = sizeof open,
+                            .max_memory = s->options.max_memory,
+                            .progress = s->options.progress,
+                            .context = s->options.context};
+    hb_buf_init(&digest, UINT32_MAX);
+    hb_result result = hb_rank_digest_of_file(path, worker, &open, &digest);
+    if (result == HB_OK && hb_arena_try(&s->arena)) {
+        hb_str bytes = {copy_bytes(s, digest.data, digest.size), (uint32_t)digest.size};
+        add_digest(s, copy_bytes(s, path, strlen(path)), bytes);
+    }
+    if (result == HB_OK) result = hb_arena_outcome(&s->arena);
+    hb_buf_free(&digest);
+    return result;
+}
+
+/* What is wrong with one of many leaves the others; the machine's faults do not. */
+static hb_result note_failure(hb_rank_study *s, hb_result result)
+{
+    if (result != HB_ERROR_FORMAT && result != HB_ERROR_IO && result != HB_ERROR_NOT_FOUND &&
+        result != HB_ERROR_UNSUPPORTED)
+        return result;
+    char why[400];
+    snprintf(why, sizeof why, "%s", hb_last_error());
+    if (hb_arena_try(&s->arena)) hb_study_note(s, "left out: %s", why);
+    return hb_arena_outcome(&s->arena);
+}
+
+/* ---- log directories ---- */
+
+typedef struct found_file {
+    const char *run, *worker, *span, *path;
+    uint64_t size;
+} found_file;
+
+typedef struct found {
+    hb_rank_study *s;
+    HB_VEC(found_file) files;
+    bool failed;
+} found;
+
+static bool find_file(void *context, const hb_logdir_file *file)
+{
+    found *f = context;
+    struct stat st;
+    *HB_PUSH(&f->s->arena, &f->files) =
+        (found_file){file->run, file->worker, file->span, file->path,
+                     stat(file->path, &st) == 0 ? (uint64_t)st.st_size : 0};
+    return true;
+}
+
+/* The time in a trace's name, of digits. */
+static const char *time_in_name(const char *path)
+{
+    const char *end = strstr(path, ".pt.trace.json"), *at = end;
+    while (at && at > path && at[-1] >= '0' && at[-1] <= '9')
+        at--;
+    return at ? at : "";
+}
+
+/* The last one, as the names of its files tell. */
+static const char *last_run(const found *f)
+{
+    const char *run = NULL, *last = "";
+    for (uint32_t i = 0; i < f->files.count; i++) {
+        const char *time = time_in_name(f->files.items[i].path);
+        if (run && strcmp(time, last) <= 0) continue;
+        last = time;
+        run = f->files.items[i].run;
+    }
+    return run;
+}
+
+static void keep_run(found *f)
+{
+    const char *run = last_run(f);
+    uint32_t kept = 0, others = 0;
+    const char *other = NULL;
+    for (uint32_t i = 0; i < f->files.count; i++) {
+        const found_file *file = &f->files.items[i];
+        if (strcmp(file->run, run) == 0) {
+            f->files.items[kept++] = *file;
+            continue;
+        }
+        others += !other || strcmp(other, file->run) != 0;
+        other = file->run;
+    }
+    f->files.count = kept;
+    if (others)
+        hb_study_note(f->s,
+                      "of %u runs in the directory this is '%s', the last one; name another "
+                      "to see that",
+                      others + 1, run);
+}
+
+static bool is_larger(const void *context, const void *x, const void *y)
+{
+    (void)context;
+    const found_file *a = x, *b = y;
+    if (a->size != b->size) return a->size > b->size;
+    return strcmp(a->path, b->path) < 0;
+}
+
+/* Largest first, forwards and backwards in turn, so that parts are about equally large. */
+static bool is_mine(const hb_rank_study *s, uint32_t index)
+{
+    uint32_t parts = s->options.parts;
+    if (parts < 2) return true;
+    uint32_t turn = index / parts, place = index % parts;
+    return (turn % 2 ? parts - 1 - place : place) == s->options.part - 1;
+}
+
+/* Digests that lie beside the traces, and which traces they are of. */
+static bool has_digest_of(const hb_rank_study *s, uint32_t from, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    for (uint32_t i = from; i < s->cycles.count; i++)
+        if (hb_str_is(s->cycles.items[i].digest.file, name)) return true;
+    return false;
+}
+
+static hb_result add_stored(hb_rank_study *s, const char *path)
+{
+    hb_result result = HB_OK;
+    hb_rank_list names = {0};
+    HB_TRY(hb_rank_files_in(path, &names));
+    for (uint32_t i = 0; i < names.count && result == HB_OK; i++) {
+        result = add_digest_file(s, names.items[i]);
+        if (result != HB_OK) result = note_failure(s, result);
+    }
+    hb_rank_list_free(&names);
+    return result;
+}
+
+/* Digests that are there are the first part's; the others know by them what is none of their work.
+ */
+static void drop_stored(hb_rank_study *s, uint32_t from, uint32_t behind)
+{
+    if (s->options.parts < 2 || s->options.part == 1) return;
+    memmove(s->cycles.items + from, s->cycles.items + behind,
+            (s->cycles.count - behind) * sizeof *s->cycles.items);
+    s->cycles.count -= behind - from;
+}
+
+static hb_result add_files(hb_rank_study *s, const char *path, found *f)
+{
+    uint32_t before = s->cycles.count;
+    HB_TRY(add_stored(s, path));
+    uint32_t behind = s->cycles.count;
+    hb_result result = HB_OK;
+    for (uint32_t i = 0; i < f->files.count && result == HB_OK; i++) {
+        const found_file *file = &f->files.items[i];
+        if (!is_mine(s, i) || has_digest_of(s, before, file->path)) continue;
+        result = add_trace(s, file->path, file->worker);
+        if (result != HB_OK) result = note_failure(s, result);
+    }
+    if (behind > before) drop_stored(s, before, behind);
+    return result;
+}
+
+static hb_result add_logdir(hb_rank_study *s, const char *path)
+{
+    hb_logdir *logdir;
+    found f = {.s = s};
+    HB_TRY(hb_logdir_open(path, NULL, &logdir));
+    if (hb_arena_try(&s->arena)) {
+        hb_logdir_files(logdir, find_file, &f);
+        if (f.files.count) keep_run(&f);
+        hb_sort(&s->arena, f.files.items, f.files.count, sizeof *f.files.items, is_larger, NULL);
+    }
+    hb_result result = hb_arena_outcome(&s->arena);
+    if (result == HB_OK) result = add_files(s, path, &f);
+    hb_logdir_close(logdir);
+    if (result == HB_OK && !s->cycles.count && !s->options.parts)
+        return hb_fail(HB_ERROR_NOT_FOUND,
+                       "%s: no traces (*.pt.trace.json[.gz]) and no digests "
+                       "(*" HB_RANK_FILE_SUFFIX ")",
+                       path);
+    return result;
+}
+
+/* "node7_4711.1795256296196340551.pt.trace.json": the worker. */
+static char *worker_of(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    const char *end = strstr(base, ".pt.trace.json"), *time = time_in_name(base);
+    if (!end) return strndup(base, strcspn(base, "."));
+    bool timed = time > base && time < end && time[-1] == '.';
+    return strndup(base, (size_t)((timed ? time - 1 : end) - base));
+}
+
+static hb_result add_path(hb_rank_study *s, const char *path)
+{
+    if (hb_is_logdir(path)) return add_logdir(s, path);
+    if (!is_mine(s, s->num_paths++)) return HB_OK;
+    if (hb_path_ends(path, HB_RANK_FILE_SUFFIX)) return add_digest_file(s, path);
+    char *worker = worker_of(path);
+    hb_result result = worker ? add_trace(s, path, worker) : hb_no_memory();
+    free(worker);
+    return result;
+}
+
+hb_result hb_rank_study_add(hb_rank_study *s, const char *path)
+{
+    if (!s || !path) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
+    locale_t before = hb_enter_c_locale();
+    hb_result result = add_path(s, path);
+    hb_leave_c_locale(before);
+    return result;
+}
+
+/* ---- out ---- */
+
+hb_result hb_rank_study_digests(hb_rank_study *s, char **bytes, size_t *size)
+{
+    hb_buf out;
+    if (!s || !bytes) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
+    if (hb_arena_try(&s->arena)) hb_study_sort(s);
+    HB_TRY(hb_arena_outcome(&s->arena));
+    hb_buf_init(&out, UINT32_MAX);
+    hb_rank_file_head(&out);
+    for (uint32_t i = 0; i < s->cycles.count; i++) {
+        hb_str digest = s->cycles.items[i].digest.bytes;
+        hb_rank_file_record(&out, digest.s, digest.len);
+    }
+    return hb_buf_hand_out(&out, HB_OK, bytes, size);
+}
+
+hb_result hb_rank_study_write(hb_rank_study *s, const char *path)
+{
+    char *bytes;
+    size_t size;
+    hb_publish file;
+    if (!path) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "no path");
+    HB_TRY(hb_rank_study_digests(s, &bytes, &size));
+    hb_result result = hb_publish_open(&file, path, true);
+    if (result == HB_OK) result = file.sink.write(&file.sink, bytes, size);
+    if (result == HB_OK) result = hb_publish_commit(&file);
+    hb_publish_free(&file);
+    free(bytes);
+    return result;
+}
+
+hb_result hb_rank_study_report(hb_rank_study *s, hb_ranks_form form, char **text, size_t *size)
+{
+    hb_buf out;
+    if (!s || !text || (unsigned)form > HB_RANKS_JSON)
+        return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL, or no form");
+    locale_t before = hb_enter_c_locale();
+    hb_buf_init(&out, SIZE_MAX / 4);
+    hb_result result = hb_study_run(s);
+    if (result == HB_OK && hb_arena_try(&s->results)) {
+        if (s->options.hang && form != HB_RANKS_JSON)
+            hb_study_write_hang(s, &out);
+        else if (form == HB_RANKS_JSON)
+            hb_study_write_json(s, &out);
+        else
+            hb_study_write_text(s, form == HB_RANKS_MARKDOWN, &out);
+    }
+    if (result == HB_OK) result = hb_arena_outcome(&s->results);
+    hb_leave_c_locale(before);
+    return hb_buf_hand_out(&out, result, text, size);
+}
+
+hb_result hb_rank_study_notes(hb_rank_study *s, const char *const **notes, size_t *count)
+{
+    if (!s || !notes || !count) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
+    *notes = s->notes.items;
+    *count = s->notes.count;
+    return HB_OK;
+}
+
+hb_result hb_rank_study_late(hb_rank_study *s, const hb_late_rank **ranks, size_t *count)
+{
+    if (!s || !ranks || !count) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
+    HB_TRY(hb_study_run(s));
+    *ranks = s->late.items;
+    *count = s->late.count;
+    return HB_OK;
+}
+
+const char *hb_rank_study_inconclusive(hb_rank_study *s)
+{
+    return s && hb_study_run(s) == HB_OK && *s->inconclusive ? s->inconclusive : NULL;
+}
+
+/* ---- limits ---- */
+
+#define NUMBERS                                                                                \
+    "parallel_efficiency, load_balance, communication_efficiency, late_ranks, missing_ranks, " \
+    "waiting"
+
+static double waiting_share(const hb_rank_study *s)
+{
+    double whole = 0, waits = 0;
+    for (uint32_t i = 0; i < s->num_ranks; i++)
+        whole += s->ranks[i].whole;
+    for (uint32_t i = 0; i < s->waits.count; i++)
+        waits += s->waits.items[i].time;
+    return whole > 0 ? waits / whole : 0;
+}
+
+static bool number_of(const hb_rank_study *s, const char *what, double *value)
+{
+    const struct {
+        const char *name;
+        double value;
+    } numbers[] = {{"parallel_efficiency", s->efficiency.parallel},
+                   {"load_balance", s->efficiency.balance},
+                   {"communication_efficiency", s->efficiency.communication},
+                   {"late_ranks", s->num_late},
+                   {"missing_ranks", s->missing.count},
+                   {"waiting", waiting_share(s)}};
+    for (size_t i = 0; i < HB_ARRAY_LEN(numbers); i++) {
+        if (strcmp(numbers[i].name, what) != 0) continue;
+        *value = numbers[i].value;
+        return true;
+    }
+    return false;
+}
+
+hb_result hb_rank_study_limit(hb_rank_study *s, const char *limit, bool *holds, const char **text)
+{
+    char what[64], order[2], unit[2] = "";
+    double bound, value;
+    int end = 0;
+    if (!s || !limit || !holds || !text)
+        return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
+    locale_t before = hb_enter_c_locale();
+    int n =
+        sscanf(limit, " %63[a-z_] %1[<>] %lf %n%1[%%] %n", what, order, &bound, &end, unit, &end);
+    hb_leave_c_locale(before);
+    if (n < 3 || limit[end])
+        return hb_fail(HB_ERROR_INVALID_ARGUMENT,
+                       "limit '%s': expected a number's name, < or >, and a value: "
+                       "'parallel_efficiency < 80%%'",
+                       limit);
+    HB_TRY(hb_study_run(s));
+    if (!number_of(s, what, &value))
+        return hb_fail(HB_ERROR_INVALID_ARGUMENT,
+                       "limit '%s': there is no number '%s', but " NUMBERS, limit, what);
+    if (*unit) bound /= 100;
+    *holds = *order == '<' ? value < bound : value > bound;
+    snprintf(s->limit_text, sizeof s->limit_text, *unit ? "%s is %.1f %%" : "%s is %.4g", what,
+             *unit ? 100 * value : value);
+    *text = s->limit_text;
+    return HB_OK;
+}

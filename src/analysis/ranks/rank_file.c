@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reads what digest/rank_bytes.c writes. Nothing of a file is believed before it was checked.
+ */
+#include "ranks/rank_file.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/crc32c.h"
+#include "base/files.h"
+#include "base/times.h"
+
+/* ---- numbers ---- */
+
+typedef struct reader {
+    hb_arena *arena;
+    const char *path;
+    const char *at, *end;
+} reader;
+
+_Noreturn static HB_COLD void damaged(const reader *r, const char *what)
+{
+    hb_arena_leave(r->arena, HB_ERROR_FORMAT, "%s: a digest is damaged: %s", r->path, what);
+}
+
+/* False at the end of the bytes, and of a number of more than 64 bits. */
+static inline bool take(const char **at, const char *end, uint64_t *value)
+{
+    uint64_t v = 0;
+    for (unsigned shift = 0; *at < end && shift < 64; shift += 7) {
+        uint8_t byte = (uint8_t) * (*at)++;
+        v |= (uint64_t)(byte & 127) << shift;
+        if (byte < 128) {
+            *value = v;
+            return true;
+        }
+    }
+    return false;
+}
+
+static inline int64_t signed_of(uint64_t v)
+{
+    return (int64_t)(v >> 1) ^ -(int64_t)(v & 1);
+}
+
+static uint64_t number(reader *r)
+{
+    uint64_t v;
+    if (!take(&r->at, r->end, &v)) damaged(r, "it ends within a number");
+    return v;
+}
+
+static int64_t signed_number(reader *r)
+{
+    return signed_of(number(r));
+}
+
+static bool is_time(int64_t ns)
+{
+    return ns > -HB_MAX_TIME_NS && ns < HB_MAX_TIME_NS;
+}
+
+/* A time some way behind another one. */
+static int64_t time_behind(reader *r, int64_t before, int64_t by)
+{
+    if (!is_time(by) || !is_time(before + by)) damaged(r, "a time is out of range");
+    return before + by;
+}
+
+static int64_t span(reader *r)
+{
+    uint64_t v = number(r);
+    if (v >= (uint64_t)HB_MAX_TIME_NS) damaged(r, "a time is out of range");
+    return (int64_t)v;
+}
+
+static hb_str text(reader *r)
+{
+    uint64_t size = number(r);
+    if (size > (uint64_t)(r->end - r->at)) damaged(r, "a text is longer than the digest");
+    hb_str s = {r->at, (uint32_t)size};
+    r->at += size;
+    return s;
+}
+
+/* Of things that take at least a byte each. */
+static uint32_t count(reader *r)
+{
+    uint64_t n = number(r);
+    if (n > (uint64_t)(r->end - r->at)) damaged(r, "it counts more than there is room for");
+    return (uint32_t)n;
+}
+
+static hb_str name(reader *r, const hb_rank_digest *d)
+{
+    uint64_t n = number(r);
+    if (n > d->num_names) damaged(r, "a name is not in its list");
+    return d->names[n];
+}
+
+/* ---- walking; the bytes were checked ---- */
+
+hb_rank_walk hb_rank_walk_group(const hb_rank_digest *d, const hb_rank_group *g)
+{
+    return (hb_rank_walk){d, g->data.s, g->data.s + g->data.len, 0, 0, d->start, g->count};
+}
+
+hb_rank_walk hb_rank_walk_channel(const hb_rank_digest *d, const hb_rank_channel *c)
+{
+    return (hb_rank_walk){d, c->data.s, c->data.s + c->data.len, 0, 0, d->start, c->count};
+}
+
+static inline uint64_t step_on(hb_rank_walk *w, bool *fine)
+{
+    uint64_t v = 0;
+    *fine &= take(&w->at, w->end, &v);
+    return v;
+}
+
+static inline int64_t add_to(int64_t a, int64_t b, bool *fine)
+{
+    int64_t sum;
+    if (__builtin_add_overflow(a, b, &sum) || !is_time(sum)) *fine = false;
+    return *fine ? sum : 0;
+}
+
+static bool walk_entry(hb_rank_walk *w, hb_rank_entry *e)
+{
+    bool fine = true;
+    w->sequence = add_to(w->sequence, (int64_t)step_on(w, &fine), &fine);
+    uint64_t operation = step_on(w, &fine);
+    e->async = step_on(w, &fine) & 1;
+    w->bytes = add_to(w->bytes, signed_of(step_on(w, &fine)), &fine);
+    e->start = add_to(w->time, signed_of(step_on(w, &fine)), &fine);
+    e->end = add_to(e->start, (int64_t)step_on(w, &fine), &fine);
+    if (!fine || operation > w->digest->num_names || e->end < e->start) return false;
+    w->time = e->end;
+    e->operation = w->digest->names[operation];
+    e->sequence = w->sequence;
+    e->bytes = w->bytes;
+    return true;
+}
+
+static bool walk_message(hb_rank_walk *w, hb_rank_message *m)
+{
+    bool fine = true;
+    w->bytes = add_to(w->bytes, signed_of(step_on(w, &fine)), &fine);
+    m->start = add_to(w->time, signed_of(step_on(w, &fine)), &fine);
+    m->end = add_to(m->start, (int64_t)step_on(w, &fine), &fine);
+    uint64_t bits = step_on(w, &fine);
+    m->wait_start = m->start;
+    m->wait_end = m->end;
+    if (bits & 1) {
+        m->wait_start = add_to(m->end, signed_of(step_on(w, &fine)), &fine);
+        m->wait_end = add_to(m->wait_start, (int64_t)step_on(w, &fine), &fine);
+    }
+    if (!fine || m->end < m->start || m->wait_end < m->wait_start) return false;
+    m->async = bits >> 1 & 1;
+    w->time = m->start;
+    m->bytes = w->bytes;
+    return true;
+}
+
+bool hb_rank_next(hb_rank_walk *w, hb_rank_entry *entry)
+{
+    return w->left && w->left-- && walk_entry(w, entry);
+}
+
+bool hb_rank_next_message(hb_rank_walk *w, hb_rank_message *message)
+{
+    return w->left && w->left-- && walk_message(w, message);
+}
+
+/* ---- parts ---- */
+
+static void read_origin(reader *r, hb_rank_digest *d)
+{
+    d->host = text(r);
+    d->worker = text(r);
+    d->file = text(r);
+    d->backend = text(r);
+    d->rank = signed_number(r);
+    d->world = signed_number(r);
+    d->pid = signed_number(r);
+    d->start = time_behind(r, 0, signed_number(r));
+    d->end = time_behind(r, d->start, span(r));
+    d->lost = number(r);
+    uint64_t method = number(r);
+    d->clock_method = method <= HB_RANK_CLOCK_MEASURED ? (int)method : HB_RANK_CLOCK_UNKNOWN;
+    d->clock_offset = signed_number(r);
+    d->clock_bound = span(r);
+}
+
+static void read_names(reader *r, hb_rank_digest *d)
+{
+    uint32_t n = count(r);
+    hb_str *names = HB_NEW_ARRAY(r->arena, hb_str, n + 1);
+    names[0] = HB_STR("");
+    for (uint32_t i = 1; i <= n; i++)
+        names[i] = text(r);
+    d->names = names;
+    d->num_names = n;
+}
+
+static void read_roles(reader *r, int64_t *role)
+{
+    for (int i = 0; i < HB_ROLE_PARTS; i++)
+        role[i] = span(r);
+}
+
+static void read_steps(reader *r, hb_rank_digest *d)
+{
+    uint32_t n = count(r);
+    hb_digest_step *steps = HB_NEW_ARRAY(r->arena, hb_digest_step, n + 1);
+    int64_t before = 0, end = d->start;
+    for (uint32_t i = 0; i < n; i++) {
+        hb_digest_step *s = &steps[i];
+        before = s->number = time_behind(r, before, signed_number(r));
+        s->start = time_behind(r, end, signed_number(r));
+        end = s->end = time_behind(r, s->start, span(r));
+        read_roles(r, s->role);
+    }
+    read_roles(r, d->whole);
+    d->steps = steps;
+    d->num_steps = n;
+}
+
+static void read_costs(reader *r, hb_rank_digest *d)
+{
+    uint32_t n = count(r);
+    hb_rank_cost *costs = HB_NEW_ARRAY(r->arena, hb_rank_cost, n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        costs[i].name = name(r, d);
+        costs[i].device = number(r) & 1;
+        costs[i].calls = number(r);
+        costs[i].self = time_behind(r, 0, signed_number(r));
+        costs[i].total = span(r);
+    }
+    d->costs = costs;
+    d->num_costs = n;
+}
+
+static void read_groups(reader *r, hb_rank_digest *d)
+{
+    uint32_t n = count(r);
+    hb_rank_group *groups = HB_NEW_ARRAY(r->arena, hb_rank_group, n + 1);
+    hb_rank_entry entry;
+    for (uint32_t i = 0; i < n; i++) {
+        hb_rank_group *g = &groups[i];
+        g->name = name(r, d);
+        g->description = name(r, d);
+        g->members = name(r, d);
+        g->size = number(r);
+        g->numbered = number(r) & 1;
+        uint64_t entries = number(r);
+        g->data = text(r);
+        if (entries > g->data.len) damaged(r, "it counts more than there is room for");
+        g->count = (uint32_t)entries;
+        hb_rank_walk walk = hb_rank_walk_group(d, g);
+        while (walk.left)
+            if (!hb_rank_next(&walk, &entry)) damaged(r, "a collective");
+    }
+    d->groups = groups;
+    d->num_groups = n;
+}
+
+static void read_channels(reader *r, hb_rank_digest *d)
+{
+    uint32_t n = count(r);
+    hb_rank_channel *channels = HB_NEW_ARRAY(r->arena, hb_rank_channel, n + 1);
+    hb_rank_message message;
+    for (uint32_t i = 0; i < n; i++) {
+        hb_rank_channel *c = &channels[i];
+        c->group = name(r, d);
+        c->description = name(r, d);
+        c->sends = number(r) & 1;
+        c->peer = signed_number(r);
+        c->tag = signed_number(r);
+        uint64_t messages = number(r);
+        c->data = text(r);
+        if (messages > c->data.len) damaged(r, "it counts more than there is room for");
+        c->count = (uint32_t)messages;
+        hb_rank_walk walk = hb_rank_walk_channel(d, c);
+        while (walk.left)
+            if (!hb_rank_next_message(&walk, &message)) damaged(r, "a message");
+    }
+    d->channels = channels;
+    d->num_channels = n;
+}
+
+static void read_inside(reader *r, hb_rank_digest *d)
+{
+    uint32_t n = count(r);
+    hb_rank_inside *inside = HB_NEW_ARRAY(r->arena, hb_rank_inside, n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        inside[i].name = name(r, d);
+        inside[i].group = name(r, d);
+        inside[i].description = name(r, d);
+        inside[i].sequence = span(r);
+        inside[i].start = time_behind(r, d->start, signed_number(r));
+    }
+    d->inside = inside;
+    d->num_inside = n;
+}
+
+void hb_rank_decode(hb_arena *arena, hb_str bytes, const char *path, hb_rank_digest *d)
+{
+    reader r = {arena, path, bytes.s, bytes.s + bytes.len};
+    *d = (hb_rank_digest){.bytes = bytes};
+    read_origin(&r, d);
+    read_names(&r, d);
+    read_steps(&r, d);
+    read_costs(&r, d);
+    read_groups(&r, d);
+    read_channels(&r, d);
+    d->unmatched = number(&r);
+    read_inside(&r, d);
+}
+
+/* ---- files ---- */
+
+static uint32_t get_u32(const char *s)
+{
+    const uint8_t *b = (const uint8_t *)s;
+    return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+}
+
+hb_result hb_rank_records_open(hb_rank_records *records, const char *path, hb_str file)
+{
+    *records = (hb_rank_records){.path = path, .file = file, .at = HB_RANK_FILE_HEAD};
+    if (file.len < HB_RANK_FILE_HEAD || !hb_str_begins(file, HB_RANK_FILE_MAGIC))
+        return hb_fail(HB_ERROR_FORMAT, "%s: no digest of ranks (.hbranks)", path);
+    uint32_t version = get_u32(file.s + sizeof HB_RANK_FILE_MAGIC - 1);
+    if (version == HB_RANK_FILE_VERSION) return HB_OK;
+    return hb_fail(HB_ERROR_UNSUPPORTED,
+                   "%s: a digest of version %u, and this hipboard reads %d: make it anew of the "
+                   "traces, or take the hipboard that wrote it",
+                   path, version, HB_RANK_FILE_VERSION);
+}
+
+bool hb_rank_records_next(hb_rank_records *r, hb_str *digest)
+{
+    size_t left = r->file.len - r->at;
+    if (left == 0 || r->cut) return false;
+    r->cut = true;
+    if (left < HB_RANK_RECORD_HEAD) return false;
+    const char *head = r->file.s + r->at;
+    uint32_t size = get_u32(head);
+    if (size > left - HB_RANK_RECORD_HEAD) return false;
+    *digest = (hb_str){head + HB_RANK_RECORD_HEAD, size};
+    if (hb_crc32c_masked(digest->s, size) != get_u32(head + 4)) return false;
+    r->at += HB_RANK_RECORD_HEAD + size;
+    r->cut = false;
+    return true;
+}
+
+/* ---- directories ---- */
+
+static int is_digests(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.' && hb_path_ends(entry->d_name, HB_RANK_FILE_SUFFIX);
+}
+
+hb_result hb_rank_files_in(const char *directory, hb_rank_list *list)
+{
+    struct dirent **entries;
+    *list = (hb_rank_list){0};
+    int n = scandir(directory, &entries, is_digests, alphasort);
+    if (n < 0) return HB_OK; /* a pack, or it is gone: its traces are there or not */
+    list->items = calloc((size_t)n + 1, sizeof *list->items);
+    for (int i = 0; i < n; i++) {
+        char *path;
+        if (list->items && asprintf(&path, "%s/%s", directory, entries[i]->d_name) >= 0)
+            list->items[list->count++] = path;
+        free(entries[i]);
+    }
+    free(entries);
+    return list->count == (uint32_t)n ? HB_OK : hb_no_memory();
+}
+
+void hb_rank_list_free(hb_rank_list *list)
+{
+    for (uint32_t i = 0; i < list->count; i++)
+        free(list->items[i]);
+    free(list->items);
+}

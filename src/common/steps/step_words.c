@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+#include "steps/step_words.h"
+
+#include <stdio.h>
+
+#include "base/hash_map.h"
+
+enum { KERNELS_WANTED = 12, FRAMES_MOST = 128, EXACT_SIZE = 512 };
+
+/* What a device did for one call, summed up. */
+typedef struct work {
+    uint64_t correlation;
+    int64_t ns;
+    hb_sid name, exact;
+    bool is_copy, crosses; /* between the host's memory and a device's */
+} work;
+
+typedef struct collector {
+    hb_step_words *words;
+    hb_source *source;
+    HB_VEC(work) works;
+    HB_VEC(hb_step_word) waits; /* calls that wait: only times and thread */
+    uint32_t kernels;
+} collector;
+
+static void begin(const collector *c, hb_pass pass)
+{
+    hb_result result = c->source->begin(c->source, pass);
+    if (result != HB_OK) hb_arena_leave(c->words->arena, result, "%s", hb_last_error());
+}
+
+static hb_sid text_id(const collector *c, const char *text, size_t size)
+{
+    hb_sid id = hb_texts_add(c->words->texts, text, size);
+    if (!id) hb_arena_leave(c->words->arena, HB_ERROR_NO_MEMORY, "out of memory");
+    return id;
+}
+
+/* ---- device work ---- */
+
+static bool is_work(const hb_trace_event *e)
+{
+    return e->kind == HB_EVENT_KERNEL || e->kind == HB_EVENT_MEMCPY || e->kind == HB_EVENT_MEMSET;
+}
+
+static hb_sid exact_of(const collector *c, const hb_trace_event *e)
+{
+    char text[EXACT_SIZE];
+    const hb_kernel_args *k = &e->kernel;
+    if (e->kind != HB_EVENT_KERNEL || !k->has_grid) return 0;
+    int n = snprintf(text, sizeof text, "%.*s %u %u %u", (int)HB_MIN(e->name.len, 400), e->name.s,
+                     k->grid[0], k->grid[1], k->grid[2]);
+    return text_id(c, text, (size_t)n);
+}
+
+static bool crosses(const hb_trace_event *e)
+{
+    const char *kind = e->kind == HB_EVENT_MEMCPY ? e->copy.kind : NULL;
+    return kind && (strcmp(kind, "HtoD") == 0 || strcmp(kind, "DtoH") == 0);
+}
+
+static void collect_works(collector *c)
+{
+    hb_trace_event e;
+    begin(c, HB_PASS_DEVICE);
+    while (c->source->next(c->source, &e) && c->works.count < HB_STEP_WORDS_MAX) {
+        if (!is_work(&e) || !e.correlation) continue;
+        hb_sid name = text_id(c, e.name.s, e.name.len), exact = exact_of(c, &e);
+        c->kernels += e.kind == HB_EVENT_KERNEL;
+        *HB_PUSH(c->words->arena, &c->works) = (work){.correlation = e.correlation,
+                                                      .ns = e.end_ns - e.start_ns,
+                                                      .name = name,
+                                                      .exact = exact ? exact : name,
+                                                      .is_copy = e.kind != HB_EVENT_KERNEL,
+                                                      .crosses = crosses(&e)};
+    }
+}
+
+static bool lower(const void *context, const void *a, const void *b)
+{
+    (void)context;
+    return ((const work *)a)->correlation < ((const work *)b)->correlation;
+}
+
+/* One for each call: graphs run many kernels, and are known by the first. */
+static void sum_up_works(collector *c)
+{
+    uint32_t kept = 0;
+    work *all = c->works.items;
+    hb_sort(c->words->arena, all, c->works.count, sizeof *all, lower, NULL);
+    for (uint32_t i = 0; i < c->works.count; i++) {
+        if (kept && all[kept - 1].correlation == all[i].correlation)
+            all[kept - 1].ns += all[i].ns;
+        else
+            all[kept++] = all[i];
+    }
+    c->works.count = kept;
+}
+
+static const work *work_of(const collector *c, uint64_t correlation)
+{
+    size_t i = HB_LOWER_BOUND(c->works.items, c->works.count, correlation, correlation);
+    return i < c->works.count && c->works.items[i].correlation == correlation ? &c->works.items[i]
+                                                                              : NULL;
+}
+
+/* ---- stacks ---- */
+
+static void take_addresses(hb_step_words *words, const hb_runtime_args *r)
+{
+    for (uint32_t i = r->num_pcs; i-- > 0;)
+        *HB_PUSH(words->arena, &words->frames) = r->pcs[i];
+}
+
+/* "file(line): function;" innermost first. Equal texts are one place. */
+static void take_texts(const collector *c, hb_str stack)
+{
+    const char *at = stack.s + stack.len;
+    while (at > stack.s) {
+        const char *end = at;
+        while (at > stack.s && at[-1] != ';')
+            at--;
+        if (end > at)
+            *HB_PUSH(c->words->arena, &c->words->frames) = text_id(c, at, (size_t)(end - at));
+        if (at > stack.s) at--;
+    }
+}
+
+static void take_frames(const collector *c, hb_step_word *word, const hb_runtime_args *r)
+{
+    hb_step_words *words = c->words;
+    word->frames = words->frames.count;
+    if (r->num_pcs)
+        take_addresses(words, r);
+    else if (r->stack.len)
+        take_texts(c, r->stack);
+    if (r->stack.len) word->stack = text_id(c, r->stack.s, r->stack.len);
+    uint32_t n = words->frames.count - word->frames;
+    word->num_frames = (uint16_t)HB_MIN(n, (uint32_t)FRAMES_MOST);
+}
+
+/* ---- calls ---- */
+
+static void take_call(collector *c, const hb_trace_event *e)
+{
+    const work *w = e->runtime.launches ? work_of(c, e->correlation) : NULL;
+    hb_step_word word = {.start_ns = e->start_ns, .end_ns = e->end_ns, .tid = e->tid};
+    bool waits = e->kind == HB_EVENT_SYNC || (w && w->crosses);
+    if (waits) *HB_PUSH(c->words->arena, &c->waits) = word;
+    if (!w) return;
+    word.work_ns = w->ns;
+    word.name = w->name;
+    word.exact = w->exact;
+    word.is_copy = w->is_copy;
+    take_frames(c, &word, &e->runtime);
+    *HB_PUSH(c->words->arena, &c->words->items) = word;
+}
+
+static void collect_calls(collector *c)
+{
+    hb_trace_event e;
+    begin(c, HB_PASS_DEVICE);
+    while (c->source->next(c->source, &e) && c->words->items.count < HB_STEP_WORDS_MAX)
+        if (e.kind == HB_EVENT_RUNTIME || e.kind == HB_EVENT_SYNC) take_call(c, &e);
+}
+
+static bool earlier(const void *context, const void *a, const void *b)
+{
+    const hb_step_word *x = a, *y = b;
+    (void)context;
+    return x->tid != y->tid ? x->tid < y->tid : x->start_ns < y->start_ns;
+}
+
+/* Both lists are in order of thread and start. */
+static void mark_waits(collector *c)
+{
+    uint32_t at = 0;
+    hb_step_words *words = c->words;
+    for (uint32_t i = 0; i < words->items.count; i++) {
+        hb_step_word *w = &words->items.items[i];
+        for (; at < c->waits.count; at++) {
+            const hb_step_word *wait = &c->waits.items[at];
+            if (!earlier(NULL, wait, w) && wait->start_ns != w->start_ns) break;
+            if (wait->tid == w->tid) w->host_waits = true;
+        }
+    }
+}
+
+/* ---- operators ---- */
+
+static hb_sid exact_operator(const collector *c, const hb_trace_event *e)
+{
+    char text[EXACT_SIZE];
+    size_t n =
+        (size_t)snprintf(text, sizeof text, "%.*s", (int)HB_MIN(e->name.len, 300), e->name.s);
+    for (uint32_t i = 0; i < e->op.num_inputs; i++) {
+        const hb_input *in = &e->op.inputs[i];
+        for (uint32_t k = 0; in->kind == HB_INPUT_TENSOR && k < in->count && n < sizeof text - 24;
+             k++)
+            n += (size_t)snprintf(text + n, sizeof text - n, "%c%lld", k ? 'x' : ' ',
+                                  (long long)in->dims[k]);
+    }
+    return text_id(c, text, n);
+}
+
+static void take_operator(collector *c, const hb_trace_event *e)
+{
+    hb_step_words *words = c->words;
+    bool together = e->flags & HB_TEV_COMMUNICATION;
+    *HB_PUSH(words->arena, &words->items) =
+        (hb_step_word){.start_ns = e->start_ns,
+                       .end_ns = e->end_ns,
+                       .tid = e->tid,
+                       .work_ns = e->end_ns - e->start_ns,
+                       .name = text_id(c, e->name.s, e->name.len),
+                       .exact = exact_operator(c, e)};
+    if (together) /* ranks wait for each other */
+        *HB_PUSH(words->arena, &c->waits) =
+            (hb_step_word){.start_ns = e->end_ns, .end_ns = e->end_ns, .tid = e->tid};
+}
+
+static void collect_operators(collector *c)
+{
+    hb_trace_event e;
+    int64_t tid = 0, end = INT64_MIN;
+    begin(c, HB_PASS_HOST);
+    while (c->source->next(c->source, &e) && c->words->items.count < HB_STEP_WORDS_MAX) {
+        if (e.kind != HB_EVENT_OP) continue;
+        if (e.tid != tid) end = INT64_MIN;
+        tid = e.tid;
+        if (e.start_ns < end) continue;
+        end = e.end_ns;
+        take_operator(c, &e);
+    }
+}
+
+/* ---- the whole ---- */
+
+static void put_in_order(collector *c)
+{
+    hb_step_words *words = c->words;
+    hb_sort(words->arena, words->items.items, words->items.count, sizeof(hb_step_word), earlier,
+            NULL);
+    hb_sort(words->arena, c->waits.items, c->waits.count, sizeof(hb_step_word), earlier, NULL);
+    mark_waits(c);
+    for (uint32_t i = 0; i < words->items.count; i++)
+        words->work_ns += words->items.items[i].work_ns;
+}
+
+void hb_step_words_collect(hb_step_words *words, hb_source *source)
+{
+    collector c = {.words = words, .source = source};
+    collect_works(&c);
+    if (c.kernels >= KERNELS_WANTED) {
+        words->are_launches = true;
+        sum_up_works(&c);
+        collect_calls(&c);
+    } else {
+        collect_operators(&c);
+    }
+    put_in_order(&c);
+}
+
+int64_t hb_step_words_work(const hb_step_words *words, hb_word_range range)
+{
+    int64_t ns = 0;
+    for (uint32_t i = range.first; i < range.end; i++)
+        ns += words->items.items[i].work_ns;
+    return ns;
+}
+
+hb_word_range hb_step_words_busiest(const hb_step_words *words)
+{
+    hb_word_range best = {0, 0};
+    int64_t most = -1;
+    for (uint32_t i = 0, first = 0; i < words->items.count; i++) {
+        const hb_step_word *w = &words->items.items[i];
+        if (w->tid != words->items.items[first].tid) first = i;
+        if (i + 1 < words->items.count && words->items.items[i + 1].tid == w->tid) continue;
+        hb_word_range thread = {first, i + 1};
+        int64_t ns = hb_step_words_work(words, thread);
+        if (ns > most) {
+            most = ns;
+            best = thread;
+        }
+    }
+    return best;
+}

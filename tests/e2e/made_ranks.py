@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+"""Traces of many ranks with a late one that is known, as no writer of ours makes them."""
+import random
+
+EVENT = ('{"ph":"X","cat":"%s","name":"%s","pid":%d,"tid":1,"ts":%.3f,"dur":%.3f,'
+         '"args":{"External id":%d%s}}')
+INPUTS = ',"Input Dims":[[1024]],"Input type":["float"]'
+PERIOD = 120.0  # us between the ends of two collectives
+
+
+def write(directory, ranks, late=None, lateness=40.0, steps=5, collectives=10, seed=1, per_node=8,
+          clock=lambda node: 0.0, leave_out=(), noise=None, info=True, late_steps=None):
+    """The truth: how long the others wait for the last one to come, by who that is, in us."""
+    directory.mkdir(parents=True, exist_ok=True)
+    chance = random.Random(seed)
+    noise = noise or (lambda: chance.uniform(50, 60))
+    work = [[noise() + (lateness if r == late and (late_steps is None or
+                                                   c // collectives in late_steps) else 0)
+             for c in range(steps * collectives)] for r in range(ranks)]
+    for rank in range(ranks):
+        if rank not in leave_out:
+            path = directory / f"node{rank // per_node}_{1000 + rank}.1700000000000000000.pt.trace.json"
+            path.write_text(trace(rank, ranks, work[rank], steps, collectives,
+                                  clock(rank // per_node), info))
+    caused = {}
+    for c in range(steps * collectives):
+        column = [work[r][c] for r in range(ranks) if r not in leave_out]
+        last = max((r for r in range(ranks) if r not in leave_out), key=lambda r: work[r][c])
+        caused[last] = caused.get(last, 0) + sum(work[last][c] - w for w in column)
+    return caused
+
+
+def trace(rank, ranks, work, steps, collectives, clock, info):
+    events, number, pid = [], 1, 1000 + rank
+    for step in range(steps):
+        begin = 1000.0 + clock + step * (collectives * PERIOD + 5)
+        events.append(EVENT % ("user_annotation", f"ProfilerStep#{step}", pid, begin - .5,
+                               collectives * PERIOD + 1, number, ""))
+        number += 1
+        for c in range(collectives):
+            at, took = begin + c * PERIOD, work[step * collectives + c]
+            events.append(EVENT % ("cpu_op", "work", pid, at, took, number, ""))
+            events.append(EVENT % ("user_annotation", "gloo:all_reduce", pid, at + took,
+                                   PERIOD - took, number + 1, INPUTS))
+            number += 2
+    told = f'"distributedInfo":{{"backend":"mpi","rank":{rank},"world_size":{ranks}}},' if info else ""
+    return '{"schemaVersion":1,%s"baseTimeNanoseconds":0,"traceEvents":[%s]}' % (
+        told, ",\n".join(events))

@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: MIT
+"""`hipboard ranks`: who makes the others wait, by traces in which that is known."""
+import contextlib
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+import made_ranks
+from support import BUILD
+
+HIPBOARD = BUILD / "tools/hipboard/hipboard"
+
+
+def ranks(*arguments):
+    return subprocess.run([HIPBOARD, "ranks", *map(str, arguments)], capture_output=True, text=True,
+                          timeout=300)
+
+
+def study(*arguments):
+    done = ranks("--json", *arguments)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_of_a_thousand_ranks_the_late_one_is_named_first(tmp_path):
+    caused = made_ranks.write(tmp_path, 1000, late=17)
+    done = ranks(tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(done.stdout.splitlines()) <= 60
+    who = done.stdout.split("Who makes the others wait\n")[1]
+    assert who.startswith("rank 17 on node2: the last one at 50 of 50 collectives")
+    found = study(tmp_path)
+    [late] = found["late"]
+    assert late["caused_us"] == pytest.approx(caused[17], rel=0.02)
+    assert late["because"] == "compute" and late["operator_name"] == "work"
+    # Without it the second last one is the last: about 60 us in place of about 95.
+    assert 300 < late["gain_us"] < 400
+    assert found["efficiency"]["parallel"] == pytest.approx(
+        found["efficiency"]["load_balance"] * found["efficiency"]["communication"])
+    assert found["places"][0]["name"] == "node2" and found["places"][0]["deviations"] > 5
+
+
+def test_where_nobody_is_late_nobody_is_named(tmp_path):
+    for seed in range(10):
+        made_ranks.write(tmp_path / str(seed), 200, seed=seed, collectives=20)
+        found = study(tmp_path / str(seed))
+        assert found["late"] == [] and found["inconclusive"] is None
+
+
+def test_the_smallest_lateness_that_is_found(tmp_path):
+    """Of normally distributed work; printed, since there is no limit that it must be below."""
+    smallest = None
+    for tenth in range(50, 0, -5):
+        chance = random.Random(tenth)
+        made_ranks.write(tmp_path / str(tenth), 64, late=5, lateness=tenth / 10, collectives=40,
+                         noise=lambda: chance.gauss(50, 1))
+        named = [late["rank"] for late in study(tmp_path / str(tenth))["late"]]
+        assert named in ([], [5])
+        if named:
+            smallest = tenth / 10
+    print(f"the smallest lateness that is found: {smallest} standard deviations")
+    assert smallest is not None and smallest <= 3
+
+
+def test_two_ranks(tmp_path):
+    made_ranks.write(tmp_path, 2, late=1)
+    assert [late["rank"] for late in study(tmp_path)["late"]] == [1]
+
+
+def test_one_bad_moment_names_nobody(tmp_path):
+    made_ranks.write(tmp_path, 40, late=7, late_steps=[2], steps=6)
+    assert study(tmp_path)["late"] == []
+
+
+def test_fewer_than_three_steps_are_inconclusive(tmp_path):
+    made_ranks.write(tmp_path, 20, late=7, steps=2)
+    found = study(tmp_path)
+    assert found["late"] == [] and found["inconclusive"] == "fewer than 3 steps"
+    assert "inconclusive: fewer than 3 steps" in ranks(tmp_path).stdout
+
+
+def test_clocks_that_contradict_the_collectives_are_not_believed(tmp_path):
+    """A node's clock is 1 ms ahead: who stays shortest came last, whatever clocks say."""
+    made_ranks.write(tmp_path, 32, late=5, clock=lambda node: 1000.0 if node == 2 else 0.0)
+    found = study(tmp_path)
+    assert found["clocks"]["by_durations"] is True
+    assert found["clocks"]["worst_us"] > 900
+    assert [late["rank"] for late in found["late"]] == [5]
+    [ahead] = [node for node in found["nodes"] if node["clock_at_least_us"] > 0]
+    assert ahead["name"] == "node2"
+    assert ahead["clock_at_least_us"] <= 1000 <= ahead["clock_at_most_us"]
+    assert "Clocks of nodes do not agree" in ranks(tmp_path).stdout
+
+
+def test_missing_ranks_are_said(tmp_path):
+    made_ranks.write(tmp_path, 24, late=5, leave_out=(3, 17, 18, 19, 20))
+    done = ranks(tmp_path)
+    assert "Missing: 5 of 24 ranks: 3, 17-20\n" in done.stdout
+    assert study(tmp_path)["late"][0]["rank"] == 5
+    failed = ranks("--fail-if", "missing_ranks > 4", tmp_path)
+    assert failed.returncode == 1 and "missing_ranks is 5" in failed.stderr
+
+
+def test_limits(tmp_path):
+    made_ranks.write(tmp_path, 16, late=5)
+    assert ranks("--fail-if", "parallel_efficiency < 10%", tmp_path).returncode == 0
+    failed = ranks("--fail-if", "parallel_efficiency < 90%", "--fail-if", "late_ranks > 0", tmp_path)
+    assert failed.returncode == 1
+    assert "parallel_efficiency < 90%: parallel_efficiency is 4" in failed.stderr
+    assert "late_ranks is 1" in failed.stderr
+    for wrong in ("speed < 3", "late_ranks", "late_ranks = 3", "late_ranks > 3 apples"):
+        assert ranks("--fail-if", wrong, tmp_path).returncode == 2
+
+
+def test_parts_are_the_same_as_the_whole(tmp_path):
+    made_ranks.write(tmp_path / "run", 30, late=5)
+    assert ranks("-o", tmp_path / "all.hbranks", tmp_path / "run").returncode == 0
+    parts = []
+    for i in range(1, 5):
+        parts.append(tmp_path / f"p{i}.hbranks")
+        assert ranks("--part", f"{i}/4", "-o", parts[-1], tmp_path / "run").returncode == 0
+    assert ranks("-o", tmp_path / "merged.hbranks", *reversed(parts)).returncode == 0
+    assert (tmp_path / "merged.hbranks").read_bytes() == (tmp_path / "all.hbranks").read_bytes()
+    direct = ranks(tmp_path / "run")
+    assert ranks(*parts).stdout == direct.stdout and direct.stdout
+    # Beside the traces they are what is read.
+    shutil.copy(tmp_path / "all.hbranks", tmp_path / "run")
+    for trace in (tmp_path / "run").glob("*.json"):
+        trace.write_text("no trace any more")
+    assert ranks(tmp_path / "run").stdout == direct.stdout
+
+
+HANGING = '''
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    int rank, got;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int i = 0; i < 5; i++) MPI_Barrier(MPI_COMM_WORLD);
+    printf("arrived\\n");
+    fflush(stdout);
+    if (rank == 2) MPI_Recv(&got, 1, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+}
+'''
+
+
+def running(program):
+    """The processes that run it."""
+    found = []
+    for link in Path("/proc").glob("[0-9]*/exe"):
+        with contextlib.suppress(OSError):
+            found += [int(link.parent.name)] * (link.resolve() == program)
+    assert len(found) == 3
+    return found
+
+
+@pytest.mark.parametrize("end", ["ended by its launcher", "killed"])
+def test_who_keeps_a_hanging_job_from_going_on(tmp_path, end):
+    if not shutil.which("mpicc.mpich"):
+        pytest.skip("needs mpicc.mpich")
+    if "san" in BUILD.name:
+        pytest.skip("sanitizers find fault with MPI")
+    (tmp_path / "hanging.c").write_text(HANGING)
+    subprocess.run(["mpicc.mpich", "-w", tmp_path / "hanging.c", "-o", tmp_path / "hanging"],
+                   check=True)
+    job = subprocess.Popen(["mpirun.mpich", "-n", "3", HIPBOARD, "record", "-o", tmp_path / "log",
+                            "--", tmp_path / "hanging"], stdout=subprocess.PIPE, text=True,
+                           stderr=subprocess.DEVNULL)
+    said = ""  # lines of several ranks may mix
+    while said.count("arrived") < 3:
+        more = job.stdout.read(1)
+        assert more, said
+        said += more
+    time.sleep(2)  # they are before the call that they hang in; nothing tells when they are in it
+    if end == "killed":  # each rank, before its launcher can tell it anything
+        for process in running(tmp_path / "hanging"):
+            os.kill(process, signal.SIGKILL)
+        assert not list((tmp_path / "log").glob("*.json*"))
+    job.terminate()
+    job.wait(60)
+    # Which of them `hipboard record` has not recovered before it was killed, too.
+    subprocess.run([HIPBOARD, "recover", tmp_path / "log"], capture_output=True, timeout=60)
+    done = ranks("--hang", tmp_path / "log")
+    assert "MPI_Barrier number 6 of default_pg: 2 of 3 ranks are in it" in done.stdout
+    assert "has come to number 5, and has been in MPI_Recv for" in done.stdout
+    [stand] = study(tmp_path / "log")["hang"]
+    assert [rank["rank"] for rank in stand["behind"]] == [2]
+    assert (stand["behind"][0]["reached"], stand["behind"][0]["in"]) == (5, "MPI_Recv")
+
+
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_several_processes_find_out_the_same(tmp_path, mpi):
+    if not shutil.which(f"mpirun.{mpi}"):
+        pytest.skip(f"needs mpirun.{mpi}")
+    if "san" in BUILD.name:
+        pytest.skip("sanitizers find fault with MPI")
+    made_ranks.write(tmp_path / "run", 30, late=5)
+    expected = ranks(tmp_path / "run")
+    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                       OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_mpi_yield_when_idle="1")
+
+    def mpirun(*arguments):
+        return subprocess.run([f"mpirun.{mpi}", "-n", "3", HIPBOARD, "ranks",
+                               *map(str, arguments)], capture_output=True, text=True, timeout=300,
+                              env=environment)
+
+    done = mpirun(tmp_path / "run")
+    assert (done.returncode, done.stdout) == (0, expected.stdout), done.stderr
+    assert "work" not in done.stderr
+    files = sorted((tmp_path / "run").iterdir())
+    assert mpirun(*files).stdout == expected.stdout
+    assert mpirun("-o", tmp_path / "m.hbranks", tmp_path / "run").returncode == 0
+    assert ranks("-o", tmp_path / "s.hbranks", tmp_path / "run").returncode == 0
+    assert (tmp_path / "m.hbranks").read_bytes() == (tmp_path / "s.hbranks").read_bytes()
+
+
+def test_each_way_to_give_traces_is_one(tmp_path):
+    made_ranks.write(tmp_path / "run", 8, late=5)
+    files = sorted((tmp_path / "run").iterdir())
+    expected = ranks(tmp_path / "run").stdout
+    assert ranks(*files).stdout == expected
+    subprocess.run([HIPBOARD, "pack", tmp_path / "run", "-o", tmp_path / "run.hbpack"], check=True,
+                   capture_output=True)
+    assert ranks(tmp_path / "run.hbpack").stdout == expected
+    subprocess.run(["gzip", "-k", files[0]], check=True)
+    assert ranks(f"{files[0]}.gz", *files[1:]).stdout == expected
+    assert "counted once" in ranks(*files, files[0]).stderr
+
+
+def test_damaged_files_leave_the_others(tmp_path):
+    made_ranks.write(tmp_path, 12, late=5)
+    (tmp_path / "node0_1003.1700000000000000000.pt.trace.json").write_bytes(b"\0\1\2 no JSON")
+    done = ranks(tmp_path)
+    assert done.returncode == 1 and "left out:" in done.stderr and "node0_1003" in done.stderr
+    assert "rank 5 on node0" in done.stdout
+    assert "Missing: 1 of 12 ranks: 3" in done.stdout
+
+
+def test_digests_are_checked(tmp_path):
+    made_ranks.write(tmp_path / "run", 6, late=5)
+    path = tmp_path / "d.hbranks"
+    assert ranks("-o", path, tmp_path / "run").returncode == 0
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-10])
+    assert "its end is missing or damaged" in ranks(path).stderr
+    assert "5 ranks on" in ranks(path).stdout
+    path.write_bytes(whole[:100] + bytes([whole[100] ^ 1]) + whole[101:])
+    assert ranks(path).returncode == 1
+    path.write_bytes(whole[:8] + b"\x63" + whole[9:])
+    done = ranks(path)
+    assert done.returncode == 1 and "version 99, and this hipboard reads 1" in done.stderr
+    path.write_bytes(b"something else")
+    assert "no digest of ranks" in ranks(path).stderr
+
+
+def test_without_distributed_info_names_tell_the_order(tmp_path):
+    made_ranks.write(tmp_path, 6, late=3, info=False)
+    done = ranks(tmp_path)
+    assert "numbered in the order of names" in done.stderr
+    assert study_without_notes(done, tmp_path) == [3]
+
+
+def study_without_notes(done, path):
+    assert done.returncode == 0
+    return [late["rank"] for late in study(path)["late"]]
+
+
+def test_the_last_of_several_runs(tmp_path):
+    made_ranks.write(tmp_path / "one", 4, late=1)
+    made_ranks.write(tmp_path / "two", 6, late=2)
+    for path in (tmp_path / "one").iterdir():
+        path.rename(path.with_name(path.name.replace("17000", "16000")))
+    done = ranks(tmp_path)
+    assert "of 2 runs in the directory this is 'two'" in done.stderr
+    assert done.stdout.startswith("6 ranks")
+
+
+def test_one_rank_and_markdown(tmp_path):
+    made_ranks.write(tmp_path, 10, late=5)
+    one = ranks("--rank", "5", tmp_path).stdout
+    assert "Rank 5\n" in one and "CPU Exec: " in one
+    assert "it is not in these traces" in ranks("--rank", "99", tmp_path).stdout
+    assert "| " in ranks("--markdown", tmp_path).stdout
+
+
+def test_switches(tmp_path):
+    made_ranks.write(tmp_path / "run", 16, late=9, per_node=2)
+    (tmp_path / "switches").write_text("".join(f"node{n} switch{n // 4}\n" for n in range(8)))
+    done = ranks("--by", "switch", "--groups", tmp_path / "switches", tmp_path / "run")
+    assert "Switches, the latest of 2" in done.stdout
+    first = done.stdout.split("Switches")[1].splitlines()[2]
+    assert first.split()[-1] == "switch1"
+    assert ranks("--by", "switch", tmp_path / "run").returncode == 2
+    assert "rank % 2 = 1" in ranks("--by", "modulo", tmp_path / "run").stdout
+
+
+def test_nothing_is_said_to_be_nothing(tmp_path):
+    done = ranks(tmp_path)
+    assert done.returncode == 1 and "no traces" in done.stderr
+    assert ranks("--part", "5/4", "-o", tmp_path / "x", tmp_path).returncode == 2
+    assert ranks("--part", "1/4", tmp_path).returncode == 2

@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: MIT
+"""`hipboard serve`: the page of the report, live, for nobody but the user."""
+import gzip
+import os
+import shutil
+import socket
+import subprocess
+import time
+
+import pytest
+
+from report_page import HIPBOARD, VIEWS, ReportPage, number, report
+from served_page import ServedPage, Server
+from support import ROOT
+from test_report import TRACES, big_trace
+
+TORCH, MI250 = TRACES["torch"], TRACES["mi250"]
+
+
+@pytest.fixture
+def logdir(tmp_path):
+    (tmp_path / "runs" / "one").mkdir(parents=True)
+    shutil.copy(TORCH, tmp_path / "runs" / "one" / "a.1.pt.trace.json")
+    return tmp_path / "runs"
+
+
+def add_cycle(run, number, source=TORCH):
+    """As it is written: it appears whole."""
+    name = f"a.{number}.pt.trace.json"
+    shutil.copy(source, run / f".{name}.part")
+    os.rename(run / f".{name}.part", run / name)
+
+
+# ---- the page is the report's
+
+def shown(page, view):
+    page.open(view)
+    return page.page.locator("main").inner_text(), page.tables()
+
+
+def test_it_shows_what_the_report_shows(browser, tmp_path):
+    source = tmp_path / "runs" / "m"
+    source.mkdir(parents=True)
+    (source / "a.1.pt.trace.json").write_bytes(gzip.decompress(MI250.read_bytes()))
+    (tmp_path / "runs" / "n").mkdir()
+    shutil.copy(TORCH, tmp_path / "runs" / "n" / "a.1.pt.trace.json")
+    file = report(tmp_path, tmp_path / "runs")
+    with Server(tmp_path / "runs") as server, ServedPage(browser, server) as served:
+        with ReportPage(browser, file) as page:
+            for view in VIEWS:
+                assert shown(served, view) == shown(page, view), view
+                assert served.violations() == [], view
+        assert served.hosts() == {f"127.0.0.1:{server.port}"}
+        assert served.errors == []
+        assert "token" not in served.page.evaluate("location.href")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(browser, logdir, scheme):
+    with Server(logdir) as server, ServedPage(browser, server, scheme) as page:
+        for view in "overview", "timeline":
+            page.open(view)
+            assert page.axe() == [], view
+
+
+def test_a_large_trace_is_drawn_piece_by_piece(browser, tmp_path):
+    trace = tmp_path / "big.pt.trace.json"
+    big_trace(trace, 600000)
+    with Server(trace) as server, ServedPage(browser, server) as page:
+        page.open("timeline")
+        assert len(page.lanes()) > 3
+        page.page.locator(".over").focus()
+        page.key(*["w"] * 70)
+        for _ in range(300):
+            page.page.wait_for_timeout(100)
+            if any(url.endswith("cell=0") for url in page.requests):
+                break
+        assert any(url.endswith("cell=0") for url in page.requests)
+        assert len(page.lanes()) > 1, "the step, at least"
+        assert "outline" not in page.page.locator(".timeline").inner_text()
+        # What is found and summed up is all of it, though the page holds an outline.
+        page.key("0", "/")
+        page.page.keyboard.type("OP13")
+        count = sum(i * 7 % 97 == 13 for i in range(600000))
+        found = page.page.locator(".timeline .bar [role=status]", has_text=f"{count:,} slices")
+        found.wait_for()
+        page.key("Enter", "Enter")
+        page.page.locator(".timeline .bar [role=status]", has_text=f"2 of {count:,} slices").wait_for()
+        chosen = page.page.locator(".panel h2")
+        chosen.wait_for()
+        assert chosen.inner_text().strip() == "op13"
+        page.page.locator(".over").focus()
+        page.key("ArrowRight")
+        page.page.locator(".panel h2", has_text="op").wait_for()
+        page.open("timeline", mark="0-5999999999")
+        page.page.locator(".panel section.table").wait_for()
+        [table] = [t for title, t in page.tables().items() if "in the tracks that are seen" in title]
+        shown = {row[0]: number(row[table["columns"].index("Slices")]) for row in table["rows"]}
+        of_name = lambda name: sum(name == f"op{i * 7 % 97}" for i in range(600000))
+        names = [name for name in shown if name.startswith("op")][:3]
+        assert names and all(shown[name] == of_name(name) for name in names)
+        assert page.errors == []
+
+
+# ---- live
+
+def test_new_cycles_appear_and_what_is_shown_stays(browser, logdir):
+    with Server(logdir) as server, ServedPage(browser, server) as page:
+        page.open("operators")
+        page.page.locator("main").evaluate("element => { element.mark = 'same'; }")
+        page.page.evaluate("scrollTo(0, 120)")
+        add_cycle(logdir / "one", 2)
+        begun = time.monotonic()
+        link = page.page.locator(".news button", has_text="one/a/2")
+        link.wait_for()
+        print(f"seen after {time.monotonic() - begun:.1f} s")
+        assert page.page.evaluate("scrollY") == 120
+        assert page.page.locator("main h1").inner_text() == "Operators"
+        assert "one%2Fa%2F1" in page.page.evaluate("location.hash")
+        page.page.locator("header select[aria-label=Cycle]").select_option("2")
+        page.wait_for_address("one%2Fa%2F2")
+        page.page.wait_for_selector("html[data-ready='operators one/a/2']")
+        assert page.errors == []
+
+
+def test_a_directory_may_be_empty_first(browser, tmp_path):
+    (tmp_path / "runs").mkdir()
+    with Server(tmp_path / "runs") as server, ServedPage(browser, server) as page:
+        assert "no trace here yet" in page.page.locator("main").inner_text()
+        add_cycle(tmp_path / "runs", 1)
+        page.page.wait_for_selector("html[data-ready='overview runs/a/1']")
+        page.page.locator(".headline").wait_for()
+        assert page.errors == []
+
+
+def test_a_run_disappears_while_shown(browser, logdir):
+    with Server(logdir) as server, ServedPage(browser, server) as page:
+        page.open("steps")
+        rows = page.tables()
+        (logdir / "two").mkdir()
+        add_cycle(logdir / "two", 1, TORCH)
+        shutil.rmtree(logdir / "one")
+        page.page.locator(".news p", has_text="not there any more").wait_for()
+        assert page.tables() == rows, "what was read of it stays"
+        page.page.locator("header select[aria-label=Run]").select_option("two")
+        page.wait("steps")
+        page.wait_for_address("two")
+        assert page.tables() == rows
+        assert page.errors == []
+        assert server.request("/hb/steps?trace=one/a/1")[0] == 404
+        shutil.rmtree(logdir)
+        page.page.locator(".news p", has_text="not there any more").wait_for()
+        assert server.traces() == []
+
+
+def test_a_changed_file_is_read_again(browser, logdir):
+    path = logdir / "one" / "a.1.pt.trace.json"
+    whole = path.read_bytes()
+    path.write_bytes(b"{")
+    with Server(logdir) as server, ServedPage(browser, server) as page:
+        page.open("steps")
+        page.page.locator(".empty", has_text="cannot be shown").wait_for()
+        path.write_bytes(whole)
+        page.page.locator("section.table").first.wait_for()
+
+
+def test_a_server_that_ends_is_said(browser, logdir):
+    with Server(logdir) as server, ServedPage(browser, server) as page:
+        page.open("steps")
+        assert server.end() == 0
+        page.page.locator(".news p", has_text="does not answer any more").wait_for()
+        assert page.tables()
+
+
+# ---- who may ask what
+
+def test_only_who_knows_the_token_sees_traces(browser, logdir):
+    with Server(logdir) as server, Server(logdir) as other:
+        for token in "", other.token, server.token[:-1], server.token + "0":
+            status, _, body = server.request("/hb/about", X_Hipboard_Token=token)
+            assert status == 401 and b"one/a" not in body
+        assert server.request("/index.html", X_Hipboard_Token="")[0] == 200
+        with ServedPage(browser, server) as page:
+            page.page.evaluate("sessionStorage.clear()")
+            page.page.goto(server.url)
+            page.page.reload()
+            page.page.locator(".empty", has_text="address that hipboard serve printed").wait_for()
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "",
+                                  "localhost.evil.example", "[::1].evil.example", "1"])
+def test_a_foreign_name_is_refused(logdir, host):
+    with Server(logdir) as server:
+        assert server.request("/", Host=host)[0] == 421
+        assert server.request("/hb/about", Host=host)[0] == 421
+        for own in "localhost", "localhost:99", "127.0.0.1", "[::1]:8080", "192.0.2.1":
+            assert server.request("/hb/about", Host=own)[0] == 200
+
+
+def test_nothing_but_reading(logdir):
+    with Server(logdir) as server:
+        for method in "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE":
+            status, headers, _ = server.request("/hb/about", method=method)
+            assert status == 405 and headers["Allow"] == "GET, HEAD"
+        status, headers, body = server.request("/index.html", method="HEAD")
+        assert status == 200 and body == b"" and int(headers["Content-Length"]) > 100
+        status, headers, _ = server.request("/hb/about", Sec_Fetch_Site="cross-site")
+        assert status == 403 and not [name for name in headers if name.startswith("Access-Control")]
+
+
+@pytest.mark.parametrize("path", ["/../../etc/passwd", "/..%2f..%2fetc%2fpasswd", "/%2e%2e/x", "//etc/passwd",
+                                  "/hb/../page.js/", "/page.js%00", "/hb/steps?trace=../../x",
+                                  "/hb/steps?trace=/etc/passwd", "/hb/nothing"])
+def test_no_address_is_a_file(logdir, path):
+    with Server(logdir) as server:
+        status, _, body = server.request(path)
+        assert status in (400, 404) and b"root:" not in body
+
+
+def test_what_is_too_large_is_refused(logdir):
+    with Server(logdir) as server:
+        assert server.request("/" + "a" * 5000)[0] == 414
+        assert server.request("/", Long="a" * 20000)[0] in (413, 431)
+        assert server.request("/hb/about")[0] == 200
+
+
+def test_what_is_no_http_ends_alone(logdir):
+    with Server(logdir) as server:
+        for junk in b"\x00\xff" * 50, b"GET\r\n\r\n", b"GET / HTTP/9\r\n\r\n", b"\x16\x03\x01\x02", b"":
+            with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
+                client.sendall(junk + b"\r\n\r\n")
+                client.shutdown(socket.SHUT_WR)
+                while client.recv(4096):
+                    pass
+        assert server.request("/hb/about")[0] == 200
+
+
+def test_slow_clients_and_many(logdir):
+    """Those who say nothing, and 100 who ask at once."""
+    with Server(logdir) as server:
+        clients = [socket.create_connection(("127.0.0.1", server.port), timeout=60) for _ in range(150)]
+        for client in clients[:50]:
+            client.sendall(b"GET /hb/about HT") # and no more
+        for client in clients[50:]:
+            client.sendall(b"GET /hb/overview?trace=one/a/1 HTTP/1.1\r\nHost: localhost\r\n"
+                           b"X-Hipboard-Token: " + server.token.encode() + b"\r\nConnection: close\r\n\r\n")
+        for client in clients[50:]:
+            text = b""
+            while part := client.recv(65536):
+                text += part
+            assert text.startswith(b"HTTP/1.1 200 ") and b'"steps"' in text
+        assert server.request("/hb/about")[0] == 200
+        for client in clients:
+            client.close()
+
+
+def test_what_does_not_fit_in_memory_is_read_again(logdir):
+    add_cycle(logdir / "one", 2, TORCH)
+    with Server(logdir, "--max-memory", "1K") as server:
+        first = server.request("/hb/operators?trace=one/a/1")
+        for _ in range(3):
+            assert server.request("/hb/operators?trace=one/a/2")[2] == first[2]
+            assert server.request("/hb/operators?trace=one/a/1")[2] == first[2]
+
+
+def test_answers_are_compressed_for_who_asks(logdir):
+    with Server(logdir) as server:
+        _, plain_headers, plain = server.request("/hb/operators?trace=one/a/1")
+        _, headers, packed = server.request("/hb/operators?trace=one/a/1", Accept_Encoding="gzip")
+        assert headers["Content-Encoding"] == "gzip" and "Content-Encoding" not in plain_headers
+        assert gzip.decompress(packed) == plain and len(packed) < len(plain) / 2
+        assert headers["X-Content-Type-Options"] == "nosniff" and headers["Cache-Control"] == "no-store"
+
+
+def failing(*arguments):
+    return subprocess.run([HIPBOARD, "serve", *map(str, arguments)], capture_output=True, text=True,
+                          timeout=60, stdin=subprocess.DEVNULL)
+
+
+def test_what_cannot_be_served_is_said(logdir, tmp_path):
+    with Server(logdir) as server:
+        for arguments, why in [((tmp_path / "nowhere",), "No such file"),
+                               (("--port", server.port, logdir), "--port"),
+                               (("--host", "no.such.host.invalid", logdir), "no.such.host")]:
+            done = failing(*arguments)
+            assert done.returncode == 1 and why in done.stderr and not done.stdout
+    assert failing("--port", 65536, logdir).returncode == 2
+    assert failing().returncode == 2

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT
+"""amd_libraries.py OUT SUITE PROGRAM: a program of tests/long/amd_calls.c with AMD's own libraries on the
+simulated GPU. Each call must be one operator with the shapes, types and FLOPs that it was given, its kernels
+below it, and give the same as without hipboard."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("MESON_BUILD_ROOT", ROOT / "build"))
+F16, F32, C64 = "c10::Half", "float", "c10::complex<float>"
+
+# name: [(shapes, type, FLOPs in the trace)]
+EXPECTED = {
+    "llama": {
+        "rocblas_sgemm": [([[256, 64], [64, 128]], F32, 2 * 256 * 128 * 64), ([[64, 40], [40, 48]], F32, 0)],
+        "rocblas_gemm_ex": [([[96, 32], [32, 64]], F16, 2 * 96 * 64 * 32)],
+        "rocblas_sgemm_strided_batched": [([[5, 32, 8], [5, 8, 16]], F32, 2 * 5 * 32 * 16 * 8)],
+        "rocblas_saxpy": [([[32768], [32768]], F32, 2 * 32768)],
+        "hipblasSgemm": [([[64, 40], [40, 48]], F32, 2 * 64 * 48 * 40)],
+    },
+    "fft": {
+        "rocfft_plan_create": None,
+        "rocfft_execute": [([[4, 1024]], C64, 5 * 1024 * 10 * 4)] * 2,
+        "hipfftExecC2C": [([[16, 512]], C64, 5 * 512 * 9 * 16)],
+        "rocrand_generate_uniform": [([[65536]], F32, 0)],
+        "rocrand_generate_normal": [([[4096]], F32, 0)],
+    },
+}
+
+
+def run(suite, *command):
+    environment = dict(os.environ, SIMHSA_LIBRARY_DIR=str(BUILD / "tools/simhsa"), SIMHSA_ARCH="gfx1030")
+    done = subprocess.run([ROOT / "tools/simhsa/in_suite", suite, *map(str, command)], env=environment,
+                          capture_output=True, text=True, timeout=600)
+    if done.returncode == 77:
+        sys.exit(done.stderr)
+    return done
+
+
+def operators(trace):
+    return [e for e in trace["traceEvents"] if e["ph"] == "X" and e.get("cat") == "cpu_op"]
+
+
+def inside(inner, outer):
+    end = outer["ts"] + outer["dur"]
+    return inner["tid"] == outer["tid"] and outer["ts"] <= inner["ts"] and inner["ts"] + inner["dur"] <= end
+
+
+def launches_in(trace, op):
+    calls = {e["args"]["correlation"] for e in trace["traceEvents"] if e.get("cat") == "Runtime" and inside(e, op)}
+    return [e for e in trace["traceEvents"] if e.get("cat") == "kernel" and e["args"].get("correlation") in calls]
+
+
+def faults(trace, expected):
+    for name, calls in expected.items():
+        found = [e for e in operators(trace) if e["name"] == name]
+        if calls is None:
+            if not found:
+                yield f"{name} is no operator"
+            continue
+        outermost = [e for e in found if not any(o is not e and o["name"] == name and inside(e, o) for o in found)]
+        if len(outermost) < len(calls):
+            yield f"{name}: {len(found)} operators, {len(calls)} calls"
+        for shapes, dtype, flops in calls:
+            like = [e for e in found if e["args"].get("Input Dims") == shapes and e["args"].get("flops", 0) == flops]
+            if not like:
+                told = [(e["args"].get("Input Dims"), e["args"].get("flops")) for e in found]
+                yield f"{name}: no {shapes} of {flops} FLOPs, but {told}"
+                continue
+            if like[0]["args"]["Input type"][0] != dtype:
+                yield f"{name}: {like[0]['args']['Input type']}, not {dtype}"
+            if not launches_in(trace, like[0]):
+                yield f"{name}: no kernel"
+
+
+def main(out, suite, program):
+    plain = run(suite, program)
+    logdir = Path(out) / "runs"
+    shutil.rmtree(logdir, ignore_errors=True)
+    done = run(suite, BUILD / "tools/hipboard/hipboard", "record", "-q", "-o", logdir, "--", program)
+    found = []
+    if (done.returncode, done.stdout) != (plain.returncode, plain.stdout) or plain.returncode:
+        found.append(f"recorded it says {done.stdout}{done.stderr}, alone {plain.stdout}{plain.stderr}")
+    [path] = logdir.glob("*.pt.trace.json")
+    trace = json.loads(path.read_text())
+    for op in operators(trace):
+        if not op["name"].startswith("hip") or "blas" in op["name"] or "fft" in op["name"]:
+            a = op["args"]
+            print(f"{op['name']:32} {str(a.get('Input Dims', '')):32} {str(a.get('Input type', '')):20.20} "
+                  f"{a.get('flops', 0):>10} FLOPs, {len(launches_in(trace, op))} kernels")
+    found += faults(trace, EXPECTED[suite])
+    for fault in found:
+        print(f"FAULT: {fault}")
+    return not found
+
+
+if __name__ == "__main__":
+    sys.exit(0 if main(*sys.argv[1:]) else 1)

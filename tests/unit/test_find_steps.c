@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Steps of programs that mark none. The programs here are small ones that keep their own call stack
+ * and launch by name; most loop as real ones do, with inner loops of any length, outputs now and
+ * then, and validation.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "array_source.h"
+#include "base/base.h"
+#include "steps/find_steps.h"
+
+enum { MOST = 200000, DEEPEST = 16, START = 1000000 };
+
+/* A program: its clock, its stack of return addresses, and what it has launched. */
+static struct program {
+    hb_trace_event events[2 * MOST];
+    uint64_t stacks[MOST][DEEPEST];
+    size_t count, launches;
+    uint64_t stack[DEEPEST];
+    unsigned depth, random;
+    int64_t now, tid;
+    bool with_stacks;
+} p;
+
+static void begin_program(bool with_stacks)
+{
+    p.count = p.launches = 0;
+    p.depth = 0;
+    p.random = 1;
+    p.now = START;
+    p.tid = 100;
+    p.with_stacks = with_stacks;
+}
+
+static unsigned randomly(unsigned below)
+{
+    p.random = p.random * 1664525u + 1013904223u;
+    return (p.random >> 8) % below;
+}
+
+static hb_trace_event *new_event(void)
+{
+    assert_true(p.count + 2 < 2 * MOST && p.launches < MOST);
+    hb_trace_event *e = &p.events[p.count++];
+    *e = (hb_trace_event){.tid = p.tid, .device = -1, .start_ns = p.now, .end_ns = p.now + 2000};
+    return e;
+}
+
+static void launch_as(const char *name, hb_event_kind kind, const char *copy)
+{
+    hb_trace_event *call = new_event(), *work = new_event();
+    uint64_t *pcs = p.stacks[p.launches++];
+    call->kind = HB_EVENT_RUNTIME;
+    call->name = HB_STR("hipLaunchKernel");
+    call->correlation = work->correlation = p.launches;
+    call->runtime.launches = true;
+    if (p.with_stacks) {
+        for (unsigned i = 0; i < p.depth; i++)
+            pcs[i] = p.stack[p.depth - 1 - i];
+        call->runtime.pcs = pcs;
+        call->runtime.num_pcs = p.depth;
+    }
+    work->kind = kind;
+    work->name = (hb_str){name, (uint32_t)strlen(name)};
+    work->device = 0;
+    work->tid = 7;
+    work->start_ns = p.now + 5000;
+    work->end_ns = p.now + 15000;
+    if (kind == HB_EVENT_MEMCPY) work->copy.kind = copy;
+    p.now += 50000;
+}
+
+static void launch(const char *name)
+{
+    launch_as(name, HB_EVENT_KERNEL, NULL);
+}
+
+static void wait_for_device(void)
+{
+    hb_trace_event *e = new_event();
+    e->kind = HB_EVENT_SYNC;
+    e->name = HB_STR("hipDeviceSynchronize");
+    p.now += 10000;
+}
+
+/* A call from here: its place is the line that it stands in. */
+#define CALL(what)   (p.stack[p.depth++] = __LINE__, (what), p.depth--, (void)0)
+#define LAUNCH(name) CALL(launch(name))
+#define READ_BACK()  CALL(launch_as("Memcpy DtoH", HB_EVENT_MEMCPY, "DtoH"))
+
+/* ---- programs ---- */
+
+static void layer(bool back)
+{
+    if (back) {
+        LAUNCH("dmlp");
+        LAUNCH("dattention");
+    } else {
+        LAUNCH("qkv");
+        LAUNCH("attention");
+        LAUNCH("mlp");
+    }
+}
+
+static void forward(int layers)
+{
+    LAUNCH("embedding");
+    for (int i = 0; i < layers; i++)
+        CALL(layer(false));
+    LAUNCH("head");
+}
+
+static void backward(int layers)
+{
+    LAUNCH("dhead");
+    for (int i = 0; i < layers; i++)
+        CALL(layer(true));
+}
+
+static void load(int parts)
+{
+    for (int i = 0; i < parts; i++)
+        LAUNCH("load");
+}
+
+static void optimizer(int parts)
+{
+    for (int i = 0; i < parts; i++)
+        LAUNCH("adam");
+}
+
+static void conjugate_gradients(int rounds)
+{
+    for (int i = 0; i < rounds; i++) {
+        LAUNCH("spmv");
+        LAUNCH("dot");
+        READ_BACK();
+        LAUNCH("axpy");
+        LAUNCH("dot");
+        LAUNCH("axpy");
+    }
+}
+
+static void time_step(void)
+{
+    LAUNCH("boundary");
+    LAUNCH("advect");
+    CALL(conjugate_gradients(20 + (int)randomly(21)));
+    LAUNCH("correct");
+}
+
+static void solver(void)
+{
+    CALL(load(50));
+    for (int s = 0; s < 30; s++) {
+        CALL(time_step());
+        if (s % 10 == 9) LAUNCH("output");
+    }
+    LAUNCH("end");
+}
+
+static void train(int steps, int layers, bool validates)
+{
+    for (int s = 0; s < steps; s++) {
+        CALL(forward(layers));
+        CALL(backward(layers));
+        if (randomly(3) == 0) LAUNCH("log");
+        CALL(optimizer(12));
+        wait_for_device();
+        for (int v = 0; validates && s % 5 == 4 && v < 3; v++)
+            CALL(forward(layers));
+    }
+}
+
+static void training(void)
+{
+    CALL(load(50));
+    CALL(train(20, 24, true));
+    LAUNCH("end");
+}
+
+static void generate(int tokens)
+{
+    for (int t = 0; t < tokens; t++) {
+        CALL(forward(24));
+        LAUNCH("argmax");
+        READ_BACK();
+    }
+}
+
+static void decoding(void)
+{
+    CALL(load(50));
+    CALL(generate(40));
+    LAUNCH("end");
+}
+
+static void inference(void)
+{
+    CALL(load(50));
+    CALL(forward(24));
+    LAUNCH("end");
+}
+
+/* Nothing but its layers, and no word before or after them. */
+static void bare_layers(void)
+{
+    for (int i = 0; i < 24; i++)
+        CALL(layer(false));
+}
+
+/* As compilers put functions into each other. */
+static void inlined_solver(void)
+{
+    for (int s = 0; s < 30; s++) {
+        LAUNCH("boundary");
+        LAUNCH("advect");
+        for (int i = 20 + (int)randomly(21); i > 0; i--) {
+            LAUNCH("spmv");
+            LAUNCH("dot");
+            READ_BACK();
+            LAUNCH("axpy");
+        }
+        LAUNCH("correct");
+        if (s % 10 == 9) LAUNCH("output");
+    }
+}
+
+static void inlined_output(void)
+{
+    for (int s = 0; s < 40; s++) {
+        LAUNCH("predict");
+        LAUNCH("correct");
+        LAUNCH("swap");
+        if (s % 4 == 3) LAUNCH("output");
+    }
+}
+
+static void epochs(void)
+{
+    for (int e = 0; e < 3; e++) {
+        CALL(train(10, 4, false));
+        CALL(forward(4));
+    }
+}
+
+static void recursion(int depth)
+{
+    LAUNCH("down");
+    if (depth) CALL(recursion(depth - 1));
+    LAUNCH("up");
+}
+
+static void recursive(void)
+{
+    for (int i = 0; i < 20; i++) {
+        CALL(recursion(1 + i % 9));
+        LAUNCH("tail");
+    }
+}
+
+static void at_random(void)
+{
+    static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g"};
+    for (int i = 0; i < 600; i++)
+        launch(names[randomly(7)]);
+}
+
+static void plain_steps(int steps, bool logs, bool shapes, int micro)
+{
+    for (int s = 0; s < steps; s++) {
+        for (int m = 0; m < micro; m++) {
+            CALL(forward(12));
+            CALL(backward(12));
+            if (shapes) p.events[p.count - 1].kernel.has_grid = true;
+            if (shapes) p.events[p.count - 1].kernel.grid[0] = 1 + randomly(100);
+        }
+        if (logs && randomly(10) < 3) LAUNCH("log");
+        CALL(optimizer(6));
+        wait_for_device();
+    }
+}
+
+static void log_now_and_then(void)
+{
+    plain_steps(20, true, false, 1);
+}
+
+static void changing_shapes(void)
+{
+    plain_steps(20, false, true, 1);
+}
+
+static void micro_batches(void)
+{
+    plain_steps(20, false, false, 4);
+}
+
+static void without_waiting(void)
+{
+    for (int s = 0; s < 20; s++) {
+        CALL(forward(12));
+        CALL(backward(12));
+        CALL(optimizer(6));
+    }
+}
+
+static void amid_a_step(void)
+{
+    CALL(optimizer(6));
+    wait_for_device();
+    CALL(plain_steps(12, false, false, 1));
+    CALL(forward(5));
+}
+
+static void two_threads(void)
+{
+    for (int i = 0; i < 40; i++) {
+        p.tid = 100;
+        CALL(forward(4));
+        wait_for_device();
+        p.tid = 200;
+        for (int k = 0; k < i % 3; k++)
+            launch(k ? "copy" : "augment");
+    }
+}
+
+static void one_kernel_again_and_again(void)
+{
+    for (int i = 0; i < 100; i++) {
+        LAUNCH("only");
+        wait_for_device();
+    }
+}
+
+/* ---- what is found ---- */
+
+static bool earlier(const hb_trace_event *a, const hb_trace_event *b)
+{
+    return a->start_ns < b->start_ns;
+}
+
+static hb_found_steps found_in(void (*program)(void), bool with_stacks, hb_step_wish wish)
+{
+    array_source source;
+    hb_found_steps found;
+    begin_program(with_stacks);
+    program();
+    assert_true(p.count && !earlier(&p.events[p.count - 1], &p.events[0]));
+    array_source_init(&source, p.events, p.count);
+    source.info.start_ns = START;
+    source.info.stop_ns = p.now + 50000;
+    assert_int_equal(hb_find_steps(&source.source, &wish, &found), HB_OK);
+    return found;
+}
+
+/* Steps lie one behind the other, within the program's time. */
+static void check_order(const hb_found_steps *f)
+{
+    for (size_t i = 0; i < f->count; i++) {
+        assert_true(f->items[i].start_ns < f->items[i].end_ns);
+        assert_int_equal(f->items[i].number, i);
+        if (i) assert_true(f->items[i].start_ns >= f->items[i - 1].end_ns);
+    }
+    assert_true(f->items[0].start_ns >= START);
+    assert_true(f->items[f->count - 1].end_ns <= p.now + 50000);
+}
+
+typedef struct acceptance {
+    const char *name;
+    void (*program)(void);
+    size_t by_stacks, by_sequence; /* 1: none, so one for all */
+} acceptance;
+
+static const acceptance programs[] = {
+    {"solver", solver, 30, 1},
+    {"training", training, 20, 1},
+    {"decoding", decoding, 40, 40},
+    {"inference", inference, 1, 1},
+    {"bare layers", bare_layers, 24, 1},
+    {"inlined solver", inlined_solver, 30, 1},
+    {"inlined output", inlined_output, 40, 1},
+    {"epochs", epochs, 30, 1},
+    {"recursive", recursive, 20, 1},
+    {"at random", at_random, 1, 1},
+    {"log now and then", log_now_and_then, 20, 20},
+    {"changing shapes", changing_shapes, 20, 20},
+    {"micro batches", micro_batches, 20, 20},
+    {"without waiting", without_waiting, 20, 1},
+    {"amid a step", amid_a_step, 12, 12},
+    {"one kernel", one_kernel_again_and_again, 1, 1},
+};
+
+static void check(const acceptance *a, bool with_stacks)
+{
+    hb_found_steps f = found_in(a->program, with_stacks, (hb_step_wish){0});
+    size_t expected = with_stacks ? a->by_stacks : a->by_sequence;
+    printf("%-18s %-8s %3zu steps: %s\n", a->name, with_stacks ? "stacks" : "sequence", f.count,
+           f.rule);
+    check_order(&f);
+    assert_int_equal(f.count, expected);
+    hb_step_method method = with_stacks ? HB_STEPS_STACKS : HB_STEPS_SEQUENCE;
+    assert_int_equal(f.method, expected == 1 ? HB_STEPS_ONE : method);
+    hb_found_steps_free(&f);
+}
+
+static void loops_are_seen_in_call_stacks(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(programs); i++)
+        check(&programs[i], true);
+}
+
+static void periods_are_seen_in_the_sequence_or_nothing_is(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(programs); i++)
+        check(&programs[i], false);
+}
+
+/* The loader's kernels go on beside, at their own pace. */
+static void other_threads_are_passed_over(void **state)
+{
+    (void)state;
+    hb_found_steps f = found_in(two_threads, true, (hb_step_wish){0});
+    assert_int_equal(f.count, 40);
+    assert_int_equal(f.tid, 100);
+    hb_found_steps_free(&f);
+}
+
+static void a_loop_can_be_asked_for(void **state)
+{
+    (void)state;
+    hb_found_steps f = found_in(solver, true, (hb_step_wish){.loop = 1});
+    assert_int_equal(f.count, 3); /* from output to output */
+    assert_int_equal(f.method, HB_STEPS_STACKS);
+    hb_found_steps_free(&f);
+    f = found_in(solver, true, (hb_step_wish){.loop = 3});
+    assert_true(f.count > 600); /* of conjugate gradients */
+    hb_found_steps_free(&f);
+}
+
+static void a_loop_that_is_not_there_is_said(void **state)
+{
+    (void)state;
+    array_source source;
+    hb_found_steps found;
+    begin_program(false);
+    solver();
+    array_source_init(&source, p.events, p.count);
+    hb_step_wish wish = {.loop = 1};
+    assert_int_equal(hb_find_steps(&source.source, &wish, &found), HB_ERROR_NOT_FOUND);
+    assert_non_null(strstr(hb_last_error(), "--with-stack"));
+}
+
+static void nothing_is_guessed_where_that_is_not_wanted(void **state)
+{
+    (void)state;
+    hb_found_steps f = found_in(decoding, false, (hb_step_wish){.no_guess = true});
+    assert_int_equal(f.count, 1);
+    hb_found_steps_free(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(loops_are_seen_in_call_stacks),
+        cmocka_unit_test(periods_are_seen_in_the_sequence_or_nothing_is),
+        cmocka_unit_test(other_threads_are_passed_over),
+        cmocka_unit_test(a_loop_can_be_asked_for),
+        cmocka_unit_test(a_loop_that_is_not_there_is_said),
+        cmocka_unit_test(nothing_is_guessed_where_that_is_not_wanted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

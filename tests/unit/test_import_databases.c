@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Databases of rocmProfileData (RPD) and of rocprof (v1): a real one, and small ones made here.
+ */
+#include <sqlite3.h>
+
+#include "imported.h"
+
+static const char *make_database(const char *name, const char *sql)
+{
+    sqlite3 *db;
+    char *why = NULL;
+    const char *path = in_dir(name);
+    remove(path);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    if (sqlite3_exec(db, sql, NULL, NULL, &why) != SQLITE_OK) fail_msg("%s", why);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    return path;
+}
+
+/* Ids count from 2^32, as in sessions; a graph's launch of two kernels; a call of the recorder. */
+static const char rpd[] =
+    "CREATE TABLE rocpd_metadata(id INTEGER PRIMARY KEY, tag, value);"
+    "INSERT INTO rocpd_metadata VALUES (1, 'schema_version', '2');"
+    "CREATE TABLE rocpd_string(id INTEGER PRIMARY KEY, string);"
+    "INSERT INTO rocpd_string VALUES (1, ''), (2, 'UserMarker'), (3, 'aten::mm, seq = 7'),"
+    " (4, 'hipExtModuleLaunchKernel'), (5, 'hipGraphLaunch'), (6, 'hipMemcpyAsync'),"
+    " (7, 'OpTable::writeRows'), (8, 'KernelExecution'), (9, 'Task'), (10, 'CopyHostToDevice'),"
+    " (11, '_Z4gemmPfi'), (12, 'softmax'), (13, 'Barrier'), (14, 'hipMalloc'),"
+    " (15, 'ptr=0x7f3ea0600000 | size=0x200000'), (16, 'aten::mm'), (17, 'hipLaunchKernel');"
+    "CREATE TABLE rocpd_api(id INTEGER PRIMARY KEY, pid, tid, start, end, apiName_id, args_id);"
+    "INSERT INTO rocpd_api VALUES (4294967297, 1560, 1561, 2000000, 9000000, 2, 3),"
+    " (4294967298, 1560, 1561, 2100000, 2110000, 4, 1),"
+    " (4294967299, 1560, 1561, 2200000, 2210000, 5, 1),"
+    " (4294967300, 1560, 1561, 2300000, 2310000, 6, 1),"
+    " (4294967301, 1560, 1561, 2400000, 2410000, 7, 1),"
+    " (4294967302, 1560, 1561, 1400000, 1410000, 14, 15),"
+    " (4294967303, 1560, 1561, 2420000, 2430000, 17, 1);"
+    "CREATE TABLE rocpd_op(id INTEGER PRIMARY KEY, gpuId, queueId, start, end, description_id,"
+    " opType_id);"
+    "INSERT INTO rocpd_op VALUES (4294967297, 2, 0, 2500000, 2600000, 11, 8),"
+    " (4294967298, 2, 0, 2600000, 2700000, 12, 9), (4294967299, 2, 0, 2700000, 2800000, 12, 9),"
+    " (4294967300, 2, 1, 2350000, 2360000, 1, 10), (4294967301, 2, 1, 2350000, 2360000, 1, 13),"
+    " (4294967302, 2, 0, 2900000, 2950000, 11, 8);"
+    "CREATE TABLE rocpd_api_ops(id INTEGER PRIMARY KEY, api_id, op_id);"
+    "INSERT INTO rocpd_api_ops VALUES (1, 4294967298, 4294967297), (2, 4294967299, 4294967298),"
+    " (3, 4294967299, 4294967299), (4, 4294967300, 4294967300), (5, 4294967303, 4294967302);"
+    "CREATE TABLE rocpd_kernelapi(api_ptr_id INTEGER PRIMARY KEY, stream, gridX, gridY, gridZ,"
+    " workgroupX, workgroupY, workgroupZ, groupSegmentSize, privateSegmentSize);"
+    "INSERT INTO rocpd_kernelapi VALUES (4294967298, '0x0', 227328, 1, 1, 256, 1, 1, 4096, ''),"
+    " (4294967303, '0x0', 10, 2, 1, 64, 1, 1, '', '');"
+    "CREATE TABLE rocpd_copyapi(api_ptr_id INTEGER PRIMARY KEY, size, kind, dst, src);"
+    "INSERT INTO rocpd_copyapi VALUES (4294967300, 65536, 1, '0x7f59c1260000', '0x7f5562b2a800');"
+    "CREATE TABLE ext_autogradapi(api_ptr_id INTEGER PRIMARY KEY, autogradName_id, seq, sizes);"
+    "INSERT INTO ext_autogradapi VALUES (4294967297, 16, 7, '');"
+    "CREATE TABLE rocpd_monitor(id INTEGER PRIMARY KEY, deviceType, deviceId, monitorType, start,"
+    " end, value);"
+    "INSERT INTO rocpd_monitor VALUES (1, 'gpu', 4, 'sclk', 2000000, 3000000, '134'),"
+    " (2, 'gpu', 4, 'sclk', 3000000, 4000000, 'high');";
+
+static void rpd_as_it_was(void **state)
+{
+    (void)state;
+    static const char *const parts[] = {
+        "\"name\": \"aten::mm\"",
+        "\"grid\":     [888, 1, 1], \"block\":     [256, 1, 1]", /* of work-items */
+        "\"grid\":     [10, 2, 1], \"block\":     [64, 1, 1]",   /* of blocks */
+        "\"bytes\": 65536",
+        "\"dst\": \"0x7f59c1260000\"",
+        "\"Total Allocated\": 2097152",
+        "\"name\": \"gpu 4 sclk\"",
+        "\"MHz\": 134",
+    };
+    hb_import *import = import_with(make_database("t.rpd", rpd), NULL);
+    const hb_imported *p = hb_import_get(import, 0);
+    assert_string_equal(p->format, "RPD");
+    assert_int_equal(p->pid, 1560);
+    assert_int_equal(p->kernels, 4);
+    assert_int_equal(p->copies, 1);
+    assert_int_equal(p->calls, 5);
+    assert_int_equal(p->ranges, 1);
+    assert_int_equal(p->linked, 5);
+    assert_int_equal(p->samples, 1);
+    assert_int_equal(note_of(p, "OVERHEAD"), 1);
+    assert_int_equal(note_of(p, "NOT_SHOWN"), 1);
+    assert_int_equal(note_of(p, "BAD_ROWS"), 1);
+    assert_int_equal(note_of(p, "NO_GRID"), 2);
+    char *text = written_text(import, 0);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        HAS(text, parts[i]);
+    HAS_NOT(text, "writeRows");
+    free(text);
+    hb_import_close(import);
+}
+
+static void a_real_rpd(void **state)
+{
+    (void)state;
+    hb_import *import = import_with(TEST_DATA "/matmul_result.rpd.gz", NULL);
+    const hb_imported *p = hb_import_get(import, 0);
+    assert_int_equal(p->kernels, 29);
+    assert_int_equal(p->copies, 56);
+    assert_int_equal(p->calls, 120);
+    assert_int_equal(p->linked, 85);
+    assert_int_equal(p->allocations, 5);
+    assert_int_equal(p->samples, 15);
+    hb_import_close(import);
+}
+
+static const char rocprof[] =
+    "CREATE TABLE HIP (\"BeginNs\" INTEGER, \"EndNs\" INTEGER, \"pid\" INTEGER, \"tid\" INTEGER,"
+    " \"Name\" TEXT, \"args\" TEXT, \"Index\" INTEGER);"
+    "INSERT INTO HIP VALUES (2000000, 2010000, 517, 518, 'hipMemcpy', '( dst(0x7f13d6a00000)"
+    " src(0x741bb00) sizeBytes(24) kind(1) stream(1))', 99),"
+    " (2200000, 2210000, 517, 518, 'hipLaunchKernel', '( kernel(a(b)) numBlocks({z(1) y(2) x(3})"
+    " dimBlocks({z(1) y(1) x(256}) sharedMemBytes(0) stream(1))', 117);"
+    "CREATE TABLE ROCTX (\"BeginNs\" INTEGER, \"EndNs\" INTEGER, \"pid\" INTEGER, \"tid\" INTEGER,"
+    " \"Name\" TEXT);"
+    "INSERT INTO ROCTX VALUES (1900000, 3000000, 517, 518, 'forward');"
+    "CREATE TABLE OPS (\"BeginNs\" INTEGER, \"EndNs\" INTEGER, \"dev-id\" INTEGER,"
+    " \"queue-id\" INTEGER, \"Name\" TEXT, \"pid\" INTEGER, \"tid\" INTEGER,"
+    " \"stream-id\" INTEGER, \"Index\" INTEGER);"
+    "INSERT INTO OPS VALUES (2300000, 2400000, 2, 0, 'gemm.kd', 517, 518, 1, 117);"
+    "CREATE TABLE COPY (\"BeginNs\" INTEGER, \"EndNs\" INTEGER, \"dev-id\" INTEGER,"
+    " \"queue-id\" INTEGER, \"Name\" TEXT, \"pid\" INTEGER, \"tid\" INTEGER,"
+    " \"stream-id\" INTEGER, \"Index\" INTEGER);"
+    "INSERT INTO COPY VALUES (2050000, 2060000, 2, 0, 'CopyHostToDevice', 517, 518, 1, 99);";
+
+static void database_of_rocprof(void **state)
+{
+    (void)state;
+    hb_import *import = import_with(make_database("results.db", rocprof), NULL);
+    const hb_imported *p = hb_import_get(import, 0);
+    assert_string_equal(p->format, "rocprof");
+    assert_int_equal(p->kernels, 1);
+    assert_int_equal(p->copies, 1);
+    assert_int_equal(p->calls, 2);
+    assert_int_equal(p->ranges, 1);
+    assert_int_equal(p->linked, 2);
+    char *text = written_text(import, 0);
+    HAS(text, "\"name\": \"gemm\"");
+    HAS(text, "\"grid\":     [3, 2, 1], \"block\":     [256, 1, 1]");
+    HAS(text, "\"bytes\": 24");
+    HAS(text, "\"device\": 0, \"stream\": 1");
+    free(text);
+    hb_import_close(import);
+}
+
+/* Rows that name nothing, numbers that are none. */
+static void damaged_databases(void **state)
+{
+    (void)state;
+    static const char *const changes[] = {
+        "DELETE FROM rocpd_string;",
+        "DROP TABLE rocpd_api;",
+        "UPDATE rocpd_op SET gpuId = -9223372036854775807, start = 'x';",
+        "UPDATE rocpd_api SET id = id * -1;",
+        "UPDATE rocpd_api SET pid = 9223372036854775807, tid = NULL, end = -1;",
+        "DROP TABLE rocpd_api_ops; CREATE VIEW rocpd_api_ops AS SELECT 1;",
+        "UPDATE rocpd_api_ops SET api_id = 4294967297;",
+    };
+    static char sql[sizeof rpd + 200];
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        hb_import *import = NULL;
+        snprintf(sql, sizeof sql, "%s%s", rpd, changes[i]);
+        const char *path = make_database("t.rpd", sql);
+        hb_result result = hb_import_open(&path, 1, NULL, &import);
+        assert_true(result == HB_OK || result == HB_ERROR_FORMAT);
+        if (result == HB_OK) free(written_text(import, 0));
+        hb_import_close(import);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_DIR(rpd_as_it_was),
+        IN_DIR(a_real_rpd),
+        IN_DIR(database_of_rocprof),
+        IN_DIR(damaged_databases),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

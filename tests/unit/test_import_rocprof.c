@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tables of rocprof, rocprofv2 and rocprofv3, and rocprof's JSON: real ones, and small ones made
+ * here, as whole sets and broken.
+ */
+#include "imported.h"
+
+#define KERNEL_HEADER                                                                 \
+    "\"Kind\",\"Agent_Id\",\"Queue_Id\",\"Stream_Id\",\"Thread_Id\",\"Dispatch_Id\"," \
+    "\"Kernel_Id\",\"Kernel_Name\",\"Correlation_Id\",\"Start_Timestamp\","           \
+    "\"End_Timestamp\",\"LDS_Block_Size\",\"Scratch_Size\",\"VGPR_Count\","           \
+    "\"Accum_VGPR_Count\",\"SGPR_Count\",\"Workgroup_Size_X\",\"Workgroup_Size_Y\","  \
+    "\"Workgroup_Size_Z\",\"Grid_Size_X\",\"Grid_Size_Y\",\"Grid_Size_Z\"\n"
+#define CALL_HEADER                                                            \
+    "\"Domain\",\"Function\",\"Process_Id\",\"Thread_Id\",\"Correlation_Id\"," \
+    "\"Start_Timestamp\",\"End_Timestamp\"\n"
+#define COUNTER_HEADER                                                              \
+    "\"Correlation_Id\",\"Dispatch_Id\",\"Agent_Id\",\"Queue_Id\",\"Process_Id\","  \
+    "\"Thread_Id\",\"Grid_Size\",\"Kernel_Id\",\"Kernel_Name\",\"Workgroup_Size\"," \
+    "\"LDS_Block_Size\",\"Scratch_Size\",\"VGPR_Count\",\"Accum_VGPR_Count\","      \
+    "\"SGPR_Count\",\"Counter_Name\",\"Counter_Value\",\"Start_Timestamp\",\"End_Timestamp\"\n"
+
+static const char kernels[] = KERNEL_HEADER
+    "\"KERNEL_DISPATCH\",\"Agent 5\",2,7,4711,1,3,\"gemm<\"x\">(float*, int)\",2,2400000,2500000,"
+    "65536,32,96,4,48,256,1,1,512,128,1\n"
+    "\"KERNEL_DISPATCH\",\"Agent 4\",1,6,4711,2,4,\"a \"\"quoted\"\" one\",9,2600000,2600500,"
+    "0,0,8,0,16,64,1,1,100,1,1\n";
+
+static void make_set(void)
+{
+    keep_text("4711_kernel_trace.csv", kernels);
+    keep_text("4711_hip_api_trace.csv", CALL_HEADER
+              "\"HIP_RUNTIME_API_EXT\",\"hipLaunchKernel\",4711,4712,2,2200000,2210000\n"
+              "\"HIP_RUNTIME_API_EXT\",\"hipMemcpy\",4711,4712,3,2300000,2310000\n"
+              "\"HIP_COMPILER_API_EXT\",\"__hipPushCallConfiguration\",4711,4712,1,"
+              "2100000,2101000\n");
+    keep_text("4711_marker_api_trace.csv",
+              CALL_HEADER "\"MARKER_CORE_API\",\"forward, pass\",4711,4712,5,2000000,3000000\n");
+    keep_text("4711_memory_copy_trace.csv",
+              "\"Kind\",\"Direction\",\"Stream_Id\",\"Source_Agent_Id\",\"Destination_Agent_Id\","
+              "\"Correlation_Id\",\"Start_Timestamp\",\"End_Timestamp\"\n"
+              "\"MEMORY_COPY\",\"MEMORY_COPY_HOST_TO_DEVICE\",7,\"Agent 0\",\"Agent 5\",3,2350000,"
+              "2360000\n");
+    keep_text("4711_memory_allocation_trace.csv",
+              "\"Kind\",\"Operation\",\"Agent_Id\",\"Allocation_Size\",\"Address\","
+              "\"Correlation_Id\",\"Start_Timestamp\",\"End_Timestamp\"\n"
+              "\"MEMORY_ALLOCATION\",\"MEMORY_ALLOCATION_ALLOCATE\",\"Agent 5\",1000,"
+              "\"0x00007ffb26354000\",1,1500000,1600000\n"
+              "\"MEMORY_ALLOCATION\",\"MEMORY_ALLOCATION_FREE\",\",0,\"0x00007ffb26354000\",8,"
+              "4000000,4100000\n");
+    keep_text("4711_agent_info.csv",
+              "\"Node_Id\",\"Logical_Node_Id\",\"Agent_Type\",\"Cu_Count\",\"Simd_Per_Cu\","
+              "\"Max_Waves_Per_Simd\",\"Wave_Front_Size\",\"Lds_Size_In_Kb\",\"Name\","
+              "\"Product_Name\"\n"
+              "0,0,\"CPU\",0,0,0,0,0,\"EPYC\",\"EPYC\"\n"
+              "4,4,\"GPU\",304,4,8,64,64,\"gfx942\",\"AMD Instinct MI300X\"\n"
+              "5,5,\"GPU\",304,4,8,64,64,\"gfx942\",\"AMD Instinct MI300X\"\n");
+    keep_text("4711_counter_collection.csv", COUNTER_HEADER
+              "2,1,\"Agent 5\",2,4711,4711,65536,3,\"gemm\",256,0,0,0,0,0,\"SQ_WAVES\",100.5,"
+              "2400000,2500000\n"
+              "2,1,\"Agent 5\",2,4711,4711,65536,3,\"gemm\",256,0,0,0,0,0,\"SQ_WAVES\",24,"
+              "2400000,2500000\n"
+              "9,2,\"Agent 4\",2,4711,4711,100,4,\"a\",64,0,0,0,0,0,\"SQ_WAVES\",7,0,0\n"
+              "2,1,\"Agent 5\",2,4711,4711,65536,3,\"gemm\",256,0,0,0,0,0,\"GRBM\",3,0,0\n");
+    keep_text("4711_scratch_memory_trace.csv",
+              "\"Kind\",\"Operation\",\"Agent_Id\",\"Queue_Id\",\"Thread_Id\",\"Alloc_Flags\","
+              "\"Start_Timestamp\",\"End_Timestamp\"\n"
+              "\"SCRATCH_MEMORY\",\"SCRATCH_MEMORY_ALLOC\",\"Agent 4\",1,113,0,11,12\n");
+    keep_text("4711_kernel_stats.csv", "\"Name\",\"Calls\",\"TotalDurationNs\"\n\"gemm\",1,2\n");
+}
+
+static void look_at_set(hb_import *import)
+{
+    static const char *const parts[] = {
+        "\"name\": \"gemm<\\\"x\\\">(float*, int)\"",
+        "\"name\": \"a \\\"quoted\\\" one\"",
+        "\"name\": \"forward, pass\"",
+        "\"grid\":     [2, 128, 1], \"block\":     [256, 1, 1]",
+        "\"registers per thread\": 96, \"shared memory\": 65536",
+        "\"device\": 1, \"stream\": 7,      \"correlation\": 2",
+        "\"device\": 0, \"stream\": 6",
+        "\"SQ_WAVES\": 124.5, \"GRBM\": 3",
+        "\"SQ_WAVES\": 7",
+        "\"name\": \"Memcpy HtoD (Host -> Device)\"",
+        "\"Total Allocated\": 1000",
+        "\"Total Allocated\": 0",
+        "\"name\": \"AMD Instinct MI300X\"",
+        "est. achieved occupancy %",
+        "\"serialised\": true",
+    };
+    assert_int_equal(hb_import_count(import), 1);
+    const hb_imported *p = hb_import_get(import, 0);
+    assert_string_equal(p->format, "rocprof CSV");
+    assert_int_equal(p->pid, 4711);
+    assert_int_equal(p->kernels, 2);
+    assert_int_equal(p->copies, 1);
+    assert_int_equal(p->calls, 3);
+    assert_int_equal(p->ranges, 1);
+    assert_int_equal(p->linked, 2);
+    assert_int_equal(p->counters, 2);
+    assert_int_equal(note_of(p, "NO_CALL"), 1);
+    assert_int_equal(note_of(p, "NO_BYTES"), 1);
+    assert_int_equal(note_of(p, "NOT_SHOWN"), 1);
+    char *text = written_text(import, 0);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        HAS(text, parts[i]);
+    HAS_NOT(text, "totalGlobalMem"); /* unknown: 0 would cost the plugin the file */
+    free(text);
+}
+
+static void a_set_is_one_process(void **state)
+{
+    (void)state;
+    make_set();
+    hb_import *import = import_with(dir, NULL);
+    look_at_set(import);
+    hb_import_close(import);
+}
+
+static void one_file_stands_for_its_set(void **state)
+{
+    (void)state;
+    make_set();
+    keep_text("4712_kernel_trace.csv", kernels); /* of another process */
+    hb_import *import = import_with(in_dir("4711_memory_copy_trace.csv"), NULL);
+    look_at_set(import);
+    hb_import_close(import);
+    hb_trace_file *file;
+    assert_int_equal(hb_trace_file_open(in_dir("4711_marker_api_trace.csv"), NULL, &file), HB_OK);
+    assert_true(hb_trace_file_num_events(file) > 10);
+    hb_trace_file_close(file);
+    import = import_with(dir, NULL);
+    assert_int_equal(hb_import_count(import), 2);
+    assert_int_equal(hb_import_get(import, 1)->pid, 4712);
+    hb_import_close(import);
+}
+
+/* Without a table of agents the first that did something is the first GPU. */
+static void gpus_by_their_order(void **state)
+{
+    (void)state;
+    make_set();
+    remove(in_dir("4711_agent_info.csv"));
+    hb_import *import = import_with(dir, NULL);
+    char *text = written_text(import, 0);
+    HAS(text, "\"device\": 1, \"stream\": 7,      \"correlation\": 2");
+    HAS(text, "\"Memcpy HtoD (Host -> Device)\"");
+    assert_int_equal(hb_import_get(import, 0)->gpus, 2);
+    free(text);
+    hb_import_close(import);
+}
+
+static void tables_of_other_versions(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *table, *part;
+        unsigned kernels, calls;
+    } tables[] = {
+        /* rocprof (v1): numbers as products, a column for each counter */
+        {"Index,KernelName,gpu-id,queue-id,queue-index,pid,tid,grd,wgr,lds,scr,arch_vgpr,"
+         "accum_vgpr,sgpr,wave_size,sig,obj,SQ_WAVES,DispatchNs,BeginNs,EndNs,CompleteNs\n"
+         "0,\"gemm(float*) [clone .kd]\",2,0,0,517,518,1048576,64,0,0,8,0,16,64,0x0,0x7f,16384.5,"
+         "1000,2000,3000,3100\n",
+         "\"SQ_WAVES\": 16384.5", 1, 0},
+        /* rocprofv2: an empty line behind the header, no process */
+        {"Domain,Function,Start_Timestamp,End_Timestamp,Correlation_ID\n\n"
+         "HIP_API,hipMalloc,2000,3000,1\nHIP_API,hipFree,4000,5000,2\n",
+         "hipFree", 0, 2},
+        /* SDK 0.5: numbers for agents, no streams and registers */
+        {"\"Kind\",\"Agent_Id\",\"Queue_Id\",\"Kernel_Id\",\"Kernel_Name\",\"Correlation_Id\","
+         "\"Start_Timestamp\",\"End_Timestamp\",\"Private_Segment_Size\",\"Group_Segment_Size\","
+         "\"Workgroup_Size_X\",\"Workgroup_Size_Y\",\"Workgroup_Size_Z\",\"Grid_Size_X\","
+         "\"Grid_Size_Y\",\"Grid_Size_Z\"\r\n"
+         "\"KERNEL_DISPATCH\",3,139690710949888,1,\"gemm\",5,2000,3000,0,0,64,1,1,1024,1,1\r\n",
+         "\"grid\":     [16, 1, 1]", 1, 0},
+        /* `rocpd convert`: processes of one file by their guid */
+        {"Guid,Domain,Function,Process_Id,Thread_Id,Correlation_Id,Start_Timestamp,End_Timestamp\n"
+         "a-1,HIP_RUNTIME_API_EXT,hipFree,7,7,1,2000,3000\n",
+         "hipFree", 0, 1},
+    };
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        hb_import *import = import_with(keep_text("any.csv", tables[i].table), NULL);
+        char *text = written_text(import, 0);
+        HAS(text, tables[i].part);
+        HAS_NOT(text, "clone");
+        assert_int_equal(hb_import_get(import, 0)->kernels, tables[i].kernels);
+        assert_int_equal(hb_import_get(import, 0)->calls, tables[i].calls);
+        free(text);
+        hb_import_close(import);
+    }
+}
+
+static void what_is_no_trace(void **state)
+{
+    (void)state;
+    import_refused(
+        keep_text("a_kernel_stats.csv", "\"Name\",\"Calls\",\"TotalDurationNs\"\n\"gemm\",1,2\n"),
+        HB_ERROR_FORMAT, "statistics, without the time");
+    import_refused(keep_text("b.csv", "a,b,c\n1,2,3\n"), HB_ERROR_FORMAT, "of no format");
+    import_refused(keep_text("c.csv", KERNEL_HEADER), HB_ERROR_FORMAT, "nothing is in it");
+}
+
+/* Cut off anywhere: what is whole is there. */
+static void cut_off_anywhere(void **state)
+{
+    (void)state;
+    for (size_t size = sizeof KERNEL_HEADER - 1; size < sizeof kernels; size += 3) {
+        hb_import *import = NULL;
+        const char *path = keep_bytes("x.csv", kernels, size);
+        hb_result result = hb_import_open(&path, 1, NULL, &import);
+        if (result == HB_OK) assert_true(hb_import_get(import, 0)->kernels <= 2);
+        assert_true(result == HB_OK || result == HB_ERROR_FORMAT);
+        hb_import_close(import);
+    }
+}
+
+/* ---- counters ---- */
+
+#define COUNTED(dispatch, name, counter, value, start)                                         \
+#dispatch "," #dispatch ",\"Agent 4\",1,815,815,64,1,\"" name "\",64,0,0,0,0,0,\"" counter \
+              "\"," #value "," #start ",9000\n"
+
+static void by_kernel(void **state)
+{
+    (void)state;
+    hb_trace_file *file;
+    hb_kernel_counter *list;
+    size_t count;
+    const char *path = keep_text(
+        "815_counter_collection.csv",
+        COUNTER_HEADER COUNTED(1, "a", "WAVES", 10, 1000) COUNTED(1, "a", "BUSY", 2.5, 1000)
+            COUNTED(2, "b", "WAVES", 7, 2000) COUNTED(3, "a", "WAVES", 30, 3000));
+    assert_int_equal(hb_trace_file_open(path, NULL, &file), HB_OK);
+    assert_int_equal(hb_trace_file_counters(file, &list, &count), HB_OK);
+    assert_int_equal(count, 3);
+    assert_string_equal(list[0].kernel, "a");
+    assert_string_equal(list[0].counter, "WAVES");
+    assert_int_equal(list[0].kernels, 2);
+    assert_true(list[0].mean == 20 && list[0].max == 30);
+    assert_true(list[1].mean == 2.5);
+    assert_string_equal(list[2].kernel, "b");
+    hb_free(list);
+    hb_trace_file_close(file);
+}
+
+/* The same kernels in each run: their counters are one kernel's, its times the first run's. */
+static void passes_are_one_run(void **state)
+{
+    (void)state;
+    for (int i = 1; i <= 3; i++) {
+        char name[300];
+        snprintf(name, sizeof name, "%s/pass_%d", dir, i);
+        assert_int_equal(mkdir(name, 0700), 0);
+    }
+    keep_text("pass_1/815_counter_collection.csv",
+              COUNTER_HEADER COUNTED(1, "a", "WAVES", 10, 1000) COUNTED(2, "b", "WAVES", 7, 2000));
+    keep_text("pass_2/816_counter_collection.csv",
+              COUNTER_HEADER COUNTED(1, "a", "BUSY", 2.5, 5000) COUNTED(2, "b", "BUSY", 3, 6000));
+    keep_text("pass_3/817_counter_collection.csv",
+              COUNTER_HEADER COUNTED(1, "a", "IDLE", 2.5, 5000) COUNTED(2, "c", "IDLE", 3, 6000));
+    hb_import *import = import_with(dir, NULL);
+    assert_int_equal(hb_import_count(import), 2); /* what ran in the third is something else */
+    assert_int_equal(hb_import_get(import, 0)->kernels, 2);
+    assert_int_equal(note_of(hb_import_get(import, 0), "MERGED_PASSES"), 2);
+    char *text = written_text(import, 0);
+    HAS(text, "\"WAVES\": 10, \"BUSY\": 2.5");
+    HAS(text, "\"WAVES\": 7, \"BUSY\": 3");
+    free(text);
+    hb_import_close(import);
+}
+
+static void files_of_others_have_a_cure(void **state)
+{
+    (void)state;
+    import_refused(keep_text("x.nsys-rep", "anything"), HB_ERROR_FORMAT,
+                   "nsys export --type sqlite");
+    import_refused(keep_text("x.otf2", "anything"), HB_ERROR_FORMAT, "rocpd");
+    import_refused(keep_text("perf.data", "PERFILE2"), HB_ERROR_FORMAT, "perf report");
+}
+
+/* ---- real ones ---- */
+
+static void real_tables(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path;
+        unsigned kernels, calls, linked, processes;
+    } sets[] = {
+        {TEST_DATA "/rocprofv3_csv/prefill_kernel_trace.csv.gz", 1128, 5, 1124, 1},
+        {TEST_DATA "/rocprofv3_csv/decode_hip_api_trace.csv.gz", 144, 920, 27, 2},
+    };
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        hb_import *import = import_with(sets[i].path, NULL);
+        assert_int_equal(hb_import_count(import), sets[i].processes);
+        const hb_imported *p = hb_import_get(import, 0);
+        assert_int_equal(p->kernels, sets[i].kernels);
+        assert_int_equal(p->calls, sets[i].calls);
+        assert_int_equal(p->linked, sets[i].linked);
+        hb_import_close(import);
+    }
+}
+
+/* 1,123 of its kernels are of one call. */
+static void a_graph_is_one_launch(void **state)
+{
+    (void)state;
+    hb_import *import = import_with(TEST_DATA "/rocprofv3_csv/prefill_kernel_trace.csv.gz", NULL);
+    char *text = written_text(import, 0);
+    assert_int_equal(count_in(text, "\"correlation\": 57328,"), 1123);
+    free(text);
+    hb_import_close(import);
+}
+
+/* ---- rocprof's JSON ---- */
+
+static const char json[] =
+    "{ \"traceEvents\":[{}\n"
+    ",{\"args\":{\"name\":\"CPU HIP API\"},\"ph\":\"M\",\"pid\":2,\"name\":\"process_name\"}\n"
+    ",{\"ph\":\"X\",\"name\":\"hipMemcpy\",\"pid\":\"2\",\"tid\":\"518\",\"ts\":\"2000\","
+    "\"dur\":\"100\",\"args\":{\"BeginNs\":\"2000126\",\"EndNs\":\"2100606\",\"pid\":\"517\","
+    "\"tid\":\"518\",\"Name\":\"hipMemcpy\",\"args\":\"( dst(0x7f13d6a00000) src(0x741bb00) "
+    "sizeBytes(24) kind(1) stream(1))\"}}\n"
+    ",{\"ph\":\"X\",\"name\":\"hipLaunchKernel\",\"pid\":\"2\",\"tid\":\"518\",\"ts\":\"2200\","
+    "\"dur\":\"9\",\"args\":{\"BeginNs\":\"2200001\",\"EndNs\":\"2209001\",\"pid\":\"517\","
+    "\"tid\":\"518\",\"Name\":\"hipLaunchKernel\",\"args\":\"( kernel(gemm(float*)) "
+    "numBlocks({z(1) y(2) x(3}) dimBlocks({z(1) y(1) x(256}) stream(1))\"}}\n"
+    ",{\"ph\":\"X\",\"name\":\"copy\",\"pid\":\"1\",\"tid\":\"1\",\"ts\":\"2050\",\"dur\":\"8\","
+    "\"args\":{\"BeginNs\":\"2050000\",\"EndNs\":\"2058480\",\"dev-id\":\"2\",\"queue-id\":\"0\","
+    "\"Name\":\"CopyHostToDevice\",\"pid\":\"517\",\"tid\":\"518\",\"stream-id\":\"1\"}}\n"
+    ",{\"ph\":\"X\",\"name\":\"gemm\",\"pid\":\"8\",\"tid\":\"1\",\"ts\":\"2250\",\"dur\":\"5\","
+    "\"args\":{\"BeginNs\":\"2250661\",\"EndNs\":\"2255941\",\"dev-id\":\"2\",\"queue-id\":\"0\","
+    "\"Name\":\"gemm\",\"pid\":\"517\",\"tid\":\"518\",\"stream-id\":\"1\"}}\n"
+    ",{\"ts\":2010,\"ph\":\"s\",\"cat\":\"DataFlow\",\"id\":0,\"pid\":2,\"tid\":518,\"name\":\"d\"}"
+    "\n"
+    ",{\"ts\":2050,\"ph\":\"t\",\"cat\":\"DataFlow\",\"id\":0,\"pid\":1,\"tid\":1,\"name\":\"d\"}\n"
+    ",{\"ts\":2209,\"ph\":\"s\",\"cat\":\"DataFlow\",\"id\":7,\"pid\":2,\"tid\":518,\"name\":\"d\"}"
+    "\n"
+    ",{\"ts\":2250,\"ph\":\"t\",\"cat\":\"DataFlow\",\"id\":7,\"pid\":8,\"tid\":1,\"name\":\"d\"}\n"
+    "], \"otherData\": {\"CMD\": \"rocminfo\"}}";
+
+static void json_of_rocprof(void **state)
+{
+    (void)state;
+    hb_import *import = import_with(keep_text("results.json", json), NULL);
+    const hb_imported *p = hb_import_get(import, 0);
+    assert_string_equal(p->format, "rocprof");
+    assert_int_equal(p->pid, 517);
+    assert_int_equal(p->kernels, 1);
+    assert_int_equal(p->copies, 1);
+    assert_int_equal(p->calls, 2);
+    assert_int_equal(p->linked, 2);
+    char *text = written_text(import, 0);
+    HAS(text, "\"bytes\": 24"); /* of the call */
+    HAS(text, "\"grid\":     [3, 2, 1], \"block\":     [256, 1, 1]");
+    HAS(text, "\"dur\": 5.280");
+    free(text);
+    hb_import_close(import);
+}
+
+/* A run without a trace leaves a list that begins by a comma. */
+static void json_of_rocprof_that_is_none(void **state)
+{
+    (void)state;
+    import_refused(
+        keep_text("results.json", "{ \"traceEvents\":[,{\"args\":{\"BeginNs\":\"1\"}}]}"),
+        HB_ERROR_FORMAT, "byte ");
+    for (size_t size = 100; size < sizeof json - 2; size += 11) {
+        hb_import *import = NULL;
+        const char *path = keep_bytes("cut.json", json, size);
+        assert_int_equal(hb_import_open(&path, 1, NULL, &import), HB_ERROR_FORMAT);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_DIR(a_set_is_one_process),
+        IN_DIR(one_file_stands_for_its_set),
+        IN_DIR(gpus_by_their_order),
+        IN_DIR(tables_of_other_versions),
+        IN_DIR(what_is_no_trace),
+        IN_DIR(cut_off_anywhere),
+        IN_DIR(by_kernel),
+        IN_DIR(passes_are_one_run),
+        IN_DIR(files_of_others_have_a_cure),
+        IN_DIR(real_tables),
+        IN_DIR(a_graph_is_one_launch),
+        IN_DIR(json_of_rocprof),
+        IN_DIR(json_of_rocprof_that_is_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The HTTP of `hipboard serve`: who may ask, and what comes back. What is asked for is never the
+ * name of a file: hb_page_ask() knows its addresses, and finds traces in its own list.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "serve.h"
+
+enum {
+    MOST_ADDRESS = 4096,     /* bytes */
+    MOST_HEADERS = 16 << 10, /* ... of a request as a whole, and of what is read at once */
+    MOST_CONNECTIONS = 256,
+    PATIENCE = 30, /* seconds without a byte */
+    LEAST_TO_COMPRESS = 1024,
+};
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* Parts say of which version they are: hb_part_path(). */
+const char hipboard_serve_part[] EXPORT = HB_PART;
+
+struct server {
+    serve_settings settings;
+    struct MHD_Daemon *daemon;
+    char machine[256]; /* its name */
+};
+
+/* ---- who asks ---- */
+
+static const char *header(struct MHD_Connection *c, const char *name)
+{
+    const char *value = MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
+    return value ? value : "";
+}
+
+/* Whether `host` is what `name` is, with or without a port behind it. */
+static bool is_host(const char *host, const char *name)
+{
+    size_t n = strlen(name);
+    return n && strncasecmp(host, name, n) == 0 && (host[n] == 0 || host[n] == ':');
+}
+
+static bool is_number(const char *host)
+{
+    char text[INET6_ADDRSTRLEN];
+    unsigned char address[16];
+    bool six = *host == '[';
+    size_t n = six ? strcspn(host, "]") - 1 : strcspn(host, ":");
+    const char *rest = host + six + n + six;
+    if (n >= sizeof text || (six && host[1 + n] != ']') || (*rest && *rest != ':')) return false;
+    memcpy(text, host + six, n);
+    text[n] = 0;
+    return inet_pton(six ? AF_INET6 : AF_INET, text, address) == 1;
+}
+
+/* Another site can make its name lead here, and a browser believes that it is of that site; but it
+ * then asks by that name. Any port: it may be another machine's, which leads here by ssh. */
+static bool is_own_name(const server *s, const char *host)
+{
+    return is_number(host) || is_host(host, "localhost") || is_host(host, s->settings.host) ||
+           is_host(host, s->machine);
+}
+
+/* In the same time whatever is wrong. */
+static bool is_token(const server *s, const char *given)
+{
+    size_t n = strlen(s->settings.token);
+    unsigned other = strlen(given) != n;
+    for (size_t i = 0; i < n; i++)
+        other |= (unsigned)(s->settings.token[i] ^ given[other ? 0 : i]);
+    return !other;
+}
+
+typedef struct refusal {
+    unsigned status;
+    const char *text;
+} refusal;
+
+static refusal refuse(const server *s, struct MHD_Connection *c, const char *method,
+                      const char *address)
+{
+    bool data = strncmp(address, "/hb/", 4) == 0;
+    if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
+        return (refusal){405, "Traces can only be read here: GET and HEAD."};
+    if (!is_own_name(s, header(c, "Host")))
+        return (refusal){421, "This server is asked by a name that is not its own. Use the "
+                              "address that hipboard serve printed."};
+    if (strlen(address) > MOST_ADDRESS) return (refusal){414, "No address here is that long."};
+    if (data && strcmp(header(c, "Sec-Fetch-Site"), "cross-site") == 0)
+        return (refusal){403, "Other sites are not answered."};
+    if (data && !is_token(s, header(c, "X-Hipboard-Token")))
+        return (refusal){401, "Open the address that hipboard serve printed: it ends with "
+                              "#token=... and is another one after each start."};
+    return (refusal){0, NULL};
+}
+
+/* ---- what comes back ---- */
+
+static void protect(struct MHD_Response *r)
+{
+    static const char *const headers[][2] = {
+        {"Cache-Control", "no-store"},
+        {"X-Content-Type-Options", "nosniff"},
+        {"Referrer-Policy", "no-referrer"},
+        {"X-Frame-Options", "DENY"},
+        {"Cross-Origin-Resource-Policy", "same-origin"},
+        {"Cross-Origin-Opener-Policy", "same-origin"},
+        {"Content-Security-Policy",
+         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src "
+         "data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
+    };
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
+        MHD_add_response_header(r, headers[i][0], headers[i][1]);
+}
+
+/* Sends `body`, from malloc, and frees it. */
+static enum MHD_Result send_body(struct MHD_Connection *c, unsigned status, char *body, size_t size,
+                                 const char *type, bool packed)
+{
+    struct MHD_Response *r = MHD_create_response_from_buffer(size, body, MHD_RESPMEM_MUST_FREE);
+    if (!r) {
+        free(body);
+        return MHD_NO;
+    }
+    protect(r);
+    MHD_add_response_header(r, "Content-Type", type);
+    if (packed) MHD_add_response_header(r, "Content-Encoding", "gzip");
+    if (packed) MHD_add_response_header(r, "Vary", "Accept-Encoding");
+    if (status == 405) MHD_add_response_header(r, "Allow", "GET, HEAD");
+    enum MHD_Result sent = MHD_queue_response(c, status, r);
+    MHD_destroy_response(r);
+    return sent;
+}
+
+static enum MHD_Result say(struct MHD_Connection *c, unsigned status, const char *text)
+{
+    char *body;
+    int n = asprintf(&body, "%s\n", text);
+    if (n < 0) return MHD_NO;
+    return send_body(c, status, body, (size_t)n, "text/plain; charset=utf-8", false);
+}
+
+/* A gzip member, from malloc; NULL: there is no memory, or it is not worth it. */
+static char *compress_body(const char *body, size_t size, size_t *packed_size)
+{
+    z_stream z = {0};
+    if (size < LEAST_TO_COMPRESS || size > UINT32_MAX / 2 ||
+        deflateInit2(&z, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+        return NULL;
+    size_t room = deflateBound(&z, size);
+    char *packed = malloc(room);
+    z.next_in = (unsigned char *)(uintptr_t)body; /* zlib only reads it */
+    z.avail_in = (uInt)size;
+    z.next_out = (unsigned char *)packed;
+    z.avail_out = (uInt)room;
+    bool done = packed && deflate(&z, Z_FINISH) == Z_STREAM_END;
+    *packed_size = room - z.avail_out;
+    deflateEnd(&z);
+    if (done && *packed_size < size) return packed;
+    free(packed);
+    return NULL;
+}
+
+static enum MHD_Result send_answer(struct MHD_Connection *c, hb_page_answer *answer)
+{
+    size_t size;
+    bool takes = strstr(header(c, "Accept-Encoding"), "gzip");
+    char *packed = takes ? compress_body(answer->body, answer->size, &size) : NULL;
+    if (!packed) return send_body(c, 200, answer->body, answer->size, answer->type, false);
+    hb_free(answer->body);
+    return send_body(c, 200, packed, size, answer->type, true);
+}
+
+static unsigned status_of(hb_result result)
+{
+    switch (result) {
+    case HB_ERROR_INVALID_ARGUMENT: return 400;
+    case HB_ERROR_NOT_FOUND: return 404;
+    case HB_ERROR_FORMAT: return 422;
+    case HB_ERROR_NO_MEMORY:
+    case HB_ERROR_STATE: return 503;
+    default: return 500;
+    }
+}
+
+/* A request: its address as it was sent (the library's own has lost its escapes), and whether
+ * answer() has been called for it. */
+typedef struct request {
+    bool begun;
+    char address[];
+} request;
+
+static void *keep_address(void *context, const char *address, struct MHD_Connection *c)
+{
+    (void)context;
+    (void)c;
+    size_t size = strlen(address) + 1;
+    request *r = malloc(sizeof *r + size);
+    if (!r) return NULL;
+    r->begun = false;
+    memcpy(r->address, address, size);
+    return r;
+}
+
+static void forget_address(void *context, struct MHD_Connection *c, void **kept,
+                           enum MHD_RequestTerminationCode why)
+{
+    (void)context;
+    (void)c;
+    (void)why;
+    free(*kept);
+    *kept = NULL;
+}
+
+/* Called once the head of a request is there, and again when all of it is. What is answered at once
+ * is so before a body is read, and ends the connection. */
+static enum MHD_Result answer(void *context, struct MHD_Connection *c, const char *url,
+                              const char *method, const char *version, const char *data,
+                              size_t *data_size, void **kept)
+{
+    server *s = context;
+    request *asked = *kept;
+    hb_page_answer made;
+    (void)url;
+    (void)version;
+    (void)data;
+    if (!asked || asked->address[0] != '/') return say(c, 400, "This is no address.");
+    refusal r = refuse(s, c, method, asked->address);
+    if (r.status || *data_size)
+        return say(c, r.status ? r.status : 400, r.status ? r.text : "No body is wanted.");
+    if (!asked->begun) {
+        asked->begun = true;
+        return MHD_YES;
+    }
+    hb_result result = hb_page_ask(s->settings.page, asked->address + 1, &made);
+    if (result != HB_OK) return say(c, status_of(result), hb_last_error());
+    return send_answer(c, &made);
+}
+
+/* ---- begin and end ---- */
+
+/* Who leaves early, or sends what is no HTTP, is none of the user's worries. */
+static void say_nothing(void *context, const char *format, va_list args)
+{
+    (void)context;
+    (void)format;
+    (void)args;
+}
+
+static struct MHD_Daemon *listen_at(server *s, const struct addrinfo *at)
+{
+    unsigned flags = MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD |
+                     MHD_USE_POLL | MHD_USE_ERROR_LOG;
+    if (at->ai_family == AF_INET6) flags |= MHD_USE_IPv6;
+    return MHD_start_daemon(
+        flags, (uint16_t)s->settings.port, NULL, NULL, answer, s, MHD_OPTION_EXTERNAL_LOGGER,
+        say_nothing, NULL, MHD_OPTION_SOCK_ADDR, at->ai_addr, MHD_OPTION_URI_LOG_CALLBACK,
+        keep_address, NULL, MHD_OPTION_NOTIFY_COMPLETED, forget_address, NULL,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)MOST_CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)MOST_HEADERS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)PATIENCE, MHD_OPTION_END);
+}
+
+static bool listen_anywhere(server *s, char *reason, size_t size)
+{
+    char port[8];
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *list;
+    snprintf(port, sizeof port, "%u", s->settings.port);
+    int error = getaddrinfo(s->settings.host, port, &hints, &list);
+    if (error) {
+        snprintf(reason, size, "%s: %s", s->settings.host, gai_strerror(error));
+        return false;
+    }
+    for (struct addrinfo *at = list; at && !s->daemon; at = at->ai_next) {
+        errno = 0;
+        s->daemon = listen_at(s, at);
+    }
+    if (!s->daemon)
+        snprintf(reason, size,
+                 "cannot listen at port %s of %s: %s; --port names another one, and "
+                 "--port 0 takes any",
+                 port, s->settings.host, errno ? strerror(errno) : "no reason is known");
+    freeaddrinfo(list);
+    return s->daemon != NULL;
+}
+
+EXPORT serve_begin_fn hipboard_serve_begin;
+EXPORT serve_end_fn hipboard_serve_end;
+
+bool hipboard_serve_begin(const serve_settings *settings, server **made, unsigned *port,
+                          char *reason, size_t size)
+{
+    server *s = calloc(1, sizeof *s);
+    if (!s) {
+        snprintf(reason, size, "no memory");
+        return false;
+    }
+    s->settings = *settings;
+    gethostname(s->machine, sizeof s->machine - 1);
+    if (!listen_anywhere(s, reason, size)) {
+        free(s);
+        return false;
+    }
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT);
+    *port = info ? info->port : settings->port;
+    *made = s;
+    return true;
+}
+
+void hipboard_serve_end(server *s)
+{
+    MHD_stop_daemon(s->daemon);
+    free(s);
+}

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""hipboard's page as a tab of TensorBoard."""
