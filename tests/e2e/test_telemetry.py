@@ -31,10 +31,11 @@ def record(logdir, sysfs, *options):
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
-    """Where HIP says that the GPU is; a trace tells it where there is no such card."""
+    """Where HIP says that the GPU is; a trace tells it where there is no such card, also one of a
+    run that ends before the second reading is due."""
     empty = tmp_path_factory.mktemp("empty")
     (empty / "class/drm").mkdir(parents=True)
-    _, trace = record(tmp_path_factory.mktemp("none"), empty)
+    _, trace = record(tmp_path_factory.mktemp("none"), empty, "--telemetry", "60s")
     found = re.search(r"no card at PCI address (\S+)", trace["hipboard_gpu_0_sensors"])
     assert "hipboard_gpu_steps" not in trace
     return found.group(1)
