@@ -361,12 +361,44 @@ static void link_device_work(builder *b)
 
 /* ---- call trees ---- */
 
+/* Where an event stands in time; events themselves are six times as large. */
+typedef struct fn_place {
+    int64_t start_ns, end_ns;
+    uint32_t index;
+} fn_place;
+
 static bool before(const void *context, const void *x, const void *y)
 {
-    const hb_fn *a = x, *b = y;
+    const fn_place *a = x, *b = y;
     (void)context;
     if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns;
     return a->end_ns > b->end_ns;
+}
+
+/* places[i] says which event goes to i; along each circle of them one waits aside. */
+static void rearrange(hb_fn *fns, fn_place *places, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (places[i].index == i) continue;
+        hb_fn aside = fns[i];
+        uint32_t to = i;
+        for (uint32_t from; (from = places[to].index) != i; to = from) {
+            fns[to] = fns[from];
+            places[to].index = to;
+        }
+        fns[to] = aside;
+        places[to].index = to;
+    }
+}
+
+/* Of equal ones the first stays the first. */
+static void sort_events(hb_fn_list *list)
+{
+    fn_place *places = HB_NEW_ARRAY(list->arena, fn_place, list->count + 1);
+    for (uint32_t i = 0; i < list->count; i++)
+        places[i] = (fn_place){list->items[i].start_ns, list->items[i].end_ns, i};
+    hb_sort(list->arena, places, list->count, sizeof *places, before, NULL);
+    rearrange(list->items, places, list->count);
 }
 
 static void add_child(hb_fn *fns, uint32_t parent, uint32_t child)
@@ -468,7 +500,7 @@ void hb_fn_list_make(hb_fn_list *list, hb_arena *arena, hb_trace *trace)
     link_device_work(&b);
     list->items = b.fns.items;
     list->count = b.fns.count;
-    hb_sort(arena, list->items, list->count, sizeof *list->items, before, NULL);
+    sort_events(list);
     build_trees(list);
     merge_twins(list);
     for (uint32_t i = list->count; i-- > 0;) /* children stand behind their parents */
