@@ -103,6 +103,26 @@ typedef struct hb_late_rank {
 HB_API hb_result hb_rank_study_late(hb_rank_study *study, const hb_late_rank **ranks,
                                     size_t *count);
 
+/** A rank in a step. */
+typedef struct hb_rank_cell {
+    double time_us;          /* that it took; 0: not known */
+    double communication_us; /* ... in communication */
+    double caused_us;        /* that others waited for this rank, summed over them */
+} hb_rank_cell;
+
+/** All ranks in all steps; of more than 256 steps several stand together. All of it lasts until
+ * something is added to the study. */
+typedef struct hb_rank_cells {
+    size_t num_ranks, num_steps;
+    bool marked;          /* else steps are parts of the collectives, and no time is known */
+    const int64_t *ranks; /* in their order */
+    const int64_t *steps; /* numbers; the first of several */
+    const char *const *workers; /* by rank */
+    const hb_rank_cell *cells;  /* rank * num_steps + step */
+} hb_rank_cells;
+
+HB_API hb_result hb_rank_study_cells(hb_rank_study *study, hb_rank_cells *cells);
+
 /** Why no rank could be named: fewer than three steps, clocks that are not known; NULL: it could.
  */
 HB_API const char *hb_rank_study_inconclusive(hb_rank_study *study);

@@ -14,6 +14,7 @@ import pytest
 
 import made_ranks
 from support import BUILD
+from test_view_ranks import write_rank
 
 HIPBOARD = BUILD / "tools/hipboard/hipboard"
 
@@ -45,6 +46,15 @@ def test_of_a_thousand_ranks_the_late_one_is_named_first(tmp_path):
     assert found["efficiency"]["parallel"] == pytest.approx(
         found["efficiency"]["load_balance"] * found["efficiency"]["communication"])
     assert found["places"][0]["name"] == "node2" and found["places"][0]["deviations"] > 5
+
+
+def test_communication_in_kernels_is_told_from_other_kernels(tmp_path):
+    for rank, lag in enumerate((0, 50)):
+        write_rank(tmp_path / f"w{rank}.1.pt.trace.json", rank, lag)
+    found = study(tmp_path)
+    assert found["ranks_found"] == 2 and found["collectives_found"] == 1
+    [collective] = found["collectives"]
+    assert collective["collective"] == "ncclDevKernel" and collective["skew_us"] == 50
 
 
 def test_where_nobody_is_late_nobody_is_named(tmp_path):

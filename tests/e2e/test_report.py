@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+import made_ranks
 from report_page import HIPBOARD, VIEWS, ReportPage, number, report
 from support import BUILD, ROOT, run
 from test_view_ranks import write_rank
@@ -375,6 +376,42 @@ def test_ranks_and_runs(browser, tmp_path):
         page.page.locator("header select[aria-label=Run]").select_option("two")
         page.wait_for_address("two")
         assert page.errors == []
+
+
+# Accent's part in each row of the first heat map, where its cells are.
+READ_ROWS = """(ranks) => {
+  const canvas = document.querySelector('figure canvas'), tall = Math.max(1, Math.min(22, Math.floor(520 / ranks)));
+  const { data } = canvas.getContext('2d').getImageData(300, 0, 1, ranks * tall);
+  return Array.from({ length: ranks }, (_, y) => data[4 * Math.floor((y + 0.5) * tall) + 3]);
+}"""
+
+
+def test_a_late_rank_among_many_is_seen(browser, tmp_path):
+    """By digests: more ranks than are read together, and one whose trace is gone."""
+    ranks, runs = 66, tmp_path / "runs"
+    caused = made_ranks.write(runs, ranks, late=23, steps=4)
+    run(HIPBOARD, "ranks", "-o", runs / "all.hbranks", runs)
+    [trace] = runs.glob("node2_1023.*")
+    trace.write_text("{")
+    done = failing("-o", tmp_path / "r.html", runs)
+    assert "left out" in done.stderr and "node2_1023" in done.stderr
+    with ReportPage(browser, tmp_path / "r.html") as page:
+        page.open("ranks")
+        assert page.page.locator(".headline").inner_text().startswith("Rank 23 makes the others wait")
+        tables = page.tables()
+        [late] = shown_rows(tables["Late ranks"])
+        assert late["Rank"] == 23 and late["Others waited"] == pytest.approx(caused[23], rel=0.02)
+        assert tables["Ranks"]["count"] == ranks and tables["Each rank in each step"]["count"] == 4 * ranks
+        assert "made of their digests" in page.text() and "Average step" not in tables
+        rows = page.page.evaluate(READ_ROWS, ranks)
+        assert rows[23] > 100 and all(row < 100 for rank, row in enumerate(rows) if rank != 23)
+        assert page.axe() == [] and page.errors == []
+        page.page.locator("figure canvas").first.focus()
+        page.key("ArrowDown")
+        assert "Rank 23, node2_1023, step " in page.page.locator(".readout").first.inner_text()
+        page.key("ArrowDown", "Enter")
+        page.wait("steps")
+        page.wait_for_address("node3_1024")
 
 
 def failing(*arguments):

@@ -25,6 +25,8 @@ OTHER_MEANINGS = {
     "src/analysis/page/page_slices.c": {
         "kernel": "a class of the page's colours", "memcpy": "the same", "memset": "the same",
         "runtime": "the same"},
+    "src/analysis/page/page_study.c": {
+        "communication": "a part of an answer", "operator": "a column's title"},
     "src/analysis/page/page_tables.c": {
         "copy": "a column's title", "kernel": "the same", "memcpy": "the same",
         "memset": "the same", "operator": "the same", "runtime": "the same"},

@@ -124,12 +124,30 @@ static hb_result put_group(hb_page_group *traces, group *g, hb_emitter *out)
     return result;
 }
 
+/* More than what is read together: digests are made of one trace after the other. */
+static bool are_many(const hb_page_group *traces)
+{
+    enum { MOST_TOGETHER = 64, MOST_BYTES = 256 << 20 };
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < traces->count; i++)
+        bytes += traces->items[i]->stamp.size;
+    return traces->count > MOST_TOGETHER || bytes > MOST_BYTES;
+}
+
+static hb_result put_all(hb_page_group *traces, group *g, hb_emitter *out)
+{
+    bool many = are_many(traces);
+    hb_emit_bool(out, "many", many);
+    HB_TRY(hb_page_put_study(traces, out));
+    return many ? HB_OK : put_group(traces, g, out);
+}
+
 hb_result hb_page_ranks(hb_page *page, const char *trace, hb_emitter *out)
 {
     hb_page_group traces;
     HB_TRY(hb_page_begin_group(page, trace, &traces));
     group g = {calloc(traces.count, sizeof *g.files), calloc(traces.count, sizeof *g.workers), 0};
-    hb_result result = g.files && g.workers ? put_group(&traces, &g, out) : hb_no_memory();
+    hb_result result = g.files && g.workers ? put_all(&traces, &g, out) : hb_no_memory();
     hb_page_end_group(&traces);
     free(g.files);
     free(g.workers);

@@ -36,6 +36,8 @@ hb_result hb_page_changes(hb_page *page, hb_emitter *out);
 hb_result hb_page_progress(hb_page *page, const char *trace, hb_emitter *out);
 /** Of all traces of the run and the cycle of that one. */
 hb_result hb_page_ranks(hb_page *page, const char *trace, hb_emitter *out);
+/** "study" of the same: who makes others wait, each rank in each step; by digests. */
+hb_result hb_page_put_study(const hb_page_group *traces, hb_emitter *out);
 /** Of all paths, against the first. */
 hb_result hb_page_compare(hb_page *page, hb_emitter *out);
 

@@ -104,7 +104,8 @@ static bool communicates(reading *r, hb_str kernel)
 {
     for (int known = 0; known < 2; known++)
         if (hb_texts_find(&r->kernels[known], kernel.s, kernel.len)) return known;
-    bool does = hb_kernel_class_is(HB_KERNELS_COMMUNICATION, hb_kernel_class_of(NULL, kernel));
+    const hb_kernel_rules rules = {0}; /* the built-in ones */
+    bool does = hb_kernel_class_is(HB_KERNELS_COMMUNICATION, hb_kernel_class_of(&rules, kernel));
     r->failed |= !hb_texts_add(&r->kernels[does], kernel.s, kernel.len);
     return does;
 }

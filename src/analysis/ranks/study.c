@@ -260,8 +260,11 @@ static void find_blocks(hb_rank_study *s)
 {
     blocks_of_steps(s);
     if (!s->has_steps) blocks_of_collectives(s);
-    for (uint32_t i = 0; i < s->num_ranks; i++)
-        s->ranks[i].part.last_in = HB_NEW_ARRAY(&s->results, uint32_t, s->blocks.count + 1);
+    for (uint32_t i = 0; i < s->num_ranks; i++) {
+        hb_rank_part *part = &s->ranks[i].part;
+        part->last_in = HB_NEW_ARRAY(&s->results, uint32_t, s->blocks.count + 1);
+        part->caused_in = HB_NEW_ARRAY(&s->results, double, s->blocks.count + 1);
+    }
 }
 
 static int last_not_after(const hb_rank_study *s, int64_t number)

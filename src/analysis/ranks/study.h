@@ -32,6 +32,7 @@ typedef struct hb_rank_part {
     double messages;       /* ns that it waited for messages */
     double caused_messages;
     uint32_t *last_in; /* by block: how often it was last there */
+    double *caused_in; /* ... and `caused` of that */
 } hb_rank_part;
 
 typedef struct hb_study_rank {
@@ -161,6 +162,9 @@ void hb_study_sort(hb_rank_study *study);
 
 /** Finds out all, once. */
 hb_result hb_study_run(hb_rank_study *study);
+
+/** By rank and block; of a study that was run, in study->results, which it may leave. */
+void hb_study_cells(hb_rank_study *study, hb_rank_cells *cells);
 
 /* The parts of hb_study_run(), in their order; they may leave study->results. */
 void hb_study_check_clocks(hb_rank_study *study);

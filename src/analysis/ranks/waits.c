@@ -223,6 +223,7 @@ static void study_all(hb_rank_study *s, const hb_meeting *m, const order *o, int
     last->last++;
     last->caused += caused;
     if (block >= 0) last->last_in[block]++;
+    if (block >= 0) last->caused_in[block] += caused;
     if (block >= 0) s->blocks.items[block].meetings++;
     s->all_waits += caused;
     s->synchronizing++;

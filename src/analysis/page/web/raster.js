@@ -3,7 +3,8 @@
 // and which is then copied as often as the lane is high.
 import { lowerBound } from './slices.js';
 
-function parse(css) {
+/** The parts of a colour of page.css. */
+export function parse(css) {
   const n = parseInt(css.slice(1), 16);
   return [n >> 16 & 255, n >> 8 & 255, n & 255];
 }

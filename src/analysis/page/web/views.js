@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The views that are tables and pictures; each gets the trace's id and gives elements.
 import { h, named } from './h.js';
-import { bytes, count, many, roleClass, roleWords, say, time } from './words.js';
+import { bytes, count, many, roleClass, roleWords, time } from './words.js';
 import { ask, has } from './source.js';
 import { addressOf, go } from './state.js';
 import { columnOf, tableOf, valuesOf } from './table.js';
-import { color, curve, picture, shares, stepsChart } from './chart.js';
+import { curve, shares, stepsChart } from './chart.js';
 import { flameOf } from './flame.js';
 
 const median = (values) => { const s = [...values].sort((a, b) => a - b); return s.length % 2 ? s[(s.length - 1) / 2] : (s[s.length / 2 - 1] + s[s.length / 2]) / 2; };
@@ -160,61 +160,6 @@ export async function viewModules(trace) {
 export async function viewCalls(trace) {
   const stacks = await ask('hb/stacks', { trace });
   return [flameOf(stacks.host, 'Host time', stacks.host_cut), stacks.device.rows.length > 0 && flameOf(stacks.device, 'Device time', stacks.device_cut)];
-}
-
-// ---- ranks
-
-function heatMap(steps, measure, workers) {
-  const step = columnOf(steps, 'Step'), worker = columnOf(steps, 'Worker');
-  const value = measure === 'Total' ? (row) => ['Computation', 'Overlap', 'Communication', 'Other'].reduce((sum, t) => sum + row[columnOf(steps, t)], 0) : (row) => row[columnOf(steps, measure)];
-  const names = [...new Set(steps.rows.map((row) => row[step]))].filter((name) => name !== 'outside');
-  const cells = new Map(steps.rows.map((row) => [`${row[step]}\n${row[worker]}`, value(row)]));
-  const most = steps.rows.reduce((m, row) => (row[step] === 'outside' ? m : Math.max(m, value(row) ?? 0)), 1e-9);
-  const tall = Math.max(4, Math.min(22, Math.floor(480 / workers.length)));
-  const readout = h('p', { class: 'readout dim', role: 'status' }, `Darker is longer; the darkest is ${time(most)}. The table below has the numbers.`);
-  const left = tall >= 12 ? 120 : 8;
-  const place = (event) => [names[Math.floor(((event.offsetX - left) / (view.canvas.clientWidth - left)) * names.length)], workers[Math.floor(event.offsetY / tall)]];
-  const view = picture(`${measure} time of ${workers.length} ranks in ${names.length} steps, up to ${time(most)}`, workers.length * tall + 20, (context, width) => {
-    const wide = (width - left) / names.length;
-    context.textBaseline = 'middle';
-    workers.forEach((w, y) => {
-      context.globalAlpha = 1;
-      context.fillStyle = color('dim');
-      context.textAlign = 'right';
-      if (tall >= 12) context.fillText(w.length > 16 ? `…${w.slice(-15)}` : w, left - 8, y * tall + tall / 2);
-      names.forEach((n, x) => {
-        const v = cells.get(`${n}\n${w}`);
-        context.globalAlpha = v === undefined || v === null ? 0.04 : 0.08 + 0.92 * (v / most);
-        context.fillStyle = color('accent');
-        context.fillRect(left + x * wide, y * tall, Math.max(wide - 1, 1), Math.max(tall - 1, 1));
-      });
-    });
-    context.globalAlpha = 1;
-    context.fillStyle = color('dim');
-    context.textAlign = 'center';
-    const skip = Math.ceil(names.length / Math.max(1, Math.floor((width - left) / 48)));
-    names.forEach((n, x) => x % skip === 0 && context.fillText(n, left + (x + 0.5) * wide, workers.length * tall + 10));
-  }, { onmousemove: (event) => {
-    const [n, w] = place(event);
-    if (n !== undefined && w !== undefined) readout.textContent = `Step ${n}, ${w}: ${say('time', cells.get(`${n}\n${w}`))}`;
-  } });
-  return h('section', null, h('h2', null, `${measure === 'Total' ? 'Step' : measure} time, ranks × steps`), h('figure', null, view.canvas, h('figcaption', { class: 'legend' }, readout)));
-}
-
-/** The traces of one run and cycle; the first of them has the answer. */
-export async function viewRanks(trace, about) {
-  const mine = about.traces.find((t) => t.id === trace);
-  const group = about.traces.filter((t) => t.run === mine.run && t.span === mine.span);
-  const first = group.find((t) => has('hb/ranks', { trace: t.id }));
-  if (group.length < 2 || !first) return [empty('This run has one worker.', 'A distributed run has a trace of each rank in one directory.')];
-  const ranks = await ask('hb/ranks', { trace: first.id });
-  const workers = [...new Set(valuesOf(ranks.averages, 'Worker'))];
-  const waits = ranks.steps.rows.some((row) => row[columnOf(ranks.steps, 'Wait')] > 0);
-  return [ranks.mismatch && h('p', { class: 'warning' }, `Waiting and transferring cannot be told apart: ${ranks.mismatch}`),
-    ranks.left_out.map(([id, why]) => h('p', { class: 'warning' }, named(id), ` is left out: ${why}`)),
-    tableOf(ranks.averages, { id: 'ravg', title: 'Average step of each rank' }),
-    heatMap(ranks.steps, 'Total', workers), waits && heatMap(ranks.steps, 'Wait', workers),
-    tableOf(ranks.operations, { id: 'rcoll', sort: 'Total time:down', optional: true }), tableOf(ranks.steps, { id: 'rsteps', title: 'Steps of each rank' })];
 }
 
 // ---- runs side by side
