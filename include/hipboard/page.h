@@ -56,7 +56,8 @@ typedef struct hb_page_answer {
  * "hb/about"; "hb/overview?trace=ID" and likewise steps, operators, kernels, gpu, memory, modules,
  * stacks, timeline; "hb/timeline/slices?trace=ID&from=NS&to=NS&cell=NS"; "hb/ranks?trace=ID" of all
  * traces of its run and cycle; "hb/compare"; "hb/changes", whose number is another one when
- * "hb/about" is; "hb/progress?trace=ID" while it is read. IDs stand in "hb/about". Reads a trace at
+ * "hb/about" is; "hb/progress?trace=ID" while it is read; "hb/report?run=NAME", what
+ * hb_page_write_report() writes of that run, or of all. IDs stand in "hb/about". Reads a trace at
  * the first question about it. HB_ERROR_NOT_FOUND for other addresses, HB_ERROR_INVALID_ARGUMENT
  * for odd values; of a trace that cannot be read, why. */
 HB_API hb_result hb_page_ask(hb_page *page, const char *address, hb_page_answer *answer);

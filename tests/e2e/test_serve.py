@@ -172,6 +172,36 @@ def test_a_server_that_ends_is_said(browser, logdir):
         assert page.tables()
 
 
+# ---- notes
+
+def test_notes_go_along_in_a_report(browser, logdir, tmp_path):
+    (logdir / "two").mkdir()
+    add_cycle(logdir / "two", 1)
+    text = "Late </script> & \"idle\""
+    with Server(logdir) as server, ServedPage(browser, server) as page:
+        page.open("timeline", trace="one/a/1", mark="1000-2000")
+        page.page.locator(".over").focus()
+        page.key("n")
+        page.page.locator("dialog textarea").fill(text)
+        page.page.locator("dialog button", has_text="Add").click()
+        with page.page.expect_download() as download:
+            page.page.locator("dialog button", has_text="Save a report").click()
+        file = tmp_path / "noted.html"
+        download.value.save_as(file)
+        assert page.errors == [] and page.violations() == []
+        assert server.request("/hb/report?run=three")[0] == 404
+    with ReportPage(browser, file) as page:
+        page.open("overview")
+        assert page.page.locator("header select[aria-label=Run]").count() == 0, "of the noted run only"
+        page.page.locator("header button", has_text="Notes (1)").click()
+        assert text in page.page.locator(".notes li").inner_text()
+        page.page.locator(".notes button", has_text="Show").click()
+        page.wait("timeline")
+        assert "mark=1000-2000" in page.page.evaluate("location.hash")
+        assert page.errors == [] and page.violations() == []
+        assert {url.split("#")[0] for url in page.requests} <= {file.as_uri(), "about:blank"}
+
+
 # ---- who may ask what
 
 def test_only_who_knows_the_token_sees_traces(browser, logdir):

@@ -33,6 +33,7 @@ static const struct {
                  {"hb/timeline/rows", hb_page_place_rows},
                  {"hb/timeline/counters", hb_page_counters}};
 
+static const char html_type[] = "text/html; charset=utf-8";
 static const char json_type[] = "application/json; charset=utf-8";
 static const char binary_type[] = "application/octet-stream";
 
@@ -179,6 +180,10 @@ static hb_result ask(hb_page *page, const hb_url *url, hb_buf *buf, const char *
         strcmp(url->route, "hb/timeline/launches") == 0) {
         *type = binary_type;
         return ask_binary(page, url, buf);
+    }
+    if (strcmp(url->route, "hb/report") == 0) {
+        *type = html_type;
+        return hb_page_put_report(page, hb_url_get(url, "run"), buf);
     }
     if (strncmp(url->route, "hb/", 3) == 0) return ask_json(page, url, &out);
     return hb_page_file_text(*url->route ? url->route : "index.html", buf, type);

@@ -298,6 +298,22 @@ hb_result hb_page_refresh(hb_page *page)
     return result;
 }
 
+void hb_page_keep_run(hb_page *page, const char *run)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < page->num_traces; i++) {
+        hb_page_trace *t = page->traces[i];
+        if (strcmp(t->run, run) != 0) {
+            page->one_run = true;
+            hb_page_free_trace(t);
+            continue;
+        }
+        t->place = kept;
+        page->traces[kept++] = t;
+    }
+    page->num_traces = kept;
+}
+
 void hb_page_forget(hb_page *page)
 {
     drop(page, page->traces, page->num_traces);

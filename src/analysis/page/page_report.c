@@ -26,7 +26,7 @@ enum {
 typedef struct report {
     hb_page *page;
     const hb_report_options *options;
-    hb_publish *to;
+    hb_sink *to;
     hb_buf blocks, plain;
     size_t traces; /* that could be read */
 } report;
@@ -287,6 +287,7 @@ static hb_result add_ranks(report *r)
 /* Runs, or files that were named one by one. */
 static bool is_comparable(const hb_page *page)
 {
+    if (page->one_run) return false;
     if (page->num_paths > 1) return true;
     for (size_t i = 1; i < page->num_traces; i++)
         if (strcmp(page->traces[0]->run, page->traces[i]->run) != 0) return true;
@@ -314,7 +315,7 @@ static hb_result write_text(report *r, const char *file)
     hb_buf buf;
     hb_buf_init(&buf, SIZE_MAX / 2);
     hb_result result = hb_page_file_text(file, &buf, NULL);
-    if (result == HB_OK) result = r->to->sink.write(&r->to->sink, buf.data, buf.size);
+    if (result == HB_OK) result = r->to->write(r->to, buf.data, buf.size);
     hb_buf_free(&buf);
     return result;
 }
@@ -322,7 +323,7 @@ static hb_result write_text(report *r, const char *file)
 static hb_result write_buf(report *r, const hb_buf *buf)
 {
     if (buf->failed) return hb_no_memory();
-    return r->to->sink.write(&r->to->sink, buf->data, buf->size);
+    return r->to->write(r->to, buf->data, buf->size);
 }
 
 static hb_result write_all(report *r)
@@ -334,38 +335,83 @@ static hb_result write_all(report *r)
     if (result == HB_OK) result = write_buf(r, &title);
     if (result == HB_OK) result = write_text(r, "report.style");
     if (result == HB_OK) result = write_buf(r, &r->plain);
-    if (result == HB_OK) result = r->to->sink.write(&r->to->sink, "</div>\n", 7);
+    if (result == HB_OK) result = r->to->write(r->to, "</div>\n", 7);
     if (result == HB_OK) result = write_buf(r, &r->blocks);
     if (result == HB_OK) result = write_text(r, "report.script");
     hb_buf_free(&title);
     return result;
 }
 
-static hb_result make(report *r, const char *path)
+static hb_result begin(report *r, hb_page *page, const hb_report_options *options)
 {
-    hb_publish publish;
+    *r = (report){.page = page, .options = options};
+    hb_buf_init(&r->blocks, SIZE_MAX / 2);
+    hb_buf_init(&r->plain, SIZE_MAX / 2);
     hb_html_begin(&r->plain);
-    HB_TRY(collect(r));
-    hb_result result = hb_publish_open(&publish, path, true);
-    r->to = &publish;
+    return collect(r);
+}
+
+static void end(report *r)
+{
+    hb_buf_free(&r->blocks);
+    hb_buf_free(&r->plain);
+}
+
+static hb_result publish(report *r, const char *path)
+{
+    hb_publish file;
+    hb_result result = hb_publish_open(&file, path, true);
+    r->to = &file.sink;
     if (result == HB_OK) result = write_all(r);
-    if (result == HB_OK) result = hb_publish_commit(&publish);
-    hb_publish_free(&publish);
+    if (result == HB_OK) result = hb_publish_commit(&file);
+    hb_publish_free(&file);
     return result;
 }
 
 hb_result hb_page_write_report(hb_page *page, const char *path, const hb_report_options *options)
 {
     hb_report_options o = HB_REPORT_OPTIONS_INIT;
-    report r = {.page = page, .options = &o};
+    report r;
     if (!page || !path) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
     HB_TRY(hb_options_take(options, &o, sizeof o, "HB_REPORT_OPTIONS_INIT"));
-    hb_buf_init(&r.blocks, SIZE_MAX / 2);
-    hb_buf_init(&r.plain, SIZE_MAX / 2);
     locale_t before = hb_enter_c_locale();
-    hb_result result = make(&r, path);
+    hb_result result = begin(&r, page, &o);
+    if (result == HB_OK) result = publish(&r, path);
     hb_leave_c_locale(before);
-    hb_buf_free(&r.blocks);
-    hb_buf_free(&r.plain);
+    end(&r);
+    return result;
+}
+
+/* ---- as an answer ---- */
+
+static hb_result make_into(hb_page *page, hb_buf *buf)
+{
+    hb_report_options options = HB_REPORT_OPTIONS_INIT;
+    hb_memory_sink memory;
+    report r;
+    hb_memory_sink_init(&memory, SIZE_MAX / 2);
+    hb_result result = begin(&r, page, &options);
+    r.to = &memory.sink;
+    if (result == HB_OK) result = write_all(&r);
+    if (result == HB_OK) hb_buf_append(buf, memory.buf.data, memory.buf.size);
+    hb_memory_sink_free(&memory);
+    end(&r);
+    return result;
+}
+
+/* Of a page of its own: a report is made trace after trace, and what is there may change meanwhile.
+ */
+hb_result hb_page_put_report(hb_page *page, const char *run, hb_buf *buf)
+{
+    hb_page *still;
+    hb_page_options options = HB_PAGE_OPTIONS_INIT;
+    options.open = &page->open;
+    options.max_memory = page->max_memory;
+    HB_TRY(hb_page_open((const char *const *)page->paths, page->num_paths, &options, &still));
+    if (run) hb_page_keep_run(still, run);
+    hb_result result = still->num_traces
+                           ? make_into(still, buf)
+                           : hb_fail(HB_ERROR_NOT_FOUND, "there is no run '%s' (any more)", run);
+    hb_page_close(still);
     return result;
 }

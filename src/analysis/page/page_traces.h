@@ -50,6 +50,7 @@ typedef struct hb_page_trace {
 struct hb_page {
     hb_open_options open;
     bool live;
+    bool one_run; /* of several that are there */
     uint64_t max_memory; /* of all traces that nobody uses; 0: no bound */
     char **paths;        /* as they were given */
     size_t num_paths;
@@ -70,6 +71,8 @@ struct hb_page {
 hb_result hb_page_find(hb_page *page);
 /** The same, of a live page, unless somebody has just looked. */
 hb_result hb_page_refresh(hb_page *page);
+/** Leaves out all other runs; before anybody asks. */
+void hb_page_keep_run(hb_page *page, const char *run);
 /** Nobody asks any more. */
 void hb_page_forget(hb_page *page);
 /** Of one that is not listed and has no users. */

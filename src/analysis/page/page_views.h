@@ -58,6 +58,9 @@ uint64_t hb_page_count_slices(const hb_timeline *timeline, const hb_slice_window
  * last one's, zigzag. */
 void hb_page_put_slices(const hb_timeline *timeline, const hb_slice_window *window, hb_buf *buf);
 
+/** Appends a report of that run, of all runs where it is NULL. */
+hb_result hb_page_put_report(hb_page *page, const char *run, hb_buf *buf);
+
 /** Of what a client has an outline of. Slices are told as places: [lane, start, end, name, row]. */
 typedef hb_result (*hb_page_question)(hb_page_trace *trace, const hb_url *url, hb_emitter *out);
 /** {"count": all, "hits": the first `most` places by time} of names that hold `text`, capitals or

@@ -216,7 +216,7 @@ async function begin() {
   theme();
   known = await about();
   drawHelp();
-  notes = notesButton(() => current?.request(), () => put({ view: get('view') || VIEWS[0][0], trace: traceOf()?.id }));
+  notes = notesButton(() => current?.request(), () => put({ view: get('view') || VIEWS[0][0], trace: traceOf()?.id }), () => known.traces);
   document.body.append(h('a', { href: '#main', class: 'skip', onclick: (event) => { event.preventDefault(); main.focus(); } }, 'To the content'),
     h('header', null, h('span', { class: 'brand' }, 'hipboard'), chooser, h('span', { class: 'push' }), notes.button, h('button', { onclick: () => help.showModal(), title: 'Keys (?)' }, 'Keys'), themeButton()),
     rail, h('div', { class: 'page' }, bands, news, main, h('footer', { class: 'dim' }, `hipboard ${known.version}${embedded ? ` · ${many(known.traces.length, 'trace')} in this file, which asks for nothing from any network` : ''}`)), help, notes.dialog);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Notes about what is shown: each is a text and the address at which it was written. A report takes
-// them along in a copy of itself; a server's page keeps them in this browser.
+// them along in a copy of itself; a server's page keeps them in this browser,
+// and has a report made that takes them along.
 import { clean, fill, h, named } from './h.js';
-import { decodeBase64, embedded } from './source.js';
+import { askBytes, decodeBase64, embedded } from './source.js';
 import { go, where } from './state.js';
 
 const KEPT = 'hipboard-notes', LETTERS = 4000; // letters of a note
@@ -58,8 +59,18 @@ export function copyWithNotes() {
   return `<!doctype html>\n${root.outerHTML}\n`;
 }
 
-function save() {
-  const link = h('a', { href: URL.createObjectURL(new Blob([copyWithNotes()], { type: 'text/html' })), download: decodeURIComponent(location.pathname.split('/').at(-1)) || 'report.html' });
+/** A report of a server's traces with the notes about them: of one run, where all are of one. */
+async function reportWithNotes(traces) {
+  const runs = [...new Set([where().trace, ...allNotes.map((note) => note.at.trace)].map((id) => traces().find((trace) => trace.id === id)?.run))];
+  const text = new TextDecoder().decode(await askBytes('hb/report', runs.length === 1 && runs[0] ? { run: runs[0] } : {}));
+  const block = `<script type="application/octet-stream" data-notes="">${toBase64(JSON.stringify(allNotes))}<${'/'}script>\n`;
+  const at = text.indexOf('<script type="module">');
+  return text.slice(0, at) + block + text.slice(at);
+}
+
+function hand(text) {
+  const own = embedded && decodeURIComponent(location.pathname.split('/').at(-1));
+  const link = h('a', { href: URL.createObjectURL(new Blob([text], { type: 'text/html' })), download: own || 'report.html' });
   document.body.append(link);
   link.click();
   link.remove();
@@ -73,17 +84,25 @@ function placeWords({ at }) {
 
 /** The button of the page's head and what it opens; `N` opens it as well. `settle` has the address say all
  * that it leaves open. */
-export function notesButton(onChanged, settle) {
+export function notesButton(onChanged, settle, traces) {
   const button = h('button', { title: 'Notes about what is shown (N)', onclick: () => open() });
   const text = h('textarea', { 'aria-label': 'A note about what is shown', maxlength: LETTERS, rows: 3 });
   const list = h('ol', { class: 'notes' }), dialog = h('dialog', { 'aria-label': 'Notes' });
   const add = () => { if (text.value.trim()) change([...allNotes, { text: text.value.trim(), at: where() }]); text.value = ''; };
+  const said = h('span', { class: 'dim', role: 'status' }), tell = (words) => { said.textContent = words; };
+  const save = async () => {
+    try {
+      if (!embedded) tell('The report is being made …');
+      hand(embedded ? copyWithNotes() : await reportWithNotes(traces));
+      tell('');
+    } catch (error) { tell(error.message); }
+  };
   const draw = () => {
     button.textContent = allNotes.length ? `Notes (${allNotes.length})` : 'Notes';
     fill(list, allNotes.map((note, i) => h('li', null, h('p', null, named(note.text, LETTERS)), h('p', { class: 'dim' }, placeWords(note), ' · ',
       h('button', { class: 'link', onclick: () => { dialog.close(); go(note.at); } }, 'Show'), ' · ', h('button', { class: 'link', onclick: () => change(allNotes.filter((_, k) => k !== i)) }, 'Remove')))));
-    fill(foot, h('button', { onclick: add }, 'Add'), embedded && h('button', { onclick: save, disabled: !allNotes.length && saved }, 'Save a copy with notes'), h('button', { onclick: () => dialog.close() }, 'Close'),
-      h('span', { class: 'dim' }, embedded ? 'A copy of this file takes them along.' : 'They are kept in this browser.'));
+    fill(foot, h('button', { onclick: add }, 'Add'), h('button', { onclick: save, disabled: embedded && !allNotes.length && saved }, embedded ? 'Save a copy with notes' : 'Save a report with notes'), h('button', { onclick: () => dialog.close() }, 'Close'),
+      h('span', { class: 'dim' }, embedded ? 'A copy of this file takes them along.' : 'They are kept in this browser; a report takes them along.'), said);
   };
   const foot = h('div', { class: 'bar' });
   const open = () => { settle(); if (!dialog.open) dialog.showModal(); text.focus(); };
