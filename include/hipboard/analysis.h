@@ -444,6 +444,46 @@ typedef struct hb_finding {
 HB_API hb_result hb_insights_findings(hb_insights *insights, const hb_finding **findings,
                                       size_t *count);
 
+/** What operators or kernels achieved: by the FLOPs that the trace tells
+ * and the bytes of the inputs, each once, and of a matrix product's result. So many bytes have to
+ * be moved at least; what follows from them is a lower bound. Negative: not known. */
+typedef struct hb_rate {
+    const char *name;
+    const char *gpu;  /* "CPU": its own time, for it started no work on a GPU */
+    const char *type; /* that it computes in: "f64", "f32", "f16", "bf16", "f8", "i8"; "": other */
+    const char *shapes; /* of inputs: Input Dims as JSON; else "" */
+    const char *bound;  /* what the roof is at its intensity: "compute", "memory"; "": not known */
+    bool shared; /* a kernel that was not alone in its operators, whose work is divided by time */
+    uint64_t calls;
+    double total_us; /* of its kernels */
+    double flops, bytes;
+    double flops_per_s, gb_per_s;
+    double intensity;                  /* FLOPs a byte */
+    double peak_percent, roof_percent; /* of what the GPU can do in that type; at that intensity */
+    double far_us;                     /* of it below 30 % of the roof */
+} hb_rate;
+
+/** What a GPU can do at most, by its architecture and clocks, as the trace tells these. */
+typedef struct hb_gpu_peak {
+    const char *gpu, *type;
+    double vector_flops, matrix_flops; /* a second, by which instructions; 0: there are none */
+    double gb_per_s;                   /* of its memory; 0: not known */
+    double mhz;
+    bool measured; /* mhz is what its sensors told in the mean; else its highest clock */
+} hb_gpu_peak;
+
+typedef struct hb_roof {
+    /* By total time, descending: operators of a name and type, of the same inputs, kernels. */
+    const hb_rate *operators, *inputs, *kernels;
+    size_t num_operators, num_inputs, num_kernels;
+    const hb_gpu_peak *peaks; /* by GPU; none of a GPU whose architecture or clock is not known */
+    size_t num_peaks;
+    double kernels_us, rated_us; /* of all kernels; of those whose operators tell FLOPs or inputs */
+} hb_roof;
+
+/** Roofline without counters. Of device work on a simulated GPU times mean nothing. */
+HB_API hb_result hb_insights_roof(hb_insights *insights, const hb_roof **roof);
+
 /* ---- the ranks of a distributed run ---- */
 
 /** The traces of all ranks, compared as the plugin's Distributed view does. */

@@ -43,8 +43,10 @@ LOST_ARGS = {"pftrace": {}, "rocpd": {},
              "csv": {"gpu_memcpy": {"bytes", "memory bandwidth (GB/s)"},
                      "Runtime": {"grid", "block", "shared memory", "bytes", "src", "dst", "kind", "ptr", "stream"}}}
 LOST_EVENTS = {"csv": {"gpu_memset", "scalar", "ac2g"}}
-LOST_OF_DEVICES = {"csv": {"totalGlobalMem", "regsPerBlock", "sharedMemPerBlock", "maxSharedMemoryPerMultiProcessor"},
-                   "rocpd": {"regsPerBlock"}}
+CLOCKS = {"clockRate", "memoryClockRate", "memoryBusWidth"}
+LOST_OF_DEVICES = {"csv": CLOCKS | {"totalGlobalMem", "regsPerBlock", "sharedMemPerBlock",
+                                    "maxSharedMemoryPerMultiProcessor"},
+                   "rocpd": CLOCKS | {"regsPerBlock"}}
 
 
 def events(trace, form="pftrace"):

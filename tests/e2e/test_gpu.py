@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A program on AMD's HIP runtime, on the simulated GPU of tools/simhsa: the plugin's GPU views show
 what it did. Durations on that GPU mean nothing; what ran, where and for whom is real."""
+import json
 import os
 
 import pytest
@@ -78,6 +79,24 @@ def test_view_says_that_the_gpu_is_simulated(board, tmp_path):
     assert note in run(BUILD / "tools/hipboard/hipboard", "view", path)
     (tmp_path / "real.pt.trace.json").write_text(path.read_text().replace(" (simulated)", ""))
     assert note not in run(BUILD / "tools/hipboard/hipboard", "view", tmp_path / "real.pt.trace.json")
+
+
+def test_roofline_by_flops_inputs_and_the_gpu_s_clocks(board):
+    """An MI250X's half at its highest clock, as HIP tells it."""
+    [path] = (board.logdir / "gpu").glob("*.json")
+    view = [BUILD / "tools/hipboard/hipboard", "view", "--view", "roofline"]
+    roof = json.loads(run(*view, "--json", path))
+    rows = {row["Operator"]: row for row in roof["Operators"]}
+    add = rows["aten::add"]
+    assert (add["Calls"], add["Type"], add["Bound by"]) == (STEPS, "f32", "memory")
+    seconds = add["Time (us)"] / 1e6
+    assert add["FLOP/s"] == pytest.approx(STEPS * 4096 / seconds)
+    assert add["GB/s"] == pytest.approx(STEPS * 2 * BYTES / seconds / 1e9)
+    assert add["Of the roof (%)"] == pytest.approx(100 * add["GB/s"] / 1638.4)
+    peaks = {row["Type"]: row for row in roof["Peaks"]}
+    assert peaks["f16"]["Matrix FLOP/s"] == pytest.approx(110 * 1.7e9 * 1024)
+    assert peaks["f32"]["Clock"] == "the highest"
+    assert "simulated" in run(*view, path)
 
 
 def test_kernels_belong_to_their_operators(board, profile):

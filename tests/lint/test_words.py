@@ -35,7 +35,7 @@ OTHER_MEANINGS = {
     "src/analysis/routes/routes_trace.c": {
         "kernel": "an address, and how its rows are grouped"},
     "src/analysis/plugin/answer_distributed.c": {"communication": "a part of an answer"},
-    "src/analysis/torch/function_stacks.c": {"conv2d": "torch's operator, behind its prefix"},
+    "src/common/trace/op_work.c": {"conv2d": "torch's operator, behind its prefix"},
     "src/analysis/plugin/name_cache.c": {
         "operator": "the plugin's own word for a type", "python": "the same",
         "user_annotation": "the same"},

@@ -277,6 +277,9 @@ static inline void sample_trace_init(sample_trace *t)
         .shared_mem_per_block = 65536,
         .num_cus = 104,
         .max_shared_mem_per_cu = 65536,
+        .clock_khz = 1700000,
+        .memory_khz = 1600000,
+        .memory_bus_bits = 4096,
     };
     static const hb_metadata metadata[] = {
         {"note", "\"kept [as] it is\""},

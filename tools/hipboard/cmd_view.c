@@ -13,9 +13,9 @@
 #include "text.h"
 #include "view.h"
 
-static const view *const views[] = {&view_overview, &view_steps,  &view_operator,    &view_kernel,
-                                    &view_memory,   &view_module, &view_distributed, &view_gpu,
-                                    &view_classes,  &view_loops,  &view_power};
+static const view *const views[] = {
+    &view_overview,    &view_steps, &view_operator, &view_kernel, &view_memory, &view_module,
+    &view_distributed, &view_gpu,   &view_classes,  &view_loops,  &view_power,  &view_roofline};
 
 enum { NUM_VIEWS = sizeof views / sizeof *views, PIPED_TEXT_WIDTH = 60 };
 
@@ -360,7 +360,9 @@ static const option_spec options[] = {
      "gpu: time by kind of work, copies, idle gaps and what the host did then\n"
      "classes: kernels by class, matrix cores, occupancy\n"
      "loops: the program's loops, where it was recorded with call stacks\n"
-     "power: what each GPU took in each step, by its sensors",
+     "power: what each GPU took in each step, by its sensors\n"
+     "roofline: operations and bytes a second by FLOPs and inputs of operators, beside what the "
+     "GPU can do",
      INTO_BY(take_view, view)},
     {0, "name", "REGEX", "only rows whose name matches this extended regular expression",
      INTO(run.name)},

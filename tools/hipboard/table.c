@@ -121,7 +121,9 @@ static void scaled(char *text, double value, const double *steps, const char *co
 static void format_cell(char *text, const column *c, const cell *v, size_t width)
 {
     static const double times[] = {1, 1e3, 1e6}, sizes[] = {1, 1024, 1048576, 1073741824.0};
+    static const double decimal[] = {1, 1e6, 1e9, 1e12};
     static const char *const time_units[] = {"us", "ms", "s"};
+    static const char *const flops_units[] = {"", "M", "G", "T"};
     static const char *const size_units[] = {"B", "KiB", "MiB", "GiB"};
     static const char bar[] = "##########";
     *text = 0;
@@ -136,6 +138,7 @@ static void format_cell(char *text, const column *c, const cell *v, size_t width
     case COLUMN_COUNT: snprintf(text, CELL_SIZE, "%.0f", v->value); break;
     case COLUMN_NUMBER: snprintf(text, CELL_SIZE, "%.2f", v->value); break;
     case COLUMN_TIME: scaled(text, v->value, times, time_units, 3); break;
+    case COLUMN_FLOPS: scaled(text, v->value, decimal, flops_units, 4); break;
     case COLUMN_BYTES: scaled(text, v->value, sizes, size_units, 4); break;
     case COLUMN_PERCENT:
         snprintf(text, CELL_SIZE, "%.1f %%", v->value);

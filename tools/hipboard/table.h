@@ -15,6 +15,7 @@ typedef enum column_kind {
     COLUMN_COUNT,
     COLUMN_TIME, /* microseconds */
     COLUMN_BYTES,
+    COLUMN_FLOPS,   /* operations, also a second */
     COLUMN_PERCENT, /* 0..100; with a bar */
     COLUMN_NUMBER,  /* two decimals */
 } column_kind;

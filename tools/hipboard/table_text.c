@@ -9,7 +9,7 @@
 #include "table.h"
 #include "text.h"
 
-static const char *const units[] = {"", "", " (us)", " (bytes)", " (%)", ""};
+static const char *const units[] = {"", "", " (us)", " (bytes)", "", " (%)", ""};
 
 static size_t num_shown(const table *t, size_t top)
 {

@@ -60,7 +60,7 @@ typedef struct view {
 } view;
 
 extern const view view_overview, view_steps, view_operator, view_kernel, view_memory, view_module;
-extern const view view_distributed, view_gpu, view_classes, view_loops, view_power;
+extern const view view_distributed, view_gpu, view_classes, view_loops, view_power, view_roofline;
 
 /** Whether --name lets the row through. */
 bool view_wants(const view_run *run, const char *name);

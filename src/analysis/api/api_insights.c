@@ -8,26 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/api_insights.h"
 #include "api/api_trace_file.h"
 #include "base/files.h"
 #include "insight/code_files.h"
-#include "insight/insight.h"
 #include "plugin/memory_stats.h"
 
 enum { MAX_RULES_SIZE = 1 << 20 };
-
-struct hb_insights {
-    hb_insight in;
-    hb_buf rules;
-    hb_gpu_time *gpus;
-    hb_stream_time *streams;
-    hb_copy_stat *copies;
-    hb_idle_cause *causes;
-    hb_idle_gap *gaps;
-    hb_kernel_insight *kernels;
-    hb_kernel_class *classes;
-    hb_finding *findings;
-};
 
 /* ---- texts ---- */
 
@@ -38,7 +25,7 @@ static char *copy_text(hb_insights *s, const char *text, size_t size)
     return copy;
 }
 
-static const char *key_text(hb_insights *s, uint32_t key)
+const char *hb_insights_key_text(hb_insights *s, uint32_t key)
 {
     s->in.text.size = 0;
     hb_buf_key(&s->in.text, s->in.trace, hb_trace_key_at(s->in.trace, key));
@@ -63,7 +50,7 @@ static void list_gpus(hb_insights *s, const char **ids)
     s->gpus = HB_NEW_ARRAY(&s->in.arena, hb_gpu_time, s->in.gpus.count + 1);
     for (uint32_t i = 0; i < s->in.gpus.count; i++) {
         const hb_gpu_sum *g = &s->in.gpus.items[i];
-        ids[i] = key_text(s, g->pid);
+        ids[i] = hb_insights_key_text(s, g->pid);
         s->gpus[i] = (hb_gpu_time){.gpu = ids[i],
                                    .span_us = g->end - g->start,
                                    .busy_us = g->busy,
@@ -86,7 +73,7 @@ static void list_streams(hb_insights *s, const char *const *ids)
     for (uint32_t i = 0; i < s->in.streams.count; i++) {
         const hb_stream_sum *x = &s->in.streams.items[i];
         s->streams[i] = (hb_stream_time){.gpu = ids[x->gpu],
-                                         .stream = key_text(s, x->tid),
+                                         .stream = hb_insights_key_text(s, x->tid),
                                          .works = x->works,
                                          .busy_us = x->busy,
                                          .late_us = x->idle[HB_IDLE_LATE],

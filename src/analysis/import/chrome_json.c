@@ -288,6 +288,9 @@ static bool take_device_member(void *context, const hb_value *key, const hb_valu
         {"regsPerBlock", &d->regs_per_block},
         {"warpSize", &d->warp_size},
         {"numSms", &d->num_cus},
+        {"clockRate", &d->clock_khz},
+        {"memoryClockRate", &d->memory_khz},
+        {"memoryBusWidth", &d->memory_bus_bits},
     };
     const struct {
         const char *name;
@@ -303,6 +306,7 @@ static bool take_device_member(void *context, const hb_value *key, const hb_valu
     for (size_t i = 0; i < HB_ARRAY_LEN(sizes); i++)
         if (hb_value_is(key, sizes[i].name)) *sizes[i].to = (uint64_t)HB_MAX(number_of(value), 0);
     if (hb_value_is(key, "name")) d->name = hb_import_copy_text(f->import, text_of(value));
+    if (hb_value_is(key, "gcnArchName")) d->arch = hb_import_copy_text(f->import, text_of(value));
     return true;
 }
 

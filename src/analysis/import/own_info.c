@@ -36,6 +36,9 @@ static bool take_device_member(void *context, const hb_value *key, const hb_valu
         {"registers", &d->regs_per_block},
         {"wave", &d->warp_size},
         {"cus", &d->num_cus},
+        {"clockKhz", &d->clock_khz},
+        {"memoryKhz", &d->memory_khz},
+        {"busBits", &d->memory_bus_bits},
     };
     const struct {
         const char *name;

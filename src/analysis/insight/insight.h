@@ -10,6 +10,7 @@
  *   insight_host.c      what a host thread was doing at a time
  *   insight_facts.c     how processes talk, how full GPUs' memory is
  *   insight_advice.c    what to do about it
+ *   roofline.c          what operators achieved, when that is asked for
  */
 #ifndef HB_INSIGHT_INSIGHT_H
 #define HB_INSIGHT_INSIGHT_H

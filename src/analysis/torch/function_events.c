@@ -5,6 +5,7 @@
 
 #include "rules/name_class.h"
 #include "trace/edges.h"
+#include "trace/op_work.h"
 
 typedef struct memory_index {
     int64_t *times;       /* sorted */
@@ -165,7 +166,7 @@ static void add_row(builder *b, uint32_t index)
     fn.link = link_of(b->list->trace, row);
     if (!fn.link || !tells_scope(b->list->trace, row)) fn.flags &= ~(uint32_t)HB_FN_LINKED;
     if (class & (HB_FN_DEVICE | HB_FN_RUNTIME)) b->list->use_device = true;
-    if (b->list->with_flops) fn.flops = hb_fn_flops(b->list->trace, &fn);
+    if (b->list->with_flops) fn.flops = hb_op_flops(b->list->trace, row, fn.name);
     *HB_PUSH(b->list->arena, &b->fns) = fn;
 }
 

@@ -55,9 +55,6 @@ typedef struct hb_fn_list {
 /** To be called inside hb_arena_try(). */
 void hb_fn_list_make(hb_fn_list *list, hb_arena *arena, hb_trace *trace);
 
-/** torch's estimate of an operator's floating-point operations; 0 for all but a few operators. */
-double hb_fn_flops(const hb_trace *trace, const hb_fn *fn);
-
 /** Fills the call stacks, each cut to `limit` frames: stacks[i] is the list of event i. */
 typedef struct hb_fn_stack {
     const hb_sid *frames;

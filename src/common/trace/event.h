@@ -154,6 +154,8 @@ typedef struct hb_device_info {
     uint64_t shared_mem_per_block;
     int32_t num_cus;
     uint64_t max_shared_mem_per_cu;
+    /* What peaks follow from (gpu/peaks.h), written where it is known; 0: not known. */
+    int32_t clock_khz, memory_khz, memory_bus_bits;
 } hb_device_info;
 
 /** What is known about a whole trace. Arrays and texts belong to the source. */

@@ -45,7 +45,21 @@ static void end_member(hb_writer *w)
 
 /* ---- devices ---- */
 
-static void write_device(hb_out *out, const hb_device_info *device)
+/* No torch has these, and each is left out where it is not known. */
+static void write_clocks(hb_out *out, const hb_device_info *device)
+{
+    if (device->arch && *device->arch) {
+        HB_OUT(out, ",\n      \"gcnArchName\": ");
+        out_string(out, device->arch);
+    }
+    if (device->clock_khz > 0) out_field(out, ", \"clockRate\": ", (uint32_t)device->clock_khz);
+    if (device->memory_khz > 0)
+        out_field(out, ", \"memoryClockRate\": ", (uint32_t)device->memory_khz);
+    if (device->memory_bus_bits > 0)
+        out_field(out, ", \"memoryBusWidth\": ", (uint32_t)device->memory_bus_bits);
+}
+
+static void write_device(hb_out *out, const hb_device_info *device, bool kineto)
 {
     HB_OUT(out, "\n    {\n      \"id\": ");
     out_number(out, device->id);
@@ -63,6 +77,7 @@ static void write_device(hb_out *out, const hb_device_info *device)
     out_field(out, ",\n      \"sharedMemPerBlock\": ", device->shared_mem_per_block);
     out_field(out, ", \"numSms\": ", (uint32_t)device->num_cus);
     out_field(out, "\n    , \"maxSharedMemoryPerMultiProcessor\": ", device->max_shared_mem_per_cu);
+    if (!kineto) write_clocks(out, device);
     HB_OUT(out, "\n    }");
 }
 
@@ -86,7 +101,7 @@ static void write_devices_by_position(hb_writer *w)
         const hb_device_info *device = hb_find_device(w->info, id);
         if (id) HB_OUT(&w->out, ",");
         if (device)
-            write_device(&w->out, device);
+            write_device(&w->out, device, false);
         else
             write_unknown_device(&w->out, id);
     }
@@ -101,7 +116,7 @@ static void write_devices(hb_writer *w)
     else
         for (size_t i = 0; i < w->info->num_devices; i++) {
             if (i) HB_OUT(&w->out, ",");
-            write_device(&w->out, &w->info->devices[i]);
+            write_device(&w->out, &w->info->devices[i], w->kineto);
         }
     HB_OUT(&w->out, "]");
     end_member(w);

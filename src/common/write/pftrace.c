@@ -367,12 +367,13 @@ static void put_device(hb_buf *json, const hb_device_info *d)
     hb_buf_printf(json,
                   "{\"id\":%d,\"major\":%d,\"minor\":%d,\"block\":%d,\"cuThreads\":%d,"
                   "\"registers\":%d,\"wave\":%d,\"cus\":%d,\"memory\":%llu,\"lds\":%llu,"
-                  "\"cuLds\":%llu",
+                  "\"cuLds\":%llu,\"clockKhz\":%d,\"memoryKhz\":%d,\"busBits\":%d",
                   (int)d->id, (int)d->compute_major, (int)d->compute_minor,
                   (int)d->max_threads_per_block, (int)d->max_threads_per_cu, (int)d->regs_per_block,
                   (int)d->warp_size, (int)d->num_cus, (unsigned long long)d->total_global_mem,
                   (unsigned long long)d->shared_mem_per_block,
-                  (unsigned long long)d->max_shared_mem_per_cu);
+                  (unsigned long long)d->max_shared_mem_per_cu, (int)d->clock_khz,
+                  (int)d->memory_khz, (int)d->memory_bus_bits);
     put_json_text(json, "name", d->name);
     put_json_text(json, "arch", d->arch);
     hb_buf_str(json, "}");

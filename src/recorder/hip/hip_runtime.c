@@ -17,10 +17,13 @@ static const char *const sonames[] = {
 
 /* hipDeviceAttribute_t and hipDeviceProp_t, the same in all versions with the names below. */
 enum {
+    ATTRIBUTE_CLOCK = 5,
     ATTRIBUTE_INTEGRATED = 16,
     ATTRIBUTE_MAJOR = 23,
     ATTRIBUTE_THREADS_PER_BLOCK = 56,
     ATTRIBUTE_THREADS_PER_CU = 57,
+    ATTRIBUTE_MEMORY_BUS = 59,
+    ATTRIBUTE_MEMORY_CLOCK = 60,
     ATTRIBUTE_MINOR = 61,
     ATTRIBUTE_CUS = 63,
     ATTRIBUTE_REGISTERS_PER_BLOCK = 71,
@@ -183,6 +186,9 @@ bool hb_hip_device_get(const hb_hip *hip, int id, hb_hip_device *device)
     device->num_cus = attribute(hip, ATTRIBUTE_CUS, id);
     device->shared_mem_per_block = attribute(hip, ATTRIBUTE_SHARED_PER_BLOCK, id);
     device->shared_mem_per_cu = attribute(hip, ATTRIBUTE_SHARED_PER_CU, id);
+    device->clock_khz = attribute(hip, ATTRIBUTE_CLOCK, id);
+    device->memory_khz = attribute(hip, ATTRIBUTE_MEMORY_CLOCK, id);
+    device->memory_bus_bits = attribute(hip, ATTRIBUTE_MEMORY_BUS, id);
     device->integrated = attribute(hip, ATTRIBUTE_INTEGRATED, id) != 0;
     return true;
 }

@@ -98,6 +98,7 @@ typedef struct hb_hip_device {
     uint64_t total_global_mem;
     int32_t compute_major, compute_minor, max_threads_per_block, max_threads_per_cu;
     int32_t regs_per_block, warp_size, num_cus, shared_mem_per_block, shared_mem_per_cu;
+    int32_t clock_khz, memory_khz, memory_bus_bits; /* at most; 0: not told */
     bool integrated;
 } hb_hip_device;
 

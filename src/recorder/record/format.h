@@ -32,7 +32,7 @@
 #include "record/clock.h"
 
 #define HB_SPOOL_MAGIC   "HBSPOOL"
-#define HB_SPOOL_VERSION 4u
+#define HB_SPOOL_VERSION 5u
 #define HB_SPOOL_ENDIAN  0x01020304u
 #define HB_SPOOL_SUFFIX  ".hbspool"
 
@@ -132,8 +132,8 @@ enum hb_session_flags {
     HB_SESSION_STACK = 1u << 2,
     HB_SESSION_FLOPS = 1u << 3,
     HB_SESSION_MODULES = 1u << 4,
-    HB_SESSION_RING = 1u << 5,      /* goes on, and only its end is kept: see `kept_from` */
-    HB_SESSION_OPERATORS = 1u << 7, /* library calls are operators */
+    HB_SESSION_RING = 1u << 5,       /* goes on, and only its end is kept: see `kept_from` */
+    HB_SESSION_OPERATORS = 1u << 7,  /* library calls are operators */
     HB_SESSION_FIND_STEPS = 1u << 8, /* where the program marks none */
     HB_SESSION_HELD = 1u << 6, /* what was allocated as it began is known: MEMORY records HELD */
 };
@@ -427,6 +427,7 @@ typedef struct hb_record_device {
     uint32_t arch; /* string id */
     int32_t id, compute_major, compute_minor, max_threads_per_block, max_threads_per_cu,
         regs_per_block, warp_size, num_cus;
+    int32_t clock_khz, memory_khz, memory_bus_bits;
     int32_t node; /* the driver's number of it; -1: unknown */
 } hb_record_device;
 

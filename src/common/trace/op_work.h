@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What operators had to do, by their inputs: floating-point operations and bytes.
+ */
+#ifndef HB_TRACE_OP_WORK_H
+#define HB_TRACE_OP_WORK_H
+
+#include "trace/trace.h"
+
+enum { HB_SHAPE_DIMS = 8 };
+
+typedef struct hb_shape {
+    int64_t dims[HB_SHAPE_DIMS];
+    int count;
+} hb_shape;
+
+/** Behind the bracket that closes the one at `p`; strings have no brackets here. */
+const char *hb_behind_list(const char *p);
+
+/** The dimensions of a tensor, whose brackets begin at `p`. What comes after it; NULL when it is
+ * no tensor, or has too many. */
+const char *hb_shape_read(const char *p, hb_shape *shape);
+
+/** As the writer counted them, or else torch's estimate of an operator of that name; 0 for all but
+ * a few operators. */
+double hb_op_flops(const hb_trace *trace, const hb_row *row, hb_sid name);
+
+#endif
