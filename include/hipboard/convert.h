@@ -32,6 +32,8 @@ typedef struct hb_convert_options {
     void *context;
     /** Only what began in this time since the first event, and its device work. 0: no limit. */
     double start_us, end_us;
+    /** Of a trace without steps (ProfilerStep#N): find them, as hb_import does it. */
+    bool find_steps;
 } hb_convert_options;
 
 #define HB_CONVERT_OPTIONS_INIT \

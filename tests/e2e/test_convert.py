@@ -54,6 +54,26 @@ def converted(request, tmp_path_factory):
     return request.param, said, path
 
 
+@pytest.mark.parametrize("name", TRACES)
+def test_steps_are_not_guessed_where_nothing_tells_of_any(name, tmp_path):
+    """Two steps, or one, are no pattern: one for all. Marks are left as they are."""
+    with gzip.open(source(name), "rt") as file:
+        trace = json.load(file)
+    kept = [event for event in trace["traceEvents"] if "ProfilerStep#" not in event["name"]]
+    (tmp_path / "bare.json").write_text(json.dumps(dict(trace, traceEvents=kept)))
+    run(HIPBOARD, "convert", "--find-steps", tmp_path / "bare.json", source(name), "-o", tmp_path)
+    bare, marked = (json.loads((tmp_path / f"{stem}.pt.trace.json").read_text())
+                    for stem in ["bare", name])
+    assert bare["hipboard_steps"] == {"method": "one for all", "inferred": True, "steps": 1,
+                                      "rule": "one for all: nothing tells of steps"}
+    [step] = [event for event in bare["traceEvents"] if "ProfilerStep#" in event["name"]]
+    assert (step["name"], step["args"]["hipboard"]) == ("ProfilerStep#0", "inferred")
+    for event in bare["traceEvents"]:
+        if event["ph"] == "X" and event.get("cat") in WORK + ("cpu_op",):
+            assert step["ts"] <= event["ts"] <= step["ts"] + step["dur"]
+    assert "hipboard_steps" not in marked
+
+
 def test_the_trace_as_it_was_has_no_device_times(converted, tmp_path):
     name, _, _ = converted
     path = tmp_path / "before.pt.trace.json"

@@ -101,6 +101,34 @@ def test_so_it_does_on_newer_runtimes(suite, tmp_path, digits):
         assert sum(kernel["trace_launches"] for kernel in cycle["kernels"]) == 60 * STEPS
 
 
+def launches_by_step(trace):
+    """Correlations of each step's kernels, by when they were launched."""
+    events = [event for event in trace["traceEvents"] if event["ph"] == "X"]
+    kernels = {event["args"]["correlation"] for event in events if event["cat"] == "kernel"}
+    calls = [(event["ts"], event["args"]["correlation"]) for event in events
+             if event["cat"] == "Runtime" and event["args"]["correlation"] in kernels]
+    steps = [event for event in events if event["cat"] == "user_annotation" and
+             event["name"].startswith("ProfilerStep#")]
+    return [{id for ts, id in calls if step["ts"] <= ts < step["ts"] + step["dur"]}
+            for step in sorted(steps, key=lambda step: step["ts"])]
+
+
+@needs_simulator
+def test_its_steps_are_found_without_its_marks(gpu, tmp_path):
+    """Each with the kernels of the one that the program marked."""
+    for number, trace in enumerate(gpu.documents()):
+        path = tmp_path / f"{number}.json"
+        path.write_text(json.dumps(dict(trace, traceEvents=[
+            event for event in trace["traceEvents"]
+            if not event["name"].startswith("ProfilerStep#")])))
+        said = json.loads(run(BUILD / "tools/hipboard/hipboard", "convert", "--find-steps", "--json",
+                              path, "-o", tmp_path / "found"))
+        found = json.loads((tmp_path / f"found/{number}.pt.trace.json").read_text())
+        assert said["changed"]["found_steps"] == STEPS
+        assert launches_by_step(found) == launches_by_step(trace)
+        assert found["hipboard_steps"]["method"] == "sequence"
+
+
 @needs_simulator
 def test_every_route_answers(board):
     assert board.visit_all() == {"hip": VIEWS}

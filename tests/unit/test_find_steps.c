@@ -469,6 +469,91 @@ static void nothing_is_guessed_where_that_is_not_wanted(void **state)
     hb_found_steps_free(&f);
 }
 
+/* Scopes as a program's libraries open them around calls: HOST events, by start. */
+static hb_trace_event *open_scope(const char *name, hb_event_kind kind)
+{
+    hb_trace_event *e = new_event();
+    e->kind = kind;
+    e->name = (hb_str){name, (uint32_t)strlen(name)};
+    p.now += 1000;
+    return e;
+}
+
+static void close_scope(hb_trace_event *e)
+{
+    p.now += 1000;
+    e->end_ns = p.now;
+}
+
+/* Each step fetches, copies, launches within operators, and reads back. */
+static void batches(void)
+{
+    hb_trace_event *all = open_scope("training", HB_EVENT_USER_ANNOTATION);
+    LAUNCH("load");
+    for (int i = 0; i < 12; i++) {
+        hb_trace_event *loader =
+            open_scope("enumerate(DataLoader)#L.__next__", HB_EVENT_USER_ANNOTATION);
+        close_scope(loader);
+        CALL(launch_as("Memcpy HtoD", HB_EVENT_MEMCPY, "HtoD"));
+        hb_trace_event *op = open_scope("hipblasSgemm", HB_EVENT_OP);
+        LAUNCH("gemm");
+        close_scope(op);
+        LAUNCH("bias");
+        READ_BACK();
+        op = open_scope("hipblasSaxpy", HB_EVENT_OP);
+        LAUNCH("update");
+        close_scope(op);
+    }
+    close_scope(all);
+}
+
+/* They begin where the next batch is fetched, though there is a longer wait for the result; and cut
+ * no scope. */
+static void steps_begin_with_their_data(void **state)
+{
+    (void)state;
+    hb_found_steps f = found_in(batches, false, (hb_step_wish){.operators_are_calls = true});
+    assert_int_equal(f.method, HB_STEPS_SEQUENCE);
+    assert_int_equal(f.count, 12);
+    for (size_t i = 0, step = 0; i < p.count; i++) {
+        const hb_trace_event *e = &p.events[i];
+        if (!e->name.s || !strstr(e->name.s, "DataLoader")) continue;
+        assert_int_equal(f.items[step].start_ns, e->start_ns);
+        if (step) assert_int_equal(f.items[step - 1].end_ns, e->start_ns);
+        step++;
+    }
+    hb_found_steps_free(&f);
+}
+
+/* An operator that makes its calls itself, without a loader: the step has all of it. */
+static void sweeps(void)
+{
+    for (int i = 0; i < 12; i++) {
+        hb_trace_event *op = open_scope("solve", HB_EVENT_OP);
+        LAUNCH("residual");
+        LAUNCH("smooth");
+        wait_for_device();
+        close_scope(op);
+    }
+}
+
+static void steps_cut_no_operator(void **state)
+{
+    (void)state;
+    for (int with_stacks = 0; with_stacks < 2; with_stacks++) {
+        hb_found_steps f = found_in(sweeps, with_stacks, (hb_step_wish){.operators_are_calls = true});
+        size_t step = 0;
+        for (size_t i = 0; i < p.count; i++) {
+            if (p.events[i].kind != HB_EVENT_OP) continue;
+            assert_int_equal(f.items[step].start_ns, p.events[i].start_ns);
+            assert_true(f.items[step].end_ns >= p.events[i].end_ns);
+            step++;
+        }
+        assert_int_equal(f.count, step);
+        hb_found_steps_free(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -478,6 +563,8 @@ int main(void)
         cmocka_unit_test(a_loop_can_be_asked_for),
         cmocka_unit_test(a_loop_that_is_not_there_is_said),
         cmocka_unit_test(nothing_is_guessed_where_that_is_not_wanted),
+        cmocka_unit_test(steps_begin_with_their_data),
+        cmocka_unit_test(steps_cut_no_operator),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

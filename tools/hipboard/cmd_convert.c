@@ -246,6 +246,10 @@ static const option_spec options[] = {
      "default",
      INTO_BY(take_kineto, options.kineto)},
     {0, "gzip", NULL, "write .pt.trace.json.gz", INTO(options.gzip)},
+    {0, "find-steps", NULL,
+     "of a trace without steps: those that its ranges count, or that come again and again in what it "
+     "launched; one for all where nothing tells of any",
+     INTO(options.find_steps)},
     SELECTION_OPTIONS,
     {0, "force", NULL, "overwrite files that exist", INTO(options.replace)},
     {0, "json", NULL, "say it in JSON", INTO(json)},

@@ -170,6 +170,11 @@ static hb_result write_text(output *o)
     HB_OUT(&o->out, "  \"traceEvents\": [\n  ");
     hb_result result = hb_read_trace(o->plan->input, &options, &ignored, &report);
     hb_trace_free(&ignored);
+    if (result == HB_OK && o->out.result == HB_OK && o->plan->steps.size) {
+        result = hb_read_trace_memory(o->plan->steps.data, o->plan->steps.size, &options, &ignored,
+                                      &report);
+        hb_trace_free(&ignored);
+    }
     if (o->out.result != HB_OK) return hb_out_finish(&o->out);
     HB_TRY(result);
     HB_OUT(&o->out, "\n  ]\n}\n");
@@ -369,6 +374,7 @@ static void free_plan(hb_plan *plan)
     free(plan->moves.index.slots);
     free(plan->moves.to);
     free(plan->cuts);
+    hb_buf_free(&plan->steps);
 }
 
 hb_result hb_convert(const char *input, const char *directory, const char *name,

@@ -99,6 +99,7 @@ typedef struct hb_plan {
     bool amd_calls, foreign_calls, no_memory;
     uint64_t counts[HB_CHANGE_COUNT];
     hb_read_report report;
+    hb_buf steps; /* a trace of the steps that were found, behind the file's events */
 } hb_plan;
 
 static inline hb_item *hb_plan_item(const hb_plan *plan, uint32_t i)
@@ -113,6 +114,9 @@ int64_t hb_plain_int(const hb_raw_event *raw, hb_slot slot);
 
 /** Reads the file for the first time. */
 hb_result hb_plan_survey(hb_plan *plan);
+/** Finds steps, where the options ask for it and there are none: they become further items, and a
+ * member tells how they were found. `read` has who takes them. */
+hb_result hb_plan_find_steps(hb_plan *plan, hb_read_options *read);
 /** Tells apart what several processes give the same number. */
 hb_result hb_plan_processes(hb_plan *plan);
 /** Fills plan->owners and plan->scopes. False without memory. */

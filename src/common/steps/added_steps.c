@@ -128,26 +128,24 @@ static hb_result add_row(added *s)
 
 /* ---- how they were found ---- */
 
-static void put_json(added *s)
+void hb_found_steps_tell(const hb_found_steps *f, hb_buf *json)
 {
     static const char *const methods[] = {"own",         "asked for", "ranges",
                                           "call stacks", "sequence",  "one for all"};
-    const hb_found_steps *f = &s->steps;
-    hb_buf_init(&s->json, (size_t)1 << 16);
-    hb_buf_printf(&s->json, "{\"method\": \"%s\", \"inferred\": true, \"steps\": %zu",
+    hb_buf_printf(json, "{\"method\": \"%s\", \"inferred\": true, \"steps\": %zu",
                   methods[f->method], f->count);
     if (f->method == HB_STEPS_STACKS || f->method == HB_STEPS_SEQUENCE)
-        hb_buf_printf(&s->json, ", \"agreement\": %.3f, \"coverage\": %.3f", f->agreement,
-                      f->coverage);
-    hb_buf_str(&s->json, ", \"rule\": ");
-    hb_buf_json_string(&s->json, f->rule, strlen(f->rule));
-    hb_buf_str(&s->json, "}");
+        hb_buf_printf(json, ", \"agreement\": %.3f, \"coverage\": %.3f", f->agreement, f->coverage);
+    hb_buf_str(json, ", \"rule\": ");
+    hb_buf_json_string(json, f->rule, strlen(f->rule));
+    hb_buf_str(json, "}");
 }
 
 static hb_result add_metadata(added *s)
 {
     size_t n = s->info.num_metadata;
-    put_json(s);
+    hb_buf_init(&s->json, (size_t)1 << 16);
+    hb_found_steps_tell(&s->steps, &s->json);
     s->metadata = calloc(n + 2, sizeof *s->metadata);
     if (!s->metadata || s->json.failed) return hb_no_memory();
     if (n) memcpy(s->metadata, s->info.metadata, n * sizeof *s->metadata);

@@ -6,6 +6,7 @@
 #ifndef HB_STEPS_FIND_STEPS_H
 #define HB_STEPS_FIND_STEPS_H
 
+#include "base/base.h"
 #include "trace/source.h"
 
 /** How the steps are to be found; all zero: by the rules, in their order. */
@@ -59,5 +60,8 @@ hb_result hb_find_steps(hb_source *source, const hb_step_wish *wish, hb_found_st
  * and "hipboard_loops". The source then owns `found` and what was *source; when this fails, they
  * stay the caller's. */
 hb_result hb_put_steps(hb_source **source, hb_found_steps *found);
+
+/** How they were found, as JSON: what "hipboard_steps" holds. Appends. */
+void hb_found_steps_tell(const hb_found_steps *found, hb_buf *json);
 
 #endif

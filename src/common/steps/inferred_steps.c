@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/hash_map.h"
+#include "rules/name_class.h"
 #include "steps/periods.h"
 
 /* Less may be a part of the program that is not its main loop: layers of one inference. */
@@ -21,6 +22,7 @@ typedef struct guess {
     const hb_step_words *words;
     hb_word_range thread;
     hb_found_steps *found;
+    hb_source *source;
 } guess;
 
 static double share(const guess *g, const hb_word_range *rounds, uint32_t count, double *of_work)
@@ -54,6 +56,40 @@ static int64_t median_length(const guess *g, const hb_found_step *steps, size_t 
     return count ? lengths[count / 2] : 0;
 }
 
+/* How far a round may reach, whose words begin and end as its step does. */
+typedef struct limits {
+    int64_t start, end;       /* of the words */
+    int64_t earliest, latest; /* where the words before have ended, and those behind begin */
+    bool joins;               /* the next round begins where it ends */
+} limits;
+
+/* An operator around a step's first call belongs to the step, unless others before have called in
+ * it as well; so do a loader before it and what is around its last call. Else the one would cut the
+ * other. */
+static void widen(const guess *g, const limits *all)
+{
+    hb_trace_event e;
+    hb_found_steps *f = g->found;
+    hb_result result = g->source->begin(g->source, HB_PASS_HOST);
+    if (result != HB_OK) hb_arena_leave(g->arena, result, "%s", hb_last_error());
+    while (g->source->next(g->source, &e)) {
+        bool scope = e.kind == HB_EVENT_OP || e.kind == HB_EVENT_USER_ANNOTATION;
+        if (!scope || e.tid != f->tid) continue;
+        size_t i = HB_LOWER_BOUND(all, f->count, start, e.start_ns);
+        bool around = i < f->count && e.start_ns >= all[i].earliest;
+        if (around && (e.end_ns > all[i].start || hb_scope_bits_of(e.name) & HB_NAME_LOADER))
+            f->items[i].start_ns = HB_MIN(f->items[i].start_ns, e.start_ns);
+        if (i < f->count && all[i].start == e.start_ns) i++;
+        if (!i || e.start_ns >= all[i - 1].end || e.end_ns > all[i - 1].latest) continue;
+        f->items[i - 1].end_ns = HB_MAX(f->items[i - 1].end_ns, e.end_ns);
+    }
+    for (size_t i = 0; i + 1 < f->count; i++) {
+        hb_found_step *s = &f->items[i];
+        int64_t next = f->items[i + 1].start_ns;
+        s->end_ns = all[i].joins ? next : HB_MIN(s->end_ns, HB_MAX(next, s->start_ns + 1));
+    }
+}
+
 /* A round ends where the next one begins. One behind which something else comes waits for its work
  * as long as the others do, but not beyond that. */
 static void take_rounds(const guess *g, const hb_word_range *rounds, uint32_t count)
@@ -62,6 +98,7 @@ static void take_rounds(const guess *g, const hb_word_range *rounds, uint32_t co
     f->items = calloc(count, sizeof *f->items);
     if (!f->items) hb_arena_leave(g->arena, HB_ERROR_NO_MEMORY, "out of memory");
     uint32_t whole = 0;
+    limits *all = HB_NEW_ARRAY(g->arena, limits, count + 1);
     hb_found_step *lengths = HB_NEW_ARRAY(g->arena, hb_found_step, count + 1);
     for (uint32_t i = 0; i < count; i++) {
         bool next = i + 1 < count && rounds[i + 1].first == rounds[i].end;
@@ -80,8 +117,19 @@ static void take_rounds(const guess *g, const hb_word_range *rounds, uint32_t co
         s->end_ns = HB_MIN(HB_MAX(last, s->start_ns + usual), HB_MAX(most, last));
         s->end_ns = HB_MAX(s->end_ns, s->start_ns + 1);
     }
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t first = rounds[i].first, end = rounds[i].end;
+        all[i] = (limits){
+            .start = f->items[i].start_ns,
+            .end = f->items[i].end_ns,
+            .earliest = first > g->thread.first ? word(g, first - 1)->end_ns : INT64_MIN,
+            .latest = end < g->thread.end ? word(g, end)->start_ns : INT64_MAX,
+            .joins = i + 1 < count && rounds[i + 1].first == end,
+        };
+    }
     f->count = count;
     f->tid = word(g, rounds[0].first)->tid;
+    widen(g, all);
 }
 
 /* ---- call stacks ---- */
@@ -259,7 +307,7 @@ bool hb_infer_steps(hb_arena *arena, hb_texts *texts, hb_source *source, uint32_
 {
     hb_step_words words = {.arena = arena, .texts = texts, .stop_ns = source->info->stop_ns};
     hb_step_words_collect(&words, source);
-    guess g = {arena, &words, hb_step_words_busiest(&words), found};
+    guess g = {arena, &words, hb_step_words_busiest(&words), found, source};
     if (words.items.count >= HB_STEP_WORDS_MAX) return false;
     if (loop || has_stacks(&g)) return by_stacks(&g, loop);
     return g.thread.end > g.thread.first && by_sequence(&g);

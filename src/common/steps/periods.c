@@ -25,10 +25,11 @@ enum {
 typedef struct sequence {
     const hb_step_words *words;
     hb_arena *arena;
-    uint32_t n, num_words;
+    uint32_t n, num_words, first; /* first: of the thread's words */
     uint32_t *ids;       /* by position */
     uint32_t *positions; /* index of the word */
     bool *borders;       /* the host waited before it, or copied */
+    bool *loads;         /* ... for data */
     hb_u32s *where;      /* by id */
 } sequence;
 
@@ -52,19 +53,22 @@ static void index_words(sequence *s, bool exact)
 /* Copies are no words, but borders. */
 static sequence make_sequence(const hb_step_words *words, hb_word_range thread, bool exact)
 {
-    sequence s = {.words = words, .arena = words->arena};
+    sequence s = {.words = words, .arena = words->arena, .first = thread.first};
     uint32_t most = thread.end - thread.first;
     s.ids = HB_NEW_ARRAY(s.arena, uint32_t, most + 1);
     s.positions = HB_NEW_ARRAY(s.arena, uint32_t, most + 1);
     s.borders = HB_NEW_ARRAY(s.arena, bool, most + 1);
-    bool border = false;
+    s.loads = HB_NEW_ARRAY(s.arena, bool, most + 1);
+    bool border = false, load = false;
     for (uint32_t i = thread.first; i < thread.end; i++) {
         const hb_step_word *w = &words->items.items[i];
         border |= w->host_waits;
+        load |= w->loads;
         if (w->is_copy) continue;
         s.positions[s.n] = i;
+        s.loads[s.n] = load;
         s.borders[s.n++] = border;
-        border = false;
+        border = load = false;
     }
     index_words(&s, exact);
     return s;
@@ -213,8 +217,8 @@ static bool has_rarer(const sequence *s, uint32_t first, uint32_t end, uint32_t 
 /* ---- where a period begins ---- */
 
 typedef struct phase {
-    double borders; /* share */
-    double gap;     /* mean */
+    double borders, loads; /* share */
+    double gap;            /* mean */
 } phase;
 
 static phase phase_of(const sequence *s, const lag *l, uint32_t offset)
@@ -224,19 +228,21 @@ static phase phase_of(const sequence *s, const lag *l, uint32_t offset)
     for (uint32_t at = l->lead + offset; at < l->end; at += l->length) {
         if (!at) continue; /* nothing is known of what came before */
         p.borders += s->borders[at];
+        p.loads += s->loads[at];
         p.gap += gap_before(s, at);
         n++;
     }
-    if (n) p.borders /= n, p.gap /= n;
+    if (n) p.borders /= n, p.loads /= n, p.gap /= n;
     return p;
 }
 
-/* Where the host waits; of several such places the one with the longest gap. Without any, only a
- * gap that is like no other. False: nowhere. */
+/* Where the host waits: for data, or else for anything; of several such places the one with the
+ * longest gap. Without any, only a gap that is like no other. False: nowhere. */
 static bool find_border(const sequence *s, const lag *l, uint32_t *offset)
 {
     double longest = -1, second = 0, longest_border = -1;
     uint32_t at_gap = 0, at_border = 0;
+    bool loads = false;
     for (uint32_t i = 0; i < l->length; i++) {
         phase p = phase_of(s, l, i);
         if (p.gap > longest) {
@@ -246,7 +252,10 @@ static bool find_border(const sequence *s, const lag *l, uint32_t *offset)
         } else {
             second = fmax(second, p.gap);
         }
-        if (p.borders < BORDERS_LEAST || p.gap <= longest_border) continue;
+        if (p.borders < BORDERS_LEAST) continue;
+        bool load = p.loads >= BORDERS_LEAST;
+        if (load == loads ? p.gap <= longest_border : loads) continue;
+        loads = load;
         longest_border = p.gap;
         at_border = i;
     }
@@ -254,10 +263,21 @@ static bool find_border(const sequence *s, const lag *l, uint32_t *offset)
     return longest_border >= 0 || (longest > 0 && longest >= GAP_TIMES * second);
 }
 
+/* The word behind the last loader, of the copies before a position and it; else `otherwise`. */
+static uint32_t behind_loader(const sequence *s, uint32_t position, uint32_t otherwise)
+{
+    if (position >= s->n) return otherwise;
+    uint32_t least = position ? s->positions[position - 1] + 1 : s->first;
+    for (uint32_t i = s->positions[position] + 1; i-- > least;)
+        if (s->words->items.items[i].loads) return i;
+    return otherwise;
+}
+
 static void add_round(const sequence *s, hb_period *period, uint32_t first, uint32_t end)
 {
     *HB_PUSH(s->arena, &period->rounds) =
-        (hb_word_range){s->positions[first], s->positions[end - 1] + 1};
+        (hb_word_range){behind_loader(s, first, s->positions[first]),
+                        behind_loader(s, end, s->positions[end - 1] + 1)};
 }
 
 static bool try_lag(const sequence *s, const lag *l, hb_period *period)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/hash_map.h"
+#include "rules/name_class.h"
 
 enum { KERNELS_WANTED = 12, FRAMES_MOST = 128, EXACT_SIZE = 512 };
 
@@ -19,7 +20,7 @@ typedef struct collector {
     hb_step_words *words;
     hb_source *source;
     HB_VEC(work) works;
-    HB_VEC(hb_step_word) waits; /* calls that wait: only times and thread */
+    HB_VEC(hb_step_word) waits; /* what waits: only times, thread and whether it loads */
     uint32_t kernels;
 } collector;
 
@@ -156,6 +157,23 @@ static void take_call(collector *c, const hb_trace_event *e)
     *HB_PUSH(c->words->arena, &c->words->items) = word;
 }
 
+/* Whose batch the program waits for. */
+static void take_loader(collector *c, const hb_trace_event *e)
+{
+    bool scope = e->kind == HB_EVENT_OP || e->kind == HB_EVENT_USER_ANNOTATION;
+    if (!scope || !(hb_scope_bits_of(e->name) & HB_NAME_LOADER)) return;
+    *HB_PUSH(c->words->arena, &c->waits) = (hb_step_word){
+        .start_ns = e->start_ns, .end_ns = e->end_ns, .tid = e->tid, .loads = true};
+}
+
+static void collect_loaders(collector *c)
+{
+    hb_trace_event e;
+    begin(c, HB_PASS_HOST);
+    while (c->source->next(c->source, &e))
+        take_loader(c, &e);
+}
+
 static void collect_calls(collector *c)
 {
     hb_trace_event e;
@@ -181,7 +199,9 @@ static void mark_waits(collector *c)
         for (; at < c->waits.count; at++) {
             const hb_step_word *wait = &c->waits.items[at];
             if (!earlier(NULL, wait, w) && wait->start_ns != w->start_ns) break;
-            if (wait->tid == w->tid) w->host_waits = true;
+            if (wait->tid != w->tid) continue;
+            w->host_waits = true;
+            w->loads |= wait->loads;
         }
     }
 }
@@ -225,6 +245,7 @@ static void collect_operators(collector *c)
     int64_t tid = 0, end = INT64_MIN;
     begin(c, HB_PASS_HOST);
     while (c->source->next(c->source, &e) && c->words->items.count < HB_STEP_WORDS_MAX) {
+        take_loader(c, &e);
         if (e.kind != HB_EVENT_OP) continue;
         if (e.tid != tid) end = INT64_MIN;
         tid = e.tid;
@@ -255,6 +276,7 @@ void hb_step_words_collect(hb_step_words *words, hb_source *source)
         words->are_launches = true;
         sum_up_works(&c);
         collect_calls(&c);
+        collect_loaders(&c);
     } else {
         collect_operators(&c);
     }

@@ -21,8 +21,9 @@ typedef struct hb_step_word {
     uint32_t frames;     /* where its return addresses begin, outermost first */
     uint16_t num_frames; /* 0: not known */
     bool is_copy;        /* a copy or a fill, no kernel */
-    bool host_waits;     /* since the word before, the thread waited for a device, or copied to or
-                            from its own memory */
+    bool loads;          /* since the word before, the thread waited for a data loader */
+    bool host_waits;     /* since the word before, the thread waited for a device or a loader, or
+                            copied to or from its own memory */
 } hb_step_word;
 
 typedef struct hb_step_words {
