@@ -238,7 +238,7 @@ static hb_str without_arguments(hb_str name)
 
 hb_str hb_kernel_class_of(const hb_kernel_rules *rules, hb_str name)
 {
-    for (uint32_t i = 0; i < rules->user.count; i++) {
+    for (uint32_t i = 0; rules && i < rules->user.count; i++) {
         const hb_kernel_rule *r = &rules->user.items[i];
         if (!is_matrix_word(r->word) && hb_kernel_name_matches(r->pattern, name)) return r->word;
     }
