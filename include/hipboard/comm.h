@@ -24,9 +24,9 @@ typedef uint32_t hb_comm_group;
 #define HB_COMM_UNKNOWN ((hb_comm_group)-2) /* some of them */
 
 /** Makes a group known. `name` tells groups of a job apart and must be the same on all members;
- * `ranks` are numbers in the job, `description` a name for people or NULL; backend_config is not
- * looked at. Texts and ranks are copied. HB_COMM_UNKNOWN when there is no memory, or after 65,535
- * groups. Any thread. */
+ * `ranks` are numbers in the job, or NULL where only their number is known, `description` a name
+ * for people or NULL; backend_config is not looked at. Texts and ranks are copied. HB_COMM_UNKNOWN
+ * when there is no memory, or after 65,535 groups. Any thread. */
 HB_API hb_comm_group hb_comm_group_make(const hb_process_group *group);
 
 /** What is known of one communication. Numbers that do not apply: -1, tags HB_COMM_NO_TAG. */

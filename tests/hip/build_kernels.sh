@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Makes kernels_ARCH.co from kernels.hip: build_kernels.sh [ARCH]. Needs Debian's hipcc.
+# Makes kernels_ARCH.co from kernels.hip: build_kernels.sh [ARCH [DIRECTORY]], of this directory or another
+# in it. Needs Debian's hipcc.
 set -eu
-cd "$(dirname "$0")"
+cd "$(dirname "$0")/${2:-.}"
 arch=${1:-gfx90a}
 bundle=$(mktemp)
 trap 'rm -f "$bundle"' EXIT

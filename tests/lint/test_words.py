@@ -39,10 +39,13 @@ OTHER_MEANINGS = {
     "src/analysis/plugin/name_cache.c": {
         "operator": "the plugin's own word for a type", "python": "the same",
         "user_annotation": "the same"},
+    "src/common/ops/op_list.c": {"communication": "a word of lists of tables"},
     "src/common/ops/op_options.c": {"operator": "a kind of tables' lines", "optimizer": "the same"},
     "src/common/ops/op_inputs.c": {"hipblaslt": "who describes layouts"},
     "src/analysis/api/api_counters.c": {"kernel": "a member of what an import has written"},
     "src/analysis/export/event_facts.c": {"nccl": "how its calls begin", "rccl": "the same"},
+    "src/recorder/operators/communication_calls.c": {"rccl": "the category of its errors"},
+    "src/recorder/profiler/profiler.c": {"nccl": "a backend"},
     "src/analysis/import/import_set.c": {"rccl": "what can be left out, by its name"},
     "src/analysis/import/import_source.c": {"memcpy": "how a copy without direction is shown"},
     "src/analysis/import/named_event.c": {"kernel": "a part of tools' categories", "memset": "the same"},

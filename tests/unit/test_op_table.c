@@ -111,6 +111,46 @@ static void test_floating_point_takes_no_word(void **state)
     hb_op_table_free(&table);
 }
 
+/* As the compiler passes it. */
+static void test_a_structure_lies_on_the_stack(void **state)
+{
+    hb_op_table table;
+    hb_op_entry row = only_row(&table, "f | comm ranks:i id:S16 rank:i | | | join=comm key=id");
+    (void)state;
+#if defined(__aarch64__)
+    const uint8_t places[] = {0, 1, 2, 3};
+#else
+    const uint8_t places[] = {0, 1, HB_OP_REGISTERS, 2};
+#endif
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(row.params[i].place, places[i]);
+    assert_int_equal(row.params[row.key].words, 16);
+    assert_true(hb_op_communicates(&row));
+    hb_op_table_free(&table);
+}
+
+static double ranks_of(void *context, uint64_t handle)
+{
+    return handle == 77 ? *(double *)context : 0;
+}
+
+static void test_ranks_of_a_communicator(void **state)
+{
+    double six = 6;
+    const hb_op_outside outside = {.ranks = ranks_of, .context = &six};
+    hb_op_table table;
+    hb_op_entry row =
+        only_row(&table, "f | n comm | f32[n*ranks(comm)] | | kind=collective comm=comm");
+    hb_op_description d;
+    const uint64_t words[HB_OP_MAX_PARAMS] = {10, 77};
+    (void)state;
+    hb_op_describe(&row, words, &outside, &d);
+    assert_true(d.tensors[0].known && d.tensors[0].dims[0] == 60);
+    hb_op_describe(&row, words, NULL, &d); /* nobody knows */
+    assert_int_equal(d.tensors[0].dims[0], 0);
+    hb_op_table_free(&table);
+}
+
 static void test_formulas(void **state)
 {
     static const struct {
@@ -214,6 +254,10 @@ static void test_mistakes_are_told_with_line_and_column(void **state)
         {"f | 1n", "1:5: wanted: a parameter's name"},
         {"f | n n", "1:7: two parameters of one name"},
         {"f | n:z", "1:7: wanted: w (or nothing), i, n or f"},
+        {"f | n:S2", "1:7: a structure in memory has 3 to 24 words"},
+        {"f | n:S16 | f32[n]", "1:17: n is no whole number"},
+        {"f | n:S16 m:S16", "1:16: more than 24 words of the stack"},
+        {"f | n | f32[ranks(m)]", "1:19: wanted: a parameter that is a handle"},
         {"f | n | x[n]", "1:9: wanted: T, f32 or another type"},
         {"f | n | f32[n", "1:14: wanted: , or ]"},
         {"f | n | f32[m]", "1:13: there is no parameter m"},
@@ -255,7 +299,7 @@ static void test_lines_behind_a_wrong_one_hold(void **state)
 
 static void test_own_tables_have_no_mistakes(void **state)
 {
-    static const char *const names[] = {"blas", "dnnl", "fft", "lapack", "rocm"};
+    static const char *const names[] = {"blas", "dnnl", "fft", "lapack", "rccl", "rocm"};
     hb_op_table table = {0};
     told[0] = '\0';
     (void)state;
@@ -279,6 +323,8 @@ int main(void)
         cmocka_unit_test(test_what_can_not_be_is_unknown),
         cmocka_unit_test(test_an_address_that_is_none_is_read_with_care),
         cmocka_unit_test(test_floating_point_takes_no_word),
+        cmocka_unit_test(test_a_structure_lies_on_the_stack),
+        cmocka_unit_test(test_ranks_of_a_communicator),
         cmocka_unit_test(test_formulas),
         cmocka_unit_test(test_calls_of_little_work_are_small),
         cmocka_unit_test(test_letters_and_optional_parts),

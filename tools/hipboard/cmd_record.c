@@ -42,7 +42,7 @@ typedef struct request {
     int64_t telemetry_ns;          /* 0: as usual */
     int64_t step_loop;             /* 0: the one that is found */
     const char *ranks, *rank_from; /* or NULL */
-    const char *comm;              /* "auto", "mpi" or "none" */
+    const char *comm;              /* "auto", "mpi", "rccl" or "none" */
     bool mpi;                      /* its calls are taken */
     /* made from it */
     hb_launch_info launch;
@@ -354,6 +354,7 @@ static int run(arguments *args)
     if (r.ranks && !rank_list_has(r.ranks, &r.launch)) return run_untouched(args->words);
     tell_of_order(&r, args->words[0]);
     r.mpi = wants_mpi(r.comm, args->words[0], r.launch.rank >= 0);
+    r.tables.no_communication = strcmp(r.comm, "auto") != 0 && strcmp(r.comm, "rccl") != 0;
     return record(&r, args->words);
 }
 
@@ -409,9 +410,9 @@ static const option_spec options[] = {
      "time the kernel of one in N launches only, which costs the program less; calls stay complete "
      "(HIP since 5.4, without rocprofiler-sdk)",
      INTO_BY(take_sampling, kernel_sampling)},
-    {0, "comm", "auto|mpi|none",
-     "record calls of MPI: where the program is linked to one, or, in a job, is a script; always; "
-     "never",
+    {0, "comm", "auto|mpi|rccl|none",
+     "record calls of MPI and RCCL; auto: RCCL's always, MPI's where the program is linked to one, "
+     "or, in a job, is a script; mpi: always, and no other; rccl: no other",
      INTO(comm)},
     {0, "ranks", "LIST",
      "record some ranks of a parallel job only: 0,8-15, every:64 or node:0; the others run "

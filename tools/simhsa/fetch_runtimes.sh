@@ -7,6 +7,7 @@
 #     fetch_runtimes.sh [-o DIRECTORY] [SUITE...]      (suites: trixie sid experimental)
 #     fetch_runtimes.sh llama                          sid with llama.cpp, 480 MB, unpacked 3 GB
 #     fetch_runtimes.sh fft                            sid with rocFFT, hipFFT and rocRAND, 60 MB
+#     fetch_runtimes.sh rccl                           trixie with RCCL, 190 MB
 #
 # Nothing is installed and no root is needed: apt resolves and downloads, dpkg-deb unpacks. The
 # closure includes libc, as a newer runtime does not run on an older one; `run --runtime SUITE`
@@ -45,6 +46,7 @@ runtime_of() {
         ;;
     llama) echo "libamdhip64-6=6.4.3* libggml0-backend-hip llama.cpp-tools" ;;
     fft) echo "libamdhip64-6=6.4.3* librocfft0=6.4.3* libhipfft0=6.4.3* librocrand1=6.4.3*" ;;
+    rccl) echo "libamdhip64-5=5.7.1* libamd-comgr2 librccl1" ;;
     *) return 1 ;;
     esac
 }
@@ -54,6 +56,7 @@ sources_of() {
     case $1 in
     experimental) set -- sid experimental ;;
     llama | fft) set -- sid ;;
+    rccl) set -- trixie ;;
     esac
     for part in "$@"; do
         echo "deb [signed-by=$keyring] $mirror $part main"

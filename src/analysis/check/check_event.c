@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "check/check.h"
+#include "rules/collective_names.h"
 #include "rules/name_class.h"
 
 #define BIT(rule) (UINT64_C(1) << HB_RULE_##rule)
@@ -145,7 +146,9 @@ static uint64_t check_other(hb_category category, hb_str name)
 {
     if (hb_category_kind(category) == HB_KIND_CALL) return BIT(RUNTIME_CATEGORY);
     unsigned bits = hb_scope_bits_of(name) & (HB_NAME_COMMUNICATES | HB_NAME_COLLECTIVE);
-    return bits == HB_NAME_COMMUNICATES ? BIT(COLLECTIVE) : 0;
+    const hb_collective_name *known = bits == HB_NAME_COMMUNICATES ? hb_collective_of(name) : NULL;
+    bool group = known && known->waits == HB_COLLECTIVE_WAITS_GROUP; /* torch's own, and none */
+    return bits == HB_NAME_COMMUNICATES && !group ? BIT(COLLECTIVE) : 0;
 }
 
 static uint64_t check_flow(const hb_raw_event *raw)

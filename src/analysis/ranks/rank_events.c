@@ -78,6 +78,13 @@ static void take_mpi(hb_rank_event *e)
     e->waits = hb_str_begins(e->name, "MPI_Wait") || hb_str_begins(e->name, "MPI_Test");
 }
 
+/* Several messages that begin together meet nobody but theirs. */
+static bool meets(const hb_rank_comm *comm)
+{
+    const hb_collective_name *known = hb_collective_of(comm->operation);
+    return !known || known->waits != HB_COLLECTIVE_WAITS_GROUP || comm->sequence > 0;
+}
+
 static void take_host(hb_rank_event *e, hb_kind kind, hb_str args, hb_rank_comm *comm)
 {
     unsigned bits = hb_scope_bits_of(e->name);
@@ -89,7 +96,7 @@ static void take_host(hb_rank_event *e, hb_kind kind, hb_str args, hb_rank_comm 
         e->role = HB_ROLE_COMMUNICATION;
         e->witness = starts_kernel ? HB_RANK_ENQUEUE : HB_RANK_CALL;
         /* What completes a request tells again of what was told when it began. */
-        if (!e->waits) e->comm = comm;
+        if (!e->waits && meets(comm)) e->comm = comm;
     } else if (bits & (HB_NAME_COLLECTIVE | HB_NAME_COMMUNICATES)) {
         if (hb_name_is(HB_KNOWN_C10D, e->name)) return; /* starts it on another thread */
         if (!hb_comm_of_annotation(e->name, args, comm)) return;
@@ -117,7 +124,7 @@ static void take_kernel(reading *r, hb_rank_event *e, hb_str args, hb_rank_comm 
     hb_comm_of_kernel(e->name, args, comm);
     e->role = HB_ROLE_COMMUNICATION;
     e->witness = HB_RANK_KERNEL;
-    e->comm = comm;
+    if (meets(comm)) e->comm = comm;
 }
 
 /* False: it says nothing of what its rank does. */

@@ -298,7 +298,7 @@ static hb_result survey_steps(sweep *s, hb_source *source)
             note_step(s, &e);
         else if (!is_only_drawn(s, &e, bits))
             widen(&scopes, e.start_ns, e.end_ns);
-        if ((bits & HB_NAME_COLLECTIVE) && e.external_id)
+        if (((bits & HB_NAME_COLLECTIVE) || (e.flags & HB_TEV_ANNOTATED)) && e.external_id)
             hb_dict_set(s->arena, &s->collectives, e.external_id, 1);
     }
     if (s->out->steps.count == 0) note_whole(s, scopes);

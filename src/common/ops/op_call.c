@@ -88,6 +88,10 @@ static double number_of(const hb_op_token *token, const given *g)
         return g->outside ? g->outside->work(g->outside->context,
                                              (uint64_t)hb_op_value(g->row, g->words, token->which))
                           : 0;
+    case HB_OP_RANKS:
+        return g->outside ? g->outside->ranks(g->outside->context,
+                                              (uint64_t)hb_op_value(g->row, g->words, token->which))
+                          : 0;
     case HB_OP_DIM: return tensor ? dim_of(tensor, token->dim) : 0;
     default: return tensor ? dim_of(tensor, tensor->num_dims - 1) : 0;
     }

@@ -28,6 +28,8 @@ typedef struct hb_op_outside {
                      hb_op_tensor *tensor);
     /** FLOPs; 0: unknown. */
     double (*work)(void *context, uint64_t handle);
+    /** How many a communicator has; 0: unknown. */
+    double (*ranks)(void *context, uint64_t handle);
     void *context;
 } hb_op_outside;
 

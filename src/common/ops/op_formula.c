@@ -58,8 +58,8 @@ static bool take_two(compiler *c, enum hb_op_token_kind kind)
     return add(c, (hb_op_token){.kind = kind});
 }
 
-/* "dnnl(primitive)": a library that tells how much work it is. */
-static bool take_outside(compiler *c)
+/* "dnnl(primitive)": a library that tells how much work it is; "ranks(communicator)". */
+static bool take_outside(compiler *c, enum hb_op_token_kind kind)
 {
     hb_op_line *l = c->line;
     const char *where = l->at;
@@ -67,8 +67,8 @@ static bool take_outside(compiler *c)
     if (param < 0 || l->params[param].class != HB_OP_WORD)
         return hb_op_wrong(l, where, "wanted: a parameter that is a handle");
     if (!hb_op_take(l, ')')) return hb_op_wrong(l, l->at, "wanted: )");
-    c->uses_inputs = true;
-    return add(c, (hb_op_token){.kind = HB_OP_OUTSIDE, .which = (uint8_t)param});
+    c->uses_inputs = c->uses_inputs || kind == HB_OP_OUTSIDE;
+    return add(c, (hb_op_token){.kind = kind, .which = (uint8_t)param});
 }
 
 static bool take_named(compiler *c)
@@ -85,7 +85,10 @@ static bool take_named(compiler *c)
     for (size_t i = 0; param < 0 && i < HB_ARRAY_LEN(functions); i++)
         if (hb_str_is(name, functions[i].name) && hb_op_take(l, '('))
             return take_two(c, functions[i].kind);
-    if (param < 0 && hb_str_is(name, "dnnl") && hb_op_take(l, '(')) return take_outside(c);
+    if (param < 0 && hb_str_is(name, "dnnl") && hb_op_take(l, '('))
+        return take_outside(c, HB_OP_OUTSIDE);
+    if (param < 0 && hb_str_is(name, "ranks") && hb_op_take(l, '('))
+        return take_outside(c, HB_OP_RANKS);
     if (param < 0 && hb_str_is(name, "c")) return add(c, (hb_op_token){.kind = HB_OP_COST});
     if (param < 0)
         return hb_op_wrong(l, where, "there is no parameter %.*s", (int)HB_MIN(name.len, 60),

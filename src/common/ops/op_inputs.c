@@ -103,7 +103,7 @@ static bool take_array(hb_op_line *l, hb_op_dim *dim, bool *is)
     }
     const char *where = l->at;
     int length = hb_op_param_named(l, hb_op_take_name(l));
-    if (l->params[array].class < HB_OP_INTS)
+    if (l->params[array].class != HB_OP_INTS && l->params[array].class != HB_OP_WORDS)
         return hb_op_wrong(l, before, "%s is no array", l->params[array].name);
     if (length < 0 || l->params[length].class == HB_OP_FLOAT ||
         l->params[length].class >= HB_OP_INTS)

@@ -11,12 +11,18 @@
 #include "base/files.h"
 #include "base/str.h"
 
-#define OWN         "libraries"
-#define TORCH_NAMES "names=torch"
+#define OWN           "libraries"
+#define COMMUNICATION "communication"
+#define WITHOUT       "without=communication"
+#define TORCH_NAMES   "names=torch"
+
+/* Hipboard's own table of libraries that communicate between ranks. */
+#define COMMUNICATION_TABLE "rccl.ops"
 
 typedef struct reading {
     hb_op_table *table;
     const char *own;
+    bool without; /* communication */
     hb_op_error_fn error;
     void *context;
 } reading;
@@ -41,12 +47,17 @@ static bool has(const char *list, const char *word)
 
 bool hb_op_list_has_own(const char *list)
 {
-    return has(list, OWN);
+    return has(list, OWN) || has(list, COMMUNICATION);
 }
 
 static int is_table(const struct dirent *entry)
 {
     return entry->d_name[0] != '.' && hb_path_ends(entry->d_name, ".ops");
+}
+
+static bool is_of_communication(const char *name)
+{
+    return strcmp(name, COMMUNICATION_TABLE) == 0;
 }
 
 /* Addresses that own tables name are read without care, so they are the installer's, or ours. */
@@ -57,7 +68,8 @@ static bool is_trusted(const char *path, uid_t installer)
            (st.st_uid == 0 || st.st_uid == geteuid() || st.st_uid == installer);
 }
 
-static hb_result read_own(const reading *r)
+/* `whole`: all but what is left out; else those of communication. */
+static hb_result read_own(const reading *r, bool whole)
 {
     char dir[PATH_MAX], path[PATH_MAX];
     struct dirent **list;
@@ -69,7 +81,8 @@ static hb_result read_own(const reading *r)
     for (int i = 0; i < n; i++) {
         int length = snprintf(path, sizeof path, "%s/%s", dir, list[i]->d_name);
         bool fits = length > 0 && (size_t)length < sizeof path;
-        if (result == HB_OK && fits && is_trusted(path, installer))
+        bool wanted = is_of_communication(list[i]->d_name) ? !whole || !r->without : whole;
+        if (result == HB_OK && fits && wanted && is_trusted(path, installer))
             result = hb_op_table_read_file(r->table, path, false, r->error, r->context);
         free(list[i]);
     }
@@ -79,8 +92,9 @@ static hb_result read_own(const reading *r)
 
 static hb_result read_entry(const reading *r, hb_str entry)
 {
-    if (entry.len == 0 || hb_str_is(entry, TORCH_NAMES)) return HB_OK;
-    if (hb_str_is(entry, OWN)) return read_own(r);
+    if (entry.len == 0 || hb_str_is(entry, TORCH_NAMES) || hb_str_is(entry, WITHOUT)) return HB_OK;
+    if (hb_str_is(entry, OWN)) return read_own(r, true);
+    if (hb_str_is(entry, COMMUNICATION)) return read_own(r, false);
     char *path = strndup(entry.s, entry.len);
     if (!path) return hb_no_memory();
     hb_result result = hb_op_table_read_file(r->table, path, true, r->error, r->context);
@@ -97,7 +111,7 @@ static void name_by_alias(hb_op_table *table)
 hb_result hb_op_list_read(hb_op_table *table, const char *list, const char *own,
                           hb_op_error_fn error, void *context)
 {
-    reading r = {table, own, error, context};
+    reading r = {table, own, has(list, WITHOUT), error, context};
     hb_str entry;
     for (const char *at = list; *at;) {
         at = next_of(at, &entry);

@@ -10,7 +10,27 @@ char *hb_op_copy(hb_op_table *table, hb_str text)
 
 /* ---- parameters ---- */
 
-static bool take_class(hb_op_line *l, enum hb_op_class *class)
+/* "S16": so many words. */
+static bool take_struct(hb_op_line *l, hb_str name, hb_op_param *param)
+{
+    unsigned words = 0;
+    for (uint32_t i = 1; i < name.len && words <= HB_OP_STACK_WORDS; i++)
+        words = words * 10 + (unsigned)(name.s[i] - '0');
+    if (words < 3 || words > HB_OP_STACK_WORDS)
+        return hb_op_wrong(l, name.s, "a structure in memory has 3 to %d words, as S16",
+                           HB_OP_STACK_WORDS);
+    param->class = HB_OP_STRUCT;
+    param->words = (uint8_t)words;
+    return true;
+}
+
+static bool is_struct(hb_str name)
+{
+    return name.len > 1 && *name.s == 'S' &&
+           strspn(name.s + 1, "0123456789") + 1 >= (size_t)name.len;
+}
+
+static bool take_class(hb_op_line *l, hb_op_param *param)
 {
     static const char letters[] = "winfpINJK";
     static const enum hb_op_class classes[] = {
@@ -19,27 +39,41 @@ static bool take_class(hb_op_line *l, enum hb_op_class *class)
     };
     const char *where = l->at;
     hb_str name = hb_op_take_name(l);
+    if (is_struct(name)) return take_struct(l, name, param);
     const char *letter = name.len == 1 ? strchr(letters, *name.s) : NULL;
     if (!letter)
         return hb_op_wrong(l, where,
                            "wanted: w (or nothing), i, n or f, or p, I or N of an address, or J or "
-                           "K of an array");
-    *class = classes[letter - letters];
+                           "K of an array, or S16 of a structure of 16 words");
+    param->class = classes[letter - letters];
     return true;
 }
 
+/* A structure in memory lies on the stack, or its address is passed. */
+#if defined(__aarch64__)
+#define STRUCTS_BY_ADDRESS true
+#else
+#define STRUCTS_BY_ADDRESS false
+#endif
+
 /* Those that find no register follow each other on the stack. */
-static void place_params(hb_op_line *l)
+static bool place_params(hb_op_line *l)
 {
     enum { FLOAT_REGISTERS = 8 };
-    uint8_t words = 0, floats = 0, on_stack = HB_OP_REGISTERS;
+    unsigned words = 0, floats = 0, on_stack = HB_OP_REGISTERS;
     for (int i = 0; i < l->row.num_params; i++) {
         hb_op_param *p = &l->params[i];
-        if (p->class == HB_OP_FLOAT)
+        bool lies = p->class == HB_OP_STRUCT && !STRUCTS_BY_ADDRESS;
+        if (p->class == HB_OP_FLOAT) {
             on_stack += floats++ >= FLOAT_REGISTERS;
-        else
-            p->place = words < HB_OP_REGISTERS ? words++ : on_stack++;
+            continue;
+        }
+        p->place = (uint8_t)(!lies && words < HB_OP_REGISTERS ? words++ : on_stack);
+        if (p->place == on_stack) on_stack += lies ? p->words : 1;
+        if (on_stack > HB_OP_REGISTERS + HB_OP_STACK_WORDS)
+            return hb_op_wrong(l, l->at, "more than %d words of the stack", HB_OP_STACK_WORDS);
     }
+    return true;
 }
 
 bool hb_op_take_params(hb_op_line *l)
@@ -55,7 +89,7 @@ bool hb_op_take_params(hb_op_line *l)
             return hb_op_wrong(l, where, "two parameters of one name");
         if (hb_str_is(name, "T") || hb_str_is(name, "ret"))
             return hb_op_wrong(l, where, "%.*s means something else", (int)name.len, name.s);
-        if (hb_op_take(l, ':') && !take_class(l, &param.class)) return false;
+        if (hb_op_take(l, ':') && !take_class(l, &param)) return false;
         if (l->at < l->end && *l->at != ' ' && *l->at != '\t' && *l->at != '|')
             return hb_op_wrong(l, l->at, "wanted: a blank, : or |");
         if (l->row.num_params == HB_OP_MAX_PARAMS)
@@ -63,8 +97,7 @@ bool hb_op_take_params(hb_op_line *l)
         param.name = hb_op_copy(l->table, name);
         l->params[l->row.num_params++] = param;
     }
-    place_params(l);
-    return true;
+    return place_params(l);
 }
 
 /* ---- options ---- */
@@ -85,15 +118,17 @@ static bool take_param(hb_op_line *l, hb_str value, bool or_result, int8_t *to)
 
 static bool take_kind(hb_op_line *l, hb_str value)
 {
-    static const char *const kinds[] = {"operator", "scope",     "step",  "module",
-                                        "loader",   "optimizer", "silent"};
+    static const char *const kinds[] = {"operator", "scope",     "step",   "module",
+                                        "loader",   "optimizer", "silent", "collective",
+                                        "send",     "receive",   "group",  "group_end"};
     for (size_t i = 0; i < HB_ARRAY_LEN(kinds); i++)
         if (hb_str_is(value, kinds[i])) {
             l->row.kind = (enum hb_op_kind)i;
             return true;
         }
     return hb_op_wrong(l, value.s,
-                       "wanted: operator, scope, step, module, loader, optimizer or silent");
+                       "wanted: operator, scope, step, module, loader, optimizer, silent, "
+                       "collective, send, receive, group or group_end");
 }
 
 static bool take_least(hb_op_line *l, hb_str value)
@@ -131,9 +166,15 @@ static bool take_option(hb_op_line *l, hb_str name, hb_str value)
     if (hb_str_is(name, "made")) return take_param(l, value, false, &row->made);
     if (hb_str_is(name, "use")) return take_param(l, value, false, &row->uses);
     if (hb_str_is(name, "forget")) return take_param(l, value, false, &row->forgets);
+    if (hb_str_is(name, "comm")) return take_param(l, value, false, &row->comm);
+    if (hb_str_is(name, "peer")) return take_param(l, value, false, &row->peer);
+    if (hb_str_is(name, "join")) return take_param(l, value, false, &row->joins);
+    if (hb_str_is(name, "key")) return take_param(l, value, false, &row->key);
+    if (hb_str_is(name, "many")) return take_param(l, value, false, &row->many);
+    if (hb_str_is(name, "error")) return take_param(l, value, false, &row->error);
     return hb_op_wrong(l, name.s,
-                       "no option; there are name, alias, lib, kind, min, make, made, use, forget "
-                       "and alone");
+                       "no option; there are name, alias, lib, kind, min, make, made, use, forget, "
+                       "alone, comm, peer, join, key, many and error");
 }
 
 bool hb_op_take_options(hb_op_line *l)

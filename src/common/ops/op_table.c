@@ -31,6 +31,12 @@ const hb_op_entry *hb_op_table_find(const hb_op_table *table, const char *symbol
     return table->num_slots ? *slot_of(table, symbol) : NULL;
 }
 
+bool hb_op_communicates(const hb_op_entry *row)
+{
+    return row->kind >= HB_OP_COLLECTIVE || row->comm != HB_OP_NO_PARAM ||
+           row->joins != HB_OP_NO_PARAM;
+}
+
 static void index_row(hb_op_table *table, hb_op_entry *row)
 {
     const hb_op_entry **slot = slot_of(table, row->symbol);
@@ -295,7 +301,13 @@ static void read_line(hb_op_table *table, const reading *r, uint32_t number, hb_
                           .makes = HB_OP_NO_PARAM,
                           .made = HB_OP_NO_PARAM,
                           .uses = HB_OP_NO_PARAM,
-                          .forgets = HB_OP_NO_PARAM};
+                          .forgets = HB_OP_NO_PARAM,
+                          .comm = HB_OP_NO_PARAM,
+                          .peer = HB_OP_NO_PARAM,
+                          .joins = HB_OP_NO_PARAM,
+                          .key = HB_OP_NO_PARAM,
+                          .many = HB_OP_NO_PARAM,
+                          .error = HB_OP_NO_PARAM};
     if (!take_line(&l) && r->error)
         r->error(r->context, r->file, number, (uint32_t)(l.wrong - l.begin) + 1, l.why);
 }

@@ -13,8 +13,9 @@ enum {
     HB_OP_MAX_PARAMS = 32,
     HB_OP_MAX_INPUTS = 6,
     HB_OP_MAX_DIMS = 8,
-    HB_OP_MAX_TOKENS = 64, /* of a formula */
-    HB_OP_MAX_DEPTH = 16,  /* numbers that a formula keeps in mind */
+    HB_OP_MAX_TOKENS = 64,  /* of a formula */
+    HB_OP_MAX_DEPTH = 16,   /* numbers that a formula keeps in mind */
+    HB_OP_STACK_WORDS = 24, /* of a call's stack that are looked at */
 };
 
 /** How many integers and pointers come in registers; what follows lies on the stack. */
@@ -34,12 +35,14 @@ enum hb_op_class {
     HB_OP_AT_NATIVE,
     HB_OP_INTS, /* and of the first of many */
     HB_OP_WORDS,
+    HB_OP_STRUCT, /* some words in memory, passed by value */
 };
 
 typedef struct hb_op_param {
     const char *name;
     enum hb_op_class class;
     uint8_t place; /* among the call's words; of a FLOAT none */
+    uint8_t words; /* of a STRUCT */
 } hb_op_param;
 
 enum hb_op_token_kind {
@@ -50,6 +53,7 @@ enum hb_op_token_kind {
     HB_OP_DIM,      /* one of its dimensions */
     HB_OP_LAST_DIM,
     HB_OP_OUTSIDE, /* what its library says of a parameter's work */
+    HB_OP_RANKS,   /* of the communicator that a parameter is */
     HB_OP_ADD,
     HB_OP_SUBTRACT,
     HB_OP_MULTIPLY,
@@ -118,6 +122,11 @@ enum hb_op_kind {
     HB_OP_LOADER,
     HB_OP_OPTIMIZER,
     HB_OP_SILENT, /* not shown */
+    HB_OP_COLLECTIVE,
+    HB_OP_SEND,
+    HB_OP_RECEIVE,
+    HB_OP_GROUP_BEGIN, /* calls up to the next one begin together at its end */
+    HB_OP_GROUP_END,
 };
 
 enum { HB_OP_NO_PARAM = -1, HB_OP_RESULT = -2 };
@@ -146,6 +155,13 @@ typedef struct hb_op_entry {
     int8_t made;    /* what the inputs describe from now on */
     int8_t uses;    /* a plan, whose description is this call's */
     int8_t forgets; /* a plan that is none any more */
+    /* of communications: */
+    int8_t comm;  /* the communicator */
+    int8_t peer;  /* the rank in it that is sent to or received from */
+    int8_t joins; /* an address to which a new communicator is written */
+    int8_t key;   /* what it is known by to all its members; of a part of `comm` its color */
+    int8_t many;  /* how many are written */
+    int8_t error; /* an address to which an error of `comm` is written */
 } hb_op_entry;
 
 typedef struct hb_op_table {
@@ -168,6 +184,9 @@ hb_result hb_op_table_read(hb_op_table *table, const char *file, const char *tex
 hb_result hb_op_table_read_file(hb_op_table *table, const char *path, bool careful,
                                 hb_op_error_fn error, void *context);
 void hb_op_table_free(hb_op_table *table);
+
+/** Whether a row's calls communicate between ranks, or are about what does. */
+bool hb_op_communicates(const hb_op_entry *row);
 
 /** The last row of a symbol, or NULL. */
 const hb_op_entry *hb_op_table_find(const hb_op_table *table, const char *symbol);

@@ -8,7 +8,12 @@
 
 static const hb_collective_name rows[] = {
 #define HB_COLLECTIVE_NAME(word, torch, plugin, waits, bus) \
-    {word, torch, plugin, HB_COLLECTIVE_WAITS_##waits, HB_COLLECTIVE_BUS_##bus},
+    {word,                                                  \
+     torch,                                                 \
+     sizeof(plugin) > 1 ? "gloo:" plugin : "",              \
+     sizeof(plugin) > 1 ? "nccl:" plugin : "",              \
+     HB_COLLECTIVE_WAITS_##waits,                           \
+     HB_COLLECTIVE_BUS_##bus},
 #include "rules/collective_names.def"
 #undef HB_COLLECTIVE_NAME
 };
@@ -58,5 +63,5 @@ const hb_collective_name *hb_collective_of(hb_str name)
 
 bool hb_collective_starts_kernel(hb_str name)
 {
-    return begins(name, "nccl") || hb_str_is(name, "record_param_comms");
+    return begins(name, "nccl") || hb_str_is(name, HB_COLLECTIVE_SCOPE);
 }

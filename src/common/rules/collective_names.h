@@ -13,6 +13,7 @@ typedef enum hb_collective_waits {
     HB_COLLECTIVE_WAITS_ALL,     /* nobody leaves before all have come */
     HB_COLLECTIVE_WAITS_BARRIER, /* the same, and no data move */
     HB_COLLECTIVE_WAITS_ROOT,    /* the root does not leave before all have come */
+    HB_COLLECTIVE_WAITS_GROUP,   /* several in one: each by itself */
 } hb_collective_waits;
 
 /** What a rank's links carry of its bytes, of n ranks in a ring. */
@@ -26,12 +27,16 @@ typedef enum hb_collective_bus {
 typedef struct hb_collective_name {
     const char *word, *torch; /* torch's name for it */
     const char *plugin;       /* one of the collectives that the plugin knows; "": none */
+    const char *rccl;         /* the same of RCCL, whose kernels are a part of it */
     hb_collective_waits waits;
     hb_collective_bus bus;
 } hb_collective_name;
 
 /** "MPI_Allreduce", "my:all_reduce", "ncclAllReduce", "MPI_Iallreduce_c"; NULL: no collective. */
 const hb_collective_name *hb_collective_of(hb_str name);
+
+/** torch's scope of a collective that starts kernels. */
+#define HB_COLLECTIVE_SCOPE "record_param_comms"
 
 /** Whether a call or a scope of that name starts kernels, which are the communication. */
 bool hb_collective_starts_kernel(hb_str name);

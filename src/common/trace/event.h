@@ -20,7 +20,8 @@ enum hb_trace_event_flags {
     HB_TEV_UNFINISHED = 1u << 0,    /* still open at the end; end_ns is the window's end */
     HB_TEV_ASYNC = 1u << 1,         /* began and ended on different threads */
     HB_TEV_OUT_OF_MEMORY = 1u << 2, /* MEMORY: the allocation failed */
-    HB_TEV_COMMUNICATION = 1u << 3, /* OP: between ranks; its values have keys that readers know */
+    HB_TEV_COMMUNICATION =
+        1u << 3, /* OP, KERNEL: between ranks; its values have keys that readers know */
     HB_TEV_ANNOTATED =
         1u << 4,              /* COMMUNICATION: an annotation of the same times stands around it */
     HB_TEV_MINOR = 1u << 5,   /* RUNTIME: the compiler's or the runtime's own, no operator */

@@ -94,11 +94,11 @@ void hb_write_args(hb_out *out, const hb_trace_event *event)
     }
 }
 
-void hb_write_more_args(hb_out *out, const hb_arg *args, uint32_t count)
+void hb_write_more_args(hb_out *out, const hb_trace_event *event)
 {
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < event->num_args; i++) {
         HB_OUT(out, ", ");
-        write_key(out, of_work, args[i].key);
-        write_value(out, &args[i]);
+        write_key(out, event->flags & HB_TEV_COMMUNICATION ? NULL : of_work, event->args[i].key);
+        write_value(out, &event->args[i]);
     }
 }

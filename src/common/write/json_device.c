@@ -192,7 +192,7 @@ static void end_device_work(hb_writer *w, const hb_trace_event *event, char *p)
 {
     if (event->num_args) {
         hb_out_done(&w->out, p);
-        hb_write_more_args(&w->out, event->args, event->num_args);
+        hb_write_more_args(&w->out, event);
         p = hb_out_room(&w->out, HB_OUT_ROOM);
     }
     hb_out_done(&w->out, hb_put_args_end(p));

@@ -3,6 +3,7 @@
  * Events of host threads: scopes and operators, module frames, memory. The order of the
  * args is PyTorch's, which is that of a hash map: it depends on which args there are.
  */
+#include "rules/collective_names.h"
 #include "write/json_parts.h"
 
 static char *put_external_id(char *p, uint64_t id)
@@ -99,8 +100,20 @@ static void write_fwdbwd(hb_writer *w, const hb_trace_event *event, uint64_t ind
     if (flow) hb_write_flow(w, flow->is_start, flow->id, HB_CATEGORY_FWDBWD, event, w->pid);
 }
 
-void hb_write_scope(hb_writer *w, const hb_trace_event *event)
+hb_trace_event hb_scope_as_torch_s(const hb_writer *w, const hb_trace_event *event)
 {
+    hb_trace_event scope = *event;
+    if (w->kineto && (event->flags & HB_TEV_COMMUNICATION) &&
+        hb_collective_starts_kernel(event->name)) {
+        scope.name = HB_STR(HB_COLLECTIVE_SCOPE);
+        scope.name_key = 0;
+    }
+    return scope;
+}
+
+void hb_write_scope(hb_writer *w, const hb_trace_event *given)
+{
+    const hb_trace_event scope = hb_scope_as_torch_s(w, given), *event = &scope;
     const hb_op_args *op = &event->op;
     uint64_t index = w->ev_idx;
     hb_place place = hb_place_scope(w, event);

@@ -89,7 +89,7 @@ char *hb_put_flow_id(char *p, uint64_t id);
 char hb_flow_letter(hb_flow_phase phase);
 /* json_args.c: a scope's own values, each with ", " behind it; others, each with it before. */
 void hb_write_args(hb_out *out, const hb_trace_event *event);
-void hb_write_more_args(hb_out *out, const hb_arg *args, uint32_t count);
+void hb_write_more_args(hb_out *out, const hb_trace_event *event);
 /* An operator's inputs, each a JSON list. */
 void hb_write_concrete_inputs(hb_out *out, const hb_op_args *op);
 void hb_write_input_types(hb_out *out, const hb_op_args *op);
@@ -104,6 +104,8 @@ void hb_write_device_annotation(hb_writer *w, const hb_trace_event *event);
 /** A call that is written as an operator, too, and the id that calls and work get. */
 bool hb_call_is_operator(const hb_writer *w, const hb_trace_event *event);
 uint64_t hb_written_external_id(const hb_writer *w, const hb_trace_event *event);
+/** In Kineto's dialect what starts a communication's kernels is called as torch calls it. */
+hb_trace_event hb_scope_as_torch_s(const hb_writer *w, const hb_trace_event *event);
 /** Whether the work's call is in the trace: it ends an ac2g flow. */
 bool hb_work_has_call(const hb_trace_event *work);
 /** As it is written: one nanosecond earlier and two longer, so that viewers draw it around its

@@ -11,7 +11,7 @@ bool hb_describers_wanted(const hb_op_entry *row)
 {
     for (int i = 0; i < row->num_inputs; i++)
         if (row->inputs[i].describer > HB_OP_BY_PLAN) return true;
-    return false;
+    return hb_op_communicates(row);
 }
 
 void hb_describers_find(hb_describers *d, const void *function)
@@ -27,6 +27,10 @@ void hb_describers_find(hb_describers *d, const void *function)
         {"dnnl_primitive_desc_query_md", &d->query_md},
         {"dnnl_primitive_desc_query", &d->query},
         {"dnnl_memory_desc_query", &d->query_of_md},
+        {"ncclCommCount", &d->comm_size},
+        {"ncclCommUserRank", &d->comm_rank},
+        {"ncclGetErrorString", &d->comm_error},
+        {"ncclGetVersion", &d->comm_version},
     };
     Dl_info info;
     *d = (hb_describers){0};

@@ -18,6 +18,10 @@ typedef struct hb_describers {
     const void *(*query_md)(const void *desc, int what, int index);
     int (*query)(const void *desc, int what, int index, void *to);
     int (*query_of_md)(const void *md, int what, void *to); /* of oneDNN 3 */
+    int (*comm_size)(uint64_t comm, int *ranks);
+    int (*comm_rank)(uint64_t comm, int *rank);
+    const char *(*comm_error)(int result);
+    int (*comm_version)(int *version);
 } hb_describers;
 
 /** Whether a row asks anybody. */

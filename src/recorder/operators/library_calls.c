@@ -18,6 +18,7 @@
 #include "base/process.h"
 #include "interpose/dlsym_hook.h"
 #include "interpose/got_patch.h"
+#include "operators/communication_calls.h"
 #include "operators/operator_calls.h"
 #include "operators/operator_notes.h"
 #include "ops/op_list.h"
@@ -347,6 +348,7 @@ void hb_operators_start(void)
     }
     (void)has_news();
     look();
+    hb_communications_start();
     hb_bare_lock_give(&self.lock);
 }
 

@@ -8,12 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "operators/communication_calls.h"
+#include "operators/communicators.h"
 #include "operators/plans.h"
 #include "record/record.h"
 #include "record/strings.h"
 #include "rules/name_class.h"
 
 _Static_assert((int)HB_OP_REGISTERS == (int)HB_CALL_REGISTERS, "tables place parameters alike");
+_Static_assert((int)HB_OP_STACK_WORDS == (int)HB_CALL_STACK_WORDS, "and look at no more");
 
 enum { MAX_OPEN = 32 };
 
@@ -30,8 +33,16 @@ typedef struct open_calls {
     int64_t tid;
     uint32_t epoch;
     uint32_t depth;
+    hb_held_calls held;
     open_call calls[MAX_OPEN];
 } open_calls;
+
+static void begin_anew(open_calls *open, int64_t tid, uint32_t epoch)
+{
+    open->tid = tid;
+    open->epoch = epoch;
+    open->depth = open->held.depth = open->held.count = 0;
+}
 
 static open_calls *own_calls(void)
 {
@@ -40,7 +51,7 @@ static open_calls *own_calls(void)
     open_calls *open = t ? t->operators : NULL;
     uint32_t epoch = __atomic_load_n(&hb_enabled_epoch, __ATOMIC_RELAXED);
     if (HB_UNLIKELY(open && (open->epoch != epoch || open->tid != t->tid)))
-        *open = (open_calls){.tid = t->tid, .epoch = epoch};
+        begin_anew(open, t->tid, epoch);
     return open;
 }
 
@@ -99,7 +110,8 @@ static size_t inputs_of(const hb_op_description *d, hb_input inputs[HB_OP_MAX_IN
 
 static hb_op_outside outside_of(hb_operator *o)
 {
-    return (hb_op_outside){hb_describe_outside, hb_describe_work, &o->describers};
+    return (hb_op_outside){hb_describe_outside, hb_describe_work, hb_communicator_ranks,
+                           &o->describers};
 }
 
 static void describe(hb_operator *o, const hb_call *call, hb_op_description *d)
@@ -136,9 +148,13 @@ static hb_scope begin_operator(hb_operator *o, const hb_call *call, open_call *o
     return hb_record_operator(name_of(o, call), &info, HB_FRAME, caller_of(call));
 }
 
-static hb_scope begin(hb_operator *o, const hb_call *call, open_call *of)
+static hb_scope begin(hb_operator *o, const hb_call *call, open_calls *open, open_call *of)
 {
     switch (o->row->kind) {
+    case HB_OP_COLLECTIVE:
+    case HB_OP_SEND:
+    case HB_OP_RECEIVE:
+    case HB_OP_GROUP_END: return hb_communication_begin(o, call, &open->held, caller_of(call));
     case HB_OP_OPERATOR: return begin_operator(o, call, of);
     case HB_OP_MODULE: return hb_module_call(o->module);
     case HB_OP_SILENT: return (hb_scope){0};
@@ -170,13 +186,14 @@ static bool open_one(hb_operator *o, hb_call *call)
     uintptr_t at = (uintptr_t)call->stack;
     if (!open) return false;
     close_gone(open, at);
+    if (o->communicates && !hb_communication_is_due(o, call, &open->held)) return false;
     const open_call *outer = open->depth ? &open->calls[open->depth - 1] : NULL;
     if (open->depth == MAX_OPEN) return false;
     if (outer && (outer->alone || outer->row == o->row)) return false;
     open_call *of = &open->calls[open->depth];
     *of = (open_call){
         .at = at, .row = o->row, .counts = outer && outer->counts, .alone = o->row->alone};
-    of->scope = begin(o, call, of);
+    of->scope = begin(o, call, open, of);
     open->depth++;
     return true;
 }
@@ -194,10 +211,11 @@ static bool enter(hb_call *call)
     hb_operator *o = by_trampoline[call->index];
     const hb_op_entry *row = o->row;
     forget(row, call);
+    if (o->communicates) hb_communication_note(o, call);
     bool shown =
         is_recording() && row->kind != HB_OP_SILENT && !passes_small(o, call) && open_one(o, call);
     call->state[0] = shown;
-    return shown || makes_plans(row);
+    return shown || makes_plans(row) || o->communicates;
 }
 
 /* Also of one that an exception leaves. */
@@ -229,6 +247,7 @@ static void leave(hb_call *call)
 {
     hb_operator *o = by_trampoline[call->index];
     close_one(call);
+    if (o->communicates) hb_communication_leave(o, call);
     if (makes_plans(o->row)) remember(o, call);
 }
 
@@ -264,11 +283,12 @@ static void give_name(hb_operator *o)
     }
 }
 
-/* Of plans it is heard outside of sessions, too. */
+/* Of plans and communicators it is heard outside of sessions, too, and collectives are counted. */
 static const uint32_t *when(const hb_op_entry *row)
 {
     static const uint32_t always = 1;
-    return makes_plans(row) || row->forgets != HB_OP_NO_PARAM ? &always : &hb_enabled_epoch;
+    bool plans = makes_plans(row) || row->forgets != HB_OP_NO_PARAM;
+    return plans || hb_communication_counts(row) ? &always : &hb_enabled_epoch;
 }
 
 hb_operator *hb_operator_new(const hb_op_entry *row, void *real)
@@ -277,6 +297,7 @@ hb_operator *hb_operator_new(const hb_op_entry *row, void *real)
     if (!o) return NULL;
     o->row = row;
     o->real = real;
+    o->communicates = hb_op_communicates(row);
     give_name(o);
     if (hb_describers_wanted(row)) hb_describers_find(&o->describers, real);
     o->trampoline = hb_trampoline_new(real, &hooks, when(row));

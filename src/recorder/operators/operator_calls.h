@@ -18,6 +18,7 @@ typedef struct hb_operator {
     uint32_t name;    /* string id; of a step none */
     hb_module module; /* kind module */
     hb_describers describers;
+    bool communicates;
     uint32_t kind_names[HB_DNNL_KINDS]; /* of oneDNN's primitives; 0: not asked yet */
     /* calls that are only counted, in this session: */
     _Atomic uint64_t small_calls, small_flops;

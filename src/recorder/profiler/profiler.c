@@ -203,6 +203,7 @@ static void profiler_free(hb_profiler *prof, bool whole)
     free(prof->control_file);
     free(prof->spool_dir);
     free(prof->distributed_json);
+    free(prof->rccl_json);
     if (whole) free(prof);
 }
 
@@ -229,7 +230,10 @@ static hb_result copy_options(hb_profiler *prof, const hb_profiler_options *o)
     HB_TRY(hb_handler_fix_dirs(&prof->options.on_trace_ready));
     prof->sync = o->sync || is_set("HIPBOARD_FSYNC");
     HB_TRY(hb_trigger_take_options(prof, o));
-    return hb_distributed_json(&distributed, &prof->distributed_json);
+    HB_TRY(hb_distributed_json(&distributed, &prof->distributed_json));
+    if (o->distributed.backend && *o->distributed.backend) return HB_OK;
+    distributed.backend = "nccl"; /* in fact, where its calls are recorded */
+    return hb_distributed_json(&distributed, &prof->rccl_json);
 }
 
 static hb_profiler *profiler_new(void)

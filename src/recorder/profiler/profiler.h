@@ -68,6 +68,7 @@ struct hb_profiler {
     bool keeps_memory;           /* hb_live_memory_keep() */
     bool sync;                   /* traces are on the disk before their records go */
     char *distributed_json;      /* or NULL */
+    char *rccl_json;             /* the same of a cycle with RCCL, where no backend was named */
     pid_t pid;
     _Atomic pid_t inside; /* the thread that is in a call which only one may be in; 0: none */
     _Atomic pid_t ends;   /* the thread that runs the exit handlers: all others are refused */

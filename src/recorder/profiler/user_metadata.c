@@ -154,6 +154,8 @@ void hb_metadata_repeat(const hb_profiler *prof)
 {
     if (prof->distributed_json)
         hb_record_metadata_entry(intern(HB_METADATA_DISTRIBUTED), intern(prof->distributed_json));
+    if (prof->rccl_json)
+        hb_record_metadata_entry(intern(HB_METADATA_DISTRIBUTED_RCCL), intern(prof->rccl_json));
     record(prof->preset);
 }
 

@@ -56,12 +56,11 @@ static void put_word(hb_buf *text, const char *word)
 static uint32_t text_of(const hb_process_group *g)
 {
     hb_buf text;
-    size_t count = g->ranks ? g->num_ranks : 0;
     hb_buf_init(&text, HB_NAME_MAX);
     put_word(&text, g->name);
     put_word(&text, g->description);
-    hb_buf_printf(&text, "%zu\t", count);
-    hb_comm_put_ranks(&text, g->ranks, count);
+    hb_buf_printf(&text, "%zu\t", g->num_ranks);
+    if (g->ranks) hb_comm_put_ranks(&text, g->ranks, g->num_ranks);
     uint32_t id = text.failed ? HB_STRING_DROPPED : hb_strings_intern(text.data, text.size);
     hb_buf_free(&text);
     return id;
@@ -112,7 +111,7 @@ bool hb_comm_group_read(hb_str text, hb_comm_group_words *words)
     words->description = take_word(&text);
     hb_str count = take_word(&text);
     words->ranks = text;
-    if (count.len == 0 || count.len >= sizeof size || !text.len) return false;
+    if (count.len == 0 || count.len >= sizeof size) return false;
     memcpy(size, count.s, count.len);
     words->size = strtoll(size, NULL, 10);
     return words->size > 0;
@@ -131,7 +130,7 @@ static uint32_t rank_of(int64_t rank)
     return rank >= 0 && rank <= INT32_MAX ? (uint32_t)rank : UINT32_MAX;
 }
 
-static int64_t bytes_of(const hb_comm_info *info)
+int64_t hb_comm_bytes(const hb_comm_info *info)
 {
     if (info->bytes >= 0) return info->bytes;
     int64_t elements = HB_MAX(info->in, info->out);
@@ -146,22 +145,23 @@ static inline uint64_t both(uint32_t low, uint32_t high)
 
 /* In whole words: read again at once in others than they were written in, they would have to be
  * waited for. */
-static inline hb_comm_words record_of(const hb_comm_info *info, uint64_t sequence)
+static inline hb_comm_words record_of(const hb_comm_info *info, uint64_t sequence, bool in_group)
 {
     uint32_t dtype = info->type < HB_ARRAY_LEN(sizes) ? (uint32_t)info->type : 0;
     hb_comm_words r;
-    r.words[0] = both(group_at(info->group)->text, dtype | (info->async ? 1u << 8 : 0));
+    r.words[0] = both(group_at(info->group)->text,
+                      dtype | (info->async ? 1u << 8 : 0) | (in_group ? 1u << 16 : 0));
     r.words[1] = both(rank_of(info->source), rank_of(info->dest));
     r.words[2] = (uint32_t)info->tag;
     r.words[3] = sequence == HB_COMM_UNCOUNTED ? 0 : sequence;
     r.words[4] = (uint64_t)info->in;
     r.words[5] = (uint64_t)info->out;
-    r.words[6] = (uint64_t)bytes_of(info);
+    r.words[6] = (uint64_t)hb_comm_bytes(info);
     return r;
 }
 
 /* A newer caller's may be longer. Messages are not counted. */
-static hb_scope begin(uint32_t name, const hb_comm_info *info, const void *frame,
+static hb_scope begin(uint32_t name, const hb_comm_info *info, bool in_group, const void *frame,
                       const void *caller)
 {
     static const hb_comm_info nothing = {
@@ -172,27 +172,35 @@ static hb_scope begin(uint32_t name, const hb_comm_info *info, const void *frame
     if (!sequence && info->source < 0 && info->dest < 0)
         sequence = 1 + atomic_fetch_add_explicit(&group_at(info->group)->recorded, 1,
                                                  memory_order_relaxed);
-    hb_comm_words comm = record_of(info, sequence);
+    hb_comm_words comm = record_of(info, sequence, in_group);
     return hb_record_communication(name, &comm, flow, frame, caller);
 }
 
 hb_scope hb_comm_begin(const char *name, const hb_comm_info *info)
 {
     if (!HB_ENABLED()) return (hb_scope){0};
-    return begin(hb_record_name(name, HB_FRAME), info, HB_FRAME, __builtin_return_address(0));
+    return begin(hb_record_name(name, HB_FRAME), info, false, HB_FRAME,
+                 __builtin_return_address(0));
 }
 
 hb_scope hb_comm_begin_site(hb_site *site, const hb_comm_info *info)
 {
     if (!site || !HB_ENABLED()) return (hb_scope){0};
-    return begin(hb_record_site_id(site, HB_FRAME), info, HB_FRAME, __builtin_return_address(0));
+    return begin(hb_record_site_id(site, HB_FRAME), info, false, HB_FRAME,
+                 __builtin_return_address(0));
+}
+
+hb_scope hb_comm_record(uint32_t name, const hb_comm_info *info, bool in_group, const void *frame,
+                        const void *caller)
+{
+    return begin(name, info, in_group, frame, caller);
 }
 
 void hb_comm_end(hb_scope *scope, const hb_comm_info *info)
 {
     if (!scope || !scope->record) return;
     if (info && info->struct_size >= offsetof(hb_comm_info, flow)) {
-        hb_comm_words comm = record_of(info, info->sequence);
+        hb_comm_words comm = record_of(info, info->sequence, false);
         hb_record_communicated(scope, &comm, HB_FRAME);
     }
     hb_scope_end(scope);

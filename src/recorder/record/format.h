@@ -277,7 +277,8 @@ typedef struct hb_record_comm {
         group; /* string id of record/communication.h's text of it; HB_STRING_UNNAMED: all ranks */
     uint8_t dtype; /* hb_dtype */
     uint8_t async;
-    uint16_t reserved;
+    uint8_t in_group; /* it begins with others, and has no annotation of its own */
+    uint8_t reserved;
     int32_t source, dest; /* -1: none */
     int32_t tag;          /* INT32_MIN: none */
     uint32_t unused;
@@ -438,6 +439,7 @@ _Static_assert(sizeof(hb_record_launch) + sizeof(hb_record_work) <= 200, "bytes 
 _Static_assert(HB_RECORD_SHORT_LAUNCH + sizeof(hb_record_dispatch) <= 200, "bytes a kernel");
 _Static_assert(sizeof(hb_record_comm) == 56, "whole words");
 _Static_assert(offsetof(hb_record_comm, dtype) == 4 && offsetof(hb_record_comm, async) == 5 &&
+                   offsetof(hb_record_comm, in_group) == 6 &&
                    offsetof(hb_record_comm, source) == 8 && offsetof(hb_record_comm, tag) == 16 &&
                    offsetof(hb_record_comm, sequence) == 24,
                "communication.c puts it together in words");

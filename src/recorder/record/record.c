@@ -286,9 +286,8 @@ static inline hb_scope open_communication(hb_thread *t, hb_record *r, size_t byt
     hb_record_commit(t, r);
     if (flow)
         hb_record_put_flow(t, (hb_record_flow *)t->pos, r->name, r->start, flow, HB_FLOW_BEGIN);
-    hb_scope scope = open_scope(t, r, false);
-    t->next_id++; /* the first one is its annotation's */
-    return scope;
+    t->next_id++; /* the first one is its annotation's; what it launches belongs to the call */
+    return open_scope(t, r, false);
 }
 
 #define ROOM_FOR_COMM(head) ((uint32_t)((head) + sizeof(hb_comm_words) + sizeof(hb_record_flow)))

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "record/strings.h"
+
 /* ---- the job ---- */
 
 /* The text is hipboard's own, with a blank behind each colon. */
@@ -15,8 +17,24 @@ static int64_t number_behind(const char *json, const char *key)
 
 hb_comm_job hb_comm_job_of(const char *distributed_json)
 {
-    return (hb_comm_job){number_behind(distributed_json, "\"rank\": "),
-                         number_behind(distributed_json, "\"world_size\": ")};
+    return (hb_comm_job){.rank = number_behind(distributed_json, "\"rank\": "),
+                         .size = number_behind(distributed_json, "\"world_size\": ")};
+}
+
+/* ---- records ---- */
+
+const hb_record_comm *hb_comm_of_record(const hb_record *r)
+{
+    bool is = r->type == HB_RECORD_OP && (r->flags & HB_RECORD_COMM) &&
+              r->units >= (sizeof *r + sizeof(hb_record_comm)) / 8;
+    return is ? (const hb_record_comm *)((const uint64_t *)r + r->units) - 1 : NULL;
+}
+
+hb_str hb_comm_group_text(const hb_spool_view *view, const hb_record_comm *comm)
+{
+    if (comm->group == HB_STRING_UNNAMED) return (hb_str){0};
+    hb_str text = view->string(view, comm->group);
+    return text.s && text.len ? text : HB_STR("\t"); /* lost: of no size */
 }
 
 /* ---- the annotation ---- */
@@ -29,15 +47,25 @@ static int64_t size_of(hb_str group, hb_comm_job job, hb_comm_group_words *words
     return hb_comm_group_read(group, words) ? words->size : 0;
 }
 
+static hb_str text_of(const char *s)
+{
+    return (hb_str){s, (uint32_t)strlen(s)};
+}
+
 hb_str hb_comm_annotation(const hb_record_comm *comm, hb_str name, hb_str group, hb_comm_job job)
 {
     hb_comm_group_words words;
-    const hb_collective_name *collective = comm->async ? NULL : hb_collective_of(name);
-    if (!collective || !*collective->plugin || job.size < 2) return (hb_str){0};
+    bool rccl = hb_collective_starts_kernel(name);
+    const hb_collective_name *collective =
+        comm->async || comm->in_group ? NULL : hb_collective_of(name);
+    if (!collective || !*collective->plugin) return (hb_str){0};
+    if (collective->waits == HB_COLLECTIVE_WAITS_GROUP) return text_of(collective->rccl);
+    if (job.size < 2 || (job.has_rccl && !rccl)) return (hb_str){0};
     if (size_of(group, job, &words) != job.size) return (hb_str){0};
-    if (name.len == strlen(collective->plugin) && !memcmp(name.s, collective->plugin, name.len))
+    hb_str plugin = text_of(rccl ? collective->rccl : collective->plugin);
+    if (name.len == plugin.len && !memcmp(name.s, plugin.s, name.len))
         return (hb_str){0}; /* the call's own name is one */
-    return (hb_str){collective->plugin, (uint32_t)strlen(collective->plugin)};
+    return plugin;
 }
 
 /* The plugin sums sizes up of types whose names it knows, and these are not all. */
@@ -48,6 +76,10 @@ static hb_dtype sized_type(const hb_record_comm *comm, int64_t *elements)
         comm->dtype == HB_FLOAT16 || comm->dtype == HB_BFLOAT16)
         return (hb_dtype)comm->dtype;
     int64_t most = HB_MAX(comm->in, comm->out);
+    if (most <= 0 && comm->bytes > 0) { /* of several types */
+        *elements = comm->bytes;
+        return HB_UINT8;
+    }
     int64_t size = most > 0 && comm->bytes > 0 ? comm->bytes / most : 0;
     *elements *= size;
     return HB_UINT8;
@@ -144,7 +176,7 @@ static void put_group(list *l, hb_str group, hb_comm_job job)
     }
     put_text(l, "Process Group Name", words.name);
     put_text(l, "Process Group Description", words.description);
-    put_text(l, "Process Group Ranks", words.ranks);
+    if (words.ranks.len) put_text(l, "Process Group Ranks", words.ranks);
 }
 
 /* In torch's order; behind them what torch does not say. */

@@ -8,16 +8,24 @@
 
 #include "record/communication.h"
 #include "record/format.h"
+#include "record/session.h"
 #include "rules/collective_names.h"
 #include "trace/event.h"
 
 /** The job, as distributedInfo tells it; size 0: it does not. */
 typedef struct hb_comm_job {
     int64_t rank, size;
+    bool has_rccl; /* its collectives are the plugin's, which knows one library a run */
 } hb_comm_job;
 
 /** distributedInfo's JSON, or NULL. */
 hb_comm_job hb_comm_job_of(const char *distributed_json);
+
+/** What a record says of a communication; NULL: it is none. */
+const hb_record_comm *hb_comm_of_record(const hb_record *record);
+
+/** Its group's text (record/communication.h); len 0: all ranks. */
+hb_str hb_comm_group_text(const hb_spool_view *view, const hb_record_comm *comm);
 
 enum { HB_COMM_ARGS = 20 };
 

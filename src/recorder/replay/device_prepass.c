@@ -51,13 +51,21 @@ static void add_device(hb_device_source *s, const hb_record_device *r)
     }
 }
 
+/* Its own id is the second of the two that it has. */
+static void add_comm(hb_device_source *s, const hb_record *r, uint64_t id, hb_record_ref call)
+{
+    hb_device_comm comm = {id + 1, call};
+    if (hb_collective_starts_kernel(hb_device_text(s, r->name)))
+        hb_buf_append(&s->comms, &comm, sizeof comm);
+}
+
 static void survey_thread(hb_device_source *s, uint32_t n, uint32_t *types)
 {
     uint64_t id;
     const hb_record *r;
     const hb_thread_records *t = hb_records_nth(s->records, n);
-    const uint32_t wanted =
-        HB_CALL_RECORDS | 1u << HB_RECORD_LINK | 1u << HB_RECORD_DEVICE | 1u << HB_RECORD_FRAMES;
+    const uint32_t wanted = HB_CALL_RECORDS | 1u << HB_RECORD_LINK | 1u << HB_RECORD_DEVICE |
+                            1u << HB_RECORD_FRAMES | (s->job.has_rccl ? 1u << HB_RECORD_OP : 0);
     hb_cursor c = hb_cursor_open(s->view, s->records, t, wanted);
     hb_joins_begin_thread(&s->joins);
     while ((r = hb_cursor_next(&c, &id))) {
@@ -65,6 +73,7 @@ static void survey_thread(hb_device_source *s, uint32_t n, uint32_t *types)
         if (hb_is_call(r))
             hb_joins_add_call(&s->joins, (const hb_record_call *)r, hb_cursor_ref(&c, n));
         if (r->type == HB_RECORD_LINK) hb_joins_add_link(&s->joins, (const hb_record_link *)r);
+        if (hb_comm_of_record(r)) add_comm(s, r, id, hb_cursor_ref(&c, n));
         if (r->type == HB_RECORD_FRAMES)
             hb_call_stacks_add(&s->stacks, (const hb_record_frames *)r);
         if (r->type == HB_RECORD_DEVICE) add_device(s, (const hb_record_device *)r);
@@ -241,14 +250,31 @@ static hb_result set_info(hb_device_source *s, uint64_t unjoined)
     s->info.num_threads = s->threads.size / sizeof(hb_thread_info);
     s->info.streams = hb_streams_sorted(&s->streams, &s->info.num_streams);
     if (s->devices.failed || s->metadata.failed || s->threads.failed || s->annotations.failed ||
-        s->streams.failed)
+        s->comms.failed || s->streams.failed)
         return hb_fail(HB_ERROR_NO_MEMORY, "no memory for a trace's devices and streams");
     return HB_OK;
 }
 
+static int by_comm_id(const void *a, const void *b)
+{
+    const hb_device_comm *x = a, *y = b;
+    return COMPARE(x->id, y->id);
+}
+
+static void find_job(hb_device_source *s)
+{
+    s->job = hb_comm_job_of(s->host->info->distributed_json);
+    for (size_t i = 0; i < s->host->info->num_metadata; i++)
+        if (strcmp(s->host->info->metadata[i].key, HB_METADATA_RCCL) == 0) s->job.has_rccl = true;
+}
+
 hb_result hb_device_survey(hb_device_source *s)
 {
+    find_job(s);
     survey_calls(s);
+    if (s->comms.size)
+        qsort(s->comms.data, s->comms.size / sizeof(hb_device_comm), sizeof(hb_device_comm),
+              by_comm_id);
     HB_TRY(hb_joins_finish(&s->joins));
     survey_nodes(s);
     uint64_t unjoined = survey_work(s);

@@ -263,6 +263,35 @@ static const hb_record_copy *copy_of(const hb_work_origin *o)
     return copies ? (const hb_record_copy *)o->made : NULL;
 }
 
+static const hb_device_comm *find_comm(const hb_device_source *s, uint64_t id)
+{
+    const hb_device_comm *all = (const hb_device_comm *)s->comms.data;
+    size_t low = 0, high = s->comms.size / sizeof *all;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (all[middle].id == id) return &all[middle];
+        if (all[middle].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+/* Kernels of a communication have its keys, as in torch's traces. */
+static void tell_of_communication(hb_device_source *s, hb_trace_event *e)
+{
+    const hb_device_comm *found = e->external_id ? find_comm(s, e->external_id) : NULL;
+    const hb_record *r = found ? hb_record_read(&s->reader, found->call) : NULL;
+    const hb_record_comm *comm = r ? hb_comm_of_record(r) : NULL;
+    if (!comm) return;
+    hb_trace_event call = {.kind = HB_EVENT_OP, .name = hb_device_text(s, r->name)};
+    hb_comm_make_call(&s->comm, &call, comm, hb_comm_group_text(s->view, comm), s->job);
+    e->flags |= HB_TEV_COMMUNICATION;
+    e->args = call.op.args;
+    e->num_args = call.op.num_args;
+}
+
 bool hb_make_work_row(hb_device_source *s, hb_trace_event *e, const hb_record *head)
 {
     const hb_record_work *w = (const hb_record_work *)head;
@@ -285,5 +314,6 @@ bool hb_make_work_row(hb_device_source *s, hb_trace_event *e, const hb_record *h
         make_transfer(e, kind_of_call(copy, HB_WORK_DTOD), 0, copy);
     else
         make_kernel(s, e, w, &o);
+    if (e->kind == HB_EVENT_KERNEL && s->comms.size) tell_of_communication(s, e);
     return true;
 }

@@ -9,6 +9,7 @@
 
 #include "hip/capture.h"
 #include "record/strings.h"
+#include "replay/comm_rows.h"
 #include "replay/correlation.h"
 #include "replay/host_source.h"
 #include "replay/merge.h"
@@ -38,6 +39,9 @@ typedef struct hb_device_source {
     hb_buf metadata;    /* hb_metadata */
     hb_buf threads;     /* hb_thread_info */
     hb_buf annotations; /* hb_device_annotation */
+    hb_buf comms;       /* hb_device_comm, sorted by id; none without RCCL */
+    hb_comm_row comm;   /* of the present row */
+    hb_comm_job job;
     struct {
         int32_t node, ordinal;
         bool certain;   /* the devices say so, not just a call and its work */
@@ -64,6 +68,12 @@ typedef struct hb_device_annotation {
     uint32_t name;
     int64_t start_ns, end_ns;
 } hb_device_annotation;
+
+/* A call that starts kernels to communicate. */
+typedef struct hb_device_comm {
+    uint64_t id;
+    hb_record_ref call;
+} hb_device_comm;
 
 /* The call that made the work, and the one that it ran for: another when a graph was launched. */
 typedef struct hb_work_origin {

@@ -114,6 +114,8 @@ static void source_close(hb_source *source)
     hb_buf_free(&s->metadata);
     hb_buf_free(&s->threads);
     hb_buf_free(&s->annotations);
+    hb_buf_free(&s->comms);
+    hb_buf_free(&s->comm.texts);
     hb_cursor_close(&s->cursor);
     hb_record_reader_free(&s->reader);
     free(s);
@@ -137,6 +139,8 @@ hb_result hb_device_source_open(const hb_spool_view *view, const hb_session *ses
     hb_buf_init(&s->metadata, (size_t)64 << 20);
     hb_buf_init(&s->threads, (size_t)256 << 20);
     hb_buf_init(&s->annotations, (size_t)4 << 30);
+    hb_buf_init(&s->comms, (size_t)4 << 30);
+    hb_buf_init(&s->comm.texts, (size_t)64 << 20);
     hb_result result = hb_record_source_open(view, session, options, &s->host);
     if (result == HB_OK) {
         s->info = *s->host->info;

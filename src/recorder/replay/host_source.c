@@ -41,6 +41,7 @@ typedef struct record_source {
     hb_buf args; /* of the present event */
     hb_comm_row comm;
     hb_comm_job job;
+    const char *rccl_json; /* or NULL */
     /* a communication whose annotation has been given out; NULL: none */
     const hb_record *annotated;
     uint64_t annotated_start, annotated_id;
@@ -223,29 +224,16 @@ static void make_row(record_source *s, hb_trace_event *event, const hb_record *r
 
 /* ---- communication ---- */
 
-static const hb_record_comm *comm_of(const hb_record *r)
-{
-    bool is = r->type == HB_RECORD_OP && (r->flags & HB_RECORD_COMM) &&
-              r->units >= (sizeof *r + sizeof(hb_record_comm)) / 8;
-    return is ? (const hb_record_comm *)((const uint64_t *)r + r->units) - 1 : NULL;
-}
-
-static hb_str group_of(const record_source *s, const hb_record_comm *comm)
-{
-    if (comm->group == HB_STRING_UNNAMED) return (hb_str){0};
-    hb_str text = s->view->string(s->view, comm->group);
-    return text.s && text.len ? text : HB_STR("\t"); /* lost: of no size */
-}
-
 /* The row of a record; of a communication that has an annotation, that first, and the call when it
  * is asked for the next row. Its own id is the second of the two. */
 static void make_rows(record_source *s, hb_trace_event *event, const hb_record *r, uint64_t start,
                       uint64_t id, uint32_t index)
 {
-    const hb_record_comm *comm = comm_of(r);
+    const hb_record_comm *comm = hb_comm_of_record(r);
     make_row(s, event, r, start, id, index);
     if (!comm) return;
-    hb_str group = group_of(s, comm), name = hb_comm_annotation(comm, event->name, group, s->job);
+    hb_str group = hb_comm_group_text(s->view, comm),
+           name = hb_comm_annotation(comm, event->name, group, s->job);
     bool first = name.len && s->annotated != r;
     if (first) {
         s->annotated = r;
@@ -393,6 +381,10 @@ static void add_metadata(record_source *s, hb_buf *entries, const char *key, con
         s->info.distributed_json = json;
         return;
     }
+    if (strcmp(key, HB_METADATA_DISTRIBUTED_RCCL) == 0) {
+        s->rccl_json = json;
+        return;
+    }
     hb_metadata *all = (hb_metadata *)entries->data;
     for (size_t i = 0; i < entries->size / sizeof *all; i++) {
         if (strcmp(all[i].key, key) != 0) continue;
@@ -477,7 +469,12 @@ static void set_info(record_source *s)
     info->num_metadata = s->num_metadata;
     info->threads = s->thread_infos;
     info->num_threads = s->num_threads;
+    bool has_rccl = false;
+    for (size_t i = 0; i < s->num_metadata; i++)
+        has_rccl = has_rccl || strcmp(s->metadata[i].key, HB_METADATA_RCCL) == 0;
+    if (has_rccl && s->rccl_json) info->distributed_json = s->rccl_json;
     s->job = hb_comm_job_of(info->distributed_json);
+    s->job.has_rccl = has_rccl;
 }
 
 static void source_close(hb_source *source)

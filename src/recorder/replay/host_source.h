@@ -10,7 +10,9 @@
 #include "trace/source.h"
 
 /** A recorded metadata entry of this name becomes the trace's distributedInfo. */
-#define HB_METADATA_DISTRIBUTED "distributedInfo"
+#define HB_METADATA_DISTRIBUTED      "distributedInfo"
+/** ... and one of this name, where calls of RCCL are in the session. */
+#define HB_METADATA_DISTRIBUTED_RCCL "distributedInfo with RCCL"
 
 /** What the session itself does not know. Texts are borrowed until the source is closed. */
 typedef struct hb_record_source_options {

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: MIT
+"""`hipboard record` on programs that use RCCL: a librccl of the tests' own that launches kernels as RCCL does, on
+the simulated GPU. `tests/long.sh rccl` does the like with AMD's own."""
+import json
+import os
+import subprocess
+
+import pytest
+
+from support import BUILD
+
+HIPBOARD = BUILD / "tools/hipboard/hipboard"
+CALLS = BUILD / "tests/hip/rccl/rccl_calls"
+# A sanitizer in the recorder has to come first in a program that is not built with it.
+pytestmark = [
+    pytest.mark.skipif(not CALLS.exists(), reason="needs the HIP runtime and tools/simhsa"),
+    pytest.mark.skipif("san" in BUILD.name, reason="needs a build without sanitizers")]
+
+
+def record(logdir, *command, rank=None, options=(), **variables):
+    job = {} if rank is None else {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2"}
+    environment = dict(os.environ, LD_LIBRARY_PATH=str(BUILD / "tools/simhsa"), SIMHSA_GPUS="2", **job, **variables)
+    done = subprocess.run([HIPBOARD, "record", "-o", logdir, *options, "--", *map(str, command)],
+                          capture_output=True, text=True, timeout=120, env=environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def documents(logdir):
+    return [json.loads(path.read_text()) for path in sorted(logdir.glob("*.pt.trace.json"))]
+
+
+def spans(document, *names):
+    """Those whose names begin so, in the order of their beginning, the longer one first."""
+    return sorted((e for e in document["traceEvents"] if e["ph"] == "X" and e["name"].startswith(names)),
+                  key=lambda e: (e["ts"], -e["dur"], e["args"].get("External id", 0)))
+
+
+def told(event, *keys):
+    return [event["name"]] + [event["args"].get(key) for key in keys]
+
+
+@pytest.fixture(scope="module")
+def logdir(tmp_path_factory):
+    logdir = tmp_path_factory.mktemp("rccl") / "runs/two"
+    for rank in range(2):
+        assert record(logdir, CALLS, 2, rank, rank=rank) == "ok\n"
+    return logdir
+
+
+@pytest.fixture(scope="module")
+def kineto(tmp_path_factory):
+    logdir = tmp_path_factory.mktemp("rccl") / "kineto"
+    record(logdir, CALLS, 2, 0, rank=0, options=["--dialect", "kineto"], RCCL_STANDIN_ERROR="1")
+    [document] = documents(logdir)
+    return document
+
+
+CALLED = [
+    ["allreduce", "Float", 4096, 4096, 1], ["broadcast", "Long", 100, 100, 2],
+    ["allgather", "Half", 10, 20, 3], ["reduce_scatter", "BFloat16", 20, 10, 4],
+    ["allreduce", "Float", 7, 7, 5], ["coalesced", None, None, None, 6],
+    ["send", "Char", 64, None, None], ["recv", "Char", None, 64, None],
+    ["allreduce", "Float", 8, 8, 6]]
+KEYS = ("Collective name", "dtype", "In msg nelems", "Out msg nelems", "Seq")
+NAMES = ["ncclAllReduce", "ncclBroadcast", "ncclAllGather", "ncclReduceScatter", "ncclAllReduce", "ncclGroupEnd",
+         "ncclSend", "ncclRecv", "ncclAllReduce"]
+
+
+def test_calls_have_torch_s_keys(logdir):
+    groups = set()
+    for rank, document in enumerate(documents(logdir)):
+        calls = [e for e in spans(document, "nccl") if "Collective name" in e["args"] and e["cat"] != "kernel"]
+        assert [told(e, *KEYS) for e in calls] == [[name, *row] for name, row in zip(NAMES, CALLED)]
+        assert {(e["args"]["Group size"], e["args"]["Process Group Ranks"], e["args"]["Rank"]) for e in calls} == {
+            (2, "[0, 1]", rank)}
+        groups |= {e["args"]["Process Group Name"] for e in calls}
+        [sent] = [e for e in calls if e["name"] == "ncclSend"]
+        [received] = [e for e in calls if e["name"] == "ncclRecv"]
+        assert (sent["args"]["Dst Rank"], received["args"]["Src Rank"]) == (1 - rank, 1 - rank)
+        assert document["hipboard_rccl"] == {"version": "2.13.4", "recorded": True}
+        assert document["distributedInfo"]["backend"] == "nccl"
+    assert len(groups) == 1  # of what all ranks were given: the same on all
+
+
+OWNERS = ["allreduce", "broadcast", "allgather", "reduce_scatter", "allreduce", "coalesced"]
+ANNOTATIONS = ["nccl:all_reduce", "nccl:broadcast", "nccl:all_gather", "nccl:reduce_scatter", "nccl:all_reduce",
+               "nccl:coalesced"]
+
+
+def kernels(document):
+    return [e for e in spans(document, "ncclDevKernel") if e["cat"] == "kernel"]
+
+
+def test_kernels_belong_to_what_the_plugin_looks_for(logdir):
+    """Calls alone in a group are themselves; of several the group's end is the communication."""
+    for document in documents(logdir):
+        annotations = {e["args"]["External id"]: e["name"] for e in spans(document, "nccl:")}
+        assert list(annotations.values()) == ANNOTATIONS
+        assert [annotations[e["args"]["External id"]] for e in kernels(document)] == ANNOTATIONS
+        assert [e["args"]["Collective name"] for e in kernels(document)] == OWNERS
+
+
+def test_kernels_belong_to_torch_s_scope_in_kineto_s_dialect(kineto):
+    scopes = spans(kineto, "record_param_comms")
+    assert [told(e, *KEYS) for e in scopes] == [["record_param_comms", *row] for row in CALLED]
+    by_id = {e["args"]["External id"]: e for e in scopes}
+    for kernel, annotation in zip(kernels(kineto), spans(kineto, "nccl:"), strict=True):
+        scope = by_id[kernel["args"]["External id"]]
+        assert (annotation["ts"], annotation["dur"]) == (scope["ts"], scope["dur"])
+        assert annotation["cat"] == "user_annotation"
+        keys = [key for key in scope["args"] if key in KEYS or key.startswith("Process Group")]
+        assert [kernel["args"][key] for key in keys] == [scope["args"][key] for key in keys]
+
+
+def test_launches_stand_within(kineto):
+    launches = spans(kineto, "hipModuleLaunchKernel")
+    for launch, annotation in zip(launches, spans(kineto, "nccl:"), strict=True):
+        assert annotation["ts"] <= launch["ts"]
+        assert launch["ts"] + launch["dur"] <= annotation["ts"] + annotation["dur"]
+
+
+def test_an_asynchronous_error_is_told_once(kineto):
+    [error] = spans(kineto, "rccl error")
+    assert told(error, "call", "error", "text") == ["rccl error", "ncclCommGetAsyncError", 2, "unhandled system error"]
+    [group] = {e["args"]["Process Group Name"] for e in spans(kineto, "record_param_comms")}
+    assert told(error, "communicator", "collectives so far") == ["rccl error", group, 6]
+
+
+def test_the_plugin_s_distributed_view_has_them(logdir):
+    answer = subprocess.run([HIPBOARD, "query", logdir.parent, "distributed/commops?run=two&worker=All&span=1"],
+                            capture_output=True, text=True, timeout=120)
+    assert answer.returncode == 0, answer.stderr
+    for table in json.loads(answer.stdout)["data"].values():
+        names = [column["name"] for column in table["columns"]]
+        rows = {row[0]: dict(zip(names, row)) for row in table["rows"]}
+        assert {name: row["Calls"] for name, row in rows.items()} == {
+            "nccl:all_reduce": 2, "nccl:broadcast": 1, "nccl:all_gather": 1, "nccl:reduce_scatter": 1}
+        assert rows["nccl:all_reduce"]["Total Size (bytes)"] == 4 * (4096 + 7)
+        assert rows["nccl:all_reduce"]["Total Latency (us)"] > 0
+
+
+def test_ranks_in_one_process(tmp_path):
+    """Each with a communicator of its own, of one group."""
+    assert record(tmp_path, CALLS, 2) == "ok\n"
+    [document] = documents(tmp_path)
+    calls = [e for e in spans(document, "ncclAllReduce", "ncclGroupEnd")]
+    assert [told(e, "Collective name", "Group size", "Seq") for e in calls] == [
+        ["ncclGroupEnd", "coalesced", 2, 1], ["ncclAllReduce", "allreduce", 2, 1],
+        ["ncclAllReduce", "allreduce", 2, 1]]
+    assert len({e["args"]["Process Group Name"] for e in calls}) == 1
+    assert "distributedInfo" not in document
+
+
+@pytest.mark.parametrize("options, recorded", [
+    (["--comm", "none"], False), (["--comm", "mpi"], False), (["--comm", "rccl"], True),
+    (["--comm", "none", "--no-library-ops"], False), (["--no-library-ops"], True)])
+def test_it_is_asked_for_by_itself(tmp_path, options, recorded):
+    assert record(tmp_path, CALLS, 2, options=options) == "ok\n"
+    [document] = documents(tmp_path)
+    assert bool([e for e in spans(document, "ncclAllReduce")]) == recorded
+    assert ("hipboard_rccl" in document) == recorded
+
+
+WITHOUT = """
+    #define _GNU_SOURCE
+    #include <dlfcn.h>
+    #include <stdio.h>
+    __attribute__((weak)) int ncclAllReduce(void);
+    __attribute__((weak)) int ncclGroupEnd(void);
+    __attribute__((weak)) int MPI_Init(int *, char ***);
+    int main(void)
+    {
+        printf("%d %d %d", !ncclAllReduce, !ncclGroupEnd, !MPI_Init);
+        printf(" %d", !dlsym(RTLD_DEFAULT, "ncclAllReduce"));
+        printf(" %d\\n", !dlsym(RTLD_DEFAULT, "MPI_Init"));
+        return 0;
+    }"""
+
+
+def test_a_program_without_rccl_sees_none(tmp_path):
+    (tmp_path / "without.c").write_text(WITHOUT)
+    subprocess.run(["cc", tmp_path / "without.c", "-o", tmp_path / "without"], check=True)
+    assert record(tmp_path / "runs", tmp_path / "without") == "1 1 1 1 1\n"
+
+
+def test_ranks_match_their_collectives(logdir):
+    """By their kernels, which are the communication."""
+    answer = subprocess.run([HIPBOARD, "ranks", "--json", logdir], capture_output=True, text=True, timeout=120)
+    assert answer.returncode == 0, answer.stderr
+    study = json.loads(answer.stdout)
+    assert (study["collectives_found"], study["communicators"]) == (6, 1)
+    assert sorted((row["collective"], row["calls"], row["ranks"]) for row in study["collectives"]) == [
+        ("allgather", 1, 2), ("allreduce", 1, 2), ("allreduce", 1, 2), ("broadcast", 1, 2), ("coalesced", 1, 2),
+        ("reduce_scatter", 1, 2)]

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * rccl_calls RANKS RANK [FILE]: one rank's calls of RCCL, which test_rccl.py knows. FILE: where
+ * rank 0 leaves the communicator's id for the others, as RCCL itself needs it.
+ *
+ * rccl_calls RANKS: all ranks in one process, each with a GPU of its own.
+ */
+#include "standin.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { COUNT = 4096 };
+
+static ncclComm_t comm;
+static hipStream_t stream;
+static void *data, *other;
+
+#define OK(call)                                                          \
+    do {                                                                  \
+        int result_ = (int)(call);                                        \
+        if (result_ != 0) {                                               \
+            fprintf(stderr, "rccl_calls: %s gives %d\n", #call, result_); \
+            exit(1);                                                      \
+        }                                                                 \
+    } while (0)
+
+/* Whole when it is there. */
+static ncclUniqueId id_from(const char *path, int rank)
+{
+    ncclUniqueId id;
+    char part[4096];
+    FILE *file = NULL;
+    if (rank == 0 || !path) OK(ncclGetUniqueId(&id));
+    if (!path) return id;
+    snprintf(part, sizeof part, "%s.part", path);
+    if (rank == 0) {
+        file = fopen(part, "wb");
+        OK(!file || fwrite(&id, sizeof id, 1, file) != 1 || fclose(file) || rename(part, path));
+        return id;
+    }
+    while (!(file = fopen(path, "rb")))
+        usleep(1000);
+    OK(fread(&id, sizeof id, 1, file) != 1);
+    fclose(file);
+    return id;
+}
+
+static void one_by_one(void)
+{
+    OK(ncclAllReduce(data, data, COUNT, ncclFloat, ncclSum, comm, stream));
+    OK(ncclBroadcast(data, data, 100, ncclInt64, 0, comm, stream));
+    OK(ncclAllGather(data, other, 10, ncclHalf, comm, stream));
+    OK(ncclReduceScatter(other, data, 10, ncclBfloat16, ncclSum, comm, stream));
+}
+
+static void in_groups(int ranks, int rank)
+{
+    OK(ncclGroupStart());
+    OK(ncclAllReduce(data, data, 7, ncclFloat, ncclSum, comm, stream));
+    OK(ncclGroupEnd());
+    OK(ncclGroupStart());
+    OK(ncclSend(data, 64, ncclInt8, (rank + 1) % ranks, comm, stream));
+    OK(ncclRecv(other, 64, ncclInt8, (rank + ranks - 1) % ranks, comm, stream));
+    OK(ncclGroupStart());
+    OK(ncclAllReduce(data, data, 8, ncclFloat, ncclSum, comm, stream));
+    OK(ncclGroupEnd());
+    OK(ncclGroupEnd());
+}
+
+static int all_in_one(int ranks)
+{
+    enum { MOST = 8 };
+    ncclComm_t comms[MOST];
+    hipStream_t streams[MOST];
+    void *memory[MOST];
+    if (ranks < 1 || ranks > MOST) return 2;
+    for (int i = 0; i < ranks; i++) {
+        OK(hipSetDevice(i));
+        OK(hipMalloc(&memory[i], 1 << 20));
+        OK(hipStreamCreate(&streams[i]));
+    }
+    OK(ncclCommInitAll(comms, ranks, NULL));
+    OK(ncclGroupStart());
+    for (int i = 0; i < ranks; i++)
+        OK(ncclAllReduce(memory[i], memory[i], COUNT, ncclFloat, ncclSum, comms[i], streams[i]));
+    OK(ncclGroupEnd());
+    for (int i = 0; i < ranks; i++) {
+        OK(hipSetDevice(i));
+        OK(hipStreamSynchronize(streams[i]));
+    }
+    for (int i = 0; i < ranks; i++)
+        OK(ncclCommDestroy(comms[i]));
+    puts("ok");
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    int ranks = argc > 1 ? atoi(argv[1]) : 1, rank = argc > 2 ? atoi(argv[2]) : 0;
+    if (argc == 2) return all_in_one(ranks);
+    ncclUniqueId id = id_from(argc > 3 ? argv[3] : NULL, rank);
+    ncclResult_t error;
+    if (getenv("RCCL_CALLS_DEVICES")) OK(hipSetDevice(rank));
+    OK(hipMalloc(&data, 1 << 20));
+    OK(hipMalloc(&other, 1 << 20));
+    OK(hipStreamCreate(&stream));
+    OK(ncclGroupStart());
+    OK(ncclCommInitRank(&comm, ranks, id, rank));
+    OK(ncclGroupEnd());
+    one_by_one();
+    in_groups(ranks, rank);
+    OK(ncclCommGetAsyncError(comm, &error));
+    OK(ncclCommGetAsyncError(comm, &error));
+    OK(hipStreamSynchronize(stream));
+    OK(hipDeviceSynchronize());
+    OK(ncclCommDestroy(comm));
+    puts("ok");
+    return 0;
+}
