@@ -299,7 +299,23 @@ def test_answers_are_compressed_for_who_asks(logdir):
         _, headers, packed = server.request("/hb/operators?trace=one/a/1", Accept_Encoding="gzip")
         assert headers["Content-Encoding"] == "gzip" and "Content-Encoding" not in plain_headers
         assert gzip.decompress(packed) == plain and len(packed) < len(plain) / 2
-        assert headers["X-Content-Type-Options"] == "nosniff" and headers["Cache-Control"] == "no-store"
+        assert headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_what_a_browser_has_is_not_sent_again(logdir):
+    with Server(logdir) as server:
+        for path in "/page.js", "/hb/operators?trace=one/a/1":
+            _, headers, body = server.request(path)
+            tag = headers["ETag"]
+            assert headers["Cache-Control"] == "private, no-cache"
+            for wanted in tag, f'"other", {tag}', f"W/{tag}":
+                status, again, nothing = server.request(path, If_None_Match=wanted)
+                assert (status, nothing, again["ETag"]) == (304, b"", tag)
+            assert server.request(path, If_None_Match='"other"')[::2] == (200, body)
+        assert server.request("/hb/nothing")[1]["Cache-Control"] == "no-store"
+        assert server.request("/hb/steps?trace=one/a/1", If_None_Match=tag)[1]["ETag"] != tag
+        status, _, body = server.request("/hb/operators?trace=one/a/1", X_Hipboard_Token="", If_None_Match=tag)
+        assert status == 401 and b"aten" not in body
 
 
 def failing(*arguments):

@@ -3,22 +3,20 @@
  * The HTTP of `hipboard serve`: who may ask, and what comes back. What is asked for is never the
  * name of a file: hb_page_ask() knows its addresses, and finds traces in its own list.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <microhttpd.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include "serve.h"
+#include "serve_check.h"
 
 enum {
-    MOST_ADDRESS = 4096,     /* bytes */
-    MOST_HEADERS = 16 << 10, /* ... of a request as a whole, and of what is read at once */
+    MOST_HEADERS = 16 << 10, /* bytes of a request as a whole, and of what is read at once */
     MOST_CONNECTIONS = 256,
     PATIENCE = 30, /* seconds without a byte */
     LEAST_TO_COMPRESS = 1024,
@@ -43,65 +41,13 @@ static const char *header(struct MHD_Connection *c, const char *name)
     return value ? value : "";
 }
 
-/* Whether `host` is what `name` is, with or without a port behind it. */
-static bool is_host(const char *host, const char *name)
+static serve_refusal refuse(const server *s, struct MHD_Connection *c, const char *method,
+                            const char *address)
 {
-    size_t n = strlen(name);
-    return n && strncasecmp(host, name, n) == 0 && (host[n] == 0 || host[n] == ':');
-}
-
-static bool is_number(const char *host)
-{
-    char text[INET6_ADDRSTRLEN];
-    unsigned char address[16];
-    bool six = *host == '[';
-    size_t n = six ? strcspn(host, "]") - 1 : strcspn(host, ":");
-    const char *rest = host + six + n + six;
-    if (n >= sizeof text || (six && host[1 + n] != ']') || (*rest && *rest != ':')) return false;
-    memcpy(text, host + six, n);
-    text[n] = 0;
-    return inet_pton(six ? AF_INET6 : AF_INET, text, address) == 1;
-}
-
-/* Another site can make its name lead here, and a browser believes that it is of that site; but it
- * then asks by that name. Any port: it may be another machine's, which leads here by ssh. */
-static bool is_own_name(const server *s, const char *host)
-{
-    return is_number(host) || is_host(host, "localhost") || is_host(host, s->settings.host) ||
-           is_host(host, s->machine);
-}
-
-/* In the same time whatever is wrong. */
-static bool is_token(const server *s, const char *given)
-{
-    size_t n = strlen(s->settings.token);
-    unsigned other = strlen(given) != n;
-    for (size_t i = 0; i < n; i++)
-        other |= (unsigned)(s->settings.token[i] ^ given[other ? 0 : i]);
-    return !other;
-}
-
-typedef struct refusal {
-    unsigned status;
-    const char *text;
-} refusal;
-
-static refusal refuse(const server *s, struct MHD_Connection *c, const char *method,
-                      const char *address)
-{
-    bool data = strncmp(address, "/hb/", 4) == 0;
-    if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
-        return (refusal){405, "Traces can only be read here: GET and HEAD."};
-    if (!is_own_name(s, header(c, "Host")))
-        return (refusal){421, "This server is asked by a name that is not its own. Use the "
-                              "address that hipboard serve printed."};
-    if (strlen(address) > MOST_ADDRESS) return (refusal){414, "No address here is that long."};
-    if (data && strcmp(header(c, "Sec-Fetch-Site"), "cross-site") == 0)
-        return (refusal){403, "Other sites are not answered."};
-    if (data && !is_token(s, header(c, "X-Hipboard-Token")))
-        return (refusal){401, "Open the address that hipboard serve printed: it ends with "
-                              "#token=... and is another one after each start."};
-    return (refusal){0, NULL};
+    serve_door door = {s->settings.host, s->machine, s->settings.token};
+    serve_request request = {method, address, header(c, "Host"), header(c, "Sec-Fetch-Site"),
+                             header(c, "X-Hipboard-Token")};
+    return serve_check(&door, &request);
 }
 
 /* ---- what comes back ---- */
@@ -109,7 +55,6 @@ static refusal refuse(const server *s, struct MHD_Connection *c, const char *met
 static void protect(struct MHD_Response *r)
 {
     static const char *const headers[][2] = {
-        {"Cache-Control", "no-store"},
         {"X-Content-Type-Options", "nosniff"},
         {"Referrer-Policy", "no-referrer"},
         {"X-Frame-Options", "DENY"},
@@ -123,9 +68,10 @@ static void protect(struct MHD_Response *r)
         MHD_add_response_header(r, headers[i][0], headers[i][1]);
 }
 
-/* Sends `body`, from malloc, and frees it. */
+/* Sends `body`, from malloc, and frees it. `tag`: the browser may keep it, and asks whether it is
+ * still the same; NULL: it may not. */
 static enum MHD_Result send_body(struct MHD_Connection *c, unsigned status, char *body, size_t size,
-                                 const char *type, bool packed)
+                                 const char *type, const char *tag, bool packed)
 {
     struct MHD_Response *r = MHD_create_response_from_buffer(size, body, MHD_RESPMEM_MUST_FREE);
     if (!r) {
@@ -134,6 +80,8 @@ static enum MHD_Result send_body(struct MHD_Connection *c, unsigned status, char
     }
     protect(r);
     MHD_add_response_header(r, "Content-Type", type);
+    MHD_add_response_header(r, "Cache-Control", tag ? "private, no-cache" : "no-store");
+    if (tag) MHD_add_response_header(r, "ETag", tag);
     if (packed) MHD_add_response_header(r, "Content-Encoding", "gzip");
     if (packed) MHD_add_response_header(r, "Vary", "Accept-Encoding");
     if (status == 405) MHD_add_response_header(r, "Allow", "GET, HEAD");
@@ -147,7 +95,7 @@ static enum MHD_Result say(struct MHD_Connection *c, unsigned status, const char
     char *body;
     int n = asprintf(&body, "%s\n", text);
     if (n < 0) return MHD_NO;
-    return send_body(c, status, body, (size_t)n, "text/plain; charset=utf-8", false);
+    return send_body(c, status, body, (size_t)n, "text/plain; charset=utf-8", NULL, false);
 }
 
 /* A gzip member, from malloc; NULL: there is no memory, or it is not worth it. */
@@ -174,11 +122,17 @@ static char *compress_body(const char *body, size_t size, size_t *packed_size)
 static enum MHD_Result send_answer(struct MHD_Connection *c, hb_page_answer *answer)
 {
     size_t size;
+    char tag[SERVE_TAG];
+    serve_tag(answer->body, answer->size, tag);
+    if (serve_has_tag(header(c, "If-None-Match"), tag)) {
+        hb_free(answer->body);
+        return send_body(c, 304, NULL, 0, answer->type, tag, false);
+    }
     bool takes = strstr(header(c, "Accept-Encoding"), "gzip");
     char *packed = takes ? compress_body(answer->body, answer->size, &size) : NULL;
-    if (!packed) return send_body(c, 200, answer->body, answer->size, answer->type, false);
+    if (!packed) return send_body(c, 200, answer->body, answer->size, answer->type, tag, false);
     hb_free(answer->body);
-    return send_body(c, 200, packed, size, answer->type, true);
+    return send_body(c, 200, packed, size, answer->type, tag, true);
 }
 
 static unsigned status_of(hb_result result)
@@ -234,8 +188,8 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *c, const cha
     (void)url;
     (void)version;
     (void)data;
-    if (!asked || asked->address[0] != '/') return say(c, 400, "This is no address.");
-    refusal r = refuse(s, c, method, asked->address);
+    if (!asked) return say(c, 503, "There is no memory.");
+    serve_refusal r = refuse(s, c, method, asked->address);
     if (r.status || *data_size)
         return say(c, r.status ? r.status : 400, r.status ? r.text : "No body is wanted.");
     if (!asked->begun) {
