@@ -267,6 +267,42 @@ def test_evidence_is_a_click_away(browser, tmp_path):
         page.wait("overview")
 
 
+# ---- calls and modules
+
+def test_who_calls_a_name_and_what_it_calls(page):
+    sums = {row["Name"]: row for row in shown_rows(page.open("calls").tables()["Host time by name"])}
+    name = max(sums, key=lambda name: (sums[name]["Total"] < 100 and "::" in name, sums[name]["Total"]))
+    page.page.locator("section.table button.link", has_text=name).first.click()
+    page.wait_for_address("flame.H.of=")
+    labels = [canvas.get_attribute("aria-label") for canvas in page.page.locator("figure canvas").all()[:2]]
+    assert labels[0].startswith(f"Callers of {name}, ") and labels[1].startswith(f"What {name} calls, ")
+    for label in labels:
+        value, unit = re.search(r"([\d.,]+) (ns|µs|ms|s) in all$", label).groups()
+        us = number(value) * {"ns": 1e-3, "µs": 1, "ms": 1e3, "s": 1e6}[unit]
+        assert us == pytest.approx(sums[name]["Total"], rel=0.006), label
+    page.page.reload()
+    page.wait("calls")
+    callers = page.page.locator("figure canvas").first
+    callers.focus()
+    page.key("ArrowUp", "ArrowUp")
+    assert " % of all" in page.page.locator(".readout").first.inner_text()
+    page.page.locator("main button", has_text="All calls").click()
+    assert page.page.locator("figure canvas").first.get_attribute("aria-label").startswith("Host time by call stack")
+    assert page.axe() == [] and page.errors == []
+
+
+def test_modules_as_boxes(browser, tmp_path):
+    with ReportPage(browser, report(tmp_path, TRACES["torch"])) as page:
+        [table] = page.open("modules").tables().values()
+        boxes = page.page.locator("figure canvas")
+        assert boxes.get_attribute("aria-label").startswith("Modules by what they take, ")
+        boxes.focus()
+        page.key("ArrowDown", "ArrowDown")
+        inner = page.page.locator(".readout").inner_text().split(":")[0]
+        assert inner in [row[0] for row in table["rows"]]
+        assert page.errors == []
+
+
 # ---- notes
 
 def test_notes_go_along_in_a_copy(browser, tmp_path):

@@ -6,7 +6,7 @@ import { ask, has } from './source.js';
 import { addressOf, go } from './state.js';
 import { columnOf, tableOf, valuesOf } from './table.js';
 import { curve, shares, stepsChart } from './chart.js';
-import { flameOf } from './flame.js';
+import { flameOf, moduleIcicle } from './flame.js';
 
 const median = (values) => { const s = [...values].sort((a, b) => a - b); return s.length % 2 ? s[(s.length - 1) / 2] : (s[s.length / 2 - 1] + s[s.length / 2]) / 2; };
 const percent = (part, whole) => (whole > 0 ? (100 * part) / whole : 0);
@@ -154,7 +154,7 @@ export async function viewMemory(trace) {
 export async function viewModules(trace) {
   const { modules } = await ask('hb/modules', { trace });
   if (!modules.rows.length) return [empty('No modules were recorded.', 'Record them: HB_MODULE() in C; in PyTorch with_modules=True or with_stack=True.')];
-  return [tableOf(modules, { id: 'modules', indent: columnOf(modules, 'Depth'), open: (row) => go({ view: 'timeline', find: `nn.Module: ${row[0]}` }) })];
+  return [moduleIcicle(modules), tableOf(modules, { id: 'modules', indent: columnOf(modules, 'Depth'), open: (row) => go({ view: 'timeline', find: `nn.Module: ${row[0]}` }) })];
 }
 
 export async function viewCalls(trace) {
