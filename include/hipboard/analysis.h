@@ -663,6 +663,14 @@ typedef struct hb_memory_holder {
 typedef enum hb_memory_moment { HB_MEMORY_AT_PEAK, HB_MEMORY_AT_END } hb_memory_moment;
 typedef enum hb_memory_grouping { HB_BY_OPERATOR, HB_BY_STACK } hb_memory_grouping;
 
+/** A piece of memory: from when to when it was there, and who had it. */
+typedef struct hb_memory_allocation {
+    const char *name; /* the innermost operator around; "": none */
+    double bytes;
+    size_t begin_event, end_event; /* of the file; end_event SIZE_MAX: still there at the end */
+    bool before; /* it was there before the trace, which then only tells of it */
+} hb_memory_allocation;
+
 HB_API hb_result hb_memory_profile_create(hb_trace_file *file, hb_memory_profile **profile);
 HB_API void hb_memory_profile_destroy(hb_memory_profile *profile);
 HB_API size_t hb_memory_profile_num_devices(const hb_memory_profile *profile);
@@ -674,6 +682,10 @@ HB_API hb_result hb_memory_profile_device(const hb_memory_profile *profile, size
 HB_API hb_result hb_memory_profile_holders(hb_memory_profile *profile, size_t device,
                                            hb_memory_moment moment, hb_memory_grouping grouping,
                                            const hb_memory_holder **holders, size_t *count);
+/** All of a device's, in the order of their begins. */
+HB_API hb_result hb_memory_profile_allocations(hb_memory_profile *profile, size_t device,
+                                               const hb_memory_allocation **allocations,
+                                               size_t *count);
 
 /** The text of torch's export_memory_timeline(): `[[times in us], [[0, bytes by category], ...]]`,
  * or with `raw` `[[time in ns, action, bytes, category], ...]`. A trace does not tell parameters

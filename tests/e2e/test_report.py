@@ -303,6 +303,40 @@ def test_modules_as_boxes(browser, tmp_path):
         assert page.errors == []
 
 
+# ---- memory
+
+def test_who_held_memory_at_any_moment(browser, tmp_path):
+    """Against what the trace's records sum up to, and, at the peak, who `hipboard memory` names."""
+    with ReportPage(browser, report(tmp_path, TRACES["torch"])) as page:
+        tables = page.open("memory").tables()
+        curve = page.page.locator("figure canvas").first
+        curve.focus()
+        page.key("Home", "ArrowRight", "ArrowRight")
+        page.wait_for_address("memory.cpu=")
+        [(title, shown)] = [(t, table) for t, table in page.tables().items() if t.startswith("At ")]
+        us = float(re.search(r"memory\.cpu=([\d.]+)", page.page.evaluate("location.hash"))[1])
+        with open(TRACES["torch"]) as file:
+            events = json.load(file)["traceEvents"]
+        zero = min(e["ts"] for e in events if e.get("ph") == "X" and "ts" in e)
+        records = sorted((e for e in events if e.get("name") == "[memory]"), key=lambda e: e["ts"])
+        living = {}
+        for record in records:
+            if record["ts"] - zero > us:
+                break
+            args = record["args"]
+            if args["Bytes"] > 0:
+                living[args["Addr"]] = args["Bytes"]
+            else:
+                living.pop(args["Addr"], None)
+        rows = shown_rows(shown)
+        assert sum(row["Allocations"] for row in rows) == len(living) > 3
+        assert sum(row["Bytes"] for row in rows) == sum(living.values())
+        assert tables["Allocations"]["count"] == sum(e["args"]["Bytes"] > 0 for e in records)
+        page.page.reload()
+        page.wait("memory")
+        assert title in page.tables() and page.axe() == [] and page.errors == []
+
+
 # ---- notes
 
 def test_notes_go_along_in_a_copy(browser, tmp_path):

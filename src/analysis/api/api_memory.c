@@ -181,6 +181,41 @@ hb_result hb_memory_profile_holders(hb_memory_profile *p, size_t device, hb_memo
     return p->arena.result == HB_OK ? HB_OK : failure(p);
 }
 
+/* ---- allocations ---- */
+
+static hb_memory_allocation public_allocation(const hb_memory_profile *p, const hb_allocation *a)
+{
+    const hb_memory_change *changes = p->allocations.changes;
+    hb_memory_allocation made = {.name = "", .bytes = a->bytes, .before = a->held};
+    made.begin_event = changes[a->begin].row;
+    made.end_event = a->end == HB_NO_RECORD ? SIZE_MAX : changes[a->end].row;
+    if (a->held && a->held_by) made.name = hb_trace_text(p->trace, a->held_by).s;
+    if (a->owner != HB_NO_FN) made.name = hb_trace_text(p->trace, p->list.items[a->owner].name).s;
+    return made;
+}
+
+static hb_memory_allocation *list_allocations(hb_memory_profile *p, uint32_t device, size_t *count)
+{
+    const hb_allocations *all = &p->allocations;
+    hb_memory_allocation *list = HB_NEW_ARRAY(&p->arena, hb_memory_allocation, all->items.count + 1);
+    *count = 0;
+    for (const hb_allocation *a = hb_first_allocation(all, device); a;
+         a = hb_next_allocation(all, a))
+        list[(*count)++] = public_allocation(p, a);
+    return list;
+}
+
+hb_result hb_memory_profile_allocations(hb_memory_profile *p, size_t device,
+                                        const hb_memory_allocation **allocations, size_t *count)
+{
+    if (!p || !allocations || !count)
+        return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
+    if (device >= p->allocations.devices.count)
+        return hb_fail(HB_ERROR_NOT_FOUND, "no device %zu", device);
+    if (hb_arena_try(&p->arena)) *allocations = list_allocations(p, (uint32_t)device, count);
+    return p->arena.result == HB_OK ? HB_OK : failure(p);
+}
+
 /* ---- the timeline ---- */
 
 /* "gpu", "hip" and what else stands for "cuda", with and without a number. UINT32_MAX: no events of

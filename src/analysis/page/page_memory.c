@@ -9,7 +9,10 @@
 #include "base/times.h"
 #include "page/page_views.h"
 
-enum { CURVE_CELLS = 1200 };
+enum {
+    CURVE_CELLS = 1200,
+    MOST_ALLOCATIONS = 50000, /* of a device; of more the largest */
+};
 
 static const hb_page_column operator_columns[] = {
     {"Operator", HB_CELL_TEXT},   {"Device", HB_CELL_TEXT},
@@ -32,6 +35,11 @@ static const hb_page_column holder_columns[] = {
 static const hb_page_table peak_table =
     HB_PAGE_TABLE("Who held memory at its peak", holder_columns);
 static const hb_page_table end_table = HB_PAGE_TABLE("What was left at the end", holder_columns);
+
+static const hb_page_column allocation_columns[] = {
+    {"Holder", HB_CELL_TEXT}, {"Device", HB_CELL_TEXT}, {"Bytes", HB_CELL_BYTES},
+    {"From", HB_CELL_TIME},   {"Until", HB_CELL_TIME},  {"Lived", HB_CELL_TIME}};
+static const hb_page_table allocations_table = HB_PAGE_TABLE("Allocations", allocation_columns);
 
 /* ---- over time ---- */
 
@@ -119,6 +127,71 @@ static hb_result put_holders(hb_memory_profile *profile, hb_emitter *out, hb_mem
     return HB_OK;
 }
 
+static int larger_first(const void *x, const void *y)
+{
+    double a = *(const double *)x, b = *(const double *)y;
+    return (a < b) - (a > b);
+}
+
+/* The least that one of the largest has; 0: all are. Equal ones are all in. */
+static hb_result least_of_largest(const hb_memory_allocation *list, size_t count, double *least)
+{
+    *least = 0;
+    if (count <= MOST_ALLOCATIONS) return HB_OK;
+    double *bytes = malloc(count * sizeof *bytes);
+    if (!bytes) return hb_no_memory();
+    for (size_t i = 0; i < count; i++)
+        bytes[i] = list[i].bytes;
+    qsort(bytes, count, sizeof *bytes, larger_first);
+    *least = bytes[MOST_ALLOCATIONS - 1];
+    free(bytes);
+    return HB_OK;
+}
+
+/* On the curves' time; null: it was still there. */
+static double time_of(hb_page_trace *trace, const hb_timeline *timeline, size_t event)
+{
+    if (event == SIZE_MAX) return NAN;
+    const hb_row *row = hb_trace_row(hb_trace_file_trace(trace->file), (uint32_t)event);
+    return hb_ns_to_us(row->start - timeline->start);
+}
+
+static void put_allocation(hb_emitter *out, const hb_memory_allocation *a, const char *device,
+                           double from, double until)
+{
+    const char *name = *a->name ? a->name : "(no operator)";
+    hb_table_row(out, &allocations_table, name, device, a->bytes, a->before ? NAN : from, until,
+                 a->before ? NAN : until - from);
+}
+
+static hb_result put_allocations(hb_page_trace *trace, hb_memory_profile *profile,
+                                 hb_emitter *out)
+{
+    hb_timeline *timeline;
+    double left_out = 0;
+    HB_TRY(hb_page_timeline(trace, &timeline));
+    hb_table_begin(out, "allocations", &allocations_table);
+    for (size_t d = 0; d < hb_memory_profile_num_devices(profile); d++) {
+        hb_memory_device device;
+        const hb_memory_allocation *list;
+        size_t count;
+        double least;
+        HB_TRY(hb_memory_profile_device(profile, d, &device));
+        HB_TRY(hb_memory_profile_allocations(profile, d, &list, &count));
+        HB_TRY(least_of_largest(list, count, &least));
+        for (size_t i = 0; i < count; i++) {
+            left_out += list[i].bytes < least;
+            if (list[i].bytes < least) continue;
+            put_allocation(out, &list[i], device.name,
+                           time_of(trace, timeline, list[i].begin_event),
+                           time_of(trace, timeline, list[i].end_event));
+        }
+    }
+    hb_table_end(out);
+    hb_emit_member(out, "allocations_left_out", left_out);
+    return HB_OK;
+}
+
 static hb_result put_devices(hb_memory_profile *profile, hb_emitter *out)
 {
     hb_table_begin(out, "devices", &devices_table);
@@ -136,8 +209,8 @@ static hb_result put_devices(hb_memory_profile *profile, hb_emitter *out)
 /* Nobody held what nobody allocated; to find that out takes long. */
 static hb_result put_nothing(hb_emitter *out)
 {
-    const hb_page_table *tables[] = {&devices_table, &peak_table, &end_table};
-    static const char *const keys[] = {"devices", "peak", "end"};
+    const hb_page_table *tables[] = {&devices_table, &peak_table, &end_table, &allocations_table};
+    static const char *const keys[] = {"devices", "peak", "end", "allocations"};
     for (size_t i = 0; i < HB_ARRAY_LEN(tables); i++) {
         hb_table_begin(out, keys[i], tables[i]);
         hb_table_end(out);
@@ -154,6 +227,7 @@ static hb_result put_profile(hb_page_trace *trace, hb_emitter *out)
     hb_result result = put_devices(profile, out);
     if (result == HB_OK) result = put_holders(profile, out, HB_MEMORY_AT_PEAK);
     if (result == HB_OK) result = put_holders(profile, out, HB_MEMORY_AT_END);
+    if (result == HB_OK) result = put_allocations(trace, profile, out);
     hb_memory_profile_destroy(profile);
     return result;
 }

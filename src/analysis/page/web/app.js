@@ -6,7 +6,8 @@ import { about, admit, ask, embedded, forget, progress, watch } from './source.j
 import { addressOf, chosenTheme, followTheme, get, go, isDark, onChange, put } from './state.js';
 import { redrawAll } from './chart.js';
 import { notesButton } from './notes.js';
-import { empty, viewAdvice, viewCalls, viewCompare, viewGpu, viewKernels, viewMemory, viewModules, viewOperators, viewOverview, viewSteps, warnings } from './views.js';
+import { empty, viewAdvice, viewCalls, viewCompare, viewGpu, viewKernels, viewModules, viewOperators, viewOverview, viewSteps, warnings } from './views.js';
+import { viewMemory } from './memory.js';
 import { viewRanks } from './ranks.js';
 import { viewTimeline } from './timeline.js';
 

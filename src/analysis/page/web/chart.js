@@ -132,8 +132,9 @@ export function stepsChart(table, open) {
   return h('figure', null, view.canvas, h('figcaption', { class: 'legend' }, used.map(([role, cls]) => h('span', null, h('i', { class: `swatch ${cls}` }), role)), readout));
 }
 
-/** Least and most over time, an area; `mark`: a place in 0..1 with its text. */
-export function curve({ label, low, high, kind, span, mark }) {
+/** Least and most over time, an area; `mark`: a place in 0..1 with its text. `pick(us)`: a click, or a
+ * key: Home is the most, arrows go on from there; `picked()`: what was, or null. */
+export function curve({ label, low, high, kind, span, mark, pick, picked }) {
   const most = Math.max(...high.map((v) => v ?? 0), 1);
   const readout = h('p', { class: 'readout dim', role: 'status' }, `Most: ${say(kind, most)}`);
   const view = picture(`${label}: up to ${say(kind, most)} within ${time(span)}`, 150, (context, width, height) => {
@@ -167,6 +168,11 @@ export function curve({ label, low, high, kind, span, mark }) {
       const at = LEFT + (v / span) * (width - LEFT);
       context.fillText(time(v), Math.min(at, width - 48), height - 4);
     }
+    const chosen = picked?.();
+    if (chosen !== null && chosen !== undefined) {
+      context.fillStyle = color('accent');
+      context.fillRect(LEFT + (chosen / span) * (width - LEFT) - 1, 0, 2, bottom);
+    }
     if (mark) {
       const at = LEFT + mark.at * (width - LEFT);
       context.strokeStyle = color('ink');
@@ -181,6 +187,13 @@ export function curve({ label, low, high, kind, span, mark }) {
       context.fillText(mark.text, at + (mark.at > 0.7 ? -6 : 6), 12);
     }
   }, {
+    ...(pick && { tabindex: '0', onclick: (event) => choose(((event.offsetX - LEFT) / (view.canvas.clientWidth - LEFT)) * span), onkeydown: (event) => {
+      const by = { ArrowLeft: -1, ArrowRight: 1, PageUp: -50, PageDown: 50 }[event.key], peak = (mark?.at ?? 0) * span;
+      if (by) choose((picked() ?? peak) + (by * span) / high.length);
+      else if (event.key === 'Home') choose(peak);
+      else return;
+      event.preventDefault();
+    } }),
     onmousemove: (event) => {
       const i = Math.floor(((event.offsetX - LEFT) / (view.canvas.clientWidth - LEFT)) * high.length);
       if (high[i] === undefined || high[i] === null) return;
@@ -188,6 +201,7 @@ export function curve({ label, low, high, kind, span, mark }) {
       readout.textContent = `At ${time((i / high.length) * span)}: ${range}${say(kind, high[i])}`;
     },
   });
+  const choose = (us) => { pick(Math.max(0, Math.min(span, us))); view.draw(); };
   return h('figure', null, view.canvas, h('figcaption', { class: 'legend' }, readout));
 }
 

@@ -5,7 +5,7 @@ import { bytes, count, many, roleClass, roleWords, time } from './words.js';
 import { ask, has } from './source.js';
 import { addressOf, go } from './state.js';
 import { columnOf, tableOf, valuesOf } from './table.js';
-import { curve, shares, stepsChart } from './chart.js';
+import { shares, stepsChart } from './chart.js';
 import { flameOf, moduleIcicle } from './flame.js';
 
 const median = (values) => { const s = [...values].sort((a, b) => a - b); return s.length % 2 ? s[(s.length - 1) / 2] : (s[s.length / 2 - 1] + s[s.length / 2]) / 2; };
@@ -138,17 +138,6 @@ export async function viewGpu(trace) {
   return [tableOf(gpus, { id: 'gtime', title: 'GPU time, from each GPU’s first work to its last' }), tableOf(causes, { id: 'causes', sort: 'Total:down', title: 'Idle: what the host did meanwhile' }),
     tableOf(gaps, { id: 'gaps', open: (row) => goTimeline(row[start], row[start] + row[long]), title: all > gaps.rows.length ? `The ${count(gaps.rows.length)} longest of ${count(all)} gaps` : 'Gaps' }),
     tableOf(copies, { id: 'copies', optional: true, open: goName }), tableOf(streams, { id: 'streams' })];
-}
-
-export async function viewMemory(trace) {
-  const memory = await ask('hb/memory', { trace });
-  const { curves, devices, peak, end, operators } = memory;
-  if (!devices.rows.length && !operators.rows.length) return [empty('No memory was recorded.', 'Record it: profile_memory in the profiler’s options, and hb_memory_alloc() where the program allocates.')];
-  const pictures = curves.filter((c) => c.high.some((v) => v !== null)).map((c) => {
-    const top = c.high.reduce((best, v, i) => ((v ?? -1) > (c.high[best] ?? -1) ? i : best), 0);
-    return [h('h2', null, `${c.device}: allocated over time`), curve({ label: c.device, low: c.low, high: c.high, kind: 'bytes', span: memory.span_us, mark: { at: (top + 0.5) / c.high.length, text: `peak ${bytes(c.high[top])}` } })];
-  });
-  return [pictures, tableOf(devices, { id: 'mdev' }), tableOf(peak, { id: 'mpeak' }), tableOf(end, { id: 'mend', optional: true }), tableOf(operators, { id: 'mops', sort: 'Self allocated:down', title: 'Who allocated' })];
 }
 
 export async function viewModules(trace) {
