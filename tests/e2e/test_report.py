@@ -427,6 +427,23 @@ def test_without_javascript_the_main_numbers_are_there(browser, tmp_path):
         assert "need JavaScript" in text and "aten::" in text
 
 
+def test_an_old_browser_is_told_and_has_the_main_numbers(browser, tmp_path):
+    with ReportPage(browser, report(tmp_path, TRACES["torch"])) as page:
+        page.page.add_init_script("delete window.DecompressionStream")
+        page.page.goto(page.address)
+        page.page.wait_for_selector("html[data-ready=old]")
+        text = page.text()
+        assert "too old" in text and "Firefox 113" in text and re.search(r"\d+ steps of", text) and "aten::" in text
+        assert page.errors == [] and page.violations() == []
+
+
+def test_a_size_that_is_too_small_is_said(tmp_path):
+    done = failing("--max-size", "1K", "-o", tmp_path / "r.html", TRACES["torch"])
+    size = (tmp_path / "r.html").stat().st_size
+    assert done.returncode == 0 and f"{size} bytes, more than --max-size" in done.stderr
+    assert not failing("--max-size", "1M", "-o", tmp_path / "r.html", TRACES["torch"]).stderr
+
+
 def test_ranks_and_runs(browser, tmp_path):
     for name, lag in ("one", 50), ("two", 80):
         (tmp_path / name).mkdir()

@@ -2,6 +2,7 @@
 #include "command.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include <hipboard/page.h>
 
@@ -42,6 +43,18 @@ static hb_result make(request *r, const arguments *args)
     return result;
 }
 
+/* Tables and the page itself are never left out. */
+static void tell_size(const request *r)
+{
+    struct stat st;
+    if (!r->max_size || stat(r->output, &st) != 0 || (uint64_t)st.st_size <= r->max_size) return;
+    fprintf(stderr,
+            "hipboard report: %s has %llu bytes, more than --max-size: it is as small as a report "
+            "of this gets. Name fewer traces, or cut them: hipboard convert --steps, hipboard "
+            "pack\n",
+            r->output, (unsigned long long)st.st_size);
+}
+
 static int run(arguments *args)
 {
     request r = {.output = "report.html", .status = EXIT_FINE};
@@ -53,6 +66,7 @@ static int run(arguments *args)
         return EXIT_FAILED;
     }
     printf("%s\n", r.output);
+    tell_size(&r);
     return r.status;
 }
 

@@ -72,7 +72,7 @@ def files(web):
     yield "index.html", "text/html; charset=utf-8", (
         head(served, "hipboard</title>\n") + '<link rel="stylesheet" href="page.css">\n'
         '<script type="module" src="page.js"></script></head>\n'
-        '<body><div id="plain"><p>This page needs a browser with JavaScript modules: Chromium 80, '
+        '<body><div id="plain"><p>This page needs a browser with JavaScript modules: Chromium 97, '
         'Firefox 113, Safari 16.4 or later. <code>hipboard view</code> has the same numbers in a '
         'terminal.</p></div></body></html>\n')
     yield "page.js", "text/javascript; charset=utf-8", script

@@ -38,7 +38,7 @@ void hb_html_begin(hb_buf *buf)
 {
     hb_buf_str(buf,
                "<p><strong>These are the main numbers only.</strong> Tables, pictures and the "
-               "timeline need JavaScript, in Chromium 80, Firefox 113, Safari 16.4 or later. Open "
+               "timeline need JavaScript, in Chromium 97, Firefox 113, Safari 16.4 or later. Open "
                "this file there; it asks for nothing from any network.</p>\n");
 }
 

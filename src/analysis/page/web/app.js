@@ -210,7 +210,21 @@ function drawHelp() {
   fill(help, h('h2', null, 'Keys'), h('dl', { class: 'facts' }, KEYS.map(([key, what]) => [h('dt', null, key), h('dd', null, what)])), h('form', { method: 'dialog' }, h('button', null, 'Close')));
 }
 
+/** What a browser lacks that is too old for this page; '' for none. One that does not know modules leaves
+ * the plain page as it is. */
+function lacking() {
+  if (!Array.prototype.findLast || !window.ResizeObserver) return 'It lacks parts of JavaScript.';
+  return embedded && !window.DecompressionStream ? 'It cannot unpack the data of this file.' : '';
+}
+
+function sayOld(what) {
+  document.body.prepend(h('p', { class: 'warning', role: 'alert' }, `This browser is too old for the whole page. ${what} Open it in Chromium 97, Firefox 113, Safari 16.4 or later. ${embedded ? 'Until then this holds its main numbers.' : 'hipboard view has the same numbers in a terminal.'}`));
+  document.documentElement.dataset.ready = 'old';
+}
+
 async function begin() {
+  const what = lacking();
+  if (what) { sayOld(what); return; }
   const token = new URLSearchParams(location.hash.slice(1)).get('token');
   if (token && !embedded) { admit(token); put({ token: '' }); }
   document.getElementById('plain')?.remove();
