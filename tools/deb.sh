@@ -26,16 +26,7 @@ architecture=$(dpkg --print-architecture)
 libdir=lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)
 
 say "building"
-if ! { meson setup "$work/build" --prefix /usr --libdir "$libdir" --buildtype release \
-           -Dtests=false -Dsamples=false -Dsimhsa=disabled && ninja -C "$work/build" &&
-       DESTDIR=$work/all meson install -C "$work/build" --no-rebuild --strip; } \
-    >"$work/log" 2>&1 </dev/null; then
-    tail -n 30 "$work/log" >&2
-    say "failed" >&2
-    exit 1
-fi
-version=$(meson introspect --projectinfo "$work/build" |
-    python3 -c 'import json, sys; print(json.load(sys.stdin)["version"])')
+version=$(bash tools/release.sh "$libdir" "$work/all")
 
 # take PACKAGE PATH...: moves what was installed into a package.
 take() {

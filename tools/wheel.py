@@ -9,7 +9,6 @@ TensorBoard, and the licences of all of it. Needs what building needs (tools/set
 """
 import base64
 import hashlib
-import json
 import os
 import re
 import shutil
@@ -59,12 +58,8 @@ def run(*command, **options):
 
 def install(work):
     """Where all of it is, as in a prefix; and its version."""
-    build, to = work / "build", work / "all"
-    run("meson", "setup", build, ROOT, "--prefix", "/usr", "--libdir", "lib", "--buildtype", "release",
-        "-Dtests=false", "-Dsamples=false", "-Dsimhsa=disabled")
-    run("ninja", "-C", build)
-    run("meson", "install", "-C", build, "--no-rebuild", "--strip", env=dict(os.environ, DESTDIR=str(to)))
-    version = json.loads(run("meson", "introspect", "--projectinfo", build))["version"]
+    to = work / "all"
+    version = run("bash", ROOT / "tools/release.sh", "lib", to).strip()
     return to / "usr", version
 
 

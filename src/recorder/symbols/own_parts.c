@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "installed_places.h"
+
 /* What a part holds, and behind it its version, up to a NUL or the end of a line. */
 static const char mark[] = "hipboard-part ";
 
