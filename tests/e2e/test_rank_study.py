@@ -175,6 +175,18 @@ def running(program):
     return found
 
 
+def wait_until_they_hang(processes):
+    """They are before the call. MPICH waits in a loop, so who has taken much time since is in it."""
+    def taken(process):
+        return sum(map(int, Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:13]))
+
+    much = os.sysconf("SC_CLK_TCK") // 4
+    begun, deadline = [taken(process) for process in processes], time.monotonic() + 120
+    while any(taken(process) < before + much for process, before in zip(processes, begun)):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
 @pytest.mark.parametrize("end", ["ended by its launcher", "killed"])
 def test_who_keeps_a_hanging_job_from_going_on(tmp_path, end):
     if not shutil.which("mpicc.mpich"):
@@ -192,11 +204,12 @@ def test_who_keeps_a_hanging_job_from_going_on(tmp_path, end):
         more = job.stdout.read(1)
         assert more, said
         said += more
-    time.sleep(2)  # they are before the call that they hang in; nothing tells when they are in it
+    processes = running(tmp_path / "hanging")
+    wait_until_they_hang(processes)
+    assert not list((tmp_path / "log").glob("*.json*"))
     if end == "killed":  # each rank, before its launcher can tell it anything
-        for process in running(tmp_path / "hanging"):
+        for process in processes:
             os.kill(process, signal.SIGKILL)
-        assert not list((tmp_path / "log").glob("*.json*"))
     job.terminate()
     job.wait(60)
     # Which of them `hipboard record` has not recovered before it was killed, too.

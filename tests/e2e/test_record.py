@@ -343,16 +343,19 @@ import os, sys, time
 if os.fork() == 0:
     os.setsid()
     os.closerange(0, 1024)
-    time.sleep(2)
+    end = time.monotonic() + 300
+    while not os.path.exists(sys.argv[1]) and time.monotonic() < end:
+        time.sleep(0.02)
 """
 
 
 def test_processes_that_outlive_the_program_are_left_alone(tmp_path):
-    done = record("-o", tmp_path, "--", sys.executable, "-c", DAEMON)
+    done = record("-o", tmp_path, "--", sys.executable, "-c", DAEMON, tmp_path / "end")
     assert (done.returncode, done.stdout) == (0, "")
     assert "has ended, and left processes" in done.stderr
     assert len(list(tmp_path.glob(".*.hbspool"))) == 1
-    for _ in range(100):  # does nothing that is recorded
+    (tmp_path / "end").touch()
+    for _ in range(600):  # does nothing that is recorded
         time.sleep(0.1)
         if not list(tmp_path.glob(".*.hbspool")):
             return
