@@ -86,7 +86,10 @@ run_e2e() {
         return
     fi
     rm -f "$out/pytest.xml"
+    # Files side by side, a file's tests one after another; more processes than four want much memory.
+    local side_by_side=$(($(nproc) < 4 ? $(nproc) : 4))
     .venv/bin/python -m pytest tests/lint tests/e2e -v --tb=short --durations=5 \
+        -n "$side_by_side" --dist loadfile \
         -o cache_dir=tests/.cache/pytest --junitxml="$out/pytest.xml" \
         ${filter:+-k "$filter"} </dev/null 2>&1
     if [ -f "$out/pytest.xml" ]; then

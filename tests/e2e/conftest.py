@@ -3,14 +3,15 @@ import pytest
 
 from browser import Browser
 from server import TensorBoard
-from support import BUILD, DigitsRun, run
+from support import BUILD, DigitsRun, alone_in, install
 
 
 @pytest.fixture(scope="session")
 def prefix(tmp_path_factory):
     """hipboard installed where it was not configured to be, under a path with a blank."""
     destination = tmp_path_factory.mktemp("install") / "pre fix"
-    run("meson", "install", "-C", BUILD, "--no-rebuild", "--quiet", "--destdir", destination)
+    with alone_in(BUILD):
+        install(destination)
     [header] = destination.glob("**/include/hipboard/hipboard.h")
     return header.parents[2]
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What several test files use."""
+import contextlib
+import fcntl
 import gzip
 import json
 import os
@@ -18,6 +20,22 @@ def run(*command, timeout=600, **options):
                           stdin=subprocess.DEVNULL, timeout=timeout, **options)
     assert done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done.stdout
+
+
+@contextlib.contextmanager
+def alone_in(directory):
+    """Test files run side by side; what this guards does not."""
+    held = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(held)
+
+
+def install(destination):
+    """As `ninja install` does. The build directory remembers the last one: see alone_in()."""
+    run("meson", "install", "-C", BUILD, "--no-rebuild", "--quiet", "--destdir", destination)
 
 
 def limited(data_bytes, *command):

@@ -14,7 +14,7 @@ import pytest
 
 import served_page
 from server import TensorBoard
-from support import BUILD, ROOT, run
+from support import BUILD, ROOT, alone_in, install, run
 from test_report import TRACES
 from test_tensorboard_tab import without_plugin  # noqa: F401: a fixture
 
@@ -108,7 +108,8 @@ def test_uninstalled_it_leaves_nothing(environment):
 
 
 def test_ninja_uninstall_leaves_nothing(tmp_path):
-    run("meson", "install", "-C", BUILD, "--no-rebuild", "--quiet", "--destdir", tmp_path / "to")
-    assert any(tmp_path.rglob("libhipboard.so.0"))
-    run("ninja", "-C", BUILD, "uninstall")
+    with alone_in(BUILD):
+        install(tmp_path / "to")
+        assert any(tmp_path.rglob("libhipboard.so.0"))
+        run("ninja", "-C", BUILD, "uninstall")
     assert [path for path in (tmp_path / "to").rglob("*") if not path.is_dir()] == []
