@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/crc32c.h"
 #include "base/utf8.h"
 #include "pack/redact_files.h"
@@ -50,17 +51,6 @@ typedef struct message {
     const unsigned char *at, *end;
 } message;
 
-static bool get_varint(message *m, uint64_t *v)
-{
-    *v = 0;
-    for (unsigned shift = 0; shift < 64 && m->at < m->end; shift += 7) {
-        unsigned char b = *m->at++;
-        *v |= (uint64_t)(b & 0x7f) << shift;
-        if (b < 0x80) return true;
-    }
-    return false;
-}
-
 static const text_field *find_field(const text_field *fields, uint64_t number)
 {
     for (; fields->number; fields++)
@@ -81,8 +71,9 @@ static bool redact_message(hb_redactor *redactor, message m, const text_field *f
 static bool is_of_hparams(message m)
 {
     uint64_t tag, size;
-    return get_varint(&m, &tag) && tag == (1 << 3 | 2) && get_varint(&m, &size) && size == 7 &&
-           m.end - m.at >= 7 && memcmp(m.at, "hparams", 7) == 0;
+    return hb_varint_get(&m.at, m.end, &tag) && tag == (1 << 3 | 2) &&
+           hb_varint_get(&m.at, m.end, &size) && size == 7 && m.end - m.at >= 7 &&
+           memcmp(m.at, "hparams", 7) == 0;
 }
 
 /* What it becomes is appended behind its length. */
@@ -112,12 +103,12 @@ static bool redact_message(hb_redactor *redactor, message m, const text_field *f
     while (m.at < m.end) {
         const unsigned char *begin = m.at;
         uint64_t tag, size = 0;
-        if (!get_varint(&m, &tag)) return false;
+        if (!hb_varint_get(&m.at, m.end, &tag)) return false;
         unsigned wire = tag & 7;
-        if (wire == VARINT && !get_varint(&m, &size)) return false;
+        if (wire == VARINT && !hb_varint_get(&m.at, m.end, &size)) return false;
         const text_field *field = wire == BYTES ? find_field(fields, tag >> 3) : NULL;
         if (field) hb_buf_append(out, begin, (size_t)(m.at - begin));
-        if (wire == BYTES && !get_varint(&m, &size)) return false;
+        if (wire == BYTES && !hb_varint_get(&m.at, m.end, &size)) return false;
         if (wire == VARINT) size = 0;
         if (wire == FIXED64) size = 8;
         if (wire == FIXED32) size = 4;
@@ -138,28 +129,15 @@ static bool redact_message(hb_redactor *redactor, message m, const text_field *f
 
 enum { HEAD = 8 + 4, TAIL = 4 };
 
-static uint32_t get_32(const char *p)
-{
-    const unsigned char *b = (const unsigned char *)p;
-    return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
-}
-
-static void put_32(hb_buf *out, uint32_t v)
-{
-    unsigned char b[4] = {(unsigned char)v, (unsigned char)(v >> 8), (unsigned char)(v >> 16),
-                          (unsigned char)(v >> 24)};
-    hb_buf_append(out, b, sizeof b);
-}
-
 /* As it is read back: the head's CRC is over the length, the tail's over the message. */
 static hb_result write_record(const hb_buf *data, hb_buf *frame, hb_sink *to)
 {
     frame->size = 0;
-    put_32(frame, (uint32_t)data->size);
-    put_32(frame, (uint32_t)((uint64_t)data->size >> 32));
-    put_32(frame, hb_crc32c_masked(frame->data, 8));
+    hb_buf_u32(frame, (uint32_t)data->size);
+    hb_buf_u32(frame, (uint32_t)((uint64_t)data->size >> 32));
+    hb_buf_u32(frame, hb_crc32c_masked(frame->data, 8));
     hb_buf_append(frame, data->data, data->size);
-    put_32(frame, hb_crc32c_masked(data->data, data->size));
+    hb_buf_u32(frame, hb_crc32c_masked(data->data, data->size));
     return frame->failed ? hb_no_memory() : to->write(to, frame->data, frame->size);
 }
 
@@ -178,12 +156,12 @@ static uint64_t next_record(hb_text *text, size_t *at)
 {
     if (!have(text, at, HEAD)) return UINT64_MAX;
     const char *head = text->data + *at;
-    uint64_t size = get_32(head) | (uint64_t)get_32(head + 4) << 32;
-    if (hb_crc32c_masked(head, 8) != get_32(head + 8) || size > UINT32_MAX ||
+    uint64_t size = hb_u32_get(head) | (uint64_t)hb_u32_get(head + 4) << 32;
+    if (hb_crc32c_masked(head, 8) != hb_u32_get(head + 8) || size > UINT32_MAX ||
         !have(text, at, HEAD + size + TAIL))
         return UINT64_MAX;
     const char *data = text->data + *at + HEAD;
-    return hb_crc32c_masked(data, size) == get_32(data + size) ? size : UINT64_MAX;
+    return hb_crc32c_masked(data, size) == hb_u32_get(data + size) ? size : UINT64_MAX;
 }
 
 hb_result hb_redact_events(hb_redactor *redactor, const char *path, hb_sink *to, bool *cut)

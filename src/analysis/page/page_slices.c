@@ -3,6 +3,7 @@
  * The timeline: what tracks there are, and the slices of a window in binary.
  */
 #include "api/api_trace_file.h"
+#include "base/bytes.h"
 #include "page/page_views.h"
 #include "plugin/memory_stats.h"
 #include "trace/edges.h"
@@ -79,11 +80,6 @@ hb_result hb_page_tracks(hb_page_trace *trace, hb_emitter *out)
 
 /* ---- slices ---- */
 
-static uint64_t zigzag(int64_t value)
-{
-    return (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
-}
-
 static void count_one(void *context, const hb_drawn *drawn)
 {
     (void)drawn;
@@ -116,7 +112,7 @@ static void put_one(void *context, const hb_drawn *drawn)
     hb_buf_varint(&c->parts[TIMES], (uint64_t)(drawn->end - drawn->start));
     hb_buf_varint(&c->parts[NAMES], drawn->longest->name);
     hb_buf_varint(&c->parts[COUNTS], drawn->count - 1);
-    hb_buf_varint(&c->parts[ROWS], zigzag((int64_t)drawn->longest->row - c->last_row));
+    hb_buf_varint(&c->parts[ROWS], hb_zigzag((int64_t)drawn->longest->row - c->last_row));
     c->last_row = drawn->longest->row;
     c->last_end = drawn->end;
     c->count++;
@@ -167,7 +163,7 @@ hb_result hb_page_put_launches(hb_page_trace *trace, hb_buf *buf)
         const hb_row *row = hb_trace_row(t, i);
         if (!hb_row_is_work(row) || hb_work_call(t, row) == HB_NO_EVENT) continue;
         hb_buf_varint(buf, i - last);
-        hb_buf_varint(&calls, zigzag((int64_t)hb_work_call(t, row) - i));
+        hb_buf_varint(&calls, hb_zigzag((int64_t)hb_work_call(t, row) - i));
         last = i;
     }
     hb_buf_append(buf, calls.data, calls.size);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/bytes.h"
 #include "base/crc32c.h"
 #include "base/files.h"
 #include "base/times.h"
@@ -17,7 +18,7 @@
 typedef struct reader {
     hb_arena *arena;
     const char *path;
-    const char *at, *end;
+    const unsigned char *at, *end;
 } reader;
 
 _Noreturn static HB_COLD void damaged(const reader *r, const char *what)
@@ -25,36 +26,16 @@ _Noreturn static HB_COLD void damaged(const reader *r, const char *what)
     hb_arena_leave(r->arena, HB_ERROR_FORMAT, "%s: a digest is damaged: %s", r->path, what);
 }
 
-/* False at the end of the bytes, and of a number of more than 64 bits. */
-static inline bool take(const char **at, const char *end, uint64_t *value)
-{
-    uint64_t v = 0;
-    for (unsigned shift = 0; *at < end && shift < 64; shift += 7) {
-        uint8_t byte = (uint8_t) * (*at)++;
-        v |= (uint64_t)(byte & 127) << shift;
-        if (byte < 128) {
-            *value = v;
-            return true;
-        }
-    }
-    return false;
-}
-
-static inline int64_t signed_of(uint64_t v)
-{
-    return (int64_t)(v >> 1) ^ -(int64_t)(v & 1);
-}
-
 static uint64_t number(reader *r)
 {
     uint64_t v;
-    if (!take(&r->at, r->end, &v)) damaged(r, "it ends within a number");
+    if (!hb_varint_get(&r->at, r->end, &v)) damaged(r, "it ends within a number");
     return v;
 }
 
 static int64_t signed_number(reader *r)
 {
-    return signed_of(number(r));
+    return hb_unzigzag(number(r));
 }
 
 static bool is_time(int64_t ns)
@@ -80,7 +61,7 @@ static hb_str text(reader *r)
 {
     uint64_t size = number(r);
     if (size > (uint64_t)(r->end - r->at)) damaged(r, "a text is longer than the digest");
-    hb_str s = {r->at, (uint32_t)size};
+    hb_str s = {(const char *)r->at, (uint32_t)size};
     r->at += size;
     return s;
 }
@@ -102,20 +83,26 @@ static hb_str name(reader *r, const hb_rank_digest *d)
 
 /* ---- walking; the bytes were checked ---- */
 
+static hb_rank_walk walk_of(const hb_rank_digest *d, hb_str data, uint32_t count)
+{
+    const unsigned char *at = (const unsigned char *)data.s;
+    return (hb_rank_walk){d, at, at + data.len, 0, 0, d->start, count};
+}
+
 hb_rank_walk hb_rank_walk_group(const hb_rank_digest *d, const hb_rank_group *g)
 {
-    return (hb_rank_walk){d, g->data.s, g->data.s + g->data.len, 0, 0, d->start, g->count};
+    return walk_of(d, g->data, g->count);
 }
 
 hb_rank_walk hb_rank_walk_channel(const hb_rank_digest *d, const hb_rank_channel *c)
 {
-    return (hb_rank_walk){d, c->data.s, c->data.s + c->data.len, 0, 0, d->start, c->count};
+    return walk_of(d, c->data, c->count);
 }
 
 static inline uint64_t step_on(hb_rank_walk *w, bool *fine)
 {
     uint64_t v = 0;
-    *fine &= take(&w->at, w->end, &v);
+    *fine &= hb_varint_get(&w->at, w->end, &v);
     return v;
 }
 
@@ -132,8 +119,8 @@ static bool walk_entry(hb_rank_walk *w, hb_rank_entry *e)
     w->sequence = add_to(w->sequence, (int64_t)step_on(w, &fine), &fine);
     uint64_t operation = step_on(w, &fine);
     e->async = step_on(w, &fine) & 1;
-    w->bytes = add_to(w->bytes, signed_of(step_on(w, &fine)), &fine);
-    e->start = add_to(w->time, signed_of(step_on(w, &fine)), &fine);
+    w->bytes = add_to(w->bytes, hb_unzigzag(step_on(w, &fine)), &fine);
+    e->start = add_to(w->time, hb_unzigzag(step_on(w, &fine)), &fine);
     e->end = add_to(e->start, (int64_t)step_on(w, &fine), &fine);
     if (!fine || operation > w->digest->num_names || e->end < e->start) return false;
     w->time = e->end;
@@ -146,14 +133,14 @@ static bool walk_entry(hb_rank_walk *w, hb_rank_entry *e)
 static bool walk_message(hb_rank_walk *w, hb_rank_message *m)
 {
     bool fine = true;
-    w->bytes = add_to(w->bytes, signed_of(step_on(w, &fine)), &fine);
-    m->start = add_to(w->time, signed_of(step_on(w, &fine)), &fine);
+    w->bytes = add_to(w->bytes, hb_unzigzag(step_on(w, &fine)), &fine);
+    m->start = add_to(w->time, hb_unzigzag(step_on(w, &fine)), &fine);
     m->end = add_to(m->start, (int64_t)step_on(w, &fine), &fine);
     uint64_t bits = step_on(w, &fine);
     m->wait_start = m->start;
     m->wait_end = m->end;
     if (bits & 1) {
-        m->wait_start = add_to(m->end, signed_of(step_on(w, &fine)), &fine);
+        m->wait_start = add_to(m->end, hb_unzigzag(step_on(w, &fine)), &fine);
         m->wait_end = add_to(m->wait_start, (int64_t)step_on(w, &fine), &fine);
     }
     if (!fine || m->end < m->start || m->wait_end < m->wait_start) return false;
@@ -307,7 +294,8 @@ static void read_inside(reader *r, hb_rank_digest *d)
 
 void hb_rank_decode(hb_arena *arena, hb_str bytes, const char *path, hb_rank_digest *d)
 {
-    reader r = {arena, path, bytes.s, bytes.s + bytes.len};
+    const unsigned char *data = (const unsigned char *)bytes.s;
+    reader r = {arena, path, data, data + bytes.len};
     *d = (hb_rank_digest){.bytes = bytes};
     read_origin(&r, d);
     read_names(&r, d);
@@ -321,18 +309,12 @@ void hb_rank_decode(hb_arena *arena, hb_str bytes, const char *path, hb_rank_dig
 
 /* ---- files ---- */
 
-static uint32_t get_u32(const char *s)
-{
-    const uint8_t *b = (const uint8_t *)s;
-    return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
-}
-
 hb_result hb_rank_records_open(hb_rank_records *records, const char *path, hb_str file)
 {
     *records = (hb_rank_records){.path = path, .file = file, .at = HB_RANK_FILE_HEAD};
     if (file.len < HB_RANK_FILE_HEAD || !hb_str_begins(file, HB_RANK_FILE_MAGIC))
         return hb_fail(HB_ERROR_FORMAT, "%s: no digest of ranks (.hbranks)", path);
-    uint32_t version = get_u32(file.s + sizeof HB_RANK_FILE_MAGIC - 1);
+    uint32_t version = hb_u32_get(file.s + sizeof HB_RANK_FILE_MAGIC - 1);
     if (version == HB_RANK_FILE_VERSION) return HB_OK;
     return hb_fail(HB_ERROR_UNSUPPORTED,
                    "%s: a digest of version %u, and this hipboard reads %d: make it anew of the "
@@ -347,10 +329,10 @@ bool hb_rank_records_next(hb_rank_records *r, hb_str *digest)
     r->cut = true;
     if (left < HB_RANK_RECORD_HEAD) return false;
     const char *head = r->file.s + r->at;
-    uint32_t size = get_u32(head);
+    uint32_t size = hb_u32_get(head);
     if (size > left - HB_RANK_RECORD_HEAD) return false;
     *digest = (hb_str){head + HB_RANK_RECORD_HEAD, size};
-    if (hb_crc32c_masked(digest->s, size) != get_u32(head + 4)) return false;
+    if (hb_crc32c_masked(digest->s, size) != hb_u32_get(head + 4)) return false;
     r->at += HB_RANK_RECORD_HEAD + size;
     r->cut = false;
     return true;

@@ -81,7 +81,7 @@ typedef struct hb_rank_entry {
 /** Where one has come to in a group or a channel. */
 typedef struct hb_rank_walk {
     const hb_rank_digest *digest;
-    const char *at, *end;
+    const unsigned char *at, *end;
     int64_t sequence, bytes, time;
     uint32_t left;
 } hb_rank_walk;

@@ -115,8 +115,9 @@ char *hb_buf_reserve(hb_buf *buf, size_t size);
 void hb_buf_append(hb_buf *buf, const void *data, size_t size);
 void hb_buf_str(hb_buf *buf, const char *text);
 HB_PRINTF(2, 3) void hb_buf_printf(hb_buf *buf, const char *format, ...);
-/** Seven bits a byte, the lowest first, as protobuf has them. */
+/** As "base/bytes.h" has them. */
 void hb_buf_varint(hb_buf *buf, uint64_t value);
+void hb_buf_u32(hb_buf *buf, uint32_t value);
 /** NUL-terminates without counting the NUL; "" when the buffer failed. */
 const char *hb_buf_text(hb_buf *buf);
 

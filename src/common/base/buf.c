@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/base.h"
+#include "base/bytes.h"
 
 void hb_buf_init(hb_buf *buf, size_t max)
 {
@@ -49,12 +50,15 @@ void hb_buf_str(hb_buf *buf, const char *text)
 
 void hb_buf_varint(hb_buf *buf, uint64_t value)
 {
-    unsigned char bytes[10];
-    size_t n = 0;
-    for (; value >= 0x80; value >>= 7)
-        bytes[n++] = (unsigned char)(value | 0x80);
-    bytes[n++] = (unsigned char)value;
-    hb_buf_append(buf, bytes, n);
+    unsigned char bytes[HB_MAX_VARINT];
+    hb_buf_append(buf, bytes, (size_t)(hb_varint_put(bytes, value) - bytes));
+}
+
+void hb_buf_u32(hb_buf *buf, uint32_t value)
+{
+    unsigned char bytes[4];
+    hb_u32_put(bytes, value);
+    hb_buf_append(buf, bytes, sizeof bytes);
 }
 
 void hb_buf_printf(hb_buf *buf, const char *format, ...)

@@ -5,6 +5,8 @@
  */
 #include "digest/rank_parts.h"
 
+#include "base/bytes.h"
+
 typedef struct writer {
     hb_rank_maker *m;
     hb_buf *out, *body; /* body: what stands behind the names */
@@ -19,7 +21,7 @@ static void put(hb_buf *out, uint64_t value)
 
 static void put_signed(hb_buf *out, int64_t value)
 {
-    hb_buf_varint(out, (uint64_t)value << 1 ^ (uint64_t)(value >> 63));
+    hb_buf_varint(out, hb_zigzag(value));
 }
 
 static void put_text(hb_buf *out, const char *text, size_t size)

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include "base/bytes.h"
+
 enum {
     PLAIN_OP = 0x00,
     PLAIN_ANNOTATION = 0x40,
@@ -33,26 +35,6 @@ static uint32_t place_of(uint32_t name)
     return (name * 2654435761u) >> 24;
 }
 
-static unsigned char *put(unsigned char *at, uint64_t v)
-{
-    while (v >= 0x80) {
-        *at++ = (unsigned char)v | 0x80;
-        v >>= 7;
-    }
-    *at++ = (unsigned char)v;
-    return at;
-}
-
-static uint64_t zigzag(uint64_t difference)
-{
-    return difference << 1 ^ (uint64_t)((int64_t)difference >> 63);
-}
-
-static uint64_t unzigzag(uint64_t v)
-{
-    return v >> 1 ^ (0 - (v & 1));
-}
-
 /* The words of a record are coded from those of the last one of its type. */
 static uint64_t *words_of(state *s, const hb_record *r)
 {
@@ -73,9 +55,9 @@ static unsigned char *put_plain(state *s, const hb_record *r, unsigned char *at)
     unsigned char *tag = at++;
     uint32_t place = place_of(r->name);
     *tag = r->type == HB_RECORD_OP ? PLAIN_OP : PLAIN_ANNOTATION;
-    at = put(at, r->start - s->last_start);
+    at = hb_varint_put(at, r->start - s->last_start);
     if (r->end)
-        at = put(at, r->end - r->start);
+        at = hb_varint_put(at, r->end - r->start);
     else
         *tag |= OPEN;
     if (s->names[place] == r->name) {
@@ -83,7 +65,7 @@ static unsigned char *put_plain(state *s, const hb_record *r, unsigned char *at)
     } else {
         *tag |= NEW_NAME;
         s->names[place] = r->name;
-        at = put(at, r->name);
+        at = hb_varint_put(at, r->name);
     }
     return at;
 }
@@ -95,14 +77,14 @@ static unsigned char *put_other(state *s, const hb_record *r, unsigned char *at)
     *at++ = OTHER;
     *at++ = r->type;
     *at++ = r->flags;
-    at = put(at, r->units);
-    at = put(at, zigzag(r->start - s->last_start));
-    at = put(at, zigzag(r->end - r->start));
-    at = put(at, r->name);
+    at = hb_varint_put(at, r->units);
+    at = hb_varint_put(at, hb_zigzag((int64_t)(r->start - s->last_start)));
+    at = hb_varint_put(at, hb_zigzag((int64_t)(r->end - r->start)));
+    at = hb_varint_put(at, r->name);
     uint32_t words = r->units - (uint32_t)(sizeof *r / 8);
     for (uint32_t i = 0; i < words; i++) {
         uint64_t before = i < KEPT_WORDS ? last[i] : 0;
-        at = put(at, zigzag(from[i] - before));
+        at = hb_varint_put(at, hb_zigzag((int64_t)(from[i] - before)));
         if (i < KEPT_WORDS) last[i] = from[i];
     }
     return at;
@@ -139,13 +121,8 @@ static unsigned get_byte(input *in)
 static uint64_t get(input *in)
 {
     uint64_t v = 0;
-    for (unsigned shift = 0; shift < 64; shift += 7) {
-        unsigned b = get_byte(in);
-        v |= (uint64_t)(b & 0x7f) << shift;
-        if (b < 0x80) return v;
-    }
-    in->failed = true;
-    return 0;
+    if (!hb_varint_get(&in->at, in->end, &v)) in->failed = true;
+    return v;
 }
 
 static void get_plain(state *s, input *in, unsigned tag, hb_record *r)
@@ -169,8 +146,8 @@ static void get_other(state *s, input *in, hb_record *r, size_t room)
     uint64_t *to = (uint64_t *)(r + 1), *last = words_of(s, r);
     r->flags = (uint8_t)get_byte(in);
     r->units = (uint16_t)get(in);
-    r->start = s->last_start + unzigzag(get(in));
-    r->end = r->start + unzigzag(get(in));
+    r->start = s->last_start + (uint64_t)hb_unzigzag(get(in));
+    r->end = r->start + (uint64_t)hb_unzigzag(get(in));
     r->name = (uint32_t)get(in);
     if (r->units < sizeof *r / 8 || (size_t)r->units * 8 > room) {
         in->failed = true;
@@ -178,7 +155,7 @@ static void get_other(state *s, input *in, hb_record *r, size_t room)
     }
     uint32_t words = r->units - (uint32_t)(sizeof *r / 8);
     for (uint32_t i = 0; i < words && !in->failed; i++) {
-        to[i] = (i < KEPT_WORDS ? last[i] : 0) + unzigzag(get(in));
+        to[i] = (i < KEPT_WORDS ? last[i] : 0) + (uint64_t)hb_unzigzag(get(in));
         if (i < KEPT_WORDS) last[i] = to[i];
     }
 }
