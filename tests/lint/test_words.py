@@ -121,7 +121,7 @@ def test_each_table_has_rows_without_a_twin():
     for name, macro in (("categories.def", "HB_CATEGORY"), ("names.def", "HB_NAME"),
                         ("kernels.def", "HB_KERNEL_CLASS"), ("calls.def", "HB_CALL"),
                         ("step_roles.def", "HB_ROLE"), ("advice.def", "HB_ADVICE"),
-                        ("defects.def", "HB_DEFECT"), ("mends.def", "HB_MEND")):
+                        ("defects.def", "HB_DEFECT"), ("mends.def", "HB_MEND"), ("losses.def", "HB_LOSS")):
         text = (RULES / name).read_text()
         ids = re.findall(r"^%s\((\w+(?:, \"\w+\")?)" % macro, text, re.M)
         assert len(ids) > 5 and (len(set(ids)) == len(ids) or macro == "HB_CALL"), name

@@ -160,7 +160,7 @@ static void the_other_texts(void **state)
     assert_text(&list, 3, "hipboard/advice/text_summary", "Nothing to advise.\n");
     assert_text(&list, 4, "hipboard/lost_data/text_summary",
                 "- **12** records did not fit into max&#95;record&#95;bytes and are missing\n"
-                "- **1** records have lost their inputs or stacks, which were over 64 KiB\n");
+                "- **1** records have lost what was over 64 KiB of their name, inputs or stack\n");
     free_events(&list);
 }
 

@@ -3,6 +3,7 @@
  * The background thread: writes finished cycles, so that a step does not wait for a disk, and
  * stamps the running session with the time once a second, so that a crash's records can be dated.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -103,16 +104,18 @@ static void write_job(hb_profiler *prof, hb_job *job)
 /* Once, whatever follows: the trace's metadata counts them each time. */
 static void warn_lost(hb_profiler *prof, const hb_session *session)
 {
-    hb_lost lost = hb_session_lost(session);
-    uint64_t dropped = lost.buffer_full + lost.reentrant + lost.memory + lost.interrupted;
-    uint64_t reduced = lost.strings_full + lost.too_big;
-    if (prof->warned_lost || (dropped == 0 && reduced == 0)) return;
-    prof->warned_lost = true;
-    hb_warn(
-        "cycle %lld lost %llu records (%llu over max_record_bytes) and keeps %llu without their "
-        "name or inputs; the trace's metadata counts them (said once)",
-        (long long)session->cycle, (unsigned long long)dropped,
-        (unsigned long long)lost.buffer_full, (unsigned long long)reduced);
+    hb_buf text;
+    if (prof->warned_lost) return;
+    hb_buf_init(&text, 4096);
+    for (int i = 0; i < HB_LOST_CAUSES; i++)
+        if (hb_losses[i].said && session->lost[i])
+            hb_buf_printf(&text, "%s%" PRIu64 " %s", text.size ? "; " : "", session->lost[i],
+                          hb_losses[i].sentence);
+    prof->warned_lost = text.size > 0;
+    if (prof->warned_lost)
+        hb_warn("cycle %lld: %s; the trace's metadata counts them (said once)",
+                (long long)session->cycle, hb_buf_text(&text));
+    hb_buf_free(&text);
 }
 
 static void settle(hb_profiler *prof, const hb_cycle *cycle)

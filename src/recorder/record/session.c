@@ -245,17 +245,7 @@ void hb_session_end(hb_session *session)
 
 hb_lost hb_session_lost(const hb_session *session)
 {
-    const uint64_t *lost = session->lost;
-    return (hb_lost){
-        .struct_size = sizeof(hb_lost),
-        .buffer_full = lost[HB_LOST_BUFFER_FULL],
-        .strings_full = lost[HB_LOST_STRINGS_FULL],
-        .reentrant = lost[HB_LOST_REENTRANT],
-        .too_big = lost[HB_LOST_TOO_BIG],
-        .unbalanced = lost[HB_LOST_UNBALANCED],
-        .memory = lost[HB_LOST_MEMORY],
-        .interrupted = lost[HB_LOST_INTERRUPTED],
-    };
+    return hb_lost_of(session->lost);
 }
 
 /* Under the lock: a released session's chunks. Others the writer gives back, when it is done with

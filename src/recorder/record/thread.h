@@ -21,21 +21,10 @@
 
 #include "base/base.h"
 #include "record/format.h"
+#include "rules/losses.h"
 
 #define HB_OPEN_MAX     512u
 #define HB_LIVE_DEVICES 72u
-
-/** Causes of loss, in hb_lost's order. */
-enum hb_lost_cause {
-    HB_LOST_BUFFER_FULL,
-    HB_LOST_STRINGS_FULL,
-    HB_LOST_REENTRANT,
-    HB_LOST_TOO_BIG,
-    HB_LOST_UNBALANCED,
-    HB_LOST_MEMORY,
-    HB_LOST_INTERRUPTED,
-    HB_LOST_CAUSES
-};
 
 typedef struct hb_open {
     hb_record *record;

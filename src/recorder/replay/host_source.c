@@ -397,16 +397,12 @@ static void add_metadata(record_source *s, hb_buf *entries, const char *key, con
 
 static const char *lost_json(record_source *s)
 {
-    static const char *const causes[HB_LOST_CAUSES] = {
-        "buffer_full", "strings_full", "reentrant",   "too_big",
-        "unbalanced",  "memory",       "interrupted",
-    };
     uint64_t sum = 0;
     hb_buf_init(&s->lost, 1024);
     for (int i = 0; i < HB_LOST_CAUSES; i++) {
         uint64_t lost = hb_session_lost_of(s->session, (enum hb_lost_cause)i);
         sum += lost;
-        hb_buf_printf(&s->lost, "%s\"%s\": %llu", i ? ", " : "{", causes[i],
+        hb_buf_printf(&s->lost, "%s\"%s\": %llu", i ? ", " : "{", hb_losses[i].key,
                       (unsigned long long)lost);
     }
     hb_buf_str(&s->lost, "}");

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/markdown.h"
+#include "rules/losses.h"
 #include "tfevents/event_log_internal.h"
 
 #define MAX_TEXT ((size_t)16 << 20)
@@ -173,23 +174,13 @@ hb_result hb_profile_log_reason(hb_event_log *log, int64_t step, const char *rea
 
 hb_result hb_profile_log_lost(hb_event_log *log, int64_t step, const hb_lost *lost)
 {
-    const struct {
-        uint64_t count;
-        const char *meaning;
-    } causes[] = {
-        {lost->buffer_full, "records did not fit into max_record_bytes and are missing"},
-        {lost->strings_full, "records have lost their names, there were too many different ones"},
-        {lost->reentrant, "records made by signal handlers are missing"},
-        {lost->too_big, "records have lost their inputs or stacks, which were over 64 KiB"},
-        {lost->unbalanced, "scopes were left open and were closed by an outer one's end"},
-        {lost->memory, "threads could not record, there was no memory for their state"},
-    };
     hb_buf text;
     hb_buf_init(&text, MAX_TEXT);
-    for (size_t i = 0; i < HB_ARRAY_LEN(causes); i++) {
-        if (causes[i].count == 0) continue;
-        hb_buf_printf(&text, "- **%" PRIu64 "** ", causes[i].count);
-        hb_markdown_text(&text, causes[i].meaning);
+    for (int i = 0; i < HB_LOST_CAUSES; i++) {
+        uint64_t count = hb_lost_count(lost, (enum hb_lost_cause)i);
+        if (count == 0) continue;
+        hb_buf_printf(&text, "- **%" PRIu64 "** ", count);
+        hb_markdown_text(&text, hb_losses[i].sentence);
         hb_buf_str(&text, "\n");
     }
     if (text.size == 0) return HB_OK;
