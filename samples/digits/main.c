@@ -9,12 +9,14 @@
 #include "loader.h"
 #include "model.h"
 #include "options.h"
+#include "ranks.h"
 #include "report.h"
 #include "sgd.h"
 #include "upload.h"
 
 #include <hipboard/event_log.h>
 #include <math.h>
+#include <unistd.h>
 
 #define MOMENTUM          0.9f
 #define REQUIRED_ACCURACY 0.95
@@ -34,6 +36,7 @@ struct trainer {
     struct uploader *uploader;
     hb_profiler *prof;
     const struct options *options;
+    const struct ranks *ranks;
     struct training_result *result;
     double step_start; /* by report_clock() */
 };
@@ -87,6 +90,7 @@ static float train_batch(struct trainer *t, struct batch *batch)
     HB_RECORD_FUNCTION("backward") {
         net_backward(t->net, loss_backward(&t->loss, &batch->labels));
     }
+    ranks_average(t->ranks, t->net);
     sgd_step(&t->sgd);
     batch_free(batch);
     if (!isfinite(mean)) die("training has diverged: the loss is not finite; try a smaller --lr");
@@ -120,6 +124,15 @@ static void next_step(struct trainer *t)
     t->step_start = report_clock();
 }
 
+/* A rank whose input comes late, each step: who makes the others wait? */
+static void be_slow(const struct trainer *t)
+{
+    if (t->options->slow_rank != t->ranks->rank) return;
+    HB_DATA_LOADER("SlowDisk") {
+        usleep(20000);
+    }
+}
+
 /* Returns the mean loss. */
 static double train_epoch(struct trainer *t)
 {
@@ -128,6 +141,7 @@ static double train_epoch(struct trainer *t)
     while (loader_next(t->loader, &batch)) {
         /* The rate falls evenly to zero, so that training ends calmly. */
         t->sgd.lr = t->options->lr * (float)(1 - (double)t->result->steps / steps);
+        be_slow(t);
         uploader_send(t->uploader, &batch);
         float mean = train_batch(t, &batch);
         uploader_release(t->uploader);
@@ -171,16 +185,17 @@ static void describe_run(const struct options *options)
 /* Leaves the profiler stopped; its event file still takes results. */
 static void train(hb_profiler *prof, struct net *net, struct devices *devices,
                   const struct dataset *set, const struct options *options,
-                  struct training_result *result)
+                  const struct ranks *ranks, struct training_result *result)
 {
-    struct trainer t = {.prof = prof, .net = net, .options = options, .result = result};
+    struct trainer t = {
+        .prof = prof, .net = net, .options = options, .ranks = ranks, .result = result};
     t.loader = loader_create(&(struct loader_options){
         .set = set,
         .device = &devices->host,
         .epochs = options->epochs,
-        .batch_size = options->batch_size,
+        .batch_size = (options->batch_size + ranks->count - 1) / ranks->count,
         .workers = options->workers,
-        .seed = options->seed,
+        .seed = options->seed + (uint64_t)ranks->rank,
     });
     t.uploader = uploader_create(&devices->compute, options->batch_size);
     sgd_init(&t.sgd, net, options->lr, MOMENTUM);
@@ -283,13 +298,16 @@ static int check_device(const struct options *options)
 int main(int argc, char **argv)
 {
     struct options options;
+    struct ranks ranks = ranks_begin(&argc, &argv);
     struct dataset train_set, held_back;
     struct devices devices;
     struct net net;
     setvbuf(stdout, NULL, _IOLBF, 0); /* progress is seen at once, also through a pipe */
     options_parse(&options, argc, argv);
+    if (options.hip && ranks.count > 1) die("ranks train on processors only: leave --device out");
     if (options.check_device) return check_device(&options);
     dataset_load(options.data, &train_set, &held_back);
+    ranks_share(&ranks, &train_set);
     if (options.report) report_enable(options.report);
     describe_run(&options);
     hb_profiler *prof = profiler_create(&options);
@@ -298,7 +316,7 @@ int main(int argc, char **argv)
                                      .device_name = options.hip ? hip_device_name() : ""};
 
     net_init(&net, &devices.compute, options.seed);
-    train(prof, &net, &devices, &train_set, &options, &result);
+    train(prof, &net, &devices, &train_set, &options, &ranks, &result);
     evaluate(&net, &devices, &held_back, &result);
     hb_scalar("accuracy", accuracy_of(&result));
     hb_profiler_destroy(prof);
@@ -309,5 +327,6 @@ int main(int argc, char **argv)
     devices_close(&devices);
     dataset_free(&train_set);
     dataset_free(&held_back);
+    ranks_end();
     return status;
 }

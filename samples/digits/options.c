@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { EXIT_USAGE = 2, MAX_EPOCHS = 1000, MAX_BATCH = 1000, MAX_WORKERS = 64 };
+enum { EXIT_USAGE = 2, MAX_EPOCHS = 1000, MAX_BATCH = 1000, MAX_WORKERS = 64, MAX_RANK = 1000000 };
 
 static const char help[] =
     "Usage: digits [OPTION]...\n"
@@ -24,6 +24,7 @@ static const char help[] =
     "  --batch-size N   digits in a step (default 32)\n"
     "  --workers N      threads that prepare batches ahead; 0: the training thread does it\n"
     "                   when it needs one (default 0)\n"
+    "  --slow-rank N    rank N of an MPI job waits 20 ms for each batch\n"
     "  --lr X           learning rate at the start; it falls to 0 (default 0.02)\n"
     "  --seed N         of weights, shuffling and augmentation (default 1)\n"
     "  --logdir DIR     where traces go (default runs/digits_workers<N>;\n"
@@ -110,76 +111,37 @@ static const char *default_logdir(const struct options *o)
 }
 
 static const struct option long_options[] = {
-    {"device", required_argument, NULL, 'g'},
-    {"kernels", required_argument, NULL, 'k'},
-    {"check-device", no_argument, NULL, 'c'},
-    {"gemm", required_argument, NULL, 'm'},
-    {"epochs", required_argument, NULL, 'e'},
-    {"batch-size", required_argument, NULL, 'b'},
-    {"workers", required_argument, NULL, 'w'},
-    {"lr", required_argument, NULL, 'l'},
-    {"seed", required_argument, NULL, 's'},
-    {"logdir", required_argument, NULL, 'o'},
-    {"gzip", no_argument, NULL, 'z'},
-    {"dialect", required_argument, NULL, 'd'},
-    {"with-stack", no_argument, NULL, 't'},
-    {"report", required_argument, NULL, 'r'},
-    {"data", required_argument, NULL, 'i'},
-    {"help", no_argument, NULL, 'h'},
-    {0},
+    {"device", required_argument, NULL, 'g'},  {"kernels", required_argument, NULL, 'k'},
+    {"check-device", no_argument, NULL, 'c'},  {"gemm", required_argument, NULL, 'm'},
+    {"epochs", required_argument, NULL, 'e'},  {"batch-size", required_argument, NULL, 'b'},
+    {"workers", required_argument, NULL, 'w'}, {"slow-rank", required_argument, NULL, 'q'},
+    {"lr", required_argument, NULL, 'l'},      {"seed", required_argument, NULL, 's'},
+    {"logdir", required_argument, NULL, 'o'},  {"gzip", no_argument, NULL, 'z'},
+    {"dialect", required_argument, NULL, 'd'}, {"with-stack", no_argument, NULL, 't'},
+    {"report", required_argument, NULL, 'r'},  {"data", required_argument, NULL, 'i'},
+    {"help", no_argument, NULL, 'h'},          {0},
 };
 
 static void set_option(struct options *o, int which)
 {
     switch (which) {
-    case 'm':
-        o->plain_gemm = is_plain(optarg);
-        break;
-    case 'e':
-        o->epochs = whole_number("epochs", optarg, 1, MAX_EPOCHS);
-        break;
-    case 'b':
-        o->batch_size = whole_number("batch-size", optarg, 1, MAX_BATCH);
-        break;
-    case 'w':
-        o->workers = (int)whole_number("workers", optarg, 0, MAX_WORKERS);
-        break;
-    case 'l':
-        o->lr = positive_number("lr", optarg);
-        break;
-    case 's':
-        o->seed = (uint64_t)whole_number("seed", optarg, 0, INT64_MAX);
-        break;
-    case 'o':
-        o->logdir = path_argument("logdir", optarg);
-        break;
-    case 'z':
-        o->gzip = true;
-        break;
-    case 'd':
-        o->kineto = is_kineto(optarg);
-        break;
-    case 't':
-        o->with_stack = true;
-        break;
-    case 'r':
-        o->report = path_argument("report", optarg);
-        break;
-    case 'i':
-        o->data = path_argument("data", optarg);
-        break;
-    case 'g':
-        o->hip = is_hip(optarg);
-        break;
-    case 'k':
-        o->code = path_argument("kernels", optarg);
-        break;
-    case 'c':
-        o->check_device = true;
-        break;
-    case 'h':
-        fputs(help, stdout);
-        exit(EXIT_SUCCESS);
+    case 'm': o->plain_gemm = is_plain(optarg); break;
+    case 'e': o->epochs = whole_number("epochs", optarg, 1, MAX_EPOCHS); break;
+    case 'b': o->batch_size = whole_number("batch-size", optarg, 1, MAX_BATCH); break;
+    case 'w': o->workers = (int)whole_number("workers", optarg, 0, MAX_WORKERS); break;
+    case 'q': o->slow_rank = (int)whole_number("slow-rank", optarg, 0, MAX_RANK); break;
+    case 'l': o->lr = positive_number("lr", optarg); break;
+    case 's': o->seed = (uint64_t)whole_number("seed", optarg, 0, INT64_MAX); break;
+    case 'o': o->logdir = path_argument("logdir", optarg); break;
+    case 'z': o->gzip = true; break;
+    case 'd': o->kineto = is_kineto(optarg); break;
+    case 't': o->with_stack = true; break;
+    case 'r': o->report = path_argument("report", optarg); break;
+    case 'i': o->data = path_argument("data", optarg); break;
+    case 'g': o->hip = is_hip(optarg); break;
+    case 'k': o->code = path_argument("kernels", optarg); break;
+    case 'c': o->check_device = true; break;
+    case 'h': fputs(help, stdout); exit(EXIT_SUCCESS);
     default: fputs("digits: --help lists the options\n", stderr); exit(EXIT_USAGE);
     }
 }
@@ -187,7 +149,8 @@ static void set_option(struct options *o, int which)
 void options_parse(struct options *options, int argc, char **argv)
 {
     static char data[PATH_MAX + NAME_MAX + 1], code[PATH_MAX + NAME_MAX + 1];
-    *options = (struct options){.epochs = 12, .batch_size = 32, .lr = 0.02f, .seed = 1};
+    *options =
+        (struct options){.epochs = 12, .batch_size = 32, .lr = 0.02f, .seed = 1, .slow_rank = -1};
     for (int which; (which = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
         set_option(options, which);
     if (optind < argc) {

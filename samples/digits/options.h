@@ -11,6 +11,7 @@
 struct options {
     int64_t epochs, batch_size;
     int workers;
+    int slow_rank; /* -1: none */
     float lr;
     uint64_t seed;
     const char *data;   /* path of the data set */

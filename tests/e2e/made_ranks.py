@@ -9,13 +9,14 @@ PERIOD = 120.0  # us between the ends of two collectives
 
 
 def write(directory, ranks, late=None, lateness=40.0, steps=5, collectives=10, seed=1, per_node=8,
-          clock=lambda node: 0.0, leave_out=(), noise=None, info=True, late_steps=None):
+          clock=lambda node: 0.0, leave_out=(), noise=None, info=True, late_steps=None,
+          late_at=None):
     """The truth: how long the others wait for the last one to come, by who that is, in us."""
     directory.mkdir(parents=True, exist_ok=True)
     chance = random.Random(seed)
     noise = noise or (lambda: chance.uniform(50, 60))
-    work = [[noise() + (lateness if r == late and (late_steps is None or
-                                                   c // collectives in late_steps) else 0)
+    work = [[noise() + (lateness if r == late and (late_steps is None or c // collectives in late_steps)
+                        and (late_at is None or c % collectives in late_at) else 0)
              for c in range(steps * collectives)] for r in range(ranks)]
     for rank in range(ranks):
         if rank not in leave_out:

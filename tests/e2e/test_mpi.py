@@ -342,3 +342,23 @@ def test_a_program_that_is_linked_needs_no_change(mpi, tmp_path):
     numbers = sorted((document["distributedInfo"]["rank"], e["args"]["Seq"])
                      for document in documents(tmp_path / "log") for e in mpi_events(document))
     assert numbers == [(0, 1), (0, 3), (1, 1), (1, 3)]  # those between are counted, too
+
+
+SAMPLE = BUILD / "samples/digits/digits_mpi"
+
+
+@pytest.mark.skipif(not SAMPLE.exists(), reason="needs an MPI that the build has found")
+def test_the_sample_trains_on_ranks(tmp_path):
+    """Built with the MPI that Debian takes for its own."""
+    done = mpirun("openmpi", 2, SAMPLE, "--epochs", "1", "--slow-rank", "1", "--logdir", tmp_path / "runs")
+    assert "epoch  1" in done.stdout and "accuracy on 359" in done.stdout, done.stderr
+    assert done.stdout.count("epoch") == 1  # rank 0 speaks
+    traces = documents(tmp_path / "runs")
+    assert [document["distributedInfo"]["rank"] for document in traces] == [0, 0, 1, 1]
+    for document in traces:
+        calls = [e for e in mpi_events(document) if e["name"] == "MPI_Allreduce"]
+        sizes = [e["args"]["In msg nelems"] for e in calls]
+        assert len(sizes) == 6 * 8 and sizes == sizes[:8] * 6  # each parameter's gradient, in six steps
+        assert {(e["args"]["Group size"], e["args"]["dtype"]) for e in calls} == {(2, "Float")}
+        loaders = [e for e in document["traceEvents"] if "SlowDisk" in e.get("name", "")]
+        assert len(loaders) == 6 * document["distributedInfo"]["rank"]

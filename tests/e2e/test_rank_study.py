@@ -57,6 +57,13 @@ def test_communication_in_kernels_is_told_from_other_kernels(tmp_path):
     assert collective["collective"] == "ncclDevKernel" and collective["skew_us"] == 50
 
 
+def test_who_is_late_at_one_collective_of_each_step_is_named(tmp_path):
+    """As with gradients in buckets: at the others the ranks come together, and chance tells who is last."""
+    made_ranks.write(tmp_path, 4, late=2, lateness=60, steps=12, collectives=8, late_at={0})
+    [late] = study(tmp_path)["late"]
+    assert (late["rank"], late["because"]) == (2, "compute")
+
+
 def test_where_nobody_is_late_nobody_is_named(tmp_path):
     for seed in range(10):
         made_ranks.write(tmp_path / str(seed), 200, seed=seed, collectives=20)

@@ -52,6 +52,41 @@ static bool is_beyond_chance(const hb_rank_study *s, const hb_study_rank *rank)
     return log_tail(rest, trials, chance) < log(1e-3 / s->num_ranks);
 }
 
+/* Where all meet in all collectives, each may as well be the one who makes the others wait most in
+ * a step: the chance of that does not depend on how many of a step's collectives it is late at.
+ * Else not known. */
+static bool all_meet_alike(const hb_rank_study *s)
+{
+    for (uint32_t i = 0; i < s->num_ranks; i++) {
+        const hb_rank_part *part = &s->ranks[i].part;
+        double chance = part->entered ? part->expected / (double)part->entered : 0;
+        if (fabs(chance * s->num_ranks - 1) > 0.01) return false;
+    }
+    return s->num_ranks > 1;
+}
+
+/* In how many steps each made the others wait most; the number of steps that anybody did. */
+static uint32_t count_worst(hb_rank_study *s, uint32_t *times)
+{
+    uint32_t steps = 0;
+    for (uint32_t b = 0; b < s->blocks.count; b++) {
+        uint32_t worst = 0;
+        for (uint32_t i = 1; i < s->num_ranks; i++)
+            if (s->ranks[i].part.caused_in[b] > s->ranks[worst].part.caused_in[b]) worst = i;
+        if (s->ranks[worst].part.caused_in[b] <= 0) continue;
+        times[worst]++;
+        steps++;
+    }
+    return steps;
+}
+
+/* So in many steps, not in a few one after the other. */
+static bool is_worst_beyond_chance(const hb_rank_study *s, uint32_t times, uint32_t steps)
+{
+    if (times * 4 < steps) return false;
+    return log_tail(times, steps, 1.0 / s->num_ranks) < log(1e-4 / s->num_ranks);
+}
+
 /* ---- why ---- */
 
 static double median_role(hb_rank_study *s, const int *roles, int count, double *mine,
@@ -243,8 +278,12 @@ void hb_study_name_late(hb_rank_study *s)
     uint32_t count = 0, *named = HB_NEW_ARRAY(&s->results, uint32_t, s->num_ranks + 1);
     cannot_tell(s);
     if (*s->inconclusive) return;
+    uint32_t *times = HB_NEW_ARRAY(&s->results, uint32_t, s->num_ranks + 1);
+    uint32_t steps = all_meet_alike(s) ? count_worst(s, times) : 0;
     for (uint32_t i = 0; i < s->num_ranks; i++)
-        if (s->ranks[i].part.entered && is_beyond_chance(s, &s->ranks[i])) named[count++] = i;
+        if (s->ranks[i].part.entered &&
+            (is_beyond_chance(s, &s->ranks[i]) || is_worst_beyond_chance(s, times[i], steps)))
+            named[count++] = i;
     hb_sort(&s->results, named, count, sizeof *named, causes_more, s->ranks);
     s->num_late = count;
     for (uint32_t i = 0; i < count && i < MOST_NAMED; i++)
