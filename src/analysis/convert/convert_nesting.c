@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/list.h"
+
 #include "convert/convert.h"
 
 enum {
@@ -50,16 +52,12 @@ static void move_calls(forest *f, const hb_item *from, const hb_item *to)
 {
     if (from->ext == HB_ABSENT || !to || to->ext == HB_ABSENT || from->ext == to->ext) return;
     hb_moves *moves = &f->plan->moves;
-    if (moves->count == moves->capacity) {
-        uint32_t capacity = moves->capacity ? moves->capacity * 2 : 64;
-        int64_t *grown = realloc(moves->to, capacity * sizeof *grown);
-        if (!grown) {
-            f->no_memory = true;
-            return;
-        }
-        moves->to = grown;
-        moves->capacity = capacity;
+    void *list = hb_list_grow(moves->to, moves->count, &moves->capacity, sizeof *moves->to);
+    if (!list) {
+        f->no_memory = true;
+        return;
     }
+    moves->to = list;
     moves->to[moves->count] = to->ext;
     if (!hb_index_put(&moves->index, from->ext, moves->count++)) f->no_memory = true;
 }

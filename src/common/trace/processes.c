@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/list.h"
+
 enum { NO_PROCESS = UINT32_MAX };
 
 /* A number in use by a process. */
@@ -13,7 +15,7 @@ typedef struct use {
 
 typedef struct uses {
     use *list; /* sorted by id, then process, once all are there */
-    size_t count, capacity;
+    uint32_t count, capacity;
     bool shared; /* by two processes */
 } uses;
 
@@ -37,25 +39,18 @@ typedef struct separator {
     uint32_t num_pids, last;
     uses exts, corrs, tids;
     call *calls; /* sorted by correlation */
-    size_t num_calls, calls_capacity;
+    uint32_t num_calls, calls_capacity;
     place *places;
     uint32_t num_places;
     int64_t stride; /* of ids between two processes */
     bool no_memory;
 } separator;
 
-/* Makes room for one more of `size` bytes. */
-static void *grow(separator *s, void *list, size_t count, size_t *capacity, size_t size)
+static void *grow(separator *s, void *list, uint32_t count, uint32_t *capacity, size_t size)
 {
-    if (count < *capacity) return list;
-    size_t more = *capacity ? *capacity * 2 : 256;
-    void *grown = realloc(list, more * size);
-    if (!grown) {
-        s->no_memory = true;
-        return list;
-    }
-    *capacity = more;
-    return grown;
+    void *grown = hb_list_grow(list, count, capacity, size);
+    s->no_memory |= !grown;
+    return grown ? grown : list;
 }
 
 static hb_ids ids_of(const separator *s, uint32_t event)
@@ -82,7 +77,7 @@ static uint32_t process_of(separator *s, uint64_t pid)
 
 static void find_processes(separator *s)
 {
-    size_t capacity = 0;
+    uint32_t capacity = 0;
     for (uint32_t i = 0; i < s->events->count && !s->no_memory; i++) {
         hb_ids ids = ids_of(s, i);
         if (!is_host(&ids) || process_of(s, ids.pid) != NO_PROCESS) continue;

@@ -9,6 +9,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/list.h"
 #include "base/lock.h"
 #include "gpu/code_metadata.h"
 
@@ -102,7 +103,7 @@ static struct {
     hb_bare_lock lock;
     kernel *buckets[BUCKETS];
     uint64_t *seen; /* objects that were looked at, sorted */
-    size_t num_seen, room;
+    uint32_t num_seen, room;
 } known = {.lock = HB_BARE_LOCK_INIT(CODE_OBJECTS)};
 
 static kernel **bucket_of(const char *name, size_t size)
@@ -191,13 +192,9 @@ static bool is_new(uint64_t object)
             high = middle;
     }
     if (low < known.num_seen && known.seen[low] == object) return false;
-    if (known.num_seen == known.room) {
-        size_t room = known.room ? 2 * known.room : 64;
-        uint64_t *grown = realloc(known.seen, room * sizeof *grown);
-        if (!grown) return false;
-        known.seen = grown;
-        known.room = room;
-    }
+    void *seen = hb_list_grow(known.seen, known.num_seen, &known.room, sizeof *known.seen);
+    if (!seen) return false;
+    known.seen = seen;
     memmove(known.seen + low + 1, known.seen + low, (known.num_seen - low) * sizeof *known.seen);
     known.seen[low] = object;
     known.num_seen++;

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/list.h"
 #include "base/lock.h"
 
 /* What does not fit any more is taken for graphs that have run. */
@@ -12,7 +13,7 @@ enum { MOST_GRAPHS = 1 << 16 };
 
 static hb_bare_lock lock = HB_BARE_LOCK_INIT(GRAPHS); /* of what follows, but `watching` */
 static uint64_t *fresh;                               /* made and not run, latest last */
-static size_t num_fresh, room;
+static uint32_t num_fresh, room;
 static _Atomic bool watching;
 
 /* Under the lock: whether it was there. */
@@ -28,13 +29,10 @@ static bool take_out(uint64_t exec)
 
 static bool has_room(void)
 {
-    if (num_fresh < room) return true;
-    size_t more = room ? 2 * room : 64;
-    uint64_t *grown = more <= MOST_GRAPHS ? realloc(fresh, more * sizeof *fresh) : NULL;
-    if (!grown) return false;
-    fresh = grown;
-    room = more;
-    return true;
+    if (num_fresh == MOST_GRAPHS) return false;
+    void *grown = hb_list_grow(fresh, num_fresh, &room, sizeof *fresh);
+    if (grown) fresh = grown;
+    return grown != NULL;
 }
 
 void hb_graphs_begin(bool watch)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/list.h"
 #include "operators/communicators.h"
 #include "record/communication.h"
 #include "record/record.h"
@@ -98,17 +99,14 @@ static hb_comm_info info_of(hb_operator *o, const hb_call *call)
 
 static void hold(hb_operator *o, const hb_call *call, hb_held_calls *held)
 {
-    if (held->count == held->capacity) {
-        uint32_t capacity = held->capacity ? held->capacity * 2 : 16;
-        void *larger =
-            capacity > MOST_HELD ? NULL : realloc(held->calls, capacity * sizeof *held->calls);
-        if (!larger) {
-            hb_lost_add(HB_LOST_TOO_BIG);
-            return;
-        }
-        held->calls = larger;
-        held->capacity = capacity;
+    void *calls = held->count == MOST_HELD ? NULL
+                                           : hb_list_grow(held->calls, held->count, &held->capacity,
+                                                          sizeof *held->calls);
+    if (!calls) {
+        hb_lost_add(HB_LOST_TOO_BIG);
+        return;
     }
+    held->calls = calls;
     const hb_communicator *c = hb_communicator_of(handle_of(o, call));
     held->calls[held->count++] = (hb_held_call){o->name, c ? c->id : 0, info_of(o, call)};
 }

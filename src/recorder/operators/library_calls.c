@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/list.h"
 #include "base/lock.h"
 #include "base/process.h"
 #include "interpose/dlsym_hook.h"
@@ -53,20 +54,12 @@ static hb_op_table *table_now(void)
 
 /* ---- lists: without memory something is not looked at ---- */
 
-static void *grown(void *items, uint32_t count, uint32_t *capacity, size_t size)
-{
-    if (count < *capacity) return items;
-    uint32_t more = *capacity ? *capacity * 2 : 64;
-    void *larger = realloc(items, more * size);
-    if (larger) *capacity = more;
-    return larger;
-}
-
-#define APPEND(list, ...)                                                                         \
-    do {                                                                                          \
-        void *items_ = grown((list).items, (list).count, &(list).capacity, sizeof *(list).items); \
-        if (items_) (list).items = items_;                                                        \
-        if (items_) (list).items[(list).count++] = (__VA_ARGS__);                                 \
+#define APPEND(list, ...)                                                                     \
+    do {                                                                                      \
+        void *items_ =                                                                        \
+            hb_list_grow((list).items, (list).count, &(list).capacity, sizeof *(list).items); \
+        if (items_) (list).items = items_;                                                    \
+        if (items_) (list).items[(list).count++] = (__VA_ARGS__);                             \
     } while (0)
 
 static bool has(const uintptr_t *items, uint32_t count, uintptr_t base)

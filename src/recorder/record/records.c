@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/list.h"
+
 hb_records *hb_records_new(uint32_t session)
 {
     hb_records *r = calloc(1, sizeof *r);
@@ -33,18 +35,6 @@ void hb_records_free_copy(hb_records *copy)
     if (copy) free_lists(copy);
 }
 
-/* Room for one more element of a list. */
-static bool grow(void **list, uint32_t n, uint32_t *capacity, size_t size)
-{
-    if (n < *capacity) return true;
-    uint32_t more = *capacity ? *capacity * 2 : 4;
-    void *grown = realloc(*list, (size_t)more * size);
-    if (!grown) return false;
-    *list = grown;
-    *capacity = more;
-    return true;
-}
-
 /* The first thread of that number or a greater one. New threads have the greatest. */
 static uint32_t thread_place(const hb_records *r, uint32_t number)
 {
@@ -64,8 +54,9 @@ static hb_thread_records *thread_of(hb_records *r, const hb_events_info *info)
 {
     uint32_t at = thread_place(r, info->thread);
     if (at == r->num_threads || r->threads[at].number != info->thread) {
-        if (!grow((void **)&r->threads, r->num_threads, &r->capacity, sizeof *r->threads))
-            return NULL;
+        void *threads = hb_list_grow(r->threads, r->num_threads, &r->capacity, sizeof *r->threads);
+        if (!threads) return NULL;
+        r->threads = threads;
         memmove(&r->threads[at + 1], &r->threads[at], (r->num_threads - at) * sizeof *r->threads);
         r->threads[at] = (hb_thread_records){.number = info->thread, .tid = info->tid};
         r->num_threads++;
@@ -96,8 +87,10 @@ bool hb_records_add(hb_records *r, const hb_events_info *info, const hb_part *pa
     if (!t) return false;
     uint32_t at = part_place(t, part->sequence);
     *had = at < t->num_parts && t->parts[at].sequence == part->sequence;
-    if (*had || !grow((void **)&t->parts, t->num_parts, &t->capacity, sizeof *t->parts))
-        return false;
+    if (*had) return false;
+    void *parts = hb_list_grow(t->parts, t->num_parts, &t->capacity, sizeof *t->parts);
+    if (!parts) return false;
+    t->parts = parts;
     memmove(&t->parts[at + 1], &t->parts[at], (t->num_parts - at) * sizeof *part);
     t->parts[at] = *part;
     t->num_parts++;
