@@ -212,7 +212,7 @@ static void test_made_texts(void **state)
     (void)state;
     hb_buf text;
     hb_buf_init(&text, 1 << 26);
-    for (int i = 0; i < 150; i++) {
+    for (int i = 0; i < 150 / FEWER; i++) {
         static const uint32_t oddness[] = {0, 0, 1000, 30, 3};
         make_text(&text, 1 + (int)random_below(300), oddness[random_below(5)]);
         if (i % 3 == 0) damage(&text);
@@ -231,7 +231,7 @@ static void test_large_text(void **state)
     (void)state;
     hb_buf text;
     hb_buf_init(&text, 1 << 28);
-    make_text(&text, 100000, 100000);
+    make_text(&text, 100000 / FEWER, 100000);
     write_text(&text);
     compare(0, false);
     hb_buf_free(&text);
@@ -270,7 +270,7 @@ static void test_files_of_torch(void **state)
             text.size += (size_t)n;
         gzclose(f);
         write_text(&text);
-        for (int run = 0; run < 10; run++)
+        for (int run = 0; run < 10 / FEWER; run++)
             compare(500 + random_below(1u << (8 + random_below(10))), run & 1);
     }
     hb_buf_free(&text);
