@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """How long a report of so many slices takes to write, to open and to move about in, in Chromium; or
-what `hipboard serve` shows of them, from its cold start on.
+what `hipboard serve` shows of them, from its cold start on; or the first picture of their timeline beside
+torch-tb-profiler's in TensorBoard, both from the cold start of their servers on.
 
-    python3 tests/bench/report_in_browser.py BUILD [SLICES [serve]]
+    python3 tests/bench/report_in_browser.py BUILD [SLICES [serve|beside]]
 """
 import json
 import random
@@ -14,6 +15,8 @@ import urllib.request
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
 ARGUMENTS = ["--no-sandbox", "--disable-gpu"]
 MOVE = """async () => {
@@ -116,11 +119,70 @@ def serve(build, trace):
         process.wait()
 
 
+def first_picture(build, directory):
+    begun = time.monotonic()
+    process = subprocess.Popen([build / "tools/hipboard/hipboard", "serve", "--port", "0", directory],
+                               stdout=subprocess.PIPE, text=True)
+    try:
+        address = process.stdout.readline().strip() + "&view=timeline"
+        started = time.monotonic() - begun
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=ARGUMENTS)
+            page = browser.new_page(viewport={"width": 1500, "height": 900})
+            begun = time.monotonic()
+            page.goto(address)
+            page.wait_for_selector("html[data-ready^=timeline]", timeout=300000)
+            took = time.monotonic() - begun
+            browser.close()
+    finally:
+        process.terminate()
+        process.wait()
+    return started + took
+
+
+def plugin_picture(directory):
+    """Until TensorBoard has read the run; from then until its page's trace view has its tracks."""
+    from browser import Browser, ProfilerPage  # as the tests look at the plugin
+    from server import TensorBoard
+    begun = time.monotonic()
+    with TensorBoard(directory, directory.parent / "tensorboard.log") as board:
+        known = {"runs": []}
+        while not known["runs"] or known["loading"]:
+            time.sleep(0.1)
+            with urllib.request.urlopen(board.url + "/data/plugin/pytorch_profiler/runs", timeout=300) as reply:
+                known = json.load(reply)
+        read = time.monotonic() - begun
+        browser = Browser()
+        page = ProfilerPage(browser.chromium.new_page(viewport={"width": 1500, "height": 900}), board.url)
+        begun = time.monotonic()
+        page._choose(1, "Trace")
+        while not any(frame.locator("tr-ui-b-heading").count() for frame in page.page.frames[1:]):
+            page.page.wait_for_timeout(50)
+        drawn = time.monotonic() - begun
+        page.close()
+        browser.close()
+    return read, drawn
+
+
+def beside(build, trace):
+    directory = trace.parent / "runs"
+    (directory / "bench").mkdir(parents=True)
+    trace.rename(directory / "bench" / trace.name)
+    ours = first_picture(build, directory)
+    read, drawn = plugin_picture(directory)
+    print(f"first picture   {ours:8.2f} s by hipboard serve; {read + drawn:.2f} s by TensorBoard with "
+          f"torch-tb-profiler\n                ({read:.2f} to start and read, {drawn:.2f} to draw): "
+          f"{(read + drawn) / ours:.1f} times as long")
+
+
 def main():
     build, slices = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1000000
     with tempfile.TemporaryDirectory() as directory:
         trace, to = Path(directory) / "bench.pt.trace.json", Path(directory) / "report.html"
         write_trace(trace, slices)
+        if sys.argv[3:] == ["beside"]:
+            beside(build, trace)
+            return
         if sys.argv[3:] == ["serve"]:
             serve(build, trace)
             return
