@@ -40,3 +40,22 @@ def test_random_logdir(seed, tmp_path):
     random_traces.make_logdir(random.Random(seed), tmp_path)
     found = list(differences(tmp_path))
     assert not found, "\n".join(found[:5])
+
+
+ROUTES = {"operation", "diff", "diffnode", "module", "kernel", "memory_events"}
+
+
+@pytest.mark.parametrize("seed", [2, 3, 9, 27])
+def test_sums_are_ints_and_floats_as_in_the_plugin(seed, tmp_path):
+    """Where a file mixes both; what is equal is so to the letter."""
+    random_traces.make_logdir(random.Random(seed), tmp_path)
+    plugin, compared = plugin_in_process.Plugin(tmp_path), 0
+    for url in plugin_in_process.questions(plugin):
+        status, expected = plugin.get(url)
+        if status != 200 or url.partition("?")[0] not in ROUTES:
+            continue
+        answer, _ = query(tmp_path, url)
+        if answer == expected:
+            assert json.dumps(answer, sort_keys=True) == json.dumps(expected, sort_keys=True), url
+            compared += 1
+    assert compared > 5

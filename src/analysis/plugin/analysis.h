@@ -68,6 +68,14 @@ typedef enum hb_class {
 #define HB_NO_ROW  UINT32_MAX
 #define HB_NO_NODE 0u /* node 0 is not used */
 
+/** Which sums are floats in Python: those into which a float went. Others are ints. */
+enum hb_floats {
+    HB_FLOAT_HOST = 1u << 0,
+    HB_FLOAT_SELF_HOST = 1u << 1,
+    HB_FLOAT_DEVICE = 1u << 2,
+    HB_FLOAT_SELF_DEVICE = 1u << 3,
+};
+
 /** A call. Times in µs. */
 typedef struct hb_node {
     double start, end;
@@ -78,6 +86,7 @@ typedef struct hb_node {
     uint32_t calls; /* index + 1 of its first hb_call_ref */
     uint32_t same;  /* the node that this one is a copy of */
     uint8_t class, type;
+    uint8_t floats; /* enum hb_floats */
     bool start_float, end_float, tc_eligible, visited, no_time;
 } hb_node;
 
@@ -87,14 +96,14 @@ typedef struct hb_device_node {
     uint32_t row, next; /* next: index + 1 in its runtime call */
     hb_sid op_name;     /* 0: none */
     uint8_t type;
-    bool tc_used, op_tc_eligible, matched;
+    bool tc_used, op_tc_eligible, matched, is_float;
 } hb_device_node;
 
 /** A runtime call, or one that stands for kernels whose call is missing. */
 typedef struct hb_runtime {
     double start, end, device, tc;
     uint32_t row, first_device, last_device; /* index + 1 */
-    bool dummy, has_device;
+    bool dummy, has_device, is_float, device_float;
 } hb_runtime;
 
 typedef struct hb_call_ref {
@@ -136,6 +145,7 @@ typedef struct hb_op_stat {
     hb_sid name, shape, stack; /* shape: Python's text; stack: JSON text, 0: none */
     uint32_t calls;
     bool tc_eligible;
+    uint8_t floats; /* enum hb_floats */
     double host, device, self_host, self_device, tc_self, tc_total;
 } hb_op_stat;
 
@@ -146,7 +156,8 @@ typedef struct hb_kernel_op_stat {
     hb_sid name, op_name, grid, block, registers, shared; /* the last four: Python's text */
     bool tc_used, op_tc_eligible;
     uint32_t calls;
-    double total, min, max, blocks_per_sm, occupancy; /* the last two weighted by duration */
+    hb_num total, min, max;
+    double blocks_per_sm, occupancy; /* weighted by duration */
 } hb_kernel_op_stat;
 
 /** Kernels of one name. */
@@ -174,6 +185,7 @@ struct hb_module_stat {
     hb_sid name;
     hb_key module_id;
     uint32_t occurences, operators;
+    uint8_t floats; /* enum hb_floats */
     double host, self_host, device, self_device;
     hb_module_stat *children;
     uint32_t num_children;
@@ -233,6 +245,7 @@ typedef struct hb_analysis {
     hb_op_stats by_name, by_shape, by_stack, by_shape_stack;
     HB_VEC(hb_kernel_op_stat) kernel_ops;
     HB_VEC(hb_kernel_stat) kernel_names; /* by total time, descending */
+    bool kernel_names_float;             /* their times: pandas has all of a kind */
     double tc_used_ratio, tc_eligible_ratio;
 
     HB_VEC(hb_memory_record) memory; /* in order of time */
@@ -296,6 +309,13 @@ static inline bool hb_is_operator(hb_analysis *a, const hb_node *node)
            !(hb_name_bits(a, node->name) & HB_NAME_NO_OPERATOR);
 }
 
+/** What a child's sums make of its parent's. */
+static inline uint8_t hb_floats_of_child(const hb_node *child)
+{
+    return (uint8_t)((child->floats & HB_FLOAT_DEVICE) |
+                     (child->floats & HB_FLOAT_HOST ? HB_FLOAT_SELF_HOST : 0));
+}
+
 /** The index of a new, zeroed node. Moves the others. */
 uint32_t hb_new_node(hb_analysis *a);
 /** Children and own device work come before the node itself. Either list may be NULL. */
@@ -329,17 +349,6 @@ static inline hb_range hb_row_range(const hb_analysis *a, const hb_row *row)
     hb_num start = hb_row_ts(a, row);
     hb_num dur = {hb_plugin_dur(a->trace, row), !(row->flags & HB_ROW_DUR_INT)};
     return (hb_range){start, hb_num_add(start, dur)};
-}
-
-static inline hb_num hb_time(const hb_analysis *a, double v)
-{
-    return (hb_num){v, !a->all_int};
-}
-
-/** A sum that begins with the int 0, which it stays where nothing is added. */
-static inline hb_num hb_device_time(const hb_analysis *a, double v)
-{
-    return (hb_num){v, !a->all_int && v != 0};
 }
 
 #endif

@@ -3,16 +3,10 @@
 
 #include "plugin/answer_bodies.h"
 
-static void number(hb_emitter *out, const hb_analysis *a, const char *key, double value)
+static void number(hb_emitter *out, const char *key, double value, bool is_float)
 {
     hb_emit_key(out, key);
-    hb_emit_num(out, a ? hb_time(a, value) : hb_int(value));
-}
-
-static void device_number(hb_emitter *out, const hb_analysis *a, const char *key, double value)
-{
-    hb_emit_key(out, key);
-    hb_emit_num(out, a ? hb_device_time(a, value) : hb_int(value));
+    hb_emit_num(out, (hb_num){value, is_float});
 }
 
 static void aggregates(hb_emitter *out, hb_arena *arena, const hb_diff_side *side)
@@ -31,10 +25,10 @@ static void aggregates(hb_emitter *out, hb_arena *arena, const hb_diff_side *sid
         hb_emit_str(out, hb_trace_text(a->trace, s->name));
         hb_emit_key(out, "calls");
         hb_emit_int(out, s->calls);
-        number(out, a, "host_duration", s->host);
-        device_number(out, a, "device_duration", s->device);
-        number(out, a, "self_host_duration", s->self_host);
-        device_number(out, a, "self_device_duration", s->self_device);
+        number(out, "host_duration", s->host, s->floats & HB_FLOAT_HOST);
+        number(out, "device_duration", s->device, s->floats & HB_FLOAT_DEVICE);
+        number(out, "self_host_duration", s->self_host, s->floats & HB_FLOAT_SELF_HOST);
+        number(out, "self_device_duration", s->self_device, s->floats & HB_FLOAT_SELF_DEVICE);
         hb_emit_close(out, '}');
     }
     hb_emit_close(out, ']');
@@ -43,6 +37,8 @@ static void aggregates(hb_emitter *out, hb_arena *arena, const hb_diff_side *sid
 static void side(hb_emitter *out, hb_arena *arena, const char *key, const hb_diff_side *s)
 {
     double duration = 0, device = 0, total = 0;
+    unsigned floats = 0;
+    bool total_float = false;
     hb_str name = s->single  ? hb_node_name(s->analysis, &s->analysis->nodes[s->nodes[0]])
                   : s->count ? HB_STR("CompositeNodes")
                              : HB_STR("Blank");
@@ -52,14 +48,15 @@ static void side(hb_emitter *out, hb_arena *arena, const char *key, const hb_dif
         duration += length;
         device += n->device;
         total += n->device != 0 ? n->device : length;
+        floats |= n->floats;
+        total_float |= (n->floats & (n->device != 0 ? HB_FLOAT_DEVICE : HB_FLOAT_HOST)) != 0;
     }
-    const hb_analysis *a = s->count ? s->analysis : NULL;
     hb_emit_open_key(out, key, '{');
     hb_emit_key(out, "name");
     hb_emit_str(out, name);
-    number(out, a, "duration", duration);
-    device_number(out, a, "device_duration", device);
-    number(out, a, "total_duration", total);
+    number(out, "duration", duration, floats & HB_FLOAT_HOST);
+    number(out, "device_duration", device, floats & HB_FLOAT_DEVICE);
+    number(out, "total_duration", total, total_float);
     aggregates(out, arena, s);
     hb_emit_close(out, '}');
 }

@@ -45,7 +45,7 @@ void hb_answer_kernel_pie(hb_emitter *out, hb_analysis *a)
     open_pie(out);
     for (uint32_t i = 0; i < a->kernel_names.count; i++)
         slice(out, hb_trace_text(a->trace, a->kernel_names.items[i].name),
-              hb_time(a, a->kernel_names.items[i].total));
+              (hb_num){a->kernel_names.items[i].total, a->kernel_names_float});
     close_pie(out);
 }
 
@@ -112,9 +112,10 @@ void hb_answer_kernel_table(hb_emitter *out, hb_analysis *a)
     close_table(out);
 }
 
-static double mean_of(double weighted, double total)
+/* The int 0 where no time was taken. */
+static hb_num mean_of(double weighted, double total)
 {
-    return total > 0 ? weighted / total : 0;
+    return total > 0 ? hb_float(hb_py_round(weighted / total, 2)) : hb_int(0);
 }
 
 static void op_row(hb_emitter *out, hb_analysis *a, const hb_kernel_op_stat *k)
@@ -129,13 +130,13 @@ static void op_row(hb_emitter *out, hb_analysis *a, const hb_kernel_op_stat *k)
     hb_emit_text(out, k->tc_used ? "Yes" : "No");
     hb_emit_text(out, k->op_tc_eligible ? "Yes" : "No");
     hb_emit_int(out, k->calls);
-    hb_emit_num(out, hb_time(a, k->total));
-    hb_emit_int(out, hb_py_round(k->total / k->calls, 0));
-    hb_emit_num(out, hb_time(a, k->max));
-    hb_emit_num(out, hb_time(a, k->min));
+    hb_emit_num(out, k->total);
+    hb_emit_int(out, hb_py_round(k->total.v / k->calls, 0));
+    hb_emit_num(out, k->max);
+    hb_emit_num(out, k->min);
     if (a->has_blocks_per_sm)
-        hb_emit_float(out, hb_py_round(mean_of(k->blocks_per_sm, k->total), 2));
-    if (a->has_occupancy) hb_emit_float(out, hb_py_round(mean_of(k->occupancy, k->total), 2));
+        hb_emit_num(out, mean_of(k->blocks_per_sm, k->total.v));
+    if (a->has_occupancy) hb_emit_num(out, mean_of(k->occupancy, k->total.v));
     hb_emit_close(out, ']');
 }
 
@@ -144,7 +145,7 @@ void hb_answer_kernel_op_table(hb_emitter *out, hb_analysis *a)
     if (!has_kernels(out, a)) return;
     hb_ranked *list = malloc((a->kernel_ops.count + 1) * sizeof *list);
     for (uint32_t i = 0; list && i < a->kernel_ops.count; i++)
-        list[i] = (hb_ranked){a->kernel_ops.items[i].total, i};
+        list[i] = (hb_ranked){a->kernel_ops.items[i].total.v, i};
     if (list) hb_rank(list, a->kernel_ops.count);
     open_table(out);
     hb_emit_column(out, "string", "Name", NULL);

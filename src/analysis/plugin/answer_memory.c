@@ -384,7 +384,8 @@ static void event_row(hb_emitter *out, hb_analysis *a, pairing p, const hb_units
     double bytes = release ? -release->bytes : alloc->bytes;
     hb_emit_open(out, '[');
     operator_text(out, a, alloc ? alloc : release);
-    hb_emit_float(out, display_round(units->memory_factor * bytes));
+    double size = bytes == 0 ? 0 : bytes; /* the int has no sign */
+    hb_emit_float(out, display_round(units->memory_factor * size));
     out_time(out, alloc != NULL, alloc ? alloc->ts - a->first_ts.v : 0, units);
     out_time(out, release != NULL, release ? release->ts - a->first_ts.v : 0, units);
     out_time(out, alloc && release, alloc && release ? release->ts - alloc->ts : 0, units);

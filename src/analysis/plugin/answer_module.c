@@ -22,16 +22,10 @@ static void out_key(hb_emitter *out, const hb_trace *trace, hb_key key)
         hb_emit_raw(out, s);
 }
 
-static void number(hb_emitter *out, hb_analysis *a, const char *key, double value)
+static void number(hb_emitter *out, const char *key, double value, bool is_float)
 {
     hb_emit_key(out, key);
-    hb_emit_num(out, hb_time(a, value));
-}
-
-static void device_number(hb_emitter *out, hb_analysis *a, const char *key, double value)
-{
-    hb_emit_key(out, key);
-    hb_emit_num(out, hb_device_time(a, value));
+    hb_emit_num(out, (hb_num){value, is_float});
 }
 
 static void modules(hb_emitter *out, hb_analysis *a, const hb_module_stat *stats, uint32_t count)
@@ -48,10 +42,10 @@ static void modules(hb_emitter *out, hb_analysis *a, const hb_module_stat *stats
         hb_emit_int(out, m->occurences);
         hb_emit_key(out, "operators");
         hb_emit_int(out, m->operators);
-        number(out, a, "host_duration", m->host);
-        number(out, a, "self_host_duration", m->self_host);
-        device_number(out, a, "device_duration", m->device);
-        device_number(out, a, "self_device_duration", m->self_device);
+        number(out, "host_duration", m->host, m->floats & HB_FLOAT_HOST);
+        number(out, "self_host_duration", m->self_host, m->floats & HB_FLOAT_SELF_HOST);
+        number(out, "device_duration", m->device, m->floats & HB_FLOAT_DEVICE);
+        number(out, "self_device_duration", m->self_device, m->floats & HB_FLOAT_SELF_DEVICE);
         double device = m->device / m->occurences;
         hb_emit_key(out, "avg_duration");
         hb_emit_float(out, device > 0 ? device : m->host / m->occurences);

@@ -6,26 +6,26 @@
 
 /* ---- pies ---- */
 
-typedef double (*measure)(const hb_op_stat *stat);
+typedef hb_num (*measure)(const hb_op_stat *stat);
 
-static double device_total(const hb_op_stat *s)
+static hb_num device_total(const hb_op_stat *s)
 {
-    return s->device;
+    return (hb_num){s->device, s->floats & HB_FLOAT_DEVICE};
 }
 
-static double device_self(const hb_op_stat *s)
+static hb_num device_self(const hb_op_stat *s)
 {
-    return s->self_device;
+    return (hb_num){s->self_device, s->floats & HB_FLOAT_SELF_DEVICE};
 }
 
-static double host_total(const hb_op_stat *s)
+static hb_num host_total(const hb_op_stat *s)
 {
-    return s->host;
+    return (hb_num){s->host, s->floats & HB_FLOAT_HOST};
 }
 
-static double host_self(const hb_op_stat *s)
+static hb_num host_self(const hb_op_stat *s)
 {
-    return s->self_host;
+    return (hb_num){s->self_host, s->floats & HB_FLOAT_SELF_HOST};
 }
 
 /* In the order of the measure. The caller frees. */
@@ -34,7 +34,7 @@ static hb_ranked *rank(const hb_op_stats *stats, measure measure_of, bool positi
     hb_ranked *list = malloc((stats->count + 1) * sizeof *list);
     *count = 0;
     for (uint32_t i = 0; list && i < stats->count; i++) {
-        double value = measure_of(&stats->items[i]);
+        double value = measure_of(&stats->items[i]).v;
         if (!positive || value > 0) list[(*count)++] = (hb_ranked){value, i};
     }
     if (list) hb_rank(list, *count);
@@ -62,7 +62,7 @@ static void pie(hb_emitter *out, hb_analysis *a, const hb_op_stats *stats, const
     for (uint32_t i = 0; i < count; i++) {
         hb_emit_open(out, '[');
         hb_emit_str(out, hb_trace_text(a->trace, stats->items[list[i].index].name));
-        hb_emit_num(out, hb_time(a, list[i].value));
+        hb_emit_num(out, measure_of(&stats->items[list[i].index]));
         hb_emit_close(out, ']');
     }
     hb_emit_close(out, ']');

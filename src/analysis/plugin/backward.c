@@ -158,11 +158,14 @@ static void fill_mirror(hb_analysis *a, uint32_t index)
     node->end_float = last->end_float;
     node->no_time = false;
     node->self_host = node->end - node->start;
+    node->floats =
+        node->start_float || node->end_float ? HB_FLOAT_HOST | HB_FLOAT_SELF_HOST : 0;
     for (uint32_t c = node->first_child; c; c = a->nodes[c].next) {
         const hb_node *child = &a->nodes[c];
         if (child->no_time) hb_lose(a, "a module without backward operators");
         node->device += child->device;
         node->self_host -= child->end - child->start;
+        node->floats |= hb_floats_of_child(child);
         node->tc_total += child->tc_total;
         if (child->tc_eligible) node->tc_eligible = true;
     }

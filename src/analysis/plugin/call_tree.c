@@ -87,6 +87,7 @@ static void fill_call(hb_analysis *a, hb_runtime *rt, const hb_node *owner)
             d->op_tc_eligible = owner->tc_eligible;
         }
         rt->device += d->end - d->start;
+        rt->device_float |= d->is_float;
         if (d->tc_used) rt->tc += d->end - d->start;
     }
 }
@@ -97,6 +98,7 @@ static void add_children(hb_analysis *a, hb_node *node, bool spread)
         const hb_node *child = &a->nodes[c];
         node->device += child->device;
         node->self_host -= child->end - child->start;
+        node->floats |= hb_floats_of_child(child);
         node->tc_total += child->tc_total;
         if (spread && child->tc_eligible) node->tc_eligible = true;
     }
@@ -107,6 +109,8 @@ static void add_calls(hb_analysis *a, hb_node *node)
     for (uint32_t r = node->calls; r; r = a->refs.items[r - 1].next) {
         const hb_runtime *rt = &a->runtimes.items[a->refs.items[r - 1].runtime];
         if (!rt->dummy) node->self_host -= rt->end - rt->start;
+        if (!rt->dummy && rt->is_float) node->floats |= HB_FLOAT_SELF_HOST;
+        if (rt->device_float) node->floats |= HB_FLOAT_DEVICE | HB_FLOAT_SELF_DEVICE;
         node->device += rt->device;
         node->self_device += rt->device;
         node->tc_self += rt->tc;
@@ -118,8 +122,11 @@ static void add_calls(hb_analysis *a, hb_node *node)
 static void add_operators_device(hb_analysis *a, hb_node *node)
 {
     double sum = 0;
-    for (uint32_t c = node->first_child; c; c = a->nodes[c].next)
-        if (hb_is_operator(a, &a->nodes[c])) sum += a->nodes[c].device;
+    for (uint32_t c = node->first_child; c; c = a->nodes[c].next) {
+        if (!hb_is_operator(a, &a->nodes[c])) continue;
+        sum += a->nodes[c].device;
+        if (a->nodes[c].floats & HB_FLOAT_DEVICE) node->floats |= HB_FLOAT_SELF_DEVICE;
+    }
     node->self_device += sum;
 }
 
@@ -133,6 +140,7 @@ static void fill_tree(hb_analysis *a, uint32_t index)
     for (uint32_t r = node->calls; r; r = a->refs.items[r - 1].next)
         fill_call(a, &a->runtimes.items[a->refs.items[r - 1].runtime], node);
     node->self_host = node->end - node->start;
+    if (node->start_float || node->end_float) node->floats |= HB_FLOAT_HOST | HB_FLOAT_SELF_HOST;
     add_children(a, node, node->type == HB_TYPE_OPERATOR);
     add_calls(a, node);
     if (node->class == HB_CLASS_MODULE || node->class == HB_CLASS_PL_MODULE)
@@ -210,6 +218,7 @@ static void bound_root(hb_analysis *a, uint32_t index)
     root->start_float = first->start_float;
     root->end = last->end;
     root->end_float = last->end_float;
+    if (root->start_float || root->end_float) root->floats |= HB_FLOAT_HOST;
 }
 
 /* How deep Python nests the objects of a tree; the root not counted. */

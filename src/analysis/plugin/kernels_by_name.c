@@ -134,6 +134,7 @@ void hb_analyze_kernel_names(hb_analysis *a)
             made->stat.tc_used = (hb_name_bits(a, row->name) & HB_NAME_TC_KERNEL) != 0;
         }
         add_kernel(a, &sums.items[e->value], row);
+        a->kernel_names_float |= !(row->flags & HB_ROW_DUR_INT);
     }
     weights w = weigh(a, &names, sums.items, sums.count);
     double all = 0, tc = 0;

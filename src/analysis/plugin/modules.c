@@ -255,6 +255,7 @@ static void sum_node(hb_analysis *a, sums *s, const hb_node *n)
     stat->host += n->end - n->start;
     stat->self_device += n->self_device;
     stat->device += n->device;
+    stat->floats |= n->floats;
 }
 
 static void sum_tree(hb_analysis *a, sums *s, uint32_t parent)

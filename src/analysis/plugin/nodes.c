@@ -68,6 +68,11 @@ static void append_sorted(hb_analysis *a, hb_runtime *rt, hb_u32s *devices)
         append_device(a, rt, devices->items[i]);
 }
 
+static bool has_float_time(const hb_row *row)
+{
+    return (row->flags & (HB_ROW_TS_INT | HB_ROW_DUR_INT)) != (HB_ROW_TS_INT | HB_ROW_DUR_INT);
+}
+
 static void add_device(linker *l, const hb_ev *ev, const hb_row *row)
 {
     hb_analysis *a = l->a;
@@ -82,6 +87,7 @@ static void add_device(linker *l, const hb_ev *ev, const hb_row *row)
                           .end = plugin_end(a, row),
                           .row = ev->row,
                           .type = ev->type,
+                          .is_float = has_float_time(row),
                           .tc_used = (hb_name_bits(a, row->name) & HB_NAME_TC_KERNEL) != 0};
     uint32_t index = a->devices.count - 1;
     const hb_dict_entry *call = hb_dict_get(&l->calls_by_corr, corr);
@@ -99,7 +105,8 @@ static void add_runtime(linker *l, const hb_ev *ev, const hb_row *row)
     check_key(a, ev->row, hb_row_key(a->trace, row), "External id");
     hb_runtime *rt = HB_PUSH(&a->arena, &a->runtimes);
     *rt = (hb_runtime){
-        .start = hb_plugin_ts(a->trace, row), .end = plugin_end(a, row), .row = ev->row};
+        .start = hb_plugin_ts(a->trace, row), .end = plugin_end(a, row), .row = ev->row,
+        .is_float = has_float_time(row)};
     uint32_t index = a->runtimes.count - 1;
     hb_dict_entry *waiting = hb_dict_get(&l->devices_by_corr, corr);
     if (waiting) {

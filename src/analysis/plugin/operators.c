@@ -50,6 +50,7 @@ static void add_op(hb_op_stat *s, const hb_node *n)
     s->self_device += n->self_device;
     s->tc_self += n->tc_self;
     s->tc_total += n->tc_total;
+    s->floats |= n->floats;
 }
 
 /* The group of a key; a new one takes its words from its first member. */
@@ -142,7 +143,7 @@ static void group_kernel(hb_analysis *a, hb_dict *dict, hb_dict *pairs, const hb
         hb_kernel_op_stat *made = HB_PUSH(&a->arena, &a->kernel_ops);
         *made = (hb_kernel_op_stat){.name = row->name,
                                     .op_name = d->op_name,
-                                    .min = INFINITY,
+                                    .min = {INFINITY, false},
                                     .tc_used = d->tc_used,
                                     .op_tc_eligible = d->op_tc_eligible};
         made->grid = hb_python_text(a, l->grid);
@@ -154,10 +155,11 @@ static void group_kernel(hb_analysis *a, hb_dict *dict, hb_dict *pairs, const hb
         hb_lose(a, "event %u: a kernel's metric is not a number", d->row);
     hb_kernel_op_stat *s = &a->kernel_ops.items[e->value];
     double duration = d->end - d->start;
+    hb_num took = {duration, d->is_float};
     s->calls++;
-    s->total += duration;
-    s->min = fmin(s->min, duration);
-    s->max = fmax(s->max, duration);
+    s->total = hb_num_add(s->total, took);
+    if (duration < s->min.v) s->min = took; /* of equal ones the first stays, as in Python */
+    if (duration > s->max.v) s->max = took;
     s->blocks_per_sm += weight(l->blocks_state, l->blocks_per_sm) * duration;
     s->occupancy += weight(l->occupancy_state, l->occupancy) * duration;
 }
