@@ -47,3 +47,23 @@ def trace(rank, ranks, work, steps, collectives, clock, info):
     told = f'"distributedInfo":{{"backend":"mpi","rank":{rank},"world_size":{ranks}}},' if info else ""
     return '{"schemaVersion":1,%s"baseTimeNanoseconds":0,"traceEvents":[%s]}' % (
         told, ",\n".join(events))
+
+
+def write_messages(directory, steps=6, sender_works=500.0, receiver_works=100.0):
+    """Rank 0 sends one message a step to rank 1, which waits for it from when its own work is done."""
+    directory.mkdir(parents=True, exist_ok=True)
+    keys = ',"Collective name":"%s","dtype":"Byte","Group size":2,"Process Group Name":"0","tag":7,"bytes":64,"%s":%d'
+    come = max(sender_works, receiver_works) + 10
+    for rank, works, name, word, peer in [(0, sender_works, "MPI_Send", "send", "Dst Rank"),
+                                          (1, receiver_works, "MPI_Recv", "recv", "Src Rank")]:
+        events = []
+        for step in range(steps):
+            begin, number = 1000.0 + step * 1000, 1 + step * 3
+            took = come - works if rank else 10
+            events += [
+                EVENT % ("user_annotation", f"ProfilerStep#{step}", 1, begin - 1, 900, number, ""),
+                EVENT % ("cpu_op", "work", 1, begin, works, number + 1, ""),
+                EVENT % ("cpu_op", name, 1, begin + works, took, number + 2, keys % (word, peer, 1 - rank))]
+        (directory / f"node_{rank}.1.pt.trace.json").write_text(
+            '{"schemaVersion":1,"distributedInfo":{"backend":"mpi","rank":%d,"world_size":2},"traceEvents":[%s]}' % (
+                rank, ",".join(events)))

@@ -116,6 +116,27 @@ def test_clocks_that_contradict_the_collectives_are_not_believed(tmp_path):
     assert "Clocks of nodes do not agree" in ranks(tmp_path).stdout
 
 
+def test_who_waits_for_messages(tmp_path):
+    made_ranks.write_messages(tmp_path / "late")
+    found = study(tmp_path / "late")
+    assert (found["messages"], found["unmatched_messages"]) == (6, 0)
+    [wait] = found["waits"]
+    assert (wait["kind"], wait["waits"], wait["time_us"], wait["longest_us"], wait["bytes_up_to"]) == (
+        "late sender", 6, 6 * 400, 400, 64)
+    assert found["late_senders"] == [{"from": 0, "to": 1, "waits": 6, "time_us": 6 * 400}]
+    assert "rank 1 waited 2.400 ms for messages of rank 0" in ranks(tmp_path / "late").stdout
+    made_ranks.write_messages(tmp_path / "early", sender_works=100.0, receiver_works=100.0)
+    assert study(tmp_path / "early")["late_senders"] == []
+
+
+def test_bandwidth_on_the_bus(tmp_path):
+    """Of 4,096 bytes among four ranks, of which each sends and gets three quarters twice."""
+    made_ranks.write(tmp_path, 4, noise=lambda: 50.0)
+    [collective] = study(tmp_path)["collectives"]
+    assert (collective["bytes_up_to"], collective["median_us"], collective["skew_us"]) == (4096, 70, 0)
+    assert collective["bus_GB_per_s"] == pytest.approx(2 * 3 / 4 * 4096 / 70e3, rel=1e-3)
+
+
 def test_missing_ranks_are_said(tmp_path):
     made_ranks.write(tmp_path, 24, late=5, leave_out=(3, 17, 18, 19, 20))
     done = ranks(tmp_path)

@@ -162,6 +162,17 @@ def test_it_is_asked_for_by_itself(tmp_path, options, recorded):
     assert ("hipboard_rccl" in document) == recorded
 
 
+def test_a_program_that_profiles_itself(tmp_path):
+    """And whose first call fails."""
+    done = subprocess.run([CALLS.with_name("rccl_profiled"), "2", "0"], capture_output=True, text=True, timeout=120,
+                          env=dict(os.environ, LD_LIBRARY_PATH=str(BUILD / "tools/simhsa"), RCCL_CALLS_LOGDIR=tmp_path))
+    assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
+    [document] = documents(tmp_path)
+    [error] = spans(document, "rccl error")
+    assert told(error, "call", "error", "communicator") == ["rccl error", "ncclAllReduce", 4, ""]
+    assert [e["args"].get("Seq") for e in spans(document, "ncclAllReduce")] == [None, 1, 5, 6]
+
+
 WITHOUT = """
     #define _GNU_SOURCE
     #include <dlfcn.h>

@@ -221,6 +221,36 @@ static void without_a_profiler_nothing_happens(void **state)
     hb_comm_end(&none, NULL);
 }
 
+/* The plugin gives up where it finds collectives of two libraries. */
+static void beside_rccl_others_have_no_annotation(void **state)
+{
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.activities = HB_ACTIVITY_CPU;
+    o.spool_dir = "";
+    o.distributed = (hb_distributed_info){.rank = 1, .world_size = RANKS};
+    hb_profiler *prof = hb_profiler_create(&o);
+    (void)state;
+    assert_non_null(prof);
+    assert_int_equal(hb_profiler_start(prof), HB_OK);
+    assert_int_equal(hb_profiler_add_metadata_json(prof, "hipboard_rccl", "{}"), HB_OK);
+    HB_COLLECTIVE("my:all_reduce", HB_COMM_WORLD, HB_FLOAT32, 7, 7) {}
+    HB_COLLECTIVE("ncclAllReduce", HB_COMM_WORLD, HB_FLOAT32, 7, 7) {}
+    assert_int_equal(hb_profiler_stop(prof), HB_OK);
+    for (int kineto = 0; kineto < 2; kineto++) {
+        cJSON *trace = written(prof, kineto ? HB_DIALECT_KINETO : 0);
+        assert_null(find(trace, "cpu_op", "gloo:all_reduce", 0));
+        assert_null(find(trace, "user_annotation", "gloo:all_reduce", 0));
+        assert_non_null(find(trace, kineto ? "user_annotation" : "cpu_op", "nccl:all_reduce", 0));
+        assert_non_null(find(trace, "cpu_op", "my:all_reduce", 0));
+        assert_non_null(find(trace, kineto ? "cpu_op" : "comm",
+                             kineto ? "record_param_comms" : "ncclAllReduce", 0));
+        assert_string_equal(text_of(cJSON_GetObjectItem(trace, "distributedInfo"), "backend"),
+                            "nccl");
+        cJSON_Delete(trace);
+    }
+    hb_profiler_destroy(prof);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -229,6 +259,7 @@ int main(void)
         IN_DIR(kineto_s_dialect_has_operators),
         IN_DIR(external_ids_are_all_different),
         IN_DIR(groups_run_out_without_being_mistaken),
+        cmocka_unit_test(beside_rccl_others_have_no_annotation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

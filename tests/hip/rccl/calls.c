@@ -4,6 +4,8 @@
  * rank 0 leaves the communicator's id for the others, as RCCL itself needs it.
  *
  * rccl_calls RANKS: all ranks in one process, each with a GPU of its own.
+ *
+ * rccl_profiled: the same; it records itself, into RCCL_CALLS_LOGDIR, and makes a call that fails.
  */
 #include "standin.h"
 
@@ -25,6 +27,32 @@ static void *data, *other;
             exit(1);                                                      \
         }                                                                 \
     } while (0)
+
+#ifdef WITH_HIPBOARD
+#include <hipboard/hipboard.h>
+
+static hb_profiler *prof;
+
+static void begin(void)
+{
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.activities = HB_ACTIVITY_CPU | HB_ACTIVITY_HIP;
+    o.operators = "communication";
+    o.on_trace_ready = hb_tensorboard_trace_handler(getenv("RCCL_CALLS_LOGDIR"), NULL, 0);
+    prof = hb_profiler_create(&o);
+    OK(!prof || hb_profiler_start(prof) != HB_OK);
+    OK(ncclAllReduce(NULL, NULL, 1, ncclFloat, ncclSum, NULL, NULL) != ncclInvalidArgument);
+}
+
+static void end(void)
+{
+    OK(hb_profiler_stop(prof));
+    hb_profiler_destroy(prof);
+}
+#else
+static void begin(void) {}
+static void end(void) {}
+#endif
 
 /* Whole when it is there. */
 static ncclUniqueId id_from(const char *path, int rank)
@@ -100,6 +128,7 @@ int main(int argc, char **argv)
 {
     int ranks = argc > 1 ? atoi(argv[1]) : 1, rank = argc > 2 ? atoi(argv[2]) : 0;
     if (argc == 2) return all_in_one(ranks);
+    begin();
     ncclUniqueId id = id_from(argc > 3 ? argv[3] : NULL, rank);
     ncclResult_t error;
     if (getenv("RCCL_CALLS_DEVICES")) OK(hipSetDevice(rank));
@@ -116,6 +145,7 @@ int main(int argc, char **argv)
     OK(hipStreamSynchronize(stream));
     OK(hipDeviceSynchronize());
     OK(ncclCommDestroy(comm));
+    end();
     puts("ok");
     return 0;
 }
