@@ -344,6 +344,52 @@ def test_a_program_that_is_linked_needs_no_change(mpi, tmp_path):
     assert numbers == [(0, 1), (0, 3), (1, 1), (1, 3)]  # those between are counted, too
 
 
+LATER = """
+    #include <mpi.h>
+    #include <stdio.h>
+    int main(int argc, char **argv)
+    {
+        int rank, value[4], flag = 0;
+        MPI_Comm copy, sub;
+        MPI_Request request;
+        MPI_Status status;
+        MPI_Init(&argc, &argv);
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        MPI_Comm_idup(MPI_COMM_WORLD, &copy, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        MPI_Barrier(copy);
+        MPI_Comm_dup(copy, &sub);
+        MPI_Barrier(sub);
+        MPI_Comm_free(&sub);
+        MPI_Comm_free(&copy);
+        MPI_Irecv(value, 4, MPI_INT, MPI_ANY_SOURCE, 99, MPI_COMM_WORLD, &request);
+        MPI_Cancel(&request);
+        MPI_Wait(&request, &status);
+        MPI_Test_cancelled(&status, &flag);
+        if (rank == 0) puts(flag ? "cancelled" : "came");
+        MPI_Finalize();
+        return 0;
+    }"""
+
+
+def test_copies_that_come_later_and_what_is_cancelled(mpi, tmp_path):
+    (tmp_path / "later.c").write_text(LATER)
+    build(mpi, "mpicc", tmp_path / "later.c", "-o", tmp_path / "later")
+    done = record(mpi, 2, tmp_path / "log", tmp_path / "later")
+    assert (done.returncode, done.stdout) == (0, "cancelled\n"), done.stderr
+    names = []
+    for document in documents(tmp_path / "log"):
+        events = mpi_events(document)
+        barriers = [e for e in events if e["name"] == "MPI_Barrier"]
+        assert [told(e, "Process Group Description", "Group size", "Seq")[1:] for e in barriers] == [
+            ["world/dup#1", 2, 1], ["world/dup#1/dup#1", 2, 1]]
+        names.append([e["args"]["Process Group Name"] for e in barriers])
+        assert [e["name"] for e in events if e["name"] in ("MPI_Comm_idup", "MPI_Cancel")] == [
+            "MPI_Comm_idup", "MPI_Cancel"]
+        assert [e["args"].get("bytes") for e in events if e["name"] == "MPI_Wait"][-1] == 0
+    assert names[0] == names[1]  # the same on both
+
+
 SAMPLE = BUILD / "samples/digits/digits_mpi"
 
 

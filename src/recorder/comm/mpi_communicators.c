@@ -5,6 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "comm/mpi_visit.h"
 
 enum { SLOTS = 4096, PROBES = 64 };
 
@@ -23,7 +27,7 @@ static unsigned place_of(hb_word handle)
     return (unsigned)(((uint64_t)handle * UINT64_C(0x9E3779B97F4A7C15)) >> 52);
 }
 
-hb_mpi_comm *hb_mpi_comm_of(hb_word handle)
+static hb_mpi_comm *find(hb_word handle)
 {
     unsigned place = place_of(handle = hb_mpi_by_value(handle));
     for (unsigned i = 0; i < PROBES; i++) {
@@ -164,7 +168,7 @@ void hb_mpi_comms_begin(void)
         world_group = group_of(hb_mpi.comm_world, false);
         add(hb_mpi.comm_world, 1, "world");
         add(hb_mpi.comm_self, 2, "self");
-        hb_mpi_comm *self = hb_mpi_comm_of(hb_mpi.comm_self);
+        hb_mpi_comm *self = find(hb_mpi.comm_self);
         if (self && self->ranks) self->id = 2 + (uint64_t)self->ranks[0] * 2;
     }
     pthread_mutex_unlock(&lock);
@@ -185,7 +189,7 @@ static void add_child(hb_mpi_comm *from, hb_word handle, uint64_t nth, const cha
 void hb_mpi_comm_made(hb_word parent, hb_word handle, const char *how)
 {
     pthread_mutex_lock(&lock);
-    hb_mpi_comm *from = hb_mpi_comm_of(parent);
+    hb_mpi_comm *from = find(parent);
     unsigned nth = from ? atomic_fetch_add(&from->children, 1) + 1 : 0;
     if (from && handle && handle != hb_mpi.comm_null) add_child(from, handle, nth, how, nth);
     pthread_mutex_unlock(&lock);
@@ -194,7 +198,7 @@ void hb_mpi_comm_made(hb_word parent, hb_word handle, const char *how)
 void hb_mpi_comm_made_apart(hb_word parent, hb_word handle, int tag)
 {
     pthread_mutex_lock(&lock);
-    hb_mpi_comm *from = hb_mpi_comm_of(parent);
+    hb_mpi_comm *from = find(parent);
     if (from && handle && handle != hb_mpi.comm_null)
         add_child(from, handle, UINT64_C(1) << 32 | (unsigned)tag, "group", (unsigned)tag);
     pthread_mutex_unlock(&lock);
@@ -203,7 +207,7 @@ void hb_mpi_comm_made_apart(hb_word parent, hb_word handle, int tag)
 void hb_mpi_comm_freed(hb_word handle)
 {
     pthread_mutex_lock(&lock);
-    hb_mpi_comm *c = hb_mpi_comm_of(handle);
+    hb_mpi_comm *c = find(handle);
     if (c) atomic_store(&c->handle, 0);
     pthread_mutex_unlock(&lock);
 }
@@ -211,12 +215,75 @@ void hb_mpi_comm_freed(hb_word handle)
 void hb_mpi_comm_named(hb_word handle, const char *name)
 {
     pthread_mutex_lock(&lock);
-    hb_mpi_comm *c = name ? hb_mpi_comm_of(handle) : NULL;
+    hb_mpi_comm *c = name ? find(handle) : NULL;
     if (c) {
         snprintf(c->name, sizeof c->name, "%s", name);
         atomic_store(&c->group, HB_MPI_GROUP_NONE);
     }
     pthread_mutex_unlock(&lock);
+}
+
+/* ---- those that come later ---- */
+
+/* Under the lock, but for their number, which orders nothing: where it is 0 nobody looks. */
+enum { AWAITED = 64 };
+static struct awaited {
+    hb_word address; /* 0: none */
+    hb_word parent;
+    unsigned nth;
+} awaited[AWAITED];
+static atomic_uint num_awaited;
+
+/* Without room one stays unknown. */
+void hb_mpi_comm_awaited(hb_word parent, hb_word address)
+{
+    pthread_mutex_lock(&lock);
+    hb_mpi_comm *from = find(parent);
+    unsigned nth = from ? atomic_fetch_add(&from->children, 1) + 1 : 0, i = 0;
+    while (i < AWAITED && awaited[i].address && awaited[i].address != address)
+        i++;
+    if (from && i < AWAITED) {
+        if (!awaited[i].address) atomic_fetch_add(&num_awaited, 1);
+        awaited[i] = (struct awaited){address, parent, nth};
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* The program's memory may be gone by now. */
+static hb_word peek(hb_word address)
+{
+    hb_word word = 0;
+    struct iovec here = {&word, hb_mpi.handle_bytes};
+    struct iovec there = {(void *)address, hb_mpi.handle_bytes};
+    return process_vm_readv(getpid(), &here, 1, &there, 1, 0) > 0 ? word : 0;
+}
+
+static void come(hb_word handle)
+{
+    for (int i = 0; i < AWAITED; i++) {
+        struct awaited *a = &awaited[i];
+        if (!a->address || peek(a->address) != handle) continue;
+        hb_mpi_comm *from = find(a->parent);
+        if (from) add_child(from, handle, a->nth, "dup", a->nth);
+        a->address = 0;
+        atomic_fetch_sub(&num_awaited, 1);
+        return;
+    }
+}
+
+hb_mpi_comm *hb_mpi_comm_of(hb_word handle)
+{
+    hb_mpi_comm *c = find(handle);
+    if (c || !atomic_load_explicit(&num_awaited, memory_order_relaxed)) return c;
+    int depth = hb_mpi_depth;
+    hb_mpi_depth = 1; /* what is asked of MPI is no call of the program */
+    pthread_mutex_lock(&lock);
+    c = find(handle);
+    if (!c) come(hb_mpi_by_value(handle));
+    c = find(handle);
+    pthread_mutex_unlock(&lock);
+    hb_mpi_depth = depth;
+    return c;
 }
 
 /* ---- as recorded ---- */

@@ -49,6 +49,8 @@ static inline __attribute__((always_inline)) hb_mpi_comm *hb_mpi_comm_again(
 void hb_mpi_comm_made(hb_word parent, hb_word handle, const char *how);
 /** The same by its members alone, who agree on a tag. */
 void hb_mpi_comm_made_apart(hb_word parent, hb_word handle, int tag);
+/** A copy of `parent` whose handle MPI writes to `address` when a request is complete. */
+void hb_mpi_comm_awaited(hb_word parent, hb_word address);
 void hb_mpi_comm_freed(hb_word handle);
 void hb_mpi_comm_named(hb_word handle, const char *name);
 

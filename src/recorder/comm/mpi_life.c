@@ -157,6 +157,19 @@ static inline int through_Comm_create_group(HB_P4, int (*fn)(HB_P4))
     return result;
 }
 
+static inline int through_Comm_idup(HB_P3, int (*fn)(HB_P3))
+{
+    static hb_site site = {.name = "MPI_Comm_idup"};
+    if (!hb_mpi_looks()) return fn(a, b, c);
+    hb_scope scope = HB_ENABLED() ? hb_op_site(&site, NULL) : hb_scope_none_();
+    hb_mpi_depth++;
+    int result = fn(a, b, c);
+    hb_mpi_depth--;
+    if (result == 0) hb_mpi_comm_awaited(a, b);
+    hb_scope_end(&scope);
+    return result;
+}
+
 #define BOTH(name, n, through)            \
     HB_MPI_EXPORT(MPI_##name, n, through) \
     HB_MPI_EXPORT(PMPI_##name, n, through)
@@ -167,3 +180,4 @@ BOTH(Comm_free, 1, free_by)
 BOTH(Comm_disconnect, 1, free_by)
 BOTH(Comm_set_name, 2, through_Comm_set_name)
 BOTH(Comm_create_group, 4, through_Comm_create_group)
+BOTH(Comm_idup, 3, through_Comm_idup)

@@ -18,6 +18,7 @@ typedef struct hb_mpi_request {
     hb_comm_info info; /* a communication's; for receives what was asked for */
     hb_word type;      /* of its elements */
     bool receives, persistent;
+    bool is_cancelled; /* it was asked for that: its status tells whether it is */
 } hb_mpi_request;
 
 /** A place for a new one, to be filled in, and then known by its handle. NULL when there is no room

@@ -57,6 +57,7 @@ static void follow(hb_mpi_visit *v, const hb_mpi_call *call, const hb_word *args
     r->type = v->type;
     r->receives = call->out.mode == HB_MPI_COUNT && call->in.mode == HB_MPI_NONE;
     r->persistent = call->use == HB_MPI_KEEPS;
+    r->is_cancelled = false;
     hb_mpi_request_known(r, handle);
 }
 

@@ -42,12 +42,26 @@ static void begin(wait *w, hb_site *site)
     w->scope = hb_comm_begin_site(site, &w->info);
 }
 
+/* Whether nothing was moved after all. */
+static bool was_cancelled(const hb_mpi_request *r, hb_word status)
+{
+    typedef int (*cancelled_fn)(hb_word, int *);
+    static _Atomic(cancelled_fn) ask;
+    int flag = 0;
+    if (!r->is_cancelled || !status || status == hb_mpi.status_ignore) return false;
+    if (!ask) ask = (cancelled_fn)hb_mpi_real("PMPI_Test_cancelled");
+    return ask(status, &flag) == 0 && flag;
+}
+
 /* Of several together only the bytes are told. `status` of 0: none. */
 static void note(wait *w, const hb_mpi_request *r, hb_word status)
 {
     int64_t before = w->completed ? w->info.bytes : 0;
     w->info = r->info;
-    if (r->receives && status) hb_mpi_read_status(&w->info, status, r->type);
+    if (was_cancelled(r, status))
+        w->info.bytes = w->info.in = w->info.out = 0;
+    else if (r->receives && status)
+        hb_mpi_read_status(&w->info, status, r->type);
     if (w->completed++) {
         w->info.group = HB_COMM_UNKNOWN;
         w->info.source = w->info.dest = w->info.in = w->info.out = -1;
@@ -301,6 +315,20 @@ static inline int through_Request_free(HB_P1, int (*fn)(HB_P1))
     return result;
 }
 
+static inline int through_Cancel(HB_P1, int (*fn)(HB_P1))
+{
+    SITE(Cancel);
+    if (!follows()) return fn(a);
+    hb_word handle = hb_mpi_handle(a, 0);
+    hb_scope scope = HB_ENABLED() ? hb_op_site(&site, NULL) : hb_scope_none_();
+    int result = CALL(a);
+    hb_mpi_request *r = result == 0 ? hb_mpi_request_take(handle) : NULL;
+    if (r) r->is_cancelled = true;
+    if (r) hb_mpi_request_let_go(r, handle);
+    hb_scope_end(&scope);
+    return result;
+}
+
 #define BOTH(name, n)                            \
     HB_MPI_EXPORT(MPI_##name, n, through_##name) \
     HB_MPI_EXPORT(PMPI_##name, n, through_##name)
@@ -315,3 +343,4 @@ BOTH(Testsome, 5)
 BOTH(Start, 1)
 BOTH(Startall, 2)
 BOTH(Request_free, 1)
+BOTH(Cancel, 1)
