@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "import/sqlite_file.h"
 
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,15 +9,26 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "import/rows_shared.h"
 #include "import/whole_file.h"
 
 enum { ROWS_BETWEEN_REPORTS = 65536 };
+
+typedef struct hb_sqlite_walk {
+    hb_dbpage_walk *pages;
+    char *query; /* by which SQLite reads on where they are odd */
+    struct hb_sqlite_walk *next;
+} hb_sqlite_walk;
 
 struct hb_sqlite {
     sqlite3 *handle;
     char *path;
     char *bytes; /* of a database in memory */
     const char *missed;
+    int fd; /* of `pages`, where they are read as they lie */
+    hb_dbpage_file pages;
+    bool by_pages;
+    hb_sqlite_walk *walks;
     hb_sqlite_progress *progress;
     void *context;
     uint64_t rows;
@@ -94,10 +106,20 @@ static bool opens(hb_sqlite *db, const char *query)
     return fine;
 }
 
+/* What is left beside it belongs to its pages: only SQLite puts them together. */
+static void open_pages(hb_sqlite *db)
+{
+    struct stat st;
+    db->fd = open(db->path, O_RDONLY | O_CLOEXEC);
+    db->by_pages = db->fd >= 0 && fstat(db->fd, &st) == 0 &&
+                   hb_dbpage_file_init(&db->pages, db->fd, NULL, (uint64_t)st.st_size);
+}
+
 /* Where nothing is left beside it, no lock is needed, and no file is made beside it. */
 static hb_result open_file(hb_sqlite *db)
 {
     bool log = is_filled(db->path, "-wal"), journal = is_filled(db->path, "-journal");
+    if (!log && !journal) open_pages(db);
     if (opens(db, log || journal ? "?mode=ro" : "?mode=ro&immutable=1")) return HB_OK;
     if (!log && !journal) return fail(db, "cannot be read");
     sqlite3_close(db->handle);
@@ -117,6 +139,7 @@ static hb_result open_memory(hb_sqlite *db)
     size_t size;
     HB_TRY(hb_whole_file(db->path, &db->bytes, &size));
     forget_log(db->bytes, size);
+    db->by_pages = hb_dbpage_file_init(&db->pages, -1, db->bytes, size);
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
     bool fine =
         sqlite3_open_v2(":memory:", &db->handle, flags, NULL) == SQLITE_OK &&
@@ -132,6 +155,7 @@ hb_result hb_sqlite_open(const char *path, hb_sqlite_progress *progress, void *c
     hb_sqlite *made = calloc(1, sizeof *made);
     if (!made) return hb_no_memory();
     made->path = strdup(path);
+    made->fd = -1;
     made->progress = progress;
     made->context = context;
     hb_result result = made->path ? HB_OK : hb_no_memory();
@@ -143,12 +167,27 @@ hb_result hb_sqlite_open(const char *path, hb_sqlite_progress *progress, void *c
     return result;
 }
 
+static void free_walk(hb_sqlite *db, hb_sqlite_walk *walk)
+{
+    hb_sqlite_walk **at = &db->walks;
+    while (*at && *at != walk)
+        at = &(*at)->next;
+    if (!walk || !*at) return;
+    *at = walk->next;
+    hb_dbpage_walk_close(walk->pages);
+    free(walk->query);
+    free(walk);
+}
+
 void hb_sqlite_close(hb_sqlite *db)
 {
     if (!db) return;
+    while (db->walks)
+        free_walk(db, db->walks);
     for (sqlite3_stmt *s; db->handle && (s = sqlite3_next_stmt(db->handle, NULL));)
         sqlite3_finalize(s); /* of walks that were left */
     sqlite3_close(db->handle);
+    if (db->fd >= 0) close(db->fd);
     free(db->bytes);
     free(db->path);
     free(db);
@@ -235,58 +274,202 @@ static void put_query(hb_sqlite *db, hb_buf *sql, const char *table, const char 
     hb_buf_str(sql, "\"");
 }
 
+/* ---- pages as they lie ---- */
+
+static uint32_t root_of(hb_sqlite *db, const char *table)
+{
+    sqlite3_stmt *s;
+    hb_result result;
+    const char *sql = "SELECT rootpage FROM sqlite_master WHERE type = 'table' AND name = ?1";
+    if (sqlite3_prepare_v2(db->handle, sql, -1, &s, NULL) != SQLITE_OK) return 0;
+    sqlite3_bind_text(s, 1, table, -1, SQLITE_STATIC);
+    int64_t page = step(db, s, &result) ? sqlite3_column_int64(s, 0) : 0;
+    sqlite3_finalize(s);
+    return page > 0 && page <= UINT32_MAX ? (uint32_t)page : 0;
+}
+
+static bool is_word(hb_str word, const char *text)
+{
+    return word.len == strlen(text) && sqlite3_strnicmp(word.s, text, (int)word.len) == 0;
+}
+
+typedef struct column_search {
+    const char *names; /* asked for, by commas */
+    hb_dbpage_column columns[HB_DBPAGE_COLUMNS];
+    int count, keys, key; /* key: which is the table's only one, and a number */
+    bool plain;
+} column_search;
+
+static hb_str text_in(sqlite3_stmt *s, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(s, column);
+    return text ? (hb_str){text, (uint32_t)sqlite3_column_bytes(s, column)} : (hb_str){"", 0};
+}
+
+static int place_among(const char *names, hb_str name)
+{
+    for (int i = 0; *names; i++) {
+        size_t n = strcspn(names, ",");
+        if (n == name.len && sqlite3_strnicmp(names, name.s, (int)n) == 0) return i;
+        names += n + (names[n] == ',');
+        names += strspn(names, " ");
+    }
+    return -1;
+}
+
+/* By SQLite's rules of what a declaration means. */
+static bool is_real(hb_str type)
+{
+    static const char *const others[] = {"INT", "CHAR", "CLOB", "TEXT", "BLOB"};
+    for (size_t i = 0; i < HB_ARRAY_LEN(others); i++)
+        if (hb_import_has_word(type, others[i])) return false;
+    return hb_import_has_word(type, "REAL") || hb_import_has_word(type, "FLOA") ||
+           hb_import_has_word(type, "DOUB");
+}
+
+/* Computed columns stand in no page; a column that hides the row's number keeps SQLite from going
+ * on from it. */
+static void take_column(column_search *c, sqlite3_stmt *s)
+{
+    static const char *const row_ids[] = {"rowid", "_rowid_", "oid"};
+    hb_str name = text_in(s, 1);
+    int place = place_among(c->names, name), at = sqlite3_column_int(s, 0);
+    c->plain &= sqlite3_column_int(s, 6) == 0 && at < INT16_MAX;
+    for (size_t i = 0; i < HB_ARRAY_LEN(row_ids); i++)
+        c->plain &= !is_word(name, row_ids[i]);
+    bool key = sqlite3_column_int(s, 5) > 0;
+    c->keys += key;
+    if (key && is_word(text_in(s, 2), "INTEGER")) c->key = at;
+    if (place < 0 || place >= c->count) return;
+    c->columns[place].place = (int16_t)at;
+    c->columns[place].is_real = is_real(text_in(s, 2));
+    c->columns[place].has_default = sqlite3_column_type(s, 4) != SQLITE_NULL;
+}
+
+static bool find_columns(hb_sqlite *db, const char *table, column_search *c)
+{
+    sqlite3_stmt *s;
+    hb_result result;
+    const char *sql = "SELECT * FROM pragma_table_xinfo(?1)";
+    if (sqlite3_prepare_v2(db->handle, sql, -1, &s, NULL) != SQLITE_OK) return false;
+    sqlite3_bind_text(s, 1, table, -1, SQLITE_STATIC);
+    while (step(db, s, &result))
+        take_column(c, s);
+    sqlite3_finalize(s);
+    for (int i = 0; i < c->count; i++)
+        c->columns[i].is_row_id = c->keys == 1 && c->columns[i].place == c->key;
+    return result == HB_OK && c->plain;
+}
+
+static void walk_pages(hb_sqlite *db, const char *columns, hb_sqlite_rows *rows)
+{
+    column_search c = {.names = columns, .key = -2, .plain = true, .count = 1};
+    uint32_t root = db->by_pages ? root_of(db, rows->table) : 0;
+    for (const char *p = columns; *p; p++)
+        c.count += *p == ',';
+    if (!root || c.count > HB_DBPAGE_COLUMNS) return;
+    for (int i = 0; i < c.count; i++)
+        c.columns[i].place = -1;
+    if (find_columns(db, rows->table, &c))
+        rows->walk = rows->own->pages = hb_dbpage_walk_open(&db->pages, root, c.columns, c.count);
+}
+
+static hb_result prepare(hb_sqlite_rows *rows)
+{
+    sqlite3_stmt *s = NULL;
+    int code = sqlite3_prepare_v2(rows->db->handle, rows->own->query, -1, &s, NULL);
+    rows->statement = s;
+    return code == SQLITE_OK ? HB_OK : (rows->result = fail(rows->db, rows->table));
+}
+
+/* From behind the last row on; what is wrong, SQLite finds as well. */
+static bool read_on(hb_sqlite_rows *rows)
+{
+    int64_t id;
+    hb_buf sql;
+    bool began = hb_dbpage_walk_row_id(rows->walk, &id);
+    rows->walk = NULL;
+    if (!began) return prepare(rows) == HB_OK;
+    hb_buf_init(&sql, SIZE_MAX / 2);
+    hb_buf_printf(&sql, "%s WHERE rowid > %lld ORDER BY rowid", rows->own->query, (long long)id);
+    free(rows->own->query);
+    rows->own->query = NULL;
+    rows->result = hb_buf_hand_out(&sql, HB_OK, &rows->own->query, NULL);
+    return rows->result == HB_OK && prepare(rows) == HB_OK;
+}
+
+/* ---- walks ---- */
+
 hb_result hb_sqlite_select(hb_sqlite *db, const char *table, const char *columns,
                            hb_sqlite_rows *rows)
 {
     hb_buf sql;
-    sqlite3_stmt *s = NULL;
     *rows = (hb_sqlite_rows){.db = db, .table = table};
     if (!is_table(db, table)) return HB_OK;
+    rows->own = calloc(1, sizeof *rows->own);
+    if (!rows->own) return rows->result = hb_no_memory();
+    rows->own->next = db->walks;
+    db->walks = rows->own;
     hb_buf_init(&sql, SIZE_MAX / 2);
     put_query(db, &sql, table, columns);
-    int code = sqlite3_prepare_v2(db->handle, hb_buf_text(&sql), -1, &s, NULL);
-    hb_buf_free(&sql);
-    rows->statement = s;
-    return code == SQLITE_OK ? HB_OK : (rows->result = fail(db, table));
+    rows->result = hb_buf_hand_out(&sql, HB_OK, &rows->own->query, NULL);
+    if (rows->result != HB_OK) return rows->result;
+    walk_pages(db, columns, rows);
+    return rows->walk ? HB_OK : prepare(rows);
+}
+
+static bool next_row(hb_sqlite_rows *rows)
+{
+    if (rows->walk) {
+        hb_dbpage_step found = hb_dbpage_walk_next(rows->walk);
+        if (HB_LIKELY(found == HB_DBPAGE_ROW)) return true;
+        if (found == HB_DBPAGE_END || !read_on(rows)) return false;
+    }
+    return step(rows->db, rows->statement, &rows->result);
 }
 
 bool hb_sqlite_next(hb_sqlite_rows *rows)
 {
     hb_sqlite *db = rows->db;
-    if (!rows->statement || rows->result != HB_OK) return false;
+    if (!(rows->statement || rows->walk) || rows->result != HB_OK) return false;
     if (++db->rows % ROWS_BETWEEN_REPORTS == 0 && db->progress &&
         !db->progress(db->context, db->rows)) {
         rows->result = hb_fail(HB_ERROR_STATE, "%s: stopped", db->path);
         return false;
     }
-    return step(db, rows->statement, &rows->result);
+    return next_row(rows);
 }
 
 hb_result hb_sqlite_done(hb_sqlite_rows *rows)
 {
     sqlite3_finalize(rows->statement);
+    free_walk(rows->db, rows->own);
     rows->statement = NULL;
+    rows->walk = NULL;
+    rows->own = NULL;
     return rows->result;
 }
 
 bool hb_sqlite_is_null(const hb_sqlite_rows *rows, int column)
 {
+    if (HB_LIKELY(rows->walk)) return hb_dbpage_is_null(rows->walk, column);
     return sqlite3_column_type(rows->statement, column) == SQLITE_NULL;
 }
 
 int64_t hb_sqlite_int(const hb_sqlite_rows *rows, int column)
 {
+    if (HB_LIKELY(rows->walk)) return hb_dbpage_int(rows->walk, column);
     return sqlite3_column_int64(rows->statement, column);
 }
 
 double hb_sqlite_double(const hb_sqlite_rows *rows, int column)
 {
+    if (HB_LIKELY(rows->walk)) return hb_dbpage_double(rows->walk, column);
     return sqlite3_column_double(rows->statement, column);
 }
 
 hb_str hb_sqlite_text(const hb_sqlite_rows *rows, int column)
 {
-    const char *text = (const char *)sqlite3_column_text(rows->statement, column);
-    int size = sqlite3_column_bytes(rows->statement, column);
-    return text ? (hb_str){text, (uint32_t)size} : (hb_str){"", 0};
+    if (HB_LIKELY(rows->walk)) return hb_dbpage_text(rows->walk, column);
+    return text_in(rows->statement, column);
 }

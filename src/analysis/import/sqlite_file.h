@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "import/sqlite_pages.h"
 
 typedef struct hb_sqlite hb_sqlite;
 
@@ -35,7 +36,9 @@ bool hb_sqlite_has(hb_sqlite *db, const char *table, const char *column);
  * closed also after an error. */
 typedef struct hb_sqlite_rows {
     hb_sqlite *db;
-    void *statement; /* sqlite3_stmt; NULL: no such table */
+    void *statement;            /* sqlite3_stmt; NULL: no such table, or ... */
+    hb_dbpage_walk *walk;       /* ... its pages are read as they lie */
+    struct hb_sqlite_walk *own; /* of the database, which frees it where the walk was left */
     const char *table;
     hb_result result; /* set when the walk ends */
 } hb_sqlite_rows;

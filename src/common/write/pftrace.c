@@ -489,6 +489,7 @@ hb_result hb_write_pftrace(hb_source *source, hb_sink *sink, hb_pftrace_stats *s
     hb_result result = hb_out_open(&w->f.out, sink);
     if (result == HB_OK) result = try_to_write(w);
     if (result == HB_OK) result = hb_out_finish(&w->f.out);
+    w->stats.bytes = w->f.bytes;
     if (stats) *stats = w->stats;
     hb_out_free(&w->f.out);
     hb_buf_free(&w->kept);

@@ -14,6 +14,7 @@ typedef struct hb_pftrace_stats {
     uint64_t events;
     uint64_t inputs; /* operators whose inputs, stack, FLOPs or sequence number are left out */
     uint64_t modules, flows; /* left out */
+    uint64_t bytes;
 } hb_pftrace_stats;
 
 /** Writes the source. `stats` may be NULL. The source stays open. Memory: 56 bytes an event of the
