@@ -3,7 +3,7 @@
  * How fast other tools' formats are written and read: launches and their kernels from a generator
  * that costs next to nothing go into each, and are read back.
  *
- *     bench_formats DIRECTORY [million events]
+ *     bench_formats DIRECTORY [million events] [kernels]    kernels: without launches and arguments
  */
 #include <hipboard/import.h>
 #include <stdio.h>
@@ -17,6 +17,7 @@
 #include "write/pftrace.h"
 
 static uint64_t count;
+static workload_kind workload = KERNELS;
 
 static hb_result count_bytes(hb_sink *sink, const void *data, size_t size)
 {
@@ -46,10 +47,10 @@ static off_t size_of(const char *path)
     return stat(path, &st) == 0 ? st.st_size : 0;
 }
 
-static void write_to_nothing(workload_kind workload, const char *what)
+static void write_to_nothing(workload_kind of, const char *what)
 {
     hb_sink sink = {count_bytes};
-    generator g = make_generator(workload, count);
+    generator g = make_generator(of, count);
     hb_pftrace_stats stats;
     double cpu = 1e9;
     g.source.info = &g.info;
@@ -67,7 +68,7 @@ static void write_file(open_exporter *open, const char *format, const char *path
 {
     hb_exporter *exporter;
     hb_export_counts counts = {0};
-    generator g = make_generator(KERNELS, count);
+    generator g = make_generator(workload, count);
     g.source.info = &g.info;
     double start = now(CLOCK_PROCESS_CPUTIME_ID);
     check(open(path, true, &exporter));
@@ -124,12 +125,13 @@ int main(int argc, char **argv)
         {"csv", "bench_csv", hb_export_to_csv},
     };
     if (argc < 2) {
-        printf("bench_formats DIRECTORY [million events]\n");
+        printf("bench_formats DIRECTORY [million events] [kernels]\n");
         return 1;
     }
     count = (uint64_t)((argc > 2 ? atof(argv[2]) : 1) * 1e6);
-    printf("%llu events, half of them launches; CPU time, one thread; largest memory\n",
-           (unsigned long long)count);
+    if (argc > 3) workload = BARE;
+    printf("%llu events, %s; CPU time, one thread; largest memory\n", (unsigned long long)count,
+           argc > 3 ? "all kernels" : "half of them launches");
     fflush(stdout);
     ALONE(write_to_nothing(BARE, "kernels without arguments, to nothing"));
     ALONE(write_to_nothing(KERNELS, "to nothing"));

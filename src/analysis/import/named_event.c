@@ -214,9 +214,10 @@ static int64_t number_behind(hb_str track, const char *word)
     return found;
 }
 
-static int64_t either(int64_t told, int64_t by_name)
+/* What an arg tells, else the row's name. */
+static int64_t told(const hb_named_event *e, hb_named_arg arg, const char *word)
 {
-    return told >= 0 ? told : by_name;
+    return number(e, arg) >= 0 ? number(e, arg) : number_behind(e->track, word);
 }
 
 /* What is told as a GPU stays one; agents are marked, and numbered in the end. */
@@ -224,10 +225,10 @@ enum { AGENT = 1 << 20 };
 
 static int32_t gpu_of(const hb_named_event *e)
 {
-    int64_t device = either(number(e, HB_NAMED_DEVICE), number_behind(e->track, "GPU"));
+    int64_t device = told(e, HB_NAMED_DEVICE, "GPU");
     if (device < 0) device = number_behind(e->track, "DEVICE");
     if (device >= 0) return (int32_t)HB_MIN(device, (int64_t)1023);
-    int64_t agent = either(number(e, HB_NAMED_AGENT), number_behind(e->track, "AGENT"));
+    int64_t agent = told(e, HB_NAMED_AGENT, "AGENT");
     return agent >= 0 ? AGENT + (int32_t)HB_MIN(agent, (int64_t)AGENT - 1) : 0;
 }
 
@@ -295,8 +296,8 @@ static void add_work(hb_import *import, hb_import_process *p, const hb_named_eve
         set_kernel(&l, e);
     else
         set_copy(&l, e, name, gpu);
-    int64_t stream = either(number(e, HB_NAMED_STREAM), number_behind(e->track, "STREAM"));
-    int64_t queue = either(number(e, HB_NAMED_QUEUE), number_behind(e->track, "QUEUE"));
+    int64_t stream = told(e, HB_NAMED_STREAM, "STREAM");
+    int64_t queue = told(e, HB_NAMED_QUEUE, "QUEUE");
     if (has(e, HB_NAMED_HIP_STREAM)) { /* then the rows were queues */
         queue = stream;
         stream = number(e, HB_NAMED_HIP_STREAM);

@@ -6,6 +6,7 @@
 
 #include "rules/categories.h"
 #include "rules/name_class.h"
+#include "trace/trace.h"
 #include "write/pftrace_args.h"
 
 /* What is kept of an event of the host until all of its thread are known. */
@@ -51,8 +52,10 @@ typedef struct writer {
     HB_VEC(place) threads;
     HB_VEC(place) streams;
     HB_VEC(counter) counters;
-    HB_VEC(host_event) hosts;
-    hb_buf kept, scratch; /* args of the host's events; of the present one */
+    hb_column hosts; /* host_event */
+    bool hosts_in_order;
+    hb_buf kept;                      /* args of the host's events */
+    hb_sid categories[UINT8_MAX + 1]; /* texts of hb_category */
     hb_pf_args args;
     uint32_t last_thread, last_stream;
 } writer;
@@ -93,8 +96,9 @@ static uint64_t flow_of(const writer *w, uint64_t correlation)
 static void begin_event(writer *w, hb_pf_row *row, hb_message *m, int type, hb_category category,
                         hb_sid name, uint64_t flow)
 {
-    hb_sid text = hb_pf_text(&w->f, hb_category_text(category));
-    uint64_t iid = hb_pf_intern(&w->f, row, HB_PF_CATEGORIES, text);
+    hb_sid *text = &w->categories[category];
+    if (!*text) *text = hb_pf_text(&w->f, hb_category_text(category));
+    uint64_t iid = hb_pf_intern(&w->f, row, HB_PF_CATEGORIES, *text);
     hb_message_number(m, 3, iid);
     hb_message_number(m, 9, (uint64_t)type);
     hb_message_number(m, 10, hb_pf_intern(&w->f, row, HB_PF_NAMES, name));
@@ -186,6 +190,12 @@ static void count_left_out(writer *w, const hb_trace_event *e)
     w->stats.inputs += op->num_inputs || op->flops > 0 || op->sequence_number || op->stack.len;
 }
 
+static bool host_before(const host_event *x, const host_event *y)
+{
+    if (x->thread != y->thread) return x->thread < y->thread;
+    return x->start != y->start ? x->start < y->start : x->end > y->end;
+}
+
 static void keep_host(writer *w, const hb_trace_event *e)
 {
     static const hb_category categories[] = {
@@ -198,7 +208,8 @@ static void keep_host(writer *w, const hb_trace_event *e)
     bool memory = e->kind == HB_EVENT_MEMORY;
     bool call = e->kind == HB_EVENT_RUNTIME || e->kind == HB_EVENT_SYNC;
     w->args.to = &w->kept;
-    host_event *h = HB_PUSH(&w->arena, &w->hosts);
+    host_event *h = hb_column_push(&w->hosts);
+    if (!h) hb_arena_leave(&w->arena, HB_ERROR_NO_MEMORY, "out of memory");
     *h = (host_event){
         .start = e->start_ns,
         .end = HB_MAX(e->end_ns, e->start_ns),
@@ -218,14 +229,14 @@ static void keep_host(writer *w, const hb_trace_event *e)
         count_left_out(w, e);
     }
     h->args_size = (uint32_t)(w->kept.size - h->args);
+    uint32_t last = w->hosts.count - 1;
+    if (last && host_before(h, hb_column_at(&w->hosts, last - 1))) w->hosts_in_order = false;
 }
 
-static bool host_before(const void *context, const void *a, const void *b)
+static bool place_before(const void *hosts, const void *a, const void *b)
 {
-    const host_event *x = a, *y = b;
-    (void)context;
-    if (x->thread != y->thread) return x->thread < y->thread;
-    return x->start != y->start ? x->start < y->start : x->end > y->end;
+    return host_before(hb_column_at(hosts, *(const uint32_t *)a),
+                       hb_column_at(hosts, *(const uint32_t *)b));
 }
 
 static void put_host(writer *w, const host_event *h)
@@ -243,9 +254,12 @@ static void put_host(writer *w, const host_event *h)
 
 static void put_hosts(writer *w)
 {
-    hb_sort(&w->arena, w->hosts.items, w->hosts.count, sizeof(host_event), host_before, NULL);
+    uint32_t *order = w->hosts_in_order ? NULL : HB_NEW_ARRAY(&w->arena, uint32_t, w->hosts.count);
+    for (uint32_t i = 0; order && i < w->hosts.count; i++)
+        order[i] = i;
+    if (order) hb_sort(&w->arena, order, w->hosts.count, sizeof *order, place_before, &w->hosts);
     for (uint32_t i = 0; i < w->hosts.count; i++)
-        put_host(w, &w->hosts.items[i]);
+        put_host(w, hb_column_at(&w->hosts, order ? order[i] : i));
 }
 
 /* ---- GPUs ---- */
@@ -305,10 +319,10 @@ static void put_work(writer *w, const hb_trace_event *e)
     hb_pf_ready(&w->f, &r->row, e->start_ns);
     begin_event(w, &r->row, &m, HB_PF_BEGIN, category, name_of(w, e),
                 linked ? flow_of(w, e->correlation) : 0);
-    w->scratch.size = 0;
-    w->args.to = &w->scratch;
+    w->args.to = NULL;
+    w->args.row = &r->row;
+    w->args.message = &m;
     hb_pf_add_work(&w->args, e);
-    hb_pf_put_args(&w->f, &r->row, &m, w->scratch.data, w->scratch.size);
     hb_pf_event(&w->f, &r->row, e->start_ns, event, &m);
     HB_PUSH(&w->arena, &r->open)->end = end;
     w->stats.events++;
@@ -485,7 +499,8 @@ hb_result hb_write_pftrace(hb_source *source, hb_sink *sink, hb_pftrace_stats *s
     w->args.f = &w->f;
     w->process = mix((uint64_t)source->info->pid, hash_of(source->info->trace_id)) | 1;
     hb_buf_init(&w->kept, SIZE_MAX / 2);
-    hb_buf_init(&w->scratch, 1 << 20);
+    w->hosts.item_size = sizeof(host_event);
+    w->hosts_in_order = true;
     hb_result result = hb_out_open(&w->f.out, sink);
     if (result == HB_OK) result = try_to_write(w);
     if (result == HB_OK) result = hb_out_finish(&w->f.out);
@@ -493,7 +508,7 @@ hb_result hb_write_pftrace(hb_source *source, hb_sink *sink, hb_pftrace_stats *s
     if (stats) *stats = w->stats;
     hb_out_free(&w->f.out);
     hb_buf_free(&w->kept);
-    hb_buf_free(&w->scratch);
+    hb_column_free(&w->hosts);
     hb_texts_free(&w->f.texts);
     hb_arena_free(&w->arena);
     free(w);

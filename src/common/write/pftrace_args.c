@@ -1,10 +1,46 @@
 /* SPDX-License-Identifier: MIT */
 #include "write/pftrace_args.h"
 
+enum {
+    LONGEST = 500, /* text */
+    HEAD = 16,     /* what stands before a value */
+    SLACK = 16,    /* bytes behind a kept value that are there, for whatever they hold */
+};
+
 typedef struct arg_head {
     hb_sid name;
     uint32_t size;
 } arg_head;
+
+/* Up to SLACK bytes more than asked for. */
+static inline void copy_some(char *to, const char *from, size_t size)
+{
+    for (size_t i = 0; i < size; i += SLACK)
+        memcpy(to + i, from + i, SLACK);
+}
+
+/* A DebugAnnotation as far as its value, whose place comes back. */
+static inline char *begin_annotation(char *p, uint64_t name)
+{
+    hb_message m = {p + 2, p + HEAD, false};
+    p[0] = 4 << 3 | 2;
+    hb_message_number(&m, 1, name);
+    return m.at;
+}
+
+/* Its size, which takes a second byte in long ones. */
+static inline char *end_annotation(char *p, char *end)
+{
+    size_t size = (size_t)(end - p) - 2;
+    if (HB_UNLIKELY(size > 127)) {
+        memmove(p + 3, p + 2, size);
+        p[1] = (char)(size | 128);
+        p[2] = (char)(size >> 7);
+        return end + 1;
+    }
+    p[1] = (char)size;
+    return end;
+}
 
 static hb_sid arg_name(hb_pf_args *a, const char *name)
 {
@@ -16,18 +52,33 @@ static hb_sid arg_name(hb_pf_args *a, const char *name)
     return a->names[i].text;
 }
 
-static void add_named(hb_pf_args *a, hb_sid name, const char *value, const hb_message *m)
+/* Room for a value of at most `room` bytes. */
+static hb_message begin_value(hb_pf_args *a, hb_sid name, size_t room)
 {
-    arg_head head = {name, (uint32_t)(m->at - value)};
-    if (m->full) return;
-    hb_buf_append(a->to, &head, sizeof head);
-    hb_buf_append(a->to, value, head.size);
-    if (a->to->failed) hb_arena_leave(a->f->arena, HB_ERROR_NO_MEMORY, "out of memory");
+    hb_message *m = a->message;
+    a->name = name;
+    if (a->to) {
+        a->begin = hb_buf_reserve(a->to, sizeof(arg_head) + room + SLACK);
+        if (!a->begin) hb_arena_leave(a->f->arena, HB_ERROR_NO_MEMORY, "out of memory");
+        char *value = a->begin + sizeof(arg_head);
+        return (hb_message){value, value + room, false};
+    }
+    bool fits = (size_t)(m->end - m->at) > room + HEAD;
+    a->begin = fits ? m->at : a->spare;
+    char *value = begin_annotation(a->begin, hb_pf_intern(a->f, a->row, HB_PF_ARGS, name));
+    return (hb_message){value, value + room, false};
 }
 
-static void add_arg(hb_pf_args *a, const char *name, const char *value, const hb_message *m)
+static void end_value(hb_pf_args *a, const hb_message *value)
 {
-    add_named(a, arg_name(a, name), value, m);
+    if (a->to) {
+        char *from = a->begin + sizeof(arg_head);
+        arg_head head = {a->name, (uint32_t)(value->at - from)};
+        memcpy(a->begin, &head, sizeof head);
+        a->to->size += sizeof head + head.size;
+    } else if (a->begin == a->message->at) {
+        a->message->at = end_annotation(a->begin, value->at);
+    }
 }
 
 /* Their messages; the names' own are written before. */
@@ -35,27 +86,22 @@ void hb_pf_put_args(hb_pf_file *f, hb_pf_row *row, hb_message *to, const char *a
 {
     for (size_t at = 0; at < size;) {
         arg_head head;
-        char annotation[700];
-        hb_message m = HB_MESSAGE_IN(annotation), before = *to;
         memcpy(&head, args + at, sizeof head);
         at += sizeof head;
-        hb_message_number(&m, 1, hb_pf_intern(f, row, HB_PF_ARGS, head.name));
-        if ((size_t)(m.end - m.at) > head.size) {
-            memcpy(m.at, args + at, head.size);
-            m.at += head.size;
-            hb_message_inside(to, 4, annotation, &m);
+        if ((size_t)(to->end - to->at) > head.size + HEAD) {
+            char *value = begin_annotation(to->at, hb_pf_intern(f, row, HB_PF_ARGS, head.name));
+            copy_some(value, args + at, head.size);
+            to->at = end_annotation(to->at, value + head.size);
         }
-        if (to->full) *to = before; /* there is no room for more */
         at += head.size;
     }
 }
 
 static void add_number(hb_pf_args *a, const char *name, uint32_t field, uint64_t number)
 {
-    char value[64];
-    hb_message m = HB_MESSAGE_IN(value);
+    hb_message m = begin_value(a, arg_name(a, name), 12);
     hb_message_number(&m, field, number);
-    add_arg(a, name, value, &m);
+    end_value(a, &m);
 }
 
 static void add_int(hb_pf_args *a, const char *name, int64_t number)
@@ -68,56 +114,62 @@ static void add_pointer(hb_pf_args *a, const char *name, uint64_t number)
     add_number(a, name, 7, number);
 }
 
+static void put_double(hb_message *m, double number)
+{
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    hb_message_fixed(m, 5, bits);
+}
+
 static void add_double(hb_pf_args *a, const char *name, double number)
 {
-    char value[64];
-    uint64_t bits;
-    hb_message m = HB_MESSAGE_IN(value);
-    memcpy(&bits, &number, sizeof bits);
-    hb_message_fixed(&m, 5, bits);
-    add_arg(a, name, value, &m);
+    hb_message m = begin_value(a, arg_name(a, name), 12);
+    put_double(&m, number);
+    end_value(a, &m);
+}
+
+static void put_text(hb_message *m, const char *text, size_t size)
+{
+    hb_message_bytes(m, 6, text, size);
 }
 
 static void add_text(hb_pf_args *a, const char *name, hb_str text)
 {
-    char value[560];
-    hb_message m = HB_MESSAGE_IN(value);
-    hb_message_bytes(&m, 6, text.s, HB_MIN(text.len, 500u));
-    add_arg(a, name, value, &m);
+    size_t size = HB_MIN(text.len, (uint32_t)LONGEST);
+    hb_message m = begin_value(a, arg_name(a, name), size + 8);
+    put_text(&m, text.s, size);
+    end_value(a, &m);
 }
 
 static void add_triple(hb_pf_args *a, const char *name, const uint32_t numbers[3])
 {
-    char value[128];
-    hb_message m = HB_MESSAGE_IN(value);
+    hb_message m = begin_value(a, arg_name(a, name), 3 * 8 + 8);
     for (int i = 0; i < 3; i++) {
-        char element[48];
-        hb_message e = HB_MESSAGE_IN(element);
-        hb_message_number(&e, 4, numbers[i]);
-        hb_message_inside(&m, 12, element, &e);
+        char *element = m.at;
+        m.at += 2;
+        hb_message_number(&m, 4, numbers[i]);
+        element[0] = 12 << 3 | 2;
+        element[1] = (char)(m.at - element - 2);
     }
-    add_arg(a, name, value, &m);
+    end_value(a, &m);
 }
 
 /* Names of the program's own: where they stand something else may stand later. */
 static void add_given(hb_pf_args *a, const hb_arg *args, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        char value[560];
-        uint64_t bits;
-        hb_message m = HB_MESSAGE_IN(value);
-        if (args[i].type == HB_ARG_INT) {
-            hb_message_number(&m, 4, (uint64_t)args[i].i);
-        } else if (args[i].type == HB_ARG_DOUBLE) {
-            memcpy(&bits, &args[i].f, sizeof bits);
-            hb_message_fixed(&m, 5, bits);
-        } else if (args[i].type == HB_ARG_STRING && args[i].s) {
-            hb_message_bytes(&m, 6, args[i].s, HB_MIN(strlen(args[i].s), (size_t)500));
-        } else {
-            continue;
-        }
+        bool text = args[i].type == HB_ARG_STRING && args[i].s;
+        if (!text && args[i].type != HB_ARG_INT && args[i].type != HB_ARG_DOUBLE) continue;
         hb_str key = {args[i].key, (uint32_t)strlen(args[i].key)};
-        add_named(a, hb_pf_text(a->f, key), value, &m);
+        size_t size = text ? HB_MIN(strlen(args[i].s), (size_t)LONGEST) : 4;
+        hb_message m = begin_value(a, hb_pf_text(a->f, key), size + 8);
+        if (text)
+            put_text(&m, args[i].s, size);
+        else if (args[i].type == HB_ARG_INT)
+            hb_message_number(&m, 4, (uint64_t)args[i].i);
+        else
+            put_double(&m, args[i].f);
+        end_value(a, &m);
     }
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Args of events in Perfetto's protobuf. They are kept as their names, sizes and values, until
- * their row is known, whose numbers names are written as.
+ * Args of events in Perfetto's protobuf. Of events whose row is known they are written into the
+ * event at once; of others their names, sizes and values are kept, until their row is known, whose
+ * numbers names are written as.
  */
 #ifndef HB_WRITE_PFTRACE_ARGS_H
 #define HB_WRITE_PFTRACE_ARGS_H
@@ -11,14 +12,19 @@
 
 typedef struct hb_pf_args {
     hb_pf_file *f;
-    hb_buf *to;
+    hb_buf *to;          /* where they are kept; NULL: */
+    hb_pf_row *row;      /* of the event that ... */
+    hb_message *message; /* ... they are written into */
+    char *begin;         /* of the one that is being written */
+    hb_sid name;
+    char spare[700]; /* for those that the event has no room for */
     struct {
         const char *name;
         hb_sid text;
     } names[256]; /* of constant texts, found by where they stand */
 } hb_pf_args;
 
-/** Those of an event, by its kind; they are appended to a->to. */
+/** Those of an event, by its kind. */
 void hb_pf_add_scope(hb_pf_args *a, const hb_trace_event *e);
 void hb_pf_add_call(hb_pf_args *a, const hb_trace_event *e);
 void hb_pf_add_memory(hb_pf_args *a, const hb_trace_event *e);

@@ -96,20 +96,17 @@ void hb_pf_ready(hb_pf_file *f, hb_pf_row *row, int64_t time)
     row->cleared_at = f->bytes;
     row->num_names = 0;
     memset(&row->names, 0, sizeof row->names);
+    memset(row->recent, 0, sizeof row->recent);
 }
 
-uint64_t hb_pf_intern(hb_pf_file *f, hb_pf_row *row, uint32_t table, hb_sid text)
+/* The number of a text, for what follows. */
+static void put_text(hb_pf_file *f, const hb_pf_row *row, uint32_t table, uint64_t number, hb_str s)
 {
-    bool added;
-    hb_dict_entry *entry = hb_dict_add(f->arena, &row->names, (uint64_t)table << 32 | text, &added);
-    if (!added) return entry->value;
-    entry->value = ++row->num_names;
     char head[64], id[16];
-    hb_str s = hb_texts_get(&f->texts, text);
     hb_message h = HB_MESSAGE_IN(head);
     char *p = id;
     *p++ = 0x08;
-    p = put_varint(p, entry->value);
+    p = put_varint(p, number);
     *p++ = 0x12;
     p = put_varint(p, s.len);
     size_t id_size = (size_t)(p - id), entry_size = id_size + s.len;
@@ -125,7 +122,28 @@ uint64_t hb_pf_intern(hb_pf_file *f, hb_pf_row *row, uint32_t table, hb_sid text
     memcpy(h.at, id, id_size);
     h.at += id_size;
     put_packet(f, head, (size_t)(h.at - head), s.s, s.len);
+}
+
+static uint64_t number_of(hb_pf_file *f, hb_pf_row *row, uint32_t table, hb_sid text)
+{
+    bool added;
+    hb_dict_entry *entry = hb_dict_add(f->arena, &row->names, (uint64_t)table << 32 | text, &added);
+    if (added) {
+        entry->value = ++row->num_names;
+        put_text(f, row, table, entry->value, hb_texts_get(&f->texts, text));
+    }
     return entry->value;
+}
+
+uint64_t hb_pf_intern(hb_pf_file *f, hb_pf_row *row, uint32_t table, hb_sid text)
+{
+    uint64_t key = (uint64_t)table << 32 | text;
+    uint32_t i = (text * 3 + table) % HB_PF_RECENT;
+    if (row->recent[i].key != key || !row->recent[i].number) {
+        row->recent[i].number = number_of(f, row, table, text);
+        row->recent[i].key = key;
+    }
+    return row->recent[i].number;
 }
 
 void hb_pf_event(hb_pf_file *f, hb_pf_row *row, int64_t time, const char *event,
@@ -141,6 +159,14 @@ void hb_pf_event(hb_pf_file *f, hb_pf_row *row, int64_t time, const char *event,
     *p++ = 2;
     *p++ = 11 << 3 | 2;
     p = put_varint(p, size);
-    put_packet(f, fields, (size_t)(p - fields), event, size);
     row->clock = HB_MAX(row->clock, time);
+    size_t fields_size = (size_t)(p - fields);
+    char *room = hb_out_room(&f->out, sizeof fields + 16 + size), *to = room;
+    *to++ = 0x0a;
+    to = put_varint(to, fields_size + size);
+    memcpy(to, fields, sizeof fields); /* all of them: a size that is known */
+    memcpy(to + fields_size, event, size);
+    to += fields_size + size;
+    hb_out_done(&f->out, to);
+    f->bytes += (size_t)(to - room);
 }

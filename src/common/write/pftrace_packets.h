@@ -68,6 +68,7 @@ static inline void hb_message_inside(hb_message *m, uint32_t field, const char *
 enum { HB_PF_BEGIN = 1, HB_PF_END, HB_PF_INSTANT, HB_PF_COUNTER };
 
 /** A row, and its sequence's state. */
+enum { HB_PF_RECENT = 32 };
 typedef struct hb_pf_row {
     uint64_t uuid;
     uint32_t sequence;
@@ -76,6 +77,10 @@ typedef struct hb_pf_row {
     bool open;           /* its state was written */
     hb_dict names;       /* of texts to numbers */
     uint32_t num_names;
+    struct {
+        uint64_t key;
+        uint64_t number;    /* 0: none */
+    } recent[HB_PF_RECENT]; /* of these, found at once */
 } hb_pf_row;
 
 typedef struct hb_pf_file {
