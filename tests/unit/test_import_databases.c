@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Databases of rocmProfileData (RPD) and of rocprof (v1): a real one, and small ones made here.
+ * Databases of rocmProfileData (RPD), of rocprof (v1) and of nsys: a real one, and small ones made
+ * here, that of nsys with the tables and columns of its exports.
  */
 #include <sqlite3.h>
 
@@ -146,6 +147,111 @@ static void database_of_rocprof(void **state)
     hb_import_close(import);
 }
 
+/* Ids of threads as nsys makes them: machine, process, thread. */
+#define GLOBAL "(1 << 56 | 4711 << 24)"
+#define SECRET "token-that-stays"
+
+/* Two machines' numbers differ; a graph of two kernels; ranges by text, by id, without an end. */
+static const char nsys[] =
+    "CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);"
+    "INSERT INTO StringIds VALUES (1, 'cudaLaunchKernel_v7000'), (2, 'cudaMemcpyAsync_v3020'),"
+    " (3, 'cudaGraphLaunch_v10000'), (4, 'void gemm<float>(float*)'), (5, 'gemm'),"
+    " (6, 'relu'), (7, 'backward'), (8, 'main loop'), (9, '" SECRET "'), (10, 'cudaMalloc_v3020');"
+    "CREATE TABLE META_DATA_EXPORT(name TEXT, value TEXT);"
+    "INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_SCHEMA_VERSION', '3.24.14');"
+    "CREATE TABLE TARGET_INFO_SESSION_START_TIME(utcEpochNs INTEGER, utcTime TEXT);"
+    "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1790000000000000000, '');"
+    "CREATE TABLE TARGET_INFO_SYSTEM_ENV(globalVid INTEGER, name TEXT, value TEXT);"
+    "INSERT INTO TARGET_INFO_SYSTEM_ENV VALUES (1, 'TOKEN', '" SECRET "');"
+    "CREATE TABLE ProcessStreams(globalPid INTEGER, filenameId INTEGER, contentId INTEGER);"
+    "INSERT INTO ProcessStreams VALUES (" GLOBAL ", 9, 9);"
+    "CREATE TABLE PROCESSES(globalPid INTEGER, pid INTEGER, name TEXT);"
+    "INSERT INTO PROCESSES VALUES (" GLOBAL ", 4711, '/usr/bin/train'),"
+    " (1 << 56 | 99 << 24, 99, '/bin/" SECRET "');"
+    "CREATE TABLE ThreadNames(nameId INTEGER, priority INTEGER, globalTid INTEGER);"
+    "INSERT INTO ThreadNames VALUES (8, 0, " GLOBAL " | 4712);"
+    "CREATE TABLE TARGET_INFO_GPU(id INTEGER, name TEXT, totalMemory INTEGER, smCount INTEGER,"
+    " computeMajor INTEGER, computeMinor INTEGER, threadsPerWarp INTEGER);"
+    "INSERT INTO TARGET_INFO_GPU VALUES (0, 'NVIDIA L4', 23000000000, 58, 8, 9, 32),"
+    " (1, 'NVIDIA A100', 42000000000, 108, 8, 0, 32);"
+    "CREATE TABLE TARGET_INFO_CUDA_DEVICE(gpuId INTEGER, cudaId INTEGER, pid INTEGER);"
+    "INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (0, 1, 4711), (1, 0, 4711);"
+    "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start INTEGER, end INTEGER, eventClass INTEGER,"
+    " globalTid INTEGER, correlationId INTEGER, nameId INTEGER, returnValue INTEGER);"
+    "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES"
+    " (2000, 2500, 0, " GLOBAL " | 4712, 11, 1, 0), (3000, 3500, 0, " GLOBAL " | 4712, 12, 2, 0),"
+    " (4000, 4500, 0, " GLOBAL " | 4712, 13, 3, 0), (1000, 1500, 0, " GLOBAL " | 4712, 14, 10, 0),"
+    " (5000, 5500, 0, " GLOBAL " | 4712, 15, 77, 0);"
+    "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INTEGER, end INTEGER, deviceId INTEGER,"
+    " contextId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER,"
+    " demangledName INTEGER, shortName INTEGER, registersPerThread INTEGER, gridX INTEGER,"
+    " gridY INTEGER, gridZ INTEGER, blockX INTEGER, blockY INTEGER, blockZ INTEGER,"
+    " staticSharedMemory INTEGER, dynamicSharedMemory INTEGER, localMemoryPerThread INTEGER);"
+    "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES"
+    " (2600, 2900, 0, 1, 7, 11, " GLOBAL ", 4, 5, 40, 12, 2, 1, 128, 1, 1, 1024, 512, 0),"
+    " (4600, 4700, 0, 1, 7, 13, " GLOBAL ", 99, 5, 32, 1, 1, 1, 32, 1, 1, 0, 0, 0),"
+    " (4700, 4800, 0, 1, 7, 13, " GLOBAL ", 6, 6, 16, 1, 1, 1, 32, 1, 1, 0, 0, 0);"
+    "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY(start INTEGER, end INTEGER, deviceId INTEGER,"
+    " streamId INTEGER, correlationId INTEGER, globalPid INTEGER, bytes INTEGER,"
+    " copyKind INTEGER, srcDeviceId INTEGER, dstDeviceId INTEGER);"
+    "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES"
+    " (3600, 3700, 0, 7, 12, " GLOBAL ", 65536, 1, NULL, NULL),"
+    " (3700, 3800, 0, 7, 0, " GLOBAL ", 4096, 10, 0, 1);"
+    "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET(start INTEGER, end INTEGER, deviceId INTEGER,"
+    " streamId INTEGER, correlationId INTEGER, globalPid INTEGER, bytes INTEGER);"
+    "INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES (3800, 3900, 0, 7, 0, " GLOBAL ", 256);"
+    "CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS(start INTEGER, globalPid INTEGER,"
+    " deviceId INTEGER, address INTEGER, bytes INTEGER, memKind INTEGER,"
+    " memoryOperationType INTEGER);"
+    "INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS VALUES (1500, " GLOBAL ", 0, 512, 2097152, 2, 0),"
+    " (9000, " GLOBAL ", 0, 512, 2097152, 2, 1);"
+    "CREATE TABLE NVTX_EVENTS(start INTEGER, end INTEGER, eventType INTEGER, text TEXT,"
+    " textId INTEGER, globalTid INTEGER);"
+    "INSERT INTO NVTX_EVENTS VALUES (1900, 4900, 59, 'forward', NULL, " GLOBAL " | 4712),"
+    " (5000, 8000, 60, NULL, 7, " GLOBAL " | 4712), (8100, NULL, 59, 'open', NULL,"
+    " " GLOBAL " | 4712), (100, NULL, 34, 'mark', NULL, " GLOBAL " | 4712),"
+    " (50, NULL, 75, 'a domain', NULL, " GLOBAL " | 4712);";
+
+static void report_of_nsys(void **state)
+{
+    static const char *const parts[] = {
+        "\"name\": \"cudaLaunchKernel\"",
+        "\"name\": \"void gemm<float>(float*)\"",
+        "\"grid\":     [12, 2, 1], \"block\":     [128, 1, 1]",
+        "\"registers per thread\": 40",
+        "\"shared memory\": 1536",
+        "\"name\": \"backward\"",
+        "\"name\": \"open\"",
+        "Memcpy HtoD",
+        "Memcpy PtoP",
+        "\"Total Allocated\": 2097152",
+        "main loop",
+        "NVIDIA A100",
+    };
+    (void)state;
+    hb_import *import = import_with(make_database("report.sqlite", nsys), NULL);
+    assert_int_equal(hb_import_count(import), 1);
+    const hb_imported *p = hb_import_get(import, 0);
+    assert_string_equal(p->format, "nsys");
+    assert_string_equal(p->version, "3.24.14");
+    assert_int_equal(p->pid, 4711);
+    assert_string_equal(p->program, "train");
+    assert_int_equal(p->kernels, 3);
+    assert_int_equal(p->copies, 3);
+    assert_int_equal(p->calls, 4);
+    assert_int_equal(p->ranges, 4);
+    assert_int_equal(p->linked, 4);
+    assert_int_equal(p->allocations, 2);
+    assert_int_equal(note_of(p, "BAD_ROWS"), 1);
+    char *text = written_text(import, 0);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        HAS(text, parts[i]);
+    HAS_NOT(text, SECRET);
+    HAS_NOT(text, "a domain");
+    free(text);
+    hb_import_close(import);
+}
+
 /* Rows that name nothing, numbers that are none. */
 static void damaged_databases(void **state)
 {
@@ -174,10 +280,8 @@ static void damaged_databases(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_DIR(rpd_as_it_was),
-        IN_DIR(a_real_rpd),
-        IN_DIR(database_of_rocprof),
-        IN_DIR(damaged_databases),
+        IN_DIR(rpd_as_it_was),  IN_DIR(a_real_rpd),        IN_DIR(database_of_rocprof),
+        IN_DIR(report_of_nsys), IN_DIR(damaged_databases),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -373,6 +373,33 @@ static void json_of_rocprof_that_is_none(void **state)
     }
 }
 
+/* tracy-csvexport does not quote: names have commas, also before numbers. */
+static void zones_of_tracy(void **state)
+{
+    static const char zones[] =
+        "name,src_file,src_line,ns_since_start,exec_time_ns,thread,value\n"
+        "frame,src/main.cpp,12,1000,9000,1,\n"
+        "Grid<int, 3>::step(int, int),src/grid.cpp,40,1500,700,1,text, 1,2\n"
+        "upload,src/gpu.cpp,7,2500,300,2,\n"
+        "half,src/main.cpp,twelve,1,2,3,\n"
+        "\"quoted \"\"x\"\"\",more,src/a.cpp,1,2600,10,2,\n";
+    (void)state;
+    hb_import *import = import_with(keep_text("zones.csv", zones), NULL);
+    const hb_imported *p = hb_import_get(import, 0);
+    assert_string_equal(p->format, "Tracy CSV");
+    assert_int_equal(p->ranges, 3);
+    assert_int_equal(p->kernels, 0);
+    assert_int_equal(note_of(p, "BAD_ROWS"), 2);
+    char *text = written_text(import, 0);
+    HAS(text, "\"name\": \"Grid<int, 3>::step(int, int)\"");
+    HAS(text, "\"name\": \"upload\"");
+    free(text);
+    hb_import_close(import);
+    import_refused(keep_text("sums.csv", "name,src_file,src_line,total_ns,total_perc,counts\n"
+                                         "frame,src/main.cpp,12,9000,90,1\n"),
+                   HB_ERROR_FORMAT, "tracy-csvexport -u");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -389,6 +416,7 @@ int main(void)
         IN_DIR(a_graph_is_one_launch),
         IN_DIR(json_of_rocprof),
         IN_DIR(json_of_rocprof_that_is_none),
+        IN_DIR(zones_of_tracy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -243,6 +243,8 @@ const command cmd_import = {
              "  rocprof CSV     tables of rocprofv3, rocprofv2 and rocprof; one stands for its set\n"
              "  rocprof         results.db and results.json of rocprof (v1)\n"
              "  RPD             rocmProfileData\n"
+             "  nsys            Nsight Systems, by nsys export --type sqlite\n"
+             "  Tracy CSV       tracy-csvexport -u\n"
              "  Perfetto        protobuf of rocprofv3, omnitrace, rocprof-sys, PyTorch, hipboard\n"
              "  XPlane          JAX and TensorFlow (.xplane.pb)\n"
              "  ONNX Runtime    its profiles\n"

@@ -37,9 +37,10 @@ static const hb_import_format formats[] = {
     {"rocpd", hb_rocpd_probe, hb_rocpd_open, NULL},
     {"RPD", hb_rpd_probe, hb_rpd_open, NULL},
     {"rocprof", hb_rocprof1_db_probe, hb_rocprof1_db_open, NULL},
+    {"nsys", hb_nsys_probe, hb_nsys_open, NULL},
     {"SQLite", is_sqlite, NULL,
      "a SQLite database without tables that are known; read are those of rocprofv3 and rocprof-sys "
-     "(rocpd), of rocmProfileData (RPD) and of rocprof"},
+     "(rocpd), of rocmProfileData (RPD), of rocprof and of nsys"},
 #else
     {"SQLite", is_sqlite, NULL,
      "a SQLite database, for which this hipboard was built without libsqlite3: build it with meson "
@@ -52,12 +53,17 @@ static const hb_import_format formats[] = {
     {"statistics", hb_rocprof_stats_probe, NULL,
      "statistics, without the time of any event: the tool's table of events lies beside it, as "
      "*_kernel_trace.csv, or is written with --kernel-trace --hip-trace"},
+    {"Tracy CSV", hb_tracy_probe, hb_tracy_open, NULL},
+    {"Tracy's sums", hb_tracy_sums_probe, NULL,
+     "sums of tracy-csvexport, without the time of any zone: tracy-csvexport -u writes each of "
+     "them"},
     {"XPlane", hb_xplane_probe, hb_xplane_open, NULL},
     {"Perfetto", hb_perfetto_probe, hb_perfetto_open, NULL},
     {"perf.data", is_perf, NULL,
      "perf's samples of the processor, which have no GPU work: perf report or perf script reads "
      "them"},
-    {"Tracy", is_tracy, NULL, "Tracy's own format: only its profiler reads it"},
+    {"Tracy", is_tracy, NULL,
+     "Tracy's own format: tracy-csvexport -u makes a table of it, which is read"},
 };
 
 #ifdef HB_WITH_SQLITE

@@ -160,13 +160,16 @@ static const char *cure_for(const char *path)
         const char *ending, *text;
     } cures[] = {
         {".nsys-rep",
-         "Nsight Systems' own format: nsys export --type sqlite makes a database of it"},
-        {".qdrep", "Nsight Systems' own format: nsys export --type sqlite makes a database of it"},
+         "Nsight Systems' own format: nsys export --type sqlite makes a database of it, which is "
+         "read"},
+        {".qdrep",
+         "Nsight Systems' own format: nsys export --type sqlite makes a database of it, which is "
+         "read"},
         {".otf2",
          "OTF2, which tells neither GPUs nor arguments: rocprofv3 --output-format rocpd, or "
          "pftrace, writes a trace that is read"},
         {".att", "a thread trace, of single instructions: ROCprof Compute Viewer shows it"},
-        {".tracy", "Tracy's own format: tracy-csvexport makes a table of it"},
+        {".tracy", "Tracy's own format: tracy-csvexport -u makes a table of it, which is read"},
         {".hbspool", "what a recorded program has left: hipboard recover makes a trace of it"},
     };
     hb_str text = {path, (uint32_t)strlen(path)};

@@ -143,6 +143,11 @@ bool hb_xplane_probe(const hb_import_probe *probe);
 void hb_xplane_open(hb_import *import, const char *path);
 bool hb_onnx_probe(const hb_import_probe *probe);
 void hb_chrome_json_open(hb_import *import, const char *path);
+bool hb_nsys_probe(const hb_import_probe *probe);
+void hb_nsys_open(hb_import *import, const char *path);
+bool hb_tracy_probe(const hb_import_probe *probe);
+bool hb_tracy_sums_probe(const hb_import_probe *probe);
+void hb_tracy_open(hb_import *import, const char *path);
 bool hb_rpd_probe(const hb_import_probe *probe);
 void hb_rpd_open(hb_import *import, const char *path);
 
