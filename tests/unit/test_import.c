@@ -5,11 +5,14 @@
  */
 #include "rocpd_file.h"
 
+#include <dlfcn.h>
 #include <hipboard/analysis.h>
 #include <hipboard/import.h>
 #include <inttypes.h>
 #include <sys/stat.h>
 #include <zlib.h>
+
+#include "read/text_window.h"
 
 /* A range around a launch, a copy and what they started on the second GPU; a kernel of a call that
  * was not recorded, which began before the others; an allocation and its free. */
@@ -607,6 +610,56 @@ static void gzipped_files(void **state)
     refuse(path, HB_ERROR_FORMAT, "r.db.gz");
 }
 
+/* zstd's own compressor, loaded as the reader loads the library. */
+static const char *keep_zstd(const char *name, const void *bytes, size_t size)
+{
+    static char packed[2 << 20];
+    size_t (*compress)(void *to, size_t room, const void *from, size_t from_size, int level);
+    void *library = dlopen("libzstd.so.1", RTLD_NOW);
+    assert_non_null(library); /* dpkg itself needs it */
+    void *symbol = dlsym(library, "ZSTD_compress");
+    memcpy(&compress, &symbol, sizeof symbol);
+    size_t n = compress(packed, sizeof packed, bytes, size, 3);
+    assert_in_range(n, 1, sizeof packed);
+    dlclose(library);
+    FILE *file = fopen(in_dir(name), "wb");
+    assert_int_equal(fwrite(packed, 1, n, file), n);
+    fclose(file);
+    return in_dir(name);
+}
+
+static void files_by_zstd(void **state)
+{
+    (void)state;
+    static char buffer[1 << 21];
+    rocpd_make(in_dir("r.db"), small_run);
+    FILE *from = fopen(in_dir("r.db"), "rb");
+    size_t n = fread(buffer, 1, sizeof buffer, from);
+    fclose(from);
+    const char *path = keep_zstd("r.db.zst", buffer, n);
+    hb_import *import = open_with(path, NULL);
+    assert_int_equal(hb_import_get(import, 0)->kernels, 2);
+    hb_import_close(import);
+    assert_int_equal(truncate(path, 700), 0);
+    refuse(path, HB_ERROR_FORMAT, "r.db.zst");
+    /* More than a block of the reader's, and one that ends with it. */
+    for (int round = 0; round < 2; round++) {
+        hb_text text;
+        hb_buf all;
+        n = round ? 1 << 20 : (1 << 21) - 11;
+        for (size_t i = 0; i < n; i++)
+            buffer[i] = (char)('a' + i * 7919 % 23);
+        assert_int_equal(hb_text_open(&text, keep_zstd("text.zst", buffer, n), HB_TEXT_AUTO),
+                         HB_OK);
+        hb_buf_init(&all, SIZE_MAX / 2);
+        assert_int_equal(hb_text_read_all(&text, "text.zst", &all), HB_OK);
+        assert_int_equal(all.size, n);
+        assert_memory_equal(all.data, buffer, n);
+        hb_buf_free(&all);
+        hb_text_close(&text);
+    }
+}
+
 static void a_directory_stands_for_its_files(void **state)
 {
     (void)state;
@@ -648,6 +701,7 @@ int main(void)
         IN_DIR(damaged_and_empty_files),
         IN_DIR(a_log_beside_it_is_read),
         IN_DIR(gzipped_files),
+        IN_DIR(files_by_zstd),
         IN_DIR(a_directory_stands_for_its_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@
 #include "import/import_set.h"
 #include "import/sqlite_file.h"
 #include "import/whole_file.h"
+#include "read/zstd_stream.h"
 
 enum { HEAD_SIZE = 65536 };
 
@@ -24,6 +25,12 @@ static bool is_sqlite(const hb_import_probe *probe)
 static bool is_perf(const hb_import_probe *probe)
 {
     return begins(probe, "PERFILE2", 8);
+}
+
+/* Only where it could not be looked into. */
+static bool is_zstd(const hb_import_probe *probe)
+{
+    return hb_begins_as_zstd(probe->head, probe->size);
 }
 
 static bool is_tracy(const hb_import_probe *probe)
@@ -59,6 +66,9 @@ static const hb_import_format formats[] = {
      "them"},
     {"XPlane", hb_xplane_probe, hb_xplane_open, NULL},
     {"Perfetto", hb_perfetto_probe, hb_perfetto_open, NULL},
+    {"zstd", is_zstd, NULL,
+     "compressed by zstd, and there is no libzstd.so.1: install it (Debian: libzstd1), or unpack "
+     "the file by zstd -d"},
     {"perf.data", is_perf, NULL,
      "perf's samples of the processor, which have no GPU work: perf report or perf script reads "
      "them"},

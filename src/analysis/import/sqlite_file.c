@@ -159,7 +159,7 @@ hb_result hb_sqlite_open(const char *path, hb_sqlite_progress *progress, void *c
     made->progress = progress;
     made->context = context;
     hb_result result = made->path ? HB_OK : hb_no_memory();
-    if (result == HB_OK) result = hb_is_gzipped(path) ? open_memory(made) : open_file(made);
+    if (result == HB_OK) result = hb_is_compressed(path) ? open_memory(made) : open_file(made);
     if (result != HB_OK)
         hb_sqlite_close(made);
     else

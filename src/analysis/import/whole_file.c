@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/memory_share.h"
 #include "read/text_window.h"
+#include "read/zstd_stream.h"
 
 static size_t read_bytes(const char *path, char *bytes, size_t size)
 {
@@ -22,10 +23,11 @@ static bool begins_as_gzip(const char *bytes, size_t size)
     return size > 2 && (unsigned char)bytes[0] == 0x1f && (unsigned char)bytes[1] == 0x8b;
 }
 
-bool hb_is_gzipped(const char *path)
+bool hb_is_compressed(const char *path)
 {
     char bytes[4];
-    return begins_as_gzip(bytes, read_bytes(path, bytes, sizeof bytes));
+    size_t n = read_bytes(path, bytes, sizeof bytes);
+    return begins_as_gzip(bytes, n) || hb_begins_as_zstd(bytes, n);
 }
 
 /* What `size` bytes of a gzip file are the beginning of. */
@@ -41,14 +43,32 @@ static size_t inflate_head(const char *from, size_t from_size, char *to, size_t 
     return to_size - z.avail_out;
 }
 
+/* Without libzstd what is compressed stays so. */
+static size_t expand_head(const char *from, size_t from_size, char *to, size_t to_size)
+{
+    hb_zstd *zstd;
+    bool whole = false;
+    hb_zstd_in in = {from, from_size, 0};
+    hb_zstd_out out = {to, to_size, 0};
+    if (hb_zstd_open(&zstd) != HB_OK) {
+        memcpy(to, from, from_size);
+        return from_size;
+    }
+    while (in.at < in.size && out.at < out.size && !whole)
+        if (hb_zstd_step(zstd, &in, &out, &whole)) break;
+    hb_zstd_close(zstd);
+    return out.at;
+}
+
 size_t hb_file_head(const char *path, char *head, size_t size)
 {
     size_t n = read_bytes(path, head, size);
-    if (!begins_as_gzip(head, n)) return n;
+    bool zstd = hb_begins_as_zstd(head, n);
+    if (!zstd && !begins_as_gzip(head, n)) return n;
     char *packed = malloc(n);
     if (!packed) return 0;
     memcpy(packed, head, n);
-    n = inflate_head(packed, n, head, size);
+    n = (zstd ? expand_head : inflate_head)(packed, n, head, size);
     free(packed);
     return n;
 }

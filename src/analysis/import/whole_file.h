@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Files that are read as a whole, or only at their beginning, and may be gzipped.
+ * Files that are read as a whole, or only at their beginning, and may be compressed.
  */
 #ifndef HB_IMPORT_WHOLE_FILE_H
 #define HB_IMPORT_WHOLE_FILE_H
 
 #include "base/base.h"
 
-/** Whether a file that can be opened begins as gzip does. */
-bool hb_is_gzipped(const char *path);
+/** Whether a file that can be opened begins as gzip's or zstd's do. */
+bool hb_is_compressed(const char *path);
 
 /** The first bytes of a regular file, inflated: up to `size`; how many. Of what cannot be read, or
  * only once, as a pipe, there are none. */

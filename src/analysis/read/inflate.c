@@ -70,15 +70,21 @@ static ssize_t read_input(hb_inflater *f)
     return n;
 }
 
-static bool refill(hb_inflater *f, z_stream *z)
+/* More of the file into f->input; 0 at its end. */
+static size_t read_more(hb_inflater *f)
 {
     ssize_t n;
     do
         n = read_input(f);
     while (n < 0 && errno == EINTR);
+    return n > 0 ? (size_t)n : 0;
+}
+
+static bool refill(hb_inflater *f, z_stream *z)
+{
     z->next_in = f->input;
-    z->avail_in = n > 0 ? (uInt)n : 0;
-    return n > 0;
+    z->avail_in = (uInt)read_more(f);
+    return z->avail_in > 0;
 }
 
 /* Between members: true when another one follows. gzip allows zeros as padding at the end. */
@@ -138,6 +144,43 @@ static const char *inflate_all(hb_inflater *f, z_stream *z)
     return f->from.raw ? check_raw(f) : NULL;
 }
 
+/* One block; `full`: there may be more of what was read already. */
+static const char *expand_block(hb_inflater *f, hb_zstd_in *in, hb_zstd_out *out, bool *whole,
+                                bool *full)
+{
+    while (out->at < out->size) {
+        if (in->at == in->size && !*full) {
+            *in = (hb_zstd_in){f->input, read_more(f), 0};
+            if (!in->size) return *whole ? NULL : "the zstd stream is cut off";
+        }
+        const char *error = hb_zstd_step(f->from.zstd, in, out, whole);
+        if (error) return error;
+        *full = out->at == out->size && !*whole;
+    }
+    return NULL;
+}
+
+static const char *expand_all(hb_inflater *f)
+{
+    hb_zstd_in in = {f->input, f->from.head_size, 0};
+    bool whole = false, full = false;
+    for (;;) {
+        if (!wait_for_room(f)) return NULL;
+        hb_zstd_out out = {f->blocks[f->written % BLOCKS], BLOCK_SIZE, 0};
+        const char *error = expand_block(f, &in, &out, &whole, &full);
+        publish(f, out.at);
+        if (error || out.at < out.size) return error;
+    }
+}
+
+static void *run_zstd(void *arg)
+{
+    hb_inflater *f = arg;
+    const char *error = expand_all(f);
+    finish(f, error ? HB_ERROR_FORMAT : HB_OK, error ? error : "");
+    return NULL;
+}
+
 static void *run(void *arg)
 {
     hb_inflater *f = arg;
@@ -156,6 +199,7 @@ static void free_all(hb_inflater *f)
 {
     for (int i = 0; i < BLOCKS; i++)
         free(f->blocks[i]);
+    hb_zstd_close(f->from.zstd);
     free(f->input);
     free(f);
 }
@@ -163,6 +207,7 @@ static void free_all(hb_inflater *f)
 hb_inflater *hb_inflater_start(const hb_inflate_from *from)
 {
     hb_inflater *f = calloc(1, sizeof *f);
+    if (!f) hb_zstd_close(from->zstd);
     if (!f) return NULL;
     f->from = *from;
     f->at = from->begin;
@@ -173,7 +218,7 @@ hb_inflater *hb_inflater_start(const hb_inflate_from *from)
         if (from->head_size) memcpy(f->input, from->head, from->head_size);
         pthread_mutex_init(&f->lock, NULL);
         pthread_cond_init(&f->changed, NULL);
-        ok = hb_background_thread(&f->thread, "inflate", run, f) == 0;
+        ok = hb_background_thread(&f->thread, "inflate", from->zstd ? run_zstd : run, f) == 0;
     }
     if (ok) return f;
     free_all(f);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Inflates a gzip stream, or a deflated member of a pack, on a thread of its own, a few blocks
- * ahead of its reader.
+ * Inflates a gzip or zstd stream, or a deflated member of a pack, on a thread of its own, a few
+ * blocks ahead of its reader.
  */
 #ifndef HB_READ_INFLATE_H
 #define HB_READ_INFLATE_H
 
 #include "read/text_window.h"
+#include "read/zstd_stream.h"
 
 typedef struct hb_inflate_from {
     int fd;
@@ -17,9 +18,10 @@ typedef struct hb_inflate_from {
     bool raw; /* no gzip but deflate alone, of bytes with this size and CRC */
     uint64_t size;
     uint32_t crc;
+    hb_zstd *zstd; /* not NULL: by this, which the inflater closes */
 } hb_inflate_from;
 
-/** NULL when there is no memory or no thread. */
+/** NULL when there is no memory or no thread; from->zstd is closed also then. */
 hb_inflater *hb_inflater_start(const hb_inflate_from *from);
 
 /** Copies the next bytes, at most `size`, to `to`; 0 at the end. */

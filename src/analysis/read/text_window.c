@@ -111,6 +111,23 @@ bool hb_text_more(hb_text *t, size_t keep_from)
     return got > 0;
 }
 
+static bool begins_as_gzip(const char *head, size_t size)
+{
+    return size >= 2 && (unsigned char)head[0] == 0x1f && (unsigned char)head[1] == 0x8b;
+}
+
+static bool looks_gzipped(int fd, off_t at)
+{
+    char head[2];
+    return pread(fd, head, 2, at) == 2 && begins_as_gzip(head, 2);
+}
+
+static bool looks_compressed(int fd, off_t at)
+{
+    char head[4];
+    return looks_gzipped(fd, at) || (pread(fd, head, 4, at) == 4 && hb_begins_as_zstd(head, 4));
+}
+
 static hb_result start_inflater(hb_text *t, const hb_inflate_from *from)
 {
     t->inflater = hb_inflater_start(from);
@@ -119,18 +136,21 @@ static hb_result start_inflater(hb_text *t, const hb_inflate_from *from)
 
 static hb_result start_stream(hb_text *t, hb_text_form form)
 {
-    char head[2];
+    char head[4];
     size_t n = 0;
+    hb_inflate_from from = {.fd = t->fd, .head = head};
     while (form != HB_TEXT_PLAIN && n < sizeof head) {
         ssize_t got = read_some(t->fd, head + n, sizeof head - n);
         if (got < 0) return hb_fail_errno(HB_ERROR_IO, errno, "cannot read");
         if (got == 0) break;
         n += (size_t)got;
     }
-    bool gzip = n == 2 && (unsigned char)head[0] == 0x1f && (unsigned char)head[1] == 0x8b;
+    bool gzip = begins_as_gzip(head, n), zstd = hb_begins_as_zstd(head, n);
     if (form == HB_TEXT_GZIP && !gzip) return hb_fail(HB_ERROR_FORMAT, "not a gzip file");
-    if (gzip) {
-        HB_TRY(start_inflater(t, &(hb_inflate_from){.fd = t->fd, .head = head, .head_size = n}));
+    if (zstd) HB_TRY(hb_zstd_open(&from.zstd));
+    if (gzip || zstd) {
+        from.head_size = n;
+        HB_TRY(start_inflater(t, &from));
         n = 0;
     }
     memcpy(t->buffer, head, n);
@@ -139,19 +159,13 @@ static hb_result start_stream(hb_text *t, hb_text_form form)
     return HB_OK;
 }
 
-static bool looks_gzipped(int fd, off_t at)
-{
-    unsigned char head[2];
-    return pread(fd, head, 2, at) == 2 && head[0] == 0x1f && head[1] == 0x8b;
-}
-
 /* A file is read from where it stands, as standard input may have been read from before. */
 static bool is_seekable(hb_text *t, const struct stat *st, hb_text_form form)
 {
     off_t begin = lseek(t->fd, 0, SEEK_CUR);
     t->total = (uint64_t)st->st_size;
     if (begin < 0 || form == HB_TEXT_GZIP) return false;
-    if (form == HB_TEXT_AUTO && looks_gzipped(t->fd, begin)) return false;
+    if (form == HB_TEXT_AUTO && looks_compressed(t->fd, begin)) return false;
     t->seekable = true;
     t->begin = (uint64_t)begin;
     t->length = UINT64_MAX; /* to the file's end, which may grow */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The bytes of a trace, whatever holds them: a file, a gzip stream that a second thread inflates,
- * a pipe. A reader sees a window that slides forward; after its end stand zeros, so that
+ * The bytes of a trace, whatever holds them: a file, a compressed stream that a second thread
+ * inflates, a pipe. A reader sees a window that slides forward; after its end stand zeros, so that
  * scanning needs no bounds checks.
  */
 #ifndef HB_READ_TEXT_WINDOW_H
@@ -10,7 +10,7 @@
 #include "read/packed_file.h"
 
 typedef enum hb_text_form {
-    HB_TEXT_AUTO,  /* gzip when the bytes say so */
+    HB_TEXT_AUTO,  /* gzip or zstd when the bytes say so */
     HB_TEXT_PLAIN, /* as the plugin: the file's name decides */
     HB_TEXT_GZIP,
 } hb_text_form;
