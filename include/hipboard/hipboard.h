@@ -355,8 +355,9 @@ HB_API hb_profiler *hb_profiler_create(const hb_profiler_options *options);
  * without C structs; NULL: all defaults. `activities` is a list of "cpu" and "hip", `schedule` has
  * the members of hb_schedule_params, `distributed` backend, rank, world_size and nccl_version. In
  * place of on_trace_ready stands `tensorboard_trace_handler` with dir_name, worker_name, use_gzip
- * and by_zlib, dialect ("tensorboard" or "kineto"), event_file (true) and skip_empty. NULL with
- * hb_last_error(), which names the member, for what is no JSON, no option or of another type. */
+ * and by_zlib, dialect ("tensorboard" or "kineto"), event_file (true), skip_empty and pftrace. NULL
+ * with hb_last_error(), which names the member, for what is no JSON, no option or of another type.
+ */
 HB_API hb_profiler *hb_profiler_create_json(const char *json);
 
 /** Starts (again): the action of the present step takes effect. HB_ERROR_BUSY when another
@@ -440,6 +441,8 @@ enum hb_export_flags {
                                     which nothing was recorded */
     HB_GZIP_BY_ZLIB = 1u << 4,   /* .gz files by zlib alone; else what follows their first megabyte
                                     is coded some five times as fast where that makes no more */
+    HB_PFTRACE = 1u << 5,        /* each trace also as Perfetto's protobuf, beside it:
+                                    .pftrace[.gz]; hb_export_chrome_trace(): in place of JSON */
 };
 
 /** torch.profiler.tensorboard_trace_handler(): each cycle becomes
@@ -472,8 +475,9 @@ HB_API hb_trace_handler hb_trace_handler_chain(hb_trace_handler first, hb_trace_
 HB_API hb_result hb_export_tensorboard(hb_profiler *prof, const char *dir, const char *worker_name,
                                        unsigned flags);
 
-/** torch's export_chrome_trace(): writes the last cycle to `path`, gzipped if it ends in ".gz".
- * In a handler or after stop. May be called more than once. */
+/** torch's export_chrome_trace(): writes the last cycle to `path`, gzipped if it ends in ".gz";
+ * with HB_PFTRACE as Perfetto's protobuf. In a handler or after stop. May be called more than once.
+ */
 HB_API hb_result hb_export_chrome_trace(hb_profiler *prof, const char *path, unsigned flags);
 
 /* ------------------------------------------------------------------------------------------- */

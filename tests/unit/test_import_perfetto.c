@@ -328,12 +328,106 @@ static void rows_in_a_circle(void **state)
     hb_import_close(import);
 }
 
+/* ---- recorded cycles ---- */
+
+/* A text of 300 bytes, whose arg needs two bytes for its size. */
+static void record_some(void)
+{
+    char text[301];
+    memset(text, 'x', sizeof text - 1);
+    text[300] = 0;
+    HB_SCOPE_WITH("outer", HB_ARGS(HB_ARG("why", text), HB_ARG("tile", 16)));
+    for (int i = 0; i < 20; i++) {
+        hb_scope inner = hb_record_function(i % 2 ? "inner" : "other");
+        hb_counter("queue", "rows", i);
+        hb_scope_end(&inner);
+    }
+}
+
+static hb_profiler *record_with(unsigned flags)
+{
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.activities = HB_ACTIVITY_CPU;
+    o.spool_dir = "";
+    o.on_trace_ready = hb_tensorboard_trace_handler(dir, "w", flags | HB_NO_EVENT_FILE);
+    hb_profiler *prof = hb_profiler_create(&o);
+    assert_non_null(prof);
+    assert_int_equal(hb_profiler_start(prof), HB_OK);
+    record_some();
+    assert_int_equal(hb_profiler_step(prof), HB_OK);
+    record_some();
+    assert_int_equal(hb_profiler_stop(prof), HB_OK);
+    return prof;
+}
+
+static void assert_as_recorded(const char *path)
+{
+    hb_import *import = import_with(path, NULL);
+    const hb_imported *p = hb_import_get(import, 0);
+    assert_string_equal(p->format, "Perfetto");
+    assert_int_equal(p->pid, getpid());
+    assert_int_equal(p->samples, 40);
+    assert_int_equal(p->ranges, 42);
+    assert_int_equal(note_of(p, "LOST") + note_of(p, "UNPAIRED") + note_of(p, "BAD_ROWS"), 0);
+    char *text = written_text(import, 0);
+    assert_int_equal(count_in(text, "\"name\": \"outer\""), 2);
+    assert_int_equal(count_in(text, "\"name\": \"inner\""), 20);
+    free(text);
+    hb_import_close(import);
+}
+
+/* The path of the file in `dir` whose name ends so. */
+static const char *file_ending(const char *ending)
+{
+    static char path[512];
+    DIR *open_dir = opendir(dir);
+    *path = 0;
+    for (struct dirent *entry; (entry = readdir(open_dir));) {
+        size_t n = strlen(entry->d_name), k = strlen(ending);
+        if (n > k && strcmp(entry->d_name + n - k, ending) == 0)
+            snprintf(path, sizeof path, "%s/%.200s", dir, entry->d_name);
+    }
+    closedir(open_dir);
+    if (!*path) fail_msg("no file %s", ending);
+    return path;
+}
+
+static void a_recorded_cycle_is_written_beside_its_trace(void **state)
+{
+    char json[512];
+    (void)state;
+    hb_profiler_destroy(record_with(HB_PFTRACE));
+    snprintf(json, sizeof json, "%s", file_ending(".pt.trace.json"));
+    assert_as_recorded(file_ending(".pftrace"));
+    /* The same name. */
+    assert_int_equal(strlen(json) - strlen(".pt.trace.json"),
+                     strlen(file_ending(".pftrace")) - strlen(".pftrace"));
+    assert_memory_equal(json, file_ending(".pftrace"), strlen(json) - strlen(".pt.trace.json"));
+    assert_int_equal(list_dir(dir, NULL, NULL, 0), 2 + 1); /* what was imported */
+}
+
+static void compressed_and_in_place_of_json(void **state)
+{
+    (void)state;
+    hb_profiler *prof = record_with(HB_PFTRACE | HB_GZIP);
+    assert_as_recorded(file_ending(".pftrace.gz"));
+    assert_int_equal(hb_export_chrome_trace(prof, in_dir("alone"), HB_PFTRACE), HB_OK);
+    assert_as_recorded(in_dir("alone"));
+    assert_int_equal(list_dir(dir, NULL, NULL, 0), 3 + 1);
+    hb_profiler_destroy(prof);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(rows_and_args_of_rocprofv3), TEST(each_sequence_has_its_own),
-        TEST(deflated_packets),           TEST(what_is_left_of_a_killed_tool),
-        TEST(slices_without_an_end),      TEST(rows_in_a_circle),
+        TEST(rows_and_args_of_rocprofv3),
+        TEST(each_sequence_has_its_own),
+        TEST(deflated_packets),
+        TEST(what_is_left_of_a_killed_tool),
+        TEST(a_recorded_cycle_is_written_beside_its_trace),
+        TEST(compressed_and_in_place_of_json),
+        TEST(slices_without_an_end),
+        TEST(rows_in_a_circle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,6 +55,24 @@ static void the_oldest_cycles_go_when_there_are_too_many(void **state)
     hb_retention_free(&r);
 }
 
+/* With its trace in another format, whose bytes count. */
+static void what_stands_beside_a_trace_goes_with_it(void **state)
+{
+    (void)state;
+    hb_retention r;
+    assert_int_equal(hb_retention_init(&r, 0, 100), HB_OK);
+    write_file("w.1.pftrace", 40);
+    add(&r, "w.1.pt.trace.json", 40);
+    assert_int_equal(r.bytes, 80);
+    assert_true(exists("w.1.pftrace"));
+    add(&r, "w.2.pt.trace.json", 30);
+    assert_false(exists("w.1.pftrace"));
+    assert_false(exists("w.1.pt.trace.json"));
+    assert_true(exists("w.2.pt.trace.json"));
+    assert_int_equal(r.bytes, 30);
+    hb_retention_free(&r);
+}
+
 static void they_go_when_they_take_too_much_but_the_newest_stays(void **state)
 {
     (void)state;
@@ -158,6 +176,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_DIR(the_oldest_cycles_go_when_there_are_too_many),
+        IN_DIR(what_stands_beside_a_trace_goes_with_it),
         IN_DIR(they_go_when_they_take_too_much_but_the_newest_stays),
         IN_DIR(what_was_put_in_a_traces_place_is_not_removed),
         cmocka_unit_test(the_environment_says_how_much_unless_the_option_does),

@@ -37,7 +37,7 @@ typedef struct request {
     const char *metric; /* or NULL */
     table_list tables;  /* of operators, beside hipboard's own */
     size_t max_cycles;
-    bool gzip, kineto, quiet;
+    bool gzip, kineto, pftrace, quiet;
     bool no_auto_steps, with_stack, no_telemetry;
     int64_t telemetry_ns;          /* 0: as usual */
     int64_t step_loop;             /* 0: the one that is found */
@@ -81,7 +81,8 @@ static bool name_without_blanks(request *r)
 
 static unsigned export_flags(const request *r)
 {
-    return (r->gzip ? HB_GZIP : 0u) | (r->kineto ? HB_DIALECT_KINETO : 0u);
+    return (r->gzip ? HB_GZIP : 0u) | (r->kineto ? HB_DIALECT_KINETO : 0u) |
+           (r->pftrace ? HB_PFTRACE : 0u);
 }
 
 static void set_number(const char *name, int64_t value)
@@ -434,6 +435,7 @@ static const option_spec options[] = {
      "leave the calls of BLAS, LAPACK, FFT and neural network libraries out that hipboard knows",
      INTO(tables.no_libraries)},
     {0, "gzip", NULL, "write .pt.trace.json.gz", INTO(gzip)},
+    {0, "pftrace", NULL, "write Perfetto's protobuf, .pftrace, beside each trace", INTO(pftrace)},
     {0, "dialect", DIALECTS, "tensorboard by default", INTO_BY(take_kineto, kineto)},
     {'q', "quiet", NULL, "say nothing when all is well", INTO(quiet)},
     {0},

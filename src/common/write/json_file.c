@@ -3,10 +3,12 @@
  * A trace as a file: writer, compression and publishing put together.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "base/files.h"
 #include "io/gzip.h"
+#include "write/pftrace.h"
 #include "write/write.h"
 
 /* The file's name without directories and ".gz". */
@@ -18,15 +20,26 @@ static void inner_name(const char *path, char *name, size_t size)
     if (len > 3 && strcmp(name + len - 3, ".gz") == 0) name[len - 3] = '\0';
 }
 
+static hb_result write_plain(hb_source *source, hb_sink *sink, const hb_write_options *options,
+                             hb_write_stats *stats)
+{
+    hb_pftrace_stats written;
+    if (!options->perfetto) return hb_write_trace(source, sink, options, stats);
+    hb_result result = hb_write_pftrace(source, sink, &written);
+    *stats = (hb_write_stats){.events = written.events, .json_bytes = written.bytes};
+    return result;
+}
+
 static hb_result write_compressed(hb_source *source, hb_sink *sink, const char *path,
                                   const hb_write_options *options, hb_write_stats *stats)
 {
     char name[256];
     hb_gzip gzip;
     inner_name(path, name, sizeof name);
-    hb_gzip_coder coder = options->gzip_by_zlib ? HB_GZIP_ZLIB : HB_GZIP_SMALLER;
+    bool plain = options->gzip_by_zlib || options->perfetto;
+    hb_gzip_coder coder = plain ? HB_GZIP_ZLIB : HB_GZIP_SMALLER;
     HB_TRY(hb_gzip_open(&gzip, sink, name, time(NULL), coder));
-    hb_result result = hb_write_trace(source, &gzip.sink, options, stats);
+    hb_result result = write_plain(source, &gzip.sink, options, stats);
     if (result == HB_OK) result = hb_gzip_finish(&gzip);
     hb_gzip_free(&gzip);
     return result;
@@ -35,7 +48,7 @@ static hb_result write_compressed(hb_source *source, hb_sink *sink, const char *
 static hb_result open_publish(hb_publish *publish, const char *path, const hb_write_options *o)
 {
     const char *slash = strrchr(path, '/');
-    bool inside = o->in && hb_kept_file_is_there(o->in) && !o->replace;
+    bool inside = o->in && hb_kept_file_is_there(o->in) && (!o->replace || o->perfetto);
     hb_result result = inside
                            ? hb_publish_open_in(publish, o->in->fd, slash ? slash + 1 : path, path)
                            : hb_publish_open(publish, path, o->replace);
@@ -55,10 +68,41 @@ hb_result hb_write_trace_file(hb_source *source, const char *path, const hb_writ
     hb_result result = open_publish(&publish, path, &o);
     if (result == HB_OK)
         result = o.gzip ? write_compressed(source, &publish.sink, path, &o, stats)
-                        : hb_write_trace(source, &publish.sink, &o, stats);
+                        : write_plain(source, &publish.sink, &o, stats);
     if (result == HB_OK) result = hb_publish_commit(&publish);
     if (result == HB_OK) stats->bytes = publish.bytes;
     hb_publish_free(&publish);
+    return result;
+}
+
+static bool take_ending(char *path, const char *ending)
+{
+    if (!hb_path_ends(path, ending)) return false;
+    path[strlen(path) - strlen(ending)] = '\0';
+    return true;
+}
+
+char *hb_pftrace_path(const char *path)
+{
+    char *made, *stem = strdup(path);
+    if (!stem) return NULL;
+    bool gzip = take_ending(stem, ".gz");
+    if (take_ending(stem, ".json")) (void)take_ending(stem, ".pt.trace");
+    int n = asprintf(&made, "%s.pftrace%s", stem, gzip ? ".gz" : "");
+    free(stem);
+    return n < 0 ? NULL : made;
+}
+
+hb_result hb_write_pftrace_beside(hb_source *source, const char *path,
+                                  const hb_write_options *options)
+{
+    hb_write_options o = *options;
+    char *beside = hb_pftrace_path(path);
+    if (!beside) return hb_no_memory();
+    o.perfetto = o.replace = true;
+    o.herald = NULL;
+    hb_result result = hb_write_trace_file(source, beside, &o, NULL);
+    free(beside);
     return result;
 }
 

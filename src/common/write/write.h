@@ -22,6 +22,7 @@ typedef struct hb_write_options {
     bool gzip;
     bool gzip_by_zlib;      /* by it alone: gzip.h */
     bool replace;           /* an existing file of that name gives way; else HB_ERROR_STATE */
+    bool perfetto;          /* Perfetto's protobuf in place of JSON; no dialect or name counts */
     bool sync;              /* on the disk before this returns; see hb_publish_commit() */
     const hb_kept_file *in; /* the open directory that a new file goes to, whatever its path says;
                                NULL, or not open: by the path */
@@ -51,6 +52,15 @@ hb_result hb_write_trace(hb_source *source, hb_sink *sink, const hb_write_option
  * that dialect finds: its events in the file's order and its members. Left out are the names of
  * rows and the markers of the window, which no analysis looks at. */
 hb_result hb_write_to_trace(hb_source *source, hb_write_dialect dialect, hb_trace *trace);
+
+/** Writes `source` as Perfetto's protobuf beside the trace `path`, whose options count: what stands
+ * there gives way. */
+hb_result hb_write_pftrace_beside(hb_source *source, const char *path,
+                                  const hb_write_options *options);
+
+/** The name of that file: "w.17.pftrace.gz" of "w.17.pt.trace.json.gz"; free() it. NULL without
+ * memory. */
+char *hb_pftrace_path(const char *path);
 
 /** Says on stderr what the plugin will not count of the trace in `path`, if anything; but of time
  * slices nothing. */

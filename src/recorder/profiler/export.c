@@ -107,6 +107,7 @@ hb_result hb_cycle_write(hb_profiler *prof, hb_cycle *cycle, char *path, unsigne
         .dialect = flags & HB_DIALECT_KINETO ? HB_WRITE_KINETO : HB_WRITE_TENSORBOARD,
         .gzip = hb_path_ends(path, ".gz"),
         .gzip_by_zlib = flags & HB_GZIP_BY_ZLIB,
+        .perfetto = flags & HB_PFTRACE && target == HB_ANY_FILE,
         .replace = target == HB_ANY_FILE,
         .sync = prof->sync,
         .in = in,
@@ -114,11 +115,12 @@ hb_result hb_cycle_write(hb_profiler *prof, hb_cycle *cycle, char *path, unsigne
     };
     hb_result result = options.replace ? hb_write_trace_file(source, path, &options, &stats)
                                        : hb_write_trace_new(source, path, &options, &stats);
+    if (result == HB_OK) hb_cycle_saved(prof, cycle);
+    if (result == HB_OK) hb_write_warn(path, &stats);
+    if (result == HB_OK && flags & HB_PFTRACE && !options.perfetto)
+        result = hb_write_pftrace_beside(source, path, &options);
     source->close(source);
-    if (result != HB_OK) return result;
-    hb_cycle_saved(prof, cycle);
-    hb_write_warn(path, &stats);
-    return HB_OK;
+    return result;
 }
 
 bool hb_session_is_empty(const hb_spool_view *view, const hb_session *session)

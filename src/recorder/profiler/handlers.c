@@ -219,10 +219,10 @@ hb_result hb_handler_check(const hb_trace_handler *handler)
     if (!h || !h->dir || !h->worker)
         return hb_fail(HB_ERROR_NO_MEMORY, "no memory for the trace handler");
     if (h->flags & ~(unsigned)(HB_GZIP | HB_DIALECT_KINETO | HB_NO_EVENT_FILE | HB_SKIP_EMPTY |
-                               HB_GZIP_BY_ZLIB))
+                               HB_GZIP_BY_ZLIB | HB_PFTRACE))
         return hb_fail(HB_ERROR_INVALID_ARGUMENT,
                        "tensorboard_trace_handler: flags 0x%x: HB_GZIP, HB_DIALECT_KINETO, "
-                       "HB_NO_EVENT_FILE, HB_SKIP_EMPTY and HB_GZIP_BY_ZLIB are known",
+                       "HB_NO_EVENT_FILE, HB_SKIP_EMPTY, HB_GZIP_BY_ZLIB and HB_PFTRACE are known",
                        h->flags);
     return check(h->dir->path, h->worker);
 }

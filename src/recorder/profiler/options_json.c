@@ -36,7 +36,7 @@ typedef struct field {
 
 typedef struct handler_words {
     const char *dir_name, *worker_name, *dialect;
-    bool use_gzip, by_zlib, event_file, skip_empty;
+    bool use_gzip, by_zlib, event_file, skip_empty, pftrace;
 } handler_words;
 
 static const field option_fields[] = {
@@ -89,10 +89,15 @@ static const field distributed_fields[] = {
 };
 
 static const field handler_fields[] = {
-    HANDLER(dir_name, FIELD_TEXT),   HANDLER(worker_name, FIELD_TEXT),
-    HANDLER(use_gzip, FIELD_BOOL),   HANDLER(by_zlib, FIELD_BOOL),
-    HANDLER(dialect, FIELD_TEXT),    HANDLER(event_file, FIELD_BOOL),
-    HANDLER(skip_empty, FIELD_BOOL), {0},
+    HANDLER(dir_name, FIELD_TEXT),
+    HANDLER(worker_name, FIELD_TEXT),
+    HANDLER(use_gzip, FIELD_BOOL),
+    HANDLER(by_zlib, FIELD_BOOL),
+    HANDLER(dialect, FIELD_TEXT),
+    HANDLER(event_file, FIELD_BOOL),
+    HANDLER(skip_empty, FIELD_BOOL),
+    HANDLER(pftrace, FIELD_BOOL),
+    {0},
 };
 
 /* What is read of the text; texts live until the profiler is made. */
@@ -266,7 +271,7 @@ static hb_result make_handler(reading *r)
                        "\"kineto\"");
     unsigned flags = (h->use_gzip ? HB_GZIP : 0) | (h->by_zlib ? HB_GZIP_BY_ZLIB : 0) |
                      (kineto ? HB_DIALECT_KINETO : 0) | (h->event_file ? 0 : HB_NO_EVENT_FILE) |
-                     (h->skip_empty ? HB_SKIP_EMPTY : 0);
+                     (h->skip_empty ? HB_SKIP_EMPTY : 0) | (h->pftrace ? HB_PFTRACE : 0);
     if (h->dir_name)
         r->options.on_trace_ready =
             hb_tensorboard_trace_handler(h->dir_name, h->worker_name, flags);

@@ -88,6 +88,8 @@ static hb_result write_session(hb_spool_file *f, hb_session *session, const char
         .gzip_by_zlib = flags & HB_GZIP_BY_ZLIB,
     };
     hb_result result = hb_write_trace_file(source, path, &options, &stats);
+    if (result == HB_OK && flags & HB_PFTRACE)
+        result = hb_write_pftrace_beside(source, path, &options);
     source->close(source);
     *events = stats.events;
     return result;

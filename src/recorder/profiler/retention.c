@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "write/write.h"
+
 #define MAX_DISK "HIPBOARD_MAX_DISK"
 
 /* "500M", "2G", "1T", "64K" or bytes. */
@@ -52,7 +54,7 @@ static bool is_ours(const hb_kept_trace *t)
 static void forget_oldest(hb_retention *r)
 {
     hb_kept_trace oldest = r->traces[0];
-    r->bytes -= oldest.bytes;
+    r->bytes -= oldest.bytes + oldest.bytes_beside;
     r->count--;
     memmove(r->traces, r->traces + 1, r->count * sizeof *r->traces);
     free(oldest.path);
@@ -63,10 +65,27 @@ static bool too_much(const hb_retention *r)
     return (r->max_files && r->count > r->max_files) || (r->max_bytes && r->bytes > r->max_bytes);
 }
 
+static uint64_t bytes_beside(const char *path)
+{
+    struct stat st;
+    char *beside = hb_pftrace_path(path);
+    bool there = beside && lstat(beside, &st) == 0 && S_ISREG(st.st_mode);
+    free(beside);
+    return there ? (uint64_t)st.st_size : 0;
+}
+
+static void remove_beside(const char *path)
+{
+    char *beside = hb_pftrace_path(path);
+    if (beside) (void)unlink(beside);
+    free(beside);
+}
+
 static void remove_oldest(hb_retention *r)
 {
     const hb_kept_trace *t = &r->traces[0];
     if (is_ours(t)) {
+        if (t->bytes_beside) remove_beside(t->path);
         if (unlink(t->path) == 0)
             r->removed++;
         else if (!r->warned) {
@@ -97,9 +116,9 @@ void hb_retention_add(hb_retention *r, const char *path)
     if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode)) return;
     char *copy = grow(r) ? strdup(path) : NULL;
     if (!copy) return;
-    r->traces[r->count++] =
-        (hb_kept_trace){copy, st.st_dev, st.st_ino, (uint64_t)st.st_size, modified_ns(&st)};
-    r->bytes += (uint64_t)st.st_size;
+    r->traces[r->count++] = (hb_kept_trace){
+        copy, st.st_dev, st.st_ino, (uint64_t)st.st_size, bytes_beside(path), modified_ns(&st)};
+    r->bytes += (uint64_t)st.st_size + r->traces[r->count - 1].bytes_beside;
     while (r->count > 1 && too_much(r)) /* the newest stays, however large */
         remove_oldest(r);
 }

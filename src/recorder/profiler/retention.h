@@ -12,6 +12,7 @@
 typedef struct hb_kept_trace {
     char *path;
     uint64_t device, inode, bytes;
+    uint64_t bytes_beside; /* of its .pftrace, which goes with it */
     int64_t modified_ns;
 } hb_kept_trace;
 

@@ -357,7 +357,9 @@ hb_result hb_ring_dump_write(hb_profiler *prof, hb_job *job)
         .in = &job->in,
     };
     hb_result result = hb_write_trace_new(source, job->path, &options, &stats);
-    source->close(source);
     if (result == HB_OK) hb_write_warn(job->path, &stats);
+    if (result == HB_OK && job->flags & HB_PFTRACE)
+        result = hb_write_pftrace_beside(source, job->path, &options);
+    source->close(source);
     return result;
 }
