@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+from plugin_in_process import Plugin
 from support import BUILD
 
 HIPBOARD = BUILD / "tools/hipboard/hipboard"
@@ -127,17 +128,22 @@ def test_an_asynchronous_error_is_told_once(kineto):
     assert told(error, "communicator", "collectives so far") == ["rccl error", group, 6]
 
 
+QUESTION = "distributed/commops?run=two&worker=All&span=1"
+
+
 def test_the_plugin_s_distributed_view_has_them(logdir):
-    answer = subprocess.run([HIPBOARD, "query", logdir.parent, "distributed/commops?run=two&worker=All&span=1"],
-                            capture_output=True, text=True, timeout=120)
-    assert answer.returncode == 0, answer.stderr
-    for table in json.loads(answer.stdout)["data"].values():
+    """The real plugin's, and hipboard's answer is the same."""
+    status, answer = Plugin(logdir.parent).get(QUESTION)
+    assert status == 200
+    for table in answer["data"].values():
         names = [column["name"] for column in table["columns"]]
         rows = {row[0]: dict(zip(names, row)) for row in table["rows"]}
         assert {name: row["Calls"] for name, row in rows.items()} == {
             "nccl:all_reduce": 2, "nccl:broadcast": 1, "nccl:all_gather": 1, "nccl:reduce_scatter": 1}
         assert rows["nccl:all_reduce"]["Total Size (bytes)"] == 4 * (4096 + 7)
         assert rows["nccl:all_reduce"]["Total Latency (us)"] > 0
+    ours = subprocess.run([HIPBOARD, "query", logdir.parent, QUESTION], capture_output=True, text=True, timeout=120)
+    assert json.loads(ours.stdout) == answer, ours.stderr
 
 
 def test_ranks_in_one_process(tmp_path):
