@@ -340,6 +340,11 @@ typedef struct hb_profiler_options {
     /** With find_steps: the steps are the rounds of this loop, as `hipboard view --view loops`
      * counts them; 0: of the one that is found. */
     unsigned step_loop;
+    /** Called where a function begins that a table calls a step (kind=step), with what these count
+     * from 0, on its thread and also between cycles: to call hb_profiler_step(). True: the call is
+     * recorded under the function's name, instead of as ProfilerStep#N. Of the profiler that was
+     * made last; NULL: none. */
+    bool (*on_operator_step)(int64_t number);
 } hb_profiler_options;
 
 #define HB_TIME_SLICES_AUTO INT64_MAX

@@ -201,6 +201,41 @@ def test_steps_loaders_optimizers_and_modules_by_a_table(tmp_path):
     assert names.count("nn.Module: Net_0") == 2
 
 
+def test_a_schedule_counts_the_steps_of_a_table(tmp_path):
+    """A step that calls itself, as wrappers do, is one; so is one that is left by longjmp()."""
+    library(tmp_path, "work", "int work(int n) { return n; }")
+    library(tmp_path, "loop", """
+        #include <setjmp.h>
+        int work(int n); jmp_buf out;
+        int step(int n, int again)
+        {
+            if (again) return step(n, 0);
+            if (work(n) % 4 == 1) longjmp(out, 1);
+            return n;
+        }""", "-lwork")
+    source = tmp_path / "main.c"
+    source.write_text("""
+        #include <setjmp.h>
+        extern jmp_buf out; int step(int n, int again);
+        int main(void)
+        {
+            for (volatile int i = 0; i < 20; i++)
+                if (!setjmp(out)) step(i, i % 3 == 0);
+            return 7;
+        }""")
+    program = compiled(tmp_path, source, f"-L{tmp_path}", "-lloop", f"-Wl,-rpath,{tmp_path}")
+    table = tmp_path / "steps.ops"
+    table.write_text("step | n:i again:i | | | kind=step\nwork | n:i\n")
+    done, traces = recorded(tmp_path, program, ops=table, options=[
+        "--slice", "1h", "--schedule", "wait=3,warmup=1,active=2,repeat=2"])
+    assert (done.returncode, done.stderr) == (7, "")
+    for trace, steps in zip(traces, [(4, 5), (10, 11)], strict=True):
+        names = [e["name"] for e in trace["traceEvents"] if e["ph"] == "X"]
+        assert sorted(name for name in names if name.startswith("Prof")) == [
+            f"ProfilerStep#{n}" for n in steps]
+        assert (names.count("step"), names.count("work")) == (2, 2)
+
+
 def test_names_as_torch_has_them(tmp_path):
     code = "import numpy; a = numpy.ones((64, 48)); b = numpy.ones((48, 32)); a @ b"
     done, [trace] = recorded(tmp_path, PYTHON, "-c", code, options=["--op-names", "torch"])

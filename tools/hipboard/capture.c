@@ -137,16 +137,26 @@ static bool can_be_triggered(void)
     return plan.on_demand || has_ring();
 }
 
-bool capture_begins_step(const char *range)
+static bool counts_steps(void)
 {
-    int64_t n;
-    if ((!plan.scheduled && !can_be_triggered()) || !step_number(range, &n)) return false;
+    return plan.scheduled || can_be_triggered();
+}
+
+/* A step of the program's own. */
+static bool begin_own_step(int64_t n)
+{
     atomic_store(&plan.has_own_steps, true);
     /* Who holds the lock is stopping it or writing: nothing to wait for here. */
     if (pthread_mutex_trylock(&capture.lock) != 0) return true;
     if (capture.phase == RECORDING) step_to(n);
     pthread_mutex_unlock(&capture.lock);
     return true;
+}
+
+bool capture_begins_step(const char *range)
+{
+    int64_t n;
+    return counts_steps() && step_number(range, &n) && begin_own_step(n);
 }
 
 /* ---- beginning and end, under the lock ---- */
@@ -392,6 +402,7 @@ static hb_profiler *make_profiler(const char *dir, const char *operators)
         o.time_slice_ns = plan.slice_ns;
     o.find_steps = plan.find_steps;
     o.step_loop = plan.step_loop;
+    o.on_operator_step = counts_steps() ? begin_own_step : NULL;
     return hb_profiler_create(&o);
 }
 

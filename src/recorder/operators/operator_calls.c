@@ -10,6 +10,7 @@
 
 #include "operators/communication_calls.h"
 #include "operators/communicators.h"
+#include "operators/library_calls.h"
 #include "operators/plans.h"
 #include "record/record.h"
 #include "record/strings.h"
@@ -87,8 +88,6 @@ static uint32_t kind_name(hb_operator *o, uint64_t primitive)
 
 static uint32_t name_of(hb_operator *o, const hb_call *call)
 {
-    static _Atomic int64_t step;
-    if (o->row->kind == HB_OP_STEP) return hb_strings_step(atomic_fetch_add(&step, 1));
     return o->describers.query ? kind_name(o, call->words[0]) : o->name;
 }
 
@@ -148,6 +147,41 @@ static hb_scope begin_operator(hb_operator *o, const hb_call *call, open_call *o
     return hb_record_operator(name_of(o, call), &info, HB_FRAME, caller_of(call));
 }
 
+/* ---- steps ---- */
+
+static bool is_recording(void)
+{
+    return HB_ENABLED() &&
+           (__atomic_load_n(&hb_recording_now.flags, __ATOMIC_RELAXED) & HB_SESSION_OPERATORS);
+}
+
+static bool (*_Atomic told_of_steps)(int64_t number);
+static _Thread_local uintptr_t in_step; /* where the outermost one lies on the stack; 0: in none */
+
+void hb_operators_tell_steps(bool (*fn)(int64_t number))
+{
+    atomic_store(&told_of_steps, fn);
+}
+
+/* The name that a step's call has. A step within another one is a function like any. */
+static uint32_t begin_step(hb_operator *o, hb_call *call)
+{
+    static _Atomic int64_t count;
+    uintptr_t at = (uintptr_t)call->stack;
+    if (in_step > at) return o->name;
+    in_step = at;
+    bool (*tell)(int64_t) = atomic_load(&told_of_steps);
+    if (!tell && !is_recording()) return 0;
+    int64_t number = atomic_fetch_add(&count, 1);
+    if (tell && tell(number)) return o->name;
+    return is_recording() ? hb_strings_step(number) : 0;
+}
+
+static void end_step(const hb_call *call)
+{
+    if (in_step <= (uintptr_t)call->stack) in_step = 0;
+}
+
 static hb_scope begin(hb_operator *o, const hb_call *call, open_calls *open, open_call *of)
 {
     switch (o->row->kind) {
@@ -158,17 +192,12 @@ static hb_scope begin(hb_operator *o, const hb_call *call, open_calls *open, ope
     case HB_OP_OPERATOR: return begin_operator(o, call, of);
     case HB_OP_MODULE: return hb_module_call(o->module);
     case HB_OP_SILENT: return (hb_scope){0};
+    case HB_OP_STEP: return hb_record_annotation((uint32_t)call->state[1]);
     default: return hb_record_annotation(name_of(o, call));
     }
 }
 
 /* ---- hooks ---- */
-
-static bool is_recording(void)
-{
-    return HB_ENABLED() &&
-           (__atomic_load_n(&hb_recording_now.flags, __ATOMIC_RELAXED) & HB_SESSION_OPERATORS);
-}
 
 static bool passes_small(hb_operator *o, const hb_call *call)
 {
@@ -212,10 +241,12 @@ static bool enter(hb_call *call)
     const hb_op_entry *row = o->row;
     forget(row, call);
     if (o->communicates) hb_communication_note(o, call);
-    bool shown =
-        is_recording() && row->kind != HB_OP_SILENT && !passes_small(o, call) && open_one(o, call);
+    bool is_step = row->kind == HB_OP_STEP;
+    if (is_step) call->state[1] = begin_step(o, call); /* it may begin or end a cycle */
+    bool hidden = row->kind == HB_OP_SILENT || (is_step && !call->state[1]);
+    bool shown = is_recording() && !hidden && !passes_small(o, call) && open_one(o, call);
     call->state[0] = shown;
-    return shown || makes_plans(row) || o->communicates;
+    return shown || is_step || makes_plans(row) || o->communicates;
 }
 
 /* Also of one that an exception leaves. */
@@ -248,12 +279,14 @@ static void leave(hb_call *call)
     hb_operator *o = by_trampoline[call->index];
     close_one(call);
     if (o->communicates) hb_communication_leave(o, call);
+    if (o->row->kind == HB_OP_STEP) end_step(call);
     if (makes_plans(o->row)) remember(o, call);
 }
 
 static void abandon(hb_call *call)
 {
     close_one(call);
+    end_step(call);
 }
 
 static const hb_call_hooks hooks = {enter, leave, abandon};
@@ -283,12 +316,13 @@ static void give_name(hb_operator *o)
     }
 }
 
-/* Of plans and communicators it is heard outside of sessions, too, and collectives are counted. */
+/* Of plans, communicators and steps it is heard outside of sessions, too, and collectives are
+ * counted. */
 static const uint32_t *when(const hb_op_entry *row)
 {
     static const uint32_t always = 1;
-    bool plans = makes_plans(row) || row->forgets != HB_OP_NO_PARAM;
-    return plans || hb_communication_counts(row) ? &always : &hb_enabled_epoch;
+    bool kept = makes_plans(row) || row->forgets != HB_OP_NO_PARAM || row->kind == HB_OP_STEP;
+    return kept || hb_communication_counts(row) ? &always : &hb_enabled_epoch;
 }
 
 hb_operator *hb_operator_new(const hb_op_entry *row, void *real)

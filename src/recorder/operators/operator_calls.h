@@ -15,7 +15,7 @@ typedef struct hb_operator {
     const hb_op_entry *row;
     void *real;
     uint32_t trampoline;
-    uint32_t name;    /* string id; of a step none */
+    uint32_t name;    /* string id */
     hb_module module; /* kind module */
     hb_describers describers;
     bool communicates;

@@ -258,6 +258,7 @@ static hb_profiler *create(const hb_profiler_options *options)
     }
     hb_result ready = copy_options(prof, options);
     if (ready == HB_OK && options->operators) ready = hb_operators_attach(options->operators);
+    if (ready == HB_OK) hb_operators_tell_steps(options->on_operator_step);
     if (ready == HB_OK) {
         prof->wants_operators = options->operators != NULL;
         if (hb_wants_hip(prof)) hb_device_prepare();
