@@ -101,6 +101,39 @@ def test_so_it_does_on_newer_runtimes(suite, tmp_path, digits):
         assert sum(kernel["trace_launches"] for kernel in cycle["kernels"]) == 60 * STEPS
 
 
+def rated(trace):
+    """External id of each outermost operator with FLOPs -> them and its kernels' us."""
+    events = [event for event in trace["traceEvents"] if event["ph"] == "X"]
+    scopes = [event for event in events if event["cat"] in ("cpu_op", "user_annotation")]
+    owners, us, ends = {}, {}, {}
+    for event in sorted(scopes, key=lambda event: (event["tid"], event["ts"], -event["dur"])):
+        args, (end, owner) = event["args"], ends.get(event["tid"], (0, None))
+        if event["ts"] >= end and "flops" in args:
+            end, owner = ends[event["tid"]] = event["ts"] + event["dur"], args["External id"]
+            us[owner] = [args["flops"], 0]
+        if event["ts"] < end:
+            owners[args["External id"]] = owner
+    for event in events:
+        if event["cat"] == "kernel" and event["args"].get("External id") in owners:
+            us[owners[event["args"]["External id"]]][1] += event["dur"]
+    return us
+
+
+@needs_simulator
+def test_rates_of_operators_are_their_flops_over_their_kernels(gpu):
+    for trace in gpu.documents():
+        args = {event["args"]["External id"]: event["args"] for event in trace["traceEvents"]
+                if "flops" in event.get("args", {})}
+        expected = {id: flops / us / 1e6 for id, (flops, us) in rated(trace).items() if us}
+        assert {id: a["TFLOP/s"] for id, a in args.items() if "TFLOP/s" in a} == pytest.approx(
+            expected, rel=1e-6)
+        assert len(expected) >= 20 * STEPS
+        for id in expected:  # of a half of an MI250X, in f32
+            assert args[id]["% of peak"] == pytest.approx(args[id]["TFLOP/s"] / 47.872 * 100)
+        product = next(a for a in args.values() if a.get("Input Dims") == [[32, 10], [10, 64]])
+        assert product["FLOP/byte"] == 40960 / ((320 + 640 + 2048) * 4)
+
+
 def launches_by_step(trace):
     """Correlations of each step's kernels, by when they were launched."""
     events = [event for event in trace["traceEvents"] if event["ph"] == "X"]

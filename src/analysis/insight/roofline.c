@@ -65,36 +65,6 @@ static bool read_inputs(const hb_trace *trace, const hb_op_row *op, inputs *to)
     return true;
 }
 
-static double product(const int64_t *dims, int count)
-{
-    double n = 1;
-    for (int i = 0; i < count; i++)
-        n *= (double)HB_MAX(dims[i], 0);
-    return n;
-}
-
-/* Elements of the result, where two neighbours are a matrix product of so many FLOPs. */
-static double elements_of_product(const hb_shape *a, const hb_shape *b, double flops)
-{
-    if (a->count < 2 || b->count < 2 || a->dims[a->count - 1] != b->dims[b->count - 2]) return 0;
-    double n = (double)b->dims[b->count - 1];
-    double result = product(a->dims, a->count - 1) * n;
-    double work = 2 * result * (double)a->dims[a->count - 1];
-    return work > 0 && (flops == work || flops == 4 * work) ? result : 0;
-}
-
-static double bytes_of(const inputs *from, double flops)
-{
-    double bytes = 0, result = 0;
-    for (int i = 0; i < from->count; i++) {
-        const hb_shape *s = &from->shapes[i];
-        if (from->sizes[i]) bytes += product(s->dims, s->count) * from->sizes[i];
-        if (i && !result && from->sizes[i] && from->sizes[i - 1])
-            result = elements_of_product(s - 1, s, flops) * from->sizes[i];
-    }
-    return bytes + result;
-}
-
 /* ---- whose work it is ---- */
 
 static bool is_operator(const hb_insight *in, const hb_row *row)
@@ -157,7 +127,7 @@ static uint32_t call_index(roofline *r, uint32_t row, uint32_t gpu)
     const hb_op_row *op = hb_trace_op(r->in->trace, hb_trace_row(r->in->trace, row));
     if (read_inputs(r->in->trace, op, &given)) {
         c->type = given.type;
-        c->bytes = bytes_of(&given, c->flops);
+        c->bytes = hb_least_bytes(given.shapes, given.sizes, given.count, c->flops);
     }
     return r->calls.count - 1;
 }

@@ -9,8 +9,6 @@
  */
 #include "gpu/peaks.h"
 
-#include <hipboard/hipboard.h>
-
 typedef struct rates {
     const char *arch; /* the longest that fits counts */
     uint16_t vector[HB_PEAK_TYPES], matrix[HB_PEAK_TYPES];
@@ -41,7 +39,7 @@ const char *hb_peak_type_name(hb_peak_type type)
     return type < HB_PEAK_TYPES ? names[type] : "";
 }
 
-static hb_peak_type computed_in(hb_dtype type)
+hb_peak_type hb_peak_type_of_dtype(hb_dtype type)
 {
     switch (type) {
     case HB_FLOAT64:
@@ -73,7 +71,7 @@ hb_peak_type hb_peak_type_of(hb_str dtype, uint32_t *bytes)
     for (size_t i = 1; i < HB_ARRAY_LEN(types); i++)
         if (strlen(types[i].name) == dtype.len && memcmp(types[i].name, dtype.s, dtype.len) == 0) {
             *bytes = types[i].size;
-            return computed_in(types[i].type);
+            return hb_peak_type_of_dtype(types[i].type);
         }
     return HB_PEAK_NONE;
 }

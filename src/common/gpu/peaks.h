@@ -5,6 +5,8 @@
 #ifndef HB_GPU_PEAKS_H
 #define HB_GPU_PEAKS_H
 
+#include <hipboard/hipboard.h>
+
 #include "base/base.h"
 #include "base/str.h"
 
@@ -22,6 +24,8 @@ typedef enum hb_peak_type {
 
 /** "f64", ...; "" of none. */
 const char *hb_peak_type_name(hb_peak_type type);
+
+hb_peak_type hb_peak_type_of_dtype(hb_dtype type);
 
 /** An element type as torch names it, "c10::Half": what is computed in, and an element's bytes (0:
  * not known). Complex numbers are pairs of their parts. */

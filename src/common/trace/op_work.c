@@ -141,3 +141,35 @@ double hb_op_flops(const hb_trace *trace, const hb_row *row, hb_sid name_id)
         return convolution_flops(dims, hb_trace_text(trace, detail->concrete).s);
     return 0;
 }
+
+/* ---- bytes ---- */
+
+static double product(const int64_t *dims, int count)
+{
+    double n = 1;
+    for (int i = 0; i < count; i++)
+        n *= (double)HB_MAX(dims[i], 0);
+    return n;
+}
+
+/* Elements of the result, where two neighbours are a matrix product of so many FLOPs. */
+static double elements_of_product(const hb_shape *a, const hb_shape *b, double flops)
+{
+    if (a->count < 2 || b->count < 2 || a->dims[a->count - 1] != b->dims[b->count - 2]) return 0;
+    double n = (double)b->dims[b->count - 1];
+    double result = product(a->dims, a->count - 1) * n;
+    double work = 2 * result * (double)a->dims[a->count - 1];
+    return work > 0 && (flops == work || flops == 4 * work) ? result : 0;
+}
+
+double hb_least_bytes(const hb_shape *shapes, const uint32_t *sizes, int count, double flops)
+{
+    double bytes = 0, result = 0;
+    for (int i = 0; i < count; i++) {
+        const hb_shape *s = &shapes[i];
+        if (sizes[i]) bytes += product(s->dims, s->count) * sizes[i];
+        if (i && !result && sizes[i] && sizes[i - 1])
+            result = elements_of_product(s - 1, s, flops) * sizes[i];
+    }
+    return bytes + result;
+}

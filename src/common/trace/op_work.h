@@ -25,4 +25,9 @@ const char *hb_shape_read(const char *p, hb_shape *shape);
  * a few operators. */
 double hb_op_flops(const hb_trace *trace, const hb_row *row, hb_sid name);
 
+/** Bytes that have to be moved at least: of the inputs, each once, and of the result of a matrix
+ * product, which these are when the FLOPs say so (4 times as many of complex numbers). `sizes`: of
+ * an element, 0 of what is no tensor. */
+double hb_least_bytes(const hb_shape *shapes, const uint32_t *sizes, int count, double flops);
+
 #endif

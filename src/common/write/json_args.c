@@ -24,6 +24,9 @@ static const char *const of_scopes[] = {
     "Record function id",
     "Sequence number",
     "correlation",
+    "TFLOP/s",
+    "FLOP/byte",
+    "% of peak",
     NULL,
 };
 static const char *const of_work[] = {

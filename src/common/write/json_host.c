@@ -86,12 +86,14 @@ static HB_COLD void write_collective_args(hb_writer *w, const hb_trace_event *ev
     write_op_args(w, &flattened, p);
 }
 
-static char *put_flops(const hb_writer *w, char *p, const hb_op_args *op)
+static char *put_flops(const hb_writer *w, char *p, const hb_trace_event *event)
 {
+    const hb_op_args *op = &event->op;
     if (w->kineto || !(op->flops > 0)) return p;
     p = HB_PUT(p, "\"flops\": ");
     p = hb_put_double(p, op->flops);
-    return HB_PUT(p, ", ");
+    p = HB_PUT(p, ", ");
+    return hb_put_op_rates(p, &w->rates, w->info, event);
 }
 
 static void write_fwdbwd(hb_writer *w, const hb_trace_event *event, uint64_t index)
@@ -119,7 +121,7 @@ void hb_write_scope(hb_writer *w, const hb_trace_event *given)
     hb_place place = hb_place_scope(w, event);
     char *p = put_external_id(hb_put_duration_event(w, event, &place, w->pid), event->external_id);
     bool plain = !op->sequence_number && !op->num_inputs && !op->stack.len && !op->num_args &&
-                 !(event->flags & HB_TEV_UNFINISHED);
+                 !(op->flops > 0) && !(event->flags & HB_TEV_UNFINISHED);
     if (plain) {
         p = HB_PUT(p, "\"Record function id\": 0, ");
     } else {
@@ -129,7 +131,7 @@ void hb_write_scope(hb_writer *w, const hb_trace_event *given)
             write_op_args(w, event, p);
         p = hb_out_room(&w->out, HB_OUT_ROOM);
     }
-    p = put_ev_idx(w, put_flops(w, p, op));
+    p = put_ev_idx(w, put_flops(w, p, event));
     hb_out_done(&w->out, hb_put_args_end(p));
     if (op->sequence_number) write_fwdbwd(w, event, index);
     w->has_stacks |= op->stack.len > 0;

@@ -16,6 +16,7 @@
 #include "write/json_names.h"
 #include "write/memory_stacks.h"
 #include "write/nesting.h"
+#include "write/op_rates.h"
 #include "write/shown_steps.h"
 #include "write/write.h"
 
@@ -48,6 +49,7 @@ typedef struct hb_writer {
     hb_nest scopes;                 /* of the thread being written */
     hb_nests modules;               /* of all threads */
     hb_memory_stacks memory_stacks; /* Kineto's dialect only */
+    hb_op_rates rates;              /* tensorboard's only */
     int32_t max_device;
     bool has_stacks;          /* some scope was written with its call stack */
     bool calls_are_operators; /* HIP calls, where a program marks no operators */

@@ -83,6 +83,7 @@ void hb_writer_free(hb_writer *w)
     hb_outside_free(&w->outside);
     hb_nests_free(&w->modules);
     hb_memory_stacks_free(&w->memory_stacks);
+    hb_op_rates_free(&w->rates);
     hb_out_free(&w->out);
 }
 

@@ -36,6 +36,8 @@ static hb_result survey_host(hb_writer *w)
             survey_memory(w, &event.memory);
         else
             HB_TRY(survey_scope(w, &event, index));
+        if (!w->kineto && w->info->num_devices && !hb_op_rates_note(&w->rates, &event))
+            return hb_fail(HB_ERROR_NO_MEMORY, "no memory for the operators' rates");
     }
     return hb_flows_pair(&w->flows);
 }
@@ -78,6 +80,7 @@ hb_result hb_survey(hb_writer *w)
     if (w->kineto) return HB_OK;
     HB_TRY(survey_modules(w));
     HB_TRY(survey_steps(w));
+    HB_TRY(hb_op_rates_collect(&w->rates, w->source));
     hb_outside_sort(&w->outside);
     rewind_trees(w);
     return HB_OK;

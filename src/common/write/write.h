@@ -44,7 +44,7 @@ typedef struct hb_write_stats {
 /** Writes `source` as uncompressed JSON; `options->gzip` and `replace` are not read. `stats` may be
  * NULL. The source stays open. Memory does not grow with the number of events, but for 32 bytes an
  * operator with a sequence number (hb_trace_info.has_sequences), and for steps and scopes outside
- * the plugin's tree, at most 5 MiB. */
+ * the plugin's tree, at most 5 MiB, and for operators with FLOPs, at most 40 MiB. */
 hb_result hb_write_trace(hb_source *source, hb_sink *sink, const hb_write_options *options,
                          hb_write_stats *stats);
 
