@@ -243,8 +243,7 @@ hb_result hb_plan_survey(hb_plan *plan)
     plan->pids.item_size = sizeof(uint32_t);
     plan->max_memory_device = -1;
     HB_TRY(hb_read_trace(plan->input, &options, &plan->trace, &plan->report));
-    HB_TRY(hb_plan_find_steps(plan, &options));
     if (plan->items.count == 0)
         return hb_fail(HB_ERROR_FORMAT, "%s: the trace has no events", plan->input);
-    return HB_OK;
+    return hb_plan_find_steps(plan, &options);
 }
