@@ -209,6 +209,8 @@ def test_only_who_knows_the_token_sees_traces(browser, logdir):
         for token in "", other.token, server.token[:-1], server.token + "0":
             status, _, body = server.request("/hb/about", X_Hipboard_Token=token)
             assert status == 401 and b"one/a" not in body
+            for path in "//hb/about", "/./hb/about", "/%68b/about", "/hb/about?x", "/index.html/../hb/about":
+                assert server.request(path, X_Hipboard_Token=token)[0] == 401, path
         assert server.request("/index.html", X_Hipboard_Token="")[0] == 200
         with ServedPage(browser, server) as page:
             page.page.evaluate("sessionStorage.clear()")

@@ -48,9 +48,19 @@ static bool is_token(const char *token, const char *given)
     return !other;
 }
 
+/* The page itself, which tells of no trace. All else is data, however its address is written. */
+static bool is_page(const char *address)
+{
+    static const char *const files[] = {"/", "/index.html", "/page.js", "/page.css"};
+    size_t n = strcspn(address, "?");
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (strlen(files[i]) == n && strncmp(files[i], address, n) == 0) return true;
+    return false;
+}
+
 serve_refusal serve_check(const serve_door *door, const serve_request *r)
 {
-    bool data = strncmp(r->address, "/hb/", 4) == 0;
+    bool data = !is_page(r->address);
     if (r->address[0] != '/') return (serve_refusal){400, "This is no address."};
     if (strcmp(r->method, "GET") != 0 && strcmp(r->method, "HEAD") != 0)
         return (serve_refusal){405, "Traces can only be read here: GET and HEAD."};
