@@ -400,6 +400,44 @@ static void zones_of_tracy(void **state)
                    HB_ERROR_FORMAT, "tracy-csvexport -u");
 }
 
+/* ONNX Runtime's profile, as it spaces it: sessions, nodes and kernels, of a program that had two
+ * sessions, whose lists stand one behind the other. */
+#define ORT(cat, name, ts, dur, args)                                                   \
+    "{\"cat\" : \"" cat "\",\"pid\" :4711,\"tid\" :4712,\"dur\" :" #dur ",\"ts\" :" #ts \
+    ",\"ph\" : \"X\",\"name\" :\"" name "\",\"args\" : {" args "}}"
+#define ORT_NODE "\"op_name\" : \"Conv\",\"input_type_shape\" : [{\"float\":[1,3,224,224]}]"
+#define ORT_KERNEL                                                                                \
+    "\"stream\" : \"7\",\"grid_x\" : \"12\",\"grid_y\" : \"2\",\"grid_z\" : \"1\",\"block_x\" : " \
+    "\"256\","                                                                                    \
+    "\"block_y\" : \"1\",\"block_z\" : \"1\""
+
+static void profile_of_onnx_runtime(void **state)
+{
+    static const char profile[] = "[\n" ORT("Session", "model_loading_uri", 10, 80, "") ",\n" ORT(
+        "Session", "model_run", 1000, 900,
+        "") ",\n" ORT("Node", "/conv1/Conv_kernel_time", 1100, 500,
+                      ORT_NODE) ",\n" ORT("Kernel", "conv_kernel", 1200, 300,
+                                          ORT_KERNEL) ",\n" ORT("Session", "model_run", 2000, 900,
+                                                                "") "\n]\n"
+                                                                    "[\n" ORT("Session",
+                                                                              "model_run", 5000,
+                                                                              400, "") "\n]\n";
+    (void)state;
+    hb_import *import = import_with(keep_text("ort_profile.json", profile), NULL);
+    const hb_imported *p = hb_import_get(import, 0);
+    assert_string_equal(p->format, "ONNX Runtime");
+    assert_int_equal(p->pid, 4711);
+    assert_int_equal(p->ranges, 5);
+    assert_int_equal(p->kernels, 1);
+    char *text = written_text(import, 0);
+    HAS(text, "\"name\": \"Conv\""); /* not the node's own name */
+    HAS(text, "\"name\": \"conv_kernel\"");
+    HAS(text, "\"grid\":     [12, 2, 1], \"block\":     [256, 1, 1]");
+    assert_int_equal(count_in(text, "\"name\": \"ProfilerStep#"), 3); /* runs of the model */
+    free(text);
+    hb_import_close(import);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -417,6 +455,7 @@ int main(void)
         IN_DIR(json_of_rocprof),
         IN_DIR(json_of_rocprof_that_is_none),
         IN_DIR(zones_of_tracy),
+        IN_DIR(profile_of_onnx_runtime),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

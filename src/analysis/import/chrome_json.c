@@ -14,6 +14,7 @@
 
 typedef struct chrome {
     hb_import *import;
+    const char *format;
     hb_arena *arena;
     hb_json_cursor c;
     char *text;
@@ -97,7 +98,7 @@ static int64_t ns_of(const hb_value *v)
 
 static hb_import_process *add_process(chrome *f, int64_t pid)
 {
-    hb_import_process *p = hb_import_add_process(f->import, "Chrome JSON", "");
+    hb_import_process *p = hb_import_add_process(f->import, f->format, "");
     *HB_PUSH(f->arena, &f->processes) = p;
     p->pid = pid;
     return p;
@@ -381,12 +382,13 @@ static void set_clock(const chrome *f, hb_import_process *p)
     p->offset = f->base > 0 ? f->base : 0;
 }
 
-void hb_chrome_json_open(hb_import *import, const char *path)
+static void open_json(hb_import *import, const char *path, const char *format)
 {
     size_t size;
     chrome *f = hb_arena_alloc(&import->arena, sizeof *f);
     f->import = import;
     f->arena = &import->arena;
+    f->format = format;
     f->base = -1;
     hb_import_guard(import, close_file, f);
     hb_result result = hb_whole_file(path, &f->text, &size);
@@ -405,4 +407,14 @@ void hb_chrome_json_open(hb_import *import, const char *path)
         hb_named_events_finish(import, f->processes.items[i]);
     }
     hb_import_unguard(import);
+}
+
+void hb_chrome_json_open(hb_import *import, const char *path)
+{
+    open_json(import, path, "Chrome JSON");
+}
+
+void hb_onnx_open(hb_import *import, const char *path)
+{
+    open_json(import, path, "ONNX Runtime");
 }
