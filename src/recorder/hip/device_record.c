@@ -25,10 +25,10 @@ void hb_device_record_put(int id, int32_t node, const hb_hip_device *d)
             .regs_per_block = d->regs_per_block,
             .warp_size = d->warp_size,
             .num_cus = d->num_cus,
+            .node = node,
             .clock_khz = d->clock_khz,
             .memory_khz = d->memory_khz,
             .memory_bus_bits = d->memory_bus_bits,
-            .node = node,
         };
         hb_record_head(&r->head, HB_RECORD_DEVICE, 0, name, sizeof *r);
         r->head.start = hb_ticks();

@@ -79,7 +79,7 @@ static size_t least_size(const hb_record *r)
     case HB_RECORD_DISPATCH: return sizeof(hb_record_dispatch);
     case HB_RECORD_FRAMES: return sizeof(hb_record_frames);
     case HB_RECORD_LINK: return sizeof(hb_record_link);
-    case HB_RECORD_DEVICE: return sizeof(hb_record_device);
+    case HB_RECORD_DEVICE: return HB_RECORD_SHORT_DEVICE;
     default: return SIZE_MAX;
     }
 }

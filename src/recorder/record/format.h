@@ -32,7 +32,7 @@
 #include "record/clock.h"
 
 #define HB_SPOOL_MAGIC   "HBSPOOL"
-#define HB_SPOOL_VERSION 5u
+#define HB_SPOOL_VERSION 4u
 #define HB_SPOOL_ENDIAN  0x01020304u
 #define HB_SPOOL_SUFFIX  ".hbspool"
 
@@ -428,9 +428,12 @@ typedef struct hb_record_device {
     uint32_t arch; /* string id */
     int32_t id, compute_major, compute_minor, max_threads_per_block, max_threads_per_cu,
         regs_per_block, warp_size, num_cus;
-    int32_t clock_khz, memory_khz, memory_bus_bits;
-    int32_t node; /* the driver's number of it; -1: unknown */
+    int32_t node;                                   /* the driver's number of it; -1: unknown */
+    int32_t clock_khz, memory_khz, memory_bus_bits; /* not in older spools: see the record's size */
 } hb_record_device;
+
+/** The bytes of a device without its clocks. */
+#define HB_RECORD_SHORT_DEVICE offsetof(hb_record_device, clock_khz)
 
 /** The bytes of a launch whose DISPATCH tells the rest. */
 #define HB_RECORD_SHORT_LAUNCH offsetof(hb_record_launch, kernel)

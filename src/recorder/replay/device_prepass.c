@@ -41,10 +41,12 @@ static void add_device(hb_device_source *s, const hb_record_device *r)
         .shared_mem_per_block = r->shared_mem_per_block,
         .num_cus = r->num_cus,
         .max_shared_mem_per_cu = r->shared_mem_per_cu,
-        .clock_khz = r->clock_khz,
-        .memory_khz = r->memory_khz,
-        .memory_bus_bits = r->memory_bus_bits,
     };
+    if (r->head.units * 8u >= sizeof *r) {
+        d.clock_khz = r->clock_khz;
+        d.memory_khz = r->memory_khz;
+        d.memory_bus_bits = r->memory_bus_bits;
+    }
     if (!hb_device_find(s, r->id)) {
         hb_buf_append(&s->devices, &d, sizeof d);
         s->info.num_devices = s->devices.size / sizeof d;
