@@ -148,6 +148,7 @@ static bool next(hb_source *source, hb_trace_event *event)
 static generator make_generator(workload_kind workload, uint64_t count)
 {
     static const hb_thread_info thread = {4711, "bench"};
+    static const hb_stream_info stream = {.device = 0, .stream = 1};
     return (generator){
         .source = {.begin = begin, .next = next},
         .workload = workload,
@@ -159,7 +160,9 @@ static generator make_generator(workload_kind workload, uint64_t count)
                  .host_name = "host",
                  .trace_id = "0",
                  .threads = &thread,
-                 .num_threads = 1},
+                 .num_threads = 1,
+                 .streams = &stream,
+                 .num_streams = 1},
     };
 }
 
