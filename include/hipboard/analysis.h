@@ -668,7 +668,7 @@ typedef struct hb_memory_allocation {
     const char *name; /* the innermost operator around; "": none */
     double bytes;
     size_t begin_event, end_event; /* of the file; end_event SIZE_MAX: still there at the end */
-    bool before; /* it was there before the trace, which then only tells of it */
+    bool before;                   /* it was there before the trace, which then only tells of it */
 } hb_memory_allocation;
 
 HB_API hb_result hb_memory_profile_create(hb_trace_file *file, hb_memory_profile **profile);

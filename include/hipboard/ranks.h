@@ -114,9 +114,9 @@ typedef struct hb_rank_cell {
  * something is added to the study. */
 typedef struct hb_rank_cells {
     size_t num_ranks, num_steps;
-    bool marked;          /* else steps are parts of the collectives, and no time is known */
-    const int64_t *ranks; /* in their order */
-    const int64_t *steps; /* numbers; the first of several */
+    bool marked;                /* else steps are parts of the collectives, and no time is known */
+    const int64_t *ranks;       /* in their order */
+    const int64_t *steps;       /* numbers; the first of several */
     const char *const *workers; /* by rank */
     const hb_rank_cell *cells;  /* rank * num_steps + step */
 } hb_rank_cells;

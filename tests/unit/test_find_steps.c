@@ -541,7 +541,8 @@ static void steps_cut_no_operator(void **state)
 {
     (void)state;
     for (int with_stacks = 0; with_stacks < 2; with_stacks++) {
-        hb_found_steps f = found_in(sweeps, with_stacks, (hb_step_wish){.operators_are_calls = true});
+        hb_found_steps f =
+            found_in(sweeps, with_stacks, (hb_step_wish){.operators_are_calls = true});
         size_t step = 0;
         for (size_t i = 0; i < p.count; i++) {
             if (p.events[i].kind != HB_EVENT_OP) continue;

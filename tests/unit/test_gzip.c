@@ -138,7 +138,8 @@ static size_t size_of(const char *data, size_t size, hb_gzip_coder by)
 static void never_much_larger_than_zlib(void **state)
 {
     (void)state;
-    for (unsigned names = 1; names <= 1 << 20; names <<= FEWER == 1 ? 5 : 10) { /* from one to no two the same */
+    for (unsigned names = 1; names <= 1 << 20;
+         names <<= FEWER == 1 ? 5 : 10) { /* from one to no two the same */
         size_t size;
         char *trace = make_trace(60000, names, &size);
         assert_true(size > 10 << 20);

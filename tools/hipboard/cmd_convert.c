@@ -247,7 +247,8 @@ static const option_spec options[] = {
      INTO_BY(take_kineto, options.kineto)},
     {0, "gzip", NULL, "write .pt.trace.json.gz", INTO(options.gzip)},
     {0, "find-steps", NULL,
-     "of a trace without steps: those that its ranges count, or that come again and again in what it "
+     "of a trace without steps: those that its ranges count, or that come again and again in what "
+     "it "
      "launched; one for all where nothing tells of any",
      INTO(options.find_steps)},
     SELECTION_OPTIONS,

@@ -234,23 +234,24 @@ const command cmd_import = {
     .name = "import",
     .summary = "make a log directory of other tools' traces",
     .synopsis = "-o LOGDIR [OPTIONS] PATH...",
-    .about = "Writes traces that TensorBoard's profiler plugin shows, of what other tools have "
-             "recorded, one for each process. PATH is a file, plain or gzipped, or a directory of "
-             "them; their format is found by their content:\n"
-             "\n"
-             "  rocpd           rocprofv3 (ROCm 7) and rocprof-sys: SQLite databases\n"
-             "  rocprofv3 JSON  rocprofv3 --output-format json (ROCm 6.2 and newer)\n"
-             "  rocprof CSV     tables of rocprofv3, rocprofv2 and rocprof; one stands for its set\n"
-             "  rocprof         results.db and results.json of rocprof (v1)\n"
-             "  RPD             rocmProfileData\n"
-             "  nsys            Nsight Systems, by nsys export --type sqlite\n"
-             "  Tracy CSV       tracy-csvexport -u\n"
-             "  Perfetto        protobuf of rocprofv3, omnitrace, rocprof-sys, PyTorch, hipboard\n"
-             "  XPlane          JAX and TensorFlow (.xplane.pb)\n"
-             "  ONNX Runtime    its profiles\n"
-             "\n"
-             "`view`, `table`, `steps`, `stacks`, `memory`, `compare` and `check` read such files "
-             "directly.",
+    .about =
+        "Writes traces that TensorBoard's profiler plugin shows, of what other tools have "
+        "recorded, one for each process. PATH is a file, plain or gzipped, or a directory of "
+        "them; their format is found by their content:\n"
+        "\n"
+        "  rocpd           rocprofv3 (ROCm 7) and rocprof-sys: SQLite databases\n"
+        "  rocprofv3 JSON  rocprofv3 --output-format json (ROCm 6.2 and newer)\n"
+        "  rocprof CSV     tables of rocprofv3, rocprofv2 and rocprof; one stands for its set\n"
+        "  rocprof         results.db and results.json of rocprof (v1)\n"
+        "  RPD             rocmProfileData\n"
+        "  nsys            Nsight Systems, by nsys export --type sqlite\n"
+        "  Tracy CSV       tracy-csvexport -u\n"
+        "  Perfetto        protobuf of rocprofv3, omnitrace, rocprof-sys, PyTorch, hipboard\n"
+        "  XPlane          JAX and TensorFlow (.xplane.pb)\n"
+        "  ONNX Runtime    its profiles\n"
+        "\n"
+        "`view`, `table`, `steps`, `stacks`, `memory`, `compare` and `check` read such files "
+        "directly.",
     .options = options,
     .notes = "Operators are the ranges that the program marked (roctx), else the calls that launch "
              "work. Where no range tells of steps, what is taken for them is printed, and marked "

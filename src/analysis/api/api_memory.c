@@ -197,7 +197,8 @@ static hb_memory_allocation public_allocation(const hb_memory_profile *p, const 
 static hb_memory_allocation *list_allocations(hb_memory_profile *p, uint32_t device, size_t *count)
 {
     const hb_allocations *all = &p->allocations;
-    hb_memory_allocation *list = HB_NEW_ARRAY(&p->arena, hb_memory_allocation, all->items.count + 1);
+    hb_memory_allocation *list =
+        HB_NEW_ARRAY(&p->arena, hb_memory_allocation, all->items.count + 1);
     *count = 0;
     for (const hb_allocation *a = hb_first_allocation(all, device); a;
          a = hb_next_allocation(all, a))

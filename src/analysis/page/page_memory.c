@@ -164,8 +164,7 @@ static void put_allocation(hb_emitter *out, const hb_memory_allocation *a, const
                  a->before ? NAN : until - from);
 }
 
-static hb_result put_allocations(hb_page_trace *trace, hb_memory_profile *profile,
-                                 hb_emitter *out)
+static hb_result put_allocations(hb_page_trace *trace, hb_memory_profile *profile, hb_emitter *out)
 {
     hb_timeline *timeline;
     double left_out = 0;

@@ -11,9 +11,9 @@
 #include "page/page_views.h"
 
 static const hb_page_column late_columns[] = {
-    {"Rank", HB_CELL_COUNT},        {"Host", HB_CELL_TEXT},
-    {"Came last", HB_CELL_COUNT},   {"Collectives", HB_CELL_COUNT},
-    {"Others waited", HB_CELL_TIME}, {"Share of waiting", HB_CELL_PERCENT},
+    {"Rank", HB_CELL_COUNT},          {"Host", HB_CELL_TEXT},
+    {"Came last", HB_CELL_COUNT},     {"Collectives", HB_CELL_COUNT},
+    {"Others waited", HB_CELL_TIME},  {"Share of waiting", HB_CELL_PERCENT},
     {"A step without", HB_CELL_TIME}, {"Because", HB_CELL_TEXT},
     {"Operator", HB_CELL_TEXT}};
 static const hb_page_table late_table = HB_PAGE_TABLE("Late ranks", late_columns);
@@ -60,8 +60,7 @@ static void put_numbers(hb_emitter *out, const char *key, const int64_t *list, s
 }
 
 /* Whole nanoseconds as microseconds: more digits mean nothing, and there may be a million. */
-static void put_measure(hb_emitter *out, const char *key, const hb_rank_cells *cells,
-                        size_t offset)
+static void put_measure(hb_emitter *out, const char *key, const hb_rank_cells *cells, size_t offset)
 {
     hb_emit_open_key(out, key, '[');
     for (size_t i = 0; i < cells->num_ranks * cells->num_steps; i++) {

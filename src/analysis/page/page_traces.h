@@ -50,7 +50,7 @@ typedef struct hb_page_trace {
 struct hb_page {
     hb_open_options open;
     bool live;
-    bool one_run; /* of several that are there */
+    bool one_run;        /* of several that are there */
     uint64_t max_memory; /* of all traces that nobody uses; 0: no bound */
     char **paths;        /* as they were given */
     size_t num_paths;

@@ -196,7 +196,7 @@ typedef struct hb_comm {
     hb_sid name, dims, types; /* the last two: JSON text, 0: none */
     hb_num start, end;
     HB_VEC(hb_range) ranges;
-    int step;       /* index, -1: none */
+    int step; /* index, -1: none */
 } hb_comm;
 
 typedef struct hb_analysis {

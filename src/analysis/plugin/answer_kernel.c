@@ -134,8 +134,7 @@ static void op_row(hb_emitter *out, hb_analysis *a, const hb_kernel_op_stat *k)
     hb_emit_int(out, hb_py_round(k->total.v / k->calls, 0));
     hb_emit_num(out, k->max);
     hb_emit_num(out, k->min);
-    if (a->has_blocks_per_sm)
-        hb_emit_num(out, mean_of(k->blocks_per_sm, k->total.v));
+    if (a->has_blocks_per_sm) hb_emit_num(out, mean_of(k->blocks_per_sm, k->total.v));
     if (a->has_occupancy) hb_emit_num(out, mean_of(k->occupancy, k->total.v));
     hb_emit_close(out, ']');
 }

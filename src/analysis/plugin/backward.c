@@ -158,8 +158,7 @@ static void fill_mirror(hb_analysis *a, uint32_t index)
     node->end_float = last->end_float;
     node->no_time = false;
     node->self_host = node->end - node->start;
-    node->floats =
-        node->start_float || node->end_float ? HB_FLOAT_HOST | HB_FLOAT_SELF_HOST : 0;
+    node->floats = node->start_float || node->end_float ? HB_FLOAT_HOST | HB_FLOAT_SELF_HOST : 0;
     for (uint32_t c = node->first_child; c; c = a->nodes[c].next) {
         const hb_node *child = &a->nodes[c];
         if (child->no_time) hb_lose(a, "a module without backward operators");

@@ -104,9 +104,10 @@ static void add_runtime(linker *l, const hb_ev *ev, const hb_row *row)
     check_key(a, ev->row, corr, "correlation");
     check_key(a, ev->row, hb_row_key(a->trace, row), "External id");
     hb_runtime *rt = HB_PUSH(&a->arena, &a->runtimes);
-    *rt = (hb_runtime){
-        .start = hb_plugin_ts(a->trace, row), .end = plugin_end(a, row), .row = ev->row,
-        .is_float = has_float_time(row)};
+    *rt = (hb_runtime){.start = hb_plugin_ts(a->trace, row),
+                       .end = plugin_end(a, row),
+                       .row = ev->row,
+                       .is_float = has_float_time(row)};
     uint32_t index = a->runtimes.count - 1;
     hb_dict_entry *waiting = hb_dict_get(&l->devices_by_corr, corr);
     if (waiting) {

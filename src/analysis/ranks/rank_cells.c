@@ -37,8 +37,7 @@ void hb_study_cells(hb_rank_study *s, hb_rank_cells *out)
     int64_t *ranks = HB_NEW_ARRAY(&s->results, int64_t, s->num_ranks + 1);
     int64_t *numbers = HB_NEW_ARRAY(&s->results, int64_t, steps + 1);
     const char **workers = HB_NEW_ARRAY(&s->results, const char *, s->num_ranks + 1);
-    hb_rank_cell *cells =
-        HB_NEW_ARRAY(&s->results, hb_rank_cell, (size_t)s->num_ranks * steps + 1);
+    hb_rank_cell *cells = HB_NEW_ARRAY(&s->results, hb_rank_cell, (size_t)s->num_ranks * steps + 1);
     for (uint32_t b = 0; b < steps; b++)
         numbers[b] = s->has_steps ? s->blocks.items[b].number : b;
     for (uint32_t i = 0; i < s->num_ranks; i++) {

@@ -26,11 +26,11 @@ typedef struct sequence {
     const hb_step_words *words;
     hb_arena *arena;
     uint32_t n, num_words, first; /* first: of the thread's words */
-    uint32_t *ids;       /* by position */
-    uint32_t *positions; /* index of the word */
-    bool *borders;       /* the host waited before it, or copied */
-    bool *loads;         /* ... for data */
-    hb_u32s *where;      /* by id */
+    uint32_t *ids;                /* by position */
+    uint32_t *positions;          /* index of the word */
+    bool *borders;                /* the host waited before it, or copied */
+    bool *loads;                  /* ... for data */
+    hb_u32s *where;               /* by id */
 } sequence;
 
 /* ---- the sequence ---- */

@@ -18,7 +18,8 @@ hb_result hb_operators_attach(const char *tables);
 /** A session that wants operators begins: modules that were loaded since are looked at. */
 void hb_operators_start(void);
 
-/** Who is told of functions that are steps, as hb_profiler_options.on_operator_step; NULL: nobody. */
+/** Who is told of functions that are steps, as hb_profiler_options.on_operator_step; NULL: nobody.
+ */
 void hb_operators_tell_steps(bool (*fn)(int64_t number));
 
 /** It ends: what it has to say of its operators becomes metadata. */
