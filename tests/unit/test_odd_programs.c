@@ -234,7 +234,11 @@ static int record_on_a_small_stack(void)
     hb_profiler *prof = into_dir(1, true);
     for (int i = 0; i < 100; i++)
         raise(SIGUSR1);
-    end(prof);
+    record_a_little(); /* with its stack */
+    hb_lost lost = {.struct_size = sizeof lost};
+    CHECK(hb_profiler_stop(prof) == HB_OK && hb_profiler_lost(prof, &lost) == HB_OK);
+    CHECK(lost.too_big == 100);
+    hb_profiler_destroy(prof);
     stack = (stack_t){.ss_flags = SS_DISABLE};
     CHECK(sigaltstack(&stack, NULL) == 0);
     return 0;
