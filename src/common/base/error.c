@@ -8,7 +8,9 @@
 
 #include "base/base.h"
 
-static __thread char last_error[1024];
+/* What a thread has of its own is little: programs that load this late, Python beside torch, have
+ * no room for more. */
+static __thread char last_error[640];
 
 const char *hb_last_error(void)
 {

@@ -17,16 +17,15 @@ typedef struct start {
     sigset_t signals;
 } start;
 
-static __thread sigset_t starters_signals;
-static __thread bool is_ours;
+/* On its stack. NULL: not a thread of ours. */
+static __thread const start *own;
 
 /* A new thread inherits its starter's floating-point traps and rounding. */
 static void *begin(void *arg)
 {
     start s = *(start *)arg;
     free(arg);
-    starters_signals = s.signals;
-    is_ours = true;
+    own = &s;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
     hb_locks_shielded(true);
     fesetenv(FE_DFL_ENV);
@@ -46,7 +45,7 @@ int hb_background_thread(pthread_t *thread, const char *name, void *(*main)(void
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &s->signals);
     sigset_t before = s->signals; /* the thread frees it */
-    if (is_ours) s->signals = starters_signals;
+    if (own) s->signals = own->signals;
     int error = pthread_create(thread, NULL, begin, s);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error) free(s);
@@ -55,11 +54,11 @@ int hb_background_thread(pthread_t *thread, const char *name, void *(*main)(void
 
 bool hb_background_is_this(void)
 {
-    return is_ours;
+    return own != NULL;
 }
 
 void hb_background_takes_signals(void)
 {
     hb_locks_shielded(false);
-    pthread_sigmask(SIG_SETMASK, &starters_signals, NULL);
+    pthread_sigmask(SIG_SETMASK, &own->signals, NULL);
 }
