@@ -6,6 +6,7 @@
 #ifndef HB_IMPORT_WIRE_H
 #define HB_IMPORT_WIRE_H
 
+#include "base/bytes.h"
 #include "base/str.h"
 
 enum hb_wire_type {
@@ -44,17 +45,9 @@ static inline hb_str hb_wire_text(const hb_wire_field *f)
 
 static inline bool hb_wire_varint(hb_wire *w, uint64_t *value)
 {
-    uint64_t v = 0;
-    for (unsigned shift = 0; w->at < w->end && shift < 64; shift += 7) {
-        uint8_t byte = *w->at++;
-        v |= (uint64_t)(byte & 127) << shift;
-        if (byte < 128) {
-            *value = v;
-            return true;
-        }
-    }
-    w->broken = true;
-    return false;
+    bool whole = hb_varint_get(&w->at, w->end, value);
+    w->broken |= !whole;
+    return whole;
 }
 
 static inline bool hb_wire_take(hb_wire *w, hb_wire_field *f, size_t size)

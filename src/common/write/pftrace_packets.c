@@ -5,10 +5,7 @@ enum { OWN_CLOCK = 64, BOOTTIME = 6, REALTIME = 1, CLEAR_AFTER = 8 << 20 };
 
 static char *put_varint(char *p, uint64_t value)
 {
-    for (; value > 127; value >>= 7)
-        *p++ = (char)(value | 128);
-    *p++ = (char)value;
-    return p;
+    return (char *)hb_varint_put((unsigned char *)p, value);
 }
 
 /* A packet of two parts: fields, then what is the value of a last one, which may be long. */

@@ -6,6 +6,7 @@
 #ifndef HB_WRITE_PFTRACE_PACKETS_H
 #define HB_WRITE_PFTRACE_PACKETS_H
 
+#include "base/bytes.h"
 #include "base/hash_map.h"
 #include "base/string_table.h"
 #include "io/out.h"
@@ -27,9 +28,7 @@ static inline void hb_message_varint(hb_message *m, uint64_t value)
         m->full = true;
         return;
     }
-    for (; value > 127; value >>= 7)
-        *m->at++ = (char)(value | 128);
-    *m->at++ = (char)value;
+    m->at = (char *)hb_varint_put((unsigned char *)m->at, value);
 }
 
 static inline void hb_message_number(hb_message *m, uint32_t field, uint64_t value)
