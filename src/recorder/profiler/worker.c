@@ -104,18 +104,17 @@ static void write_job(hb_profiler *prof, hb_job *job)
 /* Once, whatever follows: the trace's metadata counts them each time. */
 static void warn_lost(hb_profiler *prof, const hb_session *session)
 {
-    hb_buf text;
+    char text[1024] = ""; /* nothing that needs memory: that may be what was missing */
+    int size = 0;
     if (prof->warned_lost) return;
-    hb_buf_init(&text, 4096);
-    for (int i = 0; i < HB_LOST_CAUSES; i++)
+    for (int i = 0; i < HB_LOST_CAUSES && size < (int)sizeof text; i++)
         if (hb_losses[i].said && session->lost[i])
-            hb_buf_printf(&text, "%s%" PRIu64 " %s", text.size ? "; " : "", session->lost[i],
-                          hb_losses[i].sentence);
-    prof->warned_lost = text.size > 0;
+            size += snprintf(text + size, sizeof text - (size_t)size, "%s%" PRIu64 " %s",
+                             size ? "; " : "", session->lost[i], hb_losses[i].sentence);
+    prof->warned_lost = size > 0;
     if (prof->warned_lost)
         hb_warn("cycle %lld: %s; the trace's metadata counts them (said once)",
-                (long long)session->cycle, hb_buf_text(&text));
-    hb_buf_free(&text);
+                (long long)session->cycle, text);
 }
 
 static void settle(hb_profiler *prof, const hb_cycle *cycle)
