@@ -179,13 +179,20 @@ def test_the_distributed_view_knows_who_waits(mpi, tmp_path):
     answer = subprocess.run([HIPBOARD, "query", tmp_path / "runs",
                              "distributed/commops?run=late&worker=All&span=1"],
                             capture_output=True, text=True, timeout=300, check=True).stdout
-    times = {}
+    traced = [[(e["ts"], e["ts"] + e["dur"]) for e in document["traceEvents"]
+               if e.get("cat") == "cpu_op" and e["name"] == "gloo:all_reduce"]
+              for document in documents(tmp_path / "runs/late")]
+    # However long a loaded machine lets anyone wait: nobody leaves before the late one came.
+    for early in (traced[0], traced[2]):
+        assert all(end >= late for (_, end), (late, _) in zip(early, traced[1]))
+    took = [[end - begin for begin, end in calls] for calls in traced]
+    transfer = sum(min(together) for together in zip(*took))
     for worker, table in json.loads(answer)["data"].items():
         names = [column["name"] for column in table["columns"]]
         [row] = [dict(zip(names, row)) for row in table["rows"]]
         assert (row["Name"], row["Calls"], row["Total Size (bytes)"]) == ("gloo:all_reduce", 5, 5120)
-        times[int(worker.split("_")[-1])] = row["Total Latency (us)"]
-    assert times[1] < times[0] / 2 and times[1] < times[2] / 2  # the late one waits for nobody
+        assert row["Total Latency (us)"] == pytest.approx(sum(took[int(worker[-1])]), abs=10)
+        assert row["Data Transfer Time (us)"] == pytest.approx(transfer, abs=10)
 
 
 @pytest.mark.parametrize("module", ["mpi", "mpi_f08"])
