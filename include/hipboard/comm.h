@@ -69,6 +69,29 @@ typedef struct hb_comm_pending {
 HB_API void hb_comm_start(const hb_comm_pending *pending, size_t count);
 HB_API void hb_comm_complete(const hb_comm_pending *pending, size_t count);
 
+/** This process's CLOCK_MONOTONIC at `local_ns`: with `offset_ns` added it is the reference's, up
+ * to `bound_ns` either way. */
+typedef struct hb_clock_point {
+    int64_t local_ns, offset_ns, bound_ns;
+} hb_clock_point;
+
+/** How this process's clock stands to that of another rank, by whose times all are written. */
+typedef struct hb_clock_told {
+    size_t struct_size;
+    int64_t reference_rank;
+    int64_t wall_ns, wall_bound_ns; /* Unix time less CLOCK_MONOTONIC, of the reference */
+    const hb_clock_point *points;   /* by local_ns; of several the first and the last make a line */
+    size_t num_points;              /* at least 1 */
+    bool shared;                    /* it is one and the same clock */
+    bool always; /* times are corrected also where the bound is larger than the correction */
+} hb_clock_told;
+
+/** Times of traces that are written from now on, also of what is being recorded, are corrected to
+ * the reference's clock; their metadata say how ("hipboard_clock"). A later call takes the place of
+ * an earlier one: give the earlier points again. libhipboard-mpi calls this by itself, where
+ * HIPBOARD_ALIGN asks for it. Any thread. HB_ERROR_INVALID_ARGUMENT, HB_ERROR_NO_MEMORY. */
+HB_API hb_result hb_clock_tell(const hb_clock_told *told);
+
 /** HB_COLLECTIVE("all_reduce", group, HB_FLOAT32, elements_in, elements_out) { ... }
  * The name must be a string literal; C only, as the two below. */
 #define HB_COLLECTIVE(literal, comm_group, dtype, elements_in, elements_out)           \

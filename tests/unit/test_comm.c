@@ -3,6 +3,8 @@
  * Communication that a program marks itself: from the call to the file.
  */
 #include <hipboard/comm.h>
+#include <math.h>
+#include <time.h>
 
 #include "program.h"
 #include "written_trace.h"
@@ -251,6 +253,80 @@ static void beside_rccl_others_have_no_annotation(void **state)
     hb_profiler_destroy(prof);
 }
 
+/* ---- clocks ---- */
+
+static int64_t now_on(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void odd_clocks_are_refused(void **state)
+{
+    const hb_clock_point same[] = {{5, 0, 0}, {5, 0, 0}}, negative[] = {{5, 0, -1}};
+    hb_clock_told told = {.struct_size = sizeof told};
+    (void)state;
+    assert_int_equal(hb_clock_tell(NULL), HB_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(hb_clock_tell(&told), HB_ERROR_INVALID_ARGUMENT);
+    assert_non_null(strstr(hb_last_error(), "0 points"));
+    told.points = same;
+    told.num_points = 2;
+    assert_int_equal(hb_clock_tell(&told), HB_ERROR_INVALID_ARGUMENT);
+    assert_non_null(strstr(hb_last_error(), "point 1 is not later"));
+    told.points = negative;
+    told.num_points = 1;
+    assert_int_equal(hb_clock_tell(&told), HB_ERROR_INVALID_ARGUMENT);
+    assert_non_null(strstr(hb_last_error(), "bound_ns is -1"));
+}
+
+/* Tells that the reference's wall clock is `ahead_ns` ahead. */
+static void tell_clock(int64_t ahead_ns, int64_t bound_ns)
+{
+    int64_t before = now_on(CLOCK_MONOTONIC), wall = now_on(CLOCK_REALTIME),
+            after = now_on(CLOCK_MONOTONIC);
+    const hb_clock_point points[] = {{before, -1000, bound_ns}, {after + 1, -1000, bound_ns}};
+    const hb_clock_told told = {.struct_size = sizeof told,
+                                .reference_rank = 3,
+                                .wall_ns = wall - before + ahead_ns + 1000,
+                                .wall_bound_ns = after - before,
+                                .points = points,
+                                .num_points = 2};
+    assert_int_equal(hb_clock_tell(&told), HB_OK);
+}
+
+static void assert_clock(hb_profiler *prof, bool applied, int64_t ahead_ns)
+{
+    cJSON *trace = written(prof, 0);
+    const cJSON *clock = cJSON_GetObjectItem(trace, "hipboard_clock");
+    assert_string_equal(text_of(clock, "method"), "measured");
+    assert_int_equal(number(clock, "reference_rank"), 3);
+    assert_int_equal(cJSON_IsTrue(cJSON_GetObjectItem(clock, "applied")), applied);
+    double found = number(clock, applied ? "offset_ns" : "found_ns");
+    assert_true(fabs(found - (double)ahead_ns) <= number(clock, "bound_ns"));
+    if (!applied) assert_true(number(clock, "offset_ns") == 0);
+    cJSON_Delete(trace);
+}
+
+/* Of what is recorded and of what comes later; the last word counts. */
+static void times_are_by_the_reference_s_clock(void **state)
+{
+    (void)state;
+    hb_profiler *prof = record_it(false);
+    cJSON *trace = written(prof, 0);
+    assert_null(cJSON_GetObjectItem(trace, "hipboard_clock"));
+    cJSON_Delete(trace);
+    hb_profiler_destroy(prof);
+    tell_clock(-5000000000, 10);
+    prof = record_it(false);
+    assert_clock(prof, true, -5000000000);
+    hb_profiler_destroy(prof);
+    tell_clock(1000000, 10000000000); /* less than it may be wrong by */
+    prof = record_it(false);
+    assert_clock(prof, false, 1000000);
+    hb_profiler_destroy(prof);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -260,6 +336,8 @@ int main(void)
         IN_DIR(external_ids_are_all_different),
         IN_DIR(groups_run_out_without_being_mistaken),
         cmocka_unit_test(beside_rccl_others_have_no_annotation),
+        cmocka_unit_test(odd_clocks_are_refused),
+        IN_DIR(times_are_by_the_reference_s_clock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,6 +43,7 @@ typedef struct request {
     int64_t step_loop;             /* 0: the one that is found */
     const char *ranks, *rank_from; /* or NULL */
     const char *comm;              /* "auto", "mpi", "rccl" or "none" */
+    const char *align;             /* "auto", "measure", "force" or "none" */
     bool mpi;                      /* its calls are taken */
     /* made from it */
     hb_launch_info launch;
@@ -190,6 +191,28 @@ static void preload_for_mpi(const request *r)
     if (r->mpi && hb_part_path(MPI_LIBRARY, library, sizeof library) == HB_OK) preload(library);
 }
 
+/* Clocks are measured by all ranks together: one that is not recorded would be waited for for ever.
+ * Open MPI tells that it runs one command on all of them, and which: when that is hipboard itself,
+ * not a script that may run it on some, each rank records the same program. */
+static bool all_ranks_are_recorded(const request *r)
+{
+    const char *programs = getenv("OMPI_NUM_APP_CTX"), *first = getenv("OMPI_COMMAND");
+    const char *slash = first ? strrchr(first, '/') : NULL;
+    if (!first || !programs || strcmp(programs, "1") != 0 || r->launch.rank < 0) return false;
+    return strcmp(slash ? slash + 1 : first, "hipboard") == 0;
+}
+
+static void ask_for_clocks(const request *r)
+{
+    bool is_word = strcmp(r->align, "measure") == 0 || strcmp(r->align, "force") == 0;
+    if (is_word)
+        setenv("HIPBOARD_ALIGN", r->align, 1);
+    else if (strcmp(r->align, "none") == 0 || r->ranks || !all_ranks_are_recorded(r))
+        unsetenv("HIPBOARD_ALIGN");
+    else
+        setenv("HIPBOARD_ALIGN", "measure", 1);
+}
+
 /* In the program's process, before it begins. */
 static void tell(void *context)
 {
@@ -217,6 +240,7 @@ static void tell(void *context)
     set_operators(r);
     setenv(CAPTURE_RUN, r->run, 1);
     set_schedule(&r->schedule);
+    ask_for_clocks(r);
     preload_for_mpi(r);
     preload(r->library);
     name_to_kokkos(r->library);
@@ -340,7 +364,7 @@ static int record(request *r, char **program)
 
 static int run(arguments *args)
 {
-    request r = {.dir = "hipboard_runs", .comm = "auto"};
+    request r = {.dir = "hipboard_runs", .comm = "auto", .align = "auto"};
     if (!parse_options(&cmd_record, args, &r)) return args->status;
     if (r.on_demand && (r.schedule.active || r.slice_ns))
         return usage_error("record", "--on-demand: requests say what is recorded; leave --schedule "
@@ -352,6 +376,9 @@ static int run(arguments *args)
     if (!r.on_demand && !has_ring(&r.ring) && triggers)
         return usage_error("record", "--trigger-... are of use with --on-demand and --ring only");
     if (!find_rank(&r)) return EXIT_USAGE;
+    if (r.ranks && (strcmp(r.align, "measure") == 0 || strcmp(r.align, "force") == 0))
+        return usage_error("record", "--align: clocks are measured by all ranks together; leave "
+                                     "--ranks out");
     if (r.ranks && !rank_list_has(r.ranks, &r.launch)) return run_untouched(args->words);
     tell_of_order(&r, args->words[0]);
     r.mpi = wants_mpi(r.comm, args->words[0], r.launch.rank >= 0);
@@ -422,6 +449,11 @@ static const option_spec options[] = {
     {0, "rank-from", "VARIABLE",
      "the environment variable that holds the rank, of a launcher that hipboard does not know",
      INTO(rank_from)},
+    {0, "align", "auto|measure|force|none",
+     "measure the nodes' clocks when MPI begins and ends, and correct the times by it where it is "
+     "exact enough; every rank has to be recorded; auto: where Open MPI tells that all are; "
+     "measure: they are; force: also where it is not exact enough",
+     INTO(align)},
     {0, "ops", "FILE",
      "functions of the program's own, or of any library, that are operators, steps, modules or "
      "data "

@@ -37,6 +37,9 @@ const environment_variable program_environment[] = {
      "the variable that holds a process's rank, of a launcher that hipboard does not know"},
     {"HIPBOARD_RANK_PROCESS",
      "the process that a rank begins with, as `hipboard record` tells it: others are its helpers"},
+    {"HIPBOARD_ALIGN",
+     "measure or force: all ranks of the job are recorded, and measure their nodes' clocks "
+     "(`hipboard record --align` sets it)"},
     {"HIPBOARD_SYSFS", "what is read in place of /sys for power, clocks and temperatures of GPUs"},
     {"HIPBOARD_SYMBOLIZER",
      "the program that names the frames of call stacks, in place of the installed "

@@ -12,22 +12,25 @@ static const struct {
     const char *library;
     hb_mpi_abi abi;
 } rows[] = {
-    {"libmpi_abi.so", {"MPI ABI", 8, 32, 0, 4, 1, 0, -3, 0x180, 0x200, 0x100, 0x101, 0x102, 4096}},
-    {"libmpi_abi_", {"MPI ABI", 8, 32, 0, 4, 1, 0, -3, 0x180, 0x200, 0x100, 0x101, 0x102, 4096}},
+    {"libmpi_abi.so", {"MPI ABI", 8, 32, 0, 4, 1, 0, -3, 0x180, 0x200, 0x100, 0x101, 0x102, 4096, 0x247}},
+    {"libmpi_abi_", {"MPI ABI", 8, 32, 0, 4, 1, 0, -3, 0x180, 0x200, 0x100, 0x101, 0x102, 4096, 0x247}},
     /* handles are addresses: found by their names */
-    {"libmpi.so.40", {"Open MPI", 8, 24, 0, 4, 1, 0, -2, 0, 0, 0, 0, 0, 3}},
+    {"libmpi.so.40", {"Open MPI", 8, 24, 0, 4, 1, 0, -2, 0, 0, 0, 0, 0, 3, 0}},
     {"libmpich.so.12",
      {"MPICH", 4, 20, 8, 12, -1, 1, -1, 0x2c000000, 0x0c000000, 0x04000000, 0x44000000, 0x44000001,
-      3}},
+      3, 0x4c00010d}},
     {"libmpi.so.12",
      {"MPICH ABI", 4, 20, 8, 12, -1, 1, -1, 0x2c000000, 0x0c000000, 0x04000000, 0x44000000,
-      0x44000001, 3}},
+      0x44000001,
+      3, 0x4c00010d}},
     {"libmpi.so.0",
      {"MVAPICH", 4, 20, 8, 12, -1, 1, -1, 0x2c000000, 0x0c000000, 0x04000000, 0x44000000,
-      0x44000001, 3}},
+      0x44000001,
+      3, 0x4c00010d}},
     {"libmpi_cray",
      {"Cray MPICH", 4, 20, 8, 12, -1, 1, -1, 0x2c000000, 0x0c000000, 0x04000000, 0x44000000,
-      0x44000001, 3}},
+      0x44000001,
+      3, 0x4c00010d}},
 };
 
 hb_mpi_abi hb_mpi;
@@ -87,6 +90,7 @@ static bool find_open_mpi_handles(hb_mpi_abi *abi)
     abi->comm_null = address_of("ompi_mpi_comm_null");
     abi->comm_world = address_of("ompi_mpi_comm_world");
     abi->comm_self = address_of("ompi_mpi_comm_self");
+    abi->type_byte = address_of("ompi_mpi_byte");
     return abi->request_null && abi->type_null && abi->comm_null && abi->comm_world &&
            abi->comm_self;
 }

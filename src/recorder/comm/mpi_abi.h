@@ -22,6 +22,7 @@ typedef struct hb_mpi_abi {
     int proc_null;
     hb_word request_null, type_null, comm_null, comm_world, comm_self;
     int thread_multiple;
+    hb_word type_byte; /* 0: not known */
 } hb_mpi_abi;
 
 /** The program's; chosen by the first call that asks hb_mpi_is_known(). */

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
+#include "comm/mpi_clocks.h"
 #include "comm/mpi_communicators.h"
 #include "comm/mpi_visit.h"
 #include "comm/mpi_words.h"
@@ -46,6 +47,7 @@ static void begin(void)
     hb_mpi_depth++;
     hb_mpi_is_concurrent = is_concurrent();
     hb_mpi_comms_begin();
+    hb_mpi_clocks_begin();
     hb_mpi_depth--;
     atomic_store(&hb_mpi_runs, true);
 }
@@ -100,6 +102,7 @@ static int finalize(const char *name)
     hb_scope scope = HB_ENABLED() ? hb_op_site(&site, NULL) : hb_scope_none_();
     atomic_store(&hb_mpi_runs, false); /* handles mean nothing any more */
     hb_mpi_depth++;
+    hb_mpi_clocks_end();
     int result = fn();
     hb_mpi_depth--;
     hb_scope_end(&scope);

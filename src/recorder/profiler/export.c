@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/guard.h"
 #include "hip/capture.h"
+#include "replay/aligned_clock.h"
 #include "replay/device_source.h"
 #include "replay/merge.h"
 #include "replay/time_slices.h"
@@ -37,12 +38,13 @@ static hb_result find_steps(const hb_session *session, hb_source **source)
 hb_result hb_session_source_open(const hb_spool_view *view, const hb_session *session,
                                  const hb_record_source_options *options, hb_source **source)
 {
+    hb_clock_fit fit = hb_clock_fit_pairs(&session->start, hb_session_last(session));
     HB_TRY(hb_device_source_open(view, session, options, source));
     if (session->flags & HB_SESSION_RING) {
-        hb_clock_fit fit = hb_clock_fit_pairs(&session->start, hb_session_last(session));
         uint64_t from = session->kept_from;
         HB_TRY(hb_window_open(source, from ? hb_clock_unix(&fit, from) : INT64_MIN));
     }
+    HB_TRY(hb_clock_align(source, &session->start, fit.ns_per_tick));
     hb_result result = session->flags & HB_SESSION_FIND_STEPS ? find_steps(session, source) : HB_OK;
     if (result == HB_OK) result = hb_time_slices_add(source, session->slice_ns);
     if (result == HB_OK) result = hb_telemetry_sum_up(source);

@@ -9,6 +9,7 @@
 
 #include "base/json_line.h"
 #include "profiler/arbitration.h"
+#include "record/clock_told.h"
 #include "record/strings.h"
 #include "replay/window.h"
 
@@ -18,7 +19,7 @@ static const char *const reserved_keys[] = {
     "traceEvents",          "traceName",        "trace_id",        "host_name",
     "distributedInfo",      "with_stack",       "profile_memory",  "record_shapes",
     "with_modules",         "with_flops",       "hipboard_lost",   HB_METADATA_REASON,
-    HB_METADATA_REQUEST_ID, HB_METADATA_RING,
+    HB_METADATA_REQUEST_ID, HB_METADATA_RING,   HB_METADATA_CLOCK,
 };
 
 static hb_result check_key(const char *key)
@@ -156,6 +157,7 @@ void hb_metadata_repeat(const hb_profiler *prof)
         hb_record_metadata_entry(intern(HB_METADATA_DISTRIBUTED), intern(prof->distributed_json));
     if (prof->rccl_json)
         hb_record_metadata_entry(intern(HB_METADATA_DISTRIBUTED_RCCL), intern(prof->rccl_json));
+    hb_clock_told_record();
     record(prof->preset);
 }
 
