@@ -34,6 +34,9 @@ typedef struct hb_convert_options {
     double start_us, end_us;
     /** Of a trace without steps (ProfilerStep#N): find them, as hb_import does it. */
     bool find_steps;
+    /** Several files in any case: of so many steps each, or of so much time. 0: not so. */
+    uint64_t split_steps;
+    double split_us;
 } hb_convert_options;
 
 #define HB_CONVERT_OPTIONS_INIT \
@@ -56,11 +59,12 @@ typedef struct hb_conversion {
     bool identical;  /* nothing was to be done: the text is the input's, byte for byte */
 } hb_conversion;
 
-/** Converts the trace `input` to `directory/name.pt.trace.json[.gz]`, or, when `max_size` asks for
- * several files, to `directory/name.0001.pt.trace.json[.gz]` and so on. Missing directories are
- * made; a file appears whole or not at all. `input` is a file, since it is read more than once.
- * `conversion` is freed with hb_conversion_free(). HB_ERROR_FORMAT when `input` is no trace,
- * HB_ERROR_NOT_FOUND when it has none of the steps asked for; the time asked for may be empty. */
+/** Converts the trace `input` to `directory/name.pt.trace.json[.gz]`, or, when `max_size` or
+ * `split_` asks for several files, to `directory/name.0001.pt.trace.json[.gz]` and so on. Missing
+ * directories are made; a file appears whole or not at all. `input` is a file, since it is read
+ * more than once. `conversion` is freed with hb_conversion_free(). HB_ERROR_FORMAT when `input` is
+ * no trace, HB_ERROR_NOT_FOUND when it has none of the steps asked for, or none to be split by; the
+ * time asked for may be empty. */
 HB_API hb_result hb_convert(const char *input, const char *directory, const char *name,
                             const hb_convert_options *options, hb_conversion **conversion);
 HB_API void hb_conversion_free(hb_conversion *conversion);

@@ -30,6 +30,10 @@ typedef struct hb_export_options {
      */
     bool (*progress)(void *context, const char *path, uint64_t done, uint64_t size);
     void *context;
+    /** Several files, each of no more bytes, of so many steps, or of so much time; for several of
+     * these three each is heeded. 0: not so. */
+    uint64_t max_size, split_steps;
+    double split_us;
 } hb_export_options;
 
 #define HB_EXPORT_OPTIONS_INIT \
@@ -45,13 +49,17 @@ typedef struct hb_exported {
     uint64_t processes, events; /* written */
     const hb_export_note *notes;
     size_t num_notes;
+    const char *const *paths; /* of the files written; of tables the directories */
+    size_t num_paths;
 } hb_exported;
 
 /** Writes the trace in `input`, a file that any command of hipboard reads, to `output`: a file, or
- * of tables a directory. All processes of `input` are in it. Missing directories are made; a file
- * appears whole or not at all. hb_import_open() reads what was written to the same events.
+ * of tables a directory. All processes of `input` are in it. Where it is to be split, the files are
+ * called "name.0001.ending" and so on; device work is with the call that launched it, and a file
+ * that would be too large is cut where a step begins, else where the host has nothing open, else
+ * anywhere. Missing directories are made; a file appears whole or not at all. hb_import_open() reads what was written to the same events.
  * `exported`, which may be NULL, is freed with hb_exported_free(). HB_ERROR_FORMAT when `input` is
- * no trace, HB_ERROR_NOT_FOUND when it has none of the steps asked for, HB_ERROR_UNSUPPORTED of a
+ * no trace, HB_ERROR_NOT_FOUND when it has none of the steps asked for or to be split by, HB_ERROR_UNSUPPORTED of a
  * format that this library was built without. */
 HB_API hb_result hb_export(const char *input, const char *output, const hb_export_options *options,
                            hb_exported **exported);

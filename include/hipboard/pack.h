@@ -32,6 +32,8 @@ typedef struct hb_pack_options {
      * HB_ERROR_STATE. May be NULL. */
     bool (*progress)(void *context, const char *path, uint64_t done, uint64_t size);
     void *context;
+    uint64_t split_steps; /* several files of each trace, as in hb_convert_options */
+    double split_us;
 } hb_pack_options;
 
 #define HB_PACK_OPTIONS_INIT \

@@ -188,3 +188,113 @@ def test_exports_are_read_directly(command, tmp_path):
         hipboard("export", "--format", form, tmp_path / "r.db", "-o", tmp_path / name)
         output = tmp_path / name
         hipboard(*command, sorted(output.iterdir())[0] if output.is_dir() else output)
+
+
+# ---- several files ----
+
+def files_of(pattern):
+    return sorted(pattern.parent.glob(pattern.name))
+
+
+def work_and_calls(trace):
+    """What each process did, less what cutting changes: numbers that are counted anew, and made-up steps."""
+    return sorted((e["cat"], e["name"], e["ts"], e["dur"]) for e in trace["traceEvents"]
+                  if e.get("cat") in ("kernel", "gpu_memcpy", "Runtime", "cpu_op", "user_annotation") and
+                  e.get("args", {}).get("hipboard") != "inferred")
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("how", ["3steps", "2.5ms", {"pftrace": "3K", "rocpd": "122K", "csv": "6K"}])
+def test_files_of_a_split_are_together_the_whole(form, how, tmp_path):
+    rocpd_made.training(tmp_path / "r.db", 10)
+    size = how[form] if isinstance(how, dict) else how
+    ending = {"pftrace": "part.pftrace", "rocpd": "part.db", "csv": "part"}[form]
+    told = json.loads(hipboard("export", "--json", "--format", form, "--split", size, tmp_path / "r.db", "-o",
+                               tmp_path / ending).stdout)
+    parts = files_of(tmp_path / "part.*")
+    assert [Path(path) for path in told["files"]] == parts and len(parts) >= 2
+    assert parts[0].name == ending.replace("part", "part.0001")
+    [whole] = imported(tmp_path / "r.db", tmp_path / "whole").values()
+    pieces = []
+    for part in parts:
+        [trace] = imported(part, tmp_path / "log").values()
+        calls = {e["args"]["correlation"] for e in trace["traceEvents"] if e.get("cat") == "Runtime"}
+        for event in trace["traceEvents"]:
+            assert event.get("cat") not in ("kernel", "gpu_memcpy") or event["args"]["correlation"] in calls
+        pieces += work_and_calls(trace)
+    # What lies open at a cut is in the file in which it begins; a range that is no annotation there is an operator.
+    plain = lambda rows: sorted((cat.replace("user_annotation", "cpu_op"), *rest) for cat, *rest in rows)
+    assert plain(pieces) == plain(work_and_calls(whole))
+    if how == "3steps":
+        assert len(parts) == 4
+    if isinstance(how, dict):
+        most = int(size[:-1]) * 1024
+        weights = [sum(f.stat().st_size for f in part.iterdir()) if part.is_dir() else part.stat().st_size
+                   for part in parts]
+        assert max(weights) <= most
+
+
+def test_ranks_are_cut_at_the_same_steps(tmp_path):
+    """The second begins each step somewhat later."""
+    events = []
+    for rank in range(2):
+        for step in range(6):
+            at = 1000 * step + 300 * rank
+            common = {"ph": "X", "pid": 70 + rank, "tid": 70 + rank}
+            events.append({**common, "cat": "user_annotation", "name": f"ProfilerStep#{step}", "ts": at, "dur": 900})
+            events.append({**common, "cat": "cpu_op", "name": f"op {step}", "ts": at + 10, "dur": 50})
+    (tmp_path / "t.json").write_text(json.dumps({"traceEvents": events}))
+    hipboard("export", tmp_path / "t.json", "-o", tmp_path / "whole.pftrace")
+    hipboard("export", "--split", "2steps", tmp_path / "whole.pftrace", "-o", tmp_path / "part.pftrace")
+    for number, part in enumerate(files_of(tmp_path / "part.0*")):
+        traces = imported(part, tmp_path / "log")
+        assert traces
+        for trace in traces.values():
+            names = {e["name"] for e in trace["traceEvents"] if e["name"].startswith("op ")}
+            assert names == {f"op {2 * number}", f"op {2 * number + 1}"}
+
+
+def test_what_a_cut_divides_is_told(tmp_path):
+    """A range over all, and a split in its midst."""
+    events = [{"ph": "X", "cat": "cpu_op", "name": "all", "pid": 7, "tid": 7, "ts": 0, "dur": 1000, "args": {}}]
+    events += [{"ph": "X", "cat": "cpu_op", "name": "part", "pid": 7, "tid": 7, "ts": at, "dur": 50, "args": {}}
+               for at in range(0, 1000, 100)]
+    (tmp_path / "t.json").write_text(json.dumps({"traceEvents": events}))
+    told = json.loads(hipboard("export", "--json", "--split", "500us", tmp_path / "t.json", "-o",
+                               tmp_path / "x.pftrace").stdout)
+    assert len(told["files"]) == 2 and told["left_out"]["ranges and calls that last beyond the file they begin in, "
+                                                        "which alone has them"] == 1
+
+
+@pytest.mark.parametrize("split, says", [("10", "a size as 100M"), ("0steps", "10steps"), ("1us", "longer times"),
+                                         ("100", "a size as 100M"), ("1K", "split it into larger ones")])
+def test_splits_that_cannot_be_are_refused(split, says, tmp_path):
+    rocpd_made.training(tmp_path / "r.db", 20)
+    status = 2 if "as" in says or "steps" in says else 1
+    assert says in hipboard("export", "--split", split, tmp_path / "r.db", "-o", tmp_path / "x.db",
+                            status=status).stderr
+    assert not files_of(tmp_path / "x.*")
+
+
+def test_convert_and_pack_split_as_export(tmp_path):
+    rocpd_made.training(tmp_path / "r.db", 6)
+    [line] = hipboard("import", tmp_path / "r.db", "-o", tmp_path / "log", "--json").stdout.splitlines()
+    trace = json.loads(line)["file"]
+    for how, count in (("2steps", 3), ("3ms", 3)):
+        told = json.loads(hipboard("convert", "--json", "--split", how, trace, "-o", tmp_path / how).stdout)
+        assert len(told["files"]) == count
+        kernels = [sum(e.get("cat") == "kernel" for e in load(Path(path))["traceEvents"]) for path in told["files"]]
+        assert sum(kernels) == 12 and all(kernels)
+    hipboard("pack", "--split", "2steps", tmp_path / "log", "-o", tmp_path / "p.hbpack")
+    hipboard("unpack", tmp_path / "p.hbpack", "-o", tmp_path / "unpacked")
+    assert len(list((tmp_path / "unpacked").rglob("*.pt.trace.json"))) == 3
+
+
+def test_reports_are_of_the_steps_asked_for(tmp_path):
+    rocpd_made.training(tmp_path / "r.db", 6)
+    hipboard("report", "--steps", "2:3", tmp_path / "r.db", "-o", tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text()
+    assert "r.db" in page
+    assert "none of these steps" in hipboard("report", "--steps", "77:", tmp_path / "r.db", "-o",
+                                             tmp_path / "none.html", status=1).stderr
+    assert not (tmp_path / "none.html").exists()

@@ -41,7 +41,9 @@ static bool format_by_name(request *r)
 
 static void print_text(const request *r, const char *input, const hb_exported *e)
 {
-    printf("%s -> %s: %" PRIu64 " events", input, r->output, e->events);
+    printf("%s -> %s", input, e->num_paths ? e->paths[0] : r->output);
+    if (e->num_paths > 1) printf(" and %zu more", e->num_paths - 1);
+    printf(": %" PRIu64 " events", e->events);
     if (e->processes > 1) printf(" of %" PRIu64 " processes", e->processes);
     putchar('\n');
     for (size_t i = 0; i < e->num_notes; i++)
@@ -54,7 +56,12 @@ static void print_json(const request *r, const char *input, const hb_exported *e
     print_json_string(input);
     printf(", \"output\": ");
     print_json_string(r->output);
-    printf(", \"events\": %" PRIu64 ", \"processes\": %" PRIu64 ", \"left_out\": {", e->events,
+    printf(", \"files\": [");
+    for (size_t i = 0; i < e->num_paths; i++) {
+        if (i) printf(", ");
+        print_json_string(e->paths[i]);
+    }
+    printf("], \"events\": %" PRIu64 ", \"processes\": %" PRIu64 ", \"left_out\": {", e->events,
            e->processes);
     for (size_t i = 0; i < e->num_notes; i++) {
         printf("%s", i ? ", " : "");
@@ -89,10 +96,7 @@ static int run(arguments *args)
     if (!r.output) return usage_error("export", "where to? -o OUT");
     if (!format_by_name(&r))
         return usage_error("export", "which format? --format pftrace, rocpd or csv");
-    r.options.first_step = r.selection.first_step;
-    r.options.last_step = r.selection.last_step;
-    r.options.start_us = r.selection.start_us;
-    r.options.end_us = r.selection.end_us;
+    SELECT(&r.options, r.selection);
     return export_one(&r, args->words[0]);
 }
 
@@ -101,6 +105,7 @@ static const option_spec options[] = {
      take_format, 0},
     {'o', "output", "OUT", "the file to write; of csv the directory", INTO(output)},
     CHOICE_OPTIONS,
+    SPLIT_OPTION,
     {0, "force", NULL, "replace files that exist", INTO(options.replace)},
     {0, "json", NULL, "say it in JSON", INTO(json)},
     {0},
@@ -119,7 +124,9 @@ const command cmd_export = {
              "\n"
              "Every command of hipboard reads what is written.",
     .options = options,
-    .notes = "What a format has no place for is counted. `hipboard convert` writes the two "
+    .notes = "Of files that are split, as trace.0001.pftrace and so on, each opens alone; device "
+             "work stays with its call. What a format has no place for is counted. `hipboard "
+             "convert` writes the two "
              "dialects of PyTorch's own format.",
     .least = 1,
     .most = 1,

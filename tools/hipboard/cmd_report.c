@@ -6,13 +6,16 @@
 
 #include <hipboard/page.h>
 
+#include "cut_inputs.h"
 #include "inputs.h"
 #include "options.h"
 #include "progress.h"
+#include "selection.h"
 
 typedef struct request {
     const char *output;
     uint64_t max_size;
+    selection selection;
     int status;
 } request;
 
@@ -25,7 +28,7 @@ static void left_out(void *context, const char *path, const char *reason)
     r->status = EXIT_FAILED;
 }
 
-static hb_result make(request *r, const arguments *args)
+static hb_result write_page(request *r, char *const *paths, size_t count)
 {
     hb_page *page;
     hb_open_options open = progress_options();
@@ -35,12 +38,28 @@ static hb_result make(request *r, const arguments *args)
     options.max_size = r->max_size;
     options.left_out = left_out;
     options.context = r;
-    hb_result result =
-        hb_page_open((const char *const *)args->words, (size_t)args->count, &page_options, &page);
+    hb_result result = hb_page_open((const char *const *)paths, count, &page_options, &page);
     if (result != HB_OK) return result;
     result = hb_page_write_report(page, r->output, &options);
     hb_page_close(page);
     return result;
+}
+
+static bool make(request *r, char *const *paths, size_t count)
+{
+    hb_result result = write_page(r, paths, count);
+    progress_clear();
+    if (result != HB_OK) fprintf(stderr, "hipboard report: %s\n", hb_last_error());
+    return result == HB_OK;
+}
+
+static bool make_of_part(request *r, const arguments *args)
+{
+    cut_inputs cut = {0};
+    bool made = cut_inputs_make(&cut, "report", args->words, (size_t)args->count, &r->selection) &&
+                make(r, &cut.pack, 1);
+    cut_inputs_free(&cut);
+    return made;
 }
 
 /* Tables and the page itself are never left out. */
@@ -50,21 +69,17 @@ static void tell_size(const request *r)
     if (!r->max_size || stat(r->output, &st) != 0 || (uint64_t)st.st_size <= r->max_size) return;
     fprintf(stderr,
             "hipboard report: %s has %llu bytes, more than --max-size: it is as small as a report "
-            "of this gets. Name fewer traces, or cut them: hipboard convert --steps, hipboard "
-            "pack\n",
+            "of this gets. Name fewer traces, or less of them: --steps, --time\n",
             r->output, (unsigned long long)st.st_size);
 }
 
 static int run(arguments *args)
 {
-    request r = {.output = "report.html", .status = EXIT_FINE};
+    request r = {.output = "report.html", .selection = SELECT_ALL, .status = EXIT_FINE};
     if (!parse_options(&cmd_report, args, &r)) return args->status;
-    hb_result result = make(&r, args);
-    progress_clear();
-    if (result != HB_OK) {
-        fprintf(stderr, "hipboard report: %s\n", hb_last_error());
-        return EXIT_FAILED;
-    }
+    bool made = is_selected(&r.selection) ? make_of_part(&r, args)
+                                          : make(&r, args->words, (size_t)args->count);
+    if (!made) return EXIT_FAILED;
     printf("%s\n", r.output);
     tell_size(&r);
     return r.status;
@@ -76,6 +91,7 @@ static const option_spec options[] = {
      "bytes of the file (default 10M; K, M, G: times 1024): where a timeline does not fit, it "
      "shows the whole in outline, and some steps in full",
      INTO_BY(take_size, max_size)},
+    CHOICE_OPTIONS,
     {0},
 };
 

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 
 #include "convert/convert.h"
+#include "trace/cuts.h"
 
-typedef struct times {
-    double *list;
-    uint64_t *sizes; /* of the events from list[i] on, up to list[i + 1] */
-    uint32_t count;
-} times;
+typedef struct places {
+    hb_cut_place *list;
+    size_t count;
+} places;
 
 static bool is_everywhere(const hb_item *item)
 {
@@ -24,12 +24,6 @@ static double time_of(const hb_plan *plan, const hb_item *item)
     if (item->corr == HB_ABSENT) return item->ts;
     uint32_t call = hb_index_get(&plan->calls, item->corr);
     return call == UINT32_MAX ? item->ts : hb_plan_item(plan, call)->ts;
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
 }
 
 /* The last time that is not after `when`. */
@@ -90,11 +84,17 @@ static hb_result find_window(const hb_plan *plan, double *start, double *end)
 
 /* ---- where a file may be cut ---- */
 
-static void add_steps(const hb_plan *plan, times *t)
+static void add_place(places *p, double at, hb_cut_kind kind)
+{
+    p->list[p->count++] = (hb_cut_place){.at = at, .kind = kind};
+}
+
+static void add_steps(const hb_plan *plan, places *p, double start, double end)
 {
     for (uint32_t i = 0; i < plan->items.count; i++) {
         const hb_item *item = hb_plan_item(plan, i);
-        if (item->role == HB_PLAN_STEP) t->list[t->count++] = item->ts;
+        if (item->role == HB_PLAN_STEP && item->ts >= start && item->ts < end)
+            add_place(p, item->ts, HB_CUT_STEP);
     }
 }
 
@@ -105,7 +105,7 @@ static int compare_starts(const void *a, const void *b)
 }
 
 /* Without steps: where something begins while nothing is open on any thread. */
-static bool add_pauses(const hb_plan *plan, times *t)
+static bool add_pauses(const hb_plan *plan, places *p)
 {
     hb_item **nodes = calloc((size_t)plan->items.count + 1, sizeof *nodes);
     uint32_t count = 0;
@@ -117,7 +117,7 @@ static bool add_pauses(const hb_plan *plan, times *t)
     qsort(nodes, count, sizeof *nodes, compare_starts);
     double end = -INFINITY;
     for (uint32_t i = 0; i < count; i++) {
-        if (nodes[i]->ts >= end) t->list[t->count++] = nodes[i]->ts;
+        if (nodes[i]->ts >= end) add_place(p, nodes[i]->ts, HB_CUT_PAUSE);
         end = fmax(end, nodes[i]->ts + nodes[i]->dur);
     }
     free(nodes);
@@ -140,43 +140,88 @@ static uint64_t common_size(const hb_plan *plan)
     return size;
 }
 
-static void add_sizes(const hb_plan *plan, times *t, double start, double end)
+static void add_sizes(const hb_plan *plan, places *p, double start, double end)
 {
     for (uint32_t i = 0; i < plan->items.count; i++) {
         const hb_item *item = hb_plan_item(plan, i);
         double when = time_of(plan, item);
         if (!is_everywhere(item) && when >= start && when < end)
-            t->sizes[find(t->list, t->count, when)] += written_size(item);
+            p->list[hb_cut_place_of(p->list, p->count, when)].size += written_size(item);
     }
 }
 
-/* As many neighbours into a part as it holds, at least one. */
-static void choose_cuts(hb_plan *plan, const times *t, double start, double end)
+/* A stretch without events makes no file. */
+static void choose_cuts(hb_plan *plan, const places *p, double start, double end)
 {
-    uint64_t common = common_size(plan), size = common;
+    hb_cut_rule rule = {plan->options->max_size, common_size(plan), plan->options->split_steps};
+    uint64_t size = 0;
     plan->cuts[plan->num_parts++] = start;
-    for (uint32_t i = 0; i < t->count; i++) {
-        bool full = size > common && size + t->sizes[i] > plan->options->max_size;
-        if (full && t->list[i] > start && t->list[i] < end && plan->num_parts < HB_PART_NONE) {
-            plan->cuts[plan->num_parts++] = t->list[i];
-            size = common;
-        }
-        size += t->sizes[i];
+    for (size_t i = 0, begin = 0; i < p->count; begin = i) {
+        i = hb_next_cut(p->list, p->count, begin, &rule);
+        for (size_t k = begin; k < i; k++)
+            size += p->list[k].size;
+        if (!size || i == p->count || plan->num_parts >= HB_PART_NONE) continue;
+        if (p->list[i].at <= start || p->list[i].at >= end) continue;
+        plan->cuts[plan->num_parts++] = p->list[i].at;
+        size = 0;
     }
+    /* Nor does one at the end. */
+    if (!size && plan->num_parts > 1) plan->num_parts--;
     plan->cuts[plan->num_parts] = end;
 }
 
-static bool find_times(const hb_plan *plan, times *t)
+static bool is_split(const hb_convert_options *o)
 {
-    size_t room = (size_t)plan->items.count + 1;
-    t->list = calloc(room, sizeof *t->list);
-    t->sizes = calloc(room, sizeof *t->sizes);
-    if (!t->list || !t->sizes) return false;
-    if (plan->options->max_size == 0) return true;
-    add_steps(plan, t);
-    if (t->count == 0 && !add_pauses(plan, t)) return false;
-    qsort(t->list, t->count, sizeof *t->list, compare_doubles);
-    return true;
+    return o->max_size > 0 || o->split_steps > 0 || o->split_us > 0;
+}
+
+/* The first and the last time of an event. */
+static void find_ends(const hb_plan *plan, double start, double end, double *first, double *last)
+{
+    *first = INFINITY;
+    *last = -INFINITY;
+    for (uint32_t i = 0; i < plan->items.count; i++) {
+        const hb_item *item = hb_plan_item(plan, i);
+        double when = time_of(plan, item);
+        if (is_everywhere(item) || when < start || when >= end) continue;
+        *first = fmin(*first, when);
+        *last = fmax(*last, when);
+    }
+}
+
+static hb_result count_spans(const hb_plan *plan, double first, double last, size_t *count)
+{
+    double spans = last > first ? (last - first) / plan->options->split_us : 0;
+    *count = 0;
+    if (!(plan->options->split_us > 0)) return HB_OK;
+    if (spans >= HB_PART_NONE)
+        return hb_fail(HB_ERROR_LIMIT, "%s: would become %.0f files: split it by longer times",
+                       plan->input, spans);
+    *count = (size_t)spans + 1;
+    return HB_OK;
+}
+
+static hb_result find_places(const hb_plan *plan, places *p, double start, double end)
+{
+    const hb_convert_options *o = plan->options;
+    double first, last;
+    size_t spans;
+    if (!is_split(o)) return HB_OK;
+    find_ends(plan, start, end, &first, &last);
+    HB_TRY(count_spans(plan, first, last, &spans));
+    p->list = calloc((size_t)plan->items.count + spans + 1, sizeof *p->list);
+    if (!p->list) return hb_no_memory();
+    add_steps(plan, p, start, end);
+    if (p->count == 0 && o->split_steps)
+        return hb_fail(HB_ERROR_NOT_FOUND,
+                       "%s: has no steps to be split by: --find-steps finds them, or split it by "
+                       "size or time",
+                       plan->input);
+    if (p->count == 0 && o->max_size && !add_pauses(plan, p)) return hb_no_memory();
+    for (size_t i = 0; i < spans; i++)
+        add_place(p, first + (double)i * o->split_us, HB_CUT_TIME);
+    hb_sort_cut_places(p->list, p->count);
+    return HB_OK;
 }
 
 static void assign(hb_plan *plan)
@@ -203,16 +248,16 @@ bool hb_plan_is_cut(const hb_plan *plan)
 hb_result hb_plan_parts(hb_plan *plan)
 {
     double start, end;
-    times t = {0};
+    places p = {0};
     HB_TRY(find_window(plan, &start, &end));
-    bool ok = find_times(plan, &t);
-    plan->cuts = ok ? calloc((size_t)t.count + 2, sizeof *plan->cuts) : NULL;
-    if (plan->cuts) {
-        if (t.count) add_sizes(plan, &t, start, end);
-        choose_cuts(plan, &t, start, end);
+    hb_result result = find_places(plan, &p, start, end);
+    if (result == HB_OK) plan->cuts = calloc(p.count + 2, sizeof *plan->cuts);
+    if (result == HB_OK && !plan->cuts) result = hb_no_memory();
+    if (result == HB_OK) {
+        if (p.count) add_sizes(plan, &p, start, end);
+        choose_cuts(plan, &p, start, end);
         assign(plan);
     }
-    free(t.list);
-    free(t.sizes);
-    return plan->cuts ? HB_OK : hb_fail(HB_ERROR_NO_MEMORY, "out of memory for the parts");
+    free(p.list);
+    return result;
 }

@@ -2,16 +2,20 @@
 #include <hipboard/export.h>
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/c_locale.h"
 #include "export/exporter.h"
 #include "export/select_events.h"
+#include "export/split_export.h"
 #include "import/import_set.h"
 
 /* With what it points to. */
 typedef struct whole {
     hb_exported shown;
     hb_export_note notes[HB_EXPORT_NOTE_COUNT + HB_IMPORT_NOTE_COUNT];
+    const char *path; /* of the only file */
+    hb_arena arena;   /* holds those of several */
 } whole;
 
 static hb_result open_exporter(const char *output, const hb_export_options *o,
@@ -30,13 +34,15 @@ static hb_result open_exporter(const char *output, const hb_export_options *o,
     }
 }
 
+/* ---- one file ---- */
+
 static hb_result add_process(hb_import *import, size_t index, const hb_export_options *o,
                              hb_exporter *exporter, hb_export_counts *counts)
 {
     hb_source *source;
     hb_event_choice choice = {o->first_step, o->last_step, o->start_us, o->end_us};
     HB_TRY(hb_import_source(import, index, &source));
-    hb_result result = hb_select_events(&source, &choice);
+    hb_result result = hb_select_events(&source, &choice, false);
     if (result == HB_OK) result = exporter->add(exporter, source, counts);
     source->close(source);
     return result;
@@ -55,6 +61,67 @@ static hb_result add_all(hb_import *import, const hb_export_options *o, hb_expor
     }
     return *processes ? HB_OK : last;
 }
+
+static hb_result write_one(hb_import *import, const char *output, const hb_export_options *o,
+                           whole *w, hb_export_counts *counts)
+{
+    hb_exporter *exporter;
+    HB_TRY(open_exporter(output, o, &exporter));
+    hb_result result = add_all(import, o, exporter, counts, &w->shown.processes);
+    if (result == HB_OK) result = exporter->finish(exporter);
+    exporter->close(exporter);
+    w->path = strdup(output);
+    if (!w->path) return hb_no_memory();
+    w->shown.paths = &w->path;
+    w->shown.num_paths = 1;
+    return result;
+}
+
+/* ---- several ---- */
+
+static hb_result open_sources(hb_import *import, const hb_export_options *o, hb_source **sources,
+                              size_t *count)
+{
+    hb_result last = HB_OK;
+    hb_event_choice choice = {o->first_step, o->last_step, o->start_us, o->end_us};
+    for (size_t i = 0; i < hb_import_count(import); i++) {
+        hb_source *source;
+        HB_TRY(hb_import_source(import, i, &source));
+        last = hb_select_events(&source, &choice, true);
+        if (last == HB_OK)
+            sources[(*count)++] = source;
+        else
+            source->close(source);
+        if (last != HB_OK && last != HB_ERROR_NOT_FOUND) return last;
+    }
+    return *count ? HB_OK : last;
+}
+
+static hb_result try_to_split(hb_split *split, hb_arena *arena)
+{
+    if (hb_arena_try(arena)) hb_write_split(split);
+    return hb_arena_outcome(arena);
+}
+
+static hb_result write_several(hb_import *import, const char *output, const hb_export_options *o,
+                               whole *w, hb_export_counts *counts)
+{
+    hb_split split = {.arena = &w->arena, .output = output, .options = o, .open = open_exporter};
+    split.sources = calloc(hb_import_count(import) + 1, sizeof *split.sources);
+    if (!split.sources) return hb_no_memory();
+    hb_result result = open_sources(import, o, split.sources, &split.num_sources);
+    if (result == HB_OK) result = try_to_split(&split, &w->arena);
+    for (size_t i = 0; i < split.num_sources; i++)
+        split.sources[i]->close(split.sources[i]);
+    free(split.sources);
+    *counts = split.counts;
+    w->shown.processes = split.num_sources;
+    w->shown.paths = split.paths.items;
+    w->shown.num_paths = split.paths.count;
+    return result;
+}
+
+/* ---- what is told ---- */
 
 static const char *const texts[] = {
 #define TEXT(key, text) text,
@@ -90,12 +157,9 @@ static void fill(whole *w, const hb_import *import, const hb_export_counts *coun
 static hb_result write_all(hb_import *import, const char *output, const hb_export_options *o,
                            whole *w)
 {
-    hb_exporter *exporter;
     hb_export_counts counts = {0};
-    HB_TRY(open_exporter(output, o, &exporter));
-    hb_result result = add_all(import, o, exporter, &counts, &w->shown.processes);
-    if (result == HB_OK) result = exporter->finish(exporter);
-    exporter->close(exporter);
+    bool several = hb_export_is_split(o);
+    hb_result result = (several ? write_several : write_one)(import, output, o, w, &counts);
     fill(w, import, &counts);
     return result;
 }
@@ -119,12 +183,16 @@ hb_result hb_export(const char *input, const char *output, const hb_export_optio
     hb_import_close(import);
     if (result == HB_OK && exported)
         *exported = &w->shown;
-    else
-        free(w);
+    else if (w)
+        hb_exported_free(&w->shown);
     return result;
 }
 
 void hb_exported_free(hb_exported *exported)
 {
-    free(exported);
+    whole *w = (whole *)exported;
+    if (!w) return;
+    hb_arena_free(&w->arena);
+    free((char *)(uintptr_t)w->path);
+    free(w);
 }

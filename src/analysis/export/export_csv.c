@@ -358,6 +358,15 @@ static hb_result add(hb_exporter *exporter, hb_source *source, hb_export_counts 
     return HB_OK;
 }
 
+static uint64_t size(hb_exporter *exporter)
+{
+    const csv *c = (csv *)exporter;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < c->num_parts; i++)
+        bytes += c->parts[i].publish.bytes;
+    return bytes;
+}
+
 static hb_result finish(hb_exporter *exporter)
 {
     csv *c = (csv *)exporter;
@@ -385,7 +394,7 @@ hb_result hb_export_to_csv(const char *output, bool replace, hb_exporter **expor
 {
     csv *c = calloc(1, sizeof *c);
     if (!c) return hb_no_memory();
-    *c = (csv){.base = {add, finish, close_files}, .directory = output, .replace = replace};
+    *c = (csv){.base = {add, size, finish, close_files}, .directory = output, .replace = replace};
     *exporter = &c->base;
     return HB_OK;
 }

@@ -22,6 +22,11 @@ static hb_result add(hb_exporter *exporter, hb_source *source, hb_export_counts 
     return result;
 }
 
+static uint64_t size(hb_exporter *exporter)
+{
+    return ((pftrace *)exporter)->publish.bytes;
+}
+
 static hb_result finish(hb_exporter *exporter)
 {
     return hb_publish_commit(&((pftrace *)exporter)->publish);
@@ -37,7 +42,7 @@ hb_result hb_export_to_pftrace(const char *output, bool replace, hb_exporter **e
 {
     pftrace *p = calloc(1, sizeof *p);
     if (!p) return hb_no_memory();
-    p->base = (hb_exporter){add, finish, close_file};
+    p->base = (hb_exporter){add, size, finish, close_file};
     hb_result result = hb_publish_open(&p->publish, output, replace);
     if (result == HB_OK)
         *exporter = &p->base;

@@ -26,7 +26,9 @@ static uint64_t hash_text(const char *text, uint64_t seed)
 
 static void name_process(hb_rocpd_out *r)
 {
-    uint64_t a = hash_text(r->info->trace_id, 14695981039346656037u + r->processes);
+    /* Parts of one process differ by their beginning: whoever merges them needs that. */
+    uint64_t seed = 14695981039346656037u + r->processes + (uint64_t)r->info->start_ns;
+    uint64_t a = hash_text(r->info->trace_id, seed);
     uint64_t b = hash_text(r->info->host_name, a ^ (uint64_t)r->info->pid);
     snprintf(r->guid, sizeof r->guid, "%08x-%04x-7%03x-8%03x-%012llx", (unsigned)(a >> 32),
              (unsigned)(a >> 16 & 0xffff), (unsigned)(a & 0xfff), (unsigned)(b >> 48 & 0xfff),
@@ -189,6 +191,22 @@ static hb_result fail(const hb_rocpd_out *r)
                    r->db ? sqlite3_errmsg(r->db) : "out of memory");
 }
 
+static uint64_t number_of(sqlite3 *db, const char *pragma)
+{
+    sqlite3_stmt *s;
+    uint64_t number = 0;
+    if (sqlite3_prepare_v2(db, pragma, -1, &s, NULL) == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW)
+        number = (uint64_t)sqlite3_column_int64(s, 0);
+    sqlite3_finalize(s);
+    return number;
+}
+
+static uint64_t size(hb_exporter *exporter)
+{
+    hb_rocpd_out *r = (hb_rocpd_out *)exporter;
+    return number_of(r->db, "PRAGMA page_count") * number_of(r->db, "PRAGMA page_size");
+}
+
 /* It appears under its name at once, and whole. */
 static hb_result finish(hb_exporter *exporter)
 {
@@ -241,7 +259,7 @@ hb_result hb_export_to_rocpd(const char *output, bool replace, hb_exporter **exp
 {
     hb_rocpd_out *r = calloc(1, sizeof *r);
     if (!r) return hb_no_memory();
-    r->base = (hb_exporter){add_process, finish, close_file};
+    r->base = (hb_exporter){add_process, size, finish, close_file};
     r->output = output;
     r->replace = replace;
     hb_result result = open_database(r);

@@ -19,7 +19,8 @@
     X(SAMPLES, "values of counters over time left out")                                \
     X(FILLS, "fills of memory left out")                                               \
     X(COPY_SIZES, "copies whose size is left out")                                     \
-    X(CALL_ARGS, "calls whose arguments are left out")
+    X(CALL_ARGS, "calls whose arguments are left out")                                 \
+    X(CROSSING, "ranges and calls that last beyond the file they begin in, which alone has them")
 
 typedef enum hb_export_note_kind {
 #define HB_EXPORT_NOTE_ENUM(key, text) HB_EXPORT_##key,
@@ -37,6 +38,8 @@ typedef struct hb_exporter hb_exporter;
 struct hb_exporter {
     /** Writes a process, of which `source` stays open. */
     hb_result (*add)(hb_exporter *exporter, hb_source *source, hb_export_counts *counts);
+    /** Bytes that were written so far. */
+    uint64_t (*size)(hb_exporter *exporter);
     /** The file, or files, appear. */
     hb_result (*finish)(hb_exporter *exporter);
     /** Removes what is not finished. */

@@ -10,9 +10,12 @@ typedef struct selected {
     hb_source base;
     hb_trace_info info;
     hb_source *inner;
+    int64_t chosen_from, chosen_until; /* of the whole choice */
     int64_t from, until;
     hb_arena arena;
-    hb_dict calls; /* correlation to 1, of those that are kept, or 2 */
+    hb_dict calls; /* correlation to an index of `times` */
+    HB_VEC(int64_t) times;
+    uint64_t crossing[HB_PASS_TIMELINE + 1]; /* found in each pass */
     hb_pass pass;
 } selected;
 
@@ -26,26 +29,52 @@ static bool is_inside(const selected *s, int64_t time)
     return time >= s->from && time < s->until;
 }
 
-static bool is_kept(const selected *s, const hb_trace_event *e)
+static bool is_call(const hb_trace_event *e)
 {
-    bool call = e->kind == HB_EVENT_RUNTIME || e->kind == HB_EVENT_SYNC;
-    if (s->pass != HB_PASS_DEVICE || call || (e->flags & HB_TEV_NO_CALL) || !e->correlation)
-        return is_inside(s, e->start_ns);
+    return e->kind == HB_EVENT_RUNTIME || e->kind == HB_EVENT_SYNC;
+}
+
+static bool is_work(const hb_trace_event *e)
+{
+    return e->kind == HB_EVENT_KERNEL || e->kind == HB_EVENT_MEMCPY || e->kind == HB_EVENT_MEMSET;
+}
+
+int64_t hb_selection_time(hb_source *source, const hb_trace_event *e)
+{
+    const selected *s = self(source);
+    if (!is_work(e) || (e->flags & HB_TEV_NO_CALL) || !e->correlation) return e->start_ns;
     const hb_dict_entry *entry = s->calls.num_slots ? hb_dict_get(&s->calls, e->correlation) : NULL;
-    return entry ? entry->value == 1 : is_inside(s, e->start_ns);
+    return entry ? s->times.items[entry->value] : e->start_ns;
+}
+
+uint64_t hb_selection_crossing(hb_source *source)
+{
+    const uint64_t *c = self(source)->crossing;
+    return HB_MAX(c[HB_PASS_HOST], c[HB_PASS_TIMELINE]) + c[HB_PASS_MODULES] + c[HB_PASS_DEVICE];
 }
 
 static hb_result begin(hb_source *source, hb_pass pass)
 {
     self(source)->pass = pass;
+    self(source)->crossing[pass] = 0;
     return self(source)->inner->begin(self(source)->inner, pass);
+}
+
+/* Steps that were found are stretches of time; they reach to the next one's beginning. */
+static bool reaches_beyond(const selected *s, const hb_trace_event *e)
+{
+    bool lasts = e->kind != HB_EVENT_MEMORY && !is_work(e) && e->end_ns > s->until;
+    return lasts && s->until != INT64_MAX && !hb_is_step(e->name);
 }
 
 static bool next(hb_source *source, hb_trace_event *e)
 {
     selected *s = self(source);
-    while (s->inner->next(s->inner, e))
-        if (is_kept(s, e)) return true;
+    while (s->inner->next(s->inner, e)) {
+        if (!is_inside(s, hb_selection_time(source, e))) continue;
+        s->crossing[s->pass] += reaches_beyond(s, e);
+        return true;
+    }
     return false;
 }
 
@@ -98,10 +127,14 @@ static void choose(selected *s, const hb_event_choice *choice)
     if (steps) find_steps(s, choice);
     if (choice->start_us > 0) s->from = HB_MAX(s->from, after(start, choice->start_us));
     if (choice->end_us > 0) s->until = HB_MIN(s->until, after(start, choice->end_us));
+    s->chosen_from = s->from;
+    s->chosen_until = s->until;
     begin_inner(s, HB_PASS_DEVICE);
-    while (s->inner->next(s->inner, &e))
-        if ((e.kind == HB_EVENT_RUNTIME || e.kind == HB_EVENT_SYNC) && e.correlation)
-            hb_dict_set(&s->arena, &s->calls, e.correlation, is_inside(s, e.start_ns) ? 1 : 2);
+    while (s->inner->next(s->inner, &e)) {
+        if (!is_call(&e) || !e.correlation) continue;
+        hb_dict_set(&s->arena, &s->calls, e.correlation, s->times.count);
+        *HB_PUSH(&s->arena, &s->times) = e.start_ns;
+    }
 }
 
 static hb_result try_to_choose(selected *s, const hb_event_choice *choice)
@@ -110,11 +143,24 @@ static hb_result try_to_choose(selected *s, const hb_event_choice *choice)
     return hb_arena_outcome(&s->arena);
 }
 
-hb_result hb_select_events(hb_source **source, const hb_event_choice *choice)
+static void set_window(selected *s, int64_t from, int64_t until)
+{
+    s->from = HB_MAX(s->chosen_from, from);
+    s->until = HB_MIN(s->chosen_until, until);
+    s->info.start_ns = HB_MAX(s->inner->info->start_ns, s->from);
+    s->info.stop_ns = HB_MAX(HB_MIN(s->inner->info->stop_ns, s->until), s->info.start_ns);
+}
+
+void hb_move_selection(hb_source *source, int64_t from, int64_t until)
+{
+    set_window(self(source), from, until);
+}
+
+hb_result hb_select_events(hb_source **source, const hb_event_choice *choice, bool movable)
 {
     bool all = choice->first_step == INT64_MIN && choice->last_step == INT64_MAX &&
                choice->start_us <= 0 && choice->end_us <= 0;
-    if (all) return HB_OK;
+    if (all && !movable) return HB_OK;
     selected *s = calloc(1, sizeof *s);
     if (!s) return hb_no_memory();
     s->base = (hb_source){&s->info, begin, next, source_close};
@@ -126,8 +172,7 @@ hb_result hb_select_events(hb_source **source, const hb_event_choice *choice)
         source_close(&s->base);
         return result;
     }
-    s->info.start_ns = HB_MAX(s->info.start_ns, s->from);
-    s->info.stop_ns = HB_MAX(HB_MIN(s->info.stop_ns, s->until), s->info.start_ns);
+    set_window(s, INT64_MIN, INT64_MAX);
     *source = &s->base;
     return HB_OK;
 }

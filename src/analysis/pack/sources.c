@@ -173,7 +173,7 @@ static hb_result add_path(walk *w, const char *path, bool alone)
 static bool is_whole(const hb_pack_options *o)
 {
     return o->first_step == INT64_MIN && o->last_step == INT64_MAX && !(o->start_us > 0) &&
-           !(o->end_us > 0) && o->max_size == 0;
+           !(o->end_us > 0) && o->max_size == 0 && o->split_steps == 0 && !(o->split_us > 0);
 }
 
 static hb_result make_temporary(hb_sources *s)
@@ -223,6 +223,8 @@ static hb_result convert(hb_sources *s, size_t index, const hb_pack_options *o)
     options.start_us = o->start_us;
     options.end_us = o->end_us;
     options.max_size = o->max_size;
+    options.split_steps = o->split_steps;
+    options.split_us = o->split_us;
     options.progress = o->progress;
     options.context = o->context;
     hb_result result = stem ? make_temporary(s) : hb_no_memory();
