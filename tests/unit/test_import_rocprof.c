@@ -3,6 +3,9 @@
  * Tables of rocprof, rocprofv2 and rocprofv3, and rocprof's JSON: real ones, and small ones made
  * here, as whole sets and broken.
  */
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include "imported.h"
 
 #define KERNEL_HEADER                                                                 \
@@ -270,6 +273,162 @@ static void passes_are_one_run(void **state)
     hb_import_close(import);
 }
 
+/* ---- several processes ---- */
+
+/* How rocprofv3's -d and -o name the files of two processes, of which calls tell a number or not. */
+static const struct layout {
+    const char *kernels[2], *calls[2], *worker[2], *host;
+    int64_t rank[2];
+    bool tells_pids;
+} layouts[] = {
+    {{"node7/4711_kernel_trace.csv", "node7/4712_kernel_trace.csv"},
+     {"node7/4711_hip_api_trace.csv", "node7/4712_hip_api_trace.csv"},
+     {"process_4711", "process_4712"},
+     "",
+     {-1, -1},
+     true},
+    {{"node7.4711.0/node7/4711_kernel_trace.csv", "node7.4712.1/node7/4712_kernel_trace.csv"},
+     {"node7.4711.0/node7/4711_hip_api_trace.csv", "node7.4712.1/node7/4712_hip_api_trace.csv"},
+     {"node7_4711", "node7_4712"},
+     "node7",
+     {0, 1},
+     true},
+    {{"rank1_kernel_trace.csv", "rank10_kernel_trace.csv"},
+     {"rank1_hip_api_trace.csv", "rank10_hip_api_trace.csv"},
+     {"rank1", "rank10"},
+     "",
+     {1, 10},
+     false},
+    {{"run_0_kernel_trace.csv", "run_1_kernel_trace.csv"},
+     {"run_0_hip_api_trace.csv", "run_1_hip_api_trace.csv"},
+     {"run_0", "run_1"},
+     "",
+     {-1, -1},
+     false},
+    {{"kernel_trace_rank0.csv", "kernel_trace_rank1.csv"},
+     {"hip_api_trace_rank0.csv", "hip_api_trace_rank1.csv"},
+     {"rank0", "rank1"},
+     "",
+     {0, 1},
+     false},
+    {{"run_kernel_trace.0.csv", "run_kernel_trace.1.csv"},
+     {"run_hip_api_trace.0.csv", "run_hip_api_trace.1.csv"},
+     {"run_0", "run_1"},
+     "",
+     {-1, -1},
+     false},
+    {{"rank_0/out_kernel_trace.csv", "rank_1/out_kernel_trace.csv"},
+     {"rank_0/out_hip_api_trace.csv", "rank_1/out_hip_api_trace.csv"},
+     {"process_4711", "process_4712"},
+     "",
+     {0, 1},
+     true},
+    {{"kernel_trace.csv", "4712_kernel_trace.csv"},
+     {"hip_api_trace.csv", "4712_hip_api_trace.csv"},
+     {"process_4711", "process_4712"},
+     "",
+     {-1, -1},
+     true},
+};
+
+static void keep_below(const char *name, const char *text)
+{
+    char path[300];
+    for (const char *slash = name; (slash = strchr(slash, '/')); slash++) {
+        snprintf(path, sizeof path, "%s/%.*s", dir, (int)(slash - name), name);
+        (void)mkdir(path, 0700);
+    }
+    keep_text(name, text);
+}
+
+static void keep_process(const struct layout *l, int i)
+{
+    char text[1000], pid[10] = "";
+    snprintf(text, sizeof text,
+             KERNEL_HEADER "\"KERNEL_DISPATCH\",\"Agent 4\",1,6,1,1,3,\"of %d\",7,2400000,2500000,0,0,8,"
+                           "0,16,64,1,1,64,1,1\n",
+             i);
+    keep_below(l->kernels[i], text);
+    if (l->tells_pids) snprintf(pid, sizeof pid, "%d", 4711 + i);
+    snprintf(text, sizeof text,
+             CALL_HEADER "\"HIP_RUNTIME_API_EXT\",\"hipLaunchKernel\",%s,4712,7,2200000,2210000\n",
+             pid);
+    keep_below(l->calls[i], text);
+}
+
+static size_t index_of(hb_import *import, const char *worker)
+{
+    size_t i = 0;
+    while (i < hb_import_count(import) &&
+           strcmp(hb_import_get(import, i)->worker, worker) != 0)
+        i++;
+    if (i == hb_import_count(import)) fail_msg("no %s", worker);
+    return i;
+}
+
+static void look_at_process(hb_import *import, const struct layout *l, int i)
+{
+    char name[20];
+    size_t index = index_of(import, l->worker[i]);
+    const hb_imported *p = hb_import_get(import, index);
+    assert_string_equal(p->host, l->host);
+    assert_int_equal(p->rank, l->rank[i]);
+    assert_int_equal(p->kernels, 1);
+    assert_int_equal(p->calls, 1);
+    assert_int_equal(p->linked, 1);
+    char *text = written_text(import, index);
+    snprintf(name, sizeof name, "\"of %d\"", i);
+    HAS(text, name);
+    free(text);
+}
+
+static void sets_of_processes_are_told_apart(void **state)
+{
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+        const struct layout *l = &layouts[i];
+        print_message("%s\n", l->kernels[0]);
+        keep_process(l, 0);
+        keep_process(l, 1);
+        hb_import *import = import_with(dir, NULL);
+        assert_int_equal(hb_import_count(import), 2);
+        look_at_process(import, l, 0);
+        look_at_process(import, l, 1);
+        hb_import_close(import);
+        assert_int_equal(remove_dir(state), 0);
+        assert_int_equal(make_dir(state), 0);
+    }
+}
+
+/* A table that does not tell its agents has them in the set's other tables alone. */
+static void one_file_of_a_rank_stands_for_its_set(void **state)
+{
+    (void)state;
+    keep_process(&layouts[4], 0);
+    keep_process(&layouts[4], 1);
+    hb_import *import = import_with(in_dir("kernel_trace_rank1.csv"), NULL);
+    assert_int_equal(hb_import_count(import), 1);
+    assert_int_equal(hb_import_get(import, 0)->calls, 1);
+    assert_int_equal(hb_import_get(import, 0)->rank, 1);
+    hb_import_close(import);
+}
+
+/* Times since boot of one directory's sets stay beside each other. */
+static void sets_of_a_directory_have_one_clock(void **state)
+{
+    (void)state;
+    const struct timespec earlier[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = 1700000000}};
+    const struct timespec later[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = 1700000003}};
+    keep_process(&layouts[0], 0);
+    keep_process(&layouts[0], 1);
+    utimensat(AT_FDCWD, in_dir("node7/4711_kernel_trace.csv"), later, 0);
+    utimensat(AT_FDCWD, in_dir("node7/4711_hip_api_trace.csv"), later, 0);
+    utimensat(AT_FDCWD, in_dir("node7/4712_kernel_trace.csv"), earlier, 0);
+    utimensat(AT_FDCWD, in_dir("node7/4712_hip_api_trace.csv"), earlier, 0);
+    hb_import *import = import_with(dir, NULL);
+    assert_int_equal(hb_import_get(import, 0)->start_ns, hb_import_get(import, 1)->start_ns);
+    hb_import_close(import);
+}
+
 static void files_of_others_have_a_cure(void **state)
 {
     (void)state;
@@ -449,6 +608,9 @@ int main(void)
         IN_DIR(cut_off_anywhere),
         IN_DIR(by_kernel),
         IN_DIR(passes_are_one_run),
+        IN_DIR(sets_of_processes_are_told_apart),
+        IN_DIR(one_file_of_a_rank_stands_for_its_set),
+        IN_DIR(sets_of_a_directory_have_one_clock),
         IN_DIR(files_of_others_have_a_cure),
         IN_DIR(real_tables),
         IN_DIR(a_graph_is_one_launch),

@@ -101,9 +101,11 @@ static void print_views(const hb_imported *p)
 
 static void print_text(const request *r, const hb_imported *p, const char *path)
 {
-    printf("%s: %s%s%s, %s, process %" PRId64 "%s%s%s%s\n", p->path, p->format,
+    char rank[40] = "";
+    if (p->rank >= 0) snprintf(rank, sizeof rank, ", rank %" PRId64, p->rank);
+    printf("%s: %s%s%s, %s, process %" PRId64 "%s%s%s%s%s\n", p->path, p->format,
            *p->version ? " " : "", p->version, *p->program ? p->program : "a program", p->pid,
-           *p->host ? " on " : "", p->host, path ? " -> " : "", path ? path : "");
+           *p->host ? " on " : "", p->host, rank, path ? " -> " : "", path ? path : "");
     print_counts(p);
     print_notes(p);
     printf("  steps: %s\n", p->steps);
@@ -140,6 +142,7 @@ static void print_json(const hb_imported *p, const char *path)
     put_text("host", p->host);
     put_text("program", p->program);
     put_text("worker", p->worker);
+    if (p->rank >= 0) printf(", \"rank\": %" PRId64, p->rank);
     printf(", \"pid\": %" PRId64 ", \"kernels\": %" PRIu64 ", \"copies\": %" PRIu64
            ", \"calls\": %" PRIu64 ", \"linked\": %" PRIu64 ", \"ranges\": %" PRIu64
            ", \"allocations\": %" PRIu64 ", \"samples\": %" PRIu64 ", \"with_counters\": %" PRIu64

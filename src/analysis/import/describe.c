@@ -84,13 +84,17 @@ static void list_devices(hb_import *import, hb_import_process *p, int32_t last)
 
 /* ---- names ---- */
 
+/* By the process, and where neither it nor its machine is known by the files' names. */
 static void set_worker(hb_import_process *p)
 {
-    char host[256];
-    snprintf(host, sizeof host, "%.200s", *p->host ? p->host : "process");
-    for (char *c = host; *c; c++)
-        if (*c == '/' || iscntrl((unsigned char)*c)) *c = '_';
-    snprintf(p->worker, sizeof p->worker, "%s_%lld", host, (long long)p->pid);
+    bool named = *p->name && !*p->host && p->pid <= 0;
+    const char *host = *p->host ? p->host : "process";
+    if (named)
+        snprintf(p->worker, sizeof p->worker, "%.200s", p->name);
+    else
+        snprintf(p->worker, sizeof p->worker, "%.200s_%lld", host, (long long)p->pid);
+    for (char *c = p->worker; *c; c++)
+        if (*c == '/' || (named && *c == '.') || iscntrl((unsigned char)*c)) *c = '_';
 }
 
 /* No two files of one import have one name. */
@@ -238,6 +242,7 @@ hb_result hb_describe_steps(hb_import_process *p)
     put_text(buf, "file", base_name(s->path));
     put_text(buf, "clock", s->clock);
     put_text(buf, "steps", s->steps);
+    if (s->rank >= 0) hb_buf_printf(buf, "\"rank\": %lld, ", (long long)s->rank);
     put_count(buf, "kernels", s->kernels);
     put_count(buf, "copies", s->copies);
     put_count(buf, "calls", s->calls);

@@ -38,6 +38,7 @@ hb_import_process *hb_import_add_process(hb_import *import, const char *format, 
                              .host = "",
                              .program = "",
                              .id = "",
+                             .name = "",
                              .rank = -1,
                              .world = -1};
     if (!hb_import_rows_init(&p->rows, &import->texts))
@@ -224,18 +225,26 @@ static int64_t offset_by_file(const hb_import *import, const hb_import_process *
     return (end ? end : written_at(p->path)) - end_of(p);
 }
 
+static bool same_clock(const hb_import *import, const hb_import_process *a,
+                       const hb_import_process *b)
+{
+    const int64_t minutes = INT64_C(600000000000);
+    if (b->clock_is_unix) return false;
+    if (!a->machine) return a->path == b->path;
+    if (a->machine != b->machine || !a->machine_is_guessed) return a->machine == b->machine;
+    int64_t apart = offset_by_file(import, a) - offset_by_file(import, b);
+    return apart < minutes && apart > -minutes;
+}
+
 /* Files are written when a program has ended, one sooner than the other: of those of one machine
  * the soonest counts for all, so that they stay as they were beside each other. */
 static void set_clock(hb_import *import, hb_import_process *p)
 {
     if (p->clock_is_unix) return;
     p->offset = offset_by_file(import, p);
-    for (size_t i = 0; i < import->num_processes; i++) {
-        const hb_import_process *other = import->processes[i];
-        bool same = p->machine ? p->machine == other->machine : p->path == other->path;
-        if (same && !other->clock_is_unix)
-            p->offset = HB_MIN(p->offset, offset_by_file(import, other));
-    }
+    for (size_t i = 0; i < import->num_processes; i++)
+        if (same_clock(import, p, import->processes[i]))
+            p->offset = HB_MIN(p->offset, offset_by_file(import, import->processes[i]));
 }
 
 /* ---- the whole ---- */

@@ -33,7 +33,9 @@ typedef struct hb_import_process {
     const char *id;             /* of the recording: a guid, or "" */
     uint64_t machine;           /* equal for processes whose clocks are one; 0: not known */
     int64_t pid;
+    const char *name;              /* what its files are called by; "": as others */
     int64_t rank, world;           /* -1: not told */
+    bool machine_is_guessed;       /* files of another boot may be among those of it */
     int64_t clock_end;             /* of the process, by its clock; 0: not told */
     bool clock_is_unix;            /* times are Unix times */
     bool serialised;               /* kernels ran one by one, as counters were read */

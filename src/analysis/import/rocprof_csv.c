@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
  * Which files are a set: those of a directory whose names begin alike before what they hold, as
- * "4711_" of "4711_kernel_trace.csv". Whether they belong to it at all their columns tell.
+ * "4711_" of "4711_kernel_trace.csv", and end alike behind it, as "_rank0" of
+ * "kernel_trace_rank0.csv". Whether they belong to it at all their columns tell.
  */
 #include "import/rocprof_csv.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
+#include <sys/stat.h>
 
 #include "import/whole_file.h"
 
@@ -95,18 +99,24 @@ bool hb_rocprof_stats_probe(const hb_import_probe *probe)
 
 /* ---- sets ---- */
 
-/* "4711_" of "4711_hip_api_trace.csv": less the words that tell what is in it. */
-static size_t stem_of(const char *name)
+/* A table's name: "4711_" of "4711_kernel_trace.csv" is its stem, "_rank0" of
+ * "kernel_trace_rank0.csv" its suffix. Both are common to a set. */
+typedef struct member {
+    const char *name;
+    size_t stem;
+    hb_str suffix;
+} member;
+
+/* Behind the words that tell what is in a table, from their end on. */
+static size_t without_words(const char *name, size_t n)
 {
     static const char *const words[] = {
-        ".gz",         ".csv",     "_trace",    "_collection",   "_info",      "_api",
-        "_ext",        "_core",    "_amd",      "_runtime",      "_compiler",  "_counter",
-        "_agent",      "_kernel",  "_copy",     "_hip",          "_hsa",       "_marker",
-        "_allocation", "_memory",  "_scratch",  "_rccl",         "_roctx",     "_ompt",
-        "_rocdecode",  "_rocjpeg", "_sampling", "_finalize_ext", "_image_ext", "_host",
-        "_pc",
+        "_trace",    "_collection",   "_info",      "_api",     "_ext",        "_core",
+        "_amd",      "_runtime",      "_compiler",  "_counter", "_agent",      "_kernel",
+        "_copy",     "_hip",          "_hsa",       "_marker",  "_allocation", "_memory",
+        "_scratch",  "_rccl",         "_roctx",     "_ompt",    "_rocdecode",  "_rocjpeg",
+        "_sampling", "_finalize_ext", "_image_ext", "_host",    "_pc",
     };
-    size_t n = strlen(name);
     for (bool found = true; found;) {
         found = false;
         for (size_t i = 0; i < HB_ARRAY_LEN(words); i++) {
@@ -118,13 +128,60 @@ static size_t stem_of(const char *name)
             found = true;
         }
     }
-    return name[n] == '_' ? n + 1 : n;
+    return n;
 }
 
-typedef struct member {
-    const char *name;
-    size_t stem;
-} member;
+static bool is_separator(char c)
+{
+    return c == '_' || c == '.' || c == '-';
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* How long the end of a text is that numbers a process: "_0", ".rank12", "-p_3"; 0: there is none.
+ */
+static size_t number_at_end(const char *text, size_t n)
+{
+    static const char *const words[] = {"rank", "proc", "pid", "r", "p"};
+    size_t at = n;
+    while (at && is_digit(text[at - 1]))
+        at--;
+    if (at == n) return 0;
+    size_t before = at && is_separator(text[at - 1]) ? at - 1 : at;
+    for (size_t i = 0; i < HB_ARRAY_LEN(words); i++) {
+        size_t k = strlen(words[i]);
+        if (before <= k || memcmp(text + before - k, words[i], k) != 0) continue;
+        if (is_separator(text[before - k - 1])) return n - (before - k - 1);
+    }
+    return before < at ? n - before : 0;
+}
+
+static member member_of(const char *name)
+{
+    size_t n = strlen(name);
+    if (n > 3 && strcmp(name + n - 3, ".gz") == 0) n -= 3;
+    if (n > 4 && memcmp(name + n - 4, ".csv", 4) == 0) n -= 4;
+    size_t suffix = 0, stem = without_words(name, n);
+    if (stem == n && (suffix = number_at_end(name, n)) > 0) {
+        stem = without_words(name, n - suffix);
+        if (stem == n - suffix) stem = n, suffix = 0; /* of a name that tells nothing */
+    }
+    member m = {
+        name, name[stem] == '_' && stem ? stem + 1 : stem, {name + n - suffix, (uint32_t)suffix}};
+    return m;
+}
+
+/* "0_" of "run_0_": what tells processes apart, not tables. */
+static bool is_of_a_process(const char *rest, size_t n)
+{
+    char text[64] = "_";
+    if (n < 2 || n > sizeof text - 2) return false;
+    memcpy(text + 1, rest, n - 1); /* the last is a separator */
+    return number_at_end(text, n) == n;
+}
 
 typedef HB_VEC(member) members;
 
@@ -163,21 +220,28 @@ static void find_members(hb_import *import, const char *directory, const char *n
     char *names = hb_arena_alloc(&import->arena, most);
     size_t used = is_table(name) ? list_tables(directory, names, most) : 0;
     if (!used) {
-        *HB_PUSH(&import->arena, list) = (member){name, stem_of(name)};
+        *HB_PUSH(&import->arena, list) = member_of(name);
         return;
     }
     for (size_t at = 0; at < used; at += strlen(names + at) + 1)
-        *HB_PUSH(&import->arena, list) = (member){names + at, stem_of(names + at)};
+        *HB_PUSH(&import->arena, list) = member_of(names + at);
     hb_sort(&import->arena, list->items, list->count, sizeof(member), by_name, NULL);
 }
 
+static bool same_suffix(const member *a, const member *b)
+{
+    return a->suffix.len == b->suffix.len && memcmp(a->suffix.s, b->suffix.s, a->suffix.len) == 0;
+}
+
 /* The shortest beginning that a name of the directory has, and this one, too. */
-static const member *root_of(const members *list, const char *name, size_t stem)
+static const member *root_of(const members *list, const member *of)
 {
     const member *root = NULL;
     for (uint32_t i = 0; i < list->count; i++) {
         const member *m = &list->items[i];
-        if (strncmp(name, m->name, m->stem) != 0 || m->stem > stem) continue;
+        if (strncmp(of->name, m->name, m->stem) != 0 || m->stem > of->stem) continue;
+        if (!same_suffix(m, of)) continue;
+        if (is_of_a_process(of->name + m->stem, of->stem - m->stem)) continue;
         if (!root || m->stem < root->stem) root = m;
     }
     return root;
@@ -192,6 +256,86 @@ static int64_t pid_of(const member *root)
     return *end == '_' && end - root->name < 12 ? pid : -1;
 }
 
+/* ---- what names tell ---- */
+
+/* Behind "rank" in a name; -1: nothing. */
+static int64_t rank_in(const char *text, size_t n)
+{
+    for (size_t i = 0; i + 4 < n; i++) {
+        if (strncasecmp(text + i, "rank", 4) != 0 || (i && isalnum((unsigned char)text[i - 1])))
+            continue;
+        const char *digits = text + i + 4;
+        if (is_separator(*digits)) digits++;
+        size_t left = (size_t)(text + n - digits), k = 0;
+        int64_t rank = 0;
+        for (; k < left && k < 9 && is_digit(digits[k]); k++)
+            rank = rank * 10 + digits[k] - '0';
+        if (k) return rank;
+    }
+    return -1;
+}
+
+/* The last part of a directory's path, less the slashes at its end. */
+static hb_str last_part(const char *path, size_t n)
+{
+    while (n && path[n - 1] == '/')
+        n--;
+    size_t at = n;
+    while (at && path[at - 1] != '/')
+        at--;
+    return (hb_str){path + at, (uint32_t)(n - at)};
+}
+
+/* As the manual has it for MPI: "node7.4711.0/node7/4711_...", of -d %h.%p.%rank%. */
+static void read_directory(hb_rocprof_set *set, const char *directory)
+{
+    hb_str host = last_part(directory, strlen(directory));
+    hb_str outer = last_part(directory, (size_t)(host.s - directory));
+    set->rank = rank_in(host.s, host.len);
+    if (set->rank < 0) set->rank = rank_in(outer.s, outer.len);
+    if (outer.len <= host.len || memcmp(outer.s, host.s, host.len) != 0) return;
+    const char *rest = outer.s + host.len, *end = outer.s + outer.len;
+    if (!host.len || *rest++ != '.') return;
+    set->host = hb_import_copy_text(set->import, host);
+    char *behind, number[40];
+    snprintf(number, sizeof number, "%.*s", (int)HB_MIN(end - rest, 39), rest);
+    long long pid = strtoll(number, &behind, 10);
+    if (pid != set->pid || *behind++ != '.' || !is_digit(*behind)) return;
+    long long rank = strtoll(behind, &behind, 10);
+    if (!*behind && rank >= 0) set->rank = rank;
+}
+
+/* Sets of one directory were written on one machine, or are taken as if: their times since boot are
+ * comparable. */
+static uint64_t machine_of(const hb_rocprof_set *set, const char *directory)
+{
+    struct stat st;
+    uint64_t hash = 14695981039346656037u;
+    for (const char *c = set->host; *c; c++)
+        hash = (hash ^ (unsigned char)*c) * 1099511628211u;
+    if (*set->host || stat(*directory ? directory : ".", &st) != 0) return hash | 1;
+    return ((uint64_t)st.st_dev * 1099511628211u ^ (uint64_t)st.st_ino) * 1099511628211u | 1;
+}
+
+static void name_set(hb_rocprof_set *set, const char *directory, const member *root)
+{
+    hb_str stem = {root->name, (uint32_t)root->stem};
+    while (stem.len && is_separator(stem.s[stem.len - 1]))
+        stem.len--;
+    read_directory(set, directory);
+    int64_t rank = rank_in(stem.s, stem.len);
+    if (rank < 0) rank = rank_in(root->suffix.s, root->suffix.len);
+    if (rank >= 0) set->rank = rank;
+    set->machine = machine_of(set, directory);
+    size_t n = stem.len + root->suffix.len;
+    char *name = hb_arena_alloc(set->arena, n + 1);
+    memcpy(name, stem.s, stem.len);
+    memcpy(name + stem.len, root->suffix.s, root->suffix.len);
+    while (is_separator(*name))
+        name++;
+    set->name = name;
+}
+
 /* ---- the files ---- */
 
 typedef struct file {
@@ -202,21 +346,24 @@ typedef struct file {
 
 typedef HB_VEC(file) files;
 
-static void find_files(hb_import *import, const char *path, files *list, int64_t *pid)
+static void find_files(hb_rocprof_set *set, const char *path, files *list)
 {
     enum { HEAD = 16384 };
+    hb_import *import = set->import;
     members all = {0};
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     char *directory = hb_arena_alloc(&import->arena, (size_t)(name - path) + 1);
     char *head = hb_arena_alloc(&import->arena, HEAD + 1);
     memcpy(directory, path, (size_t)(name - path));
     find_members(import, directory, name, &all);
-    const member *root = root_of(&all, name, stem_of(name));
+    member own = member_of(name);
+    const member *root = root_of(&all, &own);
     if (!root) return; /* it was removed */
-    *pid = pid_of(root);
+    set->pid = pid_of(root);
+    name_set(set, directory, root);
     for (uint32_t i = 0; i < all.count; i++) {
         const member *m = &all.items[i];
-        if (root_of(&all, m->name, m->stem) != root) continue;
+        if (root_of(&all, m) != root) continue;
         size_t n = strlen(directory) + strlen(m->name) + 1;
         char *full = hb_arena_alloc(&import->arena, n);
         snprintf(full, n, "%s%s", directory, m->name);
@@ -253,8 +400,8 @@ void hb_rocprof_csv_open(hb_import *import, const char *path)
     set->import = import;
     set->arena = &import->arena;
     hb_import_guard(import, close_set, set);
-    set->machine = UINT64_MAX - import->num_processes; /* no hash of one that is told */
-    find_files(import, path, &list, &set->pid);
+    set->host = set->name = "";
+    find_files(set, path, &list);
     for (int kind = HB_ROCPROF_AGENTS; kind < HB_ROCPROF_STATISTICS; kind++)
         for (uint32_t i = 0; i < list.count; i++)
             if ((int)list.items[i].kind == kind) read_file(set, &list.items[i]);

@@ -99,7 +99,9 @@ typedef struct hb_rocprof_set {
     hb_csv csv; /* being read */
     hb_rocprof_header header;
     uint64_t machine;   /* a set is of one */
-    int64_t pid;        /* in the files' names; -1: none */
+    int64_t pid, rank;  /* in the files' names; -1: none */
+    const char *name;   /* what these begin and end with; "": nothing */
+    const char *host;   /* as directories are called; "" */
     bool of_root;       /* the present file's name has nothing more before its kind */
     bool has_agents;    /* their numbers among the GPUs are told */
     hb_id_index agents; /* logical numbers to a GPU's number + 2, of a processor to 1 */

@@ -45,6 +45,10 @@ static hb_rocprof_process *add_process(hb_rocprof_set *s, hb_sid guid, int64_t p
     process->p = hb_import_add_process(s->import, "rocprof CSV", version);
     process->p->pid = HB_MAX(pid, 0);
     process->p->machine = s->machine;
+    process->p->machine_is_guessed = true;
+    process->p->rank = s->rank;
+    process->p->host = s->host;
+    process->p->name = s->name;
     process->guid = guid;
     process->has_pid = pid >= 0;
     return process;
