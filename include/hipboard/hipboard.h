@@ -327,7 +327,7 @@ typedef struct hb_profiler_options {
      * these are and what their parameters mean (plugin_format/operators.md), with colons between
      * them; "libraries" stands for hipboard's own tables, which know the BLAS, LAPACK, FFT and
      * neural network libraries of AMD's and of CPUs, and RCCL; "communication" for RCCL's alone,
-     * "without=communication" leaves it out. NULL: none. Functions stay interposed as long
+     * "without=communication" leaves it out; "loaders" for functions that read files. NULL: none. Functions stay interposed as long
      * as the process lives. With record_shapes and with_flops operators have their inputs and
      * FLOPs. Lines that are wrong are told on stderr. */
     const char *operators;

@@ -309,3 +309,117 @@ def test_random_signatures(tmp_path):
     done, [trace] = recorded(tmp_path, program, ops=tmp_path / "abi.ops")
     assert (done.returncode, done.stdout) == (0, plain(program).stdout)
     assert [op[0] for op in operators(trace)] == [f"t{k}" for k in range(300)]
+
+
+def memory_events(trace):
+    """(bytes, device type, device, total) in their order; "oom" in place of a total."""
+    found = [e for e in trace["traceEvents"] if e["name"] in ("[memory]", "[OutOfMemory]")]
+    return [(a["Bytes"], a["Device Type"], a["Device Id"], a["Total Allocated"] if e["name"] == "[memory]" else "oom")
+            for e in found for a in [e["args"]]]
+
+
+POOL = """
+    #include <stdlib.h>
+    #include <string.h>
+    static char memory[100000], *next = memory;
+    void *pool_alloc(void *pool, size_t count, size_t size) { next += 8192; return next; }
+    int pool_alloc_to(void **out, size_t bytes)
+    { if (bytes > 100000) return 12; *out = pool_alloc(0, bytes, 1); return 0; }
+    void *pool_resize(void *at, size_t bytes) { return pool_alloc(0, 1, bytes); }
+    void pool_free(void *at) {}
+    """
+
+POOL_TABLE = """
+pool_alloc    | pool count size | | count*size | kind=memory
+pool_alloc_to | out bytes       | | bytes      | kind=memory make=out
+pool_resize   | at bytes        | | bytes      | kind=memory make=ret forget=at
+pool_free     | at              | |            | kind=memory forget=at
+arena_alloc   | device:i bytes  | | bytes+192  | kind=memory device=device
+"""
+
+
+def test_pools_of_a_program_are_memory(tmp_path):
+    """What it allocates, moves and frees; a pool within a pool counts once, and what failed is told."""
+    library(tmp_path, "pool", POOL)
+    library(tmp_path, "arena", "#include <stddef.h>\nvoid *pool_alloc(void *, size_t, size_t);\n"
+            "void *arena_alloc(int device, size_t bytes) { return pool_alloc(0, bytes, 2); }", "-lpool")
+    program = compiled(tmp_path, SOURCES / "pool.c", f"-L{tmp_path}", "-larena", "-lpool",
+                       f"-Wl,-rpath,{tmp_path}")
+    table = tmp_path / "pool.ops"
+    table.write_text(POOL_TABLE)
+    done, [trace] = recorded(tmp_path, program, ops=table)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0 12\n", done.stderr)
+    assert memory_events(trace) == [
+        (3000, 0, -1, 3000), (500, 0, -1, 3500), (-3000, 0, -1, 500), (7000, 0, -1, 7500),
+        (1 << 30, 0, -1, "oom"), (-500, 0, -1, 7000), (256, 1, 2, 256), (-7000, 0, -1, 0)]
+    seen = json.loads(plain(HIPBOARD, "memory", tmp_path / "runs", "--json").stdout)["devices"]
+    assert [(d["device"], d["peak_bytes"], d["left_bytes"], d["unknown_frees"]) for d in seen] == [
+        ("cpu", 7500, 0, 0), ("cuda:2", 256, 256, 0)]
+    assert "Memory" in plain(HIPBOARD, "query", tmp_path / "runs", "views?run=runs").stdout
+
+
+def test_loaders_are_judged_by_time(tmp_path):
+    """Long calls are data loading, short ones are summed up; so are those on pipes no loading at all. A
+    function within which something is recorded is known from its second call on."""
+    library(tmp_path, "inner", "int inner(int n) { return n; }")
+    library(tmp_path, "load", """
+        #include <unistd.h>
+        int inner(int);
+        int slow(int fd, long n) { usleep(20000); return 0; }
+        int quick(long n) { return 0; }
+        int holds(int n) { return inner(n); }""", "-linner")
+    source = tmp_path / "main.c"
+    source.write_text("""
+        #include <fcntl.h>
+        #include <unistd.h>
+        int slow(int, long), quick(long), holds(int);
+        int main(int argc, char **argv)
+        {
+            int pipes[2], file = open(argv[0], O_RDONLY);
+            char byte;
+            if (pipe(pipes)) return 1;
+            slow(pipes[0], 10);
+            slow(file, 20);
+            for (int i = 0; i < 100; i++) quick(1000);
+            for (int i = 0; i < 3; i++) holds(i);
+            for (int i = 0; i < 50; i++)
+                if (pread(file, &byte, 1, i) != 1) return 2;
+            return 0;
+        }""")
+    program = compiled(tmp_path, source, f"-L{tmp_path}", "-lload", "-linner", f"-Wl,-rpath,{tmp_path}")
+    table = tmp_path / "load.ops"
+    table.write_text("slow | fd:i n | | n | kind=loader min=1ms file=fd\nquick | n | | n | kind=loader min=3600s\n"
+                     "holds | n:i | | | kind=loader min=1ns\ninner | n:i\n")
+    done, [trace] = recorded(tmp_path, program, ops=table, options=["--loaders"])
+    assert done.returncode == 0, done.stderr
+    names = [e["name"] for e in sorted((e for e in trace["traceEvents"] if e["ph"] == "X"),
+                                       key=lambda e: (e["ts"], -e["dur"]))]
+    loader = "enumerate(DataLoader)#{}.__next__".format
+    assert names.count(loader("slow")) == 1
+    [event] = [e for e in trace["traceEvents"] if e["name"] == loader("slow")]
+    assert event["dur"] >= 20000
+    assert loader("quick") not in names
+    assert [n for n in names if n in ("inner", loader("holds"))] == ["inner", *[loader("holds"), "inner"] * 2]
+    small = trace["hipboard_operators_small"]
+    assert {k: v for k, v in small["quick"].items() if k != "ns"} == {"calls": 100, "bytes": 100000}
+    assert small["holds"]["calls"] == 1
+    assert names.count(loader("pread")) + small.get("pread", {"calls": 0})["calls"] == 50
+    [loading] = [line for line in plain(HIPBOARD, "view", tmp_path / "runs").stdout.splitlines()
+                 if line.startswith("DataLoader")]
+    assert "0 us" not in loading.split("  ")
+
+
+def test_lines_of_memory_and_times_that_make_no_sense(tmp_path):
+    library(tmp_path, "work", "int work(int n) { return n; }")
+    source = tmp_path / "main.c"
+    source.write_text("int work(int); int main(void) { return work(3); }")
+    program = compiled(tmp_path, source, f"-L{tmp_path}", "-lwork", f"-Wl,-rpath,{tmp_path}")
+    table = tmp_path / "odd.ops"
+    table.write_text("work | n:i\na | n:i | | | kind=memory\nb | n:i | | n | kind=memory device=gpu\n"
+                     "c | n:i | | | min=3us\nd | n:i | | | kind=loader min=3h\ne | n:i | | | kind=loader file=n\n")
+    done, [trace] = recorded(tmp_path, program, ops=table)
+    assert done.returncode == 3
+    said = [line.split(": ", 2)[1:] for line in done.stderr.splitlines()]
+    assert [(where.rsplit(":", 2)[1], what.split(" ")[0]) for where, what in said] == [
+        ("2", "kind=memory"), ("3", "wanted:"), ("4", "a"), ("5", "wanted:"), ("6", "file=")]
+    assert [op[0] for op in operators(trace)] == ["work"]

@@ -185,6 +185,38 @@ static void test_calls_of_little_work_are_small(void **state)
     hb_op_table_free(&table);
 }
 
+static void test_calls_of_little_time(void **state)
+{
+    hb_op_table table;
+    hb_op_entry row = only_row(&table, "f | fd:i n | | n | kind=loader min=100us min=4096 file=fd");
+    (void)state;
+    assert_int_equal(row.least_ns, 100000);
+    assert_true(row.least_flops == 4096 && row.file == 0);
+    assert_true(hb_op_work(&row, (const uint64_t[]){3, 77}) == 77);
+    hb_op_table_free(&table);
+    row = only_row(&table, "f | | | | kind=optimizer min=2s");
+    assert_true(row.least_ns == UINT64_C(2000000000));
+    hb_op_table_free(&table);
+}
+
+static void test_allocators(void **state)
+{
+    hb_op_table table = table_of("a | n | | 2*n | kind=memory device=3\n"
+                                 "b | to n d:i | | n | kind=memory make=to device=d\n"
+                                 "c | p | | | kind=memory forget=p\n");
+    (void)state;
+    assert_string_equal(told, "");
+    const hb_op_entry *a = table.rows.items[0], *b = table.rows.items[1], *c = table.rows.items[2];
+    assert_int_equal(a->makes, HB_OP_RESULT);
+    assert_int_equal(a->device_number, 3);
+    assert_int_equal(b->makes, 0);
+    assert_int_equal(b->device, 2);
+    assert_int_equal(c->makes, HB_OP_NO_PARAM);
+    assert_int_equal(c->device_number, -1);
+    assert_false(hb_op_communicates(a));
+    hb_op_table_free(&table);
+}
+
 /* ---- symbols ---- */
 
 static void test_letters_and_optional_parts(void **state)
@@ -327,6 +359,8 @@ int main(void)
         cmocka_unit_test(test_ranks_of_a_communicator),
         cmocka_unit_test(test_formulas),
         cmocka_unit_test(test_calls_of_little_work_are_small),
+        cmocka_unit_test(test_calls_of_little_time),
+        cmocka_unit_test(test_allocators),
         cmocka_unit_test(test_letters_and_optional_parts),
         cmocka_unit_test(test_the_last_line_of_a_function_holds),
         cmocka_unit_test(test_maps),

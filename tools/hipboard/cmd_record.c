@@ -455,10 +455,14 @@ static const option_spec options[] = {
      "measure: they are; force: also where it is not exact enough",
      INTO(align)},
     {0, "ops", "FILE",
-     "functions of the program's own, or of any library, that are operators, steps, modules or "
-     "data "
-     "loaders: a table (plugin_format/operators.md); may be repeated",
+     "functions of the program's own, or of any library, that are operators, steps, modules, data "
+     "loaders or allocators: a table (plugin_format/operators.md); may be repeated",
      INTO_BY(take_table, tables)},
+    {0, "loaders", NULL,
+     "the reading of files - read(), pread(), fread(), HDF5's, NetCDF's - is data loading, in "
+     "calls "
+     "of 100us and more; shorter ones are summed up",
+     INTO(tables.loaders)},
     {0, "op-names", "native|torch",
      "torch: call operators as PyTorch calls the like, aten::mm, where a table says how; default: "
      "as the functions are called",

@@ -93,13 +93,15 @@ const char *take_schedule(void *to, const char *text)
 char *list_tables(const table_list *list)
 {
     char *all;
-    bool none = list->no_libraries && list->no_communication && !*list->paths;
+    bool none = list->no_libraries && list->no_communication && !list->loaders && !*list->paths;
     const char *own = !list->no_libraries
                           ? list->no_communication ? "libraries:without=communication" : "libraries"
                       : list->no_communication ? ""
                                                : "communication";
     const char *names = list->torch_names ? ":names=torch" : "";
-    return none || asprintf(&all, "%s%s%s", own, list->paths, names) < 0 ? NULL : all;
+    const char *loaders = list->loaders ? ":loaders" : "";
+    if (none || asprintf(&all, "%s%s%s%s", own, loaders, list->paths, names) < 0) return NULL;
+    return all;
 }
 
 const char *take_torch_names(void *to, const char *text)

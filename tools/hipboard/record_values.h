@@ -19,7 +19,7 @@ const char *take_times(void *to, const char *text);
 /** Paths of tables, each behind a colon, which therefore can't be in them. */
 typedef struct table_list {
     char paths[4096];
-    bool no_libraries, no_communication, torch_names;
+    bool no_libraries, no_communication, torch_names, loaders;
 } table_list;
 /** hb_profiler_options.operators of it, to be freed; NULL: none are wanted. */
 char *list_tables(const table_list *list);

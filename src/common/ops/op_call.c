@@ -120,11 +120,16 @@ static double flops_of(const given *g)
     return flops > 0 && isfinite(flops) ? floor(flops + 0.5) : 0;
 }
 
-bool hb_op_is_small(const hb_op_entry *row, const uint64_t *words, double *flops)
+double hb_op_work(const hb_op_entry *row, const uint64_t *words)
 {
     given g = {row, words, NULL, NULL};
+    return row->flops.count && !row->flops.uses_inputs ? flops_of(&g) : 0;
+}
+
+bool hb_op_is_small(const hb_op_entry *row, const uint64_t *words, double *flops)
+{
     if (row->least_flops <= 0 || row->flops.count == 0 || row->flops.uses_inputs) return false;
-    *flops = flops_of(&g);
+    *flops = hb_op_work(row, words);
     return *flops < row->least_flops;
 }
 

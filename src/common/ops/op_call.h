@@ -44,6 +44,9 @@ bool hb_op_peek(const hb_op_entry *row, uint64_t address, void *to, size_t bytes
 void hb_op_describe(const hb_op_entry *row, const uint64_t *words, const hb_op_outside *outside,
                     hb_op_description *d);
 
+/** What the formula for the call's work, or bytes, comes to without its inputs; 0 of none. */
+double hb_op_work(const hb_op_entry *row, const uint64_t *words);
+
 /** Whether the call's work is known to be less than the row's least, so that it is only counted;
  * `flops` is how much it is then. */
 bool hb_op_is_small(const hb_op_entry *row, const uint64_t *words, double *flops);

@@ -14,10 +14,14 @@
 #define OWN           "libraries"
 #define COMMUNICATION "communication"
 #define WITHOUT       "without=communication"
+#define LOADERS       "loaders"
 #define TORCH_NAMES   "names=torch"
 
 /* Hipboard's own table of libraries that communicate between ranks. */
 #define COMMUNICATION_TABLE "rccl.ops"
+
+/* And of functions that read files. */
+#define LOADERS_TABLE "io.ops"
 
 typedef struct reading {
     hb_op_table *table;
@@ -47,7 +51,7 @@ static bool has(const char *list, const char *word)
 
 bool hb_op_list_has_own(const char *list)
 {
-    return has(list, OWN) || has(list, COMMUNICATION);
+    return has(list, OWN) || has(list, COMMUNICATION) || has(list, LOADERS);
 }
 
 static int is_table(const struct dirent *entry)
@@ -55,9 +59,19 @@ static int is_table(const struct dirent *entry)
     return entry->d_name[0] != '.' && hb_path_ends(entry->d_name, ".ops");
 }
 
-static bool is_of_communication(const char *name)
+/* Which word of a list stands for a table. */
+static const char *word_of(const char *name)
 {
-    return strcmp(name, COMMUNICATION_TABLE) == 0;
+    if (strcmp(name, LOADERS_TABLE) == 0) return LOADERS;
+    return strcmp(name, COMMUNICATION_TABLE) == 0 ? COMMUNICATION : OWN;
+}
+
+/* OWN: with communication, unless that is left out. */
+static bool is_wanted(const reading *r, const char *word, const char *name)
+{
+    const char *of = word_of(name);
+    bool with = strcmp(word, OWN) == 0 && strcmp(of, COMMUNICATION) == 0 && !r->without;
+    return with || strcmp(word, of) == 0;
 }
 
 /* Addresses that own tables name are read without care, so they are the installer's, or ours. */
@@ -68,8 +82,7 @@ static bool is_trusted(const char *path, uid_t installer)
            (st.st_uid == 0 || st.st_uid == geteuid() || st.st_uid == installer);
 }
 
-/* `whole`: all but what is left out; else those of communication. */
-static hb_result read_own(const reading *r, bool whole)
+static hb_result read_own(const reading *r, const char *word)
 {
     char dir[PATH_MAX], path[PATH_MAX];
     struct dirent **list;
@@ -81,7 +94,7 @@ static hb_result read_own(const reading *r, bool whole)
     for (int i = 0; i < n; i++) {
         int length = snprintf(path, sizeof path, "%s/%s", dir, list[i]->d_name);
         bool fits = length > 0 && (size_t)length < sizeof path;
-        bool wanted = is_of_communication(list[i]->d_name) ? !whole || !r->without : whole;
+        bool wanted = is_wanted(r, word, list[i]->d_name);
         if (result == HB_OK && fits && wanted && is_trusted(path, installer))
             result = hb_op_table_read_file(r->table, path, false, r->error, r->context);
         free(list[i]);
@@ -93,8 +106,9 @@ static hb_result read_own(const reading *r, bool whole)
 static hb_result read_entry(const reading *r, hb_str entry)
 {
     if (entry.len == 0 || hb_str_is(entry, TORCH_NAMES) || hb_str_is(entry, WITHOUT)) return HB_OK;
-    if (hb_str_is(entry, OWN)) return read_own(r, true);
-    if (hb_str_is(entry, COMMUNICATION)) return read_own(r, false);
+    if (hb_str_is(entry, OWN)) return read_own(r, OWN);
+    if (hb_str_is(entry, COMMUNICATION)) return read_own(r, COMMUNICATION);
+    if (hb_str_is(entry, LOADERS)) return read_own(r, LOADERS);
     char *path = strndup(entry.s, entry.len);
     if (!path) return hb_no_memory();
     hb_result result = hb_op_table_read_file(r->table, path, true, r->error, r->context);

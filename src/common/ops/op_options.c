@@ -118,9 +118,9 @@ static bool take_param(hb_op_line *l, hb_str value, bool or_result, int8_t *to)
 
 static bool take_kind(hb_op_line *l, hb_str value)
 {
-    static const char *const kinds[] = {"operator", "scope",     "step",   "module",
-                                        "loader",   "optimizer", "silent", "collective",
-                                        "send",     "receive",   "group",  "group_end"};
+    static const char *const kinds[] = {"operator",  "scope",  "step",     "module",     "loader",
+                                        "optimizer", "silent", "memory",   "collective", "send",
+                                        "receive",   "group",  "group_end"};
     for (size_t i = 0; i < HB_ARRAY_LEN(kinds); i++)
         if (hb_str_is(value, kinds[i])) {
             l->row.kind = (enum hb_op_kind)i;
@@ -128,18 +128,52 @@ static bool take_kind(hb_op_line *l, hb_str value)
         }
     return hb_op_wrong(l, value.s,
                        "wanted: operator, scope, step, module, loader, optimizer, silent, "
-                       "collective, send, receive, group or group_end");
+                       "memory, collective, send, receive, group or group_end");
 }
 
+static double unit_of(hb_str unit)
+{
+    static const struct {
+        const char *name;
+        double ns;
+    } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+    for (size_t i = 0; i < HB_ARRAY_LEN(units); i++)
+        if (hb_str_is(unit, units[i].name)) return units[i].ns;
+    return 0;
+}
+
+/* Work, or a time. */
 static bool take_least(hb_op_line *l, hb_str value)
 {
     double least = 0;
+    uint32_t digits = 0;
+    for (; digits < value.len && value.s[digits] >= '0' && value.s[digits] <= '9'; digits++)
+        least = least * 10 + (value.s[digits] - '0');
+    hb_str unit = {value.s + digits, value.len - digits};
+    double ns = least * unit_of(unit);
+    if (digits == 0 || (unit.len && unit_of(unit) == 0) || ns > 1e18)
+        return hb_op_wrong(l, unit.s,
+                           "wanted: FLOPs, or bytes of loaders, a whole number; or a time, as "
+                           "100us");
+    if (unit.len)
+        l->row.least_ns = (uint64_t)ns;
+    else
+        l->row.least_flops = least;
+    return true;
+}
+
+/* "cpu", a GPU's number, or the parameter that is one. */
+static bool take_device(hb_op_line *l, hb_str value)
+{
+    int number = 0;
+    if (hb_str_is(value, "cpu")) return true;
+    if (*value.s < '0' || *value.s > '9') return take_param(l, value, false, &l->row.device);
     for (uint32_t i = 0; i < value.len; i++) {
-        if (value.s[i] < '0' || value.s[i] > '9')
-            return hb_op_wrong(l, value.s + i, "wanted: FLOPs, a whole number");
-        least = least * 10 + (value.s[i] - '0');
+        if (value.s[i] < '0' || value.s[i] > '9' || number > 999)
+            return hb_op_wrong(l, value.s, "wanted: cpu, a GPU's number, or a parameter");
+        number = number * 10 + (value.s[i] - '0');
     }
-    l->row.least_flops = least;
+    l->row.device_number = (int16_t)number;
     return true;
 }
 
@@ -162,6 +196,8 @@ static bool take_option(hb_op_line *l, hb_str name, hb_str value)
     if (hb_str_is(name, "lib")) return take_text(l, value, &row->library);
     if (hb_str_is(name, "kind")) return take_kind(l, value);
     if (hb_str_is(name, "min")) return take_least(l, value);
+    if (hb_str_is(name, "file")) return take_param(l, value, false, &row->file);
+    if (hb_str_is(name, "device")) return take_device(l, value);
     if (hb_str_is(name, "make")) return take_param(l, value, true, &row->makes);
     if (hb_str_is(name, "made")) return take_param(l, value, false, &row->made);
     if (hb_str_is(name, "use")) return take_param(l, value, false, &row->uses);
@@ -172,9 +208,10 @@ static bool take_option(hb_op_line *l, hb_str name, hb_str value)
     if (hb_str_is(name, "key")) return take_param(l, value, false, &row->key);
     if (hb_str_is(name, "many")) return take_param(l, value, false, &row->many);
     if (hb_str_is(name, "error")) return take_param(l, value, false, &row->error);
-    return hb_op_wrong(l, name.s,
-                       "no option; there are name, alias, lib, kind, min, make, made, use, forget, "
-                       "alone, comm, peer, join, key, many and error");
+    return hb_op_wrong(
+        l, name.s,
+        "no option; there are name, alias, lib, kind, min, file, device, make, made, use, "
+        "forget, alone, comm, peer, join, key, many and error");
 }
 
 bool hb_op_take_options(hb_op_line *l)
@@ -191,4 +228,28 @@ bool hb_op_take_options(hb_op_line *l)
             l->at++;
         if (!take_option(l, name, (hb_str){from, (uint32_t)(l->at - from)})) return false;
     }
+}
+
+/* Of an allocation the address is what it returns, unless it says otherwise. */
+static bool check_memory(hb_op_line *l)
+{
+    hb_op_entry *row = &l->row;
+    if (row->makes == HB_OP_NO_PARAM && row->forgets == HB_OP_NO_PARAM) row->makes = HB_OP_RESULT;
+    if (row->makes != HB_OP_NO_PARAM && (row->flops.count == 0 || row->flops.uses_inputs))
+        return hb_op_wrong(l, l->at,
+                           "kind=memory that allocates wants its bytes where others have FLOPs, as "
+                           "| | n |; what frees has forget=");
+    return true;
+}
+
+bool hb_op_check_options(hb_op_line *l)
+{
+    const hb_op_entry *row = &l->row;
+    bool timed =
+        row->kind == HB_OP_LOADER || row->kind == HB_OP_OPTIMIZER || row->kind == HB_OP_SCOPE;
+    if (row->least_ns && !timed)
+        return hb_op_wrong(l, l->at, "a time for min= is for kind=loader, optimizer and scope");
+    if (row->file != HB_OP_NO_PARAM && !row->least_ns)
+        return hb_op_wrong(l, l->at, "file= is for kind=loader with a time for min=");
+    return row->kind != HB_OP_MEMORY || check_memory(l);
 }

@@ -11,6 +11,9 @@
 bool hb_op_take_params(hb_op_line *l);
 bool hb_op_take_options(hb_op_line *l);
 
+/** Whether they go together, when all are known. */
+bool hb_op_check_options(hb_op_line *l);
+
 /** A copy in the table's memory. */
 char *hb_op_copy(hb_op_table *table, hb_str text);
 

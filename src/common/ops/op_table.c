@@ -253,6 +253,7 @@ static bool take_function(hb_op_line *l)
         !hb_op_take_options(l))
         return false;
     if (l->at < l->end) return hb_op_wrong(l, l->at, "nothing belongs behind the options");
+    if (!hb_op_check_options(l)) return false;
     hb_arena *arena = &l->table->arena;
     hb_op_param *params = HB_NEW_ARRAY(arena, hb_op_param, l->row.num_params);
     hb_op_input *inputs = HB_NEW_ARRAY(arena, hb_op_input, l->row.num_inputs);
@@ -302,6 +303,9 @@ static void read_line(hb_op_table *table, const reading *r, uint32_t number, hb_
                           .made = HB_OP_NO_PARAM,
                           .uses = HB_OP_NO_PARAM,
                           .forgets = HB_OP_NO_PARAM,
+                          .file = HB_OP_NO_PARAM,
+                          .device = HB_OP_NO_PARAM,
+                          .device_number = -1,
                           .comm = HB_OP_NO_PARAM,
                           .peer = HB_OP_NO_PARAM,
                           .joins = HB_OP_NO_PARAM,

@@ -122,6 +122,7 @@ enum hb_op_kind {
     HB_OP_LOADER,
     HB_OP_OPTIMIZER,
     HB_OP_SILENT, /* not shown */
+    HB_OP_MEMORY, /* allocates or frees; shown as that alone */
     HB_OP_COLLECTIVE,
     HB_OP_SEND,
     HB_OP_RECEIVE,
@@ -141,8 +142,9 @@ typedef struct hb_op_entry {
     const struct hb_op_entry *next; /* of that symbol, said earlier */
     const hb_op_param *params;
     const hb_op_input *inputs;
-    hb_op_formula flops;
-    double least_flops; /* calls of less work are only counted */
+    hb_op_formula flops; /* of LOADER and MEMORY bytes */
+    double least_flops;  /* calls of less work are only counted */
+    uint64_t least_ns;   /* and those that take less time; 0: none do */
     enum hb_op_kind kind;
     hb_dtype type; /* that the letter of its name means */
     uint8_t num_params, num_inputs;
@@ -151,10 +153,13 @@ typedef struct hb_op_entry {
     bool alone;   /* operators within it are not shown */
     bool careful; /* its addresses are read as if they might be none */
     /* parameters, HB_OP_RESULT or HB_OP_NO_PARAM: */
-    int8_t makes;   /* an address to which a plan is written */
-    int8_t made;    /* what the inputs describe from now on */
-    int8_t uses;    /* a plan, whose description is this call's */
-    int8_t forgets; /* a plan that is none any more */
+    int8_t makes;          /* an address to which a plan is written */
+    int8_t made;           /* what the inputs describe from now on */
+    int8_t uses;           /* a plan, whose description is this call's */
+    int8_t forgets;        /* a plan that is none any more; of MEMORY what is freed */
+    int8_t file;           /* of LOADER: a descriptor; only files' calls are data loading */
+    int8_t device;         /* of MEMORY: HIP's number of the GPU; HB_OP_NO_PARAM: device_number */
+    int16_t device_number; /* -1: the CPU's */
     /* of communications: */
     int8_t comm;  /* the communicator */
     int8_t peer;  /* the rank in it that is sent to or received from */

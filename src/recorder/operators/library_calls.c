@@ -338,6 +338,7 @@ void hb_operators_start(void)
     for (hb_operator *o = self.operators; o; o = o->next) {
         atomic_store_explicit(&o->small_calls, 0, memory_order_relaxed);
         atomic_store_explicit(&o->small_flops, 0, memory_order_relaxed);
+        atomic_store_explicit(&o->small_ns, 0, memory_order_relaxed);
     }
     (void)has_news();
     look();

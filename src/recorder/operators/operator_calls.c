@@ -5,12 +5,16 @@
  */
 #include "operators/operator_calls.h"
 
+#include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "operators/communication_calls.h"
 #include "operators/communicators.h"
 #include "operators/library_calls.h"
+#include "operators/memory_calls.h"
 #include "operators/plans.h"
 #include "record/record.h"
 #include "record/strings.h"
@@ -208,6 +212,71 @@ static bool passes_small(hb_operator *o, const hb_call *call)
     return true;
 }
 
+/* ---- calls that are judged by the time they took ---- */
+
+enum { NOT_SHOWN, SHOWN }; /* else state[0] is the place where its record would have begun */
+
+static bool is_judged_later(const hb_operator *o)
+{
+    return o->row->least_ns && !atomic_load_explicit(&o->holds, memory_order_relaxed);
+}
+
+/* A moment before all such calls, from which on ticks are measured. */
+static struct {
+    uint64_t ticks;
+    int64_t ns;
+} early;
+
+static void set_early(void)
+{
+    early.ticks = hb_ticks();
+    early.ns = hb_clock_ns(CLOCK_MONOTONIC);
+}
+
+static double ns_since(uint64_t start)
+{
+    uint64_t now = hb_ticks();
+    double passed = (double)(hb_clock_ns(CLOCK_MONOTONIC) - early.ns);
+    return now > start ? (double)(now - start) / (double)(now - early.ticks) * passed : 0;
+}
+
+static bool await_end(hb_call *call)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, set_early);
+    uintptr_t place = hb_record_place();
+    call->state[0] = place > SHOWN ? place : NOT_SHOWN;
+    call->state[1] = hb_ticks();
+    return call->state[0] != NOT_SHOWN;
+}
+
+/* Who waits for a pipe or a socket loads nothing. */
+static bool is_of_file(const hb_op_entry *row, const hb_call *call)
+{
+    struct stat st;
+    int error = errno; /* the program's */
+    if (row->file == HB_OP_NO_PARAM) return true;
+    bool known = fstat((int)hb_op_value(row, call->words, row->file), &st) == 0;
+    errno = error;
+    return known && (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode));
+}
+
+/* Of the first one that has something recorded within it the time is told all the same, and the
+ * next ones are recorded from their beginning. */
+static void judge(hb_operator *o, const hb_call *call)
+{
+    double ns = ns_since(call->state[1]);
+    if (ns >= (double)o->row->least_ns) {
+        if (!is_of_file(o->row, call)) return;
+        if (hb_record_annotation_since(o->name, call->state[1], (uintptr_t)call->state[0])) return;
+        atomic_store_explicit(&o->holds, true, memory_order_relaxed);
+    }
+    uint64_t work = (uint64_t)hb_op_work(o->row, call->words);
+    atomic_fetch_add_explicit(&o->small_calls, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&o->small_flops, work, memory_order_relaxed);
+    atomic_fetch_add_explicit(&o->small_ns, (uint64_t)ns, memory_order_relaxed);
+}
+
 /* False: the call is not shown. A function that calls one of its name, as wrappers do, is one. */
 static bool open_one(hb_operator *o, hb_call *call)
 {
@@ -239,20 +308,23 @@ static bool enter(hb_call *call)
 {
     hb_operator *o = by_trampoline[call->index];
     const hb_op_entry *row = o->row;
+    if (row->kind == HB_OP_MEMORY) return hb_memory_call_enter(row, call);
     forget(row, call);
     if (o->communicates) hb_communication_note(o, call);
     bool is_step = row->kind == HB_OP_STEP;
     if (is_step) call->state[1] = begin_step(o, call); /* it may begin or end a cycle */
     bool hidden = row->kind == HB_OP_SILENT || (is_step && !call->state[1]);
-    bool shown = is_recording() && !hidden && !passes_small(o, call) && open_one(o, call);
-    call->state[0] = shown;
+    bool wanted = is_recording() && !hidden && !passes_small(o, call);
+    if (wanted && is_judged_later(o)) return await_end(call);
+    bool shown = wanted && open_one(o, call);
+    call->state[0] = shown ? SHOWN : NOT_SHOWN;
     return shown || is_step || makes_plans(row) || o->communicates;
 }
 
 /* Also of one that an exception leaves. */
 static void close_one(const hb_call *call)
 {
-    open_calls *open = call->state[0] ? own_calls() : NULL;
+    open_calls *open = call->state[0] == SHOWN ? own_calls() : NULL;
     uintptr_t at = (uintptr_t)call->stack;
     if (!open) return;
     uint32_t depth = open->depth;
@@ -277,7 +349,12 @@ static void remember(hb_operator *o, const hb_call *call)
 static void leave(hb_call *call)
 {
     hb_operator *o = by_trampoline[call->index];
+    if (o->row->kind == HB_OP_MEMORY) {
+        hb_memory_call_leave(o->row, call);
+        return;
+    }
     close_one(call);
+    if (call->state[0] > SHOWN) judge(o, call);
     if (o->communicates) hb_communication_leave(o, call);
     if (o->row->kind == HB_OP_STEP) end_step(call);
     if (makes_plans(o->row)) remember(o, call);
@@ -285,7 +362,13 @@ static void leave(hb_call *call)
 
 static void abandon(hb_call *call)
 {
+    hb_operator *o = by_trampoline[call->index];
+    if (o->row->kind == HB_OP_MEMORY) {
+        hb_memory_call_abandon(call);
+        return;
+    }
     close_one(call);
+    if (call->state[0] > SHOWN) judge(o, call);
     end_step(call);
 }
 
@@ -321,6 +404,7 @@ static void give_name(hb_operator *o)
 static const uint32_t *when(const hb_op_entry *row)
 {
     static const uint32_t always = 1;
+    if (row->kind == HB_OP_MEMORY) return &hb_memory_enabled;
     bool kept = makes_plans(row) || row->forgets != HB_OP_NO_PARAM || row->kind == HB_OP_STEP;
     return kept || hb_communication_counts(row) ? &always : &hb_enabled_epoch;
 }

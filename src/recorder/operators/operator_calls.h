@@ -21,7 +21,8 @@ typedef struct hb_operator {
     bool communicates;
     uint32_t kind_names[HB_DNNL_KINDS]; /* of oneDNN's primitives; 0: not asked yet */
     /* calls that are only counted, in this session: */
-    _Atomic uint64_t small_calls, small_flops;
+    _Atomic uint64_t small_calls, small_flops, small_ns;
+    _Atomic bool holds; /* something is recorded within its calls: they are not judged by time */
     struct hb_operator *next;
 } hb_operator;
 

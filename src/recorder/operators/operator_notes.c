@@ -28,18 +28,27 @@ static void put_count(const hb_operator *operators)
     put(HB_METADATA_OPERATORS, &json);
 }
 
+static const char *work_of(const hb_operator *o)
+{
+    return o->row->kind == HB_OP_LOADER ? "bytes" : "flops";
+}
+
 static void put_small(hb_operator *operators)
 {
     hb_buf json;
     hb_buf_init(&json, MAX_TEXT);
     for (hb_operator *o = operators; o; o = o->next) {
         uint64_t calls = atomic_load_explicit(&o->small_calls, memory_order_relaxed);
-        uint64_t flops = atomic_load_explicit(&o->small_flops, memory_order_relaxed);
+        uint64_t work = atomic_load_explicit(&o->small_flops, memory_order_relaxed);
+        uint64_t ns = atomic_load_explicit(&o->small_ns, memory_order_relaxed);
         if (!calls) continue;
         hb_buf_str(&json, json.size ? ", " : "{");
         hb_buf_json_string(&json, o->row->name, strlen(o->row->name));
-        hb_buf_printf(&json, ": {\"calls\": %llu, \"flops\": %llu}", (unsigned long long)calls,
-                      (unsigned long long)flops);
+        hb_buf_printf(&json, ": {\"calls\": %llu", (unsigned long long)calls);
+        if (!o->row->least_ns || work)
+            hb_buf_printf(&json, ", \"%s\": %llu", work_of(o), (unsigned long long)work);
+        if (o->row->least_ns) hb_buf_printf(&json, ", \"ns\": %llu", (unsigned long long)ns);
+        hb_buf_str(&json, "}");
     }
     if (json.size == 0) {
         hb_buf_free(&json);
@@ -63,13 +72,21 @@ HB_PRINTF(2, 3) static void note(hb_buf *notes, const char *format, ...)
 static void note_small(hb_buf *notes, const hb_operator *o)
 {
     uint64_t calls = atomic_load_explicit(&o->small_calls, memory_order_relaxed);
-    uint64_t flops = atomic_load_explicit(&o->small_flops, memory_order_relaxed);
-    if (calls)
+    uint64_t work = atomic_load_explicit(&o->small_flops, memory_order_relaxed);
+    uint64_t ns = atomic_load_explicit(&o->small_ns, memory_order_relaxed);
+    const char *s = calls == 1 ? "" : "s", *are = calls == 1 ? "is" : "are";
+    const char *unit = o->row->kind == HB_OP_LOADER ? "bytes" : "FLOPs";
+    if (calls && o->row->least_ns)
         note(notes,
-             "%llu call%s of %.200s of fewer than %.0f FLOPs each %s not recorded, %llu FLOPs in "
-             "all",
-             (unsigned long long)calls, calls == 1 ? "" : "s", o->row->name, o->row->least_flops,
-             calls == 1 ? "is" : "are", (unsigned long long)flops);
+             "%llu call%s of %.200s that took less than %.6g us, or within which something was "
+             "recorded, %s not recorded, %.6g ms in all",
+             (unsigned long long)calls, s, o->row->name, (double)o->row->least_ns / 1e3, are,
+             (double)ns / 1e6);
+    else if (calls)
+        note(notes,
+             "%llu call%s of %.200s of fewer than %.0f %s each %s not recorded, %llu %s in all",
+             (unsigned long long)calls, s, o->row->name, o->row->least_flops, unit, are,
+             (unsigned long long)work, unit);
 }
 
 static bool is_met(const hb_operator *operators, const hb_op_entry *row)

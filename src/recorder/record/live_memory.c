@@ -143,6 +143,7 @@ typedef struct place {
     slot_info *info;
 } place;
 
+/* NO_DEVICE: on whichever. */
 static bool find(table *t, uint32_t dev, uint64_t addr, place *found)
 {
     uint32_t b = bucket_of(addr);
@@ -150,7 +151,9 @@ static bool find(table *t, uint32_t dev, uint64_t addr, place *found)
         for (uint32_t i = 0; i < BUCKET; i++) {
             slot_info *info = &t->infos[b][i];
             if (atomic_load_explicit(&t->keys[b][i], memory_order_acquire) != addr) continue;
-            if (atomic_load_explicit(&info->device, memory_order_relaxed) != dev) continue;
+            if (dev != NO_DEVICE &&
+                atomic_load_explicit(&info->device, memory_order_relaxed) != dev)
+                continue;
             *found = (place){&t->keys[b][i], info};
             return true;
         }
@@ -226,6 +229,21 @@ static bool take_out(uint32_t dev, uint64_t addr, int64_t bytes)
         atomic_compare_exchange_strong(at.key, &there, 0))
         return true;
     return take_untracked(dev, bytes);
+}
+
+bool hb_live_memory_find(hb_memory_info *info)
+{
+    place at;
+    table *t = atomic_load_explicit(&addresses, memory_order_acquire);
+    uint64_t addr = (uint64_t)(uintptr_t)info->addr;
+    if (!t || addr <= BEING_TAKEN || !find(t, NO_DEVICE, addr, &at)) return false;
+    uint32_t dev = atomic_load_explicit(&at.info->device, memory_order_relaxed);
+    if (dev >= HB_LIVE_DEVICES) return false;
+    uint64_t key = atomic_load_explicit(&devices[dev].key, memory_order_relaxed);
+    info->device_type = (hb_device_type)((key >> 32) - 1);
+    info->device_id = (int32_t)key;
+    info->bytes = -atomic_load_explicit(&at.info->bytes, memory_order_relaxed);
+    return true;
 }
 
 /* ---- sums ---- */

@@ -30,6 +30,10 @@ bool hb_live_memory_is_kept(void);
  * is known. False for a free of what was never told of as allocated. */
 bool hb_live_memory_note(hb_thread *t, uint32_t epoch, const hb_memory_info *info, uint32_t name);
 
+/** What is allocated at `info->addr`, on whichever device: fills in that device and, negative, how
+ * many bytes a free of it frees. False: nothing is known of it. */
+bool hb_live_memory_find(hb_memory_info *info);
+
 /** The session that has just begun on this thread, with HB_SESSION_HELD: what is held as it begins
  * becomes its first records. */
 void hb_live_memory_tell(const hb_session *session);

@@ -92,6 +92,14 @@ void hb_record_scalar_value(const char *name, double value);
 /** A user annotation from an interned name. */
 hb_scope hb_record_annotation(uint32_t name);
 
+/** Where the calling thread's next record will lie; 0: nothing is recorded; never 1. For
+ * hb_record_annotation_since(). */
+uintptr_t hb_record_place(void);
+/** An annotation of what began at `start` (ticks), when hb_record_place() was `place`, and ends
+ * now; nothing of a session that has begun since. False, and nothing is recorded, if the thread has
+ * recorded something in between: records are in the order of their beginning. */
+bool hb_record_annotation_since(uint32_t name, uint64_t start, uintptr_t place);
+
 /** An operator by an interned name, of a call that was interposed: `frame` as in
  * hb_thread_begin_at(), `caller` is where the call returns to, the innermost frame of its stack. */
 hb_scope hb_record_operator(uint32_t name, const hb_op_info *info, const void *frame,
