@@ -7,6 +7,7 @@ import json
 import os
 import re
 import subprocess
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,6 +52,16 @@ def pkg_config(prefix, *arguments, package="hipboard"):
     text = run("pkg-config", "--define-variable=prefix=" + str(prefix).replace(" ", r"\ "),
                *arguments, package, env=dict(os.environ, PKG_CONFIG_PATH=str(directory)))
     return [word.replace(r"\ ", " ") for word in re.findall(r"(?:\\ |\S)+", text)]
+
+
+def recover_when_dead(logdir):
+    """Makes traces of what killed processes left. They may still be dying, and hold it."""
+    until = time.monotonic() + 600
+    while list(logdir.glob(".*.hbspool")):
+        done = subprocess.run([BUILD / "tools/hipboard/hipboard", "recover", logdir], capture_output=True,
+                              text=True, timeout=600)
+        assert time.monotonic() < until, done.stdout + done.stderr
+        time.sleep(0.1)
 
 
 class DigitsRun:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import made_ranks
-from support import BUILD
+from support import BUILD, recover_when_dead
 from test_view_ranks import write_rank
 
 HIPBOARD = BUILD / "tools/hipboard/hipboard"
@@ -21,7 +21,7 @@ HIPBOARD = BUILD / "tools/hipboard/hipboard"
 
 def ranks(*arguments):
     return subprocess.run([HIPBOARD, "ranks", *map(str, arguments)], capture_output=True, text=True,
-                          timeout=300)
+                          timeout=600)
 
 
 def study(*arguments):
@@ -209,7 +209,7 @@ def wait_until_they_hang(processes):
         return sum(map(int, Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:13]))
 
     much = os.sysconf("SC_CLK_TCK") // 4
-    begun, deadline = [taken(process) for process in processes], time.monotonic() + 120
+    begun, deadline = [taken(process) for process in processes], time.monotonic() + 600
     while any(taken(process) < before + much for process, before in zip(processes, begun)):
         assert time.monotonic() < deadline
         time.sleep(0.05)
@@ -239,9 +239,9 @@ def test_who_keeps_a_hanging_job_from_going_on(tmp_path, end):
         for process in processes:
             os.kill(process, signal.SIGKILL)
     job.terminate()
-    job.wait(60)
+    job.wait(600)
     # Which of them `hipboard record` has not recovered before it was killed, too.
-    subprocess.run([HIPBOARD, "recover", tmp_path / "log"], capture_output=True, timeout=60)
+    recover_when_dead(tmp_path / "log")
     done = ranks("--hang", tmp_path / "log")
     assert "MPI_Barrier number 6 of default_pg: 2 of 3 ranks are in it" in done.stdout
     assert "has come to number 5, and has been in MPI_Recv for" in done.stdout
@@ -263,7 +263,7 @@ def test_several_processes_find_out_the_same(tmp_path, mpi):
 
     def mpirun(*arguments):
         return subprocess.run([f"mpirun.{mpi}", "-n", "3", HIPBOARD, "ranks",
-                               *map(str, arguments)], capture_output=True, text=True, timeout=300,
+                               *map(str, arguments)], capture_output=True, text=True, timeout=600,
                               env=environment)
 
     done = mpirun(tmp_path / "run")

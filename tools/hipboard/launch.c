@@ -4,10 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static volatile pid_t child;
@@ -48,13 +51,52 @@ static void become(char **program, int error_pipe)
     _exit(written == sizeof error ? 126 : 127);
 }
 
+static bool is_stopped(pid_t pid)
+{
+    char path[40], text[512];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
+    if (fd >= 0) close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    const char *name_end = strrchr(text, ')');
+    return name_end && name_end[1] == ' ' && name_end[2] == 'T';
+}
+
+/* Lets this process go on as soon as the program does, or has ended: who stopped only that may
+ * know of no other. */
+static pid_t start_waker(void)
+{
+    pid_t sleeper = getpid(), waker = fork();
+    if (waker != 0) return waker;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    while (getppid() == sleeper && (!is_stopped(sleeper) || is_stopped(child)))
+        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    if (getppid() == sleeper) kill(sleeper, SIGCONT);
+    _exit(0);
+}
+
+/* Until somebody lets it go on. */
+static void stop(void)
+{
+    sigset_t all, mask;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &mask); /* the waker passes nothing on */
+    pid_t waker = start_waker();
+    kill(getpid(), SIGSTOP);
+    if (waker > 0) kill(waker, SIGKILL);
+    sigprocmask(SIG_SETMASK, &mask, NULL);
+    while (waker > 0 && waitpid(waker, NULL, 0) < 0 && errno == EINTR)
+        continue;
+}
+
 /* A program that stops takes this process with it, so that the shell sees it; unless the terminal
  * stopped both and they go on already. True with another change of the program in *status. */
 static bool stop_alike(int *status)
 {
     pid_t pid = waitpid(child, status, WNOHANG | WUNTRACED | WCONTINUED);
     if (pid == child) return !WIFCONTINUED(*status);
-    kill(getpid(), SIGSTOP);
+    stop();
     kill(child, SIGCONT);
     return false;
 }
