@@ -12,8 +12,10 @@
 #include <sys/un.h>
 #include <time.h>
 
+#include "profiler/arbitration.h"
 #include "profiler/control_file.h"
 #include "profiler/control_socket.h"
+#include "profiler/profiler.h"
 #include "profiler/slow_steps.h"
 #include "record/alarm.h"
 #include "recorded.h"
@@ -377,6 +379,41 @@ static void a_metric_beyond_its_limit_triggers_once(void **state)
     assert_false(hb_alarm_heard(alarm, &call));
 }
 
+/* Other ranks may record the same steps: what was asked for is not given up for an alarm. */
+static void an_alarm_does_not_displace_what_was_asked_for(void **state)
+{
+    (void)state;
+    hb_profiler_options o = on_demand();
+    o.trigger_metric = "loss > 5";
+    o.on_trace_ready = hb_tensorboard_trace_handler(dir, "w", 0);
+    hb_profiler *prof = start(&o);
+    asker a = {.options = HB_TRIGGER_OPTIONS_INIT};
+    a.options.steps = 2;
+    a.options.roundup = 100;
+    assert_int_equal(hb_profiler_step(prof), HB_OK);
+    begin_to_ask(&a);
+    for (bool asked = false; !asked; nap()) {
+        hb_turns_lock(prof);
+        asked = prof->demand.phase == HB_DEMAND_ASKED;
+        hb_turns_unlock(prof);
+    }
+    hb_scalar("loss", 7);
+    for (int i = 0; i < 100; i++) /* it is heard meanwhile */
+        nap();
+    while (!atomic_load(&a.done)) {
+        mark("work");
+        assert_int_equal(hb_profiler_step(prof), HB_OK);
+        nap();
+    }
+    pthread_join(a.thread, NULL);
+    assert_string_equal(a.result == HB_OK ? "" : a.error, "");
+    char *text = whole_file(a.answer);
+    assert_non_null(strstr(text, "\"hipboard_reason\": \"hipboard trigger"));
+    assert_non_null(strstr(text, "00\""));
+    free(text);
+    hb_profiler_destroy(prof);
+}
+
 static void options_that_do_not_go_together_are_refused(void **state)
 {
     (void)state;
@@ -581,6 +618,7 @@ int main(void)
         IN_DIR(who_asks_while_something_is_recorded_is_told_so),
         IN_DIR(a_signal_triggers_and_reaches_the_programs_handler),
         cmocka_unit_test(a_metric_beyond_its_limit_triggers_once),
+        IN_DIR(an_alarm_does_not_displace_what_was_asked_for),
         cmocka_unit_test(options_that_do_not_go_together_are_refused),
         cmocka_unit_test(a_request_without_a_directory_is_refused),
         IN_DIR(a_new_request_file_is_read_once),

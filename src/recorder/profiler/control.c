@@ -287,7 +287,7 @@ static void hear_alarm(hb_control *c)
         snprintf(why + n, sizeof why - (size_t)n, " (and %llu more)",
                  (unsigned long long)call.others);
     ask_for(&request, why, "");
-    if (hb_ring_is_about_to_be_written(c->prof)) return;
+    if (hb_ring_is_about_to_be_written(c->prof) || hb_demand_is_awaited(c->prof)) return;
     (void)ask(c, &request, &number); /* one more while there is one is no news */
 }
 

@@ -10,7 +10,8 @@
 #include "profiler/cycles.h"
 #include "profiler/profiler.h"
 
-#define NEVER INT64_MAX
+#define NEVER   INT64_MAX
+#define SOON_NS INT64_C(60000000000)
 
 /* Of requests that say neither steps nor a time. */
 enum { USUAL_STEPS = 3, USUAL_MS = 1000 };
@@ -73,6 +74,18 @@ hb_result hb_demand_ask(hb_profiler *prof, const hb_request *request, uint64_t *
     d->stepless = by_steps(&d->request) && prof->step_num == 0;
     *number = d->number;
     return HB_OK;
+}
+
+bool hb_demand_is_awaited(hb_profiler *prof)
+{
+    if (hb_ring_wanted(&prof->options)) return false;
+    hb_turns_lock(prof);
+    const hb_demand *d = &prof->demand;
+    bool in_vain = d->stepless && prof->step_num == 0;
+    bool soon = d->at_ns - hb_clock_ns(CLOCK_MONOTONIC) < SOON_NS;
+    bool awaited = d->phase == HB_DEMAND_ASKED && soon && !in_vain;
+    hb_turns_unlock(prof);
+    return awaited;
 }
 
 /* ---- by steps ---- */

@@ -35,6 +35,11 @@ bool hb_demand_wanted(const hb_profiler_options *options);
  * is from now on. */
 hb_result hb_demand_ask(hb_profiler *prof, const hb_request *request, uint64_t *number);
 
+/** Whether what was asked for begins soon: an alarm must not come in between, since other ranks may
+ * record the same steps. Where it waits for a step of a program that has marked none, or for longer
+ * than a minute, it may. A ring is written for both. Not under hb_turns_lock(). */
+bool hb_demand_is_awaited(hb_profiler *prof);
+
 /** What the step of that number is to do. */
 hb_profiler_action hb_demand_action(hb_profiler *prof, int64_t step_number);
 
