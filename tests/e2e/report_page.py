@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 
 import axe_core_python
 
+from browser import PATIENCE_MS
 from support import BUILD, run
 
 HIPBOARD = BUILD / "tools/hipboard/hipboard"
@@ -53,7 +54,7 @@ class ReportPage:
             viewport={"width": width, "height": 800}, color_scheme=scheme,
             java_script_enabled=script)
         self.page = self.context.new_page()
-        self.page.set_default_timeout(60000)
+        self.page.set_default_timeout(PATIENCE_MS)
         self.errors, self.requests, self.dialogs = [], [], []
         self.page.on("pageerror", lambda error: self.errors.append(str(error.stack)))
         self.page.on("console", lambda line: self.errors.append(line.text)
@@ -80,7 +81,7 @@ class ReportPage:
 
     def wait_for_address(self, part):
         """The page's policy forbids what playwright's own wait_for_function() does."""
-        for _ in range(600):
+        for _ in range(PATIENCE_MS // 100):
             if part in self.page.evaluate("location.hash"):
                 return
             self.page.wait_for_timeout(100)

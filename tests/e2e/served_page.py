@@ -6,6 +6,7 @@ import re
 import subprocess
 from urllib.parse import quote, urlsplit
 
+from browser import PATIENCE_MS
 from report_page import HIPBOARD, ReportPage
 
 
@@ -33,11 +34,11 @@ class Server:
         """The exit status after an interrupt."""
         if self.process.poll() is None:
             self.process.terminate()
-        return self.process.wait(60)
+        return self.process.wait(600)
 
     def request(self, path, method="GET", **headers):
         """(status, headers, body); headers by names with _ for -."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=600)
         sent = {"X-Hipboard-Token": self.token,
                 **{name.replace("_", "-"): value for name, value in headers.items()}}
         connection.request(method, path, headers=sent)
@@ -60,7 +61,7 @@ class ServedPage(ReportPage):
     def __init__(self, browser, server, scheme="light"):
         self.address = server.url
         self._begin(browser, scheme, True, 1280)
-        self.page.set_default_timeout(30000)
+        self.page.set_default_timeout(PATIENCE_MS)
         self.page.goto(f"{server.url}#token={server.token}")
         self.page.wait_for_selector("html[data-ready]")
 

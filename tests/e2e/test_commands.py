@@ -74,7 +74,7 @@ def test_damage_is_told_whoever_reads_it(words, tmp_path):
                                    ["memory", "absent"], ["steps", "absent"]])
 def test_what_is_not_there_is_named(words, tmp_path):
     done = subprocess.run([HIPBOARD, *words], cwd=tmp_path, capture_output=True, text=True,
-                          timeout=60)
+                          timeout=600)
     assert done.returncode == 1 and not done.stdout
     assert done.stderr == (f"hipboard {words[0]}: cannot open 'absent': "
                            "No such file or directory\n")
@@ -139,7 +139,7 @@ COMMANDS = ["record", "info", "table", "stacks", "memory", "steps", "view", "che
 
 
 def said(*words, status=0):
-    done = subprocess.run([HIPBOARD, *words], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([HIPBOARD, *words], capture_output=True, text=True, timeout=600)
     assert done.returncode == status, (words, done.stderr)
     return done.stderr if status else done.stdout
 

@@ -64,7 +64,7 @@ def test_a_cycles_numbers_are_the_programs(digits, run):
     for events, recording, writing, both in zip(logged["hipboard_cycle/events"], *overhead):
         assert recording + writing == pytest.approx(both, rel=1e-5)
         assert 5e-6 < recording / events[1].simple_value < 1e-3 # ns, not us, a record
-        assert 0 < writing < 10000
+        assert 0 < writing < 600000 # ms, not us
 
 
 def memory_of_steps(events):

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(b"libsqlite3" not in (BUILD / "src/analysis/libh
 
 
 def hipboard(*arguments, status=0):
-    done = subprocess.run([HIPBOARD, *map(str, arguments)], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([HIPBOARD, *map(str, arguments)], capture_output=True, text=True, timeout=600)
     assert done.returncode == status, done.stderr
     return done
 

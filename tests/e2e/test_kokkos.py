@@ -17,7 +17,7 @@ PROGRAM = BUILD / "tests/e2e/programs/kokkos_calls"
 def record(logdir, **environment):
     plain = {name: value for name, value in os.environ.items() if name != "KOKKOS_TOOLS_LIBS"}
     done = subprocess.run([HIPBOARD, "record", "-q", "-o", logdir, "--", PROGRAM],
-                          env=plain | environment, capture_output=True, text=True, timeout=120)
+                          env=plain | environment, capture_output=True, text=True, timeout=600)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     [path] = logdir.glob("*.pt.trace.json")
     return done.stdout, json.loads(path.read_text())

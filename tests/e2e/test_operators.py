@@ -33,7 +33,7 @@ def recorded(tmp_path, *program, ops=None, options=()):
     shutil.rmtree(logdir, ignore_errors=True)
     tables = ["--ops", ops] if ops else []
     command = [HIPBOARD, "record", "-o", logdir, *tables, *options, "--", *map(str, program)]
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=300)
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=600)
     files = [json.loads(path.read_text()) for path in sorted(logdir.glob("*.pt.trace.json"))]
     return done, files
 
@@ -46,7 +46,7 @@ def operators(trace):
 
 
 def plain(*program):
-    return subprocess.run(list(map(str, program)), capture_output=True, text=True, timeout=300)
+    return subprocess.run(list(map(str, program)), capture_output=True, text=True, timeout=600)
 
 
 def test_libraries_of_cpus(tmp_path):

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
+from browser import PATIENCE_MS
 from report_page import ReportPage, report
 from support import BUILD
 from test_report import TRACES, big_trace
@@ -99,7 +100,7 @@ def test_a_server_is_asked_for_what_is_looked_at(browser, tmp_path):
     server = Server(page)
     with ReportPage(browser, server) as served:
         served.open("timeline", **{"from": 1_000_000_000, "to": 1_000_050_000})
-        for _ in range(600):
+        for _ in range(PATIENCE_MS // 100):
             windows = [url for url in served.requests if "slices" in url and "from=" in url]
             if windows and len(served.lanes()) > 3:
                 break

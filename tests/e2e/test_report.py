@@ -503,7 +503,7 @@ def test_a_late_rank_among_many_is_seen(browser, tmp_path):
 
 def failing(*arguments):
     return subprocess.run([HIPBOARD, "report", *map(str, arguments)], capture_output=True, text=True,
-                          timeout=60, stdin=subprocess.DEVNULL)
+                          timeout=600, stdin=subprocess.DEVNULL)
 
 
 def test_what_cannot_be_read_is_left_out_and_said(browser, tmp_path):

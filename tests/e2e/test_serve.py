@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from browser import PATIENCE_MS
 from report_page import HIPBOARD, VIEWS, ReportPage, number, report
 from served_page import ServedPage, Server
 from support import ROOT
@@ -71,7 +72,7 @@ def test_a_large_trace_is_drawn_piece_by_piece(browser, tmp_path):
         assert len(page.lanes()) > 3
         page.page.locator(".over").focus()
         page.key(*["w"] * 70)
-        for _ in range(300):
+        for _ in range(PATIENCE_MS // 100):
             page.page.wait_for_timeout(100)
             if any(url.endswith("cell=0") for url in page.requests):
                 break
@@ -259,7 +260,7 @@ def test_what_is_too_large_is_refused(logdir):
 def test_what_is_no_http_ends_alone(logdir):
     with Server(logdir) as server:
         for junk in b"\x00\xff" * 50, b"GET\r\n\r\n", b"GET / HTTP/9\r\n\r\n", b"\x16\x03\x01\x02", b"":
-            with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
+            with socket.create_connection(("127.0.0.1", server.port), timeout=600) as client:
                 client.sendall(junk + b"\r\n\r\n")
                 client.shutdown(socket.SHUT_WR)
                 while client.recv(4096):
@@ -270,7 +271,7 @@ def test_what_is_no_http_ends_alone(logdir):
 def test_slow_clients_and_many(logdir):
     """Those who say nothing, and 100 who ask at once."""
     with Server(logdir) as server:
-        clients = [socket.create_connection(("127.0.0.1", server.port), timeout=60) for _ in range(150)]
+        clients = [socket.create_connection(("127.0.0.1", server.port), timeout=600) for _ in range(150)]
         for client in clients[:50]:
             client.sendall(b"GET /hb/about HT") # and no more
         for client in clients[50:]:
@@ -322,7 +323,7 @@ def test_what_a_browser_has_is_not_sent_again(logdir):
 
 def failing(*arguments):
     return subprocess.run([HIPBOARD, "serve", *map(str, arguments)], capture_output=True, text=True,
-                          timeout=60, stdin=subprocess.DEVNULL)
+                          timeout=600, stdin=subprocess.DEVNULL)
 
 
 def test_what_cannot_be_served_is_said(logdir, tmp_path):

@@ -114,7 +114,7 @@ def test_a_program_that_drops_root_says_so_and_is_recorded(programs, tmp_path):
                          ids=["all", "slices"])
 def test_a_disk_that_hangs_keeps_no_program_from_its_end(programs, tmp_path, options):
     """What is not written after two seconds without progress is left to recovery, by the command."""
-    done = hipboard("record", *options, "-o", tmp_path, "--", "timeout", "60", programs / "marks",
+    done = hipboard("record", *options, "-o", tmp_path, "--", "timeout", "600", programs / "marks",
                     "hang")
     assert done.returncode == 0
     assert "work" in "".join(path.read_text() for path in traces(tmp_path))
@@ -131,12 +131,14 @@ def copy_of_hipboard(to):
 def test_a_blank_in_the_own_path_does_not_matter_after_the_end(programs, tmp_path):
     """The shell ends, what it left begins another program."""
     tool = copy_of_hipboard(tmp_path / "with blank")
-    script = f"(sleep 2; {programs / 'marks'}; touch {tmp_path / 'done'}) > /dev/null 2>&1 &"
+    script = (f"(until [ -e {tmp_path / 'ended'} ]; do sleep 0.1; done; {programs / 'marks'};"
+              f" touch {tmp_path / 'done'}) > /dev/null 2>&1 &")
     done = hipboard("record", "-o", tmp_path / "runs", "--", "bash", "-c", script, tool=tool,
                     env=dict(os.environ,
                              LD_LIBRARY_PATH=f"{BUILD}/src/recorder:{BUILD}/src/analysis"))
     assert done.returncode == 0
-    until = time.monotonic() + 60
+    (tmp_path / "ended").touch()
+    until = time.monotonic() + 600
     while not (tmp_path / "done").exists() and time.monotonic() < until:
         time.sleep(0.1)
     assert len(traces(tmp_path / "runs")) == 1
@@ -146,15 +148,14 @@ def test_records_of_killed_processes_are_told_where_one_looks(tmp_path):
     """By the commands that show a directory, until they are traces."""
     program = subprocess.Popen([HIPBOARD, "record", "-o", tmp_path, "--", "sleep", "1000"],
                                start_new_session=True)
-    until = time.monotonic() + 60
+    until = time.monotonic() + 600
     while not list(tmp_path.glob(".*.hbspool")) and time.monotonic() < until:
         time.sleep(0.1)
-    time.sleep(3)
     for command in "view", "steps", "check":
         assert "hipboard recover" not in hipboard(command, tmp_path).stderr  # it lives
     os.killpg(program.pid, signal.SIGKILL)
     program.wait()
-    until = time.monotonic() + 60  # the other process of the group may take longer to end
+    until = time.monotonic() + 600  # the other process of the group may take longer to end
     while "1 killed process" not in hipboard("check", tmp_path).stderr and time.monotonic() < until:
         time.sleep(0.1)
     for command in "view", "steps", "check":

@@ -23,7 +23,7 @@ def record(logdir, sysfs, *options):
     env = dict(os.environ, LD_LIBRARY_PATH=str(BUILD / "tools/simhsa"), HIPBOARD_SYSFS=str(sysfs),
                SIMHSA_KERNELS=str(KERNELS))
     done = subprocess.run([HIPBOARD, "record", "-q", *options, "-o", logdir, "--", PLATE, "20"],
-                          env=env, capture_output=True, text=True, timeout=300)
+                          env=env, capture_output=True, text=True, timeout=600)
     assert (done.returncode, done.stderr) == (0, "")
     [path] = logdir.glob("*.pt.trace.json")
     return path, json.loads(path.read_text())

@@ -16,7 +16,7 @@ import pytest
 from werkzeug.test import Client
 
 import plugin_in_process
-from browser import OUT
+from browser import OUT, PATIENCE_MS
 from report_page import AXE
 from server import TensorBoard
 from support import BUILD, ROOT, run
@@ -80,7 +80,7 @@ class Tab:
     def __init__(self, browser, url):
         self.page = browser.chromium.new_context(viewport={"width": 1400, "height": 900},
                                                  bypass_csp=True).new_page()
-        self.page.set_default_timeout(60000)
+        self.page.set_default_timeout(PATIENCE_MS)
         self.errors, self.hosts = [], set()
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("console", lambda line: self.errors.append(line.text)
@@ -98,7 +98,7 @@ class Tab:
 
     def frame(self, ready):
         """Once it shows that."""
-        for _ in range(600):
+        for _ in range(PATIENCE_MS // 100):
             for frame in self.page.frames:
                 if not urlsplit(frame.url).path.endswith("/index.html"):
                     continue
@@ -175,7 +175,7 @@ def test_below_a_prefix_and_of_several_directories(browser, logdir, package, wit
                                     "--path_prefix", "/a/b", "--load_fast=false"], stdout=to, stderr=to,
                                    env=environment)
     try:
-        for _ in range(600):
+        for _ in range(PATIENCE_MS // 100):
             found = [word for word in log.read_text().split() if word.startswith("http://localhost")]
             if found:
                 break
@@ -187,7 +187,7 @@ def test_below_a_prefix_and_of_several_directories(browser, logdir, package, wit
             assert tab.errors == []
     finally:
         process.terminate()
-        process.wait(60)
+        process.wait(600)
 
 
 # ---- in torch-tb-profiler's place
@@ -210,7 +210,7 @@ def plugin_bytes(plugin, url):
 
 def board_bytes(board, url):
     try:
-        with urllib.request.urlopen(board.url + plugin_in_process.BASE + url, timeout=60) as reply:
+        with urllib.request.urlopen(board.url + plugin_in_process.BASE + url, timeout=600) as reply:
             assert reply.headers.get_content_type() == "application/json"
             return reply.status, reply.read()
     except urllib.error.HTTPError as error:
@@ -237,14 +237,14 @@ def test_it_answers_as_torch_tb_profiler(logdir, package, without_plugin, tmp_pa
                             "memory_curve", "diffnode", "operation/stack"}
         request = urllib.request.Request(board.url + plugin_in_process.BASE + "runs", data=b"x")
         with pytest.raises(urllib.error.HTTPError, match="405"):
-            urllib.request.urlopen(request, timeout=60)
+            urllib.request.urlopen(request, timeout=600)
         assert board.suspicious_log_lines() == []
 
 
 def test_without_hipboard_it_says_what_to_install(browser, logdir, package, without_plugin, tmp_path):
     with start(logdir, tmp_path / "log", package, without_plugin, library=tmp_path / "none") as board:
         try:
-            with urllib.request.urlopen(board.url + "/data/plugin/hipboard/index.html", timeout=60):
+            with urllib.request.urlopen(board.url + "/data/plugin/hipboard/index.html", timeout=600):
                 pytest.skip("a hipboard is installed on this machine")
         except urllib.error.HTTPError as error:
             assert error.code == 503 and b"Install hipboard" in error.read()

@@ -94,7 +94,7 @@ def test_the_tab_is_there(environment, without_plugin, tmp_path):  # noqa: F811
     with TensorBoard(tmp_path / "runs", tmp_path / "log", python=directory / "bin/python",
                      env={"PYTHONPATH": str(without_plugin), "PATH": "/usr/bin:/bin"}) as board:
         for name in "hipboard", "pytorch_profiler":
-            with urllib.request.urlopen(f"{board.url}/data/plugin/{name}/hb/about", timeout=60) as reply:
+            with urllib.request.urlopen(f"{board.url}/data/plugin/{name}/hb/about", timeout=600) as reply:
                 [trace] = json.load(reply)["traces"]
                 assert trace["id"] == "runs/w/1"
         assert board.suspicious_log_lines() == []

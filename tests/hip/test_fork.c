@@ -87,7 +87,7 @@ static int run_child(int (*main)(void))
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        alarm(60);
+        alarm(300);
         _exit(main());
     }
     while (waitpid(child, &status, 0) < 0)

@@ -106,7 +106,7 @@ static int start_after_another_has_locked_it(void)
 {
     take_stderr();
     others_lock = 0;
-    alarm(60); /* one that waits for the lock waits for ever */
+    alarm(300); /* one that waits for the lock waits for ever */
     hb_profiler *prof = into(dir, -1);
     CHECK(atomic_load(&files_locked) > 0);
     record("in memory", 1000);

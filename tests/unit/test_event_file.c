@@ -293,7 +293,7 @@ static void it_is_not_found_again_in_what_has_taken_its_place(void **state)
         if (kind == 2) assert_int_equal(link(secret, file.path), 0);
         close(file.file.fd);
         put_scalar(&file, 1);
-        alarm(30);
+        alarm(300);
         assert_int_equal(hb_event_file_close(&file), HB_ERROR_IO);
         alarm(0);
         assert_non_null(strstr(hb_last_error(), file.path));

@@ -112,7 +112,7 @@ static void the_environment_comes_first(void **state)
 static void what_is_no_file_is_not_opened(void **state)
 {
     (void)state;
-    alarm(30);
+    alarm(300);
     put("above/here/file.c", "");
     assert_int_equal(mkfifo(path_of("above/.git"), 0666), 0);
     expect("above/here", NULL);

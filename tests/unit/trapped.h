@@ -30,9 +30,10 @@ static inline void note_call(int sig, siginfo_t *info, void *context)
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 #define NUMBER_OF_CALL BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))
 #define TRAP_OTHERS    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP)
-/* They tell the time, return from a handler, and ask for the thread's name at its first record in a
- * cycle. */
-#define ALWAYS_ALLOWED ALLOW(rt_sigreturn), ALLOW(prctl), ALLOW(clock_gettime)
+/* They tell the time, return from a handler, ask for the thread's name at its first record in a
+ * cycle, and go on with a call in which the process was stopped. */
+#define ALWAYS_ALLOWED \
+    ALLOW(rt_sigreturn), ALLOW(prctl), ALLOW(clock_gettime), ALLOW(restart_syscall)
 
 /* Of this thread every system call is noted, and not made, but those that the rules allow. */
 static inline bool trap_others(struct sock_filter *rules, unsigned short num_rules)
