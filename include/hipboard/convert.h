@@ -15,6 +15,13 @@
 extern "C" {
 #endif
 
+/** To a Unix time t is added offset_ns + drift_ps_per_s 10^-12 (t - at_ns). */
+typedef struct hb_time_shift {
+    int64_t at_ns, offset_ns, drift_ps_per_s;
+    int64_t bound_ns;       /* how far times may then be wrong */
+    int64_t reference_rank; /* by whose clock they are then */
+} hb_time_shift;
+
 typedef struct hb_convert_options {
     size_t struct_size;
     bool kineto;  /* write PyTorch's own categories: for Perfetto and HolisticTraceAnalysis */
@@ -37,6 +44,10 @@ typedef struct hb_convert_options {
     /** Several files in any case: of so many steps each, or of so much time. 0: not so. */
     uint64_t split_steps;
     double split_us;
+    /** Take back what was added to the trace's times by earlier corrections ("hipboard_clock" in
+     * its metadata); before `shift`. HB_ERROR_FORMAT when the metadata make no sense. */
+    bool undo_shift;
+    const hb_time_shift *shift; /* add it to all times; the metadata say so. NULL: nothing */
 } hb_convert_options;
 
 #define HB_CONVERT_OPTIONS_INIT \

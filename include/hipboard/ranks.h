@@ -17,6 +17,7 @@
 #define HIPBOARD_RANKS_H
 
 #include <hipboard/analysis.h>
+#include <hipboard/convert.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -122,6 +123,21 @@ typedef struct hb_rank_cells {
 } hb_rank_cells;
 
 HB_API hb_result hb_rank_study_cells(hb_rank_study *study, hb_rank_cells *cells);
+
+/** What is to be added to the times of a trace, hb_convert_options.shift. */
+typedef struct hb_rank_shift {
+    const char *file; /* the trace's name, without its directory */
+    int64_t rank;
+    uint64_t collectives; /* that tell of its node's clock */
+    hb_time_shift shift;
+} hb_rank_shift;
+
+/** How nodes' clocks stand to that of the lowest rank's node, by the collectives alone: nobody
+ * leaves one before all have come. HB_ERROR_STATE: whatever is added, some contradict it; `force`
+ * takes the best there is. HB_ERROR_NOT_FOUND: of some node nothing tells; `force` leaves it as it
+ * is. */
+HB_API hb_result hb_rank_study_shifts(hb_rank_study *study, bool force,
+                                      const hb_rank_shift **shifts, size_t *count);
 
 /** Why no rank could be named: fewer than three steps, clocks that are not known; NULL: it could.
  */

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Ranks whose clocks are not one: measured while recording, corrected, and told."""
+import json
 import os
 import shutil
 import subprocess
@@ -134,3 +135,78 @@ def test_open_mpi_tells_that_all_are_recorded(mpi, rounds, tmp_path):
     assert done.returncode == 0, done.stderr
     told = ["hipboard_clock" in document for document in documents(logdir)]
     assert told == [mpi == "openmpi"] * 2
+
+
+# ---- by the collectives alone ----
+
+def hipboard(*arguments):
+    return subprocess.run([HIPBOARD, *map(str, arguments)], capture_output=True, text=True,
+                          timeout=120)
+
+
+@pytest.fixture(scope="module")
+def odd_nodes(mpi, rounds, odd_clock, tmp_path_factory):
+    """Two nodes' traces, as nobody corrected them: the second is 3 s ahead and drifts."""
+    folder = tmp_path_factory.mktemp("nodes")
+    name = "unshare -u" if os.geteuid() == 0 else "unshare -ru"
+    node = on_another_node(folder, f"{name} env LD_PRELOAD={odd_clock} "
+                                   "sh -c 'hostname odd-node; exec \"$@\"' sh")
+    done = mpirun(mpi, 2, node, HIPBOARD, "record", "--align", "none", "-o", folder / "run", "--",
+                  rounds, ODD_WALL_NS=str(WALL_NS), ODD_DRIFT_PPM="50")
+    assert done.returncode == 0, done.stderr
+    return folder / "run"
+
+
+def test_collectives_alone_tell_of_clocks(odd_nodes, tmp_path):
+    said = hipboard("ranks", odd_nodes)
+    assert "Clocks of nodes do not agree" in said.stdout
+    done = hipboard("convert", "--align", "collectives", "-o", tmp_path / "aligned", odd_nodes)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("times were corrected to another rank's clock") == 1
+    reference, other = documents(tmp_path / "aligned")
+    told = other["hipboard_clock"]
+    assert "hipboard_clock" not in reference
+    assert (told["method"], told["reference_rank"], told["applied"]) == ("collectives", 0, True)
+    [recorded] = [e["ts"] for e in documents(odd_nodes)[1]["traceEvents"]
+                  if e["name"].startswith("Iteration Start")]  # when 3 s was all
+    start = int(other["baseTimeNanoseconds"]) + round(recorded * 1000)
+    truth = -WALL_NS - 50e-6 * (told["at_ns"] - start)
+    assert abs(told["offset_ns"] - truth) <= told["bound_ns"] + 1000
+    print(f"offset {told['offset_ns']}, drift {told['drift_ps_per_s']}, bound {told['bound_ns']}")
+    assert_in_order(collectives(reference), collectives(other), 2)
+    said = hipboard("ranks", tmp_path / "aligned")
+    assert "Clocks of nodes do not agree" not in said.stdout
+    undone = hipboard("convert", "--align", "none", "-o", tmp_path / "undone",
+                      tmp_path / "aligned")
+    assert undone.returncode == 0, undone.stderr
+    for before, after in zip(documents(odd_nodes), documents(tmp_path / "undone")):
+        for one, two in zip(before["traceEvents"], after["traceEvents"]):
+            assert one["name"] == two["name"]
+            assert "ts" not in one or abs(one["ts"] - two["ts"]) < 0.0025
+            assert "dur" not in one or abs(one["dur"] - two["dur"]) < 0.0045
+
+
+def test_what_no_line_explains_is_refused(odd_nodes, tmp_path):
+    forged = tmp_path / "forged"
+    shutil.copytree(odd_nodes, forged)
+    [path] = forged.glob("odd-node*.pt.trace.json")
+    document = json.loads(path.read_text())
+    starts = sorted(e["ts"] for e in document["traceEvents"] if e["name"] == "MPI_Allreduce")
+    for event in document["traceEvents"]:
+        if starts[30] <= event.get("ts", 0) <= starts[60]:
+            event["ts"] += 100_000
+    path.write_text(json.dumps(document))
+    refused = hipboard("convert", "--align", "collectives", "-o", tmp_path / "out", forged)
+    assert refused.returncode == 1 and not (tmp_path / "out").exists()
+    assert "collectives contradict them" in refused.stderr and "odd-node" in refused.stderr
+    assert hipboard("convert", "--align", "force", "-o", tmp_path / "out",
+                    forged).returncode == 0
+    [told] = [d["hipboard_clock"] for d in documents(tmp_path / "out") if "hipboard_clock" in d]
+    assert told["bound_ns"] > 10_000_000
+
+
+def test_one_trace_alone_tells_nothing(odd_nodes, tmp_path):
+    [path] = odd_nodes.glob("odd-node*.pt.trace.json")
+    shutil.copy(path, tmp_path / path.name)
+    done = hipboard("convert", "--align", "collectives", "-o", tmp_path / "out", tmp_path / path.name)
+    assert done.returncode == 0 and "nothing to change" in done.stdout

@@ -7,20 +7,32 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <hipboard/analysis.h>
 #include <hipboard/convert.h>
+#include <hipboard/ranks.h>
 
 #include "options.h"
 #include "progress.h"
 #include "selection.h"
 #include "text.h"
 
+/* A directory's ranks, whose clocks were compared: only when its first trace is come to. */
+typedef struct aligned {
+    char *directory; /* or NULL */
+    hb_rank_study *study;
+    const hb_rank_shift *shifts;
+    size_t num_shifts;
+} aligned;
+
 typedef struct request {
     hb_convert_options options;
     selection selection;
     char *logdir;
     bool json;
+    const char *align; /* "collectives", "force", "none" or NULL */
+    aligned aligned;
 } request;
 
 /* ---- values of options ---- */
@@ -35,6 +47,67 @@ static const char *take_directory(void *to, const char *path)
     free(*directory);
     *directory = must(strndup(path, n));
     return NULL;
+}
+
+/* ---- clocks ---- */
+
+static void forget_ranks(aligned *a)
+{
+    hb_rank_study_destroy(a->study);
+    free(a->directory);
+    *a = (aligned){0};
+}
+
+static hb_result compare_clocks(request *r, const char *directory)
+{
+    aligned *a = &r->aligned;
+    hb_rank_options options = HB_RANK_OPTIONS_INIT;
+    options.progress = r->options.progress;
+    forget_ranks(a);
+    a->directory = must(strdup(directory));
+    hb_result result = hb_rank_study_create(&options, &a->study);
+    if (result == HB_OK) result = hb_rank_study_add(a->study, directory);
+    if (result == HB_OK)
+        result = hb_rank_study_shifts(a->study, strcmp(r->align, "force") == 0, &a->shifts,
+                                      &a->num_shifts);
+    progress_clear();
+    return result;
+}
+
+static const hb_time_shift *shift_of(const aligned *a, const char *name)
+{
+    for (size_t i = 0; i < a->num_shifts; i++)
+        if (strcmp(a->shifts[i].file, name) == 0) return &a->shifts[i].shift;
+    return NULL;
+}
+
+/* Of a trace that is no rank's nothing is known: it stays as it is, and that is said. False, and
+ * why, where the ranks' clocks cannot be told. */
+static bool find_shift(request *r, const char *input)
+{
+    const char *slash = strrchr(input, '/'), *name = slash ? slash + 1 : input;
+    r->options.shift = NULL;
+    r->options.undo_shift = r->align && strcmp(r->align, "none") == 0;
+    if (!r->align || r->options.undo_shift || access(input, R_OK) != 0) return true;
+    char *directory = must(slash ? strndup(input, (size_t)(slash - input)) : strdup("."));
+    bool known = r->aligned.directory && strcmp(r->aligned.directory, directory) == 0;
+    hb_result result = known ? HB_OK : compare_clocks(r, directory);
+    free(directory);
+    if (result != HB_OK) {
+        fprintf(stderr, "hipboard convert: %s: %s\n", input, hb_last_error());
+        return false;
+    }
+    const hb_time_shift *shift = shift_of(&r->aligned, name);
+    if (shift) {
+        bool stays = !shift->offset_ns && !shift->drift_ps_per_s; /* on the reference's node */
+        r->options.shift = stays ? NULL : shift;
+        return true;
+    }
+    if (r->aligned.num_shifts)
+        fprintf(stderr, "hipboard convert: %s: of no rank of the job: its times stay\n", input);
+    else
+        fprintf(stderr, "hipboard convert: %s: its job's clocks could not be compared\n", input);
+    return r->aligned.num_shifts > 0;
 }
 
 /* ---- one trace ---- */
@@ -82,6 +155,7 @@ static void print_json(const char *input, const hb_conversion *c)
 static int convert(request *r, const char *input, const char *path, const char *directory)
 {
     hb_conversion *conversion = NULL;
+    if (!find_shift(r, input)) return EXIT_FAILED;
     char *name = trace_stem(strcmp(input, "-") == 0 ? "trace" : input);
     hb_result result = hb_convert(path, directory, name, &r->options, &conversion);
     progress_clear();
@@ -235,6 +309,7 @@ static int run(arguments *args)
 {
     request r = {.options = HB_CONVERT_OPTIONS_INIT, .selection = SELECT_ALL};
     int status = parse_options(&cmd_convert, args, &r) ? convert_all(&r, args) : args->status;
+    forget_ranks(&r.aligned);
     free(r.logdir);
     return status;
 }
@@ -251,6 +326,12 @@ static const option_spec options[] = {
      "it "
      "launched; one for all where nothing tells of any",
      INTO(options.find_steps)},
+    {0, "align", "collectives|force|none",
+     "correct the times of a directory's ranks to the clock of the lowest one's node, by what "
+     "cannot be otherwise: nobody leaves a collective of all before all have come; refused where "
+     "collectives contradict each other, but with force. none: take back what was added, here or "
+     "while it was recorded",
+     INTO(align)},
     SELECTION_OPTIONS,
     {0, "force", NULL, "overwrite files that exist", INTO(options.replace)},
     {0, "json", NULL, "say it in JSON", INTO(json)},

@@ -137,6 +137,7 @@ static void write_member(output *o, hb_str key, hb_str json)
 {
     static const hb_raw_event none = {0};
     hb_buf *text = &o->event;
+    if (hb_plan_is_old_clock(o->plan, key)) return;
     text->size = 0;
     HB_OUT(&o->out, "  ");
     hb_out_json(&o->out, key.s, key.len);
@@ -167,6 +168,11 @@ static hb_result write_text(output *o)
     for (uint32_t i = 0; i < trace->num_members; i++)
         write_member(o, hb_trace_text(trace, trace->members[i].key),
                      hb_trace_text(trace, trace->members[i].json));
+    if (o->plan->clock.size) {
+        HB_OUT(&o->out, "  \"hipboard_clock\": ");
+        hb_out_bytes(&o->out, o->plan->clock.data, o->plan->clock.size);
+        HB_OUT(&o->out, ",\n");
+    }
     HB_OUT(&o->out, "  \"traceEvents\": [\n  ");
     hb_result result = hb_read_trace(o->plan->input, &options, &ignored, &report);
     hb_trace_free(&ignored);
@@ -353,6 +359,7 @@ static hb_result make_plan(hb_plan *plan)
     HB_TRY(hb_plan_survey(plan));
     count_file(plan);
     hb_plan_devices(plan);
+    HB_TRY(hb_plan_shift(plan));
     HB_TRY(hb_plan_processes(plan));
     if (!plan->options->kineto)
         HB_TRY(hb_plan_nesting(plan));
@@ -375,6 +382,7 @@ static void free_plan(hb_plan *plan)
     free(plan->moves.to);
     free(plan->cuts);
     hb_buf_free(&plan->steps);
+    hb_buf_free(&plan->clock);
 }
 
 hb_result hb_convert(const char *input, const char *directory, const char *name,

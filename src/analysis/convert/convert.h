@@ -80,6 +80,12 @@ typedef struct hb_moves {
 
 enum { HB_PLAN_DEVICES = 64 };
 
+/** What is added to Unix times: offset + drift * (time - at). */
+typedef struct hb_plan_line {
+    int64_t at, offset;
+    double drift;
+} hb_plan_line;
+
 typedef struct hb_plan {
     const char *input;
     const hb_convert_options *options;
@@ -99,7 +105,11 @@ typedef struct hb_plan {
     bool amd_calls, foreign_calls, no_memory;
     uint64_t counts[HB_CHANGE_COUNT];
     hb_read_report report;
-    hb_buf steps; /* a trace of the steps that were found, behind the file's events */
+    hb_plan_line lines[2];
+    unsigned num_lines; /* 0: times stay as they are */
+    int64_t base;       /* baseTimeNanoseconds */
+    hb_buf clock;       /* what "hipboard_clock" becomes; empty: it stays */
+    hb_buf steps;       /* a trace of the steps that were found, behind the file's events */
 } hb_plan;
 
 static inline hb_item *hb_plan_item(const hb_plan *plan, uint32_t i)
@@ -117,6 +127,13 @@ hb_result hb_plan_survey(hb_plan *plan);
 /** Finds steps, where the options ask for it and there are none: they become further items, and a
  * member tells how they were found. `read` has who takes them. */
 hb_result hb_plan_find_steps(hb_plan *plan, hb_read_options *read);
+/** Finds out what is to be added to all times. */
+hb_result hb_plan_shift(hb_plan *plan);
+/** A time of the file, in ns, after that. */
+int64_t hb_plan_shifted(const hb_plan *plan, int64_t ns);
+/** A time as it stands in the file, in ns. */
+bool hb_plan_time(const hb_value *value, int64_t *ns);
+bool hb_plan_is_old_clock(const hb_plan *plan, hb_str key);
 /** Tells apart what several processes give the same number. */
 hb_result hb_plan_processes(hb_plan *plan);
 /** Fills plan->owners and plan->scopes. False without memory. */

@@ -372,6 +372,63 @@ static void edit_for_kineto(edits *e)
         set_category(e, HB_CATEGORY_USER_ANNOTATION, HB_CHANGE_KINETO);
 }
 
+/* ---- times ---- */
+
+static bool is_edited(const edits *e, const hb_value *value)
+{
+    for (unsigned i = 0; i < e->count; i++)
+        if (e->list[i].cut && e->list[i].at == value->s) return true;
+    return false;
+}
+
+static const char *us_text(int64_t ns, char text[HB_MAX_NUMBER + 2])
+{
+    char *p = text;
+    if (ns < 0) *p++ = '-';
+    *hb_put_us(p, ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns) = 0;
+    return text;
+}
+
+/* Ends that were equal stay equal, also as doubles. */
+static const char *length_text(int64_t start, int64_t end, char text[HB_MAX_NUMBER + 2])
+{
+    if (start < 0 || end <= start) return us_text(end - start, text);
+    *hb_put_nesting_us(text, (uint64_t)start, (uint64_t)end) = 0;
+    return text;
+}
+
+/* What another edit made of the length counts. */
+static bool length_of(const edits *e, const hb_value *dur, int64_t *ns)
+{
+    if (e->item->flags & HB_ITEM_DURATION && !e->plan->options->kineto)
+        return hb_us_to_ns(e->item->dur, ns);
+    return dur->type != HB_JSON_NONE && hb_plan_time(dur, ns);
+}
+
+static void set_times(edits *e, double from, double to)
+{
+    char text[HB_MAX_NUMBER + 2];
+    int64_t start, end;
+    if (!hb_us_to_ns(from, &start) || !hb_us_to_ns(to, &end)) return;
+    start = hb_plan_shifted(e->plan, start);
+    end = hb_plan_shifted(e->plan, end);
+    set(e, HB_SLOT_TS, "ts", us_text(start, text));
+    set(e, HB_SLOT_DUR, "dur", us_text(HB_MAX(end - start, 1000), text));
+}
+
+/* The span of a part was shifted when it was cut. */
+static void shift_times(edits *e)
+{
+    hb_value ts = hb_raw_get(e->raw, HB_SLOT_TS), dur = hb_raw_get(e->raw, HB_SLOT_DUR);
+    char text[HB_MAX_NUMBER + 2];
+    int64_t start, length;
+    if (!e->plan->num_lines || is_edited(e, &ts) || !hb_plan_time(&ts, &start)) return;
+    int64_t from = hb_plan_shifted(e->plan, start);
+    set(e, HB_SLOT_TS, "ts", us_text(from, text));
+    if (!length_of(e, &dur, &length) || length < 0) return;
+    set(e, HB_SLOT_DUR, "dur", length_text(from, hb_plan_shifted(e->plan, start + length), text));
+}
+
 /* The profiler's own span, cut to the part. */
 static void edit_span(edits *e)
 {
@@ -380,6 +437,10 @@ static void edit_span(edits *e)
     char text[HB_MAX_NUMBER + 1];
     double from = fmax(e->item->ts, start), to = fmin(e->item->ts + e->item->dur, end);
     if (!is_x(e) || isnan(e->item->ts) || isnan(e->item->dur) || to <= from) return;
+    if (plan->num_lines && (from > e->item->ts || to < e->item->ts + e->item->dur)) {
+        set_times(e, from, to);
+        return;
+    }
     if (from > e->item->ts) set(e, HB_SLOT_TS, "ts", number_text(from, text));
     if (from > e->item->ts || to < e->item->ts + e->item->dur)
         set(e, HB_SLOT_DUR, "dur", number_text(fmax(to - from, 1), text));
@@ -478,6 +539,7 @@ static void edit_event(hb_plan *plan, const hb_item *item, const hb_raw_event *r
     }
     write_args(&e);
     if (item->role == HB_PLAN_SPAN && plan->cuts) edit_span(&e);
+    shift_times(&e);
     write_edits(&e, text, out);
 }
 

@@ -218,15 +218,12 @@ static int64_t member_int(const hb_trace *trace, const char *key, const char *in
     return hb_int_of(&v, other);
 }
 
-/* baseTimeNanoseconds may have more digits than a number of the model. */
 static int64_t base_of(const hb_trace *trace)
 {
     hb_str json = hb_trace_member(trace, "baseTimeNanoseconds");
-    char text[24] = "";
-    if (json.len >= sizeof text) return 0;
-    if (json.len) memcpy(text, json.s, json.len);
-    long long base = strtoll(text, NULL, 10);
-    return base > -HB_MAX_TIME_NS && base < HB_MAX_TIME_NS ? base : 0;
+    hb_value v = json.len ? hb_json_value(json) : (hb_value){0};
+    int64_t base;
+    return hb_value_time(&v, &base) ? base : 0;
 }
 
 /* An object of numbers by reason, or one number. */

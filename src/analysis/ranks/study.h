@@ -149,6 +149,7 @@ struct hb_rank_study {
     HB_VEC(hb_collective_class) classes;
     HB_VEC(hb_pair_wait) pairs;
     HB_VEC(hb_late_rank) late;
+    HB_VEC(hb_rank_shift) shifts;
     char inconclusive[200];
     hb_efficiency efficiency;
     hb_change_point change;

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/json_members.h"
 
+#include <stdlib.h>
+
+#include "base/times.h"
+
 /* The texts were checked when they were read: nothing can fail, flaws are known. They may not be
  * followed by zeros, but each ends with a bracket, a quote, or as a copy that is. */
 static void ignore_flaw(void *context, hb_flaw flaw, const char *at)
@@ -69,4 +73,13 @@ hb_value hb_json_member(hb_str json, const char *name)
     member_search s = {name, {"", 0, HB_JSON_NONE, false}};
     if (hb_json_value(json).type == HB_JSON_OBJECT) hb_json_each_member(json, match_member, &s);
     return s.found;
+}
+
+bool hb_value_time(const hb_value *value, int64_t *ns)
+{
+    char digits[24] = "";
+    if (value->type != HB_JSON_INT || value->size >= sizeof digits) return false;
+    memcpy(digits, value->s, value->size);
+    *ns = strtoll(digits, NULL, 10);
+    return *ns > -HB_MAX_TIME_NS && *ns < HB_MAX_TIME_NS;
 }

@@ -48,11 +48,7 @@ typedef struct told {
 static bool member(hb_str json, const char *name, int64_t most, int64_t *number)
 {
     hb_value v = hb_json_member(json, name);
-    char digits[24] = ""; /* Unix times have one more than a number of the model */
-    if (v.type != HB_JSON_INT || v.size >= sizeof digits) return false;
-    memcpy(digits, v.s, v.size);
-    *number = strtoll(digits, NULL, 10);
-    return *number > -most && *number < most;
+    return hb_value_time(&v, number) && *number > -most && *number < most;
 }
 
 static bool take_point(void *context, const hb_value *element)
