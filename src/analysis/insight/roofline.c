@@ -170,8 +170,8 @@ static void add_host_operators(roofline *r)
             call_index(r, r->owner[i] - 1, HB_NO_GPU_SUM);
     for (uint32_t i = 0; i < trace->rows.count; i++) {
         if (r->owner[i] != i + 1 || hb_dict_get(&r->call_of, i)) continue;
-        op_call *c = &r->calls.items[call_index(r, i, HB_NO_GPU_SUM)];
-        c->time = hb_ns_to_us(hb_trace_row(trace, i)->duration);
+        uint32_t index = call_index(r, i, HB_NO_GPU_SUM); /* moves the list of them */
+        r->calls.items[index].time = hb_ns_to_us(hb_trace_row(trace, i)->duration);
     }
 }
 
