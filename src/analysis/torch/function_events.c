@@ -166,7 +166,6 @@ static void add_row(builder *b, uint32_t index)
     fn.link = link_of(b->list->trace, row);
     if (!fn.link || !tells_scope(b->list->trace, row)) fn.flags &= ~(uint32_t)HB_FN_LINKED;
     if (class & (HB_FN_DEVICE | HB_FN_RUNTIME)) b->list->use_device = true;
-    if (b->list->with_flops) fn.flops = hb_op_flops(b->list->trace, row, fn.name);
     *HB_PUSH(b->list->arena, &b->fns) = fn;
 }
 
@@ -264,33 +263,28 @@ static uint32_t first_record(const memory_index *m, int64_t time)
     return low;
 }
 
-static void take_memory(memory_index *m, hb_fn *fn)
+static void cover(memory_index *m, const hb_fn *fn)
 {
     if (fn->flags & HB_FN_DEVICE) return;
-    uint32_t low = first_record(m, fn->start_ns), high = first_record(m, fn->end_ns + 1);
-    fn->cpu_bytes = m->cpu[high] - m->cpu[low];
-    fn->device_bytes = m->device[high] - m->device[low];
-    m->covers[low]++;
-    m->covers[high]--;
+    m->covers[first_record(m, fn->start_ns)]++;
+    m->covers[first_record(m, fn->end_ns + 1)]--;
 }
 
-static void add_instant(builder *b, uint32_t index, bool memory)
+/* `record`: its place + 1; 0: it is none. */
+static void add_instant(builder *b, uint32_t index, uint32_t record)
 {
-    const hb_trace *trace = b->list->trace;
-    const hb_row *row = hb_trace_row(trace, index);
+    const hb_row *row = hb_trace_row(b->list->trace, index);
     int64_t time = row->start - b->start_ns;
-    *HB_PUSH(b->list->arena, &b->fns) =
-        (hb_fn){.start_ns = time,
-                .end_ns = time,
-                .row = HB_NO_FN,
-                .name = row->name,
-                .thread = thread_of(b, row, false),
-                .cpu_bytes = memory ? bytes_of(trace, index, false) : 0,
-                .device_bytes = memory ? bytes_of(trace, index, true) : 0,
-                .parent = HB_NO_FN,
-                .first_child = HB_NO_FN,
-                .last_child = HB_NO_FN,
-                .next = HB_NO_FN};
+    *HB_PUSH(b->list->arena, &b->fns) = (hb_fn){.start_ns = time,
+                                                .end_ns = time,
+                                                .link = record,
+                                                .row = HB_NO_FN,
+                                                .name = row->name,
+                                                .thread = thread_of(b, row, false),
+                                                .parent = HB_NO_FN,
+                                                .first_child = HB_NO_FN,
+                                                .last_child = HB_NO_FN,
+                                                .next = HB_NO_FN};
 }
 
 static void share_memory(builder *b)
@@ -298,16 +292,16 @@ static void share_memory(builder *b)
     memory_index *m = &b->memory;
     index_memory(b);
     for (uint32_t i = 0; i < b->fns.count; i++)
-        take_memory(m, &b->fns.items[i]);
+        cover(m, &b->fns.items[i]);
     bool *covered = HB_NEW_ARRAY(b->list->arena, bool, m->count + 1);
     for (uint32_t i = 0, covers = 0; i < m->count; i++) {
         covers += (uint32_t)m->covers[i];
         covered[m->order[i]] = covers > 0;
     }
     for (uint32_t i = 0; i < m->count; i++)
-        if (!covered[i]) add_instant(b, m->rows[i], true);
+        if (!covered[i]) add_instant(b, m->rows[i], i + 1);
     for (uint32_t i = 0; i < b->oom_rows.count; i++)
-        add_instant(b, b->oom_rows.items[i], false);
+        add_instant(b, b->oom_rows.items[i], 0);
 }
 
 /* ---- device work ---- */
@@ -326,7 +320,9 @@ static bool find_linked(const builder *b, hb_dict *ops)
             hb_dict_set(b->list->arena, ops, b->fns.items[i].link, HB_NO_FN);
     for (uint32_t i = 0; ops->used && i < b->fns.count; i++) {
         const hb_fn *fn = &b->fns.items[i];
-        if (!fn->link || fn->flags & (HB_FN_LINKED | HB_FN_DEVICE | HB_FN_RUNTIME)) continue;
+        if (!fn->link || fn->row == HB_NO_FN ||
+            fn->flags & (HB_FN_LINKED | HB_FN_DEVICE | HB_FN_RUNTIME))
+            continue;
         hb_dict_entry *e = hb_dict_get(ops, fn->link);
         if (e) e->value = i;
     }
@@ -362,7 +358,7 @@ static void link_device_work(builder *b)
 
 /* ---- call trees ---- */
 
-/* Where an event stands in time; events themselves are six times as large. */
+/* Where an event stands in time; events themselves are four times as large. */
 typedef struct fn_place {
     int64_t start_ns, end_ns;
     uint32_t index;
@@ -463,20 +459,61 @@ static void sum_up(const hb_fn_list *list, hb_fn *fn)
         return;
     }
     double cpu = 0, device = 0;
-    double cpu_bytes = 0, device_bytes = 0;
     for (uint32_t c = fn->first_child; c != HB_NO_FN; c = list->items[c].next) {
         const hb_fn *child = &list->items[c];
         cpu += child->cpu_total;
         device += child->device_total;
-        cpu_bytes += child->cpu_bytes;
-        device_bytes += child->device_bytes;
     }
     fn->cpu_total = microseconds(fn);
     fn->self_cpu = fn->cpu_total - cpu;
     fn->device_total = kernel_time(list, fn) + device;
     fn->self_device = fn->device_total - device;
-    fn->self_cpu_bytes = fn->cpu_bytes - cpu_bytes;
-    fn->self_device_bytes = fn->device_bytes - device_bytes;
+}
+
+/* ---- what few traces tell ---- */
+
+static void take_memory(const builder *b, const hb_fn *fn, hb_fn_extra *to)
+{
+    const memory_index *m = &b->memory;
+    if (fn->flags & HB_FN_DEVICE || !m->count) return;
+    if (fn->row == HB_NO_FN) {
+        if (!fn->link) return;
+        to->cpu_bytes = bytes_of(b->list->trace, m->rows[fn->link - 1], false);
+        to->device_bytes = bytes_of(b->list->trace, m->rows[fn->link - 1], true);
+        return;
+    }
+    uint32_t low = first_record(m, fn->start_ns), high = first_record(m, fn->end_ns + 1);
+    to->cpu_bytes = m->cpu[high] - m->cpu[low];
+    to->device_bytes = m->device[high] - m->device[low];
+}
+
+static void take_self_bytes(const hb_fn_list *list, uint32_t i)
+{
+    hb_fn_extra *to = &list->extras[i];
+    double cpu = 0, device = 0;
+    if (list->items[i].flags & HB_FN_DEVICE) return;
+    for (uint32_t c = list->items[i].first_child; c != HB_NO_FN; c = list->items[c].next) {
+        cpu += list->extras[c].cpu_bytes;
+        device += list->extras[c].device_bytes;
+    }
+    to->self_cpu_bytes = to->cpu_bytes - cpu;
+    to->self_device_bytes = to->device_bytes - device;
+}
+
+static void take_extras(builder *b)
+{
+    hb_fn_list *list = b->list;
+    if (!list->with_flops && !b->memory.count) return;
+    list->extras = HB_NEW_ARRAY(list->arena, hb_fn_extra, list->count + 1);
+    for (uint32_t i = 0; i < list->count; i++) {
+        const hb_fn *fn = &list->items[i];
+        take_memory(b, fn, &list->extras[i]);
+        if (list->with_flops && fn->row != HB_NO_FN)
+            list->extras[i].flops =
+                hb_op_flops(list->trace, hb_trace_row(list->trace, fn->row), fn->name);
+    }
+    for (uint32_t i = 0; i < list->count; i++)
+        take_self_bytes(list, i);
 }
 
 static bool is_set(const hb_trace *trace, const char *key)
@@ -506,4 +543,5 @@ void hb_fn_list_make(hb_fn_list *list, hb_arena *arena, hb_trace *trace)
     merge_twins(list);
     for (uint32_t i = list->count; i-- > 0;) /* children stand behind their parents */
         sum_up(list, &list->items[i]);
+    take_extras(&b);
 }

@@ -25,17 +25,20 @@ enum hb_fn_flags {
 /** One FunctionEvent. */
 typedef struct hb_fn {
     int64_t start_ns, end_ns; /* since the trace's start */
-    hb_id link;
-    uint32_t row; /* HB_NO_FN: a record of the allocator outside of all operators */
+    hb_id link;   /* of a record of the allocator: its place in the file's order of them + 1 */
+    uint32_t row; /* HB_NO_FN: such a record, outside of all operators */
     hb_sid name, overload;
     uint32_t thread, flags;
     uint32_t parent, first_child, last_child, next;
     uint32_t kernels; /* index + 1 of the first in hb_fn_list.kernels */
-    double cpu_bytes, device_bytes;
     double cpu_total, self_cpu, device_total, self_device; /* µs */
-    double self_cpu_bytes, self_device_bytes;
-    double flops;
 } hb_fn;
+
+/** What few traces tell of events. */
+typedef struct hb_fn_extra {
+    double cpu_bytes, device_bytes, self_cpu_bytes, self_device_bytes;
+    double flops;
+} hb_fn_extra;
 
 typedef struct hb_fn_kernel {
     double us;
@@ -47,7 +50,8 @@ typedef struct hb_fn_list {
     hb_trace *trace; /* names are added to its strings */
     hb_fn *items;    /* sorted as torch sorts them */
     uint32_t count;
-    int64_t start_ns; /* what the events' times count from, on the file's clock */
+    hb_fn_extra *extras; /* one an event; NULL: all of them are zero */
+    int64_t start_ns;    /* what the events' times count from, on the file's clock */
     HB_VEC(hb_fn_kernel) kernels;
     bool use_device, profile_memory, with_flops;
 } hb_fn_list;

@@ -51,8 +51,10 @@ static uint32_t key_of(grouping *g, const hb_fn *fn, hb_sid shapes, const hb_fn_
     return key;
 }
 
-static void add(const hb_fn_list *list, hb_average *a, const hb_fn *fn)
+static void add(const hb_fn_list *list, hb_average *a, uint32_t i)
 {
+    const hb_fn *fn = &list->items[i];
+    const hb_fn_extra *extra = list->extras ? &list->extras[i] : NULL;
     a->count++;
     a->cpu_total += fn->cpu_total;
     a->self_cpu += fn->self_cpu;
@@ -60,11 +62,12 @@ static void add(const hb_fn_list *list, hb_average *a, const hb_fn *fn)
         a->device_total += fn->device_total;
         a->self_device += fn->self_device;
     }
-    a->cpu_bytes += fn->cpu_bytes;
-    a->self_cpu_bytes += fn->self_cpu_bytes;
-    a->device_bytes += fn->device_bytes;
-    a->self_device_bytes += fn->self_device_bytes;
-    if (list->with_flops) a->flops += fn->flops;
+    if (!extra) return;
+    a->cpu_bytes += extra->cpu_bytes;
+    a->self_cpu_bytes += extra->self_cpu_bytes;
+    a->device_bytes += extra->device_bytes;
+    a->self_device_bytes += extra->self_device_bytes;
+    a->flops += extra->flops;
 }
 
 static hb_average start_group(const hb_group_options *o, const hb_fn *fn, hb_sid shapes,
@@ -97,7 +100,7 @@ hb_averages hb_key_averages_make(const hb_fn_list *list, const hb_group_options 
             e->value = made.count;
             *HB_PUSH(arena, &made) = start_group(options, fn, shapes, g.stacks[i]);
         }
-        add(list, &made.items[e->value], fn);
+        add(list, &made.items[e->value], i);
     }
     return (hb_averages){made.items, made.count};
 }
@@ -106,7 +109,7 @@ hb_average hb_total_average(const hb_fn_list *list)
 {
     hb_average total = {0};
     for (uint32_t i = 0; i < list->count; i++)
-        if (!(list->items[i].flags & HB_FN_GONE)) add(list, &total, &list->items[i]);
+        if (!(list->items[i].flags & HB_FN_GONE)) add(list, &total, i);
     return total;
 }
 
