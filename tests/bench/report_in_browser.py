@@ -66,7 +66,7 @@ def look_at(address, tiles=None):
         page = browser.new_page(viewport={"width": 1500, "height": 900})
         begun = time.monotonic()
         page.goto(address)
-        page.wait_for_selector("html[data-ready^=overview]", timeout=300000)
+        page.wait_for_selector("html[data-seen^=overview]", timeout=300000)
         print(f"first view      {time.monotonic() - begun:8.2f} s")
         begun = time.monotonic()
         page.evaluate("location.hash = 'view=timeline'")

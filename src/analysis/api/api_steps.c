@@ -110,10 +110,19 @@ static void add_cycle(hb_step_summary *s, const cycle *from, const hb_step_stat 
 hb_result hb_step_summary_add(hb_step_summary *s, hb_trace_file *file, const char *run,
                               const char *worker, const char *span)
 {
+    if (!s || !file) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
     const hb_step_stat *steps;
     size_t count;
-    if (!s || !file) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
     HB_TRY(hb_trace_file_steps(file, &steps, &count));
+    return hb_step_summary_add_first(s, file, run, worker, span);
+}
+
+hb_result hb_step_summary_add_first(hb_step_summary *s, hb_trace_file *file, const char *run,
+                                    const char *worker, const char *span)
+{
+    const hb_step_stat *steps;
+    size_t count;
+    HB_TRY(hb_trace_file_first_steps(file, &steps, &count));
     uint32_t before = s->steps.count;
     if (hb_arena_try(&s->arena)) {
         cycle made = {intern(s, run), intern(s, worker), intern(s, span), -1, 0};

@@ -15,9 +15,9 @@ struct hb_trace_file {
     hb_trace trace;
     hb_read_report report;
     hb_analysis analysis;
-    bool analysed;
-    hb_result analysis_result;
-    char *reason;
+    bool begun, analysed; /* the first part of the analysis, and all of it */
+    hb_result first_result, analysis_result;
+    char *reason; /* of whichever failed */
     hb_step_stat *steps;
     hb_operator_stat *operators[2]; /* by name, by shape */
     hb_kernel_stats *kernels;
@@ -54,7 +54,7 @@ hb_result hb_trace_file_open(const char *path, const hb_open_options *options, h
 void hb_trace_file_close(hb_trace_file *file)
 {
     if (!file) return;
-    if (file->analysed) hb_analysis_free(&file->analysis);
+    if (file->begun) hb_analysis_free(&file->analysis);
     hb_trace_free(&file->trace);
     free(file->reason);
     free(file->steps);
@@ -107,7 +107,7 @@ uint64_t hb_trace_file_memory_bytes(const hb_trace_file *file)
 
 uint64_t hb_trace_file_all_bytes(const hb_trace_file *file)
 {
-    return hb_trace_bytes(&file->trace) + (file->analysed ? file->analysis.arena.bytes : 0);
+    return hb_trace_bytes(&file->trace) + (file->begun ? file->analysis.arena.bytes : 0);
 }
 
 /* ---- events ---- */
@@ -200,25 +200,48 @@ bool hb_trace_file_rank(const hb_trace_file *file, int64_t *rank)
 hb_result hb_trace_file_keep_steps(hb_trace_file *file, int64_t first, int64_t last)
 {
     if (!file) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "no trace file");
-    if (file->analysed)
+    if (file->begun)
         return hb_fail(HB_ERROR_STATE, "steps are to be chosen before results are asked for");
     return hb_keep_steps(&file->trace, first, last);
 }
 
 /* ---- analysis ---- */
 
-static hb_result analyse(hb_trace_file *file)
+static hb_result outcome(hb_trace_file *file, hb_result result)
+{
+    if (result == HB_OK) return HB_OK;
+    return hb_fail(result, "%s", file->reason ? file->reason : "out of memory");
+}
+
+static hb_result begin(hb_trace_file *file)
 {
     if (!file) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "no trace file");
+    if (!file->begun) {
+        file->begun = true;
+        locale_t before = hb_enter_c_locale();
+        file->first_result = hb_analysis_begin(&file->analysis, &file->trace);
+        hb_leave_c_locale(before);
+        if (file->first_result != HB_OK) file->reason = strdup(hb_last_error());
+    }
+    return outcome(file, file->first_result);
+}
+
+static hb_result analyse(hb_trace_file *file)
+{
+    HB_TRY(begin(file));
     if (!file->analysed) {
         file->analysed = true;
         locale_t before = hb_enter_c_locale();
-        file->analysis_result = hb_analysis_run(&file->analysis, &file->trace);
+        file->analysis_result = hb_analysis_finish(&file->analysis);
         hb_leave_c_locale(before);
         if (file->analysis_result != HB_OK) file->reason = strdup(hb_last_error());
     }
-    if (file->analysis_result == HB_OK) return HB_OK;
-    return hb_fail(file->analysis_result, "%s", file->reason ? file->reason : "out of memory");
+    return outcome(file, file->analysis_result);
+}
+
+const hb_analysis *hb_trace_file_first_part(hb_trace_file *file)
+{
+    return begin(file) == HB_OK ? &file->analysis : NULL;
 }
 
 hb_analysis *hb_trace_file_analysis(hb_trace_file *file)
@@ -415,6 +438,15 @@ HB_TRACE_FILE_LIST(kernels, hb_kernel_stats)
 HB_TRACE_FILE_LIST(gpus, hb_gpu_stat)
 HB_TRACE_FILE_LIST(memory, hb_memory_stats_row)
 HB_TRACE_FILE_LIST(modules, hb_module_stats)
+
+hb_result hb_trace_file_first_steps(hb_trace_file *file, const hb_step_stat **steps, size_t *count)
+{
+    HB_TRY(begin(file));
+    if (!file->steps) HB_TRY(make_steps(file));
+    *steps = file->steps;
+    *count = file->num_steps;
+    return HB_OK;
+}
 
 hb_result hb_trace_file_operators(hb_trace_file *file, bool by_shape,
                                   const hb_operator_stat **operators, size_t *count)

@@ -13,6 +13,13 @@
 
 /** Analysed at the first call; NULL when the plugin could not, which hb_last_error() tells. */
 hb_analysis *hb_trace_file_analysis(hb_trace_file *file);
+/** The same of its first part, hb_analysis_begin(): there are steps, their roles and the GPUs. */
+const hb_analysis *hb_trace_file_first_part(hb_trace_file *file);
+/** hb_trace_file_steps() of that. */
+hb_result hb_trace_file_first_steps(hb_trace_file *file, const hb_step_stat **steps, size_t *count);
+/** hb_step_summary_add() of that. */
+hb_result hb_step_summary_add_first(hb_step_summary *summary, hb_trace_file *file, const char *run,
+                                    const char *worker, const char *span);
 
 /** Forms of memory over time. */
 typedef enum hb_memory_form { HB_MEMORY_BY_TIME, HB_MEMORY_RAW, HB_MEMORY_PAGE } hb_memory_form;

@@ -14,14 +14,10 @@
 static const struct {
     const char *route;
     hb_page_view view;
-} views[] = {{"hb/overview", hb_page_overview},
-             {"hb/steps", hb_page_steps},
-             {"hb/operators", hb_page_operators},
-             {"hb/kernels", hb_page_kernels},
-             {"hb/gpu", hb_page_gpu},
-             {"hb/memory", hb_page_memory},
-             {"hb/modules", hb_page_modules},
-             {"hb/stacks", hb_page_stacks},
+} views[] = {{"hb/overview", hb_page_overview}, {"hb/plugin", hb_page_plugin},
+             {"hb/steps", hb_page_steps},       {"hb/operators", hb_page_operators},
+             {"hb/kernels", hb_page_kernels},             {"hb/gpu", hb_page_gpu},           {"hb/memory", hb_page_memory},
+             {"hb/modules", hb_page_modules},   {"hb/stacks", hb_page_stacks},
              {"hb/timeline", hb_page_tracks}};
 
 /* Of a part of it. */

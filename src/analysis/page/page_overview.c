@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the page says first: what was recorded, on what, how well it was understood; the average
- * step, the GPUs, the findings with the places where they can be seen.
+ * step, the GPUs, the findings with the places where they can be seen. Of the plugin's analysis
+ * that needs the first part; what the plugin makes of the whole comes later.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "api/api_trace_file.h"
@@ -23,17 +25,16 @@ static const hb_page_table findings_table = HB_PAGE_TABLE("Findings", finding_co
 /* Where the longest launch of that kernel is. */
 static bool find_longest(hb_page_trace *trace, const char *name, int64_t *from, int64_t *to)
 {
-    hb_timeline *t;
-    int64_t longest = -1;
-    if (hb_page_timeline(trace, &t) != HB_OK) return false;
-    for (uint32_t i = 0; i < t->num_slices; i++) {
-        const hb_slice *s = &t->slices[i];
-        const hb_slice_name *n = &t->names.items[s->name];
-        if (n->kind != HB_KIND_KERNEL || s->end - s->start <= longest) continue;
-        if (!hb_str_is(hb_trace_text(t->trace, n->text), name)) continue;
-        longest = s->end - s->start;
-        *from = s->start;
-        *to = s->end;
+    const hb_trace *t = hb_trace_file_trace(trace->file);
+    int64_t zero = hb_page_span_of(trace).start, longest = -1;
+    hb_sid id = hb_texts_find(&t->strings, name, strlen(name));
+    for (uint32_t i = 0; id && i < t->rows.count; i++) {
+        const hb_row *row = hb_trace_row(t, i);
+        if (row->kind != HB_KIND_KERNEL || row->name != id || row->duration <= longest) continue;
+        if (!(row->flags & HB_ROW_COMPLETE) || !hb_row_is_timed(t, row)) continue;
+        longest = row->duration;
+        *from = row->start - zero;
+        *to = *from + longest;
     }
     return longest >= 0;
 }
@@ -166,24 +167,18 @@ static const hb_page_column gpu_columns[] = {{"GPU", HB_CELL_TEXT},
                                              {"Occupancy", HB_CELL_PERCENT}};
 static const hb_page_table gpus_table = HB_PAGE_TABLE("GPUs", gpu_columns);
 
-static hb_result put_gpus(hb_page_trace *trace, hb_emitter *out)
+static void put_gpus(const hb_analysis *a, hb_emitter *out)
 {
-    const hb_gpu_stat *list;
-    size_t count;
-    HB_TRY(hb_trace_file_gpus(trace->file, &list, &count));
     hb_table_begin(out, "gpus", &gpus_table);
-    for (size_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < a->num_gpus; i++) {
+        const hb_gpu *g = &a->gpus[i];
         char id[16];
-        hb_buf text;
-        hb_buf_init(&text, sizeof id);
-        hb_buf_printf(&text, "%d", list[i].id);
-        hb_table_row(out, &gpus_table, hb_buf_text(&text), 100 * list[i].utilization,
-                     hb_if_known(100 * list[i].sm_efficiency),
-                     hb_if_known(list[i].occupancy_percent));
-        hb_buf_free(&text);
+        snprintf(id, sizeof id, "%d", g->id);
+        hb_table_row(out, &gpus_table, id, 100 * g->utilization,
+                     g->has_sm ? 100 * g->sm_efficiency : NAN,
+                     g->has_occupancy ? g->occupancy : NAN);
     }
     hb_table_end(out);
-    return HB_OK;
 }
 
 /* ---- what the plugin shows instead ---- */
@@ -211,11 +206,16 @@ static hb_result put_plain(hb_page_trace *trace, hb_emitter *out)
     return result;
 }
 
-/* Reads the file once more, as it is; only where that makes a difference. */
-static void put_plugin(hb_page_trace *trace, hb_emitter *out)
+/* Where it makes a difference the file is read once more, as it is. */
+hb_result hb_page_plugin(hb_page_trace *trace, hb_emitter *out)
 {
-    if (hb_trace_file_num_mended(trace->file) == 0 || strcmp(trace->path, "-") == 0) return;
+    if (hb_trace_file_analysis(trace->file))
+        put_advice(trace, out);
+    else
+        hb_emit_pair(out, "lost", hb_last_error());
+    if (hb_trace_file_num_mended(trace->file) == 0 || strcmp(trace->path, "-") == 0) return HB_OK;
     if (put_plain(trace, out) != HB_OK) hb_emit_pair(out, "plugin_loses", hb_last_error());
+    return HB_OK;
 }
 
 /* ---- facts ---- */
@@ -264,37 +264,33 @@ static void put_notes(hb_page_trace *trace, hb_emitter *out)
     hb_emit_close(out, ']');
 }
 
-static hb_result put_facts(hb_page_trace *trace, hb_emitter *out)
+static void put_facts(hb_page_trace *trace, hb_emitter *out)
 {
-    hb_timeline *timeline;
+    hb_page_span when = hb_page_span_of(trace);
     int64_t rank;
     const char *devices = hb_trace_file_metadata(trace->file, "deviceProperties");
-    HB_TRY(hb_page_timeline(trace, &timeline));
     hb_emit_member(out, "events", (double)hb_trace_file_num_events(trace->file));
     hb_emit_member(out, "text_bytes", (double)hb_trace_file_text_bytes(trace->file));
     hb_emit_member(out, "mended", (double)hb_trace_file_num_mended(trace->file));
-    hb_emit_member(out, "span_us", hb_ns_to_us(timeline->end - timeline->start));
+    hb_emit_member(out, "span_us", hb_ns_to_us(when.end - when.start));
     hb_emit_bool(out, "simulated", devices && strstr(devices, "(simulated)"));
     if (hb_trace_file_rank(trace->file, &rank)) hb_emit_member(out, "rank", (double)rank);
     put_metadata(trace, out);
     put_notes(trace, out);
-    return HB_OK;
 }
 
 hb_result hb_page_overview(hb_page_trace *trace, hb_emitter *out)
 {
     const hb_step_stat *steps;
     size_t count;
-    HB_TRY(put_facts(trace, out));
-    hb_result result = hb_trace_file_steps(trace->file, &steps, &count);
-    if (result == HB_OK) {
+    put_facts(trace, out);
+    const hb_analysis *a = hb_trace_file_first_part(trace->file);
+    if (a && hb_trace_file_first_steps(trace->file, &steps, &count) == HB_OK) {
         hb_page_roles(out, "roles", steps, count);
         hb_emit_member(out, "steps", (double)count);
-        HB_TRY(put_gpus(trace, out));
-        put_advice(trace, out);
+        put_gpus(a, out);
     } else {
         hb_emit_pair(out, "lost", hb_last_error()); /* what the plugin loses has findings, too */
     }
-    put_plugin(trace, out);
     return put_findings(trace, out);
 }

@@ -44,7 +44,7 @@ static hb_result put_parts(hb_page_trace *trace, hb_emitter *out)
     size_t count = 0;
     HB_TRY(hb_step_summary_create(&summary));
     hb_result result =
-        hb_step_summary_add(summary, trace->file, trace->run, trace->worker, trace->span);
+        hb_step_summary_add_first(summary, trace->file, trace->run, trace->worker, trace->span);
     if (result == HB_OK)
         result = hb_step_summary_groups(summary, HB_STEPS_TOGETHER, &groups, &count);
     hb_table_begin(out, "parts", &parts_table);
@@ -58,10 +58,8 @@ hb_result hb_page_steps(hb_page_trace *trace, hb_emitter *out)
 {
     const hb_step_stat *list;
     size_t count;
-    hb_timeline *timeline;
-    HB_TRY(hb_trace_file_steps(trace->file, &list, &count));
-    HB_TRY(hb_page_timeline(trace, &timeline));
-    double zero = hb_ns_to_us(timeline->start);
+    HB_TRY(hb_trace_file_first_steps(trace->file, &list, &count));
+    double zero = hb_ns_to_us(hb_page_span_of(trace).start);
     hb_table_begin(out, "steps", &steps_table);
     for (size_t i = 0; i < count; i++) {
         const hb_step_stat *x = &list[i];

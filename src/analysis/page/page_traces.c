@@ -58,6 +58,7 @@ void hb_page_unread(hb_page_trace *trace)
     trace->timeline = NULL;
     trace->insights = NULL;
     trace->file = NULL;
+    trace->when.known = false;
 }
 
 static uint64_t memory_of(hb_page_trace *t)
@@ -225,6 +226,14 @@ hb_result hb_page_insights(hb_page_trace *trace, hb_insights **insights)
         trace->insights ? HB_OK : hb_insights_create(trace->file, NULL, &trace->insights);
     *insights = trace->insights;
     return result;
+}
+
+hb_page_span hb_page_span_of(hb_page_trace *trace)
+{
+    hb_page_span *when = &trace->when;
+    if (!when->known) hb_timeline_span(hb_trace_file_trace(trace->file), &when->start, &when->end);
+    when->known = true;
+    return *when;
 }
 
 hb_result hb_page_timeline(hb_page_trace *trace, hb_timeline **timeline)

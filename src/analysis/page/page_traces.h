@@ -24,6 +24,12 @@ typedef struct hb_file_stamp {
     uint64_t size, inode;
 } hb_file_stamp;
 
+/** When what was recorded begins and ends, on the file's clock. */
+typedef struct hb_page_span {
+    bool known;
+    int64_t start, end;
+} hb_page_span;
+
 typedef struct hb_page_trace {
     hb_page *page;
     char *id; /* what addresses call it: "run/worker/span" as far as it has them */
@@ -42,6 +48,7 @@ typedef struct hb_page_trace {
 
     pthread_mutex_t lock;  /* of the rest; see hb_page_lock_init() */
     hb_trace_file *file;   /* NULL: not read */
+    hb_page_span when;     /* not known: not looked at yet */
     hb_insights *insights; /* NULL: not made */
     hb_timeline *timeline; /* likewise */
     hb_curves *counters;   /* likewise */
@@ -104,6 +111,7 @@ void hb_page_unread(hb_page_trace *trace);
 
 /** Made at the first call, of a trace that one uses. */
 hb_result hb_page_insights(hb_page_trace *trace, hb_insights **insights);
+hb_page_span hb_page_span_of(hb_page_trace *trace);
 hb_result hb_page_timeline(hb_page_trace *trace, hb_timeline **timeline);
 hb_result hb_page_curves(hb_page_trace *trace, hb_curves **counters);
 

@@ -13,6 +13,9 @@
 typedef hb_result (*hb_page_view)(hb_page_trace *trace, hb_emitter *out);
 
 hb_result hb_page_overview(hb_page_trace *trace, hb_emitter *out);
+/** What the TensorBoard plugin makes of it: its advice, why it loses the file, its other numbers.
+ */
+hb_result hb_page_plugin(hb_page_trace *trace, hb_emitter *out);
 hb_result hb_page_steps(hb_page_trace *trace, hb_emitter *out);
 hb_result hb_page_operators(hb_page_trace *trace, hb_emitter *out);
 hb_result hb_page_kernels(hb_page_trace *trace, hb_emitter *out);

@@ -59,14 +59,18 @@ typedef struct stage {
     bool costs;  /* of hb_analysis_run_costs() */
 } stage;
 
-static const stage stages[] = {
-    {hb_analyze_events, true, true},         {hb_analyze_nodes, true, true},
-    {hb_analyze_trees, true, true},          {hb_analyze_steps, true, true},
-    {hb_analyze_comms, false, true},         {hb_analyze_ops, true, false},
-    {hb_analyze_overall, false, true},       {hb_analyze_gpus, false, true},
-    {hb_analyze_tensor_cores, false, false}, {hb_analyze_kernel_names, true, false},
-    {hb_analyze_memory, false, true},        {hb_analyze_advice, false, false},
-    {check_gpu_infos, false, false},         {hb_analyze_modules, false, false},
+static const stage first_stages[] = {
+    {hb_analyze_events, true, true},   {hb_analyze_links, true, true},
+    {hb_analyze_steps, true, true},    {hb_analyze_comms, false, true},
+    {hb_analyze_overall, false, true}, {hb_analyze_gpus, false, true},
+};
+
+static const stage other_stages[] = {
+    {hb_analyze_nodes, true, true},         {hb_analyze_trees, true, true},
+    {hb_analyze_ops, true, false},          {hb_analyze_tensor_cores, false, false},
+    {hb_analyze_kernel_names, true, false}, {hb_analyze_memory, false, true},
+    {hb_analyze_advice, false, false},      {check_gpu_infos, false, false},
+    {hb_analyze_modules, false, false},
 };
 
 /* The plugin loses a file for each stage that fails. To all others, what a stage has found until
@@ -78,24 +82,36 @@ static hb_result run(hb_analysis *a, const stage *s)
     return spared ? HB_OK : hb_arena_outcome(&a->arena);
 }
 
-static hb_result run_stages(hb_analysis *a, hb_trace *trace, bool only_costs)
+static hb_result run_stages(hb_analysis *a, const stage *list, size_t count, bool only_costs)
+{
+    for (size_t i = 0; i < count; i++)
+        if (list[i].costs || !only_costs) HB_TRY(run(a, &list[i]));
+    return HB_OK;
+}
+
+hb_result hb_analysis_begin(hb_analysis *a, hb_trace *trace)
 {
     memset(a, 0, sizeof *a);
     a->trace = trace;
     hb_buf_init(&a->text, 1 << 20);
-    for (size_t i = 0; i < HB_ARRAY_LEN(stages); i++)
-        if (stages[i].costs || !only_costs) HB_TRY(run(a, &stages[i]));
-    return HB_OK;
+    return run_stages(a, first_stages, HB_ARRAY_LEN(first_stages), false);
+}
+
+hb_result hb_analysis_finish(hb_analysis *a)
+{
+    return run_stages(a, other_stages, HB_ARRAY_LEN(other_stages), false);
 }
 
 hb_result hb_analysis_run(hb_analysis *a, hb_trace *trace)
 {
-    return run_stages(a, trace, false);
+    HB_TRY(hb_analysis_begin(a, trace));
+    return hb_analysis_finish(a);
 }
 
 hb_result hb_analysis_run_costs(hb_analysis *a, hb_trace *trace)
 {
-    return run_stages(a, trace, true);
+    HB_TRY(hb_analysis_begin(a, trace));
+    return run_stages(a, other_stages, HB_ARRAY_LEN(other_stages), true);
 }
 
 void hb_analysis_free(hb_analysis *a)

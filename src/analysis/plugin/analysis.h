@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * The plugin's numbers for one trace. hb_analysis_run() goes through the plugin's stages in its
- * order, one file a stage:
+ * The plugin's numbers for one trace. hb_analysis_run() goes through the plugin's stages, those
+ * first of which steps are made; a file each:
  *
- *   events.c    which events count, sorted by time
- *   nodes.c     operators, runtime calls and device work, linked by ids
- *   tree.c      one call tree a thread, with self and total times     backward.c
- *   steps.c     profiler steps and the ranges of each role            overall.c
- *   gpu.c       utilization, SM efficiency, occupancy
- *   ops.c       operators and kernels by name, shape, stack           kernels.c
- *   memory.c    allocations and the operators that made them
- *   modules.c   nn.Modules                                            comm.c
- *   advice.c    recommendations
+ *   events.c            which events count, sorted by time
+ *   nodes.c             runtime calls and device work, linked by ids; later operators
+ *   steps.c             profiler steps and the ranges of each role
+ *   collectives.c       which step each is in
+ *   roles.c             how each step's time divides into roles
+ *   gpu_use.c           utilization, SM efficiency, occupancy
+ *   call_tree.c         one call tree a thread, with self and total times     backward.c
+ *   operators.c         operators and kernels by name, shape, stack
+ *   kernels_by_name.c   kernels by name
+ *   memory_stats.c      allocations and the operators that made them
+ *   advice_texts.c      recommendations
+ *   modules.c           nn.Modules
  *
  * A stage that finds what the plugin cannot digest leaves by hb_arena_leave(HB_ERROR_FORMAT).
  */
@@ -214,6 +217,7 @@ typedef struct hb_analysis {
     hb_dict flows; /* ts of the forward start -> index in flow_ends */
     HB_VEC(double) flow_ends;
 
+    struct hb_links *links; /* while events are linked */
     hb_node *nodes;
     uint32_t num_nodes, nodes_capacity;
     HB_VEC(hb_device_node) devices;
@@ -266,12 +270,17 @@ enum { HB_MAX_SENT_DEPTH = 196 };
 /** Analyses `trace`, which must outlive the analysis. HB_ERROR_FORMAT when the plugin would lose
  * the file; analysis->arena.reason says why. Free it in any case. */
 hb_result hb_analysis_run(hb_analysis *analysis, hb_trace *trace);
+/** The same in two parts: steps, their roles and the GPUs, which the first view shows; and all
+ * else, which takes several times as long and may fail where the first part did not. */
+hb_result hb_analysis_begin(hb_analysis *analysis, hb_trace *trace);
+hb_result hb_analysis_finish(hb_analysis *analysis);
 /** Only steps, call trees, device work and memory, without the groups and advice of the views. */
 hb_result hb_analysis_run_costs(hb_analysis *analysis, hb_trace *trace);
 void hb_analysis_free(hb_analysis *analysis);
 
 /* ---- the stages ---- */
 void hb_analyze_events(hb_analysis *a);
+void hb_analyze_links(hb_analysis *a);
 void hb_analyze_nodes(hb_analysis *a);
 void hb_analyze_trees(hb_analysis *a);
 void hb_analyze_backward(hb_analysis *a);

@@ -182,18 +182,36 @@ static module_list build_hierarchy(hb_analysis *a)
     return list;
 }
 
+static bool node_earlier(const void *context, const void *x, const void *y)
+{
+    const hb_node *nodes = context;
+    const hb_node *m = &nodes[*(const uint32_t *)x], *n = &nodes[*(const uint32_t *)y];
+    return m->start != n->start ? m->start < n->start : m->row < n->row;
+}
+
+/* Of all threads, by time. */
+static hb_u32s lightning_nodes(hb_analysis *a)
+{
+    hb_u32s list = {0};
+    for (uint32_t i = 1; i < a->num_nodes; i++)
+        if (a->nodes[i].class == HB_CLASS_PL_MODULE) *HB_PUSH(&a->arena, &list) = i;
+    hb_sort(&a->arena, list.items, list.count, sizeof *list.items, node_earlier, a->nodes);
+    return list;
+}
+
 /* Lightning has no frames: a module's parent is in its dotted name. */
 static module_list build_from_names(hb_analysis *a)
 {
     hb_dict by_name = {0};
     module_list all = {0}, roots = {0};
+    hb_u32s nodes = lightning_nodes(a);
     bool added;
-    for (uint32_t i = 1; i < a->num_nodes; i++) {
-        if (a->nodes[i].class != HB_CLASS_PL_MODULE) continue;
-        hb_dict_entry *e = hb_dict_add(&a->arena, &by_name, a->nodes[i].name, &added);
+    for (uint32_t i = 0; i < nodes.count; i++) {
+        hb_sid text = a->nodes[nodes.items[i]].name;
+        hb_dict_entry *e = hb_dict_add(&a->arena, &by_name, text, &added);
         if (!added) continue;
         module *m = HB_NEW_ARRAY(&a->arena, module, 1);
-        m->name = a->nodes[i].name;
+        m->name = text;
         m->id = hb_key_int(0);
         e->value = all.count;
         *HB_PUSH(&a->arena, &all) = m;

@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operators, runtime calls and device work, linked by correlation and external id.
+ * Operators, runtime calls and device work, linked by correlation and external id. Calls and device
+ * work come first: steps need no more.
  */
 #include <ctype.h>
 #include <stdlib.h>
 
 #include "plugin/analysis.h"
 
-typedef struct linker {
+/* Nodes of one of the trace's tracks. */
+typedef struct track_nodes {
+    uint32_t count,
+        next; /* next: where the next one goes; the first is where the last track's end */
+    uint32_t thread, pl_thread; /* index + 1 */
+} track_nodes;
+
+struct hb_links {
     hb_analysis *a;
     hb_dict tids, pl_tids;     /* integer tid -> thread */
     hb_dict calls_by_corr;     /* correlation -> runtime */
@@ -16,7 +24,10 @@ typedef struct linker {
     HB_VEC(hb_u32s) lists;
     hb_dict zero_calls; /* raw tid -> list */
     hb_dict pids;
-} linker;
+    track_nodes *tracks; /* by hb_row.track */
+};
+
+typedef struct hb_links linker;
 
 static hb_u32s *list_of(linker *l, hb_dict *dict, uint64_t key)
 {
@@ -173,7 +184,7 @@ static int64_t int_tid(hb_analysis *a, uint32_t row, hb_key key)
     hb_lose(a, "event %u: tid is not a number", row);
 }
 
-static hb_tree_thread *thread_of(linker *l, hb_threads *threads, hb_dict *tids, int64_t tid)
+static uint32_t find_thread(linker *l, hb_threads *threads, hb_dict *tids, int64_t tid)
 {
     bool added;
     hb_dict_entry *e = hb_dict_add(&l->a->arena, tids, (uint64_t)tid, &added);
@@ -181,7 +192,22 @@ static hb_tree_thread *thread_of(linker *l, hb_threads *threads, hb_dict *tids, 
         *HB_PUSH(&l->a->arena, threads) = (hb_tree_thread){.tid = tid};
         e->value = threads->count - 1;
     }
-    return &threads->items[e->value];
+    return e->value;
+}
+
+/* All rows of a track are of one thread. */
+static hb_tree_thread *thread_of(linker *l, const hb_ev *ev, const hb_row *row)
+{
+    hb_analysis *a = l->a;
+    bool profile = ev->type == HB_TYPE_PL_PROFILE;
+    hb_threads *threads = profile ? &a->pl_threads : &a->threads;
+    track_nodes *track = &l->tracks[row->track];
+    uint32_t *known = profile ? &track->pl_thread : &track->thread;
+    if (!*known) {
+        int64_t tid = int_tid(a, ev->row, hb_row_tid_key(a->trace, row));
+        *known = 1 + find_thread(l, threads, profile ? &l->pl_tids : &l->tids, tid);
+    }
+    return &threads->items[*known - 1];
 }
 
 static hb_class class_of(hb_analysis *a, hb_type type, hb_sid name)
@@ -227,9 +253,10 @@ static hb_sid node_name(hb_analysis *a, hb_type type, const hb_row *row)
     return hb_intern(a, bare.s + from, bare.len - from);
 }
 
-static uint32_t new_node(hb_analysis *a, const hb_ev *ev, const hb_row *row)
+static uint32_t new_node(linker *l, const hb_ev *ev, const hb_row *row)
 {
-    uint32_t index = hb_new_node(a);
+    hb_analysis *a = l->a;
+    uint32_t index = l->tracks[row->track].next++;
     hb_node *n = &a->nodes[index];
     *n = (hb_node){.start = hb_plugin_ts(a->trace, row),
                    .end = plugin_end(a, row),
@@ -265,21 +292,25 @@ static void add_collective(hb_analysis *a, const hb_ev *ev, const hb_row *row)
     *HB_PUSH(&a->arena, &c->ranges) = range;
 }
 
+/* What steps need of it; its node is made later. */
+static void count_host(linker *l, const hb_ev *ev, const hb_row *row)
+{
+    hb_type type = (hb_type)ev->type;
+    bool plain = type == HB_TYPE_OPERATOR || type == HB_TYPE_PYTHON || type == HB_TYPE_ANNOTATION;
+    l->tracks[row->track].count++;
+    if (plain && hb_name_bits(l->a, row->name) & HB_NAME_COLLECTIVE) add_collective(l->a, ev, row);
+}
+
 static void add_host(linker *l, const hb_ev *ev, const hb_row *row)
 {
     hb_analysis *a = l->a;
-    hb_type type = (hb_type)ev->type;
-    uint32_t node = new_node(a, ev, row);
-    bool plain = type == HB_TYPE_OPERATOR || type == HB_TYPE_PYTHON || type == HB_TYPE_ANNOTATION;
-    if (plain && hb_name_bits(a, row->name) & HB_NAME_COLLECTIVE) add_collective(a, ev, row);
-    hb_str name = hb_node_name(a, &a->nodes[node]);
-    if (hb_name_is(HB_KNOWN_DP_FORWARD, name)) a->use_dp = true;
-    if (hb_name_is(HB_KNOWN_DDP_FORWARD, name)) a->use_ddp = true;
-    int64_t tid = int_tid(a, ev->row, hb_row_tid_key(a->trace, row));
-    bool profile = type == HB_TYPE_PL_PROFILE;
-    hb_tree_thread *t = profile ? thread_of(l, &a->pl_threads, &l->pl_tids, tid)
-                                : thread_of(l, &a->threads, &l->tids, tid);
-    *HB_PUSH(&a->arena, &t->nodes) = node;
+    uint32_t node = new_node(l, ev, row);
+    if (hb_name_bits(a, a->nodes[node].name) & HB_NAME_NO_OPERATOR) {
+        hb_str name = hb_node_name(a, &a->nodes[node]);
+        if (hb_name_is(HB_KNOWN_DP_FORWARD, name)) a->use_dp = true;
+        if (hb_name_is(HB_KNOWN_DDP_FORWARD, name)) a->use_ddp = true;
+    }
+    *HB_PUSH(&a->arena, &thread_of(l, ev, row)->nodes) = node;
 }
 
 /* ---- linking ---- */
@@ -393,38 +424,57 @@ static void find_zero_calls(linker *l)
     }
 }
 
-static uint32_t count_hosts(const hb_analysis *a)
+static bool is_host(hb_type type)
 {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < a->num_events; i++)
-        n += a->events[i].type <= HB_TYPE_BACKWARD;
-    return n;
+    return type <= HB_TYPE_BACKWARD;
 }
 
-void hb_analyze_nodes(hb_analysis *a)
+void hb_analyze_links(hb_analysis *a)
 {
-    linker l = {.a = a};
-    /* With some room for the roots of the trees, so that the array need not move. */
-    a->nodes_capacity = count_hosts(a) + 256;
-    a->nodes = HB_NEW_ARRAY(&a->arena, hb_node, a->nodes_capacity);
-    a->num_nodes = 1;
+    linker *l = a->links = HB_NEW_ARRAY(&a->arena, linker, 1);
+    l->a = a;
+    l->tracks = HB_NEW_ARRAY(&a->arena, track_nodes, a->trace->tracks.items.count + 1);
     for (uint32_t i = 0; i < a->num_events; i++) {
         const hb_ev *ev = &a->events[i];
         const hb_row *row = hb_trace_row(a->trace, ev->row);
         switch ((hb_type)ev->type) {
         case HB_TYPE_KERNEL:
         case HB_TYPE_MEMCPY:
-        case HB_TYPE_MEMSET: add_device(&l, ev, row); break;
-        case HB_TYPE_RUNTIME: add_runtime(&l, ev, row); break;
+        case HB_TYPE_MEMSET: add_device(l, ev, row); break;
+        case HB_TYPE_RUNTIME: add_runtime(l, ev, row); break;
         case HB_TYPE_SPAN:
         case HB_TYPE_FUNCTION:
         case HB_TYPE_MEMORY: break;
-        default: add_host(&l, ev, row); break;
+        default: count_host(l, ev, row); break;
         }
     }
     link_collectives(a);
-    link_calls(&l);
-    collect_stale(&l);
-    find_zero_calls(&l);
-    sort_pids(&l);
+    collect_stale(l);
+    sort_pids(l);
+}
+
+/* Those of one thread side by side, as its tree is walked along them several times. */
+static void place_nodes(linker *l)
+{
+    hb_analysis *a = l->a;
+    uint32_t next = 1;
+    for (uint32_t i = 0; i < a->trace->tracks.items.count; i++) {
+        l->tracks[i].next = next;
+        next += l->tracks[i].count;
+    }
+    /* With some room for the roots of the trees, so that the array need not move. */
+    a->nodes_capacity = next + 256;
+    a->nodes = HB_NEW_ARRAY(&a->arena, hb_node, a->nodes_capacity);
+    a->num_nodes = next;
+}
+
+void hb_analyze_nodes(hb_analysis *a)
+{
+    linker *l = a->links;
+    place_nodes(l);
+    for (uint32_t i = 0; i < a->num_events; i++)
+        if (is_host((hb_type)a->events[i].type))
+            add_host(l, &a->events[i], hb_trace_row(a->trace, a->events[i].row));
+    link_calls(l);
+    find_zero_calls(l);
 }

@@ -36,18 +36,28 @@ static uint32_t name_of(making *m, const hb_row *row)
 
 /* ---- slices, track after track, by time ---- */
 
+void hb_timeline_span(const hb_trace *trace, int64_t *start, int64_t *end)
+{
+    bool first = true;
+    *start = *end = 0;
+    for (uint32_t i = 0; i < trace->rows.count; i++) {
+        const hb_row *row = hb_trace_row(trace, i);
+        if (!is_drawn(trace, row)) continue;
+        *start = first ? row->start : HB_MIN(*start, row->start);
+        *end = first ? hb_row_end(row) : HB_MAX(*end, hb_row_end(row));
+        first = false;
+    }
+}
+
 static void count_slices(making *m)
 {
     hb_timeline *t = m->t;
-    bool first = true;
+    hb_timeline_span(t->trace, &t->start, &t->end);
     for (uint32_t i = 0; i < t->trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(t->trace, i);
         if (!is_drawn(t->trace, row)) continue;
-        t->start = first ? row->start : HB_MIN(t->start, row->start);
-        t->end = first ? hb_row_end(row) : HB_MAX(t->end, hb_row_end(row));
         m->counts[track_of(t->trace, row)]++;
         t->num_slices++;
-        first = false;
     }
 }
 
@@ -278,16 +288,30 @@ static uint32_t longest_of(const hb_slice *s, const hb_lane *lane, uint32_t from
     return best;
 }
 
-/* The first slice behind `at` that begins at `time` or later: near ones are found fast. */
-static uint32_t gallop(const hb_slice *s, uint32_t at, uint32_t count, int64_t time)
+/* The first of slices [at, count) that begins at `time` or later. Few are looked at when it is
+ * about `near` behind: cells hold about as many as the last one did. */
+static uint32_t gallop(const hb_slice *s, uint32_t at, uint32_t count, int64_t time, uint32_t near)
 {
-    uint32_t step = 1, low = at;
-    while (at < count && s[at].start < time) {
-        low = at + 1;
-        at += step;
-        step *= 2;
+    uint32_t low = at, high = count, step = near / 8 + 1;
+    uint32_t guess = near < count - at ? at + near : count;
+    if (guess < count && s[guess].start < time) {
+        for (low = guess + 1; low < count && s[low].start < time; step *= 2) {
+            guess = low;
+            low = step < count - low ? low + step : count;
+        }
+        high = low;
+        low = guess + 1;
+    } else {
+        high = guess;
+        for (uint32_t back = guess; back > at; step *= 2) {
+            back = back - at > step ? back - step : at;
+            if (s[back].start < time) {
+                low = back + 1;
+                break;
+            }
+            high = back;
+        }
     }
-    uint32_t high = HB_MIN(at, count);
     return low + (uint32_t)HB_LOWER_BOUND(s + low, high - low, start, time);
 }
 
@@ -295,11 +319,13 @@ void hb_lane_draw(const hb_timeline *timeline, const hb_lane *lane, int64_t from
                   int64_t cell, void (*fn)(void *context, const hb_drawn *drawn), void *context)
 {
     const hb_slice *s = timeline->slices + lane->first;
-    uint32_t i = (uint32_t)HB_LOWER_BOUND(s, lane->count, end, from);
+    uint32_t i = (uint32_t)HB_LOWER_BOUND(s, lane->count, end, from), near = 0;
     while (i < lane->count && s[i].start < to) {
         uint32_t next = i + 1;
-        if (cell > 0 && length(&s[i]) < cell)
-            next = gallop(s, i + 1, lane->count, (s[i].start / cell + 1) * cell);
+        if (cell > 0 && length(&s[i]) < cell) {
+            next = gallop(s, i + 1, lane->count, (s[i].start / cell + 1) * cell, near);
+            near = next - i - 1;
+        }
         /* What outlasts the cell, begun within it, stands for itself. */
         if (next > i + 1 && length(&s[next - 1]) >= cell) next--;
         const hb_slice *longest = &s[next > i + 1 ? longest_of(s, lane, i, next) : i];

@@ -53,6 +53,9 @@ typedef struct hb_timeline {
     uint32_t num_slices;
 } hb_timeline;
 
+/** From the first slice's start to the last one's end, as a timeline has them; 0 of none. */
+void hb_timeline_span(const hb_trace *trace, int64_t *start, int64_t *end);
+
 /** `trace` must outlive the timeline. HB_ERROR_NO_MEMORY. Free it in any case. */
 hb_result hb_timeline_make(hb_timeline *timeline, const hb_trace *trace);
 void hb_timeline_free(hb_timeline *timeline);

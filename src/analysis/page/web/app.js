@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The frame around the views: what there is to choose, where one is, keys that hold everywhere.
-import { clean, fill, h, named } from './h.js';
+import { clean, fill, h, named, settled } from './h.js';
 import { many } from './words.js';
 import { about, admit, ask, embedded, forget, progress, watch } from './source.js';
 import { addressOf, chosenTheme, followTheme, get, go, isDark, onChange, put } from './state.js';
@@ -97,11 +97,14 @@ function fail(error) {
   return h('div', { class: 'empty' }, h('p', null, 'This view cannot be shown.'), h('p', { class: 'dim' }, named(error.message, 2000)));
 }
 
+/** What is said of a trace in every view; what the plugin makes of it is known later. */
 async function drawBands(trace) {
+  const draw = (all) => traceOf().id === trace && fill(bands, all.map((text) => h('p', { class: 'warning' }, named(text, 400))));
   try {
     const overview = await ask('hb/overview', { trace });
-    if (traceOf().id === trace) fill(bands, warnings(overview).map((text) => h('p', { class: 'warning' }, named(text, 400))));
-  } catch { fill(bands); }
+    draw(warnings(overview));
+    draw(warnings(overview, await ask('hb/plugin', { trace })));
+  } catch { draw([]); }
 }
 
 async function show() {
@@ -118,7 +121,7 @@ async function show() {
   const mine = ++generation;
   current = null;
   document.title = `${wanted[1]} · ${clean(trace.id)} · hipboard`;
-  document.documentElement.removeAttribute('data-ready');
+  for (const state of ['ready', 'seen']) delete document.documentElement.dataset[state];
   const far = h('span', { class: 'dim' });
   const waiting = setTimeout(() => mine === generation && fill(main, h('p', { class: 'dim loading' }, `Reading ${clean(trace.file)} … `, far)), 150);
   const telling = setInterval(async () => { far.textContent = await progress(trace.id); }, 300);
@@ -140,7 +143,9 @@ async function show() {
   if (timeline) {
     try { await timeline.start(); } catch (error) { fill(main, fail(error)); }
   }
-  document.documentElement.dataset.ready = clean(key);
+  document.documentElement.dataset.seen = clean(key);
+  await settled();
+  if (mine === generation) document.documentElement.dataset.ready = clean(key);
 }
 
 function showNothing() {

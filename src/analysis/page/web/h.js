@@ -36,6 +36,22 @@ export function named(text, most = 80) {
   return h('bdi', { title: short === full ? undefined : full.slice(0, 4000) }, short);
 }
 
+let coming = [];
+
+/** A place that is filled once `promise` is kept: what takes longer holds up nothing else. */
+export function later(promise, build) {
+  const place = h('div', { class: 'later' });
+  coming.push(promise.then((made) => fill(place, build(made)), () => place.remove()));
+  return place;
+}
+
+/** When all places are filled that there are by now. */
+export function settled() {
+  const all = coming;
+  coming = [];
+  return Promise.all(all);
+}
+
 export function fill(element, ...children) {
   element.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
   return element;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The views that are tables and pictures; each gets the trace's id and gives elements.
-import { h, named } from './h.js';
+import { h, later, named } from './h.js';
 import { bytes, count, many, roleClass, roleWords, time } from './words.js';
 import { ask, has } from './source.js';
 import { addressOf, go } from './state.js';
@@ -41,11 +41,11 @@ function json(text) {
 }
 
 /** Sentences about what was not understood, or is not what it seems. */
-export function warnings(overview) {
+export function warnings(overview, { lost } = {}) {
   const m = overview.metadata ?? {};
   const said = [];
   if (overview.simulated) said.push('The GPU is simulated: its durations mean nothing, and neither does what follows from them.');
-  if (overview.lost) said.push(`The TensorBoard plugin loses this file: ${overview.lost}`);
+  if (overview.lost ?? lost) said.push(`The TensorBoard plugin loses this file: ${overview.lost ?? lost}`);
   if (overview.notes?.length) said.push(`The file is damaged: ${overview.notes.slice(0, 3).map(([what, at]) => `${what} (byte ${count(at)})`).join('; ')}${overview.notes.length > 3 ? `; and ${overview.notes.length - 3} more` : ''}. What could be read is shown.`);
   if (m.hipboard_lost && json(m.hipboard_lost)) said.push(`Records were lost while it was made: ${m.hipboard_lost.replace(/[{}"]/g, '')}.`);
   if (m.hipboard_lost_by_kill) said.push(`The program was killed: up to ${m.hipboard_lost_by_kill} records are lost.`);
@@ -76,10 +76,10 @@ function findingItem(row) {
 }
 
 /** What the plugin makes of the file as it is, where that differs, and why. */
-function plugin(overview) {
-  if (overview.plugin_loses) return h('section', null, h('h2', null, 'In the TensorBoard plugin'), h('p', null, `torch-tb-profiler loses this file: ${overview.plugin_loses}`));
-  if (!overview.plugin_roles) return null;
-  const theirs = new Map(overview.plugin_roles.rows.map((row) => [row[0], row]));
+function plugin(overview, seen) {
+  if (seen.plugin_loses) return h('section', null, h('h2', null, 'In the TensorBoard plugin'), h('p', null, `torch-tb-profiler loses this file: ${seen.plugin_loses}`));
+  if (!seen.plugin_roles || !overview.roles) return null;
+  const theirs = new Map(seen.plugin_roles.rows.map((row) => [row[0], row]));
   const rows = overview.roles.rows.map(([name, us]) => [name, us, theirs.get(name)?.[1] ?? null]).filter((row) => row[1] || row[2]);
   if (rows.every((row) => row[1] === row[2])) return null;
   const table = { title: 'Average step, here and in the plugin', columns: [['Part', 'text'], ['Here', 'time'], ['torch-tb-profiler', 'time']], rows };
@@ -89,9 +89,9 @@ function plugin(overview) {
 
 export async function viewOverview(trace) {
   const overview = await ask('hb/overview', { trace });
-  const [steps, operators, kernels] = await Promise.all(['hb/steps', 'hb/operators', 'hb/kernels'].map((route) => ask(route, { trace }).catch(() => null)));
+  const steps = await ask('hb/steps', { trace }).catch(() => null);
+  const whole = Promise.all(['hb/operators', 'hb/kernels'].map((route) => ask(route, { trace }).catch(() => null)));
   const roles = overview.roles?.rows.slice(1).filter((row) => row[1] > 0).sort((a, b) => b[1] - a[1]) ?? [];
-  const onDevice = operators?.operators.rows.some((row) => row[2] > 0);
   const start = steps && columnOf(steps.steps, 'Start'), total = steps && columnOf(steps.steps, 'Total');
   return [
     h('p', { class: 'headline' }, headline(overview, steps?.steps)),
@@ -102,11 +102,18 @@ export async function viewOverview(trace) {
       h('section', null, h('h2', null, 'What to do about it'), overview.findings.rows.length ? h('ol', { class: 'findings' }, overview.findings.rows.slice(0, 3).map(findingItem)) : h('p', { class: 'dim' }, 'Nothing stands out.'),
         overview.findings.rows.length > 3 && h('p', null, h('a', { href: addressOf({ view: 'advice' }) }, `${overview.findings.rows.length - 3} more`)))),
     tableOf(overview.gpus, { id: 'gpus', optional: true }),
+    later(whole, tops),
+    later(whole.then(() => ask('hb/plugin', { trace })), (seen) => [plugin(overview, seen)]),
+    environment(overview),
+  ];
+}
+
+function tops([operators, kernels]) {
+  const onDevice = operators?.operators.rows.some((row) => row[2] > 0);
+  return [
     h('div', { class: 'two' },
       operators && tableOf(operators.operators, { id: 'topop', top: 10, cut: 46, title: 'Top operators', sort: onDevice ? 'Device self:down' : 'Host self:down', open: goName, hide: onDevice ? ['Host self', 'Host total', 'Host share', 'Device total'] : ['Host total', 'Device self', 'Device total', 'Device share'] }),
       kernels?.kernels.rows.length > 0 && tableOf(kernels.kernels, { id: 'topk', top: 10, cut: 46, title: 'Top kernels', sort: 'Total:down', open: goName, hide: ['Max', 'Min', 'Blocks per SM'] })),
-    plugin(overview),
-    environment(overview),
   ];
 }
 
@@ -176,8 +183,9 @@ export async function viewCompare(_, about) {
 
 export async function viewAdvice(trace) {
   const overview = await ask('hb/overview', { trace });
+  const advice = ({ plugin_advice: said = [] }) => [said.length > 0 && h('section', null, h('h2', null, 'What torch-tb-profiler advises'), h('ul', null, said.map((text) => h('li', null, text))))];
   return [overview.findings.rows.length ? h('ol', { class: 'findings' }, overview.findings.rows.map(findingItem)) : empty('Nothing stands out.', 'No rule of hipboard applies to this trace.'),
-    overview.plugin_advice?.length > 0 && h('section', null, h('h2', null, 'What torch-tb-profiler advises'), h('ul', null, overview.plugin_advice.map((text) => h('li', null, text))))];
+    later(ask('hb/plugin', { trace }), advice)];
 }
 
 /** Why there is nothing, and what helps. */
