@@ -59,3 +59,16 @@ def test_sums_are_ints_and_floats_as_in_the_plugin(seed, tmp_path):
             assert json.dumps(answer, sort_keys=True) == json.dumps(expected, sort_keys=True), url
             compared += 1
     assert compared > 5
+
+
+@pytest.mark.parametrize("seed", [5, 13, 42])
+def test_devices_stand_in_the_plugins_order(seed, tmp_path):
+    """As its walk through trees and records comes to them."""
+    random_traces.make_logdir(random.Random(seed), tmp_path)
+    plugin, compared = plugin_in_process.Plugin(tmp_path), 0
+    for url in plugin_in_process.questions(plugin):
+        status, expected = plugin.get(url)
+        if status == 200 and url.partition("?")[0] in ("memory", "memory_curve", "memory_events", "kernel/tc_pie"):
+            assert json.dumps(query(tmp_path, url)[0]) == json.dumps(expected), url
+            compared += 1
+    assert compared

@@ -361,8 +361,9 @@ static void fill_memory(hb_trace_file *file, hb_arena *arena)
     hb_analysis *a = &file->analysis;
     uint32_t n = a->device_names.count;
     hb_memory_window all = {0};
+    hb_u32s order = {0};
     hb_memory_stats *stats = HB_NEW_ARRAY(arena, hb_memory_stats, n + 1);
-    if (a->memory.count) hb_memory_statistics(a, arena, &all, stats);
+    if (a->memory.count) hb_memory_statistics(a, arena, &all, stats, &order);
     size_t count = 0;
     for (uint32_t d = 0; d < n; d++)
         count += stats[d].count;

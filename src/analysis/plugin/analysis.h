@@ -250,6 +250,7 @@ typedef struct hb_analysis {
     HB_VEC(hb_kernel_op_stat) kernel_ops;
     HB_VEC(hb_kernel_stat) kernel_names; /* by total time, descending */
     bool kernel_names_float;             /* their times: pandas has all of a kind */
+    bool kernel_means_int; /* so it does of weighted means: 0 where all took no time */
     double tc_used_ratio, tc_eligible_ratio;
 
     HB_VEC(hb_memory_record) memory; /* in order of time */

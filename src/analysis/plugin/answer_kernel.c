@@ -105,8 +105,10 @@ void hb_answer_kernel_table(hb_emitter *out, hb_analysis *a)
         hb_emit_int(out, hb_py_round(k->mean, 0));
         hb_emit_int(out, hb_py_round(k->max, 0));
         hb_emit_int(out, hb_py_round(k->min, 0));
-        if (a->has_blocks_per_sm) hb_emit_float(out, hb_py_round(k->blocks_per_sm, 2));
-        if (a->has_occupancy) hb_emit_float(out, hb_py_round(k->occupancy, 2));
+        hb_num blocks = {hb_py_round(k->blocks_per_sm, 2), !a->kernel_means_int};
+        hb_num occupancy = {hb_py_round(k->occupancy, 2), !a->kernel_means_int};
+        if (a->has_blocks_per_sm) hb_emit_num(out, blocks);
+        if (a->has_occupancy) hb_emit_num(out, occupancy);
         hb_emit_close(out, ']');
     }
     close_table(out);

@@ -120,11 +120,12 @@ hb_result hb_answer_memory(hb_emitter *out, hb_analysis *a, hb_arena *arena, con
                            const hb_memory_window *window)
 {
     char sort[64];
+    hb_u32s order = {0};
     if (!a->memory.count) return no_memory_view();
     uint32_t n = a->device_names.count;
     hb_memory_stats *stats = HB_NEW_ARRAY(arena, hb_memory_stats, n + 1);
     uint32_t *used = HB_NEW_ARRAY(arena, uint32_t, n + 1);
-    hb_memory_statistics(a, arena, window, stats);
+    hb_memory_statistics(a, arena, window, stats, &order);
     for (uint32_t i = 0; i < n; i++)
         used[i] = stats[i].count;
     snprintf(sort, sizeof sort, "Self Size Increase (%s)", units->memory);
@@ -137,7 +138,8 @@ hb_result hb_answer_memory(hb_emitter *out, hb_analysis *a, hb_arena *arena, con
     hb_emit_close(out, '}');
     stat_columns(out, units->memory);
     hb_emit_open_key(out, "rows", '{');
-    for (uint32_t d = 0; d < n; d++) {
+    for (uint32_t k = 0; k < order.count; k++) {
+        uint32_t d = order.items[k];
         if (!stats[d].count) continue;
         hb_emit_key_str(out, hb_trace_text(a->trace, a->device_names.items[d]));
         hb_emit_open(out, '[');
@@ -166,7 +168,9 @@ static hb_result unknown_device(void)
     return hb_fail(HB_ERROR_FORMAT, "a memory event is of an unknown device type");
 }
 
-static hb_result make_curves(hb_analysis *a, hb_arena *arena, const hb_units *units, curve *curves)
+/* `order`: the devices, as the plugin comes to them. */
+static hb_result make_curves(hb_analysis *a, hb_arena *arena, const hb_units *units, curve *curves,
+                             hb_u32s *order)
 {
     for (uint32_t i = 0; i < a->memory.count; i++) {
         const hb_memory_record *r = &a->memory.items[i];
@@ -179,6 +183,7 @@ static hb_result make_curves(hb_analysis *a, hb_arena *arena, const hb_units *un
         curve *c = &curves[r->device - 1];
         point p = {units->time_factor * (r->ts - a->first_ts.v),
                    units->memory_factor * r->allocated, units->memory_factor * r->reserved};
+        if (!c->points.count) *HB_PUSH(arena, order) = r->device - 1;
         if (c->points.count) { /* a step: the old values until now */
             point before = c->points.items[c->points.count - 1];
             before.time = p.time;
@@ -241,7 +246,7 @@ static int by_text(const void *x, const void *y)
 }
 
 static void curve_metadata(hb_emitter *out, hb_analysis *a, hb_arena *arena, const hb_units *units,
-                           const curve *curves)
+                           const curve *curves, const hb_u32s *order)
 {
     uint32_t n = 0, *used = HB_NEW_ARRAY(arena, uint32_t, a->device_names.count + 1);
     hb_str *names = HB_NEW_ARRAY(arena, hb_str, a->device_names.count + 1);
@@ -258,8 +263,8 @@ static void curve_metadata(hb_emitter *out, hb_analysis *a, hb_arena *arena, con
         hb_emit_str(out, names[i]);
     hb_emit_close(out, ']');
     hb_emit_open_key(out, "peaks", '{');
-    for (uint32_t i = 0; i < a->device_names.count; i++) {
-        if (!used[i]) continue;
+    for (uint32_t k = 0; k < order->count; k++) {
+        uint32_t i = order->items[k];
         snprintf(text, sizeof text, "Peak Memory Usage: %.1f%s",
                  units->memory_factor * curves[i].peak, units->memory);
         hb_emit_key_str(out, hb_trace_text(a->trace, a->device_names.items[i]));
@@ -282,13 +287,14 @@ static void curve_metadata(hb_emitter *out, hb_analysis *a, hb_arena *arena, con
 hb_result hb_answer_memory_curve(hb_emitter *out, hb_analysis *a, hb_arena *arena,
                                  const hb_units *units)
 {
+    hb_u32s order = {0};
     if (!a->memory.count) return no_memory_view();
     curve *curves = HB_NEW_ARRAY(arena, curve, a->device_names.count + 1);
-    HB_TRY(make_curves(a, arena, units, curves));
+    HB_TRY(make_curves(a, arena, units, curves, &order));
     for (uint32_t d = 0; d < a->device_names.count; d++)
         reduce(arena, &curves[d]);
     hb_emit_open(out, '{');
-    curve_metadata(out, a, arena, units, curves);
+    curve_metadata(out, a, arena, units, curves, &order);
     hb_emit_open_key(out, "columns", '[');
     unit_column(out, "Time", units->time, "Time since profiler starts.");
     unit_column(out, "Allocated", units->memory, "Total memory in use.");
@@ -296,8 +302,8 @@ hb_result hb_answer_memory_curve(hb_emitter *out, hb_analysis *a, hb_arena *aren
                 "Total reserved memory by allocator, both used and unused.");
     hb_emit_close(out, ']');
     hb_emit_open_key(out, "rows", '{');
-    for (uint32_t d = 0; d < a->device_names.count; d++) {
-        if (!curves[d].points.count) continue;
+    for (uint32_t k = 0; k < order.count; k++) {
+        uint32_t d = order.items[k];
         hb_emit_key_str(out, hb_trace_text(a->trace, a->device_names.items[d]));
         hb_emit_open(out, '[');
         for (uint32_t i = 0; i < curves[d].points.count; i++) {
@@ -401,12 +407,14 @@ hb_result hb_answer_memory_events(hb_emitter *out, hb_analysis *a, hb_arena *are
                                   const hb_units *units, const hb_memory_window *window)
 {
     pairings list = {0};
+    hb_u32s order = {0};
     if (!a->memory.count) return no_memory_view();
     pair_records(a, arena, window, &list);
     uint32_t *used = HB_NEW_ARRAY(arena, uint32_t, a->device_names.count + 1);
     for (uint32_t i = 0; i < list.count; i++) {
         if (!device_of(a, list.items[i])) return unknown_device();
-        used[device_of(a, list.items[i]) - 1]++;
+        if (!used[device_of(a, list.items[i]) - 1]++)
+            *HB_PUSH(arena, &order) = device_of(a, list.items[i]) - 1;
     }
     hb_emit_open(out, '{');
     hb_emit_open_key(out, "metadata", '{');
@@ -421,8 +429,8 @@ hb_result hb_answer_memory_events(hb_emitter *out, hb_analysis *a, hb_arena *are
     unit_column(out, "Duration", units->time, "");
     hb_emit_close(out, ']');
     hb_emit_open_key(out, "rows", '{');
-    for (uint32_t d = 0; d < a->device_names.count; d++) {
-        if (!used[d]) continue;
+    for (uint32_t k = 0; k < order.count; k++) {
+        uint32_t d = order.items[k];
         hb_emit_key_str(out, hb_trace_text(a->trace, a->device_names.items[d]));
         hb_emit_open(out, '[');
         for (uint32_t i = 0; i < list.count; i++)

@@ -117,6 +117,20 @@ static weights weigh(hb_analysis *a, const hb_dict *names, name_sum *sums, uint3
     return w;
 }
 
+/* Sums of the list as it is sorted. */
+static double share_of_tensor_cores(hb_analysis *a)
+{
+    uint32_t n = a->kernel_names.count, used = 0;
+    double *all = HB_NEW_ARRAY(&a->arena, double, n + 1),
+           *tc = HB_NEW_ARRAY(&a->arena, double, n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        all[i] = a->kernel_names.items[i].total;
+        if (a->kernel_names.items[i].tc_used) tc[used++] = all[i];
+    }
+    double total = sum_in_pairs(all, n);
+    return total > 0 ? sum_in_pairs(tc, used) / total : 0;
+}
+
 void hb_analyze_kernel_names(hb_analysis *a)
 {
     hb_dict names = {0};
@@ -136,20 +150,19 @@ void hb_analyze_kernel_names(hb_analysis *a)
         add_kernel(a, &sums.items[e->value], row);
         a->kernel_names_float |= !(row->flags & HB_ROW_DUR_INT);
     }
+    a->kernel_means_int = true;
     weights w = weigh(a, &names, sums.items, sums.count);
-    double all = 0, tc = 0;
     for (uint32_t i = 0; i < sums.count; i++) {
         hb_kernel_stat *k = HB_PUSH(&a->arena, &a->kernel_names);
         *k = sums.items[i].stat;
         k->mean = k->total / k->calls;
+        a->kernel_means_int &= k->total == 0;
         k->blocks_per_sm = average(w.blocks, w.duration, &sums.items[i]);
         k->occupancy = average(w.occupancy, w.duration, &sums.items[i]);
-        all += k->total;
-        if (k->tc_used) tc += k->total;
     }
-    a->tc_used_ratio = all > 0 ? tc / all : 0;
     hb_sort(&a->arena, a->kernel_names.items, a->kernel_names.count, sizeof *a->kernel_names.items,
             name_before, a);
     hb_sort(&a->arena, a->kernel_names.items, a->kernel_names.count, sizeof *a->kernel_names.items,
             longer, NULL);
+    a->tc_used_ratio = share_of_tensor_cores(a);
 }

@@ -220,9 +220,24 @@ typedef struct stat_walk {
     const hb_memory_window *window;
     HB_VEC(share) shares;
     hb_dict places;  /* node and device -> index of shares */
-    uint32_t *first; /* node -> index of shares + 1 */
+    uint32_t *first; /* node -> index of shares + 1; the others behind it as they were made */
+    hb_u32s nodes;   /* that have shares, in the order of their first ones */
     hb_u32s ops;
 } stat_walk;
+
+/* The last one made; a node has one a device. */
+static void append_share(stat_walk *s, uint32_t node)
+{
+    uint32_t made = s->shares.count, last = s->first[node];
+    if (!last) {
+        s->first[node] = made;
+        *HB_PUSH(s->arena, &s->nodes) = node;
+        return;
+    }
+    while (s->shares.items[last - 1].next)
+        last = s->shares.items[last - 1].next;
+    s->shares.items[last - 1].next = made;
+}
 
 static double *metrics_of(stat_walk *s, uint32_t node, uint32_t device)
 {
@@ -231,8 +246,8 @@ static double *metrics_of(stat_walk *s, uint32_t node, uint32_t device)
     hb_dict_entry *e = hb_dict_add(s->arena, &s->places, key, &added);
     if (added) {
         e->value = s->shares.count;
-        *HB_PUSH(s->arena, &s->shares) = (share){.device = device, .next = s->first[node]};
-        s->first[node] = s->shares.count;
+        *HB_PUSH(s->arena, &s->shares) = (share){.device = device};
+        append_share(s, node);
     }
     return s->shares.items[e->value].metrics;
 }
@@ -295,24 +310,26 @@ static bool stat_before(const void *context, const void *x, const void *y)
     return order ? order < 0 : s.len < u.len;
 }
 
-static void sum_by_name(stat_walk *s, hb_memory_stats *sums)
+static void sum_by_name(stat_walk *s, hb_memory_stats *sums, hb_u32s *order)
 {
     hb_dict names = {0}; /* device and name -> index of its sums */
     bool added;
-    for (uint32_t node = 1; node < s->a->num_nodes; node++) {
-        if (!s->first[node] || !hb_is_operator(s->a, &s->a->nodes[node])) continue;
+    for (uint32_t k = 0; k < s->nodes.count; k++) {
+        uint32_t node = s->nodes.items[k];
+        if (!hb_is_operator(s->a, &s->a->nodes[node])) continue;
         hb_sid name = s->a->nodes[node].name;
         for (uint32_t i = s->first[node]; i; i = s->shares.items[i - 1].next) {
             const share *from = &s->shares.items[i - 1];
             hb_memory_stats *to = &sums[from->device];
+            if (!to->count) *HB_PUSH(s->arena, order) = from->device;
             uint64_t key = (uint64_t)from->device << 32 | name;
             hb_dict_entry *e = hb_dict_add(s->arena, &names, key, &added);
             if (added) {
                 e->value = to->count;
                 *HB_PUSH(s->arena, to) = (hb_memory_stat){.name = name};
             }
-            for (int k = 0; k < HB_MEMORY_METRICS; k++)
-                to->items[e->value].metrics[k] += from->metrics[k];
+            for (int m = 0; m < HB_MEMORY_METRICS; m++)
+                to->items[e->value].metrics[m] += from->metrics[m];
         }
     }
 }
@@ -339,7 +356,7 @@ static void take_stats(const stat_walk *s, const hb_dict *calls, const hb_memory
 }
 
 void hb_memory_statistics(hb_analysis *a, hb_arena *arena, const hb_memory_window *window,
-                          hb_memory_stats *stats)
+                          hb_memory_stats *stats, hb_u32s *order)
 {
     stat_walk s = {.a = a, .arena = arena, .window = window};
     hb_dict calls = {0};
@@ -350,7 +367,7 @@ void hb_memory_statistics(hb_analysis *a, hb_arena *arena, const hb_memory_windo
         for (uint32_t c = a->nodes[a->threads.items[i].root].first_child; c; c = a->nodes[c].next)
             walk_stats(&s, c);
     }
-    sum_by_name(&s, sums);
+    sum_by_name(&s, sums, order);
     count_calls(&s, &calls);
     for (uint32_t d = 0; d < a->device_names.count; d++)
         take_stats(&s, &calls, &sums[d], &stats[d]);

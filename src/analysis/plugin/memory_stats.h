@@ -46,9 +46,10 @@ static inline uint32_t hb_node_id(const hb_analysis *a, uint32_t index)
 }
 
 /** By device (as hb_analysis.device_names) and operator, sorted by name. `stats` has as many
- * elements as there are devices. */
+ * elements as there are devices. `order`: the devices in the plugin's order, which is that in which
+ * its walk through the call trees meets them; those that it does not meet are left out. */
 void hb_memory_statistics(hb_analysis *a, hb_arena *arena, const hb_memory_window *window,
-                          hb_memory_stats *stats);
+                          hb_memory_stats *stats, hb_u32s *order);
 
 /** str() of a scalar. */
 void hb_buf_key(hb_buf *buf, const hb_trace *trace, hb_key key);
