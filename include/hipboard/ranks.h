@@ -139,6 +139,20 @@ typedef struct hb_rank_shift {
 HB_API hb_result hb_rank_study_shifts(hb_rank_study *study, bool force,
                                       const hb_rank_shift **shifts, size_t *count);
 
+/** What a rank sent to another one, or gave into collectives of one kind and communicator. */
+typedef struct hb_rank_traffic {
+    int64_t from, to;      /* ranks; to: -1: a collective */
+    const char *operation; /* "message", or the collective's */
+    const char *group;     /* communicator of a collective; of messages "" */
+    uint64_t calls;
+    double bytes;   /* in all, as far as it is told */
+    double time_us; /* in those calls */
+} hb_rank_traffic;
+
+/** Messages by sender and receiver, behind them collectives by rank. They last as the cells do. */
+HB_API hb_result hb_rank_study_traffic(hb_rank_study *study, const hb_rank_traffic **list,
+                                       size_t *count);
+
 /** Why no rank could be named: fewer than three steps, clocks that are not known; NULL: it could.
  */
 HB_API const char *hb_rank_study_inconclusive(hb_rank_study *study);

@@ -10,7 +10,7 @@ from browser import PATIENCE_MS
 from support import BUILD, run
 
 HIPBOARD = BUILD / "tools/hipboard/hipboard"
-VIEWS = ["overview", "steps", "operators", "kernels", "gpu", "timeline", "calls", "memory",
+VIEWS = ["overview", "steps", "operators", "kernels", "roofline", "gpu", "timeline", "calls", "memory",
          "modules", "ranks", "compare", "advice"]
 AXE = (Path(axe_core_python.__file__).parent / "axe.min.js").read_text()
 

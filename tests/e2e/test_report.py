@@ -506,6 +506,101 @@ def failing(*arguments):
                           timeout=600, stdin=subprocess.DEVNULL)
 
 
+def test_who_sends_to_whom(browser, tmp_path):
+    made_ranks.write_messages(tmp_path / "job", steps=6)
+    with ReportPage(browser, report(tmp_path, tmp_path / "job")) as page:
+        tables = page.open("ranks").tables()
+        [row] = shown_rows(tables["Messages"])
+        assert (row["From"], row["To"], row["Messages"]) == (0, 1, 6)
+        matrix = page.page.locator("canvas[aria-label^='Who sends to whom']")
+        assert "2 ranks by 2 ranks" in matrix.get_attribute("aria-label")
+        matrix.focus()
+        page.key("ArrowDown")  # onto the darkest
+        said = page.page.locator("figure", has=matrix).locator(".readout")
+        assert f"Rank 0 to rank 1: {row['Bytes']:.0f} B in 6 calls" in said.inner_text()
+        page.page.get_by_label("What is shown").first.select_option("time")
+        page.wait_for_address("sent=time")
+        assert f"up to {row['Time']:.1f} µs" in matrix.get_attribute("aria-label")
+        assert page.axe() == [] and page.errors == []
+
+
+def test_what_each_rank_gives_into_collectives(browser, tmp_path):
+    made_ranks.write(tmp_path / "job", 4, steps=4, collectives=10)
+    with ReportPage(browser, report(tmp_path, tmp_path / "job")) as page:
+        rows = shown_rows(page.open("ranks").tables()["Collectives of each rank"])
+        assert [(row["Rank"], row["Calls"]) for row in sorted(rows, key=lambda row: row["Rank"])] == \
+            [(rank, 40) for rank in range(4)]
+        assert page.page.locator("canvas[aria-label^='What each rank gives']").count() == 1
+
+
+def with_peaks(path):
+    """The MI250's trace, with what its writer did not tell of it."""
+    trace = json.loads(gzip.decompress(TRACES["mi250"].read_bytes()))
+    for device in trace["deviceProperties"]:
+        device.update(gcnArchName="gfx90a:sramecc+:xnack-", clockRate=1700000,
+                      memoryClockRate=1600000, memoryBusWidth=4096)
+    path.write_text(json.dumps(trace))
+    return path
+
+
+def test_a_roofline(browser, tmp_path):
+    trace = with_peaks(tmp_path / "peaks.pt.trace.json")
+    [line] = run(HIPBOARD, "view", "--view", "roofline", "--json", trace).splitlines()
+    told = {row["Operator"]: row for row in without_units(json.loads(line)["Operators"])}
+    with ReportPage(browser, report(tmp_path, trace)) as page:
+        rows = shown_rows(page.open("roofline").tables()["Operators"])
+        assert {row["Operator"] for row in rows} == told.keys()
+        for row in rows:
+            of = told[row["Operator"]]
+            assert row["Of the roof"] == pytest.approx(of["Of the roof"])
+            assert row["GB/s"] == pytest.approx(of["GB/s"])
+            if row["GFLOP/s"]:
+                assert row["GFLOP/s"] == pytest.approx(of["FLOP/s"] / 1e9)
+        chart = page.page.locator("canvas[aria-label^=Roofline]")
+        dearest = max((row for row in rows if row["GFLOP/s"]), key=lambda row: row["Time"])
+        assert dearest["Operator"] in chart.get_attribute("aria-label")
+        chart.focus()
+        page.key("ArrowRight")
+        assert "of the roof, bound by memory" in page.page.locator(".readout").inner_text()
+        page.key("Enter")
+        page.wait("timeline")
+        page.wait_for_address("find=" + dearest["Operator"].replace(":", "%3A"))
+        assert page.errors == []
+
+
+def test_a_trace_of_the_processor_alone_has_rates(tmp_path):
+    """Where the first operator with FLOPs is nobody's kernel."""
+    [line] = run(HIPBOARD, "view", "--view", "roofline", "--json", TRACES["torch"]).splitlines()
+    assert {row["GPU"] for row in json.loads(line)["Operators"]} == {"CPU"}
+
+
+def test_two_runs_as_a_tree_of_calls(browser, tmp_path):
+    def trace(name, inner):
+        events, outer = [], 400 + inner
+        for step in range(4):
+            at = step * 2000
+            for what, start, duration in [(f"ProfilerStep#{step}", at, outer + 100),
+                                          ("outer", at + 10, outer), ("inner", at + 20, inner),
+                                          ("same", at + 30 + inner, 100)]:
+                events.append({"ph": "X", "cat": "user_annotation" if what[0] == "P" else "cpu_op",
+                               "name": what, "pid": 1, "tid": 1, "ts": start, "dur": duration, "args": {}})
+        path = tmp_path / f"{name}.pt.trace.json"
+        path.write_text(json.dumps({"traceEvents": events}))
+        return path
+
+    file = report(tmp_path, trace("before", 200), trace("after", 350))
+    with ReportPage(browser, file) as page:
+        rows = shown_rows(page.open("compare").tables()["Call tree"])
+        assert [row["Call"] for row in rows] == ["step", "outer", "inner", "same"]
+        change = {row["Call"]: (row["Host change"], row["By itself"]) for row in rows}
+        assert change == {"step": (150, 0), "outer": (150, 0), "inner": (150, 150), "same": (0, 0)}
+        depths = page.page.locator("section.table", has_text="Call tree").locator("tbody th").evaluate_all(
+            "cells => cells.map((cell) => Number(cell.style.getPropertyValue('--depth') || 0))")
+        assert depths == [0, 1, 2, 2]
+        assert "inner changed most: +150 µs a step" in page.text()
+        assert page.axe() == [] and page.errors == []
+
+
 def test_what_cannot_be_read_is_left_out_and_said(browser, tmp_path):
     (tmp_path / "bad.pt.trace.json").write_text("{")
     (tmp_path / "good.pt.trace.json").write_bytes(TRACES["torch"].read_bytes())

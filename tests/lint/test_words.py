@@ -22,6 +22,8 @@ OTHER_MEANINGS = {
         "attention": "a class, as hb_kernel_insight has it", "convolution": "the same",
         "gemm": "the same"},
     "src/analysis/page/page_ranks.c": {"communication": "a column's title"},
+    "src/analysis/page/page_roofline.c": {
+        "kernel": "a column's title", "operator": "a column's title"},
     "src/analysis/page/page_slices.c": {
         "kernel": "a class of the page's colours", "memcpy": "the same", "memset": "the same",
         "runtime": "the same"},

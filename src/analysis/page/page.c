@@ -16,7 +16,8 @@ static const struct {
     hb_page_view view;
 } views[] = {{"hb/overview", hb_page_overview}, {"hb/plugin", hb_page_plugin},
              {"hb/steps", hb_page_steps},       {"hb/operators", hb_page_operators},
-             {"hb/kernels", hb_page_kernels},             {"hb/gpu", hb_page_gpu},           {"hb/memory", hb_page_memory},
+             {"hb/kernels", hb_page_kernels},   {"hb/roofline", hb_page_roofline},
+             {"hb/gpu", hb_page_gpu},           {"hb/memory", hb_page_memory},
              {"hb/modules", hb_page_modules},   {"hb/stacks", hb_page_stacks},
              {"hb/timeline", hb_page_tracks}};
 

@@ -156,18 +156,78 @@ hb_result hb_page_ranks(hb_page *page, const char *trace, hb_emitter *out)
 
 /* ---- runs ---- */
 
+/* Of two runs with their call trees. */
+static hb_result compare_paths(hb_page *page, hb_comparison **comparison)
+{
+    hb_compare_options options = HB_COMPARE_OPTIONS_INIT;
+    const char *const *paths = (const char *const *)page->paths;
+    options.open = &page->open;
+    options.tree = true;
+    hb_result result = hb_compare(paths, page->num_paths, &options, comparison);
+    if (result != HB_ERROR_INVALID_ARGUMENT) return result;
+    options.tree = false;
+    return hb_compare(paths, page->num_paths, &options, comparison);
+}
+
+static const hb_page_column tree_columns[] = {{"Call", HB_CELL_TEXT},
+                                              {"Depth", HB_CELL_COUNT},
+                                              {"In", HB_CELL_TEXT},
+                                              {"Calls before", HB_CELL_NUMBER},
+                                              {"Calls after", HB_CELL_NUMBER},
+                                              {"Host before", HB_CELL_TIME},
+                                              {"Host after", HB_CELL_TIME},
+                                              {"Host change", HB_CELL_TIME},
+                                              {"By itself", HB_CELL_TIME},
+                                              {"Device before", HB_CELL_TIME},
+                                              {"Device after", HB_CELL_TIME},
+                                              {"Device change", HB_CELL_TIME}};
+static const hb_page_table tree_table = HB_PAGE_TABLE("Call tree", tree_columns);
+
+static bool counts(const hb_tree_difference *n, const hb_tree_difference *whole)
+{
+    double host = HB_MAX(whole->host_us[0], whole->host_us[1]);
+    double device = HB_MAX(whole->device_us[0], whole->device_us[1]);
+    return HB_MAX(n->host_us[0], n->host_us[1]) >= host / 1000 ||
+           (device > 0 && HB_MAX(n->device_us[0], n->device_us[1]) >= device / 1000);
+}
+
+static void put_node(const hb_tree_difference *n, hb_emitter *out)
+{
+    const char *in = !n->calls[0] ? "after only" : !n->calls[1] ? "before only" : "";
+    hb_table_row(out, &tree_table, n->name, (double)n->depth, in, n->calls[0], n->calls[1],
+                 n->host_us[0], n->host_us[1], n->host_us[1] - n->host_us[0],
+                 n->self_host_us[1] - n->self_host_us[0], n->device_us[0], n->device_us[1],
+                 n->device_us[1] - n->device_us[0]);
+}
+
+/* Calls of a thousandth of a step or more: those around them take no less. */
+static void put_tree(hb_comparison *comparison, hb_emitter *out)
+{
+    enum { MOST_NODES = 5000 };
+    const hb_tree_difference *nodes;
+    size_t count, shown = 0;
+    if (hb_comparison_tree(comparison, &nodes, &count) != HB_OK || !count) return;
+    hb_table_begin(out, "tree", &tree_table);
+    for (size_t i = 0; i < count && shown < MOST_NODES; i++) {
+        if (!counts(&nodes[i], &nodes[0])) continue;
+        put_node(&nodes[i], out);
+        shown++;
+    }
+    hb_table_end(out);
+    hb_emit_member(out, "tree_nodes", (double)count);
+}
+
 hb_result hb_page_compare(hb_page *page, hb_emitter *out)
 {
     hb_comparison *comparison;
     char *json = NULL;
     size_t size;
-    hb_compare_options options = HB_COMPARE_OPTIONS_INIT;
     hb_compare_report report = HB_COMPARE_REPORT_INIT;
     report.format = HB_COMPARE_JSON;
     report.top = 200;
-    options.open = &page->open;
-    HB_TRY(hb_compare((const char *const *)page->paths, page->num_paths, &options, &comparison));
+    HB_TRY(compare_paths(page, &comparison));
     hb_result result = hb_comparison_text(comparison, &report, &json, &size);
+    if (result == HB_OK) put_tree(comparison, out);
     hb_comparison_free(comparison);
     if (result != HB_OK) return result;
     while (size && json[size - 1] == '\n')

@@ -232,7 +232,7 @@ static void leave_out(report *r, const hb_page_trace *trace)
 static hb_result add_answers(report *r, hb_page_trace *trace, double room)
 {
     static const char *const routes[] = {"hb/overview", "hb/plugin",   "hb/steps", "hb/operators",
-                                         "hb/kernels",  "hb/gpu",   "hb/memory",
+                                         "hb/kernels",  "hb/roofline", "hb/gpu",   "hb/memory",
                                          "hb/modules",  "hb/stacks"};
     hb_result result = HB_OK;
     size_t before = r->blocks.size;

@@ -89,6 +89,52 @@ static hb_result put_cells(hb_rank_study *study, hb_emitter *out)
     return HB_OK;
 }
 
+/* ---- who sends to whom ---- */
+
+static const hb_page_column message_columns[] = {{"From", HB_CELL_COUNT},
+                                                 {"To", HB_CELL_COUNT},
+                                                 {"Messages", HB_CELL_COUNT},
+                                                 {"Bytes", HB_CELL_BYTES},
+                                                 {"Time", HB_CELL_TIME}};
+static const hb_page_table messages_table = HB_PAGE_TABLE("Messages", message_columns);
+
+static const hb_page_column collective_columns[] = {
+    {"Rank", HB_CELL_COUNT},  {"Collective", HB_CELL_TEXT}, {"Group", HB_CELL_TEXT},
+    {"Calls", HB_CELL_COUNT}, {"Bytes", HB_CELL_BYTES},     {"Time", HB_CELL_TIME}};
+static const hb_page_table collectives_table =
+    HB_PAGE_TABLE("Collectives of each rank", collective_columns);
+
+enum { MOST_TRAFFIC = 250000 }; /* rows; a thousand ranks that all send to 250 others */
+
+static size_t count_messages(const hb_rank_traffic *list, size_t count)
+{
+    size_t n = 0;
+    while (n < count && list[n].to >= 0)
+        n++;
+    return n;
+}
+
+static hb_result put_traffic(hb_rank_study *study, hb_emitter *out)
+{
+    const hb_rank_traffic *list;
+    size_t count;
+    HB_TRY(hb_rank_study_traffic(study, &list, &count));
+    size_t messages = count_messages(list, count);
+    hb_emit_bool(out, "traffic_cut", count > MOST_TRAFFIC);
+    if (count > MOST_TRAFFIC) return HB_OK;
+    hb_table_begin(out, "messages", &messages_table);
+    for (size_t i = 0; i < messages; i++)
+        hb_table_row(out, &messages_table, (double)list[i].from, (double)list[i].to,
+                     (double)list[i].calls, list[i].bytes, list[i].time_us);
+    hb_table_end(out);
+    hb_table_begin(out, "collectives", &collectives_table);
+    for (size_t i = messages; i < count; i++)
+        hb_table_row(out, &collectives_table, (double)list[i].from, list[i].operation,
+                     list[i].group, (double)list[i].calls, list[i].bytes, list[i].time_us);
+    hb_table_end(out);
+    return HB_OK;
+}
+
 static void put_notes(hb_rank_study *study, hb_emitter *out)
 {
     const char *const *notes;
@@ -161,6 +207,7 @@ hb_result hb_page_put_study(const hb_page_group *traces, hb_emitter *out)
     hb_emit_open_key(out, "study", '{');
     if (result == HB_OK) result = put_late(study, out);
     if (result == HB_OK) result = put_cells(study, out);
+    if (result == HB_OK) result = put_traffic(study, out);
     put_notes(study, out);
     hb_emit_close(out, '}');
     hb_rank_study_destroy(study);

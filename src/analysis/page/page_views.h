@@ -19,6 +19,7 @@ hb_result hb_page_plugin(hb_page_trace *trace, hb_emitter *out);
 hb_result hb_page_steps(hb_page_trace *trace, hb_emitter *out);
 hb_result hb_page_operators(hb_page_trace *trace, hb_emitter *out);
 hb_result hb_page_kernels(hb_page_trace *trace, hb_emitter *out);
+hb_result hb_page_roofline(hb_page_trace *trace, hb_emitter *out);
 hb_result hb_page_gpu(hb_page_trace *trace, hb_emitter *out);
 hb_result hb_page_modules(hb_page_trace *trace, hb_emitter *out);
 hb_result hb_page_memory(hb_page_trace *trace, hb_emitter *out);

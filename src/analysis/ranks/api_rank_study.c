@@ -425,6 +425,14 @@ hb_result hb_rank_study_cells(hb_rank_study *s, hb_rank_cells *cells)
     return hb_arena_outcome(&s->results);
 }
 
+hb_result hb_rank_study_traffic(hb_rank_study *s, const hb_rank_traffic **list, size_t *count)
+{
+    if (!s || !list || !count) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
+    HB_TRY(hb_study_run(s));
+    if (hb_arena_try(&s->results)) hb_study_traffic(s, list, count);
+    return hb_arena_outcome(&s->results);
+}
+
 const char *hb_rank_study_inconclusive(hb_rank_study *s)
 {
     return s && hb_study_run(s) == HB_OK && *s->inconclusive ? s->inconclusive : NULL;

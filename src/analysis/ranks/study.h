@@ -167,6 +167,9 @@ hb_result hb_study_run(hb_rank_study *study);
 /** By rank and block; of a study that was run, in study->results, which it may leave. */
 void hb_study_cells(hb_rank_study *study, hb_rank_cells *cells);
 
+/** Messages by ranks, then collectives; likewise. */
+void hb_study_traffic(hb_rank_study *study, const hb_rank_traffic **items, size_t *count);
+
 /* The parts of hb_study_run(), in their order; they may leave study->results. */
 void hb_study_check_clocks(hb_rank_study *study);
 void hb_study_meetings(hb_rank_study *study);

@@ -9,6 +9,7 @@ import { notesButton } from './notes.js';
 import { empty, viewAdvice, viewCalls, viewCompare, viewGpu, viewKernels, viewModules, viewOperators, viewOverview, viewSteps, warnings } from './views.js';
 import { viewMemory } from './memory.js';
 import { viewRanks } from './ranks.js';
+import { viewRoofline } from './roofline.js';
 import { viewTimeline } from './timeline.js';
 
 // In the order of a diagnosis; the letter behind g leads there.
@@ -17,6 +18,7 @@ const VIEWS = [
   ['steps', 'Steps', viewSteps, 's'],
   ['operators', 'Operators', viewOperators, 'p'],
   ['kernels', 'Kernels', viewKernels, 'k'],
+  ['roofline', 'Roofline', viewRoofline, 'f'],
   ['gpu', 'GPU time', viewGpu, 'g'],
   ['timeline', 'Timeline', viewTimeline, 't'],
   ['calls', 'Calls', viewCalls, 'c'],

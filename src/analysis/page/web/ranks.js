@@ -1,82 +1,75 @@
 // SPDX-License-Identifier: MIT
 // The ranks of a job: who makes the others wait, each rank in each step, and what the plugin's
 // distributed view tells.
-import { h, named } from './h.js';
+import { clean, fill, h, named } from './h.js';
 import { count, many, say, time } from './words.js';
 import { ask, has } from './source.js';
-import { go } from './state.js';
-import { columnOf, tableOf } from './table.js';
-import { color, picture } from './chart.js';
-import { parse } from './raster.js';
+import { get, go, put } from './state.js';
+import { columnOf, tableOf, valuesOf } from './table.js';
+import { matrixOf } from './matrix.js';
 import { empty } from './views.js';
 
 const MOST_ROWS = 100000; // of a table of each rank in each step
 const MEASURES = [['caused', 'Time that others waited for it'], ['time', 'Step time'], ['communication', 'Time in communication']];
 
-/** How dark a value is: from the least to the most, where these differ by more than a little. */
-function darkness(values, most) {
-  const least = values.reduce((a, b) => (b > 0 && b < a ? b : a), most), low = least < 0.9 * most ? 0 : 0.98 * least;
-  return (value) => (value > 0 ? 0.08 + (0.92 * (value - low)) / (most - low || 1) : 0.03);
-}
-
-/** A pixel a cell, to be stretched: there may be a quarter of a million. */
-function cellImage(values, wide, high, most) {
-  const canvas = document.createElement('canvas');
-  canvas.width = wide;
-  canvas.height = high;
-  const image = new ImageData(wide, high), [r, g, b] = parse(color('accent')), dark = darkness(values, most);
-  values.forEach((value, i) => image.data.set([r, g, b, Math.round(255 * dark(value))], 4 * i));
-  canvas.getContext('2d').putImageData(image, 0, 0);
-  return canvas;
-}
-
 /** Ranks from above, steps from the left. `open(rank)`, by their places. */
 function heatMap(cells, key, title, open) {
-  const values = cells[key], wide = cells.steps.length, high = cells.ranks.length;
-  const most = values.reduce((a, b) => Math.max(a, b), 1e-9), top = values.indexOf(most);
-  const tall = Math.max(1, Math.min(22, Math.floor(520 / high))), left = tall >= 12 ? 148 : 56, bottom = high * tall;
+  const values = cells[key], wide = cells.steps.length;
   const words = (i) => `Rank ${cells.ranks[Math.floor(i / wide)]}, ${cells.workers[Math.floor(i / wide)]}, ${cells.marked ? 'step' : 'part'} ${cells.steps[i % wide]}: ${say('time', values[i])}`;
-  const readout = h('p', { class: 'readout dim', role: 'status' }, `Darker is longer; the darkest is ${words(top)}. A click, or Enter after arrow keys, opens that rank.`);
-  let chosen = -1;
-  const point = (i) => { chosen = i; readout.textContent = words(i); view.draw(); };
-  const place = (event) => {
-    const x = Math.floor(((event.offsetX - left) / (view.canvas.clientWidth - left)) * wide), y = Math.floor(event.offsetY / tall);
-    return x >= 0 && x < wide && y >= 0 && y < high ? y * wide + x : -1;
-  };
-  const view = picture(`${title} of ${many(high, 'rank')} in ${many(wide, 'step')}, up to ${time(most)}`, bottom + 20, (context, width) => {
-    const each = (width - left) / wide, gap = each > 8 && tall > 4;
-    context.imageSmoothingEnabled = false;
-    context.drawImage(cellImage(values, wide, high, most), left, 0, width - left, bottom);
-    context.fillStyle = color('paper');
-    for (let x = 1; gap && x < wide; x++) context.fillRect(left + x * each - 1, 0, 1, bottom);
-    for (let y = 1; gap && y < high; y++) context.fillRect(left, y * tall - 1, width - left, 1);
-    context.fillStyle = color('dim');
-    context.textBaseline = 'middle';
-    context.textAlign = 'right';
-    const skip = Math.ceil(14 / tall);
-    for (let y = 0; y < high; y += skip) {
-      const name = cells.workers[y];
-      context.fillText(tall >= 12 ? (name.length > 18 ? `…${name.slice(-17)}` : name) : String(cells.ranks[y]), left - 8, Math.max(7, (y + 0.5) * tall));
+  return h('section', null, h('h2', null, `${title}, ranks × steps`), matrixOf({
+    values, words, rows: cells.workers, brief: cells.ranks.map(String), columns: cells.steps.map(String),
+    label: (most) => `${title} of ${many(cells.ranks.length, 'rank')} in ${many(wide, 'step')}, up to ${time(most)}`,
+    help: (top) => `Darker is longer; the darkest is ${top}. A click, or Enter after arrow keys, opens that rank.`,
+    open: (i) => open(Math.floor(i / wide)),
+  }));
+}
+
+// ---- who sends to whom
+
+const MEASURED = [['bytes', 'Bytes'], ['time', 'Time']];
+
+/** A choice that the address keeps. */
+function measureChoice(key, now, redraw) {
+  return h('label', null, h('span', { class: 'dim' }, 'Shown: '), h('select', { 'aria-label': 'What is shown', onchange: (event) => { put({ [key]: event.target.value }); redraw(); } },
+    MEASURED.map(([name, title]) => h('option', { value: name, selected: name === now }, title.toLowerCase()))));
+}
+
+/** A table of pairs as a matrix; `names(row)`: its row's and its column's. */
+function trafficMatrix(table, key, title, brief, names, columnWords, open) {
+  if (!table.rows.length) return null;
+  const [first, second] = [0, 1].map((side) => new Set(table.rows.map((row) => names(row)[side])));
+  const ranks = [...new Set([...first, ...second])].sort((a, b) => a - b);
+  const [rows, columns] = brief === 'rank' ? [ranks, ranks] : [[...first], [...second]];
+  const [at, next] = [new Map(rows.map((name, i) => [name, i])), new Map(columns.map((name, i) => [name, i]))];
+  const place = h('div');
+  const calls = columnOf(table, 'Calls') < 0 ? columnOf(table, 'Messages') : columnOf(table, 'Calls');
+  const draw = () => {
+    const told = valuesOf(table, 'Bytes').some((v) => v > 0), kind = told && get(key) !== 'time' ? 'bytes' : 'time';
+    const column = columnOf(table, MEASURED.find(([name]) => name === kind)[1]);
+    const values = new Array(rows.length * columns.length).fill(0), counts = values.slice();
+    for (const row of table.rows) {
+      const [a, b] = names(row), i = at.get(a) * columns.length + next.get(b);
+      values[i] += row[column];
+      counts[i] += row[calls];
     }
-    context.textAlign = 'center';
-    const every = Math.ceil(wide / Math.max(1, Math.floor((width - left) / 48)));
-    for (let x = 0; x < wide; x += every) context.fillText(String(cells.steps[x]), left + (x + 0.5) * each, bottom + 10);
-    if (chosen < 0) return;
-    context.strokeStyle = color('ink');
-    context.strokeRect(left + (chosen % wide) * each - 0.5, Math.floor(chosen / wide) * tall - 0.5, Math.max(each, 2), Math.max(tall, 2));
-  }, {
-    tabindex: '0',
-    onmousemove: (event) => { const i = place(event); if (i >= 0 && i !== chosen) point(i); },
-    onclick: (event) => { const i = place(event); if (i >= 0) open(Math.floor(i / wide)); },
-    onkeydown: (event) => {
-      const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -wide, ArrowDown: wide }[event.key];
-      if (by) point(chosen < 0 ? top : Math.max(0, Math.min(values.length - 1, chosen + by)));
-      else if (event.key === 'Enter' && chosen >= 0) open(Math.floor(chosen / wide));
-      else return;
-      event.preventDefault();
-    },
-  });
-  return h('section', null, h('h2', null, `${title}, ranks × steps`), h('figure', null, view.canvas, h('figcaption', { class: 'legend' }, readout)));
+    const words = (i) => `Rank ${rows[Math.floor(i / columns.length)]} ${columnWords} ${clean(columns[i % columns.length])}: ${say(kind, values[i])} in ${many(counts[i], 'call')}`;
+    fill(place, h('div', { class: 'bar' }, h('h2', null, title), h('span', { class: 'push' }), told && measureChoice(key, kind, draw)), matrixOf({
+      values, words, rows: rows.map((name) => `rank ${name}`), brief: rows, columns: columns.map(clean),
+      label: (most) => `${title}: ${many(rows.length, 'rank')} by ${many(columns.length, brief)}, up to ${say(kind, most)}`,
+      help: (top) => `Darker is more; the darkest is ${top}.`, open: (i) => open(Number(rows[Math.floor(i / columns.length)])),
+    }));
+  };
+  draw();
+  return h('section', null, place);
+}
+
+function trafficParts({ messages, collectives, traffic_cut: cut }, openRank) {
+  if (cut) return [h('p', { class: 'note dim' }, 'So many ranks send to so many others that no matrix of them is drawn.')];
+  if (!messages) return [];
+  return [trafficMatrix(messages, 'sent', 'Who sends to whom', 'rank', (row) => [String(row[0]), String(row[1])], 'to rank', openRank),
+    tableOf(messages, { id: 'rmsg', sort: 'Bytes:down', optional: true, keep: true }),
+    trafficMatrix(collectives, 'given', 'What each rank gives into collectives', 'collective', (row) => [String(row[0]), row[2] ? `${row[1]}, ${row[2]}` : row[1]], 'in', openRank),
+    tableOf(collectives, { id: 'rgiven', sort: 'Bytes:down', optional: true, keep: true })];
 }
 
 /** What one reads first. */
@@ -114,7 +107,8 @@ function studyParts(study, group) {
     MEASURES.map(([key, title]) => cells[key].some((value) => value > 0) && heatMap(cells, key, title, open)),
     tableOf(study.late, { id: 'late', optional: true, keep: true, title: 'Who makes the others wait' }),
     tableOf(rankTable(cells), { id: 'rank', open: (row) => open(cells.ranks.indexOf(Number(row[0]))) }),
-    cells.time.length <= MOST_ROWS ? tableOf(cellTable(cells), { id: 'rcells' }) : h('p', { class: 'note dim' }, `${count(cells.time.length)} pairs of a rank and a step are drawn; hipboard ranks --rank N tells of one rank.`)];
+    cells.time.length <= MOST_ROWS ? tableOf(cellTable(cells), { id: 'rcells' }) : h('p', { class: 'note dim' }, `${count(cells.time.length)} pairs of a rank and a step are drawn; hipboard ranks --rank N tells of one rank.`),
+    trafficParts(study, (rank) => open(cells.ranks.indexOf(rank)))];
 }
 
 /** The traces of one run and cycle; the first of them has the answer. */

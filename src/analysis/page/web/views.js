@@ -168,9 +168,18 @@ function differences(list, title, id, kind) {
 
 const UNIT_KINDS = { us: 'time', bytes: 'bytes', count: 'number', ratio: 'number' };
 
+/** Calls of two runs in their places; those that changed most lead. */
+function callChanges(tree, all) {
+  if (!tree?.rows.length) return null;
+  const change = columnOf(tree, 'By itself'), grown = [...tree.rows].sort((a, b) => Math.abs(b[change]) - Math.abs(a[change]))[0];
+  const depth = columnOf(tree, 'Depth'), device = tree.rows.some((row) => row[columnOf(tree, 'Device after')] > 0 || row[columnOf(tree, 'Device before')] > 0);
+  return h('section', null, h('p', { class: 'note dim' }, grown[change] ? ['By itself ', named(grown[0], 60), ` changed most: ${grown[change] > 0 ? '+' : '−'}${time(Math.abs(grown[change]))} a step. `] : '', `Calls that take a thousandth of a step or more${tree.rows.length < all ? `: ${count(tree.rows.length)} of ${count(all)}` : ''}.`),
+    tableOf(tree, { id: 'ctree', title: 'Call tree: a step before and after', indent: depth, open: goName, keep: true, hide: ['Calls before', ...(device ? [] : ['Device before', 'Device after', 'Device change'])] }));
+}
+
 export async function viewCompare(_, about) {
   if (about.traces.length < 2 || !has('hb/compare')) return [empty('There is one run.', 'Give several: hipboard report runs/before runs/after')];
-  const { comparison } = await ask('hb/compare');
+  const { comparison, tree, tree_nodes: all } = await ask('hb/compare');
   const kinds = ['steps', 'operators', 'kernels', 'memory', 'modules'];
   const contrasts = { title: 'What else differs', columns: [['Run', 'text'], ['What', 'text'], ['Before', 'text'], ['After', 'text']], rows: (comparison.contrasts ?? []).map((c) => [c.run, c.what, c.before, c.after]) };
   const runs = { title: 'Runs', columns: [['Run', 'text'], ['Workers', 'count'], ['Steps', 'count'], ['Files', 'count']], rows: comparison.runs.map((r) => [r.name + (r.name === comparison.baseline ? ' (baseline)' : ''), r.workers, r.steps, r.files]) };
@@ -178,7 +187,7 @@ export async function viewCompare(_, about) {
     kinds.map((name) => {
       const list = comparison[name] ?? [];
       return [...new Set(list.map((d) => d.unit))].map((unit) => differences(list.filter((d) => d.unit === unit), `${name[0].toUpperCase()}${name.slice(1)}${unit === 'us' ? '' : `, ${unit}`}: what changed in a step`, `c.${name}.${unit}`, UNIT_KINDS[unit] ?? 'number'));
-    })];
+    }), callChanges(tree, all)];
 }
 
 export async function viewAdvice(trace) {
