@@ -2,9 +2,31 @@
  *
  * What calls were given, as AMD's tools write it.
  */
-#include <stdlib.h>
-
 #include "import/rows_shared.h"
+
+/* "12", "0xff"; texts are not terminated, and what is behind a number does not matter. */
+static uint64_t number_from(hb_str text, uint32_t at)
+{
+    uint64_t number = 0;
+    if (at + 2 < text.len && text.s[at] == '0' && (text.s[at + 1] | 0x20) == 'x') {
+        for (at += 2; at < text.len; at++) {
+            unsigned digit = (unsigned char)text.s[at] - '0';
+            if (digit > 9) {
+                digit = ((unsigned char)text.s[at] | 0x20u) - 'a';
+                if (digit > 5) break;
+                digit += 10;
+            }
+            number = number << 4 | digit;
+        }
+        return number;
+    }
+    for (; at < text.len; at++) {
+        unsigned digit = (unsigned char)text.s[at] - '0';
+        if (digit > 9) break;
+        number = number * 10 + digit;
+    }
+    return number;
+}
 
 /* "{z=1, y=128, x=2}" or "{z(1) y(128) x(2}" */
 static void take_triple(uint32_t to[3], hb_str value)
@@ -12,13 +34,13 @@ static void take_triple(uint32_t to[3], hb_str value)
     for (uint32_t i = 0; i + 1 < value.len; i++) {
         int axis = value.s[i] - 'x';
         if (axis < 0 || axis > 2 || (value.s[i + 1] != '=' && value.s[i + 1] != '(')) continue;
-        to[axis] = (uint32_t)strtoul(value.s + i + 2, NULL, 10);
+        to[axis] = (uint32_t)number_from(value, i + 2);
     }
 }
 
 static uint64_t number_of(hb_str value)
 {
-    return strtoull(value.s, NULL, 0);
+    return number_from(value, 0);
 }
 
 static void take_kind(hb_import_call_args *args, hb_str value)

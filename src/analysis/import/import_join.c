@@ -7,6 +7,7 @@
 #include "gpu/occupancy.h"
 #include "import/id_index.h"
 #include "import/import_rows.h"
+#include "rules/call_class.h"
 #include "trace/link.h"
 
 enum { ROWS_OF_A_DEVICE = 32 }; /* streams that are a row each */
@@ -335,10 +336,31 @@ static void count_unknown(hb_import_rows *r)
     }
 }
 
+/* ---- names ---- */
+
+/* Each name is looked at once. */
+static void mark_waits(hb_arena *arena, hb_import_rows *r)
+{
+    enum { WORKS = 1, WAITS };
+    hb_id_index known = {0};
+    for (uint32_t i = 0; i < r->calls.count; i++) {
+        hb_import_host *call = hb_column_at(&r->calls, i);
+        uint32_t kind = hb_id_index_get(&known, call->name);
+        if (!kind) {
+            bool waits = hb_call_bits_of(hb_texts_get(r->texts, call->name)) & HB_CALL_SYNCHRONIZES;
+            kind = waits ? WAITS : WORKS;
+            hb_id_index_set(arena, &known, call->name, kind);
+        }
+        if (kind == WAITS) call->flags |= HB_IMPORT_WAITS;
+    }
+    hb_id_index_free(&known);
+}
+
 void hb_import_finish(hb_arena *arena, hb_import_rows *r, hb_import_by by)
 {
     choose_rows(r, by);
     join_calls(arena, r);
+    mark_waits(arena, r);
     find_scopes(arena, r);
     add_up_memory(arena, r);
     put_in_order(arena, r);

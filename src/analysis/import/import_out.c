@@ -14,14 +14,38 @@
 #include "import/import_read.h"
 #include "write/write.h"
 
+static hb_result copy_steps(const hb_found_steps *from, hb_found_steps *to)
+{
+    *to = *from;
+    to->items = calloc(from->count + 1, sizeof *to->items);
+    to->loops = from->loops ? strdup(from->loops) : NULL;
+    if (!to->items || (from->loops && !to->loops)) {
+        hb_found_steps_free(to);
+        return hb_no_memory();
+    }
+    if (from->count) memcpy(to->items, from->items, from->count * sizeof *to->items);
+    return HB_OK;
+}
+
+/* They are looked for once. */
+static hb_result find_steps(hb_import *import, hb_import_process *p, hb_source *source,
+                            hb_found_steps *found)
+{
+    *found = (hb_found_steps){0};
+    if (!*p->steps) {
+        HB_TRY(hb_find_steps(source, &import->steps, &p->found));
+        memcpy(p->steps, p->found.rule, sizeof p->steps);
+        HB_TRY(hb_describe_steps(p));
+    }
+    return copy_steps(&p->found, found);
+}
+
 hb_result hb_import_source(hb_import *import, size_t index, hb_source **source)
 {
     hb_import_process *p = import->processes[index];
     hb_found_steps found;
     HB_TRY(hb_import_rows_source(p, source));
-    hb_result result = hb_find_steps(*source, &import->steps, &found);
-    memcpy(p->steps, found.rule, sizeof p->steps);
-    if (result == HB_OK) result = hb_describe_steps(p);
+    hb_result result = find_steps(import, p, *source, &found);
     if (result == HB_OK) result = hb_put_steps(source, &found);
     hb_found_steps_free(&found);
     if (result == HB_OK) return HB_OK;

@@ -45,6 +45,7 @@ enum hb_import_host_flags {
     HB_IMPORT_MINOR = 1u << 1,      /* the compiler's or runtime's own: no operator */
     HB_IMPORT_UNFINISHED = 1u << 2, /* open when the recording ended */
     HB_IMPORT_ANNOTATION = 1u << 3, /* a range that is no operator */
+    HB_IMPORT_WAITS = 1u << 4,      /* for the GPU; set by hb_import_finish() */
 };
 
 /** A call of a runtime, or a range of the program. */

@@ -260,6 +260,7 @@ static void free_process(hb_import_process *p)
 {
     hb_import_rows_free(&p->rows);
     hb_describe_free(p);
+    hb_found_steps_free(&p->found);
     free(p);
 }
 

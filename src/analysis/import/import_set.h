@@ -42,6 +42,7 @@ typedef struct hb_import_process {
     bool merged;                   /* into the first pass of its counters: left out */
     int64_t offset;                /* from its clock to Unix time */
     char steps[HB_STEP_RULE_SIZE]; /* what made them; "" before a source was opened */
+    hb_found_steps found;          /* then */
     /* What describe.c makes of these. */
     hb_trace_info info; /* in Unix time */
     hb_thread_info *threads;

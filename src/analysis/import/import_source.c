@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "import/import_set.h"
-#include "rules/call_class.h"
 
 enum { MAX_VALUES = 64 }; /* counters of one kernel */
 
@@ -208,8 +207,8 @@ static void make_call(const rows_source *s, hb_trace_event *e, uint32_t row)
 {
     const hb_import_host *call = hb_column_at(&s->rows->calls, row);
     make_host(s, e, call);
-    bool waits = hb_call_bits_of(e->name) & HB_CALL_SYNCHRONIZES;
-    e->kind = waits && !(call->flags & HB_IMPORT_LAUNCHES) ? HB_EVENT_SYNC : HB_EVENT_RUNTIME;
+    bool only_waits = (call->flags & (HB_IMPORT_WAITS | HB_IMPORT_LAUNCHES)) == HB_IMPORT_WAITS;
+    e->kind = only_waits ? HB_EVENT_SYNC : HB_EVENT_RUNTIME;
     if (call->flags & HB_IMPORT_MINOR) e->flags |= HB_TEV_MINOR;
     e->external_id = call->scope;
     e->correlation = call->correlation;

@@ -29,8 +29,8 @@ static void read_args(hb_rocpd *r)
         }
         last = event;
         if (event && event->kind == HB_ROCPD_CALL)
-            hb_import_take_arg(&args, hb_sqlite_text(&rows, 1), hb_sqlite_text(&rows, 2),
-                               hb_sqlite_text(&rows, 3));
+            hb_import_take_arg(&args, hb_sqlite_view(&rows, 1), hb_sqlite_view(&rows, 2),
+                               hb_sqlite_view(&rows, 3));
     }
     hb_rocpd_done(r, &rows);
     give_args(r, last, &args);

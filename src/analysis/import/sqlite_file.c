@@ -473,3 +473,9 @@ hb_str hb_sqlite_text(const hb_sqlite_rows *rows, int column)
     if (HB_LIKELY(rows->walk)) return hb_dbpage_text(rows->walk, column);
     return text_in(rows->statement, column);
 }
+
+hb_str hb_sqlite_view(const hb_sqlite_rows *rows, int column)
+{
+    if (HB_LIKELY(rows->walk)) return hb_dbpage_view(rows->walk, column);
+    return text_in(rows->statement, column);
+}

@@ -55,5 +55,7 @@ int64_t hb_sqlite_int(const hb_sqlite_rows *rows, int column);
 double hb_sqlite_double(const hb_sqlite_rows *rows, int column);
 /** Until the next row. */
 hb_str hb_sqlite_text(const hb_sqlite_rows *rows, int column);
+/** The same, faster, but nothing ends it. */
+hb_str hb_sqlite_view(const hb_sqlite_rows *rows, int column);
 
 #endif

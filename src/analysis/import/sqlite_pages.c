@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "import/sqlite_pages.h"
 
+#include <endian.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -13,6 +14,8 @@ enum {
     DEPTH = 20,
     PAGES_AT_ONCE = 16, /* where they follow each other */
     FIRST_BLOB = 12,
+    NOBODY = HB_DBPAGE_COLUMNS, /* asks for a column */
+    SLACK = 8,                  /* bytes behind a value that may be read with it */
     ROW_ID = -1, /* the type of a column that is the row's number: no type of the format */
 };
 
@@ -35,24 +38,31 @@ struct hb_dbpage_walk {
     /* The present row. */
     int64_t row_id;
     bool began;
-    hb_dbpage_value values[HB_DBPAGE_COLUMNS];
+    hb_dbpage_value values[HB_DBPAGE_COLUMNS + 1];
     uint32_t texts[HB_DBPAGE_COLUMNS]; /* where copies stand, + 1 */
     hb_buf long_row, copies;
+    const uint8_t *row;
     uint64_t row_size;
+    /* How the last row began, which tells types and sizes, and where its values ended. */
+    uint8_t head[64];
+    uint64_t head_size, values_end; /* 0: it is not kept */
     /* What is asked for. */
     int num_columns, num_places;
     hb_dbpage_column columns[HB_DBPAGE_COLUMNS];
-    int8_t *column_at; /* by place in the table; -1: nobody asks */
+    uint8_t *column_at; /* by place in the table; or NOBODY */
+    int id_column;      /* which is the row's number where it is NULL; -1: none */
 };
 
-static uint32_t big16(const uint8_t *p)
+static inline uint32_t big16(const uint8_t *p)
 {
     return (uint32_t)p[0] << 8 | p[1];
 }
 
-static uint32_t big32(const uint8_t *p)
+static inline uint32_t big32(const uint8_t *p)
 {
-    return big16(p) << 16 | big16(p + 2);
+    uint32_t number;
+    memcpy(&number, p, sizeof number);
+    return be32toh(number);
 }
 
 /* ---- the file ---- */
@@ -166,7 +176,7 @@ static hb_dbpage_step next_leaf(hb_dbpage_walk *w)
 
 /* ---- rows ---- */
 
-static inline const uint8_t *take_varint(const uint8_t *p, const uint8_t *end, uint64_t *value)
+static const uint8_t *take_long_varint(const uint8_t *p, const uint8_t *end, uint64_t *value)
 {
     uint64_t v = 0;
     for (int i = 0; p < end; i++) {
@@ -184,6 +194,14 @@ static inline const uint8_t *take_varint(const uint8_t *p, const uint8_t *end, u
     return NULL;
 }
 
+/* Nearly all are one byte. */
+static inline const uint8_t *take_varint(const uint8_t *p, const uint8_t *end, uint64_t *value)
+{
+    if (HB_UNLIKELY(p >= end || *p >= 128)) return take_long_varint(p, end, value);
+    *value = *p;
+    return p + 1;
+}
+
 /* A row that does not fit on its page goes on in others. */
 static const uint8_t *whole_row(hb_dbpage_walk *w, const uint8_t *p, const uint8_t *end,
                                 uint64_t size)
@@ -194,7 +212,7 @@ static const uint8_t *whole_row(hb_dbpage_walk *w, const uint8_t *p, const uint8
     if (local > f->usable - 35) local = least;
     if ((uint64_t)(end - p) < local + 4) return NULL;
     w->long_row.size = 0;
-    char *to = hb_buf_reserve(&w->long_row, size);
+    char *to = hb_buf_reserve(&w->long_row, size + SLACK);
     if (!to) return NULL;
     memcpy(to, p, local);
     uint32_t next = big32(p + local);
@@ -213,35 +231,53 @@ static const uint8_t *whole_row(hb_dbpage_walk *w, const uint8_t *p, const uint8
 
 static inline uint64_t size_of(uint64_t type)
 {
-    static const uint8_t sizes[] = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0};
+    static const uint8_t sizes[FIRST_BLOB] = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0};
     return type < FIRST_BLOB ? sizes[type] : (type - FIRST_BLOB) / 2;
 }
 
-static bool take_values(hb_dbpage_walk *w, const uint8_t *row, uint64_t size)
+/* Columns that the row was written without, as the table has got them since. */
+static bool take_missing(hb_dbpage_walk *w, int place)
 {
-    uint64_t head_size, type;
-    const uint8_t *end = row + size, *p = take_varint(row, end, &head_size);
-    if (!p || head_size > size) return false;
-    const uint8_t *head_end = row + head_size, *body = head_end;
-    int place = 0;
-    for (; place < w->num_places && p < head_end; place++) {
-        p = take_varint(p, head_end, &type);
-        if (!p || type == 10 || type == 11) return false;
-        uint64_t n = size_of(type);
-        if ((uint64_t)(end - body) < n) return false;
-        int column = w->column_at[place];
-        if (column >= 0)
-            w->values[column] = (hb_dbpage_value){
-                type || !w->columns[column].is_row_id ? type : (uint64_t)ROW_ID, body};
-        body += n;
-    }
     for (; place < w->num_places; place++) {
         int column = w->column_at[place];
-        if (column < 0) continue;
+        if (column == NOBODY) continue;
         if (w->columns[column].has_default) return false;
-        w->values[column] = (hb_dbpage_value){0};
+        w->values[column] = (hb_dbpage_value){0, 0};
     }
     return true;
+}
+
+/* No value is larger than the row, so that their sum is a number; it is looked at behind them. */
+static bool read_head(hb_dbpage_walk *w, const uint8_t *row, uint64_t size)
+{
+    uint64_t head_size, type;
+    const uint8_t *p = take_varint(row, row + size, &head_size);
+    if (!p || head_size > size) return false;
+    const uint8_t *head_end = row + head_size, *column_at = w->column_at;
+    uint64_t at = head_size;
+    int place = 0, places = w->num_places;
+    for (; place < places && p < head_end; place++) {
+        p = take_varint(p, head_end, &type);
+        uint64_t n = size_of(type);
+        if (HB_UNLIKELY(!p || type - 10 < 2 || n > size)) return false;
+        w->values[column_at[place]] = (hb_dbpage_value){type, at};
+        at += n;
+    }
+    if (at > size || (place < places && !take_missing(w, place))) return false;
+    if (w->id_column >= 0 && w->values[w->id_column].type == 0)
+        w->values[w->id_column].type = (uint64_t)ROW_ID;
+    w->head_size = head_size <= sizeof w->head ? head_size : 0;
+    memcpy(w->head, row, w->head_size);
+    w->values_end = at;
+    return true;
+}
+
+/* Rows that follow each other have mostly the same types and sizes. */
+static bool take_values(hb_dbpage_walk *w, const uint8_t *row, uint64_t size)
+{
+    w->row = row;
+    bool same = w->head_size && size >= w->values_end && memcmp(row, w->head, w->head_size) == 0;
+    return same || read_head(w, row, size);
 }
 
 static bool take_row(hb_dbpage_walk *w)
@@ -294,18 +330,24 @@ bool hb_dbpage_is_null(const hb_dbpage_walk *w, int column)
     return w->values[column].type == 0;
 }
 
-static int64_t whole_number(const hb_dbpage_value *v)
+static inline const uint8_t *bytes_of(const hb_dbpage_walk *w, const hb_dbpage_value *v)
 {
-    uint64_t n = size_of(v->type), number = v->at[0] & 128 ? UINT64_MAX : 0;
-    for (uint64_t i = 0; i < n; i++)
-        number = number << 8 | v->at[i];
-    return (int64_t)number;
+    return w->row + v->at;
 }
 
-static double real_number(const hb_dbpage_value *v)
+static inline int64_t whole_number(const hb_dbpage_walk *w, const hb_dbpage_value *v)
+{
+    static const uint8_t unused[] = {0, 56, 48, 40, 32, 16, 0}; /* bits of the eight bytes read */
+    uint64_t bits;
+    memcpy(&bits, bytes_of(w, v), sizeof bits);
+    return (int64_t)be64toh(bits) >> unused[v->type];
+}
+
+static double real_number(const hb_dbpage_walk *w, const hb_dbpage_value *v)
 {
     double d;
-    uint64_t bits = (uint64_t)big32(v->at) << 32 | big32(v->at + 4);
+    const uint8_t *p = bytes_of(w, v);
+    uint64_t bits = (uint64_t)big32(p) << 32 | big32(p + 4);
     memcpy(&d, &bits, sizeof d);
     return d;
 }
@@ -316,11 +358,11 @@ static size_t text_size(const hb_dbpage_value *v)
 }
 
 /* The number that a text begins with. */
-static double number_in(const hb_dbpage_value *v)
+static double number_in(const hb_dbpage_walk *w, const hb_dbpage_value *v)
 {
     char text[64];
     size_t n = HB_MIN(text_size(v), sizeof text - 1);
-    memcpy(text, v->at, n);
+    memcpy(text, bytes_of(w, v), n);
     text[n] = 0;
     char *number = text + strspn(text, " \t\n\r\v\f");
     number[strspn(number, "+-.0123456789eE")] = 0;
@@ -333,9 +375,9 @@ static int64_t saturated(double d)
     return d < 9.2e18 ? (int64_t)d : INT64_MAX;
 }
 
-static int64_t whole_number_in(const hb_dbpage_value *v)
+static int64_t whole_number_in(const hb_dbpage_walk *w, const hb_dbpage_value *v)
 {
-    const uint8_t *p = v->at, *end = p + text_size(v);
+    const uint8_t *p = bytes_of(w, v), *end = p + text_size(v);
     while (p < end && strchr(" \t\n\r\v\f", *p) && *p)
         p++;
     bool minus = p < end && *p == '-';
@@ -352,21 +394,22 @@ static int64_t whole_number_in(const hb_dbpage_value *v)
 int64_t hb_dbpage_int(const hb_dbpage_walk *w, int column)
 {
     const hb_dbpage_value *v = &w->values[column];
+    if (HB_LIKELY(v->type - 1 < 6)) return whole_number(w, v);
     switch (v->type) {
     case 0:
     case 8: return 0;
     case 9: return 1;
-    case 7: return saturated(real_number(v));
+    case 7: return saturated(real_number(w, v));
     case (uint64_t)ROW_ID: return w->row_id;
-    default: return v->type < FIRST_BLOB ? whole_number(v) : whole_number_in(v);
+    default: return whole_number_in(w, v);
     }
 }
 
 double hb_dbpage_double(const hb_dbpage_walk *w, int column)
 {
     const hb_dbpage_value *v = &w->values[column];
-    if (v->type == 7) return real_number(v);
-    if (v->type >= FIRST_BLOB && v->type != (uint64_t)ROW_ID) return number_in(v);
+    if (v->type == 7) return real_number(w, v);
+    if (v->type >= FIRST_BLOB && v->type != (uint64_t)ROW_ID) return number_in(w, v);
     return (double)hb_dbpage_int(w, column);
 }
 
@@ -383,6 +426,14 @@ static hb_str copied(hb_dbpage_walk *w, int column, const void *text, size_t siz
     return (hb_str){w->copies.data + w->texts[column] - 1, (uint32_t)size};
 }
 
+hb_str hb_dbpage_view(hb_dbpage_walk *w, int column)
+{
+    const hb_dbpage_value *v = &w->values[column];
+    if (v->type >= FIRST_BLOB && v->type != (uint64_t)ROW_ID)
+        return (hb_str){(const char *)bytes_of(w, v), (uint32_t)text_size(v)};
+    return hb_dbpage_text(w, column);
+}
+
 hb_str hb_dbpage_text(hb_dbpage_walk *w, int column)
 {
     char number[40];
@@ -394,7 +445,7 @@ hb_str hb_dbpage_text(hb_dbpage_walk *w, int column)
         return (hb_str){text, (uint32_t)(given ? text_size(v) : strlen(text))};
     }
     if (v->type >= FIRST_BLOB && v->type != (uint64_t)ROW_ID)
-        return copied(w, column, v->at, text_size(v));
+        return copied(w, column, bytes_of(w, v), text_size(v));
     bool real = v->type == 7 || w->columns[column].is_real;
     int n = real ? snprintf(number, sizeof number, "%.15g", hb_dbpage_double(w, column))
                  : snprintf(number, sizeof number, "%lld", (long long)hb_dbpage_int(w, column));
@@ -412,9 +463,12 @@ static bool choose_columns(hb_dbpage_walk *w, const hb_dbpage_column *columns, i
         w->num_places = HB_MAX(w->num_places, columns[i].place + 1);
     w->column_at = malloc((size_t)w->num_places + 1);
     if (!w->column_at) return false;
-    memset(w->column_at, -1, (size_t)w->num_places + 1);
-    for (int i = 0; i < count; i++)
-        if (columns[i].place >= 0) w->column_at[columns[i].place] = (int8_t)i;
+    memset(w->column_at, NOBODY, (size_t)w->num_places + 1);
+    w->id_column = -1;
+    for (int i = 0; i < count; i++) {
+        if (columns[i].place >= 0) w->column_at[columns[i].place] = (uint8_t)i;
+        if (columns[i].is_row_id) w->id_column = i;
+    }
     return true;
 }
 
@@ -427,7 +481,7 @@ hb_dbpage_walk *hb_dbpage_walk_open(const hb_dbpage_file *file, uint32_t root,
     w->root = root;
     hb_buf_init(&w->long_row, SIZE_MAX / 2);
     hb_buf_init(&w->copies, SIZE_MAX / 2);
-    w->leaves = malloc((size_t)PAGES_AT_ONCE * file->page_size);
+    w->leaves = malloc((size_t)PAGES_AT_ONCE * file->page_size + SLACK);
     if (w->leaves && choose_columns(w, columns, num_columns)) return w;
     hb_dbpage_walk_close(w);
     return NULL;

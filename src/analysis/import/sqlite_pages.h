@@ -24,8 +24,8 @@ enum { HB_DBPAGE_COLUMNS = 32 };
 
 /** A value of the present row. */
 typedef struct hb_dbpage_value {
-    uint64_t type;     /* as the format numbers them; 0: NULL */
-    const uint8_t *at; /* its bytes */
+    uint64_t type; /* as the format numbers them; 0: NULL */
+    uint64_t at;   /* where in the row its bytes begin */
 } hb_dbpage_value;
 
 /** A column that is asked for. */
@@ -57,5 +57,7 @@ int64_t hb_dbpage_int(const hb_dbpage_walk *walk, int column);
 double hb_dbpage_double(const hb_dbpage_walk *walk, int column);
 /** Until the next row; a NUL is behind it. Empty also without memory. */
 hb_str hb_dbpage_text(hb_dbpage_walk *walk, int column);
+/** The same, but nothing ends it. */
+hb_str hb_dbpage_view(hb_dbpage_walk *walk, int column);
 
 #endif

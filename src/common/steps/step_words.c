@@ -44,14 +44,16 @@ static bool is_work(const hb_trace_event *e)
     return e->kind == HB_EVENT_KERNEL || e->kind == HB_EVENT_MEMCPY || e->kind == HB_EVENT_MEMSET;
 }
 
+/* Names with their grids, which are never shown. */
 static hb_sid exact_of(const collector *c, const hb_trace_event *e)
 {
     char text[EXACT_SIZE];
     const hb_kernel_args *k = &e->kernel;
     if (e->kind != HB_EVENT_KERNEL || !k->has_grid) return 0;
-    int n = snprintf(text, sizeof text, "%.*s %u %u %u", (int)HB_MIN(e->name.len, 400), e->name.s,
-                     k->grid[0], k->grid[1], k->grid[2]);
-    return text_id(c, text, (size_t)n);
+    size_t n = HB_MIN(e->name.len, 400u);
+    memcpy(text, e->name.s, n);
+    memcpy(text + n, k->grid, sizeof k->grid);
+    return text_id(c, text, n + sizeof k->grid);
 }
 
 static bool crosses(const hb_trace_event *e)
