@@ -66,6 +66,10 @@ HB_API hb_result hb_rank_study_add_digests(hb_rank_study *study, const char *nam
 /** Writes them into a file, which appears whole or not at all. */
 HB_API hb_result hb_rank_study_write(hb_rank_study *study, const char *path);
 
+/** Adds them to a file behind what others have added, under its lock; makes the file where it is
+ * not there. HB_ERROR_FORMAT: it is another file. */
+HB_API hb_result hb_rank_study_append(hb_rank_study *study, const char *path);
+
 typedef enum hb_ranks_form { HB_RANKS_TEXT, HB_RANKS_MARKDOWN, HB_RANKS_JSON } hb_ranks_form;
 
 /** All answers: as text and Markdown at most 60 lines, for any number of ranks. NUL-terminated;

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 import made_ranks
-from support import BUILD, recover_when_dead
+from support import BUILD, PROGRAMS, recover_when_dead
+from test_mpi import build, record
 from test_view_ranks import write_rank
 
 HIPBOARD = BUILD / "tools/hipboard/hipboard"
@@ -172,7 +173,45 @@ def test_parts_are_the_same_as_the_whole(tmp_path):
     shutil.copy(tmp_path / "all.hbranks", tmp_path / "run")
     for trace in (tmp_path / "run").glob("*.json"):
         trace.write_text("no trace any more")
+        os.utime(trace, (0, 0))
     assert ranks(tmp_path / "run").stdout == direct.stdout
+
+
+def test_a_trace_that_has_changed_since_is_read_again(tmp_path):
+    made_ranks.write(tmp_path, 8, late=5)
+    traces = sorted(tmp_path.glob("*.json"))
+    assert ranks("-o", tmp_path / "ranks.hbranks", tmp_path).returncode == 0
+    for trace in traces:
+        os.utime(trace, (0, 0))
+    later = os.stat(tmp_path / "ranks.hbranks").st_mtime + 5
+    traces[3].write_text("{}")
+    os.utime(traces[3], (later, later))
+    said = ranks(tmp_path)
+    assert "7 traces" in said.stdout + said.stderr, said.stdout + said.stderr
+
+
+def test_recorded_ranks_leave_their_digests(tmp_path):
+    """By whatever launcher: the same bytes as of the traces."""
+    if "san" in BUILD.name:
+        pytest.skip("sanitizers find fault with MPI")
+    if not shutil.which("mpicc.openmpi"):
+        pytest.skip("needs mpicc.openmpi")
+    build("openmpi", "mpicc", PROGRAMS / "mpi_rounds.c", "-o", tmp_path / "rounds")
+    done = record("openmpi", 3, tmp_path / "run", tmp_path / "rounds")
+    assert done.returncode == 0, done.stderr
+    stored = tmp_path / "run" / "ranks.hbranks"
+    assert stored.read_bytes().startswith(b"hbranks\n")
+    assert ranks("-o", tmp_path / "stored.hbranks", stored).returncode == 0
+    traces = sorted((tmp_path / "run").glob("*.pt.trace.json"))
+    assert len(traces) == 3 and ranks("-o", tmp_path / "read.hbranks", *traces).returncode == 0
+    assert (tmp_path / "read.hbranks").read_bytes() == (tmp_path / "stored.hbranks").read_bytes()
+    # The next run's come behind them, and what is no such file is left alone.
+    before = stored.stat().st_size
+    assert record("openmpi", 3, tmp_path / "run", tmp_path / "rounds").returncode == 0
+    assert stored.stat().st_size > 1.5 * before
+    stored.write_text("my own ranks, as it happens")
+    assert record("openmpi", 3, tmp_path / "run", tmp_path / "rounds").returncode == 0
+    assert stored.read_text() == "my own ranks, as it happens"
 
 
 HANGING = '''

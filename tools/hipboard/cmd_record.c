@@ -357,7 +357,8 @@ static int record(request *r, char **program)
                                  .start_ns = start_ns,
                                  .waits_to_be_asked = r->on_demand || has_ring(&r->ring),
                                  .speaks = speaks(r),
-                                 .quiet = r->quiet},
+                                 .quiet = r->quiet,
+                                 .rank = r->launch.world_size > 1 ? r->launch.rank : -1},
                  program[0]);
     launch_end_alike(&end);
 }

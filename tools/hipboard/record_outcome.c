@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <hipboard/hipboard.h>
+#include <hipboard/ranks.h>
 
 #include "capture.h"
 #include "mpi_program.h"
@@ -73,6 +74,52 @@ bool run_has_processes(const char *run)
     if (list) closedir(list);
     return found;
 }
+
+/* ---- digests ---- */
+
+/* Larger ones take long to read once more, when all ranks wait to be done. */
+#define LARGEST_TRACE (INT64_C(1) << 30)
+
+/* "<host>_<rank>.<time>.pt.trace.json", not one of a helper's, "<host>_<rank>-<pid>". */
+static bool is_of_rank(const char *name, int64_t rank)
+{
+    const char *dot = strstr(name, ".pt.trace.json");
+    while (dot && dot > name && *--dot != '.') {
+    }
+    const char *digits = dot;
+    while (digits && digits > name && digits[-1] >= '0' && digits[-1] <= '9')
+        digits--;
+    return digits && digits < dot && digits > name && digits[-1] == '_' &&
+           strtoll(digits, NULL, 10) == rank;
+}
+
+static void add_digest(const recorded_run *r, hb_rank_study *study, const char *name)
+{
+    struct stat st;
+    char path[PATH_MAX];
+    if (!is_trace_since(name, r->start_ns) || !is_of_rank(name, r->rank)) return;
+    snprintf(path, sizeof path, "%.*s/%s", PATH_MAX - 300, r->full_dir, name);
+    if (stat(path, &st) == 0 && st.st_size < LARGEST_TRACE) (void)hb_rank_study_add(study, path);
+}
+
+/* Of the rank's traces, into the job's one file. Where that cannot be done `hipboard ranks` reads
+ * the traces, so nothing is said. */
+static void keep_digests(const recorded_run *r)
+{
+    hb_rank_study *study;
+    struct dirent *entry;
+    char path[PATH_MAX];
+    if (r->rank < 0 || hb_rank_study_create(NULL, &study) != HB_OK) return;
+    DIR *list = opendir(r->full_dir);
+    while (list && (entry = readdir(list)))
+        add_digest(r, study, entry->d_name);
+    if (list) closedir(list);
+    snprintf(path, sizeof path, "%.*s/ranks.hbranks", PATH_MAX - 300, r->full_dir);
+    (void)hb_rank_study_append(study, path);
+    hb_rank_study_destroy(study);
+}
+
+/* ---- what there is ---- */
 
 typedef struct found {
     unsigned spools, traces; /* traces made since then */
@@ -161,6 +208,7 @@ void tell_outcome(const recorded_run *r, const char *program)
     /* Of processes that were killed; those of others that still run are left alone. */
     if (look_into(r).spools)
         (void)hb_recover(r->full_dir, r->export_flags | HB_SKIP_EMPTY, report_recovered, NULL);
+    keep_digests(r);
     found n = look_into(r);
     unsigned traces = n.traces;
     if (!r->speaks) return;

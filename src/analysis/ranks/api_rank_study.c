@@ -3,6 +3,7 @@
  * hipboard/ranks.h: what is added to a study, and how it is given away.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -169,6 +170,7 @@ static hb_result note_failure(hb_rank_study *s, hb_result result)
 typedef struct found_file {
     const char *run, *worker, *span, *path;
     uint64_t size;
+    int64_t changed; /* ns */
 } found_file;
 
 typedef struct found {
@@ -177,13 +179,22 @@ typedef struct found {
     bool failed;
 } found;
 
+static int64_t changed_at(const struct stat *st)
+{
+    return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+}
+
 static bool find_file(void *context, const hb_logdir_file *file)
 {
     found *f = context;
     struct stat st;
-    *HB_PUSH(&f->s->arena, &f->files) =
-        (found_file){file->run, file->worker, file->span, file->path,
-                     stat(file->path, &st) == 0 ? (uint64_t)st.st_size : 0};
+    bool known = stat(file->path, &st) == 0;
+    *HB_PUSH(&f->s->arena, &f->files) = (found_file){file->run,
+                                                     file->worker,
+                                                     file->span,
+                                                     file->path,
+                                                     known ? (uint64_t)st.st_size : 0,
+                                                     known ? changed_at(&st) : INT64_MIN};
     return true;
 }
 
@@ -248,22 +259,32 @@ static bool is_mine(const hb_rank_study *s, uint32_t index)
     return (turn % 2 ? parts - 1 - place : place) == s->options.part - 1;
 }
 
-/* Digests that lie beside the traces, and which traces they are of. */
-static bool has_digest_of(const hb_rank_study *s, uint32_t from, const char *path)
+/* Digests that lie beside the traces, from `from` to `behind`, and which traces they are of. One
+ * that changed later has none. */
+static bool has_digest_of(const hb_rank_study *s, uint32_t from, uint32_t behind, int64_t changed,
+                          const found_file *file)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    for (uint32_t i = from; i < s->cycles.count; i++)
-        if (hb_str_is(s->cycles.items[i].digest.file, name)) return true;
+    const char *slash = strrchr(file->path, '/'), *name = slash ? slash + 1 : file->path;
+    for (uint32_t i = from; i < behind; i++) {
+        hb_study_cycle *c = &s->cycles.items[i];
+        if (!hb_str_is(c->digest.file, name)) continue;
+        if (file->changed <= changed) return true;
+        c->outdated = true;
+    }
     return false;
 }
 
-static hb_result add_stored(hb_rank_study *s, const char *path)
+/* `changed`: when the oldest of the files was. */
+static hb_result add_stored(hb_rank_study *s, const char *path, int64_t *changed)
 {
+    struct stat st;
     hb_result result = HB_OK;
+    *changed = INT64_MAX;
     hb_rank_list names = {0};
     HB_TRY(hb_rank_files_in(path, &names));
     for (uint32_t i = 0; i < names.count && result == HB_OK; i++) {
         result = add_digest_file(s, names.items[i]);
+        if (stat(names.items[i], &st) == 0) *changed = HB_MIN(*changed, changed_at(&st));
         if (result != HB_OK) result = note_failure(s, result);
     }
     hb_rank_list_free(&names);
@@ -274,25 +295,28 @@ static hb_result add_stored(hb_rank_study *s, const char *path)
  */
 static void drop_stored(hb_rank_study *s, uint32_t from, uint32_t behind)
 {
-    if (s->options.parts < 2 || s->options.part == 1) return;
-    memmove(s->cycles.items + from, s->cycles.items + behind,
-            (s->cycles.count - behind) * sizeof *s->cycles.items);
-    s->cycles.count -= behind - from;
+    bool others = s->options.parts > 1 && s->options.part != 1;
+    uint32_t kept = from;
+    for (uint32_t i = from; i < s->cycles.count; i++)
+        if (i >= behind || !(others || s->cycles.items[i].outdated))
+            s->cycles.items[kept++] = s->cycles.items[i];
+    s->cycles.count = kept;
 }
 
 static hb_result add_files(hb_rank_study *s, const char *path, found *f)
 {
+    int64_t changed;
     uint32_t before = s->cycles.count;
-    HB_TRY(add_stored(s, path));
+    HB_TRY(add_stored(s, path, &changed));
     uint32_t behind = s->cycles.count;
     hb_result result = HB_OK;
     for (uint32_t i = 0; i < f->files.count && result == HB_OK; i++) {
         const found_file *file = &f->files.items[i];
-        if (!is_mine(s, i) || has_digest_of(s, before, file->path)) continue;
+        if (has_digest_of(s, before, behind, changed, file) || !is_mine(s, i)) continue;
         result = add_trace(s, file->path, file->worker);
         if (result != HB_OK) result = note_failure(s, result);
     }
-    if (behind > before) drop_stored(s, before, behind);
+    drop_stored(s, before, behind);
     return result;
 }
 
@@ -375,6 +399,49 @@ hb_result hb_rank_study_write(hb_rank_study *s, const char *path)
     if (result == HB_OK) result = file.sink.write(&file.sink, bytes, size);
     if (result == HB_OK) result = hb_publish_commit(&file);
     hb_publish_free(&file);
+    free(bytes);
+    return result;
+}
+
+/* A file that is not there yet gets its head by whoever is first. What could not be written whole
+ * is taken away again, since behind it nothing would be read. */
+static hb_result append_locked(int fd, const char *path, const char *bytes, size_t size)
+{
+    char head[HB_RANK_FILE_HEAD];
+    struct stat st;
+    if (fstat(fd, &st) != 0) return hb_fail_file(errno, "read", path);
+    bool is_new = st.st_size == 0;
+    if (!is_new && (pread(fd, head, sizeof head, 0) != HB_RANK_FILE_HEAD ||
+                    memcmp(head, bytes, sizeof head) != 0))
+        return hb_fail(HB_ERROR_FORMAT, "%s: no digests of ranks of this version: left as it is",
+                       path);
+    size_t from = is_new ? 0 : HB_RANK_FILE_HEAD;
+    if (pwrite(fd, bytes + from, size - from, st.st_size) == (ssize_t)(size - from)) return HB_OK;
+    int error = errno;
+    (void)!ftruncate(fd, st.st_size);
+    return hb_fail_file(error, "write", path);
+}
+
+static hb_result append(const char *path, const char *bytes, size_t size)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    hb_result result = HB_OK;
+    if (fd < 0) return hb_fail_file(errno, "write", path);
+    while (fcntl(fd, F_SETLKW, &whole) != 0 && result == HB_OK)
+        if (errno != EINTR) result = hb_fail_file(errno, "lock", path);
+    if (result == HB_OK) result = append_locked(fd, path, bytes, size);
+    if (close(fd) != 0 && result == HB_OK) result = hb_fail_file(errno, "write", path);
+    return result;
+}
+
+hb_result hb_rank_study_append(hb_rank_study *s, const char *path)
+{
+    char *bytes;
+    size_t size;
+    if (!path) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "no path");
+    HB_TRY(hb_rank_study_digests(s, &bytes, &size));
+    hb_result result = size > HB_RANK_FILE_HEAD ? append(path, bytes, size) : HB_OK;
     free(bytes);
     return result;
 }
