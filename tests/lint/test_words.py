@@ -46,6 +46,7 @@ OTHER_MEANINGS = {
     "src/common/ops/op_inputs.c": {"hipblaslt": "who describes layouts"},
     "src/analysis/api/api_counters.c": {"kernel": "a member of what an import has written"},
     "src/analysis/export/event_facts.c": {"nccl": "how its calls begin", "rccl": "the same"},
+    "src/recorder/comm/mpi_life.c": {"mpi:": "how MPI calls its sets of processes"},
     "src/recorder/operators/communication_calls.c": {"rccl": "the category of its errors"},
     "src/recorder/profiler/profiler.c": {"nccl": "a backend"},
     "src/analysis/import/import_set.c": {"rccl": "what can be left out, by its name"},

@@ -47,7 +47,7 @@ static struct plan {
     hb_profiler_action last;
 } plan;
 
-enum phase { BEFORE, RECORDING, OVER };
+enum phase { BEFORE, RECORDING, PAUSED, OVER };
 
 /* Of the thread: to end, and to leave all to the library's exit handlers but a slice; or to do what
  * they would. */
@@ -191,6 +191,22 @@ static void end_recording(void)
     capture.phase = OVER;
 }
 
+/* Each stretch between two pauses is a cycle of its own. */
+static void pause_recording(void)
+{
+    tell_of_mpi();
+    (void)hb_profiler_stop(capture.prof);
+    capture.phase = PAUSED;
+}
+
+/* --duration counts from the first beginning. */
+static void go_on(void)
+{
+    int64_t stop_at = capture.stop_at;
+    begin_recording(now_ns());
+    capture.stop_at = stop_at;
+}
+
 /* Who was forked after a chroot() has to find the log directory by its path, which means another
  * one by then. */
 static void tell_of_another_root(const char *dir)
@@ -232,7 +248,7 @@ static int64_t mind(int64_t now)
     if (capture.phase == BEFORE && now >= capture.start_at) begin_recording(now);
     if (capture.phase == BEFORE) return capture.start_at;
     if (capture.phase == RECORDING && now >= capture.stop_at) end_recording();
-    if (capture.phase == OVER) return NEVER;
+    if (capture.phase != RECORDING) return NEVER;
     if (atomic_load(&plan.has_own_steps)) capture.slice_at = NEVER;
     if (now >= capture.slice_at) end_slice(now);
     return capture.slice_at < capture.stop_at ? capture.slice_at : capture.stop_at;
@@ -464,6 +480,18 @@ __attribute__((visibility("default"))) void hb_capture_finish(void);
 void hb_capture_finish(void)
 {
     (void)capture_finish_from_outside();
+}
+
+/* For libhipboard-mpi: MPI_Pcontrol(). What other levels mean is for other tools. */
+__attribute__((visibility("default"))) void hb_capture_control(int level);
+void hb_capture_control(int level)
+{
+    if (capture.pid != getpid() || level < 0 || level > 2) return;
+    pthread_mutex_lock(&capture.lock);
+    if (capture.prof && capture.phase == RECORDING && level != 1) pause_recording();
+    if (capture.prof && capture.phase == PAUSED && level != 0) go_on();
+    pthread_mutex_unlock(&capture.lock);
+    if (capture.minded) sem_post(&capture.wake);
 }
 
 bool capture_finish_from_outside(void)

@@ -21,6 +21,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(hb_mpi_comm *) slots[SLOTS];
 static hb_mpi_comm *unused;
 static hb_word world_group; /* 0: not known */
+static bool is_of_session;  /* world_group: it has to be freed before its session ends */
+static bool has_sessions;   /* one has begun: groups of others may not be compared with its */
 
 static unsigned place_of(hb_word handle)
 {
@@ -77,7 +79,7 @@ static void find_ranks(hb_mpi_comm *c, hb_word comm)
     c->ranks = malloc(sizeof *c->ranks * (size_t)(size + 1));
     for (int i = 0; own && i < size; i++)
         own[i] = i;
-    if (!own || !c->ranks || !size ||
+    if (!own || !c->ranks || !size || !world_group ||
         REAL(translate_fn, "PMPI_Group_translate_ranks")(group, size, own, world_group, c->ranks) !=
             0) {
         free(c->ranks);
@@ -160,11 +162,50 @@ static void after_fork_in_child(void)
     pthread_mutex_init(&lock, NULL);
 }
 
+/* Under the lock. */
+static void guard_forks(void)
+{
+    static bool guarded;
+    if (!guarded) pthread_atfork(NULL, NULL, after_fork_in_child);
+    guarded = true;
+}
+
+static void forget_group(void)
+{
+    if (is_of_session) free_group(world_group);
+    if (is_of_session) world_group = 0;
+    is_of_session = false;
+}
+
+int hb_mpi_comms_begin_with(hb_word group)
+{
+    int size = -1;
+    pthread_mutex_lock(&lock);
+    guard_forks();
+    if (has_sessions || world_group) {
+        forget_group();
+        free_group(group);
+    } else if (REAL(one_fn, "PMPI_Group_size")(group, &size) == 0) {
+        world_group = group;
+        is_of_session = has_sessions = true;
+    }
+    pthread_mutex_unlock(&lock);
+    return size;
+}
+
+void hb_mpi_comms_end_group(void)
+{
+    pthread_mutex_lock(&lock);
+    forget_group();
+    pthread_mutex_unlock(&lock);
+}
+
 void hb_mpi_comms_begin(void)
 {
     pthread_mutex_lock(&lock);
+    forget_group();
     if (!world_group) {
-        pthread_atfork(NULL, NULL, after_fork_in_child);
+        guard_forks();
         world_group = group_of(hb_mpi.comm_world, false);
         add(hb_mpi.comm_world, 1, "world");
         add(hb_mpi.comm_self, 2, "self");
@@ -201,6 +242,20 @@ void hb_mpi_comm_made_apart(hb_word parent, hb_word handle, int tag)
     hb_mpi_comm *from = find(parent);
     if (from && handle && handle != hb_mpi.comm_null)
         add_child(from, handle, UINT64_C(1) << 32 | (unsigned)tag, "group", (unsigned)tag);
+    pthread_mutex_unlock(&lock);
+}
+
+void hb_mpi_comm_made_of_group(hb_word handle, const char *tag)
+{
+    static const hb_mpi_comm none;
+    pthread_mutex_lock(&lock);
+    hb_mpi_comm *c = handle && handle != hb_mpi.comm_null ? new_comm() : NULL;
+    if (c) {
+        find_ranks(c, handle);
+        c->id = id_of(&none, hash(UINT64_C(0xCBF29CE484222325), tag, strlen(tag)), c);
+        snprintf(c->name, sizeof c->name, "%s", tag);
+        enter(c, handle);
+    }
     pthread_mutex_unlock(&lock);
 }
 

@@ -29,6 +29,12 @@ typedef struct hb_mpi_comm {
 /** MPI has begun: its world and self are known from now on. */
 void hb_mpi_comms_begin(void);
 
+/** The same without MPI_Init: all processes are a group, which has so many; -1: it has none. The
+ * group is this place's until hb_mpi_comms_end_group(), or another one comes: groups of two
+ * sessions may not be compared, so from then on it is not known which ranks communicators have. */
+int hb_mpi_comms_begin_with(hb_word group);
+void hb_mpi_comms_end_group(void);
+
 /** NULL: not known, or too many. */
 hb_mpi_comm *hb_mpi_comm_of(hb_word handle);
 
@@ -49,6 +55,8 @@ static inline __attribute__((always_inline)) hb_mpi_comm *hb_mpi_comm_again(
 void hb_mpi_comm_made(hb_word parent, hb_word handle, const char *how);
 /** The same by its members alone, who agree on a tag. */
 void hb_mpi_comm_made_apart(hb_word parent, hb_word handle, int tag);
+/** Of a group, by members who agree on a text. */
+void hb_mpi_comm_made_of_group(hb_word handle, const char *tag);
 /** A copy of `parent` whose handle MPI writes to `address` when a request is complete. */
 void hb_mpi_comm_awaited(hb_word parent, hb_word address);
 void hb_mpi_comm_freed(hb_word handle);

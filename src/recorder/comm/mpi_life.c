@@ -14,7 +14,7 @@
 /* For hb_part_path(). */
 __attribute__((used)) static const char part_of[] = HB_PART;
 
-static atomic_bool has_begun;
+static atomic_bool has_begun, uses_sessions;
 
 /* Numbers that are wrong mean that the table's row is: then nothing may be looked into. */
 static bool agrees_with_launcher(void)
@@ -58,7 +58,7 @@ HB_EXPORT const char *hb_mpi_note(void);
 const char *hb_mpi_note(void)
 {
     static char text[400];
-    if (!atomic_load(&has_begun)) return NULL;
+    if (!atomic_load(&has_begun) && !atomic_load(&uses_sessions)) return NULL;
     if (hb_mpi_is_known())
         snprintf(text, sizeof text, "{\"library\": \"%s\", \"recorded\": true}", hb_mpi.name);
     else
@@ -120,6 +120,75 @@ int PMPI_Finalize(void)
     return finalize("PMPI_Finalize");
 }
 
+/* ---- sessions: MPI without MPI_Init ---- */
+
+static atomic_int num_sessions;
+
+static void begin_session(hb_word session)
+{
+    typedef int (*pset_fn)(hb_word, const char *, hb_word *);
+    hb_launch_info launch = HB_LAUNCH_INFO_INIT;
+    hb_word group = 0;
+    if (!hb_mpi_is_known() || atomic_load(&has_begun)) return;
+    pset_fn pset = (pset_fn)hb_mpi_real("PMPI_Group_from_session_pset");
+    if (pset(session, "mpi://WORLD", &group) != 0) return;
+    int size = hb_mpi_comms_begin_with(hb_mpi_handle((hb_word)&group, 0));
+    if (size >= 0 && hb_launch_info_get(&launch) == HB_OK && launch.world_size >= 1 &&
+        launch.world_size != size) {
+        hb_mpi_give_up("MPI tells of another number of ranks than the launcher");
+        return;
+    }
+    atomic_store(&hb_mpi_runs, true);
+}
+
+static inline int through_Session_init(HB_P3, int (*fn)(HB_P3))
+{
+    static hb_site site = {.name = "MPI_Session_init"};
+    if (hb_mpi_depth) return fn(a, b, c);
+    hb_scope scope = HB_ENABLED() ? hb_op_site(&site, NULL) : hb_scope_none_();
+    hb_mpi_depth++;
+    int result = fn(a, b, c);
+    if (result == 0) {
+        atomic_fetch_add(&num_sessions, 1);
+        atomic_store(&uses_sessions, true);
+        begin_session(hb_mpi_handle(c, 0));
+    }
+    hb_mpi_depth--;
+    hb_scope_end(&scope);
+    return result;
+}
+
+/* Handles mean nothing any more when the last one has ended. */
+static inline int through_Session_finalize(HB_P1, int (*fn)(HB_P1))
+{
+    static hb_site site = {.name = "MPI_Session_finalize"};
+    if (hb_mpi_depth) return fn(a);
+    hb_scope scope = HB_ENABLED() ? hb_op_site(&site, NULL) : hb_scope_none_();
+    hb_mpi_depth++;
+    hb_mpi_comms_end_group();
+    if (atomic_fetch_sub(&num_sessions, 1) == 1 && !atomic_load(&has_begun))
+        atomic_store(&hb_mpi_runs, false);
+    int result = fn(a);
+    hb_mpi_depth--;
+    hb_scope_end(&scope);
+    return result;
+}
+
+static inline int through_Comm_create_from_group(HB_P5, int (*fn)(HB_P5))
+{
+    static hb_site site = {.name = "MPI_Comm_create_from_group"};
+    if (!hb_mpi_looks()) return fn(a, b, c, d, e);
+    hb_scope scope = HB_ENABLED() ? hb_op_site(&site, NULL) : hb_scope_none_();
+    hb_mpi_depth++;
+    int result = fn(a, b, c, d, e);
+    if (result == 0) hb_mpi_comm_made_of_group(hb_mpi_handle(e, 0), (const char *)b);
+    hb_mpi_depth--;
+    hb_scope_end(&scope);
+    return result;
+}
+
+/* ---- the end by force, and what the program asks of tools ---- */
+
 /* No exit handler runs behind it, and nobody else writes what was recorded. */
 static inline int through_Abort(HB_P2, int (*fn)(HB_P2))
 {
@@ -127,6 +196,16 @@ static inline int through_Abort(HB_P2, int (*fn)(HB_P2))
     if (!hb_mpi_depth) finish = (void (*)(void))dlsym(RTLD_DEFAULT, "hb_capture_finish");
     if (finish) finish();
     return fn(a, b);
+}
+
+/* MPI leaves to tools what it does: 0 pauses, 1 goes on, 2 hands over what there is. The program's
+ * further arguments, if any, are another tool's; there are as many as registers for them. */
+static inline int through_Pcontrol(HB_P6, int (*fn)(HB_P6))
+{
+    void (*control)(int) = NULL;
+    if (!hb_mpi_depth) control = (void (*)(int))dlsym(RTLD_DEFAULT, "hb_capture_control");
+    if (control) control((int)a);
+    return fn(HB_A6);
 }
 
 /* ---- communicators ---- */
@@ -179,6 +258,10 @@ static inline int through_Comm_idup(HB_P3, int (*fn)(HB_P3))
 BOTH(Init, 2, through_Init)
 BOTH(Init_thread, 4, through_Init_thread)
 BOTH(Abort, 2, through_Abort)
+BOTH(Pcontrol, 6, through_Pcontrol)
+BOTH(Session_init, 3, through_Session_init)
+BOTH(Session_finalize, 1, through_Session_finalize)
+BOTH(Comm_create_from_group, 5, through_Comm_create_from_group)
 BOTH(Comm_free, 1, free_by)
 BOTH(Comm_disconnect, 1, free_by)
 BOTH(Comm_set_name, 2, through_Comm_set_name)
