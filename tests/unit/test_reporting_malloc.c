@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * A program whose malloc() reports to hb_memory_alloc(), without a guard of its own, after so many
- * keys for thread-specific data were taken that setting one allocates.
+ * keys for thread-specific data were taken that setting one allocates; and one whose malloc() is a
+ * scope, which tells whether anything is missed while a step ends one cycle and begins the next.
  */
+#include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -17,19 +19,28 @@ void *__libc_calloc(size_t n, size_t size);
 void __libc_free(void *p);
 
 static atomic_bool reporting;
+static __thread bool in_step;
+static int taken_in_steps;
+
+static void *tell(void *p, size_t size)
+{
+    if (p && atomic_load(&reporting)) hb_memory_alloc(HB_DEVICE_CPU, 0, p, size);
+    if (in_step) {
+        HB_RECORD_FUNCTION("taken in a step") {
+            taken_in_steps++;
+        }
+    }
+    return p;
+}
 
 void *malloc(size_t size)
 {
-    void *p = __libc_malloc(size);
-    if (p && atomic_load(&reporting)) hb_memory_alloc(HB_DEVICE_CPU, 0, p, size);
-    return p;
+    return tell(__libc_malloc(size), size);
 }
 
 void *calloc(size_t n, size_t size)
 {
-    void *p = __libc_calloc(n, size);
-    if (p && atomic_load(&reporting)) hb_memory_alloc(HB_DEVICE_CPU, 0, p, n * size);
-    return p;
+    return tell(__libc_calloc(n, size), n * size);
 }
 
 void free(void *p)
@@ -79,11 +90,68 @@ static void it_records(void **state)
     assert_int_equal(run_program(report_from_malloc), 0);
 }
 
+/* Of the files in `dir`. */
+static int count_in_traces(const char *what)
+{
+    static char line[1 << 16];
+    int found = 0;
+    DIR *list = opendir(dir);
+    for (struct dirent *e; (e = readdir(list));) {
+        char path[600];
+        snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
+        FILE *f = strstr(e->d_name, ".pt.trace.json") ? fopen(path, "re") : NULL;
+        while (f && fgets(line, sizeof line, f))
+            found += strstr(line, what) != NULL;
+        if (f) fclose(f);
+    }
+    closedir(list);
+    return found;
+}
+
+static int step_from_cycle_to_cycle(void)
+{
+    enum { STEPS = 20 };
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.activities = HB_ACTIVITY_CPU;
+    o.schedule = hb_schedule_make(.active = 1);
+    o.on_trace_ready = hb_tensorboard_trace_handler(dir, "w", HB_NO_EVENT_FILE);
+    hb_profiler *prof = hb_profiler_create(&o);
+    CHECK(prof && hb_profiler_start(prof) == HB_OK);
+    for (int i = 0; i < STEPS; i++) {
+        in_step = true;
+        CHECK(hb_profiler_step(prof) == HB_OK);
+        in_step = false;
+    }
+    CHECK(hb_profiler_stop(prof) == HB_OK);
+    hb_profiler_destroy(prof);
+    int found = count_in_traces("\"taken in a step\"");
+    fprintf(stderr, "%d of %d are recorded\n", found, taken_in_steps);
+    CHECK(taken_in_steps >= STEPS && found == taken_in_steps);
+    return 0;
+}
+
+static void nothing_is_missed_from_cycle_to_cycle(void **state)
+{
+    (void)state;
+    assert_int_equal(run_program(step_from_cycle_to_cycle), 0);
+}
+
 #else
 
 static int report_from_malloc(void)
 {
     return 0;
+}
+
+static int step_from_cycle_to_cycle(void)
+{
+    return 0;
+}
+
+static void nothing_is_missed_from_cycle_to_cycle(void **state)
+{
+    (void)state;
+    skip(); /* malloc() is theirs */
 }
 
 static void it_records(void **state)
@@ -96,8 +164,10 @@ static void it_records(void **state)
 
 int main(int argc, char **argv)
 {
-    static const program programs[] = {PROGRAM(report_from_malloc)};
-    const struct CMUnitTest tests[] = {IN_DIR(it_records)};
+    static const program programs[] = {PROGRAM(report_from_malloc),
+                                       PROGRAM(step_from_cycle_to_cycle)};
+    const struct CMUnitTest tests[] = {IN_DIR(it_records),
+                                       IN_DIR(nothing_is_missed_from_cycle_to_cycle)};
     int status;
     if (argc > 1 && is_program(argv, programs, sizeof programs / sizeof *programs, &status))
         return status;

@@ -135,17 +135,22 @@ static hb_result start_trace(hb_profiler *prof)
     return HB_OK;
 }
 
-static hb_session *end_session(hb_profiler *prof)
+/* All that is still to be recorded into it is; NULL: there is none. */
+static hb_session *complete_session(hb_profiler *prof)
 {
     hb_lock_take(&prof->lock);
     hb_session *session = prof->session;
     prof->session = NULL;
     hb_lock_give(&prof->lock);
-    if (session) {
-        if (prof->wants_operators) hb_operators_stop();
-        hb_device_stop();
-        hb_session_stop(session); /* the background thread waits for threads that are silent */
-    }
+    if (session && prof->wants_operators) hb_operators_stop();
+    if (session) hb_device_stop();
+    return session;
+}
+
+static hb_session *end_session(hb_profiler *prof)
+{
+    hb_session *session = complete_session(prof);
+    if (session) hb_session_stop(session); /* the background thread waits for silent threads */
     return session;
 }
 
@@ -208,6 +213,19 @@ static void broken_off(hb_profiler *prof, hb_profiler_action from, hb_profiler_a
     discard_trace(prof);
 }
 
+/* The next cycle records before this one is handed over, so that between the two nothing is missed
+ * of other threads. */
+static hb_result go_over(hb_profiler *prof)
+{
+    hb_session *session = complete_session(prof);
+    hb_result begun = start_trace(prof);
+    hb_session_stop(session);
+    hb_result saved = keep_cycle(prof, session);
+    if (saved == HB_OK) saved = trace_ready(prof);
+    if (!prof->options.acc_events) hb_cycles_drop(prof);
+    return saved != HB_OK ? saved : begun;
+}
+
 static hb_result begin(hb_profiler *prof, hb_profiler_action action)
 {
     if (action == HB_ACTION_NONE) return HB_OK;
@@ -232,6 +250,9 @@ hb_result hb_cycles_transit(hb_profiler *prof, hb_profiler_action from, hb_profi
         broken_off(prof, from, to);
         return begin(prof, to);
     case HB_ACTION_RECORD_AND_SAVE: {
+        /* A handler of the program's finds the profiler at rest. */
+        bool at_once = prof->session && hb_handler_is_own(&prof->options.on_trace_ready);
+        if (at_once && records(to)) return go_over(prof);
         hb_result saved = save(prof);
         hb_result begun = begin(prof, to);
         return saved != HB_OK ? saved : begun;

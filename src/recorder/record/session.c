@@ -116,6 +116,8 @@ hb_result hb_session_begin(hb_spool *spool, uint32_t flags, int64_t cycle, hb_se
     make_trace_id(session->trace_id);
     hb_session_set_state(session, HB_SESSION_RECORDING);
     hb_spool_writer_wake(spool);
+    /* Who joins the session before must not be told of this one. */
+    if (__atomic_load_n(hb_live_epoch, __ATOMIC_RELAXED)) publish_epoch(0);
     /* Release: with attach(), which may still be reading for the session before. */
     __atomic_store_n(&hb_recording_now.spool, spool, __ATOMIC_RELEASE);
     __atomic_store_n(&hb_recording_now.session, session, __ATOMIC_RELEASE);
@@ -208,7 +210,8 @@ static void collect(hb_spool *spool, hb_session *session)
 
 void hb_session_stop(hb_session *session)
 {
-    publish_epoch(0);
+    uint32_t live = __atomic_load_n(hb_live_epoch, __ATOMIC_RELAXED);
+    if (!live || live == session->number) publish_epoch(0); /* else the next one records already */
     hb_session_tick(session);
 }
 

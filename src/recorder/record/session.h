@@ -9,7 +9,8 @@
 #include "trace/event.h"
 
 /** Starts recording: from now until hb_session_end() all threads record into a new session, which
- * is this process's alone. HB_ERROR_LIMIT when the spool is full. */
+ * is this process's alone, also where another has not been stopped yet. HB_ERROR_LIMIT when the
+ * spool is full. */
 hb_result hb_session_begin(hb_spool *spool, uint32_t flags, int64_t cycle, hb_session **session);
 
 /** Refreshes the session's newest clock pair, so that a crash's records can be dated. One thread at
