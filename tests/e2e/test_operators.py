@@ -90,6 +90,35 @@ def test_numpy(tmp_path):
         ("cblas_dgemm", [[300, 200], [200, 50]], ["double"] * 2, 6000000)]
 
 
+def test_strides_are_those_of_the_matrices(tmp_path):
+    """Of a transposed one, and of columns of a larger one."""
+    code = """import numpy
+a, b = numpy.ones((200, 300)), numpy.ones((200, 80))
+a.T @ b[:, :50]"""
+    done, [trace] = recorded(tmp_path, PYTHON, "-c", code)
+    assert done.returncode == 0
+    [product] = [e["args"] for e in trace["traceEvents"] if e.get("cat") == "cpu_op"]
+    assert (product["Input Dims"], product["Input Strides"]) == (
+        [[300, 200], [200, 50]], [[1, 300], [80, 1]])
+
+
+def test_stacks_have_the_programs_frames_alone(tmp_path):
+    """Not those through which the calls of functions around them go."""
+    library(tmp_path, "inner", "int inner(int n) { return n + 1; }")
+    library(tmp_path, "outer", "int inner(int); int outer(int n) { return inner(n) * 2; }", "-linner")
+    source = tmp_path / "main.c"
+    source.write_text("int outer(int); int main(void) { return outer(3) - 8; }")
+    program = compiled(tmp_path, source, f"-L{tmp_path}", "-louter", f"-Wl,-rpath,{tmp_path}")
+    table = tmp_path / "both.ops"
+    table.write_text("outer | n:i\ninner | n:i\n")
+    done, [trace] = recorded(tmp_path, program, ops=table, options=["--with-stack"])
+    assert done.returncode == 0
+    stacks = {e["name"]: [frame.rpartition(": ")[2] for frame in e["args"]["Call stack"].split(";") if frame]
+              for e in trace["traceEvents"] if e.get("cat") == "cpu_op"}
+    assert stacks["outer"][0] == "main"
+    assert stacks["inner"][:2] == ["outer", "main"]
+
+
 def test_exceptions_and_longjmp_leave_no_operator_open(tmp_path):
     """Each operator ends where it was left, and what comes after it is not within it."""
     library(tmp_path, "inner", "int inner(int x) { return x + 5; }")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Calls of AMD's libraries as programs make them, without their headers: amd_calls blas|fft|rand.
- * Each prints what it returned; 0 is success everywhere.
+ * Calls of AMD's libraries as programs make them, without their headers: BLAS, FFT or MATH is
+ * defined. Each prints what it returned; 0 is success everywhere.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -88,6 +88,88 @@ int main(void)
     CALL(rocrand_create_generator, &generator, philox);
     CALL(rocrand_generate_uniform, generator, memory, 65536);
     CALL(rocrand_generate_normal, generator, memory, 4096, 0, 1);
+    CALL(hipDeviceSynchronize);
+    return failures != 0;
+}
+#endif
+
+#ifdef MATH
+typedef void *handle;
+int rocblas_create_handle(handle *);
+int rocsolver_sgetrf(handle, int, int, void *, int, void *, void *);
+int rocsparse_create_handle(handle *);
+int rocsparse_create_mat_descr(void **);
+int rocsparse_scsrmv(handle, int, int, int, int, const float *, const void *, const void *,
+                     const void *, const void *, void *, const void *, const float *, void *);
+int rocsparse_create_csr_descr(void **, int64_t, int64_t, int64_t, void *, void *, void *, int, int,
+                               int, int);
+int rocsparse_create_dnvec_descr(void **, int64_t, void *, int);
+int rocsparse_spmv(handle, int, const void *, const void *, const void *, const void *,
+                   const void *, int, int, int, size_t *, void *);
+int rocsparse_destroy_spmat_descr(const void *);
+int hipblasLtCreate(handle *);
+int hipblasLtMatmulDescCreate(void **, int, int);
+int hipblasLtMatrixLayoutCreate(void **, int, uint64_t, uint64_t, int64_t);
+int hipblasLtMatmulPreferenceCreate(void **);
+int hipblasLtMatmulPreferenceSetAttribute(void *, int, const void *, size_t);
+int hipblasLtMatmulAlgoGetHeuristic(handle, void *, void *, void *, void *, void *, void *, int,
+                                    void *, int *);
+int hipblasLtMatmul(handle, void *, const void *, const void *, void *, const void *, void *,
+                    const void *, const void *, void *, void *, void *, const void *, void *,
+                    size_t, void *);
+int hipblasLtMatrixLayoutDestroy(void *);
+
+static void sparse(void)
+{
+    enum { NONE = 111, F32 = 151, I32 = 2, ROWS = 40, COLUMNS = 50, ENTRIES = 200 };
+    enum { BY_ROWS = 3, COMPUTE = 3 };
+    const float one = 1, zero = 0;
+    void *descr, *matrix, *x, *y;
+    handle h;
+    size_t bytes = 0;
+    CALL(rocsparse_create_handle, &h);
+    CALL(rocsparse_create_mat_descr, &descr);
+    CALL(rocsparse_scsrmv, h, NONE, ROWS, COLUMNS, ENTRIES, &one, descr, memory, memory, memory,
+         NULL, memory, &zero, memory);
+    CALL(rocsparse_create_csr_descr, &matrix, ROWS, COLUMNS, ENTRIES, memory, memory, memory, I32,
+         I32, 0, F32);
+    CALL(rocsparse_create_dnvec_descr, &x, COLUMNS, memory, F32);
+    CALL(rocsparse_create_dnvec_descr, &y, ROWS, memory, F32);
+    CALL(rocsparse_spmv, h, NONE, &one, matrix, x, &zero, y, F32, BY_ROWS, COMPUTE, &bytes, memory);
+    CALL(rocsparse_destroy_spmat_descr, matrix);
+}
+
+static void products(void)
+{
+    enum { F32 = 0, F16 = 2, COMPUTE_F32 = 2, WORKSPACE = 1, MOST = 4 };
+    const float one = 1, zero = 0;
+    const uint64_t bytes = 1 << 20;
+    static _Alignas(16) char found[MOST][256];
+    void *desc, *a, *b, *c, *preference;
+    handle h;
+    int count = 0;
+    CALL(hipblasLtCreate, &h);
+    CALL(hipblasLtMatmulDescCreate, &desc, COMPUTE_F32, F32);
+    CALL(hipblasLtMatrixLayoutCreate, &a, F16, 512, 128, 512);
+    CALL(hipblasLtMatrixLayoutCreate, &b, F16, 128, 256, 128);
+    CALL(hipblasLtMatrixLayoutCreate, &c, F16, 512, 256, 512);
+    CALL(hipblasLtMatmulPreferenceCreate, &preference);
+    CALL(hipblasLtMatmulPreferenceSetAttribute, preference, WORKSPACE, &bytes, sizeof bytes);
+    CALL(hipblasLtMatmulAlgoGetHeuristic, h, desc, a, b, c, c, preference, MOST, found, &count);
+    for (int i = 0; i < 2; i++)
+        CALL(hipblasLtMatmul, h, desc, &one, memory, a, memory, b, &zero, memory, c, memory, c,
+             found[0], memory, bytes, NULL);
+    CALL(hipblasLtMatrixLayoutDestroy, a);
+}
+
+int main(void)
+{
+    handle h;
+    said("hipMalloc", hipMalloc(&memory, 1 << 22));
+    CALL(rocblas_create_handle, &h);
+    CALL(rocsolver_sgetrf, h, 96, 96, memory, 96, memory, memory);
+    sparse();
+    products();
     CALL(hipDeviceSynchronize);
     return failures != 0;
 }

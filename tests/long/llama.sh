@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# what: llama.cpp of Debian's sid, on HIP 6.4, with a model of random weights: all its GPU did is in the trace
-# time: 3 min
+# what: llama.cpp of Debian's sid, on HIP 6.4, with a model of random weights: all its GPU did is in the trace, its steps and shapes in the plugin
+# time: 4 min
 # disk: 3 GB
 #
 # Debian's packages, 480 MB, are downloaded once (tools/simhsa/fetch_runtimes.sh llama).
@@ -20,4 +20,8 @@ cat >"$out/bench.sh" <<EOF
     sed -n 's/.*"n_gen": 32,.*"samples_ns": \[\([^]]*\)\].*/\1/p' | tr -d ' ' | tr ',' '\n' | sort -n |
     awk 'NR == 1 { printf "ns: %d\n", \$1 / 32 }'
 EOF
-python3 tests/long/clients.py "$out" llama SIMHSA_ARCH=gfx1030 -- bash "$out/bench.sh"
+status=0
+.venv/bin/python tests/long/llama_views.py "$out" "$root/usr/bin/llama-bench" -m "$PWD/$out/tiny.gguf" -t 1 -ngl 99 ||
+    status=1
+python3 tests/long/clients.py "$out" llama SIMHSA_ARCH=gfx1030 -- bash "$out/bench.sh" || status=1
+exit $status

@@ -185,6 +185,48 @@ static void test_calls_of_little_work_are_small(void **state)
     hb_op_table_free(&table);
 }
 
+static void test_strides(void **state)
+{
+    static const struct {
+        const char *line;
+        uint64_t words[6];
+        int64_t strides[3];
+        int dims;
+    } cases[] = {
+        {"f | m:i k:i ld:i t:i | f32[m,k; ld=ld t=t]", {3, 4, 10, 111}, {1, 10}, 2},
+        {"f | m:i k:i ld:i t:i | f32[m,k; ld=ld t=t]", {3, 4, 10, 112}, {10, 1}, 2},
+        {"f | m:i k:i ld:i t:i o:i | f32[m,k; ld=ld t=t order=o]",
+         {3, 4, 10, 111, 101},
+         {10, 1},
+         2},
+        {"f | m:i k:i ld:i t:i o:i | f32[m,k; ld=ld t=t order=o]",
+         {3, 4, 10, 113, 101},
+         {1, 10},
+         2},
+        {"f | m:i k:i ld:i t:i o:i | f32[m,k; ld=ld order=o]", {3, 4, 10, 112, 102}, {1, 10}, 2},
+        {"f | b:i m:i ld:i s | f32[b,m,m; ld=ld batch=s]", {5, 3, 4, 99}, {99, 1, 4}, 3},
+        {"f | n:i inc:i | f32[n; ld=inc]", {7, 2}, {2}, 1},
+        {"f | m:i ld:i t | f32[m,m; ld=ld t=t]", {7, 9, (uintptr_t) "Transposed"}, {9, 1}, 2},
+        {"f | m:i ld:i t | f32[m,m; ld=ld t=t]", {7, 9, (uintptr_t) "N"}, {1, 9}, 2},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hb_op_table table;
+        hb_op_entry row = only_row(&table, cases[i].line);
+        hb_op_description d;
+        uint64_t words[HB_OP_MAX_PARAMS] = {0};
+        memcpy(words, cases[i].words, sizeof cases[i].words);
+        hb_op_describe(&row, words, NULL, &d);
+        assert_true(d.tensors[0].has_strides);
+        for (int k = 0; k < cases[i].dims; k++)
+            assert_int_equal(d.tensors[0].strides[k], cases[i].strides[k]);
+        hb_op_table_free(&table);
+    }
+    DESCRIBED("f | b:i m:i ld:i | f32[b,m,m; ld=ld]", 2, 3, 4);
+    assert_false(d.tensors[0].has_strides); /* of a batch whose distance is not told */
+    hb_op_table_free(&table);
+}
+
 static void test_calls_of_little_time(void **state)
 {
     hb_op_table table;
@@ -287,6 +329,9 @@ static void test_mistakes_are_told_with_line_and_column(void **state)
         {"f | n n", "1:7: two parameters of one name"},
         {"f | n:z", "1:7: wanted: w (or nothing), i, n or f"},
         {"f | n:S2", "1:7: a structure in memory has 3 to 24 words"},
+        {"f | n | f32[n; ld]", "1:16: wanted: ld="},
+        {"f | n x:f | f32[n; ld=x]", "1:23: wanted: a parameter that is a whole number"},
+        {"f | n | f32[n; t=n]", "1:20: without ld= nothing is known of strides"},
         {"f | n:S16 | f32[n]", "1:17: n is no whole number"},
         {"f | n:S16 m:S16", "1:16: more than 24 words of the stack"},
         {"f | n | f32[ranks(m)]", "1:19: wanted: a parameter that is a handle"},
@@ -359,6 +404,7 @@ int main(void)
         cmocka_unit_test(test_ranks_of_a_communicator),
         cmocka_unit_test(test_formulas),
         cmocka_unit_test(test_calls_of_little_work_are_small),
+        cmocka_unit_test(test_strides),
         cmocka_unit_test(test_calls_of_little_time),
         cmocka_unit_test(test_allocators),
         cmocka_unit_test(test_letters_and_optional_parts),

@@ -255,6 +255,40 @@ static void calls_are_operators_where_none_are_marked(void **state)
     cJSON_Delete(trace);
 }
 
+/* A library's operator with a launch, and beside it a launch of the program's own. */
+static cJSON *write_found_operators(bool finds_operators)
+{
+    sample.count = sample.last_id = 0;
+    sample_scope(&sample, HB_EVENT_USER_ANNOTATION, "ProfilerStep#1", 100, 1000);
+    uint64_t step = sample.last_id;
+    sample_scope(&sample, HB_EVENT_OP, "rocblas_sgemm", 200, 50);
+    sample_call(&sample, "hipExtLaunch", 210, 5, 9, sample.last_id)->runtime.launches = true;
+    sample_call(&sample, "hipLaunchKernel", 310, 5, 10, step)->runtime.launches = true;
+    sample_call(&sample, "hipLaunchOutside", 1310, 5, 11, 0)->runtime.launches = true;
+    sample_work(&sample, HB_EVENT_KERNEL, "gemm", 400, 50, 9, sample.last_id);
+    sample_work(&sample, HB_EVENT_KERNEL, "own", 500, 50, 10, step);
+    array_source_init(&sample.source, sample.events, sample.count);
+    sample.source.info.finds_operators = finds_operators;
+    return write_json(&sample.source.source, HB_WRITE_TENSORBOARD);
+}
+
+/* Else nobody would have the time of what they launch. */
+static void calls_beside_found_operators_are_some_too(void **state)
+{
+    (void)state;
+    cJSON *trace = write_found_operators(true);
+    assert_int_equal(count(trace, "name", "hipExtLaunch"), 1);
+    assert_int_equal(count(trace, "name", "hipLaunchKernel"), 2);
+    assert_int_equal(count(trace, "name", "hipLaunchOutside"), 2);
+    double id = arg(find(trace, "X", "hipLaunchKernel", 0), "External id");
+    assert_true(id > 1e9 && arg(find(trace, "X", "own", 0), "External id") == id);
+    assert_true(arg(find(trace, "X", "gemm", 0), "External id") == 2);
+    cJSON_Delete(trace);
+    trace = write_found_operators(false);
+    assert_int_equal(count(trace, "name", "hipLaunchKernel"), 1);
+    cJSON_Delete(trace);
+}
+
 /* Kineto's ROCm templates with their line breaks deleted. */
 static void kineto_device_args_are_kinetos(void **state)
 {
@@ -800,6 +834,7 @@ int main(void)
         cmocka_unit_test(kernels_carry_what_the_kernel_view_shows),
         cmocka_unit_test(unlinked_calls_have_id_0_for_the_plugin_only),
         cmocka_unit_test(calls_are_operators_where_none_are_marked),
+        cmocka_unit_test(calls_beside_found_operators_are_some_too),
         cmocka_unit_test(kineto_device_args_are_kinetos),
         cmocka_unit_test(kineto_memory_is_kinetos),
         cmocka_unit_test(kineto_names_sixteen_gpus),

@@ -7,6 +7,7 @@
 #     fetch_runtimes.sh [-o DIRECTORY] [SUITE...]      (suites: trixie sid experimental)
 #     fetch_runtimes.sh llama                          sid with llama.cpp, 480 MB, unpacked 3 GB
 #     fetch_runtimes.sh fft                            sid with rocFFT, hipFFT and rocRAND, 60 MB
+#     fetch_runtimes.sh math                          sid with rocSOLVER, rocSPARSE and hipBLASLt, 1.4 GB
 #     fetch_runtimes.sh rccl                           trixie with RCCL, 190 MB
 #
 # Nothing is installed and no root is needed: apt resolves and downloads, dpkg-deb unpacks. The
@@ -46,6 +47,9 @@ runtime_of() {
         ;;
     llama) echo "libamdhip64-6=6.4.3* libggml0-backend-hip llama.cpp-tools" ;;
     fft) echo "libamdhip64-6=6.4.3* librocfft0=6.4.3* libhipfft0=6.4.3* librocrand1=6.4.3*" ;;
+    math)
+        echo "libamdhip64-6=6.4.3* librocsolver0=6.4.3* librocsparse1=6.4.3* libhipblaslt1=7.1.1*"
+        ;;
     rccl) echo "libamdhip64-5=5.7.1* libamd-comgr2 librccl1" ;;
     *) return 1 ;;
     esac
@@ -55,7 +59,7 @@ runtime_of() {
 sources_of() {
     case $1 in
     experimental) set -- sid experimental ;;
-    llama | fft) set -- sid ;;
+    llama | fft | math) set -- sid ;;
     rccl) set -- trixie ;;
     esac
     for part in "$@"; do
@@ -95,14 +99,30 @@ download() {
     return 1
 }
 
-# Beside the one that is there: a program may be running on it. Of rocBLAS's kernels, gigabytes, only
-# those for gfx1030.
+# Kernels of rocBLAS and hipBLASLt that are left out, gigabytes: all but those for gfx1030, or gfx90a.
+unwanted_of() {
+    case $1 in
+    math) echo 'gfx[89][^0]' 'gfx90[^a]' 'gfx1' ;;
+    *) echo 'gfx[89]' 'gfx101' 'gfx11' ;;
+    esac
+}
+
+# Beside the one that is there: a program may be running on it.
 unpack() {
     archives=$1 root=$2 fresh=$2.new
+    set -f
+    excluded=
+    for gpu in $(unwanted_of "$4"); do
+        excluded="$excluded --exclude=*/library/*$gpu*"
+    done
+    set -- "$@" $excluded
+    set +f
     rm -rf "$fresh" && mkdir -p "$fresh/compat" || exit 1
     for deb in "$archives"/*.deb; do
-        dpkg-deb --fsys-tarfile "$deb" | tar -x --keep-directory-symlink --exclude='*/library/*gfx[89]*' \
-            --exclude='*/library/*gfx101*' --exclude='*/library/*gfx11*' -C "$fresh" || exit 1
+        (
+            shift 4
+            dpkg-deb --fsys-tarfile "$deb" | tar -x --keep-directory-symlink "$@" -C "$fresh"
+        ) || exit 1
     done
     # Programs linked to HIP 5 find newer ones here, and hipGetProcAddress() what it opens.
     for runtime in "$fresh"/usr/lib/x86_64-linux-gnu/libamdhip64.so.[0-9]; do
@@ -135,7 +155,7 @@ fetch() {
     download "$suite" "$state" $packages && found=1 || found=
     set +f
     if [ "$found" ]; then
-        unpack "$state/archives" "$out/$suite" "$packages"
+        unpack "$state/archives" "$out/$suite" "$packages" "$suite"
         rm -f "$out/$suite.missing"
     fi
     rm -rf "$state"

@@ -2,6 +2,7 @@
 #include "ops/op_call.h"
 
 #include <math.h>
+#include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -172,6 +173,42 @@ static bool find_type(const given *g, const hb_op_input *in, hb_dtype *type)
     return false;
 }
 
+/* ---- strides ---- */
+
+/* As BLAS tells it: an enum's value, or the address of a letter. */
+static bool is_transposed(const given *g, int param)
+{
+    enum { TRANSPOSED = 112, CONJUGATED = 113 };
+    const hb_op_param *p = &g->row->params[param];
+    char letter = 0;
+    if (p->class == HB_OP_WORD && g->words[p->place] > LOWEST_ADDRESS)
+        return hb_op_peek(g->row, g->words[p->place], &letter, 1) && letter &&
+               strchr("TtCc", letter);
+    int64_t value = hb_op_value(g->row, g->words, param);
+    return value == TRANSPOSED || value == CONJUGATED;
+}
+
+static int64_t param_of(const given *g, uint8_t number)
+{
+    return number ? hb_op_value(g->row, g->words, number - 1) : 0;
+}
+
+/* Columns lie one behind the other, unless it is said otherwise. */
+static void set_strides(const given *g, const hb_op_layout *layout, hb_op_tensor *t)
+{
+    enum { ROWS_FIRST = 101 };
+    int64_t leading = param_of(g, layout->leading);
+    int n = t->num_dims;
+    bool across = layout->transposed && is_transposed(g, layout->transposed - 1);
+    bool by_rows = param_of(g, layout->order) == ROWS_FIRST;
+    if (n == 0 || n > 3 || (n == 3 && !layout->batch)) return;
+    if (n == 3) t->strides[0] = param_of(g, layout->batch);
+    bool columns = across == by_rows; /* what is one column is so in memory */
+    if (n > 1) t->strides[n - 2] = columns ? 1 : leading;
+    t->strides[n - 1] = n == 1 || columns ? leading : 1;
+    t->has_strides = true;
+}
+
 static void describe_input(const given *g, const hb_op_input *in, hb_op_tensor *t)
 {
     t->known = t->has_strides = false;
@@ -188,6 +225,7 @@ static void describe_input(const given *g, const hb_op_input *in, hb_op_tensor *
         if (dim->array >= 0 ? !add_array(g, dim, t) : !add_dim(t, evaluate(&dim->size, g))) return;
     }
     t->known = true;
+    if (in->layout.leading) set_strides(g, &in->layout, t);
 }
 
 void hb_op_describe(const hb_op_entry *row, const uint64_t *words, const hb_op_outside *outside,

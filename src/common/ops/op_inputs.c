@@ -112,6 +112,31 @@ static bool take_array(hb_op_line *l, hb_op_dim *dim, bool *is)
     return true;
 }
 
+/* " ld=lda t=ta order=order batch=sa]". */
+static bool take_layout(hb_op_line *l, hb_op_layout *layout)
+{
+    for (;;) {
+        hb_op_skip_blanks(l);
+        if (hb_op_take(l, ']')) break;
+        const char *where = l->at;
+        hb_str name = hb_op_take_name(l);
+        uint8_t *to = hb_str_is(name, "ld")      ? &layout->leading
+                      : hb_str_is(name, "t")     ? &layout->transposed
+                      : hb_str_is(name, "order") ? &layout->order
+                      : hb_str_is(name, "batch") ? &layout->batch
+                                                 : NULL;
+        if (!to || !hb_op_take(l, '='))
+            return hb_op_wrong(l, where, "wanted: ld=, t=, order= or batch=, or ]");
+        where = l->at;
+        int param = hb_op_param_named(l, hb_op_take_name(l));
+        if (param < 0 || l->params[param].class == HB_OP_FLOAT ||
+            l->params[param].class >= HB_OP_INTS)
+            return hb_op_wrong(l, where, "wanted: a parameter that is a whole number");
+        *to = (uint8_t)(param + 1);
+    }
+    return layout->leading || hb_op_wrong(l, l->at, "without ld= nothing is known of strides");
+}
+
 static bool take_dims(hb_op_line *l, hb_op_input *in)
 {
     hb_op_dim dims[HB_OP_MAX_DIMS];
@@ -119,6 +144,10 @@ static bool take_dims(hb_op_line *l, hb_op_input *in)
     if (!hb_op_take(l, '[')) return hb_op_wrong(l, l->at, "wanted: [dimensions]");
     while (!hb_op_take(l, ']')) {
         bool is_array;
+        if (n && hb_op_take(l, ';')) {
+            if (!take_layout(l, &in->layout)) return false;
+            break;
+        }
         hb_op_dim dim = {.array = HB_OP_NO_PARAM};
         if (n && !hb_op_take(l, ',')) return hb_op_wrong(l, l->at, "wanted: , or ]");
         if (n == HB_OP_MAX_DIMS) return hb_op_wrong(l, l->at, "too many dimensions");

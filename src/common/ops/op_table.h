@@ -103,6 +103,14 @@ enum hb_op_describer {
 
 enum hb_op_type_of { HB_OP_TYPE_LETTER, HB_OP_TYPE_FIXED, HB_OP_TYPE_MAPPED };
 
+/** How a matrix lies in memory: parameters, counted from 1; 0: not told. */
+typedef struct hb_op_layout {
+    uint8_t leading;    /* from one column to the next, or of a vector from one entry */
+    uint8_t transposed; /* whether what lies there is multiplied transposed */
+    uint8_t order;      /* rows or columns one behind the other, as CBLAS tells */
+    uint8_t batch;      /* from one matrix to the next */
+} hb_op_layout;
+
 typedef struct hb_op_input {
     enum hb_op_describer describer;
     enum hb_op_type_of type_of;
@@ -112,6 +120,7 @@ typedef struct hb_op_input {
     bool hidden;   /* only for the formula */
     uint8_t num_dims;
     hb_op_dim *dims;
+    hb_op_layout layout;
 } hb_op_input;
 
 enum hb_op_kind {

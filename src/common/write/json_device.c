@@ -23,10 +23,17 @@ static char *put_external_id(const hb_writer *w, char *p, uint64_t id)
  * time slices, and exact in JSON readers that know doubles only. */
 #define FIRST_CALL_ID ((uint64_t)1 << 51)
 
+/* In no operator and no annotation. */
+static bool is_bare(const hb_writer *w, uint64_t id)
+{
+    return hb_outside_find(&w->bare, hb_outside_find(&w->outside, id)) == 0;
+}
+
 bool hb_call_is_operator(const hb_writer *w, const hb_trace_event *event)
 {
     const unsigned without = HB_TEV_MINOR | HB_TEV_NO_CALL;
-    return w->calls_are_operators && event->correlation && !(event->flags & without);
+    if (w->kineto || !event->correlation || (event->flags & without)) return false;
+    return w->calls_are_operators || (w->info->finds_operators && is_bare(w, event->external_id));
 }
 
 uint64_t hb_written_external_id(const hb_writer *w, const hb_trace_event *event)

@@ -53,6 +53,7 @@ typedef struct hb_writer {
     int32_t max_device;
     bool has_stacks;          /* some scope was written with its call stack */
     bool calls_are_operators; /* HIP calls, where a program marks no operators */
+    hb_outside bare;          /* else those in these scopes, or in none: steps' */
     hb_write_stats stats;
     void (*member)(void *context, hb_member_part part); /* before each part of one; or NULL */
     void *context;

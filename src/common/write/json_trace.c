@@ -81,6 +81,7 @@ void hb_writer_free(hb_writer *w)
     hb_flows_free(&w->flows);
     hb_steps_free(&w->steps);
     hb_outside_free(&w->outside);
+    hb_outside_free(&w->bare);
     hb_nests_free(&w->modules);
     hb_memory_stacks_free(&w->memory_stacks);
     hb_op_rates_free(&w->rates);

@@ -59,7 +59,8 @@ static hb_result survey_steps(hb_writer *w)
     else
         w->stats.hidden_steps = w->steps.hidden;
     for (size_t i = 0; i < w->steps.count; i++)
-        if (w->steps.steps[i].hidden) hb_outside_add(&w->outside, w->steps.steps[i].external_id, 0);
+        hb_outside_add(w->steps.steps[i].hidden ? &w->outside : &w->bare,
+                       w->steps.steps[i].external_id, 0);
     return HB_OK;
 }
 
@@ -82,6 +83,7 @@ hb_result hb_survey(hb_writer *w)
     HB_TRY(survey_steps(w));
     HB_TRY(hb_op_rates_collect(&w->rates, w->source));
     hb_outside_sort(&w->outside);
+    hb_outside_sort(&w->bare);
     rewind_trees(w);
     return HB_OK;
 }

@@ -374,6 +374,11 @@ bool hb_trampoline_is(const void *address)
     return (uintptr_t)address - (uintptr_t)hb_trampoline_code < (size_t)COUNT * CODE_BYTES;
 }
 
+const void *hb_trampoline_return_address(void)
+{
+    return hb_trampoline_returns;
+}
+
 void *hb_trampoline_address(uint32_t index)
 {
     return (void *)(uintptr_t)(hb_trampoline_code + (size_t)index * CODE_BYTES);

@@ -56,6 +56,8 @@ typedef struct hb_call_hooks {
 /** The number of one more; HB_TRAMPOLINES: there are no more. While `*on` is 0 it jumps on; that is
  * read without any order, and who records waits for nothing by it. Any thread may ask. */
 uint32_t hb_trampoline_new(void *real, const hb_call_hooks *hooks, const uint32_t *on);
+/** Where a real function returns to whose end is asked for: a frame in the program's stack. */
+const void *hb_trampoline_return_address(void);
 /** Whether an address is that of a trampoline. */
 bool hb_trampoline_is(const void *address);
 /** To be called instead of the real function. */

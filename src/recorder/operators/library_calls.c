@@ -23,6 +23,7 @@
 #include "operators/operator_calls.h"
 #include "operators/operator_notes.h"
 #include "ops/op_list.h"
+#include "record/stack.h"
 
 /* An import that a table knows. */
 typedef struct place {
@@ -299,6 +300,7 @@ static hb_result attach(const char *list)
     self.attached = all;
     self.seen.count = 0; /* the tables know more by now */
     atomic_store_explicit(&self.table, table, memory_order_release);
+    hb_stack_leave_out(hb_trampoline_return_address());
     hb_lookups_substitute(HB_LOOKUPS_OPERATORS, is_known, substitute);
     hb_lookups_watch(HB_LOOKUPS_OPERATORS, look_if_free);
     (void)has_news();

@@ -63,13 +63,30 @@ static bool has_room(void)
     return false;
 }
 
+static _Atomic uint64_t left_out;
+
+void hb_stack_leave_out(const void *return_address)
+{
+    atomic_store_explicit(&left_out, (uint64_t)(uintptr_t)return_address, memory_order_relaxed);
+}
+
+static uint32_t without_left_out(uint64_t *pcs, uint32_t count)
+{
+    uint64_t out = atomic_load_explicit(&left_out, memory_order_relaxed);
+    uint32_t kept = 0;
+    if (!out) return count;
+    for (uint32_t i = 0; i < count; i++)
+        if (pcs[i] != out) pcs[kept++] = pcs[i];
+    return kept;
+}
+
 static uint32_t walk(uint64_t pcs[HB_STACK_MAX])
 {
     if (!has_room()) return 0;
     _Static_assert(sizeof(void *) == sizeof(uint64_t), "program counters are 64 bits");
     backtrace_function *by_libunwind = atomic_load_explicit(&libunwind, memory_order_relaxed);
     int n = (by_libunwind ? by_libunwind : backtrace)((void **)pcs, (int)HB_STACK_MAX);
-    return n > 0 ? (uint32_t)n : 0;
+    return n > 0 ? without_left_out(pcs, (uint32_t)n) : 0;
 }
 
 #ifndef HB_TSAN /* libunwind clears its cache of a thread after TSan has let go of the thread */

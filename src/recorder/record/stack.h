@@ -23,6 +23,10 @@ uint32_t hb_stack_capture(uint64_t pcs[HB_STACK_MAX], const void *caller);
  * that were named. */
 uint32_t hb_stack_capture_outside(uint64_t pcs[HB_STACK_MAX]);
 
+/** Where calls that go through a frame of this library's in the program's stack return to: no
+ * frame of the program. */
+void hb_stack_leave_out(const void *return_address);
+
 /** The library that this address is in stands between the program and this one; at most eight, more
  * are frames like others. */
 void hb_stack_pass_over(const void *address);

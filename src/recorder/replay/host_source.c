@@ -461,6 +461,7 @@ static void set_info(record_source *s)
     info->with_stack = flags & HB_SESSION_STACK;
     info->with_flops = flags & HB_SESSION_FLOPS;
     info->with_modules = flags & HB_SESSION_MODULES;
+    info->finds_operators = flags & HB_SESSION_OPERATORS;
     info->metadata = s->metadata;
     info->num_metadata = s->num_metadata;
     info->threads = s->thread_infos;
