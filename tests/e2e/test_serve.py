@@ -165,6 +165,42 @@ def test_a_changed_file_is_read_again(browser, logdir):
         page.page.locator("section.table").first.wait_for()
 
 
+def test_a_file_that_is_still_being_written(browser, logdir):
+    """What is there shows with a word about the rest, and all of it once it is there."""
+    whole = TORCH.read_bytes()
+    path = logdir / "two" / "b.1.pt.trace.json"
+    path.parent.mkdir()
+    path.write_bytes(whole[:len(whole) // 2])
+    with Server(logdir) as server, ServedPage(browser, server) as page:
+        page.open("overview", trace="two/b/1")
+        page.page.locator(".warning", has_text="The file is damaged").wait_for()
+        before = int(page.page.locator(".facts dd").first.inner_text().replace(",", ""))
+        path.write_bytes(whole)
+        page.page.locator(".news", has_text="has changed").locator("p").wait_for()
+        page.wait("overview")
+        assert int(page.page.locator(".facts dd").first.inner_text().replace(",", "")) > before
+        assert page.page.locator(".warning", has_text="damaged").count() == 0
+
+
+def test_the_first_view_waits_for_no_call_trees(browser, logdir):
+    """Steps are there before operators are."""
+    with Server(logdir) as server, ServedPage(browser, server) as page:
+        held = []
+        page.page.route("**/hb/operators?*", lambda route: held.append(route))
+        page.page.goto("about:blank")
+        page.page.goto(page.address)
+        page.page.wait_for_selector("html[data-seen^=overview]")
+        assert page.page.locator("canvas[aria-label^='Time of']").count() == 1
+        assert not page.page.locator("h2", has_text="Top operators").count()
+        assert page.page.locator("html[data-ready]").count() == 0
+        page.page.wait_for_timeout(0)
+        while not held:
+            page.page.wait_for_timeout(50)
+        held[0].continue_()
+        page.wait("overview")
+        page.page.locator("h2", has_text="Top operators").wait_for()
+
+
 def test_a_server_that_ends_is_said(browser, logdir):
     with Server(logdir) as server, ServedPage(browser, server) as page:
         page.open("steps")
@@ -254,6 +290,7 @@ def test_what_is_too_large_is_refused(logdir):
     with Server(logdir) as server:
         assert server.request("/" + "a" * 5000)[0] == 414
         assert server.request("/", Long="a" * 20000)[0] in (413, 431)
+        assert server.request("/", Long="a" * 10000)[0] in (200, 413, 431)
         assert server.request("/hb/about")[0] == 200
 
 
