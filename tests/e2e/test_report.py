@@ -406,6 +406,100 @@ def test_what_does_not_fit_is_said(browser, tmp_path):
         assert table["count"] > 10000 > 200 > len(table["rows"]) > 10
 
 
+def long_trace(path, names=100000):
+    """A step's operators, each of another name, the later the longer."""
+    events = [{"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": 1, "tid": 1,
+               "ts": step * 10 * names, "dur": 10 * names, "args": {}} for step in range(2)]
+    events += [{"ph": "X", "cat": "cpu_op", "name": f"name,{i}", "pid": 1, "tid": 1, "ts": 10 * i + 1,
+                "dur": 1 + 8 * i / names, "args": {}} for i in range(names)]
+    path.write_text(json.dumps({"traceEvents": events}))
+    return path
+
+
+def test_a_long_table_sorts_filters_and_copies(browser, tmp_path):
+    """100,000 rows, of which the page holds those that are seen."""
+    file = report(tmp_path, long_trace(tmp_path / "long.pt.trace.json"))
+    with ReportPage(browser, file) as page:
+        table = page.open("operators").tables()["Operators"]
+        assert table["count"] == 100000 and len(table["rows"]) < 100
+        assert table["rows"][0][0] == "name,99999"  # by own time, the longest first
+        section = page.page.locator("section.table").first
+        section.get_by_role("button", name="Operator").first.click()
+        page.wait_for_address("ops.sort=Operator")
+        assert page.tables()["Operators"]["rows"][0][0] == "name,0"
+        section.get_by_role("searchbox").fill("^name,4242")
+        shown = page.tables()["Operators"]["rows"]
+        assert [row[0] for row in shown] == ["name,4242"] + [f"name,4242{i}" for i in range(10)]
+        page.page.reload()
+        page.wait("operators")  # the address keeps both
+        assert page.tables()["Operators"]["rows"] == shown
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        section.locator(".scroll").focus()
+        page.key("c")
+        section.get_by_role("status").get_by_text("11 rows copied").or_(section.locator("textarea")).first.wait_for()
+        area = section.locator("textarea")
+        text = area.input_value() if area.count() else page.page.evaluate("navigator.clipboard.readText()")
+        lines = text.splitlines()
+        assert lines[0].startswith("Operator,Calls,") and len(lines) == 12
+        assert lines[1].startswith('"name,4242",1,') and page.errors == []
+
+
+def test_each_step_is_a_bar(browser, tmp_path):
+    events = []
+    for step in range(8):
+        events.append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": 1,
+                       "tid": 1, "ts": step * 1000, "dur": 999, "args": {}})
+        for name, dur in ("grows", 10 * (step + 1)), ("once", 50 if step == 4 else 0):
+            if dur:
+                events.append({"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1,
+                               "ts": step * 1000 + (10 if name == "grows" else 500), "dur": dur, "args": {}})
+    trace = tmp_path / "steps.pt.trace.json"
+    trace.write_text(json.dumps({"traceEvents": events}))
+    with ReportPage(browser, report(tmp_path, trace)) as page:
+        page.open("operators")
+        sparks = {row.locator("th").inner_text().strip(): row.locator(".spark span") for row in
+                  page.page.locator("section.table").first.locator("tbody tr").all()}
+        assert sparks["grows"].inner_text() == "▁▂▃▄▅▆▇█"
+        assert sparks["once"].inner_text() == "    █   "
+        assert sparks["once"].get_attribute("aria-label") == "most in step 5 of 8, nothing in 7"
+        assert page.axe() == [] and page.errors == []
+
+
+@pytest.mark.parametrize("how", [{"forced_colors": "active"}, {"contrast": "more"}])
+def test_high_contrast(browser, tmp_path, how):
+    """Pictures keep their colours where the browser takes all others; axe finds nothing."""
+    file = report(tmp_path, TRACES["mi250"])
+    with ReportPage(browser, file) as page:
+        page.page.emulate_media(**how)
+        for view in VIEWS:
+            page.open(view)
+            assert page.axe() == [], view
+        page.open("overview")
+        swatches = page.page.locator(".shares .swatch").evaluate_all(
+            "list => list.map((element) => getComputedStyle(element).backgroundColor)")
+        assert len(set(swatches)) == len(swatches) > 2 and page.errors == []
+        paper = page.open("timeline").lanes()
+        assert 0xffffffff == int(max(paper, key=paper.get))  # as the system's is: mostly nothing
+
+
+def test_all_views_are_printed(browser, tmp_path):
+    file = report(tmp_path, long_trace(tmp_path / "long.pt.trace.json", 500), TRACES["mi250"])
+    with ReportPage(browser, file, scheme="dark") as page:
+        page.open("overview", trace="long").page.get_by_role("button", name="Print").click()
+        page.wait("everything")
+        titles = page.page.locator("h2.large").all_inner_texts()
+        assert [title.split()[0].lower() for title in titles] == [view for view in VIEWS if view != "timeline"]
+        page.page.emulate_media(media="print")
+        page.page.get_by_text("and 450 rows more").first.wait_for()
+        seen = page.page.evaluate("""() => ({
+          paper: getComputedStyle(document.documentElement).backgroundColor,
+          rail: getComputedStyle(document.querySelector('nav')).display,
+          rows: Math.max(...[...document.querySelectorAll('tbody')].map((body) => body.children.length)) })""")
+        assert seen["paper"] == "rgb(255, 255, 255)" and seen["rail"] == "none"
+        assert seen["rows"] == 51
+        assert page.page.pdf().startswith(b"%PDF") and page.errors == []
+
+
 def test_the_page_is_small(tmp_path):
     file = report(tmp_path, TRACES["mi250"]).read_text()
     page = re.sub(r'<script type="application/octet-stream".*?</script>\n', "", file, flags=re.S)

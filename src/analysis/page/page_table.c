@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-static const char *const kind_words[] = {"text", "count", "time", "bytes", "percent", "number"};
+static const char *const kind_words[] = {"text", "count", "time", "bytes", "percent", "number", "spark"};
 
 void hb_emit_finite(hb_emitter *out, double value)
 {
@@ -48,7 +48,7 @@ void hb_table_row(hb_emitter *out, const hb_page_table *table, ...)
     va_start(args, table);
     hb_emit_open(out, '[');
     for (size_t i = 0; i < table->num_columns; i++) {
-        if (table->columns[i].kind == HB_CELL_TEXT) {
+        if (table->columns[i].kind == HB_CELL_TEXT || table->columns[i].kind == HB_CELL_SPARK) {
             const char *text = va_arg(args, const char *);
             hb_emit_text(out, text ? text : "");
         } else {

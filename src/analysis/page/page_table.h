@@ -14,7 +14,8 @@ typedef enum hb_cell_kind {
     HB_CELL_TIME,
     HB_CELL_BYTES,
     HB_CELL_PERCENT,
-    HB_CELL_NUMBER
+    HB_CELL_NUMBER,
+    HB_CELL_SPARK /* a text: a digit a bar, 0 to 8 */
 } hb_cell_kind;
 
 typedef struct hb_page_column {
@@ -33,7 +34,7 @@ typedef struct hb_page_table {
         title, columns, HB_ARRAY_LEN(columns) \
     }
 
-/** `key` is the member's name. Rows follow, each a `const char *` or a `double` a column. */
+/** `key` is the member's name. Rows follow, each a `const char *` (texts, sparks) or a `double` a column. */
 void hb_table_begin(hb_emitter *out, const char *key, const hb_page_table *table);
 void hb_table_row(hb_emitter *out, const hb_page_table *table, ...);
 void hb_table_end(hb_emitter *out);

@@ -7,6 +7,7 @@
 
 #include "api/api_trace_file.h"
 #include "base/times.h"
+#include "page/page_sparks.h"
 #include "page/page_views.h"
 
 #define COLUMNS(...) static const hb_page_column __VA_ARGS__
@@ -111,41 +112,56 @@ void hb_page_roles(hb_emitter *out, const char *key, const hb_step_stat *steps, 
     {                                                                                        \
         "Host share", HB_CELL_PERCENT                                                        \
     }
-COLUMNS(operator_columns[]) = {{"Operator", HB_CELL_TEXT}, OPERATOR_COLUMNS};
+COLUMNS(operator_columns[]) = {
+    {"Operator", HB_CELL_TEXT}, OPERATOR_COLUMNS, {"Per step", HB_CELL_SPARK}};
 COLUMNS(shape_columns[]) = {
     {"Operator", HB_CELL_TEXT}, {"Input shapes", HB_CELL_TEXT}, OPERATOR_COLUMNS};
 static const hb_page_table operators_table = HB_PAGE_TABLE("Operators", operator_columns);
 static const hb_page_table shapes_table = HB_PAGE_TABLE("Operators by shape", shape_columns);
 
-static void put_operator(hb_emitter *out, const hb_operator_stat *o, bool by_shape, double device,
-                         double host)
+static void put_operator(hb_emitter *out, const hb_operator_stat *o, const char *spark,
+                         double device, double host)
 {
     double calls = (double)o->calls, d = hb_percent_of(o->self_device_us, device),
            h = hb_percent_of(o->self_host_us, host);
-    if (by_shape)
+    if (!spark)
         hb_table_row(out, &shapes_table, o->name, o->input_shapes, calls, o->self_device_us,
                      o->device_us, o->self_host_us, o->host_us, d, h);
     else
         hb_table_row(out, &operators_table, o->name, calls, o->self_device_us, o->device_us,
-                     o->self_host_us, o->host_us, d, h);
+                     o->self_host_us, o->host_us, d, h, spark);
+}
+
+/* Rows stand as the analysis has them, whose names they have. */
+static hb_result put_rows(hb_page_trace *trace, hb_emitter *out, const hb_operator_stat *list,
+                          size_t count, bool by_shape)
+{
+    const hb_analysis *a = hb_trace_file_analysis(trace->file);
+    double host = 0, device = 0;
+    hb_sparks sparks = {0};
+    hb_result result = by_shape ? HB_OK : hb_sparks_of_operators(&sparks, a);
+    for (size_t i = 0; i < count; i++) {
+        host += list[i].self_host_us;
+        device += list[i].self_device_us;
+    }
+    for (size_t i = 0; result == HB_OK && i < count; i++) {
+        const char *spark = by_shape ? NULL : hb_spark_of(&sparks, a->by_name.items[i].name);
+        put_operator(out, &list[i], spark, device, host);
+    }
+    hb_sparks_free(&sparks);
+    return result;
 }
 
 static hb_result put_operators(hb_page_trace *trace, hb_emitter *out, bool by_shape)
 {
     const hb_operator_stat *list;
     size_t count;
-    double host = 0, device = 0;
     HB_TRY(hb_trace_file_operators(trace->file, by_shape, &list, &count));
-    for (size_t i = 0; i < count; i++) {
-        host += list[i].self_host_us;
-        device += list[i].self_device_us;
-    }
     hb_table_begin(out, by_shape ? "shapes" : "operators",
                    by_shape ? &shapes_table : &operators_table);
-    for (size_t i = 0; i < count; i++)
-        put_operator(out, &list[i], by_shape, device, host);
+    hb_result result = put_rows(trace, out, list, count, by_shape);
     hb_table_end(out);
-    return HB_OK;
+    return result;
 }
 
 hb_result hb_page_operators(hb_page_trace *trace, hb_emitter *out)
@@ -159,7 +175,8 @@ hb_result hb_page_operators(hb_page_trace *trace, hb_emitter *out)
 COLUMNS(kernel_columns[]) = {{"Kernel", HB_CELL_TEXT},   {"Calls", HB_CELL_COUNT},
                              {"Total", HB_CELL_TIME},    {"Mean", HB_CELL_TIME},
                              {"Max", HB_CELL_TIME},      {"Min", HB_CELL_TIME},
-                             {"Share", HB_CELL_PERCENT}, {"Blocks per SM", HB_CELL_NUMBER}};
+                             {"Share", HB_CELL_PERCENT}, {"Blocks per SM", HB_CELL_NUMBER},
+                             {"Per step", HB_CELL_SPARK}};
 static const hb_page_table kernels_table = HB_PAGE_TABLE("Kernels", kernel_columns);
 
 COLUMNS(insight_columns[]) = {{"Kernel", HB_CELL_TEXT},       {"Class", HB_CELL_TEXT},
@@ -183,17 +200,22 @@ static hb_result put_kernels(hb_page_trace *trace, hb_emitter *out)
     const hb_kernel_stats *list;
     size_t count;
     double total = 0;
+    hb_sparks sparks;
     HB_TRY(hb_trace_file_kernels(trace->file, &list, &count));
+    const hb_analysis *a = hb_trace_file_analysis(trace->file);
+    hb_result result = hb_sparks_of_kernels(&sparks, a);
     for (size_t i = 0; i < count; i++)
         total += list[i].total_us;
     hb_table_begin(out, "kernels", &kernels_table);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; result == HB_OK && i < count; i++) {
         const hb_kernel_stats *k = &list[i];
         hb_table_row(out, &kernels_table, k->name, (double)k->calls, k->total_us, k->mean_us,
-                     k->max_us, k->min_us, hb_percent_of(k->total_us, total), k->blocks_per_sm);
+                     k->max_us, k->min_us, hb_percent_of(k->total_us, total), k->blocks_per_sm,
+                     hb_spark_of(&sparks, a->kernel_names.items[i].name));
     }
     hb_table_end(out);
-    return HB_OK;
+    hb_sparks_free(&sparks);
+    return result;
 }
 
 static hb_result put_kernel_insights(hb_insights *insights, hb_emitter *out)

@@ -29,6 +29,18 @@ const VIEWS = [
   ['advice', 'Advice', viewAdvice, 'a'],
 ];
 
+/** All views but the timeline, one below the other: what is printed. */
+async function viewEverything(trace, about) {
+  const parts = [];
+  for (const [key, title, view] of VIEWS) {
+    if (key === 'timeline') continue;
+    const made = await view(trace, about).catch((error) => [h('p', { class: 'dim' }, named(error.message, 400))]);
+    parts.push(h('section', { class: 'part' }, h('h2', { class: 'large' }, title), made));
+  }
+  return [h('p', { class: 'screen' }, h('button', { onclick: () => print() }, 'Print'), ' All views but the timeline; of long tables the first 50 rows, as they are sorted.'), parts];
+}
+const EVERYTHING = ['everything', 'Everything', viewEverything];
+
 const KEYS = [
   ['g, then a letter', VIEWS.map(([, title, , letter]) => `${letter} ${title.toLowerCase()}`).join(', ')],
   ['?', 'this help'], ['N', 'notes about what is shown'], ['In tables', 'arrows, Page keys, Home, End; Enter opens; c copies CSV; a head sorts'],
@@ -111,7 +123,7 @@ async function drawBands(trace) {
 
 async function show() {
   if (!known.traces.length && !gone) { showNothing(); return; }
-  const trace = traceOf(), wanted = VIEWS.find(([key]) => key === get('view')) ?? VIEWS[0];
+  const trace = traceOf(), wanted = [...VIEWS, EVERYTHING].find(([key]) => key === get('view')) ?? VIEWS[0];
   const key = `${wanted[0]} ${trace.id}`;
   if (gone && trace !== gone) { gone = null; sayNews(); }
   drawChooser();
@@ -240,7 +252,7 @@ async function begin() {
   drawHelp();
   notes = notesButton(() => current?.request(), () => put({ view: get('view') || VIEWS[0][0], trace: traceOf()?.id }), () => known.traces);
   document.body.append(h('a', { href: '#main', class: 'skip', onclick: (event) => { event.preventDefault(); main.focus(); } }, 'To the content'),
-    h('header', null, h('span', { class: 'brand' }, 'hipboard'), chooser, h('span', { class: 'push' }), notes.button, h('button', { onclick: () => help.showModal(), title: 'Keys (?)' }, 'Keys'), themeButton()),
+    h('header', null, h('span', { class: 'brand' }, 'hipboard'), chooser, h('span', { class: 'push' }), notes.button, h('button', { onclick: () => go({ view: 'everything' }), title: 'All views below one another' }, 'Print'), h('button', { onclick: () => help.showModal(), title: 'Keys (?)' }, 'Keys'), themeButton()),
     rail, h('div', { class: 'page' }, bands, news, main, h('footer', { class: 'dim' }, `hipboard ${known.version}${embedded ? ` · ${many(known.traces.length, 'trace')} in this file, which asks for nothing from any network` : ''}`)), help, notes.dialog);
   document.addEventListener('keydown', onKey, true);
   onChange(show);

@@ -3,9 +3,15 @@
 // and which is then copied as often as the lane is high.
 import { lowerBound } from './slices.js';
 
-/** The parts of a colour of page.css. */
+/** The parts of a colour of page.css, which may be one of the system's. */
 export function parse(css) {
-  const n = parseInt(css.slice(1), 16);
+  let text = css;
+  if (!css.startsWith('#')) {
+    const context = document.createElement('canvas').getContext('2d');
+    context.fillStyle = css;
+    text = context.fillStyle;
+  }
+  const n = parseInt(text.slice(1), 16);
   return [n >> 16 & 255, n >> 8 & 255, n & 255];
 }
 const pack = ([r, g, b]) => (0xff000000 | Math.round(b) << 16 | Math.round(g) << 8 | Math.round(r)) >>> 0;

@@ -6,6 +6,19 @@ import { get, put } from './state.js';
 
 const ROW = 27; // px, as page.css has it
 const FULL = 40; // rows up to which all are drawn
+const PRINTED = 50; // rows of a long table on paper
+const BARS = ' ▁▂▃▄▅▆▇█';
+const isText = (kind) => kind === 'text' || kind === 'spark';
+
+let printing = false;
+const onPaper = new Set(); // tables that are drawn again for it
+function turn(on) {
+  printing = on;
+  onPaper.forEach((table) => { if (table.element.isConnected) table.redraw(); else onPaper.delete(table); });
+}
+matchMedia('print').addEventListener('change', (event) => turn(event.matches));
+window.addEventListener('beforeprint', () => turn(true));
+window.addEventListener('afterprint', () => turn(false));
 
 function csvField(value) {
   const text = value === null ? '' : String(value);
@@ -17,11 +30,11 @@ export function toCsv(columns, rows) {
   return [columns.map(([title]) => title), ...rows].map((row) => row.map(csvField).join(',')).join('\n');
 }
 
-const isEmpty = (rows, i, kind) => rows.every((row) => row[i] === null || row[i] === '' || (row[i] === 0 && kind !== 'text'));
+const isEmpty = (rows, i, kind) => rows.every((row) => row[i] === null || row[i] === '' || (row[i] === 0 && !isText(kind)));
 
 function compareBy(column, kind, down) {
   const sign = down ? -1 : 1;
-  if (kind === 'text') return (a, b) => sign * a[column].localeCompare(b[column], 'en', { numeric: true });
+  if (isText(kind)) return (a, b) => sign * a[column].localeCompare(b[column], 'en', { numeric: true });
   return (a, b) => sign * ((a[column] ?? -Infinity) - (b[column] ?? -Infinity));
 }
 
@@ -46,8 +59,8 @@ class TableView {
     const left = (i) => hidden.has(table.columns[i][0]) || i === this.options.indent ||
       (this.all.length && !this.options.keep && i > 0 && isEmpty(this.all, i, table.columns[i][1]));
     this.shown = table.columns.map((_, i) => i).filter((i) => !left(i));
-    this.empty = table.columns.map((c) => c[0]).filter((title, i) => !this.shown.includes(i) && !hidden.has(title) && i !== this.options.indent);
-    this.formats = table.columns.map(([, kind], i) => (kind === 'text' ? null : format(kind, this.all.map((row) => row[i]))));
+    this.empty = table.columns.map((c) => c[0]).filter((title, i) => !this.shown.includes(i) && !hidden.has(title) && i !== this.options.indent && table.columns[i][1] !== 'spark');
+    this.formats = table.columns.map(([, kind], i) => (isText(kind) ? null : format(kind, this.all.map((row) => row[i]))));
     this.active = 0;
     this.element = this.build();
     this.apply();
@@ -75,6 +88,7 @@ class TableView {
     if (this.shown.length > 4 || room < 0) grid.classList.add('wide');
     const long = this.all.length > FULL && !options.top;
     if (long) this.scroll.classList.add('long');
+    if (long) onPaper.add(this);
     const note = this.empty.length > 0 && this.all.length > 0 && h('p', { class: 'dim note' }, `Nothing but zeros in ${this.empty.join(', ')}.`);
     const bar = this.all.length > 8 ? [this.filter, this.status, copy] : [this.status, copy];
     const heading = options.title === '' ? null : h('h2', null, options.title ?? table.title);
@@ -129,6 +143,7 @@ class TableView {
   cell(row, i) {
     const [, kind] = this.table.columns[i];
     const value = row[i];
+    if (kind === 'spark') return this.spark(value);
     if (kind === 'text') {
       const first = i === this.shown[0];
       const depth = first && this.options.indent !== undefined && this.sorted < 0 ? row[this.options.indent] : 0;
@@ -143,17 +158,29 @@ class TableView {
     return h('td', { class: kind, title: exactly(kind, value), vars: share }, this.formats[i].text(value));
   }
 
+  /** How much of each step: bars, the highest of which is the most. */
+  spark(value) {
+    const most = value.indexOf('8') + 1, many = value.length;
+    const label = value ? `most in ${many < 32 ? 'step' : 'part'} ${most} of ${many}${value.includes('0') ? `, nothing in ${[...value].filter((c) => c === '0').length}` : ''}` : 'not known';
+    return h('td', { class: 'spark', title: label }, value ? h('span', { role: 'img', 'aria-label': label }, [...value].map((c) => BARS[c]).join('')) : '–');
+  }
+
+  redraw() {
+    this.first = -1;
+    this.draw();
+  }
+
   draw() {
-    const long = this.scroll.classList.contains('long');
+    const long = this.scroll.classList.contains('long') && !printing;
     const first = long ? Math.max(0, Math.floor(this.scroll.scrollTop / ROW) - 8) : 0;
-    const last = long ? Math.min(this.rows.length, first + Math.ceil((this.scroll.clientHeight || 600) / ROW) + 16) : this.rows.length;
+    const last = long ? Math.min(this.rows.length, first + Math.ceil((this.scroll.clientHeight || 600) / ROW) + 16) : Math.min(this.rows.length, printing && this.scroll.classList.contains('long') ? PRINTED : Infinity);
     if (first === this.first && last === this.last) return;
     this.first = first;
     this.last = last;
     const spacer = (rows) => rows > 0 && h('tr', { 'aria-hidden': 'true' }, h('td', { class: 'spacer', colspan: this.shown.length, vars: { height: `${rows * ROW}px` } }));
     fill(this.body, spacer(first), this.rows.slice(first, last).map((row, i) =>
       h('tr', { class: first + i === this.active && this.moved ? 'active' : undefined, 'aria-rowindex': first + i + 2 }, this.shown.map((c) => this.cell(row, c)))),
-    spacer(this.rows.length - last),
+    printing && last < this.rows.length ? h('tr', null, h('td', { class: 'text dim', colspan: this.shown.length }, `and ${many(this.rows.length - last, 'row')} more`)) : spacer(this.rows.length - last),
     this.rows.length === 0 && h('tr', null, h('td', { class: 'text dim', colspan: this.shown.length }, this.all.length ? 'No row has that in its names.' : 'Nothing of this was recorded.')));
   }
 
@@ -181,7 +208,8 @@ class TableView {
   }
 
   async copy() {
-    const text = toCsv(this.table.columns.map(([title]) => [title]), this.rows);
+    const kept = this.table.columns.map(([, kind], i) => (kind === 'spark' ? -1 : i)).filter((i) => i >= 0);
+    const text = toCsv(kept.map((i) => [this.table.columns[i][0]]), this.rows.map((row) => kept.map((i) => row[i])));
     this.copied = text; // for who cannot reach the clipboard
     try {
       await navigator.clipboard.writeText(text);
