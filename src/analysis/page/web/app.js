@@ -156,6 +156,7 @@ async function show() {
   drawBands(trace.id);
   if (timeline) {
     try { await timeline.start(); } catch (error) { fill(main, fail(error)); }
+    if (!document.hidden) await new Promise(requestAnimationFrame); // it draws then
   }
   document.documentElement.dataset.seen = clean(key);
   await settled();
