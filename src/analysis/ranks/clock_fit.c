@@ -27,6 +27,7 @@ typedef struct window {
 typedef struct node_clock {
     window windows[WINDOWS];
     int64_t begin, end; /* of its ranks, by its own clock */
+    double slope;       /* along which limits are compared within a window */
     uint64_t meetings;
 } node_clock;
 
@@ -57,15 +58,17 @@ static void limit(node_clock *c, const extent *own, const extent *reference)
 {
     double low = (double)(reference->last_start - own->first_end);
     double high = (double)(reference->first_end - own->last_start);
+    double low_at = (double)(own->first_end - c->begin);
+    double high_at = (double)(own->last_start - c->begin);
     window *w = window_at(c, own->first_end);
-    if (low > w->low) {
+    if (low - c->slope * low_at > w->low - c->slope * w->low_at) {
         w->low = low;
-        w->low_at = (double)(own->first_end - c->begin);
+        w->low_at = low_at;
     }
     w = window_at(c, own->last_start);
-    if (high < w->high) {
+    if (high - c->slope * high_at < w->high - c->slope * w->high_at) {
         w->high = high;
-        w->high_at = (double)(own->last_start - c->begin);
+        w->high_at = high_at;
     }
     c->meetings++;
 }
@@ -94,6 +97,7 @@ static void begin_nodes(fitting *f)
         node_clock *c = &f->clocks[n];
         c->begin = INT64_MAX;
         c->end = INT64_MIN;
+        c->meetings = 0;
         for (int i = 0; i < WINDOWS; i++)
             c->windows[i] = (window){-INFINITY, INFINITY, 0, 0};
     }
@@ -254,6 +258,19 @@ static void find_lines(fitting *f, line *lines, bool force)
     }
 }
 
+/* Which limits are the narrowest of a window depends on the slope, which is not known at first. */
+static void read_along_slopes(fitting *f)
+{
+    bool any = false;
+    read_meetings(f);
+    for (uint32_t n = 0; n < f->s->num_nodes; n++) {
+        node_clock *c = &f->clocks[n];
+        if (c->meetings) c->slope = line_of(c).slope;
+        any |= c->slope != 0;
+    }
+    if (any) read_meetings(f);
+}
+
 static void fit(hb_rank_study *s, bool force)
 {
     fitting f = {.s = s};
@@ -262,7 +279,7 @@ static void fit(hb_rank_study *s, bool force)
     f.reference = s->ranks[0].node;
     line *lines = HB_NEW_ARRAY(&s->results, line, s->num_nodes);
     s->shifts.count = 0;
-    read_meetings(&f);
+    read_along_slopes(&f);
     find_lines(&f, lines, force);
     put_shifts(&f, lines);
 }
