@@ -18,6 +18,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -283,6 +284,57 @@ static void a_file_that_was_built_anew_says_nothing(void **state)
     hb_buf_free(&code);
 }
 
+/* ---- code that no file holds ---- */
+
+static char *text_at(uint64_t pc)
+{
+    const uint64_t pcs[] = {pc, 0};
+    hb_symbolizer *s = hb_symbolizer_new((hb_str){0});
+    assert_non_null(s);
+    hb_str text = hb_symbolizer_stack(s, pcs, 2);
+    char *copy = strndup(text.s, text.len);
+    hb_symbolizer_free(s);
+    return copy;
+}
+
+static void assert_text_at(uint64_t pc, const char *wanted)
+{
+    char *text = text_at(pc);
+    assert_string_equal(text, wanted);
+    free(text);
+}
+
+/* As Python writes with PYTHONPERFSUPPORT=1, and other compilers in a process. */
+static void names_of_made_code_come_from_its_map(void **state)
+{
+    char path[64];
+    char *page = mmap(NULL, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint64_t at = (uint64_t)(uintptr_t)page;
+    (void)state;
+    snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)getpid());
+    FILE *map = fopen(path, "w");
+    assert_non_null(map);
+    fprintf(map, "%llx 40 py::train_step:/home/me/train.py\n", (unsigned long long)at);
+    fprintf(map, "%llx 40 before\n0x%llx 0x40 made; later\n", (unsigned long long)at + 64,
+            (unsigned long long)at + 64);
+    fprintf(map, "no line\n%llx 0 nothing\n%llx 1000 cut", (unsigned long long)at,
+            (unsigned long long)at);
+    fclose(map);
+    assert_text_at(at + 10, "/home/me/train.py(0): train_step;");
+    assert_text_at(at + 70, "?(0): made, later;");
+    char *unknown = text_at(at + 4096);
+    assert_non_null(strstr(unknown, "?(0): 0x"));
+    free(unknown);
+    unlink(path);
+    if (symlink("/etc/passwd", path) == 0) {
+        unknown = text_at(at + 10);
+        assert_non_null(strstr(unknown, "?(0): 0x"));
+        free(unknown);
+        unlink(path);
+    }
+    munmap(page, 8192);
+}
+
 #define WITH_SCRIPT(name) cmocka_unit_test_setup_teardown(name, make_dir, no_script)
 
 int main(void)
@@ -300,6 +352,7 @@ int main(void)
         WITH_SCRIPT(one_that_is_silent_is_given_up),
         cmocka_unit_test(what_a_process_had_mapped_is_enough),
         cmocka_unit_test(a_file_that_was_built_anew_says_nothing),
+        cmocka_unit_test(names_of_made_code_come_from_its_map),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "symbols/loaded_code.h"
+#include "symbols/perf_map.h"
 #include "symbols/symbolizer_process.h"
 
 typedef struct slot {
@@ -19,7 +20,9 @@ struct hb_symbolizer {
     uint32_t mask, count;
     hb_buf texts, stack, request;
     hb_symbolizer_process process;
-    bool is_own; /* of this process */
+    bool is_own;           /* of this process */
+    hb_perf_map *perf_map; /* of one of this process, once it was needed; or NULL */
+    bool has_looked;       /* for it */
 };
 
 /* ---- one frame's text ---- */
@@ -59,11 +62,25 @@ static hb_str str_of(const char *text)
 /* In libstdc++, which C programs don't have. */
 extern char *__cxa_demangle(const char *, char *, size_t *, int *) __attribute__((weak));
 
-static void put_frame_by_linker(hb_buf *to, uint64_t pc)
+/* False: its process's compilers say nothing of it either. */
+static bool put_frame_by_map(hb_symbolizer *s, uint64_t pc)
 {
+    if (!s->has_looked) s->perf_map = hb_perf_map_read();
+    s->has_looked = true;
+    hb_perf_name known = hb_perf_map_find(s->perf_map, pc);
+    if (known.function.len) put_frame(&s->texts, known.file, HB_STR("0"), known.function, pc);
+    return known.function.len != 0;
+}
+
+static void put_frame_by_linker(hb_symbolizer *s, uint64_t pc)
+{
+    hb_buf *to = &s->texts;
     Dl_info info = {0};
     int status = -1;
-    if (!dladdr((void *)(uintptr_t)pc, &info)) info = (Dl_info){0};
+    if (!dladdr((void *)(uintptr_t)pc, &info)) {
+        if (put_frame_by_map(s, pc)) return;
+        info = (Dl_info){0};
+    }
     hb_str name = str_of(info.dli_sname);
     if (is_own(name)) return;
     char *plain =
@@ -85,7 +102,7 @@ static hb_str next_field(hb_str *line)
 static void put_answer(hb_symbolizer *s, hb_str answer, uint64_t pc)
 {
     hb_buf *to = &s->texts;
-    if (!answer.len && s->is_own) put_frame_by_linker(to, pc);
+    if (!answer.len && s->is_own) put_frame_by_linker(s, pc);
     if (!answer.len && !s->is_own) put_frame(to, HB_STR("?"), HB_STR("0"), (hb_str){0}, pc);
     while (answer.len) {
         hb_str file = next_field(&answer), line = next_field(&answer);
@@ -135,6 +152,7 @@ void hb_symbolizer_free(hb_symbolizer *s)
     hb_buf_free(&s->texts);
     hb_buf_free(&s->stack);
     hb_buf_free(&s->request);
+    hb_perf_map_free(s->perf_map);
     free(s->slots);
     free(s);
 }
