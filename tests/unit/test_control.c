@@ -222,6 +222,7 @@ static void steps_are_recorded_at_a_multiple_and_the_asker_gets_the_trace(void *
     }
     pthread_join(a.thread, NULL);
     assert_string_equal(a.result == HB_OK ? "" : a.error, "");
+    assert_int_equal(strncmp(a.answer, dir, strlen(dir)), 0); /* no path of this process alone */
     char *text = whole_file(a.answer), *step = strstr(text, "\"ProfilerStep#");
     assert_non_null(strstr(text, "\"hipboard_reason\": \"hipboard trigger: too \\\"slow\\\"\""));
     assert_non_null(step);
