@@ -42,6 +42,10 @@ typedef struct hb_import_options {
      * with HB_ERROR_STATE. May be NULL. */
     bool (*progress)(void *context, const char *path, uint64_t done, uint64_t size);
     void *context;
+    bool modules; /* ranges are modules, too, by what lies in what */
+    /** A kernel whose call is not told becomes an operator, named by its class and marked
+     * "hipboard": "inferred", on a row of its stream. */
+    bool kernel_operators;
 } hb_import_options;
 
 #define HB_IMPORT_OPTIONS_INIT HB_SIZED_(hb_import_options)

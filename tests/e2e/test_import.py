@@ -130,6 +130,38 @@ def test_it_is_compared_and_queried_directly(database, imported):
     assert len(overview["steps"]["rows"]) == STEPS
 
 
+def test_ranges_become_modules(database, tmp_path):
+    told = json.loads(hipboard("import", "--modules", database, "-o", tmp_path, "--json").stdout)
+    made = load(Path(told["file"]))
+    assert complaints(made, "tensorboard") == []
+    frames = [e for e in made["traceEvents"] if e["name"].startswith("nn.Module: ")]
+    assert {e["name"] for e in frames} == {f"nn.Module: iteration {n}" for n in range(STEPS)} | {"nn.Module: forward"}
+    by_id = {e["args"]["Python id"]: e for e in frames}
+    for frame in frames:
+        parent = by_id.get(frame["args"]["Python parent id"])
+        assert (parent is None) == frame["name"].startswith("nn.Module: iteration")
+        assert parent is None or parent["ts"] <= frame["ts"] and \
+            frame["ts"] + frame["dur"] <= parent["ts"] + parent["dur"]
+    assert "forward" in hipboard("view", "--view", "module", told["file"]).stdout
+    assert "Module: the program's ranges" in hipboard("import", "--modules", "--explain", database).stdout
+
+
+def test_kernels_without_calls_become_operators_where_that_is_asked(tmp_path):
+    sample = ROOT / "tests/data/rocprofv3_mi350x.json.gz"
+    told = json.loads(hipboard("import", "--operators", "kernel", sample, "-o", tmp_path, "--json").stdout)
+    made = load(Path(told["file"]))
+    operators = [e for e in made["traceEvents"] if e.get("cat") == "cpu_op"]
+    assert len(operators) == told["kernels"] - told["linked"] > 0
+    assert all(e["args"]["hipboard"] == "inferred" for e in operators)
+    assert not [c for c in complaints(made, "tensorboard") if "cpu_op" in c]
+    ends = {}
+    for event in operators: # none crosses another
+        assert event["ts"] >= ends.get(event["tid"], 0) - 0.002
+        ends[event["tid"]] = event["ts"] + event["dur"]
+    plain = json.loads(hipboard("import", sample, "-o", tmp_path / "plain", "--json").stdout)
+    assert not [e for e in load(Path(plain["file"]))["traceEvents"] if e.get("cat") == "cpu_op"]
+
+
 SAMPLES = {"decode": "rocprofv3_csv/decode_kernel_trace.csv.gz", "matmul": "matmul_result.rpd.gz",
            "jax": "jax_mi300x.xplane.pb.gz", "training": "rocprofv3_mi350x.json.gz"}
 

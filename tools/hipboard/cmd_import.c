@@ -28,6 +28,12 @@ static const char *take_rows(void *to, const char *text)
     return NULL;
 }
 
+static const char *take_operators(void *to, const char *text)
+{
+    *(bool *)to = *text == 'k';
+    return NULL;
+}
+
 /* "2026-11-23T07:30:00", with a fraction and "Z", which changes nothing: it is UTC. */
 static bool parse_time(const char *text, int64_t *ns)
 {
@@ -84,11 +90,14 @@ static void print_notes(const hb_imported *p)
 }
 
 /* What each view of the plugin will have. */
-static void print_views(const hb_imported *p)
+static void print_views(const request *r, const hb_imported *p)
 {
+    bool classes = r->options.kernel_operators && p->linked < p->kernels + p->copies;
     const char *operators =
         p->ranges ? "the program's ranges" : "calls, as no ranges were recorded";
-    if (!p->ranges && !p->calls) operators = "nothing: neither ranges nor calls were recorded";
+    if (!p->ranges && !p->calls)
+        operators =
+            classes ? "classes of kernels" : "nothing: neither ranges nor calls were recorded";
     printf("  Overview, Trace: all\n");
     printf("  Operator: %s\n", operators);
     printf("  Kernel: %s\n", p->kernels ? "kernels" : "nothing");
@@ -96,7 +105,10 @@ static void print_views(const hb_imported *p)
                                  ? "allocations of the runtime; what an allocator reserves counts "
                                    "as allocated"
                                  : "nothing: no allocations were recorded");
-    printf("  Module, Distributed: nothing\n");
+    if (r->options.modules && p->ranges)
+        printf("  Module: the program's ranges\n  Distributed: nothing\n");
+    else
+        printf("  Module, Distributed: nothing\n");
 }
 
 static void print_text(const request *r, const hb_imported *p, const char *path)
@@ -110,7 +122,7 @@ static void print_text(const request *r, const hb_imported *p, const char *path)
     print_notes(p);
     printf("  steps: %s\n", p->steps);
     printf("  time of day: %s\n", p->clock);
-    if (r->explain) print_views(p);
+    if (r->explain) print_views(r, p);
 }
 
 static void put_text(const char *key, const char *text)
@@ -217,6 +229,12 @@ static const option_spec options[] = {
     {0, "step-gap", "TIME",
      "a step begins where the busiest stream had nothing to do for as long, as 5ms",
      INTO_BY(take_span, options.step_gap_ns)},
+    {0, "operators", "range|kernel",
+     "what operators are: ranges and calls, or, of kernels without a call, also these, by their "
+     "classes, on rows marked as inferred (default: range)",
+     INTO_BY(take_operators, options.kernel_operators)},
+    {0, "modules", NULL, "make ranges modules, too: what lies in what, for the view Module",
+     INTO(options.modules)},
     {0, "rows", "stream|queue",
      "what a GPU's rows are (default: streams; queues where there are more than 32 streams)",
      INTO_BY(take_rows, options.rows)},

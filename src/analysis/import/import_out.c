@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/c_locale.h"
+#include "import/added_scopes.h"
 #include "import/describe.h"
 #include "import/import_read.h"
 #include "write/write.h"
@@ -48,6 +49,8 @@ hb_result hb_import_source(hb_import *import, size_t index, hb_source **source)
     hb_result result = find_steps(import, p, *source, &found);
     if (result == HB_OK) result = hb_put_steps(source, &found);
     hb_found_steps_free(&found);
+    if (result == HB_OK)
+        result = hb_add_scopes(source, import->options.modules, import->options.kernel_operators);
     if (result == HB_OK) return HB_OK;
     (*source)->close(*source);
     *source = NULL;

@@ -23,11 +23,14 @@ typedef enum hb_rocpd_kind {
     HB_ROCPD_SAMPLE,
 } hb_rocpd_kind;
 
-typedef struct hb_rocpd_event {
+/* There are as many as rows, so their bytes count. */
+typedef struct __attribute__((packed, aligned(4))) hb_rocpd_event {
     uint64_t stack;    /* the correlation: a call and its work have the same */
-    hb_sid message;    /* of a marker; 0: none */
     uint32_t category; /* index of `categories` */
-    uint32_t row;      /* of its kind's column */
+    union {
+        hb_sid message; /* NOTHING: of a marker; 0: none */
+        uint32_t row;   /* others: of its kind's column */
+    };
     uint16_t process, kind;
 } hb_rocpd_event;
 
@@ -63,6 +66,7 @@ typedef struct hb_rocpd {
     HB_VEC(hb_rocpd_counter) counter_list;
     HB_VEC(hb_import_sample) sample_list; /* until their values are known */
     hb_column event_list;
+    bool events_are_sparse; /* else the list is by id, from 1 on, and `events` is empty */
     hb_buf json; /* the present value, with zeros behind it */
 } hb_rocpd;
 

@@ -24,6 +24,17 @@ static hb_sid message_of(hb_rocpd *r, hb_str json)
     return id;
 }
 
+/* Ids count rows, but in files that were merged or thinned. */
+static void note_id(hb_rocpd *r, int64_t id)
+{
+    uint32_t count = r->event_list.count;
+    if (!r->events_are_sparse && id == (int64_t)count) return;
+    for (uint32_t i = 1; !r->events_are_sparse && i < count; i++)
+        hb_id_index_set(r->arena, &r->events, i, i);
+    r->events_are_sparse = true;
+    hb_id_index_set(r->arena, &r->events, (uint64_t)id, count);
+}
+
 static void read_event_table(hb_rocpd *r)
 {
     hb_sqlite_rows rows = hb_rocpd_select(r, "event", "id, stack_id, category_id, extdata");
@@ -32,8 +43,7 @@ static void read_event_table(hb_rocpd *r)
         event->stack = (uint64_t)HB_MAX(hb_sqlite_int(&rows, 1), 0);
         event->category = hb_rocpd_string(r, &rows, 2);
         event->message = message_of(r, hb_rocpd_json(r, &rows, 3));
-        hb_id_index_set(r->arena, &r->events, (uint64_t)hb_sqlite_int(&rows, 0),
-                        r->event_list.count);
+        note_id(r, hb_sqlite_int(&rows, 0));
     }
     hb_rocpd_done(r, &rows);
 }
@@ -67,7 +77,7 @@ static void add_region(hb_rocpd *r, const hb_sqlite_rows *rows, last_part *last)
     if (category != last->category || !last->category)
         *last = (last_part){category, hb_import_part_of(hb_texts_get(&r->import->texts, category))};
     if (hb_import_drops(r->import, p, last->part)) return;
-    if (event && event->message) name = event->message;
+    if (event && event->kind == HB_ROCPD_NOTHING && event->message) name = event->message;
     if (!name) {
         p->rows.notes[HB_IMPORT_BAD_ROWS]++;
         return;
