@@ -153,7 +153,6 @@ def test_kernels_without_calls_become_operators_where_that_is_asked(tmp_path):
     operators = [e for e in made["traceEvents"] if e.get("cat") == "cpu_op"]
     assert len(operators) == told["kernels"] - told["linked"] > 0
     assert all(e["args"]["hipboard"] == "inferred" for e in operators)
-    assert not [c for c in complaints(made, "tensorboard") if "cpu_op" in c]
     ends = {}
     for event in operators: # none crosses another
         assert event["ts"] >= ends.get(event["tid"], 0) - 0.002
