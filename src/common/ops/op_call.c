@@ -77,14 +77,21 @@ typedef struct given {
     const hb_op_outside *outside; /* or NULL */
 } given;
 
+static double number_of_input(const hb_op_token *token, const hb_op_tensor *input)
+{
+    switch (token->kind) {
+    case HB_OP_ELEMENTS: return elements_of(input);
+    case HB_OP_DIM: return dim_of(input, token->dim);
+    default: return dim_of(input, input->num_dims - 1);
+    }
+}
+
 static double number_of(const hb_op_token *token, const given *g)
 {
-    const hb_op_tensor *tensor = g->d ? &g->d->tensors[token->which] : NULL;
     switch (token->kind) {
     case HB_OP_NUMBER: return token->number;
     case HB_OP_PARAM: return (double)hb_op_value(g->row, g->words, token->which);
     case HB_OP_COST: return g->row->cost;
-    case HB_OP_ELEMENTS: return tensor ? elements_of(tensor) : 0;
     case HB_OP_OUTSIDE:
         return g->outside ? g->outside->work(g->outside->context,
                                              (uint64_t)hb_op_value(g->row, g->words, token->which))
@@ -93,8 +100,7 @@ static double number_of(const hb_op_token *token, const given *g)
         return g->outside ? g->outside->ranks(g->outside->context,
                                               (uint64_t)hb_op_value(g->row, g->words, token->which))
                           : 0;
-    case HB_OP_DIM: return tensor ? dim_of(tensor, token->dim) : 0;
-    default: return tensor ? dim_of(tensor, tensor->num_dims - 1) : 0;
+    default: return g->d ? number_of_input(token, &g->d->tensors[token->which]) : 0;
     }
 }
 

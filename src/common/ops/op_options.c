@@ -26,8 +26,9 @@ static bool take_struct(hb_op_line *l, hb_str name, hb_op_param *param)
 
 static bool is_struct(hb_str name)
 {
-    return name.len > 1 && *name.s == 'S' &&
-           strspn(name.s + 1, "0123456789") + 1 >= (size_t)name.len;
+    for (uint32_t i = 1; i < name.len; i++)
+        if (name.s[i] < '0' || name.s[i] > '9') return false;
+    return name.len > 1 && *name.s == 'S';
 }
 
 static bool take_class(hb_op_line *l, hb_op_param *param)
