@@ -126,13 +126,14 @@ static hb_sid module_name(hb_analysis *a, hb_sid name)
     return hb_intern(a, own.s, own.len);
 }
 
-static void add_times(double *values, const hb_node *n)
+static void add_times(double *values, const hb_analysis *a, const hb_node *n)
 {
+    const hb_node_work *work = hb_work_of(a, n);
     values[HB_MEASURE_CALLS] += 1;
     values[HB_MEASURE_SELF_HOST] += n->self_host;
-    values[HB_MEASURE_SELF_DEVICE] += n->self_device;
+    values[HB_MEASURE_SELF_DEVICE] += work->self_device;
     values[HB_MEASURE_HOST] += n->end - n->start;
-    values[HB_MEASURE_DEVICE] += n->device;
+    values[HB_MEASURE_DEVICE] += work->device;
 }
 
 static void note_devices(walk *w, const hb_node *n, hb_sid module)
@@ -155,12 +156,12 @@ static void add_node(walk *w, const hb_node *n, hb_sid module)
     bool is_module = n->class == HB_CLASS_MODULE || n->class == HB_CLASS_PL_MODULE;
     if (step == UINT32_MAX) return;
     if (is_module) {
-        add_times(cell_of(d, (hb_run_item){.name = module, .by = HB_COMPARE_MODULE}, step), n);
+        add_times(cell_of(d, (hb_run_item){.name = module, .by = HB_COMPARE_MODULE}, step), a, n);
     } else if (hb_is_operator(a, n)) {
         hb_sid dims = hb_trace_op(a->trace, hb_trace_row(a->trace, n->row))->dims;
         hb_run_item item = {.name = n->name, .module = module, .by = HB_COMPARE_OPERATOR};
         if (dims) item.shape = hb_python_text(a, dims);
-        add_times(cell_of(d, item, step), n);
+        add_times(cell_of(d, item, step), a, n);
     }
 }
 

@@ -71,13 +71,14 @@ static hb_sid name_of(adder *a, const hb_node *n)
     return *name;
 }
 
-static void add_sums(tree_sums *s, const hb_node *n)
+static void add_sums(tree_sums *s, const hb_analysis *a, const hb_node *n)
 {
+    const hb_node_work *work = hb_work_of(a, n);
     s->calls++;
     s->host += n->end - n->start;
     s->self_host += n->self_host;
-    s->device += n->device;
-    s->self_device += n->self_device;
+    s->device += work->device;
+    s->self_device += work->self_device;
 }
 
 /* ---- one list of calls into another ---- */
@@ -153,7 +154,7 @@ static void add_calls(adder *a, uint32_t parent, const hb_u32s *calls)
     uint32_t *places = place_groups(a, parent, groups, count);
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t k = 0; k < groups[i].calls.count; k++)
-            add_sums(&a->tree->nodes.items[places[i]].sums[a->side],
+            add_sums(&a->tree->nodes.items[places[i]].sums[a->side], a->analysis,
                      &a->analysis->nodes[groups[i].calls.items[k]]);
         add_below(a, places[i], &groups[i].calls);
     }
@@ -178,7 +179,7 @@ static void add_children(adder *a, const hb_node *from)
 {
     hb_u32s calls = {0};
     tree_sums *s = &a->tree->nodes.items[ROOT].sums[a->side];
-    add_sums(s, from);
+    add_sums(s, a->analysis, from);
     a->tree->steps[a->side]++;
     for (uint32_t c = from->first_child; c; c = a->analysis->nodes[c].next)
         *HB_PUSH(&a->arena, &calls) = c;

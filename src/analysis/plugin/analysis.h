@@ -79,19 +79,25 @@ enum hb_floats {
     HB_FLOAT_SELF_DEVICE = 1u << 3,
 };
 
-/** A call. Times in µs. */
+/** Device work of a call and below it, in µs; tc: of kernels that use matrix cores. */
+typedef struct hb_node_work {
+    double device, self_device, tc_self, tc_total;
+} hb_node_work;
+
+/** A call. Times in µs. A trace has one for each operator, so that they are kept small. */
 typedef struct hb_node {
-    double start, end;
-    double self_host, device, self_device, tc_self, tc_total;
+    double start, end, self_host;
     uint32_t row; /* HB_NO_ROW: made by the analysis */
     hb_sid name;
     uint32_t first_child, last_child, next;
     uint32_t calls; /* index + 1 of its first hb_call_ref */
     uint32_t same;  /* the node that this one is a copy of */
+    uint32_t work;  /* index of hb_analysis.works, 0: none; hb_work_of() */
     uint8_t class, type;
     uint8_t floats; /* enum hb_floats */
     bool start_float, end_float, tc_eligible, visited, no_time;
 } hb_node;
+_Static_assert(sizeof(hb_node) == 64, "a cache line");
 
 /** Kernels, copies and fills. */
 typedef struct hb_device_node {
@@ -220,6 +226,7 @@ typedef struct hb_analysis {
     struct hb_links *links; /* while events are linked */
     hb_node *nodes;
     uint32_t num_nodes, nodes_capacity;
+    HB_VEC(hb_node_work) works; /* the first one is that of nodes without any */
     HB_VEC(hb_device_node) devices;
     HB_VEC(hb_runtime) runtimes;
     HB_VEC(hb_call_ref) refs;
@@ -298,6 +305,17 @@ void hb_analyze_advice(hb_analysis *a);
 
 /* ---- what several of them need ---- */
 _Noreturn HB_COLD HB_PRINTF(2, 3) void hb_lose(hb_analysis *a, const char *format, ...);
+
+static inline const hb_node_work *hb_work_of(const hb_analysis *a, const hb_node *node)
+{
+    return &a->works.items[node->work];
+}
+
+/** To be added to; holds until the next node gets its own. */
+hb_node_work *hb_node_add_work(hb_analysis *a, hb_node *node);
+
+/** What lies below a child lies below its parent, too. */
+void hb_node_add_work_of_child(hb_analysis *a, hb_node *node, const hb_node *child);
 
 static inline hb_str hb_node_name(const hb_analysis *a, const hb_node *node)
 {

@@ -46,10 +46,11 @@ static void side(hb_emitter *out, hb_arena *arena, const char *key, const hb_dif
         const hb_node *n = &s->analysis->nodes[s->nodes[i]];
         double length = n->no_time ? 0 : n->end - n->start;
         duration += length;
-        device += n->device;
-        total += n->device != 0 ? n->device : length;
+        double work = hb_work_of(s->analysis, n)->device;
+        device += work;
+        total += work != 0 ? work : length;
         floats |= n->floats;
-        total_float |= (n->floats & (n->device != 0 ? HB_FLOAT_DEVICE : HB_FLOAT_HOST)) != 0;
+        total_float |= (n->floats & (work != 0 ? HB_FLOAT_DEVICE : HB_FLOAT_HOST)) != 0;
     }
     hb_emit_open_key(out, key, '{');
     hb_emit_key(out, "name");

@@ -162,10 +162,9 @@ static void fill_mirror(hb_analysis *a, uint32_t index)
     for (uint32_t c = node->first_child; c; c = a->nodes[c].next) {
         const hb_node *child = &a->nodes[c];
         if (child->no_time) hb_lose(a, "a module without backward operators");
-        node->device += child->device;
         node->self_host -= child->end - child->start;
         node->floats |= hb_floats_of_child(child);
-        node->tc_total += child->tc_total;
+        hb_node_add_work_of_child(a, node, child);
         if (child->tc_eligible) node->tc_eligible = true;
     }
 }

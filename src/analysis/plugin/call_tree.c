@@ -20,6 +20,15 @@ uint32_t hb_new_node(hb_analysis *a)
     return a->num_nodes++;
 }
 
+hb_node_work *hb_node_add_work(hb_analysis *a, hb_node *node)
+{
+    if (!node->work) {
+        *HB_PUSH(&a->arena, &a->works) = (hb_node_work){0};
+        node->work = a->works.count - 1;
+    }
+    return &a->works.items[node->work];
+}
+
 void hb_node_add_child(hb_analysis *a, uint32_t parent, uint32_t child)
 {
     hb_node *p = &a->nodes[parent];
@@ -92,16 +101,32 @@ static void fill_call(hb_analysis *a, hb_runtime *rt, const hb_node *owner)
     }
 }
 
+void hb_node_add_work_of_child(hb_analysis *a, hb_node *node, const hb_node *child)
+{
+    if (!child->work) return;
+    hb_node_work *work = hb_node_add_work(a, node);
+    const hb_node_work *below = hb_work_of(a, child);
+    work->device += below->device;
+    work->tc_total += below->tc_total;
+}
+
 static void add_children(hb_analysis *a, hb_node *node, bool spread)
 {
     for (uint32_t c = node->first_child; c; c = a->nodes[c].next) {
         const hb_node *child = &a->nodes[c];
-        node->device += child->device;
         node->self_host -= child->end - child->start;
         node->floats |= hb_floats_of_child(child);
-        node->tc_total += child->tc_total;
+        hb_node_add_work_of_child(a, node, child);
         if (spread && child->tc_eligible) node->tc_eligible = true;
     }
+}
+
+static void add_work_of_call(hb_node_work *work, const hb_runtime *rt)
+{
+    work->device += rt->device;
+    work->self_device += rt->device;
+    work->tc_self += rt->tc;
+    work->tc_total += rt->tc;
 }
 
 static void add_calls(hb_analysis *a, hb_node *node)
@@ -111,10 +136,7 @@ static void add_calls(hb_analysis *a, hb_node *node)
         if (!rt->dummy) node->self_host -= rt->end - rt->start;
         if (!rt->dummy && rt->is_float) node->floats |= HB_FLOAT_SELF_HOST;
         if (rt->device_float) node->floats |= HB_FLOAT_DEVICE | HB_FLOAT_SELF_DEVICE;
-        node->device += rt->device;
-        node->self_device += rt->device;
-        node->tc_self += rt->tc;
-        node->tc_total += rt->tc;
+        if (rt->first_device) add_work_of_call(hb_node_add_work(a, node), rt);
         if (node->type == HB_TYPE_OPERATOR && rt->tc > 0) node->tc_eligible = true;
     }
 }
@@ -124,10 +146,10 @@ static void add_operators_device(hb_analysis *a, hb_node *node)
     double sum = 0;
     for (uint32_t c = node->first_child; c; c = a->nodes[c].next) {
         if (!hb_is_operator(a, &a->nodes[c])) continue;
-        sum += a->nodes[c].device;
+        sum += hb_work_of(a, &a->nodes[c])->device;
         if (a->nodes[c].floats & HB_FLOAT_DEVICE) node->floats |= HB_FLOAT_SELF_DEVICE;
     }
-    node->self_device += sum;
+    if (sum != 0) hb_node_add_work(a, node)->self_device += sum;
 }
 
 /* Sums a node and what lies below it; for one tree. */

@@ -271,8 +271,8 @@ static void sum_node(hb_analysis *a, sums *s, const hb_node *n)
         stat->operators += hb_is_operator(a, &a->nodes[c]);
     stat->self_host += n->self_host;
     stat->host += n->end - n->start;
-    stat->self_device += n->self_device;
-    stat->device += n->device;
+    stat->self_device += hb_work_of(a, n)->self_device;
+    stat->device += hb_work_of(a, n)->device;
     stat->floats |= n->floats;
 }
 

@@ -465,6 +465,7 @@ static void place_nodes(linker *l)
     /* With some room for the roots of the trees, so that the array need not move. */
     a->nodes_capacity = next + 256;
     a->nodes = HB_NEW_ARRAY(&a->arena, hb_node, a->nodes_capacity);
+    *HB_PUSH(&a->arena, &a->works) = (hb_node_work){0};
     a->num_nodes = next;
 }
 

@@ -41,15 +41,16 @@ static const hb_op_row *op_row(hb_analysis *a, const hb_node *node)
     return hb_trace_op(a->trace, hb_trace_row(a->trace, node->row));
 }
 
-static void add_op(hb_op_stat *s, const hb_node *n)
+static void add_op(hb_op_stat *s, const hb_analysis *a, const hb_node *n)
 {
+    const hb_node_work *work = hb_work_of(a, n);
     s->calls++;
     s->host += n->end - n->start;
-    s->device += n->device;
+    s->device += work->device;
     s->self_host += n->self_host;
-    s->self_device += n->self_device;
-    s->tc_self += n->tc_self;
-    s->tc_total += n->tc_total;
+    s->self_device += work->self_device;
+    s->tc_self += work->tc_self;
+    s->tc_total += work->tc_total;
     s->floats |= n->floats;
 }
 
@@ -71,7 +72,7 @@ void hb_group_by_name(hb_analysis *a, hb_arena *arena, const hb_u32s *ops, hb_op
     hb_dict dict = {0};
     for (uint32_t i = 0; i < ops->count; i++) {
         const hb_node *n = &a->nodes[ops->items[i]];
-        add_op(group_of(arena, &dict, stats, n->name, n), n);
+        add_op(group_of(arena, &dict, stats, n->name, n), a, n);
     }
 }
 
@@ -95,20 +96,20 @@ static void group_op(hb_analysis *a, grouping *g, const hb_node *n)
     uint32_t name_shape = pair(a, &g->pairs, n->name, shape);
     hb_op_stat *s = group_of(&a->arena, &g->by_name, &a->by_name, n->name, n);
     if (!s->calls) s->shape = shape;
-    add_op(s, n);
+    add_op(s, a, n);
     s = group_of(&a->arena, &g->by_shape, &a->by_shape, name_shape, n);
     s->shape = shape;
-    add_op(s, n);
+    add_op(s, a, n);
     if (!op->stack || hb_python_false(hb_trace_text(a->trace, op->stack))) return;
     s = group_of(&a->arena, &g->by_stack, &a->by_stack, (uint64_t)n->name << 32 | op->stack, n);
     if (!s->calls) s->shape = shape;
     s->stack = op->stack;
-    add_op(s, n);
+    add_op(s, a, n);
     s = group_of(&a->arena, &g->by_shape_stack, &a->by_shape_stack,
                  (uint64_t)name_shape << 32 | op->stack, n);
     s->shape = shape;
     s->stack = op->stack;
-    add_op(s, n);
+    add_op(s, a, n);
 }
 
 /* ---- kernels by operator ---- */
