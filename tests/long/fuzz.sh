@@ -1,0 +1,19 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# what: libFuzzer with ASan and UBSan on every target of tests/fuzz; what it learns is kept
+# time: 30 min
+# disk: 1.5 GB
+#
+#   bash tests/long/fuzz.sh [--minutes MINUTES] [TARGET...]   of all targets together; default 30
+#
+# Inputs that reach something new are kept in ~/.cache/hipboard/fuzz/TARGET, so that runs add up:
+# history.tsv beside them has a line for each. What a target fell over lies in TARGET-findings there.
+set -euo pipefail
+cd "$(dirname "$(readlink -f "$0")")/../.."
+if [ ! -f build-fuzz/build.ninja ]; then
+    CC=clang-14 meson setup build-fuzz --buildtype=debugoptimized -Db_sanitize=address,undefined \
+        -Db_lundef=false \
+        "-Dc_args=-fsanitize=fuzzer-no-link -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION" \
+        >/dev/null
+fi
+exec python3 tests/long/fuzz.py "$@"
