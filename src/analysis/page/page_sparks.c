@@ -55,7 +55,7 @@ static void fill_operators(filling *f)
         give_place(f, a->by_name.items[i].name);
     for (uint32_t i = 0; i < a->ops.count; i++) {
         const hb_node *n = &a->nodes[a->ops.items[i]];
-        add(f, n->name, n->start, n->self_host + n->self_device);
+        add(f, n->name, n->start, n->self_host + hb_work_of(a, n)->self_device);
     }
 }
 
