@@ -59,10 +59,8 @@ static hb_str str_of(const char *text)
     return (hb_str){text, text ? (uint32_t)strlen(text) : 0};
 }
 
-/* In libstdc++, which C programs don't have. */
-extern char *__cxa_demangle(const char *, char *, size_t *, int *) __attribute__((weak));
-
-/* False: its process's compilers say nothing of it either. */
+/* False: the process's compilers say nothing of it. They are asked before the linker, which takes
+ * for a library's what was mapped into a gap of that. */
 static bool put_frame_by_map(hb_symbolizer *s, uint64_t pc)
 {
     if (!s->has_looked) s->perf_map = hb_perf_map_read();
@@ -72,15 +70,14 @@ static bool put_frame_by_map(hb_symbolizer *s, uint64_t pc)
     return known.function.len != 0;
 }
 
-static void put_frame_by_linker(hb_symbolizer *s, uint64_t pc)
+/* In libstdc++, which C programs don't have. */
+extern char *__cxa_demangle(const char *, char *, size_t *, int *) __attribute__((weak));
+
+static void put_frame_by_linker(hb_buf *to, uint64_t pc)
 {
-    hb_buf *to = &s->texts;
     Dl_info info = {0};
     int status = -1;
-    if (!dladdr((void *)(uintptr_t)pc, &info)) {
-        if (put_frame_by_map(s, pc)) return;
-        info = (Dl_info){0};
-    }
+    if (!dladdr((void *)(uintptr_t)pc, &info)) info = (Dl_info){0};
     hb_str name = str_of(info.dli_sname);
     if (is_own(name)) return;
     char *plain =
@@ -102,7 +99,7 @@ static hb_str next_field(hb_str *line)
 static void put_answer(hb_symbolizer *s, hb_str answer, uint64_t pc)
 {
     hb_buf *to = &s->texts;
-    if (!answer.len && s->is_own) put_frame_by_linker(s, pc);
+    if (!answer.len && s->is_own && !put_frame_by_map(s, pc)) put_frame_by_linker(to, pc);
     if (!answer.len && !s->is_own) put_frame(to, HB_STR("?"), HB_STR("0"), (hb_str){0}, pc);
     while (answer.len) {
         hb_str file = next_field(&answer), line = next_field(&answer);
