@@ -104,19 +104,12 @@ static void add_digest(const recorded_run *r, hb_rank_study *study, const char *
 
 /* Of the rank's traces, into the job's one file. Where that cannot be done `hipboard ranks` reads
  * the traces, so nothing is said. */
-static void keep_digests(const recorded_run *r)
+static void keep_digests(const recorded_run *r, hb_rank_study *study)
 {
-    hb_rank_study *study;
-    struct dirent *entry;
     char path[PATH_MAX];
-    if (r->rank < 0 || hb_rank_study_create(NULL, &study) != HB_OK) return;
-    DIR *list = opendir(r->full_dir);
-    while (list && (entry = readdir(list)))
-        add_digest(r, study, entry->d_name);
-    if (list) closedir(list);
+    if (!study) return;
     snprintf(path, sizeof path, "%.*s/ranks.hbranks", PATH_MAX - 300, r->full_dir);
     (void)hb_rank_study_append(study, path);
-    hb_rank_study_destroy(study);
 }
 
 /* ---- what there is ---- */
@@ -124,18 +117,22 @@ static void keep_digests(const recorded_run *r)
 typedef struct found {
     unsigned spools, traces; /* traces made since then */
     unsigned running;        /* of the spools: of this run's processes */
+    hb_rank_study *study;    /* with the digests of the rank's traces; NULL: none */
 } found;
 
+/* One pass: of a job's thousand ranks each lists what all have written. */
 static found look_into(const recorded_run *r)
 {
     found n = {0};
     struct dirent *entry;
+    if (r->rank >= 0) (void)hb_rank_study_create(NULL, &n.study);
     DIR *list = opendir(r->full_dir);
     while (list && (entry = readdir(list))) {
         bool spool = is_spool(entry->d_name);
         n.spools += spool;
         n.running += spool && was_told(process_of(entry->d_name), CAPTURE_RUN, r->run);
         n.traces += is_trace_since(entry->d_name, r->start_ns);
+        if (n.study) add_digest(r, n.study, entry->d_name);
     }
     if (list) closedir(list);
     return n;
@@ -205,11 +202,15 @@ static void explain_nothing(const char *program)
 
 void tell_outcome(const recorded_run *r, const char *program)
 {
-    /* Of processes that were killed; those of others that still run are left alone. */
-    if (look_into(r).spools)
-        (void)hb_recover(r->full_dir, r->export_flags | HB_SKIP_EMPTY, report_recovered, NULL);
-    keep_digests(r);
     found n = look_into(r);
+    /* Of processes that were killed; those of others that still run are left alone. */
+    if (n.spools) {
+        (void)hb_recover(r->full_dir, r->export_flags | HB_SKIP_EMPTY, report_recovered, NULL);
+        hb_rank_study_destroy(n.study);
+        n = look_into(r);
+    }
+    keep_digests(r, n.study);
+    hb_rank_study_destroy(n.study);
     unsigned traces = n.traces;
     if (!r->speaks) return;
     /* A child that was forked just before the end may have no records yet. */
