@@ -138,7 +138,7 @@ static bool find_thread(const finder *f, const char *name, int64_t *tid)
     return most > 0;
 }
 
-static bool by_names(finder *f)
+static HB_COLD bool by_names(finder *f)
 {
     int64_t tid;
     if (!find_thread(f, NULL, &tid)) return false;
@@ -147,7 +147,7 @@ static bool by_names(finder *f)
     return true;
 }
 
-static void by_range(finder *f, const char *name)
+static HB_COLD void by_range(finder *f, const char *name)
 {
     int64_t tid;
     if (!find_thread(f, name, &tid))
