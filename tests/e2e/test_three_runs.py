@@ -137,6 +137,8 @@ def test_the_scalars_page(tab):
 def test_the_text_page(tab):
     page = tab("text")
     page.wait_for("hipboard/advice", "hipboard/environment", "hipboard/top_operators", *SETTINGS)
+    for text in ("git commit", "operator", "calls"): # they come one by one
+        page.page.locator("tf-text-loader").get_by_text(text, exact=True).first.wait_for(timeout=300000)
     cells = page.page.locator("tf-text-loader td td").all_inner_texts()
     assert {"program", "digits", "git commit", "operator", "calls"} <= set(cells) | set(
         page.page.locator("tf-text-loader th").all_inner_texts())

@@ -311,9 +311,6 @@ static inline const hb_node_work *hb_work_of(const hb_analysis *a, const hb_node
     return &a->works.items[node->work];
 }
 
-/** To be added to; holds until the next node gets its own. */
-hb_node_work *hb_node_add_work(hb_analysis *a, hb_node *node);
-
 /** What lies below a child lies below its parent, too. */
 void hb_node_add_work_of_child(hb_analysis *a, hb_node *node, const hb_node *child);
 

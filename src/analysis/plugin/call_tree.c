@@ -20,7 +20,8 @@ uint32_t hb_new_node(hb_analysis *a)
     return a->num_nodes++;
 }
 
-hb_node_work *hb_node_add_work(hb_analysis *a, hb_node *node)
+/* To be added to; holds until the next node gets its own. */
+static hb_node_work *add_work(hb_analysis *a, hb_node *node)
 {
     if (!node->work) {
         *HB_PUSH(&a->arena, &a->works) = (hb_node_work){0};
@@ -104,7 +105,7 @@ static void fill_call(hb_analysis *a, hb_runtime *rt, const hb_node *owner)
 void hb_node_add_work_of_child(hb_analysis *a, hb_node *node, const hb_node *child)
 {
     if (!child->work) return;
-    hb_node_work *work = hb_node_add_work(a, node);
+    hb_node_work *work = add_work(a, node);
     const hb_node_work *below = hb_work_of(a, child);
     work->device += below->device;
     work->tc_total += below->tc_total;
@@ -136,7 +137,7 @@ static void add_calls(hb_analysis *a, hb_node *node)
         if (!rt->dummy) node->self_host -= rt->end - rt->start;
         if (!rt->dummy && rt->is_float) node->floats |= HB_FLOAT_SELF_HOST;
         if (rt->device_float) node->floats |= HB_FLOAT_DEVICE | HB_FLOAT_SELF_DEVICE;
-        if (rt->first_device) add_work_of_call(hb_node_add_work(a, node), rt);
+        if (rt->first_device) add_work_of_call(add_work(a, node), rt);
         if (node->type == HB_TYPE_OPERATOR && rt->tc > 0) node->tc_eligible = true;
     }
 }
@@ -149,7 +150,7 @@ static void add_operators_device(hb_analysis *a, hb_node *node)
         sum += hb_work_of(a, &a->nodes[c])->device;
         if (a->nodes[c].floats & HB_FLOAT_DEVICE) node->floats |= HB_FLOAT_SELF_DEVICE;
     }
-    if (sum != 0) hb_node_add_work(a, node)->self_device += sum;
+    if (sum != 0) add_work(a, node)->self_device += sum;
 }
 
 /* Sums a node and what lies below it; for one tree. */
