@@ -59,8 +59,8 @@ static hb_str str_of(const char *text)
     return (hb_str){text, text ? (uint32_t)strlen(text) : 0};
 }
 
-/* False: the process's compilers say nothing of it. They are asked before the linker, which takes
- * for a library's what was mapped into a gap of that. */
+/* False: the process's compilers say nothing of it. They are asked where no function is known,
+ * even if a library is: what is mapped into a gap of that is taken for its. */
 static bool put_frame_by_map(hb_symbolizer *s, uint64_t pc)
 {
     if (!s->has_looked) s->perf_map = hb_perf_map_read();
@@ -96,10 +96,18 @@ static hb_str next_field(hb_str *line)
     return field;
 }
 
+static bool has_function(hb_str answer)
+{
+    for (int field = 0; field < 3; field++) /* its file, line and linkage name */
+        (void)next_field(&answer);
+    return next_field(&answer).len > 0;
+}
+
 static void put_answer(hb_symbolizer *s, hb_str answer, uint64_t pc)
 {
     hb_buf *to = &s->texts;
-    if (!answer.len && s->is_own && !put_frame_by_map(s, pc)) put_frame_by_linker(to, pc);
+    if (s->is_own && !has_function(answer) && put_frame_by_map(s, pc)) return;
+    if (!answer.len && s->is_own) put_frame_by_linker(to, pc);
     if (!answer.len && !s->is_own) put_frame(to, HB_STR("?"), HB_STR("0"), (hb_str){0}, pc);
     while (answer.len) {
         hb_str file = next_field(&answer), line = next_field(&answer);
