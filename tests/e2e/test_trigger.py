@@ -152,7 +152,7 @@ def traces_of_a_job(logdir):
         for rank in ranks:
             assert rank.stdout.readline() == "ready\n"
         all_step(ranks, 95)
-        start_ms = now_ms() + LOOKS_EVERY_MS
+        start_ms = now_ms() + 2 * LOOKS_EVERY_MS
         request = logdir / "new"
         request.write_text(f"PROFILE_START_TIME={start_ms}\nPROFILE_START_ITERATION_ROUNDUP=100\n"
                            "ACTIVITIES_ITERATIONS=3\nREQUEST_TRACE_ID=job\n")
@@ -161,7 +161,7 @@ def traces_of_a_job(logdir):
         all_step(ranks, 30)
         if now_ms() >= start_ms:
             return None
-        until(lambda: now_ms() > start_ms + 3000)  # each has looked, and no rank goes on without another
+        until(lambda: now_ms() > start_ms + 1000)  # each has looked, and no rank goes on without another
 
         def recorded():
             time.sleep(0.02)
@@ -176,7 +176,8 @@ def test_all_ranks_of_a_job_record_the_same_steps(tmp_path):
             break
     assert [steps(trace) for trace in found] == [[200, 201, 202]] * 3
     assert {trace["hipboard_request_id"] for trace in found} == {"job"}
-    assert {trace["hipboard_reason"] for trace in found} == {"request file"}
+    for trace in found: # a rank that a loaded machine kept from looking in time says so
+        assert trace["hipboard_reason"].split(" (heard")[0] == "request file"
 
 
 def test_trigger_all_writes_the_request_of_a_job(tmp_path):
