@@ -11,7 +11,8 @@
 #   --strict  a skipped test is a failure, but for those that tests/allowed_skips.txt gives a reason
 #   -k     only tests that match: a name for unit tests, pytest's -k expression for the others
 #
-# The last line is "N passed, N failed"; the exit status is 1 if any failed.
+# The last line is "N passed, N failed", after the names of those that failed and what they said; the
+# exit status is 1 if any failed.
 set -uo pipefail
 cd "$(dirname "$(readlink -f "$0")")/.."
 

@@ -3,8 +3,9 @@
 XML of pytest.
 
 Prints "PASSED FAILED SKIPPED", one line. Of a cmocka program every test function counts; a program
-that dies or hangs is one failure more. With --strict a skip is a failure, told on stderr, but for
-those that match a line of the file ALLOWED: "PATTERN: reason".
+that dies or hangs is one failure more. Each failure's name and the end of what it said stand on
+stderr, so that the last lines of a long run tell what is wrong. With --strict a skip is a failure,
+but for those that match a line of the file ALLOWED: "PATTERN: reason".
 """
 import fnmatch
 import json
@@ -13,23 +14,25 @@ import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
+TOLD_LINES = 30  # of a failure's output
+
 
 def names_in(text, mark):
     return re.findall(rf"^\[{mark}\] (\w+)$", text, re.M)
 
 
 def of_program(build, test):
-    """Passed, failed, names of the skipped."""
+    """Passed, names of the failed, names of the skipped, what was said."""
     program = f"{build}:{test['name'].split(' / ')[-1]}"
     text = test.get("stdout", "") + test.get("stderr", "")
     passed = len(re.findall(r"^\[ +OK \] ", text, re.M))
-    failed = len(set(names_in(text, "  FAILED  ")))
+    failed = [f"{program}:{name}" for name in sorted(set(names_in(text, "  FAILED  ")))]
     skipped = [f"{program}:{name}" for name in sorted(set(names_in(text, "  SKIPPED ")))]
     if test["result"] == "SKIP":
-        return 0, 0, [program]
+        return 0, [], [program], ""
     if test["result"] in ("OK", "EXPECTEDFAIL"):
-        return (passed, 0, skipped) if passed or skipped else (1, 0, [])
-    return passed, failed or 1, skipped
+        return (passed, [], skipped, "") if passed or skipped else (1, [], [], "")
+    return passed, failed or [program], skipped, text
 
 
 def meson(path):
@@ -39,14 +42,17 @@ def meson(path):
 
 
 def junit(path):
-    counts = []
+    results = []
     for case in ElementTree.parse(path).iter("testcase"):
-        outcomes = {child.tag for child in case}
-        failed = bool(outcomes & {"failure", "error"})
-        skipped = not failed and "skipped" in outcomes
+        wrong = [child for child in case if child.tag in ("failure", "error")]
         name = f"pytest:{case.get('classname', '').split('.')[-1]}:{case.get('name', '')}"
-        counts.append((int(not failed and not skipped), int(failed), [name] if skipped else []))
-    return counts
+        if wrong:
+            results.append((0, [name], [], wrong[0].text or wrong[0].get("message", "")))
+        elif case.find("skipped") is not None:
+            results.append((0, [], [name], ""))
+        else:
+            results.append((1, [], [], ""))
+    return results
 
 
 def read_allowed(path):
@@ -69,7 +75,10 @@ def main(arguments):
     for path in arguments:
         results += junit(path) if path.endswith(".xml") else meson(path)
     passed = sum(result[0] for result in results)
-    failed = sum(result[1] for result in results)
+    failed = sum(len(result[1]) for result in results)
+    for _, names, _, said in results:
+        if names:
+            print("failed:", *names, *said.splitlines()[-TOLD_LINES:], sep="\n    ", file=sys.stderr)
     skipped = [name for result in results for name in result[2]]
     if patterns is not None:
         refused = [name for name in skipped

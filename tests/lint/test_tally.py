@@ -26,12 +26,16 @@ def log(tmp_path):
          "stdout": "[       OK ] a\n[  SKIPPED ] b\n[  SKIPPED ] c\n[  SKIPPED ] b\n"},
         {"name": "hipboard:hip / whole", "result": "SKIP"},
         {"name": "hipboard:unit / plain", "result": "OK", "stdout": ""},
-        {"name": "hipboard:unit / died", "result": "FAIL", "stdout": "[       OK ] a\n"}]))
+        {"name": "hipboard:unit / died", "result": "FAIL",
+         "stdout": "[       OK ] a\nwhat it said\n"}]))
     return path
 
 
+FAILURE = "failed:\n    build-asan:died\n    [       OK ] a\n    what it said\n"
+
+
 def test_a_skip_is_counted(log):
-    assert tally(log) == ("3 1 3", "", 0)
+    assert tally(log) == ("3 1 3", FAILURE, 0)
 
 
 def test_a_skip_without_a_reason_is_a_failure(log, tmp_path):
@@ -41,19 +45,20 @@ def test_a_skip_without_a_reason_is_a_failure(log, tmp_path):
     assert counted == "3 3 1"
     assert "build-asan:limits:c\n" in told and "build-asan:whole\n" in told and ":b" not in told
     allowed.write_text("build-asan:limits:?: both\nbuild-asan:whole: it too\n")
-    assert tally("--strict", allowed, log) == ("3 1 3", "", 0)
+    assert tally("--strict", allowed, log) == ("3 1 3", FAILURE, 0)
 
 
 def test_pytest_results_are_counted(tmp_path):
     xml = tmp_path / "pytest.xml"
     xml.write_text('<testsuites><testsuite><testcase classname="tests.e2e.test_x" name="test_a"/>'
                    '<testcase classname="tests.e2e.test_x" name="test_b[1]"><skipped/></testcase>'
-                   '<testcase classname="tests.e2e.test_x" name="test_c"><failure/></testcase>'
+                   '<testcase classname="tests.e2e.test_x" name="test_c"><failure>because</failure></testcase>'
                    '</testsuite></testsuites>')
     allowed = tmp_path / "allowed"
     allowed.write_text("pytest:test_x:test_a: another\n")
     counted, told, _ = tally("--strict", allowed, xml)
     assert counted == "1 2 0" and "pytest:test_x:test_b[1]" in told
+    assert "failed:\n    pytest:test_x:test_c\n    because\n" in told
     allowed.write_text("pytest:test_x:test_b*: this one\n")
     assert tally("--strict", allowed, xml)[0] == "1 1 1"
 
