@@ -24,7 +24,8 @@ typedef struct hb_pack_options {
      * same: in traces, event files, texts and file names. Files of other kinds are left out. */
     bool redact;
     /** Which part of each trace, as in hb_convert_options. By default all; otherwise traces are
-     * converted, as hb_convert() does. */
+     * converted, as hb_convert() does, and other tools' files imported, as hb_import_open() does;
+     * what cannot be cut so is left out. */
     int64_t first_step, last_step;
     double start_us, end_us;
     uint64_t max_size;

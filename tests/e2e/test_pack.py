@@ -6,17 +6,22 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
+import time
 import zipfile
 
 import pytest
 from tensorboard.backend.event_processing.event_file_loader import RawEventFileLoader
 from tensorboard.compat.proto.event_pb2 import Event
 
+import rocpd_made
 from server import TensorBoard
 from support import BUILD, ROOT, run
 
 HIPBOARD = BUILD / "tools/hipboard/hipboard"
+needs_sqlite = pytest.mark.skipif(b"libsqlite3" not in (BUILD / "src/analysis/libhipboard-analysis.so").read_bytes(),
+                                  reason="built without libsqlite3")
 SECRETS = {
     "host": "trainhost42",
     "user": "mallory",
@@ -235,6 +240,51 @@ def test_a_part_of_the_steps(runs, tmp_path):
             kept = {e["name"] for e in json.load(file)["traceEvents"]
                     if e.get("name", "").startswith("ProfilerStep#")}
     assert kept == {f"ProfilerStep#{steps[0]}"} and len(steps) > 1
+    assert not list((tmp_path / "tmp").iterdir())
+
+
+@needs_sqlite
+def test_a_part_of_other_tools_files(tmp_path):
+    """They are imported together and cut; what cannot be cut is named, and what is no trace stays whole."""
+    (tmp_path / "tmp").mkdir()
+    (tmp_path / "runs/csv").mkdir(parents=True)
+    for sample in (ROOT / "tests/data/rocprofv3_csv").iterdir():
+        shutil.copy(sample, tmp_path / "runs/csv")
+    rocpd_made.training(tmp_path / "runs/r.db", 5)
+    (tmp_path / "runs/bad.db").write_bytes((tmp_path / "runs/r.db").read_bytes()[:3000])
+    (tmp_path / "runs/x.nsys-rep").write_bytes(b"x" * 100)
+    (tmp_path / "runs/read.me").write_text("hello")
+    environment = dict(os.environ, TMPDIR=str(tmp_path / "tmp"))
+    done = subprocess.run([HIPBOARD, "pack", tmp_path / "runs", "-o", tmp_path / "o.hbpack", "--steps", "1:2"],
+                          capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert "bad.db: left out: a SQLite database" in done.stderr and "nsys export" in done.stderr
+    with zipfile.ZipFile(tmp_path / "o.hbpack") as archive:
+        names = archive.namelist()
+        [trace] = [name for name in names if name.startswith("node7_4711.")]
+        steps = {e["name"] for e in json.loads(archive.read(trace))["traceEvents"] if "ProfilerStep#" in e["name"]}
+    assert steps == {"ProfilerStep#1", "ProfilerStep#2"}
+    assert all(name.endswith(".pt.trace.json") for name in names if name != "read.me") and "read.me" in names
+    assert not list((tmp_path / "tmp").iterdir())
+    # None of these has step 77; of several files each is a run.
+    assert "has none of these steps" in fails("report", tmp_path / "runs/r.db", "--steps", "77:")
+    run(HIPBOARD, "pack", tmp_path / "runs/r.db", ROOT / "tests/data/matmul_result.rpd.gz", "-o",
+        tmp_path / "two.hbpack", "--steps", "0:0", env=environment)
+    with zipfile.ZipFile(tmp_path / "two.hbpack") as archive:
+        assert {name.split("/")[0] for name in archive.namelist()} == {"r.db", "matmul_result.rpd.gz"}
+
+
+@needs_sqlite
+def test_nothing_stays_of_an_interrupted_cut(tmp_path):
+    (tmp_path / "tmp").mkdir()
+    rocpd_made.training(tmp_path / "r.db", 3000)
+    with subprocess.Popen([HIPBOARD, "report", tmp_path / "r.db", "--steps", "0:", "-o", tmp_path / "r.html"],
+                          stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                          env=dict(os.environ, TMPDIR=str(tmp_path / "tmp"))) as process:
+        while not list((tmp_path / "tmp").iterdir()) and process.poll() is None:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+    assert process.returncode in (-signal.SIGINT, 0)
     assert not list((tmp_path / "tmp").iterdir())
 
 

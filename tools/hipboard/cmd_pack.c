@@ -24,12 +24,21 @@ typedef struct request {
 
 /* ---- for people ---- */
 
+/* Without "path: ". */
+static const char *text_after(const char *text, const char *path)
+{
+    size_t size = strlen(path);
+    return strncmp(text, path, size) == 0 && strncmp(text + size, ": ", 2) == 0 ? text + size + 2
+                                                                                : text;
+}
+
 static void print_left_out(const hb_pack_report *report)
 {
     for (size_t i = 0; i < report->num_members; i++) {
         const hb_pack_member *m = &report->members[i];
         if (!m->left_out) continue;
-        fprintf(stderr, "hipboard pack: %s: left out: %s\n", m->path, m->left_out);
+        const char *why = text_after(m->left_out, m->path);
+        fprintf(stderr, "hipboard pack: %s: left out: %s\n", m->path, why);
     }
 }
 
@@ -186,10 +195,12 @@ const command cmd_pack = {
     .name = "pack",
     .summary = "make one file of a log directory, to share it",
     .synopsis = "[OPTIONS] PATH...",
-    .about = "Packs a log directory, or several paths under their own names, into one file. It is "
-             "a ZIP file, so that any unzip opens it; every command here reads it as it reads the "
-             "directory, and `hipboard unpack` makes the directory again, for TensorBoard. "
-             "Without a choice of steps, time or size, files keep every byte.",
+    .about =
+        "Packs a log directory, or several paths under their own names, into one file. It is "
+        "a ZIP file, so that any unzip opens it; every command here reads it as it reads the "
+        "directory, and `hipboard unpack` makes the directory again, for TensorBoard. "
+        "Without a choice of steps, time or size, files keep every byte; with one, other tools' "
+        "files are imported, and what cannot be cut is left out.",
     .options = options,
     .notes = "--redact finds what looks like a secret; what does not look like one it cannot "
              "find. Relative paths, names of files and of kernels stay, as do times and numbers.",

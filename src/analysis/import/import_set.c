@@ -154,8 +154,8 @@ static void open_listed(hb_import *import, const char *directory, const hb_buf *
                        "%s: no file in it or below is of a format that is read", directory);
 }
 
-/* What is said of files that no reader knows, by how tools name them. */
-static const char *cure_for(const char *path)
+/* They are known by how tools name them. */
+const char *hb_import_cure_for(const char *path)
 {
     static const struct {
         const char *ending, *text;
@@ -195,8 +195,8 @@ static void open_path(hb_import *import, const char *path)
     static const hb_import_format chrome = {"Chrome JSON", NULL, hb_chrome_json_open, NULL};
     const hb_import_format *format = hb_import_format_of(path);
     if (!format && import->takes_any) format = &chrome;
-    if (!format && cure_for(path))
-        hb_arena_leave(&import->arena, HB_ERROR_FORMAT, "%s: %s", path, cure_for(path));
+    if (!format && hb_import_cure_for(path))
+        hb_arena_leave(&import->arena, HB_ERROR_FORMAT, "%s: %s", path, hb_import_cure_for(path));
     if (!format)
         hb_arena_leave(&import->arena, HB_ERROR_FORMAT,
                        "%s: of no format that is read; traces of PyTorch's kind (.json) need no "

@@ -124,6 +124,10 @@ typedef struct hb_import_format {
 /** The format of a file that is no trace of PyTorch's kind; NULL: none that is known. */
 const hb_import_format *hb_import_format_of(const char *path);
 
+/** What is said of a trace of another tool that no reader knows; NULL: it does not look like one.
+ */
+const char *hb_import_cure_for(const char *path);
+
 /** Whether the beginning is a SQLite database's that has such a table, or a table whose name begins
  * so. */
 bool hb_import_has_table(const hb_import_probe *probe, const char *prefix);

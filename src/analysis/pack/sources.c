@@ -9,11 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <hipboard/convert.h>
-
 #include "base/files.h"
-
-#define TRACE_SUFFIX ".pt.trace.json"
 
 /* ---- kinds ---- */
 
@@ -35,11 +31,6 @@ static hb_source_kind kind_of(const char *name)
     return ends_in_any(name, lines, HB_ARRAY_LEN(lines)) ? HB_SOURCE_LINES : HB_SOURCE_OTHER;
 }
 
-static bool is_trace(const char *name)
-{
-    return hb_path_ends(name, TRACE_SUFFIX) || hb_path_ends(name, TRACE_SUFFIX ".gz");
-}
-
 /* ---- the list ---- */
 
 static hb_source_file *push(hb_sources *s)
@@ -55,7 +46,7 @@ static hb_source_file *push(hb_sources *s)
     return &s->items[s->count++];
 }
 
-static hb_result add(hb_sources *s, const char *path, const char *name, const struct stat *st)
+hb_result hb_sources_add(hb_sources *s, const char *path, const char *name, const struct stat *st)
 {
     hb_source_file *f = push(s);
     if (!f) return hb_no_memory();
@@ -66,14 +57,6 @@ static hb_result add(hb_sources *s, const char *path, const char *name, const st
     f->mtime = st->st_mtim.tv_sec;
     if (!S_ISREG(st->st_mode)) f->left_out = strdup("it is no file");
     return f->path && f->name ? HB_OK : hb_no_memory();
-}
-
-static void free_file(hb_source_file *f)
-{
-    free(f->path);
-    free(f->from);
-    free(f->name);
-    free(f->left_out);
 }
 
 static int by_name(const void *a, const void *b)
@@ -109,7 +92,7 @@ static hb_result take_entry(walk *w, const FTSENT *e)
     while (*below == '/')
         below++;
     if (asprintf(&name, "%s%s", w->prefix, below) < 0) return hb_no_memory();
-    hb_result result = add(w->sources, e->fts_path, name, e->fts_statp);
+    hb_result result = hb_sources_add(w->sources, e->fts_path, name, e->fts_statp);
     free(name);
     return result;
 }
@@ -153,7 +136,8 @@ static hb_result add_path(walk *w, const char *path, bool alone)
     char *root = strndup(path, size), *name = own_name(path, size);
     hb_result result = root && name ? HB_OK : hb_no_memory();
     if (result == HB_OK && !S_ISDIR(st.st_mode)) {
-        result = add(w->sources, root, name, &st);
+        result = hb_sources_add(w->sources, root, name, &st);
+        if (result == HB_OK) w->sources->items[w->sources->count - 1].named = true;
     } else if (result == HB_OK &&
                asprintf(&prefix, "%s%s", alone ? "" : name, alone ? "" : "/") < 0) {
         result = hb_no_memory();
@@ -166,108 +150,6 @@ static hb_result add_path(walk *w, const char *path, bool alone)
     free(name);
     free(root);
     return result;
-}
-
-/* ---- a part of each trace ---- */
-
-static bool is_whole(const hb_pack_options *o)
-{
-    return o->first_step == INT64_MIN && o->last_step == INT64_MAX && !(o->start_us > 0) &&
-           !(o->end_us > 0) && o->max_size == 0 && o->split_steps == 0 && !(o->split_us > 0);
-}
-
-static hb_result make_temporary(hb_sources *s)
-{
-    const char *base = getenv("TMPDIR");
-    if (s->temporary) return HB_OK;
-    if (asprintf(&s->temporary, "%s/hipboard-pack.XXXXXX", base && *base ? base : "/tmp") < 0) {
-        s->temporary = NULL;
-        return hb_no_memory();
-    }
-    if (mkdtemp(s->temporary)) return HB_OK;
-    hb_result result = hb_fail_file(errno, "create a directory like", s->temporary);
-    free(s->temporary);
-    s->temporary = NULL;
-    return result;
-}
-
-/* What the trace became, in the place of its name's last part. */
-static hb_result add_converted(hb_sources *s, const hb_source_file *from, const hb_conversion *c)
-{
-    const char *slash = strrchr(from->name, '/');
-    int directory = slash ? (int)(slash + 1 - from->name) : 0;
-    for (size_t i = 0; i < c->num_paths; i++) {
-        struct stat st;
-        char *made, *file = strrchr(c->paths[i], '/') + 1;
-        if (stat(c->paths[i], &st) != 0) return hb_fail_file(errno, "read", c->paths[i]);
-        st.st_mtim.tv_sec = from->mtime;
-        if (asprintf(&made, "%.*s%s", directory, from->name, file) < 0) return hb_no_memory();
-        hb_result result = add(s, c->paths[i], made, &st);
-        free(made);
-        HB_TRY(result);
-        s->items[s->count - 1].from = strdup(from->path);
-    }
-    return HB_OK;
-}
-
-static hb_result convert(hb_sources *s, size_t index, const hb_pack_options *o)
-{
-    hb_convert_options options = HB_CONVERT_OPTIONS_INIT;
-    hb_conversion *conversion = NULL;
-    hb_source_file f = s->items[index];
-    char *directory = NULL, *slash = strrchr(f.name, '/');
-    char *stem = strdup(slash ? slash + 1 : f.name);
-    options.gzip = hb_path_ends(f.name, ".gz");
-    options.first_step = o->first_step;
-    options.last_step = o->last_step;
-    options.start_us = o->start_us;
-    options.end_us = o->end_us;
-    options.max_size = o->max_size;
-    options.split_steps = o->split_steps;
-    options.split_us = o->split_us;
-    options.progress = o->progress;
-    options.context = o->context;
-    hb_result result = stem ? make_temporary(s) : hb_no_memory();
-    if (result == HB_OK && asprintf(&directory, "%s/%zu", s->temporary, index) < 0)
-        result = hb_no_memory();
-    if (result == HB_OK) {
-        *strstr(stem, TRACE_SUFFIX) = 0;
-        result = hb_convert(f.path, directory, stem, &options, &conversion);
-    }
-    if (result == HB_ERROR_NOT_FOUND) { /* none of the steps asked for */
-        s->items[index].left_out = strdup(hb_last_error());
-        result = HB_OK;
-    } else if (result == HB_OK) {
-        result = add_converted(s, &f, conversion);
-        s->items[index].kind = HB_SOURCE_OTHER;
-        s->items[index].left_out = strdup("");
-    }
-    hb_conversion_free(conversion);
-    free(directory);
-    free(stem);
-    return result;
-}
-
-/* An empty reason: what it became stands for it. */
-static void drop_replaced(hb_sources *s)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < s->count; i++) {
-        hb_source_file *f = &s->items[i];
-        if (f->left_out && !*f->left_out)
-            free_file(f);
-        else
-            s->items[kept++] = *f;
-    }
-    s->count = kept;
-}
-
-static hb_result convert_all(hb_sources *s, const hb_pack_options *o)
-{
-    for (size_t i = 0, count = s->count; i < count; i++)
-        if (!s->items[i].left_out && is_trace(s->items[i].name)) HB_TRY(convert(s, i, o));
-    drop_replaced(s);
-    return HB_OK;
 }
 
 /* ---- the whole ---- */
@@ -283,12 +165,12 @@ hb_result hb_sources_find(hb_sources *s, const char *const *paths, size_t num_pa
                           const char *output, const hb_pack_options *o)
 {
     walk w = {.sources = s};
-    *s = (hb_sources){0};
+    *s = (hb_sources){.several = num_paths > 1};
     w.has_output = output && stat(output, &w.output) == 0;
     for (size_t i = 0; i < num_paths; i++)
         HB_TRY(add_path(&w, paths[i], num_paths == 1));
     if (!s->count) return hb_fail(HB_ERROR_NOT_FOUND, "%s: no file to pack", paths[0]);
-    if (!is_whole(o)) HB_TRY(convert_all(s, o));
+    HB_TRY(hb_sources_cut(s, o));
     if (o->redact) leave_out_unknown(s);
     qsort(s->items, s->count, sizeof *s->items, by_name);
     for (size_t i = 1; i < s->count; i++)
@@ -297,6 +179,14 @@ hb_result hb_sources_find(hb_sources *s, const char *const *paths, size_t num_pa
                            "'%s' and '%s' would have one name in the pack: pack them one by one",
                            s->items[i - 1].path, s->items[i].path);
     return HB_OK;
+}
+
+void hb_source_file_free(hb_source_file *f)
+{
+    free(f->path);
+    free(f->from);
+    free(f->name);
+    free(f->left_out);
 }
 
 static void remove_tree(char *path)
@@ -311,7 +201,7 @@ static void remove_tree(char *path)
 void hb_sources_free(hb_sources *s)
 {
     for (size_t i = 0; i < s->count; i++)
-        free_file(&s->items[i]);
+        hb_source_file_free(&s->items[i]);
     free(s->items);
     if (s->temporary) remove_tree(s->temporary);
     free(s->temporary);

@@ -22,6 +22,7 @@ typedef struct hb_source_file {
     char *name;     /* in the pack, before it is redacted */
     char *left_out; /* why; NULL: it is not */
     hb_source_kind kind;
+    bool named; /* by the caller, not found in a directory */
     uint64_t size;
     int64_t mtime;
 } hb_source_file;
@@ -29,14 +30,25 @@ typedef struct hb_source_file {
 typedef struct hb_sources {
     hb_source_file *items; /* sorted by name */
     size_t count, capacity;
+    bool several;    /* paths were given */
     char *temporary; /* a directory of what was made for the pack; NULL: none */
 } hb_sources;
 
-/** Finds the files of the paths and, where `options` select a part of them, converts the traces.
+struct stat;
+
+/** Finds the files of the paths and, where `options` select a part of them, cuts the traces.
  * HB_ERROR_NOT_FOUND: there is none. `output` is not among them. */
 hb_result hb_sources_find(hb_sources *sources, const char *const *paths, size_t num_paths,
                           const char *output, const hb_pack_options *options);
 /** Removes what was made for the pack, too. */
 void hb_sources_free(hb_sources *sources);
+
+hb_result hb_sources_add(hb_sources *sources, const char *path, const char *name,
+                         const struct stat *st);
+void hb_source_file_free(hb_source_file *file);
+
+/** Puts in each trace's place what `options` select of it; nothing where they select all. Other
+ * tools' files become traces. What cannot be cut is left out, with the reason. */
+hb_result hb_sources_cut(hb_sources *sources, const hb_pack_options *options);
 
 #endif
