@@ -7,30 +7,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of each family: how the names of its libraries begin. The first row that fits holds. */
+#define MPI_5_ABI(name)                                                             \
+    {                                                                               \
+        name, 8, 32, 0, 4, 1, 0, -3, 0x180, 0x200, 0x100, 0x101, 0x102, 4096, 0x247 \
+    }
+#define MPICH_ABI(name)                                                                            \
+    {                                                                                              \
+        name, 4, 20, 8, 12, -1, 1, -1, 0x2c000000, 0x0c000000, 0x04000000, 0x44000000, 0x44000001, \
+            3, 0x4c00010d                                                                          \
+    }
+/* Handles are addresses: found by their names. */
+#define OPEN_MPI_ABI(name)                               \
+    {                                                    \
+        name, 8, 24, 0, 4, 1, 0, -2, 0, 0, 0, 0, 0, 3, 0 \
+    }
+
+/* How the names of libraries begin. The first row that fits holds. */
 static const struct {
     const char *library;
     hb_mpi_abi abi;
 } rows[] = {
-    {"libmpi_abi.so", {"MPI ABI", 8, 32, 0, 4, 1, 0, -3, 0x180, 0x200, 0x100, 0x101, 0x102, 4096, 0x247}},
-    {"libmpi_abi_", {"MPI ABI", 8, 32, 0, 4, 1, 0, -3, 0x180, 0x200, 0x100, 0x101, 0x102, 4096, 0x247}},
-    /* handles are addresses: found by their names */
-    {"libmpi.so.40", {"Open MPI", 8, 24, 0, 4, 1, 0, -2, 0, 0, 0, 0, 0, 3, 0}},
-    {"libmpich.so.12",
-     {"MPICH", 4, 20, 8, 12, -1, 1, -1, 0x2c000000, 0x0c000000, 0x04000000, 0x44000000, 0x44000001,
-      3, 0x4c00010d}},
-    {"libmpi.so.12",
-     {"MPICH ABI", 4, 20, 8, 12, -1, 1, -1, 0x2c000000, 0x0c000000, 0x04000000, 0x44000000,
-      0x44000001,
-      3, 0x4c00010d}},
-    {"libmpi.so.0",
-     {"MVAPICH", 4, 20, 8, 12, -1, 1, -1, 0x2c000000, 0x0c000000, 0x04000000, 0x44000000,
-      0x44000001,
-      3, 0x4c00010d}},
-    {"libmpi_cray",
-     {"Cray MPICH", 4, 20, 8, 12, -1, 1, -1, 0x2c000000, 0x0c000000, 0x04000000, 0x44000000,
-      0x44000001,
-      3, 0x4c00010d}},
+    {"libmpi_abi.so", MPI_5_ABI("MPI ABI")},    {"libmpi_abi_", MPI_5_ABI("MPI ABI")},
+    {"libmpi.so.40", OPEN_MPI_ABI("Open MPI")}, {"libmpich.so.12", MPICH_ABI("MPICH")},
+    {"libmpi.so.12", MPICH_ABI("MPICH ABI")},   {"libmpi.so.0", MPICH_ABI("MVAPICH")},
+    {"libmpi_cray", MPICH_ABI("Cray MPICH")},
 };
 
 hb_mpi_abi hb_mpi;

@@ -10,6 +10,7 @@
 #include <hipboard/comm.h>
 
 #include "comm/mpi_abi.h"
+#include "comm/mpi_hash.h"
 
 enum {
     EXCHANGES_LEAST = 32,
@@ -96,13 +97,6 @@ static int64_t now(void)
     return now_on(CLOCK_MONOTONIC);
 }
 
-static uint64_t hash(uint64_t h, const char *text)
-{
-    for (; *text; text++)
-        h = (h ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    return (h ^ 255) * UINT64_C(0x100000001b3);
-}
-
 static void read_text(const char *path, char *text, size_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -115,13 +109,12 @@ static void read_text(const char *path, char *text, size_t size)
 static uint64_t clock_identity(void)
 {
     char text[256];
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
     read_text("/proc/sys/kernel/random/boot_id", text, sizeof text);
     if (!text[0] && gethostname(text, sizeof text - 1) != 0) text[0] = '\0';
-    h = hash(h, text);
+    uint64_t h = hb_mpi_hash(HB_MPI_HASH_SEED, text, strlen(text) + 1);
     ssize_t n = readlink("/proc/self/ns/time", text, sizeof text - 1);
     text[n > 0 ? n : 0] = '\0';
-    return hash(h, text);
+    return hb_mpi_hash(h, text, strlen(text));
 }
 
 /* Unix time less the clock's: of several readings the one that took shortest. */

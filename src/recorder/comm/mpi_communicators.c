@@ -8,6 +8,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "comm/mpi_hash.h"
 #include "comm/mpi_visit.h"
 
 enum { SLOTS = 4096, PROBES = 64 };
@@ -91,20 +92,12 @@ static void find_ranks(hb_mpi_comm *c, hb_word comm)
 
 /* ---- ids ---- */
 
-static uint64_t hash(uint64_t seed, const void *bytes, size_t size)
-{
-    const unsigned char *at = bytes;
-    for (size_t i = 0; i < size; i++)
-        seed = (seed ^ at[i]) * UINT64_C(0x100000001B3);
-    return seed;
-}
-
 /* Two halves that were made at once differ by their ranks alone. */
 static uint64_t id_of(const hb_mpi_comm *parent, uint64_t nth, const hb_mpi_comm *c)
 {
-    uint64_t id = hash(UINT64_C(0xCBF29CE484222325), &parent->id, sizeof parent->id);
-    id = hash(id, &nth, sizeof nth);
-    return c->ranks ? hash(id, c->ranks, sizeof *c->ranks * (size_t)c->size) : id;
+    uint64_t id = hb_mpi_hash(HB_MPI_HASH_SEED, &parent->id, sizeof parent->id);
+    id = hb_mpi_hash(id, &nth, sizeof nth);
+    return c->ranks ? hb_mpi_hash(id, c->ranks, sizeof *c->ranks * (size_t)c->size) : id;
 }
 
 /* ---- making and freeing, under the lock ---- */
@@ -172,8 +165,9 @@ static void guard_forks(void)
 
 static void forget_group(void)
 {
-    if (is_of_session) free_group(world_group);
-    if (is_of_session) world_group = 0;
+    if (!is_of_session) return;
+    free_group(world_group);
+    world_group = 0;
     is_of_session = false;
 }
 
@@ -252,7 +246,7 @@ void hb_mpi_comm_made_of_group(hb_word handle, const char *tag)
     hb_mpi_comm *c = handle && handle != hb_mpi.comm_null ? new_comm() : NULL;
     if (c) {
         find_ranks(c, handle);
-        c->id = id_of(&none, hash(UINT64_C(0xCBF29CE484222325), tag, strlen(tag)), c);
+        c->id = id_of(&none, hb_mpi_hash(HB_MPI_HASH_SEED, tag, strlen(tag)), c);
         snprintf(c->name, sizeof c->name, "%s", tag);
         enter(c, handle);
     }
