@@ -6,6 +6,7 @@ import os
 import random
 import shutil
 import signal
+import struct
 import subprocess
 import time
 from pathlib import Path
@@ -205,10 +206,19 @@ def test_recorded_ranks_leave_their_digests(tmp_path):
     traces = sorted((tmp_path / "run").glob("*.pt.trace.json"))
     assert len(traces) == 3 and ranks("-o", tmp_path / "read.hbranks", *traces).returncode == 0
     assert (tmp_path / "read.hbranks").read_bytes() == (tmp_path / "stored.hbranks").read_bytes()
-    # The next run's come behind them, and what is no such file is left alone.
-    before = stored.stat().st_size
+    # The next run's come behind them, not behind what somebody left who was killed amid its own,
+    # and what is no such file is left alone.
+    whole = stored.read_bytes()
+    stored.write_bytes(whole + whole[16:400])
+    assert "its end is missing" in ranks(stored).stderr
     assert record("openmpi", 3, tmp_path / "run", tmp_path / "rounds").returncode == 0
-    assert stored.stat().st_size > 1.5 * before
+    assert stored.read_bytes()[16:len(whole)] == whole[16:]
+    traces = sorted((tmp_path / "run").glob("*.pt.trace.json"))
+    for path, of in (("two.hbranks", [stored]), ("read.hbranks", traces)):
+        done = ranks("-o", tmp_path / path, *of)
+        assert done.returncode == 0 and "missing" not in done.stderr
+    assert len(traces) == 6
+    assert (tmp_path / "read.hbranks").read_bytes() == (tmp_path / "two.hbranks").read_bytes()
     stored.write_text("my own ranks, as it happens")
     assert record("openmpi", 3, tmp_path / "run", tmp_path / "rounds").returncode == 0
     assert stored.read_text() == "my own ranks, as it happens"
@@ -345,8 +355,15 @@ def test_digests_are_checked(tmp_path):
     path.write_bytes(whole[:-10])
     assert "its end is missing or damaged" in ranks(path).stderr
     assert "5 ranks on" in ranks(path).stdout
+    # One that is damaged hides none of those behind it; where its length is, they cannot be found.
     path.write_bytes(whole[:100] + bytes([whole[100] ^ 1]) + whole[101:])
+    done = ranks(path)
+    assert "digests that are damaged: 1; the others are taken" in done.stderr
+    assert "5 ranks on" in done.stdout
+    path.write_bytes(whole[:16] + b"\xff" + whole[17:])
     assert ranks(path).returncode == 1
+    path.write_bytes(whole[:12] + struct.pack("<I", len(whole) + 1) + whole[16:])
+    assert "its end is missing" in ranks(path).stderr
     path.write_bytes(whole[:8] + b"\x63" + whole[9:])
     done = ranks(path)
     assert done.returncode == 1 and "version 99, and this hipboard reads 1" in done.stderr

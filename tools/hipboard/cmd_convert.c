@@ -74,11 +74,16 @@ static hb_result compare_clocks(request *r, const char *directory)
     return result;
 }
 
+static int by_file(const void *name, const void *shift)
+{
+    return strcmp(name, ((const hb_rank_shift *)shift)->file);
+}
+
 static const hb_time_shift *shift_of(const aligned *a, const char *name)
 {
-    for (size_t i = 0; i < a->num_shifts; i++)
-        if (strcmp(a->shifts[i].file, name) == 0) return &a->shifts[i].shift;
-    return NULL;
+    if (!a->num_shifts) return NULL;
+    const hb_rank_shift *s = bsearch(name, a->shifts, a->num_shifts, sizeof *s, by_file);
+    return s ? &s->shift : NULL;
 }
 
 /* Of a trace that is no rank's nothing is known: it stays as it is, and that is said. False, and

@@ -3,16 +3,13 @@
  * hipboard/ranks.h: what is added to a study, and how it is given away.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/c_locale.h"
 #include "base/files.h"
-#include "io/publish.h"
 #include "ranks/rank_events.h"
 #include "ranks/study.h"
 #include "read/text_window.h"
@@ -103,6 +100,9 @@ static void add_records(hb_rank_study *s, hb_rank_records *records)
     if (records->cut)
         hb_study_note(s, "%s: its end is missing or damaged: the digests before it are taken",
                       records->path);
+    if (records->damaged)
+        hb_study_note(s, "%s: digests that are damaged: %u; the others are taken", records->path,
+                      records->damaged);
 }
 
 hb_result hb_rank_study_add_digests(hb_rank_study *s, const char *name, const char *bytes,
@@ -259,64 +259,80 @@ static bool is_mine(const hb_rank_study *s, uint32_t index)
     return (turn % 2 ? parts - 1 - place : place) == s->options.part - 1;
 }
 
-/* Digests that lie beside the traces, from `from` to `behind`, and which traces they are of. One
- * that changed later has none. */
-static bool has_digest_of(const hb_rank_study *s, uint32_t from, uint32_t behind, int64_t changed,
-                          const found_file *file)
+/* Digests that lie beside the traces, and which traces they are of. One that changed later than
+ * they did has none. */
+typedef struct stored {
+    uint32_t from, behind; /* cycles of the study */
+    int64_t changed;       /* when the oldest of the files was */
+    hb_texts names;        /* of traces */
+    bool *outdated;        /* by name */
+} stored;
+
+static hb_result index_stored(hb_rank_study *s, stored *d)
 {
-    const char *slash = strrchr(file->path, '/'), *name = slash ? slash + 1 : file->path;
-    for (uint32_t i = from; i < behind; i++) {
-        hb_study_cycle *c = &s->cycles.items[i];
-        if (!hb_str_is(c->digest.file, name)) continue;
-        if (file->changed <= changed) return true;
-        c->outdated = true;
+    if (!hb_texts_init(&d->names)) return hb_no_memory();
+    for (uint32_t i = d->from; i < d->behind; i++) {
+        hb_str name = s->cycles.items[i].digest.file;
+        if (name.len && !hb_texts_add(&d->names, name.s, name.len)) return hb_no_memory();
     }
-    return false;
+    d->outdated = calloc(d->names.count + 1, sizeof *d->outdated);
+    return d->outdated ? HB_OK : hb_no_memory();
 }
 
-/* `changed`: when the oldest of the files was. */
-static hb_result add_stored(hb_rank_study *s, const char *path, int64_t *changed)
+static bool has_digest_of(stored *d, const found_file *file)
+{
+    const char *slash = strrchr(file->path, '/'), *name = slash ? slash + 1 : file->path;
+    hb_sid id = hb_texts_find(&d->names, name, strlen(name));
+    if (!id) return false;
+    d->outdated[id] |= file->changed > d->changed;
+    return !d->outdated[id];
+}
+
+static hb_result add_stored(hb_rank_study *s, const char *path, stored *d)
 {
     struct stat st;
     hb_result result = HB_OK;
-    *changed = INT64_MAX;
     hb_rank_list names = {0};
+    *d = (stored){.from = s->cycles.count, .changed = INT64_MAX};
     HB_TRY(hb_rank_files_in(path, &names));
     for (uint32_t i = 0; i < names.count && result == HB_OK; i++) {
         result = add_digest_file(s, names.items[i]);
-        if (stat(names.items[i], &st) == 0) *changed = HB_MIN(*changed, changed_at(&st));
+        if (stat(names.items[i], &st) == 0) d->changed = HB_MIN(d->changed, changed_at(&st));
         if (result != HB_OK) result = note_failure(s, result);
     }
     hb_rank_list_free(&names);
-    return result;
+    d->behind = s->cycles.count;
+    return result == HB_OK ? index_stored(s, d) : result;
 }
 
 /* Digests that are there are the first part's; the others know by them what is none of their work.
  */
-static void drop_stored(hb_rank_study *s, uint32_t from, uint32_t behind)
+static void drop_stored(hb_rank_study *s, const stored *d)
 {
     bool others = s->options.parts > 1 && s->options.part != 1;
-    uint32_t kept = from;
-    for (uint32_t i = from; i < s->cycles.count; i++)
-        if (i >= behind || !(others || s->cycles.items[i].outdated))
-            s->cycles.items[kept++] = s->cycles.items[i];
+    uint32_t kept = d->from;
+    for (uint32_t i = d->from; i < s->cycles.count; i++) {
+        hb_str name = s->cycles.items[i].digest.file;
+        bool old =
+            i < d->behind && (others || d->outdated[hb_texts_find(&d->names, name.s, name.len)]);
+        if (!old) s->cycles.items[kept++] = s->cycles.items[i];
+    }
     s->cycles.count = kept;
 }
 
 static hb_result add_files(hb_rank_study *s, const char *path, found *f)
 {
-    int64_t changed;
-    uint32_t before = s->cycles.count;
-    HB_TRY(add_stored(s, path, &changed));
-    uint32_t behind = s->cycles.count;
-    hb_result result = HB_OK;
+    stored d;
+    hb_result result = add_stored(s, path, &d);
     for (uint32_t i = 0; i < f->files.count && result == HB_OK; i++) {
         const found_file *file = &f->files.items[i];
-        if (has_digest_of(s, before, behind, changed, file) || !is_mine(s, i)) continue;
+        if (has_digest_of(&d, file) || !is_mine(s, i)) continue;
         result = add_trace(s, file->path, file->worker);
         if (result != HB_OK) result = note_failure(s, result);
     }
-    drop_stored(s, before, behind);
+    if (d.outdated) drop_stored(s, &d);
+    hb_texts_free(&d.names);
+    free(d.outdated);
     return result;
 }
 
@@ -372,79 +388,6 @@ hb_result hb_rank_study_add(hb_rank_study *s, const char *path)
 }
 
 /* ---- out ---- */
-
-hb_result hb_rank_study_digests(hb_rank_study *s, char **bytes, size_t *size)
-{
-    hb_buf out;
-    if (!s || !bytes) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
-    if (hb_arena_try(&s->arena)) hb_study_sort(s);
-    HB_TRY(hb_arena_outcome(&s->arena));
-    hb_buf_init(&out, UINT32_MAX);
-    hb_rank_file_head(&out);
-    for (uint32_t i = 0; i < s->cycles.count; i++) {
-        hb_str digest = s->cycles.items[i].digest.bytes;
-        hb_rank_file_record(&out, digest.s, digest.len);
-    }
-    return hb_buf_hand_out(&out, HB_OK, bytes, size);
-}
-
-hb_result hb_rank_study_write(hb_rank_study *s, const char *path)
-{
-    char *bytes;
-    size_t size;
-    hb_publish file;
-    if (!path) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "no path");
-    HB_TRY(hb_rank_study_digests(s, &bytes, &size));
-    hb_result result = hb_publish_open(&file, path, true);
-    if (result == HB_OK) result = file.sink.write(&file.sink, bytes, size);
-    if (result == HB_OK) result = hb_publish_commit(&file);
-    hb_publish_free(&file);
-    free(bytes);
-    return result;
-}
-
-/* A file that is not there yet gets its head by whoever is first. What could not be written whole
- * is taken away again, since behind it nothing would be read. */
-static hb_result append_locked(int fd, const char *path, const char *bytes, size_t size)
-{
-    char head[HB_RANK_FILE_HEAD];
-    struct stat st;
-    if (fstat(fd, &st) != 0) return hb_fail_file(errno, "read", path);
-    bool is_new = st.st_size == 0;
-    if (!is_new && (pread(fd, head, sizeof head, 0) != HB_RANK_FILE_HEAD ||
-                    memcmp(head, bytes, sizeof head) != 0))
-        return hb_fail(HB_ERROR_FORMAT, "%s: no digests of ranks of this version: left as it is",
-                       path);
-    size_t from = is_new ? 0 : HB_RANK_FILE_HEAD;
-    if (pwrite(fd, bytes + from, size - from, st.st_size) == (ssize_t)(size - from)) return HB_OK;
-    int error = errno;
-    (void)!ftruncate(fd, st.st_size);
-    return hb_fail_file(error, "write", path);
-}
-
-static hb_result append(const char *path, const char *bytes, size_t size)
-{
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    hb_result result = HB_OK;
-    if (fd < 0) return hb_fail_file(errno, "write", path);
-    while (fcntl(fd, F_SETLKW, &whole) != 0 && result == HB_OK)
-        if (errno != EINTR) result = hb_fail_file(errno, "lock", path);
-    if (result == HB_OK) result = append_locked(fd, path, bytes, size);
-    if (close(fd) != 0 && result == HB_OK) result = hb_fail_file(errno, "write", path);
-    return result;
-}
-
-hb_result hb_rank_study_append(hb_rank_study *s, const char *path)
-{
-    char *bytes;
-    size_t size;
-    if (!path) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "no path");
-    HB_TRY(hb_rank_study_digests(s, &bytes, &size));
-    hb_result result = size > HB_RANK_FILE_HEAD ? append(path, bytes, size) : HB_OK;
-    free(bytes);
-    return result;
-}
 
 hb_result hb_rank_study_report(hb_rank_study *s, hb_ranks_form form, char **text, size_t *size)
 {

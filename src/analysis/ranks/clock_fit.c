@@ -213,6 +213,13 @@ static const char *text_of(hb_rank_study *s, hb_str text)
     return copy;
 }
 
+static bool shift_before(const void *context, const void *x, const void *y)
+{
+    const hb_rank_shift *a = x, *b = y;
+    (void)context;
+    return strcmp(a->file, b->file) < 0;
+}
+
 static void put_shifts(fitting *f, const line *lines)
 {
     hb_rank_study *s = f->s;
@@ -231,6 +238,8 @@ static void put_shifts(fitting *f, const line *lines)
                       .reference_rank = s->ranks[0].rank},
         };
     }
+    hb_sort(&s->results, s->shifts.items, s->shifts.count, sizeof *s->shifts.items, shift_before,
+            NULL);
 }
 
 /* The reference is the node of the lowest rank. */

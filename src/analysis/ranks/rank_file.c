@@ -307,6 +307,22 @@ void hb_rank_decode(hb_arena *arena, hb_str bytes, const char *path, hb_rank_dig
     read_inside(&r, d);
 }
 
+/* ---- where a file ends ---- */
+
+enum { END_AT = 12 }; /* in the head: 4 bytes, 0 where all of the file was written at once */
+
+uint64_t hb_rank_file_end(const char *head, uint64_t size)
+{
+    uint32_t end = hb_u32_get(head + END_AT);
+    if (!end) return size;
+    return end < HB_RANK_FILE_HEAD || end > size ? 0 : end;
+}
+
+void hb_rank_file_set_end(char *head, uint64_t end)
+{
+    hb_u32_put(head + END_AT, (uint32_t)end);
+}
+
 /* ---- files ---- */
 
 hb_result hb_rank_records_open(hb_rank_records *records, const char *path, hb_str file)
@@ -322,20 +338,21 @@ hb_result hb_rank_records_open(hb_rank_records *records, const char *path, hb_st
                    path, version, HB_RANK_FILE_VERSION);
 }
 
+/* By its length those behind a damaged one are found. Where that is what is damaged, nothing behind
+ * it fits its checksum. */
 bool hb_rank_records_next(hb_rank_records *r, hb_str *digest)
 {
-    size_t left = r->file.len - r->at;
-    if (left == 0 || r->cut) return false;
-    r->cut = true;
-    if (left < HB_RANK_RECORD_HEAD) return false;
-    const char *head = r->file.s + r->at;
-    uint32_t size = hb_u32_get(head);
-    if (size > left - HB_RANK_RECORD_HEAD) return false;
-    *digest = (hb_str){head + HB_RANK_RECORD_HEAD, size};
-    if (hb_crc32c_masked(digest->s, size) != hb_u32_get(head + 4)) return false;
-    r->at += HB_RANK_RECORD_HEAD + size;
-    r->cut = false;
-    return true;
+    for (size_t left; (left = r->file.len - r->at) >= HB_RANK_RECORD_HEAD;) {
+        const char *head = r->file.s + r->at;
+        uint32_t size = hb_u32_get(head);
+        if (size > left - HB_RANK_RECORD_HEAD) break;
+        r->at += HB_RANK_RECORD_HEAD + size;
+        *digest = (hb_str){head + HB_RANK_RECORD_HEAD, size};
+        if (hb_crc32c_masked(digest->s, size) == hb_u32_get(head + 4)) return true;
+        r->damaged++;
+    }
+    r->cut = r->at < r->file.len || !hb_rank_file_end(r->file.s, r->file.len);
+    return false;
 }
 
 /* ---- directories ---- */

@@ -103,13 +103,20 @@ typedef struct hb_rank_records {
     const char *path;
     hb_str file; /* the whole */
     size_t at;
-    bool cut; /* the last one is not whole, or damaged */
+    uint32_t damaged; /* that were passed over */
+    bool cut;         /* the last one is not whole */
 } hb_rank_records;
 
 /** HB_ERROR_FORMAT when it is none, HB_ERROR_UNSUPPORTED of another version. */
 hb_result hb_rank_records_open(hb_rank_records *records, const char *path, hb_str file);
-/** False behind the last one that is whole. */
+/** The next one that is not damaged; false behind the last one. */
 bool hb_rank_records_next(hb_rank_records *records, hb_str *digest);
+
+/** Where the next one is to be added to a file of that size: behind what was added whole. 0: not
+ * there any more. `head`: its first HB_RANK_FILE_HEAD bytes. */
+uint64_t hb_rank_file_end(const char *head, uint64_t size);
+/** Says so in the head. */
+void hb_rank_file_set_end(char *head, uint64_t end);
 
 /** Paths, from malloc. */
 typedef struct hb_rank_list {

@@ -20,7 +20,6 @@ typedef struct hb_study_cycle {
     hb_rank_digest digest;
     uint32_t rank;  /* index of the study's ranks */
     uint32_t cycle; /* of that rank, from 0 */
-    bool outdated;  /* the trace has changed since */
 } hb_study_cycle;
 
 /** What collectives say of a rank; those of which it is known that all wait for all. */
