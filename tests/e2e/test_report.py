@@ -273,8 +273,7 @@ def test_evidence_is_a_click_away(browser, tmp_path):
 def test_who_calls_a_name_and_what_it_calls(page):
     sums = {row["Name"]: row for row in shown_rows(page.open("calls").tables()["Host time by name"])}
     name = max(sums, key=lambda name: (sums[name]["Total"] < 100 and "::" in name, sums[name]["Total"]))
-    # By script: what scrolls the row into view draws the table anew, perhaps amid a click.
-    page.page.locator("section.table button.link", has_text=name).first.evaluate("(link) => link.click()")
+    page.page.locator("section.table button.link", has_text=name).first.click()
     page.wait_for_address("flame.H.of=")
     labels = [canvas.get_attribute("aria-label") for canvas in page.page.locator("figure canvas").all()[:2]]
     assert labels[0].startswith(f"Callers of {name}, ") and labels[1].startswith(f"What {name} calls, ")
@@ -444,6 +443,36 @@ def test_a_long_table_sorts_filters_and_copies(browser, tmp_path):
         lines = text.splitlines()
         assert lines[0].startswith("Operator,Calls,") and len(lines) == 12
         assert lines[1].startswith('"name,4242",1,') and page.errors == []
+
+
+def test_a_click_is_not_lost_amid_a_scroll(browser, tmp_path):
+    """Pressed, other rows drawn, let go: the row is still the one that was pressed."""
+    file = report(tmp_path, long_trace(tmp_path / "long.pt.trace.json", 1000))
+    with ReportPage(browser, file) as page:
+        page.open("operators")
+        scroll = page.page.locator("section.table .scroll").first
+        rows = scroll.locator("tr[aria-rowindex]")
+        scroll.evaluate("element => { element.scrollTop = 27 * 300 + 26; }")
+        page.page.locator("tr[aria-rowindex='294']").first.wait_for(state="attached")
+        link = page.page.locator("tr[aria-rowindex='305'] button.link").first
+        name, box = link.inner_text(), link.bounding_box()
+        page.page.mouse.move(box["x"] + 5, box["y"] + box["height"] / 2)
+        page.page.mouse.down()
+        scroll.evaluate("element => { element.scrollTop += 3; }")
+        page.page.locator("tr[aria-rowindex='294']").first.wait_for(state="detached")
+        page.page.mouse.up()
+        page.wait("timeline")
+        page.wait_for_address("find=" + name.replace(",", "%2C"))
+        # All rows between are there, each once, and what lies outside takes its room.
+        page.open("operators")
+        height = scroll.evaluate("element => element.scrollHeight")
+        for top in 0, 100, 5000, 5300, 4900, 1e6, 0:
+            first = scroll.evaluate("(element, top) => { element.scrollTop = top; return Math.floor(element.scrollTop / 27); }", top)
+            page.page.locator(f"tr[aria-rowindex='{first + 3}']").first.wait_for()
+            drawn = rows.evaluate_all("list => list.map((row) => Number(row.getAttribute('aria-rowindex')))")
+            assert drawn == list(range(drawn[0], drawn[0] + len(drawn))) and drawn[0] == max(first - 8, 0) + 2
+            assert len(drawn) < 100 and abs(scroll.evaluate("element => element.scrollHeight") - height) < 27
+        assert page.errors == []
 
 
 def test_each_step_is_a_bar(browser, tmp_path):

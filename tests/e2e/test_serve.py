@@ -165,6 +165,27 @@ def test_a_changed_file_is_read_again(browser, logdir):
         page.page.locator("section.table").first.wait_for()
 
 
+def test_what_is_pressed_stays_until_it_is_let_go(browser, logdir):
+    """A changed file is read again, but not under the pointer."""
+    path = logdir / "one" / "a.1.pt.trace.json"
+    with Server(logdir) as server, ServedPage(browser, server) as page:
+        page.open("operators")
+        link = page.page.locator("section.table button.link").first
+        link.hover()
+        page.page.mouse.down()
+        page.requests.clear()
+        path.write_bytes(path.read_bytes() + b"\n")
+        while not any("hb/about" in url for url in page.requests):
+            page.page.wait_for_timeout(50)
+        name = link.inner_text()
+        page.page.mouse.up()
+        page.wait_for_address("view=timeline")
+        page.wait_for_address("find=" + name.replace(":", "%3A"))
+        page.wait("timeline")
+        page.page.locator(".news", has_text="has changed").locator("p").wait_for()
+        assert page.errors == []
+
+
 def test_a_file_that_is_still_being_written(browser, logdir):
     """What is there shows with a word about the rest, and all of it once it is there."""
     whole = TORCH.read_bytes()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The frame around the views: what there is to choose, where one is, keys that hold everywhere.
-import { clean, fill, h, named, settled } from './h.js';
+import { clean, fill, h, isHeld, letGo, named, settled } from './h.js';
 import { many } from './words.js';
 import { about, admit, ask, embedded, forget, progress, watch } from './source.js';
 import { addressOf, chosenTheme, followTheme, get, go, isDark, onChange, put } from './state.js';
@@ -113,11 +113,11 @@ function fail(error) {
 
 /** What is said of a trace in every view; what the plugin makes of it is known later. */
 async function drawBands(trace) {
-  const draw = (all) => traceOf().id === trace && fill(bands, all.map((text) => h('p', { class: 'warning' }, named(text, 400))));
+  const draw = async (all) => { await letGo(); return traceOf().id === trace && fill(bands, all.map((text) => h('p', { class: 'warning' }, named(text, 400)))); };
   try {
     const overview = await ask('hb/overview', { trace });
-    draw(warnings(overview));
-    draw(warnings(overview, await ask('hb/plugin', { trace })));
+    await draw(warnings(overview));
+    await draw(warnings(overview, await ask('hb/plugin', { trace })));
   } catch { draw([]); }
 }
 
@@ -137,7 +137,7 @@ async function show() {
   document.title = `${wanted[1]} · ${clean(trace.id)} · hipboard`;
   for (const state of ['ready', 'seen']) delete document.documentElement.dataset[state];
   const far = h('span', { class: 'dim' });
-  const waiting = setTimeout(() => mine === generation && fill(main, h('p', { class: 'dim loading' }, `Reading ${clean(trace.file)} … `, far)), 150);
+  const waiting = setTimeout(() => mine === generation && !isHeld() && fill(main, h('p', { class: 'dim loading' }, `Reading ${clean(trace.file)} … `, far)), 150);
   const telling = setInterval(async () => { far.textContent = await progress(trace.id); }, 300);
   let made, timeline = null;
   try {
@@ -148,6 +148,7 @@ async function show() {
   }
   clearTimeout(waiting);
   clearInterval(telling);
+  await letGo();
   if (mine !== generation) return;
   fill(main, h('h1', { class: ['overview', 'timeline'].includes(wanted[0]) ? 'hidden' : undefined }, wanted[1]), made);
   main.dataset.view = wanted[0];
@@ -186,7 +187,9 @@ function newest(before) {
 /** What is shown stays as it is, unless it has changed itself. */
 async function update() {
   const before = known, now = before.traces.length || gone ? traceOf() : null;
-  known = await about();
+  const next = await about();
+  await letGo();
+  known = next;
   const stamps = new Map(before.traces.map((trace) => [trace.id, trace.stamp]));
   const same = now && known.traces.find((trace) => trace.id === now.id);
   gone = now && !same ? now : null;

@@ -36,12 +36,31 @@ export function named(text, most = 80) {
   return h('bdi', { title: short === full ? undefined : full.slice(0, 4000) }, short);
 }
 
+// What is pressed must still be there when the pointer is let go: else its click is nobody's.
+const PRESSED = 'button, a, input, select, label, tbody, canvas';
+let held = false, waiting = [];
+function release() {
+  setTimeout(() => { // the click comes first
+    held = false;
+    waiting.splice(0).forEach((go) => go());
+  }, 50); // a finger's comes a little later
+}
+document.addEventListener('pointerdown', (event) => { held = Boolean(event.target.closest?.(PRESSED)); }, true);
+for (const end of ['pointerup', 'pointercancel', 'dragend']) document.addEventListener(end, release, true);
+window.addEventListener('blur', release);
+
+export const isHeld = () => held;
+
+/** When no pointer is down on something: before what is seen is replaced by what came meanwhile. */
+export const letGo = () => (held ? new Promise((go) => { waiting.push(go); }) : Promise.resolve());
+
 let coming = [];
 
 /** A place that is filled once `promise` is kept: what takes longer holds up nothing else. */
 export function later(promise, build) {
   const place = h('div', { class: 'later' });
-  coming.push(promise.then((made) => fill(place, build(made)), () => place.remove()));
+  const keep = async (made) => { await letGo(); fill(place, build(made)); };
+  coming.push(promise.then(keep, () => place.remove()));
   return place;
 }
 

@@ -170,18 +170,49 @@ class TableView {
     this.draw();
   }
 
+  row(i) {
+    return h('tr', { class: i === this.active && this.moved ? 'active' : undefined, 'aria-rowindex': i + 2 }, this.shown.map((c) => this.cell(this.rows[i], c)));
+  }
+
+  rowsOf(first, last) {
+    return this.rows.slice(first, last).map((_, i) => this.row(first + i));
+  }
+
+  spacer() {
+    return h('tr', { 'aria-hidden': 'true' }, h('td', { class: 'spacer', colspan: this.shown.length }));
+  }
+
+  /** The rows that are seen, and some around them. */
   draw() {
     const long = this.scroll.classList.contains('long') && !printing;
-    const first = long ? Math.max(0, Math.floor(this.scroll.scrollTop / ROW) - 8) : 0;
+    const first = long ? Math.max(0, Math.min(this.rows.length, Math.floor(this.scroll.scrollTop / ROW)) - 8) : 0;
     const last = long ? Math.min(this.rows.length, first + Math.ceil((this.scroll.clientHeight || 600) / ROW) + 16) : Math.min(this.rows.length, printing && this.scroll.classList.contains('long') ? PRINTED : Infinity);
     if (first === this.first && last === this.last) return;
+    if (long && this.first >= 0 && first < this.last && last > this.first) this.shift(first, last);
+    else this.drawAll(long, first, last);
     this.first = first;
     this.last = last;
-    const spacer = (rows) => rows > 0 && h('tr', { 'aria-hidden': 'true' }, h('td', { class: 'spacer', colspan: this.shown.length, vars: { height: `${rows * ROW}px` } }));
-    fill(this.body, spacer(first), this.rows.slice(first, last).map((row, i) =>
-      h('tr', { class: first + i === this.active && this.moved ? 'active' : undefined, 'aria-rowindex': first + i + 2 }, this.shown.map((c) => this.cell(row, c)))),
-    printing && last < this.rows.length ? h('tr', null, h('td', { class: 'text dim', colspan: this.shown.length }, `and ${many(this.rows.length - last, 'row')} more`)) : spacer(this.rows.length - last),
-    this.rows.length === 0 && h('tr', null, h('td', { class: 'text dim', colspan: this.shown.length }, this.all.length ? 'No row has that in its names.' : 'Nothing of this was recorded.')));
+    if (!long) return;
+    for (const [spacer, rows] of [[this.above, first], [this.below, this.rows.length - last]]) {
+      spacer.hidden = rows === 0;
+      spacer.firstChild.style.setProperty('--height', `${rows * ROW}px`);
+    }
+  }
+
+  drawAll(long, first, last) {
+    this.above = long && this.spacer();
+    this.below = long && this.spacer();
+    const rest = !long && last < this.rows.length && h('tr', null, h('td', { class: 'text dim', colspan: this.shown.length }, `and ${many(this.rows.length - last, 'row')} more`));
+    fill(this.body, this.above, this.rowsOf(first, last), this.below, rest,
+      this.rows.length === 0 && h('tr', null, h('td', { class: 'text dim', colspan: this.shown.length }, this.all.length ? 'No row has that in its names.' : 'Nothing of this was recorded.')));
+  }
+
+  /** Rows that stay seen stay the elements that they are: one may be pressed, or have the focus. */
+  shift(first, last) {
+    for (let i = this.first; i < first; i++) this.above.nextSibling.remove();
+    for (let i = this.last; i > last; i--) this.below.previousSibling.remove();
+    this.above.after(...this.rowsOf(first, Math.min(last, this.first)));
+    this.below.before(...this.rowsOf(Math.max(first, this.last), last));
   }
 
   move(by) {
