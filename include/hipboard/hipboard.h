@@ -327,9 +327,9 @@ typedef struct hb_profiler_options {
      * these are and what their parameters mean (plugin_format/operators.md), with colons between
      * them; "libraries" stands for hipboard's own tables, which know the BLAS, LAPACK, FFT and
      * neural network libraries of AMD's and of CPUs, and RCCL; "communication" for RCCL's alone,
-     * "without=communication" leaves it out; "loaders" for functions that read files. NULL: none. Functions stay interposed as long
-     * as the process lives. With record_shapes and with_flops operators have their inputs and
-     * FLOPs. Lines that are wrong are told on stderr. */
+     * "without=communication" leaves it out; "loaders" for functions that read files. NULL: none.
+     * Functions stay interposed as long as the process lives. With record_shapes and with_flops
+     * operators have their inputs and FLOPs. Lines that are wrong are told on stderr. */
     const char *operators;
     /** A cycle in which the program marked no step gets steps that are found when it is written: by
      * ranges of its own whose names count or that come again and again, by a loop in the call
@@ -903,6 +903,10 @@ HB_API void hb_counter(const char *name, const char *unit, double value);
  * does nothing while no cycle is recorded, before HIP was used, and to a GPU that sleeps. What is
  * not known, and why, stands in the trace (hipboard_gpu_0_sensors). */
 HB_API void hb_gpu_telemetry(void);
+
+/** Whether a table of hb_profiler_options.operators, of any profiler so far, calls a function a
+ * step (kind=step): then whoever counts steps may wait for its calls. */
+HB_API bool hb_tables_name_steps(void);
 
 /** Names the calling thread in traces, up to 31 bytes; without it the system's thread name is
  * used. */

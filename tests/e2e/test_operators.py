@@ -94,12 +94,15 @@ def test_strides_are_those_of_the_matrices(tmp_path):
     """Of a transposed one, and of columns of a larger one."""
     code = """import numpy
 a, b = numpy.ones((200, 300)), numpy.ones((200, 80))
-a.T @ b[:, :50]"""
+a.T @ b[:, :50]
+a.T @ b[:, 3]"""
     done, [trace] = recorded(tmp_path, PYTHON, "-c", code)
     assert done.returncode == 0
-    [product] = [e["args"] for e in trace["traceEvents"] if e.get("cat") == "cpu_op"]
+    product, by_vector = [e["args"] for e in trace["traceEvents"] if e.get("cat") == "cpu_op"]
     assert (product["Input Dims"], product["Input Strides"]) == (
         [[300, 200], [200, 50]], [[1, 300], [80, 1]])
+    assert (by_vector["Input Dims"], by_vector["Input Strides"], by_vector["flops"]) == (
+        [[300, 200], [200]], [[1, 300], [80]], 2 * 300 * 200)
 
 
 def test_stacks_have_the_programs_frames_alone(tmp_path):
@@ -263,6 +266,34 @@ def test_a_schedule_counts_the_steps_of_a_table(tmp_path):
         assert sorted(name for name in names if name.startswith("Prof")) == [
             f"ProfilerStep#{n}" for n in steps]
         assert (names.count("step"), names.count("work")) == (2, 2)
+
+
+def test_nothing_but_steps_counts_once_a_table_names_some(tmp_path):
+    """Not the time that passes before the first one, and not at all where none comes."""
+    library(tmp_path, "work", "int work(int n) { return n; } int step(int n) { return n; }")
+    source = tmp_path / "main.c"
+    source.write_text("""
+        #include <unistd.h>
+        int work(int n), step(int n);
+        int main(int argc, char **argv)
+        {
+            (void)argv;
+            for (int i = 0; i < 40; i++) work(i), usleep(10000);
+            for (int i = 0; i < 8 && argc == 1; i++) step(work(i));
+            return 0;
+        }""")
+    program = compiled(tmp_path, source, f"-L{tmp_path}", "-lwork", f"-Wl,-rpath,{tmp_path}")
+    table = tmp_path / "steps.ops"
+    table.write_text("step | n:i | | | kind=step\nwork | n:i\n")
+    options = ["--slice", "10ms", "--schedule", "wait=2,warmup=1,active=3"]
+    done, [trace] = recorded(tmp_path, program, ops=table, options=options)
+    assert (done.returncode, done.stderr) == (0, "")
+    names = [e["name"] for e in trace["traceEvents"] if e["ph"] == "X"]
+    assert sorted(name for name in names if name.startswith("Prof")) == [
+        f"ProfilerStep#{n}" for n in (3, 4, 5)]
+    done, traces = recorded(tmp_path, program, "none", ops=table, options=options)
+    assert (done.returncode, traces) == (0, [])
+    assert "--schedule had nothing to count" in done.stderr
 
 
 def test_names_as_torch_has_them(tmp_path):

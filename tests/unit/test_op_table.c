@@ -157,17 +157,18 @@ static void test_formulas(void **state)
         const char *formula;
         double value;
     } cases[] = {
-        {"2+3*4", 14},           {"(2+3)*4", 20},    {"10-3-2", 5},
-        {"12/4/3", 1},           {"a/0", 0},         {"1.5*a", 11},
-        {"min(a,b)", 7},         {"max(a,b)", 11},   {"min(a,b)*max(3,2)", 21},
-        {"fft(8,1)", 120},       {"fft(16,2)", 240}, {"fft(8,8)", 0},
-        {" a * ( b - 1 ) ", 70}, {"c*a", 7},         {"a-b", 0},
+        {"2+3*4", 14},           {"(2+3)*4", 20},      {"10-3-2", 5},
+        {"12/4/3", 1},           {"a/0", 0},           {"1.5*a", 11},
+        {"min(a,b)", 7},         {"max(a,b)", 11},     {"min(a,b)*max(3,2)", 21},
+        {"fft(8,1)", 120},       {"fft(16,2)", 240},   {"fft(8,8)", 0},
+        {" a * ( b - 1 ) ", 70}, {"c*a", 7},           {"a-b", 0},
+        {"turned(a,2,3)", 2},    {"turned(t,2,3)", 3}, {"2*turned(t,a,b+1)-1", 23},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[100];
-        snprintf(text, sizeof text, "f | a b | | %s |", cases[i].formula);
-        DESCRIBED(text, 7, 11);
+        snprintf(text, sizeof text, "f | a b t:i | | %s |", cases[i].formula);
+        DESCRIBED(text, 7, 11, 112);
         assert_true(d.flops == cases[i].value);
         hb_op_table_free(&table);
     }
@@ -344,6 +345,9 @@ static void test_mistakes_are_told_with_line_and_column(void **state)
         {"f | n | f32[n^n]", "1:13: n is no array"},
         {"f | n | | 2*", "1:13: wanted: a number, a parameter or ("},
         {"f | n | | #0", "1:12: no input of that number"},
+        {"f | n | | turned(m,1,2)", "1:18: wanted: a parameter that says whether"},
+        {"f | n | | turned(n)", "1:19: wanted: a comma and two numbers"},
+        {"f | n | | turned(n,1)", "1:21: wanted: a comma and a second number"},
         {"f | n | | (n", "1:13: wanted: )"},
         {"f | n | | n | hue=3", "1:15: no option"},
         {"f | n | | n | use=m", "1:19: wanted: a parameter"},

@@ -42,7 +42,8 @@ static struct plan {
     hb_schedule schedule;
     /* the schedule's: where it began to count, and for the program's own steps anew */
     int64_t base;
-    atomic_bool has_own_steps;
+    atomic_bool has_own_steps; /* some came */
+    bool names_own_steps;      /* a table does */
     bool counts_own_steps;
     hb_profiler_action last;
 } plan;
@@ -231,7 +232,8 @@ static void finish(void)
 /* A slice that another thread than its own ends is no step to the plugin. */
 static bool thread_has_slices(void)
 {
-    return capture.minded && plan.scheduled && !atomic_load(&plan.has_own_steps);
+    return capture.minded && plan.scheduled && !plan.names_own_steps &&
+           !atomic_load(&plan.has_own_steps);
 }
 
 /* Its cycle is written by the time that the library's exit handlers are done. */
@@ -249,7 +251,7 @@ static int64_t mind(int64_t now)
     if (capture.phase == BEFORE) return capture.start_at;
     if (capture.phase == RECORDING && now >= capture.stop_at) end_recording();
     if (capture.phase != RECORDING) return NEVER;
-    if (atomic_load(&plan.has_own_steps)) capture.slice_at = NEVER;
+    if (plan.names_own_steps || atomic_load(&plan.has_own_steps)) capture.slice_at = NEVER;
     if (now >= capture.slice_at) end_slice(now);
     return capture.slice_at < capture.stop_at ? capture.slice_at : capture.stop_at;
 }
@@ -444,6 +446,7 @@ void capture_start(void)
         complain();
         return;
     }
+    plan.names_own_steps = hb_tables_name_steps();
     capture.phase = BEFORE;
     capture.start_at = now_ns() + plan.delay_ns;
     if (plan.delay_ns == 0) begin_recording(now_ns());
@@ -462,6 +465,15 @@ static bool ask(enum request request, bool waits)
     return waits;
 }
 
+/* Of a shell's helpers nobody expects steps. */
+static void tell_of_no_steps(void)
+{
+    if (!plan.scheduled || !plan.names_own_steps || atomic_load(&plan.has_own_steps)) return;
+    if (number(CAPTURE_MAIN) == getpid())
+        fprintf(stderr, "hipboard: no function that a table calls a step (kind=step) was called: "
+                        "--schedule had nothing to count\n");
+}
+
 /* All else is done by the library's own exit handlers, which come next, and which know how long to
  * wait: for as long as something is being done. */
 void capture_finish(void)
@@ -469,6 +481,7 @@ void capture_finish(void)
     bool own = capture.pid == getpid() && pthread_mutex_trylock(&capture.lock) == 0;
     bool recording = own && capture.phase == RECORDING;
     if (recording) tell_of_mpi();
+    if (recording) tell_of_no_steps();
     /* A run shorter than the time between two readings has one, and any the energy of its end. */
     if (recording && plan.telemetry_ns) hb_gpu_telemetry();
     if (own) pthread_mutex_unlock(&capture.lock);

@@ -415,8 +415,8 @@ static const option_spec options[] = {
     {0, "max-cycles", "N", "keep each process's N newest traces, and remove older ones",
      INTO(max_cycles)},
     {0, "slice", "TIME",
-     "steps of a program that marks none last TIME, and are not looked for; default with "
-     "--schedule: 1s",
+     "steps of a program that marks none, and of which no table says any, last TIME, and are not "
+     "looked for; default with --schedule: 1s",
      INTO_BY(take_span, slice_ns)},
     {0, "telemetry", "TIME",
      "read the GPUs' power, clocks, temperatures and memory each TIME; default: 100ms",

@@ -104,6 +104,19 @@ static double number_of(const hb_op_token *token, const given *g)
     }
 }
 
+/* As BLAS tells it: an enum's value, or the address of a letter. */
+static bool is_transposed(const given *g, int param)
+{
+    enum { TRANSPOSED = 112, CONJUGATED = 113 };
+    const hb_op_param *p = &g->row->params[param];
+    char letter = 0;
+    if (p->class == HB_OP_WORD && g->words[p->place] > LOWEST_ADDRESS)
+        return hb_op_peek(g->row, g->words[p->place], &letter, 1) && letter &&
+               strchr("TtCc", letter);
+    int64_t value = hb_op_value(g->row, g->words, param);
+    return value == TRANSPOSED || value == CONJUGATED;
+}
+
 /* The parser has seen to it that the stack holds it. */
 static double evaluate(const hb_op_formula *formula, const given *g)
 {
@@ -113,6 +126,9 @@ static double evaluate(const hb_op_formula *formula, const given *g)
         const hb_op_token *token = &formula->tokens[i];
         if (token->kind < HB_OP_ADD) {
             stack[n++] = number_of(token, g);
+        } else if (token->kind == HB_OP_TURNED) {
+            n--;
+            if (is_transposed(g, token->which)) stack[n - 1] = stack[n];
         } else {
             n--;
             stack[n - 1] = combine(token->kind, stack[n - 1], stack[n]);
@@ -180,19 +196,6 @@ static bool find_type(const given *g, const hb_op_input *in, hb_dtype *type)
 }
 
 /* ---- strides ---- */
-
-/* As BLAS tells it: an enum's value, or the address of a letter. */
-static bool is_transposed(const given *g, int param)
-{
-    enum { TRANSPOSED = 112, CONJUGATED = 113 };
-    const hb_op_param *p = &g->row->params[param];
-    char letter = 0;
-    if (p->class == HB_OP_WORD && g->words[p->place] > LOWEST_ADDRESS)
-        return hb_op_peek(g->row, g->words[p->place], &letter, 1) && letter &&
-               strchr("TtCc", letter);
-    int64_t value = hb_op_value(g->row, g->words, param);
-    return value == TRANSPOSED || value == CONJUGATED;
-}
 
 static int64_t param_of(const given *g, uint8_t number)
 {

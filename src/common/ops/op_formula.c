@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Formulas: + - * / and parentheses over numbers, parameters and what inputs are like; min(a,b),
- * max(a,b) and fft(n, transforms).
+ * max(a,b), fft(n, transforms) and turned(parameter, a, b).
  */
 #include <stdlib.h>
 
@@ -48,14 +48,27 @@ static bool take_input(compiler *c)
     return add(c, token);
 }
 
-static bool take_two(compiler *c, enum hb_op_token_kind kind)
+/* The two numbers that a token behind them makes one of. */
+static bool take_two(compiler *c, hb_op_token token)
 {
     hb_op_line *l = c->line;
     if (!take_sum(c)) return false;
     if (!hb_op_take(l, ',')) return hb_op_wrong(l, l->at, "wanted: a comma and a second number");
     if (!take_sum(c)) return false;
     if (!hb_op_take(l, ')')) return hb_op_wrong(l, l->at, "wanted: )");
-    return add(c, (hb_op_token){.kind = kind});
+    return add(c, token);
+}
+
+/* "turned(transposed, rows, columns)". */
+static bool take_turned(compiler *c)
+{
+    hb_op_line *l = c->line;
+    const char *where = l->at;
+    int param = hb_op_param_named(l, hb_op_take_name(l));
+    if (param < 0 || l->params[param].class == HB_OP_FLOAT || l->params[param].class >= HB_OP_INTS)
+        return hb_op_wrong(l, where, "wanted: a parameter that says whether it is transposed");
+    if (!hb_op_take(l, ',')) return hb_op_wrong(l, l->at, "wanted: a comma and two numbers");
+    return take_two(c, (hb_op_token){.kind = HB_OP_TURNED, .which = (uint8_t)param});
 }
 
 /* "dnnl(primitive)": a library that tells how much work it is; "ranks(communicator)". */
@@ -84,7 +97,8 @@ static bool take_named(compiler *c)
     int param = hb_op_param_named(l, name);
     for (size_t i = 0; param < 0 && i < HB_ARRAY_LEN(functions); i++)
         if (hb_str_is(name, functions[i].name) && hb_op_take(l, '('))
-            return take_two(c, functions[i].kind);
+            return take_two(c, (hb_op_token){.kind = functions[i].kind});
+    if (param < 0 && hb_str_is(name, "turned") && hb_op_take(l, '(')) return take_turned(c);
     if (param < 0 && hb_str_is(name, "dnnl") && hb_op_take(l, '('))
         return take_outside(c, HB_OP_OUTSIDE);
     if (param < 0 && hb_str_is(name, "ranks") && hb_op_take(l, '('))

@@ -60,7 +60,8 @@ enum hb_op_token_kind {
     HB_OP_DIVIDE,
     HB_OP_LESSER,
     HB_OP_GREATER,
-    HB_OP_FFT, /* 5 n log2(n / transforms) */
+    HB_OP_FFT,    /* 5 n log2(n / transforms) */
+    HB_OP_TURNED, /* the second where a parameter says that a matrix is multiplied transposed */
 };
 
 typedef struct hb_op_token {

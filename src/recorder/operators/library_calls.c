@@ -14,6 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <hipboard/hipboard.h>
+
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/process.h"
@@ -261,6 +263,14 @@ static hb_result read_list(hb_op_table *table, const char *list)
     char own[PATH_MAX] = "";
     if (hb_op_list_has_own(list)) HB_TRY(hb_part_path(HB_OP_FIRST_TABLE, own, sizeof own));
     return hb_op_list_read(table, list, own, tell, NULL);
+}
+
+bool hb_tables_name_steps(void)
+{
+    const hb_op_table *table = table_now();
+    for (uint32_t i = 0; table && i < table->rows.count; i++)
+        if (table->rows.items[i]->kind == HB_OP_STEP) return true;
+    return false;
 }
 
 static bool is_attached(const char *list)
