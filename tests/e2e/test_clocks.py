@@ -2,6 +2,7 @@
 """Ranks whose clocks are not one: measured while recording, corrected, and told."""
 import json
 import os
+import re
 import shutil
 import subprocess
 
@@ -165,7 +166,7 @@ def odd_nodes(mpi, rounds, odd_clock, tmp_path_factory):
 
 def test_collectives_alone_tell_of_clocks(odd_nodes, tmp_path):
     said = hipboard("ranks", odd_nodes)
-    assert "Clocks of nodes do not agree" in said.stdout
+    assert re.search("Clocks of nodes d(o|id) not agree: ", said.stdout)
     done = hipboard("convert", "--align", "collectives", "-o", tmp_path / "aligned", odd_nodes)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("times were corrected to another rank's clock") == 1
@@ -181,7 +182,7 @@ def test_collectives_alone_tell_of_clocks(odd_nodes, tmp_path):
     print(f"offset {told['offset_ns']}, drift {told['drift_ps_per_s']}, bound {told['bound_ns']}")
     assert_in_order(collectives(reference), collectives(other), told["bound_ns"])
     said = hipboard("ranks", tmp_path / "aligned")
-    assert "Clocks of nodes do not agree" not in said.stdout
+    assert "of nodes do" not in said.stdout and "of nodes did" not in said.stdout
     undone = hipboard("convert", "--align", "none", "-o", tmp_path / "undone",
                       tmp_path / "aligned")
     assert undone.returncode == 0, undone.stderr

@@ -118,6 +118,28 @@ def test_clocks_that_contradict_the_collectives_are_not_believed(tmp_path):
     assert "Clocks of nodes do not agree" in ranks(tmp_path).stdout
 
 
+def test_clocks_are_corrected_by_the_collectives_where_these_tell_enough(tmp_path):
+    """A node's clock is 1 ms ahead, and now and then a rank of each comes just before all leave."""
+    chance = random.Random(3)
+    made_ranks.write(tmp_path, 16, collectives=40, noise=lambda: chance.uniform(5, 119),
+                     clock=lambda node: 1000.0 if node == 1 else 0.0)
+    found = study(tmp_path)
+    assert found["clocks"]["corrected"] and not found["clocks"]["by_durations"]
+    assert found["clocks"]["worst_us"] > 900 and found["clocks"]["bound_us"] < 20
+    assert found["late"] == []
+    [collective] = found["collectives"]
+    assert 50 < collective["skew_us"] < 200
+    assert "corrected by them, to within" in ranks(tmp_path).stdout
+
+
+def test_a_clock_that_no_collective_contradicts_makes_nobody_late(tmp_path):
+    made_ranks.write(tmp_path, 2, per_node=1, collectives=20, clock=lambda node: 30.0 * node)
+    found = study(tmp_path)
+    assert found["clocks"]["contradicted_by"] == 0 and found["clocks"]["bound_us"] > 30
+    assert found["late"] == [] and found["clocks"]["by_durations"]
+    assert "ranks are not that far apart: only how long they stayed" in ranks(tmp_path).stdout
+
+
 def test_who_waits_for_messages(tmp_path):
     made_ranks.write_messages(tmp_path / "late")
     found = study(tmp_path / "late")

@@ -280,17 +280,80 @@ static void read_along_slopes(fitting *f)
     if (any) read_meetings(f);
 }
 
+static fitting begin(hb_rank_study *s)
+{
+    return (fitting){.s = s,
+                     .clocks = HB_NEW_ARRAY(&s->results, node_clock, s->num_nodes),
+                     .extents = HB_NEW_ARRAY(&s->results, extent, s->num_nodes),
+                     .reference = s->ranks[0].node};
+}
+
 static void fit(hb_rank_study *s, bool force)
 {
-    fitting f = {.s = s};
-    f.clocks = HB_NEW_ARRAY(&s->results, node_clock, s->num_nodes);
-    f.extents = HB_NEW_ARRAY(&s->results, extent, s->num_nodes);
-    f.reference = s->ranks[0].node;
+    fitting f = begin(s);
     line *lines = HB_NEW_ARRAY(&s->results, line, s->num_nodes);
     s->shifts.count = 0;
     read_along_slopes(&f);
     find_lines(&f, lines, force);
     put_shifts(&f, lines);
+}
+
+/* ---- for the study itself ---- */
+
+void hb_study_leave_clocks(hb_rank_study *s)
+{
+    for (uint32_t i = 0; i < s->cycles.count; i++)
+        s->cycles.items[i].digest.line = (hb_clock_line){0};
+}
+
+bool hb_study_correct_clocks(hb_rank_study *s)
+{
+    fitting f = begin(s);
+    int64_t bound = 0;
+    line *lines = HB_NEW_ARRAY(&s->results, line, s->num_nodes);
+    read_along_slopes(&f);
+    for (uint32_t n = 0; n < s->num_nodes; n++) {
+        if (n == f.reference) continue;
+        lines[n] = f.clocks[n].meetings ? line_of(&f.clocks[n]) : (line){.contradicted = 1};
+        if (lines[n].contradicted > 0) return false;
+        bound = HB_MAX(bound, llround(lines[n].bound));
+    }
+    for (uint32_t i = 0; i < s->cycles.count; i++) {
+        uint32_t n = s->ranks[s->cycles.items[i].rank].node;
+        s->cycles.items[i].digest.line =
+            (hb_clock_line){f.clocks[n].begin, llround(lines[n].at_begin), lines[n].slope};
+    }
+    s->clock_bound = bound;
+    s->clocks_corrected = true;
+    return true;
+}
+
+int64_t hb_study_written_bound(hb_rank_study *s)
+{
+    fitting f = begin(s);
+    const line as_written = {0};
+    double bound = 0;
+    read_meetings(&f);
+    for (uint32_t n = 0; n < s->num_nodes; n++) {
+        if (n == f.reference) continue;
+        if (!f.clocks[n].meetings) return 0;
+        bound = fmax(bound, bound_of(&f.clocks[n], &as_written));
+    }
+    return HB_MAX(llround(bound), s->worst_violation) + 1;
+}
+
+static hb_result fit_as_written(hb_rank_study *s, bool force)
+{
+    hb_clock_line *lines = calloc(s->cycles.count + 1, sizeof *lines);
+    if (!lines) return hb_no_memory();
+    for (uint32_t i = 0; i < s->cycles.count; i++)
+        lines[i] = s->cycles.items[i].digest.line;
+    hb_study_leave_clocks(s);
+    if (hb_arena_try(&s->results)) fit(s, force);
+    for (uint32_t i = 0; i < s->cycles.count; i++)
+        s->cycles.items[i].digest.line = lines[i];
+    free(lines);
+    return hb_arena_outcome(&s->results);
 }
 
 hb_result hb_rank_study_shifts(hb_rank_study *s, bool force, const hb_rank_shift **shifts,
@@ -300,8 +363,7 @@ hb_result hb_rank_study_shifts(hb_rank_study *s, bool force, const hb_rank_shift
     *shifts = NULL;
     *count = 0;
     HB_TRY(hb_study_run(s));
-    if (hb_arena_try(&s->results)) fit(s, force);
-    HB_TRY(hb_arena_outcome(&s->results));
+    HB_TRY(fit_as_written(s, force));
     *shifts = s->shifts.items;
     *count = s->shifts.count;
     return HB_OK;

@@ -28,7 +28,7 @@ static void add_steps(hb_rank_study *s, const hb_study_rank *rank, double *whole
         const hb_rank_digest *d = &s->cycles.items[rank->first_cycle + c].digest;
         for (uint32_t i = 0; i < d->num_steps; i++) {
             double all;
-            int block = hb_study_block_of(s, rank, d->steps[i].start);
+            int block = hb_study_block_of(s, rank, hb_rank_time(d, d->steps[i].start));
             if (block < 0) continue;
             useful[block] += useful_of(d->steps[i].role, &all);
             whole[block] += all;

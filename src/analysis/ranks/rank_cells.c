@@ -23,7 +23,7 @@ static void fill_rank(hb_rank_study *s, const hb_study_rank *rank, hb_rank_cell 
     for (uint32_t c = 0; s->has_steps && c < rank->num_cycles; c++) {
         const hb_rank_digest *d = &s->cycles.items[rank->first_cycle + c].digest;
         for (uint32_t i = 0; i < d->num_steps; i++) {
-            int block = hb_study_block_of(s, rank, d->steps[i].start);
+            int block = hb_study_block_of(s, rank, hb_rank_time(d, d->steps[i].start));
             if (block >= 0) add_step(&cells[block], &d->steps[i]);
         }
     }

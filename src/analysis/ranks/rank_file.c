@@ -152,12 +152,20 @@ static bool walk_message(hb_rank_walk *w, hb_rank_message *m)
 
 bool hb_rank_next(hb_rank_walk *w, hb_rank_entry *entry)
 {
-    return w->left && w->left-- && walk_entry(w, entry);
+    if (!w->left || !w->left-- || !walk_entry(w, entry)) return false;
+    entry->start = hb_rank_time(w->digest, entry->start);
+    entry->end = hb_rank_time(w->digest, entry->end);
+    return true;
 }
 
 bool hb_rank_next_message(hb_rank_walk *w, hb_rank_message *message)
 {
-    return w->left && w->left-- && walk_message(w, message);
+    if (!w->left || !w->left-- || !walk_message(w, message)) return false;
+    message->start = hb_rank_time(w->digest, message->start);
+    message->end = hb_rank_time(w->digest, message->end);
+    message->wait_start = hb_rank_time(w->digest, message->wait_start);
+    message->wait_end = hb_rank_time(w->digest, message->wait_end);
+    return true;
 }
 
 /* ---- parts ---- */

@@ -44,6 +44,12 @@ typedef struct hb_rank_inside {
     int64_t sequence, start; /* sequence: 0: none */
 } hb_rank_inside;
 
+/** What is to be added to a clock's times, in nanoseconds: offset + slope * (time - at). */
+typedef struct hb_clock_line {
+    int64_t at, offset;
+    double slope;
+} hb_clock_line;
+
 typedef struct hb_rank_digest {
     hb_str host, worker, file, backend;
     int64_t rank, world, pid; /* -1: not known */
@@ -64,8 +70,22 @@ typedef struct hb_rank_digest {
     uint32_t num_channels;
     const hb_rank_inside *inside;
     uint32_t num_inside;
-    hb_str bytes; /* as they stand in a file */
+    hb_str bytes;       /* as they stand in a file */
+    hb_clock_line line; /* as collectives correct it: zeros: as it was written */
 } hb_rank_digest;
+
+/** A time of the digest's by the clock that all are corrected to; what is walked through has it
+ * already. */
+static inline int64_t hb_rank_time(const hb_rank_digest *d, int64_t ns)
+{
+    return ns + d->line.offset + (int64_t)(d->line.slope * (double)(ns - d->line.at));
+}
+
+/** The other way round. */
+static inline int64_t hb_rank_own_time(const hb_rank_digest *d, int64_t ns)
+{
+    return 2 * ns - hb_rank_time(d, ns);
+}
 
 /** Reads a digest; all of it is checked, so that walking through it cannot fail. What is kept is in
  * the arena, which is left with HB_ERROR_FORMAT, and points into `bytes`. */

@@ -63,7 +63,8 @@ static void put_clocks(hb_emitter *out, const hb_rank_study *s)
 {
     hb_emit_open_key(out, "clocks", '{');
     put_bool(out, "told", s->clocks_told);
-    put_us(out, "bound_us", s->clocks_told ? (double)s->clock_bound : NAN);
+    put_bool(out, "corrected", s->clocks_corrected);
+    put_us(out, "bound_us", s->clocks_told || s->clock_bound ? (double)s->clock_bound : NAN);
     put_float(out, "contradicted_by", (double)s->violations);
     put_us(out, "worst_us", (double)s->worst_violation);
     put_bool(out, "by_durations", s->by_durations);

@@ -138,31 +138,49 @@ static void print_head(writer *w)
                      (unsigned long long)s->unmatched));
 }
 
+static const char *contradictions(writer *w)
+{
+    const hb_rank_study *s = w->s;
+    return text(w, "%llu collectives were left before all had come, by up to %s",
+                (unsigned long long)s->violations, ns(w, (double)s->worst_violation));
+}
+
+static void print_durations(writer *w)
+{
+    const hb_rank_study *s = w->s;
+    if (s->clocks_corrected)
+        line(w, text(w,
+                     "Clocks of nodes do not agree: %s; these tell more only to %s: only how long "
+                     "ranks stayed is compared",
+                     contradictions(w), ns(w, (double)s->clock_bound)));
+    else if (s->violations)
+        line(w, text(w, "Clocks of nodes do not agree: %s; only how long ranks stayed is compared",
+                     contradictions(w)));
+    else
+        line(w, text(w,
+                     "Clocks are known to %s, and ranks are not that far apart: only how long they "
+                     "stayed in collectives is compared",
+                     ns(w, (double)s->clock_bound)));
+}
+
 static void print_clocks(writer *w)
 {
     hb_rank_study *s = w->s;
     if (s->num_nodes < 2) return;
-    if (s->by_durations && s->violations)
-        line(
-            w,
-            text(w,
-                 "Clocks of nodes do not agree: %llu collectives were left before all had come, by "
-                 "up to %s; only how long ranks stayed is compared",
-                 (unsigned long long)s->violations, ns(w, (double)s->worst_violation)));
-    else if (s->by_durations)
-        line(w, text(w,
-                     "Clocks are known to %s, which is more than ranks are apart: only how long "
-                     "they stayed in collectives is compared",
-                     ns(w, (double)s->clock_bound)));
+    if (s->by_durations)
+        print_durations(w);
+    else if (s->clocks_corrected)
+        line(w, text(w, "Clocks of nodes did not agree: %s; corrected by them, to within %s",
+                     contradictions(w), ns(w, (double)s->clock_bound)));
     else if (s->clocks_told)
         line(w, text(w, "Clocks of nodes agree within %s", ns(w, (double)s->clock_bound)));
+    else if (s->violations)
+        line(w, text(w, "Clocks as they were written: %s", contradictions(w)));
+    else if (!s->clock_bound)
+        line(w, "Clocks as they were written; nothing checks all of them");
     else
-        line(w, text(w, "Clocks as they were written; %s",
-                     s->violations      ? text(w, "%llu collectives contradict them, by up to %s",
-                                               (unsigned long long)s->violations,
-                                               ns(w, (double)s->worst_violation))
-                     : s->synchronizing ? "no collective contradicts them"
-                                        : "nothing checks them"));
+        line(w, text(w, "Clocks as they were written, which collectives prove to within %s",
+                     ns(w, (double)s->clock_bound)));
 }
 
 static void print_notes(writer *w)

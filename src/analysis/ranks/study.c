@@ -279,17 +279,21 @@ int hb_study_block_of(const hb_rank_study *s, const hb_study_rank *rank, int64_t
     if (!s->has_steps) return last_not_after(s, ns);
     for (uint32_t c = 0; c < rank->num_cycles; c++) {
         const hb_rank_digest *d = &s->cycles.items[rank->first_cycle + c].digest;
-        if (ns < d->start || ns > d->end) continue;
-        size_t i = HB_LOWER_BOUND(d->steps, d->num_steps, start, ns + 1);
-        if (i && ns < d->steps[i - 1].end) return last_not_after(s, d->steps[i - 1].number);
+        int64_t own = hb_rank_own_time(d, ns);
+        if (own < d->start || own > d->end) continue;
+        size_t i = HB_LOWER_BOUND(d->steps, d->num_steps, start, own + 1);
+        if (i && own < d->steps[i - 1].end) return last_not_after(s, d->steps[i - 1].number);
     }
     return -1;
 }
 
 /* ---- all of it ---- */
 
+enum { CORRECTED_LESS = 4 };
+
 static void forget(hb_rank_study *s)
 {
+    hb_study_leave_clocks(s);
     hb_arena_free(&s->results);
     memset(&s->results, 0, sizeof s->results);
     memset(&s->ranks, 0, offsetof(hb_rank_study, limit_text) - offsetof(hb_rank_study, ranks));
@@ -309,11 +313,13 @@ static void find_all(hb_rank_study *s, bool by_durations)
 }
 
 /* How late a rank is, is less than what the clocks may be wrong by: then only how long each stayed
- * in a collective tells. */
+ * in a collective tells. What collectives correct may be wrong by all of its bound, since a late
+ * rank moves it; what was measured rarely is. */
 static bool is_within_bound(const hb_rank_study *s)
 {
+    double bound = (double)s->clock_bound * (s->clocks_corrected ? CORRECTED_LESS : 1);
     return s->clock_bound > 0 && s->num_nodes > 1 && !s->by_durations && s->synchronizing &&
-           s->median_skew < (double)s->clock_bound;
+           s->median_skew < bound;
 }
 
 static hb_result try_all(hb_rank_study *s, bool by_durations, bool *again)

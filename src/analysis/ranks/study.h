@@ -138,10 +138,11 @@ struct hb_rank_study {
     uint64_t messages, unmatched;
     /* clocks */
     uint64_t violations; /* collectives that somebody left before all had come */
-    int64_t worst_violation, slack;
+    int64_t worst_violation;
     bool by_durations; /* times of different nodes are not compared */
-    int64_t clock_bound;
-    bool clocks_told;
+    int64_t clock_bound;   /* how far times of nodes may be wrong; 0: not known, if not told */
+    bool clocks_told;      /* by all files; or there is one clock */
+    bool clocks_corrected; /* by what collectives tell */
     double all_waits;   /* ns at collectives, of all ranks */
     double median_skew; /* ns between the first and the last one at a collective */
     uint32_t num_late;  /* of which `late` has the first ones */
@@ -172,6 +173,12 @@ void hb_study_traffic(hb_rank_study *study, const hb_rank_traffic **items, size_
 
 /* The parts of hb_study_run(), in their order; they may leave study->results. */
 void hb_study_check_clocks(hb_rank_study *study);
+/* Clocks by what collectives tell: corrects them, unless nothing is known of some, or some
+ * collective contradicts it; how far they may be wrong as they were written, 0: not known; takes
+ * back the correction. */
+bool hb_study_correct_clocks(hb_rank_study *study);
+int64_t hb_study_written_bound(hb_rank_study *study);
+void hb_study_leave_clocks(hb_rank_study *study);
 void hb_study_meetings(hb_rank_study *study);
 void hb_study_messages(hb_rank_study *study);
 void hb_study_efficiency(hb_rank_study *study);

@@ -49,25 +49,37 @@ static void narrow(hb_rank_study *s, const extent *e, uint32_t meeting)
     }
 }
 
-static void check_meeting(hb_rank_study *s, const hb_meeting *m, extent *e, uint32_t number)
+/* Whether somebody left before all had come. */
+static bool is_violated(const hb_meeting *m, int64_t *slack)
 {
     int64_t first_end = INT64_MAX;
+    for (uint32_t i = 0; i < m->count; i++)
+        first_end = HB_MIN(first_end, m->who[i].end);
+    *slack = first_end - m->last;
+    return *slack < 0;
+}
+
+static void check_meeting(hb_rank_study *s, const hb_meeting *m, extent *e, uint32_t number)
+{
+    int64_t slack;
     for (uint32_t i = 0; i < m->count; i++) {
         extent *x = &e[s->ranks[m->who[i].rank].node];
         if (x->came != number) *x = (extent){INT64_MIN, INT64_MAX, number};
         x->last_start = HB_MAX(x->last_start, m->who[i].start);
         x->first_end = HB_MIN(x->first_end, m->who[i].end);
-        first_end = HB_MIN(first_end, m->who[i].end);
     }
-    int64_t slack = first_end - m->last;
-    s->slack = HB_MIN(s->slack, slack);
-    if (slack >= 0) {
-        narrow(s, e, number);
-        return;
-    }
-    s->violations++;
+    s->violations += is_violated(m, &slack);
     s->worst_violation = HB_MAX(s->worst_violation, -slack);
     narrow(s, e, number);
+}
+
+/* The next collective that all wait for all in. */
+static const hb_meeting *next_for_all(hb_meetings *meetings)
+{
+    const hb_meeting *m;
+    while ((m = hb_meetings_next(meetings)))
+        if (m->count > 1 && !m->async && hb_waits_for_all(m->waits)) return m;
+    return NULL;
 }
 
 /* Bounds that the files tell are worth something only if all tell some. */
@@ -82,21 +94,39 @@ static void take_bounds(hb_rank_study *s)
     if (s->num_nodes <= 1) s->clocks_told = true;
 }
 
-/* A few of many may be what a writer rounds; else times of nodes are not to be compared. */
-void hb_study_check_clocks(hb_rank_study *s)
+static uint32_t check_as_written(hb_rank_study *s)
 {
     uint32_t number = 0;
     extent *extents = HB_NEW_ARRAY(&s->results, extent, s->num_nodes + 1);
-    const hb_meeting *m;
-    s->slack = INT64_MAX;
+    hb_meetings *meetings = hb_meetings_open(s);
+    for (const hb_meeting *m; (m = next_for_all(meetings));)
+        check_meeting(s, m, extents, ++number);
+    return number;
+}
+
+/* Nodes are compared with the reference's; among each other they may still disagree. */
+static uint64_t violations_left(hb_rank_study *s)
+{
+    uint64_t count = 0;
+    int64_t slack;
+    hb_meetings *meetings = hb_meetings_open(s);
+    for (const hb_meeting *m; (m = next_for_all(meetings));)
+        count += is_violated(m, &slack);
+    return count;
+}
+
+/* A few of many may be what a writer rounds; else times of nodes are corrected, or not compared. */
+void hb_study_check_clocks(hb_rank_study *s)
+{
     take_bounds(s);
-    if (s->num_nodes > 1) {
-        hb_meetings *meetings = hb_meetings_open(s);
-        while ((m = hb_meetings_next(meetings)))
-            if (m->count > 1 && !m->async && hb_waits_for_all(m->waits))
-                check_meeting(s, m, extents, ++number);
-    }
-    s->by_durations = s->violations > number / 100;
+    if (s->num_nodes < 2) return;
+    uint32_t few = check_as_written(s) / 100;
+    s->by_durations = s->violations > few;
+    if (s->clocks_told) return;
+    if (!s->by_durations)
+        s->clock_bound = hb_study_written_bound(s);
+    else if (hb_study_correct_clocks(s))
+        s->by_durations = violations_left(s) > few;
 }
 
 /* ---- tables of kinds ---- */
@@ -397,6 +427,11 @@ static void match_message(matching *m, const channel_end *to, const channel_end 
     receiver->caused_messages += late;
 }
 
+static uint32_t node_of(const matching *m, const channel_end *end)
+{
+    return m->s->ranks[end->cycle->rank].node;
+}
+
 static void match_channel(matching *m, const channel_end *to)
 {
     const hb_rank_digest *d = &to->cycle->digest;
@@ -405,6 +440,7 @@ static void match_channel(matching *m, const channel_end *to)
     hb_dict_entry *e =
         hb_dict_get(&m->senders, channel_key(c->group, c->peer, d->rank, c->tag, to->cycle->cycle));
     const channel_end *from = e ? &m->ends.items[e->value] : NULL;
+    if (from && m->s->by_durations && node_of(m, from) != node_of(m, to)) return;
     /* Of unequal numbers nobody knows which ones belong together. */
     if (!from || from->channel->count != c->count) {
         m->s->unmatched += c->count;
@@ -447,10 +483,8 @@ void hb_study_messages(hb_rank_study *s)
     matching m = {.s = s};
     for (uint32_t i = 0; i < s->cycles.count; i++)
         s->unmatched += s->cycles.items[i].digest.unmatched;
-    if (!s->by_durations) {
-        each_channel(&m, true);
-        each_channel(&m, false);
-    }
+    each_channel(&m, true);
+    each_channel(&m, false);
     hb_sort(&s->results, s->pairs.items, s->pairs.count, sizeof *s->pairs.items, dearer_pair, NULL);
     hb_sort(&s->results, s->waits.items, s->waits.count, sizeof *s->waits.items, dearer, NULL);
 }
