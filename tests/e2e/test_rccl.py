@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from plugin_in_process import Plugin
-from support import BUILD
+from support import BUILD, ROOT
 
 HIPBOARD = BUILD / "tools/hipboard/hipboard"
 CALLS = BUILD / "tests/hip/rccl/rccl_calls"
@@ -199,6 +199,15 @@ def test_a_program_without_rccl_sees_none(tmp_path):
     (tmp_path / "without.c").write_text(WITHOUT)
     subprocess.run(["cc", tmp_path / "without.c", "-o", tmp_path / "without"], check=True)
     assert record(tmp_path / "runs", tmp_path / "without") == "1 1 1 1 1\n"
+
+
+def test_every_export_is_recorded_or_has_a_reason():
+    lines = [line.split(None, 1) for line in (ROOT / "tests/data/rccl_exports.txt").read_text().splitlines()
+             if not line.startswith("#")]
+    recorded = {line.split()[0] for line in (ROOT / "share/hipboard/rccl.ops.in").read_text().splitlines()
+                if line.startswith(("nccl", "msccl"))}
+    assert {name for name, *reason in lines if not reason} == recorded
+    assert {name for name, *reason in lines if reason}.isdisjoint(recorded)
 
 
 def test_ranks_match_their_collectives(logdir):

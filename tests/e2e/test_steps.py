@@ -9,6 +9,7 @@ import subprocess
 import numpy
 import pytest
 
+import made_ranks
 from support import BUILD, ROOT, run
 
 HIPBOARD = BUILD / "tools/hipboard/hipboard"
@@ -123,6 +124,25 @@ def test_text(logdir):
     assert "Memset" not in text  # nothing was
     one = ours(logdir / "one/w.1.pt.trace.json")
     assert "1 steps in 1 trace\n" in one and "777.2" in one and "Cycles" not in one
+
+
+def test_ranks_in_the_order_of_numbers(tmp_path):
+    """As texts 10 and 11 come before 2."""
+    made_ranks.write(tmp_path, 12, per_node=20)
+    for path in tmp_path.iterdir():
+        rank = int(path.name.split(".")[0].split("_")[1]) - 1000
+        path.rename(path.with_name(f"host_{rank}.1700000000000000000.pt.trace.json"))
+    for grouping in ("rank", "cycle"):
+        groups = [g for g in json.loads(ours("--json", tmp_path))["groups"] if g["group"] == grouping]
+        assert [g["rank"] for g in groups] == list(range(12))
+
+
+def test_of_many_ranks_the_one_that_is_waited_for_is_shown(tmp_path):
+    """All take as long as the last one: it is the one that communicates least."""
+    made_ranks.write(tmp_path, 30, late=23)
+    text = ours(tmp_path).split("Ranks that communicate least")[1]
+    assert text.splitlines()[2].startswith("rank 23, ")
+    assert "(20 more)" in text
 
 
 def test_real_traces():

@@ -77,15 +77,37 @@ static const char *name_of(const char *run, const char *worker, const char *span
     return name;
 }
 
+enum { BY_MEAN = 3 };
+
+static int by_communication(const void *x, const void *y)
+{
+    const hb_step_group *a = *(const hb_step_group *const *)x;
+    const hb_step_group *b = *(const hb_step_group *const *)y;
+    double left = a->of[HB_STEP_COMMUNICATION].mean, right = b->of[HB_STEP_COMMUNICATION].mean;
+    if (left != right) return left < right ? -1 : 1;
+    return (a > b) - (a < b);
+}
+
+/* Ranks that wait for each other all take as long as the last one. Of more than are shown those
+ * come first that communicate least, which is whom the others wait for. */
+static bool is_by_communication(const request *r, const hb_step_group *groups, size_t count)
+{
+    double most = 0;
+    for (size_t i = 0; i < count; i++)
+        most = fmax(most, groups[i].rank < 0 ? 0 : groups[i].of[HB_STEP_COMMUNICATION].mean);
+    return most > 0 && r->style.top && count > r->style.top;
+}
+
 /* A line a group; a bar shows its mean beside the slowest group's. */
 static void print_groups(const request *r, const char *title, const hb_step_group *groups,
-                         size_t count, bool slowest_first)
+                         size_t count, hb_step_grouping by)
 {
     static const column columns[] = {{"", COLUMN_TEXT},
                                      {"Steps", COLUMN_COUNT},
                                      {"Total", COLUMN_TIME},
                                      {"Mean", COLUMN_TIME},
                                      {"Of the slowest", COLUMN_PERCENT},
+                                     {"Comm", COLUMN_TIME},
                                      {"Median", COLUMN_TIME},
                                      {"p95", COLUMN_TIME},
                                      {"Min", COLUMN_TIME},
@@ -93,20 +115,29 @@ static void print_groups(const request *r, const char *title, const hb_step_grou
                                      {"Std", COLUMN_TIME}};
     table t;
     double slowest = 0;
+    bool least_first = by == HB_STEPS_BY_RANK && is_by_communication(r, groups, count);
+    const hb_step_group **order = must(calloc(count + 1, sizeof *order));
+    for (size_t i = 0; i < count; i++)
+        order[i] = &groups[i];
+    if (least_first) qsort(order, count, sizeof *order, by_communication);
     for (size_t i = 0; i < count; i++)
         slowest = fmax(slowest, groups[i].of[HB_STEP_TIME].mean);
     table_init(&t, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < count; i++) {
-        const hb_step_group *g = &groups[i];
+        const hb_step_group *g = order[i];
         const hb_statistics *s = &g->of[HB_STEP_TIME];
         table_add(&t, name_of(g->run, g->worker, g->span, g->rank), (double)s->count, g->wall_us,
-                  s->mean, slowest > 0 ? 100 * s->mean / slowest : NAN, s->median, s->p95, s->min,
-                  s->max, s->std);
+                  s->mean, slowest > 0 ? 100 * s->mean / slowest : NAN,
+                  g->of[HB_STEP_COMMUNICATION].mean, s->median, s->p95, s->min, s->max, s->std);
     }
-    if (slowest_first) table_sort(&t, 3);
-    printf("\n%s\n", title);
+    if (by != HB_STEPS_BY_CYCLE && !least_first) table_sort(&t, BY_MEAN);
+    printf("\n%s%s\n", title,
+           least_first
+               ? " that communicate least, whom the others may wait for: see `hipboard ranks`"
+               : "");
     table_print(&t, &r->style);
     table_free(&t);
+    free(order);
 }
 
 static void print_slowest(const request *r, const hb_single_step *steps, size_t count)
@@ -148,7 +179,7 @@ static hb_result print_text(const request *r)
                    (unsigned long long)groups->cycles, groups->cycles == 1 ? "" : "s");
             print_parts(r, groups);
         } else if (n > before) { /* else the table above says the same */
-            print_groups(r, groupings[i].title, groups, n, groupings[i].by != HB_STEPS_BY_CYCLE);
+            print_groups(r, groupings[i].title, groups, n, groupings[i].by);
             before = n;
         }
     }
@@ -300,7 +331,8 @@ const command cmd_steps = {
     .synopsis = "[OPTIONS] PATH...",
     .about = "Statistics of the steps of traces: how long they take, what of, how much that "
              "varies, which were the slowest; of all together, of runs and ranks (the slowest "
-             "first) and of cycles. PATHs are trace files of any writer (- reads standard input) "
+             "first; of more ranks than are shown those that communicate least, whom the others "
+             "may wait for) and of cycles. PATHs are trace files of any writer (- reads standard input) "
              "and log directories.",
     .options = options,
     .notes = "A step's time is divided as the TensorBoard plugin does: at any moment the first of "

@@ -160,14 +160,34 @@ typedef struct sorting {
     uint32_t count;
 } sorting;
 
+/* Names sort as texts: rank 10 before rank 2. Those that do not tell come behind. */
+static bool rank_before(const void *context, const void *x, const void *y)
+{
+    const cycle *cycles = context;
+    const cycle *a = &cycles[*(const uint32_t *)x], *b = &cycles[*(const uint32_t *)y];
+    if (a->run != b->run) return a->run < b->run;
+    return (uint64_t)a->rank < (uint64_t)b->rank;
+}
+
+static const uint32_t *in_order(hb_step_summary *s)
+{
+    uint32_t *order = HB_NEW_ARRAY(&s->arena, uint32_t, s->cycles.count + 1);
+    for (uint32_t i = 0; i < s->cycles.count; i++)
+        order[i] = i;
+    hb_sort(&s->arena, order, s->cycles.count, sizeof *order, rank_before, s->cycles.items);
+    return order;
+}
+
 static void find_groups(sorting *t, hb_step_grouping by)
 {
     hb_step_summary *s = t->s;
     hb_dict known = {0};
     t->group_of = HB_NEW_ARRAY(&s->arena, uint32_t, s->cycles.count + 1);
     t->groups = HB_NEW_ARRAY(&s->arena, hb_step_group, s->cycles.count + 1);
-    for (uint32_t i = 0; i < s->cycles.count; i++) {
+    const uint32_t *order = in_order(s);
+    for (uint32_t n = 0; n < s->cycles.count; n++) {
         bool added;
+        uint32_t i = order[n];
         const cycle *c = &s->cycles.items[i];
         hb_dict_entry *e = hb_dict_add(&s->arena, &known, key_of(c, i, by), &added);
         if (added) {
