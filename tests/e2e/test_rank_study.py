@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`hipboard ranks`: who makes the others wait, by traces in which that is known."""
 import contextlib
+import itertools
 import json
 import os
 import random
@@ -116,6 +117,15 @@ def test_clocks_that_contradict_the_collectives_are_not_believed(tmp_path):
     assert ahead["name"] == "node2"
     assert ahead["clock_at_least_us"] <= 1000 <= ahead["clock_at_most_us"]
     assert "Clocks of nodes do not agree" in ranks(tmp_path).stdout
+
+
+def test_who_is_last_by_nanoseconds_is_not_named_beside_who_matters(tmp_path):
+    """Rank 5 is late once in a step; at all other collectives rank 2 is the last one, by next to nothing."""
+    for steps, named in ((5, []), (12, [5])):  # five are too few for rank 5
+        chance, calls = random.Random(4), itertools.count()
+        made_ranks.write(tmp_path / str(steps), 8, late=5, late_at={0}, steps=steps, collectives=10, noise=lambda: (
+            60.021 if next(calls) // (10 * steps) == 2 else chance.uniform(60, 60.02)))
+        assert [late["rank"] for late in study(tmp_path / str(steps))["late"]] == named
 
 
 def test_clocks_are_corrected_by_the_collectives_where_these_tell_enough(tmp_path):

@@ -11,6 +11,7 @@
 enum {
     MOST_NAMED = 8,
     LEAST_COLLECTIVES = 30, /* where no steps are known */
+    MUCH_LESS = 100,
 };
 
 /* That so many of `trials` are as likely as `p`, or more: the logarithm of it. */
@@ -273,6 +274,23 @@ static void name_one(hb_rank_study *s, uint32_t index)
     find_operator(s, rank, late);
 }
 
+/* Who is last by microseconds, where the one that matters is not, is no news. */
+static bool matters(const hb_rank_study *s, const hb_study_rank *rank)
+{
+    double most = 0;
+    for (uint32_t i = 0; i < s->num_ranks; i++)
+        most = fmax(most, s->ranks[i].part.caused);
+    return rank->part.caused * MUCH_LESS >= most;
+}
+
+static bool is_late(const hb_rank_study *s, const hb_study_rank *rank, uint32_t times,
+                    uint32_t steps)
+{
+    return rank->part.entered &&
+           (is_beyond_chance(s, rank) || is_worst_beyond_chance(s, times, steps)) &&
+           matters(s, rank);
+}
+
 void hb_study_name_late(hb_rank_study *s)
 {
     uint32_t count = 0, *named = HB_NEW_ARRAY(&s->results, uint32_t, s->num_ranks + 1);
@@ -281,9 +299,7 @@ void hb_study_name_late(hb_rank_study *s)
     uint32_t *times = HB_NEW_ARRAY(&s->results, uint32_t, s->num_ranks + 1);
     uint32_t steps = all_meet_alike(s) ? count_worst(s, times) : 0;
     for (uint32_t i = 0; i < s->num_ranks; i++)
-        if (s->ranks[i].part.entered &&
-            (is_beyond_chance(s, &s->ranks[i]) || is_worst_beyond_chance(s, times[i], steps)))
-            named[count++] = i;
+        if (is_late(s, &s->ranks[i], times[i], steps)) named[count++] = i;
     hb_sort(&s->results, named, count, sizeof *named, causes_more, s->ranks);
     s->num_late = count;
     for (uint32_t i = 0; i < count && i < MOST_NAMED; i++)
