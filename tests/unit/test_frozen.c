@@ -32,14 +32,8 @@ static void await(const char *name)
         poll(NULL, 0, 5);
 }
 
-static int record_and_exit(void)
+static void record_steps(hb_profiler *prof)
 {
-    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
-    o.activities = HB_ACTIVITY_CPU;
-    o.on_demand = true;
-    o.on_trace_ready = hb_tensorboard_trace_handler(dir, "w", 0);
-    hb_profiler *prof = hb_profiler_create(&o);
-    CHECK(prof && hb_profiler_start(prof) == HB_OK);
     CHECK(hb_profiler_dump(prof, "asked") == HB_OK);
     for (int i = 0; i < 5; i++) {
         HB_RECORD_FUNCTION("scope") {
@@ -47,9 +41,33 @@ static int record_and_exit(void)
         }
         hb_profiler_step(prof);
     }
+}
+
+/* The thread stands still before there are steps, or behind them, perhaps amid its work. */
+static int record_and_exit(bool stopped_before)
+{
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.activities = HB_ACTIVITY_CPU;
+    o.on_demand = true;
+    o.on_trace_ready = hb_tensorboard_trace_handler(dir, "w", 0);
+    hb_profiler *prof = hb_profiler_create(&o);
+    CHECK(prof && hb_profiler_start(prof) == HB_OK);
+    record_steps(prof);
+    if (stopped_before) CHECK(hb_profiler_flush(prof) == HB_OK);
     make("ready");
     await("go");
+    if (stopped_before) record_steps(prof);
     exit(0);
+}
+
+static int stopped_before(void)
+{
+    return record_and_exit(true);
+}
+
+static int stopped_after(void)
+{
+    return record_and_exit(false);
 }
 
 /* The thread of that name of a process; 0: there is none. */
@@ -105,9 +123,9 @@ static int end_of_traced(pid_t pid)
     return ended;
 }
 
-static void ends_while_stopped(const char *thread)
+static void ends_while_stopped(const char *how, const char *thread)
 {
-    pid_t pid = start_program("record_and_exit");
+    pid_t pid = start_program(how);
     await("ready");
     pid_t tid;
     while (!(tid = thread_called(pid, thread))) /* it gives itself its name */
@@ -125,35 +143,41 @@ static void ends_while_stopped(const char *thread)
 static void while_the_control_thread_stands_still(void **state)
 {
     (void)state;
-    ends_while_stopped("hipboard/contro");
+    ends_while_stopped("stopped_after", "hipboard/contro");
 }
 
 static void while_the_writer_stands_still(void **state)
 {
     (void)state;
-    ends_while_stopped("hipboard/writer");
+    ends_while_stopped("stopped_after", "hipboard/writer");
 }
 
 static void while_the_spools_writer_stands_still(void **state)
 {
     (void)state;
-    ends_while_stopped("hipboard/spool");
+    ends_while_stopped("stopped_after", "hipboard/spool");
 }
 
 static void while_the_event_log_stands_still(void **state)
 {
     (void)state;
-    ends_while_stopped("hipboard/events");
+    ends_while_stopped("stopped_after", "hipboard/events");
+}
+
+/* The writer's wait for it is no work of the writer's. */
+static void while_the_writer_waits_for_the_event_log(void **state)
+{
+    (void)state;
+    ends_while_stopped("stopped_before", "hipboard/events");
 }
 
 int main(int argc, char **argv)
 {
-    static const program programs[] = {PROGRAM(record_and_exit)};
+    static const program programs[] = {PROGRAM(stopped_before), PROGRAM(stopped_after)};
     const struct CMUnitTest tests[] = {
-        IN_DIR(while_the_control_thread_stands_still),
-        IN_DIR(while_the_writer_stands_still),
-        IN_DIR(while_the_spools_writer_stands_still),
-        IN_DIR(while_the_event_log_stands_still),
+        IN_DIR(while_the_control_thread_stands_still),    IN_DIR(while_the_writer_stands_still),
+        IN_DIR(while_the_spools_writer_stands_still),     IN_DIR(while_the_event_log_stands_still),
+        IN_DIR(while_the_writer_waits_for_the_event_log),
     };
     int status;
     if (argc > 1 && is_program(argv, programs, sizeof programs / sizeof *programs, &status))

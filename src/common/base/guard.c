@@ -63,6 +63,61 @@ bool hb_guard_is_exiting(void)
     return exiting;
 }
 
+/* Who waits for whose work. A look in vain uses the processor too: so whoever is waited for at
+ * exit, and waits itself, is judged by the thread that it waits for. Threads are told by the clocks
+ * of their processor times, which are never 0. Where there is no slot left the waiter's looks count
+ * as its work. */
+static struct {
+    _Atomic clockid_t waiter; /* 0: free. Released when `awaited` is there, read with acquire */
+    _Atomic clockid_t awaited;
+} waits[32];
+
+#define TAKEN 1 /* no thread's */
+
+static int begin_wait(clockid_t awaited)
+{
+    for (int i = 0; i < (int)HB_ARRAY_LEN(waits); i++) {
+        clockid_t none = 0, self;
+        if (!atomic_compare_exchange_strong_explicit(&waits[i].waiter, &none, TAKEN,
+                                                     memory_order_relaxed, memory_order_relaxed))
+            continue;
+        pthread_getcpuclockid(pthread_self(), &self);
+        atomic_store_explicit(&waits[i].awaited, awaited, memory_order_relaxed);
+        atomic_store_explicit(&waits[i].waiter, self, memory_order_release);
+        return i;
+    }
+    return -1;
+}
+
+static void end_wait(int slot)
+{
+    if (slot >= 0) atomic_store_explicit(&waits[slot].waiter, 0, memory_order_relaxed);
+}
+
+void hb_guard_in_child(void)
+{
+    exiting = false;
+    for (size_t i = 0; i < HB_ARRAY_LEN(waits); i++)
+        atomic_store_explicit(&waits[i].waiter, 0, memory_order_relaxed);
+}
+
+static clockid_t awaited_by(clockid_t waiter)
+{
+    for (size_t i = 0; i < HB_ARRAY_LEN(waits); i++)
+        if (atomic_load_explicit(&waits[i].waiter, memory_order_acquire) == waiter)
+            return atomic_load_explicit(&waits[i].awaited, memory_order_relaxed);
+    return 0;
+}
+
+/* Whose work that thread's depends on in the end. */
+static clockid_t works_for(clockid_t clock)
+{
+    clockid_t awaited;
+    for (size_t i = 0; i < HB_ARRAY_LEN(waits) && (awaited = awaited_by(clock)) != 0; i++)
+        clock = awaited;
+    return clock;
+}
+
 /* Threads that were given up, and what they had done by then: who is waited for once more, and has
  * done nothing since, has had its time. */
 static __thread struct {
@@ -84,10 +139,8 @@ static int64_t done_by(clockid_t clock)
     return hb_clock_ns(clock);
 }
 
-static bool was_given_up(pthread_t thread)
+static bool was_given_up(clockid_t clock)
 {
-    clockid_t clock;
-    if (!exiting || pthread_getcpuclockid(thread, &clock) != 0) return false;
     for (unsigned i = 0; i < HB_MIN(num_given_up, HB_ARRAY_LEN(given_up)); i++)
         if (given_up[i].clock == clock && given_up[i].cpu_ns == done_by(clock)) return true;
     return false;
@@ -95,6 +148,7 @@ static bool was_given_up(pthread_t thread)
 
 static bool goes_on(hb_patience *patience, clockid_t clock, int waited_ms)
 {
+    clock = works_for(clock);
     int64_t now = done_by(clock);
     patience->idle_ms = now == patience->cpu_ns ? patience->idle_ms + waited_ms : 0;
     patience->cpu_ns = now;
@@ -106,14 +160,16 @@ static bool goes_on(hb_patience *patience, clockid_t clock, int waited_ms)
 bool hb_patience_wait(hb_patience *patience, hb_news *change, hb_lock *lock, pthread_t thread,
                       bool *in_vain)
 {
-    clockid_t clock;
+    clockid_t clock = 0;
+    bool known = pthread_getcpuclockid(thread, &clock) == 0;
     *in_vain = true;
-    if (was_given_up(thread)) return false;
+    if (exiting && known && was_given_up(works_for(clock))) return false;
+    int slot = known ? begin_wait(clock) : -1;
     *in_vain = !hb_news_wait(change, lock, HB_PATIENCE_LOOK_MS);
+    end_wait(slot);
     if (!*in_vain) patience->idle_ms = 0;
     if (!exiting || !*in_vain) return true;
-    return pthread_getcpuclockid(thread, &clock) == 0 &&
-           goes_on(patience, clock, HB_PATIENCE_LOOK_MS);
+    return known && goes_on(patience, clock, HB_PATIENCE_LOOK_MS);
 }
 
 bool hb_patience_join(pthread_t thread, const bool *ended, hb_news *done, hb_lock *lock)

@@ -71,7 +71,7 @@ static void in_parent(void)
 static void in_child(void)
 {
     if (wiped) wiped->ours = 1;
-    hb_guard_exits(false); /* if it is, then by an exit() of its own */
+    hb_guard_in_child();
     for (int i = HB_FORK_ROOMS; i-- > 0;)
         if (fork_rooms[i].in_child) fork_rooms[i].in_child();
     hb_locks_fork_ends();
