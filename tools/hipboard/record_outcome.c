@@ -20,13 +20,19 @@
 #include "mpi_program.h"
 #include "text.h"
 
-/* Traces are named "<worker>.<time in ns>.pt.trace.json". */
-static bool is_trace_since(const char *name, int64_t start_ns)
+/* Where the time begins in a trace's name, "<worker>.<time in ns>.pt.trace.json": at the name's
+ * begin where no worker stands before it. NULL of another file. */
+static const char *time_in_name(const char *name)
 {
-    const char *suffix = strstr(name, ".pt.trace.json");
-    const char *time = suffix;
+    const char *time = strstr(name, ".pt.trace.json");
     while (time && time > name && time[-1] != '.')
         time--;
+    return time;
+}
+
+static bool is_trace_since(const char *name, int64_t start_ns)
+{
+    const char *time = time_in_name(name);
     return time && strtoll(time, NULL, 10) >= start_ns;
 }
 
@@ -83,14 +89,12 @@ bool run_has_processes(const char *run)
 /* "<host>_<rank>.<time>.pt.trace.json", not one of a helper's, "<host>_<rank>-<pid>". */
 static bool is_of_rank(const char *name, int64_t rank)
 {
-    const char *dot = strstr(name, ".pt.trace.json");
-    while (dot && dot > name && *--dot != '.') {
-    }
-    const char *digits = dot;
-    while (digits && digits > name && digits[-1] >= '0' && digits[-1] <= '9')
+    const char *time = time_in_name(name);
+    if (!time || time == name) return false;
+    const char *end = time - 1, *digits = end;
+    while (digits > name && digits[-1] >= '0' && digits[-1] <= '9')
         digits--;
-    return digits && digits < dot && digits > name && digits[-1] == '_' &&
-           strtoll(digits, NULL, 10) == rank;
+    return digits < end && digits > name && digits[-1] == '_' && strtoll(digits, NULL, 10) == rank;
 }
 
 static void add_digest(const recorded_run *r, hb_rank_study *study, const char *name)
