@@ -57,10 +57,11 @@ typedef struct hb_exported {
  * of tables a directory. All processes of `input` are in it. Where it is to be split, the files are
  * called "name.0001.ending" and so on; device work is with the call that launched it, and a file
  * that would be too large is cut where a step begins, else where the host has nothing open, else
- * anywhere. Missing directories are made; a file appears whole or not at all. hb_import_open() reads what was written to the same events.
- * `exported`, which may be NULL, is freed with hb_exported_free(). HB_ERROR_FORMAT when `input` is
- * no trace, HB_ERROR_NOT_FOUND when it has none of the steps asked for or to be split by, HB_ERROR_UNSUPPORTED of a
- * format that this library was built without. */
+ * anywhere. Missing directories are made; a file appears whole or not at all. hb_import_open()
+ * reads what was written to the same events. `exported`, which may be NULL, is freed with
+ * hb_exported_free(). HB_ERROR_FORMAT when `input` is no trace, HB_ERROR_NOT_FOUND when it has none
+ * of the steps asked for or to be split by, HB_ERROR_UNSUPPORTED of a format that this library was
+ * built without. */
 HB_API hb_result hb_export(const char *input, const char *output, const hb_export_options *options,
                            hb_exported **exported);
 HB_API void hb_exported_free(hb_exported *exported);

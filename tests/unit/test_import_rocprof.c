@@ -275,7 +275,7 @@ static void passes_are_one_run(void **state)
 
 /* ---- several processes ---- */
 
-/* How rocprofv3's -d and -o name the files of two processes, of which calls tell a number or not. */
+/* How rocprofv3's -d and -o name the files of two processes; whether calls tell a number. */
 static const struct layout {
     const char *kernels[2], *calls[2], *worker[2], *host;
     int64_t rank[2];
@@ -345,8 +345,9 @@ static void keep_process(const struct layout *l, int i)
 {
     char text[1000], pid[10] = "";
     snprintf(text, sizeof text,
-             KERNEL_HEADER "\"KERNEL_DISPATCH\",\"Agent 4\",1,6,1,1,3,\"of %d\",7,2400000,2500000,0,0,8,"
-                           "0,16,64,1,1,64,1,1\n",
+             KERNEL_HEADER
+             "\"KERNEL_DISPATCH\",\"Agent 4\",1,6,1,1,3,\"of %d\",7,2400000,2500000,0,0,8,"
+             "0,16,64,1,1,64,1,1\n",
              i);
     keep_below(l->kernels[i], text);
     if (l->tells_pids) snprintf(pid, sizeof pid, "%d", 4711 + i);
@@ -359,8 +360,7 @@ static void keep_process(const struct layout *l, int i)
 static size_t index_of(hb_import *import, const char *worker)
 {
     size_t i = 0;
-    while (i < hb_import_count(import) &&
-           strcmp(hb_import_get(import, i)->worker, worker) != 0)
+    while (i < hb_import_count(import) && strcmp(hb_import_get(import, i)->worker, worker) != 0)
         i++;
     if (i == hb_import_count(import)) fail_msg("no %s", worker);
     return i;

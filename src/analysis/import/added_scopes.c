@@ -193,7 +193,11 @@ static void make_modules(adder *a)
         bool is_scope = e.kind == HB_EVENT_OP || e.kind == HB_EVENT_USER_ANNOTATION;
         if (!is_scope || is_made_up(&e)) continue;
         *HB_PUSH(&a->arena, &a->modules) =
-            (scope){copy_text(a, hb_known_text(HB_KNOWN_MODULE).s, e.name), e.start_ns, e.end_ns, e.tid, {0}};
+            (scope){copy_text(a, hb_known_text(HB_KNOWN_MODULE).s, e.name),
+                    e.start_ns,
+                    e.end_ns,
+                    e.tid,
+                    {0}};
     }
     hb_sort(&a->arena, a->modules.items, a->modules.count, sizeof(scope), by_start, NULL);
     number_modules(a);

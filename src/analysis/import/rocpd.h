@@ -67,7 +67,7 @@ typedef struct hb_rocpd {
     HB_VEC(hb_import_sample) sample_list; /* until their values are known */
     hb_column event_list;
     bool events_are_sparse; /* else the list is by id, from 1 on, and `events` is empty */
-    hb_buf json; /* the present value, with zeros behind it */
+    hb_buf json;            /* the present value, with zeros behind it */
 } hb_rocpd;
 
 /** A walk over one of its tables: `name` without the suffix. Leaves by the arena. */

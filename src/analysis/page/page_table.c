@@ -3,7 +3,8 @@
 
 #include <math.h>
 
-static const char *const kind_words[] = {"text", "count", "time", "bytes", "percent", "number", "spark"};
+static const char *const kind_words[] = {"text",    "count",  "time", "bytes",
+                                         "percent", "number", "spark"};
 
 void hb_emit_finite(hb_emitter *out, double value)
 {

@@ -34,7 +34,8 @@ typedef struct hb_page_table {
         title, columns, HB_ARRAY_LEN(columns) \
     }
 
-/** `key` is the member's name. Rows follow, each a `const char *` (texts, sparks) or a `double` a column. */
+/** `key` is the member's name. Rows follow, each a `const char *` (texts, sparks) or a `double` a
+ * column. */
 void hb_table_begin(hb_emitter *out, const char *key, const hb_page_table *table);
 void hb_table_row(hb_emitter *out, const hb_page_table *table, ...);
 void hb_table_end(hb_emitter *out);

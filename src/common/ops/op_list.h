@@ -16,9 +16,9 @@ bool hb_op_list_has_own(const char *list);
 
 /** Reads them all. Between colons or newlines: paths; "libraries" for hipboard's own, of which
  * `own` is the first one's path; "communication" for that of them that is of libraries like RCCL
- * alone, and "without=communication" for all but that; "loaders" for that of what reads files; "names=torch": where a function has an
- * alias, that is its name.
- * HB_ERROR_IO: a file can't be read. */
+ * alone, and "without=communication" for all but that; "loaders" for that of what reads files;
+ * "names=torch": where a function has an alias, that is its name. HB_ERROR_IO: a file can't be
+ * read. */
 hb_result hb_op_list_read(hb_op_table *table, const char *list, const char *own,
                           hb_op_error_fn error, void *context);
 

@@ -179,7 +179,7 @@ typedef struct hb_trace_info {
     const char *tracer_key, *tracer_version;     /* "rocprofiler-sdk_version", "1.2", or NULL */
     bool has_sequences;                          /* some operator has a sequence number */
     bool has_time_slices; /* the steps are hipboard's own, not the program's */
-    bool finds_operators; /* of library calls, without marks: HIP calls beside those are some, too */
+    bool finds_operators; /* of library calls, without marks: HIP calls beside them are some, too */
 } hb_trace_info;
 
 #endif

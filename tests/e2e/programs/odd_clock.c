@@ -21,7 +21,8 @@ int clock_gettime(clockid_t clock, struct timespec *t)
     long long ns = t->tv_sec * 1000000000LL + t->tv_nsec;
     if (result != 0) return result;
     if (clock == CLOCK_REALTIME) ns += number("ODD_WALL_NS");
-    if (clock == CLOCK_MONOTONIC) ns += (long long)((double)ns * 1e-6 * (double)number("ODD_DRIFT_PPM"));
+    if (clock == CLOCK_MONOTONIC)
+        ns += (long long)((double)ns * 1e-6 * (double)number("ODD_DRIFT_PPM"));
     t->tv_sec = ns / 1000000000LL;
     t->tv_nsec = ns % 1000000000LL;
     return 0;
