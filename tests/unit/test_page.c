@@ -156,6 +156,54 @@ static void test_what_is_forgotten_is_read_again(void **state)
     hb_page_close(page);
 }
 
+static uint64_t take_number(const unsigned char **at)
+{
+    uint64_t value = 0;
+    unsigned shift = 0;
+    do
+        value |= (uint64_t)(**at & 0x7f) << shift;
+    while (shift += 7, *(*at)++ & 0x80);
+    return value;
+}
+
+/* Two threads draw what two threads did; what either did is there once. */
+static void test_a_large_window_is_drawn_by_two(void **state)
+{
+    enum { SLICES = 220000, LANES = 2, HEAD = 4, PARTS = 5 };
+    hb_page_answer answer;
+    char path[300];
+    (void)state;
+    path_of(1, path);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    for (int i = 0; i < SLICES; i++)
+        fprintf(f,
+                "%s{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":%d,\"ts\":%d,"
+                "\"dur\":2}",
+                i ? ",\n" : "{\"traceEvents\":[", i % LANES, 2 * i);
+    fputs("]}", f);
+    assert_int_equal(fclose(f), 0);
+    hb_page *page = open_page(false, 0);
+    assert_int_equal(ask(page, "hb/timeline/slices", 1, &answer), HB_OK);
+    const unsigned char *at = (const unsigned char *)answer.body, *end = at + answer.size;
+    uint64_t lanes = 0, all = 0;
+    for (int i = 0; i < HEAD; i++)
+        lanes = take_number(&at);
+    assert_int_equal(lanes, LANES);
+    for (uint64_t lane = 0; lane < lanes; lane++) {
+        uint64_t n = take_number(&at);
+        assert_int_equal(n, SLICES / LANES);
+        for (uint64_t i = 0; i < n * PARTS && at < end; i++)
+            take_number(&at);
+        all += n;
+    }
+    assert_int_equal(all, SLICES);
+    assert_ptr_equal(at, end);
+    hb_free(answer.body);
+    hb_page_close(page);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -163,6 +211,7 @@ int main(void)
                                         remove_dir),
         cmocka_unit_test_setup_teardown(test_a_live_page_may_begin_empty, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_what_is_forgotten_is_read_again, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_a_large_window_is_drawn_by_two, make_dir, remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

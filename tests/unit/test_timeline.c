@@ -181,6 +181,23 @@ static void test_a_window_shows_the_longest_of_each_cell(void **state)
     }
 }
 
+/* Longer than a node of the tree can say. */
+static void test_the_longest_of_slices_of_many_seconds(void **state)
+{
+    enum { LONG = 300 };
+    static char text[LONG * 96];
+    size_t n = 0;
+    (void)state;
+    for (int i = 0; i < LONG; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s" EVENT("n", "1", "%d", "%d"),
+                              i ? "," : "[", i * 7000000, 4200000 + i * 37 % LONG * 1000);
+    snprintf(text + n, sizeof text - n, "]");
+    load(text);
+    assert_int_equal(timeline.lanes.count, 1);
+    for (int64_t cell = 1000000; cell < timeline.end; cell *= 3)
+        draw(&timeline.lanes.items[0], 0, timeline.end + 1, cell);
+}
+
 static void test_a_trace_without_slices(void **state)
 {
     (void)state;
@@ -197,6 +214,7 @@ int main(void)
         cmocka_unit_test_teardown(test_a_devices_annotations_have_a_track, unload),
         cmocka_unit_test_teardown(test_no_slice_is_left_out_or_overlaps, unload),
         cmocka_unit_test_teardown(test_a_window_shows_the_longest_of_each_cell, unload),
+        cmocka_unit_test_teardown(test_the_longest_of_slices_of_many_seconds, unload),
         cmocka_unit_test_teardown(test_a_trace_without_slices, unload),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

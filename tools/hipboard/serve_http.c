@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <microhttpd.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,6 +120,23 @@ static char *compress_body(const char *body, size_t size, size_t *packed_size)
     return NULL;
 }
 
+static bool is_binary(const hb_page_answer *answer)
+{
+    return strcmp(answer->type, "application/octet-stream") == 0;
+}
+
+/* Whether who asks is on this machine. */
+static bool is_near(struct MHD_Connection *c)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    if (!info || !info->client_addr) return false;
+    const struct sockaddr_in *four = (const void *)info->client_addr;
+    const struct sockaddr_in6 *six = (const void *)info->client_addr;
+    if (four->sin_family == AF_INET) return ntohl(four->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+    return six->sin6_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&six->sin6_addr);
+}
+
 static enum MHD_Result send_answer(struct MHD_Connection *c, hb_page_answer *answer)
 {
     size_t size;
@@ -128,7 +146,8 @@ static enum MHD_Result send_answer(struct MHD_Connection *c, hb_page_answer *ans
         hb_free(answer->body);
         return send_body(c, 304, NULL, 0, answer->type, tag, false);
     }
-    bool takes = strstr(header(c, "Accept-Encoding"), "gzip");
+    /* Pieces of a timeline that stay on this machine are there before they were compressed. */
+    bool takes = strstr(header(c, "Accept-Encoding"), "gzip") && !(is_binary(answer) && is_near(c));
     char *packed = takes ? compress_body(answer->body, answer->size, &size) : NULL;
     if (!packed) return send_body(c, 200, answer->body, answer->size, answer->type, tag, false);
     hb_free(answer->body);

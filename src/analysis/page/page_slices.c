@@ -4,6 +4,7 @@
  */
 #include "api/api_trace_file.h"
 #include "base/bytes.h"
+#include "base/thread_start.h"
 #include "page/page_views.h"
 #include "plugin/memory_stats.h"
 #include "trace/edges.h"
@@ -118,16 +119,13 @@ static void put_one(void *context, const hb_drawn *drawn)
     c->count++;
 }
 
-void hb_page_put_slices(const hb_timeline *timeline, const hb_slice_window *window, hb_buf *buf)
+static void put_lanes(const hb_timeline *timeline, const hb_slice_window *window, uint32_t first,
+                      uint32_t end, hb_buf *buf)
 {
     columns c = {.timeline = timeline};
     for (int i = 0; i < PARTS; i++)
         hb_buf_init(&c.parts[i], SIZE_MAX / 2);
-    hb_buf_varint(buf, (uint64_t)window->from);
-    hb_buf_varint(buf, (uint64_t)(window->to - window->from));
-    hb_buf_varint(buf, (uint64_t)window->cell);
-    hb_buf_varint(buf, timeline->lanes.count);
-    for (uint32_t i = 0; i < timeline->lanes.count; i++) {
+    for (uint32_t i = first; i < end; i++) {
         c.count = 0;
         c.last_end = 0;
         c.last_row = 0;
@@ -142,6 +140,54 @@ void hb_page_put_slices(const hb_timeline *timeline, const hb_slice_window *wind
     }
     for (int i = 0; i < PARTS; i++)
         hb_buf_free(&c.parts[i]);
+}
+
+/* Lanes that a second thread draws meanwhile. */
+typedef struct other_half {
+    const hb_timeline *timeline;
+    const hb_slice_window *window;
+    uint32_t first;
+    hb_buf buf;
+} other_half;
+
+static void *put_other_half(void *arg)
+{
+    other_half *o = arg;
+    put_lanes(o->timeline, o->window, o->first, o->timeline->lanes.count, &o->buf);
+    return NULL;
+}
+
+enum { MANY_SLICES = 200000 }; /* in a window: less is drawn faster than a thread begins */
+
+/* The first lane of the second half, by slices; the number of lanes where one thread is enough. */
+static uint32_t second_half(const hb_timeline *t, const hb_slice_window *window)
+{
+    double share = (double)(window->to - window->from) / (double)HB_MAX(t->end - t->start, 1);
+    uint32_t lane = 0;
+    if (share * t->num_slices < MANY_SLICES) return t->lanes.count;
+    for (uint64_t before = 0; lane < t->lanes.count && before < t->num_slices / 2; lane++)
+        before += t->lanes.items[lane].count;
+    return lane;
+}
+
+void hb_page_put_slices(const hb_timeline *timeline, const hb_slice_window *window, hb_buf *buf)
+{
+    other_half other = {timeline, window, second_half(timeline, window), {0}};
+    pthread_t thread;
+    bool together = other.first < timeline->lanes.count;
+    hb_buf_init(&other.buf, SIZE_MAX / 2);
+    if (together) together = hb_background_thread(&thread, "draw", put_other_half, &other) == 0;
+    hb_buf_varint(buf, (uint64_t)window->from);
+    hb_buf_varint(buf, (uint64_t)(window->to - window->from));
+    hb_buf_varint(buf, (uint64_t)window->cell);
+    hb_buf_varint(buf, timeline->lanes.count);
+    put_lanes(timeline, window, 0, together ? other.first : timeline->lanes.count, buf);
+    if (together) {
+        pthread_join(thread, NULL);
+        hb_buf_append(buf, other.buf.data, other.buf.size);
+        buf->failed |= other.buf.failed;
+    }
+    hb_buf_free(&other.buf);
 }
 
 /* ---- launches ---- */

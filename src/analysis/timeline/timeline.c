@@ -132,6 +132,18 @@ static int64_t length(const hb_slice *s)
     return s->end - s->start;
 }
 
+static hb_longest node_of(const hb_slice *s, uint32_t i)
+{
+    int64_t ns = length(&s[i]);
+    return (hb_longest){i, ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX};
+}
+
+static bool is_longer(const hb_slice *s, hb_longest a, hb_longest b)
+{
+    if (a.ns != b.ns) return a.ns > b.ns;
+    return a.ns == UINT32_MAX && length(&s[a.slice]) > length(&s[b.slice]);
+}
+
 /* Each level of the tree behind the one that it is made of. */
 static void plant(hb_timeline *t, hb_lane *lane)
 {
@@ -139,15 +151,16 @@ static void plant(hb_timeline *t, hb_lane *lane)
     uint32_t nodes = 0;
     for (uint32_t n = lane->count; n > 1;)
         nodes += n = (n + FAN - 1) >> FAN_SHIFT;
-    lane->longest = HB_NEW_ARRAY(&t->arena, uint32_t, nodes + 1);
-    uint32_t *level = NULL, *to = lane->longest;
+    lane->longest = HB_NEW_ARRAY(&t->arena, hb_longest, nodes + 1);
+    hb_longest *level = NULL, *to = lane->longest;
     for (uint32_t n = lane->count; n > 1;) {
         uint32_t above = (n + FAN - 1) >> FAN_SHIFT;
         for (uint32_t i = 0; i < above; i++) {
-            uint32_t best = level ? level[i << FAN_SHIFT] : i << FAN_SHIFT;
-            for (uint32_t k = i << FAN_SHIFT; k < n && k < (i + 1) << FAN_SHIFT; k++) {
-                uint32_t other = level ? level[k] : k;
-                if (length(&s[other]) > length(&s[best])) best = other;
+            uint32_t first = i << FAN_SHIFT;
+            hb_longest best = level ? level[first] : node_of(s, first);
+            for (uint32_t k = first + 1; k < n && k < first + FAN; k++) {
+                hb_longest other = level ? level[k] : node_of(s, k);
+                if (is_longer(s, other, best)) best = other;
             }
             to[i] = best;
         }
@@ -266,18 +279,17 @@ void hb_timeline_free(hb_timeline *timeline)
 /* The longest of slices [from, to), to > from; of equal ones the first. */
 static uint32_t longest_of(const hb_slice *s, const hb_lane *lane, uint32_t from, uint32_t to)
 {
-    uint32_t best = from, n = lane->count, low = from, high = to;
-    const uint32_t *level = NULL, *above = lane->longest;
+    uint32_t n = lane->count, low = from, high = to;
+    const hb_longest *level = NULL, *above = lane->longest;
+    hb_longest best = node_of(s, from);
     while (low < high) {
-        while (low < high && (low & (FAN - 1))) {
-            uint32_t other = level ? level[low] : low;
-            if (length(&s[other]) > length(&s[best])) best = other;
-            low++;
+        for (; low < high && (low & (FAN - 1)); low++) {
+            hb_longest other = level ? level[low] : node_of(s, low);
+            if (is_longer(s, other, best)) best = other;
         }
-        while (low < high && (high & (FAN - 1))) {
-            uint32_t other = level ? level[high - 1] : high - 1;
-            if (length(&s[other]) > length(&s[best])) best = other;
-            high--;
+        for (; low < high && (high & (FAN - 1)); high--) {
+            hb_longest other = level ? level[high - 1] : node_of(s, high - 1);
+            if (is_longer(s, other, best)) best = other;
         }
         low >>= FAN_SHIFT;
         high >>= FAN_SHIFT;
@@ -285,7 +297,7 @@ static uint32_t longest_of(const hb_slice *s, const hb_lane *lane, uint32_t from
         n = (n + FAN - 1) >> FAN_SHIFT;
         above += n;
     }
-    return best;
+    return best.slice;
 }
 
 /* The first of slices [at, count) that begins at `time` or later. Few are looked at when it is
@@ -294,6 +306,8 @@ static uint32_t gallop(const hb_slice *s, uint32_t at, uint32_t count, int64_t t
 {
     uint32_t low = at, high = count, step = near / 8 + 1;
     uint32_t guess = near < count - at ? at + near : count;
+    /* Where the cell behind is likely to end: it comes from memory while this one is drawn. */
+    if (near < count - guess) __builtin_prefetch(&s[guess + near]);
     if (guess < count && s[guess].start < time) {
         for (low = guess + 1; low < count && s[low].start < time; step *= 2) {
             guess = low;

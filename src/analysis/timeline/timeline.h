@@ -16,10 +16,16 @@
 
 typedef enum hb_track_kind { HB_TRACK_THREAD, HB_TRACK_STREAM, HB_TRACK_ANNOTATION } hb_track_kind;
 
+/** A node of a lane's tree. Whoever compares nodes looks at no slice, which would be far away. */
+typedef struct hb_longest {
+    uint32_t slice;
+    uint32_t ns; /* how long it is; UINT32_MAX: that, or longer */
+} hb_longest;
+
 /** Slices by start. */
 typedef struct hb_lane {
     uint32_t first, count; /* of hb_timeline.slices */
-    uint32_t *longest; /* the tree: of each 16 slices the longest one, of each 16 of those ... */
+    hb_longest *longest; /* the tree: of each 16 slices the longest one, of each 16 of those ... */
 } hb_lane;
 
 typedef struct hb_timeline_track {

@@ -51,6 +51,11 @@ void hb_buf_str(hb_buf *buf, const char *text)
 void hb_buf_varint(hb_buf *buf, uint64_t value)
 {
     unsigned char bytes[HB_MAX_VARINT];
+    if (buf->capacity - buf->size >= HB_MAX_VARINT) {
+        unsigned char *to = (unsigned char *)buf->data + buf->size;
+        buf->size += (size_t)(hb_varint_put(to, value) - to);
+        return;
+    }
     hb_buf_append(buf, bytes, (size_t)(hb_varint_put(bytes, value) - bytes));
 }
 
