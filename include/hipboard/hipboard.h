@@ -521,6 +521,14 @@ HB_API void hb_scope_end(hb_scope *scope);
 HB_API void hb_range_push(const char *name);
 HB_API void hb_range_pop(void);
 
+/** For who hears roctx ranges: begins an operator if the text is one of rocBLAS's
+ * (ROCBLAS_LAYER=1) or MIOpen's (MIOPEN_ENABLE_LOGGING_ROCTX=1), which tell a call with all its
+ * parameters. With hb_profiler_options.operators it has inputs and FLOPs; where the call is an
+ * operator by these tables already it is not shown twice. False: the text is another range's. */
+HB_API bool hb_call_range_push(const char *text);
+/** Ends the thread's innermost one. */
+HB_API void hb_call_range_pop(void);
+
 #define HB_CONCAT_(a, b) a##b
 #define HB_CONCAT(a, b)  HB_CONCAT_(a, b)
 

@@ -296,6 +296,49 @@ def test_nothing_but_steps_counts_once_a_table_names_some(tmp_path):
     assert "--schedule had nothing to count" in done.stderr
 
 
+def test_calls_that_libraries_tell_of_in_ranges(tmp_path):
+    """As rocBLAS and MIOpen name them: shapes and FLOPs, these once, and no call twice."""
+    library(tmp_path, "roctx", "int roctxRangePushA(const char *t) { return !t; } int roctxRangePop(void) { return 0; }")
+    library(tmp_path, "blas", """
+        int roctxRangePushA(const char *), roctxRangePop(void);
+        int rocblas_saxpy(void *h, int n, const void *alpha, const void *x, int incx, void *y, int incy)
+        {
+            roctxRangePushA("rocblas_saxpy,7,1,0x7f,1,0x7f,1,atomics_allowed");
+            return roctxRangePop() + (h || alpha || x || y) + incx + incy + n;
+        }""", "-lroctx")
+    source = tmp_path / "main.c"
+    source.write_text("""
+        int roctxRangePushA(const char *), roctxRangePop(void);
+        int rocblas_saxpy(void *, int, const void *, const void *, int, void *, int);
+        int main(void)
+        {
+            roctxRangePushA("epoch");
+            roctxRangePushA("s_api = miopenConvolutionForward | handle = stream: 0 | xDesc = {8, 16, 32, 32}, {16384, "
+                            "1024, 32, 1}, packed,  | wDesc = {32, 16, 3, 3}, {144, 9, 3, 1}, packed,  | algo = 0 | "
+                            "yDesc = {8, 32, 32, 32}, {32768, 1024, 32, 1}, packed,  | ");
+            roctxRangePushA("rocblas_sgemm,N,T,256,128,64,1,0x7f0f78a00000,256,0x7f0f78a00000,128,0,0x7f,256");
+            roctxRangePop();
+            roctxRangePop();
+            roctxRangePushA("rocblas_set_stream,0x7f0f78a00000,atomics_allowed");
+            roctxRangePop();
+            rocblas_saxpy(0, 7, 0, 0, 1, 0, 1);
+            roctxRangePop();
+            return 0;
+        }""")
+    program = compiled(tmp_path, source, f"-L{tmp_path}", "-lblas", "-lroctx", f"-Wl,-rpath,{tmp_path}")
+    done, [trace] = recorded(tmp_path, program)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert operators(trace) == [
+        ("epoch", None, None, None),
+        ("miopenConvolutionForward", [[8, 16, 32, 32], [32, 16, 3, 3]], ["", ""], 2 * 8 * 32 ** 3 * 16 * 9),
+        ("rocblas_sgemm", [[256, 64], [64, 128]], ["float"] * 2, None),
+        ("rocblas_set_stream", None, None, None),
+        ("rocblas_saxpy", [[7], [7]], ["float"] * 2, 14)]
+    done, [trace] = recorded(tmp_path, program, options=["--no-library-ops"])
+    assert [op[0] for op in operators(trace)] == [
+        "epoch", "miopenConvolutionForward", "rocblas_sgemm", "rocblas_set_stream", "rocblas_saxpy"]
+
+
 def test_names_as_torch_has_them(tmp_path):
     code = "import numpy; a = numpy.ones((64, 48)); b = numpy.ones((48, 32)); a @ b"
     done, [trace] = recorded(tmp_path, PYTHON, "-c", code, options=["--op-names", "torch"])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Calls of AMD's libraries as programs make them, without their headers: BLAS, FFT or MATH is
- * defined. Each prints what it returned; 0 is success everywhere.
+ * Calls of AMD's libraries as programs make them, without their headers: BLAS, FFT, MATH or MIOPEN
+ * is defined. Each prints what it returned; 0 is success everywhere.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -34,10 +34,49 @@ int rocblas_sgemm_strided_batched(handle, int, int, int, int, int, const float *
                                   int64_t, const void *, int, int64_t, const float *, void *, int,
                                   int64_t, int);
 int rocblas_saxpy(handle, int, const float *, const void *, int, void *, int);
+int rocblas_sgemv(handle, int, int, int, const float *, const void *, int, const void *, int,
+                  const float *, void *, int);
+int rocblas_sgemv_strided_batched(handle, int, int, int, const float *, const void *, int, int64_t,
+                                  const void *, int, int64_t, const float *, void *, int, int64_t,
+                                  int);
+int rocblas_sger(handle, int, int, const float *, const void *, int, const void *, int, void *,
+                 int);
+int rocblas_ssymm(handle, int, int, int, int, const float *, const void *, int, const void *, int,
+                  const float *, void *, int);
+int rocblas_ssyrk(handle, int, int, int, int, const float *, const void *, int, const float *,
+                  void *, int);
+int rocblas_strmm(handle, int, int, int, int, int, int, const float *, const void *, int,
+                  const void *, int, void *, int);
+int rocblas_strsm(handle, int, int, int, int, int, int, const float *, const void *, int, void *,
+                  int);
+int rocblas_sdot(handle, int, const void *, int, const void *, int, void *);
+int rocblas_snrm2(handle, int, const void *, int, void *);
+int rocblas_sscal(handle, int, const float *, void *, int);
+int rocblas_scopy(handle, int, const void *, int, void *, int);
 int rocblas_destroy_handle(handle);
 int hipblasCreate(handle *);
 int hipblasSgemm(handle, int, int, int, int, int, const float *, const void *, int, const void *,
                  int, const float *, void *, int);
+
+static void others(handle h)
+{
+    enum { NONE = 111, TRANSPOSED = 112, UPPER = 121, NON_UNIT = 131, LEFT = 141 };
+    const float one = 1, zero = 0;
+    CALL(rocblas_sgemv, h, TRANSPOSED, 40, 24, &one, memory, 48, memory, 2, &zero, memory, 1);
+    CALL(rocblas_sgemv, h, NONE, 40, 24, &one, memory, 48, memory, 2, &zero, memory, 1);
+    CALL(rocblas_sgemv_strided_batched, h, TRANSPOSED, 40, 24, &one, memory, 40, 960, memory, 1, 40,
+         &zero, memory, 1, 24, 3);
+    CALL(rocblas_sger, h, 40, 24, &one, memory, 1, memory, 2, memory, 40);
+    CALL(rocblas_ssymm, h, LEFT, UPPER, 40, 24, &one, memory, 40, memory, 40, &zero, memory, 40);
+    CALL(rocblas_ssyrk, h, UPPER, NONE, 40, 24, &one, memory, 40, &zero, memory, 40);
+    CALL(rocblas_strmm, h, LEFT, UPPER, NONE, NON_UNIT, 40, 24, &one, memory, 40, memory, 40,
+         memory, 40);
+    CALL(rocblas_strsm, h, LEFT, UPPER, NONE, NON_UNIT, 40, 24, &one, memory, 40, memory, 40);
+    CALL(rocblas_sdot, h, 4096, memory, 1, memory, 2, memory);
+    CALL(rocblas_snrm2, h, 4096, memory, 1, memory);
+    CALL(rocblas_sscal, h, 4096, &one, memory, 1);
+    CALL(rocblas_scopy, h, 4096, memory, 1, memory, 1);
+}
 
 int main(void)
 {
@@ -53,6 +92,7 @@ int main(void)
     CALL(rocblas_sgemm_strided_batched, h, none, none, 32, 16, 8, &one, memory, 32, 256, memory, 8,
          128, &zero, memory, 32, 512, 5);
     CALL(rocblas_saxpy, h, 32768, &one, memory, 1, memory, 1);
+    others(h);
     CALL(hipblasCreate, &hb);
     CALL(hipblasSgemm, hb, none, none, 64, 48, 40, &one, memory, 64, memory, 40, &zero, memory, 64);
     CALL(hipDeviceSynchronize);
@@ -171,6 +211,69 @@ int main(void)
     sparse();
     products();
     CALL(hipDeviceSynchronize);
+    return failures != 0;
+}
+#endif
+
+#ifdef MIOPEN
+typedef void *handle;
+int miopenCreate(handle *);
+int miopenCreateTensorDescriptor(handle *);
+int miopenCreateConvolutionDescriptor(handle *);
+int miopenCreateActivationDescriptor(handle *);
+int miopenSet4dTensorDescriptor(handle, int, int, int, int, int);
+int miopenInitConvolutionDescriptor(handle, int, int, int, int, int, int, int);
+int miopenSetActivationDescriptor(handle, int, double, double, double);
+int miopenActivationForward(handle, handle, const void *, handle, const void *, const void *,
+                            handle, void *);
+int miopenSoftmaxForward(handle, const void *, handle, const void *, const void *, handle, void *);
+int miopenFindConvolutionForwardAlgorithm(handle, handle, const void *, handle, const void *,
+                                          handle, handle, void *, int, int *, void *, void *,
+                                          size_t, _Bool);
+int miopenConvolutionForward(handle, const void *, handle, const void *, handle, const void *,
+                             handle, int, const void *, handle, void *, void *, size_t);
+int miopenConvolutionForwardImmediate(handle, handle, const void *, handle, const void *, handle,
+                                      handle, void *, void *, size_t, uint64_t);
+int miopenConvolutionBackwardData(handle, const void *, handle, const void *, handle, const void *,
+                                  handle, int, const void *, handle, void *, void *, size_t);
+int miopenConvolutionBackwardWeights(handle, const void *, handle, const void *, handle,
+                                     const void *, handle, int, const void *, handle, void *,
+                                     void *, size_t);
+int miopenOpTensor(handle, int, const void *, handle, const void *, const void *, handle,
+                   const void *, const void *, handle, void *);
+
+int main(void)
+{
+    enum { F32 = 1, RELU = 3, ADD = 0, SPACE = 1 << 20 };
+    const float one = 1, zero = 0;
+    handle h, x, w, y, c, a;
+    char results[4096];
+    int count;
+    said("hipMalloc", hipMalloc(&memory, 1 << 22));
+    CALL(miopenCreate, &h);
+    CALL(miopenCreateTensorDescriptor, &x);
+    CALL(miopenCreateTensorDescriptor, &w);
+    CALL(miopenCreateTensorDescriptor, &y);
+    CALL(miopenCreateConvolutionDescriptor, &c);
+    CALL(miopenCreateActivationDescriptor, &a);
+    CALL(miopenSet4dTensorDescriptor, x, F32, 8, 16, 32, 32);
+    CALL(miopenSet4dTensorDescriptor, w, F32, 32, 16, 3, 3);
+    CALL(miopenSet4dTensorDescriptor, y, F32, 8, 32, 32, 32);
+    CALL(miopenInitConvolutionDescriptor, c, 0, 1, 1, 1, 1, 1, 1);
+    CALL(miopenSetActivationDescriptor, a, RELU, 0, 0, 0);
+    CALL(miopenActivationForward, h, a, &one, x, memory, &zero, x, memory);
+    CALL(miopenSoftmaxForward, h, &one, x, memory, &zero, x, memory);
+    CALL(miopenFindConvolutionForwardAlgorithm, h, x, memory, w, memory, c, y, memory, 4, &count,
+         results, memory, SPACE, 0);
+    CALL(miopenConvolutionForward, h, &one, x, memory, w, memory, c, 0, &zero, y, memory, memory,
+         SPACE);
+    CALL(miopenConvolutionForwardImmediate, h, w, memory, x, memory, c, y, memory, memory, SPACE,
+         0);
+    CALL(miopenConvolutionBackwardData, h, &one, y, memory, w, memory, c, 0, &zero, x, memory,
+         memory, SPACE);
+    CALL(miopenConvolutionBackwardWeights, h, &one, y, memory, x, memory, c, 0, &zero, w, memory,
+         memory, SPACE);
+    CALL(miopenOpTensor, h, ADD, &one, x, memory, &one, x, memory, &zero, x, memory);
     return failures != 0;
 }
 #endif

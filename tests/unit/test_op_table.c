@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "ops/op_call.h"
+#include "ops/op_told.h"
 
 static char told[4096];
 
@@ -260,6 +260,92 @@ static void test_allocators(void **state)
     hb_op_table_free(&table);
 }
 
+/* ---- what libraries tell ---- */
+
+static const char two_libraries[] =
+    "rocblas_{sc}gemv | h t:i m:i n:i alpha A ld:i x inc:i | "
+    "T[turned(t,m,n),turned(t,n,m); ld=ld t=t] T[turned(t,n,m)] | 2*m*n*c\n"
+    "rocblas_sdot | h n:i x incx:i result | f32[n] | 2*n\n"
+    "map types 150=f16\nrocblas_ex | h t:i n:i | @types(t)[n]\n"
+    "rocblas_odd | h n:I | f32[n] | n\n"
+    "miopenForward | h alpha xd x wd w cd yd y | $miopen(xd) $miopen(wd) !$miopen(yd) | "
+    "2*#2*#1/#1.0\n";
+
+static void test_calls_that_libraries_tell_of(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t rows, columns, flops; /* of the first input */
+    } cases[] = {
+        {"rocblas_sgemv,N,30,20,1,0x7f00,30,0x7f10,1,atomics_allowed", 30, 20, 1200},
+        {"rocblas_sgemv,T,30,20,1,0x7f00,30,0x7f10,1", 20, 30, 1200},
+        {"rocblas_cgemv,C,30,20,(1,-2),0x7f00,30,0x7f10,1", 20, 30, 4800},
+        {"rocblas_sdot,77,0x7f00,1,atomics_not_allowed", 77, 0, 154},
+        {"rocblas_ex,f16_r,9", 9, 0, 0},
+        {"s_api = miopenForward | handle = stream: 0 | alpha = 0x7f | xDesc = {8, 16, 32, 32}, "
+         "{16384, 1024, 32, 1}, packed,  | x = 0x7f | wDesc = {32, 16, 3, 3}, {}, packed,  | "
+         "yDesc = {8, 32, 32, 32}, {1}, packed,  | y = 0x7f | ",
+         8, 16, 75497472},
+    };
+    hb_op_table table = table_of(two_libraries);
+    (void)state;
+    assert_string_equal(told, "");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hb_op_told call;
+        hb_op_description d;
+        assert_true(hb_op_told_read(&table, cases[i].text, &call));
+        assert_non_null(call.row);
+        hb_op_told_describe(&call, &d);
+        assert_true(d.tensors[0].known && d.flops == (double)cases[i].flops);
+        assert_int_equal(d.tensors[0].dims[0], cases[i].rows);
+        if (cases[i].columns) assert_int_equal(d.tensors[0].dims[1], cases[i].columns);
+    }
+    hb_op_table_free(&table);
+}
+
+/* A function that is not known, or was called otherwise, has its name; other ranges are others'. */
+static void test_what_libraries_tell_otherwise(void **state)
+{
+    static const char *const calls[] = {
+        "rocblas_create_handle,atomics_allowed",
+        "rocblas_sgemv,N,30,20",
+        "rocblas_sgemv,N,30,20,1,0x7f00,30,0x7f10,1,2,3,4,5,6,7,8,9",
+        "rocblas_odd,65537",
+        "s_api = miopenCreate | ",
+    };
+    static const char *const others[] = {
+        "",
+        "rocblas",
+        "rocblas_sgemv",
+        "rocblas_sgemv 30",
+        "forward,1",
+        "s_api = ",
+        "s_api = forward | x",
+        "s_api = miopenForward, x",
+        "miopenForward | xDesc = {1}",
+    };
+    static const char *const descriptors[] = {
+        "{", "{8", "{8,", "{8 x}", "{-1}", "{}", "{1,2,3,4,5,6,7,8,9}", "{x}"};
+    hb_op_table table = table_of(two_libraries);
+    hb_op_told call;
+    (void)state;
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        assert_true(hb_op_told_read(&table, calls[i], &call) && !call.row);
+        assert_true(hb_op_told_read(NULL, calls[i], &call) && !call.row);
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_false(hb_op_told_read(&table, others[i], &call));
+    for (size_t i = 0; i < sizeof descriptors / sizeof *descriptors; i++) {
+        char text[100];
+        hb_op_description d;
+        snprintf(text, sizeof text, "s_api = miopenForward | xDesc = %s", descriptors[i]);
+        assert_true(hb_op_told_read(&table, text, &call));
+        hb_op_told_describe(&call, &d);
+        assert_true(!d.tensors[0].known && d.flops == 0);
+    }
+    hb_op_table_free(&table);
+}
+
 /* ---- symbols ---- */
 
 static void test_letters_and_optional_parts(void **state)
@@ -415,6 +501,8 @@ int main(void)
         cmocka_unit_test(test_the_last_line_of_a_function_holds),
         cmocka_unit_test(test_maps),
         cmocka_unit_test(test_comments_and_blank_lines),
+        cmocka_unit_test(test_calls_that_libraries_tell_of),
+        cmocka_unit_test(test_what_libraries_tell_otherwise),
         cmocka_unit_test(test_mistakes_are_told_with_line_and_column),
         cmocka_unit_test(test_lines_behind_a_wrong_one_hold),
         cmocka_unit_test(test_own_tables_have_no_mistakes),

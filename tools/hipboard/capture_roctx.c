@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * roctx: the program's ranges become annotations, and those named "ProfilerStep#N" its steps.
+ * roctx: the program's ranges become annotations, those named "ProfilerStep#N" its steps, and those
+ * by which libraries tell of their calls operators.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -18,13 +19,16 @@ EXPORT uint64_t roctxRangeStartA(const char *message);
 EXPORT void roctxRangeStop(uint64_t id);
 
 static __thread int depth;
-static __thread uint64_t steps; /* bit i: the range at depth i is marked by the profiler */
+/* bit i: the range at depth i is marked by the profiler; is a library's call */
+static __thread uint64_t steps, calls;
 
 int roctxRangePushA(const char *message)
 {
     bool step = depth < 64 && capture_begins_step(message);
     if (step)
         steps |= UINT64_C(1) << depth;
+    else if (depth < 64 && hb_call_range_push(message))
+        calls |= UINT64_C(1) << depth;
     else
         hb_range_push(message);
     return depth++;
@@ -35,8 +39,12 @@ int roctxRangePop(void)
     if (depth == 0) return -1;
     depth--;
     uint64_t bit = depth < 64 ? UINT64_C(1) << depth : 0;
-    if (!(steps & bit)) hb_range_pop();
+    if (calls & bit)
+        hb_call_range_pop();
+    else if (!(steps & bit))
+        hb_range_pop();
     steps &= ~bit;
+    calls &= ~bit;
     return depth;
 }
 

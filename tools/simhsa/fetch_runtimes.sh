@@ -8,6 +8,7 @@
 #     fetch_runtimes.sh llama                          sid with llama.cpp, 480 MB, unpacked 3 GB
 #     fetch_runtimes.sh fft                            sid with rocFFT, hipFFT and rocRAND, 60 MB
 #     fetch_runtimes.sh math                          sid with rocSOLVER, rocSPARSE and hipBLASLt, 1.4 GB
+#     fetch_runtimes.sh miopen                       sid with MIOpen, 50 MB
 #     fetch_runtimes.sh rccl                           trixie with RCCL, 190 MB
 #
 # Nothing is installed and no root is needed: apt resolves and downloads, dpkg-deb unpacks. The
@@ -50,6 +51,7 @@ runtime_of() {
     math)
         echo "libamdhip64-6=6.4.3* librocsolver0=6.4.3* librocsparse1=6.4.3* libhipblaslt1=7.1.1*"
         ;;
+    miopen) echo "libamdhip64-6=6.4.3* libmiopen1" ;;
     rccl) echo "libamdhip64-5=5.7.1* libamd-comgr2 librccl1" ;;
     *) return 1 ;;
     esac
@@ -59,7 +61,7 @@ runtime_of() {
 sources_of() {
     case $1 in
     experimental) set -- sid experimental ;;
-    llama | fft | math) set -- sid ;;
+    llama | fft | math | miopen) set -- sid ;;
     rccl) set -- trixie ;;
     esac
     for part in "$@"; do

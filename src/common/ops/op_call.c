@@ -93,13 +93,15 @@ static double number_of(const hb_op_token *token, const given *g)
     case HB_OP_PARAM: return (double)hb_op_value(g->row, g->words, token->which);
     case HB_OP_COST: return g->row->cost;
     case HB_OP_OUTSIDE:
-        return g->outside ? g->outside->work(g->outside->context,
-                                             (uint64_t)hb_op_value(g->row, g->words, token->which))
-                          : 0;
+        return g->outside && g->outside->work
+                   ? g->outside->work(g->outside->context,
+                                      (uint64_t)hb_op_value(g->row, g->words, token->which))
+                   : 0;
     case HB_OP_RANKS:
-        return g->outside ? g->outside->ranks(g->outside->context,
-                                              (uint64_t)hb_op_value(g->row, g->words, token->which))
-                          : 0;
+        return g->outside && g->outside->ranks
+                   ? g->outside->ranks(g->outside->context,
+                                       (uint64_t)hb_op_value(g->row, g->words, token->which))
+                   : 0;
     default: return g->d ? number_of_input(token, &g->d->tensors[token->which]) : 0;
     }
 }

@@ -22,7 +22,8 @@ typedef struct hb_op_description {
     hb_op_tensor tensors[HB_OP_MAX_INPUTS];
 } hb_op_description;
 
-/** Who knows more than the table: fills in what `handle` is, or leaves it unknown. */
+/** Who knows more than the table: fills in what `handle` is, or leaves it unknown. The last two may
+ * be NULL. */
 typedef struct hb_op_outside {
     void (*describe)(void *context, enum hb_op_describer who, uint64_t handle,
                      hb_op_tensor *tensor);

@@ -55,6 +55,11 @@ static hb_op_table *table_now(void)
     return atomic_load_explicit(&self.table, memory_order_acquire);
 }
 
+const hb_op_table *hb_operators_table(void)
+{
+    return table_now();
+}
+
 /* ---- lists: without memory something is not looked at ---- */
 
 #define APPEND(list, ...)                                                                     \

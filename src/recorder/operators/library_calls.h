@@ -7,13 +7,16 @@
 #ifndef HB_OPERATORS_LIBRARY_CALLS_H
 #define HB_OPERATORS_LIBRARY_CALLS_H
 
-#include "base/base.h"
+#include "ops/op_table.h"
 
 /** Reads tables and interposes what they name: paths between colons, of which "libraries" stands
  * for hipboard's own. For the rest of the process; again with the same ones it does nothing, with
  * others it adds them. Wrong lines are told on stderr and passed over. HB_ERROR_IO: a file can't be
  * read, HB_ERROR_NOT_FOUND: hipboard's own tables are not where they belong. */
 hb_result hb_operators_attach(const char *tables);
+
+/** What is attached; NULL: nothing. It stays as it is. */
+const hb_op_table *hb_operators_table(void);
 
 /** A session that wants operators begins: modules that were loaded since are looked at. */
 void hb_operators_start(void);

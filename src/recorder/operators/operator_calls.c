@@ -23,7 +23,7 @@
 _Static_assert((int)HB_OP_REGISTERS == (int)HB_CALL_REGISTERS, "tables place parameters alike");
 _Static_assert((int)HB_OP_STACK_WORDS == (int)HB_CALL_STACK_WORDS, "and look at no more");
 
-enum { MAX_OPEN = 32 };
+enum { MAX_OPEN = 32, MAX_TOLD = 16 };
 
 typedef struct open_call {
     uintptr_t at; /* the caller's stack pointer */
@@ -39,6 +39,10 @@ typedef struct open_calls {
     uint32_t epoch;
     uint32_t depth;
     hb_held_calls held;
+    /* calls that something else tells of; whether they count, the innermost as bit 0 */
+    uint32_t told;
+    uint64_t told_counts;
+    hb_scope told_scopes[MAX_TOLD];
     open_call calls[MAX_OPEN];
 } open_calls;
 
@@ -47,6 +51,8 @@ static void begin_anew(open_calls *open, int64_t tid, uint32_t epoch)
     open->tid = tid;
     open->epoch = epoch;
     open->depth = open->held.depth = open->held.count = 0;
+    open->told = 0;
+    open->told_counts = 0;
 }
 
 static open_calls *own_calls(void)
@@ -95,7 +101,7 @@ static uint32_t name_of(hb_operator *o, const hb_call *call)
     return o->describers.query ? kind_name(o, call->words[0]) : o->name;
 }
 
-static size_t inputs_of(const hb_op_description *d, hb_input inputs[HB_OP_MAX_INPUTS])
+size_t hb_operator_inputs(const hb_op_description *d, hb_input inputs[HB_OP_MAX_INPUTS])
 {
     size_t n = 0;
     for (uint32_t i = 0; i < d->num_tensors; i++) {
@@ -117,16 +123,21 @@ static hb_op_outside outside_of(hb_operator *o)
                            &o->describers};
 }
 
+/* Of a library, for a description: what it then tells of its calls, nobody has called. */
+static _Thread_local bool asks;
+
 static void describe(hb_operator *o, const hb_call *call, hb_op_description *d)
 {
     hb_op_outside outside = outside_of(o);
     const hb_op_entry *row = o->row;
     d->num_tensors = 0;
     d->flops = 0;
+    asks = true;
     if (row->uses == HB_OP_NO_PARAM)
         hb_op_describe(row, call->words, &outside, d);
     else
         hb_plan_recall((uint64_t)hb_op_value(row, call->words, row->uses), d);
+    asks = false;
 }
 
 /* Where the caller goes on: below what it has put on the stack. */
@@ -147,7 +158,8 @@ static hb_scope begin_operator(hb_operator *o, const hb_call *call, open_call *o
     describe(o, call, &d);
     if (of->counts || makes_plans(o->row)) d.flops = 0; /* the work is counted once */
     of->counts = of->counts || d.flops > 0;
-    hb_op_info info = {.inputs = inputs, .num_inputs = inputs_of(&d, inputs), .flops = d.flops};
+    hb_op_info info = {
+        .inputs = inputs, .num_inputs = hb_operator_inputs(&d, inputs), .flops = d.flops};
     return hb_record_operator(name_of(o, call), &info, HB_FRAME, caller_of(call));
 }
 
@@ -289,11 +301,36 @@ static bool open_one(hb_operator *o, hb_call *call)
     if (open->depth == MAX_OPEN) return false;
     if (outer && (outer->alone || outer->row == o->row)) return false;
     open_call *of = &open->calls[open->depth];
-    *of = (open_call){
-        .at = at, .row = o->row, .counts = outer && outer->counts, .alone = o->row->alone};
+    *of = (open_call){.at = at,
+                      .row = o->row,
+                      .counts = open->told_counts || (outer && outer->counts),
+                      .alone = o->row->alone};
     of->scope = begin(o, call, open, of);
     open->depth++;
     return true;
+}
+
+hb_scope *hb_operator_told_begin(hb_str function, double *flops)
+{
+    open_calls *open = own_calls();
+    if (!open) return NULL;
+    close_gone(open, (uintptr_t)__builtin_frame_address(0));
+    const open_call *outer = open->depth ? &open->calls[open->depth - 1] : NULL;
+    bool shown = !asks && !(outer && (outer->alone || hb_str_is(function, outer->row->symbol)));
+    if (!shown || open->told_counts || (outer && outer->counts)) *flops = 0;
+    open->told_counts = open->told_counts << 1 | (*flops > 0);
+    hb_scope *scope = open->told < MAX_TOLD ? &open->told_scopes[open->told] : NULL;
+    if (scope) *scope = (hb_scope){0};
+    open->told++;
+    return shown ? scope : NULL;
+}
+
+void hb_operator_told_end(void)
+{
+    open_calls *open = own_calls();
+    if (!open || !open->told) return;
+    open->told_counts >>= 1;
+    if (--open->told < MAX_TOLD) hb_scope_end(&open->told_scopes[open->told]);
 }
 
 static void forget(const hb_op_entry *row, const hb_call *call)

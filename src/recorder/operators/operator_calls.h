@@ -7,6 +7,7 @@
 
 #include <stdatomic.h>
 
+#include "base/str.h"
 #include "interpose/trampolines.h"
 #include "operators/describers.h"
 
@@ -29,5 +30,15 @@ typedef struct hb_operator {
 /** Gives a row's function of one library a trampoline; NULL: there are none left, or no memory.
  * `real` is what it calls. The loader is asked. */
 hb_operator *hb_operator_new(const hb_op_entry *row, void *real);
+
+/** What is shown of a description; how many there are. They point into it. */
+size_t hb_operator_inputs(const hb_op_description *d, hb_input inputs[HB_OP_MAX_INPUTS]);
+
+/** A call that something else tells of begins: where its scope is to be kept, NULL where it is not
+ * to be shown, because it is shown already, or because it is hipboard's own. `*flops` becomes 0
+ * where a call around it counts them. */
+hb_scope *hb_operator_told_begin(hb_str function, double *flops);
+/** Ends the thread's innermost one, in any case. */
+void hb_operator_told_end(void);
 
 #endif
