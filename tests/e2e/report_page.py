@@ -43,6 +43,20 @@ def number(text):
     return float(found[0].replace(",", "")) if found else None
 
 
+CONTRAST = {"runOnly": ["color-contrast"]}  # all that another theme changes
+BUT_CONTRAST = {"rules": {"color-contrast": {"enabled": False}}}
+
+
+def broken_rules(page, **options):
+    """Rules of axe that a page or frame breaks, with the first place of each."""
+    if not page.evaluate("typeof axe === 'object'"):
+        page.evaluate(AXE)
+    # What holds is not written down at length, which takes longer than to find it out.
+    options["resultTypes"] = ["violations"]
+    found = page.evaluate("(options) => axe.run(options)", options)["violations"]
+    return [f"{v['id']}: {v['nodes'][0]['html'][:200]}" for v in found]
+
+
 class ReportPage:
     def __init__(self, browser, file, scheme="light", script=True, width=1280):
         self.file = file
@@ -52,7 +66,7 @@ class ReportPage:
     def _begin(self, browser, scheme, script, width):
         self.context = browser.chromium.new_context(
             viewport={"width": width, "height": 800}, color_scheme=scheme,
-            java_script_enabled=script)
+            java_script_enabled=script, reduced_motion="reduce")  # no colour on its way to another
         self.page = self.context.new_page()
         self.page.set_default_timeout(PATIENCE_MS)
         self.errors, self.requests, self.dialogs = [], [], []
@@ -96,11 +110,16 @@ class ReportPage:
     def violations(self):
         return self.page.evaluate("window.violations")
 
-    def axe(self):
-        """Rules of axe that the page breaks, with the first place of each."""
-        self.page.evaluate(AXE)
-        found = self.page.evaluate("() => axe.run()")["violations"]
-        return [f"{v['id']}: {v['nodes'][0]['html'][:200]}" for v in found]
+    def axe(self, **options):
+        return broken_rules(self.page, **options)
+
+    def axe_in_both_themes(self):
+        found = []
+        for scheme, options in ("light", {}), ("dark", CONTRAST):
+            self.page.emulate_media(color_scheme=scheme)
+            self.page.locator(f"html[data-theme={scheme}]").wait_for()
+            found += [f"{scheme}: {rule}" for rule in self.axe(**options)]
+        return found
 
     def key(self, *names):
         for name in names:

@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 import made_ranks
-from report_page import HIPBOARD, VIEWS, ReportPage, number, report
+from report_page import BUT_CONTRAST, HIPBOARD, VIEWS, ReportPage, number, report
 from support import BUILD, ROOT, run
 from test_view_ranks import write_rank
 
@@ -70,13 +70,12 @@ def test_only_the_file_is_asked_for_in_every_view(page):
     assert page.errors == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing(browser, digits, tmp_path, scheme):
+def test_axe_finds_nothing(browser, digits, tmp_path):
     file = report(tmp_path, digits["workers0"].directory, TRACES["mi250"])
-    with ReportPage(browser, file, scheme) as page:
+    with ReportPage(browser, file) as page:
         for view in VIEWS:
-            page.open(view)
-            assert page.axe() == [], view
+            assert page.open(view).axe_in_both_themes() == [], view
+        assert page.open("everything").axe(**BUT_CONTRAST) == []
 
 
 # ---- hostile names

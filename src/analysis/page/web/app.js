@@ -35,7 +35,9 @@ async function viewEverything(trace, about) {
   for (const [key, title, view] of VIEWS) {
     if (key === 'timeline') continue;
     const made = await view(trace, about).catch((error) => [h('p', { class: 'dim' }, named(error.message, 400))]);
-    parts.push(h('section', { class: 'part' }, h('h2', { class: 'large' }, title), made));
+    const part = h('section', { class: 'part' }, h('h2', { class: 'large' }, title), made);
+    for (const table of part.querySelectorAll('[role=region]')) table.setAttribute('aria-label', `${title}: ${table.getAttribute('aria-label')}`);
+    parts.push(part);
   }
   return [h('p', { class: 'screen' }, h('button', { onclick: () => print() }, 'Print'), ' All views but the timeline; of long tables the first 50 rows, as they are sorted.'), parts];
 }
