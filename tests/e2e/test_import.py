@@ -2,6 +2,7 @@
 """Other tools' traces in TensorBoard's plugin and in the terminal, by `hipboard import` and directly."""
 import json
 import os
+import sqlite3
 import subprocess
 from pathlib import Path
 
@@ -48,6 +49,26 @@ def trace(imported):
 def board(imported, tmp_path_factory):
     with TensorBoard(imported[0], tmp_path_factory.mktemp("log") / "log") as board:
         yield board.wait_until_loaded()
+
+
+def test_gpus_are_told_as_hip_tells_them(database, tmp_path):
+    """Clocks and bus, and since gfx10 two CUs as one; back in the other tool's format all are CUs again."""
+    rdna = tmp_path / "1_results.db"
+    rdna.write_bytes(database.read_bytes())
+    agent = {"cu_count": 96, "simd_per_cu": 2, "max_waves_per_simd": 16, "wave_front_size": 32,
+             "max_engine_clk_fcompute": 2500,
+             "mem_banks": [{"size_in_bytes": 1 << 34, "width": 384, "mem_clk_max": 1249}]}
+    with sqlite3.connect(rdna) as db:
+        [[table]] = db.execute("SELECT name FROM sqlite_master WHERE name LIKE 'rocpd_info_agent%' AND type = 'table'")
+        db.execute(f"UPDATE {table} SET name = 'gfx1100', extdata = ? WHERE type = 'GPU'", [json.dumps(agent)])
+    db.close()
+    trace = load(Path(json.loads(hipboard("import", rdna, "-o", tmp_path, "--json").stdout)["file"]))
+    [gpu] = [d for d in trace["deviceProperties"] if d.get("gcnArchName") == "gfx1100"]
+    assert [gpu[key] for key in ("numSms", "clockRate", "memoryClockRate", "memoryBusWidth")] == [
+        48, 2500000, 1249000, 384]
+    assert gpu["maxThreadsPerMultiprocessor"] == 2 * 2 * 16 * 32
+    peaks = json.loads(hipboard("view", "--view", "roofline", "--json", rdna).stdout)
+    assert "12288" in json.dumps(peaks)  # TFLOP/s of f16, as AMD tells
 
 
 def test_what_is_said_is_what_is_written(imported, trace):

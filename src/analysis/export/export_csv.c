@@ -10,6 +10,7 @@
 
 #include "export/event_facts.h"
 #include "export/exporter.h"
+#include "import/agents.h"
 #include "io/out.h"
 #include "io/publish.h"
 
@@ -292,13 +293,13 @@ static void put_agents(csv *c)
     HB_OUT(o, "0,0,\"CPU\",0,0,0,0,0,0,0,0,\"\",\"\"\n");
     for (size_t i = 0; i < c->info->num_devices; i++) {
         const hb_device_info *d = &c->info->devices[i];
-        int32_t wave = HB_MAX(d->warp_size, 1);
+        int32_t wave = HB_MAX(d->warp_size, 1), cus = hb_import_cus_of_one(d);
         put_int(o, d->id + 1, ",");
         put_int(o, d->id + 1, ",");
         HB_OUT(o, "\"GPU\",");
-        put_int(o, d->num_cus, ",");
+        put_int(o, d->num_cus * cus, ",");
         HB_OUT(o, "0,0,");
-        put_int(o, d->max_threads_per_cu / wave, ",");
+        put_int(o, d->max_threads_per_cu / wave / cus, ",");
         put_int(o, d->warp_size, ",");
         put_int(o, (int64_t)(d->max_shared_mem_per_cu / 1024), ",");
         put_int(o, (int64_t)d->compute_major * 10000 + d->compute_minor * 100, ",");

@@ -14,6 +14,7 @@
 #include "export/exporter.h"
 #include "export/rocpd_rows.h"
 #include "export/rocpd_views.h"
+#include "import/agents.h"
 
 /* ---- the process ---- */
 
@@ -73,15 +74,20 @@ static void add_agents(hb_rocpd_out *r)
         const hb_device_info none = {.id = id, .name = "", .arch = ""}, *d = &none;
         for (size_t i = 0; i < r->info->num_devices; i++)
             if (r->info->devices[i].id == id) d = &r->info->devices[i];
+        int32_t cus = hb_import_cus_of_one(d);
         if (d != &none)
             snprintf(json, sizeof json,
                      "{\"cu_count\":%d,\"max_waves_per_cu\":%d,\"wave_front_size\":%d,"
                      "\"lds_size_in_kb\":%d,\"gfx_target_version\":%d,\"workgroup_max_size\":%d,"
-                     "\"mem_banks\":[{\"size_in_bytes\":%llu}]}",
-                     (int)d->num_cus, (int)(d->max_threads_per_cu / HB_MAX(d->warp_size, 1)),
+                     "\"max_engine_clk_fcompute\":%d,\"mem_banks\":[{\"size_in_bytes\":%llu,"
+                     "\"width\":%d,\"mem_clk_max\":%d}]}",
+                     (int)(d->num_cus * cus),
+                     (int)(d->max_threads_per_cu / HB_MAX(d->warp_size, 1) / cus),
                      (int)d->warp_size, (int)(d->max_shared_mem_per_cu / 1024),
                      (int)(d->compute_major * 10000 + d->compute_minor * 100),
-                     (int)d->max_threads_per_block, (unsigned long long)d->total_global_mem);
+                     (int)d->max_threads_per_block, (int)(d->clock_khz / 1000),
+                     (unsigned long long)d->total_global_mem, (int)d->memory_bus_bits,
+                     (int)(d->memory_khz / 1000));
         snprintf(sql, sizeof sql,
                  "INSERT INTO rocpd_info_agent@(id, nid, pid, type, absolute_index, "
                  "logical_index, type_index, name, product_name, extdata) VALUES (%d, 1, 1, "

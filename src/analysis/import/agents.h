@@ -12,4 +12,7 @@
 void hb_import_add_gpu(hb_import *import, hb_import_process *process, int32_t id, hb_str name,
                        hb_str arch, hb_str json);
 
+/** How many of a tool's CUs HIP counts as one. */
+int32_t hb_import_cus_of_one(const hb_device_info *device);
+
 #endif

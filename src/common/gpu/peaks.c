@@ -89,6 +89,12 @@ static const rates *find(hb_str arch)
     return found;
 }
 
+int32_t hb_cus_of_one(hb_str arch)
+{
+    const rates *r = find(arch);
+    return r ? (int32_t)r->cus : 1;
+}
+
 hb_peaks hb_peaks_of(const hb_peak_query *q)
 {
     hb_peaks peaks = {0};

@@ -45,6 +45,9 @@ typedef struct hb_peaks {
     double bytes;                                        /* of its memory, a second */
 } hb_peaks;
 
+/** How many CUs HIP counts as one: two since gfx10. Of an architecture that is not known 1. */
+int32_t hb_cus_of_one(hb_str arch);
+
 /** All zero for an architecture that is not known. */
 hb_peaks hb_peaks_of(const hb_peak_query *query);
 
