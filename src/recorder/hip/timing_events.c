@@ -263,31 +263,34 @@ int64_t hb_marks_uncertainty(void)
 
 /* ---- in the reader ---- */
 
-static bool make_base(device *d, int id)
+enum { NOT_READY = 600 }; /* hipErrorNotReady */
+
+static int make_base(device *d, int id)
 {
-    if (d->base) return true;
-    if (fn.set_device(id) != 0) return false;
-    if (!d->stream && fn.stream_create(&d->stream, STREAM_NON_BLOCKING) != 0) return false;
-    return fn.event_create(&d->base, 0) == 0;
+    if (d->base) return 0;
+    int error = fn.set_device(id);
+    if (!error && !d->stream) error = fn.stream_create(&d->stream, STREAM_NON_BLOCKING);
+    return error ? error : fn.event_create(&d->base, 0);
 }
 
 /* The event's moment lies between two readings of the clock. The first try of a stream takes long.
  */
-static bool renew_base(device *d, int id)
+static int renew_base(device *d, int id)
 {
     int64_t best = INT64_MAX;
-    if (!make_base(d, id)) return false;
-    for (int i = 0; i < 3; i++) {
+    int error = make_base(d, id);
+    for (int i = 0; i < 3 && !error; i++) {
         int64_t before = hb_clock_ns(CLOCK_BOOTTIME);
-        if (fn.event_record(d->base, d->stream) != 0) return false;
-        if (fn.event_synchronize(d->base) != 0) return false;
+        error = fn.event_record(d->base, d->stream);
+        if (!error) error = fn.event_synchronize(d->base);
+        if (error) break;
         int64_t after = hb_clock_ns(CLOCK_BOOTTIME);
         d->base_ns = before + (after - before) / 2;
         best = (after - before) / 2;
         if (best < 50000) break;
     }
-    d->base_half_ns = best;
-    return true;
+    if (!error) d->base_half_ns = best;
+    return error;
 }
 
 static int64_t ns_of(float ms)
@@ -300,28 +303,35 @@ static void at_most_off_by(int64_t ns)
     if (ns > atomic_load(&self.uncertainty)) atomic_store(&self.uncertainty, ns);
 }
 
-static bool read_times(hb_mark *mark)
+/* The error of HIP. */
+static int read_times(hb_mark *mark)
 {
     device *d = &self.devices[mark->work.device];
     float from_base, lasted;
+    int error = 0;
     if (!d->base || hb_clock_ns(CLOCK_BOOTTIME) - d->base_ns > BASE_NS)
-        if (!renew_base(d, mark->work.device)) return false;
-    if (fn.event_elapsed(&from_base, d->base, mark->start) != 0) return false;
-    if (fn.event_elapsed(&lasted, mark->start, mark->stop) != 0) return false;
+        error = renew_base(d, mark->work.device);
+    if (!error) error = fn.event_elapsed(&from_base, d->base, mark->start);
+    if (!error) error = fn.event_elapsed(&lasted, mark->start, mark->stop);
+    if (error) return error;
     at_most_off_by(d->base_half_ns + (int64_t)ceil(fabs((double)from_base) * 1e6 / FLOAT_STEPS));
     mark->work.begin_ns = d->base_ns + ns_of(from_base);
     mark->work.end_ns = mark->work.begin_ns + HB_MAX(ns_of(lasted), 0);
-    return true;
+    return 0;
 }
 
-static void report(hb_mark *mark)
+/* False: HIP knows that the work is over, but not yet its times. */
+static bool report(hb_mark *mark)
 {
-    if (read_times(mark)) {
+    int error = read_times(mark);
+    if (error == NOT_READY) return false;
+    if (!error) {
         hb_work_report(&mark->work);
         hb_work_arrived(true);
     } else {
         atomic_fetch_add(&self.lost, 1);
     }
+    return true;
 }
 
 /* Streams whose oldest mark has not been reached. */
@@ -337,11 +347,11 @@ static bool is_busy(const busy *b, uint64_t stream)
     return false;
 }
 
-static bool is_over(busy *b, const hb_mark *mark)
+/* Reports it when it is over. */
+static bool has_reported(busy *b, hb_mark *mark)
 {
-    enum { NOT_READY = 600 };
     if (is_busy(b, mark->stream)) return false;
-    if (fn.event_query(mark->stop) != NOT_READY) return true;
+    if (fn.event_query(mark->stop) != NOT_READY && report(mark)) return true;
     if (b->count < MAX_BUSY_STREAMS) b->streams[b->count++] = mark->stream;
     return false;
 }
@@ -355,11 +365,10 @@ static bool read_marks(list *marks)
     list_clear(marks);
     for (hb_mark *next; mark; mark = next) {
         next = mark->next;
-        if (!is_over(&b, mark)) {
+        if (!has_reported(&b, mark)) {
             list_add(marks, mark);
             continue;
         }
-        report(mark);
         hb_mark_cancel(mark);
         any = true;
     }
