@@ -2,6 +2,7 @@
 """`hipboard serve`: the page of the report, live, for nobody but the user."""
 import gzip
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -9,6 +10,7 @@ import time
 
 import pytest
 
+import plugin_in_process
 from browser import PATIENCE_MS
 from report_page import HIPBOARD, VIEWS, ReportPage, number, report
 from served_page import ServedPage, Server
@@ -54,6 +56,26 @@ def test_it_shows_what_the_report_shows(browser, tmp_path):
         assert served.hosts() == {f"127.0.0.1:{server.port}"}
         assert served.errors == []
         assert "token" not in served.page.evaluate("location.href")
+
+
+def words_of(html):
+    return re.sub(r"<[^>]*>", " ", html).split()
+
+
+@pytest.mark.parametrize("trace", [TORCH, MI250], ids=["torch", "mi250"])
+def test_what_the_plugin_advises_is_what_it_advises(tmp_path, trace):
+    """It reads the file as it is, the page a mended one."""
+    (tmp_path / "runs" / "one").mkdir(parents=True)
+    data = trace.read_bytes()
+    (tmp_path / "runs" / "one" / "a.1.pt.trace.json").write_bytes(
+        gzip.decompress(data) if trace.suffix == ".gz" else data)
+    plugin = plugin_in_process.Plugin(tmp_path / "runs")
+    _, overview = plugin.get(plugin_in_process.url("overview", run="one", worker="a", span="1",
+                                                   view="Overview"))
+    advice = words_of(overview["recommendations"])
+    with Server(tmp_path / "runs") as server:
+        seen = server.ask("hb/plugin", trace=server.traces()[0])
+    assert words_of(" ".join(seen["plugin_advice"])) == ([] if advice == ["N/A"] else advice)
 
 
 def test_axe_finds_nothing(browser, logdir):

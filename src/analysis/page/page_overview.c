@@ -139,11 +139,11 @@ static hb_result put_findings(hb_page_trace *trace, hb_emitter *out)
 }
 
 /* The plugin's sentences are HTML, whose tags are of no use here. */
-static void put_advice(hb_page_trace *trace, hb_emitter *out)
+static void put_advice(hb_trace_file *file, hb_emitter *out)
 {
     const char *html;
     hb_emit_open_key(out, "plugin_advice", '[');
-    for (size_t i = 0; (html = hb_trace_file_advice(trace->file, i)) != NULL; i++) {
+    for (size_t i = 0; (html = hb_trace_file_advice(file, i)) != NULL; i++) {
         char *text = strdup(html), *to = text;
         bool tag = false;
         if (!text) continue;
@@ -198,6 +198,7 @@ static hb_result put_plain(hb_page_trace *trace, hb_emitter *out)
     for (size_t i = 0; result == HB_OK && i < num_operators; i++)
         device += operators[i].self_device_us;
     if (result == HB_OK) {
+        put_advice(file, out);
         hb_page_roles(out, "plugin_roles", steps, count);
         hb_emit_member(out, "plugin_steps", (double)count);
         hb_emit_member(out, "plugin_operators_device_us", device);
@@ -206,15 +207,14 @@ static hb_result put_plain(hb_page_trace *trace, hb_emitter *out)
     return result;
 }
 
-/* Where it makes a difference the file is read once more, as it is. */
+/* Where it makes a difference the file is read once more, as it is: not what came by a pipe. */
 hb_result hb_page_plugin(hb_page_trace *trace, hb_emitter *out)
 {
-    if (hb_trace_file_analysis(trace->file))
-        put_advice(trace, out);
-    else
-        hb_emit_pair(out, "lost", hb_last_error());
-    if (hb_trace_file_num_mended(trace->file) == 0 || strcmp(trace->path, "-") == 0) return HB_OK;
-    if (put_plain(trace, out) != HB_OK) hb_emit_pair(out, "plugin_loses", hb_last_error());
+    if (!hb_trace_file_analysis(trace->file)) hb_emit_pair(out, "lost", hb_last_error());
+    if (hb_trace_file_num_mended(trace->file) == 0)
+        put_advice(trace->file, out);
+    else if (strcmp(trace->path, "-") != 0 && put_plain(trace, out) != HB_OK)
+        hb_emit_pair(out, "plugin_loses", hb_last_error());
     return HB_OK;
 }
 
