@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Other tools' traces in TensorBoard's plugin and in the terminal, by `hipboard import` and directly."""
+import collections
 import json
 import os
 import sqlite3
@@ -179,29 +180,84 @@ def test_kernels_without_calls_become_operators_where_that_is_asked(tmp_path):
         assert event["ts"] >= ends.get(event["tid"], 0) - 0.002
         ends[event["tid"]] = event["ts"] + event["dur"]
     plain = json.loads(hipboard("import", sample, "-o", tmp_path / "plain", "--json").stdout)
-    assert not [e for e in load(Path(plain["file"]))["traceEvents"] if e.get("cat") == "cpu_op"]
+    [only] = [e for e in load(Path(plain["file"]))["traceEvents"] if e.get("cat") == "cpu_op"]
+    assert only["name"] == "no operator was recorded" and only["args"]["hipboard"] == "inferred"
+    steps = [e for e in made["traceEvents"] if e["name"].startswith("ProfilerStep#")]
+    made["traceEvents"] = [*steps, *operators[:20], only]  # what is made up is as valid as all else
+    assert steps and complaints(made, "tensorboard") == []
+    [device] = made["deviceProperties"]
+    assert (device["computeMajor"], device["computeMinor"]) == (9, 5)
+    assert 0 not in {value for key, value in device.items() if key != "id"}
 
 
-SAMPLES = {"decode": "rocprofv3_csv/decode_kernel_trace.csv.gz", "matmul": "matmul_result.rpd.gz",
-           "jax": "jax_mi300x.xplane.pb.gz", "training": "rocprofv3_mi350x.json.gz"}
+DATA, CORPUS = ROOT / "tests/data", ROOT / "tests/fuzz/corpus/import"
+SAMPLES = {"decode": DATA / "rocprofv3_csv/decode_kernel_trace.csv.gz",
+           "prefill": DATA / "rocprofv3_csv/prefill_kernel_trace.csv.gz",
+           "matmul": DATA / "matmul_result.rpd.gz", "jax": DATA / "jax_mi300x.xplane.pb.gz",
+           "training": DATA / "rocprofv3_mi350x.json.gz", **{path.name: path for path in CORPUS.iterdir()}}
 
 
-def test_the_plugin_shows_what_other_tools_wrote(tmp_path):
+def test_the_plugin_shows_what_other_tools_wrote(tmp_path, browser):
+    """Every sample: all routes answer, no view leaves its page blank or waiting, and what the import says that
+    views have, check and the plugin say too."""
     told = {}
     for run, sample in SAMPLES.items():
-        lines = hipboard("import", ROOT / "tests/data" / sample, "-o", tmp_path / "runs" / run, "--json").stdout
-        told[run] = json.loads(lines.splitlines()[0])
-    hipboard("export", ROOT / "tests/data" / SAMPLES["jax"], "-o", tmp_path / "jax.pftrace")
+        lines = hipboard("import", sample, "-o", tmp_path / "runs" / run, "--json").stdout
+        told[run] = [json.loads(line) for line in lines.splitlines()]
+        for process in told[run]:
+            trace = load(Path(process["file"]))
+            trace["traceEvents"] = trace["traceEvents"][:60] + trace["traceEvents"][-60:]
+            assert complaints(trace, "tensorboard") == [], run
+    hipboard("export", SAMPLES["jax"], "-o", tmp_path / "jax.pftrace")
     hipboard("import", tmp_path / "jax.pftrace", "-o", tmp_path / "runs/again")
     with TensorBoard(tmp_path / "runs", tmp_path / "log") as board:
         views = board.wait_until_loaded().visit_all()
         assert set(views) == {*SAMPLES, "again"}
-        for run in SAMPLES:
-            assert {"Overview", "Kernel", "Trace"} <= set(views[run]), run
-            [profile, *_] = [p for p in board.profiles(run) if p["worker"] == told[run]["worker"]]
-            rows = board.get("kernel/table", group_by="Kernel", **profile)["data"]["rows"]
-            assert sum(row[2] for row in rows) == told[run]["kernels"]
+        for run, processes in told.items():
+            expected = {"Overview", "Operator", "Trace"}
+            expected |= {"Kernel"} if any(p["kernels"] for p in processes) else set()
+            expected |= {"Memory"} if any(p["allocations"] for p in processes) else set()
+            assert set(views[run]) == expected, run
+            without, no_call, no_operator = found_by_check(tmp_path / "runs" / run)
+            assert without == ALL_VIEWS - expected, run
+            linked = [p for p in processes if p["calls"]]  # of files without calls check does not say it again
+            assert (no_call, no_operator) == (count(linked, "without the call"), count(linked, "outside of all")), run
+            explained = hipboard("import", "--explain", SAMPLES[run]).stdout
+            assert "Module, Distributed: nothing" in explained
+            assert ("Kernel: kernels" in explained, "Memory: allocations" in explained) == \
+                ("Kernel" in expected, "Memory" in expected), run
+            for told_of in processes if "Kernel" in expected else []:
+                [profile, *_] = [p for p in board.profiles(run) if p["worker"] == told_of["worker"]]
+                rows = board.get("kernel/table", group_by="Kernel", **profile)["data"]["rows"]
+                assert sum(row[2] for row in rows) == told_of["kernels"]
+            # Where a chart of the host has nothing to show, the whole page of the view goes blank.
+            for profile in board.profiles(run):
+                charts = board.get("operation", group_by="Operation", **profile)
+                assert charts["host_total_time"] and charts["host_self_time"], profile
+        page = browser.open(board.url)
+        for run in ("training", "rocprof1_json", "nsys", "tracy_csv"):
+            page.choose_run(run)
+            page.choose_view("Operator")
+            text = page.text()
+            assert "Host Self Time" in text and not page.errors, (run, text)
+            assert not page.page.locator(".MuiCircularProgress-root").count()
+        page.close()
         assert board.suspicious_log_lines() == []
+
+
+ALL_VIEWS = {"Overview", "Operator", "Kernel", "Trace", "Memory", "Module", "Distributed"}
+
+
+def found_by_check(run):
+    """The views that the plugin will not have, and how often work has no call and a call no operator."""
+    found = [json.loads(line) for line in hipboard("check", "--json", run).stdout.splitlines()]
+    rules = collections.Counter(line["rule"] for line in found)
+    assert set(rules) <= {"NO_VIEW", "NO_CALL", "NO_OPERATOR"}, found
+    return {line["name"] for line in found if line["rule"] == "NO_VIEW"}, rules["NO_CALL"], rules["NO_OPERATOR"]
+
+
+def count(processes, words):
+    return sum(n for process in processes for text, n in process["unknown"].items() if words in text)
 
 
 def test_a_wrong_path_is_told(tmp_path):

@@ -97,7 +97,8 @@ static void print_views(const request *r, const hb_imported *p)
         p->ranges ? "the program's ranges" : "calls, as no ranges were recorded";
     if (!p->ranges && !p->calls)
         operators =
-            classes ? "classes of kernels" : "nothing: neither ranges nor calls were recorded";
+            classes ? "classes of kernels"
+                    : "one made up, since neither ranges nor calls were recorded";
     printf("  Overview, Trace: all\n");
     printf("  Operator: %s\n", operators);
     printf("  Kernel: %s\n", p->kernels ? "kernels" : "nothing");

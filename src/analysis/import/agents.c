@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "import/agents.h"
 
+#include <ctype.h>
+
 #include "base/json_members.h"
 #include "gpu/peaks.h"
 
@@ -62,6 +64,23 @@ int32_t hb_import_cus_of_one(const hb_device_info *device)
     return hb_cus_of_one((hb_str){arch, (uint32_t)strlen(arch)});
 }
 
+/* "gfx90a" is 9.0, "gfx1151" 11.5: as the numbers of gfx_target_version, 90010 and 110501. */
+static int64_t version_of(hb_str arch)
+{
+    int64_t major = 0;
+    if (arch.len < 6 || memcmp(arch.s, "gfx", 3) != 0) return 0;
+    size_t end = 3;
+    while (end < arch.len && isalnum((unsigned char)arch.s[end]))
+        end++;
+    if (end < 6) return 0;
+    for (size_t i = 3; i + 2 < end; i++) {
+        if (!isdigit((unsigned char)arch.s[i]) || i > 6) return 0;
+        major = major * 10 + (arch.s[i] - '0');
+    }
+    char minor = arch.s[end - 2];
+    return isdigit((unsigned char)minor) ? major * 10000 + (minor - '0') * 100 : 0;
+}
+
 void hb_import_add_gpu(hb_import *import, hb_import_process *process, int32_t id, hb_str name,
                        hb_str arch, hb_str json)
 {
@@ -71,6 +90,7 @@ void hb_import_add_gpu(hb_import *import, hb_import_process *process, int32_t id
     bool described = hb_json_value(json).type == HB_JSON_OBJECT;
     if (!described && !name.len && !arch.len) return;
     if (described) hb_json_each_member(json, take_member, &a);
+    if (!a.version) a.version = version_of(arch);
     int32_t together = hb_cus_of_one(arch); /* as HIP tells of a device */
     int64_t waves = a.waves_per_cu ? a.waves_per_cu : a.simds_per_cu * a.waves_per_simd;
     *HB_PUSH(&import->arena, &process->rows.devices) = (hb_device_info){

@@ -327,6 +327,10 @@ static void find_window(hb_import_rows *r)
 
 static void count_unknown(hb_import_rows *r)
 {
+    for (uint32_t i = 0; r->scopes.count && i < r->calls.count; i++) {
+        const hb_import_host *call = hb_column_at(&r->calls, i);
+        r->notes[HB_IMPORT_NO_RANGE] += (call->flags & HB_IMPORT_LAUNCHES) && !call->scope;
+    }
     for (uint32_t i = 0; i < r->works.count; i++) {
         const hb_import_launch *l = hb_import_launch_of(r, hb_column_at(&r->works, i));
         bool kernel = l->kind == HB_EVENT_KERNEL;

@@ -18,6 +18,8 @@
 /* What is told beside the trace: X(key, what it says of a count, unknown to the tool). */
 #define HB_IMPORT_NOTES(X)                                                                       \
     X(NO_CALL, "kernels, copies and fills without the call that launched them", true)            \
+    X(NO_RANGE, "calls that launched work outside of all ranges, so that no operator has it",    \
+      true)                                                                                      \
     X(NO_GRID, "kernels without their grid", true)                                               \
     X(NO_REGISTERS, "kernels without their registers", true)                                     \
     X(NO_BYTES, "copies without their size", true)                                               \

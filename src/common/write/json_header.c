@@ -59,6 +59,9 @@ static void write_clocks(hb_out *out, const hb_device_info *device)
         out_field(out, ", \"memoryBusWidth\": ", (uint32_t)device->memory_bus_bits);
 }
 
+#define KNOWN(key, value) {key, value, (value) != 0}
+
+/* What other tools did not tell is left out; torch's own dialect has all. */
 static void write_device(hb_out *out, const hb_device_info *device, bool kineto)
 {
     HB_OUT(out, "\n    {\n      \"id\": ");
@@ -68,15 +71,24 @@ static void write_device(hb_out *out, const hb_device_info *device, bool kineto)
     /* 0 would cost the file: the plugin divides by it. */
     if (device->total_global_mem)
         out_field(out, ", \"totalGlobalMem\": ", device->total_global_mem);
-    out_field(out, ",\n      \"computeMajor\": ", (uint32_t)device->compute_major);
-    out_field(out, ", \"computeMinor\": ", (uint32_t)device->compute_minor);
-    out_field(out, ",\n      \"maxThreadsPerBlock\": ", (uint32_t)device->max_threads_per_block);
-    out_field(out, ", \"maxThreadsPerMultiprocessor\": ", (uint32_t)device->max_threads_per_cu);
-    out_field(out, ",\n      \"regsPerBlock\": ", (uint32_t)device->regs_per_block);
-    out_field(out, ", \"warpSize\": ", (uint32_t)device->warp_size);
-    out_field(out, ",\n      \"sharedMemPerBlock\": ", device->shared_mem_per_block);
-    out_field(out, ", \"numSms\": ", (uint32_t)device->num_cus);
-    out_field(out, "\n    , \"maxSharedMemoryPerMultiProcessor\": ", device->max_shared_mem_per_cu);
+    const uint32_t major = (uint32_t)HB_MAX(device->compute_major, 0);
+    const struct {
+        const char *key;
+        uint64_t value;
+        bool known;
+    } fields[] = {
+        {",\n      \"computeMajor\": ", major, major > 0},
+        {", \"computeMinor\": ", (uint32_t)device->compute_minor, major > 0},
+        KNOWN(",\n      \"maxThreadsPerBlock\": ", (uint32_t)device->max_threads_per_block),
+        KNOWN(", \"maxThreadsPerMultiprocessor\": ", (uint32_t)device->max_threads_per_cu),
+        KNOWN(",\n      \"regsPerBlock\": ", (uint32_t)device->regs_per_block),
+        KNOWN(", \"warpSize\": ", (uint32_t)device->warp_size),
+        KNOWN(",\n      \"sharedMemPerBlock\": ", device->shared_mem_per_block),
+        KNOWN(", \"numSms\": ", (uint32_t)device->num_cus),
+        KNOWN("\n    , \"maxSharedMemoryPerMultiProcessor\": ", device->max_shared_mem_per_cu),
+    };
+    for (size_t i = 0; i < HB_ARRAY_LEN(fields); i++)
+        if (kineto || fields[i].known) out_field(out, fields[i].key, fields[i].value);
     if (!kineto) write_clocks(out, device);
     HB_OUT(out, "\n    }");
 }

@@ -118,8 +118,10 @@ void hb_write_row_names(hb_writer *w)
     }
     for (size_t i = 0; i < info->num_threads; i++) {
         const hb_thread_info *thread = &info->threads[i];
-        snprintf(name, sizeof name, "thread %lld (%.60s)", (long long)thread->tid,
-                 thread->name ? thread->name : "");
+        if (thread->name && *thread->name)
+            snprintf(name, sizeof name, "thread %lld (%.60s)", (long long)thread->tid, thread->name);
+        else
+            snprintf(name, sizeof name, "thread %lld", (long long)thread->tid);
         write_row_name(w, w->pid, thread->tid, name);
     }
 }
