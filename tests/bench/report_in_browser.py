@@ -142,7 +142,7 @@ def first_picture(build, directory):
 
 def plugin_picture(directory):
     """Until TensorBoard has read the run; from then until its page's trace view has its tracks."""
-    from browser import Browser, ProfilerPage  # as the tests look at the plugin
+    from browser import Browser  # as the tests look at the plugin
     from server import TensorBoard
     begun = time.monotonic()
     with TensorBoard(directory, directory.parent / "tensorboard.log") as board:
@@ -153,7 +153,7 @@ def plugin_picture(directory):
                 known = json.load(reply)
         read = time.monotonic() - begun
         browser = Browser()
-        page = ProfilerPage(browser.chromium.new_page(viewport={"width": 1500, "height": 900}), board.url)
+        page = browser.open(board.url)
         begun = time.monotonic()
         page._choose(1, "Trace")
         while not any(frame.locator("tr-ui-b-heading").count() for frame in page.page.frames[1:]):

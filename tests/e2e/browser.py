@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The profiler plugin's page in a headless Chromium, without the internet."""
+import os
 import re
 from pathlib import Path
 
@@ -14,6 +15,9 @@ COMPONENTS = HERE / "components_standin.js"
 CUSTOM_ELEMENTS = Path("/usr/lib/javascript/webcomponentsjs-custom-element-v0/CustomElements.js")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
              "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+
+# How many times slower the scripts of pages are to be: a test that breaks then depends on a moment.
+SLOWER = float(os.environ.get("HIPBOARD_TEST_BROWSER_SLOWER", "1"))
 
 PATIENCE_MS = 300000  # with a page on a slow machine: more means that nothing comes any more
 
@@ -31,8 +35,16 @@ class Browser:
         self.chromium.close()
         self.playwright.stop()
 
+    def new_page(self, size=(1500, 1200), **options):
+        """A page in a context of its own, which closing `page.context` ends."""
+        page = self.chromium.new_context(viewport={"width": size[0], "height": size[1]}, **options).new_page()
+        page.set_default_timeout(PATIENCE_MS)
+        if SLOWER > 1:
+            page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
+        return page
+
     def open(self, url):
-        return ProfilerPage(self.chromium.new_page(viewport={"width": 1500, "height": 1200}), url)
+        return ProfilerPage(self.new_page(), url)
 
 
 class ProfilerPage:
@@ -40,7 +52,6 @@ class ProfilerPage:
 
     def __init__(self, page, server_url):
         self.page = page
-        page.set_default_timeout(PATIENCE_MS)
         self.errors = []
         page.on("pageerror", lambda error: self.errors.append(str(error.stack)))
         page.route(lambda url: not url.startswith(server_url), self._answer_internet)
@@ -48,7 +59,7 @@ class ProfilerPage:
         page.wait_for_selector("main .MuiCard-root")
 
     def close(self):
-        self.page.close()
+        self.page.context.close()
 
     @staticmethod
     def _answer_internet(route):

@@ -64,11 +64,8 @@ class ReportPage:
         self._begin(browser, scheme, script, width)
 
     def _begin(self, browser, scheme, script, width):
-        self.context = browser.chromium.new_context(
-            viewport={"width": width, "height": 800}, color_scheme=scheme,
-            java_script_enabled=script, reduced_motion="reduce")  # no colour on its way to another
-        self.page = self.context.new_page()
-        self.page.set_default_timeout(PATIENCE_MS)
+        self.page = browser.new_page((width, 800), color_scheme=scheme, java_script_enabled=script,
+                                     reduced_motion="reduce")  # no colour on its way to another
         self.errors, self.requests, self.dialogs = [], [], []
         self.page.on("pageerror", lambda error: self.errors.append(str(error.stack)))
         self.page.on("console", lambda line: self.errors.append(line.text)
@@ -82,7 +79,7 @@ class ReportPage:
         return self
 
     def __exit__(self, *_):
-        self.context.close()
+        self.page.context.close()
 
     def open(self, view="overview", **state):
         self.page.goto("about:blank")
@@ -93,13 +90,17 @@ class ReportPage:
         self.page.wait_for_selector(f"html[data-ready^='{view} ']")
         return self
 
-    def wait_for_address(self, part):
-        """The page's policy forbids what playwright's own wait_for_function() does."""
+    def until(self, holds, what):
+        """Asks holds() again and again; the page's policy forbids playwright's own wait_for_function()."""
         for _ in range(PATIENCE_MS // 100):
-            if part in self.page.evaluate("location.hash"):
+            if holds():
                 return
             self.page.wait_for_timeout(100)
-        raise AssertionError(f"no {part} in {self.page.evaluate('location.hash')}")
+        raise AssertionError(what())
+
+    def wait_for_address(self, part):
+        address = lambda: self.page.evaluate("location.hash")
+        self.until(lambda: part in address(), lambda: f"no {part} in {address()}")
 
     def tables(self):
         return {table["title"]: table for table in self.page.evaluate(READ_TABLES)}

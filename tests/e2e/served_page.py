@@ -6,7 +6,6 @@ import re
 import subprocess
 from urllib.parse import quote, urlsplit
 
-from browser import PATIENCE_MS
 from report_page import HIPBOARD, ReportPage
 
 
@@ -61,7 +60,6 @@ class ServedPage(ReportPage):
     def __init__(self, browser, server, scheme="light"):
         self.address = server.url
         self._begin(browser, scheme, True, 1280)
-        self.page.set_default_timeout(PATIENCE_MS)
         self.page.goto(f"{server.url}#token={server.token}")
         self.page.wait_for_selector("html[data-ready]")
 

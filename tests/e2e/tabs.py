@@ -22,9 +22,7 @@ class Tab:
         self.name = name
         self.pictures = pictures
         self.errors = []
-        width, height = size
-        self.page = browser.chromium.new_page(viewport={"width": width, "height": height})
-        self.page.set_default_timeout(PATIENCE_MS)
+        self.page = browser.new_page(size)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.goto(f"{server.url}/#{name}")
 
@@ -78,4 +76,4 @@ def opened(browser, server, **defaults):
         return tabs[-1]
     yield open_tab
     for each in tabs:
-        each.page.close()
+        each.page.context.close()

@@ -433,7 +433,7 @@ def test_a_long_table_sorts_filters_and_copies(browser, tmp_path):
         page.page.reload()
         page.wait("operators")  # the address keeps both
         assert page.tables()["Operators"]["rows"] == shown
-        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         section.locator(".scroll").focus()
         page.key("c")
         section.get_by_role("status").get_by_text("11 rows copied").or_(section.locator("textarea")).first.wait_for()
@@ -467,10 +467,11 @@ def test_a_click_is_not_lost_amid_a_scroll(browser, tmp_path):
         height = scroll.evaluate("element => element.scrollHeight")
         for top in 0, 100, 5000, 5300, 4900, 1e6, 0:
             first = scroll.evaluate("(element, top) => { element.scrollTop = top; return Math.floor(element.scrollTop / 27); }", top)
-            page.page.locator(f"tr[aria-rowindex='{first + 3}']").first.wait_for()
-            drawn = rows.evaluate_all("list => list.map((row) => Number(row.getAttribute('aria-rowindex')))")
-            assert drawn == list(range(drawn[0], drawn[0] + len(drawn))) and drawn[0] == max(first - 8, 0) + 2
-            assert len(drawn) < 100 and abs(scroll.evaluate("element => element.scrollHeight") - height) < 27
+            drawn = lambda: rows.evaluate_all("list => list.map((row) => Number(row.getAttribute('aria-rowindex')))")
+            page.until(lambda: drawn()[:1] == [max(first - 8, 0) + 2], lambda: f"row {first} is the first in sight, drawn: {drawn()}")
+            numbers = drawn()
+            assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+            assert len(numbers) < 100 and abs(scroll.evaluate("element => element.scrollHeight") - height) < 27
         assert page.errors == []
 
 

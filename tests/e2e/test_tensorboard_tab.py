@@ -78,9 +78,7 @@ class Tab:
     """The tab in a browser: TensorBoard's page, and in it the frame of ours."""
 
     def __init__(self, browser, url):
-        self.page = browser.chromium.new_context(viewport={"width": 1400, "height": 900},
-                                                 bypass_csp=True, reduced_motion="reduce").new_page()
-        self.page.set_default_timeout(PATIENCE_MS)
+        self.page = browser.new_page((1400, 900), bypass_csp=True, reduced_motion="reduce")
         self.errors, self.hosts = [], set()
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("console", lambda line: self.errors.append(line.text)
