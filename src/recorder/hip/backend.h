@@ -34,7 +34,7 @@ typedef struct hb_device_backend {
     bool (*can_leave_off)(void); /* with this runtime */
     /** Reports what it has been keeping of finished work. */
     void (*flush)(void);
-    /** How many reports were lost on the way to it, in all sessions. */
+    /** How many reports of work that was made were lost on the way to it, in all sessions. */
     uint64_t (*lost)(void);
     /** The driver's number of a device; -1: unknown. */
     int32_t (*node_of)(int device);

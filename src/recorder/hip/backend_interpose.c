@@ -67,13 +67,13 @@ static bool makes_work(const hb_frame *f)
     }
 }
 
-static hb_mark *mark_work(const hb_frame *f)
+static hb_mark *mark_work(hb_frame *f)
 {
     hb_record_copy r; /* of launches and others: what all calls have */
     if (!hb_call_record(f, &r)) return NULL;
     uint64_t stream = r.call.stream == 0 && f->is.per_thread ? STREAM_PER_THREAD : r.call.stream;
     uint32_t kind = kind_of(f, &r);
-    hb_mark *mark = kind ? hb_mark_begin(stream, r.call.device) : NULL;
+    hb_mark *mark = kind ? hb_mark_begin(stream, r.call.device, &f->is.unmarked) : NULL;
     if (!mark) return NULL;
     mark->work.work = f->correlation;
     mark->work.kind = kind;
@@ -101,8 +101,9 @@ static void after(hb_frame *f, int error)
     bool was = hb_calls_enter_own();
     if (f->mark && error)
         hb_mark_cancel(f->mark);
-    else if (f->mark && hb_mark_end(f->mark))
-        hb_call_makes(f->correlation);
+    else if (f->mark)
+        hb_mark_end(f->mark);
+    if ((f->mark || f->is.unmarked) && !error) hb_call_makes(f->correlation);
     if (f->call->kind == HB_CALL_BEGIN_CAPTURE && error) hb_marks_pause(false);
     if (f->call->kind == HB_CALL_END_CAPTURE) hb_marks_pause(false);
     hb_calls_leave_own(was);

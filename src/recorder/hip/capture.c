@@ -2,6 +2,7 @@
 #include "hip/capture.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -44,8 +45,9 @@ static struct {
     bool recording, asked_for;
     hb_call_counts at_start;
     uint64_t lost_at_start;
-    uint64_t first_work; /* no id of its work is lower, and those of earlier sessions are */
-    _Atomic bool gone;   /* the process is exiting, the runtime may be torn down */
+    uint64_t first_work;  /* no id of its work is lower, and those of earlier sessions are */
+    _Atomic bool gone;    /* the process is exiting, the runtime may be torn down */
+    _Atomic bool in_vain; /* what idle devices had done was once waited for, and not reported */
 } state = {.lock = HB_BARE_LOCK_INIT(DEVICE)};
 
 static hb_bare_lock settling = HB_BARE_LOCK_INIT(HIP_SETTLE); /* taken before state.lock */
@@ -241,19 +243,32 @@ void hb_device_look_again(void)
 
 /* ---- the end of a session ---- */
 
+/* What was lost is not to be waited for. */
 static uint64_t missing(const hb_call_counts *now)
 {
     int64_t made = (int64_t)(now->made - state.at_start.made);
     int64_t arrived = (int64_t)(now->arrived - state.at_start.arrived);
-    return made > arrived ? (uint64_t)(made - arrived) : 0;
+    int64_t lost = (int64_t)(lost_reports() - state.lost_at_start);
+    return made > arrived + lost ? (uint64_t)(made - arrived - lost) : 0;
 }
 
-/* How long to wait without any progress. The reporting thread gets its turn late on a busy machine;
- * but a copy that the host does itself is never reported, and of a graph's work nobody knows how
- * much there is. */
+/* A copy that the host does itself is never reported, and of a graph's work nobody knows how much
+ * there is. */
+static bool awaits_any(const hb_late_wants *wants)
+{
+    return wants->missing || wants->hoped || wants->replays;
+}
+
+/* How long, in ms, to wait without any progress when the devices have nothing more to do. What is
+ * missing will be reported, but the thread of the runtime that does so may get its turn seconds
+ * late on a busy machine. Where all of that was waited for in vain, it is not again. */
 static int patience_for(const hb_late_wants *wants)
 {
-    return wants->missing ? 300 : wants->hoped ? 50 : wants->replays ? 10 : 0;
+    enum { MISSING_MS = 5000, MISSING_AFTER_VAIN_MS = 300, HOPED_MS = 50, REPLAYS_MS = 10 };
+    if (wants->missing && !atomic_load(&state.in_vain))
+        return HB_MIN(MISSING_MS, HB_MAX(hb_synchronize_setting_ms(), MISSING_AFTER_VAIN_MS));
+    if (wants->missing) return MISSING_AFTER_VAIN_MS;
+    return wants->hoped ? HOPED_MS : wants->replays ? REPLAYS_MS : 0;
 }
 
 static hb_late_wants wants_of(const hb_call_counts *now)
@@ -286,14 +301,19 @@ static void tell_waiting(uint64_t missing, int patience)
 static bool wait_for_more(const hb_late_wants *wants, int *idle_ms)
 {
     enum { TELL_AFTER_MS = 2000 };
-    int usual = patience_for(wants), patience = usual ? hb_synchronize_patience_ms() : 0;
-    if (*idle_ms >= patience && patience) hb_synchronize_give_up();
-    if (*idle_ms >= HB_MAX(patience, usual)) return false;
-    if (patience && *idle_ms == TELL_AFTER_MS) tell_waiting(wants->missing, patience);
+    int busy = awaits_any(wants) ? hb_synchronize_patience_ms() : 0;
+    if (*idle_ms >= (busy ? busy : patience_for(wants))) {
+        if (busy)
+            hb_synchronize_give_up();
+        else if (wants->missing)
+            atomic_store(&state.in_vain, true);
+        return false;
+    }
+    if (busy && *idle_ms == TELL_AFTER_MS) tell_waiting(wants->missing, busy);
     nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     ++*idle_ms;
-    /* The usual time begins when the devices have nothing to do. */
-    if (patience > usual && hb_synchronize_patience_ms() == 0) *idle_ms = 0;
+    /* The other time begins when the devices have nothing to do. */
+    if (busy && hb_synchronize_patience_ms() == 0) *idle_ms = 0;
     return true;
 }
 
@@ -306,16 +326,18 @@ static bool have_come(hb_call_counts now, const hb_call_counts *then)
     return wants.missing == 0 && wants.hoped == 0;
 }
 
-/* The runtime may report work a moment after the wait for it has returned. Other threads of the
- * program may launch for ever: of what they launch meanwhile, what comes soon is waited for. */
-static hb_call_counts await_reports(void)
+/* The runtime may report work a moment after the wait for it has returned; `most_ms` may pass
+ * without any report. Other threads of the program may launch for ever: of what they launch
+ * meanwhile, what comes soon is waited for. */
+static hb_call_counts await_reports(int most_ms)
 {
     enum { SOON_MS = 300 };
     hb_call_counts now = count_reports(), first = now;
     hb_late_wants wants = wants_of(&now);
     uint64_t last = now.arrived + now.came;
     int later_ms = 0;
-    for (int idle_ms = 0; later_ms < SOON_MS && wait_for_more(&wants, &idle_ms);) {
+    for (int idle_ms = 0; later_ms < SOON_MS && idle_ms < most_ms;) {
+        if (!wait_for_more(&wants, &idle_ms)) break;
         now = count_reports();
         if (have_come(now, &first)) later_ms++;
         wants = wants_of(&now);
@@ -397,15 +419,15 @@ static void hear_no_more(void)
     hb_bare_lock_give(&state.lock);
 }
 
-/* Until all is there, or nothing has come for a while. */
-static hb_late_wants await_late(const hb_session *session)
+/* Until all is there, or nothing has come for `most_ms`, or as long as is waited for reports. */
+static hb_late_wants await_late(const hb_session *session, int most_ms)
 {
     hb_late_wants wants = {0};
     uint64_t progress = 0, last = 0;
     for (int idle_ms = 0; hb_late_awaits(session, &wants, &progress);) {
         if (progress != last) idle_ms = 0;
         last = progress;
-        if (!wait_for_more(&wants, &idle_ms)) break;
+        if (idle_ms >= most_ms || !wait_for_more(&wants, &idle_ms)) break;
     }
     return wants;
 }
@@ -413,10 +435,11 @@ static hb_late_wants await_late(const hb_session *session)
 /* The devices may also have work to do that nobody asked about, so they are waited for last. */
 static void settle(const hb_session *session)
 {
-    hb_late_wants wants = await_late(session);
-    if (patience_for(&wants) && !state.gone && hb_calls_count().capturing == 0) {
+    enum { FIRST_MS = 200 };
+    hb_late_wants wants = await_late(session, FIRST_MS);
+    if (awaits_any(&wants) && !state.gone && hb_calls_count().capturing == 0) {
         hb_synchronize_begin(&state.hip);
-        wants = await_late(session);
+        wants = await_late(session, INT_MAX);
         hb_synchronize_give_up();
     }
     hb_late_close(session);
@@ -445,11 +468,12 @@ void hb_device_forget(const hb_session *session)
 static bool is_all_reported(const hb_call_counts *now)
 {
     hb_late_wants wants = wants_of(now);
-    return patience_for(&wants) == 0;
+    return !awaits_any(&wants);
 }
 
 static void finish_attached(void)
 {
+    enum { WHILE_BUSY_MS = 300 };
     hb_call_counts now = count_reports();
     bool later = !is_all_reported(&now) && leave_for_later(&now);
     bool wait = !later && !is_all_reported(&now);
@@ -459,7 +483,7 @@ static void finish_attached(void)
     else if (wait)
         hb_synchronize_begin(&state.hip);
     if (!later) {
-        now = await_reports();
+        now = await_reports(wait && now.capturing ? WHILE_BUSY_MS : INT_MAX);
         hb_synchronize_give_up();
         hb_synchronize_part(20);
     }
@@ -472,9 +496,9 @@ static void finish_attached(void)
     if (lost)
         hb_note(true, "%llu records of device work were lost by %s", (unsigned long long)lost,
                 state.backend->name);
-    if (!later && missing(&now) > lost)
+    if (!later && missing(&now))
         hb_note(true, "%llu of %llu pieces of device work were not reported by the HIP runtime",
-                (unsigned long long)(missing(&now) - lost),
+                (unsigned long long)missing(&now),
                 (unsigned long long)(now.made - state.at_start.made));
     uint64_t replays = now.replays - state.at_start.replays;
     uint64_t unreported = now.unreported - state.at_start.unreported;

@@ -113,6 +113,14 @@ int hb_synchronize_patience_ms(void)
     return ms;
 }
 
+int hb_synchronize_setting_ms(void)
+{
+    hb_bare_lock_take(&lock);
+    int ms = patience_s * 1000;
+    hb_bare_lock_give(&lock);
+    return ms;
+}
+
 void hb_synchronize_give_up(void)
 {
     hb_bare_lock_take(&lock);

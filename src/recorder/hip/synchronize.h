@@ -19,6 +19,9 @@ void hb_synchronize_begin(const hb_hip *hip);
  * 0 once they have none, and when they were given up. */
 int hb_synchronize_patience_ms(void);
 
+/** How long at most, in ms, is waited for devices without any progress. */
+int hb_synchronize_setting_ms(void);
+
 /** Nothing came for so long, or all did: the thread ends. */
 void hb_synchronize_give_up(void);
 

@@ -210,10 +210,12 @@ static bool is_capturing(uint64_t stream)
            status != CAPTURE_STATUS_NONE;
 }
 
-hb_mark *hb_mark_begin(uint64_t stream, int id)
+hb_mark *hb_mark_begin(uint64_t stream, int id, bool *lost)
 {
+    *lost = false;
     if (is_capturing(stream)) return NULL;
     hb_mark *mark = id >= 0 && id < HB_HIP_MAX_DEVICES ? take(id) : NULL;
+    *lost = !mark;
     if (!mark) {
         atomic_fetch_add(&self.lost, 1);
         return NULL;
@@ -231,17 +233,16 @@ void hb_mark_cancel(hb_mark *mark)
     give_back(mark->work.device, mark, 0);
 }
 
-bool hb_mark_end(hb_mark *mark)
+void hb_mark_end(hb_mark *mark)
 {
     if (!works(fn.event_record(mark->stop, pointer(mark->stream)))) {
         atomic_fetch_add(&self.lost, 1);
         hb_mark_cancel(mark);
-        return false;
+        return;
     }
     hb_bare_lock_take(&self.lock);
     list_add(&self.waiting, mark);
     hb_bare_lock_give(&self.lock);
-    return true;
 }
 
 void hb_marks_pause(bool on)
@@ -277,19 +278,18 @@ static int make_base(device *d, int id)
  */
 static int renew_base(device *d, int id)
 {
-    int64_t best = INT64_MAX;
+    enum { TRIES = 3, GOOD_NS = 50000 };
     int error = make_base(d, id);
-    for (int i = 0; i < 3 && !error; i++) {
+    for (int i = 0; i < TRIES && !error; i++) {
         int64_t before = hb_clock_ns(CLOCK_BOOTTIME);
         error = fn.event_record(d->base, d->stream);
         if (!error) error = fn.event_synchronize(d->base);
         if (error) break;
         int64_t after = hb_clock_ns(CLOCK_BOOTTIME);
-        d->base_ns = before + (after - before) / 2;
-        best = (after - before) / 2;
-        if (best < 50000) break;
+        d->base_half_ns = (after - before) / 2;
+        d->base_ns = before + d->base_half_ns;
+        if (d->base_half_ns < GOOD_NS) break;
     }
-    if (!error) d->base_half_ns = best;
     return error;
 }
 

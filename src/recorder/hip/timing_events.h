@@ -30,10 +30,11 @@ void hb_marks_init(const hb_hip *hip);
 bool hb_marks_enable(bool on);
 
 /** A mark whose first event is now in the stream, of that device; NULL when there can't be one:
- * the stream is being captured into a graph, or too many marks are still to be read. */
-hb_mark *hb_mark_begin(uint64_t stream, int device);
-/** The work was put into the stream: it will be reported with its times; or false. */
-bool hb_mark_end(hb_mark *mark);
+ * the stream is being captured into a graph, or, then it is `lost`, too many marks are still to be
+ * read. */
+hb_mark *hb_mark_begin(uint64_t stream, int device, bool *lost);
+/** The work was put into the stream: it will be reported with its times, or is lost. */
+void hb_mark_end(hb_mark *mark);
 /** It was not. */
 void hb_mark_cancel(hb_mark *mark);
 
