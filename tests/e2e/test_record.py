@@ -265,6 +265,21 @@ def test_ranges_named_as_steps_are_the_steps(tmp_path, hip):
 
 
 @needs_gpu
+@pytest.mark.parametrize("ranges", [["roctx"], []])
+def test_the_operator_page_of_programs_without_operators_is_not_blank(tmp_path, ranges):
+    """The plugin's page wants an operator that has host time beside its calls of the runtime."""
+    logdir = tmp_path / "logdir"
+    assert record("-o", logdir / "run", "--", STEPS, 3, 0, 1, *ranges, "exit", env=WITH_GPU).returncode == 0
+    with TensorBoard(logdir, tmp_path / "tensorboard.log") as board:
+        board.wait_until_loaded()
+        [profile] = board.profiles("run")
+        pies = board.get("operation", group_by="Operation", **profile)
+    assert all(pies[f"{where}_{which}_time"]["rows"] for where in ("host", "device") for which in ("self", "total"))
+    assert "no operator was recorded" in {row[0] for row in pies["host_self_time"]["rows"]}
+    assert {"hipMalloc", "hipMemset"} <= {row[0] for row in pies["host_total_time"]["rows"]}
+
+
+@needs_gpu
 def test_without_steps_there_are_slices_of_time(tmp_path):
     done = record("-o", tmp_path, "--slice", "20ms", "--", STEPS, 5, 0, 20, "exit", env=WITH_GPU)
     assert (done.returncode, done.stderr) == (0, "")

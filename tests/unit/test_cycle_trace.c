@@ -241,7 +241,7 @@ static void test_an_empty_cycle(void **state)
     sample_trace_init(&sample);
     sample.source.source.next = no_event;
     assert_int_equal(hb_write_to_trace(&sample.source.source, HB_WRITE_TENSORBOARD, &live), HB_OK);
-    assert_int_equal(live.rows.count, 1); /* the span */
+    assert_int_equal(live.rows.count, 2); /* the span, and an operator for none */
     hb_trace_free(&live);
 }
 

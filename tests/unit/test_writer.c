@@ -229,14 +229,17 @@ static cJSON *write_launch(bool marked, hb_write_dialect dialect)
     return write_json(&sample.source.source, dialect);
 }
 
-/* Without an operator the plugin's operator view breaks its page. */
+/* Without an operator, and one that has time beside its calls, the plugin's operator view breaks
+ * its page. */
 static void calls_are_operators_where_none_are_marked(void **state)
 {
     (void)state;
     cJSON *trace = write_launch(false, HB_WRITE_TENSORBOARD);
     const cJSON *around = find(trace, "X", "hipLaunchKernel", 0);
     const cJSON *call = find(trace, "X", "hipLaunchKernel", 1);
-    assert_int_equal(count(trace, "cat", "cpu_op"), 1);
+    const cJSON *none = find(trace, "X", "no operator was recorded", 0);
+    assert_int_equal(count(trace, "cat", "cpu_op"), 2);
+    assert_string_equal(text(cJSON_GetObjectItem(none, "args"), "hipboard"), "inferred");
     assert_string_equal(text(around, "cat"), "cpu_op");
     assert_string_equal(text(call, "cat"), "Runtime");
     assert_true(number(around, "ts") == number(call, "ts"));
@@ -247,6 +250,7 @@ static void calls_are_operators_where_none_are_marked(void **state)
     cJSON_Delete(trace);
     trace = write_launch(true, HB_WRITE_TENSORBOARD);
     assert_int_equal(count(trace, "name", "hipLaunchKernel"), 1);
+    assert_int_equal(count(trace, "name", "no operator was recorded"), 0);
     assert_true(arg(find(trace, "X", "kernel", 0), "External id") == 2);
     cJSON_Delete(trace);
     trace = write_launch(false, HB_WRITE_KINETO);

@@ -246,58 +246,18 @@ static void make_kernels(adder *a)
     name_rows(a);
 }
 
-static bool is_listed(const hb_trace_event *e)
-{
-    const unsigned others = HB_NAME_STEP | HB_NAME_LOADER | HB_NAME_OPTIMIZER | HB_NAME_NO_OPERATOR;
-    return e->kind == HB_EVENT_OP && e->end_ns > e->start_ns &&
-           !(hb_scope_bits_of(e->name) & others);
-}
-
-/* The page of the plugin goes blank in the Operator view of a trace in which no operator has time
- * of its own, as there are none, or each is nothing but the call of the runtime. */
-static bool needs_operator(hb_source *source, bool *ranges)
-{
-    hb_trace_event e;
-    *ranges = false;
-    if (source->begin(source, HB_PASS_HOST) != HB_OK) return false; /* who reads on will say why */
-    while (source->next(source, &e)) {
-        if (is_listed(&e)) return false;
-        *ranges |= e.kind != HB_EVENT_MEMORY && !hb_is_step(e.name);
-    }
-    return true;
-}
-
-static void make_operator(adder *a, bool ranges)
-{
-    static const char name[] = "no operator was recorded", row[] = "inferred";
-    enum { SHORTEST_NS = 1000 };
-    int64_t start = a->info.start_ns;
-    scope s = {{name, sizeof name - 1}, start, start + SHORTEST_NS, FIRST_TID, {0}};
-    *HB_PUSH(&a->arena, &a->kernels) = s;
-    *HB_PUSH(&a->arena, &a->kernels_by_time) = s;
-    for (size_t i = 0; i < a->info.num_threads; i++)
-        *HB_PUSH(&a->arena, &a->threads) = a->info.threads[i];
-    *HB_PUSH(&a->arena, &a->threads) = (hb_thread_info){FIRST_TID, row};
-    a->info.threads = a->threads.items;
-    a->info.num_threads = a->threads.count;
-    a->info.finds_operators |= !ranges; /* calls are operators all the same */
-}
-
 static hb_result make(adder *a, bool modules, bool kernels)
 {
-    bool ranges, without = needs_operator(a->inner, &ranges);
     if (hb_arena_try(&a->arena)) {
         if (modules) make_modules(a);
         if (kernels) make_kernels(a);
-        if (without && !a->kernels.count) make_operator(a, ranges);
     }
     return hb_arena_outcome(&a->arena);
 }
 
 hb_result hb_add_scopes(hb_source **source, bool modules, bool kernels)
 {
-    bool ranges;
-    if (!modules && !kernels && !needs_operator(*source, &ranges)) return HB_OK;
+    if (!modules && !kernels) return HB_OK;
     adder *a = calloc(1, sizeof *a);
     if (!a) return hb_no_memory();
     a->base = (hb_source){&a->info, begin, next, source_close};

@@ -6,6 +6,9 @@
 #include "rules/collective_names.h"
 #include "write/json_parts.h"
 
+/* The id of an operator that stands for none; no source gives it out. */
+#define NO_OPERATOR_ID (((uint64_t)1 << 52) + ((uint64_t)1 << 50) - 1)
+
 static char *put_external_id(char *p, uint64_t id)
 {
     if (id == 0) return p;
@@ -138,6 +141,20 @@ void hb_write_scope(hb_writer *w, const hb_trace_event *given)
     if (w->kineto && op->stack.len && w->info->profile_memory &&
         !hb_memory_stacks_note(&w->memory_stacks, event))
         w->out.result = hb_fail(HB_ERROR_NO_MEMORY, "no memory for the stacks of memory events");
+}
+
+hb_trace_event hb_no_operator(const hb_writer *w)
+{
+    enum { SHORTEST_NS = 1 };
+    static const hb_arg mark = {"hipboard", HB_ARG_STRING, 0, 0, 0, "inferred"};
+    return (hb_trace_event){.kind = HB_EVENT_OP,
+                            .name = HB_STR("no operator was recorded"),
+                            .start_ns = w->no_operator_ns,
+                            .end_ns = w->no_operator_ns + SHORTEST_NS,
+                            .tid = HB_NO_OPERATOR_TID,
+                            .device = -1,
+                            .external_id = NO_OPERATOR_ID,
+                            .op = {.args = &mark, .num_args = 1}};
 }
 
 /* As PyTorch counts them: from 0, the thread that began recording first. */

@@ -20,7 +20,13 @@
 #include "write/shown_steps.h"
 #include "write/write.h"
 
-enum { HB_MAX_DEVICES = 1024 }; /* higher ids are a program's mistake */
+enum {
+    HB_MAX_DEVICES = 1024, /* higher ids are a program's mistake */
+    /* The row of an operator that stands for none: the page of the plugin goes blank in the
+     * Operator view of a trace in which no operator has time of its own, since there is none, or
+     * each is nothing but a call of the runtime. */
+    HB_NO_OPERATOR_TID = 2000000000,
+};
 
 /** A row of the trace view: the text from the name to the time, ready to be copied. */
 typedef struct hb_row_text {
@@ -53,6 +59,8 @@ typedef struct hb_writer {
     int32_t max_device;
     bool has_stacks;          /* some scope was written with its call stack */
     bool calls_are_operators; /* HIP calls, where a program marks no operators */
+    bool lists_operators;     /* some operator has time of its own, see HB_NO_OPERATOR_TID */
+    int64_t no_operator_ns;   /* else: when the one is that stands for none */
     hb_outside bare;          /* else those in these scopes, or in none: steps' */
     hb_write_stats stats;
     void (*member)(void *context, hb_member_part part); /* before each part of one; or NULL */
@@ -129,6 +137,12 @@ hb_place hb_place_module(hb_writer *w, const hb_trace_event *event);
 
 /* survey.c: the passes before the first byte. */
 hb_result hb_survey(hb_writer *w);
+/** Then: whether one that stands for none is written behind all events, and that one. */
+static inline bool hb_lacks_operators(const hb_writer *w)
+{
+    return !w->kineto && !w->lists_operators;
+}
+hb_trace_event hb_no_operator(const hb_writer *w);
 
 /* ---- strokes ---- */
 

@@ -76,6 +76,16 @@ static void write_row_name(hb_writer *w, int64_t pid, int64_t tid, const char *n
     write_sort_meta(w, HB_STR("thread_sort_index"), w->info->start_ns, pid_text, tid, tid);
 }
 
+static void write_thread_name(hb_writer *w, int64_t tid, const char *given)
+{
+    char name[96];
+    if (given && *given)
+        snprintf(name, sizeof name, "thread %lld (%.60s)", (long long)tid, given);
+    else
+        snprintf(name, sizeof name, "thread %lld", (long long)tid);
+    write_row_name(w, w->pid, tid, name);
+}
+
 /* -1: none has rows. */
 static int64_t last_gpu(const hb_trace_info *info, bool kineto)
 {
@@ -116,14 +126,9 @@ void hb_write_row_names(hb_writer *w)
                  stream); /* Kineto's blank, of an empty postfix */
         write_row_name(w, info->streams[i].device, stream, name);
     }
-    for (size_t i = 0; i < info->num_threads; i++) {
-        const hb_thread_info *thread = &info->threads[i];
-        if (thread->name && *thread->name)
-            snprintf(name, sizeof name, "thread %lld (%.60s)", (long long)thread->tid, thread->name);
-        else
-            snprintf(name, sizeof name, "thread %lld", (long long)thread->tid);
-        write_row_name(w, w->pid, thread->tid, name);
-    }
+    for (size_t i = 0; i < info->num_threads; i++)
+        write_thread_name(w, info->threads[i].tid, info->threads[i].name);
+    if (hb_lacks_operators(w)) write_thread_name(w, HB_NO_OPERATOR_TID, "inferred");
 }
 
 static void write_marker(hb_writer *w, hb_str text, int64_t ns, bool last)

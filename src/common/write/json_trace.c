@@ -51,6 +51,10 @@ static hb_result write_all(hb_writer *w)
     hb_write_row_names(w);
     for (hb_pass pass = 0; pass < HB_PASS_COUNT; pass++)
         HB_TRY(write_pass(w, pass));
+    if (hb_lacks_operators(w)) {
+        const hb_trace_event none = hb_no_operator(w);
+        hb_write_scope(w, &none);
+    }
     hb_write_spans(w);
     hb_write_footer(w);
     w->stats.flattened = flattened; /* the passes counted them again */

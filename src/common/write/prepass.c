@@ -6,6 +6,13 @@
 #include "rules/name_class.h"
 #include "write/json_parts.h"
 
+/* In the plugin's tables of operators. */
+static bool is_listed(const hb_trace_event *event)
+{
+    const unsigned others = HB_NAME_LOADER | HB_NAME_OPTIMIZER | HB_NAME_NO_OPERATOR;
+    return event->end_ns > event->start_ns && !(hb_scope_bits_of(event->name) & others);
+}
+
 static hb_result survey_scope(hb_writer *w, const hb_trace_event *event, uint64_t index)
 {
     if (event->op.sequence_number) HB_TRY(hb_flows_add(&w->flows, event, index));
@@ -18,6 +25,7 @@ static hb_result survey_scope(hb_writer *w, const hb_trace_event *event, uint64_
         return hb_steps_add(&w->steps, event->start_ns, place.end_ns, event->external_id);
     else
         w->calls_are_operators = false;
+    w->lists_operators = w->lists_operators || (place.in_tree && is_listed(event));
     return HB_OK;
 }
 
@@ -64,6 +72,23 @@ static hb_result survey_steps(hb_writer *w)
     return HB_OK;
 }
 
+/* A moment at which something happens, for the operator that stands for none: elsewhere it would
+ * make the plugin's time of a trace without steps longer. */
+static hb_result find_moment(hb_writer *w)
+{
+    hb_trace_event event;
+    w->no_operator_ns = w->info->start_ns;
+    for (hb_pass pass = 0; pass < HB_PASS_COUNT; pass++) {
+        HB_TRY(w->source->begin(w->source, pass));
+        while (w->source->next(w->source, &event))
+            if (event.end_ns > event.start_ns) {
+                w->no_operator_ns = event.start_ns;
+                return HB_OK;
+            }
+    }
+    return HB_OK;
+}
+
 /* The passes to come must find the trees empty. */
 static void rewind_trees(hb_writer *w)
 {
@@ -85,5 +110,5 @@ hb_result hb_survey(hb_writer *w)
     hb_outside_sort(&w->outside);
     hb_outside_sort(&w->bare);
     rewind_trees(w);
-    return HB_OK;
+    return hb_lacks_operators(w) ? find_moment(w) : HB_OK;
 }

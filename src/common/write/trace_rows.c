@@ -454,6 +454,10 @@ static hb_result make(maker *m)
     m->no_dims = intern(m, "[]", 2);
     for (hb_pass pass = 0; pass < HB_PASS_COUNT; pass++)
         HB_TRY(add_pass(m, pass));
+    if (hb_lacks_operators(&m->writer)) {
+        const hb_trace_event none = hb_no_operator(&m->writer);
+        add_scope(m, &none);
+    }
     add_span(m);
     return check(m);
 }
