@@ -137,9 +137,9 @@ typedef struct hb_rank_shift {
 } hb_rank_shift;
 
 /** How nodes' clocks stand to that of the lowest rank's node, by the collectives alone: nobody
- * leaves one before all have come. In the order of strcmp() of the files. HB_ERROR_STATE: whatever is added, some contradict it; `force`
- * takes the best there is. HB_ERROR_NOT_FOUND: of some node nothing tells; `force` leaves it as it
- * is. */
+ * leaves one before all have come. In the order of strcmp() of the files. HB_ERROR_STATE: whatever
+ * is added, some contradict it; `force` takes the best there is. HB_ERROR_NOT_FOUND: of some node
+ * nothing tells; `force` leaves it as it is. */
 HB_API hb_result hb_rank_study_shifts(hb_rank_study *study, bool force,
                                       const hb_rank_shift **shifts, size_t *count);
 

@@ -96,9 +96,8 @@ static void print_views(const request *r, const hb_imported *p)
     const char *operators =
         p->ranges ? "the program's ranges" : "calls, as no ranges were recorded";
     if (!p->ranges && !p->calls)
-        operators =
-            classes ? "classes of kernels"
-                    : "one made up, since neither ranges nor calls were recorded";
+        operators = classes ? "classes of kernels"
+                            : "one made up, since neither ranges nor calls were recorded";
     printf("  Overview, Trace: all\n");
     printf("  Operator: %s\n", operators);
     printf("  Kernel: %s\n", p->kernels ? "kernels" : "nothing");

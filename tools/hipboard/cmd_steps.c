@@ -329,11 +329,12 @@ const command cmd_steps = {
     .name = "steps",
     .summary = "print statistics of steps: how long they take, what of, which were slow",
     .synopsis = "[OPTIONS] PATH...",
-    .about = "Statistics of the steps of traces: how long they take, what of, how much that "
-             "varies, which were the slowest; of all together, of runs and ranks (the slowest "
-             "first; of more ranks than are shown those that communicate least, whom the others "
-             "may wait for) and of cycles. PATHs are trace files of any writer (- reads standard input) "
-             "and log directories.",
+    .about =
+        "Statistics of the steps of traces: how long they take, what of, how much that "
+        "varies, which were the slowest; of all together, of runs and ranks (the slowest "
+        "first; of more ranks than are shown those that communicate least, whom the others "
+        "may wait for) and of cycles. PATHs are trace files of any writer (- reads standard input) "
+        "and log directories.",
     .options = options,
     .notes = "A step's time is divided as the TensorBoard plugin does: at any moment the first of "
              "Kernel, Memcpy, Memset, Communication, Runtime, DataLoader, CPU Exec that is active "

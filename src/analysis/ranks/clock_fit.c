@@ -112,11 +112,10 @@ static void begin_nodes(fitting *f)
 static void read_meetings(fitting *f)
 {
     hb_rank_study *s = f->s;
-    const hb_meeting *m;
     begin_nodes(f);
     hb_meetings *meetings = hb_meetings_open(s);
-    while ((m = hb_meetings_next(meetings)))
-        if (m->count > 1 && !m->async && hb_waits_for_all(m->waits)) take_meeting(f, m);
+    for (const hb_meeting *m; (m = hb_meetings_next_for_all(meetings));)
+        take_meeting(f, m);
 }
 
 /* ---- lines ---- */

@@ -205,9 +205,7 @@ static void replay_all(hb_rank_study *s, replay *replays, uint32_t count)
 {
     hb_meetings *meetings = hb_meetings_open(s);
     double *scratch = HB_NEW_ARRAY(&s->results, double, s->num_ranks + 1);
-    const hb_meeting *m;
-    while ((m = hb_meetings_next(meetings))) {
-        if (m->count < 2 || m->async || !hb_waits_for_all(m->waits)) continue;
+    for (const hb_meeting *m; (m = hb_meetings_next_for_all(meetings));) {
         if (s->by_durations) hb_meeting_align((hb_meeting *)(uintptr_t)m);
         ((hb_meeting *)(uintptr_t)m)->last = INT64_MIN;
         for (uint32_t i = 0; i < m->count; i++)

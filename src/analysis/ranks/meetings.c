@@ -191,6 +191,14 @@ const hb_meeting *hb_meetings_next(hb_meetings *m)
     return m->pending ? &m->groups.items[m->heap[0]].next : NULL;
 }
 
+const hb_meeting *hb_meetings_next_for_all(hb_meetings *meetings)
+{
+    const hb_meeting *m;
+    while ((m = hb_meetings_next(meetings)))
+        if (m->count > 1 && !m->async && hb_waits_for_all(m->waits)) return m;
+    return NULL;
+}
+
 uint32_t hb_meetings_groups(const hb_meetings *m)
 {
     return m->groups.count;

@@ -9,11 +9,6 @@
 #include "ranks/study.h"
 #include "rules/collective_names.h"
 
-static inline bool hb_waits_for_all(hb_collective_waits waits)
-{
-    return waits == HB_COLLECTIVE_WAITS_ALL || waits == HB_COLLECTIVE_WAITS_BARRIER;
-}
-
 typedef struct hb_comer {
     uint32_t rank; /* index of the study's ranks */
     int64_t start, end;
@@ -36,7 +31,15 @@ typedef struct hb_meetings hb_meetings;
 hb_meetings *hb_meetings_open(hb_rank_study *study);
 /** NULL behind the last one; lasts until the next is asked for. */
 const hb_meeting *hb_meetings_next(hb_meetings *meetings);
+/** The same of those that several ranks told and in which each waits for all others. */
+const hb_meeting *hb_meetings_next_for_all(hb_meetings *meetings);
 uint32_t hb_meetings_groups(const hb_meetings *meetings);
+
+/** Nobody leaves before the last one came. */
+static inline bool hb_waits_for_all(hb_collective_waits waits)
+{
+    return waits == HB_COLLECTIVE_WAITS_ALL || waits == HB_COLLECTIVE_WAITS_BARRIER;
+}
 
 /** Where times of nodes cannot be compared: all leave at 0, so that who stayed shortest came last.
  */

@@ -139,13 +139,13 @@ struct hb_rank_study {
     /* clocks */
     uint64_t violations; /* collectives that somebody left before all had come */
     int64_t worst_violation;
-    bool by_durations; /* times of different nodes are not compared */
+    bool by_durations;     /* times of different nodes are not compared */
     int64_t clock_bound;   /* how far times of nodes may be wrong; 0: not known, if not told */
     bool clocks_told;      /* by all files; or there is one clock */
     bool clocks_corrected; /* by what collectives tell */
-    double all_waits;   /* ns at collectives, of all ranks */
-    double median_skew; /* ns between the first and the last one at a collective */
-    uint32_t num_late;  /* of which `late` has the first ones */
+    double all_waits;      /* ns at collectives, of all ranks */
+    double median_skew;    /* ns between the first and the last one at a collective */
+    uint32_t num_late;     /* of which `late` has the first ones */
     HB_VEC(hb_wait_state) waits;
     HB_VEC(hb_collective_class) classes;
     HB_VEC(hb_pair_wait) pairs;

@@ -73,15 +73,6 @@ static void check_meeting(hb_rank_study *s, const hb_meeting *m, extent *e, uint
     narrow(s, e, number);
 }
 
-/* The next collective that all wait for all in. */
-static const hb_meeting *next_for_all(hb_meetings *meetings)
-{
-    const hb_meeting *m;
-    while ((m = hb_meetings_next(meetings)))
-        if (m->count > 1 && !m->async && hb_waits_for_all(m->waits)) return m;
-    return NULL;
-}
-
 /* Bounds that the files tell are worth something only if all tell some. */
 static void take_bounds(hb_rank_study *s)
 {
@@ -99,7 +90,7 @@ static uint32_t check_as_written(hb_rank_study *s)
     uint32_t number = 0;
     extent *extents = HB_NEW_ARRAY(&s->results, extent, s->num_nodes + 1);
     hb_meetings *meetings = hb_meetings_open(s);
-    for (const hb_meeting *m; (m = next_for_all(meetings));)
+    for (const hb_meeting *m; (m = hb_meetings_next_for_all(meetings));)
         check_meeting(s, m, extents, ++number);
     return number;
 }
@@ -110,7 +101,7 @@ static uint64_t violations_left(hb_rank_study *s)
     uint64_t count = 0;
     int64_t slack;
     hb_meetings *meetings = hb_meetings_open(s);
-    for (const hb_meeting *m; (m = next_for_all(meetings));)
+    for (const hb_meeting *m; (m = hb_meetings_next_for_all(meetings));)
         count += is_violated(m, &slack);
     return count;
 }

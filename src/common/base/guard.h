@@ -49,8 +49,8 @@ bool hb_guard_is_exiting(void);
 /** In a forked child: nobody waits, nor exits, if not by an exit() of its own. */
 void hb_guard_in_child(void);
 
-/** How long a wait for another thread's work lasts: for ever, but at exit until that thread, or whom
- * it waits for in the same way, has done nothing for 2 s. Zero is ready. */
+/** How long a wait for another thread's work lasts: for ever, but at exit until that thread, or
+ * whom it waits for in the same way, has done nothing for 2 s. Zero is ready. */
 typedef struct hb_patience {
     int64_t cpu_ns;
     int idle_ms;

@@ -59,7 +59,10 @@ static void write_clocks(hb_out *out, const hb_device_info *device)
         out_field(out, ", \"memoryBusWidth\": ", (uint32_t)device->memory_bus_bits);
 }
 
-#define KNOWN(key, value) {key, value, (value) != 0}
+#define KNOWN(key, value)        \
+    {                            \
+        key, value, (value) != 0 \
+    }
 
 /* What other tools did not tell is left out; torch's own dialect has all. */
 static void write_device(hb_out *out, const hb_device_info *device, bool kineto)
