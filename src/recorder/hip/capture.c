@@ -25,6 +25,7 @@
 #include "hip/late_reports.h"
 #include "hip/launches.h"
 #include "hip/mempools.h"
+#include "hip/reports_wait.h"
 #include "hip/synchronize.h"
 #include "hip/timing_events.h"
 #include "interpose/dlsym_hook.h"
@@ -45,9 +46,8 @@ static struct {
     bool recording, asked_for;
     hb_call_counts at_start;
     uint64_t lost_at_start;
-    uint64_t first_work;  /* no id of its work is lower, and those of earlier sessions are */
-    _Atomic bool gone;    /* the process is exiting, the runtime may be torn down */
-    _Atomic bool in_vain; /* what idle devices had done was once waited for, and not reported */
+    uint64_t first_work; /* no id of its work is lower, and those of earlier sessions are */
+    _Atomic bool gone;   /* the process is exiting, the runtime may be torn down */
 } state = {.lock = HB_BARE_LOCK_INIT(DEVICE)};
 
 static hb_bare_lock settling = HB_BARE_LOCK_INIT(HIP_SETTLE); /* taken before state.lock */
@@ -252,25 +252,6 @@ static uint64_t missing(const hb_call_counts *now)
     return made > arrived + lost ? (uint64_t)(made - arrived - lost) : 0;
 }
 
-/* A copy that the host does itself is never reported, and of a graph's work nobody knows how much
- * there is. */
-static bool awaits_any(const hb_late_wants *wants)
-{
-    return wants->missing || wants->hoped || wants->replays;
-}
-
-/* How long, in ms, to wait without any progress when the devices have nothing more to do. What is
- * missing will be reported, but the thread of the runtime that does so may get its turn seconds
- * late on a busy machine. Where all of that was waited for in vain, it is not again. */
-static int patience_for(const hb_late_wants *wants)
-{
-    enum { MISSING_MS = 5000, MISSING_AFTER_VAIN_MS = 300, HOPED_MS = 50, REPLAYS_MS = 10 };
-    if (wants->missing && !atomic_load(&state.in_vain))
-        return HB_MIN(MISSING_MS, HB_MAX(hb_synchronize_setting_ms(), MISSING_AFTER_VAIN_MS));
-    if (wants->missing) return MISSING_AFTER_VAIN_MS;
-    return wants->hoped ? HOPED_MS : wants->replays ? REPLAYS_MS : 0;
-}
-
 static hb_late_wants wants_of(const hb_call_counts *now)
 {
     int64_t hoped = (int64_t)(now->hoped - state.at_start.hoped);
@@ -284,37 +265,6 @@ static hb_call_counts count_reports(void)
 {
     if (state.backend->flush) state.backend->flush();
     return hb_calls_count();
-}
-
-static void tell_waiting(uint64_t missing, int patience)
-{
-    static _Atomic bool told;
-    if (!atomic_exchange(&told, true))
-        hb_warn("waiting for GPUs: %llu pieces of their work are not reported yet; at most %d s "
-                "after each report (HIPBOARD_GPU_PATIENCE; said once)",
-                (unsigned long long)missing, patience / 1000);
-}
-
-/* A millisecond's wait for reports. False when enough was waited since the last came: `idle_ms`
- * counts that. While devices have work to do it may take long until the next, and of work that
- * nobody can count none may come before their end. */
-static bool wait_for_more(const hb_late_wants *wants, int *idle_ms)
-{
-    enum { TELL_AFTER_MS = 2000 };
-    int busy = awaits_any(wants) ? hb_synchronize_patience_ms() : 0;
-    if (*idle_ms >= (busy ? busy : patience_for(wants))) {
-        if (busy)
-            hb_synchronize_give_up();
-        else if (wants->missing)
-            atomic_store(&state.in_vain, true);
-        return false;
-    }
-    if (busy && *idle_ms == TELL_AFTER_MS) tell_waiting(wants->missing, busy);
-    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    ++*idle_ms;
-    /* The other time begins when the devices have nothing to do. */
-    if (busy && hb_synchronize_patience_ms() == 0) *idle_ms = 0;
-    return true;
 }
 
 /* Whether as many reports have come as there was work then. */
@@ -337,7 +287,7 @@ static hb_call_counts await_reports(int most_ms)
     uint64_t last = now.arrived + now.came;
     int later_ms = 0;
     for (int idle_ms = 0; later_ms < SOON_MS && idle_ms < most_ms;) {
-        if (!wait_for_more(&wants, &idle_ms)) break;
+        if (!hb_reports_wait(&wants, &idle_ms)) break;
         now = count_reports();
         if (have_come(now, &first)) later_ms++;
         wants = wants_of(&now);
@@ -427,7 +377,7 @@ static hb_late_wants await_late(const hb_session *session, int most_ms)
     for (int idle_ms = 0; hb_late_awaits(session, &wants, &progress);) {
         if (progress != last) idle_ms = 0;
         last = progress;
-        if (idle_ms >= most_ms || !wait_for_more(&wants, &idle_ms)) break;
+        if (idle_ms >= most_ms || !hb_reports_wait(&wants, &idle_ms)) break;
     }
     return wants;
 }
@@ -437,7 +387,7 @@ static void settle(const hb_session *session)
 {
     enum { FIRST_MS = 200 };
     hb_late_wants wants = await_late(session, FIRST_MS);
-    if (awaits_any(&wants) && !state.gone && hb_calls_count().capturing == 0) {
+    if (hb_reports_awaited(&wants) && !state.gone && hb_calls_count().capturing == 0) {
         hb_synchronize_begin(&state.hip);
         wants = await_late(session, INT_MAX);
         hb_synchronize_give_up();
@@ -468,7 +418,7 @@ void hb_device_forget(const hb_session *session)
 static bool is_all_reported(const hb_call_counts *now)
 {
     hb_late_wants wants = wants_of(now);
-    return !awaits_any(&wants);
+    return !hb_reports_awaited(&wants);
 }
 
 static void finish_attached(void)
