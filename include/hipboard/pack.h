@@ -21,7 +21,8 @@ typedef struct hb_pack_options {
     bool dry_run; /* writes nothing; the report is that of the whole work */
     /** Replaces what a teammate need not know - names of hosts and users, directories of absolute
      * paths, addresses, secrets by form, name and chance, environment variables - everywhere by the
-     * same: in traces, event files, texts and file names. Files of other kinds are left out. */
+     * same: in traces, digests of ranks, event files, texts and file names. Files of other kinds
+     * are left out. */
     bool redact;
     /** Which part of each trace, as in hb_convert_options. By default all; otherwise traces are
      * converted, as hb_convert() does, and other tools' files imported, as hb_import_open() does;

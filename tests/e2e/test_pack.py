@@ -15,6 +15,7 @@ import pytest
 from tensorboard.backend.event_processing.event_file_loader import RawEventFileLoader
 from tensorboard.compat.proto.event_pb2 import Event
 
+import made_ranks
 import rocpd_made
 from server import TensorBoard
 from support import BUILD, ROOT, run
@@ -223,6 +224,45 @@ def test_a_dry_run_writes_nothing_and_says_the_same(runs, redacted, tmp_path):
     assert not list(tmp_path.iterdir())
     assert said["redactions"] == redacted[0]["redactions"]
     assert said["bytes"] == redacted[0]["bytes"]
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory):
+    """Three ranks on two hosts, an operator that names a directory, and their digests."""
+    logdir = tmp_path_factory.mktemp("job") / "job"
+    made_ranks.write(logdir, 3, late=1, per_node=2, steps=2)
+    for path in logdir.glob("*.json"):
+        path.write_text(path.read_text().replace('"work"', f'"{SECRETS["directory"]}/work.py(3): f"'))
+    run(HIPBOARD, "ranks", "-o", logdir / "ranks.hbranks", logdir)
+    return logdir
+
+
+def test_digests_of_ranks_say_the_same_as_redacted_traces(job, tmp_path):
+    said = json.loads(run(HIPBOARD, "pack", job, "-o", tmp_path / "job.hbpack", "--redact", "--json"))
+    assert not [file for file in said["files"] if file.get("left_out")]
+    run(HIPBOARD, "unpack", tmp_path / "job.hbpack", "-o", tmp_path / "job")
+    digests = (tmp_path / "job" / "ranks.hbranks").read_bytes()
+    assert b"node1" in (job / "ranks.hbranks").read_bytes()
+    assert not [secret for secret in (b"node0", b"node1", b"mallory", b"moonshot") if secret in digests]
+    assert b"host-2" in digests and b"dir-1/work.py" in digests
+    traces = sorted((tmp_path / "job").glob("*.json"))
+    run(HIPBOARD, "ranks", "-o", tmp_path / "made.hbranks", *traces)
+    assert (tmp_path / "made.hbranks").read_bytes() == digests
+
+
+def test_digests_that_cannot_be_redacted_are_left_out(job, tmp_path):
+    def left_out(*options):
+        said = json.loads(run(HIPBOARD, "pack", tmp_path / "job", "--dry-run", "--json", *options))
+        return {file["path"]: file["left_out"] for file in said["files"] if file["left_out"]}
+
+    shutil.copytree(job, tmp_path / "job")
+    path = tmp_path / "job" / "ranks.hbranks"
+    assert left_out("--steps", "0:0")[str(path)].startswith("it tells of whole traces")
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-3])
+    assert left_out("--redact") == {str(path): "what is behind a damaged record"}
+    path.write_bytes(b"hbranks\n" + bytes([9]) + whole[9:])
+    assert "version 9" in left_out("--redact")[str(path)]
 
 
 def test_a_part_of_the_steps(runs, tmp_path):

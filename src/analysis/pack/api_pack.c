@@ -71,6 +71,7 @@ static hb_result redact_file(packing *p, const hb_source_file *f, hb_sink *to)
     HB_TRY(tell_progress(p, f, 0));
     switch (f->kind) {
     case HB_SOURCE_JSON: return hb_redact_json(&p->redactor, f->path, to);
+    case HB_SOURCE_RANKS: return hb_redact_ranks(&p->redactor, f->path, to, &p->cut);
     case HB_SOURCE_EVENTS: return hb_redact_events(&p->redactor, f->path, to, &p->cut);
     default: return hb_redact_lines(&p->redactor, f->path, to);
     }
@@ -167,14 +168,24 @@ static hb_result add_members(packing *p)
     return HB_OK;
 }
 
+/* Of a file of digests that cannot be read nothing is known. */
+static hb_result learn_file(packing *p, hb_source_file *f)
+{
+    hb_result result = redact_file(p, f, &p->counter);
+    bool unknown = result == HB_ERROR_FORMAT || result == HB_ERROR_UNSUPPORTED;
+    if (f->kind != HB_SOURCE_RANKS || !unknown) return result;
+    f->left_out = strdup(hb_last_error());
+    return f->left_out ? HB_OK : hb_no_memory();
+}
+
 /* The first reading: who is to be looked for. */
 static hb_result learn(packing *p)
 {
     if (!hb_redactor_init(&p->redactor)) return hb_no_memory();
     for (size_t i = 0; p->options->redact && i < p->sources.count; i++) {
-        const hb_source_file *f = &p->sources.items[i];
+        hb_source_file *f = &p->sources.items[i];
         hb_redactor_learn_file_name(&p->redactor, f->name);
-        if (!f->left_out) HB_TRY(redact_file(p, f, &p->counter));
+        if (!f->left_out) HB_TRY(learn_file(p, f));
     }
     hb_redactor_learnt(&p->redactor);
     return p->redactor.failed ? hb_no_memory() : HB_OK;

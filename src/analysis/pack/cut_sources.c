@@ -308,8 +308,13 @@ hb_result hb_sources_cut(hb_sources *s, const hb_pack_options *o)
     size_t count = s->count;
     if (is_whole(o)) return HB_OK;
     HB_TRY(cut_all_foreign(s, count, o));
-    for (size_t i = 0; i < count; i++)
-        if (!s->items[i].left_out && may_be_trace(&s->items[i])) HB_TRY(cut_trace(s, i, o));
+    for (size_t i = 0; i < count; i++) {
+        if (s->items[i].kind == HB_SOURCE_RANKS)
+            HB_TRY(
+                leave_out(&s->items[i], "it tells of whole traces, and parts of them are packed"));
+        else if (!s->items[i].left_out && may_be_trace(&s->items[i]))
+            HB_TRY(cut_trace(s, i, o));
+    }
     drop_replaced(s);
     return HB_OK;
 }

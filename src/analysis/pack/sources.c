@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "digest/rank_digest.h"
 
 /* ---- kinds ---- */
 
@@ -28,6 +29,7 @@ static hb_source_kind kind_of(const char *name)
     const char *slash = strrchr(name, '/'), *file = slash ? slash + 1 : name;
     if (ends_in_any(name, json, HB_ARRAY_LEN(json))) return HB_SOURCE_JSON;
     if (strstr(file, "tfevents")) return HB_SOURCE_EVENTS;
+    if (hb_path_ends(name, HB_RANK_FILE_SUFFIX)) return HB_SOURCE_RANKS;
     return ends_in_any(name, lines, HB_ARRAY_LEN(lines)) ? HB_SOURCE_LINES : HB_SOURCE_OTHER;
 }
 

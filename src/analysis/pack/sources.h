@@ -13,6 +13,7 @@ typedef enum hb_source_kind {
     HB_SOURCE_OTHER,
     HB_SOURCE_JSON,   /* gzipped or not */
     HB_SOURCE_EVENTS, /* TensorBoard's */
+    HB_SOURCE_RANKS,  /* digests */
     HB_SOURCE_LINES,  /* texts, tables, stacks */
 } hb_source_kind;
 
