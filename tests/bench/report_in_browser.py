@@ -4,6 +4,9 @@ what `hipboard serve` shows of them, from its cold start on; or the first pictur
 torch-tb-profiler's in TensorBoard, both from the cold start of their servers on.
 
     python3 tests/bench/report_in_browser.py BUILD [SLICES [serve|beside]]
+    python3 tests/bench/report_in_browser.py BUILD SLICES write bench.pt.trace.json
+
+Instead of SLICES a file that `write` has made does.
 """
 import json
 import random
@@ -176,10 +179,16 @@ def beside(build, trace):
 
 
 def main():
-    build, slices = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1000000
+    build, slices = Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else "1000000"
+    if sys.argv[3:4] == ["write"]:
+        write_trace(sys.argv[4], int(slices))
+        return
     with tempfile.TemporaryDirectory() as directory:
         trace, to = Path(directory) / "bench.pt.trace.json", Path(directory) / "report.html"
-        write_trace(trace, slices)
+        if slices.isdigit():
+            write_trace(trace, int(slices))
+        else:
+            trace.symlink_to(Path(slices).resolve())
         if sys.argv[3:] == ["beside"]:
             beside(build, trace)
             return

@@ -31,7 +31,7 @@ hb_result hb_page_window(const hb_timeline *timeline, const hb_url *url, hb_slic
 }
 
 typedef struct place {
-    const hb_slice *slice;
+    hb_slice slice;
     uint32_t lane;
 } place;
 
@@ -39,17 +39,17 @@ static void put_place(hb_emitter *out, const place *p)
 {
     hb_emit_open(out, '[');
     hb_emit_int(out, p->lane);
-    hb_emit_finite(out, (double)p->slice->start);
-    hb_emit_finite(out, (double)p->slice->end);
-    hb_emit_int(out, p->slice->name);
-    hb_emit_int(out, p->slice->row);
+    hb_emit_finite(out, (double)p->slice.start);
+    hb_emit_finite(out, (double)p->slice.end);
+    hb_emit_int(out, p->slice.name);
+    hb_emit_int(out, p->slice.row);
     hb_emit_close(out, ']');
 }
 
 static int by_time(const void *x, const void *y)
 {
     const place *a = x, *b = y;
-    if (a->slice->start != b->slice->start) return a->slice->start < b->slice->start ? -1 : 1;
+    if (a->slice.start != b->slice.start) return a->slice.start < b->slice.start ? -1 : 1;
     return (a->lane > b->lane) - (a->lane < b->lane);
 }
 
@@ -86,7 +86,7 @@ static uint64_t count_marked(const hb_timeline *t, const bool *marked)
 {
     uint64_t count = 0;
     for (uint32_t i = 0; i < t->num_slices; i++)
-        count += marked[t->slices[i].name];
+        count += marked[hb_slice_of(t, t->rows[i]).name];
     return count;
 }
 
@@ -98,8 +98,8 @@ static place *find_marked(const hb_timeline *t, const bool *marked, uint64_t cou
     for (uint32_t l = 0; found && l < t->lanes.count; l++) {
         const hb_lane *lane = &t->lanes.items[l];
         for (uint32_t i = 0; i < lane->count; i++) {
-            const hb_slice *s = &t->slices[lane->first + i];
-            if (marked[s->name]) found[n++] = (place){s, l};
+            hb_slice s = hb_slice_at(t, lane, i);
+            if (marked[s.name]) found[n++] = (place){s, l};
         }
     }
     if (found) qsort(found, n, sizeof *found, by_time);
@@ -144,13 +144,13 @@ typedef struct sum {
 
 static void add_lane(const hb_timeline *t, const hb_lane *lane, const hb_slice_window *w, sum *sums)
 {
-    const hb_slice *s = t->slices + lane->first;
-    for (size_t i = HB_LOWER_BOUND(s, lane->count, end, w->from);
-         i < lane->count && s[i].start < w->to; i++) {
-        sum *to = &sums[s[i].name];
+    for (uint32_t i = hb_lane_find(t, lane, w->from); i < lane->count; i++) {
+        hb_slice s = hb_slice_at(t, lane, i);
+        if (s.start >= w->to) return;
+        sum *to = &sums[s.name];
         to->count++;
-        to->within += HB_MIN(s[i].end, w->to) - HB_MAX(s[i].start, w->from);
-        to->longest = HB_MAX(to->longest, s[i].end - s[i].start);
+        to->within += HB_MIN(s.end, w->to) - HB_MAX(s.start, w->from);
+        to->longest = HB_MAX(to->longest, s.end - s.start);
     }
 }
 
@@ -215,9 +215,10 @@ hb_result hb_page_place_rows(hb_page_trace *trace, const hb_url *url, hb_emitter
     hb_emit_open_key(out, "places", '[');
     for (uint32_t l = 0; l < t->lanes.count; l++)
         for (uint32_t i = 0; i < t->lanes.items[l].count; i++) {
-            place p = {&t->slices[t->lanes.items[l].first + i], l};
+            const hb_lane *lane = &t->lanes.items[l];
+            uint32_t row = t->rows[lane->first + i];
             for (size_t k = 0; k < count; k++)
-                if (rows[k] == p.slice->row) put_place(out, &p);
+                if (rows[k] == row) put_place(out, &(place){hb_slice_of(t, row), l});
         }
     hb_emit_close(out, ']');
     return HB_OK;

@@ -100,46 +100,76 @@ enum { GAPS, TIMES, NAMES, COUNTS, ROWS, PARTS };
 
 typedef struct columns {
     const hb_timeline *timeline;
+    const hb_lane *lane;
+    hb_buf drawn; /* of the lane: hb_drawn */
     hb_buf parts[PARTS];
-    uint64_t count;
     int64_t last_end;
     uint32_t last_row;
 } columns;
 
-static void put_one(void *context, const hb_drawn *drawn)
+static const uint32_t *row_of(const columns *c, const hb_drawn *drawn)
+{
+    return &c->timeline->rows[c->lane->first + drawn->longest];
+}
+
+/* Rows lie far from each other: each is on its way while those before it are written. */
+static void take_one(void *context, const hb_drawn *drawn)
 {
     columns *c = context;
+    hb_buf_append(&c->drawn, drawn, sizeof *drawn);
+    __builtin_prefetch(row_of(c, drawn));
+}
+
+static void put_one(columns *c, const hb_drawn *drawn)
+{
+    hb_slice longest = hb_slice_of(c->timeline, *row_of(c, drawn));
     hb_buf_varint(&c->parts[GAPS], (uint64_t)(drawn->start - c->last_end));
     hb_buf_varint(&c->parts[TIMES], (uint64_t)(drawn->end - drawn->start));
-    hb_buf_varint(&c->parts[NAMES], drawn->longest->name);
+    hb_buf_varint(&c->parts[NAMES], longest.name);
     hb_buf_varint(&c->parts[COUNTS], drawn->count - 1);
-    hb_buf_varint(&c->parts[ROWS], hb_zigzag((int64_t)drawn->longest->row - c->last_row));
-    c->last_row = drawn->longest->row;
+    hb_buf_varint(&c->parts[ROWS], hb_zigzag((int64_t)longest.row - c->last_row));
+    c->last_row = longest.row;
     c->last_end = drawn->end;
-    c->count++;
+}
+
+static void put_lane(columns *c, const hb_slice_window *window, hb_buf *buf)
+{
+    enum { AHEAD = 16 };
+    c->drawn.size = 0;
+    c->last_end = 0;
+    c->last_row = 0;
+    hb_lane_draw(c->timeline, c->lane, window->from, window->to, window->cell, take_one, c);
+    const hb_drawn *drawn = (const hb_drawn *)c->drawn.data;
+    size_t count = c->drawn.size / sizeof *drawn;
+    hb_buf_varint(buf, count);
+    for (size_t i = 0; i < count; i++) {
+        if (count - i > AHEAD)
+            __builtin_prefetch(hb_trace_row(c->timeline->trace, *row_of(c, &drawn[i + AHEAD])));
+        put_one(c, &drawn[i]);
+    }
+    for (int k = 0; k < PARTS; k++) {
+        hb_buf_append(buf, c->parts[k].data, c->parts[k].size);
+        c->parts[k].size = 0;
+    }
 }
 
 static void put_lanes(const hb_timeline *timeline, const hb_slice_window *window, uint32_t first,
                       uint32_t end, hb_buf *buf)
 {
     columns c = {.timeline = timeline};
+    hb_buf_init(&c.drawn, SIZE_MAX / 2);
     for (int i = 0; i < PARTS; i++)
         hb_buf_init(&c.parts[i], SIZE_MAX / 2);
     for (uint32_t i = first; i < end; i++) {
-        c.count = 0;
-        c.last_end = 0;
-        c.last_row = 0;
-        hb_lane_draw(timeline, &timeline->lanes.items[i], window->from, window->to, window->cell,
-                     put_one, &c);
-        hb_buf_varint(buf, c.count);
-        for (int k = 0; k < PARTS; k++) {
-            hb_buf_append(buf, c.parts[k].data, c.parts[k].size);
-            buf->failed |= c.parts[k].failed;
-            c.parts[k].size = 0;
-        }
+        c.lane = &timeline->lanes.items[i];
+        put_lane(&c, window, buf);
     }
-    for (int i = 0; i < PARTS; i++)
+    for (int i = 0; i < PARTS; i++) {
+        buf->failed |= c.parts[i].failed;
         hb_buf_free(&c.parts[i]);
+    }
+    buf->failed |= c.drawn.failed;
+    hb_buf_free(&c.drawn);
 }
 
 /* Lanes that a second thread draws meanwhile. */

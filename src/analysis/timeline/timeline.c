@@ -7,8 +7,8 @@ enum { FAN_SHIFT = 4, FAN = 1 << FAN_SHIFT }; /* slices, or nodes, below a node 
 
 typedef struct making {
     hb_timeline *t;
+    hb_arena scratch; /* what is not needed any more when it is made: as large as the slices */
     uint32_t *counts; /* of slices, by track_of() */
-    hb_dict names;    /* text and kind -> index of names */
 } making;
 
 static bool is_drawn(const hb_trace *trace, const hb_row *row)
@@ -22,16 +22,38 @@ static uint32_t track_of(const hb_trace *trace, const hb_row *row)
     return 2 * row->track + hb_row_is_of(trace, row, HB_CATEGORY_GPU_USER_ANNOTATION);
 }
 
-static uint32_t name_of(making *m, const hb_row *row)
+static uint32_t find_name(const hb_timeline *t, const hb_row *row)
 {
-    bool added;
-    uint64_t key = (uint64_t)row->name << 8 | row->kind;
-    hb_dict_entry *e = hb_dict_add(&m->t->arena, &m->names, key, &added);
-    if (!added) return e->value;
-    bool step = hb_row_is_step(m->t->trace, row);
-    e->value = m->t->names.count;
-    *HB_PUSH(&m->t->arena, &m->t->names) = (hb_slice_name){row->name, row->kind, step};
-    return e->value;
+    uint32_t i = t->by_text[row->name];
+    while (i && t->names.items[i - 1].kind != row->kind)
+        i = t->names.items[i - 1].next;
+    return i;
+}
+
+static void add_name(making *m, const hb_row *row)
+{
+    hb_timeline *t = m->t;
+    if (find_name(t, row)) return;
+    hb_slice_name name = {row->name, t->by_text[row->name], row->kind,
+                          hb_row_is_step(t->trace, row)};
+    *HB_PUSH(&t->arena, &t->names) = name;
+    t->by_text[row->name] = t->names.count;
+}
+
+static int64_t start_of(const hb_timeline *t, uint32_t row)
+{
+    return hb_trace_row(t->trace, row)->start - t->start;
+}
+
+static int64_t end_of(const hb_timeline *t, uint32_t row)
+{
+    return hb_row_end(hb_trace_row(t->trace, row)) - t->start;
+}
+
+hb_slice hb_slice_of(const hb_timeline *t, uint32_t row)
+{
+    const hb_row *r = hb_trace_row(t->trace, row);
+    return (hb_slice){r->start - t->start, hb_row_end(r) - t->start, row, find_name(t, r) - 1};
 }
 
 /* ---- slices, track after track, by time ---- */
@@ -67,25 +89,28 @@ static void place_slices(making *m, uint32_t *next)
     for (uint32_t i = 0; i < t->trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(t->trace, i);
         if (!is_drawn(t->trace, row)) continue;
-        t->slices[next[track_of(t->trace, row)]++] =
-            (hb_slice){row->start - t->start, hb_row_end(row) - t->start, i, name_of(m, row)};
+        add_name(m, row);
+        t->rows[next[track_of(t->trace, row)]++] = i;
     }
 }
 
-static int by_start(const void *x, const void *y)
+/* What begins together is called by the longer one. */
+static bool by_start(const void *context, const void *x, const void *y)
 {
-    const hb_slice *a = x, *b = y;
-    if (a->start != b->start) return a->start < b->start ? -1 : 1;
-    if (a->end != b->end) return a->end > b->end ? -1 : 1;
-    return a->row < b->row ? -1 : a->row > b->row;
+    const hb_timeline *t = context;
+    uint32_t i = *(const uint32_t *)x, k = *(const uint32_t *)y;
+    const hb_row *a = hb_trace_row(t->trace, i), *b = hb_trace_row(t->trace, k);
+    if (a->start != b->start) return a->start < b->start;
+    if (a->duration != b->duration) return a->duration > b->duration;
+    return i < k;
 }
 
 /* Writers' order is often by time already. */
-static void sort_slices(hb_slice *slices, uint32_t count)
+static void sort_slices(making *m, uint32_t *rows, uint32_t count)
 {
     for (uint32_t i = 1; i < count; i++)
-        if (by_start(&slices[i - 1], &slices[i]) > 0) {
-            qsort(slices, count, sizeof *slices, by_start);
+        if (by_start(m->t, &rows[i], &rows[i - 1])) {
+            hb_sort(&m->scratch, rows, count, sizeof *rows, by_start, m->t);
             return;
         }
 }
@@ -111,58 +136,65 @@ static void add_lane(hb_arena *arena, lane_ends *lanes)
 
 /* Below all that it lies in; there the first lane that is free, as what it crosses takes one too.
  * `open`: lanes that may not be; above it all are free. */
-static uint32_t lane_of(hb_arena *arena, lane_ends *lanes, uint32_t *open, const hb_slice *s)
+static uint32_t lane_of(hb_arena *arena, lane_ends *lanes, uint32_t *open, int64_t start,
+                        int64_t end)
 {
     uint32_t lane = 0;
-    while (*open && lanes->items[*open - 1] <= s->start)
+    while (*open && lanes->items[*open - 1] <= start)
         --*open;
     for (uint32_t i = 0; i < *open; i++)
-        if (lanes->items[i] > s->start && lanes->items[i] >= s->end) lane = i + 1;
-    while (lane < *open && lanes->items[lane] > s->start)
+        if (lanes->items[i] > start && lanes->items[i] >= end) lane = i + 1;
+    while (lane < *open && lanes->items[lane] > start)
         lane++;
     if (lane == lanes->count) add_lane(arena, lanes);
-    lanes->items[lane] = s->end;
+    lanes->items[lane] = end;
     lanes->counts[lane]++;
     *open = HB_MAX(*open, lane + 1);
     return lane;
 }
 
-static int64_t length(const hb_slice *s)
+static hb_slice_node node_of(const hb_timeline *t, const hb_lane *lane, uint32_t i)
 {
-    return s->end - s->start;
+    uint32_t row = t->rows[lane->first + i];
+    int64_t start = start_of(t, row), end = end_of(t, row), ns = end - start;
+    return (hb_slice_node){start, end, i, ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX};
 }
 
-static hb_longest node_of(const hb_slice *s, uint32_t i)
+static int64_t length_of(const hb_timeline *t, const hb_lane *lane, uint32_t i)
 {
-    int64_t ns = length(&s[i]);
-    return (hb_longest){i, ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX};
+    return hb_trace_row(t->trace, t->rows[lane->first + i])->duration;
 }
 
-static bool is_longer(const hb_slice *s, hb_longest a, hb_longest b)
+/* Adds what follows; of equally long slices the first one stays. */
+static void join(const hb_timeline *t, const hb_lane *lane, hb_slice_node *to,
+                 const hb_slice_node *next)
 {
-    if (a.ns != b.ns) return a.ns > b.ns;
-    return a.ns == UINT32_MAX && length(&s[a.slice]) > length(&s[b.slice]);
+    bool longer = next->ns > to->ns;
+    if (next->ns == UINT32_MAX && to->ns == UINT32_MAX)
+        longer = length_of(t, lane, next->longest) > length_of(t, lane, to->longest);
+    to->end = next->end;
+    if (!longer) return;
+    to->longest = next->longest;
+    to->ns = next->ns;
 }
 
 /* Each level of the tree behind the one that it is made of. */
 static void plant(hb_timeline *t, hb_lane *lane)
 {
-    const hb_slice *s = t->slices + lane->first;
     uint32_t nodes = 0;
     for (uint32_t n = lane->count; n > 1;)
         nodes += n = (n + FAN - 1) >> FAN_SHIFT;
-    lane->longest = HB_NEW_ARRAY(&t->arena, hb_longest, nodes + 1);
-    hb_longest *level = NULL, *to = lane->longest;
+    lane->nodes = HB_NEW_ARRAY(&t->arena, hb_slice_node, nodes + 1);
+    hb_slice_node *level = NULL, *to = lane->nodes;
     for (uint32_t n = lane->count; n > 1;) {
         uint32_t above = (n + FAN - 1) >> FAN_SHIFT;
         for (uint32_t i = 0; i < above; i++) {
             uint32_t first = i << FAN_SHIFT;
-            hb_longest best = level ? level[first] : node_of(s, first);
+            to[i] = level ? level[first] : node_of(t, lane, first);
             for (uint32_t k = first + 1; k < n && k < first + FAN; k++) {
-                hb_longest other = level ? level[k] : node_of(s, k);
-                if (is_longer(s, other, best)) best = other;
+                hb_slice_node other = level ? level[k] : node_of(t, lane, k);
+                join(t, lane, &to[i], &other);
             }
-            to[i] = best;
         }
         level = to;
         to += above;
@@ -170,37 +202,38 @@ static void plant(hb_timeline *t, hb_lane *lane)
     }
 }
 
-/* Stable by lane: within one they stay in order of time. `scratch` has room for them all. */
-static void add_track(hb_timeline *t, hb_timeline_track *track, hb_slice *slices, uint32_t count,
-                      hb_slice *scratch, uint32_t *lane_at)
+/* Stable by lane: within one they stay in order of time. `copy` has room for them all. */
+static void add_track(making *m, hb_timeline_track *track, uint32_t *rows, uint32_t count,
+                      uint32_t *copy, uint32_t *lane_at)
 {
+    hb_timeline *t = m->t;
     lane_ends lanes = {0};
     uint32_t open = 0;
     for (uint32_t i = 0; i < count; i++)
-        lane_at[i] = lane_of(&t->arena, &lanes, &open, &slices[i]);
+        lane_at[i] = lane_of(&m->scratch, &lanes, &open, start_of(t, rows[i]), end_of(t, rows[i]));
     track->first_lane = t->lanes.count;
     track->num_lanes = lanes.count;
     track->slices = count;
-    uint32_t first = (uint32_t)(slices - t->slices);
-    uint32_t *next = HB_NEW_ARRAY(&t->arena, uint32_t, lanes.count + 1);
+    uint32_t first = (uint32_t)(rows - t->rows);
+    uint32_t *next = HB_NEW_ARRAY(&m->scratch, uint32_t, lanes.count + 1);
     for (uint32_t i = 0; i < lanes.count; i++) {
         *HB_PUSH(&t->arena, &t->lanes) = (hb_lane){first, lanes.counts[i], NULL};
-        next[i] = first - (uint32_t)(slices - t->slices);
+        next[i] = first - (uint32_t)(rows - t->rows);
         first += lanes.counts[i];
     }
     for (uint32_t i = 0; i < count; i++)
-        scratch[next[lane_at[i]]++] = slices[i];
-    if (count) memcpy(slices, scratch, count * sizeof *slices);
+        copy[next[lane_at[i]]++] = rows[i];
+    if (count) memcpy(rows, copy, count * sizeof *rows);
     for (uint32_t i = 0; i < lanes.count; i++)
         plant(t, &t->lanes.items[track->first_lane + i]);
 }
 
 /* ---- tracks ---- */
 
-static hb_track_kind kind_of(const hb_timeline *t, const hb_slice *slices, uint32_t count)
+static hb_track_kind kind_of(const hb_timeline *t, const uint32_t *rows, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        const hb_row *row = hb_trace_row(t->trace, slices[i].row);
+        const hb_row *row = hb_trace_row(t->trace, rows[i]);
         if (hb_row_is_work(row)) return HB_TRACK_STREAM;
         if (hb_row_is_of(t->trace, row, HB_CATEGORY_GPU_USER_ANNOTATION))
             return HB_TRACK_ANNOTATION;
@@ -213,7 +246,7 @@ static bool has_step(const hb_timeline *t, const hb_timeline_track *track)
     const hb_lane *lane = &t->lanes.items[track->first_lane];
     for (uint32_t i = 0; i < track->num_lanes && i < 2; i++)
         for (uint32_t k = 0; k < lane[i].count; k++)
-            if (t->names.items[t->slices[lane[i].first + k].name].step) return true;
+            if (t->names.items[hb_slice_at(t, &lane[i], k).name].step) return true;
     return false;
 }
 
@@ -235,27 +268,27 @@ static void make(making *m)
 {
     hb_timeline *t = m->t;
     uint32_t tracks = 2 * t->trace->tracks.items.count, at = 0, most = 0;
-    m->counts = HB_NEW_ARRAY(&t->arena, uint32_t, tracks + 1);
-    uint32_t *next = HB_NEW_ARRAY(&t->arena, uint32_t, tracks + 1);
+    m->counts = HB_NEW_ARRAY(&m->scratch, uint32_t, tracks + 1);
+    uint32_t *next = HB_NEW_ARRAY(&m->scratch, uint32_t, tracks + 1);
     count_slices(m);
-    t->slices = HB_NEW_ARRAY(&t->arena, hb_slice, t->num_slices + 1);
+    t->rows = HB_NEW_ARRAY(&t->arena, uint32_t, t->num_slices + 1);
+    t->by_text = HB_NEW_ARRAY(&t->arena, uint32_t, t->trace->strings.count + 1);
     for (uint32_t i = 0; i < tracks; i++) {
         next[i] = at;
         at += m->counts[i];
         most = HB_MAX(most, m->counts[i]);
     }
     place_slices(m, next);
-    hb_slice *scratch = HB_NEW_ARRAY(&t->arena, hb_slice, most + 1);
-    uint32_t *lane_at = HB_NEW_ARRAY(&t->arena, uint32_t, most + 1);
+    uint32_t *copy = HB_NEW_ARRAY(&m->scratch, uint32_t, most + 1);
+    uint32_t *lane_at = HB_NEW_ARRAY(&m->scratch, uint32_t, most + 1);
     for (uint32_t i = 0; i < tracks; i++) {
-        uint32_t count = m->counts[i];
-        hb_slice *slices = t->slices + next[i] - count;
+        uint32_t count = m->counts[i], *rows = t->rows + next[i] - count;
         const hb_track *from = hb_column_at(&t->trace->tracks.items, i / 2);
         if (!count) continue;
-        sort_slices(slices, count);
+        sort_slices(m, rows, count);
         hb_timeline_track *track = HB_PUSH(&t->arena, &t->tracks);
-        *track = (hb_timeline_track){kind_of(t, slices, count), from->pid, from->tid, 0, 0, 0};
-        add_track(t, track, slices, count, scratch, lane_at);
+        *track = (hb_timeline_track){kind_of(t, rows, count), from->pid, from->tid, 0, 0, 0};
+        add_track(m, track, rows, count, copy, lane_at);
     }
     order_tracks(t);
 }
@@ -264,8 +297,13 @@ hb_result hb_timeline_make(hb_timeline *timeline, const hb_trace *trace)
 {
     *timeline = (hb_timeline){.trace = trace};
     making m = {.t = timeline};
-    if (hb_arena_try(&timeline->arena)) make(&m);
-    return hb_arena_outcome(&timeline->arena);
+    if (hb_arena_try(&timeline->arena)) {
+        if (hb_arena_try(&m.scratch)) make(&m);
+    }
+    hb_result result = hb_arena_outcome(&timeline->arena);
+    if (result == HB_OK) result = hb_arena_outcome(&m.scratch);
+    hb_arena_free(&m.scratch);
+    return result;
 }
 
 void hb_timeline_free(hb_timeline *timeline)
@@ -276,74 +314,108 @@ void hb_timeline_free(hb_timeline *timeline)
 
 /* ---- windows ---- */
 
-/* The longest of slices [from, to), to > from; of equal ones the first. */
-static uint32_t longest_of(const hb_slice *s, const hb_lane *lane, uint32_t from, uint32_t to)
+uint32_t hb_lane_find(const hb_timeline *t, const hb_lane *lane, int64_t time)
 {
-    uint32_t n = lane->count, low = from, high = to;
-    const hb_longest *level = NULL, *above = lane->longest;
-    hb_longest best = node_of(s, from);
+    uint32_t low = 0, high = lane->count;
     while (low < high) {
-        for (; low < high && (low & (FAN - 1)); low++) {
-            hb_longest other = level ? level[low] : node_of(s, low);
-            if (is_longer(s, other, best)) best = other;
-        }
-        for (; low < high && (high & (FAN - 1)); high--) {
-            hb_longest other = level ? level[high - 1] : node_of(s, high - 1);
-            if (is_longer(s, other, best)) best = other;
-        }
-        low >>= FAN_SHIFT;
-        high >>= FAN_SHIFT;
-        level = above;
-        n = (n + FAN - 1) >> FAN_SHIFT;
-        above += n;
+        uint32_t middle = low + (high - low) / 2;
+        if (end_of(t, t->rows[lane->first + middle]) < time)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return best.slice;
+    return low;
 }
 
-/* The first of slices [at, count) that begins at `time` or later. Few are looked at when it is
- * about `near` behind: cells hold about as many as the last one did. */
-static uint32_t gallop(const hb_slice *s, uint32_t at, uint32_t count, int64_t time, uint32_t near)
+enum { MOST_LEVELS = 8 }; /* of a tree: 16 to that power are all 32 bits count */
+
+typedef struct drawing {
+    const hb_timeline *timeline;
+    const hb_lane *lane;
+    const hb_slice_node *levels[MOST_LEVELS + 1]; /* [1]: of 16 slices, ... */
+    uint32_t counts[MOST_LEVELS + 1];             /* [0]: of the slices */
+    int64_t from, to, cell;
+    hb_slice_node open; /* what is drawn together, up to now */
+    int64_t bound;      /* what begins there is not drawn with it */
+    uint32_t count;     /* of its slices; 0: there is none */
+    void (*fn)(void *context, const hb_drawn *drawn);
+    void *context;
+} drawing;
+
+static void draw_open(drawing *d)
 {
-    uint32_t low = at, high = count, step = near / 8 + 1;
-    uint32_t guess = near < count - at ? at + near : count;
-    /* Where the cell behind is likely to end: it comes from memory while this one is drawn. */
-    if (near < count - guess) __builtin_prefetch(&s[guess + near]);
-    if (guess < count && s[guess].start < time) {
-        for (low = guess + 1; low < count && s[low].start < time; step *= 2) {
-            guess = low;
-            low = step < count - low ? low + step : count;
-        }
-        high = low;
-        low = guess + 1;
-    } else {
-        high = guess;
-        for (uint32_t back = guess; back > at; step *= 2) {
-            back = back - at > step ? back - step : at;
-            if (s[back].start < time) {
-                low = back + 1;
-                break;
-            }
-            high = back;
+    if (d->count)
+        d->fn(d->context, &(hb_drawn){d->open.start, d->open.end, d->count, d->open.longest});
+    d->count = 0;
+}
+
+static void draw(drawing *d, const hb_slice_node *node, uint32_t count)
+{
+    bool alone = d->cell == 0 || node->end - node->start >= d->cell;
+    if (alone || node->start >= d->bound) draw_open(d);
+    if (d->count)
+        join(d->timeline, d->lane, &d->open, node);
+    else
+        d->open = *node;
+    if (!d->count && !alone) d->bound = (node->start / d->cell + 1) * d->cell;
+    d->count += count;
+    if (alone) draw_open(d);
+}
+
+static void draw_slices(drawing *d, uint32_t first, uint32_t end)
+{
+    /* Rows lie far from each other: all of them are asked for before the first is looked at. */
+    for (uint32_t i = first; i < end; i++)
+        __builtin_prefetch(hb_trace_row(d->timeline->trace, d->timeline->rows[d->lane->first + i]));
+    for (uint32_t i = first; i < end; i++) {
+        hb_slice_node slice = node_of(d->timeline, d->lane, i);
+        if (slice.start >= d->to) return;
+        if (slice.end >= d->from) draw(d, &slice, 1);
+    }
+}
+
+/* A node that fits into a cell stands for its slices; of others one looks at what they are of. */
+static void draw_nodes(drawing *d, int level, uint32_t first, uint32_t end)
+{
+    const hb_slice_node *nodes = d->levels[level];
+    for (uint32_t i = first; i < end && nodes[i].start < d->to; i++) {
+        const hb_slice_node *node = &nodes[i];
+        if (node->end < d->from) continue;
+        uint32_t below = i << FAN_SHIFT, stop = HB_MIN(below + FAN, d->counts[level - 1]);
+        bool inside = node->start >= d->from && node->end < d->to;
+        if (inside && node->end - node->start < d->cell) {
+            uint32_t shift = (uint32_t)level * FAN_SHIFT;
+            uint64_t behind = HB_MIN((uint64_t)(i + 1) << shift, (uint64_t)d->lane->count);
+            draw(d, node, (uint32_t)(behind - ((uint64_t)i << shift)));
+        } else if (level == 1) {
+            draw_slices(d, below, stop);
+        } else {
+            draw_nodes(d, level - 1, below, stop);
         }
     }
-    return low + (uint32_t)HB_LOWER_BOUND(s + low, high - low, start, time);
 }
 
 void hb_lane_draw(const hb_timeline *timeline, const hb_lane *lane, int64_t from, int64_t to,
                   int64_t cell, void (*fn)(void *context, const hb_drawn *drawn), void *context)
 {
-    const hb_slice *s = timeline->slices + lane->first;
-    uint32_t i = (uint32_t)HB_LOWER_BOUND(s, lane->count, end, from), near = 0;
-    while (i < lane->count && s[i].start < to) {
-        uint32_t next = i + 1;
-        if (cell > 0 && length(&s[i]) < cell) {
-            next = gallop(s, i + 1, lane->count, (s[i].start / cell + 1) * cell, near);
-            near = next - i - 1;
-        }
-        /* What outlasts the cell, begun within it, stands for itself. */
-        if (next > i + 1 && length(&s[next - 1]) >= cell) next--;
-        const hb_slice *longest = &s[next > i + 1 ? longest_of(s, lane, i, next) : i];
-        fn(context, &(hb_drawn){s[i].start, s[next - 1].end, next - i, longest});
-        i = next;
+    drawing d = {.timeline = timeline,
+                 .lane = lane,
+                 .from = from,
+                 .to = to,
+                 .cell = cell,
+                 .fn = fn,
+                 .context = context};
+    const hb_slice_node *nodes = lane->nodes;
+    int level = 0;
+    d.counts[0] = lane->count;
+    for (uint32_t n = lane->count; n > 1; nodes += n) {
+        n = (n + FAN - 1) >> FAN_SHIFT;
+        d.levels[++level] = nodes;
+        d.counts[level] = n;
     }
+    if (level)
+        draw_nodes(&d, level, 0, 1);
+    else
+        draw_slices(&d, 0, lane->count);
+    draw_open(&d);
 }

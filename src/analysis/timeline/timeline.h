@@ -4,8 +4,9 @@
  * them lanes, in which slices follow each other and never overlap. What is called lies a lane below
  * its caller; calls that cross each other get a lane of their own, none is left out.
  *
- * Of each lane a tree holds the longest slice of every 16, 256, ... so that a window is drawn by as
- * many questions as it has cells, whatever it holds: in each cell the longest slice stands for all.
+ * Of each lane a tree holds when every 16, 256, ... slices begin and end, and the longest of them,
+ * so that a window is drawn by as many questions as it has cells, whatever it holds: in each cell
+ * the longest slice stands for all.
  */
 #ifndef HB_TIMELINE_TIMELINE_H
 #define HB_TIMELINE_TIMELINE_H
@@ -16,16 +17,17 @@
 
 typedef enum hb_track_kind { HB_TRACK_THREAD, HB_TRACK_STREAM, HB_TRACK_ANNOTATION } hb_track_kind;
 
-/** A node of a lane's tree. Whoever compares nodes looks at no slice, which would be far away. */
-typedef struct hb_longest {
-    uint32_t slice;
-    uint32_t ns; /* how long it is; UINT32_MAX: that, or longer */
-} hb_longest;
+/** A node of a lane's tree: some slices that follow each other. Times as in hb_slice. */
+typedef struct hb_slice_node {
+    int64_t start, end;
+    uint32_t longest; /* the first of those: its number in the lane */
+    uint32_t ns;      /* how long it is; UINT32_MAX: that, or longer */
+} hb_slice_node;
 
 /** Slices by start. */
 typedef struct hb_lane {
-    uint32_t first, count; /* of hb_timeline.slices */
-    hb_longest *longest; /* the tree: of each 16 slices the longest one, of each 16 of those ... */
+    uint32_t first, count; /* of hb_timeline.rows */
+    hb_slice_node *nodes;  /* the tree: of each 16 slices, then of each 16 of those ... up to one */
 } hb_lane;
 
 typedef struct hb_timeline_track {
@@ -44,7 +46,8 @@ typedef struct hb_slice {
 /** A name in a role: what is drawn in one colour with one text. */
 typedef struct hb_slice_name {
     hb_sid text;
-    uint8_t kind; /* hb_kind */
+    uint32_t next; /* 1 + the name of that text that was before this one; 0: none */
+    uint8_t kind;  /* hb_kind */
     bool step;
 } hb_slice_name;
 
@@ -55,9 +58,21 @@ typedef struct hb_timeline {
     HB_VEC(hb_timeline_track) tracks;
     HB_VEC(hb_lane) lanes;
     HB_VEC(hb_slice_name) names;
-    hb_slice *slices;
+    uint32_t *by_text; /* by hb_sid: 1 + the last of its names; 0: none */
+    uint32_t *rows;    /* of the trace: each lane's slices, by start */
     uint32_t num_slices;
 } hb_timeline;
+
+/** A slice of a row of the trace, which is drawn. */
+hb_slice hb_slice_of(const hb_timeline *timeline, uint32_t row);
+
+static inline hb_slice hb_slice_at(const hb_timeline *timeline, const hb_lane *lane, uint32_t i)
+{
+    return hb_slice_of(timeline, timeline->rows[lane->first + i]);
+}
+
+/** The first slice of a lane that ends at `time` or later; its count: none. */
+uint32_t hb_lane_find(const hb_timeline *timeline, const hb_lane *lane, int64_t time);
 
 /** From the first slice's start to the last one's end, as a timeline has them; 0 of none. */
 void hb_timeline_span(const hb_trace *trace, int64_t *start, int64_t *end);
@@ -70,12 +85,13 @@ void hb_timeline_free(hb_timeline *timeline);
  * end, under the name of the longest. */
 typedef struct hb_drawn {
     int64_t start, end;
-    uint32_t count; /* of slices */
-    const hb_slice *longest;
+    uint32_t count;   /* of slices */
+    uint32_t longest; /* its number in the lane */
 } hb_drawn;
 
 /** Calls `fn` for what is drawn of a lane between two times, from left to right. Slices shorter
- * than `cell` that begin in one cell are one; 0: each by itself. */
+ * than `cell` are one from where the first begins to the end of its cell, and as far beyond as 16,
+ * or 256 ... are known together that take no longer than a cell; 0: each by itself. */
 void hb_lane_draw(const hb_timeline *timeline, const hb_lane *lane, int64_t from, int64_t to,
                   int64_t cell, void (*fn)(void *context, const hb_drawn *drawn), void *context);
 
