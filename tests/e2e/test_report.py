@@ -257,6 +257,33 @@ def test_a_launch_leads_to_its_kernel(browser, tmp_path):
         assert "kernel" in facts and "Stream" in facts
 
 
+def test_what_is_chosen_has_an_address_and_the_way_closer_leads_back(browser, tmp_path):
+    with ReportPage(browser, report(tmp_path, TRACES["mi250"])) as page:
+        page.open("timeline", find="hipLaunchKernel")
+        facts = page.page.locator(".panel .facts")
+        page.page.locator(".panel dt", has_text="Launches").wait_for()
+        page.wait_for_address("slice=")
+        told, before = facts.inner_text(), page.page.evaluate("location.hash")
+        page.page.reload()
+        page.wait("timeline")
+        page.page.locator(".panel dt", has_text="Launches").wait_for()
+        assert facts.inner_text() == told and "slice=" in before
+        # Closer and closer, then back to where one was first.
+        trail, where = page.page.locator(".timeline .crumbs button"), page.page.locator(".timeline .where")
+        first = where.inner_text()
+        page.page.locator(".over").focus()
+        page.key("f")
+        trail.first.wait_for()
+        page.key("w", "w", "f")
+        assert trail.count() == 2
+        trail.first.click()
+        page.until(lambda: where.inner_text() == first, lambda: f"{where.inner_text()}, not {first}")
+        assert trail.count() == 0
+        page.page.locator(".over").focus()
+        page.key("Escape")
+        assert "slice=" not in page.page.evaluate("location.hash") and page.errors == []
+
+
 def test_evidence_is_a_click_away(browser, tmp_path):
     with ReportPage(browser, report(tmp_path, TRACES["mi250"])) as page:
         page.open("overview")
@@ -289,6 +316,20 @@ def test_who_calls_a_name_and_what_it_calls(page):
     page.page.locator("main button", has_text="All calls").click()
     assert page.page.locator("figure canvas").first.get_attribute("aria-label").startswith("Host time by call stack")
     assert page.axe() == [] and page.errors == []
+
+
+def test_what_is_looked_at_closer_among_calls_has_an_address(page):
+    page.open("calls")
+    boxes = page.page.locator("figure canvas").first
+    boxes.focus()
+    page.key("ArrowDown", "ArrowDown", "Enter")
+    page.wait_for_address("flame.H.at=")
+    path = page.page.locator("main .crumbs").first.inner_text()
+    page.page.reload()
+    page.wait("calls")
+    assert path.startswith("all") and page.page.locator("main .crumbs").first.inner_text() == path
+    page.page.locator("main .crumbs button").first.click()
+    assert "flame.H.at=" not in page.page.evaluate("location.hash") and page.errors == []
 
 
 def test_modules_as_boxes(browser, tmp_path):

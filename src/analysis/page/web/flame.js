@@ -56,11 +56,20 @@ function hue(name) {
   return sum % 6;
 }
 
-/** A tree as boxes below, or `up`, above their caller. `hint`: what stands where nothing is pointed at. */
-export function icicle(all, label, { up = false, inOrder = false, hint = 'A click looks closer; a click on the widest bar goes back. Arrow keys walk, Enter looks closer.' } = {}) {
-  let root = all, lanes = layout(all, inOrder), chosen = null;
+const pathOf = (node) => (node.parent ? [...pathOf(node.parent), node.name] : []);
+
+/** The node at the end of a path of names, as far as there is one. */
+function descend(root, names) {
+  const [name, ...rest] = names, next = [...root.children.values()].find((child) => child.name === name);
+  return next ? descend(next, rest) : root;
+}
+
+/** A tree as boxes below, or `up`, above their caller. `hint`: what stands where nothing is pointed at. `key`:
+ * the address keeps there what was looked at more closely. */
+export function icicle(all, label, { key = '', up = false, inOrder = false, hint = 'A click looks closer; a click on the widest bar goes back. Arrow keys walk, Enter looks closer.' } = {}) {
+  let root = all, lanes, chosen = null;
   const readout = h('p', { class: 'readout dim', role: 'status' }, hint), path = h('p', { class: 'crumbs' });
-  const deep = Math.min(Math.max(lanes.length, 2), MOST_BOXES), lineOf = (depth) => (up ? deep - 1 - depth : depth);
+  const deep = Math.min(Math.max(layout(all, inOrder).length, 2), MOST_BOXES), lineOf = (depth) => (up ? deep - 1 - depth : depth);
   const find = (event) => {
     const x = (event.offsetX / view.canvas.clientWidth) * root.time;
     return lanes[lineOf(Math.floor(event.offsetY / BOX))]?.find((box) => x >= box.start && x < box.start + box.node.time)?.node;
@@ -71,12 +80,16 @@ export function icicle(all, label, { up = false, inOrder = false, hint = 'A clic
     if (node) readout.textContent = `${cut(clean(node.name), 120)}: ${time(node.time)}, ${((100 * node.time) / (all.time || 1)).toFixed(1)} % of all`;
     view.draw();
   };
-  const look = (node) => {
-    root = node ?? all;
+  const settle = () => {
     lanes = layout(root, inOrder);
     const steps = [];
     for (let at = root; at; at = at.parent) steps.unshift(at);
     fill(path, root !== all && steps.map((step, i) => [i ? ' › ' : '', h('button', { class: 'link', onclick: () => look(step) }, named(step.name, 40))]));
+  };
+  const look = (node) => {
+    root = node ?? all;
+    settle();
+    if (key) put({ [key]: pathOf(root).join(';') });
     view.draw();
   };
   const beside = (by) => {
@@ -111,6 +124,8 @@ export function icicle(all, label, { up = false, inOrder = false, hint = 'A clic
       event.preventDefault();
     },
   });
+  if (key && get(key)) root = descend(all, get(key).split(';'));
+  settle();
   return [path, h('figure', null, view.canvas, h('figcaption', { class: 'legend' }, readout))];
 }
 
@@ -139,7 +154,7 @@ export function flameOf(table, title, cutShort) {
   const draw = () => {
     const name = get(`${id}.of`), rows = folded() ? stacks.map(withoutRepeats) : stacks;
     toggle.textContent = folded() ? 'Show recursion' : 'Fold recursion';
-    fill(shown, rows.some(([names]) => names.includes(name)) ? sandwich(rows, name, () => choose('')) : icicle(grow('all', rows), `${title} by call stack`));
+    fill(shown, rows.some(([names]) => names.includes(name)) ? sandwich(rows, name, () => choose('')) : icicle(grow('all', rows), `${title} by call stack`, { key: `${id}.at` }));
   };
   const sums = [...byName(stacks)].map(([name, [self, total]]) => [name, self, (100 * self) / (all || 1), total, (100 * total) / (all || 1)]);
   const twin = { title: `${title} by name`, columns: [['Name', 'text'], ['Self', 'time'], ['Self share', 'percent'], ['Total', 'time'], ['Total share', 'percent']], rows: sums };
@@ -161,5 +176,5 @@ export function moduleIcicle(table) {
     above[row[depth] + 1] = node;
     above.length = row[depth] + 2;
   });
-  return root.time > 0 && h('section', null, h('h2', null, by === device ? 'Device time of modules' : 'Host time of modules'), icicle(root, 'Modules by what they take', { inOrder: true }));
+  return root.time > 0 && h('section', null, h('h2', null, by === device ? 'Device time of modules' : 'Host time of modules'), icicle(root, 'Modules by what they take', { inOrder: true, key: 'module.at' }));
 }

@@ -7,17 +7,17 @@ import { get, put } from './state.js';
 import { color } from './chart.js';
 import { Slices, lowerBound } from './slices.js';
 import { Counters } from './counters.js';
-import { notedRanges } from './notes.js';
 import { paintLanes, palette } from './raster.js';
+import { Strip, Trail } from './strip.js';
 import { tableOf } from './table.js';
 
-const LANE = 18, HEAD = 22, RULER = 24, STRIP = 30;
+const LANE = 18, HEAD = 22, RULER = 24;
 const CLASSES = ['step', 'op', 'kernel', 'memcpy', 'memset', 'runtime', 'function', 'annotation', 'other'];
 const ns = (value) => time(value / 1e3);
 
 export class Timeline {
   constructor(trace, tracks) {
-    Object.assign(this, { trace, tracks, selected: null, range: null, hits: null, crumbs: [], folded: new Set(), links: [] });
+    Object.assign(this, { trace, tracks, selected: null, range: null, hits: null, folded: new Set(), links: [] });
     this.slices = new Slices(trace, tracks, () => this.request());
     this.counters = new Counters(trace, this);
     this.trackOf = new Uint32Array(tracks.lanes);
@@ -34,7 +34,7 @@ export class Timeline {
   build() {
     this.canvas = h('canvas', { class: 'lanes' });
     this.over = h('canvas', { class: 'over', tabindex: '0', role: 'application', 'aria-label': `Timeline of ${count(this.tracks.slices)} slices in ${many(this.tracks.tracks.length, 'track')}. Arrow keys walk from slice to slice, W and S zoom, A and D move, T lists what is seen as a table.` });
-    this.strip = h('canvas', { class: 'strip', role: 'img', 'aria-label': 'The whole trace, with its steps; the frame is what is seen below', title: 'The whole trace: drag to look elsewhere' });
+    this.strip = new Strip(this);
     this.space = h('div', { class: 'space' });
     this.pane = h('div', { class: 'pane', onscroll: () => this.request(), tabindex: '-1' }, h('div', { class: 'stick' }, this.canvas, this.over), this.space);
     this.search = h('input', { type: 'search', placeholder: 'Search  /', 'aria-label': 'Search slices by name', spellcheck: 'false' });
@@ -42,14 +42,14 @@ export class Timeline {
     this.search.addEventListener('input', () => { put({ find: this.search.value }); this.look(); });
     this.found = h('span', { class: 'dim', role: 'status' });
     this.where = h('span', { class: 'dim where' });
-    this.trail = h('span', { class: 'crumbs' });
+    this.trail = new Trail((from, to) => { this.goTo(from, to); this.over.focus(); });
     this.note = h('p', { class: 'note dim' });
     this.panel = h('div', { class: 'panel', role: 'region', 'aria-label': 'What is chosen', 'aria-live': 'polite' });
     const button = (text, title, act) => h('button', { title, onclick: () => { act(); this.over.focus(); } }, text);
     const bar = h('div', { class: 'bar' }, this.search, button('‹', 'The one before ([)', () => this.step(-1)), button('›', 'The next one (])', () => this.step(1)), this.found, h('span', { class: 'push' }),
-      this.trail, this.where, button('+', 'Closer (W)', () => this.zoom(0.5)), button('−', 'Further (S)', () => this.zoom(2)), button('All', 'All of it (0)', () => this.goTo(0, this.tracks.span)), button('Table', 'What is seen, as a table (T)', () => this.list()));
+      this.trail.element, this.where, button('+', 'Closer (W)', () => this.zoom(0.5)), button('−', 'Further (S)', () => this.zoom(2)), button('All', 'All of it (0)', () => this.all()), button('Table', 'What is seen, as a table (T)', () => this.list()));
     this.listen();
-    return h('div', { class: 'timeline' }, bar, this.strip, this.counters.element, this.pane, this.note, this.panel);
+    return h('div', { class: 'timeline' }, bar, this.strip.canvas, this.counters.element, this.pane, this.note, this.panel);
   }
 
   async start() {
@@ -62,6 +62,10 @@ export class Timeline {
     new ResizeObserver(() => this.request()).observe(this.pane);
     this.request();
     if (this.range) this.tellRange();
+    if (/^\d+$/.test(get('slice'))) {
+      const [place] = await this.slices.places([Number(get('slice'))]);
+      if (place) this.choose(this.slices.at(place), !get('from'));
+    }
   }
 
   theme() {
@@ -105,13 +109,18 @@ export class Timeline {
   }
 
   goTo(from, to, keep = false) {
-    if (keep) this.crumbs.push([this.from, this.to]);
+    if (keep) this.trail.push(this.from, this.to);
     this.from = from;
     this.to = to;
     this.clamp();
     this.request();
     clearTimeout(this.saving);
     this.saving = setTimeout(() => this.element.isConnected && put({ from: Math.round(Math.max(0, this.from)), to: Math.round(this.to) }), 150);
+  }
+
+  all() {
+    this.trail.clear();
+    this.goTo(0, this.tracks.span);
   }
 
   zoom(factor, at = (this.from + this.to) / 2) {
@@ -183,7 +192,7 @@ export class Timeline {
     this.drawHeads(context, rows, scroll, width, height);
     this.drawRuler(context, width, height);
     this.drawOver();
-    this.drawStrip();
+    this.strip.draw();
     this.painted = performance.now() - begun;
     this.where.textContent = `From ${moment(Math.max(0, this.from) / 1e3, (this.to - this.from) / 1e4)}, ${ns(this.to - this.from)} wide`;
     this.tellOutline(window, width);
@@ -305,44 +314,6 @@ export class Timeline {
     context.restore();
   }
 
-  drawStrip() {
-    const width = this.pane.clientWidth, context = this.size(this.strip, width, STRIP), span = this.tracks.span || 1;
-    context.clearRect(0, 0, width, STRIP);
-    context.fillStyle = color('line');
-    const x = (at) => this.left + (at / span) * (width - this.left);
-    this.steps ??= this.findSteps();
-    this.steps.forEach(([start, end], i) => {
-      context.globalAlpha = i % 2 ? 0.55 : 1;
-      context.fillRect(x(start), 8, Math.max(1, x(end) - x(start)), STRIP - 12);
-    });
-    context.globalAlpha = 1;
-    context.fillStyle = color('warn');
-    for (const [from, to] of notedRanges(this.trace)) context.fillRect(x(from), 0, Math.max(3, x(to) - x(from)), 4);
-    if (this.hits) {
-      context.fillStyle = color('accent');
-      for (const { start } of this.hits.hits) context.fillRect(x(start), 4, 1, STRIP - 4);
-    }
-    context.fillStyle = color('accent');
-    context.globalAlpha = 0.18;
-    context.fillRect(x(this.from), 0, Math.max(2, x(this.to) - x(this.from)), STRIP);
-    context.globalAlpha = 1;
-    context.fillRect(x(this.from), 0, 1.5, STRIP);
-    context.fillRect(Math.max(x(this.to), x(this.from) + 2) - 1.5, 0, 1.5, STRIP);
-    context.fillStyle = color('dim');
-    context.font = `11px ${color('font')}`;
-    context.textBaseline = 'middle';
-    context.fillText(this.steps.length ? many(this.steps.length, 'step') : 'Whole trace', 8, STRIP / 2 + 1);
-  }
-
-  findSteps() {
-    const steps = [];
-    for (const lane of this.slices.whole.lanes) {
-      for (let i = 0; i < lane.n; i++) if (this.tracks.names[lane.names[i]][1] === 'step') steps.push([lane.starts[i], lane.ends[i]]);
-      if (steps.length) break;
-    }
-    return steps;
-  }
-
   tellOutline(window, width) {
     const pixel = (this.to - this.from) / (width - this.left), details = this.slices.windows.filter((w) => w.cell === 0);
     const outline = embedded && window.cell > 0 && window.cell > 1.5 * pixel;
@@ -368,7 +339,7 @@ export class Timeline {
     }
     this.found.textContent = this.hits ? this.countHits() : '';
     this.theme();
-    if (first && this.hits?.count && !get('from')) this.step(1);
+    if (first && this.hits?.count && !get('from') && !get('slice')) this.step(1);
   }
 
   countHits() {
@@ -387,6 +358,8 @@ export class Timeline {
     this.selected = at;
     this.links = [];
     this.range = null;
+    const alone = at && at.window.lanes[at.lane].counts[at.index] === 1;
+    put({ mark: '', slice: alone ? at.window.lanes[at.lane].rows[at.index] : '' });
     if (!at) { fill(this.panel); this.request(); return; }
     if (show) this.reveal(at);
     this.request();
@@ -438,11 +411,11 @@ export class Timeline {
 
   async tellRange() {
     const range = this.range, [from, to] = [Math.min(...range), Math.max(...range)];
-    put({ mark: `${Math.round(from)}-${Math.round(to)}` });
+    put({ mark: `${Math.round(from)}-${Math.round(to)}`, slice: '' });
     const { rows, exact } = await this.slices.sums(from, to, this.seenLanes());
     if (this.range !== range) return;
-    const table = { title: `${ns(to - from)} from ${ns(from)}, in the tracks that are seen`, columns: [['Name', 'text'], ['Kind', 'text'], ['Slices', 'count'], ['Time within', 'time'], ['Share of range', 'percent'], ['Longest', 'time']],
-      rows: rows.map(([name, n, within, longest]) => [...this.tracks.names[name], n, within / 1e3, (100 * within) / (to - from || 1), longest / 1e3]) };
+    const table = { title: `${ns(to - from)} from ${ns(from)}, in the tracks that are seen`, columns: [['Name', 'text'], ['Kind', 'text'], ['Slices', 'count'], ['Time within', 'time'], ['Share of range', 'percent'], ['Mean', 'time'], ['Longest', 'time']],
+      rows: rows.map(([name, n, within, longest]) => [...this.tracks.names[name], n, within / 1e3, (100 * within) / (to - from || 1), within / 1e3 / n, longest / 1e3]) };
     fill(this.panel, tableOf(table, { id: 'range', sort: 'Time within:down', keep: true, swatch: (row) => `t-${row[1]}`, open: (row) => { this.search.value = row[0]; put({ find: row[0] }); this.look(true); } }),
       !exact && h('p', { class: 'note' }, 'Of an outline: slices that are drawn together count under the longest one’s name.'));
   }
@@ -503,12 +476,6 @@ export class Timeline {
       }
     }, { passive: false });
     this.over.addEventListener('keydown', (event) => this.onKey(event));
-    const jump = (event) => {
-      const box = this.strip.getBoundingClientRect(), middle = ((event.clientX - box.left - this.left) / (box.width - this.left)) * this.tracks.span, half = (this.to - this.from) / 2;
-      this.goTo(middle - half, middle + half);
-    };
-    this.strip.addEventListener('pointerdown', (event) => { this.strip.setPointerCapture(event.pointerId); jump(event); });
-    this.strip.addEventListener('pointermove', (event) => { if (event.buttons) jump(event); });
   }
 
   hover(x, y) {
@@ -526,8 +493,6 @@ export class Timeline {
       else this.folded.add(row.t);
       return;
     }
-    this.range = null;
-    put({ mark: '' });
     this.choose(this.pick(x, y));
   }
 
@@ -578,9 +543,9 @@ export class Timeline {
     else {
       const act = {
         w: () => this.zoom(0.8 ** fast), s: () => this.zoom(1.25 ** fast), a: () => this.pan(-0.1 * fast), d: () => this.pan(0.1 * fast),
-        f: () => this.fit(), 0: () => this.goTo(0, this.tracks.span), t: () => this.list(), '[': () => this.step(-1), ']': () => this.step(1),
-        '/': () => this.search.focus(), b: () => { const last = this.crumbs.pop(); if (last) this.goTo(...last); },
-        Enter: () => this.fit(), Escape: () => { this.range = null; put({ mark: '' }); this.choose(null); },
+        f: () => this.fit(), 0: () => this.all(), t: () => this.list(), '[': () => this.step(-1), ']': () => this.step(1),
+        '/': () => this.search.focus(), b: () => this.trail.back(),
+        Enter: () => this.fit(), Escape: () => this.choose(null),
         m: () => { const data = this.selected?.window.lanes[this.selected.lane]; if (data) { this.range = [data.starts[this.selected.index], data.ends[this.selected.index]]; this.selected = null; this.tellRange(); this.request(); } },
       }[key];
       if (!act) return;
