@@ -29,6 +29,11 @@ typedef uint32_t hb_comm_group;
  * when there is no memory, or after 65,535 groups. Any thread. */
 HB_API hb_comm_group hb_comm_group_make(const hb_process_group *group);
 
+/** Non-zero while calls of libraries that communicate are recorded: HB_ACTIVITY_COMM. What records
+ * such calls by itself reads it through HB_COMM_ENABLED(); a program's own marks need not. */
+extern HB_API uint32_t hb_communication_epoch;
+#define HB_COMM_ENABLED() HB_UNLIKELY(__atomic_load_n(&hb_communication_epoch, __ATOMIC_RELAXED))
+
 /** What is known of one communication. Numbers that do not apply: -1, tags HB_COMM_NO_TAG. */
 typedef struct hb_comm_info {
     size_t struct_size;

@@ -195,6 +195,10 @@ typedef struct hb_trace_handler {
 enum hb_activity {
     HB_ACTIVITY_CPU = 1u << 0,
     HB_ACTIVITY_HIP = 1u << 1,
+    /** Calls of RCCL, and of MPI in programs with libhipboard-mpi. MPI's belong to HB_ACTIVITY_CPU
+     * as well, so that who links that library need not ask for them; what the program marks by
+     * <hipboard/comm.h> is recorded in any case. */
+    HB_ACTIVITY_COMM = 1u << 2,
 };
 
 /** One process group of distributedInfo.pg_config. */
@@ -241,7 +245,9 @@ HB_API hb_result hb_launch_info_get(hb_launch_info *info);
 
 typedef struct hb_profiler_options {
     size_t struct_size;
-    unsigned activities;  /* enum hb_activity bits; 0: all that this machine can record */
+    /** enum hb_activity bits. 0: all that this machine can record, but for RCCL's calls, for which
+     * functions are interposed: only where HB_ACTIVITY_COMM or `operators` asks for them. */
+    unsigned activities;
     bool record_shapes;   /* keep operators' inputs */
     bool profile_memory;  /* keep memory events */
     bool with_stack;      /* native call stacks of scopes and operators */
@@ -357,11 +363,12 @@ typedef struct hb_profiler_options {
 HB_API hb_profiler *hb_profiler_create(const hb_profiler_options *options);
 
 /** The same by a JSON object whose members are named as those of hb_profiler_options, for languages
- * without C structs; NULL: all defaults. `activities` is a list of "cpu" and "hip", `schedule` has
- * the members of hb_schedule_params, `distributed` backend, rank, world_size and nccl_version. In
- * place of on_trace_ready stands `tensorboard_trace_handler` with dir_name, worker_name, use_gzip
- * and by_zlib, dialect ("tensorboard" or "kineto"), event_file (true), skip_empty and pftrace. NULL
- * with hb_last_error(), which names the member, for what is no JSON, no option or of another type.
+ * without C structs; NULL: all defaults. `activities` is a list of "cpu", "hip" and "comm",
+ * `schedule` has the members of hb_schedule_params, `distributed` backend, rank, world_size and
+ * nccl_version. In place of on_trace_ready stands `tensorboard_trace_handler` with dir_name,
+ * worker_name, use_gzip and by_zlib, dialect ("tensorboard" or "kineto"), event_file (true),
+ * skip_empty and pftrace. NULL with hb_last_error(), which names the member, for what is no JSON,
+ * no option or of another type.
  */
 HB_API hb_profiler *hb_profiler_create_json(const char *json);
 

@@ -98,7 +98,15 @@ def test_torch_s_keys_stand_in_torch_s_order(recorded):
     keys = [key for key in first["args"] if key not in ("External id", "Record function id")]
     assert keys == ["Collective name", "dtype", "In msg nelems", "Out msg nelems", "Group size",
                     "Process Group Name", "Process Group Description", "Process Group Ranks", "Rank",
-                    "Seq", "Is asynchronized op", "bytes", "Ev Idx"]
+                    "Seq", "Comms Id", "Is asynchronized op", "bytes", "Ev Idx"]
+
+
+def test_a_collective_has_one_number_on_all_its_ranks(recorded):
+    numbers = [[e["args"]["Comms Id"] for e in mpi_events(document)
+                if e["args"].get("Process Group Name") == "0" and "Comms Id" in e["args"]]
+               for document in recorded]
+    assert numbers[0] == numbers[1] == numbers[2] and len(set(numbers[0])) == len(numbers[0]) > 4
+    assert max(numbers[0]) < 2**53  # JSON's readers count in doubles
 
 
 def test_communicators_have_one_name_on_all_members(recorded):
@@ -155,6 +163,38 @@ def test_only_collectives_of_all_ranks_are_placed_in_the_plugin_s_view(recorded)
             if any(name.startswith("gloo:") for name in names):
                 # the call within is drawn, and no computation to the plugin
                 assert [e["cat"] for e in around] == ["cpu_op", "comm"], names
+
+
+def test_what_the_plugin_cannot_place_is_counted(mpi, calls, tmp_path):
+    """Of two halves each has a broadcast and a barrier; the gathering to one rank has no name that the plugin
+    knows, and what goes on behind its call is no wait."""
+    assert record(mpi, 3, tmp_path / "run", calls).returncode == 0
+    done = subprocess.run([HIPBOARD, "check", tmp_path / "run"], capture_output=True, text=True, timeout=300)
+    told = "  note: 4 times a collective call that the plugin's Distributed view cannot place"
+    assert done.stdout.count(told) == done.stdout.count("cannot place") == 3, done.stdout
+
+
+def test_kineto_s_dialect_has_the_names_of_torch_s_group_of_mpi(mpi, calls, tmp_path):
+    assert record(mpi, 2, tmp_path, calls, options=["--dialect", "kineto"]).returncode == 0
+    for document in documents(tmp_path):
+        events = sorted((e for e in document["traceEvents"] if e["ph"] == "X"), key=lambda e: (e["ts"], -e["dur"]))
+        annotations = [e for e in events if e["cat"] == "user_annotation" and e["name"].startswith("mpi:")]
+        assert [e["name"] for e in annotations[:2]] == ["mpi:all_reduce"] * 2
+        assert not [e for e in events if e["name"].startswith("gloo:")]
+        for around in annotations:
+            inside = [e["name"] for e in events if e["cat"] == "cpu_op" and e["ts"] == around["ts"]]
+            assert len(inside) == 1 and inside[0].startswith("MPI_"), inside
+
+
+@pytest.mark.parametrize("options, recorded", [
+    (["--activities", "hip"], False), (["--activities", "comm"], True), (["--activities", "cpu"], True),
+    (["--activities", "hip", "--comm", "mpi"], True), (["--activities", "comm", "--comm", "none"], False)])
+def test_communication_is_an_activity(mpi, calls, tmp_path, options, recorded):
+    done = record(mpi, 2, tmp_path, calls, options=options)
+    assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
+    found = documents(tmp_path)
+    assert bool(found) == recorded
+    assert all([e for e in mpi_events(document) if e["name"] == "MPI_Allreduce"] for document in found)
 
 
 def test_the_distributed_view_knows_who_waits(mpi, tmp_path):
@@ -328,7 +368,13 @@ int main(int argc, char **argv)
     hb_profiler_start(prof);
     MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     hb_profiler_stop(prof);
+    o.activities = HB_ACTIVITY_HIP;
+    o.on_trace_ready = hb_tensorboard_trace_handler(argv[1], NULL, 0);
+    hb_profiler *without = hb_profiler_create(&o);
+    hb_profiler_start(without);
     MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    hb_profiler_stop(without);
+    hb_profiler_destroy(without);
     hb_profiler_start(prof);
     MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     hb_profiler_stop(prof);

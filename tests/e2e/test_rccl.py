@@ -114,6 +114,40 @@ def test_kernels_belong_to_torch_s_scope_in_kineto_s_dialect(kineto):
         assert [kernel["args"][key] for key in keys] == [scope["args"][key] for key in keys]
 
 
+@pytest.mark.parametrize("version", ["4", "5"])
+def test_a_plugin_tells_what_only_rccl_knows(tmp_path, version):
+    """In a category of its own: kernels stay with the calls that were interposed."""
+    options = ["--rccl-plugin"]
+    assert record(tmp_path, CALLS, 2, 0, rank=0, options=options, RCCL_STANDIN_PLUGIN=version) == "ok\n"
+    [document] = documents(tmp_path)
+    own = [e for e in spans(document, "RCCL ") if e["cat"] == "rccl" and not e["name"].startswith("RCCL kernel")]
+    keys = ("sequence", "algorithm", "protocol", "type", "count", "peer", "channels", "communicator")
+    ring = ("RING", "SIMPLE")
+    assert [told(e, *keys) for e in own] == [
+        ["RCCL AllReduce", 0, *ring, "ncclFloat32", 4096, None, 2, "0000000000abcdef"],
+        ["RCCL Broadcast", 1, *ring, "ncclInt8", 100, None, 2, "0000000000abcdef"],
+        ["RCCL AllGather", 2, *ring, "ncclInt8", 10, None, 2, "0000000000abcdef"],
+        ["RCCL ReduceScatter", 3, *ring, "ncclInt8", 10, None, 2, "0000000000abcdef"],
+        ["RCCL AllReduce", 4, *ring, "ncclFloat32", 7, None, 2, "0000000000abcdef"],
+        ["RCCL Send", None, None, None, "ncclInt8", 64, 1, 2, "0000000000abcdef"],
+        ["RCCL Recv", None, None, None, "ncclInt8", 64, 1, 2, "0000000000abcdef"],
+        ["RCCL AllReduce", 5, *ring, "ncclFloat32", 8, None, 2, "0000000000abcdef"]]
+    ended = spans(document, "RCCL kernel of ")
+    assert sorted(e["name"][15:] for e in ended) == sorted(e["name"][5:] for e in own)
+    assert {(e["args"]["GPU ticks"], e["args"]["GPU ticks of the slowest channel"]) for e in ended} == {(200, 200)}
+    arrows = [e for e in document["traceEvents"] if e["ph"] in "sf" and e["name"] == "RCCL"]
+    assert sorted(e["id"] for e in arrows if e["ph"] == "s") == sorted(e["id"] for e in arrows if e["ph"] == "f")
+    annotations = {e["args"]["External id"]: e["name"] for e in spans(document, "nccl:")}
+    assert [annotations[e["args"]["External id"]] for e in kernels(document)] == ANNOTATIONS
+
+
+def test_rccl_loads_one_plugin(tmp_path):
+    done = subprocess.run([HIPBOARD, "record", "--rccl-plugin", "-o", tmp_path, "--", CALLS, "2", "0"],
+                          capture_output=True, text=True, timeout=600,
+                          env=dict(os.environ, NCCL_PROFILER_PLUGIN="inspector"))
+    assert done.returncode == 2 and "NCCL_PROFILER_PLUGIN names another one" in done.stderr
+
+
 def test_launches_stand_within(kineto):
     launches = spans(kineto, "hipModuleLaunchKernel")
     for launch, annotation in zip(launches, spans(kineto, "nccl:"), strict=True):

@@ -24,6 +24,8 @@
 #include "record_values.h"
 #include "text.h"
 
+#define RCCL_PLUGIN "NCCL_PROFILER_PLUGIN" /* RCCL's own */
+
 typedef struct request {
     const char *dir;
     unsigned activities; /* 0: what there is */
@@ -45,11 +47,13 @@ typedef struct request {
     const char *comm;              /* "auto", "mpi", "rccl" or "none" */
     const char *align;             /* "auto", "measure", "force" or "none" */
     bool mpi;                      /* its calls are taken */
+    bool rccl_plugin;
     /* made from it */
     hb_launch_info launch;
     char library[PATH_MAX], full_dir[PATH_MAX];
-    char run[64];      /* tells this run's processes from others */
-    char link_dir[64]; /* holds a link to the library's directory; "" when there is none */
+    char plugin[PATH_MAX]; /* for RCCL; "" when there is none */
+    char run[64];          /* tells this run's processes from others */
+    char link_dir[64];     /* holds a link to the library's directory; "" when there is none */
 } request;
 
 static int fail(const char *what, const char *why)
@@ -181,7 +185,7 @@ static bool speaks(const request *r)
 static void set_operators(const request *r)
 {
     char *list = list_tables(&r->tables);
-    set_text(CAPTURE_OPERATORS, list);
+    set_text(CAPTURE_OPERATORS, list || !(r->activities & HB_ACTIVITY_COMM) ? list : "");
     free(list);
 }
 
@@ -241,6 +245,7 @@ static void tell(void *context)
     setenv(CAPTURE_RUN, r->run, 1);
     set_schedule(&r->schedule);
     ask_for_clocks(r);
+    if (*r->plugin) setenv(RCCL_PLUGIN, r->plugin, 1);
     preload_for_mpi(r);
     preload(r->library);
     name_to_kokkos(r->library);
@@ -339,6 +344,8 @@ static int record(request *r, char **program)
 {
     if (hb_part_path(CAPTURE_LIBRARY, r->library, sizeof r->library) != HB_OK)
         return fail(CAPTURE_LIBRARY, hb_last_error());
+    if (r->rccl_plugin && hb_part_path(RCCL_LIBRARY, r->plugin, sizeof r->plugin) != HB_OK)
+        return fail(RCCL_LIBRARY, hb_last_error());
     if (!make_directories(r->dir)) return fail(r->dir, strerror(errno));
     if (!realpath(r->dir, r->full_dir)) return fail(r->dir, strerror(errno)); /* it may chdir() */
     if (!name_without_blanks(r)) return fail("/tmp", strerror(errno));
@@ -363,6 +370,15 @@ static int record(request *r, char **program)
     launch_end_alike(&end);
 }
 
+/* --activities hip leaves it out, unless --comm asks for some of it by its name. */
+static void settle_communication(request *r)
+{
+    bool left_out = r->activities && !(r->activities & (HB_ACTIVITY_CPU | HB_ACTIVITY_COMM));
+    if (left_out && strcmp(r->comm, "auto") == 0) r->comm = "none";
+    if (left_out && strcmp(r->comm, "none") != 0) r->activities |= HB_ACTIVITY_COMM;
+    r->tables.no_communication = strcmp(r->comm, "auto") != 0 && strcmp(r->comm, "rccl") != 0;
+}
+
 static int run(arguments *args)
 {
     request r = {.dir = "hipboard_runs", .comm = "auto", .align = "auto"};
@@ -380,10 +396,14 @@ static int run(arguments *args)
     if (r.ranks && (strcmp(r.align, "measure") == 0 || strcmp(r.align, "force") == 0))
         return usage_error("record", "--align: clocks are measured by all ranks together; leave "
                                      "--ranks out");
+    if (r.rccl_plugin && getenv(RCCL_PLUGIN))
+        return usage_error("record",
+                           "--rccl-plugin: RCCL loads one profiler plugin, and " RCCL_PLUGIN
+                           " names another one");
     if (r.ranks && !rank_list_has(r.ranks, &r.launch)) return run_untouched(args->words);
     tell_of_order(&r, args->words[0]);
+    settle_communication(&r);
     r.mpi = wants_mpi(r.comm, args->words[0], r.launch.rank >= 0);
-    r.tables.no_communication = strcmp(r.comm, "auto") != 0 && strcmp(r.comm, "rccl") != 0;
     return record(&r, args->words);
 }
 
@@ -433,7 +453,8 @@ static const option_spec options[] = {
      "steps are the rounds of loop N, as `hipboard view --view loops` counts them; with call "
      "stacks",
      INTO_BY(take_loop, step_loop)},
-    {0, "activities", "LIST", "of cpu, hip; default: what there is",
+    {0, "activities", "LIST",
+     "of cpu, hip, comm (calls of MPI and RCCL, see --comm); default: what there is",
      INTO_BY(take_activities, activities)},
     {0, "kernel-sampling", "N",
      "time the kernel of one in N launches only, which costs the program less; calls stay complete "
@@ -443,6 +464,11 @@ static const option_spec options[] = {
      "record calls of MPI and RCCL; auto: RCCL's always, MPI's where the program is linked to one, "
      "or, in a job, is a script; mpi: always, and no other; rccl: no other",
      INTO(comm)},
+    {0, "rccl-plugin", NULL,
+     "have RCCL (of NCCL 2.27 on) load a profiler plugin of hipboard's, which tells the algorithm, "
+     "protocol and channels of its calls and how long the channels took by the GPU's clock; RCCL "
+     "loads one plugin only",
+     INTO(rccl_plugin)},
     {0, "ranks", "LIST",
      "record some ranks of a parallel job only: 0,8-15, every:64 or node:0; the others run "
      "untouched",

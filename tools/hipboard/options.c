@@ -11,7 +11,7 @@
 
 #include "text.h"
 
-enum { MAX_OPTIONS = 31, MAX_INDENT = 30 };
+enum { MAX_OPTIONS = 48, MAX_INDENT = 30 };
 
 /* ---- values ---- */
 

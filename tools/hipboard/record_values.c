@@ -17,7 +17,7 @@
 
 const char *take_activities(void *to, const char *list)
 {
-    static const char wrong[] = "expected cpu, hip or cpu,hip";
+    static const char wrong[] = "expected some of cpu, hip, comm: cpu,hip";
     unsigned *activities = to;
     char copy[32], *rest = copy;
     if (snprintf(copy, sizeof copy, "%s", list) >= (int)sizeof copy) return wrong;
@@ -26,6 +26,8 @@ const char *take_activities(void *to, const char *list)
             *activities |= HB_ACTIVITY_CPU;
         else if (strcmp(one, "hip") == 0)
             *activities |= HB_ACTIVITY_HIP;
+        else if (strcmp(one, "comm") == 0)
+            *activities |= HB_ACTIVITY_COMM;
         else
             return wrong;
     }

@@ -113,6 +113,15 @@ static uint64_t check_memory(const hb_raw_event *raw)
     return broken;
 }
 
+/* Of not all ranks, of a kind that the plugin does not know, or one that goes on behind its call:
+ * those that it shows have an annotation around them, and are no operators to it. */
+static bool is_unplaced(hb_str name)
+{
+    bool call = hb_collective_is_mpi_s(name) || hb_collective_starts_kernel(name);
+    const hb_collective_name *known = call ? hb_collective_of(name) : NULL;
+    return known && known->waits != HB_COLLECTIVE_WAITS_GROUP;
+}
+
 static uint64_t check_kind(hb_checker *c, const hb_raw_event *raw, hb_kind kind)
 {
     hb_value name_value = hb_raw_get(raw, HB_SLOT_NAME), cat = hb_raw_get(raw, HB_SLOT_CAT);
@@ -122,7 +131,10 @@ static uint64_t check_kind(hb_checker *c, const hb_raw_event *raw, hb_kind kind)
     switch (kind) {
     case HB_KIND_OPERATOR:
     case HB_KIND_PYTHON:
-        if (bits & HB_NAME_COLLECTIVE) broken |= check_collective(raw);
+        if (bits & HB_NAME_COLLECTIVE)
+            broken |= check_collective(raw);
+        else if (is_unplaced(name))
+            broken |= BIT(UNPLACED);
         return broken | check_call(raw, name, bits);
     case HB_KIND_ANNOTATION: {
         uint64_t own = check_annotation(raw, text_of(&cat), name, bits);

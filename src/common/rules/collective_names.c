@@ -6,12 +6,20 @@
 #include <stddef.h>
 #include <string.h>
 
+/* To torch's group of MPI a barrier is one, and not a reduction of nothing. */
+#define MPI_ALL(plugin)     "mpi:" plugin
+#define MPI_ROOT(plugin)    "mpi:" plugin
+#define MPI_UNKNOWN(plugin) "mpi:" plugin
+#define MPI_GROUP(plugin)   "mpi:" plugin
+#define MPI_BARRIER(plugin) "mpi:barrier"
+
 static const hb_collective_name rows[] = {
 #define HB_COLLECTIVE_NAME(word, torch, plugin, waits, bus) \
     {word,                                                  \
      torch,                                                 \
      sizeof(plugin) > 1 ? "gloo:" plugin : "",              \
      sizeof(plugin) > 1 ? "nccl:" plugin : "",              \
+     sizeof(plugin) > 1 ? MPI_##waits(plugin) : "",         \
      HB_COLLECTIVE_WAITS_##waits,                           \
      HB_COLLECTIVE_BUS_##bus},
 #include "rules/collective_names.def"
@@ -26,6 +34,11 @@ static bool begins(hb_str name, const char *prefix)
     return name.len > n && memcmp(name.s, prefix, n) == 0;
 }
 
+bool hb_collective_is_mpi_s(hb_str name)
+{
+    return begins(name, "MPI_");
+}
+
 static hb_str behind(hb_str name, size_t n)
 {
     return (hb_str){name.s + n, name.len - (uint32_t)n};
@@ -35,7 +48,7 @@ static hb_str without_library(hb_str name)
 {
     const char *colon = memrchr(name.s, ':', name.len);
     if (colon) return behind(name, (size_t)(colon + 1 - name.s));
-    if (begins(name, "MPI_")) return behind(name, 4);
+    if (hb_collective_is_mpi_s(name)) return behind(name, 4);
     if (begins(name, "nccl")) return behind(name, 4);
     return name;
 }

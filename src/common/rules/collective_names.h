@@ -28,12 +28,16 @@ typedef struct hb_collective_name {
     const char *word, *torch; /* torch's name for it */
     const char *plugin;       /* one of the collectives that the plugin knows; "": none */
     const char *rccl;         /* the same of RCCL, whose kernels are a part of it */
+    const char *mpi;          /* what torch's group of MPI calls it; "" where plugin is */
     hb_collective_waits waits;
     hb_collective_bus bus;
 } hb_collective_name;
 
 /** "MPI_Allreduce", "my:all_reduce", "ncclAllReduce", "MPI_Iallreduce_c"; NULL: no collective. */
 const hb_collective_name *hb_collective_of(hb_str name);
+
+/** Whether it is a call of MPI's. */
+bool hb_collective_is_mpi_s(hb_str name);
 
 /** torch's scope of a collective that starts kernels. */
 #define HB_COLLECTIVE_SCOPE "record_param_comms"

@@ -38,6 +38,7 @@ typedef struct hb_op_args {
     uint64_t thread_number;   /* hb_thread_number() of the event's own thread */
     hb_str stack;             /* innermost frame first, each "file(line): function;" */
     hb_str category;          /* the program's own; empty: none */
+    hb_str torch_name;        /* what it is called in Kineto's dialect; empty: as it is called */
     const hb_arg *args;       /* its typed values */
     uint32_t num_args;
 } hb_op_args;

@@ -108,9 +108,8 @@ static void write_fwdbwd(hb_writer *w, const hb_trace_event *event, uint64_t ind
 hb_trace_event hb_scope_as_torch_s(const hb_writer *w, const hb_trace_event *event)
 {
     hb_trace_event scope = *event;
-    if (w->kineto && (event->flags & HB_TEV_COMMUNICATION) &&
-        hb_collective_starts_kernel(event->name)) {
-        scope.name = HB_STR(HB_COLLECTIVE_SCOPE);
+    if (w->kineto && event->op.torch_name.len) {
+        scope.name = event->op.torch_name;
         scope.name_key = 0;
     }
     return scope;

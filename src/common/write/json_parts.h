@@ -115,7 +115,7 @@ void hb_write_device_annotation(hb_writer *w, const hb_trace_event *event);
 /** A call that is written as an operator, too, and the id that calls and work get. */
 bool hb_call_is_operator(const hb_writer *w, const hb_trace_event *event);
 uint64_t hb_written_external_id(const hb_writer *w, const hb_trace_event *event);
-/** In Kineto's dialect what starts a communication's kernels is called as torch calls it. */
+/** In Kineto's dialect a communication is called as torch calls it. */
 hb_trace_event hb_scope_as_torch_s(const hb_writer *w, const hb_trace_event *event);
 /** Whether the work's call is in the trace: it ends an ac2g flow. */
 bool hb_work_has_call(const hb_trace_event *work);

@@ -72,7 +72,7 @@ static inline int through_Init(HB_P2, int (*fn)(HB_P2))
 {
     static hb_site site = {.name = "MPI_Init"};
     if (hb_mpi_depth) return fn(a, b);
-    hb_scope scope = HB_ENABLED() ? hb_op_site(&site, NULL) : hb_scope_none_();
+    hb_scope scope = HB_COMM_ENABLED() ? hb_op_site(&site, NULL) : hb_scope_none_();
     hb_mpi_depth++;
     int result = fn(a, b);
     hb_mpi_depth--;
@@ -85,7 +85,7 @@ static inline int through_Init_thread(HB_P4, int (*fn)(HB_P4))
 {
     static hb_site site = {.name = "MPI_Init_thread"};
     if (hb_mpi_depth) return fn(a, b, c, d);
-    hb_scope scope = HB_ENABLED() ? hb_op_site(&site, NULL) : hb_scope_none_();
+    hb_scope scope = HB_COMM_ENABLED() ? hb_op_site(&site, NULL) : hb_scope_none_();
     hb_mpi_depth++;
     int result = fn(a, b, c, d);
     hb_mpi_depth--;
@@ -99,7 +99,7 @@ static int finalize(const char *name)
     static hb_site site = {.name = "MPI_Finalize"};
     int (*fn)(void) = (int (*)(void))hb_mpi_real(name);
     if (hb_mpi_depth) return fn();
-    hb_scope scope = HB_ENABLED() ? hb_op_site(&site, NULL) : hb_scope_none_();
+    hb_scope scope = HB_COMM_ENABLED() ? hb_op_site(&site, NULL) : hb_scope_none_();
     atomic_store(&hb_mpi_runs, false); /* handles mean nothing any more */
     hb_mpi_depth++;
     hb_mpi_clocks_end();
@@ -145,7 +145,7 @@ static inline int through_Session_init(HB_P3, int (*fn)(HB_P3))
 {
     static hb_site site = {.name = "MPI_Session_init"};
     if (hb_mpi_depth) return fn(a, b, c);
-    hb_scope scope = HB_ENABLED() ? hb_op_site(&site, NULL) : hb_scope_none_();
+    hb_scope scope = HB_COMM_ENABLED() ? hb_op_site(&site, NULL) : hb_scope_none_();
     hb_mpi_depth++;
     int result = fn(a, b, c);
     if (result == 0) {
@@ -163,7 +163,7 @@ static inline int through_Session_finalize(HB_P1, int (*fn)(HB_P1))
 {
     static hb_site site = {.name = "MPI_Session_finalize"};
     if (hb_mpi_depth) return fn(a);
-    hb_scope scope = HB_ENABLED() ? hb_op_site(&site, NULL) : hb_scope_none_();
+    hb_scope scope = HB_COMM_ENABLED() ? hb_op_site(&site, NULL) : hb_scope_none_();
     hb_mpi_depth++;
     hb_mpi_comms_end_group();
     if (atomic_fetch_sub(&num_sessions, 1) == 1 && !atomic_load(&has_begun))
@@ -178,7 +178,7 @@ static inline int through_Comm_create_from_group(HB_P5, int (*fn)(HB_P5))
 {
     static hb_site site = {.name = "MPI_Comm_create_from_group"};
     if (!hb_mpi_looks()) return fn(a, b, c, d, e);
-    hb_scope scope = HB_ENABLED() ? hb_op_site(&site, NULL) : hb_scope_none_();
+    hb_scope scope = HB_COMM_ENABLED() ? hb_op_site(&site, NULL) : hb_scope_none_();
     hb_mpi_depth++;
     int result = fn(a, b, c, d, e);
     if (result == 0) hb_mpi_comm_made_of_group(hb_mpi_handle(e, 0), (const char *)b);
@@ -243,7 +243,7 @@ static inline int through_Comm_idup(HB_P3, int (*fn)(HB_P3))
 {
     static hb_site site = {.name = "MPI_Comm_idup"};
     if (!hb_mpi_looks()) return fn(a, b, c);
-    hb_scope scope = HB_ENABLED() ? hb_op_site(&site, NULL) : hb_scope_none_();
+    hb_scope scope = HB_COMM_ENABLED() ? hb_op_site(&site, NULL) : hb_scope_none_();
     hb_mpi_depth++;
     int result = fn(a, b, c);
     hb_mpi_depth--;

@@ -24,7 +24,7 @@ typedef struct wait {
 /* Requests that were begun while something was recorded must be forgotten in time. */
 static bool follows(void)
 {
-    return hb_mpi_looks() && (HB_ENABLED() || hb_mpi_requests_are_followed());
+    return hb_mpi_looks() && (HB_COMM_ENABLED() || hb_mpi_requests_are_followed());
 }
 
 static void begin(wait *w, hb_site *site)
@@ -92,7 +92,7 @@ static void complete(wait *w, hb_word handle, hb_word status)
 {
     hb_mpi_request *r = handle == hb_mpi.request_null ? NULL : hb_mpi_request_take(handle);
     if (!r) return;
-    if (r->flow && HB_ENABLED()) {
+    if (r->flow && HB_COMM_ENABLED()) {
         note(w, r, status);
         add(w, r);
     }
@@ -320,7 +320,7 @@ static inline int through_Cancel(HB_P1, int (*fn)(HB_P1))
     SITE(Cancel);
     if (!follows()) return fn(a);
     hb_word handle = hb_mpi_handle(a, 0);
-    hb_scope scope = HB_ENABLED() ? hb_op_site(&site, NULL) : hb_scope_none_();
+    hb_scope scope = HB_COMM_ENABLED() ? hb_op_site(&site, NULL) : hb_scope_none_();
     int result = CALL(a);
     hb_mpi_request *r = result == 0 ? hb_mpi_request_take(handle) : NULL;
     if (r) r->is_cancelled = true;

@@ -59,9 +59,9 @@
         static _Atomic(hb_mpi_comm *) last;                                                    \
         hb_mpi_comm *comm = NULL;                                                              \
         if (!hb_mpi_looks()) return fn(HB_A##n);                                               \
-        if (call_##id.comm && (call_##id.kind == HB_MPI_COLLECTIVE || HB_ENABLED()))           \
+        if (call_##id.comm && (call_##id.kind == HB_MPI_COLLECTIVE || HB_COMM_ENABLED()))      \
             comm = hb_mpi_comm_again(&last, ((const hb_word[]){HB_A##n})[call_##id.comm - 1]); \
-        if (HB_ENABLED()) return record_##id##variant(HB_A##n, fn, comm);                      \
+        if (HB_COMM_ENABLED()) return record_##id##variant(HB_A##n, fn, comm);                 \
         if (call_##id.kind == HB_MPI_COLLECTIVE && comm) (void)hb_mpi_comm_next(comm);         \
         hb_mpi_depth = 1;                                                                      \
         int result = fn(HB_A##n);                                                              \
@@ -89,7 +89,7 @@
         if (!hb_mpi_looks()) return fn(HB_A##n);                                              \
         hb_word w[] = {HB_A##n};                                                              \
         hb_mpi_visit visit = {0};                                                             \
-        if (HB_ENABLED())                                                                     \
+        if (HB_COMM_ENABLED())                                                                \
             hb_mpi_enter(&visit, &call, &site, hb_mpi_comm_of(w[(parent)-1]), w, false);      \
         hb_mpi_depth++;                                                                       \
         int result = fn(HB_A##n);                                                             \

@@ -93,6 +93,12 @@ hb_result hb_cycles_prepare(hb_profiler *prof)
     return hb_worker_start(prof);
 }
 
+/* Without any activity named: whatever there is. */
+bool hb_wants_activity(const hb_profiler *prof, unsigned any)
+{
+    return prof->options.activities == 0 || (prof->options.activities & any);
+}
+
 static uint32_t session_flags(const hb_profiler *prof)
 {
     const hb_profiler_options *o = &prof->options;
@@ -103,13 +109,8 @@ static uint32_t session_flags(const hb_profiler *prof)
            (o->profile_memory ? HB_SESSION_MEMORY : 0) | (o->with_stack ? HB_SESSION_STACK : 0) |
            (o->with_flops ? HB_SESSION_FLOPS : 0) | (o->with_modules ? HB_SESSION_MODULES : 0) |
            (prof->wants_operators ? HB_SESSION_OPERATORS : 0) |
-           (o->find_steps ? HB_SESSION_FIND_STEPS : 0);
-}
-
-/* Without any activity named: whatever there is. */
-bool hb_wants_hip(const hb_profiler *prof)
-{
-    return prof->options.activities == 0 || (prof->options.activities & HB_ACTIVITY_HIP);
+           (o->find_steps ? HB_SESSION_FIND_STEPS : 0) |
+           (hb_wants_activity(prof, HB_ACTIVITY_CPU | HB_ACTIVITY_COMM) ? HB_SESSION_COMM : 0);
 }
 
 static hb_result start_trace(hb_profiler *prof)
@@ -129,7 +130,7 @@ static hb_result start_trace(hb_profiler *prof)
     if (session->flags & HB_SESSION_HELD) hb_live_memory_tell(session);
     hb_metadata_emit(prof);
     if (prof->wants_operators) hb_operators_start();
-    if (hb_wants_hip(prof))
+    if (hb_wants_activity(prof, HB_ACTIVITY_HIP))
         hb_device_start(prof->options.activities & HB_ACTIVITY_HIP,
                         (uint32_t)prof->options.kernel_sampling);
     return HB_OK;

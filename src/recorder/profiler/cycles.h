@@ -28,7 +28,7 @@ hb_result hb_cycles_finish(hb_profiler *prof);
 /** Gives up the finished cycles that the profiler holds. */
 void hb_cycles_drop(hb_profiler *prof);
 
-/** Whether HIP is to be captured: named as an activity, or none is named. */
-bool hb_wants_hip(const hb_profiler *prof);
+/** Whether one of these activities is to be recorded: it is named, or none is. */
+bool hb_wants_activity(const hb_profiler *prof, unsigned any);
 
 #endif

@@ -225,9 +225,10 @@ typedef struct activities {
 static bool take_activity(void *context, const hb_value *value)
 {
     activities *a = context;
-    unsigned bit = hb_value_is(value, "cpu")   ? HB_ACTIVITY_CPU
-                   : hb_value_is(value, "hip") ? HB_ACTIVITY_HIP
-                                               : 0;
+    unsigned bit = hb_value_is(value, "cpu")    ? HB_ACTIVITY_CPU
+                   : hb_value_is(value, "hip")  ? HB_ACTIVITY_HIP
+                   : hb_value_is(value, "comm") ? HB_ACTIVITY_COMM
+                                                : 0;
     a->bits |= bit;
     a->wrong |= bit == 0;
     return !a->wrong;
@@ -240,7 +241,8 @@ static bool take_activities(reading *r, const hb_value *key, const hb_value *val
     if (value->type == HB_JSON_ARRAY)
         hb_json_each((hb_str){value->s, (uint32_t)value->size}, take_activity, &a);
     if (value->type != HB_JSON_ARRAY || a.wrong)
-        return refuse(r, HB_ERROR_INVALID_ARGUMENT, key, "must be a list of \"cpu\" and \"hip\"");
+        return refuse(r, HB_ERROR_INVALID_ARGUMENT, key,
+                      "must be a list of \"cpu\", \"hip\" and \"comm\"");
     r->options.activities = a.bits;
     return true;
 }

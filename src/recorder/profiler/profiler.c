@@ -177,9 +177,10 @@ static hb_result check_started(hb_profiler *prof, const char *call)
 
 static hb_result check_options(const hb_profiler_options *o)
 {
-    if (o->activities & ~(unsigned)(HB_ACTIVITY_CPU | HB_ACTIVITY_HIP))
+    if (o->activities & ~(unsigned)(HB_ACTIVITY_CPU | HB_ACTIVITY_HIP | HB_ACTIVITY_COMM))
         return hb_fail(HB_ERROR_INVALID_ARGUMENT,
-                       "activities 0x%x: HB_ACTIVITY_CPU and HB_ACTIVITY_HIP are known",
+                       "activities 0x%x: HB_ACTIVITY_CPU, HB_ACTIVITY_HIP and HB_ACTIVITY_COMM are "
+                       "known",
                        o->activities);
     if (o->time_slice_ns < 0)
         return hb_fail(HB_ERROR_INVALID_ARGUMENT, "time_slice_ns %lld: it must not be negative",
@@ -247,6 +248,13 @@ static hb_profiler *profiler_new(void)
     return prof;
 }
 
+/* Whoever says which tables he wants has said all of it. */
+static const char *operators_of(const hb_profiler_options *o)
+{
+    bool rccl = !o->operators && (o->activities & HB_ACTIVITY_COMM);
+    return rccl ? "communication" : o->operators;
+}
+
 static hb_profiler *create(const hb_profiler_options *options)
 {
     bool valid = hb_record_init() == HB_OK && check_options(options) == HB_OK;
@@ -257,11 +265,12 @@ static hb_profiler *create(const hb_profiler_options *options)
         return NULL;
     }
     hb_result ready = copy_options(prof, options);
-    if (ready == HB_OK && options->operators) ready = hb_operators_attach(options->operators);
+    const char *operators = operators_of(options);
+    if (ready == HB_OK && operators) ready = hb_operators_attach(operators);
     if (ready == HB_OK) hb_operators_tell_steps(options->on_operator_step);
     if (ready == HB_OK) {
-        prof->wants_operators = options->operators != NULL;
-        if (hb_wants_hip(prof)) hb_device_prepare();
+        prof->wants_operators = operators != NULL;
+        if (hb_wants_activity(prof, HB_ACTIVITY_HIP)) hb_device_prepare();
         prof->keeps_memory = options->profile_memory;
         if (prof->keeps_memory) hb_live_memory_keep();
         return prof;
@@ -353,7 +362,7 @@ static hb_result next_step(hb_profiler *prof)
     hb_trigger_step(prof);
     HB_TRY(next_action(prof, prof->step_num + 1, &action));
     hb_scope_end(&prof->step_scope);
-    if (hb_wants_hip(prof)) hb_device_look_again();
+    if (hb_wants_activity(prof, HB_ACTIVITY_HIP)) hb_device_look_again();
     last = prof->action;
     prof->step_num++;
     prof->action = action;

@@ -284,7 +284,7 @@ static hb_result dump(hb_profiler *prof, hb_ring_dump *d)
 
 static void dump_now(hb_profiler *prof)
 {
-    if (hb_wants_hip(prof)) hb_device_tell();
+    if (hb_wants_activity(prof, HB_ACTIVITY_HIP)) hb_device_tell();
     hb_turns_lock(prof);
     uint64_t number = hb_demand_number(prof);
     hb_result result = dump(prof, new_dump(&prof->demand.request));

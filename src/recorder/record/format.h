@@ -135,6 +135,7 @@ enum hb_session_flags {
     HB_SESSION_RING = 1u << 5,       /* goes on, and only its end is kept: see `kept_from` */
     HB_SESSION_OPERATORS = 1u << 7,  /* library calls are operators */
     HB_SESSION_FIND_STEPS = 1u << 8, /* where the program marks none */
+    HB_SESSION_COMM = 1u << 9,       /* calls of libraries that communicate */
     HB_SESSION_HELD = 1u << 6, /* what was allocated as it began is known: MEMORY records HELD */
 };
 

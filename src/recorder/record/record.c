@@ -5,6 +5,7 @@
  */
 #include "record/record.h"
 
+#include <hipboard/comm.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -14,7 +15,7 @@
 #include "trace/arg_words.h"
 #include "trace/input_words.h"
 
-uint32_t hb_enabled_epoch, hb_memory_enabled;
+uint32_t hb_enabled_epoch, hb_memory_enabled, hb_communication_epoch;
 hb_recording hb_recording_now;
 
 #define UNTRACKED HB_SCOPE_DEPTH /* depth of a scope deeper than HB_OPEN_MAX */

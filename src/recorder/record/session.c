@@ -2,6 +2,7 @@
 #include "record/session.h"
 
 #include <fcntl.h>
+#include <hipboard/comm.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,8 @@ static void publish_epoch(uint32_t epoch)
 {
     __atomic_store_n(hb_live_epoch, epoch, __ATOMIC_SEQ_CST);
     __atomic_store_n(&hb_enabled_epoch, epoch, __ATOMIC_SEQ_CST);
+    bool comm = __atomic_load_n(&hb_recording_now.flags, __ATOMIC_RELAXED) & HB_SESSION_COMM;
+    __atomic_store_n(&hb_communication_epoch, comm ? epoch : 0, __ATOMIC_SEQ_CST);
     if (epoch)
         __atomic_fetch_or(&hb_memory_enabled, HB_MEMORY_RECORDED, __ATOMIC_SEQ_CST);
     else

@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/string_table.h"
 #include "record/strings.h"
+
+#define WORLD_NAME "0" /* as torch's default group is called */
 
 /* ---- the job ---- */
 
@@ -68,6 +71,12 @@ hb_str hb_comm_annotation(const hb_record_comm *comm, hb_str name, hb_str group,
     return plugin;
 }
 
+static hb_str torch_annotation(hb_str call)
+{
+    const hb_collective_name *collective = hb_collective_of(call);
+    return collective && hb_collective_is_mpi_s(call) ? text_of(collective->mpi) : (hb_str){0};
+}
+
 /* The plugin sums sizes up of types whose names it knows, and these are not all. */
 static hb_dtype sized_type(const hb_record_comm *comm, int64_t *elements)
 {
@@ -95,9 +104,13 @@ static void set_input(hb_comm_row *row, hb_trace_event *event, const hb_record_c
     event->op.num_inputs = 1;
 }
 
-void hb_comm_make_annotation(hb_comm_row *row, hb_trace_event *event, const hb_record_comm *comm)
+void hb_comm_make_annotation(hb_comm_row *row, hb_trace_event *event, const hb_record_comm *comm,
+                             hb_str name)
 {
     event->kind = HB_EVENT_USER_ANNOTATION;
+    event->op.torch_name = torch_annotation(event->name);
+    event->name = name;
+    event->name_key = 0;
     set_input(row, event, comm);
 }
 
@@ -156,7 +169,7 @@ static void put_world(list *l, hb_comm_job job)
     if (!texts->data) return;
     for (int64_t i = 0; i < HB_MIN(job.size, (int64_t)HB_COMM_SHOWN_RANKS); i++)
         shown[i] = i;
-    put_text(l, "Process Group Name", HB_STR("0"));
+    put_text(l, "Process Group Name", HB_STR(WORLD_NAME));
     put_text(l, "Process Group Description", HB_STR("default_pg"));
     const char *at = texts->data + texts->size;
     hb_comm_put_ranks(texts, shown, (size_t)job.size);
@@ -177,6 +190,17 @@ static void put_group(list *l, hb_str group, hb_comm_job job)
     put_text(l, "Process Group Name", words.name);
     put_text(l, "Process Group Description", words.description);
     if (words.ranks.len) put_text(l, "Process Group Ranks", words.ranks);
+}
+
+/* One number for a collective on all its ranks, which JSON's readers keep whole. */
+static int64_t id_of(const hb_record_comm *comm, hb_str group, hb_comm_job job)
+{
+    enum { NUMBER_BITS = 21 };
+    hb_comm_group_words words;
+    if (size_of(group, job, &words) <= 0) return -1;
+    hb_str name = group.len ? words.name : HB_STR(WORLD_NAME);
+    return (int64_t)((uint64_t)hb_hash_bytes(name.s, name.len) << NUMBER_BITS |
+                     (comm->sequence & ((1u << NUMBER_BITS) - 1)));
 }
 
 /* In torch's order; behind them what torch does not say. */
@@ -201,10 +225,14 @@ void hb_comm_make_call(hb_comm_row *row, hb_trace_event *event, const hb_record_
     put_number(&l, "Dst Rank", comm->dest, comm->dest >= 0);
     put_number(&l, "Src Rank", comm->source, comm->source >= 0);
     put_number(&l, "Seq", (int64_t)comm->sequence, comm->sequence != 0);
+    int64_t id = comm->sequence ? id_of(comm, group, job) : -1;
+    put_number(&l, "Comms Id", id, id >= 0);
     put(&l, hb_arg_bool("Is asynchronized op", comm->async));
     put_number(&l, "tag", comm->tag, comm->tag != HB_COMM_NO_TAG);
     put_number(&l, "bytes", comm->bytes, comm->bytes >= 0);
     event->flags |= HB_TEV_COMMUNICATION;
+    if (event->kind == HB_EVENT_OP && hb_collective_starts_kernel(event->name))
+        event->op.torch_name = HB_STR(HB_COLLECTIVE_SCOPE);
     event->op.args = row->args;
     event->op.num_args = l.count;
 }

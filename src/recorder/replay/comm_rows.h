@@ -42,9 +42,10 @@ typedef struct hb_comm_row {
  * which they wait, have one. */
 hb_str hb_comm_annotation(const hb_record_comm *comm, hb_str name, hb_str group, hb_comm_job job);
 
-/** Makes `event`, which has all of a scope but these, such an annotation; or the call itself. What
- * is in `row` lasts until the next one is made. */
-void hb_comm_make_annotation(hb_comm_row *row, hb_trace_event *event, const hb_record_comm *comm);
+/** Makes `event`, which has all of a scope but these, such an annotation of that name; or the call
+ * itself. What is in `row` lasts until the next one is made. */
+void hb_comm_make_annotation(hb_comm_row *row, hb_trace_event *event, const hb_record_comm *comm,
+                             hb_str name);
 void hb_comm_make_call(hb_comm_row *row, hb_trace_event *event, const hb_record_comm *comm,
                        hb_str group, hb_comm_job job);
 

@@ -240,9 +240,7 @@ static void make_rows(record_source *s, hb_trace_event *event, const hb_record *
         s->annotated_start = start;
         s->annotated_id = id;
         s->annotated_thread = index;
-        event->name = name;
-        event->name_key = 0;
-        hb_comm_make_annotation(&s->comm, event, comm);
+        hb_comm_make_annotation(&s->comm, event, comm, name);
         return;
     }
     s->annotated = NULL;

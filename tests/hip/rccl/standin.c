@@ -9,11 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "standin_plugin.h"
+
 struct ncclComm {
     int ranks, rank;
+    unsigned long long collectives;
+    void *profiler;
 };
 
 static hipFunction_t kernel;
+enum { MOST_TASKS = 16 };
+static __thread plugin_task tasks[MOST_TASKS];
 static __thread int depth, held;
 /* Communicators that a group's end makes, as RCCL's earlier releases do. */
 static __thread struct {
@@ -21,26 +27,44 @@ static __thread struct {
 } made[8];
 static __thread int num_made;
 
+static const char *name_of(ncclDataType_t type)
+{
+    return type == ncclFloat ? "ncclFloat32" : "ncclInt8"; /* plugins are told no more than this */
+}
+
+/* One more operation of those that a kernel is launched for. */
+static void add(const char *function, size_t count, ncclDataType_t type, int peer, ncclComm_t comm)
+{
+    if (!comm || held == MOST_TASKS) return;
+    tasks[held++] = (plugin_task){.profiler = comm->profiler,
+                                  .function = function,
+                                  .type = name_of(type),
+                                  .count = count,
+                                  .rank = comm->rank,
+                                  .peer = peer,
+                                  .sequence = peer < 0 ? comm->collectives++ : 0};
+}
+
 static ncclResult_t launch(hipStream_t stream)
 {
     hipModule_t module;
-    if (depth) {
-        held++;
-        return ncclSuccess;
-    }
+    int count = held;
+    if (depth) return ncclSuccess;
+    held = 0;
     if (!kernel && (hipModuleLoad(&module, TEST_RCCL_KERNELS) != hipSuccess ||
                     hipModuleGetFunction(&kernel, module, "ncclDevKernel_Generic_1") != hipSuccess))
         return ncclSystemError;
-    return hipModuleLaunchKernel(kernel, 1, 1, 1, 256, 1, 1, 0, stream, NULL, NULL) == hipSuccess
-               ? ncclSuccess
-               : ncclSystemError;
+    plugin_begin(tasks, count);
+    hipError_t error = hipModuleLaunchKernel(kernel, 1, 1, 1, 256, 1, 1, 0, stream, NULL, NULL);
+    plugin_end(tasks, count);
+    return error == hipSuccess ? ncclSuccess : ncclSystemError;
 }
 
 static ncclResult_t make(ncclComm_t *to, int ranks, int rank)
 {
     struct ncclComm *comm = malloc(sizeof *comm);
     if (!comm) return ncclSystemError;
-    *comm = (struct ncclComm){ranks, rank};
+    *comm = (struct ncclComm){ranks, rank, 0, plugin_communicator(ranks, rank)};
     if (depth && num_made < 8) {
         made[num_made].to = to;
         made[num_made++].comm = comm;
@@ -89,6 +113,7 @@ ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t *to, 
 
 ncclResult_t ncclCommDestroy(ncclComm_t comm)
 {
+    plugin_communicator_gone(comm->profiler);
     free(comm);
     return ncclSuccess;
 }
@@ -131,48 +156,53 @@ ncclResult_t ncclGroupEnd(void)
         *made[num_made].to = made[num_made].comm;
     }
     if (!held) return ncclSuccess;
-    held = 0;
     return launch(NULL);
 }
 
 ncclResult_t ncclAllReduce(const void *send, void *recv, size_t count, ncclDataType_t type,
                            ncclRedOp_t op, ncclComm_t comm, hipStream_t stream)
 {
-    (void)send, (void)recv, (void)count, (void)type, (void)op;
+    (void)send, (void)recv, (void)op;
+    add("AllReduce", count, type, -1, comm);
     return comm ? launch(stream) : ncclInvalidArgument;
 }
 
 ncclResult_t ncclBroadcast(const void *send, void *recv, size_t count, ncclDataType_t type,
                            int root, ncclComm_t comm, hipStream_t stream)
 {
-    (void)send, (void)recv, (void)count, (void)type, (void)root, (void)comm;
+    (void)send, (void)recv, (void)root;
+    add("Broadcast", count, type, -1, comm);
     return launch(stream);
 }
 
 ncclResult_t ncclAllGather(const void *send, void *recv, size_t count, ncclDataType_t type,
                            ncclComm_t comm, hipStream_t stream)
 {
-    (void)send, (void)recv, (void)count, (void)type, (void)comm;
+    (void)send, (void)recv;
+    add("AllGather", count, type, -1, comm);
     return launch(stream);
 }
 
 ncclResult_t ncclReduceScatter(const void *send, void *recv, size_t count, ncclDataType_t type,
                                ncclRedOp_t op, ncclComm_t comm, hipStream_t stream)
 {
-    (void)send, (void)recv, (void)count, (void)type, (void)op, (void)comm;
+    (void)send, (void)recv, (void)op;
+    add("ReduceScatter", count, type, -1, comm);
     return launch(stream);
 }
 
 ncclResult_t ncclSend(const void *send, size_t count, ncclDataType_t type, int peer,
                       ncclComm_t comm, hipStream_t stream)
 {
-    (void)send, (void)count, (void)type, (void)peer, (void)comm;
+    (void)send;
+    add("Send", count, type, peer, comm);
     return launch(stream);
 }
 
 ncclResult_t ncclRecv(void *recv, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
                       hipStream_t stream)
 {
-    (void)recv, (void)count, (void)type, (void)peer, (void)comm;
+    (void)recv;
+    add("Recv", count, type, peer, comm);
     return launch(stream);
 }
