@@ -607,24 +607,25 @@ HB_API hb_result hb_key_averages_total_text(hb_key_averages *averages,
 
 typedef struct hb_stacks_options {
     size_t struct_size;
-    /** self_cpu_time_total (NULL), self_cuda_time_total; "device", "hip", "xpu" or "privateuse1"
-     * for "cuda" are fine. */
+    /** self_cpu_time_total (NULL), self_cuda_time_total, in µs; self_cpu_memory_usage,
+     * self_cuda_memory_usage: bytes that were allocated, less those that were freed. "device",
+     * "hip", "xpu" or "privateuse1" for "cuda" are fine. */
     const char *metric;
     /** Not call stacks but the scopes and operators around each event and itself. They are there in
      * every trace. Device time counts for the operator that launched the work; of work that none
      * is known of, for its own name. */
     bool scopes;
-    bool merged; /* each stack once, with the sum of its times */
+    bool merged; /* each stack once, with its sum */
 } hb_stacks_options;
 
 #define HB_STACKS_OPTIONS_INIT HB_SIZED_(hb_stacks_options)
 
-/** Calls `fn` for each event with a stack and at least a microsecond of its own, as torch's
- * export_stacks() writes them, or for each such stack: "outermost;...;innermost", in which
+/** Calls `fn` for each event with a stack and at least a microsecond, or byte, of its own, as
+ * torch's export_stacks() writes them, or for each such stack: "outermost;...;innermost", in which
  * characters that flame graphs would stumble over are "_". Stops when `fn` returns false. `options`
  * may be NULL. HB_ERROR_INVALID_ARGUMENT for an unknown metric. */
 HB_API hb_result hb_trace_file_stacks(hb_trace_file *file, const hb_stacks_options *options,
-                                      bool (*fn)(void *context, const char *stack, double us),
+                                      bool (*fn)(void *context, const char *stack, double amount),
                                       void *context);
 
 /* ---- who holds memory ---- */

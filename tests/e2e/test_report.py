@@ -332,6 +332,20 @@ def test_what_is_looked_at_closer_among_calls_has_an_address(page):
     assert "flame.H.at=" not in page.page.evaluate("location.hash") and page.errors == []
 
 
+def test_memory_by_call_stack(browser, tmp_path):
+    told = {}
+    for line in run(HIPBOARD, "stacks", "--scopes", "--folded", "--metric", "self_cpu_memory_usage",
+                    TRACES["torch"]).splitlines():
+        stack, _, amount = line.rpartition(" ")
+        name = stack.split(";")[-1]
+        told[name] = told.get(name, 0) + float(amount)
+    with ReportPage(browser, report(tmp_path, TRACES["torch"])) as page:
+        rows = shown_rows(page.open("calls").tables()["Memory of the host by name"])
+        assert {row["Name"]: row["Self"] for row in rows if row["Self"]} == told and len(told) > 3
+        assert page.page.locator("canvas[aria-label^='Memory of the host by call stack']").count() == 1
+        assert page.axe() == [] and page.errors == []
+
+
 def test_modules_as_boxes(browser, tmp_path):
     with ReportPage(browser, report(tmp_path, TRACES["torch"])) as page:
         [table] = page.open("modules").tables().values()
@@ -611,7 +625,7 @@ def test_a_size_that_is_too_small_is_said(tmp_path):
 
 
 def test_ranks_and_runs(browser, tmp_path):
-    for name, lag in ("one", 50), ("two", 80):
+    for name, lag in ("one", 50), ("two", 80), ("three", 90):
         (tmp_path / name).mkdir()
         write_rank(tmp_path / name / "b.1.pt.trace.json", 0, 0)
         write_rank(tmp_path / name / "a.1.pt.trace.json", 1, lag)
@@ -624,7 +638,11 @@ def test_ranks_and_runs(browser, tmp_path):
         assert any(row["Wait"] for row in shown)
         assert "ranks × steps" in page.text()
         page.open("compare")
-        assert page.tables()["Runs"]["count"] == 2
+        assert page.tables()["Runs"]["count"] == 3
+        told = json.loads(run(HIPBOARD, "compare", "--json", tmp_path, "--baseline", tmp_path / "one"))
+        assert len({d["run"] for d in told["steps"]}) == 2
+        steps = page.tables()["Steps: what changed in a step"]
+        assert {row[steps["columns"].index("Run")] for row in steps["rows"]} == {d["run"] for d in told["steps"]}
         # The chooser leads from run to run, and the address follows.
         page.page.locator("header select[aria-label=Run]").select_option("two")
         page.wait_for_address("two")
@@ -765,6 +783,7 @@ def test_two_runs_as_a_tree_of_calls(browser, tmp_path):
             "cells => cells.map((cell) => Number(cell.style.getPropertyValue('--depth') || 0))")
         assert depths == [0, 1, 2, 2]
         assert "inner changed most: +150 µs a step" in page.text()
+        assert "A step takes 700 µs in before; after 850 µs (+21.4 %, " in page.page.locator(".headline").inner_text()
         assert page.axe() == [] and page.errors == []
 
 

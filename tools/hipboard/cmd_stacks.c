@@ -109,8 +109,9 @@ static int run(arguments *args)
 
 static const option_spec options[] = {
     {0, "metric", "METRIC",
-     "self_cpu_time_total (the default) or self_cuda_time_total; device, hip or xpu may stand for "
-     "cuda",
+     "self_cpu_time_total (the default) or self_cuda_time_total; self_cpu_memory_usage or "
+     "self_cuda_memory_usage: bytes that were allocated, less those that were freed; device, hip "
+     "or xpu may stand for cuda",
      INTO(options.metric)},
     {0, "folded", NULL,
      "each stack once, with its time over all events, steps and files, for flamegraph.pl, "

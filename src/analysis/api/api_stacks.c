@@ -16,23 +16,28 @@ typedef struct walk {
     hb_fn_list list;
     hb_buf text;
     hb_u32s path;
-    bool (*fn)(void *context, const char *stack, double us);
+    bool (*fn)(void *context, const char *stack, double amount);
     void *context;
 } walk;
 
 static hb_result choose(const char *metric, hb_stack_choice *choice)
 {
-    static const char *const devices[] = {"cuda", "xpu", "privateuse1", "hip", "device"};
+    static const char *const places[] = {"cpu", "cuda", "xpu", "privateuse1", "hip", "device"};
+    static const char *const measures[] = {"time_total", "memory_usage"};
     char known[64];
-    choice->device = false;
-    if (!metric || strcmp(metric, "self_cpu_time_total") == 0) return HB_OK;
-    choice->device = true;
-    for (size_t i = 0; i < HB_ARRAY_LEN(devices); i++) {
-        snprintf(known, sizeof known, "self_%s_time_total", devices[i]);
-        if (strcmp(metric, known) == 0) return HB_OK;
-    }
+    if (!metric) return HB_OK;
+    for (size_t i = 0; i < HB_ARRAY_LEN(places); i++)
+        for (size_t k = 0; k < HB_ARRAY_LEN(measures); k++) {
+            snprintf(known, sizeof known, "self_%s_%s", places[i], measures[k]);
+            if (strcmp(metric, known) != 0) continue;
+            choice->device = i > 0;
+            choice->bytes = k > 0;
+            return HB_OK;
+        }
     return hb_fail(HB_ERROR_INVALID_ARGUMENT,
-                   "there is no metric '%s': self_cpu_time_total or self_cuda_time_total", metric);
+                   "there is no metric '%s': self_cpu_time_total, self_cuda_time_total, "
+                   "self_cpu_memory_usage or self_cuda_memory_usage",
+                   metric);
 }
 
 /* As torch's table of translations. */
@@ -60,21 +65,21 @@ static const char *text_of(walk *w, uint32_t node)
     return text;
 }
 
-static bool show(walk *w, uint32_t node, double us)
+static bool show(walk *w, uint32_t node, double amount)
 {
-    return !node || us < 1 || w->fn(w->context, text_of(w, node), us);
+    return !node || amount < 1 || w->fn(w->context, text_of(w, node), amount);
 }
 
 static void each_event(walk *w)
 {
     for (uint32_t i = 0; i < w->list.count; i++)
-        if (!show(w, w->tree.of_event[i], hb_stack_time(&w->list.items[i], &w->choice))) return;
+        if (!show(w, w->tree.of_event[i], hb_stack_amount(&w->list, i, &w->choice))) return;
 }
 
 static void each_stack(walk *w)
 {
     for (uint32_t i = 1; i < w->tree.nodes.count; i++)
-        if (!show(w, i, w->tree.nodes.items[i].us)) return;
+        if (!show(w, i, w->tree.nodes.items[i].amount)) return;
 }
 
 static hb_result run(walk *w, bool merged)
@@ -91,7 +96,7 @@ static hb_result run(walk *w, bool merged)
 }
 
 hb_result hb_trace_file_stacks(hb_trace_file *file, const hb_stacks_options *options,
-                               bool (*fn)(void *context, const char *stack, double us),
+                               bool (*fn)(void *context, const char *stack, double amount),
                                void *context)
 {
     hb_stacks_options o = HB_STACKS_OPTIONS_INIT;

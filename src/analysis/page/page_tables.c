@@ -3,6 +3,7 @@
  * The views that are tables of what the library counts.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "api/api_trace_file.h"
@@ -431,34 +432,39 @@ hb_result hb_page_modules(hb_page_trace *trace, hb_emitter *out)
 /* ---- call stacks ---- */
 
 COLUMNS(stack_columns[]) = {{"Stack", HB_CELL_TEXT}, {"Time", HB_CELL_TIME}};
+COLUMNS(byte_columns[]) = {{"Stack", HB_CELL_TEXT}, {"Bytes", HB_CELL_BYTES}};
 static const hb_page_table stacks_table = HB_PAGE_TABLE("Calls", stack_columns);
+static const hb_page_table bytes_table = HB_PAGE_TABLE("Calls", byte_columns);
 
 enum { MOST_STACKS = 20000 };
 
 typedef struct stacks {
     hb_emitter *out;
+    const hb_page_table *table;
     size_t count;
 } stacks;
 
-static bool put_stack(void *context, const char *stack, double us)
+static bool put_stack(void *context, const char *stack, double amount)
 {
     stacks *s = context;
-    hb_table_row(s->out, &stacks_table, stack, us);
+    hb_table_row(s->out, s->table, stack, amount);
     return ++s->count < MOST_STACKS;
 }
 
 static hb_result put_stacks(hb_page_trace *trace, hb_emitter *out, const char *key,
-                            const char *metric, bool wanted)
+                            const char *metric, const hb_page_table *table, bool wanted)
 {
     hb_stacks_options options = HB_STACKS_OPTIONS_INIT;
     hb_result result = HB_OK;
-    stacks s = {out, 0};
+    stacks s = {out, table, 0};
+    char cut[32];
     options.scopes = options.merged = true;
     options.metric = metric;
-    hb_table_begin(out, key, &stacks_table);
+    hb_table_begin(out, key, table);
     if (wanted) result = hb_trace_file_stacks(trace->file, &options, put_stack, &s);
     hb_table_end(out);
-    hb_emit_bool(out, strcmp(key, "host") == 0 ? "host_cut" : "device_cut", s.count == MOST_STACKS);
+    snprintf(cut, sizeof cut, "%s_cut", key);
+    hb_emit_bool(out, cut, s.count == MOST_STACKS);
     return result;
 }
 
@@ -469,6 +475,9 @@ hb_result hb_page_stacks(hb_page_trace *trace, hb_emitter *out)
     size_t count;
     HB_TRY(hb_page_insights(trace, &insights));
     HB_TRY(hb_insights_gpus(insights, &gpus, &count));
-    HB_TRY(put_stacks(trace, out, "host", "self_cpu_time_total", true));
-    return put_stacks(trace, out, "device", "self_cuda_time_total", count > 0);
+    bool memory = hb_trace_file_trace(trace->file)->memory.count > 0;
+    HB_TRY(put_stacks(trace, out, "host", "self_cpu_time_total", &stacks_table, true));
+    HB_TRY(put_stacks(trace, out, "device", "self_cuda_time_total", &stacks_table, count > 0));
+    HB_TRY(put_stacks(trace, out, "host_bytes", "self_cpu_memory_usage", &bytes_table, memory));
+    return put_stacks(trace, out, "device_bytes", "self_cuda_memory_usage", &bytes_table, memory);
 }

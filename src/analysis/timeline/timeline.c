@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-enum { FAN_SHIFT = 4, FAN = 1 << FAN_SHIFT }; /* slices, or nodes, below a node of the tree */
+enum { FAN_SHIFT = 3, FAN = 1 << FAN_SHIFT }; /* slices, or nodes, below a node of the tree */
 
 typedef struct making {
     hb_timeline *t;
@@ -327,12 +327,12 @@ uint32_t hb_lane_find(const hb_timeline *t, const hb_lane *lane, int64_t time)
     return low;
 }
 
-enum { MOST_LEVELS = 8 }; /* of a tree: 16 to that power are all 32 bits count */
+enum { MOST_LEVELS = 11 }; /* of a tree: 8 to that power are all 32 bits count */
 
 typedef struct drawing {
     const hb_timeline *timeline;
     const hb_lane *lane;
-    const hb_slice_node *levels[MOST_LEVELS + 1]; /* [1]: of 16 slices, ... */
+    const hb_slice_node *levels[MOST_LEVELS + 1]; /* [1]: of 8 slices, ... */
     uint32_t counts[MOST_LEVELS + 1];             /* [0]: of the slices */
     int64_t from, to, cell;
     hb_slice_node open; /* what is drawn together, up to now */

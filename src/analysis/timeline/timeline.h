@@ -4,7 +4,7 @@
  * them lanes, in which slices follow each other and never overlap. What is called lies a lane below
  * its caller; calls that cross each other get a lane of their own, none is left out.
  *
- * Of each lane a tree holds when every 16, 256, ... slices begin and end, and the longest of them,
+ * Of each lane a tree holds when every 8, 64, ... slices begin and end, and the longest of them,
  * so that a window is drawn by as many questions as it has cells, whatever it holds: in each cell
  * the longest slice stands for all.
  */
@@ -27,7 +27,7 @@ typedef struct hb_slice_node {
 /** Slices by start. */
 typedef struct hb_lane {
     uint32_t first, count; /* of hb_timeline.rows */
-    hb_slice_node *nodes;  /* the tree: of each 16 slices, then of each 16 of those ... up to one */
+    hb_slice_node *nodes;  /* the tree: of each 8 slices, then of each 8 of those ... up to one */
 } hb_lane;
 
 typedef struct hb_timeline_track {
@@ -90,8 +90,8 @@ typedef struct hb_drawn {
 } hb_drawn;
 
 /** Calls `fn` for what is drawn of a lane between two times, from left to right. Slices shorter
- * than `cell` are one from where the first begins to the end of its cell, and as far beyond as 16,
- * or 256 ... are known together that take no longer than a cell; 0: each by itself. */
+ * than `cell` are one from where the first begins to the end of its cell, and as far beyond as 8,
+ * or 64 ... are known together that take no longer than a cell; 0: each by itself. */
 void hb_lane_draw(const hb_timeline *timeline, const hb_lane *lane, int64_t from, int64_t to,
                   int64_t cell, void (*fn)(void *context, const hb_drawn *drawn), void *context);
 

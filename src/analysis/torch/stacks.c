@@ -48,6 +48,6 @@ void hb_stack_tree_make(hb_stack_tree *tree, const hb_fn_list *list, const hb_st
         if (list->items[i].flags & HB_FN_GONE) continue;
         uint32_t node = stacks ? node_of_stack(&m, &stacks[i]) : node_of_scopes(&m, i);
         tree->of_event[i] = node;
-        tree->nodes.items[node].us += hb_stack_time(&list->items[i], choice);
+        tree->nodes.items[node].amount += hb_stack_amount(list, i, choice);
     }
 }

@@ -2,7 +2,7 @@
 // Calls, merged by their stacks: widest first; of one name who calls it and what it calls; and as a
 // table of what each name takes by itself and with all that it calls.
 import { clean, cut, fill, h, named } from './h.js';
-import { count, say, time } from './words.js';
+import { count, say } from './words.js';
 import { get, put } from './state.js';
 import { color, picture } from './chart.js';
 import { columnOf, tableOf } from './table.js';
@@ -66,7 +66,7 @@ function descend(root, names) {
 
 /** A tree as boxes below, or `up`, above their caller. `hint`: what stands where nothing is pointed at. `key`:
  * the address keeps there what was looked at more closely. */
-export function icicle(all, label, { key = '', up = false, inOrder = false, hint = 'A click looks closer; a click on the widest bar goes back. Arrow keys walk, Enter looks closer.' } = {}) {
+export function icicle(all, label, { key = '', kind = 'time', up = false, inOrder = false, hint = 'A click looks closer; a click on the widest bar goes back. Arrow keys walk, Enter looks closer.' } = {}) {
   let root = all, lanes, chosen = null;
   const readout = h('p', { class: 'readout dim', role: 'status' }, hint), path = h('p', { class: 'crumbs' });
   const deep = Math.min(Math.max(layout(all, inOrder).length, 2), MOST_BOXES), lineOf = (depth) => (up ? deep - 1 - depth : depth);
@@ -77,7 +77,7 @@ export function icicle(all, label, { key = '', up = false, inOrder = false, hint
   const point = (node) => {
     if (node === chosen) return;
     chosen = node ?? null;
-    if (node) readout.textContent = `${cut(clean(node.name), 120)}: ${time(node.time)}, ${((100 * node.time) / (all.time || 1)).toFixed(1)} % of all`;
+    if (node) readout.textContent = `${cut(clean(node.name), 120)}: ${say(kind, node.time)}, ${((100 * node.time) / (all.time || 1)).toFixed(1)} % of all`;
     view.draw();
   };
   const settle = () => {
@@ -98,7 +98,7 @@ export function icicle(all, label, { key = '', up = false, inOrder = false, hint
   };
   const inner = (node) => [...node.children.values()].reduce((a, b) => (a && a.time >= b.time ? a : b), null) ?? node;
   const walk = { ArrowLeft: () => beside(-1), ArrowRight: () => beside(1), [up ? 'ArrowUp' : 'ArrowDown']: () => inner(chosen), [up ? 'ArrowDown' : 'ArrowUp']: () => (chosen === root ? root : chosen.parent) };
-  const view = picture(`${label}, ${time(all.time)} in all`, deep * BOX, (context, width) => {
+  const view = picture(`${label}, ${say(kind, all.time)} in all`, deep * BOX, (context, width) => {
     const scale = width / (root.time || 1);
     context.textBaseline = 'middle';
     lanes.slice(0, deep).forEach((lane, depth) => {
@@ -130,7 +130,7 @@ export function icicle(all, label, { key = '', up = false, inOrder = false, hint
 }
 
 /** Who calls a name, above, and what it calls, below: of each stack from its outermost call of it. */
-function sandwich(rows, name, close) {
+function sandwich(rows, name, kind, close) {
   const callers = [], callees = [];
   for (const [names, us] of rows) {
     const at = names.indexOf(name);
@@ -139,14 +139,14 @@ function sandwich(rows, name, close) {
     callees.push([names.slice(at + 1), us]);
   }
   return [h('p', { class: 'bar' }, h('b', null, named(name, 90)), h('span', { class: 'push' }), h('button', { onclick: close }, 'All calls')),
-    h('h3', null, 'Who calls it'), icicle(grow(name, callers), `Callers of ${clean(name)}`, { up: true, hint: 'Above each its callers.' }),
-    h('h3', null, 'What it calls'), icicle(grow(name, callees), `What ${clean(name)} calls`)];
+    h('h3', null, 'Who calls it'), icicle(grow(name, callers), `Callers of ${clean(name)}`, { kind, up: true, hint: 'Above each its callers.' }),
+    h('h3', null, 'What it calls'), icicle(grow(name, callees), `What ${clean(name)} calls`, { kind })];
 }
 
 const withoutRepeats = ([names, us]) => [names.filter((name, i) => name !== names[i - 1]), us];
 
 export function flameOf(table, title, cutShort) {
-  const id = `flame.${title[0]}`, stacks = table.rows.map(([stack, us]) => [stack.split(';'), us]);
+  const id = `flame.${title[0]}`, kind = table.columns[1][1], stacks = table.rows.map(([stack, us]) => [stack.split(';'), us]);
   const shown = h('div'), all = stacks.reduce((sum, [, us]) => sum + us, 0);
   const folded = () => get(`${id}.fold`) === '1';
   const toggle = h('button', { title: 'A name that calls itself is one box', onclick: () => { put({ [`${id}.fold`]: folded() ? '' : '1' }); draw(); } }, '');
@@ -154,15 +154,15 @@ export function flameOf(table, title, cutShort) {
   const draw = () => {
     const name = get(`${id}.of`), rows = folded() ? stacks.map(withoutRepeats) : stacks;
     toggle.textContent = folded() ? 'Show recursion' : 'Fold recursion';
-    fill(shown, rows.some(([names]) => names.includes(name)) ? sandwich(rows, name, () => choose('')) : icicle(grow('all', rows), `${title} by call stack`, { key: `${id}.at` }));
+    fill(shown, rows.some(([names]) => names.includes(name)) ? sandwich(rows, name, kind, () => choose('')) : icicle(grow('all', rows), `${title} by call stack`, { kind, key: `${id}.at` }));
   };
   const sums = [...byName(stacks)].map(([name, [self, total]]) => [name, self, (100 * self) / (all || 1), total, (100 * total) / (all || 1)]);
-  const twin = { title: `${title} by name`, columns: [['Name', 'text'], ['Self', 'time'], ['Self share', 'percent'], ['Total', 'time'], ['Total share', 'percent']], rows: sums };
+  const twin = { title: `${title} by name`, columns: [['Name', 'text'], ['Self', kind], ['Self share', 'percent'], ['Total', kind], ['Total share', 'percent']], rows: sums };
   if (stacks.length) draw();
   return h('section', null, h('div', { class: 'bar' }, h('h2', null, title), h('span', { class: 'push' }), stacks.some(([names]) => names.some((name, i) => i && name === names[i - 1])) && toggle),
     cutShort && h('p', { class: 'note' }, `Only the first ${count(table.rows.length)} different stacks are shown.`),
     stacks.length ? shown : h('p', { class: 'dim' }, 'Nothing of this was recorded.'),
-    tableOf(twin, { id, sort: 'Self:down', optional: true, title: `${title} by name: ${say('time', all)}`, open: (row) => choose(row[0]) }));
+    tableOf(twin, { id, sort: 'Self:down', optional: true, title: `${title} by name: ${say(kind, all)}`, open: (row) => choose(row[0]) }));
 }
 
 /** Modules of a table whose rows stand behind those that hold them, by what they take; null: nothing. */

@@ -30,8 +30,8 @@ function momentOf(memory, made) {
   const draw = () => fill(shown, picked() === null ? h('p', { class: 'dim note' }, 'A click, or arrow keys, tell who held it at that moment.') : tableOf(holdersAt(memory.allocations, device, picked()), { id: key, keep: true }));
   const pick = (us) => { put({ [key]: us.toFixed(3) }); draw(); };
   draw();
-  return [h('h2', null, `${made.device}: allocated over time`),
-    curve({ label: made.device, low: made.low, high: made.high, kind: 'bytes', span: memory.span_us, mark: { at: (top + 0.5) / made.high.length, text: `peak ${bytes(made.high[top])}` }, pick, picked }), shown];
+  return h('section', null, h('h2', null, `${made.device}: allocated over time`),
+    curve({ label: made.device, low: made.low, high: made.high, kind: 'bytes', span: memory.span_us, mark: { at: (top + 0.5) / made.high.length, text: `peak ${bytes(made.high[top])}` }, pick, picked }), shown);
 }
 
 export async function viewMemory(trace) {

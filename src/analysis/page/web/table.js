@@ -59,7 +59,9 @@ class TableView {
     const left = (i) => hidden.has(table.columns[i][0]) || i === this.options.indent ||
       (this.all.length && !this.options.keep && i > 0 && isEmpty(this.all, i, table.columns[i][1]));
     this.shown = table.columns.map((_, i) => i).filter((i) => !left(i));
-    this.empty = table.columns.map((c) => c[0]).filter((title, i) => !this.shown.includes(i) && !hidden.has(title) && i !== this.options.indent && table.columns[i][1] !== 'spark');
+    const leftOut = table.columns.map((_, i) => i).filter((i) => !this.shown.includes(i) && !hidden.has(table.columns[i][0]) && i !== this.options.indent && table.columns[i][1] !== 'spark');
+    const [unknown, zero] = [true, false].map((none) => leftOut.filter((i) => this.all.every((row) => row[i] === null || row[i] === '') === none).map((i) => table.columns[i][0]));
+    this.empty = [unknown.length && `Not known: ${unknown.join(', ')}.`, zero.length && `Nothing but zeros in ${zero.join(', ')}.`].filter(Boolean).join(' ');
     this.formats = table.columns.map(([, kind], i) => (isText(kind) ? null : format(kind, this.all.map((row) => row[i]))));
     this.active = 0;
     this.element = this.build();
@@ -89,7 +91,7 @@ class TableView {
     const long = this.all.length > FULL && !options.top;
     if (long) this.scroll.classList.add('long');
     if (long) onPaper.add(this);
-    const note = this.empty.length > 0 && this.all.length > 0 && h('p', { class: 'dim note' }, `Nothing but zeros in ${this.empty.join(', ')}.`);
+    const note = this.empty && this.all.length > 0 && h('p', { class: 'dim note' }, this.empty);
     const bar = this.all.length > 8 ? [this.filter, this.status, copy] : [this.status, copy];
     const heading = options.title === '' ? null : h('h2', null, options.title ?? table.title);
     return h('section', { class: 'table' }, h('div', { class: 'bar' }, heading, h('span', { class: 'push' }), bar), this.scroll, note);

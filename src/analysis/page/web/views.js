@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The views that are tables and pictures; each gets the trace's id and gives elements.
-import { h, later, named } from './h.js';
+import { clean, cut, h, later, named } from './h.js';
 import { bytes, count, many, roleClass, roleWords, time } from './words.js';
 import { ask, has } from './source.js';
 import { addressOf, go } from './state.js';
@@ -155,15 +155,29 @@ export async function viewModules(trace) {
 
 export async function viewCalls(trace) {
   const stacks = await ask('hb/stacks', { trace });
-  return [flameOf(stacks.host, 'Host time', stacks.host_cut), stacks.device.rows.length > 0 && flameOf(stacks.device, 'Device time', stacks.device_cut)];
+  const more = [['device', 'Device time'], ['host_bytes', 'Memory of the host'], ['device_bytes', 'GPU memory']];
+  const note = h('p', { class: 'note dim' }, 'Memory is what was allocated in a call, less what was freed there.');
+  return [flameOf(stacks.host, 'Host time', stacks.host_cut), more.map(([key, title]) => stacks[key].rows.length > 0 && flameOf(stacks[key], title, stacks[`${key}_cut`])),
+    (stacks.host_bytes.rows.length > 0 || stacks.device_bytes.rows.length > 0) && note];
 }
 
 // ---- runs side by side
 
-function differences(list, title, id, kind) {
+const runName = (run) => cut(clean(run).replace(/\.pt\.trace\.json(\.gz)?$/, ''), 60);
+
+/** What one reads first: of each run how long a step takes, beside the baseline's. */
+function compareWords({ baseline, steps = [] }) {
+  const told = steps.filter((d) => d.name === 'step_time' && d.before && d.after).map(({ run, before, after, change_percent: by, verdict }) =>
+    `${runName(run)} ${time(after.per_step)} (${by > 0 ? '+' : by < 0 ? '−' : '±'}${Math.abs(by).toFixed(1)} %, ${verdict.replaceAll('_', ' ')})`);
+  const before = steps.find((d) => d.name === 'step_time')?.before;
+  return told.length && before ? `A step takes ${time(before.per_step)} in ${runName(baseline)}; ${told.slice(0, 4).join('; ')}${told.length > 4 ? `; and ${many(told.length - 4, 'more run')}` : ''}.` : '';
+}
+
+function differences(all, title, id, kind) {
+  const list = all.filter((d) => d.before?.per_step || d.after?.per_step); // of nothing nothing has changed
   const rows = list.map((d) => [[d.name, d.shape, d.module].filter(Boolean).join('  '), d.run, d.measure, d.before?.per_step ?? null, d.after?.per_step ?? null, d.change, d.change_percent, d.verdict.replaceAll('_', ' ')]);
   const columns = [['Name', 'text'], ['Run', 'text'], ['Measure', 'text'], ['Before', kind], ['After', kind], ['Change', kind], ['Change %', 'number'], ['Verdict', 'text']];
-  return tableOf({ title, columns, rows }, { id, optional: true, keep: true });
+  return tableOf({ title, columns, rows }, { id, optional: true, keep: true, hide: list.every((d) => d.measure === 'value') ? ['Measure'] : [] });
 }
 
 const UNIT_KINDS = { us: 'time', bytes: 'bytes', count: 'number', ratio: 'number' };
@@ -183,7 +197,8 @@ export async function viewCompare(_, about) {
   const kinds = ['steps', 'operators', 'kernels', 'memory', 'modules'];
   const contrasts = { title: 'What else differs', columns: [['Run', 'text'], ['What', 'text'], ['Before', 'text'], ['After', 'text']], rows: (comparison.contrasts ?? []).map((c) => [c.run, c.what, c.before, c.after]) };
   const runs = { title: 'Runs', columns: [['Run', 'text'], ['Workers', 'count'], ['Steps', 'count'], ['Files', 'count']], rows: comparison.runs.map((r) => [r.name + (r.name === comparison.baseline ? ' (baseline)' : ''), r.workers, r.steps, r.files]) };
-  return [(comparison.problems ?? []).map((line) => h('p', { class: 'warning' }, String(line))), tableOf(runs, { id: 'cruns', keep: true }), tableOf(contrasts, { id: 'ccon', optional: true }),
+  const words = compareWords(comparison);
+  return [words && h('p', { class: 'headline' }, words), (comparison.problems ?? []).map((line) => h('p', { class: 'warning' }, String(line))), tableOf(runs, { id: 'cruns', keep: true }), tableOf(contrasts, { id: 'ccon', optional: true }),
     kinds.map((name) => {
       const list = comparison[name] ?? [];
       return [...new Set(list.map((d) => d.unit))].map((unit) => differences(list.filter((d) => d.unit === unit), `${name[0].toUpperCase()}${name.slice(1)}${unit === 'us' ? '' : `, ${unit}`}: what changed in a step`, `c.${name}.${unit}`, UNIT_KINDS[unit] ?? 'number'));
