@@ -4,12 +4,13 @@ import json
 import os
 import random
 import subprocess
+import sys
 
 import pytest
 
 import plugin_in_process
 import random_traces
-from support import BUILD
+from support import BUILD, ROOT
 
 SEEDS = int(os.environ.get("HB_PROPERTY_SEEDS", "60"))
 FIRST = int(os.environ.get("HB_PROPERTY_FIRST", "1"))
@@ -72,3 +73,75 @@ def test_devices_stand_in_the_plugins_order(seed, tmp_path):
             assert json.dumps(query(tmp_path, url)[0]) == json.dumps(expected), url
             compared += 1
     assert compared
+
+
+# ---- what the plugin leaves to chance
+
+ASK = """import json, sys
+sys.path.insert(0, sys.argv[1])
+import plugin_in_process
+from torch_tb_profiler import io
+listdir = io.listdir
+io.listdir = lambda path: sorted(listdir(path), reverse=sys.argv[3] == "reversed")
+plugin = plugin_in_process.Plugin(sys.argv[2])
+print(json.dumps([plugin.get(url)[1] for url in sys.argv[4:]]))"""
+
+
+def plugin_says(logdir, *urls, listed="sorted", **environment):
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", ASK, ROOT / "tests/e2e", logdir, listed, *urls],
+                          capture_output=True, text=True, timeout=600, env=dict(os.environ, **environment), check=True)
+    return json.loads(done.stdout)
+
+
+def by_chance(path):
+    """Kernels of equal sums, and root modules of one name."""
+    chance = random.Random(3)
+    events = [{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": 1, "tid": 1, "ts": 0,
+               "dur": 1e6, "args": {}}]
+    for i in range(1, 601):
+        events += [{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1,
+                    "ts": 100 * i, "dur": 5, "args": {"correlation": i, "External id": i}},
+                   {"ph": "X", "cat": "kernel", "name": f"kernel{i}", "pid": 0, "tid": 7, "ts": 100 * i + 50,
+                    "dur": chance.randrange(5) + 1.0, "args": {"correlation": i, "External id": i, "device": 0}}]
+    for i in range(6):
+        ts = 100000 + 1000 * i
+        events += [{"ph": "X", "cat": "python_function", "name": "nn.Module: Same_0", "pid": 1, "tid": 1, "ts": ts,
+                    "dur": 500, "args": {"Python id": 2 * i + 1, "Python parent id": None, "Python module id": 0}},
+                   {"ph": "X", "cat": "python_function", "name": f"nn.Module: Child{i}_0", "pid": 1, "tid": 1,
+                    "ts": ts + 10, "dur": 100 + i,
+                    "args": {"Python id": 2 * i + 2, "Python parent id": 2 * i + 1, "Python module id": i}}]
+    path.write_text(json.dumps({"deviceProperties": [], "traceEvents": events}))
+
+
+def test_where_the_plugin_leaves_the_order_to_chance_all_else_is_equal(tmp_path):
+    """Modules of one name by the hashes of Python's run, kernels of one sum by the processor's sort in numpy,
+    steps by the worker that is read first."""
+    (tmp_path / "r").mkdir()
+    by_chance(tmp_path / "r" / "w.1.pt.trace.json")
+    module, kernel = (f"{route}?run=r&worker=w&span=1" for route in ("module", "kernel/table"))
+    says = [plugin_says(tmp_path, module, kernel, PYTHONHASHSEED=str(seed),
+                        **({"NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR"} if seed == 3 else {}))
+            for seed in (1, 2, 3)]
+    names = [[[child["name"] for child in root["children"]] for root in modules["data"]] for modules, _ in says]
+    assert not names[0] == names[1] == names[2], "else ours could be the same"
+    modules, kernels = query(tmp_path, module)[0], query(tmp_path, kernel)[0]
+    numbers = lambda root: {key: value for key, value in root.items() if key not in ("id", "children")}
+    for theirs, table in says:
+        assert sorted(map(str, map(numbers, theirs["data"]))) == sorted(map(str, map(numbers, modules["data"])))
+        rows, ours = table["data"]["rows"], kernels["data"]["rows"]
+        assert sorted(rows) == sorted(ours) and [row[3] for row in rows] == [row[3] for row in ours]
+
+
+def test_steps_of_ranks_are_in_the_order_of_the_workers_names(tmp_path):
+    (tmp_path / "r").mkdir()
+    for rank in range(2):
+        events = [{"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{rank + 1}", "pid": 1, "tid": 1,
+                   "ts": 1000, "dur": 900, "args": {}},
+                  {"ph": "X", "cat": "user_annotation", "name": "gloo:all_reduce", "pid": 1, "tid": 1, "ts": 1100,
+                   "dur": 300, "args": {"External id": 1, "Input Dims": [[4]], "Input type": ["float"]}}]
+        (tmp_path / "r" / f"rank{rank}.1.pt.trace.json").write_text(json.dumps({
+            "distributedInfo": {"backend": "gloo", "rank": rank, "world_size": 2}, "traceEvents": events}))
+    url = "distributed/waittime?run=r&span=1"
+    [in_order], [turned] = (plugin_says(tmp_path, url, listed=listed) for listed in ("sorted", "reversed"))
+    assert in_order == turned and list(in_order["data"]) != list(turned["data"])
+    assert json.dumps(query(tmp_path, url)[0]) == json.dumps(in_order)
