@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Calls of AMD's libraries as programs make them, without their headers: BLAS, FFT, MATH or MIOPEN
- * is defined. Each prints what it returned; 0 is success everywhere.
+ * Calls of AMD's libraries as programs make them, without their headers: BLAS, GRAPH, FFT, MATH or
+ * MIOPEN is defined. Each prints what it returned; 0 is success everywhere.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -97,6 +97,48 @@ int main(void)
     CALL(hipblasSgemm, hb, none, none, 64, 48, 40, &one, memory, 64, memory, 40, &zero, memory, 64);
     CALL(hipDeviceSynchronize);
     CALL(rocblas_destroy_handle, h);
+    return failures != 0;
+}
+#endif
+
+#ifdef GRAPH
+typedef void *handle;
+int rocblas_create_handle(handle *);
+int rocblas_set_stream(handle, void *);
+int rocblas_sgemm(handle, int, int, int, int, int, const float *, const void *, int, const void *,
+                  int, const float *, void *, int);
+int hipStreamCreate(void **);
+int hipStreamBeginCapture(void *, int);
+int hipStreamEndCapture(void *, void **);
+int hipGraphInstantiate(void **, void *, void **, char *, size_t);
+int hipGraphLaunch(void *, void *);
+int hipStreamSynchronize(void *);
+
+static void multiply(handle h, int n)
+{
+    const float one = 1, zero = 0;
+    CALL(rocblas_sgemm, h, 111, 111, n, n, n, &one, memory, n, memory, n, &zero, memory, n);
+}
+
+/* One call as it is, which loads the kernels; three into a graph, which runs four times. */
+int main(void)
+{
+    void *stream, *graph, *exec;
+    handle h;
+    said("hipMalloc", hipMalloc(&memory, 1 << 22));
+    CALL(hipStreamCreate, &stream);
+    CALL(rocblas_create_handle, &h);
+    CALL(rocblas_set_stream, h, stream);
+    multiply(h, 64);
+    CALL(hipStreamSynchronize, stream);
+    CALL(hipStreamBeginCapture, stream, 2);
+    for (int i = 0; i < 3; i++)
+        multiply(h, 64);
+    CALL(hipStreamEndCapture, stream, &graph);
+    CALL(hipGraphInstantiate, &exec, graph, NULL, NULL, 0);
+    for (int i = 0; i < 4; i++)
+        CALL(hipGraphLaunch, exec, stream);
+    CALL(hipStreamSynchronize, stream);
     return failures != 0;
 }
 #endif

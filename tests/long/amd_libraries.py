@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""amd_libraries.py OUT SUITE PROGRAM: a program of tests/long/amd_calls.c with AMD's own libraries on the
+"""amd_libraries.py OUT SUITE PROGRAM [CALLS]: a program of tests/long/amd_calls.c with AMD's own libraries on the
 simulated GPU. Each call must be one operator with the shapes, types and FLOPs that it was given, its kernels
 below it, and give the same as without hipboard."""
 import json
@@ -31,6 +31,9 @@ EXPECTED = {
         "rocblas_sgemv_strided_batched": [([[3, 24, 40], [3, 40]], F32, 2 * 3 * 40 * 24)],
         "rocblas_strsm": [([[40, 40], [40, 24]], F32, 40 * 40 * 24)],
         "hipblasSgemm": [([[64, 40], [40, 48]], F32, 2 * 64 * 48 * 40)],
+    },
+    "graph": {
+        "rocblas_sgemm": [([[64, 64], [64, 64]], F32, 2 * 64 ** 3)],
     },
     "fft": {
         "rocfft_plan_create": None,
@@ -105,6 +108,20 @@ def faults(trace, suite):
                 yield f"{name}: no kernel"
 
 
+def graph_faults(trace):
+    """One product as it is, three in a graph that runs four times: as many FLOPs as were done."""
+    done = sum(e["args"].get("flops", 0) for e in operators(trace))
+    runs = [e for e in operators(trace) if e["name"] == "hipGraphLaunch"]
+    if done != 2 * 64 ** 3 * 13:
+        yield f"{done} FLOPs, not {2 * 64 ** 3 * 13}"
+    for run in runs:
+        if run["args"].get("operators") != "rocblas_sgemm x3" or len(launches_in(trace, run)) != 3:
+            yield f"a run of a graph: {run['args']}, {len(launches_in(trace, run))} kernels"
+    of = [e["args"].get("captured operator") for e in trace["traceEvents"] if e.get("cat") == "kernel"]
+    if len(runs) != 4 or of.count("rocblas_sgemm") != 12:
+        yield f"{len(runs)} runs, whose kernels are of {of}"
+
+
 def only_told(out, own):
     """The rows of a library, of which no call is taken: what is told of them has the row's meaning."""
     table = Path(out) / "told.ops"
@@ -138,7 +155,8 @@ def told_otherwise(out, suite, program, trace):
         yield f"told: {told}, taken: {taken}"
 
 
-def main(out, suite, program):
+def main(out, suite, program, calls=None):
+    calls = calls or suite
     plain = run(suite, program)
     logdir = Path(out) / "runs"
     shutil.rmtree(logdir, ignore_errors=True)
@@ -153,8 +171,10 @@ def main(out, suite, program):
             a = op["args"]
             print(f"{op['name']:32} {str(a.get('Input Dims', '')):32} {str(a.get('Input type', '')):20.20} "
                   f"{a.get('flops', 0):>10} FLOPs, {len(launches_in(trace, op))} kernels")
-    found += faults(trace, suite)
-    if suite in TELLING:
+    found += faults(trace, calls)
+    if calls == "graph":
+        found += graph_faults(trace)
+    if calls in TELLING:
         found += told_otherwise(out, suite, program, trace)
     for fault in found:
         print(f"FAULT: {fault}")

@@ -22,11 +22,13 @@ build() {
         -Wl,--allow-shlib-undefined
 }
 build BLAS llama librocblas.so.4 libhipblas.so.2
+build GRAPH llama librocblas.so.4
 build FFT fft librocfft.so.0 libhipfft.so.0 librocrand.so.1
 build MIOPEN miopen libMIOpen.so.1
 build MATH math librocblas.so.4 librocsolver.so.0 librocsparse.so.1 libhipblaslt.so.1
 status=0
 python3 tests/long/amd_libraries.py "$out" llama "$PWD/$out/BLAS" || status=1
+python3 tests/long/amd_libraries.py "$out" llama "$PWD/$out/GRAPH" graph || status=1
 python3 tests/long/amd_libraries.py "$out" fft "$PWD/$out/FFT" || status=1
 python3 tests/long/amd_libraries.py "$out" math "$PWD/$out/MATH" || status=1
 python3 tests/long/amd_libraries.py "$out" miopen "$PWD/$out/MIOPEN" || status=1

@@ -188,6 +188,7 @@ static void show_file(request *r, const input *from)
         print_simulated(r, is_simulated(file));
         print_notes(r, f->path, file, "hipboard_hip_notes");
         print_notes(r, f->path, file, "hipboard_operator_notes");
+        print_notes(r, f->path, file, "hipboard_graph_notes");
         print_notes(r, f->path, file, "hipboard_gpu_notes");
     }
     hb_trace_file_close(file);

@@ -26,6 +26,7 @@ enum hb_trace_event_flags {
         1u << 4,              /* COMMUNICATION: an annotation of the same times stands around it */
     HB_TEV_MINOR = 1u << 5,   /* RUNTIME: the compiler's or the runtime's own, no operator */
     HB_TEV_NO_CALL = 1u << 6, /* device work whose call is not in the trace */
+    HB_TEV_REPLAY = 1u << 7,  /* RUNTIME, and its work: runs operators that a graph holds */
 };
 
 /** An operator's inputs and pairing. */
@@ -90,6 +91,7 @@ typedef struct hb_runtime_args {
     int32_t error; /* hipError_t; 0: success */
     hb_str error_name;
     bool launches; /* starts device work: begins an ac2g flow */
+    double flops;  /* REPLAY: of those operators */
     /* launches: */
     uint32_t grid[3], block[3];
     uint32_t shared_bytes;
@@ -115,7 +117,7 @@ typedef struct hb_trace_event {
     int32_t device;           /* HIP ordinal; -1 on the host */
     uint64_t external_id;     /* 0: none */
     uint64_t correlation;     /* joins a runtime call with its device work; 0: none */
-    const hb_arg *args;       /* device work: what is known beyond the fields below */
+    const hb_arg *args;       /* device work, calls: what is known beyond the fields below */
     uint32_t num_args;
     union {
         hb_op_args op;           /* OP, USER_ANNOTATION */

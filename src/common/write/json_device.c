@@ -33,6 +33,7 @@ bool hb_call_is_operator(const hb_writer *w, const hb_trace_event *event)
 {
     const unsigned without = HB_TEV_MINOR | HB_TEV_NO_CALL;
     if (w->kineto || !event->correlation || (event->flags & without)) return false;
+    if (event->flags & HB_TEV_REPLAY) return true;
     return w->calls_are_operators || (w->info->finds_operators && is_bare(w, event->external_id));
 }
 
@@ -156,8 +157,18 @@ static void write_operator(hb_writer *w, const hb_trace_event *event)
     char *p = hb_put_duration_event(w, event, &place, w->pid);
     p = put_external_id(w, p, hb_written_external_id(w, event));
     if (event->runtime.stack.len) p = put_stack(w, p, event->runtime.stack);
-    p = HB_PUT(p, "\"Record function id\": 0, \"Ev Idx\": ");
+    p = HB_PUT(p, "\"Record function id\": 0, ");
+    if (event->runtime.flops > 0) {
+        p = HB_PUT(p, "\"flops\": ");
+        p = HB_PUT(hb_put_double(p, event->runtime.flops), ", ");
+    }
+    p = HB_PUT(p, "\"Ev Idx\": ");
     p = hb_put_u64(p, w->ev_idx++);
+    if (event->num_args) {
+        hb_out_done(&w->out, p);
+        hb_write_more_args(&w->out, event);
+        p = hb_out_room(&w->out, HB_OUT_ROOM);
+    }
     hb_out_done(&w->out, hb_put_args_end(p));
 }
 

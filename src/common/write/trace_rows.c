@@ -334,9 +334,13 @@ static void add_operator(maker *m, const hb_trace_event *e)
     row->id = hb_builder_number(&m->builder, (int64_t)hb_written_external_id(&m->writer, e));
     hb_op_row *side = hb_builder_op(&m->builder, row);
     side->dims = m->no_dims;
-    if (!e->runtime.stack.len) return;
-    hb_out_json(&m->writer.out, e->runtime.stack.s, e->runtime.stack.len);
-    side->stack = intern_output(m);
+    if (e->runtime.stack.len) {
+        hb_out_json(&m->writer.out, e->runtime.stack.s, e->runtime.stack.len);
+        side->stack = intern_output(m);
+    }
+    hb_op_detail d = hb_no_detail;
+    if (e->runtime.flops > 0) read_back(hb_put_double, e->runtime.flops, &d.flops);
+    hb_builder_detail(&m->builder, side, &d);
 }
 
 static void add_call(maker *m, const hb_trace_event *e)

@@ -54,6 +54,10 @@
     {                                               \
         name, kind, NO, NO, NO, NO, 0, stream, "pp" \
     }
+#define MAKE_GRAPH(name)                                     \
+    {                                                        \
+        name, HB_CALL_MAKE_GRAPH, 0, 16, NO, NO, 0, NO, "Pp" \
+    }
 #define OTHER(name, kind, ptr)                  \
     {                                           \
         name, kind, ptr, NO, NO, NO, 0, NO, "p" \
@@ -80,8 +84,10 @@ static const hb_hip_call calls[] = {
     OTHER("hipFreeHost", HB_CALL_FREE_HOST, 0),
     HIDDEN("hipGetDevice"),
     HIDDEN("hipGetLastError"),
-    OTHER("hipGraphInstantiate", HB_CALL_MAKE_GRAPH, 0),
-    OTHER("hipGraphInstantiateWithFlags", HB_CALL_MAKE_GRAPH, 0),
+    {"hipGraphExecUpdate", HB_CALL_UPDATE_GRAPH, 0, 8, NO, NO, 0, NO, "pp"},
+    MAKE_GRAPH("hipGraphInstantiate"),
+    MAKE_GRAPH("hipGraphInstantiateWithFlags"),
+    MAKE_GRAPH("hipGraphInstantiateWithParams"),
     {"hipGraphLaunch", HB_CALL_GRAPH_LAUNCH, 0, NO, NO, NO, 0, 8, "pp"},
     LAUNCH("hipHccModuleLaunchKernel", HB_CALL_LAUNCH_ITEMS, 32, 40, "piiiiiipp"),
     ALLOCATE("hipHostAlloc", HB_CALL_ALLOCATE_HOST),
@@ -145,7 +151,7 @@ static const hb_hip_call calls[] = {
     HIDDEN("hipPeekAtLastError"),
     ON_STREAM("hipStreamBeginCapture", HB_CALL_BEGIN_CAPTURE, 0),
     ON_STREAM("hipStreamDestroy", HB_CALL_DESTROY_STREAMS, 0),
-    ON_STREAM("hipStreamEndCapture", HB_CALL_END_CAPTURE, 0),
+    {"hipStreamEndCapture", HB_CALL_END_CAPTURE, 8, NO, NO, NO, 0, 0, "pP"},
     ON_STREAM("hipStreamSynchronize", HB_CALL_WAIT, 0),
     ON_STREAM("hipStreamWaitEvent", HB_CALL_ON_STREAM, 0),
 };
@@ -181,7 +187,7 @@ const hb_hip_call *hb_hip_call_named(const char *name)
 }
 
 /* Where the values stand that hip_prof_str.h has looked up: behind a launch's list of arguments, an
- * allocation's result and a pitch. */
+ * allocation's result, an executable graph and a pitch. */
 static void find_values(uint8_t kind, uint8_t values[2])
 {
     values[0] = values[1] = NO;
@@ -189,7 +195,8 @@ static void find_values(uint8_t kind, uint8_t values[2])
     case HB_CALL_LAUNCH_HOST: values[0] = 40; break;
     case HB_CALL_ALLOCATE:
     case HB_CALL_ALLOCATE_MANAGED:
-    case HB_CALL_ALLOCATE_HOST: values[0] = 8; break;
+    case HB_CALL_ALLOCATE_HOST:
+    case HB_CALL_MAKE_GRAPH: values[0] = 8; break;
     case HB_CALL_ALLOCATE_PITCH:
         values[0] = 8;
         values[1] = 24;

@@ -37,7 +37,8 @@ enum hb_call_kind {
     HB_CALL_WAIT, /* synchronisation */
     HB_CALL_ON_STREAM,
     HB_CALL_GRAPH_LAUNCH,
-    HB_CALL_MAKE_GRAPH, /* an executable one */
+    HB_CALL_MAKE_GRAPH,   /* an executable one */
+    HB_CALL_UPDATE_GRAPH, /* which does what another graph does from now on */
     HB_CALL_BEGIN_CAPTURE,
     HB_CALL_END_CAPTURE,
     HB_CALL_UNLOAD, /* code objects go, their functions' addresses may come back as others */
@@ -51,9 +52,11 @@ enum hb_call_kind {
 typedef struct hb_hip_call {
     const char *name;
     uint8_t kind;  /* enum hb_call_kind */
-    uint8_t ptr;   /* launches: the function; copies: destination; allocations: void **; frees */
+    uint8_t ptr;   /* launches: the function; copies: destination; allocations: void **; frees;
+                    * graphs: the one that is made or changed */
     uint8_t src;   /* copies: source; allocations: where the pitch is returned, or the pool;
-                    * launches: a structure that has their grid, block, dynamic LDS and stream */
+                    * launches: a structure that has their grid, block, dynamic LDS and stream;
+                    * executable graphs: the graph */
     uint8_t bytes; /* size_t; launches: dynamic LDS */
     uint8_t copy;  /* copies: hipMemcpyKind; peer copies: the source's device */
     uint8_t unit;  /* fills: the size of an element; peer copies: offset of the target's device;

@@ -293,10 +293,45 @@ static void report_free(const hb_frame *f)
 }
 
 /* What the call's result means beyond its own record. */
-static void note_graph_made(const char *args)
+static void put_graph(const hb_frame *f, enum hb_graph_deed deed, uint64_t graph, uint64_t exec)
 {
-    const uint64_t *exec = hb_arg_pointer(hb_arg_word(args, 0));
-    if (exec) hb_graphs_made(*exec);
+    hb_thread *t = f->record ? hb_record_enter() : NULL;
+    if (!t) return;
+    hb_record_graph *r = (hb_record_graph *)hb_record_reserve(t, sizeof *r);
+    if (r) {
+        hb_record_head(&r->head, HB_RECORD_GRAPH, deed, HB_STRING_UNNAMED, sizeof *r);
+        r->head.start = f->start;
+        r->correlation = f->correlation;
+        r->graph = graph;
+        r->exec = exec;
+        hb_record_commit(t, &r->head);
+    }
+    hb_thread_leave(t);
+}
+
+static void note_capture_end(const hb_frame *f, const char *args)
+{
+    const uint64_t *graph = hb_arg_pointer(hb_arg_word(args, f->call->ptr));
+    if (graph) put_graph(f, HB_GRAPH_CAPTURED, *graph, 0);
+}
+
+static void note_graph_made(const hb_frame *f, const char *args)
+{
+    uint64_t graph = hb_arg_word(args, f->call->src), exec = hb_arg_word(args, f->call->ptr);
+    const uint64_t *made = hb_arg_pointer(exec);
+    if (f->call->kind == HB_CALL_UPDATE_GRAPH) {
+        put_graph(f, HB_GRAPH_MADE, graph, exec);
+    } else if (made) {
+        hb_graphs_made(*made);
+        put_graph(f, HB_GRAPH_MADE, graph, *made);
+    }
+}
+
+static void note_graph_run(hb_calls *c, const hb_frame *f, const char *args)
+{
+    uint64_t exec = hb_arg_word(args, f->call->ptr);
+    if (!hb_graphs_run(exec)) hb_count(&c->unreported);
+    put_graph(f, HB_GRAPH_RUN, 0, exec);
 }
 
 static void note_result(hb_frame *f, const char *args, int error)
@@ -318,13 +353,15 @@ static void note_result(hb_frame *f, const char *args, int error)
     case HB_CALL_END_CAPTURE:
         if (atomic_load(&c->capturing)) atomic_fetch_sub(&c->capturing, 1);
         hb_calls_choose_way(c);
+        if (error == 0) note_capture_end(f, args);
         break;
     case HB_CALL_UNLOAD: hb_kernels_outdate(); break;
     case HB_CALL_MAKE_GRAPH:
-        if (error == 0) note_graph_made(args);
+    case HB_CALL_UPDATE_GRAPH:
+        if (error == 0) note_graph_made(f, args);
         break;
     case HB_CALL_GRAPH_LAUNCH:
-        if (error == 0 && !hb_graphs_run(hb_arg_word(args, 0))) hb_count(&c->unreported);
+        if (error == 0) note_graph_run(c, f, args);
         break;
     default: break;
     }

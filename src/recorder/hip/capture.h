@@ -44,6 +44,8 @@ void hb_device_forget(const hb_session *session);
 #define HB_METADATA_HIP_DRIVER        "hip_driver_version"
 /* pieces of device work that were not reported, found out after the session's end */
 #define HB_METADATA_NOT_REPORTED      "hipboard_work_not_reported"
+/* texts: graphs whose operators are not known */
+#define HB_METADATA_GRAPH_NOTES       "hipboard_graph_notes"
 /* kernels were timed in one of so many launches; left out when in all */
 #define HB_METADATA_KERNEL_SAMPLING   "hipboard_kernel_sampling"
 /* how far times may be off, of back-ends that know, besides the clocks' own disagreement */

@@ -224,6 +224,7 @@ enum hb_record_type {
     HB_RECORD_COUNTER = 15,
     HB_RECORD_FLOW = 16,
     HB_RECORD_FRAMES = 17, /* where the program made a HIP call */
+    HB_RECORD_GRAPH = 18,  /* what a HIP call did to a graph */
 };
 
 enum hb_record_flags {
@@ -421,6 +422,19 @@ typedef struct hb_record_link {
     hb_record head;
     uint64_t correlation, work;
 } hb_record_link;
+
+/** With the start of its call. head.flags: enum hb_graph_deed. */
+typedef struct hb_record_graph {
+    hb_record head;
+    uint64_t correlation;
+    uint64_t graph, exec; /* hipGraph_t, hipGraphExec_t; 0: the deed has none */
+} hb_record_graph;
+
+enum hb_graph_deed {
+    HB_GRAPH_CAPTURED = 1, /* the graph is what the thread's last captured calls make */
+    HB_GRAPH_MADE = 2,     /* the executable one does what the graph does */
+    HB_GRAPH_RUN = 3,
+};
 
 /** name = the device's. */
 typedef struct hb_record_device {

@@ -8,9 +8,10 @@
 
 #include "replay/device_rows.h"
 
-#define NO_ROW                                                                \
-    (1u << HB_RECORD_WORK | 1u << HB_RECORD_DISPATCH | 1u << HB_RECORD_LINK | \
-     1u << HB_RECORD_DEVICE | 1u << HB_RECORD_METADATA | 1u << HB_RECORD_FRAMES)
+#define NO_ROW                                                                    \
+    (1u << HB_RECORD_WORK | 1u << HB_RECORD_DISPATCH | 1u << HB_RECORD_LINK |     \
+     1u << HB_RECORD_DEVICE | 1u << HB_RECORD_METADATA | 1u << HB_RECORD_FRAMES | \
+     1u << HB_RECORD_GRAPH)
 
 /* ---- threads, calls, devices ---- */
 
@@ -67,13 +68,19 @@ static void survey_thread(hb_device_source *s, uint32_t n, uint32_t *types)
     const hb_record *r;
     const hb_thread_records *t = hb_records_nth(s->records, n);
     const uint32_t wanted = HB_CALL_RECORDS | 1u << HB_RECORD_LINK | 1u << HB_RECORD_DEVICE |
-                            1u << HB_RECORD_FRAMES | (s->job.has_rccl ? 1u << HB_RECORD_OP : 0);
+                            1u << HB_RECORD_FRAMES | 1u << HB_RECORD_GRAPH |
+                            (s->job.has_rccl ? 1u << HB_RECORD_OP : 0);
     hb_cursor c = hb_cursor_open(s->view, s->records, t, wanted);
     hb_joins_begin_thread(&s->joins);
+    hb_graph_replays_begin_thread(&s->graphs);
     while ((r = hb_cursor_next(&c, &id))) {
         *types |= 1u << r->type;
         if (hb_is_call(r))
             hb_joins_add_call(&s->joins, (const hb_record_call *)r, hb_cursor_ref(&c, n));
+        if (hb_is_call(r) && (r->flags & HB_RECORD_CAPTURED))
+            hb_graph_replays_add_launch(&s->graphs, (const hb_record_call *)r);
+        if (r->type == HB_RECORD_GRAPH)
+            hb_graph_replays_add(&s->graphs, (const hb_record_graph *)r);
         if (r->type == HB_RECORD_LINK) hb_joins_add_link(&s->joins, (const hb_record_link *)r);
         if (hb_comm_of_record(r)) add_comm(s, r, id, hb_cursor_ref(&c, n));
         if (r->type == HB_RECORD_FRAMES)
@@ -215,6 +222,17 @@ static void add_number(hb_device_source *s, const char *key, char buf[24], uint6
     hb_buf_append(&s->metadata, &entry, sizeof entry);
 }
 
+static void tell_of_graphs(hb_device_source *s)
+{
+    hb_metadata entry = {HB_METADATA_GRAPH_NOTES, s->unknown_graphs};
+    unsigned long long n = s->graphs.unknown;
+    snprintf(s->unknown_graphs, sizeof s->unknown_graphs,
+             "[\"%llu run%s of graphs that were not captured in this recording: whose kernels they "
+             "run, and of how many FLOPs, is not known\"]",
+             n, n == 1 ? "" : "s");
+    hb_buf_append(&s->metadata, &entry, sizeof entry);
+}
+
 static void copy_metadata(hb_device_source *s)
 {
     const hb_trace_info *host = s->host->info;
@@ -244,6 +262,7 @@ static hb_result set_info(hb_device_source *s, uint64_t unjoined)
         add_number(s, "hipboard_device_clock_uncertainty_ns", s->uncertainty,
                    (uint64_t)s->boottime.uncertainty_ns);
     if (unjoined) add_number(s, "hipboard_work_without_call", s->unjoined, unjoined);
+    if (s->graphs.unknown) tell_of_graphs(s);
     if (s->missing) add_number(s, HB_METADATA_NOT_REPORTED, s->not_reported, s->missing);
     s->info.devices = (const hb_device_info *)s->devices.data;
     s->info.metadata = (const hb_metadata *)s->metadata.data;
@@ -278,6 +297,7 @@ hb_result hb_device_survey(hb_device_source *s)
         qsort(s->comms.data, s->comms.size / sizeof(hb_device_comm), sizeof(hb_device_comm),
               by_comm_id);
     HB_TRY(hb_joins_finish(&s->joins));
+    HB_TRY(hb_graph_replays_finish(&s->graphs, s->host));
     survey_nodes(s);
     uint64_t unjoined = survey_work(s);
     join_annotations(s);

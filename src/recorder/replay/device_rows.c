@@ -52,6 +52,23 @@ static void set_stack(hb_device_source *s, hb_trace_event *e)
         r->stack = hb_call_stacks_text(&s->stacks, code, r->pcs, r->num_pcs);
 }
 
+static hb_str name_text(const void *source, uint32_t id)
+{
+    return hb_device_text(source, id);
+}
+
+/* What operators a graph's run does again, and their FLOPs. */
+static void tell_of_run(hb_device_source *s, hb_trace_event *e)
+{
+    hb_graph_run run;
+    if (!hb_graph_replays_run(&s->graphs, e->correlation, name_text, s, &run)) return;
+    s->graph_arg = (hb_arg){"operators", HB_ARG_STRING, 0, 0, 0, run.operators};
+    e->args = &s->graph_arg;
+    e->num_args = 1;
+    e->runtime.flops = s->info.with_flops ? run.flops : 0;
+    e->flags |= HB_TEV_REPLAY;
+}
+
 void hb_make_call_row(hb_device_source *s, hb_trace_event *e, const hb_record *head, int64_t tid)
 {
     const hb_record_call *r = (const hb_record_call *)head;
@@ -72,6 +89,7 @@ void hb_make_call_row(hb_device_source *s, hb_trace_event *e, const hb_record *h
     };
     e->end_ns = HB_MAX(end ? hb_clock_unix(&s->ticks, end) : s->info.stop_ns, e->start_ns);
     if (r->error_name) e->runtime.error_name = hb_device_text(s, r->error_name);
+    if (head->flags & HB_RECORD_REPLAYS) tell_of_run(s, e);
     if (s->stacks.calls.size) set_stack(s, e);
     if (head->type == HB_RECORD_LAUNCH) set_launch(s, &e->runtime, (const hb_record_launch *)r);
     if (head->type == HB_RECORD_COPY) set_copy(&e->runtime, (const hb_record_copy *)r);
@@ -292,6 +310,21 @@ static void tell_of_communication(hb_device_source *s, hb_trace_event *e)
     e->num_args = call.op.num_args;
 }
 
+/* Of a graph's run: the operator that was captured. */
+static void tell_of_operator(hb_device_source *s, hb_trace_event *e, const hb_work_origin *o)
+{
+    uint64_t scope = o->made && o->made != o->ran ? o->made->external_id : 0;
+    hb_graph_run run;
+    bool known = hb_graph_replays_run(&s->graphs, e->correlation, name_text, s, &run);
+    if (known) e->flags |= HB_TEV_REPLAY;
+    if (!known || e->kind != HB_EVENT_KERNEL || e->num_args) return;
+    uint32_t name = hb_graph_replays_operator(&s->graphs, e->correlation, scope, e->name_key);
+    if (!name) return;
+    s->graph_arg = (hb_arg){"captured operator", HB_ARG_STRING, 0, 0, 0, hb_device_text(s, name).s};
+    e->args = &s->graph_arg;
+    e->num_args = 1;
+}
+
 bool hb_make_work_row(hb_device_source *s, hb_trace_event *e, const hb_record *head)
 {
     const hb_record_work *w = (const hb_record_work *)head;
@@ -315,5 +348,7 @@ bool hb_make_work_row(hb_device_source *s, hb_trace_event *e, const hb_record *h
     else
         make_kernel(s, e, w, &o);
     if (e->kind == HB_EVENT_KERNEL && s->comms.size) tell_of_communication(s, e);
+    if (s->graphs.nodes.size && o.ran && (o.ran->head.flags & HB_RECORD_REPLAYS))
+        tell_of_operator(s, e, &o);
     return true;
 }

@@ -11,6 +11,7 @@
 #include "record/strings.h"
 #include "replay/comm_rows.h"
 #include "replay/correlation.h"
+#include "replay/graph_replays.h"
 #include "replay/host_source.h"
 #include "replay/merge.h"
 #include "replay/recorded_stacks.h"
@@ -33,6 +34,8 @@ typedef struct hb_device_source {
     const hb_records *records;
     hb_record_reader reader; /* of calls, for the joins */
     hb_joins joins;
+    hb_graph_replays graphs;
+    hb_arg graph_arg; /* of the present row */
     hb_streams streams;
     hb_call_stacks stacks;
     hb_buf devices;     /* hb_device_info */
@@ -48,7 +51,7 @@ typedef struct hb_device_source {
     } nodes[MAX_NODES]; /* the driver's numbers of devices, as far as they were seen */
     int num_nodes;
     char uncertainty[24];
-    char unjoined[24], not_reported[24];
+    char unjoined[24], not_reported[24], unknown_graphs[200];
     const char *late; /* records that came after the session's end */
     size_t late_bytes, late_at;
     uint64_t missing;

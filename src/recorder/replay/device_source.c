@@ -53,6 +53,7 @@ static hb_result begin(hb_source *source, hb_pass pass)
     if (pass == HB_PASS_DEVICE_ANNOTATIONS) return HB_OK;
     if (pass != HB_PASS_DEVICE) return s->host->begin(s->host, pass);
     hb_device_rewind(s, HB_CALL_RECORDS | HB_WORK_RECORDS);
+    hb_graph_replays_rewind(&s->graphs);
     return HB_OK;
 }
 
@@ -93,13 +94,28 @@ static bool next_annotation(hb_device_source *s, hb_trace_event *e)
     return true;
 }
 
+/* Its work is that of the graph's runs. */
+static void tell_of_capture(const hb_device_source *s, hb_trace_event *e)
+{
+    static const hb_arg captured = {"graph", HB_ARG_STRING, 0, 0, 0, "captured"};
+    bool counts = e->kind == HB_EVENT_OP && e->op.flops > 0;
+    if (!counts || !hb_graph_replays_holds(&s->graphs, e->external_id)) return;
+    e->op.flops = 0;
+    if (e->op.num_args) return;
+    e->op.args = &captured;
+    e->op.num_args = 1;
+}
+
 static bool next(hb_source *source, hb_trace_event *event)
 {
     hb_device_source *s = self(source);
     switch (s->pass) {
     case HB_PASS_DEVICE: return next_device_row(s, event);
     case HB_PASS_DEVICE_ANNOTATIONS: return next_annotation(s, event);
-    default: return s->host->next(s->host, event);
+    default:
+        if (!s->host->next(s->host, event)) return false;
+        if (s->graphs.owners.size) tell_of_capture(s, event);
+        return true;
     }
 }
 
@@ -108,6 +124,7 @@ static void source_close(hb_source *source)
     hb_device_source *s = self(source);
     if (s->host) s->host->close(s->host);
     hb_joins_free(&s->joins);
+    hb_graph_replays_free(&s->graphs);
     hb_streams_free(&s->streams);
     hb_call_stacks_free(&s->stacks);
     hb_buf_free(&s->devices);
@@ -133,6 +150,7 @@ hb_result hb_device_source_open(const hb_spool_view *view, const hb_session *ses
     s->records = view->records(view, session);
     hb_record_reader_init(&s->reader, view, s->records);
     hb_joins_init(&s->joins, &s->reader);
+    hb_graph_replays_init(&s->graphs);
     hb_streams_init(&s->streams);
     hb_call_stacks_init(&s->stacks);
     hb_buf_init(&s->devices, (size_t)1 << 20);

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Operators that a program captures into a HIP graph: their work is that of the graph's runs.
+ */
+#include "simhsa.h"
+#include "vadds.h"
+
+enum { RUNS = 4 };
+
+static float *data;
+static hipStream_t stream;
+
+static hb_profiler *start(void)
+{
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.with_flops = true;
+    o.spool_dir = "";
+    hb_profiler *prof = hb_profiler_create(&o);
+    assert_non_null(prof);
+    assert_int_equal(hb_profiler_start(prof), HB_OK);
+    return prof;
+}
+
+static void product(const char *name, double flops, int kernels)
+{
+    hb_op_info info = {.flops = flops};
+    hb_scope scope = hb_op(name, &info);
+    for (int i = 0; i < kernels; i++)
+        HIP_OK(launch_vadd(0, 1, data, stream));
+    hb_scope_end(&scope);
+}
+
+/* Three products, one of which launches two kernels, and is called by an operator around it. */
+static hipGraph_t capture(void)
+{
+    hipGraph_t graph;
+    HIP_OK(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
+    product("small", 100, 1);
+    hb_op_info outer = {.flops = 4000};
+    HB_RECORD_FUNCTION("layer") {
+        hb_scope scope = hb_op("large", &outer);
+        product("inner", 0, 2);
+        hb_scope_end(&scope);
+    }
+    product("small", 100, 1);
+    HIP_OK(hipStreamEndCapture(stream, &graph));
+    return graph;
+}
+
+static hipGraphExec_t instantiate(hipGraph_t graph)
+{
+    hipGraphExec_t exec;
+    HIP_OK(hipGraphInstantiate(&exec, graph, NULL, NULL, 0));
+    return exec;
+}
+
+static void run(hipGraphExec_t exec, int times)
+{
+    for (int i = 0; i < times; i++)
+        HIP_OK(hipGraphLaunch(exec, stream));
+    HIP_OK(hipStreamSynchronize(stream));
+}
+
+static void destroy(hipGraph_t graph, hipGraphExec_t exec)
+{
+    HIP_OK(hipGraphExecDestroy(exec));
+    HIP_OK(hipGraphDestroy(graph));
+}
+
+static double sum_of_flops(const cJSON *trace)
+{
+    double sum = 0;
+    const cJSON *e;
+    cJSON_ArrayForEach(e, events_of(trace))
+    {
+        double flops = arg(e, "flops");
+        if (is_event(e, "cpu_op", NULL) && flops > 0) sum += flops;
+    }
+    return sum;
+}
+
+static int kernels_of(const cJSON *trace, const char *operator)
+{
+    int n = 0;
+    const cJSON *e;
+    cJSON_ArrayForEach(e, events_of(trace)) n +=
+        is_event(e, "kernel", NULL) &&
+        strcmp(text_of(args_of(e), "captured operator"), operator) == 0;
+    return n;
+}
+
+static bool tells_kernels(const cJSON *trace)
+{
+    const char *way = text_of(trace, "hipboard_hip_backend");
+    bool once = metadata_says(trace, "hipboard_hip_notes", "runs of graphs is missing");
+    return strcmp(way, "interposition") != 0 && !once;
+}
+
+static void flops_are_those_of_the_runs(void **state)
+{
+    (void)state;
+    hb_profiler *prof = start();
+    hipGraph_t graph = capture();
+    hipGraphExec_t exec = instantiate(graph);
+    run(exec, RUNS);
+    cJSON *trace = capture_stop(prof);
+    assert_true(sum_of_flops(trace) == RUNS * 4200);
+    assert_int_equal(count_events(trace, "cpu_op", "hipGraphLaunch"), RUNS);
+    for (int i = 0; i < RUNS; i++) {
+        const cJSON *launch = nth_event(trace, "cpu_op", "hipGraphLaunch", i);
+        assert_true(arg(launch, "flops") == 4200);
+        assert_string_equal(text_of(args_of(launch), "operators"), "small x2, large");
+    }
+    const cJSON *large = nth_event(trace, "cpu_op", "large", 0);
+    assert_string_equal(text_of(args_of(large), "graph"), "captured");
+    assert_true(arg(large, "flops") < 0);
+    if (tells_kernels(trace)) {
+        assert_int_equal(kernels_of(trace, "small"), 2 * RUNS);
+        assert_int_equal(kernels_of(trace, "large"), 2 * RUNS);
+    }
+    assert_null(cJSON_GetObjectItem(trace, "hipboard_graph_notes"));
+    cJSON_Delete(trace);
+    destroy(graph, exec);
+}
+
+static void operators_beside_a_capture_keep_their_flops(void **state)
+{
+    (void)state;
+    hb_profiler *prof = start();
+    product("before", 10, 1);
+    hipGraph_t graph = capture();
+    product("after", 10, 1);
+    HIP_OK(hipStreamSynchronize(stream));
+    cJSON *trace = capture_stop(prof);
+    assert_true(sum_of_flops(trace) == 20); /* the graph was never run */
+    cJSON_Delete(trace);
+    HIP_OK(hipGraphDestroy(graph));
+}
+
+/* As llama.cpp does for each token. */
+static void an_updated_graph_does_what_the_other_does(void **state)
+{
+    (void)state;
+    hipGraph_t other;
+    hipGraphNode_t node;
+    hipGraphExecUpdateResult result;
+    hb_profiler *prof = start();
+    hipGraph_t graph = capture();
+    hipGraphExec_t exec = instantiate(graph);
+    run(exec, 1);
+    HIP_OK(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
+    for (int i = 0; i < 4; i++)
+        product("other", 7, 1);
+    HIP_OK(hipStreamEndCapture(stream, &other));
+    bool updated = hipGraphExecUpdate(exec, other, &node, &result) == hipSuccess;
+    run(exec, 1);
+    cJSON *trace = capture_stop(prof);
+    assert_true(sum_of_flops(trace) == 4200 + (updated ? 28 : 4200));
+    cJSON_Delete(trace);
+    HIP_OK(hipGraphDestroy(other));
+    destroy(graph, exec);
+}
+
+static void what_was_captured_before_is_not_known_and_said(void **state)
+{
+    (void)state;
+    hipGraph_t graph = capture();
+    hipGraphExec_t exec = instantiate(graph);
+    hb_profiler *prof = start();
+    run(exec, 2);
+    cJSON *trace = capture_stop(prof);
+    assert_true(sum_of_flops(trace) == 0);
+    assert_true(metadata_says(trace, "hipboard_graph_notes", "2 runs of graphs that were not"));
+    cJSON_Delete(trace);
+    destroy(graph, exec);
+}
+
+static int prepare(void **state)
+{
+    set_up(state);
+    HIP_OK(hipStreamCreate(&stream));
+    HIP_OK(hipMalloc((void **)&data, 4096));
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(flops_are_those_of_the_runs),
+        cmocka_unit_test(operators_beside_a_capture_keep_their_flops),
+        cmocka_unit_test(an_updated_graph_does_what_the_other_does),
+        cmocka_unit_test(what_was_captured_before_is_not_known_and_said),
+    };
+    setenv("SIMHSA_GPUS", "2", 1);
+    capture_prepare();
+    return cmocka_run_group_tests(tests, prepare, NULL);
+}
