@@ -122,6 +122,49 @@ def test_stacks_have_the_programs_frames_alone(tmp_path):
     assert stacks["inner"][:2] == ["outer", "main"]
 
 
+def test_modules_by_the_frames_of_methods(tmp_path):
+    """Two layers of one class, called at two places, in a network that is called three times in a loop."""
+    library(tmp_path, "work", "int work(int n) { return n + 1; } int loss(int n) { return n; }")
+    source = tmp_path / "main.cpp"
+    source.write_text("""
+        extern "C" int work(int), loss(int);
+        struct Layer { __attribute__((noinline)) int forward(int n) { n = work(n); return work(n) + 1; } };
+        struct Net {
+            Layer first, second;
+            __attribute__((noinline)) int forward(int n)
+            {
+                n = first.forward(n) + 1;
+                n = second.forward(n) + 1;
+                return loss(n) - 1;
+            }
+        };
+        int main()
+        {
+            Net net; int n = 0;
+            for (int i = 0; i < 3; i++) n += net.forward(i) + 1;
+            return loss(n) - n;
+        }""")
+    program = tmp_path / "main"
+    subprocess.run(["c++", "-g", "-O1", "-fno-optimize-sibling-calls", source, "-o", program, f"-L{tmp_path}", "-lwork",
+                    f"-Wl,-rpath,{tmp_path}"], check=True)
+    table = tmp_path / "work.ops"
+    table.write_text("work | n:i\nloss | n:i\n")
+    done, [trace] = recorded(tmp_path, program, ops=table, options=["--modules", r"([A-Za-z_]+)::forward"])
+    assert done.returncode == 0
+    frames = sorted((e for e in trace["traceEvents"] if e["name"].startswith("nn.Module: ")), key=lambda e: e["ts"])
+    assert [e["name"] for e in frames] == ["nn.Module: Net_0", "nn.Module: Layer_0", "nn.Module: Layer_1"] * 3
+    parents = {e["args"]["Python id"]: e["args"].get("Python parent id") for e in frames}
+    names = {e["args"]["Python id"]: e["name"] for e in frames}
+    assert all(parents[i] in (None, 0) if "Net" in names[i] else "Net" in names[parents[i]] for i in names)
+    calls = [e for e in trace["traceEvents"] if e.get("cat") == "cpu_op"]
+    within = [sum(f["ts"] <= c["ts"] <= f["ts"] + f["dur"] for f in frames) for c in sorted(calls, key=lambda c: c["ts"])]
+    assert within == [2, 2, 2, 2, 1] * 3 + [0]
+    said = subprocess.run([HIPBOARD, "view", tmp_path / "runs", "--view", "module"], capture_output=True, text=True)
+    assert said.stdout.count("Layer_") >= 2 and "Net_0" in said.stdout
+    done = subprocess.run([HIPBOARD, "record", "--modules", "(", "true"], capture_output=True, text=True)
+    assert done.returncode == 2 and "expected a regular expression" in done.stderr
+
+
 def test_exceptions_and_longjmp_leave_no_operator_open(tmp_path):
     """Each operator ends where it was left, and what comes after it is not within it."""
     library(tmp_path, "inner", "int inner(int x) { return x + 5; }")

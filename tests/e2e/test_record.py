@@ -17,6 +17,8 @@ from support import BUILD, ROOT, recover_when_dead
 HIPBOARD = BUILD / "tools/hipboard/hipboard"
 PLAIN = BUILD / "tests/hip/plain"
 STEPS = BUILD / "tests/hip/steps"  # COUNT INIT_MS STEP_MS [roctx] END
+ROUNDS = BUILD / "tests/hip/rounds"  # KERNELS STEPS [UNTIL COUNT]
+KERNELS = ROOT / "tests/hip/kernels_gfx90a.co"
 PLATE = BUILD / "samples/plate/plate"
 WITH_GPU = dict(os.environ, LD_LIBRARY_PATH=str(BUILD / "tools/simhsa"),
                 SIMHSA_LIBRARY_DIR=str(BUILD / "tools/simhsa"))
@@ -317,6 +319,41 @@ def test_a_schedule_counts_slices_when_there_are_no_steps(tmp_path):
     assert record_until_traced(tmp_path, "--schedule", "wait=1,active=2,repeat=1", "--slice", "50ms")
     [trace] = traces(tmp_path)
     assert steps(trace) == [1, 2]
+
+
+def found_steps(logdir):
+    """Of the traces whose steps were found while the program ran: their steps with the launches in each."""
+    found = []
+    for path in sorted(logdir.glob("*.pt.trace.json")):
+        trace = json.loads(path.read_text())
+        if trace.get("hipboard_steps", {}).get("method") not in ("call stacks", "sequence"):
+            continue
+        calls = [e for e in trace["traceEvents"] if e.get("cat") == "Runtime" and "Launch" in e["name"]]
+        shown = [e for e in trace["traceEvents"] if e["name"].startswith("ProfilerStep#")
+                 and e.get("cat") == "user_annotation"]
+        found.append([(int(e["name"].split("#")[1]),
+                       sum(e["ts"] <= c["ts"] < e["ts"] + e["dur"] for c in calls)) for e in shown])
+    return found
+
+
+@needs_gpu
+@pytest.mark.parametrize("backend", ["", "interposition"])
+def test_a_schedule_counts_the_steps_that_are_found(tmp_path, hip, backend):
+    """Until they are seen slices of time count: a slow machine has traces of those, too."""
+    stop, logdir = tmp_path / "stop", tmp_path / "log"
+    command = [*hip, HIPBOARD, "record", "-o", logdir, "--schedule", "wait=2,warmup=1,active=2,repeat=100", "--",
+               ROUNDS, KERNELS, "100000000", stop, "1"]
+    with subprocess.Popen(list(map(str, command)), env=WITH_GPU | {"HIPBOARD_HIP_BACKEND": backend},
+                          stdout=subprocess.PIPE, text=True) as running:
+        while len(found_steps(logdir)) < 3:
+            assert running.poll() is None
+            time.sleep(0.05)
+        stop.touch()
+        assert running.communicate() == ("done\n", None)
+        assert running.returncode == 0
+    for (first, few), (second, many) in found_steps(logdir)[:3]:
+        assert (second, many) == (first + 1, 5)
+        assert few == 5 or (backend or not hip) and few == 4  # where launches are interposed
 
 
 @needs_gpu

@@ -42,8 +42,10 @@ static struct plan {
     hb_schedule schedule;
     /* the schedule's: where it began to count, and for the program's own steps anew */
     int64_t base;
-    atomic_bool has_own_steps; /* some came */
-    bool names_own_steps;      /* a table does */
+    atomic_bool has_own_steps;  /* some came */
+    atomic_bool has_ranges;     /* of the program's own names: those that are found do not count */
+    atomic_bool lost_own_steps; /* and then came no more */
+    bool names_own_steps;       /* a table does */
     bool counts_own_steps;
     hb_profiler_action last;
 } plan;
@@ -143,7 +145,15 @@ static bool counts_steps(void)
     return plan.scheduled || can_be_triggered();
 }
 
-/* A step of the program's own. */
+/* Of those that were found none comes any more: time is cut into slices again. */
+static bool lose_own_steps(void)
+{
+    atomic_store(&plan.has_own_steps, false);
+    atomic_store(&plan.lost_own_steps, true);
+    if (capture.minded) sem_post(&capture.wake);
+    return true;
+}
+
 static bool begin_own_step(int64_t n)
 {
     atomic_store(&plan.has_own_steps, true);
@@ -157,16 +167,31 @@ static bool begin_own_step(int64_t n)
 bool capture_begins_step(const char *range)
 {
     int64_t n;
-    return counts_steps() && step_number(range, &n) && begin_own_step(n);
+    if (!counts_steps() || !step_number(range, &n)) return false;
+    atomic_store(&plan.has_ranges, true);
+    return begin_own_step(n);
+}
+
+/* One of a table's, or that was found. */
+static bool begin_told_step(int64_t n)
+{
+    if (atomic_load(&plan.has_ranges)) return true;
+    return n < 0 ? lose_own_steps() : begin_own_step(n);
 }
 
 /* ---- beginning and end, under the lock ---- */
+
+static void begin_slices(int64_t now)
+{
+    plan.counts_own_steps = false;
+    capture.slice_at = plan.scheduled ? now + plan.slice_ns : NEVER;
+}
 
 static void begin_recording(int64_t now)
 {
     capture.phase = RECORDING;
     capture.stop_at = plan.duration_ns ? now + plan.duration_ns : NEVER;
-    capture.slice_at = plan.scheduled ? now + plan.slice_ns : NEVER;
+    begin_slices(now);
     if (hb_profiler_start(capture.prof) == HB_OK) return;
     complain();
     (void)hb_profiler_stop(capture.prof); /* it may have started all the same */
@@ -251,6 +276,7 @@ static int64_t mind(int64_t now)
     if (capture.phase == BEFORE) return capture.start_at;
     if (capture.phase == RECORDING && now >= capture.stop_at) end_recording();
     if (capture.phase != RECORDING) return NEVER;
+    if (atomic_exchange(&plan.lost_own_steps, false)) begin_slices(now);
     if (plan.names_own_steps || atomic_load(&plan.has_own_steps)) capture.slice_at = NEVER;
     if (now >= capture.slice_at) end_slice(now);
     return capture.slice_at < capture.stop_at ? capture.slice_at : capture.stop_at;
@@ -373,6 +399,7 @@ static void read_plan(void)
     if (can_be_triggered()) plan.scheduled = false;
     plan.base = 1;
     atomic_store(&plan.has_own_steps, false);
+    atomic_store(&plan.has_ranges, false);
     plan.counts_own_steps = false;
     plan.last = HB_ACTION_NONE;
 }
@@ -420,8 +447,16 @@ static hb_profiler *make_profiler(const char *dir, const char *operators)
         o.time_slice_ns = plan.slice_ns;
     o.find_steps = plan.find_steps;
     o.step_loop = plan.step_loop;
-    o.on_operator_step = counts_steps() ? begin_own_step : NULL;
+    o.on_operator_step = counts_steps() ? begin_told_step : NULL;
     return hb_profiler_create(&o);
+}
+
+/* Which frames are modules' is told to who writes the trace. */
+static void set_modules(void)
+{
+    const char *json = secure_getenv(CAPTURE_MODULES);
+    if (json && *json)
+        (void)hb_profiler_preset_metadata_json(capture.prof, "hipboard_module_frames", json);
 }
 
 /* Without a profiler the program runs all the same. A forked child leaves its parent's alone. */
@@ -446,6 +481,7 @@ void capture_start(void)
         complain();
         return;
     }
+    set_modules();
     plan.names_own_steps = hb_tables_name_steps();
     capture.phase = BEFORE;
     capture.start_at = now_ns() + plan.delay_ns;

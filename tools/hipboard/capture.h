@@ -35,7 +35,8 @@
 /* steps that are found: 0: none; 1: they are; N+1: those of loop N */
 #define CAPTURE_STEPS      "HIPBOARD_CAPTURE_STEPS"
 #define CAPTURE_TELEMETRY  "HIPBOARD_CAPTURE_TELEMETRY" /* nanoseconds between readings; 0: none */
-#define CAPTURE_STACK      "HIPBOARD_CAPTURE_STACK" /* call stacks: 1 */
+#define CAPTURE_STACK      "HIPBOARD_CAPTURE_STACK"     /* call stacks: 1 */
+#define CAPTURE_MODULES    "HIPBOARD_CAPTURE_MODULES" /* a JSON string: which frames are modules' */
 #define CAPTURE_SAMPLING   "HIPBOARD_CAPTURE_KERNEL_SAMPLING"
 #define CAPTURE_OPERATORS  "HIPBOARD_CAPTURE_OPERATORS" /* hb_profiler_options.operators */
 

@@ -41,6 +41,7 @@ typedef struct request {
     size_t max_cycles;
     bool gzip, kineto, pftrace, quiet;
     bool no_auto_steps, with_stack, no_telemetry;
+    char *modules;                 /* an expression, as a JSON string, or NULL */
     int64_t telemetry_ns;          /* 0: as usual */
     int64_t step_loop;             /* 0: the one that is found */
     const char *ranks, *rank_from; /* or NULL */
@@ -232,7 +233,8 @@ static void tell(void *context)
     set_number(CAPTURE_STEPS, r->no_auto_steps ? 0 : 1 + r->step_loop);
     int64_t telemetry = r->telemetry_ns ? r->telemetry_ns : 100000000;
     set_number(CAPTURE_TELEMETRY, r->no_telemetry ? 0 : telemetry);
-    set_number(CAPTURE_STACK, r->with_stack || r->step_loop);
+    set_number(CAPTURE_STACK, r->with_stack || r->step_loop || r->modules);
+    set_text(CAPTURE_MODULES, r->modules);
     set_number(CAPTURE_ON_DEMAND, r->on_demand);
     set_number(CAPTURE_SIGNAL, r->signal);
     set_number(CAPTURE_SLOW_STEP, r->slow_step);
@@ -414,7 +416,8 @@ static const option_spec options[] = {
     {0, "duration", "TIME", "record no longer than TIME", INTO_BY(take_span, duration_ns)},
     {0, "schedule", "WORDS",
      "record some steps only, as torch.profiler.schedule(): "
-     "wait=N,warmup=N,active=N[,repeat=N][,skip_first=N]; a cycle a file",
+     "wait=N,warmup=N,active=N[,repeat=N][,skip_first=N]; a cycle a file. Steps that nothing marks "
+     "are counted as soon as they are seen in what the program launches, slices of time until then",
      INTO_BY(take_schedule, schedule)},
     {0, "on-demand", NULL,
      "record nothing until `hipboard trigger` or one of the triggers below asks for it",
@@ -445,6 +448,10 @@ static const option_spec options[] = {
     {0, "with-stack", NULL,
      "the call stack of each HIP call and operator; steps are found by them, too",
      INTO(with_stack)},
+    {0, "modules", "REGEX",
+     "methods whose names match are modules, by the call stacks of what they call and launch; the "
+     "first parenthesis is the class: '(\\w+)::forward'",
+     INTO_BY(take_expression, modules)},
     {0, "no-auto-steps", NULL,
      "do not look for steps in what a program launches that marks none: cut its time into about "
      "twenty of a round length",

@@ -2,6 +2,7 @@
 #include "record_values.h"
 
 #include <limits.h>
+#include <regex.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -123,6 +124,27 @@ const char *take_table(void *to, const char *path)
     if (n > 0 && (size_t)n < sizeof list->paths - used) return NULL;
     list->paths[used] = '\0';
     return "too many tables, or too long paths";
+}
+
+const char *take_expression(void *to, const char *text)
+{
+    static const char wrong[] = "expected a regular expression, as '([A-Za-z_]+)::forward'";
+    regex_t compiled;
+    if (!*text || regcomp(&compiled, text, REG_EXTENDED) != 0) return wrong;
+    regfree(&compiled);
+    char *json = malloc(6 * strlen(text) + 3), *at = json;
+    if (!json) return "no memory";
+    *at++ = '"';
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c < ' ' || c == '"' || c == '\\')
+            at += sprintf(at, "\\u%04x", c);
+        else
+            *at++ = *text;
+    }
+    memcpy(at, "\"", 2);
+    *(char **)to = json;
+    return NULL;
 }
 
 const char *take_ring(void *to, const char *text)

@@ -27,6 +27,8 @@ char *list_tables(const table_list *list);
 const char *take_table(void *to, const char *path);
 /** "native" or "torch": into a bool. */
 const char *take_torch_names(void *to, const char *text);
+/** A regular expression, as a JSON string: into a char *. */
+const char *take_expression(void *to, const char *text);
 /** Into ring_... of hb_profiler_options. */
 const char *take_ring(void *to, const char *text);
 

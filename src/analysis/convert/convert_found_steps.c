@@ -59,7 +59,7 @@ static hb_result tell_how(hb_plan *plan, const hb_found_steps *found)
     hb_buf json;
     hb_buf_init(&json, (size_t)1 << 16);
     hb_found_steps_tell(found, &json);
-    hb_str key = HB_STR("hipboard_steps"), text = {hb_buf_text(&json), (uint32_t)json.size};
+    hb_str key = HB_STR(HB_METADATA_STEPS), text = {hb_buf_text(&json), (uint32_t)json.size};
     uint32_t before = plan->trace.members_before;
     bool fine = !json.failed && hb_trace_add_member(&plan->trace, key, text);
     plan->trace.members_before = before + 1;

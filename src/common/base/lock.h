@@ -21,8 +21,8 @@
 
 /* Every lock of the process, lowest first: name, level, what may happen while it is held. Objects
  * of one call (a file being read, runs being compared) have theirs to themselves, and take none of
- * these under them. TURNS and those of recorder/hip and recorder/operators, from HIP_SETTLE to
- * INTERPOSED, are bare.
+ * these under them. TURNS and those of recorder/hip, recorder/operators and recorder/pace, from
+ * HIP_SETTLE to PACE, are bare.
  */
 #define HB_LOCK_LEVELS(X)                                                     \
     X(TURNS, 10, "which profiler records; recursive, handlers run under it")  \
@@ -50,6 +50,7 @@
     X(KERNELS, 70, "what is known of kernels")                                \
     X(CODE_OBJECTS, 72, "what is known of code objects; the loader is asked") \
     X(OPERATORS, 73, "tables, and who stands in; the loader is asked")        \
+    X(PACE, 75, "launches that are watched; a thread is started")             \
     X(INTERPOSED, 74, "patched functions")                                    \
     X(SPOOLS, 76, "the list of open spools")                                  \
     X(SPOOL, 77, "where a spool's records are; no I/O")                       \

@@ -15,6 +15,7 @@
 #define COMMUNICATION "communication"
 #define WITHOUT       "without=communication"
 #define LOADERS       "loaders"
+#define LAUNCHES      "launches"
 #define TORCH_NAMES   "names=torch"
 
 /* Hipboard's own table of libraries that communicate between ranks. */
@@ -22,6 +23,9 @@
 
 /* And of functions that read files. */
 #define LOADERS_TABLE "io.ops"
+
+/* And of HIP's calls that tell of steps. */
+#define LAUNCHES_TABLE "launches.ops"
 
 typedef struct reading {
     hb_op_table *table;
@@ -51,7 +55,7 @@ static bool has(const char *list, const char *word)
 
 bool hb_op_list_has_own(const char *list)
 {
-    return has(list, OWN) || has(list, COMMUNICATION) || has(list, LOADERS);
+    return has(list, OWN) || has(list, COMMUNICATION) || has(list, LOADERS) || has(list, LAUNCHES);
 }
 
 static int is_table(const struct dirent *entry)
@@ -63,6 +67,7 @@ static int is_table(const struct dirent *entry)
 static const char *word_of(const char *name)
 {
     if (strcmp(name, LOADERS_TABLE) == 0) return LOADERS;
+    if (strcmp(name, LAUNCHES_TABLE) == 0) return LAUNCHES;
     return strcmp(name, COMMUNICATION_TABLE) == 0 ? COMMUNICATION : OWN;
 }
 
@@ -109,6 +114,7 @@ static hb_result read_entry(const reading *r, hb_str entry)
     if (hb_str_is(entry, OWN)) return read_own(r, OWN);
     if (hb_str_is(entry, COMMUNICATION)) return read_own(r, COMMUNICATION);
     if (hb_str_is(entry, LOADERS)) return read_own(r, LOADERS);
+    if (hb_str_is(entry, LAUNCHES)) return read_own(r, LAUNCHES);
     char *path = strndup(entry.s, entry.len);
     if (!path) return hb_no_memory();
     hb_result result = hb_op_table_read_file(r->table, path, true, r->error, r->context);

@@ -119,17 +119,18 @@ static bool take_param(hb_op_line *l, hb_str value, bool or_result, int8_t *to)
 
 static bool take_kind(hb_op_line *l, hb_str value)
 {
-    static const char *const kinds[] = {"operator",  "scope",  "step",     "module",     "loader",
-                                        "optimizer", "silent", "memory",   "collective", "send",
-                                        "receive",   "group",  "group_end"};
+    static const char *const kinds[] = {
+        "operator",   "scope", "step",    "module", "loader",    "optimizer", "silent",   "memory",
+        "collective", "send",  "receive", "group",  "group_end", "launch",    "transfer", "wait"};
     for (size_t i = 0; i < HB_ARRAY_LEN(kinds); i++)
         if (hb_str_is(value, kinds[i])) {
             l->row.kind = (enum hb_op_kind)i;
             return true;
         }
-    return hb_op_wrong(l, value.s,
-                       "wanted: operator, scope, step, module, loader, optimizer, silent, "
-                       "memory, collective, send, receive, group or group_end");
+    return hb_op_wrong(
+        l, value.s,
+        "wanted: operator, scope, step, module, loader, optimizer, silent, "
+        "memory, collective, send, receive, group, group_end, launch, transfer or wait");
 }
 
 static double unit_of(hb_str unit)

@@ -138,6 +138,10 @@ enum hb_op_kind {
     HB_OP_RECEIVE,
     HB_OP_GROUP_BEGIN, /* calls up to the next one begin together at its end */
     HB_OP_GROUP_END,
+    /* these tell of launches, by which steps are counted, and are not shown: */
+    HB_OP_LAUNCH,
+    HB_OP_TRANSFER,
+    HB_OP_WAIT,
 };
 
 enum { HB_OP_NO_PARAM = -1, HB_OP_RESULT = -2 };

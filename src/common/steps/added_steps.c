@@ -149,7 +149,7 @@ static hb_result add_metadata(added *s)
     s->metadata = calloc(n + 2, sizeof *s->metadata);
     if (!s->metadata || s->json.failed) return hb_no_memory();
     if (n) memcpy(s->metadata, s->info.metadata, n * sizeof *s->metadata);
-    s->metadata[n++] = (hb_metadata){"hipboard_steps", hb_buf_text(&s->json)};
+    s->metadata[n++] = (hb_metadata){HB_METADATA_STEPS, hb_buf_text(&s->json)};
     if (s->steps.loops) s->metadata[n++] = (hb_metadata){"hipboard_loops", s->steps.loops};
     s->info.metadata = s->metadata;
     s->info.num_metadata = n;

@@ -55,6 +55,9 @@ void hb_found_steps_free(hb_found_steps *found);
  * what was wished for, HB_ERROR_LIMIT when there is too much, HB_ERROR_NO_MEMORY. */
 hb_result hb_find_steps(hb_source *source, const hb_step_wish *wish, hb_found_steps *found);
 
+/** Metadata: how they were found. */
+#define HB_METADATA_STEPS "hipboard_steps"
+
 /** Puts the steps that were found into the source: annotations ProfilerStep#N with an argument
  * "hipboard": "inferred", and how they were found as the metadata entries "hipboard_steps"
  * and "hipboard_loops". The source then owns `found` and what was *source; when this fails, they

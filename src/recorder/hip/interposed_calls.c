@@ -16,6 +16,7 @@
 #include "interpose/dlsym_hook.h"
 #include "interpose/got_patch.h"
 #include "interpose/trampolines.h"
+#include "pace/launch_pace.h"
 
 enum { MAX_FUNCTIONS = 1024, MAX_NAME = 128 };
 
@@ -71,9 +72,24 @@ static void begin_launch(hb_frame *f, const hb_call *call, const void *frame)
     begin(f, call);
 }
 
+/* For steps that are counted; also between sessions. */
+static void tell_of_launch(const hb_call *call, const hb_hip_call *row)
+{
+    const void *caller = (const void *)(uintptr_t)call->stack[-1];
+    uint64_t what = call->words[hb_hip_call_has_config(row)];
+    if (hb_call_is_launch(row) || row->kind == HB_CALL_GRAPH_LAUNCH)
+        hb_pace_note(HB_PACE_LAUNCH, what, caller);
+    else if (row->kind == HB_CALL_COPY)
+        hb_pace_note(HB_PACE_COPY, 0, caller);
+    else if (row->kind == HB_CALL_WAIT)
+        hb_pace_note(HB_PACE_WAIT, 0, caller);
+}
+
 static bool enter(hb_call *call)
 {
     uint32_t cid = self.cids[call->index];
+    if (HB_UNLIKELY(__atomic_load_n(&hb_pace_is_on, __ATOMIC_RELAXED)))
+        tell_of_launch(call, hb_calls_row(cid));
     hb_frame *launch = self.around.before ? NULL : hb_launch_push(cid, HB_FRAME);
     hb_frame *f = launch ? launch : hb_calls_push(cid, HB_FRAME);
     if (!f) return false;
@@ -240,7 +256,7 @@ static void *replacement(const hb_import *import, void **real)
 {
     target *t = find_target(import->name);
     if (!t) return NULL;
-    *real = t->real;
+    *real = hb_pace_is_stand_in(import->now) ? import->now : t->real;
     return stand_in(t);
 }
 
@@ -252,6 +268,12 @@ static void *substitute(const char *name, void *found)
 }
 
 /* ---- life ---- */
+
+static void set_enabled(bool records)
+{
+    uint32_t counts = __atomic_load_n(&hb_pace_is_on, __ATOMIC_RELAXED);
+    __atomic_store_n(&enabled, records || counts, __ATOMIC_RELAXED);
+}
 
 bool hb_interpose_possible(const hb_hip *hip, hb_buf *why)
 {
@@ -277,6 +299,7 @@ bool hb_interpose_attach(const hb_hip *hip, const hb_around_call *around, hb_buf
     if (!list_functions(why)) return false;
     hb_lookups_substitute(HB_LOOKUPS_HIP, may_stand_in, substitute);
     hb_interpose_look();
+    set_enabled(false);
     return true;
 }
 
@@ -288,7 +311,7 @@ void hb_interpose_after_fork(void)
 
 void hb_interpose_enable(bool on)
 {
-    __atomic_store_n(&enabled, on, __ATOMIC_RELAXED);
+    set_enabled(on);
     if (!on && self.foreign)
         hb_note(true,
                 "%u places that call HIP had been redirected by another library and were left so: "

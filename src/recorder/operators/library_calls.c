@@ -25,6 +25,7 @@
 #include "operators/operator_calls.h"
 #include "operators/operator_notes.h"
 #include "ops/op_list.h"
+#include "pace/launch_pace.h"
 #include "record/stack.h"
 
 /* An import that a table knows. */
@@ -325,6 +326,7 @@ static hb_result attach(const char *list)
 
 static void after_fork_in_child(void)
 {
+    hb_pace_after_fork();
     if (hb_bare_lock_after_fork(&self.lock)) return;
     /* Another thread was amid a round: its lists are given up, and all is looked at anew. */
     memset(&self.places, 0, sizeof self.places);
@@ -368,4 +370,16 @@ void hb_operators_stop(void)
     hb_bare_lock_take(&self.lock);
     hb_operator_notes_put(table_now(), self.operators, self.unclear, self.no_room);
     hb_bare_lock_give(&self.lock);
+}
+
+/* ---- steps that are found ---- */
+
+void hb_operators_pace(bool (*told_to)(int64_t number))
+{
+    bool wanted = told_to && !hb_tables_name_steps();
+    if (wanted && hb_operators_attach("launches") != HB_OK) {
+        hb_warn("steps are not looked for while the program runs: %s", hb_last_error());
+        wanted = false;
+    }
+    hb_pace_watch(wanted ? told_to : NULL);
 }

@@ -25,6 +25,10 @@ void hb_operators_start(void);
  */
 void hb_operators_tell_steps(bool (*fn)(int64_t number));
 
+/** Who is told of steps that are seen in what the program launches, where no table names any: as
+ * hb_profiler_options.on_operator_step; NULL: nobody. */
+void hb_operators_pace(bool (*tell)(int64_t number));
+
 /** It ends: what it has to say of its operators becomes metadata. */
 void hb_operators_stop(void);
 

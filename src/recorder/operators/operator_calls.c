@@ -16,6 +16,7 @@
 #include "operators/library_calls.h"
 #include "operators/memory_calls.h"
 #include "operators/plans.h"
+#include "pace/launch_pace.h"
 #include "record/record.h"
 #include "record/strings.h"
 #include "rules/name_class.h"
@@ -341,10 +342,21 @@ static void forget(const hb_op_entry *row, const hb_call *call)
 
 static hb_operator *by_trampoline[HB_TRAMPOLINES];
 
+/* What is launched is the last parameter that is named. */
+static bool tell_of_launch(const hb_op_entry *row, const hb_call *call)
+{
+    static const enum hb_pace_deed deeds[] = {HB_PACE_LAUNCH, HB_PACE_COPY, HB_PACE_WAIT};
+    bool named = row->kind == HB_OP_LAUNCH && row->num_params;
+    int64_t what = named ? hb_op_value(row, call->words, row->num_params - 1) : 0;
+    hb_pace_note(deeds[row->kind - HB_OP_LAUNCH], (uint64_t)what, caller_of(call));
+    return false;
+}
+
 static bool enter(hb_call *call)
 {
     hb_operator *o = by_trampoline[call->index];
     const hb_op_entry *row = o->row;
+    if (row->kind >= HB_OP_LAUNCH) return tell_of_launch(row, call);
     if (row->kind == HB_OP_MEMORY) return hb_memory_call_enter(row, call);
     forget(row, call);
     if (o->communicates) hb_communication_note(o, call);
@@ -442,6 +454,7 @@ static const uint32_t *when(const hb_op_entry *row)
 {
     static const uint32_t always = 1;
     if (row->kind == HB_OP_MEMORY) return &hb_memory_enabled;
+    if (row->kind >= HB_OP_LAUNCH) return &hb_pace_is_on;
     bool kept = makes_plans(row) || row->forgets != HB_OP_NO_PARAM || row->kind == HB_OP_STEP;
     return kept || hb_communication_counts(row) ? &always : &hb_enabled_epoch;
 }
@@ -461,5 +474,6 @@ hb_operator *hb_operator_new(const hb_op_entry *row, void *real)
         return NULL;
     }
     by_trampoline[o->trampoline] = o; /* before anybody is given its address */
+    if (row->kind >= HB_OP_LAUNCH) hb_pace_stands_in(hb_trampoline_address(o->trampoline));
     return o;
 }

@@ -22,7 +22,7 @@ static void put_count(const hb_operator *operators)
     hb_buf json;
     uint32_t n = 0;
     for (const hb_operator *o = operators; o; o = o->next)
-        n++;
+        n += o->row->kind < HB_OP_LAUNCH;
     hb_buf_init(&json, 64);
     hb_buf_printf(&json, "%u", n);
     put(HB_METADATA_OPERATORS, &json);

@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "hip/capture.h"
 #include "operators/library_calls.h"
+#include "pace/launch_pace.h"
 #include "profiler/arbitration.h"
 #include "profiler/control.h"
 #include "profiler/user_metadata.h"
@@ -143,6 +144,7 @@ static hb_session *complete_session(hb_profiler *prof)
     hb_session *session = prof->session;
     prof->session = NULL;
     hb_lock_give(&prof->lock);
+    if (session) hb_pace_put();
     if (session && prof->wants_operators) hb_operators_stop();
     if (session) hb_device_stop();
     return session;

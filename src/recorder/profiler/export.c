@@ -15,6 +15,7 @@
 #include "replay/time_slices.h"
 #include "replay/window.h"
 #include "steps/find_steps.h"
+#include "steps/stack_modules.h"
 #include "telemetry/telemetry.h"
 #include "trace/live.h"
 #include "write/write.h"
@@ -46,6 +47,7 @@ hb_result hb_session_source_open(const hb_spool_view *view, const hb_session *se
     }
     HB_TRY(hb_clock_align(source, &session->start, fit.ns_per_tick));
     hb_result result = session->flags & HB_SESSION_FIND_STEPS ? find_steps(session, source) : HB_OK;
+    if (result == HB_OK) result = hb_put_stack_modules(source);
     if (result == HB_OK) result = hb_time_slices_add(source, session->slice_ns);
     if (result == HB_OK) result = hb_telemetry_sum_up(source);
     if (result != HB_OK) (*source)->close(*source);

@@ -268,6 +268,7 @@ static hb_profiler *create(const hb_profiler_options *options)
     const char *operators = operators_of(options);
     if (ready == HB_OK && operators) ready = hb_operators_attach(operators);
     if (ready == HB_OK) hb_operators_tell_steps(options->on_operator_step);
+    if (ready == HB_OK) hb_operators_pace(options->find_steps ? options->on_operator_step : NULL);
     if (ready == HB_OK) {
         prof->wants_operators = operators != NULL;
         if (hb_wants_activity(prof, HB_ACTIVITY_HIP)) hb_device_prepare();

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Steps that are seen in launches while a program runs, and then counted.
+ */
+#include "pace/paced_steps.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <hipboard/hipboard.h>
+
+/* ---- windows ---- */
+
+static hb_pace_window window;
+static int64_t now;
+
+static void call(enum hb_pace_deed deed, uint64_t key, uint64_t place, uint64_t place_in_loop)
+{
+    uint64_t pcs[] = {place, place_in_loop, 0x1000};
+    hb_pace_seen seen = {.key = key, .start_ns = now += 1000, .tid = 7, .deed = deed};
+    assert_true(hb_pace_window_add(&window, &seen, pcs, place ? 3 : 0));
+}
+
+static void launch(uint64_t key, uint64_t place)
+{
+    call(HB_PACE_LAUNCH, key, place ? place + 4096 : 0, place);
+}
+
+/* A step of a network: as many layers as there are, and a loss. */
+static void training_step(int layers, bool stacks)
+{
+    uint64_t place = stacks ? 0x2000 : 0;
+    for (int i = 0; i < layers; i++) {
+        launch(1, place);
+        launch(2, place);
+    }
+    launch(3, stacks ? 0x2010 : 0);
+    call(HB_PACE_COPY, 4, stacks ? 0x3020 : 0, stacks ? 0x2020 : 0);
+}
+
+static int clear(void **state)
+{
+    (void)state;
+    hb_pace_window_clear(&window);
+    now = 1000000;
+    return 0;
+}
+
+static void the_call_that_comes_once_begins_steps(void **state)
+{
+    (void)state;
+    hb_pace_anchor anchor;
+    for (int with_stacks = 0; with_stacks < 2; with_stacks++) {
+        clear(NULL);
+        for (int i = 0; i < 20; i++)
+            training_step(6, with_stacks);
+        assert_true(hb_pace_find(&window, &anchor));
+        assert_true(anchor.key == 3 || anchor.key == 4);
+        assert_int_equal(anchor.tid, 7);
+        assert_in_range(anchor.steps, 18, 20);
+        assert_int_equal(anchor.calls, 14);
+        assert_non_null(strstr(anchor.told, with_stacks ? "call stacks" : "sequence"));
+        assert_non_null(strstr(anchor.told, "\"inferred\": true"));
+    }
+}
+
+/* By stacks, where the number of layers differs from step to step. */
+static void steps_may_be_of_different_lengths(void **state)
+{
+    (void)state;
+    hb_pace_anchor anchor;
+    for (int i = 0; i < 30; i++)
+        training_step(3 + i * 7 % 5, true);
+    assert_true(hb_pace_find(&window, &anchor));
+    assert_true(anchor.key == 3 || anchor.key == 4);
+    assert_int_equal(anchor.calls, 16);
+}
+
+static void where_each_call_comes_several_times_none_is_found(void **state)
+{
+    (void)state;
+    hb_pace_anchor anchor;
+    for (int i = 0; i < 20; i++)
+        for (int k = 0; k < 6; k++)
+            launch(1, 0x2000 + 16 * (uint64_t)(k % 3));
+    assert_false(hb_pace_find(&window, &anchor));
+}
+
+static void few_rounds_and_none_are_no_steps(void **state)
+{
+    (void)state;
+    hb_pace_anchor anchor;
+    assert_false(hb_pace_find(&window, &anchor));
+    for (int i = 0; i < 4; i++)
+        training_step(6, true);
+    assert_false(hb_pace_find(&window, &anchor));
+    clear(NULL);
+    srandom(4);
+    for (int i = 0; i < 500; i++)
+        launch((uint64_t)random() % 11, 0);
+    assert_false(hb_pace_find(&window, &anchor));
+}
+
+/* ---- a program that runs ---- */
+
+static atomic_long told, lost;
+static int64_t last;
+
+static bool tell(int64_t number)
+{
+    if (number < 0) {
+        atomic_fetch_add(&lost, 1);
+        return true;
+    }
+    assert_true(!atomic_load(&told) || number == last + 1);
+    last = number;
+    atomic_fetch_add(&told, 1);
+    return true;
+}
+
+static __attribute__((noinline)) void note(enum hb_pace_deed deed, uint64_t what)
+{
+    hb_pace_note(deed, what, __builtin_return_address(0));
+}
+
+static __attribute__((noinline)) void step_of(uint64_t kernel)
+{
+    for (uint64_t i = 0; i < 5; i++)
+        note(HB_PACE_LAUNCH, kernel);
+    note(HB_PACE_LAUNCH, kernel + 1);
+    note(HB_PACE_WAIT, 0);
+}
+
+static void steps_are_told_as_they_begin_until_they_come_no_more(void **state)
+{
+    (void)state;
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    hb_profiler *prof = hb_profiler_create(&o);
+    assert_non_null(prof);
+    hb_pace_watch(tell);
+    while (!atomic_load(&told))
+        step_of(100);
+    long before = atomic_load(&told);
+    for (int i = 0; i < 10; i++)
+        step_of(100);
+    assert_int_equal(atomic_load(&told), before + 10);
+    for (int i = 0; !atomic_load(&lost) && i < 1000; i++)
+        note(HB_PACE_LAUNCH, 500);
+    assert_int_equal(atomic_load(&lost), 1);
+    assert_int_equal(atomic_load(&told), before + 10);
+    atomic_store(&told, 0);
+    while (!atomic_load(&told)) /* the next loop is found as well */
+        step_of(900);
+    hb_pace_watch(NULL);
+    before = atomic_load(&told);
+    step_of(900);
+    assert_int_equal(atomic_load(&told), before);
+    hb_profiler_destroy(prof);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_call_that_comes_once_begins_steps, clear, clear),
+        cmocka_unit_test_setup_teardown(steps_may_be_of_different_lengths, clear, clear),
+        cmocka_unit_test_setup_teardown(where_each_call_comes_several_times_none_is_found, clear,
+                                        clear),
+        cmocka_unit_test_setup_teardown(few_rounds_and_none_are_no_steps, clear, clear),
+        cmocka_unit_test(steps_are_told_as_they_begin_until_they_come_no_more),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
