@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`hipboard serve`: the page of the report, live, for nobody but the user."""
 import gzip
+import json
 import os
 import re
 import shutil
@@ -14,7 +15,7 @@ import plugin_in_process
 from browser import PATIENCE_MS
 from report_page import HIPBOARD, VIEWS, ReportPage, number, report
 from served_page import ServedPage, Server
-from support import ROOT
+from support import ROOT, run
 from test_report import TRACES, big_trace
 
 TORCH, MI250 = TRACES["torch"], TRACES["mi250"]
@@ -76,6 +77,33 @@ def test_what_the_plugin_advises_is_what_it_advises(tmp_path, trace):
     with Server(tmp_path / "runs") as server:
         seen = server.ask("hb/plugin", trace=server.traces()[0])
     assert words_of(" ".join(seen["plugin_advice"])) == ([] if advice == ["N/A"] else advice)
+
+
+@pytest.mark.parametrize("trace", [TORCH, MI250, ROOT / "tests/data/triton_example.json.gz"],
+                         ids=["torch", "mi250", "triton"])
+def test_the_plugins_numbers_beside_ours_are_those_that_it_shows(browser, tmp_path, trace):
+    (tmp_path / "runs" / "one").mkdir(parents=True)
+    data = trace.read_bytes()
+    (tmp_path / "runs" / "one" / "a.1.pt.trace.json").write_bytes(
+        gzip.decompress(data) if trace.suffix == ".gz" else data)
+    plugin = plugin_in_process.Plugin(tmp_path / "runs")
+    profile = dict(run="one", worker="a", span="1")
+    _, overview = plugin.get(plugin_in_process.url("overview", view="Overview", **profile))
+    [total] = overview["performance"]
+    theirs = {"Total": total["value"], **{part["name"]: part["value"] for part in total["children"]}}
+    _, operators = plugin.get(plugin_in_process.url("operation/table", group_by="Operation", **profile))
+    theirs["Device time of all operators"] = sum(row.get("device_self_duration", 0) for row in operators["data"])
+    [told] = run(HIPBOARD, "view", "--view", "overview", "--json", tmp_path / "runs").splitlines()
+    ours = {row["Average step"]: row["Time (us)"] for row in json.loads(told)["Average step"]}
+    with Server(tmp_path / "runs") as server, ServedPage(browser, server) as page:
+        table = page.open("overview").tables()["Average step, here and in the plugin"]
+        shown = {part: (number(here), number(there)) for part, here, there in table["rows"]}
+        assert {"Total", "CPU Exec", "Other"} <= shown.keys()
+        for part, (here, there) in shown.items():
+            assert round(there) == pytest.approx(theirs.get(part, 0), abs=1), part
+            assert here == pytest.approx(ours.get(part, here)), part
+        if trace == MI250:
+            assert shown["Device time of all operators"][0] > 100 > shown["Device time of all operators"][1]
 
 
 def test_axe_finds_nothing(browser, logdir):

@@ -17,7 +17,7 @@ from werkzeug.test import Client
 
 import plugin_in_process
 from browser import OUT, PATIENCE_MS
-from report_page import CONTRAST, VIEWS, broken_rules
+from report_page import CONTRAST, VIEWS, ReportPage, broken_rules, report
 from server import TensorBoard
 from support import BUILD, ROOT, run
 from test_report import TRACES
@@ -126,6 +126,21 @@ def test_the_tab_shows_the_page(browser, board):
     assert board.suspicious_log_lines() == []
     if board.alone:  # torch-tb-profiler itself makes TensorBoard warn
         assert "In 3.0" not in board.log()
+
+
+def test_the_tab_shows_what_a_report_shows(browser, board, logdir, tmp_path):
+    """To the word, in as large a window; half of the views in either way to be installed."""
+    trace = "mi250/w/1"
+    with Tab(browser, f"{board.url}/#hipboard&p.hipboard.trace={trace.replace('/', '%2F')}") as tab, \
+            ReportPage(browser, report(tmp_path, logdir)) as page:
+        frame = tab.frame(f"overview {trace}")
+        wide, tall = frame.evaluate("[innerWidth, innerHeight]")
+        page.page.set_viewport_size({"width": wide, "height": tall})
+        for view in VIEWS[board.alone::2]:
+            frame.locator(f"nav a[href*='view={view}']").click()
+            told = tab.frame(f"{view} {trace}").locator("main").inner_text()
+            assert told == page.open(view, trace=trace).page.locator("main").inner_text() and told.strip(), view
+        assert tab.errors == [] and page.errors == []
 
 
 def test_axe_finds_nothing_in_any_view_and_theme(browser, board):

@@ -76,15 +76,18 @@ function findingItem(row) {
 }
 
 /** What the plugin makes of the file as it is, where that differs, and why. */
-function plugin(overview, seen) {
+function plugin(overview, operators, seen) {
   if (seen.plugin_loses) return h('section', null, h('h2', null, 'In the TensorBoard plugin'), h('p', null, `torch-tb-profiler loses this file: ${seen.plugin_loses}`));
   if (!seen.plugin_roles || !overview.roles) return null;
   const theirs = new Map(seen.plugin_roles.rows.map((row) => [row[0], row]));
   const rows = overview.roles.rows.map(([name, us]) => [name, us, theirs.get(name)?.[1] ?? null]).filter((row) => row[1] || row[2]);
   if (rows.every((row) => row[1] === row[2])) return null;
+  const device = operators ? valuesOf(operators.operators, 'Device self').reduce((sum, us) => sum + us, 0) : null;
+  if (device !== null && (device || seen.plugin_operators_device_us)) rows.push(['Device time of all operators', device, seen.plugin_operators_device_us]);
+  const steps = seen.plugin_steps !== overview.steps && ` It counts ${many(seen.plugin_steps, 'step')}, here there ${overview.steps === 1 ? 'is 1' : `are ${count(overview.steps)}`}.`;
   const table = { title: 'Average step, here and in the plugin', columns: [['Part', 'text'], ['Here', 'time'], ['torch-tb-profiler', 'time']], rows };
   return h('section', null, tableOf(table, { id: 'plugin', keep: true }),
-    h('p', { class: 'dim note' }, `Its last release does not know categories that PyTorch writes since 2022; ${many(overview.mended, 'event is', 'events are')} read here as what they mean. \`hipboard convert\` writes the file so that the plugin shows these numbers, too.`));
+    h('p', { class: 'dim note' }, `Its last release does not know categories that PyTorch writes since 2022; ${many(overview.mended, 'event is', 'events are')} read here as what they mean.`, steps, ` \`hipboard convert\` writes the file so that the plugin shows these numbers, too.`));
 }
 
 export async function viewOverview(trace) {
@@ -103,7 +106,7 @@ export async function viewOverview(trace) {
         overview.findings.rows.length > 3 && h('p', null, h('a', { href: addressOf({ view: 'advice' }) }, `${overview.findings.rows.length - 3} more`)))),
     tableOf(overview.gpus, { id: 'gpus', optional: true }),
     later(whole, tops),
-    later(whole.then(() => ask('hb/plugin', { trace })), (seen) => [plugin(overview, seen)]),
+    later(whole.then(async ([operators]) => [operators, await ask('hb/plugin', { trace })]), ([operators, seen]) => [plugin(overview, operators, seen)]),
     environment(overview),
   ];
 }
