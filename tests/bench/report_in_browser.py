@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """How long a report of so many slices takes to write, to open and to move about in, in Chromium; or
 what `hipboard serve` shows of them, from its cold start on; or the first picture of their timeline beside
-torch-tb-profiler's in TensorBoard, both from the cold start of their servers on.
+torch-tb-profiler's in TensorBoard, both from the cold start of their servers on; or of a table of so many rows.
 
-    python3 tests/bench/report_in_browser.py BUILD [SLICES [serve|beside]]
+    python3 tests/bench/report_in_browser.py BUILD [SLICES [serve|beside|table]]
     python3 tests/bench/report_in_browser.py BUILD SLICES write bench.pt.trace.json
 
 Instead of SLICES a file that `write` has made does.
@@ -85,6 +85,62 @@ def look_at(address, tiles=None):
         if tiles:
             tiles()
         print(f"JavaScript heap {total / 1e6:8.1f} MB, typed arrays included")
+        browser.close()
+
+
+TABLE = """async () => {
+  const frame = () => new Promise(requestAnimationFrame), took = [];
+  const timed = async (act) => { const begun = performance.now(); act(); await frame(); await frame(); took.push(performance.now() - begun); };
+  const section = document.querySelector('section.table'), scroll = section.querySelector('.scroll');
+  await new Promise((go) => setTimeout(go, 500)); // nobody reads and clicks in less
+  await timed(() => section.querySelector('thead button').click());
+  const filter = section.querySelector('input');
+  await timed(() => { filter.value = '99$'; filter.dispatchEvent(new Event('input')); });
+  filter.value = '';
+  filter.dispatchEvent(new Event('input'));
+  const frames = [];
+  let last = performance.now();
+  for (let i = 0; i < 240; i++) {
+    scroll.scrollTop += i % 60 < 50 ? 200 : 200000;
+    await frame();
+    frames.push(performance.now() - last);
+    last = performance.now();
+  }
+  frames.sort((a, b) => a - b);
+  return [...took, frames[120], frames[228], frames[239]];
+}"""
+
+
+def write_names(path, rows):
+    """As many operators, each of another name."""
+    with open(path, "w") as out:
+        out.write('{"traceEvents": [\n')
+        for i in range(rows):
+            out.write('{"ph": "X", "cat": "cpu_op", "name": "name %d", "pid": 1, "tid": 1, "ts": %d, "dur": %.3f, '
+                      '"args": {}},\n' % (i, 10 * i, 1 + 8 * random.random()))
+        out.write('{"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "bench"}}]}\n')
+
+
+def table(build, rows, directory):
+    trace, to = Path(directory) / "names.pt.trace.json", Path(directory) / "report.html"
+    write_names(trace, rows)
+    subprocess.run([build / "tools/hipboard/hipboard", "report", "-o", to, trace], check=True, stdout=subprocess.DEVNULL)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=ARGUMENTS)
+        page = browser.new_page(viewport={"width": 1500, "height": 900})
+        page.goto(f"{to.as_uri()}#view=calls")
+        page.wait_for_selector("html[data-ready^=calls]", timeout=120000)
+        page.goto(f"{to.as_uri()}#view=overview")
+        page.wait_for_selector("html[data-ready^=overview]", timeout=120000)  # what is read of the file is read
+        opened = page.evaluate("""async () => {
+          const begun = performance.now();
+          location.hash = 'view=operators';
+          while (!document.documentElement.dataset.ready?.startsWith('operators')) await new Promise(requestAnimationFrame);
+          return performance.now() - begun;
+        }""")
+        by, filtered, median, p95, most = page.evaluate(TABLE)
+        print(f"table           {opened:8.0f} ms until {rows} rows are there, {by:.0f} to sort, {filtered:.0f} to filter")
+        print(f"scrolling       {median:8.1f} ms median, {p95:.1f} p95, {most:.1f} longest")
         browser.close()
 
 
@@ -185,6 +241,9 @@ def main():
         return
     with tempfile.TemporaryDirectory() as directory:
         trace, to = Path(directory) / "bench.pt.trace.json", Path(directory) / "report.html"
+        if sys.argv[3:] == ["table"]:
+            table(build, int(slices), directory)
+            return
         if slices.isdigit():
             write_trace(trace, int(slices))
         else:

@@ -4,6 +4,7 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/api_trace_file.h"
@@ -133,22 +134,50 @@ static void put_operator(hb_emitter *out, const hb_operator_stat *o, const char 
                      o->self_host_us, o->host_us, d, h, spark);
 }
 
-/* Rows stand as the analysis has them, whose names they have. */
+typedef struct dear {
+    double device, host;
+    size_t index;
+} dear;
+
+/* As the page shows them at first. */
+static int dearest_first(const void *x, const void *y)
+{
+    const dear *a = x, *b = y;
+    if (a->device != b->device) return a->device > b->device ? -1 : 1;
+    if (a->host != b->host) return a->host > b->host ? -1 : 1;
+    return (a->index > b->index) - (a->index < b->index);
+}
+
+/* free() it; NULL without memory. */
+static dear *order_of(const hb_operator_stat *list, size_t count)
+{
+    dear *order = malloc((count + 1) * sizeof *order);
+    for (size_t i = 0; order && i < count; i++)
+        order[i] = (dear){list[i].self_device_us, list[i].self_host_us, i};
+    if (order) qsort(order, count, sizeof *order, dearest_first);
+    return order;
+}
+
+/* The list stands as the analysis has it, whose names it has. */
 static hb_result put_rows(hb_page_trace *trace, hb_emitter *out, const hb_operator_stat *list,
                           size_t count, bool by_shape)
 {
     const hb_analysis *a = hb_trace_file_analysis(trace->file);
     double host = 0, device = 0;
     hb_sparks sparks = {0};
+    dear *order = order_of(list, count);
     hb_result result = by_shape ? HB_OK : hb_sparks_of_operators(&sparks, a);
+    if (!order) result = hb_no_memory();
     for (size_t i = 0; i < count; i++) {
         host += list[i].self_host_us;
         device += list[i].self_device_us;
     }
-    for (size_t i = 0; result == HB_OK && i < count; i++) {
+    for (size_t k = 0; result == HB_OK && k < count; k++) {
+        size_t i = order[k].index;
         const char *spark = by_shape ? NULL : hb_spark_of(&sparks, a->by_name.items[i].name);
         put_operator(out, &list[i], spark, device, host);
     }
+    free(order);
     hb_sparks_free(&sparks);
     return result;
 }

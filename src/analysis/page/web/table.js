@@ -32,10 +32,31 @@ export function toCsv(columns, rows) {
 
 const isEmpty = (rows, i, kind) => rows.every((row) => row[i] === null || row[i] === '' || (row[i] === 0 && !isText(kind)));
 
-function compareBy(column, kind, down) {
-  const sign = down ? -1 : 1;
-  if (isText(kind)) return (a, b) => sign * a[column].localeCompare(b[column], 'en', { numeric: true });
-  return (a, b) => sign * ((a[column] ?? -Infinity) - (b[column] ?? -Infinity));
+/** A text by which names are in order: 9 before 10, whatever their capitals. */
+const orderKey = (text) => text.toLowerCase().replace(/\d+/g, (digits) => digits.padStart(16, '0'));
+
+const MANY = 5000; // rows whose keys are made before anybody asks for them
+
+/** Calls `done` with the keys of a column, made while nothing else is to be done. */
+function prepareKeys(rows, column, done) {
+  const keys = [];
+  const go = (deadline) => {
+    while (keys.length < rows.length && deadline.timeRemaining() > 1)
+      for (const end = Math.min(rows.length, keys.length + 500); keys.length < end;) keys.push(orderKey(rows[keys.length][column]));
+    if (keys.length < rows.length) requestIdleCallback(go);
+    else done(keys);
+  };
+  window.requestIdleCallback?.(go);
+}
+
+/** Rows by a column; those that are equal as they were. Keys are made once, not for each comparison. */
+function sortedBy(rows, column, kind, down, made) {
+  const keys = made ?? (isText(kind) ? rows.map((row) => orderKey(row[column])) : Float64Array.from(rows, (row) => row[column] ?? -Infinity));
+  const order = Uint32Array.from(rows, (_, i) => i), sign = down ? -1 : 1;
+  const by = (a, b) => (keys[a] < keys[b] ? -sign : keys[a] > keys[b] ? sign : a - b);
+  if (order.every((i) => i === 0 || by(i - 1, i) <= 0)) return rows; // as answers often come
+  order.sort(by);
+  return Array.from(order, (i) => rows[i]);
 }
 
 function pattern(text) {
@@ -64,6 +85,7 @@ class TableView {
     this.empty = [unknown.length && `Not known: ${unknown.join(', ')}.`, zero.length && `Nothing but zeros in ${zero.join(', ')}.`].filter(Boolean).join(' ');
     this.formats = table.columns.map(([, kind], i) => (isText(kind) ? null : format(kind, this.all.map((row) => row[i]))));
     this.active = 0;
+    if (this.all.length > MANY && table.columns[0][1] === 'text') prepareKeys(this.all, 0, (keys) => { this.keys = keys; });
     this.element = this.build();
     this.apply();
   }
@@ -117,7 +139,7 @@ class TableView {
     const [title, direction] = (get(this.key('sort')) || this.options.sort || '').split(':');
     this.sorted = columns.findIndex((column) => column[0] === title);
     this.down = direction !== 'up';
-    if (this.sorted >= 0) rows = [...rows].sort(compareBy(this.sorted, columns[this.sorted][1], this.down));
+    if (this.sorted >= 0) rows = sortedBy(rows, this.sorted, columns[this.sorted][1], this.down, this.sorted === 0 && rows === this.all ? this.keys : undefined);
     this.rows = this.options.top ? rows.slice(0, this.options.top) : rows;
     this.status.textContent = query ? `${count(rows.length)} of ${many(this.all.length, 'row')}` : this.all.length > 8 ? many(this.all.length, 'row') : '';
     this.active = Math.min(this.active, Math.max(this.rows.length - 1, 0));
