@@ -247,6 +247,59 @@ def test_the_keyboard_is_enough(page):
     assert f"{count:,} slice" in found.inner_text()
 
 
+LETTERS = dict(zip("ospkfgtcmurda", VIEWS))
+
+
+def test_a_tour_of_all_views_by_the_keyboard_alone(browser, tmp_path):
+    def tab_to(selector, key="Tab"):
+        for _ in range(60):
+            if page.page.evaluate("(selector) => document.activeElement?.matches(selector)", selector):
+                return
+            page.key(key)
+        raise AssertionError(f"Tab does not lead to {selector}")
+
+    with ReportPage(browser, report(tmp_path, TRACES["mi250"], TRACES["torch"])) as page:
+        page.open()
+        for letter, view in LETTERS.items():
+            page.key("g", letter)
+            page.wait(view)
+        page.key("?")
+        page.page.locator("dialog[open] h2", has_text="Keys").wait_for()
+        page.key("Escape")
+        # A table: sorted by its head, filtered, walked through, opened.
+        page.key("g", "p")
+        page.wait("operators")
+        tab_to("section.table input")
+        page.page.keyboard.type("aten::mm")
+        page.wait_for_address("ops.q=aten")
+        tab_to("section.table thead button")
+        page.key("Enter")
+        page.wait_for_address("ops.sort=Operator")
+        tab_to("section.table .scroll")
+        page.key("ArrowDown", "Home", "Enter")
+        page.wait("timeline")
+        page.wait_for_address("find=aten")
+        # A picture: a step is chosen in it, and shown.
+        page.key("g", "s")
+        page.wait("steps")
+        tab_to("figure canvas")
+        page.key("ArrowRight", "Enter")
+        page.wait("timeline")
+        page.wait_for_address("mark=")
+        # Another trace, another theme, a note.
+        page.page.locator(".over").focus()
+        tab_to("header select", "Shift+Tab")
+        page.key("ArrowDown")
+        page.page.wait_for_selector("html[data-ready='timeline torch-2.13-cpu']")
+        page.page.locator(".over").focus()
+        page.key("n")
+        page.page.keyboard.type("by keys")
+        tab_to("dialog button")
+        page.key("Enter")
+        page.page.locator("header button", has_text="Notes (1)").wait_for()
+        assert page.errors == []
+
+
 def test_a_launch_leads_to_its_kernel(browser, tmp_path):
     with ReportPage(browser, report(tmp_path, TRACES["mi250"])) as page:
         page.open("timeline", find="hipLaunchKernel")
