@@ -12,7 +12,8 @@ static void add(hb_import *import, hb_import_rows *rows, const hb_import_host *c
                 const hb_import_call_args *args, bool frees)
 {
     hb_import_memory *m = hb_import_push(&import->arena, &rows->memory);
-    m->time = frees ? call->start : call->end;
+    /* At its end, and still in it. */
+    m->time = frees ? call->start : HB_MAX(call->end - 1, call->start);
     m->address = args->ptr;
     m->bytes = frees ? 0 : (int64_t)HB_MIN(args->bytes, (uint64_t)INT64_MAX >> 8);
     m->thread = call->thread;

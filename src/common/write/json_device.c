@@ -34,7 +34,8 @@ bool hb_call_is_operator(const hb_writer *w, const hb_trace_event *event)
     const unsigned without = HB_TEV_MINOR | HB_TEV_NO_CALL;
     if (w->kineto || !event->correlation || (event->flags & without)) return false;
     if (event->flags & HB_TEV_REPLAY) return true;
-    return w->calls_are_operators || (w->info->finds_operators && is_bare(w, event->external_id));
+    if (w->calls_are_operators || hb_memory_homes_has(&w->homes, event->correlation)) return true;
+    return w->info->finds_operators && is_bare(w, event->external_id);
 }
 
 uint64_t hb_written_external_id(const hb_writer *w, const hb_trace_event *event)

@@ -6,7 +6,7 @@
 #include "rules/collective_names.h"
 #include "write/json_parts.h"
 
-/* The id of an operator that stands for none; no source gives it out. */
+/* The id of the first operator that stands for none; no source gives out those below it. */
 #define NO_OPERATOR_ID (((uint64_t)1 << 52) + ((uint64_t)1 << 50) - 1)
 
 static char *put_external_id(char *p, uint64_t id)
@@ -142,17 +142,21 @@ void hb_write_scope(hb_writer *w, const hb_trace_event *given)
         w->out.result = hb_fail(HB_ERROR_NO_MEMORY, "no memory for the stacks of memory events");
 }
 
-hb_trace_event hb_no_operator(const hb_writer *w)
+hb_trace_event hb_made_operator(const hb_writer *w, size_t index)
 {
     enum { SHORTEST_NS = 1 };
     static const hb_arg mark = {"hipboard", HB_ARG_STRING, 0, 0, 0, "inferred"};
+    const hb_memory_moment none = {.tid = HB_NO_OPERATOR_TID, .ns = w->no_operator_ns};
+    bool memory = index < w->homes.num_moments;
+    const hb_memory_moment *at = memory ? &w->homes.moments[index] : &none;
     return (hb_trace_event){.kind = HB_EVENT_OP,
-                            .name = HB_STR("no operator was recorded"),
-                            .start_ns = w->no_operator_ns,
-                            .end_ns = w->no_operator_ns + SHORTEST_NS,
-                            .tid = HB_NO_OPERATOR_TID,
+                            .name = memory ? HB_STR("memory outside of all operators")
+                                           : HB_STR("no operator was recorded"),
+                            .start_ns = at->ns,
+                            .end_ns = at->ns + SHORTEST_NS,
+                            .tid = at->tid,
                             .device = -1,
-                            .external_id = NO_OPERATOR_ID,
+                            .external_id = NO_OPERATOR_ID - index,
                             .op = {.args = &mark, .num_args = 1}};
 }
 

@@ -14,6 +14,7 @@
 #include "write/fwdbwd_flows.h"
 #include "write/id_remap.h"
 #include "write/json_names.h"
+#include "write/memory_homes.h"
 #include "write/memory_stacks.h"
 #include "write/nesting.h"
 #include "write/op_rates.h"
@@ -61,6 +62,7 @@ typedef struct hb_writer {
     bool calls_are_operators; /* HIP calls, where a program marks no operators */
     bool lists_operators;     /* some operator has time of its own, see HB_NO_OPERATOR_TID */
     int64_t no_operator_ns;   /* else: when the one is that stands for none */
+    hb_memory_homes homes;    /* tensorboard's only; the moments: where others stand for none */
     hb_outside bare;          /* else those in these scopes, or in none: steps' */
     hb_write_stats stats;
     void (*member)(void *context, hb_member_part part); /* before each part of one; or NULL */
@@ -137,12 +139,16 @@ hb_place hb_place_module(hb_writer *w, const hb_trace_event *event);
 
 /* survey.c: the passes before the first byte. */
 hb_result hb_survey(hb_writer *w);
-/** Then: whether one that stands for none is written behind all events, and that one. */
+/** Then: operators that stand for none, written behind all events: how many, and each. */
 static inline bool hb_lacks_operators(const hb_writer *w)
 {
-    return !w->kineto && !w->lists_operators;
+    return !w->kineto && !w->lists_operators && !w->homes.num_moments;
 }
-hb_trace_event hb_no_operator(const hb_writer *w);
+static inline size_t hb_num_made_operators(const hb_writer *w)
+{
+    return w->homes.num_moments + hb_lacks_operators(w);
+}
+hb_trace_event hb_made_operator(const hb_writer *w, size_t index);
 
 /* ---- strokes ---- */
 

@@ -51,9 +51,9 @@ static hb_result write_all(hb_writer *w)
     hb_write_row_names(w);
     for (hb_pass pass = 0; pass < HB_PASS_COUNT; pass++)
         HB_TRY(write_pass(w, pass));
-    if (hb_lacks_operators(w)) {
-        const hb_trace_event none = hb_no_operator(w);
-        hb_write_scope(w, &none);
+    for (size_t i = 0; i < hb_num_made_operators(w); i++) {
+        const hb_trace_event made = hb_made_operator(w, i);
+        hb_write_scope(w, &made);
     }
     hb_write_spans(w);
     hb_write_footer(w);
@@ -86,6 +86,7 @@ void hb_writer_free(hb_writer *w)
     hb_steps_free(&w->steps);
     hb_outside_free(&w->outside);
     hb_outside_free(&w->bare);
+    hb_memory_homes_free(&w->homes);
     hb_nests_free(&w->modules);
     hb_memory_stacks_free(&w->memory_stacks);
     hb_op_rates_free(&w->rates);

@@ -29,10 +29,12 @@ static hb_result survey_scope(hb_writer *w, const hb_trace_event *event, uint64_
     return HB_OK;
 }
 
-static void survey_memory(hb_writer *w, const hb_memory_args *memory)
+static hb_result survey_memory(hb_writer *w, const hb_trace_event *event)
 {
+    const hb_memory_args *memory = &event->memory;
     if (memory->device_type == HB_DEVICE_HIP && memory->device_id < HB_MAX_DEVICES)
         w->max_device = HB_MAX(w->max_device, memory->device_id);
+    return w->kineto ? HB_OK : hb_memory_homes_note(&w->homes, event);
 }
 
 static hb_result survey_host(hb_writer *w)
@@ -41,7 +43,7 @@ static hb_result survey_host(hb_writer *w)
     HB_TRY(w->source->begin(w->source, HB_PASS_HOST));
     for (uint64_t index = 0; w->source->next(w->source, &event); index++) {
         if (event.kind == HB_EVENT_MEMORY)
-            survey_memory(w, &event.memory);
+            HB_TRY(survey_memory(w, &event));
         else
             HB_TRY(survey_scope(w, &event, index));
         if (!w->kineto && w->info->num_devices && !hb_op_rates_note(&w->rates, &event))
@@ -69,6 +71,30 @@ static hb_result survey_steps(hb_writer *w)
     for (size_t i = 0; i < w->steps.count; i++)
         hb_outside_add(w->steps.steps[i].hidden ? &w->outside : &w->bare,
                        w->steps.steps[i].external_id, 0);
+    return HB_OK;
+}
+
+/* Whose memory it was: operators of the plugin's tables, else calls. */
+static hb_result survey_homes(hb_writer *w)
+{
+    hb_trace_event event;
+    hb_memory_homes *homes = &w->homes;
+    bool left = homes->num_moments > 0;
+    if (!left) return HB_OK;
+    hb_memory_homes_sort(homes);
+    HB_TRY(w->source->begin(w->source, HB_PASS_HOST));
+    while (left && w->source->next(w->source, &event))
+        if (event.kind == HB_EVENT_OP && is_listed(&event) && !hb_is_step(event.name))
+            left = hb_memory_homes_take(homes, &event);
+    HB_TRY(w->source->begin(w->source, HB_PASS_DEVICE));
+    while (left && w->source->next(w->source, &event)) {
+        if (event.kind != HB_EVENT_RUNTIME || !event.correlation) continue;
+        if (hb_call_is_operator(w, &event))
+            left = hb_memory_homes_take(homes, &event);
+        else if (!(event.flags & HB_TEV_MINOR))
+            HB_TRY(hb_memory_homes_take_call(homes, &event));
+    }
+    hb_memory_homes_end(homes);
     return HB_OK;
 }
 
@@ -109,6 +135,7 @@ hb_result hb_survey(hb_writer *w)
     HB_TRY(hb_op_rates_collect(&w->rates, w->source));
     hb_outside_sort(&w->outside);
     hb_outside_sort(&w->bare);
+    HB_TRY(survey_homes(w));
     rewind_trees(w);
     return hb_lacks_operators(w) ? find_moment(w) : HB_OK;
 }

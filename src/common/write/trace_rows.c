@@ -458,9 +458,9 @@ static hb_result make(maker *m)
     m->no_dims = intern(m, "[]", 2);
     for (hb_pass pass = 0; pass < HB_PASS_COUNT; pass++)
         HB_TRY(add_pass(m, pass));
-    if (hb_lacks_operators(&m->writer)) {
-        const hb_trace_event none = hb_no_operator(&m->writer);
-        add_scope(m, &none);
+    for (size_t i = 0; i < hb_num_made_operators(&m->writer); i++) {
+        const hb_trace_event made = hb_made_operator(&m->writer, i);
+        add_scope(m, &made);
     }
     add_span(m);
     return check(m);
