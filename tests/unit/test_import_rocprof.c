@@ -591,6 +591,7 @@ static void profile_of_onnx_runtime(void **state)
     char *text = written_text(import, 0);
     HAS(text, "\"name\": \"Conv\""); /* not the node's own name */
     HAS(text, "\"name\": \"conv_kernel\"");
+    HAS(text, "\"device\": 0, \"stream\": 7"); /* its pid is the host's */
     HAS(text, "\"grid\":     [12, 2, 1], \"block\":     [256, 1, 1]");
     assert_int_equal(count_in(text, "\"name\": \"ProfilerStep#"), 3); /* runs of the model */
     free(text);

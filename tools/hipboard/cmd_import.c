@@ -270,6 +270,7 @@ const command cmd_import = {
         "  Perfetto        protobuf of rocprofv3, omnitrace, rocprof-sys, PyTorch, hipboard\n"
         "  XPlane          JAX and TensorFlow (.xplane.pb)\n"
         "  ONNX Runtime    its profiles\n"
+        "  Chrome JSON     of others, with categories of their own\n"
         "\n"
         "`view`, `table`, `steps`, `stacks`, `memory`, `compare` and `check` read such files "
         "directly.",

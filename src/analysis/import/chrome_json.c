@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Chrome's JSON: of ONNX Runtime, whose lists of several sessions stand one behind the other, and
- * of anyone who writes complete events. PyTorch's traces, which are read as they are, come here to
- * become another format.
+ * of anyone who has categories of his own. PyTorch's traces, which are read as they are, come here
+ * to become another format.
  */
 #include <stdlib.h>
 
@@ -12,6 +12,13 @@
 #include "import/named_event.h"
 #include "import/whole_file.h"
 
+/* Begun, and not yet ended. */
+typedef struct open_slice {
+    hb_named_event event;
+    hb_import_process *process;
+    struct open_slice *below;
+} open_slice;
+
 typedef struct chrome {
     hb_import *import;
     const char *format;
@@ -19,10 +26,14 @@ typedef struct chrome {
     hb_json_cursor c;
     char *text;
     HB_VEC(hb_import_process *) processes;
-    bool named;   /* the first process has its pid */
-    int64_t base; /* Unix time at ts 0; -1: not told */
-    hb_dict arg_kinds, categories;
+    bool named;       /* the first process has its pid */
+    bool one_process; /* pids tell no GPU */
+    int64_t base;     /* Unix time at ts 0; -1: not told */
+    hb_dict arg_kinds, categories, stack_ids;
     hb_named_event event;
+    HB_VEC(open_slice *) stacks; /* by thread */
+    open_slice *spare;
+    int64_t last; /* the latest time */
     uint64_t count;
     hb_device_info device;
 } chrome;
@@ -169,15 +180,37 @@ static bool is_on_host(hb_kind kind)
     return kind != HB_KIND_KERNEL && kind != HB_KIND_MEMCPY && kind != HB_KIND_MEMSET;
 }
 
-static void add_slice(chrome *f, const parts *p, bool instant)
+static void take_args(chrome *f, const hb_value *args)
 {
-    hb_named_event *e = &f->event;
+    if (args->type != HB_JSON_OBJECT) return;
+    hb_json_each_member((hb_str){args->s, (uint32_t)args->size}, take_arg, f);
+}
+
+static hb_kind kind_of(chrome *f, hb_sid category)
+{
     bool added;
-    hb_named_event_init(e);
-    hb_sid category = p->cat.type == HB_JSON_STRING ? intern(f, &p->cat) : 0;
     hb_dict_entry *entry = hb_dict_add(f->arena, &f->categories, category, &added);
     if (added) entry->value = hb_named_kind_of(hb_texts_get(&f->import->texts, category));
-    e->kind_of = (hb_kind)entry->value;
+    return (hb_kind)entry->value;
+}
+
+/* PyTorch has GPUs in place of processes, by their numbers; others number them as they like, and
+ * ONNX Runtime has kernels beside the host's events. */
+static void set_gpu_by_pid(chrome *f, int64_t pid)
+{
+    enum { MOST_GPUS = 64 };
+    bool process = f->one_process || pid < 0;
+    hb_named_arg arg = process || pid < MOST_GPUS ? HB_NAMED_DEVICE : HB_NAMED_AGENT;
+    hb_named_set_int(&f->event, arg, 0, process ? 0 : pid);
+}
+
+/* Into `event`; whose it is. */
+static hb_import_process *take_slice(chrome *f, const parts *p, bool instant)
+{
+    hb_named_event *e = &f->event;
+    hb_named_event_init(e);
+    hb_sid category = p->cat.type == HB_JSON_STRING ? intern(f, &p->cat) : 0;
+    e->kind_of = kind_of(f, category);
     e->category = hb_texts_get(&f->import->texts, category);
     e->name = p->name.type == HB_JSON_STRING ? intern(f, &p->name) : 0;
     e->instant = instant;
@@ -185,17 +218,82 @@ static void add_slice(chrome *f, const parts *p, bool instant)
     int64_t start = ns_of(&p->ts), dur = p->dur.s ? ns_of(&p->dur) : 0;
     e->start = start;
     e->end = dur > 0 && start < INT64_MAX / 2 ? start + HB_MIN(dur, INT64_MAX / 4) : start;
-    if (p->args.type == HB_JSON_OBJECT)
-        hb_json_each_member((hb_str){p->args.s, (uint32_t)p->args.size}, take_arg, f);
+    f->last = HB_MAX(f->last, e->end);
+    take_args(f, &p->args);
     bool host = is_on_host(e->kind_of);
     if (!host && !(e->given >> HB_NAMED_DEVICE & 1) && !(e->given >> HB_NAMED_AGENT & 1))
-        hb_named_set_int(e, HB_NAMED_DEVICE, 0, HB_MAX(number_of(&p->pid), 0));
+        set_gpu_by_pid(f, number_of(&p->pid));
     if (!host && !(e->given >> HB_NAMED_STREAM & 1))
         hb_named_set_int(e, HB_NAMED_STREAM, 0, e->tid);
     host &= e->kind_of != HB_KIND_OTHER || instant; /* else it may stand anywhere */
     host &= e->kind_of != HB_KIND_SPAN;
-    hb_named_event_add(f->import, process_of(f, number_of(&p->pid), host), e);
+    return process_of(f, number_of(&p->pid), host);
 }
+
+static void add_slice(chrome *f, const parts *p, bool instant)
+{
+    hb_import_process *process = take_slice(f, p, instant);
+    hb_named_event_add(f->import, process, &f->event);
+}
+
+/* ---- slices of two events ---- */
+
+static open_slice **stack_of(chrome *f, const parts *p)
+{
+    bool added;
+    uint64_t thread = (uint64_t)number_of(&p->tid) ^ (uint64_t)number_of(&p->pid) << 32;
+    hb_dict_entry *entry = hb_dict_add(f->arena, &f->stack_ids, thread, &added);
+    if (added) {
+        entry->value = f->stacks.count;
+        *HB_PUSH(f->arena, &f->stacks) = NULL;
+    }
+    return &f->stacks.items[entry->value];
+}
+
+static void begin_slice(chrome *f, const parts *p)
+{
+    open_slice **top = stack_of(f, p), *slice = f->spare;
+    if (slice)
+        f->spare = slice->below;
+    else
+        slice = hb_arena_alloc(f->arena, sizeof *slice);
+    slice->process = take_slice(f, p, false);
+    slice->event = f->event;
+    slice->below = *top;
+    *top = slice;
+}
+
+/* An end may tell args, too. */
+static void end_slice(chrome *f, const parts *p)
+{
+    open_slice **top = stack_of(f, p), *slice = *top;
+    if (!slice) {
+        process_of(f, -1, false)->rows.notes[HB_IMPORT_UNPAIRED]++;
+        return;
+    }
+    *top = slice->below;
+    slice->below = f->spare;
+    f->spare = slice;
+    f->event = slice->event;
+    f->event.end = ns_of(&p->ts);
+    f->last = HB_MAX(f->last, f->event.end);
+    take_args(f, &p->args);
+    hb_named_event_add(f->import, slice->process, &f->event);
+}
+
+/* They ran when the recording ended, or their ends were lost. */
+static void end_open_slices(chrome *f)
+{
+    for (uint32_t i = 0; i < f->stacks.count; i++)
+        for (open_slice *s = f->stacks.items[i]; s; s = s->below) {
+            s->process->rows.notes[HB_IMPORT_UNPAIRED]++;
+            s->event.end = f->last;
+            s->event.unfinished = true;
+            hb_named_event_add(f->import, s->process, &s->event);
+        }
+}
+
+/* ---- other events ---- */
 
 typedef struct counter_value {
     hb_value name, number;
@@ -257,8 +355,10 @@ static void add_event(chrome *f, const hb_value *v)
         add_counter(f, &p);
     else if (hb_str_is(ph, "M"))
         take_name(f, &p);
-    else if (hb_str_is(ph, "B") || hb_str_is(ph, "E"))
-        process_of(f, -1, false)->rows.notes[HB_IMPORT_NOT_SHOWN]++;
+    else if (hb_str_is(ph, "B"))
+        begin_slice(f, &p);
+    else if (hb_str_is(ph, "E"))
+        end_slice(f, &p);
     if (++f->count % 65536 == 0 && !hb_import_progress(f->import, f->count))
         hb_arena_leave(f->arena, HB_ERROR_STATE, "%s: stopped", f->import->path);
 }
@@ -367,6 +467,49 @@ bool hb_onnx_probe(const hb_import_probe *probe)
             memmem(probe->head, probe->size, "\"cat\": \"Session\"", 16));
 }
 
+/* Of what is read as it stands. Kernels, copies and calls have names that others use, too. */
+static bool is_of_torch(hb_str category)
+{
+    hb_kind kind = hb_kind_by_category(category);
+    return kind != HB_KIND_OTHER && kind != HB_KIND_KERNEL && kind != HB_KIND_MEMCPY &&
+           kind != HB_KIND_MEMSET && kind != HB_KIND_CALL;
+}
+
+/* Whether events have categories of the writer's own, or none, and none that is PyTorch's. */
+static bool has_own_categories(const hb_import_probe *probe)
+{
+    const char *p = probe->head, *end = p + probe->size;
+    bool any = false, own = false;
+    while ((p = memmem(p, (size_t)(end - p), "\"cat\"", 5))) {
+        p += 5;
+        while (p < end && strchr(" :\t\"", *p) && *p)
+            p++;
+        const char *quote = memchr(p, '"', (size_t)(end - p));
+        if (!quote) break;
+        hb_str category = {p, (uint32_t)(quote - p)};
+        if (is_of_torch(category)) return false;
+        any = true;
+        own |= hb_category_of(category) == HB_CATEGORY_UNKNOWN;
+    }
+    return own || !any;
+}
+
+static bool has(const hb_import_probe *probe, const char *text)
+{
+    return memmem(probe->head, probe->size, text, strlen(text)) != NULL;
+}
+
+/* PyTorch's kind, with its categories or with what it writes before its events, needs no import. */
+bool hb_chrome_json_probe(const hb_import_probe *probe)
+{
+    char first = *hb_scan_space(probe->head);
+    bool events = (first == '{' && has(probe, "\"traceEvents\"")) || first == '[';
+    bool of_torch = has(probe, "\"schemaVersion\"") || has(probe, "\"deviceProperties\"") ||
+                    has(probe, "\"distributedInfo\"");
+    return events && has(probe, "\"ph\"") && has(probe, "\"ts\"") && !of_torch &&
+           has_own_categories(probe);
+}
+
 /* Times from 1970 on, in us. */
 #define UNIX_SINCE INT64_C(1000000000000000000)
 
@@ -382,13 +525,14 @@ static void set_clock(const chrome *f, hb_import_process *p)
     p->offset = f->base > 0 ? f->base : 0;
 }
 
-static void open_json(hb_import *import, const char *path, const char *format)
+static void open_json(hb_import *import, const char *path, const char *format, bool one_process)
 {
     size_t size;
     chrome *f = hb_arena_alloc(&import->arena, sizeof *f);
     f->import = import;
     f->arena = &import->arena;
     f->format = format;
+    f->one_process = one_process;
     f->base = -1;
     hb_import_guard(import, close_file, f);
     hb_result result = hb_whole_file(path, &f->text, &size);
@@ -402,6 +546,7 @@ static void open_json(hb_import *import, const char *path, const char *format)
         else
             (void)hb_json_read(&f->c);
     }
+    end_open_slices(f);
     for (uint32_t i = 0; i < f->processes.count; i++) {
         set_clock(f, f->processes.items[i]);
         hb_named_events_finish(import, f->processes.items[i]);
@@ -411,10 +556,10 @@ static void open_json(hb_import *import, const char *path, const char *format)
 
 void hb_chrome_json_open(hb_import *import, const char *path)
 {
-    open_json(import, path, "Chrome JSON");
+    open_json(import, path, "Chrome JSON", false);
 }
 
 void hb_onnx_open(hb_import *import, const char *path)
 {
-    open_json(import, path, "ONNX Runtime");
+    open_json(import, path, "ONNX Runtime", true);
 }

@@ -56,6 +56,7 @@ static const hb_import_format formats[] = {
     {"rocprofv3 JSON", hb_rocprofv3_json_probe, hb_rocprofv3_json_open, NULL},
     {"rocprof JSON", hb_rocprof1_json_probe, hb_rocprof1_json_open, NULL},
     {"ONNX Runtime", hb_onnx_probe, hb_onnx_open, NULL},
+    {"Chrome JSON", hb_chrome_json_probe, hb_chrome_json_open, NULL},
     {"rocprof CSV", hb_rocprof_csv_probe, hb_rocprof_csv_open, NULL},
     {"statistics", hb_rocprof_stats_probe, NULL,
      "statistics, without the time of any event: the tool's table of events lies beside it, as "

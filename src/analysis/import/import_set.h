@@ -150,6 +150,7 @@ bool hb_xplane_probe(const hb_import_probe *probe);
 void hb_xplane_open(hb_import *import, const char *path);
 bool hb_onnx_probe(const hb_import_probe *probe);
 void hb_onnx_open(hb_import *import, const char *path);
+bool hb_chrome_json_probe(const hb_import_probe *probe);
 void hb_chrome_json_open(hb_import *import, const char *path);
 bool hb_nsys_probe(const hb_import_probe *probe);
 void hb_nsys_open(hb_import *import, const char *path);

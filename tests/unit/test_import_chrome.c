@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Chrome's JSON of writers with categories of their own; PyTorch's needs no import.
+ */
+#include "imported.h"
+
+/* Complete events, pairs within each other, an end that tells args, one too many of each. */
+static const char pairs[] =
+    "{\"traceEvents\": ["
+    "{\"ph\": \"B\", \"cat\": \"op\", \"name\": \"forward\", \"pid\": 7, \"tid\": 8, \"ts\": 10},"
+    "{\"ph\": \"B\", \"cat\": \"op\", \"name\": \"conv\", \"pid\": 7, \"tid\": 8, \"ts\": 12},"
+    "{\"ph\": \"B\", \"cat\": \"op\", \"name\": \"other\", \"pid\": 7, \"tid\": 9, \"ts\": 13},"
+    "{\"ph\": \"X\", \"cat\": \"hip_runtime\", \"name\": \"hipLaunchKernel\", \"pid\": 7,"
+    " \"tid\": 8, \"ts\": 20, \"dur\": 3, \"args\": {\"correlation\": 1}},"
+    "{\"ph\": \"E\", \"pid\": 7, \"tid\": 8, \"ts\": 28.5},"
+    "{\"ph\": \"E\", \"pid\": 7, \"tid\": 8, \"ts\": 60},"
+    "{\"ph\": \"E\", \"pid\": 7, \"tid\": 8, \"ts\": 61},"
+    "{\"ph\": \"B\", \"cat\": \"gpu_kernel\", \"name\": \"gemm\", \"pid\": 0, \"tid\": 1,"
+    " \"ts\": 30},"
+    "{\"ph\": \"E\", \"pid\": 0, \"tid\": 1, \"ts\": 39.25, \"args\": {\"device\": 0,"
+    " \"stream\": 1, \"correlation\": 1, \"grid\": [2, 1, 1], \"block\": [64, 1, 1]}}"
+    "]}";
+
+static void slices_of_two_events(void **state)
+{
+    (void)state;
+    hb_import *import = import_with(keep_text("trace", pairs), NULL);
+    const hb_imported *p = hb_import_get(import, 0);
+    assert_string_equal(p->format, "Chrome JSON");
+    assert_int_equal(p->pid, 7);
+    assert_int_equal(p->ranges, 3);
+    assert_int_equal(p->calls, 1);
+    assert_int_equal(p->kernels, 1);
+    assert_int_equal(p->kernel_ns, 9250);
+    assert_int_equal(p->linked, 1);
+    assert_int_equal(note_of(p, "UNPAIRED"), 2);
+    char *text = written_text(import, 0);
+    HAS(text, "\"grid\":     [2, 1, 1], \"block\":     [64, 1, 1]");
+    HAS(text, "\"dur\": 16.500");
+    HAS(text, "\"dur\": 50.000"); /* forward */
+    HAS(text, "\"dur\": 47.000"); /* other, to the last end */
+    free(text);
+    hb_import_close(import);
+}
+
+/* A GPU's work stands in a process of its own, whose number is no GPU's. */
+static void gpus_by_their_pids(void **state)
+{
+    static const char trace[] =
+        "[{\"ph\": \"X\", \"cat\": \"op\", \"name\": \"a\", \"pid\": 7, \"tid\": 8, \"ts\": 1,"
+        " \"dur\": 50}, {\"ph\": \"X\", \"cat\": \"gpu_kernel\", \"name\": \"k\", \"pid\": 90210,"
+        " \"tid\": 3, \"ts\": 5, \"dur\": 2}, {\"ph\": \"X\", \"cat\": \"gpu_kernel\","
+        " \"name\": \"k\", \"pid\": 90211, \"tid\": 4, \"ts\": 5, \"dur\": 2}]";
+    (void)state;
+    hb_import *import = import_with(keep_text("trace", trace), NULL);
+    assert_int_equal(hb_import_get(import, 0)->gpus, 2);
+    char *text = written_text(import, 0);
+    HAS(text, "\"device\": 0, \"stream\": 3");
+    HAS(text, "\"device\": 1, \"stream\": 4");
+    free(text);
+    hb_import_close(import);
+}
+
+static void refused(const char *text)
+{
+    import_refused(keep_text("trace", text), HB_ERROR_FORMAT, "need no import");
+}
+
+static void what_is_read_as_it_stands(void **state)
+{
+    (void)state;
+    refused("{\"traceEvents\": [{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"mm\", \"ts\": 1,"
+            " \"dur\": 1}, {\"ph\": \"X\", \"cat\": \"mine\", \"name\": \"x\", \"ts\": 1}]}");
+    refused("[{\"ph\": \"X\", \"cat\": \"Kernel\", \"name\": \"mm\", \"ts\": 1, \"dur\": 1}]");
+    refused("{\"schemaVersion\": 1, \"traceEvents\": [{\"ph\": \"X\", \"cat\": \"mine\","
+            " \"name\": \"x\", \"ts\": 1}]}");
+    refused("{\"traceEvents\": []}");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_DIR(slices_of_two_events),
+        IN_DIR(gpus_by_their_pids),
+        IN_DIR(what_is_read_as_it_stands),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
