@@ -54,14 +54,29 @@ def pkg_config(prefix, *arguments, package="hipboard"):
     return [word.replace(r"\ ", " ") for word in re.findall(r"(?:\\ |\S)+", text)]
 
 
-def recover_when_dead(logdir):
+def recover_when_dead(logdir, *options):
     """Makes traces of what killed processes left. They may still be dying, and hold it."""
     until = time.monotonic() + 600
     while list(logdir.glob(".*.hbspool")):
-        done = subprocess.run([BUILD / "tools/hipboard/hipboard", "recover", logdir], capture_output=True,
-                              text=True, timeout=600)
+        done = subprocess.run([BUILD / "tools/hipboard/hipboard", "recover", *options, logdir],
+                              capture_output=True, text=True, timeout=600)
         assert time.monotonic() < until, done.stdout + done.stderr
         time.sleep(0.1)
+
+
+def check_pftrace_beside(trace, into):
+    """The .pftrace beside a trace has all that was recorded, at the same times; `into` is for its import."""
+    done = subprocess.run([BUILD / "tools/hipboard/hipboard", "import", "--json", "-o", into,
+                           trace.with_name(trace.name.removesuffix(".pt.trace.json") + ".pftrace")],
+                          capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    [told] = done.stdout.splitlines()
+    own, read = (sorted((e["cat"], e["name"], e["ts"], e["dur"]) for e in
+                        json.loads(Path(path).read_text())["traceEvents"]
+                        if e["ph"] == "X" and e.get("cat") not in (None, "Trace") and
+                        e["args"].get("hipboard") != "inferred")
+                 for path in (trace, json.loads(told)["file"]))
+    assert own == read and own, (set(own) - set(read), set(read) - set(own))
 
 
 class DigitsRun:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from server import TensorBoard
-from support import BUILD, ROOT, recover_when_dead
+from support import BUILD, ROOT, check_pftrace_beside, recover_when_dead
 
 HIPBOARD = BUILD / "tools/hipboard/hipboard"
 PLAIN = BUILD / "tests/hip/plain"
@@ -226,6 +226,25 @@ def test_a_signal_reaches_the_program_and_what_it_did_becomes_a_trace(tmp_path, 
     [trace] = traces(tmp_path)
     assert sum(e["cat"] == "gpu_memset" for e in trace) == 3
     assert not list(tmp_path.glob(".*"))
+
+
+@needs_gpu
+@pytest.mark.parametrize("by", ["record", "recover"])
+def test_a_killed_programs_trace_has_its_pftrace_beside_it(tmp_path, by):
+    logdir = tmp_path / "runs"
+    with subprocess.Popen([HIPBOARD, "record", "--pftrace", "-o", logdir, "--", STEPS, "3", "0", "1", "hang"],
+                          stdout=subprocess.PIPE, env=WITH_GPU) as running:
+        assert running.stdout.readline() == b"done\n"
+        if by == "recover":
+            running.kill()  # takes the program with it, and nobody is left to write
+        else:
+            os.kill(int(Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text()), signal.SIGKILL)
+        running.wait(600)
+        assert running.stdout.read() == b""
+    recover_when_dead(logdir, "--pftrace")
+    [trace] = logdir.glob("*.pt.trace.json")
+    assert json.loads(trace.read_text())["hipboard_recovered"]
+    check_pftrace_beside(trace, tmp_path / "read")
 
 
 @needs_gpu

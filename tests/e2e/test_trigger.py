@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from support import BUILD, run
+from support import BUILD, check_pftrace_beside, run
 
 HIPBOARD = BUILD / "tools/hipboard/hipboard"
 SAMPLE = BUILD / "samples/on_demand"
@@ -245,7 +245,7 @@ def test_an_unchanged_programs_last_steps_are_kept_until_they_are_asked_for(tmp_
     """The dump is a cycle like any other to the plugin, and the program records on."""
     import plugin_in_process
 
-    command = [HIPBOARD, "record", "--ring", "5steps", "--trigger-signal", "USR2", "-o", tmp_path,
+    command = [HIPBOARD, "record", "--pftrace", "--ring", "5steps", "--trigger-signal", "USR2", "-o", tmp_path,
                "--", STEPS, 100000, 0, 5, "roctx", "return"]
     simulated = dict(os.environ, LD_LIBRARY_PATH=str(BUILD / "tools/simhsa"))
     with running(*command, env=simulated) as recorder:
@@ -271,6 +271,8 @@ def test_an_unchanged_programs_last_steps_are_kept_until_they_are_asked_for(tmp_
     reasons = [json.loads(trace.read_text())["hipboard_reason"] for trace in traces]
     assert sorted(reasons) == ["hipboard trigger: a look", "recovered: its process was killed",
                                "signal"]
+    for trace in traces:
+        check_pftrace_beside(trace, tmp_path.with_name("read"))
     for other in traces:
         if other != path:
             other.unlink()

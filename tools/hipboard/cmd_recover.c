@@ -8,7 +8,7 @@
 #include "options.h"
 
 typedef struct request {
-    bool gzip, kineto;
+    bool gzip, kineto, pftrace;
 } request;
 
 static void report(const hb_recovered *r, void *arg)
@@ -25,7 +25,8 @@ static int run(arguments *args)
     request r = {0};
     int status = EXIT_FINE;
     if (!parse_options(&cmd_recover, args, &r)) return args->status;
-    unsigned flags = (r.gzip ? HB_GZIP : 0u) | (r.kineto ? HB_DIALECT_KINETO : 0u);
+    unsigned flags = (r.gzip ? HB_GZIP : 0u) | (r.kineto ? HB_DIALECT_KINETO : 0u) |
+                     (r.pftrace ? HB_PFTRACE : 0u);
     for (int i = 0; i < args->count; i++) {
         hb_result result = hb_recover(args->words[i], flags, report, NULL);
         if (result == HB_OK) continue;
@@ -40,6 +41,7 @@ static int run(arguments *args)
 static const option_spec options[] = {
     {0, "gzip", NULL, "write .pt.trace.json.gz", INTO(gzip)},
     {0, "dialect", DIALECTS, "tensorboard by default", INTO_BY(take_kineto, kineto)},
+    {0, "pftrace", NULL, "write Perfetto's protobuf, .pftrace, beside each trace", INTO(pftrace)},
     {0},
 };
 
