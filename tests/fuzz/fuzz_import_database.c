@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Databases: rocpd, RPD, rocprof and nsys.
+ */
+#define FORMATS "rocpd", "RPD", "rocprof", "nsys", "SQLite"
+#include "fuzz_import.h"

@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Perfetto's packets and XLA's planes.
+ */
+#define FORMATS "XPlane", "Perfetto"
+#include "fuzz_import.h"
