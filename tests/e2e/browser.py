@@ -80,16 +80,24 @@ class ProfilerPage:
         option.first.click()
         self.page.wait_for_selector(".MuiPopover-root", state="detached")
 
-    def choose_run(self, run):
+    def choose_run(self, run, until=()):
         self._choose(0, run)
-        self.settle()
+        self.settle(until)
 
-    def choose_view(self, view):
+    def choose_view(self, view, until=()):
         self._choose(1, TITLES.get(view, view))
-        self.settle()
+        self.settle(until)
 
-    def settle(self):
-        """Waits until the page asks for nothing more and its text stays the same."""
+    def settle(self, until=()):
+        """Waits until the page asks for nothing more and its text stays the same; or, which is sooner, until it
+        has these words and waits for nothing."""
+        for _ in range(PATIENCE_MS // 50 if until else 0):
+            spins = self.page.locator(".MuiCircularProgress-root").count()
+            text = self.text()
+            if not spins and all(word in text for word in until):
+                return
+            self.page.wait_for_timeout(50)
+        assert not until, f"no {until} in: {self.text()}"
         self.page.wait_for_load_state("networkidle")
         before = None
         for _ in range(PATIENCE_MS // 250):

@@ -172,6 +172,58 @@ def test_a_database_has_the_views_that_queries_know(tmp_path):
     assert ask("PRAGMA integrity_check") == [("ok",)]
 
 
+def as_amd_reads_it(path):
+    """Its rows in tables of AMD's published schema, whose constraints and keys hold, with AMD's views over them."""
+    db = sqlite3.connect(":memory:")
+    db.execute("ATTACH ? AS ours", [str(path)])
+    suffixes = [name.removeprefix("rocpd_metadata") for name, in db.execute(
+        "SELECT name FROM ours.sqlite_master WHERE type = 'table' AND name LIKE 'rocpd_metadata%'")]
+    for suffix in suffixes:
+        db.executescript(rocpd_made.published("rocpd_tables", suffix))
+        db.execute(f"DELETE FROM rocpd_metadata{suffix}")
+        tables = [name for name, in db.execute("SELECT name FROM main.sqlite_master WHERE type = 'table' AND "
+                                               "name LIKE 'rocpd%' || ?", [suffix])]
+        for table in tables:
+            columns = ", ".join(f'"{row[1]}"' for row in db.execute(f"PRAGMA main.table_info('{table}')"))
+            db.execute(f'INSERT INTO main."{table}" ({columns}) SELECT {columns} FROM ours."{table}"')
+    db.commit()
+    db.execute("DETACH ours")
+    for table in tables:  # of several processes, as AMD's `rocpd merge` has them
+        name = table.removesuffix(suffix)
+        db.execute(f"CREATE VIEW {name} AS " + " UNION ALL ".join(f'SELECT * FROM "{name}{s}"' for s in suffixes))
+    for name in ("data_views", "summary_views"):
+        db.executescript(rocpd_made.published(name, suffix))
+    return db
+
+
+AMD_VIEWS = {"kernels": "rocpd_kernel_dispatch", "regions": "rocpd_region", "memory_copies": "rocpd_memory_copy",
+             "memory_allocations": "rocpd_memory_allocate", "events_args": "rocpd_arg", "samples": "rocpd_sample"}
+
+
+@pytest.mark.parametrize("source", ["training", "batched_gemm", "matmul_result.rpd.gz", "rocprofv3_mi350x.json.gz",
+                                    "rocprofv3_csv/decode_kernel_trace.csv.gz", "torch-2.13-cpu.pt.trace.json"])
+def test_amds_own_tables_and_views_take_it(source, tmp_path):
+    path = DATA / source
+    if not path.exists():
+        path = tmp_path / "r.db"
+        getattr(rocpd_made, source)(path)
+    hipboard("export", path, "-o", tmp_path / "out.db")
+    db = as_amd_reads_it(tmp_path / "out.db")
+    ask = lambda question: db.execute(question).fetchall()
+    for [view] in ask("SELECT name FROM sqlite_master WHERE type = 'view'"):
+        ask(f"SELECT * FROM {view}")
+    for view, table in AMD_VIEWS.items():  # what their views join, each row of ours has
+        assert ask(f"SELECT count(*) FROM {view}") == ask(f"SELECT count(*) FROM {table}"), view
+    lines = hipboard("import", "--explain", "--json", tmp_path / "out.db").stdout.splitlines()
+    told = {key: sum(json.loads(line)[key] for line in lines) for key in ("kernels", "kernel_us", "linked")}
+    assert ask("SELECT count(*) FROM kernels") == [(told["kernels"],)]
+    assert ask("SELECT coalesce(sum(duration), 0) FROM kernels") == [(round(1000 * told["kernel_us"]),)]
+    linked = ask("SELECT count(*) FROM (SELECT stack_id FROM kernels UNION ALL SELECT stack_id FROM memory_copies) "
+                 "WHERE stack_id > 0 AND stack_id IN (SELECT stack_id FROM regions)")
+    assert linked == [(told["linked"],)]
+    assert ask("SELECT sum(total_calls) FROM top_kernels") == [(told["kernels"] or None,)]
+
+
 def test_what_has_no_place_is_told(tmp_path):
     told = json.loads(hipboard("export", "--json", DATA / "torch-2.13-cpu.pt.trace.json", "-o",
                                tmp_path / "x.pftrace").stdout)

@@ -190,11 +190,11 @@ def test_kernels_without_calls_become_operators_where_that_is_asked(tmp_path):
     assert 0 not in {value for key, value in device.items() if key != "id"}
 
 
-DATA, CORPUS = ROOT / "tests/data", ROOT / "tests/fuzz/corpus/import"
+DATA, CORPUS = ROOT / "tests/data", ROOT / "tests/fuzz/corpus"
 SAMPLES = {"decode": DATA / "rocprofv3_csv/decode_kernel_trace.csv.gz",
            "prefill": DATA / "rocprofv3_csv/prefill_kernel_trace.csv.gz",
            "matmul": DATA / "matmul_result.rpd.gz", "jax": DATA / "jax_mi300x.xplane.pb.gz",
-           "training": DATA / "rocprofv3_mi350x.json.gz", **{path.name: path for path in CORPUS.iterdir()}}
+           "training": DATA / "rocprofv3_mi350x.json.gz", **{path.name: path for path in CORPUS.glob("import_*/*")}}
 
 
 def test_the_plugin_shows_what_other_tools_wrote(tmp_path, browser):
@@ -235,16 +235,21 @@ def test_the_plugin_shows_what_other_tools_wrote(tmp_path, browser):
                 charts = board.get("operation", group_by="Operation", **profile)
                 assert charts["host_total_time"] and charts["host_self_time"], profile
         page = browser.open(board.url)
-        for run in ("training", "rocprof1_json", "nsys", "tracy_csv"):
+        for run in told:
             page.choose_run(run)
-            page.choose_view("Operator")
-            text = page.text()
-            assert "Host Self Time" in text and not page.errors, (run, text)
-            assert not page.page.locator(".MuiCircularProgress-root").count()
+            for view, words in SHOWN.items():
+                if view in views[run] and (run in ALL_PAGES or view in ("Operator", "Memory")):
+                    page.choose_view(view, until=words)
+                    assert not page.errors, (run, view)
+            page.screenshot(f"imported_{run}")
         page.close()
         assert board.suspicious_log_lines() == []
 
 
+# What each view has once it is drawn, and no other has.
+SHOWN = {"Overview": ["Step Time Breakdown"], "Operator": ["Host Self Time (us)"], "Kernel": ["Total Time (us)"],
+         "Memory": ["Peak Memory Usage"], "Trace": ["Nothing selected"]}
+ALL_PAGES = {"decode", "matmul", "jax", "training", "nsys", "tracy_csv", "onnx_runtime"}
 ALL_VIEWS = {"Overview", "Operator", "Kernel", "Trace", "Memory", "Module", "Distributed"}
 
 
@@ -264,6 +269,21 @@ def test_a_wrong_path_is_told(tmp_path):
     (tmp_path / "x").write_text("nothing")
     assert "of no format that is read" in hipboard("import", tmp_path / "x", "-o", tmp_path, status=1).stderr
     assert "-o LOGDIR" in hipboard("import", tmp_path / "x", status=2).stderr
+
+
+def test_as_many_as_a_real_run_had(tmp_path):
+    rocpd_made.batched_gemm(tmp_path / "28_results.db")
+    told = json.loads(hipboard("import", tmp_path / "28_results.db", "-o", tmp_path, "--json").stdout)
+    assert (told["kernels"], told["calls"], told["linked"], told["kernel_us"]) == (151, 629, 151, 2604.546)
+    events = load(Path(told["file"]))["traceEvents"]
+    calls = {e["args"]["correlation"]: e["name"] for e in events if e.get("cat") == "Runtime"}
+    kernels = [e for e in events if e.get("cat") == "Kernel" or e.get("cat") == "kernel"]
+    by_call = collections.Counter(calls[e["args"]["correlation"]] for e in kernels)
+    assert by_call == {"hipLaunchKernel": 150, "hipMemset": 1}
+    gemm = max(kernels, key=lambda e: len(e["name"]))
+    assert len(gemm["name"]) == 1823 and '"half"' in gemm["name"]
+    assert (gemm["args"]["grid"], gemm["args"]["block"], gemm["args"]["shared memory"]) == (
+        [2, 128, 1], [256, 1, 1], 65536)
 
 
 @pytest.mark.skipif("ROCPD_SAMPLE" not in os.environ, reason="no database of a real run is given")
