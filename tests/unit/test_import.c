@@ -158,8 +158,9 @@ static void events_as_they_were(void **state)
     HAS(text, "\"rank\": 1, \"world_size\": 2");
     HAS(text, "\"Total Allocated\": 1000");
     HAS(text, "\"Total Allocated\": 0");
-    /* The range is the operator, and calls are none beside it. */
-    assert_int_equal(count_of(text, "\"cat\": \"cpu_op\""), 1);
+    /* The range is the operator, and of calls none but the one that allocated outside of it. */
+    assert_int_equal(count_of(text, "\"cat\": \"cpu_op\""), 2);
+    assert_int_equal(count_of(text, "\"name\": \"hipMalloc\""), 2);
     /* An arrow begins at each of two launches and ends at their work. */
     assert_int_equal(count_of(text, "\"ph\": \"s\""), 2);
     assert_int_equal(count_of(text, "\"ph\": \"f\""), 2);

@@ -475,11 +475,11 @@ static bool is_of_torch(hb_str category)
            kind != HB_KIND_MEMSET && kind != HB_KIND_CALL;
 }
 
-/* Whether events have categories of the writer's own, or none, and none that is PyTorch's. */
+/* Whether events have categories of the writer's own, and none that is PyTorch's. */
 static bool has_own_categories(const hb_import_probe *probe)
 {
     const char *p = probe->head, *end = p + probe->size;
-    bool any = false, own = false;
+    bool own = false;
     while ((p = memmem(p, (size_t)(end - p), "\"cat\"", 5))) {
         p += 5;
         while (p < end && strchr(" :\t\"", *p) && *p)
@@ -488,10 +488,9 @@ static bool has_own_categories(const hb_import_probe *probe)
         if (!quote) break;
         hb_str category = {p, (uint32_t)(quote - p)};
         if (is_of_torch(category)) return false;
-        any = true;
         own |= hb_category_of(category) == HB_CATEGORY_UNKNOWN;
     }
-    return own || !any;
+    return own;
 }
 
 static bool has(const hb_import_probe *probe, const char *text)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whether some operator allocated or freed memory of each device. The plugin's page of memory shows
- * the devices of which that is so, and is blank where there is none: then calls in which it
- * happened become operators, or one is made that stands for none.
+ * Whether some operator allocated memory of each device. The plugin's page of memory shows the
+ * devices of which that is so, and is blank where there is none: then calls that allocated become
+ * operators, or one is made that stands for none.
  */
 #ifndef HB_WRITE_MEMORY_HOMES_H
 #define HB_WRITE_MEMORY_HOMES_H
@@ -23,7 +23,7 @@ typedef struct hb_memory_homes {
     size_t num_calls, max_calls;
 } hb_memory_homes;
 
-/** A source's memory event. */
+/** An allocation. */
 hb_result hb_memory_homes_note(hb_memory_homes *homes, const hb_trace_event *event);
 /** All are noted. */
 void hb_memory_homes_sort(hb_memory_homes *homes);

@@ -34,7 +34,7 @@ static hb_result survey_memory(hb_writer *w, const hb_trace_event *event)
     const hb_memory_args *memory = &event->memory;
     if (memory->device_type == HB_DEVICE_HIP && memory->device_id < HB_MAX_DEVICES)
         w->max_device = HB_MAX(w->max_device, memory->device_id);
-    return w->kineto ? HB_OK : hb_memory_homes_note(&w->homes, event);
+    return w->kineto || memory->bytes <= 0 ? HB_OK : hb_memory_homes_note(&w->homes, event);
 }
 
 static hb_result survey_host(hb_writer *w)
