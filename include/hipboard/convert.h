@@ -48,6 +48,11 @@ typedef struct hb_convert_options {
      * its metadata); before `shift`. HB_ERROR_FORMAT when the metadata make no sense. */
     bool undo_shift;
     const hb_time_shift *shift; /* add it to all times; the metadata say so. NULL: nothing */
+    /** Another tool's file or directory (hipboard/import.h) with hardware counters of the same
+     * program's kernels, of another run: they are joined to the trace's by name and order, as
+     * members of their args and, by kernel, as "hipboard_counters". Names that do not come as often
+     * in both stay without. NULL: none. HB_ERROR_NOT_FOUND when there are no counters in it. */
+    const char *counters;
 } hb_convert_options;
 
 #define HB_CONVERT_OPTIONS_INIT \

@@ -5,6 +5,7 @@ import json
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
@@ -106,6 +107,51 @@ def test_converting_again_changes_nothing(converted, tmp_path):
     said = json.loads(run(HIPBOARD, "convert", path, "-o", tmp_path, "--json"))
     assert said["identical"] and not said["changed"]
     assert (tmp_path / path.name).read_bytes() == path.read_bytes()
+
+
+def write_counters(path, kernels, counters):
+    """A table as `rocprofv3 --pmc` writes it, of these kernels' names, one after the other."""
+    head = ('"Correlation_Id","Dispatch_Id","Agent_Id","Queue_Id","Process_Id","Thread_Id","Grid_Size","Kernel_Id",'
+            '"Kernel_Name","Workgroup_Size","LDS_Block_Size","Scratch_Size","VGPR_Count","Accum_VGPR_Count",'
+            '"SGPR_Count","Counter_Name","Counter_Value","Start_Timestamp","End_Timestamp"')
+    rows = [f'"{i}","{i}","Agent 1","1","7","7","64","1","{kernel}","64","0","0","8","0","16","{counter}",'
+            f'"{value + i}","{1000000 * i}","{1000000 * i + 500}"'
+            for i, kernel in enumerate(kernels, 1) for counter, value in counters.items()]
+    path.write_text("\n".join([head, *rows, ""]))
+
+
+def test_counters_of_another_run_are_joined_by_name_and_order(tmp_path):
+    names = ["gemm", "relu", "gemm", "void softmax<float>(float*)", "relu", "gemm"]
+    trace = {"traceEvents": [{"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 1, "ts": 100 * (9 - i), "dur": 10,
+                              "args": {"device": 0, "stream": 1, "correlation": 5 + i} if i != 2 else {}}
+                             for i, name in enumerate(names)]}
+    file, table, out = tmp_path / "trace.json", tmp_path / "other_counter_collection.csv", tmp_path / "out"
+    file.write_text(json.dumps(trace))
+
+    def joined(kernels):
+        write_counters(table, kernels, {"SQ_WAVES": 100, "FETCH_SIZE": 0.5})
+        said = json.loads(run(HIPBOARD, "convert", "--counters", table, file, "-o", out, "--json", "--force"))
+        [path] = map(Path, said["files"])
+        kernels = [e for e in json.loads(path.read_text())["traceEvents"] if e.get("cat") == "kernel"]
+        return said, path, [e["args"].get("SQ_WAVES") for e in kernels], [e["args"].get("FETCH_SIZE") for e in kernels]
+
+    # The trace's last event was the first to run.
+    said, path, waves, sizes = joined(names[::-1])
+    assert waves == [106, 105, 104, 103, 102, 101] and sizes == [6.5, 5.5, 4.5, 3.5, 2.5, 1.5]
+    assert (said["changed"]["counters"], "no_counters" in said["unknown"]) == (6, False)
+    shown = run(HIPBOARD, "view", path, "--view", "kernel")
+    assert "SQ_WAVES" in shown and "FETCH_SIZE" in shown
+    # One run stopped earlier than the other: its kernels are the other's first.
+    said, _, waves, _ = joined(names[::-1][:2])
+    assert waves == [None] * 4 + [102, 101] and said["unknown"]["no_counters"] == 4
+    # In another order, and a name that comes once more: the others are counted by name.
+    said, _, waves, _ = joined(["gemm", "gemm", "gemm", "relu", "relu", "relu", "void softmax<float>(float*)"])
+    assert waves == [103, None, 102, 107, None, 101] and said["unknown"]["no_counters"] == 2
+
+    table.write_text(table.read_text().splitlines()[0] + "\n")
+    done = subprocess.run([HIPBOARD, "convert", "--counters", table, file, "-o", out, "--force"], capture_output=True,
+                          text=True)
+    assert done.returncode == 1 and str(table) in done.stderr
 
 
 def test_changes_are_counted(converted):

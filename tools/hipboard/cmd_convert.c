@@ -331,6 +331,10 @@ static const option_spec options[] = {
      "it "
      "launched; one for all where nothing tells of any",
      INTO(options.find_steps)},
+    {0, "counters", "FILE",
+     "hardware counters of another run of the program, as rocprofv3 --pmc writes them: they are "
+     "joined to the kernels by name and order",
+     INTO(options.counters)},
     {0, "align", "collectives|force|none",
      "correct the times of a directory's ranks to the clock of the lowest one's node, by what "
      "cannot be otherwise: nobody leaves a collective of all before all have come; refused where "

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * hipboard/analysis.h: counters of kernels, as whoever imported the trace has summed them up in it.
+ * hipboard/analysis.h: counters of kernels, as whoever imported the trace, or joined
+ * those of another run to it, has summed them up.
  */
 #include <stdlib.h>
 
@@ -72,15 +73,18 @@ hb_result hb_trace_file_counters(hb_trace_file *file, hb_kernel_counter **list, 
         return hb_fail(HB_ERROR_INVALID_ARGUMENT, "no file or no place for the result");
     *list = NULL;
     *count = 0;
-    hb_str member = hb_trace_member(hb_trace_file_trace(file), "hipboard_import");
-    hb_value counters = {0};
-    if (member.len) counters = hb_json_member(member, "counters");
-    if (counters.type != HB_JSON_ARRAY) return HB_OK;
+    const hb_trace *trace = hb_trace_file_trace(file);
+    hb_str imported = hb_trace_member(trace, "hipboard_import"),
+           joined = hb_trace_member(trace, "hipboard_counters");
+    hb_value own = {0};
+    if (imported.len) own = hb_json_member(imported, "counters");
     reading r = {0};
     hb_buf_init(&r.rows, SIZE_MAX / 2);
     hb_buf_init(&r.texts, SIZE_MAX / 2);
     hb_buf_append(&r.texts, "", 1);
-    hb_json_each((hb_str){counters.s, (uint32_t)counters.size}, take_row, &r);
+    if (own.type == HB_JSON_ARRAY) hb_json_each((hb_str){own.s, (uint32_t)own.size}, take_row, &r);
+    if (joined.len && hb_json_value(joined).type == HB_JSON_ARRAY)
+        hb_json_each(joined, take_row, &r);
     hb_result result = r.rows.size || r.rows.failed ? hand_out(&r, list, count) : HB_OK;
     hb_buf_free(&r.rows);
     hb_buf_free(&r.texts);

@@ -27,13 +27,15 @@ static bool write_event(void *context, const hb_raw_event *raw, hb_str text, boo
 {
     output *o = context;
     if (o->next >= o->plan->items.count) return false; /* the file has grown since */
-    const hb_item *item = hb_plan_item(o->plan, o->next++);
+    uint32_t place = o->next++;
+    const hb_item *item = hb_plan_item(o->plan, place);
     if (item->part != o->part && item->part != HB_PART_ALL) return true;
     o->event.size = 0;
     if (!hb_edit_event(o->plan, item, raw, text, flawed, o->part, &o->event)) {
         o->plan->counts[HB_CHANGE_LOST]++;
         return true;
     }
+    if (o->plan->counted.size) hb_put_counters(o->plan, place, &o->event);
     if (o->events++) HB_OUT(&o->out, ",\n  ");
     hb_out_bytes(&o->out, o->event.data, o->event.size);
     return o->out.result == HB_OK;
@@ -357,6 +359,7 @@ static void count_file(hb_plan *plan)
 static hb_result make_plan(hb_plan *plan)
 {
     HB_TRY(hb_plan_survey(plan));
+    HB_TRY(hb_plan_counters(plan));
     count_file(plan);
     hb_plan_devices(plan);
     HB_TRY(hb_plan_shift(plan));
@@ -382,6 +385,8 @@ static void free_plan(hb_plan *plan)
     free(plan->moves.to);
     free(plan->cuts);
     hb_buf_free(&plan->steps);
+    hb_buf_free(&plan->counters);
+    hb_buf_free(&plan->counted);
     hb_buf_free(&plan->clock);
 }
 

@@ -110,6 +110,8 @@ typedef struct hb_plan {
     int64_t base;       /* baseTimeNanoseconds */
     hb_buf clock;       /* what "hipboard_clock" becomes; empty: it stays */
     hb_buf steps;       /* a trace of the steps that were found, behind the file's events */
+    hb_buf counters;    /* members of kernels' args, each behind a comma */
+    hb_buf counted;     /* which kernel has which of them */
 } hb_plan;
 
 static inline hb_item *hb_plan_item(const hb_plan *plan, uint32_t i)
@@ -127,6 +129,10 @@ hb_result hb_plan_survey(hb_plan *plan);
 /** Finds steps, where the options ask for it and there are none: they become further items, and a
  * member tells how they were found. `read` has who takes them. */
 hb_result hb_plan_find_steps(hb_plan *plan, hb_read_options *read);
+/** Joins the counters of another run to the trace's kernels, where the options name one. */
+hb_result hb_plan_counters(hb_plan *plan);
+/** Puts those of an event of the file, by its place in it, into its text. */
+void hb_put_counters(const hb_plan *plan, uint32_t item, hb_buf *event);
 /** Finds out what is to be added to all times. */
 hb_result hb_plan_shift(hb_plan *plan);
 /** A time of the file, in ns, after that. */
