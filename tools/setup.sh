@@ -137,7 +137,7 @@ setup_hip() {
 # Newer runtimes than Debian 12's, for the tests on them; those say that they are skipped without.
 fetch_runtimes() {
     say "fetching the HIP runtimes of newer Debian releases, where they are not here yet"
-    timeout 600 sh tools/simhsa/fetch_runtimes.sh >/dev/null ||
+    timeout 900 sh tools/simhsa/fetch_runtimes.sh >/dev/null ||
         say "tests on newer HIP runtimes will be skipped"
 }
 

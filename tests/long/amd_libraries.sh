@@ -4,7 +4,7 @@
 # time: 2 min
 # disk: 10 GB
 #
-# Debian's packages, 480 MB, 60 MB, 1.4 GB and 50 MB, are downloaded once (tools/simhsa/fetch_runtimes.sh llama fft
+# Debian's packages, 480 MB, 110 MB, 1.4 GB and 450 MB, are downloaded once (tools/simhsa/fetch_runtimes.sh llama fft
 # math miopen). MIOpen compiles its kernels when it is called, by a compiler that is not there: its calls fail.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/../.."

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Kokkos' own names, as annotations: it loads what KOKKOS_TOOLS_LIBS names and calls these
- * functions around its parallel regions, fences and copies. Nothing is rebuilt.
+ * Kokkos' own names, as annotations, and the host's memory by their names: it loads what
+ * KOKKOS_TOOLS_LIBS names and calls these functions around its parallel regions, fences and copies.
+ * Nothing is rebuilt.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -110,5 +111,39 @@ void kokkosp_begin_deep_copy(memory_space to, const char *to_name, const void *t
 
 void kokkosp_end_deep_copy(void)
 {
+    hb_range_pop();
+}
+
+/* ---- memory ---- */
+
+EXPORT void kokkosp_allocate_data(memory_space space, const char *label, const void *at,
+                                  uint64_t bytes);
+EXPORT void kokkosp_deallocate_data(memory_space space, const char *label, const void *at,
+                                    uint64_t bytes);
+
+/* What is a GPU's is told by HIP. */
+static bool is_of_host(const memory_space *space)
+{
+    return strncmp(space->name, "Host", sizeof space->name) == 0;
+}
+
+static void push_data(const char *what, const memory_space *space, const char *label)
+{
+    char text[200];
+    snprintf(text, sizeof text, "%s %.100s (%.63s)", what, label ? label : "", space->name);
+    hb_range_push(text);
+}
+
+void kokkosp_allocate_data(memory_space space, const char *label, const void *at, uint64_t bytes)
+{
+    push_data("allocate", &space, label);
+    if (is_of_host(&space)) hb_memory_alloc(HB_DEVICE_CPU, -1, at, bytes);
+    hb_range_pop();
+}
+
+void kokkosp_deallocate_data(memory_space space, const char *label, const void *at, uint64_t bytes)
+{
+    push_data("deallocate", &space, label);
+    if (is_of_host(&space)) hb_memory_free(HB_DEVICE_CPU, -1, at, bytes);
     hb_range_pop();
 }

@@ -4,11 +4,12 @@
 # Unpacks the HIP runtimes of other Debian suites into a cache directory, beside the installed one,
 # so that the newer profiling hooks are tested too:
 #
-#     fetch_runtimes.sh [-o DIRECTORY] [SUITE...]      (suites: trixie sid experimental)
+#     fetch_runtimes.sh [-o DIRECTORY] [SUITE...]      (suites: trixie sid experimental fft)
 #     fetch_runtimes.sh llama                          sid with llama.cpp, 480 MB, unpacked 3 GB
-#     fetch_runtimes.sh fft                            sid with rocFFT, hipFFT and rocRAND, 60 MB
+#     fetch_runtimes.sh fft                            sid with rocFFT, hipFFT, rocRAND and Kokkos, and
+#                                                      headers of AMD's libraries, 110 MB
 #     fetch_runtimes.sh math                          sid with rocSOLVER, rocSPARSE and hipBLASLt, 1.4 GB
-#     fetch_runtimes.sh miopen                       sid with MIOpen, 50 MB
+#     fetch_runtimes.sh miopen                         sid with MIOpen and the compiler that it calls, 450 MB
 #     fetch_runtimes.sh rccl                           trixie with RCCL, 190 MB
 #
 # Nothing is installed and no root is needed: apt resolves and downloads, dpkg-deb unpacks. The
@@ -27,7 +28,7 @@ while getopts o: option; do
     esac
 done
 shift $((OPTIND - 1))
-[ $# -gt 0 ] || set -- trixie sid experimental
+[ $# -gt 0 ] || set -- trixie sid experimental fft
 
 missing=
 # skip SUITE REASON
@@ -47,13 +48,31 @@ runtime_of() {
             "libhiprtc7=7.2.4* librocprofiler-register-0=7.2.4*"
         ;;
     llama) echo "libamdhip64-6=6.4.3* libggml0-backend-hip llama.cpp-tools" ;;
-    fft) echo "libamdhip64-6=6.4.3* librocfft0=6.4.3* libhipfft0=6.4.3* librocrand1=6.4.3*" ;;
+    fft)
+        echo "libamdhip64-6=6.4.3* librocfft0=6.4.3* libhipfft0=6.4.3* librocrand1=6.4.3*" \
+            "libkokkos-dev=5.2*"
+        ;;
     math)
         echo "libamdhip64-6=6.4.3* librocsolver0=6.4.3* librocsparse1=6.4.3* libhipblaslt1=7.1.1*"
         ;;
-    miopen) echo "libamdhip64-6=6.4.3* libmiopen1" ;;
+    miopen)
+        echo "libamdhip64-6=6.4.3* libmiopen1=6.4.3* clang-21 clang-tools-21 lld-21 llvm-21" \
+            "rocm-device-libs-21 libc6-dev libstdc++-16-dev"
+        ;;
     rccl) echo "libamdhip64-5=5.7.1* libamd-comgr2 librccl1" ;;
     *) return 1 ;;
+    esac
+}
+
+# headers_of SUITE: packages without what they depend on.
+headers_of() {
+    case $1 in
+    fft)
+        for name in amdhip64 rocblas hipblas hipblas-common rocsolver rocsparse hipblaslt miopen \
+            rocfft hipfft rocrand hiprand; do
+            echo "lib$name-dev"
+        done
+        ;;
     esac
 }
 
@@ -95,7 +114,11 @@ download() {
         skip "$suite" "cannot reach Debian's suite $suite"
         return 1
     fi
-    suite_apt "$state" install --download-only "$@" >"$state/log" 2>&1 && return
+    headers=$(headers_of "$suite")
+    # shellcheck disable=SC2086  # a list of packages
+    suite_apt "$state" install --download-only "$@" >"$state/log" 2>&1 &&
+        { [ -z "$headers" ] || (cd "$state/archives" && suite_apt "$state" download $headers); } \
+            >>"$state/log" 2>&1 && return
     cat "$state/log" >&2
     skip "$suite" "Debian's suite $suite does not have $* any more"
     return 1
