@@ -19,7 +19,7 @@ def rooms():
 ROOMS = rooms()
 ALLOWED = {room: allowed for room, (_, allowed) in ROOMS.items()}
 TOP_LEVEL = {
-    "CONTRIBUTING.md", "LICENSE", "README.md", "include", "meson.build", "meson_options.txt",
+    "CONTRIBUTING.md", "LICENSE", "README.md", "docs", "include", "meson.build", "meson_options.txt",
     "plugin_format", "samples", "share", "src", "tests", "tools",
 }
 CODE = {".c", ".h", ".hpp", ".cpp"}
@@ -134,6 +134,32 @@ def test_the_rule_itself(source, included, allowed):
 def test_top_level_stays_small():
     names = {path.relative_to(ROOT).parts[0] for path in tracked()}
     assert {name for name in names if not name.startswith(".")} <= TOP_LEVEL
+
+
+def anchors(text):
+    """Of headings, as they are linked to."""
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+            for title in re.findall(r"^#+ (.*)$", text, re.M)}
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", *sorted(
+    str(path.relative_to(ROOT)) for path in (ROOT / "docs").glob("*.md"))])
+def test_links_lead_somewhere(page):
+    text = (ROOT / page).read_text()
+    broken = []
+    for link in re.findall(r"\]\((?!https?:)([^)\s]+)\)", text):
+        path, _, anchor = link.partition("#")
+        target = (ROOT / page).parent / path if path else ROOT / page
+        if not target.exists() or anchor and anchor not in anchors(target.read_text()):
+            broken.append(link)
+    assert not broken
+
+
+def test_the_readme_leads_to_every_chapter_and_stays_short():
+    text = (ROOT / "README.md").read_text()
+    chapters = [path.name for path in (ROOT / "docs").iterdir()]
+    assert len(chapters) > 5 and all(f"(docs/{name})" in text for name in chapters)
+    assert len(text) < 20000 and text.index("samples/report.png") < text.index("samples/digits/overview.png")
 
 
 def test_every_source_names_its_licence():
