@@ -274,6 +274,15 @@ int miopenFindConvolutionForwardAlgorithm(handle, handle, const void *, handle, 
                                           size_t, _Bool);
 int miopenConvolutionForward(handle, const void *, handle, const void *, handle, const void *,
                              handle, int, const void *, handle, void *, void *, size_t);
+int miopenFindConvolutionBackwardDataAlgorithm(handle, handle, const void *, handle, const void *,
+                                               handle, handle, void *, int, int *, void *, void *,
+                                               size_t, _Bool);
+int miopenFindConvolutionBackwardWeightsAlgorithm(handle, handle, const void *, handle,
+                                                  const void *, handle, handle, void *, int, int *,
+                                                  void *, void *, size_t, _Bool);
+int miopenConvolutionForwardGetSolution(handle, handle, handle, handle, handle, size_t, size_t *,
+                                        void *);
+int miopenConvolutionForwardCompileSolution(handle, handle, handle, handle, handle, uint64_t);
 int miopenConvolutionForwardImmediate(handle, handle, const void *, handle, const void *, handle,
                                       handle, void *, void *, size_t, uint64_t);
 int miopenConvolutionBackwardData(handle, const void *, handle, const void *, handle, const void *,
@@ -289,7 +298,17 @@ int main(void)
     enum { F32 = 1, RELU = 3, ADD = 0, SPACE = 1 << 20 };
     const float one = 1, zero = 0;
     handle h, x, w, y, c, a;
-    char results[4096];
+    union {
+        int algorithm; /* the best one's */
+        char room[4096];
+    } results;
+    struct {
+        float time;
+        size_t workspace;
+        uint64_t id;
+        int algorithm;
+    } solutions[8] = {0};
+    size_t found = 0;
     int count;
     said("hipMalloc", hipMalloc(&memory, 1 << 22));
     CALL(miopenCreate, &h);
@@ -306,15 +325,21 @@ int main(void)
     CALL(miopenActivationForward, h, a, &one, x, memory, &zero, x, memory);
     CALL(miopenSoftmaxForward, h, &one, x, memory, &zero, x, memory);
     CALL(miopenFindConvolutionForwardAlgorithm, h, x, memory, w, memory, c, y, memory, 4, &count,
-         results, memory, SPACE, 0);
-    CALL(miopenConvolutionForward, h, &one, x, memory, w, memory, c, 0, &zero, y, memory, memory,
-         SPACE);
+         &results, memory, SPACE, 0);
+    CALL(miopenConvolutionForward, h, &one, x, memory, w, memory, c, results.algorithm, &zero, y,
+         memory, memory, SPACE);
+    CALL(miopenConvolutionForwardGetSolution, h, w, x, c, y, 8, &found, solutions);
+    CALL(miopenConvolutionForwardCompileSolution, h, w, x, c, y, solutions[0].id);
     CALL(miopenConvolutionForwardImmediate, h, w, memory, x, memory, c, y, memory, memory, SPACE,
-         0);
-    CALL(miopenConvolutionBackwardData, h, &one, y, memory, w, memory, c, 0, &zero, x, memory,
-         memory, SPACE);
-    CALL(miopenConvolutionBackwardWeights, h, &one, y, memory, x, memory, c, 0, &zero, w, memory,
-         memory, SPACE);
+         solutions[0].id);
+    CALL(miopenFindConvolutionBackwardDataAlgorithm, h, y, memory, w, memory, c, x, memory, 4,
+         &count, &results, memory, SPACE, 0);
+    CALL(miopenConvolutionBackwardData, h, &one, y, memory, w, memory, c, results.algorithm, &zero,
+         x, memory, memory, SPACE);
+    CALL(miopenFindConvolutionBackwardWeightsAlgorithm, h, y, memory, x, memory, c, w, memory, 4,
+         &count, &results, memory, SPACE, 0);
+    CALL(miopenConvolutionBackwardWeights, h, &one, y, memory, x, memory, c, results.algorithm,
+         &zero, w, memory, memory, SPACE);
     CALL(miopenOpTensor, h, ADD, &one, x, memory, &one, x, memory, &zero, x, memory);
     return failures != 0;
 }

@@ -132,6 +132,17 @@ unwanted_of() {
     esac
 }
 
+# MIOpen calls its compiler by the path of Debian's builds, and hands it -isystem /usr/include, which hides these two
+# headers from the C++ library's of the same name. `in_suite` puts a suite that has /build in the place of /usr.
+link_compiler() {
+    builds="$1/build/reproducible-path/miopen-6.4.3+dfsg/build"
+    mkdir -p "$builds" "$1/usr/local/include" || exit 1
+    ln -s /usr/bin/clang-21 "$builds/clang-21"
+    for header in math.h stdlib.h; do
+        ln -s "../../include/$header" "$1/usr/local/include/$header"
+    done
+}
+
 # Beside the one that is there: a program may be running on it.
 unpack() {
     archives=$1 root=$2 fresh=$2.new
@@ -155,6 +166,7 @@ unpack() {
             ln -s "../usr/lib/x86_64-linux-gnu/${runtime##*/}" "$fresh/compat/$name"
         done
     done
+    [ "$4" != miopen ] || link_compiler "$fresh"
     echo "$3" >"$fresh/complete"
     rm -rf "$root.old"
     [ ! -e "$root" ] || mv "$root" "$root.old" || exit 1
