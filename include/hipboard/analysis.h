@@ -802,16 +802,18 @@ typedef struct hb_known_operator {
     const char *name;   /* what its calls would be called */
     const char *table;  /* the file that says so */
     uint32_t line;      /* of that file */
+    bool linked_in;     /* it is not imported, but part of the program: its calls are not seen */
 } hb_known_operator;
 
 /** Is given each of them; texts hold during the call. */
 typedef void (*hb_known_operator_fn)(void *context, const hb_known_operator *known);
 
 /** Reports the functions that a program or library imports from others and whose calls
- * `operators`, as in hb_profiler_options, makes operators, in the file's order. The file is read
+ * `operators`, as in hb_profiler_options, makes operators, in the file's order, and behind them
+ * those that are linked into a program statically, as far as it is not stripped. The file is read
  * and not run, and what it links to is not looked at. HB_ERROR_IO; HB_ERROR_FORMAT: no 64-bit ELF
- * file, or one without imports, as those that are linked statically; HB_ERROR_NOT_FOUND: hipboard's
- * own tables are not there. Lines that are wrong are told on stderr. */
+ * file, or one that tells of no functions; HB_ERROR_NOT_FOUND: hipboard's own tables are not there.
+ * Lines that are wrong are told on stderr. */
 HB_API hb_result hb_known_operators(const char *file, const char *operators,
                                     hb_known_operator_fn report, void *context);
 

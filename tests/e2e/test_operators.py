@@ -412,6 +412,35 @@ def test_what_a_program_imports_is_told_without_running_it(tmp_path):
         assert plain(HIPBOARD, "info", "--ops", cut).returncode == 1
 
 
+def test_what_is_linked_in_is_said(tmp_path):
+    source, table = tmp_path / "own.c", tmp_path / "own.ops"
+    source.write_text("""
+        #include <cblas.h>
+        #include <fftw3.h>
+        int own_step(int n) { return n + 1; }
+        double cblas_dnrm2(const blasint n, const double *x, const blasint inc) { return n + inc + x[0]; }
+        int main(void)
+        {
+            float a[4096] = {1}, b[4096] = {1}, c[4096];
+            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, 64, 64, 64, 1, a, 64, b, 64, 0, c, 64);
+            double x = 1;
+            return own_step((int)cblas_dnrm2(1, &x, 1)) - 4;
+        }""")
+    table.write_text("own_step | n:i\n")
+    program = compiled(tmp_path, source, "-lopenblas")
+    lines = plain(HIPBOARD, "info", "--ops", program, "--table", table).stdout.splitlines()
+    said = {line.split()[0]: "linked in statically" in line for line in lines}
+    assert said == {"cblas_sgemm": False, "cblas_dnrm2": True, "own_step": True}
+    rows = json.loads(plain(HIPBOARD, "info", "--ops", program, "--json").stdout)
+    assert {row["symbol"]: row["linked_in"] for row in rows} == {"cblas_sgemm": False, "cblas_dnrm2": True}
+    done, [trace] = recorded(tmp_path, program, ops=table)
+    assert done.returncode == 0
+    assert "2 functions whose calls are operators are linked into" in done.stderr
+    assert [op[0] for op in operators(trace)] == ["cblas_sgemm"]
+    library = "/usr/lib/x86_64-linux-gnu/libopenblas.so.0"  # defines them by right
+    assert "linked in" not in plain(HIPBOARD, "info", "--ops", library).stdout
+
+
 def test_installed_tables_are_found(prefix):
     done = plain(prefix / "bin/hipboard", "info", "--ops", prefix / "bin/hipboard")
     assert (done.returncode, done.stderr) == (0, "") and done.stdout.startswith("None: ")

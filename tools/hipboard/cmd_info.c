@@ -161,9 +161,11 @@ static void print_known(void *context, const hb_known_operator *known)
         print_pair(r->num_known ? ",\n {" : "\n {", "symbol", known->symbol);
         print_pair(", ", "name", known->name);
         print_pair(", ", "table", known->table);
-        printf(", \"line\": %u}", known->line);
+        printf(", \"line\": %u, \"linked_in\": %s}", known->line,
+               known->linked_in ? "true" : "false");
     } else {
-        printf("%-32s %-32s %s:%u\n", known->symbol, known->name, table, known->line);
+        printf("%-32s %-32s %s:%u%s\n", known->symbol, known->name, table, known->line,
+               known->linked_in ? "  (linked in statically: its calls are not seen)" : "");
     }
     r->num_known++;
 }

@@ -355,6 +355,7 @@ static int record(request *r, char **program)
     snprintf(r->run, sizeof r->run, "%d.%lld", (int)getpid(), (long long)start_ns);
     launch_end end = launch(program, tell, r);
     remove_link(r);
+    char *operators = list_tables(&r->tables);
     if (!end.started) {
         fail(program[0], strerror(end.code));
         return end.code == ENOENT ? 127 : 126; /* as shells say it */
@@ -367,8 +368,10 @@ static int record(request *r, char **program)
                                  .waits_to_be_asked = r->on_demand || has_ring(&r->ring),
                                  .speaks = speaks(r),
                                  .quiet = r->quiet,
+                                 .operators = operators,
                                  .rank = r->launch.world_size > 1 ? r->launch.rank : -1},
                  program[0]);
+    free(operators);
     launch_end_alike(&end);
 }
 

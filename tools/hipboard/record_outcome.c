@@ -204,6 +204,34 @@ static void explain_nothing(const char *program)
     fprintf(stderr, "hipboard: nothing was recorded of %s: %s\n", program, why_nothing(program));
 }
 
+/* ---- libraries that are part of the program ---- */
+
+typedef struct linked_in {
+    char first[100];
+    unsigned count;
+} linked_in;
+
+static void count_linked_in(void *context, const hb_known_operator *known)
+{
+    linked_in *l = context;
+    if (!known->linked_in) return;
+    if (l->count++ == 0) snprintf(l->first, sizeof l->first, "%s", known->symbol);
+}
+
+static void tell_of_linked_in(const recorded_run *r, const char *program)
+{
+    char path[PATH_MAX];
+    linked_in l = {"", 0};
+    if (r->quiet || !r->operators) return;
+    find_program(program, path);
+    (void)hb_known_operators(path, r->operators, count_linked_in, &l);
+    if (!l.count) return;
+    fprintf(stderr,
+            "hipboard: %u function%s whose calls are operators %s linked into %s itself, as %s: "
+            "such calls are not seen (hipboard info --ops)\n",
+            l.count, l.count == 1 ? "" : "s", l.count == 1 ? "is" : "are", program, l.first);
+}
+
 void tell_outcome(const recorded_run *r, const char *program)
 {
     found n = look_into(r);
@@ -217,6 +245,7 @@ void tell_outcome(const recorded_run *r, const char *program)
     hb_rank_study_destroy(n.study);
     unsigned traces = n.traces;
     if (!r->speaks) return;
+    if (traces) tell_of_linked_in(r, program);
     /* A child that was forked just before the end may have no records yet. */
     if (traces == 0 && (n.running || run_has_processes(r->run)))
         fprintf(stderr,

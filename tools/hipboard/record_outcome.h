@@ -16,7 +16,8 @@ typedef struct recorded_run {
     int64_t start_ns;           /* Unix time */
     bool waits_to_be_asked;     /* it records on demand only */
     bool speaks, quiet;
-    int64_t rank; /* of a job of several; -1: of none */
+    const char *operators; /* hb_profiler_options.operators, or NULL */
+    int64_t rank;          /* of a job of several; -1: of none */
 } recorded_run;
 
 /** Whether a process of this run is still there, which may start others. */

@@ -38,19 +38,35 @@ static bool section(const image *file, const Elf64_Ehdr *head, uint32_t n, Elf64
     return at && part(file, to->sh_offset, to->sh_size);
 }
 
-static bool find_symbols(const image *file, symbols *s)
+static bool read_head(const image *file, Elf64_Ehdr *head)
 {
-    Elf64_Ehdr head;
-    const void *at = part(file, 0, sizeof head);
+    const void *at = part(file, 0, sizeof *head);
     if (!at) return false;
-    memcpy(&head, at, sizeof head);
-    if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64)
-        return false;
-    for (uint32_t i = 0; i < head.e_shnum; i++)
-        if (section(file, &head, i, &s->table) && s->table.sh_type == SHT_DYNSYM)
-            return section(file, &head, s->table.sh_link, &s->strings) && s->strings.sh_size &&
+    memcpy(head, at, sizeof *head);
+    return memcmp(head->e_ident, ELFMAG, SELFMAG) == 0 && head->e_ident[EI_CLASS] == ELFCLASS64;
+}
+
+static bool find_symbols(const image *file, const Elf64_Ehdr *head, uint32_t type, symbols *s)
+{
+    for (uint32_t i = 0; i < head->e_shnum; i++)
+        if (section(file, head, i, &s->table) && s->table.sh_type == type)
+            return section(file, head, s->table.sh_link, &s->strings) && s->strings.sh_size &&
                    file->bytes[s->strings.sh_offset + s->strings.sh_size - 1] == '\0';
     return false;
+}
+
+/* Not a library, which defines what it is for. */
+static bool is_program(const image *file, const Elf64_Ehdr *head)
+{
+    Elf64_Phdr p;
+    bool is = head->e_type == ET_EXEC;
+    for (uint32_t i = 0; i < head->e_phnum && head->e_phentsize == sizeof p && !is; i++) {
+        const void *at = part(file, head->e_phoff + (uint64_t)i * sizeof p, sizeof p);
+        if (!at) return false;
+        memcpy(&p, at, sizeof p);
+        is = p.p_type == PT_INTERP;
+    }
+    return is;
 }
 
 typedef struct search {
@@ -59,26 +75,39 @@ typedef struct search {
     void *context;
 } search;
 
-static void report(const search *s, const char *symbol)
+static void report(const search *s, const char *symbol, bool linked_in)
 {
     const hb_op_entry *row = hb_op_table_find(s->table, symbol);
     if (!row) return;
-    hb_known_operator known = {row->symbol, row->name, row->table, row->line};
+    hb_known_operator known = {row->symbol, row->name, row->table, row->line, linked_in};
     s->report(s->context, &known);
+}
+
+static void look_at_symbols(const image *file, const symbols *all, bool defined, const search *s)
+{
+    for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= all->table.sh_size; at += sizeof(Elf64_Sym)) {
+        Elf64_Sym symbol;
+        memcpy(&symbol, file->bytes + all->table.sh_offset + at, sizeof symbol);
+        bool is_function = ELF64_ST_TYPE(symbol.st_info) == STT_FUNC;
+        bool wanted =
+            defined ? symbol.st_shndx != SHN_UNDEF && is_function : symbol.st_shndx == SHN_UNDEF;
+        if (wanted && symbol.st_name < all->strings.sh_size)
+            report(s, file->bytes + all->strings.sh_offset + symbol.st_name, defined);
+    }
 }
 
 static hb_result look_through(const image *file, const char *path, const search *s)
 {
-    symbols found;
-    if (!find_symbols(file, &found))
+    Elf64_Ehdr head;
+    symbols dynamic, own;
+    bool is_elf = read_head(file, &head);
+    bool imports = is_elf && find_symbols(file, &head, SHT_DYNSYM, &dynamic);
+    bool has_own = is_elf && is_program(file, &head) && find_symbols(file, &head, SHT_SYMTAB, &own);
+    if (!imports && !has_own)
         return hb_fail(HB_ERROR_FORMAT,
                        "'%s' is no program or library (64-bit ELF) that imports anything", path);
-    for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= found.table.sh_size; at += sizeof(Elf64_Sym)) {
-        Elf64_Sym symbol;
-        memcpy(&symbol, file->bytes + found.table.sh_offset + at, sizeof symbol);
-        if (symbol.st_shndx == SHN_UNDEF && symbol.st_name < found.strings.sh_size)
-            report(s, file->bytes + found.strings.sh_offset + symbol.st_name);
-    }
+    if (imports) look_at_symbols(file, &dynamic, false, s);
+    if (has_own) look_at_symbols(file, &own, true, s);
     return HB_OK;
 }
 
