@@ -17,6 +17,7 @@ from report_page import HIPBOARD, VIEWS, ReportPage, number, report
 from served_page import ServedPage, Server
 from support import ROOT, run
 from test_report import TRACES, big_trace
+from test_view_insights import distributed_trace, random_gpu_trace
 
 TORCH, MI250 = TRACES["torch"], TRACES["mi250"]
 
@@ -57,6 +58,28 @@ def test_it_shows_what_the_report_shows(browser, tmp_path):
         assert served.hosts() == {f"127.0.0.1:{server.port}"}
         assert served.errors == []
         assert "token" not in served.page.evaluate("location.href")
+
+
+def test_every_finding_has_a_place_in_the_timeline(tmp_path):
+    """The longest gap, kernel or collective, the peak of memory, what GPUs did."""
+    distributed_trace(tmp_path / "one.1.pt.trace.json", "DataParallel.forward", "aten::mm", 60 << 30)
+    distributed_trace(tmp_path / "many.1.pt.trace.json", "DistributedDataParallel.forward", "gloo:all_reduce", 1)
+    communicating = random_gpu_trace(3)
+    for event in communicating["traceEvents"]:
+        if event["cat"] in ("gpu_memcpy", "gpu_memset"):
+            event.update(cat="kernel", name="ncclDevKernel_AllReduce_Sum_f32")
+    (tmp_path / "comm.1.pt.trace.json").write_text(json.dumps(communicating))
+    places = {}
+    with Server(tmp_path, TRACES["mi250"]) as server:
+        for trace in server.traces():
+            for rule, _, _, evidence, view, start, end in server.ask("hb/overview", trace=trace)["findings"]["rows"]:
+                assert start is not None and 0 <= start <= end, (trace, rule, evidence)
+                assert view in VIEWS
+                places.setdefault(rule, (start, end))
+    assert places.keys() >= {"idle", "one-process", "full-memory", "host-collectives", "exposed-communication",
+                             "single-precision", "launch-bound"}
+    assert places["host-collectives"] == (600, 700) and places["one-process"] == (100, 901)
+    assert places["full-memory"][0] <= 50 <= places["full-memory"][1]
 
 
 def words_of(html):

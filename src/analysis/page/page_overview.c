@@ -12,6 +12,7 @@
 #include "base/times.h"
 #include "page/page_views.h"
 #include "rules/advice.h"
+#include "rules/name_class.h"
 
 /* ---- findings ---- */
 
@@ -85,35 +86,94 @@ static bool find_gap(hb_page_trace *trace, int64_t *from, int64_t *to)
     return true;
 }
 
-/* The view that it stands in, and the place in the timeline, ns since its start; false: it has
+static bool is_communication(const hb_kernel_insight *k)
+{
+    return strcmp(k->kernel_class, "communication") == 0;
+}
+
+/* Of the host's collectives the longest: nobody else tells of them. */
+static bool find_collective(hb_page_trace *trace, int64_t *from, int64_t *to)
+{
+    const hb_trace *t = hb_trace_file_trace(trace->file);
+    int64_t zero = hb_page_span_of(trace).start, longest = -1;
+    for (uint32_t i = 0; i < t->rows.count; i++) {
+        const hb_row *row = hb_trace_row(t, i);
+        if (!(row->flags & HB_ROW_COMPLETE) || hb_row_is_work(row) || row->duration <= longest ||
+            !hb_row_is_timed(t, row) ||
+            !(hb_name_bits_of(hb_trace_text(t, row->name)) & HB_NAME_COLLECTIVE))
+            continue;
+        longest = row->duration;
+        *from = row->start - zero;
+        *to = *from + longest;
+    }
+    return longest >= 0;
+}
+
+/* When most of a GPU's memory was allocated, and a little before and after. */
+static bool find_peak(hb_page_trace *trace, int64_t *from, int64_t *to)
+{
+    enum { AROUND = 100 }; /* of the trace, a part before and after */
+    const hb_trace *t = hb_trace_file_trace(trace->file);
+    hb_page_span span = hb_page_span_of(trace);
+    double most = 0;
+    for (uint32_t i = 0; i < t->rows.count; i++) {
+        const hb_row *row = hb_trace_row(t, i);
+        if (row->kind != HB_KIND_MEMORY) continue;
+        const hb_memory_row *m = hb_trace_memory(t, row);
+        if (m->device_type == 0 || !(m->allocated > most)) continue;
+        most = m->allocated;
+        *from = HB_MAX(row->start - span.start - (span.end - span.start) / AROUND, 0);
+        *to = row->start - span.start + (span.end - span.start) / AROUND;
+    }
+    return most > 0;
+}
+
+/* From the first work of any GPU to the last one's end. */
+static bool find_work(hb_page_trace *trace, int64_t *from, int64_t *to)
+{
+    const hb_trace *t = hb_trace_file_trace(trace->file);
+    int64_t zero = hb_page_span_of(trace).start;
+    bool found = false;
+    for (uint32_t i = 0; i < t->rows.count; i++) {
+        const hb_row *row = hb_trace_row(t, i);
+        if (!hb_row_is_work(row) || !(row->flags & HB_ROW_COMPLETE) || !hb_row_is_timed(t, row))
+            continue;
+        int64_t start = row->start - zero, end = hb_row_end(row) - zero;
+        *from = found ? HB_MIN(*from, start) : start;
+        *to = found ? HB_MAX(*to, end) : end;
+        found = true;
+    }
+    return found;
+}
+
+/* The view that it stands in, and the place in the timeline, ns since its start; false: there is
  * none. */
 static bool find_evidence(hb_page_trace *trace, const hb_finding *finding, const char **view,
                           int64_t *from, int64_t *to)
 {
     static const struct {
         const char *rule, *view;
-        bool (*kernel)(const hb_kernel_insight *k); /* NULL: the longest gap */
-        bool nowhere;
-    } places[] = {{"idle", "gpu", NULL, false},
-                  {"data-loading", "gpu", NULL, false},
-                  {"synchronisation", "gpu", NULL, false},
-                  {"launch-bound", "gpu", NULL, false},
-                  {"allocation", "gpu", NULL, false},
-                  {"blocking-copies", "gpu", NULL, false},
-                  {"exposed-communication", "ranks", NULL, true},
-                  {"low-occupancy", "kernels", is_low, false},
-                  {"no-matrix-cores", "kernels", lacks_matrix, false},
-                  {"single-precision", "kernels", is_gemm, false},
-                  {"full-memory", "memory", NULL, true},
-                  {"one-process", "ranks", NULL, true},
-                  {"host-collectives", "ranks", NULL, true}};
+        bool (*kernel)(const hb_kernel_insight *k); /* the longest one that is so; NULL: other */
+        bool (*other)(hb_page_trace *trace, int64_t *from, int64_t *to);
+    } places[] = {{"idle", "gpu", NULL, find_gap},
+                  {"data-loading", "gpu", NULL, find_gap},
+                  {"synchronisation", "gpu", NULL, find_gap},
+                  {"launch-bound", "gpu", NULL, find_gap},
+                  {"allocation", "gpu", NULL, find_gap},
+                  {"blocking-copies", "gpu", NULL, find_gap},
+                  {"exposed-communication", "ranks", is_communication, find_collective},
+                  {"low-occupancy", "kernels", is_low, NULL},
+                  {"no-matrix-cores", "kernels", lacks_matrix, NULL},
+                  {"single-precision", "kernels", is_gemm, NULL},
+                  {"full-memory", "memory", NULL, find_peak},
+                  {"one-process", "ranks", NULL, find_work},
+                  {"host-collectives", "ranks", NULL, find_collective}};
     *view = "gpu";
     for (size_t i = 0; i < HB_ARRAY_LEN(places); i++) {
         if (strcmp(places[i].rule, finding->rule) != 0) continue;
         *view = places[i].view;
-        if (places[i].nowhere) return false;
-        return places[i].kernel ? find_kernel(trace, places[i].kernel, from, to)
-                                : find_gap(trace, from, to);
+        if (places[i].kernel && find_kernel(trace, places[i].kernel, from, to)) return true;
+        return places[i].other && places[i].other(trace, from, to);
     }
     return false;
 }
