@@ -399,6 +399,24 @@ def test_memory_by_call_stack(browser, tmp_path):
         assert page.axe() == [] and page.errors == []
 
 
+def test_code_by_call_stack(browser, tmp_path):
+    events = [{"ph": "X", "cat": "cpu_op", "name": "op", "pid": 1, "tid": 1, "ts": 100 * i, "dur": 10 + i,
+               "args": {"External id": i + 1, "Call stack": f"net.py({7 + i % 2}): layer;main.py(1): <module>;"}}
+              for i in range(4)]
+    (tmp_path / "s.pt.trace.json").write_text(json.dumps({"traceEvents": events}))
+    with ReportPage(browser, report(tmp_path, tmp_path / "s.pt.trace.json")) as page:
+        rows = shown_rows(page.open("calls").tables()["Code, the host’s time by name"])
+        assert {row["Name"]: (row["Self"], row["Total"]) for row in rows} == {
+            "main.py(1):_<module>": (0, 46), "net.py(7):_layer": (22, 22), "net.py(8):_layer": (24, 24)}
+        # Who calls a line, and what it calls.
+        page.page.locator("button.link", has_text="net.py(8)").first.click()
+        page.wait_for_address("flame.C.of=net.py")
+        assert page.page.locator("canvas[aria-label^='Callers of net.py(8)']").count() == 1
+        assert page.axe() == [] and page.errors == []
+    with ReportPage(browser, report(tmp_path, TRACES["mi250"])) as page:
+        assert not [title for title in page.open("calls").tables() if title.startswith("Code")]
+
+
 def test_modules_as_boxes(browser, tmp_path):
     with ReportPage(browser, report(tmp_path, TRACES["torch"])) as page:
         [table] = page.open("modules").tables().values()

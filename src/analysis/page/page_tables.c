@@ -480,6 +480,15 @@ static bool put_stack(void *context, const char *stack, double amount)
     return ++s->count < MOST_STACKS;
 }
 
+/* Frames of the program's code, beside the scopes and operators that every trace has. */
+static bool has_frames(const hb_trace *t)
+{
+    if (t->functions.count > 1) return true;
+    for (uint32_t i = 0; i < t->ops.count; i++)
+        if (((const hb_op_row *)hb_column_at(&t->ops, i))->stack) return true;
+    return false;
+}
+
 static hb_result put_stacks(hb_page_trace *trace, hb_emitter *out, const char *key,
                             const char *metric, const hb_page_table *table, bool wanted)
 {
@@ -487,7 +496,8 @@ static hb_result put_stacks(hb_page_trace *trace, hb_emitter *out, const char *k
     hb_result result = HB_OK;
     stacks s = {out, table, 0};
     char cut[32];
-    options.scopes = options.merged = true;
+    options.scopes = strcmp(key, "code") != 0;
+    options.merged = true;
     options.metric = metric;
     hb_table_begin(out, key, table);
     if (wanted) result = hb_trace_file_stacks(trace->file, &options, put_stack, &s);
@@ -505,8 +515,10 @@ hb_result hb_page_stacks(hb_page_trace *trace, hb_emitter *out)
     HB_TRY(hb_page_insights(trace, &insights));
     HB_TRY(hb_insights_gpus(insights, &gpus, &count));
     bool memory = hb_trace_file_trace(trace->file)->memory.count > 0;
+    bool code = has_frames(hb_trace_file_trace(trace->file));
     HB_TRY(put_stacks(trace, out, "host", "self_cpu_time_total", &stacks_table, true));
     HB_TRY(put_stacks(trace, out, "device", "self_cuda_time_total", &stacks_table, count > 0));
+    HB_TRY(put_stacks(trace, out, "code", "self_cpu_time_total", &stacks_table, code));
     HB_TRY(put_stacks(trace, out, "host_bytes", "self_cpu_memory_usage", &bytes_table, memory));
     return put_stacks(trace, out, "device_bytes", "self_cuda_memory_usage", &bytes_table, memory);
 }

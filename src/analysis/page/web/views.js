@@ -158,7 +158,7 @@ export async function viewModules(trace) {
 
 export async function viewCalls(trace) {
   const stacks = await ask('hb/stacks', { trace });
-  const more = [['device', 'Device time'], ['host_bytes', 'Memory of the host'], ['device_bytes', 'GPU memory']];
+  const more = [['device', 'Device time'], ['code', 'Code, the host’s time'], ['host_bytes', 'Memory of the host'], ['device_bytes', 'GPU memory']];
   const note = h('p', { class: 'note dim' }, 'Memory is what was allocated in a call, less what was freed there.');
   return [flameOf(stacks.host, 'Host time', stacks.host_cut), more.map(([key, title]) => stacks[key].rows.length > 0 && flameOf(stacks[key], title, stacks[`${key}_cut`])),
     (stacks.host_bytes.rows.length > 0 || stacks.device_bytes.rows.length > 0) && note];
