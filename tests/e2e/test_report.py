@@ -744,6 +744,15 @@ def test_a_late_rank_among_many_is_seen(browser, tmp_path):
         tables = page.tables()
         [late] = shown_rows(tables["Late ranks"])
         assert late["Rank"] == 23 and late["Others waited"] == pytest.approx(caused[23], rel=0.02)
+        told = json.loads(run(HIPBOARD, "ranks", "--json", runs))
+        [shown], [collective] = shown_rows(tables["Collectives by size"]), told["collectives"]
+        assert shown["Bus GB/s"] == pytest.approx(collective["bus_GB_per_s"]) and shown["Calls"] == collective["calls"]
+        assert shown["Skew"] == pytest.approx(collective["skew_us"])
+        parallel = next(row for row in shown_rows(tables["Efficiency"]) if row["What"] == "Parallel efficiency")
+        assert parallel["Share"] == pytest.approx(100 * told["efficiency"]["parallel"])
+        assert sum(row["Time"] for row in shown_rows(tables["Waiting by its kind"])) == pytest.approx(
+            sum(wait["time_us"] for wait in told["waits"]))
+        assert tables["Nodes"]["count"] == len(told["places"]) > 1
         assert tables["Ranks"]["count"] == ranks and tables["Each rank in each step"]["count"] == 4 * ranks
         assert "made of their digests" in page.text() and "Average step" not in tables
         rows = page.page.evaluate(READ_ROWS, ranks)

@@ -135,6 +135,18 @@ static hb_result put_traffic(hb_rank_study *study, hb_emitter *out)
     return HB_OK;
 }
 
+/* All that `hipboard ranks --json` says. */
+static hb_result put_report(hb_rank_study *study, hb_emitter *out)
+{
+    char *text;
+    size_t size;
+    HB_TRY(hb_rank_study_report(study, HB_RANKS_JSON, &text, &size));
+    hb_emit_key(out, "report");
+    hb_emit_raw(out, (hb_str){text, (uint32_t)size});
+    hb_free(text);
+    return HB_OK;
+}
+
 static void put_notes(hb_rank_study *study, hb_emitter *out)
 {
     const char *const *notes;
@@ -208,6 +220,7 @@ hb_result hb_page_put_study(const hb_page_group *traces, hb_emitter *out)
     if (result == HB_OK) result = put_late(study, out);
     if (result == HB_OK) result = put_cells(study, out);
     if (result == HB_OK) result = put_traffic(study, out);
+    if (result == HB_OK) result = put_report(study, out);
     put_notes(study, out);
     hb_emit_close(out, '}');
     hb_rank_study_destroy(study);

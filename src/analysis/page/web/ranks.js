@@ -99,6 +99,20 @@ function cellTable(cells) {
   return { title: 'Each rank in each step', columns: [[cells.marked ? 'Step' : 'Part', 'text'], ['Rank', 'text'], ['Time', 'time'], ['In communication', 'time'], ['Others waited', 'time']], rows };
 }
 
+/** Rows of what `hipboard ranks` says, by the names of its members. */
+const tableFrom = (title, columns, list) => ({ title, columns: columns.map(([name, kind]) => [name, kind]), rows: (list ?? []).map((one) => columns.map(([, kind, key, scale = 1]) => (kind === 'text' ? String(one[key] ?? '') : one[key] === null || one[key] === undefined ? null : one[key] * scale))) });
+
+/** Efficiencies, and the collectives, waits and nodes of the job. */
+function jobParts({ report }) {
+  if (!report) return [];
+  const words = { parallel: 'Parallel efficiency', load_balance: 'Load balance', communication: 'Communication', serialization: 'Serialization', transfer: 'Transfer' };
+  const efficiency = { title: 'Efficiency', columns: [['What', 'text'], ['Share', 'percent']], rows: Object.entries(words).filter(([key]) => typeof report.efficiency?.[key] === 'number').map(([key, word]) => [word, 100 * report.efficiency[key]]) };
+  const classes = tableFrom('Collectives by size', [['Collective', 'text', 'collective'], ['Communicator', 'text', 'communicator'], ['Ranks', 'count', 'ranks'], ['Up to', 'bytes', 'bytes_up_to'], ['Calls', 'count', 'calls'], ['Median transfer', 'time', 'median_us'], ['Skew', 'time', 'skew_us'], ['Bus GB/s', 'number', 'bus_GB_per_s']], report.collectives);
+  const waits = tableFrom('Waiting by its kind', [['Kind', 'text', 'kind'], ['Call', 'text', 'call'], ['Communicator', 'text', 'communicator'], ['Up to', 'bytes', 'bytes_up_to'], ['Waits', 'count', 'waits'], ['Time', 'time', 'time_us'], ['Longest', 'time', 'longest_us']], report.waits);
+  const nodes = tableFrom('Nodes', [['Node', 'text', 'name'], ['Ranks', 'count', 'ranks'], ['Late on average', 'time', 'late_us'], ['Waited', 'time', 'waited_us'], ['Useful', 'time', 'useful_us']], report.places);
+  return [tableOf(efficiency, { id: 'reff', optional: true, keep: true }), tableOf(classes, { id: 'rclass', optional: true }), tableOf(waits, { id: 'rwaits', optional: true, sort: 'Time:down' }), nodes.rows.length > 1 && tableOf(nodes, { id: 'rnodes' })];
+}
+
 function studyParts(study, group) {
   const { cells } = study;
   if (!cells?.ranks.length) return [];
@@ -106,6 +120,7 @@ function studyParts(study, group) {
   return [h('p', { class: 'headline' }, lateWords(study)),
     MEASURES.map(([key, title]) => cells[key].some((value) => value > 0) && heatMap(cells, key, title, open)),
     tableOf(study.late, { id: 'late', optional: true, keep: true, title: 'Who makes the others wait' }),
+    jobParts(study),
     tableOf(rankTable(cells), { id: 'rank', open: (row) => open(cells.ranks.indexOf(Number(row[0]))) }),
     cells.time.length <= MOST_ROWS ? tableOf(cellTable(cells), { id: 'rcells' }) : h('p', { class: 'note dim' }, `${count(cells.time.length)} pairs of a rank and a step are drawn; hipboard ranks --rank N tells of one rank.`),
     trafficParts(study, (rank) => open(cells.ranks.indexOf(rank)))];
