@@ -109,7 +109,7 @@ export function icicle(all, label, { key = '', kind = 'time', up = false, inOrde
         context.fillRect(start * scale, y, Math.max(wide - 1, 0.5), BOX - 1);
         if (wide < 36) continue;
         context.fillStyle = node === chosen ? color('on-accent') : color('ink');
-        context.fillText(cut(clean(node.name), Math.floor((wide - 8) / 6.6)), start * scale + 5, y + BOX / 2);
+        context.fillText(cut(clean(node.name), Math.floor((wide - 8) / 7.1)), start * scale + 5, y + BOX / 2);
       }
     });
   }, {

@@ -80,8 +80,8 @@ class TableView {
     const left = (i) => hidden.has(table.columns[i][0]) || i === this.options.indent ||
       (this.all.length && !this.options.keep && i > 0 && isEmpty(this.all, i, table.columns[i][1]));
     this.shown = table.columns.map((_, i) => i).filter((i) => !left(i));
-    const leftOut = table.columns.map((_, i) => i).filter((i) => !this.shown.includes(i) && !hidden.has(table.columns[i][0]) && i !== this.options.indent && table.columns[i][1] !== 'spark');
-    const [unknown, zero] = [true, false].map((none) => leftOut.filter((i) => this.all.every((row) => row[i] === null || row[i] === '') === none).map((i) => table.columns[i][0]));
+    const leftOut = table.columns.map((_, i) => i).filter((i) => !this.shown.includes(i) && !hidden.has(table.columns[i][0]) && i !== this.options.indent && !isText(table.columns[i][1]));
+    const [unknown, zero] = [true, false].map((none) => leftOut.filter((i) => this.all.every((row) => row[i] === null) === none).map((i) => table.columns[i][0]));
     this.empty = [unknown.length && `Not known: ${unknown.join(', ')}.`, zero.length && `Nothing but zeros in ${zero.join(', ')}.`].filter(Boolean).join(' ');
     this.formats = table.columns.map(([, kind], i) => (isText(kind) ? null : format(kind, this.all.map((row) => row[i]))));
     this.active = 0;
