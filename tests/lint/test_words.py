@@ -19,7 +19,7 @@ OTHER_MEANINGS = {
     "src/analysis/page/page.c": {"trace": "a parameter's name"},
     "src/analysis/page/page_memory.c": {"operator": "a column's title"},
     "src/analysis/page/page_overview.c": {
-        "attention": "a class, as hb_kernel_insight has it", "convolution": "the same",
+        "attention": "a class, as hb_kernel_insight has it", "communication": "the same", "convolution": "the same",
         "gemm": "the same"},
     "src/analysis/page/page_ranks.c": {"communication": "a column's title"},
     "src/analysis/page/page_roofline.c": {
