@@ -244,6 +244,7 @@ static void add_utilization(hb_digest *d)
 {
     hb_analysis *a = d->analysis;
     hb_ranges busy[HB_MAX_GPUS] = {0};
+    hb_range_sums sums[HB_MAX_GPUS];
     if (!a->num_gpus) return;
     for (uint32_t i = 0; i < a->num_events; i++) {
         const hb_row *row = hb_trace_row(a->trace, a->events[i].row);
@@ -253,11 +254,13 @@ static void add_utilization(hb_digest *d)
         hb_range r = float_range(a, row);
         hb_ranges_merge_in(&a->arena, &busy[launch->gpu], r);
     }
+    for (int gpu = 0; gpu < HB_MAX_GPUS; gpu++)
+        sums[gpu] = hb_range_sums_of(&busy[gpu]);
     for (uint32_t i = 0; i < a->steps.count; i++) {
         hb_range step = a->steps.items[i].range;
         double sum = 0;
         for (int gpu = 0; gpu < HB_MAX_GPUS; gpu++)
-            sum += busy[gpu].count ? hb_ranges_sum_in(&busy[gpu], step).v : 0;
+            sum += busy[gpu].count ? hb_ranges_sum_next(&sums[gpu], step).v : 0;
         double length = (step.end.v - step.start.v) * a->num_gpus;
         add_metric(d, "gpu_utilization", HB_UNIT_RATIO, i, sum / length);
     }

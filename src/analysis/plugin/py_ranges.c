@@ -106,10 +106,17 @@ hb_num hb_ranges_sum(const hb_ranges *list)
     return sum;
 }
 
-hb_num hb_ranges_sum_in(const hb_ranges *list, hb_range window)
+hb_num hb_ranges_sum_next(hb_range_sums *sums, hb_range window)
 {
+    const hb_ranges *list = sums->list;
     hb_num sum = hb_int(0);
-    for (uint32_t i = 0; i < list->count; i++) {
+    /* What ends before a window begins does so for later windows, too. Written so that NaN starts
+     * again. */
+    if (!(window.start.v >= sums->start)) sums->behind = 0;
+    sums->start = window.start.v;
+    while (sums->behind < list->count && list->items[sums->behind].end.v <= window.start.v)
+        sums->behind++;
+    for (uint32_t i = sums->behind; i < list->count; i++) {
         hb_range r = list->items[i];
         if (r.end.v <= window.start.v) continue;
         if (r.start.v >= window.end.v) break;
@@ -118,4 +125,10 @@ hb_num hb_ranges_sum_in(const hb_ranges *list, hb_range window)
         sum = hb_num_add(sum, hb_num_sub(r.end, r.start));
     }
     return sum;
+}
+
+hb_num hb_ranges_sum_in(const hb_ranges *list, hb_range window)
+{
+    hb_range_sums sums = hb_range_sums_of(list);
+    return hb_ranges_sum_next(&sums, window);
 }

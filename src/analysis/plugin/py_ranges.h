@@ -24,4 +24,19 @@ hb_num hb_ranges_sum(const hb_ranges *list);
 /** The sum of `list` within `window`. */
 hb_num hb_ranges_sum_in(const hb_ranges *list, hb_range window);
 
+/** The sums of one list within window after window: each range is passed once where the windows'
+ * starts ascend, as those of steps do. */
+typedef struct hb_range_sums {
+    const hb_ranges *list;
+    uint32_t behind; /* ranges at the list's front that all end before `start` */
+    double start;    /* of the last window */
+} hb_range_sums;
+
+static inline hb_range_sums hb_range_sums_of(const hb_ranges *list)
+{
+    return (hb_range_sums){list, 0, -__builtin_inf()};
+}
+
+hb_num hb_ranges_sum_next(hb_range_sums *sums, hb_range window);
+
 #endif

@@ -24,12 +24,16 @@ static void allocate(hb_analysis *a, hb_ranges taken[HB_ROLE_OTHER + 1])
     taken[HB_ROLE_OTHER] = slots;
 }
 
-static void compare_communication(hb_analysis *a, hb_step *step, const hb_ranges *work,
-                                  const hb_ranges *both)
+/* Computation beside communication, as the distributed view has them. */
+typedef struct overlaps {
+    hb_range_sums work, communication, both;
+} overlaps;
+
+static void compare_communication(hb_step *step, overlaps *sums)
 {
-    step->overlap = hb_ranges_sum_in(both, step->range);
-    step->computation = hb_ranges_sum_in(work, step->range);
-    step->communication = hb_ranges_sum_in(&a->roles[HB_ROLE_COMMUNICATION], step->range);
+    step->overlap = hb_ranges_sum_next(&sums->both, step->range);
+    step->computation = hb_ranges_sum_next(&sums->work, step->range);
+    step->communication = hb_ranges_sum_next(&sums->communication, step->range);
     step->other = hb_num_sub(
         hb_num_sub(hb_num_add(step->costs[HB_ROLE_TOTAL], step->overlap), step->computation),
         step->communication);
@@ -41,17 +45,23 @@ void hb_analyze_overall(hb_analysis *a)
     allocate(a, taken);
     const hb_ranges *work =
         &a->roles[a->roles[HB_ROLE_KERNEL].count ? HB_ROLE_KERNEL : HB_ROLE_CPU];
-    hb_ranges both = hb_ranges_intersect(&a->arena, work, &a->roles[HB_ROLE_COMMUNICATION]);
+    const hb_ranges *communication = &a->roles[HB_ROLE_COMMUNICATION];
+    hb_ranges both = hb_ranges_intersect(&a->arena, work, communication);
+    overlaps compared = {hb_range_sums_of(work), hb_range_sums_of(communication),
+                         hb_range_sums_of(&both)};
+    hb_range_sums sums[HB_ROLE_OTHER + 1];
+    for (int role = 0; role <= HB_ROLE_OTHER; role++)
+        sums[role] = hb_range_sums_of(&taken[role]);
     for (int role = 0; role < HB_ROLE_COUNT; role++)
         a->average[role] = hb_float(0);
     for (uint32_t i = 0; i < a->steps.count; i++) {
         hb_step *step = &a->steps.items[i];
         for (int role = 0; role <= HB_ROLE_OTHER; role++)
-            step->costs[role] = hb_ranges_sum_in(&taken[role], step->range);
+            step->costs[role] = hb_ranges_sum_next(&sums[role], step->range);
         step->costs[HB_ROLE_TOTAL] = hb_num_sub(step->range.end, step->range.start);
         for (int role = 0; role < HB_ROLE_COUNT; role++)
             a->average[role].v += step->costs[role].v;
-        compare_communication(a, step, work, &both);
+        compare_communication(step, &compared);
     }
     for (int role = 0; role < HB_ROLE_COUNT; role++)
         a->average[role].v /= a->steps.count;
