@@ -11,6 +11,7 @@
 
 #include "base/c_locale.h"
 #include "base/files.h"
+#include "base/hash_map.h"
 #include "import/describe.h"
 #include "import/merge_passes.h"
 
@@ -225,26 +226,58 @@ static int64_t offset_by_file(const hb_import *import, const hb_import_process *
     return (end ? end : written_at(p->path)) - end_of(p);
 }
 
-static bool same_clock(const hb_import *import, const hb_import_process *a,
-                       const hb_import_process *b)
+/* A process and where its file alone puts its clock. */
+typedef struct placed {
+    hb_import_process *process;
+    int64_t offset;
+} placed;
+
+/* Of one clock are processes of one machine; where that is not told, of one file. */
+static int compare_clocks(const hb_import_process *a, const hb_import_process *b)
+{
+    if (a->machine != b->machine) return a->machine < b->machine ? -1 : 1;
+    if (a->machine || a->path == b->path) return 0;
+    return (uintptr_t)a->path < (uintptr_t)b->path ? -1 : 1;
+}
+
+static bool placed_before(const void *context, const void *x, const void *y)
+{
+    (void)context;
+    const placed *a = x, *b = y;
+    int order = compare_clocks(a->process, b->process);
+    return order ? order < 0 : a->offset < b->offset;
+}
+
+/* Those of one clock, the soonest first. */
+static void set_clocks_of(placed *list, uint32_t count)
 {
     const int64_t minutes = INT64_C(600000000000);
-    if (b->clock_is_unix) return false;
-    if (!a->machine) return a->path == b->path;
-    if (a->machine != b->machine || !a->machine_is_guessed) return a->machine == b->machine;
-    int64_t apart = offset_by_file(import, a) - offset_by_file(import, b);
-    return apart < minutes && apart > -minutes;
+    uint32_t near = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        hb_import_process *p = list[i].process;
+        bool may_differ = p->machine && p->machine_is_guessed;
+        while (list[i].offset - list[near].offset >= minutes)
+            near++;
+        p->offset = list[may_differ ? near : 0].offset;
+    }
 }
 
 /* Files are written when a program has ended, one sooner than the other: of those of one machine
  * the soonest counts for all, so that they stay as they were beside each other. */
-static void set_clock(hb_import *import, hb_import_process *p)
+static void set_clocks(hb_import *import)
 {
-    if (p->clock_is_unix) return;
-    p->offset = offset_by_file(import, p);
-    for (size_t i = 0; i < import->num_processes; i++)
-        if (same_clock(import, p, import->processes[i]))
-            p->offset = HB_MIN(p->offset, offset_by_file(import, import->processes[i]));
+    placed *list = HB_NEW_ARRAY(&import->arena, placed, import->num_processes);
+    uint32_t count = 0;
+    for (size_t i = 0; i < import->num_processes; i++) {
+        hb_import_process *p = import->processes[i];
+        if (!p->clock_is_unix) list[count++] = (placed){p, offset_by_file(import, p)};
+    }
+    hb_sort(&import->arena, list, count, sizeof *list, placed_before, NULL);
+    for (uint32_t i = 0, end; i < count; i = end) {
+        for (end = i + 1; end < count; end++)
+            if (compare_clocks(list[i].process, list[end].process) != 0) break;
+        set_clocks_of(&list[i], end - i);
+    }
 }
 
 /* ---- the whole ---- */
@@ -290,8 +323,7 @@ static void open_all(hb_import *import, const char *const *paths, size_t num_pat
     drop_empty(import, paths[0]);
     for (size_t i = 0; i < import->num_processes; i++)
         hb_import_finish(&import->arena, &import->processes[i]->rows, import->options.rows);
-    for (size_t i = 0; i < import->num_processes; i++)
-        set_clock(import, import->processes[i]);
+    set_clocks(import);
     for (size_t i = 0; i < import->num_processes; i++)
         hb_describe(import, i);
 }
