@@ -315,7 +315,7 @@ def main():
                     crash = crash or said
                 grown = math.log(used[1] / used[0], 4) if all(used) else math.nan
                 texts = [f"{s:9.3f}" if s is not None else f">{given.limit:8}" for s in used]
-                worth = " !" if crash or None in used or (grown > 1.3 and used[1] > 0.3) else ""
+                worth = " !" if crash or None in used or (grown > 1.3 and used[1] > 0.1) else ""
                 print(f"{kind.__name__:20} {name:13} {' '.join(texts)}   {grown:6.2f}{worth} {crash}", flush=True)
     print(f"{time.monotonic() - started:.0f} s")
 

@@ -193,15 +193,24 @@ static bool is_new(hb_rocpd_out *r, hb_dict *dict, uint64_t key)
     return added;
 }
 
+/* Of a thread that is told twice, the last name. */
+static const char *thread_name(hb_rocpd_out *r, int64_t tid)
+{
+    if (!r->thread_names.num_slots)
+        for (size_t i = 0; i < r->info->num_threads; i++)
+            hb_dict_set(&r->arena, &r->thread_names, (uint64_t)r->info->threads[i].tid,
+                        (uint32_t)i);
+    const hb_dict_entry *entry = hb_dict_get(&r->thread_names, (uint64_t)tid);
+    return entry ? r->info->threads[entry->value].name : NULL;
+}
+
 static int64_t thread_of(hb_rocpd_out *r, int64_t tid)
 {
     if (!is_new(r, &r->threads, (uint64_t)tid)) return tid;
     row w = new_row(r, ADD_THREAD);
     put_int(&w, tid);
     put_int(&w, tid);
-    const char *name = NULL;
-    for (size_t i = 0; i < r->info->num_threads; i++)
-        if (r->info->threads[i].tid == tid) name = r->info->threads[i].name;
+    const char *name = thread_name(r, tid);
     if (name && *name)
         put_word(&w, name);
     else

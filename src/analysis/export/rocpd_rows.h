@@ -28,6 +28,7 @@ typedef struct hb_rocpd_out {
     hb_export_counts *counts;
     hb_arena arena;
     hb_texts texts; /* ids are those of the table of strings */
+    hb_dict thread_names; /* index of info->threads, by tid */
     hb_dict threads, queues, streams, tracks, pmcs, symbols;
     int64_t events, dispatches, end;
     int64_t totals[65];

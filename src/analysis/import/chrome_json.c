@@ -26,6 +26,7 @@ typedef struct chrome {
     hb_json_cursor c;
     char *text;
     HB_VEC(hb_import_process *) processes;
+    hb_dict by_pid;   /* index of `processes` */
     bool named;       /* the first process has its pid */
     bool one_process; /* pids tell no GPU */
     int64_t base;     /* Unix time at ts 0; -1: not told */
@@ -118,13 +119,18 @@ static hb_import_process *add_process(chrome *f, int64_t pid)
 /* Device work is the first process's, whose pid its first event on the host tells. */
 static hb_import_process *process_of(chrome *f, int64_t pid, bool host)
 {
+    bool added;
     if (!f->processes.count) (void)add_process(f, 0);
     if (!host || pid < 0) return f->processes.items[0];
-    if (!f->named) f->processes.items[0]->pid = pid;
-    f->named = true;
-    for (uint32_t i = 0; i < f->processes.count; i++)
-        if (f->processes.items[i]->pid == pid) return f->processes.items[i];
-    return add_process(f, pid);
+    hb_dict_entry *entry = hb_dict_add(f->arena, &f->by_pid, (uint64_t)pid, &added);
+    if (!f->named) {
+        f->named = true;
+        f->processes.items[0]->pid = pid;
+    } else if (added) {
+        (void)add_process(f, pid);
+        entry->value = f->processes.count - 1;
+    }
+    return f->processes.items[entry->value];
 }
 
 /* ---- events ---- */
@@ -335,9 +341,9 @@ static void take_name(chrome *f, const parts *p)
     hb_value name = {0};
     if (!hb_value_is(&p->name, "process_name") || p->args.type != HB_JSON_OBJECT) return;
     name = hb_json_member((hb_str){p->args.s, (uint32_t)p->args.size}, "name");
-    for (uint32_t i = 0; i < f->processes.count; i++)
-        if (f->named && f->processes.items[i]->pid == number_of(&p->pid))
-            f->processes.items[i]->program = hb_import_copy_text(f->import, text_of(&name));
+    const hb_dict_entry *entry = hb_dict_get(&f->by_pid, (uint64_t)number_of(&p->pid));
+    if (entry)
+        f->processes.items[entry->value]->program = hb_import_copy_text(f->import, text_of(&name));
 }
 
 static void add_event(chrome *f, const hb_value *v)

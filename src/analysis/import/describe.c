@@ -97,15 +97,18 @@ static void set_worker(hb_import_process *p)
         if (*c == '/' || (named && *c == '.') || iscntrl((unsigned char)*c)) *c = '_';
 }
 
-/* No two files of one import have one name. */
-static void set_file_time(const hb_import *import, size_t index)
+/* No two files of one import have one name: the last one of a worker has its latest time. */
+static void set_file_time(hb_import *import, size_t index)
 {
     hb_import_process *p = import->processes[index];
+    hb_str worker = {p->worker, (uint32_t)strlen(p->worker)};
+    bool added;
     p->file_time = HB_MAX(p->info.start_ns, 0);
-    for (size_t i = 0; i < index; i++)
-        if (strcmp(import->processes[i]->worker, p->worker) == 0 &&
-            import->processes[i]->file_time >= p->file_time)
-            p->file_time = import->processes[i]->file_time + 1;
+    hb_sid name = hb_import_text(&import->arena, &p->rows, worker);
+    hb_dict_entry *last = hb_dict_add(&import->arena, &import->workers, name, &added);
+    if (!added && import->processes[last->value]->file_time >= p->file_time)
+        p->file_time = import->processes[last->value]->file_time + 1;
+    last->value = (uint32_t)index;
 }
 
 static uint64_t hash(const char *text, uint64_t seed)

@@ -105,25 +105,36 @@ static void put_in_order(hb_arena *arena, hb_import_rows *r)
 
 /* ---- rows of devices ---- */
 
-/* Of a PyTorch run with a stream for nearly every kernel: its queues are its rows. */
-static void choose_rows(hb_import_rows *r, hb_import_by by)
+static uint64_t count_streams(hb_arena *arena, const hb_import_rows *r)
 {
-    uint64_t streams = 0;
+    hb_distinct streams;
+    bool ok = hb_distinct_init(&streams, sizeof(hb_import_lane));
+    for (uint32_t i = 1; ok && i < r->lanes.items.count; i++) {
+        const hb_import_lane *lane = hb_column_at(&r->lanes.items, i);
+        hb_import_lane stream = {.device = lane->device, .stream = lane->stream};
+        ok = hb_distinct_add(&streams, &stream) != UINT32_MAX;
+    }
+    uint64_t count = ok ? streams.items.count - 1 : 0;
+    hb_distinct_free(&streams);
+    if (!ok) hb_arena_leave(arena, HB_ERROR_NO_MEMORY, "out of memory");
+    return count;
+}
+
+/* Of a PyTorch run with a stream for nearly every kernel: its queues are its rows. */
+static void choose_rows(hb_arena *arena, hb_import_rows *r, hb_import_by by)
+{
+    hb_dict lanes = {0}; /* how many, by device */
     bool queues = true, many = false;
     for (uint32_t i = 1; i < r->lanes.items.count; i++) {
         const hb_import_lane *lane = hb_column_at(&r->lanes.items, i);
-        uint32_t same = 0, first = 1;
+        bool added;
+        uint32_t same = ++hb_dict_add(arena, &lanes, (uint64_t)lane->device, &added)->value;
         queues &= lane->queue >= 0;
-        for (uint32_t k = 1; k < r->lanes.items.count; k++) {
-            const hb_import_lane *other = hb_column_at(&r->lanes.items, k);
-            same += other->device == lane->device;
-            first &= !(k < i && other->device == lane->device && other->stream == lane->stream);
-        }
         many |= same > ROWS_OF_A_DEVICE;
-        streams += first;
     }
     r->by_queue = by == HB_IMPORT_BY_QUEUE || (by == HB_IMPORT_BY_COUNT && many && queues);
-    if (r->by_queue && by == HB_IMPORT_BY_COUNT) r->notes[HB_IMPORT_MANY_STREAMS] = streams;
+    if (r->by_queue && by == HB_IMPORT_BY_COUNT)
+        r->notes[HB_IMPORT_MANY_STREAMS] = count_streams(arena, r);
 }
 
 /* ---- joins ---- */
@@ -362,7 +373,7 @@ static void mark_waits(hb_arena *arena, hb_import_rows *r)
 
 void hb_import_finish(hb_arena *arena, hb_import_rows *r, hb_import_by by)
 {
-    choose_rows(r, by);
+    choose_rows(arena, r, by);
     join_calls(arena, r);
     mark_waits(arena, r);
     find_scopes(arena, r);

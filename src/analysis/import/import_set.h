@@ -8,6 +8,7 @@
 
 #include <hipboard/import.h>
 
+#include "base/hash_map.h"
 #include "import/import_rows.h"
 #include "steps/find_steps.h"
 #include "trace/source.h"
@@ -70,6 +71,7 @@ struct hb_import {
     size_t num_processes;
     const char *path; /* of the file being read */
     HB_VEC(hb_import_file_id) taken;
+    hb_dict workers; /* the last process of a worker, by the text of its name */
     hb_buf paths;   /* in a directory */
     bool takes_any; /* also PyTorch's traces, and whatever else is Chrome's JSON */
     void (*guard)(void *context);

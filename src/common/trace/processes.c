@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/processes.h"
 
-#include <stdlib.h>
-
+#include "base/hash_map.h"
 #include "base/list.h"
 
 enum { NO_PROCESS = UINT32_MAX };
@@ -14,9 +13,8 @@ typedef struct use {
 } use;
 
 typedef struct uses {
-    use *list; /* sorted by id, then process, once all are there */
-    uint32_t count, capacity;
-    bool shared; /* by two processes */
+    HB_VEC(use) list; /* sorted by id, then process, once all are there */
+    bool shared;      /* by two processes */
 } uses;
 
 typedef struct call {
@@ -28,30 +26,23 @@ typedef struct call {
 /* A device, and the process that works there. */
 typedef struct place {
     uint64_t pid;
-    uint32_t *votes; /* by process: pieces of work that it may have launched */
+    hb_dict votes; /* by process: pieces of work that it may have launched */
     uint32_t total;
     uint32_t process; /* NO_PROCESS: several, or none */
 } place;
 
 typedef struct separator {
     const hb_id_events *events;
-    uint64_t *pids; /* of the processes, in the order of their first events */
-    uint32_t num_pids, last;
+    hb_arena arena;
+    hb_dict pids; /* of the processes, in the order of their first events: their numbers */
+    uint64_t last_pid;
+    uint32_t last; /* its process; NO_PROCESS: none was asked for so far */
     uses exts, corrs, tids;
-    call *calls; /* sorted by correlation */
-    uint32_t num_calls, calls_capacity;
-    place *places;
-    uint32_t num_places;
-    int64_t stride; /* of ids between two processes */
-    bool no_memory;
+    HB_VEC(call) calls; /* sorted by correlation */
+    HB_VEC(place) places; /* in the order of their pids once all are there */
+    hb_dict by_pid;       /* index of `places` */
+    int64_t stride;       /* of ids between two processes */
 } separator;
-
-static void *grow(separator *s, void *list, uint32_t count, uint32_t *capacity, size_t size)
-{
-    void *grown = hb_list_grow(list, count, capacity, size);
-    s->no_memory |= !grown;
-    return grown ? grown : list;
-}
 
 static hb_ids ids_of(const separator *s, uint32_t event)
 {
@@ -69,20 +60,21 @@ static bool is_host(const hb_ids *ids)
 
 static uint32_t process_of(separator *s, uint64_t pid)
 {
-    if (s->last < s->num_pids && s->pids[s->last] == pid) return s->last;
-    for (uint32_t i = 0; i < s->num_pids; i++)
-        if (s->pids[i] == pid) return s->last = i;
-    return NO_PROCESS;
+    if (s->last != NO_PROCESS && s->last_pid == pid) return s->last;
+    const hb_dict_entry *entry = hb_dict_get(&s->pids, pid);
+    if (!entry) return NO_PROCESS;
+    s->last_pid = pid;
+    return s->last = entry->value;
 }
 
 static void find_processes(separator *s)
 {
-    uint32_t capacity = 0;
-    for (uint32_t i = 0; i < s->events->count && !s->no_memory; i++) {
+    for (uint32_t i = 0; i < s->events->count; i++) {
         hb_ids ids = ids_of(s, i);
+        bool added;
         if (!is_host(&ids) || process_of(s, ids.pid) != NO_PROCESS) continue;
-        s->pids = grow(s, s->pids, s->num_pids, &capacity, sizeof *s->pids);
-        if (!s->no_memory) s->pids[s->num_pids++] = ids.pid;
+        hb_dict_entry *entry = hb_dict_add(&s->arena, &s->pids, ids.pid, &added);
+        entry->value = s->pids.entries.count - 1;
     }
 }
 
@@ -90,46 +82,43 @@ static void find_processes(separator *s)
 
 static void add_use(separator *s, uses *u, int64_t id, uint32_t process)
 {
-    if (id == HB_ID_ABSENT || s->no_memory) return;
-    u->list = grow(s, u->list, u->count, &u->capacity, sizeof *u->list);
-    if (!s->no_memory) u->list[u->count++] = (use){id, process};
+    if (id != HB_ID_ABSENT) *HB_PUSH(&s->arena, &u->list) = (use){id, process};
 }
 
-static int compare_uses(const void *x, const void *y)
+static bool use_before(const void *context, const void *x, const void *y)
 {
+    (void)context;
     const use *a = x, *b = y;
-    if (a->id != b->id) return a->id < b->id ? -1 : 1;
-    return (a->process > b->process) - (a->process < b->process);
+    return a->id != b->id ? a->id < b->id : a->process < b->process;
 }
 
-static void sort_uses(uses *u)
+static void sort_uses(separator *s, uses *u)
 {
-    if (u->count == 0) return;
-    qsort(u->list, u->count, sizeof *u->list, compare_uses);
-    for (size_t i = 1; i < u->count; i++)
-        u->shared |=
-            u->list[i].id == u->list[i - 1].id && u->list[i].process != u->list[i - 1].process;
+    const use *list = u->list.items;
+    hb_sort(&s->arena, u->list.items, u->list.count, sizeof *list, use_before, NULL);
+    for (uint32_t i = 1; i < u->list.count; i++)
+        u->shared |= list[i].id == list[i - 1].id && list[i].process != list[i - 1].process;
 }
 
 /* Whether a process before this one uses the id, too. */
 static bool is_taken(const uses *u, int64_t id, uint32_t process)
 {
-    size_t at = HB_LOWER_BOUND(u->list, u->count, id, id);
-    return at < u->count && u->list[at].id == id && u->list[at].process < process;
+    const use *list = u->list.items;
+    size_t at = HB_LOWER_BOUND(list, u->list.count, id, id);
+    return at < u->list.count && list[at].id == id && list[at].process < process;
 }
 
-static int compare_calls(const void *x, const void *y)
+static bool call_before(const void *context, const void *x, const void *y)
 {
+    (void)context;
     const call *a = x, *b = y;
-    if (a->corr != b->corr) return a->corr < b->corr ? -1 : 1;
-    return (a->process > b->process) - (a->process < b->process);
+    return a->corr != b->corr ? a->corr < b->corr : a->process < b->process;
 }
 
 static void add_call(separator *s, const hb_ids *ids, uint32_t process)
 {
-    if (ids->corr == HB_ID_ABSENT || s->no_memory) return;
-    s->calls = grow(s, s->calls, s->num_calls, &s->calls_capacity, sizeof *s->calls);
-    if (!s->no_memory) s->calls[s->num_calls++] = (call){ids->corr, ids->ext, ids->ts, process};
+    if (ids->corr != HB_ID_ABSENT)
+        *HB_PUSH(&s->arena, &s->calls) = (call){ids->corr, ids->ext, ids->ts, process};
 }
 
 /* Damaged ids may be negative. */
@@ -143,7 +132,7 @@ static void widen(int64_t *least, int64_t *largest, int64_t id)
 static void note_ids(separator *s)
 {
     int64_t least = 0, largest = 0;
-    for (uint32_t i = 0; i < s->events->count && !s->no_memory; i++) {
+    for (uint32_t i = 0; i < s->events->count; i++) {
         hb_ids ids = ids_of(s, i);
         widen(&least, &largest, ids.ext);
         widen(&least, &largest, ids.corr);
@@ -155,33 +144,31 @@ static void note_ids(separator *s)
         add_use(s, &s->corrs, ids.corr, process);
         add_call(s, &ids, process);
     }
-    sort_uses(&s->exts);
-    sort_uses(&s->corrs);
-    sort_uses(&s->tids);
-    if (s->num_calls) qsort(s->calls, s->num_calls, sizeof *s->calls, compare_calls);
+    sort_uses(s, &s->exts);
+    sort_uses(s, &s->corrs);
+    sort_uses(s, &s->tids);
+    hb_sort(&s->arena, s->calls.items, s->calls.count, sizeof *s->calls.items, call_before, NULL);
     /* Above these an id is no number that readers of JSON keep; nobody writes such. */
     uint64_t range = (uint64_t)largest - (uint64_t)least;
-    s->stride = range < ((uint64_t)1 << 60) / s->num_pids ? (int64_t)range + 1 : 0;
+    s->stride = range < ((uint64_t)1 << 60) / s->pids.entries.count ? (int64_t)range + 1 : 0;
 }
 
 /* ---- whose work it is ---- */
 
 static place *place_of(separator *s, uint64_t pid)
 {
-    for (uint32_t i = 0; i < s->num_places; i++)
-        if (s->places[i].pid == pid) return &s->places[i];
-    place *grown = realloc(s->places, (s->num_places + 1) * sizeof *grown);
-    if (!grown) return NULL;
-    s->places = grown;
-    place *p = &grown[s->num_places];
-    *p = (place){.pid = pid, .votes = calloc(s->num_pids, sizeof *p->votes), .process = NO_PROCESS};
-    s->num_places += p->votes != NULL;
-    return p->votes ? p : NULL;
+    bool added;
+    hb_dict_entry *entry = hb_dict_add(&s->arena, &s->by_pid, pid, &added);
+    if (!added) return &s->places.items[entry->value];
+    entry->value = s->places.count;
+    place *p = HB_PUSH(&s->arena, &s->places);
+    *p = (place){.pid = pid, .process = NO_PROCESS};
+    return p;
 }
 
 static size_t first_call(const separator *s, int64_t corr)
 {
-    return HB_LOWER_BOUND(s->calls, s->num_calls, corr, corr);
+    return HB_LOWER_BOUND(s->calls.items, s->calls.count, corr, corr);
 }
 
 /* How well a call fits as the launch of the work: by the operator's id, and begun before. */
@@ -194,8 +181,8 @@ static int fitness(const call *c, const hb_ids *work)
 static uint32_t launcher_of(const separator *s, const hb_ids *work)
 {
     const call *best = NULL;
-    for (size_t i = first_call(s, work->corr); i < s->num_calls; i++) {
-        const call *c = &s->calls[i];
+    for (size_t i = first_call(s, work->corr); i < s->calls.count; i++) {
+        const call *c = &s->calls.items[i];
         if (c->corr != work->corr) break;
         int more = best ? fitness(c, work) - fitness(best, work) : 1;
         if (more > 0 || (more == 0 && c->ts > best->ts && c->ts <= work->ts)) best = c;
@@ -207,57 +194,61 @@ static void vote(separator *s, place *p, const hb_ids *work)
 {
     size_t first = first_call(s, work->corr), end = first;
     int best = -1;
-    for (; end < s->num_calls && s->calls[end].corr == work->corr; end++)
-        best = HB_MAX(best, fitness(&s->calls[end], work));
-    for (size_t i = first; i < end; i++)
-        p->votes[s->calls[i].process] += fitness(&s->calls[i], work) == best;
+    for (; end < s->calls.count && s->calls.items[end].corr == work->corr; end++)
+        best = HB_MAX(best, fitness(&s->calls.items[end], work));
+    for (size_t i = first; i < end; i++) {
+        bool added;
+        if (fitness(&s->calls.items[i], work) == best)
+            hb_dict_add(&s->arena, &p->votes, s->calls.items[i].process, &added)->value++;
+    }
     p->total += end > first;
 }
 
 /* Processes that count alike fit each other's work; but each has devices of its own, and both come
  * in the order of ranks. One that fits less than most of the work has not all of it. */
-static void choose(separator *s, place *p, uint32_t *devices)
+static void choose(place *p, uint32_t *devices)
 {
-    uint32_t best = 0;
-    for (uint32_t i = 1; i < s->num_pids; i++)
-        if (p->votes[i] > p->votes[best] ||
-            (p->votes[i] == p->votes[best] && devices[i] < devices[best]))
-            best = i;
-    p->process = p->total && p->votes[best] >= 0.9 * p->total ? best : NO_PROCESS;
+    uint32_t best = NO_PROCESS, most = 0;
+    for (uint32_t i = 0; i < p->votes.entries.count; i++) {
+        uint32_t process = (uint32_t)p->votes.entries.items[i].key;
+        uint32_t votes = p->votes.entries.items[i].value;
+        bool fewer = best != NO_PROCESS && (devices[process] < devices[best] ||
+                                            (devices[process] == devices[best] && process < best));
+        if (votes < most || (votes == most && !fewer)) continue;
+        best = process;
+        most = votes;
+    }
+    p->process = p->total && most >= 0.9 * p->total ? best : NO_PROCESS;
     if (p->process != NO_PROCESS) devices[best]++;
 }
 
-static int compare_places(const void *x, const void *y)
+static bool place_before(const void *context, const void *x, const void *y)
 {
-    const place *a = x, *b = y;
-    return (a->pid > b->pid) - (a->pid < b->pid);
+    (void)context;
+    return ((const place *)x)->pid < ((const place *)y)->pid;
 }
 
 static void find_devices(separator *s)
 {
-    for (uint32_t i = 0; i < s->events->count && !s->no_memory; i++) {
+    for (uint32_t i = 0; i < s->events->count; i++) {
         hb_ids ids = ids_of(s, i);
-        if (ids.role != HB_ID_WORK || ids.corr == HB_ID_ABSENT) continue;
-        place *p = place_of(s, ids.pid);
-        if (p)
-            vote(s, p, &ids);
-        else
-            s->no_memory = true;
+        if (ids.role == HB_ID_WORK && ids.corr != HB_ID_ABSENT) vote(s, place_of(s, ids.pid), &ids);
     }
-    uint32_t *devices = calloc(s->num_pids, sizeof *devices);
-    s->no_memory |= !devices;
-    if (s->num_places) qsort(s->places, s->num_places, sizeof *s->places, compare_places);
-    for (uint32_t i = 0; devices && i < s->num_places; i++)
-        choose(s, &s->places[i], devices);
-    free(devices);
+    uint32_t *devices = HB_NEW_ARRAY(&s->arena, uint32_t, s->pids.entries.count);
+    hb_sort(&s->arena, s->places.items, s->places.count, sizeof *s->places.items, place_before,
+            NULL);
+    for (uint32_t i = 0; i < s->places.count; i++) {
+        hb_dict_set(&s->arena, &s->by_pid, s->places.items[i].pid, i);
+        choose(&s->places.items[i], devices);
+    }
 }
 
 static uint32_t owner_of(separator *s, const hb_ids *ids)
 {
     if (ids->role != HB_ID_WORK) return process_of(s, ids->pid);
-    place *p = place_of(s, ids->pid);
-    if (!p || p->process != NO_PROCESS || ids->corr == HB_ID_ABSENT)
-        return p ? p->process : NO_PROCESS;
+    const hb_dict_entry *entry = hb_dict_get(&s->by_pid, ids->pid);
+    uint32_t process = entry ? s->places.items[entry->value].process : NO_PROCESS;
+    if (process != NO_PROCESS || ids->corr == HB_ID_ABSENT) return process;
     return launcher_of(s, ids);
 }
 
@@ -266,9 +257,10 @@ static uint32_t owner_of(separator *s, const hb_ids *ids)
 static int64_t stride_of_tids(const separator *s)
 {
     int64_t least = 0, largest = 0;
-    if (s->tids.count) {
-        widen(&least, &largest, s->tids.list[0].id);
-        widen(&least, &largest, s->tids.list[s->tids.count - 1].id);
+    uint32_t count = s->tids.list.count;
+    if (count) {
+        widen(&least, &largest, s->tids.list.items[0].id);
+        widen(&least, &largest, s->tids.list.items[count - 1].id);
     }
     return (int64_t)((uint64_t)largest - (uint64_t)least + 1);
 }
@@ -288,7 +280,7 @@ static bool rename_ids(separator *s, hb_ids *ids, uint32_t process)
 static uint64_t rename_all(separator *s)
 {
     uint64_t changed = 0;
-    for (uint32_t i = 0; i < s->events->count && !s->no_memory; i++) {
+    for (uint32_t i = 0; i < s->events->count; i++) {
         hb_ids ids = ids_of(s, i);
         uint32_t process = owner_of(s, &ids);
         if (process == NO_PROCESS || process == 0 || !rename_ids(s, &ids, process)) continue;
@@ -298,24 +290,21 @@ static uint64_t rename_all(separator *s)
     return changed;
 }
 
+static void separate(separator *s, uint64_t *changed)
+{
+    find_processes(s);
+    if (s->pids.entries.count > 1) note_ids(s);
+    if (!s->exts.shared && !s->corrs.shared && !s->tids.shared) return;
+    find_devices(s);
+    *changed = rename_all(s);
+}
+
 hb_result hb_separate_processes(const hb_id_events *events, uint64_t *changed)
 {
-    separator s = {.events = events};
+    separator s = {.events = events, .last = NO_PROCESS};
     *changed = 0;
-    find_processes(&s);
-    if (s.num_pids > 1) note_ids(&s);
-    if (s.exts.shared || s.corrs.shared || s.tids.shared) {
-        find_devices(&s);
-        *changed = rename_all(&s);
-    }
-    for (uint32_t i = 0; i < s.num_places; i++)
-        free(s.places[i].votes);
-    free(s.places);
-    free(s.calls);
-    free(s.exts.list);
-    free(s.corrs.list);
-    free(s.tids.list);
-    free(s.pids);
-    return s.no_memory ? hb_fail(HB_ERROR_NO_MEMORY, "out of memory for the processes' ids")
-                       : HB_OK;
+    if (hb_arena_try(&s.arena)) separate(&s, changed);
+    hb_result result = hb_arena_outcome(&s.arena);
+    hb_arena_free(&s.arena);
+    return result;
 }

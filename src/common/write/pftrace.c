@@ -37,9 +37,11 @@ typedef struct place {
     HB_VEC(nesting_row) rows;
 } place;
 
+typedef struct stream_key {
+    int64_t stream, device;
+} stream_key;
+
 typedef struct counter {
-    hb_sid name;
-    uint32_t thread;
     hb_pf_row row;
 } counter;
 
@@ -52,6 +54,11 @@ typedef struct writer {
     HB_VEC(place) threads;
     HB_VEC(place) streams;
     HB_VEC(counter) counters;
+    hb_dict by_tid;         /* index of `threads` */
+    hb_dict by_counter;     /* index of `counters`, by thread and name */
+    hb_distinct by_stream;  /* stream_key; index of `streams` + 1 */
+    hb_dict described_gpus; /* their ids */
+    hb_dict thread_names;   /* index of info->threads, by tid */
     hb_column hosts; /* host_event */
     bool hosts_in_order;
     hb_buf kept;                      /* args of the host's events */
@@ -150,23 +157,36 @@ static nesting_row *row_for(writer *w, place *p, int64_t start, int64_t end)
 
 /* ---- the host ---- */
 
-static hb_str thread_name(const writer *w, int64_t tid)
+/* Of a thread that is told twice, the first name. */
+static void list_thread_names(writer *w)
 {
     const hb_trace_info *info = w->source->info;
-    for (size_t i = 0; i < info->num_threads; i++)
-        if (info->threads[i].tid == tid && info->threads[i].name)
-            return (hb_str){info->threads[i].name, (uint32_t)strlen(info->threads[i].name)};
-    return (hb_str){"", 0};
+    for (size_t i = 0; i < info->num_threads; i++) {
+        bool added;
+        if (!info->threads[i].name) continue;
+        hb_dict_entry *entry =
+            hb_dict_add(&w->arena, &w->thread_names, (uint64_t)info->threads[i].tid, &added);
+        if (added) entry->value = (uint32_t)i;
+    }
+}
+
+static hb_str thread_name(const writer *w, int64_t tid)
+{
+    const hb_dict_entry *entry = hb_dict_get(&w->thread_names, (uint64_t)tid);
+    const char *name = entry ? w->source->info->threads[entry->value].name : "";
+    return (hb_str){name, (uint32_t)strlen(name)};
 }
 
 static uint32_t thread_of(writer *w, int64_t tid)
 {
     char thread[600];
     hb_message m = HB_MESSAGE_IN(thread), d;
-    uint32_t i = w->last_thread;
-    if (i < w->threads.count && w->threads.items[i].number == tid) return i;
-    for (i = 0; i < w->threads.count; i++)
-        if (w->threads.items[i].number == tid) return w->last_thread = i;
+    bool added;
+    if (w->last_thread < w->threads.count && w->threads.items[w->last_thread].number == tid)
+        return w->last_thread;
+    hb_dict_entry *entry = hb_dict_add(&w->arena, &w->by_tid, (uint64_t)tid, &added);
+    if (!added) return w->last_thread = entry->value;
+    entry->value = w->threads.count;
     place *p = HB_PUSH(&w->arena, &w->threads);
     memset(p, 0, sizeof *p);
     p->number = tid;
@@ -273,8 +293,9 @@ static void describe_gpu(writer *w, int32_t device)
 {
     char name[300];
     const char *told = "";
-    for (uint32_t i = 0; i < w->streams.count; i++)
-        if (w->streams.items[i].device == device) return;
+    bool added;
+    (void)hb_dict_add(&w->arena, &w->described_gpus, (uint64_t)device, &added);
+    if (!added) return;
     for (size_t i = 0; i < w->source->info->num_devices; i++)
         if (w->source->info->devices[i].id == device) told = w->source->info->devices[i].name;
     int n = snprintf(name, sizeof name, "GPU %d%s%.200s", (int)device, told && *told ? " " : "",
@@ -285,15 +306,13 @@ static void describe_gpu(writer *w, int32_t device)
 static place *stream_of(writer *w, int32_t device, int64_t stream)
 {
     char name[40];
-    uint32_t i = w->last_stream;
-    for (uint32_t k = 0; k <= w->streams.count; k++) {
-        if (i < w->streams.count && w->streams.items[i].device == device &&
-            w->streams.items[i].number == stream) {
-            w->last_stream = i;
-            return &w->streams.items[i];
-        }
-        i = k;
-    }
+    place *last = w->last_stream < w->streams.count ? &w->streams.items[w->last_stream] : NULL;
+    if (last && last->device == device && last->number == stream) return last;
+    stream_key key = {stream, device};
+    uint32_t index = hb_distinct_add(&w->by_stream, &key);
+    if (index == UINT32_MAX) hb_arena_leave(&w->arena, HB_ERROR_NO_MEMORY, "out of memory");
+    w->last_stream = index - 1;
+    if (index <= w->streams.count) return &w->streams.items[index - 1];
     describe_gpu(w, device);
     place *p = HB_PUSH(&w->arena, &w->streams);
     memset(p, 0, sizeof *p);
@@ -335,9 +354,11 @@ static counter *counter_of(writer *w, const hb_trace_event *e)
     char unit[200], inside[300];
     hb_sid name = name_of(w, e);
     uint32_t thread = thread_of(w, e->tid);
-    for (uint32_t i = 0; i < w->counters.count; i++)
-        if (w->counters.items[i].name == name && w->counters.items[i].thread == thread)
-            return &w->counters.items[i];
+    bool added;
+    hb_dict_entry *entry =
+        hb_dict_add(&w->arena, &w->by_counter, (uint64_t)thread << 32 | name, &added);
+    if (!added) return &w->counters.items[entry->value];
+    entry->value = w->counters.count;
     hb_message m = HB_MESSAGE_IN(unit), d = HB_MESSAGE_IN(inside);
     uint64_t uuid = mix(w->threads.items[thread].uuid ^ 0x43, name) | 1;
     if (e->kind == HB_EVENT_COUNTER && e->counter.unit.len)
@@ -346,8 +367,6 @@ static counter *counter_of(writer *w, const hb_trace_event *e)
     hb_pf_describe(&w->f, uuid, w->threads.items[thread].uuid, e->name, &d, inside);
     counter *c = HB_PUSH(&w->arena, &w->counters);
     memset(c, 0, sizeof *c);
-    c->name = name;
-    c->thread = thread;
     c->row = hb_pf_new_row(&w->f, uuid);
     return c;
 }
@@ -457,7 +476,9 @@ static void count_modules(writer *w)
 static void write_all(writer *w)
 {
     hb_trace_event e;
-    if (!hb_texts_init(&w->f.texts)) hb_arena_leave(&w->arena, HB_ERROR_NO_MEMORY, "out of memory");
+    if (!hb_texts_init(&w->f.texts) || !hb_distinct_init(&w->by_stream, sizeof(stream_key)))
+        hb_arena_leave(&w->arena, HB_ERROR_NO_MEMORY, "out of memory");
+    list_thread_names(w);
     put_process(w);
     begin(w, HB_PASS_HOST);
     while (w->source->next(w->source, &e))
@@ -510,6 +531,7 @@ hb_result hb_write_pftrace(hb_source *source, hb_sink *sink, hb_pftrace_stats *s
     hb_buf_free(&w->kept);
     hb_column_free(&w->hosts);
     hb_texts_free(&w->f.texts);
+    hb_distinct_free(&w->by_stream);
     hb_arena_free(&w->arena);
     free(w);
     return result;
