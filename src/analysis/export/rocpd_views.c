@@ -44,23 +44,28 @@ static const char named_views[] =
     " LEFT JOIN rocpd_info_agent D ON D.id = M.dst_agent_id AND D.guid = M.guid"
     " LEFT JOIN rocpd_info_agent S ON S.id = M.src_agent_id AND S.guid = M.guid;";
 
+enum { MOST_PARTS = 400 }; /* SQLite takes no more than 500 of one union, but unions of unions */
+
 /* A view over a table's parts, each of which ends in its process's guid. */
 static int create_view(sqlite3 *db, hb_buf *sql, const char *name)
 {
     sqlite3_stmt *s;
-    const char *separator = "", *find = "SELECT name FROM sqlite_master WHERE type = 'table' AND "
-                                        "name LIKE ? || '\\_________\\_%' ESCAPE '\\'";
+    const char *find = "SELECT name FROM sqlite_master WHERE type = 'table' AND "
+                       "name LIKE ? || '\\_________\\_%' ESCAPE '\\'";
     char table[100];
     snprintf(table, sizeof table, "rocpd_%s", name);
     if (sqlite3_prepare_v2(db, find, -1, &s, NULL) != SQLITE_OK) return sqlite3_errcode(db);
     sqlite3_bind_text(s, 1, table, -1, SQLITE_STATIC);
     sql->size = 0;
     hb_buf_printf(sql, "CREATE VIEW %s AS ", table);
-    while (sqlite3_step(s) == SQLITE_ROW) {
-        hb_buf_printf(sql, "%sSELECT * FROM \"%s\"", separator,
+    uint32_t parts = 0;
+    for (; sqlite3_step(s) == SQLITE_ROW; parts++) {
+        if (parts % MOST_PARTS == 0)
+            hb_buf_str(sql, parts ? ") UNION ALL SELECT * FROM (" : "SELECT * FROM (");
+        hb_buf_printf(sql, "%sSELECT * FROM \"%s\"", parts % MOST_PARTS ? " UNION ALL " : "",
                       (const char *)sqlite3_column_text(s, 0));
-        separator = " UNION ALL ";
     }
+    hb_buf_str(sql, ")");
     sqlite3_finalize(s);
     return sqlite3_exec(db, hb_buf_text(sql), NULL, NULL, NULL);
 }

@@ -465,19 +465,27 @@ COLUMNS(byte_columns[]) = {{"Stack", HB_CELL_TEXT}, {"Bytes", HB_CELL_BYTES}};
 static const hb_page_table stacks_table = HB_PAGE_TABLE("Calls", stack_columns);
 static const hb_page_table bytes_table = HB_PAGE_TABLE("Calls", byte_columns);
 
-enum { MOST_STACKS = 20000 };
+/* Stacks are told frame by frame: those of deep recursions are as long as they are many. */
+enum { MOST_STACKS = 20000, MOST_STACK_BYTES = 8 << 20 };
 
 typedef struct stacks {
     hb_emitter *out;
     const hb_page_table *table;
-    size_t count;
+    size_t count, bytes;
 } stacks;
+
+static bool is_enough(const stacks *s)
+{
+    return s->count >= MOST_STACKS || s->bytes >= MOST_STACK_BYTES;
+}
 
 static bool put_stack(void *context, const char *stack, double amount)
 {
     stacks *s = context;
     hb_table_row(s->out, s->table, stack, amount);
-    return ++s->count < MOST_STACKS;
+    s->count++;
+    s->bytes += strlen(stack);
+    return !is_enough(s);
 }
 
 /* Frames of the program's code, beside the scopes and operators that every trace has. */
@@ -494,7 +502,7 @@ static hb_result put_stacks(hb_page_trace *trace, hb_emitter *out, const char *k
 {
     hb_stacks_options options = HB_STACKS_OPTIONS_INIT;
     hb_result result = HB_OK;
-    stacks s = {out, table, 0};
+    stacks s = {.out = out, .table = table};
     char cut[32];
     options.scopes = strcmp(key, "code") != 0;
     options.merged = true;
@@ -503,7 +511,7 @@ static hb_result put_stacks(hb_page_trace *trace, hb_emitter *out, const char *k
     if (wanted) result = hb_trace_file_stacks(trace->file, &options, put_stack, &s);
     hb_table_end(out);
     snprintf(cut, sizeof cut, "%s_cut", key);
-    hb_emit_bool(out, cut, s.count == MOST_STACKS);
+    hb_emit_bool(out, cut, is_enough(&s));
     return result;
 }
 
