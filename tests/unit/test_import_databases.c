@@ -5,6 +5,8 @@
  */
 #include <sqlite3.h>
 
+#include "export/rocpd_schema.h"
+#include "export/rocpd_views.h"
 #include "imported.h"
 
 static const char *make_database(const char *name, const char *sql)
@@ -277,11 +279,44 @@ static void damaged_databases(void **state)
     }
 }
 
+/* SQLite takes 500 terms of one union. */
+static void views_over_many_processes(void **state)
+{
+    (void)state;
+    enum { PROCESSES = 1100 };
+    static const char *const names[] = {
+#define NAME(name, columns) name,
+        HB_ROCPD_TABLES(NAME)
+#undef NAME
+    };
+    sqlite3 *db;
+    sqlite3_stmt *s;
+    char sql[200];
+    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (int k = 0; k < (strcmp(names[i], "string") == 0 ? PROCESSES : 1); k++) {
+            snprintf(sql, sizeof sql,
+                     "CREATE TABLE \"rocpd_%s_0000%04x_a\" (id, string);"
+                     "INSERT INTO \"rocpd_%s_0000%04x_a\" VALUES (%d, 'text %d')",
+                     names[i], (unsigned)k, names[i], (unsigned)k, k, k);
+            assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+        }
+    assert_int_equal(hb_rocpd_create_views(db), SQLITE_OK);
+    static const char sums[] = "SELECT count(*), sum(id) FROM rocpd_string";
+    assert_int_equal(sqlite3_prepare_v2(db, sums, -1, &s, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(s), SQLITE_ROW);
+    assert_int_equal(sqlite3_column_int(s, 0), PROCESSES);
+    assert_int_equal(sqlite3_column_int(s, 1), PROCESSES * (PROCESSES - 1) / 2);
+    sqlite3_finalize(s);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_DIR(rpd_as_it_was),  IN_DIR(a_real_rpd),        IN_DIR(database_of_rocprof),
         IN_DIR(report_of_nsys), IN_DIR(damaged_databases),
+        IN_DIR(views_over_many_processes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
