@@ -353,6 +353,13 @@ typedef struct hb_profiler_options {
      * as soon as they are seen, numbered from how many had begun by then; -1: such do not come any
      * more. Of the profiler that was made last; NULL: none. */
     bool (*on_operator_step)(int64_t number);
+    /** Not 0: each thread's call stack so many times (1 to 1000) in a second of its processor's
+     * time, of the thread that makes the profiler and those that it and they start later, once a
+     * process. The kernel takes them (perf_event_open), by frame pointers (-fno-omit-frame-pointer)
+     * and without a signal; where it may not, that is said on stderr and in the metadata
+     * (hipboard_samples). They become frames of the category cpu_sample on rows beside the
+     * threads'. */
+    unsigned sample_hz;
 } hb_profiler_options;
 
 #define HB_TIME_SLICES_AUTO INT64_MAX

@@ -447,6 +447,7 @@ static hb_profiler *make_profiler(const char *dir, const char *operators)
         o.time_slice_ns = plan.slice_ns;
     o.find_steps = plan.find_steps;
     o.step_loop = plan.step_loop;
+    o.sample_hz = (unsigned)number(CAPTURE_SAMPLE_HZ);
     o.on_operator_step = counts_steps() ? begin_told_step : NULL;
     return hb_profiler_create(&o);
 }

@@ -36,6 +36,7 @@
 #define CAPTURE_STEPS      "HIPBOARD_CAPTURE_STEPS"
 #define CAPTURE_TELEMETRY  "HIPBOARD_CAPTURE_TELEMETRY" /* nanoseconds between readings; 0: none */
 #define CAPTURE_STACK      "HIPBOARD_CAPTURE_STACK"     /* call stacks: 1 */
+#define CAPTURE_SAMPLE_HZ  "HIPBOARD_CAPTURE_SAMPLE_HZ" /* call stacks a second; 0: none */
 #define CAPTURE_MODULES    "HIPBOARD_CAPTURE_MODULES" /* a JSON string: which frames are modules' */
 #define CAPTURE_SAMPLING   "HIPBOARD_CAPTURE_KERNEL_SAMPLING"
 #define CAPTURE_OPERATORS  "HIPBOARD_CAPTURE_OPERATORS" /* hb_profiler_options.operators */

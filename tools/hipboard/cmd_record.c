@@ -44,6 +44,7 @@ typedef struct request {
     char *modules;                 /* an expression, as a JSON string, or NULL */
     int64_t telemetry_ns;          /* 0: as usual */
     int64_t step_loop;             /* 0: the one that is found */
+    int64_t sample_hz;             /* 0: none */
     const char *ranks, *rank_from; /* or NULL */
     const char *comm;              /* "auto", "mpi", "rccl" or "none" */
     const char *align;             /* "auto", "measure", "force" or "none" */
@@ -235,6 +236,7 @@ static void tell(void *context)
     set_number(CAPTURE_TELEMETRY, r->no_telemetry ? 0 : telemetry);
     set_number(CAPTURE_STACK, r->with_stack || r->step_loop || r->modules);
     set_text(CAPTURE_MODULES, r->modules);
+    set_number(CAPTURE_SAMPLE_HZ, r->sample_hz);
     set_number(CAPTURE_ON_DEMAND, r->on_demand);
     set_number(CAPTURE_SIGNAL, r->signal);
     set_number(CAPTURE_SLOW_STEP, r->slow_step);
@@ -451,6 +453,10 @@ static const option_spec options[] = {
     {0, "with-stack", NULL,
      "the call stack of each HIP call and operator; steps are found by them, too",
      INTO(with_stack)},
+    {0, "sample", "HZ",
+     "also each thread's call stack, HZ times (1 to 1000) in a second of its processor's time: by "
+     "the kernel (perf_event_open), where it lets you, and by frame pointers",
+     INTO_BY(take_hz, sample_hz)},
     {0, "modules", "REGEX",
      "methods whose names match are modules, by the call stacks of what they call and launch; the "
      "first parenthesis is the class: '(\\w+)::forward'",

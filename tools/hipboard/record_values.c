@@ -84,6 +84,14 @@ const char *take_loop(void *to, const char *text)
     return NULL;
 }
 
+const char *take_hz(void *to, const char *text)
+{
+    long long number;
+    if (!parse_number(text, 1, 1000, &number)) return "expected a number from 1 to 1000";
+    *(int64_t *)to = number;
+    return NULL;
+}
+
 const char *take_schedule(void *to, const char *text)
 {
     if (parse_schedule(text, to)) return NULL;

@@ -12,6 +12,7 @@
 const char *take_activities(void *to, const char *list);
 const char *take_sampling(void *to, const char *text);
 const char *take_loop(void *to, const char *text);
+const char *take_hz(void *to, const char *text);
 const char *take_schedule(void *to, const char *text);
 /** A signal's number into an int64_t; "2.5" times in percent, likewise. */
 const char *take_signal(void *to, const char *text);

@@ -48,6 +48,7 @@
     X(GRAPHS, 67, "graphs that have not run")                                 \
     X(BUSY_STREAMS, 68, "streams that may have work to do")                   \
     X(KERNELS, 70, "what is known of kernels")                                \
+    X(SAMPLES, 71, "samples of the program, and rings of them")               \
     X(CODE_OBJECTS, 72, "what is known of code objects; the loader is asked") \
     X(OPERATORS, 73, "tables, and who stands in; the loader is asked")        \
     X(PACE, 75, "launches that are watched; a thread is started")             \

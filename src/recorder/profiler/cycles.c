@@ -12,6 +12,7 @@
 #include "profiler/control.h"
 #include "profiler/user_metadata.h"
 #include "record/live_memory.h"
+#include "sampling/host_samples.h"
 
 /* ---- cycles ---- */
 
@@ -131,6 +132,7 @@ static hb_result start_trace(hb_profiler *prof)
     if (session->flags & HB_SESSION_HELD) hb_live_memory_tell(session);
     hb_metadata_emit(prof);
     if (prof->wants_operators) hb_operators_start();
+    if (prof->options.sample_hz) hb_samples_start();
     if (hb_wants_activity(prof, HB_ACTIVITY_HIP))
         hb_device_start(prof->options.activities & HB_ACTIVITY_HIP,
                         (uint32_t)prof->options.kernel_sampling);
@@ -144,6 +146,7 @@ static hb_session *complete_session(hb_profiler *prof)
     hb_session *session = prof->session;
     prof->session = NULL;
     hb_lock_give(&prof->lock);
+    if (session) hb_samples_stop();
     if (session) hb_pace_put();
     if (session && prof->wants_operators) hb_operators_stop();
     if (session) hb_device_stop();

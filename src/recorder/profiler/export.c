@@ -12,6 +12,7 @@
 #include "replay/aligned_clock.h"
 #include "replay/device_source.h"
 #include "replay/merge.h"
+#include "replay/sample_rows.h"
 #include "replay/time_slices.h"
 #include "replay/window.h"
 #include "steps/find_steps.h"
@@ -48,6 +49,7 @@ hb_result hb_session_source_open(const hb_spool_view *view, const hb_session *se
     HB_TRY(hb_clock_align(source, &session->start, fit.ns_per_tick));
     hb_result result = session->flags & HB_SESSION_FIND_STEPS ? find_steps(session, source) : HB_OK;
     if (result == HB_OK) result = hb_put_stack_modules(source);
+    if (result == HB_OK) result = hb_put_samples(view, session, source);
     if (result == HB_OK) result = hb_time_slices_add(source, session->slice_ns);
     if (result == HB_OK) result = hb_telemetry_sum_up(source);
     if (result != HB_OK) (*source)->close(*source);

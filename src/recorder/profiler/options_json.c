@@ -67,6 +67,7 @@ static const field option_fields[] = {
     OPTION(operators, FIELD_TEXT),
     OPTION(find_steps, FIELD_BOOL),
     OPTION(step_loop, FIELD_UNSIGNED),
+    OPTION(sample_hz, FIELD_UNSIGNED),
     {0},
 };
 

@@ -24,6 +24,7 @@
 #include "profiler/user_metadata.h"
 #include "record/live_memory.h"
 #include "record/strings.h"
+#include "sampling/host_samples.h"
 
 static void begin_step(hb_profiler *prof)
 {
@@ -134,6 +135,7 @@ static void after_fork(void)
     hb_lock_init(&handed_over.lock, HB_LOCK_HANDED_OVER);
     handed_over.first = NULL;
     hb_turns_after_fork();
+    hb_samples_after_fork();
 }
 
 static void register_once(void)
@@ -182,6 +184,9 @@ static hb_result check_options(const hb_profiler_options *o)
                        "activities 0x%x: HB_ACTIVITY_CPU, HB_ACTIVITY_HIP and HB_ACTIVITY_COMM are "
                        "known",
                        o->activities);
+    if (o->sample_hz > 1000)
+        return hb_fail(HB_ERROR_INVALID_ARGUMENT, "sample_hz %u: at most 1000 is possible",
+                       o->sample_hz);
     if (o->time_slice_ns < 0)
         return hb_fail(HB_ERROR_INVALID_ARGUMENT, "time_slice_ns %lld: it must not be negative",
                        (long long)o->time_slice_ns);
@@ -268,6 +273,7 @@ static hb_profiler *create(const hb_profiler_options *options)
     const char *operators = operators_of(options);
     if (ready == HB_OK && operators) ready = hb_operators_attach(operators);
     if (ready == HB_OK) hb_operators_tell_steps(options->on_operator_step);
+    if (ready == HB_OK) hb_samples_open(options->sample_hz);
     if (ready == HB_OK) hb_operators_pace(options->find_steps ? options->on_operator_step : NULL);
     if (ready == HB_OK) {
         prof->wants_operators = operators != NULL;

@@ -14,6 +14,7 @@
 #include "hip/capture.h"
 #include "profiler/control.h"
 #include "profiler/cycle_log.h"
+#include "sampling/host_samples.h"
 
 void hb_cycle_drop(hb_profiler *prof, hb_cycle *cycle)
 {
@@ -151,6 +152,7 @@ static void wait_for_work(hb_profiler *prof)
     }
     hb_lock_give(&prof->lock);
     hb_process_end_if_over();
+    hb_samples_drain();
     hb_lock_take(&prof->lock);
 }
 

@@ -79,6 +79,7 @@ static size_t least_size(const hb_record *r)
     case HB_RECORD_DISPATCH: return sizeof(hb_record_dispatch);
     case HB_RECORD_FRAMES: return sizeof(hb_record_frames);
     case HB_RECORD_GRAPH: return sizeof(hb_record_graph);
+    case HB_RECORD_SAMPLE: return sizeof(hb_record_sample);
     case HB_RECORD_LINK: return sizeof(hb_record_link);
     case HB_RECORD_DEVICE: return HB_RECORD_SHORT_DEVICE;
     default: return SIZE_MAX;

@@ -225,6 +225,7 @@ enum hb_record_type {
     HB_RECORD_FLOW = 16,
     HB_RECORD_FRAMES = 17, /* where the program made a HIP call */
     HB_RECORD_GRAPH = 18,  /* what a HIP call did to a graph */
+    HB_RECORD_SAMPLE = 19, /* where a thread was */
 };
 
 enum hb_record_flags {
@@ -429,6 +430,14 @@ typedef struct hb_record_graph {
     uint64_t correlation;
     uint64_t graph, exec; /* hipGraph_t, hipGraphExec_t; 0: the deed has none */
 } hb_record_graph;
+
+/** Written some time later, by a thread of the library's. Behind it the addresses, innermost first.
+ */
+typedef struct hb_record_sample {
+    hb_record head;
+    uint32_t tid, hz;
+    int64_t time; /* CLOCK_BOOTTIME */
+} hb_record_sample;
 
 enum hb_graph_deed {
     HB_GRAPH_CAPTURED = 1, /* the graph is what the thread's last captured calls make */

@@ -11,7 +11,7 @@
 #define NO_ROW                                                                    \
     (1u << HB_RECORD_WORK | 1u << HB_RECORD_DISPATCH | 1u << HB_RECORD_LINK |     \
      1u << HB_RECORD_DEVICE | 1u << HB_RECORD_METADATA | 1u << HB_RECORD_FRAMES | \
-     1u << HB_RECORD_GRAPH)
+     1u << HB_RECORD_GRAPH | 1u << HB_RECORD_SAMPLE)
 
 /* ---- threads, calls, devices ---- */
 
