@@ -51,8 +51,8 @@
     X(SAMPLES, 71, "samples of the program, and rings of them")               \
     X(CODE_OBJECTS, 72, "what is known of code objects; the loader is asked") \
     X(OPERATORS, 73, "tables, and who stands in; the loader is asked")        \
-    X(PACE, 75, "launches that are watched; a thread is started")             \
     X(INTERPOSED, 74, "patched functions")                                    \
+    X(PACE, 75, "launches that are watched; a thread is started")             \
     X(SPOOLS, 76, "the list of open spools")                                  \
     X(SPOOL, 77, "where a spool's records are; no I/O")                       \
     X(SPOOL_FILE, 78, "its file's descriptor; I/O")                           \
