@@ -74,8 +74,8 @@ pack() {
 }
 
 take libhipboard-dev include "$libdir/lib*.a" "$libdir/libhipboard.so" \
-    "$libdir/libhipboard-analysis.so" "$libdir/libhipboard-mpi.so" "$libdir/libhipboard-rccl.so" "$libdir/pkgconfig" "$libdir/cmake"
-take libhipboard0 "$libdir/libhipboard.so.*" "$libdir/libhipboard-mpi.so.*" "$libdir/libhipboard-rccl.so.*" \
+    "$libdir/libhipboard-analysis.so" "$libdir/libhipboard-mpi.so" "$libdir/libhipboard-openmp.so" "$libdir/libhipboard-rccl.so" "$libdir/pkgconfig" "$libdir/cmake"
+take libhipboard0 "$libdir/libhipboard.so.*" "$libdir/libhipboard-mpi.so.*" "$libdir/libhipboard-openmp.so.*" "$libdir/libhipboard-rccl.so.*" \
     share/hipboard # its tables of operators
 [ ! -e "$work/all/usr/$libdir/hipboard/hipboard-symbolizer" ] ||
     take libhipboard0 "$libdir/hipboard/hipboard-symbolizer"

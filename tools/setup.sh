@@ -45,6 +45,7 @@ test_packages=(
     libopenmpi-dev openmpi-bin # two MPIs
     libmpich-dev mpich
     libhsa-runtime-dev      # the simulated GPU below it
+    libomp-14-dev           # an OpenMP that tells of itself
 )
 
 say() { echo "hipboard: $*"; }

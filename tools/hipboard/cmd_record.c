@@ -19,12 +19,14 @@
 #include "launch.h"
 #include "mpi_program.h"
 #include "options.h"
+#include "program_environment.h"
 #include "rank_list.h"
 #include "record_outcome.h"
 #include "record_values.h"
 #include "text.h"
 
-#define RCCL_PLUGIN "NCCL_PROFILER_PLUGIN" /* RCCL's own */
+#define RCCL_PLUGIN    "NCCL_PROFILER_PLUGIN" /* RCCL's own */
+#define OPENMP_RUNTIME "libomp.so.5"
 
 typedef struct request {
     const char *dir;
@@ -50,6 +52,7 @@ typedef struct request {
     const char *align;             /* "auto", "measure", "force" or "none" */
     bool mpi;                      /* its calls are taken */
     bool rccl_plugin;
+    const char *openmp; /* "auto", "swap" or "none" */
     /* made from it */
     hb_launch_info launch;
     char library[PATH_MAX], full_dir[PATH_MAX];
@@ -132,43 +135,6 @@ static void set_schedule(const hb_schedule_params *p)
         unsetenv(CAPTURE_SCHEDULE);
 }
 
-static void preload(const char *library)
-{
-    const char *others = getenv("LD_PRELOAD");
-    char *all;
-    if (!others || !*others)
-        setenv("LD_PRELOAD", library, 1);
-    else if (asprintf(&all, "%s:%s", library, others) >= 0) {
-        setenv("LD_PRELOAD", all, 1);
-        free(all);
-    }
-}
-
-/* Kokkos loads several, by ';'. */
-static void name_to_kokkos(const char *library)
-{
-    const char *others = getenv("KOKKOS_TOOLS_LIBS");
-    char *all = NULL;
-    if (others && *others && asprintf(&all, "%s;%s", others, library) < 0) return;
-    setenv("KOKKOS_TOOLS_LIBS", all ? all : library, 1);
-    free(all);
-}
-
-/* gcc's address checker refuses to run behind another preloaded library. What it is afraid of, a
- * malloc() before its own, is not in ours. */
-static void allow_address_checks(void)
-{
-    static const char order[] = "verify_asan_link_order=0";
-    const char *own = getenv("ASAN_OPTIONS");
-    char *all;
-    if (!own || !*own)
-        setenv("ASAN_OPTIONS", order, 1);
-    else if (!strstr(own, "verify_asan_link_order") && asprintf(&all, "%s:%s", own, order) >= 0) {
-        setenv("ASAN_OPTIONS", all, 1);
-        free(all);
-    }
-}
-
 /* The second library, where ROCm will find rocprofiler-sdk: it looks for it by this name. */
 static void preload_for_rocprofiler(const request *r)
 {
@@ -195,6 +161,16 @@ static void preload_for_mpi(const request *r)
 {
     char library[PATH_MAX];
     if (r->mpi && hb_part_path(MPI_LIBRARY, library, sizeof library) == HB_OK) preload(library);
+}
+
+/* A library of OpenMP that tells tools of itself stands in for gcc's, which does not, only where
+ * that is asked for: it also answers to gcc's calls. */
+static void prepare_openmp(const request *r)
+{
+    char library[PATH_MAX];
+    if (strcmp(r->openmp, "none") == 0) return;
+    if (hb_part_path(OPENMP_LIBRARY, library, sizeof library) == HB_OK) name_to_openmp(library);
+    if (strcmp(r->openmp, "swap") == 0) preload(OPENMP_RUNTIME);
 }
 
 /* Clocks are measured by all ranks together: one that is not recorded would be waited for for ever.
@@ -251,6 +227,7 @@ static void tell(void *context)
     ask_for_clocks(r);
     if (*r->plugin) setenv(RCCL_PLUGIN, r->plugin, 1);
     preload_for_mpi(r);
+    prepare_openmp(r);
     preload(r->library);
     name_to_kokkos(r->library);
     allow_address_checks();
@@ -386,9 +363,17 @@ static void settle_communication(request *r)
     r->tables.no_communication = strcmp(r->comm, "auto") != 0 && strcmp(r->comm, "rccl") != 0;
 }
 
+/* False: says what is missing. */
+static bool has_openmp(const request *r)
+{
+    if (strcmp(r->openmp, "swap") != 0 || dlopen(OPENMP_RUNTIME, RTLD_LAZY)) return true;
+    (void)usage_error("record", "--openmp swap: there is no " OPENMP_RUNTIME " here");
+    return false;
+}
+
 static int run(arguments *args)
 {
-    request r = {.dir = "hipboard_runs", .comm = "auto", .align = "auto"};
+    request r = {.dir = "hipboard_runs", .comm = "auto", .align = "auto", .openmp = "auto"};
     if (!parse_options(&cmd_record, args, &r)) return args->status;
     if (r.on_demand && (r.schedule.active || r.slice_ns))
         return usage_error("record", "--on-demand: requests say what is recorded; leave --schedule "
@@ -399,7 +384,7 @@ static int run(arguments *args)
     bool triggers = r.signal || r.slow_step || r.hip_errors || r.metric;
     if (!r.on_demand && !has_ring(&r.ring) && triggers)
         return usage_error("record", "--trigger-... are of use with --on-demand and --ring only");
-    if (!find_rank(&r)) return EXIT_USAGE;
+    if (!find_rank(&r) || !has_openmp(&r)) return EXIT_USAGE;
     if (r.ranks && (strcmp(r.align, "measure") == 0 || strcmp(r.align, "force") == 0))
         return usage_error("record", "--align: clocks are measured by all ranks together; leave "
                                      "--ranks out");
@@ -480,6 +465,11 @@ static const option_spec options[] = {
      "record calls of MPI and RCCL; auto: RCCL's always, MPI's where the program is linked to one, "
      "or, in a job, is a script; mpi: always, and no other; rccl: no other",
      INTO(comm)},
+    {0, "openmp", "auto|swap|none",
+     "parallel regions of OpenMP, waits at barriers and threads' names; auto: where the program's "
+     "OpenMP tells of them (clang's, AMD's, Intel's); swap: of programs of gcc as well, which then "
+     "run by clang's libomp.so.5",
+     INTO(openmp)},
     {0, "rccl-plugin", NULL,
      "have RCCL (of NCCL 2.27 on) load a profiler plugin of hipboard's, which tells the algorithm, "
      "protocol and channels of its calls and how long the channels took by the GPU's clock; RCCL "

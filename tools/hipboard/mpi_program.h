@@ -8,8 +8,9 @@
 #include <limits.h>
 #include <stdbool.h>
 
-#define MPI_LIBRARY  "libhipboard-mpi.so.0"
-#define RCCL_LIBRARY "libhipboard-rccl.so.0"
+#define MPI_LIBRARY    "libhipboard-mpi.so.0"
+#define RCCL_LIBRARY   "libhipboard-rccl.so.0"
+#define OPENMP_LIBRARY "libhipboard-openmp.so.0"
 
 /** The file that a command's name stands for, by PATH. */
 void find_program(const char *name, char path[PATH_MAX]);
