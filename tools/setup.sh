@@ -46,6 +46,7 @@ test_packages=(
     libmpich-dev mpich
     libhsa-runtime-dev      # the simulated GPU below it
     libomp-14-dev           # an OpenMP that tells of itself
+    strace                  # which files a rank makes
 )
 
 say() { echo "hipboard: $*"; }

@@ -263,7 +263,7 @@ typedef struct hb_profiler_options {
     uint64_t max_record_bytes;
     /** Where records live until they are written, so that `hipboard recover` finds them after a
      * crash. NULL: hidden in the tensorboard handler's directory if that is on a local file system,
-     * else anonymous memory; "": anonymous memory. */
+     * else where hb_spool_directory() says; "": anonymous memory. */
     const char *spool_dir;
     /** A cycle in which the program marked no step is cut into steps of this many nanoseconds when
      * it is written; HB_TIME_SLICES_AUTO: into about twenty of a round length. 0: it is not. */
@@ -1081,9 +1081,17 @@ typedef struct hb_recovered {
     uint64_t events;
 } hb_recovered;
 
-/** Makes a trace of every spool that a killed process left in `dir` (spools of living processes are
- * left alone) and removes the spools that became traces. `report` is called for each. Returns
- * HB_ERROR_NOT_FOUND when there is none. */
+/** Where processes of this machine keep what they record for a log directory until it is a trace:
+ * in itself where it is on this machine's disks, else, or where the environment variable
+ * HIPBOARD_SPOOL names a directory, in one of its own below that, or below TMPDIR or /tmp. Nobody
+ * waits for a server so, and of a killed process hb_recover() finds there what it recorded, on that
+ * machine and for as long as that keeps its files. HB_ERROR_NOT_FOUND: nowhere, then it is kept in
+ * memory alone. */
+HB_API hb_result hb_spool_directory(const char *log_dir, char *path, size_t size);
+
+/** Makes a trace of every spool that a killed process left in `dir`, or of it in
+ * hb_spool_directory() (spools of living processes are left alone), and removes the spools that
+ * became traces. `report` is called for each. Returns HB_ERROR_NOT_FOUND when there is none. */
 HB_API hb_result hb_recover(const char *dir, unsigned export_flags,
                             void (*report)(const hb_recovered *spool, void *arg), void *arg);
 

@@ -53,10 +53,12 @@ typedef struct request {
     bool mpi;                      /* its calls are taken */
     bool rccl_plugin;
     const char *openmp; /* "auto", "swap" or "none" */
+    const char *spool;  /* or NULL */
     /* made from it */
     hb_launch_info launch;
     char library[PATH_MAX], full_dir[PATH_MAX];
     char plugin[PATH_MAX]; /* for RCCL; "" when there is none */
+    char written[64];      /* where processes name their traces */
     char run[64];          /* tells this run's processes from others */
     char link_dir[64];     /* holds a link to the library's directory; "" when there is none */
 } request;
@@ -217,6 +219,7 @@ static void tell(void *context)
     set_number(CAPTURE_SIGNAL, r->signal);
     set_number(CAPTURE_SLOW_STEP, r->slow_step);
     set_number(CAPTURE_HIP_ERRORS, r->hip_errors);
+    set_text("HIPBOARD_WRITTEN", *r->written ? r->written : NULL);
     set_text(CAPTURE_METRIC, r->metric);
     set_ring(&r->ring);
     set_number(CAPTURE_MAX_CYCLES, (int64_t)r->max_cycles);
@@ -332,24 +335,28 @@ static int record(request *r, char **program)
     if (!name_without_blanks(r)) return fail("/tmp", strerror(errno));
     int64_t start_ns = unix_ns();
     snprintf(r->run, sizeof r->run, "%d.%lld", (int)getpid(), (long long)start_ns);
+    recorded_run run = {.dir = r->dir,
+                        .full_dir = r->full_dir,
+                        .run = r->run,
+                        .export_flags = export_flags(r),
+                        .start_ns = start_ns,
+                        .waits_to_be_asked = r->on_demand || has_ring(&r->ring),
+                        .speaks = speaks(r),
+                        .quiet = r->quiet,
+                        .rank = r->launch.world_size > 1 ? r->launch.rank : -1,
+                        .written = open_written(r->written)};
+    if (r->spool) setenv("HIPBOARD_SPOOL", r->spool, 1);
+    tell_spool_place(&run);
     launch_end end = launch(program, tell, r);
+    run.killed = end.by_signal;
     remove_link(r);
     char *operators = list_tables(&r->tables);
     if (!end.started) {
         fail(program[0], strerror(end.code));
         return end.code == ENOENT ? 127 : 126; /* as shells say it */
     }
-    tell_outcome(&(recorded_run){.dir = r->dir,
-                                 .full_dir = r->full_dir,
-                                 .run = r->run,
-                                 .export_flags = export_flags(r),
-                                 .start_ns = start_ns,
-                                 .waits_to_be_asked = r->on_demand || has_ring(&r->ring),
-                                 .speaks = speaks(r),
-                                 .quiet = r->quiet,
-                                 .operators = operators,
-                                 .rank = r->launch.world_size > 1 ? r->launch.rank : -1},
-                 program[0]);
+    run.operators = operators;
+    tell_outcome(&run, program[0]);
     free(operators);
     launch_end_alike(&end);
 }
@@ -479,6 +486,12 @@ static const option_spec options[] = {
      "record some ranks of a parallel job only: 0,8-15, every:64 or node:0; the others run "
      "untouched",
      INTO(ranks)},
+    {0, "spool", "DIR",
+     "keep what is recorded below DIR of each node until it is a trace, instead of in LOGDIR; by "
+     "default where LOGDIR is on a network file system, in TMPDIR or /tmp (`hipboard recover "
+     "--spool "
+     "DIR LOGDIR` finds there what a killed job left)",
+     INTO(spool)},
     {0, "rank-from", "VARIABLE",
      "the environment variable that holds the rank, of a launcher that hipboard does not know",
      INTO(rank_from)},

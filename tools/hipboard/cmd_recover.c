@@ -2,6 +2,7 @@
 #include "command.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <hipboard/hipboard.h>
 
@@ -9,6 +10,7 @@
 
 typedef struct request {
     bool gzip, kineto, pftrace;
+    const char *spool; /* or NULL */
 } request;
 
 static void report(const hb_recovered *r, void *arg)
@@ -25,6 +27,7 @@ static int run(arguments *args)
     request r = {0};
     int status = EXIT_FINE;
     if (!parse_options(&cmd_recover, args, &r)) return args->status;
+    if (r.spool) setenv("HIPBOARD_SPOOL", r.spool, 1);
     unsigned flags = (r.gzip ? HB_GZIP : 0u) | (r.kineto ? HB_DIALECT_KINETO : 0u) |
                      (r.pftrace ? HB_PFTRACE : 0u);
     for (int i = 0; i < args->count; i++) {
@@ -42,6 +45,8 @@ static const option_spec options[] = {
     {0, "gzip", NULL, "write .pt.trace.json.gz", INTO(gzip)},
     {0, "dialect", DIALECTS, "tensorboard by default", INTO_BY(take_kineto, kineto)},
     {0, "pftrace", NULL, "write Perfetto's protobuf, .pftrace, beside each trace", INTO(pftrace)},
+    {0, "spool", "DIR", "look also below DIR, which `hipboard record --spool DIR` kept them in",
+     INTO(spool)},
     {0},
 };
 
@@ -52,7 +57,8 @@ const command cmd_recover = {
     .about = "A process that is killed leaves what it recorded in a hidden file of its log "
              "directory (.<worker>.<time>.hbspool). This makes a trace of each such file below "
              "LOGDIR, beside it, and removes the file. Files of processes that still run are left "
-             "alone.",
+             "alone. Where LOGDIR is on a network file system the files are on the node that the "
+             "process ran on, below TMPDIR or /tmp: run this there.",
     .options = options,
     .notes = "Exit status 1 when there is nothing to recover, or when something could not be.",
     .least = 1,

@@ -124,22 +124,86 @@ typedef struct found {
     hb_rank_study *study;    /* with the digests of the rank's traces; NULL: none */
 } found;
 
-/* One pass: of a job's thousand ranks each lists what all have written. */
+int open_written(char name[64])
+{
+    int fd = memfd_create("hipboard-written", MFD_CLOEXEC);
+    name[0] = '\0';
+    if (fd >= 0) snprintf(name, 64, "/proc/%d/fd/%d", (int)getpid(), fd);
+    return fd;
+}
+
+static void see_trace(const recorded_run *r, const char *name, found *n)
+{
+    n->traces += is_trace_since(name, r->start_ns);
+    if (n->study) add_digest(r, n->study, name);
+}
+
+/* What its processes have told. */
+static void look_at_names(const recorded_run *r, found *n)
+{
+    char line[PATH_MAX + 2];
+    int fd = r->written < 0 ? -1 : dup(r->written);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+    if (!file) return;
+    rewind(file);
+    while (fgets(line, sizeof line, file)) {
+        line[strcspn(line, "\n")] = '\0';
+        const char *slash = strrchr(line, '/');
+        size_t length = slash ? (size_t)(slash - line) : 0;
+        bool here = length == strlen(r->full_dir) && strncmp(line, r->full_dir, length) == 0;
+        if (here) see_trace(r, slash + 1, n);
+    }
+    fclose(file);
+}
+
+static void look_at_spools(const recorded_run *r, const char *name, found *n)
+{
+    bool spool = is_spool(name);
+    n->spools += spool;
+    n->running += spool && was_told(process_of(name), CAPTURE_RUN, r->run);
+}
+
+static void look_at_directory(const recorded_run *r, const char *dir, found *n)
+{
+    struct dirent *entry;
+    DIR *list = opendir(dir);
+    bool own = strcmp(dir, r->full_dir) == 0;
+    while (list && (entry = readdir(list))) {
+        look_at_spools(r, entry->d_name, n);
+        if (own) see_trace(r, entry->d_name, n);
+    }
+    if (list) closedir(list);
+}
+
+/* A rank whose program ended by itself lists nothing of the job's directory: of a job's thousand
+ * each would list what all have written. */
 static found look_into(const recorded_run *r)
 {
     found n = {0};
-    struct dirent *entry;
+    char place[PATH_MAX];
+    bool elsewhere = hb_spool_directory(r->full_dir, place, sizeof place) == HB_OK &&
+                     strcmp(place, r->full_dir) != 0;
     if (r->rank >= 0) (void)hb_rank_study_create(NULL, &n.study);
-    DIR *list = opendir(r->full_dir);
-    while (list && (entry = readdir(list))) {
-        bool spool = is_spool(entry->d_name);
-        n.spools += spool;
-        n.running += spool && was_told(process_of(entry->d_name), CAPTURE_RUN, r->run);
-        n.traces += is_trace_since(entry->d_name, r->start_ns);
-        if (n.study) add_digest(r, n.study, entry->d_name);
-    }
-    if (list) closedir(list);
+    if (r->rank >= 0 && !r->killed) look_at_names(r, &n);
+    if (n.traces == 0) look_at_directory(r, r->full_dir, &n);
+    if (elsewhere) look_at_directory(r, place, &n);
+    if (elsewhere && r->rank <= 0 && n.spools == 0) (void)rmdir(place); /* if it is empty */
     return n;
+}
+
+/* Where the promise of recover ends has to be known before something is killed. */
+void tell_spool_place(const recorded_run *r)
+{
+    char place[PATH_MAX];
+    if (r->quiet || !r->speaks) return;
+    if (hb_spool_directory(r->full_dir, place, sizeof place) != HB_OK) return;
+    if (strcmp(place, r->full_dir) == 0) return;
+    fprintf(stderr,
+            "hipboard: what is recorded is kept in %s of each node until it is a trace; what a "
+            "killed job leaves there is lost with the node's files: hipboard recover%s%s %s, on "
+            "that node\n",
+            place, getenv("HIPBOARD_SPOOL") ? " --spool " : "",
+            getenv("HIPBOARD_SPOOL") ? getenv("HIPBOARD_SPOOL") : "", r->dir);
 }
 
 static void report_recovered(const hb_recovered *r, void *unused)

@@ -18,7 +18,15 @@ typedef struct recorded_run {
     bool speaks, quiet;
     const char *operators; /* hb_profiler_options.operators, or NULL */
     int64_t rank;          /* of a job of several; -1: of none */
+    int written; /* a file that its processes name their traces in, a line each; -1: none */
+    bool killed; /* the program was ended by a signal */
 } recorded_run;
+
+/** A file that nobody else sees, for recorded_run.written, and what processes are told of it. */
+int open_written(char name[64]);
+
+/** Says where records are kept until they are traces, where that is not the log directory. */
+void tell_spool_place(const recorded_run *run);
 
 /** Whether a process of this run is still there, which may start others. */
 bool run_has_processes(const char *run);

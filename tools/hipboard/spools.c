@@ -3,13 +3,17 @@
 
 #include <fcntl.h>
 #include <fts.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#include <hipboard/hipboard.h>
 
 #include "text.h"
 
@@ -29,14 +33,24 @@ static bool is_left(const FTSENT *entry)
     return left;
 }
 
-void tell_spools(const char *name, const char *dir)
+static unsigned count_below(const char *dir, bool with_places)
 {
-    char *roots[] = {(char *)(uintptr_t)dir, NULL};
+    char *roots[] = {(char *)(uintptr_t)dir, NULL}, place[PATH_MAX];
     unsigned count = 0;
     FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
-    for (FTSENT *entry; walk && (entry = fts_read(walk));)
+    for (FTSENT *entry; walk && (entry = fts_read(walk));) {
         count += is_left(entry);
+        if (!with_places || entry->fts_info != FTS_D) continue;
+        if (hb_spool_directory(entry->fts_path, place, sizeof place) != HB_OK) continue;
+        if (strcmp(place, entry->fts_path) != 0) count += count_below(place, false);
+    }
     if (walk) fts_close(walk);
+    return count;
+}
+
+void tell_spools(const char *name, const char *dir)
+{
+    unsigned count = count_below(dir, true);
     if (count == 0) return;
     fprintf(stderr,
             "hipboard %s: %s: %u killed process%s left records there; for traces of them: "

@@ -7,19 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MPI_5_ABI(name)                                                             \
-    {                                                                               \
-        name, 8, 32, 0, 4, 1, 0, -3, 0x180, 0x200, 0x100, 0x101, 0x102, 4096, 0x247 \
+#define MPI_5_ABI(name)                                                                   \
+    {                                                                                     \
+        name, 8, 32, 0, 4, 1, 0, -3, 0x180, 0x200, 0x100, 0x101, 0x102, 4096, 0x247, 0, 0 \
     }
 #define MPICH_ABI(name)                                                                            \
     {                                                                                              \
         name, 4, 20, 8, 12, -1, 1, -1, 0x2c000000, 0x0c000000, 0x04000000, 0x44000000, 0x44000001, \
-            3, 0x4c00010d                                                                          \
+            3, 0x4c00010d, 0, 32                                                                   \
     }
 /* Handles are addresses: found by their names. */
-#define OPEN_MPI_ABI(name)                               \
-    {                                                    \
-        name, 8, 24, 0, 4, 1, 0, -2, 0, 0, 0, 0, 0, 3, 0 \
+#define OPEN_MPI_ABI(name)                                       \
+    {                                                            \
+        name, 8, 24, 0, 4, 1, 0, -2, 0, 0, 0, 0, 0, 3, 0, 16, 64 \
     }
 
 /* How the names of libraries begin. The first row that fits holds. */

@@ -23,6 +23,10 @@ typedef struct hb_mpi_abi {
     hb_word request_null, type_null, comm_null, comm_world, comm_self;
     int thread_multiple;
     hb_word type_byte; /* 0: not known */
+    /* Of a status: where its bytes stand, in so many bits, of which the lowest is another's where
+     * they are in two parts. MPI's own affair, so they are held against what MPI says of the first
+     * ones. bytes_bits 0: not known. */
+    unsigned bytes_at, bytes_bits;
 } hb_mpi_abi;
 
 /** The program's; chosen by the first call that asks hb_mpi_is_known(). */

@@ -19,19 +19,54 @@ uint64_t hb_mpi_next_flow(void)
     return ++last;
 }
 
-void hb_mpi_read_status(hb_comm_info *info, hb_word status, hb_word type)
+/* ---- statuses ---- */
+
+/* -1: it does not say. */
+static int64_t ask_for_bytes(hb_word status, hb_word type, int64_t size)
 {
     typedef int (*count_fn)(hb_word, hb_word, int *);
     static _Atomic(count_fn) get_count;
     int count = -1;
-    if (!status || status == hb_mpi.status_ignore) return;
     if (!get_count) get_count = (count_fn)hb_mpi_real("PMPI_Get_count");
-    if (type && type != hb_mpi.type_null && get_count(status, type, &count) == 0 && count >= 0) {
-        hb_mpi_type t = hb_mpi_type_of(type);
-        info->bytes = count * t.size;
-        info->out = t.dtype ? count : info->bytes;
-    }
+    return get_count(status, type, &count) == 0 && count >= 0 ? count * size : -1;
+}
+
+/* -1: it does not say, or more than 2 GiB. */
+static int64_t read_bytes(hb_word status)
+{
+    const char *at = (const char *)status + hb_mpi.bytes_at;
+    if (hb_mpi.bytes_bits == 64) return *(const int64_t *)at;
+    return ((const uint32_t *)at)[1] >> 1 ? -1 : (int64_t) * (const uint32_t *)at;
+}
+
+/* Asking MPI costs as much as recording a call. It is asked until it has said the same so many
+ * times as its statuses do, and always if it ever does not. */
+static int64_t bytes_of(hb_word status, hb_word type, int64_t size)
+{
+    enum { AGREED = 8, NEVER = -1 };
+    static atomic_int agreed; /* orders nothing */
+    int times = atomic_load_explicit(&agreed, memory_order_relaxed);
+    int64_t read = hb_mpi.bytes_bits && times != NEVER ? read_bytes(status) : -1;
+    if (times >= AGREED && read >= 0) return read;
+    int64_t told = ask_for_bytes(status, type, size);
+    if (read >= 0 && told > 0 && times != NEVER)
+        atomic_store_explicit(&agreed, read == told ? times + 1 : NEVER, memory_order_relaxed);
+    return told;
+}
+
+void hb_mpi_read_status(hb_comm_info *info, hb_word status, hb_word type)
+{
+    if (!status || status == hb_mpi.status_ignore) return;
     info->tag = hb_mpi_int(status, hb_mpi.tag_at);
+    if (!type || type == hb_mpi.type_null) return;
+    hb_mpi_type t = hb_mpi_type_of(type);
+    int64_t bytes = bytes_of(status, type, t.size);
+    if (bytes < 0) return;
+    bool whole = t.size > 0 && (t.size & (t.size - 1)) == 0;
+    info->bytes = bytes;
+    info->out = !t.dtype || t.size <= 0 ? bytes
+                : whole                 ? bytes >> __builtin_ctzll((uint64_t)t.size)
+                                        : bytes / t.size;
 }
 
 static void take_status(hb_mpi_visit *v, const hb_mpi_call *call, const hb_word *args)

@@ -27,19 +27,20 @@ static bool follows(void)
     return hb_mpi_looks() && (HB_COMM_ENABLED() || hb_mpi_requests_are_followed());
 }
 
+static const hb_comm_info nothing_yet = {.struct_size = sizeof nothing_yet,
+                                         .group = HB_COMM_UNKNOWN,
+                                         .in = -1,
+                                         .out = -1,
+                                         .bytes = -1,
+                                         .source = -1,
+                                         .dest = -1,
+                                         .tag = HB_COMM_NO_TAG,
+                                         .sequence = HB_COMM_UNCOUNTED};
+
 static void begin(wait *w, hb_site *site)
 {
     w->completed = w->num_pending = 0;
-    w->info = (hb_comm_info){.struct_size = sizeof w->info,
-                             .group = HB_COMM_UNKNOWN,
-                             .in = -1,
-                             .out = -1,
-                             .bytes = -1,
-                             .source = -1,
-                             .dest = -1,
-                             .tag = HB_COMM_NO_TAG,
-                             .sequence = HB_COMM_UNCOUNTED};
-    w->scope = hb_comm_begin_site(site, &w->info);
+    w->scope = hb_comm_begin_site(site, &nothing_yet);
 }
 
 /* Whether nothing was moved after all. */
@@ -53,23 +54,43 @@ static bool was_cancelled(const hb_mpi_request *r, hb_word status)
     return ask(status, &flag) == 0 && flag;
 }
 
-/* Of several together only the bytes are told. `status` of 0: none. */
-static void note(wait *w, const hb_mpi_request *r, hb_word status)
+static void note_first(wait *w, const hb_mpi_request *r, hb_word status)
 {
-    int64_t before = w->completed ? w->info.bytes : 0;
     w->info = r->info;
     if (was_cancelled(r, status))
         w->info.bytes = w->info.in = w->info.out = 0;
     else if (r->receives && status)
         hb_mpi_read_status(&w->info, status, r->type);
-    if (w->completed++) {
-        w->info.group = HB_COMM_UNKNOWN;
-        w->info.source = w->info.dest = w->info.in = w->info.out = -1;
-        w->info.tag = HB_COMM_NO_TAG;
-    }
     w->info.async = false;
     w->info.sequence = HB_COMM_UNCOUNTED;
-    w->info.bytes = before + (w->info.bytes > 0 ? w->info.bytes : 0);
+    if (w->info.bytes < 0) w->info.bytes = 0;
+}
+
+/* Of several together only the bytes are told. */
+static void note_next(wait *w, const hb_mpi_request *r, hb_word status)
+{
+    int64_t bytes = r->info.bytes;
+    if (was_cancelled(r, status)) {
+        bytes = 0;
+    } else if (r->receives && status) {
+        hb_comm_info told = {.bytes = bytes};
+        hb_mpi_read_status(&told, status, r->type);
+        bytes = told.bytes;
+    }
+    w->info.group = HB_COMM_UNKNOWN;
+    w->info.type = HB_NONE;
+    w->info.source = w->info.dest = w->info.in = w->info.out = -1;
+    w->info.tag = HB_COMM_NO_TAG;
+    w->info.bytes += bytes > 0 ? bytes : 0;
+}
+
+/* `status` of 0: none. */
+static void note(wait *w, const hb_mpi_request *r, hb_word status)
+{
+    if (w->completed++)
+        note_next(w, r, status);
+    else
+        note_first(w, r, status);
 }
 
 static void tell(wait *w)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "profiler/cycles.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include "pace/launch_pace.h"
 #include "profiler/arbitration.h"
 #include "profiler/control.h"
+#include "profiler/spool_place.h"
 #include "profiler/user_metadata.h"
 #include "record/live_memory.h"
 #include "sampling/host_samples.h"
@@ -64,21 +66,25 @@ uint64_t hb_cycles_max_bytes(const hb_profiler *prof)
     return max ? max : default_max_bytes();
 }
 
-static const char *spool_dir(const hb_profiler *prof, char buf[HB_LOG_DIR_BUF])
+/* Made if it has to be. */
+static const char *spool_dir(const hb_profiler *prof, char place[PATH_MAX])
 {
-    return prof->spool_dir ? prof->spool_dir
-                           : hb_handler_dir_now(&prof->options.on_trace_ready, buf);
+    char buf[HB_LOG_DIR_BUF];
+    const char *dir = prof->spool_dir;
+    if (!dir) dir = hb_handler_dir_now(&prof->options.on_trace_ready, buf);
+    /* When it can't be made, writing will fail and say so; recording can go on. */
+    if (dir && dir[0]) (void)hb_make_directories(dir);
+    if (prof->spool_dir || !dir) return dir;
+    return hb_spool_place(dir, place, PATH_MAX);
 }
 
 static hb_result prepare(hb_profiler *prof)
 {
     if (prof->spool.base) return HB_OK;
     const char *worker = hb_handler_worker(&prof->options.on_trace_ready);
-    char dir[HB_LOG_DIR_BUF];
+    char dir[PATH_MAX];
     hb_spool_options options = {spool_dir(prof, dir), worker ? worker : "hipboard",
                                 hb_cycles_max_bytes(prof)};
-    /* When it can't be made, writing will fail and say so; recording can go on. */
-    if (options.dir && options.dir[0]) (void)hb_make_directories(options.dir);
     hb_result result = hb_spool_open(&prof->spool, &options);
     if (result != HB_OK) prof->spool = (hb_spool){.file = HB_NO_KEPT_FILE};
     if (prof->spool.lacks_file && !prof->warned_directory)

@@ -4,11 +4,15 @@
  */
 #include "profiler/profiler.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/files.h"
 #include "base/guard.h"
 #include "hip/capture.h"
+#include "profiler/write_turns.h"
 #include "replay/aligned_clock.h"
 #include "replay/device_source.h"
 #include "replay/merge.h"
@@ -101,6 +105,20 @@ static void about_to_name(void *arg, const char *name, uint64_t device, uint64_t
     __atomic_store_n(&session->file_inode, inode, __ATOMIC_SEQ_CST);
 }
 
+/* Who waits for the process need not look through the log directory for what it wrote. */
+static void tell_written(const char *path)
+{
+    const char *to = secure_getenv("HIPBOARD_WRITTEN");
+    char *line;
+    int fd = to && *to ? open(to, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY) : -1;
+    if (fd < 0) return;
+    int n = asprintf(&line, "%s\n", path);
+    if (n > 0 && write(fd, line, (size_t)n) != n) {
+    } /* then it is looked for */
+    if (n >= 0) free(line);
+    close(fd);
+}
+
 hb_result hb_cycle_write(hb_profiler *prof, hb_cycle *cycle, char *path, unsigned flags,
                          enum hb_target target, const hb_kept_file *in)
 {
@@ -119,9 +137,12 @@ hb_result hb_cycle_write(hb_profiler *prof, hb_cycle *cycle, char *path, unsigne
         .in = in,
         .herald = &herald,
     };
+    int turn = options.replace ? -1 : hb_write_turn_take(path);
     hb_result result = options.replace ? hb_write_trace_file(source, path, &options, &stats)
                                        : hb_write_trace_new(source, path, &options, &stats);
+    hb_write_turn_give(turn);
     if (result == HB_OK) hb_cycle_saved(prof, cycle);
+    if (result == HB_OK) tell_written(path);
     if (result == HB_OK) hb_write_warn(path, &stats);
     if (result == HB_OK && flags & HB_PFTRACE && !options.perfetto)
         result = hb_write_pftrace_beside(source, path, &options);

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fts.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -95,44 +96,49 @@ static hb_result write_session(hb_spool_file *f, hb_session *session, const char
     return result;
 }
 
-/* In the spool's directory. */
-static char *path_beside(const hb_spool_file *f, const char *name)
+typedef struct recovery {
+    unsigned flags;
+    void (*report)(const hb_recovered *, void *);
+    void *arg;
+    const char *into; /* the log directory; NULL: that of the spool */
+    uint32_t found;
+    hb_result worst;
+} recovery;
+
+static char *path_of(const recovery *rec, const hb_spool_file *f, const char *name)
 {
-    const char *slash = strrchr(f->path, '/');
+    const char *slash = strrchr(f->path, '/'), *dir = rec->into ? rec->into : f->path;
+    size_t beside = slash ? (size_t)(slash - f->path) : 0;
     char *path;
-    int n =
-        asprintf(&path, "%.*s/%s", slash ? (int)(slash - f->path) : 1, slash ? f->path : ".", name);
+    int n = asprintf(&path, "%.*s/%s",
+                     (int)(rec->into ? strlen(dir)
+                           : slash   ? beside
+                                     : 1),
+                     rec->into || slash ? dir : ".", name);
     return n < 0 ? NULL : path;
 }
 
-static char *trace_path(const hb_spool_file *f, const hb_session *session, unsigned flags)
+static char *trace_path(const recovery *rec, const hb_spool_file *f, const hb_session *session)
 {
+    unsigned flags = rec->flags;
     char name[600];
     const char *worker = strchr(f->head.worker_name, '/') ? "recovered" : f->head.worker_name;
     snprintf(name, sizeof name, "%s.%lld.pt.trace.json%s", worker,
              (long long)session->start.unix_ns, flags & HB_GZIP ? ".gz" : "");
-    return path_beside(f, name);
+    return path_of(rec, f, name);
 }
 
 /* Its process was killed after the trace had got its name, before it could say so. */
-static bool is_there_already(const hb_spool_file *f, const hb_session *session)
+static bool is_there_already(const recovery *rec, const hb_spool_file *f, const hb_session *session)
 {
     struct stat st;
     if (!session->file_name[0] || strchr(session->file_name, '/')) return false;
-    char *path = path_beside(f, session->file_name);
+    char *path = path_of(rec, f, session->file_name);
     bool is = path && lstat(path, &st) == 0 && st.st_dev == session->file_device &&
               st.st_ino == session->file_inode;
     free(path);
     return is;
 }
-
-typedef struct recovery {
-    unsigned flags;
-    void (*report)(const hb_recovered *, void *);
-    void *arg;
-    uint32_t found;
-    hb_result worst;
-} recovery;
 
 static void tell(recovery *rec, const hb_spool_file *f, const char *trace, hb_result result,
                  uint64_t events)
@@ -149,7 +155,7 @@ static bool recover_session(recovery *rec, hb_spool_file *f, hb_found_session *f
     uint64_t events = 0;
     if (found->session.flags & HB_SESSION_RING)
         found->session.start = *hb_session_kept(&found->session);
-    char *path = trace_path(f, &found->session, rec->flags);
+    char *path = trace_path(rec, f, &found->session);
     hb_result result = path ? write_session(f, &found->session, path, rec->flags, &events)
                             : hb_fail(HB_ERROR_NO_MEMORY, "no memory for a file name");
     tell(rec, f, path, result, events);
@@ -165,7 +171,7 @@ static bool recover_sessions(recovery *rec, hb_spool_file *f)
     hb_found_session *sessions = (hb_found_session *)f->sessions.data;
     for (size_t i = 0; i < f->sessions.size / sizeof *sessions; i++) {
         hb_session *session = &sessions[i].session;
-        if (session->state == HB_SESSION_SAVED || is_there_already(f, session)) continue;
+        if (session->state == HB_SESSION_SAVED || is_there_already(rec, f, session)) continue;
         if ((rec->flags & HB_SKIP_EMPTY) && hb_session_is_empty(&f->view, session)) continue;
         all = recover_session(rec, f, &sessions[i]) && all;
     }
@@ -193,25 +199,52 @@ static bool is_spool(const FTSENT *entry)
            strcmp(entry->fts_name + n - m, HB_SPOOL_SUFFIX) == 0;
 }
 
+/* False: it is no directory; errno says why. */
+static bool recover_below(recovery *rec, const char *dir, bool with_places);
+
+/* What lies elsewhere for a log directory becomes traces in it. */
+static void recover_place(recovery *rec, const char *log_dir)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    if (hb_spool_directory(log_dir, path, sizeof path) != HB_OK) return;
+    if (strcmp(path, log_dir) == 0 || lstat(path, &st) != 0 || !S_ISDIR(st.st_mode)) return;
+    rec->into = log_dir;
+    (void)recover_below(rec, path, false);
+    rec->into = NULL;
+    (void)rmdir(path); /* if nothing is left in it */
+}
+
+static bool recover_below(recovery *rec, const char *dir, bool with_places)
+{
+    char *root = strdup(dir), *roots[] = {root, NULL};
+    FTS *walk = root ? fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL) : NULL;
+    FTSENT *entry = NULL;
+    bool is_directory = walk != NULL;
+    while (walk && (entry = fts_read(walk))) {
+        if (entry->fts_level == 0 && entry->fts_info != FTS_D && entry->fts_info != FTS_DP) {
+            is_directory = false;
+            errno = entry->fts_errno ? entry->fts_errno : ENOTDIR;
+        } else if (is_spool(entry)) {
+            recover_spool(rec, entry->fts_path, entry->fts_statp);
+        } else if (with_places && entry->fts_info == FTS_D) {
+            recover_place(rec, entry->fts_path);
+        }
+    }
+    int error = errno;
+    if (walk) fts_close(walk);
+    free(root);
+    errno = error;
+    return is_directory;
+}
+
 hb_result hb_recover(const char *dir, unsigned export_flags,
                      void (*report)(const hb_recovered *spool, void *arg), void *arg)
 {
     if (!dir || !*dir) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "recover: no directory is given");
-    char *root = strdup(dir), *roots[] = {root, NULL};
-    FTS *walk = root ? fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL) : NULL;
     recovery rec = {.flags = export_flags, .report = report, .arg = arg};
-    FTSENT *entry = NULL;
-    hb_result result = walk ? HB_OK : hb_fail_errno(HB_ERROR_IO, errno, "recover: %s", dir);
-    while (walk && (entry = fts_read(walk))) {
-        if (entry->fts_level == 0 && entry->fts_info != FTS_D && entry->fts_info != FTS_DP)
-            result = hb_fail_errno(HB_ERROR_IO, entry->fts_errno ? entry->fts_errno : ENOTDIR,
-                                   "recover: %s", dir);
-        else if (is_spool(entry))
-            recover_spool(&rec, entry->fts_path, entry->fts_statp);
-    }
-    if (walk) fts_close(walk);
-    free(root);
-    if (result != HB_OK) return result;
+    if (!recover_below(&rec, dir, true))
+        return hb_fail_errno(HB_ERROR_IO, errno, "recover: %s", dir);
     if (rec.worst != HB_OK) return rec.worst;
     return rec.found
                ? HB_OK

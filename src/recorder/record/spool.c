@@ -38,7 +38,7 @@ static const uint32_t network_file_systems[] = {
     0xaad7aaea, /* PanFS */
 };
 
-static bool is_network(const char *dir)
+bool hb_spool_is_network(const char *dir)
 {
     struct statfs fs;
     if (statfs(dir, &fs) != 0) return true;
@@ -277,7 +277,7 @@ static bool make_named(hb_spool *spool)
 
 static bool open_file(hb_spool *spool, const hb_spool_options *options, const char *worker)
 {
-    if (!options->dir || !options->dir[0] || is_network(options->dir)) return false;
+    if (!options->dir || !options->dir[0] || hb_spool_is_network(options->dir)) return false;
     spool->path = spool_path(options->dir, worker);
     if (spool->path && (make_unnamed(spool, options->dir) || make_named(spool))) {
         spool->dir = hb_kept_file_of(hb_open_file(options->dir, O_PATH | O_DIRECTORY, 0));

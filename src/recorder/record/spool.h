@@ -165,4 +165,8 @@ static inline hb_chunk *hb_spool_chunk(const hb_spool *spool, uint32_t index)
     return hb_pool_chunk(&spool->pool, index);
 }
 
+/** Whether a directory is on another machine's disk, for which nobody should wait; so is one that
+ * cannot be asked. */
+bool hb_spool_is_network(const char *dir);
+
 #endif

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+"""What recorded ranks do to the file system: into a shared directory as little as can be."""
+import fcntl
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+
+from support import BUILD, PROGRAMS
+
+HIPBOARD = BUILD / "tools/hipboard/hipboard"
+ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                   OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_mpi_yield_when_idle="1")
+pytestmark = pytest.mark.skipif("san" in BUILD.name, reason="needs a build without sanitizers")
+# Communicates with itself, and waits to be killed where it is told to.
+ALONE = """
+    #include <mpi.h>
+    #include <stdio.h>
+    #include <unistd.h>
+    int main(int argc, char **argv)
+    {
+        MPI_Init(&argc, &argv);
+        MPI_Barrier(MPI_COMM_SELF);
+        puts("ready");
+        fflush(stdout);
+        if (argc > 1) pause();
+        MPI_Finalize();
+    }"""
+# A file system like Lustre is wherever a path says so.
+FAR = """
+    #define _GNU_SOURCE
+    #include <dlfcn.h>
+    #include <string.h>
+    #include <sys/statfs.h>
+    #define FAR(name)                                                                 \\
+        int name(const char *path, struct name *fs)                                   \\
+        {                                                                             \\
+            int (*real)(const char *, struct name *) = dlsym(RTLD_NEXT, #name);       \\
+            int result = real(path, fs);                                              \\
+            if (result == 0 && strstr(path, "/far")) fs->f_type = 0x0bd00bd0;         \\
+            return result;                                                            \\
+        }
+    FAR(statfs)
+    FAR(statfs64)"""
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    place = tmp_path_factory.mktemp("built")
+    subprocess.run(["mpicc.openmpi", "-w", PROGRAMS / "mpi_calls.c", "-o", place / "calls"], check=True)
+    subprocess.run(["mpicc.mpich", "-x", "c", "-", "-o", place / "alone"], input=ALONE, text=True, check=True)
+    subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", place / "far.so"], input=FAR, text=True, check=True)
+    return place
+
+
+def test_a_rank_makes_one_file_and_names_it_once(built, tmp_path):
+    run, spools = tmp_path / "shared/run", tmp_path / "node"
+    done = subprocess.run(
+        ["mpirun.openmpi", "-n", "2", "strace", "-ff", "-y", "-o", tmp_path / "calls", "-e",
+         "trace=openat,creat,mkdir,link,linkat,unlink,unlinkat,rename,renameat,renameat2,getdents64", HIPBOARD, "record",
+         "-q", "--spool", spools, "-o", run, "--", built / "calls"],
+        capture_output=True, text=True, timeout=300, env=ENVIRONMENT)
+    assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
+    lines = [line for path in tmp_path.glob("calls.*") for line in path.read_text(errors="replace").splitlines()
+             if f"{run}" in line and not re.search(r"= -1 E", line)]
+    made = [line for line in lines if "O_CREAT" in line or "O_TMPFILE" in line or line.startswith(("creat(", "link"))]
+    # beside these the job's one file of digests, and rank 0's event file
+    own = [line for line in made if "ranks.hbranks" not in line and "tfevents" not in line]
+    assert len(own) == 2 and all("/.hipboard-" in line for line in own), made
+    renamed = [line for line in lines if line.startswith("rename")]
+    assert len(renamed) == 2 and all(".pt.trace.json" in line for line in renamed), renamed
+    assert not [line for line in lines if line.startswith("unlink")]
+    listings = [line for line in lines if line.startswith("getdents") and "0 entries" not in line]
+    assert len(listings) <= 1, listings  # rank 0 looks for what killed writers left
+    assert len(list(run.glob("*.pt.trace.json"))) == 2
+    assert not [path for path in spools.rglob("*") if path.is_file()]
+
+
+def start(command, **variables):
+    return subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                            env=dict(ENVIRONMENT, **variables), start_new_session=True)
+
+
+def test_what_a_killed_job_left_elsewhere_is_recovered_there(built, tmp_path):
+    process = start([HIPBOARD, "record", "--spool", tmp_path / "node", "-o", tmp_path / "run", "--", built / "alone",
+                     "wait"])
+    assert process.stdout.readline() == "ready\n"
+    os.killpg(process.pid, signal.SIGKILL)
+    _, said = process.communicate(timeout=60)
+    assert f"is kept in {tmp_path}/node/" in said and f"hipboard recover --spool {tmp_path}/node {tmp_path}/run" in said
+    assert not list((tmp_path / "run").iterdir())
+    for _ in range(600):  # its process may still be dying
+        done = subprocess.run([HIPBOARD, "recover", "--spool", tmp_path / "node", tmp_path / "run"], text=True,
+                              capture_output=True, timeout=300)
+        if done.returncode == 0:
+            break
+        time.sleep(0.1)
+    [trace] = (tmp_path / "run").glob("*.pt.trace.json")
+    assert "MPI_Barrier" in [e["name"] for e in json.loads(trace.read_text())["traceEvents"]]
+    assert not list((tmp_path / "node").iterdir())
+
+
+def test_records_for_a_directory_of_another_machine_s_stay_here(built, tmp_path):
+    (tmp_path / "tmp").mkdir()
+    process = start([HIPBOARD, "record", "-o", tmp_path / "far/run", "--", built / "alone", "wait"],
+                    LD_PRELOAD=str(built / "far.so"), TMPDIR=str(tmp_path / "tmp"))
+    assert process.stdout.readline() == "ready\n"
+    [place] = (tmp_path / "tmp").glob("hipboard-*-run-*")
+    assert len(list(place.glob(".*.hbspool"))) == 1
+    assert place.stat().st_mode & 0o777 == 0o700 and not list((tmp_path / "far/run").glob(".*"))
+    [child] = open(f"/proc/{process.pid}/task/{process.pid}/children").read().split()
+    os.kill(int(child), signal.SIGKILL)  # the program alone: record makes a trace of what it left
+    _, said = process.communicate(timeout=60)
+    assert f"is kept in {place} of each node" in said and f"hipboard recover {tmp_path}/far/run" in said
+    assert len(list((tmp_path / "far/run").glob("*.pt.trace.json"))) == 1
+    assert not place.exists()
+
+
+def test_at_most_four_of_a_node_write_at_a_time(built, tmp_path):
+    """Into another machine's directory: four others hold their turns."""
+    turns = []
+    for i in range(4):
+        turns.append(open(f"/dev/shm/hipboard-{os.geteuid()}-writer-{i}", "w"))
+        fcntl.flock(turns[-1], fcntl.LOCK_EX)
+    process = start([HIPBOARD, "record", "-o", tmp_path / "far/run", "--", built / "alone"], PMI_RANK="1",
+                    PMI_SIZE="2", LD_PRELOAD=str(built / "far.so"), TMPDIR=str(tmp_path))
+    assert process.stdout.readline() == "ready\n"
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(timeout=2)
+    assert not list((tmp_path / "far/run").glob("*.pt.trace.json"))
+    turns[2].close()
+    assert process.wait(timeout=60) == 0
+    assert len(list((tmp_path / "far/run").glob("*.pt.trace.json"))) == 1
