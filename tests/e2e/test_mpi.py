@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from plugin_in_process import Plugin
 from support import BUILD, PROGRAMS, ROOT
 
 HIPBOARD = BUILD / "tools/hipboard/hipboard"
@@ -504,3 +505,133 @@ def test_sessions_are_recorded(sessions, tmp_path):
             if sessions == 1:
                 assert args["Process Group Ranks"] in ("[0, 1, 2]", "[0, 2]")
     assert all(len(name) == 1 for name in names.values())
+
+
+UNKNOWN = """
+    #include <stdio.h>
+    #include <string.h>
+    int MPI_Init(int *argc, char ***argv) { (void)argc, (void)argv; return 0; }
+    int MPI_Comm_size(long comm, int *size) { *size = (int)comm; return 0; }
+    int MPI_Allreduce(const void *in, void *out, int n, long type, long op, long comm)
+    {
+        (void)n, (void)type, (void)op, (void)comm;
+        memcpy(out, in, sizeof(int));
+        return 0;
+    }
+    int MPI_Finalize(void) { return 0; }
+    int PMPI_Get_library_version(char *text, int *length) { *length = sprintf(text, "Other MPI"); return 0; }
+    """
+ON_UNKNOWN = """
+    #include <stdio.h>
+    int MPI_Init(int *, char ***), MPI_Comm_size(long, int *), MPI_Finalize(void);
+    int MPI_Allreduce(const void *, void *, int, long, long, long);
+    int main(void)
+    {
+        int size, in = 7, out = 0;
+        MPI_Init(NULL, NULL);
+        MPI_Comm_size(3, &size);
+        MPI_Allreduce(&in, &out, 1, 0x123, 0x456, 3);
+        MPI_Finalize();
+        printf("%d %d\\n", size, out);
+    }"""
+
+
+def test_an_mpi_that_is_not_known_is_left_alone(tmp_path):
+    """Of which nobody knows what its handles mean: the program runs, and the trace says why there is no more."""
+    subprocess.run(["cc", "-shared", "-fPIC", "-Wl,-soname,libothermpi.so.9", "-x", "c", "-", "-o",
+                    tmp_path / "libothermpi.so.9"], input=UNKNOWN, text=True, check=True)
+    subprocess.run(["cc", "-x", "c", "-", "-x", "none", tmp_path / "libothermpi.so.9", "-o", tmp_path / "program",
+                    f"-Wl,-rpath,{tmp_path}"], input=ON_UNKNOWN, text=True, check=True)
+    done = subprocess.run([HIPBOARD, "record", "--comm", "mpi", "-o", tmp_path / "run", "--", tmp_path / "program"],
+                          capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stdout) == (0, "3 7\n"), done.stderr
+    [trace] = (tmp_path / "run").glob("*.pt.trace.json")
+    document = json.loads(trace.read_text())
+    assert document["hipboard_mpi"]["recorded"] is False
+    assert "is none that hipboard knows: Open MPI" in document["hipboard_mpi"]["why"]
+    assert {e["name"] for e in mpi_events(document)} <= {"MPI_Init", "MPI_Finalize"}
+
+
+LEFT = """
+    #include <mpi.h>
+    #include <stdlib.h>
+    int main(int argc, char **argv)
+    {
+        MPI_Init(&argc, &argv);
+        MPI_Barrier(MPI_COMM_WORLD);
+        exit(0);
+    }"""
+
+
+def test_who_leaves_without_finalize_has_a_trace(mpi, tmp_path):
+    """mpirun kills the others, or complains, as it does without hipboard."""
+    (tmp_path / "left.c").write_text(LEFT)
+    build(mpi, "mpicc", tmp_path / "left.c", "-o", tmp_path / "left")
+    record(mpi, 2, tmp_path / "run", tmp_path / "left")
+    deadline = time.monotonic() + 60
+    while list((tmp_path / "run").glob(".*.hbspool")) and time.monotonic() < deadline:
+        subprocess.run([HIPBOARD, "recover", tmp_path / "run"], capture_output=True, timeout=300)
+        time.sleep(0.1)
+    for document in documents(tmp_path / "run"):
+        assert "MPI_Barrier" in [e["name"] for e in mpi_events(document)]
+    assert [document["distributedInfo"]["rank"] for document in documents(tmp_path / "run")] == [0, 1]
+
+
+LATE = """
+    #include <mpi.h>
+    #include <unistd.h>
+    int main(int argc, char **argv)
+    {
+        int rank;
+        float in[64] = {0}, out[64];
+        MPI_Comm half;
+        MPI_Init(&argc, &argv);
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        MPI_Comm_split(MPI_COMM_WORLD, rank / 3, 0, &half); /* of three ranks and of one */
+        for (int i = 0; i < 3; i++) {
+            if (rank == 2) usleep(50000);
+            MPI_Allreduce(in, out, 64, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+            if (rank != 3) MPI_Allreduce(in, out, 8, MPI_FLOAT, MPI_SUM, half);
+        }
+        MPI_Finalize();
+    }"""
+
+
+@pytest.fixture(scope="module")
+def four(tmp_path_factory):
+    """Four ranks, of which rank 2 is late; in both dialects."""
+    place = tmp_path_factory.mktemp("four")
+    (place / "late.c").write_text(LATE)
+    build("openmpi", "mpicc", place / "late.c", "-o", place / "late")
+    for dialect in ("tensorboard", "kineto"):
+        done = record("openmpi", 4, place / dialect / "late", place / "late", options=["--dialect", dialect])
+        assert done.returncode == 0, done.stderr
+    return place
+
+
+def test_four_ranks_in_the_real_plugin(four):
+    """Each waits for the last one, also where there are communicators of some ranks."""
+    status, answer = Plugin(four / "tensorboard").get("distributed/commops?run=late&worker=All&span=1")
+    assert status == 200 and len(answer["data"]) == 4
+    took = [[e["dur"] for e in document["traceEvents"] if e.get("cat") == "cpu_op" and e["name"] == "gloo:all_reduce"]
+            for document in documents(four / "tensorboard/late")]
+    transfer = sum(min(together) for together in zip(*took, strict=True))
+    waits = []
+    for worker, table in sorted(answer["data"].items()):
+        names = [column["name"] for column in table["columns"]]
+        [row] = [dict(zip(names, row)) for row in table["rows"]]
+        assert (row["Name"], row["Calls"], row["Total Size (bytes)"]) == ("gloo:all_reduce", 3, 3 * 256)
+        waits.append(row["Total Latency (us)"] - row["Data Transfer Time (us)"])
+    assert waits == pytest.approx([sum(own) - transfer for own in took], abs=10)
+    assert max(waits) > 0
+
+
+def test_hta_finds_four_ranks(four):
+    hta = pytest.importorskip("hta.trace_analysis")
+    analysis = hta.TraceAnalysis(trace_dir=str(four / "kineto/late"), include_last_profiler_step=True)
+    assert sorted(analysis.t.get_all_traces()) == [0, 1, 2, 3]
+    analysis.t.decode_symbol_ids(use_shorten_name=False)
+    for rank in range(4):
+        table = analysis.t.get_trace(rank)
+        assert (table["s_name"] == "mpi:all_reduce").sum() == 3
+        assert (table["s_name"] == "MPI_Allreduce").sum() == (3 if rank == 3 else 6)

@@ -11,6 +11,7 @@
 #     fetch_runtimes.sh math                          sid with rocSOLVER, rocSPARSE and hipBLASLt, 1.4 GB
 #     fetch_runtimes.sh miopen                         sid with MIOpen and the compiler that it calls, 450 MB
 #     fetch_runtimes.sh rccl                           trixie with RCCL, 190 MB
+#     fetch_runtimes.sh mpi-trixie mpi-sid             Open MPI and MPICH, and all that they need to be a root
 #
 # Nothing is installed and no root is needed: apt resolves and downloads, dpkg-deb unpacks. The
 # closure includes libc, as a newer runtime does not run on an older one; `run --runtime SUITE`
@@ -60,6 +61,9 @@ runtime_of() {
             "rocm-device-libs-21 libc6-dev libstdc++-16-dev"
         ;;
     rccl) echo "libamdhip64-5=5.7.1* libamd-comgr2 librccl1" ;;
+    mpi-trixie | mpi-sid)
+        echo "openmpi-bin libopenmpi-dev mpich libmpich-dev base-files dash coreutils libprotobuf-c1 libdw1"
+        ;;
     *) return 1 ;;
     esac
 }
@@ -81,7 +85,8 @@ sources_of() {
     case $1 in
     experimental) set -- sid experimental ;;
     llama | fft | math | miopen) set -- sid ;;
-    rccl) set -- trixie ;;
+    rccl | mpi-trixie) set -- trixie ;;
+    mpi-sid) set -- sid ;;
     esac
     for part in "$@"; do
         echo "deb [signed-by=$keyring] $mirror $part main"
@@ -162,6 +167,7 @@ unpack() {
     done
     # Programs linked to HIP 5 find newer ones here, and hipGetProcAddress() what it opens.
     for runtime in "$fresh"/usr/lib/x86_64-linux-gnu/libamdhip64.so.[0-9]; do
+        [ -e "$runtime" ] || continue
         for name in libamdhip64.so.5 libamdhip64.so; do
             ln -s "../usr/lib/x86_64-linux-gnu/${runtime##*/}" "$fresh/compat/$name"
         done
