@@ -62,7 +62,7 @@ runtime_of() {
         ;;
     rccl) echo "libamdhip64-5=5.7.1* libamd-comgr2 librccl1" ;;
     mpi-trixie | mpi-sid)
-        echo "openmpi-bin libopenmpi-dev mpich libmpich-dev base-files dash coreutils libprotobuf-c1 libdw1"
+        echo "openmpi-bin libopenmpi-dev mpich libmpich-dev base-files dash coreutils libprotobuf-c1 libdw1 libsqlite3-0"
         ;;
     *) return 1 ;;
     esac
