@@ -415,6 +415,66 @@ def study_without_notes(done, path):
     return [late["rank"] for late in study(path)["late"]]
 
 
+def spoil(path, change):
+    document = json.loads(path.read_text())
+    change(document)
+    path.write_text(json.dumps(document))
+
+
+def lose_collectives(document):
+    """Every sixth one, as a recorder does that drops some."""
+    events = document["traceEvents"]
+    document["traceEvents"] = [e for i, e in enumerate(events) if not (e["name"].startswith("gloo") and i % 6 == 0)]
+
+
+def turn_the_clock_back(document):
+    events = document["traceEvents"]
+    for e in events[len(events) // 2:]:
+        e["ts"] -= 5e5
+
+
+def use_nccl(document):
+    document["distributedInfo"]["backend"] = "nccl"
+    for e in document["traceEvents"]:
+        e["name"] = e["name"].replace("gloo:", "nccl:")
+
+
+@pytest.mark.parametrize("change, said", [
+    (lose_collectives, "1 rank took part in another number of collectives of default than most, as rank 5 in 41 of 50: "
+                       "without numbers (Seq) not to be matched, left out"),
+    (turn_the_clock_back, "the clock of rank 5 runs backwards: later steps begin before earlier ones"),
+    (use_nccl, "backends differ: mpi of rank 0, nccl of rank 5; collectives are matched all the same")])
+def test_what_is_odd_is_said_in_one_line(tmp_path, change, said):
+    made_ranks.write(tmp_path, 8, late=3)
+    spoil(next(tmp_path.glob("*_1005.*")), change)
+    done = ranks(tmp_path)
+    assert done.returncode == 0 and done.stderr == f"hipboard ranks: {said}\n"
+    assert [late["rank"] for late in study(tmp_path)["late"]] == [3]  # answered for what is there
+
+
+def test_a_rank_that_is_there_twice_and_a_file_that_is_being_written(tmp_path):
+    made_ranks.write(tmp_path, 8, late=3)
+    shutil.copy(next(tmp_path.glob("*_1002.*")), tmp_path / "node0_5555.1700000000000000000.pt.trace.json")
+    cut = next(tmp_path.glob("*_1004.*"))
+    cut.write_text(cut.read_text()[:cut.stat().st_size // 2])
+    done = ranks(tmp_path)
+    assert sorted(done.stderr.splitlines()) == [
+        f"hipboard ranks: {line}" for line in sorted([
+            f"{cut} ends in the middle, still being written or cut off: what is whole is taken",
+            "1 trace of a rank that is there twice at a time, as rank 2: left out",
+            "1 rank recorded another number of steps than the others' 5, as rank 4 3",
+            "1 rank took part in another number of collectives of default than most, as rank 4 in 24 of 50"])]
+    assert done.stdout.startswith("8 ranks")
+    assert [late["rank"] for late in study(tmp_path)["late"]] == [3]
+
+
+def test_two_runs_in_one_directory(tmp_path):
+    made_ranks.write(tmp_path, 8, late=3)
+    for path in list(tmp_path.iterdir()):
+        shutil.copy(path, path.with_name(path.name.replace("1700000000", "1700005000")))
+    assert "two runs in one directory?" in ranks(tmp_path).stderr
+
+
 def test_the_last_of_several_runs(tmp_path):
     made_ranks.write(tmp_path / "one", 4, late=1)
     made_ranks.write(tmp_path / "two", 6, late=2)

@@ -143,10 +143,16 @@ static hb_result add_trace(hb_rank_study *s, const char *path, const char *worke
                             .progress = s->options.progress,
                             .context = s->options.context};
     hb_buf_init(&digest, UINT32_MAX);
-    hb_result result = hb_rank_digest_of_file(path, worker, &open, &digest);
+    bool cut;
+    hb_result result = hb_rank_digest_of_file(path, worker, &open, &digest, &cut);
     if (result == HB_OK && hb_arena_try(&s->arena)) {
         hb_str bytes = {copy_bytes(s, digest.data, digest.size), (uint32_t)digest.size};
         add_digest(s, copy_bytes(s, path, strlen(path)), bytes);
+        if (cut)
+            hb_study_note(s,
+                          "%s ends in the middle, still being written or cut off: what is whole "
+                          "is taken",
+                          path);
     }
     if (result == HB_OK) result = hb_arena_outcome(&s->arena);
     hb_buf_free(&digest);

@@ -288,7 +288,7 @@ static bool tell_progress(void *context, uint64_t bytes, uint64_t total)
     return r->options->progress(r->options->context, r->path, bytes, total);
 }
 
-static hb_result read_events(reading *r, const char *worker, hb_buf *digest)
+static hb_result read_events(reading *r, const char *worker, hb_buf *digest, bool *cut)
 {
     hb_trace trace;
     hb_read_options read = {.max_bytes = r->options->max_memory,
@@ -301,20 +301,22 @@ static hb_result read_events(reading *r, const char *worker, hb_buf *digest)
     hb_result result = hb_read_trace(r->path, &read, &trace, report);
     if (r->failed) result = hb_no_memory();
     if (result == HB_OK) result = write_digest(r, &trace, worker, digest);
+    *cut = report->cut_reason[0] != '\0';
     hb_trace_free(&trace);
     free(report);
     return result;
 }
 
 hb_result hb_rank_digest_of_file(const char *path, const char *worker,
-                                 const hb_open_options *options, hb_buf *digest)
+                                 const hb_open_options *options, hb_buf *digest, bool *cut)
 {
     reading r = {.options = options, .path = path, .maker = hb_rank_maker_new(), .pid = -1};
     hb_result result = r.maker && hb_texts_init(&r.tracks) && hb_texts_init(&r.kernels[0]) &&
                                hb_texts_init(&r.kernels[1])
                            ? HB_OK
                            : hb_no_memory();
-    if (result == HB_OK) result = read_events(&r, worker, digest);
+    *cut = false;
+    if (result == HB_OK) result = read_events(&r, worker, digest, cut);
     hb_texts_free(&r.tracks);
     hb_texts_free(&r.kernels[0]);
     hb_texts_free(&r.kernels[1]);

@@ -337,7 +337,11 @@ hb_result hb_study_run(hb_rank_study *s)
     bool again;
     if (s->done) return HB_OK;
     forget(s);
-    if (hb_arena_try(&s->arena)) hb_study_sort(s);
+    if (hb_arena_try(&s->arena)) {
+        hb_study_sort(s);
+        hb_study_drop_twins(s);
+        hb_study_tell_odd(s);
+    }
     HB_TRY(hb_arena_outcome(&s->arena));
     if (!s->cycles.count) return hb_fail(HB_ERROR_NOT_FOUND, "no trace of a rank was found");
     HB_TRY(try_all(s, false, &again));

@@ -162,6 +162,11 @@ HB_PRINTF(2, 3) void hb_study_note(hb_rank_study *study, const char *format, ...
 /** Sorts the digests by ranks, leaves out those of other runs and second ones. */
 void hb_study_sort(hb_rank_study *study);
 
+/** Leaves out what is there twice at a time; says what else is odd, one line each, and leaves out
+ * collectives that cannot be matched. */
+void hb_study_drop_twins(hb_rank_study *study);
+void hb_study_tell_odd(hb_rank_study *study);
+
 /** Finds out all, once. */
 hb_result hb_study_run(hb_rank_study *study);
 
