@@ -377,3 +377,20 @@ def test_each_sample_is_a_whole_project(sample, libraries, prefix, tmp_path):
     run(tmp_path / sample, cwd=tmp_path, env=dict(os.environ, LD_LIBRARY_PATH=str(library.parent)))
     made = "*tfevents*" if sample == "event_log" else "*.pt.trace.json"
     assert list((tmp_path / "runs").glob("*/" + made))
+
+
+def test_ranks_with_a_transport_of_their_own(tmp_path):
+    """What is marked is written as MPI's calls are, and the late rank is the one that sleeps longer."""
+    done = start(SAMPLES / "own_transport", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    logdir = tmp_path / "runs/own_transport"
+    for rank, trace in enumerate(load_traces(logdir)):
+        assert trace["distributedInfo"]["rank"] == rank
+        sums = [e for e in trace["traceEvents"] if e["name"] == "own:all_reduce"]
+        assert [(e["args"]["Collective name"], e["args"]["dtype"], e["args"]["In msg nelems"], e["args"]["Seq"])
+                for e in sums] == [("allreduce", "Float", 4096, n) for n in range(1, 7)]
+        assert len([e for e in trace["traceEvents"] if e["name"] == "gloo:all_reduce"]) == 6
+        [word] = {e["name"] for e in trace["traceEvents"] if e["name"] in ("send", "recv")}
+        assert word == ("send", "recv")[rank]
+    study = json.loads(run(BUILD / "tools/hipboard/hipboard", "ranks", "--json", logdir))
+    assert (study["collectives_found"], study["communicators"]) == (6, 1)
