@@ -463,6 +463,37 @@ def test_who_held_memory_at_any_moment(browser, tmp_path):
         assert title in page.tables() and page.axe() == [] and page.errors == []
 
 
+def test_who_held_memory_is_told_of_many_allocations_too(browser, tmp_path):
+    """More than are listed: the small ones, which are all of one operator, count as well."""
+    events, total, number = [], 1000000, 100000
+    events.append({"ph": "X", "cat": "cpu_op", "name": "large", "pid": 1, "tid": 1, "ts": 0, "dur": 10, "args": {}})
+    events.append({"ph": "X", "cat": "cpu_op", "name": "small", "pid": 1, "tid": 1, "ts": 20, "dur": 2 * number,
+                   "args": {}})
+    def memory(ts, address, size, total):
+        events.append({"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "pid": 1, "tid": 1, "ts": ts, "s": "t",
+                       "args": {"Bytes": size, "Device Type": 0, "Device Id": -1, "Addr": address,
+                                "Total Allocated": total, "Total Reserved": 0}})
+    memory(5, 1, total, total)
+    for i in range(number):
+        total += 100 + i % 2
+        memory(30 + i, 2 + i, 100 + i % 2, total)
+    (tmp_path / "m.pt.trace.json").write_text(json.dumps({"traceEvents": events}))
+    with ReportPage(browser, report(tmp_path, tmp_path / "m.pt.trace.json")) as page:
+        page.open("memory")
+        assert "50,000 smaller ones are left out here." in page.text()
+        page.page.locator("figure canvas").first.focus()
+        page.key("End", "Home", "ArrowRight")
+        page.wait_for_address("memory.cpu=")
+        us = float(re.search(r"memory\.cpu=([\d.]+)", page.page.evaluate("location.hash"))[1])
+        [shown] = [table for title, table in page.tables().items() if title.startswith("At ")]
+        rows = {row["Holder"]: row for row in shown_rows(shown)}
+        span = 2 * number + 20
+        at = min(((k + 0.5) * span / 256 for k in range(256)), key=lambda at: abs(at - us))
+        there = min(number, int(at - 30) + 1)
+        assert rows["large"]["Bytes"] == 1000000 and rows["small"]["Allocations"] == there > 10000
+        assert rows["small"]["Bytes"] == 100 * there + there // 2 and page.errors == []
+
+
 # ---- notes
 
 def test_notes_go_along_in_a_copy(browser, tmp_path):

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Any bytes as a pack: refused with words, or unpacked, which nothing of it outlives. Any bytes as
- * a trace, a text and an event file that is to be redacted: what was JSON is JSON, what has nothing
- * to replace comes out as it was, and records keep right checksums.
+ * a trace, a text, an event file and digests of ranks that are to be redacted: what was JSON is
+ * JSON, what has nothing to replace comes out as it was, and records keep right checksums.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -15,6 +15,7 @@
 #include "base/json_line.h"
 #include "fuzz.h"
 #include "pack/redact_files.h"
+#include "ranks/rank_file.h"
 
 static void check_pack(const char *path)
 {
@@ -45,13 +46,24 @@ static void check_records(const hb_buf *out)
     }
 }
 
-typedef enum form { JSON, EVENTS, LINES } form;
+static void check_digests(const hb_buf *out)
+{
+    hb_rank_records records;
+    hb_str digest;
+    CHECK(hb_rank_records_open(&records, "out", (hb_str){out->data, (uint32_t)out->size}) == HB_OK);
+    while (hb_rank_records_next(&records, &digest))
+        continue;
+    CHECK(!records.damaged && !records.cut);
+}
+
+typedef enum form { JSON, EVENTS, RANKS, LINES } form;
 
 static hb_result redact(hb_redactor *r, form kind, const char *path, hb_sink *to)
 {
     bool cut;
     hb_redactor_begin_file(r, "file");
     if (kind == JSON) return hb_redact_json(r, path, to);
+    if (kind == RANKS) return hb_redact_ranks(r, path, to, &cut);
     return kind == EVENTS ? hb_redact_events(r, path, to, &cut) : hb_redact_lines(r, path, to);
 }
 
@@ -67,8 +79,10 @@ static void check_redacted(form kind, const char *path, const uint8_t *data, siz
     hb_redactor_learnt(&r);
     CHECK((redact(&r, kind, path, &out.sink) == HB_OK) == fine);
     if (kind == EVENTS) check_records(&out.buf);
+    if (kind == RANKS && fine) check_digests(&out.buf);
     bool found = r.texts.count > 1;
-    if (kind != EVENTS && fine && !found && !(size >= 2 && data[0] == 0x1f && data[1] == 0x8b)) {
+    if ((kind == JSON || kind == LINES) && fine && !found &&
+        !(size >= 2 && data[0] == 0x1f && data[1] == 0x8b)) {
         CHECK(out.buf.size == size);
         CHECK(size == 0 || memcmp(out.buf.data, data, size) == 0);
     }

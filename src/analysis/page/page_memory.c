@@ -7,6 +7,7 @@
 
 #include "api/api_trace_file.h"
 #include "base/times.h"
+#include "page/page_moments.h"
 #include "page/page_views.h"
 
 enum {
@@ -156,12 +157,16 @@ static double time_of(hb_page_trace *trace, const hb_timeline *timeline, size_t 
     return hb_ns_to_us(row->start - timeline->start);
 }
 
+static const char *name_of(const hb_memory_allocation *a)
+{
+    return *a->name ? a->name : "(no operator)";
+}
+
 static void put_allocation(hb_emitter *out, const hb_memory_allocation *a, const char *device,
                            double from, double until)
 {
-    const char *name = *a->name ? a->name : "(no operator)";
-    hb_table_row(out, &allocations_table, name, device, a->bytes, a->before ? NAN : from, until,
-                 a->before ? NAN : until - from);
+    hb_table_row(out, &allocations_table, name_of(a), device, a->bytes, a->before ? NAN : from,
+                 until, a->before ? NAN : until - from);
 }
 
 static hb_result put_allocations(hb_page_trace *trace, hb_memory_profile *profile, hb_emitter *out)
@@ -191,6 +196,44 @@ static hb_result put_allocations(hb_page_trace *trace, hb_memory_profile *profil
     return HB_OK;
 }
 
+/* Of a device with more allocations than are listed. */
+static hb_result put_device_moments(hb_page_trace *trace, const hb_timeline *timeline,
+                                    const hb_memory_allocation *list, size_t count,
+                                    const char *device, hb_emitter *out)
+{
+    hb_memory_steps steps;
+    hb_result result = hb_memory_steps_init(&steps, count);
+    for (size_t i = 0; result == HB_OK && i < count; i++) {
+        const hb_memory_allocation *a = &list[i];
+        double from = a->before ? -1 : time_of(trace, timeline, a->begin_event);
+        result = hb_memory_steps_add(&steps, name_of(a), from,
+                                     time_of(trace, timeline, a->end_event), a->bytes);
+    }
+    if (result == HB_OK)
+        result = hb_page_put_moments(out, &steps, device,
+                                     hb_ns_to_us(timeline->end) - hb_ns_to_us(timeline->start));
+    hb_memory_steps_free(&steps);
+    return result;
+}
+
+static hb_result put_moments(hb_page_trace *trace, hb_memory_profile *profile, hb_emitter *out)
+{
+    hb_timeline *timeline;
+    HB_TRY(hb_page_timeline(trace, &timeline));
+    hb_table_begin(out, "moments", &hb_page_moments_table);
+    for (size_t d = 0; d < hb_memory_profile_num_devices(profile); d++) {
+        hb_memory_device device;
+        const hb_memory_allocation *list;
+        size_t count;
+        HB_TRY(hb_memory_profile_device(profile, d, &device));
+        HB_TRY(hb_memory_profile_allocations(profile, d, &list, &count));
+        if (count > MOST_ALLOCATIONS)
+            HB_TRY(put_device_moments(trace, timeline, list, count, device.name, out));
+    }
+    hb_table_end(out);
+    return HB_OK;
+}
+
 static hb_result put_devices(hb_memory_profile *profile, hb_emitter *out)
 {
     hb_table_begin(out, "devices", &devices_table);
@@ -208,8 +251,9 @@ static hb_result put_devices(hb_memory_profile *profile, hb_emitter *out)
 /* Nobody held what nobody allocated; to find that out takes long. */
 static hb_result put_nothing(hb_emitter *out)
 {
-    const hb_page_table *tables[] = {&devices_table, &peak_table, &end_table, &allocations_table};
-    static const char *const keys[] = {"devices", "peak", "end", "allocations"};
+    const hb_page_table *tables[] = {&devices_table, &peak_table, &end_table, &allocations_table,
+                                     &hb_page_moments_table};
+    static const char *const keys[] = {"devices", "peak", "end", "allocations", "moments"};
     for (size_t i = 0; i < HB_ARRAY_LEN(tables); i++) {
         hb_table_begin(out, keys[i], tables[i]);
         hb_table_end(out);
@@ -227,6 +271,7 @@ static hb_result put_profile(hb_page_trace *trace, hb_emitter *out)
     if (result == HB_OK) result = put_holders(profile, out, HB_MEMORY_AT_PEAK);
     if (result == HB_OK) result = put_holders(profile, out, HB_MEMORY_AT_END);
     if (result == HB_OK) result = put_allocations(trace, profile, out);
+    if (result == HB_OK) result = put_moments(trace, profile, out);
     hb_memory_profile_destroy(profile);
     return result;
 }

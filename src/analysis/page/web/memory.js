@@ -24,10 +24,19 @@ function holdersAt(allocations, device, us) {
   return { title: `At ${time(us)}, ${device}: ${bytes(all)} in ${many(rows.reduce((n, row) => n + row[4], 0), 'allocation')}`, columns: [['Holder', 'text'], ['Bytes', 'bytes'], ['Share', 'percent'], ['Largest', 'bytes'], ['Allocations', 'count']], rows };
 }
 
+/** Of more allocations than are listed: what lived at the nearest of the moments that are kept. */
+function holdersNear(moments, device, us) {
+  const own = moments.rows.filter((row) => row[0] === device);
+  if (!own.length) return null;
+  const at = own.reduce((best, row) => (Math.abs(row[1] - us) < Math.abs(best - us) ? row[1] : best), own[0][1]);
+  const rows = own.filter((row) => row[1] === at), all = rows.reduce((total, row) => total + row[3], 0);
+  return { title: `At ${time(at)}, ${device}: ${bytes(all)} in ${many(rows.reduce((n, row) => n + row[4], 0), 'allocation')}`, columns: [['Holder', 'text'], ['Bytes', 'bytes'], ['Share', 'percent'], ['Allocations', 'count']], rows: rows.map((row) => [row[2], row[3], all > 0 ? (100 * row[3]) / all : 0, row[4]]) };
+}
+
 function momentOf(memory, made) {
   const device = torchName(made.device), key = `memory.${device}`, top = made.high.reduce((best, v, i) => ((v ?? -1) > (made.high[best] ?? -1) ? i : best), 0);
   const picked = () => (get(key) === '' ? null : Number(get(key))), shown = h('div', { 'aria-live': 'polite' });
-  const draw = () => fill(shown, picked() === null ? h('p', { class: 'dim note' }, 'A click, or arrow keys, tell who held it at that moment.') : tableOf(holdersAt(memory.allocations, device, picked()), { id: key, keep: true }));
+  const draw = () => fill(shown, picked() === null ? h('p', { class: 'dim note' }, 'A click, or arrow keys, tell who held it at that moment.') : tableOf(holdersNear(memory.moments, device, picked()) ?? holdersAt(memory.allocations, device, picked()), { id: key, keep: true }));
   const pick = (us) => { put({ [key]: us.toFixed(3) }); draw(); };
   draw();
   return h('section', null, h('h2', null, `${made.device}: allocated over time`),
@@ -42,5 +51,5 @@ export async function viewMemory(trace) {
   return [curves.filter((made) => made.high.some((v) => v !== null)).map((made) => momentOf(memory, made)),
     tableOf(devices, { id: 'mdev' }), tableOf(peak, { id: 'mpeak' }), tableOf(end, { id: 'mend', optional: true }), tableOf(operators, { id: 'mops', sort: 'Self allocated:down', title: 'Who allocated' }),
     tableOf(allocations, { id: 'mall', optional: true, sort: 'Bytes:down', open: (row) => goTimeline(row[from] ?? 0, row[until] ?? memory.span_us) }),
-    left > 0 && h('p', { class: 'note dim' }, `${count(left)} smaller ones are left out, here and of moments that are chosen above.`)];
+    left > 0 && h('p', { class: 'note dim' }, `${count(left)} smaller ones are left out here. Who held memory is told with them, at the nearest of 256 moments.`)];
 }
