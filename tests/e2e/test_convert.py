@@ -109,6 +109,34 @@ def test_converting_again_changes_nothing(converted, tmp_path):
     assert (tmp_path / path.name).read_bytes() == path.read_bytes()
 
 
+TRAINING = """
+import sys, torch
+from torch.profiler import profile, ProfilerActivity
+model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, 10))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+samples = torch.utils.data.TensorDataset(torch.randn(256, 64), torch.randint(0, 10, (256,)))
+with profile(activities=[ProfilerActivity.CPU]) as prof:
+    for x, y in torch.utils.data.DataLoader(samples, batch_size=32):
+        loss = torch.nn.functional.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+prof.export_chrome_trace(sys.argv[1])
+"""
+
+
+def test_steps_of_a_training_without_marks_are_found(tmp_path):
+    """PyTorch's own trace of eight batches, on the processor, without a schedule."""
+    bare = tmp_path / "bare.json"
+    subprocess.run([ROOT / ".venv/bin/python", "-c", TRAINING, bare], check=True, capture_output=True)
+    said = json.loads(run(HIPBOARD, "convert", "--find-steps", "--json", bare, "-o", tmp_path / "out"))
+    trace = json.loads(Path(said["files"][0]).read_text())
+    assert said["changed"]["found_steps"] == 8 and trace["hipboard_steps"]["method"] == "sequence"
+    steps = [e for e in trace["traceEvents"] if e["name"].startswith("ProfilerStep#")]
+    optimizers = [e for e in trace["traceEvents"] if "Optimizer.step" in e["name"]]
+    assert [sum(s["ts"] <= o["ts"] <= s["ts"] + s["dur"] for o in optimizers) for s in steps] == [1] * 8
+
+
 def write_counters(path, kernels, counters):
     """A table as `rocprofv3 --pmc` writes it, of these kernels' names, one after the other."""
     head = ('"Correlation_Id","Dispatch_Id","Agent_Id","Queue_Id","Process_Id","Thread_Id","Grid_Size","Kernel_Id",'

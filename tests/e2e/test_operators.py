@@ -205,6 +205,52 @@ def test_two_libraries_of_one_symbol(tmp_path):
     assert [op[0] for op in operators(trace)] == ["one", "two"]
 
 
+def test_a_million_calls_answer_as_without(tmp_path):
+    """Of little work, counted; of more, recorded; those of a callback on the library's own thread, and of a library that
+    comes late, too."""
+    library(tmp_path, "work", """
+        #include <pthread.h>
+        long work(long n) { return n * 3 + 1; }
+        static void *call(void *callback) { return (void *)((long (*)(void))callback)(); }
+        long elsewhere(long (*callback)(void))
+        {
+            pthread_t thread; void *result;
+            if (pthread_create(&thread, 0, call, (void *)callback)) return -1;
+            pthread_join(thread, &result);
+            return (long)result;
+        }""")
+    library(tmp_path, "late", "long work(long); long late(long n) { return work(n) + 1; }", "-lwork")
+    source = tmp_path / "main.c"
+    source.write_text("""
+        #include <dlfcn.h>
+        #include <stdio.h>
+        long work(long n), elsewhere(long (*callback)(void));
+        static long callback(void) { return work(7000); }
+        int main(int argc, char **argv)
+        {
+            long sum = 0;
+            for (long i = 0; i < 1000000; i++) sum += work(i % 4000);
+            for (long i = 0; i < 200000; i++) sum += work(4000 + i % 7);
+            sum += elsewhere(callback);
+            void *library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
+            long (*late)(long) = library ? (long (*)(long))dlsym(library, "late") : 0;
+            sum += late ? late(8000) : 0;
+            printf("%d %ld\\n", argc, sum);
+            return 5;
+        }""")
+    program = compiled(tmp_path, source, f"-L{tmp_path}", "-lwork", "-ldl", f"-Wl,-rpath,{tmp_path}")
+    table = tmp_path / "work.ops"
+    table.write_text("work | n | i64[n] | n | min=4000\n")
+    late = tmp_path / "liblate.so"
+    done, [trace] = recorded(tmp_path, program, late, ops=table)
+    assert (done.returncode, done.stdout) == (5, plain(program, late).stdout)
+    found = operators(trace)
+    assert len(found) == 200002 and [op[1] for op in found[-2:]] == [[[7000]], [[8000]]]
+    assert trace["hipboard_operators_small"]["work"] == {"calls": 1000000, "flops": 250 * sum(range(4000))}
+    threads = {e["tid"] for e in trace["traceEvents"] if e.get("cat") == "cpu_op" and e["name"] == "work"}
+    assert len(threads) == 2 and "hipboard_lost" not in trace
+
+
 def test_the_tables_errors_name_line_and_column_and_stop_nothing(tmp_path):
     library(tmp_path, "work", "int work(int n) { return n; }\nint rest(int n) { return n; }")
     source = tmp_path / "main.c"
