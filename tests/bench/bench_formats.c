@@ -8,6 +8,7 @@
 #include <hipboard/import.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -79,6 +80,27 @@ static void write_file(open_exporter *open, const char *format, const char *path
           (double)size_of(path));
 }
 
+/* Perfetto's slices are two packets each. */
+static void print_packets(const char *path, double cpu)
+{
+    uint64_t packets = 0;
+    FILE *file = fopen(path, "rb");
+    while (file && getc(file) == 0x0a) {
+        long size = 0;
+        int byte, shift = 0;
+        while ((byte = getc(file)) != EOF) {
+            size |= (long)(byte & 127) << shift;
+            shift += 7;
+            if (byte < 128) break;
+        }
+        if (fseek(file, size, SEEK_CUR) != 0) break;
+        packets++;
+    }
+    if (file) fclose(file);
+    printf("%-34s %-8s %8.2f M packets/s\n", "read", "pftrace", (double)packets / cpu / 1e6);
+    fflush(stdout);
+}
+
 static void read_file(const char *format, const char *path, const char *logdir)
 {
     hb_import *import;
@@ -88,6 +110,7 @@ static void read_file(const char *format, const char *path, const char *logdir)
     check(hb_import_open(&path, 1, &options, &import));
     double read = now(CLOCK_PROCESS_CPUTIME_ID) - start;
     print("read", format, read, (double)size_of(path));
+    if (strcmp(format, "pftrace") == 0) print_packets(path, read);
     if (logdir) {
         char *written;
         check(hb_import_write(import, 0, logdir, &written));

@@ -65,6 +65,17 @@ bool hb_json_next_element(hb_json_cursor *c, bool *first)
     return next(c, first, ']');
 }
 
+bool hb_json_next_is(hb_json_cursor *c, bool *first, hb_str name)
+{
+    const char *p = c->at + !*first;
+    bool here = (*first || *c->at == ',') && *p == '"' && memcmp(p + 1, name.s, name.len) == 0 &&
+                p[name.len + 1] == '"' && p[name.len + 2] == ':';
+    if (!here) return false;
+    c->at = hb_scan_space(p + name.len + 3);
+    *first = false;
+    return true;
+}
+
 bool hb_json_next_member(hb_json_cursor *c, bool *first, hb_value *key)
 {
     if (!next(c, first, '}')) return false;
@@ -77,9 +88,25 @@ bool hb_json_next_member(hb_json_cursor *c, bool *first, hb_value *key)
     return true;
 }
 
+/* A plain number, as nearly all are, at once. */
+static bool read_digits(hb_json_cursor *c, int64_t *number)
+{
+    const char *p = c->at;
+    uint64_t n = 0;
+    while (*p >= '0' && *p <= '9' && p - c->at < 19)
+        n = n * 10 + (uint64_t)(*p++ - '0');
+    bool plain = p > c->at && p - c->at < 19 && (*c->at != '0' || p - c->at == 1) &&
+                 (*p == ',' || *p == '}' || *p == ']');
+    if (!plain) return false;
+    c->at = p;
+    *number = (int64_t)n;
+    return true;
+}
+
 int64_t hb_json_read_number(hb_json_cursor *c)
 {
     int64_t number;
+    if (HB_LIKELY(read_digits(c, &number))) return number;
     hb_value v = hb_json_read(c);
     if (hb_value_int(&v, &number)) return number;
     if (v.type != HB_JSON_STRING || v.size == 0 || v.size > 20) return -1;

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/json_scan.h"
+#include "base/str.h"
 
 typedef struct hb_json_cursor {
     hb_scan scan;
@@ -28,6 +29,9 @@ bool hb_json_enter(hb_json_cursor *cursor, char bracket);
 bool hb_json_next_member(hb_json_cursor *cursor, bool *first, hb_value *key);
 /** The same of a list. */
 bool hb_json_next_element(hb_json_cursor *cursor, bool *first);
+/** Whether the member that comes is of this name, of fewer than 60 bytes; if so, its value is next.
+ * Else nothing is read. */
+bool hb_json_next_is(hb_json_cursor *cursor, bool *first, hb_str name);
 
 /** The value here, and over it. */
 hb_value hb_json_read(hb_json_cursor *cursor);

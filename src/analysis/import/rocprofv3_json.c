@@ -55,11 +55,12 @@ static hb_str text_of(const hb_value *v)
 int64_t hb_rocprofv3_handle(hb_rocprofv3 *r)
 {
     hb_value key;
+    bool first = true;
     int64_t handle = -1;
     if (*r->c.at != '{') return hb_json_read_number(&r->c);
     hb_json_enter(&r->c, '{');
-    HB_EACH_MEMBER(&r->c, key)
-    {
+    if (hb_json_next_is(&r->c, &first, HB_STR("handle"))) handle = hb_json_read_number(&r->c);
+    while (hb_json_next_member(&r->c, &first, &key)) {
         if (hb_value_is(&key, "handle"))
             handle = hb_json_read_number(&r->c);
         else
@@ -284,6 +285,15 @@ static void read_counters(hb_rocprofv3 *r)
 
 /* ---- the file ---- */
 
+/* MEMBERS: none that is read. */
+static int member_of(const hb_value *key)
+{
+    int i = 0;
+    while (i < MEMBERS && !hb_value_is(key, member_names[i]))
+        i++;
+    return i;
+}
+
 static void free_tables(hb_rocprofv3 *r)
 {
     hb_id_index_free(&r->agents);
@@ -302,7 +312,8 @@ static void close_file(void *context)
     r->text = NULL;
 }
 
-/* Tables before what names their rows, whatever the file's order is. */
+/* Tables before what names their rows, whatever the file's order is: what comes in order, as the
+ * tool writes it, is read where it is met, all else in the end. */
 static void read_process(hb_rocprofv3 *r)
 {
     static void (*const read[MEMBERS])(hb_rocprofv3 * r) = {
@@ -316,15 +327,20 @@ static void read_process(hb_rocprofv3 *r)
     };
     const char *places[MEMBERS] = {NULL};
     hb_value key;
+    int next = 0;
+    r->p = hb_import_add_process(r->import, "rocprofv3 JSON", "");
     HB_EACH_MEMBER(&r->c, key)
     {
-        for (int i = 0; i < MEMBERS; i++)
-            if (hb_value_is(&key, member_names[i])) places[i] = r->c.at;
+        int i = member_of(&key);
+        if (i == next) {
+            read[next++](r);
+            continue;
+        }
+        if (i < MEMBERS) places[i] = r->c.at;
         (void)hb_json_read(&r->c);
     }
     const char *end = r->c.at;
-    r->p = hb_import_add_process(r->import, "rocprofv3 JSON", "");
-    for (int i = 0; i < MEMBERS; i++) {
+    for (int i = next; i < MEMBERS; i++) {
         if (!places[i]) continue;
         r->c.at = places[i];
         read[i](r);

@@ -14,29 +14,34 @@ typedef struct record {
     int64_t from, to, bytes, address, size;
 } record;
 
-typedef enum place { RECORD, CORRELATION, DISPATCH, BLOCK, GRID, HANDLE } place;
+typedef enum place { RECORD, CORRELATION, DISPATCH, BLOCK, GRID, HANDLE, UNUSED } place;
 
 typedef struct field {
-    const char *key;
+    hb_str key;
     size_t offset;
     place into; /* RECORD: a number */
 } field;
 
-#define NUMBER(key, field)                   \
-    {                                        \
-        key, offsetof(record, field), RECORD \
+#define NUMBER(key, field)                           \
+    {                                                \
+        HB_STR(key), offsetof(record, field), RECORD \
     }
-#define INSIDE(key, into) \
-    {                     \
-        key, 0, into      \
+#define INSIDE(key, into)    \
+    {                        \
+        HB_STR(key), 0, into \
     }
-#define HANDLE_OF(key, field)                \
-    {                                        \
-        key, offsetof(record, field), HANDLE \
+#define HANDLE_OF(key, field)                        \
+    {                                                \
+        HB_STR(key), offsetof(record, field), HANDLE \
+    }
+#define END            \
+    {                  \
+        {0}, 0, RECORD \
     }
 
 /* In the order in which they are written. */
 static const field of_record[] = {
+    INSIDE("size", UNUSED),
     NUMBER("kind", kind),
     NUMBER("operation", operation),
     NUMBER("thread_id", thread),
@@ -51,10 +56,12 @@ static const field of_record[] = {
     HANDLE_OF("agent_id", agent),
     NUMBER("address", address),
     NUMBER("allocation_size", size),
-    {NULL, 0, RECORD},
+    END,
 };
-static const field of_correlation[] = {NUMBER("internal", correlation), {NULL, 0, RECORD}};
+static const field of_correlation[] = {NUMBER("internal", correlation), INSIDE("external", UNUSED),
+                                       INSIDE("ancestor", UNUSED), END};
 static const field of_dispatch[] = {
+    INSIDE("size", UNUSED),
     HANDLE_OF("agent_id", agent),
     HANDLE_OF("queue_id", queue),
     NUMBER("kernel_id", kernel),
@@ -63,12 +70,12 @@ static const field of_dispatch[] = {
     NUMBER("group_segment_size", lds),
     INSIDE("workgroup_size", BLOCK),
     INSIDE("grid_size", GRID),
-    {NULL, 0, RECORD},
+    END,
 };
-static const field of_block[] = {
-    NUMBER("x", block[0]), NUMBER("y", block[1]), NUMBER("z", block[2]), {NULL, 0, RECORD}};
-static const field of_grid[] = {
-    NUMBER("x", grid[0]), NUMBER("y", grid[1]), NUMBER("z", grid[2]), {NULL, 0, RECORD}};
+static const field of_block[] = {NUMBER("x", block[0]), NUMBER("y", block[1]),
+                                 NUMBER("z", block[2]), END};
+static const field of_grid[] = {NUMBER("x", grid[0]), NUMBER("y", grid[1]), NUMBER("z", grid[2]),
+                                END};
 
 static const field *const fields[] = {
     [RECORD] = of_record,     [CORRELATION] = of_correlation,
@@ -76,34 +83,45 @@ static const field *const fields[] = {
     [GRID] = of_grid,
 };
 
-/* `next`: the field that should come, as records are all written alike. */
-static const field *find_field(const field *list, const field *next, const hb_value *key)
+static const field *find_field(const field *list, const hb_value *key)
 {
-    if (next->key && hb_value_is(key, next->key)) return next;
-    for (const field *f = list; f->key; f++)
-        if (hb_value_is(key, f->key)) return f;
+    for (const field *f = list; f->key.len; f++)
+        if (hb_value_is(key, f->key.s)) return f;
     return NULL;
 }
 
+static void read_fields(hb_rocprofv3 *r, record *to, place where);
+
+static void read_field(hb_rocprofv3 *r, record *to, const field *f)
+{
+    int64_t *number = (int64_t *)((char *)to + f->offset);
+    if (f->into == HANDLE)
+        *number = hb_rocprofv3_handle(r);
+    else if (f->into == RECORD)
+        *number = hb_json_read_number(&r->c);
+    else if (f->into == UNUSED)
+        (void)hb_json_read_number(&r->c);
+    else
+        read_fields(r, to, f->into);
+}
+
+/* `next`: the field that should come, as records are all written alike. */
 static void read_fields(hb_rocprofv3 *r, record *to, place where)
 {
     hb_value key;
+    bool first = true;
     const field *next = fields[where];
     if (!hb_json_enter(&r->c, '{')) return;
-    HB_EACH_MEMBER(&r->c, key)
-    {
-        const field *f = find_field(fields[where], next, &key);
-        if (!f) {
-            (void)hb_json_read(&r->c);
-            continue;
-        }
-        next = f + 1;
-        if (f->into == HANDLE)
-            *(int64_t *)((char *)to + f->offset) = hb_rocprofv3_handle(r);
-        else if (f->into == RECORD)
-            *(int64_t *)((char *)to + f->offset) = hb_json_read_number(&r->c);
+    for (;;) {
+        const field *f = next;
+        bool comes = f->key.len && hb_json_next_is(&r->c, &first, f->key);
+        if (!comes && !hb_json_next_member(&r->c, &first, &key)) return;
+        if (!comes) f = find_field(fields[where], &key);
+        if (f)
+            read_field(r, to, f);
         else
-            read_fields(r, to, f->into);
+            (void)hb_json_read(&r->c);
+        if (f) next = f + 1;
     }
 }
 

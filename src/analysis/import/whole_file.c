@@ -2,6 +2,8 @@
 #include "import/whole_file.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -73,12 +75,56 @@ size_t hb_file_head(const char *path, char *head, size_t size)
     return n;
 }
 
+/* Large pages spare a fault for each 4 KiB. */
+static void want_large_pages(char *bytes, size_t size)
+{
+    const uintptr_t page = 2 << 20;
+    uintptr_t begin = ((uintptr_t)bytes + page - 1) & ~(page - 1);
+    uintptr_t end = ((uintptr_t)bytes + size) & ~(page - 1);
+    if (end > begin) (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+}
+
+/* As much as it has when it is opened. */
+static bool fill(int fd, char *bytes, size_t size)
+{
+    for (size_t at = 0; at < size;) {
+        ssize_t n = read(fd, bytes + at, size - at);
+        if (n <= 0) return false;
+        at += (size_t)n;
+    }
+    return true;
+}
+
+/* A file that lies there in plain is read to where it stays. False, and nothing is said: it is to
+ * be read as others. */
+static bool read_plain(const char *path, char **bytes, size_t *size)
+{
+    struct stat st;
+    int fd = hb_is_compressed(path) ? -1 : hb_open_regular(path);
+    bool fits = fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 0 &&
+                (uint64_t)st.st_size < hb_memory_share() / 2;
+    size_t n = fits ? (size_t)st.st_size : 0;
+    char *all = fits ? malloc(n + HB_WHOLE_FILE_ZEROS) : NULL;
+    if (all) want_large_pages(all, n);
+    bool done = all && fill(fd, all, n);
+    if (fd >= 0) close(fd);
+    if (!done) {
+        free(all);
+        return false;
+    }
+    memset(all + n, 0, HB_WHOLE_FILE_ZEROS);
+    *bytes = all;
+    *size = n;
+    return true;
+}
+
 hb_result hb_whole_file(const char *path, char **bytes, size_t *size)
 {
     hb_text text;
     hb_buf all;
     *bytes = NULL;
     *size = 0;
+    if (read_plain(path, bytes, size)) return HB_OK;
     HB_TRY(hb_text_open(&text, path, HB_TEXT_AUTO));
     hb_buf_init(&all, hb_memory_share());
     hb_result result = hb_text_read_all(&text, path, &all);

@@ -22,6 +22,12 @@ typedef struct collector {
     HB_VEC(work) works;
     HB_VEC(hb_step_word) waits; /* what waits: only times, thread and whether it loads */
     uint32_t kernels;
+    uint32_t next; /* of `works`: whose call comes next, where calls are in the order of theirs */
+    /* What follows itself is looked up once. */
+    uint64_t last_key;
+    uint32_t last_grid[3];
+    bool last_has_grid;
+    hb_sid last_name, last_exact;
 } collector;
 
 static void begin(const collector *c, hb_pass pass)
@@ -56,6 +62,21 @@ static hb_sid exact_of(const collector *c, const hb_trace_event *e)
     return text_id(c, text, n + sizeof k->grid);
 }
 
+/* Both names of a work: the plain one, and that with its grid. */
+static void take_names(collector *c, const hb_trace_event *e)
+{
+    const hb_kernel_args *k = &e->kernel;
+    bool has_grid = e->kind == HB_EVENT_KERNEL && k->has_grid;
+    bool again = e->name_key && e->name_key == c->last_key && has_grid == c->last_has_grid &&
+                 (!has_grid || memcmp(k->grid, c->last_grid, sizeof k->grid) == 0);
+    if (again) return;
+    c->last_name = text_id(c, e->name.s, e->name.len);
+    c->last_exact = exact_of(c, e);
+    c->last_key = e->name_key;
+    c->last_has_grid = has_grid;
+    if (has_grid) memcpy(c->last_grid, k->grid, sizeof k->grid);
+}
+
 static bool crosses(const hb_trace_event *e)
 {
     const char *kind = e->kind == HB_EVENT_MEMCPY ? e->copy.kind : NULL;
@@ -68,7 +89,8 @@ static void collect_works(collector *c)
     begin(c, HB_PASS_DEVICE);
     while (c->source->next(c->source, &e) && c->works.count < HB_STEP_WORDS_MAX) {
         if (!is_work(&e) || !e.correlation) continue;
-        hb_sid name = text_id(c, e.name.s, e.name.len), exact = exact_of(c, &e);
+        take_names(c, &e);
+        hb_sid name = c->last_name, exact = c->last_exact;
         c->kernels += e.kind == HB_EVENT_KERNEL;
         *HB_PUSH(c->words->arena, &c->works) = (work){.correlation = e.correlation,
                                                       .ns = e.end_ns - e.start_ns,
@@ -100,11 +122,15 @@ static void sum_up_works(collector *c)
     c->works.count = kept;
 }
 
-static const work *work_of(const collector *c, uint64_t correlation)
+static const work *work_of(collector *c, uint64_t correlation)
 {
-    size_t i = HB_LOWER_BOUND(c->works.items, c->works.count, correlation, correlation);
-    return i < c->works.count && c->works.items[i].correlation == correlation ? &c->works.items[i]
-                                                                              : NULL;
+    const work *all = c->works.items;
+    size_t i = c->next;
+    bool here = i < c->works.count && all[i].correlation == correlation;
+    if (!here) i = HB_LOWER_BOUND(all, c->works.count, correlation, correlation);
+    if (i >= c->works.count || all[i].correlation != correlation) return NULL;
+    c->next = (uint32_t)i + 1;
+    return &all[i];
 }
 
 /* ---- stacks ---- */
