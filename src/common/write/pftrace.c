@@ -100,11 +100,16 @@ static uint64_t flow_of(const writer *w, uint64_t correlation)
     return (w->process >> 8) << 32 ^ correlation;
 }
 
-static void begin_event(writer *w, hb_pf_row *row, hb_message *m, int type, hb_category category,
+/* Calls of HIP have the category that rocprofv3 gives them, by which its readers know them. */
+enum { HIP_API = HB_CATEGORIES };
+
+static void begin_event(writer *w, hb_pf_row *row, hb_message *m, int type, unsigned category,
                         hb_sid name, uint64_t flow)
 {
     hb_sid *text = &w->categories[category];
-    if (!*text) *text = hb_pf_text(&w->f, hb_category_text(category));
+    if (!*text)
+        *text = hb_pf_text(&w->f, category == HIP_API ? HB_STR("hip_api")
+                                                      : hb_category_text((hb_category)category));
     uint64_t iid = hb_pf_intern(&w->f, row, HB_PF_CATEGORIES, *text);
     hb_message_number(m, 3, iid);
     hb_message_number(m, 9, (uint64_t)type);
@@ -227,6 +232,7 @@ static void keep_host(writer *w, const hb_trace_event *e)
     };
     bool memory = e->kind == HB_EVENT_MEMORY;
     bool call = e->kind == HB_EVENT_RUNTIME || e->kind == HB_EVENT_SYNC;
+    bool hip = call && (hb_str_begins(e->name, "hip") || hb_str_begins(e->name, "__hip"));
     w->args.to = &w->kept;
     host_event *h = hb_column_push(&w->hosts);
     if (!h) hb_arena_leave(&w->arena, HB_ERROR_NO_MEMORY, "out of memory");
@@ -237,7 +243,7 @@ static void keep_host(writer *w, const hb_trace_event *e)
         .name = memory ? hb_pf_text(&w->f, hb_known_text(HB_KNOWN_MEMORY)) : name_of(w, e),
         .thread = thread_of(w, e->tid),
         .type = memory ? HB_PF_INSTANT : HB_PF_BEGIN,
-        .category = (uint8_t)categories[e->kind],
+        .category = (uint8_t)(hip ? HIP_API : categories[e->kind]),
     };
     if (call && e->runtime.launches && e->correlation) h->flow = flow_of(w, e->correlation);
     if (memory) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "write/pftrace_args.h"
 
+#include <stdio.h>
+
 enum {
     LONGEST = 500, /* text */
     HEAD = 16,     /* what stands before a value */
@@ -141,6 +143,18 @@ static void add_text(hb_pf_args *a, const char *name, hb_str text)
     end_value(a, &m);
 }
 
+/* "GPU 0", by which readers of rocprofv3's traces tell GPUs apart: a text of the row's table. */
+static void add_agent(hb_pf_args *a, int32_t device)
+{
+    char name[24];
+    if (!a->agent || a->agent_device != device) {
+        int n = snprintf(name, sizeof name, "GPU %d", (int)device);
+        a->agent = hb_pf_text(a->f, (hb_str){name, (uint32_t)n});
+        a->agent_device = device;
+    }
+    add_number(a, "agent", 17, hb_pf_intern(a->f, a->row, HB_PF_STRINGS, a->agent));
+}
+
 static void add_triple(hb_pf_args *a, const char *name, const uint32_t numbers[3])
 {
     hb_message m = begin_value(a, arg_name(a, name), 3 * 8 + 8);
@@ -176,7 +190,7 @@ static void add_given(hb_pf_args *a, const hb_arg *args, uint32_t count)
 void hb_pf_add_call(hb_pf_args *a, const hb_trace_event *e)
 {
     const hb_runtime_args *call = &e->runtime;
-    if (e->correlation) add_int(a, "correlation", (int64_t)e->correlation);
+    if (e->correlation) add_int(a, "corr_id", (int64_t)e->correlation);
     if (call->has_grid) {
         add_triple(a, "grid", call->grid);
         add_triple(a, "block", call->block);
@@ -220,10 +234,10 @@ static void add_beyond(hb_pf_args *a, const hb_trace_event *e)
 void hb_pf_add_work(hb_pf_args *a, const hb_trace_event *e)
 {
     const hb_arg *stream = stream_of(e);
-    add_int(a, "device", e->device);
+    add_agent(a, e->device);
     if (stream) add_int(a, "queue", e->tid);
     add_int(a, "stream", stream ? stream->i : e->tid);
-    if (e->correlation) add_int(a, "correlation", (int64_t)e->correlation);
+    if (e->correlation) add_int(a, "corr_id", (int64_t)e->correlation);
     add_beyond(a, e);
     if (e->kind != HB_EVENT_KERNEL) {
         if (e->copy.bytes) add_int(a, "bytes", (int64_t)e->copy.bytes);

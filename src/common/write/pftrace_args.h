@@ -22,6 +22,9 @@ typedef struct hb_pf_args {
         const char *name;
         hb_sid text;
     } names[256]; /* of constant texts, found by where they stand */
+    /* What the last GPU is called. */
+    hb_sid agent;
+    int32_t agent_device;
 } hb_pf_args;
 
 /** Those of an event, by its kind. */
