@@ -91,6 +91,43 @@ def test_the_environment_stays_where_it_was(imported, database):
     assert b"hunter2" not in Path(imported[1]["file"]).read_bytes()
 
 
+def with_secret(kind, tmp_path):
+    """A sample in whose places for the environment, settings and the like a secret is planted."""
+    path = tmp_path / f"planted_{kind}"
+    if kind == "rocpd_training":
+        rocpd_made.training(path, 2)
+        return path
+    path.write_bytes(SAMPLES[kind].read_bytes())
+    if kind in ("nsys", "rpd", "rocprof1_db"):
+        with sqlite3.connect(path) as db:
+            db.execute("CREATE TABLE IF NOT EXISTS TARGET_INFO_SYSTEM_ENV (name TEXT, value TEXT)")
+            db.execute("INSERT INTO TARGET_INFO_SYSTEM_ENV (name, value) VALUES ('TOKEN', 'hunter2')")
+        db.close()
+    elif kind == "xplane":  # a plane called so, with a text
+        plane = b"\x12\x10Task Environment\x32\x0b\x08\x01\x2a\x07hunter2"
+        path.write_bytes(path.read_bytes() + b"\x0a" + bytes([len(plane)]) + plane)
+    elif kind == "perfetto":  # the trace's settings
+        path.write_bytes(path.read_bytes() + b"\x0a\x0c\x8a\x02\x09\x0a\x07hunter2")
+    elif kind == "chrome":
+        trace = json.loads(path.read_text())
+        path.write_text(json.dumps({**trace, "otherData": {"environ": "TOKEN=hunter2"}}))
+    return path
+
+
+@pytest.mark.parametrize("kind", ["rocpd_training", "rocprofv3_json", "nsys", "rpd", "rocprof1_db", "xplane", "perfetto",
+                                  "chrome"])
+def test_a_planted_secret_comes_out_in_no_format(kind, tmp_path):
+    path = with_secret(kind, tmp_path)
+    assert b"hunter2" in path.read_bytes()
+    said = hipboard("import", path, "-o", tmp_path / "out/log").stdout + hipboard("view", path).stdout
+    for form, name in {"pftrace": "x.pftrace", "rocpd": "x.db", "csv": "tables"}.items():
+        said += hipboard("export", "--format", form, path, "-o", tmp_path / "out" / name).stdout
+    hipboard("pack", tmp_path / "out/log", "-o", tmp_path / "out/x.hbpack")
+    written = [file for file in (tmp_path / "out").rglob("*") if file.is_file()]
+    assert len(written) >= 5 and "hunter2" not in said
+    assert not [file for file in written if b"hunter2" in file.read_bytes()]
+
+
 def test_the_plugin_has_all_views_of_it(board):
     views = board.visit_all()["rocm"]
     assert set(views) == {"Overview", "Operator", "Kernel", "Trace", "Memory"}

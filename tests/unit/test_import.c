@@ -569,7 +569,7 @@ static void damaged_and_empty_files(void **state)
     assert_int_equal(truncate(in_dir("r.db"), 20000), 0);
     refuse(in_dir("r.db"), HB_ERROR_FORMAT, "r.db: ");
     assert_int_equal(truncate(in_dir("r.db"), 0), 0);
-    refuse(in_dir("r.db"), HB_ERROR_FORMAT, "of no format");
+    refuse(in_dir("r.db"), HB_ERROR_FORMAT, "is empty");
     refuse(in_dir("none.db"), HB_ERROR_NOT_FOUND, "none.db");
     assert_int_equal(mkdir(in_dir("empty"), 0700), 0);
     refuse(in_dir("empty"), HB_ERROR_NOT_FOUND, "no file in it");

@@ -193,6 +193,10 @@ static void open_path(hb_import *import, const char *path)
         hb_buf_free(&import->paths);
         return;
     }
+    if (S_ISREG(st.st_mode) && st.st_size == 0)
+        hb_arena_leave(&import->arena, HB_ERROR_FORMAT,
+                       "%s: is empty: its tool was killed before it wrote, or has nothing recorded",
+                       path);
     static const hb_import_format chrome = {"Chrome JSON", NULL, hb_chrome_json_open, NULL};
     const hb_import_format *format = hb_import_format_of(path);
     if (!format && import->takes_any) format = &chrome;
