@@ -135,3 +135,47 @@ def test_at_most_four_of_a_node_write_at_a_time(built, tmp_path):
     turns[2].close()
     assert process.wait(timeout=60) == 0
     assert len(list((tmp_path / "far/run").glob("*.pt.trace.json"))) == 1
+
+
+def test_a_node_s_traces_are_one_file(built, tmp_path):
+    """Which is read as the directory that it stands in; digests and the event file stand beside it."""
+    command = ["mpirun.openmpi", "-n", "3", HIPBOARD, "record", "--pack", "-o", tmp_path / "run", "--", built / "calls"]
+    (tmp_path / "node").mkdir()
+    for job in range(2):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300,
+                              env=dict(ENVIRONMENT, TMPDIR=str(tmp_path / "node")))
+        assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
+        assert done.stderr.count("traces are gathered in ") == 1 and f"-pack -o {tmp_path}/run/NODE.hbpack" in done.stderr
+        packs = sorted((tmp_path / "run").glob("*.hbpack"))
+        assert len(packs) == job + 1 and not list((tmp_path / "run").glob("*.json"))
+        assert not [path for path in (tmp_path / "node").iterdir() if path.name.startswith("hipboard-")]
+    assert len(list((tmp_path / "run").glob("*tfevents*"))) == 2
+    packs[1].unlink()
+    (tmp_path / "run/ranks.hbranks").unlink()
+    told = subprocess.run([HIPBOARD, "ranks", "--json", tmp_path / "run"], capture_output=True, text=True, timeout=300)
+    assert len(json.loads(told.stdout)["ranks"]) == 3, told.stderr
+    subprocess.run([HIPBOARD, "unpack", packs[0], "-o", tmp_path / "plain"], check=True, capture_output=True, timeout=300)
+    assert [json.loads(path.read_text())["distributedInfo"]["rank"]
+            for path in sorted((tmp_path / "plain").glob("*.json"))] == [0, 1, 2]
+
+
+def test_who_is_killed_leaves_the_node_s_traces_to_be_packed(built, tmp_path):
+    job = {"OMPI_COMM_WORLD_LOCAL_SIZE": "2", "MPI_LOCALNRANKS": "2", "PMI_SIZE": "2", "TMPDIR": str(tmp_path)}
+    killed = start([HIPBOARD, "record", "--pack", "-o", tmp_path / "run", "--", built / "alone", "wait"], PMI_RANK="1",
+                   MPI_LOCALRANKID="1", **job)
+    assert killed.stdout.readline() == "ready\n"
+    other = start([HIPBOARD, "record", "--pack", "-o", tmp_path / "run", "--", built / "alone"], PMI_RANK="0",
+                  MPI_LOCALRANKID="0", **job)
+    _, said = other.communicate(timeout=60)
+    os.killpg(killed.pid, signal.SIGKILL)
+    killed.communicate(timeout=60)
+    [staging] = tmp_path.glob("hipboard-*-pack")
+    assert f"hipboard recover {staging}; hipboard pack {staging} -o {tmp_path}/run/NODE.hbpack" in said
+    for _ in range(600):  # its process may still be dying
+        if subprocess.run([HIPBOARD, "recover", staging], capture_output=True, timeout=300).returncode == 0:
+            break
+        time.sleep(0.1)
+    subprocess.run([HIPBOARD, "pack", staging, "-o", tmp_path / "run/NODE.hbpack"], check=True, capture_output=True,
+                   timeout=300)
+    told = subprocess.run([HIPBOARD, "view", "--json", tmp_path / "run"], capture_output=True, text=True, timeout=300)
+    assert len(told.stdout.splitlines()) == 2, told.stdout + told.stderr

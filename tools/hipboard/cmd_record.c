@@ -21,6 +21,7 @@
 #include "options.h"
 #include "program_environment.h"
 #include "rank_list.h"
+#include "rank_pack.h"
 #include "record_outcome.h"
 #include "record_values.h"
 #include "text.h"
@@ -54,8 +55,10 @@ typedef struct request {
     bool rccl_plugin;
     const char *openmp; /* "auto", "swap" or "none" */
     const char *spool;  /* or NULL */
+    bool packs;         /* the node's traces become one file */
     /* made from it */
     hb_launch_info launch;
+    rank_pack pack;
     char library[PATH_MAX], full_dir[PATH_MAX];
     char plugin[PATH_MAX]; /* for RCCL; "" when there is none */
     char written[64];      /* where processes name their traces */
@@ -324,6 +327,18 @@ static bool make_directories(const char *path)
     return false;
 }
 
+/* The directory that is written into is the node's, where the node's traces become one file. */
+static bool stage(request *r)
+{
+    r->packs |= r->launch.world_size > RANKS_WITHOUT_PACKS;
+    r->packs &= r->launch.world_size > 1;
+    if (!r->packs) return true;
+    if (!rank_pack_begin(&r->pack, r->full_dir, &r->launch, r->ranks != NULL)) return false;
+    snprintf(r->full_dir, sizeof r->full_dir, "%s", r->pack.staging);
+    if (!r->quiet && r->launch.rank <= 0) rank_pack_tell(&r->pack);
+    return true;
+}
+
 static int record(request *r, char **program)
 {
     if (hb_part_path(CAPTURE_LIBRARY, r->library, sizeof r->library) != HB_OK)
@@ -332,11 +347,14 @@ static int record(request *r, char **program)
         return fail(RCCL_LIBRARY, hb_last_error());
     if (!make_directories(r->dir)) return fail(r->dir, strerror(errno));
     if (!realpath(r->dir, r->full_dir)) return fail(r->dir, strerror(errno)); /* it may chdir() */
+    if (r->spool) setenv("HIPBOARD_SPOOL", r->spool, 1);
+    if (!stage(r)) return EXIT_FAILED;
     if (!name_without_blanks(r)) return fail("/tmp", strerror(errno));
     int64_t start_ns = unix_ns();
     snprintf(r->run, sizeof r->run, "%d.%lld", (int)getpid(), (long long)start_ns);
     recorded_run run = {.dir = r->dir,
                         .full_dir = r->full_dir,
+                        .digest_dir = r->packs ? r->pack.log_dir : r->full_dir,
                         .run = r->run,
                         .export_flags = export_flags(r),
                         .start_ns = start_ns,
@@ -345,8 +363,7 @@ static int record(request *r, char **program)
                         .quiet = r->quiet,
                         .rank = r->launch.world_size > 1 ? r->launch.rank : -1,
                         .written = open_written(r->written)};
-    if (r->spool) setenv("HIPBOARD_SPOOL", r->spool, 1);
-    tell_spool_place(&run);
+    if (!r->packs) tell_spool_place(&run);
     launch_end end = launch(program, tell, r);
     run.killed = end.by_signal;
     remove_link(r);
@@ -358,6 +375,7 @@ static int record(request *r, char **program)
     run.operators = operators;
     tell_outcome(&run, program[0]);
     free(operators);
+    if (r->packs) (void)rank_pack_end(&r->pack);
     launch_end_alike(&end);
 }
 
@@ -486,6 +504,10 @@ static const option_spec options[] = {
      "record some ranks of a parallel job only: 0,8-15, every:64 or node:0; the others run "
      "untouched",
      INTO(ranks)},
+    {0, "pack", NULL,
+     "make one file of the traces of a node's ranks, HOST.hbpack, which every command reads as the "
+     "directory that it stands in; so it is of more than 4096 ranks in any case",
+     INTO(packs)},
     {0, "spool", "DIR",
      "keep what is recorded below DIR of each node until it is a trace, instead of in LOGDIR; by "
      "default where LOGDIR is on a network file system, in TMPDIR or /tmp (`hipboard recover "

@@ -112,7 +112,7 @@ static void keep_digests(const recorded_run *r, hb_rank_study *study)
 {
     char path[PATH_MAX];
     if (!study) return;
-    snprintf(path, sizeof path, "%.*s/ranks.hbranks", PATH_MAX - 300, r->full_dir);
+    snprintf(path, sizeof path, "%.*s/ranks.hbranks", PATH_MAX - 300, r->digest_dir);
     (void)hb_rank_study_append(study, path);
 }
 
