@@ -24,7 +24,7 @@ unsigned hb_profile_views(const hb_run *run, const hb_profile *p)
     const hb_analysis *a = &p->analysis;
     if (p->lost || hb_run_joint(run, p->worker, p->span)) return 0;
     unsigned views = 1u << HB_VIEW_OVERVIEW | 1u << HB_VIEW_OPERATOR | 1u << HB_VIEW_TRACE;
-    if (a->roles[HB_ROLE_KERNEL].count) views |= 1u << HB_VIEW_KERNEL;
+    if (a->has_role[HB_ROLE_KERNEL]) views |= 1u << HB_VIEW_KERNEL;
     if (a->memory.count) views |= 1u << HB_VIEW_MEMORY;
     if (a->num_modules) views |= 1u << (a->lightning ? HB_VIEW_LIGHTNING : HB_VIEW_MODULE);
     return views;

@@ -140,7 +140,7 @@ static void use_amp(hb_analysis *a, hb_buf *buf)
     if (hb_value_is_null(&first->major)) return;
     if (!hb_value_number(&first->major, &major))
         hb_lose(a, "deviceProperties: computeMajor is not a number");
-    if (!(major.v >= 7) || !a->roles[HB_ROLE_KERNEL].count || a->tc_used_ratio != 0 ||
+    if (!(major.v >= 7) || !a->has_role[HB_ROLE_KERNEL] || a->tc_used_ratio != 0 ||
         !(a->tc_eligible_ratio > 0))
         return;
     hb_buf_printf(buf,

@@ -52,7 +52,6 @@ typedef enum hb_type {
 const char *hb_type_text(hb_type type);
 
 typedef struct hb_ev {
-    double ts;
     uint32_t row;
     uint8_t type; /* hb_type */
 } hb_ev;
@@ -242,7 +241,8 @@ typedef struct hb_analysis {
     hb_u32s crossing; /* nodes that are in no tree, as they outlast the call they began in */
     uint32_t depth;   /* of the deepest tree: calls, their runtime calls, their device work */
 
-    hb_ranges roles[HB_ROLE_OTHER];
+    hb_ranges roles[HB_ROLE_OTHER]; /* until the steps' time is divided */
+    bool has_role[HB_ROLE_OTHER];   /* whether anything was of it */
     HB_VEC(hb_step) steps;
     hb_num average[HB_ROLE_COUNT];
     hb_num window_start, window_end; /* of the timeline of GPU utilization */

@@ -9,8 +9,8 @@ static const char *const durations[] = {"Calls", "Total Duration (us)", "Mean Du
 
 static bool has_kernels(hb_emitter *out, const hb_analysis *a)
 {
-    if (!a->roles[HB_ROLE_KERNEL].count) hb_emit_null(out);
-    return a->roles[HB_ROLE_KERNEL].count > 0;
+    if (!a->has_role[HB_ROLE_KERNEL]) hb_emit_null(out);
+    return a->has_role[HB_ROLE_KERNEL];
 }
 
 static void open_pie(hb_emitter *out)

@@ -85,8 +85,8 @@ void hb_answer_op_pie(hb_emitter *out, hb_analysis *a, bool by_shape)
 
 static bool has_device_columns(const hb_analysis *a)
 {
-    return a->roles[HB_ROLE_KERNEL].count || a->roles[HB_ROLE_MEMCPY].count ||
-           a->roles[HB_ROLE_MEMSET].count;
+    return a->has_role[HB_ROLE_KERNEL] || a->has_role[HB_ROLE_MEMCPY] ||
+           a->has_role[HB_ROLE_MEMSET];
 }
 
 static void rounded(hb_emitter *out, const char *key, double value)

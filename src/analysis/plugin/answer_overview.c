@@ -5,8 +5,8 @@
 
 static bool has_gpu(const hb_analysis *a)
 {
-    return a->roles[HB_ROLE_RUNTIME].count || a->roles[HB_ROLE_KERNEL].count ||
-           a->roles[HB_ROLE_MEMCPY].count || a->roles[HB_ROLE_MEMSET].count;
+    return a->has_role[HB_ROLE_RUNTIME] || a->has_role[HB_ROLE_KERNEL] ||
+           a->has_role[HB_ROLE_MEMCPY] || a->has_role[HB_ROLE_MEMSET];
 }
 
 static bool is_shown(const hb_analysis *a, hb_role role)
@@ -16,7 +16,7 @@ static bool is_shown(const hb_analysis *a, hb_role role)
     case HB_ROLE_MEMCPY:
     case HB_ROLE_MEMSET:
     case HB_ROLE_RUNTIME: return has_gpu(a);
-    case HB_ROLE_COMMUNICATION: return a->roles[HB_ROLE_COMMUNICATION].count > 0;
+    case HB_ROLE_COMMUNICATION: return a->has_role[HB_ROLE_COMMUNICATION];
     default: return true;
     }
 }

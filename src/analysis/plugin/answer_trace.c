@@ -135,7 +135,7 @@ void hb_answer_trace(hb_emitter *out, hb_analysis *a, hb_arena *arena, const cha
                      size_t size)
 {
     writing w = {a, arena, out->buf, false};
-    if (!a->roles[HB_ROLE_KERNEL].count) {
+    if (!a->has_role[HB_ROLE_KERNEL]) {
         hb_buf_append(out->buf, text, size);
         return;
     }

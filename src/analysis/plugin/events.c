@@ -100,7 +100,13 @@ static bool decide_type(hb_analysis *a, uint32_t i, const hb_row *row, hb_type *
     return false;
 }
 
-static void add_event(hb_analysis *a, uint32_t i, const hb_row *row)
+/* Whether the file has its events in order, as most have. */
+typedef struct file_order {
+    double last; /* ts of the last one */
+    bool by_time;
+} file_order;
+
+static void add_event(hb_analysis *a, uint32_t i, const hb_row *row, file_order *order)
 {
     hb_type type;
     if (row->flags & HB_ROW_NOT_OBJECT) hb_lose(a, "event %u is not an object", i);
@@ -114,7 +120,9 @@ static void add_event(hb_analysis *a, uint32_t i, const hb_row *row)
         a->all_int = false;
     hb_num ts = hb_row_ts(a, row);
     if (a->num_events == 0 || ts.v < a->first_ts.v) a->first_ts = ts;
-    a->events[a->num_events++] = (hb_ev){ts.v, i, (uint8_t)type};
+    order->by_time &= !(ts.v < order->last);
+    order->last = ts.v;
+    a->events[a->num_events++] = (hb_ev){i, (uint8_t)type};
 }
 
 /* ---- flows ---- */
@@ -145,10 +153,32 @@ static void take_flows(hb_analysis *a, const hb_u32s *rows)
     }
 }
 
+/* ---- in order of time ---- */
+
+typedef struct timed_event {
+    double ts;
+    hb_ev event;
+} timed_event;
+
 static bool earlier(const void *context, const void *x, const void *y)
 {
     (void)context;
-    return ((const hb_ev *)x)->ts < ((const hb_ev *)y)->ts;
+    return ((const timed_event *)x)->ts < ((const timed_event *)y)->ts;
+}
+
+/* Times stand beside the events only as long as that takes. */
+static void sort_events(hb_analysis *a)
+{
+    uint32_t n = a->num_events;
+    timed_event *timed = HB_NEW_ARRAY(&a->arena, timed_event, n);
+    for (uint32_t i = 0; i < n; i++) {
+        const hb_row *row = hb_trace_row(a->trace, a->events[i].row);
+        timed[i] = (timed_event){hb_plugin_ts(a->trace, row), a->events[i]};
+    }
+    hb_sort(&a->arena, timed, n, sizeof *timed, earlier, NULL);
+    for (uint32_t i = 0; i < n; i++)
+        a->events[i] = timed[i].event;
+    hb_arena_give_back(&a->arena, timed, n * sizeof *timed);
 }
 
 static bool is_lightning(const hb_trace *trace)
@@ -160,6 +190,7 @@ static bool is_lightning(const hb_trace *trace)
 void hb_analyze_events(hb_analysis *a)
 {
     hb_u32s flows = {0};
+    file_order order = {-__builtin_inf(), true};
     a->lightning = is_lightning(a->trace);
     hb_props_parse(&a->arena, hb_trace_member(a->trace, "deviceProperties"), &a->props);
     uint32_t wrong_end = find_wrong_end(a);
@@ -172,8 +203,8 @@ void hb_analyze_events(hb_analysis *a)
         if (row->kind == HB_KIND_FLOW)
             *HB_PUSH(&a->arena, &flows) = i;
         else
-            add_event(a, i, row);
+            add_event(a, i, row, &order);
     }
-    hb_sort(&a->arena, a->events, a->num_events, sizeof *a->events, earlier, NULL);
+    if (!order.by_time) sort_events(a);
     take_flows(a, &flows);
 }

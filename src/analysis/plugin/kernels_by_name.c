@@ -136,7 +136,7 @@ void hb_analyze_kernel_names(hb_analysis *a)
     hb_dict names = {0};
     HB_VEC(name_sum) sums = {0};
     bool added;
-    if (!a->roles[HB_ROLE_KERNEL].count) return;
+    if (!a->has_role[HB_ROLE_KERNEL]) return;
     for (uint32_t i = 0; i < a->num_events; i++) {
         const hb_row *row = hb_trace_row(a->trace, a->events[i].row);
         if (a->events[i].type != HB_TYPE_KERNEL) continue;

@@ -98,6 +98,12 @@ hb_ranges hb_ranges_subtract(hb_arena *arena, const hb_ranges *a, const hb_range
     return out;
 }
 
+void hb_ranges_give_back(hb_arena *arena, hb_ranges *list)
+{
+    hb_arena_give_back(arena, list->items, list->capacity * sizeof *list->items);
+    *list = (hb_ranges){0};
+}
+
 hb_num hb_ranges_sum(const hb_ranges *list)
 {
     hb_num sum = hb_int(0);

@@ -20,6 +20,8 @@ void hb_ranges_merge_in(hb_arena *arena, hb_ranges *list, hb_range range);
 hb_ranges hb_ranges_merge(hb_arena *arena, const hb_range *items, uint32_t count);
 hb_ranges hb_ranges_intersect(hb_arena *arena, const hb_ranges *a, const hb_ranges *b);
 hb_ranges hb_ranges_subtract(hb_arena *arena, const hb_ranges *a, const hb_ranges *b);
+/** Of a list that nobody needs any more. */
+void hb_ranges_give_back(hb_arena *arena, hb_ranges *list);
 hb_num hb_ranges_sum(const hb_ranges *list);
 /** The sum of `list` within `window`. */
 hb_num hb_ranges_sum_in(const hb_ranges *list, hb_range window);

@@ -19,9 +19,22 @@ static void allocate(hb_analysis *a, hb_ranges taken[HB_ROLE_OTHER + 1])
             taken[role] = a->roles[role];
             slots = hb_ranges_merge(&a->arena, steps, a->steps.count);
         }
-        slots = hb_ranges_subtract(&a->arena, &slots, &taken[role]);
+        hb_ranges left = hb_ranges_subtract(&a->arena, &slots, &taken[role]);
+        hb_ranges_give_back(&a->arena, &slots);
+        slots = left;
     }
     taken[HB_ROLE_OTHER] = slots;
+}
+
+/* All that is left of them is their sums: a range each operator is a lot. */
+static void give_back(hb_analysis *a, hb_ranges taken[HB_ROLE_OTHER + 1], hb_ranges *both)
+{
+    for (int role = 0; role <= HB_ROLE_OTHER; role++)
+        if (role == HB_ROLE_OTHER || taken[role].items != a->roles[role].items)
+            hb_ranges_give_back(&a->arena, &taken[role]);
+    for (int role = 0; role < HB_ROLE_OTHER; role++)
+        hb_ranges_give_back(&a->arena, &a->roles[role]);
+    hb_ranges_give_back(&a->arena, both);
 }
 
 /* Computation beside communication, as the distributed view has them. */
@@ -44,7 +57,7 @@ void hb_analyze_overall(hb_analysis *a)
     hb_ranges taken[HB_ROLE_OTHER + 1];
     allocate(a, taken);
     const hb_ranges *work =
-        &a->roles[a->roles[HB_ROLE_KERNEL].count ? HB_ROLE_KERNEL : HB_ROLE_CPU];
+        &a->roles[a->has_role[HB_ROLE_KERNEL] ? HB_ROLE_KERNEL : HB_ROLE_CPU];
     const hb_ranges *communication = &a->roles[HB_ROLE_COMMUNICATION];
     hb_ranges both = hb_ranges_intersect(&a->arena, work, communication);
     overlaps compared = {hb_range_sums_of(work), hb_range_sums_of(communication),
@@ -63,6 +76,7 @@ void hb_analyze_overall(hb_analysis *a)
             a->average[role].v += step->costs[role].v;
         compare_communication(step, &compared);
     }
+    give_back(a, taken, &both);
     for (int role = 0; role < HB_ROLE_COUNT; role++)
         a->average[role].v /= a->steps.count;
     for (uint32_t i = 0; i < a->steps.count; i++)

@@ -198,6 +198,8 @@ void hb_analyze_steps(hb_analysis *a)
     span cpu = nothing, all = nothing, window = nothing;
     for (uint32_t i = 0; i < a->num_events; i++)
         if (a->events[i].type != HB_TYPE_MEMORY) take_event(a, &a->events[i], &cpu, &all, &window);
+    for (int role = 0; role < HB_ROLE_OTHER; role++)
+        a->has_role[role] = a->roles[role].count > 0;
     a->window_start = window.min.v == FOREVER ? all.min : window.min;
     a->window_end = window.max.v == -FOREVER ? all.max : window.max;
     if (!a->steps.count) {

@@ -165,7 +165,7 @@ hb_worker_comms *hb_worker_comms_of(hb_arena *arena, const hb_analysis *a, hb_te
     hb_worker_comms *made = hb_arena_alloc(arena, sizeof *made);
     for (uint32_t i = 0; i < a->comms.count; i++)
         ranges += a->comms.items[i].ranges.count;
-    made->communicates = a->roles[HB_ROLE_COMMUNICATION].count > 0;
+    made->communicates = a->has_role[HB_ROLE_COMMUNICATION];
     made->items = HB_NEW_ARRAY(arena, hb_worker_comm, a->comms.count + 1);
     made->ranges = HB_NEW_ARRAY(arena, hb_range, ranges + 1);
     made->device_fault = device_fault(arena, a);

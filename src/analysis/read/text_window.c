@@ -13,7 +13,7 @@
 
 /* A window grows by doubling while one token needs it; this is the largest that is believed. */
 #define MAX_WINDOW ((size_t)1 << 30)
-#define STEP       ((size_t)1 << 19)
+#define STEP       ((size_t)1 << 17)
 
 static ssize_t read_some(int fd, char *to, size_t size)
 {

@@ -75,11 +75,28 @@ void *hb_arena_alloc(hb_arena *arena, size_t size)
     return p;
 }
 
+static hb_arena_block *block_of(void *piece)
+{
+    return (hb_arena_block *)(void *)((char *)piece - offsetof(hb_arena_block, data));
+}
+
+void hb_arena_give_back(hb_arena *arena, void *piece, size_t size)
+{
+    if (!piece || !has_own_block(size)) return;
+    hb_arena_block *block = block_of(piece);
+    if (block->next) block->next->previous = block->previous;
+    if (block->previous)
+        block->previous->next = block->next;
+    else
+        arena->blocks = block->next;
+    arena->bytes -= rounded(size);
+    free(block);
+}
+
 /* In place if it can be, so that large arrays leave no shorter copies behind. */
 static void *grow_block(hb_arena *arena, void *items, size_t old_size, size_t size)
 {
-    hb_arena_block *block =
-        (hb_arena_block *)(void *)((char *)items - offsetof(hb_arena_block, data));
+    hb_arena_block *block = block_of(items);
     check_share(arena, rounded(size) - rounded(old_size));
     hb_arena_block *larger = realloc(block, sizeof *block + rounded(size));
     if (!larger) hb_arena_leave(arena, HB_ERROR_NO_MEMORY, "out of memory for the analysis");

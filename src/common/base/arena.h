@@ -35,6 +35,9 @@ hb_result hb_arena_outcome(const hb_arena *arena);
 /** Zeroed; never NULL. */
 void *hb_arena_alloc(hb_arena *arena, size_t size);
 void hb_arena_free(hb_arena *arena);
+/** Gives back a piece of `size` bytes that nobody uses any more, at once where it is large; else it
+ * goes with the arena. */
+void hb_arena_give_back(hb_arena *arena, void *piece, size_t size);
 
 #define HB_NEW_ARRAY(arena, type, count) ((type *)hb_arena_alloc(arena, sizeof(type) * (count)))
 
