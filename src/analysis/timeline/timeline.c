@@ -142,8 +142,8 @@ static uint32_t lane_of(hb_arena *arena, lane_ends *lanes, uint32_t *open, int64
     uint32_t lane = 0;
     while (*open && lanes->items[*open - 1] <= start)
         --*open;
-    for (uint32_t i = 0; i < *open; i++)
-        if (lanes->items[i] > start && lanes->items[i] >= end) lane = i + 1;
+    for (uint32_t i = *open; i && !lane; i--) /* mostly the last one */
+        if (lanes->items[i - 1] > start && lanes->items[i - 1] >= end) lane = i;
     while (lane < *open && lanes->items[lane] > start)
         lane++;
     if (lane == lanes->count) add_lane(arena, lanes);
