@@ -53,7 +53,8 @@ def metrics(watts, joules, mhz, causes):
 class Card:
     """Takes 100 J with each look that is taken at its clock, so to say: a thread writes on."""
 
-    def __init__(self, root, address):
+    def __init__(self, root, address, wraps_at=float("inf")):
+        self.wraps_at = wraps_at
         self.device = root / "class/drm/card0/device"
         self.device.mkdir(parents=True)
         (self.device / "uevent").write_text(f"PCI_SLOT_NAME={address}\n")
@@ -69,7 +70,7 @@ class Card:
 
     def run(self):
         while not self.over.wait(0.01):
-            self.joules += 2.5
+            self.joules = self.joules + 2.5 if self.joules < self.wraps_at else 0
             self.write()
 
     def __enter__(self):
@@ -101,6 +102,16 @@ def test_power_and_clocks_stand_in_the_trace(tmp_path, address):
     shown = subprocess.run([HIPBOARD, "view", "--view", "power", path], capture_output=True,
                            text=True, check=True).stdout
     assert "250" in shown and "1900" in shown.replace(",", "")
+
+
+def test_a_counter_of_energy_that_begins_anew_takes_nothing_back(tmp_path, address):
+    with Card(tmp_path / "sys", address, wraps_at=1005):
+        _, trace = record(tmp_path / "runs", tmp_path / "sys", "--telemetry", "5ms")
+    curve = sorted((e for e in trace["traceEvents"] if e["ph"] == "C" and e["name"] == "GPU 0 energy"),
+                   key=lambda e: e["ts"])
+    joules = [e["args"]["J"] for e in curve]
+    assert joules[0] == 0 and joules == sorted(joules)
+    assert all(step["joules"] >= 0 for step in trace["hipboard_gpu_steps"] if "joules" in step)
 
 
 def test_sensors_need_not_be_read(tmp_path, address):
