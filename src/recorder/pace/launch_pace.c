@@ -15,7 +15,7 @@
 #include "record/stack.h"
 #include "steps/find_steps.h"
 
-enum { WINDOW = 1 << 15, FIRST_LOOK = 200, FAILS_AFTER = 20 };
+enum { WINDOW = 1 << 15, WINDOWS_MOST = 16, FIRST_LOOK = 200, FAILS_AFTER = 20 };
 
 enum state { OFF, WATCHING, KNOWN };
 
@@ -27,6 +27,7 @@ static struct {
     bool (*_Atomic tell)(int64_t number);
     hb_pace_window window;
     uint32_t look_at; /* calls in the window */
+    uint32_t windows; /* in which no steps were seen */
     bool looking;     /* a thread has a copy */
     /* KNOWN */
     hb_pace_anchor anchor;
@@ -46,6 +47,7 @@ void hb_pace_watch(bool (*tell)(int64_t number))
     hb_bare_lock_take(&self.lock);
     atomic_store(&self.tell, tell);
     self.state = tell ? WATCHING : OFF;
+    self.windows = 0;
     begin_window();
     __atomic_store_n(&hb_pace_is_on, tell != NULL, __ATOMIC_RELAXED);
     hb_bare_lock_give(&self.lock);
@@ -90,6 +92,15 @@ static void begin_to_look(void)
 
 /* ---- calls ---- */
 
+/* A program that shows no steps for so long has none, and is not to pay for it. */
+static void give_window_up(void)
+{
+    begin_window();
+    if (++self.windows < WINDOWS_MOST) return;
+    self.state = OFF;
+    __atomic_store_n(&hb_pace_is_on, 0, __ATOMIC_RELAXED);
+}
+
 static void watch(const hb_pace_seen *seen, const void *caller)
 {
     uint64_t pcs[HB_STACK_MAX];
@@ -97,7 +108,7 @@ static void watch(const hb_pace_seen *seen, const void *caller)
     if (!hb_pace_window_add(&self.window, seen, pcs, n)) return;
     if (self.looking) return;
     if (self.window.count >= WINDOW)
-        begin_window();
+        give_window_up();
     else if (self.window.count >= self.look_at)
         begin_to_look();
 }
@@ -112,6 +123,7 @@ static int64_t count(const hb_pace_seen *seen)
     }
     if (++self.since < self.anchor.calls * FAILS_AFTER) return -2;
     self.state = WATCHING;
+    self.windows = 0;
     begin_window();
     return -1;
 }

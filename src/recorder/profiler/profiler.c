@@ -260,6 +260,12 @@ static const char *operators_of(const hb_profiler_options *o)
     return rccl ? "communication" : o->operators;
 }
 
+/* What records on demand only is to cost nothing until then. */
+static bool watches_launches(const hb_profiler_options *options)
+{
+    return options->find_steps && !options->on_demand;
+}
+
 static hb_profiler *create(const hb_profiler_options *options)
 {
     bool valid = hb_record_init() == HB_OK && check_options(options) == HB_OK;
@@ -274,7 +280,8 @@ static hb_profiler *create(const hb_profiler_options *options)
     if (ready == HB_OK && operators) ready = hb_operators_attach(operators);
     if (ready == HB_OK) hb_operators_tell_steps(options->on_operator_step);
     if (ready == HB_OK) hb_samples_open(options->sample_hz);
-    if (ready == HB_OK) hb_operators_pace(options->find_steps ? options->on_operator_step : NULL);
+    if (ready == HB_OK)
+        hb_operators_pace(watches_launches(options) ? options->on_operator_step : NULL);
     if (ready == HB_OK) {
         prof->wants_operators = operators != NULL;
         if (hb_wants_activity(prof, HB_ACTIVITY_HIP)) hb_device_prepare();
