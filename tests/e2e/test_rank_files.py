@@ -179,3 +179,16 @@ def test_who_is_killed_leaves_the_node_s_traces_to_be_packed(built, tmp_path):
                    timeout=300)
     told = subprocess.run([HIPBOARD, "view", "--json", tmp_path / "run"], capture_output=True, text=True, timeout=300)
     assert len(told.stdout.splitlines()) == 2, told.stdout + told.stderr
+
+
+def test_64_ranks_leave_64_whole_traces_and_one_message(built, tmp_path):
+    """Started at once, as a launcher does; of MPI each has only itself."""
+    processes = [start([HIPBOARD, "record", "--spool", tmp_path / "node", "-o", tmp_path / "run", "--", built / "alone"],
+                       PMI_RANK=str(rank), PMI_SIZE="64") for rank in range(64)]
+    said = [process.communicate(timeout=300)[1] for process in processes]
+    assert [process.returncode for process in processes] == [0] * 64
+    assert [rank for rank, text in enumerate(said) if text] == [0] and said[0].count("\n") == 1
+    found = sorted((tmp_path / "run").glob("*.pt.trace.json"))
+    assert [path.name.split(".")[0].split("_")[-1] for path in found] == [f"{rank:02}" for rank in range(64)]
+    assert [json.loads(path.read_text())["distributedInfo"]["rank"] for path in found] == list(range(64))
+    assert not [path for path in (tmp_path / "run").iterdir() if path.name.startswith(".")]

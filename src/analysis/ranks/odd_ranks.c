@@ -179,14 +179,14 @@ typedef struct group_ways {
 
 typedef struct all_ways {
     HB_VEC(group_ways) groups;
-    hb_texts names; /* "<cycle>\t<group>" */
+    hb_texts *names; /* "<cycle>\t<group>" */
 } all_ways;
 
 static group_ways *ways_of(hb_rank_study *s, all_ways *all, uint32_t cycle, hb_str name)
 {
     char text[16 + 256];
     int n = snprintf(text, sizeof text, "%u\t%.*s", cycle, (int)HB_MIN(name.len, 256u), name.s);
-    hb_sid id = hb_texts_add(&all->names, text, (size_t)n);
+    hb_sid id = hb_texts_add(all->names, text, (size_t)n);
     if (!id) hb_arena_leave(&s->arena, HB_ERROR_NO_MEMORY, "out of memory");
     if (id > all->groups.count)
         *HB_PUSH(&s->arena, &all->groups) = (group_ways){.name = name, .cycle = cycle};
@@ -259,14 +259,14 @@ static void check_group(hb_rank_study *s, group_ways *g)
 void hb_study_tell_odd(hb_rank_study *s)
 {
     enum { MOST_GROUPS = 64 };
-    all_ways all = {0};
+    all_ways all = {.names = &s->group_names}; /* freed whatever happens */
     tell_backends(s);
     tell_clocks(s);
     tell_steps(s);
     tell_runs(s);
-    if (!hb_texts_init(&all.names)) return;
+    hb_texts_free(all.names);
+    if (!hb_texts_init(all.names)) hb_arena_leave(&s->arena, HB_ERROR_NO_MEMORY, "out of memory");
     collect(s, &all);
     for (uint32_t i = 0; i < all.groups.count && i < MOST_GROUPS; i++)
         check_group(s, &all.groups.items[i]);
-    hb_texts_free(&all.names);
 }

@@ -425,6 +425,22 @@ static hb_result read_versions(hb_spool_file *f, const struct stat *st)
     return read_segments(f);
 }
 
+/* Before anything else is read: of a process that lives it may be out of date a moment later, when
+ * the process has made traces of all that, removed the file and ended. */
+static hb_result check_life_first(hb_spool_file *f, bool locked)
+{
+    struct stat st;
+    const hb_spool_header *h = &f->head;
+    (void)read_some(f, 0, &f->head, sizeof f->head);
+    bool ours = memcmp(h->magic, HB_SPOOL_MAGIC, sizeof h->magic) == 0 &&
+                h->endian == HB_SPOOL_ENDIAN && (h->version == 3 || h->version == HB_SPOOL_VERSION);
+    if (ours) HB_TRY(check_life(f, locked));
+    if (fstat(f->fd, &st) != 0 || st.st_nlink == 0)
+        return hb_fail(HB_ERROR_BUSY, "%s: its process has just removed it", f->path);
+    f->size = (uint64_t)st.st_size;
+    return HB_OK;
+}
+
 static hb_result open_file(hb_spool_file *f, const struct stat *seen)
 {
     struct stat st;
@@ -442,11 +458,12 @@ static hb_result open_file(hb_spool_file *f, const struct stat *seen)
         return hb_fail(HB_ERROR_BUSY, "%s: another file has just taken its place", f->path);
     f->size = (uint64_t)st.st_size;
     bool locked = flock(f->fd, LOCK_EX | LOCK_NB) != 0;
+    HB_TRY(check_life_first(f, locked));
     HB_TRY(read_versions(f, &st));
+    HB_TRY(check_life(f, locked));
     f->head.host_name[sizeof f->head.host_name - 1] = '\0';
     f->head.process_name[sizeof f->head.process_name - 1] = '\0';
     f->head.worker_name[sizeof f->head.worker_name - 1] = '\0';
-    HB_TRY(check_life(f, locked));
     return put_together(f);
 }
 
