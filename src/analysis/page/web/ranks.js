@@ -19,7 +19,7 @@ function heatMap(cells, key, title, open) {
   return h('section', null, h('h2', null, `${title}, ranks × steps`), matrixOf({
     values, words, rows: cells.workers, brief: cells.ranks.map(String), columns: cells.steps.map(String),
     label: (most) => `${title} of ${many(cells.ranks.length, 'rank')} in ${many(wide, 'step')}, up to ${time(most)}`,
-    help: (top) => `Darker is longer; the darkest is ${top}. A click, or Enter after arrow keys, opens that rank.`,
+    help: (top) => `A stronger colour is longer; the strongest is ${top}. A click, or Enter after arrow keys, opens that rank.`,
     open: (i) => open(Math.floor(i / wide)),
   }));
 }
@@ -56,7 +56,7 @@ function trafficMatrix(table, key, title, brief, names, columnWords, open) {
     fill(place, h('div', { class: 'bar' }, h('h2', null, title), h('span', { class: 'push' }), told && measureChoice(key, kind, draw)), matrixOf({
       values, words, rows: rows.map((name) => `rank ${name}`), brief: rows, columns: columns.map(clean),
       label: (most) => `${title}: ${many(rows.length, 'rank')} by ${many(columns.length, brief)}, up to ${say(kind, most)}`,
-      help: (top) => `Darker is more; the darkest is ${top}.`, open: (i) => open(Number(rows[Math.floor(i / columns.length)])),
+      help: (top) => `A stronger colour is more; the strongest is ${top}.`, open: (i) => open(Number(rows[Math.floor(i / columns.length)])),
     }));
   };
   draw();
