@@ -540,12 +540,65 @@ static void times_that_are_none(void **state)
     hb_import_close(import);
 }
 
+#define DROP(table, column) "ALTER TABLE rocpd_" table GUID " DROP COLUMN " column ";"
+#define BY_TRACK(table, number)                                                  \
+    "ALTER TABLE rocpd_" table GUID " ADD COLUMN track_id INTEGER;"              \
+    "UPDATE rocpd_" table GUID " SET track_id = " #number ";" DROP(table, "pid") \
+        DROP(table, "tid")
+
+/* What schema 4.1 made of 3: rows are on tracks, and categories have a table. */
+static const char *const to_tracks[] = {
+    "ALTER TABLE rocpd_track" GUID " ADD COLUMN agent_id INTEGER;",
+    "ALTER TABLE rocpd_track" GUID " ADD COLUMN queue_id INTEGER;",
+    "ALTER TABLE rocpd_track" GUID " ADD COLUMN stream_id INTEGER;",
+    "INSERT INTO rocpd_track" GUID "(id, pid, tid, agent_id, queue_id, stream_id) VALUES",
+    " (100, 1, 1, NULL, NULL, NULL), (101, 1, 1, 3, 16, 0), (102, 1, 1, 3, 17, 1);",
+    BY_TRACK("region", 100),
+    BY_TRACK("kernel_dispatch", 101),
+    BY_TRACK("memory_copy", 102),
+    BY_TRACK("memory_allocate", 101),
+    DROP("kernel_dispatch", "agent_id"),
+    DROP("kernel_dispatch", "queue_id"),
+    DROP("kernel_dispatch", "stream_id"),
+    DROP("memory_copy", "queue_id"),
+    DROP("memory_copy", "stream_id"),
+    DROP("memory_allocate", "agent_id"),
+    "CREATE TABLE rocpd_info_category" GUID "(id INTEGER PRIMARY KEY, guid TEXT, name TEXT);",
+    "INSERT INTO rocpd_info_category" GUID " SELECT id + 1000, guid, string FROM rocpd_string" GUID,
+    ";UPDATE rocpd_event" GUID " SET category_id = category_id + 1000;",
+};
+
+static void rows_on_tracks(void **state)
+{
+    (void)state;
+    static char sql[16384];
+    hb_import_options o = HB_IMPORT_OPTIONS_INIT;
+    o.end_time_ns = INT64_C(1790000000000000000);
+    hb_import *import = open_sql(small_run, &o);
+    char *before = written(import, NULL);
+    hb_import_close(import);
+    remove_tree(dir);
+    assert_int_equal(make_dir(NULL), 0);
+    snprintf(sql, sizeof sql, "%s", small_run);
+    for (size_t i = 0; i < sizeof to_tracks / sizeof *to_tracks; i++)
+        strncat(sql, to_tracks[i], sizeof sql - strlen(sql) - 1);
+    import = open_sql(sql, &o);
+    char *after = written(import, NULL);
+    hb_import_close(import);
+    /* The directory's name is another one. */
+    assert_string_equal(strstr(after, "\"traceEvents\""), strstr(before, "\"traceEvents\""));
+    free(before);
+    free(after);
+}
+
 static void newer_schemas_are_refused(void **state)
 {
     (void)state;
-    rocpd_make(in_dir("r.db"), "ALTER TABLE rocpd_region" GUID " DROP COLUMN tid;"
-                               "UPDATE rocpd_metadata" GUID " SET value = '4.1.0';");
-    refuse(in_dir("r.db"), HB_ERROR_FORMAT, "schema 4.1.0, which is not read: rocpd_region");
+    rocpd_make(in_dir("r.db"), "ALTER TABLE rocpd_region" GUID " RENAME COLUMN start TO start_id;"
+                               "UPDATE rocpd_metadata" GUID " SET value = '4.2.0';");
+    refuse(in_dir("r.db"), HB_ERROR_FORMAT, "schema 4.2.0, which is not read: rocpd_region");
+    rocpd_make(in_dir("r.db"), DROP("region", "tid"));
+    refuse(in_dir("r.db"), HB_ERROR_FORMAT, "has no column tid");
 }
 
 /* Views and triggers of a stranger's database are a stranger's code. */
@@ -699,6 +752,7 @@ int main(void)
         IN_DIR(many_streams_are_queues),
         IN_DIR(merged_files_are_processes),
         IN_DIR(times_that_are_none),
+        IN_DIR(rows_on_tracks),
         IN_DIR(newer_schemas_are_refused),
         IN_DIR(nothing_of_a_schema_runs),
         IN_DIR(damaged_and_empty_files),

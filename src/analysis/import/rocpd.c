@@ -68,24 +68,53 @@ hb_sid hb_rocpd_string(const hb_rocpd *r, const hb_sqlite_rows *rows, int column
     return find(&r->strings, rows, column);
 }
 
-hb_import_process *hb_rocpd_process(hb_rocpd *r, const hb_sqlite_rows *rows, int column)
+hb_sid hb_rocpd_category(const hb_rocpd *r, const hb_sqlite_rows *rows, int column)
 {
-    uint32_t i = find(&r->processes, rows, column);
+    hb_sid text = find(&r->categories, rows, column);
+    return text ? text : hb_rocpd_string(r, rows, column);
+}
+
+int64_t hb_rocpd_id(const hb_sqlite_rows *rows, int column)
+{
+    return hb_sqlite_is_null(rows, column) ? -1 : HB_MAX(hb_sqlite_int(rows, column), 0);
+}
+
+static int64_t id_at(const hb_sqlite_rows *rows, int column)
+{
+    return column < 0 ? -1 : hb_rocpd_id(rows, column);
+}
+
+hb_rocpd_track hb_rocpd_place(const hb_rocpd *r, const hb_sqlite_rows *rows, hb_rocpd_columns c)
+{
+    uint32_t i = r->by_tracks ? find(&r->tracks, rows, c.track) : 0;
+    if (i) return r->track_list.items[i - 1];
+    return (hb_rocpd_track){id_at(rows, c.pid), id_at(rows, c.tid), id_at(rows, c.agent),
+                            id_at(rows, c.queue), id_at(rows, c.stream)};
+}
+
+static uint32_t find_id(const hb_id_index *index, int64_t id)
+{
+    return id < 0 ? 0 : hb_id_index_get(index, (uint64_t)id);
+}
+
+hb_import_process *hb_rocpd_process(hb_rocpd *r, int64_t id)
+{
+    uint32_t i = find_id(&r->processes, id);
     if (i) return r->process_list.items[i - 1];
     r->process_list.items[0]->rows.notes[HB_IMPORT_BAD_ROWS]++;
     return NULL;
 }
 
-uint32_t hb_rocpd_thread(hb_rocpd *r, hb_import_process *p, const hb_sqlite_rows *rows, int column)
+uint32_t hb_rocpd_thread(hb_rocpd *r, hb_import_process *p, int64_t id)
 {
-    uint32_t i = find(&r->threads, rows, column);
-    int64_t tid = i ? r->thread_list.items[i - 1].tid : hb_sqlite_int(rows, column);
+    uint32_t i = find_id(&r->threads, id);
+    int64_t tid = i ? r->thread_list.items[i - 1].tid : HB_MAX(id, 0);
     return hb_import_thread_of(r->arena, &p->rows, tid, i ? r->thread_list.items[i - 1].name : 0);
 }
 
-int32_t hb_rocpd_gpu(const hb_rocpd *r, const hb_sqlite_rows *rows, int column)
+int32_t hb_rocpd_gpu(const hb_rocpd *r, int64_t id)
 {
-    uint32_t i = find(&r->agents, rows, column);
+    uint32_t i = find_id(&r->agents, id);
     return i ? r->agent_list.items[i - 1] : -1;
 }
 
@@ -107,6 +136,34 @@ static void read_strings(hb_rocpd *r)
                                    hb_sqlite_text(&rows, 1).len);
         if (!text) leave(r->arena, hb_no_memory());
         hb_id_index_set(r->arena, &r->strings, id_of(&rows, 0), text);
+    }
+    hb_rocpd_done(r, &rows);
+}
+
+/* Of schema 4, which has them apart from other texts. */
+static void read_categories(hb_rocpd *r)
+{
+    hb_sqlite_rows rows = hb_rocpd_select(r, "info_category", "id, name");
+    while (hb_sqlite_next(&rows)) {
+        hb_str name = hb_sqlite_text(&rows, 1);
+        hb_sid text = hb_texts_add(&r->import->texts, name.s, name.len);
+        if (!text) leave(r->arena, hb_no_memory());
+        hb_id_index_set(r->arena, &r->categories, id_of(&rows, 0), text);
+    }
+    hb_rocpd_done(r, &rows);
+}
+
+static void read_tracks(hb_rocpd *r)
+{
+    r->by_tracks = has_column(r, "region", "track_id");
+    if (!r->by_tracks) return;
+    hb_sqlite_rows rows =
+        hb_rocpd_select(r, "track", "id, pid, tid, agent_id, queue_id, stream_id");
+    while (hb_sqlite_next(&rows)) {
+        *HB_PUSH(r->arena, &r->track_list) =
+            (hb_rocpd_track){hb_rocpd_id(&rows, 1), hb_rocpd_id(&rows, 2), hb_rocpd_id(&rows, 3),
+                             hb_rocpd_id(&rows, 4), hb_rocpd_id(&rows, 5)};
+        hb_id_index_set(r->arena, &r->tracks, id_of(&rows, 0), r->track_list.count);
     }
     hb_rocpd_done(r, &rows);
 }
@@ -257,22 +314,25 @@ static void read_symbols(hb_rocpd *r)
 
 /* ---- the file ---- */
 
-/* Drafts of a fourth schema keep threads, queues and times elsewhere. */
+/* Drafts of a fourth schema keep threads and queues in tracks, and some of them times elsewhere. */
 static void check_schema(hb_rocpd *r)
 {
-    static const char *const needed[][2] = {
-        {"region", "start"},          {"region", "tid"},
-        {"kernel_dispatch", "start"}, {"kernel_dispatch", "queue_id"},
-        {"memory_copy", "start"},     {"event", "stack_id"},
-        {"string", "string"},
+    static const struct {
+        const char *table, *column, *instead;
+    } needed[] = {
+        {"region", "start", NULL},          {"region", "tid", "track_id"},
+        {"kernel_dispatch", "start", NULL}, {"kernel_dispatch", "queue_id", "track_id"},
+        {"memory_copy", "start", NULL},     {"event", "stack_id", NULL},
+        {"string", "string", NULL},
     };
     for (size_t i = 0; i < HB_ARRAY_LEN(needed); i++)
-        if (!has_column(r, needed[i][0], needed[i][1]))
+        if (!has_column(r, needed[i].table, needed[i].column) &&
+            !(needed[i].instead && has_column(r, needed[i].table, needed[i].instead)))
             hb_arena_leave(r->arena, HB_ERROR_FORMAT,
                            "%s: rocpd of schema %s, which is not read: rocpd_%s has no column %s; "
                            "convert it by the rocpd that wrote it: rocpd convert -f pftrace csv",
-                           r->import->path, *r->version ? r->version : "unknown", needed[i][0],
-                           needed[i][1]);
+                           r->import->path, *r->version ? r->version : "unknown", needed[i].table,
+                           needed[i].column);
 }
 
 static const char *read_version(hb_rocpd *r)
@@ -291,6 +351,8 @@ static void read_suffix(hb_rocpd *r)
     r->version = read_version(r);
     check_schema(r);
     read_strings(r);
+    read_categories(r);
+    read_tracks(r);
     read_nodes(r);
     read_processes(r);
     if (!r->process_list.count) return; /* nothing was recorded */
@@ -313,8 +375,8 @@ static void free_part(rocpd_file *f)
     hb_rocpd *r = f->part;
     f->part = NULL;
     if (!r) return;
-    hb_id_index *const all[] = {&r->strings, &r->nodes,   &r->processes, &r->threads,
-                                &r->agents,  &r->symbols, &r->events,    &r->counters};
+    hb_id_index *const all[] = {&r->strings, &r->nodes,  &r->processes, &r->threads,    &r->agents,
+                                &r->symbols, &r->events, &r->counters,  &r->categories, &r->tracks};
     for (size_t i = 0; i < HB_ARRAY_LEN(all); i++)
         hb_id_index_free(all[i]);
     hb_column_free(&r->event_list);

@@ -45,6 +45,11 @@ typedef struct hb_rocpd_node {
     uint64_t machine;
 } hb_rocpd_node;
 
+/* Where a row is, in files of schema 4, in place of columns of its own; -1: not told. */
+typedef struct hb_rocpd_track {
+    int64_t pid, tid, agent, queue, stream;
+} hb_rocpd_track;
+
 typedef struct hb_rocpd_counter {
     hb_sid name, unit;
 } hb_rocpd_counter;
@@ -58,6 +63,10 @@ typedef struct hb_rocpd {
     const char *version;
     hb_id_index strings; /* to texts of the import */
     hb_id_index nodes, processes, threads, agents, symbols, events, counters;
+    hb_id_index categories; /* to texts, where they have a table */
+    hb_id_index tracks;     /* where rows refer to them: `by_tracks` */
+    HB_VEC(hb_rocpd_track) track_list;
+    bool by_tracks;
     HB_VEC(hb_rocpd_node) node_list;
     HB_VEC(hb_import_process *) process_list;
     HB_VEC(hb_import_thread) thread_list;
@@ -79,11 +88,20 @@ hb_str hb_rocpd_json(hb_rocpd *r, const hb_sqlite_rows *rows, int column);
 
 /** The text that a column names; 0: none. */
 hb_sid hb_rocpd_string(const hb_rocpd *r, const hb_sqlite_rows *rows, int column);
+hb_sid hb_rocpd_category(const hb_rocpd *r, const hb_sqlite_rows *rows, int column);
 /** NULL, and noted, when there is no such process. */
-hb_import_process *hb_rocpd_process(hb_rocpd *r, const hb_sqlite_rows *rows, int column);
-uint32_t hb_rocpd_thread(hb_rocpd *r, hb_import_process *p, const hb_sqlite_rows *rows, int column);
+hb_import_process *hb_rocpd_process(hb_rocpd *r, int64_t id);
+uint32_t hb_rocpd_thread(hb_rocpd *r, hb_import_process *p, int64_t id);
 /** -1: no GPU. */
-int32_t hb_rocpd_gpu(const hb_rocpd *r, const hb_sqlite_rows *rows, int column);
+int32_t hb_rocpd_gpu(const hb_rocpd *r, int64_t id);
+/** A column's number; -1: it is NULL. */
+int64_t hb_rocpd_id(const hb_sqlite_rows *rows, int column);
+/** Where a row is, by its columns, of which those that the table lacks are -1, or by its track. */
+typedef struct hb_rocpd_columns {
+    int8_t pid, tid, agent, queue, stream, track;
+} hb_rocpd_columns;
+hb_rocpd_track hb_rocpd_place(const hb_rocpd *r, const hb_sqlite_rows *rows,
+                              hb_rocpd_columns columns);
 /** NULL: there is none. */
 hb_rocpd_event *hb_rocpd_event_of(const hb_rocpd *r, const hb_sqlite_rows *rows, int column);
 

@@ -41,7 +41,7 @@ static void read_event_table(hb_rocpd *r)
     while (hb_sqlite_next(&rows)) {
         hb_rocpd_event *event = hb_import_push(r->arena, &r->event_list);
         event->stack = (uint64_t)HB_MAX(hb_sqlite_int(&rows, 1), 0);
-        event->category = hb_rocpd_string(r, &rows, 2);
+        event->category = hb_rocpd_category(r, &rows, 2);
         event->message = message_of(r, hb_rocpd_json(r, &rows, 3));
         note_id(r, hb_sqlite_int(&rows, 0));
     }
@@ -68,7 +68,9 @@ static void note_row(const hb_rocpd *r, hb_rocpd_event *event, const hb_import_p
 
 static void add_region(hb_rocpd *r, const hb_sqlite_rows *rows, last_part *last)
 {
-    hb_import_process *p = hb_rocpd_process(r, rows, 0);
+    static const hb_rocpd_columns columns = {0, 1, -1, -1, -1, 6};
+    hb_rocpd_track place = hb_rocpd_place(r, rows, columns);
+    hb_import_process *p = hb_rocpd_process(r, place.pid);
     hb_rocpd_event *event = hb_rocpd_event_of(r, rows, 5);
     hb_sid name = hb_rocpd_string(r, rows, 4), category = event ? event->category : 0;
     int64_t start = hb_sqlite_int(rows, 2), end = hb_sqlite_int(rows, 3);
@@ -91,7 +93,7 @@ static void add_region(hb_rocpd *r, const hb_sqlite_rows *rows, last_part *last)
                              .end = end,
                              .correlation = range || !event ? 0 : event->stack,
                              .name = name,
-                             .thread = hb_rocpd_thread(r, p, rows, 1),
+                             .thread = hb_rocpd_thread(r, p, place.tid),
                              .flags = open ? HB_IMPORT_UNFINISHED : 0};
     if (hb_import_is_minor(hb_texts_get(&r->import->texts, name))) host->flags |= HB_IMPORT_MINOR;
     if (event) note_row(r, event, p, range ? HB_ROCPD_SCOPE : HB_ROCPD_CALL, column->count - 1);
@@ -100,25 +102,14 @@ static void add_region(hb_rocpd *r, const hb_sqlite_rows *rows, last_part *last)
 static void read_regions(hb_rocpd *r)
 {
     last_part last = {0};
-    hb_sqlite_rows rows = hb_rocpd_select(r, "region", "pid, tid, start, end, name_id, event_id");
+    hb_sqlite_rows rows =
+        hb_rocpd_select(r, "region", "pid, tid, start, end, name_id, event_id, track_id");
     while (hb_sqlite_next(&rows))
         add_region(r, &rows, &last);
     hb_rocpd_done(r, &rows);
 }
 
 /* ---- kernels ---- */
-
-static int64_t id_or_none(const hb_sqlite_rows *rows, int column)
-{
-    return hb_sqlite_is_null(rows, column) ? -1 : HB_MAX(hb_sqlite_int(rows, column), 0);
-}
-
-static uint32_t lane_of(hb_rocpd *r, hb_import_process *p, int32_t gpu, const hb_sqlite_rows *rows,
-                        int queue, int stream)
-{
-    return hb_import_lane_at(r->arena, &p->rows, gpu, id_or_none(rows, queue),
-                             id_or_none(rows, stream));
-}
 
 static uint32_t size_of(const hb_sqlite_rows *rows, int column)
 {
@@ -141,11 +132,12 @@ enum dispatch_column {
     D_EVENT = D_GRID + 3,
     D_DISPATCH,
     D_PASS,
+    D_TRACK,
 };
 static const char dispatch_columns[] =
     "pid, agent_id, kernel_id, queue_id, stream_id, start, end, private_segment_size, "
     "group_segment_size, workgroup_size_x, workgroup_size_y, workgroup_size_z, grid_size_x, "
-    "grid_size_y, grid_size_z, event_id, dispatch_id, replay_pass";
+    "grid_size_y, grid_size_z, event_id, dispatch_id, replay_pass, track_id";
 
 static void set_grid(hb_import_launch *l, const hb_sqlite_rows *rows)
 {
@@ -194,11 +186,13 @@ static bool is_again(hb_rocpd *r, hb_id_index *first, const hb_sqlite_rows *rows
 
 static void add_kernel(hb_rocpd *r, const hb_sqlite_rows *rows, hb_id_index *passes)
 {
-    hb_import_process *p = hb_rocpd_process(r, rows, D_PID);
+    static const hb_rocpd_columns columns = {D_PID, -1, D_AGENT, D_QUEUE, D_STREAM, D_TRACK};
+    hb_rocpd_track place = hb_rocpd_place(r, rows, columns);
+    hb_import_process *p = hb_rocpd_process(r, place.pid);
     hb_rocpd_event *event = hb_rocpd_event_of(r, rows, D_EVENT);
     uint32_t i = hb_id_index_get(&r->symbols, (uint64_t)hb_sqlite_int(rows, D_KERNEL));
     const hb_rocpd_symbol *symbol = i ? &r->symbol_list.items[i - 1] : NULL;
-    int32_t gpu = hb_rocpd_gpu(r, rows, D_AGENT);
+    int32_t gpu = hb_rocpd_gpu(r, place.agent);
     int64_t start = hb_sqlite_int(rows, D_START), end = hb_sqlite_int(rows, D_END);
     if (!p || !hb_import_times(&p->rows, start, &end)) return;
     if (gpu < 0) {
@@ -213,7 +207,7 @@ static void add_kernel(hb_rocpd *r, const hb_sqlite_rows *rows, hb_id_index *pas
     work->name =
         symbol ? symbol->name : hb_import_text(r->arena, &p->rows, HB_STR("(kernel without name)"));
     work->launch = launch_of(r, p, rows, gpu, symbol);
-    work->lane = lane_of(r, p, gpu, rows, D_QUEUE, D_STREAM);
+    work->lane = hb_import_lane_at(r->arena, &p->rows, gpu, place.queue, place.stream);
     if (event) note_row(r, event, p, HB_ROCPD_WORK, p->rows.works.count - 1);
 }
 
@@ -239,7 +233,8 @@ enum copy_column {
     C_SIZE,
     C_QUEUE,
     C_STREAM,
-    C_EVENT
+    C_EVENT,
+    C_TRACK
 };
 
 static bool is_fill(hb_str name)
@@ -250,7 +245,9 @@ static bool is_fill(hb_str name)
 static void add_copy(hb_rocpd *r, const hb_sqlite_rows *rows)
 {
     hb_import_launch l;
-    hb_import_process *p = hb_rocpd_process(r, rows, C_PID);
+    static const hb_rocpd_columns columns = {C_PID, -1, -1, C_QUEUE, C_STREAM, C_TRACK};
+    hb_rocpd_track place = hb_rocpd_place(r, rows, columns);
+    hb_import_process *p = hb_rocpd_process(r, place.pid);
     hb_rocpd_event *event = hb_rocpd_event_of(r, rows, C_EVENT);
     hb_sid name = hb_rocpd_string(r, rows, C_NAME);
     int64_t start = hb_sqlite_int(rows, C_START), end = hb_sqlite_int(rows, C_END);
@@ -258,7 +255,8 @@ static void add_copy(hb_rocpd *r, const hb_sqlite_rows *rows)
         !hb_import_times(&p->rows, start, &end))
         return;
     memset(&l, 0, sizeof l);
-    hb_import_set_copy(&l, hb_rocpd_gpu(r, rows, C_FROM), hb_rocpd_gpu(r, rows, C_TO),
+    hb_import_set_copy(&l, hb_rocpd_gpu(r, hb_rocpd_id(rows, C_FROM)),
+                       hb_rocpd_gpu(r, hb_rocpd_id(rows, C_TO)),
                        (uint64_t)HB_MAX(hb_sqlite_int(rows, C_SIZE), 0),
                        is_fill(hb_texts_get(&r->import->texts, name)));
     hb_import_work *work = hb_import_push(r->arena, &p->rows.works);
@@ -267,7 +265,7 @@ static void add_copy(hb_rocpd *r, const hb_sqlite_rows *rows)
     work->correlation = event ? event->stack : 0;
     work->name = name;
     work->launch = hb_import_distinct(r->arena, &p->rows.launches, &l);
-    work->lane = lane_of(r, p, l.device, rows, C_QUEUE, C_STREAM);
+    work->lane = hb_import_lane_at(r->arena, &p->rows, l.device, place.queue, place.stream);
     if (event) note_row(r, event, p, HB_ROCPD_WORK, p->rows.works.count - 1);
 }
 
@@ -275,7 +273,7 @@ static void read_copies(hb_rocpd *r)
 {
     hb_sqlite_rows rows = hb_rocpd_select(r, "memory_copy",
                                           "pid, start, end, name_id, dst_agent_id, src_agent_id, "
-                                          "size, queue_id, stream_id, event_id");
+                                          "size, queue_id, stream_id, event_id, track_id");
     while (hb_sqlite_next(&rows))
         add_copy(r, &rows);
     hb_rocpd_done(r, &rows);
@@ -283,12 +281,25 @@ static void read_copies(hb_rocpd *r)
 
 /* ---- memory ---- */
 
-enum memory_column { M_PID, M_TID, M_START, M_END, M_TYPE, M_LEVEL, M_AGENT, M_SIZE, M_ADDRESS };
+enum memory_column {
+    M_PID,
+    M_TID,
+    M_START,
+    M_END,
+    M_TYPE,
+    M_LEVEL,
+    M_AGENT,
+    M_SIZE,
+    M_ADDRESS,
+    M_TRACK
+};
 
 /* There when its call returns, gone when that begins. */
 static void add_memory(hb_rocpd *r, const hb_sqlite_rows *rows)
 {
-    hb_import_process *p = hb_rocpd_process(r, rows, M_PID);
+    static const hb_rocpd_columns columns = {M_PID, M_TID, M_AGENT, -1, -1, M_TRACK};
+    hb_rocpd_track place = hb_rocpd_place(r, rows, columns);
+    hb_import_process *p = hb_rocpd_process(r, place.pid);
     int64_t start = hb_sqlite_int(rows, M_START), end = hb_sqlite_int(rows, M_END);
     hb_str type = hb_sqlite_text(rows, M_TYPE);
     bool frees = hb_str_is(type, "FREE") || hb_str_is(type, "RECLAIM");
@@ -303,15 +314,16 @@ static void add_memory(hb_rocpd *r, const hb_sqlite_rows *rows)
     m->time = frees ? start : end;
     m->address = (uint64_t)hb_sqlite_int(rows, M_ADDRESS);
     m->bytes = frees ? 0 : HB_MAX(hb_sqlite_int(rows, M_SIZE), 0);
-    m->thread = hb_rocpd_thread(r, p, rows, M_TID);
-    m->device = hb_rocpd_gpu(r, rows, M_AGENT);
+    m->thread = hb_rocpd_thread(r, p, place.tid);
+    m->device = hb_rocpd_gpu(r, place.agent);
     m->frees = frees;
 }
 
 static void read_memory(hb_rocpd *r)
 {
-    hb_sqlite_rows rows = hb_rocpd_select(
-        r, "memory_allocate", "pid, tid, start, end, type, level, agent_id, size, address");
+    hb_sqlite_rows rows =
+        hb_rocpd_select(r, "memory_allocate",
+                        "pid, tid, start, end, type, level, agent_id, size, address, track_id");
     while (hb_sqlite_next(&rows))
         add_memory(r, &rows);
     hb_rocpd_done(r, &rows);

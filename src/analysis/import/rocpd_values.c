@@ -137,13 +137,13 @@ static void read_tracks(hb_rocpd *r, tracks *list, hb_id_index *index)
 {
     hb_sqlite_rows rows = hb_rocpd_select(r, "track", "id, pid, tid, name_id");
     while (hb_sqlite_next(&rows)) {
-        hb_import_process *p = hb_rocpd_process(r, &rows, 1);
+        hb_import_process *p = hb_rocpd_process(r, hb_rocpd_id(&rows, 1));
         if (!p) continue;
         track *t = HB_PUSH(r->arena, list);
         *t = (track){p, 0, 0, hb_rocpd_string(r, &rows, 3)};
         /* What belongs to no thread stands beside the first one. */
         t->thread = hb_sqlite_is_null(&rows, 2) ? hb_import_thread_of(r->arena, &p->rows, p->pid, 0)
-                                                : hb_rocpd_thread(r, p, &rows, 2);
+                                                : hb_rocpd_thread(r, p, hb_rocpd_id(&rows, 2));
         while (r->process_list.items[t->index] != p)
             t->index++;
         hb_id_index_set(r->arena, index, (uint64_t)hb_sqlite_int(&rows, 0), list->count);
@@ -155,13 +155,14 @@ static void note_sample(hb_rocpd *r, const hb_sqlite_rows *rows, const track *t)
 {
     int64_t time = hb_sqlite_int(rows, 1), end = time;
     hb_rocpd_event *event = hb_rocpd_event_of(r, rows, 2);
-    if (!event || !t->name) {
+    hb_sid own = hb_rocpd_string(r, rows, 3), name = own ? own : t->name;
+    if (!event || !name) {
         t->process->rows.notes[HB_IMPORT_NOT_SHOWN]++;
         return;
     }
     if (!hb_import_times(&t->process->rows, time, &end)) return;
     *HB_PUSH(r->arena, &r->sample_list) =
-        (hb_import_sample){.time = time, .name = t->name, .thread = t->thread};
+        (hb_import_sample){.time = time, .name = name, .thread = t->thread};
     event->process = (uint16_t)t->index;
     event->kind = HB_ROCPD_SAMPLE;
     event->row = r->sample_list.count - 1;
@@ -172,7 +173,7 @@ static void read_samples(hb_rocpd *r)
     tracks list = {0};
     hb_id_index index = {0};
     read_tracks(r, &list, &index);
-    hb_sqlite_rows rows = hb_rocpd_select(r, "sample", "track_id, timestamp, event_id");
+    hb_sqlite_rows rows = hb_rocpd_select(r, "sample", "track_id, timestamp, event_id, name_id");
     while (hb_sqlite_next(&rows)) {
         uint32_t i = hb_id_index_get(&index, (uint64_t)hb_sqlite_int(&rows, 0));
         if (i) note_sample(r, &rows, &list.items[i - 1]);
