@@ -17,6 +17,12 @@ from support import BUILD, ROOT
 HIPBOARD = BUILD / "tools/hipboard/hipboard"
 STEPS = 4
 
+DATA, CORPUS = ROOT / "tests/data", ROOT / "tests/fuzz/corpus"
+SAMPLES = {"decode": DATA / "rocprofv3_csv/decode_kernel_trace.csv.gz",
+           "prefill": DATA / "rocprofv3_csv/prefill_kernel_trace.csv.gz",
+           "matmul": DATA / "matmul_result.rpd.gz", "jax": DATA / "jax_mi300x.xplane.pb.gz",
+           "training": DATA / "rocprofv3_mi350x.json.gz", **{path.name: path for path in CORPUS.glob("import_*/*")}}
+
 pytestmark = pytest.mark.skipif(b"libsqlite3" not in (BUILD / "src/analysis/libhipboard-analysis.so").read_bytes(),
                                 reason="built without libsqlite3")
 
@@ -182,6 +188,23 @@ def test_commands_read_it_directly(command, database, imported):
     assert len(outputs[0]) > 50
 
 
+@pytest.mark.parametrize("sample", sorted(SAMPLES))
+def test_each_format_is_the_same_directly_and_by_way_of_a_file(sample, tmp_path):
+    made = [json.loads(line) for line in
+            hipboard("import", SAMPLES[sample], "-o", tmp_path, "--json").stdout.splitlines()]
+    for command in (["view", "--json"], ["view", "--view", "kernel"], ["view", "--view", "operator"], ["table"], ["steps"]):
+        if command == ["steps"] and len(made) > 1:
+            continue  # its columns are as wide as the files' names
+        direct, written = (subprocess.run([HIPBOARD, *command, *paths], capture_output=True, text=True, timeout=600)
+                           for paths in ([SAMPLES[sample]], [process["file"] for process in made if
+                                                             process == made[0] or command != ["table"]]))
+        said = [direct.stdout.replace(str(SAMPLES[sample]), "PATH"), written.stdout]
+        for process in made:
+            stem = Path(process["file"]).name.split(".pt.")[0]
+            said[1] = said[1].replace(process["file"], "PATH").replace(stem, process["worker"])
+        assert said[0] == said[1] and direct.returncode == written.returncode, command
+
+
 def test_it_is_compared_and_queried_directly(database, imported):
     told = hipboard("compare", database, imported[1]["file"]).stdout
     assert "step" in told
@@ -225,13 +248,6 @@ def test_kernels_without_calls_become_operators_where_that_is_asked(tmp_path):
     [device] = made["deviceProperties"]
     assert (device["computeMajor"], device["computeMinor"]) == (9, 5)
     assert 0 not in {value for key, value in device.items() if key != "id"}
-
-
-DATA, CORPUS = ROOT / "tests/data", ROOT / "tests/fuzz/corpus"
-SAMPLES = {"decode": DATA / "rocprofv3_csv/decode_kernel_trace.csv.gz",
-           "prefill": DATA / "rocprofv3_csv/prefill_kernel_trace.csv.gz",
-           "matmul": DATA / "matmul_result.rpd.gz", "jax": DATA / "jax_mi300x.xplane.pb.gz",
-           "training": DATA / "rocprofv3_mi350x.json.gz", **{path.name: path for path in CORPUS.glob("import_*/*")}}
 
 
 def test_the_plugin_shows_what_other_tools_wrote(tmp_path, browser):
