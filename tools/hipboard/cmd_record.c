@@ -367,7 +367,9 @@ static int record(request *r, char **program)
     launch_end end = launch(program, tell, r);
     run.killed = end.by_signal;
     remove_link(r);
-    char *operators = list_tables(&r->tables);
+    table_list own = r->tables; /* of the user's lines the trace says which nobody imports */
+    own.paths[0] = '\0';
+    char *operators = list_tables(&own);
     if (!end.started) {
         fail(program[0], strerror(end.code));
         return end.code == ENOENT ? 127 : 126; /* as shells say it */

@@ -17,7 +17,7 @@ typedef struct recorded_run {
     int64_t start_ns;           /* Unix time */
     bool waits_to_be_asked;     /* it records on demand only */
     bool speaks, quiet;
-    const char *operators; /* hb_profiler_options.operators, or NULL */
+    const char *operators; /* hipboard's own tables, as hb_profiler_options.operators, or NULL */
     int64_t rank;          /* of a job of several; -1: of none */
     int written; /* a file that its processes name their traces in, a line each; -1: none */
     bool killed; /* the program was ended by a signal */
