@@ -250,7 +250,7 @@ static void show_group(request *r, const input *first, const group *g)
 static void keep_little(void)
 {
 #if defined M_MMAP_THRESHOLD
-    (void)mallopt(M_MMAP_THRESHOLD, 128 << 10);
+    (void)mallopt(M_MMAP_THRESHOLD, 1024 << 10);
 #endif
 }
 
