@@ -166,9 +166,20 @@ static place *place_of(separator *s, uint64_t pid)
     return p;
 }
 
-static size_t first_call(const separator *s, int64_t corr)
+/* Calls of one correlation. A process gives each one once, so that what many have tells nothing:
+ * there are none then. */
+typedef struct call_range {
+    size_t first, end;
+} call_range;
+
+static call_range calls_of(const separator *s, int64_t corr)
 {
-    return HB_LOWER_BOUND(s->calls.items, s->calls.count, corr, corr);
+    const call *calls = s->calls.items;
+    size_t first = HB_LOWER_BOUND(calls, s->calls.count, corr, corr);
+    size_t end = corr < INT64_MAX ? HB_LOWER_BOUND(calls, s->calls.count, corr, corr + 1)
+                                  : s->calls.count;
+    size_t most = 16 + 4 * (size_t)s->pids.entries.count;
+    return (call_range){first, end - first > most ? first : end};
 }
 
 /* How well a call fits as the launch of the work: by the operator's id, and begun before. */
@@ -181,9 +192,9 @@ static int fitness(const call *c, const hb_ids *work)
 static uint32_t launcher_of(const separator *s, const hb_ids *work)
 {
     const call *best = NULL;
-    for (size_t i = first_call(s, work->corr); i < s->calls.count; i++) {
+    call_range calls = calls_of(s, work->corr);
+    for (size_t i = calls.first; i < calls.end; i++) {
         const call *c = &s->calls.items[i];
-        if (c->corr != work->corr) break;
         int more = best ? fitness(c, work) - fitness(best, work) : 1;
         if (more > 0 || (more == 0 && c->ts > best->ts && c->ts <= work->ts)) best = c;
     }
@@ -192,16 +203,16 @@ static uint32_t launcher_of(const separator *s, const hb_ids *work)
 
 static void vote(separator *s, place *p, const hb_ids *work)
 {
-    size_t first = first_call(s, work->corr), end = first;
+    call_range calls = calls_of(s, work->corr);
     int best = -1;
-    for (; end < s->calls.count && s->calls.items[end].corr == work->corr; end++)
-        best = HB_MAX(best, fitness(&s->calls.items[end], work));
-    for (size_t i = first; i < end; i++) {
+    for (size_t i = calls.first; i < calls.end; i++)
+        best = HB_MAX(best, fitness(&s->calls.items[i], work));
+    for (size_t i = calls.first; i < calls.end; i++) {
         bool added;
         if (fitness(&s->calls.items[i], work) == best)
             hb_dict_add(&s->arena, &p->votes, s->calls.items[i].process, &added)->value++;
     }
-    p->total += end > first;
+    p->total += calls.end > calls.first;
 }
 
 /* Processes that count alike fit each other's work; but each has devices of its own, and both come
