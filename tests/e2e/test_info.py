@@ -74,7 +74,7 @@ def test_the_releases_that_were_run_are_those_of_the_tests():
     run = {"5.2.3", *pins}
     assert run == set(re.findall(r"\d\.\d\.\d", " ".join(
         backend["summary"] for backend in json.loads(info("--json"))["backends"])))
-    [told] = re.findall(r"run\s+with\s+AMD's\s+([^;]*);", (ROOT / "docs/limits.md").read_text())
+    [told] = re.findall(r"run\s+with\s+AMD's\s+([^;]*);", (ROOT / "share/doc/hipboard/limits.md").read_text())
     assert run == set(re.findall(r"\d\.\d\.\d", told))
 
 
