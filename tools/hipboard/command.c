@@ -40,6 +40,11 @@ const environment_variable program_environment[] = {
     {"HIPBOARD_ALIGN",
      "measure or force: all ranks of the job are recorded, and measure their nodes' clocks "
      "(`hipboard record --align` sets it)"},
+    {"HIPBOARD_SPOOL",
+     "where records stay until they are a trace, a directory on this machine (`hipboard record "
+     "--spool` sets it)"},
+    {"HIPBOARD_WRITTEN",
+     "a file that is told each trace that was written, a line each (`hipboard record` sets it)"},
     {"HIPBOARD_SYSFS", "what is read in place of /sys for power, clocks and temperatures of GPUs"},
     {"HIPBOARD_SYMBOLIZER",
      "the program that names the frames of call stacks, in place of the installed "
