@@ -11,7 +11,8 @@ from support import BUILD, ROOT
 
 HIPBOARD = BUILD / "tools/hipboard/hipboard"
 SOURCES = ROOT / "tests/e2e/programs/operators"
-PYTHON = ROOT / ".venv/bin/python"
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin/python"
 
 
 def compiled(tmp_path, source, *arguments, compiler="cc", name=None):
@@ -71,8 +72,11 @@ def test_none_are_recorded_when_they_are_not_wanted(tmp_path):
     assert (done.returncode, done.stdout, traces) == (0, plain(program).stdout, [])
 
 
-def test_primitives_of_onednn(tmp_path):
-    program = compiled(tmp_path, SOURCES / "convolution.cpp", "-ldnnl", compiler="c++")
+@pytest.mark.parametrize("version, where", [
+    (2, []), (3, [f"-I{VENV}/include", f"-L{VENV}/lib", f"-Wl,-rpath,{VENV}/lib"])])
+def test_primitives_of_onednn(tmp_path, version, where):
+    program = compiled(tmp_path, SOURCES / "convolution.cpp", f"-DEXPECTED={version}", *where, "-ldnnl",
+                       compiler="c++")
     done, [trace] = recorded(tmp_path, program)
     assert (done.returncode, done.stdout) == (0, "54\n")
     found = [op for op in operators(trace) if op[0] != "dnnl_reorder"]

@@ -5,6 +5,8 @@
 #include <oneapi/dnnl/dnnl.hpp>
 #include <vector>
 
+static_assert(DNNL_VERSION_MAJOR == EXPECTED, "another oneDNN was found");
+
 using namespace dnnl;
 using tag = memory::format_tag;
 using type = memory::data_type;
