@@ -85,6 +85,21 @@ def start(command, **variables):
                             env=dict(ENVIRONMENT, **variables), start_new_session=True)
 
 
+def test_a_rank_that_ends_lists_nothing_for_those_that_run(built, tmp_path):
+    node, run = tmp_path / "node", tmp_path / "run"
+    other = start([HIPBOARD, "record", "--spool", node, "-o", run, "--", built / "alone", "wait"])
+    assert other.stdout.readline() == "ready\n"
+    done = subprocess.run(["mpirun.openmpi", "-n", "2", "strace", "-ff", "-y", "-o", tmp_path / "calls", "-e",
+                           "trace=getdents64", HIPBOARD, "record", "-q", "--spool", node, "-o", run, "--",
+                           built / "calls"], capture_output=True, text=True, timeout=300, env=ENVIRONMENT)
+    os.killpg(other.pid, signal.SIGKILL)
+    other.communicate(timeout=60)
+    assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
+    listings = [line for path in tmp_path.glob("calls.*") for line in path.read_text(errors="replace").splitlines()
+                if f"{run}>" in line and " 0 entries" not in line]
+    assert len(listings) <= 1, listings  # rank 0's, at its begin
+
+
 def test_what_a_killed_job_left_elsewhere_is_recovered_there(built, tmp_path):
     process = start([HIPBOARD, "record", "--spool", tmp_path / "node", "-o", tmp_path / "run", "--", built / "alone",
                      "wait"])

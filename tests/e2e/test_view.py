@@ -251,8 +251,12 @@ def test_a_trace_without_operators_is_a_step_as_long_as_its_kernels(tmp_path):
 
 
 def test_a_trace_of_something_else_is_told(tmp_path):
+    """Of PyTorch's form with nothing of it; a list of a browser's own categories is another tool's file."""
+    events = [event("v8", "compile", 1, 2), {"ph": "B", "name": "x", "ts": 1}]
     path = tmp_path / "browser.json"
-    path.write_text(json.dumps([event("v8", "compile", 1, 2), {"ph": "B", "name": "x", "ts": 1}]))
+    path.write_text(json.dumps(events))
+    assert {row["Operator"] for row in rows("--view", "operator", path)} == {"x", "compile"}
+    path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
     for view in ("overview", "steps", "operator"):
         done = hipboard("view", "--view", view, path)
         assert done.returncode == 1 and not done.stdout

@@ -3,8 +3,10 @@
 
 #include <dirent.h>
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,7 +103,7 @@ static void add_digest(const recorded_run *r, hb_rank_study *study, const char *
 {
     struct stat st;
     char path[PATH_MAX];
-    if (!is_trace_since(name, r->start_ns) || !is_of_rank(name, r->rank)) return;
+    if (!is_of_rank(name, r->rank)) return;
     snprintf(path, sizeof path, "%.*s/%s", PATH_MAX - 300, r->full_dir, name);
     if (stat(path, &st) == 0 && st.st_size < LARGEST_TRACE) (void)hb_rank_study_add(study, path);
 }
@@ -134,11 +136,11 @@ int open_written(char name[64])
 
 static void see_trace(const recorded_run *r, const char *name, found *n)
 {
-    n->traces += is_trace_since(name, r->start_ns);
+    n->traces++;
     if (n->study) add_digest(r, n->study, name);
 }
 
-/* What its processes have told. */
+/* What its processes have told: whatever their names say, they are this run's. */
 static void look_at_names(const recorded_run *r, found *n)
 {
     char line[PATH_MAX + 2];
@@ -156,11 +158,18 @@ static void look_at_names(const recorded_run *r, found *n)
     fclose(file);
 }
 
-static void look_at_spools(const recorded_run *r, const char *name, found *n)
+static bool is_alive(long pid)
 {
-    bool spool = is_spool(name);
-    n->spools += spool;
-    n->running += spool && was_told(process_of(name), CAPTURE_RUN, r->run);
+    return kill((pid_t)pid, 0) == 0 || errno != ESRCH;
+}
+
+/* In a directory of this node's those of ranks that still run are nobody's to recover, for which the
+ * whole log directory would be looked through. Elsewhere nothing is known of a process, and one that
+ * was killed with the program may still be dying. */
+static void look_at_spool(const recorded_run *r, const char *name, bool is_local, found *n)
+{
+    n->spools += !is_local || r->killed || !is_alive(process_of(name));
+    n->running += was_told(process_of(name), CAPTURE_RUN, r->run);
 }
 
 static void look_at_directory(const recorded_run *r, const char *dir, found *n)
@@ -169,8 +178,8 @@ static void look_at_directory(const recorded_run *r, const char *dir, found *n)
     DIR *list = opendir(dir);
     bool own = strcmp(dir, r->full_dir) == 0;
     while (list && (entry = readdir(list))) {
-        look_at_spools(r, entry->d_name, n);
-        if (own) see_trace(r, entry->d_name, n);
+        if (is_spool(entry->d_name)) look_at_spool(r, entry->d_name, !own, n);
+        if (own && is_trace_since(entry->d_name, r->start_ns)) see_trace(r, entry->d_name, n);
     }
     if (list) closedir(list);
 }
