@@ -51,6 +51,35 @@ def test_of_a_thousand_ranks_the_late_one_is_named_first(tmp_path):
     assert found["places"][0]["name"] == "node2" and found["places"][0]["deviations"] > 5
 
 
+def write_unmarked(directory, sizes):
+    """Two ranks whose program marks no steps: collectives of so many elements, one after the other."""
+    directory.mkdir()
+    for rank in range(2):
+        events, at = [], 1000.0
+        for number, size in enumerate(sizes):
+            inputs = f',"Input Dims":[[{size}]],"Input type":["float"]'
+            at += 500 if size == 7 else 100
+            events.append(made_ranks.EVENT % ("user_annotation", "gloo:all_reduce", 1 + rank, at, 40, number + 1, inputs))
+        (directory / f"n_{rank}.1.pt.trace.json").write_text(
+            '{"schemaVersion":1,"distributedInfo":{"backend":"gloo","rank":%d,"world_size":2},"traceEvents":[%s]}' % (
+                rank, ",".join(events)))
+    return directory
+
+
+def test_steps_of_ranks_without_marks_are_found_by_the_rules_of_all_others(tmp_path):
+    """By the collectives; where they come in no order, or as layers do within one pass, there are none."""
+    found = study(write_unmarked(tmp_path / "training", [7, 64, 64, 32, 128] * 12))
+    assert (found["steps_found"], found["steps_by"]) == (12, "collectives")
+    chance = random.Random(3)
+    found = study(write_unmarked(tmp_path / "random", [chance.choice([7, 32, 64, 128]) for _ in range(60)]))
+    assert (found["steps_found"], found["steps_by"]) == (0, "nothing")
+    found = study(write_unmarked(tmp_path / "alike", [64] * 60))
+    assert (found["steps_found"], found["steps_by"]) == (0, "nothing")
+    # Rounds of an inner loop are none. A step begins behind the longest pause: the first one's is not there.
+    found = study(write_unmarked(tmp_path / "inner", ([64, 32] * 6 + [7]) * 10))
+    assert (found["steps_found"], found["steps_by"]) == (9, "collectives")
+
+
 def test_communication_in_kernels_is_told_from_other_kernels(tmp_path):
     for rank, lag in enumerate((0, 50)):
         write_rank(tmp_path / f"w{rank}.1.pt.trace.json", rank, lag)

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 
 #include "base/c_locale.h"
+#include "base/hash_map.h"
+#include "steps/periods.h"
 
 void hb_study_note(hb_rank_study *s, const char *format, ...)
 {
@@ -199,17 +201,14 @@ static void blocks_of_steps(hb_rank_study *s)
     s->steps = numbers.count;
 }
 
-/* Where nobody marked steps: what the largest communicator does again and again. */
-typedef struct tokens {
-    HB_VEC(uint64_t) kinds;
-    HB_VEC(int64_t) starts;
-} tokens;
-
-static void read_tokens(hb_rank_study *s, tokens *t)
+/* The collectives of rank 0's largest communicator as words, all alike long: how long one takes is
+ * how long others let it wait. Nobody goes on before it is over, so that each may begin a step. */
+static void read_words(hb_rank_study *s, hb_step_words *words)
 {
     const hb_study_rank *rank = &s->ranks[0];
     const hb_rank_group *most = NULL;
     hb_str name = {"", 0};
+    hb_dict kinds = {0};
     hb_rank_entry e;
     for (uint32_t pass = 0; pass < 2; pass++)
         for (uint32_t c = 0; c < rank->num_cycles; c++) {
@@ -220,40 +219,43 @@ static void read_tokens(hb_rank_study *s, tokens *t)
                 if (pass == 0 || compare_str(g->name, name) != 0) continue;
                 hb_rank_walk walk = hb_rank_walk_group(d, g);
                 while (hb_rank_next(&walk, &e)) {
-                    *HB_PUSH(&s->results, &t->kinds) =
+                    uint64_t kind =
                         (uint64_t)e.bytes * 31 + hb_hash_bytes(e.operation.s, e.operation.len);
-                    *HB_PUSH(&s->results, &t->starts) = e.start;
+                    bool added;
+                    hb_dict_entry *known = hb_dict_add(&s->results, &kinds, kind, &added);
+                    if (added) known->value = kinds.entries.count;
+                    *HB_PUSH(&s->results, &words->items) =
+                        (hb_step_word){.start_ns = e.start,
+                                       .end_ns = e.end,
+                                       .work_ns = 1,
+                                       .name = known->value,
+                                       .exact = known->value,
+                                       .host_waits = true};
                 }
             }
         }
+    words->work_ns = words->items.count;
 }
 
-/* The shortest period that nearly all follow; 0: none, or all are alike. */
-static uint32_t period_of(const tokens *t)
-{
-    enum { LONGEST = 4096 };
-    for (uint32_t p = 1; p <= t->kinds.count / HB_RANKS_LEAST_STEPS && p <= LONGEST; p++) {
-        uint32_t unlike = 0, most = (t->kinds.count - p) / 20;
-        for (uint32_t i = 0; i + p < t->kinds.count && unlike <= most; i++)
-            unlike += t->kinds.items[i] != t->kinds.items[i + p];
-        if (unlike <= most) return p == 1 ? 0 : p;
-    }
-    return 0;
-}
-
+/* Where nobody marked steps: what the collectives do again and again; else equal parts of them. */
 static void blocks_of_collectives(hb_rank_study *s)
 {
     enum { PARTS = 16 };
-    tokens t = {0};
-    read_tokens(s, &t);
-    uint32_t n = t.starts.count, period = period_of(&t), each = period;
-    s->made_steps = period > 0;
-    s->steps = period ? n / period : 0;
-    if (!period) each = HB_MAX(1u, (n + PARTS - 1) / PARTS);
+    hb_step_words words = {.arena = &s->results};
+    hb_period period;
+    read_words(s, &words);
+    hb_periods_find(&words, (hb_word_range){0, words.items.count}, &period);
+    s->steps = period.rounds.count;
+    s->made_steps = s->steps > 0;
+    uint32_t n = s->made_steps ? s->steps : words.items.count;
+    uint32_t each = s->made_steps ? 1 : HB_MAX(1u, (n + PARTS - 1) / PARTS);
     while (n / each >= HB_RANKS_BLOCKS)
-        each += period ? period : 1;
-    for (uint32_t i = 0; i < n; i += each)
-        *HB_PUSH(&s->results, &s->blocks) = (hb_study_block){.number = t.starts.items[i]};
+        each++;
+    for (uint32_t i = 0; i < n; i += each) {
+        uint32_t word = s->made_steps ? period.rounds.items[i].first : i;
+        *HB_PUSH(&s->results, &s->blocks) =
+            (hb_study_block){.number = words.items.items[word].start_ns};
+    }
 }
 
 static void find_blocks(hb_rank_study *s)
