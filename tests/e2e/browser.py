@@ -92,9 +92,8 @@ class ProfilerPage:
         """Waits until the page asks for nothing more and its text stays the same; or, which is sooner, until it
         has these words and waits for nothing."""
         for _ in range(PATIENCE_MS // 50 if until else 0):
-            spins = self.page.locator(".MuiCircularProgress-root").count()
             text = self.text()
-            if not spins and all(word in text for word in until):
+            if not self.waits(text) and all(word in text for word in until):
                 return
             self.page.wait_for_timeout(50)
         assert not until, f"no {until} in: {self.text()}"
@@ -103,9 +102,13 @@ class ProfilerPage:
         for _ in range(PATIENCE_MS // 250):
             self.page.wait_for_timeout(250)
             text = self.text()
-            if text == before and not self.page.locator(".MuiCircularProgress-root").count():
+            if text == before and not self.waits(text):
                 return
             before = text
+
+    def waits(self, text):
+        """Whether it says so: by a turning circle, or as the trace viewer does."""
+        return "Importing..." in text or self.page.locator(".MuiCircularProgress-root").count() > 0
 
     def text(self):
         """All text of the view, that of frames too, its blanks collapsed."""
