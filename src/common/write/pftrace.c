@@ -41,10 +41,6 @@ typedef struct stream_key {
     int64_t stream, device;
 } stream_key;
 
-typedef struct counter {
-    hb_pf_row row;
-} counter;
-
 typedef struct writer {
     hb_pf_file f;
     hb_arena arena;
@@ -53,7 +49,7 @@ typedef struct writer {
     uint64_t process; /* uuid */
     HB_VEC(place) threads;
     HB_VEC(place) streams;
-    HB_VEC(counter) counters;
+    HB_VEC(hb_pf_row) counters;
     hb_dict by_tid;         /* index of `threads` */
     hb_dict by_counter;     /* index of `counters`, by thread and name */
     hb_distinct by_stream;  /* stream_key; index of `streams` + 1 */
@@ -355,7 +351,7 @@ static void put_work(writer *w, const hb_trace_event *e)
 
 /* ---- numbers ---- */
 
-static counter *counter_of(writer *w, const hb_trace_event *e)
+static hb_pf_row *counter_of(writer *w, const hb_trace_event *e)
 {
     char unit[200], inside[300];
     hb_sid name = name_of(w, e);
@@ -371,10 +367,9 @@ static counter *counter_of(writer *w, const hb_trace_event *e)
         hb_message_bytes(&m, 6, e->counter.unit.s, HB_MIN(e->counter.unit.len, 100u));
     hb_message_inside(&d, 8, unit, &m);
     hb_pf_describe(&w->f, uuid, w->threads.items[thread].uuid, e->name, &d, inside);
-    counter *c = HB_PUSH(&w->arena, &w->counters);
-    memset(c, 0, sizeof *c);
-    c->row = hb_pf_new_row(&w->f, uuid);
-    return c;
+    hb_pf_row *row = HB_PUSH(&w->arena, &w->counters);
+    *row = hb_pf_new_row(&w->f, uuid);
+    return row;
 }
 
 static void put_value(writer *w, const hb_trace_event *e)
@@ -383,12 +378,12 @@ static void put_value(writer *w, const hb_trace_event *e)
     uint64_t bits;
     hb_message m = HB_MESSAGE_IN(event);
     double value = e->kind == HB_EVENT_COUNTER ? e->counter.value : e->scalar;
-    counter *c = counter_of(w, e);
+    hb_pf_row *row = counter_of(w, e);
     memcpy(&bits, &value, sizeof bits);
-    hb_pf_ready(&w->f, &c->row, e->start_ns);
+    hb_pf_ready(&w->f, row, e->start_ns);
     hb_message_number(&m, 9, HB_PF_COUNTER);
     hb_message_fixed(&m, 44, bits);
-    hb_pf_event(&w->f, &c->row, e->start_ns, event, &m);
+    hb_pf_event(&w->f, row, e->start_ns, event, &m);
     w->stats.events++;
 }
 
