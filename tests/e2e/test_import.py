@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Other tools' traces in TensorBoard's plugin and in the terminal, by `hipboard import` and directly."""
 import collections
+import gzip
 import json
 import os
 import sqlite3
@@ -343,3 +344,12 @@ def test_as_many_as_a_real_run_had(tmp_path):
 def test_a_real_run(tmp_path):
     told = json.loads(hipboard("import", os.environ["ROCPD_SAMPLE"], "-o", tmp_path, "--json").stdout)
     assert (told["kernels"], told["calls"], told["linked"], told["kernel_us"]) == (151, 629, 151, 2604.546)
+
+
+@pytest.mark.parametrize("kernels, counts", [(1, "1 kernel"), (2, "2 kernels")])
+def test_one_kernel_is_not_said_to_be_many(kernels, counts, tmp_path):
+    table = gzip.decompress(SAMPLES["decode"].read_bytes()).splitlines(keepends=True)
+    path = tmp_path / "1_kernel_trace.csv"
+    path.write_bytes(b"".join(table[:1 + kernels]))
+    said = hipboard("import", path, "-o", tmp_path / "runs").stdout
+    assert f"  {counts}\n" in said and f"the call is known of 0 of {kernels} kernels and copies" in said

@@ -62,22 +62,28 @@ static void print_counts(const hb_imported *p)
 {
     const struct {
         uint64_t count;
-        const char *what;
+        const char *one, *many;
     } counts[] = {
-        {p->kernels, "kernels"},        {p->copies, "copies and fills"}, {p->calls, "calls"},
-        {p->ranges, "ranges"},          {p->allocations, "allocations"}, {p->samples, "samples"},
-        {p->counters, "with counters"},
+        {p->kernels, "kernel", "kernels"},
+        {p->copies, "copy or fill", "copies and fills"},
+        {p->calls, "call", "calls"},
+        {p->ranges, "range", "ranges"},
+        {p->allocations, "allocation", "allocations"},
+        {p->samples, "sample", "samples"},
+        {p->counters, "with counters", "with counters"},
     };
     const char *separator = "  ";
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         if (!counts[i].count) continue;
-        printf("%s%" PRIu64 " %s", separator, counts[i].count, counts[i].what);
+        printf("%s%" PRIu64 " %s", separator, counts[i].count,
+               counts[i].count == 1 ? counts[i].one : counts[i].many);
         separator = ", ";
     }
     putchar('\n');
     if (p->kernels + p->copies)
-        printf("  kernels took %.3f ms; of device work %" PRIu64 " have their call\n",
-               (double)p->kernel_ns / 1e6, p->linked);
+        printf("  kernels took %.3f ms; the call is known of %" PRIu64 " of %" PRIu64
+               " kernels and copies\n",
+               (double)p->kernel_ns / 1e6, p->linked, p->kernels + p->copies);
 }
 
 static void print_notes(const hb_imported *p)

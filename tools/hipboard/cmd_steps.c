@@ -176,7 +176,7 @@ static hb_result print_text(const request *r)
         if (result != HB_OK) return result;
         if (i == 0) {
             printf("%llu steps in %llu trace%s\n", (unsigned long long)count,
-                   (unsigned long long)groups->cycles, groups->cycles == 1 ? "" : "s");
+                   (unsigned long long)groups->cycles, plural(groups->cycles));
             print_parts(r, groups);
         } else if (n > before) { /* else the table above says the same */
             print_groups(r, groupings[i].title, groups, n, groupings[i].by);

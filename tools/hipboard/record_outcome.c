@@ -302,7 +302,7 @@ static void tell_of_linked_in(const recorded_run *r, const char *program)
     fprintf(stderr,
             "hipboard: %u function%s whose calls are operators %s linked into %s itself, as %s: "
             "such calls are not seen (hipboard info --ops)\n",
-            l.count, l.count == 1 ? "" : "s", l.count == 1 ? "is" : "are", program, l.first);
+            l.count, plural(l.count), l.count == 1 ? "is" : "are", program, l.first);
 }
 
 void tell_outcome(const recorded_run *r, const char *program)
@@ -330,5 +330,5 @@ void tell_outcome(const recorded_run *r, const char *program)
         explain_nothing(program);
     else if (!r->quiet && isatty(STDERR_FILENO))
         fprintf(stderr, "hipboard: %u trace%s in %s; look at %s with: tensorboard --logdir %s\n",
-                traces, traces == 1 ? "" : "s", r->dir, traces == 1 ? "it" : "them", r->dir);
+                traces, plural(traces), r->dir, traces == 1 ? "it" : "them", r->dir);
 }

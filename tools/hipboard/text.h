@@ -26,4 +26,10 @@ void print_csv_field(const char *text);
  * line's end; lines but the first are indented. */
 void print_wrapped(const char *text, size_t indent, size_t width);
 
+/** What a noun of `n` things ends with. */
+static inline const char *plural(unsigned long long n)
+{
+    return n == 1 ? "" : "s";
+}
+
 #endif

@@ -311,11 +311,6 @@ static void print_tree(writer *w)
 
 /* ---- what is compared ---- */
 
-static const char *plural(size_t n)
-{
-    return n == 1 ? "" : "s";
-}
-
 static void print_run(writer *w, const hb_compare_run *run)
 {
     char date[32] = "";
@@ -326,7 +321,7 @@ static void print_run(writer *w, const hb_compare_run *run)
         strftime(date, sizeof date, ", %F %H:%M UTC", &tm);
     const char *steps = !run->num_read ? "nothing to compare"
                         : run->has_steps
-                            ? format(w, "%u step%s", run->num_steps, plural(run->num_steps))
+                            ? format(w, "%u step%s", run->num_steps, hb_plural(run->num_steps))
                             : "no steps: the whole trace counts as one";
     const char *workers =
         run->num_workers > 1
@@ -334,7 +329,7 @@ static void print_run(writer *w, const hb_compare_run *run)
             : "";
     hb_paper_item(&w->paper, HB_TONE_PLAIN,
                   format(w, "%s %s: %zu file%s, %s%s%s", baseline ? "baseline" : "run", run->name,
-                         run->num_read, plural(run->num_read), steps, workers, date));
+                         run->num_read, hb_plural(run->num_read), steps, workers, date));
 }
 
 static void print_runs(writer *w)

@@ -89,11 +89,6 @@ hb_stand *hb_study_stands(hb_rank_study *s, uint32_t *count)
 
 /* ---- for people ---- */
 
-static const char *plural(uint64_t n)
-{
-    return n == 1 ? "" : "s";
-}
-
 static void put_late(hb_rank_study *s, const hb_stand *x, hb_buf *out)
 {
     enum { MOST = 8 };
@@ -119,7 +114,7 @@ void hb_study_write_hang(hb_rank_study *s, hb_buf *out)
     enum { MOST = 6 };
     uint32_t count;
     const hb_stand *all = hb_study_stands(s, &count);
-    hb_buf_printf(out, "Where %u rank%s stood in the end", s->num_ranks, plural(s->num_ranks));
+    hb_buf_printf(out, "Where %u rank%s stood in the end", s->num_ranks, hb_plural(s->num_ranks));
     if (s->missing.count)
         hb_buf_printf(out, " (%u of %lld left no trace)", s->missing.count, (long long)s->world);
     hb_buf_str(out, "\n");

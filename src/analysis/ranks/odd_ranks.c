@@ -32,11 +32,6 @@ static uint32_t most_frequent(hb_arena *arena, tally *t, int64_t *number)
     return most;
 }
 
-static const char *plural(uint32_t n)
-{
-    return n == 1 ? "" : "s";
-}
-
 /* ---- a rank that is there twice ---- */
 
 /* Of cycles of one rank none begins before the one before it has ended. */
@@ -57,7 +52,7 @@ void hb_study_drop_twins(hb_rank_study *s)
     if (twins)
         hb_study_note(s,
                       "%u trace%s of a rank that is there twice at a time, as rank %lld: left out",
-                      twins, plural(twins), (long long)rank);
+                      twins, hb_plural(twins), (long long)rank);
 }
 
 /* ---- backends, clocks ---- */
@@ -132,7 +127,7 @@ static void tell_steps(hb_rank_study *s)
         hb_study_note(
             s,
             "%u rank%s recorded another number of steps than the others' %lld, as rank %lld %lld",
-            odd, plural(odd), (long long)most, (long long)odd_rank, (long long)odd_steps);
+            odd, hb_plural(odd), (long long)most, (long long)odd_rank, (long long)odd_steps);
 }
 
 static void tell_runs(hb_rank_study *s)
@@ -251,7 +246,7 @@ static void check_group(hb_rank_study *s, group_ways *g)
     hb_study_note(s,
                   "%u rank%s took part in another number of collectives of %.*s than most, as rank "
                   "%lld in %lld of %lld%s",
-                  odd, plural(odd), (int)HB_MIN(name.len, 60u), name.s, (long long)example->rank,
+                  odd, hb_plural(odd), (int)HB_MIN(name.len, 60u), name.s, (long long)example->rank,
                   (long long)examples, (long long)most,
                   holes ? ": without numbers (Seq) not to be matched, left out" : "");
 }

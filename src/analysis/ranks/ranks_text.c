@@ -96,11 +96,6 @@ static const char *rank_list(writer *w)
     return text(w, "%s", made);
 }
 
-static const char *plural(uint64_t n)
-{
-    return n == 1 ? "" : "s";
-}
-
 static void line(writer *w, const char *s)
 {
     hb_paper_line(&w->paper, HB_TONE_PLAIN, s);
@@ -116,17 +111,17 @@ static void put(writer *w, hb_grid *g, const char *s)
 static void print_head(writer *w)
 {
     hb_rank_study *s = w->s;
-    const char *steps = s->steps ? text(w, "%u step%s%s", s->steps, plural(s->steps),
+    const char *steps = s->steps ? text(w, "%u step%s%s", s->steps, hb_plural(s->steps),
                                         s->made_steps ? " (what repeats in the collectives)" : "")
                                  : "no steps";
     hb_paper_heading(&w->paper,
-                     text(w, "%u rank%s on %u node%s, %s", s->num_ranks, plural(s->num_ranks),
-                          s->num_nodes, plural(s->num_nodes), steps));
+                     text(w, "%u rank%s on %u node%s, %s", s->num_ranks, hb_plural(s->num_ranks),
+                          s->num_nodes, hb_plural(s->num_nodes), steps));
     line(w, text(w, "%llu collective%s of %llu communicator%s, %llu message%s, of %u trace%s",
-                 (unsigned long long)s->meetings, plural(s->meetings),
-                 (unsigned long long)s->communicators, plural(s->communicators),
-                 (unsigned long long)s->messages, plural(s->messages), s->cycles.count,
-                 plural(s->cycles.count)));
+                 (unsigned long long)s->meetings, hb_plural(s->meetings),
+                 (unsigned long long)s->communicators, hb_plural(s->communicators),
+                 (unsigned long long)s->messages, hb_plural(s->messages), s->cycles.count,
+                 hb_plural(s->cycles.count)));
     if (s->missing.count)
         line(w, text(w, "Missing: %u of %lld ranks: %s", s->missing.count, (long long)s->world,
                      rank_list(w)));

@@ -57,7 +57,7 @@ static void number_unknown(hb_rank_study *s)
     if (!unknown) return;
     if (unknown < s->cycles.count) {
         hb_study_note(s, "%u trace%s of no known rank (no distributedInfo): left out", unknown,
-                      unknown == 1 ? "" : "s");
+                      hb_plural(unknown));
         return;
     }
     hb_study_note(s, "no trace tells its rank (distributedInfo): numbered in the order of names");

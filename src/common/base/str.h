@@ -35,4 +35,10 @@ static inline bool hb_str_ends(hb_str s, const char *suffix)
     return s.len >= n && memcmp(s.s + s.len - n, suffix, n) == 0;
 }
 
+/** What a noun of `n` things ends with. */
+static inline const char *hb_plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
 #endif

@@ -46,7 +46,7 @@ static void note_untimed(void)
     uint32_t calls = atomic_exchange(&num_untimed, 0);
     if (calls)
         hb_note(true, "the device work of %u call%s (such as %s) is not timed this way: missing",
-                calls, calls == 1 ? "" : "s", hb_strings_get(atomic_load(&an_untimed_name)).s);
+                calls, hb_plural(calls), hb_strings_get(atomic_load(&an_untimed_name)).s);
 }
 
 /* ---- around calls ---- */

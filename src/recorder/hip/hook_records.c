@@ -134,15 +134,15 @@ void hb_hook_activities_note(const hb_hip *hip)
         hb_note(true,
                 "%u record%s of device work from HIP %d.%d made no sense and %s left out: set "
                 "HIPBOARD_HIP_BACKEND=interposition to do without them",
-                n, n == 1 ? "" : "s", major, minor, n == 1 ? "was" : "were");
+                n, hb_plural(n), major, minor, n == 1 ? "was" : "were");
     n = atomic_exchange(&repeated, 0);
     if (n)
         hb_note(true, "%u record%s of device work came a second time from HIP %d.%d: shown once", n,
-                n == 1 ? "" : "s", major, minor);
+                hb_plural(n), major, minor);
     n = atomic_exchange(&timeless, 0);
     if (n)
         hb_note(false,
                 "HIP %d.%d told of %u piece%s of device work that ended before %s began: shown "
                 "without duration",
-                major, minor, n, n == 1 ? "" : "s", n == 1 ? "it" : "they");
+                major, minor, n, hb_plural(n), n == 1 ? "it" : "they");
 }

@@ -74,7 +74,7 @@ static void note_small(hb_buf *notes, const hb_operator *o)
     uint64_t calls = atomic_load_explicit(&o->small_calls, memory_order_relaxed);
     uint64_t work = atomic_load_explicit(&o->small_flops, memory_order_relaxed);
     uint64_t ns = atomic_load_explicit(&o->small_ns, memory_order_relaxed);
-    const char *s = calls == 1 ? "" : "s", *are = calls == 1 ? "is" : "are";
+    const char *s = hb_plural(calls), *are = calls == 1 ? "is" : "are";
     const char *unit = o->row->kind == HB_OP_LOADER ? "bytes" : "FLOPs";
     if (calls && o->row->least_ns)
         note(notes,

@@ -229,7 +229,7 @@ static void tell_of_graphs(hb_device_source *s)
     snprintf(s->unknown_graphs, sizeof s->unknown_graphs,
              "[\"%llu run%s of graphs that were not captured in this recording: whose kernels they "
              "run, and of how many FLOPs, is not known\"]",
-             n, n == 1 ? "" : "s");
+             n, hb_plural(n));
     hb_buf_append(&s->metadata, &entry, sizeof entry);
 }
 
