@@ -453,6 +453,19 @@ static void test_mistakes_are_told_with_line_and_column(void **state)
     }
 }
 
+static void test_a_nul_byte_is_a_mistake(void **state)
+{
+    static const char text[] = "f | n | | | name=\0x\ng | n";
+    hb_op_table table = {0};
+    (void)state;
+    told[0] = '\0';
+    assert_int_equal(hb_op_table_read(&table, "t", text, sizeof text - 1, false, tell, NULL), HB_OK);
+    assert_non_null(strstr(told, "1:18: a NUL byte"));
+    assert_null(hb_op_table_find(&table, "f"));
+    assert_non_null(hb_op_table_find(&table, "g"));
+    hb_op_table_free(&table);
+}
+
 static void test_lines_behind_a_wrong_one_hold(void **state)
 {
     hb_op_table table = table_of("f | n:z\ng | n\n");
@@ -504,6 +517,7 @@ int main(void)
         cmocka_unit_test(test_calls_that_libraries_tell_of),
         cmocka_unit_test(test_what_libraries_tell_otherwise),
         cmocka_unit_test(test_mistakes_are_told_with_line_and_column),
+        cmocka_unit_test(test_a_nul_byte_is_a_mistake),
         cmocka_unit_test(test_lines_behind_a_wrong_one_hold),
         cmocka_unit_test(test_own_tables_have_no_mistakes),
     };

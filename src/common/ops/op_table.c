@@ -312,7 +312,9 @@ static void read_line(hb_op_table *table, const reading *r, uint32_t number, hb_
                           .key = HB_OP_NO_PARAM,
                           .many = HB_OP_NO_PARAM,
                           .error = HB_OP_NO_PARAM};
-    if (!take_line(&l) && r->error)
+    /* Texts of a row end with a NUL. */
+    const char *nul = memchr(text.s, '\0', text.len);
+    if (!(nul ? hb_op_wrong(&l, nul, "a NUL byte") : take_line(&l)) && r->error)
         r->error(r->context, r->file, number, (uint32_t)(l.wrong - l.begin) + 1, l.why);
 }
 
