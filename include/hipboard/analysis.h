@@ -186,6 +186,9 @@ HB_API const char *hb_trace_file_metadata(const hb_trace_file *file, const char 
 /** The rank that wrote the trace, of its distributedInfo; false when that tells none. */
 HB_API bool hb_trace_file_rank(const hb_trace_file *file, int64_t *rank);
 
+/** It is no trace, but a digest of one (hb_rank_study_open()). */
+HB_API bool hb_trace_file_is_digest(const hb_trace_file *file);
+
 /** Leaves only ProfilerStep#first to ProfilerStep#last in the trace: what began on the host within
  * them and the device work that it launched. Before any results are asked for, HB_ERROR_STATE else;
  * events are counted anew. HB_ERROR_NOT_FOUND when there is no such step. */

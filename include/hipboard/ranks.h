@@ -81,6 +81,27 @@ HB_API hb_result hb_rank_study_report(hb_rank_study *study, hb_ranks_form form, 
 HB_API hb_result hb_rank_study_notes(hb_rank_study *study, const char *const **notes,
                                      size_t *count);
 
+/** A trace that the study has a digest of. */
+typedef struct hb_rank_source {
+    const char *worker, *host, *file; /* file: its name, without a directory */
+    int64_t rank;
+    unsigned cycle; /* of those of that rank, from 0 */
+} hb_rank_source;
+
+/** In the order of ranks, and of time. They last until something is added. */
+HB_API hb_result hb_rank_study_sources(hb_rank_study *study, const hb_rank_source **sources,
+                                       size_t *count);
+/** One of them as a trace of which a digest has its rank and its steps: hb_trace_file_steps(),
+ * hb_step_summary_add(), hb_trace_file_query() of "overview". All else is HB_ERROR_UNSUPPORTED, and
+ * hb_trace_file_is_digest() is true. A step lasts as it was marked; its calls of MPI are
+ * communication. */
+HB_API hb_result hb_rank_study_open(hb_rank_study *study, size_t index, hb_trace_file **file);
+
+/** hb_logdir_query() of a log directory with one run of that name, of which these digests are
+ * there. */
+HB_API hb_result hb_rank_study_query(hb_rank_study *study, const char *run, const char *question,
+                                     char **json, size_t *size);
+
 /** Why a rank is late. */
 typedef enum hb_late_because {
     HB_LATE_INCONCLUSIVE,

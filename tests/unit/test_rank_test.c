@@ -29,7 +29,7 @@ static ranked ranks(double alpha, const double *x, size_t n, const double *y, si
     memcpy(b, y, m * sizeof *b);
     if (test_state.alpha != alpha) test_state = (hb_rank_test){.alpha = alpha};
     hb_rank_result r = hb_rank_compare(&test_state, a, n, b, m);
-    hb_rank_shift s = hb_rank_shift_of(&test_state, a, n, b, m);
+    hb_sample_shift s = hb_sample_shift_of(&test_state, a, n, b, m);
     return (ranked){r.p, s.shift, s.low, s.high, r.too_few};
 }
 

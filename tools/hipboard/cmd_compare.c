@@ -276,9 +276,11 @@ const command cmd_compare = {
     .name = "compare",
     .summary = "say what got slower or faster between runs, and fail past a limit",
     .synopsis = "[OPTIONS] RUN...",
-    .about = "Says what got slower or faster between runs, by how much a step, and whether that is "
-             "more than noise. RUN is a log directory, which stands for all of its runs, one run's "
-             "directory, or a trace file of any writer; the first one is the baseline.",
+    .about =
+        "Says what got slower or faster between runs, by how much a step, and whether that is "
+        "more than noise. RUN is a log directory, which stands for all of its runs, one run's "
+        "directory, a trace file of any writer, or digests of ranks (.hbranks), of which the steps "
+        "are compared; the first one is the baseline.",
     .options = options,
     .notes = "LIMIT is METRIC > NUMBER or METRIC < NUMBER. With a sign the number is a change from "
              "the baseline, without one the run's own value:\n"

@@ -271,7 +271,7 @@ static int run(arguments *args)
 {
     request r = {.style = {.top = 20, .line_width = screen_columns(), .bold = screen_is_styled()}};
     if (!parse_options(&cmd_memory, args, &r)) return args->status;
-    return each_input("memory", args, false, r.timeline ? write_timeline : show, &r);
+    return each_input("memory", args, 0, r.timeline ? write_timeline : show, &r);
 }
 
 static const option_spec options[] = {

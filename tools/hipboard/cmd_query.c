@@ -2,10 +2,13 @@
 #include "command.h"
 
 #include <hipboard/import.h>
+#include <hipboard/ranks.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "options.h"
 #include "progress.h"
+#include "text.h"
 
 /* A file of another tool is one process of one run, whatever the names in the question. */
 static hb_result query_file(const char *path, const char *question, const hb_open_options *options,
@@ -28,6 +31,21 @@ static hb_result query_logdir(const char *path, const char *question,
     return result;
 }
 
+/* Digests are a run of their file's name. */
+static hb_result query_digests(const char *path, const char *question,
+                               const hb_open_options *options, char **json, size_t *size)
+{
+    hb_rank_study *study = NULL;
+    char *name = trace_stem(path);
+    (void)options;
+    hb_result result = hb_rank_study_create(NULL, &study);
+    if (result == HB_OK) result = hb_rank_study_add(study, path);
+    if (result == HB_OK) result = hb_rank_study_query(study, name, question, json, size);
+    hb_rank_study_destroy(study);
+    free(name);
+    return result;
+}
+
 static int run(arguments *args)
 {
     if (!parse_options(&cmd_query, args, NULL)) return args->status;
@@ -36,8 +54,11 @@ static int run(arguments *args)
     int status = EXIT_FAILED;
     hb_open_options options = progress_options();
     if (!path_exists("query", args->words[0])) return EXIT_FAILED;
-    hb_result result = (hb_import_knows(args->words[0]) ? query_file : query_logdir)(
-        args->words[0], args->words[1], &options, &json, &size);
+    const char *path = args->words[0];
+    hb_result result =
+        (is_digests(path)        ? query_digests
+         : hb_import_knows(path) ? query_file
+                                 : query_logdir)(path, args->words[1], &options, &json, &size);
     progress_clear();
     if (result == HB_OK) {
         fwrite(json, 1, size, stdout);
@@ -58,7 +79,9 @@ const command cmd_query = {
     .synopsis = "LOGDIR 'ROUTE?name=value&...'",
     .about = "Prints the JSON that TensorBoard's PyTorch Profiler plugin answers for the same URL, "
              "without TensorBoard; of a file of another tool (`hipboard import`), too, without "
-             "run, worker and span. Values are URL-encoded. Routes:\n"
+             "run, worker and span. Of digests of ranks (.hbranks), which are a run of their "
+             "file's name: runs, views, workers, spans and the overview. Values are URL-encoded. "
+             "Routes:\n"
              "\n"
              "  runs                          views?run=R\n"
              "  workers?run=R&view=V          spans?run=R&worker=W\n"

@@ -79,7 +79,7 @@ static hb_result add(void *context, hb_trace_file *file, const input *from)
 
 static int print(request *r, const arguments *args)
 {
-    int status = each_input("stacks", args, false, add, r);
+    int status = each_input("stacks", args, 0, add, r);
     print_merged(r);
     if (r->no_memory) {
         fputs("hipboard stacks: out of memory\n", stderr);

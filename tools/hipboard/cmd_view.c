@@ -11,6 +11,7 @@
 #include "options.h"
 #include "progress.h"
 #include "screen.h"
+#include "step_tables.h"
 #include "text.h"
 #include "view.h"
 
@@ -18,7 +19,12 @@ static const view *const views[] = {
     &view_overview,    &view_steps, &view_operator, &view_kernel, &view_memory, &view_module,
     &view_distributed, &view_gpu,   &view_classes,  &view_loops,  &view_power,  &view_roofline};
 
-enum { NUM_VIEWS = sizeof views / sizeof *views, PIPED_TEXT_WIDTH = 60 };
+enum {
+    NUM_VIEWS = sizeof views / sizeof *views,
+    PIPED_TEXT_WIDTH = 60,
+    MANY_TRACES = 32, /* more are shown together */
+    MANY_TOP = 10,    /* rows of a table then */
+};
 
 typedef struct request {
     const view *view;
@@ -146,6 +152,7 @@ static bool is_fine(request *r, const char *path, hb_result result)
 static bool has_events(const hb_trace_file *file)
 {
     hb_file_event event;
+    if (hb_trace_file_is_digest(file)) return true;
     for (size_t i = 0; hb_trace_file_event(file, i, &event) == HB_OK; i++)
         if (event.category && event.phase != 'M' && event.has_ts) return true;
     return false;
@@ -270,16 +277,110 @@ static void show_groups(request *r, inputs *in)
     }
 }
 
+/* ---- more traces than anybody looks at ---- */
+
+static bool is_many(const request *r, const inputs *in)
+{
+    return in->count > MANY_TRACES && r->run.format == VIEW_TEXT && r->run.top && !r->run.has_rank;
+}
+
+/* How much of a trace's time is communication, or how long its steps take where there is none;
+ * whom all others wait for communicates least. */
+typedef struct extremes {
+    size_t least, most; /* inputs */
+    double lowest, highest;
+    bool communicates;
+} extremes;
+
+static void compare_trace(extremes *x, hb_trace_file *file, size_t index)
+{
+    const hb_step_stat *steps;
+    size_t count;
+    double communication = 0, time = 0;
+    if (hb_trace_file_steps(file, &steps, &count) != HB_OK || !count) return;
+    for (size_t i = 0; i < count; i++) {
+        communication += steps[i].communication_us / (double)count;
+        time += steps[i].duration_us / (double)count;
+    }
+    if (communication > 0 && !x->communicates) *x = (extremes){index, index, INFINITY, 0, true};
+    if (x->communicates && communication <= 0) return;
+    double value = x->communicates ? communication : time;
+    if (value < x->lowest) x->least = index;
+    if (value > x->highest) x->most = index;
+    x->lowest = fmin(x->lowest, value);
+    x->highest = fmax(x->highest, value);
+}
+
+static extremes sum_up(request *r, inputs *in, hb_step_summary *summary)
+{
+    extremes x = {.lowest = INFINITY};
+    for (size_t i = 0; i < in->count && !progress_interrupted(); i++) {
+        const input *from = &in->items[i];
+        const hb_logdir_file *f = &from->file;
+        const char *worker = from->in_logdir ? f->worker : f->path;
+        hb_trace_file *file = open_source(r, from);
+        if (file && choose_step(r, f->path, file) &&
+            is_fine(r, f->path, hb_step_summary_add(summary, file, f->run, worker, f->span)))
+            compare_trace(&x, file, i);
+        hb_trace_file_close(file);
+    }
+    return x;
+}
+
+static void show_extremes(request *r, inputs *in, const extremes *x)
+{
+    const size_t shown[] = {x->least, x->most};
+    r->run.top = r->run.top < MANY_TOP ? r->run.top : MANY_TOP;
+    printf("\nOf the traces these two, with the %s:\n",
+           x->communicates ? "least and the most communication" : "shortest and the longest steps");
+    for (size_t i = 0; i < 2 && !progress_interrupted(); i++)
+        if (i == 0 || x->least != x->most) show_file(r, &in->items[shown[i]]);
+}
+
+static void show_many(request *r, inputs *in)
+{
+    hb_step_summary *summary;
+    table_style style = r->run.style;
+    style.top = r->run.top < MANY_TOP ? r->run.top : MANY_TOP;
+    keep_little();
+    if (!is_fine(r, "view", hb_step_summary_create(&summary))) return;
+    extremes x = sum_up(r, in, summary);
+    is_fine(r, "view", print_step_tables(summary, &style));
+    if (!r->view->of_steps) show_extremes(r, in, &x);
+    hb_step_summary_destroy(summary);
+    puts("\n--rank N shows one rank, --top 0 each trace.");
+}
+
+/* ---- all that is given ---- */
+
+static bool digests_have_it(request *r, const inputs *in)
+{
+    if (!in->num_studies || r->view->of_steps) return true;
+    fprintf(stderr,
+            "hipboard view: digests have the views overview and steps; for %s give the traces%s\n",
+            r->view->name, r->view->show_ranks ? ", or ask `hipboard ranks`" : "");
+    r->status = EXIT_FAILED;
+    return false;
+}
+
+static void show_all(request *r, inputs *in)
+{
+    r->run.many = in->count > 1;
+    if (r->view->show_ranks)
+        show_groups(r, in);
+    else if (is_many(r, in))
+        show_many(r, in);
+    else
+        for (size_t i = 0; i < in->count; i++)
+            show_file(r, &in->items[i]);
+    tell_digests("view", in);
+}
+
 static void show(request *r, const arguments *args)
 {
-    inputs in = {0};
+    inputs in = {.take_digests = true};
     r->status = inputs_find(&in, "view", args, &r->open);
-    r->run.many = in.count > 1;
-    if (r->view->show_ranks)
-        show_groups(r, &in);
-    else
-        for (size_t i = 0; i < in.count; i++)
-            show_file(r, &in.items[i]);
+    if (digests_have_it(r, &in)) show_all(r, &in);
     inputs_free(&in);
 }
 
@@ -382,7 +483,7 @@ static const option_spec options[] = {
     {0, "rank", "R", "only traces of this rank of a distributed run", INTO_BY(take_rank, run)},
     {0, "sort-by", "TITLE", "by the column of that title, as host_self; numbers descending",
      INTO(run.sort_by)},
-    {0, "top", "N", "at most N rows a table (default 20, 0: all)", INTO(run.top)},
+    {0, "top", "N", "at most N rows a table (default 20, 0: all, and all traces)", INTO(run.top)},
     {0, "width", "N", "fit lines into N columns (default: the terminal's; 0: never)",
      INTO_BY(take_width, run.style)},
     {0, "classes", "FILE",
@@ -412,9 +513,12 @@ const command cmd_view = {
     .name = "view",
     .summary = "show what traces tell: steps, operators, kernels, memory, modules, ranks",
     .synopsis = "[--view VIEW] [OPTIONS] PATH...",
-    .about = "Shows traces as tables: what the TensorBoard plugin shows, and what it does not. "
-             "PATH is a trace file, plain or gzipped, a log directory, a run's directory, or - for "
-             "standard input.",
+    .about =
+        "Shows traces as tables: what the TensorBoard plugin shows, and what it does not. "
+        "PATH is a trace file, plain or gzipped, a log directory, a run's directory, - for "
+        "standard input, or digests of ranks (.hbranks), which have overview and steps. Of more "
+        "than 32 traces: what `hipboard steps` says of all, and, of other views, those of the "
+        "two traces that differ most.",
     .options = options,
     .notes =
         "Numbers are those that the plugin shows of a trace that `hipboard convert` has mended: "

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "progress.h"
 #include "spools.h"
@@ -69,8 +70,55 @@ static hb_result add_processes(inputs *in, const char *path)
     return HB_OK;
 }
 
-static hb_result add_path(inputs *in, const char *path, const hb_open_options *options)
+/* ---- digests ---- */
+
+static void tell_study(const char *name, const char *path, hb_rank_study *study)
 {
+    const char *const *notes;
+    size_t count;
+    if (hb_rank_study_notes(study, &notes, &count) != HB_OK) return;
+    for (size_t i = 0; i < count; i++)
+        fprintf(stderr, "hipboard %s: %s: %s\n", name, path, notes[i]);
+}
+
+static void add_digest(inputs *in, const hb_rank_source *from, hb_rank_study *study, char *run,
+                       size_t index)
+{
+    char span[16];
+    input *made = push(in);
+    snprintf(span, sizeof span, "%u", from->cycle + 1);
+    made->span = must(strdup(span));
+    made->file = (hb_logdir_file){run, from->worker, made->span, from->file};
+    made->in_logdir = true;
+    made->process = index;
+    made->digests = study;
+}
+
+/* Each rank's digest stands for its trace; the file is their run. */
+static hb_result add_digests(inputs *in, const char *name, const char *path)
+{
+    const hb_rank_source *list;
+    size_t count;
+    hb_rank_study *study;
+    hb_result result = hb_rank_study_create(NULL, &study);
+    if (result != HB_OK) return result;
+    in->studies = must(realloc(in->studies, (in->num_studies + 1) * sizeof *in->studies));
+    in->runs = must(realloc(in->runs, (in->num_studies + 1) * sizeof *in->runs));
+    in->runs[in->num_studies] = trace_stem(path);
+    in->studies[in->num_studies++] = study;
+    result = hb_rank_study_add(study, path);
+    if (result == HB_OK) result = hb_rank_study_sources(study, &list, &count);
+    if (result != HB_OK) return result;
+    for (size_t i = 0; i < count; i++)
+        add_digest(in, &list[i], study, in->runs[in->num_studies - 1], i);
+    tell_study(name, path, study);
+    return HB_OK;
+}
+
+static hb_result add_path(inputs *in, const char *name, const char *path,
+                          const hb_open_options *options)
+{
+    if (in->take_digests && is_digests(path)) return add_digests(in, name, path);
     if (hb_is_logdir(path)) return add_logdir(in, path, options);
     if (hb_import_knows(path)) return add_processes(in, path);
     add_file(in, path, trace_stem(path), 0);
@@ -85,12 +133,26 @@ static void tell_error(const char *name, const char *path)
     fprintf(stderr, "hipboard %s: %s%s%s\n", name, named ? "" : path, named ? "" : ": ", reason);
 }
 
+/* Recorded ranks leave them beside their traces; what reads a thousand of those tells of it. */
+static void tell_shorter_way(const inputs *in, const char *name, const char *path, size_t traces)
+{
+    enum { FEW = 32 };
+    char digests[4096];
+    int n = snprintf(digests, sizeof digests, "%s/ranks.hbranks", path);
+    if (!in->take_digests || traces <= FEW || n >= (int)sizeof digests) return;
+    if (access(digests, R_OK) == 0)
+        fprintf(stderr, "hipboard %s: %s has digests of the ranks, which are read at once\n", name,
+                digests);
+}
+
 int inputs_find(inputs *in, const char *name, const arguments *paths,
                 const hb_open_options *options)
 {
     int status = EXIT_FINE;
     for (int i = 0; i < paths->count; i++) {
-        hb_result result = add_path(in, paths->words[i], options);
+        size_t before = in->count;
+        hb_result result = add_path(in, name, paths->words[i], options);
+        tell_shorter_way(in, name, paths->words[i], in->count - before);
         if (is_directory(paths->words[i])) tell_spools(name, paths->words[i]);
         if (result == HB_OK) continue;
         if (result == HB_ERROR_NOT_FOUND)
@@ -104,13 +166,30 @@ int inputs_find(inputs *in, const char *name, const arguments *paths,
 
 void inputs_free(inputs *in)
 {
-    for (size_t i = 0; i < in->count; i++)
+    for (size_t i = 0; i < in->count; i++) {
         free(in->items[i].stem);
+        free(in->items[i].span);
+    }
+    for (size_t i = 0; i < in->num_studies; i++) {
+        hb_rank_study_destroy(in->studies[i]);
+        free(in->runs[i]);
+    }
+    free(in->studies);
+    free(in->runs);
     for (size_t i = 0; i < in->num_logdirs; i++)
         hb_logdir_close(in->logdirs[i]);
     free(in->items);
     free(in->logdirs);
     *in = (inputs){0};
+}
+
+void tell_digests(const char *name, const inputs *in)
+{
+    if (in->num_studies)
+        fprintf(stderr,
+                "hipboard %s: of digests, which tell of steps and communication: operators, "
+                "kernels and memory are in the traces; `hipboard ranks` says who waits for whom\n",
+                name);
 }
 
 static void tell_notes(const char *name, const char *path, const hb_trace_file *file)
@@ -127,6 +206,10 @@ static void tell_notes(const char *name, const char *path, const hb_trace_file *
 hb_trace_file *open_trace(const char *name, const char *path, const hb_open_options *options)
 {
     hb_trace_file *file;
+    if (is_digests(path)) {
+        fprintf(stderr, "hipboard %s: %s: digests of ranks: this is in the traces\n", name, path);
+        return NULL;
+    }
     hb_result result = hb_trace_file_open(path, options, &file);
     progress_clear();
     if (result != HB_OK) {
@@ -149,9 +232,18 @@ void tell_processes(const char *name, const char *path)
     hb_import_close(import);
 }
 
+static hb_trace_file *open_digest(const char *name, const input *from)
+{
+    hb_trace_file *file;
+    if (hb_rank_study_open(from->digests, from->process, &file) == HB_OK) return file;
+    fprintf(stderr, "hipboard %s: %s\n", name, hb_last_error());
+    return NULL;
+}
+
 hb_trace_file *open_input(const char *name, const input *from, const hb_open_options *options)
 {
     hb_open_options o = *options;
+    if (from->digests) return open_digest(name, from);
     o.process = from->process;
     return open_trace(name, from->file.path, &o);
 }
@@ -201,16 +293,17 @@ static int read_one(const input *from, const char *name, const hb_open_options *
     return status;
 }
 
-int each_input(const char *name, const arguments *paths, bool unify, input_fn fn, void *context)
+int each_input(const char *name, const arguments *paths, unsigned how, input_fn fn, void *context)
 {
     hb_open_options options = progress_options();
-    options.unify = unify;
-    inputs in = {0};
+    options.unify = how & INPUTS_UNIFY;
+    inputs in = {.take_digests = how & INPUTS_DIGESTS};
     int status = inputs_find(&in, name, paths, &options);
     for (size_t i = 0; i < in.count && status != EXIT_USAGE && !progress_interrupted(); i++) {
         int one = read_one(&in.items[i], name, &options, fn, context);
         if (one != EXIT_FINE) status = one;
     }
+    tell_digests(name, &in);
     inputs_free(&in);
     return progress_interrupted() ? EXIT_FAILED : status;
 }

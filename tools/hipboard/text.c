@@ -20,9 +20,14 @@ bool ends_with(const char *text, const char *suffix)
     return n >= m && strcmp(text + n - m, suffix) == 0;
 }
 
+bool is_digests(const char *path)
+{
+    return ends_with(path, ".hbranks");
+}
+
 char *trace_stem(const char *path)
 {
-    static const char *const suffixes[] = {".gz", ".json", ".trace", ".pt"};
+    static const char *const suffixes[] = {".gz", ".json", ".trace", ".pt", ".hbranks"};
     const char *slash = strrchr(path, '/');
     char *name = must(strdup(slash ? slash + 1 : path));
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {

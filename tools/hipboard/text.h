@@ -13,6 +13,9 @@ void *must(void *memory);
 
 bool ends_with(const char *text, const char *suffix);
 
+/** Of ranks: a .hbranks file, by its name. */
+bool is_digests(const char *path);
+
 /** A trace file's name without directory and suffixes; from malloc. */
 char *trace_stem(const char *path);
 

@@ -54,6 +54,7 @@ typedef struct view {
     const char *name;
     const table_spec *const *tables; /* that it prints; NULL behind the last */
     bool has_steps; /* a step is a row: --step chooses rows, and no part of the trace */
+    bool of_steps;  /* digests have it */
     /* One of the two: about each file by itself, or about all of a run and span. */
     hb_result (*show)(view_run *run, hb_trace_file *file);
     hb_result (*show_ranks)(view_run *run, hb_ranks *ranks);

@@ -101,4 +101,4 @@ static hb_result show(view_run *run, hb_trace_file *file)
 }
 
 static const table_spec *const tables[] = {&view_class_spec, &kernel_spec, NULL};
-const view view_classes = {"classes", tables, false, show, NULL};
+const view view_classes = {"classes", tables, false, false, show, NULL};

@@ -141,4 +141,4 @@ static hb_result show(view_run *run, hb_ranks *ranks)
 }
 
 static const table_spec *const tables[] = {&average_spec, &step_spec, &operation_spec, NULL};
-const view view_distributed = {"distributed", tables, true, NULL, show};
+const view view_distributed = {"distributed", tables, true, false, NULL, show};

@@ -158,4 +158,4 @@ static hb_result show(view_run *run, hb_trace_file *file)
 
 static const table_spec *const tables[] = {&view_gpu_time_spec, &stream_spec, &copy_spec,
                                            &cause_spec,         &gap_spec,    NULL};
-const view view_gpu = {"gpu", tables, false, show, NULL};
+const view view_gpu = {"gpu", tables, false, false, show, NULL};

@@ -66,4 +66,4 @@ static hb_result show(view_run *run, hb_trace_file *file)
 }
 
 static const table_spec *const tables[] = {&spec, &sampled_spec, &counter_spec, NULL};
-const view view_kernel = {"kernel", tables, false, show, NULL};
+const view view_kernel = {"kernel", tables, false, false, show, NULL};

@@ -32,4 +32,4 @@ static hb_result show(view_run *run, hb_trace_file *file)
 }
 
 static const table_spec *const tables[] = {&spec, NULL};
-const view view_module = {"module", tables, false, show, NULL};
+const view view_module = {"module", tables, false, false, show, NULL};

@@ -174,6 +174,10 @@ static hb_result show(view_run *run, hb_trace_file *file)
     const hb_gpu_stat *gpus;
     size_t count, num_gpus;
     hb_result result = hb_trace_file_steps(file, &list, &count);
+    if (hb_trace_file_is_digest(file)) {
+        if (result == HB_OK) print_roles(run, list, count);
+        return result;
+    }
     if (result == HB_OK) result = hb_trace_file_gpus(file, &gpus, &num_gpus);
     if (result == HB_OK) print_roles(run, list, count);
     if (result == HB_OK) print_gpus(run, gpus, num_gpus);
@@ -185,4 +189,4 @@ static hb_result show(view_run *run, hb_trace_file *file)
 static const table_spec *const tables[] = {
     &role_spec,    &gpu_spec, &view_gpu_time_spec, &view_class_spec, &advice_spec,
     &finding_spec, NULL};
-const view view_overview = {"overview", tables, false, show, NULL};
+const view view_overview = {"overview", tables, false, true, show, NULL};

@@ -143,4 +143,4 @@ static hb_result show(view_run *run, hb_trace_file *file)
 
 static const table_spec *const tables[] = {&operator_spec, &input_spec, &kernel_spec, &peak_spec,
                                            NULL};
-const view view_roofline = {"roofline", tables, false, show, NULL};
+const view view_roofline = {"roofline", tables, false, false, show, NULL};

@@ -256,6 +256,7 @@ hb_result hb_insights_create(hb_trace_file *file, const hb_insights_options *opt
     if (!file || !insights)
         return hb_fail(HB_ERROR_INVALID_ARGUMENT, "no trace file or no place for the result");
     *insights = NULL;
+    HB_TRY(hb_trace_file_need_events(file));
     HB_TRY(hb_options_take(options, &o, sizeof o, "HB_INSIGHTS_OPTIONS_INIT"));
     hb_insights *s = calloc(1, sizeof *s);
     if (!s) return hb_no_memory();

@@ -53,6 +53,7 @@ hb_result hb_key_averages_create(hb_trace_file *file, const hb_key_averages_opti
     if (!file || !averages)
         return hb_fail(HB_ERROR_INVALID_ARGUMENT, "no trace file or no place for the result");
     *averages = NULL;
+    HB_TRY(hb_trace_file_need_events(file));
     HB_TRY(hb_options_take(options, &o, sizeof o, "HB_KEY_AVERAGES_OPTIONS_INIT"));
     hb_key_averages *k = calloc(1, sizeof *k);
     if (!k) return hb_no_memory();

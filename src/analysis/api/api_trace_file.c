@@ -13,6 +13,8 @@
 
 struct hb_trace_file {
     hb_trace trace;
+    hb_told_step *told; /* of a digest; NULL: it is a trace */
+    uint32_t num_told;
     hb_read_report report;
     hb_analysis analysis;
     bool begun, analysed; /* the first part of the analysis, and all of it */
@@ -56,6 +58,7 @@ void hb_trace_file_close(hb_trace_file *file)
     if (!file) return;
     if (file->begun) hb_analysis_free(&file->analysis);
     hb_trace_free(&file->trace);
+    free(file->told);
     free(file->reason);
     free(file->steps);
     free(file->operators[0]);
@@ -70,6 +73,17 @@ void hb_trace_file_close(hb_trace_file *file)
 hb_trace_file *hb_trace_file_new(void)
 {
     return calloc(1, sizeof(hb_trace_file));
+}
+
+void hb_trace_file_tell_steps(hb_trace_file *file, hb_told_step *steps, uint32_t count)
+{
+    file->told = steps;
+    file->num_told = count;
+}
+
+bool hb_trace_file_is_digest(const hb_trace_file *file)
+{
+    return file && file->told;
 }
 
 hb_trace *hb_trace_file_trace(hb_trace_file *file)
@@ -197,11 +211,23 @@ bool hb_trace_file_rank(const hb_trace_file *file, int64_t *rank)
     return hb_value_int(&v, rank);
 }
 
+static hb_result keep_told(hb_trace_file *file, int64_t first, int64_t last)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < file->num_told; i++)
+        if (file->told[i].number >= first && file->told[i].number <= last)
+            file->told[kept++] = file->told[i];
+    if (!kept) return hb_fail(HB_ERROR_NOT_FOUND, "there is no such step");
+    file->num_told = kept;
+    return HB_OK;
+}
+
 hb_result hb_trace_file_keep_steps(hb_trace_file *file, int64_t first, int64_t last)
 {
     if (!file) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "no trace file");
     if (file->begun)
         return hb_fail(HB_ERROR_STATE, "steps are to be chosen before results are asked for");
+    if (file->told) return keep_told(file, first, last);
     return hb_keep_steps(&file->trace, first, last);
 }
 
@@ -219,16 +245,26 @@ static hb_result begin(hb_trace_file *file)
     if (!file->begun) {
         file->begun = true;
         locale_t before = hb_enter_c_locale();
-        file->first_result = hb_analysis_begin(&file->analysis, &file->trace);
+        file->first_result = file->told ? hb_analysis_of_steps(&file->analysis, &file->trace,
+                                                               file->told, file->num_told)
+                                        : hb_analysis_begin(&file->analysis, &file->trace);
         hb_leave_c_locale(before);
         if (file->first_result != HB_OK) file->reason = strdup(hb_last_error());
     }
     return outcome(file, file->first_result);
 }
 
+hb_result hb_trace_file_need_events(const hb_trace_file *file)
+{
+    if (!file->told) return HB_OK;
+    return hb_fail(HB_ERROR_UNSUPPORTED, "a digest tells of steps and communication; this is in "
+                                         "the trace that it was made of");
+}
+
 static hb_result analyse(hb_trace_file *file)
 {
     HB_TRY(begin(file));
+    HB_TRY(hb_trace_file_need_events(file));
     if (!file->analysed) {
         file->analysed = true;
         locale_t before = hb_enter_c_locale();
@@ -237,6 +273,12 @@ static hb_result analyse(hb_trace_file *file)
         if (file->analysis_result != HB_OK) file->reason = strdup(hb_last_error());
     }
     return outcome(file, file->analysis_result);
+}
+
+/* What a digest has is its first part. */
+static hb_result analyse_steps(hb_trace_file *file)
+{
+    return file && file->told ? begin(file) : analyse(file);
 }
 
 const hb_analysis *hb_trace_file_first_part(hb_trace_file *file)
@@ -423,7 +465,7 @@ static hb_result make_modules(hb_trace_file *file)
     return HB_OK;
 }
 
-#define HB_TRACE_FILE_LIST(list, type)                                                          \
+#define HB_TRACE_FILE_LIST(list, type, analyse)                                                 \
     hb_result hb_trace_file_##list(hb_trace_file *file, const type **items, size_t *count)      \
     {                                                                                           \
         if (!items || !count) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL"); \
@@ -434,11 +476,11 @@ static hb_result make_modules(hb_trace_file *file)
         return HB_OK;                                                                           \
     }
 
-HB_TRACE_FILE_LIST(steps, hb_step_stat)
-HB_TRACE_FILE_LIST(kernels, hb_kernel_stats)
-HB_TRACE_FILE_LIST(gpus, hb_gpu_stat)
-HB_TRACE_FILE_LIST(memory, hb_memory_stats_row)
-HB_TRACE_FILE_LIST(modules, hb_module_stats)
+HB_TRACE_FILE_LIST(steps, hb_step_stat, analyse_steps)
+HB_TRACE_FILE_LIST(kernels, hb_kernel_stats, analyse)
+HB_TRACE_FILE_LIST(gpus, hb_gpu_stat, analyse)
+HB_TRACE_FILE_LIST(memory, hb_memory_stats_row, analyse)
+HB_TRACE_FILE_LIST(modules, hb_module_stats, analyse)
 
 hb_result hb_trace_file_first_steps(hb_trace_file *file, const hb_step_stat **steps, size_t *count)
 {
@@ -474,7 +516,7 @@ hb_result hb_trace_file_query(hb_trace_file *file, const char *text, char **json
     hb_buf buf;
     if (!text || !json) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
     *json = NULL;
-    HB_TRY(analyse(file));
+    HB_TRY(analyse_steps(file));
     HB_TRY(hb_url_parse(&url, text));
     hb_buf_init(&buf, SIZE_MAX / 2);
     hb_emitter out = {&buf, false};

@@ -28,6 +28,11 @@ hb_result hb_memory_text(hb_trace_file *file, const char *device, hb_memory_form
 /** One with an empty trace, to be filled; NULL without memory. */
 hb_trace_file *hb_trace_file_new(void);
 hb_trace *hb_trace_file_trace(hb_trace_file *file);
+/** Its steps are these, from malloc; nothing else is known of it. */
+void hb_trace_file_tell_steps(hb_trace_file *file, hb_told_step *steps, uint32_t count);
+
+/** HB_ERROR_UNSUPPORTED of a digest, which has none. */
+hb_result hb_trace_file_need_events(const hb_trace_file *file);
 
 /** Of memory: of the trace, and of what was analysed of it. */
 uint64_t hb_trace_file_all_bytes(const hb_trace_file *file);

@@ -112,7 +112,8 @@ typedef struct hb_run_file {
 typedef struct hb_run_builder hb_run_builder;
 
 typedef struct hb_compare_run {
-    char *name, *path; /* path: as it was given, or the directory found below it */
+    char *name, *path;             /* path: as it was given, or the directory found below it */
+    struct hb_rank_study *digests; /* that its files are, by their `process`; NULL: traces */
     hb_run_file *files;
     size_t num_files, num_read;
     uint32_t num_workers, num_steps;

@@ -186,8 +186,8 @@ static void judge(hb_differ *d, hb_difference *row)
     hb_rank_result r = test_sides(&d->c->test, s);
     row->p = r.p;
     if (!r.too_few && !is_sparse(&s[0]) && !is_sparse(&s[1])) {
-        hb_rank_shift shift =
-            hb_rank_shift_of(&d->c->test, s[0].samples, s[0].count, s[1].samples, s[1].count);
+        hb_sample_shift shift =
+            hb_sample_shift_of(&d->c->test, s[0].samples, s[0].count, s[1].samples, s[1].count);
         row->low = shift.low;
         row->high = shift.high;
     }

@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/files.h"
 #include "import/import_read.h"
 #include "logdir/logdir.h"
+#include "ranks/rank_steps.h"
 #include "read/packed_file.h"
 
 void hb_compare_run_free(hb_compare_run *run)
@@ -21,6 +23,7 @@ void hb_compare_run_free(hb_compare_run *run)
         free(run->files[i].worker);
     }
     free(run->files);
+    hb_rank_study_destroy(run->digests);
     free(run->name);
     free(run->path);
 }
@@ -66,6 +69,34 @@ static hb_result add_logdir(hb_comparison *c, const char *path)
     return result;
 }
 
+static hb_result add_line(hb_comparison *c, hb_lines *lines, const char *path, const char *text)
+{
+    char *line;
+    if (asprintf(&line, "%s: %s", path, text) < 0) return hb_no_memory();
+    if (hb_arena_try(&c->arena)) *HB_PUSH(&c->arena, lines) = line;
+    return hb_arena_outcome(&c->arena);
+}
+
+static hb_result add_digests(hb_comparison *c, const char *path)
+{
+    hb_compare_run *run = NULL;
+    const hb_rank_source *list;
+    const char *const *notes;
+    size_t count, num_notes;
+    HB_TRY(add_run(c, path, &run));
+    HB_TRY(hb_rank_study_create(NULL, &run->digests));
+    HB_TRY(hb_rank_study_add(run->digests, path));
+    HB_TRY(hb_rank_study_sources(run->digests, &list, &count));
+    for (size_t i = 0; i < count; i++)
+        HB_TRY(add_file(run, path, list[i].worker, i));
+    HB_TRY(hb_rank_study_notes(run->digests, &notes, &num_notes));
+    for (size_t i = 0; i < num_notes; i++)
+        HB_TRY(add_line(c, &c->notes, path, notes[i]));
+    return add_line(c, &c->notes, path,
+                    "digests: compared are steps, as they were marked; operators and kernels are "
+                    "in the traces");
+}
+
 static hb_result add_path(hb_comparison *c, const char *path)
 {
     struct stat st;
@@ -73,6 +104,7 @@ static hb_result add_path(hb_comparison *c, const char *path)
     if (strcmp(path, "-") != 0 && hb_is_logdir(path)) return add_logdir(c, path);
     if (strcmp(path, "-") != 0 && stat(path, &st) != 0 && !hb_pack_part(path))
         return hb_fail_errno(HB_ERROR_NOT_FOUND, errno, "%s", path);
+    if (hb_path_ends(path, HB_RANK_FILE_SUFFIX)) return add_digests(c, path);
     size_t processes = 1;
     if (strcmp(path, "-") != 0) HB_TRY(hb_import_processes(path, &processes));
     HB_TRY(add_run(c, path, &run));

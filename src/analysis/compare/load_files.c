@@ -15,6 +15,7 @@
 #include "import/import_read.h"
 #include "logdir/open_options.h"
 #include "normalize/normalize.h"
+#include "ranks/rank_steps.h"
 
 typedef struct loader {
     hb_comparison *c;
@@ -56,7 +57,19 @@ static void drop_analysis(job *j)
     j->digest.analysis = NULL;
 }
 
-static hb_result read_file(job *j)
+static hb_result analyse_digest(job *j)
+{
+    hb_told_step *steps;
+    uint32_t count;
+    const hb_rank_study *digests = j->run->digests;
+    hb_result result =
+        hb_rank_tell(&digests->cycles.items[j->file->process].digest, &j->trace, &steps, &count);
+    if (result == HB_OK) result = hb_analysis_of_steps(&j->analysis, &j->trace, steps, count);
+    free(steps);
+    return result;
+}
+
+static hb_result analyse_trace(job *j)
 {
     hb_read_options options = {.max_bytes = j->loader->c->open.max_memory,
                                .num_readers = 1, /* other files are read meanwhile */
@@ -64,7 +77,12 @@ static hb_result read_file(job *j)
                                .context = j};
     HB_TRY(hb_import_read(j->file->path, j->file->process, &options, &j->trace, &j->report));
     HB_TRY(hb_unify(&j->trace));
-    hb_result result = hb_analysis_run_costs(&j->analysis, &j->trace);
+    return hb_analysis_run_costs(&j->analysis, &j->trace);
+}
+
+static hb_result read_file(job *j)
+{
+    hb_result result = j->run->digests ? analyse_digest(j) : analyse_trace(j);
     if (result == HB_OK) result = hb_digest_make(&j->digest, &j->analysis);
     if (result == HB_OK && !j->digest.items.count)
         result = hb_fail(HB_ERROR_FORMAT, "nothing that has a time is in it");

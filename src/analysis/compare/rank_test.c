@@ -215,11 +215,11 @@ hb_rank_result hb_rank_compare(hb_rank_test *test, double *x, size_t n, double *
                             .too_few = too_few(n, m, test->alpha)};
 }
 
-hb_rank_shift hb_rank_shift_of(hb_rank_test *test, const double *x, size_t n, const double *y,
-                               size_t m)
+hb_sample_shift hb_sample_shift_of(hb_rank_test *test, const double *x, size_t n, const double *y,
+                                   size_t m)
 {
     double k = interval_rank(test, n, m);
-    return (hb_rank_shift){
+    return (hb_sample_shift){
         .shift = median_difference(x, n, y, m),
         .low = nth_difference(x, n, y, m, k),
         .high = nth_difference(x, n, y, m, (double)n * (double)m + 1 - k),

@@ -43,12 +43,12 @@ typedef struct hb_rank_result {
 hb_rank_result hb_rank_compare(hb_rank_test *test, double *x, size_t n, double *y, size_t m);
 
 /** How much larger y is than x, with its interval at 1 - alpha. */
-typedef struct hb_rank_shift {
+typedef struct hb_sample_shift {
     double shift, low, high;
-} hb_rank_shift;
+} hb_sample_shift;
 
 /** Of samples that hb_rank_compare() sorted. */
-hb_rank_shift hb_rank_shift_of(hb_rank_test *test, const double *x, size_t n, const double *y,
-                               size_t m);
+hb_sample_shift hb_sample_shift_of(hb_rank_test *test, const double *x, size_t n, const double *y,
+                                   size_t m);
 
 #endif

@@ -50,6 +50,8 @@ static void find_host_steps(hb_digest *d)
         if (a->events[i].type != HB_TYPE_STEP) continue;
         d->host_steps[n++] = float_range(a, row);
     }
+    for (; a->told && n < a->steps.count; n++)
+        d->host_steps[n] = a->steps.items[n].range;
     d->has_steps = n > 0;
     if (!n) d->host_steps[0] = (hb_range){hb_float(-INFINITY), hb_float(INFINITY)};
 }

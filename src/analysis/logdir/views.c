@@ -23,6 +23,7 @@ unsigned hb_profile_views(const hb_run *run, const hb_profile *p)
 {
     const hb_analysis *a = &p->analysis;
     if (p->lost || hb_run_joint(run, p->worker, p->span)) return 0;
+    if (a->told) return 1u << HB_VIEW_OVERVIEW;
     unsigned views = 1u << HB_VIEW_OVERVIEW | 1u << HB_VIEW_OPERATOR | 1u << HB_VIEW_TRACE;
     if (a->has_role[HB_ROLE_KERNEL]) views |= 1u << HB_VIEW_KERNEL;
     if (a->memory.count) views |= 1u << HB_VIEW_MEMORY;

@@ -15,6 +15,7 @@
  *   memory_stats.c      allocations and the operators that made them
  *   advice_texts.c      recommendations
  *   modules.c           nn.Modules
+ *   told_steps.c        in place of all of these: steps of which only sums are left
  *
  * A stage that finds what the plugin cannot digest leaves by hb_arena_leave(HB_ERROR_FORMAT).
  */
@@ -222,6 +223,7 @@ typedef struct hb_analysis {
     hb_dict flows; /* ts of the forward start -> index in flow_ends */
     HB_VEC(double) flow_ends;
 
+    bool told;              /* hb_analysis_of_steps() */
     struct hb_links *links; /* while events are linked */
     hb_node *nodes;
     uint32_t num_nodes, nodes_capacity;
@@ -285,6 +287,17 @@ hb_result hb_analysis_finish(hb_analysis *analysis);
 /** Only steps, call trees, device work and memory, without the groups and advice of the views. */
 hb_result hb_analysis_run_costs(hb_analysis *analysis, hb_trace *trace);
 void hb_analysis_free(hb_analysis *analysis);
+
+/** A step of which nothing is known but its times, in µs. */
+typedef struct hb_told_step {
+    int64_t number;
+    double start, us[HB_ROLE_COUNT];
+} hb_told_step;
+
+/** In place of hb_analysis_begin(): of a trace without events whose steps were summed up before.
+ * All else that an analysis finds is not known. */
+hb_result hb_analysis_of_steps(hb_analysis *analysis, hb_trace *trace, const hb_told_step *steps,
+                               uint32_t count);
 
 /* ---- the stages ---- */
 void hb_analyze_events(hb_analysis *a);

@@ -157,6 +157,8 @@ static hb_result distributed(hb_logdir *logdir, const hb_url *url, hb_emitter *o
     HB_TRY(need(url, "run", &name));
     HB_TRY(find_run(logdir, name, &run));
     const hb_joint *joint = hb_run_joint(run, "All", span);
+    if (!joint && run->num_profiles && run->profiles[0].analysis.told)
+        return hb_fail(HB_ERROR_UNSUPPORTED, "of digests `hipboard ranks` answers this");
     if (!joint)
         return hb_fail(HB_ERROR_NOT_FOUND, "no distributed view of span '%s' in run '%s'",
                        span ? span : "", name);
@@ -208,6 +210,7 @@ static hb_result trace(hb_logdir *logdir, const hb_url *url, hb_emitter *out)
     hb_buf text;
     hb_arena arena = {0};
     HB_TRY(get_profile(logdir, url, base_names, false, &run, &p));
+    if (p->analysis.told) return hb_fail(HB_ERROR_UNSUPPORTED, "a digest has no events");
     hb_buf_init(&text, hb_memory_share());
     hb_result result = hb_profile_text(p, &text);
     if (result == HB_OK) {

@@ -204,6 +204,10 @@ hb_result hb_query_profile(hb_analysis *a, hb_analysis *other, unsigned num_work
     request r = {a, other, num_workers, url, out, &arena};
     int i = find_route(url->route);
     if (i < 0) return hb_fail(HB_ERROR_NOT_FOUND, "no route '%s'", url->route);
+    if ((a->told || (other && other->told)) && routes[i].fn != overview)
+        return hb_fail(HB_ERROR_UNSUPPORTED,
+                       "a digest has the overview; '%s' is in the trace that it was made of",
+                       url->route);
     hb_result result = guarded(routes[i].fn, &r);
     hb_arena_free(&arena);
     return result;
