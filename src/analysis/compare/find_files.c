@@ -106,7 +106,8 @@ static hb_result add_path(hb_comparison *c, const char *path)
         return hb_fail_errno(HB_ERROR_NOT_FOUND, errno, "%s", path);
     if (hb_path_ends(path, HB_RANK_FILE_SUFFIX)) return add_digests(c, path);
     size_t processes = 1;
-    if (strcmp(path, "-") != 0) HB_TRY(hb_import_processes(path, &processes));
+    /* What is wrong with the file is said, beside the other runs, by who reads it. */
+    if (strcmp(path, "-") != 0 && hb_import_processes(path, &processes) != HB_OK) processes = 1;
     HB_TRY(add_run(c, path, &run));
     for (size_t i = 0; i < processes; i++)
         HB_TRY(add_file(run, path, path, i));

@@ -147,7 +147,7 @@ bool hb_plan_index_owners(hb_plan *plan);
 hb_result hb_plan_nesting(hb_plan *plan);
 hb_result hb_plan_links(hb_plan *plan);
 /** Gives calls to those who get them instead of their own operators. */
-void hb_plan_move_calls(hb_plan *plan);
+hb_result hb_plan_move_calls(hb_plan *plan);
 hb_result hb_plan_steps(hb_plan *plan);
 void hb_plan_devices(hb_plan *plan);
 /** The new number of a device; -1: none. */

@@ -199,7 +199,7 @@ static hb_result link_work(hb_plan *plan)
         if (item->role == HB_PLAN_WORK) seek |= seek_owner(plan, item);
     }
     if (seek) HB_TRY(find_owners(plan));
-    hb_plan_move_calls(plan);
+    HB_TRY(hb_plan_move_calls(plan));
     for (uint32_t i = 0; i < plan->items.count; i++) {
         const hb_item *item = hb_plan_item(plan, i);
         if (item->role == HB_PLAN_WORK) count_work(plan, item);

@@ -134,27 +134,54 @@ static void build(forest *f, hb_item **nodes, uint32_t count)
         close_node(f);
 }
 
-/* Chains of moves end at their last member; as many steps as there are moves end any circle. */
-static int64_t destination(const hb_moves *moves, int64_t id)
+/* A chain of moves, from one whose end is not known: the moves in it, and the one that it comes to. */
+static uint32_t follow(const hb_moves *moves, uint32_t from, uint8_t *seen, uint32_t *chain,
+                       uint32_t *meets)
 {
-    for (uint32_t steps = 0; steps <= moves->count; steps++) {
-        uint32_t next = hb_index_get(&moves->index, id);
-        if (next == UINT32_MAX) break;
-        id = moves->to[next];
+    uint32_t n = 0;
+    *meets = from;
+    while (*meets != UINT32_MAX && !seen[*meets]) {
+        seen[*meets] = 1;
+        chain[n++] = *meets;
+        *meets = hb_index_get(&moves->index, moves->to[*meets]);
     }
-    return id;
+    return n;
 }
 
-void hb_plan_move_calls(hb_plan *plan)
+/* Each move gets the end of its chain. Ids that several operators share may lead round in a circle:
+ * calls of an id in it stay with that id, others come to the first id of it that they reach. */
+static void resolve(hb_moves *moves, uint8_t *seen, uint32_t *chain)
 {
-    for (uint32_t i = 0; plan->moves.count && i < plan->items.count; i++) {
+    for (uint32_t i = 0; i < moves->count; i++) {
+        uint32_t meets, n = follow(moves, i, seen, chain, &meets), circle = n;
+        for (uint32_t k = 0; meets != UINT32_MAX && k < n; k++)
+            if (chain[k] == meets) circle = k;
+        if (!n) continue;
+        int64_t end = moves->to[chain[n - 1]];
+        if (circle == n && meets != UINT32_MAX) end = moves->to[meets];
+        for (uint32_t k = n; k-- > 0;)
+            moves->to[chain[k]] = k > circle ? moves->to[chain[k - 1]] : end;
+    }
+}
+
+hb_result hb_plan_move_calls(hb_plan *plan)
+{
+    hb_moves *moves = &plan->moves;
+    uint8_t *seen = calloc((size_t)moves->count + 1, sizeof *seen);
+    uint32_t *chain = calloc((size_t)moves->count + 1, sizeof *chain);
+    bool ok = seen && chain;
+    if (ok) resolve(moves, seen, chain);
+    for (uint32_t i = 0; ok && moves->count && i < plan->items.count; i++) {
         hb_item *item = hb_plan_item(plan, i);
         bool linked = item->role == HB_PLAN_CALL && item->ext != HB_ABSENT;
-        int64_t id = linked ? destination(&plan->moves, item->ext) : item->ext;
-        if (id == item->ext) continue;
-        item->ext = id;
+        uint32_t move = linked ? hb_index_get(&moves->index, item->ext) : UINT32_MAX;
+        if (move == UINT32_MAX || moves->to[move] == item->ext) continue;
+        item->ext = moves->to[move];
         item->flags |= HB_ITEM_ID;
     }
+    free(chain);
+    free(seen);
+    return ok ? HB_OK : hb_fail(HB_ERROR_NO_MEMORY, "out of memory for the trace");
 }
 
 static uint32_t collect(hb_plan *plan, hb_item **nodes)
