@@ -6,15 +6,23 @@
                                     [--dir DIR] ROOM...
 
 Rooms are folders of src/, and tools. A fault is a flipped comparison, a dropped statement, a wrong
-constant and the like; one that does not compile, or changes nothing in the object file, does not
-count, nor do those of which faults.py says that nobody could see them. The same seed tries the same
-faults. What survived is printed with its place and what was done, and at the end each room's share
-of those caught. Status 1 if that is below --least.
+constant and the like; one that does not compile, or that an optimizer shows to change nothing, does
+not count, nor do those of which faults.py says that nobody could see them. The same seed tries the
+same faults. What survived is printed with its place and what was done, and at the end each room's
+share of those caught. Status 1 if that is below --least.
+
+Only tests that execute the line are asked: each runs once without a fault, in a build that marks what
+is executed (coverage.c). A line that none executes has survived at once. Of the others those are
+asked first that noticed most of what they were asked in their time, and each is linked only when its
+turn comes. Meson's tests are asked of every room, then single tests of the files of tests/e2e that
+rooms.py names, without --unit. The copy stays in DIR, so that another run builds, and runs for
+what it executes, only what has changed.
 """
 import argparse
 import hashlib
 import json
 import os
+import pickle
 import random
 import shutil
 import subprocess
@@ -22,10 +30,14 @@ import sys
 import time
 from pathlib import Path
 
+import executed
 from faults import places
 from rooms import ROOMS, folder
 
 ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).resolve().parent
+# The same tests once more with a HIP of another release: slow, and asked of by tests/run.sh.
+OTHER_SUITES = ("_trixie", "_sid", "_experimental")
 # Tests of size are slow, and notice nothing else.
 FAST = "not very_many and not little_that"
 
@@ -34,28 +46,47 @@ class Copy:
     """A copy of what git knows, with a build of its own."""
 
     def __init__(self, directory, sanitize):
-        self.root = directory / "tree"
+        self.directory, self.root = directory, directory / "tree"
         self.build = self.root / "build"
-        if self.root.exists():
-            shutil.rmtree(self.root)
+        self.bring_up_to_date()
+        self.marks = directory / "marks"
+        runtime = directory / "coverage.o"
+        self.call(["cc", "-O2", "-mgeneral-regs-only", "-fPIC", f'-DMARKS_DIR="{self.marks}"', "-c",
+                   str(HERE / "coverage.c"), "-o", str(runtime)], check=True)
+        if not (self.build / "build.ninja").exists():
+            self.call(["meson", "setup", str(self.build), "-Doptimization=0", "-Ddebug=false",
+                       "-Dc_args=-g1 -fsanitize-coverage=trace-pc", f"-Dc_link_args={runtime}",
+                       f"-Dcpp_link_args={runtime}",
+                       "-Db_sanitize=" + ("address,undefined" if sanitize else "none")], check=True)
+        self.must(*self.ninja(["all"]))
+        built = self.introspect("--targets")
+        self.files = {target["id"]: [self.relative(name) for name in target["filename"]]
+                      for target in built}
+        self.modules = [self.build / name for names in self.files.values() for name in names
+                        if (self.build / name).is_file()]
+        self.objects = {}
+        for command in json.loads((self.build / "compile_commands.json").read_text()):
+            source = (self.build / command["file"]).resolve()
+            self.objects.setdefault(source, []).append(command)
+        self.watch = executed.Marks(self.marks, self.modules)
+
+    def bring_up_to_date(self):
         names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True)
-        for name in names.stdout.decode().split("\0"):
-            if name and (ROOT / name).exists():
-                (self.root / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(ROOT / name, self.root / name, follow_symlinks=False)
-        if (ROOT / ".venv").exists():
+        wanted = {name for name in names.stdout.decode().split("\0") if (ROOT / name).is_file()}
+        for path in (self.root / folder for folder in ("src", "tests")):
+            for old in path.rglob("*.[ch]") if path.exists() else ():
+                if old.relative_to(self.root).as_posix() not in wanted:
+                    old.unlink()
+        for name in wanted:
+            old, new = self.root / name, ROOT / name
+            if not old.is_symlink() and old.exists() and old.read_bytes() == new.read_bytes():
+                continue
+            old.parent.mkdir(parents=True, exist_ok=True)
+            old.unlink(missing_ok=True)
+            shutil.copy(new, old, follow_symlinks=False)
+        if (ROOT / ".venv").exists() and not (self.root / ".venv").exists():
             (self.root / ".venv").symlink_to((ROOT / ".venv").resolve())
         subprocess.run(["git", "init", "-q"], cwd=self.root, check=True)
-        self.call(["meson", "setup", str(self.build), "-Doptimization=1",
-                   "-Db_sanitize=" + ("address,undefined" if sanitize else "none")], check=True)
-        built = self.introspect("--targets")
-        files = {target["id"]: [self.relative(name) for name in target["filename"]]
-                 for target in built}
-        self.targets = {name for names in files.values() for name in names}
-        self.tests = {}
-        for test in self.introspect("--tests"):
-            test["needs"] = [name for target in test["depends"] for name in files.get(target, [])]
-            self.tests[test["name"]] = test
 
     def introspect(self, what):
         return json.loads(self.call(["meson", "introspect", what, str(self.build)], check=True)[1])
@@ -71,85 +102,187 @@ class Copy:
                                   timeout=timeout, env=dict(os.environ, **(env or {})))
         except subprocess.TimeoutExpired:
             return 124, ""
-        if check and done.returncode:
-            sys.exit(f"{command}\n{done.stdout}")
+        if check:
+            self.must(done.returncode, done.stdout)
         return done.returncode, done.stdout
+
+    @staticmethod
+    def must(status, text):
+        if status:
+            sys.exit(text)
 
     def ninja(self, targets):
         return self.call(["ninja", "-C", str(self.build), *targets])
 
+    def outputs(self, source):
+        return [command["output"] for command in self.objects.get(source, [])]
+
     def object_of(self, source):
-        """The object file's bytes, of the library or the tool."""
-        name = source.relative_to(self.root).as_posix()
-        flat = name.removeprefix("tools/hipboard/")
-        if name.startswith("src/"):
-            flat = "/".join(name.split("/")[2:])
-        flat = flat.replace("/", "_") + ".o"
-        found = [path for path in self.build.glob("*/**/*.o") if path.name == flat]
-        return hashlib.sha256(b"".join(strip(path) for path in sorted(found))).hexdigest()
+        """The bytes of all objects made of it, without line numbers, which change with every line."""
+        return digest(self.build / name for name in self.outputs(source))
+
+    def optimized(self, source):
+        """The same of an optimizer's objects, which show what changes nothing."""
+        made = []
+        for command in self.objects[source]:
+            path = self.directory / f"optimized{len(made)}.o"
+            text = command["command"].replace(f"-o {command['output']} ", f"-o {path} ")
+            text = text.replace("-fsanitize-coverage=trace-pc", "").replace(" -O0 ", " -O2 ")
+            subprocess.run(text, shell=True, cwd=self.build, check=True, capture_output=True)
+            made.append(path)
+        return digest(made)
 
 
-def strip(path):
-    """Without line numbers, which change with every line."""
-    copy = path.with_suffix(".stripped")
-    subprocess.run(["objcopy", "-g", str(path), str(copy)], check=True)
-    data = copy.read_bytes()
-    copy.unlink()
-    return data
+def digest(paths):
+    total = hashlib.sha256()
+    for path in sorted(paths):
+        copy = path.with_suffix(".stripped")
+        subprocess.run(["objcopy", "-g", str(path), str(copy)], check=True)
+        total.update(copy.read_bytes())
+        copy.unlink()
+    return total.hexdigest()
 
 
-class Room:
-    def __init__(self, copy, name, unit):
-        self.copy, self.name = copy, name
-        names, files = ROOMS[name]
-        self.files = [] if unit else files
-        self.tests = [copy.tests[test] for test in names if test in copy.tests]
-        for test in names:
-            if test not in copy.tests:
-                print(f"  {test} is not built here", flush=True)
-        needs = {need for test in self.tests for need in test["needs"]}
-        # What tests load and run; what else those of tests/e2e need is built once.
-        loaded = ("src/", "tools/symbolizer/")
-        if self.files:
-            loaded += ("samples/digits/", "tools/hipboard/")
-        needs.update(target for target in copy.targets if target.startswith(loaded))
-        self.targets = sorted(needs)
-        self.sources = sorted((copy.root / folder(name)).glob("*.c"))
+class Asked:
+    """Tests, what each executes, and how good each was at noticing."""
 
-    def test_commands(self):
-        for test in self.tests:
-            yield test["name"], test["cmd"], test["env"]
-        python = str(self.copy.root / ".venv/bin/python")
-        for file in self.files:
-            if (self.copy.root / "tests/e2e" / file).exists():
-                yield file, [python, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-k", FAST,
-                             f"tests/e2e/{file}"], {"HB_BUILD": str(self.copy.build)}
+    def __init__(self, copy):
+        self.copy = copy
+        self.seconds, self.executed, self.command, self.needs, self.env = {}, {}, {}, {}, {}
+        self.asked, self.noticed = {}, {}
+        self.loaded = sorted({name for names in copy.files.values() for name in names
+                              if name.startswith(("src/", "tools/", "samples/"))})
 
-    def prepare(self):
-        """Builds, and finds out which tests pass without a fault, and how long they take."""
-        status, text = self.copy.ninja(["all"] if self.files else self.targets)
-        if status:
-            sys.exit(text)
-        self.whole = {source: self.copy.object_of(source) for source in self.sources}
-        self.passing = []
-        for name, command, env in self.test_commands():
-            begin = time.monotonic()
-            status, text = self.copy.call(command, env=env, timeout=600)
-            if status == 0:
-                self.passing.append((name, command, env, time.monotonic() - begin))
-            else:
-                print(f"  {name} fails without a fault: left out\n{text[-300:]}", flush=True)
-        self.passing.sort(key=lambda test: test[3])
+    def remembered(self, name, key, run):
+        """What run() gives of a test: seconds (None when it fails without a fault) and blocks."""
+        path = self.copy.directory / "executed" / (name.replace("/", "_") + ".pickle")
+        if path.exists():
+            known, value = pickle.loads(path.read_bytes())
+            if known == key:
+                return value
+        value = run()
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(pickle.dumps((key, value)))
+        return value
 
-    def who_notices(self):
-        for name, command, env, seconds in self.passing:
-            status, _ = self.copy.call(command, env=env, timeout=30 + 10 * seconds)
+    def hash_of(self, files):
+        total = hashlib.sha256()
+        for name in files:
+            path = self.copy.build / name
+            total.update(path.read_bytes() if path.is_file() else b"")
+        return total.hexdigest()
+
+    def add(self, name, seconds, blocks, command, needs, env):
+        self.seconds[name], self.executed[name] = seconds, blocks
+        self.command[name], self.needs[name], self.env[name] = command, needs, env
+        self.asked[name], self.noticed[name] = 1, 0.5
+
+    def meson_tests(self):
+        for test in self.copy.introspect("--tests"):
+            name, env = test["name"], test["env"]
+            if name.endswith(OTHER_SUITES) or not {"unit", "hip"} & {
+                    suite.split(":")[-1] for suite in test["suite"]}:
+                continue
+            needs = [file for target in test["depends"] for file in self.copy.files.get(target, [])]
+            # A program's own file is not among what it depends on.
+            needs = sorted({*needs, *(self.copy.relative(part) for part in test["cmd"]
+                                      if part.startswith(str(self.copy.build)))})
+
+            def run():
+                self.copy.watch.forget()
+                begin = time.monotonic()
+                status, text = self.copy.call(test["cmd"], env=env, timeout=300)
+                if status:
+                    print(f"  {name} fails without a fault: left out\n{text[-300:]}", flush=True)
+                    return None, set()
+                return time.monotonic() - begin, self.copy.watch.blocks()
+
+            seconds, blocks = self.remembered(name, self.hash_of(needs), run)
+            if seconds is not None:
+                self.add(name, seconds, blocks, test["cmd"], needs, env)
+
+    def e2e_file(self, file):
+        if not (self.copy.root / "tests/e2e" / file).exists() or f"e2e {file}" in self.asked:
+            return
+        python = [str(self.copy.root / ".venv/bin/python"), "-m", "pytest", "-q", "-x", "-p",
+                  "no:cacheprovider"]
+        env = {"HB_BUILD": str(self.copy.build)}
+
+        def run():
+            out, modules = self.copy.directory / "e2e.json", self.copy.directory / "modules"
+            modules.write_text("\n".join(map(str, self.copy.modules)))
+            self.copy.call([*python[:3], "-q", "-p", "no:cacheprovider", "-p", "watched",
+                            "-k", FAST, f"tests/e2e/{file}"], timeout=1500,
+                           env={**env, "MUTATE_MARKS": str(self.copy.marks),
+                                "MUTATE_OUT": str(out), "MUTATE_MODULES": str(modules),
+                                "PYTHONPATH": str(HERE)})
+            return json.loads(out.read_text())
+
+        key = self.hash_of([*self.loaded, self.copy.root / "tests/e2e" / file])
+        whole, seconds = set(), 0
+        for test in self.remembered(f"e2e_{file}", key, run):
+            blocks = {tuple(block) for block in test["blocks"]}
+            seconds += test["seconds"]
+            if test["phase"] == "setup":
+                whole |= blocks
+            elif test["passed"]:
+                self.add(test["test"], 1 + test["seconds"], blocks, [*python, test["test"]],
+                         self.loaded, env)
+        # What several tests are made of: any of them may notice.
+        self.add(f"e2e {file}", 1 + seconds, whole,
+                 [*python, "-k", FAST, f"tests/e2e/{file}"], self.loaded, env)
+
+    def who_notices(self, names, patience):
+        """The first of the tests that does, those first that notice most in their time."""
+        until = time.monotonic() + patience
+        cost = {name: (self.seconds[name] + 0.3) * self.asked[name] / self.noticed[name]
+                for name in names}
+        for name in sorted(names, key=cost.get):
+            if time.monotonic() > until:
+                return None
+            status, _ = self.copy.ninja(self.needs[name])
+            status = status or self.copy.call(self.command[name], env=self.env[name],
+                                              timeout=30 + 10 * self.seconds[name])[0]
+            self.asked[name] += 1
+            self.noticed[name] += bool(status)
             if status:
                 return name
         return None
 
 
-def choose(room, source, chance):
+class Room:
+    def __init__(self, copy, asked, name, unit):
+        self.copy, self.asked, self.name = copy, asked, name
+        self.sources = sorted(path for path in (copy.root / folder(name)).glob("*.c")
+                              if copy.outputs(path.resolve()))
+        self.whole = {source: copy.object_of(source) for source in self.sources}
+        self.optimized = {}
+        self.lines = {source: executed.sites(copy.build / file for file in copy.outputs(source))
+                      for source in self.sources}
+        for file in [] if unit else ROOMS[name]:
+            asked.e2e_file(file)
+
+    def try_one(self, source, place, patience):
+        """None: the fault does not count. Else who noticed it and who was asked."""
+        text = source.read_text()
+        _, begin, end, replacement = place
+        if source not in self.optimized:
+            self.optimized[source] = self.copy.optimized(source)
+        source.write_text(text[:begin] + replacement + text[end:])
+        try:
+            status, _ = self.copy.ninja(self.copy.outputs(source))
+            if status or self.copy.object_of(source) == self.whole[source]:
+                return None
+            names = executed.executing(text, begin, self.lines[source], self.asked.executed)
+            who = self.asked.who_notices(names, patience)
+            if not who and self.copy.optimized(source) == self.optimized[source]:
+                return None
+            return who or "", len(names)
+        finally:
+            source.write_text(text)
+
+
+def choose(source, chance):
     """Of all kinds alike, since there are more constants than comparisons."""
     found = places(source.read_text())
     if not found:
@@ -158,45 +291,40 @@ def choose(room, source, chance):
     return chance.choice([place for place in found if place[0] == kind])
 
 
-def try_one(room, source, place):
-    """None: the fault does not count. Else who noticed it, "" when nobody did."""
+def report(room, source, place, who, names):
     text = source.read_text()
-    _, begin, end, replacement = place
-    source.write_text(text[:begin] + replacement + text[end:])
-    try:
-        status, _ = room.copy.ninja(room.targets)
-        if status or room.copy.object_of(source) == room.whole[source]:
-            return None
-        return room.who_notices() or ""
-    finally:
-        source.write_text(text)
+    line = text.count("\n", 0, place[1]) + 1
+    old, new = (" ".join(part.split())[:70] for part in (text[place[1]:place[2]], place[3]))
+    where = f"{source.relative_to(room.copy.root)}:{line}"
+    what = f"{place[0]}: {old} -> {new}"
+    if who:
+        print(f"caught    {where:38} {what}   by {who}", flush=True)
+    else:
+        asked = f"{names} asked" if names else "not executed"
+        print(f"SURVIVED  {where:38} {what}   ({asked})\n"
+              f"          {text.splitlines()[line - 1].strip()}", flush=True)
 
 
-def attack(room, seed, count, until):
+def attack(room, seed, count, until, patience):
     """(caught, survived)"""
     chance = random.Random(f"{seed} {room.name}")
     weights = [len(source.read_text()) for source in room.sources]
-    caught = survived = 0
-    room.prepare()
-    while caught + survived < count and time.monotonic() < until:
+    caught, tried = 0, set()
+    survived = vain = 0
+    # A small room has fewer faults than one may ask for.
+    while caught + survived < count and time.monotonic() < until and vain < 200:
         [source] = chance.choices(room.sources, weights)
-        place = choose(room, source, chance)
-        if not place:
+        place = choose(source, chance)
+        if not place or (source, place) in tried:
+            vain += 1
             continue
-        text = source.read_text()
-        who = try_one(room, source, place)
-        if who is None:
+        tried.add((source, place))
+        result = room.try_one(source, place, patience)
+        if result is None:
             continue
-        caught += bool(who)
-        survived += not who
-        line = text.count("\n", 0, place[1]) + 1
-        old = " ".join(text[place[1]:place[2]].split())[:70]
-        new = " ".join(place[3].split())[:70]
-        where = f"{source.relative_to(room.copy.root)}:{line}"
-        print(f"{'caught' if who else 'SURVIVED':9} {where:38} {place[0]}: {old} -> {new}"
-              f"{'   by ' + who if who else ''}", flush=True)
-        if not who:
-            print(f"          {text.splitlines()[line - 1].strip()}", flush=True)
+        caught += bool(result[0])
+        survived += not result[0]
+        report(room, source, place, *result)
     return caught, survived
 
 
@@ -206,6 +334,7 @@ def main():
     parser.add_argument("--seed", default=str(random.randrange(10**6)))
     parser.add_argument("--count", type=int, default=10**9, help="faults that count, each room")
     parser.add_argument("--minutes", type=float, default=60, help="in all")
+    parser.add_argument("--patience", type=float, default=120, help="seconds of asking, each fault")
     parser.add_argument("--unit", action="store_true", help="meson's tests only, no tests/e2e")
     parser.add_argument("--sanitize", action="store_true",
                         help="with ASan and UBSan, which see what lies beyond an array")
@@ -213,21 +342,25 @@ def main():
     parser.add_argument("--least", type=float, default=0, help="%% that must be caught")
     o = parser.parse_args()
     o.dir.mkdir(parents=True, exist_ok=True)
-    begin = time.monotonic()
     copy, results = Copy(o.dir.resolve(), o.sanitize), {}
+    asked = Asked(copy)
+    asked.meson_tests()
+    begin = time.monotonic()
     print(f"seed {o.seed}", flush=True)
     for i, name in enumerate(o.rooms):
         print(f"== {name}", flush=True)
+        room = Room(copy, asked, name, o.unit)
+        shutil.rmtree(copy.marks, ignore_errors=True) # from here on nothing is marked
         left = begin + o.minutes * 60 - time.monotonic()
         until = time.monotonic() + left / (len(o.rooms) - i)
-        results[name] = attack(Room(copy, name, o.unit), o.seed, o.count, until)
+        results[name] = attack(room, o.seed, o.count, until, o.patience)
+        print("{}: {} of {} caught".format(name, results[name][0], sum(results[name])), flush=True)
     all_caught = sum(result[0] for result in results.values())
     everything = sum(map(sum, results.values()))
     for name, (caught, survived) in results.items():
         print(f"{name:10} {caught:4} of {caught + survived:4}")
     share = 100 * all_caught / everything if everything else 0
     print(f"{all_caught} of {everything} faults caught: {share:.0f} %")
-    shutil.rmtree(copy.root)
     return int(not everything or share < o.least)
 
 

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The recording clock where the kernel does not trust the processors' counters, where the machine
+ * slept, and where a record's time is damaged.
+ */
+#include "record/clock.h"
+
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* ---- what the kernel says of the counters ---- */
+
+static const char *source; /* NULL: nothing can be read */
+
+/* The library's calls come here: it is linked into this program. */
+FILE *fopen(const char *path, const char *mode)
+{
+    if (!strcmp(path, "/sys/devices/system/clocksource/clocksource0/current_clocksource"))
+        return source ? fmemopen((void *)(uintptr_t)source, strlen(source) + 1, "r") : NULL;
+    FILE *(*libc)(const char *, const char *) = NULL;
+    *(void **)&libc = dlsym(RTLD_NEXT, "fopen");
+    return libc(path, mode);
+}
+
+/* Cores whose counters differ: the kernel has left them for another clock. */
+static void counters_that_the_kernel_distrusts_are_not_read(void **state)
+{
+    (void)state;
+    const char *others[] = {"hpet\n", "acpi_pm\n", "kvm-clock\n", "ts\n", "xtsc\n", "", NULL};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        source = others[i];
+        hb_clock_uses_counter = true;
+        hb_clock_init();
+        assert_false(hb_clock_uses_counter);
+        int64_t before = hb_clock_ns(CLOCK_MONOTONIC);
+        uint64_t ticks = hb_ticks();
+        int64_t after = hb_clock_ns(CLOCK_MONOTONIC);
+        assert_in_range(ticks, before, after);
+    }
+}
+
+static void counters_that_the_kernel_uses_are_read(void **state)
+{
+    (void)state;
+    const char *trusted[] = {"tsc\n", "tsc-early\n", "arch_sys_counter\n"};
+    for (size_t i = 0; i < sizeof trusted / sizeof *trusted; i++) {
+        source = trusted[i];
+        hb_clock_uses_counter = false;
+        hb_clock_init();
+        assert_true(hb_clock_uses_counter);
+    }
+}
+
+static void a_sample_is_one_moment_on_all_clocks(void **state)
+{
+    (void)state;
+    for (int counter = 0; counter < 2; counter++) {
+        source = counter ? "tsc\n" : "hpet\n";
+        hb_clock_init();
+        uint64_t before = hb_ticks();
+        int64_t unix_before = hb_clock_ns(CLOCK_REALTIME);
+        int64_t boottime_before = hb_clock_ns(CLOCK_BOOTTIME);
+        hb_clock_pair pair = hb_clock_sample();
+        assert_in_range(pair.ticks, before, hb_ticks());
+        assert_in_range(pair.unix_ns, unix_before, hb_clock_ns(CLOCK_REALTIME));
+        assert_in_range(pair.boottime_ns, boottime_before, hb_clock_ns(CLOCK_BOOTTIME));
+        assert_in_range(pair.width_ticks, 1, hb_ticks() - before);
+    }
+}
+
+/* ---- lines through two samples ---- */
+
+#define SECOND INT64_C(1000000000)
+
+static const hb_clock_pair first = {.ticks = 5000,
+                                    .monotonic_ns = 7 * SECOND,
+                                    .unix_ns = 1700000000 * SECOND,
+                                    .boottime_ns = 9 * SECOND,
+                                    .width_ticks = 40};
+
+/* 10 s and 20 G ticks later. */
+static hb_clock_pair ten_seconds_later(void)
+{
+    return (hb_clock_pair){.ticks = first.ticks + UINT64_C(20000000000),
+                           .monotonic_ns = first.monotonic_ns + 10 * SECOND,
+                           .unix_ns = first.unix_ns + 10 * SECOND,
+                           .boottime_ns = first.boottime_ns + 10 * SECOND,
+                           .width_ticks = 60};
+}
+
+static void a_wall_clock_that_is_set_moves_nothing(void **state)
+{
+    (void)state;
+    for (int64_t hours = -2; hours <= 2; hours++) {
+        hb_clock_pair last = ten_seconds_later();
+        last.unix_ns += hours * 3600 * SECOND;
+        hb_clock_fit fit = hb_clock_fit_pairs(&first, &last);
+        assert_true(hb_clock_unix(&fit, first.ticks) == first.unix_ns);
+        assert_true(hb_clock_unix(&fit, first.ticks + 2000) == first.unix_ns + 1000);
+        assert_true(hb_clock_unix(&fit, first.ticks - 2000) == first.unix_ns - 1000);
+    }
+}
+
+/* What a GPU tells in boot time stays within the session, between the calls around it as far as
+ * that can be. */
+static void sleep_of_the_machine_is_spread_over_the_session(void **state)
+{
+    (void)state;
+    hb_clock_pair last = ten_seconds_later();
+    hb_boottime_fit awake = hb_clock_fit_boottime(&first, &last);
+    assert_true(awake.rate == 1);
+    assert_true(hb_clock_unix_of_boottime(&awake, first.boottime_ns + 5) == first.unix_ns + 5);
+    assert_int_equal(awake.uncertainty_ns, 31); /* 60 ticks, rounded up */
+    last.boottime_ns += 30 * SECOND;
+    hb_boottime_fit slept = hb_clock_fit_boottime(&first, &last);
+    assert_true(hb_clock_unix_of_boottime(&slept, first.boottime_ns) == first.unix_ns);
+    assert_true(hb_clock_unix_of_boottime(&slept, first.boottime_ns + 20 * SECOND) ==
+                first.unix_ns + 5 * SECOND);
+    assert_true(hb_clock_unix_of_boottime(&slept, last.boottime_ns) ==
+                first.unix_ns + 10 * SECOND);
+}
+
+/* A frozen clock, one that ran backwards, a wall clock of no year. */
+static void clocks_that_do_not_run_make_no_nonsense(void **state)
+{
+    (void)state;
+    hb_clock_pair frozen = first, back = first, wrong = first;
+    back.monotonic_ns -= SECOND;
+    back.boottime_ns -= SECOND;
+    back.ticks -= 1000;
+    hb_clock_fit fit = hb_clock_fit_pairs(&first, &frozen);
+    assert_true(fit.ns_per_tick == 1);
+    fit = hb_clock_fit_pairs(&first, &back);
+    assert_true(fit.ns_per_tick == 1);
+    hb_clock_pair half = ten_seconds_later();
+    half.monotonic_ns = first.monotonic_ns;
+    fit = hb_clock_fit_pairs(&first, &half);
+    assert_true(fit.ns_per_tick == 1);
+    assert_true(hb_clock_fit_boottime(&first, &frozen).rate == 1);
+    assert_true(hb_clock_fit_boottime(&first, &back).rate == 1);
+    const int64_t nowhen[] = {0, -1, INT64_MIN, INT64_MAX};
+    for (size_t i = 0; i < sizeof nowhen / sizeof *nowhen; i++) {
+        wrong.unix_ns = nowhen[i];
+        assert_true(hb_clock_fit_pairs(&wrong, &frozen).unix0 == 0);
+    }
+}
+
+static void times_of_damaged_records_are_the_sessions(void **state)
+{
+    (void)state;
+    hb_clock_pair last = ten_seconds_later();
+    hb_clock_fit fit = hb_clock_fit_pairs(&first, &last);
+    hb_boottime_fit boottime = hb_clock_fit_boottime(&first, &last);
+    assert_true(hb_clock_unix(&fit, first.ticks + (UINT64_C(1) << 62)) == first.unix_ns);
+    assert_true(hb_clock_unix(&fit, first.ticks - (UINT64_C(1) << 62)) == first.unix_ns);
+    assert_true(hb_clock_unix_of_boottime(&boottime, INT64_MAX) == first.unix_ns);
+    assert_true(hb_clock_unix_of_boottime(&boottime, INT64_MIN + first.boottime_ns) ==
+                first.unix_ns);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counters_that_the_kernel_distrusts_are_not_read),
+        cmocka_unit_test(counters_that_the_kernel_uses_are_read),
+        cmocka_unit_test(a_sample_is_one_moment_on_all_clocks),
+        cmocka_unit_test(a_wall_clock_that_is_set_moves_nothing),
+        cmocka_unit_test(sleep_of_the_machine_is_spread_over_the_session),
+        cmocka_unit_test(clocks_that_do_not_run_make_no_nonsense),
+        cmocka_unit_test(times_of_damaged_records_are_the_sessions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
