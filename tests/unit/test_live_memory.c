@@ -156,6 +156,25 @@ static void the_next_cycle_begins_where_the_last_one_ended(void **state)
     hb_profiler_destroy(prof);
 }
 
+/* A step is a scope as well, with a name of another kind. */
+static void what_a_step_allocated_by_itself_is_held_by_the_step(void **state)
+{
+    (void)state;
+    hb_profiler *prof = with_memory(hb_schedule_make(.active = 1));
+    assert_int_equal(hb_profiler_start(prof), HB_OK);
+    allocate(1, 1000);
+    hb_profiler_step(prof);
+    allocate(2, 500);
+    hb_profiler_step(prof);
+    hb_profiler_stop(prof);
+    assert_int_equal(count(prof), 2);
+    for (size_t i = 0; i < 2; i++) {
+        memory_event e = nth(prof, i);
+        assert_string_equal(e.owner, e.bytes == 1000 ? "ProfilerStep#0" : "ProfilerStep#1");
+    }
+    hb_profiler_destroy(prof);
+}
+
 static void frees_of_what_nobody_told_of_were_there_before(void **state)
 {
     (void)state;
@@ -365,6 +384,7 @@ int main(void)
         cmocka_unit_test(a_cycle_begins_with_what_was_allocated_in_steps_before_it),
         cmocka_unit_test(a_free_of_older_memory_counts_down_from_the_true_total),
         cmocka_unit_test(the_next_cycle_begins_where_the_last_one_ended),
+        cmocka_unit_test(what_a_step_allocated_by_itself_is_held_by_the_step),
         cmocka_unit_test(frees_of_what_nobody_told_of_were_there_before),
         cmocka_unit_test(the_programs_own_totals_stand_at_the_beginning),
         cmocka_unit_test(more_addresses_than_are_listed_are_in_the_total),

@@ -130,11 +130,18 @@ static void set_parts(record_source *s, hb_op_args *op, const hb_record *r)
         op->args = hb_args_decode(at, left, &s->args, &op->num_args);
 }
 
-/* Who allocated what is held from before: the innermost scope there, if one was recorded. */
-static hb_str owner_of(const record_source *s, const hb_record *r)
+static hb_str name_of(record_source *s, uint32_t id)
+{
+    if (hb_string_is_step(id)) return hb_strings_step_name(id, s->step_name);
+    return s->view->string(s->view, id);
+}
+
+/* Who allocated what is held from before: the innermost scope there, if one was recorded; that may
+ * be a step. */
+static hb_str owner_of(record_source *s, const hb_record *r)
 {
     bool known = (r->flags & HB_RECORD_HELD) && r->name != HB_STRING_UNNAMED;
-    return known ? s->view->string(s->view, r->name) : (hb_str){0};
+    return known ? name_of(s, r->name) : (hb_str){0};
 }
 
 /* Each pass gives out a thread's memory events in the same order. */
@@ -187,12 +194,6 @@ static void set_moment(const record_source *s, hb_trace_event *event, const hb_r
         event->kind = HB_EVENT_FLOW;
         event->flow = (hb_flow_args){flow->id, (hb_flow_phase)HB_MIN(flow->phase, HB_FLOW_END)};
     }
-}
-
-static hb_str name_of(record_source *s, uint32_t id)
-{
-    if (hb_string_is_step(id)) return hb_strings_step_name(id, s->step_name);
-    return s->view->string(s->view, id);
 }
 
 static void make_row(record_source *s, hb_trace_event *event, const hb_record *r, uint64_t start,
