@@ -66,8 +66,8 @@ class Marks:
         return found
 
 
-def sites(objects):
-    """{block: line} of all blocks that these objects of one source have."""
+def sites(source, objects):
+    """{block: (line, column)} of all blocks that these objects of the source have."""
     found = {}
     for path in objects:
         numbers = {match[2]: match[1] for match in re.finditer(
@@ -81,14 +81,13 @@ def sites(objects):
                 calls.setdefault(section, []).append(int(line.split()[0], 16) + 4)
         for section, addresses in calls.items():
             own = [row for row in table if row[4] == section]
-            text = output("llvm-symbolizer", "--no-inlines", "--functions=none",
-                          "--output-style=GNU", f"--obj={path}",
+            text = output("llvm-symbolizer", "--no-inlines", "--functions=none", f"--obj={path}",
                           given="".join(f"{address - 1:#x}\n" for address in addresses))
-            for address, place in zip(addresses, text.split("\n")):
+            for address, place in zip(addresses, text.split("\n\n")):
                 for block in blocks_at(own, [address]):
-                    line = re.search(r":(\d+)", place)
-                    if line and int(line[1]):
-                        found[block] = int(line[1])
+                    at = re.search(rf"/{re.escape(source.name)}:(\d+):(\d+)$", place)
+                    if at and int(at[1]):
+                        found[block] = (int(at[1]), int(at[2]))
     return found
 
 
@@ -98,13 +97,33 @@ def in_function(text, at):
     return bool(braces) and braces[-1] == "{"
 
 
-def executing(text, at, lines, executed):
-    """Names of the tests that execute what stands in the text at that place. Tables stand outside of
-    functions: who executes anything of the file."""
-    line = text.count("\n", 0, at) + 1
-    if in_function(text, at):
-        last = max((known for known in lines.values() if known <= line), default=None)
-        wanted = {block for block, known in lines.items() if known == last}
-    else:
-        wanted = set(lines)
-    return {name for name, blocks in executed.items() if wanted & blocks}
+def executing(text, fault, blocks, executed):
+    """Names of the tests that execute what stands in the text where the fault is. Tables stand outside
+    of functions: who executes anything of the file."""
+    _, begin, end, replacement = fault
+    wanted = set(blocks)
+    if in_function(text, begin):
+        wanted = around(text, place(text, begin), place(text, end), replacement == ";", blocks)
+    return {name for name, those in executed.items() if wanted & those}
+
+
+def around(text, first, last, whole, blocks):
+    """A block is known by the place of its first operation, which may stand behind what belongs to it:
+    then the one before is taken as well, unless the fault is the whole statement."""
+    own = {block: at for block, at in blocks.items() if (first[0], 0) <= at < last}
+    if any(at <= first for at in own.values()):
+        begins = max(at for at in own.values() if at <= first)
+        return {block for block, at in own.items() if at >= begins}
+    if whole and own:
+        return set(own)
+    function = max(match.start() for match in re.finditer(r"^\{$", text, re.M)
+                   if place(text, match.start()) <= first)
+    inside = {block: at for block, at in blocks.items() if at > place(text, function)}
+    before = [at for at in inside.values() if at < (first[0], 0)]
+    nearest = max(before) if before else min(inside.values(), default=None)
+    return {block for block, at in inside.items() if at == nearest} | set(own)
+
+
+def place(text, at):
+    """(line, column), from 1 on."""
+    return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)

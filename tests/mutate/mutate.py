@@ -257,8 +257,8 @@ class Room:
                               if copy.outputs(path.resolve()))
         self.whole = {source: copy.object_of(source) for source in self.sources}
         self.optimized = {}
-        self.lines = {source: executed.sites(copy.build / file for file in copy.outputs(source))
-                      for source in self.sources}
+        self.blocks = {source: executed.sites(source, [copy.build / file for file in copy.outputs(source)])
+                       for source in self.sources}
         for file in [] if unit else ROOMS[name]:
             asked.e2e_file(file)
 
@@ -273,7 +273,7 @@ class Room:
             status, _ = self.copy.ninja(self.copy.outputs(source))
             if status or self.copy.object_of(source) == self.whole[source]:
                 return None
-            names = executed.executing(text, begin, self.lines[source], self.asked.executed)
+            names = executed.executing(text, place, self.blocks[source], self.asked.executed)
             who = self.asked.who_notices(names, patience)
             if not who and self.copy.optimized(source) == self.optimized[source]:
                 return None
