@@ -97,9 +97,18 @@ def test_collectives_say_what_they_move(recorded):
 def test_torch_s_keys_stand_in_torch_s_order(recorded):
     [first, *_] = [e for e in mpi_events(recorded[0]) if e["name"] == "MPI_Allreduce"]
     keys = [key for key in first["args"] if key not in ("External id", "Record function id")]
-    assert keys == ["Collective name", "dtype", "In msg nelems", "Out msg nelems", "Group size",
-                    "Process Group Name", "Process Group Description", "Process Group Ranks", "Rank",
-                    "Seq", "Comms Id", "Is asynchronized op", "bytes", "Ev Idx"]
+    assert keys == ["Collective name", "dtype", "In msg nelems", "Out msg nelems", "In split size",
+                    "Out split size", "Group size", "Process Group Name", "Process Group Description",
+                    "Process Group Ranks", "Rank", "Seq", "Comms Id", "Is asynchronized op", "bytes", "Ev Idx"]
+    assert first["args"]["In split size"] == first["args"]["Out split size"] == "[]"
+
+
+def test_parts_of_several_sizes_are_not_called_even(recorded):
+    """torch's "[]" says that all ranks give and get as much; MPI's lists of counts are not recorded."""
+    for document in recorded:
+        [gathered] = [e for e in mpi_events(document) if e["name"] == "MPI_Allgatherv"]
+        assert "In split size" not in gathered["args"] and "Out split size" not in gathered["args"]
+        assert gathered["args"]["Out msg nelems"] == 3
 
 
 def test_a_collective_has_one_number_on_all_its_ranks(recorded):
@@ -385,12 +394,16 @@ int main(int argc, char **argv)
 """
 
 
-def test_a_program_that_is_linked_needs_no_change(mpi, tmp_path):
-    (tmp_path / "linked.c").write_text(LINKED)
+def build_linked(mpi, place):
+    (place / "linked.c").write_text(LINKED)
     library = BUILD / "src/recorder"
-    build(mpi, "mpicc", tmp_path / "linked.c", f"-I{ROOT / 'include'}", MPI_LIBRARY,
+    build(mpi, "mpicc", place / "linked.c", f"-I{ROOT / 'include'}", MPI_LIBRARY,
           f"-L{library}", "-lhipboard", f"-Wl,-rpath,{library}:{MPI_LIBRARY.parent}",
-          "-o", tmp_path / "linked")
+          "-o", place / "linked")
+
+
+def test_a_program_that_is_linked_needs_no_change(mpi, tmp_path):
+    build_linked(mpi, tmp_path)
     done = mpirun(mpi, 2, tmp_path / "linked", tmp_path / "log")
     assert done.returncode == 0, done.stderr
     numbers = sorted((document["distributedInfo"]["rank"], e["args"]["Seq"])

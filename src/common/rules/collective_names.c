@@ -74,6 +74,16 @@ const hb_collective_name *hb_collective_of(hb_str name)
     return found || *word != 'i' ? found : find(word + 1);
 }
 
+/* Others give a list of sizes: "MPI_Alltoallv", "ncclAllToAllv", and this one of MPI's. */
+bool hb_collective_splits_evenly(hb_str name)
+{
+    const hb_collective_name *c = hb_collective_of(name);
+    if (!c) return false;
+    char last = c->word[strlen(c->word) - 1];
+    if (strcmp(c->word, "reducescatter") == 0) return !hb_collective_is_mpi_s(name);
+    return last != 'v' && last != 'w';
+}
+
 bool hb_collective_starts_kernel(hb_str name)
 {
     return begins(name, "nccl") || hb_str_is(name, HB_COLLECTIVE_SCOPE);

@@ -36,6 +36,9 @@ typedef struct hb_collective_name {
 /** "MPI_Allreduce", "my:all_reduce", "ncclAllReduce", "MPI_Iallreduce_c"; NULL: no collective. */
 const hb_collective_name *hb_collective_of(hb_str name);
 
+/** Whether each rank's part of the data is as large as another's. */
+bool hb_collective_splits_evenly(hb_str name);
+
 /** Whether it is a call of MPI's. */
 bool hb_collective_is_mpi_s(hb_str name);
 

@@ -192,6 +192,13 @@ static void put_group(list *l, hb_str group, hb_comm_job job)
     if (words.ranks.len) put_text(l, "Process Group Ranks", words.ranks);
 }
 
+/* As torch writes it; where parts differ their sizes are not recorded. */
+static void put_even_split(list *l)
+{
+    put(l, hb_arg_string("In split size", "[]"));
+    put(l, hb_arg_string("Out split size", "[]"));
+}
+
 /* One number for a collective on all its ranks, which JSON's readers keep whole. */
 static int64_t id_of(const hb_record_comm *comm, hb_str group, hb_comm_job job)
 {
@@ -208,18 +215,20 @@ void hb_comm_make_call(hb_comm_row *row, hb_trace_event *event, const hb_record_
                        hb_str group, hb_comm_job job)
 {
     const hb_collective_name *collective = hb_collective_of(event->name);
+    bool is_message = !collective && (comm->dest >= 0 || comm->source >= 0);
     list l = {row, 0};
     row->texts.size = 0;
     (void)hb_buf_reserve(&row->texts, 1024 + (size_t)group.len);
     row->texts.size = 0;
     if (collective)
         put(&l, hb_arg_string("Collective name", collective->torch));
-    else if (comm->dest >= 0 || comm->source >= 0)
+    else if (is_message)
         put(&l, hb_arg_string("Collective name", comm->dest >= 0 ? "send" : "recv"));
     if (comm->dtype < HB_ARRAY_LEN(torch_types) && (comm->in > 0 || comm->out > 0))
         put(&l, hb_arg_string("dtype", torch_types[comm->dtype]));
     put_number(&l, "In msg nelems", comm->in, comm->in >= 0);
     put_number(&l, "Out msg nelems", comm->out, comm->out >= 0);
+    if (is_message || hb_collective_splits_evenly(event->name)) put_even_split(&l);
     put_group(&l, group, job);
     put_number(&l, "Rank", job.rank, job.size > 0);
     put_number(&l, "Dst Rank", comm->dest, comm->dest >= 0);
