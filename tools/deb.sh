@@ -80,7 +80,7 @@ take libhipboard0 "$libdir/libhipboard.so.*" "$libdir/libhipboard-mpi.so.*" "$li
 [ ! -e "$work/all/usr/$libdir/hipboard/hipboard-symbolizer" ] ||
     take libhipboard0 "$libdir/hipboard/hipboard-symbolizer"
 take libhipboard-analysis0 "$libdir/libhipboard-analysis.so.*"
-take hipboard bin "$libdir/hipboard/lib*.so" share
+take hipboard bin "$libdir/hipboard/lib*.so" "$libdir/hipboard/hipboard-digest" share
 left=$(find "$work/all" ! -type d)
 [ -z "$left" ] || { say "in no package: $left" >&2; exit 1; }
 

@@ -345,7 +345,7 @@ def test_program_by_meson_subproject(tmp_path):
     assert "WARNING" not in said
     targets = json.loads(run("meson", "introspect", "--targets", tmp_path / "build"))
     assert {target["name"] for target in targets if target["type"] == "executable"} == {
-        "user", "hipboard", "hipboard-symbolizer", "describe"}, "neither samples nor tests are built for a program that uses hipboard"
+        "user", "hipboard", "hipboard-digest", "hipboard-symbolizer", "describe"}, "neither samples nor tests are built for a program that uses hipboard"
 
 
 @pytest.mark.parametrize("library, node, symbols, headers", [

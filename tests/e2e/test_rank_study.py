@@ -5,6 +5,7 @@ import itertools
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import struct
@@ -16,7 +17,9 @@ import pytest
 
 import made_ranks
 from support import BUILD, PROGRAMS, recover_when_dead
-from test_mpi import build, record
+import test_mpi
+from test_launch import rank_environment
+from test_mpi import build, mpirun, record
 from test_view_ranks import write_rank
 
 HIPBOARD = BUILD / "tools/hipboard/hipboard"
@@ -220,6 +223,14 @@ def test_limits(tmp_path):
         assert ranks("--fail-if", wrong, tmp_path).returncode == 2
 
 
+def read_by(tmp_path, logdir):
+    """What is said of a log directory, and the traces that are opened for it."""
+    done = subprocess.run(["strace", "-f", "-o", tmp_path / "opened", "-e", "trace=openat", HIPBOARD, "ranks", logdir],
+                          capture_output=True, text=True, timeout=600)
+    opened = re.findall(r'openat\([^"]*"[^"]*/([^"/]+\.pt\.trace\.json)"', (tmp_path / "opened").read_text())
+    return done.stdout, sorted(opened)
+
+
 def test_parts_are_the_same_as_the_whole(tmp_path):
     made_ranks.write(tmp_path / "run", 30, late=5)
     assert ranks("-o", tmp_path / "all.hbranks", tmp_path / "run").returncode == 0
@@ -233,23 +244,88 @@ def test_parts_are_the_same_as_the_whole(tmp_path):
     assert ranks(*parts).stdout == direct.stdout and direct.stdout
     # Beside the traces they are what is read.
     shutil.copy(tmp_path / "all.hbranks", tmp_path / "run")
-    for trace in (tmp_path / "run").glob("*.json"):
-        trace.write_text("no trace any more")
-        os.utime(trace, (0, 0))
-    assert ranks(tmp_path / "run").stdout == direct.stdout
+    assert read_by(tmp_path, tmp_path / "run") == (direct.stdout, [])
 
 
 def test_a_trace_that_has_changed_since_is_read_again(tmp_path):
     made_ranks.write(tmp_path, 8, late=5)
     traces = sorted(tmp_path.glob("*.json"))
     assert ranks("-o", tmp_path / "ranks.hbranks", tmp_path).returncode == 0
-    for trace in traces:
-        os.utime(trace, (0, 0))
-    later = os.stat(tmp_path / "ranks.hbranks").st_mtime + 5
-    traces[3].write_text("{}")
-    os.utime(traces[3], (later, later))
+    before = ranks(tmp_path).stdout
+    text, times = traces[3].read_text(), (traces[3].stat().st_atime_ns, traces[3].stat().st_mtime_ns)
+    traces[3].write_text("{}")  # of another size, as old as before
+    os.utime(traces[3], ns=times)
     said = ranks(tmp_path)
     assert "7 traces" in said.stdout + said.stderr, said.stdout + said.stderr
+    # Changed before others added their digests to the file: it is older than that, and as large as before.
+    traces[3].write_text(text)
+    os.utime(traces[3], ns=(times[0], times[1] + 1))
+    later = traces[3].stat().st_mtime + 5
+    os.utime(tmp_path / "ranks.hbranks", (later, later))
+    assert read_by(tmp_path, tmp_path) == (before, [traces[3].name])
+    os.utime(traces[3], ns=times)
+    assert read_by(tmp_path, tmp_path) == (before, [])
+
+
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_programs_that_profile_themselves_leave_digests(tmp_path, mpi):
+    """Of each cycle, made by a helper that the writing thread starts: the same as are made of the traces."""
+    if "san" in BUILD.name:
+        pytest.skip("sanitizers find fault with MPI")
+    if not shutil.which(f"mpicc.{mpi}"):
+        pytest.skip(f"needs mpicc.{mpi}")
+    test_mpi.build_linked(mpi, tmp_path)
+    done = mpirun(mpi, 2, tmp_path / "linked", tmp_path / "run")
+    assert done.returncode == 0, done.stderr
+    traces = sorted((tmp_path / "run").glob("*.pt.trace.json"))
+    assert len(traces) == 6
+    for path, of in (("stored.hbranks", [tmp_path / "run/ranks.hbranks"]), ("read.hbranks", traces)):
+        assert ranks("-o", tmp_path / path, *of).returncode == 0
+    assert (tmp_path / "read.hbranks").read_bytes() == (tmp_path / "stored.hbranks").read_bytes()
+    said, opened = read_by(tmp_path, tmp_path / "run")
+    assert said.startswith("2 ranks") and not opened
+    # Elsewhere, or none, on request.
+    (tmp_path / "digests").mkdir()
+    for where, there in ((tmp_path / "digests", tmp_path / "digests"), ("none", None)):
+        run = tmp_path / Path(where).name / "run"
+        assert mpirun(mpi, 2, tmp_path / "linked", run, HIPBOARD_DIGESTS=str(where)).returncode == 0
+        assert not list(run.glob("*.hbranks")) and len(list(run.glob("*.json"))) == 6
+        assert not there or (there / "ranks.hbranks").is_file()
+
+
+def test_a_killed_rank_has_one_digest_of_each_trace(tmp_path):
+    """Made by the program of what it had written, by `hipboard record` of what it left."""
+    if "san" in BUILD.name:
+        pytest.skip("sanitizers find fault with what is loaded into programs")
+    program, library = tmp_path / "killed", BUILD / "src/recorder"
+    subprocess.run(["cc", "-x", "c", "-", "-o", program, f"-I{BUILD.parent / 'include'}", f"-L{library}", "-lhipboard",
+                    f"-Wl,-rpath,{library}"], text=True, check=True, input="""
+        #include <hipboard/hipboard.h>
+        #include <signal.h>
+        int main(int argc, char **argv)
+        {
+            hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+            o.schedule = hb_schedule_make(.active = 1);
+            o.on_trace_ready = hb_tensorboard_trace_handler(argv[1], NULL, 0);
+            hb_profiler *prof = hb_profiler_create(&o);
+            hb_profiler_start(prof);
+            for (int i = 0; i < 3; i++) {
+                HB_RECORD_FUNCTION("work") {}
+                hb_profiler_step(prof);
+            }
+            hb_profiler_flush(prof);
+            HB_RECORD_FUNCTION("work") {}
+            raise(SIGKILL);
+        }""")
+    for rank in range(2):
+        done = subprocess.run([HIPBOARD, "record", "-o", tmp_path / "run", "--", program, tmp_path / "run"],
+                              text=True, capture_output=True, timeout=600, env=rank_environment(rank, 2))
+        assert done.returncode == -signal.SIGKILL, done.stderr
+    traces = sorted((tmp_path / "run").glob("*.pt.trace.json"))
+    assert len(traces) == 8
+    told = study(tmp_path / "run/ranks.hbranks")
+    assert told["traces"] == 8 and "twice" not in ranks(tmp_path / "run/ranks.hbranks").stderr
+    assert read_by(tmp_path, tmp_path / "run")[1] == []
 
 
 def test_recorded_ranks_leave_their_digests(tmp_path):
@@ -427,7 +503,7 @@ def test_digests_are_checked(tmp_path):
     assert "its end is missing" in ranks(path).stderr
     path.write_bytes(whole[:8] + b"\x63" + whole[9:])
     done = ranks(path)
-    assert done.returncode == 1 and "version 99, and this hipboard reads 1" in done.stderr
+    assert done.returncode == 1 and "version 99, and this hipboard reads 2" in done.stderr
     path.write_bytes(b"something else")
     assert "no digest of ranks" in ranks(path).stderr
 

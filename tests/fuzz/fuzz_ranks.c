@@ -38,10 +38,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     hb_buf file;
     check_study((const char *)data, size);
-    size_t head = HB_RANK_FILE_HEAD + HB_RANK_RECORD_HEAD, skipped = size > head ? head : 0;
+    size_t head = HB_RANK_FILE_HEAD + HB_RANK_RECORD_HEAD + HB_RANK_STAMP,
+           skipped = size > head ? head : 0;
     hb_buf_init(&file, SIZE_MAX / 4);
     hb_rank_file_head(&file);
-    hb_rank_file_record(&file, data + skipped, size - skipped);
+    hb_rank_file_record(&file, (hb_rank_stamp){0}, data + skipped, size - skipped);
     check_study(file.data, file.size);
     hb_buf_free(&file);
     return 0;

@@ -28,6 +28,7 @@
 
 #define RCCL_PLUGIN    "NCCL_PROFILER_PLUGIN" /* RCCL's own */
 #define OPENMP_RUNTIME "libomp.so.5"
+#define DIGESTS        "HIPBOARD_DIGESTS"
 
 typedef struct request {
     const char *dir;
@@ -223,6 +224,7 @@ static void tell(void *context)
     set_number(CAPTURE_SLOW_STEP, r->slow_step);
     set_number(CAPTURE_HIP_ERRORS, r->hip_errors);
     set_text("HIPBOARD_WRITTEN", *r->written ? r->written : NULL);
+    if (r->packs) setenv(DIGESTS, r->pack.log_dir, 0);
     set_text(CAPTURE_METRIC, r->metric);
     set_ring(&r->ring);
     set_number(CAPTURE_MAX_CYCLES, (int64_t)r->max_cycles);
@@ -339,6 +341,15 @@ static bool stage(request *r)
     return true;
 }
 
+/* NULL: the user wants none. */
+static const char *digest_dir(const request *r)
+{
+    const char *set = getenv(DIGESTS);
+    if (set && strcmp(set, "none") == 0) return NULL;
+    if (set && *set) return set;
+    return r->packs ? r->pack.log_dir : r->full_dir;
+}
+
 static int record(request *r, char **program)
 {
     if (hb_part_path(CAPTURE_LIBRARY, r->library, sizeof r->library) != HB_OK)
@@ -354,7 +365,7 @@ static int record(request *r, char **program)
     snprintf(r->run, sizeof r->run, "%d.%lld", (int)getpid(), (long long)start_ns);
     recorded_run run = {.dir = r->dir,
                         .full_dir = r->full_dir,
-                        .digest_dir = r->packs ? r->pack.log_dir : r->full_dir,
+                        .digest_dir = digest_dir(r),
                         .run = r->run,
                         .export_flags = export_flags(r),
                         .start_ns = start_ns,

@@ -43,8 +43,12 @@ const environment_variable program_environment[] = {
     {"HIPBOARD_SPOOL",
      "where records stay until they are a trace, a directory on this machine (`hipboard record "
      "--spool` sets it)"},
-    {"HIPBOARD_WRITTEN",
-     "a file that is told each trace that was written, a line each (`hipboard record` sets it)"},
+    {"HIPBOARD_WRITTEN", "a file that is told each trace that was written, a line each, and of "
+                         "which a digest was made, "
+                         "\"digest of\" in front of it (`hipboard record` sets it)"},
+    {"HIPBOARD_DIGESTS",
+     "the directory in which ranks of a job keep the digests of their traces (that of the traces); "
+     "none: they make none"},
     {"HIPBOARD_SYSFS", "what is read in place of /sys for power, clocks and temperatures of GPUs"},
     {"HIPBOARD_SYMBOLIZER",
      "the program that names the frames of call stacks, in place of the installed "

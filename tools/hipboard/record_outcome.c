@@ -16,10 +16,10 @@
 #include <unistd.h>
 
 #include <hipboard/hipboard.h>
-#include <hipboard/ranks.h>
 
 #include "capture.h"
 #include "mpi_program.h"
+#include "rank_digests.h"
 #include "text.h"
 
 /* Where the time begins in a trace's name, "<worker>.<time in ns>.pt.trace.json": at the name's
@@ -83,11 +83,6 @@ bool run_has_processes(const char *run)
     return found;
 }
 
-/* ---- digests ---- */
-
-/* Larger ones take long to read once more, when all ranks wait to be done. */
-#define LARGEST_TRACE (INT64_C(1) << 30)
-
 /* "<host>_<rank>.<time>.pt.trace.json", not one of a helper's, "<host>_<rank>-<pid>". */
 static bool is_of_rank(const char *name, int64_t rank)
 {
@@ -97,25 +92,6 @@ static bool is_of_rank(const char *name, int64_t rank)
     while (digits > name && digits[-1] >= '0' && digits[-1] <= '9')
         digits--;
     return digits < end && digits > name && digits[-1] == '_' && strtoll(digits, NULL, 10) == rank;
-}
-
-static void add_digest(const recorded_run *r, hb_rank_study *study, const char *name)
-{
-    struct stat st;
-    char path[PATH_MAX];
-    if (!is_of_rank(name, r->rank)) return;
-    snprintf(path, sizeof path, "%.*s/%s", PATH_MAX - 300, r->full_dir, name);
-    if (stat(path, &st) == 0 && st.st_size < LARGEST_TRACE) (void)hb_rank_study_add(study, path);
-}
-
-/* Of the rank's traces, into the job's one file. Where that cannot be done `hipboard ranks` reads
- * the traces, so nothing is said. */
-static void keep_digests(const recorded_run *r, hb_rank_study *study)
-{
-    char path[PATH_MAX];
-    if (!study) return;
-    snprintf(path, sizeof path, "%.*s/ranks.hbranks", PATH_MAX - 300, r->digest_dir);
-    (void)hb_rank_study_append(study, path);
 }
 
 /* ---- what there is ---- */
@@ -134,28 +110,49 @@ int open_written(char name[64])
     return fd;
 }
 
-static void see_trace(const recorded_run *r, const char *name, found *n)
+/* ---- what processes have told ---- */
+
+/* From malloc; NULL: nothing. */
+static char *read_told(const recorded_run *r)
 {
-    n->traces++;
-    if (n->study) add_digest(r, n->study, name);
+    struct stat st;
+    if (r->written < 0 || fstat(r->written, &st) != 0 || st.st_size <= 0) return NULL;
+    char *text = malloc((size_t)st.st_size + 1);
+    ssize_t n = text ? pread(r->written, text, (size_t)st.st_size, 0) : -1;
+    if (n >= 0) text[n] = '\0';
+    if (n > 0) return text;
+    free(text);
+    return NULL;
 }
 
-/* What its processes have told: whatever their names say, they are this run's. */
-static void look_at_names(const recorded_run *r, found *n)
+static bool has_digest(const char *told, const char *path)
 {
-    char line[PATH_MAX + 2];
-    int fd = r->written < 0 ? -1 : dup(r->written);
-    FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
-    if (!file) return;
-    rewind(file);
-    while (fgets(line, sizeof line, file)) {
-        line[strcspn(line, "\n")] = '\0';
+    char line[PATH_MAX + 20];
+    snprintf(line, sizeof line, "digest of %s\n", path);
+    return told && strstr(told, line) != NULL;
+}
+
+/* Whoever wrote a trace has made its digest, but for what was killed, or where that failed. */
+static void see_trace(const recorded_run *r, const char *name, const char *told, found *n)
+{
+    char path[PATH_MAX];
+    n->traces++;
+    if (!n->study || !is_of_rank(name, r->rank)) return;
+    snprintf(path, sizeof path, "%.*s/%s", PATH_MAX - 300, r->full_dir, name);
+    if (!has_digest(told, path)) add_digest(n->study, path);
+}
+
+/* Whatever their names say, these are this run's. */
+static void look_at_names(const recorded_run *r, char *told, found *n)
+{
+    char *next;
+    for (char *line = told; line && (next = strchr(line, '\n')); line = next) {
+        *next++ = '\0';
         const char *slash = strrchr(line, '/');
         size_t length = slash ? (size_t)(slash - line) : 0;
         bool here = length == strlen(r->full_dir) && strncmp(line, r->full_dir, length) == 0;
-        if (here) see_trace(r, slash + 1, n);
+        if (here) see_trace(r, slash + 1, next, n);
     }
-    fclose(file);
 }
 
 static bool is_alive(long pid)
@@ -163,23 +160,23 @@ static bool is_alive(long pid)
     return kill((pid_t)pid, 0) == 0 || errno != ESRCH;
 }
 
-/* In a directory of this node's those of ranks that still run are nobody's to recover, for which the
- * whole log directory would be looked through. Elsewhere nothing is known of a process, and one that
- * was killed with the program may still be dying. */
+/* In a directory of this node's those of ranks that still run are nobody's to recover, for which
+ * the whole log directory would be looked through. Elsewhere nothing is known of a process, and one
+ * that was killed with the program may still be dying. */
 static void look_at_spool(const recorded_run *r, const char *name, bool is_local, found *n)
 {
     n->spools += !is_local || r->killed || !is_alive(process_of(name));
     n->running += was_told(process_of(name), CAPTURE_RUN, r->run);
 }
 
-static void look_at_directory(const recorded_run *r, const char *dir, found *n)
+static void look_at_directory(const recorded_run *r, const char *dir, const char *told, found *n)
 {
     struct dirent *entry;
     DIR *list = opendir(dir);
     bool own = strcmp(dir, r->full_dir) == 0;
     while (list && (entry = readdir(list))) {
         if (is_spool(entry->d_name)) look_at_spool(r, entry->d_name, !own, n);
-        if (own && is_trace_since(entry->d_name, r->start_ns)) see_trace(r, entry->d_name, n);
+        if (own && is_trace_since(entry->d_name, r->start_ns)) see_trace(r, entry->d_name, told, n);
     }
     if (list) closedir(list);
 }
@@ -192,10 +189,12 @@ static found look_into(const recorded_run *r)
     char place[PATH_MAX];
     bool elsewhere = hb_spool_directory(r->full_dir, place, sizeof place) == HB_OK &&
                      strcmp(place, r->full_dir) != 0;
-    if (r->rank >= 0) (void)hb_rank_study_create(NULL, &n.study);
-    if (r->rank >= 0 && !r->killed) look_at_names(r, &n);
-    if (n.traces == 0) look_at_directory(r, r->full_dir, &n);
-    if (elsewhere) look_at_directory(r, place, &n);
+    char *told = read_told(r);
+    if (r->rank >= 0 && r->digest_dir) (void)hb_rank_study_create(NULL, &n.study);
+    if (r->rank >= 0 && !r->killed) look_at_names(r, told, &n);
+    if (n.traces == 0) look_at_directory(r, r->full_dir, told, &n);
+    if (elsewhere) look_at_directory(r, place, told, &n);
+    free(told);
     if (elsewhere && r->rank <= 0 && n.spools == 0) (void)rmdir(place); /* if it is empty */
     return n;
 }
@@ -314,7 +313,8 @@ void tell_outcome(const recorded_run *r, const char *program)
         hb_rank_study_destroy(n.study);
         n = look_into(r);
     }
-    keep_digests(r, n.study);
+    /* Where that cannot be done `hipboard ranks` reads the traces, so nothing is said. */
+    if (n.study) (void)keep_digests(n.study, r->digest_dir);
     hb_rank_study_destroy(n.study);
     unsigned traces = n.traces;
     if (!r->speaks) return;

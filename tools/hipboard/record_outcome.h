@@ -11,7 +11,7 @@
 
 typedef struct recorded_run {
     const char *dir, *full_dir; /* as it was given, and where that is */
-    const char *digest_dir;     /* where the job's digests are */
+    const char *digest_dir;     /* where the job's digests are; NULL: none are made */
     const char *run;            /* tells this run's processes from others */
     unsigned export_flags;      /* of traces that are made of what was left */
     int64_t start_ns;           /* Unix time */

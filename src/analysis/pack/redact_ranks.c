@@ -91,17 +91,18 @@ static bool redact_records(hb_redactor *redactor, hb_rank_records *records, hb_b
 {
     hb_buf one;
     hb_str bytes;
+    hb_rank_stamp stamp;
     bool whole = true;
     digest d = {.redactor = redactor, .out = &one};
     hb_buf_init(&one, SIZE_MAX / 4);
     hb_buf_init(&d.text, SIZE_MAX / 4);
     hb_rank_file_head(file);
-    while (whole && hb_rank_records_next(records, &bytes)) {
+    while (whole && hb_rank_records_next(records, &stamp, &bytes)) {
         d.at = (const unsigned char *)bytes.s;
         d.end = d.at + bytes.len;
         one.size = 0;
         whole = redact_digest(&d);
-        if (whole) hb_rank_file_record(file, one.data, one.size);
+        if (whole) hb_rank_file_record(file, (hb_rank_stamp){0}, one.data, one.size);
     }
     file->failed |= one.failed || d.text.failed;
     hb_buf_free(&one);

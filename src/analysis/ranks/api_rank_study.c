@@ -84,9 +84,9 @@ static const char *copy_bytes(hb_rank_study *s, const char *bytes, size_t size)
     return copy;
 }
 
-static void add_digest(hb_rank_study *s, const char *name, hb_str bytes)
+static void add_digest(hb_rank_study *s, const char *name, hb_rank_stamp stamp, hb_str bytes)
 {
-    hb_study_cycle cycle = {0};
+    hb_study_cycle cycle = {.stamp = stamp};
     hb_rank_decode(&s->arena, bytes, name, &cycle.digest);
     *HB_PUSH(&s->arena, &s->cycles) = cycle;
     s->done = false;
@@ -95,8 +95,9 @@ static void add_digest(hb_rank_study *s, const char *name, hb_str bytes)
 static void add_records(hb_rank_study *s, hb_rank_records *records)
 {
     hb_str digest;
-    while (hb_rank_records_next(records, &digest))
-        add_digest(s, records->path, digest);
+    hb_rank_stamp stamp;
+    while (hb_rank_records_next(records, &stamp, &digest))
+        add_digest(s, records->path, stamp, digest);
     if (records->cut)
         hb_study_note(s, "%s: its end is missing or damaged: the digests before it are taken",
                       records->path);
@@ -135,6 +136,15 @@ static hb_result add_digest_file(hb_rank_study *s, const char *path)
 
 /* ---- traces ---- */
 
+/* A member of a pack has none. */
+static hb_rank_stamp stamp_of(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) != 0) return (hb_rank_stamp){0};
+    return (hb_rank_stamp){(uint64_t)st.st_size,
+                           (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec};
+}
+
 static hb_result add_trace(hb_rank_study *s, const char *path, const char *worker)
 {
     hb_buf digest;
@@ -144,10 +154,11 @@ static hb_result add_trace(hb_rank_study *s, const char *path, const char *worke
                             .context = s->options.context};
     hb_buf_init(&digest, UINT32_MAX);
     bool cut;
+    hb_rank_stamp stamp = stamp_of(path); /* before it is read: what changes then is read again */
     hb_result result = hb_rank_digest_of_file(path, worker, &open, &digest, &cut);
     if (result == HB_OK && hb_arena_try(&s->arena)) {
         hb_str bytes = {copy_bytes(s, digest.data, digest.size), (uint32_t)digest.size};
-        add_digest(s, copy_bytes(s, path, strlen(path)), bytes);
+        add_digest(s, copy_bytes(s, path, strlen(path)), stamp, bytes);
         if (cut)
             hb_study_note(s,
                           "%s ends in the middle, still being written or cut off: what is whole "
@@ -175,8 +186,7 @@ static hb_result note_failure(hb_rank_study *s, hb_result result)
 
 typedef struct found_file {
     const char *run, *worker, *span, *path;
-    uint64_t size;
-    int64_t changed; /* ns */
+    hb_rank_stamp stamp;
 } found_file;
 
 typedef struct found {
@@ -185,22 +195,11 @@ typedef struct found {
     bool failed;
 } found;
 
-static int64_t changed_at(const struct stat *st)
-{
-    return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
-}
-
 static bool find_file(void *context, const hb_logdir_file *file)
 {
     found *f = context;
-    struct stat st;
-    bool known = stat(file->path, &st) == 0;
-    *HB_PUSH(&f->s->arena, &f->files) = (found_file){file->run,
-                                                     file->worker,
-                                                     file->span,
-                                                     file->path,
-                                                     known ? (uint64_t)st.st_size : 0,
-                                                     known ? changed_at(&st) : INT64_MIN};
+    *HB_PUSH(&f->s->arena, &f->files) =
+        (found_file){file->run, file->worker, file->span, file->path, stamp_of(file->path)};
     return true;
 }
 
@@ -252,7 +251,7 @@ static bool is_larger(const void *context, const void *x, const void *y)
 {
     (void)context;
     const found_file *a = x, *b = y;
-    if (a->size != b->size) return a->size > b->size;
+    if (a->stamp.size != b->stamp.size) return a->stamp.size > b->stamp.size;
     return strcmp(a->path, b->path) < 0;
 }
 
@@ -265,45 +264,57 @@ static bool is_mine(const hb_rank_study *s, uint32_t index)
     return (turn % 2 ? parts - 1 - place : place) == s->options.part - 1;
 }
 
-/* Digests that lie beside the traces, and which traces they are of. One that changed later than
- * they did has none. */
+/* Digests that lie beside the traces, and which traces they are of. A trace that is not the file
+ * any more that its digest was made of has none: it is read. */
 typedef struct stored {
     uint32_t from, behind; /* cycles of the study */
     int64_t changed;       /* when the oldest of the files was */
     hb_texts names;        /* of traces */
+    uint32_t *newest;      /* by name: the last of its digests, which are in the order of files */
     bool *outdated;        /* by name */
 } stored;
 
 static hb_result index_stored(hb_rank_study *s, stored *d)
 {
     if (!hb_texts_init(&d->names)) return hb_no_memory();
-    for (uint32_t i = d->from; i < d->behind; i++) {
+    d->newest = calloc(d->behind - d->from + 1, sizeof *d->newest);
+    for (uint32_t i = d->from; i < d->behind && d->newest; i++) {
         hb_str name = s->cycles.items[i].digest.file;
-        if (name.len && !hb_texts_add(&d->names, name.s, name.len)) return hb_no_memory();
+        hb_sid id = name.len ? hb_texts_add(&d->names, name.s, name.len) : 0;
+        if (name.len && !id) return hb_no_memory();
+        d->newest[id] = i;
     }
     d->outdated = calloc(d->names.count + 1, sizeof *d->outdated);
-    return d->outdated ? HB_OK : hb_no_memory();
+    return d->newest && d->outdated ? HB_OK : hb_no_memory();
 }
 
-static bool has_digest_of(stored *d, const found_file *file)
+/* What has no stamp was in a pack, or has been: it is as old as the file of digests. */
+static bool is_fresh(const stored *d, const hb_rank_stamp *then, const hb_rank_stamp *now)
+{
+    if (!now->size) return true;
+    if (!then->size) return now->changed_ns <= d->changed;
+    return then->size == now->size && then->changed_ns == now->changed_ns;
+}
+
+static bool has_digest_of(const hb_rank_study *s, stored *d, const found_file *file)
 {
     const char *slash = strrchr(file->path, '/'), *name = slash ? slash + 1 : file->path;
     hb_sid id = hb_texts_find(&d->names, name, strlen(name));
     if (!id) return false;
-    d->outdated[id] |= file->changed > d->changed;
+    d->outdated[id] |= !is_fresh(d, &s->cycles.items[d->newest[id]].stamp, &file->stamp);
     return !d->outdated[id];
 }
 
 static hb_result add_stored(hb_rank_study *s, const char *path, stored *d)
 {
-    struct stat st;
     hb_result result = HB_OK;
     hb_rank_list names = {0};
     *d = (stored){.from = s->cycles.count, .changed = INT64_MAX};
     HB_TRY(hb_rank_files_in(path, &names));
     for (uint32_t i = 0; i < names.count && result == HB_OK; i++) {
+        hb_rank_stamp stamp = stamp_of(names.items[i]);
         result = add_digest_file(s, names.items[i]);
-        if (stat(names.items[i], &st) == 0) d->changed = HB_MIN(d->changed, changed_at(&st));
+        if (stamp.size) d->changed = HB_MIN(d->changed, stamp.changed_ns);
         if (result != HB_OK) result = note_failure(s, result);
     }
     hb_rank_list_free(&names);
@@ -311,16 +322,21 @@ static hb_result add_stored(hb_rank_study *s, const char *path, stored *d)
     return result == HB_OK ? index_stored(s, d) : result;
 }
 
+static bool is_left_out(const hb_rank_study *s, const stored *d, uint32_t cycle)
+{
+    hb_str name = s->cycles.items[cycle].digest.file;
+    hb_sid id = hb_texts_find(&d->names, name.s, name.len);
+    return d->outdated[id] || (id && d->newest[id] != cycle);
+}
+
 /* Digests that are there are the first part's; the others know by them what is none of their work.
  */
 static void drop_stored(hb_rank_study *s, const stored *d)
 {
     bool others = s->options.parts > 1 && s->options.part != 1;
-    uint32_t kept = d->from;
-    for (uint32_t i = d->from; i < s->cycles.count; i++) {
-        hb_str name = s->cycles.items[i].digest.file;
-        bool old =
-            i < d->behind && (others || d->outdated[hb_texts_find(&d->names, name.s, name.len)]);
+    uint32_t kept = d->from, count = s->cycles.count;
+    for (uint32_t i = d->from; i < count; i++) {
+        bool old = i < d->behind && (others || is_left_out(s, d, i));
         if (!old) s->cycles.items[kept++] = s->cycles.items[i];
     }
     s->cycles.count = kept;
@@ -332,12 +348,13 @@ static hb_result add_files(hb_rank_study *s, const char *path, found *f)
     hb_result result = add_stored(s, path, &d);
     for (uint32_t i = 0; i < f->files.count && result == HB_OK; i++) {
         const found_file *file = &f->files.items[i];
-        if (has_digest_of(&d, file) || !is_mine(s, i)) continue;
+        if (has_digest_of(s, &d, file) || !is_mine(s, i)) continue;
         result = add_trace(s, file->path, file->worker);
         if (result != HB_OK) result = note_failure(s, result);
     }
     if (d.outdated) drop_stored(s, &d);
     hb_texts_free(&d.names);
+    free(d.newest);
     free(d.outdated);
     return result;
 }

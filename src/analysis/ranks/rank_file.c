@@ -348,15 +348,19 @@ hb_result hb_rank_records_open(hb_rank_records *records, const char *path, hb_st
 
 /* By its length those behind a damaged one are found. Where that is what is damaged, nothing behind
  * it fits its checksum. */
-bool hb_rank_records_next(hb_rank_records *r, hb_str *digest)
+bool hb_rank_records_next(hb_rank_records *r, hb_rank_stamp *stamp, hb_str *digest)
 {
     for (size_t left; (left = r->file.len - r->at) >= HB_RANK_RECORD_HEAD;) {
         const char *head = r->file.s + r->at;
         uint32_t size = hb_u32_get(head);
         if (size > left - HB_RANK_RECORD_HEAD) break;
         r->at += HB_RANK_RECORD_HEAD + size;
-        *digest = (hb_str){head + HB_RANK_RECORD_HEAD, size};
-        if (hb_crc32c_masked(digest->s, size) == hb_u32_get(head + 4)) return true;
+        const char *at = head + HB_RANK_RECORD_HEAD;
+        if (size >= HB_RANK_STAMP && hb_crc32c_masked(at, size) == hb_u32_get(head + 4)) {
+            *stamp = (hb_rank_stamp){hb_u64_get(at), (int64_t)hb_u64_get(at + 8)};
+            *digest = (hb_str){at + HB_RANK_STAMP, size - HB_RANK_STAMP};
+            return true;
+        }
         r->damaged++;
     }
     r->cut = r->at < r->file.len || !hb_rank_file_end(r->file.s, r->file.len);

@@ -130,7 +130,7 @@ typedef struct hb_rank_records {
 /** HB_ERROR_FORMAT when it is none, HB_ERROR_UNSUPPORTED of another version. */
 hb_result hb_rank_records_open(hb_rank_records *records, const char *path, hb_str file);
 /** The next one that is not damaged; false behind the last one. */
-bool hb_rank_records_next(hb_rank_records *records, hb_str *digest);
+bool hb_rank_records_next(hb_rank_records *records, hb_rank_stamp *stamp, hb_str *digest);
 
 /** Where the next one is to be added to a file of that size: behind what was added whole. 0: not
  * there any more. `head`: its first HB_RANK_FILE_HEAD bytes. */

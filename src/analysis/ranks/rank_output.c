@@ -21,8 +21,8 @@ hb_result hb_rank_study_digests(hb_rank_study *s, char **bytes, size_t *size)
     hb_buf_init(&out, UINT32_MAX);
     hb_rank_file_head(&out);
     for (uint32_t i = 0; i < s->cycles.count; i++) {
-        hb_str digest = s->cycles.items[i].digest.bytes;
-        hb_rank_file_record(&out, digest.s, digest.len);
+        const hb_study_cycle *c = &s->cycles.items[i];
+        hb_rank_file_record(&out, c->stamp, c->digest.bytes.s, c->digest.bytes.len);
     }
     return hb_buf_hand_out(&out, HB_OK, bytes, size);
 }

@@ -18,6 +18,7 @@ enum {
 /** A cycle of a rank. */
 typedef struct hb_study_cycle {
     hb_rank_digest digest;
+    hb_rank_stamp stamp;
     uint32_t rank;  /* index of the study's ranks */
     uint32_t cycle; /* of that rank, from 0 */
 } hb_study_cycle;

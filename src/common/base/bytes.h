@@ -58,6 +58,11 @@ static inline uint32_t hb_u32_get(const void *from)
     return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
 }
 
+static inline uint64_t hb_u64_get(const void *from)
+{
+    return hb_u32_get(from) | (uint64_t)hb_u32_get((const char *)from + 4) << 32;
+}
+
 static inline void hb_u32_put(void *to, uint32_t value)
 {
     unsigned char b[4] = {(unsigned char)value, (unsigned char)(value >> 8),

@@ -14,7 +14,12 @@
 
 #define HB_RANK_FILE_MAGIC  "hbranks\n"
 #define HB_RANK_FILE_SUFFIX ".hbranks"
-enum { HB_RANK_FILE_VERSION = 1, HB_RANK_FILE_HEAD = 16, HB_RANK_RECORD_HEAD = 8 };
+enum {
+    HB_RANK_FILE_VERSION = 2,
+    HB_RANK_FILE_HEAD = 16,
+    HB_RANK_RECORD_HEAD = 8, /* then the stamp, then the digest */
+    HB_RANK_STAMP = 16
+};
 
 /** What is known of a communication; texts are borrowed until the call returns. */
 typedef struct hb_rank_comm {
@@ -78,8 +83,14 @@ bool hb_rank_maker_flow(hb_rank_maker *maker, uint32_t track, int64_t ns, uint64
 /** Appends the digest to `out`. */
 hb_result hb_rank_maker_write(hb_rank_maker *maker, const hb_rank_origin *origin, hb_buf *out);
 
+/** The trace's file when its digest was made; zeros: not known. */
+typedef struct hb_rank_stamp {
+    uint64_t size;
+    int64_t changed_ns; /* its st_mtim */
+} hb_rank_stamp;
+
 /** Appends a file's head; a digest as a record of such a file, with its length and checksum. */
 void hb_rank_file_head(hb_buf *out);
-void hb_rank_file_record(hb_buf *out, const void *digest, size_t size);
+void hb_rank_file_record(hb_buf *out, hb_rank_stamp stamp, const void *digest, size_t size);
 
 #endif

@@ -208,9 +208,24 @@ void hb_rank_file_head(hb_buf *out)
     put_u32(out, 0);
 }
 
-void hb_rank_file_record(hb_buf *out, const void *digest, size_t size)
+static void put_u64(hb_buf *out, uint64_t value)
 {
-    put_u32(out, (uint32_t)size);
-    put_u32(out, hb_crc32c_masked(digest, size));
-    hb_buf_append(out, digest, size);
+    put_u32(out, (uint32_t)value);
+    put_u32(out, (uint32_t)(value >> 32));
+}
+
+void hb_rank_file_record(hb_buf *out, hb_rank_stamp stamp, const void *digest, size_t size)
+{
+    hb_buf record;
+    hb_buf_init(&record, UINT32_MAX);
+    put_u64(&record, stamp.size);
+    put_u64(&record, (uint64_t)stamp.changed_ns);
+    hb_buf_append(&record, digest, size);
+    out->failed |= record.failed;
+    if (!record.failed) {
+        put_u32(out, (uint32_t)record.size);
+        put_u32(out, hb_crc32c_masked(record.data, record.size));
+        hb_buf_append(out, record.data, record.size);
+    }
+    hb_buf_free(&record);
 }

@@ -4,15 +4,14 @@
  */
 #include "profiler/profiler.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/files.h"
 #include "base/guard.h"
 #include "hip/capture.h"
 #include "profiler/write_turns.h"
+#include "profiler/written.h"
 #include "replay/aligned_clock.h"
 #include "replay/device_source.h"
 #include "replay/merge.h"
@@ -105,20 +104,6 @@ static void about_to_name(void *arg, const char *name, uint64_t device, uint64_t
     __atomic_store_n(&session->file_inode, inode, __ATOMIC_SEQ_CST);
 }
 
-/* Who waits for the process need not look through the log directory for what it wrote. */
-static void tell_written(const char *path)
-{
-    const char *to = secure_getenv("HIPBOARD_WRITTEN");
-    char *line;
-    int fd = to && *to ? open(to, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY) : -1;
-    if (fd < 0) return;
-    int n = asprintf(&line, "%s\n", path);
-    if (n > 0 && write(fd, line, (size_t)n) != n) {
-    } /* then it is looked for */
-    if (n >= 0) free(line);
-    close(fd);
-}
-
 hb_result hb_cycle_write(hb_profiler *prof, hb_cycle *cycle, char *path, unsigned flags,
                          enum hb_target target, const hb_kept_file *in)
 {
@@ -142,7 +127,7 @@ hb_result hb_cycle_write(hb_profiler *prof, hb_cycle *cycle, char *path, unsigne
                                        : hb_write_trace_new(source, path, &options, &stats);
     hb_write_turn_give(turn);
     if (result == HB_OK) hb_cycle_saved(prof, cycle);
-    if (result == HB_OK) tell_written(path);
+    if (result == HB_OK) hb_tell_written(HB_WRITTEN_TRACE, path);
     if (result == HB_OK) hb_write_warn(path, &stats);
     if (result == HB_OK && flags & HB_PFTRACE && !options.perfetto)
         result = hb_write_pftrace_beside(source, path, &options);

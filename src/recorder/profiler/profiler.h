@@ -15,6 +15,7 @@
 #include "profiler/demand.h"
 #include "profiler/git_commit.h"
 #include "profiler/log_dir.h"
+#include "profiler/rank_digests.h"
 #include "profiler/retention.h"
 #include "profiler/ring.h"
 #include "profiler/slow_steps.h"
@@ -98,8 +99,9 @@ struct hb_profiler {
     hb_demand demand;
     hb_ring ring;
     hb_slow_steps slow_steps;
-    bool handler_waits;     /* for a thread of the program, with a cycle that ours has ended */
-    hb_retention retention; /* the worker's, while it runs */
+    bool handler_waits;      /* for a thread of the program, with a cycle that ours has ended */
+    hb_retention retention;  /* the worker's, while it runs */
+    hb_rank_digests digests; /* the worker's */
 
     /* the background thread */
     hb_lock lock;

@@ -94,6 +94,7 @@ static void write_job(hb_profiler *prof, hb_job *job)
     if (result == HB_OK) {
         hb_cycle_log(prof, job);
         hb_retention_add(&prof->retention, job->path);
+        hb_rank_digests_want(&prof->digests, prof->ranks, job->path);
     } else if (job->dump) {
         hb_warn("what was asked for is not written: %s", hb_last_error());
     } else {
@@ -124,19 +125,25 @@ static void settle(hb_profiler *prof, const hb_cycle *cycle)
     warn_lost(prof, cycle->session);
 }
 
+static void make_digests(hb_profiler *prof)
+{
+    hb_lock_take(&prof->lock);
+    bool is_last = !prof->jobs;
+    hb_lock_give(&prof->lock);
+    hb_rank_digests_make(&prof->digests, is_last);
+}
+
 static void do_job(hb_profiler *prof, hb_job *job)
 {
-    bool owned = job->path != NULL;
+    bool owned = job->path != NULL; /* else it is gone with its cycle */
     if (owned)
         write_job(prof, job);
     else
         settle(prof, job->cycle);
     if (job->cycle) hb_cycle_drop(prof, job->cycle);
-    if (!owned) return; /* gone with its cycle */
-    if (job->dump) hb_ring_dump_free(prof, job->dump);
-    hb_log_dir_drop(job->dir);
-    free(job->path);
-    free(job);
+    if (owned && job->dump) hb_ring_dump_free(prof, job->dump);
+    if (owned) hb_log_dir_drop(job->dir);
+    make_digests(prof);
 }
 
 #define TICK_MS 1000
@@ -165,9 +172,12 @@ static void do_jobs(hb_profiler *prof)
         static hb_job settling; /* has no path; the job itself goes with its cycle */
         prof->running = job->path ? job : &settling;
         hb_lock_give(&prof->lock);
+        bool owned = job->path != NULL;
         do_job(prof, job);
         hb_lock_take(&prof->lock);
-        prof->running = NULL;
+        prof->running = NULL; /* before it is freed: who waits names its path */
+        if (owned) free(job->path);
+        if (owned) free(job);
         prof->jobs_done++;
         hb_news_tell(&prof->done);
     }

@@ -2,29 +2,21 @@
 #include "symbols/symbolizer_process.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/auxv.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/helper_process.h"
 #include "symbols/own_parts.h"
 
 #define PROGRAM      HB_PART_SYMBOLIZER
 #define PATH_SETTING "HIPBOARD_SYMBOLIZER" /* its path; empty: none */
 
 /* A program's debug information may be gigabytes. */
-enum { PATIENCE_MS = 30000, STACK_SIZE = 1 << 16 };
+enum { PATIENCE_MS = 30000 };
 
 /* ---- where it is ---- */
 
@@ -40,91 +32,6 @@ static bool find_program(char path[PATH_MAX])
 }
 
 /* ---- starting it ---- */
-
-/* clone() by the name under which ThreadSanitizer does not know it: it takes the call for a fork()
- * and writes so into what is the program's memory, too. */
-#ifdef __GLIBC__
-extern int __clone(int (*fn)(void *), void *stack, int flags, void *arg, ...);
-#else
-#define __clone clone
-#endif
-
-typedef struct launch {
-    const char *path;
-    int pipe;
-    char *stack; /* of the helper until it is another program; its parent's is behind it */
-    /* the children write these: the memory is shared until then */
-    pid_t pid;
-    int error;
-} launch;
-
-/* In the helper. Only system calls: the memory is the program's. Signals stay blocked, so that no
- * handler of the program's runs here; the new program lets them in. */
-static int become_symbolizer(void *arg)
-{
-    launch *l = arg;
-    char *argv[] = {(char *)(uintptr_t)PROGRAM, (char *)(uintptr_t)hb_version(), NULL};
-    char *environment[] = {NULL};
-    int pipe = (int)syscall(SYS_fcntl, l->pipe, F_DUPFD, 3);
-    int null = (int)syscall(SYS_openat, AT_FDCWD, "/dev/null", O_WRONLY);
-    if (null >= 0 && null != STDERR_FILENO) syscall(SYS_dup3, null, STDERR_FILENO, 0);
-    bool ok = pipe >= 0 && syscall(SYS_dup3, pipe, STDIN_FILENO, 0) >= 0 &&
-              syscall(SYS_dup3, pipe, STDOUT_FILENO, 0) >= 0;
-#ifdef SYS_close_range
-    syscall(SYS_close_range, 3u, ~0u, 0);
-#endif
-    if (ok) syscall(SYS_execve, l->path, argv, environment);
-    l->error = errno;
-    syscall(SYS_exit_group, 127);
-    return 127;
-}
-
-/* In the helper's parent, which ends when the helper is a program: then init has it. */
-static int begin_symbolizer(void *arg)
-{
-    launch *l = arg;
-    l->pid = __clone(become_symbolizer, l->stack + STACK_SIZE, CLONE_VM | CLONE_VFORK | SIGCHLD, l);
-    if (l->pid < 0) l->error = errno;
-    syscall(SYS_exit_group, 0);
-    return 0;
-}
-
-/* As vfork() and exec(), but of a process that is no concern of the program's. Its parent, which is
- * our child, ends without a signal and is seen by waits with __WCLONE only; a new program's end
- * would be told by SIGCHLD, whatever it was begun with. -errno when it fails. */
-static pid_t launch_program(const char *path, int pipe)
-{
-    launch l = {.path = path, .pipe = pipe};
-    sigset_t all, before;
-    l.stack =
-        mmap(NULL, 2 * STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (l.stack == MAP_FAILED) return -ENOMEM;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    pid_t parent = __clone(begin_symbolizer, l.stack + 2 * STACK_SIZE, CLONE_VM | CLONE_VFORK, &l);
-    if (parent < 0) l.error = errno;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    while (parent > 0 && waitpid(parent, NULL, __WCLONE) < 0 && errno == EINTR)
-        continue;
-    munmap(l.stack, 2 * STACK_SIZE);
-    return l.error ? -l.error : l.pid;
-}
-
-/* Where the program takes in orphans it takes in the helper. */
-static void reap(pid_t pid)
-{
-    enum { LOOKS = 1000 };
-    int takes_orphans = 0;
-    prctl(PR_GET_CHILD_SUBREAPER, &takes_orphans, 0, 0, 0);
-    if (getpid() != 1 && !takes_orphans) return;
-    for (int i = 0; i < LOOKS && waitpid(pid, NULL, __WALL | WNOHANG) == 0; i++)
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-}
-
-static bool is_secure(void)
-{
-    return getauxval(AT_SECURE) != 0;
-}
 
 HB_PRINTF(2, 3) static bool fail(hb_symbolizer_process *p, const char *format, ...)
 {
@@ -152,11 +59,11 @@ bool hb_symbolizer_start(hb_symbolizer_process *p, hb_str loaded_code)
     int ends[2];
     *p = (hb_symbolizer_process){.pipe = HB_NO_KEPT_FILE, .patience_ms = PATIENCE_MS};
     hb_buf_init(&p->answers, (size_t)64 << 20);
-    if (is_secure()) return fail(p, "this program has privileges of its own");
+    if (!hb_helper_is_allowed()) return fail(p, "this program has privileges of its own");
     if (!find_program(path)) return fail(p, "%s", hb_last_error());
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         return fail(p, "no pipe to %s: %s", path, strerror(errno));
-    pid_t pid = launch_program(path, ends[1]);
+    pid_t pid = hb_helper_launch(path, PROGRAM, ends[1]);
     close(ends[1]);
     p->pipe = hb_kept_file_of(ends[0]);
     if (pid < 0) return fail(p, "cannot start %s: %s", path, strerror(-pid));
@@ -175,7 +82,7 @@ void hb_symbolizer_end(hb_symbolizer_process *p)
 {
     if (hb_kept_file_is_there(&p->pipe)) shutdown(p->pipe.fd, SHUT_RDWR);
     hb_kept_file_close(&p->pipe);
-    if (p->pid > 0) reap(p->pid);
+    if (p->pid > 0) hb_helper_reap(p->pid);
     p->pid = 0;
     hb_buf_free(&p->answers);
     p->taken = 0;

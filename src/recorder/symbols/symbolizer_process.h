@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The helper process hipboard-symbolizer: found, started, asked, ended. The program does not notice
- * it: no SIGCHLD, no child for its wait(), unless it takes in orphans (process 1 of a container); a
- * clean environment, no descriptor of the program's.
+ * The helper process hipboard-symbolizer: found, started, asked, ended.
  */
 #ifndef HB_SYMBOLS_SYMBOLIZER_PROCESS_H
 #define HB_SYMBOLS_SYMBOLIZER_PROCESS_H
