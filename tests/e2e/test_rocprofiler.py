@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import test_rccl
 from support import BUILD, PROGRAMS, ROOT, run
 
 STAND_INS = BUILD / "tests/hip/rocprofiler"
@@ -55,6 +56,31 @@ def test_another_client_in_the_program_and_the_recorder_both_hear(tmp_path):
     assert trace["hipboard_hip_backend"] == "rocprofiler-sdk"
     assert count(trace)["kernel", "scale(float*, float)"] == 3
     assert "hipboard_hip_notes" not in trace
+
+
+@pytest.mark.parametrize("version", ["0.4.0", "0.6.0", "1.0.0"])
+def test_rccl_is_reported_in_place_of_being_interposed(tmp_path, version):
+    """Each call once, with the same rows either way, also of calls in groups; 0.4 cannot report them."""
+    rows = {}
+    for reports in ("interposed", "reported"):
+        variables = {"RCCL_STANDIN_REPORTS": "1"} if reports == "reported" else {}
+        done, [trace] = record(tmp_path / reports, STAND_INS / "rccl_reported", "2", "1", RANK="1", WORLD_SIZE="2",
+                               LOCAL_RANK="1", RCCL_STANDIN_ERROR="1", FAKE_ROCPROFILER_VERSION=version, **variables)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
+        assert trace["hipboard_hip_backend"] == "rocprofiler-sdk"
+        by = trace["hipboard_rccl"].pop("reported_by", None)
+        assert by == ("rocprofiler-sdk" if reports == "reported" and version != "0.4.0" else None)
+        assert trace["hipboard_rccl"] == {"version": "2.13.4", "recorded": True}
+        # A call may be as long as its annotation.
+        events = sorted(test_rccl.spans(trace, "nccl", "rccl"), key=lambda e: "Collective name" in e["args"])
+        rows[reports] = [[e["cat"], e["name"], {key: value for key, value in e["args"].items()
+                                                if key not in ("External id", "Record function id", "Ev Idx")}]
+                         for e in events]
+    calls = [[name, *(args.get(key) for key in test_rccl.KEYS)] for _, name, args in rows["reported"]
+             if "Collective name" in args]
+    assert calls == [[name, *row] for name, row in zip(test_rccl.NAMES, test_rccl.CALLED, strict=True)]
+    assert rows["reported"] == rows["interposed"]
+    assert [name for _, name, _ in rows["reported"]].count("rccl error") == 1
 
 
 def kernels_of(frame):

@@ -24,6 +24,7 @@
 #include "hip/capture_notes.h"
 #include "hip/rocprofiler_agents.h"
 #include "hip/rocprofiler_kernels.h"
+#include "hip/rocprofiler_rccl.h"
 #include "hip/rocprofiler_records.h"
 #include "record/record.h"
 #include "record/stack.h"
@@ -56,6 +57,7 @@ static struct {
 static void in_child(void)
 {
     if (!atomic_exchange(&sdk.over, true)) atomic_store(&sdk.forked, true);
+    hb_rocp_rccl_over();
 }
 
 static HB_COLD void stop_in_child(void)
@@ -63,6 +65,7 @@ static HB_COLD void stop_in_child(void)
     if (!atomic_exchange(&sdk.forked, false)) return;
     sdk.rocp->stop_context(sdk.work);
     sdk.rocp->stop_context(sdk.symbols);
+    hb_rocp_rccl_stop(sdk.rocp);
 }
 
 /* ---- what it reports ---- */
@@ -147,6 +150,7 @@ static void finalize(void *arg)
     (void)arg;
     sdk.rocp->flush_buffer(sdk.buffer);
     atomic_store(&sdk.over, true);
+    hb_rocp_rccl_over();
 }
 
 /* ---- becoming a client ---- */
@@ -235,6 +239,7 @@ static int initialize(void (*finish)(void *client), void *arg)
     (void)finish;
     (void)arg;
     if (!want_symbols() || !want_calls() || !want_work()) return -1;
+    hb_rocp_rccl_want(sdk.rocp);
     int status = sdk.rocp->start_context(sdk.symbols);
     sdk.ready = !status || refuse("to start", status);
     if (!sdk.ready) return -1;

@@ -18,6 +18,7 @@ enum {
     HB_ROCP_EXIT = 2,
     HB_ROCP_CALLBACK_HIP_RUNTIME = 5, /* kinds of callbacks */
     HB_ROCP_CALLBACK_CODE_OBJECT = 10,
+    HB_ROCP_CALLBACK_RCCL = 14, /* since 0.5 */
     HB_ROCP_KERNEL_SYMBOL = 2,  /* an operation of code objects */
     HB_ROCP_RECORD_TRACING = 1, /* a category of buffered records, and two kinds of it */
     HB_ROCP_RECORD_MEMORY_COPY = 10,
@@ -71,7 +72,8 @@ _Static_assert(offsetof(hb_rocp_callback_1, correlation) == 16, "");
 _Static_assert(offsetof(hb_rocp_callback_1, phase) == 48, "");
 _Static_assert(offsetof(hb_rocp_callback_1, payload) == 56, "");
 
-/** The payload of a HIP call: its arguments follow, then, at the end, what it returned. */
+/** The payload of a call of HIP or RCCL: its arguments follow, then, at the end, what it returned.
+ */
 typedef struct hb_rocp_hip_call {
     uint64_t size;
 } hb_rocp_hip_call;

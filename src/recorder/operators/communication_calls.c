@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/list.h"
+#include "interpose/reported_calls.h"
 #include "operators/communicators.h"
 #include "record/communication.h"
 #include "record/record.h"
@@ -200,7 +201,9 @@ static HB_COLD void tell(const hb_operator *o)
     hb_buf_init(&json, 256);
     hb_buf_str(&json, "{");
     put_version(&json, o);
-    hb_buf_str(&json, "\"recorded\": true}");
+    hb_buf_str(&json, "\"recorded\": true");
+    if (hb_is_reported(o->row->symbol)) hb_buf_str(&json, ", \"reported_by\": \"rocprofiler-sdk\"");
+    hb_buf_str(&json, "}");
     const char *text = hb_buf_text(&json);
     if (!json.failed)
         hb_record_metadata_entry(hb_strings_intern(HB_METADATA_RCCL, strlen(HB_METADATA_RCCL)),

@@ -24,6 +24,7 @@
 #include "operators/communication_calls.h"
 #include "operators/operator_calls.h"
 #include "operators/operator_notes.h"
+#include "operators/reported_operators.h"
 #include "ops/op_list.h"
 #include "pace/launch_pace.h"
 #include "record/stack.h"
@@ -97,12 +98,12 @@ static const hb_op_entry *row_for(const hb_op_entry *row, void *real)
     return row;
 }
 
-static void *stand_in(const hb_op_entry *rows, void *real)
+static hb_operator *operator_for(const hb_op_entry *rows, void *real)
 {
     hb_operator *o = self.operators;
     while (o && (o->real != real || strcmp(o->row->symbol, rows->symbol) != 0))
         o = o->next;
-    if (o) return hb_trampoline_address(o->trampoline);
+    if (o) return o;
     const hb_op_entry *row = row_for(rows, real);
     if (!row) return NULL;
     o = hb_operator_new(row, real);
@@ -111,8 +112,37 @@ static void *stand_in(const hb_op_entry *rows, void *real)
         return NULL;
     }
     o->next = self.operators;
-    self.operators = o;
-    return hb_trampoline_address(o->trampoline);
+    return self.operators = o;
+}
+
+static void *stand_in(const hb_op_entry *rows, void *real)
+{
+    hb_operator *o = operator_for(rows, real);
+    return o ? hb_trampoline_address(o->trampoline) : NULL;
+}
+
+/* ---- calls that are reported ---- */
+
+static void *real_of(const char *symbol)
+{
+    void *found = dlsym(RTLD_DEFAULT, symbol);
+    void *library = found ? NULL : dlopen("librccl.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    if (!library) return found;
+    found = dlsym(library, symbol);
+    dlclose(library);
+    return found;
+}
+
+hb_operator *hb_operators_of(const char *symbol)
+{
+    const hb_op_table *table = table_now();
+    const hb_op_entry *rows = table ? hb_op_table_find(table, symbol) : NULL;
+    void *real = rows ? real_of(symbol) : NULL;
+    if (!real) return NULL;
+    hb_bare_lock_take(&self.lock);
+    hb_operator *o = operator_for(rows, real);
+    hb_bare_lock_give(&self.lock);
+    return o;
 }
 
 /* ---- what an import that is not bound yet will call ---- */
@@ -319,6 +349,7 @@ static hb_result attach(const char *list)
     hb_stack_leave_out(hb_trampoline_return_address());
     hb_lookups_substitute(HB_LOOKUPS_OPERATORS, is_known, substitute);
     hb_lookups_watch(HB_LOOKUPS_OPERATORS, look_if_free);
+    hb_reported_operators_listen();
     (void)has_news();
     look();
     return HB_OK;

@@ -18,6 +18,10 @@ hb_result hb_operators_attach(const char *tables);
 /** What is attached; NULL: nothing. It stays as it is. */
 const hb_op_table *hb_operators_table(void);
 
+/** The operator of a function that is reported and need not be interposed; NULL: no table names it,
+ * or it is not there. */
+struct hb_operator *hb_operators_of(const char *symbol);
+
 /** A session that wants operators begins: modules that were loaded since are looked at. */
 void hb_operators_start(void);
 

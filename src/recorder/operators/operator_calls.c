@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "interpose/reported_calls.h"
 #include "operators/communication_calls.h"
 #include "operators/communicators.h"
 #include "operators/library_calls.h"
@@ -352,13 +353,49 @@ static bool tell_of_launch(const hb_op_entry *row, const hb_call *call)
     return false;
 }
 
+/* ---- calls that communicate ---- */
+
+static _Thread_local uint32_t inside;
+
+bool hb_operator_is_inside(void)
+{
+    return inside > 0;
+}
+
+/* What tells of it then, tells of all: of those that are not recorded, too. */
+static bool others_tell(const hb_operator *o)
+{
+    return o->communicates && !inside && hb_is_reported(o->row->symbol);
+}
+
+hb_scope hb_operator_reported_begin(hb_operator *o, hb_call *call)
+{
+    open_call of = {0};
+    hb_communication_note(o, call);
+    bool wanted = is_recording() && o->row->kind != HB_OP_SILENT;
+    open_calls *open = wanted ? own_calls() : NULL;
+    if (!open) return (hb_scope){0};
+    close_gone(open, (uintptr_t)__builtin_frame_address(0));
+    const open_call *outer = open->depth ? &open->calls[open->depth - 1] : NULL;
+    if (!hb_communication_is_due(o, call, &open->held)) return (hb_scope){0};
+    return outer && outer->alone ? (hb_scope){0} : begin(o, call, open, &of);
+}
+
+void hb_operator_reported_end(hb_operator *o, const hb_call *call, hb_scope *scope)
+{
+    hb_scope_end(scope);
+    hb_communication_leave(o, call);
+}
+
 static bool enter(hb_call *call)
 {
     hb_operator *o = by_trampoline[call->index];
     const hb_op_entry *row = o->row;
     if (row->kind >= HB_OP_LAUNCH) return tell_of_launch(row, call);
     if (row->kind == HB_OP_MEMORY) return hb_memory_call_enter(row, call);
+    if (others_tell(o)) return false;
     forget(row, call);
+    inside += o->communicates;
     if (o->communicates) hb_communication_note(o, call);
     bool is_step = row->kind == HB_OP_STEP;
     if (is_step) call->state[1] = begin_step(o, call); /* it may begin or end a cycle */
@@ -404,6 +441,7 @@ static void leave(hb_call *call)
     }
     close_one(call);
     if (call->state[0] > SHOWN) judge(o, call);
+    inside -= o->communicates && inside;
     if (o->communicates) hb_communication_leave(o, call);
     if (o->row->kind == HB_OP_STEP) end_step(call);
     if (makes_plans(o->row)) remember(o, call);
@@ -418,6 +456,7 @@ static void abandon(hb_call *call)
     }
     close_one(call);
     if (call->state[0] > SHOWN) judge(o, call);
+    inside -= o->communicates && inside;
     end_step(call);
 }
 

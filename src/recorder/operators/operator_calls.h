@@ -34,6 +34,12 @@ hb_operator *hb_operator_new(const hb_op_entry *row, void *real);
 /** What is shown of a description; how many there are. They point into it. */
 size_t hb_operator_inputs(const hb_op_description *d, hb_input inputs[HB_OP_MAX_INPUTS]);
 
+/** Of a call that communicates and is reported, at its beginning and its end. */
+hb_scope hb_operator_reported_begin(hb_operator *o, hb_call *call);
+void hb_operator_reported_end(hb_operator *o, const hb_call *call, hb_scope *scope);
+/** Whether the thread is in one that is interposed. */
+bool hb_operator_is_inside(void);
+
 /** A call that something else tells of begins: where its scope is to be kept, NULL where it is not
  * to be shown, because it is shown already, or because it is hipboard's own. `*flops` becomes 0
  * where a call around it counts them. */

@@ -5,6 +5,8 @@
  *
  * rccl_calls RANKS: all ranks in one process, each with a GPU of its own.
  *
+ * rccl_reported: the same, on the stand-ins of tests/hip/rocprofiler.
+ *
  * rccl_profiled: the same; it records itself, into RCCL_CALLS_LOGDIR, and makes a call that fails.
  */
 #include "standin.h"
@@ -12,6 +14,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#ifdef WITHOUT_STREAMS /* the runtime has none */
+#define hipStreamCreate(stream) (*(stream) = NULL, hipSuccess)
+#define hipSetDevice(device)    ((void)(device), hipSuccess)
+#endif
 
 enum { COUNT = 4096 };
 

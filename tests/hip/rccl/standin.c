@@ -17,7 +17,6 @@ struct ncclComm {
     void *profiler;
 };
 
-static hipFunction_t kernel;
 enum { MOST_TASKS = 16 };
 static __thread plugin_task tasks[MOST_TASKS];
 static __thread int depth, held;
@@ -45,6 +44,16 @@ static void add(const char *function, size_t count, ncclDataType_t type, int pee
                                   .sequence = peer < 0 ? comm->collectives++ : 0};
 }
 
+#ifdef STANDIN_WITHOUT_KERNELS
+static ncclResult_t launch(hipStream_t stream)
+{
+    (void)stream;
+    if (!depth) held = 0;
+    return ncclSuccess;
+}
+#else
+static hipFunction_t kernel;
+
 static ncclResult_t launch(hipStream_t stream)
 {
     hipModule_t module;
@@ -59,6 +68,7 @@ static ncclResult_t launch(hipStream_t stream)
     plugin_end(tasks, count);
     return error == hipSuccess ? ncclSuccess : ncclSystemError;
 }
+#endif
 
 static ncclResult_t make(ncclComm_t *to, int ranks, int rank)
 {

@@ -233,14 +233,15 @@ static void report_symbol(const fake_symbol *s)
     }
 }
 
-/* ---- HIP calls ---- */
+/* ---- calls ---- */
 
 /* The functions that the stand-in for HIP has, and some that are hidden, by their real numbers; but
  * from 500 on, of HIP 7.2. */
-static const struct {
+typedef struct function {
     int32_t number;
     const char *name;
-} operations[] = {
+} function;
+static const function hip_functions[] = {
     {40, "hipDeviceGet"},
     {66, "hipDeviceSynchronize"},
     {90, "hipFree"},
@@ -265,65 +266,123 @@ static const struct {
     {503, "hipLibraryLoadData"},
     {504, "hipLibraryUnload"},
 };
-enum { OPERATIONS = sizeof operations / sizeof *operations };
+/* RCCL's, by their real numbers: those that the stand-in for it has. */
+static const function rccl_functions[] = {
+    {0, "ncclAllGather"},
+    {1, "ncclAllReduce"},
+    {4, "ncclBroadcast"},
+    {7, "ncclReduceScatter"},
+    {9, "ncclSend"},
+    {10, "ncclRecv"},
+    {13, "ncclGroupStart"},
+    {14, "ncclGroupEnd"},
+    {15, "ncclGetVersion"},
+    {16, "ncclGetUniqueId"},
+    {17, "ncclCommInitRank"},
+    {18, "ncclCommInitAll"},
+    {21, "ncclCommDestroy"},
+    {22, "ncclCommAbort"},
+    {23, "ncclCommSplit"},
+    {24, "ncclGetErrorString"},
+    {26, "ncclCommGetAsyncError"},
+    {27, "ncclCommCount"},
+    {29, "ncclCommUserRank"},
+};
 
-const char *fake_operation_name(int32_t number)
+/* The largest arguments and results of a kind's functions. */
+static const struct library {
+    uint32_t kind;
+    const function *functions;
+    size_t count, args, result;
+} libraries[] = {
+    {HIP_RUNTIME_API, hip_functions, sizeof hip_functions / sizeof *hip_functions, 88, 24},
+    {RCCL_API, rccl_functions, sizeof rccl_functions / sizeof *rccl_functions, 152, 8},
+};
+enum { PAYLOAD = 8 + 152 + 24 };
+
+static const struct library *library_of(uint32_t kind)
 {
-    for (int i = 0; i < OPERATIONS; i++)
-        if (operations[i].number == number) return operations[i].name;
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
+        if (libraries[i].kind == kind) return &libraries[i];
+    return NULL;
+}
+
+const char *fake_operation_name(uint32_t kind, int32_t number)
+{
+    const struct library *l = library_of(kind);
+    for (size_t i = 0; l && i < l->count; i++)
+        if (l->functions[i].number == number) return l->functions[i].name;
     return NULL;
 }
 
 void fake_each_operation(uint32_t kind, int (*each)(uint32_t kind, int32_t operation, void *arg),
                          void *arg)
 {
-    for (int i = 0; i < OPERATIONS; i++)
-        each(kind, operations[i].number, arg);
+    const struct library *l = library_of(kind);
+    for (size_t i = 0; l && i < l->count; i++)
+        each(kind, l->functions[i].number, arg);
 }
 
 typedef struct running_call {
+    const struct library *library;
     uint64_t correlation, data[MAX_CONTEXTS];
     bool told[MAX_CONTEXTS];
     int32_t operation;
-    _Alignas(8) char payload[8 + ARGS + RESULT];
+    _Alignas(8) char payload[PAYLOAD];
 } running_call;
 
-static void *enter(const char *function, const void *args, size_t size)
+static void tell(running_call *call, uint32_t phase)
 {
-    int i = 0;
-    bool wanted = false;
-    while (i < OPERATIONS && strcmp(operations[i].name, function) != 0)
-        i++;
-    if (i == OPERATIONS || size > ARGS) return NULL;
-    running_call *call = calloc(1, sizeof *call);
-    call->operation = operations[i].number;
     for (uint64_t c = 1; c <= sdk.num_contexts; c++)
-        wanted |= call->told[c] = wants(&sdk.contexts[c], HIP_RUNTIME_API, call->operation);
+        if (call->told[c])
+            call_back(c, call->library->kind, call->operation, phase, call->correlation,
+                      call->payload, &call->data[c]);
+}
+
+static void *enter(uint32_t kind, const char *name, const void *args, size_t size)
+{
+    size_t i = 0;
+    bool wanted = false;
+    const struct library *l = library_of(kind);
+    while (i < l->count && strcmp(l->functions[i].name, name) != 0)
+        i++;
+    if (i == l->count || size > l->args) return NULL;
+    running_call *call = calloc(1, sizeof *call);
+    call->library = l;
+    call->operation = l->functions[i].number;
+    for (uint64_t c = 1; c <= sdk.num_contexts; c++)
+        wanted |= call->told[c] = wants(&sdk.contexts[c], kind, call->operation);
     if (!wanted) {
         free(call);
         return NULL;
     }
     call->correlation = __atomic_add_fetch(&sdk.next_correlation, 1, __ATOMIC_RELAXED);
     correlations[depth++] = call->correlation;
-    fake_put64(call->payload, 0, sizeof call->payload);
+    fake_put64(call->payload, 0, 8 + l->args + l->result);
     memcpy(call->payload + 8, args, size);
-    for (uint64_t c = 1; c <= sdk.num_contexts; c++)
-        if (call->told[c])
-            call_back(c, HIP_RUNTIME_API, call->operation, ENTER, call->correlation, call->payload,
-                      &call->data[c]);
+    tell(call, ENTER);
     return call;
+}
+
+static void *enter_hip(const char *name, const void *args, size_t size)
+{
+    return enter(HIP_RUNTIME_API, name, args, size);
+}
+
+static void *enter_rccl(const char *name, const void *args, size_t size)
+{
+    return enter(RCCL_API, name, args, size);
 }
 
 static void leave(void *running, int result)
 {
     running_call *call = running;
-    fake_put32(call->payload, 8 + ARGS, (uint32_t)result);
-    for (uint64_t c = 1; c <= sdk.num_contexts; c++)
-        if (call->told[c])
-            call_back(c, HIP_RUNTIME_API, call->operation, EXIT, call->correlation, call->payload,
-                      &call->data[c]);
+    fake_put32(call->payload, 8 + call->library->args, (uint32_t)result);
+    tell(call, EXIT);
     depth--;
     free(call);
 }
 
-const fake_table fake_reports = {enter, leave, report_dispatch, report_copy, report_symbol};
+const fake_table fake_reports = {enter_hip, leave, report_dispatch, report_copy, report_symbol};
+const fake_table fake_rccl_reports = {enter_rccl, leave, report_dispatch, report_copy,
+                                      report_symbol};

@@ -105,6 +105,7 @@ FAKE_API int rocprofiler_set_api_table(const char *name, uint64_t version, uint6
     (void)instance;
     initialize();
     if (strcmp(name, "hip") == 0 && count == 1) *(fake_table *)tables[0] = fake_reports;
+    if (strcmp(name, "rccl") == 0 && count == 1) *(fake_table *)tables[0] = fake_rccl_reports;
     return 0;
 }
 
@@ -241,6 +242,7 @@ FAKE_API int rocprofiler_configure_callback_tracing_service(id c, uint32_t kind,
 {
     CHECK;
     if (sdk.initialized != -1) return LOCKED;
+    if (kind == RCCL_API && fake_version() < 500) return 4; /* not known yet */
     context *owner = &sdk.contexts[c.handle];
     owner->callbacks[kind].function = callback;
     owner->callbacks[kind].arg = arg;
@@ -255,7 +257,7 @@ FAKE_API int rocprofiler_iterate_callback_tracing_kind_operations(
     uint32_t kind, int (*each)(uint32_t kind, int32_t operation, void *arg), void *arg)
 {
     CHECK;
-    if (kind == HIP_RUNTIME_API) fake_each_operation(kind, each, arg);
+    fake_each_operation(kind, each, arg);
     return OK;
 }
 
@@ -264,7 +266,7 @@ FAKE_API int rocprofiler_query_callback_tracing_kind_operation_name(uint32_t kin
                                                                     const char **name,
                                                                     uint64_t *size)
 {
-    *name = kind == HIP_RUNTIME_API ? fake_operation_name(operation) : NULL;
+    *name = fake_operation_name(kind, operation);
     if (size) *size = *name ? strlen(*name) : 0;
     return OK;
 }

@@ -12,9 +12,10 @@
 #include "fake.h"
 
 enum { OK = 0, ERROR = 1, LOCKED = 16 };
-enum { HIP_RUNTIME_API = 5, CODE_OBJECT = 10, MEMORY_COPY = 10, KERNEL_DISPATCH = 11 };
+enum { HIP_RUNTIME_API = 5, CODE_OBJECT = 10, RCCL_API = 14 }; /* kinds of callbacks */
+enum { MEMORY_COPY = 10, KERNEL_DISPATCH = 11 };               /* of buffered records */
 enum { ENTER = 1, EXIT = 2, SYMBOL_REGISTER = 2, COMPLETE = 2 };
-enum { MAX_CONTEXTS = 16, MAX_BUFFERS = 8, MAX_CLIENTS = 2, KINDS = 32, ARGS = 88, RESULT = 24 };
+enum { MAX_CONTEXTS = 16, MAX_BUFFERS = 8, MAX_CLIENTS = 2, KINDS = 32 };
 
 typedef struct id {
     uint64_t handle;
@@ -77,9 +78,9 @@ void fake_put32(void *record, size_t offset, uint64_t value);
 void fake_put64(void *record, size_t offset, uint64_t value);
 void fake_put_pointer(void *record, size_t offset, const void *value);
 void fake_flush(buffer *b);
-const char *fake_operation_name(int32_t number);
+const char *fake_operation_name(uint32_t kind, int32_t number);
 void fake_each_operation(uint32_t kind, int (*each)(uint32_t kind, int32_t operation, void *arg),
                          void *arg);
-extern const fake_table fake_reports;
+extern const fake_table fake_reports, fake_rccl_reports;
 
 #endif
