@@ -10,8 +10,8 @@
 
 #include "base/c_locale.h"
 #include "base/files.h"
+#include "ranks/meetings.h"
 #include "ranks/rank_events.h"
-#include "ranks/study.h"
 #include "read/text_window.h"
 
 /* ---- creating ---- */
@@ -70,6 +70,7 @@ void hb_rank_study_destroy(hb_rank_study *s)
 {
     if (!s) return;
     hb_texts_free(&s->group_names);
+    hb_meetings_forget(s);
     hb_arena_free(&s->arena);
     hb_arena_free(&s->results);
     free(s);

@@ -39,7 +39,7 @@ double hb_median(double *v, size_t count)
     if (count % 2) return upper;
     double lower = v[0];
     for (size_t i = 1; i < count / 2; i++)
-        lower = fmax(lower, v[i]);
+        lower = v[i] > lower ? v[i] : lower;
     return (lower + upper) / 2;
 }
 

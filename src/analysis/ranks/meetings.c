@@ -1,21 +1,56 @@
 /* SPDX-License-Identifier: MIT */
 #include "ranks/meetings.h"
 
+#include <stdlib.h>
+
+/* Walking through digests is most of the work, and is done once where there is room for what was
+ * found. */
+enum { MOST_KEPT = 10 << 20 };
+
+typedef struct kept_comer {
+    int64_t start, end; /* by its own clock */
+    uint32_t cycle;     /* of the study */
+} kept_comer;
+
+typedef struct kept_meeting {
+    hb_str operation;
+    int64_t bytes;
+    uint32_t count;
+    bool async;
+} kept_meeting;
+
+/* A communicator's, in order. */
+typedef struct kept {
+    kept_comer *comers;
+    kept_meeting *meetings;
+    uint32_t num_comers, num_meetings, room;
+} kept;
+
+typedef struct hb_joined hb_joined;
+struct hb_joined {
+    kept *groups;
+    uint32_t count;
+    bool whole; /* else it is just being found */
+};
+
 /* A rank's way through the collectives of one communicator, over its cycles. */
 typedef struct walker {
     uint32_t rank, cycle; /* cycle: the next one of the study to look into */
     hb_rank_walk walk;
     bool numbered, at_end;
-    uint32_t in_cycle; /* whose collectives have only their places */
-    hb_rank_entry entry;
+    uint32_t in_cycle;   /* whose collectives have only their places */
+    hb_rank_entry entry; /* by the digest's own clock */
     uint64_t key;
+    const char *own_name, *like_name; /* operations that are one, as they stand in two digests */
 } walker;
 
 typedef struct group {
     hb_str name, description;
     uint64_t size;
     HB_VEC(walker) walkers;
-    uint32_t alive;
+    uint64_t entries;        /* of all walkers together */
+    kept *kept;              /* NULL: there is no room */
+    uint32_t meeting, comer; /* the next ones that were kept */
     hb_meeting next;
 } group;
 
@@ -24,7 +59,100 @@ struct hb_meetings {
     HB_VEC(group) groups;
     uint32_t *heap, count; /* groups with a meeting to come, the earliest first */
     bool pending;          /* the first one's was given away */
+    hb_joined *joined;     /* NULL: there is no room */
 };
+
+/* ---- what is kept ---- */
+
+void hb_meetings_forget(hb_rank_study *s)
+{
+    if (!s->joined) return;
+    for (uint32_t i = 0; i < s->joined->count; i++) {
+        free(s->joined->groups[i].comers);
+        free(s->joined->groups[i].meetings);
+    }
+    free(s->joined->groups);
+    free(s->joined);
+    s->joined = NULL;
+}
+
+static bool make_room(hb_meetings *m, hb_joined *joined)
+{
+    joined->groups = calloc(m->groups.count + 1, sizeof *joined->groups);
+    if (!joined->groups) return false;
+    for (; joined->count < m->groups.count; joined->count++) {
+        group *g = &m->groups.items[joined->count];
+        g->kept = &joined->groups[joined->count];
+        g->kept->comers = malloc((g->entries + 1) * sizeof *g->kept->comers);
+        if (!g->kept->comers) return false;
+    }
+    return true;
+}
+
+static void keep_nothing(hb_meetings *m)
+{
+    hb_meetings_forget(m->study);
+    m->joined = NULL;
+    for (uint32_t i = 0; i < m->groups.count; i++)
+        m->groups.items[i].kept = NULL;
+}
+
+static void begin_keeping(hb_meetings *m)
+{
+    uint64_t entries = 0;
+    for (uint32_t i = 0; i < m->groups.count; i++)
+        entries += m->groups.items[i].entries;
+    hb_meetings_forget(m->study); /* of a walk that was given up */
+    if (entries > MOST_KEPT) return;
+    m->joined = m->study->joined = calloc(1, sizeof *m->joined);
+    if (m->joined && !make_room(m, m->joined)) keep_nothing(m);
+}
+
+static void keep_comer(group *g, const walker *w)
+{
+    if (g->kept)
+        g->kept->comers[g->kept->num_comers++] =
+            (kept_comer){w->entry.start, w->entry.end, w->cycle - 1};
+}
+
+static void keep_meeting(hb_meetings *m, group *g)
+{
+    kept *k = g->kept;
+    if (!k) return;
+    if (k->num_meetings == k->room) {
+        k->room = k->room ? 2 * k->room : 64;
+        kept_meeting *more = realloc(k->meetings, k->room * sizeof *more);
+        if (!more) {
+            keep_nothing(m);
+            return;
+        }
+        k->meetings = more;
+    }
+    k->meetings[k->num_meetings++] =
+        (kept_meeting){g->next.operation, g->next.bytes, g->next.count, g->next.async};
+}
+
+/* Clocks may have been corrected since. */
+static bool take_kept(hb_meetings *m, group *g)
+{
+    const hb_study_cycle *cycles = m->study->cycles.items;
+    if (g->meeting == g->kept->num_meetings) return false;
+    const kept_meeting *k = &g->kept->meetings[g->meeting++];
+    hb_meeting *next = &g->next;
+    next->operation = k->operation;
+    next->bytes = k->bytes;
+    next->count = k->count;
+    next->async = k->async;
+    next->last = INT64_MIN;
+    for (uint32_t i = 0; i < k->count; i++) {
+        const kept_comer *c = &g->kept->comers[g->comer++];
+        const hb_rank_digest *d = &cycles[c->cycle].digest;
+        next->who[i] =
+            (hb_comer){cycles[c->cycle].rank, hb_rank_time(d, c->start), hb_rank_time(d, c->end)};
+        next->last = HB_MAX(next->last, next->who[i].start);
+    }
+    return true;
+}
 
 /* ---- ways through the digests ---- */
 
@@ -40,7 +168,7 @@ static const hb_rank_group *group_in(const hb_rank_digest *d, hb_str name)
 static void step(hb_meetings *m, const group *g, walker *w)
 {
     const hb_study_rank *rank = &m->study->ranks[w->rank];
-    while (!hb_rank_next(&w->walk, &w->entry)) {
+    while (!hb_rank_next_as_written(&w->walk, &w->entry)) {
         const hb_rank_group *next = NULL;
         while (!next && w->cycle < rank->first_cycle + rank->num_cycles) {
             const hb_study_cycle *c = &m->study->cycles.items[w->cycle++];
@@ -61,30 +189,39 @@ static void step(hb_meetings *m, const group *g, walker *w)
 
 /* ---- one communicator's next ---- */
 
-static bool is_like(const hb_meeting *m, const hb_rank_entry *e)
+/* A name is one place in its digest, so that most are known from the last time. */
+static bool is_like(const hb_meeting *m, walker *w)
 {
-    return m->operation.len == e->operation.len &&
-           memcmp(m->operation.s, e->operation.s, e->operation.len) == 0;
+    const hb_str *own = &w->entry.operation;
+    if (own->s == w->own_name && m->operation.s == w->like_name) return true;
+    if (m->operation.len != own->len || memcmp(m->operation.s, own->s, own->len) != 0) return false;
+    w->own_name = own->s;
+    w->like_name = m->operation.s;
+    return true;
 }
 
 /* Who tells of something else under the same number took part in something else. */
-static void take(hb_meeting *m, const walker *w)
+static void take(const hb_meetings *m, group *g, walker *w)
 {
+    hb_meeting *next = &g->next;
     const hb_rank_entry *e = &w->entry;
-    if (!m->count) {
-        m->operation = e->operation;
-        m->bytes = e->bytes;
-        m->last = e->start;
-    } else if (!is_like(m, e)) {
+    const hb_rank_digest *d = &m->study->cycles.items[w->cycle - 1].digest;
+    int64_t start = hb_rank_time(d, e->start);
+    if (!next->count) {
+        next->operation = e->operation;
+        next->bytes = e->bytes;
+        next->last = start;
+    } else if (!is_like(next, w)) {
         return;
     }
-    m->bytes = HB_MAX(m->bytes, e->bytes);
-    m->last = HB_MAX(m->last, e->start);
-    m->async |= e->async;
-    m->who[m->count++] = (hb_comer){w->rank, e->start, e->end};
+    next->bytes = HB_MAX(next->bytes, e->bytes);
+    next->last = HB_MAX(next->last, start);
+    next->async |= e->async;
+    next->who[next->count++] = (hb_comer){w->rank, start, hb_rank_time(d, e->end)};
+    keep_comer(g, w);
 }
 
-static bool find_next(hb_meetings *m, group *g)
+static bool walk_on(hb_meetings *m, group *g)
 {
     uint64_t key = UINT64_MAX;
     for (uint32_t i = 0; i < g->walkers.count; i++)
@@ -95,12 +232,20 @@ static bool find_next(hb_meetings *m, group *g)
         walker *w = &g->walkers.items[i];
         bool taken = false;
         while (!w->at_end && w->key == key) {
-            if (!taken) take(&g->next, w);
+            if (!taken) take(m, g, w);
             taken = true; /* of several under one number the first */
             step(m, g, w);
         }
     }
     if (!g->next.count) return false;
+    keep_meeting(m, g);
+    return true;
+}
+
+static bool find_next(hb_meetings *m, group *g)
+{
+    bool known_before = m->joined && m->joined->whole;
+    if (!(known_before ? take_kept : walk_on)(m, g)) return false;
     const hb_collective_name *known = hb_collective_of(g->next.operation);
     g->next.waits = known ? known->waits : HB_COLLECTIVE_WAITS_UNKNOWN;
     return true;
@@ -140,6 +285,7 @@ static group *get_group(hb_meetings *m, const hb_rank_group *from)
         *HB_PUSH(arena, &m->groups) = (group){from->name, from->description, from->size};
     group *g = &m->groups.items[id - 1];
     g->size = HB_MAX(g->size, from->size);
+    g->entries += from->count;
     return g;
 }
 
@@ -167,12 +313,16 @@ hb_meetings *hb_meetings_open(hb_rank_study *study)
     if (!hb_texts_init(&study->group_names))
         hb_arena_leave(&study->results, HB_ERROR_NO_MEMORY, "out of memory");
     add_walkers(m);
+    m->joined = study->joined && study->joined->whole ? study->joined : NULL;
+    if (!m->joined) begin_keeping(m);
+    bool walks = !m->joined || !m->joined->whole;
     m->heap = HB_NEW_ARRAY(&study->results, uint32_t, m->groups.count + 1);
     for (uint32_t i = 0; i < m->groups.count; i++) {
         group *g = &m->groups.items[i];
         g->next = (hb_meeting){.group = g->name, .description = g->description, .size = g->size};
         g->next.who = HB_NEW_ARRAY(&study->results, hb_comer, g->walkers.count);
-        for (uint32_t k = 0; k < g->walkers.count; k++)
+        if (!walks) g->kept = &m->joined->groups[i];
+        for (uint32_t k = 0; k < g->walkers.count && walks; k++)
             step(m, g, &g->walkers.items[k]);
         if (find_next(m, g)) m->heap[m->count++] = i;
     }
@@ -188,6 +338,7 @@ const hb_meeting *hb_meetings_next(hb_meetings *m)
         sink(m, 0);
     }
     m->pending = m->count > 0;
+    if (!m->pending && m->joined) m->joined->whole = true;
     return m->pending ? &m->groups.items[m->heap[0]].next : NULL;
 }
 

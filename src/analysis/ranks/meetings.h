@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Collectives of all who took part in them, one after the other in the order of time: the digests'
- * lists are walked side by side, so that memory is that of one collective of each communicator.
+ * lists are walked side by side. Up to some millions are kept as they were found, for whoever walks
+ * again.
  */
 #ifndef HB_RANKS_MEETINGS_H
 #define HB_RANKS_MEETINGS_H
@@ -33,6 +34,8 @@ hb_meetings *hb_meetings_open(hb_rank_study *study);
 const hb_meeting *hb_meetings_next(hb_meetings *meetings);
 /** The same of those that several ranks told and in which each waits for all others. */
 const hb_meeting *hb_meetings_next_for_all(hb_meetings *meetings);
+/** What the first walk kept for the next ones; when digests were added. */
+void hb_meetings_forget(hb_rank_study *study);
 uint32_t hb_meetings_groups(const hb_meetings *meetings);
 
 /** Nobody leaves before the last one came. */

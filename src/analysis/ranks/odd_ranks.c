@@ -149,14 +149,15 @@ static void tell_runs(hb_rank_study *s)
 /* ---- collectives ---- */
 
 typedef struct way {
+    const hb_rank_digest *digest;
     hb_rank_group *group;
     int64_t rank;
-    int64_t length; /* ns from the first to the end of the last */
 } way;
 
-static int64_t length_of(const hb_rank_digest *d, const hb_rank_group *g)
+/* ns from the first to the end of the last */
+static int64_t length_of(const way *w)
 {
-    hb_rank_walk walk = hb_rank_walk_group(d, g);
+    hb_rank_walk walk = hb_rank_walk_group(w->digest, w->group);
     hb_rank_entry e;
     int64_t first = 0, last = 0;
     for (bool begun = false; hb_rank_next(&walk, &e); begun = true) {
@@ -198,7 +199,7 @@ static void collect(hb_rank_study *s, all_ways *all)
             hb_rank_group *g = (hb_rank_group *)(uintptr_t)&d->groups[k]; /* the study's own */
             if (g->numbered) continue;
             group_ways *of = ways_of(s, all, cycle, g->name);
-            *HB_PUSH(&s->arena, &of->ways) = (way){g, d->rank, length_of(d, g)};
+            *HB_PUSH(&s->arena, &of->ways) = (way){d, g, d->rank};
         }
     }
 }
@@ -208,7 +209,7 @@ static void collect(hb_rank_study *s, all_ways *all)
 static bool has_holes(const way *w, int64_t most, int64_t usual)
 {
     double share = (double)w->group->count / (double)most;
-    return (double)w->length > (double)usual * (share + 1) / 2;
+    return (double)length_of(w) > (double)usual * (share + 1) / 2;
 }
 
 static int64_t usual_length(hb_rank_study *s, const group_ways *g, int64_t most)
@@ -216,7 +217,7 @@ static int64_t usual_length(hb_rank_study *s, const group_ways *g, int64_t most)
     tally lengths = {0};
     for (uint32_t i = 0; i < g->ways.count; i++)
         if (g->ways.items[i].group->count == most)
-            *HB_PUSH(&s->arena, &lengths.numbers) = g->ways.items[i].length;
+            *HB_PUSH(&s->arena, &lengths.numbers) = length_of(&g->ways.items[i]);
     hb_sort(&s->arena, lengths.numbers.items, lengths.numbers.count, sizeof(int64_t), is_less,
             NULL);
     return lengths.numbers.count ? lengths.numbers.items[lengths.numbers.count / 2] : 0;
@@ -230,7 +231,7 @@ static void check_group(hb_rank_study *s, group_ways *g)
     const way *example = NULL;
     for (uint32_t i = 0; i < g->ways.count; i++)
         *HB_PUSH(&s->arena, &counts.numbers) = g->ways.items[i].group->count;
-    most_frequent(&s->arena, &counts, &most);
+    if (most_frequent(&s->arena, &counts, &most) == g->ways.count) return;
     int64_t usual = usual_length(s, g, most), examples = 0;
     for (uint32_t i = 0; i < g->ways.count; i++) {
         way *w = &g->ways.items[i];

@@ -150,9 +150,14 @@ static bool walk_message(hb_rank_walk *w, hb_rank_message *m)
     return true;
 }
 
+bool hb_rank_next_as_written(hb_rank_walk *w, hb_rank_entry *entry)
+{
+    return w->left && w->left-- && walk_entry(w, entry);
+}
+
 bool hb_rank_next(hb_rank_walk *w, hb_rank_entry *entry)
 {
-    if (!w->left || !w->left-- || !walk_entry(w, entry)) return false;
+    if (!hb_rank_next_as_written(w, entry)) return false;
     entry->start = hb_rank_time(w->digest, entry->start);
     entry->end = hb_rank_time(w->digest, entry->end);
     return true;

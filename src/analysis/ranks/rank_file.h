@@ -108,6 +108,8 @@ typedef struct hb_rank_walk {
 
 hb_rank_walk hb_rank_walk_group(const hb_rank_digest *digest, const hb_rank_group *group);
 bool hb_rank_next(hb_rank_walk *walk, hb_rank_entry *entry);
+/** The same by the digest's own clock. */
+bool hb_rank_next_as_written(hb_rank_walk *walk, hb_rank_entry *entry);
 
 /** A message; the host waited for it from wait_start to wait_end, which may be its own call. */
 typedef struct hb_rank_message {

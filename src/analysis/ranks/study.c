@@ -2,7 +2,7 @@
  *
  * Which ranks, nodes and steps there are, and in which order all is found out.
  */
-#include "ranks/study.h"
+#include "ranks/meetings.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -224,13 +224,12 @@ static void read_words(hb_rank_study *s, hb_step_words *words)
                     bool added;
                     hb_dict_entry *known = hb_dict_add(&s->results, &kinds, kind, &added);
                     if (added) known->value = kinds.entries.count;
-                    *HB_PUSH(&s->results, &words->items) =
-                        (hb_step_word){.start_ns = e.start,
-                                       .end_ns = e.end,
-                                       .work_ns = 1,
-                                       .name = known->value,
-                                       .exact = known->value,
-                                       .host_waits = true};
+                    *HB_PUSH(&s->results, &words->items) = (hb_step_word){.start_ns = e.start,
+                                                                          .end_ns = e.end,
+                                                                          .work_ns = 1,
+                                                                          .name = known->value,
+                                                                          .exact = known->value,
+                                                                          .host_waits = true};
                 }
             }
         }
@@ -301,19 +300,6 @@ static void forget(hb_rank_study *s)
     memset(&s->ranks, 0, offsetof(hb_rank_study, limit_text) - offsetof(hb_rank_study, ranks));
 }
 
-static void find_all(hb_rank_study *s, bool by_durations)
-{
-    find_ranks(s);
-    find_blocks(s);
-    hb_study_check_clocks(s);
-    s->by_durations |= by_durations;
-    hb_study_meetings(s);
-    hb_study_messages(s);
-    hb_study_efficiency(s);
-    hb_study_places(s);
-    hb_study_name_late(s);
-}
-
 /* How late a rank is, is less than what the clocks may be wrong by: then only how long each stayed
  * in a collective tells. What collectives correct may be wrong by all of its bound, since a late
  * rank moves it; what was measured rarely is. */
@@ -324,21 +310,28 @@ static bool is_within_bound(const hb_rank_study *s)
            s->median_skew < bound;
 }
 
-static hb_result try_all(hb_rank_study *s, bool by_durations, bool *again)
+static void find_all(hb_rank_study *s)
 {
-    *again = false;
-    if (hb_arena_try(&s->results)) {
-        find_all(s, by_durations);
-        *again = is_within_bound(s);
+    find_ranks(s);
+    find_blocks(s);
+    hb_study_check_clocks(s);
+    hb_study_meetings(s);
+    if (is_within_bound(s)) {
+        s->by_durations = true;
+        hb_study_forget_meetings(s);
+        hb_study_meetings(s);
     }
-    return hb_arena_outcome(&s->results);
+    hb_study_messages(s);
+    hb_study_efficiency(s);
+    hb_study_places(s);
+    hb_study_name_late(s);
 }
 
 hb_result hb_study_run(hb_rank_study *s)
 {
-    bool again;
     if (s->done) return HB_OK;
     forget(s);
+    hb_meetings_forget(s);
     if (hb_arena_try(&s->arena)) {
         hb_study_sort(s);
         hb_study_drop_twins(s);
@@ -346,11 +339,8 @@ hb_result hb_study_run(hb_rank_study *s)
     }
     HB_TRY(hb_arena_outcome(&s->arena));
     if (!s->cycles.count) return hb_fail(HB_ERROR_NOT_FOUND, "no trace of a rank was found");
-    HB_TRY(try_all(s, false, &again));
-    if (again) {
-        forget(s);
-        HB_TRY(try_all(s, true, &again));
-    }
+    if (hb_arena_try(&s->results)) find_all(s);
+    HB_TRY(hb_arena_outcome(&s->results));
     s->done = true;
     return HB_OK;
 }

@@ -119,6 +119,7 @@ struct hb_rank_study {
     HB_VEC(const char *) notes;
     HB_VEC(const char *) groups; /* lines of options.groups: host, switch, host, ... */
     hb_texts group_names;        /* of meetings.c */
+    struct hb_joined *joined;    /* likewise */
     uint32_t num_paths;          /* of single files that were given */
     bool done;
 
@@ -186,6 +187,7 @@ bool hb_study_correct_clocks(hb_rank_study *study);
 int64_t hb_study_written_bound(hb_rank_study *study);
 void hb_study_leave_clocks(hb_rank_study *study);
 void hb_study_meetings(hb_rank_study *study);
+void hb_study_forget_meetings(hb_rank_study *study); /* before the same again */
 void hb_study_messages(hb_rank_study *study);
 void hb_study_efficiency(hb_rank_study *study);
 void hb_study_places(hb_rank_study *study);

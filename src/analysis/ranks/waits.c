@@ -351,6 +351,21 @@ void hb_study_meetings(hb_rank_study *s)
             longer_in_all, NULL);
 }
 
+void hb_study_forget_meetings(hb_rank_study *s)
+{
+    for (uint32_t i = 0; i < s->num_ranks; i++) {
+        hb_rank_part *part = &s->ranks[i].part;
+        memset(part->last_in, 0, s->blocks.count * sizeof *part->last_in);
+        memset(part->caused_in, 0, s->blocks.count * sizeof *part->caused_in);
+        *part = (hb_rank_part){.last_in = part->last_in, .caused_in = part->caused_in};
+    }
+    for (uint32_t i = 0; i < s->blocks.count; i++)
+        s->blocks.items[i].meetings = 0;
+    s->meetings = s->partial = s->synchronizing = 0;
+    s->all_waits = s->median_skew = 0;
+    s->waits.count = s->classes.count = 0;
+}
+
 /* ---- messages ---- */
 
 static uint64_t hash_str(uint64_t h, hb_str text)
