@@ -79,11 +79,11 @@ static int64_t number_of(const hb_value *v)
 /* Microseconds with decimals as ns, exactly; INT64_MIN of what is none. */
 static int64_t ns_of(const hb_value *v)
 {
+    if (!is_number(v) && v->type != HB_JSON_STRING) return INT64_MIN; /* it may have no text */
     const char *p = v->s, *end = p + v->size;
     bool negative = v->size && *p == '-';
     int64_t ns = 0;
     int decimals = -1;
-    if (!is_number(v) && v->type != HB_JSON_STRING) return INT64_MIN;
     for (p += negative; p < end && decimals < 3; p++) {
         if (*p == '.' && decimals < 0) {
             decimals = 0;
