@@ -174,6 +174,28 @@ def test_a_node_s_traces_are_one_file(built, tmp_path):
             for path in sorted((tmp_path / "plain").glob("*.json"))] == [0, 1, 2]
 
 
+@pytest.mark.parametrize("ranks, options, packed", [
+    (4096, [], False), (4097, [], True), (4096, ["--pack"], True), (1, ["--pack"], False)])
+def test_of_more_than_4096_ranks_nodes_write_packs(tmp_path, ranks, options, packed):
+    """The last rank of such a job, alone on its node, as its launcher tells it."""
+    program, library = tmp_path / "marked", BUILD / "src/recorder"
+    subprocess.run(["cc", "-x", "c", "-", "-o", program, f"-I{BUILD.parent / 'include'}", f"-L{library}", "-lhipboard",
+                    f"-Wl,-rpath,{library}"], text=True, check=True,
+                   input='#include <hipboard/hipboard.h>\nint main(void) { HB_RECORD_FUNCTION("work") {} }')
+    (tmp_path / "node").mkdir()
+    job = {"OMPI_COMM_WORLD_RANK": str(ranks - 1), "OMPI_COMM_WORLD_SIZE": str(ranks),
+           "OMPI_COMM_WORLD_LOCAL_RANK": "0", "OMPI_COMM_WORLD_LOCAL_SIZE": "1", "TMPDIR": str(tmp_path / "node")}
+    done = subprocess.run([HIPBOARD, "record", *options, "-o", tmp_path / "run", "--", program], text=True,
+                          capture_output=True, timeout=300, env=dict(ENVIRONMENT, **job))
+    assert done.returncode == 0, done.stderr
+    packs, traces = list((tmp_path / "run").glob("*.hbpack")), list((tmp_path / "run").glob("*.json"))
+    assert (len(packs), len(traces)) == ((1, 0) if packed else (0, 1))
+    assert not list((tmp_path / "node").iterdir())
+    told = subprocess.run([HIPBOARD, "ranks", "--json", tmp_path / "run"], capture_output=True, text=True, timeout=300)
+    if ranks > 1:
+        assert [rank["rank"] for rank in json.loads(told.stdout)["ranks"]] == [ranks - 1], told.stderr
+
+
 def test_who_is_killed_leaves_the_node_s_traces_to_be_packed(built, tmp_path):
     job = {"OMPI_COMM_WORLD_LOCAL_SIZE": "2", "MPI_LOCALNRANKS": "2", "PMI_SIZE": "2", "TMPDIR": str(tmp_path)}
     killed = start([HIPBOARD, "record", "--pack", "-o", tmp_path / "run", "--", built / "alone", "wait"], PMI_RANK="1",

@@ -356,6 +356,8 @@ def test_recorded_ranks_leave_their_digests(tmp_path):
         assert done.returncode == 0 and "missing" not in done.stderr
     assert len(traces) == 6
     assert (tmp_path / "read.hbranks").read_bytes() == (tmp_path / "two.hbranks").read_bytes()
+    assert re.search(r"3 traces of other runs in the same directory: left out; this is the one of 20\d\d-",
+                     ranks(tmp_path / "run").stderr)
     stored.write_text("my own ranks, as it happens")
     assert record("openmpi", 3, tmp_path / "run", tmp_path / "rounds").returncode == 0
     assert stored.read_text() == "my own ranks, as it happens"
@@ -576,8 +578,13 @@ def test_a_rank_that_is_there_twice_and_a_file_that_is_being_written(tmp_path):
 def test_two_runs_in_one_directory(tmp_path):
     made_ranks.write(tmp_path, 8, late=3)
     for path in list(tmp_path.iterdir()):
-        shutil.copy(path, path.with_name(path.name.replace("1700000000", "1700005000")))
-    assert "two runs in one directory?" in ranks(tmp_path).stderr
+        text, start = path.read_text(), '"baseTimeNanoseconds":'
+        assert start + "0," in text
+        path.write_text(text.replace(start + "0,", start + "1700000000000000000,"))
+        path.with_name(path.name.replace("1700000000", "1700005000")).write_text(
+            text.replace(start + "0,", start + "1700005000000000000,"))
+    said = ranks(tmp_path).stderr
+    assert re.search(r"two runs in one directory, of 2023-11-14 22:13:\d\d UTC and of 2023-11-14 23:36:\d\d UTC\?", said)
 
 
 def test_the_last_of_several_runs(tmp_path):

@@ -192,6 +192,30 @@ def test_ranks_in_one_process(tmp_path):
     assert "distributedInfo" not in document
 
 
+def split_rows(document):
+    keys = ("In msg nelems", "Group size", "Process Group Name", "Process Group Description", "Seq")
+    return [told(e, *keys)[1:] for e in spans(document, "ncclAllReduce") if e["args"]["In msg nelems"] in (5, 6)]
+
+
+def test_parts_of_a_communicator_have_one_name_on_their_members(tmp_path):
+    """By what all of them know: the parent's name, which part of it that is, and the color."""
+    names = []
+    for rank in range(4):
+        logdir = tmp_path / str(rank)
+        assert record(logdir, CALLS, 4, rank, RCCL_CALLS_SPLIT="1", RANK=str(rank), LOCAL_RANK=str(rank),
+                      WORLD_SIZE="4") == "ok\n"
+        [document] = documents(logdir)
+        rows = split_rows(document)
+        first, second = rows[0][2], rows[2][2]
+        assert rows == [[5, 2, first, "rccl#1/split#1", 1], [6, 2, first, "rccl#1/split#1", 2],
+                        [5, 2, second, "rccl#1/split#2", 1]]
+        names.append([spans(document, "ncclAllReduce")[0]["args"]["Process Group Name"], first, second])
+        annotated = [e for e in spans(document, "nccl:all_reduce")]
+        assert len(annotated) == 2, "only collectives of all ranks are the plugin's"
+    assert names[0] == names[2] and names[1] == names[3]
+    assert names[0][0] == names[1][0] and len({name for row in names for name in row}) == 5
+
+
 @pytest.mark.parametrize("options, recorded", [
     (["--comm", "none"], False), (["--comm", "mpi"], False), (["--comm", "rccl"], True),
     (["--comm", "none", "--no-library-ops"], False), (["--no-library-ops"], True)])

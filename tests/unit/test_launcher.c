@@ -18,6 +18,7 @@
 
 #include "base/files.h"
 #include "base/launcher.h"
+#include "profiler/write_turns.h"
 
 static const char *const variables[] = {
     "OMPI_COMM_WORLD_RANK",
@@ -206,6 +207,33 @@ static void backends_are_understood_or_refused(void **state)
     }
 }
 
+/* ---- nodes that write at once ---- */
+
+static unsigned delay_of(int64_t ranks, int64_t a_node, unsigned node)
+{
+    char host[32];
+    snprintf(host, sizeof host, "node%u", node);
+    return hb_write_turn_delay_ms(&(hb_launcher){.size = ranks, .local_size = a_node}, host);
+}
+
+static void nodes_that_are_many_begin_at_moments_of_their_own(void **state)
+{
+    enum { NODES = 1000, PARTS = 10 };
+    unsigned in_part[PARTS] = {0};
+    (void)state;
+    for (unsigned node = 0; node < NODES; node++) {
+        assert_int_equal(delay_of(63 * 8, 8, node), 0);
+        assert_int_equal(delay_of(64 * 8 - 1, 8, node), 0);
+        assert_int_equal(delay_of(4096, HB_LAUNCHER_UNKNOWN, node), 0); /* nobody tells of nodes */
+        unsigned delay = delay_of(64 * 8, 8, node);
+        assert_in_range(delay, 0, HB_WRITE_TURNS_WINDOW_MS - 1);
+        assert_int_equal(delay, delay_of(9000 * 8, 8, node)); /* by its name alone: all its ranks */
+        in_part[delay * PARTS / HB_WRITE_TURNS_WINDOW_MS]++;
+    }
+    for (unsigned part = 0; part < PARTS; part++) /* evenly, or nearly so */
+        assert_in_range(in_part[part], NODES / PARTS / 2, NODES / PARTS * 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -214,6 +242,7 @@ int main(void)
         cmocka_unit_test(workers_stand_in_rank_order),
         cmocka_unit_test(a_job_of_one_rank_is_named_as_any_program),
         cmocka_unit_test(backends_are_understood_or_refused),
+        cmocka_unit_test(nodes_that_are_many_begin_at_moments_of_their_own),
     };
     return cmocka_run_group_tests(tests, no_launcher, no_launcher);
 }

@@ -138,10 +138,11 @@ static void tell_runs(hb_rank_study *s)
         bool again = d->rank == before->rank && d->num_steps && before->num_steps &&
                      d->steps[0].number == before->steps[0].number;
         if (!again) continue;
-        hb_study_note(
-            s,
-            "steps have the same numbers in several traces of a rank: two runs in one directory? "
-            "Name the files of one of them to see that alone");
+        hb_study_note(s,
+                      "steps have the same numbers in several traces of a rank: two runs in one "
+                      "directory, of %s "
+                      "and of %s? Name the files of one of them to see that alone",
+                      hb_study_time(before->start).text, hb_study_time(d->start).text);
         return;
     }
 }

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/c_locale.h"
 #include "base/hash_map.h"
@@ -93,6 +94,17 @@ static bool is_of_last_run(const hb_rank_study *s, uint32_t index)
     return d->pid < 0 || last->pid < 0 || d->pid == last->pid;
 }
 
+hb_study_moment hb_study_time(int64_t ns)
+{
+    hb_study_moment moment;
+    struct tm tm;
+    time_t seconds = (time_t)(ns / 1000000000);
+    if (!gmtime_r(&seconds, &tm) ||
+        !strftime(moment.text, sizeof moment.text, "%Y-%m-%d %H:%M:%S UTC", &tm))
+        snprintf(moment.text, sizeof moment.text, "%lld ns", (long long)ns);
+    return moment;
+}
+
 void hb_study_sort(hb_rank_study *s)
 {
     uint32_t kept = 0, again = 0, earlier = 0;
@@ -112,7 +124,10 @@ void hb_study_sort(hb_rank_study *s)
     s->cycles.count = kept;
     if (again) hb_study_note(s, "%u digests were given twice: counted once", again);
     if (earlier)
-        hb_study_note(s, "%u traces of other runs in the same directory: left out", earlier);
+        hb_study_note(s,
+                      "%u traces of other runs in the same directory: left out; this is the one of "
+                      "%s",
+                      earlier, hb_study_time(kept ? s->cycles.items[0].digest.start : 0).text);
 }
 
 /* ---- ranks and nodes ---- */

@@ -161,6 +161,12 @@ struct hb_rank_study {
 
 HB_PRINTF(2, 3) void hb_study_note(hb_rank_study *study, const char *format, ...);
 
+/** As people read it: "2023-11-14 22:13:20 UTC". */
+typedef struct hb_study_moment {
+    char text[40];
+} hb_study_moment;
+hb_study_moment hb_study_time(int64_t ns);
+
 /** Sorts the digests by ranks, leaves out those of other runs and second ones. */
 void hb_study_sort(hb_rank_study *study);
 

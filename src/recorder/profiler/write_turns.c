@@ -11,11 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/launcher.h"
 #include "base/string_table.h"
 #include "record/spool.h"
 
-enum { WRITERS = 4, MANY_NODES = 64, WINDOW_MS = 2000, LOOK_MS = 20, PATIENCE_MS = 60000 };
+enum { WRITERS = 4, MANY_NODES = 64, LOOK_MS = 20, PATIENCE_MS = 60000 };
 
 static void sleep_ms(unsigned ms)
 {
@@ -37,13 +36,16 @@ static int try(int number)
     return -1;
 }
 
-/* Nodes that are many begin at moments of their own, by their names. */
+unsigned hb_write_turn_delay_ms(const hb_launcher *launcher, const char *host)
+{
+    if (launcher->local_size < 1 || launcher->size / launcher->local_size < MANY_NODES) return 0;
+    return hb_hash_bytes(host, strlen(host)) % HB_WRITE_TURNS_WINDOW_MS;
+}
+
 static void wait_for_node(const hb_launcher *launcher)
 {
     char host[HOST_NAME_MAX + 1] = "";
-    if (launcher->local_size < 1 || launcher->size / launcher->local_size < MANY_NODES) return;
-    if (gethostname(host, sizeof host - 1) == 0)
-        sleep_ms(hb_hash_bytes(host, strlen(host)) % WINDOW_MS);
+    if (gethostname(host, sizeof host - 1) == 0) sleep_ms(hb_write_turn_delay_ms(launcher, host));
 }
 
 static bool is_far(const char *path)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * rccl_calls RANKS RANK [FILE]: one rank's calls of RCCL, which test_rccl.py knows. FILE: where
- * rank 0 leaves the communicator's id for the others, as RCCL itself needs it.
+ * rank 0 leaves the communicator's id for the others, as RCCL itself needs it. RCCL_CALLS_SPLIT:
+ * the even ones and the odd ones reduce, too.
  *
  * rccl_calls RANKS: all ranks in one process, each with a GPU of its own.
  *
@@ -104,6 +105,19 @@ static void in_groups(int ranks, int rank)
     OK(ncclGroupEnd());
 }
 
+/* Even and odd ranks, twice. */
+static void in_halves(int rank)
+{
+    ncclComm_t half, again;
+    OK(ncclCommSplit(comm, rank % 2, rank / 2, &half, NULL));
+    OK(ncclAllReduce(data, data, 5, ncclFloat, ncclSum, half, stream));
+    OK(ncclAllReduce(data, data, 6, ncclFloat, ncclSum, half, stream));
+    OK(ncclCommSplit(comm, rank % 2, rank / 2, &again, NULL));
+    OK(ncclAllReduce(data, data, 5, ncclFloat, ncclSum, again, stream));
+    OK(ncclCommDestroy(again));
+    OK(ncclCommDestroy(half));
+}
+
 static int all_in_one(int ranks)
 {
     enum { MOST = 8 };
@@ -151,6 +165,7 @@ int main(int argc, char **argv)
     OK(ncclCommGetAsyncError(comm, &error));
     OK(hipStreamSynchronize(stream));
     OK(hipDeviceSynchronize());
+    if (getenv("RCCL_CALLS_SPLIT")) in_halves(rank);
     OK(ncclCommDestroy(comm));
     end();
     puts("ok");

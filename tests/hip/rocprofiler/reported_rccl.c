@@ -6,6 +6,7 @@
 #define ncclGetVersion        plain_ncclGetVersion
 #define ncclGetUniqueId       plain_ncclGetUniqueId
 #define ncclCommInitRank      plain_ncclCommInitRank
+#define ncclCommSplit         plain_ncclCommSplit
 #define ncclCommDestroy       plain_ncclCommDestroy
 #define ncclCommCount         plain_ncclCommCount
 #define ncclCommUserRank      plain_ncclCommUserRank
@@ -22,6 +23,7 @@
 #undef ncclGetVersion
 #undef ncclGetUniqueId
 #undef ncclCommInitRank
+#undef ncclCommSplit
 #undef ncclCommDestroy
 #undef ncclCommCount
 #undef ncclCommUserRank
@@ -66,6 +68,7 @@ static ncclResult_t end(void *call, ncclResult_t result)
     return result;
 }
 
+/* clang-format off: a macro is a function's whole body */
 /* The structure is as in rocprofiler-sdk's headers. */
 #define REPORTED(function, members, ...)                   \
     {                                                      \
@@ -76,28 +79,33 @@ static ncclResult_t end(void *call, ncclResult_t result)
         return end(call, plain_##function(__VA_ARGS__));   \
     }
 
-ncclResult_t ncclGetVersion(int *version) REPORTED(ncclGetVersion, int *version;, version)
+ncclResult_t ncclGetVersion(int *version)
+    REPORTED(ncclGetVersion, int *version;, version)
 
-    ncclResult_t ncclGetUniqueId(ncclUniqueId *id) REPORTED(ncclGetUniqueId, ncclUniqueId *id;, id)
+ncclResult_t ncclGetUniqueId(ncclUniqueId *id)
+    REPORTED(ncclGetUniqueId, ncclUniqueId *id;, id)
 
-        ncclResult_t ncclCommInitRank(ncclComm_t *comm, int ranks, ncclUniqueId id, int rank)
-            REPORTED(ncclCommInitRank, ncclComm_t *comm; int ranks; ncclUniqueId id; int rank;
-                     , comm, ranks, id, rank)
+ncclResult_t ncclCommInitRank(ncclComm_t *comm, int ranks, ncclUniqueId id, int rank)
+    REPORTED(ncclCommInitRank, ncclComm_t *comm; int ranks; ncclUniqueId id; int rank;,
+             comm, ranks, id, rank)
 
-                ncclResult_t
-    ncclCommDestroy(ncclComm_t comm) REPORTED(ncclCommDestroy, ncclComm_t comm;, comm)
+ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t *to, void *config)
+    REPORTED(ncclCommSplit, ncclComm_t comm; int color; int key; ncclComm_t *to; void *config;,
+             comm, color, key, to, config)
 
-        ncclResult_t ncclCommCount(const ncclComm_t comm, int *count)
-            REPORTED(ncclCommCount, ncclComm_t comm; int *count;, comm, count)
+ncclResult_t ncclCommDestroy(ncclComm_t comm)
+    REPORTED(ncclCommDestroy, ncclComm_t comm;, comm)
 
-                ncclResult_t ncclCommUserRank(const ncclComm_t comm, int *rank)
-                    REPORTED(ncclCommUserRank, ncclComm_t comm; int *rank;, comm, rank)
+ncclResult_t ncclCommCount(const ncclComm_t comm, int *count)
+    REPORTED(ncclCommCount, ncclComm_t comm; int *count;, comm, count)
 
-                        ncclResult_t
-    ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *error)
-        REPORTED(ncclCommGetAsyncError, ncclComm_t comm; ncclResult_t * error;, comm, error)
+ncclResult_t ncclCommUserRank(const ncclComm_t comm, int *rank)
+    REPORTED(ncclCommUserRank, ncclComm_t comm; int *rank;, comm, rank)
 
-            ncclResult_t ncclGroupStart(void)
+ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *error)
+    REPORTED(ncclCommGetAsyncError, ncclComm_t comm; ncclResult_t *error;, comm, error)
+
+ncclResult_t ncclGroupStart(void)
 {
     void *call = begin("ncclGroupStart", "", 1);
     return end(call, plain_ncclGroupStart());
@@ -112,36 +120,32 @@ ncclResult_t ncclGroupEnd(void)
 ncclResult_t ncclAllReduce(const void *send, void *recv, size_t count, ncclDataType_t type,
                            ncclRedOp_t op, ncclComm_t comm, hipStream_t stream)
     REPORTED(ncclAllReduce, const void *send; void *recv; size_t count; ncclDataType_t type;
-             ncclRedOp_t op; ncclComm_t comm; hipStream_t stream;
-             , send, recv, count, type, op, comm, stream)
+             ncclRedOp_t op; ncclComm_t comm; hipStream_t stream;,
+             send, recv, count, type, op, comm, stream)
 
-        ncclResult_t ncclBroadcast(const void *send, void *recv, size_t count, ncclDataType_t type,
-                                   int root, ncclComm_t comm, hipStream_t stream)
-            REPORTED(ncclBroadcast, const void *send; void *recv; size_t count; ncclDataType_t type;
-                     int root; ncclComm_t comm; hipStream_t stream;
-                     , send, recv, count, type, root, comm, stream)
+ncclResult_t ncclBroadcast(const void *send, void *recv, size_t count, ncclDataType_t type,
+                           int root, ncclComm_t comm, hipStream_t stream)
+    REPORTED(ncclBroadcast, const void *send; void *recv; size_t count; ncclDataType_t type;
+             int root; ncclComm_t comm; hipStream_t stream;,
+             send, recv, count, type, root, comm, stream)
 
-                ncclResult_t
-    ncclAllGather(const void *send, void *recv, size_t count, ncclDataType_t type, ncclComm_t comm,
-                  hipStream_t stream)
-        REPORTED(ncclAllGather, const void *send; void *recv; size_t count; ncclDataType_t type;
-                 ncclComm_t comm; hipStream_t stream;, send, recv, count, type, comm, stream)
+ncclResult_t ncclAllGather(const void *send, void *recv, size_t count, ncclDataType_t type,
+                           ncclComm_t comm, hipStream_t stream)
+    REPORTED(ncclAllGather, const void *send; void *recv; size_t count; ncclDataType_t type;
+             ncclComm_t comm; hipStream_t stream;, send, recv, count, type, comm, stream)
 
-            ncclResult_t
-    ncclReduceScatter(const void *send, void *recv, size_t count, ncclDataType_t type,
-                      ncclRedOp_t op, ncclComm_t comm, hipStream_t stream)
-        REPORTED(ncclReduceScatter, const void *send; void *recv; size_t count; ncclDataType_t type;
-                 ncclRedOp_t op; ncclComm_t comm; hipStream_t stream;
-                 , send, recv, count, type, op, comm, stream)
+ncclResult_t ncclReduceScatter(const void *send, void *recv, size_t count, ncclDataType_t type,
+                               ncclRedOp_t op, ncclComm_t comm, hipStream_t stream)
+    REPORTED(ncclReduceScatter, const void *send; void *recv; size_t count; ncclDataType_t type;
+             ncclRedOp_t op; ncclComm_t comm; hipStream_t stream;,
+             send, recv, count, type, op, comm, stream)
 
-            ncclResult_t
-    ncclSend(const void *send, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
-             hipStream_t stream)
-        REPORTED(ncclSend, const void *send; size_t count; ncclDataType_t type; int peer;
-                 ncclComm_t comm; hipStream_t stream;, send, count, type, peer, comm, stream)
+ncclResult_t ncclSend(const void *send, size_t count, ncclDataType_t type, int peer,
+                      ncclComm_t comm, hipStream_t stream)
+    REPORTED(ncclSend, const void *send; size_t count; ncclDataType_t type; int peer;
+             ncclComm_t comm; hipStream_t stream;, send, count, type, peer, comm, stream)
 
-            ncclResult_t
-    ncclRecv(void *recv, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
-             hipStream_t stream)
-        REPORTED(ncclRecv, void *recv; size_t count; ncclDataType_t type; int peer; ncclComm_t comm;
-                 hipStream_t stream;, recv, count, type, peer, comm, stream)
+ncclResult_t ncclRecv(void *recv, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+                      hipStream_t stream)
+    REPORTED(ncclRecv, void *recv; size_t count; ncclDataType_t type; int peer; ncclComm_t comm;
+             hipStream_t stream;, recv, count, type, peer, comm, stream)
