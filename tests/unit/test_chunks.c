@@ -84,7 +84,7 @@ static void assert_same_trace(const hb_trace *a, const hb_trace *b)
     assert_same_column(&a->keys.items, &b->keys.items);
     assert_same_column(&a->tracks.items, &b->tracks.items);
     assert_same_column(&a->rows, &b->rows);
-    assert_same_column(&a->ops, &b->ops);
+    assert_same_column(&a->ops.items, &b->ops.items);
     assert_same_column(&a->details, &b->details);
     assert_same_column(&a->functions, &b->functions);
     assert_same_column(&a->devices, &b->devices);

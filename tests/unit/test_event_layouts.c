@@ -189,7 +189,7 @@ static void texts_are_those_of_the_trace(void **state)
             snprintf(name, sizeof name, "op %u", i * 7 % 11);
             snprintf(dims, sizeof dims, "[[%u]]", i % 5);
             assert_string_equal(text_of(&trace, row->name), name);
-            assert_string_equal(text_of(&trace, row->cat), "cpu_op");
+            assert_string_equal(text_of(&trace, row->category), "cpu_op");
             assert_string_equal(text_of(&trace, op->dims), dims);
             assert_string_equal(text_of(&trace, op->types), i % 4 ? "[\"float\"]" : "[\"int\"]");
             assert_true(row->start == (int64_t)i * 1000);

@@ -179,7 +179,7 @@ hb_result hb_trace_file_event(const hb_trace_file *file, size_t index, hb_file_e
     bool memory = row->kind == HB_KIND_MEMORY;
     *event = (hb_file_event){
         .name = text_or_null(t, row->name),
-        .category = text_or_null(t, row->cat),
+        .category = text_or_null(t, hb_row_category(t, row)),
         .phase = row->ph,
         .has_ts = row->flags & HB_ROW_TS,
         .has_dur = row->flags & HB_ROW_DUR,

@@ -132,7 +132,7 @@ static void add_times(double *values, const hb_analysis *a, const hb_node *n)
 {
     const hb_node_work *work = hb_work_of(a, n);
     values[HB_MEASURE_CALLS] += 1;
-    values[HB_MEASURE_SELF_HOST] += n->self_host;
+    values[HB_MEASURE_SELF_HOST] += hb_self_host(a, n);
     values[HB_MEASURE_SELF_DEVICE] += work->self_device;
     values[HB_MEASURE_HOST] += n->end - n->start;
     values[HB_MEASURE_DEVICE] += work->device;
@@ -141,7 +141,7 @@ static void add_times(double *values, const hb_analysis *a, const hb_node *n)
 static void note_devices(walk *w, const hb_node *n, hb_sid module)
 {
     hb_analysis *a = w->digest->analysis;
-    for (uint32_t r = n->calls; r; r = a->refs.items[r - 1].next) {
+    for (uint32_t r = hb_work_of(a, n)->calls; r; r = a->refs.items[r - 1].next) {
         const hb_runtime *rt = &a->runtimes.items[a->refs.items[r - 1].runtime];
         for (uint32_t i = rt->dummy ? 0 : rt->first_device; i; i = a->devices.items[i - 1].next) {
             w->module_of[i - 1] = module;

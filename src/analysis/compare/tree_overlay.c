@@ -76,7 +76,7 @@ static void add_sums(tree_sums *s, const hb_analysis *a, const hb_node *n)
     const hb_node_work *work = hb_work_of(a, n);
     s->calls++;
     s->host += n->end - n->start;
-    s->self_host += n->self_host;
+    s->self_host += hb_self_host(a, n);
     s->device += work->device;
     s->self_device += work->self_device;
 }

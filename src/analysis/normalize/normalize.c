@@ -52,7 +52,7 @@ static void set_owner(unifier *u, hb_row *row, hb_id id)
 
 static bool has_times(const unifier *u, const hb_row *row)
 {
-    if (HB_LIKELY(!row->odd)) {
+    if (HB_LIKELY(!hb_row_odd_times(u->trace, row))) {
         unsigned needed = row->kind == HB_KIND_MEMORY ? HB_ROW_TS : HB_ROW_TS | HB_ROW_DUR;
         return (row->flags & needed) == needed &&
                (row->kind == HB_KIND_MEMORY || row->duration >= 0);

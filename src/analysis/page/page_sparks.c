@@ -3,7 +3,7 @@
 
 typedef struct filling {
     hb_sparks *sparks;
-    const hb_analysis *a;
+    hb_analysis *a;
     uint32_t *steps; /* by bar: how many it stands for */
     uint32_t names;  /* that have bars so far */
 } filling;
@@ -47,16 +47,18 @@ static void begin(filling *f, uint32_t names)
         f->steps[(uint64_t)i * s->bars / steps]++;
 }
 
+static void add_operator(void *context, hb_analysis *a, const hb_node *op)
+{
+    add(context, op->name, op->start, hb_self_host(a, op) + hb_work_of(a, op)->self_device);
+}
+
 static void fill_operators(filling *f)
 {
     const hb_analysis *a = f->a;
     begin(f, a->by_name.count);
     for (uint32_t i = 0; i < a->by_name.count; i++)
         give_place(f, a->by_name.items[i].name);
-    for (uint32_t i = 0; i < a->ops.count; i++) {
-        const hb_node *n = &a->nodes[a->ops.items[i]];
-        add(f, n->name, n->start, n->self_host + hb_work_of(a, n)->self_device);
-    }
+    hb_each_operator(f->a, add_operator, f);
 }
 
 static void fill_kernels(filling *f)
@@ -72,7 +74,7 @@ static void fill_kernels(filling *f)
     }
 }
 
-static hb_result make(hb_sparks *s, const hb_analysis *a, void (*fill)(filling *f))
+static hb_result make(hb_sparks *s, hb_analysis *a, void (*fill)(filling *f))
 {
     filling f = {.sparks = s, .a = a};
     *s = (hb_sparks){0};
@@ -81,12 +83,12 @@ static hb_result make(hb_sparks *s, const hb_analysis *a, void (*fill)(filling *
     return hb_arena_outcome(&s->arena);
 }
 
-hb_result hb_sparks_of_operators(hb_sparks *sparks, const hb_analysis *analysis)
+hb_result hb_sparks_of_operators(hb_sparks *sparks, hb_analysis *analysis)
 {
     return make(sparks, analysis, fill_operators);
 }
 
-hb_result hb_sparks_of_kernels(hb_sparks *sparks, const hb_analysis *analysis)
+hb_result hb_sparks_of_kernels(hb_sparks *sparks, hb_analysis *analysis)
 {
     return make(sparks, analysis, fill_kernels);
 }

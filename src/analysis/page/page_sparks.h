@@ -19,8 +19,8 @@ typedef struct hb_sparks {
 
 /** Of operators' own time, on the host and on devices, by when they began; of kernels' time. Free
  * it in any case. HB_ERROR_NO_MEMORY. */
-hb_result hb_sparks_of_operators(hb_sparks *sparks, const hb_analysis *analysis);
-hb_result hb_sparks_of_kernels(hb_sparks *sparks, const hb_analysis *analysis);
+hb_result hb_sparks_of_operators(hb_sparks *sparks, hb_analysis *analysis);
+hb_result hb_sparks_of_kernels(hb_sparks *sparks, hb_analysis *analysis);
 void hb_sparks_free(hb_sparks *sparks);
 
 /** A digit a bar: 0 nothing, 8 the most that this name takes; "" of none. Until the next call. */

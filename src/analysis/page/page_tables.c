@@ -162,7 +162,7 @@ static dear *order_of(const hb_operator_stat *list, size_t count)
 static hb_result put_rows(hb_page_trace *trace, hb_emitter *out, const hb_operator_stat *list,
                           size_t count, bool by_shape)
 {
-    const hb_analysis *a = hb_trace_file_analysis(trace->file);
+    hb_analysis *a = hb_trace_file_analysis(trace->file);
     double host = 0, device = 0;
     hb_sparks sparks = {0};
     dear *order = order_of(list, count);
@@ -232,7 +232,7 @@ static hb_result put_kernels(hb_page_trace *trace, hb_emitter *out)
     double total = 0;
     hb_sparks sparks;
     HB_TRY(hb_trace_file_kernels(trace->file, &list, &count));
-    const hb_analysis *a = hb_trace_file_analysis(trace->file);
+    hb_analysis *a = hb_trace_file_analysis(trace->file);
     hb_result result = hb_sparks_of_kernels(&sparks, a);
     for (size_t i = 0; i < count; i++)
         total += list[i].total_us;
@@ -492,8 +492,8 @@ static bool put_stack(void *context, const char *stack, double amount)
 static bool has_frames(const hb_trace *t)
 {
     if (t->functions.count > 1) return true;
-    for (uint32_t i = 0; i < t->ops.count; i++)
-        if (((const hb_op_row *)hb_column_at(&t->ops, i))->stack) return true;
+    for (uint32_t i = 1; i < t->ops.items.count; i++)
+        if (((const hb_op_row *)hb_column_at(&t->ops.items, i))->stack) return true;
     return false;
 }
 

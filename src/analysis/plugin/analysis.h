@@ -52,10 +52,13 @@ typedef enum hb_type {
 /** The word that /tree shows; NULL for types that are in no tree. */
 const char *hb_type_text(hb_type type);
 
+/** As many rows as HB_MAX_EVENTS. */
 typedef struct hb_ev {
-    uint32_t row;
-    uint8_t type; /* hb_type */
+    uint32_t row : 28;
+    uint32_t type : 4; /* hb_type */
 } hb_ev;
+
+enum { HB_MAX_EVENTS = 1 << 28 };
 
 typedef enum hb_class {
     HB_CLASS_PLAIN,
@@ -79,25 +82,28 @@ enum hb_floats {
     HB_FLOAT_SELF_DEVICE = 1u << 3,
 };
 
-/** Device work of a call and below it, in µs; tc: of kernels that use matrix cores. */
+/** What few nodes have: runtime calls, device work of these and below, in µs; tc: of kernels that
+ * use matrix cores. */
 typedef struct hb_node_work {
     double device, self_device, tc_self, tc_total;
+    double self_host; /* where hb_node.self_kept */
+    uint32_t calls;   /* index + 1 of its first hb_call_ref */
+    uint32_t same;    /* the node that this one is a copy of */
 } hb_node_work;
 
 /** A call. Times in µs. A trace has one for each operator, so that they are kept small. */
 typedef struct hb_node {
-    double start, end, self_host;
+    double start, end;
     uint32_t row; /* HB_NO_ROW: made by the analysis */
     hb_sid name;
-    uint32_t first_child, last_child, next;
-    uint32_t calls; /* index + 1 of its first hb_call_ref */
-    uint32_t same;  /* the node that this one is a copy of */
-    uint32_t work;  /* index of hb_analysis.works, 0: none; hb_work_of() */
+    uint32_t first_child, next;
+    uint32_t work; /* index of hb_analysis.works, 0: none; hb_work_of() */
     uint8_t class, type;
     uint8_t floats; /* enum hb_floats */
-    bool start_float, end_float, tc_eligible, visited, no_time;
+    bool start_float : 1, end_float : 1, tc_eligible : 1, visited : 1, no_time : 1;
+    bool self_kept : 1; /* the children of its own time are no longer those that it has */
 } hb_node;
-_Static_assert(sizeof(hb_node) == 64, "a cache line");
+_Static_assert(sizeof(hb_node) == 40, "a trace has one for each operator");
 
 /** Kernels, copies and fills. */
 typedef struct hb_device_node {
@@ -121,8 +127,8 @@ typedef struct hb_call_ref {
 
 typedef struct hb_tree_thread {
     int64_t tid;
-    hb_u32s nodes;
-    hb_u32s zero_calls; /* runtime calls with external id 0 */
+    uint32_t first_node, num_nodes; /* in order of time once there is a root */
+    hb_u32s zero_calls;             /* runtime calls with external id 0 */
     uint32_t root;
     bool has_step, gone; /* gone: its tree lost all children to the backward mirrors */
 } hb_tree_thread;
@@ -253,7 +259,6 @@ typedef struct hb_analysis {
     uint32_t num_gpus;
     bool has_blocks_per_sm, has_occupancy;
 
-    hb_u32s ops;     /* operator nodes, children first */
     hb_u32s kernels; /* device nodes reached through the trees */
     hb_op_stats by_name, by_shape, by_stack, by_shape_stack;
     HB_VEC(hb_kernel_op_stat) kernel_ops;
@@ -324,6 +329,14 @@ static inline const hb_node_work *hb_work_of(const hb_analysis *a, const hb_node
     return &a->works.items[node->work];
 }
 
+/** The same to be added to; holds until the next node gets its own. */
+hb_node_work *hb_add_work(hb_analysis *a, hb_node *node);
+
+/** Its time without that of its children and runtime calls. */
+double hb_self_host(const hb_analysis *a, const hb_node *node);
+/** Before a node gets other children than its own time is told by. */
+void hb_keep_self_host(hb_analysis *a, hb_node *node);
+
 /** What lies below a child lies below its parent, too. */
 void hb_node_add_work_of_child(hb_analysis *a, hb_node *node, const hb_node *child);
 
@@ -359,7 +372,13 @@ uint32_t hb_new_node(hb_analysis *a);
 /** Children and own device work come before the node itself. Either list may be NULL. */
 void hb_tree_collect(hb_analysis *a, hb_arena *arena, uint32_t node, hb_u32s *ops,
                      hb_u32s *kernels);
-void hb_node_add_child(hb_analysis *a, uint32_t parent, uint32_t child);
+/** Each operator in the trees, children first. */
+void hb_each_operator(hb_analysis *a,
+                      void (*visit)(void *context, hb_analysis *a, const hb_node *op),
+                      void *context);
+/** Behind `last`, the parent's last child, which it then is. HB_NO_NODE: there are no children. */
+void hb_node_add_child(hb_analysis *a, uint32_t parent, uint32_t *last, uint32_t child);
+uint32_t hb_node_last_child(const hb_analysis *a, const hb_node *node);
 /** By start, the longer one first: node indices, with hb_analysis.nodes as context. */
 bool hb_node_before(const void *nodes, const void *x, const void *y);
 void hb_tree_sort_children(hb_analysis *a, uint32_t node);

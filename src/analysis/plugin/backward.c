@@ -87,14 +87,15 @@ static void find_top(mirror *m, uint32_t parent)
 static void take_engine(mirror *m, uint32_t parent)
 {
     hb_analysis *a = m->a;
-    uint32_t c = a->nodes[parent].first_child;
-    a->nodes[parent].first_child = a->nodes[parent].last_child = HB_NO_NODE;
+    uint32_t c = a->nodes[parent].first_child, last = HB_NO_NODE;
+    hb_keep_self_host(a, &a->nodes[parent]);
+    a->nodes[parent].first_child = HB_NO_NODE;
     while (c) {
         uint32_t next = a->nodes[c].next;
         if (taken_out(a, &a->nodes[c]))
             *HB_PUSH(&a->arena, &m->engine) = c;
         else
-            hb_node_add_child(a, parent, c);
+            hb_node_add_child(a, parent, &last, c);
         c = next;
     }
 }
@@ -150,19 +151,18 @@ static void fill_mirror(hb_analysis *a, uint32_t index)
 {
     hb_tree_sort_children(a, index);
     hb_node *node = &a->nodes[index];
-    const hb_node *first = &a->nodes[node->first_child], *last = &a->nodes[node->last_child];
+    const hb_node *first = &a->nodes[node->first_child];
+    const hb_node *last = &a->nodes[hb_node_last_child(a, node)];
     if (first->no_time || last->no_time) hb_lose(a, "a module without backward operators");
     node->start = first->start;
     node->end = last->end;
     node->start_float = first->start_float;
     node->end_float = last->end_float;
     node->no_time = false;
-    node->self_host = node->end - node->start;
     node->floats = node->start_float || node->end_float ? HB_FLOAT_HOST | HB_FLOAT_SELF_HOST : 0;
     for (uint32_t c = node->first_child; c; c = a->nodes[c].next) {
         const hb_node *child = &a->nodes[c];
         if (child->no_time) hb_lose(a, "a module without backward operators");
-        node->self_host -= child->end - child->start;
         node->floats |= hb_floats_of_child(child);
         hb_node_add_work_of_child(a, node, child);
         if (child->tc_eligible) node->tc_eligible = true;
@@ -185,39 +185,49 @@ static uint32_t new_mirror(mirror *m, uint32_t module)
     return index;
 }
 
+typedef struct parent_mirror {
+    uint32_t node, last; /* last: of its children */
+} parent_mirror;
+
 /* A node can hang in two places only as a copy; the plugin's lists share it. Its sums are final, so
  * a copy of the node with the same children shows the same. */
-static void add_group(mirror *m, uint32_t parent, uint64_t start)
+static void add_group(mirror *m, parent_mirror *parent, uint64_t start)
 {
     hb_analysis *a = m->a;
     const hb_dict_entry *e = hb_dict_get(&m->backward_of, start);
     for (uint32_t i = 0; e && i < m->groups.items[e->value].nodes.count; i++) {
         uint32_t copy = hb_new_node(a);
         uint32_t original = m->groups.items[e->value].nodes.items[i];
+        hb_keep_self_host(a, &a->nodes[original]);
+        const hb_node_work work = *hb_work_of(a, &a->nodes[original]);
         a->nodes[copy] = a->nodes[original];
-        a->nodes[copy].same = original;
-        hb_node_add_child(a, parent, copy);
+        a->nodes[copy].work = 0;
+        hb_node_work *made = hb_add_work(a, &a->nodes[copy]);
+        *made = work;
+        made->same = original;
+        hb_node_add_child(a, parent->node, &parent->last, copy);
     }
 }
 
-static void mirror_module(mirror *m, uint32_t node, uint32_t parent)
+static void mirror_module(mirror *m, uint32_t node, parent_mirror *parent)
 {
     hb_analysis *a = m->a;
     bool module = a->nodes[node].class == HB_CLASS_MODULE;
+    parent_mirror made = {0};
     if (module) {
-        uint32_t made = new_mirror(m, node);
+        made.node = new_mirror(m, node);
         if (parent)
-            hb_node_add_child(a, parent, made);
+            hb_node_add_child(a, parent->node, &parent->last, made.node);
         else
-            *HB_PUSH(&a->arena, &m->roots) = made;
-        parent = made;
+            *HB_PUSH(&a->arena, &m->roots) = made.node;
+        parent = &made;
     }
     for (uint32_t c = a->nodes[node].first_child; c; c = a->nodes[c].next) {
         if (parent && hb_is_operator(a, &a->nodes[c]))
             add_group(m, parent, hb_double_key(a->nodes[c].start));
         mirror_module(m, c, parent);
     }
-    if (module && a->nodes[parent].first_child) fill_mirror(a, parent);
+    if (module && made.last) fill_mirror(a, made.node);
 }
 
 /* ---- putting the mirrors in their place ---- */
@@ -237,10 +247,10 @@ static uint32_t child_at(const hb_analysis *a, uint32_t node, uint32_t index)
 static void insert_child(hb_analysis *a, uint32_t node, uint32_t index, uint32_t child)
 {
     uint32_t before = index ? child_at(a, node, index - 1) : HB_NO_NODE;
+    hb_keep_self_host(a, &a->nodes[node]);
     uint32_t *link = before ? &a->nodes[before].next : &a->nodes[node].first_child;
     a->nodes[child].next = *link;
     *link = child;
-    if (!a->nodes[child].next) a->nodes[node].last_child = child;
 }
 
 static void insert_mirrors(mirror *m, uint32_t root)
@@ -294,8 +304,8 @@ void hb_analyze_backward(hb_analysis *a)
     follow_flows(&m);
     if (m.backward_of.entries.count)
         for (uint32_t i = 0; i < m.modules.count; i++)
-            mirror_module(&m, m.modules.items[i], 0);
-    const hb_node *first = &a->nodes[main->nodes.items[0]];
+            mirror_module(&m, m.modules.items[i], NULL);
+    const hb_node *first = &a->nodes[main->first_node];
     if (main->has_step &&
         hb_key_tag(hb_row_tid_key(a->trace, hb_trace_row(a->trace, first->row))) != HB_KEY_TAG_INT)
         hb_lose(a, "modules' backward passes need an integer tid on the main thread");

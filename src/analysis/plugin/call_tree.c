@@ -20,8 +20,7 @@ uint32_t hb_new_node(hb_analysis *a)
     return a->num_nodes++;
 }
 
-/* To be added to; holds until the next node gets its own. */
-static hb_node_work *add_work(hb_analysis *a, hb_node *node)
+hb_node_work *hb_add_work(hb_analysis *a, hb_node *node)
 {
     if (!node->work) {
         *HB_PUSH(&a->arena, &a->works) = (hb_node_work){0};
@@ -30,15 +29,22 @@ static hb_node_work *add_work(hb_analysis *a, hb_node *node)
     return &a->works.items[node->work];
 }
 
-void hb_node_add_child(hb_analysis *a, uint32_t parent, uint32_t child)
+void hb_node_add_child(hb_analysis *a, uint32_t parent, uint32_t *last, uint32_t child)
 {
-    hb_node *p = &a->nodes[parent];
     a->nodes[child].next = HB_NO_NODE;
-    if (p->last_child)
-        a->nodes[p->last_child].next = child;
+    if (*last)
+        a->nodes[*last].next = child;
     else
-        p->first_child = child;
-    p->last_child = child;
+        a->nodes[parent].first_child = child;
+    *last = child;
+}
+
+uint32_t hb_node_last_child(const hb_analysis *a, const hb_node *node)
+{
+    uint32_t last = node->first_child;
+    while (last && a->nodes[last].next)
+        last = a->nodes[last].next;
+    return last;
 }
 
 bool hb_node_before(const void *context, const void *x, const void *y)
@@ -54,9 +60,9 @@ void hb_tree_sort_children(hb_analysis *a, uint32_t node)
     for (uint32_t c = a->nodes[node].first_child; c; c = a->nodes[c].next)
         *HB_PUSH(&a->arena, &list) = c;
     hb_sort(&a->arena, list.items, list.count, sizeof *list.items, hb_node_before, a->nodes);
-    a->nodes[node].first_child = a->nodes[node].last_child = HB_NO_NODE;
+    uint32_t last = a->nodes[node].first_child = HB_NO_NODE;
     for (uint32_t i = 0; i < list.count; i++)
-        hb_node_add_child(a, node, list.items[i]);
+        hb_node_add_child(a, node, &last, list.items[i]);
 }
 
 /* ---- sums ---- */
@@ -74,14 +80,14 @@ static bool call_before(const void *context, const void *x, const void *y)
     return m_timed && n_timed && m->end > n->end;
 }
 
-static void sort_calls(hb_analysis *a, hb_node *node)
+static void sort_calls(hb_analysis *a, hb_node_work *work)
 {
-    if (!node->calls || !a->refs.items[node->calls - 1].next) return;
+    if (!work->calls || !a->refs.items[work->calls - 1].next) return;
     hb_u32s list = {0};
-    for (uint32_t r = node->calls; r; r = a->refs.items[r - 1].next)
+    for (uint32_t r = work->calls; r; r = a->refs.items[r - 1].next)
         *HB_PUSH(&a->arena, &list) = r - 1;
     hb_sort(&a->arena, list.items, list.count, sizeof *list.items, call_before, a);
-    node->calls = list.items[0] + 1;
+    work->calls = list.items[0] + 1;
     for (uint32_t i = 0; i < list.count; i++)
         a->refs.items[list.items[i]].next = i + 1 < list.count ? list.items[i + 1] + 1 : 0;
 }
@@ -105,7 +111,7 @@ static void fill_call(hb_analysis *a, hb_runtime *rt, const hb_node *owner)
 void hb_node_add_work_of_child(hb_analysis *a, hb_node *node, const hb_node *child)
 {
     if (!child->work) return;
-    hb_node_work *work = add_work(a, node);
+    hb_node_work *work = hb_add_work(a, node);
     const hb_node_work *below = hb_work_of(a, child);
     work->device += below->device;
     work->tc_total += below->tc_total;
@@ -115,7 +121,6 @@ static void add_children(hb_analysis *a, hb_node *node, bool spread)
 {
     for (uint32_t c = node->first_child; c; c = a->nodes[c].next) {
         const hb_node *child = &a->nodes[c];
-        node->self_host -= child->end - child->start;
         node->floats |= hb_floats_of_child(child);
         hb_node_add_work_of_child(a, node, child);
         if (spread && child->tc_eligible) node->tc_eligible = true;
@@ -132,12 +137,11 @@ static void add_work_of_call(hb_node_work *work, const hb_runtime *rt)
 
 static void add_calls(hb_analysis *a, hb_node *node)
 {
-    for (uint32_t r = node->calls; r; r = a->refs.items[r - 1].next) {
+    for (uint32_t r = hb_work_of(a, node)->calls; r; r = a->refs.items[r - 1].next) {
         const hb_runtime *rt = &a->runtimes.items[a->refs.items[r - 1].runtime];
-        if (!rt->dummy) node->self_host -= rt->end - rt->start;
         if (!rt->dummy && rt->is_float) node->floats |= HB_FLOAT_SELF_HOST;
         if (rt->device_float) node->floats |= HB_FLOAT_DEVICE | HB_FLOAT_SELF_DEVICE;
-        if (rt->first_device) add_work_of_call(add_work(a, node), rt);
+        if (rt->first_device) add_work_of_call(hb_add_work(a, node), rt);
         if (node->type == HB_TYPE_OPERATOR && rt->tc > 0) node->tc_eligible = true;
     }
 }
@@ -150,7 +154,29 @@ static void add_operators_device(hb_analysis *a, hb_node *node)
         sum += hb_work_of(a, &a->nodes[c])->device;
         if (a->nodes[c].floats & HB_FLOAT_DEVICE) node->floats |= HB_FLOAT_SELF_DEVICE;
     }
-    if (sum != 0) add_work(a, node)->self_device += sum;
+    if (sum != 0) hb_add_work(a, node)->self_device += sum;
+}
+
+double hb_self_host(const hb_analysis *a, const hb_node *node)
+{
+    const hb_node_work *work = hb_work_of(a, node);
+    if (node->self_kept) return work->self_host;
+    double self = node->end - node->start;
+    for (uint32_t c = node->first_child; c; c = a->nodes[c].next)
+        self -= a->nodes[c].end - a->nodes[c].start;
+    for (uint32_t r = work->calls; r; r = a->refs.items[r - 1].next) {
+        const hb_runtime *rt = &a->runtimes.items[a->refs.items[r - 1].runtime];
+        if (!rt->dummy) self -= rt->end - rt->start;
+    }
+    return self;
+}
+
+void hb_keep_self_host(hb_analysis *a, hb_node *node)
+{
+    if (node->self_kept) return;
+    double self = hb_self_host(a, node);
+    hb_add_work(a, node)->self_host = self;
+    node->self_kept = true;
 }
 
 /* Sums a node and what lies below it; for one tree. */
@@ -159,10 +185,9 @@ static void fill_tree(hb_analysis *a, uint32_t index)
     for (uint32_t c = a->nodes[index].first_child; c; c = a->nodes[c].next)
         fill_tree(a, c);
     hb_node *node = &a->nodes[index];
-    sort_calls(a, node);
-    for (uint32_t r = node->calls; r; r = a->refs.items[r - 1].next)
+    if (node->work) sort_calls(a, &a->works.items[node->work]);
+    for (uint32_t r = hb_work_of(a, node)->calls; r; r = a->refs.items[r - 1].next)
         fill_call(a, &a->runtimes.items[a->refs.items[r - 1].runtime], node);
-    node->self_host = node->end - node->start;
     if (node->start_float || node->end_float) node->floats |= HB_FLOAT_HOST | HB_FLOAT_SELF_HOST;
     add_children(a, node, node->type == HB_TYPE_OPERATOR);
     add_calls(a, node);
@@ -177,36 +202,42 @@ static void fill_tree(hb_analysis *a, uint32_t index)
 static void merge_doubles(hb_analysis *a, uint32_t index)
 {
     hb_node *node = &a->nodes[index];
-    while (node->type == HB_TYPE_OPERATOR && node->first_child &&
-           node->first_child == node->last_child) {
+    while (node->type == HB_TYPE_OPERATOR && node->first_child) {
         const hb_node *child = &a->nodes[node->first_child];
-        if (child->type != HB_TYPE_OPERATOR || child->name != node->name) break;
+        if (child->next || child->type != HB_TYPE_OPERATOR || child->name != node->name) break;
         node->first_child = child->first_child;
-        node->last_child = child->last_child;
-        node->calls = child->calls;
+        node->work = child->work;
     }
     for (uint32_t c = node->first_child; c; c = a->nodes[c].next)
         merge_doubles(a, c);
 }
 
 /* What only partly overlaps the call before it is left out. */
-static void nest(hb_analysis *a, const hb_u32s *nodes, uint32_t root)
+static void nest(hb_analysis *a, const hb_tree_thread *thread)
 {
-    uint32_t stack[MAX_DEPTH + 1], depth = 0;
-    stack[0] = root;
-    for (uint32_t i = 0; i < nodes->count; i++) {
-        const hb_node *node = &a->nodes[nodes->items[i]];
-        while (!(node->start < a->nodes[stack[depth]].end)) {
+    struct {
+        uint32_t node, last; /* last: of its children */
+        double end;
+    } stack[MAX_DEPTH + 1];
+    uint32_t depth = 0, behind = thread->first_node + thread->num_nodes;
+    stack[0].node = thread->root;
+    stack[0].last = HB_NO_NODE;
+    stack[0].end = a->nodes[thread->root].end;
+    for (uint32_t i = thread->first_node; i < behind; i++) {
+        const hb_node *node = &a->nodes[i];
+        while (!(node->start < stack[depth].end)) {
             if (depth == 0) hb_lose(a, "an event's time is not finite");
             depth--;
         }
-        if (!(node->end <= a->nodes[stack[depth]].end)) {
-            *HB_PUSH(&a->arena, &a->crossing) = nodes->items[i];
+        if (!(node->end <= stack[depth].end)) {
+            *HB_PUSH(&a->arena, &a->crossing) = i;
             continue;
         }
-        hb_node_add_child(a, stack[depth], nodes->items[i]);
+        hb_node_add_child(a, stack[depth].node, &stack[depth].last, i);
         if (++depth > MAX_DEPTH) hb_lose(a, "calls are nested more than %d deep", MAX_DEPTH);
-        stack[depth] = nodes->items[i];
+        stack[depth].node = i;
+        stack[depth].last = HB_NO_NODE;
+        stack[depth].end = node->end;
     }
 }
 
@@ -226,8 +257,9 @@ static void add_root_calls(hb_analysis *a, hb_tree_thread *thread, bool stale)
         *HB_PUSH(&a->arena, &calls) = thread->zero_calls.items[i];
     if (stale && a->stale_first) *HB_PUSH(&a->arena, &calls) = new_dummy_call(a);
     for (uint32_t i = calls.count; i-- > 0;) {
-        *HB_PUSH(&a->arena, &a->refs) = (hb_call_ref){calls.items[i], a->nodes[thread->root].calls};
-        a->nodes[thread->root].calls = a->refs.count;
+        hb_node_work *work = hb_add_work(a, &a->nodes[thread->root]);
+        *HB_PUSH(&a->arena, &a->refs) = (hb_call_ref){calls.items[i], work->calls};
+        work->calls = a->refs.count;
     }
 }
 
@@ -236,7 +268,8 @@ static void bound_root(hb_analysis *a, uint32_t index)
     hb_node *root = &a->nodes[index];
     root->no_time = !root->first_child;
     if (root->no_time) return;
-    const hb_node *first = &a->nodes[root->first_child], *last = &a->nodes[root->last_child];
+    const hb_node *first = &a->nodes[root->first_child];
+    const hb_node *last = &a->nodes[hb_node_last_child(a, root)];
     root->start = first->start;
     root->start_float = first->start_float;
     root->end = last->end;
@@ -252,19 +285,27 @@ static uint32_t depth_of(const hb_analysis *a, uint32_t index)
         uint32_t below = 1 + depth_of(a, c); /* once: a macro would ask twice at every level */
         deepest = HB_MAX(deepest, below);
     }
-    for (uint32_t r = a->nodes[index].calls; r && deepest < 2; r = a->refs.items[r - 1].next)
+    uint32_t calls = hb_work_of(a, &a->nodes[index])->calls;
+    for (uint32_t r = calls; r && deepest < 2; r = a->refs.items[r - 1].next)
         deepest =
             HB_MAX(deepest, a->runtimes.items[a->refs.items[r - 1].runtime].has_device ? 2u : 1u);
     return deepest;
 }
 
+static bool earlier(const void *context, const void *x, const void *y)
+{
+    const hb_node *m = x, *n = y;
+    (void)context;
+    return m->start != n->start ? m->start < n->start : m->end > n->end;
+}
+
 static void build(hb_analysis *a, hb_tree_thread *thread, bool stale)
 {
     bool has_step = false;
-    hb_u32s *nodes = &thread->nodes;
-    hb_sort(&a->arena, nodes->items, nodes->count, sizeof *nodes->items, hb_node_before, a->nodes);
-    for (uint32_t i = 0; i < nodes->count && !has_step; i++)
-        has_step = hb_name_bits(a, a->nodes[nodes->items[i]].name) & HB_NAME_STEP;
+    hb_node *nodes = &a->nodes[thread->first_node];
+    hb_sort(&a->arena, nodes, thread->num_nodes, sizeof *nodes, earlier, NULL);
+    for (uint32_t i = 0; i < thread->num_nodes && !has_step; i++)
+        has_step = hb_name_bits(a, nodes[i].name) & HB_NAME_STEP;
     thread->root = hb_new_node(a);
     thread->has_step = has_step;
     hb_node *root = &a->nodes[thread->root];
@@ -273,7 +314,7 @@ static void build(hb_analysis *a, hb_tree_thread *thread, bool stale)
     root->name = a->sid_root;
     root->type = HB_TYPE_PYTHON;
     add_root_calls(a, thread, has_step && stale);
-    nest(a, nodes, thread->root);
+    nest(a, thread);
     merge_doubles(a, thread->root);
     fill_tree(a, thread->root);
     bound_root(a, thread->root);
@@ -297,10 +338,33 @@ void hb_tree_collect(hb_analysis *a, hb_arena *arena, uint32_t index, hb_u32s *o
     for (uint32_t c = a->nodes[index].first_child; c; c = a->nodes[c].next)
         hb_tree_collect(a, arena, c, ops, kernels);
     const hb_node *node = &a->nodes[index];
-    for (uint32_t r = kernels ? node->calls : 0; r; r = a->refs.items[r - 1].next) {
+    for (uint32_t r = kernels ? hb_work_of(a, node)->calls : 0; r; r = a->refs.items[r - 1].next) {
         const hb_runtime *rt = &a->runtimes.items[a->refs.items[r - 1].runtime];
         for (uint32_t d = rt->first_device; d; d = a->devices.items[d - 1].next)
             if (a->devices.items[d - 1].type == HB_TYPE_KERNEL) *HB_PUSH(arena, kernels) = d - 1;
     }
     if (ops && hb_is_operator(a, node)) *HB_PUSH(arena, ops) = index;
+}
+
+typedef struct visiting {
+    hb_analysis *a;
+    void (*visit)(void *context, hb_analysis *a, const hb_node *op);
+    void *context;
+} visiting;
+
+static void visit_tree(const visiting *v, uint32_t index)
+{
+    hb_analysis *a = v->a;
+    for (uint32_t c = a->nodes[index].first_child; c; c = a->nodes[c].next)
+        visit_tree(v, c);
+    if (hb_is_operator(a, &a->nodes[index])) v->visit(v->context, a, &a->nodes[index]);
+}
+
+void hb_each_operator(hb_analysis *a,
+                      void (*visit)(void *context, hb_analysis *a, const hb_node *op),
+                      void *context)
+{
+    const visiting v = {a, visit, context};
+    for (uint32_t i = 0; i < a->threads.count; i++)
+        if (!a->threads.items[i].gone) visit_tree(&v, a->threads.items[i].root);
 }

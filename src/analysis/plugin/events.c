@@ -122,7 +122,7 @@ static void add_event(hb_analysis *a, uint32_t i, const hb_row *row, file_order 
     if (a->num_events == 0 || ts.v < a->first_ts.v) a->first_ts = ts;
     order->by_time &= !(ts.v < order->last);
     order->last = ts.v;
-    a->events[a->num_events++] = (hb_ev){i, (uint8_t)type};
+    a->events[a->num_events++] = (hb_ev){i, type};
 }
 
 /* ---- flows ---- */
@@ -193,6 +193,9 @@ void hb_analyze_events(hb_analysis *a)
     file_order order = {-__builtin_inf(), true};
     a->lightning = is_lightning(a->trace);
     hb_props_parse(&a->arena, hb_trace_member(a->trace, "deviceProperties"), &a->props);
+    if (a->trace->rows.count > HB_MAX_EVENTS)
+        hb_arena_leave(&a->arena, HB_ERROR_LIMIT, "the views take no more than %d events",
+                       HB_MAX_EVENTS);
     uint32_t wrong_end = find_wrong_end(a);
     a->events = HB_NEW_ARRAY(&a->arena, hb_ev, a->trace->rows.count + 1);
     a->all_int = true;

@@ -42,7 +42,8 @@ static inline bool hb_in_window(const hb_memory_window *w, double ts)
 /** The node that `index` is, or is a copy of. */
 static inline uint32_t hb_node_id(const hb_analysis *a, uint32_t index)
 {
-    return a->nodes[index].same ? a->nodes[index].same : index;
+    uint32_t same = hb_work_of(a, &a->nodes[index])->same;
+    return same ? same : index;
 }
 
 /** By device (as hb_analysis.device_names) and operator, sorted by name. `stats` has as many

@@ -269,7 +269,7 @@ static void sum_node(hb_analysis *a, sums *s, const hb_node *n)
     stat->occurences++;
     for (uint32_t c = n->first_child; c; c = a->nodes[c].next)
         stat->operators += hb_is_operator(a, &a->nodes[c]);
-    stat->self_host += n->self_host;
+    stat->self_host += hb_self_host(a, n);
     stat->host += n->end - n->start;
     stat->self_device += hb_work_of(a, n)->self_device;
     stat->device += hb_work_of(a, n)->device;

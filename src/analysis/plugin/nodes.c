@@ -8,12 +8,10 @@
 
 #include "plugin/analysis.h"
 
-/* Nodes of one of the trace's tracks. */
-typedef struct track_nodes {
-    uint32_t count,
-        next; /* next: where the next one goes; the first is where the last track's end */
-    uint32_t thread, pl_thread; /* index + 1 */
-} track_nodes;
+/* The threads of one of the trace's tracks: index + 1. */
+typedef struct track_threads {
+    uint32_t thread, pl_thread;
+} track_threads;
 
 struct hb_links {
     hb_analysis *a;
@@ -24,7 +22,7 @@ struct hb_links {
     HB_VEC(hb_u32s) lists;
     hb_dict zero_calls; /* raw tid -> list */
     hb_dict pids;
-    track_nodes *tracks; /* by hb_row.track */
+    track_threads *tracks; /* by hb_row.track */
 };
 
 typedef struct hb_links linker;
@@ -201,7 +199,7 @@ static hb_tree_thread *thread_of(linker *l, const hb_ev *ev, const hb_row *row)
     hb_analysis *a = l->a;
     bool profile = ev->type == HB_TYPE_PL_PROFILE;
     hb_threads *threads = profile ? &a->pl_threads : &a->threads;
-    track_nodes *track = &l->tracks[row->track];
+    track_threads *track = &l->tracks[row->track];
     uint32_t *known = profile ? &track->pl_thread : &track->thread;
     if (!*known) {
         int64_t tid = int_tid(a, ev->row, hb_row_tid_key(a->trace, row));
@@ -253,21 +251,25 @@ static hb_sid node_name(hb_analysis *a, hb_type type, const hb_row *row)
     return hb_intern(a, bare.s + from, bare.len - from);
 }
 
-static uint32_t new_node(linker *l, const hb_ev *ev, const hb_row *row)
+/* Times as plugin_end() has them. */
+static hb_node *new_node(linker *l, const hb_ev *ev, const hb_row *row)
 {
     hb_analysis *a = l->a;
-    uint32_t index = l->tracks[row->track].next++;
-    hb_node *n = &a->nodes[index];
-    *n = (hb_node){.start = hb_plugin_ts(a->trace, row),
-                   .end = plugin_end(a, row),
+    hb_tree_thread *thread = thread_of(l, ev, row);
+    hb_node *n = &a->nodes[thread->first_node + thread->num_nodes++];
+    double start = hb_plugin_ts(a->trace, row);
+    hb_sid name = node_name(a, (hb_type)ev->type, row);
+    bool start_float = !(row->flags & HB_ROW_TS_INT);
+    *n = (hb_node){.start = start,
+                   .end = start + hb_plugin_dur(a->trace, row),
                    .row = ev->row,
-                   .type = ev->type};
-    n->name = node_name(a, (hb_type)ev->type, row);
-    n->class = (uint8_t)class_of(a, (hb_type)ev->type, n->name);
-    n->start_float = !(row->flags & HB_ROW_TS_INT);
-    n->end_float = n->start_float || !(row->flags & HB_ROW_DUR_INT);
-    n->tc_eligible = (hb_name_bits(a, n->name) & HB_NAME_TC_OP) != 0;
-    return index;
+                   .name = name,
+                   .class = (uint8_t)class_of(a, (hb_type)ev->type, name),
+                   .type = (uint8_t)ev->type,
+                   .start_float = start_float,
+                   .end_float = start_float || !(row->flags & HB_ROW_DUR_INT),
+                   .tc_eligible = (hb_name_bits(a, name) & HB_NAME_TC_OP) != 0};
+    return n;
 }
 
 /* One a key: a later collective of the same external id takes the earlier one's place. */
@@ -297,20 +299,18 @@ static void count_host(linker *l, const hb_ev *ev, const hb_row *row)
 {
     hb_type type = (hb_type)ev->type;
     bool plain = type == HB_TYPE_OPERATOR || type == HB_TYPE_PYTHON || type == HB_TYPE_ANNOTATION;
-    l->tracks[row->track].count++;
     if (plain && hb_name_bits(l->a, row->name) & HB_NAME_COLLECTIVE) add_collective(l->a, ev, row);
 }
 
 static void add_host(linker *l, const hb_ev *ev, const hb_row *row)
 {
     hb_analysis *a = l->a;
-    uint32_t node = new_node(l, ev, row);
-    if (hb_name_bits(a, a->nodes[node].name) & HB_NAME_NO_OPERATOR) {
-        hb_str name = hb_node_name(a, &a->nodes[node]);
+    const hb_node *node = new_node(l, ev, row);
+    if (hb_name_bits(a, node->name) & HB_NAME_NO_OPERATOR) {
+        hb_str name = hb_node_name(a, node);
         if (hb_name_is(HB_KNOWN_DP_FORWARD, name)) a->use_dp = true;
         if (hb_name_is(HB_KNOWN_DDP_FORWARD, name)) a->use_ddp = true;
     }
-    *HB_PUSH(&a->arena, &thread_of(l, ev, row)->nodes) = node;
 }
 
 /* ---- linking ---- */
@@ -321,7 +321,7 @@ static void add_call(hb_analysis *a, hb_node *node, uint32_t *last, uint32_t run
     if (*last)
         a->refs.items[*last - 1].next = a->refs.count;
     else
-        node->calls = a->refs.count;
+        hb_add_work(a, node)->calls = a->refs.count;
     *last = a->refs.count;
 }
 
@@ -332,9 +332,9 @@ static void link_calls(linker *l)
     hb_analysis *a = l->a;
     uint32_t left = l->calls_by_external.entries.count;
     for (uint32_t t = 0; t < a->threads.count; t++) {
-        const hb_u32s *nodes = &a->threads.items[t].nodes;
-        for (uint32_t i = 0; i < nodes->count; i++) {
-            hb_node *node = &a->nodes[nodes->items[i]];
+        const hb_tree_thread *thread = &a->threads.items[t];
+        for (uint32_t i = 0; i < thread->num_nodes; i++) {
+            hb_node *node = &a->nodes[thread->first_node + i];
             const hb_row *row = hb_trace_row(a->trace, node->row);
             hb_key id = node->type == HB_TYPE_MODULE ? HB_KEY_NONE : hb_row_key(a->trace, row);
             /* Python looks at a key only while the dict holds something. */
@@ -433,7 +433,7 @@ void hb_analyze_links(hb_analysis *a)
 {
     linker *l = a->links = HB_NEW_ARRAY(&a->arena, linker, 1);
     l->a = a;
-    l->tracks = HB_NEW_ARRAY(&a->arena, track_nodes, a->trace->tracks.items.count + 1);
+    l->tracks = HB_NEW_ARRAY(&a->arena, track_threads, a->trace->tracks.items.count + 1);
     for (uint32_t i = 0; i < a->num_events; i++) {
         const hb_ev *ev = &a->events[i];
         const hb_row *row = hb_trace_row(a->trace, ev->row);
@@ -453,20 +453,29 @@ void hb_analyze_links(hb_analysis *a)
     sort_pids(l);
 }
 
+static uint32_t place_threads(hb_threads *threads, uint32_t next)
+{
+    for (uint32_t i = 0; i < threads->count; i++) {
+        hb_tree_thread *thread = &threads->items[i];
+        thread->first_node = next;
+        next += thread->num_nodes;
+        thread->num_nodes = 0;
+    }
+    return next;
+}
+
 /* Those of one thread side by side, as its tree is walked along them several times. */
 static void place_nodes(linker *l)
 {
     hb_analysis *a = l->a;
-    uint32_t next = 1;
-    for (uint32_t i = 0; i < a->trace->tracks.items.count; i++) {
-        l->tracks[i].next = next;
-        next += l->tracks[i].count;
-    }
+    for (uint32_t i = 0; i < a->num_events; i++)
+        if (is_host((hb_type)a->events[i].type))
+            thread_of(l, &a->events[i], hb_trace_row(a->trace, a->events[i].row))->num_nodes++;
+    a->num_nodes = place_threads(&a->pl_threads, place_threads(&a->threads, 1));
     /* With some room for the roots of the trees, so that the array need not move. */
-    a->nodes_capacity = next + 256;
+    a->nodes_capacity = a->num_nodes + 256;
     a->nodes = HB_NEW_ARRAY(&a->arena, hb_node, a->nodes_capacity);
     *HB_PUSH(&a->arena, &a->works) = (hb_node_work){0};
-    a->num_nodes = next;
 }
 
 void hb_analyze_nodes(hb_analysis *a)

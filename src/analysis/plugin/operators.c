@@ -47,7 +47,7 @@ static void add_op(hb_op_stat *s, const hb_analysis *a, const hb_node *n)
     s->calls++;
     s->host += n->end - n->start;
     s->device += work->device;
-    s->self_host += n->self_host;
+    s->self_host += hb_self_host(a, n);
     s->self_device += work->self_device;
     s->tc_self += work->tc_self;
     s->tc_total += work->tc_total;
@@ -165,17 +165,21 @@ static void group_kernel(hb_analysis *a, hb_dict *dict, hb_dict *pairs, const hb
     s->occupancy += weight(l->occupancy_state, l->occupancy) * duration;
 }
 
+static void group_tree(void *context, hb_analysis *a, const hb_node *op)
+{
+    group_op(a, context, op);
+}
+
 void hb_analyze_ops(hb_analysis *a)
 {
     grouping g = {0};
     hb_dict kernels = {0}, pairs = {0};
-    for (uint32_t i = 0; i < a->threads.count; i++)
+    for (uint32_t i = 0; i < a->threads.count && a->runtimes.count; i++)
         if (!a->threads.items[i].gone)
-            hb_tree_collect(a, &a->arena, a->threads.items[i].root, &a->ops, &a->kernels);
+            hb_tree_collect(a, &a->arena, a->threads.items[i].root, NULL, &a->kernels);
     for (uint32_t i = 0; i < a->kernels.count; i++)
         group_kernel(a, &kernels, &pairs, &a->devices.items[a->kernels.items[i]]);
-    for (uint32_t i = 0; i < a->ops.count; i++)
-        group_op(a, &g, &a->nodes[a->ops.items[i]]);
+    hb_each_operator(a, group_tree, &g);
 }
 
 /* ---- tensor cores ---- */
@@ -187,7 +191,7 @@ typedef struct tc_sums {
 
 static void sum_kernels(hb_analysis *a, const hb_node *n, bool by_device, tc_sums *sums)
 {
-    for (uint32_t r = n->calls; r; r = a->refs.items[r - 1].next) {
+    for (uint32_t r = hb_work_of(a, n)->calls; r; r = a->refs.items[r - 1].next) {
         const hb_runtime *rt = &a->runtimes.items[a->refs.items[r - 1].runtime];
         if (rt->dummy) continue;
         for (uint32_t i = rt->first_device; i; i = a->devices.items[i - 1].next) {
@@ -218,17 +222,22 @@ static bool sum_bottom(hb_analysis *a, uint32_t index, tc_sums *sums)
     return true;
 }
 
+static void sum_operator(void *context, hb_analysis *a, const hb_node *op)
+{
+    sum_kernels(a, op, true, context);
+}
+
 void hb_analyze_tensor_cores(hb_analysis *a)
 {
     tc_sums ops = {0}, bottom = {0};
-    for (uint32_t i = 0; i < a->ops.count; i++)
-        sum_kernels(a, &a->nodes[a->ops.items[i]], true, &ops);
+    if (a->runtimes.count) hb_each_operator(a, sum_operator, &ops);
     for (uint32_t i = 0; i < a->num_gpus; i++) {
         hb_gpu *gpu = &a->gpus[i];
         gpu->has_tc = ops.any;
         gpu->tc_ratio = ops.total[gpu->slot] > 0 ? ops.tc[gpu->slot] / ops.total[gpu->slot] : 0;
     }
     for (uint32_t i = 0; i < a->threads.count; i++)
-        if (!a->threads.items[i].gone) sum_bottom(a, a->threads.items[i].root, &bottom);
+        if (!a->threads.items[i].gone && a->runtimes.count)
+            sum_bottom(a, a->threads.items[i].root, &bottom);
     a->tc_eligible_ratio = ops.all > 0 ? bottom.all / ops.all : 0;
 }

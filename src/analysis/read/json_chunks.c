@@ -8,12 +8,13 @@
 #include "base/thread_start.h"
 
 enum {
-    CHUNK_SIZE = 4 << 20,
+    CHUNK_SIZE = 1 << 20,    /* what is made of one stays in the cache until it is taken */
     MAX_READERS = 4,         /* more would wait for memory, and for the one that joins the chunks */
     SLOTS = 2 * MAX_READERS, /* chunks under way or waiting to be taken: what memory they cost */
 };
 
 typedef struct chunk {
+    bool used;           /* the trace is there, of an earlier chunk */
     bool read, whole;    /* done; events went on to the chunk's end */
     uint64_t start, end; /* of its events in the text; equal when none was found */
     hb_result result;
@@ -66,7 +67,9 @@ static void close_part(chunk_reader *with)
 static void read_chunk(const pool *p, uint32_t i, chunk_reader *with, chunk *c)
 {
     hb_reader r;
-    c->result = hb_trace_init(&c->trace) ? HB_OK : HB_ERROR_NO_MEMORY;
+    bool ready = c->used ? hb_trace_restart(&c->trace) : hb_trace_init(&c->trace);
+    c->used = true;
+    c->result = ready ? HB_OK : HB_ERROR_NO_MEMORY;
     c->start = c->end = 0;
     c->whole = false;
     c->report = (hb_read_report){0};
@@ -135,9 +138,9 @@ static void await(pool *p, uint32_t i, chunk_reader *with)
     pthread_mutex_unlock(&p->lock);
 }
 
-static void free_slot(pool *p, uint32_t i)
+/* Its slot is for another one. */
+static void let_go(pool *p)
 {
-    hb_trace_free(&p->slots[i % SLOTS].trace);
     pthread_mutex_lock(&p->lock);
     p->taken++;
     pthread_cond_broadcast(&p->changed);
@@ -152,8 +155,8 @@ static void stop(pool *p)
     pthread_mutex_unlock(&p->lock);
     for (unsigned i = 0; i < p->num_threads; i++)
         pthread_join(p->threads[i], NULL);
-    while (p->taken < p->claimed)
-        free_slot(p, p->taken);
+    for (unsigned i = 0; i < SLOTS; i++)
+        hb_trace_free(&p->slots[i].trace);
     pthread_mutex_destroy(&p->lock);
     pthread_cond_destroy(&p->changed);
 }
@@ -193,7 +196,7 @@ static hb_result take_all(pool *p, hb_reader *r)
     for (uint32_t i = 0; more && i < p->num_chunks; i++) {
         await(p, i, &with);
         more = take_chunk(p, i, r, &result);
-        free_slot(p, i);
+        let_go(p);
         if (result == HB_OK) result = hb_reader_check_bounds(r);
         more &= result == HB_OK;
     }

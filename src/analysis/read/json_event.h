@@ -63,7 +63,7 @@ typedef struct hb_seen_text {
 /** What the fixed parts of events make of their rows in a trace, once one was added to that. */
 typedef struct hb_seen_row {
     uint32_t trace;
-    hb_sid name, cat;
+    hb_sid name, category;
     uint16_t flags;
     uint8_t kind;
     char ph;

@@ -33,7 +33,7 @@ typedef struct hb_read_options {
     bool check_na;    /* note N/A inside strings */
     size_t max_bytes; /* memory for the trace; 0: half of the machine's */
     /* Of plain files: threads that read, 0: a few of the processors there are; and how much of the
-     * text each reads at a time, 0: 4 MiB. The trace is the same whatever they are. */
+     * text each reads at a time, 0: 1 MiB. The trace is the same whatever they are. */
     unsigned num_readers;
     uint32_t chunk_size;
     /** Called about every 8 MiB with the bytes read so far, of `total` if known; stops at false. */

@@ -166,8 +166,8 @@ static hb_kind decide_kind(hb_event_sink *sink, const hb_raw_event *raw, hb_row 
         return HB_KIND_FLOW;
     if (hb_value_is(&ph, "X")) {
         row->flags |= HB_ROW_COMPLETE;
-        hb_kind kind =
-            row->flags & HB_ROW_CAT ? hb_builder_kind(&sink->builder, row->cat) : HB_KIND_OTHER;
+        hb_kind kind = row->flags & HB_ROW_CAT ? hb_builder_kind(&sink->builder, row->category)
+                                               : HB_KIND_OTHER;
         if (kind == HB_KIND_MEMORY) {
             row->flags |= HB_ROW_MEMORY_X;
             kind = HB_KIND_OTHER;
@@ -210,17 +210,17 @@ static void add_detail(hb_event_sink *sink, const hb_raw_event *raw, const hb_ro
 
 static void add_op(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
 {
-    hb_op_row *op = hb_builder_op(&sink->builder, row);
-    op->dims = add_json(sink, raw, HB_SLOT_DIMS);
-    if (!op->dims) {
+    hb_op_row op = {.dims = add_json(sink, raw, HB_SLOT_DIMS)};
+    if (!op.dims) {
         hb_value v = hb_raw_get(raw, HB_SLOT_DIMS_LOWER);
         /* Absent means an empty list, null means None. */
-        op->dims = v.type == HB_JSON_NONE ? hb_builder_text(&sink->builder, "[]", 2)
-                                          : add_json(sink, raw, HB_SLOT_DIMS_LOWER);
+        op.dims = v.type == HB_JSON_NONE ? hb_builder_text(&sink->builder, "[]", 2)
+                                         : add_json(sink, raw, HB_SLOT_DIMS_LOWER);
     }
-    op->types = add_json(sink, raw, HB_SLOT_TYPES);
-    op->stack = add_json(sink, raw, HB_SLOT_STACK);
-    add_detail(sink, raw, row, op);
+    op.types = add_json(sink, raw, HB_SLOT_TYPES);
+    op.stack = add_json(sink, raw, HB_SLOT_STACK);
+    add_detail(sink, raw, row, &op);
+    hb_builder_op(&sink->builder, row, &op);
 }
 
 static void add_function(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
@@ -424,7 +424,7 @@ static void add_texts(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
     }
     if (cat.type == HB_JSON_STRING) {
         row->flags |= HB_ROW_CAT;
-        row->cat = slot_string(sink, raw, HB_SLOT_CAT);
+        row->category = slot_string(sink, raw, HB_SLOT_CAT);
     }
     if (args.type == HB_JSON_OBJECT)
         row->flags |= HB_ROW_ARGS;
@@ -470,7 +470,7 @@ static inline void add_fixed(hb_event_sink *sink, const hb_raw_event *raw, hb_ro
     hb_seen_row *seen = raw->trace ? raw->row : NULL;
     if (HB_LIKELY(seen && seen->trace == raw->trace)) {
         row->name = seen->name;
-        row->cat = seen->cat;
+        row->category = seen->category;
         row->flags = seen->flags;
         row->kind = seen->kind;
         row->ph = seen->ph;
@@ -479,7 +479,7 @@ static inline void add_fixed(hb_event_sink *sink, const hb_raw_event *raw, hb_ro
     add_texts(sink, raw, row);
     row->kind = (uint8_t)decide_kind(sink, raw, row);
     if (seen)
-        *seen = (hb_seen_row){raw->trace, row->name, row->cat, row->flags, row->kind, row->ph};
+        *seen = (hb_seen_row){raw->trace, row->name, row->category, row->flags, row->kind, row->ph};
 }
 
 bool hb_event_sink_add(hb_event_sink *sink, hb_raw_event *raw)

@@ -110,11 +110,12 @@ static uint32_t class_of(builder *b, const hb_row *row)
     if (!(row->flags & HB_ROW_COMPLETE) || !(row->flags & HB_ROW_TS) ||
         !(row->flags & HB_ROW_NAME) || !(row->flags & HB_ROW_CAT))
         return CLASS_NONE;
-    if (!b->classes[row->cat]) {
-        uint32_t class = class_of_category(row, hb_trace_text(b->list->trace, row->cat));
-        b->classes[row->cat] = class == CLASS_NONE ? CLASS_NONE : class + 1;
+    hb_sid category = hb_row_category(b->list->trace, row);
+    if (!b->classes[category]) {
+        uint32_t class = class_of_category(row, hb_trace_text(b->list->trace, category));
+        b->classes[category] = class == CLASS_NONE ? CLASS_NONE : class + 1;
     }
-    uint32_t known = b->classes[row->cat];
+    uint32_t known = b->classes[category];
     return known == CLASS_NONE ? CLASS_NONE : known - 1;
 }
 

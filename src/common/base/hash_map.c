@@ -74,14 +74,17 @@ static void merge(const sorting *s, const char *a, const char *b, const char *b_
     memcpy(out + (a_end - a), b, (size_t)(b_end - b));
 }
 
-/* Where runs that are in order end, as a trace has one a thread; how many there are. `ends` has
- * room for `count`. */
+/* Where runs that are in order end, as a trace has one a thread; how many there are. `ends` may be
+ * NULL. */
 static size_t find_runs(const sorting *s, const char *items, size_t count, size_t *ends)
 {
     size_t runs = 0;
-    for (size_t i = 1; i < count; i++)
-        if (s->less(s->context, items + i * s->size, items + (i - 1) * s->size)) ends[runs++] = i;
-    ends[runs++] = count;
+    for (size_t i = 1; i <= count; i++) {
+        if (i < count && !s->less(s->context, items + i * s->size, items + (i - 1) * s->size))
+            continue;
+        if (ends) ends[runs] = i;
+        runs++;
+    }
     return runs;
 }
 
@@ -98,28 +101,22 @@ static size_t merge_pass(const sorting *s, const char *from, char *to, size_t *e
     return left;
 }
 
-static bool is_sorted(const char *items, size_t count, size_t size, hb_less less,
-                      const void *context)
-{
-    for (size_t i = 1; i < count; i++)
-        if (less(context, items + i * size, items + (i - 1) * size)) return false;
-    return true;
-}
-
 void hb_sort(hb_arena *arena, void *items, size_t count, size_t size, hb_less less,
              const void *context)
 {
-    if (is_sorted(items, count, size, less, context)) return;
     /* Not of the arena: they are large and short-lived. */
     sorting s = {size, less, context};
-    size_t *ends = malloc(count * sizeof *ends);
+    size_t runs = find_runs(&s, items, count, NULL);
+    if (runs < 2) return;
+    size_t *ends = malloc(runs * sizeof *ends);
     char *other = malloc(count * size), *from = items, *to = other;
     if (!other || !ends) {
         free(other);
         free(ends);
         hb_arena_leave(arena, HB_ERROR_NO_MEMORY, "out of memory for sorting");
     }
-    for (size_t runs = find_runs(&s, items, count, ends); runs > 1;) {
+    find_runs(&s, items, count, ends);
+    while (runs > 1) {
         runs = merge_pass(&s, from, to, ends, runs);
         char *swap = from;
         from = to;

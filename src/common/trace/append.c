@@ -12,9 +12,9 @@ typedef struct joint {
     hb_trace *to;
     const hb_trace *from;
     hb_sid *strings;
-    uint32_t *keys, *tracks, *launches;
+    uint32_t *keys, *tracks, *launches, *ops;
     /* Of the columns' numbers: what was there before. */
-    uint32_t ops, details, functions, devices, memory, odd_times;
+    uint32_t details, functions, devices, memory, odd_times;
 } joint;
 
 /* ---- what is stored once ---- */
@@ -88,18 +88,20 @@ static bool map_launches(joint *j)
 
 /* ---- rows ---- */
 
-static bool append_ops(const joint *j)
+static bool map_ops(joint *j)
 {
-    for (uint32_t i = 0; i < j->from->ops.count; i++) {
-        const hb_op_row *from = hb_column_at(&j->from->ops, i);
-        hb_op_row *op = hb_column_push(&j->to->ops);
-        if (!op) return false;
-        op->dims = j->strings[from->dims];
-        op->types = j->strings[from->types];
-        op->stack = j->strings[from->stack];
-        op->detail = from->detail ? from->detail + j->details : 0;
+    const hb_column *from = &j->from->ops.items;
+    j->ops = calloc(from->count, sizeof *j->ops);
+    bool ok = j->ops != NULL;
+    for (uint32_t i = 1; ok && i < from->count; i++) {
+        hb_op_row op = *(const hb_op_row *)hb_column_at(from, i);
+        op.dims = j->strings[op.dims];
+        op.types = j->strings[op.types];
+        op.stack = j->strings[op.stack];
+        if (op.detail) op.detail += j->details;
+        ok = (j->ops[i] = hb_trace_add_op(j->to, &op)) != UINT32_MAX;
     }
-    return true;
+    return ok;
 }
 
 /* Detail 0 of both stands for none. */
@@ -166,24 +168,25 @@ static bool append_odd_times(joint *j)
         hb_odd_times *times = hb_column_push(to);
         if (!times) return false;
         *times = *(const hb_odd_times *)hb_column_at(&j->from->odd_times, i);
+        times->category = j->strings[times->category];
     }
     return true;
 }
 
-static uint32_t first_extra(const joint *j, hb_kind kind)
+static uint32_t map_extra(const joint *j, const hb_row *row)
 {
-    switch (kind) {
+    switch ((hb_kind)row->kind) {
     case HB_KIND_OPERATOR:
     case HB_KIND_ANNOTATION:
-    case HB_KIND_PYTHON: return j->ops;
-    case HB_KIND_FUNCTION: return j->functions;
+    case HB_KIND_PYTHON: return j->ops[row->extra];
+    case HB_KIND_FUNCTION: return row->extra + j->functions;
     case HB_KIND_RUNTIME:
     case HB_KIND_CALL:
     case HB_KIND_KERNEL:
     case HB_KIND_MEMCPY:
-    case HB_KIND_MEMSET: return j->devices;
-    case HB_KIND_MEMORY: return j->memory;
-    default: return 0; /* no side table */
+    case HB_KIND_MEMSET: return row->extra + j->devices;
+    case HB_KIND_MEMORY: return row->extra + j->memory;
+    default: return hb_row_is_counter(row) ? j->strings[row->extra] : 0; /* no side table */
     }
 }
 
@@ -195,13 +198,10 @@ static bool append_rows(const joint *j)
         *row = *hb_trace_row(j->from, i);
         row->id = map_id(j, row->id);
         row->name = j->strings[row->name];
-        row->cat = j->strings[row->cat];
+        row->category =
+            row->category & HB_ODD_TIMES ? row->category + j->odd_times : j->strings[row->category];
         row->track = j->tracks[row->track];
-        if (row->odd) row->odd += j->odd_times;
-        if (hb_row_is_counter(row))
-            row->extra = j->strings[row->extra];
-        else
-            row->extra += first_extra(j, (hb_kind)row->kind);
+        row->extra = map_extra(j, row);
     }
     return true;
 }
@@ -210,16 +210,16 @@ bool hb_trace_append(hb_trace *to, const hb_trace *from)
 {
     joint j = {.to = to,
                .from = from,
-               .ops = to->ops.count,
                .functions = to->functions.count,
                .devices = to->devices.count,
                .memory = to->memory.count};
     bool ok = map_strings(&j) && map_keys(&j) && map_tracks(&j) && map_launches(&j) &&
-              append_details(&j) && append_ops(&j) && append_functions(&j) && append_devices(&j) &&
+              append_details(&j) && map_ops(&j) && append_functions(&j) && append_devices(&j) &&
               append_memory(&j) && append_odd_times(&j) && append_rows(&j);
     free(j.strings);
     free(j.keys);
     free(j.tracks);
     free(j.launches);
+    free(j.ops);
     return ok;
 }

@@ -68,9 +68,9 @@ static void *push_side(hb_builder *b, hb_column *column, hb_row *row)
     return side;
 }
 
-hb_op_row *hb_builder_op(hb_builder *b, hb_row *row)
+void hb_builder_op(hb_builder *b, hb_row *row, const hb_op_row *op)
 {
-    return push_side(b, &b->trace->ops, row);
+    row->extra = checked(b, hb_trace_add_op(b->trace, op));
 }
 
 hb_function_row *hb_builder_function(hb_builder *b, hb_row *row)

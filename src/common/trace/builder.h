@@ -21,7 +21,6 @@ typedef struct hb_builder {
     } kinds[16]; /* of the first categories, which are all but always all */
     union {
         hb_row row;
-        hb_op_row op;
         hb_function_row function;
         hb_device_row device;
         hb_memory_row memory;
@@ -53,13 +52,14 @@ uint32_t hb_builder_track(hb_builder *builder, hb_key pid, hb_key tid);
 /** The kind of a complete event of that category. */
 hb_kind hb_builder_kind(hb_builder *builder, hb_sid category);
 
+void hb_builder_op(hb_builder *builder, hb_row *row, const hb_op_row *op);
+
 /** A row's entry in the table of its kind, zeroed. */
-hb_op_row *hb_builder_op(hb_builder *builder, hb_row *row);
 hb_function_row *hb_builder_function(hb_builder *builder, hb_row *row);
 hb_device_row *hb_builder_device(hb_builder *builder, hb_row *row);
 hb_memory_row *hb_builder_memory(hb_builder *builder, hb_row *row);
 
-/** What few operators have; nothing is stored where it says nothing. */
+/** What few operators have; nothing is stored where it says nothing. Before hb_builder_op(). */
 extern const hb_op_detail hb_no_detail;
 void hb_builder_detail(hb_builder *builder, hb_op_row *op, const hb_op_detail *detail);
 

@@ -6,14 +6,15 @@
 bool hb_row_has_start(const hb_trace *trace, const hb_row *row)
 {
     if (!(row->flags & HB_ROW_TS)) return false;
-    return !row->odd || hb_us_fits_ns(hb_trace_odd_times(trace, row)->ts);
+    const hb_odd_times *odd = hb_row_odd_times(trace, row);
+    return !odd || hb_us_fits_ns(odd->ts);
 }
 
 bool hb_row_is_timed(const hb_trace *trace, const hb_row *row)
 {
     const unsigned needed = HB_ROW_TS | HB_ROW_DUR | HB_ROW_COMPLETE;
-    return (row->flags & needed) == needed && row->duration >= 0 &&
-           !(row->odd && hb_trace_odd_times(trace, row)->far);
+    const hb_odd_times *odd = hb_row_odd_times(trace, row);
+    return (row->flags & needed) == needed && row->duration >= 0 && !(odd && odd->far);
 }
 
 enum { FIRST_SLOTS = 128 }; /* a power of two */
@@ -33,6 +34,11 @@ void *hb_column_push(hb_column *c)
         c->num_blocks++;
     }
     return memset(hb_column_at(c, c->count++), 0, c->item_size);
+}
+
+void hb_column_clear(hb_column *c)
+{
+    c->count = 0;
 }
 
 void hb_column_free(hb_column *c)
@@ -59,6 +65,13 @@ void hb_distinct_free(hb_distinct *d)
     d->slots = NULL;
 }
 
+void hb_distinct_clear(hb_distinct *d)
+{
+    memset(d->slots, 0, d->num_slots * sizeof *d->slots);
+    d->used = 0;
+    d->items.count = 1;
+}
+
 /* Where the item is, or would be. */
 static uint32_t slot_of(const hb_distinct *d, const void *item)
 {
@@ -73,26 +86,35 @@ static bool grow_slots(hb_distinct *d)
 {
     uint32_t *slots = calloc((size_t)d->num_slots * 2, sizeof *slots);
     if (!slots) return false;
-    free(d->slots);
+    uint32_t *old = d->slots, num_old = d->num_slots;
     d->slots = slots;
     d->num_slots *= 2;
-    for (uint32_t i = 1; i < d->items.count; i++)
-        slots[slot_of(d, hb_column_at(&d->items, i))] = i;
+    for (uint32_t i = 0; i < num_old; i++)
+        if (old[i]) slots[slot_of(d, hb_column_at(&d->items, old[i]))] = old[i];
+    free(old);
     return true;
+}
+
+uint32_t hb_distinct_push(hb_distinct *d, const void *item)
+{
+    void *kept = hb_column_push(&d->items);
+    if (!kept) return UINT32_MAX;
+    memcpy(kept, item, d->items.item_size);
+    return d->items.count - 1;
 }
 
 uint32_t hb_distinct_add(hb_distinct *d, const void *item)
 {
     uint32_t i = slot_of(d, item);
     if (d->slots[i]) return d->slots[i];
-    if (d->items.count > d->num_slots / 2) {
+    if (d->used >= d->num_slots / 2) {
         if (!grow_slots(d)) return UINT32_MAX;
         i = slot_of(d, item);
     }
-    void *kept = hb_column_push(&d->items);
-    if (!kept) return UINT32_MAX;
-    memcpy(kept, item, d->items.item_size);
-    return d->slots[i] = d->items.count - 1;
+    uint32_t index = hb_distinct_push(d, item);
+    if (index == UINT32_MAX) return UINT32_MAX;
+    d->used++;
+    return d->slots[i] = index;
 }
 
 uint32_t hb_trace_key(hb_trace *t, hb_key key)
@@ -124,6 +146,11 @@ uint32_t hb_trace_launch(hb_trace *t, const hb_launch *launch)
     return hb_distinct_add(&t->launches, &made);
 }
 
+uint32_t hb_trace_add_op(hb_trace *t, const hb_op_row *op)
+{
+    return op->detail ? hb_distinct_push(&t->ops, op) : hb_distinct_add(&t->ops, op);
+}
+
 bool hb_trace_set_odd_times(hb_trace *t, hb_row *row, double ts, double dur)
 {
     hb_column *odd = &t->odd_times;
@@ -134,7 +161,8 @@ bool hb_trace_set_odd_times(hb_trace *t, hb_row *row, double ts, double dur)
     times->dur = dur;
     times->far = !hb_us_to_ns(ts, &row->start);
     times->far |= !hb_us_to_ns(dur, &row->duration);
-    row->odd = odd->count - 1;
+    times->category = row->category;
+    row->category = (odd->count - 1) | HB_ODD_TIMES;
     return true;
 }
 
@@ -144,7 +172,6 @@ bool hb_trace_init(hb_trace *t)
 {
     *t = (hb_trace){
         .rows.item_size = sizeof(hb_row),
-        .ops.item_size = sizeof(hb_op_row),
         .details.item_size = sizeof(hb_op_detail),
         .functions.item_size = sizeof(hb_function_row),
         .devices.item_size = sizeof(hb_device_row),
@@ -153,18 +180,47 @@ bool hb_trace_init(hb_trace *t)
     };
     return hb_texts_init(&t->strings) && hb_distinct_init(&t->keys, sizeof(hb_key)) &&
            hb_distinct_init(&t->tracks, sizeof(hb_track)) &&
-           hb_distinct_init(&t->launches, sizeof(hb_launch));
+           hb_distinct_init(&t->launches, sizeof(hb_launch)) &&
+           hb_distinct_init(&t->ops, sizeof(hb_op_row));
 }
 
 void hb_trace_clear_events(hb_trace *t)
 {
     hb_column_free(&t->rows);
-    hb_column_free(&t->ops);
     hb_column_free(&t->details);
     hb_column_free(&t->functions);
     hb_column_free(&t->devices);
     hb_column_free(&t->memory);
     hb_column_free(&t->odd_times);
+    if (t->ops.slots) hb_distinct_clear(&t->ops);
+}
+
+bool hb_trace_restart(hb_trace *t)
+{
+    hb_trace old = *t;
+    hb_texts_free(&old.strings);
+    free(old.members);
+    *t = (hb_trace){.rows = old.rows,
+                    .details = old.details,
+                    .functions = old.functions,
+                    .devices = old.devices,
+                    .memory = old.memory,
+                    .odd_times = old.odd_times,
+                    .keys = old.keys,
+                    .tracks = old.tracks,
+                    .launches = old.launches,
+                    .ops = old.ops};
+    hb_column_clear(&t->rows);
+    hb_column_clear(&t->details);
+    hb_column_clear(&t->functions);
+    hb_column_clear(&t->devices);
+    hb_column_clear(&t->memory);
+    hb_column_clear(&t->odd_times);
+    hb_distinct_clear(&t->keys);
+    hb_distinct_clear(&t->tracks);
+    hb_distinct_clear(&t->launches);
+    hb_distinct_clear(&t->ops);
+    return hb_texts_init(&t->strings);
 }
 
 void hb_trace_free(hb_trace *t)
@@ -173,6 +229,7 @@ void hb_trace_free(hb_trace *t)
     hb_distinct_free(&t->keys);
     hb_distinct_free(&t->tracks);
     hb_distinct_free(&t->launches);
+    hb_distinct_free(&t->ops);
     hb_texts_free(&t->strings);
     free(t->members);
     *t = (hb_trace){0};
@@ -191,10 +248,10 @@ static size_t distinct_bytes(const hb_distinct *d)
 
 size_t hb_trace_bytes(const hb_trace *t)
 {
-    return t->strings.bytes + column_bytes(&t->rows) + column_bytes(&t->ops) +
-           column_bytes(&t->details) + column_bytes(&t->functions) + column_bytes(&t->devices) +
-           column_bytes(&t->memory) + column_bytes(&t->odd_times) + distinct_bytes(&t->keys) +
-           distinct_bytes(&t->tracks) + distinct_bytes(&t->launches);
+    return t->strings.bytes + column_bytes(&t->rows) + column_bytes(&t->details) +
+           column_bytes(&t->functions) + column_bytes(&t->devices) + column_bytes(&t->memory) +
+           column_bytes(&t->odd_times) + distinct_bytes(&t->keys) + distinct_bytes(&t->tracks) +
+           distinct_bytes(&t->launches) + distinct_bytes(&t->ops);
 }
 
 bool hb_trace_add_member(hb_trace *t, hb_str key, hb_str json)

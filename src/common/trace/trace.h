@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * A whole trace in memory, as a file tells it: one row an event in file order, and beside the rows
- * what only some kinds of event have. At most 64 bytes an event over the distinct strings.
+ * what only some kinds of event have, equal ones once. 40 bytes an operator over what is distinct,
+ * 56 bytes a call or a kernel.
  *
  * Nothing is interpreted here that a reader of the file could see differently: a row says what
  * stood in the file, also where that was odd, so that analysis can decide as the plugin decides.
@@ -73,17 +74,21 @@ enum hb_row_flags {
  * 1970 where a file has none. Microseconds are the plugin's alone: hb_plugin_ts(). */
 typedef struct hb_row {
     int64_t start, duration; /* 0: none, or beyond what hb_us_to_ns() takes */
-    hb_sid name, cat;
-    uint32_t odd;   /* index of hb_trace.odd_times; 0: none */
-    hb_id id;       /* External id; FUNCTION: Python id; FLOW and other arrows: id */
-    uint32_t track; /* index of hb_trace.tracks */
-    uint32_t extra; /* index of the kind's side table; of a counter the text of its args: hb_sid */
+    hb_sid name;
+    hb_sid category; /* hb_row_category(); with HB_ODD_TIMES an index of hb_trace.odd_times */
+    hb_id id;        /* External id; FUNCTION: Python id; FLOW and other arrows: id */
+    uint32_t track;  /* index of hb_trace.tracks */
+    uint32_t extra;  /* index of the kind's side table; of a counter the text of its args: hb_sid */
     uint16_t flags;
     uint8_t kind; /* hb_kind */
     char ph;      /* first character, 0: none */
 } hb_row;
+_Static_assert(sizeof(hb_row) == 40, "a trace has one for each event");
 
-/** OPERATOR, ANNOTATION, PYTHON. JSON texts as they stand in the file; 0: absent or null. */
+#define HB_ODD_TIMES ((hb_sid)1 << 31)
+
+/** OPERATOR, ANNOTATION, PYTHON. JSON texts as they stand in the file; 0: absent or null. Operators
+ * that are called again and again have one in common, if they have no detail. */
 typedef struct hb_op_row {
     hb_sid dims, types, stack;
     uint32_t detail; /* index of hb_trace.details; 0: none */
@@ -149,7 +154,8 @@ typedef struct hb_memory_row {
  * decimals, an exponent, quotes, infinity. */
 typedef struct hb_odd_times {
     double ts, dur;
-    bool far; /* one of them is no time in nanoseconds */
+    hb_sid category; /* of the row */
+    bool far;        /* one of them is no time in nanoseconds */
 } hb_odd_times;
 
 /** A top-level member other than traceEvents, as text. */
@@ -180,7 +186,7 @@ static inline void *hb_column_at(const hb_column *column, uint32_t index)
 /** Distinct items, compared as bytes; the first one is of zeros and stands for none. */
 typedef struct hb_distinct {
     hb_column items;
-    uint32_t *slots, num_slots;
+    uint32_t *slots, num_slots, used;
 } hb_distinct;
 
 /** Where events stand: a thread of a process, or a stream of a device. As the file numbers them. */
@@ -190,9 +196,9 @@ typedef struct hb_track {
 
 typedef struct hb_trace {
     hb_texts strings;
-    hb_column rows, ops, details, functions, devices, memory, odd_times;
+    hb_column rows, details, functions, devices, memory, odd_times;
     hb_distinct keys; /* hb_key: of pids, tids, device ids, and of ids that are no small integers */
-    hb_distinct tracks, launches;
+    hb_distinct tracks, launches, ops;
     hb_member *members;                   /* in file order */
     uint32_t num_members, members_before; /* the list of events */
     bool has_events;                      /* a traceEvents list was there */
@@ -206,6 +212,8 @@ typedef struct hb_trace {
 
 bool hb_trace_init(hb_trace *trace);
 void hb_trace_free(hb_trace *trace);
+/** As after hb_trace_init(), with the memory of rows at hand. False without memory. */
+bool hb_trace_restart(hb_trace *trace);
 /** Forgets the events; a later traceEvents member replaces an earlier one. */
 void hb_trace_clear_events(hb_trace *trace);
 size_t hb_trace_bytes(const hb_trace *trace);
@@ -217,15 +225,21 @@ bool hb_trace_append(hb_trace *trace, const hb_trace *from);
 /** Room for one more; zeroed; NULL without memory. */
 void *hb_column_push(hb_column *column);
 void hb_column_free(hb_column *column);
+/** Forgets the items and keeps their memory. */
+void hb_column_clear(hb_column *column);
+void hb_distinct_clear(hb_distinct *distinct);
 /** False without memory; to be freed also then. */
 bool hb_distinct_init(hb_distinct *distinct, uint32_t item_size);
 void hb_distinct_free(hb_distinct *distinct);
 /** The item's index, from 1. UINT32_MAX without memory. */
 uint32_t hb_distinct_add(hb_distinct *distinct, const void *item);
-/** The index in trace->keys, tracks and launches. UINT32_MAX without memory. */
+/** The same of an item that no other is equal to: it is not looked for, nor found. */
+uint32_t hb_distinct_push(hb_distinct *distinct, const void *item);
+/** The index in trace->keys, tracks, launches and ops. UINT32_MAX without memory. */
 uint32_t hb_trace_key(hb_trace *trace, hb_key key);
 uint32_t hb_trace_track(hb_trace *trace, uint32_t pid, uint32_t tid);
 uint32_t hb_trace_launch(hb_trace *trace, const hb_launch *launch);
+uint32_t hb_trace_add_op(hb_trace *trace, const hb_op_row *op);
 bool hb_trace_add_member(hb_trace *trace, hb_str key, hb_str json);
 /** The JSON text of the last top-level member of that name; len 0 when there is none. */
 hb_str hb_trace_member(const hb_trace *trace, const char *key);
@@ -291,7 +305,7 @@ static inline hb_key hb_row_tid_key(const hb_trace *trace, const hb_row *row)
 
 static inline const hb_op_row *hb_trace_op(const hb_trace *trace, const hb_row *row)
 {
-    return hb_column_at(&trace->ops, row->extra);
+    return hb_column_at(&trace->ops.items, row->extra);
 }
 
 /** NULL: none. */
@@ -320,10 +334,23 @@ static inline hb_key hb_row_correlation_key(const hb_trace *trace, const hb_row 
     return hb_id_key(trace, hb_row_correlation(trace, row));
 }
 
+/** NULL: nanoseconds give back its times. */
+static inline const hb_odd_times *hb_row_odd_times(const hb_trace *trace, const hb_row *row)
+{
+    if (HB_LIKELY(!(row->category & HB_ODD_TIMES))) return NULL;
+    return hb_column_at(&trace->odd_times, row->category & ~HB_ODD_TIMES);
+}
+
+static inline hb_sid hb_row_category(const hb_trace *trace, const hb_row *row)
+{
+    const hb_odd_times *odd = hb_row_odd_times(trace, row);
+    return HB_UNLIKELY(odd != NULL) ? odd->category : row->category;
+}
+
 /** Whether a row's category is that one. */
 static inline bool hb_row_is_of(const hb_trace *trace, const hb_row *row, hb_category category)
 {
-    return hb_category_is(category, hb_texts_get(&trace->strings, row->cat));
+    return hb_category_is(category, hb_texts_get(&trace->strings, hb_row_category(trace, row)));
 }
 
 /** A step, also where it was repeated among a GPU's annotations. */
@@ -355,11 +382,6 @@ static inline bool hb_row_is_counter(const hb_row *row)
 /** A complete event with times. */
 bool hb_row_is_timed(const hb_trace *trace, const hb_row *row);
 
-static inline const hb_odd_times *hb_trace_odd_times(const hb_trace *trace, const hb_row *row)
-{
-    return hb_column_at(&trace->odd_times, row->odd);
-}
-
 /** Whether start is a time. */
 bool hb_row_has_start(const hb_trace *trace, const hb_row *row);
 
@@ -371,19 +393,22 @@ static inline int64_t hb_row_end(const hb_row *row)
 /** The ts and dur that the plugin sees: exactly float() of the file's text. 0: none. */
 static inline double hb_plugin_ts(const hb_trace *trace, const hb_row *row)
 {
-    if (HB_UNLIKELY(row->odd)) return hb_trace_odd_times(trace, row)->ts;
+    const hb_odd_times *odd = hb_row_odd_times(trace, row);
+    if (HB_UNLIKELY(odd != NULL)) return odd->ts;
     return hb_ns_to_us(row->start);
 }
 
 static inline double hb_plugin_dur(const hb_trace *trace, const hb_row *row)
 {
-    if (HB_UNLIKELY(row->odd)) return hb_trace_odd_times(trace, row)->dur;
+    const hb_odd_times *odd = hb_row_odd_times(trace, row);
+    if (HB_UNLIKELY(odd != NULL)) return odd->dur;
     if (HB_UNLIKELY(row->flags & HB_ROW_NESTED))
         return hb_nesting_us((uint64_t)row->start, (uint64_t)hb_row_end(row));
     return hb_ns_to_us(row->duration);
 }
 
-/** Sets the times of a new row from what Python reads. False without memory. */
+/** Sets the times of a new row, which has its category, from what Python reads. False without
+ * memory. */
 bool hb_trace_set_odd_times(hb_trace *trace, hb_row *row, double ts, double dur);
 
 static inline const hb_memory_row *hb_trace_memory(const hb_trace *trace, const hb_row *row)

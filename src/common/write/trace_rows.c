@@ -93,7 +93,7 @@ static hb_row *add_row(maker *m, const hb_trace_event *e, char ph, hb_category c
     hb_row *row = hb_builder_row(&m->builder);
     row->ph = ph;
     row->flags = HB_ROW_TS | HB_ROW_HAS_TS | HB_ROW_NAME | HB_ROW_CAT;
-    row->cat = intern_str(m, hb_category_text(category));
+    row->category = intern_str(m, hb_category_text(category));
     row->start = (int64_t)hb_since_base(&m->writer, e->start_ns);
     row->track = hb_builder_track(&m->builder, pid, hb_key_int((int64_t)hb_row_number(e->tid)));
     return row;
@@ -105,7 +105,7 @@ static hb_row *add_complete(maker *m, const hb_trace_event *e, const hb_place *p
     hb_row *row = add_row(m, e, 'X', place->category, pid);
     row->flags |= HB_ROW_DUR | HB_ROW_COMPLETE | HB_ROW_ARGS;
     row->kind = (uint8_t)hb_category_kind(place->category);
-    if (place->own.len) row->cat = intern_own_text(m, place->own);
+    if (place->own.len) row->category = intern_own_text(m, place->own);
     row->name = intern_json_string(m, hb_names_get(w->names, e));
     uint64_t start = hb_since_base(w, e->start_ns), end = hb_since_base(w, place->end_ns);
     row->duration = end > start ? (int64_t)(end - start) : 0;
@@ -124,7 +124,7 @@ static void add_arrow(maker *m, const hb_trace_event *e, bool start, uint64_t id
 {
     hb_row *row = add_row(m, e, start ? 's' : 'f', category, pid);
     row->flags |= HB_ROW_HAS_ID;
-    row->name = row->cat;
+    row->name = row->category;
     row->id = hb_builder_number(&m->builder, (int64_t)id);
 }
 
@@ -158,19 +158,19 @@ static void add_op(maker *m, const hb_trace_event *e, hb_row *row)
 {
     hb_input flat[128];
     hb_op_args op = e->op;
-    hb_op_row *side = hb_builder_op(&m->builder, row);
+    hb_op_row side = {.dims = m->no_dims};
     if (!m->writer.kineto && op.num_inputs && hb_is_collective(e->name)) {
         op.num_inputs = hb_flatten_tensors(&e->op, flat, HB_ARRAY_LEN(flat));
         op.inputs = flat;
     }
-    side->dims = m->no_dims;
-    if (op.num_inputs) add_inputs(m, &op, side);
+    if (op.num_inputs) add_inputs(m, &op, &side);
     if (op.stack.len) {
         hb_out_json(&m->writer.out, op.stack.s, op.stack.len);
-        side->stack = intern_output(m);
+        side.stack = intern_output(m);
     }
-    hb_op_detail d = detail_of(m, e, side);
-    hb_builder_detail(&m->builder, side, &d);
+    hb_op_detail d = detail_of(m, e, &side);
+    hb_builder_detail(&m->builder, &side, &d);
+    hb_builder_op(&m->builder, row, &side);
 }
 
 static void add_scope(maker *m, const hb_trace_event *given)
@@ -332,15 +332,15 @@ static void add_operator(maker *m, const hb_trace_event *e)
     m->writer.ev_idx++;
     hb_row *row = add_complete(m, e, &place, m->pid);
     row->id = hb_builder_number(&m->builder, (int64_t)hb_written_external_id(&m->writer, e));
-    hb_op_row *side = hb_builder_op(&m->builder, row);
-    side->dims = m->no_dims;
+    hb_op_row side = {.dims = m->no_dims};
     if (e->runtime.stack.len) {
         hb_out_json(&m->writer.out, e->runtime.stack.s, e->runtime.stack.len);
-        side->stack = intern_output(m);
+        side.stack = intern_output(m);
     }
     hb_op_detail d = hb_no_detail;
     if (e->runtime.flops > 0) read_back(hb_put_double, e->runtime.flops, &d.flops);
-    hb_builder_detail(&m->builder, side, &d);
+    hb_builder_detail(&m->builder, &side, &d);
+    hb_builder_op(&m->builder, row, &side);
 }
 
 static void add_call(maker *m, const hb_trace_event *e)
@@ -373,7 +373,7 @@ static void add_device_annotation(maker *m, const hb_trace_event *e)
     hb_place place = {.category = HB_CATEGORY_GPU_USER_ANNOTATION, .end_ns = wider.end_ns};
     hb_row *row = add_complete(m, &wider, &place, hb_key_int(e->device));
     row->id = hb_builder_number(&m->builder, (int64_t)e->external_id);
-    hb_builder_op(&m->builder, row)->dims = m->no_dims;
+    hb_builder_op(&m->builder, row, &(hb_op_row){.dims = m->no_dims});
 }
 
 static void add_event(maker *m, const hb_trace_event *e)
