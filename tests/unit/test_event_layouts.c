@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Events that are laid out as earlier ones are not tokenised again: what is read of them must be
- * the same.
+ * Events that are laid out as earlier ones are not tokenised again, and those that differ in
+ * numbers only not even looked through: what is read of them must be the same.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -199,6 +199,165 @@ static void texts_are_those_of_the_trace(void **state)
     unlink(path);
 }
 
+/* ---- events that are others again ---- */
+
+static void assert_same_text(const hb_trace *a, hb_sid x, const hb_trace *b, hb_sid y)
+{
+    assert_string_equal(text_of(a, x), text_of(b, y));
+}
+
+static void assert_same_key(const hb_trace *a, hb_key x, const hb_trace *b, hb_key y)
+{
+    assert_int_equal(hb_key_tag(x), hb_key_tag(y));
+    if (hb_key_tag(x) == HB_KEY_TAG_TEXT || hb_key_tag(x) == HB_KEY_TAG_CONTAINER)
+        assert_same_text(a, hb_key_sid(x), b, hb_key_sid(y));
+    else
+        assert_true(x == y);
+}
+
+static void assert_same_side(const hb_trace *a, const hb_row *r, const hb_trace *b, const hb_row *s)
+{
+    if (r->kind == HB_KIND_OPERATOR || r->kind == HB_KIND_ANNOTATION) {
+        const hb_op_row *x = hb_trace_op(a, r), *y = hb_trace_op(b, s);
+        assert_same_text(a, x->dims, b, y->dims);
+        assert_same_text(a, x->types, b, y->types);
+        assert_same_text(a, x->stack, b, y->stack);
+        const hb_op_detail *d = hb_trace_detail(a, x), *e = hb_trace_detail(b, y);
+        assert_true(!d == !e);
+        assert_true(!d || (d->sequence == e->sequence && d->fwd_thread == e->fwd_thread));
+    }
+    if (hb_row_is_work(r) || hb_row_is_call(r)) {
+        assert_same_key(a, hb_row_correlation_key(a, r), b, hb_row_correlation_key(b, s));
+        const hb_launch *l = hb_trace_launch_of(a, r), *m = hb_trace_launch_of(b, s);
+        assert_same_text(a, l->grid, b, m->grid);
+        assert_same_key(a, l->device, b, m->device);
+        assert_true(l->bytes == m->bytes && l->gpu == m->gpu);
+    }
+    if (hb_row_is_counter(r)) assert_same_text(a, r->extra, b, s->extra);
+}
+
+static void assert_same_row(const hb_trace *a, const hb_row *r, const hb_trace *b, const hb_row *s)
+{
+    double ts = hb_plugin_ts(a, r), dur = hb_plugin_dur(a, r);
+    assert_same_text(a, r->name, b, s->name);
+    assert_same_text(a, hb_row_category(a, r), b, hb_row_category(b, s));
+    assert_int_equal(r->flags, s->flags);
+    assert_int_equal(r->kind, s->kind);
+    assert_int_equal(r->ph, s->ph);
+    assert_true(r->start == s->start && r->duration == s->duration);
+    assert_true(ts == hb_plugin_ts(b, s) || ts != ts);
+    assert_true(dur == hb_plugin_dur(b, s) || dur != dur);
+    assert_same_key(a, hb_row_key(a, r), b, hb_row_key(b, s));
+    assert_same_key(a, hb_row_pid_key(a, r), b, hb_row_pid_key(b, s));
+    assert_same_key(a, hb_row_tid_key(a, r), b, hb_row_tid_key(b, s));
+    assert_same_side(a, r, b, s);
+}
+
+static hb_trace trace_of(const char *const *events, size_t count)
+{
+    hb_trace trace;
+    hb_read_report report;
+    hb_read_options options = {0};
+    hb_buf text = list_of(events, count);
+    assert_int_equal(hb_read_trace_memory(text.data, text.size, &options, &trace, &report), HB_OK);
+    assert_int_equal(trace.rows.count, count);
+    hb_buf_free(&text);
+    return trace;
+}
+
+static unsigned random_below(unsigned limit)
+{
+    static uint64_t state = 12;
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(state >> 33) % limit;
+}
+
+/* Mostly numbers that count up, and some of each form that a number may have. */
+static const char *random_number(void)
+{
+    static const char *const odd[] = {
+        "0",   "-0",        "-0.0",   "01",         "1e3",
+        "1.5", "null",      "\"12\"", "2.0005",     "-7",
+        "[1]", "999999999", "true",   "1234567890", "4784245347339.986",
+        "NaN"};
+    static char texts[8][32];
+    static unsigned next, count;
+    char *text = texts[next++ % HB_ARRAY_LEN(texts)];
+    if (random_below(12) == 0) {
+        const char *one = odd[random_below(HB_ARRAY_LEN(odd))];
+        return strcmp(one, "01") ? one : "1";
+    }
+    snprintf(text, sizeof texts[0], random_below(2) ? "%u" : "%u.125", ++count);
+    return text;
+}
+
+/* Of a kind; '#' is any number. */
+static char *random_event(void)
+{
+    static const char *const kinds[] = {
+        "\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::add\", \"pid\": 1, \"tid\": 2, "
+        "\"ts\": "
+        "#, \"dur\": #, \"args\": {\"External id\": #, \"Record function id\": 0, \"Input Dims\": "
+        "[[1]], \"Ev Idx\": #}",
+        "\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::mul\", \"pid\": 1, \"tid\": 2, "
+        "\"ts\": "
+        "#, \"dur\": #, \"args\": {\"External id\": #, \"Sequence number\": #, \"Fwd thread id\": "
+        "0, "
+        "\"Input type\": [\"float\"]}",
+        "\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::div\", \"pid\": 1, \"tid\": #, "
+        "\"ts\": "
+        "#, \"dur\": #, \"args\": {\"External id\": #, \"Sequence number\": #, \"Fwd thread id\": "
+        "1, "
+        "\"Call stack\": \"a\"}",
+        "\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"gemm\", \"pid\": 0, \"tid\": 7, \"ts\": "
+        "#, "
+        "\"dur\": #, \"args\": {\"External id\": #, \"correlation\": #, \"device\": 0, \"stream\": "
+        "7, "
+        "\"grid\": [1, 2, 3], \"block\": [64, 1, 1], \"registers per thread\": 32}",
+        "\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"hipLaunchKernel\", \"pid\": 1, "
+        "\"tid\": 2, \"ts\": #, \"dur\": #, \"args\": {\"External id\": #, \"correlation\": #, "
+        "\"cbid\": #}",
+        "\"ph\": \"X\", \"cat\": \"gpu_memcpy\", \"name\": \"Memcpy\", \"pid\": 0, \"tid\": 7, "
+        "\"ts\": "
+        "#, \"dur\": #, \"args\": {\"correlation\": #, \"bytes\": #, \"device\": #}",
+        "\"ph\": \"C\", \"name\": \"curve\", \"pid\": 1, \"ts\": #, \"args\": {\"value\": #}",
+        "\"ph\": \"X\", \"name\": \"bare\", \"ts\": #, \"dur\": #, \"external id\": #, \"args\": "
+        "{\"external id\": #, \"External id\": #}",
+        "\"ph\": \"s\", \"cat\": \"ac2g\", \"name\": \"ac2g\", \"id\": #, \"pid\": 1, \"tid\": 2, "
+        "\"ts\": #",
+    };
+    hb_buf text;
+    hb_buf_init(&text, 1 << 20);
+    hb_buf_append(&text, "{", 1);
+    for (const char *p = kinds[random_below(HB_ARRAY_LEN(kinds))]; *p; p++) {
+        if (*p == '#')
+            hb_buf_str(&text, random_number());
+        else
+            hb_buf_append(&text, p, 1);
+    }
+    hb_buf_append(&text, "}", 2);
+    assert_false(text.failed);
+    return text.data;
+}
+
+/* An event is the same whatever stood before it. */
+static void an_event_is_read_as_if_it_were_alone(void **state)
+{
+    enum { EVENTS = 6000 };
+    static char *events[EVENTS];
+    (void)state;
+    for (int i = 0; i < EVENTS; i++)
+        events[i] = random_event();
+    hb_trace all = trace_of((const char *const *)events, EVENTS);
+    for (uint32_t i = 0; i < EVENTS; i++) {
+        hb_trace alone = trace_of((const char *const *)&events[i], 1);
+        assert_same_row(&all, hb_trace_row(&all, i), &alone, hb_trace_row(&alone, 0));
+        hb_trace_free(&alone);
+        free(events[i]);
+    }
+    hb_trace_free(&all);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -207,6 +366,7 @@ int main(void)
         cmocka_unit_test(flaws_of_every_form),
         cmocka_unit_test(what_is_too_much_to_remember),
         cmocka_unit_test(texts_are_those_of_the_trace),
+        cmocka_unit_test(an_event_is_read_as_if_it_were_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,11 +36,6 @@ bool hb_python_false(hb_str json)
 
 /* ---- operators ---- */
 
-static const hb_op_row *op_row(hb_analysis *a, const hb_node *node)
-{
-    return hb_trace_op(a->trace, hb_trace_row(a->trace, node->row));
-}
-
 static void add_op(hb_op_stat *s, const hb_analysis *a, const hb_node *n)
 {
     const hb_node_work *work = hb_work_of(a, n);
@@ -54,9 +49,21 @@ static void add_op(hb_op_stat *s, const hb_analysis *a, const hb_node *n)
     s->floats |= n->floats;
 }
 
+static void add_stat(hb_op_stat *s, const hb_op_stat *own)
+{
+    s->calls += own->calls;
+    s->host += own->host;
+    s->device += own->device;
+    s->self_host += own->self_host;
+    s->self_device += own->self_device;
+    s->tc_self += own->tc_self;
+    s->tc_total += own->tc_total;
+    s->floats |= own->floats;
+}
+
 /* The group of a key; a new one takes its words from its first member. */
-static hb_op_stat *group_of(hb_arena *arena, hb_dict *dict, hb_op_stats *stats, uint64_t key,
-                            const hb_node *n)
+static uint32_t find_group(hb_arena *arena, hb_dict *dict, hb_op_stats *stats, uint64_t key,
+                           const hb_node *n)
 {
     bool added;
     hb_dict_entry *e = hb_dict_add(arena, dict, key, &added);
@@ -64,7 +71,7 @@ static hb_op_stat *group_of(hb_arena *arena, hb_dict *dict, hb_op_stats *stats, 
         e->value = stats->count;
         *HB_PUSH(arena, stats) = (hb_op_stat){.name = n->name, .tc_eligible = n->tc_eligible};
     }
-    return &stats->items[e->value];
+    return e->value;
 }
 
 void hb_group_by_name(hb_analysis *a, hb_arena *arena, const hb_u32s *ops, hb_op_stats *stats)
@@ -72,7 +79,7 @@ void hb_group_by_name(hb_analysis *a, hb_arena *arena, const hb_u32s *ops, hb_op
     hb_dict dict = {0};
     for (uint32_t i = 0; i < ops->count; i++) {
         const hb_node *n = &a->nodes[ops->items[i]];
-        add_op(group_of(arena, &dict, stats, n->name, n), a, n);
+        add_op(&stats->items[find_group(arena, &dict, stats, n->name, n)], a, n);
     }
 }
 
@@ -85,31 +92,70 @@ static uint32_t pair(hb_analysis *a, hb_dict *pairs, uint32_t first, uint32_t se
     return e->value;
 }
 
+/* In which groups an operator is. */
+typedef struct places {
+    uint32_t name, shape;
+    uint32_t stack, shape_stack; /* where has_stack */
+    bool has_stack;
+} places;
+
 typedef struct grouping {
     hb_dict by_name, by_shape, by_stack, by_shape_stack, pairs;
+    hb_dict known; /* name and row of hb_trace.ops -> index of known_places */
+    HB_VEC(places) known_places;
 } grouping;
+
+static places find_places(hb_analysis *a, grouping *g, const hb_node *n, const hb_op_row *op)
+{
+    places p = {0};
+    hb_sid shape = hb_python_text(a, op->dims);
+    uint32_t name_shape = pair(a, &g->pairs, n->name, shape);
+    p.name = find_group(&a->arena, &g->by_name, &a->by_name, n->name, n);
+    hb_op_stat *s = &a->by_name.items[p.name];
+    if (!s->calls) s->shape = shape;
+    p.shape = find_group(&a->arena, &g->by_shape, &a->by_shape, name_shape, n);
+    a->by_shape.items[p.shape].shape = shape;
+    p.has_stack = op->stack && !hb_python_false(hb_trace_text(a->trace, op->stack));
+    if (!p.has_stack) return p;
+    uint64_t name_stack = (uint64_t)n->name << 32 | op->stack;
+    p.stack = find_group(&a->arena, &g->by_stack, &a->by_stack, name_stack, n);
+    s = &a->by_stack.items[p.stack];
+    if (!s->calls) s->shape = shape;
+    s->stack = op->stack;
+    uint64_t all = (uint64_t)name_shape << 32 | op->stack;
+    p.shape_stack = find_group(&a->arena, &g->by_shape_stack, &a->by_shape_stack, all, n);
+    s = &a->by_shape_stack.items[p.shape_stack];
+    s->shape = shape;
+    s->stack = op->stack;
+    return p;
+}
+
+/* Operators without a detail have their row in common with those that are called alike. */
+static places places_of(hb_analysis *a, grouping *g, const hb_node *n)
+{
+    bool added;
+    const hb_row *row = hb_trace_row(a->trace, n->row);
+    const hb_op_row *op = hb_trace_op(a->trace, row);
+    if (op->detail) return find_places(a, g, n, op);
+    uint64_t key = (uint64_t)n->name << 32 | row->extra;
+    hb_dict_entry *e = hb_dict_add(&a->arena, &g->known, key, &added);
+    if (!added) return g->known_places.items[e->value];
+    e->value = g->known_places.count;
+    places p = find_places(a, g, n, op);
+    *HB_PUSH(&a->arena, &g->known_places) = p;
+    return p;
+}
 
 static void group_op(hb_analysis *a, grouping *g, const hb_node *n)
 {
-    const hb_op_row *op = op_row(a, n);
-    hb_sid shape = hb_python_text(a, op->dims);
-    uint32_t name_shape = pair(a, &g->pairs, n->name, shape);
-    hb_op_stat *s = group_of(&a->arena, &g->by_name, &a->by_name, n->name, n);
-    if (!s->calls) s->shape = shape;
-    add_op(s, a, n);
-    s = group_of(&a->arena, &g->by_shape, &a->by_shape, name_shape, n);
-    s->shape = shape;
-    add_op(s, a, n);
-    if (!op->stack || hb_python_false(hb_trace_text(a->trace, op->stack))) return;
-    s = group_of(&a->arena, &g->by_stack, &a->by_stack, (uint64_t)n->name << 32 | op->stack, n);
-    if (!s->calls) s->shape = shape;
-    s->stack = op->stack;
-    add_op(s, a, n);
-    s = group_of(&a->arena, &g->by_shape_stack, &a->by_shape_stack,
-                 (uint64_t)name_shape << 32 | op->stack, n);
-    s->shape = shape;
-    s->stack = op->stack;
-    add_op(s, a, n);
+    places p = places_of(a, g, n);
+    hb_op_stat own = {0};
+    add_op(&own, a, n);
+    add_stat(&a->by_name.items[p.name], &own);
+    add_stat(&a->by_shape.items[p.shape], &own);
+    if (!p.has_stack) return;
+    add_stat(&a->by_stack.items[p.stack], &own);
+    add_stat(&a->by_shape_stack.items[p.shape_stack], &own);
 }
 
 /* ---- kernels by operator ---- */

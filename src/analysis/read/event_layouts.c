@@ -3,22 +3,21 @@
 
 #include <stdlib.h>
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
+#include "read/number_text.h"
 
 enum {
     MAX_LAYOUTS = 2048,
     SAME_HEADS = 64, /* layouts that begin alike, "event 17": from then on names are values */
     MOST_SAME_HEADS = SAME_HEADS + 8,
-    MAX_HOLES = 48,
+    MAX_HOLES = HB_MAX_EVENT_PARTS,
     MAX_FIXED = 16,
     MAX_TEXT = 8192,           /* of the fixed parts of a layout */
     MAX_VALUE = 4096,          /* of a value that is remembered */
     MAX_REMEMBERED = 16 << 20, /* of all that is remembered, in bytes */
     BUCKETS = 1024,
     GUESS_BITS = 14,
-    PADDING = 16, /* may be read behind what is compared */
+    REPEATS = 4,
+    PADDING = HB_SAME_PADDING,
     NO_SLOT = HB_SLOT_COUNT,
 };
 
@@ -64,6 +63,9 @@ typedef struct layout {
     remembered (*values)[2]; /* the last one first */
     bool decides_row;        /* none of the holes does */
     hb_seen_row row;
+    hb_repeat *repeats[REPEATS]; /* of the last events that differed in more than numbers */
+    hb_varying varying;
+    uint8_t oldest; /* of the repeats */
 } layout;
 
 struct hb_layouts {
@@ -71,51 +73,23 @@ struct hb_layouts {
     uint32_t history; /* of the last four layouts */
     uint32_t count;   /* layouts[0] is none */
     size_t remembered_bytes;
+    layout *matched;                /* by the last event, when hb_layouts_match() took it */
+    hb_event_part parts[MAX_HOLES]; /* ... and what stood in its holes */
     uint16_t buckets[BUCKETS];
-    uint16_t guesses[1 << GUESS_BITS]; /* by history: which one came then */
+    uint16_t guesses[1 << GUESS_BITS]; /* by history: which one came then, */
+    uint16_t again[1 << GUESS_BITS];   /* ... and which repeat: layout * REPEATS + its number */
+    uint16_t *noted;                   /* where the repeat of the matched event is to stand */
     layout layouts[MAX_LAYOUTS];
 };
 
-/* ---- comparing ---- */
-
-/* Reads up to PADDING bytes behind what differs, or is compared. */
-static inline bool is_same(const char *a, const char *b, size_t size)
-{
-#if defined(__SSE2__)
-    for (;; size -= 16, a += 16, b += 16) {
-        __m128i same = _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(const void *)a),
-                                      _mm_loadu_si128((const __m128i *)(const void *)b));
-        uint32_t differ = (uint32_t)_mm_movemask_epi8(same) ^ 0xffff;
-        if (size < 16) return (differ & ((1u << size) - 1)) == 0;
-        if (differ) return false;
-    }
-#else
-    return memcmp(a, b, size) == 0;
-#endif
-}
-
-static inline const char *behind_digits(const char *p)
-{
-    for (unsigned n = 8; n == 8; p += n)
-        hb_json_digits(p, &n);
-    return p;
-}
-
-/* What hb_scan_value() takes for a number, but for exponents; NULL: none. */
+/* Of a number without an exponent; NULL: none. */
 static inline const char *match_number(const char *p, hb_value *value)
 {
-    const char *start = p, *digits = p + (*p == '-');
-    p = behind_digits(digits);
-    if (p == digits || (*digits == '0' && p > digits + 1)) return NULL;
-    uint8_t type = HB_JSON_INT;
-    if (*p == '.') {
-        const char *point = p;
-        p = behind_digits(point + 1);
-        if (p == point + 1) return NULL;
-        type = HB_JSON_FLOAT;
-    }
-    *value = (hb_value){start, (size_t)(p - start), type, false};
-    return p;
+    bool has_point;
+    const char *end = hb_behind_number(p, &has_point);
+    if (!end) return NULL;
+    *value = (hb_value){p, (size_t)(end - p), has_point ? HB_JSON_FLOAT : HB_JSON_INT, false};
+    return end;
 }
 
 /* ---- values that are no numbers ---- */
@@ -155,7 +129,7 @@ static void remember(hb_layouts *l, remembered *pair, const char *p, const hb_va
 
 static inline bool is_again(const remembered *r, const char *p)
 {
-    return r->size && is_same(p, r->text, r->size);
+    return r->size && hb_same_text(p, r->text, r->size);
 }
 
 /* Notes that something in a value is odd, which then must not be remembered. */
@@ -217,27 +191,29 @@ static inline void set_slot(hb_raw_event *raw, unsigned slot, const hb_value *va
 static const char *match_layout(hb_layouts *l, layout *t, hb_scan *scan, const char *p,
                                 hb_raw_event *raw)
 {
-    const char *parts[MAX_HOLES + 1], *text = t->text;
+    const char *starts[MAX_HOLES + 1], *text = t->text;
     raw->strings = t->strings;
     for (unsigned i = 0; i < t->num_holes; i++) {
         const hole *h = &t->holes[i];
         hb_seen_text *known = NULL;
         hb_value value;
-        if (!is_same(p, text, h->before)) return NULL;
-        parts[i] = p;
+        if (!hb_same_text(p, text, h->before)) return NULL;
+        starts[i] = p;
         p += h->before;
         text += h->before;
+        l->parts[i].start = p;
         p = h->value == NUMBER ? match_number(p, &value)
                                : match_value(l, scan, p, t->values[h->value], &value, &known);
         if (!p) return NULL;
+        l->parts[i].end = p;
         if (h->slot != NO_SLOT) set_slot(raw, h->slot, &value, known);
     }
-    if (!is_same(p, text, t->tail)) return NULL;
-    parts[t->num_holes] = p;
+    if (!hb_same_text(p, text, t->tail)) return NULL;
+    starts[t->num_holes] = p;
     for (unsigned i = 0; i < t->num_fixed; i++) {
         fixed *f = &t->fixed[i];
-        const char *start = parts[f->start.part] + f->start.offset;
-        const char *end = parts[f->end.part] + f->end.offset;
+        const char *start = starts[f->start.part] + f->start.offset;
+        const char *end = starts[f->end.part] + f->end.offset;
         raw->slots[f->slot] = (hb_value){start, (size_t)(end - start), f->type, f->escaped};
         raw->known[f->slot] = &f->known;
     }
@@ -263,9 +239,14 @@ static uint32_t head_of(const char *p)
     return hash ^ hash >> 15;
 }
 
+static uint32_t slot_of(const hb_layouts *l)
+{
+    return l->history * 0x9e3779b1u >> (32 - GUESS_BITS);
+}
+
 static uint16_t *guess_of(hb_layouts *l)
 {
-    return &l->guesses[l->history * 0x9e3779b1u >> (32 - GUESS_BITS)];
+    return &l->guesses[slot_of(l)];
 }
 
 static void follow(hb_layouts *l, uint32_t index)
@@ -293,8 +274,55 @@ const char *hb_layouts_match(hb_layouts *l, hb_scan *scan, const char *p, hb_raw
     uint16_t *guess = guess_of(l);
     const char *end = *guess ? match_layout(l, &l->layouts[*guess], scan, p, raw) : NULL;
     if (HB_UNLIKELY(!end)) end = match_other(l, scan, p, raw, guess);
+    l->matched = end ? &l->layouts[*guess] : NULL;
+    l->noted = &l->again[slot_of(l)];
     if (HB_LIKELY(end != NULL)) follow(l, *guess);
     return end;
+}
+
+/* ---- events that are others again ---- */
+
+static const char *match_repeat(hb_layouts *l, uint32_t index, const char *p, hb_read_row *again)
+{
+    layout *t = &l->layouts[index / REPEATS];
+    return hb_repeat_match(t->repeats[index % REPEATS], p, l->trace, again);
+}
+
+const char *hb_layouts_repeat(hb_layouts *l, const char *p, hb_read_row *again)
+{
+    if (HB_UNLIKELY(!l)) return NULL;
+    uint32_t slot = slot_of(l), index = l->again[slot], guess = index;
+    const char *end = match_repeat(l, index, p, again);
+    for (unsigned i = 0; !end && i < REPEATS; i++) {
+        index = l->guesses[slot] * (uint32_t)REPEATS + i;
+        if (index != guess) end = match_repeat(l, index, p, again);
+    }
+    if (!end) return NULL;
+    l->again[slot] = (uint16_t)index;
+    follow(l, index / REPEATS);
+    return end;
+}
+
+/* One that is of no use any more, or the oldest one. */
+static unsigned place_for_repeat(layout *t, uint32_t trace)
+{
+    for (unsigned i = 0; i < REPEATS; i++)
+        if (hb_repeat_is_stale(t->repeats[i], trace)) return i;
+    return t->oldest++ % REPEATS;
+}
+
+void hb_layouts_note_row(hb_layouts *l, const char *p, const char *end, const hb_trace *trace)
+{
+    layout *t = l ? l->matched : NULL;
+    if (!t || !t->decides_row) return;
+    for (unsigned i = 0; i < t->num_holes; i++) {
+        l->parts[i].slot = t->holes[i].slot;
+        l->parts[i].is_number = t->holes[i].value == NUMBER;
+    }
+    const hb_event_text event = {p, end, l->parts, t->num_holes};
+    unsigned number = place_for_repeat(t, l->trace);
+    hb_repeat_learn(&t->repeats[number], &t->varying, &event, trace, l->trace);
+    *l->noted = (uint16_t)((unsigned)(t - l->layouts) * REPEATS + number);
 }
 
 /* ---- learning ---- */
@@ -456,6 +484,8 @@ static void free_layout(layout *t)
     free(t->holes);
     free(t->fixed);
     free(t->values);
+    for (unsigned i = 0; i < REPEATS; i++)
+        hb_repeat_free(t->repeats[i]);
     *t = (layout){0};
 }
 

@@ -11,7 +11,7 @@
 #ifndef HB_READ_EVENT_LAYOUTS_H
 #define HB_READ_EVENT_LAYOUTS_H
 
-#include "read/json_event.h"
+#include "read/event_repeats.h"
 
 typedef struct hb_layouts hb_layouts;
 
@@ -25,6 +25,15 @@ void hb_layouts_begin_trace(hb_layouts *layouts);
 /** `p` is at an opening brace. The place behind the event, with `raw` filled; NULL: it fits none.
  */
 const char *hb_layouts_match(hb_layouts *layouts, hb_scan *scan, const char *p, hb_raw_event *raw);
+
+/** The same of an event that is the last one of its layout again, of which no more than its row is
+ * wanted. */
+const char *hb_layouts_repeat(hb_layouts *layouts, const char *p, hb_read_row *again);
+
+/** The event from `p` to `end`, of which hb_layouts_match() was asked last, is the last row of the
+ * trace. */
+void hb_layouts_note_row(hb_layouts *layouts, const char *p, const char *end,
+                         const hb_trace *trace);
 
 /** The event from `p` to `end` fitted none, and was found to have no flaws. */
 void hb_layouts_learn(hb_layouts *layouts, hb_scan *scan, const char *p, const char *end);

@@ -67,8 +67,10 @@ static void close_part(chunk_reader *with)
 static void read_chunk(const pool *p, uint32_t i, chunk_reader *with, chunk *c)
 {
     hb_reader r;
-    bool ready = c->used ? hb_trace_restart(&c->trace) : hb_trace_init(&c->trace);
-    c->used = true;
+    bool ready = c->used || hb_trace_init(&c->trace);
+    if (c->used) hb_trace_restart(&c->trace);
+    if (!ready) hb_trace_free(&c->trace);
+    c->used = ready;
     c->result = ready ? HB_OK : HB_ERROR_NO_MEMORY;
     c->start = c->end = 0;
     c->whole = false;
@@ -156,7 +158,7 @@ static void stop(pool *p)
     for (unsigned i = 0; i < p->num_threads; i++)
         pthread_join(p->threads[i], NULL);
     for (unsigned i = 0; i < SLOTS; i++)
-        hb_trace_free(&p->slots[i].trace);
+        if (p->slots[i].used) hb_trace_free(&p->slots[i].trace);
     pthread_mutex_destroy(&p->lock);
     pthread_cond_destroy(&p->changed);
 }

@@ -35,11 +35,19 @@ static inline const char *parse_event(hb_reader *r, const char *p, hb_raw_event 
     return end;
 }
 
+/* Into the trace; false without memory. */
+static bool add_event(hb_reader *r, hb_raw_event *raw, const char *p, const char *end)
+{
+    if (!hb_event_sink_add(&r->sink, raw)) return false;
+    if (!r->num_pending) hb_layouts_note_row(r->layouts, p, end, r->trace);
+    return true;
+}
+
 static hb_result take_event(hb_reader *r, hb_raw_event *raw, const char *end)
 {
     const hb_read_options *o = r->options;
     r->num_events++;
-    if (!o->event) return hb_event_sink_add(&r->sink, raw) ? HB_OK : hb_no_memory();
+    if (!o->event) return add_event(r, raw, hb_reader_at(r), end) ? HB_OK : hb_no_memory();
     hb_str text = {hb_reader_at(r), (uint32_t)(end - hb_reader_at(r))};
     raw->offset = hb_reader_offset(r);
     /* Rows are made of odd elements only, when events are given away. */
@@ -48,10 +56,24 @@ static hb_result take_event(hb_reader *r, hb_raw_event *raw, const char *end)
     return hb_fail(HB_ERROR_LIMIT, "too many events for the memory there is");
 }
 
+/* NULL: the event is no other one again. */
+static inline const char *read_again(hb_reader *r, hb_read_row *again)
+{
+    return r->options->event ? NULL : hb_layouts_repeat(r->layouts, hb_reader_at(r), again);
+}
+
 static hb_result read_event(hb_reader *r)
 {
     hb_raw_event raw;
+    hb_read_row again;
     if (*hb_reader_at(r) != '{') return read_odd_element(r);
+    const char *end = read_again(r, &again);
+    if (end) {
+        if (!hb_event_sink_add_again(&r->sink, &again)) return hb_no_memory();
+        r->num_events++;
+        hb_reader_move_to(r, end);
+        return HB_OK;
+    }
     for (;;) {
         const char *p = parse_event(r, hb_reader_at(r), &raw);
         if (HB_LIKELY(p != NULL)) {
@@ -75,17 +97,21 @@ static const char *scan_next_event(hb_scan *scan, const char *p)
 bool hb_read_plain_events(hb_reader *r, uint64_t limit, hb_result *result)
 {
     hb_raw_event raw;
+    hb_read_row again;
     *result = HB_OK;
     while (hb_reader_offset(r) < limit) {
-        const char *start = hb_reader_at(r), *next = NULL;
-        if (*start == '{') next = parse_event(r, start, &raw);
-        if (next) next = scan_next_event(&r->scan, next);
+        const char *start = hb_reader_at(r), *end = read_again(r, &again), *next = NULL;
+        bool known = end != NULL;
+        if (!known && *start == '{') end = parse_event(r, start, &raw);
+        if (end) next = scan_next_event(&r->scan, end);
         if (HB_UNLIKELY(!next)) {
             bool waits = r->text->size < HB_MAX_PLAIN_EVENT && hb_reader_more(r);
             if (!waits) return false;
             continue;
         }
-        if (!hb_event_sink_add(&r->sink, &raw)) {
+        bool added =
+            known ? hb_event_sink_add_again(&r->sink, &again) : add_event(r, &raw, start, end);
+        if (!added) {
             *result = hb_no_memory();
             return false;
         }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "read/json_event.h"
+#include "read/number_text.h"
 #include "rules/name_class.h"
 
 void hb_event_sink_init(hb_event_sink *sink, hb_trace *trace, bool lenient)
@@ -328,48 +329,10 @@ static void add_side(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
 
 /* ---- the row ---- */
 
-/* Of eight digits, the first in the lowest byte, as numbers. Neighbours are joined: pairs, then
- * fours, then all. */
-static inline uint32_t number_of_digits(uint64_t eight)
+static bool plain_time(const hb_value *v, int64_t *ns)
 {
-    eight = eight * ((10u << 8) + 1) >> 8;
-    eight = (eight & UINT64_C(0x00ff00ff00ff00ff)) * ((100u << 16) + 1) >> 16;
-    return (uint32_t)((eight & UINT64_C(0x0000ffff0000ffff)) * ((UINT64_C(10000) << 32) + 1) >> 32);
-}
-
-/* Behind the digits from `p` on; *number has them appended. Behind a text stand HB_SCAN_PADDING
- * zeros. */
-static inline const char *take_digits(const char *p, uint64_t *number)
-{
-    static const uint64_t powers[] = {1,      10,      100,      1000,     10000,
-                                      100000, 1000000, 10000000, 100000000};
-    for (unsigned n = 8; n == 8; p += n) {
-        uint64_t eight = hb_json_digits(p, &n);
-        if (n == 0) break;
-        *number = *number * powers[n] + number_of_digits(eight << (64 - 8 * n));
-    }
-    return p;
-}
-
-/* A time with up to three decimals and no exponent, as nearly all are, from its digits: what a
- * double holds is coarser where times count from 1970. */
-static inline bool plain_time(const hb_value *v, int64_t *ns)
-{
-    enum { MAX_SIZE = 20, MAX_DIGITS = 16 }; /* of microseconds; no sum of them overflows */
-    static const int64_t scales[] = {1000, 100, 10, 1};
-    const char *end = v->s + v->size, *start = v->s + (*v->s == '-');
-    uint64_t number = 0;
-    if (end - start > MAX_SIZE) return false;
-    const char *point = take_digits(start, &number);
-    ptrdiff_t decimals = *point == '.' ? end - point - 1 : 0;
-    if (point - start > MAX_DIGITS || number >= UINT64_C(3000000000000000) || decimals > 3)
-        return false;
-    if (decimals) point = take_digits(point + 1, &number);
-    if (point != end) return false;
-    *ns = (int64_t)number * scales[decimals];
-    if (start == v->s) return true;
-    *ns = -*ns;
-    return number != 0 || v->type == HB_JSON_INT; /* -0.0 is not 0, -0 is */
+    bool has_point;
+    return hb_take_plain_time(v->s, ns, &has_point) == v->s + v->size;
 }
 
 /* True when nanoseconds give back what Python reads, and then its state; else `us` is that. */

@@ -4,15 +4,19 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "base/memory_share.h"
 
 struct hb_arena_block {
     hb_arena_block *next, *previous;
+    size_t size; /* of the data */
     max_align_t data[];
 };
 
-enum { BLOCK = 64 * 1024, HUGE_BLOCK = 8 << 20 };
+/* MAPPED_BLOCK: from then on a block is a mapping of its own, which comes as zeros and grows
+ * without being copied. */
+enum { BLOCK = 64 * 1024, MAPPED_BLOCK = 1 << 20, HUGE_BLOCK = 4 << 20 };
 
 void hb_arena_leave(hb_arena *arena, hb_result result, const char *format, ...)
 {
@@ -31,17 +35,45 @@ static void check_share(hb_arena *arena, size_t more)
     hb_arena_leave(arena, HB_ERROR_LIMIT, "the analysis needs over %zu MiB of memory", share >> 20);
 }
 
+static bool is_mapped(size_t size)
+{
+    return size >= MAPPED_BLOCK;
+}
+
+static hb_arena_block *map_block(size_t size)
+{
+    hb_arena_block *block = mmap(NULL, sizeof *block + size, PROT_READ | PROT_WRITE,
+                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return block == MAP_FAILED ? NULL : block;
+}
+
+/* The whole mapping, as mremap() takes no parts of several sorts. */
+static void use_huge_pages(hb_arena_block *block)
+{
+    if (block->size >= HUGE_BLOCK) madvise(block, sizeof *block + block->size, MADV_HUGEPAGE);
+}
+
+static void free_block(hb_arena_block *block)
+{
+    if (is_mapped(block->size))
+        munmap(block, sizeof *block + block->size);
+    else
+        free(block);
+}
+
 static void *new_block(hb_arena *arena, size_t size)
 {
     check_share(arena, size);
     hb_arena_block *block = NULL;
-    if (size <= SIZE_MAX - sizeof *block) block = calloc(1, sizeof *block + size);
+    if (size <= SIZE_MAX - sizeof *block)
+        block = is_mapped(size) ? map_block(size) : calloc(1, sizeof *block + size);
     if (!block) hb_arena_leave(arena, HB_ERROR_NO_MEMORY, "out of memory for the analysis");
+    block->size = size;
     block->next = arena->blocks;
     if (block->next) block->next->previous = block;
     arena->blocks = block;
     arena->bytes += size;
-    if (size >= HUGE_BLOCK) hb_use_huge_pages(block, size);
+    use_huge_pages(block);
     return block->data;
 }
 
@@ -90,7 +122,29 @@ void hb_arena_give_back(hb_arena *arena, void *piece, size_t size)
     else
         arena->blocks = block->next;
     arena->bytes -= rounded(size);
-    free(block);
+    free_block(block);
+}
+
+/* NULL without memory. What is new is zeroed. */
+static hb_arena_block *grown(hb_arena_block *block, size_t size)
+{
+    hb_arena_block *larger;
+    size_t old_size = block->size, whole = sizeof *block + size;
+    if (is_mapped(old_size)) {
+        larger = mremap(block, sizeof *block + old_size, whole, MREMAP_MAYMOVE);
+        if (larger == MAP_FAILED) return NULL;
+    } else if (is_mapped(size)) {
+        larger = map_block(size);
+        if (!larger) return NULL;
+        memcpy(larger, block, sizeof *block + old_size);
+        free(block);
+    } else {
+        larger = realloc(block, whole);
+        if (!larger) return NULL;
+        memset((char *)larger->data + old_size, 0, size - old_size);
+    }
+    larger->size = size;
+    return larger;
 }
 
 /* In place if it can be, so that large arrays leave no shorter copies behind. */
@@ -98,15 +152,14 @@ static void *grow_block(hb_arena *arena, void *items, size_t old_size, size_t si
 {
     hb_arena_block *block = block_of(items);
     check_share(arena, rounded(size) - rounded(old_size));
-    hb_arena_block *larger = realloc(block, sizeof *block + rounded(size));
+    hb_arena_block *larger = grown(block, rounded(size));
     if (!larger) hb_arena_leave(arena, HB_ERROR_NO_MEMORY, "out of memory for the analysis");
     if (larger->next) larger->next->previous = larger;
     if (larger->previous)
         larger->previous->next = larger;
     else
         arena->blocks = larger;
-    if (size >= HUGE_BLOCK) hb_use_huge_pages(larger, size);
-    memset((char *)larger->data + old_size, 0, rounded(size) - old_size);
+    use_huge_pages(larger);
     arena->bytes += rounded(size) - rounded(old_size);
     return larger->data;
 }
@@ -133,7 +186,7 @@ void hb_arena_free(hb_arena *arena)
 {
     while (arena->blocks) {
         hb_arena_block *next = arena->blocks->next;
-        free(arena->blocks);
+        free_block(arena->blocks);
         arena->blocks = next;
     }
     arena->fill = NULL;

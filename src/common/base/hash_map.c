@@ -61,6 +61,18 @@ static void merge(const sorting *s, const char *a, const char *b, const char *b_
         memcpy(out, a, (size_t)(b_end - a));
         return;
     }
+    /* What stands before all of b, of which there may be little. */
+    size_t before = 0, not_before = (size_t)(a_end - a) / s->size;
+    while (before < not_before) {
+        size_t middle = before + (not_before - before) / 2;
+        if (s->less(s->context, b, a + middle * s->size))
+            not_before = middle;
+        else
+            before = middle + 1;
+    }
+    memcpy(out, a, before * s->size);
+    a += before * s->size;
+    out += before * s->size;
     while (a < a_end && b < b_end) {
         bool take_b = s->less(s->context, b, a);
         memcpy(out, take_b ? b : a, s->size);

@@ -73,6 +73,21 @@ void hb_texts_free(hb_texts *s)
     *s = (hb_texts){0};
 }
 
+void hb_texts_clear(hb_texts *s)
+{
+    for (uint32_t i = 1; i < s->num_chunks; i++)
+        free(s->chunks[i]);
+    s->num_chunks = HB_MIN(s->num_chunks, 1);
+    bool shared = s->num_chunks && s->first_size == CHUNK;
+    s->fill = shared ? s->chunks[0] : NULL;
+    s->left = shared ? CHUNK : 0;
+    if (s->num_chunks && !shared) free(s->chunks[--s->num_chunks]);
+    memset(s->slots, 0, s->num_slots * sizeof *s->slots);
+    s->count = 1;
+    s->bytes = s->num_slots * sizeof *s->slots + s->capacity * (sizeof *s->items + 4);
+    if (shared) s->bytes += CHUNK + PADDING;
+}
+
 static bool grow(hb_texts *s)
 {
     uint32_t slots = s->num_slots * 2, capacity = s->capacity * 2;
@@ -110,6 +125,7 @@ static char *new_chunk(hb_texts *s, size_t size)
     if (!chunk) return NULL;
     memset(chunk + size, 0, PADDING);
     s->bytes += size + PADDING;
+    if (!s->num_chunks) s->first_size = size;
     return chunks[s->num_chunks++] = chunk;
 }
 

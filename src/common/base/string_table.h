@@ -16,7 +16,8 @@ typedef struct hb_texts {
     uint32_t *hashes;
     uint32_t *slots; /* open addressing, power of two, 0: free */
     uint32_t count, capacity, num_slots;
-    char **chunks; /* the bytes; never move */
+    char **chunks;     /* the bytes; never move */
+    size_t first_size; /* of the first one */
     uint32_t num_chunks;
     char *fill;
     size_t left;
@@ -26,6 +27,8 @@ typedef struct hb_texts {
 /** All functions report lack of memory by false or 0. */
 bool hb_texts_init(hb_texts *strings);
 void hb_texts_free(hb_texts *strings);
+/** Forgets the texts, and keeps memory for as many again. */
+void hb_texts_clear(hb_texts *strings);
 hb_sid hb_texts_add(hb_texts *strings, const char *text, size_t size);
 /** 0 when the text is not there. */
 hb_sid hb_texts_find(const hb_texts *strings, const char *text, size_t size);

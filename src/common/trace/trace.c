@@ -19,6 +19,27 @@ bool hb_row_is_timed(const hb_trace *trace, const hb_row *row)
 
 enum { FIRST_SLOTS = 128 }; /* a power of two */
 
+/* Blocks of large columns are made so many at once that they fill huge pages. */
+enum { GROUP = 4, HUGE_PAGE = 2 << 20 };
+
+static bool begins_group(const hb_column *c, uint32_t block)
+{
+    bool fills = (size_t)GROUP * HB_COLUMN_BLOCK * c->item_size >= HUGE_PAGE;
+    return !fills || block < GROUP || block % GROUP == 0;
+}
+
+static void *new_block(const hb_column *c, uint32_t block)
+{
+    size_t size = (size_t)HB_COLUMN_BLOCK * c->item_size;
+    /* A small trace must not pay for a large one's pages. */
+    if (!begins_group(c, block)) return (char *)c->blocks[block - 1] + size;
+    if (block < GROUP || begins_group(c, block + 1)) return malloc(size);
+    size_t group = (GROUP * size + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1);
+    void *made = aligned_alloc(HUGE_PAGE, group);
+    if (made) hb_use_huge_pages(made, group);
+    return made;
+}
+
 void *hb_column_push(hb_column *c)
 {
     uint32_t block = c->count >> HB_COLUMN_SHIFT;
@@ -27,10 +48,8 @@ void *hb_column_push(hb_column *c)
         void **blocks = realloc(c->blocks, (c->num_blocks + 1) * sizeof *blocks);
         if (!blocks) return NULL;
         c->blocks = blocks;
-        blocks[block] = malloc((size_t)HB_COLUMN_BLOCK * c->item_size);
+        blocks[block] = new_block(c, block);
         if (!blocks[block]) return NULL;
-        /* A small trace must not pay for a large one's pages. */
-        if (block) hb_use_huge_pages(blocks[block], (size_t)HB_COLUMN_BLOCK * c->item_size);
         c->num_blocks++;
     }
     return memset(hb_column_at(c, c->count++), 0, c->item_size);
@@ -44,7 +63,7 @@ void hb_column_clear(hb_column *c)
 void hb_column_free(hb_column *c)
 {
     for (uint32_t i = 0; i < c->num_blocks; i++)
-        free(c->blocks[i]);
+        if (begins_group(c, i)) free(c->blocks[i]);
     free(c->blocks);
     *c = (hb_column){.item_size = c->item_size};
 }
@@ -195,12 +214,12 @@ void hb_trace_clear_events(hb_trace *t)
     if (t->ops.slots) hb_distinct_clear(&t->ops);
 }
 
-bool hb_trace_restart(hb_trace *t)
+void hb_trace_restart(hb_trace *t)
 {
     hb_trace old = *t;
-    hb_texts_free(&old.strings);
     free(old.members);
-    *t = (hb_trace){.rows = old.rows,
+    *t = (hb_trace){.strings = old.strings,
+                    .rows = old.rows,
                     .details = old.details,
                     .functions = old.functions,
                     .devices = old.devices,
@@ -220,7 +239,7 @@ bool hb_trace_restart(hb_trace *t)
     hb_distinct_clear(&t->tracks);
     hb_distinct_clear(&t->launches);
     hb_distinct_clear(&t->ops);
-    return hb_texts_init(&t->strings);
+    hb_texts_clear(&t->strings);
 }
 
 void hb_trace_free(hb_trace *t)

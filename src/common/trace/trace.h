@@ -212,8 +212,8 @@ typedef struct hb_trace {
 
 bool hb_trace_init(hb_trace *trace);
 void hb_trace_free(hb_trace *trace);
-/** As after hb_trace_init(), with the memory of rows at hand. False without memory. */
-bool hb_trace_restart(hb_trace *trace);
+/** As after hb_trace_init(), with the memory of what there was at hand. */
+void hb_trace_restart(hb_trace *trace);
 /** Forgets the events; a later traceEvents member replaces an earlier one. */
 void hb_trace_clear_events(hb_trace *trace);
 size_t hb_trace_bytes(const hb_trace *trace);
