@@ -79,7 +79,8 @@ void hb_group_by_name(hb_analysis *a, hb_arena *arena, const hb_u32s *ops, hb_op
     hb_dict dict = {0};
     for (uint32_t i = 0; i < ops->count; i++) {
         const hb_node *n = &a->nodes[ops->items[i]];
-        add_op(&stats->items[find_group(arena, &dict, stats, n->name, n)], a, n);
+        uint32_t group = find_group(arena, &dict, stats, n->name, n); /* may move the groups */
+        add_op(&stats->items[group], a, n);
     }
 }
 
