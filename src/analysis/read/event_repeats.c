@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "read/number_text.h"
+#include "read/event_numbers.h"
 
 enum {
     MAX_NUMBERS = 12,

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "read/event_numbers.h"
 #include "read/json_event.h"
-#include "read/number_text.h"
 #include "rules/name_class.h"
 
 void hb_event_sink_init(hb_event_sink *sink, hb_trace *trace, bool lenient)

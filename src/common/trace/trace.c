@@ -55,7 +55,7 @@ void *hb_column_push(hb_column *c)
     return memset(hb_column_at(c, c->count++), 0, c->item_size);
 }
 
-void hb_column_clear(hb_column *c)
+static void clear_column(hb_column *c)
 {
     c->count = 0;
 }
@@ -84,7 +84,7 @@ void hb_distinct_free(hb_distinct *d)
     d->slots = NULL;
 }
 
-void hb_distinct_clear(hb_distinct *d)
+static void clear_distinct(hb_distinct *d)
 {
     memset(d->slots, 0, d->num_slots * sizeof *d->slots);
     d->used = 0;
@@ -114,7 +114,8 @@ static bool grow_slots(hb_distinct *d)
     return true;
 }
 
-uint32_t hb_distinct_push(hb_distinct *d, const void *item)
+/* One that no other is equal to: it is not looked for, nor found. */
+static uint32_t push_distinct(hb_distinct *d, const void *item)
 {
     void *kept = hb_column_push(&d->items);
     if (!kept) return UINT32_MAX;
@@ -130,7 +131,7 @@ uint32_t hb_distinct_add(hb_distinct *d, const void *item)
         if (!grow_slots(d)) return UINT32_MAX;
         i = slot_of(d, item);
     }
-    uint32_t index = hb_distinct_push(d, item);
+    uint32_t index = push_distinct(d, item);
     if (index == UINT32_MAX) return UINT32_MAX;
     d->used++;
     return d->slots[i] = index;
@@ -167,7 +168,7 @@ uint32_t hb_trace_launch(hb_trace *t, const hb_launch *launch)
 
 uint32_t hb_trace_add_op(hb_trace *t, const hb_op_row *op)
 {
-    return op->detail ? hb_distinct_push(&t->ops, op) : hb_distinct_add(&t->ops, op);
+    return op->detail ? push_distinct(&t->ops, op) : hb_distinct_add(&t->ops, op);
 }
 
 bool hb_trace_set_odd_times(hb_trace *t, hb_row *row, double ts, double dur)
@@ -211,7 +212,7 @@ void hb_trace_clear_events(hb_trace *t)
     hb_column_free(&t->devices);
     hb_column_free(&t->memory);
     hb_column_free(&t->odd_times);
-    if (t->ops.slots) hb_distinct_clear(&t->ops);
+    if (t->ops.slots) clear_distinct(&t->ops);
 }
 
 void hb_trace_restart(hb_trace *t)
@@ -229,16 +230,16 @@ void hb_trace_restart(hb_trace *t)
                     .tracks = old.tracks,
                     .launches = old.launches,
                     .ops = old.ops};
-    hb_column_clear(&t->rows);
-    hb_column_clear(&t->details);
-    hb_column_clear(&t->functions);
-    hb_column_clear(&t->devices);
-    hb_column_clear(&t->memory);
-    hb_column_clear(&t->odd_times);
-    hb_distinct_clear(&t->keys);
-    hb_distinct_clear(&t->tracks);
-    hb_distinct_clear(&t->launches);
-    hb_distinct_clear(&t->ops);
+    clear_column(&t->rows);
+    clear_column(&t->details);
+    clear_column(&t->functions);
+    clear_column(&t->devices);
+    clear_column(&t->memory);
+    clear_column(&t->odd_times);
+    clear_distinct(&t->keys);
+    clear_distinct(&t->tracks);
+    clear_distinct(&t->launches);
+    clear_distinct(&t->ops);
     hb_texts_clear(&t->strings);
 }
 

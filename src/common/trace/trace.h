@@ -225,16 +225,11 @@ bool hb_trace_append(hb_trace *trace, const hb_trace *from);
 /** Room for one more; zeroed; NULL without memory. */
 void *hb_column_push(hb_column *column);
 void hb_column_free(hb_column *column);
-/** Forgets the items and keeps their memory. */
-void hb_column_clear(hb_column *column);
-void hb_distinct_clear(hb_distinct *distinct);
 /** False without memory; to be freed also then. */
 bool hb_distinct_init(hb_distinct *distinct, uint32_t item_size);
 void hb_distinct_free(hb_distinct *distinct);
 /** The item's index, from 1. UINT32_MAX without memory. */
 uint32_t hb_distinct_add(hb_distinct *distinct, const void *item);
-/** The same of an item that no other is equal to: it is not looked for, nor found. */
-uint32_t hb_distinct_push(hb_distinct *distinct, const void *item);
 /** The index in trace->keys, tracks, launches and ops. UINT32_MAX without memory. */
 uint32_t hb_trace_key(hb_trace *trace, hb_key key);
 uint32_t hb_trace_track(hb_trace *trace, uint32_t pid, uint32_t tid);

@@ -2,8 +2,8 @@
  *
  * Numbers and texts as events have them. Behind a text stand HB_SCAN_PADDING zeros.
  */
-#ifndef HB_READ_NUMBER_TEXT_H
-#define HB_READ_NUMBER_TEXT_H
+#ifndef HB_READ_EVENT_NUMBERS_H
+#define HB_READ_EVENT_NUMBERS_H
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
