@@ -43,7 +43,7 @@ HEADERS = {
     "dnnl": ["dnnl.h"],
     "rocm": ["hip/hip_runtime_api.h", "rocblas/rocblas.h", "hipblas/hipblas.h", "hipblaslt/hipblaslt.h",
              "rocsolver/rocsolver.h", "rocsparse/rocsparse.h", "miopen/miopen.h", "rocfft/rocfft.h", "hipfft/hipfft.h",
-             "rocrand/rocrand.h", "hiprand/hiprand.h", "hipblaslt/hipblaslt-ext-op.h"],
+             "rocrand/rocrand.h", "hiprand/hiprand.h", "hipblaslt/hipblaslt-ext-op.h", "hip/hiprtc.h"],
 }
 
 

@@ -66,6 +66,33 @@ def test_libraries_of_cpus(tmp_path):
     assert trace["hipboard_operators_small"] == {"cblas_ddot": {"calls": 1000, "flops": 128000}}
 
 
+def test_compilations_by_hiprtc(tmp_path):
+    """Which no profiler of HIP's is told of."""
+    library(tmp_path, "hiprtc", """
+        #include <unistd.h>
+        int hiprtcCompileProgram(void *program, int count, const char **options) { return usleep(2000), count; }
+        int hiprtcLinkComplete(void *link, void **code, unsigned long *size) { return *size = 7, 0; }
+        int hiprtcGetCodeSize(void *program, unsigned long *size) { return *size = 9, 0; }
+    """)
+    source = tmp_path / "compiles.c"
+    source.write_text("""
+        #include <stdio.h>
+        int hiprtcCompileProgram(void *, int, const char **), hiprtcGetCodeSize(void *, unsigned long *);
+        int hiprtcLinkComplete(void *, void **, unsigned long *);
+        int main(void)
+        {
+            unsigned long size = 0, linked = 0;
+            int result = hiprtcCompileProgram(&size, 3, NULL) + hiprtcGetCodeSize(&size, &size);
+            return printf("%d %lu %d", result, size, hiprtcLinkComplete(&size, NULL, &linked)) < 0;
+        }""")
+    program = compiled(tmp_path, source, f"-L{tmp_path}", "-lhiprtc", f"-Wl,-rpath,{tmp_path}")
+    done, [trace] = recorded(tmp_path, program)
+    assert (done.returncode, done.stdout) == (0, "3 9 0")
+    assert [name for name, *_ in operators(trace)] == ["hiprtcCompileProgram", "hiprtcLinkComplete"]
+    [compilation] = [e for e in trace["traceEvents"] if e["name"] == "hiprtcCompileProgram"]
+    assert compilation["dur"] >= 2000
+
+
 def test_none_are_recorded_when_they_are_not_wanted(tmp_path):
     program = compiled(tmp_path, SOURCES / "cpu_libraries.c", "-llapacke", "-lopenblas", "-lfftw3")
     done, traces = recorded(tmp_path, program, options=["--no-library-ops"])
