@@ -178,6 +178,48 @@ def test_no_line_is_left_for_later():
     assert not found, "\n".join(found)
 
 
+# Lists grow by base/vector.h and the arena. What grows otherwise:
+GROWS = {
+    "src/common/base/arena.c": "blocks of arenas",
+    "src/common/base/buf.c": "bytes",
+    "src/common/base/string_table.c": "items and their hashes, with the table's slots",
+    "src/common/base/vector.h": "lists",
+    "src/common/trace/trace.c": "blocks that never move; a few members",
+    "src/recorder/profiler/hparams.c": "a few of a public struct",
+    "src/recorder/record/cursor.c": "bytes of a part, whose size is known",
+    "src/analysis/compare/find_files.c": "a few files",
+    "src/analysis/export/export_csv.c": "so many at once that their addresses hold",
+    "src/analysis/import/id_index.c": "by id",
+    "src/analysis/import/import_set.c": "a few processes",
+    "src/analysis/logdir/find_runs.c": "a few runs",
+    "src/analysis/logdir/load_run.c": "a few spans",
+    "src/analysis/read/event_layouts.c": "bytes of a layout",
+    "src/analysis/read/text_window.c": "bytes of the window",
+}
+# Tables are of base/hash_slots.h. What probes for itself:
+PROBES = {
+    "src/common/base/hash_slots.h": "the table",
+    "src/analysis/plugin/gpu_use.c": "in the order of Python's sets",
+    "src/recorder/comm/mpi_communicators.c": "without a lock",
+    "src/recorder/comm/mpi_requests.c": "without a lock",
+    "src/recorder/record/live_memory.c": "without a lock",
+    "src/recorder/record/strings.c": "without a lock",
+}
+# The shortest text of a number is base/decimal.h's. Who asks for digits until they read back:
+PRINTS = {"src/common/base/decimal.c": "the printer"}
+
+
+@pytest.mark.parametrize("pattern, homes", [
+    (r"\brealloc(?:array)?\(", GROWS),
+    (r"\+ (?:1|i|perturb)\) [&%] [\w>-]*(?:mask|SLOTS|BUCKETS)\b", PROBES),
+    (r"%\.\*[eg]", PRINTS),
+])
+def test_there_is_one_vector_one_hash_table_and_one_printer_of_numbers(pattern, homes):
+    found = {str(path.relative_to(ROOT)) for path in sources()
+             if re.search(pattern, re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S))}
+    assert found == set(homes)
+
+
 def own_headers():
     return [path for path in tracked() if path.suffix == ".h"
             and path.relative_to(ROOT).parts[0] in ("src", "tools")]

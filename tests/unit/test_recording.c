@@ -383,7 +383,7 @@ static void a_thread_fills_its_chunk_over_many_sessions(void **state)
         uint64_t id;
         hb_session_settle(&spool, sessions[i]);
         const hb_records *records = view.records(&view, sessions[i]);
-        assert_int_equal(records->num_threads, 1);
+        assert_int_equal(records->threads.count, 1);
         hb_cursor c = hb_cursor_open(&view, records, hb_records_nth(records, 0), HB_TYPES_ALL);
         while (hb_cursor_next(&c, &id))
             n++;

@@ -524,7 +524,7 @@ static void *one_scope(void *unused)
 static uint32_t known_threads(hb_profiler *prof)
 {
     hb_lock_take(&prof->spool.lock);
-    uint32_t n = hb_spool_records(&prof->spool, prof->session->number)->num_threads;
+    uint32_t n = hb_spool_records(&prof->spool, prof->session->number)->threads.count;
     hb_lock_give(&prof->spool.lock);
     return n;
 }

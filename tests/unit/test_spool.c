@@ -452,7 +452,7 @@ static bool count_scopes(hb_snapshot *s, int *n)
     uint64_t id;
     const hb_records *records = s->view.records(&s->view, &s->session);
     *n = 0;
-    for (uint32_t i = 0; i < records->num_threads; i++) {
+    for (uint32_t i = 0; i < records->threads.count; i++) {
         hb_cursor c = hb_cursor_open(&s->view, records, hb_records_nth(records, i), HB_TYPES_ALL);
         for (const hb_record *r; (r = hb_cursor_next(&c, &id));)
             *n += r->type == HB_RECORD_ANNOTATION;

@@ -106,7 +106,7 @@ static void link(links *l)
 {
     const hb_analysis *a = &l->check->profile->analysis;
     collect(l);
-    if (l->calls.used) follow(l);
+    if (l->calls.entries.count) follow(l);
     mark_crossing(l, a);
 }
 

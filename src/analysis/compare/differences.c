@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/vector.h"
 #include "compare/comparison.h"
 #include "insight/statistics.h"
 
@@ -241,22 +242,13 @@ bool hb_difference_is_zero(const hb_difference *d)
            d->after.steps.max == 0;
 }
 
-/* Not in the arena, for they stay. */
-typedef struct rows {
-    hb_difference *items;
-    size_t count, capacity;
-} rows;
+typedef HB_VEC(hb_difference) rows; /* not in the arena, for they stay */
 
 static void add_row(hb_arena *arena, rows *list, const hb_difference *row)
 {
-    if (list->count == list->capacity) {
-        size_t more = list->capacity + list->capacity / 2 + 64;
-        hb_difference *items = realloc(list->items, more * sizeof *items);
-        if (!items) hb_arena_leave(arena, HB_ERROR_NO_MEMORY, "out of memory");
-        list->items = items;
-        list->capacity = more;
-    }
-    list->items[list->count++] = *row;
+    hb_difference *added = HB_APPEND(list);
+    if (!added) hb_arena_leave(arena, HB_ERROR_NO_MEMORY, "out of memory");
+    *added = *row;
 }
 
 static void make_rows(hb_comparison *c, hb_arena *arena, const hb_compare_run *run,

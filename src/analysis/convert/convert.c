@@ -378,11 +378,11 @@ static void free_plan(hb_plan *plan)
     hb_trace_free(&plan->trace);
     hb_column_free(&plan->items);
     hb_column_free(&plan->pids);
-    free(plan->calls.slots);
-    free(plan->owners.slots);
-    free(plan->scopes.slots);
-    free(plan->moves.index.slots);
-    free(plan->moves.to);
+    hb_dict_free(&plan->calls);
+    hb_dict_free(&plan->owners);
+    hb_dict_free(&plan->scopes);
+    hb_dict_free(&plan->moves.index);
+    free(plan->moves.to.items);
     free(plan->cuts);
     hb_buf_free(&plan->steps);
     hb_buf_free(&plan->counters);

@@ -8,6 +8,7 @@
 
 #include <hipboard/convert.h>
 
+#include "base/hash_map.h"
 #include "read/json_reader.h"
 
 typedef enum hb_change {
@@ -57,25 +58,15 @@ typedef struct hb_item {
     uint8_t role, flags;
 } hb_item;
 
-/** int64 -> index. Open addressing; grows. */
-typedef struct hb_index {
-    struct hb_index_slot {
-        int64_t key;
-        uint32_t value; /* + 1; 0: free */
-    } * slots;
-    uint32_t count, capacity;
-} hb_index;
-
 /** False without memory. */
-bool hb_index_put(hb_index *index, int64_t key, uint32_t value);
+bool hb_index_put(hb_dict *index, int64_t key, uint32_t value);
 /** UINT32_MAX: not there. */
-uint32_t hb_index_get(const hb_index *index, int64_t key);
+uint32_t hb_index_get(const hb_dict *index, int64_t key);
 
 /** Operators that the plugin does not see, or whose calls it forgets, and who gets those. */
 typedef struct hb_moves {
-    hb_index index; /* External id -> index in `to` */
-    int64_t *to;    /* External ids */
-    uint32_t count, capacity;
+    hb_dict index;      /* External id -> index in `to` */
+    HB_VEC(int64_t) to; /* External ids */
 } hb_moves;
 
 enum { HB_PLAN_DEVICES = 64 };
@@ -91,10 +82,10 @@ typedef struct hb_plan {
     const hb_convert_options *options;
     hb_trace trace; /* the top-level members and names */
     hb_column items;
-    hb_column pids;  /* of the items: indices of trace.keys; only for hb_plan_processes() */
-    hb_index calls;  /* correlation -> call */
-    hb_index owners; /* External id -> operator */
-    hb_index scopes; /* External id -> a step or another scope of the plugin's trees */
+    hb_column pids; /* of the items: indices of trace.keys; only for hb_plan_processes() */
+    hb_dict calls;  /* correlation -> call */
+    hb_dict owners; /* External id -> operator */
+    hb_dict scopes; /* External id -> a step or another scope of the plugin's trees */
     hb_moves moves;
     int64_t devices[HB_PLAN_DEVICES]; /* that do work, ascending; [i] becomes numbers[i] */
     int numbers[HB_PLAN_DEVICES];

@@ -6,8 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/list.h"
-
+#include "base/vector.h"
 #include "convert/convert.h"
 
 enum {
@@ -52,14 +51,9 @@ static void move_calls(forest *f, const hb_item *from, const hb_item *to)
 {
     if (from->ext == HB_ABSENT || !to || to->ext == HB_ABSENT || from->ext == to->ext) return;
     hb_moves *moves = &f->plan->moves;
-    void *list = hb_list_grow(moves->to, moves->count, &moves->capacity, sizeof *moves->to);
-    if (!list) {
-        f->no_memory = true;
-        return;
-    }
-    moves->to = list;
-    moves->to[moves->count] = to->ext;
-    if (!hb_index_put(&moves->index, from->ext, moves->count++)) f->no_memory = true;
+    int64_t *added = HB_APPEND(&moves->to);
+    if (added) *added = to->ext;
+    if (!added || !hb_index_put(&moves->index, from->ext, moves->to.count - 1)) f->no_memory = true;
 }
 
 static bool is_operator(const hb_item *item)
@@ -143,7 +137,7 @@ static uint32_t follow(const hb_moves *moves, uint32_t from, uint8_t *seen, uint
     while (*meets != UINT32_MAX && !seen[*meets]) {
         seen[*meets] = 1;
         chain[n++] = *meets;
-        *meets = hb_index_get(&moves->index, moves->to[*meets]);
+        *meets = hb_index_get(&moves->index, moves->to.items[*meets]);
     }
     return n;
 }
@@ -152,31 +146,31 @@ static uint32_t follow(const hb_moves *moves, uint32_t from, uint8_t *seen, uint
  * calls of an id in it stay with that id, others come to the first id of it that they reach. */
 static void resolve(hb_moves *moves, uint8_t *seen, uint32_t *chain)
 {
-    for (uint32_t i = 0; i < moves->count; i++) {
+    for (uint32_t i = 0; i < moves->to.count; i++) {
         uint32_t meets, n = follow(moves, i, seen, chain, &meets), circle = n;
         for (uint32_t k = 0; meets != UINT32_MAX && k < n; k++)
             if (chain[k] == meets) circle = k;
         if (!n) continue;
-        int64_t end = moves->to[chain[n - 1]];
-        if (circle == n && meets != UINT32_MAX) end = moves->to[meets];
+        int64_t end = moves->to.items[chain[n - 1]];
+        if (circle == n && meets != UINT32_MAX) end = moves->to.items[meets];
         for (uint32_t k = n; k-- > 0;)
-            moves->to[chain[k]] = k > circle ? moves->to[chain[k - 1]] : end;
+            moves->to.items[chain[k]] = k > circle ? moves->to.items[chain[k - 1]] : end;
     }
 }
 
 hb_result hb_plan_move_calls(hb_plan *plan)
 {
     hb_moves *moves = &plan->moves;
-    uint8_t *seen = calloc((size_t)moves->count + 1, sizeof *seen);
-    uint32_t *chain = calloc((size_t)moves->count + 1, sizeof *chain);
+    uint8_t *seen = calloc((size_t)moves->to.count + 1, sizeof *seen);
+    uint32_t *chain = calloc((size_t)moves->to.count + 1, sizeof *chain);
     bool ok = seen && chain;
     if (ok) resolve(moves, seen, chain);
-    for (uint32_t i = 0; ok && moves->count && i < plan->items.count; i++) {
+    for (uint32_t i = 0; ok && moves->to.count && i < plan->items.count; i++) {
         hb_item *item = hb_plan_item(plan, i);
         bool linked = item->role == HB_PLAN_CALL && item->ext != HB_ABSENT;
         uint32_t move = linked ? hb_index_get(&moves->index, item->ext) : UINT32_MAX;
-        if (move == UINT32_MAX || moves->to[move] == item->ext) continue;
-        item->ext = moves->to[move];
+        if (move == UINT32_MAX || moves->to.items[move] == item->ext) continue;
+        item->ext = moves->to.items[move];
         item->flags |= HB_ITEM_ID;
     }
     free(chain);

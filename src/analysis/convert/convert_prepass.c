@@ -8,42 +8,18 @@
 
 /* ---- index ---- */
 
-static uint32_t slot_of(const hb_index *index, int64_t key)
+bool hb_index_put(hb_dict *index, int64_t key, uint32_t value)
 {
-    uint32_t mask = index->capacity - 1;
-    uint32_t i = (uint32_t)((uint64_t)key * 0x9E3779B97F4A7C15u >> 32) & mask;
-    while (index->slots[i].value && index->slots[i].key != key)
-        i = (i + 1) & mask;
-    return i;
+    bool added;
+    hb_dict_entry *entry = hb_dict_add(NULL, index, (uint64_t)key, &added);
+    if (entry) entry->value = value;
+    return entry != NULL;
 }
 
-static bool grow(hb_index *index)
+uint32_t hb_index_get(const hb_dict *index, int64_t key)
 {
-    hb_index grown = {.capacity = index->capacity ? index->capacity * 2 : 1024};
-    grown.slots = calloc(grown.capacity, sizeof *grown.slots);
-    if (!grown.slots) return false;
-    for (uint32_t i = 0; i < index->capacity; i++)
-        if (index->slots[i].value)
-            grown.slots[slot_of(&grown, index->slots[i].key)] = index->slots[i];
-    grown.count = index->count;
-    free(index->slots);
-    *index = grown;
-    return true;
-}
-
-bool hb_index_put(hb_index *index, int64_t key, uint32_t value)
-{
-    if (index->count * 2 >= index->capacity && !grow(index)) return false;
-    struct hb_index_slot *slot = &index->slots[slot_of(index, key)];
-    index->count += slot->value == 0;
-    *slot = (struct hb_index_slot){key, value + 1};
-    return true;
-}
-
-uint32_t hb_index_get(const hb_index *index, int64_t key)
-{
-    if (index->count == 0) return UINT32_MAX;
-    return index->slots[slot_of(index, key)].value - 1;
+    const hb_dict_entry *entry = hb_dict_get(index, (uint64_t)key);
+    return entry ? entry->value : UINT32_MAX;
 }
 
 /* ---- values ---- */

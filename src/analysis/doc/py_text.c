@@ -1,52 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "doc/py_text.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/decimal.h"
 #include "base/utf8.h"
-
-/* The fewest digits that survive the way to text and back; 17 always do, and 15, without their
- * trailing zeros, are the fewest of a number that has all its bits. */
-static void shortest_digits(double v, char text[32])
-{
-    int digits = v < DBL_MIN ? 1 : 15;
-    do
-        snprintf(text, 32, "%.*e", digits - 1, v);
-    while (strtod(text, NULL) != v && ++digits <= 17);
-}
-
-/* `text` is "d.ddde+XX": takes the digits without trailing zeros and the exponent out of it. */
-static int split_digits(const char *text, char digits[24], int *exponent)
-{
-    int n = 0;
-    for (; *text && *text != 'e'; text++)
-        if (*text >= '0' && *text <= '9') digits[n++] = *text;
-    *exponent = *text == 'e' ? atoi(text + 1) : 0;
-    while (n > 1 && digits[n - 1] == '0')
-        n--;
-    return n;
-}
-
-static void positional(hb_buf *buf, const char *digits, int n, int exponent)
-{
-    if (exponent < 0) {
-        hb_buf_str(buf, "0.");
-        for (int i = -1; i > exponent; i--)
-            hb_buf_append(buf, "0", 1);
-        hb_buf_append(buf, digits, (size_t)n);
-        return;
-    }
-    for (int i = 0; i <= exponent; i++)
-        hb_buf_append(buf, i < n ? &digits[i] : "0", 1);
-    hb_buf_append(buf, ".", 1);
-    if (n > exponent + 1)
-        hb_buf_append(buf, digits + exponent + 1, (size_t)(n - exponent - 1));
-    else
-        hb_buf_append(buf, "0", 1);
-}
 
 void hb_buf_py_float(hb_buf *buf, double v)
 {
@@ -54,26 +14,16 @@ void hb_buf_py_float(hb_buf *buf, double v)
         hb_buf_str(buf, "nan");
         return;
     }
-    if (signbit(v)) hb_buf_append(buf, "-", 1);
-    v = fabs(v);
     if (isinf(v)) {
-        hb_buf_str(buf, "inf");
+        hb_buf_str(buf, v < 0 ? "-inf" : "inf");
         return;
     }
-    char text[32], digits[24];
-    int exponent, n;
-    shortest_digits(v, text);
-    n = split_digits(text, digits, &exponent);
-    if (exponent >= -4 && exponent < 16) {
-        positional(buf, digits, n, exponent);
-        return;
-    }
-    hb_buf_append(buf, digits, 1);
-    if (n > 1) {
-        hb_buf_append(buf, ".", 1);
-        hb_buf_append(buf, digits + 1, (size_t)n - 1);
-    }
-    hb_buf_printf(buf, "e%c%02d", exponent < 0 ? '-' : '+', abs(exponent));
+    char *text = hb_buf_reserve(buf, HB_MAX_DECIMAL);
+    if (!text) return;
+    size_t size = (size_t)(hb_put_decimal(text, v, 16) - text);
+    bool whole = !memchr(text, '.', size) && !memchr(text, 'e', size);
+    buf->size += size;
+    if (whole) hb_buf_append(buf, ".0", 2);
 }
 
 /* Most numbers of an answer are short integers; they are worth a fast way. */

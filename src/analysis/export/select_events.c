@@ -43,7 +43,8 @@ int64_t hb_selection_time(hb_source *source, const hb_trace_event *e)
 {
     const selected *s = self(source);
     if (!is_work(e) || (e->flags & HB_TEV_NO_CALL) || !e->correlation) return e->start_ns;
-    const hb_dict_entry *entry = s->calls.num_slots ? hb_dict_get(&s->calls, e->correlation) : NULL;
+    const hb_dict_entry *entry =
+        s->calls.slots.size ? hb_dict_get(&s->calls, e->correlation) : NULL;
     return entry ? s->times.items[entry->value] : e->start_ns;
 }
 

@@ -24,7 +24,7 @@ void hb_id_index_free(hb_id_index *index);
 static inline uint32_t hb_id_index_get(const hb_id_index *index, uint64_t id)
 {
     if (HB_LIKELY(id < index->size)) return index->near[id];
-    if (!index->far.num_slots) return 0;
+    if (!index->far.slots.size) return 0;
     const hb_dict_entry *entry = hb_dict_get(&index->far, id);
     return entry ? entry->value : 0;
 }

@@ -31,7 +31,7 @@ static void clear(hb_perfetto_sequence *s)
 static hb_sid find(const hb_perfetto_sequence *s, enum hb_perfetto_table table, uint64_t iid)
 {
     const hb_dict_entry *entry =
-        s->tables[table].num_slots ? hb_dict_get(&s->tables[table], iid) : NULL;
+        s->tables[table].slots.size ? hb_dict_get(&s->tables[table], iid) : NULL;
     return entry ? entry->value : 0;
 }
 

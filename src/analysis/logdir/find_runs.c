@@ -218,8 +218,7 @@ bool hb_is_logdir(const char *path)
 /* What stands in one directory: its run and the names of its packs. */
 typedef struct found {
     hb_run run;
-    char **packs;
-    size_t num_packs;
+    HB_VEC(char *) packs;
 } found;
 
 static hb_result add_file(hb_logdir *logdir, found *f, const char *dir, char *path,
@@ -229,22 +228,21 @@ static hb_result add_file(hb_logdir *logdir, found *f, const char *dir, char *pa
         free(path);
         return add_profile(logdir, &f->run, dir, name);
     }
-    char **list = realloc(f->packs, (f->num_packs + 1) * sizeof *list);
-    if (!list) {
+    char **added = HB_APPEND(&f->packs);
+    if (!added) {
         free(path);
         return hb_no_memory();
     }
-    f->packs = list;
-    list[f->num_packs++] = path;
+    *added = path;
     return HB_OK;
 }
 
 static void free_found(found *f)
 {
     hb_run_free(&f->run);
-    for (size_t i = 0; i < f->num_packs; i++)
-        free(f->packs[i]);
-    free(f->packs);
+    for (size_t i = 0; i < f->packs.count; i++)
+        free(f->packs.items[i]);
+    free(f->packs.items);
 }
 
 static hb_result scan(hb_logdir *logdir, const char *dir, const level *above);
@@ -265,8 +263,8 @@ static hb_result scan_entry(hb_logdir *logdir, found *f, const char *dir, const 
 static hb_result add_found(hb_logdir *logdir, const char *dir, found *f)
 {
     if (f->run.num_profiles) HB_TRY(add_run(logdir, dir, &f->run));
-    for (size_t i = 0; i < f->num_packs; i++)
-        HB_TRY(scan_pack(logdir, dir, f->packs[i], ""));
+    for (size_t i = 0; i < f->packs.count; i++)
+        HB_TRY(scan_pack(logdir, dir, f->packs.items[i], ""));
     return HB_OK;
 }
 
@@ -365,8 +363,7 @@ hb_result hb_logdir_scan(hb_logdir *logdir)
     logdir->path = path;
     const char *within;
     char *pack = split_pack(path, &within);
-    hb_result result =
-        pack ? scan_pack(logdir, path, pack, within) : scan(logdir, path, NULL);
+    hb_result result = pack ? scan_pack(logdir, path, pack, within) : scan(logdir, path, NULL);
     free(pack);
     HB_TRY(result);
     if (logdir->num_runs) qsort(logdir->runs, logdir->num_runs, sizeof *logdir->runs, by_name);

@@ -100,7 +100,7 @@ static hb_result convert(hb_sources *s, const hb_source_file *f, const hb_pack_o
     options.progress = o->progress;
     options.context = o->context;
     hb_result result = stem ? make_temporary(s) : hb_no_memory();
-    if (result == HB_OK && asprintf(&directory, "%s/%zu", s->temporary, s->count) < 0)
+    if (result == HB_OK && asprintf(&directory, "%s/%u", s->temporary, s->count) < 0)
         result = hb_no_memory();
     if (result == HB_OK) result = hb_convert(f->path, directory, stem, &options, &conversion);
     if (result == HB_OK) result = add_converted(s, f, conversion);

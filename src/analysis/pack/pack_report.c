@@ -26,17 +26,11 @@ static const char *keep_text(hb_report_builder *b, const char *text)
 
 void hb_report_add(hb_report_builder *b, const hb_pack_member *member)
 {
-    if (b->public.num_members == b->capacity) {
-        size_t capacity = HB_MAX(b->capacity * 2, (size_t)64);
-        hb_pack_member *grown = realloc(b->members, capacity * sizeof *grown);
-        if (!grown) {
-            b->failed = true;
-            return;
-        }
-        b->members = grown;
-        b->capacity = capacity;
+    hb_pack_member *m = HB_APPEND(&b->members);
+    if (!m) {
+        b->failed = true;
+        return;
     }
-    hb_pack_member *m = &b->members[b->public.num_members++];
     *m = *member;
     m->path = keep_text(b, m->path);
     m->name = keep_text(b, m->name);
@@ -70,7 +64,7 @@ void hb_report_add_redactions(hb_report_builder *b, const hb_redactor *r)
     b->redactions = calloc(r->texts.count, sizeof *b->redactions);
     b->failed |= !b->redactions;
     for (hb_sid id = 1; b->redactions && id < r->texts.count; id++) {
-        const hb_redaction_found *f = &r->findings[id];
+        const hb_redaction_found *f = &r->findings.items[id];
         char replacement[32];
         hb_str found;
         hb_redaction_kind kind = hb_redaction_kind_of(r, id, &found);
@@ -93,7 +87,7 @@ void hb_pack_report_free(hb_pack_report *report)
     hb_report_builder *b = (hb_report_builder *)report;
     if (!b) return;
     hb_texts_free(&b->texts);
-    free(b->members);
+    free(b->members.items);
     free(b->redactions);
     free(b);
 }
@@ -102,7 +96,8 @@ hb_result hb_report_end(hb_report_builder *b, hb_result result, hb_pack_report *
 {
     if (out) *out = NULL;
     if (result == HB_OK && b->failed) result = hb_no_memory();
-    b->public.members = b->members;
+    b->public.members = b->members.items;
+    b->public.num_members = b->members.count;
     b->public.redactions = b->redactions;
     if (result == HB_OK && out)
         *out = &b->public;

@@ -13,8 +13,7 @@
 typedef struct hb_report_builder {
     hb_pack_report public;
     hb_texts texts; /* hold what the report points to */
-    hb_pack_member *members;
-    size_t capacity;
+    HB_VEC(hb_pack_member) members;
     hb_redaction *redactions;
     bool failed; /* out of memory */
 } hb_report_builder;

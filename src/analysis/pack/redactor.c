@@ -26,7 +26,7 @@ void hb_redactor_free(hb_redactor *r)
 {
     hb_texts_free(&r->texts);
     hb_texts_free(&r->places);
-    free(r->findings);
+    free(r->findings.items);
     *r = (hb_redactor){0};
 }
 
@@ -53,14 +53,11 @@ static void make_key(keyed_text *key, hb_redaction_kind kind, hb_str text)
     memcpy(key->bytes + 1, text.s, key->size - 1);
 }
 
+/* One for each text, by its number. */
 static bool grow(hb_redactor *r, hb_sid id)
 {
-    if (id < r->capacity) return true;
-    size_t capacity = HB_MAX(r->capacity * 2, (size_t)64);
-    hb_redaction_found *grown = realloc(r->findings, capacity * sizeof *grown);
-    if (!grown) return false;
-    r->findings = grown;
-    r->capacity = capacity;
+    while (r->findings.count <= id)
+        if (!HB_APPEND(&r->findings)) return false;
     return true;
 }
 
@@ -76,7 +73,7 @@ static hb_sid get(hb_redactor *r, hb_redaction_kind kind, hb_str text)
         return 0;
     }
     if (r->texts.count != before)
-        r->findings[id] = (hb_redaction_found){.number = ++r->counts[kind]};
+        r->findings.items[id] = (hb_redaction_found){.number = ++r->counts[kind]};
     return id;
 }
 
@@ -96,7 +93,7 @@ void hb_redaction_text(const hb_redactor *r, hb_sid id, char *text)
     /* As wide as the largest, so that hosts keep their order where they are sorted as texts. */
     bool ordered = kind == HB_REDACTED_HOST || kind == HB_REDACTED_USER;
     snprintf(text, 32, "%s-%0*u", hb_redaction_name(kind), ordered ? width : 1,
-             r->findings[id].number);
+             r->findings.items[id].number);
 }
 
 void hb_redactor_replace(hb_redactor *r, hb_redaction_kind kind, hb_str found, hb_buf *out)
@@ -104,7 +101,7 @@ void hb_redactor_replace(hb_redactor *r, hb_redaction_kind kind, hb_str found, h
     char text[32];
     hb_sid id = get(r, kind, found);
     if (!id) return;
-    hb_redaction_found *f = &r->findings[id];
+    hb_redaction_found *f = &r->findings.items[id];
     f->count++;
     if (!f->place) f->place = r->place;
     if (f->last_file != r->file) f->files++;
@@ -250,7 +247,7 @@ static void number_kind(hb_redactor *r, hb_redaction_kind kind)
     for (uint32_t i = 0; i < n; i++) {
         bool same = kind == HB_REDACTED_HOST && is_same_host(first, list[i].name);
         if (!same) first = list[i].name;
-        r->findings[list[i].id].number = same ? number : ++number;
+        r->findings.items[list[i].id].number = same ? number : ++number;
     }
     r->counts[kind] = number;
     free(list);

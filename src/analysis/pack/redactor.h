@@ -41,9 +41,8 @@ typedef struct hb_redaction_found {
 } hb_redaction_found;
 
 typedef struct hb_redactor {
-    hb_texts texts;               /* each one's kind, a byte, and what was found */
-    hb_redaction_found *findings; /* by the id of the text; [0] is none */
-    size_t capacity;
+    hb_texts texts;                      /* each one's kind, a byte, and what was found */
+    HB_VEC(hb_redaction_found) findings; /* by the id of the text; [0] is none */
     hb_texts places;
     uint32_t counts[HB_REDACTED_KINDS];
     bool learning; /* the first time */

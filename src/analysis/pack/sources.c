@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "base/vector.h"
 #include "digest/rank_digest.h"
 
 /* ---- kinds ---- */
@@ -35,22 +36,9 @@ static hb_source_kind kind_of(const char *name)
 
 /* ---- the list ---- */
 
-static hb_source_file *push(hb_sources *s)
-{
-    if (s->count == s->capacity) {
-        size_t capacity = HB_MAX(s->capacity * 2, (size_t)64);
-        hb_source_file *grown = realloc(s->items, capacity * sizeof *grown);
-        if (!grown) return NULL;
-        s->items = grown;
-        s->capacity = capacity;
-    }
-    s->items[s->count] = (hb_source_file){0};
-    return &s->items[s->count++];
-}
-
 hb_result hb_sources_add(hb_sources *s, const char *path, const char *name, const struct stat *st)
 {
-    hb_source_file *f = push(s);
+    hb_source_file *f = HB_APPEND(s);
     if (!f) return hb_no_memory();
     f->path = strdup(path);
     f->name = strdup(name);

@@ -30,7 +30,7 @@ typedef struct hb_source_file {
 
 typedef struct hb_sources {
     hb_source_file *items; /* sorted by name */
-    size_t count, capacity;
+    uint32_t count, capacity;
     bool several;    /* paths were given */
     char *temporary; /* a directory of what was made for the pack; NULL: none */
 } hb_sources;

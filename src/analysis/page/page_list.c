@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/utf8.h"
+#include "base/vector.h"
 #include "page/page_traces.h"
 
 enum { LOOK_EVERY_MS = 1000 };
@@ -17,7 +18,7 @@ enum { LOOK_EVERY_MS = 1000 };
 typedef struct finding {
     hb_page *page;
     hb_page_trace **items;
-    size_t count, capacity;
+    uint32_t count, capacity;
     hb_result result;
 } finding;
 
@@ -142,18 +143,14 @@ static hb_page_trace *new_trace(hb_page *page, const hb_logdir_file *file)
 static bool add(void *context, const hb_logdir_file *file)
 {
     finding *f = context;
-    if (f->count == f->capacity) {
-        size_t capacity = f->capacity ? 2 * f->capacity : 16;
-        hb_page_trace **items = realloc(f->items, capacity * sizeof *items);
-        if (items) f->items = items, f->capacity = capacity;
-    }
-    hb_page_trace *t = f->count < f->capacity ? new_trace(f->page, file) : NULL;
-    if (!t) {
+    hb_page_trace *t = new_trace(f->page, file), **added = t ? HB_APPEND(f) : NULL;
+    if (!added) {
+        if (t) hb_page_free_trace(t);
         f->result = hb_no_memory();
         return false;
     }
-    t->place = f->count;
-    f->items[f->count++] = t;
+    t->place = f->count - 1;
+    *added = t;
     return true;
 }
 

@@ -125,10 +125,8 @@ void hb_answer_gpu_info(hb_emitter *out, const hb_distributed *d)
 
 /* ---- steps ---- */
 
-typedef struct step_table {
-    hb_str *names; /* distinct, in order of appearance over the workers */
-    uint32_t count;
-} step_table;
+/* Distinct names, in order of appearance over the workers. */
+typedef HB_VEC(hb_str) step_table;
 
 static const hb_str no_step = {NULL, 0};
 
@@ -146,11 +144,9 @@ static bool same_step(hb_str s, hb_str u)
 static void add_step(step_table *t, hb_str name)
 {
     for (uint32_t i = 0; i < t->count; i++)
-        if (same_step(t->names[i], name)) return;
-    hb_str *names = realloc(t->names, (t->count + 1) * sizeof *names);
-    if (!names) return;
-    t->names = names;
-    names[t->count++] = name;
+        if (same_step(t->items[i], name)) return;
+    hb_str *added = HB_APPEND(t);
+    if (added) *added = name;
 }
 
 static void out_step_key(hb_emitter *out, hb_str name)
@@ -224,13 +220,13 @@ void hb_answer_overlap(hb_emitter *out, const hb_distributed *d)
             add_step(&t, step_name(a, (int)i));
     }
     for (uint32_t s = 0; s < t.count; s++) {
-        out_step_key(out, t.names[s]);
+        out_step_key(out, t.items[s]);
         hb_emit_open(out, '{');
         for (uint32_t w = 0; w < d->num_workers; w++) {
             const hb_analysis *a = d->workers[w].analysis;
             hb_num numbers[4];
             uint32_t i = a->steps.count; /* of equal names the last one counts */
-            while (i > 0 && !same_step(step_name(a, (int)i - 1), t.names[s]))
+            while (i > 0 && !same_step(step_name(a, (int)i - 1), t.items[s]))
                 i--;
             if (!i) continue;
             overlap_of(&a->steps.items[i - 1], numbers);
@@ -240,7 +236,7 @@ void hb_answer_overlap(hb_emitter *out, const hb_distributed *d)
     }
     hb_emit_close(out, '}');
     hb_emit_close(out, '}');
-    free(t.names);
+    free(t.items);
 }
 
 static void wait_all(hb_emitter *out, const hb_distributed *d)
@@ -269,13 +265,13 @@ void hb_answer_wait_time(hb_emitter *out, const hb_distributed *d)
         for (uint32_t i = 0; i < d->stats[w].waits.count; i++)
             add_step(&t, step_name(d->workers[w].analysis, d->stats[w].waits.items[i].step));
     for (uint32_t s = 0; s < t.count; s++) {
-        out_step_key(out, t.names[s]);
+        out_step_key(out, t.items[s]);
         hb_emit_open(out, '{');
         for (uint32_t w = 0; w < d->num_workers; w++) {
             const hb_analysis *a = d->workers[w].analysis;
             for (uint32_t i = 0; i < d->stats[w].waits.count; i++) {
                 const hb_wait_stat *wait = &d->stats[w].waits.items[i];
-                if (!same_step(step_name(a, wait->step), t.names[s])) continue;
+                if (!same_step(step_name(a, wait->step), t.items[s])) continue;
                 hb_num numbers[2] = {wait->real, hb_num_sub(wait->total, wait->real)};
                 out_numbers(out, d->workers[w].name, numbers, 2);
             }
@@ -284,7 +280,7 @@ void hb_answer_wait_time(hb_emitter *out, const hb_distributed *d)
     }
     hb_emit_close(out, '}');
     hb_emit_close(out, '}');
-    free(t.names);
+    free(t.items);
 }
 
 /* ---- operations ---- */

@@ -319,7 +319,7 @@ static bool find_linked(const builder *b, hb_dict *ops)
     for (uint32_t i = 0; i < b->fns.count; i++)
         if (b->fns.items[i].flags & HB_FN_LINKED)
             hb_dict_set(b->list->arena, ops, b->fns.items[i].link, HB_NO_FN);
-    for (uint32_t i = 0; ops->used && i < b->fns.count; i++) {
+    for (uint32_t i = 0; ops->entries.count && i < b->fns.count; i++) {
         const hb_fn *fn = &b->fns.items[i];
         if (!fn->link || fn->row == HB_NO_FN ||
             fn->flags & (HB_FN_LINKED | HB_FN_DEVICE | HB_FN_RUNTIME))
@@ -327,7 +327,7 @@ static bool find_linked(const builder *b, hb_dict *ops)
         hb_dict_entry *e = hb_dict_get(ops, fn->link);
         if (e) e->value = i;
     }
-    return ops->used > 0;
+    return ops->entries.count > 0;
 }
 
 /* Gives linked calls the operator's thread and linked device work to the operators. In torch the

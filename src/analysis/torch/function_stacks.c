@@ -225,12 +225,12 @@ static void follow_arrows(const hb_fn_list *list, hb_dict *thread_of)
         const hb_row *row = hb_trace_row(list->trace, i);
         if (is_arrow(list, row, 's')) hb_dict_set(arena, &begins, row->id, i);
     }
-    for (uint32_t i = 0; begins.used && i < list->trace->rows.count; i++) {
+    for (uint32_t i = 0; begins.entries.count && i < list->trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(list->trace, i);
         const hb_dict_entry *e = is_arrow(list, row, 'f') ? hb_dict_get(&begins, row->id) : NULL;
         if (e) hb_dict_set(arena, &ends, place_key(list->trace, row), e->value);
     }
-    for (uint32_t i = 0; ends.used && i < list->count; i++) {
+    for (uint32_t i = 0; ends.entries.count && i < list->count; i++) {
         bool added;
         const hb_op_detail *d = detail_of(list, &list->items[i]);
         if (!d || !d->fwd_thread || hb_dict_get(thread_of, (uint64_t)d->fwd_thread)) continue;

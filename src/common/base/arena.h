@@ -10,6 +10,7 @@
 #include <setjmp.h>
 
 #include "base/base.h"
+#include "base/vector.h"
 
 typedef struct hb_arena_block hb_arena_block;
 
@@ -52,12 +53,6 @@ void *hb_arena_grow(hb_arena *arena, void *items, uint32_t count, uint32_t *capa
                                        sizeof *hb_vec_->items);                                   \
         &hb_vec_->items[hb_vec_->count++];                                                        \
     })
-
-#define HB_VEC(type)              \
-    struct {                      \
-        type *items;              \
-        uint32_t count, capacity; \
-    }
 
 typedef HB_VEC(uint32_t) hb_u32s;
 

@@ -3,48 +3,53 @@
 
 #include <stdlib.h>
 
-static inline uint32_t slot_of(const hb_dict *d, uint64_t key)
+static inline bool has_key(const void *dict, uint32_t entry, const void *key)
 {
-    uint32_t mask = d->num_slots - 1;
-    uint64_t h = key * 0x9e3779b97f4a7c15u;
-    uint32_t i = (uint32_t)(h >> 32) & mask;
-    while (d->slots[i] && d->entries.items[d->slots[i] - 1].key != key)
-        i = (i + 1) & mask;
-    return i;
+    return ((const hb_dict *)dict)->entries.items[entry - 1].key == *(const uint64_t *)key;
+}
+
+static inline uint32_t *slot_of(const hb_dict *d, uint64_t key)
+{
+    return hb_slots_find(&d->slots, hb_hash_number(key), has_key, d, &key);
 }
 
 hb_dict_entry *hb_dict_get(const hb_dict *d, uint64_t key)
 {
-    if (!d->num_slots) return NULL;
-    uint32_t slot = d->slots[slot_of(d, key)];
-    hb_dict_entry *e = slot ? &d->entries.items[slot - 1] : NULL;
+    if (!d->slots.size) return NULL;
+    uint32_t entry = *slot_of(d, key);
+    hb_dict_entry *e = entry ? &d->entries.items[entry - 1] : NULL;
     return e && e->alive ? e : NULL;
 }
 
-static void rehash(hb_arena *arena, hb_dict *d)
+static bool rehash(hb_arena *arena, hb_dict *d)
 {
-    d->num_slots = HB_MAX(16, d->num_slots * 2);
-    d->slots = HB_NEW_ARRAY(arena, uint32_t, d->num_slots);
-    d->used = 0;
-    for (uint32_t i = 0; i < d->entries.count; i++) {
-        if (!d->entries.items[i].alive) continue;
-        d->slots[slot_of(d, d->entries.items[i].key)] = i + 1;
-        d->used++;
-    }
+    if (!hb_slots_double(arena, &d->slots, 16)) return false;
+    for (uint32_t i = 0; i < d->entries.count; i++)
+        if (d->entries.items[i].alive)
+            hb_slots_enter(&d->slots, hb_hash_number(d->entries.items[i].key), i + 1);
+    return true;
 }
 
 hb_dict_entry *hb_dict_add(hb_arena *arena, hb_dict *d, uint64_t key, bool *added)
 {
-    if (d->used * 2 >= d->num_slots) rehash(arena, d);
-    uint32_t i = slot_of(d, key);
-    hb_dict_entry *e = d->slots[i] ? &d->entries.items[d->slots[i] - 1] : NULL;
+    if (!hb_slots_have_room(&d->slots) && !rehash(arena, d)) return NULL;
+    uint32_t *slot = slot_of(d, key);
+    hb_dict_entry *e = *slot ? &d->entries.items[*slot - 1] : NULL;
     *added = !e || !e->alive;
     if (!*added) return e;
-    if (!e) d->used++;
-    e = HB_PUSH(arena, &d->entries);
-    *e = (hb_dict_entry){key, 0, true};
-    d->slots[i] = d->entries.count;
-    return e;
+    hb_dict_entry *fresh = arena ? HB_PUSH(arena, &d->entries) : HB_APPEND(&d->entries);
+    if (!fresh) return NULL;
+    *fresh = (hb_dict_entry){key, 0, true};
+    d->slots.used += e == NULL;
+    *slot = d->entries.count;
+    return fresh;
+}
+
+void hb_dict_free(hb_dict *d)
+{
+    free(d->entries.items);
+    hb_slots_free(&d->slots);
+    *d = (hb_dict){0};
 }
 
 typedef struct sorting {

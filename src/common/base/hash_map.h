@@ -6,7 +6,8 @@
 #ifndef HB_BASE_HASH_MAP_H
 #define HB_BASE_HASH_MAP_H
 
-#include "base/arena.h"
+#include "base/hash_slots.h"
+#include "base/vector.h"
 
 typedef struct hb_dict_entry {
     uint64_t key;
@@ -16,15 +17,19 @@ typedef struct hb_dict_entry {
 
 typedef struct hb_dict {
     HB_VEC(hb_dict_entry) entries; /* skip those not alive */
-    uint32_t *slots;               /* entry index + 1 */
-    uint32_t num_slots, used;
+    hb_slots slots;                /* of numbers of entries, from 1 */
 } hb_dict;
 
 /** The living entry or NULL; valid until the next insertion. */
 hb_dict_entry *hb_dict_get(const hb_dict *dict, uint64_t key);
 
-/** The entry of `key`, added with value 0 if it was not there; *added tells. */
+/** The entry of `key`, added with value 0 if it was not there; *added tells. Without an arena,
+ * NULL, the dict is malloc()ed, to be freed by hb_dict_free(); NULL is then returned without
+ * memory. */
 hb_dict_entry *hb_dict_add(hb_arena *arena, hb_dict *dict, uint64_t key, bool *added);
+
+/** Of one that is in no arena. */
+void hb_dict_free(hb_dict *dict);
 
 static inline void hb_dict_set(hb_arena *arena, hb_dict *dict, uint64_t key, uint32_t value)
 {

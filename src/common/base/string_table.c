@@ -52,13 +52,12 @@ uint32_t hb_hash_bytes(const void *data, size_t size)
 
 bool hb_texts_init(hb_texts *s)
 {
-    *s = (hb_texts){.num_slots = FIRST_SLOTS, .capacity = FIRST_SLOTS / 2, .count = 1};
-    s->slots = calloc(s->num_slots, sizeof *s->slots);
+    *s = (hb_texts){.capacity = FIRST_SLOTS / 2, .count = 1};
     s->items = calloc(s->capacity, sizeof *s->items);
     s->hashes = calloc(s->capacity, sizeof *s->hashes);
-    if (!s->slots || !s->items || !s->hashes) return false;
+    if (!hb_slots_double(NULL, &s->slots, FIRST_SLOTS) || !s->items || !s->hashes) return false;
     s->items[0] = HB_STR("");
-    s->bytes = s->num_slots * sizeof *s->slots + s->capacity * (sizeof *s->items + 4);
+    s->bytes = s->slots.size * sizeof *s->slots.items + s->capacity * (sizeof *s->items + 4);
     return true;
 }
 
@@ -67,7 +66,7 @@ void hb_texts_free(hb_texts *s)
     for (uint32_t i = 0; i < s->num_chunks; i++)
         free(s->chunks[i]);
     free(s->chunks);
-    free(s->slots);
+    hb_slots_free(&s->slots);
     free(s->items);
     free(s->hashes);
     *s = (hb_texts){0};
@@ -82,36 +81,27 @@ void hb_texts_clear(hb_texts *s)
     s->fill = shared ? s->chunks[0] : NULL;
     s->left = shared ? CHUNK : 0;
     if (s->num_chunks && !shared) free(s->chunks[--s->num_chunks]);
-    memset(s->slots, 0, s->num_slots * sizeof *s->slots);
+    hb_slots_clear(&s->slots);
     s->count = 1;
-    s->bytes = s->num_slots * sizeof *s->slots + s->capacity * (sizeof *s->items + 4);
+    s->bytes =
+        s->slots.size * sizeof *s->slots.items + s->capacity * (sizeof *s->items + sizeof *s->hashes);
     if (shared) s->bytes += CHUNK + PADDING;
 }
 
+/* A text for every second slot. */
 static bool grow(hb_texts *s)
 {
-    uint32_t slots = s->num_slots * 2, capacity = s->capacity * 2;
-    if (slots < s->num_slots) return false;
-    uint32_t *table = calloc(slots, sizeof *table);
+    uint32_t capacity = s->capacity * 2;
+    if (capacity < s->capacity) return false;
     hb_str *items = realloc(s->items, capacity * sizeof *items);
     if (items) s->items = items;
     uint32_t *hashes = realloc(s->hashes, capacity * sizeof *hashes);
     if (hashes) s->hashes = hashes;
-    if (!table || !items || !hashes) {
-        free(table);
-        return false;
-    }
-    for (uint32_t id = 1; id < s->count; id++) {
-        uint32_t i = hashes[id] & (slots - 1);
-        while (table[i])
-            i = (i + 1) & (slots - 1);
-        table[i] = id;
-    }
-    free(s->slots);
-    s->slots = table;
-    s->bytes +=
-        (slots - s->num_slots) * sizeof *table + (capacity - s->capacity) * (sizeof *items + 4);
-    s->num_slots = slots;
+    if (!items || !hashes || !hb_slots_double(NULL, &s->slots, 0)) return false;
+    for (uint32_t id = 1; id < s->count; id++)
+        hb_slots_enter(&s->slots, hashes[id], id);
+    s->bytes += capacity * sizeof *s->slots.items +
+                (capacity - s->capacity) * (sizeof *items + sizeof *hashes);
     s->capacity = capacity;
     return true;
 }
@@ -150,35 +140,45 @@ static char *keep(hb_texts *s, const char *text, size_t size)
     return to;
 }
 
-static inline uint32_t find_slot(const hb_texts *s, const char *text, size_t size, uint32_t hash)
+typedef struct wanted {
+    const char *text;
+    size_t size;
+    uint32_t hash;
+} wanted;
+
+static inline bool is_wanted(const void *texts, uint32_t id, const void *key)
 {
-    uint32_t i = hash & (s->num_slots - 1);
-    for (uint32_t id; (id = s->slots[i]) != 0; i = (i + 1) & (s->num_slots - 1))
-        if (s->hashes[id] == hash && s->items[id].len == size &&
-            memcmp(s->items[id].s, text, size) == 0)
-            break;
-    return i;
+    const hb_texts *s = texts;
+    const wanted *w = key;
+    return s->hashes[id] == w->hash && s->items[id].len == w->size &&
+           memcmp(s->items[id].s, w->text, w->size) == 0;
+}
+
+static inline uint32_t *find_slot(const hb_texts *s, const wanted *w)
+{
+    return hb_slots_find(&s->slots, w->hash, is_wanted, s, w);
 }
 
 hb_sid hb_texts_find(const hb_texts *s, const char *text, size_t size)
 {
-    return s->slots[find_slot(s, text, size, hb_hash_bytes(text, size))];
+    return *find_slot(s, &(wanted){text, size, hb_hash_bytes(text, size)});
 }
 
 hb_sid hb_texts_add(hb_texts *s, const char *text, size_t size)
 {
-    uint32_t hash = hb_hash_bytes(text, size);
-    uint32_t i = find_slot(s, text, size, hash);
-    if (s->slots[i]) return s->slots[i];
+    wanted w = {text, size, hb_hash_bytes(text, size)};
+    uint32_t *slot = find_slot(s, &w);
+    if (*slot) return *slot;
     if (size > UINT32_MAX / 2) return 0;
     if (s->count == s->capacity) {
         if (!grow(s)) return 0;
-        i = find_slot(s, text, size, hash);
+        slot = find_slot(s, &w);
     }
     char *kept = keep(s, text, size);
     if (!kept) return 0;
     s->items[s->count] = (hb_str){kept, (uint32_t)size};
-    s->hashes[s->count] = hash;
-    s->slots[i] = s->count;
+    s->hashes[s->count] = w.hash;
+    s->slots.used++;
+    *slot = s->count;
     return s->count++;
 }

@@ -7,6 +7,7 @@
 #define HB_BASE_STRING_TABLE_H
 
 #include "base/base.h"
+#include "base/hash_slots.h"
 #include "base/str.h"
 
 typedef uint32_t hb_sid;
@@ -14,8 +15,8 @@ typedef uint32_t hb_sid;
 typedef struct hb_texts {
     hb_str *items; /* [0] is empty */
     uint32_t *hashes;
-    uint32_t *slots; /* open addressing, power of two, 0: free */
-    uint32_t count, capacity, num_slots;
+    hb_slots slots;
+    uint32_t count, capacity;
     char **chunks;     /* the bytes; never move */
     size_t first_size; /* of the first one */
     uint32_t num_chunks;

@@ -3,8 +3,8 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
+#include "base/decimal.h"
 #include "base/times.h"
 
 const char hb_digit_pairs[200] = {
@@ -93,12 +93,7 @@ char *hb_put_double(char *p, double value)
         return hb_put_i64(p, (int64_t)value);
     char *end = put_short_decimal(p, value);
     if (end) return end;
-    int n = 0;
-    for (int digits = 15; digits <= 17; digits++) {
-        n = snprintf(p, HB_MAX_NUMBER, "%.*g", digits, value);
-        if (strtod(p, NULL) == value) break; /* still in the locale's way */
-    }
-    return with_point(p, n);
+    return hb_put_decimal(p, value, 0);
 }
 
 char *hb_put_micros(char *p, double value)

@@ -18,17 +18,21 @@ enum {
 
 /* ---- by symbol ---- */
 
-static const hb_op_entry **slot_of(const hb_op_table *table, const char *symbol)
+static inline bool has_symbol(const void *table, uint32_t row, const void *symbol)
 {
-    uint32_t i = hb_hash_bytes(symbol, strlen(symbol)) & (table->num_slots - 1);
-    while (table->slots[i] && strcmp(table->slots[i]->symbol, symbol) != 0)
-        i = (i + 1) & (table->num_slots - 1);
-    return &table->slots[i];
+    return strcmp(((const hb_op_table *)table)->rows.items[row - 1]->symbol, symbol) == 0;
+}
+
+static uint32_t *slot_of(const hb_op_table *table, const char *symbol)
+{
+    uint32_t hash = hb_hash_bytes(symbol, strlen(symbol));
+    return hb_slots_find(&table->symbols, hash, has_symbol, table, symbol);
 }
 
 const hb_op_entry *hb_op_table_find(const hb_op_table *table, const char *symbol)
 {
-    return table->num_slots ? *slot_of(table, symbol) : NULL;
+    uint32_t row = table->symbols.size ? *slot_of(table, symbol) : 0;
+    return row ? table->rows.items[row - 1] : NULL;
 }
 
 bool hb_op_communicates(const hb_op_entry *row)
@@ -37,24 +41,13 @@ bool hb_op_communicates(const hb_op_entry *row)
            row->joins != HB_OP_NO_PARAM;
 }
 
-static void index_row(hb_op_table *table, hb_op_entry *row)
+static void index_row(hb_op_table *table, uint32_t number)
 {
-    const hb_op_entry **slot = slot_of(table, row->symbol);
-    row->next = *slot;
-    *slot = row;
-}
-
-/* Half of them are free at least. */
-static void make_slots(hb_op_table *table)
-{
-    uint32_t wanted = 64;
-    while (wanted < table->rows.count * 2)
-        wanted *= 2;
-    if (wanted <= table->num_slots) return;
-    table->slots = HB_NEW_ARRAY(&table->arena, const hb_op_entry *, wanted);
-    table->num_slots = wanted;
-    for (uint32_t i = 0; i + 1 < table->rows.count; i++)
-        index_row(table, table->rows.items[i]);
+    hb_op_entry *row = table->rows.items[number - 1];
+    uint32_t *slot = slot_of(table, row->symbol);
+    row->next = *slot ? table->rows.items[*slot - 1] : NULL;
+    table->symbols.used += *slot == 0;
+    *slot = number;
 }
 
 static void add_row(hb_op_table *table, const hb_op_entry *row)
@@ -62,8 +55,13 @@ static void add_row(hb_op_table *table, const hb_op_entry *row)
     hb_op_entry *copy = hb_arena_alloc(&table->arena, sizeof *copy);
     *copy = *row;
     *HB_PUSH(&table->arena, &table->rows) = copy;
-    make_slots(table);
-    index_row(table, copy);
+    uint32_t number = table->rows.count;
+    if (!hb_slots_have_room(&table->symbols)) {
+        (void)hb_slots_double(&table->arena, &table->symbols, 64);
+        number = 1; /* all of them */
+    }
+    for (; number <= table->rows.count; number++)
+        index_row(table, number);
 }
 
 /* ---- symbols ---- */

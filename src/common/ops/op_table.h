@@ -8,6 +8,7 @@
 #define HB_OPS_OP_TABLE_H
 
 #include "base/arena.h"
+#include "base/hash_slots.h"
 
 enum {
     HB_OP_MAX_PARAMS = 32,
@@ -187,8 +188,7 @@ typedef struct hb_op_table {
     hb_arena arena;
     HB_VEC(hb_op_entry *) rows; /* in the order of the lines */
     HB_VEC(hb_op_type_map *) maps;
-    const hb_op_entry **slots; /* by symbol; a power of two */
-    uint32_t num_slots;
+    hb_slots symbols; /* the last row of each, by number from 1 */
 } hb_op_table;
 
 /** `file` is as it was given; `column` counts from 1, in bytes. */

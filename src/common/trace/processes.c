@@ -2,7 +2,6 @@
 #include "trace/processes.h"
 
 #include "base/hash_map.h"
-#include "base/list.h"
 
 enum { NO_PROCESS = UINT32_MAX };
 
@@ -38,7 +37,7 @@ typedef struct separator {
     uint64_t last_pid;
     uint32_t last; /* its process; NO_PROCESS: none was asked for so far */
     uses exts, corrs, tids;
-    HB_VEC(call) calls; /* sorted by correlation */
+    HB_VEC(call) calls;   /* sorted by correlation */
     HB_VEC(place) places; /* in the order of their pids once all are there */
     hb_dict by_pid;       /* index of `places` */
     int64_t stride;       /* of ids between two processes */
@@ -176,8 +175,8 @@ static call_range calls_of(const separator *s, int64_t corr)
 {
     const call *calls = s->calls.items;
     size_t first = HB_LOWER_BOUND(calls, s->calls.count, corr, corr);
-    size_t end = corr < INT64_MAX ? HB_LOWER_BOUND(calls, s->calls.count, corr, corr + 1)
-                                  : s->calls.count;
+    size_t end =
+        corr < INT64_MAX ? HB_LOWER_BOUND(calls, s->calls.count, corr, corr + 1) : s->calls.count;
     size_t most = 16 + 4 * (size_t)s->pids.entries.count;
     return (call_range){first, end - first > most ? first : end};
 }

@@ -72,45 +72,50 @@ void hb_column_free(hb_column *c)
 
 bool hb_distinct_init(hb_distinct *d, uint32_t item_size)
 {
-    *d = (hb_distinct){.items.item_size = item_size, .num_slots = FIRST_SLOTS};
-    d->slots = calloc(d->num_slots, sizeof *d->slots);
-    return d->slots && hb_column_push(&d->items);
+    *d = (hb_distinct){.items.item_size = item_size};
+    return hb_slots_double(NULL, &d->slots, FIRST_SLOTS) && hb_column_push(&d->items);
 }
 
 void hb_distinct_free(hb_distinct *d)
 {
     hb_column_free(&d->items);
-    free(d->slots);
-    d->slots = NULL;
+    hb_slots_free(&d->slots);
+}
+
+static inline bool is_item(const void *distinct, uint32_t index, const void *item)
+{
+    const hb_distinct *d = distinct;
+    return memcmp(hb_column_at(&d->items, index), item, d->items.item_size) == 0;
 }
 
 static void clear_distinct(hb_distinct *d)
 {
-    memset(d->slots, 0, d->num_slots * sizeof *d->slots);
-    d->used = 0;
+    hb_slots_clear(&d->slots);
     d->items.count = 1;
 }
 
-/* Where the item is, or would be. */
-static uint32_t slot_of(const hb_distinct *d, const void *item)
+static uint32_t hash_of(const hb_distinct *d, const void *item)
 {
-    uint32_t mask = d->num_slots - 1, i = hb_hash_bytes(item, d->items.item_size) & mask;
-    while (d->slots[i] &&
-           memcmp(hb_column_at(&d->items, d->slots[i]), item, d->items.item_size) != 0)
-        i = (i + 1) & mask;
-    return i;
+    return hb_hash_bytes(item, d->items.item_size);
 }
 
+/* Where the item is, or would be. */
+static uint32_t *slot_of(const hb_distinct *d, const void *item)
+{
+    return hb_slots_find(&d->slots, hash_of(d, item), is_item, d, item);
+}
+
+/* Not all items are in the table. */
 static bool grow_slots(hb_distinct *d)
 {
-    uint32_t *slots = calloc((size_t)d->num_slots * 2, sizeof *slots);
-    if (!slots) return false;
-    uint32_t *old = d->slots, num_old = d->num_slots;
-    d->slots = slots;
-    d->num_slots *= 2;
-    for (uint32_t i = 0; i < num_old; i++)
-        if (old[i]) slots[slot_of(d, hb_column_at(&d->items, old[i]))] = old[i];
-    free(old);
+    hb_slots larger = {.size = d->slots.size};
+    if (!hb_slots_double(NULL, &larger, FIRST_SLOTS)) return false;
+    for (uint32_t i = 0; i < d->slots.size; i++) {
+        uint32_t index = d->slots.items[i];
+        if (index) hb_slots_enter(&larger, hash_of(d, hb_column_at(&d->items, index)), index);
+    }
+    hb_slots_free(&d->slots);
+    d->slots = larger;
     return true;
 }
 
@@ -125,16 +130,16 @@ static uint32_t push_distinct(hb_distinct *d, const void *item)
 
 uint32_t hb_distinct_add(hb_distinct *d, const void *item)
 {
-    uint32_t i = slot_of(d, item);
-    if (d->slots[i]) return d->slots[i];
-    if (d->used >= d->num_slots / 2) {
+    uint32_t *slot = slot_of(d, item);
+    if (*slot) return *slot;
+    if (!hb_slots_have_room(&d->slots)) {
         if (!grow_slots(d)) return UINT32_MAX;
-        i = slot_of(d, item);
+        slot = slot_of(d, item);
     }
     uint32_t index = push_distinct(d, item);
     if (index == UINT32_MAX) return UINT32_MAX;
-    d->used++;
-    return d->slots[i] = index;
+    d->slots.used++;
+    return *slot = index;
 }
 
 uint32_t hb_trace_key(hb_trace *t, hb_key key)
@@ -212,7 +217,7 @@ void hb_trace_clear_events(hb_trace *t)
     hb_column_free(&t->devices);
     hb_column_free(&t->memory);
     hb_column_free(&t->odd_times);
-    if (t->ops.slots) clear_distinct(&t->ops);
+    if (t->ops.slots.items) clear_distinct(&t->ops);
 }
 
 void hb_trace_restart(hb_trace *t)
@@ -263,7 +268,7 @@ static size_t column_bytes(const hb_column *c)
 
 static size_t distinct_bytes(const hb_distinct *d)
 {
-    return column_bytes(&d->items) + d->num_slots * sizeof *d->slots;
+    return column_bytes(&d->items) + d->slots.size * sizeof *d->slots.items;
 }
 
 size_t hb_trace_bytes(const hb_trace *t)

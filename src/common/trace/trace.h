@@ -186,7 +186,7 @@ static inline void *hb_column_at(const hb_column *column, uint32_t index)
 /** Distinct items, compared as bytes; the first one is of zeros and stands for none. */
 typedef struct hb_distinct {
     hb_column items;
-    uint32_t *slots, num_slots, used;
+    hb_slots slots;
 } hb_distinct;
 
 /** Where events stand: a thread of a process, or a stream of a device. As the file numbers them. */

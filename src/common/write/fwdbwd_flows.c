@@ -14,18 +14,13 @@ struct hb_flow_op {
 
 hb_result hb_flows_add(hb_flows *flows, const hb_trace_event *op, uint64_t index)
 {
-    if (flows->num_ops == flows->capacity) {
-        size_t capacity = flows->capacity ? flows->capacity * 2 : 1024;
-        hb_flow_op *grown = realloc(flows->ops, capacity * sizeof *grown);
-        if (!grown)
-            return hb_fail(HB_ERROR_NO_MEMORY, "no memory to pair %zu operators by sequence number",
-                           flows->num_ops);
-        flows->ops = grown;
-        flows->capacity = capacity;
-    }
+    hb_flow_op *added = HB_APPEND(&flows->ops);
+    if (!added)
+        return hb_fail(HB_ERROR_NO_MEMORY, "no memory to pair %u operators by sequence number",
+                       flows->ops.count);
     bool backward = op->op.forward_thread != 0;
     uint64_t thread = backward ? op->op.forward_thread : op->op.thread_number;
-    flows->ops[flows->num_ops++] = (hb_flow_op){
+    *added = (hb_flow_op){
         .key = thread << 48 | (op->op.sequence_number & 0xffffffffffff),
         .start = op->start_ns,
         .end = op->end_ns,
@@ -70,8 +65,8 @@ static size_t find_pairs(const hb_flows *flows, pair *pairs)
 {
     const hb_flow_op *forward = NULL;
     size_t count = 0;
-    for (size_t i = 0; i < flows->num_ops; i++) {
-        const hb_flow_op *op = &flows->ops[i];
+    for (size_t i = 0; i < flows->ops.count; i++) {
+        const hb_flow_op *op = &flows->ops.items[i];
         if (forward && forward->key != op->key) forward = NULL;
         if (!op->backward) {
             if (!forward || op->start >= forward->start) forward = op;
@@ -85,13 +80,12 @@ static size_t find_pairs(const hb_flows *flows, pair *pairs)
 
 hb_result hb_flows_pair(hb_flows *flows)
 {
-    if (flows->num_ops == 0) return HB_OK;
-    qsort(flows->ops, flows->num_ops, sizeof *flows->ops, by_key_and_end);
-    pair *pairs = malloc((flows->num_ops / 2 + 1) * sizeof *pairs);
+    if (flows->ops.count == 0) return HB_OK;
+    qsort(flows->ops.items, flows->ops.count, sizeof *flows->ops.items, by_key_and_end);
+    pair *pairs = malloc((flows->ops.count / 2 + 1) * sizeof *pairs);
     size_t count = pairs ? find_pairs(flows, pairs) : 0;
-    free(flows->ops);
-    flows->ops = NULL;
-    flows->num_ops = flows->capacity = 0;
+    free(flows->ops.items);
+    memset(&flows->ops, 0, sizeof flows->ops);
     flows->ends = pairs ? malloc((2 * count + 1) * sizeof *flows->ends) : NULL;
     if (!flows->ends) {
         free(pairs);
@@ -119,7 +113,7 @@ const hb_flow_end *hb_flows_at(hb_flows *flows, uint64_t index)
 
 void hb_flows_free(hb_flows *flows)
 {
-    free(flows->ops);
+    free(flows->ops.items);
     free(flows->ends);
     *flows = (hb_flows){0};
 }

@@ -6,6 +6,7 @@
 #ifndef HB_WRITE_FWDBWD_FLOWS_H
 #define HB_WRITE_FWDBWD_FLOWS_H
 
+#include "base/vector.h"
 #include "trace/event.h"
 
 typedef struct hb_flow_end {
@@ -19,8 +20,7 @@ typedef struct hb_flow_op hb_flow_op;
 /** All zero is empty. Takes 32 bytes an operator with a sequence number until paired, then 32 bytes
  * a pair. */
 typedef struct hb_flows {
-    hb_flow_op *ops;
-    size_t num_ops, capacity;
+    HB_VEC(hb_flow_op) ops;
     hb_flow_end *ends; /* by `op` */
     size_t num_ends, at;
 } hb_flows;

@@ -10,15 +10,9 @@ struct hb_outside_id {
 /* Without memory the plugin misses some operators' kernels; the trace itself loses nothing. */
 void hb_outside_add(hb_outside *outside, uint64_t id, uint64_t instead)
 {
-    if (id == 0 || outside->count == HB_MAX_OUTSIDE) return;
-    if (outside->count == outside->capacity) {
-        size_t capacity = outside->capacity ? outside->capacity * 2 : 64;
-        struct hb_outside_id *grown = realloc(outside->ids, capacity * sizeof *grown);
-        if (!grown) return;
-        outside->ids = grown;
-        outside->capacity = capacity;
-    }
-    outside->ids[outside->count++] = (struct hb_outside_id){id, instead};
+    if (id == 0 || outside->ids.count == HB_MAX_OUTSIDE) return;
+    struct hb_outside_id *added = HB_APPEND(&outside->ids);
+    if (added) *added = (struct hb_outside_id){id, instead};
 }
 
 static int by_id(const void *a, const void *b)
@@ -29,26 +23,27 @@ static int by_id(const void *a, const void *b)
 
 void hb_outside_sort(hb_outside *outside)
 {
-    if (outside->count) qsort(outside->ids, outside->count, sizeof *outside->ids, by_id);
+    if (outside->ids.count)
+        qsort(outside->ids.items, outside->ids.count, sizeof *outside->ids.items, by_id);
 }
 
 static uint64_t find_once(const hb_outside *outside, uint64_t id)
 {
     struct hb_outside_id key = {id, 0};
     const struct hb_outside_id *found =
-        bsearch(&key, outside->ids, outside->count, sizeof key, by_id);
+        bsearch(&key, outside->ids.items, outside->ids.count, sizeof key, by_id);
     return found ? found->instead : id;
 }
 
 /* Twice, since what is nearest to a scope may be a step that is hidden later. */
 uint64_t hb_outside_find(const hb_outside *outside, uint64_t id)
 {
-    if (HB_LIKELY(outside->count == 0)) return id;
+    if (HB_LIKELY(outside->ids.count == 0)) return id;
     return find_once(outside, find_once(outside, id));
 }
 
 void hb_outside_free(hb_outside *outside)
 {
-    free(outside->ids);
+    free(outside->ids.items);
     *outside = (hb_outside){0};
 }

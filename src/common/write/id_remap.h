@@ -7,13 +7,13 @@
 #define HB_WRITE_ID_REMAP_H
 
 #include "base/base.h"
+#include "base/vector.h"
 
 enum { HB_MAX_OUTSIDE = 65536 }; /* those beyond keep their own id */
 
 /** All zero is empty. */
 typedef struct hb_outside {
-    struct hb_outside_id *ids;
-    size_t count, capacity;
+    HB_VEC(struct hb_outside_id) ids;
 } hb_outside;
 
 /** External id `id` is not in the tree; `instead`, which may be 0, takes its calls. */

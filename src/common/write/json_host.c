@@ -147,8 +147,8 @@ hb_trace_event hb_made_operator(const hb_writer *w, size_t index)
     enum { SHORTEST_NS = 1 };
     static const hb_arg mark = {"hipboard", HB_ARG_STRING, 0, 0, 0, "inferred"};
     const hb_memory_moment none = {.tid = HB_NO_OPERATOR_TID, .ns = w->no_operator_ns};
-    bool memory = index < w->homes.num_moments;
-    const hb_memory_moment *at = memory ? &w->homes.moments[index] : &none;
+    bool memory = index < w->homes.moments.count;
+    const hb_memory_moment *at = memory ? &w->homes.moments.items[index] : &none;
     return (hb_trace_event){.kind = HB_EVENT_OP,
                             .name = memory ? HB_STR("memory outside of all operators")
                                            : HB_STR("no operator was recorded"),

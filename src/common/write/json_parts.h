@@ -142,11 +142,11 @@ hb_result hb_survey(hb_writer *w);
 /** Then: operators that stand for none, written behind all events: how many, and each. */
 static inline bool hb_lacks_operators(const hb_writer *w)
 {
-    return !w->kineto && !w->lists_operators && !w->homes.num_moments;
+    return !w->kineto && !w->lists_operators && !w->homes.moments.count;
 }
 static inline size_t hb_num_made_operators(const hb_writer *w)
 {
-    return w->homes.num_moments + hb_lacks_operators(w);
+    return w->homes.moments.count + hb_lacks_operators(w);
 }
 hb_trace_event hb_made_operator(const hb_writer *w, size_t index);
 

@@ -5,18 +5,7 @@
 
 #include "base/base.h"
 
-/* ---- lists ---- */
-
-static bool make_room(void **items, size_t count, size_t *most, size_t size)
-{
-    if (count < *most) return true;
-    size_t more = *most ? *most * 2 : 64;
-    void *grown = realloc(*items, more * size);
-    if (!grown) return false;
-    *items = grown;
-    *most = more;
-    return true;
-}
+/* ---- orders ---- */
 
 static int by_thread(const void *a, const void *b)
 {
@@ -35,28 +24,27 @@ static int by_number(const void *a, const void *b)
 
 hb_result hb_memory_homes_note(hb_memory_homes *h, const hb_trace_event *event)
 {
-    void *items = h->moments;
-    bool room = make_room(&items, h->num_moments, &h->max_moments, sizeof *h->moments);
-    h->moments = items;
-    if (!room) return hb_no_memory();
+    hb_memory_moment *moment = HB_APPEND(&h->moments);
+    if (!moment) return hb_no_memory();
     bool host = event->memory.device_type == HB_DEVICE_CPU;
-    h->moments[h->num_moments++] =
+    *moment =
         (hb_memory_moment){event->tid, event->start_ns, host ? -1 : event->memory.device_id, false};
     return HB_OK;
 }
 
 void hb_memory_homes_sort(hb_memory_homes *h)
 {
-    if (h->num_moments) qsort(h->moments, h->num_moments, sizeof *h->moments, by_thread);
+    if (h->moments.count)
+        qsort(h->moments.items, h->moments.count, sizeof *h->moments.items, by_thread);
 }
 
 /* The first moment at or behind the event's begin. */
 static size_t place_of(const hb_memory_homes *h, const hb_trace_event *e)
 {
-    size_t low = 0, high = h->num_moments;
+    size_t low = 0, high = h->moments.count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        const hb_memory_moment *m = &h->moments[middle];
+        const hb_memory_moment *m = &h->moments.items[middle];
         bool before = m->tid != e->tid ? m->tid < e->tid : m->ns < e->start_ns;
         if (before)
             low = middle + 1;
@@ -68,24 +56,24 @@ static size_t place_of(const hb_memory_homes *h, const hb_trace_event *e)
 
 static bool lies_in(const hb_memory_homes *h, size_t place, const hb_trace_event *e)
 {
-    return place < h->num_moments && h->moments[place].tid == e->tid &&
-           h->moments[place].ns < e->end_ns;
+    return place < h->moments.count && h->moments.items[place].tid == e->tid &&
+           h->moments.items[place].ns < e->end_ns;
 }
 
 /* What is left keeps its order. */
 static void forget_device(hb_memory_homes *h, int32_t device)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < h->num_moments; i++)
-        if (h->moments[i].device != device) h->moments[kept++] = h->moments[i];
-    h->num_moments = kept;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < h->moments.count; i++)
+        if (h->moments.items[i].device != device) h->moments.items[kept++] = h->moments.items[i];
+    h->moments.count = kept;
 }
 
 bool hb_memory_homes_take(hb_memory_homes *h, const hb_trace_event *op)
 {
     for (size_t i = place_of(h, op); lies_in(h, i, op); i = place_of(h, op))
-        forget_device(h, h->moments[i].device);
-    return h->num_moments > 0;
+        forget_device(h, h->moments.items[i].device);
+    return h->moments.count > 0;
 }
 
 /* ---- calls ---- */
@@ -93,55 +81,54 @@ bool hb_memory_homes_take(hb_memory_homes *h, const hb_trace_event *op)
 hb_result hb_memory_homes_take_call(hb_memory_homes *h, const hb_trace_event *call)
 {
     size_t place = place_of(h, call);
-    void *items = h->calls;
     if (!lies_in(h, place, call)) return HB_OK;
-    bool room = make_room(&items, h->num_calls, &h->max_calls, sizeof *h->calls);
-    h->calls = items;
-    if (!room) return hb_no_memory();
-    h->calls[h->num_calls++] = call->correlation;
+    uint64_t *added = HB_APPEND(&h->calls);
+    if (!added) return hb_no_memory();
+    *added = call->correlation;
     for (size_t i = place; lies_in(h, i, call); i++)
-        h->moments[i].has_home = true;
+        h->moments.items[i].has_home = true;
     return HB_OK;
 }
 
 static bool has_home(const hb_memory_homes *h, int32_t device)
 {
-    for (size_t i = 0; i < h->num_moments; i++)
-        if (h->moments[i].device == device && h->moments[i].has_home) return true;
+    for (size_t i = 0; i < h->moments.count; i++)
+        if (h->moments.items[i].device == device && h->moments.items[i].has_home) return true;
     return false;
 }
 
 void hb_memory_homes_end(hb_memory_homes *h)
 {
-    size_t kept = 0;
-    if (h->num_calls) qsort(h->calls, h->num_calls, sizeof *h->calls, by_number);
-    while (h->num_moments > kept) {
-        hb_memory_moment first = h->moments[kept];
+    hb_memory_moment *moments = h->moments.items;
+    uint32_t kept = 0;
+    if (h->calls.count) qsort(h->calls.items, h->calls.count, sizeof *h->calls.items, by_number);
+    while (h->moments.count > kept) {
+        hb_memory_moment first = moments[kept];
         bool home = has_home(h, first.device);
-        size_t others = kept;
-        for (size_t i = kept; i < h->num_moments; i++) {
-            const hb_memory_moment *m = &h->moments[i];
+        uint32_t others = kept;
+        for (uint32_t i = kept; i < h->moments.count; i++) {
+            const hb_memory_moment *m = &moments[i];
             if (m->device == first.device && m->ns < first.ns) first = *m;
-            if (m->device != first.device) h->moments[others++] = *m;
+            if (m->device != first.device) moments[others++] = *m;
         }
-        h->num_moments = others;
+        h->moments.count = others;
         if (home) continue;
-        memmove(&h->moments[kept + 1], &h->moments[kept],
-                (others - kept) * sizeof *h->moments); /* one was left out at least */
-        h->moments[kept++] = first;
-        h->num_moments++;
+        memmove(&moments[kept + 1], &moments[kept],
+                (others - kept) * sizeof *moments); /* one was left out at least */
+        moments[kept++] = first;
+        h->moments.count++;
     }
 }
 
 bool hb_memory_homes_has(const hb_memory_homes *h, uint64_t correlation)
 {
-    return h->num_calls &&
-           bsearch(&correlation, h->calls, h->num_calls, sizeof *h->calls, by_number) != NULL;
+    return h->calls.count && bsearch(&correlation, h->calls.items, h->calls.count,
+                                     sizeof *h->calls.items, by_number) != NULL;
 }
 
 void hb_memory_homes_free(hb_memory_homes *h)
 {
-    free(h->moments);
-    free(h->calls);
+    free(h->moments.items);
+    free(h->calls.items);
     *h = (hb_memory_homes){0};
 }

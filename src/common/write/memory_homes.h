@@ -7,6 +7,7 @@
 #ifndef HB_WRITE_MEMORY_HOMES_H
 #define HB_WRITE_MEMORY_HOMES_H
 
+#include "base/vector.h"
 #include "trace/source.h"
 
 typedef struct hb_memory_moment {
@@ -17,10 +18,8 @@ typedef struct hb_memory_moment {
 
 /** All zero is empty; to be freed. */
 typedef struct hb_memory_homes {
-    hb_memory_moment *moments;
-    size_t num_moments, max_moments;
-    uint64_t *calls; /* correlations of calls that become operators */
-    size_t num_calls, max_calls;
+    HB_VEC(hb_memory_moment) moments;
+    HB_VEC(uint64_t) calls; /* correlations of calls that become operators */
 } hb_memory_homes;
 
 /** An allocation. */

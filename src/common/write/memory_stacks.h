@@ -18,8 +18,7 @@ typedef struct hb_stacked_op {
 /** All zero is empty. */
 typedef struct hb_memory_stacks {
     hb_texts texts;
-    hb_stacked_op *ops; /* by start, parents first */
-    uint32_t count, capacity;
+    HB_VEC(hb_stacked_op) ops; /* by start, parents first */
     uint32_t next, open; /* the first that begins later than the last time asked for; the innermost
                             that was open then, UINT32_MAX: none */
     int64_t tid;

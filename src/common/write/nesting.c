@@ -22,32 +22,28 @@ hb_nest_place hb_nest_enter(hb_nest *nest, unsigned limit, int64_t start, int64_
 
 static hb_nest *add(hb_nests *nests, int64_t tid)
 {
-    if (nests->count == nests->capacity) {
-        size_t capacity = nests->capacity ? nests->capacity * 2 : 8;
-        hb_nest *grown = realloc(nests->nests, capacity * sizeof *grown);
-        if (!grown) return NULL;
-        nests->nests = grown;
-        nests->capacity = capacity;
-    }
-    nests->last = nests->count++;
-    nests->nests[nests->last] = (hb_nest){.tid = tid};
-    return &nests->nests[nests->last];
+    hb_nest *nest = HB_APPEND(&nests->list);
+    if (!nest) return NULL;
+    nest->tid = tid;
+    nests->last = nests->list.count - 1;
+    return nest;
 }
 
 /* Linear: threads with module frames are few, and neighbours mostly share one. */
 hb_nest *hb_nests_of(hb_nests *nests, int64_t tid)
 {
-    if (nests->count && nests->nests[nests->last].tid == tid) return &nests->nests[nests->last];
-    for (size_t i = 0; i < nests->count; i++) {
-        if (nests->nests[i].tid != tid) continue;
+    if (nests->list.count && nests->list.items[nests->last].tid == tid)
+        return &nests->list.items[nests->last];
+    for (size_t i = 0; i < nests->list.count; i++) {
+        if (nests->list.items[i].tid != tid) continue;
         nests->last = i;
-        return &nests->nests[i];
+        return &nests->list.items[i];
     }
     return add(nests, tid);
 }
 
 void hb_nests_free(hb_nests *nests)
 {
-    free(nests->nests);
+    free(nests->list.items);
     *nests = (hb_nests){0};
 }

@@ -9,6 +9,7 @@
 #define HB_WRITE_NESTING_H
 
 #include "base/base.h"
+#include "base/vector.h"
 
 /* Module frames and scopes come in different passes but share a tree, so that each has its part of
  * the depth. The plugin was seen to survive 190 nodes and to hang at 200; inside TensorBoard and
@@ -41,8 +42,8 @@ uint64_t hb_nest_around(hb_nest *nest, int64_t start);
 
 /** A nest for each thread, for passes that mix threads. */
 typedef struct hb_nests {
-    hb_nest *nests;
-    size_t count, capacity, last;
+    HB_VEC(hb_nest) list;
+    size_t last;
 } hb_nests;
 
 /** The nest of `tid`; NULL when out of memory. */

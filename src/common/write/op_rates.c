@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "base/list.h"
 #include "gpu/peaks.h"
 #include "io/number_text.h"
 #include "trace/devices.h"
@@ -11,8 +10,8 @@
 
 void hb_op_rates_free(hb_op_rates *r)
 {
-    free(r->scopes);
-    free(r->owners);
+    free(r->scopes.items);
+    free(r->owners.items);
     *r = (hb_op_rates){0};
 }
 
@@ -20,27 +19,23 @@ void hb_op_rates_free(hb_op_rates *r)
 
 static bool add_scope(hb_op_rates *r, uint64_t id)
 {
-    void *grown = hb_list_grow(r->scopes, r->num_scopes, &r->capacity, sizeof *r->scopes);
-    if (!grown) return false;
-    r->scopes = grown;
-    r->scopes[r->num_scopes++] = (struct hb_rated_scope){id, r->num_owners - 1};
-    return true;
+    struct hb_rated_scope *scope = HB_APPEND(&r->scopes);
+    if (scope) *scope = (struct hb_rated_scope){id, r->owners.count - 1};
+    return scope != NULL;
 }
 
 static bool add_owner(hb_op_rates *r, uint64_t id)
 {
-    void *grown = hb_list_grow(r->owners, r->num_owners, &r->owner_capacity, sizeof *r->owners);
-    if (!grown) return false;
-    r->owners = grown;
-    r->owners[r->num_owners++] = (struct hb_rated_op){.id = id, .device = -1};
-    return true;
+    struct hb_rated_op *owner = HB_APPEND(&r->owners);
+    if (owner) *owner = (struct hb_rated_op){.id = id, .device = -1};
+    return owner != NULL;
 }
 
 bool hb_op_rates_note(hb_op_rates *r, const hb_trace_event *e)
 {
     bool scope = e->kind == HB_EVENT_OP || e->kind == HB_EVENT_USER_ANNOTATION;
-    if (!scope || !e->external_id || r->num_scopes == HB_OP_RATES_MAX) return true;
-    bool inside = r->num_owners && e->tid == r->tid && e->start_ns < r->end;
+    if (!scope || !e->external_id || r->scopes.count == HB_OP_RATES_MAX) return true;
+    bool inside = r->owners.count && e->tid == r->tid && e->start_ns < r->end;
     if (!inside) {
         if (!(e->op.flops > 0)) return true;
         if (!add_owner(r, e->external_id)) return false;
@@ -60,15 +55,17 @@ static int by_id(const void *a, const void *b)
 
 static struct hb_rated_op *owner_of(const hb_op_rates *r, uint64_t id)
 {
-    size_t i = HB_LOWER_BOUND(r->scopes, r->num_scopes, id, id);
-    return i < r->num_scopes && r->scopes[i].id == id ? &r->owners[r->scopes[i].owner] : NULL;
+    size_t i = HB_LOWER_BOUND(r->scopes.items, r->scopes.count, id, id);
+    return i < r->scopes.count && r->scopes.items[i].id == id
+               ? &r->owners.items[r->scopes.items[i].owner]
+               : NULL;
 }
 
 hb_result hb_op_rates_collect(hb_op_rates *r, hb_source *source)
 {
     hb_trace_event e;
-    if (!r->num_scopes) return HB_OK;
-    qsort(r->scopes, r->num_scopes, sizeof *r->scopes, by_id);
+    if (!r->scopes.count) return HB_OK;
+    qsort(r->scopes.items, r->scopes.count, sizeof *r->scopes.items, by_id);
     HB_TRY(source->begin(source, HB_PASS_DEVICE));
     while (source->next(source, &e)) {
         if (e.kind != HB_EVENT_KERNEL || !e.external_id) continue;
@@ -135,7 +132,7 @@ static char *put(char *p, const char *key, double value)
 char *hb_put_op_rates(char *p, const hb_op_rates *r, const hb_trace_info *info,
                       const hb_trace_event *e)
 {
-    const struct hb_rated_op *op = r->num_scopes ? owner_of(r, e->external_id) : NULL;
+    const struct hb_rated_op *op = r->scopes.count ? owner_of(r, e->external_id) : NULL;
     if (!op || op->id != e->external_id || op->ns <= 0 || !(e->op.flops > 0)) return p;
     double bytes = bytes_of(&e->op), peak = peak_of(info, e, op->device);
     double rate = e->op.flops / (double)op->ns * 1e9;

@@ -7,21 +7,23 @@
 #ifndef HB_WRITE_OP_RATES_H
 #define HB_WRITE_OP_RATES_H
 
+#include "base/vector.h"
 #include "trace/source.h"
 
 enum { HB_OP_RATES_MAX = 1 << 20 };
 
 typedef struct hb_op_rates {
-    struct hb_rated_scope {
+    HB_VEC(struct hb_rated_scope {
         uint64_t id;    /* External id */
         uint32_t owner; /* index of owners */
-    } * scopes;         /* by id, once closed */
-    struct hb_rated_op {
+    })
+    scopes; /* by id, once closed */
+    HB_VEC(struct hb_rated_op {
         uint64_t id;
         int64_t ns;
         int32_t device; /* of its first kernel */
-    } * owners;
-    uint32_t num_scopes, num_owners, capacity, owner_capacity;
+    })
+    owners;
     int64_t tid, end; /* of the operator with FLOPs that is open */
 } hb_op_rates;
 

@@ -68,9 +68,9 @@ static hb_result survey_steps(hb_writer *w)
         w->stats.hidden_slices = w->steps.hidden;
     else
         w->stats.hidden_steps = w->steps.hidden;
-    for (size_t i = 0; i < w->steps.count; i++)
-        hb_outside_add(w->steps.steps[i].hidden ? &w->outside : &w->bare,
-                       w->steps.steps[i].external_id, 0);
+    for (size_t i = 0; i < w->steps.list.count; i++)
+        hb_outside_add(w->steps.list.items[i].hidden ? &w->outside : &w->bare,
+                       w->steps.list.items[i].external_id, 0);
     return HB_OK;
 }
 
@@ -79,7 +79,7 @@ static hb_result survey_homes(hb_writer *w)
 {
     hb_trace_event event;
     hb_memory_homes *homes = &w->homes;
-    bool left = homes->num_moments > 0;
+    bool left = homes->moments.count > 0;
     if (!left) return HB_OK;
     hb_memory_homes_sort(homes);
     HB_TRY(w->source->begin(w->source, HB_PASS_HOST));
@@ -120,8 +120,8 @@ static void rewind_trees(hb_writer *w)
 {
     w->steps.at = 0;
     w->scopes.depth = 0;
-    for (size_t i = 0; i < w->modules.count; i++)
-        w->modules.nests[i].depth = 0;
+    for (size_t i = 0; i < w->modules.list.count; i++)
+        w->modules.list.items[i].depth = 0;
 }
 
 hb_result hb_survey(hb_writer *w)

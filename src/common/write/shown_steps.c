@@ -7,22 +7,16 @@
 
 hb_result hb_steps_add(hb_steps *steps, int64_t start, int64_t end, uint64_t external_id)
 {
-    if (steps->count == HB_MAX_STEPS) return HB_OK;
-    if (steps->count == steps->capacity) {
-        size_t capacity = steps->capacity ? steps->capacity * 2 : 64;
-        hb_noted_step *grown = realloc(steps->steps, capacity * sizeof *grown);
-        if (!grown) return hb_fail(HB_ERROR_NO_MEMORY, "no memory to check %zu steps", capacity);
-        steps->steps = grown;
-        steps->capacity = capacity;
-    }
-    steps->steps[steps->count] = (hb_noted_step){
+    if (steps->list.count == HB_MAX_STEPS) return HB_OK;
+    hb_noted_step *step = HB_APPEND(&steps->list);
+    if (!step) return hb_fail(HB_ERROR_NO_MEMORY, "no memory to check %u steps", steps->list.count);
+    *step = (hb_noted_step){
         .start = start,
         .end = end,
         .external_id = external_id,
         .device_end = INT64_MIN,
-        .order = (uint32_t)steps->count,
+        .order = steps->list.count - 1,
     };
-    steps->count++;
     return HB_OK;
 }
 
@@ -44,15 +38,15 @@ static int by_order(const void *a, const void *b)
 /* The last step that starts at or before `ns`. */
 static hb_noted_step *step_at(hb_steps *steps, int64_t ns)
 {
-    size_t low = 0, high = steps->count;
+    size_t low = 0, high = steps->list.count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (steps->steps[middle].start <= ns)
+        if (steps->list.items[middle].start <= ns)
             low = middle + 1;
         else
             high = middle;
     }
-    return low ? &steps->steps[low - 1] : NULL;
+    return low ? &steps->list.items[low - 1] : NULL;
 }
 
 /* Correlations are given out in the order of the calls, so a step's launches are a range of them.
@@ -69,23 +63,23 @@ static void note_launch(hb_steps *steps, const hb_trace_event *call)
 /* So that last_launch never goes down: steps without launches take their predecessor's. */
 static void fill_gaps(hb_steps *steps)
 {
-    for (size_t i = 1; i < steps->count; i++)
-        if (!steps->steps[i].first_launch)
-            steps->steps[i].last_launch = steps->steps[i - 1].last_launch;
+    for (size_t i = 1; i < steps->list.count; i++)
+        if (!steps->list.items[i].first_launch)
+            steps->list.items[i].last_launch = steps->list.items[i - 1].last_launch;
 }
 
 static void note_device_work(hb_steps *steps, const hb_trace_event *work)
 {
-    size_t low = 0, high = steps->count;
+    size_t low = 0, high = steps->list.count;
     while (low < high) { /* the first step with last_launch >= correlation */
         size_t middle = low + (high - low) / 2;
-        if (steps->steps[middle].last_launch < work->correlation)
+        if (steps->list.items[middle].last_launch < work->correlation)
             low = middle + 1;
         else
             high = middle;
     }
-    if (low == steps->count) return;
-    hb_noted_step *step = &steps->steps[low];
+    if (low == steps->list.count) return;
+    hb_noted_step *step = &steps->list.items[low];
     if (step->first_launch && step->first_launch <= work->correlation)
         step->device_end = HB_MAX(step->device_end, work->end_ns);
 }
@@ -111,17 +105,17 @@ static hb_result each_device_event(hb_steps *steps, hb_source *source, bool laun
 
 static bool any_device_work(const hb_steps *steps)
 {
-    for (size_t i = 0; i < steps->count; i++)
-        if (steps->steps[i].device_end != INT64_MIN) return true;
+    for (size_t i = 0; i < steps->list.count; i++)
+        if (steps->list.items[i].device_end != INT64_MIN) return true;
     return false;
 }
 
 /* The plugin's own walk over the steps. A hidden step leaves the walk where it was. */
 static void hide_swallowed(hb_steps *steps)
 {
-    int64_t previous_end = steps->steps[0].start;
-    for (size_t i = 0; i < steps->count; i++) {
-        hb_noted_step *step = &steps->steps[i];
+    int64_t previous_end = steps->list.items[0].start;
+    for (size_t i = 0; i < steps->list.count; i++) {
+        hb_noted_step *step = &steps->list.items[i];
         int64_t start = HB_MAX(previous_end, step->start);
         int64_t end = HB_MAX(step->end, step->device_end);
         step->hidden = end <= start;
@@ -132,23 +126,23 @@ static void hide_swallowed(hb_steps *steps)
 
 hb_result hb_steps_check(hb_steps *steps, hb_source *source)
 {
-    if (steps->count < 2) return HB_OK;
-    qsort(steps->steps, steps->count, sizeof *steps->steps, by_start);
+    if (steps->list.count < 2) return HB_OK;
+    qsort(steps->list.items, steps->list.count, sizeof *steps->list.items, by_start);
     HB_TRY(each_device_event(steps, source, true));
     fill_gaps(steps);
     HB_TRY(each_device_event(steps, source, false));
     if (any_device_work(steps)) hide_swallowed(steps);
-    qsort(steps->steps, steps->count, sizeof *steps->steps, by_order);
+    qsort(steps->list.items, steps->list.count, sizeof *steps->list.items, by_order);
     return HB_OK;
 }
 
 bool hb_steps_next_hidden(hb_steps *steps)
 {
-    return steps->at < steps->count && steps->steps[steps->at++].hidden;
+    return steps->at < steps->list.count && steps->list.items[steps->at++].hidden;
 }
 
 void hb_steps_free(hb_steps *steps)
 {
-    free(steps->steps);
+    free(steps->list.items);
     *steps = (hb_steps){0};
 }

@@ -7,6 +7,7 @@
 #ifndef HB_WRITE_SHOWN_STEPS_H
 #define HB_WRITE_SHOWN_STEPS_H
 
+#include "base/vector.h"
 #include "trace/source.h"
 
 enum { HB_MAX_STEPS = 65536 }; /* beyond these, none is checked */
@@ -22,8 +23,8 @@ typedef struct hb_noted_step {
 
 /** All zero is empty. */
 typedef struct hb_steps {
-    hb_noted_step *steps;
-    size_t count, capacity, hidden;
+    HB_VEC(hb_noted_step) list;
+    size_t hidden;
     size_t at; /* next to be asked for */
 } hb_steps;
 

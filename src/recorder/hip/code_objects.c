@@ -9,8 +9,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "base/list.h"
+#include "base/hash_slots.h"
 #include "base/lock.h"
+#include "base/string_table.h"
 #include "gpu/code_metadata.h"
 
 /* ---- HSA's loader; hsa.h, hsa_ven_amd_loader.h ---- */
@@ -90,28 +91,53 @@ static bool find_storage(const hsa_loader *loader, hsa_handle object, storage *s
 
 /* ---- what is known ---- */
 
-enum { BUCKETS = 1024, MOST_NOTE_BYTES = 64 << 20 };
+enum { MOST_NOTE_BYTES = 64 << 20 };
 
 typedef struct kernel {
-    struct kernel *next;
-    hb_code_resources resources;
+    char *name;
+    uint32_t older; /* of the same name: its number; 0: none */
     uint32_t all_vgprs;
-    char name[];
+    hb_code_resources resources;
 } kernel;
 
 static struct {
     hb_bare_lock lock;
-    kernel *buckets[BUCKETS];
-    uint64_t *seen; /* objects that were looked at, sorted */
-    uint32_t num_seen, room;
+    HB_VEC(kernel) kernels; /* their numbers are from 1 */
+    hb_slots names;         /* the latest of each */
+    HB_VEC(uint64_t) seen;  /* objects that were looked at, sorted */
 } known = {.lock = HB_BARE_LOCK_INIT(CODE_OBJECTS)};
 
-static kernel **bucket_of(const char *name, size_t size)
+static inline bool has_name(const void *kernels, uint32_t number, const void *name)
 {
-    uint64_t hash = 0xcbf29ce484222325; /* FNV-1a */
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ (unsigned char)name[i]) * 0x100000001b3;
-    return &known.buckets[hash % BUCKETS];
+    const kernel *of = kernels;
+    const hb_str *wanted = name;
+    return strncmp(of[number - 1].name, wanted->s, wanted->len) == 0 &&
+           !of[number - 1].name[wanted->len];
+}
+
+static uint32_t *slot_of(hb_str name)
+{
+    return hb_slots_find(&known.names, hb_hash_bytes(name.s, name.len), has_name,
+                         known.kernels.items, &name);
+}
+
+/* The latest of a name; 0: none. */
+static uint32_t latest(hb_str name)
+{
+    return known.names.size ? *slot_of(name) : 0;
+}
+
+static bool make_room(void)
+{
+    if (hb_slots_have_room(&known.names)) return true;
+    if (!hb_slots_double(NULL, &known.names, 1024)) return false;
+    for (uint32_t i = 0; i < known.kernels.count; i++) {
+        const char *name = known.kernels.items[i].name;
+        uint32_t *slot = slot_of((hb_str){name, (uint32_t)strlen(name)});
+        known.names.used += *slot == 0;
+        *slot = i + 1;
+    }
+    return true;
 }
 
 /* Only gfx908 has AGPRs in a file of their own. */
@@ -123,25 +149,29 @@ static bool is_unified(uint32_t elf_flags)
 static bool same(const kernel *k, const hb_code_kernel *c)
 {
     return k->all_vgprs == c->vgprs && k->resources.agprs == c->agprs &&
-           k->resources.sgprs == c->sgprs && k->resources.lds_bytes == c->lds_bytes &&
-           strncmp(k->name, c->name, c->name_size) == 0 && !k->name[c->name_size];
+           k->resources.sgprs == c->sgprs && k->resources.lds_bytes == c->lds_bytes;
 }
 
 static void add_kernel(void *context, const hb_code_kernel *c)
 {
     uint32_t elf_flags = *(const uint32_t *)context;
-    kernel **bucket = bucket_of(c->name, c->name_size);
-    for (const kernel *k = *bucket; k; k = k->next)
-        if (same(k, c)) return; /* loaded on another device, or again */
-    kernel *k = malloc(sizeof *k + c->name_size + 1);
-    if (!k) return;
+    hb_str name = {c->name, (uint32_t)c->name_size};
+    uint32_t older = latest(name);
+    for (uint32_t i = older; i; i = known.kernels.items[i - 1].older)
+        if (same(&known.kernels.items[i - 1], c)) return; /* loaded on another device, or again */
+    char *copy = strndup(c->name, c->name_size);
+    kernel *k = copy && make_room() ? HB_APPEND(&known.kernels) : NULL;
+    if (!k) {
+        free(copy);
+        return;
+    }
     uint32_t apart = is_unified(elf_flags) ? HB_MIN(c->agprs, c->vgprs) : 0;
-    k->resources = (hb_code_resources){c->vgprs - apart, c->agprs, c->sgprs, c->lds_bytes};
-    k->all_vgprs = c->vgprs;
-    memcpy(k->name, c->name, c->name_size);
-    k->name[c->name_size] = '\0';
-    k->next = *bucket;
-    *bucket = k;
+    *k = (kernel){.name = copy,
+                  .older = older,
+                  .all_vgprs = c->vgprs,
+                  .resources = {c->vgprs - apart, c->agprs, c->sgprs, c->lds_bytes}};
+    *slot_of(name) = known.kernels.count;
+    known.names.used += older == 0;
 }
 
 static void read_notes(const storage *s, const Elf64_Phdr *p, uint32_t elf_flags)
@@ -183,21 +213,19 @@ static void read_loaded(const hsa_loader *loader, hsa_handle object)
 /* False when it was looked at before. */
 static bool is_new(uint64_t object)
 {
-    size_t low = 0, high = known.num_seen;
+    size_t low = 0, high = known.seen.count;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (known.seen[middle] < object)
+        if (known.seen.items[middle] < object)
             low = middle + 1;
         else
             high = middle;
     }
-    if (low < known.num_seen && known.seen[low] == object) return false;
-    void *seen = hb_list_grow(known.seen, known.num_seen, &known.room, sizeof *known.seen);
-    if (!seen) return false;
-    known.seen = seen;
-    memmove(known.seen + low + 1, known.seen + low, (known.num_seen - low) * sizeof *known.seen);
-    known.seen[low] = object;
-    known.num_seen++;
+    if (low < known.seen.count && known.seen.items[low] == object) return false;
+    if (!HB_APPEND(&known.seen)) return false;
+    uint64_t *at = &known.seen.items[low];
+    memmove(at + 1, at, (known.seen.count - 1 - low) * sizeof *at);
+    *at = object;
     return true;
 }
 
@@ -240,8 +268,9 @@ static unsigned find(const char *name, uint32_t all_vgprs, uint32_t lds_bytes,
                      hb_code_resources *resources)
 {
     unsigned found = 0;
-    for (const kernel *k = *bucket_of(name, strlen(name)); k; k = k->next) {
-        if (strcmp(k->name, name) != 0) continue;
+    const kernel *k;
+    for (uint32_t i = latest((hb_str){name, (uint32_t)strlen(name)}); i; i = k->older) {
+        k = &known.kernels.items[i - 1];
         if (k->all_vgprs != all_vgprs || k->resources.lds_bytes != lds_bytes) continue;
         *resources = k->resources;
         found++;
@@ -266,7 +295,7 @@ bool hb_code_objects_find(const char *name, uint32_t all_vgprs, uint32_t lds_byt
 void hb_code_objects_after_fork(void)
 {
     if (hb_bare_lock_after_fork(&known.lock)) return;
-    memset(known.buckets, 0, sizeof known.buckets);
-    known.seen = NULL;
-    known.num_seen = known.room = 0;
+    memset(&known.kernels, 0, sizeof known.kernels);
+    known.names = (hb_slots){0};
+    memset(&known.seen, 0, sizeof known.seen);
 }

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/list.h"
 #include "interpose/reported_calls.h"
 #include "operators/communicators.h"
 #include "record/communication.h"
@@ -100,16 +99,13 @@ static hb_comm_info info_of(hb_operator *o, const hb_call *call)
 
 static void hold(hb_operator *o, const hb_call *call, hb_held_calls *held)
 {
-    void *calls = held->count == MOST_HELD ? NULL
-                                           : hb_list_grow(held->calls, held->count, &held->capacity,
-                                                          sizeof *held->calls);
-    if (!calls) {
+    hb_held_call *added = held->calls.count == MOST_HELD ? NULL : HB_APPEND(&held->calls);
+    if (!added) {
         hb_lost_add(HB_LOST_TOO_BIG);
         return;
     }
-    held->calls = calls;
     const hb_communicator *c = hb_communicator_of(handle_of(o, call));
-    held->calls[held->count++] = (hb_held_call){o->name, c ? c->id : 0, info_of(o, call)};
+    *added = (hb_held_call){o->name, c ? c->id : 0, info_of(o, call)};
 }
 
 static bool communicates(const hb_op_entry *row)
@@ -137,13 +133,13 @@ static void add(int64_t *sum, int64_t more)
 /* Sums; what differs is not told. Its number is that of its last collective. */
 static hb_comm_info info_of_group(const hb_held_calls *held)
 {
-    hb_comm_info sum = held->calls[0].info;
+    hb_comm_info sum = held->calls.items[0].info;
     sum.bytes = sum.in = sum.out = 0;
     sum.source = sum.dest = -1;
     sum.sequence = HB_COMM_UNCOUNTED;
-    for (uint32_t i = 0; i < held->count; i++) {
-        const hb_comm_info *one = &held->calls[i].info;
-        bool same = held->calls[i].communicator == held->calls[0].communicator;
+    for (uint32_t i = 0; i < held->calls.count; i++) {
+        const hb_comm_info *one = &held->calls.items[i].info;
+        bool same = held->calls.items[i].communicator == held->calls.items[0].communicator;
         add(&sum.bytes, hb_comm_bytes(one));
         add(&sum.in, one->in);
         add(&sum.out, one->out);
@@ -158,8 +154,8 @@ static hb_comm_info info_of_group(const hb_held_calls *held)
 
 static void tell_of_parts(const hb_held_calls *held, const void *caller)
 {
-    for (uint32_t i = 0; i < held->count; i++) {
-        const hb_held_call *one = &held->calls[i];
+    for (uint32_t i = 0; i < held->calls.count; i++) {
+        const hb_held_call *one = &held->calls.items[i];
         hb_scope scope = hb_comm_record(one->name, &one->info, true, HB_FRAME, caller);
         hb_scope_end(&scope);
     }
@@ -168,15 +164,16 @@ static void tell_of_parts(const hb_held_calls *held, const void *caller)
 static hb_scope begin_group(hb_operator *o, hb_held_calls *held, const void *caller)
 {
     hb_scope scope;
-    if (held->count == 0) return hb_record_operator(o->name, NULL, HB_FRAME, caller);
-    if (held->count == 1) {
-        scope = hb_comm_record(held->calls[0].name, &held->calls[0].info, false, HB_FRAME, caller);
+    if (held->calls.count == 0) return hb_record_operator(o->name, NULL, HB_FRAME, caller);
+    if (held->calls.count == 1) {
+        scope = hb_comm_record(held->calls.items[0].name, &held->calls.items[0].info, false,
+                               HB_FRAME, caller);
     } else {
         hb_comm_info info = info_of_group(held);
         scope = hb_comm_record(o->name, &info, false, HB_FRAME, caller);
         tell_of_parts(held, caller);
     }
-    held->count = 0;
+    held->calls.count = 0;
     return scope;
 }
 

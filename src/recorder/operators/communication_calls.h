@@ -8,6 +8,7 @@
 
 #include <hipboard/comm.h>
 
+#include "base/vector.h"
 #include "operators/operator_calls.h"
 
 /** What a thread has called in a group that has not ended: zeroed at first. Kept, and emptied by
@@ -18,8 +19,8 @@ typedef struct hb_held_call {
     hb_comm_info info;
 } hb_held_call;
 typedef struct hb_held_calls {
-    uint32_t depth, count, capacity;
-    hb_held_call *calls;
+    uint32_t depth;
+    HB_VEC(hb_held_call) calls;
 } hb_held_calls;
 
 /** Whether a row is asked for also while nothing is recorded. */

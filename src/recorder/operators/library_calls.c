@@ -16,9 +16,9 @@
 
 #include <hipboard/hipboard.h>
 
-#include "base/list.h"
 #include "base/lock.h"
 #include "base/process.h"
+#include "base/vector.h"
 #include "interpose/dlsym_hook.h"
 #include "interpose/got_patch.h"
 #include "operators/communication_calls.h"
@@ -64,12 +64,10 @@ const hb_op_table *hb_operators_table(void)
 
 /* ---- lists: without memory something is not looked at ---- */
 
-#define APPEND(list, ...)                                                                     \
-    do {                                                                                      \
-        void *items_ =                                                                        \
-            hb_list_grow((list).items, (list).count, &(list).capacity, sizeof *(list).items); \
-        if (items_) (list).items = items_;                                                    \
-        if (items_) (list).items[(list).count++] = (__VA_ARGS__);                             \
+#define APPEND(list, ...)                                  \
+    do {                                                   \
+        __typeof__((list).items) at_ = HB_APPEND(&(list)); \
+        if (at_) *at_ = (__VA_ARGS__);                     \
     } while (0)
 
 static bool has(const uintptr_t *items, uint32_t count, uintptr_t base)

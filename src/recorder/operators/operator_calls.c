@@ -52,7 +52,7 @@ static void begin_anew(open_calls *open, int64_t tid, uint32_t epoch)
 {
     open->tid = tid;
     open->epoch = epoch;
-    open->depth = open->held.depth = open->held.count = 0;
+    open->depth = open->held.depth = open->held.calls.count = 0;
     open->told = 0;
     open->told_counts = 0;
 }

@@ -107,9 +107,9 @@ static void watch(const hb_pace_seen *seen, const void *caller)
     uint32_t n = seen->deed == HB_PACE_WAIT ? 0 : hb_stack_capture(pcs, caller);
     if (!hb_pace_window_add(&self.window, seen, pcs, n)) return;
     if (self.looking) return;
-    if (self.window.count >= WINDOW)
+    if (self.window.calls.count >= WINDOW)
         give_window_up();
-    else if (self.window.count >= self.look_at)
+    else if (self.window.calls.count >= self.look_at)
         begin_to_look();
 }
 

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/list.h"
 #include "steps/find_steps.h"
 #include "trace/source.h"
 
@@ -20,22 +19,17 @@ enum { STEPS_LEAST = 5, WORK_NS = 1000 };
 bool hb_pace_window_add(hb_pace_window *w, const hb_pace_seen *seen, const uint64_t *pcs,
                         uint32_t count)
 {
-    void *items = hb_list_grow(w->items, w->count, &w->capacity, sizeof *w->items);
-    if (!items) return false;
-    w->items = items;
-    hb_pace_seen *new = &w->items[w->count];
-    *new = *seen;
-    new->frames = w->num_frames;
-    new->num_frames = 0;
+    hb_pace_seen *added = HB_APPEND(&w->calls);
+    if (!added) return false;
+    *added = *seen;
+    added->frames = w->frames.count;
+    added->num_frames = 0;
     for (uint32_t i = 0; i < count; i++) {
-        void *frames =
-            hb_list_grow(w->frames, w->num_frames, &w->frame_capacity, sizeof *w->frames);
-        if (!frames) break;
-        w->frames = frames;
-        w->frames[w->num_frames++] = pcs[i];
-        new->num_frames++;
+        uint64_t *frame = HB_APPEND(&w->frames);
+        if (!frame) break;
+        *frame = pcs[i];
+        added->num_frames++;
     }
-    w->count++;
     return true;
 }
 
@@ -44,22 +38,26 @@ hb_pace_window *hb_pace_window_copy(const hb_pace_window *w)
     hb_pace_window *copy = calloc(1, sizeof *copy);
     if (!copy) return NULL;
     *copy = *w;
-    copy->items = malloc(w->count * sizeof *w->items + 1);
-    copy->frames = malloc(w->num_frames * sizeof *w->frames + 1);
-    if (!copy->items || !copy->frames) {
+    copy->calls.capacity = w->calls.count;
+    copy->frames.capacity = w->frames.count;
+    copy->calls.items = malloc(w->calls.count * sizeof *w->calls.items + 1);
+    copy->frames.items = malloc(w->frames.count * sizeof *w->frames.items + 1);
+    if (!copy->calls.items || !copy->frames.items) {
         hb_pace_window_clear(copy);
         free(copy);
         return NULL;
     }
-    if (w->count) memcpy(copy->items, w->items, w->count * sizeof *w->items);
-    if (w->num_frames) memcpy(copy->frames, w->frames, w->num_frames * sizeof *w->frames);
+    if (w->calls.count)
+        memcpy(copy->calls.items, w->calls.items, w->calls.count * sizeof *w->calls.items);
+    if (w->frames.count)
+        memcpy(copy->frames.items, w->frames.items, w->frames.count * sizeof *w->frames.items);
     return copy;
 }
 
 void hb_pace_window_clear(hb_pace_window *w)
 {
-    free(w->items);
-    free(w->frames);
+    free(w->calls.items);
+    free(w->frames.items);
     *w = (hb_pace_window){0};
 }
 
@@ -100,7 +98,7 @@ static void make_call(window_source *s, hb_trace_event *e, const hb_pace_seen *s
                           .device = -1,
                           .correlation = s->at + 1,
                           .runtime.launches = seen->deed != HB_PACE_WAIT,
-                          .runtime.pcs = &s->window->frames[seen->frames],
+                          .runtime.pcs = &s->window->frames.items[seen->frames],
                           .runtime.num_pcs = seen->num_frames};
     name_call(s, e, seen);
 }
@@ -120,8 +118,8 @@ static void make_work(window_source *s, hb_trace_event *e, const hb_pace_seen *s
 static bool next(hb_source *source, hb_trace_event *e)
 {
     window_source *s = (window_source *)source;
-    if (s->pass != HB_PASS_DEVICE || s->at >= s->window->count) return false;
-    const hb_pace_seen *seen = &s->window->items[s->at];
+    if (s->pass != HB_PASS_DEVICE || s->at >= s->window->calls.count) return false;
+    const hb_pace_seen *seen = &s->window->calls.items[s->at];
     if (s->work)
         make_work(s, e, seen);
     else
@@ -140,8 +138,8 @@ static void close_nothing(hb_source *source)
 static window_source source_of(const hb_pace_window *w)
 {
     window_source s = {.base = {NULL, begin, next, close_nothing}, .window = w};
-    s.info.start_ns = w->items[0].start_ns;
-    s.info.stop_ns = w->items[w->count - 1].start_ns + 1;
+    s.info.start_ns = w->calls.items[0].start_ns;
+    s.info.stop_ns = w->calls.items[w->calls.count - 1].start_ns + 1;
     return s;
 }
 
@@ -164,8 +162,8 @@ static uint32_t list_calls(const hb_pace_window *w, const hb_found_steps *steps,
                            uint32_t *most)
 {
     uint32_t n = 0, step = 0, calls = 0;
-    for (uint32_t i = 0; i < w->count; i++) {
-        const hb_pace_seen *c = &w->items[i];
+    for (uint32_t i = 0; i < w->calls.count; i++) {
+        const hb_pace_seen *c = &w->calls.items[i];
         if (c->tid != steps->tid || c->start_ns < steps->items[0].start_ns) continue;
         while (step < steps->count && c->start_ns >= steps->items[step].end_ns)
             step++, calls = 0;
@@ -200,7 +198,7 @@ static const made *find_anchor(const made *list, uint32_t count, size_t steps)
 
 static bool find_in(const hb_pace_window *w, const hb_found_steps *steps, hb_pace_anchor *anchor)
 {
-    made *list = malloc(w->count * sizeof *list);
+    made *list = malloc(w->calls.count * sizeof *list);
     if (!list) return false;
     anchor->calls = 1;
     uint32_t n = list_calls(w, steps, list, &anchor->calls);
@@ -233,7 +231,7 @@ bool hb_pace_find(const hb_pace_window *w, hb_pace_anchor *anchor)
 {
     hb_found_steps steps;
     hb_step_wish wish = {.operators_are_calls = true};
-    if (!w->count) return false;
+    if (!w->calls.count) return false;
     window_source s = source_of(w);
     s.base.info = &s.info;
     if (hb_find_steps(&s.base, &wish, &steps) != HB_OK) return false;

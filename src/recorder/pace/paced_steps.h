@@ -5,6 +5,7 @@
 #ifndef HB_PACE_PACED_STEPS_H
 #define HB_PACE_PACED_STEPS_H
 
+#include "base/vector.h"
 #include "pace/launch_pace.h"
 
 /** A call that was seen. */
@@ -16,10 +17,8 @@ typedef struct hb_pace_seen {
 } hb_pace_seen;
 
 typedef struct hb_pace_window {
-    hb_pace_seen *items;
-    uint32_t count, capacity;
-    uint64_t *frames; /* innermost first */
-    uint32_t num_frames, frame_capacity;
+    HB_VEC(hb_pace_seen) calls;
+    HB_VEC(uint64_t) frames; /* innermost first */
 } hb_pace_window;
 
 /** What a call is known by. */

@@ -38,8 +38,8 @@ static uint64_t last_tick(const hb_spool_view *view, const hb_session *session)
 {
     uint64_t last = 0;
     const hb_records *records = view->records(view, session);
-    for (uint32_t i = 0; i < records->num_threads; i++)
-        last = HB_MAX(last, last_tick_of(view, records, &records->threads[i]));
+    for (uint32_t i = 0; i < records->threads.count; i++)
+        last = HB_MAX(last, last_tick_of(view, records, &records->threads.items[i]));
     return last;
 }
 

@@ -53,16 +53,17 @@ static bool is_ours(const hb_kept_trace *t)
 
 static void forget_oldest(hb_retention *r)
 {
-    hb_kept_trace oldest = r->traces[0];
+    hb_kept_trace oldest = r->traces.items[0];
     r->bytes -= oldest.bytes + oldest.bytes_beside;
-    r->count--;
-    memmove(r->traces, r->traces + 1, r->count * sizeof *r->traces);
+    r->traces.count--;
+    memmove(r->traces.items, r->traces.items + 1, r->traces.count * sizeof *r->traces.items);
     free(oldest.path);
 }
 
 static bool too_much(const hb_retention *r)
 {
-    return (r->max_files && r->count > r->max_files) || (r->max_bytes && r->bytes > r->max_bytes);
+    return (r->max_files && r->traces.count > r->max_files) ||
+           (r->max_bytes && r->bytes > r->max_bytes);
 }
 
 static uint64_t bytes_beside(const char *path)
@@ -83,7 +84,7 @@ static void remove_beside(const char *path)
 
 static void remove_oldest(hb_retention *r)
 {
-    const hb_kept_trace *t = &r->traces[0];
+    const hb_kept_trace *t = &r->traces.items[0];
     if (is_ours(t)) {
         if (t->bytes_beside) remove_beside(t->path);
         if (unlink(t->path) == 0)
@@ -97,36 +98,29 @@ static void remove_oldest(hb_retention *r)
     forget_oldest(r);
 }
 
-static bool grow(hb_retention *r)
-{
-    if (r->count < r->capacity) return true;
-    size_t capacity = r->capacity ? r->capacity * 2 : 16;
-    hb_kept_trace *grown = realloc(r->traces, capacity * sizeof *grown);
-    if (!grown) return false;
-    r->traces = grown;
-    r->capacity = capacity;
-    return true;
-}
-
 /* Without memory the file stays, whatever comes. */
 void hb_retention_add(hb_retention *r, const char *path)
 {
     struct stat st;
     if (!r->max_files && !r->max_bytes) return;
     if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode)) return;
-    char *copy = grow(r) ? strdup(path) : NULL;
-    if (!copy) return;
-    r->traces[r->count++] = (hb_kept_trace){
+    char *copy = strdup(path);
+    hb_kept_trace *added = copy ? HB_APPEND(&r->traces) : NULL;
+    if (!added) {
+        free(copy);
+        return;
+    }
+    *added = (hb_kept_trace){
         copy, st.st_dev, st.st_ino, (uint64_t)st.st_size, bytes_beside(path), modified_ns(&st)};
-    r->bytes += (uint64_t)st.st_size + r->traces[r->count - 1].bytes_beside;
-    while (r->count > 1 && too_much(r)) /* the newest stays, however large */
+    r->bytes += (uint64_t)st.st_size + r->traces.items[r->traces.count - 1].bytes_beside;
+    while (r->traces.count > 1 && too_much(r)) /* the newest stays, however large */
         remove_oldest(r);
 }
 
 void hb_retention_free(hb_retention *r)
 {
-    for (size_t i = 0; i < r->count; i++)
-        free(r->traces[i].path);
-    free(r->traces);
+    for (size_t i = 0; i < r->traces.count; i++)
+        free(r->traces.items[i].path);
+    free(r->traces.items);
     *r = (hb_retention){0};
 }

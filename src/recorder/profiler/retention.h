@@ -8,6 +8,7 @@
 #define HB_PROFILER_RETENTION_H
 
 #include "base/base.h"
+#include "base/vector.h"
 
 typedef struct hb_kept_trace {
     char *path;
@@ -19,10 +20,9 @@ typedef struct hb_kept_trace {
 /** The background thread's alone. All zero: every file stays. */
 typedef struct hb_retention {
     uint64_t max_files, max_bytes; /* 0: any */
-    hb_kept_trace *traces;         /* oldest first */
-    size_t count, capacity;
-    uint64_t bytes;   /* of them all */
-    uint64_t removed; /* files, so far */
+    HB_VEC(hb_kept_trace) traces;  /* oldest first */
+    uint64_t bytes;                /* of them all */
+    uint64_t removed;              /* files, so far */
     bool warned;
 } hb_retention;
 

@@ -52,8 +52,8 @@ static bool load(hb_cursor *c, const hb_part *part)
 
 static bool enter_next_part(hb_cursor *c)
 {
-    while (c->part < c->thread->num_parts) {
-        const hb_part *part = &c->thread->parts[c->part++];
+    while (c->part < c->thread->parts.count) {
+        const hb_part *part = &c->thread->parts.items[c->part++];
         if (part->raw_bytes && is_wanted(part, c->types) && load(c, part)) return true;
     }
     hb_cursor_close(c); /* a session may have very many threads */
@@ -165,9 +165,9 @@ static bool read_part(hb_record_reader *reader, hb_read_part *p, hb_record_ref k
     uint64_t thread = key >> (PLACE_BITS + PART_BITS);
     uint64_t at = key >> PLACE_BITS & ((1u << PART_BITS) - 1);
     const hb_thread_records *t =
-        thread < all->num_threads ? hb_records_nth(all, (uint32_t)thread) : NULL;
-    if (!t || at >= t->num_parts) return false;
-    const hb_part *part = &t->parts[at];
+        thread < all->threads.count ? hb_records_nth(all, (uint32_t)thread) : NULL;
+    if (!t || at >= t->parts.count) return false;
+    const hb_part *part = &t->parts.items[at];
     if (part->raw_bytes > p->capacity) {
         char *more = realloc(p->raw, part->raw_bytes);
         if (!more) return false;

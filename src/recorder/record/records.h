@@ -5,6 +5,7 @@
 #ifndef HB_RECORD_RECORDS_H
 #define HB_RECORD_RECORDS_H
 
+#include "base/vector.h"
 #include "record/format.h"
 
 enum hb_part_place {
@@ -30,20 +31,18 @@ typedef struct hb_part {
 
 typedef struct hb_thread_records {
     uint32_t number; /* hb_thread_number() */
-    uint32_t num_parts, capacity;
     int64_t tid;
-    hb_part *parts; /* by sequence */
+    HB_VEC(hb_part) parts; /* by sequence */
     char name[32];
 } hb_thread_records;
 
 typedef struct hb_records {
-    uint32_t session; /* number */
-    uint32_t num_threads, capacity;
-    hb_thread_records *threads; /* by number */
-    uint32_t *order;            /* of their first records: indices; see hb_records_close() */
-    uint64_t bytes;             /* of the parts, coded */
-    uint64_t kept_from;         /* of a ring: what ended before goes; ticks */
-    struct hb_records *next;    /* the owner's list */
+    uint32_t session;                  /* number */
+    HB_VEC(hb_thread_records) threads; /* by number */
+    uint32_t *order;                   /* of their first records: indices; see hb_records_close() */
+    uint64_t bytes;                    /* of the parts, coded */
+    uint64_t kept_from;                /* of a ring: what ended before goes; ticks */
+    struct hb_records *next;           /* the owner's list */
 } hb_records;
 
 /** NULL without memory. */
@@ -72,7 +71,7 @@ bool hb_records_close(hb_records *records);
 /** The threads of a closed session in the order of their first record. */
 static inline hb_thread_records *hb_records_nth(const hb_records *records, uint32_t n)
 {
-    return &records->threads[records->order[n]];
+    return &records->threads.items[records->order[n]];
 }
 
 #endif

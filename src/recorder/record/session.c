@@ -205,7 +205,7 @@ static void collect(hb_spool *spool, hb_session *session)
     /* Of each at least one record. */
     hb_session_count_lost(session, HB_LOST_MEMORY,
                           each_chunk(spool, session->number, records, leave_chunk));
-    if (!hb_records_close(records)) records->num_threads = 0;
+    if (!hb_records_close(records)) records->threads.count = 0;
     spool->recording--;
     hb_lock_give(&spool->lock);
     hb_spool_writer_wake(spool);
@@ -291,11 +291,11 @@ void hb_session_release(hb_spool *spool, hb_session *session)
     hb_lock_take(&spool->lock);
     hb_records *records = take_records(spool, session->number);
     give_chunks(spool, session->number);
-    for (uint32_t i = 0; records && i < records->num_threads; i++) {
-        hb_thread_records *t = &records->threads[i];
-        for (uint32_t k = 0; k < t->num_parts; k++)
-            drop_part(spool, &t->parts[k]);
-        t->num_parts = 0;
+    for (uint32_t i = 0; records && i < records->threads.count; i++) {
+        hb_thread_records *t = &records->threads.items[i];
+        for (uint32_t k = 0; k < t->parts.count; k++)
+            drop_part(spool, &t->parts.items[k]);
+        t->parts.count = 0;
     }
     hb_session_set_state(session, HB_SESSION_NONE);
     hb_spool_account(spool);
@@ -315,9 +315,9 @@ void hb_session_release(hb_spool *spool, hb_session *session)
 static uint64_t bytes_since(const hb_records *records, uint64_t tick)
 {
     uint64_t bytes = 0;
-    for (uint32_t i = 0; i < records->num_threads; i++)
-        for (uint32_t k = 0; k < records->threads[i].num_parts; k++) {
-            const hb_part *part = &records->threads[i].parts[k];
+    for (uint32_t i = 0; i < records->threads.count; i++)
+        for (uint32_t k = 0; k < records->threads.items[i].parts.count; k++) {
+            const hb_part *part = &records->threads.items[i].parts.items[k];
             bytes += part->last_tick >= tick ? part->coded_bytes : 0;
         }
     return bytes;
@@ -331,9 +331,9 @@ static uint64_t tick_that_fits(const hb_records *records, uint64_t horizon, uint
     if (bytes_since(records, low) <= most_bytes || high <= low) return horizon;
     if (low == 0) { /* from the first that there is */
         low = high;
-        for (uint32_t i = 0; i < records->num_threads; i++)
-            for (uint32_t k = 0; k < records->threads[i].num_parts; k++)
-                low = HB_MIN(low, records->threads[i].parts[k].first_tick);
+        for (uint32_t i = 0; i < records->threads.count; i++)
+            for (uint32_t k = 0; k < records->threads.items[i].parts.count; k++)
+                low = HB_MIN(low, records->threads.items[i].parts.items[k].first_tick);
     }
     for (int i = 0; i < STEPS; i++) {
         uint64_t middle = low + (high - low) / 2;
@@ -350,36 +350,36 @@ static void drop_before(hb_spool *spool, hb_records *records, hb_thread_records 
                         uint64_t *told)
 {
     uint32_t kept = 0;
-    for (uint32_t k = t->num_parts; k-- > 0;) { /* the newest stay */
-        hb_part *part = &t->parts[k];
+    for (uint32_t k = t->parts.count; k-- > 0;) { /* the newest stay */
+        hb_part *part = &t->parts.items[k];
         bool stays = part->last_tick >= tick;
         if (!stays && (part->types & TOLD_ONCE) && part->coded_bytes <= *told) {
             *told -= part->coded_bytes;
             stays = true;
         }
         if (stays) {
-            t->parts[t->num_parts - ++kept] = *part;
+            t->parts.items[t->parts.count - ++kept] = *part;
         } else {
             drop_part(spool, part);
             records->bytes -= part->coded_bytes;
         }
     }
-    memmove(t->parts, t->parts + t->num_parts - kept, kept * sizeof *t->parts);
-    t->num_parts = kept;
+    memmove(t->parts.items, t->parts.items + t->parts.count - kept, kept * sizeof *t->parts.items);
+    t->parts.count = kept;
 }
 
 /* Under the lock: of threads of which nothing is left nobody need know. */
 static void forget_empty_threads(hb_records *records)
 {
     uint32_t left = 0;
-    for (uint32_t i = 0; i < records->num_threads; i++) {
-        hb_thread_records *t = &records->threads[i];
-        if (t->num_parts)
-            records->threads[left++] = *t;
+    for (uint32_t i = 0; i < records->threads.count; i++) {
+        hb_thread_records *t = &records->threads.items[i];
+        if (t->parts.count)
+            records->threads.items[left++] = *t;
         else
-            free(t->parts);
+            free(t->parts.items);
     }
-    records->num_threads = left;
+    records->threads.count = left;
 }
 
 /* For readers of a file whose process was killed: first the horizon, which says that what stands
@@ -402,8 +402,8 @@ void hb_session_drop(hb_spool *spool, hb_session *session, uint64_t horizon, uin
         uint64_t tick = tick_that_fits(records, horizon, most_bytes);
         if (tick > session->kept_from) set_kept(session, tick, kept);
         records->kept_from = session->kept_from;
-        for (uint32_t i = 0; i < records->num_threads; i++)
-            drop_before(spool, records, &records->threads[i], session->kept_from, &told);
+        for (uint32_t i = 0; i < records->threads.count; i++)
+            drop_before(spool, records, &records->threads.items[i], session->kept_from, &told);
         forget_empty_threads(records);
     }
     hb_spool_account(spool);

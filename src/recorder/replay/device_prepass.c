@@ -88,14 +88,14 @@ static void survey_thread(hb_device_source *s, uint32_t n, uint32_t *types)
         if (r->type == HB_RECORD_DEVICE) add_device(s, (const hb_record_device *)r);
     }
     hb_cursor_close(&c);
-    for (uint32_t i = 0; i < t->num_parts; i++)
-        *types |= __atomic_load_n(&t->parts[i].types, __ATOMIC_RELAXED);
+    for (uint32_t i = 0; i < t->parts.count; i++)
+        *types |= __atomic_load_n(&t->parts.items[i].types, __ATOMIC_RELAXED);
 }
 
 /* A row of the trace's threads for each but those that only report for devices. */
 static void survey_calls(hb_device_source *s)
 {
-    for (uint32_t i = 0; i < s->records->num_threads; i++) {
+    for (uint32_t i = 0; i < s->records->threads.count; i++) {
         uint32_t types = 0;
         survey_thread(s, i, &types);
         types &= ~HB_TYPES_SEQUENCE;
@@ -258,7 +258,7 @@ static int by_id(const void *a, const void *b)
 static hb_result set_info(hb_device_source *s, uint64_t unjoined)
 {
     if (s->devices.size) qsort(s->devices.data, s->info.num_devices, sizeof(hb_device_info), by_id);
-    if (s->streams.count)
+    if (s->streams.entries.count)
         add_number(s, "hipboard_device_clock_uncertainty_ns", s->uncertainty,
                    (uint64_t)s->boottime.uncertainty_ns);
     if (unjoined) add_number(s, "hipboard_work_without_call", s->unjoined, unjoined);

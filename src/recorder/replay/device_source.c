@@ -17,7 +17,7 @@ static hb_device_source *self(hb_source *source)
 static void open_thread(hb_device_source *s)
 {
     hb_cursor_close(&s->cursor);
-    if (s->thread < s->records->num_threads)
+    if (s->thread < s->records->threads.count)
         s->cursor =
             hb_cursor_open(s->view, s->records, hb_records_nth(s->records, s->thread), s->types);
 }
@@ -33,7 +33,7 @@ void hb_device_rewind(hb_device_source *s, uint32_t types)
 const hb_record *hb_device_next_record(hb_device_source *s)
 {
     uint64_t id;
-    while (s->thread < s->records->num_threads) {
+    while (s->thread < s->records->threads.count) {
         const hb_record *r = hb_cursor_next(&s->cursor, &id);
         if (r) return r;
         s->thread++;

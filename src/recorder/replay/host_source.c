@@ -353,7 +353,7 @@ static bool next(hb_source *source, hb_trace_event *event)
 
 static hb_result collect_threads(record_source *s)
 {
-    uint32_t n = s->records->num_threads;
+    uint32_t n = s->records->threads.count;
     s->threads = calloc((size_t)n + 1, sizeof *s->threads);
     s->thread_infos = calloc((size_t)n + 1, sizeof *s->thread_infos);
     if (!s->threads || !s->thread_infos)

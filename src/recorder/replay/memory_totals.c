@@ -144,8 +144,10 @@ static hb_result add_totals(hb_memory_totals *totals, totals_of_devices *ts,
 /* Whether the session still has all that was recorded: a flight recorder's drops the oldest. */
 static bool is_whole(const hb_records *records)
 {
-    for (uint32_t i = 0; i < records->num_threads; i++)
-        if (records->threads[i].num_parts && records->threads[i].parts[0].sequence) return false;
+    for (uint32_t i = 0; i < records->threads.count; i++)
+        if (records->threads.items[i].parts.count &&
+            records->threads.items[i].parts.items[0].sequence)
+            return false;
     return true;
 }
 

@@ -37,7 +37,7 @@ hb_result hb_merge_open(hb_merge *m, const hb_spool_view *view, const hb_session
                         uint32_t types)
 {
     const hb_records *records = view->records(view, session);
-    *m = (hb_merge){.types = types, .num_threads = records->num_threads};
+    *m = (hb_merge){.types = types, .num_threads = records->threads.count};
     m->threads = calloc((size_t)m->num_threads + 1, sizeof *m->threads);
     m->heap = calloc((size_t)m->num_threads + 1, sizeof *m->heap);
     if (!m->threads || !m->heap) {

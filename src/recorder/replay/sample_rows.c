@@ -70,7 +70,7 @@ static void collect(sampler *s, const hb_session *session)
 {
     const hb_records *records = s->view->records(s->view, session);
     hb_boottime_fit fit = hb_clock_fit_boottime(&session->start, hb_session_last(session));
-    for (uint32_t i = 0; records && i < records->num_threads; i++) {
+    for (uint32_t i = 0; records && i < records->threads.count; i++) {
         uint64_t id;
         const hb_record *r;
         hb_cursor c =

@@ -10,7 +10,7 @@ void hb_streams_init(hb_streams *s)
 
 void hb_streams_free(hb_streams *s)
 {
-    free(s->entries);
+    free(s->entries.items);
     free(s->sorted);
     *s = (hb_streams){0};
 }
@@ -23,36 +23,27 @@ static bool is(const hb_stream_entry *e, int32_t device, uint64_t key)
 /* There are few, and the next piece of work is mostly the last one's neighbour. */
 static const hb_stream_entry *find(hb_streams *s, int32_t device, uint64_t key)
 {
-    if (s->last < s->count && is(&s->entries[s->last], device, key)) return &s->entries[s->last];
-    for (size_t i = 0; i < s->count; i++) {
-        if (!is(&s->entries[i], device, key)) continue;
+    if (s->last < s->entries.count && is(&s->entries.items[s->last], device, key))
+        return &s->entries.items[s->last];
+    for (size_t i = 0; i < s->entries.count; i++) {
+        if (!is(&s->entries.items[i], device, key)) continue;
         s->last = i;
-        return &s->entries[i];
+        return &s->entries.items[i];
     }
     return NULL;
-}
-
-static bool grow(hb_streams *s)
-{
-    size_t capacity = s->capacity ? s->capacity * 2 : 16;
-    hb_stream_entry *grown = realloc(s->entries, capacity * sizeof *grown);
-    if (!grown) {
-        s->failed = true;
-        return false;
-    }
-    s->entries = grown;
-    s->capacity = capacity;
-    return true;
 }
 
 void hb_streams_add(hb_streams *s, int32_t device, uint64_t key)
 {
     int64_t number = key ? 1 : 0;
     if (find(s, device, key)) return;
-    for (size_t i = 0; key && i < s->count; i++)
-        number += s->entries[i].key && s->entries[i].info.device == device;
-    if (s->count == s->capacity && !grow(s)) return;
-    s->entries[s->count++] = (hb_stream_entry){key, {device, number}};
+    for (size_t i = 0; key && i < s->entries.count; i++)
+        number += s->entries.items[i].key && s->entries.items[i].info.device == device;
+    hb_stream_entry *added = HB_APPEND(&s->entries);
+    if (added)
+        *added = (hb_stream_entry){key, {device, number}};
+    else
+        s->failed = true;
 }
 
 int64_t hb_streams_number(hb_streams *s, int32_t device, uint64_t key)
@@ -72,14 +63,14 @@ const hb_stream_info *hb_streams_sorted(hb_streams *s, size_t *count)
 {
     *count = 0;
     free(s->sorted);
-    s->sorted = malloc((s->count + 1) * sizeof *s->sorted);
+    s->sorted = malloc((s->entries.count + 1) * sizeof *s->sorted);
     if (!s->sorted) {
         s->failed = true;
         return NULL;
     }
-    for (size_t i = 0; i < s->count; i++)
-        s->sorted[i] = s->entries[i].info;
-    qsort(s->sorted, s->count, sizeof *s->sorted, by_device_and_number);
-    *count = s->count;
+    for (size_t i = 0; i < s->entries.count; i++)
+        s->sorted[i] = s->entries.items[i].info;
+    qsort(s->sorted, s->entries.count, sizeof *s->sorted, by_device_and_number);
+    *count = s->entries.count;
     return s->sorted;
 }

@@ -6,6 +6,7 @@
 #define HB_REPLAY_STREAM_NUMBERS_H
 
 #include "base/base.h"
+#include "base/vector.h"
 #include "trace/event.h"
 
 /** Where the stream is not known a hardware queue stands for it: its id with this bit. */
@@ -17,9 +18,9 @@ typedef struct hb_stream_entry {
 } hb_stream_entry;
 
 typedef struct hb_streams {
-    hb_stream_entry *entries;
+    HB_VEC(hb_stream_entry) entries;
     hb_stream_info *sorted;
-    size_t count, capacity, last;
+    size_t last;
     bool failed;
 } hb_streams;
 

@@ -5,19 +5,19 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/hash_slots.h"
 #include "symbols/loaded_code.h"
 #include "symbols/perf_map.h"
 #include "symbols/symbolizer_process.h"
 
-typedef struct slot {
+typedef struct named_pc {
     uint64_t pc;
     uint32_t offset, size; /* in `texts` */
-    bool asked;            /* and no answer yet */
-} slot;
+} named_pc;
 
 struct hb_symbolizer {
-    slot *slots; /* open addressing by pc */
-    uint32_t mask, count;
+    hb_slots slots; /* of `known`, by pc; numbers from 1 */
+    HB_VEC(named_pc) known;
     hb_buf texts, stack, request;
     hb_symbolizer_process process;
     bool is_own;           /* of this process */
@@ -139,12 +139,6 @@ hb_symbolizer *hb_symbolizer_new(hb_str code)
     hb_buf_init(&s->texts, (size_t)256 << 20);
     hb_buf_init(&s->stack, (size_t)4 << 20);
     hb_buf_init(&s->request, (size_t)4 << 20);
-    s->mask = 1023;
-    s->slots = calloc((size_t)s->mask + 1, sizeof *s->slots);
-    if (!s->slots) {
-        free(s);
-        return NULL;
-    }
     s->is_own = !code.s;
     start_process(s, code);
     return s;
@@ -158,37 +152,12 @@ void hb_symbolizer_free(hb_symbolizer *s)
     hb_buf_free(&s->stack);
     hb_buf_free(&s->request);
     hb_perf_map_free(s->perf_map);
-    free(s->slots);
+    hb_slots_free(&s->slots);
+    free(s->known.items);
     free(s);
 }
 
 /* ---- the cache ---- */
-
-static slot *slot_of(hb_symbolizer *s, uint64_t pc)
-{
-    uint32_t i = (uint32_t)(pc * 0x9e3779b97f4a7c15u >> 32) & s->mask;
-    while (s->slots[i].pc && s->slots[i].pc != pc)
-        i = (i + 1) & s->mask;
-    return &s->slots[i];
-}
-
-/* Room for `more`. */
-static bool cache_grow(hb_symbolizer *s, uint32_t more)
-{
-    slot *old = s->slots;
-    uint32_t n = s->mask + 1, size = n;
-    while (size / 2 < s->count + more)
-        size *= 2;
-    if (size == n) return true;
-    slot *slots = calloc(size, sizeof *slots);
-    if (!slots) return false;
-    s->slots = slots;
-    s->mask = size - 1;
-    for (uint32_t i = 0; i < n; i++)
-        if (old[i].pc) *slot_of(s, old[i].pc) = old[i];
-    free(old);
-    return true;
-}
 
 /* A return address may already be the next line's. */
 static uint64_t call_of(uint64_t pc)
@@ -203,23 +172,42 @@ static void lose_process(hb_symbolizer *s)
             "answer");
 }
 
-/* Asks for what is not in the cache yet, in one message. */
-static void ask(hb_symbolizer *s, const uint64_t *pcs, uint32_t count)
+static inline bool has_pc(const void *symbolizer, uint32_t number, const void *pc)
 {
-    s->request.size = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        slot *of = slot_of(s, pcs[i]);
-        if (of->pc) continue;
-        *of = (slot){.pc = pcs[i], .asked = true};
-        s->count++;
-        hb_buf_printf(&s->request, "%llx\n", (unsigned long long)call_of(pcs[i]));
-    }
-    if (hb_symbolizer_is_running(&s->process) &&
-        !hb_symbolizer_send(&s->process, s->request.data, s->request.size))
-        lose_process(s);
+    return ((const hb_symbolizer *)symbolizer)->known.items[number - 1].pc == *(const uint64_t *)pc;
 }
 
-static void take_answer(hb_symbolizer *s, slot *of)
+static uint32_t *slot_of(const hb_symbolizer *s, uint64_t pc)
+{
+    return hb_slots_find(&s->slots, hb_hash_number(pc), has_pc, s, &pc);
+}
+
+/* Room for one more. */
+static bool make_room(hb_symbolizer *s)
+{
+    if (hb_slots_have_room(&s->slots)) return true;
+    if (!hb_slots_double(NULL, &s->slots, 1024)) return false;
+    for (uint32_t i = 0; i < s->known.count; i++)
+        hb_slots_enter(&s->slots, hb_hash_number(s->known.items[i].pc), i + 1);
+    return true;
+}
+
+/* Asks for what is not known yet; without memory: false. */
+static bool note(hb_symbolizer *s, uint64_t pc)
+{
+    if (!make_room(s)) return false;
+    uint32_t *slot = slot_of(s, pc);
+    if (*slot) return true;
+    named_pc *added = HB_APPEND(&s->known);
+    if (!added) return false;
+    added->pc = pc;
+    s->slots.used++;
+    *slot = s->known.count;
+    hb_buf_printf(&s->request, "%llx\n", (unsigned long long)call_of(pc));
+    return true;
+}
+
+static void take_answer(hb_symbolizer *s, named_pc *of)
 {
     hb_str answer = {0};
     if (hb_symbolizer_is_running(&s->process)) {
@@ -229,7 +217,22 @@ static void take_answer(hb_symbolizer *s, slot *of)
     of->offset = (uint32_t)s->texts.size;
     put_answer(s, answer, call_of(of->pc));
     of->size = (uint32_t)s->texts.size - of->offset;
-    of->asked = false;
+}
+
+/* What is not known of a stack yet is asked for in one message. False without memory. */
+static bool learn(hb_symbolizer *s, const uint64_t *pcs, uint32_t count)
+{
+    uint32_t before = s->known.count;
+    bool noted = true;
+    s->request.size = 0;
+    for (uint32_t i = 0; i < count && noted; i++)
+        noted = note(s, pcs[i]);
+    if (hb_symbolizer_is_running(&s->process) &&
+        !hb_symbolizer_send(&s->process, s->request.data, s->request.size))
+        lose_process(s);
+    for (uint32_t i = before; i < s->known.count; i++)
+        take_answer(s, &s->known.items[i]);
+    return noted;
 }
 
 hb_str hb_symbolizer_stack(hb_symbolizer *s, const uint64_t *pcs, uint32_t count)
@@ -239,11 +242,9 @@ hb_str hb_symbolizer_stack(hb_symbolizer *s, const uint64_t *pcs, uint32_t count
     s->stack.failed = false;
     while (n < count && pcs[n])
         n++;
-    if (!cache_grow(s, n)) return (hb_str){0};
-    ask(s, pcs, n);
+    if (!learn(s, pcs, n)) return (hb_str){0};
     for (uint32_t i = 0; i < n && !s->texts.failed; i++) {
-        slot *of = slot_of(s, pcs[i]);
-        if (of->asked) take_answer(s, of);
+        const named_pc *of = &s->known.items[*slot_of(s, pcs[i]) - 1];
         hb_buf_append(&s->stack, s->texts.data + of->offset, of->size);
     }
     return (hb_str){s->stack.data, (uint32_t)s->stack.size};
