@@ -233,6 +233,8 @@ NOTES = [
     ("ANNOTATION", 7, adding(event("user_annotation", "mine", 170, 5))),
     ("FLOWS", 7, adding({"ph": "s", "cat": "forward_backward", "name": "f", "id": 1, "pid": 1,
                          "tid": 1, "ts": 111})),
+    ("FAR", 7, adding(event("Trace", "in 2100", 4102444800000000, 1))),
+    ("FAR", 7, adding(event("Trace", "in 1800", -5364662400000000.5, 1))),
     ("ROUNDED", 7, adding(event("Trace", "late", 1795256296196340.25, 1))),
 ]
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
 
+#include "base/times.h"
 #include "check/check.h"
 #include "rules/collective_names.h"
 #include "rules/name_class.h"
@@ -169,6 +170,14 @@ static uint64_t check_flow(const hb_raw_event *raw)
     return BIT(FLOWS) | ((raw->present & both) == both ? 0 : BIT(FLOW));
 }
 
+static uint64_t check_distance(const hb_raw_event *raw)
+{
+    hb_value ts = hb_raw_get(raw, HB_SLOT_TS);
+    bool number = ts.type == HB_JSON_INT || ts.type == HB_JSON_FLOAT;
+    if (!number || ts.size < 4) return 0;
+    return hb_us_fits_ns(hb_value_double(&ts)) ? 0 : BIT(FAR);
+}
+
 /* A double of a time since 1970 in microseconds has two binary digits behind the point. */
 static uint64_t check_rounding(hb_checker *c, const hb_raw_event *raw)
 {
@@ -183,7 +192,7 @@ uint64_t hb_check_event(hb_checker *c, const hb_raw_event *raw)
     hb_value ph = hb_raw_get(raw, HB_SLOT_PH), cat = hb_raw_get(raw, HB_SLOT_CAT);
     hb_value name = hb_raw_get(raw, HB_SLOT_NAME);
     bool complete = hb_value_is(&ph, "X"), named = name.type == HB_JSON_STRING;
-    uint64_t broken = check_rounding(c, raw);
+    uint64_t broken = check_rounding(c, raw) | check_distance(raw);
     if (!named && raw->index >= c->walked) broken |= BIT(NAME);
     if (hb_category_is(HB_CATEGORY_FORWARD_BACKWARD, text_of(&cat)))
         return broken | check_flow(raw);

@@ -76,7 +76,7 @@ static int64_t number_of(const hb_value *v)
     return (int64_t)strtoull(v->s, NULL, 10);
 }
 
-/* Microseconds with decimals as ns, exactly; INT64_MIN of what is none. */
+/* Microseconds with decimals as ns, exactly; INT64_MIN of what is none, or too far away. */
 static int64_t ns_of(const hb_value *v)
 {
     if (!is_number(v) && v->type != HB_JSON_STRING) return INT64_MIN; /* it may have no text */
@@ -100,8 +100,10 @@ static int64_t ns_of(const hb_value *v)
         double us = is_number(v) ? hb_value_double(v) : -1e300;
         return us > -4e15 && us < 4e15 ? (int64_t)(us * 1e3 + (us < 0 ? -0.5 : 0.5)) : INT64_MIN;
     }
-    for (int i = HB_MAX(decimals, 0); i < 3; i++)
-        ns = ns > INT64_MAX / 40 ? ns : ns * 10;
+    for (int i = HB_MAX(decimals, 0); i < 3; i++) {
+        if (ns > INT64_MAX / 10) return INT64_MIN;
+        ns *= 10;
+    }
     ns += up;
     return negative ? -ns : ns;
 }

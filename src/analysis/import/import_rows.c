@@ -74,7 +74,7 @@ uint32_t hb_import_thread_of(hb_arena *arena, hb_import_rows *rows, int64_t tid,
 }
 
 /* Sums of two times must not overflow, wherever Unix time is added. */
-#define LATEST (INT64_MAX / 4)
+#define LATEST (INT64_MAX / 4) /* in 2043 */
 
 bool hb_import_times(hb_import_rows *rows, int64_t start, int64_t *end)
 {

@@ -24,7 +24,7 @@
     X(NO_REGISTERS, "kernels without their registers", true)                                     \
     X(NO_BYTES, "copies without their size", true)                                               \
     X(NO_ALLOCATION, "frees of memory whose allocation was not recorded", true)                  \
-    X(BAD_TIMES, "events whose times are none, left out", false)                                 \
+    X(BAD_TIMES, "events whose times are none, before 1970 or after 2043, left out", false)      \
     X(BAD_ROWS, "events that name a thread, GPU or text that is not there, left out", false)     \
     X(DROPPED, "events left out as asked for", false)                                            \
     X(OVERHEAD, "calls of the recorder itself, left out", false)                                 \

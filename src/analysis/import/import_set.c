@@ -305,12 +305,19 @@ static void free_process(hb_import_process *p)
 static void drop_empty(hb_import *import, const char *path)
 {
     size_t n = 0;
-    for (size_t i = 0; i < import->num_processes; i++)
+    uint64_t bad_times = 0;
+    for (size_t i = 0; i < import->num_processes; i++) {
+        bad_times += import->processes[i]->rows.notes[HB_IMPORT_BAD_TIMES];
         if (import->processes[i]->merged || is_empty(import->processes[i]))
             free_process(import->processes[i]);
         else
             import->processes[n++] = import->processes[i];
+    }
     import->num_processes = n;
+    if (!n && bad_times)
+        hb_arena_leave(&import->arena, HB_ERROR_FORMAT,
+                       "%s: none of its %llu events has a time between 1970 and 2043", path,
+                       (unsigned long long)bad_times);
     if (!n)
         hb_arena_leave(&import->arena, HB_ERROR_FORMAT,
                        "%s: nothing is in it: no call, kernel, range, allocation or sample", path);
