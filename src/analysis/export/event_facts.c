@@ -19,7 +19,7 @@ static bool is_kind(const hb_copy_args *copy, const char *kind)
     return copy->kind && strcmp(copy->kind, kind) == 0;
 }
 
-const char *hb_copy_direction(const hb_copy_args *copy)
+const char *hb_copy_direction_name(const hb_copy_args *copy)
 {
     if (is_kind(copy, "HtoD")) return "MEMORY_COPY_HOST_TO_DEVICE";
     if (is_kind(copy, "DtoH")) return "MEMORY_COPY_DEVICE_TO_HOST";

@@ -11,7 +11,7 @@
 const char *hb_call_domain(hb_str name);
 
 /** "MEMORY_COPY_HOST_TO_DEVICE" and its like. */
-const char *hb_copy_direction(const hb_copy_args *copy);
+const char *hb_copy_direction_name(const hb_copy_args *copy);
 
 /** Whether a copy's one end is the host. */
 bool hb_copies_from_host(const hb_copy_args *copy);

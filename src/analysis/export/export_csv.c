@@ -278,7 +278,7 @@ static void put_copy(csv *c, const hb_trace_event *e)
     c->counts->notes[HB_EXPORT_COPY_SIZES] += copy->bytes > 0;
     bool peers = copy->kind && strcmp(copy->kind, "PtoP") == 0;
     put_word(o, "MEMORY_COPY");
-    put_word(o, hb_copy_direction(copy));
+    put_word(o, hb_copy_direction_name(copy));
     put_int(o, hb_stream_of(e), ",");
     put_agent(c, o, hb_copies_from_host(copy) ? -1 : peers ? copy->from_device : e->device);
     put_agent(c, o, hb_copies_to_host(copy) ? -1 : peers ? copy->to_device : e->device);

@@ -196,7 +196,7 @@ static bool is_new(hb_rocpd_out *r, hb_dict *dict, uint64_t key)
 /* Of a thread that is told twice, the last name. */
 static const char *thread_name(hb_rocpd_out *r, int64_t tid)
 {
-    if (!r->thread_names.num_slots)
+    if (!r->thread_names.slots.size)
         for (size_t i = 0; i < r->info->num_threads; i++)
             hb_dict_set(&r->arena, &r->thread_names, (uint64_t)r->info->threads[i].tid,
                         (uint32_t)i);
@@ -480,7 +480,7 @@ static void add_copy(hb_rocpd_out *r, const hb_trace_event *e)
     if (!fills && hb_copies_to_host(copy)) to = -1;
     int64_t event = add_event(r, "MEMORY_COPY", e->correlation, NULL);
     int64_t queue = queue_of(r, e), stream = stream_of(r, e);
-    int64_t name = word_of(r, fills ? "MEMORY_FILL" : hb_copy_direction(copy));
+    int64_t name = word_of(r, fills ? "MEMORY_FILL" : hb_copy_direction_name(copy));
     row w = new_row(r, ADD_COPY);
     put_int(&w, thread_of(r, r->info->pid));
     put_int(&w, e->start_ns);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "rules/name_class.h"
+#include "trace/flop_counts.h"
 
 /* ---- shapes ---- */
 
@@ -67,20 +68,20 @@ static double matrix_flops(const char *dims, int first)
 {
     hb_shape s[2];
     if (!read_shapes(dims, first, 2, s) || s[0].count != 2 || s[1].count != 2) return 0;
-    return hb_flops_mm(s[0].dims[0], s[0].dims[1], s[1].dims[1]);
+    return hb_count_bmm(1, s[0].dims[0], s[0].dims[1], s[1].dims[1]);
 }
 
 static double batch_flops(const char *dims, int first)
 {
     hb_shape s[2];
     if (!read_shapes(dims, first, 2, s) || s[0].count != 3 || s[1].count != 3) return 0;
-    return hb_flops_bmm(s[0].dims[0], s[0].dims[1], s[0].dims[2], s[1].dims[2]);
+    return hb_count_bmm(s[0].dims[0], s[0].dims[1], s[0].dims[2], s[1].dims[2]);
 }
 
 static double elements(const char *dims)
 {
     hb_shape s;
-    return read_shapes(dims, 0, 1, &s) ? hb_flops_mul(s.dims, (size_t)s.count) : 0;
+    return read_shapes(dims, 0, 1, &s) ? hb_count_elements(s.dims, (size_t)s.count) : 0;
 }
 
 /* Concrete Inputs is a list of strings: "", "", "", "[1, 1]", "[0, 0]", "[1, 1]", "1". */
@@ -114,11 +115,11 @@ static double convolution_flops(const char *dims, const char *concrete)
         return 0;
     const char *groups = concrete_at(concrete, 6);
     if (!groups) return 0;
-    for (int i = 0; i < 2; i++) /* hb_flops_conv2d() adds and multiplies these */
+    for (int i = 0; i < 2; i++) /* hb_count_conv2d() adds and multiplies these */
         if (!is_small(padding[i]) || !is_small(dilation[i]) || !is_small(s[1].dims[i + 2]) ||
             !is_small(s[0].dims[i + 2]))
             return 0;
-    return hb_flops_conv2d(s[0].dims, s[1].dims, stride, padding, dilation,
+    return hb_count_conv2d(s[0].dims, s[1].dims, stride, padding, dilation,
                            strtoll(groups, NULL, 10));
 }
 
