@@ -853,14 +853,14 @@ def test_a_roofline(browser, tmp_path):
             if row["GFLOP/s"]:
                 assert row["GFLOP/s"] == pytest.approx(of["FLOP/s"] / 1e9)
         chart = page.page.locator("canvas[aria-label^=Roofline]")
-        dearest = max((row for row in rows if row["GFLOP/s"]), key=lambda row: row["Time"])
-        assert dearest["Operator"] in chart.get_attribute("aria-label")
+        costliest = max((row for row in rows if row["GFLOP/s"]), key=lambda row: row["Time"])
+        assert costliest["Operator"] in chart.get_attribute("aria-label")
         chart.focus()
         page.key("ArrowRight")
         assert "of the roof, bound by memory" in page.page.locator(".readout").inner_text()
         page.key("Enter")
         page.wait("timeline")
-        page.wait_for_address("find=" + dearest["Operator"].replace(":", "%3A"))
+        page.wait_for_address("find=" + costliest["Operator"].replace(":", "%3A"))
         assert page.errors == []
 
 

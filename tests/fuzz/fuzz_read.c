@@ -154,10 +154,10 @@ static void account(const hb_fn_list *list, hb_buf *to)
     hb_allocations_make(&a, list);
     hb_fn_stack *stacks = hb_fn_stacks(list, UINT32_MAX);
     for (uint32_t device = 0; device < a.devices.count && device < 3; device++) {
-        hb_holders holders = hb_holders_at(&a, device, a.num_changes - 1, stacks);
+        hb_live_owners holders = hb_live_by_owner(&a, device, a.num_changes - 1, stacks);
         for (uint32_t i = 0; i < holders.count; i++)
             hb_put_scopes(list, holders.items[i].owner, to);
-        (void)hb_holders_at(&a, device, a.devices.items[device].peak, NULL);
+        (void)hb_live_by_owner(&a, device, a.devices.items[device].peak, NULL);
         hb_report_memory_timeline(&a, device, true, to);
         hb_report_memory_timeline(&a, device, false, to);
         hb_report_memory_page(&a, device, to);
@@ -281,7 +281,7 @@ static void read_unified(const uint8_t *data, size_t size)
     hb_read_report report;
     hb_read_options options = {.max_bytes = 256 << 20};
     if (hb_read_trace_memory((const char *)data, size, &options, &trace, &report) == HB_OK &&
-        hb_unify(&trace) == HB_OK) {
+        hb_normalize(&trace) == HB_OK) {
         analyse(&trace);
         look_into(&trace, data, size);
     }

@@ -239,6 +239,15 @@ def test_a_name_means_one_thing():
     assert not twice, "\n".join(twice)
 
 
+def test_files_that_comments_name_are_there():
+    foreign = {"hip_prof_str.h", "hsa.h", "hsa_ven_amd_loader.h", "blanks.py", "x.py"}  # AMD's; names made up
+    there = {path.name for path in tracked()} | foreign
+    gone = {f"{path.relative_to(ROOT)}: {name}" for path in [*sources(), *own_headers()]
+            for comment in re.findall(r"/\*.*?\*/", path.read_text(), re.S)
+            for name in re.findall(r"(?<![<\w./-])(?:\w+/)*(\w+\.(?:[ch]|def|py|sh|md))\b", comment) if name not in there}
+    assert not gone, "\n".join(sorted(gone))
+
+
 def test_every_header_says_what_it_is_about():
     silent = [str(path.relative_to(ROOT)) for path in own_headers()
               if not re.match(r"/\* SPDX-License-Identifier: MIT\n \*\n \* \S", path.read_text())]

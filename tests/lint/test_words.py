@@ -129,3 +129,30 @@ def test_each_table_has_rows_without_a_twin():
         text = (RULES / name).read_text()
         ids = re.findall(r"^%s\((\w+(?:, \"\w+\")?)" % macro, text, re.M)
         assert len(ids) > 5 and (len(set(ids)) == len(ids) or macro == "HB_CALL"), name
+
+
+# Words that this project had for what the field calls otherwise; the names of these begin with hb_.
+PRIVATE_WORDS = {"thunk": "trampoline", "paper": "document", "stroke": "part", "hoped": "expected", "dearest": "by cost",
+                 "survey": "prepass", "unifier": "normalizer"}
+PRIVATE_NAMES = {"joins": "correlations", "turns": "arbitration", "mark": "timing_event", "marks": "timing_events",
+                 "note": "diagnostics", "notes": "diagnostics", "outside": "id_remap", "lose": "reject", "unify": "normalize",
+                 "holder": "live_owner", "holders": "live_owners", "name_bits": "name_class"}
+
+
+def private_words(text):
+    names = "|".join(PRIVATE_NAMES)
+    yield from ((name, f"hb_{PRIVATE_NAMES[name]}") for name in re.findall(rf"\bhb_({names})(?=_|\b)", text))
+    for word in re.findall(r"[a-z]+", text.lower()):
+        word = word.removesuffix("s") if word.removesuffix("s") in PRIVATE_WORDS else word
+        if word in PRIVATE_WORDS:
+            yield word, PRIVATE_WORDS[word]
+
+
+def test_the_words_are_the_fields():
+    files = [*sources(), *(ROOT / "include").rglob("*.h*"), *(ROOT / "tools/hipboard").glob("*.[ch]"), ROOT / "README.md",
+             ROOT / "CONTRIBUTING.md", *(ROOT / "share/doc/hipboard").glob("*.md"), *(ROOT / "plugin_format").glob("*.md")]
+    found = {f"{path.relative_to(ROOT)}: {old}: say {new}" for path in files
+             for old, new in private_words(path.read_text())}
+    assert len(files) > 500 and not found, "\n".join(sorted(found))
+    assert list(private_words("hb_marks_init(); /* A thunk's papers */")) == [
+        ("marks", "hb_timing_events"), ("thunk", "trampoline"), ("paper", "document")]

@@ -27,9 +27,13 @@ static uint64_t random_bits(void)
 
 /* ---- lists ---- */
 
+struct pair {
+    uint64_t a, b;
+};
+
 static void lists_keep_what_is_added_and_begin_with_zeros(void **state)
 {
-    HB_VEC(struct { uint64_t a, b; }) list = {0};
+    HB_VEC(struct pair) list = {0};
     (void)state;
     for (uint64_t i = 0; i < 10000; i++) {
         __typeof__(list.items) added = HB_APPEND(&list);

@@ -394,9 +394,9 @@ static void an_alarm_does_not_displace_what_was_asked_for(void **state)
     assert_int_equal(hb_profiler_step(prof), HB_OK);
     begin_to_ask(&a);
     for (bool asked = false; !asked; nap()) {
-        hb_turns_lock(prof);
+        hb_arbitration_lock(prof);
         asked = prof->demand.phase == HB_DEMAND_ASKED;
-        hb_turns_unlock(prof);
+        hb_arbitration_unlock(prof);
     }
     hb_scalar("loss", 7);
     for (int i = 0; i < 100; i++) /* it is heard meanwhile */

@@ -300,10 +300,9 @@ static void values_are_separated_as_python_does(void **state)
 static void lines_stay_lines(void **state)
 {
     (void)state;
-    hb_paper plain = {&buf, false, false}, colored = {&buf, false, true},
-             marked = {&buf, true, true};
+    hb_doc plain = {&buf, false, false}, colored = {&buf, false, true}, marked = {&buf, true, true};
     const struct {
-        const hb_paper *paper;
+        const hb_doc *paper;
         hb_tone tone;
         const char *text, *line, *item;
     } cases[] = {
@@ -314,15 +313,14 @@ static void lines_stay_lines(void **state)
         {&marked, HB_TONE_WORSE, "a*b", "a&#42;b\n\n", "- a&#42;b\n"},
         {&plain, HB_TONE_PLAIN, "a\nb\033[1m\x7f\xc2\x9b z\xc2\xa0", "a b [1m   z\xc2\xa0\n",
          "  a b [1m   z\xc2\xa0\n"},
-        {&plain, HB_TONE_PLAIN, "\xc2\x80\xc2\x9f\xc3\x80 ~", "  \xc3\x80 ~\n",
-         "    \xc3\x80 ~\n"},
+        {&plain, HB_TONE_PLAIN, "\xc2\x80\xc2\x9f\xc3\x80 ~", "  \xc3\x80 ~\n", "    \xc3\x80 ~\n"},
         {&marked, HB_TONE_PLAIN, "a\nb", "a b\n\n", "- a b\n"},
     };
     for (size_t i = 0; i < HB_ARRAY_LEN(cases); i++) {
-        hb_paper paper = *cases[i].paper;
-        hb_paper_line(&paper, cases[i].tone, cases[i].text);
+        hb_doc paper = *cases[i].paper;
+        hb_doc_line(&paper, cases[i].tone, cases[i].text);
         assert_string_equal(written(), cases[i].line);
-        hb_paper_item(&paper, cases[i].tone, cases[i].text);
+        hb_doc_item(&paper, cases[i].tone, cases[i].text);
         assert_string_equal(written(), cases[i].item);
     }
 }
@@ -330,16 +328,16 @@ static void lines_stay_lines(void **state)
 static void headings_stand_apart(void **state)
 {
     (void)state;
-    hb_paper plain = {&buf, false, false}, colored = {&buf, false, true},
-             marked = {&buf, true, false};
-    hb_paper_heading(&plain, "one\x1b");
-    hb_paper_heading(&plain, "two");
+    hb_doc plain = {&buf, false, false}, colored = {&buf, false, true},
+           marked = {&buf, true, false};
+    hb_doc_heading(&plain, "one\x1b");
+    hb_doc_heading(&plain, "two");
     assert_string_equal(written(), "one \n\ntwo\n");
-    hb_paper_heading(&colored, "one");
-    hb_paper_heading(&colored, "two");
+    hb_doc_heading(&colored, "one");
+    hb_doc_heading(&colored, "two");
     assert_string_equal(written(), "\033[1mone\033[0m\n\n\033[1mtwo\033[0m\n");
-    hb_paper_heading(&marked, "one_1");
-    hb_paper_heading(&marked, "two");
+    hb_doc_heading(&marked, "one_1");
+    hb_doc_heading(&marked, "two");
     assert_string_equal(written(), "### one&#95;1\n\n\n### two\n\n");
 }
 
@@ -355,16 +353,16 @@ static void tables_are_aligned(void **state)
                     .left = 1u << 1,
                     .terminal_only = 1u << 2,
                     .cells = {cells, HB_ARRAY_LEN(cells), HB_ARRAY_LEN(cells)}};
-    hb_paper plain = {&buf, false, false}, colored = {&buf, false, true},
-             marked = {&buf, true, false};
+    hb_doc plain = {&buf, false, false}, colored = {&buf, false, true},
+           marked = {&buf, true, false};
     if (hb_arena_try(&arena)) {
-        hb_paper_grid(&plain, &arena, &grid);
+        hb_doc_grid(&plain, &arena, &grid);
         assert_string_equal(written(), "     n  word      us  name\n"
                                        "     1  x       5.25  first\n"
                                        "1000 \xc3\xa9  longer     7  second | one\n");
-        hb_paper_grid(&colored, &arena, &grid);
+        hb_doc_grid(&colored, &arena, &grid);
         assert_non_null(strstr(written(), "  \033[31mx\033[0m       5.25  first\n"));
-        hb_paper_grid(&marked, &arena, &grid);
+        hb_doc_grid(&marked, &arena, &grid);
         assert_string_equal(written(), "| name | n | word |\n|---|---:|---:|\n"
                                        "| first | 1 | x |\n"
                                        "| second &#124; one | 1000 \xc3\xa9 | longer |\n\n");

@@ -17,7 +17,7 @@
 
 static hb_lock log_lock = HB_LOCK_INIT(EVENT_LOG), spool_lock = HB_LOCK_INIT(SPOOL);
 static hb_bare_lock device = HB_BARE_LOCK_INIT(DEVICE), kernels = HB_BARE_LOCK_INIT(KERNELS);
-static hb_bare_lock turns = HB_BARE_LOCK_INIT_RECURSIVE(TURNS);
+static hb_bare_lock arbitration = HB_BARE_LOCK_INIT_RECURSIVE(ARBITRATION);
 
 static void levels_rise(void **state)
 {
@@ -46,8 +46,8 @@ static int end_of(void (*program)(void))
 
 static void upwards(void)
 {
-    hb_bare_lock_take(&turns);
-    hb_bare_lock_take(&turns);
+    hb_bare_lock_take(&arbitration);
+    hb_bare_lock_take(&arbitration);
     hb_bare_lock_take(&device);
     hb_lock_take(&log_lock);
     hb_bare_lock_take(&kernels);
@@ -56,8 +56,8 @@ static void upwards(void)
     hb_bare_lock_give(&device); /* not in the order in which they were taken */
     hb_bare_lock_give(&kernels);
     hb_lock_give(&log_lock);
-    hb_bare_lock_give(&turns);
-    hb_bare_lock_give(&turns);
+    hb_bare_lock_give(&arbitration);
+    hb_bare_lock_give(&arbitration);
     hb_bare_lock_take(&device);
     hb_bare_lock_give(&device);
 }
@@ -71,12 +71,12 @@ static void who_keeps_the_order_goes_on(void **state)
 static void free_after_a_fork(void)
 {
     int status;
-    hb_bare_lock_take(&turns);
+    hb_bare_lock_take(&arbitration);
     hb_bare_lock_take(&kernels);
     pid_t pid = fork();
     if (pid == 0) {
         bool was_free = hb_bare_lock_after_fork(&kernels);
-        (void)hb_bare_lock_after_fork(&turns);
+        (void)hb_bare_lock_after_fork(&arbitration);
         upwards();
         _exit(was_free ? 1 : 0);
     }

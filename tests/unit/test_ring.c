@@ -233,18 +233,18 @@ static void lose_one(void)
 /* Of what was lost by now hipboard knows when. */
 static bool is_marked(hb_profiler *prof)
 {
-    hb_turns_lock(prof);
+    hb_arbitration_lock(prof);
     const hb_ring *r = &prof->ring;
     bool marked = r->marks[r->num_marks - 1].lost[HB_LOST_UNBALANCED] > 0;
-    hb_turns_unlock(prof);
+    hb_arbitration_unlock(prof);
     return marked;
 }
 
 static bool has_dropped(hb_profiler *prof)
 {
-    hb_turns_lock(prof);
+    hb_arbitration_lock(prof);
     bool dropped = prof->session->kept_from > 0;
-    hb_turns_unlock(prof);
+    hb_arbitration_unlock(prof);
     return dropped;
 }
 

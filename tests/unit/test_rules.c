@@ -72,7 +72,7 @@ static void calls_are_told_apart_by_name(void **state)
     };
     for (size_t i = 0; i < HB_ARRAY_LEN(calls); i++) {
         hb_str name = str(calls[i].name);
-        unsigned bits = hb_call_bits_of(name);
+        unsigned bits = hb_call_class_of(name);
         unsigned does = (hb_call_allocates(bits) ? ALLOCATES : 0) |
                         (hb_call_copies_and_waits(bits) ? COPIES : 0) |
                         (hb_call_waits(bits) ? WAITS : 0);
@@ -253,7 +253,7 @@ static void names_are_told_apart(void **state)
     };
     for (size_t i = 0; i < HB_ARRAY_LEN(names); i++) {
         hb_str name = str(names[i].name);
-        unsigned bits = hb_scope_bits_of(name);
+        unsigned bits = hb_scope_class_of(name);
         if (bits != (names[i].bits | seen)) fail_msg("%s: %#x", names[i].name, bits);
         assert_int_equal(hb_is_library_scope(name), (names[i].bits & HB_NAME_LIBRARY) != 0);
         assert_int_equal(hb_is_collective(name), (names[i].bits & HB_NAME_COLLECTIVE) != 0);
@@ -283,7 +283,7 @@ static void tensor_cores_are_told_by_name(void **state)
         {"my aten::mm", 0},
     };
     for (size_t i = 0; i < HB_ARRAY_LEN(names); i++) {
-        unsigned bits = hb_name_bits_of(str(names[i].name)) & (HB_NAME_TC_KERNEL | HB_NAME_TC_OP);
+        unsigned bits = hb_name_class_of(str(names[i].name)) & (HB_NAME_TC_KERNEL | HB_NAME_TC_OP);
         if (bits != names[i].bits) fail_msg("%s: %#x", names[i].name, bits);
     }
 }

@@ -256,8 +256,8 @@ const command cmd_ranks = {
     .options = options,
     .notes = "A rank is named only where more than chance is against it: it comes last to more "
              "collectives than one of so many would (p < 0.0001 for all ranks together), and not "
-             "in one or two bad moments only, and costs a hundredth at least of what the dearest "
-             "does. Without three steps, and where clocks do not tell, "
+             "in one or two bad moments only, and costs a hundredth at least of what the "
+             "most costly one does. Without three steps, and where clocks do not tell, "
              "the answer is 'inconclusive'.\n"
              "Parallel efficiency is load balance (mean over greatest useful time) times "
              "communication efficiency (greatest useful time over all), as POP has it.\n"

@@ -130,7 +130,7 @@ static const char *const *frames_of(hb_memory_profile *p, const hb_fn_stack *sta
     return frames;
 }
 
-static hb_memory_holder public_holder(hb_memory_profile *p, const hb_holder *h, bool stacks,
+static hb_memory_holder public_holder(hb_memory_profile *p, const hb_live_owner *h, bool stacks,
                                       hb_buf *text)
 {
     hb_memory_holder made = {.name = "",
@@ -156,7 +156,7 @@ static hb_memory_holder *list_holders(hb_memory_profile *p, uint32_t device, uin
                                       bool stacks, hb_buf *text, size_t *count)
 {
     if (stacks && !p->stacks) p->stacks = hb_fn_stacks(&p->list, UINT32_MAX);
-    hb_holders found = hb_holders_at(&p->allocations, device, at, stacks ? p->stacks : NULL);
+    hb_live_owners found = hb_live_by_owner(&p->allocations, device, at, stacks ? p->stacks : NULL);
     hb_memory_holder *list = HB_NEW_ARRAY(&p->arena, hb_memory_holder, found.count + 1);
     for (uint32_t i = 0; i < found.count; i++)
         list[i] = public_holder(p, &found.items[i], stacks, text);

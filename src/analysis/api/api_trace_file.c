@@ -45,7 +45,7 @@ hb_result hb_trace_file_open(const char *path, const hb_open_options *options, h
     locale_t before = hb_enter_c_locale();
     hb_result result = hb_import_read(path, o.process, &read, &made->trace, &made->report);
     hb_leave_c_locale(before);
-    if (result == HB_OK && o.unify) result = hb_unify(&made->trace);
+    if (result == HB_OK && o.unify) result = hb_normalize(&made->trace);
     if (result != HB_OK)
         hb_trace_file_close(made);
     else

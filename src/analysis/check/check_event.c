@@ -127,7 +127,7 @@ static uint64_t check_kind(hb_checker *c, const hb_raw_event *raw, hb_kind kind)
 {
     hb_value name_value = hb_raw_get(raw, HB_SLOT_NAME), cat = hb_raw_get(raw, HB_SLOT_CAT);
     hb_str name = text_of(&name_value);
-    unsigned bits = hb_name_bits_of(name);
+    unsigned bits = hb_name_class_of(name);
     uint64_t broken = kind == HB_KIND_ANNOTATION ? 0 : check_times(raw, kind);
     switch (kind) {
     case HB_KIND_OPERATOR:
@@ -158,7 +158,7 @@ static uint64_t check_kind(hb_checker *c, const hb_raw_event *raw, hb_kind kind)
 static uint64_t check_other(hb_category category, hb_str name)
 {
     if (hb_category_kind(category) == HB_KIND_CALL) return BIT(RUNTIME_CATEGORY);
-    unsigned bits = hb_scope_bits_of(name) & (HB_NAME_COMMUNICATES | HB_NAME_COLLECTIVE);
+    unsigned bits = hb_scope_class_of(name) & (HB_NAME_COMMUNICATES | HB_NAME_COLLECTIVE);
     const hb_collective_name *known = bits == HB_NAME_COMMUNICATES ? hb_collective_of(name) : NULL;
     bool group = known && known->waits == HB_COLLECTIVE_WAITS_GROUP; /* torch's own, and none */
     return bits == HB_NAME_COMMUNICATES && !group ? BIT(COLLECTIVE) : 0;

@@ -15,7 +15,7 @@ typedef struct writer {
     hb_comparison *c;
     hb_arena *arena;
     const hb_compare_report *report;
-    hb_paper paper;
+    hb_doc doc;
     bool many; /* rows need the run's name */
 } writer;
 
@@ -141,9 +141,9 @@ static void print_metrics(writer *w, const hb_shown_list *list)
         put(w, &g, w->many ? format(w, "%s, %s", d->name, list->rows.items[i].run->name) : d->name,
             HB_TONE_PLAIN);
     }
-    hb_paper_grid(&w->paper, w->arena, &g);
+    hb_doc_grid(&w->doc, w->arena, &g);
     if (list->left_out)
-        hb_paper_line(&w->paper, HB_TONE_PLAIN, format(w, "(%zu more)", list->left_out));
+        hb_doc_line(&w->doc, HB_TONE_PLAIN, format(w, "(%zu more)", list->left_out));
 }
 
 /* "aten::mm [[2, 3]] in Linear_0, host, runs/after" */
@@ -197,12 +197,12 @@ static void print_rows(writer *w, hb_compare_by by, const hb_shown_list *list)
         put(w, &g, verdict_text(w, d), tone);
         put(w, &g, label(w, by, &list->rows.items[i]), HB_TONE_PLAIN);
     }
-    hb_paper_grid(&w->paper, w->arena, &g);
+    hb_doc_grid(&w->doc, w->arena, &g);
     const char *more = list->left_out ? format(w, "%zu more", list->left_out) : "";
     const char *rest = list->unchanged ? format(w, "%zu unchanged", list->unchanged) : "";
     if (*more || *rest)
-        hb_paper_line(&w->paper, HB_TONE_PLAIN,
-                      format(w, "(%s%s%s)", more, *more && *rest ? ", " : "", rest));
+        hb_doc_line(&w->doc, HB_TONE_PLAIN,
+                    format(w, "(%s%s%s)", more, *more && *rest ? ", " : "", rest));
 }
 
 static bool all_can_tell(const hb_shown_list *list)
@@ -234,18 +234,18 @@ static void print_table(writer *w, hb_compare_by by, hb_compare_group group)
     hb_shown_list list;
     hb_shown_select(w->c, w->arena, w->report, by, group, &list);
     if (!list.rows.count && !list.unchanged && w->report->summary) return;
-    hb_paper_heading(&w->paper, titles[by]);
+    hb_doc_heading(&w->doc, titles[by]);
     if (!list.rows.count)
-        hb_paper_line(&w->paper, HB_TONE_PLAIN,
-                      list.unchanged ? "no change" : "nothing of that kind is in the traces");
+        hb_doc_line(&w->doc, HB_TONE_PLAIN,
+                    list.unchanged ? "no change" : "nothing of that kind is in the traces");
     else if (by == HB_COMPARE_STEP)
         print_metrics(w, &list);
     else
         print_rows(w, by, &list);
     if (by == HB_COMPARE_STEP && !all_can_tell(&list))
-        hb_paper_line(&w->paper, HB_TONE_PLAIN,
-                      format(w, "(steps that it takes to tell: %u in each run)",
-                             steps_needed(w->c->test.alpha)));
+        hb_doc_line(&w->doc, HB_TONE_PLAIN,
+                    format(w, "(steps that it takes to tell: %u in each run)",
+                           steps_needed(w->c->test.alpha)));
 }
 
 /* ---- the call tree ---- */
@@ -301,12 +301,11 @@ static void print_tree(writer *w)
     hb_grid g = {.heads = device ? both : host, .columns = device ? 11 : 7};
     for (size_t i = 0; i < count; i++)
         if (wanted[i]) put_node(w, &g, &nodes[i], device);
-    hb_paper_heading(&w->paper, "Call tree of the thread that runs the steps: mean time a step, "
-                                "loops folded; + new, - gone");
-    if (count) hb_paper_grid(&w->paper, w->arena, &g);
+    hb_doc_heading(&w->doc, "Call tree of the thread that runs the steps: mean time a step, "
+                            "loops folded; + new, - gone");
+    if (count) hb_doc_grid(&w->doc, w->arena, &g);
     if (shown < count)
-        hb_paper_line(&w->paper, HB_TONE_PLAIN,
-                      format(w, "(%zu calls are not shown)", count - shown));
+        hb_doc_line(&w->doc, HB_TONE_PLAIN, format(w, "(%zu calls are not shown)", count - shown));
 }
 
 /* ---- what is compared ---- */
@@ -327,9 +326,9 @@ static void print_run(writer *w, const hb_compare_run *run)
         run->num_workers > 1
             ? format(w, ", %u workers: means over them, of peaks the largest", run->num_workers)
             : "";
-    hb_paper_item(&w->paper, HB_TONE_PLAIN,
-                  format(w, "%s %s: %zu file%s, %s%s%s", baseline ? "baseline" : "run", run->name,
-                         run->num_read, hb_plural(run->num_read), steps, workers, date));
+    hb_doc_item(&w->doc, HB_TONE_PLAIN,
+                format(w, "%s %s: %zu file%s, %s%s%s", baseline ? "baseline" : "run", run->name,
+                       run->num_read, hb_plural(run->num_read), steps, workers, date));
 }
 
 static void print_runs(writer *w)
@@ -339,7 +338,7 @@ static void print_runs(writer *w)
     for (size_t i = 0; i < w->c->num_runs; i++)
         if (i == w->c->baseline || shown++ < NAMED) print_run(w, &w->c->runs[i]);
     if (shown > NAMED)
-        hb_paper_item(&w->paper, HB_TONE_PLAIN, format(w, "%zu runs more", shown - NAMED));
+        hb_doc_item(&w->doc, HB_TONE_PLAIN, format(w, "%zu runs more", shown - NAMED));
 }
 
 /* "devices: a -> b", once for all runs of which it holds; with several their names. */
@@ -352,10 +351,10 @@ static void print_contrast(writer *w, const hb_run_contrast *contrast, const hb_
         hb_buf_printf(&of, "%s%.200s", i ? ", " : " (", w->c->runs[runs->items[i]].name);
     if (w->many && runs->count > NAMED) hb_buf_printf(&of, " and %u more", runs->count - NAMED);
     if (w->many) hb_buf_str(&of, ")");
-    hb_paper_item(&w->paper, HB_TONE_PLAIN,
-                  format(w, "%s: %s -> %s%s", contrast->what,
-                         *contrast->before ? contrast->before : "-",
-                         *contrast->after ? contrast->after : "-", kept(w, &of)));
+    hb_doc_item(&w->doc, HB_TONE_PLAIN,
+                format(w, "%s: %s -> %s%s", contrast->what,
+                       *contrast->before ? contrast->before : "-",
+                       *contrast->after ? contrast->after : "-", kept(w, &of)));
 }
 
 typedef struct contrast_group {
@@ -385,15 +384,15 @@ static void print_contrasts(writer *w)
             *HB_PUSH(w->arena, &groups.items[g].runs) = (uint32_t)run;
         }
     }
-    if (groups.count) hb_paper_heading(&w->paper, "Not alike");
+    if (groups.count) hb_doc_heading(&w->doc, "Not alike");
     for (uint32_t g = 0; g < groups.count; g++)
         print_contrast(w, groups.items[g].contrast, &groups.items[g].runs);
 }
 
 static void print_finding(writer *w, const hb_compare_finding *f)
 {
-    hb_paper_item(&w->paper, f->met ? HB_TONE_WORSE : HB_TONE_PLAIN,
-                  format(w, "%s: %s", f->met ? "EXCEEDED" : "fine", f->reason));
+    hb_doc_item(&w->doc, f->met ? HB_TONE_WORSE : HB_TONE_PLAIN,
+                format(w, "%s: %s", f->met ? "EXCEEDED" : "fine", f->reason));
 }
 
 /* Those that are passed all, of the others as many as one likes to read. */
@@ -403,13 +402,12 @@ static void print_findings(writer *w)
     const hb_compare_report *r = w->report;
     size_t fine = 0;
     if (!r->num_findings) return;
-    hb_paper_heading(&w->paper, "Limits");
+    hb_doc_heading(&w->doc, "Limits");
     for (size_t i = 0; i < r->num_findings; i++)
         if (r->findings[i].met) print_finding(w, &r->findings[i]);
     for (size_t i = 0; i < r->num_findings; i++)
         if (!r->findings[i].met && fine++ < FINE) print_finding(w, &r->findings[i]);
-    if (fine > FINE)
-        hb_paper_item(&w->paper, HB_TONE_PLAIN, format(w, "fine: %zu more", fine - FINE));
+    if (fine > FINE) hb_doc_item(&w->doc, HB_TONE_PLAIN, format(w, "fine: %zu more", fine - FINE));
 }
 
 static void print_problems(writer *w)
@@ -418,12 +416,12 @@ static void print_problems(writer *w)
     for (size_t i = 0; i < w->c->num_runs; i++)
         simulated |= w->c->runs[i].simulated;
     if (simulated)
-        hb_paper_item(&w->paper, HB_TONE_PLAIN,
-                      "durations on a simulated GPU mean nothing, and so do their differences");
+        hb_doc_item(&w->doc, HB_TONE_PLAIN,
+                    "durations on a simulated GPU mean nothing, and so do their differences");
     for (uint32_t i = 0; i < w->c->notes.count; i++)
-        hb_paper_item(&w->paper, HB_TONE_WORSE, w->c->notes.items[i]);
+        hb_doc_item(&w->doc, HB_TONE_WORSE, w->c->notes.items[i]);
     for (uint32_t i = 0; i < w->c->problems.count; i++)
-        hb_paper_item(&w->paper, HB_TONE_WORSE, format(w, "left out: %s", w->c->problems.items[i]));
+        hb_doc_item(&w->doc, HB_TONE_WORSE, format(w, "left out: %s", w->c->problems.items[i]));
 }
 
 static void print_tables(writer *w)
@@ -445,9 +443,9 @@ void hb_report_print(hb_comparison *c, hb_arena *arena, const hb_compare_report 
     writer w = {.c = c,
                 .arena = arena,
                 .report = report,
-                .paper = {buf, report->format == HB_COMPARE_MARKDOWN, report->color},
+                .doc = {buf, report->format == HB_COMPARE_MARKDOWN, report->color},
                 .many = c->num_runs > 2};
-    hb_paper_heading(&w.paper, "Compared");
+    hb_doc_heading(&w.doc, "Compared");
     print_runs(&w);
     print_problems(&w);
     print_findings(&w);

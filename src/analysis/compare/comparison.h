@@ -2,18 +2,18 @@
  *
  * Runs as samples, and what is made of them. From files to answers:
  *
- *   find.c       paths into runs and their files
- *   load.c       files, a few at a time, into digests, and these in order into runs
- *   digest.c     one analysed trace into samples by step
- *   run.c        the digests of a run's files into one
- *   facts.c      what a trace says of itself
- *   pair.c       rows of two runs that belong together
- *   differences.c, rank_test.c          what differs, and whether it is more than noise
- *   call_tree.c, sequence.c             call trees laid over each other
- *   condition.c                         limits
- *   select.c                            what of it a report shows
- *   report.c, paper.c, words.c, json.c  the report for people and for programs
- *   api.c                               hipboard/compare.h
+ *   find_files.c         paths into runs and their files
+ *   load_files.c         files, a few at a time, into samples, and these in order into runs
+ *   samples.c            one analysed trace into samples by step
+ *   run_samples.c        the samples of a run's files into one
+ *   environment_diff.c   what a trace says of itself
+ *   pairing.c            rows of two runs that belong together
+ *   differences.c, rank_test.c                   what differs, and whether it is more than noise
+ *   tree_overlay.c, sequence.c                   call trees laid over each other
+ *   condition.c                                  limits
+ *   selection.c                                  what of it a report shows
+ *   compare_text.c, compare_json.c               the report for people and for programs
+ *   api_compare.c                                hipboard/compare.h
  */
 #ifndef HB_COMPARE_COMPARISON_H
 #define HB_COMPARE_COMPARISON_H
@@ -156,26 +156,26 @@ static inline const char *hb_comparison_string(const hb_comparison *c, hb_sid id
 /** Interns in the comparison's texts; leaves by the arena where memory is short. */
 hb_sid hb_comparison_intern(hb_comparison *c, hb_arena *arena, const char *text, size_t size);
 
-/* ---- find.c ---- */
+/* ---- find_files.c ---- */
 hb_result hb_compare_find(hb_comparison *c, const char *const *paths, size_t num_paths,
                           const char *baseline);
 void hb_compare_run_free(hb_compare_run *run);
 
-/* ---- load.c ---- */
+/* ---- load_files.c ---- */
 hb_result hb_compare_load(hb_comparison *c);
 
-/* ---- run.c, within hb_arena_try(&c->arena) ---- */
+/* ---- run_samples.c, within hb_arena_try(&c->arena) ---- */
 /** The only file's digest becomes the run itself: it must live until hb_run_finish(). */
 void hb_run_add(hb_comparison *c, hb_compare_run *run, const char *worker, hb_digest *digest);
 /** After the last file. */
 void hb_run_finish(hb_comparison *c, hb_compare_run *run);
 void hb_run_builder_free(hb_compare_run *run);
 
-/* ---- facts.c ---- */
+/* ---- environment_diff.c ---- */
 void hb_facts_take(hb_comparison *c, hb_compare_run *run, const hb_digest *digest);
 void hb_contrasts_make(hb_comparison *c, hb_compare_run *run);
 
-/* ---- pair.c ---- */
+/* ---- pairing.c ---- */
 typedef struct hb_pair {
     hb_u32s before, after; /* items of the baseline and of the run */
 } hb_pair;

@@ -76,7 +76,7 @@ static hb_result analyse_trace(job *j)
                                .progress = report_progress,
                                .context = j};
     HB_TRY(hb_import_read(j->file->path, j->file->process, &options, &j->trace, &j->report));
-    HB_TRY(hb_unify(&j->trace));
+    HB_TRY(hb_normalize(&j->trace));
     return hb_analysis_run_costs(&j->analysis, &j->trace);
 }
 

@@ -358,7 +358,7 @@ static void count_file(hb_plan *plan)
 
 static hb_result make_plan(hb_plan *plan)
 {
-    HB_TRY(hb_plan_survey(plan));
+    HB_TRY(hb_plan_prepass(plan));
     HB_TRY(hb_plan_counters(plan));
     count_file(plan);
     hb_plan_devices(plan);

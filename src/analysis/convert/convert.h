@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a conversion knows and decides of each event: the survey reads it, the plan decides, the
+ * What a conversion knows and decides of each event: the prepass reads it, the plan decides, the
  * edits are made when the file is read again. The texts of events are never held in memory.
  */
 #ifndef HB_CONVERT_CONVERT_H
@@ -116,7 +116,7 @@ int64_t hb_plain_int(const hb_raw_event *raw, hb_slot slot);
 /** A name by which the plugin knows a collective. */
 
 /** Reads the file for the first time. */
-hb_result hb_plan_survey(hb_plan *plan);
+hb_result hb_plan_prepass(hb_plan *plan);
 /** Finds steps, where the options ask for it and there are none: they become further items, and a
  * member tells how they were found. `read` has who takes them. */
 hb_result hb_plan_find_steps(hb_plan *plan, hb_read_options *read);

@@ -128,7 +128,8 @@ static void build(forest *f, hb_item **nodes, uint32_t count)
         close_node(f);
 }
 
-/* A chain of moves, from one whose end is not known: the moves in it, and the one that it comes to. */
+/* A chain of moves, from one whose end is not known: the moves in it, and the one that it comes to.
+ */
 static uint32_t follow(const hb_moves *moves, uint32_t from, uint8_t *seen, uint32_t *chain,
                        uint32_t *meets)
 {

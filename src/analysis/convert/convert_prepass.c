@@ -58,7 +58,7 @@ static hb_plan_role role_of_annotation(hb_str name, bool gpu)
 {
     if (hb_is_step(name)) return gpu ? HB_PLAN_GPU_STEP : HB_PLAN_STEP;
     if (gpu) return HB_PLAN_GPU_ANNOTATION;
-    unsigned bits = hb_scope_bits_of(name);
+    unsigned bits = hb_scope_class_of(name);
     if (bits & HB_NAME_COLLECTIVE) return HB_PLAN_NODE;
     return bits & HB_NAME_LIBRARY ? HB_PLAN_SCOPE : HB_PLAN_OTHER;
 }
@@ -176,7 +176,7 @@ static bool note_pid(hb_plan *plan, const hb_raw_event *raw)
     return pid && *pid != UINT32_MAX;
 }
 
-static bool survey_event(void *context, const hb_raw_event *raw, hb_str text, bool flawed)
+static bool prepass_event(void *context, const hb_raw_event *raw, hb_str text, bool flawed)
 {
     hb_plan *plan = context;
     hb_value name = hb_raw_get(raw, HB_SLOT_NAME), ts = hb_raw_get(raw, HB_SLOT_TS);
@@ -212,9 +212,9 @@ static bool progress(void *context, uint64_t bytes, uint64_t total)
     return !o->progress || o->progress(o->context, plan->input, bytes, total);
 }
 
-hb_result hb_plan_survey(hb_plan *plan)
+hb_result hb_plan_prepass(hb_plan *plan)
 {
-    hb_read_options options = {.event = survey_event, .progress = progress, .context = plan};
+    hb_read_options options = {.event = prepass_event, .progress = progress, .context = plan};
     plan->items.item_size = sizeof(hb_item);
     plan->pids.item_size = sizeof(uint32_t);
     plan->max_memory_device = -1;

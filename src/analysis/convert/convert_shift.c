@@ -10,16 +10,13 @@
 
 #define CLOCK "hipboard_clock"
 
-static int64_t shifted_by(const hb_plan_line *l, int64_t ns)
-{
-    return ns + l->offset + llround((double)(ns - l->at) * l->drift);
-}
-
 int64_t hb_plan_shifted(const hb_plan *plan, int64_t ns)
 {
     ns += plan->base;
-    for (unsigned i = 0; i < plan->num_lines; i++)
-        ns = shifted_by(&plan->lines[i], ns);
+    for (unsigned i = 0; i < plan->num_lines; i++) {
+        const hb_plan_line *l = &plan->lines[i];
+        ns += l->offset + llround((double)(ns - l->at) * l->drift);
+    }
     return ns - plan->base;
 }
 

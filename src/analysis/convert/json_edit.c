@@ -364,7 +364,7 @@ static void edit_for_kineto(edits *e)
 {
     hb_value cat = hb_raw_get(e->raw, HB_SLOT_CAT), name = hb_raw_get(e->raw, HB_SLOT_NAME);
     unsigned bits =
-        name.type == HB_JSON_STRING ? hb_scope_bits_of((hb_str){name.s, (uint32_t)name.size}) : 0;
+        name.type == HB_JSON_STRING ? hb_scope_class_of((hb_str){name.s, (uint32_t)name.size}) : 0;
     if (e->item->role == HB_PLAN_CALL && category_is(&cat, HB_CATEGORY_RUNTIME))
         set_category(e, HB_CATEGORY_CUDA_RUNTIME, HB_CHANGE_KINETO);
     else if (category_is(&cat, HB_CATEGORY_OUTSIDE_TREE) ||

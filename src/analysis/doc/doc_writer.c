@@ -27,45 +27,45 @@ static void put_plain(hb_buf *buf, const char *text)
     }
 }
 
-static void put_toned(const hb_paper *paper, hb_tone tone, const char *text)
+static void put_toned(const hb_doc *doc, hb_tone tone, const char *text)
 {
-    bool colored = paper->color && tone != HB_TONE_PLAIN;
-    if (colored) hb_buf_str(paper->buf, tone == HB_TONE_WORSE ? "\033[31m" : "\033[32m");
-    put_plain(paper->buf, text);
-    if (colored) hb_buf_str(paper->buf, "\033[0m");
+    bool colored = doc->color && tone != HB_TONE_PLAIN;
+    if (colored) hb_buf_str(doc->buf, tone == HB_TONE_WORSE ? "\033[31m" : "\033[32m");
+    put_plain(doc->buf, text);
+    if (colored) hb_buf_str(doc->buf, "\033[0m");
 }
 
-void hb_paper_heading(hb_paper *paper, const char *text)
+void hb_doc_heading(hb_doc *doc, const char *text)
 {
-    hb_buf_str(paper->buf, paper->markdown ? (paper->buf->size ? "\n### " : "### ")
-                                           : (paper->buf->size ? "\n" : ""));
-    if (paper->markdown) {
-        hb_markdown_text(paper->buf, text);
+    hb_buf_str(doc->buf,
+               doc->markdown ? (doc->buf->size ? "\n### " : "### ") : (doc->buf->size ? "\n" : ""));
+    if (doc->markdown) {
+        hb_markdown_text(doc->buf, text);
     } else {
-        if (paper->color) hb_buf_str(paper->buf, "\033[1m");
-        put_plain(paper->buf, text);
-        if (paper->color) hb_buf_str(paper->buf, "\033[0m");
+        if (doc->color) hb_buf_str(doc->buf, "\033[1m");
+        put_plain(doc->buf, text);
+        if (doc->color) hb_buf_str(doc->buf, "\033[0m");
     }
-    hb_buf_str(paper->buf, paper->markdown ? "\n\n" : "\n");
+    hb_buf_str(doc->buf, doc->markdown ? "\n\n" : "\n");
 }
 
-void hb_paper_line(hb_paper *paper, hb_tone tone, const char *text)
+void hb_doc_line(hb_doc *doc, hb_tone tone, const char *text)
 {
-    if (paper->markdown)
-        hb_markdown_text(paper->buf, text);
+    if (doc->markdown)
+        hb_markdown_text(doc->buf, text);
     else
-        put_toned(paper, tone, text);
-    hb_buf_str(paper->buf, paper->markdown ? "\n\n" : "\n");
+        put_toned(doc, tone, text);
+    hb_buf_str(doc->buf, doc->markdown ? "\n\n" : "\n");
 }
 
-void hb_paper_item(hb_paper *paper, hb_tone tone, const char *text)
+void hb_doc_item(hb_doc *doc, hb_tone tone, const char *text)
 {
-    hb_buf_str(paper->buf, paper->markdown ? "- " : "  ");
-    if (paper->markdown)
-        hb_markdown_text(paper->buf, text);
+    hb_buf_str(doc->buf, doc->markdown ? "- " : "  ");
+    if (doc->markdown)
+        hb_markdown_text(doc->buf, text);
     else
-        put_toned(paper, tone, text);
-    hb_buf_str(paper->buf, "\n");
+        put_toned(doc, tone, text);
+    hb_buf_str(doc->buf, "\n");
 }
 
 /* ---- tables ---- */
@@ -84,18 +84,18 @@ static const hb_grid_cell *cell_at(const hb_grid *g, uint32_t row, uint32_t colu
     return &g->cells.items[row * g->columns + column];
 }
 
-static void put_cell(const hb_paper *paper, const hb_grid *g, uint32_t column, hb_grid_cell cell,
+static void put_cell(const hb_doc *doc, const hb_grid *g, uint32_t column, hb_grid_cell cell,
                      size_t width)
 {
     bool last = column + 1 == g->columns, left = last || g->left >> column & 1;
     size_t blanks = last ? 0 : width - width_of(cell.text);
-    if (!left) put_blanks(paper->buf, blanks);
-    put_toned(paper, cell.tone, cell.text);
-    if (left) put_blanks(paper->buf, blanks);
-    hb_buf_str(paper->buf, last ? "\n" : "  ");
+    if (!left) put_blanks(doc->buf, blanks);
+    put_toned(doc, cell.tone, cell.text);
+    if (left) put_blanks(doc->buf, blanks);
+    hb_buf_str(doc->buf, last ? "\n" : "  ");
 }
 
-static void put_terminal(hb_paper *paper, hb_arena *arena, const hb_grid *g)
+static void put_terminal(hb_doc *doc, hb_arena *arena, const hb_grid *g)
 {
     uint32_t rows = g->cells.count / g->columns;
     size_t *widths = HB_NEW_ARRAY(arena, size_t, g->columns);
@@ -105,10 +105,10 @@ static void put_terminal(hb_paper *paper, hb_arena *arena, const hb_grid *g)
             widths[c] = HB_MAX(widths[c], width_of(cell_at(g, r, c)->text));
     }
     for (uint32_t c = 0; c < g->columns; c++)
-        put_cell(paper, g, c, (hb_grid_cell){g->heads[c], HB_TONE_PLAIN}, widths[c]);
+        put_cell(doc, g, c, (hb_grid_cell){g->heads[c], HB_TONE_PLAIN}, widths[c]);
     for (uint32_t r = 0; r < rows; r++)
         for (uint32_t c = 0; c < g->columns; c++)
-            put_cell(paper, g, c, *cell_at(g, r, c), widths[c]);
+            put_cell(doc, g, c, *cell_at(g, r, c), widths[c]);
 }
 
 /* The last column first. */
@@ -117,27 +117,27 @@ static uint32_t markdown_column(const hb_grid *g, uint32_t place)
     return place ? place - 1 : g->columns - 1;
 }
 
-static void put_markdown(hb_paper *paper, hb_arena *arena, const hb_grid *g)
+static void put_markdown(hb_doc *doc, hb_arena *arena, const hb_grid *g)
 {
     uint32_t rows = g->cells.count / g->columns, shown = 0;
     const char **heads = HB_NEW_ARRAY(arena, const char *, g->columns);
     for (uint32_t p = 0; p < g->columns; p++)
         if (!(g->terminal_only >> markdown_column(g, p) & 1))
             heads[shown++] = g->heads[markdown_column(g, p)];
-    hb_markdown_head(paper->buf, heads, shown, 1);
+    hb_markdown_head(doc->buf, heads, shown, 1);
     for (uint32_t r = 0; r < rows; r++) {
         for (uint32_t p = 0; p < g->columns; p++)
             if (!(g->terminal_only >> markdown_column(g, p) & 1))
-                hb_markdown_cell(paper->buf, cell_at(g, r, markdown_column(g, p))->text);
-        hb_markdown_end_row(paper->buf);
+                hb_markdown_cell(doc->buf, cell_at(g, r, markdown_column(g, p))->text);
+        hb_markdown_end_row(doc->buf);
     }
-    hb_buf_str(paper->buf, "\n");
+    hb_buf_str(doc->buf, "\n");
 }
 
-void hb_paper_grid(hb_paper *paper, hb_arena *arena, const hb_grid *grid)
+void hb_doc_grid(hb_doc *doc, hb_arena *arena, const hb_grid *grid)
 {
-    if (paper->markdown)
-        put_markdown(paper, arena, grid);
+    if (doc->markdown)
+        put_markdown(doc, arena, grid);
     else
-        put_terminal(paper, arena, grid);
+        put_terminal(doc, arena, grid);
 }

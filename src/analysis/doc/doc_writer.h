@@ -7,10 +7,10 @@
 
 #include "base/arena.h"
 
-typedef struct hb_paper {
+typedef struct hb_doc {
     hb_buf *buf;
     bool markdown, color;
-} hb_paper;
+} hb_doc;
 
 typedef enum hb_tone { HB_TONE_PLAIN, HB_TONE_WORSE, HB_TONE_BETTER } hb_tone;
 
@@ -28,10 +28,10 @@ typedef struct hb_grid {
     HB_VEC(hb_grid_cell) cells; /* row after row */
 } hb_grid;
 
-void hb_paper_heading(hb_paper *paper, const char *text);
+void hb_doc_heading(hb_doc *doc, const char *text);
 /** A paragraph, or a line of a list. */
-void hb_paper_line(hb_paper *paper, hb_tone tone, const char *text);
-void hb_paper_item(hb_paper *paper, hb_tone tone, const char *text);
-void hb_paper_grid(hb_paper *paper, hb_arena *arena, const hb_grid *grid);
+void hb_doc_line(hb_doc *doc, hb_tone tone, const char *text);
+void hb_doc_item(hb_doc *doc, hb_tone tone, const char *text);
+void hb_doc_grid(hb_doc *doc, hb_arena *arena, const hb_grid *grid);
 
 #endif

@@ -27,20 +27,14 @@ void hb_buf_py_float(hb_buf *buf, double v)
 }
 
 /* Most numbers of an answer are short integers; they are worth a fast way. */
-static void int_text(hb_buf *buf, double v)
-{
-    if (fabs(v) < 9e15)
-        hb_buf_printf(buf, "%lld", (long long)v);
-    else
-        hb_buf_printf(buf, "%.0f", v);
-}
-
 void hb_buf_py_num(hb_buf *buf, hb_num n)
 {
     if (n.is_float || isnan(n.v) || isinf(n.v))
         hb_buf_py_float(buf, n.v);
+    else if (fabs(n.v) < 9e15)
+        hb_buf_printf(buf, "%lld", (long long)n.v);
     else
-        int_text(buf, n.v);
+        hb_buf_printf(buf, "%.0f", n.v);
 }
 
 void hb_buf_json_num(hb_buf *buf, hb_num n)

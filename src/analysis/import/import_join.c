@@ -362,7 +362,8 @@ static void mark_waits(hb_arena *arena, hb_import_rows *r)
         hb_import_host *call = hb_column_at(&r->calls, i);
         uint32_t kind = hb_id_index_get(&known, call->name);
         if (!kind) {
-            bool waits = hb_call_bits_of(hb_texts_get(r->texts, call->name)) & HB_CALL_SYNCHRONIZES;
+            bool waits =
+                hb_call_class_of(hb_texts_get(r->texts, call->name)) & HB_CALL_SYNCHRONIZES;
             kind = waits ? WAITS : WORKS;
             hb_id_index_set(arena, &known, call->name, kind);
         }

@@ -2,7 +2,7 @@
  *
  * What another tool recorded of one process, in columns. A format's opener fills them in any order
  * and as the tool numbers things; hb_import_finish() puts them in order, joins work to its calls
- * and calls to their ranges; import_source.h hands them out as events.
+ * and calls to their ranges; import_source.c hands them out as events.
  *
  * Times are nanoseconds of the tool's clock. Want of memory leaves by the arena.
  */

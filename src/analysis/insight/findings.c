@@ -15,12 +15,12 @@
 #define MIN_IDLE hb_advice_threshold(HB_ADVICE_IDLE)
 #define MIN_MATH hb_advice_threshold(HB_ADVICE_NO_MATRIX_CORES)
 
-typedef struct survey {
+typedef struct overview {
     double span, busy, late, kernel_time;
     double step_start, step_end;
     uint32_t steps;
-    uint8_t *calls; /* by name: 1 + its enum hb_call_bits, once it was asked for */
-} survey;
+    uint8_t *calls; /* by name: 1 + its enum hb_call_class, once it was asked for */
+} overview;
 
 static const char *keep_text(hb_insight *in, const char *text)
 {
@@ -66,7 +66,7 @@ static double milliseconds(double us)
 
 /* ---- what the rules look at ---- */
 
-static void find_steps(const hb_insight *in, survey *s)
+static void find_steps(const hb_insight *in, overview *s)
 {
     for (uint32_t i = 0; i < in->trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(in->trace, i);
@@ -80,9 +80,9 @@ static void find_steps(const hb_insight *in, survey *s)
     }
 }
 
-static survey look(hb_insight *in)
+static overview look(hb_insight *in)
 {
-    survey s = {.calls = HB_NEW_ARRAY(&in->arena, uint8_t, in->trace->strings.count + 1)};
+    overview s = {.calls = HB_NEW_ARRAY(&in->arena, uint8_t, in->trace->strings.count + 1)};
     for (uint32_t i = 0; i < in->gpus.count; i++) {
         s.span += in->gpus.items[i].end - in->gpus.items[i].start;
         s.busy += in->gpus.items[i].busy;
@@ -102,21 +102,21 @@ typedef struct calls {
 } calls;
 
 /* Within the steps, or anywhere when there are none. */
-static bool is_counted(const survey *s, const hb_row *row)
+static bool is_counted(const overview *s, const hb_row *row)
 {
     return !s->steps ||
            (hb_ns_to_us(row->start) >= s->step_start && hb_ns_to_us(row->start) <= s->step_end);
 }
 
 /* Of few names there are many calls. */
-static unsigned call_bits(const hb_insight *in, const survey *s, hb_sid name)
+static unsigned call_bits(const hb_insight *in, const overview *s, hb_sid name)
 {
     if (!s->calls[name])
-        s->calls[name] = (uint8_t)(1 + hb_call_bits_of(hb_trace_text(in->trace, name)));
+        s->calls[name] = (uint8_t)(1 + hb_call_class_of(hb_trace_text(in->trace, name)));
     return s->calls[name] - 1u;
 }
 
-static calls find_calls(const hb_insight *in, const survey *s, bool (*matches)(unsigned bits))
+static calls find_calls(const hb_insight *in, const overview *s, bool (*matches)(unsigned bits))
 {
     calls c = {0};
     for (uint32_t i = 0; i < in->trace->rows.count; i++) {
@@ -135,7 +135,7 @@ static calls find_calls(const hb_insight *in, const survey *s, bool (*matches)(u
 
 static bool is_loader(hb_str name)
 {
-    return (hb_scope_bits_of(name) & HB_NAME_WAITS_FOR_DATA) != 0;
+    return (hb_scope_class_of(name) & HB_NAME_WAITS_FOR_DATA) != 0;
 }
 
 /* ---- idle GPUs ---- */
@@ -148,7 +148,7 @@ static const char *cause_text(const hb_insight *in, const hb_gap_cause *c, char 
     return text;
 }
 
-static void idle(hb_insight *in, const survey *s)
+static void idle(hb_insight *in, const overview *s)
 {
     double total = s->span - s->busy, gaps = 0;
     char text[200];
@@ -165,7 +165,7 @@ static void idle(hb_insight *in, const survey *s)
              milliseconds(c->total), (unsigned long long)c->gaps);
 }
 
-static void loading(hb_insight *in, const survey *s)
+static void loading(hb_insight *in, const overview *s)
 {
     double total = 0;
     uint64_t gaps = 0;
@@ -182,7 +182,7 @@ static void loading(hb_insight *in, const survey *s)
 }
 
 /* A GPU that runs dry while the host waits for it gets nothing until the host is back. */
-static void synchronisations(hb_insight *in, const survey *s)
+static void synchronisations(hb_insight *in, const overview *s)
 {
     double total = 0, longest = 0;
     uint64_t gaps = 0;
@@ -226,7 +226,7 @@ static double median_kernel(hb_insight *in, uint32_t *count)
     return *count ? list[*count / 2] : 0;
 }
 
-static void small_kernels(hb_insight *in, const survey *s)
+static void small_kernels(hb_insight *in, const overview *s)
 {
     uint32_t count;
     double median = median_kernel(in, &count);
@@ -252,7 +252,7 @@ static const char *remedy(hb_str limit)
     return "a look at registers, LDS and grid";
 }
 
-static void low_occupancy(hb_insight *in, const survey *s)
+static void low_occupancy(hb_insight *in, const overview *s)
 {
     const hb_kernel_sum *worst = NULL;
     double total = 0, known = 0;
@@ -336,7 +336,7 @@ static void find_working_time(const hb_insight *in, double *start, double *end)
 
 /* How long threads stood in blocking copies while GPUs worked, counted once where several did: what
  * the first call needs to start the runtime is before all work, and no copying. */
-static double time_in_copies(hb_insight *in, const survey *s, double first, double last)
+static double time_in_copies(hb_insight *in, const overview *s, double first, double last)
 {
     hb_intervals held = {0};
     for (uint32_t i = 0; i < in->trace->rows.count; i++) {
@@ -374,7 +374,7 @@ static copied find_pageable(const hb_insight *in)
     return c;
 }
 
-static void blocking_copies(hb_insight *in, const survey *s)
+static void blocking_copies(hb_insight *in, const overview *s)
 {
     calls c = find_calls(in, s, hb_call_copies_and_waits);
     copied p = find_pageable(in);
@@ -394,7 +394,7 @@ static void blocking_copies(hb_insight *in, const survey *s)
              (unsigned long long)c.count, milliseconds(held), percent(held, span), pageable);
 }
 
-static void allocations(hb_insight *in, const survey *s)
+static void allocations(hb_insight *in, const overview *s)
 {
     calls c = find_calls(in, s, hb_call_allocates);
     if (!c.count || !(c.host >= hb_advice_threshold(HB_ADVICE_ALLOCATION) * s->span) ||
@@ -407,7 +407,7 @@ static void allocations(hb_insight *in, const survey *s)
              milliseconds(c.host), NAME_ARGS(name), milliseconds(c.longest));
 }
 
-static void communication(hb_insight *in, const survey *s)
+static void communication(hb_insight *in, const overview *s)
 {
     double exposed = 0, total = 0;
     for (uint32_t i = 0; i < in->gpus.count; i++) {
@@ -432,7 +432,7 @@ static bool heavier(const void *context, const void *x, const void *y)
 
 void hb_insight_advice(hb_insight *in)
 {
-    survey s = look(in);
+    overview s = look(in);
     if (!in->works.count || !(s.span > 0)) return;
     idle(in, &s);
     loading(in, &s);

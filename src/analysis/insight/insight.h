@@ -4,12 +4,12 @@
  * it was idle and what the host did then, kernels by class, matrix cores, and what to do about it.
  * Made from the trace itself, not from the plugin's analysis, so also of files that it loses:
  *
- *   insight_work.c      kernels and copies with their launches; kernels by name and class
- *   insight_copies.c    copies and fills by kind
- *   insight_gpus.c      each GPU's and stream's time, gaps
- *   insight_host.c      what a host thread was doing at a time
- *   insight_facts.c     how processes talk, how full GPUs' memory is
- *   insight_advice.c    what to do about it
+ *   work.c              kernels and copies with their launches; kernels by name and class
+ *   copies.c            copies and fills by kind
+ *   gpu_time.c          each GPU's and stream's time, gaps
+ *   host_activity.c     what a host thread was doing at a time
+ *   facts.c             how processes talk, how full GPUs' memory is
+ *   findings.c          what to do about it
  *   roofline.c          what operators achieved, when that is asked for
  */
 #ifndef HB_INSIGHT_INSIGHT_H
@@ -203,7 +203,7 @@ hb_sid hb_insight_runtime_at(const hb_insight *in, uint32_t launch, double time)
 /** What covers most of a window on the thread of `launch`. */
 hb_cover hb_insight_host_at(const hb_insight *in, uint32_t launch, double start, double end);
 
-/* ---- insight_facts.c ---- */
+/* ---- facts.c ---- */
 hb_distributed_facts hb_insight_distribution(const hb_insight *in);
 
 typedef struct hb_gpu_memory {

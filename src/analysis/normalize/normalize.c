@@ -11,7 +11,7 @@
 #include "trace/link.h"
 #include "trace/processes.h"
 
-typedef struct unifier {
+typedef struct normalizer {
     hb_arena arena;
     hb_trace *trace;
     hb_dict calls;        /* correlation -> row */
@@ -22,27 +22,27 @@ typedef struct unifier {
     HB_VEC(double) sms;   /* of the devices in order; 0: not known */
     uint8_t *scopes;      /* by name: is_scope() + 1; 0: not asked yet */
     bool no_memory;
-} unifier;
+} normalizer;
 
-static hb_row *row_at(const unifier *u, uint32_t i)
+static hb_row *row_at(const normalizer *u, uint32_t i)
 {
     return hb_column_at(&u->trace->rows, i);
 }
 
-static hb_str name_of(const unifier *u, const hb_row *row)
+static hb_str name_of(const normalizer *u, const hb_row *row)
 {
     return hb_trace_text(u->trace, row->name);
 }
 
 /* ---- changes, which are counted ---- */
 
-static void set_kind(unifier *u, hb_row *row, hb_kind kind)
+static void set_kind(normalizer *u, hb_row *row, hb_kind kind)
 {
     u->trace->num_mended += row->kind != kind;
     row->kind = (uint8_t)kind;
 }
 
-static void set_owner(unifier *u, hb_row *row, hb_id id)
+static void set_owner(normalizer *u, hb_row *row, hb_id id)
 {
     u->trace->num_mended += row->id != id;
     row->id = id;
@@ -50,7 +50,7 @@ static void set_owner(unifier *u, hb_row *row, hb_id id)
 
 /* ---- events that would lose the file ---- */
 
-static bool has_times(const unifier *u, const hb_row *row)
+static bool has_times(const normalizer *u, const hb_row *row)
 {
     if (HB_LIKELY(!hb_row_odd_times(u->trace, row))) {
         unsigned needed = row->kind == HB_KIND_MEMORY ? HB_ROW_TS : HB_ROW_TS | HB_ROW_DUR;
@@ -63,7 +63,7 @@ static bool has_times(const unifier *u, const hb_row *row)
     return timed && row->flags & HB_ROW_DUR && dur >= 0 && isfinite(ts + dur);
 }
 
-static bool is_step(const unifier *u, const hb_row *row)
+static bool is_step(const normalizer *u, const hb_row *row)
 {
     return hb_row_is_step(u->trace, row);
 }
@@ -91,7 +91,7 @@ static bool set_thread(hb_trace *trace, hb_row *row, hb_key key)
 }
 
 /* Threads with names become threads with numbers. */
-static bool number_thread(unifier *u, hb_row *row)
+static bool number_thread(normalizer *u, hb_row *row)
 {
     hb_key key = hb_row_tid_key(u->trace, row);
     if (hb_key_tag(key) == HB_KEY_TAG_INT) return true;
@@ -107,7 +107,7 @@ static bool is_container(hb_key key)
 }
 
 /* One that a part of the event's place or links is. */
-static bool has_container(const unifier *u, const hb_row *row)
+static bool has_container(const normalizer *u, const hb_row *row)
 {
     const hb_trace *t = u->trace;
     return is_container(hb_row_tid_key(t, row)) || is_container(hb_row_pid_key(t, row)) ||
@@ -117,7 +117,7 @@ static bool has_container(const unifier *u, const hb_row *row)
             is_container(hb_row_correlation_key(t, row)));
 }
 
-static bool mend_memory(unifier *u, const hb_row *row)
+static bool mend_memory(normalizer *u, const hb_row *row)
 {
     hb_memory_row *m = hb_column_at(&u->trace->memory, row->extra);
     if (m->allocated_state == HB_NUMBER_BAD) m->allocated_state = HB_NUMBER_NONE;
@@ -126,7 +126,7 @@ static bool mend_memory(unifier *u, const hb_row *row)
 }
 
 /* Whether the plugin could digest the event, perhaps after it was mended. */
-static bool is_fit(unifier *u, hb_row *row)
+static bool is_fit(normalizer *u, hb_row *row)
 {
     if (!has_times(u, row) || has_container(u, row)) return false;
     if (is_step(u, row) && (!has_step_number(name_of(u, row)) || hb_plugin_dur(u->trace, row) == 0))
@@ -135,13 +135,13 @@ static bool is_fit(unifier *u, hb_row *row)
     return (!is_host(row) && row->kind != HB_KIND_MEMORY) || number_thread(u, row);
 }
 
-static bool is_whole_flow(const unifier *u, const hb_row *row)
+static bool is_whole_flow(const normalizer *u, const hb_row *row)
 {
     return row->flags & HB_ROW_HAS_ID && row->flags & HB_ROW_HAS_TS &&
            !is_container(hb_row_key(u->trace, row));
 }
 
-static void forgive(unifier *u, hb_row *row)
+static void forgive(normalizer *u, hb_row *row)
 {
     if (row->kind == HB_KIND_FLOW ? !is_whole_flow(u, row)
                                   : row->kind != HB_KIND_OTHER && !is_fit(u, row))
@@ -155,14 +155,14 @@ static void forgive(unifier *u, hb_row *row)
 /* ---- one vocabulary ---- */
 
 /* Names are few, rows are many. */
-static bool is_scope(const unifier *u, const hb_row *row)
+static bool is_scope(const normalizer *u, const hb_row *row)
 {
     uint8_t *known = &u->scopes[row->name];
     if (!*known) *known = 1 + hb_is_library_scope(name_of(u, row));
     return *known > 1;
 }
 
-static void rename_kind(unifier *u, hb_row *row)
+static void rename_kind(normalizer *u, hb_row *row)
 {
     if (row->kind == HB_KIND_CALL) set_kind(u, row, HB_KIND_RUNTIME);
     if (row->kind != HB_KIND_ANNOTATION) return;
@@ -198,7 +198,7 @@ static bool has_external_id(const hb_row *row)
 
 static void get_ids(void *context, uint32_t event, hb_ids *ids)
 {
-    const unifier *u = context;
+    const normalizer *u = context;
     const hb_row *row = row_at(u, event);
     ids->role = (uint8_t)role_of(row);
     if (has_external_id(row)) ids->ext = id_of(hb_row_key(u->trace, row));
@@ -209,7 +209,7 @@ static void get_ids(void *context, uint32_t event, hb_ids *ids)
 }
 
 /* Want of memory is told when the caller has freed what it holds. */
-static hb_id make_id(unifier *u, int64_t value)
+static hb_id make_id(normalizer *u, int64_t value)
 {
     hb_id id = hb_trace_id(u->trace, hb_key_int(value));
     u->no_memory |= id == HB_ID_FAILURE;
@@ -218,7 +218,7 @@ static hb_id make_id(unifier *u, int64_t value)
 
 static void set_ids(void *context, uint32_t event, const hb_ids *ids)
 {
-    unifier *u = context;
+    normalizer *u = context;
     hb_row *row = row_at(u, event);
     if (has_external_id(row) && ids->ext != HB_ID_ABSENT) row->id = make_id(u, ids->ext);
     if (has_device_row(row) && ids->corr != HB_ID_ABSENT) {
@@ -229,7 +229,7 @@ static void set_ids(void *context, uint32_t event, const hb_ids *ids)
     u->no_memory |= !set_thread(u->trace, row, hb_key_int(ids->tid));
 }
 
-static void separate_processes(unifier *u)
+static void separate_processes(normalizer *u)
 {
     uint64_t changed;
     hb_id_events events = {u->trace->rows.count, get_ids, set_ids, u};
@@ -241,20 +241,20 @@ static void separate_processes(unifier *u)
 /* ---- links ---- */
 
 /* PyTorch's operators, not the scopes that count as such. */
-static bool owns(const unifier *u, const hb_row *row)
+static bool owns(const normalizer *u, const hb_row *row)
 {
     return row->kind == HB_KIND_OPERATOR && row->id != HB_ID_NONE && row->id != HB_ID_ZERO &&
            !is_step(u, row) && !is_scope(u, row);
 }
 
 /* The plugin's trees have these, too, and calls that are in none of PyTorch's operators. */
-static bool is_other_scope(const unifier *u, const hb_row *row)
+static bool is_other_scope(const normalizer *u, const hb_row *row)
 {
     bool node = row->kind == HB_KIND_OPERATOR || row->kind == HB_KIND_PYTHON || is_step(u, row);
     return node && row->id != HB_ID_NONE && row->id != HB_ID_ZERO && !owns(u, row);
 }
 
-static bool is_in_its_scope(const unifier *u, const hb_row *call)
+static bool is_in_its_scope(const normalizer *u, const hb_row *call)
 {
     const hb_dict_entry *e = call->id ? hb_dict_get(&u->scopes_by_id, call->id) : NULL;
     const hb_row *scope = e ? row_at(u, e->value) : NULL;
@@ -263,7 +263,7 @@ static bool is_in_its_scope(const unifier *u, const hb_row *call)
 }
 
 /* Writers count External ids up, so that bits take less than a table. */
-static void expect_owners(unifier *u)
+static void expect_owners(normalizer *u)
 {
     int64_t low = INT64_MAX, high = INT64_MIN;
     for (uint32_t i = 0; i < u->trace->rows.count; i++) {
@@ -277,7 +277,7 @@ static void expect_owners(unifier *u)
     hb_key_set_expect(&u->arena, &u->owners, low, high, limit);
 }
 
-static void index_rows(unifier *u)
+static void index_rows(normalizer *u)
 {
     expect_owners(u);
     for (uint32_t i = 0; i < u->trace->rows.count; i++) {
@@ -291,13 +291,13 @@ static void index_rows(unifier *u)
 }
 
 /* A call that has its own correlation for an id has none. */
-static bool has_link(const unifier *u, const hb_row *row)
+static bool has_link(const normalizer *u, const hb_row *row)
 {
     return row->id != HB_ID_NONE && row->id != hb_row_correlation(u->trace, row) &&
            hb_key_set_has(&u->owners, hb_row_key(u->trace, row));
 }
 
-static void seek_owner(unifier *u, const hb_row *work)
+static void seek_owner(normalizer *u, const hb_row *work)
 {
     hb_id correlation = hb_row_correlation(u->trace, work);
     const hb_dict_entry *e = correlation ? hb_dict_get(&u->calls, correlation) : NULL;
@@ -311,12 +311,12 @@ static void seek_owner(unifier *u, const hb_row *work)
 /* `call`: of the seekers. */
 static void own(void *context, uint32_t call, uint32_t scope)
 {
-    unifier *u = context;
+    normalizer *u = context;
     set_owner(u, row_at(u, u->seekers.items[call]), row_at(u, scope)->id);
     u->found[call] = true;
 }
 
-static hb_host_span span_of(const unifier *u, uint32_t row_index, uint32_t item, bool is_call)
+static hb_host_span span_of(const normalizer *u, uint32_t row_index, uint32_t item, bool is_call)
 {
     const hb_row *row = row_at(u, row_index);
     return (hb_host_span){.start = row->start,
@@ -326,7 +326,7 @@ static hb_host_span span_of(const unifier *u, uint32_t row_index, uint32_t item,
                           .is_call = is_call};
 }
 
-static void find_owners(unifier *u)
+static void find_owners(normalizer *u)
 {
     size_t count = 0, n = 0;
     for (uint32_t i = 0; i < u->trace->rows.count; i++)
@@ -343,7 +343,7 @@ static void find_owners(unifier *u)
             set_owner(u, row_at(u, u->seekers.items[i]), HB_ID_NONE);
 }
 
-static void settle_ids(unifier *u)
+static void settle_ids(normalizer *u)
 {
     for (uint32_t i = 0; i < u->trace->rows.count; i++) {
         hb_row *row = row_at(u, i);
@@ -355,7 +355,7 @@ static void settle_ids(unifier *u)
     }
 }
 
-static void link(unifier *u)
+static void link(normalizer *u)
 {
     index_rows(u);
     for (uint32_t i = 0; i < u->trace->rows.count; i++)
@@ -368,13 +368,13 @@ static void link(unifier *u)
 
 static bool take_sms(void *context, const hb_value *device)
 {
-    unifier *u = context;
+    normalizer *u = context;
     hb_value sms = hb_json_member((hb_str){device->s, (uint32_t)device->size}, "numSms");
     *HB_PUSH(&u->arena, &u->sms) = sms.type == HB_JSON_INT ? hb_value_double(&sms) : 0;
     return true;
 }
 
-static void read_sms(unifier *u)
+static void read_sms(normalizer *u)
 {
     hb_str list = hb_trace_member(u->trace, "deviceProperties");
     if (hb_json_value(list).type == HB_JSON_ARRAY) hb_json_each(list, take_sms, u);
@@ -397,7 +397,7 @@ static bool mend_ratio(uint8_t *state)
 }
 
 /* AMD's are not written. */
-static bool add_blocks(const unifier *u, hb_launch *l)
+static bool add_blocks(const normalizer *u, hb_launch *l)
 {
     int64_t device = hb_key_value(l->device);
     if (l->blocks_state != HB_NUMBER_NONE || !l->grid || device < 0 || device >= u->sms.count)
@@ -409,7 +409,7 @@ static bool add_blocks(const unifier *u, hb_launch *l)
     return true;
 }
 
-static void mend_launch(unifier *u, const hb_row *row)
+static void mend_launch(normalizer *u, const hb_row *row)
 {
     hb_device_row *d = hb_column_at(&u->trace->devices, row->extra);
     hb_launch l = *hb_trace_launch_of(u->trace, row);
@@ -422,7 +422,7 @@ static void mend_launch(unifier *u, const hb_row *row)
     if (d->launch == UINT32_MAX) hb_arena_leave(&u->arena, HB_ERROR_NO_MEMORY, "out of memory");
 }
 
-static void unify(unifier *u)
+static void normalize(normalizer *u)
 {
     u->scopes = HB_NEW_ARRAY(&u->arena, uint8_t, u->trace->strings.count);
     read_sms(u);
@@ -436,13 +436,13 @@ static void unify(unifier *u)
     link(u);
 }
 
-hb_result hb_unify(hb_trace *trace)
+hb_result hb_normalize(hb_trace *trace)
 {
-    unifier u = {.trace = trace};
-    if (hb_arena_try(&u.arena)) unify(&u);
+    normalizer u = {.trace = trace};
+    if (hb_arena_try(&u.arena)) normalize(&u);
     hb_result result = hb_arena_outcome(&u.arena);
     hb_arena_free(&u.arena);
     hb_trace_unlink(trace);
-    trace->unified = result == HB_OK;
+    trace->normalized = result == HB_OK;
     return result;
 }

@@ -19,6 +19,6 @@
  *   - events that would lose the file are left out or mended.
  *
  * HB_ERROR_NO_MEMORY; the trace is then still a trace. */
-hb_result hb_unify(hb_trace *trace);
+hb_result hb_normalize(hb_trace *trace);
 
 #endif

@@ -82,11 +82,6 @@ static const char *shown_path(const hb_source_file *f)
     return f->from ? f->from : f->path;
 }
 
-static bool is_gzip_name(const hb_source_file *f)
-{
-    return hb_path_ends(f->name, ".gz");
-}
-
 /* What was gzip is gzip again. */
 static hb_result redact_gzip(packing *p, const hb_source_file *f, hb_sink *to)
 {
@@ -101,7 +96,8 @@ static hb_result redact_gzip(packing *p, const hb_source_file *f, hb_sink *to)
 static hb_result write_bytes(packing *p, const hb_source_file *f)
 {
     if (!p->options->redact) return copy_file(p, f, &p->zip.sink);
-    return is_gzip_name(f) ? redact_gzip(p, f, &p->zip.sink) : redact_file(p, f, &p->zip.sink);
+    return hb_path_ends(f->name, ".gz") ? redact_gzip(p, f, &p->zip.sink)
+                                        : redact_file(p, f, &p->zip.sink);
 }
 
 /* ---- members ---- */

@@ -100,7 +100,7 @@ static bool find_collective(hb_page_trace *trace, int64_t *from, int64_t *to)
         const hb_row *row = hb_trace_row(t, i);
         if (!(row->flags & HB_ROW_COMPLETE) || hb_row_is_work(row) || row->duration <= longest ||
             !hb_row_is_timed(t, row) ||
-            !(hb_name_bits_of(hb_trace_text(t, row->name)) & HB_NAME_COLLECTIVE))
+            !(hb_name_class_of(hb_trace_text(t, row->name)) & HB_NAME_COLLECTIVE))
             continue;
         longest = row->duration;
         *from = row->start - zero;

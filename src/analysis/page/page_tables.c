@@ -140,7 +140,7 @@ typedef struct dear {
 } dear;
 
 /* As the page shows them at first. */
-static int dearest_first(const void *x, const void *y)
+static int by_cost(const void *x, const void *y)
 {
     const dear *a = x, *b = y;
     if (a->device != b->device) return a->device > b->device ? -1 : 1;
@@ -154,7 +154,7 @@ static dear *order_of(const hb_operator_stat *list, size_t count)
     dear *order = malloc((count + 1) * sizeof *order);
     for (size_t i = 0; order && i < count; i++)
         order[i] = (dear){list[i].self_device_us, list[i].self_host_us, i};
-    if (order) qsort(order, count, sizeof *order, dearest_first);
+    if (order) qsort(order, count, sizeof *order, by_cost);
     return order;
 }
 

@@ -66,7 +66,7 @@ static double capability(hb_analysis *a, const hb_prop *prop)
     double value = strtod(s, &end);
     bool ok = *s && end && *end == 0;
     hb_buf_free(&text);
-    if (!ok) hb_lose(a, "deviceProperties: the compute capability is not a number");
+    if (!ok) hb_reject_trace(a, "deviceProperties: the compute capability is not a number");
     return value;
 }
 
@@ -74,16 +74,16 @@ static const hb_prop *prop_at(hb_analysis *a, int64_t index)
 {
     if (index < 0) index += a->props.count;
     if (index < 0 || index >= a->props.count)
-        hb_lose(a, "deviceProperties has no entry %lld", (long long)index);
+        hb_reject_trace(a, "deviceProperties has no entry %lld", (long long)index);
     if (!a->props.items[index].is_object)
-        hb_lose(a, "deviceProperties: entry %lld is not an object", (long long)index);
+        hb_reject_trace(a, "deviceProperties: entry %lld is not an object", (long long)index);
     return &a->props.items[index];
 }
 
 static void use_nccl(hb_analysis *a, hb_buf *buf)
 {
     if (!a->use_ddp || a->has_nccl || !a->props.present) return;
-    if (a->props.odd) hb_lose(a, "deviceProperties is not a list");
+    if (a->props.odd) hb_reject_trace(a, "deviceProperties is not a list");
     for (uint32_t i = 0; i < a->props.count; i++) {
         const hb_prop *prop = prop_at(a, i);
         if (hb_value_is_null(&prop->major) || hb_value_is_null(&prop->minor) ||
@@ -139,7 +139,7 @@ static void use_amp(hb_analysis *a, hb_buf *buf)
     const hb_prop *first = prop_at(a, 0);
     if (hb_value_is_null(&first->major)) return;
     if (!hb_value_number(&first->major, &major))
-        hb_lose(a, "deviceProperties: computeMajor is not a number");
+        hb_reject_trace(a, "deviceProperties: computeMajor is not a number");
     if (!(major.v >= 7) || !a->has_role[HB_ROLE_KERNEL] || a->tc_used_ratio != 0 ||
         !(a->tc_eligible_ratio > 0))
         return;
@@ -169,7 +169,8 @@ static peaks find_peaks(hb_analysis *a)
         const hb_memory_row *m = hb_trace_memory(a->trace, hb_trace_row(a->trace, r->row));
         unsigned type = HB_MIN(m->device_type, 2); /* those that the plugin does not know are one */
         if (r->allocated != r->allocated && !r->allocated_bad) continue;
-        if (r->allocated_bad) hb_lose(a, "event %u: Total Allocated is not a number", r->row);
+        if (r->allocated_bad)
+            hb_reject_trace(a, "event %u: Total Allocated is not a number", r->row);
         hb_dict_entry *e = hb_dict_add(&a->arena, &places, (uint64_t)m->device << 2 | type, &added);
         if (added) {
             e->value = list.count;
@@ -188,14 +189,14 @@ static void full_memory(hb_analysis *a, hb_buf *buf)
     for (uint32_t i = 0; i < list.count; i++) {
         hb_num total;
         if (hb_key_tag(list.items[i].device) != HB_KEY_TAG_INT)
-            hb_lose(a, "a memory event's Device Id is no index of deviceProperties");
+            hb_reject_trace(a, "a memory event's Device Id is no index of deviceProperties");
         int64_t id = hb_key_value(list.items[i].device);
         const hb_prop *prop = prop_at(a, id);
         if (hb_value_is_null(&prop->memory)) continue;
         if (!hb_value_number(&prop->memory, &total))
-            hb_lose(a, "deviceProperties: totalGlobalMem is not a number");
+            hb_reject_trace(a, "deviceProperties: totalGlobalMem is not a number");
         if (!(list.items[i].bytes > total.v * hb_advice_threshold(HB_ADVICE_MEMORY))) continue;
-        if (total.v == 0) hb_lose(a, "deviceProperties: totalGlobalMem is 0");
+        if (total.v == 0) hb_reject_trace(a, "deviceProperties: totalGlobalMem is 0");
         hb_buf_printf(
             buf,
             "Device memory usage is at the limit of device memory capacity (%.1f%% of "
@@ -214,7 +215,7 @@ void hb_analyze_advice(hb_analysis *a)
     use_nccl(a, &a->text);
     much_communication(a, &a->text);
     idle_gpus(a, &a->text);
-    if (a->props.odd) hb_lose(a, "deviceProperties is not a list");
+    if (a->props.odd) hb_reject_trace(a, "deviceProperties is not a list");
     if (a->props.present) {
         use_amp(a, &a->text);
         full_memory(a, &a->text);

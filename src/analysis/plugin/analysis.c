@@ -5,7 +5,7 @@
 
 #include "plugin/memory_stats.h"
 
-void hb_lose(hb_analysis *a, const char *format, ...)
+void hb_reject_trace(hb_analysis *a, const char *format, ...)
 {
     char reason[240];
     va_list args;
@@ -42,14 +42,14 @@ static void check_gpu_infos(hb_analysis *a)
     for (uint32_t i = 0; i < a->num_gpus; i++) {
         int id = a->gpus[i].id;
         if (a->props.is_null) continue;
-        if (!a->props.has_length) hb_lose(a, "deviceProperties is not a list");
+        if (!a->props.has_length) hb_reject_trace(a, "deviceProperties is not a list");
         if (id >= (int)a->props.count || id < 0) continue;
         const hb_prop *prop = &a->props.items[id];
         hb_num number;
-        if (!prop->is_object) hb_lose(a, "deviceProperties: entry %d is not an object", id);
+        if (!prop->is_object) hb_reject_trace(a, "deviceProperties: entry %d is not an object", id);
         if (prop->memory.type > HB_JSON_STRING ||
             (prop->memory.type == HB_JSON_STRING && !hb_text_number(&prop->memory, &number)))
-            hb_lose(a, "deviceProperties: totalGlobalMem is not a number");
+            hb_reject_trace(a, "deviceProperties: totalGlobalMem is not a number");
     }
 }
 
@@ -78,7 +78,7 @@ static const stage other_stages[] = {
 static hb_result run(hb_analysis *a, const stage *s)
 {
     if (hb_arena_try(&a->arena)) s->run(a);
-    bool spared = a->arena.result == HB_ERROR_FORMAT && !s->needed && a->trace->unified;
+    bool spared = a->arena.result == HB_ERROR_FORMAT && !s->needed && a->trace->normalized;
     return spared ? HB_OK : hb_arena_outcome(&a->arena);
 }
 

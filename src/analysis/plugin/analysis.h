@@ -217,7 +217,7 @@ typedef struct hb_comm {
 typedef struct hb_analysis {
     hb_arena arena;
     hb_trace *trace;     /* names are added to its strings */
-    uint16_t *name_bits; /* enum hb_name_bits by string; 0: not looked at yet */
+    uint16_t *name_bits; /* enum hb_name_class by string; 0: not looked at yet */
     uint32_t num_name_bits;
     hb_props props; /* deviceProperties */
     bool lightning;
@@ -322,7 +322,7 @@ void hb_analyze_comms(hb_analysis *a);
 void hb_analyze_advice(hb_analysis *a);
 
 /* ---- what several of them need ---- */
-_Noreturn HB_COLD HB_PRINTF(2, 3) void hb_lose(hb_analysis *a, const char *format, ...);
+_Noreturn HB_COLD HB_PRINTF(2, 3) void hb_reject_trace(hb_analysis *a, const char *format, ...);
 
 static inline const hb_node_work *hb_work_of(const hb_analysis *a, const hb_node *node)
 {
@@ -345,19 +345,19 @@ static inline hb_str hb_node_name(const hb_analysis *a, const hb_node *node)
     return hb_trace_text(a->trace, node->name);
 }
 
-/** hb_name_bits_of() of a trace's string, asked once. */
-unsigned hb_name_bits_slow(hb_analysis *a, hb_sid name);
-static inline unsigned hb_name_bits(hb_analysis *a, hb_sid name)
+/** hb_name_class_of() of a trace's string, asked once. */
+unsigned hb_name_class_slow(hb_analysis *a, hb_sid name);
+static inline unsigned hb_name_class(hb_analysis *a, hb_sid name)
 {
     unsigned bits = name < a->num_name_bits ? a->name_bits[name] : 0;
-    return HB_LIKELY(bits) ? bits : hb_name_bits_slow(a, name);
+    return HB_LIKELY(bits) ? bits : hb_name_class_slow(a, name);
 }
 
 /** Python's is_operator_node(): what the operator and memory tables count. */
 static inline bool hb_is_operator(hb_analysis *a, const hb_node *node)
 {
     return node->class == HB_CLASS_PLAIN && node->type == HB_TYPE_OPERATOR &&
-           !(hb_name_bits(a, node->name) & HB_NAME_NO_OPERATOR);
+           !(hb_name_class(a, node->name) & HB_NAME_NO_OPERATOR);
 }
 
 /** What a child's sums make of its parent's. */

@@ -37,7 +37,7 @@ static int backward_thread(hb_analysis *a)
     for (uint32_t i = 0; i < a->threads.count; i++) {
         uint32_t c = a->nodes[a->threads.items[i].root].first_child;
         for (; c; c = a->nodes[c].next)
-            if (hb_name_bits(a, a->nodes[c].name) & HB_NAME_BACKWARD) return (int)i;
+            if (hb_name_class(a, a->nodes[c].name) & HB_NAME_BACKWARD) return (int)i;
     }
     return -1;
 }
@@ -60,7 +60,7 @@ static hb_tree_thread *find_main_thread(hb_analysis *a)
 
 static bool is_engine(hb_analysis *a, const hb_node *node)
 {
-    return (hb_name_bits(a, node->name) & HB_NAME_BACKWARD) != 0;
+    return (hb_name_class(a, node->name) & HB_NAME_BACKWARD) != 0;
 }
 
 static bool taken_out(hb_analysis *a, const hb_node *node)
@@ -118,7 +118,8 @@ static void group_engine(mirror *m)
     for (uint32_t i = 0; i < m->engine.count; i++) {
         uint32_t n = m->engine.items[i];
         bool joins = hb_name_is(HB_KNOWN_ACCUMULATE, hb_node_name(a, &a->nodes[n]));
-        if (joins && !m->groups.count) hb_lose(a, "the first backward node is an AccumulateGrad");
+        if (joins && !m->groups.count)
+            hb_reject_trace(a, "the first backward node is an AccumulateGrad");
         if (!joins) {
             *HB_PUSH(&a->arena, &m->groups) = (group){0};
             hb_dict_set(&a->arena, &m->group_of, n, m->groups.count - 1);
@@ -139,7 +140,7 @@ static void follow_flows(mirror *m)
         if (!parent) continue;
         const hb_dict_entry *g = hb_dict_get(&m->group_of, parent->value);
         if (!g || m->groups.items[g->value].taken)
-            hb_lose(a, "two flows lead to one backward node");
+            hb_reject_trace(a, "two flows lead to one backward node");
         m->groups.items[g->value].taken = true;
         hb_dict_set(&a->arena, &m->backward_of, flow->key, g->value);
     }
@@ -153,7 +154,7 @@ static void fill_mirror(hb_analysis *a, uint32_t index)
     hb_node *node = &a->nodes[index];
     const hb_node *first = &a->nodes[node->first_child];
     const hb_node *last = &a->nodes[hb_node_last_child(a, node)];
-    if (first->no_time || last->no_time) hb_lose(a, "a module without backward operators");
+    if (first->no_time || last->no_time) hb_reject_trace(a, "a module without backward operators");
     node->start = first->start;
     node->end = last->end;
     node->start_float = first->start_float;
@@ -162,7 +163,7 @@ static void fill_mirror(hb_analysis *a, uint32_t index)
     node->floats = node->start_float || node->end_float ? HB_FLOAT_HOST | HB_FLOAT_SELF_HOST : 0;
     for (uint32_t c = node->first_child; c; c = a->nodes[c].next) {
         const hb_node *child = &a->nodes[c];
-        if (child->no_time) hb_lose(a, "a module without backward operators");
+        if (child->no_time) hb_reject_trace(a, "a module without backward operators");
         node->floats |= hb_floats_of_child(child);
         hb_node_add_work_of_child(a, node, child);
         if (child->tc_eligible) node->tc_eligible = true;
@@ -259,7 +260,8 @@ static void insert_mirrors(mirror *m, uint32_t root)
     HB_VEC(place) stack = {0};
     uint32_t current = root, index = 0;
     for (uint32_t i = 0; i < m->roots.count; i++)
-        if (a->nodes[m->roots.items[i]].no_time) hb_lose(a, "a module without backward operators");
+        if (a->nodes[m->roots.items[i]].no_time)
+            hb_reject_trace(a, "a module without backward operators");
     hb_sort(&a->arena, m->roots.items, m->roots.count, sizeof *m->roots.items, hb_node_before,
             a->nodes);
     for (uint32_t i = 0; i < m->roots.count && current;) {
@@ -308,7 +310,7 @@ void hb_analyze_backward(hb_analysis *a)
     const hb_node *first = &a->nodes[main->first_node];
     if (main->has_step &&
         hb_key_tag(hb_row_tid_key(a->trace, hb_trace_row(a->trace, first->row))) != HB_KEY_TAG_INT)
-        hb_lose(a, "modules' backward passes need an integer tid on the main thread");
+        hb_reject_trace(a, "modules' backward passes need an integer tid on the main thread");
     insert_mirrors(&m, main->root);
     for (uint32_t i = 0; i < a->threads.count; i++)
         a->threads.items[i].gone = !a->nodes[a->threads.items[i].root].first_child;

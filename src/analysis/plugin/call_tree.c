@@ -226,7 +226,7 @@ static void nest(hb_analysis *a, const hb_tree_thread *thread)
     for (uint32_t i = thread->first_node; i < behind; i++) {
         const hb_node *node = &a->nodes[i];
         while (!(node->start < stack[depth].end)) {
-            if (depth == 0) hb_lose(a, "an event's time is not finite");
+            if (depth == 0) hb_reject_trace(a, "an event's time is not finite");
             depth--;
         }
         if (!(node->end <= stack[depth].end)) {
@@ -234,7 +234,8 @@ static void nest(hb_analysis *a, const hb_tree_thread *thread)
             continue;
         }
         hb_node_add_child(a, stack[depth].node, &stack[depth].last, i);
-        if (++depth > MAX_DEPTH) hb_lose(a, "calls are nested more than %d deep", MAX_DEPTH);
+        if (++depth > MAX_DEPTH)
+            hb_reject_trace(a, "calls are nested more than %d deep", MAX_DEPTH);
         stack[depth].node = i;
         stack[depth].last = HB_NO_NODE;
         stack[depth].end = node->end;
@@ -305,7 +306,7 @@ static void build(hb_analysis *a, hb_tree_thread *thread, bool stale)
     hb_node *nodes = &a->nodes[thread->first_node];
     hb_sort(&a->arena, nodes, thread->num_nodes, sizeof *nodes, earlier, NULL);
     for (uint32_t i = 0; i < thread->num_nodes && !has_step; i++)
-        has_step = hb_name_bits(a, nodes[i].name) & HB_NAME_STEP;
+        has_step = hb_name_class(a, nodes[i].name) & HB_NAME_STEP;
     thread->root = hb_new_node(a);
     thread->has_step = has_step;
     hb_node *root = &a->nodes[thread->root];

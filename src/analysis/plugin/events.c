@@ -17,7 +17,8 @@ static uint32_t find_wrong_end(hb_analysis *a)
     uint32_t start = HB_NO_ROW, end = HB_NO_ROW;
     for (uint32_t i = a->trace->rows.count; i-- > 0 && (start == HB_NO_ROW || end == HB_NO_ROW);) {
         const hb_row *row = hb_trace_row(a->trace, i);
-        if (!(row->flags & HB_ROW_NAME)) hb_lose(a, "event %u has no name that is a string", i);
+        if (!(row->flags & HB_ROW_NAME))
+            hb_reject_trace(a, "event %u has no name that is a string", i);
         hb_str name = hb_trace_text(a->trace, row->name);
         if (hb_name_is(HB_KNOWN_WINDOW_END, name))
             end = i;
@@ -26,7 +27,7 @@ static uint32_t find_wrong_end(hb_analysis *a)
     }
     if (start == HB_NO_ROW || end == HB_NO_ROW) return HB_NO_ROW;
     const hb_row *from = hb_trace_row(a->trace, start), *to = hb_trace_row(a->trace, end);
-    if (!(from->flags & to->flags & HB_ROW_TS)) hb_lose(a, "a window marker has no time");
+    if (!(from->flags & to->flags & HB_ROW_TS)) hb_reject_trace(a, "a window marker has no time");
     return hb_plugin_ts(a->trace, to) - hb_plugin_ts(a->trace, from) > WINDOW_LIMIT ? end
                                                                                     : HB_NO_ROW;
 }
@@ -35,21 +36,21 @@ static uint32_t find_wrong_end(hb_analysis *a)
 
 static void check_fields(hb_analysis *a, uint32_t i, const hb_row *row)
 {
-    if (row->flags & HB_ROW_ARGS_ODD) hb_lose(a, "event %u: args is not an object", i);
-    if (!(row->flags & HB_ROW_TS)) hb_lose(a, "event %u: ts is not a number", i);
+    if (row->flags & HB_ROW_ARGS_ODD) hb_reject_trace(a, "event %u: args is not an object", i);
+    if (!(row->flags & HB_ROW_TS)) hb_reject_trace(a, "event %u: ts is not a number", i);
     if (row->kind != HB_KIND_MEMORY && !(row->flags & HB_ROW_DUR))
-        hb_lose(a, "event %u: dur is not a number", i);
+        hb_reject_trace(a, "event %u: dur is not a number", i);
 }
 
 static void need_name(hb_analysis *a, uint32_t i, const hb_row *row)
 {
-    if (!(row->flags & HB_ROW_NAME)) hb_lose(a, "event %u has no name that is a string", i);
+    if (!(row->flags & HB_ROW_NAME)) hb_reject_trace(a, "event %u has no name that is a string", i);
 }
 
 static hb_type operator_type(hb_analysis *a, const hb_row *row)
 {
     hb_str name = hb_trace_text(a->trace, row->name);
-    if (hb_name_bits(a, row->name) & HB_NAME_STEP) return HB_TYPE_STEP;
+    if (hb_name_class(a, row->name) & HB_NAME_STEP) return HB_TYPE_STEP;
     if (a->lightning && hb_name_is(HB_KNOWN_LIGHTNING_PROFILE, name)) return HB_TYPE_PL_PROFILE;
     if (a->lightning && hb_name_is(HB_KNOWN_LIGHTNING_MODULE, name)) return HB_TYPE_PL_MODULE;
     return HB_TYPE_OPERATOR;
@@ -64,7 +65,7 @@ static bool decide_type(hb_analysis *a, uint32_t i, const hb_row *row, hb_type *
         *type = operator_type(a, row);
         return true;
     case HB_KIND_ANNOTATION: {
-        unsigned bits = row->flags & HB_ROW_NAME ? hb_name_bits(a, row->name) : 0;
+        unsigned bits = row->flags & HB_ROW_NAME ? hb_name_class(a, row->name) : 0;
         *type = bits & HB_NAME_STEP ? HB_TYPE_STEP : HB_TYPE_ANNOTATION;
         return (bits & (HB_NAME_STEP | HB_NAME_COLLECTIVE)) != 0;
     }
@@ -109,11 +110,11 @@ typedef struct file_order {
 static void add_event(hb_analysis *a, uint32_t i, const hb_row *row, file_order *order)
 {
     hb_type type;
-    if (row->flags & HB_ROW_NOT_OBJECT) hb_lose(a, "event %u is not an object", i);
+    if (row->flags & HB_ROW_NOT_OBJECT) hb_reject_trace(a, "event %u is not an object", i);
     if ((row->flags & (HB_ROW_COMPLETE | HB_ROW_CAT)) == HB_ROW_COMPLETE)
-        hb_lose(a, "event %u has no category that is a string", i);
+        hb_reject_trace(a, "event %u has no category that is a string", i);
     if (row->flags & HB_ROW_MEMORY_X)
-        hb_lose(a, "event %u: a complete event of category memory", i);
+        hb_reject_trace(a, "event %u: a complete event of category memory", i);
     if (!decide_type(a, i, row, &type)) return;
     check_fields(a, i, row);
     if (!(row->flags & HB_ROW_TS_INT) || (type != HB_TYPE_MEMORY && !(row->flags & HB_ROW_DUR_INT)))
@@ -134,10 +135,11 @@ static void take_flows(hb_analysis *a, const hb_u32s *rows)
     for (uint32_t i = 0; i < rows->count; i++) {
         const hb_row *row = hb_trace_row(a->trace, rows->items[i]);
         if ((row->flags & (HB_ROW_HAS_ID | HB_ROW_HAS_TS)) != (HB_ROW_HAS_ID | HB_ROW_HAS_TS))
-            hb_lose(a, "event %u: a forward_backward flow without id or ts", rows->items[i]);
+            hb_reject_trace(a, "event %u: a forward_backward flow without id or ts",
+                            rows->items[i]);
         if (row->ph != 's' && row->ph != 'f') continue;
         if (hb_key_tag(hb_row_key(a->trace, row)) == HB_KEY_TAG_CONTAINER)
-            hb_lose(a, "event %u: a flow's id is a container", rows->items[i]);
+            hb_reject_trace(a, "event %u: a flow's id is a container", rows->items[i]);
         hb_dict_set(&a->arena, row->ph == 's' ? &starts : &ends, row->id, rows->items[i]);
     }
     for (uint32_t i = 0; i < starts.entries.count; i++) {

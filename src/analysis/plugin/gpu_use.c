@@ -62,16 +62,16 @@ static bool set_add(int_set *s, int id)
 static void check_device(hb_analysis *a, uint32_t row, const hb_launch *launch)
 {
     if (launch->device_state != HB_NUMBER_INT || hb_key_tag(launch->device) != HB_KEY_TAG_INT)
-        hb_lose(a, "event %u: a kernel's device is not an integer", row);
+        hb_reject_trace(a, "event %u: a kernel's device is not an integer", row);
     if (launch->gpu == HB_NO_GPU)
-        hb_lose(a, "event %u: a kernel's device is not below %d", row, HB_MAX_GPUS);
+        hb_reject_trace(a, "event %u: a kernel's device is not below %d", row, HB_MAX_GPUS);
 }
 
 static void take_metrics(hb_analysis *a, uint32_t index, const hb_row *row, const hb_launch *launch,
                          gpu_work *work)
 {
     if (launch->blocks_state == HB_NUMBER_BAD || launch->occupancy_state == HB_NUMBER_BAD)
-        hb_lose(a, "event %u: a kernel's metric is not a number", index);
+        hb_reject_trace(a, "event %u: a kernel's metric is not a number", index);
     hb_range time = hb_row_range(a, row);
     if (launch->blocks_state && launch->blocks_per_sm > 0) {
         *HB_PUSH(&a->arena, &work->launches) =
@@ -98,7 +98,7 @@ static void take_kernel(hb_analysis *a, const hb_ev *ev, gpu_work *work, gpu_ids
     const hb_row *row = hb_trace_row(a->trace, ev->row);
     const hb_launch *launch = hb_trace_launch_of(a->trace, row);
     if (launch->device_state == HB_NUMBER_NONE) return;
-    if (launch->gpu == HB_NO_GPU && a->trace->unified)
+    if (launch->gpu == HB_NO_GPU && a->trace->normalized)
         return; /* it costs no other GPU its numbers */
     check_device(a, ev->row, launch);
     int id = (int)hb_key_value(launch->device);
@@ -113,7 +113,7 @@ static void finish(hb_analysis *a, hb_gpu *gpu, const gpu_work *w)
 {
     hb_range window = {a->steps.items[0].range.start, a->steps.items[a->steps.count - 1].range.end};
     double length = window.end.v - window.start.v;
-    if (length == 0) hb_lose(a, "the steps have no length");
+    if (length == 0) hb_reject_trace(a, "the steps have no length");
     gpu->utilization = hb_ranges_sum_in(&w->busy, window).v / length;
     double weight =
         hb_sm_weight(&a->arena, &w->launches, window.start.v, window.end.v, &gpu->has_sm);
@@ -131,7 +131,7 @@ void hb_analyze_gpus(hb_analysis *a)
         if (a->events[i].type == HB_TYPE_KERNEL) take_kernel(a, &a->events[i], work, ids);
     /* The plugin divides this window into buckets and looks at the first one. */
     if (ids->set.fill && !(a->window_end.v - a->window_start.v >= 1))
-        hb_lose(a, "the profiled window is shorter than 1 us");
+        hb_reject_trace(a, "the profiled window is shorter than 1 us");
     for (unsigned i = 0; i <= ids->set.mask; i++) {
         if (!ids->set.used[i]) continue;
         hb_gpu *gpu = &a->gpus[a->num_gpus++];

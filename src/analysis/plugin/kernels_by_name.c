@@ -28,7 +28,8 @@ static void add_compensated(double *sum, double *lost, double value)
 
 static double metric(hb_analysis *a, uint32_t row, uint8_t state, double value)
 {
-    if (state == HB_NUMBER_BAD) hb_lose(a, "event %u: a kernel's metric is not a number", row);
+    if (state == HB_NUMBER_BAD)
+        hb_reject_trace(a, "event %u: a kernel's metric is not a number", row);
     return state == HB_NUMBER_NONE || value != value ? 0 : value;
 }
 
@@ -145,7 +146,7 @@ void hb_analyze_kernel_names(hb_analysis *a)
             e->value = sums.count;
             name_sum *made = HB_PUSH(&a->arena, &sums);
             *made = (name_sum){.stat.name = row->name};
-            made->stat.tc_used = (hb_name_bits(a, row->name) & HB_NAME_TC_KERNEL) != 0;
+            made->stat.tc_used = (hb_name_class(a, row->name) & HB_NAME_TC_KERNEL) != 0;
         }
         add_kernel(a, &sums.items[e->value], row);
         a->kernel_names_float |= !(row->flags & HB_ROW_DUR_INT);

@@ -70,7 +70,7 @@ typedef struct walk {
 
 static bool is_allocation(hb_analysis *a, const hb_memory_record *r)
 {
-    if (r->bytes_bad) hb_lose(a, "event %u: Bytes is not a number", r->row);
+    if (r->bytes_bad) hb_reject_trace(a, "event %u: Bytes is not a number", r->row);
     return r->bytes > 0;
 }
 
@@ -101,7 +101,7 @@ static void descend(walk *w, double ts)
             continue;
         }
         a->nodes[hb_node_id(a, w->child)].visited = true;
-        if (w->depth == HB_ARRAY_LEN(w->stack)) hb_lose(a, "calls are nested too deeply");
+        if (w->depth == HB_ARRAY_LEN(w->stack)) hb_reject_trace(a, "calls are nested too deeply");
         w->stack[w->depth++] = (struct place){w->node, w->child};
         w->node = w->child;
         w->child = c->first_child;
@@ -138,7 +138,7 @@ static void check_logged(hb_analysis *a, const hb_memory_record *r, hb_key tid)
         hb_key_tag(tid) == HB_KEY_TAG_INT ||
         (hb_key_tag(tid) == HB_KEY_TAG_TEXT && *hb_trace_text(a->trace, hb_key_sid(tid)).s != '"');
     if (!number)
-        hb_lose(a, "event %u: a memory event outside all calls has no numeric tid", r->row);
+        hb_reject_trace(a, "event %u: a memory event outside all calls has no numeric tid", r->row);
 }
 
 static void attribute_thread(hb_analysis *a, uint32_t tid_index, const hb_u32s *records,
@@ -148,7 +148,8 @@ static void attribute_thread(hb_analysis *a, uint32_t tid_index, const hb_u32s *
     hb_tree_thread *thread = thread_of(a, tid);
     walk *w = HB_NEW_ARRAY(&a->arena, walk, 1);
     w->a = a;
-    if (hb_key_tag(tid) == HB_KEY_TAG_CONTAINER) hb_lose(a, "a memory event's tid is a container");
+    if (hb_key_tag(tid) == HB_KEY_TAG_CONTAINER)
+        hb_reject_trace(a, "a memory event's tid is a container");
     if (thread) {
         w->node = thread->root;
         w->child = a->nodes[thread->root].first_child;
@@ -171,7 +172,7 @@ static void pair_releases(hb_analysis *a)
         hb_memory_record *r = &a->memory.items[i];
         if (r->addr == HB_KEY_NONE) continue;
         if (hb_key_tag(r->addr) == HB_KEY_TAG_CONTAINER)
-            hb_lose(a, "event %u: Addr is a container", r->row);
+            hb_reject_trace(a, "event %u: Addr is a container", r->row);
         if (is_allocation(a, r)) {
             hb_dict_set(&a->arena, &open, r->addr, i);
             continue;

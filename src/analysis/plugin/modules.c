@@ -60,7 +60,7 @@ static void note_frames(builder *b)
         const hb_row *row = hb_trace_row(a->trace, row_index);
         if (hb_key_tag(hb_row_key(a->trace, row)) == HB_KEY_TAG_CONTAINER ||
             hb_key_tag(parent_key(a, row)) == HB_KEY_TAG_CONTAINER)
-            hb_lose(a, "event %u: a Python id is a container", row_index);
+            hb_reject_trace(a, "event %u: a Python id is a container", row_index);
         hb_dict_set(&a->arena, &b->event_of, hb_row_key(a->trace, row), row_index);
         frame_of(b, hb_row_key(a->trace, row));
         frame_of(b, parent_key(a, row))->has_children = true;
@@ -121,12 +121,12 @@ static void list_children(builder *b)
 static module *make_module(builder *b, hb_key id, int depth)
 {
     hb_analysis *a = b->a;
-    if (depth > MAX_DEPTH) hb_lose(a, "modules are nested more than %d deep", MAX_DEPTH);
+    if (depth > MAX_DEPTH) hb_reject_trace(a, "modules are nested more than %d deep", MAX_DEPTH);
     const hb_row *row = hb_trace_row(a->trace, hb_dict_get(&b->event_of, id)->value);
     module *m = HB_NEW_ARRAY(&a->arena, module, 1);
     m->name = row->name;
     m->id = module_key(a, row);
-    if (hb_key_tag(m->id) == HB_KEY_TAG_CONTAINER) hb_lose(a, "a module id is a container");
+    if (hb_key_tag(m->id) == HB_KEY_TAG_CONTAINER) hb_reject_trace(a, "a module id is a container");
     const hb_dict_entry *e = hb_dict_get(&b->child_list, id);
     for (uint32_t i = 0; e && i < b->lists.items[e->value].count; i++)
         *HB_PUSH(&a->arena, &m->children) =
@@ -262,7 +262,7 @@ static void sum_node(hb_analysis *a, sums *s, const hb_node *n)
 {
     hb_key id = s->class == HB_CLASS_PL_MODULE ? hb_key_int(0)
                                                : module_key(a, hb_trace_row(a->trace, n->row));
-    if (hb_key_tag(id) == HB_KEY_TAG_CONTAINER) hb_lose(a, "a module id is a container");
+    if (hb_key_tag(id) == HB_KEY_TAG_CONTAINER) hb_reject_trace(a, "a module id is a container");
     struct sum *sum = find_sum(s, n->name, id);
     if (!sum) sum = add_sum(a, s, n->name, id);
     hb_module_stat *stat = &sum->stat;
@@ -319,7 +319,7 @@ static hb_module_stat *make_stats(hb_analysis *a, const sums *s, module **module
         const struct sum *sum = find_sum(s, m->name, m->id);
         if (!sum) {
             hb_str name = hb_trace_text(a->trace, m->name);
-            hb_lose(a, "module '%.*s' is in no call tree", (int)name.len, name.s);
+            hb_reject_trace(a, "module '%.*s' is in no call tree", (int)name.len, name.s);
         }
         stats[i] = sum->stat;
         stats[i].name = shown_name(a, m->name);

@@ -4,7 +4,7 @@
  */
 #include "plugin/analysis.h"
 
-unsigned hb_name_bits_slow(hb_analysis *a, hb_sid name)
+unsigned hb_name_class_slow(hb_analysis *a, hb_sid name)
 {
     if (name >= a->num_name_bits) {
         uint32_t count = HB_MAX(name + 1, a->trace->strings.count) + 64;
@@ -13,7 +13,7 @@ unsigned hb_name_bits_slow(hb_analysis *a, hb_sid name)
         a->name_bits = bits;
         a->num_name_bits = count;
     }
-    return a->name_bits[name] = (uint16_t)hb_name_bits_of(hb_trace_text(a->trace, name));
+    return a->name_bits[name] = (uint16_t)hb_name_class_of(hb_trace_text(a->trace, name));
 }
 
 const char *hb_type_text(hb_type type)

@@ -41,7 +41,7 @@ static hb_u32s *list_of(linker *l, hb_dict *dict, uint64_t key)
 static void check_key(hb_analysis *a, uint32_t row, hb_key key, const char *what)
 {
     if (hb_key_tag(key) == HB_KEY_TAG_CONTAINER)
-        hb_lose(a, "event %u: %s is a container", row, what);
+        hb_reject_trace(a, "event %u: %s is a container", row, what);
 }
 
 static double plugin_end(const hb_analysis *a, const hb_row *row)
@@ -97,7 +97,7 @@ static void add_device(linker *l, const hb_ev *ev, const hb_row *row)
                           .row = ev->row,
                           .type = ev->type,
                           .is_float = has_float_time(row),
-                          .tc_used = (hb_name_bits(a, row->name) & HB_NAME_TC_KERNEL) != 0};
+                          .tc_used = (hb_name_class(a, row->name) & HB_NAME_TC_KERNEL) != 0};
     uint32_t index = a->devices.count - 1;
     const hb_dict_entry *call = hb_dict_get(&l->calls_by_corr, corr);
     if (call)
@@ -164,7 +164,7 @@ static bool python_int(hb_str s, char digits[32], int64_t *value)
 static int64_t int_of_number(hb_analysis *a, uint32_t row, hb_key key, const char *text)
 {
     double value = strtod(text, NULL);
-    if (value - value != 0) hb_lose(a, "event %u: tid is not finite", row);
+    if (value - value != 0) hb_reject_trace(a, "event %u: tid is not finite", row);
     if (value > -9e18 && value < 9e18) return (int64_t)value;
     return INT64_MAX - (int64_t)hb_key_sid(key);
 }
@@ -179,7 +179,7 @@ static int64_t int_tid(hb_analysis *a, uint32_t row, hb_key key)
         if (*s.s != '"') return int_of_number(a, row, key, s.s);
         if (python_int((hb_str){s.s + 1, s.len - 1}, digits, &value)) return value;
     }
-    hb_lose(a, "event %u: tid is not a number", row);
+    hb_reject_trace(a, "event %u: tid is not a number", row);
 }
 
 static uint32_t find_thread(linker *l, hb_threads *threads, hb_dict *tids, int64_t tid)
@@ -210,7 +210,7 @@ static hb_tree_thread *thread_of(linker *l, const hb_ev *ev, const hb_row *row)
 
 static hb_class class_of(hb_analysis *a, hb_type type, hb_sid name)
 {
-    unsigned bits = hb_name_bits(a, name);
+    unsigned bits = hb_name_class(a, name);
     switch (type) {
     case HB_TYPE_STEP: return HB_CLASS_STEP;
     case HB_TYPE_MODULE: return HB_CLASS_MODULE;
@@ -268,14 +268,14 @@ static hb_node *new_node(linker *l, const hb_ev *ev, const hb_row *row)
                    .type = (uint8_t)ev->type,
                    .start_float = start_float,
                    .end_float = start_float || !(row->flags & HB_ROW_DUR_INT),
-                   .tc_eligible = (hb_name_bits(a, name) & HB_NAME_TC_OP) != 0};
+                   .tc_eligible = (hb_name_class(a, name) & HB_NAME_TC_OP) != 0};
     return n;
 }
 
 /* One a key: a later collective of the same external id takes the earlier one's place. */
 static void add_collective(hb_analysis *a, const hb_ev *ev, const hb_row *row)
 {
-    unsigned bits = hb_name_bits(a, row->name);
+    unsigned bits = hb_name_class(a, row->name);
     bool added;
     check_key(a, ev->row, hb_row_key(a->trace, row), "External id");
     a->has_nccl |= (bits & HB_NAME_NCCL) != 0;
@@ -299,14 +299,14 @@ static void count_host(linker *l, const hb_ev *ev, const hb_row *row)
 {
     hb_type type = (hb_type)ev->type;
     bool plain = type == HB_TYPE_OPERATOR || type == HB_TYPE_PYTHON || type == HB_TYPE_ANNOTATION;
-    if (plain && hb_name_bits(l->a, row->name) & HB_NAME_COLLECTIVE) add_collective(l->a, ev, row);
+    if (plain && hb_name_class(l->a, row->name) & HB_NAME_COLLECTIVE) add_collective(l->a, ev, row);
 }
 
 static void add_host(linker *l, const hb_ev *ev, const hb_row *row)
 {
     hb_analysis *a = l->a;
     const hb_node *node = new_node(l, ev, row);
-    if (hb_name_bits(a, node->name) & HB_NAME_NO_OPERATOR) {
+    if (hb_name_class(a, node->name) & HB_NAME_NO_OPERATOR) {
         hb_str name = hb_node_name(a, node);
         if (hb_name_is(HB_KNOWN_DP_FORWARD, name)) a->use_dp = true;
         if (hb_name_is(HB_KNOWN_DDP_FORWARD, name)) a->use_ddp = true;
@@ -408,7 +408,7 @@ static void sort_pids(linker *l)
         hb_key key = l->pids.entries.items[i].key;
         if (i && (is_number_key(a->trace, key) != is_number_key(a->trace, a->used_devices[0]) ||
                   key == HB_KEY_NONE || a->used_devices[0] == HB_KEY_NONE))
-            hb_lose(a, "pids of device events are both numbers and texts");
+            hb_reject_trace(a, "pids of device events are both numbers and texts");
         a->used_devices[i] = key;
     }
     a->num_used_devices = n;

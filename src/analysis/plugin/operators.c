@@ -200,7 +200,7 @@ static void group_kernel(hb_analysis *a, hb_dict *dict, hb_dict *pairs, const hb
         made->shared = text_or_zero(a, l->shared);
     }
     if (l->blocks_state == HB_NUMBER_BAD || l->occupancy_state == HB_NUMBER_BAD)
-        hb_lose(a, "event %u: a kernel's metric is not a number", d->row);
+        hb_reject_trace(a, "event %u: a kernel's metric is not a number", d->row);
     hb_kernel_op_stat *s = &a->kernel_ops.items[e->value];
     double duration = d->end - d->start;
     hb_num took = {duration, d->is_float};
@@ -249,7 +249,7 @@ static void sum_kernels(hb_analysis *a, const hb_node *n, bool by_device, tc_sum
             if (!by_device) continue;
             const hb_launch *l = hb_trace_launch_of(a->trace, hb_trace_row(a->trace, d->row));
             if (l->device_state == HB_NUMBER_NONE)
-                hb_lose(a, "event %u: a kernel of an operator has no device", d->row);
+                hb_reject_trace(a, "event %u: a kernel of an operator has no device", d->row);
             if (l->gpu == HB_NO_GPU) continue; /* told, or passed over, with the GPUs' use */
             sums->any = true;
             sums->total[l->gpu] += duration;

@@ -56,8 +56,7 @@ void hb_analyze_overall(hb_analysis *a)
 {
     hb_ranges taken[HB_ROLE_OTHER + 1];
     allocate(a, taken);
-    const hb_ranges *work =
-        &a->roles[a->has_role[HB_ROLE_KERNEL] ? HB_ROLE_KERNEL : HB_ROLE_CPU];
+    const hb_ranges *work = &a->roles[a->has_role[HB_ROLE_KERNEL] ? HB_ROLE_KERNEL : HB_ROLE_CPU];
     const hb_ranges *communication = &a->roles[HB_ROLE_COMMUNICATION];
     hb_ranges both = hb_ranges_intersect(&a->arena, work, communication);
     overlaps compared = {hb_range_sums_of(work), hb_range_sums_of(communication),
@@ -81,8 +80,8 @@ void hb_analyze_overall(hb_analysis *a)
         a->average[role].v /= a->steps.count;
     for (uint32_t i = 0; i < a->steps.count; i++)
         if (a->steps.items[i].costs[HB_ROLE_TOTAL].v == 0)
-            hb_lose(a, "step %.*s has no length",
-                    (int)hb_trace_text(a->trace, a->steps.items[i].name).len,
-                    hb_trace_text(a->trace, a->steps.items[i].name).s);
-    if (a->average[HB_ROLE_TOTAL].v == 0) hb_lose(a, "the steps have no length on average");
+            hb_reject_trace(a, "step %.*s has no length",
+                            (int)hb_trace_text(a->trace, a->steps.items[i].name).len,
+                            hb_trace_text(a->trace, a->steps.items[i].name).s);
+    if (a->average[HB_ROLE_TOTAL].v == 0) hb_reject_trace(a, "the steps have no length on average");
 }

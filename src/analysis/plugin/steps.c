@@ -34,11 +34,12 @@ static hb_sid step_name(hb_analysis *a, uint32_t row, hb_str name)
         end--;
     if (p < end && *p == '-') digits[n++] = *p;
     if (p < end && (*p == '-' || *p == '+')) p++;
-    if (p == end || *p == '_' || end[-1] == '_') hb_lose(a, "event %u: a step without number", row);
+    if (p == end || *p == '_' || end[-1] == '_')
+        hb_reject_trace(a, "event %u: a step without number", row);
     for (; p < end; p++) {
         if (*p == '_' && p[1] != '_') continue;
         if (!isdigit((unsigned char)*p) || n == sizeof digits)
-            hb_lose(a, "event %u: a step without number", row);
+            hb_reject_trace(a, "event %u: a step without number", row);
         if (n == 1 && digits[0] == '0') n = 0;
         if (n == 2 && digits[0] == '-' && digits[1] == '0') n = 1;
         digits[n++] = *p;
@@ -67,11 +68,11 @@ static hb_role role_of(hb_analysis *a, hb_type type, const hb_row *row)
     case HB_TYPE_RUNTIME: return HB_ROLE_RUNTIME;
     case HB_TYPE_OPERATOR:
     case HB_TYPE_ANNOTATION:
-        if (hb_name_bits(a, row->name) & HB_NAME_LOADER) return HB_ROLE_LOADER;
+        if (hb_name_class(a, row->name) & HB_NAME_LOADER) return HB_ROLE_LOADER;
         __attribute__((fallthrough));
     case HB_TYPE_PYTHON:
-        return hb_name_bits(a, row->name) & HB_NAME_COLLECTIVE ? HB_ROLE_COMMUNICATION
-                                                               : HB_ROLE_CPU;
+        return hb_name_class(a, row->name) & HB_NAME_COLLECTIVE ? HB_ROLE_COMMUNICATION
+                                                                : HB_ROLE_CPU;
     default: return HB_ROLE_TOTAL;
     }
 }
@@ -187,9 +188,9 @@ static void drop_tail(hb_analysis *a, const device_step *devices)
 /* What stands for steps that are not there: the plugin takes the operators' time. */
 static span only_step(hb_analysis *a, const span *cpu, const span *all)
 {
-    if (!a->trace->unified || cpu->min.v != FOREVER) return *cpu;
+    if (!a->trace->normalized || cpu->min.v != FOREVER) return *cpu;
     if (all->min.v == FOREVER)
-        hb_lose(a, "none of the events is of a kind that PyTorch's profiler writes");
+        hb_reject_trace(a, "none of the events is of a kind that PyTorch's profiler writes");
     return *all;
 }
 

@@ -27,7 +27,8 @@ static void take_steps(hb_analysis *a, const hb_told_step *steps, uint32_t count
         take_step(a, &steps[i]);
     for (int role = 0; role < HB_ROLE_COUNT; role++)
         a->average[role].v /= HB_MAX(1u, count);
-    if (!(a->average[HB_ROLE_TOTAL].v > 0)) hb_lose(a, "the steps have no length on average");
+    if (!(a->average[HB_ROLE_TOTAL].v > 0))
+        hb_reject_trace(a, "the steps have no length on average");
 }
 
 hb_result hb_analysis_of_steps(hb_analysis *a, hb_trace *trace, const hb_told_step *steps,

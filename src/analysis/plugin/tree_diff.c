@@ -56,7 +56,7 @@ static void add_pair(hb_arena *arena, hb_diff *diff, hb_diff_side left, hb_diff_
     compare(arena, child);
 }
 
-static hb_diff_side part(const hb_diff_side *side, uint32_t from, uint32_t to)
+static hb_diff_side slice(const hb_diff_side *side, uint32_t from, uint32_t to)
 {
     return (hb_diff_side){side->analysis, side->nodes + from, to - from, false};
 }
@@ -76,13 +76,14 @@ static void compare_lists(hb_arena *arena, hb_diff *diff, const hb_diff_side *l,
             j++;
         if (j == r->count) continue;
         any = true;
-        if (i > l_from || j > r_from) add_pair(arena, diff, part(l, l_from, i), part(r, r_from, j));
-        add_pair(arena, diff, part(l, i, i + 1), part(r, j, j + 1));
+        if (i > l_from || j > r_from)
+            add_pair(arena, diff, slice(l, l_from, i), slice(r, r_from, j));
+        add_pair(arena, diff, slice(l, i, i + 1), slice(r, j, j + 1));
         l_from = i + 1;
         r_from = j + 1;
     }
     if (any && (l_from < l->count || r_from < r->count))
-        add_pair(arena, diff, part(l, l_from, l->count), part(r, r_from, r->count));
+        add_pair(arena, diff, slice(l, l_from, l->count), slice(r, r_from, r->count));
 }
 
 static void compare(hb_arena *arena, hb_diff *diff)

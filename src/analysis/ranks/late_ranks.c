@@ -56,7 +56,7 @@ static bool is_beyond_chance(const hb_rank_study *s, const hb_study_rank *rank)
 /* Where all meet in all collectives, each may as well be the one who makes the others wait most in
  * a step: the chance of that does not depend on how many of a step's collectives it is late at.
  * Else not known. */
-static bool all_meet_alike(const hb_rank_study *s)
+static bool all_meet_in_all(const hb_rank_study *s)
 {
     for (uint32_t i = 0; i < s->num_ranks; i++) {
         const hb_rank_part *part = &s->ranks[i].part;
@@ -124,7 +124,7 @@ static double cost_of(const hb_rank_study *s, const hb_study_rank *rank, const h
     return sum;
 }
 
-/* Of its dearest operators the one that takes longest longer than of the median rank. */
+/* of its operators that cost most the one that takes longest longer than of the median rank. */
 static void find_operator(hb_rank_study *s, const hb_study_rank *rank, hb_late_rank *late)
 {
     const hb_rank_digest *d = &s->cycles.items[rank->first_cycle].digest;
@@ -231,7 +231,7 @@ static void find_gains(hb_rank_study *s, const uint32_t *named)
 
 /* ---- naming ---- */
 
-static void cannot_tell(hb_rank_study *s)
+static void explain_inconclusive(hb_rank_study *s)
 {
     char *why = s->inconclusive;
     size_t size = sizeof s->inconclusive;
@@ -273,7 +273,7 @@ static void name_one(hb_rank_study *s, uint32_t index)
 }
 
 /* Who is last by microseconds, where the one that matters is not, is no news. */
-static bool matters(const hb_rank_study *s, const hb_study_rank *rank)
+static bool waits_much(const hb_rank_study *s, const hb_study_rank *rank)
 {
     double most = 0;
     for (uint32_t i = 0; i < s->num_ranks; i++)
@@ -286,16 +286,16 @@ static bool is_late(const hb_rank_study *s, const hb_study_rank *rank, uint32_t 
 {
     return rank->part.entered &&
            (is_beyond_chance(s, rank) || is_worst_beyond_chance(s, times, steps)) &&
-           matters(s, rank);
+           waits_much(s, rank);
 }
 
 void hb_study_name_late(hb_rank_study *s)
 {
     uint32_t count = 0, *named = HB_NEW_ARRAY(&s->results, uint32_t, s->num_ranks + 1);
-    cannot_tell(s);
+    explain_inconclusive(s);
     if (*s->inconclusive) return;
     uint32_t *times = HB_NEW_ARRAY(&s->results, uint32_t, s->num_ranks + 1);
-    uint32_t steps = all_meet_alike(s) ? count_worst(s, times) : 0;
+    uint32_t steps = all_meet_in_all(s) ? count_worst(s, times) : 0;
     for (uint32_t i = 0; i < s->num_ranks; i++)
         if (is_late(s, &s->ranks[i], times[i], steps)) named[count++] = i;
     hb_sort(&s->results, named, count, sizeof *named, causes_more, s->ranks);

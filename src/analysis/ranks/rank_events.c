@@ -87,7 +87,7 @@ static bool meets(const hb_rank_comm *comm)
 
 static void take_host(hb_rank_event *e, hb_kind kind, hb_str args, hb_rank_comm *comm)
 {
-    unsigned bits = hb_scope_bits_of(e->name);
+    unsigned bits = hb_scope_class_of(e->name);
     e->role = kind == HB_KIND_OPERATOR ? HB_ROLE_CPU : HB_ROLE_OTHER;
     if (bits & HB_NAME_LOADER) e->role = HB_ROLE_LOADER;
     if (hb_str_begins(e->name, "MPI_")) take_mpi(e);

@@ -11,7 +11,7 @@
 
 typedef struct writer {
     hb_rank_study *s;
-    hb_paper paper;
+    hb_doc doc;
 } writer;
 
 const char *hb_wait_kind_words(hb_wait_kind kind)
@@ -98,7 +98,7 @@ static const char *rank_list(writer *w)
 
 static void line(writer *w, const char *s)
 {
-    hb_paper_line(&w->paper, HB_TONE_PLAIN, s);
+    hb_doc_line(&w->doc, HB_TONE_PLAIN, s);
 }
 
 static void put(writer *w, hb_grid *g, const char *s)
@@ -114,9 +114,9 @@ static void print_head(writer *w)
     const char *steps = s->steps ? text(w, "%u step%s%s", s->steps, hb_plural(s->steps),
                                         s->made_steps ? " (what repeats in the collectives)" : "")
                                  : "no steps";
-    hb_paper_heading(&w->paper,
-                     text(w, "%u rank%s on %u node%s, %s", s->num_ranks, hb_plural(s->num_ranks),
-                          s->num_nodes, hb_plural(s->num_nodes), steps));
+    hb_doc_heading(&w->doc,
+                   text(w, "%u rank%s on %u node%s, %s", s->num_ranks, hb_plural(s->num_ranks),
+                        s->num_nodes, hb_plural(s->num_nodes), steps));
     line(w, text(w, "%llu collective%s of %llu communicator%s, %llu message%s, of %u trace%s",
                  (unsigned long long)s->meetings, hb_plural(s->meetings),
                  (unsigned long long)s->communicators, hb_plural(s->communicators),
@@ -193,7 +193,7 @@ static void print_efficiency(writer *w)
 {
     const hb_rank_study *s = w->s;
     const hb_efficiency *e = &s->efficiency;
-    hb_paper_heading(&w->paper, "Efficiency");
+    hb_doc_heading(&w->doc, "Efficiency");
     line(w,
          text(w,
               "parallel %s = load balance %s x communication %s (serialization %s x transfer %s)",
@@ -226,7 +226,7 @@ static const char *why(writer *w, const hb_late_rank *late)
 static void print_late(writer *w)
 {
     hb_rank_study *s = w->s;
-    hb_paper_heading(&w->paper, "Who makes the others wait");
+    hb_doc_heading(&w->doc, "Who makes the others wait");
     if (*s->inconclusive) {
         line(w, text(w, "inconclusive: %s", s->inconclusive));
         return;
@@ -272,8 +272,8 @@ static void print_waits(writer *w)
         put(w, &g, hb_wait_kind_words(x->kind));
     }
     if (!g.cells.count) return;
-    hb_paper_heading(&w->paper, "Waiting, of all ranks' time");
-    hb_paper_grid(&w->paper, &s->results, &g);
+    hb_doc_heading(&w->doc, "Waiting, of all ranks' time");
+    hb_doc_grid(&w->doc, &s->results, &g);
     for (uint32_t i = 0; i < s->pairs.count && i < 2; i++)
         line(w, text(w, "rank %lld waited %s for messages of rank %lld",
                      (long long)s->pairs.items[i].to, ns(w, s->pairs.items[i].time),
@@ -299,8 +299,8 @@ static void print_classes(writer *w)
         put(w, &g, name(w, c->operation));
     }
     if (!g.cells.count) return;
-    hb_paper_heading(&w->paper, "Collectives: once all have come; skew: the last behind the first");
-    hb_paper_grid(&w->paper, &s->results, &g);
+    hb_doc_heading(&w->doc, "Collectives: once all have come; skew: the last behind the first");
+    hb_doc_grid(&w->doc, &s->results, &g);
 }
 
 static void print_places(writer *w)
@@ -320,9 +320,9 @@ static void print_places(writer *w)
         put(w, &g, p->outlier > 5 ? text(w, "by %.0f deviations", p->outlier) : "");
         put(w, &g, name(w, p->name));
     }
-    hb_paper_heading(&w->paper, text(w, "%s, the latest of %u: behind the median at a collective",
-                                     titles[s->options.by], s->num_places));
-    hb_paper_grid(&w->paper, &s->results, &g);
+    hb_doc_heading(&w->doc, text(w, "%s, the latest of %u: behind the median at a collective",
+                                 titles[s->options.by], s->num_places));
+    hb_doc_grid(&w->doc, &s->results, &g);
 }
 
 /* Every rank where they are few, else quantiles and the extremes. */
@@ -358,10 +358,10 @@ static void print_ranks(writer *w)
         bool shown = n <= FEW || i < EDGE || i == n / 2 || i + EDGE >= n;
         if (shown) put_rank(w, &g, &s->ranks[order[i]]);
     }
-    hb_paper_heading(&w->paper,
-                     n <= FEW ? "Ranks"
-                              : "Ranks that wait least, the median one, those that wait most");
-    hb_paper_grid(&w->paper, &s->results, &g);
+    hb_doc_heading(&w->doc, n <= FEW
+                                ? "Ranks"
+                                : "Ranks that wait least, the median one, those that wait most");
+    hb_doc_grid(&w->doc, &s->results, &g);
 }
 
 static void print_one(writer *w)
@@ -371,7 +371,7 @@ static void print_one(writer *w)
     for (uint32_t i = 0; i < s->num_ranks; i++)
         if (s->ranks[i].rank == s->options.rank) r = &s->ranks[i];
     if (s->options.rank < 0) return;
-    hb_paper_heading(&w->paper, text(w, "Rank %lld", (long long)s->options.rank));
+    hb_doc_heading(&w->doc, text(w, "Rank %lld", (long long)s->options.rank));
     if (!r) {
         line(w, "it is not in these traces");
         return;
@@ -380,7 +380,7 @@ static void print_one(writer *w)
                                         "useful", "node", "rank"};
     hb_grid g = {.heads = heads, .columns = 7, .left = 1u << 5};
     put_rank(w, &g, r);
-    hb_paper_grid(&w->paper, &s->results, &g);
+    hb_doc_grid(&w->doc, &s->results, &g);
     for (int role = 0; role < HB_ROLE_PARTS; role++)
         if (r->role[role] > 0)
             line(w, text(w, "%s: %s", hb_role_title((hb_role)role), ns(w, r->role[role])));
@@ -388,7 +388,7 @@ static void print_one(writer *w)
 
 void hb_study_write_text(hb_rank_study *s, bool markdown, hb_buf *out)
 {
-    writer w = {.s = s, .paper = {.buf = out, .markdown = markdown}};
+    writer w = {.s = s, .doc = {.buf = out, .markdown = markdown}};
     print_head(&w);
     print_clocks(&w);
     print_notes(&w);

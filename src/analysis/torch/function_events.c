@@ -65,7 +65,7 @@ static uint32_t class_of_category(const hb_row *row, hb_str cat)
 /* What torch's _filter_name() leaves out. */
 static bool is_filtered(hb_str name)
 {
-    return (hb_scope_bits_of(name) & HB_NAME_UNLISTED) != 0;
+    return (hb_scope_class_of(name) & HB_NAME_UNLISTED) != 0;
 }
 
 /* With capture_overload_names, "aten::add.Tensor" is "aten::add" and "Tensor". */

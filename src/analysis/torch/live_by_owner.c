@@ -7,7 +7,7 @@ typedef struct grouping {
     hb_dict pairs;  /* (group so far, next part) -> a number for both */
     hb_dict groups; /* number of the whole -> index */
     hb_dict paths;  /* event -> number of its path */
-    hb_holders made;
+    hb_live_owners made;
 } grouping;
 
 static uint32_t pair(grouping *g, uint32_t head, uint32_t tail)
@@ -51,12 +51,12 @@ static void add(grouping *g, const hb_allocation *x)
     hb_dict_entry *e = hb_dict_add(g->a->arena, &g->groups, group_of(g, x), &added);
     if (added) {
         e->value = g->made.count;
-        hb_holder *made = HB_PUSH(g->a->arena, &g->made);
-        *made = (hb_holder){
+        hb_live_owner *made = HB_PUSH(g->a->arena, &g->made);
+        *made = (hb_live_owner){
             .owner = x->owner, .held = x->held, .held_by = x->held_by, .first = x->begin};
         if (g->stacks && x->owner != HB_NO_FN) made->stack = g->stacks[x->owner];
     }
-    hb_holder *h = &g->made.items[e->value];
+    hb_live_owner *h = &g->made.items[e->value];
     h->count++;
     h->bytes += x->bytes;
     h->largest = HB_MAX(h->largest, x->bytes);
@@ -65,11 +65,11 @@ static void add(grouping *g, const hb_allocation *x)
 static bool larger(const void *context, const void *x, const void *y)
 {
     (void)context;
-    return ((const hb_holder *)x)->bytes > ((const hb_holder *)y)->bytes;
+    return ((const hb_live_owner *)x)->bytes > ((const hb_live_owner *)y)->bytes;
 }
 
-hb_holders hb_holders_at(const hb_allocations *a, uint32_t device, uint32_t at,
-                         const hb_fn_stack *stacks)
+hb_live_owners hb_live_by_owner(const hb_allocations *a, uint32_t device, uint32_t at,
+                                const hb_fn_stack *stacks)
 {
     grouping g = {.a = a, .stacks = stacks};
     const hb_allocation *x = at == HB_NO_RECORD ? NULL : hb_first_allocation(a, device);

@@ -24,7 +24,7 @@ typedef struct page {
     const hb_allocations *a;
     const hb_memory_place *place;
     uint32_t device;
-    hb_holders holders;       /* at the peak, by operator */
+    hb_live_owners holders;   /* at the peak, by operator */
     hb_dict series_of;        /* name -> series + 1 */
     double (*slices)[SERIES]; /* bytes */
     int64_t first_ns, last_ns;
@@ -41,7 +41,7 @@ static hb_sid name_of(const page *p, uint32_t owner)
 
 static void choose_series(page *p)
 {
-    p->holders = hb_holders_at(p->a, p->device, p->place->peak, NULL);
+    p->holders = hb_live_by_owner(p->a, p->device, p->place->peak, NULL);
     for (uint32_t i = 0; i < p->holders.count && i < OPERATORS; i++)
         if (!p->holders.items[i].held)
             hb_dict_set(p->a->arena, &p->series_of, name_of(p, p->holders.items[i].owner), i + 1);

@@ -113,17 +113,12 @@ static void check_order(const hb_lock *lock)
     check_level(lock->level);
 }
 
-static bool has_bare(const hb_bare_lock *lock)
-{
-    for (unsigned i = 0; i < mine.num_bare; i++)
-        if (mine.bare_locks[i] == lock) return true;
-    return false;
-}
-
 /* Of those that the thread has already only a recursive one comes back. */
 void hb_bare_lock_check(const hb_bare_lock *lock)
 {
-    if (!has_bare(lock)) check_level(lock->level);
+    for (unsigned i = 0; i < mine.num_bare; i++)
+        if (mine.bare_locks[i] == lock) return;
+    check_level(lock->level);
 }
 
 /* The place is empty until it counts. */
@@ -218,7 +213,7 @@ bool hb_bare_lock_after_fork(hb_bare_lock *lock)
     if (was_free)
         pthread_mutex_unlock(&lock->mutex);
     else
-        lock->mutex = lock->level == HB_LOCK_TURNS ? recursive : plain;
+        lock->mutex = lock->level == HB_LOCK_ARBITRATION ? recursive : plain;
     hb_bare_lock_unnote(lock);
     return was_free;
 }

@@ -21,42 +21,42 @@
 
 /* Every lock of the process, lowest first: name, level, what may happen while it is held. Objects
  * of one call (a file being read, runs being compared) have theirs to themselves, and take none of
- * these under them. TURNS and those of recorder/hip, recorder/operators and recorder/pace, from
- * HIP_SETTLE to PACE, are bare.
+ * these under them. ARBITRATION and those of recorder/hip, recorder/operators and recorder/pace,
+ * from HIP_SETTLE to PACE, are bare.
  */
-#define HB_LOCK_LEVELS(X)                                                     \
-    X(TURNS, 10, "which profiler records; recursive, handlers run under it")  \
-    X(HANDED_OVER, 16, "profilers that nobody waits for; waits at exit")      \
-    X(PROFILER, 20, "a profiler's jobs and cycles; no handler, I/O or HIP")   \
-    X(CONTROL, 24, "what a control thread is told; its pipe is written")      \
-    X(ALARMS, 26, "taking, giving and watching alarms")                       \
-    X(LIVE_MEMORY, 28, "whether what is allocated is kept in mind")           \
-    X(HIP_SETTLE, 29, "waits for late reports of HIP; HIP is called")         \
-    X(DEVICE, 30, "HIP's capture; HIP is called to begin and to end")         \
-    X(SETTINGS, 40, "hb_hparams(); no queueing")                              \
-    X(SETTLE, 48, "waits for silent threads, at most 100 ms")                 \
-    X(LOG_DIR, 49, "a log directory's descriptor; I/O")                       \
-    X(EVENT_LOGS, 50, "the list of event logs")                               \
-    X(EVENT_LOG, 52, "an event log's state")                                  \
-    X(EVENT_FILE, 54, "an event file's memory; I/O")                          \
-    X(SYNCHRONIZE, 56, "the thread that waits for devices; it is started")    \
-    X(ASKING, 58, "a stream is asked whether it is done; HIP is called")      \
-    X(TIMING_READER, 60, "the reader of timing events; HIP is called")        \
-    X(TIMING, 62, "lists of timing events")                                   \
-    X(POOLS, 64, "memory pools; HIP is called")                               \
-    X(LATE_REPORTS, 66, "sessions that reports still come for")               \
-    X(GRAPHS, 67, "graphs that have not run")                                 \
-    X(BUSY_STREAMS, 68, "streams that may have work to do")                   \
-    X(KERNELS, 70, "what is known of kernels")                                \
-    X(SAMPLES, 71, "samples of the program, and rings of them")               \
-    X(CODE_OBJECTS, 72, "what is known of code objects; the loader is asked") \
-    X(OPERATORS, 73, "tables, and who stands in; the loader is asked")        \
-    X(INTERPOSED, 74, "patched functions")                                    \
-    X(PACE, 75, "launches that are watched; a thread is started")             \
-    X(SPOOLS, 76, "the list of open spools")                                  \
-    X(SPOOL, 77, "where a spool's records are; no I/O")                       \
-    X(SPOOL_FILE, 78, "its file's descriptor; I/O")                           \
-    X(MODULES, 80, "hb_module_create()")                                      \
+#define HB_LOCK_LEVELS(X)                                                          \
+    X(ARBITRATION, 10, "which profiler records; recursive, handlers run under it") \
+    X(HANDED_OVER, 16, "profilers that nobody waits for; waits at exit")           \
+    X(PROFILER, 20, "a profiler's jobs and cycles; no handler, I/O or HIP")        \
+    X(CONTROL, 24, "what a control thread is told; its pipe is written")           \
+    X(ALARMS, 26, "taking, giving and watching alarms")                            \
+    X(LIVE_MEMORY, 28, "whether what is allocated is kept in mind")                \
+    X(HIP_SETTLE, 29, "waits for late reports of HIP; HIP is called")              \
+    X(DEVICE, 30, "HIP's capture; HIP is called to begin and to end")              \
+    X(SETTINGS, 40, "hb_hparams(); no queueing")                                   \
+    X(SETTLE, 48, "waits for silent threads, at most 100 ms")                      \
+    X(LOG_DIR, 49, "a log directory's descriptor; I/O")                            \
+    X(EVENT_LOGS, 50, "the list of event logs")                                    \
+    X(EVENT_LOG, 52, "an event log's state")                                       \
+    X(EVENT_FILE, 54, "an event file's memory; I/O")                               \
+    X(SYNCHRONIZE, 56, "the thread that waits for devices; it is started")         \
+    X(ASKING, 58, "a stream is asked whether it is done; HIP is called")           \
+    X(TIMING_READER, 60, "the reader of timing events; HIP is called")             \
+    X(TIMING, 62, "lists of timing events")                                        \
+    X(POOLS, 64, "memory pools; HIP is called")                                    \
+    X(LATE_REPORTS, 66, "sessions that reports still come for")                    \
+    X(GRAPHS, 67, "graphs that have not run")                                      \
+    X(BUSY_STREAMS, 68, "streams that may have work to do")                        \
+    X(KERNELS, 70, "what is known of kernels")                                     \
+    X(SAMPLES, 71, "samples of the program, and rings of them")                    \
+    X(CODE_OBJECTS, 72, "what is known of code objects; the loader is asked")      \
+    X(OPERATORS, 73, "tables, and who stands in; the loader is asked")             \
+    X(INTERPOSED, 74, "patched functions")                                         \
+    X(PACE, 75, "launches that are watched; a thread is started")                  \
+    X(SPOOLS, 76, "the list of open spools")                                       \
+    X(SPOOL, 77, "where a spool's records are; no I/O")                            \
+    X(SPOOL_FILE, 78, "its file's descriptor; I/O")                                \
+    X(MODULES, 80, "hb_module_create()")                                           \
     X(STRINGS, 82, "new names; spools take them in, without locks")
 
 enum hb_lock_level {

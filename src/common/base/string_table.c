@@ -83,8 +83,8 @@ void hb_texts_clear(hb_texts *s)
     if (s->num_chunks && !shared) free(s->chunks[--s->num_chunks]);
     hb_slots_clear(&s->slots);
     s->count = 1;
-    s->bytes =
-        s->slots.size * sizeof *s->slots.items + s->capacity * (sizeof *s->items + sizeof *s->hashes);
+    s->bytes = s->slots.size * sizeof *s->slots.items +
+               s->capacity * (sizeof *s->items + sizeof *s->hashes);
     if (shared) s->bytes += CHUNK + PADDING;
 }
 

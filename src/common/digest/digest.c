@@ -97,7 +97,7 @@ static unsigned name_bits(sweep *s, const hb_trace_event *e)
 {
     bool added;
     hb_dict_entry *entry = hb_dict_add(s->arena, &s->bits_of, e->name_key, &added);
-    if (added || e->name_key == 0) entry->value = hb_name_bits_of(e->name);
+    if (added || e->name_key == 0) entry->value = hb_name_class_of(e->name);
     return entry->value;
 }
 
@@ -138,7 +138,7 @@ static void add_operator(sweep *s, const hb_trace_event *e)
     *HB_PUSH(s->arena, &l->open) = (open_op){e->end_ns, cost};
 }
 
-static int dearest(const void *a, const void *b)
+static int by_cost(const void *a, const void *b)
 {
     const hb_name_cost *x = a, *y = b;
     return x->self_ns != y->self_ns ? (x->self_ns > y->self_ns ? -1 : 1) : 0;
@@ -146,7 +146,7 @@ static int dearest(const void *a, const void *b)
 
 static void sort_costs(hb_name_costs *costs)
 {
-    if (costs->count) qsort(costs->items, costs->count, sizeof *costs->items, dearest);
+    if (costs->count) qsort(costs->items, costs->count, sizeof *costs->items, by_cost);
 }
 
 /* ---- host ---- */
@@ -282,7 +282,7 @@ static void make_step_devices(hb_cycle_numbers *out)
 }
 
 /* Which steps there are, and how long device work makes them. */
-static hb_result survey_steps(sweep *s, hb_source *source)
+static hb_result prepass_steps(sweep *s, hb_source *source)
 {
     hb_trace_event e;
     int32_t device;
@@ -387,7 +387,7 @@ hb_result hb_cycle_numbers_make(hb_source *source, hb_own_scopes scopes, hb_cycl
     if (!hb_arena_try(&numbers->arena))
         return hb_fail(HB_ERROR_NO_MEMORY, "no memory for a cycle's numbers");
     HB_TRY(collect_device(&s, source));
-    HB_TRY(survey_steps(&s, source));
+    HB_TRY(prepass_steps(&s, source));
     HB_TRY(sweep_host(&s, source));
     count_events(&s);
     hb_cycle_device_gpus(&s.device, numbers);

@@ -76,7 +76,7 @@ typedef struct hb_cycle_numbers {
     hb_device_numbers *step_devices; /* of each step: the host's, then each device's */
     uint64_t copied_bytes[HB_COPY_WAYS];
     HB_VEC(double) kernel_us;         /* every kernel's duration */
-    hb_name_costs operators, kernels; /* dearest first */
+    hb_name_costs operators, kernels; /* those that cost most first */
     uint64_t events, host_events;
 } hb_cycle_numbers;
 

@@ -8,7 +8,7 @@
 
 #include "digest/rank_digest.h"
 
-enum { HB_RANK_OPERATORS = 24 }; /* that a digest keeps, the dearest */
+enum { HB_RANK_OPERATORS = 24 }; /* that a digest keeps, those that cost most */
 
 typedef struct hb_rank_span {
     int64_t start, end;

@@ -66,7 +66,7 @@ static double percent(double part, double whole)
 
 void hb_distributed_facts_add(hb_distributed_facts *f, hb_str name, uint64_t calls)
 {
-    unsigned bits = hb_name_bits_of(name);
+    unsigned bits = hb_name_class_of(name);
     if (hb_name_is(HB_KNOWN_DP_FORWARD, name)) f->data_parallel += calls;
     if (hb_name_is(HB_KNOWN_DDP_FORWARD, name)) f->distributed_data_parallel += calls;
     if (bits & HB_NAME_NCCL) f->nccl += calls;

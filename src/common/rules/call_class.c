@@ -41,7 +41,7 @@ bool hb_is_hip_call(hb_str name)
     return hb_str_begins(name, HIP);
 }
 
-unsigned hb_call_bits_of(hb_str name)
+unsigned hb_call_class_of(hb_str name)
 {
     hb_str bare = without_runtime(name);
     unsigned bits = 0;

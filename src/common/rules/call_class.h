@@ -7,15 +7,15 @@
 
 #include "base/str.h"
 
-enum hb_call_bits {
+enum hb_call_class {
     HB_CALL_ALLOCATES = 1u << 0, /* or frees */
     HB_CALL_COPIES = 1u << 1,
     HB_CALL_SYNCHRONIZES = 1u << 2,
     HB_CALL_RETURNS_EARLY = 1u << 3, /* the work goes into a stream, or is none */
 };
 
-/** A set of enum hb_call_bits; 0 for what is neither HIP's nor CUDA's. */
-unsigned hb_call_bits_of(hb_str name);
+/** A set of enum hb_call_class; 0 for what is neither HIP's nor CUDA's. */
+unsigned hb_call_class_of(hb_str name);
 
 bool hb_is_hip_call(hb_str name);
 

@@ -49,7 +49,7 @@ hb_str hb_name_behind(hb_known word, hb_str name)
     return (hb_str){name.s + n, name.len - n};
 }
 
-unsigned hb_scope_bits_of(hb_str name)
+unsigned hb_scope_class_of(hb_str name)
 {
     unsigned bits = HB_NAME_SEEN;
     for (size_t i = 0; i < HB_KNOWN_NAMES; i++)
@@ -59,7 +59,7 @@ unsigned hb_scope_bits_of(hb_str name)
 
 bool hb_is_library_scope(hb_str name)
 {
-    return (hb_scope_bits_of(name) & HB_NAME_LIBRARY) != 0;
+    return (hb_scope_class_of(name) & HB_NAME_LIBRARY) != 0;
 }
 
 bool hb_is_collective(hb_str name)
@@ -95,9 +95,9 @@ static bool operator_could_use_tc(hb_str name)
     return false;
 }
 
-unsigned hb_name_bits_of(hb_str name)
+unsigned hb_name_class_of(hb_str name)
 {
-    unsigned bits = hb_scope_bits_of(name);
+    unsigned bits = hb_scope_class_of(name);
     if (kernel_uses_tc(name)) bits |= HB_NAME_TC_KERNEL;
     if (operator_could_use_tc(name)) bits |= HB_NAME_TC_OP;
     return bits;

@@ -7,7 +7,7 @@
 
 #include "base/str.h"
 
-enum hb_name_bits {
+enum hb_name_class {
     HB_NAME_SEEN = 1u << 0,
     HB_NAME_STEP = 1u << 1,
     HB_NAME_NCCL = 1u << 2, /* one of the five of that library that the plugin knows */
@@ -32,10 +32,10 @@ typedef enum hb_known {
     HB_KNOWN_NAMES
 } hb_known;
 
-/** A set of enum hb_name_bits, HB_NAME_SEEN among them. */
-unsigned hb_name_bits_of(hb_str name);
+/** A set of enum hb_name_class, HB_NAME_SEEN among them. */
+unsigned hb_name_class_of(hb_str name);
 /** ... without what is known of tensor cores, which takes most of the time. */
-unsigned hb_scope_bits_of(hb_str name);
+unsigned hb_scope_class_of(hb_str name);
 
 /** Whether the name is matched by one row of names.def. */
 bool hb_name_is(hb_known word, hb_str name);

@@ -77,7 +77,7 @@ static void widen(const guess *g, const limits *all)
         if (!scope || e.tid != f->tid) continue;
         size_t i = HB_LOWER_BOUND(all, f->count, start, e.start_ns);
         bool around = i < f->count && e.start_ns >= all[i].earliest;
-        if (around && (e.end_ns > all[i].start || hb_scope_bits_of(e.name) & HB_NAME_LOADER))
+        if (around && (e.end_ns > all[i].start || hb_scope_class_of(e.name) & HB_NAME_LOADER))
             f->items[i].start_ns = HB_MIN(f->items[i].start_ns, e.start_ns);
         if (i < f->count && all[i].start == e.start_ns) i++;
         if (!i || e.start_ns >= all[i - 1].end || e.end_ns > all[i - 1].latest) continue;

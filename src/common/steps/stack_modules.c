@@ -344,12 +344,6 @@ static bool has_modules(hb_source *source)
     return source->begin(source, HB_PASS_MODULES) == HB_OK && source->next(source, &e);
 }
 
-static hb_result try_to_find(finder *f)
-{
-    if (hb_arena_try(&f->arena)) find(f);
-    return hb_arena_outcome(&f->arena);
-}
-
 /* The expression that the JSON string holds; without memory, or if it is none, there is none. */
 static void compile(finder *f, const char *json)
 {
@@ -371,7 +365,9 @@ static void compile(finder *f, const char *json)
 static hb_result find_modules(finder *f, const char *json)
 {
     compile(f, json);
-    return f->compiled ? try_to_find(f) : HB_OK;
+    if (!f->compiled) return HB_OK;
+    if (hb_arena_try(&f->arena)) find(f);
+    return hb_arena_outcome(&f->arena);
 }
 
 hb_result hb_put_stack_modules(hb_source **source)

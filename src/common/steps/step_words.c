@@ -189,7 +189,7 @@ static void take_call(collector *c, const hb_trace_event *e)
 static void take_loader(collector *c, const hb_trace_event *e)
 {
     bool scope = e->kind == HB_EVENT_OP || e->kind == HB_EVENT_USER_ANNOTATION;
-    if (!scope || !(hb_scope_bits_of(e->name) & HB_NAME_LOADER)) return;
+    if (!scope || !(hb_scope_class_of(e->name) & HB_NAME_LOADER)) return;
     *HB_PUSH(c->words->arena, &c->waits) =
         (hb_step_word){.start_ns = e->start_ns, .end_ns = e->end_ns, .tid = e->tid, .loads = true};
 }

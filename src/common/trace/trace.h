@@ -203,7 +203,7 @@ typedef struct hb_trace {
     uint32_t num_members, members_before; /* the list of events */
     bool has_events;                      /* a traceEvents list was there */
     bool bare_array;     /* the file is a list of events without an object around */
-    bool unified;        /* analyze/unify.h was here */
+    bool normalized;     /* normalize/ was here */
     uint32_t num_mended; /* rows that it changed */
     bool linked;         /* edges.h was here since rows were last changed, and found that */
     bool ids_are_scopes; /* ... External ids of device work are operators' */

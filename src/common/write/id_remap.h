@@ -9,22 +9,22 @@
 #include "base/base.h"
 #include "base/vector.h"
 
-enum { HB_MAX_OUTSIDE = 65536 }; /* those beyond keep their own id */
+enum { HB_MAX_REMAPPED = 65536 }; /* those beyond keep their own id */
 
 /** All zero is empty. */
-typedef struct hb_outside {
-    HB_VEC(struct hb_outside_id) ids;
-} hb_outside;
+typedef struct hb_id_remap {
+    HB_VEC(struct hb_remapped_id) ids;
+} hb_id_remap;
 
 /** External id `id` is not in the tree; `instead`, which may be 0, takes its calls. */
-void hb_outside_add(hb_outside *outside, uint64_t id, uint64_t instead);
+void hb_id_remap_add(hb_id_remap *remap, uint64_t id, uint64_t instead);
 
 /** When all are added. */
-void hb_outside_sort(hb_outside *outside);
+void hb_id_remap_sort(hb_id_remap *remap);
 
 /** The id to write for `id`. */
-uint64_t hb_outside_find(const hb_outside *outside, uint64_t id);
+uint64_t hb_id_remap_find(const hb_id_remap *remap, uint64_t id);
 
-void hb_outside_free(hb_outside *outside);
+void hb_id_remap_free(hb_id_remap *remap);
 
 #endif

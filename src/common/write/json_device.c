@@ -14,7 +14,7 @@ static char *put_external_id(const hb_writer *w, char *p, uint64_t id)
 {
     if (id == 0 && w->kineto) return p;
     p = HB_PUT(p, "\"External id\": ");
-    p = hb_put_u64(p, hb_outside_find(&w->outside, id));
+    p = hb_put_u64(p, hb_id_remap_find(&w->remap, id));
     *p++ = ',';
     return p;
 }
@@ -26,7 +26,7 @@ static char *put_external_id(const hb_writer *w, char *p, uint64_t id)
 /* In no operator and no annotation. */
 static bool is_bare(const hb_writer *w, uint64_t id)
 {
-    return hb_outside_find(&w->bare, hb_outside_find(&w->outside, id)) == 0;
+    return hb_id_remap_find(&w->bare, hb_id_remap_find(&w->remap, id)) == 0;
 }
 
 bool hb_call_is_operator(const hb_writer *w, const hb_trace_event *event)

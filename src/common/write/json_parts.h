@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the files that make up the trace writer share. An event is written in four strokes: its head
+ * What the files that make up the trace writer share. An event is written in four parts: its head
  * and name, its row, its times, its args.
  */
 #ifndef HB_WRITE_JSON_PARTS_H
@@ -52,7 +52,7 @@ typedef struct hb_writer {
     hb_row_text row; /* the last one used */
     hb_flows flows;
     hb_steps steps;
-    hb_outside outside;
+    hb_id_remap remap;
     hb_nest scopes;                 /* of the thread being written */
     hb_nests modules;               /* of all threads */
     hb_memory_stacks memory_stacks; /* Kineto's dialect only */
@@ -63,7 +63,7 @@ typedef struct hb_writer {
     bool lists_operators;     /* some operator has time of its own, see HB_NO_OPERATOR_TID */
     int64_t no_operator_ns;   /* else: when the one is that stands for none */
     hb_memory_homes homes;    /* tensorboard's only; the moments: where others stand for none */
-    hb_outside bare;          /* else those in these scopes, or in none: steps' */
+    hb_id_remap bare;         /* else those in these scopes, or in none: steps' */
     hb_write_stats stats;
     void (*member)(void *context, hb_member_part part); /* before each part of one; or NULL */
     void *context;
@@ -73,22 +73,22 @@ typedef struct hb_writer {
  * container may be the process's, too: then it is one beyond all processes of Linux. */
 int64_t hb_process_row(const hb_trace_info *info, bool kineto);
 
-/* trace_writer.c. To be freed also when opening failed. */
+/* json_trace.c. To be freed also when opening failed. */
 hb_result hb_writer_open(hb_writer *w, hb_source *source, hb_sink *sink,
                          const hb_write_options *options);
 void hb_writer_free(hb_writer *w);
 
-/* header.c: everything around traceEvents. */
+/* json_header.c: everything around traceEvents. */
 void hb_write_header(hb_writer *w);
 void hb_write_footer(hb_writer *w);
 
-/* meta_events.c: names of rows; spans and markers at the end. */
+/* json_rows.c: names of rows; spans and markers at the end. */
 void hb_write_row_names(hb_writer *w);
 void hb_write_spans(hb_writer *w);
 /** The span's length: long enough for the plugin to cut it into buckets of a microsecond. */
 int64_t hb_span_ns(const hb_writer *w);
 
-/* host_events.c, inputs.c, device_events.c */
+/* json_host.c, json_inputs.c, json_device.c */
 void hb_write_scope(hb_writer *w, const hb_trace_event *event);
 void hb_write_module(hb_writer *w, const hb_trace_event *event);
 void hb_write_memory(hb_writer *w, const hb_trace_event *event);
@@ -127,7 +127,7 @@ bool hb_widen_annotation(const hb_writer *w, const hb_trace_event *event, hb_tra
 unsigned hb_written_device_type(const hb_writer *w, hb_device_type type);
 int32_t hb_written_device_id(const hb_writer *w, const hb_memory_args *memory);
 
-/* place.c: where a scope stands in the plugin's tree. */
+/* placement.c: where a scope stands in the plugin's tree. */
 typedef struct hb_place {
     hb_category category;
     int64_t end_ns; /* a step's is moved when it is empty */
@@ -137,8 +137,8 @@ typedef struct hb_place {
 hb_place hb_place_scope(hb_writer *w, const hb_trace_event *event);
 hb_place hb_place_module(hb_writer *w, const hb_trace_event *event);
 
-/* survey.c: the passes before the first byte. */
-hb_result hb_survey(hb_writer *w);
+/* prepass.c: the passes before the first byte. */
+hb_result hb_prepass(hb_writer *w);
 /** Then: operators that stand for none, written behind all events: how many, and each. */
 static inline bool hb_lacks_operators(const hb_writer *w)
 {
@@ -150,7 +150,7 @@ static inline size_t hb_num_made_operators(const hb_writer *w)
 }
 hb_trace_event hb_made_operator(const hb_writer *w, size_t index);
 
-/* ---- strokes ---- */
+/* ---- parts of an event ---- */
 
 /** The texts of events up to their names. */
 hb_str hb_complete_head(hb_category category);

@@ -45,7 +45,7 @@ static hb_result write_pass(hb_writer *w, hb_pass pass)
 
 static hb_result write_all(hb_writer *w)
 {
-    HB_TRY(hb_survey(w));
+    HB_TRY(hb_prepass(w));
     hb_write_header(w);
     uint64_t flattened = w->stats.flattened, unnested = w->stats.unnested;
     hb_write_row_names(w);
@@ -84,8 +84,8 @@ void hb_writer_free(hb_writer *w)
     hb_names_free(w->names);
     hb_flows_free(&w->flows);
     hb_steps_free(&w->steps);
-    hb_outside_free(&w->outside);
-    hb_outside_free(&w->bare);
+    hb_id_remap_free(&w->remap);
+    hb_id_remap_free(&w->bare);
     hb_memory_homes_free(&w->homes);
     hb_nests_free(&w->modules);
     hb_memory_stacks_free(&w->memory_stacks);

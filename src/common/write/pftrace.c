@@ -55,7 +55,7 @@ typedef struct writer {
     hb_distinct by_stream;  /* stream_key; index of `streams` + 1 */
     hb_dict described_gpus; /* their ids */
     hb_dict thread_names;   /* index of info->threads, by tid */
-    hb_column hosts; /* host_event */
+    hb_column hosts;        /* host_event */
     bool hosts_in_order;
     hb_buf kept;                      /* args of the host's events */
     hb_sid categories[UINT8_MAX + 1]; /* texts of hb_category */
@@ -113,18 +113,14 @@ static void begin_event(writer *w, hb_pf_row *row, hb_message *m, int type, unsi
     if (flow) hb_message_fixed(m, 47, flow);
 }
 
-static void put_end(writer *w, nesting_row *r)
-{
-    char event[48];
-    hb_message m = HB_MESSAGE_IN(event);
-    hb_message_number(&m, 9, HB_PF_END);
-    hb_pf_event(&w->f, &r->row, r->open.items[--r->open.count].end, event, &m);
-}
-
 static void close_until(writer *w, nesting_row *r, int64_t time)
 {
-    while (r->open.count && r->open.items[r->open.count - 1].end <= time)
-        put_end(w, r);
+    while (r->open.count && r->open.items[r->open.count - 1].end <= time) {
+        char event[48];
+        hb_message m = HB_MESSAGE_IN(event);
+        hb_message_number(&m, 9, HB_PF_END);
+        hb_pf_event(&w->f, &r->row, r->open.items[--r->open.count].end, event, &m);
+    }
 }
 
 /* Of a place the first row on which the slice lies within what is open. */

@@ -10,17 +10,16 @@
 static bool is_listed(const hb_trace_event *event)
 {
     const unsigned others = HB_NAME_LOADER | HB_NAME_OPTIMIZER | HB_NAME_NO_OPERATOR;
-    return event->end_ns > event->start_ns && !(hb_scope_bits_of(event->name) & others);
+    return event->end_ns > event->start_ns && !(hb_scope_class_of(event->name) & others);
 }
 
-static hb_result survey_scope(hb_writer *w, const hb_trace_event *event, uint64_t index)
+static hb_result prepass_scope(hb_writer *w, const hb_trace_event *event, uint64_t index)
 {
     if (event->op.sequence_number) HB_TRY(hb_flows_add(&w->flows, event, index));
     if (w->kineto) return HB_OK;
     hb_place place = hb_place_scope(w, event);
     if (!place.in_tree)
-        hb_outside_add(&w->outside, event->external_id,
-                       hb_nest_around(&w->scopes, event->start_ns));
+        hb_id_remap_add(&w->remap, event->external_id, hb_nest_around(&w->scopes, event->start_ns));
     else if (hb_is_step(event->name))
         return hb_steps_add(&w->steps, event->start_ns, place.end_ns, event->external_id);
     else
@@ -29,7 +28,7 @@ static hb_result survey_scope(hb_writer *w, const hb_trace_event *event, uint64_
     return HB_OK;
 }
 
-static hb_result survey_memory(hb_writer *w, const hb_trace_event *event)
+static hb_result prepass_memory(hb_writer *w, const hb_trace_event *event)
 {
     const hb_memory_args *memory = &event->memory;
     if (memory->device_type == HB_DEVICE_HIP && memory->device_id < HB_MAX_DEVICES)
@@ -37,22 +36,22 @@ static hb_result survey_memory(hb_writer *w, const hb_trace_event *event)
     return w->kineto || memory->bytes <= 0 ? HB_OK : hb_memory_homes_note(&w->homes, event);
 }
 
-static hb_result survey_host(hb_writer *w)
+static hb_result prepass_host(hb_writer *w)
 {
     hb_trace_event event;
     HB_TRY(w->source->begin(w->source, HB_PASS_HOST));
     for (uint64_t index = 0; w->source->next(w->source, &event); index++) {
         if (event.kind == HB_EVENT_MEMORY)
-            HB_TRY(survey_memory(w, &event));
+            HB_TRY(prepass_memory(w, &event));
         else
-            HB_TRY(survey_scope(w, &event, index));
+            HB_TRY(prepass_scope(w, &event, index));
         if (!w->kineto && w->info->num_devices && !hb_op_rates_note(&w->rates, &event))
             return hb_fail(HB_ERROR_NO_MEMORY, "no memory for the operators' rates");
     }
     return hb_flows_pair(&w->flows);
 }
 
-static hb_result survey_modules(hb_writer *w)
+static hb_result prepass_modules(hb_writer *w)
 {
     hb_trace_event event;
     HB_TRY(w->source->begin(w->source, HB_PASS_MODULES));
@@ -61,7 +60,7 @@ static hb_result survey_modules(hb_writer *w)
     return HB_OK;
 }
 
-static hb_result survey_steps(hb_writer *w)
+static hb_result prepass_steps(hb_writer *w)
 {
     HB_TRY(hb_steps_check(&w->steps, w->source));
     if (w->info->has_time_slices)
@@ -69,13 +68,13 @@ static hb_result survey_steps(hb_writer *w)
     else
         w->stats.hidden_steps = w->steps.hidden;
     for (size_t i = 0; i < w->steps.list.count; i++)
-        hb_outside_add(w->steps.list.items[i].hidden ? &w->outside : &w->bare,
-                       w->steps.list.items[i].external_id, 0);
+        hb_id_remap_add(w->steps.list.items[i].hidden ? &w->remap : &w->bare,
+                        w->steps.list.items[i].external_id, 0);
     return HB_OK;
 }
 
 /* Whose memory it was: operators of the plugin's tables, else calls. */
-static hb_result survey_homes(hb_writer *w)
+static hb_result prepass_homes(hb_writer *w)
 {
     hb_trace_event event;
     hb_memory_homes *homes = &w->homes;
@@ -124,18 +123,18 @@ static void rewind_trees(hb_writer *w)
         w->modules.list.items[i].depth = 0;
 }
 
-hb_result hb_survey(hb_writer *w)
+hb_result hb_prepass(hb_writer *w)
 {
     if (w->kineto && !w->info->has_sequences) return HB_OK;
     w->calls_are_operators = !w->kineto;
-    HB_TRY(survey_host(w));
+    HB_TRY(prepass_host(w));
     if (w->kineto) return HB_OK;
-    HB_TRY(survey_modules(w));
-    HB_TRY(survey_steps(w));
+    HB_TRY(prepass_modules(w));
+    HB_TRY(prepass_steps(w));
     HB_TRY(hb_op_rates_collect(&w->rates, w->source));
-    hb_outside_sort(&w->outside);
-    hb_outside_sort(&w->bare);
-    HB_TRY(survey_homes(w));
+    hb_id_remap_sort(&w->remap);
+    hb_id_remap_sort(&w->bare);
+    HB_TRY(prepass_homes(w));
     rewind_trees(w);
     return hb_lacks_operators(w) ? find_moment(w) : HB_OK;
 }

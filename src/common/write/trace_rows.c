@@ -319,7 +319,7 @@ static hb_device_row *add_joined(maker *m, const hb_trace_event *e, hb_category 
     hb_row *row = add_complete(m, e, &place, pid);
     uint64_t id = hb_written_external_id(&m->writer, e);
     if (id || !m->writer.kineto)
-        row->id = hb_builder_number(&m->builder, (int64_t)hb_outside_find(&m->writer.outside, id));
+        row->id = hb_builder_number(&m->builder, (int64_t)hb_id_remap_find(&m->writer.remap, id));
     hb_device_row *side = hb_builder_device(&m->builder, row);
     side->correlation = hb_builder_number(&m->builder, (int64_t)e->correlation);
     return side;
@@ -452,7 +452,7 @@ static hb_result add_pass(maker *m, hb_pass pass)
 
 static hb_result make(maker *m)
 {
-    HB_TRY(hb_survey(&m->writer));
+    HB_TRY(hb_prepass(&m->writer));
     add_header(m);
     m->pid = hb_key_int(m->writer.pid);
     m->no_dims = intern(m, "[]", 2);

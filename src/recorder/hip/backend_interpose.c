@@ -9,7 +9,7 @@
 #include "hip/backend.h"
 #include "hip/calls_runtime.h"
 #include "hip/capture.h"
-#include "hip/capture_notes.h"
+#include "hip/diagnostics.h"
 #include "hip/interposed_calls.h"
 #include "hip/timing_events.h"
 #include "record/strings.h"
@@ -45,8 +45,9 @@ static void note_untimed(void)
 {
     uint32_t calls = atomic_exchange(&num_untimed, 0);
     if (calls)
-        hb_note(true, "the device work of %u call%s (such as %s) is not timed this way: missing",
-                calls, hb_plural(calls), hb_strings_get(atomic_load(&an_untimed_name)).s);
+        hb_diagnostics_add(
+            true, "the device work of %u call%s (such as %s) is not timed this way: missing", calls,
+            hb_plural(calls), hb_strings_get(atomic_load(&an_untimed_name)).s);
 }
 
 /* ---- around calls ---- */
@@ -67,45 +68,46 @@ static bool makes_work(const hb_frame *f)
     }
 }
 
-static hb_mark *mark_work(hb_frame *f)
+static hb_timing_event *time_work(hb_frame *f)
 {
     hb_record_copy r; /* of launches and others: what all calls have */
     if (!hb_call_record(f, &r)) return NULL;
     uint64_t stream = r.call.stream == 0 && f->is.per_thread ? STREAM_PER_THREAD : r.call.stream;
     uint32_t kind = kind_of(f, &r);
-    hb_mark *mark = kind ? hb_mark_begin(stream, r.call.device, &f->is.unmarked) : NULL;
-    if (!mark) return NULL;
-    mark->work.work = f->correlation;
-    mark->work.kind = kind;
-    mark->work.head.name = HB_STRING_UNNAMED;
-    if (r.call.head.type == HB_RECORD_COPY) mark->work.bytes = r.bytes;
-    if (f->call->kind == HB_CALL_GRAPH_LAUNCH) mark->work.head.name = graph_name;
-    return mark;
+    hb_timing_event *timing =
+        kind ? hb_timing_event_begin(stream, r.call.device, &f->is.no_timing) : NULL;
+    if (!timing) return NULL;
+    timing->work.work = f->correlation;
+    timing->work.kind = kind;
+    timing->work.head.name = HB_STRING_UNNAMED;
+    if (r.call.head.type == HB_RECORD_COPY) timing->work.bytes = r.bytes;
+    if (f->call->kind == HB_CALL_GRAPH_LAUNCH) timing->work.head.name = graph_name;
+    return timing;
 }
 
 static void before(hb_frame *f)
 {
     bool was = hb_calls_enter_own();
-    f->mark = makes_work(f) ? mark_work(f) : NULL;
+    f->timing = makes_work(f) ? time_work(f) : NULL;
     if (f->call->kind == HB_CALL_WORK && f->record) {
         atomic_store(&an_untimed_name, hb_calls_runtime.names[f->cid]);
         atomic_fetch_add(&num_untimed, 1);
     }
-    if (f->call->kind == HB_CALL_BEGIN_CAPTURE) hb_marks_pause(true);
-    if (f->cid == reset_cid) hb_marks_forget();
+    if (f->call->kind == HB_CALL_BEGIN_CAPTURE) hb_timing_events_pause(true);
+    if (f->cid == reset_cid) hb_timing_events_forget();
     hb_calls_leave_own(was);
 }
 
 static void after(hb_frame *f, int error)
 {
     bool was = hb_calls_enter_own();
-    if (f->mark && error)
-        hb_mark_cancel(f->mark);
-    else if (f->mark)
-        hb_mark_end(f->mark);
-    if ((f->mark || f->is.unmarked) && !error) hb_call_makes(f->correlation);
-    if (f->call->kind == HB_CALL_BEGIN_CAPTURE && error) hb_marks_pause(false);
-    if (f->call->kind == HB_CALL_END_CAPTURE) hb_marks_pause(false);
+    if (f->timing && error)
+        hb_timing_event_cancel(f->timing);
+    else if (f->timing)
+        hb_timing_event_end(f->timing);
+    if ((f->timing || f->is.no_timing) && !error) hb_call_made_work(f->correlation);
+    if (f->call->kind == HB_CALL_BEGIN_CAPTURE && error) hb_timing_events_pause(false);
+    if (f->call->kind == HB_CALL_END_CAPTURE) hb_timing_events_pause(false);
     hb_calls_leave_own(was);
 }
 
@@ -113,7 +115,7 @@ static void after(hb_frame *f, int error)
 
 static bool probe(const hb_hip *hip, hb_buf *why)
 {
-    return hb_interpose_possible(hip, why) && hb_marks_possible(hip, why);
+    return hb_interpose_possible(hip, why) && hb_timing_events_possible(hip, why);
 }
 
 static bool attach(const hb_hip *hip, hb_buf *why)
@@ -121,7 +123,7 @@ static bool attach(const hb_hip *hip, hb_buf *why)
     static const char graph[] = "(graph)";
     static const hb_around_call around = {before, after};
     runtime = hip;
-    hb_marks_init(hip);
+    hb_timing_events_init(hip);
     graph_name = hb_strings_intern(graph, sizeof graph - 1);
     if (!hb_interpose_attach(hip, &around, why)) return false;
     for (uint32_t cid = 1; cid < hb_calls_num_functions(); cid++)
@@ -131,8 +133,9 @@ static bool attach(const hb_hip *hip, hb_buf *why)
 
 static void start(void)
 {
-    if (!hb_marks_enable(true))
-        hb_note(true, "there is no thread to read the times of device work: it is missing");
+    if (!hb_timing_events_enable(true))
+        hb_diagnostics_add(true,
+                           "there is no thread to read the times of device work: it is missing");
     else
         hb_interpose_enable(true);
 }
@@ -140,12 +143,12 @@ static void start(void)
 static void stop(void)
 {
     hb_interpose_enable(false);
-    hb_marks_enable(false);
+    hb_timing_events_enable(false);
     note_untimed();
     hb_put_text("hipboard_hip_times",
                 "taken by HIP events before and after the work, which includes what the runtime "
                 "does between them");
-    hb_put_number(HB_METADATA_TIMES_UNCERTAINTY, hb_marks_uncertainty());
+    hb_put_number(HB_METADATA_TIMES_UNCERTAINTY, hb_timing_events_uncertainty());
 }
 
 static void enable(bool on)
@@ -165,6 +168,6 @@ const hb_device_backend hb_interposition = {
     .probe = probe,
     .attach = attach,
     .enable = enable,
-    .lost = hb_marks_lost,
+    .lost = hb_timing_events_lost,
     .look = hb_interpose_look,
 };

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "hip/backend.h"
-#include "hip/capture_notes.h"
+#include "hip/diagnostics.h"
 #include "hip/graphs.h"
 #include "hip/hook_holder.h"
 #include "hip/hook_records.h"
@@ -103,7 +103,7 @@ static _Atomic uint32_t unseen;
 static void on_work_made(uint64_t record_id)
 {
     if (hb_calls_innermost())
-        hb_call_makes(record_id + 1);
+        hb_call_made_work(record_id + 1);
     else
         atomic_store_explicit(&orphans[record_id % ORPHANS], record_id + 1, memory_order_relaxed);
 }
@@ -118,10 +118,11 @@ static void note_unseen(void)
 {
     uint32_t n = atomic_exchange(&unseen, 0);
     if (n)
-        hb_note(true,
-                "%u kernel%s launched by calls that are not seen, as of functions whose addresses "
-                "the program had before the profiler was made",
-                n, n == 1 ? " was" : "s were");
+        hb_diagnostics_add(
+            true,
+            "%u kernel%s launched by calls that are not seen, as of functions whose addresses "
+            "the program had before the profiler was made",
+            n, n == 1 ? " was" : "s were");
 }
 
 static void on_work_done(uint32_t op, void *record, void *arg)
@@ -144,7 +145,7 @@ static void prepare(const hb_hip *hip)
     if (!runtime_has_started() && is_only_thread()) times_set = setenv(TIMES_SETTING, "1", 1) == 0;
 }
 
-static const void *ours(void)
+static const void *our_callback(void)
 {
     return (const void *)(uintptr_t)on_work_made;
 }
@@ -156,8 +157,8 @@ static bool probe(const hb_hip *hip, hb_buf *why)
     if (!hb_hook_version_of(hip, &version, why)) return false;
     hb_hip_symbol(hip, REGISTERS, &hook);
     if (version.by_record && hook)
-        return !hb_hook_is_taken(hip, REGISTERS, ours(), why) && hb_interpose_possible(hip, why) &&
-               has_times(why);
+        return !hb_hook_is_taken(hip, REGISTERS, our_callback(), why) &&
+               hb_interpose_possible(hip, why) && has_times(why);
     hb_buf_printf(why, "HIP %d.%d reports its work in another way", hb_hip_release(hip) / 100,
                   hb_hip_release(hip) % 100);
     return false;

@@ -21,7 +21,7 @@
 #include "hip/backend.h"
 #include "hip/calls.h"
 #include "hip/capture.h"
-#include "hip/capture_notes.h"
+#include "hip/diagnostics.h"
 #include "hip/rocprofiler_agents.h"
 #include "hip/rocprofiler_kernels.h"
 #include "hip/rocprofiler_rccl.h"
@@ -194,7 +194,7 @@ static int add_operation(uint32_t kind, int32_t operation, void *arg)
     return 0;
 }
 
-static bool want_symbols(void)
+static bool configure_symbols(void)
 {
     static const int32_t operation = HB_ROCP_KERNEL_SYMBOL;
     void (*callback)(void) =
@@ -206,7 +206,7 @@ static bool want_symbols(void)
     return !status || refuse("to announce kernels", status);
 }
 
-static bool want_calls(void)
+static bool configure_calls(void)
 {
     void (*callback)(void) =
         hb_rocp_is_1(sdk.rocp) ? (void (*)(void))on_call_1 : (void (*)(void))on_call_0;
@@ -222,7 +222,7 @@ static bool want_calls(void)
 /* A buffer that may drop records has room for half of them only: there is nothing to write into
  * while it is handed over. The other kind lets wait who writes, which is the thread that the
  * runtime hears of finished work on, not the program's. */
-static bool want_work(void)
+static bool configure_work(void)
 {
     int status = sdk.rocp->create_buffer(sdk.work, BUFFER_BYTES, HANDED_OVER_AT_BYTES,
                                          HB_ROCP_LOSSLESS, on_records, NULL, &sdk.buffer);
@@ -238,7 +238,7 @@ static int initialize(void (*finish)(void *client), void *arg)
 {
     (void)finish;
     (void)arg;
-    if (!want_symbols() || !want_calls() || !want_work()) return -1;
+    if (!configure_symbols() || !configure_calls() || !configure_work()) return -1;
     hb_rocp_rccl_want(sdk.rocp);
     int status = sdk.rocp->start_context(sdk.symbols);
     sdk.ready = !status || refuse("to start", status);
@@ -396,7 +396,7 @@ static int64_t boottime_ahead(void)
 static void enable(bool on)
 {
     if (atomic_load(&sdk.over)) {
-        if (on) hb_note(true, "rocprofiler-sdk " OVER ": HIP is not captured");
+        if (on) hb_diagnostics_add(true, "rocprofiler-sdk " OVER ": HIP is not captured");
     } else if (on) {
         sdk.ahead_ns = boottime_ahead();
         sdk.rocp->start_context(sdk.work);

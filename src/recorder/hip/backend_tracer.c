@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "hip/backend.h"
-#include "hip/capture_notes.h"
+#include "hip/diagnostics.h"
 #include "hip/hook_holder.h"
 #include "hip/hook_records.h"
 #include "hip/hook_versions.h"
@@ -175,7 +175,7 @@ static int call_back(char *data, uint64_t correlation, void (*enter)(uint32_t, v
 /* Between two sessions, when one still awaits its work. */
 static __attribute__((noinline)) int on_unrecorded_call(uint32_t cid, char *data)
 {
-    if (!hb_late_any() || cid >= hb_calls_num_functions() ||
+    if (!hb_late_reports_pending() || cid >= hb_calls_num_functions() ||
         hb_calls_row(cid)->kind != HB_CALL_DESTROY_STREAMS)
         return PASS_OVER;
     return call_back(data, 0, on_enter_unrecorded, on_exit_unrecorded);
@@ -248,7 +248,7 @@ static bool was_counted(const hb_hook_activity *a)
 static bool is_too_late(const hb_hook_activity *a)
 {
     bool earlier = a->id && a->id < atomic_load_explicit(&first_id, memory_order_relaxed);
-    return earlier && !hb_late_any();
+    return earlier && !hb_late_reports_pending();
 }
 
 /* Not in the callback itself, so that calls need not make room for it. */
@@ -316,7 +316,7 @@ static bool is_taken(const char *consequence)
     hb_buf why;
     hb_buf_init(&why, 1024);
     bool taken = hb_hook_is_taken(runtime, REGISTERS, ours(), &why);
-    if (taken) hb_note(true, "%s: %s", hb_buf_text(&why), consequence);
+    if (taken) hb_diagnostics_add(true, "%s: %s", hb_buf_text(&why), consequence);
     hb_buf_free(&why);
     return taken;
 }

@@ -126,8 +126,8 @@ hb_call_counts hb_calls_count(void)
         sum.made += atomic_load_explicit(&c->made, memory_order_acquire);
         if (hb_calls_runtime.source.by_correlation) sum.made += launches;
         sum.arrived += atomic_load_explicit(&c->arrived, memory_order_acquire);
-        sum.hoped += atomic_load_explicit(&c->hoped, memory_order_acquire);
-        sum.came += atomic_load_explicit(&c->came, memory_order_acquire);
+        sum.expected += atomic_load_explicit(&c->expected, memory_order_acquire);
+        sum.completed += atomic_load_explicit(&c->completed, memory_order_acquire);
         sum.replays += atomic_load_explicit(&c->replays, memory_order_acquire);
         sum.unreported += atomic_load_explicit(&c->unreported, memory_order_acquire);
         sum.capturing += atomic_load_explicit(&c->capturing, memory_order_acquire);
@@ -285,7 +285,7 @@ static inline void make_work_of_correlation(hb_frame *f)
     case HB_CALL_COPY_PEER:
     case HB_CALL_FILL:
     case HB_CALL_FILL_2D:
-    case HB_CALL_WORK: f->counted = &c->hoped; break;
+    case HB_CALL_WORK: f->counted = &c->expected; break;
     case HB_CALL_GRAPH_LAUNCH: break;
     default: return;
     }
@@ -328,7 +328,7 @@ static void put_link(const hb_frame *f, uint64_t work)
     hb_thread_leave(t);
 }
 
-void hb_call_makes(uint64_t work)
+void hb_call_made_work(uint64_t work)
 {
     hb_thread *t = hb_thread_tls;
     hb_calls *c = t ? t->calls : NULL;
@@ -344,13 +344,13 @@ void hb_call_makes(uint64_t work)
         put_link(f, work);
 }
 
-/* Launches are counted already; what a copy or a fill is hoped to make gets certain. */
+/* Launches are counted already; what a copy or a fill was expected to make gets certain. */
 void hb_call_made_certainly(hb_frame *f)
 {
     hb_calls *c = hb_thread_tls->calls;
     bool more = f->is.promised && f->counted == &c->made;
-    if (f->counted == &c->hoped) {
-        hb_uncount(&c->hoped);
+    if (f->counted == &c->expected) {
+        hb_uncount(&c->expected);
         f->counted = &c->made;
         more = true;
     }
@@ -361,8 +361,8 @@ void hb_call_made_certainly(hb_frame *f)
 void hb_call_made_no_more(hb_frame *f)
 {
     hb_calls *c = hb_thread_tls->calls;
-    if (f->counted != &c->hoped) return;
-    hb_uncount(&c->hoped); /* the host has done it itself */
+    if (f->counted != &c->expected) return;
+    hb_uncount(&c->expected); /* the host has done it itself */
     f->counted = NULL;
 }
 
@@ -371,7 +371,7 @@ static __thread uint64_t late_work;
 
 static void report(const hb_record_work *work, enum hb_record_type type, size_t bytes)
 {
-    late_work = hb_late_any() && hb_late_take(work, type, bytes) ? work->work : 0;
+    late_work = hb_late_reports_pending() && hb_late_take(work, type, bytes) ? work->work : 0;
     if (late_work) return;
     hb_thread *t = work->kind ? hb_record_enter() : NULL;
     if (!t) return;
@@ -399,5 +399,5 @@ void hb_work_arrived(bool certain)
 {
     hb_calls *c = late_work ? NULL : calls_self();
     if (late_work) hb_late_arrived(late_work, certain);
-    if (c) hb_count(certain ? &c->arrived : &c->came);
+    if (c) hb_count(certain ? &c->arrived : &c->completed);
 }

@@ -33,11 +33,11 @@ typedef struct hb_frame {
         bool untimed;    /* a launch whose kernel's times are not asked for */
         bool work_asked; /* for back-ends that need it, as the next: work of it was made */
         bool per_thread; /* the function means the thread's own stream by none */
-        bool unmarked;   /* times of its work would be asked for, but there is no room for it */
+        bool no_timing;  /* times of its work would be asked for, but there is no room for it */
         bool on_host;    /* frees: it is pinned memory */
     } is;
     _Atomic uint64_t *counted; /* which of hb_calls's sums has this call's work in it */
-    struct hb_mark *mark;
+    struct hb_timing_event *timing;
     void *ptr;    /* what was allocated, or is freed */
     size_t bytes; /* and its size */
     int device;   /* and where */
@@ -94,7 +94,7 @@ typedef struct hb_calls {
         random; /* of each hb_calls_sampling launches: the next, the timed one */
     /* calls; pieces of device work, and such as a copy may or may not make; runs of graphs, and
      * those of which no work will be reported. The thread itself counts. */
-    _Atomic uint64_t seen, made, arrived, hoped, came, replays, unreported;
+    _Atomic uint64_t seen, made, arrived, expected, completed, replays, unreported;
     /* hashes of call stacks that the thread has written in that session, by themselves */
     uint32_t stacks_epoch;
     uint64_t stacks[HB_CALLS_KNOWN_STACKS];
@@ -168,7 +168,7 @@ bool hb_call_record(const hb_frame *frame, hb_record_copy *copy);
 
 /** The innermost call of this thread made a piece of device work that will be reported under
  * `work` (not 0). */
-void hb_call_makes(uint64_t work);
+void hb_call_made_work(uint64_t work);
 
 /** The same where a call of any kind may make some, which is reported under its correlation. */
 void hb_call_may_make_work(hb_frame *frame);
@@ -186,12 +186,12 @@ void hb_call_made_no_more(hb_frame *frame);
 void hb_work_report(const hb_record_work *work);
 /** The same of a kernel that the report tells all of. */
 void hb_dispatch_report(const hb_record_dispatch *dispatch);
-/** One that hb_call_makes() or a launch counted as made; or not `certain`: some other. */
+/** One that hb_call_made_work() or a launch counted as made; or not `certain`: some other. */
 void hb_work_arrived(bool certain);
 
 /** Sums over all threads. */
 typedef struct hb_call_counts {
-    uint64_t seen, made, arrived, hoped, came, replays, unreported;
+    uint64_t seen, made, arrived, expected, completed, replays, unreported;
     uint32_t capturing;
 } hb_call_counts;
 hb_call_counts hb_calls_count(void);

@@ -14,9 +14,9 @@
 #include "hip/backend_select.h"
 #include "hip/busy_streams.h"
 #include "hip/calls.h"
-#include "hip/capture_notes.h"
 #include "hip/code_objects.h"
 #include "hip/device_record.h"
+#include "hip/diagnostics.h"
 #include "hip/environment.h"
 #include "hip/graphs.h"
 #include "hip/interposed_calls.h"
@@ -179,8 +179,8 @@ static void after_fork_in_child(void)
     hb_pools_after_fork();
     hb_code_objects_after_fork();
     hb_interpose_after_fork();
-    hb_marks_after_fork();
-    hb_notes_after_fork();
+    hb_timing_events_after_fork();
+    hb_diagnostics_after_fork();
     hb_late_after_fork();
     hb_graphs_after_fork();
     hb_synchronize_after_fork();
@@ -217,12 +217,12 @@ void hb_device_start(bool asked_for, uint32_t kernel_sampling)
     hb_launches_go_quickly(true);
     state.recording = true;
     state.asked_for = asked_for;
-    hb_notes_clear();
+    hb_diagnostics_clear();
     state.at_start = hb_calls_count();
     state.lost_at_start = lost_reports();
     hb_kernels_outdate();
     hb_pools_forget();
-    if (!hb_late_any()) hb_calls_forget_streams();
+    if (!hb_late_reports_pending()) hb_calls_forget_streams();
     bool before = state.found;
     look();
     if (state.backend && !state.gone && may_ask())
@@ -254,10 +254,10 @@ static uint64_t missing(const hb_call_counts *now)
 
 static hb_late_wants wants_of(const hb_call_counts *now)
 {
-    int64_t hoped = (int64_t)(now->hoped - state.at_start.hoped);
-    int64_t came = (int64_t)(now->came - state.at_start.came);
+    int64_t expected = (int64_t)(now->expected - state.at_start.expected);
+    int64_t completed = (int64_t)(now->completed - state.at_start.completed);
     return (hb_late_wants){.missing = missing(now),
-                           .hoped = hoped > came ? (uint64_t)(hoped - came) : 0,
+                           .expected = expected > completed ? (uint64_t)(expected - completed) : 0,
                            .replays = now->replays != state.at_start.replays};
 }
 
@@ -271,9 +271,9 @@ static hb_call_counts count_reports(void)
 static bool have_come(hb_call_counts now, const hb_call_counts *then)
 {
     now.made = then->made;
-    now.hoped = then->hoped;
+    now.expected = then->expected;
     hb_late_wants wants = wants_of(&now);
-    return wants.missing == 0 && wants.hoped == 0;
+    return wants.missing == 0 && wants.expected == 0;
 }
 
 /* The runtime may report work a moment after the wait for it has returned; `most_ms` may pass
@@ -284,15 +284,15 @@ static hb_call_counts await_reports(int most_ms)
     enum { SOON_MS = 300 };
     hb_call_counts now = count_reports(), first = now;
     hb_late_wants wants = wants_of(&now);
-    uint64_t last = now.arrived + now.came;
+    uint64_t last = now.arrived + now.completed;
     int later_ms = 0;
     for (int idle_ms = 0; later_ms < SOON_MS && idle_ms < most_ms;) {
         if (!hb_reports_wait(&wants, &idle_ms)) break;
         now = count_reports();
         if (have_come(now, &first)) later_ms++;
         wants = wants_of(&now);
-        if (now.arrived + now.came != last) idle_ms = 0;
-        last = now.arrived + now.came;
+        if (now.arrived + now.completed != last) idle_ms = 0;
+        last = now.arrived + now.completed;
     }
     return now;
 }
@@ -309,14 +309,15 @@ static int count_devices(void)
     if (error == 0 && count > 0) return HB_MIN(count, HB_HIP_MAX_DEVICES);
     (void)hb_known_devices(&count);
     if (count) {
-        hb_note(true,
-                "a device failed, and HIP answers nothing but %s since then: what it did before is "
-                "here, what it did when it failed may not be",
-                hb_hip_error_name(&state.hip, error));
+        hb_diagnostics_add(
+            true,
+            "a device failed, and HIP answers nothing but %s since then: what it did before is "
+            "here, what it did when it failed may not be",
+            hb_hip_error_name(&state.hip, error));
         return count;
     }
-    hb_note(state.asked_for, "HIP has no device (%s): %s", hb_hip_error_name(&state.hip, error),
-            hb_why_no_device());
+    hb_diagnostics_add(state.asked_for, "HIP has no device (%s): %s",
+                       hb_hip_error_name(&state.hip, error), hb_why_no_device());
     return 0;
 }
 
@@ -361,10 +362,10 @@ static bool leave_for_later(const hb_call_counts *now)
 }
 
 /* Reports are heard until nobody awaits any. */
-static void hear_no_more(void)
+static void stop_reports(void)
 {
     hb_bare_lock_take(&state.lock);
-    if (!state.recording && !hb_late_any() && state.backend && !state.gone)
+    if (!state.recording && !hb_late_reports_pending() && state.backend && !state.gone)
         state.backend->enable(false);
     hb_bare_lock_give(&state.lock);
 }
@@ -401,17 +402,17 @@ static void settle(const hb_session *session)
 void hb_device_settle(const hb_session *session)
 {
     hb_bare_lock_take(&settling);
-    bool any = hb_late_any();
+    bool any = hb_late_reports_pending();
     if (any) settle(session);
-    if (any) hear_no_more();
+    if (any) stop_reports();
     hb_bare_lock_give(&settling);
 }
 
 void hb_device_forget(const hb_session *session)
 {
-    bool any = hb_late_any();
+    bool any = hb_late_reports_pending();
     hb_late_forget(session);
-    if (any) hear_no_more();
+    if (any) stop_reports();
 }
 
 /* What the program left to run and nobody asked about is not waited for. */
@@ -428,8 +429,9 @@ static void finish_attached(void)
     bool later = !is_all_reported(&now) && leave_for_later(&now);
     bool wait = !later && !is_all_reported(&now);
     if (wait && now.capturing)
-        hb_note(true, "the devices were not waited for, since a stream was being captured into a "
-                      "graph: work that ran at the end may be missing");
+        hb_diagnostics_add(
+            true, "the devices were not waited for, since a stream was being captured into a "
+                  "graph: work that ran at the end may be missing");
     else if (wait)
         hb_synchronize_begin(&state.hip);
     if (!later) {
@@ -438,29 +440,30 @@ static void finish_attached(void)
         hb_synchronize_part(20);
     }
     hb_launches_go_quickly(false);
-    if (!later && !hb_late_any()) state.backend->enable(false);
-    if (!later && hb_late_any()) state.backend->leave_off();
-    hb_note_sampling(atomic_load(&hb_calls_sampling),
-                     state.backend->samples ? NULL : state.backend->name);
+    if (!later && !hb_late_reports_pending()) state.backend->enable(false);
+    if (!later && hb_late_reports_pending()) state.backend->leave_off();
+    hb_diagnostics_sampling(atomic_load(&hb_calls_sampling),
+                            state.backend->samples ? NULL : state.backend->name);
     uint64_t lost = lost_reports() - state.lost_at_start;
     if (lost)
-        hb_note(true, "%llu records of device work were lost by %s", (unsigned long long)lost,
-                state.backend->name);
+        hb_diagnostics_add(true, "%llu records of device work were lost by %s",
+                           (unsigned long long)lost, state.backend->name);
     if (!later && missing(&now))
-        hb_note(true, "%llu of %llu pieces of device work were not reported by the HIP runtime",
-                (unsigned long long)missing(&now),
-                (unsigned long long)(now.made - state.at_start.made));
+        hb_diagnostics_add(
+            true, "%llu of %llu pieces of device work were not reported by the HIP runtime",
+            (unsigned long long)missing(&now),
+            (unsigned long long)(now.made - state.at_start.made));
     uint64_t replays = now.replays - state.at_start.replays;
     uint64_t unreported = now.unreported - state.at_start.unreported;
     if (unreported && state.backend->loses_replays)
-        hb_note(
+        hb_diagnostics_add(
             true,
             "HIP %d.%d reports the work of a graph for its first run only: that of %llu of %llu "
             "runs of graphs is missing",
             hb_hip_release(&state.hip) / 100, hb_hip_release(&state.hip) % 100,
             (unsigned long long)unreported, (unsigned long long)replays);
     bool used = now.seen != state.at_start.seen;
-    if (!used) hb_note(state.asked_for, "no HIP call was made while this was recorded");
+    if (!used) hb_diagnostics_add(state.asked_for, "no HIP call was made while this was recorded");
     if ((!used && !state.asked_for) || !may_ask()) return;
     put_devices();
     ask_versions();
@@ -470,12 +473,14 @@ static void finish(void)
 {
     if (state.backend && !state.gone) finish_attached();
     if (!state.found && state.asked_for)
-        hb_note(true, "no HIP runtime (libamdhip64) is loaded in this process: there is no HIP in "
-                      "this trace");
-    if (state.found && !state.backend) hb_note(true, "HIP is not captured: %s", state.refusals);
+        hb_diagnostics_add(
+            true, "no HIP runtime (libamdhip64) is loaded in this process: there is no HIP in "
+                  "this trace");
+    if (state.found && !state.backend)
+        hb_diagnostics_add(true, "HIP is not captured: %s", state.refusals);
     if (state.backend && state.backend->last_resort && !*hb_backend_forced())
-        hb_note(true, "HIP's device work is timed by events, for want of better: %s",
-                state.refusals);
+        hb_diagnostics_add(true, "HIP's device work is timed by events, for want of better: %s",
+                           state.refusals);
     if (!state.found) return;
     hb_put_number(HB_METADATA_HIP_RUNTIME, state.hip.version);
     hb_put_number(HB_METADATA_HIP_DRIVER, state.hip.driver_version);
@@ -533,7 +538,7 @@ void hb_device_tell(void)
         hb_put_number(HB_METADATA_HIP_DRIVER, state.hip.driver_version);
         hb_put_text("hipboard_hip_backend", state.backend->name);
         tell_sampling();
-        hb_notes_put();
+        hb_diagnostics_put();
     }
     hb_bare_lock_give(&state.lock);
 }
@@ -545,7 +550,7 @@ static void stop(void)
     state.recording = false;
     finish();
     state.first_work = hb_calls_last_id() + 1;
-    hb_notes_put();
+    hb_diagnostics_put();
 }
 
 void hb_device_stop(void)

@@ -134,7 +134,7 @@ static void count(census *c, int32_t distance)
     c->doubtful = true;
 }
 
-static void survey(census *c, const uint8_t *code, size_t size)
+static void scan_code(census *c, const uint8_t *code, size_t size)
 {
     const uint8_t *end = code + size, *at = code;
     while ((at = memmem(at, (size_t)(end - at), "\xff\xd0", 2))) { /* call *%rax */
@@ -161,7 +161,7 @@ typedef struct search {
     census census;
 } search;
 
-static int survey_library(struct dl_phdr_info *info, size_t size, void *arg)
+static int scan_library(struct dl_phdr_info *info, size_t size, void *arg)
 {
     search *s = arg;
     (void)size;
@@ -169,7 +169,7 @@ static int survey_library(struct dl_phdr_info *info, size_t size, void *arg)
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *p = &info->dlpi_phdr[i];
         if (p->p_type != PT_LOAD || (p->p_flags & (PF_X | PF_R)) != (PF_X | PF_R)) continue;
-        survey(&s->census, (const uint8_t *)(s->base + p->p_vaddr), p->p_memsz);
+        scan_code(&s->census, (const uint8_t *)(s->base + p->p_vaddr), p->p_memsz);
     }
     return 1;
 }
@@ -180,7 +180,7 @@ uint32_t hb_hook_layout_api_data_size(const hb_hip *hip)
     struct link_map *map;
     if (dlinfo(hip->library, RTLD_DI_LINKMAP, &map) != 0) return 0;
     search s = {.base = map->l_addr};
-    dl_iterate_phdr(survey_library, &s);
+    dl_iterate_phdr(scan_library, &s);
     return conclude(&s.census);
 #else
     (void)hip;

@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "hip/capture_notes.h"
+#include "hip/diagnostics.h"
 
 #define SECOND 1000000000ull
 
@@ -131,18 +131,21 @@ void hb_hook_activities_note(const hb_hip *hip)
     int major = hb_hip_release(hip) / 100, minor = hb_hip_release(hip) % 100;
     uint32_t n = atomic_exchange(&strange, 0);
     if (n)
-        hb_note(true,
-                "%u record%s of device work from HIP %d.%d made no sense and %s left out: set "
-                "HIPBOARD_HIP_BACKEND=interposition to do without them",
-                n, hb_plural(n), major, minor, n == 1 ? "was" : "were");
+        hb_diagnostics_add(
+            true,
+            "%u record%s of device work from HIP %d.%d made no sense and %s left out: set "
+            "HIPBOARD_HIP_BACKEND=interposition to do without them",
+            n, hb_plural(n), major, minor, n == 1 ? "was" : "were");
     n = atomic_exchange(&repeated, 0);
     if (n)
-        hb_note(true, "%u record%s of device work came a second time from HIP %d.%d: shown once", n,
-                hb_plural(n), major, minor);
+        hb_diagnostics_add(
+            true, "%u record%s of device work came a second time from HIP %d.%d: shown once", n,
+            hb_plural(n), major, minor);
     n = atomic_exchange(&timeless, 0);
     if (n)
-        hb_note(false,
-                "HIP %d.%d told of %u piece%s of device work that ended before %s began: shown "
-                "without duration",
-                major, minor, n, hb_plural(n), n == 1 ? "it" : "they");
+        hb_diagnostics_add(
+            false,
+            "HIP %d.%d told of %u piece%s of device work that ended before %s began: shown "
+            "without duration",
+            major, minor, n, hb_plural(n), n == 1 ? "it" : "they");
 }

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "base/lock.h"
-#include "hip/capture_notes.h"
+#include "hip/diagnostics.h"
 #include "hip/launches.h"
 #include "interpose/dlsym_hook.h"
 #include "interpose/got_patch.h"
@@ -313,8 +313,9 @@ void hb_interpose_enable(bool on)
 {
     set_enabled(on);
     if (!on && self.foreign)
-        hb_note(true,
-                "%u places that call HIP had been redirected by another library and were left so: "
-                "calls from there may be missing",
-                self.foreign);
+        hb_diagnostics_add(
+            true,
+            "%u places that call HIP had been redirected by another library and were left so: "
+            "calls from there may be missing",
+            self.foreign);
 }

@@ -56,7 +56,7 @@ bool hb_late_open(const hb_session *session, const hb_late_wants *wants)
     return true;
 }
 
-bool hb_late_any(void)
+bool hb_late_reports_pending(void)
 {
     return atomic_load_explicit(&num_waiting, memory_order_relaxed) != 0;
 }
@@ -87,7 +87,7 @@ void hb_late_arrived(uint64_t work, bool certain)
 {
     hb_bare_lock_take(&lock);
     late *l = whose(work);
-    uint64_t *count = l ? certain ? &l->wants.missing : &l->wants.hoped : NULL;
+    uint64_t *count = l ? certain ? &l->wants.missing : &l->wants.expected : NULL;
     if (count && *count) --*count;
     if (l) l->progress++;
     hb_bare_lock_give(&lock);

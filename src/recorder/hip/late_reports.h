@@ -13,7 +13,7 @@
 typedef struct hb_late_wants {
     uint64_t first_work, last_work; /* no id of its work is outside of these, all others' are */
     uint64_t missing;               /* pieces that will be reported */
-    uint64_t hoped;                 /* that may be */
+    uint64_t expected;              /* that may be */
     bool replays;                   /* graphs ran, of whose work nobody knows how much there is */
 } hb_late_wants;
 
@@ -21,11 +21,11 @@ typedef struct hb_late_wants {
 bool hb_late_open(const hb_session *session, const hb_late_wants *wants);
 
 /** Whether any session waits for reports. */
-bool hb_late_any(void);
+bool hb_late_reports_pending(void);
 
 /** Keeps a report, of kind 0 or not, if it is such a session's. */
 bool hb_late_take(const hb_record_work *work, enum hb_record_type type, size_t bytes);
-/** It was one that is missing, or one hoped for. */
+/** It was one that is missing, or one that was expected. */
 void hb_late_arrived(uint64_t work, bool certain);
 
 /** What is still awaited; false: the session waits for nothing. `progress` moves with each report.

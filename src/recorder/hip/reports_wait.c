@@ -14,7 +14,7 @@ static _Atomic bool in_vain;
  * there is. */
 bool hb_reports_awaited(const hb_late_wants *wants)
 {
-    return wants->missing || wants->hoped || wants->replays;
+    return wants->missing || wants->expected || wants->replays;
 }
 
 /* How long, in ms, to wait without any progress when the devices have nothing more to do. What is
@@ -22,11 +22,11 @@ bool hb_reports_awaited(const hb_late_wants *wants)
  * late on a busy machine. Where all of that was waited for in vain, it is not again. */
 static int patience_for(const hb_late_wants *wants)
 {
-    enum { MISSING_MS = 5000, MISSING_AFTER_VAIN_MS = 300, HOPED_MS = 50, REPLAYS_MS = 10 };
+    enum { MISSING_MS = 5000, MISSING_AFTER_VAIN_MS = 300, EXPECTED_MS = 50, REPLAYS_MS = 10 };
     if (wants->missing && !atomic_load(&in_vain))
         return HB_MIN(MISSING_MS, HB_MAX(hb_synchronize_setting_ms(), MISSING_AFTER_VAIN_MS));
     if (wants->missing) return MISSING_AFTER_VAIN_MS;
-    return wants->hoped ? HOPED_MS : wants->replays ? REPLAYS_MS : 0;
+    return wants->expected ? EXPECTED_MS : wants->replays ? REPLAYS_MS : 0;
 }
 
 static void tell_waiting(uint64_t missing, int patience)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A mark goes round: free, in a stream, waiting, read, free. HIP tells the time between two events
- * as a float of milliseconds, which is exact enough for a moment only as long as the other is not
- * far away: so each device has a base, an event on a stream of hipboard's own for which the host
- * waits, that is renewed several times a second.
+ * A pair of events goes round: free, in a stream, waiting, read, free. HIP tells the time between
+ * two events as a float of milliseconds, which is exact enough for a moment only as long as the
+ * other is not far away: so each device has a base, an event on a stream of hipboard's own for
+ * which the host waits, that is renewed several times a second.
  */
 #include "hip/timing_events.h"
 
@@ -23,7 +23,7 @@ enum {
     MAX_MARKS = 8192,        /* a device's that are not yet read */
     MARKS_AT_ONCE = 32,      /* made */
     BASE_NS = 200000000,     /* a base is renewed after that time */
-    READ_EVERY_NS = 1000000, /* while there are marks */
+    READ_EVERY_NS = 1000000, /* while there are timings */
     STREAM_NON_BLOCKING = 1, /* hipStreamNonBlocking */
     CAPTURE_STATUS_NONE = 0, /* hipStreamCaptureStatusNone */
     MAX_BUSY_STREAMS = 64,
@@ -47,11 +47,11 @@ typedef struct functions {
 static functions fn;
 
 typedef struct list {
-    hb_mark *first, **last;
+    hb_timing_event *first, **last;
 } list;
 
 typedef struct device {
-    hb_mark *free;
+    hb_timing_event *free;
     uint32_t num_marks;
     /* the reader's */
     void *stream, *base;           /* NULL: not yet made */
@@ -80,11 +80,11 @@ static void list_clear(list *l)
     l->last = &l->first;
 }
 
-static void list_add(list *l, hb_mark *mark)
+static void list_add(list *l, hb_timing_event *timing)
 {
-    mark->next = NULL;
-    *l->last = mark;
-    l->last = &mark->next;
+    timing->next = NULL;
+    *l->last = timing;
+    l->last = &timing->next;
 }
 
 static void *pointer(uint64_t value)
@@ -108,7 +108,7 @@ static const struct {
     {"hipSetDevice", offsetof(functions, set_device)},
 };
 
-bool hb_marks_possible(const hb_hip *hip, hb_buf *why)
+bool hb_timing_events_possible(const hb_hip *hip, hb_buf *why)
 {
     for (size_t i = 0; i < HB_ARRAY_LEN(needed); i++) {
         void *address;
@@ -122,7 +122,7 @@ bool hb_marks_possible(const hb_hip *hip, hb_buf *why)
 
 static void begin_lists(void);
 
-void hb_marks_init(const hb_hip *hip)
+void hb_timing_events_init(const hb_hip *hip)
 {
     begin_lists();
     for (size_t i = 0; i < HB_ARRAY_LEN(needed); i++)
@@ -139,64 +139,64 @@ static bool works(int error)
 }
 
 /* An event belongs to the device that is the thread's when it is made. */
-static hb_mark *make_marks(int id)
+static hb_timing_event *make_marks(int id)
 {
-    hb_mark *made = NULL;
+    hb_timing_event *made = NULL;
     int present = id;
     if (!works(fn.get_device(&present))) return NULL;
     if (present != id && !works(fn.set_device(id))) return NULL;
     for (int i = 0; i < MARKS_AT_ONCE; i++) {
-        hb_mark *mark = calloc(1, sizeof *mark);
-        if (!mark || !works(fn.event_create(&mark->start, 0)) ||
-            !works(fn.event_create(&mark->stop, 0))) {
-            free(mark);
+        hb_timing_event *timing = calloc(1, sizeof *timing);
+        if (!timing || !works(fn.event_create(&timing->start, 0)) ||
+            !works(fn.event_create(&timing->stop, 0))) {
+            free(timing);
             break;
         }
-        mark->generation = self.generation;
-        mark->next = made;
-        made = mark;
+        timing->generation = self.generation;
+        timing->next = made;
+        made = timing;
     }
     if (present != id) works(fn.set_device(present));
     return made;
 }
 
-static void give_back(int id, hb_mark *marks, uint32_t are_new)
+static void give_back(int id, hb_timing_event *timings, uint32_t are_new)
 {
     hb_bare_lock_take(&self.lock);
     device *d = &self.devices[id];
     d->num_marks += are_new;
-    while (marks) {
-        hb_mark *mark = marks;
-        marks = mark->next;
-        if (mark->generation != self.generation) {
-            free(mark);
+    while (timings) {
+        hb_timing_event *timing = timings;
+        timings = timing->next;
+        if (timing->generation != self.generation) {
+            free(timing);
             continue;
         }
-        mark->next = d->free;
-        d->free = mark;
+        timing->next = d->free;
+        d->free = timing;
     }
     hb_bare_lock_give(&self.lock);
 }
 
-static hb_mark *take_free(int id, bool *may_make)
+static hb_timing_event *take_free(int id, bool *may_make)
 {
     hb_bare_lock_take(&self.lock);
     device *d = &self.devices[id];
-    hb_mark *mark = d->free;
-    if (mark) d->free = mark->next;
+    hb_timing_event *timing = d->free;
+    if (timing) d->free = timing->next;
     *may_make = d->num_marks < MAX_MARKS;
     hb_bare_lock_give(&self.lock);
-    return mark;
+    return timing;
 }
 
-static hb_mark *take(int id)
+static hb_timing_event *take(int id)
 {
     bool may_make;
-    hb_mark *mark = take_free(id, &may_make);
-    if (mark || !may_make) return mark;
-    hb_mark *made = make_marks(id);
+    hb_timing_event *timing = take_free(id, &may_make);
+    if (timing || !may_make) return timing;
+    hb_timing_event *made = make_marks(id);
     uint32_t n = 0;
-    for (hb_mark *m = made; m; m = m->next)
+    for (hb_timing_event *m = made; m; m = m->next)
         n++;
     give_back(id, made, n);
     return take_free(id, &may_make);
@@ -210,54 +210,54 @@ static bool is_capturing(uint64_t stream)
            status != CAPTURE_STATUS_NONE;
 }
 
-hb_mark *hb_mark_begin(uint64_t stream, int id, bool *lost)
+hb_timing_event *hb_timing_event_begin(uint64_t stream, int id, bool *lost)
 {
     *lost = false;
     if (is_capturing(stream)) return NULL;
-    hb_mark *mark = id >= 0 && id < HB_HIP_MAX_DEVICES ? take(id) : NULL;
-    *lost = !mark;
-    if (!mark) {
+    hb_timing_event *timing = id >= 0 && id < HB_HIP_MAX_DEVICES ? take(id) : NULL;
+    *lost = !timing;
+    if (!timing) {
         atomic_fetch_add(&self.lost, 1);
         return NULL;
     }
-    mark->work = (hb_record_work){.device = id};
-    mark->stream = stream;
-    if (works(fn.event_record(mark->start, pointer(stream)))) return mark;
-    hb_mark_cancel(mark);
+    timing->work = (hb_record_work){.device = id};
+    timing->stream = stream;
+    if (works(fn.event_record(timing->start, pointer(stream)))) return timing;
+    hb_timing_event_cancel(timing);
     return NULL;
 }
 
-void hb_mark_cancel(hb_mark *mark)
+void hb_timing_event_cancel(hb_timing_event *timing)
 {
-    mark->next = NULL;
-    give_back(mark->work.device, mark, 0);
+    timing->next = NULL;
+    give_back(timing->work.device, timing, 0);
 }
 
-void hb_mark_end(hb_mark *mark)
+void hb_timing_event_end(hb_timing_event *timing)
 {
-    if (!works(fn.event_record(mark->stop, pointer(mark->stream)))) {
+    if (!works(fn.event_record(timing->stop, pointer(timing->stream)))) {
         atomic_fetch_add(&self.lost, 1);
-        hb_mark_cancel(mark);
+        hb_timing_event_cancel(timing);
         return;
     }
     hb_bare_lock_take(&self.lock);
-    list_add(&self.waiting, mark);
+    list_add(&self.waiting, timing);
     hb_bare_lock_give(&self.lock);
 }
 
-void hb_marks_pause(bool on)
+void hb_timing_events_pause(bool on)
 {
     hb_bare_lock_take(&self.hip_lock); /* the reader's present call is over */
     self.paused += on ? 1 : self.paused ? -1 : 0;
     hb_bare_lock_give(&self.hip_lock);
 }
 
-uint64_t hb_marks_lost(void)
+uint64_t hb_timing_events_lost(void)
 {
     return atomic_load(&self.lost);
 }
 
-int64_t hb_marks_uncertainty(void)
+int64_t hb_timing_events_uncertainty(void)
 {
     return atomic_load(&self.uncertainty);
 }
@@ -298,35 +298,35 @@ static int64_t ns_of(float ms)
     return (int64_t)((double)ms * 1e6);
 }
 
-static void at_most_off_by(int64_t ns)
+static void note_uncertainty(int64_t ns)
 {
     if (ns > atomic_load(&self.uncertainty)) atomic_store(&self.uncertainty, ns);
 }
 
 /* The error of HIP. */
-static int read_times(hb_mark *mark)
+static int read_times(hb_timing_event *timing)
 {
-    device *d = &self.devices[mark->work.device];
+    device *d = &self.devices[timing->work.device];
     float from_base, lasted;
     int error = 0;
     if (!d->base || hb_clock_ns(CLOCK_BOOTTIME) - d->base_ns > BASE_NS)
-        error = renew_base(d, mark->work.device);
-    if (!error) error = fn.event_elapsed(&from_base, d->base, mark->start);
-    if (!error) error = fn.event_elapsed(&lasted, mark->start, mark->stop);
+        error = renew_base(d, timing->work.device);
+    if (!error) error = fn.event_elapsed(&from_base, d->base, timing->start);
+    if (!error) error = fn.event_elapsed(&lasted, timing->start, timing->stop);
     if (error) return error;
-    at_most_off_by(d->base_half_ns + (int64_t)ceil(fabs((double)from_base) * 1e6 / FLOAT_STEPS));
-    mark->work.begin_ns = d->base_ns + ns_of(from_base);
-    mark->work.end_ns = mark->work.begin_ns + HB_MAX(ns_of(lasted), 0);
+    note_uncertainty(d->base_half_ns + (int64_t)ceil(fabs((double)from_base) * 1e6 / FLOAT_STEPS));
+    timing->work.begin_ns = d->base_ns + ns_of(from_base);
+    timing->work.end_ns = timing->work.begin_ns + HB_MAX(ns_of(lasted), 0);
     return 0;
 }
 
 /* False: HIP knows that the work is over, but not yet its times. */
-static bool report(hb_mark *mark)
+static bool report(hb_timing_event *timing)
 {
-    int error = read_times(mark);
+    int error = read_times(timing);
     if (error == NOT_READY) return false;
     if (!error) {
-        hb_work_report(&mark->work);
+        hb_work_report(&timing->work);
         hb_work_arrived(true);
     } else {
         atomic_fetch_add(&self.lost, 1);
@@ -334,7 +334,7 @@ static bool report(hb_mark *mark)
     return true;
 }
 
-/* Streams whose oldest mark has not been reached. */
+/* Streams whose oldest timing has not been reached. */
 typedef struct busy {
     uint64_t streams[MAX_BUSY_STREAMS];
     int count;
@@ -348,28 +348,28 @@ static bool is_busy(const busy *b, uint64_t stream)
 }
 
 /* Reports it when it is over. */
-static bool has_reported(busy *b, hb_mark *mark)
+static bool has_reported(busy *b, hb_timing_event *timing)
 {
-    if (is_busy(b, mark->stream)) return false;
-    if (fn.event_query(mark->stop) != NOT_READY && report(mark)) return true;
-    if (b->count < MAX_BUSY_STREAMS) b->streams[b->count++] = mark->stream;
+    if (is_busy(b, timing->stream)) return false;
+    if (fn.event_query(timing->stop) != NOT_READY && report(timing)) return true;
+    if (b->count < MAX_BUSY_STREAMS) b->streams[b->count++] = timing->stream;
     return false;
 }
 
-/* Reports those of `marks` that are over; the others stay. False: none is. */
-static bool read_marks(list *marks)
+/* Reports those of `timings` that are over; the others stay. False: none is. */
+static bool read_marks(list *timings)
 {
     busy b = {.count = 0};
-    hb_mark *mark = marks->first;
+    hb_timing_event *timing = timings->first;
     bool any = false;
-    list_clear(marks);
-    for (hb_mark *next; mark; mark = next) {
-        next = mark->next;
-        if (!has_reported(&b, mark)) {
-            list_add(marks, mark);
+    list_clear(timings);
+    for (hb_timing_event *next; timing; timing = next) {
+        next = timing->next;
+        if (!has_reported(&b, timing)) {
+            list_add(timings, timing);
             continue;
         }
-        hb_mark_cancel(mark);
+        hb_timing_event_cancel(timing);
         any = true;
     }
     return any;
@@ -411,10 +411,10 @@ static void drop_rest(void)
 {
     hb_bare_lock_take(&self.hip_lock);
     take_waiting(&self.unread);
-    for (hb_mark *next, *mark = self.unread.first; mark; mark = next) {
-        next = mark->next;
+    for (hb_timing_event *next, *timing = self.unread.first; timing; timing = next) {
+        next = timing->next;
         atomic_fetch_add(&self.lost, 1);
-        hb_mark_cancel(mark);
+        hb_timing_event_cancel(timing);
     }
     list_clear(&self.unread);
     hb_bare_lock_give(&self.hip_lock);
@@ -460,7 +460,7 @@ static void begin_lists(void)
 }
 
 /* The reader and the events are the parent's. */
-void hb_marks_after_fork(void)
+void hb_timing_events_after_fork(void)
 {
     hb_bare_lock_after_fork(&self.lock);
     hb_bare_lock_after_fork(&self.hip_lock);
@@ -469,14 +469,14 @@ void hb_marks_after_fork(void)
     begin_lists();
 }
 
-bool hb_marks_enable(bool on)
+bool hb_timing_events_enable(bool on)
 {
     if (on == self.reading) return true;
     if (on) {
         self.ending = false;
         atomic_store(&self.ended, false);
         atomic_store(&self.uncertainty, 0);
-        return self.reading = hb_background_thread(&self.reader, "marks", reader_main, NULL) == 0;
+        return self.reading = hb_background_thread(&self.reader, "timings", reader_main, NULL) == 0;
     }
     hb_bare_lock_take(&self.lock);
     self.ending = true;
@@ -485,7 +485,7 @@ bool hb_marks_enable(bool on)
     return true;
 }
 
-void hb_marks_forget(void)
+void hb_timing_events_forget(void)
 {
     hb_bare_lock_take(&self.hip_lock);
     hb_bare_lock_take(&self.lock);
@@ -494,7 +494,7 @@ void hb_marks_forget(void)
         self.devices[i] = (device){NULL};
     list lists[] = {self.waiting, self.unread};
     for (size_t i = 0; i < HB_ARRAY_LEN(lists); i++)
-        for (hb_mark *m = lists[i].first; m; m = m->next)
+        for (hb_timing_event *m = lists[i].first; m; m = m->next)
             atomic_fetch_add(&self.lost, 1);
     list_clear(&self.waiting);
     list_clear(&self.unread);

@@ -8,7 +8,7 @@
 static _Atomic(hb_profiler *) running;
 static hb_profiler *yielding; /* started, with `yields`; under `lock` */
 /* Recursive: a handler called under it may start a profiler. */
-static hb_bare_lock lock = HB_BARE_LOCK_INIT_RECURSIVE(TURNS);
+static hb_bare_lock lock = HB_BARE_LOCK_INIT_RECURSIVE(ARBITRATION);
 
 static void pause_yielding(hb_profiler *for_whom)
 {
@@ -35,7 +35,7 @@ static hb_result take(hb_profiler *prof)
     return HB_OK;
 }
 
-hb_result hb_turns_take(hb_profiler *prof)
+hb_result hb_arbitration_take(hb_profiler *prof)
 {
     hb_bare_lock_take(&lock);
     hb_result result = take(prof);
@@ -43,7 +43,7 @@ hb_result hb_turns_take(hb_profiler *prof)
     return result;
 }
 
-void hb_turns_give(hb_profiler *prof)
+void hb_arbitration_give(hb_profiler *prof)
 {
     hb_bare_lock_take(&lock);
     if (yielding == prof) yielding = NULL;
@@ -54,7 +54,7 @@ void hb_turns_give(hb_profiler *prof)
     hb_bare_lock_give(&lock);
 }
 
-hb_profiler *hb_turns_holder(void)
+hb_profiler *hb_arbitration_holder(void)
 {
     return atomic_load(&running);
 }
@@ -65,17 +65,17 @@ static bool is_shared(const hb_profiler *prof)
     return prof && (prof->options.yields || hb_demand_wanted(&prof->options));
 }
 
-void hb_turns_lock(const hb_profiler *prof)
+void hb_arbitration_lock(const hb_profiler *prof)
 {
     if (is_shared(prof)) hb_bare_lock_take(&lock);
 }
 
-void hb_turns_unlock(const hb_profiler *prof)
+void hb_arbitration_unlock(const hb_profiler *prof)
 {
     if (is_shared(prof)) hb_bare_lock_give(&lock);
 }
 
-hb_result hb_turns_deliver(hb_profiler *prof)
+hb_result hb_arbitration_deliver(hb_profiler *prof)
 {
     hb_result result = HB_OK;
     hb_bare_lock_take(&lock);
@@ -85,7 +85,7 @@ hb_result hb_turns_deliver(hb_profiler *prof)
     return result;
 }
 
-void hb_turns_after_fork(void)
+void hb_arbitration_after_fork(void)
 {
     atomic_store(&running, NULL);
     yielding = NULL;

@@ -10,24 +10,24 @@
 
 /** prof is to record from now on. A profiler that yields is paused; one that yields itself starts
  * paused while another records. HB_ERROR_BUSY when the other does not yield. */
-hb_result hb_turns_take(hb_profiler *prof);
+hb_result hb_arbitration_take(hb_profiler *prof);
 
 /** prof has stopped: a profiler that it paused goes on. */
-void hb_turns_give(hb_profiler *prof);
+void hb_arbitration_give(hb_profiler *prof);
 
 /** The profiler that records, or NULL. */
-hb_profiler *hb_turns_holder(void);
+hb_profiler *hb_arbitration_holder(void);
 
 /** What a profiler that yields does must not meet with its pause, nor what one does that can be
  * triggered with hipboard's own thread: held around their calls. Does nothing for other profilers.
  */
-void hb_turns_lock(const hb_profiler *prof);
-void hb_turns_unlock(const hb_profiler *prof);
+void hb_arbitration_lock(const hb_profiler *prof);
+void hb_arbitration_unlock(const hb_profiler *prof);
 
 /** Hands prof's finished cycle also to the handler of the profiler that it paused. */
-hb_result hb_turns_deliver(hb_profiler *prof);
+hb_result hb_arbitration_deliver(hb_profiler *prof);
 
 /** In a forked child, which may run a profiler of its own. */
-void hb_turns_after_fork(void);
+void hb_arbitration_after_fork(void);
 
 #endif

@@ -187,10 +187,10 @@ static hb_result ask(hb_control *c, hb_request *request, uint64_t *number)
 {
     hb_profiler *prof = c->prof;
     HB_TRY(hb_cycles_prepare(prof));
-    hb_turns_lock(prof);
+    hb_arbitration_lock(prof);
     uint64_t before = prof->demand.phase == HB_DEMAND_ASKED ? prof->demand.number : 0;
     hb_result result = hb_demand_ask(prof, request, number);
-    hb_turns_unlock(prof);
+    hb_arbitration_unlock(prof);
     if (result == HB_OK && before)
         tell_those_who_wait(c, before, "error another request came before it began\n");
     return result;

@@ -12,7 +12,7 @@
  * made is said, once; alarms and the file work without. */
 hb_result hb_control_start(hb_profiler *prof);
 
-/** Serves no more. Not under hb_turns_lock(). Waits for what is being served, not for a file
+/** Serves no more. Not under hb_arbitration_lock(). Waits for what is being served, not for a file
  * system. False at exit when the thread does not come to its end: then the profiler must stay. */
 bool hb_control_end(hb_profiler *prof);
 /** After that. */
@@ -23,7 +23,7 @@ void hb_control_wake(const hb_profiler *prof);
 
 /** Of a ring: what it was triggered for by now is on its way to the background thread when this
  * returns. `at_once`: and what was asked to come into it before is not waited for. Not under
- * hb_turns_lock(). */
+ * hb_arbitration_lock(). */
 void hb_control_settle(hb_profiler *prof, bool at_once);
 
 /** As hb_alarm_ring(), for who listens to this profiler's; false when nobody does.

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/json_members.h"
-#include "hip/capture_notes.h"
+#include "hip/diagnostics.h"
 #include "profiler/run_log.h"
 #include "profiler/user_metadata.h"
 #include "record/record.h"

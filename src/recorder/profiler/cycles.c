@@ -54,16 +54,11 @@ static hb_result keep_cycle(hb_profiler *prof, hb_session *session)
 
 /* ---- prepare, start, stop, ready: torch's P, T, X, R ---- */
 
-static uint64_t default_max_bytes(void)
-{
-    uint64_t pages = (uint64_t)sysconf(_SC_PHYS_PAGES), page = (uint64_t)sysconf(_SC_PAGESIZE);
-    return hb_affordable(HB_MIN(pages * page / 4, (uint64_t)8 << 30));
-}
-
 uint64_t hb_cycles_max_bytes(const hb_profiler *prof)
 {
-    uint64_t max = prof->options.max_record_bytes;
-    return max ? max : default_max_bytes();
+    uint64_t pages = (uint64_t)sysconf(_SC_PHYS_PAGES), page = (uint64_t)sysconf(_SC_PAGESIZE);
+    if (prof->options.max_record_bytes) return prof->options.max_record_bytes;
+    return hb_affordable(HB_MIN(pages * page / 4, (uint64_t)8 << 30));
 }
 
 /* Made if it has to be. */
@@ -191,7 +186,7 @@ static hb_result trace_ready(hb_profiler *prof)
     if (prof->handler_waits) return HB_OK;
     prof->in_handler = true;
     hb_result result = hb_handler_call(&prof->options.on_trace_ready, prof);
-    hb_result delivered = hb_turns_deliver(prof);
+    hb_result delivered = hb_arbitration_deliver(prof);
     prof->in_handler = false;
     return result != HB_OK ? result : delivered;
 }

@@ -79,12 +79,12 @@ hb_result hb_demand_ask(hb_profiler *prof, const hb_request *request, uint64_t *
 bool hb_demand_is_awaited(hb_profiler *prof)
 {
     if (hb_ring_wanted(&prof->options)) return false;
-    hb_turns_lock(prof);
+    hb_arbitration_lock(prof);
     const hb_demand *d = &prof->demand;
     bool in_vain = d->stepless && prof->step_num == 0;
     bool soon = d->at_ns - hb_clock_ns(CLOCK_MONOTONIC) < SOON_NS;
     bool awaited = d->phase == HB_DEMAND_ASKED && soon && !in_vain;
-    hb_turns_unlock(prof);
+    hb_arbitration_unlock(prof);
     return awaited;
 }
 
@@ -150,7 +150,7 @@ int64_t hb_demand_due(const hb_profiler *prof)
     return d->at_ns;
 }
 
-static void begin(hb_profiler *prof)
+static void begin_recording(hb_profiler *prof)
 {
     hb_demand *d = &prof->demand;
     d->phase = HB_DEMAND_RECORDING;
@@ -176,17 +176,17 @@ static void run(hb_profiler *prof)
     if (!prof->started || prof->paused) return;
     if (hb_demand_due(prof) > hb_clock_ns(CLOCK_MONOTONIC)) return;
     if (prof->demand.phase == HB_DEMAND_ASKED)
-        begin(prof);
+        begin_recording(prof);
     else
         end(prof);
 }
 
 int64_t hb_demand_mind(hb_profiler *prof)
 {
-    hb_turns_lock(prof);
+    hb_arbitration_lock(prof);
     run(prof);
     int64_t due = hb_demand_due(prof);
-    hb_turns_unlock(prof);
+    hb_arbitration_unlock(prof);
     return due;
 }
 

@@ -15,7 +15,7 @@ typedef enum hb_demand_phase {
     HB_DEMAND_RECORDING,
 } hb_demand_phase;
 
-/** Under hb_turns_lock(). */
+/** Under hb_arbitration_lock(). */
 typedef struct hb_demand {
     hb_demand_phase phase;
     hb_request request;
@@ -37,7 +37,7 @@ hb_result hb_demand_ask(hb_profiler *prof, const hb_request *request, uint64_t *
 
 /** Whether what was asked for begins soon: an alarm must not come in between, since other ranks may
  * record the same steps. Where it waits for a step of a program that has marked none, or for longer
- * than a minute, it may. A ring is written for both. Not under hb_turns_lock(). */
+ * than a minute, it may. A ring is written for both. Not under hb_arbitration_lock(). */
 bool hb_demand_is_awaited(hb_profiler *prof);
 
 /** What the step of that number is to do. */
@@ -46,7 +46,7 @@ hb_profiler_action hb_demand_action(hb_profiler *prof, int64_t step_number);
 /** When hb_demand_mind() has something to do, by CLOCK_MONOTONIC in ns; INT64_MAX: not at all. */
 int64_t hb_demand_due(const hb_profiler *prof);
 /** Begins or ends what is to be recorded by time, when it is time; when to come again. Own thread,
- * not under hb_turns_lock(). */
+ * not under hb_arbitration_lock(). */
 int64_t hb_demand_mind(hb_profiler *prof);
 
 /** Whether a ring is to be written. `at_once`: what is asked for is not waited for any more. */

@@ -78,7 +78,7 @@ static bool leads_to(const char *path, const hb_kept_file *dir)
     return stat(path, &st) == 0 && st.st_dev == dir->device && st.st_ino == dir->inode;
 }
 
-static const char *path_locked(const hb_log_dir *d, char buf[HB_LOG_DIR_BUF])
+static const char *valid_path(const hb_log_dir *d, char buf[HB_LOG_DIR_BUF])
 {
     if (!is_there(d) || leads_to(d->path, &d->dir)) return d->path;
     snprintf(buf, HB_LOG_DIR_BUF, "/proc/self/fd/%d", d->dir.fd);
@@ -88,7 +88,7 @@ static const char *path_locked(const hb_log_dir *d, char buf[HB_LOG_DIR_BUF])
 const char *hb_log_dir_path(hb_log_dir *d, char buf[HB_LOG_DIR_BUF])
 {
     hb_lock_take(&d->lock);
-    const char *path = path_locked(d, buf);
+    const char *path = valid_path(d, buf);
     hb_lock_give(&d->lock);
     return path;
 }

@@ -125,7 +125,7 @@ static void at_exit(void)
     hb_profiler *stopped = NULL, *prof;
     wait_for_handed_over();
     /* With the first, one that had yielded to it goes on. */
-    for (int i = 0; i < 2 && (prof = hb_turns_holder()) && prof != stopped; i++)
+    for (int i = 0; i < 2 && (prof = hb_arbitration_holder()) && prof != stopped; i++)
         stop_at_exit(stopped = prof);
     hb_spools_at_exit(); /* of profilers that are not destroyed */
 }
@@ -134,7 +134,7 @@ static void after_fork(void)
 {
     hb_lock_init(&handed_over.lock, HB_LOCK_HANDED_OVER);
     handed_over.first = NULL;
-    hb_turns_after_fork();
+    hb_arbitration_after_fork();
     hb_samples_after_fork();
 }
 
@@ -343,15 +343,15 @@ static hb_result start(hb_profiler *prof)
     HB_TRY(next_action(prof, prof->step_num, &action));
     pthread_once(&once, register_once);
     HB_TRY(hb_control_start(prof));
-    hb_turns_lock(prof);
-    hb_result result = hb_turns_take(prof), directory = HB_OK;
+    hb_arbitration_lock(prof);
+    hb_result result = hb_arbitration_take(prof), directory = HB_OK;
     if (result == HB_OK) {
         directory = check_directory(prof);
         prof->started = true;
         prof->action = action;
         if (!prof->paused) result = go_on(prof);
     }
-    hb_turns_unlock(prof);
+    hb_arbitration_unlock(prof);
     if (!prof->started) (void)hb_control_end(prof);
     return result != HB_OK ? result : directory;
 }
@@ -403,9 +403,9 @@ hb_result hb_profiler_step(hb_profiler *prof)
     HB_GUARDED();
     bool outermost;
     HB_TRY(enter(prof, "step", &outermost));
-    hb_turns_lock(prof);
+    hb_arbitration_lock(prof);
     hb_result result = next_step(prof);
-    hb_turns_unlock(prof);
+    hb_arbitration_unlock(prof);
     leave(prof, outermost);
     return after_handler(prof, result);
 }
@@ -439,7 +439,7 @@ static hb_result stop(hb_profiler *prof, bool *stopped)
     hb_result result = finish(prof);
     prof->started = false;
     prof->action = HB_ACTION_NONE;
-    hb_turns_give(prof);
+    hb_arbitration_give(prof);
     *stopped = true;
     return result;
 }
@@ -450,9 +450,9 @@ hb_result hb_profiler_stop(hb_profiler *prof)
     bool stopped = false, outermost;
     HB_TRY(enter(prof, "stop", &outermost));
     hb_control_settle(prof, true);
-    hb_turns_lock(prof);
+    hb_arbitration_lock(prof);
     hb_result result = stop(prof, &stopped);
-    hb_turns_unlock(prof);
+    hb_arbitration_unlock(prof);
     bool waits = stopped && !prof->options.stop_hands_over;
     leave(prof, outermost);       /* at exit, another thread may be waiting for this one */
     if (stopped) hand_over(prof); /* also meanwhile: another thread may call exit() */
@@ -515,17 +515,17 @@ hb_result hb_profiler_number_next_step(hb_profiler *prof, int64_t number)
 
 hb_profiler_action hb_profiler_current_action(const hb_profiler *prof)
 {
-    hb_turns_lock(prof); /* hipboard's own thread may just begin or end a cycle */
+    hb_arbitration_lock(prof); /* hipboard's own thread may just begin or end a cycle */
     hb_profiler_action action = prof ? prof->action : HB_ACTION_NONE;
-    hb_turns_unlock(prof);
+    hb_arbitration_unlock(prof);
     return action;
 }
 
 int64_t hb_profiler_cycle(const hb_profiler *prof)
 {
-    hb_turns_lock(prof);
+    hb_arbitration_lock(prof);
     int64_t cycle = prof ? prof->cycle : -1;
-    hb_turns_unlock(prof);
+    hb_arbitration_unlock(prof);
     return cycle;
 }
 

@@ -198,7 +198,7 @@ static void set_read(hb_profiler *prof, bool is_read)
     hb_lock_give(&prof->lock);
 }
 
-/* If it is time; when to come again. Under hb_turns_lock(). */
+/* If it is time; when to come again. Under hb_arbitration_lock(). */
 static int64_t drop(hb_profiler *prof)
 {
     hb_ring *r = &prof->ring;
@@ -252,7 +252,7 @@ static hb_ring_dump *new_dump(const hb_request *request)
     return d;
 }
 
-/* Under hb_turns_lock(): from now on nothing is dropped until hb_ring_dump_free(). */
+/* Under hb_arbitration_lock(): from now on nothing is dropped until hb_ring_dump_free(). */
 static hb_result look(hb_profiler *prof, hb_ring_dump *d)
 {
     if (!prof->session)
@@ -271,7 +271,7 @@ static hb_result look(hb_profiler *prof, hb_ring_dump *d)
     return HB_OK;
 }
 
-/* Under hb_turns_lock(). Takes `d`. */
+/* Under hb_arbitration_lock(). Takes `d`. */
 static hb_result dump(hb_profiler *prof, hb_ring_dump *d)
 {
     hb_trace_place place;
@@ -285,12 +285,12 @@ static hb_result dump(hb_profiler *prof, hb_ring_dump *d)
 static void dump_now(hb_profiler *prof)
 {
     if (hb_wants_activity(prof, HB_ACTIVITY_HIP)) hb_device_tell();
-    hb_turns_lock(prof);
+    hb_arbitration_lock(prof);
     uint64_t number = hb_demand_number(prof);
     hb_result result = dump(prof, new_dump(&prof->demand.request));
     hb_demand_drop(prof);
     prof->ring.holds = false;
-    hb_turns_unlock(prof);
+    hb_arbitration_unlock(prof);
     if (result == HB_OK) return;
     hb_warn("what was asked for is not written: %s", hb_last_error());
     hb_control_written(prof, number, NULL, hb_last_error());
@@ -300,12 +300,12 @@ static void dump_now(hb_profiler *prof)
  * wakes the thread. */
 int64_t hb_ring_mind(hb_profiler *prof, bool at_once)
 {
-    hb_turns_lock(prof);
+    hb_arbitration_lock(prof);
     bool is_due = hb_demand_is_due(prof, at_once);
     if (is_due) hold(prof);
     int64_t due = drop(prof);
     if (!is_due) due = HB_MIN(due, hb_demand_due(prof));
-    hb_turns_unlock(prof);
+    hb_arbitration_unlock(prof);
     if (is_due && !hb_ring_is_read(prof)) dump_now(prof);
     return due;
 }
@@ -313,9 +313,9 @@ int64_t hb_ring_mind(hb_profiler *prof, bool at_once)
 bool hb_ring_is_about_to_be_written(hb_profiler *prof)
 {
     if (!hb_ring_wanted(&prof->options)) return false;
-    hb_turns_lock(prof);
+    hb_arbitration_lock(prof);
     bool is_due = hb_demand_is_due(prof, false);
-    hb_turns_unlock(prof);
+    hb_arbitration_unlock(prof);
     return is_due;
 }
 

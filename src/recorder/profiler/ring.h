@@ -23,10 +23,10 @@ typedef struct hb_ring_mark {
 } hb_ring_mark;
 
 typedef struct hb_ring {
-    /* under hb_turns_lock() */
+    /* under hb_arbitration_lock() */
     uint64_t *step_began; /* ticks, of the last ring_steps and one more; or NULL */
     uint64_t steps;       /* that began */
-    /* the control thread's, under hb_turns_lock() */
+    /* the control thread's, under hb_arbitration_lock() */
     hb_ring_mark marks[HB_RING_MARKS]; /* of the time that is kept; the first is from before */
     uint32_t num_marks;
     int64_t drop_at;    /* CLOCK_MONOTONIC, ns */
@@ -53,7 +53,7 @@ void hb_ring_step(hb_profiler *prof);
 
 /** Drops what is too old, and hands what is kept to the background thread when that was asked for
  * and is due; when to come again, by CLOCK_MONOTONIC in ns. `at_once`: nothing more is waited for.
- * The control thread, not under hb_turns_lock(). */
+ * The control thread, not under hb_arbitration_lock(). */
 int64_t hb_ring_mind(hb_profiler *prof, bool at_once);
 
 /** Whether a look at what is kept is still being written. */

@@ -14,7 +14,7 @@
 #include "record/spool.h"
 
 /* What the user or a job's launcher says, if that is on this machine. */
-static const char *root(void)
+static const char *temporary_directory(void)
 {
     const char *temporary = secure_getenv("TMPDIR");
     if (temporary && *temporary == '/' && !hb_spool_is_network(temporary)) return temporary;
@@ -45,7 +45,7 @@ static bool find(const char *log_dir, char *path, size_t size)
         int n = snprintf(path, size, "%s", log_dir);
         return n >= 0 && (size_t)n < size;
     }
-    if (!dir) dir = root();
+    if (!dir) dir = temporary_directory();
     return dir && name_below(dir, log_dir, path, size);
 }
 

@@ -58,7 +58,7 @@ static hb_result add(hb_profiler *prof, const char *key_text, const char *text, 
     if (key == HB_STRING_DROPPED || json == HB_STRING_DROPPED)
         return hb_fail(HB_ERROR_LIMIT, "metadata: the table of names is full");
     bool ring = hb_ring_wanted(&prof->options);
-    hb_turns_lock(prof);
+    hb_arbitration_lock(prof);
     hb_result result = HB_OK;
     /* Of a ring each dump is a cycle that it belongs to, however long ago it was told. */
     if (preset || ring)
@@ -66,7 +66,7 @@ static hb_result add(hb_profiler *prof, const char *key_text, const char *text, 
     else if (!prof->session)
         result = keep(&prof->pending, key, json, false);
     if (prof->session && !preset) hb_record_metadata_entry(key, json);
-    hb_turns_unlock(prof);
+    hb_arbitration_unlock(prof);
     return result;
 }
 

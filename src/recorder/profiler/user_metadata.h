@@ -16,7 +16,7 @@
 void hb_metadata_emit(hb_profiler *prof);
 
 /** What belongs to every cycle once more into the running session, of which its first records may
- * be gone. Under hb_turns_lock(). */
+ * be gone. Under hb_arbitration_lock(). */
 void hb_metadata_repeat(const hb_profiler *prof);
 
 /** Forgets what was preset or added between cycles. */

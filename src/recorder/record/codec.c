@@ -209,7 +209,7 @@ void hb_codec_copy_hot(char *raw, const char *chunk, size_t bytes)
     }
 }
 
-void hb_codec_survey(const char *raw, size_t bytes, hb_events_info *info)
+void hb_codec_prepass(const char *raw, size_t bytes, hb_events_info *info)
 {
     info->types = 0;
     info->first_tick = UINT64_MAX;

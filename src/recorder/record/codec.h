@@ -14,7 +14,7 @@
 #define HB_CODEC_MOST(raw) ((raw) + (raw) / 2 + 64)
 
 /** Looks at the records of `raw` and fills in types and ticks of `info`. */
-void hb_codec_survey(const char *raw, size_t bytes, hb_events_info *info);
+void hb_codec_prepass(const char *raw, size_t bytes, hb_events_info *info);
 
 /** Codes whole records into `to`, of HB_CODEC_MOST(bytes); the bytes written. */
 size_t hb_codec_encode(const char *raw, size_t bytes, unsigned char *to);

@@ -305,7 +305,7 @@ typedef struct hb_record_module {
 typedef struct hb_record_memory {
     hb_record head;
     uint64_t addr;
-    int64_t bytes, total_allocated, total_reserved; /* -1: summed up by totals.c */
+    int64_t bytes, total_allocated, total_reserved; /* -1: summed up by memory_totals.c */
     int32_t device_type, device_id;
 } hb_record_memory;
 

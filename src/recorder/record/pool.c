@@ -118,7 +118,7 @@ void hb_pool_add_in_file(hb_chunk_pool *pool, uint32_t count)
     atomic_fetch_add(&pool->ready_in_file, count);
 }
 
-static uint32_t taken(hb_chunk_pool *pool, uint32_t index)
+static uint32_t take(hb_chunk_pool *pool, uint32_t index)
 {
     /* Partner of the one who looks for chunks to write: it sees what was there before no more. */
     __atomic_store_n(&hb_pool_chunk(pool, index)->kind, HB_CHUNK_FREE, __ATOMIC_RELEASE);
@@ -133,7 +133,7 @@ uint32_t hb_pool_take_in_file(hb_chunk_pool *pool)
     uint32_t index = pop(pool, &pool->file_stack);
     if (!index) return 0;
     atomic_fetch_sub_explicit(&pool->ready_in_file, 1, memory_order_relaxed);
-    return taken(pool, index);
+    return take(pool, index);
 }
 
 /* Whether one more chunk in memory is within the limit; then it is counted. */
@@ -160,12 +160,12 @@ uint32_t hb_pool_take(hb_chunk_pool *pool)
     uint32_t index = pop(pool, &pool->file_stack);
     if (index) {
         atomic_fetch_sub_explicit(&pool->ready_in_file, 1, memory_order_relaxed);
-        return taken(pool, index);
+        return take(pool, index);
     }
     if (!may_use_memory(pool)) return 0;
     index = pop(pool, &pool->memory_stack);
     if (!index) index = take_fresh(pool);
-    if (index) return taken(pool, index);
+    if (index) return take(pool, index);
     atomic_fetch_sub_explicit(&pool->in_memory, 1, memory_order_relaxed);
     return 0;
 }

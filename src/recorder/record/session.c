@@ -53,17 +53,11 @@ static void after_fork_in_child(void)
 static hb_result init_result;
 static char init_error[256];
 
-static hb_result init(void)
-{
-    hb_clock_init();
-    hb_result threads = hb_threads_init();
-    hb_result strings = hb_strings_init();
-    return strings != HB_OK ? strings : threads;
-}
-
 static void init_once(void)
 {
-    init_result = init();
+    hb_clock_init();
+    hb_result threads = hb_threads_init(), strings = hb_strings_init();
+    init_result = strings != HB_OK ? strings : threads;
     if (init_result != HB_OK) snprintf(init_error, sizeof init_error, "%s", hb_last_error());
     hb_process_at_fork(HB_FORK_RECORD, (hb_fork_room){.in_child = after_fork_in_child});
 }
@@ -198,7 +192,7 @@ static bool leave_chunk(hb_spool *spool, uint32_t index, const hb_chunk *chunk, 
 }
 
 /* What lies in chunks belongs to the session's records as well. */
-static void collect(hb_spool *spool, hb_session *session)
+static void close_records(hb_spool *spool, hb_session *session)
 {
     hb_lock_take(&spool->lock);
     hb_records *records = hb_spool_records(spool, session->number);
@@ -230,7 +224,7 @@ static void settle(hb_spool *spool, hb_session *session)
     /* Before its chunks are the writer's. */
     if (!hb_threads_settle(session->number)) atomic_store(&spool->held, session->number);
     hb_session_count_early(session);
-    collect(spool, session);
+    close_records(spool, session);
     /* For hb_session_settle() of those who did not wait themselves. */
     hb_session_set_state(session, HB_SESSION_STOPPED);
 }

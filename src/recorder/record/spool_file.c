@@ -115,7 +115,7 @@ static hb_found_session *find_session(const hb_spool_file *f, uint32_t number)
     return is ? &all[low] : NULL;
 }
 
-static hb_result put_together(hb_spool_file *f)
+static hb_result join_parts(hb_spool_file *f)
 {
     hb_found_session *sessions = (hb_found_session *)f->sessions.data;
     found_part *parts = (found_part *)f->parts.data;
@@ -464,7 +464,7 @@ static hb_result open_file(hb_spool_file *f, const struct stat *seen)
     f->head.host_name[sizeof f->head.host_name - 1] = '\0';
     f->head.process_name[sizeof f->head.process_name - 1] = '\0';
     f->head.worker_name[sizeof f->head.worker_name - 1] = '\0';
-    return put_together(f);
+    return join_parts(f);
 }
 
 hb_result hb_spool_file_open(hb_spool_file *f, const char *path, const struct stat *seen)

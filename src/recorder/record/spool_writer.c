@@ -106,7 +106,7 @@ static bool all_ended(hb_spool *spool, uint32_t index)
 /* ---- records ---- */
 
 /* Copies a chunk's records, and says what they are. */
-static void survey(hb_spool *spool, const hb_chunk *chunk)
+static void prepass(hb_spool *spool, const hb_chunk *chunk)
 {
     scratch *s = scratch_of(spool);
     uint32_t used = HB_MIN(__atomic_load_n(&chunk->used, __ATOMIC_ACQUIRE), HB_CHUNK_BYTES);
@@ -114,10 +114,10 @@ static void survey(hb_spool *spool, const hb_chunk *chunk)
     s->segment =
         (hb_segment){.kind = HB_SEGMENT_EVENTS, .raw_bytes = bytes, .events = chunk->events};
     hb_codec_copy_hot((char *)s->raw, (const char *)(chunk + 1), bytes);
-    hb_codec_survey((const char *)s->raw, bytes, &s->segment.events);
+    hb_codec_prepass((const char *)s->raw, bytes, &s->segment.events);
 }
 
-/* What survey() has copied. */
+/* What prepass() has copied. */
 static hb_part code(hb_spool *spool)
 {
     scratch *s = scratch_of(spool);
@@ -266,7 +266,7 @@ static bool put_part(hb_spool *spool, uint32_t index, const hb_part *part, bool 
 static bool write_part(hb_spool *spool, uint32_t index, const hb_chunk *chunk)
 {
     if (!is_to_be_kept(spool, &chunk->events)) return true;
-    survey(spool, chunk);
+    prepass(spool, chunk);
     if (is_too_old(spool, index)) return true;
     hb_part part = code(spool);
     bool kept = keep(spool, &part);

@@ -3,61 +3,61 @@
 
 #include <stdlib.h>
 
-typedef struct join {
+typedef struct correlation {
     uint64_t key; /* what it is found by */
     hb_record_ref call;
-} join;
+} correlation;
 
-void hb_joins_init(hb_joins *j, hb_record_reader *reader)
+void hb_correlations_init(hb_correlations *j, hb_record_reader *reader)
 {
-    *j = (hb_joins){.reader = reader};
+    *j = (hb_correlations){.reader = reader};
     hb_buf_init(&j->by_work, SIZE_MAX / 2);
-    hb_buf_init(&j->came, SIZE_MAX / 2);
+    hb_buf_init(&j->completed, SIZE_MAX / 2);
     hb_buf_init(&j->replays, SIZE_MAX / 2);
     hb_buf_init(&j->captured, SIZE_MAX / 2);
 }
 
-void hb_joins_free(hb_joins *j)
+void hb_correlations_free(hb_correlations *j)
 {
     hb_buf_free(&j->by_work);
-    hb_buf_free(&j->came);
+    hb_buf_free(&j->completed);
     hb_buf_free(&j->replays);
     hb_buf_free(&j->captured);
 }
 
-void hb_joins_begin_thread(hb_joins *j)
+void hb_correlations_begin_thread(hb_correlations *j)
 {
     j->num_recent = 0;
 }
 
 static void add(hb_buf *list, uint64_t key, hb_record_ref call)
 {
-    join entry = {key, call};
+    correlation entry = {key, call};
     hb_buf_append(list, &entry, sizeof entry);
 }
 
-void hb_joins_add_call(hb_joins *j, const hb_record_call *call, hb_record_ref ref)
+void hb_correlations_add_call(hb_correlations *j, const hb_record_call *call, hb_record_ref ref)
 {
     if (call->work) add(&j->by_work, call->work, ref);
     if (call->head.flags & HB_RECORD_REPLAYS) add(&j->replays, call->head.start, ref);
     if ((call->head.flags & HB_RECORD_CAPTURED) && hb_call_names_kernel(call))
         add(&j->captured, ((const hb_record_launch *)call)->kernel, ref);
-    uint32_t at = j->num_recent++ % HB_JOINS_RECENT;
+    uint32_t at = j->num_recent++ % HB_CORRELATIONS_RECENT;
     j->recent[at].correlation = call->correlation;
     j->recent[at].call = ref;
 }
 
 /* NULL when it can't be read. */
-static const hb_record_call *read_call(const hb_joins *j, hb_record_ref ref)
+static const hb_record_call *read_call(const hb_correlations *j, hb_record_ref ref)
 {
     const hb_record *r = hb_record_read(j->reader, ref);
     bool is_call = r && r->type >= HB_RECORD_CALL && r->type <= HB_RECORD_ALLOCATION;
     return is_call ? (const hb_record_call *)r : NULL;
 }
 
-void hb_joins_add_link(hb_joins *j, const hb_record_link *link)
+void hb_correlations_add_link(hb_correlations *j, const hb_record_link *link)
 {
-    uint32_t n = HB_MIN(j->num_recent, HB_JOINS_RECENT);
+    uint32_t n = HB_MIN(j->num_recent, HB_CORRELATIONS_RECENT);
     for (uint32_t i = 0; i < n; i++) {
         if (j->recent[i].correlation != link->correlation) continue;
         add(&j->by_work, link->work, j->recent[i].call);
@@ -69,7 +69,7 @@ void hb_joins_add_link(hb_joins *j, const hb_record_link *link)
 
 static int by_key(const void *a, const void *b)
 {
-    const join *x = a, *y = b;
+    const correlation *x = a, *y = b;
     return COMPARE(x->key, y->key);
 }
 
@@ -78,34 +78,34 @@ static size_t count(const hb_buf *buf, size_t size)
     return buf->size / size;
 }
 
-static bool is_sorted(const join *all, size_t n)
+static bool is_sorted(const correlation *all, size_t n)
 {
     for (size_t i = 1; i < n; i++)
         if (all[i - 1].key > all[i].key) return false;
     return true;
 }
 
-hb_result hb_joins_finish(hb_joins *j)
+hb_result hb_correlations_finish(hb_correlations *j)
 {
-    join *all = (join *)j->by_work.data;
+    correlation *all = (correlation *)j->by_work.data;
     size_t n = count(&j->by_work, sizeof *all);
-    size_t captured = count(&j->captured, sizeof(join));
-    size_t replays = count(&j->replays, sizeof(join));
+    size_t captured = count(&j->captured, sizeof(correlation));
+    size_t replays = count(&j->replays, sizeof(correlation));
     for (size_t i = 0; i < n; i++)
-        hb_buf_append(&j->came, "", 1);
-    if (j->by_work.failed || j->came.failed || j->replays.failed || j->captured.failed)
+        hb_buf_append(&j->completed, "", 1);
+    if (j->by_work.failed || j->completed.failed || j->replays.failed || j->captured.failed)
         return hb_fail(HB_ERROR_NO_MEMORY, "no memory to join %zu HIP calls with their work", n);
     /* One thread's calls are in order as they stand. */
     if (n && !is_sorted(all, n)) qsort(all, n, sizeof *all, by_key);
-    if (replays) qsort(j->replays.data, replays, sizeof(join), by_key);
+    if (replays) qsort(j->replays.data, replays, sizeof(correlation), by_key);
     j->last_captured = captured ? captured - 1 : 0;
     return HB_OK;
 }
 
 /* NULL when there is none. */
-static const join *find(const hb_joins *j, uint64_t work)
+static const correlation *find(const hb_correlations *j, uint64_t work)
 {
-    const join *all = (const join *)j->by_work.data;
+    const correlation *all = (const correlation *)j->by_work.data;
     size_t low = 0, high = count(&j->by_work, sizeof *all);
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -118,36 +118,37 @@ static const join *find(const hb_joins *j, uint64_t work)
     return NULL;
 }
 
-const hb_record_call *hb_joins_find(const hb_joins *j, uint64_t work)
+const hb_record_call *hb_correlations_find(const hb_correlations *j, uint64_t work)
 {
-    const join *found = find(j, work);
+    const correlation *found = find(j, work);
     return found ? read_call(j, found->call) : NULL;
 }
 
-void hb_joins_came(hb_joins *j, uint64_t work)
+void hb_correlations_completed(hb_correlations *j, uint64_t work)
 {
-    const join *found = find(j, work);
-    if (found) j->came.data[found - (const join *)j->by_work.data] = 1;
+    const correlation *found = find(j, work);
+    if (found) j->completed.data[found - (const correlation *)j->by_work.data] = 1;
 }
 
-static bool came(const hb_joins *j, uint64_t work)
+static bool completed(const hb_correlations *j, uint64_t work)
 {
-    const join *found = find(j, work);
-    return found && j->came.data[found - (const join *)j->by_work.data];
+    const correlation *found = find(j, work);
+    return found && j->completed.data[found - (const correlation *)j->by_work.data];
 }
 
-bool hb_joins_has_work(const hb_joins *j, const hb_record_call *call)
+bool hb_correlations_have_work(const hb_correlations *j, const hb_record_call *call)
 {
     bool replays = call->head.flags & HB_RECORD_REPLAYS;
     bool later = call->head.flags & HB_RECORD_CAPTURED;
     bool unsure = call->head.flags & HB_RECORD_UNSURE;
-    return replays || (call->work && !later && (!unsure || came(j, call->work)));
+    return replays || (call->work && !later && (!unsure || completed(j, call->work)));
 }
 
-const hb_record_call *hb_joins_replay_of(const hb_joins *j, const hb_record_call *captured,
-                                         const hb_clock_fit *fit, int64_t unix_ns)
+const hb_record_call *hb_correlations_replay_of(const hb_correlations *j,
+                                                const hb_record_call *captured,
+                                                const hb_clock_fit *fit, int64_t unix_ns)
 {
-    const join *all = (const join *)j->replays.data;
+    const correlation *all = (const correlation *)j->replays.data;
     size_t low = 0, n = count(&j->replays, sizeof *all), high = n;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -161,9 +162,9 @@ const hb_record_call *hb_joins_replay_of(const hb_joins *j, const hb_record_call
     return low < n && all[low].key > captured->head.start ? read_call(j, all[low].call) : NULL;
 }
 
-const hb_record_launch *hb_joins_captured(hb_joins *j, uint32_t kernel)
+const hb_record_launch *hb_correlations_captured(hb_correlations *j, uint32_t kernel)
 {
-    const join *all = (const join *)j->captured.data;
+    const correlation *all = (const correlation *)j->captured.data;
     size_t n = count(&j->captured, sizeof *all);
     for (size_t i = 0; i < n; i++) {
         size_t at = (j->last_captured + 1 + i) % n;

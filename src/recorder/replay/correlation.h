@@ -9,39 +9,40 @@
 #include "base/base.h"
 #include "record/session.h"
 
-#define HB_JOINS_RECENT 16u /* a call's links follow it closely */
+#define HB_CORRELATIONS_RECENT 16u /* a call's links follow it closely */
 
-typedef struct hb_joins {
-    hb_buf by_work;  /* {work, call} */
-    hb_buf came;     /* a byte for each of these: whether the work did */
-    hb_buf replays;  /* {start, call} of those that run graphs */
-    hb_buf captured; /* {kernel, launch} of launches that were put into graphs */
+typedef struct hb_correlations {
+    hb_buf by_work;   /* {work, call} */
+    hb_buf completed; /* a byte for each of these: whether the work did */
+    hb_buf replays;   /* {start, call} of those that run graphs */
+    hb_buf captured;  /* {kernel, launch} of launches that were put into graphs */
     size_t last_captured;
     struct {
         uint64_t correlation;
         hb_record_ref call;
-    } recent[HB_JOINS_RECENT];
+    } recent[HB_CORRELATIONS_RECENT];
     uint32_t num_recent;
     hb_record_reader *reader;
-} hb_joins;
+} hb_correlations;
 
 /** `reader` reads the session's records. */
-void hb_joins_init(hb_joins *joins, hb_record_reader *reader);
-void hb_joins_free(hb_joins *joins);
+void hb_correlations_init(hb_correlations *correlations, hb_record_reader *reader);
+void hb_correlations_free(hb_correlations *correlations);
 
 /** A thread's calls and links follow, in the order of their records. */
-void hb_joins_begin_thread(hb_joins *joins);
-void hb_joins_add_call(hb_joins *joins, const hb_record_call *call, hb_record_ref ref);
-void hb_joins_add_link(hb_joins *joins, const hb_record_link *link);
+void hb_correlations_begin_thread(hb_correlations *correlations);
+void hb_correlations_add_call(hb_correlations *correlations, const hb_record_call *call,
+                              hb_record_ref ref);
+void hb_correlations_add_link(hb_correlations *correlations, const hb_record_link *link);
 /** All were added. */
-hb_result hb_joins_finish(hb_joins *joins);
+hb_result hb_correlations_finish(hb_correlations *correlations);
 
 /** The call that made the work; NULL when it is not in the session. What these functions return is
  * good until 10 more pieces of work were asked for. */
-const hb_record_call *hb_joins_find(const hb_joins *joins, uint64_t work);
+const hb_record_call *hb_correlations_find(const hb_correlations *correlations, uint64_t work);
 
 /** The work was done. */
-void hb_joins_came(hb_joins *joins, uint64_t work);
+void hb_correlations_completed(hb_correlations *correlations, uint64_t work);
 
 /** Whether a call is a launch that names its kernel. */
 static inline bool hb_call_names_kernel(const hb_record_call *call)
@@ -50,16 +51,17 @@ static inline bool hb_call_names_kernel(const hb_record_call *call)
            (size_t)call->head.units * 8 >= sizeof(hb_record_launch);
 }
 
-/** Whether some device work came of the call. After hb_joins_came() of all work. */
-bool hb_joins_has_work(const hb_joins *joins, const hb_record_call *call);
+/** Whether some device work came of the call. After hb_correlations_completed() of all work. */
+bool hb_correlations_have_work(const hb_correlations *correlations, const hb_record_call *call);
 
 /** The call that ran a graph for which `captured` was recorded, and work that began at `unix_ns`:
  * the last one before it. NULL when no graph was run since. */
-const hb_record_call *hb_joins_replay_of(const hb_joins *joins, const hb_record_call *captured,
-                                         const hb_clock_fit *fit, int64_t unix_ns);
+const hb_record_call *hb_correlations_replay_of(const hb_correlations *correlations,
+                                                const hb_record_call *captured,
+                                                const hb_clock_fit *fit, int64_t unix_ns);
 
 /** The launch of this kernel that was put into a graph; when there are several, one after the other
  * in the order in which they will run. NULL when there is none. */
-const hb_record_launch *hb_joins_captured(hb_joins *joins, uint32_t kernel);
+const hb_record_launch *hb_correlations_captured(hb_correlations *correlations, uint32_t kernel);
 
 #endif

@@ -62,7 +62,7 @@ static void add_comm(hb_device_source *s, const hb_record *r, uint64_t id, hb_re
         hb_buf_append(&s->comms, &comm, sizeof comm);
 }
 
-static void survey_thread(hb_device_source *s, uint32_t n, uint32_t *types)
+static void prepass_thread(hb_device_source *s, uint32_t n, uint32_t *types)
 {
     uint64_t id;
     const hb_record *r;
@@ -71,17 +71,19 @@ static void survey_thread(hb_device_source *s, uint32_t n, uint32_t *types)
                             1u << HB_RECORD_FRAMES | 1u << HB_RECORD_GRAPH |
                             (s->job.has_rccl ? 1u << HB_RECORD_OP : 0);
     hb_cursor c = hb_cursor_open(s->view, s->records, t, wanted);
-    hb_joins_begin_thread(&s->joins);
+    hb_correlations_begin_thread(&s->correlations);
     hb_graph_replays_begin_thread(&s->graphs);
     while ((r = hb_cursor_next(&c, &id))) {
         *types |= 1u << r->type;
         if (hb_is_call(r))
-            hb_joins_add_call(&s->joins, (const hb_record_call *)r, hb_cursor_ref(&c, n));
+            hb_correlations_add_call(&s->correlations, (const hb_record_call *)r,
+                                     hb_cursor_ref(&c, n));
         if (hb_is_call(r) && (r->flags & HB_RECORD_CAPTURED))
             hb_graph_replays_add_launch(&s->graphs, (const hb_record_call *)r);
         if (r->type == HB_RECORD_GRAPH)
             hb_graph_replays_add(&s->graphs, (const hb_record_graph *)r);
-        if (r->type == HB_RECORD_LINK) hb_joins_add_link(&s->joins, (const hb_record_link *)r);
+        if (r->type == HB_RECORD_LINK)
+            hb_correlations_add_link(&s->correlations, (const hb_record_link *)r);
         if (hb_comm_of_record(r)) add_comm(s, r, id, hb_cursor_ref(&c, n));
         if (r->type == HB_RECORD_FRAMES)
             hb_call_stacks_add(&s->stacks, (const hb_record_frames *)r);
@@ -93,11 +95,11 @@ static void survey_thread(hb_device_source *s, uint32_t n, uint32_t *types)
 }
 
 /* A row of the trace's threads for each but those that only report for devices. */
-static void survey_calls(hb_device_source *s)
+static void prepass_calls(hb_device_source *s)
 {
     for (uint32_t i = 0; i < s->records->threads.count; i++) {
         uint32_t types = 0;
-        survey_thread(s, i, &types);
+        prepass_thread(s, i, &types);
         types &= ~HB_TYPES_SEQUENCE;
         if ((types & ~NO_ROW || !types) && i < s->host->info->num_threads)
             hb_buf_append(&s->threads, &s->host->info->threads[i], sizeof(hb_thread_info));
@@ -151,7 +153,7 @@ static const hb_record_work *next_work(hb_device_source *s, hb_work_origin *o)
     return (const hb_record_work *)r;
 }
 
-static void survey_nodes(hb_device_source *s)
+static void prepass_nodes(hb_device_source *s)
 {
     const hb_record_work *w;
     hb_work_origin o;
@@ -160,7 +162,7 @@ static void survey_nodes(hb_device_source *s)
         learn_node(s, w, &o);
 }
 
-static uint64_t survey_work(hb_device_source *s)
+static uint64_t prepass_work(hb_device_source *s)
 {
     uint64_t unjoined = 0;
     const hb_record_work *w;
@@ -168,7 +170,8 @@ static uint64_t survey_work(hb_device_source *s)
     hb_device_rewind(s, HB_WORK_RECORDS);
     while ((w = next_work(s, &o))) {
         unjoined += o.made == NULL;
-        if (o.made && (o.made->head.flags & HB_RECORD_UNSURE)) hb_joins_came(&s->joins, w->work);
+        if (o.made && (o.made->head.flags & HB_RECORD_UNSURE))
+            hb_correlations_completed(&s->correlations, w->work);
         hb_streams_add(&s->streams, hb_ordinal_of(s, w, &o), hb_stream_key(w, &o));
         add_annotation(s, w, &o);
         widen_uncertainty(s, w, &o);
@@ -289,17 +292,17 @@ static void find_job(hb_device_source *s)
         if (strcmp(s->host->info->metadata[i].key, HB_METADATA_RCCL) == 0) s->job.has_rccl = true;
 }
 
-hb_result hb_device_survey(hb_device_source *s)
+hb_result hb_device_prepass(hb_device_source *s)
 {
     find_job(s);
-    survey_calls(s);
+    prepass_calls(s);
     if (s->comms.size)
         qsort(s->comms.data, s->comms.size / sizeof(hb_device_comm), sizeof(hb_device_comm),
               by_comm_id);
-    HB_TRY(hb_joins_finish(&s->joins));
+    HB_TRY(hb_correlations_finish(&s->correlations));
     HB_TRY(hb_graph_replays_finish(&s->graphs, s->host));
-    survey_nodes(s);
-    uint64_t unjoined = survey_work(s);
+    prepass_nodes(s);
+    uint64_t unjoined = prepass_work(s);
     join_annotations(s);
     copy_metadata(s);
     return set_info(s, unjoined);

@@ -85,7 +85,7 @@ void hb_make_call_row(hb_device_source *s, hb_trace_event *e, const hb_record *h
         .correlation = r->correlation,
         .runtime.cid = r->cid,
         .runtime.error = r->error,
-        .runtime.launches = hb_joins_has_work(&s->joins, r),
+        .runtime.launches = hb_correlations_have_work(&s->correlations, r),
     };
     e->end_ns = HB_MAX(end ? hb_clock_unix(&s->ticks, end) : s->info.stop_ns, e->start_ns);
     if (r->error_name) e->runtime.error_name = hb_device_text(s, r->error_name);
@@ -104,10 +104,11 @@ void hb_make_call_row(hb_device_source *s, hb_trace_event *e, const hb_record *h
 hb_work_origin hb_origin_of(const hb_device_source *s, const hb_record_work *w)
 {
     hb_work_origin o;
-    o.made = o.ran = hb_joins_find(&s->joins, w->work);
+    o.made = o.ran = hb_correlations_find(&s->correlations, w->work);
     if (o.made && (o.made->head.flags & HB_RECORD_CAPTURED)) {
         int64_t begin = hb_clock_unix_of_boottime(&s->boottime, w->begin_ns);
-        const hb_record_call *replay = hb_joins_replay_of(&s->joins, o.made, &s->ticks, begin);
+        const hb_record_call *replay =
+            hb_correlations_replay_of(&s->correlations, o.made, &s->ticks, begin);
         if (replay) o.ran = replay;
     }
     return o;
@@ -209,7 +210,7 @@ static const hb_record_launch *launch_of(hb_device_source *s, const hb_record_wo
     if (hb_call_names_kernel(o->made)) return (const hb_record_launch *)o->made;
     bool named = w->head.name != HB_STRING_UNNAMED;
     bool replay = o->made->head.flags & HB_RECORD_REPLAYS;
-    return named && replay ? hb_joins_captured(&s->joins, w->head.name) : NULL;
+    return named && replay ? hb_correlations_captured(&s->correlations, w->head.name) : NULL;
 }
 
 static void make_kernel(hb_device_source *s, hb_trace_event *e, const hb_record_work *w,

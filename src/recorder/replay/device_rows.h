@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A session's device side as rows: shared by the files that make the rows (device_rows.c), that
- * look through the session beforehand (device_survey.c) and that hand the rows out
+ * look through the session beforehand (device_prepass.c) and that hand the rows out
  * (device_source.c).
  */
 #ifndef HB_REPLAY_DEVICE_ROWS_H
@@ -33,7 +33,7 @@ typedef struct hb_device_source {
     hb_boottime_fit boottime;
     const hb_records *records;
     hb_record_reader reader; /* of calls, for the joins */
-    hb_joins joins;
+    hb_correlations correlations;
     hb_graph_replays graphs;
     hb_arg graph_arg; /* of the present row */
     hb_streams streams;
@@ -116,6 +116,6 @@ void hb_device_rewind(hb_device_source *s, uint32_t types);
 const hb_record *hb_device_next_record(hb_device_source *s);
 
 /** Finds out what the rows need to know of each other, and fills in `info`. */
-hb_result hb_device_survey(hb_device_source *s);
+hb_result hb_device_prepass(hb_device_source *s);
 
 #endif

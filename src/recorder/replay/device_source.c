@@ -123,7 +123,7 @@ static void source_close(hb_source *source)
 {
     hb_device_source *s = self(source);
     if (s->host) s->host->close(s->host);
-    hb_joins_free(&s->joins);
+    hb_correlations_free(&s->correlations);
     hb_graph_replays_free(&s->graphs);
     hb_streams_free(&s->streams);
     hb_call_stacks_free(&s->stacks);
@@ -149,7 +149,7 @@ hb_result hb_device_source_open(const hb_spool_view *view, const hb_session *ses
     s->late = hb_late_records(session, &s->late_bytes, &s->missing);
     s->records = view->records(view, session);
     hb_record_reader_init(&s->reader, view, s->records);
-    hb_joins_init(&s->joins, &s->reader);
+    hb_correlations_init(&s->correlations, &s->reader);
     hb_graph_replays_init(&s->graphs);
     hb_streams_init(&s->streams);
     hb_call_stacks_init(&s->stacks);
@@ -164,7 +164,7 @@ hb_result hb_device_source_open(const hb_spool_view *view, const hb_session *ses
         s->info = *s->host->info;
         s->ticks = hb_clock_fit_pairs(&session->start, hb_session_last(session));
         s->boottime = hb_clock_fit_boottime(&session->start, hb_session_last(session));
-        result = hb_device_survey(s);
+        result = hb_device_prepass(s);
     }
     if (result != HB_OK) {
         source_close(&s->base);

@@ -408,8 +408,8 @@ static const char *lost_json(record_source *s)
     return sum ? hb_buf_text(&s->lost) : NULL;
 }
 
-static void survey_thread(record_source *s, const thread *t, hb_buf *entries,
-                          const hb_record_source_options *options)
+static void prepass_thread(record_source *s, const thread *t, hb_buf *entries,
+                           const hb_record_source_options *options)
 {
     hb_cursor c = hb_cursor_open(s->view, s->records, t->records,
                                  HB_TYPES_SEQUENCE | 1u << HB_RECORD_METADATA);
@@ -429,12 +429,12 @@ static void survey_thread(record_source *s, const thread *t, hb_buf *entries,
 }
 
 /* One look at every record: metadata entries, and whether operators have sequence numbers. */
-static hb_result survey(record_source *s, const hb_record_source_options *options)
+static hb_result prepass(record_source *s, const hb_record_source_options *options)
 {
     hb_buf entries;
     hb_buf_init(&entries, (size_t)64 << 20);
     for (uint32_t i = 0; i < s->num_threads; i++)
-        survey_thread(s, &s->threads[i], &entries, options);
+        prepass_thread(s, &s->threads[i], &entries, options);
     for (size_t i = 0; i < options->num_metadata; i++)
         add_metadata(s, &entries, options->metadata[i].key, options->metadata[i].json);
     const char *lost = lost_json(s);
@@ -506,7 +506,7 @@ hb_result hb_record_source_open(const hb_spool_view *view, const hb_session *ses
     hb_buf_init(&s->args, (size_t)64 << 20);
     hb_buf_init(&s->comm.texts, (size_t)64 << 20);
     hb_result result = collect_threads(s);
-    if (result == HB_OK) result = survey(s, options);
+    if (result == HB_OK) result = prepass(s, options);
     if (result == HB_OK)
         result = hb_memory_totals_find(&s->totals, view, session, options->allocated,
                                        options->num_allocated);

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "hip/capture_notes.h"
+#include "hip/diagnostics.h"
 #include "hip/known_devices.h"
 #include "record/record.h"
 #include "telemetry/gpu_sysfs.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "hip/capture_notes.h"
+#include "hip/diagnostics.h"
 
 #include <stdio.h>
 
@@ -11,7 +11,7 @@
 
 static hb_buf notes; /* a JSON array's entries */
 
-void hb_notes_clear(void)
+void hb_diagnostics_clear(void)
 {
     hb_buf_free(&notes);
     hb_buf_init(&notes, MAX_NOTES);
@@ -29,12 +29,12 @@ static bool first_time(const char *text)
 }
 
 /* Another thread of the parent may have been writing: its memory is given up. */
-void hb_notes_after_fork(void)
+void hb_diagnostics_after_fork(void)
 {
     hb_buf_init(&notes, MAX_NOTES);
 }
 
-void hb_note(bool loud, const char *format, ...)
+void hb_diagnostics_add(bool loud, const char *format, ...)
 {
     char text[1280];
     va_list args;
@@ -69,7 +69,7 @@ void hb_put_number(const char *key, int64_t value)
     put(key, json);
 }
 
-void hb_notes_put(void)
+void hb_diagnostics_put(void)
 {
     hb_buf json;
     if (notes.failed) {
@@ -83,17 +83,17 @@ void hb_notes_put(void)
     hb_buf_free(&json);
 }
 
-void hb_note_sampling(uint32_t each, const char *untimed_by)
+void hb_diagnostics_sampling(uint32_t each, const char *untimed_by)
 {
     if (each <= 1) return;
     if (untimed_by) {
-        hb_note(true,
-                "kernel_sampling %u: not possible by %s, which takes the times of all launches",
-                each, untimed_by);
+        hb_diagnostics_add(
+            true, "kernel_sampling %u: not possible by %s, which takes the times of all launches",
+            each, untimed_by);
         return;
     }
     hb_put_number(HB_METADATA_KERNEL_SAMPLING, each);
-    hb_note(
+    hb_diagnostics_add(
         false,
         "kernels were timed in one of %u launches: sums over kernels are of those, about a %uth "
         "of all; the calls are complete",
