@@ -77,12 +77,34 @@ static void what_is_read_as_it_stands(void **state)
     refused("{\"traceEvents\": []}");
 }
 
+#define OP(name, ts)                                         \
+    "{\"ph\": \"X\", \"cat\": \"op\", \"name\": \"" name \
+    "\", \"pid\": 7, \"tid\": 8, \"ts\": " ts ", \"dur\": 3}"
+
+/* Of 1969, of 2264, further away than any clock goes. */
+static void times_that_are_too_far_away_are_told(void **state)
+{
+    (void)state;
+    static const char far[] = "{\"traceEvents\": [" OP("a", "-1000000000.5") "," OP(
+        "b", "9300000000001000.0") "," OP("c", "1e300") "]}";
+    import_refused(keep_text("far", far), HB_ERROR_FORMAT,
+                   "none of its 3 events has a time between 1970 and 2043");
+    static const char one[] =
+        "{\"traceEvents\": [" OP("a", "9300000000001000.0") "," OP("b", "5.5") "]}";
+    hb_import *import = import_with(keep_text("one", one), NULL);
+    const hb_imported *p = hb_import_get(import, 0);
+    assert_int_equal(p->ranges, 1);
+    assert_int_equal(note_of(p, "BAD_TIMES"), 1);
+    hb_import_close(import);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_DIR(slices_of_two_events),
         IN_DIR(gpus_by_their_pids),
         IN_DIR(what_is_read_as_it_stands),
+        IN_DIR(times_that_are_too_far_away_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
