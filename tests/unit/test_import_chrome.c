@@ -77,9 +77,9 @@ static void what_is_read_as_it_stands(void **state)
     refused("{\"traceEvents\": []}");
 }
 
-#define OP(name, ts)                                         \
-    "{\"ph\": \"X\", \"cat\": \"op\", \"name\": \"" name \
-    "\", \"pid\": 7, \"tid\": 8, \"ts\": " ts ", \"dur\": 3}"
+#define OP(name, ts)                                                                               \
+    "{\"ph\": \"X\", \"cat\": \"op\", \"name\": \"" name "\", \"pid\": 7, \"tid\": 8, \"ts\": " ts \
+    ", \"dur\": 3}"
 
 /* Of 1969, of 2264, further away than any clock goes. */
 static void times_that_are_too_far_away_are_told(void **state)

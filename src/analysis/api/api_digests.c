@@ -9,39 +9,6 @@
 #include "logdir/logdir.h"
 #include "ranks/rank_steps.h"
 
-static const char *copy(hb_arena *arena, hb_str text)
-{
-    char *made = HB_NEW_ARRAY(arena, char, text.len + 1);
-    if (text.len) memcpy(made, text.s, text.len);
-    return made;
-}
-
-static const hb_rank_source *list_sources(hb_rank_study *s)
-{
-    hb_rank_source *list = HB_NEW_ARRAY(&s->arena, hb_rank_source, s->cycles.count + 1);
-    for (uint32_t i = 0; i < s->cycles.count; i++) {
-        const hb_rank_digest *d = &s->cycles.items[i].digest;
-        list[i] = (hb_rank_source){.worker = copy(&s->arena, d->worker),
-                                   .host = copy(&s->arena, d->host),
-                                   .file = copy(&s->arena, d->file),
-                                   .rank = d->rank};
-        if (i && list[i - 1].rank == d->rank) list[i].cycle = list[i - 1].cycle + 1;
-    }
-    return list;
-}
-
-hb_result hb_rank_study_sources(hb_rank_study *s, const hb_rank_source **sources, size_t *count)
-{
-    if (!s || !sources || !count) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
-    *count = 0;
-    HB_TRY(hb_study_traces(s));
-    if (hb_arena_try(&s->arena)) {
-        *sources = list_sources(s);
-        *count = s->cycles.count;
-    }
-    return hb_arena_outcome(&s->arena);
-}
-
 hb_result hb_rank_study_open(hb_rank_study *s, size_t index, hb_trace_file **file)
 {
     hb_told_step *steps;

@@ -22,8 +22,8 @@ typedef struct kept_meeting {
 /* A communicator's, in order. */
 typedef struct kept {
     kept_comer *comers;
-    kept_meeting *meetings;
-    uint32_t num_comers, num_meetings, room;
+    uint32_t num_comers;
+    HB_VEC(kept_meeting) meetings;
 } kept;
 
 typedef struct hb_joined hb_joined;
@@ -69,7 +69,7 @@ void hb_meetings_forget(hb_rank_study *s)
     if (!s->joined) return;
     for (uint32_t i = 0; i < s->joined->count; i++) {
         free(s->joined->groups[i].comers);
-        free(s->joined->groups[i].meetings);
+        free(s->joined->groups[i].meetings.items);
     }
     free(s->joined->groups);
     free(s->joined);
@@ -117,27 +117,18 @@ static void keep_comer(group *g, const walker *w)
 
 static void keep_meeting(hb_meetings *m, group *g)
 {
-    kept *k = g->kept;
-    if (!k) return;
-    if (k->num_meetings == k->room) {
-        k->room = k->room ? 2 * k->room : 64;
-        kept_meeting *more = realloc(k->meetings, k->room * sizeof *more);
-        if (!more) {
-            keep_nothing(m);
-            return;
-        }
-        k->meetings = more;
-    }
-    k->meetings[k->num_meetings++] =
-        (kept_meeting){g->next.operation, g->next.bytes, g->next.count, g->next.async};
+    kept_meeting *added = g->kept ? HB_APPEND(&g->kept->meetings) : NULL;
+    if (added)
+        *added = (kept_meeting){g->next.operation, g->next.bytes, g->next.count, g->next.async};
+    else if (g->kept)
+        keep_nothing(m);
 }
 
-/* Clocks may have been corrected since. */
 static bool take_kept(hb_meetings *m, group *g)
 {
     const hb_study_cycle *cycles = m->study->cycles.items;
-    if (g->meeting == g->kept->num_meetings) return false;
-    const kept_meeting *k = &g->kept->meetings[g->meeting++];
+    if (g->meeting == g->kept->meetings.count) return false;
+    const kept_meeting *k = &g->kept->meetings.items[g->meeting++];
     hb_meeting *next = &g->next;
     next->operation = k->operation;
     next->bytes = k->bytes;

@@ -54,11 +54,46 @@ hb_result hb_rank_tell(const hb_rank_digest *d, hb_trace *trace, hb_told_step **
     return add_member(trace, d);
 }
 
-hb_result hb_study_traces(hb_rank_study *s)
+static hb_result use_traces(hb_rank_study *s)
 {
     if (hb_arena_try(&s->arena)) {
         hb_study_sort(s);
         hb_study_drop_twins(s);
+    }
+    return hb_arena_outcome(&s->arena);
+}
+
+/* ---- whose they are ---- */
+
+static const char *copy(hb_arena *arena, hb_str text)
+{
+    char *made = HB_NEW_ARRAY(arena, char, text.len + 1);
+    if (text.len) memcpy(made, text.s, text.len);
+    return made;
+}
+
+static const hb_rank_source *list_sources(hb_rank_study *s)
+{
+    hb_rank_source *list = HB_NEW_ARRAY(&s->arena, hb_rank_source, s->cycles.count + 1);
+    for (uint32_t i = 0; i < s->cycles.count; i++) {
+        const hb_rank_digest *d = &s->cycles.items[i].digest;
+        list[i] = (hb_rank_source){.worker = copy(&s->arena, d->worker),
+                                   .host = copy(&s->arena, d->host),
+                                   .file = copy(&s->arena, d->file),
+                                   .rank = d->rank};
+        if (i && list[i - 1].rank == d->rank) list[i].cycle = list[i - 1].cycle + 1;
+    }
+    return list;
+}
+
+hb_result hb_rank_study_sources(hb_rank_study *s, const hb_rank_source **sources, size_t *count)
+{
+    if (!s || !sources || !count) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
+    *count = 0;
+    HB_TRY(use_traces(s));
+    if (hb_arena_try(&s->arena)) {
+        *sources = list_sources(s);
+        *count = s->cycles.count;
     }
     return hb_arena_outcome(&s->arena);
 }

@@ -8,9 +8,6 @@
 #include "plugin/analysis.h"
 #include "ranks/study.h"
 
-/** The traces that the study has digests of: sorted by rank and time, each once. */
-hb_result hb_study_traces(hb_rank_study *study);
-
 /** Fills in a trace without events, and its steps, from malloc: for hb_analysis_of_steps(). Where
  * no steps are marked the whole recording is one, as the plugin has it. Both are to be freed also
  * when it fails. */
