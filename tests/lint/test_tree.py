@@ -194,6 +194,7 @@ GROWS = {
     "src/analysis/logdir/find_runs.c": "a few runs",
     "src/analysis/logdir/load_run.c": "a few spans",
     "src/analysis/read/event_layouts.c": "bytes of a layout",
+    "src/analysis/read/event_repeats.c": "bytes of an event",
     "src/analysis/read/text_window.c": "bytes of the window",
 }
 # Tables are of base/hash_slots.h. What probes for itself:
