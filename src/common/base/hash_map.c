@@ -21,7 +21,7 @@ hb_dict_entry *hb_dict_get(const hb_dict *d, uint64_t key)
     return e && e->alive ? e : NULL;
 }
 
-static bool rehash(hb_arena *arena, hb_dict *d)
+static HB_COLD bool rehash(hb_arena *arena, hb_dict *d)
 {
     if (!hb_slots_double(arena, &d->slots, 16)) return false;
     for (uint32_t i = 0; i < d->entries.count; i++)
@@ -30,19 +30,26 @@ static bool rehash(hb_arena *arena, hb_dict *d)
     return true;
 }
 
+static HB_COLD hb_dict_entry *append(hb_dict *d)
+{
+    return HB_APPEND(&d->entries);
+}
+
 hb_dict_entry *hb_dict_add(hb_arena *arena, hb_dict *d, uint64_t key, bool *added)
 {
-    if (!hb_slots_have_room(&d->slots) && !rehash(arena, d)) return NULL;
-    uint32_t *slot = slot_of(d, key);
-    hb_dict_entry *e = *slot ? &d->entries.items[*slot - 1] : NULL;
-    *added = !e || !e->alive;
-    if (!*added) return e;
-    hb_dict_entry *fresh = arena ? HB_PUSH(arena, &d->entries) : HB_APPEND(&d->entries);
-    if (!fresh) return NULL;
-    *fresh = (hb_dict_entry){key, 0, true};
-    d->slots.used += e == NULL;
+    if (HB_UNLIKELY(!hb_slots_have_room(&d->slots)) && !rehash(arena, d)) return NULL;
+    uint32_t *slot = slot_of(d, key), entry = *slot;
+    if (entry && d->entries.items[entry - 1].alive) {
+        *added = false;
+        return &d->entries.items[entry - 1];
+    }
+    hb_dict_entry *e = HB_LIKELY(arena != NULL) ? HB_PUSH(arena, &d->entries) : append(d);
+    if (!e) return NULL;
+    *added = true;
+    *e = (hb_dict_entry){key, 0, true};
+    d->slots.used += entry == 0;
     *slot = d->entries.count;
-    return fresh;
+    return e;
 }
 
 void hb_dict_free(hb_dict *d)
