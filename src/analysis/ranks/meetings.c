@@ -8,8 +8,9 @@
 enum { MOST_KEPT = 10 << 20 };
 
 typedef struct kept_comer {
-    int64_t start, end; /* by its own clock */
-    uint32_t cycle;     /* of the study */
+    int64_t start;   /* by its own clock */
+    uint32_t length; /* ns; nothing is kept where one stays longer than four seconds */
+    uint32_t cycle;  /* of the study */
 } kept_comer;
 
 typedef struct kept_meeting {
@@ -108,11 +109,15 @@ static void begin_keeping(hb_meetings *m)
     if (m->joined && !make_room(m, m->joined)) keep_nothing(m);
 }
 
-static void keep_comer(group *g, const walker *w)
+static void keep_comer(hb_meetings *m, group *g, const walker *w)
 {
-    if (g->kept)
+    int64_t length = w->entry.end - w->entry.start;
+    if (!g->kept) return;
+    if (length > UINT32_MAX)
+        keep_nothing(m);
+    else
         g->kept->comers[g->kept->num_comers++] =
-            (kept_comer){w->entry.start, w->entry.end, w->cycle - 1};
+            (kept_comer){w->entry.start, (uint32_t)length, w->cycle - 1};
 }
 
 static void keep_meeting(hb_meetings *m, group *g)
@@ -138,8 +143,8 @@ static bool take_kept(hb_meetings *m, group *g)
     for (uint32_t i = 0; i < k->count; i++) {
         const kept_comer *c = &g->kept->comers[g->comer++];
         const hb_rank_digest *d = &cycles[c->cycle].digest;
-        next->who[i] =
-            (hb_comer){cycles[c->cycle].rank, hb_rank_time(d, c->start), hb_rank_time(d, c->end)};
+        next->who[i] = (hb_comer){cycles[c->cycle].rank, hb_rank_time(d, c->start),
+                                  hb_rank_time(d, c->start + c->length)};
         next->last = HB_MAX(next->last, next->who[i].start);
     }
     return true;
@@ -192,7 +197,7 @@ static bool is_like(const hb_meeting *m, walker *w)
 }
 
 /* Who tells of something else under the same number took part in something else. */
-static void take(const hb_meetings *m, group *g, walker *w)
+static void take(hb_meetings *m, group *g, walker *w)
 {
     hb_meeting *next = &g->next;
     const hb_rank_entry *e = &w->entry;
@@ -209,7 +214,7 @@ static void take(const hb_meetings *m, group *g, walker *w)
     next->last = HB_MAX(next->last, start);
     next->async |= e->async;
     next->who[next->count++] = (hb_comer){w->rank, start, hb_rank_time(d, e->end)};
-    keep_comer(g, w);
+    keep_comer(m, g, w);
 }
 
 static bool walk_on(hb_meetings *m, group *g)

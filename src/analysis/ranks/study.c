@@ -305,8 +305,6 @@ int hb_study_block_of(const hb_rank_study *s, const hb_study_rank *rank, int64_t
 
 /* ---- all of it ---- */
 
-enum { CORRECTED_LESS = 4 };
-
 static void forget(hb_rank_study *s)
 {
     hb_study_leave_clocks(s);
@@ -315,27 +313,12 @@ static void forget(hb_rank_study *s)
     memset(&s->ranks, 0, offsetof(hb_rank_study, limit_text) - offsetof(hb_rank_study, ranks));
 }
 
-/* How late a rank is, is less than what the clocks may be wrong by: then only how long each stayed
- * in a collective tells. What collectives correct may be wrong by all of its bound, since a late
- * rank moves it; what was measured rarely is. */
-static bool is_within_bound(const hb_rank_study *s)
-{
-    double bound = (double)s->clock_bound * (s->clocks_corrected ? CORRECTED_LESS : 1);
-    return s->clock_bound > 0 && s->num_nodes > 1 && !s->by_durations && s->synchronizing &&
-           s->median_skew < bound;
-}
-
 static void find_all(hb_rank_study *s)
 {
     find_ranks(s);
     find_blocks(s);
     hb_study_check_clocks(s);
     hb_study_meetings(s);
-    if (is_within_bound(s)) {
-        s->by_durations = true;
-        hb_study_forget_meetings(s);
-        hb_study_meetings(s);
-    }
     hb_study_messages(s);
     hb_study_efficiency(s);
     hb_study_places(s);

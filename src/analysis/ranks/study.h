@@ -193,7 +193,6 @@ bool hb_study_correct_clocks(hb_rank_study *study);
 int64_t hb_study_written_bound(hb_rank_study *study);
 void hb_study_leave_clocks(hb_rank_study *study);
 void hb_study_meetings(hb_rank_study *study);
-void hb_study_forget_meetings(hb_rank_study *study); /* before the same again */
 void hb_study_messages(hb_rank_study *study);
 void hb_study_efficiency(hb_rank_study *study);
 void hb_study_places(hb_rank_study *study);

@@ -220,7 +220,7 @@ static void add_wait(hb_wait_state *w, double time)
     if (time <= 0) return;
     w->waits++;
     w->time += time;
-    w->longest = fmax(w->longest, time);
+    w->longest = time > w->longest ? time : w->longest;
 }
 
 static void study_all(hb_rank_study *s, const hb_meeting *m, const order *o, int block)
@@ -331,39 +331,56 @@ static bool longer_in_all(const void *context, const void *x, const void *y)
     return a->median_transfer * (double)a->calls > b->median_transfer * (double)b->calls;
 }
 
+/* Of all kinds, weighted by how many they are. */
+static double skew_of_all(hb_rank_study *s)
+{
+    double sum = 0, weight = 0;
+    for (uint32_t i = 0; i < s->classes.count; i++) {
+        hb_collective_class *c = &s->classes.items[i];
+        sum_class(s, c);
+        sum += c->median_skew * 1e3 * c->skew.count;
+        weight += c->skew.count;
+    }
+    return weight > 0 ? sum / weight : 0;
+}
+
+enum { CORRECTED_LESS = 4 };
+
+/* How late a rank is, is less than what the clocks may be wrong by: then only how long each stayed
+ * in a collective tells. What collectives correct may be wrong by all of its bound, since a late
+ * rank moves it; what was measured rarely is. */
+static bool is_within_bound(hb_rank_study *s)
+{
+    double bound = (double)s->clock_bound * (s->clocks_corrected ? CORRECTED_LESS : 1);
+    if (s->clock_bound <= 0 || s->num_nodes < 2) return false;
+    bool any = false;
+    hb_meetings *meetings = hb_meetings_open(s);
+    for (const hb_meeting *m; (m = hb_meetings_next(meetings));) {
+        order o = {.first = INT64_MAX, .at = INT64_MIN};
+        for (uint32_t i = 0; i < m->count; i++) {
+            o.first = HB_MIN(o.first, m->who[i].start);
+            o.at = HB_MAX(o.at, m->who[i].start);
+        }
+        study_class(s, m, &o);
+        any |= !m->async && m->count > 1 && hb_waits_for_all(m->waits);
+    }
+    bool within = any && skew_of_all(s) < bound;
+    s->classes.count = 0;
+    return within;
+}
+
 void hb_study_meetings(hb_rank_study *s)
 {
+    if (!s->by_durations) s->by_durations = is_within_bound(s);
     hb_meetings *meetings = hb_meetings_open(s);
     double *scratch = HB_NEW_ARRAY(&s->results, double, s->num_ranks + 1);
     const hb_meeting *m;
     while ((m = hb_meetings_next(meetings)))
         study_meeting(s, (hb_meeting *)(uintptr_t)m, scratch);
     s->communicators = hb_meetings_groups(meetings);
-    double weight = 0;
-    for (uint32_t i = 0; i < s->classes.count; i++) {
-        hb_collective_class *c = &s->classes.items[i];
-        sum_class(s, c);
-        s->median_skew += c->median_skew * 1e3 * c->skew.count;
-        weight += c->skew.count;
-    }
-    if (weight > 0) s->median_skew /= weight;
+    s->median_skew = skew_of_all(s);
     hb_sort(&s->results, s->classes.items, s->classes.count, sizeof *s->classes.items,
             longer_in_all, NULL);
-}
-
-void hb_study_forget_meetings(hb_rank_study *s)
-{
-    for (uint32_t i = 0; i < s->num_ranks; i++) {
-        hb_rank_part *part = &s->ranks[i].part;
-        memset(part->last_in, 0, s->blocks.count * sizeof *part->last_in);
-        memset(part->caused_in, 0, s->blocks.count * sizeof *part->caused_in);
-        *part = (hb_rank_part){.last_in = part->last_in, .caused_in = part->caused_in};
-    }
-    for (uint32_t i = 0; i < s->blocks.count; i++)
-        s->blocks.items[i].meetings = 0;
-    s->meetings = s->partial = s->synchronizing = 0;
-    s->all_waits = s->median_skew = 0;
-    s->waits.count = s->classes.count = 0;
 }
 
 /* ---- messages ---- */
