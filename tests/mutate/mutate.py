@@ -3,7 +3,7 @@
 """Puts small faults into a copy of the tree, one at a time, and says which no test notices.
 
     python3 tests/mutate/mutate.py [--seed N] [--count N] [--minutes M] [--unit] [--sanitize]
-                                    [--dir DIR] ROOM...
+                                    [--again] [--dir DIR] ROOM...
 
 Rooms are folders of src/, and tools. A fault is a flipped comparison, a dropped statement, a wrong
 constant and the like; one that does not compile, or that an optimizer shows to change nothing, does
@@ -15,8 +15,8 @@ Only tests that execute the line are asked: each runs once without a fault, in a
 is executed (coverage.c). A line that none executes has survived at once. Of the others those are
 asked first that noticed most of what they were asked in their time, and each is linked only when its
 turn comes. Meson's tests are asked of every room, then single tests of the files of tests/e2e that
-rooms.py names, without --unit. The copy stays in DIR, so that another run builds, and runs for
-what it executes, only what has changed.
+rooms.py names, without --unit. The copy stays in DIR, so that another run builds only what has
+changed, and runs only tests that have changed for what they execute; --again runs all.
 """
 import argparse
 import hashlib
@@ -25,6 +25,7 @@ import os
 import pickle
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -38,6 +39,7 @@ ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 # The same tests once more with a HIP of another release: slow, and asked of by tests/run.sh.
 OTHER_SUITES = ("_trixie", "_sid", "_experimental")
+SLOWEST = 60 # seconds: what takes longer is not asked
 # Tests of size are slow, and notice nothing else.
 FAST = "not very_many and not little_that"
 
@@ -95,16 +97,18 @@ class Copy:
         return os.path.relpath(name, self.build)
 
     def call(self, command, check=False, timeout=1800, env=None):
-        """Status and output; 124 when it took too long."""
-        try:
-            done = subprocess.run(command, cwd=self.root, stdin=subprocess.DEVNULL, text=True,
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace",
-                                  timeout=timeout, env=dict(os.environ, **(env or {})))
-        except subprocess.TimeoutExpired:
-            return 124, ""
+        """Status and output; 124 when it took too long: then all that it started is killed."""
+        with subprocess.Popen(command, cwd=self.root, stdin=subprocess.DEVNULL, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace",
+                              start_new_session=True, env=dict(os.environ, **(env or {}))) as done:
+            try:
+                text, _ = done.communicate(timeout=timeout)
+            except subprocess.TimeoutExpired:
+                os.killpg(done.pid, signal.SIGKILL)
+                return 124, ""
         if check:
-            self.must(done.returncode, done.stdout)
-        return done.returncode, done.stdout
+            self.must(done.returncode, text)
+        return done.returncode, text
 
     @staticmethod
     def must(status, text):
@@ -146,17 +150,18 @@ def digest(paths):
 class Asked:
     """Tests, what each executes, and how good each was at noticing."""
 
-    def __init__(self, copy):
-        self.copy = copy
+    def __init__(self, copy, again):
+        self.copy, self.again = copy, again
         self.seconds, self.executed, self.command, self.needs, self.env = {}, {}, {}, {}, {}
         self.asked, self.noticed = {}, {}
+        # What tests of tests/e2e load and run; what else they need is built once.
         self.loaded = sorted({name for names in copy.files.values() for name in names
-                              if name.startswith(("src/", "tools/", "samples/"))})
+                              if name.startswith(("src/", "tools/symbolizer/", "tools/hipboard/"))})
 
     def remembered(self, name, key, run):
         """What run() gives of a test: seconds (None when it fails without a fault) and blocks."""
         path = self.copy.directory / "executed" / (name.replace("/", "_") + ".pickle")
-        if path.exists():
+        if path.exists() and not self.again:
             known, value = pickle.loads(path.read_bytes())
             if known == key:
                 return value
@@ -165,11 +170,11 @@ class Asked:
         path.write_bytes(pickle.dumps((key, value)))
         return value
 
-    def hash_of(self, files):
+    def hash_of(self, pattern):
+        """Of the sources of a test."""
         total = hashlib.sha256()
-        for name in files:
-            path = self.copy.build / name
-            total.update(path.read_bytes() if path.is_file() else b"")
+        for path in sorted((self.copy.root / "tests").glob(pattern)):
+            total.update(path.read_bytes())
         return total.hexdigest()
 
     def add(self, name, seconds, blocks, command, needs, env):
@@ -191,13 +196,14 @@ class Asked:
             def run():
                 self.copy.watch.forget()
                 begin = time.monotonic()
-                status, text = self.copy.call(test["cmd"], env=env, timeout=300)
+                status, text = self.copy.call(test["cmd"], env=env, timeout=SLOWEST)
                 if status:
-                    print(f"  {name} fails without a fault: left out\n{text[-300:]}", flush=True)
+                    why = "takes long" if status == 124 else "fails without a fault"
+                    print(f"  {name} {why}: left out\n{text[-300:]}", flush=True)
                     return None, set()
                 return time.monotonic() - begin, self.copy.watch.blocks()
 
-            seconds, blocks = self.remembered(name, self.hash_of(needs), run)
+            seconds, blocks = self.remembered(name, self.hash_of(f"*/*{name}.c"), run)
             if seconds is not None:
                 self.add(name, seconds, blocks, test["cmd"], needs, env)
 
@@ -218,7 +224,7 @@ class Asked:
                                 "PYTHONPATH": str(HERE)})
             return json.loads(out.read_text())
 
-        key = self.hash_of([*self.loaded, self.copy.root / "tests/e2e" / file])
+        key = self.hash_of(f"e2e/{file}")
         whole, seconds = set(), 0
         for test in self.remembered(f"e2e_{file}", key, run):
             blocks = {tuple(block) for block in test["blocks"]}
@@ -242,7 +248,7 @@ class Asked:
                 return None
             status, _ = self.copy.ninja(self.needs[name])
             status = status or self.copy.call(self.command[name], env=self.env[name],
-                                              timeout=30 + 10 * self.seconds[name])[0]
+                                              timeout=10 + 6 * self.seconds[name])[0]
             self.asked[name] += 1
             self.noticed[name] += bool(status)
             if status:
@@ -336,6 +342,7 @@ def main():
     parser.add_argument("--minutes", type=float, default=60, help="in all")
     parser.add_argument("--patience", type=float, default=120, help="seconds of asking, each fault")
     parser.add_argument("--unit", action="store_true", help="meson's tests only, no tests/e2e")
+    parser.add_argument("--again", action="store_true", help="find out anew what tests execute")
     parser.add_argument("--sanitize", action="store_true",
                         help="with ASan and UBSan, which see what lies beyond an array")
     parser.add_argument("--dir", type=Path, default=ROOT / "tests/out/mutate")
@@ -343,7 +350,7 @@ def main():
     o = parser.parse_args()
     o.dir.mkdir(parents=True, exist_ok=True)
     copy, results = Copy(o.dir.resolve(), o.sanitize), {}
-    asked = Asked(copy)
+    asked = Asked(copy, o.again)
     asked.meson_tests()
     begin = time.monotonic()
     print(f"seed {o.seed}", flush=True)
