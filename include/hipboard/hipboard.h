@@ -262,8 +262,8 @@ typedef struct hb_profiler_options {
      * sixteenth of the address space that the process may have (ulimit -v). */
     uint64_t max_record_bytes;
     /** Where records live until they are written, so that `hipboard recover` finds them after a
-     * crash. NULL: hidden in the tensorboard handler's directory if that is on a local file system,
-     * else where hb_spool_directory() says; "": anonymous memory. */
+     * crash. NULL: hidden in the tensorboard handler's directory if that is on a local file system
+     * that does not copy what is written again (as btrfs and ZFS do), else where hb_spool_directory() says; "": anonymous memory. */
     const char *spool_dir;
     /** A cycle in which the program marked no step is cut into steps of this many nanoseconds when
      * it is written; HB_TIME_SLICES_AUTO: into about twenty of a round length. 0: it is not. */
@@ -1084,7 +1084,8 @@ typedef struct hb_recovered {
 /** Where processes of this machine keep what they record for a log directory until it is a trace:
  * in itself where it is on this machine's disks, else, or where the environment variable
  * HIPBOARD_SPOOL names a directory, in one of its own below that, or below TMPDIR or /tmp. Nobody
- * waits for a server so, and of a killed process hb_recover() finds there what it recorded, on that
+ * waits for a server so, nor dies of a full disk, as who records into a file on btrfs, bcachefs or
+ * ZFS might. Of a killed process hb_recover() finds there what it recorded, on that
  * machine and for as long as that keeps its files. HB_ERROR_NOT_FOUND: nowhere, then it is kept in
  * memory alone. */
 HB_API hb_result hb_spool_directory(const char *log_dir, char *path, size_t size);

@@ -39,6 +39,11 @@ def blocks_at(table, addresses):
             yield (table[i][2], table[i][3], address - table[i][0])
 
 
+def unversioned(name):
+    """Libraries are loaded by their short names."""
+    return re.sub(r"\.so[.\d]*$", ".so", name)
+
+
 class Marks:
     """What programs marked since the last time that one looked."""
 
@@ -46,7 +51,7 @@ class Marks:
         self.directory = Path(directory)
         self.modules = {}
         for module in modules:
-            self.modules.setdefault(Path(module).name, Path(module))
+            self.modules.setdefault(unversioned(Path(module).name), Path(module))
         self.tables = {}
 
     def forget(self):
@@ -58,11 +63,12 @@ class Marks:
     def blocks(self):
         found = set()
         for path in self.directory.iterdir():
-            if path.name in self.modules:
-                if path.name not in self.tables:
-                    self.tables[path.name] = functions(self.modules[path.name])
+            name = unversioned(path.name)
+            if name in self.modules:
+                if name not in self.tables:
+                    self.tables[name] = functions(self.modules[name])
                 marked = [match.start() for match in re.finditer(b"\1", path.read_bytes())]
-                found.update(blocks_at(self.tables[path.name], marked))
+                found.update(blocks_at(self.tables[name], marked))
         return found
 
 

@@ -122,8 +122,7 @@ static void sleep_of_the_machine_is_spread_over_the_session(void **state)
     assert_true(hb_clock_unix_of_boottime(&slept, first.boottime_ns) == first.unix_ns);
     assert_true(hb_clock_unix_of_boottime(&slept, first.boottime_ns + 20 * SECOND) ==
                 first.unix_ns + 5 * SECOND);
-    assert_true(hb_clock_unix_of_boottime(&slept, last.boottime_ns) ==
-                first.unix_ns + 10 * SECOND);
+    assert_true(hb_clock_unix_of_boottime(&slept, last.boottime_ns) == first.unix_ns + 10 * SECOND);
 }
 
 /* A frozen clock, one that ran backwards, a wall clock of no year. */

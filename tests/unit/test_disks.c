@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 
 #include "program.h"
 
@@ -167,6 +168,78 @@ static void a_disk_of_8_mb_has_room_for_the_traces(void **state)
     assert_int_equal(status, 0);
 }
 
+/* ---- file systems on which a written page can't always be written again ---- */
+
+static uint32_t type_of_logs, type_of_temporary;
+
+/* In place of the C library's, also for hipboard: the log directory is on such a file system. */
+int statfs(const char *path, struct statfs *fs)
+{
+    long failed = syscall(SYS_statfs, path, fs);
+    if (!failed && type_of_logs && strstr(path, "/logs")) fs->f_type = type_of_logs;
+    if (!failed && type_of_temporary && !strstr(path, "/logs")) fs->f_type = type_of_temporary;
+    return (int)failed;
+}
+
+/* Whether a file of that directory is mapped. */
+static bool maps_a_file_of(const char *directory)
+{
+    char line[1000];
+    bool found = false;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    CHECK(maps);
+    while (fgets(line, sizeof line, maps))
+        found |= strstr(line, directory) != NULL;
+    fclose(maps);
+    return found;
+}
+
+static void record_there(uint32_t logs_are, uint32_t others_are, bool in_logs, bool in_temporary)
+{
+    char logs[300], temporary[300];
+    snprintf(logs, sizeof logs, "%s/logs", dir);
+    snprintf(temporary, sizeof temporary, "%s/tmp", dir);
+    CHECK(mkdir(logs, 0700) == 0 && mkdir(temporary, 0700) == 0);
+    setenv("TMPDIR", temporary, 1);
+    type_of_logs = logs_are;
+    type_of_temporary = others_are;
+    hb_profiler *prof = into(logs, -1);
+    record("somewhere", 1000);
+    CHECK(maps_a_file_of(logs) == in_logs);
+    CHECK(count_files(logs, ".hbspool") == in_logs);
+    CHECK(maps_a_file_of(temporary) == in_temporary);
+    CHECK(count_files(temporary, "hipboard-") == in_temporary);
+    end_without_loss(prof);
+    CHECK(count_files(logs, ".pt.trace.json") == 1);
+    CHECK(remove_tree(logs) == 0 && remove_tree(temporary) == 0);
+}
+
+static int record_onto_file_systems_that_copy(void)
+{
+    const uint32_t fit[] = {0xef53, 0x58465342, 0x01021994}; /* ext4, XFS, tmpfs */
+    const uint32_t copying[] = {0x9123683e, 0xca451a4e, 0x2fc12fc1, 0x3434};
+    const uint32_t network[] = {0x6969, 0x0bd00bd0, 0x65735546};
+    unsetenv("HIPBOARD_SPOOL");
+    for (size_t i = 0; i < sizeof fit / sizeof *fit; i++)
+        record_there(fit[i], copying[0], true, false);
+    for (size_t i = 0; i < sizeof copying / sizeof *copying; i++) {
+        record_there(copying[i], fit[0], false, true);
+        record_there(fit[0], copying[i], true, false);
+        record_there(copying[i], copying[i], false, false); /* in memory */
+    }
+    for (size_t i = 0; i < sizeof network / sizeof *network; i++) {
+        record_there(network[i], fit[1], false, true);
+        record_there(network[i], copying[0], false, false);
+    }
+    return 0;
+}
+
+static void no_thread_writes_into_a_file_that_may_be_copied(void **state)
+{
+    (void)state;
+    assert_int_equal(run_program(record_onto_file_systems_that_copy), 0);
+}
+
 /* ---- who waits is told for what ---- */
 
 static char seen_path[300];
@@ -271,6 +344,7 @@ static void on_a_terminal_that_line_is_written_anew_and_goes(void **state)
 static const program programs[] = {
     PROGRAM(start_after_another_has_locked_it),
     PROGRAM(record_onto_a_small_disk),
+    PROGRAM(record_onto_file_systems_that_copy),
     PROGRAM(stop_on_a_slow_disk),
 };
 
@@ -282,6 +356,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         IN_DIR(a_spool_that_another_user_has_locked_keeps_nobody_waiting),
         IN_DIR(a_disk_of_8_mb_has_room_for_the_traces),
+        IN_DIR(no_thread_writes_into_a_file_that_may_be_copied),
         IN_DIR(who_waits_long_reads_so_in_one_line),
         IN_DIR(on_a_terminal_that_line_is_written_anew_and_goes),
     };

@@ -111,6 +111,62 @@ static void rdna_waves_are_narrow(void **state)
     assert_int_equal(of(q).blocks_per_cu, 4);
 }
 
+/* By LLVM's numbers, worked out by hand: of each architecture the registers of a SIMD, rounded up
+ * to what is given out at a time, which waves of 32 have twice of. */
+static void each_architecture_gives_registers_out_in_its_own_way(void **state)
+{
+    static const struct {
+        const char *arch;
+        uint32_t wave, vgprs;
+        double percent;
+    } rows[] = {
+        {"gfx803", 64, 25, 90},      /* 256 / 28 = 9 of 10 */
+        {"gfx906", 64, 25, 90},      /* the same */
+        {"gfx908", 64, 24, 100},     /* 256 / 24 = 10 */
+        {"gfx908", 64, 25, 90},      /* 9 of 10 */
+        {"gfx90a", 64, 64, 100},     /* 512 / 64 = 8 of 8 */
+        {"gfx90a", 64, 65, 87.5},    /* 512 / 72 = 7 */
+        {"gfx942", 64, 65, 87.5},    /* the same */
+        {"gfx950", 64, 512, 12.5},   /* one */
+        {"gfx1010", 64, 25, 90},     /* 512 / 28 = 18 of 20 */
+        {"gfx1010", 32, 25, 100},    /* 1024 / 32 */
+        {"gfx1010", 32, 57, 80},     /* 1024 / 64 = 16 of 20 */
+        {"gfx1030", 64, 97, 25},     /* 512 / 104 = 4 of 16 */
+        {"gfx1030", 32, 97, 56.25},  /* 1024 / 112 = 9 of 16 */
+        {"gfx1102", 32, 97, 56.25},  /* the same */
+        {"gfx1100", 64, 97, 43.75},  /* 768 / 108 = 7 of 16 */
+        {"gfx1100", 32, 97, 75},     /* 1536 / 120 = 12 of 16 */
+        {"gfx1101", 32, 97, 75},     /* the same */
+        {"gfx1151", 32, 97, 75},     /* the same */
+        {"gfx1201", 32, 97, 75},     /* the same */
+        {"gfx1030", 32, 1, 100},     /* none takes less than its share */
+        {"gfx1030", 32, 1024, 6.25}, /* one of 16 */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        hb_occupancy_query q = mi200(rows[i].vgprs, rows[i].wave);
+        q.arch = rows[i].arch;
+        q.wave_size = rows[i].wave;
+        assert_float_equal(of(q).percent, rows[i].percent, 1e-9);
+        assert_string_equal(of(q).limit, rows[i].percent < 100 ? "VGPRs" : "waves");
+    }
+}
+
+static void scalar_registers_limit_waves_in_steps(void **state)
+{
+    static const struct {
+        uint32_t sgprs;
+        double percent;
+    } rows[] = {{80, 100}, {81, 90}, {88, 90}, {89, 80}, {100, 80}, {101, 70}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        hb_occupancy_query q = mi200(16, 64);
+        q.arch = "gfx900";
+        q.sgprs = rows[i].sgprs;
+        assert_float_equal(of(q).percent, rows[i].percent, 1e-9);
+    }
+}
+
 static void unknown_architectures_get_no_percentage(void **state)
 {
     (void)state;
@@ -134,6 +190,8 @@ int main(void)
         cmocka_unit_test(small_grids_leave_cus_empty),
         cmocka_unit_test(older_architectures_count_scalar_registers),
         cmocka_unit_test(rdna_waves_are_narrow),
+        cmocka_unit_test(each_architecture_gives_registers_out_in_its_own_way),
+        cmocka_unit_test(scalar_registers_limit_waves_in_steps),
         cmocka_unit_test(unknown_architectures_get_no_percentage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -199,8 +199,8 @@ static void without_a_match_the_source_is_as_it_was(void **state)
 {
     (void)state;
     call(0, 7, "n.cpp(1): Net::forward" MAIN);
-    const char *const none[] = {NULL,          "\"Other\"", "\"(\"", "\"\"", "7", "\"open", "",
-                                "\"(x*)Net\"", "{}"};
+    const char *const none[] = {NULL,     "\"Other\"", "\"(\"",       "\"\"", "7",
+                                "\"open", "",          "\"(x*)Net\"", "{}"};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
         check_found(none[i], "");
     hb_trace_event *own = call(0, 7, "");

@@ -335,6 +335,43 @@ static void names_of_made_code_come_from_its_map(void **state)
     munmap(page, 8192);
 }
 
+/* Each digit at its place, in both cases. */
+static void addresses_in_such_a_map_are_hexadecimal(void **state)
+{
+    char path[64];
+    char *wanted = (char *)(uintptr_t)0x1fabcde09000;
+    char *page = mmap(wanted, 0x4000, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    (void)state;
+    if (page != wanted) skip();
+    snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)getpid());
+    FILE *map = fopen(path, "w");
+    assert_non_null(map);
+    fputs("1FABCDE09000 f first\n0x1FabcDe0900f F second\n1fabcde09a00 A0 third\n"
+          "1fabcde0a000 00fF wide\n1fabcde0ag00 10 none\n1fabcde0b000 1g none\n"
+          "1fabcde0b000  none\n1fabcde0b000 10\n 1fabcde0b000 10 none\n",
+          map);
+    fclose(map);
+    static const struct {
+        uint32_t at;
+        const char *text;
+    } rows[] = {
+        {0x000, "?(0): first;"},  {0x00e, "?(0): first;"}, {0x00f, "?(0): second;"},
+        {0x01d, "?(0): second;"}, {0x01e, NULL},           {0xa00, "?(0): third;"},
+        {0xa9f, "?(0): third;"},  {0xaa0, NULL},           {0x10fe, "?(0): wide;"},
+        {0x10ff, NULL},           {0x1a00, NULL},          {0x2000, NULL},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *text = text_at((uint64_t)(uintptr_t)page + rows[i].at + 1); /* of who returns there */
+        if (rows[i].text)
+            assert_string_equal(text, rows[i].text);
+        else
+            assert_non_null(strstr(text, "(0): 0x"));
+        free(text);
+    }
+    unlink(path);
+    munmap(page, 0x4000);
+}
+
 #define WITH_SCRIPT(name) cmocka_unit_test_setup_teardown(name, make_dir, no_script)
 
 int main(void)
@@ -353,6 +390,7 @@ int main(void)
         cmocka_unit_test(what_a_process_had_mapped_is_enough),
         cmocka_unit_test(a_file_that_was_built_anew_says_nothing),
         cmocka_unit_test(names_of_made_code_come_from_its_map),
+        cmocka_unit_test(addresses_in_such_a_map_are_hexadecimal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

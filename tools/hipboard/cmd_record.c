@@ -523,9 +523,8 @@ static const option_spec options[] = {
      INTO(packs)},
     {0, "spool", "DIR",
      "keep what is recorded below DIR of each node until it is a trace, instead of in LOGDIR; by "
-     "default where LOGDIR is on a network file system, in TMPDIR or /tmp (`hipboard recover "
-     "--spool "
-     "DIR LOGDIR` finds there what a killed job left)",
+     "default where LOGDIR is on a network file system, btrfs, bcachefs or ZFS, in TMPDIR or /tmp "
+     "(`hipboard recover --spool DIR LOGDIR` finds there what a killed job left)",
      INTO(spool)},
     {0, "rank-from", "VARIABLE",
      "the environment variable that holds the rank, of a launcher that hipboard does not know",

@@ -58,7 +58,8 @@ const command cmd_recover = {
              "directory (.<worker>.<time>.hbspool). This makes a trace of each such file below "
              "LOGDIR, beside it, and removes the file. Files of processes that still run are left "
              "alone. Where LOGDIR is on a network file system the files are on the node that the "
-             "process ran on, below TMPDIR or /tmp: run this there.",
+             "process ran on, below TMPDIR or /tmp: run this there. They are there for one on "
+             "btrfs, bcachefs or ZFS, too.",
     .options = options,
     .notes = "Exit status 1 when there is nothing to recover, or when something could not be.",
     .least = 1,

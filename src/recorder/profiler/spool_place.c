@@ -13,12 +13,12 @@
 #include "base/string_table.h"
 #include "record/spool.h"
 
-/* What the user or a job's launcher says, if that is on this machine. */
+/* What the user or a job's launcher says, if threads may record there. */
 static const char *temporary_directory(void)
 {
     const char *temporary = secure_getenv("TMPDIR");
-    if (temporary && *temporary == '/' && !hb_spool_is_network(temporary)) return temporary;
-    return hb_spool_is_network("/tmp") ? NULL : "/tmp";
+    if (temporary && *temporary == '/' && hb_spool_is_fit(temporary)) return temporary;
+    return hb_spool_is_fit("/tmp") ? "/tmp" : NULL;
 }
 
 static const char *asked_for(void)
@@ -41,7 +41,7 @@ static bool name_below(const char *dir, const char *log_dir, char *path, size_t 
 static bool find(const char *log_dir, char *path, size_t size)
 {
     const char *dir = asked_for();
-    if (!dir && !hb_spool_is_network(log_dir)) {
+    if (!dir && hb_spool_is_fit(log_dir)) {
         int n = snprintf(path, size, "%s", log_dir);
         return n >= 0 && (size_t)n < size;
     }

@@ -38,13 +38,35 @@ static const uint32_t network_file_systems[] = {
     0xaad7aaea, /* PanFS */
 };
 
+/* These write a page anew to another place: on a full disk, or over a quota, a thread that records
+ * into one that is on the disk already would die of SIGBUS, whatever was set aside for the file. */
+static const uint32_t copying_file_systems[] = {
+    0x9123683e, /* btrfs */
+    0xca451a4e, /* bcachefs */
+    0x2fc12fc1, /* ZFS */
+    0x00003434, /* NILFS2 */
+};
+
+static bool is_one_of(uint32_t type, const uint32_t *types, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (type == types[i]) return true;
+    return false;
+}
+
+#define IS_ONE_OF(type, types) is_one_of((uint32_t)(type), types, HB_ARRAY_LEN(types))
+
 bool hb_spool_is_network(const char *dir)
 {
     struct statfs fs;
-    if (statfs(dir, &fs) != 0) return true;
-    for (size_t i = 0; i < HB_ARRAY_LEN(network_file_systems); i++)
-        if ((uint32_t)fs.f_type == network_file_systems[i]) return true;
-    return false;
+    return statfs(dir, &fs) != 0 || IS_ONE_OF(fs.f_type, network_file_systems);
+}
+
+bool hb_spool_is_fit(const char *dir)
+{
+    struct statfs fs;
+    return statfs(dir, &fs) == 0 && !IS_ONE_OF(fs.f_type, network_file_systems) &&
+           !IS_ONE_OF(fs.f_type, copying_file_systems);
 }
 
 /* ---- the file ---- */
@@ -152,8 +174,8 @@ static bool map_hot(hb_spool *spool, int fd, uint64_t offset, uint32_t from, siz
     char *at = (char *)hb_pool_chunk(&spool->pool, from);
     void *p = mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, (off_t)offset);
     if (p == MAP_FAILED) return false;
-    madvise(at, bytes, MADV_POPULATE_WRITE); /* older kernels refuse, and fault */
-    return true;
+    /* Older kernels refuse, and fault. */
+    return madvise(at, bytes, MADV_POPULATE_WRITE) == 0 || errno != EFAULT;
 }
 
 /* The traces need room, too. */
@@ -277,7 +299,7 @@ static bool make_named(hb_spool *spool)
 
 static bool open_file(hb_spool *spool, const hb_spool_options *options, const char *worker)
 {
-    if (!options->dir || !options->dir[0] || hb_spool_is_network(options->dir)) return false;
+    if (!options->dir || !options->dir[0] || !hb_spool_is_fit(options->dir)) return false;
     spool->path = spool_path(options->dir, worker);
     if (spool->path && (make_unnamed(spool, options->dir) || make_named(spool))) {
         spool->dir = hb_kept_file_of(hb_open_file(options->dir, O_PATH | O_DIRECTORY, 0));
