@@ -233,6 +233,49 @@ def test_what_has_no_place_is_told(tmp_path):
     assert "where to" in hipboard("export", tmp_path / "x.pftrace", status=2).stderr
 
 
+def one_of_each():
+    """Two annotations, four operators, three of which have something more, and a call, work and memory of
+    each kind."""
+    def slice_of(category, name, at, tid=1, pid=1, **arguments):
+        return {"ph": "X", "cat": category, "name": name, "ts": at, "dur": 5, "pid": pid, "tid": tid, "args": arguments}
+
+    def work(category, name, at, **arguments):
+        return slice_of(category, name, at, tid=7, pid=0, device=0, stream=7, **arguments)
+
+    made = [slice_of("user_annotation", "ProfilerStep#0", 0), slice_of("user_annotation", "mine", 10),
+            slice_of("cpu_op", "bare", 20),
+            slice_of("cpu_op", "shaped", 30, **{"Input Dims": [[2, 3]], "Input type": ["float"]}),
+            slice_of("cpu_op", "paired", 40, **{"Sequence number": 7, "Fwd thread id": 0}),
+            slice_of("cpu_op", "stacked", 50, **{"Call stack": "a.py(1): f"}),
+            slice_of("cuda_runtime", "hipLaunchKernel", 60, correlation=1, grid=[2, 1, 1], block=[64, 1, 1]),
+            slice_of("cuda_runtime", "hipMemcpyAsync", 70, correlation=2, bytes=4096, ptr="0x10"),
+            slice_of("cuda_runtime", "hipMemsetAsync", 80, correlation=3),
+            slice_of("cuda_runtime", "hipDeviceSynchronize", 90, correlation=4),
+            work("kernel", "k", 100, correlation=1, grid=[2, 1, 1], block=[64, 1, 1]),
+            work("gpu_memcpy", "Memcpy HtoD (Host -> Device)", 130, correlation=2, bytes=4096),
+            work("gpu_memset", "Memset (Device)", 150, correlation=3, bytes=64),
+            {"ph": "i", "s": "t", "name": "[memory]", "cat": "cpu_instant_event", "pid": 1, "tid": 1, "ts": 65,
+             "args": {"Addr": 16, "Bytes": 100, "Total Allocated": 100, "Total Reserved": 0, "Device Type": 1,
+                      "Device Id": 0}}]
+    return {"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "gfx90a"}], "traceEvents": made}
+
+
+@pytest.mark.parametrize("form, written, left_out", [
+    ("pftrace", 14, {"inputs": 3}), ("rocpd", 14, {"inputs": 3, "annotations": 2}),
+    ("csv", 13, {"inputs": 3, "annotations": 2, "fills": 1, "size is": 1, "arguments": 2})])
+def test_what_is_written_and_left_out_is_counted(form, written, left_out, tmp_path):
+    (tmp_path / "t.json").write_text(json.dumps(one_of_each()))
+    output = tmp_path / FORMATS[form]
+    told = json.loads(hipboard("export", "--json", "--format", form, tmp_path / "t.json", "-o", output).stdout)
+    assert (told["events"], told["processes"], len(told["left_out"])) == (written, 1, len(left_out))
+    for word, count in left_out.items():
+        assert [number for text, number in told["left_out"].items() if word in text] == [count], word
+    [first, *lines] = hipboard("export", "--force", "--format", form, tmp_path / "t.json", "-o",
+                               output).stdout.splitlines()
+    assert first.endswith(f": {written} events")
+    assert sorted(line.strip() for line in lines) == sorted(f"{n} {text}" for text, n in told["left_out"].items())
+
+
 @pytest.mark.parametrize("command", [["view"], ["view", "--view", "kernel"], ["steps"], ["check"]])
 def test_exports_are_read_directly(command, tmp_path):
     rocpd_made.training(tmp_path / "r.db", 3)
