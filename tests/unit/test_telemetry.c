@@ -350,6 +350,61 @@ static void a_clock_that_falls_by_itself_is_no_news(void **state)
     source->close(source);
 }
 
+/* What is noted of a GPU whose clock falls from 2100 MHz in steps `from` to `to`. */
+static void check_note(int from, int to, int mhz, double throttle, double busy,
+                       const char *expected)
+{
+    static hb_trace_event events[STEPS * 4];
+    static char names[STEPS][32];
+    size_t n = 0;
+    array_source array;
+    for (int i = 0; i < STEPS; i++) {
+        bool slow = i >= from && i <= to;
+        int length = snprintf(names[i], sizeof names[i], "ProfilerStep#%d", i);
+        events[n++] = (hb_trace_event){.kind = HB_EVENT_USER_ANNOTATION,
+                                       .name = {names[i], (uint32_t)length},
+                                       .start_ns = AT(i * 100),
+                                       .end_ns = AT(i * 100 + 100)};
+        events[n++] = curve("GPU 3 clock", i * 100, slow ? mhz : 2100);
+        if (throttle >= 0) events[n++] = curve("GPU 3 throttled", i * 100, slow ? throttle : 0);
+        if (busy >= 0) events[n++] = curve("GPU 3 busy", i * 100, busy);
+    }
+    array_source_init(&array, events, n);
+    array.source.close = nothing_to_close;
+    hb_source *source = &array.source;
+    assert_int_equal(hb_telemetry_sum_up(&source), HB_OK);
+    assert_string_equal(metadata_of(source, "hipboard_gpu_notes"), expected);
+    assert_non_null(strstr(metadata_of(source, "hipboard_gpu_steps"), "\"gpu\": 3, \"step\": 11"));
+    source->close(source);
+}
+
+#define FELL(to, when, why) "[\"GPU 3: clock fell from 2100 to " to " MHz in " when ": " why "\"]"
+
+static void a_clock_that_is_made_to_fall_is_said_with_the_cause(void **state)
+{
+    (void)state;
+    const double none = -1;
+    check_note(7, 9, 1500, HB_THROTTLE_POWER, none, FELL("1500", "steps 7-9", "power"));
+    check_note(7, 9, 1500, HB_THROTTLE_HEAT, none, FELL("1500", "steps 7-9", "heat"));
+    check_note(7, 9, 1500, HB_THROTTLE_CURRENT, none, FELL("1500", "steps 7-9", "current"));
+    check_note(7, 9, 1500, HB_THROTTLE_OTHER, none,
+               FELL("1500", "steps 7-9", "the cause is not told"));
+    check_note(4, 4, 900, HB_THROTTLE_HEAT, 0, FELL("900", "step 4", "heat"));
+    check_note(10, 11, 900, HB_THROTTLE_HEAT, 0, FELL("900", "steps 10-11", "heat"));
+    check_note(7, 9, 1500, 0, 100, ""); /* it says that nothing forced it */
+    check_note(7, 9, 2095, HB_THROTTLE_POWER, 100, "");
+}
+
+/* Where the GPU does not tell, one that is busy for half of its time was. */
+static void where_no_cause_is_told_a_busy_gpu_was_made_to_fall(void **state)
+{
+    (void)state;
+    check_note(7, 9, 1500, -1, 100, FELL("1500", "steps 7-9", "the cause is not told"));
+    check_note(7, 9, 1500, -1, 50, FELL("1500", "steps 7-9", "the cause is not told"));
+    check_note(7, 9, 1500, -1, 49, "");
+    check_note(7, 9, 1500, -1, -1, "");
+}
+
 #define IN_TREE(name) cmocka_unit_test_setup_teardown(name, make_tree, remove_tree)
 
 int main(void)
@@ -365,6 +420,8 @@ int main(void)
         IN_TREE(a_card_may_vanish_and_files_hold_nonsense),
         cmocka_unit_test(steps_have_their_energy),
         cmocka_unit_test(a_clock_that_falls_by_itself_is_no_news),
+        cmocka_unit_test(a_clock_that_is_made_to_fall_is_said_with_the_cause),
+        cmocka_unit_test(where_no_cause_is_told_a_busy_gpu_was_made_to_fall),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "read/json_reader.h"
+#include "timeline/curves.h"
 #include "timeline/timeline.h"
 
 enum { SLICES = 3000 };
@@ -212,6 +213,130 @@ static void test_a_trace_without_slices(void **state)
     assert_int_equal(timeline.tracks.count, 0);
 }
 
+/* ---- curves ---- */
+
+#define COUNTER(name, pid, ts, args)                                                              \
+    "{\"ph\":\"C\",\"name\":\"" name "\",\"pid\":" pid ",\"tid\":0,\"ts\":" ts ",\"args\":{" args \
+    "}}"
+#define MEMORY(type, device, ts, total)                                                        \
+    "{\"ph\":\"i\",\"s\":\"t\",\"cat\":\"cpu_instant_event\",\"name\":\"[memory]\",\"pid\":1," \
+    "\"tid\":"                                                                                 \
+    "1,\"ts\":" ts ",\"args\":{\"Device Type\":" type ",\"Device Id\":" device                 \
+    ",\"Addr\":1,\"Bytes\":8,\"Total Allocated\":" total ",\"Total Reserved\":0}}"
+
+static char told[2000];
+
+/* "NAME[ in bytes]: TIME=VALUE ...", a line each. */
+static void tell_curves(const hb_curves *curves)
+{
+    size_t n = 0;
+    told[0] = '\0';
+    for (uint32_t c = 0; c < curves->list.count; c++) {
+        const hb_curve *curve = &curves->list.items[c];
+        n += (size_t)snprintf(told + n, sizeof told - n, "%.*s%s:", (int)curve->name.len,
+                              curve->name.s, curve->bytes ? " in bytes" : "");
+        for (uint32_t i = 0; i < curve->points.count; i++)
+            n += (size_t)snprintf(told + n, sizeof told - n, " %ld=%g",
+                                  (long)curve->points.items[i].time, curve->points.items[i].value);
+        n += (size_t)snprintf(told + n, sizeof told - n, "\n");
+    }
+}
+
+static void check_curves(const char *text, const char *expected)
+{
+    hb_curves curves;
+    load(text);
+    assert_int_equal(hb_curves_make(&curves, &timeline), HB_OK);
+    tell_curves(&curves);
+    hb_curves_free(&curves);
+    unload(NULL);
+    assert_string_equal(told, expected);
+}
+
+static void test_counters_are_curves_by_name_member_and_process(void **state)
+{
+    (void)state;
+    check_curves(
+        "[" EVENT("a", "1", "0", "9") "," COUNTER("power", "1", "2", "\"value\":7") "," COUNTER(
+            "power", "1", "1",
+            "\"power\":5,\"limit\":6.5") "," COUNTER("power", "2", "3",
+                                                     "\"value\":1") "," COUNTER("power", "1", "3",
+                                                                                "\"value\":9,"
+                                                                                "\"valuf\":1,"
+                                                                                "\"unit\":\"W\","
+                                                                                "\"on\":true") "]",
+        "power: 1000=5 2000=7 3000=9\n" /* by time, whatever the order of events */
+        "power, limit: 1000=6.5\n"
+        "power: 3000=1\n" /* of the other process */
+        "power, valuf: 3000=1\n");
+}
+
+static void test_what_is_allocated_is_a_curve_of_each_device(void **state)
+{
+    (void)state;
+    check_curves(
+        "[" EVENT("a", "1", "0", "9") "," MEMORY("0", "-1", "1", "100") "," MEMORY(
+            "1", "0", "2",
+            "50") "," MEMORY("1", "1", "3",
+                             "60.5") "," MEMORY("0", "-1", "4",
+                                                "80") "," MEMORY("1", "1", "5",
+                                                                 "\"many\"") "," MEMORY("1", "0",
+                                                                                        "6",
+                                                                                        "0") "]",
+        "Memory, CPU in bytes: 1000=100 4000=80\n"
+        "Memory, GPU in bytes: 2000=50 6000=0\n"
+        "Memory, GPU in bytes: 3000=60.5\n");
+}
+
+static void test_a_trace_without_counters_has_no_curves(void **state)
+{
+    (void)state;
+    check_curves("[" EVENT("a", "1", "0", "9") "]", "");
+    check_curves("[" EVENT("a", "1", "0", "9") "," COUNTER("c", "1", "1", "") "]", "");
+    check_curves("[" EVENT("a", "1", "0", "9") "," COUNTER("c", "1", "1", "\"value\":\"x\"") "]",
+                 "");
+}
+
+static void tell_drawn(void *context, const hb_drawn_points *d)
+{
+    (void)context;
+    size_t n = strlen(told);
+    snprintf(told + n, sizeof told - n, "%ld:%g..%g,%g ", (long)d->time, d->low, d->high, d->last);
+}
+
+static void test_a_window_of_a_curve_begins_with_what_holds_there(void **state)
+{
+    hb_curve_point points[] = {{10, 1}, {20, 5}, {21, 2}, {29, 3}, {30, 4}, {55, -1}, {58, 0}};
+    const uint32_t count = sizeof points / sizeof *points;
+    static const struct {
+        int64_t from, to, cell;
+        const char *drawn;
+    } rows[] = {
+        {0, 100, 0, "10:1..1,1 20:5..5,5 21:2..2,2 29:3..3,3 30:4..4,4 55:-1..-1,-1 58:0..0,0 "},
+        {0, 100, 10, "10:1..1,1 20:2..5,3 30:4..4,4 55:-1..0,0 "},
+        {0, 100, 1000, "10:-1..5,0 "},
+        {20, 30, 0, "10:1..1,1 20:5..5,5 21:2..2,2 29:3..3,3 "},
+        {21, 30, 10, "20:2..5,3 "}, /* the point before, and what its cell has */
+        {22, 29, 10, "21:2..2,2 "},
+        {40, 55, 10, "30:4..4,4 "},
+        {40, 56, 1, "30:4..4,4 55:-1..-1,-1 "},
+        {100, 200, 10, "58:0..0,0 "},
+        {0, 10, 10, ""},
+        {0, 11, 10, "10:1..1,1 "},
+    };
+    (void)state;
+    hb_curve curve = {.points = {.items = points, .count = count}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        told[0] = '\0';
+        hb_curve_draw(&curve, rows[i].from, rows[i].to, rows[i].cell, tell_drawn, NULL);
+        assert_string_equal(told, rows[i].drawn);
+    }
+    told[0] = '\0';
+    curve.points.count = 0;
+    hb_curve_draw(&curve, 0, 100, 10, tell_drawn, NULL);
+    assert_string_equal(told, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -222,6 +347,10 @@ int main(void)
         cmocka_unit_test_teardown(test_a_window_shows_the_longest_of_each_cell, unload),
         cmocka_unit_test_teardown(test_the_longest_of_slices_of_many_seconds, unload),
         cmocka_unit_test_teardown(test_a_trace_without_slices, unload),
+        cmocka_unit_test(test_counters_are_curves_by_name_member_and_process),
+        cmocka_unit_test(test_what_is_allocated_is_a_curve_of_each_device),
+        cmocka_unit_test(test_a_trace_without_counters_has_no_curves),
+        cmocka_unit_test(test_a_window_of_a_curve_begins_with_what_holds_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
