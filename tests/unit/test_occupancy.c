@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -152,6 +153,32 @@ static void each_architecture_gives_registers_out_in_its_own_way(void **state)
     }
 }
 
+/* The same of the memory that a block's threads share. */
+static void each_architecture_gives_lds_out_in_its_own_way(void **state)
+{
+    static const struct {
+        const char *arch;
+        uint32_t bytes, blocks;
+    } rows[] = {
+        {"gfx803", 2049, 25}, /* 65536 / 2560 */
+        {"gfx906", 2049, 25},  {"gfx908", 2049, 25},  {"gfx90a", 2049, 25},
+        {"gfx942", 2049, 25},  {"gfx950", 6401, 21},  /* 163840 / 7680 */
+        {"gfx1010", 2049, 25}, {"gfx1030", 2049, 21}, /* 65536 / 3072 */
+        {"gfx1102", 2049, 21}, {"gfx1100", 2049, 21}, {"gfx1101", 2049, 21},
+        {"gfx1151", 2049, 21}, {"gfx1201", 2049, 21}, {"gfx90a", 65536, 1},
+        {"gfx90a", 65537, 0},  {"gfx950", 163840, 1}, {"gfx1030", 65536, 1},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        hb_occupancy_query q = mi200(8, 32);
+        q.arch = rows[i].arch;
+        q.wave_size = strncmp(q.arch, "gfx1", 4) == 0 ? 32 : 64;
+        q.lds_bytes = rows[i].bytes;
+        assert_int_equal(of(q).blocks_per_cu, rows[i].blocks);
+        assert_string_equal(of(q).limit, "LDS");
+    }
+}
+
 static void scalar_registers_limit_waves_in_steps(void **state)
 {
     static const struct {
@@ -191,6 +218,7 @@ int main(void)
         cmocka_unit_test(older_architectures_count_scalar_registers),
         cmocka_unit_test(rdna_waves_are_narrow),
         cmocka_unit_test(each_architecture_gives_registers_out_in_its_own_way),
+        cmocka_unit_test(each_architecture_gives_lds_out_in_its_own_way),
         cmocka_unit_test(scalar_registers_limit_waves_in_steps),
         cmocka_unit_test(unknown_architectures_get_no_percentage),
     };

@@ -213,6 +213,35 @@ static void test_a_trace_without_slices(void **state)
     assert_int_equal(timeline.tracks.count, 0);
 }
 
+#define KERNEL(stream)                                                          \
+    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":" stream \
+    ",\"ts\":1,\"dur\":1,\"args\":{\"device\":0,\"stream\":" stream ",\"correlation\":1}}"
+#define STEP(tid, ts)                                                                              \
+    "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#3\",\"pid\":1,\"tid\":" tid \
+    ",\"ts\":" ts ",\"dur\":10}"
+
+/* Threads that run steps, also within something; then other threads; then devices. */
+static void test_threads_that_run_steps_come_first(void **state)
+{
+    (void)state;
+    const struct {
+        hb_track_kind kind;
+        uint32_t row; /* its first */
+    } expected[] = {{HB_TRACK_THREAD, 3}, {HB_TRACK_THREAD, 5}, {HB_TRACK_THREAD, 1},
+                    {HB_TRACK_THREAD, 2}, {HB_TRACK_STREAM, 0}, {HB_TRACK_STREAM, 4}};
+    load("[" KERNEL("9") "," EVENT("a", "2", "0", "100") "," EVENT(
+        "ProfilerStep", "3", "0",
+        "9") "," STEP("4", "0") "," KERNEL("8") "," EVENT("a", "5", "0", "100") "," STEP("5",
+                                                                                         "10") "]");
+    assert_int_equal(timeline.tracks.count, 6);
+    for (uint32_t i = 0; i < 6; i++) {
+        const hb_timeline_track *track = &timeline.tracks.items[i];
+        assert_int_equal(track->kind, expected[i].kind);
+        const hb_lane *lane = &timeline.lanes.items[track->first_lane];
+        assert_int_equal(timeline.rows[lane->first], expected[i].row);
+    }
+}
+
 /* ---- curves ---- */
 
 #define COUNTER(name, pid, ts, args)                                                              \
@@ -347,6 +376,7 @@ int main(void)
         cmocka_unit_test_teardown(test_a_window_shows_the_longest_of_each_cell, unload),
         cmocka_unit_test_teardown(test_the_longest_of_slices_of_many_seconds, unload),
         cmocka_unit_test_teardown(test_a_trace_without_slices, unload),
+        cmocka_unit_test_teardown(test_threads_that_run_steps_come_first, unload),
         cmocka_unit_test(test_counters_are_curves_by_name_member_and_process),
         cmocka_unit_test(test_what_is_allocated_is_a_curve_of_each_device),
         cmocka_unit_test(test_a_trace_without_counters_has_no_curves),
