@@ -100,7 +100,7 @@ static bool next_mapping(hb_str *text, mapping *m)
     if (slash && slash > m->line.s && slash[-1] == ' ')
         m->path = (hb_str){slash, (uint32_t)(newline + 1 - slash)};
     if (sscanf(m->line.s, "%llx-%*x %7s %llx", &m->start, perms, &m->offset) != 3) m->path.s = NULL;
-    m->is_code = perms[0] && perms[1] && perms[2] == 'x';
+    m->is_code = perms[2] == 'x';
     return true;
 }
 
