@@ -11,9 +11,9 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("MESON_BUILD_ROOT", ROOT / "build"))
 CALLED = [
     ("allreduce", "Float", 4096, 4096, 1), ("broadcast", "Long", 100, 100, 2), ("allgather", "Half", 10, 20, 3),
-    ("reduce_scatter", "BFloat16", 20, 10, 4), ("allreduce", "Float", 7, 7, 5), ("coalesced", None, None, None, 6),
-    ("send", "Char", 64, None, None), ("recv", "Char", None, 64, None), ("allreduce", "Float", 8, 8, 6)]
-OWNERS = ["allreduce", "broadcast", "allgather", "reduce_scatter", "allreduce", "coalesced"]
+    ("_reduce_scatter_base", "BFloat16", 20, 10, 4), ("allreduce", "Float", 7, 7, 5), ("coalesced", None, None, None, 6),
+    ("send", "Char", 64, 64, None), ("recv", "Char", 64, 64, None), ("allreduce", "Float", 8, 8, 6)]
+OWNERS = ["allreduce", "broadcast", "allgather", "_reduce_scatter_base", "allreduce", "coalesced"]
 ANNOTATIONS = ["nccl:all_reduce", "nccl:broadcast", "nccl:all_gather", "nccl:reduce_scatter", "nccl:all_reduce",
                "nccl:coalesced"]
 KEYS = ("Collective name", "dtype", "In msg nelems", "Out msg nelems", "Seq")

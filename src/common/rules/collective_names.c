@@ -74,6 +74,14 @@ const hb_collective_name *hb_collective_of(hb_str name)
     return found || *word != 'i' ? found : find(word + 1);
 }
 
+/* torch reduces and scatters by RCCL only where it is given one tensor, and has a name for that, by
+ * which readers know it: TraceLens no other one. */
+const char *hb_collective_key(hb_str call, const hb_collective_name *collective)
+{
+    bool is = begins(call, "nccl") && strcmp(collective->word, "reducescatter") == 0;
+    return is ? "_reduce_scatter_base" : collective->torch;
+}
+
 /* Others give a list of sizes: "MPI_Alltoallv", "ncclAllToAllv", and this one of MPI's. */
 bool hb_collective_splits_evenly(hb_str name)
 {

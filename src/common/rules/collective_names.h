@@ -36,6 +36,9 @@ typedef struct hb_collective_name {
 /** "MPI_Allreduce", "my:all_reduce", "ncclAllReduce", "MPI_Iallreduce_c"; NULL: no collective. */
 const hb_collective_name *hb_collective_of(hb_str name);
 
+/** What torch's key "Collective name" says of a call that is one. */
+const char *hb_collective_key(hb_str call, const hb_collective_name *collective);
+
 /** Whether each rank's part of the data is as large as another's. */
 bool hb_collective_splits_evenly(hb_str name);
 

@@ -221,13 +221,16 @@ void hb_comm_make_call(hb_comm_row *row, hb_trace_event *event, const hb_record_
     (void)hb_buf_reserve(&row->texts, 1024 + (size_t)group.len);
     row->texts.size = 0;
     if (collective)
-        put(&l, hb_arg_string("Collective name", collective->torch));
+        put(&l, hb_arg_string("Collective name", hb_collective_key(event->name, collective)));
     else if (is_message)
         put(&l, hb_arg_string("Collective name", comm->dest >= 0 ? "send" : "recv"));
     if (comm->dtype < HB_ARRAY_LEN(torch_types) && (comm->in > 0 || comm->out > 0))
         put(&l, hb_arg_string("dtype", torch_types[comm->dtype]));
-    put_number(&l, "In msg nelems", comm->in, comm->in >= 0);
-    put_number(&l, "Out msg nelems", comm->out, comm->out >= 0);
+    /* Of a message torch says twice how large it is. */
+    int64_t in = is_message && comm->in < 0 ? comm->out : comm->in;
+    int64_t out = is_message && comm->out < 0 ? comm->in : comm->out;
+    put_number(&l, "In msg nelems", in, in >= 0);
+    put_number(&l, "Out msg nelems", out, out >= 0);
     if (is_message || hb_collective_splits_evenly(event->name)) put_even_split(&l);
     put_group(&l, group, job);
     put_number(&l, "Rank", job.rank, job.size > 0);
