@@ -17,7 +17,7 @@ record="$build/tools/hipboard/hipboard record -q -o $place/log"
 reduce() { # MPI [RECORD]: the best round of two ranks' Allreduce, in ns
     mpi=$1
     shift
-    mpirun.$mpi -n 2 "$@" "$place/calls" | sed -n 's/^ *Allreduce, all *\([0-9]*\) ns.*/\1/p'
+    mpirun.$mpi -n 2 "$@" "$place/calls" 2>"$place/said" | sed -n 's/^ *Allreduce, all *\([0-9]*\) ns.*/\1/p'
     rm -rf "$place/log"
 }
 

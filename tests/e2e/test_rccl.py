@@ -57,6 +57,14 @@ def kineto(tmp_path_factory):
     return document
 
 
+@pytest.fixture(scope="module")
+def kineto_job(tmp_path_factory):
+    logdir = tmp_path_factory.mktemp("rccl") / "kineto_job"
+    for rank in range(2):
+        record(logdir, CALLS, 2, rank, rank=rank, options=["--dialect", "kineto"])
+    return logdir
+
+
 CALLED = [
     ["allreduce", "Float", 4096, 4096, 1], ["broadcast", "Long", 100, 100, 2],
     ["allgather", "Half", 10, 20, 3], ["_reduce_scatter_base", "BFloat16", 20, 10, 4],
@@ -125,6 +133,20 @@ def test_kernels_have_what_tracelens_matches_ranks_by(logdir):
                                                     "Group size", "dtype", "In msg nelems", "Out msg nelems")])
         matched.append(found)
     assert matched[0] == matched[1] and len(matched[0]) == 4  # a broadcast and several in one it leaves out
+
+
+def test_hta_tells_communication_from_computation(kineto_job):
+    """All its kernels are communication, which overlaps with nothing."""
+    hta = pytest.importorskip("hta.trace_analysis")
+    analysis = hta.TraceAnalysis(trace_dir=str(kineto_job))
+    overlap = analysis.get_comm_comp_overlap(visualize=False)
+    assert list(overlap["rank"]) == [0, 1] and list(overlap["comp_comm_overlap_pctg"]) == [0, 0]
+    by_kind, by_name = analysis.get_gpu_kernel_breakdown(visualize=False)
+    assert list(by_kind["kernel_type"]) == ["COMMUNICATION"] and list(by_kind["percentage"]) == [100]
+    assert sorted(by_name["rank"]) == [0, 1]
+    took = [sum(e["dur"] for e in kernels(document)) for document in documents(kineto_job)]
+    assert by_kind["sum"][0] == pytest.approx(sum(took), abs=2 * len(OWNERS))  # it rounds to microseconds
+    assert sorted(analysis.get_temporal_breakdown(visualize=False)["rank"]) == [0, 1]
 
 
 def test_kernels_belong_to_torch_s_scope_in_kineto_s_dialect(kineto):

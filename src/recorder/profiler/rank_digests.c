@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/helper_process.h"
-#include "profiler/write_turns.h"
 #include "profiler/written.h"
 
 #define PROGRAM "hipboard-digest"
@@ -93,14 +92,9 @@ void hb_rank_digests_make(hb_rank_digests *d, bool is_last)
 {
     char helper[PATH_MAX];
     if (!d->count || (!is_last && d->count < MOST)) return;
-    if (!d->traces.failed && hb_helper_is_allowed() &&
-        hb_part_path(PROGRAM, helper, sizeof helper) == HB_OK) {
-        char *first = strndup(d->traces.data, strcspn(d->traces.data, "\n"));
-        int turn = first ? hb_write_turn_take(first) : -1;
-        if (ask(helper, d)) tell_made(d);
-        hb_write_turn_give(turn);
-        free(first);
-    }
+    bool can = !d->traces.failed && hb_helper_is_allowed() &&
+               hb_part_path(PROGRAM, helper, sizeof helper) == HB_OK;
+    if (can && ask(helper, d)) tell_made(d);
     hb_buf_free(&d->traces);
     d->count = 0;
 }
