@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Any bytes as a trace: read tolerantly and strictly, analysed, every question asked. What is read
- * strictly and without a flaw is compared with cJSON, what several threads read with what one does,
- * events of a known layout with what tokenising them gives.
+ * strictly and without a defect is compared with cJSON, what several threads read with what one
+ * does, events of a known layout with what tokenising them gives.
  *
  * trace.dict is a dictionary for libFuzzer.
  */

@@ -133,10 +133,11 @@ def test_each_table_has_rows_without_a_twin():
 
 # Words that this project had for what the field calls otherwise; the names of these begin with hb_.
 PRIVATE_WORDS = {"thunk": "trampoline", "paper": "document", "stroke": "part", "hoped": "expected", "dearest": "by cost",
-                 "survey": "prepass", "unifier": "normalizer"}
+                 "survey": "prepass", "unifier": "normalizer", "flaw": "defect"}
 PRIVATE_NAMES = {"joins": "correlations", "turns": "arbitration", "mark": "timing_event", "marks": "timing_events",
                  "note": "diagnostics", "notes": "diagnostics", "outside": "id_remap", "lose": "reject", "unify": "normalize",
-                 "holder": "live_owner", "holders": "live_owners", "name_bits": "name_class"}
+                 "holder": "live_owner", "holders": "live_owners", "name_bits": "name_class", "sid": "string_id",
+                 "flaw": "json_defect"}
 
 
 def private_words(text):

@@ -13,9 +13,9 @@ typedef struct raw_events {
     uint32_t wrong; /* 1 + the index of the first that differs; 0: none */
 } raw_events;
 
-static inline void note_flaw(void *context, hb_flaw flaw, const char *at)
+static inline void note_defect(void *context, hb_json_defect defect, const char *at)
 {
-    (void)flaw;
+    (void)defect;
     (void)at;
     *(bool *)context = true;
 }
@@ -38,18 +38,19 @@ static inline bool raw_events_are_equal(const hb_raw_event *a, const hb_raw_even
 
 /* hb_read_options.event, with a raw_events as the context. */
 static inline bool compare_raw_event(void *context, const hb_raw_event *raw, hb_str text,
-                                     bool flawed)
+                                     bool defective)
 {
     raw_events *r = context;
-    bool flaw = false;
+    bool defect = false;
     hb_raw_event tokenised;
     /* Where the text ends matters a little before it. */
     const char *behind = text.s + text.len + strnlen(text.s + text.len, HB_SCAN_PADDING);
-    hb_scan scan = {.end = behind, .check_na = r->strict, .flaw = note_flaw, .context = &flaw};
+    hb_scan scan = {
+        .end = behind, .check_na = r->strict, .defect = note_defect, .context = &defect};
     r->count++;
     const char *end = hb_parse_event(&scan, text.s + 1, !r->strict, &tokenised);
     if (!r->wrong &&
-        (end != text.s + text.len || flaw != flawed || !raw_events_are_equal(raw, &tokenised)))
+        (end != text.s + text.len || defect != defective || !raw_events_are_equal(raw, &tokenised)))
         r->wrong = r->count;
     return true;
 }

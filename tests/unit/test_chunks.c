@@ -76,7 +76,7 @@ static void assert_same_column(const hb_column *a, const hb_column *b)
 static void assert_same_trace(const hb_trace *a, const hb_trace *b)
 {
     assert_int_equal(a->strings.count, b->strings.count);
-    for (hb_sid i = 0; i < a->strings.count; i++) {
+    for (hb_string_id i = 0; i < a->strings.count; i++) {
         hb_str s = hb_trace_text(a, i), t = hb_trace_text(b, i);
         assert_int_equal(s.len, t.len);
         assert_memory_equal(s.s, t.s, s.len);
@@ -103,7 +103,7 @@ static void assert_same_report(const hb_read_report *a, const hb_read_report *b)
     assert_memory_equal(a->counts, b->counts, sizeof a->counts);
     assert_int_equal(a->num_notes, b->num_notes);
     for (uint32_t i = 0; i < a->num_notes; i++) {
-        assert_int_equal(a->notes[i].flaw, b->notes[i].flaw);
+        assert_int_equal(a->notes[i].defect, b->notes[i].defect);
         assert_int_equal(a->notes[i].offset, b->notes[i].offset);
     }
     assert_int_equal(a->bytes, b->bytes);
@@ -326,7 +326,7 @@ static void test_file_that_shrinks(void **state)
         write_text(&text);
         assert_int_equal(hb_read_trace(path, &options, &l.trace, &l.report), HB_OK);
         assert_in_range(l.trace.rows.count, 1, 149999);
-        assert_int_equal(l.report.counts[HB_FLAW_CUT], 1);
+        assert_int_equal(l.report.counts[HB_JSON_DEFECT_CUT], 1);
         hb_trace_free(&l.trace);
     }
     hb_buf_free(&text);

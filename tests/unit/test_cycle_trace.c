@@ -19,12 +19,12 @@
 static sample_trace sample;
 static hb_trace file, live;
 
-static const char *text(const hb_trace *t, hb_sid id)
+static const char *text(const hb_trace *t, hb_string_id id)
 {
     return id ? hb_trace_text(t, id).s : "(none)";
 }
 
-static void assert_same_text(hb_sid a, hb_sid b)
+static void assert_same_text(hb_string_id a, hb_string_id b)
 {
     assert_string_equal(text(&file, a), text(&live, b));
 }
@@ -33,7 +33,7 @@ static void assert_same_key(hb_key a, hb_key b)
 {
     assert_int_equal(hb_key_tag(a), hb_key_tag(b));
     if (hb_key_tag(a) == HB_KEY_TAG_TEXT)
-        assert_same_text(hb_key_sid(a), hb_key_sid(b));
+        assert_same_text(hb_key_string(a), hb_key_string(b));
     else
         assert_int_equal(a, b);
 }

@@ -104,7 +104,7 @@ static void texts_lists_and_members_of_every_form(void **state)
 }
 
 /* What is odd is said of every event that has it, not of the first only. */
-static void flaws_of_every_form(void **state)
+static void defects_of_every_form(void **state)
 {
     (void)state;
     static const char *const events[] = {
@@ -153,7 +153,7 @@ static void what_is_too_much_to_remember(void **state)
 
 /* ---- into traces ---- */
 
-static const char *text_of(const hb_trace *trace, hb_sid id)
+static const char *text_of(const hb_trace *trace, hb_string_id id)
 {
     return hb_trace_text(trace, id).s;
 }
@@ -201,7 +201,7 @@ static void texts_are_those_of_the_trace(void **state)
 
 /* ---- events that are others again ---- */
 
-static void assert_same_text(const hb_trace *a, hb_sid x, const hb_trace *b, hb_sid y)
+static void assert_same_text(const hb_trace *a, hb_string_id x, const hb_trace *b, hb_string_id y)
 {
     assert_string_equal(text_of(a, x), text_of(b, y));
 }
@@ -210,7 +210,7 @@ static void assert_same_key(const hb_trace *a, hb_key x, const hb_trace *b, hb_k
 {
     assert_int_equal(hb_key_tag(x), hb_key_tag(y));
     if (hb_key_tag(x) == HB_KEY_TAG_TEXT || hb_key_tag(x) == HB_KEY_TAG_CONTAINER)
-        assert_same_text(a, hb_key_sid(x), b, hb_key_sid(y));
+        assert_same_text(a, hb_key_string(x), b, hb_key_string(y));
     else
         assert_true(x == y);
 }
@@ -363,7 +363,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_of_every_form),
         cmocka_unit_test(texts_lists_and_members_of_every_form),
-        cmocka_unit_test(flaws_of_every_form),
+        cmocka_unit_test(defects_of_every_form),
         cmocka_unit_test(what_is_too_much_to_remember),
         cmocka_unit_test(texts_are_those_of_the_trace),
         cmocka_unit_test(an_event_is_read_as_if_it_were_alone),

@@ -155,26 +155,26 @@ static void test_last_of_equal_members_wins(void **state)
     unload(&l);
 }
 
-static void test_flaws_are_lived_with_and_noted(void **state)
+static void test_defects_are_lived_with_and_noted(void **state)
 {
     (void)state;
     static const struct {
         const char *text, *name;
-        hb_flaw flaw;
+        hb_json_defect defect;
         uint64_t offset;
     } cases[] = {
-        {"{\"traceEvents\":[{\"name\":\"a\tb\"}]}", "a\tb", HB_FLAW_CONTROL, 26},
-        {"{\"traceEvents\":[{\"name\":\"C:\\dir\"}]}", "C:\\dir", HB_FLAW_BAD_ESCAPE, 27},
-        {"{\"traceEvents\":[{\"name\":\"a\xff\"}]}", "a\xff", HB_FLAW_BAD_UTF8, 26},
-        {"{\"traceEvents\":[{\"name\":N/A}]}", "N/A", HB_FLAW_BARE_NA, 24},
+        {"{\"traceEvents\":[{\"name\":\"a\tb\"}]}", "a\tb", HB_JSON_DEFECT_CONTROL, 26},
+        {"{\"traceEvents\":[{\"name\":\"C:\\dir\"}]}", "C:\\dir", HB_JSON_DEFECT_BAD_ESCAPE, 27},
+        {"{\"traceEvents\":[{\"name\":\"a\xff\"}]}", "a\xff", HB_JSON_DEFECT_BAD_UTF8, 26},
+        {"{\"traceEvents\":[{\"name\":N/A}]}", "N/A", HB_JSON_DEFECT_BARE_NA, 24},
         {"{\"traceEvents\":[{\"name\":\"a \"b\", c\",\n\"ph\":\"X\"}]}", "a \"b\", c",
-         HB_FLAW_QUOTE, 27},
-        {"{\"traceEvents\":[{\"name\":\"a\"},]}", "a", HB_FLAW_TRAILING_COMMA, 29},
-        {"{\"traceEvents\":[{\"name\":\"a\"}]} x", "a", HB_FLAW_EXTRA, 31},
-        {"[{\"name\":\"a\"}]", "a", HB_FLAW_BARE_ARRAY, 0},
-        {"{\"traceEvents\":[{\"name\":\"a\"},{\"name", "a", HB_FLAW_CUT, 29},
-        {"{\"traceEvents\":[{\"name\":\"a\"},{\"x\":tru", "a", HB_FLAW_CUT, 29},
-        {"{\"traceEvents\":[{\"name\":\"a\"}", "a", HB_FLAW_CUT, 28},
+         HB_JSON_DEFECT_QUOTE, 27},
+        {"{\"traceEvents\":[{\"name\":\"a\"},]}", "a", HB_JSON_DEFECT_TRAILING_COMMA, 29},
+        {"{\"traceEvents\":[{\"name\":\"a\"}]} x", "a", HB_JSON_DEFECT_EXTRA, 31},
+        {"[{\"name\":\"a\"}]", "a", HB_JSON_DEFECT_BARE_ARRAY, 0},
+        {"{\"traceEvents\":[{\"name\":\"a\"},{\"name", "a", HB_JSON_DEFECT_CUT, 29},
+        {"{\"traceEvents\":[{\"name\":\"a\"},{\"x\":tru", "a", HB_JSON_DEFECT_CUT, 29},
+        {"{\"traceEvents\":[{\"name\":\"a\"}", "a", HB_JSON_DEFECT_CUT, 28},
     };
     for (size_t i = 0; i < HB_ARRAY_LEN(cases); i++) {
         loaded l = load(cases[i].text);
@@ -182,7 +182,7 @@ static void test_flaws_are_lived_with_and_noted(void **state)
         assert_int_equal(l.trace.rows.count, 1);
         assert_string_equal(name_of(&l, 0), cases[i].name);
         assert_int_equal(l.report.num_notes, 1);
-        assert_int_equal(l.report.notes[0].flaw, cases[i].flaw);
+        assert_int_equal(l.report.notes[0].defect, cases[i].defect);
         assert_int_equal(l.report.notes[0].offset, cases[i].offset);
         unload(&l);
     }
@@ -219,7 +219,7 @@ static void test_damage_costs_what_it_hit(void **state)
         for (uint32_t k = 0; k < l.trace.rows.count; k++)
             assert_int_equal(name_of(&l, k)[0], cases[i].names[k]);
         assert_int_equal(l.report.num_notes, 1);
-        assert_int_equal(l.report.notes[0].flaw, HB_FLAW_DAMAGED);
+        assert_int_equal(l.report.notes[0].defect, HB_JSON_DEFECT_DAMAGED);
         assert_int_equal(l.report.notes[0].offset, cases[i].offset);
         assert_int_equal(hb_trace_member(&l.trace, "after").len, cases[i].metadata);
         unload(&l);
@@ -244,7 +244,8 @@ static void test_search_is_bounded(void **state)
             memcpy(text + n, pieces[i], len + 1);
         loaded l = load_text(text, n, false);
         assert_int_equal(l.result, HB_OK);
-        assert_int_equal(l.report.counts[HB_FLAW_DAMAGED] + l.report.counts[HB_FLAW_CUT], 1);
+        assert_int_equal(
+            l.report.counts[HB_JSON_DEFECT_DAMAGED] + l.report.counts[HB_JSON_DEFECT_CUT], 1);
         unload(&l);
     }
     free(text);
@@ -474,7 +475,7 @@ static void test_cut_gzip_keeps_what_is_whole(void **state)
     l.result = hb_read_trace(path, &options, &l.trace, &l.report);
     assert_int_equal(l.result, HB_OK);
     assert_in_range(l.trace.rows.count, 10000, 199999);
-    assert_int_equal(l.report.notes[0].flaw, HB_FLAW_CUT);
+    assert_int_equal(l.report.notes[0].defect, HB_JSON_DEFECT_CUT);
     assert_non_null(strstr(l.report.cut_reason, "gzip"));
     unload(&l);
     options.strict = true;
@@ -603,7 +604,7 @@ int main(void)
         cmocka_unit_test(test_equal_scalars_are_one_key),
         cmocka_unit_test(test_numbers_in_quotes),
         cmocka_unit_test(test_last_of_equal_members_wins),
-        cmocka_unit_test(test_flaws_are_lived_with_and_noted),
+        cmocka_unit_test(test_defects_are_lived_with_and_noted),
         cmocka_unit_test(test_damage_costs_what_it_hit),
         cmocka_unit_test(test_search_is_bounded),
         cmocka_unit_test(test_refused),

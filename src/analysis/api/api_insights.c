@@ -32,7 +32,7 @@ const char *hb_insights_key_text(hb_insights *s, uint32_t key)
     return copy_text(s, hb_buf_text(&s->in.text), s->in.text.size);
 }
 
-static const char *name_of(const hb_insights *s, hb_sid name)
+static const char *name_of(const hb_insights *s, hb_string_id name)
 {
     return name ? hb_trace_text(s->in.trace, name).s : NULL;
 }

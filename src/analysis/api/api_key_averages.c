@@ -14,11 +14,11 @@ struct hb_key_averages {
     hb_fn_list list;
     hb_group_options grouping;
     hb_averages averages;
-    const char ***stacks; /* frames as texts, by group */
-    hb_sid last_shapes;   /* of the last group in order of appearance */
+    const char ***stacks;     /* frames as texts, by group */
+    hb_string_id last_shapes; /* of the last group in order of appearance */
 };
 
-static const char *text_of(const hb_trace *trace, hb_sid id)
+static const char *text_of(const hb_trace *trace, hb_string_id id)
 {
     return id ? hb_trace_text(trace, id).s : "";
 }

@@ -13,7 +13,7 @@ typedef struct entry {
     int64_t rank;
     const hb_worker_comms *comms;
     hb_rank_step *steps;
-    hb_sid *step_names;
+    hb_string_id *step_names;
     uint32_t num_steps;
 } entry;
 
@@ -49,10 +49,10 @@ static hb_rank_step overlap_of(const entry *e, const hb_step *s)
                           .wait_us = -1};
 }
 
-static hb_sid keep_name(hb_ranks *r, const hb_analysis *a, hb_sid name)
+static hb_string_id keep_name(hb_ranks *r, const hb_analysis *a, hb_string_id name)
 {
     hb_str text = hb_trace_text(a->trace, name);
-    hb_sid id = hb_texts_add(&r->texts, text.s ? text.s : "", text.len);
+    hb_string_id id = hb_texts_add(&r->texts, text.s ? text.s : "", text.len);
     if (!id) hb_arena_leave(&r->arena, HB_ERROR_NO_MEMORY, "out of memory");
     return id;
 }
@@ -65,7 +65,7 @@ static void add_entry(hb_ranks *r, const hb_analysis *a, const char *worker, int
     entry e = {.name = name, .rank = rank, .num_steps = a->steps.count};
     e.comms = hb_worker_comms_of(&r->arena, a, &r->texts);
     e.steps = HB_NEW_ARRAY(&r->arena, hb_rank_step, a->steps.count + 1);
-    e.step_names = HB_NEW_ARRAY(&r->arena, hb_sid, a->steps.count + 1);
+    e.step_names = HB_NEW_ARRAY(&r->arena, hb_string_id, a->steps.count + 1);
     for (uint32_t i = 0; i < a->steps.count; i++) {
         e.steps[i] = overlap_of(&e, &a->steps.items[i]);
         e.step_names[i] = keep_name(r, a, a->steps.items[i].name);
@@ -101,7 +101,7 @@ hb_result hb_ranks_add(hb_ranks *r, hb_trace_file *file, const char *worker)
 
 /* ---- steps ---- */
 
-static const hb_wait_stat *find_wait(const hb_ranks *r, uint32_t w, hb_sid step)
+static const hb_wait_stat *find_wait(const hb_ranks *r, uint32_t w, hb_string_id step)
 {
     const entry *e = &r->entries.items[w];
     for (uint32_t i = 0; r->compared && i < r->distributed.stats[w].waits.count; i++) {

@@ -12,13 +12,13 @@
 
 /* A trace file. */
 typedef struct cycle {
-    hb_sid run, worker, span;
+    hb_string_id run, worker, span;
     int64_t rank;
     double wall_us;
 } cycle;
 
 typedef struct step {
-    hb_sid name;
+    hb_string_id name;
     uint32_t cycle;
     double start_us, us[HB_STEP_QUANTITIES];
 } step;
@@ -63,14 +63,14 @@ static hb_result outcome(const hb_step_summary *s)
 
 /* ---- adding ---- */
 
-static hb_sid intern(hb_step_summary *s, const char *text)
+static hb_string_id intern(hb_step_summary *s, const char *text)
 {
-    hb_sid id = hb_texts_add(&s->texts, text ? text : "", text ? strlen(text) : 0);
+    hb_string_id id = hb_texts_add(&s->texts, text ? text : "", text ? strlen(text) : 0);
     if (!id) hb_arena_leave(&s->arena, HB_ERROR_NO_MEMORY, "out of memory");
     return id;
 }
 
-static const char *text(const hb_step_summary *s, hb_sid id)
+static const char *text(const hb_step_summary *s, hb_string_id id)
 {
     return hb_texts_get(&s->texts, id).s;
 }

@@ -100,8 +100,9 @@ hb_trace_note hb_trace_file_note(const hb_trace_file *file, size_t index)
 {
     if (index >= hb_trace_file_num_notes(file)) return (hb_trace_note){"", 0};
     const hb_read_note *n = &file->report.notes[index];
-    bool cut = n->flaw == HB_FLAW_CUT && file->report.cut_reason[0];
-    return (hb_trace_note){cut ? file->report.cut_reason : hb_flaw_text(n->flaw), n->offset};
+    bool cut = n->defect == HB_JSON_DEFECT_CUT && file->report.cut_reason[0];
+    return (hb_trace_note){cut ? file->report.cut_reason : hb_json_defect_text(n->defect),
+                           n->offset};
 }
 
 size_t hb_trace_file_num_mended(const hb_trace_file *file)
@@ -142,7 +143,7 @@ static void key_text(const hb_trace *trace, hb_key key, char text[32])
     hb_buf_free(&buf);
 }
 
-static const char *text_or_null(const hb_trace *trace, hb_sid id)
+static const char *text_or_null(const hb_trace *trace, hb_string_id id)
 {
     return id ? hb_trace_text(trace, id).s : NULL;
 }

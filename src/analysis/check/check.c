@@ -40,12 +40,12 @@ static hb_violation finding_of(const hb_checker *c, hb_rule rule)
                           .name = ""};
 }
 
-static bool tell_event(void *context, const hb_raw_event *raw, hb_str text, bool flawed)
+static bool tell_event(void *context, const hb_raw_event *raw, hb_str text, bool defective)
 {
     hb_checker *c = context;
     uint64_t broken = hb_check_event(c, raw);
     (void)text;
-    (void)flawed;
+    (void)defective;
     if (raw->index < c->num_marks) broken |= c->marks[raw->index];
     bool lost = raw->index == c->lost_event && !c->lost_told;
     if (lost) c->lost_told = true;
@@ -68,15 +68,15 @@ static bool tell_event(void *context, const hb_raw_event *raw, hb_str text, bool
 
 /* What is wrong with the text itself. The plugin mends the first two, for all but the Trace view.
  */
-static void tell_flaws(hb_checker *c, const hb_read_report *report)
+static void tell_defects(hb_checker *c, const hb_read_report *report)
 {
     for (uint32_t i = 0; i < report->num_notes; i++) {
-        hb_flaw flaw = report->notes[i].flaw;
-        bool mended = flaw == HB_FLAW_CONTROL || flaw == HB_FLAW_BARE_NA ||
-                      flaw == HB_FLAW_SURROGATE || flaw == HB_FLAW_INNER_NA;
+        hb_json_defect defect = report->notes[i].defect;
+        bool mended = defect == HB_JSON_DEFECT_CONTROL || defect == HB_JSON_DEFECT_BARE_NA ||
+                      defect == HB_JSON_DEFECT_SURROGATE || defect == HB_JSON_DEFECT_INNER_NA;
         bool lost = c->profile->lost && !mended;
         tell(c, &(hb_violation){.rule = "TEXT",
-                                .text = hb_flaw_text(flaw),
+                                .text = hb_json_defect_text(defect),
                                 .effect = lost ? HB_EFFECT_FILE_LOST : HB_EFFECT_WRONG,
                                 .has_offset = true,
                                 .offset = report->notes[i].offset,
@@ -134,7 +134,7 @@ static hb_result walk(hb_checker *c, const char *path, const hb_open_options *o)
     if (c->stopped) result = HB_OK; /* the caller has seen enough */
     /* That it cannot be read at all has been told. */
     if (result == HB_ERROR_FORMAT && c->profile->lost) result = HB_OK;
-    tell_flaws(c, report);
+    tell_defects(c, report);
     if (!c->profile->lost) check_members(c, &c->profile->trace);
     hb_trace_free(&members);
     free(report);

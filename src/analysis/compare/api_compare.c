@@ -14,9 +14,9 @@ static hb_result invalid(const char *why)
     return hb_fail(HB_ERROR_INVALID_ARGUMENT, "%s", why);
 }
 
-hb_sid hb_comparison_intern(hb_comparison *c, hb_arena *arena, const char *text, size_t size)
+hb_string_id hb_comparison_intern(hb_comparison *c, hb_arena *arena, const char *text, size_t size)
 {
-    hb_sid id = hb_texts_add(&c->texts, text, size);
+    hb_string_id id = hb_texts_add(&c->texts, text, size);
     if (!id) hb_arena_leave(arena, HB_ERROR_NO_MEMORY, "out of memory for names");
     return id;
 }

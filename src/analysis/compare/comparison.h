@@ -53,7 +53,7 @@ extern const char *const hb_by_names[HB_COMPARE_BY_COUNT];
 
 /** What is measured: of a digest with texts of its trace, of a run with the comparison's. */
 typedef struct hb_run_item {
-    hb_sid name, shape, module;
+    hb_string_id name, shape, module;
     uint8_t by, unit;
     bool is_peak; /* of workers the largest counts, not the mean */
     /* Of a run: where its samples begin in hb_compare_run.sample_steps, how many they are, and
@@ -100,7 +100,7 @@ hb_result hb_digest_make(hb_digest *digest, hb_analysis *analysis);
 void hb_digest_free(hb_digest *digest);
 
 typedef struct hb_fact {
-    hb_sid key, text;
+    hb_string_id key, text;
 } hb_fact;
 typedef HB_VEC(hb_fact) hb_facts;
 
@@ -148,13 +148,13 @@ struct hb_comparison {
     size_t num_tree_rows;
 };
 
-static inline const char *hb_comparison_string(const hb_comparison *c, hb_sid id)
+static inline const char *hb_comparison_string(const hb_comparison *c, hb_string_id id)
 {
     return hb_texts_get(&c->texts, id).s;
 }
 
 /** Interns in the comparison's texts; leaves by the arena where memory is short. */
-hb_sid hb_comparison_intern(hb_comparison *c, hb_arena *arena, const char *text, size_t size);
+hb_string_id hb_comparison_intern(hb_comparison *c, hb_arena *arena, const char *text, size_t size);
 
 /* ---- find_files.c ---- */
 hb_result hb_compare_find(hb_comparison *c, const char *const *paths, size_t num_paths,

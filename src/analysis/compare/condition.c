@@ -296,7 +296,7 @@ static hb_result check(hb_comparison *c, hb_arena *arena, const hb_compare_run *
                                     .after = row.after.per_step,
                                     .verdict = row.verdict};
     const char *words = hb_buf_text(&reason);
-    hb_sid id = hb_texts_add(&c->texts, words, strlen(words));
+    hb_string_id id = hb_texts_add(&c->texts, words, strlen(words));
     hb_buf_free(&reason);
     finding->reason = hb_comparison_string(c, id);
     return id ? HB_OK : hb_no_memory();

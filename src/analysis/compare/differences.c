@@ -97,7 +97,7 @@ static double mean(const side *s)
 
 /* ---- texts ---- */
 
-static hb_sid text_of(const hb_run_item *item, bool module)
+static hb_string_id text_of(const hb_run_item *item, bool module)
 {
     return module ? item->module : item->shape;
 }
@@ -112,7 +112,7 @@ static uint32_t count_distinct(hb_arena *arena, const side *s, const hb_u32s *it
     return seen.entries.count;
 }
 
-static hb_sid only_text(const side *s, const hb_u32s *items, bool module)
+static hb_string_id only_text(const side *s, const hb_u32s *items, bool module)
 {
     return items->count ? text_of(&s->run->items.items[items->items[0]], module) : 0;
 }

@@ -206,7 +206,7 @@ static const char *number_text(hb_comparison *c, size_t number)
 }
 
 /* What a run's files say of a key; several things, as of hosts, are listed. */
-static const char *fact_of(hb_comparison *c, const hb_compare_run *run, hb_sid key)
+static const char *fact_of(hb_comparison *c, const hb_compare_run *run, hb_string_id key)
 {
     char text[MAX_JOINED] = "";
     size_t n = 0;
@@ -227,7 +227,7 @@ static void contrast_facts(hb_comparison *c, const hb_compare_run *before,
     for (int side = 0; side < 2; side++) {
         const hb_facts *facts = side ? &after->facts : &before->facts;
         for (uint32_t i = 0; i < facts->count; i++) {
-            hb_sid key = facts->items[i].key;
+            hb_string_id key = facts->items[i].key;
             hb_dict_add(&c->arena, &seen, key, &added);
             if (added)
                 add_contrast(c, list, hb_comparison_string(c, key), fact_of(c, before, key),

@@ -119,8 +119,9 @@ static void note_cut(const job *j)
     char text[4600];
     for (uint32_t i = 0; i < j->report.num_notes; i++) {
         const hb_read_note *n = &j->report.notes[i];
-        if (n->flaw != HB_FLAW_CUT) continue;
-        const char *why = j->report.cut_reason[0] ? j->report.cut_reason : hb_flaw_text(n->flaw);
+        if (n->defect != HB_JSON_DEFECT_CUT) continue;
+        const char *why =
+            j->report.cut_reason[0] ? j->report.cut_reason : hb_json_defect_text(n->defect);
         snprintf(text, sizeof text, "%s: byte %llu: %s; compared is what stands before",
                  j->file->path, (unsigned long long)n->offset, why);
         add_line(j->loader->c, &j->loader->c->notes, text);

@@ -29,7 +29,7 @@ size_t hb_num_measures(hb_compare_by by)
 
 /* The same step of another worker is the same step; a worker that counts from 0 again in a later
  * cycle has other ones. */
-static uint32_t shared_step(hb_run_builder *b, uint32_t worker, hb_sid name)
+static uint32_t shared_step(hb_run_builder *b, uint32_t worker, hb_string_id name)
 {
     bool added;
     hb_dict_entry *count =
@@ -64,7 +64,7 @@ static uint32_t number_of(hb_arena *arena, hb_dict *dict, uint64_t key)
     return e->value;
 }
 
-static hb_sid translate(hb_comparison *c, const hb_digest *d, hb_sid id)
+static hb_string_id translate(hb_comparison *c, const hb_digest *d, hb_string_id id)
 {
     hb_str s = hb_trace_text(d->trace, id);
     return id ? hb_comparison_intern(c, &c->arena, s.s, s.len) : 0;

@@ -104,7 +104,7 @@ static double *cell_of(hb_digest *d, hb_run_item item, uint32_t step)
 
 static void add_metric(hb_digest *d, const char *name, hb_unit unit, uint32_t step, double value)
 {
-    hb_sid id = hb_intern(d->analysis, name, strlen(name));
+    hb_string_id id = hb_intern(d->analysis, name, strlen(name));
     bool peak = unit == HB_UNIT_BYTES;
     if (value - value != 0) return; /* not a number, or beyond all */
     cell_of(d, (hb_run_item){.name = id, .by = HB_COMPARE_STEP, .unit = unit, .is_peak = peak},
@@ -115,12 +115,12 @@ static void add_metric(hb_digest *d, const char *name, hb_unit unit, uint32_t st
 
 typedef struct walk {
     hb_digest *digest;
-    hb_sid *module_of; /* by device node: the module that launched it */
-    double *call_of;   /* ... and when; NaN: not known */
+    hb_string_id *module_of; /* by device node: the module that launched it */
+    double *call_of;         /* ... and when; NaN: not known */
 } walk;
 
 /* A prefix is part of the names that torch and hipboard write. */
-static hb_sid module_name(hb_analysis *a, hb_sid name)
+static hb_string_id module_name(hb_analysis *a, hb_string_id name)
 {
     hb_str s = hb_trace_text(a->trace, name);
     if (!hb_name_is(HB_KNOWN_MODULE, s)) return name;
@@ -138,7 +138,7 @@ static void add_times(double *values, const hb_analysis *a, const hb_node *n)
     values[HB_MEASURE_DEVICE] += work->device;
 }
 
-static void note_devices(walk *w, const hb_node *n, hb_sid module)
+static void note_devices(walk *w, const hb_node *n, hb_string_id module)
 {
     hb_analysis *a = w->digest->analysis;
     for (uint32_t r = hb_work_of(a, n)->calls; r; r = a->refs.items[r - 1].next) {
@@ -150,7 +150,7 @@ static void note_devices(walk *w, const hb_node *n, hb_sid module)
     }
 }
 
-static void add_node(walk *w, const hb_node *n, hb_sid module)
+static void add_node(walk *w, const hb_node *n, hb_string_id module)
 {
     hb_digest *d = w->digest;
     hb_analysis *a = d->analysis;
@@ -160,14 +160,14 @@ static void add_node(walk *w, const hb_node *n, hb_sid module)
     if (is_module) {
         add_times(cell_of(d, (hb_run_item){.name = module, .by = HB_COMPARE_MODULE}, step), a, n);
     } else if (hb_is_operator(a, n)) {
-        hb_sid dims = hb_trace_op(a->trace, hb_trace_row(a->trace, n->row))->dims;
+        hb_string_id dims = hb_trace_op(a->trace, hb_trace_row(a->trace, n->row))->dims;
         hb_run_item item = {.name = n->name, .module = module, .by = HB_COMPARE_OPERATOR};
         if (dims) item.shape = hb_python_text(a, dims);
         add_times(cell_of(d, item, step), a, n);
     }
 }
 
-static void walk_tree(walk *w, uint32_t index, hb_sid module)
+static void walk_tree(walk *w, uint32_t index, hb_string_id module)
 {
     hb_analysis *a = w->digest->analysis;
     const hb_node *n = &a->nodes[index];
@@ -182,7 +182,7 @@ static void walk_tree(walk *w, uint32_t index, hb_sid module)
 /* ---- device ---- */
 
 /* "grid [2, 1, 1], block [64, 1, 1]", once for each pair of texts. */
-static hb_sid launch_text(hb_digest *d, const hb_row *row)
+static hb_string_id launch_text(hb_digest *d, const hb_row *row)
 {
     hb_analysis *a = d->analysis;
     char text[200];
@@ -218,7 +218,7 @@ static void add_calls(hb_digest *d)
 {
     hb_analysis *a = d->analysis;
     walk w = {.digest = d};
-    w.module_of = HB_NEW_ARRAY(&a->arena, hb_sid, a->devices.count + 1);
+    w.module_of = HB_NEW_ARRAY(&a->arena, hb_string_id, a->devices.count + 1);
     w.call_of = HB_NEW_ARRAY(&a->arena, double, a->devices.count + 1);
     for (uint32_t i = 0; i < a->devices.count; i++)
         w.call_of[i] = NAN;

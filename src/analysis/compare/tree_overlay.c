@@ -11,7 +11,7 @@ typedef struct tree_sums {
 } tree_sums;
 
 typedef struct tree_node {
-    hb_sid name;
+    hb_string_id name;
     uint32_t first, next; /* child and sibling; 0: none */
     tree_sums sums[2];
 } tree_node;
@@ -28,7 +28,7 @@ typedef struct adder {
     hb_call_tree *tree;
     hb_arena arena;
     hb_analysis *analysis;
-    hb_sid *names; /* of the trace's names, the tree's; 0: not looked up yet */
+    hb_string_id *names; /* of the trace's names, the tree's; 0: not looked up yet */
     int side;
 } adder;
 
@@ -54,16 +54,16 @@ void hb_call_tree_free(hb_call_tree *tree)
 
 /* ---- nodes ---- */
 
-static uint32_t new_node(adder *a, hb_sid name)
+static uint32_t new_node(adder *a, hb_string_id name)
 {
     hb_call_tree *t = a->tree;
     *HB_PUSH(&t->arena, &t->nodes) = (tree_node){.name = name};
     return t->nodes.count - 1;
 }
 
-static hb_sid name_of(adder *a, const hb_node *n)
+static hb_string_id name_of(adder *a, const hb_node *n)
 {
-    hb_sid *name = &a->names[n->name];
+    hb_string_id *name = &a->names[n->name];
     if (*name) return *name;
     hb_str s = hb_trace_text(a->analysis->trace, n->name);
     *name = hb_texts_add(&a->tree->texts, s.s, s.len);
@@ -84,7 +84,7 @@ static void add_sums(tree_sums *s, const hb_analysis *a, const hb_node *n)
 /* ---- one list of calls into another ---- */
 
 typedef struct group {
-    hb_sid name;
+    hb_string_id name;
     hb_u32s calls; /* nodes of the analysis */
 } group;
 

@@ -23,7 +23,7 @@ typedef struct output {
     uint64_t events;
 } output;
 
-static bool write_event(void *context, const hb_raw_event *raw, hb_str text, bool flawed)
+static bool write_event(void *context, const hb_raw_event *raw, hb_str text, bool defective)
 {
     output *o = context;
     if (o->next >= o->plan->items.count) return false; /* the file has grown since */
@@ -31,7 +31,7 @@ static bool write_event(void *context, const hb_raw_event *raw, hb_str text, boo
     const hb_item *item = hb_plan_item(o->plan, place);
     if (item->part != o->part && item->part != HB_PART_ALL) return true;
     o->event.size = 0;
-    if (!hb_edit_event(o->plan, item, raw, text, flawed, o->part, &o->event)) {
+    if (!hb_edit_event(o->plan, item, raw, text, defective, o->part, &o->event)) {
         o->plan->counts[HB_CHANGE_LOST]++;
         return true;
     }
@@ -87,7 +87,7 @@ static bool find_quotes(const char *p, const char *end, const char **open, const
 static bool is_list_of_objects(hb_str json)
 {
     const char *end = json.s + json.len, *p = hb_scan_space(json.s);
-    hb_scan scan = {.end = end + HB_SCAN_SLACK, .flaw = hb_ignore_flaw};
+    hb_scan scan = {.end = end + HB_SCAN_SLACK, .defect = hb_ignore_defect};
     hb_value element;
     if (*p != '[') return false;
     p = hb_scan_space(p + 1);
@@ -128,11 +128,11 @@ static hb_str unquote_capabilities(output *o, hb_str json, hb_buf *out)
     return (hb_str){out->data, (uint32_t)out->size};
 }
 
-static bool is_flawed(const hb_read_report *report)
+static bool is_defective(const hb_read_report *report)
 {
-    return report->counts[HB_FLAW_CONTROL] || report->counts[HB_FLAW_BAD_ESCAPE] ||
-           report->counts[HB_FLAW_BAD_UTF8] || report->counts[HB_FLAW_SURROGATE] ||
-           report->counts[HB_FLAW_BARE_NA];
+    return report->counts[HB_JSON_DEFECT_CONTROL] || report->counts[HB_JSON_DEFECT_BAD_ESCAPE] ||
+           report->counts[HB_JSON_DEFECT_BAD_UTF8] || report->counts[HB_JSON_DEFECT_SURROGATE] ||
+           report->counts[HB_JSON_DEFECT_BARE_NA];
 }
 
 static void write_member(output *o, hb_str key, hb_str json)
@@ -144,7 +144,7 @@ static void write_member(output *o, hb_str key, hb_str json)
     HB_OUT(&o->out, "  ");
     hb_out_json(&o->out, key.s, key.len);
     HB_OUT(&o->out, ": ");
-    bool clean = is_flawed(&o->plan->report) && hb_clean_json(&none, json, text);
+    bool clean = is_defective(&o->plan->report) && hb_clean_json(&none, json, text);
     if (clean && (text->size != json.len || memcmp(text->data, json.s, json.len) != 0)) {
         json = (hb_str){text->data, (uint32_t)text->size};
         o->plan->counts[HB_CHANGE_CLEAN]++;
@@ -346,12 +346,12 @@ static bool has_known_events(const hb_plan *plan)
 static void count_file(hb_plan *plan)
 {
     const hb_read_report *report = &plan->report;
-    plan->counts[HB_CHANGE_CUT_OFF] = report->counts[HB_FLAW_CUT] > 0;
-    plan->counts[HB_CHANGE_DAMAGED] = report->counts[HB_FLAW_DAMAGED];
+    plan->counts[HB_CHANGE_CUT_OFF] = report->counts[HB_JSON_DEFECT_CUT] > 0;
+    plan->counts[HB_CHANGE_DAMAGED] = report->counts[HB_JSON_DEFECT_DAMAGED];
     plan->counts[HB_CHANGE_NOTHING] = !has_known_events(plan);
-    plan->counts[HB_CHANGE_TOP] = report->counts[HB_FLAW_BARE_ARRAY] +
-                                  report->counts[HB_FLAW_TRAILING_COMMA] +
-                                  report->counts[HB_FLAW_EXTRA];
+    plan->counts[HB_CHANGE_TOP] = report->counts[HB_JSON_DEFECT_BARE_ARRAY] +
+                                  report->counts[HB_JSON_DEFECT_TRAILING_COMMA] +
+                                  report->counts[HB_JSON_DEFECT_EXTRA];
     if (!plan->options->kineto)
         plan->counts[HB_CHANGE_TOP] += plan->trace.num_members - plan->trace.members_before;
 }

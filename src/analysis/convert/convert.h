@@ -51,7 +51,7 @@ enum { HB_PART_ALL = 0xffff, HB_PART_NONE = 0xfffe, HB_NO_ID = 0 };
 typedef struct hb_item {
     double ts, dur;
     int64_t ext, corr, tid; /* HB_ABSENT; corr of an arrow: its id; of a step: its number */
-    hb_sid name;            /* of nodes */
+    hb_string_id name;      /* of nodes */
     int32_t device;
     uint32_t size; /* of the text */
     uint16_t part;
@@ -150,13 +150,13 @@ hb_result hb_plan_parts(hb_plan *plan);
 
 /** Appends the event as it is to be written. False: it cannot be kept. */
 bool hb_edit_event(hb_plan *plan, const hb_item *item, const hb_raw_event *raw, hb_str text,
-                   bool flawed, uint32_t part, hb_buf *out);
+                   bool defective, uint32_t part, hb_buf *out);
 
 /* The scanner takes an odd escape this close to the end for a cut one; texts here are whole. */
 enum { HB_SCAN_SLACK = 8 };
 
 /** For texts that were reported before. */
-void hb_ignore_flaw(void *context, hb_flaw flaw, const char *at);
+void hb_ignore_defect(void *context, hb_json_defect defect, const char *at);
 
 /** Appends JSON with its strings escaped anew; `raw` says which of them were repaired. */
 bool hb_clean_json(const hb_raw_event *raw, hb_str json, hb_buf *out);

@@ -17,7 +17,7 @@
 
 /* A kernel of the trace, or of the other run. */
 typedef struct kernel {
-    hb_sid name;
+    hb_string_id name;
     double start;
     const hb_import_work *work; /* of the other run */
     uint32_t item;              /* of the trace */
@@ -40,7 +40,7 @@ typedef struct given {
 
 /* ---- kernels ---- */
 
-static bool take_event(void *context, const hb_raw_event *raw, hb_str text, bool flawed)
+static bool take_event(void *context, const hb_raw_event *raw, hb_str text, bool defective)
 {
     joiner *j = context;
     uint32_t item = j->next++;
@@ -48,7 +48,7 @@ static bool take_event(void *context, const hb_raw_event *raw, hb_str text, bool
     hb_str category = {cat.s, (uint32_t)cat.size};
     hb_buf decoded;
     (void)text;
-    (void)flawed;
+    (void)defective;
     if (item >= j->plan->items.count) return false;
     bool is_kernel = cat.type == HB_JSON_STRING && hb_category_is(HB_CATEGORY_KERNEL, category);
     if (!is_kernel || name.type != HB_JSON_STRING) return true;

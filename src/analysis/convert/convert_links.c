@@ -21,7 +21,7 @@ static bool has_driver_numbers(const hb_plan *plan)
 static bool next_object(const char **p, const hb_str *list, hb_value *object)
 {
     const char *end = list->s + list->len;
-    hb_scan scan = {.end = end + HB_SCAN_SLACK, .flaw = hb_ignore_flaw};
+    hb_scan scan = {.end = end + HB_SCAN_SLACK, .defect = hb_ignore_defect};
     while (*p < end && **p != '{')
         ++*p;
     if (*p >= end) return false;

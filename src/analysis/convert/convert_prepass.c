@@ -176,7 +176,7 @@ static bool note_pid(hb_plan *plan, const hb_raw_event *raw)
     return pid && *pid != UINT32_MAX;
 }
 
-static bool prepass_event(void *context, const hb_raw_event *raw, hb_str text, bool flawed)
+static bool prepass_event(void *context, const hb_raw_event *raw, hb_str text, bool defective)
 {
     hb_plan *plan = context;
     hb_value name = hb_raw_get(raw, HB_SLOT_NAME), ts = hb_raw_get(raw, HB_SLOT_TS);
@@ -184,7 +184,7 @@ static bool prepass_event(void *context, const hb_raw_event *raw, hb_str text, b
     hb_value cat = hb_raw_get(raw, HB_SLOT_CAT);
     hb_category category = hb_category_of(text_of(&cat));
     hb_item *item = hb_column_push(&plan->items);
-    (void)flawed;
+    (void)defective;
     if (!item || !note_pid(plan, raw)) return false;
     item->role = (uint8_t)role_of(raw, category, text_of(&name));
     item->ext = external_id(raw);

@@ -455,10 +455,10 @@ static const hb_value *repaired_at(const hb_raw_event *raw, const char *s)
     return NULL;
 }
 
-void hb_ignore_flaw(void *context, hb_flaw flaw, const char *at)
+void hb_ignore_defect(void *context, hb_json_defect defect, const char *at)
 {
     (void)context;
-    (void)flaw;
+    (void)defect;
     (void)at;
 }
 
@@ -483,7 +483,7 @@ static const char *clean_string(hb_scan *scan, const hb_raw_event *raw, const ch
 bool hb_clean_json(const hb_raw_event *raw, hb_str text, hb_buf *out)
 {
     const char *end = text.s + text.len;
-    hb_scan scan = {.end = end + HB_SCAN_SLACK, .flaw = hb_ignore_flaw};
+    hb_scan scan = {.end = end + HB_SCAN_SLACK, .defect = hb_ignore_defect};
     hb_buf decoded;
     if (raw->num_repaired > HB_MAX_REPAIRED) return false;
     hb_buf_init(&decoded, SIZE_MAX / 4);
@@ -544,9 +544,9 @@ static void edit_event(hb_plan *plan, const hb_item *item, const hb_raw_event *r
 }
 
 bool hb_edit_event(hb_plan *plan, const hb_item *item, const hb_raw_event *raw, hb_str text,
-                   bool flawed, uint32_t part, hb_buf *out)
+                   bool defective, uint32_t part, hb_buf *out)
 {
-    if (!flawed) {
+    if (!defective) {
         edit_event(plan, item, raw, text, part, out);
         return !out->failed;
     }
@@ -554,7 +554,7 @@ bool hb_edit_event(hb_plan *plan, const hb_item *item, const hb_raw_event *raw, 
     hb_raw_event again;
     hb_buf_init(&mended, SIZE_MAX / 4);
     bool ok = hb_clean_json(raw, text, &mended) && add_zeros(&mended);
-    hb_scan scan = {.end = mended.data + mended.size, .flaw = hb_ignore_flaw};
+    hb_scan scan = {.end = mended.data + mended.size, .defect = hb_ignore_defect};
     ok = ok && hb_parse_event(&scan, mended.data + 1, false, &again);
     if (ok) {
         edit_event(plan, item, &again, (hb_str){mended.data, (uint32_t)mended.size}, part, out);

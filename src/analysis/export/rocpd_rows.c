@@ -27,7 +27,7 @@ enum statement {
 
 /* A kernel's name and registers; compared as bytes. */
 typedef struct symbol_key {
-    hb_sid name;
+    hb_string_id name;
     uint32_t vgprs, agprs, sgprs, known, spare;
 } symbol_key;
 
@@ -170,7 +170,7 @@ static void add(row *w)
 static int64_t string_of(hb_rocpd_out *r, hb_str text)
 {
     uint32_t before = r->texts.count;
-    hb_sid id = hb_texts_add(&r->texts, text.s ? text.s : "", text.len);
+    hb_string_id id = hb_texts_add(&r->texts, text.s ? text.s : "", text.len);
     if (!id) hb_arena_leave(&r->arena, HB_ERROR_NO_MEMORY, "out of memory");
     if (r->texts.count == before) return id;
     row w = new_row(r, ADD_STRING);
@@ -387,7 +387,7 @@ static uint64_t hash_of(const symbol_key *key)
 static int64_t symbol_of(hb_rocpd_out *r, const hb_trace_event *e)
 {
     const hb_kernel_args *k = &e->kernel;
-    symbol_key key = {.name = (hb_sid)string_of(r, e->name), .known = k->has_resources};
+    symbol_key key = {.name = (hb_string_id)string_of(r, e->name), .known = k->has_resources};
     if (key.known) {
         key.vgprs = k->vgprs;
         key.agprs = k->agprs;

@@ -44,10 +44,10 @@ static hb_str text_of(const hb_value *v)
     return v->type == HB_JSON_STRING ? (hb_str){v->s, (uint32_t)v->size} : (hb_str){"", 0};
 }
 
-static hb_sid intern(chrome *f, const hb_value *v)
+static hb_string_id intern(chrome *f, const hb_value *v)
 {
     hb_buf text;
-    hb_sid id;
+    hb_string_id id;
     hb_buf_init(&text, SIZE_MAX / 2);
     if (v->escaped) hb_value_decode(v, &text);
     id = v->escaped ? hb_texts_add(&f->import->texts, text.size ? text.data : "", text.size)
@@ -164,7 +164,7 @@ static bool take_arg(void *context, const hb_value *key, const hb_value *value)
     hb_named_event *e = &f->event;
     bool added;
     int64_t number;
-    hb_sid name = intern(f, key);
+    hb_string_id name = intern(f, key);
     hb_dict_entry *entry = hb_dict_add(f->arena, &f->arg_kinds, name, &added);
     if (added) entry->value = hb_named_arg_of(hb_texts_get(&f->import->texts, name));
     hb_named_arg arg = (hb_named_arg)entry->value;
@@ -194,7 +194,7 @@ static void take_args(chrome *f, const hb_value *args)
     hb_json_each_member((hb_str){args->s, (uint32_t)args->size}, take_arg, f);
 }
 
-static hb_kind kind_of(chrome *f, hb_sid category)
+static hb_kind kind_of(chrome *f, hb_string_id category)
 {
     bool added;
     hb_dict_entry *entry = hb_dict_add(f->arena, &f->categories, category, &added);
@@ -217,7 +217,7 @@ static hb_import_process *take_slice(chrome *f, const parts *p, bool instant)
 {
     hb_named_event *e = &f->event;
     hb_named_event_init(e);
-    hb_sid category = p->cat.type == HB_JSON_STRING ? intern(f, &p->cat) : 0;
+    hb_string_id category = p->cat.type == HB_JSON_STRING ? intern(f, &p->cat) : 0;
     e->kind_of = kind_of(f, category);
     e->category = hb_texts_get(&f->import->texts, category);
     e->name = p->name.type == HB_JSON_STRING ? intern(f, &p->name) : 0;

@@ -16,14 +16,14 @@ static demangler *find_demangler(void)
     return fn;
 }
 
-static hb_sid add(hb_arena *arena, hb_texts *texts, const char *text, size_t size)
+static hb_string_id add(hb_arena *arena, hb_texts *texts, const char *text, size_t size)
 {
-    hb_sid id = hb_texts_add(texts, text, size);
+    hb_string_id id = hb_texts_add(texts, text, size);
     if (!id) hb_arena_leave(arena, HB_ERROR_NO_MEMORY, "out of memory");
     return id;
 }
 
-hb_sid hb_import_kernel_name(hb_arena *arena, hb_texts *texts, hb_str name)
+hb_string_id hb_import_kernel_name(hb_arena *arena, hb_texts *texts, hb_str name)
 {
     char mangled[4096];
     int status = -1;
@@ -36,7 +36,7 @@ hb_sid hb_import_kernel_name(hb_arena *arena, hb_texts *texts, hb_str name)
     memcpy(mangled, name.s, name.len);
     mangled[name.len] = 0;
     char *text = demangle ? demangle(mangled, NULL, NULL, &status) : NULL;
-    hb_sid id =
+    hb_string_id id =
         text ? hb_texts_add(texts, text, strlen(text)) : hb_texts_add(texts, name.s, name.len);
     free(text);
     if (!id) hb_arena_leave(arena, HB_ERROR_NO_MEMORY, "out of memory");

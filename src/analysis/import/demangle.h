@@ -9,6 +9,6 @@
 
 /** A kernel's name as people read it, without ".kd": demangled where the machine has the C++
  * library. */
-hb_sid hb_import_kernel_name(hb_arena *arena, hb_texts *texts, hb_str name);
+hb_string_id hb_import_kernel_name(hb_arena *arena, hb_texts *texts, hb_str name);
 
 #endif

@@ -104,7 +104,7 @@ static void set_file_time(hb_import *import, size_t index)
     hb_str worker = {p->worker, (uint32_t)strlen(p->worker)};
     bool added;
     p->file_time = HB_MAX(p->info.start_ns, 0);
-    hb_sid name = hb_import_text(&import->arena, &p->rows, worker);
+    hb_string_id name = hb_import_text(&import->arena, &p->rows, worker);
     hb_dict_entry *last = hb_dict_add(&import->arena, &import->workers, name, &added);
     if (!added && import->processes[last->value]->file_time >= p->file_time)
         p->file_time = import->processes[last->value]->file_time + 1;

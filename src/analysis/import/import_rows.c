@@ -60,14 +60,14 @@ uint32_t hb_import_distinct(hb_arena *arena, hb_distinct *distinct, const void *
     return index;
 }
 
-hb_sid hb_import_text(hb_arena *arena, hb_import_rows *rows, hb_str text)
+hb_string_id hb_import_text(hb_arena *arena, hb_import_rows *rows, hb_str text)
 {
-    hb_sid id = hb_texts_add(rows->texts, text.s ? text.s : "", text.len);
+    hb_string_id id = hb_texts_add(rows->texts, text.s ? text.s : "", text.len);
     if (!id) leave(arena);
     return id;
 }
 
-uint32_t hb_import_thread_of(hb_arena *arena, hb_import_rows *rows, int64_t tid, hb_sid name)
+uint32_t hb_import_thread_of(hb_arena *arena, hb_import_rows *rows, int64_t tid, hb_string_id name)
 {
     hb_import_thread thread = {tid, name, 0};
     return hb_import_distinct(arena, &rows->threads, &thread);

@@ -54,7 +54,7 @@ enum hb_import_host_flags {
 typedef struct hb_import_host {
     int64_t start, end;
     uint64_t correlation; /* calls; 0: none */
-    hb_sid name;
+    hb_string_id name;
     uint32_t thread; /* of `threads` */
     uint32_t args;   /* calls: of `call_args`; 0: none */
     uint32_t scope;  /* calls: a row of `scopes` + 1, set by hb_import_finish(); 0: none */
@@ -101,7 +101,7 @@ enum hb_import_copy {
 typedef struct hb_import_work {
     int64_t start, end;
     uint64_t correlation; /* of its call; 0: none */
-    hb_sid name;
+    hb_string_id name;
     uint32_t launch, lane;       /* of `launches`, `lanes` */
     uint32_t call;               /* a row of `calls` + 1, set by hb_import_finish(); 0: none */
     uint32_t values, num_values; /* of `values` */
@@ -109,7 +109,7 @@ typedef struct hb_import_work {
 
 /** A counter's value of a kernel. */
 typedef struct hb_import_value {
-    hb_sid name;
+    hb_string_id name;
     double value;
 } hb_import_value;
 
@@ -127,15 +127,15 @@ typedef struct hb_import_memory {
 /** A number at a moment. */
 typedef struct hb_import_sample {
     int64_t time;
-    hb_sid name, unit; /* unit 0: none */
-    uint32_t thread;   /* of `threads` */
+    hb_string_id name, unit; /* unit 0: none */
+    uint32_t thread;         /* of `threads` */
     uint32_t spare;
     double value;
 } hb_import_sample;
 
 typedef struct hb_import_thread {
     int64_t tid;
-    hb_sid name, spare;
+    hb_string_id name, spare;
 } hb_import_thread;
 
 typedef struct hb_import_rows {
@@ -162,8 +162,8 @@ void hb_import_rows_free(hb_import_rows *rows);
 /** The next one, zeroed. Leaves by the arena without memory. */
 void *hb_import_push(hb_arena *arena, hb_column *column);
 uint32_t hb_import_distinct(hb_arena *arena, hb_distinct *distinct, const void *item);
-hb_sid hb_import_text(hb_arena *arena, hb_import_rows *rows, hb_str text);
-uint32_t hb_import_thread_of(hb_arena *arena, hb_import_rows *rows, int64_t tid, hb_sid name);
+hb_string_id hb_import_text(hb_arena *arena, hb_import_rows *rows, hb_str text);
+uint32_t hb_import_thread_of(hb_arena *arena, hb_import_rows *rows, int64_t tid, hb_string_id name);
 
 /** Whether these are times; if not, that is noted. An end before its start is moved there. */
 bool hb_import_times(hb_import_rows *rows, int64_t start, int64_t *end);

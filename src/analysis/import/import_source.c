@@ -34,7 +34,7 @@ static int64_t tid_of(const rows_source *s, uint32_t thread)
     return ((const hb_import_thread *)hb_column_at(&s->rows->threads.items, thread))->tid;
 }
 
-static hb_str text_of(const rows_source *s, hb_sid id)
+static hb_str text_of(const rows_source *s, hb_string_id id)
 {
     return hb_texts_get(s->rows->texts, id);
 }

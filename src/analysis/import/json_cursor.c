@@ -3,16 +3,16 @@
 
 #include <stdlib.h>
 
-static void pass_over(void *context, hb_flaw flaw, const char *at)
+static void pass_over(void *context, hb_json_defect defect, const char *at)
 {
     (void)context;
-    (void)flaw;
+    (void)defect;
     (void)at;
 }
 
 hb_json_cursor hb_json_cursor_at(const char *text, size_t size, hb_arena *arena, const char *path)
 {
-    return (hb_json_cursor){.scan = {.end = text + size, .flaw = pass_over},
+    return (hb_json_cursor){.scan = {.end = text + size, .defect = pass_over},
                             .begin = text,
                             .at = hb_scan_space(text),
                             .arena = arena,

@@ -57,13 +57,13 @@ static int64_t number(const hb_named_event *e, hb_named_arg arg)
     return has(e, arg) ? e->numbers[arg] : -1;
 }
 
-static void add_value(hb_named_event *e, hb_sid name, double value)
+static void add_value(hb_named_event *e, hb_string_id name, double value)
 {
     if (e->num_values < HB_NAMED_VALUES)
         e->values[e->num_values++] = (hb_import_value){name, value};
 }
 
-void hb_named_set_int(hb_named_event *e, hb_named_arg arg, hb_sid name, int64_t value)
+void hb_named_set_int(hb_named_event *e, hb_named_arg arg, hb_string_id name, int64_t value)
 {
     if (arg == HB_NAMED_OTHER) {
         add_value(e, name, (double)value);
@@ -73,7 +73,7 @@ void hb_named_set_int(hb_named_event *e, hb_named_arg arg, hb_sid name, int64_t 
     e->numbers[arg] = value;
 }
 
-void hb_named_set_double(hb_named_event *e, hb_named_arg arg, hb_sid name, double value)
+void hb_named_set_double(hb_named_event *e, hb_named_arg arg, hb_string_id name, double value)
 {
     if (arg == HB_NAMED_OTHER)
         add_value(e, name, value);

@@ -66,10 +66,10 @@ enum { HB_NAMED_VALUES = 64 };
 typedef struct hb_named_event {
     hb_str category;
     hb_kind kind_of; /* hb_named_kind_of() its category */
-    hb_sid name;
+    hb_string_id name;
     int64_t start, end;
     int64_t tid;
-    hb_sid thread_name;
+    hb_string_id thread_name;
     hb_str track; /* the name of what it stands on, which may tell the GPU, queue or stream */
     bool unfinished, instant;
     /* args */
@@ -77,7 +77,7 @@ typedef struct hb_named_event {
     int64_t numbers[HB_NAMED_COUNT];
     uint32_t grid[3], block[3];
     hb_str kind;
-    hb_sid operator_name;
+    hb_string_id operator_name;
     uint32_t num_values; /* numbers under other names */
     hb_import_value values[HB_NAMED_VALUES];
 } hb_named_event;
@@ -89,8 +89,8 @@ hb_kind hb_named_kind_of(hb_str category);
 void hb_named_event_init(hb_named_event *event);
 
 /** Notes an arg; `name` is its name, of which OTHER ones are values of counters. */
-void hb_named_set_int(hb_named_event *event, hb_named_arg arg, hb_sid name, int64_t value);
-void hb_named_set_double(hb_named_event *event, hb_named_arg arg, hb_sid name, double value);
+void hb_named_set_int(hb_named_event *event, hb_named_arg arg, hb_string_id name, int64_t value);
+void hb_named_set_double(hb_named_event *event, hb_named_arg arg, hb_string_id name, double value);
 /** A text, also of a number or of a list, as "[2, 128, 1]". Texts of other names are left out. */
 void hb_named_set_text(hb_named_event *event, hb_named_arg arg, hb_str value);
 

@@ -47,7 +47,7 @@ static uint64_t id_in(const hb_sqlite_rows *rows, int column)
     return (uint64_t)hb_sqlite_int(rows, column);
 }
 
-static hb_sid string_of(const nsys *n, const hb_sqlite_rows *rows, int column)
+static hb_string_id string_of(const nsys *n, const hb_sqlite_rows *rows, int column)
 {
     return hb_sqlite_is_null(rows, column) ? 0 : hb_id_index_get(&n->strings, id_in(rows, column));
 }
@@ -88,35 +88,35 @@ static void read_strings(nsys *n)
     hb_sqlite_rows rows = select_rows(n, "StringIds", "id, value");
     while (hb_sqlite_next(&rows)) {
         hb_str text = hb_sqlite_text(&rows, 1);
-        hb_sid id = hb_texts_add(&n->import->texts, text.s, text.len);
+        hb_string_id id = hb_texts_add(&n->import->texts, text.s, text.len);
         if (!id) leave(n, hb_no_memory());
         hb_id_index_set(n->arena, &n->strings, id_in(&rows, 0), id);
     }
     leave(n, hb_sqlite_done(&rows));
     rows = select_rows(n, "ThreadNames", "globalTid, nameId");
     while (hb_sqlite_next(&rows)) {
-        hb_sid name = string_of(n, &rows, 1);
+        hb_string_id name = string_of(n, &rows, 1);
         if (name) hb_id_index_set(n->arena, &n->thread_names, id_in(&rows, 0), name);
     }
     leave(n, hb_sqlite_done(&rows));
 }
 
 /* "cudaLaunchKernel" of "cudaLaunchKernel_v7000" */
-static hb_sid call_name(nsys *n, hb_sid name)
+static hb_string_id call_name(nsys *n, hb_string_id name)
 {
     hb_str text = hb_texts_get(&n->import->texts, name);
     uint32_t k = text.len;
     while (k && text.s[k - 1] >= '0' && text.s[k - 1] <= '9')
         k--;
     if (k == text.len || k < 3 || memcmp(text.s + k - 2, "_v", 2) != 0) return name;
-    hb_sid plain = hb_texts_add(&n->import->texts, text.s, k - 2);
+    hb_string_id plain = hb_texts_add(&n->import->texts, text.s, k - 2);
     if (!plain) leave(n, hb_no_memory());
     return plain;
 }
 
 /* ---- the host ---- */
 
-static hb_import_host *add_host(nsys *n, hb_import_process *p, hb_column *column, hb_sid name,
+static hb_import_host *add_host(nsys *n, hb_import_process *p, hb_column *column, hb_string_id name,
                                 uint64_t thread, int64_t start, int64_t end)
 {
     if (!name) p->rows.notes[HB_IMPORT_BAD_ROWS]++;
@@ -130,12 +130,12 @@ static hb_import_host *add_host(nsys *n, hb_import_process *p, hb_column *column
 
 static void read_calls(nsys *n)
 {
-    hb_sid last = 0, plain = 0;
+    hb_string_id last = 0, plain = 0;
     hb_sqlite_rows rows = select_rows(n, "CUPTI_ACTIVITY_KIND_RUNTIME",
                                       "start, end, globalTid, correlationId, nameId");
     while (hb_sqlite_next(&rows)) {
         hb_import_process *p = process_of(n, id_in(&rows, 2));
-        hb_sid name = string_of(n, &rows, 4);
+        hb_string_id name = string_of(n, &rows, 4);
         if (hb_import_drops(n->import, p, HB_IMPORT_HIP)) continue;
         if (name && name != last) plain = call_name(n, last = name);
         hb_import_host *call = add_host(n, p, &p->rows.calls, name ? plain : 0, id_in(&rows, 2),
@@ -151,7 +151,7 @@ static void add_range(nsys *n, const hb_sqlite_rows *rows)
 {
     hb_import_process *p = process_of(n, id_in(rows, N_THREAD));
     hb_str text = hb_sqlite_text(rows, N_TEXT);
-    hb_sid name = string_of(n, rows, N_TEXT_ID);
+    hb_string_id name = string_of(n, rows, N_TEXT_ID);
     int64_t start = hb_sqlite_int(rows, N_START), type = hb_sqlite_int(rows, N_TYPE);
     bool ended = !hb_sqlite_is_null(rows, N_END);
     int64_t end = ended               ? hb_sqlite_int(rows, N_END)
@@ -183,7 +183,7 @@ static void read_ranges(nsys *n)
 enum work_column { W_START, W_END, W_GPU, W_STREAM, W_CORRELATION, W_PROCESS, W_OWN };
 
 static void add_work(nsys *n, hb_import_process *p, const hb_sqlite_rows *rows,
-                     const hb_import_launch *l, hb_sid name)
+                     const hb_import_launch *l, hb_string_id name)
 {
     int64_t start = hb_sqlite_int(rows, W_START), end = hb_sqlite_int(rows, W_END);
     if (!hb_import_times(&p->rows, start, &end)) return;
@@ -213,7 +213,7 @@ static void add_kernel(nsys *n, const hb_sqlite_rows *rows)
 {
     hb_import_launch l;
     hb_import_process *p = process_of(n, id_in(rows, W_PROCESS));
-    hb_sid name = string_of(n, rows, K_NAME);
+    hb_string_id name = string_of(n, rows, K_NAME);
     memset(&l, 0, sizeof l);
     l.kind = HB_EVENT_KERNEL;
     l.device = small_in(rows, W_GPU);

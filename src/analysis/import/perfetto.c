@@ -28,7 +28,7 @@ static void clear(hb_perfetto_sequence *s)
     s->clock = s->track = 0;
 }
 
-static hb_sid find(const hb_perfetto_sequence *s, enum hb_perfetto_table table, uint64_t iid)
+static hb_string_id find(const hb_perfetto_sequence *s, enum hb_perfetto_table table, uint64_t iid)
 {
     const hb_dict_entry *entry =
         s->tables[table].slots.size ? hb_dict_get(&s->tables[table], iid) : NULL;
@@ -71,7 +71,7 @@ static void take_defaults(hb_perfetto_sequence *s, hb_wire w)
 
 /* ---- events ---- */
 
-static hb_named_arg kind_of_arg(hb_perfetto *f, hb_sid name)
+static hb_named_arg kind_of_arg(hb_perfetto *f, hb_string_id name)
 {
     bool added;
     hb_dict_entry *entry = hb_dict_add(f->arena, &f->arg_kinds, name, &added);
@@ -88,7 +88,7 @@ static uint32_t number_in(hb_wire w)
     return (uint32_t)HB_MIN(v, (uint64_t)UINT32_MAX);
 }
 
-static void take_text(hb_perfetto *f, hb_named_event *e, hb_named_arg arg, hb_sid text)
+static void take_text(hb_perfetto *f, hb_named_event *e, hb_named_arg arg, hb_string_id text)
 {
     if (arg == HB_NAMED_OPERATOR) e->operator_name = text;
     hb_named_set_text(e, arg, hb_texts_get(&f->import->texts, text));
@@ -98,7 +98,7 @@ static void take_text(hb_perfetto *f, hb_named_event *e, hb_named_arg arg, hb_si
 static void take_arg(hb_perfetto *f, const hb_perfetto_sequence *s, hb_named_event *e, hb_wire w)
 {
     hb_wire_field field, value = {0};
-    hb_sid name = 0;
+    hb_string_id name = 0;
     uint32_t triple[3], n = 0;
     while (hb_wire_next(&w, &field)) {
         if (field.number == 1)
@@ -132,7 +132,7 @@ static void take_arg(hb_perfetto *f, const hb_perfetto_sequence *s, hb_named_eve
     }
 }
 
-static hb_kind kind_of(hb_perfetto *f, hb_sid category)
+static hb_kind kind_of(hb_perfetto *f, hb_string_id category)
 {
     bool added;
     hb_dict_entry *entry = hb_dict_add(f->arena, &f->kinds, category, &added);
@@ -147,7 +147,7 @@ typedef struct head {
     event_type type;
     uint64_t track, flow;
     bool has_flow;
-    hb_sid name, category;
+    hb_string_id name, category;
     int64_t count;
     double value;
     bool has_count, has_value;
@@ -264,7 +264,7 @@ static void add_sample(hb_perfetto *f, const head *h, int64_t time)
     int64_t end = time;
     if (hb_import_drops(f->import, p, HB_IMPORT_COUNTERS) || !hb_import_times(&p->rows, time, &end))
         return;
-    hb_sid name = t->name ? t->name : h->name;
+    hb_string_id name = t->name ? t->name : h->name;
     if (!name || !(h->has_count || h->has_value)) {
         p->rows.notes[HB_IMPORT_BAD_ROWS]++;
         return;

@@ -44,12 +44,12 @@ typedef struct hb_perfetto_slice {
 
 typedef struct hb_perfetto_track {
     uint64_t uuid, parent;
-    hb_sid name, thread_name, unit;
+    hb_string_id name, thread_name, unit;
     int64_t pid, tid;   /* -1: not told */
     bool counts, known; /* known: the four below are */
     uint32_t process;
     int64_t row; /* a thread */
-    hb_sid row_name, full_name;
+    hb_string_id row_name, full_name;
     hb_perfetto_slice *open;
 } hb_perfetto_track;
 
@@ -62,7 +62,7 @@ typedef struct hb_perfetto {
     HB_VEC(hb_perfetto_sequence) sequences;
     HB_VEC(hb_perfetto_track) tracks;
     HB_VEC(hb_import_process *) processes;
-    HB_VEC(hb_sid) process_names; /* by process */
+    HB_VEC(hb_string_id) process_names; /* by process */
     hb_perfetto_slice *spare;
     int64_t first_pid;                       /* -1: none yet */
     int64_t offsets[HB_PERFETTO_OWN_CLOCKS]; /* of all sequences' clocks */
@@ -71,7 +71,7 @@ typedef struct hb_perfetto {
     uint64_t packets, lost;
 } hb_perfetto;
 
-hb_sid hb_perfetto_intern(hb_perfetto *f, hb_str text);
+hb_string_id hb_perfetto_intern(hb_perfetto *f, hb_str text);
 
 /** Messages of these fields of a packet. */
 void hb_perfetto_take_track(hb_perfetto *f, hb_wire message);

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-hb_sid hb_perfetto_intern(hb_perfetto *f, hb_str text)
+hb_string_id hb_perfetto_intern(hb_perfetto *f, hb_str text)
 {
-    hb_sid id = hb_texts_add(&f->import->texts, text.s ? text.s : "", text.len);
+    hb_string_id id = hb_texts_add(&f->import->texts, text.s ? text.s : "", text.len);
     if (!id) hb_arena_leave(f->arena, HB_ERROR_NO_MEMORY, "out of memory");
     return id;
 }
@@ -170,7 +170,7 @@ void hb_perfetto_take_track(hb_perfetto *f, hb_wire message)
     }
 }
 
-static uint32_t process_of(hb_perfetto *f, int64_t pid, hb_sid name)
+static uint32_t process_of(hb_perfetto *f, int64_t pid, hb_string_id name)
 {
     for (uint32_t i = 0; i < f->processes.count; i++)
         if (f->processes.items[i]->pid == pid) return i;
@@ -200,7 +200,7 @@ static void resolve(hb_perfetto *f, hb_perfetto_track *t)
     const hb_perfetto_track *line[DEPTH] = {t};
     uint32_t depth = 1;
     int64_t pid = -1, tid = -1;
-    hb_sid process_name = 0, thread_name = 0;
+    hb_string_id process_name = 0, thread_name = 0;
     while (depth < DEPTH && line[depth - 1]->parent) {
         hb_dict_entry *up = hb_dict_get(&f->track_ids, line[depth - 1]->parent);
         if (!up) break;

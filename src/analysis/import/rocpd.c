@@ -63,14 +63,14 @@ static uint32_t find(const hb_id_index *index, const hb_sqlite_rows *rows, int c
     return hb_sqlite_is_null(rows, column) ? 0 : hb_id_index_get(index, id_of(rows, column));
 }
 
-hb_sid hb_rocpd_string(const hb_rocpd *r, const hb_sqlite_rows *rows, int column)
+hb_string_id hb_rocpd_string(const hb_rocpd *r, const hb_sqlite_rows *rows, int column)
 {
     return find(&r->strings, rows, column);
 }
 
-hb_sid hb_rocpd_category(const hb_rocpd *r, const hb_sqlite_rows *rows, int column)
+hb_string_id hb_rocpd_category(const hb_rocpd *r, const hb_sqlite_rows *rows, int column)
 {
-    hb_sid text = find(&r->categories, rows, column);
+    hb_string_id text = find(&r->categories, rows, column);
     return text ? text : hb_rocpd_string(r, rows, column);
 }
 
@@ -132,8 +132,8 @@ static void read_strings(hb_rocpd *r)
 {
     hb_sqlite_rows rows = hb_rocpd_select(r, "string", "id, string");
     while (hb_sqlite_next(&rows)) {
-        hb_sid text = hb_texts_add(&r->import->texts, hb_sqlite_text(&rows, 1).s,
-                                   hb_sqlite_text(&rows, 1).len);
+        hb_string_id text = hb_texts_add(&r->import->texts, hb_sqlite_text(&rows, 1).s,
+                                         hb_sqlite_text(&rows, 1).len);
         if (!text) leave(r->arena, hb_no_memory());
         hb_id_index_set(r->arena, &r->strings, id_of(&rows, 0), text);
     }
@@ -146,7 +146,7 @@ static void read_categories(hb_rocpd *r)
     hb_sqlite_rows rows = hb_rocpd_select(r, "info_category", "id, name");
     while (hb_sqlite_next(&rows)) {
         hb_str name = hb_sqlite_text(&rows, 1);
-        hb_sid text = hb_texts_add(&r->import->texts, name.s, name.len);
+        hb_string_id text = hb_texts_add(&r->import->texts, name.s, name.len);
         if (!text) leave(r->arena, hb_no_memory());
         hb_id_index_set(r->arena, &r->categories, id_of(&rows, 0), text);
     }

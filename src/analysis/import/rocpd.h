@@ -28,14 +28,14 @@ typedef struct __attribute__((packed, aligned(4))) hb_rocpd_event {
     uint64_t stack;    /* the correlation: a call and its work have the same */
     uint32_t category; /* index of `categories` */
     union {
-        hb_sid message; /* NOTHING: of a marker; 0: none */
-        uint32_t row;   /* others: of its kind's column */
+        hb_string_id message; /* NOTHING: of a marker; 0: none */
+        uint32_t row;         /* others: of its kind's column */
     };
     uint16_t process, kind;
 } hb_rocpd_event;
 
 typedef struct hb_rocpd_symbol {
-    hb_sid name;
+    hb_string_id name;
     uint32_t vgprs, agprs, sgprs;
     bool has_registers;
 } hb_rocpd_symbol;
@@ -51,7 +51,7 @@ typedef struct hb_rocpd_track {
 } hb_rocpd_track;
 
 typedef struct hb_rocpd_counter {
-    hb_sid name, unit;
+    hb_string_id name, unit;
 } hb_rocpd_counter;
 
 /** One suffix of tables. Ids are the file's. */
@@ -87,8 +87,8 @@ void hb_rocpd_done(hb_rocpd *r, hb_sqlite_rows *rows);
 hb_str hb_rocpd_json(hb_rocpd *r, const hb_sqlite_rows *rows, int column);
 
 /** The text that a column names; 0: none. */
-hb_sid hb_rocpd_string(const hb_rocpd *r, const hb_sqlite_rows *rows, int column);
-hb_sid hb_rocpd_category(const hb_rocpd *r, const hb_sqlite_rows *rows, int column);
+hb_string_id hb_rocpd_string(const hb_rocpd *r, const hb_sqlite_rows *rows, int column);
+hb_string_id hb_rocpd_category(const hb_rocpd *r, const hb_sqlite_rows *rows, int column);
 /** NULL, and noted, when there is no such process. */
 hb_import_process *hb_rocpd_process(hb_rocpd *r, int64_t id);
 uint32_t hb_rocpd_thread(hb_rocpd *r, hb_import_process *p, int64_t id);

@@ -11,7 +11,7 @@
 /* ---- events ---- */
 
 /* A marker's text; its function's name is the region's. */
-static hb_sid message_of(hb_rocpd *r, hb_str json)
+static hb_string_id message_of(hb_rocpd *r, hb_str json)
 {
     if (!json.len) return 0;
     hb_value v = hb_json_member(json, "message");
@@ -19,7 +19,7 @@ static hb_sid message_of(hb_rocpd *r, hb_str json)
     hb_buf text;
     hb_buf_init(&text, SIZE_MAX / 2);
     hb_value_decode(&v, &text);
-    hb_sid id = hb_texts_add(&r->import->texts, text.size ? text.data : "", text.size);
+    hb_string_id id = hb_texts_add(&r->import->texts, text.size ? text.data : "", text.size);
     hb_buf_free(&text);
     return id;
 }
@@ -51,7 +51,7 @@ static void read_event_table(hb_rocpd *r)
 /* ---- regions ---- */
 
 typedef struct last_part {
-    hb_sid category;
+    hb_string_id category;
     enum hb_import_part part;
 } last_part;
 
@@ -72,7 +72,7 @@ static void add_region(hb_rocpd *r, const hb_sqlite_rows *rows, last_part *last)
     hb_rocpd_track place = hb_rocpd_place(r, rows, columns);
     hb_import_process *p = hb_rocpd_process(r, place.pid);
     hb_rocpd_event *event = hb_rocpd_event_of(r, rows, 5);
-    hb_sid name = hb_rocpd_string(r, rows, 4), category = event ? event->category : 0;
+    hb_string_id name = hb_rocpd_string(r, rows, 4), category = event ? event->category : 0;
     int64_t start = hb_sqlite_int(rows, 2), end = hb_sqlite_int(rows, 3);
     bool open = end == 0 && start > 0;
     if (!p) return;
@@ -249,7 +249,7 @@ static void add_copy(hb_rocpd *r, const hb_sqlite_rows *rows)
     hb_rocpd_track place = hb_rocpd_place(r, rows, columns);
     hb_import_process *p = hb_rocpd_process(r, place.pid);
     hb_rocpd_event *event = hb_rocpd_event_of(r, rows, C_EVENT);
-    hb_sid name = hb_rocpd_string(r, rows, C_NAME);
+    hb_string_id name = hb_rocpd_string(r, rows, C_NAME);
     int64_t start = hb_sqlite_int(rows, C_START), end = hb_sqlite_int(rows, C_END);
     if (!p || hb_import_drops(r->import, p, HB_IMPORT_COPIES) ||
         !hb_import_times(&p->rows, start, &end))

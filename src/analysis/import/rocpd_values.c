@@ -56,7 +56,7 @@ static void read_counters(hb_rocpd *r)
 /* One value of one kernel; one instance of the counter, of which there are many. */
 typedef struct reading {
     uint32_t process, work;
-    hb_sid name;
+    hb_string_id name;
     double value;
 } reading;
 
@@ -91,7 +91,7 @@ static void give_counters(hb_rocpd *r, reading *items, uint32_t count)
     }
 }
 
-static void add_sample(hb_rocpd *r, const hb_rocpd_event *event, hb_sid unit, double value)
+static void add_sample(hb_rocpd *r, const hb_rocpd_event *event, hb_string_id unit, double value)
 {
     hb_import_process *p = r->process_list.items[event->process];
     hb_import_sample *sample = hb_import_push(r->arena, &p->rows.samples);
@@ -128,7 +128,7 @@ static void read_values(hb_rocpd *r)
 typedef struct track {
     hb_import_process *process;
     uint32_t thread, index;
-    hb_sid name;
+    hb_string_id name;
 } track;
 
 typedef HB_VEC(track) tracks;
@@ -155,7 +155,7 @@ static void note_sample(hb_rocpd *r, const hb_sqlite_rows *rows, const track *t)
 {
     int64_t time = hb_sqlite_int(rows, 1), end = time;
     hb_rocpd_event *event = hb_rocpd_event_of(r, rows, 2);
-    hb_sid own = hb_rocpd_string(r, rows, 3), name = own ? own : t->name;
+    hb_string_id own = hb_rocpd_string(r, rows, 3), name = own ? own : t->name;
     if (!event || !name) {
         t->process->rows.notes[HB_IMPORT_NOT_SHOWN]++;
         return;

@@ -84,7 +84,7 @@ typedef struct hb_rocprof_header {
 /* A process of a set. */
 typedef struct hb_rocprof_process {
     hb_import_process *p;
-    hb_sid guid; /* 0: none */
+    hb_string_id guid; /* 0: none */
     bool has_pid;
     hb_id_index dispatches; /* to works + 1 */
 } hb_rocprof_process;
@@ -107,8 +107,8 @@ typedef struct hb_rocprof_set {
     hb_id_index agents; /* logical numbers to a GPU's number + 2, of a processor to 1 */
     HB_VEC(hb_rocprof_gpu) gpus;
     HB_VEC(hb_rocprof_process) processes;
-    hb_id_index kernels; /* kernel ids to names */
-    hb_sid category;     /* of the last call, and what it is */
+    hb_id_index kernels;   /* kernel ids to names */
+    hb_string_id category; /* of the last call, and what it is */
     enum hb_import_part part;
 } hb_rocprof_set;
 

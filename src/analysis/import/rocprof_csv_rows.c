@@ -37,7 +37,7 @@ static uint32_t count_of(const hb_rocprof_set *s, hb_rocprof_column column)
 
 /* ---- processes ---- */
 
-static hb_rocprof_process *add_process(hb_rocprof_set *s, hb_sid guid, int64_t pid)
+static hb_rocprof_process *add_process(hb_rocprof_set *s, hb_string_id guid, int64_t pid)
 {
     const char *version = has(s, HB_ROCPROF_BLOCK) && !has(s, HB_ROCPROF_COUNTER) ? "1" : "";
     hb_rocprof_process *process = HB_PUSH(s->arena, &s->processes);
@@ -54,11 +54,11 @@ static hb_rocprof_process *add_process(hb_rocprof_set *s, hb_sid guid, int64_t p
     return process;
 }
 
-static hb_sid guid_of(hb_rocprof_set *s)
+static hb_string_id guid_of(hb_rocprof_set *s)
 {
     hb_str guid = text(s, HB_ROCPROF_GUID);
     if (!guid.len) return 0;
-    hb_sid id = hb_texts_add(&s->import->texts, guid.s, guid.len);
+    hb_string_id id = hb_texts_add(&s->import->texts, guid.s, guid.len);
     if (!id) hb_arena_leave(s->arena, HB_ERROR_NO_MEMORY, "out of memory");
     return id;
 }
@@ -72,7 +72,7 @@ static bool names_it(const hb_rocprof_set *s, const hb_rocprof_process *process)
 
 static hb_rocprof_process *process_of(hb_rocprof_set *s)
 {
-    hb_sid guid = guid_of(s);
+    hb_string_id guid = guid_of(s);
     int64_t pid = number(s, HB_ROCPROF_PROCESS);
     for (uint32_t i = s->processes.count; i-- > 0;) {
         hb_rocprof_process *process = &s->processes.items[i];
@@ -155,7 +155,7 @@ static int32_t gpu_of(hb_rocprof_set *s, hb_str agent)
 
 /* ---- kernels ---- */
 
-static bool same_text(const hb_import *import, hb_sid id, hb_str name)
+static bool same_text(const hb_import *import, hb_string_id id, hb_str name)
 {
     hb_str known = hb_texts_get(&import->texts, id);
     return known.len == name.len && memcmp(known.s, name.s, name.len) == 0;
@@ -170,11 +170,11 @@ static hb_str clean_name(hb_str name)
 }
 
 /* Kernels' numbers save looking up long names, but are a process's own. */
-static hb_sid kernel_name(hb_rocprof_set *s)
+static hb_string_id kernel_name(hb_rocprof_set *s)
 {
     hb_str name = clean_name(text(s, HB_ROCPROF_NAME));
     int64_t id = number(s, HB_ROCPROF_KERNEL);
-    hb_sid known = id >= 0 ? hb_id_index_get(&s->kernels, (uint64_t)id) : 0;
+    hb_string_id known = id >= 0 ? hb_id_index_get(&s->kernels, (uint64_t)id) : 0;
     if (known && same_text(s->import, known, name)) return known;
     if (!name.len) name = HB_STR("(kernel without name)");
     known = hb_texts_add(&s->import->texts, name.s, name.len);
@@ -239,7 +239,7 @@ static void add_value(hb_rocprof_set *s, hb_rocprof_process *process, hb_import_
     char *end;
     double v = value.len ? strtod(value.s, &end) : 0;
     if (!value.len || end == value.s) return;
-    hb_sid id = hb_import_text(s->arena, &process->p->rows, name);
+    hb_string_id id = hb_import_text(s->arena, &process->p->rows, name);
     hb_import_add_value(s->arena, &process->p->rows, work, id, v);
     process->p->serialised = true;
 }

@@ -12,13 +12,13 @@
 
 /* A kind of record: its category and the names of its calls. */
 typedef struct hb_rocprofv3_kind {
-    hb_sid category;
+    hb_string_id category;
     enum hb_import_part part;
-    HB_VEC(hb_sid) operations;
+    HB_VEC(hb_string_id) operations;
 } hb_rocprofv3_kind;
 
 typedef struct hb_rocprofv3_symbol {
-    hb_sid name;
+    hb_string_id name;
     int64_t vgprs, agprs, sgprs; /* -1: not told */
 } hb_rocprofv3_symbol;
 

@@ -141,7 +141,7 @@ static const hb_rocprofv3_kind *kind_of(const hb_rocprofv3 *r, const record *e)
     return e->kind >= 0 && e->kind < r->kinds.count ? &r->kinds.items[e->kind] : NULL;
 }
 
-static hb_sid operation_of(const hb_rocprofv3_kind *k, const record *e)
+static hb_string_id operation_of(const hb_rocprofv3_kind *k, const record *e)
 {
     bool there = k && e->operation >= 0 && e->operation < k->operations.count;
     return there ? k->operations.items[e->operation] : 0;
@@ -150,7 +150,7 @@ static hb_sid operation_of(const hb_rocprofv3_kind *k, const record *e)
 static void add_host(hb_rocprofv3 *r, record *e)
 {
     const hb_rocprofv3_kind *k = kind_of(r, e);
-    hb_sid name = operation_of(k, e);
+    hb_string_id name = operation_of(k, e);
     if (!k || !name) {
         r->p->rows.notes[HB_IMPORT_BAD_ROWS]++;
         return;
@@ -159,7 +159,7 @@ static void add_host(hb_rocprofv3 *r, record *e)
         !hb_import_times(&r->p->rows, e->start, &e->end))
         return;
     bool range = k->part == HB_IMPORT_RANGES;
-    hb_sid text = range ? hb_id_index_get(&r->markers, known(e->correlation)) : 0;
+    hb_string_id text = range ? hb_id_index_get(&r->markers, known(e->correlation)) : 0;
     if (text) name = text;
     hb_import_host *host = hb_import_push(r->arena, range ? &r->p->rows.scopes : &r->p->rows.calls);
     *host = (hb_import_host){.start = e->start,
@@ -195,7 +195,7 @@ static void set_kernel(hb_import_launch *l, const record *e, const hb_rocprofv3_
 }
 
 static hb_import_work *add_work(hb_rocprofv3 *r, const record *e, const hb_import_launch *l,
-                                hb_sid name)
+                                hb_string_id name)
 {
     hb_import_work *work = hb_import_push(r->arena, &r->p->rows.works);
     work->start = e->start;
@@ -220,7 +220,7 @@ static void add_kernel(hb_rocprofv3 *r, record *e)
     }
     set_kernel(&l, e, s);
     l.device = gpu;
-    hb_sid name =
+    hb_string_id name =
         s ? s->name : hb_import_text(r->arena, &r->p->rows, HB_STR("(kernel without name)"));
     (void)add_work(r, e, &l, name);
     if (e->dispatch >= 0)
@@ -314,7 +314,7 @@ static void read_value(hb_rocprofv3 *r, hb_import_work *work)
         else
             (void)hb_json_read(&r->c);
     }
-    hb_sid name = id >= 0 ? hb_id_index_get(&r->counters, (uint64_t)id) : 0;
+    hb_string_id name = id >= 0 ? hb_id_index_get(&r->counters, (uint64_t)id) : 0;
     bool number = value.type == HB_JSON_INT || value.type == HB_JSON_FLOAT;
     if (work && name && number)
         hb_import_add_value(r->arena, &r->p->rows, work, name, hb_value_double(&value));

@@ -85,8 +85,8 @@ static hb_import_value *new_value(hb_arena *arena, hb_import_rows *rows, hb_impo
     return value;
 }
 
-void hb_import_add_value(hb_arena *arena, hb_import_rows *rows, hb_import_work *work, hb_sid name,
-                         double value)
+void hb_import_add_value(hb_arena *arena, hb_import_rows *rows, hb_import_work *work,
+                         hb_string_id name, double value)
 {
     for (uint32_t i = 0; i < work->num_values; i++) {
         hb_import_value *v = hb_column_at(&rows->values, work->values + i);

@@ -23,8 +23,8 @@ uint32_t hb_import_lane_at(hb_arena *arena, hb_import_rows *rows, int32_t gpu, i
                            int64_t stream);
 
 /** Adds to a counter's value of a kernel: instances are summed. */
-void hb_import_add_value(hb_arena *arena, hb_import_rows *rows, hb_import_work *work, hb_sid name,
-                         double value);
+void hb_import_add_value(hb_arena *arena, hb_import_rows *rows, hb_import_work *work,
+                         hb_string_id name, double value);
 
 /** Makes numbers that count processors, too, into GPUs' numbers: those on which work ran, in their
  * order. Memory of others is the host's. */

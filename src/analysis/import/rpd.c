@@ -44,12 +44,12 @@ static hb_sqlite_rows select_rows(const rpd *r, const char *table, const char *c
     return rows;
 }
 
-static hb_sid string_of(const rpd *r, const hb_sqlite_rows *rows, int column)
+static hb_string_id string_of(const rpd *r, const hb_sqlite_rows *rows, int column)
 {
     return hb_id_index_get(&r->strings, (uint64_t)hb_sqlite_int(rows, column));
 }
 
-static hb_str text_of(const rpd *r, hb_sid id)
+static hb_str text_of(const rpd *r, hb_string_id id)
 {
     return hb_texts_get(&r->import->texts, id);
 }
@@ -59,7 +59,7 @@ static void read_strings(rpd *r)
     hb_sqlite_rows rows = select_rows(r, "rocpd_string", "id, string");
     while (hb_sqlite_next(&rows)) {
         hb_str text = hb_sqlite_text(&rows, 1);
-        hb_sid id = hb_texts_add(&r->import->texts, text.s, text.len);
+        hb_string_id id = hb_texts_add(&r->import->texts, text.s, text.len);
         if (!id) leave(r, hb_no_memory());
         hb_id_index_set(r->arena, &r->strings, (uint64_t)hb_sqlite_int(&rows, 0), id);
     }
@@ -109,7 +109,7 @@ static void add_call(rpd *r, const hb_sqlite_rows *rows, uint64_t id)
     hb_id_index_set(r->arena, &r->calls, id - r->first_call, r->call_list.count);
     call->process = process_of(r, hb_sqlite_int(rows, 1));
     hb_import_process *p = r->processes.items[call->process];
-    hb_sid name = string_of(r, rows, 5), args = string_of(r, rows, 6);
+    hb_string_id name = string_of(r, rows, 5), args = string_of(r, rows, 6);
     int64_t start = hb_sqlite_int(rows, 3), end = hb_sqlite_int(rows, 4);
     hb_str api = text_of(r, name);
     call->range = hb_str_is(api, "UserMarker");
@@ -215,7 +215,7 @@ static void read_operators(rpd *r)
     hb_sqlite_rows rows = select_rows(r, "ext_autogradapi", "api_ptr_id, autogradName_id");
     while (hb_sqlite_next(&rows)) {
         const rpd_call *call = call_of(r, &rows, 0);
-        hb_sid name = string_of(r, &rows, 1);
+        hb_string_id name = string_of(r, &rows, 1);
         if (!call || !call->range || !call->kept || !name || !text_of(r, name).len) continue;
         hb_import_process *p = r->processes.items[call->process];
         ((hb_import_host *)hb_column_at(&p->rows.scopes, call->row))->name = name;

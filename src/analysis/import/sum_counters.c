@@ -6,14 +6,14 @@
 enum { MOST = 20000 };
 
 typedef struct sum {
-    hb_sid kernel, counter;
+    hb_string_id kernel, counter;
     uint64_t kernels;
     double total, max;
 } sum;
 
 typedef HB_VEC(sum) sums;
 
-static void add(hb_arena *arena, hb_dict *index, sums *list, hb_sid kernel,
+static void add(hb_arena *arena, hb_dict *index, sums *list, hb_string_id kernel,
                 const hb_import_value *value)
 {
     bool added;
@@ -28,7 +28,7 @@ static void add(hb_arena *arena, hb_dict *index, sums *list, hb_sid kernel,
     s->max = HB_MAX(s->max, value->value);
 }
 
-static void put_text(hb_buf *json, const hb_import_rows *rows, const char *key, hb_sid text)
+static void put_text(hb_buf *json, const hb_import_rows *rows, const char *key, hb_string_id text)
 {
     hb_str s = hb_texts_get(rows->texts, text);
     hb_buf_printf(json, "\"%s\": ", key);

@@ -41,12 +41,12 @@ typedef struct xspace {
     uint32_t lines;
 } xspace;
 
-static hb_sid intern(xspace *x, hb_str text)
+static hb_string_id intern(xspace *x, hb_str text)
 {
     return hb_import_text(x->arena, &x->p->rows, text);
 }
 
-static hb_str text_of(const xspace *x, hb_sid id)
+static hb_str text_of(const xspace *x, hb_string_id id)
 {
     return hb_texts_get(&x->import->texts, id);
 }
@@ -73,7 +73,7 @@ static void take_entry(xspace *x, plane *p, hb_wire w, bool stats)
 {
     hb_wire_field field, part;
     uint64_t id = 0;
-    hb_sid name = 0;
+    hb_string_id name = 0;
     while (hb_wire_next(&w, &field)) {
         if (field.number == 1) id = field.value;
         if (field.number != 2) continue;
@@ -119,7 +119,7 @@ static stat_value take_stat(const xspace *x, const plane *p, hb_wire w)
 /* ---- events ---- */
 
 typedef struct event {
-    hb_sid name;
+    hb_string_id name;
     int64_t start, end;
     uint64_t correlation;
     hb_str kernel, copy, hlo;
@@ -219,7 +219,7 @@ static void add_work(xspace *x, const plane *p, int64_t stream, event *e)
     work->lane = hb_import_lane_at(x->arena, rows, p->gpu, -1, stream);
 }
 
-static void add_host(xspace *x, uint32_t thread, const event *e, hb_sid name, bool call,
+static void add_host(xspace *x, uint32_t thread, const event *e, hb_string_id name, bool call,
                      unsigned flags)
 {
     hb_import_rows *rows = &x->p->rows;

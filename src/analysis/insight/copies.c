@@ -4,7 +4,7 @@
  */
 #include "insight/insight.h"
 
-static hb_copy_sum *sum_of(hb_insight *in, hb_dict *sums, uint32_t gpu, hb_sid name)
+static hb_copy_sum *sum_of(hb_insight *in, hb_dict *sums, uint32_t gpu, hb_string_id name)
 {
     bool added;
     hb_dict_entry *e = hb_dict_add(&in->arena, sums, (uint64_t)gpu << 32 | name, &added);

@@ -97,7 +97,7 @@ static overview look(hb_insight *in)
 typedef struct calls {
     uint64_t count;
     double host;
-    hb_sid name; /* of the one that took longest */
+    hb_string_id name; /* of the one that took longest */
     double longest;
 } calls;
 
@@ -109,7 +109,7 @@ static bool is_counted(const overview *s, const hb_row *row)
 }
 
 /* Of few names there are many calls. */
-static unsigned call_bits(const hb_insight *in, const overview *s, hb_sid name)
+static unsigned call_bits(const hb_insight *in, const overview *s, hb_string_id name)
 {
     if (!s->calls[name])
         s->calls[name] = (uint8_t)(1 + hb_call_class_of(hb_trace_text(in->trace, name)));
@@ -186,10 +186,10 @@ static void synchronisations(hb_insight *in, const overview *s)
 {
     double total = 0, longest = 0;
     uint64_t gaps = 0;
-    hb_sid worst = 0;
+    hb_string_id worst = 0;
     for (uint32_t i = 0; i < in->gaps.count; i++) {
         const hb_gap *g = &in->gaps.items[i];
-        hb_sid call = hb_insight_runtime_at(in, in->works.items[g->next].launch, g->start);
+        hb_string_id call = hb_insight_runtime_at(in, in->works.items[g->next].launch, g->start);
         if (g->idle != HB_IDLE_LATE || !call || !hb_call_waits(call_bits(in, s, call))) continue;
         total += g->end - g->start;
         gaps++;

@@ -102,7 +102,7 @@ static const hb_host_thread *thread_of(const hb_insight *in, uint32_t launch)
     return &in->threads.items[hb_dict_get(&in->thread_of, tid)->value];
 }
 
-hb_sid hb_insight_runtime_at(const hb_insight *in, uint32_t launch, double time)
+hb_string_id hb_insight_runtime_at(const hb_insight *in, uint32_t launch, double time)
 {
     if (launch == HB_NO_LAUNCH) return 0;
     const hb_host_thread *t = thread_of(in, launch);

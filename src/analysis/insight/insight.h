@@ -42,14 +42,15 @@ typedef struct hb_work {
 
 /** Kernels of one name. */
 typedef struct hb_kernel_sum {
-    hb_sid name;
+    hb_string_id name;
     uint32_t class; /* index */
     hb_matrix_verdict matrix;
     uint64_t calls;
     double total;
     double occupied, occupancy; /* time with a known occupancy; that times the occupancy */
     double limited;             /* time of the launches that name `limit` */
-    hb_sid limit; /* JSON text of what limits the occupancy of most of the time; 0: not known */
+    hb_string_id
+        limit; /* JSON text of what limits the occupancy of most of the time; 0: not known */
 } hb_kernel_sum;
 
 typedef struct hb_class_sum {
@@ -61,7 +62,7 @@ typedef struct hb_class_sum {
 /** Copies or fills of one name on one GPU. */
 typedef struct hb_copy_sum {
     uint32_t gpu; /* index */
-    hb_sid name;
+    hb_string_id name;
     uint64_t calls;
     double bytes, total, longest;
     double timed; /* time of those whose bytes are known */
@@ -94,8 +95,8 @@ typedef struct hb_stream_sum {
 
 /** What a host thread did most of a time. */
 typedef struct hb_cover {
-    hb_sid call, op; /* a runtime call and the operator around it, or an operator; 0: none */
-    bool many;       /* neither: calls cover most of it, but no single one does */
+    hb_string_id call, op; /* a runtime call and the operator around it, or an operator; 0: none */
+    bool many;             /* neither: calls cover most of it, but no single one does */
 } hb_cover;
 
 typedef struct hb_gap {
@@ -198,7 +199,7 @@ static inline hb_str hb_insight_limit(const hb_insight *in, const hb_kernel_sum 
 }
 
 /** The runtime call in which a thread was at `time`; 0: in none, or the thread is not known. */
-hb_sid hb_insight_runtime_at(const hb_insight *in, uint32_t launch, double time);
+hb_string_id hb_insight_runtime_at(const hb_insight *in, uint32_t launch, double time);
 
 /** What covers most of a window on the thread of `launch`. */
 hb_cover hb_insight_host_at(const hb_insight *in, uint32_t launch, double start, double end);

@@ -280,7 +280,7 @@ static roof roof_of(const roofline *r, const op_call *c)
 }
 
 /* A call, or `part` of it that took `time`, as a sum of one. */
-static hb_rate_sum sum_of(const roofline *r, const op_call *c, hb_sid name, double time,
+static hb_rate_sum sum_of(const roofline *r, const op_call *c, hb_string_id name, double time,
                           double part)
 {
     roof f = roof_of(r, c);

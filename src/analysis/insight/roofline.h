@@ -22,8 +22,8 @@
 
 /** Calls of operators or kernels of a name and type. */
 typedef struct hb_rate_sum {
-    hb_sid name, dims; /* dims: of inputs; Input Dims as the file has them, 0: none */
-    uint32_t gpu;      /* index of hb_insight.gpus; HB_NO_GPU_SUM: the CPU */
+    hb_string_id name, dims; /* dims: of inputs; Input Dims as the file has them, 0: none */
+    uint32_t gpu;            /* index of hb_insight.gpus; HB_NO_GPU_SUM: the CPU */
     hb_peak_type type;
     bool shared; /* a kernel, in part beside others in its operator */
     bool known;  /* the roof of all of it */

@@ -25,7 +25,7 @@ static uint32_t class_index(hb_insight *in, hb_str name)
     return in->classes.count - 1;
 }
 
-static uint32_t kernel_index(hb_insight *in, hb_dict *names, hb_sid name)
+static uint32_t kernel_index(hb_insight *in, hb_dict *names, hb_string_id name)
 {
     bool added;
     hb_dict_entry *e = hb_dict_add(&in->arena, names, name, &added);
@@ -40,7 +40,7 @@ static uint32_t kernel_index(hb_insight *in, hb_dict *names, hb_sid name)
 }
 
 /* Of the limits of a kernel's launches the one with the most time; a vote that needs no table. */
-static void vote_limit(hb_kernel_sum *k, hb_sid limit, double dur)
+static void vote_limit(hb_kernel_sum *k, hb_string_id limit, double dur)
 {
     if (k->limit == limit) {
         k->limited += dur;

@@ -13,13 +13,13 @@
 static const char *why_lost(const hb_read_report *report)
 {
     const uint64_t *n = report->counts;
-    if (n[HB_FLAW_BAD_UTF8]) return "invalid UTF-8";
-    if (n[HB_FLAW_BAD_ESCAPE]) return "invalid backslash escape";
-    if (!n[HB_FLAW_BARE_NA]) return NULL;
+    if (n[HB_JSON_DEFECT_BAD_UTF8]) return "invalid UTF-8";
+    if (n[HB_JSON_DEFECT_BAD_ESCAPE]) return "invalid backslash escape";
+    if (!n[HB_JSON_DEFECT_BARE_NA]) return NULL;
     if (report->encoded) return "a byte order mark or UTF-16 beside a bare N/A";
-    if (n[HB_FLAW_CONTROL]) return "control characters in strings beside a bare N/A";
-    if (n[HB_FLAW_SURROGATE]) return "UTF-8 encoded surrogates beside a bare N/A";
-    if (n[HB_FLAW_INNER_NA]) return "N/A inside a longer string beside a bare N/A";
+    if (n[HB_JSON_DEFECT_CONTROL]) return "control characters in strings beside a bare N/A";
+    if (n[HB_JSON_DEFECT_SURROGATE]) return "UTF-8 encoded surrogates beside a bare N/A";
+    if (n[HB_JSON_DEFECT_INNER_NA]) return "N/A inside a longer string beside a bare N/A";
     return NULL;
 }
 
@@ -34,7 +34,7 @@ static hb_result read_strictly(const hb_open_options *options, hb_profile *p)
     hb_read_report *report = malloc(sizeof *report);
     if (!report) return hb_no_memory();
     hb_result result = hb_read_trace(p->path, &read, &p->trace, report);
-    if (result == HB_OK && report->counts[HB_FLAW_BARE_NA]) {
+    if (result == HB_OK && report->counts[HB_JSON_DEFECT_BARE_NA]) {
         /* Now every N/A in a string matters as well. */
         hb_trace_free(&p->trace);
         read.check_na = true;

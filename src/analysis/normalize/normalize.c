@@ -96,7 +96,7 @@ static bool number_thread(normalizer *u, hb_row *row)
     hb_key key = hb_row_tid_key(u->trace, row);
     if (hb_key_tag(key) == HB_KEY_TAG_INT) return true;
     if (hb_key_tag(key) != HB_KEY_TAG_TEXT) return false;
-    if (!set_thread(u->trace, row, hb_key_int(-1000000 - (int64_t)hb_key_sid(key))))
+    if (!set_thread(u->trace, row, hb_key_int(-1000000 - (int64_t)hb_key_string(key))))
         hb_arena_leave(&u->arena, HB_ERROR_NO_MEMORY, "out of memory");
     return true;
 }

@@ -121,7 +121,7 @@ static hb_result name_member(packing *p, const hb_source_file *f, const char **n
     else
         hb_buf_str(&text, f->name);
     uint32_t before = p->names.count;
-    hb_sid id = text.failed ? 0 : hb_texts_add(&p->names, text.data, text.size);
+    hb_string_id id = text.failed ? 0 : hb_texts_add(&p->names, text.data, text.size);
     hb_buf_free(&text);
     if (!id) return hb_no_memory();
     *name = hb_texts_get(&p->names, id).s;

@@ -14,7 +14,7 @@ hb_report_builder *hb_report_new(void)
 
 static const char *keep(hb_report_builder *b, const char *text, size_t size)
 {
-    hb_sid id = text ? hb_texts_add(&b->texts, text, size) : 0;
+    hb_string_id id = text ? hb_texts_add(&b->texts, text, size) : 0;
     b->failed |= text && !id;
     return id ? hb_texts_get(&b->texts, id).s : NULL;
 }
@@ -63,7 +63,7 @@ void hb_report_add_redactions(hb_report_builder *b, const hb_redactor *r)
     size_t n = 0;
     b->redactions = calloc(r->texts.count, sizeof *b->redactions);
     b->failed |= !b->redactions;
-    for (hb_sid id = 1; b->redactions && id < r->texts.count; id++) {
+    for (hb_string_id id = 1; b->redactions && id < r->texts.count; id++) {
         const hb_redaction_found *f = &r->findings.items[id];
         char replacement[32];
         hb_str found;

@@ -124,8 +124,8 @@ static hb_key_class class_of(json_redaction *j)
 {
     hb_str key = string_of(&j->key);
     uint32_t known = j->keys.count;
-    hb_sid id = known < HB_ARRAY_LEN(j->classes) ? hb_texts_add(&j->keys, key.s, key.len)
-                                                 : hb_texts_find(&j->keys, key.s, key.len);
+    hb_string_id id = known < HB_ARRAY_LEN(j->classes) ? hb_texts_add(&j->keys, key.s, key.len)
+                                                       : hb_texts_find(&j->keys, key.s, key.len);
     if (id && id < known) return j->classes[id];
     hb_key_class class = hb_key_class_of(key);
     if (id) j->classes[id] = class;

@@ -54,7 +54,7 @@ static void make_key(keyed_text *key, hb_redaction_kind kind, hb_str text)
 }
 
 /* One for each text, by its number. */
-static bool grow(hb_redactor *r, hb_sid id)
+static bool grow(hb_redactor *r, hb_string_id id)
 {
     while (r->findings.count <= id)
         if (!HB_APPEND(&r->findings)) return false;
@@ -62,12 +62,12 @@ static bool grow(hb_redactor *r, hb_sid id)
 }
 
 /* 0: without memory. */
-static hb_sid get(hb_redactor *r, hb_redaction_kind kind, hb_str text)
+static hb_string_id get(hb_redactor *r, hb_redaction_kind kind, hb_str text)
 {
     keyed_text key;
     make_key(&key, kind, text);
     uint32_t before = r->texts.count;
-    hb_sid id = hb_texts_add(&r->texts, key.bytes, key.size);
+    hb_string_id id = hb_texts_add(&r->texts, key.bytes, key.size);
     if (!id || !grow(r, id)) {
         r->failed = true;
         return 0;
@@ -77,14 +77,14 @@ static hb_sid get(hb_redactor *r, hb_redaction_kind kind, hb_str text)
     return id;
 }
 
-hb_redaction_kind hb_redaction_kind_of(const hb_redactor *r, hb_sid id, hb_str *found)
+hb_redaction_kind hb_redaction_kind_of(const hb_redactor *r, hb_string_id id, hb_str *found)
 {
     hb_str key = hb_texts_get(&r->texts, id);
     *found = (hb_str){key.s + 1, key.len - 1};
     return (hb_redaction_kind)key.s[0];
 }
 
-void hb_redaction_text(const hb_redactor *r, hb_sid id, char *text)
+void hb_redaction_text(const hb_redactor *r, hb_string_id id, char *text)
 {
     char largest[16];
     hb_str found;
@@ -99,7 +99,7 @@ void hb_redaction_text(const hb_redactor *r, hb_sid id, char *text)
 void hb_redactor_replace(hb_redactor *r, hb_redaction_kind kind, hb_str found, hb_buf *out)
 {
     char text[32];
-    hb_sid id = get(r, kind, found);
+    hb_string_id id = get(r, kind, found);
     if (!id) return;
     hb_redaction_found *f = &r->findings.items[id];
     f->count++;
@@ -216,7 +216,7 @@ void hb_redact_file_name(hb_redactor *r, const char *name, hb_buf *out)
 
 typedef struct sorted_name {
     hb_str name;
-    hb_sid id;
+    hb_string_id id;
 } sorted_name;
 
 static int by_name(const void *x, const void *y)
@@ -239,7 +239,7 @@ static void number_kind(hb_redactor *r, hb_redaction_kind kind)
     uint32_t n = 0, number = 0;
     hb_str first = {NULL, 0};
     r->failed |= !list;
-    for (hb_sid id = 1; list && id < r->texts.count; id++) {
+    for (hb_string_id id = 1; list && id < r->texts.count; id++) {
         list[n].id = id;
         n += hb_redaction_kind_of(r, id, &list[n].name) == kind;
     }

@@ -37,7 +37,7 @@ typedef struct hb_redaction_found {
     uint32_t number; /* of its replacement among its kind, from 1 */
     uint64_t count;
     uint32_t files, last_file; /* how many; the number of the last, from 1 */
-    hb_sid place;              /* the first file, as it was named: of hb_redactor.places */
+    hb_string_id place;        /* the first file, as it was named: of hb_redactor.places */
 } hb_redaction_found;
 
 typedef struct hb_redactor {
@@ -45,10 +45,10 @@ typedef struct hb_redactor {
     HB_VEC(hb_redaction_found) findings; /* by the id of the text; [0] is none */
     hb_texts places;
     uint32_t counts[HB_REDACTED_KINDS];
-    bool learning; /* the first time */
-    bool failed;   /* out of memory */
-    hb_sid place;  /* the file that is read */
-    uint32_t file; /* its number, from 1 */
+    bool learning;      /* the first time */
+    bool failed;        /* out of memory */
+    hb_string_id place; /* the file that is read */
+    uint32_t file;      /* its number, from 1 */
 } hb_redactor;
 
 bool hb_redactor_init(hb_redactor *redactor);
@@ -92,7 +92,7 @@ hb_key_class hb_key_class_of(hb_str key);
 
 /** What was found and what stands for it, which has room for 32 bytes. `id`: of hb_redactor.texts.
  */
-hb_redaction_kind hb_redaction_kind_of(const hb_redactor *redactor, hb_sid id, hb_str *found);
-void hb_redaction_text(const hb_redactor *redactor, hb_sid id, char *text);
+hb_redaction_kind hb_redaction_kind_of(const hb_redactor *redactor, hb_string_id id, hb_str *found);
+void hb_redaction_text(const hb_redactor *redactor, hb_string_id id, char *text);
 
 #endif

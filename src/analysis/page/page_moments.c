@@ -22,7 +22,7 @@ hb_result hb_memory_steps_init(hb_memory_steps *steps, size_t allocations)
 hb_result hb_memory_steps_add(hb_memory_steps *s, const char *holder, double from, double until,
                               double bytes)
 {
-    hb_sid id = hb_texts_add(&s->names, holder, strlen(holder));
+    hb_string_id id = hb_texts_add(&s->names, holder, strlen(holder));
     if (!id) return hb_no_memory();
     s->items[s->count++] = (hb_memory_step){from, bytes, id};
     if (!isnan(until)) s->items[s->count++] = (hb_memory_step){until, -bytes, id};

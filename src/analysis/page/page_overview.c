@@ -28,7 +28,7 @@ static bool find_longest(hb_page_trace *trace, const char *name, int64_t *from, 
 {
     const hb_trace *t = hb_trace_file_trace(trace->file);
     int64_t zero = hb_page_span_of(trace).start, longest = -1;
-    hb_sid id = hb_texts_find(&t->strings, name, strlen(name));
+    hb_string_id id = hb_texts_find(&t->strings, name, strlen(name));
     for (uint32_t i = 0; id && i < t->rows.count; i++) {
         const hb_row *row = hb_trace_row(t, i);
         if (row->kind != HB_KIND_KERNEL || row->name != id || row->duration <= longest) continue;

@@ -23,14 +23,14 @@ static uint32_t bar_at(const filling *f, double time)
     return (uint32_t)((uint64_t)(low - 1) * f->sparks->bars / f->a->steps.count);
 }
 
-static void add(filling *f, hb_sid name, double time, double us)
+static void add(filling *f, hb_string_id name, double time, double us)
 {
     uint32_t bar = bar_at(f, time), place = f->sparks->places[name];
     if (bar != UINT32_MAX && place)
         f->sparks->times[(size_t)(place - 1) * f->sparks->bars + bar] += us / f->steps[bar];
 }
 
-static void give_place(filling *f, hb_sid name)
+static void give_place(filling *f, hb_string_id name)
 {
     if (!f->sparks->places[name]) f->sparks->places[name] = ++f->names;
 }
@@ -98,7 +98,7 @@ void hb_sparks_free(hb_sparks *sparks)
     hb_arena_free(&sparks->arena);
 }
 
-const char *hb_spark_of(hb_sparks *s, hb_sid name)
+const char *hb_spark_of(hb_sparks *s, hb_string_id name)
 {
     uint32_t place = s->bars ? s->places[name] : 0;
     if (!place) return "";

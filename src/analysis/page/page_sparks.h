@@ -24,6 +24,6 @@ hb_result hb_sparks_of_kernels(hb_sparks *sparks, hb_analysis *analysis);
 void hb_sparks_free(hb_sparks *sparks);
 
 /** A digit a bar: 0 nothing, 8 the most that this name takes; "" of none. Until the next call. */
-const char *hb_spark_of(hb_sparks *sparks, hb_sid name);
+const char *hb_spark_of(hb_sparks *sparks, hb_string_id name);
 
 #endif

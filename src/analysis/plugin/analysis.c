@@ -15,9 +15,9 @@ void hb_reject_trace(hb_analysis *a, const char *format, ...)
     hb_arena_leave(&a->arena, HB_ERROR_FORMAT, "%s", reason);
 }
 
-hb_sid hb_intern(hb_analysis *a, const char *text, size_t size)
+hb_string_id hb_intern(hb_analysis *a, const char *text, size_t size)
 {
-    hb_sid id = hb_texts_add(&a->trace->strings, text, size);
+    hb_string_id id = hb_texts_add(&a->trace->strings, text, size);
     if (!id) hb_arena_leave(&a->arena, HB_ERROR_NO_MEMORY, "out of memory for names");
     return id;
 }
@@ -29,9 +29,9 @@ void hb_buf_key(hb_buf *buf, const hb_trace *trace, hb_key key)
     case HB_KEY_TAG_NONE: hb_buf_str(buf, "None"); return;
     case HB_KEY_TAG_INT: hb_buf_printf(buf, "%lld", (long long)hb_key_value(key)); return;
     case HB_KEY_TAG_CONTAINER:
-        hb_json_to_python(buf, hb_trace_text(trace, hb_key_sid(key)));
+        hb_json_to_python(buf, hb_trace_text(trace, hb_key_string(key)));
         return;
-    case HB_KEY_TAG_TEXT: s = hb_trace_text(trace, hb_key_sid(key)); break;
+    case HB_KEY_TAG_TEXT: s = hb_trace_text(trace, hb_key_string(key)); break;
     }
     hb_buf_append(buf, s.s + (*s.s == '"'), s.len - (*s.s == '"'));
 }

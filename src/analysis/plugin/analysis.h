@@ -95,7 +95,7 @@ typedef struct hb_node_work {
 typedef struct hb_node {
     double start, end;
     uint32_t row; /* HB_NO_ROW: made by the analysis */
-    hb_sid name;
+    hb_string_id name;
     uint32_t first_child, next;
     uint32_t work; /* index of hb_analysis.works, 0: none; hb_work_of() */
     uint8_t class, type;
@@ -108,8 +108,8 @@ _Static_assert(sizeof(hb_node) == 40, "a trace has one for each operator");
 /** Kernels, copies and fills. */
 typedef struct hb_device_node {
     double start, end;
-    uint32_t row, next; /* next: index + 1 in its runtime call */
-    hb_sid op_name;     /* 0: none */
+    uint32_t row, next;   /* next: index + 1 in its runtime call */
+    hb_string_id op_name; /* 0: none */
     uint8_t type;
     bool tc_used, op_tc_eligible, matched, is_float;
 } hb_device_node;
@@ -137,7 +137,7 @@ typedef HB_VEC(hb_tree_thread) hb_threads;
 
 typedef struct hb_step {
     hb_range range;
-    hb_sid name;
+    hb_string_id name;
     hb_num costs[HB_ROLE_COUNT];
     hb_num computation, communication, overlap, other; /* for the distributed view */
 } hb_step;
@@ -157,7 +157,7 @@ typedef struct hb_gpu {
 
 /** Operators of one name, or name and shapes, and so on. */
 typedef struct hb_op_stat {
-    hb_sid name, shape, stack; /* shape: Python's text; stack: JSON text, 0: none */
+    hb_string_id name, shape, stack; /* shape: Python's text; stack: JSON text, 0: none */
     uint32_t calls;
     bool tc_eligible;
     uint8_t floats; /* enum hb_floats */
@@ -168,7 +168,7 @@ typedef HB_VEC(hb_op_stat) hb_op_stats;
 
 /** Kernels of one name, launched in one way by one operator. */
 typedef struct hb_kernel_op_stat {
-    hb_sid name, op_name, grid, block, registers, shared; /* the last four: Python's text */
+    hb_string_id name, op_name, grid, block, registers, shared; /* the last four: Python's text */
     bool tc_used, op_tc_eligible;
     uint32_t calls;
     hb_num total, min, max;
@@ -177,7 +177,7 @@ typedef struct hb_kernel_op_stat {
 
 /** Kernels of one name. */
 typedef struct hb_kernel_stat {
-    hb_sid name;
+    hb_string_id name;
     bool tc_used;
     uint32_t calls;
     double total, mean, max, min, blocks_per_sm, occupancy;
@@ -190,14 +190,14 @@ typedef struct hb_memory_record {
     uint32_t tid, row;
     uint32_t node; /* the operator node it was attributed to, or HB_NO_NODE */
     uint32_t next; /* index + 1 of the node's next record */
-    hb_sid op_name, parent_name;
+    hb_string_id op_name, parent_name;
     uint32_t device; /* index of hb_analysis.device_names + 1; 0: unknown type */
     bool bytes_bad, bytes_float, allocated_bad, reserved_bad;
 } hb_memory_record;
 
 typedef struct hb_module_stat hb_module_stat;
 struct hb_module_stat {
-    hb_sid name;
+    hb_string_id name;
     hb_key module_id;
     uint32_t occurences, operators;
     uint8_t floats; /* enum hb_floats */
@@ -208,7 +208,7 @@ struct hb_module_stat {
 
 /** A collective operation. */
 typedef struct hb_comm {
-    hb_sid name, dims, types; /* the last two: JSON text, 0: none */
+    hb_string_id name, dims, types; /* the last two: JSON text, 0: none */
     hb_num start, end;
     HB_VEC(hb_range) ranges;
     int step; /* index, -1: none */
@@ -245,7 +245,7 @@ typedef struct hb_analysis {
     bool use_dp, use_ddp, has_nccl, has_gloo;
     hb_key *used_devices; /* distinct pids of device work, sorted */
     uint32_t num_used_devices;
-    hb_sid sid_root;
+    hb_string_id sid_root;
     hb_u32s crossing; /* nodes that are in no tree, as they outlast the call they began in */
     uint32_t depth;   /* of the deepest tree: calls, their runtime calls, their device work */
 
@@ -269,7 +269,7 @@ typedef struct hb_analysis {
 
     HB_VEC(hb_memory_record) memory; /* in order of time */
     uint32_t *node_records;          /* first record of a node, index + 1; NULL without memory */
-    HB_VEC(hb_sid) device_names;
+    HB_VEC(hb_string_id) device_names;
 
     hb_module_stat *modules;
     uint32_t num_modules;
@@ -346,8 +346,8 @@ static inline hb_str hb_node_name(const hb_analysis *a, const hb_node *node)
 }
 
 /** hb_name_class_of() of a trace's string, asked once. */
-unsigned hb_name_class_slow(hb_analysis *a, hb_sid name);
-static inline unsigned hb_name_class(hb_analysis *a, hb_sid name)
+unsigned hb_name_class_slow(hb_analysis *a, hb_string_id name);
+static inline unsigned hb_name_class(hb_analysis *a, hb_string_id name)
 {
     unsigned bits = name < a->num_name_bits ? a->name_bits[name] : 0;
     return HB_LIKELY(bits) ? bits : hb_name_class_slow(a, name);
@@ -390,10 +390,10 @@ const char *hb_gpu_text(const hb_gpu *gpu, char text[16]);
 void hb_group_by_name(hb_analysis *a, hb_arena *arena, const hb_u32s *ops, hb_op_stats *stats);
 
 /** Python's str() of a JSON text, interned; JSON text 0 gives "None". */
-hb_sid hb_python_text(hb_analysis *a, hb_sid json);
+hb_string_id hb_python_text(hb_analysis *a, hb_string_id json);
 /** The same of `json` that counts as false in Python: 0, "", null, [] ... */
 bool hb_python_false(hb_str json);
-hb_sid hb_intern(hb_analysis *a, const char *text, size_t size);
+hb_string_id hb_intern(hb_analysis *a, const char *text, size_t size);
 
 /** An event's times as Python has them: an int or a float each, and their sum. */
 static inline hb_num hb_row_ts(const hb_analysis *a, const hb_row *row)

@@ -15,7 +15,7 @@ static void out_key(hb_emitter *out, const hb_trace *trace, hb_key key)
         hb_buf_free(&number);
         return;
     }
-    hb_str s = hb_trace_text(trace, hb_key_sid(key));
+    hb_str s = hb_trace_text(trace, hb_key_string(key));
     if (*s.s == '"')
         hb_emit_str(out, (hb_str){s.s + 1, s.len - 1});
     else

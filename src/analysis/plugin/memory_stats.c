@@ -21,7 +21,7 @@ static uint32_t device_of(hb_analysis *a, device_index *index, const hb_memory_r
     hb_buf_init(&buf, SIZE_MAX / 2);
     hb_buf_str(&buf, m->device_type == 0 ? "CPU" : "GPU");
     if (m->device_type == 1) hb_buf_key(&buf, a->trace, hb_trace_key_at(a->trace, m->device));
-    hb_sid name = hb_intern(a, buf.data, buf.size);
+    hb_string_id name = hb_intern(a, buf.data, buf.size);
     hb_buf_free(&buf);
     hb_dict_entry *named = hb_dict_add(&a->arena, &index->names, name, &added);
     if (added) {
@@ -134,9 +134,9 @@ static hb_tree_thread *thread_of(hb_analysis *a, hb_key tid)
  */
 static void check_logged(hb_analysis *a, const hb_memory_record *r, hb_key tid)
 {
-    bool number =
-        hb_key_tag(tid) == HB_KEY_TAG_INT ||
-        (hb_key_tag(tid) == HB_KEY_TAG_TEXT && *hb_trace_text(a->trace, hb_key_sid(tid)).s != '"');
+    bool number = hb_key_tag(tid) == HB_KEY_TAG_INT ||
+                  (hb_key_tag(tid) == HB_KEY_TAG_TEXT &&
+                   *hb_trace_text(a->trace, hb_key_string(tid)).s != '"');
     if (!number)
         hb_reject_trace(a, "event %u: a memory event outside all calls has no numeric tid", r->row);
 }
@@ -318,7 +318,7 @@ static void sum_by_name(stat_walk *s, hb_memory_stats *sums, hb_u32s *order)
     for (uint32_t k = 0; k < s->nodes.count; k++) {
         uint32_t node = s->nodes.items[k];
         if (!hb_is_operator(s->a, &s->a->nodes[node])) continue;
-        hb_sid name = s->a->nodes[node].name;
+        hb_string_id name = s->a->nodes[node].name;
         for (uint32_t i = s->first[node]; i; i = s->shares.items[i - 1].next) {
             const share *from = &s->shares.items[i - 1];
             hb_memory_stats *to = &sums[from->device];

@@ -27,7 +27,7 @@ enum {
 };
 
 typedef struct hb_memory_stat {
-    hb_sid name;
+    hb_string_id name;
     uint32_t calls;
     double metrics[HB_MEMORY_METRICS];
 } hb_memory_stat;

@@ -8,7 +8,7 @@ enum { MAX_DEPTH = 900 }; /* Python's recursion ends about here */
 
 typedef struct module module;
 struct module {
-    hb_sid name;
+    hb_string_id name;
     hb_key id;
     HB_VEC(module *) children;
 };
@@ -207,7 +207,7 @@ static module_list build_from_names(hb_analysis *a)
     hb_u32s nodes = lightning_nodes(a);
     bool added;
     for (uint32_t i = 0; i < nodes.count; i++) {
-        hb_sid text = a->nodes[nodes.items[i]].name;
+        hb_string_id text = a->nodes[nodes.items[i]].name;
         hb_dict_entry *e = hb_dict_add(&a->arena, &by_name, text, &added);
         if (!added) continue;
         module *m = HB_NEW_ARRAY(&a->arena, module, 1);
@@ -219,7 +219,8 @@ static module_list build_from_names(hb_analysis *a)
     for (uint32_t i = 0; i < all.count; i++) {
         hb_str name = hb_trace_text(a->trace, all.items[i]->name);
         const char *dot = memrchr(name.s, '.', name.len);
-        hb_sid parent = dot ? hb_texts_find(&a->trace->strings, name.s, (size_t)(dot - name.s)) : 0;
+        hb_string_id parent =
+            dot ? hb_texts_find(&a->trace->strings, name.s, (size_t)(dot - name.s)) : 0;
         const hb_dict_entry *e = parent ? hb_dict_get(&by_name, parent) : NULL;
         *HB_PUSH(&a->arena, e ? (module_list *)(void *)&all.items[e->value]->children : &roots) =
             all.items[i];
@@ -239,7 +240,7 @@ typedef struct sums {
     stats;
 } sums;
 
-static struct sum *find_sum(const sums *s, hb_sid name, hb_key id)
+static struct sum *find_sum(const sums *s, hb_string_id name, hb_key id)
 {
     const hb_dict_entry *e = hb_dict_get(&s->pairs, name);
     for (uint32_t i = e ? e->value : 0; i; i = s->stats.items[i - 1].next)
@@ -247,7 +248,7 @@ static struct sum *find_sum(const sums *s, hb_sid name, hb_key id)
     return NULL;
 }
 
-static struct sum *add_sum(hb_analysis *a, sums *s, hb_sid name, hb_key id)
+static struct sum *add_sum(hb_analysis *a, sums *s, hb_string_id name, hb_key id)
 {
     bool added;
     struct sum *made = HB_PUSH(&a->arena, &s->stats);
@@ -287,7 +288,7 @@ static void sum_tree(hb_analysis *a, sums *s, uint32_t parent)
 }
 
 /* What all modules are called is dropped wherever it stands. */
-static hb_sid shown_name(hb_analysis *a, hb_sid name)
+static hb_string_id shown_name(hb_analysis *a, hb_string_id name)
 {
     const hb_str prefix = hb_known_text(HB_KNOWN_MODULE);
     const size_t n = prefix.len;

@@ -4,7 +4,7 @@
  */
 #include "plugin/analysis.h"
 
-unsigned hb_name_class_slow(hb_analysis *a, hb_sid name)
+unsigned hb_name_class_slow(hb_analysis *a, hb_string_id name)
 {
     if (name >= a->num_name_bits) {
         uint32_t count = HB_MAX(name + 1, a->trace->strings.count) + 64;

@@ -166,7 +166,7 @@ static int64_t int_of_number(hb_analysis *a, uint32_t row, hb_key key, const cha
     double value = strtod(text, NULL);
     if (value - value != 0) hb_reject_trace(a, "event %u: tid is not finite", row);
     if (value > -9e18 && value < 9e18) return (int64_t)value;
-    return INT64_MAX - (int64_t)hb_key_sid(key);
+    return INT64_MAX - (int64_t)hb_key_string(key);
 }
 
 static int64_t int_tid(hb_analysis *a, uint32_t row, hb_key key)
@@ -175,7 +175,7 @@ static int64_t int_tid(hb_analysis *a, uint32_t row, hb_key key)
     int64_t value;
     if (hb_key_tag(key) == HB_KEY_TAG_INT) return hb_key_value(key);
     if (hb_key_tag(key) == HB_KEY_TAG_TEXT) {
-        hb_str s = hb_trace_text(a->trace, hb_key_sid(key));
+        hb_str s = hb_trace_text(a->trace, hb_key_string(key));
         if (*s.s != '"') return int_of_number(a, row, key, s.s);
         if (python_int((hb_str){s.s + 1, s.len - 1}, digits, &value)) return value;
     }
@@ -208,7 +208,7 @@ static hb_tree_thread *thread_of(linker *l, const hb_ev *ev, const hb_row *row)
     return &threads->items[*known - 1];
 }
 
-static hb_class class_of(hb_analysis *a, hb_type type, hb_sid name)
+static hb_class class_of(hb_analysis *a, hb_type type, hb_string_id name)
 {
     unsigned bits = hb_name_class(a, name);
     switch (type) {
@@ -223,7 +223,7 @@ static hb_class class_of(hb_analysis *a, hb_type type, hb_sid name)
     }
 }
 
-static hb_sid without(hb_analysis *a, hb_str name, hb_known word)
+static hb_string_id without(hb_analysis *a, hb_str name, hb_known word)
 {
     hb_buf buf;
     hb_str part = hb_known_text(word);
@@ -233,13 +233,13 @@ static hb_sid without(hb_analysis *a, hb_str name, hb_known word)
         if (!skip) hb_buf_append(&buf, name.s + i, 1);
         i += skip ? part.len : 1;
     }
-    hb_sid id = hb_intern(a, buf.data ? buf.data : "", buf.size);
+    hb_string_id id = hb_intern(a, buf.data ? buf.data : "", buf.size);
     hb_buf_free(&buf);
     return id;
 }
 
 /* Lightning's names carry a mark, and its modules their type: "[pl][module]type: name". */
-static hb_sid node_name(hb_analysis *a, hb_type type, const hb_row *row)
+static hb_string_id node_name(hb_analysis *a, hb_type type, const hb_row *row)
 {
     hb_str name = hb_trace_text(a->trace, row->name);
     if (type == HB_TYPE_PL_PROFILE) return without(a, name, HB_KNOWN_LIGHTNING_PROFILE);
@@ -258,7 +258,7 @@ static hb_node *new_node(linker *l, const hb_ev *ev, const hb_row *row)
     hb_tree_thread *thread = thread_of(l, ev, row);
     hb_node *n = &a->nodes[thread->first_node + thread->num_nodes++];
     double start = hb_plugin_ts(a->trace, row);
-    hb_sid name = node_name(a, (hb_type)ev->type, row);
+    hb_string_id name = node_name(a, (hb_type)ev->type, row);
     bool start_float = !(row->flags & HB_ROW_TS_INT);
     *n = (hb_node){.start = start,
                    .end = start + hb_plugin_dur(a->trace, row),
@@ -386,7 +386,7 @@ static bool key_less(const void *context, const void *x, const void *y)
     const hb_trace *t = context;
     hb_key m = *(const hb_key *)x, n = *(const hb_key *)y;
     if (hb_key_tag(m) == HB_KEY_TAG_INT) return hb_key_value(m) < hb_key_value(n);
-    hb_str s = hb_trace_text(t, hb_key_sid(m)), u = hb_trace_text(t, hb_key_sid(n));
+    hb_str s = hb_trace_text(t, hb_key_string(m)), u = hb_trace_text(t, hb_key_string(n));
     if (*s.s != '"') return strtod(s.s, NULL) < strtod(u.s, NULL);
     int order = memcmp(s.s, u.s, HB_MIN(s.len, u.len));
     return order ? order < 0 : s.len < u.len;
@@ -395,7 +395,7 @@ static bool key_less(const void *context, const void *x, const void *y)
 static bool is_number_key(const hb_trace *t, hb_key key)
 {
     return hb_key_tag(key) == HB_KEY_TAG_INT ||
-           (hb_key_tag(key) == HB_KEY_TAG_TEXT && *hb_trace_text(t, hb_key_sid(key)).s != '"');
+           (hb_key_tag(key) == HB_KEY_TAG_TEXT && *hb_trace_text(t, hb_key_string(key)).s != '"');
 }
 
 /* Python sorts the pids, and cannot when they are of different sorts. */

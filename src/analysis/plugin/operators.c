@@ -6,7 +6,7 @@
 
 #include "plugin/analysis.h"
 
-hb_sid hb_python_text(hb_analysis *a, hb_sid json)
+hb_string_id hb_python_text(hb_analysis *a, hb_string_id json)
 {
     bool added;
     hb_dict_entry *e = hb_dict_add(&a->arena, &a->python_texts, json, &added);
@@ -17,7 +17,7 @@ hb_sid hb_python_text(hb_analysis *a, hb_sid json)
         hb_json_to_python(&buf, hb_trace_text(a->trace, json));
     else
         hb_buf_str(&buf, "None");
-    hb_sid id = hb_intern(a, buf.data ? buf.data : "", buf.size);
+    hb_string_id id = hb_intern(a, buf.data ? buf.data : "", buf.size);
     hb_buf_free(&buf);
     hb_dict_set(&a->arena, &a->python_texts, json, id);
     return id;
@@ -109,7 +109,7 @@ typedef struct grouping {
 static places find_places(hb_analysis *a, grouping *g, const hb_node *n, const hb_op_row *op)
 {
     places p = {0};
-    hb_sid shape = hb_python_text(a, op->dims);
+    hb_string_id shape = hb_python_text(a, op->dims);
     uint32_t name_shape = pair(a, &g->pairs, n->name, shape);
     p.name = find_group(&a->arena, &g->by_name, &a->by_name, n->name, n);
     hb_op_stat *s = &a->by_name.items[p.name];
@@ -161,7 +161,7 @@ static void group_op(hb_analysis *a, grouping *g, const hb_node *n)
 
 /* ---- kernels by operator ---- */
 
-static hb_sid text_or_zero(hb_analysis *a, hb_sid json)
+static hb_string_id text_or_zero(hb_analysis *a, hb_string_id json)
 {
     if (!json || hb_python_false(hb_trace_text(a->trace, json))) return hb_intern(a, "0", 1);
     return hb_python_text(a, json);

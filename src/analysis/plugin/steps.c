@@ -21,7 +21,7 @@ static void widen(span *s, hb_range r)
 }
 
 /* "ProfilerStep#  +007#x" is step 7: Python's int() of what stands between the first two '#'. */
-static hb_sid step_name(hb_analysis *a, uint32_t row, hb_str name)
+static hb_string_id step_name(hb_analysis *a, uint32_t row, hb_str name)
 {
     const char *p = name.s + HB_STEP_PREFIX_SIZE, *end = name.s + name.len;
     const char *stop = memchr(p, '#', (size_t)(end - p));
@@ -52,7 +52,7 @@ static void add_step(hb_analysis *a, uint32_t row_index, const hb_row *row)
 {
     hb_step *step = HB_PUSH(&a->arena, &a->steps);
     *step = (hb_step){.range = hb_row_range(a, row)};
-    hb_sid name = step_name(a, row_index, hb_trace_text(a->trace, row->name));
+    hb_string_id name = step_name(a, row_index, hb_trace_text(a->trace, row->name));
     step->name = name;
 }
 

@@ -15,7 +15,7 @@ static void take_step(hb_analysis *a, const hb_told_step *told)
         a->average[role].v += told->us[role];
         if (role < HB_ROLE_OTHER) a->has_role[role] |= told->us[role] > 0;
     }
-    hb_sid name = hb_intern(a, digits, (size_t)n);
+    hb_string_id name = hb_intern(a, digits, (size_t)n);
     a->steps.items[a->steps.count - 1].name = name;
 }
 

@@ -150,11 +150,12 @@ static const char *device_fault(hb_arena *arena, const hb_analysis *a)
 
 /* ---- what is needed of a worker ---- */
 
-static hb_sid name_in(hb_arena *arena, const hb_analysis *a, hb_sid name, hb_texts *names)
+static hb_string_id name_in(hb_arena *arena, const hb_analysis *a, hb_string_id name,
+                            hb_texts *names)
 {
     if (!names) return name;
     hb_str text = hb_trace_text(a->trace, name);
-    hb_sid id = hb_texts_add(names, text.s ? text.s : "", text.len);
+    hb_string_id id = hb_texts_add(names, text.s ? text.s : "", text.len);
     if (!id) hb_arena_leave(arena, HB_ERROR_NO_MEMORY, "out of memory");
     return id;
 }

@@ -9,9 +9,9 @@
 
 /** What the comparison needs to know of a collective: a tenth of what the analysis does. */
 typedef struct hb_worker_comm {
-    hb_sid name, step_name; /* step_name: 0: outside all steps */
-    int step;               /* index, -1: none */
-    uint32_t first, count;  /* of the ranges */
+    hb_string_id name, step_name; /* step_name: 0: outside all steps */
+    int step;                     /* index, -1: none */
+    uint32_t first, count;        /* of the ranges */
     hb_num bytes;
 } hb_worker_comm;
 
@@ -41,7 +41,7 @@ typedef struct hb_wait_stat {
 } hb_wait_stat;
 
 typedef struct hb_comm_stat {
-    hb_sid name;
+    hb_string_id name;
     uint32_t calls;
     hb_num bytes, total, real;
 } hb_comm_stat;

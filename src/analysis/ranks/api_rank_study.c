@@ -281,7 +281,7 @@ static hb_result index_stored(hb_rank_study *s, stored *d)
     d->newest = calloc(d->behind - d->from + 1, sizeof *d->newest);
     for (uint32_t i = d->from; i < d->behind && d->newest; i++) {
         hb_str name = s->cycles.items[i].digest.file;
-        hb_sid id = name.len ? hb_texts_add(&d->names, name.s, name.len) : 0;
+        hb_string_id id = name.len ? hb_texts_add(&d->names, name.s, name.len) : 0;
         if (name.len && !id) return hb_no_memory();
         d->newest[id] = i;
     }
@@ -300,7 +300,7 @@ static bool is_fresh(const stored *d, const hb_rank_stamp *then, const hb_rank_s
 static bool has_digest_of(const hb_rank_study *s, stored *d, const found_file *file)
 {
     const char *slash = strrchr(file->path, '/'), *name = slash ? slash + 1 : file->path;
-    hb_sid id = hb_texts_find(&d->names, name, strlen(name));
+    hb_string_id id = hb_texts_find(&d->names, name, strlen(name));
     if (!id) return false;
     d->outdated[id] |= !is_fresh(d, &s->cycles.items[d->newest[id]].stamp, &file->stamp);
     return !d->outdated[id];
@@ -326,7 +326,7 @@ static hb_result add_stored(hb_rank_study *s, const char *path, stored *d)
 static bool is_left_out(const hb_rank_study *s, const stored *d, uint32_t cycle)
 {
     hb_str name = s->cycles.items[cycle].digest.file;
-    hb_sid id = hb_texts_find(&d->names, name.s, name.len);
+    hb_string_id id = hb_texts_find(&d->names, name.s, name.len);
     return d->outdated[id] || (id && d->newest[id] != cycle);
 }
 

@@ -273,7 +273,7 @@ static group *get_group(hb_meetings *m, const hb_rank_group *from)
 {
     hb_texts *names = &m->study->group_names;
     uint32_t before = names->count;
-    hb_sid id =
+    hb_string_id id =
         hb_texts_add(names, from->name.len ? from->name.s : "-", HB_MAX(from->name.len, 1u));
     hb_arena *arena = &m->study->results;
     if (!id) hb_arena_leave(arena, HB_ERROR_NO_MEMORY, "out of memory");

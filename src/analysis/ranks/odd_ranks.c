@@ -183,7 +183,7 @@ static group_ways *ways_of(hb_rank_study *s, all_ways *all, uint32_t cycle, hb_s
 {
     char text[16 + 256];
     int n = snprintf(text, sizeof text, "%u\t%.*s", cycle, (int)HB_MIN(name.len, 256u), name.s);
-    hb_sid id = hb_texts_add(all->names, text, (size_t)n);
+    hb_string_id id = hb_texts_add(all->names, text, (size_t)n);
     if (!id) hb_arena_leave(&s->arena, HB_ERROR_NO_MEMORY, "out of memory");
     if (id > all->groups.count)
         *HB_PUSH(&s->arena, &all->groups) = (group_ways){.name = name, .cycle = cycle};

@@ -41,7 +41,7 @@ static uint32_t track_of(reading *r, const hb_raw_event *raw)
                      (int)HB_MIN(tid.len, 60u), tid.s);
     size_t size = (size_t)n;
     if (size == r->last_size && memcmp(key, r->last_track, size) == 0) return r->last_number;
-    hb_sid id = hb_texts_add(&r->tracks, key, size);
+    hb_string_id id = hb_texts_add(&r->tracks, key, size);
     r->failed |= id == 0;
     memcpy(r->last_track, key, size);
     r->last_size = size;
@@ -186,12 +186,12 @@ static void take_arrow(reading *r, const hb_raw_event *raw, bool begins)
                                      (uint64_t)hb_int_of(&number, -1), begins);
 }
 
-static bool take_event(void *context, const hb_raw_event *raw, hb_str text, bool flawed)
+static bool take_event(void *context, const hb_raw_event *raw, hb_str text, bool defective)
 {
     reading *r = context;
     hb_str ph = str_of(raw, HB_SLOT_PH);
     (void)text;
-    (void)flawed;
+    (void)defective;
     if (ph.len != 1) return true;
     if (*ph.s == 'X') take_span(r, raw);
     if (*ph.s == 's' || *ph.s == 'f') take_arrow(r, raw, *ph.s == 's');

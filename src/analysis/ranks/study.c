@@ -134,7 +134,7 @@ void hb_study_sort(hb_rank_study *s)
 
 static uint32_t node_of(hb_rank_study *s, hb_texts *names, hb_str host)
 {
-    hb_sid id = hb_texts_add(names, host.len ? host.s : "?", HB_MAX(host.len, 1u));
+    hb_string_id id = hb_texts_add(names, host.len ? host.s : "?", HB_MAX(host.len, 1u));
     if (!id) hb_arena_leave(&s->results, HB_ERROR_NO_MEMORY, "out of memory");
     if (id > s->num_nodes) s->nodes[s->num_nodes++].name = host.len ? host : HB_STR("?");
     return id - 1;

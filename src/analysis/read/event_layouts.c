@@ -133,27 +133,27 @@ static inline bool is_again(const remembered *r, const char *p)
 }
 
 /* Notes that something in a value is odd, which then must not be remembered. */
-typedef struct watched_flaws {
-    void (*flaw)(void *context, hb_flaw flaw, const char *at);
+typedef struct watched_defects {
+    void (*defect)(void *context, hb_json_defect defect, const char *at);
     void *context;
     bool any;
-} watched_flaws;
+} watched_defects;
 
-static void watch_flaw(void *context, hb_flaw flaw, const char *at)
+static void watch_defect(void *context, hb_json_defect defect, const char *at)
 {
-    watched_flaws *w = context;
+    watched_defects *w = context;
     w->any = true;
-    w->flaw(w->context, flaw, at);
+    w->defect(w->context, defect, at);
 }
 
 static HB_COLD const char *scan_new_value(hb_layouts *l, hb_scan *scan, const char *p,
                                           remembered *pair, hb_value *value)
 {
-    watched_flaws watched = {scan->flaw, scan->context, false};
-    scan->flaw = watch_flaw;
+    watched_defects watched = {scan->defect, scan->context, false};
+    scan->defect = watch_defect;
     scan->context = &watched;
     const char *end = hb_scan_value(scan, p, value);
-    scan->flaw = watched.flaw;
+    scan->defect = watched.defect;
     scan->context = watched.context;
     if (end && !watched.any && end < scan->end) remember(l, pair, p, value, end);
     return end;

@@ -5,7 +5,7 @@
  * other values stand. An event that fits one is not tokenised again: its fixed parts are compared,
  * and its values, which are numbers, or mostly those that stood there before.
  *
- * What comes out is what hb_parse_event() makes of the same text. Events with flaws are never
+ * What comes out is what hb_parse_event() makes of the same text. Events with defects are never
  * learned from, and what fits no layout goes that way.
  */
 #ifndef HB_READ_EVENT_LAYOUTS_H
@@ -35,7 +35,7 @@ const char *hb_layouts_repeat(hb_layouts *layouts, const char *p, hb_read_row *a
 void hb_layouts_note_row(hb_layouts *layouts, const char *p, const char *end,
                          const hb_trace *trace);
 
-/** The event from `p` to `end` fitted none, and was found to have no flaws. */
+/** The event from `p` to `end` fitted none, and was found to have no defects. */
 void hb_layouts_learn(hb_layouts *layouts, hb_scan *scan, const char *p, const char *end);
 
 #endif

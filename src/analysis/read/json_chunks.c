@@ -167,8 +167,8 @@ static void stop(pool *p)
 
 static void take_notes(hb_reader *r, const hb_read_report *from)
 {
-    for (int flaw = 0; flaw < HB_FLAW_COUNT; flaw++)
-        r->report->counts[flaw] += from->counts[flaw];
+    for (int defect = 0; defect < HB_JSON_DEFECT_COUNT; defect++)
+        r->report->counts[defect] += from->counts[defect];
     for (uint32_t i = 0; i < from->num_notes && r->report->num_notes < HB_READ_MAX_NOTES; i++)
         r->report->notes[r->report->num_notes++] = from->notes[i];
 }

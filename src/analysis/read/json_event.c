@@ -112,7 +112,7 @@ static bool plausible_end(const char *p)
 /* PyTorch 2.13 writes quotes in names as they are. `p` is behind a quote that ended nothing. */
 static const char *repair_string(hb_scan *scan, const char *p, hb_value *value)
 {
-    scan->flaw(scan->context, HB_FLAW_QUOTE, p - 1);
+    scan->defect(scan->context, HB_JSON_DEFECT_QUOTE, p - 1);
     for (; *p != '\n' && p < scan->end; p++) {
         if (*p != '"' || !plausible_end(p + 1)) continue;
         value->size = (size_t)(p - value->s);

@@ -56,14 +56,14 @@ enum { HB_MAX_REPAIRED = 8 };
 
 /** The id of a text in a trace, once it was added to that. */
 typedef struct hb_seen_text {
-    hb_sid id;
+    hb_string_id id;
     uint32_t trace;
 } hb_seen_text;
 
 /** What the fixed parts of events make of their rows in a trace, once one was added to that. */
 typedef struct hb_seen_row {
     uint32_t trace;
-    hb_sid name, category;
+    hb_string_id name, category;
     uint16_t flags;
     uint8_t kind;
     char ph;

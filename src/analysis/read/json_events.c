@@ -117,7 +117,7 @@ bool hb_read_plain_events(hb_reader *r, uint64_t limit, hb_result *result)
         }
         r->num_events++;
         hb_reader_move_to(r, next);
-        if (HB_UNLIKELY(r->num_pending)) hb_reader_take_flaws(r);
+        if (HB_UNLIKELY(r->num_pending)) hb_reader_take_defects(r);
     }
     return true;
 }
@@ -127,7 +127,7 @@ static hb_result read_element(hb_reader *r)
     r->moved = false;
     HB_TRY(read_event(r));
     if (r->cut || r->moved) return HB_OK;
-    if (HB_UNLIKELY(r->num_pending)) hb_reader_take_flaws(r);
+    if (HB_UNLIKELY(r->num_pending)) hb_reader_take_defects(r);
     return hb_reader_check_bounds(r);
 }
 
@@ -140,7 +140,7 @@ static hb_result find_next(hb_reader *r, bool *more)
         c = hb_reader_peek(r);
         if (c == 0) return hb_reader_expected(r, "expected an event");
         if (c != ']' || r->options->strict) return HB_OK;
-        hb_reader_note(r, HB_FLAW_TRAILING_COMMA, hb_reader_offset(r));
+        hb_reader_note(r, HB_JSON_DEFECT_TRAILING_COMMA, hb_reader_offset(r));
     }
     if (c != ']') return hb_reader_expected(r, "expected ',' or ']' after an event");
     r->pos++;

@@ -7,14 +7,14 @@
 #include "read/encoding.h"
 #include "read/json_units.h"
 
-const char *hb_flaw_text(hb_flaw flaw)
+const char *hb_json_defect_text(hb_json_defect defect)
 {
     static const char *const texts[] = {
-#define HB_FLAW_TEXT(name, text) text,
-        HB_FLAW_MAP(HB_FLAW_TEXT)
-#undef HB_FLAW_TEXT
+#define HB_JSON_DEFECT_TEXT(name, text) text,
+        HB_JSON_DEFECT_MAP(HB_JSON_DEFECT_TEXT)
+#undef HB_JSON_DEFECT_TEXT
     };
-    return texts[flaw];
+    return texts[defect];
 }
 
 /* Scans the member's name and ':'; returns where the value begins. */
@@ -118,7 +118,7 @@ static hb_result read_object(hb_reader *r)
         r->moved = false;
         HB_TRY(read_member(r));
         if (r->cut || r->moved) continue;
-        hb_reader_take_flaws(r);
+        hb_reader_take_defects(r);
         HB_TRY(find_next(r, &more));
     }
     return HB_OK;
@@ -128,7 +128,7 @@ static hb_result read_array(hb_reader *r)
 {
     if (r->options->strict)
         return hb_fail(HB_ERROR_FORMAT, "the file is a list, not an object with traceEvents");
-    hb_reader_note(r, HB_FLAW_BARE_ARRAY, hb_reader_offset(r));
+    hb_reader_note(r, HB_JSON_DEFECT_BARE_ARRAY, hb_reader_offset(r));
     r->trace->has_events = r->trace->bare_array = true;
     r->pos++;
     return hb_read_events(r);
@@ -148,11 +148,11 @@ static hb_result read_document(hb_reader *r)
     if (r->cut) return HB_OK;
     if (hb_reader_peek(r) || r->pos < r->text->size) {
         if (r->options->strict) return hb_reader_expected(r, "text after the end");
-        hb_reader_note(r, HB_FLAW_EXTRA, hb_reader_offset(r));
+        hb_reader_note(r, HB_JSON_DEFECT_EXTRA, hb_reader_offset(r));
     }
     if (r->text->result != HB_OK) {
         if (r->options->strict) return hb_fail(r->text->result, "%s", r->text->error);
-        hb_reader_note(r, HB_FLAW_CUT, r->text->offset + r->text->size);
+        hb_reader_note(r, HB_JSON_DEFECT_CUT, r->text->offset + r->text->size);
         snprintf(r->report->cut_reason, sizeof r->report->cut_reason, "%s", r->text->error);
     }
     if (!r->trace->has_events)

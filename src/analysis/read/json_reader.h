@@ -13,13 +13,13 @@
 enum { HB_READ_MAX_NOTES = 100 };
 
 typedef struct hb_read_note {
-    hb_flaw flaw;
+    hb_json_defect defect;
     uint64_t offset; /* in the (inflated) text */
 } hb_read_note;
 
 /** What was odd about a file that could be read all the same. */
 typedef struct hb_read_report {
-    uint64_t counts[HB_FLAW_COUNT];
+    uint64_t counts[HB_JSON_DEFECT_COUNT];
     hb_read_note notes[HB_READ_MAX_NOTES]; /* the first ones */
     uint32_t num_notes;
     uint64_t bytes; /* of text read */
@@ -40,7 +40,7 @@ typedef struct hb_read_options {
     bool (*progress)(void *context, uint64_t bytes, uint64_t total);
     /** When set, gets each event that is an object, instead of the trace: the text from brace to
      * brace, and whether something was odd about it. Stops with HB_ERROR_LIMIT at false. */
-    bool (*event)(void *context, const hb_raw_event *raw, hb_str text, bool flawed);
+    bool (*event)(void *context, const hb_raw_event *raw, hb_str text, bool defective);
     void *context;
 } hb_read_options;
 
@@ -50,6 +50,6 @@ hb_result hb_read_trace(const char *path, const hb_read_options *options, hb_tra
 hb_result hb_read_trace_memory(const char *data, size_t size, const hb_read_options *options,
                                hb_trace *trace, hb_read_report *report);
 
-const char *hb_flaw_text(hb_flaw flaw);
+const char *hb_json_defect_text(hb_json_defect defect);
 
 #endif

@@ -21,7 +21,7 @@ void hb_event_sink_free(hb_event_sink *sink)
 /* ---- values into the trace ---- */
 
 /* A string's characters, decoded. */
-static hb_sid add_string(hb_event_sink *sink, const hb_value *v)
+static hb_string_id add_string(hb_event_sink *sink, const hb_value *v)
 {
     if (HB_LIKELY(!v->escaped)) return hb_builder_text(&sink->builder, v->s, v->size);
     sink->scratch.size = 0;
@@ -31,30 +31,30 @@ static hb_sid add_string(hb_event_sink *sink, const hb_value *v)
 }
 
 /* 0: none is known. */
-static inline hb_sid known_text(const hb_raw_event *raw, hb_slot slot)
+static inline hb_string_id known_text(const hb_raw_event *raw, hb_slot slot)
 {
     const hb_seen_text *seen = raw->trace ? raw->known[slot] : NULL;
     return seen && seen->trace == raw->trace ? seen->id : 0;
 }
 
-static inline hb_sid now_known(const hb_raw_event *raw, hb_slot slot, hb_sid id)
+static inline hb_string_id now_known(const hb_raw_event *raw, hb_slot slot, hb_string_id id)
 {
     if (raw->trace && raw->known[slot]) *raw->known[slot] = (hb_seen_text){id, raw->trace};
     return id;
 }
 
 /* Of a slot that has a string. */
-static inline hb_sid slot_string(hb_event_sink *sink, const hb_raw_event *raw, hb_slot slot)
+static inline hb_string_id slot_string(hb_event_sink *sink, const hb_raw_event *raw, hb_slot slot)
 {
-    hb_sid known = known_text(raw, slot);
+    hb_string_id known = known_text(raw, slot);
     return HB_LIKELY(known) ? known : now_known(raw, slot, add_string(sink, &raw->slots[slot]));
 }
 
 /* The value's JSON text; 0 when absent or null. */
-static inline hb_sid add_json(hb_event_sink *sink, const hb_raw_event *raw, hb_slot slot)
+static inline hb_string_id add_json(hb_event_sink *sink, const hb_raw_event *raw, hb_slot slot)
 {
     if (!(raw->present >> slot & 1) || raw->slots[slot].type == HB_JSON_NULL) return 0;
-    hb_sid known = known_text(raw, slot);
+    hb_string_id known = known_text(raw, slot);
     if (HB_LIKELY(known)) return known;
     const hb_value *v = &raw->slots[slot];
     size_t quote = v->type == HB_JSON_STRING && v->s[-1] == '"';
@@ -63,7 +63,7 @@ static inline hb_sid add_json(hb_event_sink *sink, const hb_raw_event *raw, hb_s
 
 static hb_key text_key(hb_event_sink *sink, enum hb_key_tag tag)
 {
-    hb_sid id = hb_builder_text(&sink->builder, sink->scratch.data, sink->scratch.size);
+    hb_string_id id = hb_builder_text(&sink->builder, sink->scratch.data, sink->scratch.size);
     return (hb_key)id << 2 | tag;
 }
 

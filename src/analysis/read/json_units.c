@@ -5,29 +5,29 @@
 
 enum { CHECK_INTERVAL = 8 << 20 };
 
-/* ---- flaws ---- */
+/* ---- defects ---- */
 
-void hb_reader_note(hb_reader *r, hb_flaw flaw, uint64_t offset)
+void hb_reader_note(hb_reader *r, hb_json_defect defect, uint64_t offset)
 {
-    r->report->counts[flaw]++;
+    r->report->counts[defect]++;
     if (r->report->num_notes < HB_READ_MAX_NOTES)
-        r->report->notes[r->report->num_notes++] = (hb_read_note){flaw, offset};
+        r->report->notes[r->report->num_notes++] = (hb_read_note){defect, offset};
 }
 
-static void on_flaw(void *context, hb_flaw flaw, const char *at)
+static void on_defect(void *context, hb_json_defect defect, const char *at)
 {
     hb_reader *r = context;
     for (uint32_t i = 0; i < r->num_pending; i++)
-        if (r->pending[i].flaw == flaw) return; /* one of a sort for each unit */
+        if (r->pending[i].defect == defect) return; /* one of a sort for each unit */
     if (r->num_pending == HB_ARRAY_LEN(r->pending)) return;
     r->pending[r->num_pending++] =
-        (hb_read_note){flaw, r->text->offset + (uint64_t)(at - r->text->data)};
+        (hb_read_note){defect, r->text->offset + (uint64_t)(at - r->text->data)};
 }
 
-void hb_reader_take_flaws(hb_reader *r)
+void hb_reader_take_defects(hb_reader *r)
 {
     for (uint32_t i = 0; i < r->num_pending; i++)
-        hb_reader_note(r, r->pending[i].flaw, r->pending[i].offset);
+        hb_reader_note(r, r->pending[i].defect, r->pending[i].offset);
     r->num_pending = 0;
 }
 
@@ -41,7 +41,7 @@ void hb_reader_init(hb_reader *r, hb_text *text, hb_trace *trace, hb_layouts *la
     hb_layouts_begin_trace(layouts);
     r->scan = (hb_scan){.end = text->data + text->size,
                         .check_na = options->check_na,
-                        .flaw = on_flaw,
+                        .defect = on_defect,
                         .context = r};
     hb_event_sink_init(&r->sink, trace, !options->strict);
 }
@@ -105,7 +105,7 @@ static hb_result cut_off(hb_reader *r)
     }
     r->num_pending = 0;
     r->cut = true;
-    hb_reader_note(r, HB_FLAW_CUT, hb_reader_offset(r));
+    hb_reader_note(r, HB_JSON_DEFECT_CUT, hb_reader_offset(r));
     snprintf(r->report->cut_reason, sizeof r->report->cut_reason, "%s",
              r->text->result != HB_OK ? r->text->error : "the text ends too early");
     return HB_OK;
@@ -128,7 +128,7 @@ static hb_result recover(hb_reader *r)
     if (!r->moved && !r->num_events) return result;
     r->num_pending = 0;
     r->cut = !r->moved;
-    hb_reader_note(r, HB_FLAW_DAMAGED, offset);
+    hb_reader_note(r, HB_JSON_DEFECT_DAMAGED, offset);
     return HB_OK;
 }
 

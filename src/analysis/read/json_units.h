@@ -22,7 +22,7 @@ typedef struct hb_reader {
     size_t pos;          /* of the present unit in the window */
     uint64_t next_check; /* offset at which memory and progress are looked at again */
     size_t max_bytes;
-    hb_read_note pending[4]; /* the unit's flaws, counted when it is taken */
+    hb_read_note pending[4]; /* the unit's defects, counted when it is taken */
     uint32_t num_pending;
     uint64_t num_events; /* taken, and objects */
     uint64_t searched;   /* bytes looked through for events */
@@ -67,9 +67,9 @@ hb_result hb_reader_failed(hb_reader *reader);
 /** As if `what` had been expected at pos. */
 hb_result hb_reader_expected(hb_reader *reader, const char *what);
 
-void hb_reader_note(hb_reader *reader, hb_flaw flaw, uint64_t offset);
-/** Counts the flaws of a unit that was taken. */
-void hb_reader_take_flaws(hb_reader *reader);
+void hb_reader_note(hb_reader *reader, hb_json_defect defect, uint64_t offset);
+/** Counts the defects of a unit that was taken. */
+void hb_reader_take_defects(hb_reader *reader);
 
 /** Between units: memory, progress, the wish to stop. */
 hb_result hb_reader_check_bounds(hb_reader *reader);

@@ -45,7 +45,7 @@ typedef struct hb_slice {
 
 /** A name in a role: what is drawn in one colour with one text. */
 typedef struct hb_slice_name {
-    hb_sid text;
+    hb_string_id text;
     uint32_t next; /* 1 + the name of that text that was before this one; 0: none */
     uint8_t kind;  /* hb_kind */
     bool step;
@@ -58,7 +58,7 @@ typedef struct hb_timeline {
     HB_VEC(hb_timeline_track) tracks;
     HB_VEC(hb_lane) lanes;
     HB_VEC(hb_slice_name) names;
-    uint32_t *by_text; /* by hb_sid: 1 + the last of its names; 0: none */
+    uint32_t *by_text; /* by hb_string_id: 1 + the last of its names; 0: none */
     uint32_t *rows;    /* of the trace: each lane's slices, by start */
     uint32_t num_slices;
 } hb_timeline;

@@ -26,12 +26,12 @@ typedef struct hb_memory_change {
 typedef struct hb_allocation {
     double bytes;
     uint32_t device;
-    uint32_t begin, end; /* indices of changes; end HB_NO_RECORD: still there */
-    uint32_t owner;      /* event of the list, the innermost around it; HB_NO_FN: none */
-    bool held;           /* from before the trace, by: */
-    hb_sid held_by;      /* the name of an event then; 0: not known */
-    uint32_t below;      /* another one with the same key, index + 1 */
-    uint32_t next;       /* the next one on its device, index + 1 */
+    uint32_t begin, end;  /* indices of changes; end HB_NO_RECORD: still there */
+    uint32_t owner;       /* event of the list, the innermost around it; HB_NO_FN: none */
+    bool held;            /* from before the trace, by: */
+    hb_string_id held_by; /* the name of an event then; 0: not known */
+    uint32_t below;       /* another one with the same key, index + 1 */
+    uint32_t next;        /* the next one on its device, index + 1 */
 } hb_allocation;
 
 typedef struct hb_memory_place {

@@ -85,7 +85,7 @@ static void split_overload(builder *b, const hb_row *row, hb_fn *fn)
         hb_arena_leave(b->list->arena, HB_ERROR_NO_MEMORY, "out of memory");
 }
 
-static enum name_kind kind_of_name(builder *b, hb_sid id)
+static enum name_kind kind_of_name(builder *b, hb_string_id id)
 {
     if (b->names[id] == NAME_UNKNOWN) {
         hb_str name = hb_trace_text(b->list->trace, id);
@@ -110,7 +110,7 @@ static uint32_t class_of(builder *b, const hb_row *row)
     if (!(row->flags & HB_ROW_COMPLETE) || !(row->flags & HB_ROW_TS) ||
         !(row->flags & HB_ROW_NAME) || !(row->flags & HB_ROW_CAT))
         return CLASS_NONE;
-    hb_sid category = hb_row_category(b->list->trace, row);
+    hb_string_id category = hb_row_category(b->list->trace, row);
     if (!b->classes[category]) {
         uint32_t class = class_of_category(row, hb_trace_text(b->list->trace, category));
         b->classes[category] = class == CLASS_NONE ? CLASS_NONE : class + 1;

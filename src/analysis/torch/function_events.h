@@ -27,7 +27,7 @@ typedef struct hb_fn {
     int64_t start_ns, end_ns; /* since the trace's start */
     hb_id link;   /* of a record of the allocator: its place in the file's order of them + 1 */
     uint32_t row; /* HB_NO_FN: such a record, outside of all operators */
-    hb_sid name, overload;
+    hb_string_id name, overload;
     uint32_t thread, flags;
     uint32_t parent, first_child, last_child, next;
     uint32_t kernels; /* index + 1 of the first in hb_fn_list.kernels */
@@ -61,12 +61,12 @@ void hb_fn_list_make(hb_fn_list *list, hb_arena *arena, hb_trace *trace);
 
 /** Fills the call stacks, each cut to `limit` frames: stacks[i] is the list of event i. */
 typedef struct hb_fn_stack {
-    const hb_sid *frames;
+    const hb_string_id *frames;
     uint32_t count;
 } hb_fn_stack;
 hb_fn_stack *hb_fn_stacks(const hb_fn_list *list, uint32_t limit);
 
 /** torch's input_shapes as Python prints them: as Input Dims, but a list of tensors is []. */
-hb_sid hb_fn_shapes(hb_arena *arena, hb_trace *trace, hb_sid dims);
+hb_string_id hb_fn_shapes(hb_arena *arena, hb_trace *trace, hb_string_id dims);
 
 #endif

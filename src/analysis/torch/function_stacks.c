@@ -30,7 +30,7 @@ static const char *put_shape(hb_buf *to, const char *p)
     return end;
 }
 
-hb_sid hb_fn_shapes(hb_arena *arena, hb_trace *trace, hb_sid dims)
+hb_string_id hb_fn_shapes(hb_arena *arena, hb_trace *trace, hb_string_id dims)
 {
     hb_buf text;
     hb_buf_init(&text, SIZE_MAX / 2);
@@ -45,7 +45,7 @@ hb_sid hb_fn_shapes(hb_arena *arena, hb_trace *trace, hb_sid dims)
         p = put_shape(&text, p);
     }
     hb_buf_str(&text, "]");
-    hb_sid id = text.failed ? 0 : hb_texts_add(&trace->strings, text.data, text.size);
+    hb_string_id id = text.failed ? 0 : hb_texts_add(&trace->strings, text.data, text.size);
     hb_buf_free(&text);
     if (!id) hb_arena_leave(arena, HB_ERROR_NO_MEMORY, "out of memory");
     return id;
@@ -78,16 +78,16 @@ static bool is_noise(const char *frame)
     return false;
 }
 
-static hb_sid intern(stacks *s, const char *text, size_t size)
+static hb_string_id intern(stacks *s, const char *text, size_t size)
 {
-    hb_sid id = hb_texts_add(&s->list->trace->strings, text, size);
+    hb_string_id id = hb_texts_add(&s->list->trace->strings, text, size);
     if (!id) hb_arena_leave(s->list->arena, HB_ERROR_NO_MEMORY, "out of memory");
     return id;
 }
 
-static uint32_t keep(stacks *s, const hb_sid *frames, uint32_t count)
+static uint32_t keep(stacks *s, const hb_string_id *frames, uint32_t count)
 {
-    hb_sid *copy = HB_NEW_ARRAY(s->list->arena, hb_sid, count + 1);
+    hb_string_id *copy = HB_NEW_ARRAY(s->list->arena, hb_string_id, count + 1);
     if (count) memcpy(copy, frames, count * sizeof *frames);
     *HB_PUSH(s->list->arena, &s->made) = (hb_fn_stack){copy, count};
     return s->made.count - 1;
@@ -96,7 +96,7 @@ static uint32_t keep(stacks *s, const hb_sid *frames, uint32_t count)
 /* "inner;...;outer;" in JSON text. */
 static uint32_t split_stack(stacks *s, hb_str json)
 {
-    HB_VEC(hb_sid) frames = {0};
+    HB_VEC(hb_string_id) frames = {0};
     hb_buf text;
     hb_buf_init(&text, SIZE_MAX / 2);
     hb_value value = {json.s + 1, json.len - 2, HB_JSON_STRING,
@@ -104,7 +104,7 @@ static uint32_t split_stack(stacks *s, hb_str json)
     hb_value_decode(&value, &text);
     for (const char *p = hb_buf_text(&text), *end; *p && frames.count < s->limit; p = end) {
         end = p + strcspn(p, ";");
-        hb_sid frame = intern(s, p, (size_t)(end - p));
+        hb_string_id frame = intern(s, p, (size_t)(end - p));
         if (end > p && !is_noise(hb_trace_text(s->list->trace, frame).s))
             *HB_PUSH(s->list->arena, &frames) = frame;
         end += *end == ';';
@@ -113,7 +113,7 @@ static uint32_t split_stack(stacks *s, hb_str json)
     return keep(s, frames.items, frames.count);
 }
 
-static uint32_t stack_of_text(stacks *s, hb_sid json)
+static uint32_t stack_of_text(stacks *s, hb_string_id json)
 {
     bool added;
     hb_dict_entry *e = hb_dict_add(s->list->arena, &s->by_text, json, &added);
@@ -128,7 +128,7 @@ static uint32_t stack_of_text(stacks *s, hb_sid json)
 /* Python functions name their callers by id. */
 static uint32_t stack_of_function(stacks *s, const hb_row *row)
 {
-    HB_VEC(hb_sid) frames = {0};
+    HB_VEC(hb_string_id) frames = {0};
     const hb_trace *trace = s->list->trace;
     hb_id parent = hb_trace_function(trace, row)->parent;
     hb_dict_entry *known = hb_dict_get(&s->by_parent, parent);
@@ -155,7 +155,7 @@ static uint32_t stack_of(stacks *s, const hb_fn *fn)
     if (row->kind != HB_KIND_OPERATOR && row->kind != HB_KIND_ANNOTATION &&
         row->kind != HB_KIND_PYTHON)
         return 0;
-    hb_sid json = hb_trace_op(s->list->trace, row)->stack;
+    hb_string_id json = hb_trace_op(s->list->trace, row)->stack;
     return json ? stack_of_text(s, json) : 0;
 }
 

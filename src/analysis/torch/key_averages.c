@@ -24,23 +24,23 @@ static uint32_t pair(grouping *g, uint32_t head, uint32_t tail)
     return e->value;
 }
 
-static hb_sid shapes_of(grouping *g, const hb_fn *fn)
+static hb_string_id shapes_of(grouping *g, const hb_fn *fn)
 {
     hb_trace *trace = g->list->trace;
     const hb_row *row = fn->row == HB_NO_FN ? NULL : hb_trace_row(trace, fn->row);
     bool has = row && !(fn->flags & HB_FN_DEVICE) &&
                (row->kind == HB_KIND_OPERATOR || row->kind == HB_KIND_ANNOTATION);
-    hb_sid dims = has ? hb_trace_op(trace, row)->dims : 0;
+    hb_string_id dims = has ? hb_trace_op(trace, row)->dims : 0;
     bool added;
     hb_dict_entry *e = hb_dict_add(g->list->arena, &g->shapes, dims, &added);
     if (added) {
-        hb_sid made = hb_fn_shapes(g->list->arena, trace, dims);
+        hb_string_id made = hb_fn_shapes(g->list->arena, trace, dims);
         e->value = made;
     }
     return e->value;
 }
 
-static uint32_t key_of(grouping *g, const hb_fn *fn, hb_sid shapes, const hb_fn_stack *stack)
+static uint32_t key_of(grouping *g, const hb_fn *fn, hb_string_id shapes, const hb_fn_stack *stack)
 {
     uint32_t kind = fn->flags & (HB_FN_DEVICE | HB_FN_ANNOTATION);
     uint32_t key = pair(g, fn->name, kind);
@@ -70,7 +70,7 @@ static void add(const hb_fn_list *list, hb_average *a, uint32_t i)
     a->flops += extra->flops;
 }
 
-static hb_average start_group(const hb_group_options *o, const hb_fn *fn, hb_sid shapes,
+static hb_average start_group(const hb_group_options *o, const hb_fn *fn, hb_string_id shapes,
                               hb_fn_stack stack)
 {
     return (hb_average){.name = fn->name,
@@ -92,7 +92,7 @@ hb_averages hb_key_averages_make(const hb_fn_list *list, const hb_group_options 
     for (uint32_t i = 0; i < list->count; i++) {
         const hb_fn *fn = &list->items[i];
         if (fn->flags & HB_FN_GONE) continue;
-        hb_sid shapes = options->each || options->by_shape ? shapes_of(&g, fn) : 0;
+        hb_string_id shapes = options->each || options->by_shape ? shapes_of(&g, fn) : 0;
         uint32_t key = options->each ? i : key_of(&g, fn, shapes, &g.stacks[i]);
         bool added;
         hb_dict_entry *e = hb_dict_add(arena, &g.groups, key, &added);

@@ -15,7 +15,7 @@ typedef struct hb_group_options {
 
 /** A FunctionEventAvg. Times in µs. */
 typedef struct hb_average {
-    hb_sid name, overload, shapes; /* 0: not grouped by it */
+    hb_string_id name, overload, shapes; /* 0: not grouped by it */
     hb_fn_stack stack;
     bool device, annotation, nested; /* of the first event; nested: inside another one */
     uint64_t count;

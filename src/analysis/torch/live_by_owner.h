@@ -10,7 +10,7 @@
 typedef struct hb_live_owner {
     uint32_t owner; /* an event of the group; HB_NO_FN: no operator around */
     bool held;      /* from before the trace, by `held_by`: a name, 0: not known */
-    hb_sid held_by;
+    hb_string_id held_by;
     hb_fn_stack stack;
     uint64_t count;
     double bytes, largest;

@@ -34,7 +34,7 @@ typedef struct page {
 
 /* ---- numbers ---- */
 
-static hb_sid name_of(const page *p, uint32_t owner)
+static hb_string_id name_of(const page *p, uint32_t owner)
 {
     return owner == HB_NO_FN ? 0 : p->a->list->items[owner].name;
 }

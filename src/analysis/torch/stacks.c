@@ -8,7 +8,7 @@ typedef struct maker {
     hb_dict children; /* (node, frame) -> node */
 } maker;
 
-static uint32_t child(maker *m, uint32_t node, hb_sid frame)
+static uint32_t child(maker *m, uint32_t node, hb_string_id frame)
 {
     bool added;
     hb_arena *arena = m->list->arena;

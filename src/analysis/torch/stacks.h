@@ -11,7 +11,7 @@
 /** A frame behind its callers'. Node 0 is the root, which has no frame. */
 typedef struct hb_stack_node {
     uint32_t parent;
-    hb_sid frame;
+    hb_string_id frame;
     double amount; /* of the events whose stack ends here, those of less than 1 each too */
 } hb_stack_node;
 

@@ -86,7 +86,7 @@ static size_t offset_of(hb_str s, uint32_t n)
     return i;
 }
 
-static hb_str text(const table *t, hb_sid id)
+static hb_str text(const table *t, hb_string_id id)
 {
     return hb_trace_text(t->list->trace, id);
 }
@@ -151,7 +151,7 @@ static void put_memory(table *t, double bytes)
     put_made(t);
 }
 
-static void put_name(table *t, hb_sid id)
+static void put_name(table *t, hb_string_id id)
 {
     hb_str s = text(t, id);
     uint32_t max = t->style->max_name;
@@ -162,7 +162,7 @@ static void put_name(table *t, hb_sid id)
 }
 
 /* The end of a path that is too long. */
-static void put_source(table *t, hb_sid id)
+static void put_source(table *t, hb_string_id id)
 {
     hb_str s = text(t, id);
     uint32_t n = characters(s), width = t->source_width;
@@ -175,7 +175,7 @@ static void put_source(table *t, hb_sid id)
     put_made(t);
 }
 
-static void put_shapes(table *t, hb_sid id)
+static void put_shapes(table *t, hb_string_id id)
 {
     hb_str s = id ? text(t, id) : (hb_str){"", 0};
     hb_buf_append(&t->cell, s.s, offset_of(s, t->shapes_width));

@@ -11,15 +11,16 @@ typedef struct strictness {
     bool control; /* whether a control character in a string was seen: we escape it */
 } strictness;
 
-static void refuse(void *context, hb_flaw flaw, const char *at)
+static void refuse(void *context, hb_json_defect defect, const char *at)
 {
     strictness *s = context;
-    s->control |= flaw == HB_FLAW_CONTROL;
-    if (flaw == HB_FLAW_CONTROL || s->at) return;
+    s->control |= defect == HB_JSON_DEFECT_CONTROL;
+    if (defect == HB_JSON_DEFECT_CONTROL || s->at) return;
     s->at = at;
-    s->why = flaw == HB_FLAW_BAD_UTF8 || flaw == HB_FLAW_SURROGATE ? "invalid UTF-8"
-             : flaw == HB_FLAW_BAD_ESCAPE                          ? "invalid backslash escape"
-                                                                   : "expected a value";
+    s->why = defect == HB_JSON_DEFECT_BAD_UTF8 || defect == HB_JSON_DEFECT_SURROGATE
+                 ? "invalid UTF-8"
+             : defect == HB_JSON_DEFECT_BAD_ESCAPE ? "invalid backslash escape"
+                                                   : "expected a value";
 }
 
 /* Outside strings, only NaN and Infinity have these letters. */
@@ -39,7 +40,7 @@ static const char *find_nonfinite(const char *p)
 static void check(const char *text, size_t size, strictness *s)
 {
     hb_value value;
-    hb_scan scan = {.end = text + size, .flaw = refuse, .context = s};
+    hb_scan scan = {.end = text + size, .defect = refuse, .context = s};
     const char *p = hb_scan_value(&scan, hb_scan_space(text), &value);
     if (p) p = hb_scan_space(p);
     if (!p && (!s->at || scan.at < s->at))

@@ -5,18 +5,18 @@
 
 #include "base/times.h"
 
-/* The texts were checked when they were read: nothing can fail, flaws are known. They may not be
+/* The texts were checked when they were read: nothing can fail, defects are known. They may not be
  * followed by zeros, but each ends with a bracket, a quote, or as a copy that is. */
-static void ignore_flaw(void *context, hb_flaw flaw, const char *at)
+static void ignore_defect(void *context, hb_json_defect defect, const char *at)
 {
     (void)context;
-    (void)flaw;
+    (void)defect;
     (void)at;
 }
 
 static hb_scan quiet_scan(hb_str json)
 {
-    return (hb_scan){.end = json.s + json.len, .flaw = ignore_flaw};
+    return (hb_scan){.end = json.s + json.len, .defect = ignore_defect};
 }
 
 hb_value hb_json_value(hb_str json)

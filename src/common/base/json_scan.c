@@ -93,7 +93,7 @@ static const char *scan_escape(hb_scan *scan, const char *p)
     if (c == 'u' && hex4(p + 2) >= 0) return p + 6;
     if (c != 0 && c != 'u' && strchr("\"\\/bfnrt", c)) return p + 2;
     if (scan->end - p < 6) return hb_scan_fail(scan, scan->end, "the text ends in an escape");
-    scan->flaw(scan->context, HB_FLAW_BAD_ESCAPE, p);
+    scan->defect(scan->context, HB_JSON_DEFECT_BAD_ESCAPE, p);
     return p + 1;
 }
 
@@ -102,15 +102,15 @@ static void check_utf8(hb_scan *scan, const char *text, const char *end)
     const unsigned char *p = (const unsigned char *)text, *stop = (const unsigned char *)end;
     while (p < stop) {
         size_t n = hb_utf8_length(p, (size_t)(stop - p));
-        hb_flaw flaw = HB_FLAW_BAD_UTF8;
+        hb_json_defect defect = HB_JSON_DEFECT_BAD_UTF8;
         if (n == 0 && stop - p >= 3 && p[0] == 0xed && p[1] >= 0xa0 && p[1] <= 0xbf &&
             (p[2] & 0xc0) == 0x80) {
-            flaw = HB_FLAW_SURROGATE;
+            defect = HB_JSON_DEFECT_SURROGATE;
             n = 3;
-            scan->flaw(scan->context, flaw, (const char *)p);
+            scan->defect(scan->context, defect, (const char *)p);
         } else if (n == 0) {
             n = 1;
-            scan->flaw(scan->context, flaw, (const char *)p);
+            scan->defect(scan->context, defect, (const char *)p);
         }
         p += n;
     }
@@ -120,7 +120,7 @@ static void check_utf8(hb_scan *scan, const char *text, const char *end)
 static void check_na(hb_scan *scan, const char *text, const char *end)
 {
     for (const char *p = text; (p = memmem(p, (size_t)(end - p), "N/A", 3)) != NULL; p += 3)
-        if (p[-1] != '"' && p[3] != '"') scan->flaw(scan->context, HB_FLAW_INNER_NA, p);
+        if (p[-1] != '"' && p[3] != '"') scan->defect(scan->context, HB_JSON_DEFECT_INNER_NA, p);
 }
 
 const char *hb_scan_string(hb_scan *scan, const char *p, hb_value *value)
@@ -145,7 +145,7 @@ const char *hb_scan_string(hb_scan *scan, const char *p, hb_value *value)
             if (!p) return NULL;
         } else {
             if (p >= scan->end) return hb_scan_fail(scan, scan->end, "the text ends in a string");
-            scan->flaw(scan->context, HB_FLAW_CONTROL, p);
+            scan->defect(scan->context, HB_JSON_DEFECT_CONTROL, p);
             p++;
         }
     }
@@ -180,7 +180,8 @@ static const char *scan_word(hb_scan *scan, const char *p, hb_value *value)
     for (size_t i = 0; i < HB_ARRAY_LEN(words); i++)
         if (strncmp(p, words[i].text, words[i].size) == 0) {
             *value = (hb_value){p, words[i].size, words[i].type, false};
-            if (words[i].type == HB_JSON_STRING) scan->flaw(scan->context, HB_FLAW_BARE_NA, p);
+            if (words[i].type == HB_JSON_STRING)
+                scan->defect(scan->context, HB_JSON_DEFECT_BARE_NA, p);
             return p + words[i].size;
         }
     return hb_scan_fail(scan, p, "expected a value");
@@ -351,10 +352,10 @@ const char *hb_scan_value(hb_scan *scan, const char *p, hb_value *value)
     return end;
 }
 
-static void ignore_flaw(void *context, hb_flaw flaw, const char *at)
+static void ignore_defect(void *context, hb_json_defect defect, const char *at)
 {
     (void)context;
-    (void)flaw;
+    (void)defect;
     (void)at;
 }
 
@@ -363,7 +364,7 @@ int hb_list_count(const hb_value *list, bool *nested)
     int count = 0;
     *nested = false;
     if (list->type != HB_JSON_ARRAY) return -1;
-    hb_scan scan = {.end = list->s + list->size, .flaw = ignore_flaw};
+    hb_scan scan = {.end = list->s + list->size, .defect = ignore_defect};
     const char *p = hb_scan_space(list->s + 1);
     while (*p != ']') {
         hb_value v;

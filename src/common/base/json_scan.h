@@ -32,7 +32,7 @@ typedef struct hb_value {
 } hb_value;
 
 /* What Python's json.loads() would have stumbled over: name, meaning */
-#define HB_FLAW_MAP(X)                                                   \
+#define HB_JSON_DEFECT_MAP(X)                                            \
     X(CONTROL, "control character in a string")                          \
     X(BAD_ESCAPE, "invalid backslash escape")                            \
     X(BAD_UTF8, "invalid UTF-8")                                         \
@@ -46,12 +46,12 @@ typedef struct hb_value {
     X(EXTRA, "text after the end")                                       \
     X(BARE_ARRAY, "a list of events without an object around")
 
-typedef enum hb_flaw {
-#define HB_FLAW_ENUM(name, text) HB_FLAW_##name,
-    HB_FLAW_MAP(HB_FLAW_ENUM)
-#undef HB_FLAW_ENUM
-        HB_FLAW_COUNT
-} hb_flaw;
+typedef enum hb_json_defect {
+#define HB_JSON_DEFECT_ENUM(name, text) HB_JSON_DEFECT_##name,
+    HB_JSON_DEFECT_MAP(HB_JSON_DEFECT_ENUM)
+#undef HB_JSON_DEFECT_ENUM
+        HB_JSON_DEFECT_COUNT
+} hb_json_defect;
 
 enum { HB_SCAN_PADDING = 32 };
 
@@ -63,7 +63,7 @@ typedef struct hb_scan {
     const char *at;  /* of the failure */
     const char *why; /* a constant text */
     bool check_na;   /* note N/A inside strings */
-    void (*flaw)(void *context, hb_flaw flaw, const char *at);
+    void (*defect)(void *context, hb_json_defect defect, const char *at);
     void *context;
 } hb_scan;
 

@@ -159,12 +159,12 @@ static inline uint32_t *find_slot(const hb_texts *s, const wanted *w)
     return hb_slots_find(&s->slots, w->hash, is_wanted, s, w);
 }
 
-hb_sid hb_texts_find(const hb_texts *s, const char *text, size_t size)
+hb_string_id hb_texts_find(const hb_texts *s, const char *text, size_t size)
 {
     return *find_slot(s, &(wanted){text, size, hb_hash_bytes(text, size)});
 }
 
-hb_sid hb_texts_add(hb_texts *s, const char *text, size_t size)
+hb_string_id hb_texts_add(hb_texts *s, const char *text, size_t size)
 {
     wanted w = {text, size, hb_hash_bytes(text, size)};
     uint32_t *slot = find_slot(s, &w);

@@ -10,7 +10,7 @@
 #include "base/hash_slots.h"
 #include "base/str.h"
 
-typedef uint32_t hb_sid;
+typedef uint32_t hb_string_id;
 
 typedef struct hb_texts {
     hb_str *items; /* [0] is empty */
@@ -30,11 +30,11 @@ bool hb_texts_init(hb_texts *strings);
 void hb_texts_free(hb_texts *strings);
 /** Forgets the texts, and keeps memory for as many again. */
 void hb_texts_clear(hb_texts *strings);
-hb_sid hb_texts_add(hb_texts *strings, const char *text, size_t size);
+hb_string_id hb_texts_add(hb_texts *strings, const char *text, size_t size);
 /** 0 when the text is not there. */
-hb_sid hb_texts_find(const hb_texts *strings, const char *text, size_t size);
+hb_string_id hb_texts_find(const hb_texts *strings, const char *text, size_t size);
 
-static inline hb_str hb_texts_get(const hb_texts *strings, hb_sid id)
+static inline hb_str hb_texts_get(const hb_texts *strings, hb_string_id id)
 {
     return strings->items[id];
 }

@@ -10,8 +10,8 @@
 typedef struct writer {
     hb_rank_maker *m;
     hb_buf *out, *body; /* body: what stands behind the names */
-    uint32_t *names;    /* by hb_sid: its number, from 1; 0: not used yet */
-    HB_VEC(hb_sid) used;
+    uint32_t *names;    /* by hb_string_id: its number, from 1; 0: not used yet */
+    HB_VEC(hb_string_id) used;
 } writer;
 
 static void put(hb_buf *out, uint64_t value)
@@ -30,7 +30,7 @@ static void put_text(hb_buf *out, const char *text, size_t size)
     hb_buf_append(out, text, size);
 }
 
-static void put_name(writer *w, hb_buf *out, hb_sid id)
+static void put_name(writer *w, hb_buf *out, hb_string_id id)
 {
     if (id && !w->names[id]) {
         *HB_PUSH(&w->m->arena, &w->used) = id;

@@ -34,9 +34,9 @@ void hb_rank_maker_free(hb_rank_maker *m)
     free(m);
 }
 
-static hb_sid intern(hb_rank_maker *m, hb_str text)
+static hb_string_id intern(hb_rank_maker *m, hb_str text)
 {
-    hb_sid id = text.len ? hb_texts_add(&m->texts, text.s, text.len) : 0;
+    hb_string_id id = text.len ? hb_texts_add(&m->texts, text.s, text.len) : 0;
     if (text.len && !id) hb_arena_leave(&m->arena, HB_ERROR_NO_MEMORY, "out of memory");
     return id;
 }

@@ -12,7 +12,7 @@ enum { HB_RANK_OPERATORS = 24 }; /* that a digest keeps, those that cost most */
 
 typedef struct hb_rank_span {
     int64_t start, end;
-    hb_sid name;
+    hb_string_id name;
     uint32_t track;
     uint32_t comm; /* index + 1; 0: none */
     uint8_t role, witness;
@@ -24,7 +24,7 @@ typedef struct hb_rank_call {
     int64_t wait_start, wait_end; /* of the call that it was complete in; 0: its own */
     int64_t sequence, bytes, group_size;
     int64_t peer, tag;
-    hb_sid operation, group, description, members;
+    hb_string_id operation, group, description, members;
     uint32_t track;
     uint8_t witness;
     bool is_message, sends, async, left_out, open;
@@ -38,7 +38,7 @@ typedef struct hb_rank_step_times {
 } hb_rank_step_times;
 
 typedef struct hb_rank_operator {
-    hb_sid name;
+    hb_string_id name;
     bool device;
     uint64_t calls;
     int64_t self, total;
@@ -53,7 +53,7 @@ typedef struct hb_rank_arrow {
 
 /* What a rank was in when the recording ended. */
 typedef struct hb_rank_open {
-    hb_sid name, group, description;
+    hb_string_id name, group, description;
     int64_t sequence, start;
 } hb_rank_open;
 

@@ -255,7 +255,7 @@ void hb_kernel_rules_add_code(hb_arena *arena, hb_kernel_rules *rules, hb_str na
                               hb_matrix_verdict verdict)
 {
     bool added;
-    hb_sid id = 0;
+    hb_string_id id = 0;
     if (rules->code_names.count || hb_texts_init(&rules->code_names))
         id = hb_texts_add(&rules->code_names, name.s, name.len);
     if (!id) hb_arena_leave(arena, HB_ERROR_NO_MEMORY, "out of memory for kernels' names");
@@ -274,7 +274,7 @@ void hb_kernel_rules_free(hb_kernel_rules *rules)
 static hb_matrix_verdict code_verdict(const hb_kernel_rules *rules, hb_str name)
 {
     if (!rules->code_names.count) return HB_MATRIX_IS_UNKNOWN;
-    hb_sid id = hb_texts_find(&rules->code_names, name.s, name.len);
+    hb_string_id id = hb_texts_find(&rules->code_names, name.s, name.len);
     const hb_dict_entry *e = id ? hb_dict_get(&rules->code_verdicts, id) : NULL;
     return e && e->value != CODE_DISAGREES ? (hb_matrix_verdict)e->value : HB_MATRIX_IS_UNKNOWN;
 }

@@ -20,7 +20,7 @@ enum { REPEATS = 3, SHARE_PERCENT = 60 };
 
 typedef struct range {
     int64_t start, end, tid;
-    hb_sid name;
+    hb_string_id name;
     bool top; /* in no other range of its thread */
 } range;
 
@@ -32,7 +32,7 @@ typedef struct launch {
 /* Top-level ranges of one name on one thread. */
 typedef struct group {
     int64_t tid;
-    hb_sid name;
+    hb_string_id name;
     uint32_t count;
     int64_t device_ns;
 } group;
@@ -71,7 +71,7 @@ static void collect_ranges(finder *f)
         tid = e.tid;
         bool top = e.start_ns >= top_end;
         if (top) top_end = e.end_ns;
-        hb_sid name = hb_texts_add(&f->names, e.name.s, e.name.len);
+        hb_string_id name = hb_texts_add(&f->names, e.name.s, e.name.len);
         if (!name) hb_arena_leave(&f->arena, HB_ERROR_NO_MEMORY, "out of memory");
         *HB_PUSH(&f->arena, &f->ranges) = (range){e.start_ns, e.end_ns, tid, name, top};
     }

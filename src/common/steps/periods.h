@@ -15,7 +15,7 @@ typedef struct hb_period {
     HB_VEC(hb_word_range) rounds; /* none: there are no steps to be seen */
     double agreement;             /* of each round with the next: 1 is all */
     bool is_exact;                /* always as many words; else by a word that each has once */
-    hb_sid name;                  /* of the words that rounds begin with */
+    hb_string_id name;            /* of the words that rounds begin with */
 } hb_period;
 
 void hb_periods_find(const hb_step_words *words, hb_word_range thread, hb_period *period);

@@ -15,12 +15,12 @@ enum { DEPTH_MOST = 64, PLACES_MOST = 256 };
 /* A frame text that was looked at: the same few come again and again. */
 typedef struct frame {
     uint64_t method; /* hash of the function; 0: no module's */
-    hb_sid class;
+    hb_string_id class;
 } frame;
 
 typedef struct call {
     int64_t start, end, tid;
-    hb_sid stack;
+    hb_string_id stack;
 } call;
 
 typedef struct module {
@@ -35,7 +35,7 @@ typedef struct module {
 typedef struct chain {
     struct {
         uint64_t method, called_at, calls_from;
-        hb_sid class;
+        hb_string_id class;
     } items[DEPTH_MOST];
     uint32_t count;
 } chain;
@@ -70,9 +70,9 @@ typedef struct finder {
 
 /* ---- frames ---- */
 
-static hb_sid text_id(finder *f, const char *text, size_t size)
+static hb_string_id text_id(finder *f, const char *text, size_t size)
 {
-    hb_sid id = hb_texts_add(&f->texts, text, size);
+    hb_string_id id = hb_texts_add(&f->texts, text, size);
     if (!id) hb_arena_leave(&f->arena, HB_ERROR_NO_MEMORY, "out of memory");
     return id;
 }
@@ -90,7 +90,7 @@ static frame look_at(finder *f, const char *text, size_t size)
     if (regexec(&f->expression, function, 2, found, 0) != 0) return (frame){0};
     const regmatch_t *m = found[1].rm_so >= 0 ? &found[1] : &found[0];
     size_t length = (size_t)(m->rm_eo - m->rm_so);
-    hb_sid class = length ? text_id(f, function + m->rm_so, length) : 0;
+    hb_string_id class = length ? text_id(f, function + m->rm_so, length) : 0;
     return (frame){class ? hb_hash_bytes(function, n) | 1 : 0, class};
 }
 

@@ -12,7 +12,7 @@ enum { KERNELS_WANTED = 12, FRAMES_MOST = 128, EXACT_SIZE = 512 };
 typedef struct work {
     uint64_t correlation;
     int64_t ns;
-    hb_sid name, exact;
+    hb_string_id name, exact;
     bool is_copy, crosses; /* between the host's memory and a device's */
 } work;
 
@@ -27,7 +27,7 @@ typedef struct collector {
     uint64_t last_key;
     uint32_t last_grid[3];
     bool last_has_grid;
-    hb_sid last_name, last_exact;
+    hb_string_id last_name, last_exact;
 } collector;
 
 static void begin(const collector *c, hb_pass pass)
@@ -36,9 +36,9 @@ static void begin(const collector *c, hb_pass pass)
     if (result != HB_OK) hb_arena_leave(c->words->arena, result, "%s", hb_last_error());
 }
 
-static hb_sid text_id(const collector *c, const char *text, size_t size)
+static hb_string_id text_id(const collector *c, const char *text, size_t size)
 {
-    hb_sid id = hb_texts_add(c->words->texts, text, size);
+    hb_string_id id = hb_texts_add(c->words->texts, text, size);
     if (!id) hb_arena_leave(c->words->arena, HB_ERROR_NO_MEMORY, "out of memory");
     return id;
 }
@@ -51,7 +51,7 @@ static bool is_work(const hb_trace_event *e)
 }
 
 /* Names with their grids, which are never shown. */
-static hb_sid exact_of(const collector *c, const hb_trace_event *e)
+static hb_string_id exact_of(const collector *c, const hb_trace_event *e)
 {
     char text[EXACT_SIZE];
     const hb_kernel_args *k = &e->kernel;
@@ -90,7 +90,7 @@ static void collect_works(collector *c)
     while (c->source->next(c->source, &e) && c->works.count < HB_STEP_WORDS_MAX) {
         if (!is_work(&e) || !e.correlation) continue;
         take_names(c, &e);
-        hb_sid name = c->last_name, exact = c->last_exact;
+        hb_string_id name = c->last_name, exact = c->last_exact;
         c->kernels += e.kind == HB_EVENT_KERNEL;
         *HB_PUSH(c->words->arena, &c->works) = (work){.correlation = e.correlation,
                                                       .ns = e.end_ns - e.start_ns,
@@ -236,7 +236,7 @@ static void mark_waits(collector *c)
 
 /* ---- operators ---- */
 
-static hb_sid exact_operator(const collector *c, const hb_trace_event *e)
+static hb_string_id exact_operator(const collector *c, const hb_trace_event *e)
 {
     char text[EXACT_SIZE];
     size_t n =

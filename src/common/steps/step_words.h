@@ -15,9 +15,9 @@ typedef struct hb_step_word {
     int64_t start_ns, end_ns; /* of the call */
     int64_t tid;
     int64_t work_ns;     /* what the devices took for it; of operators: what they took themselves */
-    hb_sid name;         /* of the kernel or operator */
-    hb_sid exact;        /* with its grid or shapes */
-    hb_sid stack;        /* its call stack as text; 0: none */
+    hb_string_id name;   /* of the kernel or operator */
+    hb_string_id exact;  /* with its grid or shapes */
+    hb_string_id stack;  /* its call stack as text; 0: none */
     uint32_t frames;     /* where its return addresses begin, outermost first */
     uint16_t num_frames; /* 0: not known */
     bool is_copy;        /* a copy or a fill, no kernel */

@@ -11,7 +11,7 @@
 typedef struct joint {
     hb_trace *to;
     const hb_trace *from;
-    hb_sid *strings;
+    hb_string_id *strings;
     uint32_t *keys, *tracks, *launches, *ops;
     /* Of the columns' numbers: what was there before. */
     uint32_t details, functions, devices, memory, odd_times;
@@ -23,7 +23,7 @@ static hb_key map_key(const joint *j, hb_key key)
 {
     enum hb_key_tag tag = hb_key_tag(key);
     if (tag != HB_KEY_TAG_TEXT && tag != HB_KEY_TAG_CONTAINER) return key;
-    return (hb_key)j->strings[hb_key_sid(key)] << 2 | tag;
+    return (hb_key)j->strings[hb_key_string(key)] << 2 | tag;
 }
 
 static bool map_strings(joint *j)
@@ -31,7 +31,7 @@ static bool map_strings(joint *j)
     const hb_texts *from = &j->from->strings;
     j->strings = calloc(from->count, sizeof *j->strings);
     bool ok = j->strings != NULL;
-    for (hb_sid i = 1; ok && i < from->count; i++) {
+    for (hb_string_id i = 1; ok && i < from->count; i++) {
         hb_str s = hb_texts_get(from, i);
         ok = (j->strings[i] = hb_texts_add(&j->to->strings, s.s, s.len)) != 0;
     }

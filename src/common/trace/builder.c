@@ -48,7 +48,7 @@ uint32_t hb_builder_track(hb_builder *b, hb_key pid, hb_key tid)
     return checked(b, hb_trace_track(b->trace, process, thread));
 }
 
-hb_kind hb_builder_kind(hb_builder *b, hb_sid category)
+hb_kind hb_builder_kind(hb_builder *b, hb_string_id category)
 {
     for (uint32_t i = 0; i < b->num_kinds; i++)
         if (b->kinds[i].category == category) return (hb_kind)b->kinds[i].kind;

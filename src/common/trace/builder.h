@@ -16,7 +16,7 @@ typedef struct hb_builder {
     bool failed; /* out of memory */
     uint32_t num_kinds;
     struct {
-        hb_sid category;
+        hb_string_id category;
         uint8_t kind;
     } kinds[16]; /* of the first categories, which are all but always all */
     union {
@@ -33,9 +33,9 @@ void hb_builder_init(hb_builder *builder, hb_trace *trace);
 hb_row *hb_builder_row(hb_builder *builder);
 
 /** Distinct texts, keys and ids. */
-static inline hb_sid hb_builder_text(hb_builder *builder, const char *text, size_t size)
+static inline hb_string_id hb_builder_text(hb_builder *builder, const char *text, size_t size)
 {
-    hb_sid id = hb_texts_add(&builder->trace->strings, text ? text : "", size);
+    hb_string_id id = hb_texts_add(&builder->trace->strings, text ? text : "", size);
     builder->failed |= id == 0;
     return id;
 }
@@ -50,7 +50,7 @@ static inline hb_id hb_builder_number(hb_builder *builder, int64_t number)
 uint32_t hb_builder_track(hb_builder *builder, hb_key pid, hb_key tid);
 
 /** The kind of a complete event of that category. */
-hb_kind hb_builder_kind(hb_builder *builder, hb_sid category);
+hb_kind hb_builder_kind(hb_builder *builder, hb_string_id category);
 
 void hb_builder_op(hb_builder *builder, hb_row *row, const hb_op_row *op);
 

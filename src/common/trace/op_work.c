@@ -123,7 +123,7 @@ static double convolution_flops(const char *dims, const char *concrete)
                            strtoll(groups, NULL, 10));
 }
 
-double hb_op_flops(const hb_trace *trace, const hb_row *row, hb_sid name_id)
+double hb_op_flops(const hb_trace *trace, const hb_row *row, hb_string_id name_id)
 {
     if (row->kind != HB_KIND_OPERATOR) return 0;
     const hb_op_row *op = hb_trace_op(trace, row);

@@ -23,7 +23,7 @@ const char *hb_shape_read(const char *p, hb_shape *shape);
 
 /** As the writer counted them, or else torch's estimate of an operator of that name; 0 for all but
  * a few operators. */
-double hb_op_flops(const hb_trace *trace, const hb_row *row, hb_sid name);
+double hb_op_flops(const hb_trace *trace, const hb_row *row, hb_string_id name);
 
 /** Bytes that have to be moved at least: of the inputs, each once, and of the result of a matrix
  * product, which these are when the FLOPs say so (4 times as many of complex numbers). `sizes`: of

@@ -38,9 +38,9 @@ static inline int64_t hb_key_value(hb_key key)
 }
 
 /** Of a TEXT key: the interned text, '"' and a string's characters, or a number's digits. */
-static inline hb_sid hb_key_sid(hb_key key)
+static inline hb_string_id hb_key_string(hb_key key)
 {
-    return (hb_sid)(key >> 2);
+    return (hb_string_id)(key >> 2);
 }
 
 /** A key in 32 bits, as nearly all are small integers: 0 is none, an integer stands as itself plus
@@ -74,32 +74,33 @@ enum hb_row_flags {
  * 1970 where a file has none. Microseconds are the plugin's alone: hb_plugin_ts(). */
 typedef struct hb_row {
     int64_t start, duration; /* 0: none, or beyond what hb_us_to_ns() takes */
-    hb_sid name;
-    hb_sid category; /* hb_row_category(); with HB_ODD_TIMES an index of hb_trace.odd_times */
-    hb_id id;        /* External id; FUNCTION: Python id; FLOW and other arrows: id */
-    uint32_t track;  /* index of hb_trace.tracks */
-    uint32_t extra;  /* index of the kind's side table; of a counter the text of its args: hb_sid */
+    hb_string_id name;
+    hb_string_id category; /* hb_row_category(); with HB_ODD_TIMES an index of hb_trace.odd_times */
+    hb_id id;              /* External id; FUNCTION: Python id; FLOW and other arrows: id */
+    uint32_t track;        /* index of hb_trace.tracks */
+    uint32_t
+        extra; /* index of the kind's side table; of a counter the text of its args: hb_string_id */
     uint16_t flags;
     uint8_t kind; /* hb_kind */
     char ph;      /* first character, 0: none */
 } hb_row;
 _Static_assert(sizeof(hb_row) == 40, "a trace has one for each event");
 
-#define HB_ODD_TIMES ((hb_sid)1 << 31)
+#define HB_ODD_TIMES ((hb_string_id)1 << 31)
 
 /** OPERATOR, ANNOTATION, PYTHON. JSON texts as they stand in the file; 0: absent or null. Operators
  * that are called again and again have one in common, if they have no detail. */
 typedef struct hb_op_row {
-    hb_sid dims, types, stack;
+    hb_string_id dims, types, stack;
     uint32_t detail; /* index of hb_trace.details; 0: none */
 } hb_op_row;
 
 /** What few operators have and only torch's tables need. */
 typedef struct hb_op_detail {
-    double flops;       /* as the writer counted them; NaN: absent */
-    int64_t sequence;   /* -1: absent */
-    int32_t fwd_thread; /* 0: absent, or no backward operator */
-    hb_sid concrete;    /* Concrete Inputs, of convolutions only; 0: absent */
+    double flops;          /* as the writer counted them; NaN: absent */
+    int64_t sequence;      /* -1: absent */
+    int32_t fwd_thread;    /* 0: absent, or no backward operator */
+    hb_string_id concrete; /* Concrete Inputs, of convolutions only; 0: absent */
 } hb_op_detail;
 
 typedef struct hb_function_row {
@@ -129,8 +130,8 @@ typedef struct hb_launch {
     hb_key device;
     double blocks_per_sm, occupancy;
     double bytes; /* of a copy, a fill or a call; 0: not known */
-    hb_sid grid, block, registers, shared;
-    hb_sid limit; /* what keeps the occupancy from being higher, as hipboard writes it */
+    hb_string_id grid, block, registers, shared;
+    hb_string_id limit; /* what keeps the occupancy from being higher, as hipboard writes it */
     uint8_t blocks_state, occupancy_state; /* hb_number_state */
     uint8_t device_state : 4;
     uint8_t
@@ -146,21 +147,21 @@ typedef struct hb_memory_row {
     uint32_t device;     /* index of hb_trace.keys: Device Id */
     uint8_t device_type; /* 0 CPU, 1 CUDA, 2 HIP and other devices, 255 unknown */
     uint8_t bytes_state, allocated_state, reserved_state; /* hb_number_state */
-    hb_sid owner; /* what allocated it before the recording; 0: not known */
-    bool held;    /* it was there before, and is in all totals */
+    hb_string_id owner; /* what allocated it before the recording; 0: not known */
+    bool held;          /* it was there before, and is in all totals */
 } hb_memory_row;
 
 /** What Python reads for the ts and dur of a row whose text nanoseconds do not give back: further
  * decimals, an exponent, quotes, infinity. */
 typedef struct hb_odd_times {
     double ts, dur;
-    hb_sid category; /* of the row */
-    bool far;        /* one of them is no time in nanoseconds */
+    hb_string_id category; /* of the row */
+    bool far;              /* one of them is no time in nanoseconds */
 } hb_odd_times;
 
 /** A top-level member other than traceEvents, as text. */
 typedef struct hb_member {
-    hb_sid key, json;
+    hb_string_id key, json;
 } hb_member;
 
 /** One of `count` elements in blocks that never move, so that growing costs no copy and no memory
@@ -336,7 +337,7 @@ static inline const hb_odd_times *hb_row_odd_times(const hb_trace *trace, const 
     return hb_column_at(&trace->odd_times, row->category & ~HB_ODD_TIMES);
 }
 
-static inline hb_sid hb_row_category(const hb_trace *trace, const hb_row *row)
+static inline hb_string_id hb_row_category(const hb_trace *trace, const hb_row *row)
 {
     const hb_odd_times *odd = hb_row_odd_times(trace, row);
     return HB_UNLIKELY(odd != NULL) ? odd->category : row->category;
@@ -416,7 +417,7 @@ static inline const hb_launch *hb_trace_launch_of(const hb_trace *trace, const h
     return hb_column_at(&trace->launches.items, hb_trace_device(trace, row)->launch);
 }
 
-static inline hb_str hb_trace_text(const hb_trace *trace, hb_sid id)
+static inline hb_str hb_trace_text(const hb_trace *trace, hb_string_id id)
 {
     return hb_texts_get(&trace->strings, id);
 }

@@ -25,7 +25,7 @@ bool hb_memory_stacks_note(hb_memory_stacks *m, const hb_trace_event *op)
     if (!m->texts.items && !hb_texts_init(&m->texts)) return false;
     hb_stacked_op *added = HB_APPEND(&m->ops);
     if (!added) return false;
-    hb_sid stack = hb_texts_add(&m->texts, op->op.stack.s, op->op.stack.len);
+    hb_string_id stack = hb_texts_add(&m->texts, op->op.stack.s, op->op.stack.len);
     *added = (hb_stacked_op){op->start_ns, op->end_ns, stack, NO_OP};
     return stack != 0;
 }

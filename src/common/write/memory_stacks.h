@@ -11,7 +11,7 @@
 
 typedef struct hb_stacked_op {
     int64_t start, end;
-    hb_sid stack;
+    hb_string_id stack;
     uint32_t outer; /* index; UINT32_MAX: none */
 } hb_stacked_op;
 

@@ -13,7 +13,7 @@
 typedef struct host_event {
     int64_t start, end;
     size_t args; /* where they stand, and ... */
-    hb_sid name;
+    hb_string_id name;
     uint32_t thread, args_size;
     uint64_t flow;          /* 0: none */
     uint8_t type, category; /* HB_PF_BEGIN or INSTANT; hb_category */
@@ -57,8 +57,8 @@ typedef struct writer {
     hb_dict thread_names;   /* index of info->threads, by tid */
     hb_column hosts;        /* host_event */
     bool hosts_in_order;
-    hb_buf kept;                      /* args of the host's events */
-    hb_sid categories[UINT8_MAX + 1]; /* texts of hb_category */
+    hb_buf kept;                            /* args of the host's events */
+    hb_string_id categories[UINT8_MAX + 1]; /* texts of hb_category */
     hb_pf_args args;
     uint32_t last_thread, last_stream;
 } writer;
@@ -81,7 +81,7 @@ static uint64_t hash_of(const char *text)
     return hash;
 }
 
-static hb_sid name_of(writer *w, const hb_trace_event *e)
+static hb_string_id name_of(writer *w, const hb_trace_event *e)
 {
     bool added;
     if (!e->name_key) return hb_pf_text(&w->f, e->name);
@@ -100,9 +100,9 @@ static uint64_t flow_of(const writer *w, uint64_t correlation)
 enum { HIP_API = HB_CATEGORIES };
 
 static void begin_event(writer *w, hb_pf_row *row, hb_message *m, int type, unsigned category,
-                        hb_sid name, uint64_t flow)
+                        hb_string_id name, uint64_t flow)
 {
-    hb_sid *text = &w->categories[category];
+    hb_string_id *text = &w->categories[category];
     if (!*text)
         *text = hb_pf_text(&w->f, category == HIP_API ? HB_STR("hip_api")
                                                       : hb_category_text((hb_category)category));
@@ -350,7 +350,7 @@ static void put_work(writer *w, const hb_trace_event *e)
 static hb_pf_row *counter_of(writer *w, const hb_trace_event *e)
 {
     char unit[200], inside[300];
-    hb_sid name = name_of(w, e);
+    hb_string_id name = name_of(w, e);
     uint32_t thread = thread_of(w, e->tid);
     bool added;
     hb_dict_entry *entry =
@@ -428,12 +428,12 @@ static void put_info(writer *w)
         put_device(&json, &info->devices[i]);
     }
     hb_buf_str(&json, info->num_devices ? "]}" : "}");
-    hb_sid text = json.failed ? hb_pf_text(&w->f, HB_STR("{}"))
-                              : hb_pf_text(&w->f, (hb_str){json.data, (uint32_t)json.size});
+    hb_string_id text = json.failed ? hb_pf_text(&w->f, HB_STR("{}"))
+                                    : hb_pf_text(&w->f, (hb_str){json.data, (uint32_t)json.size});
     hb_buf_free(&json);
     hb_pf_row row = hb_pf_new_row(&w->f, w->process);
     hb_pf_ready(&w->f, &row, info->start_ns);
-    hb_sid category = hb_pf_text(&w->f, HB_STR("hipboard_info"));
+    hb_string_id category = hb_pf_text(&w->f, HB_STR("hipboard_info"));
     hb_message_number(&m, 3, hb_pf_intern(&w->f, &row, HB_PF_CATEGORIES, category));
     hb_message_number(&m, 9, HB_PF_INSTANT);
     hb_message_number(&m, 10, hb_pf_intern(&w->f, &row, HB_PF_NAMES, text));

@@ -10,7 +10,7 @@ enum {
 };
 
 typedef struct arg_head {
-    hb_sid name;
+    hb_string_id name;
     uint32_t size;
 } arg_head;
 
@@ -44,7 +44,7 @@ static inline char *end_annotation(char *p, char *end)
     return end;
 }
 
-static hb_sid arg_name(hb_pf_args *a, const char *name)
+static hb_string_id arg_name(hb_pf_args *a, const char *name)
 {
     size_t i = ((uintptr_t)name >> 2 ^ (uintptr_t)name >> 10) % HB_ARRAY_LEN(a->names);
     if (a->names[i].name != name) {
@@ -55,7 +55,7 @@ static hb_sid arg_name(hb_pf_args *a, const char *name)
 }
 
 /* Room for a value of at most `room` bytes. */
-static hb_message begin_value(hb_pf_args *a, hb_sid name, size_t room)
+static hb_message begin_value(hb_pf_args *a, hb_string_id name, size_t room)
 {
     hb_message *m = a->message;
     a->name = name;

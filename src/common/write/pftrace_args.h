@@ -16,14 +16,14 @@ typedef struct hb_pf_args {
     hb_pf_row *row;      /* of the event that ... */
     hb_message *message; /* ... they are written into */
     char *begin;         /* of the one that is being written */
-    hb_sid name;
+    hb_string_id name;
     char spare[700]; /* for those that the event has no room for */
     struct {
         const char *name;
-        hb_sid text;
+        hb_string_id text;
     } names[256]; /* of constant texts, found by where they stand */
     /* What the last GPU is called. */
-    hb_sid agent;
+    hb_string_id agent;
     int32_t agent_device;
 } hb_pf_args;
 

@@ -21,9 +21,9 @@ static void put_packet(hb_pf_file *f, const char *fields, size_t size, const voi
     if (tail_size) hb_out_bytes(&f->out, tail, tail_size);
 }
 
-hb_sid hb_pf_text(hb_pf_file *f, hb_str text)
+hb_string_id hb_pf_text(hb_pf_file *f, hb_str text)
 {
-    hb_sid id = hb_texts_add(&f->texts, text.s ? text.s : "", text.len);
+    hb_string_id id = hb_texts_add(&f->texts, text.s ? text.s : "", text.len);
     if (!id) hb_arena_leave(f->arena, HB_ERROR_NO_MEMORY, "out of memory");
     return id;
 }
@@ -121,7 +121,7 @@ static void put_text(hb_pf_file *f, const hb_pf_row *row, uint32_t table, uint64
     put_packet(f, head, (size_t)(h.at - head), s.s, s.len);
 }
 
-static uint64_t number_of(hb_pf_file *f, hb_pf_row *row, uint32_t table, hb_sid text)
+static uint64_t number_of(hb_pf_file *f, hb_pf_row *row, uint32_t table, hb_string_id text)
 {
     bool added;
     hb_dict_entry *entry = hb_dict_add(f->arena, &row->names, (uint64_t)table << 32 | text, &added);
@@ -132,7 +132,7 @@ static uint64_t number_of(hb_pf_file *f, hb_pf_row *row, uint32_t table, hb_sid 
     return entry->value;
 }
 
-uint64_t hb_pf_intern(hb_pf_file *f, hb_pf_row *row, uint32_t table, hb_sid text)
+uint64_t hb_pf_intern(hb_pf_file *f, hb_pf_row *row, uint32_t table, hb_string_id text)
 {
     uint64_t key = (uint64_t)table << 32 | text;
     uint32_t i = (text * 3 + table) % HB_PF_RECENT;

@@ -101,9 +101,9 @@ hb_pf_row hb_pf_new_row(hb_pf_file *f, uint64_t uuid);
 /** The number of a text in the row's table, which is written where it is not yet. `table`: the
  * field of InternedData. */
 enum { HB_PF_CATEGORIES = 1, HB_PF_NAMES = 2, HB_PF_ARGS = 3, HB_PF_STRINGS = 29 };
-uint64_t hb_pf_intern(hb_pf_file *f, hb_pf_row *row, uint32_t table, hb_sid text);
+uint64_t hb_pf_intern(hb_pf_file *f, hb_pf_row *row, uint32_t table, hb_string_id text);
 
-hb_sid hb_pf_text(hb_pf_file *f, hb_str text);
+hb_string_id hb_pf_text(hb_pf_file *f, hb_str text);
 
 /** Prepares for an event at `time`, which is none before the row's last: numbers of texts that were
  * given before hold no longer. */

@@ -19,18 +19,18 @@ typedef struct maker {
     hb_builder builder;
     hb_buf scratch;
     hb_key pid; /* the process */
-    hb_sid no_dims;
+    hb_string_id no_dims;
     hb_str key; /* of the member whose value is written */
 } maker;
 
 /* ---- texts ---- */
 
-static hb_sid intern(maker *m, const char *text, size_t size)
+static hb_string_id intern(maker *m, const char *text, size_t size)
 {
     return hb_builder_text(&m->builder, text, size);
 }
 
-static hb_sid intern_str(maker *m, hb_str s)
+static hb_string_id intern_str(maker *m, hb_str s)
 {
     return intern(m, s.s, s.len);
 }
@@ -45,13 +45,13 @@ static hb_str take_text(maker *m)
     return text;
 }
 
-static hb_sid intern_output(maker *m)
+static hb_string_id intern_output(maker *m)
 {
     return intern_str(m, take_text(m));
 }
 
 /* The characters of a JSON string with its quotes; nothing stands there without memory. */
-static hb_sid intern_json_string(maker *m, hb_str json)
+static hb_string_id intern_json_string(maker *m, hb_str json)
 {
     if (json.len < 2) {
         m->builder.failed = true;
@@ -65,7 +65,7 @@ static hb_sid intern_json_string(maker *m, hb_str json)
 }
 
 /* As a reader finds it: valid UTF-8. */
-static hb_sid intern_own_text(maker *m, hb_str text)
+static hb_string_id intern_own_text(maker *m, hb_str text)
 {
     hb_out_json(&m->writer.out, text.s, text.len);
     return intern_json_string(m, take_text(m));
@@ -222,7 +222,7 @@ static void add_memory(maker *m, const hb_trace_event *e)
 }
 
 /* Its args, but for blanks as they would be written. */
-static hb_sid counter_text(maker *m, const hb_trace_event *e)
+static hb_string_id counter_text(maker *m, const hb_trace_event *e)
 {
     char number[HB_MAX_NUMBER];
     bool counter = e->kind == HB_EVENT_COUNTER;
@@ -235,7 +235,7 @@ static hb_sid counter_text(maker *m, const hb_trace_event *e)
     hb_buf_str(&text, ": ");
     hb_buf_append(&text, number, (size_t)(hb_put_double(number, value) - number));
     hb_buf_str(&text, "}");
-    hb_sid id = intern_str(m, (hb_str){hb_buf_text(&text), (uint32_t)text.size});
+    hb_string_id id = intern_str(m, (hb_str){hb_buf_text(&text), (uint32_t)text.size});
     hb_buf_free(&text);
     return id;
 }
@@ -270,21 +270,21 @@ static void add_flow(maker *m, const hb_trace_event *e)
 
 /* ---- the device's events ---- */
 
-static hb_sid intern_triple(maker *m, const uint32_t v[3])
+static hb_string_id intern_triple(maker *m, const uint32_t v[3])
 {
     char text[3 * 12];
     int n = snprintf(text, sizeof text, "[%u, %u, %u]", v[0], v[1], v[2]);
     return intern(m, text, (size_t)n);
 }
 
-static hb_sid intern_number(maker *m, uint32_t v)
+static hb_string_id intern_number(maker *m, uint32_t v)
 {
     char text[12];
     return intern(m, text, (size_t)(hb_put_u64(text, v) - text));
 }
 
 /* A short text with its quotes. */
-static hb_sid intern_word(maker *m, const char *word)
+static hb_string_id intern_word(maker *m, const char *word)
 {
     char text[40];
     int n = snprintf(text, sizeof text, "\"%.32s\"", word);
@@ -405,7 +405,7 @@ static void take_member(void *context, hb_member_part part)
     if (part == HB_MEMBER_KEY || m->sink.buf.failed) return; /* what was written before it */
     if (part == HB_MEMBER_VALUE) {
         text.len -= HB_MIN(text.len, 2u); /* the colon and a blank */
-        hb_sid key = intern_json_string(m, text);
+        hb_string_id key = intern_json_string(m, text);
         m->key = hb_trace_text(m->builder.trace, key);
         return;
     }

@@ -25,7 +25,7 @@ typedef struct sample {
 } sample;
 
 typedef struct slice {
-    hb_sid name;
+    hb_string_id name;
     int64_t start, end, tid;
 } slice;
 
@@ -92,13 +92,13 @@ static bool by_thread(const void *context, const void *a, const void *b)
 
 /* Texts of frames, the outermost first. */
 typedef struct frames {
-    hb_sid names[MOST_DEPTH];
+    hb_string_id names[MOST_DEPTH];
     uint32_t count;
 } frames;
 
-static hb_sid text_id(sampler *s, const char *text, size_t size)
+static hb_string_id text_id(sampler *s, const char *text, size_t size)
 {
-    hb_sid id = hb_texts_add(&s->texts, text, HB_MIN(size, (size_t)MOST_FRAME));
+    hb_string_id id = hb_texts_add(&s->texts, text, HB_MIN(size, (size_t)MOST_FRAME));
     if (!id) hb_arena_leave(&s->arena, HB_ERROR_NO_MEMORY, "out of memory");
     return id;
 }
