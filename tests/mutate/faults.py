@@ -13,9 +13,9 @@ UNSEEN = re.compile(r"(\w*_)?(free|destroy|release|lock|lock_take|rdlock|wrlock|
 # Numbers that are sizes of buffers, first capacities, and "none" where any negative number does.
 BUFFER = re.compile(r"\s*(static |const |unsigned |struct )*\w+ (\*?\w+(\[[^\]=]*\])*, )*"
                     r"\*?\w+(\[[^\]=]*\])+")
-CAPACITY = re.compile(r"hb_buf_init\(|_Alignas|_assert\(|ASSERT\(|FIRST_CAPACITY|PADDING")
+CAPACITY = re.compile(r"hb_buf_init\(|HB_NEW_ARRAY\(|_Alignas|_assert\(|ASSERT\(|FIRST_CAPACITY|PADDING")
 NUMERIC = ("constant", "quotient", "product")
-NONE = re.compile(r"(return |= |\{)-$|snprintf\([^,]*, $")
+NONE = re.compile(r"(return |= |\{|ANONYMOUS, )-$|snprintf\([^,]*, $")
 
 
 # Functions that give memory back, and do nothing else.
@@ -82,7 +82,7 @@ def places(text):
             if kind == "dropped" and (match[2].startswith("return") or "HB_TRY" in match[2] or
                                       UNSEEN.match(match[2])):
                 continue
-            if kind in NUMERIC and is_size(quiet, begin):
+            if (kind in NUMERIC or kind == "sign") and is_size(quiet, begin):
                 continue
             found.append((kind, begin, end, replacement))
     return found

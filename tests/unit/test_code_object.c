@@ -117,6 +117,136 @@ static void test_rdna_is_searched(void **state)
     assert_int_equal(s.verdicts[1], HB_MATRIX_IS_UNKNOWN);
 }
 
+/* What is found in a kernel of these words. */
+static hb_matrix_verdict verdict_on(uint32_t mach, uint32_t first, uint32_t second, uint32_t third)
+{
+    const uint32_t words[] = {first, second, third, ENDPGM, ENDPGM};
+    image i = make(mach, words, 4, HB_ARRAY_LEN(words));
+    return scan(&i).verdicts[0];
+}
+
+/* Behind each instruction stands what looks like a matrix instruction: it is one where the first is
+ * 4 bytes long, and belongs to it where that is 8. */
+static void test_each_format_has_its_length(void **state)
+{
+    enum { USED = HB_MATRIX_IS_USED, UNUSED = HB_MATRIX_IS_UNUSED, UNKNOWN = HB_MATRIX_IS_UNKNOWN };
+    static const struct {
+        uint32_t word;
+        int verdict;
+    } rows[] =
+        {
+            {0x80000201, USED},    /* SOP2: s_add_u32 s0, s1, s2 */
+            {0x800002ff, UNUSED},  /* its first source a literal */
+            {0x8000ff01, UNUSED},  /* its second */
+            {0xb0000005, USED},    /* SOPK: s_movk_i32 s0, 5 */
+            {0xb000ffff, USED},    /* a number, no sources */
+            {0xb9000000, USED},    /* s_setreg_b32 */
+            {0xba000000, UNUSED},  /* s_setreg_imm32_b32 */
+            {0xba800000, UNKNOWN}, /* s_call_b64, and then matrix instructions or none */
+            {0xbe800001, USED},    /* SOP1: s_mov_b32 s0, s1 */
+            {0xbe8000ff, UNUSED},  /* a literal */
+            {0xbe80ff01, USED},    /* it has no second source */
+            {0xbf000100, USED},    /* SOPC: s_cmp_eq_i32 s0, s1 */
+            {0xbf0001ff, UNUSED},  {0xbf00ff00, UNUSED},
+            {0xbf80ffff, USED},   /* SOPP: s_nop */
+            {0x02000501, USED},   /* VOP2: v_add_f32 v0, v1, v2 */
+            {0x020004ff, UNUSED}, /* a literal */
+            {0x020004f9, UNUSED}, /* SDWA */
+            {0x020004fa, UNUSED}, /* DPP */
+            {0x020004f8, USED},   /* 1 / (2 pi) */
+            {0x020004fb, USED},    {0x020004fe, USED},
+            {0x2c000501, USED},   /* the one before v_madmk_f32 */
+            {0x2e000501, UNUSED}, /* v_madmk_f32 */
+            {0x30000501, UNUSED}, /* v_madak_f32 */
+            {0x32000501, USED},    {0x46000501, USED},
+            {0x48000501, UNUSED},                      /* v_madmk_f16 */
+            {0x4a000501, UNUSED},                      /* v_madak_f16 */
+            {0x4c000501, USED},    {0x7c000501, USED}, /* VOPC */
+            {0x7c0004ff, UNUSED},  {0x7e000501, USED}, /* VOP1 */
+            {0x7e0004ff, UNUSED},  {0xd4000000, USED}, /* VINTRP */
+            {0xc0000000, UNUSED},                      /* SMEM */
+            {0xc4000000, UNUSED},                      /* EXP */
+            {0xd0000000, UNUSED},                      /* VOP3 */
+            {0xd8000000, UNUSED},                      /* DS */
+            {0xdc000000, UNUSED},                      /* FLAT */
+            {0xe0000000, UNUSED},                      /* MUBUF */
+            {0xe8000000, UNUSED},                      /* MTBUF */
+            {0xf0000000, UNUSED},                      /* MIMG */
+            {0xc8000000, UNKNOWN},                     /* no formats of gfx9 */
+            {0xcc000000, UNKNOWN}, {0xe4000000, UNKNOWN},
+            {0xec000000, UNKNOWN}, {0xf4000000, UNKNOWN},
+            {0xf8000000, UNKNOWN}, {0xfc000000, UNKNOWN},
+            {0xd3bf0000, UNUSED}, /* VOP3P: what comes before the matrix instructions */
+            {0xd3c00000, USED},   /* the first of them */
+            {0xd3d70000, USED},    {0xd3d80000, UNUSED}, /* v_accvgpr_read_b32 */
+            {0xd3d90000, UNUSED},                        /* v_accvgpr_write_b32 */
+            {0xd3da0000, USED},    {0xd3400000, UNUSED}, /* VOP3 again */
+        };
+    (void)state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(rows); i++) {
+        bool is_call = rows[i].word == 0xba800000;
+        uint32_t next = is_call ? ENDPGM : 0xd3c58000;
+        if (verdict_on(GFX90A, rows[i].word, next, ENDPGM) != (hb_matrix_verdict)rows[i].verdict)
+            fail_msg("0x%08x", rows[i].word);
+    }
+}
+
+static void test_calls_leave_it_unknown(void **state)
+{
+    (void)state;
+    assert_int_equal(verdict_on(GFX90A, 0xbe801c00, ENDPGM, ENDPGM), HB_MATRIX_IS_UNUSED);
+    assert_int_equal(verdict_on(GFX90A, 0xbe801d00, ENDPGM, ENDPGM), HB_MATRIX_IS_UNKNOWN);
+    assert_int_equal(verdict_on(GFX90A, 0xbe801e00, ENDPGM, ENDPGM), HB_MATRIX_IS_UNKNOWN);
+    assert_int_equal(verdict_on(GFX90A, 0xbe801f00, ENDPGM, ENDPGM), HB_MATRIX_IS_UNUSED);
+    assert_int_equal(verdict_on(GFX90A, 0xbe801e00, MFMA), HB_MATRIX_IS_USED);
+}
+
+static void test_each_gpu_is_read_as_its_kind(void **state)
+{
+    static const uint32_t cdna[] = {0x30, 0x3f, 0x40, 0x4b, 0x4c, 0x4f};
+    static const uint32_t rdna[] = {0x41, 0x46, 0x47, 0x44, 0x43, 0x4a, 0x55, 0x48, 0x4e};
+    static const uint32_t others[] = {0x2c, 0x2f, 0x31, 0x32, 0x33, 0x36, 0x3e, 0x42, 0x45, 0xff};
+    (void)state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(cdna); i++) {
+        assert_int_equal(verdict_on(cdna[i], MFMA, ENDPGM), HB_MATRIX_IS_USED);
+        assert_int_equal(verdict_on(cdna[i], LITERAL, ENDPGM), HB_MATRIX_IS_UNUSED);
+    }
+    for (size_t i = 0; i < HB_ARRAY_LEN(rdna); i++) {
+        assert_int_equal(verdict_on(rdna[i], WMMA, ENDPGM), HB_MATRIX_IS_USED);
+        assert_int_equal(verdict_on(rdna[i], ENDPGM, WMMA), HB_MATRIX_IS_USED);
+        assert_int_equal(verdict_on(rdna[i], MFMA, ENDPGM), HB_MATRIX_IS_UNKNOWN);
+    }
+    for (size_t i = 0; i < HB_ARRAY_LEN(others); i++) {
+        assert_int_equal(verdict_on(others[i], MFMA, ENDPGM), HB_MATRIX_IS_UNKNOWN);
+        assert_int_equal(verdict_on(others[i], WMMA, ENDPGM), HB_MATRIX_IS_UNKNOWN);
+    }
+}
+
+/* Its sources are vector registers, the sum may be a constant. */
+static void test_what_is_not_quite_a_wmma_is_none(void **state)
+{
+    static const struct {
+        uint32_t first, sum;
+        bool is_one;
+    } rows[] = {
+        {0xcc404010, 272, true},  {0xcc404010, 256, true},  {0xcc404010, 511, true},
+        {0xcc404010, 255, false}, {0xcc404010, 249, false}, {0xcc404010, 248, true},
+        {0xcc404010, 128, true},  {0xcc404010, 127, false}, {0xcc3f4010, 272, false},
+        {0xcc5a4010, 272, true},  {0xcc5b4010, 272, false}, {0xcd404010, 272, false},
+    };
+    enum { SUM = 0x1ff << 18, SECOND = 0x1c421100 };
+    (void)state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(rows); i++) {
+        uint32_t second = (SECOND & ~(uint32_t)SUM) | rows[i].sum << 18;
+        hb_matrix_verdict found = verdict_on(GFX1100, rows[i].first, second, ENDPGM);
+        assert_int_equal(found, rows[i].is_one ? HB_MATRIX_IS_USED : HB_MATRIX_IS_UNKNOWN);
+    }
+    assert_int_equal(verdict_on(GFX1100, 0xcc404010, SECOND & ~(1u << 8), ENDPGM),
+                     HB_MATRIX_IS_UNKNOWN);
+    assert_int_equal(verdict_on(GFX1100, 0xcc404010, SECOND & ~(1u << 17), ENDPGM),
+                     HB_MATRIX_IS_UNKNOWN);
+}
+
 static void test_code_objects_inside_other_files(void **state)
 {
     static const uint32_t words[] = {MFMA, ENDPGM, ENDPGM};
@@ -206,6 +336,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cdna_is_decoded),
         cmocka_unit_test(test_rdna_is_searched),
+        cmocka_unit_test(test_each_format_has_its_length),
+        cmocka_unit_test(test_calls_leave_it_unknown),
+        cmocka_unit_test(test_each_gpu_is_read_as_its_kind),
+        cmocka_unit_test(test_what_is_not_quite_a_wmma_is_none),
         cmocka_unit_test(test_code_objects_inside_other_files),
         cmocka_unit_test(test_damaged_files),
         cmocka_unit_test(test_code_counts_more_than_names),

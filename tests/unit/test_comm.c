@@ -199,6 +199,72 @@ static void external_ids_are_all_different(void **state)
     hb_profiler_destroy(prof);
 }
 
+/* One of each type of elements, and what has none or is of one side only. */
+static void each_type_has_torch_s_name_and_its_size(void **state)
+{
+    static const struct {
+        hb_dtype type;
+        const char *name;
+        int64_t in, out, bytes;
+    } rows[] = {
+        {HB_NONE, "Byte", 3, 5, 5},
+        {HB_FLOAT32, "Float", 3, 5, 20},
+        {HB_FLOAT64, "Double", 5, 3, 40},
+        {HB_FLOAT16, "Half", 3, 5, 10},
+        {HB_BFLOAT16, "BFloat16", 3, 5, 10},
+        {HB_INT8, "Char", 3, 5, 5},
+        {HB_UINT8, "Byte", 3, 5, 5},
+        {HB_INT16, "Short", 3, 5, 10},
+        {HB_INT32, "Int", 3, 5, 20},
+        {HB_INT64, "Long", 3, 5, 40},
+        {HB_BOOL, "Bool", 3, 5, 5},
+        {HB_COMPLEX64, "ComplexFloat", 3, 5, 40},
+        {HB_COMPLEX128, "ComplexDouble", 3, 5, 80},
+        {HB_FLOAT8_E4M3FN, "Float8_e4m3fn", 3, 5, 5},
+        {HB_FLOAT8_E5M2, "Float8_e5m2", 3, 5, 5},
+        {HB_FLOAT8_E4M3FNUZ, "Float8_e4m3fnuz", 3, 5, 5},
+        {HB_FLOAT8_E5M2FNUZ, "Float8_e5m2fnuz", 3, 5, 5},
+        {HB_FLOAT32, "Float", 6, -1, 24},
+        {HB_FLOAT32, "Float", -1, 6, 24},
+        {HB_FLOAT32, "", 0, 0, 0},
+    };
+    enum { ROWS = sizeof rows / sizeof *rows };
+    (void)state;
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.activities = HB_ACTIVITY_CPU;
+    o.spool_dir = "";
+    o.distributed = (hb_distributed_info){.backend = "mpi", .rank = 1, .world_size = RANKS};
+    hb_profiler *prof = hb_profiler_create(&o);
+    assert_true(prof && hb_profiler_start(prof) == HB_OK);
+    for (int i = 0; i < ROWS; i++) {
+        hb_comm_info info = {.struct_size = sizeof info,
+                             .group = HB_COMM_WORLD,
+                             .type = rows[i].type,
+                             .in = rows[i].in,
+                             .out = rows[i].out,
+                             .bytes = -1,
+                             .source = -1,
+                             .dest = -1,
+                             .tag = HB_COMM_NO_TAG};
+        hb_scope scope = hb_comm_begin("my:all_reduce", &info);
+        hb_comm_end(&scope, &info);
+    }
+    assert_int_equal(hb_profiler_stop(prof), HB_OK);
+    cJSON *trace = written(prof, HB_DIALECT_KINETO);
+    double first = number(args_of(trace, "cpu_op", "my:all_reduce", 0), "Seq");
+    for (int i = 0; i < ROWS; i++) {
+        const cJSON *args = args_of(trace, "cpu_op", "my:all_reduce", i);
+        assert_string_equal(text_of(args, "dtype"), rows[i].name);
+        assert_int_equal(number(args, "In msg nelems"), rows[i].in);
+        assert_int_equal(number(args, "Out msg nelems"), rows[i].out);
+        assert_int_equal(number(args, "bytes"), rows[i].bytes);
+        assert_true(number(args, "Seq") > 0); /* of the process */
+        assert_int_equal(number(args, "Seq"), first + i);
+    }
+    cJSON_Delete(trace);
+    hb_profiler_destroy(prof);
+}
+
 static void groups_run_out_without_being_mistaken(void **state)
 {
     (void)state;
@@ -334,6 +400,7 @@ int main(void)
         IN_DIR(the_plugin_s_dialect_has_what_it_can_place),
         IN_DIR(kineto_s_dialect_has_operators),
         IN_DIR(external_ids_are_all_different),
+        IN_DIR(each_type_has_torch_s_name_and_its_size),
         IN_DIR(groups_run_out_without_being_mistaken),
         cmocka_unit_test(beside_rccl_others_have_no_annotation),
         cmocka_unit_test(odd_clocks_are_refused),

@@ -378,6 +378,54 @@ static void totals_are_exact_while_threads_allocate(void **state)
     hb_profiler_destroy(prof);
 }
 
+/* ---- threads that take turns ---- */
+
+enum { WORKERS = 7, TURNS = 210 };
+
+static atomic_int turn;
+
+static int whose_turn(int at)
+{
+    return (at * 5 + at / WORKERS) % WORKERS;
+}
+
+static void *take_turns(void *arg)
+{
+    int own = *(int *)arg;
+    for (int at = 0; at < TURNS; at++) {
+        if (whose_turn(at) != own) continue;
+        while (atomic_load(&turn) != at)
+            sched_yield();
+        allocate(1000 + (uintptr_t)at, (size_t)at + 1);
+        atomic_store(&turn, at + 1);
+    }
+    return NULL;
+}
+
+/* What is told of a thread's allocation counts what others had allocated by then. */
+static void totals_follow_the_order_of_time_over_all_threads(void **state)
+{
+    (void)state;
+    static memory_event events[TURNS + 1];
+    int ids[WORKERS];
+    pthread_t threads[WORKERS];
+    hb_profiler *prof = begun();
+    atomic_store(&turn, 0);
+    for (int i = 0; i < WORKERS; i++) {
+        ids[i] = i;
+        assert_int_equal(pthread_create(&threads[i], NULL, take_turns, &ids[i]), 0);
+    }
+    for (int i = 0; i < WORKERS; i++)
+        pthread_join(threads[i], NULL);
+    hb_profiler_stop(prof);
+    assert_int_equal(events_of(prof, events, TURNS + 1), TURNS);
+    for (int i = 0; i < TURNS; i++) {
+        int64_t n = events[i].bytes;
+        assert_int_equal(events[i].allocated, n * (n + 1) / 2);
+    }
+    hb_profiler_destroy(prof);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -392,6 +440,7 @@ int main(void)
         cmocka_unit_test(without_such_a_profiler_nothing_is_kept),
         cmocka_unit_test(a_forked_child_begins_anew),
         cmocka_unit_test(totals_are_exact_while_threads_allocate),
+        cmocka_unit_test(totals_follow_the_order_of_time_over_all_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -176,6 +176,9 @@ static void each_architecture_gives_lds_out_in_its_own_way(void **state)
         q.lds_bytes = rows[i].bytes;
         assert_int_equal(of(q).blocks_per_cu, rows[i].blocks);
         assert_string_equal(of(q).limit, "LDS");
+        bool has_40 = rows[i].blocks == 25 && strncmp(q.arch, "gfx9", 4) != 0;
+        has_40 |= strcmp(q.arch, "gfx906") == 0 || strcmp(q.arch, "gfx908") == 0;
+        assert_float_equal(of(q).percent, 100.0 * rows[i].blocks / (has_40 ? 40 : 32), 1e-9);
     }
 }
 

@@ -153,7 +153,7 @@ static inline hb_comm_words record_of(const hb_comm_info *info, uint64_t sequenc
                       dtype | (info->async ? 1u << 8 : 0) | (in_group ? 1u << 16 : 0));
     r.words[1] = both(rank_of(info->source), rank_of(info->dest));
     r.words[2] = (uint32_t)info->tag;
-    r.words[3] = sequence == HB_COMM_UNCOUNTED ? 0 : sequence;
+    r.words[HB_COMM_WORD_SEQUENCE] = sequence == HB_COMM_UNCOUNTED ? 0 : sequence;
     r.words[4] = (uint64_t)info->in;
     r.words[5] = (uint64_t)info->out;
     r.words[6] = (uint64_t)hb_comm_bytes(info);
@@ -201,7 +201,7 @@ void hb_comm_end(hb_scope *scope, const hb_comm_info *info)
     if (!scope || !scope->record) return;
     if (info && info->struct_size >= offsetof(hb_comm_info, flow)) {
         hb_comm_words comm = record_of(info, info->sequence, false);
-        hb_record_communicated(scope, &comm, HB_FRAME);
+        hb_record_communicated(scope, &comm, info->sequence == 0, HB_FRAME);
     }
     hb_scope_end(scope);
 }

@@ -292,6 +292,7 @@ typedef struct hb_record_comm {
 typedef struct hb_comm_words {
     hb_word words[sizeof(hb_record_comm) / sizeof(hb_word)];
 } hb_comm_words;
+#define HB_COMM_WORD_SEQUENCE (offsetof(hb_record_comm, sequence) / sizeof(hb_word))
 
 typedef struct hb_record_module {
     hb_record head;

@@ -512,14 +512,18 @@ void hb_scope_end(hb_scope *scope)
     scope->record = NULL;
 }
 
-void hb_record_communicated(const hb_scope *scope, const hb_comm_words *comm, const void *frame)
+void hb_record_communicated(const hb_scope *scope, const hb_comm_words *comm, bool keeps_number,
+                            const void *frame)
 {
     hb_thread *t = hb_thread_begin_at(frame);
     if (!t) return;
     if (__atomic_load_n(hb_live_epoch, __ATOMIC_ACQUIRE) == scope->epoch &&
         is_innermost(t, scope)) {
         hb_record *r = scope->record;
-        hb_store_words((char *)r + (size_t)r->units * 8 - sizeof *comm, comm, sizeof *comm);
+        hb_comm_words *at = (hb_comm_words *)((char *)r + (size_t)r->units * 8 - sizeof *comm);
+        hb_comm_words now = *comm;
+        if (keeps_number) now.words[HB_COMM_WORD_SEQUENCE] = at->words[HB_COMM_WORD_SEQUENCE];
+        hb_store_words((char *)at, &now, sizeof now);
     }
     hb_thread_leave(t);
 }

@@ -108,9 +108,10 @@ hb_scope hb_record_operator(uint32_t name, const hb_op_info *info, const void *f
  * and the beginning of an arrow, unless `flow` is 0. */
 hb_scope hb_record_communication(uint32_t name, const hb_comm_words *comm, uint64_t flow,
                                  const void *frame, const void *caller);
-/** Another text in place of an open communication's, if it is the calling thread's innermost scope.
- */
-void hb_record_communicated(const hb_scope *scope, const hb_comm_words *comm, const void *frame);
+/** Another text in place of an open communication's, if it is the calling thread's innermost scope;
+ * `keeps_number`: but for which one of its group it is. */
+void hb_record_communicated(const hb_scope *scope, const hb_comm_words *comm, bool keeps_number,
+                            const void *frame);
 
 /** The id of a site's name, as hb_record_name(). */
 static inline uint32_t hb_record_site_id(hb_site *site, const void *frame)
