@@ -87,9 +87,23 @@ static hb_result index_calls(hb_plan *plan)
     return HB_OK;
 }
 
-static bool has_owner(const hb_plan *plan, int64_t id)
+static bool is_operators(const hb_plan *plan, int64_t id)
 {
     return id != HB_ABSENT && hb_index_get(&plan->owners, id) != UINT32_MAX;
+}
+
+/* A scope that is written as an operator. One whose id is an operator's loses it. */
+static bool becomes_operator(const hb_plan *plan, const hb_item *scope)
+{
+    return scope->role == HB_PLAN_SCOPE && !plan->options->kineto &&
+           !is_operators(plan, scope->ext);
+}
+
+static bool has_owner(const hb_plan *plan, int64_t id)
+{
+    uint32_t scope = id == HB_ABSENT ? UINT32_MAX : hb_index_get(&plan->scopes, id);
+    return is_operators(plan, id) ||
+           (scope != UINT32_MAX && becomes_operator(plan, hb_plan_item(plan, scope)));
 }
 
 static void set_id(hb_item *item, int64_t id)
@@ -121,10 +135,10 @@ static bool seek_owner(hb_plan *plan, const hb_item *work)
     return call->flags & HB_ITEM_SEEKS;
 }
 
-static bool is_place(const hb_item *item)
+static bool is_place(const hb_plan *plan, const hb_item *item)
 {
-    bool scope = item->flags & HB_ITEM_OPERATOR && !(item->flags & HB_ITEM_HIDE) &&
-                 item->ext != HB_ABSENT && item->ext != HB_NO_ID;
+    bool scope = (item->flags & HB_ITEM_OPERATOR || becomes_operator(plan, item)) &&
+                 !(item->flags & HB_ITEM_HIDE) && item->ext != HB_ABSENT && item->ext != HB_NO_ID;
     return (scope || item->flags & HB_ITEM_SEEKS) && item->tid != HB_ABSENT;
 }
 
@@ -147,12 +161,12 @@ static hb_result find_owners(hb_plan *plan)
 {
     size_t count = 0, n = 0;
     for (uint32_t i = 0; i < plan->items.count; i++)
-        count += is_place(hb_plan_item(plan, i));
+        count += is_place(plan, hb_plan_item(plan, i));
     hb_host_span *spans = calloc(count + 1, sizeof *spans);
     if (!spans) return hb_fail(HB_ERROR_NO_MEMORY, "out of memory for the calls");
     for (uint32_t i = 0; i < plan->items.count; i++) {
         const hb_item *item = hb_plan_item(plan, i);
-        if (!is_place(item)) continue;
+        if (!is_place(plan, item)) continue;
         int64_t start = clamped_ns(item->ts);
         spans[n++] = (hb_host_span){.start = start,
                                     .end = start + clamped_ns(item->dur),
@@ -169,7 +183,7 @@ static hb_result find_owners(hb_plan *plan)
 static bool is_in_its_scope(const hb_plan *plan, const hb_item *call)
 {
     uint32_t index = call->ext == HB_ABSENT ? UINT32_MAX : hb_index_get(&plan->scopes, call->ext);
-    if (index == UINT32_MAX || has_owner(plan, call->ext)) return false;
+    if (index == UINT32_MAX || is_operators(plan, call->ext)) return false;
     const hb_item *scope = hb_plan_item(plan, index);
     return scope->tid == call->tid && scope->ts <= call->ts &&
            call->ts + call->dur / 2 <= scope->ts + scope->dur;
@@ -216,7 +230,7 @@ hb_result hb_plan_links(hb_plan *plan)
         /* The plugin hands all calls without an id to the first module frame. */
         if (item->role == HB_PLAN_CALL && item->ext == HB_ABSENT) set_id(item, HB_NO_ID);
         /* It gives an operator's calls to the first scope with the id. */
-        if (item->role == HB_PLAN_SCOPE && has_owner(plan, item->ext) && item->ext != HB_NO_ID)
+        if (item->role == HB_PLAN_SCOPE && is_operators(plan, item->ext) && item->ext != HB_NO_ID)
             item->flags |= HB_ITEM_NO_ID;
     }
     return HB_OK;
