@@ -38,6 +38,7 @@ test_packages=(
     clang libclang-rt-14-dev # fuzzing
     libopenblas-dev liblapacke-dev libfftw3-dev libdnnl-dev # libraries whose calls are operators
     patchelf                # a wheel
+    valgrind                # counts of instructions
     locales                 # a language with decimal commas
     chromium                # screenshots
     libjs-webcomponentsjs-custom-element-v0 # the plugin's trace viewer, offline
