@@ -583,8 +583,37 @@ def test_two_runs_in_one_directory(tmp_path):
         path.write_text(text.replace(start + "0,", start + "1700000000000000000,"))
         path.with_name(path.name.replace("1700000000", "1700005000")).write_text(
             text.replace(start + "0,", start + "1700005000000000000,"))
-    said = ranks(tmp_path).stderr
-    assert re.search(r"two runs in one directory, of 2023-11-14 22:13:\d\d UTC and of 2023-11-14 23:36:\d\d UTC\?", said)
+    (tmp_path / "node0_1007.1700005000000000000.pt.trace.json").unlink()  # was in the first run only
+    done = ranks(tmp_path)
+    assert re.search(r"two runs in one directory, of 2023-11-14 22:13:\d\d UTC and of 2023-11-14 23:36:\d\d UTC, "
+                     "this is the last one", done.stderr)
+    assert done.stdout.startswith("7 ranks")
+    alone = ranks(*tmp_path.glob("*.17000050*")).stdout
+    assert done.stdout.split("Who makes")[1] == alone.split("Who makes")[1]
+    assert ranks(*tmp_path.glob("*.17000000*")).stdout.startswith("8 ranks")
+
+
+def record_other_steps(document):
+    for e in document["traceEvents"]:
+        if e["name"].startswith("ProfilerStep#"):
+            e["name"] = f"ProfilerStep#{int(e['name'].split('#')[1]) + 10}"
+
+
+def record_an_hour_later(document):
+    for e in document["traceEvents"]:
+        e["ts"] += 3600e6
+
+
+@pytest.mark.parametrize("change, said", [
+    (record_other_steps, "1 trace of other steps than the others' 0 to 4, as of rank 5 10 to 14"),
+    (record_an_hour_later, "1 rank recorded at another time than the others, or by a clock that is far away, as rank 5 "
+                           "from 1970-01-01 01:00:00 UTC, most from 1970-01-01 00:00:00 UTC")])
+def test_ranks_of_different_spans_are_told(tmp_path, change, said):
+    made_ranks.write(tmp_path, 8, late=3)
+    spoil(next(tmp_path.glob("*_1005.*")), change)
+    done = ranks(tmp_path)
+    assert done.returncode == 0 and done.stderr == f"hipboard ranks: {said}\n"
+    assert done.stdout.startswith("8 ranks")
 
 
 def test_the_last_of_several_runs(tmp_path):

@@ -130,21 +130,110 @@ static void tell_steps(hb_rank_study *s)
             odd, hb_plural(odd), (long long)most, (long long)odd_rank, (long long)odd_steps);
 }
 
-static void tell_runs(hb_rank_study *s)
+/* Then one cycle's steps and times are not another's. */
+static bool has_several_cycles(const hb_rank_study *s)
 {
-    for (uint32_t i = 1; i < s->cycles.count; i++) {
-        const hb_rank_digest *d = &s->cycles.items[i].digest,
-                             *before = &s->cycles.items[i - 1].digest;
-        bool again = d->rank == before->rank && d->num_steps && before->num_steps &&
-                     d->steps[0].number == before->steps[0].number;
-        if (!again) continue;
-        hb_study_note(s,
-                      "steps have the same numbers in several traces of a rank: two runs in one "
-                      "directory, of %s "
-                      "and of %s? Name the files of one of them to see that alone",
-                      hb_study_time(before->start).text, hb_study_time(d->start).text);
-        return;
+    for (uint32_t i = 1; i < s->cycles.count; i++)
+        if (s->cycles.items[i].digest.rank == s->cycles.items[i - 1].digest.rank) return true;
+    return false;
+}
+
+/* Of the same number, but others, as of a rank that began later. */
+static void tell_other_steps(hb_rank_study *s)
+{
+    tally firsts = {0}, lasts = {0};
+    int64_t first = 0, last = 0;
+    uint32_t odd = 0;
+    const hb_rank_digest *example = NULL;
+    for (uint32_t i = 0; i < s->cycles.count; i++) {
+        const hb_rank_digest *d = &s->cycles.items[i].digest;
+        if (!d->num_steps) continue;
+        *HB_PUSH(&s->arena, &firsts.numbers) = d->steps[0].number;
+        *HB_PUSH(&s->arena, &lasts.numbers) = d->steps[d->num_steps - 1].number;
     }
+    most_frequent(&s->arena, &firsts, &first);
+    most_frequent(&s->arena, &lasts, &last);
+    for (uint32_t i = 0; i < s->cycles.count; i++) {
+        const hb_rank_digest *d = &s->cycles.items[i].digest;
+        bool other = d->num_steps && d->num_steps == last - first + 1 &&
+                     d->steps[0].number != first && d->steps[d->num_steps - 1].number != last &&
+                     !runs_backwards(d);
+        if (other && !odd++) example = d;
+    }
+    if (!odd) return;
+    hb_study_note(s,
+                  "%u trace%s of other steps than the others' %lld to %lld, as of rank %lld %lld "
+                  "to %lld",
+                  odd, hb_plural(odd), (long long)first, (long long)last, (long long)example->rank,
+                  (long long)example->steps[0].number,
+                  (long long)example->steps[example->num_steps - 1].number);
+}
+
+static int64_t middle_of(hb_arena *arena, tally *t)
+{
+    hb_sort(arena, t->numbers.items, t->numbers.count, sizeof *t->numbers.items, is_less, NULL);
+    return t->numbers.count ? t->numbers.items[t->numbers.count / 2] : 0;
+}
+
+/* At no time of the others'. */
+static void tell_other_times(hb_rank_study *s)
+{
+    tally starts = {0}, ends = {0};
+    uint32_t odd = 0;
+    const hb_rank_digest *example = NULL;
+    for (uint32_t i = 0; i < s->cycles.count; i++) {
+        const hb_rank_digest *d = &s->cycles.items[i].digest;
+        *HB_PUSH(&s->arena, &starts.numbers) = d->start;
+        *HB_PUSH(&s->arena, &ends.numbers) = d->end;
+    }
+    int64_t start = middle_of(&s->arena, &starts), end = middle_of(&s->arena, &ends);
+    for (uint32_t i = 0; i < s->cycles.count; i++) {
+        const hb_rank_digest *d = &s->cycles.items[i].digest;
+        if ((d->end < start || d->start > end) && !odd++) example = d;
+    }
+    if (!odd) return;
+    hb_study_note(s,
+                  "%u rank%s recorded at another time than the others, or by a clock that is far "
+                  "away, as rank %lld from %s, most from %s",
+                  odd, hb_plural(odd), (long long)example->rank, hb_study_time(example->start).text,
+                  hb_study_time(start).text);
+}
+
+/* ---- runs ---- */
+
+static bool begins_anew(const hb_rank_digest *before, const hb_rank_digest *d)
+{
+    return d->rank == before->rank && d->num_steps && before->num_steps &&
+           d->steps[0].number == before->steps[0].number;
+}
+
+/* Where steps of a rank begin anew another run did. The last one is compared, without what ranks
+ * left that only earlier ones had. */
+static void keep_last_run(hb_rank_study *s)
+{
+    int64_t earlier = 0, last = INT64_MAX;
+    uint32_t kept = 0, from = 0;
+    for (uint32_t i = 0; i < s->cycles.count; i++) {
+        const hb_rank_digest *d = &s->cycles.items[i].digest;
+        if (i && s->cycles.items[i - 1].digest.rank != d->rank) from = kept;
+        if (i && begins_anew(&s->cycles.items[i - 1].digest, d)) {
+            earlier = s->cycles.items[i - 1].digest.start;
+            last = HB_MIN(last, d->start);
+            kept = from;
+        }
+        s->cycles.items[kept++] = s->cycles.items[i];
+    }
+    s->cycles.count = kept;
+    if (last == INT64_MAX) return;
+    kept = 0;
+    for (uint32_t i = 0; i < s->cycles.count; i++)
+        if (s->cycles.items[i].digest.end >= last) s->cycles.items[kept++] = s->cycles.items[i];
+    s->cycles.count = kept;
+    hb_study_note(s,
+                  "steps have the same numbers in several traces of a rank: of two runs in one "
+                  "directory, of %s and of %s, this is the last one; name the files of the other "
+                  "to see that",
+                  hb_study_time(earlier).text, hb_study_time(last).text);
 }
 
 /* ---- collectives ---- */
@@ -257,10 +346,14 @@ void hb_study_tell_odd(hb_rank_study *s)
 {
     enum { MOST_GROUPS = 64 };
     all_ways all = {.names = &s->group_names}; /* freed whatever happens */
+    keep_last_run(s);
     tell_backends(s);
     tell_clocks(s);
     tell_steps(s);
-    tell_runs(s);
+    if (!has_several_cycles(s)) {
+        tell_other_steps(s);
+        tell_other_times(s);
+    }
     hb_texts_free(all.names);
     if (!hb_texts_init(all.names)) hb_arena_leave(&s->arena, HB_ERROR_NO_MEMORY, "out of memory");
     collect(s, &all);
