@@ -2,23 +2,35 @@
 #include "operators/reported_operators.h"
 
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "interpose/reported_calls.h"
 #include "operators/library_calls.h"
 #include "operators/operator_calls.h"
+#include "record/thread.h"
 
 /* A function of ours that nobody knows a row of is asked for again: a table may come later. */
 static _Atomic(hb_operator *) by_number[HB_REPORTED_FUNCTIONS];
 
 /* The outermost call that a thread is in; what its library calls within it is the library's. */
-static _Thread_local struct {
-    uint32_t depth;
+typedef struct outermost_call {
     hb_operator *operator; /* NULL: nobody wants to know of it */
     hb_scope scope;
     uint64_t stack[2]; /* where it returns to, as hb_call.stack has it in front */
     hb_call call;
-} outermost;
+} outermost_call;
+
+static _Thread_local uint32_t depth;
+
+/* In the thread's own memory: a program may load this library late, when little is left for what is
+ * thread-local. NULL without memory. */
+static outermost_call *outermost(void)
+{
+    hb_thread *t = hb_thread_self();
+    if (HB_UNLIKELY(t && !t->reported)) t->reported = calloc(1, sizeof(outermost_call));
+    return t ? t->reported : NULL;
+}
 
 static hb_operator *operator_of(uint32_t number)
 {
@@ -63,25 +75,28 @@ static bool take_words(const hb_op_entry *row, const hb_reported_call *r, uint64
 static void begin(const hb_reported_call *r)
 {
     hb_operator *o = hb_operator_is_inside() ? NULL : operator_of(r->number);
-    outermost.operator= NULL;
-    outermost.call = (hb_call){.stack = &outermost.stack[1]};
-    outermost.stack[0] = (uintptr_t)r->caller;
-    if (!o || !o->communicates || !take_words(o->row, r, outermost.call.words)) return;
-    outermost.operator= o;
-    outermost.scope = hb_operator_reported_begin(o, &outermost.call);
+    outermost_call *c = outermost();
+    if (!c) return;
+    c->operator= NULL;
+    c->call = (hb_call){.stack = &c->stack[1]};
+    c->stack[0] = (uintptr_t)r->caller;
+    if (!o || !o->communicates || !take_words(o->row, r, c->call.words)) return;
+    c->operator= o;
+    c->scope = hb_operator_reported_begin(o, &c->call);
 }
 
 static void end(const hb_reported_call *r)
 {
-    if (!outermost.operator) return;
-    outermost.call.results[0] = r->result;
-    hb_operator_reported_end(outermost.operator, & outermost.call, &outermost.scope);
+    outermost_call *c = outermost();
+    if (!c || !c->operator) return;
+    c->call.results[0] = r->result;
+    hb_operator_reported_end(c->operator, & c->call, &c->scope);
 }
 
 static void listen(const hb_reported_call *r, bool begins)
 {
-    if (begins && outermost.depth++ == 0) begin(r);
-    if (!begins && outermost.depth && --outermost.depth == 0) end(r);
+    if (begins && depth++ == 0) begin(r);
+    if (!begins && depth && --depth == 0) end(r);
 }
 
 void hb_reported_operators_listen(void)

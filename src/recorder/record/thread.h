@@ -59,6 +59,7 @@ typedef struct hb_thread {
     void *calls;     /* src/device's state, kept when the thread dies and its successor's then */
     void *call;      /* its innermost call that is being recorded, or NULL */
     void *operators; /* recorder/operators' state, kept likewise */
+    void *reported;  /* its call that a profiling library reports, kept likewise */
     uint64_t next_id;
     uint32_t use;            /* of the present chunk: HB_SCOPE_USE */
     _Atomic uint32_t silent; /* `busy` of a call that is not waited for any more */
