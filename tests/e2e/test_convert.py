@@ -403,3 +403,22 @@ def test_odd_properties_and_inputs_lose_no_file(properties, dims, tmp_path):
                                                   "traceEvents": collective}))
     run(HIPBOARD, "convert", tmp_path / "in.json", "-o", tmp_path / "run/run")
     run(HIPBOARD, "check", tmp_path / "run")  # exit status 1: a file or run is lost
+
+
+@pytest.mark.parametrize("least", [1000, 2**40, 10**18 - 1, 2**62])
+def test_ids_of_any_size_link_and_are_exported(least, tmp_path):
+    at = {"pid": 100, "tid": 1, "ph": "X"}
+    events = []
+    for i in range(3):
+        ids = {"External id": least + i, "correlation": least + 10 + i}
+        events += [{**at, "cat": "cpu_op", "name": "aten::mm", "ts": 100 * i, "dur": 50, "args": {"External id": least + i}},
+                   {**at, "cat": "cuda_runtime", "name": "hipLaunchKernel", "ts": 100 * i + 10, "dur": 5, "args": ids},
+                   {**at, "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 100 * i + 20, "dur": 9,
+                    "args": {**ids, "device": 0, "stream": 7, "grid": [1, 1, 1], "block": [64, 1, 1]}}]
+    file = tmp_path / "big.pt.trace.json"
+    file.write_text(json.dumps({"schemaVersion": 1, "deviceProperties": [{"id": 0, "numSms": 4}], "traceEvents": events}))
+    said = run(HIPBOARD, "convert", file, "-o", tmp_path / "out")
+    assert "whose call is not there" not in said and "outside operators" not in said
+    run(HIPBOARD, "export", "--format", "pftrace", file, "-o", tmp_path / "x.pftrace")
+    back = json.loads(run(HIPBOARD, "import", "--json", tmp_path / "x.pftrace", "-o", tmp_path / "back"))
+    assert [back[what] for what in ("kernels", "calls", "ranges", "linked")] == [3, 3, 3, 3]

@@ -44,6 +44,9 @@ int64_t hb_plain_int(const hb_raw_event *raw, hb_slot slot)
     double d;
     int64_t i;
     if (hb_value_int(&v, &i)) return i;
+    /* What does not fit is the largest or smallest there is, and nothing to compare. */
+    i = v.type == HB_JSON_INT ? strtoll(v.s, NULL, 10) : INT64_MAX;
+    if (i != INT64_MAX && i != INT64_MIN) return i;
     if (hb_plain_number(&v, &d) && d == floor(d) && fabs(d) < 9e15) return (int64_t)d;
     return HB_ABSENT;
 }

@@ -315,11 +315,14 @@ static void add_work(hb_import *import, hb_import_process *p, const hb_named_eve
     p->serialised = true;
 }
 
-/* Operators that the plugin was shown of calls; steps that were found. */
+/* Operators that the plugin was shown of calls; steps that were found. Their ids lie where no
+ * program's count comes to; others' ids that are no counts may be larger. */
 static bool is_made_up(const hb_named_event *e, hb_kind kind)
 {
     bool scope = kind == HB_KIND_OPERATOR || kind == HB_KIND_ANNOTATION;
-    return scope && (has(e, HB_NAMED_MADE) || number(e, HB_NAMED_EXTERNAL) >= INT64_C(1) << 51);
+    int64_t id = number(e, HB_NAMED_EXTERNAL);
+    return scope &&
+           (has(e, HB_NAMED_MADE) || (id >= INT64_C(1) << 51 && id < INT64_C(1) << 53));
 }
 
 void hb_named_event_add(hb_import *import, hb_import_process *p, hb_named_event *e)
