@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { CALLS = 1000, ROUNDS = 100 };
+enum { CALLS = 1000, ROUNDS = 100, MANY = 8192 };
 
 static int by_value(const void *a, const void *b)
 {
@@ -34,6 +34,7 @@ static int by_value(const void *a, const void *b)
 
 int main(int argc, char **argv)
 {
+    static double values[MANY], sums[MANY];
     double value = 1, sum;
     int rank, size, in, out = 0;
     MPI_Request requests[2];
@@ -46,8 +47,12 @@ int main(int argc, char **argv)
     TIME("Irecv+Isend+Waitall", MPI_Irecv(&in, 1, MPI_INT, 0, 1, MPI_COMM_SELF, &requests[0]);
          MPI_Isend(&out, 1, MPI_INT, 0, 1, MPI_COMM_SELF, &requests[1]);
          MPI_Waitall(2, requests, statuses));
-    if (size > 1)
-        TIME("Allreduce, all", MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
+    if (size > 1) {
+        TIME("Allreduce, 8 bytes",
+             MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
+        TIME("Allreduce, 64 KiB",
+             MPI_Allreduce(values, sums, MANY, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
+    }
     MPI_Finalize();
     return 0;
 }

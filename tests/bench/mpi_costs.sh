@@ -14,26 +14,29 @@ trap 'rm -rf "$place"' EXIT
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 record="$build/tools/hipboard/hipboard record -q -o $place/log"
 
-reduce() { # MPI [RECORD]: the best round of two ranks' Allreduce, in ns
-    mpi=$1
-    shift
-    mpirun.$mpi -n 2 "$@" "$place/calls" 2>"$place/said" | sed -n 's/^ *Allreduce, all *\([0-9]*\) ns.*/\1/p'
+reduce() { # WAY MPI [RECORD]: the best rounds of two ranks' Allreduce, in ns, to the way's runs
+    way=$1 mpi=$2
+    shift 2
+    mpirun.$mpi -n 2 "$@" "$place/calls" 2>"$place/said" |
+        sed -n 's/^ *Allreduce, \(8 bytes\|64 KiB\) *\([0-9]*\) ns.*/\2 \1/p' >>"$place/$way"
     rm -rf "$place/log"
 }
 
 in_turns() { # MPI
     : >"$place/alone" && : >"$place/recorded"
     for _ in $(seq "${RUNS:-7}"); do
-        reduce $1 >>"$place/alone"
-        reduce $1 $record -- >>"$place/recorded"
+        reduce alone $1
+        reduce recorded $1 $record --
     done
-    echo "$1, Allreduce of 2 ranks, the best round of each of ${RUNS:-7} runs, in turns:"
-    for way in alone recorded; do
-        sort -n "$place/$way" | awk -v way=$way '{ns[NR] = $1} END {
-            printf "  %-22s %7.0f ns    middle, of", way, ns[int((NR + 1) / 2)]
-            for (i = 1; i <= NR; i++) printf " %d", ns[i]
-            print ""
-        }'
+    for size in '8 bytes' '64 KiB'; do
+        echo "$1, Allreduce of $size of 2 ranks, the best round of each of ${RUNS:-7} runs, in turns:"
+        for way in alone recorded; do
+            grep "$size" "$place/$way" | sort -n | awk -v way=$way '{ns[NR] = $1} END {
+                printf "  %-22s %7.0f ns    middle, of", way, ns[int((NR + 1) / 2)]
+                for (i = 1; i <= NR; i++) printf " %d", ns[i]
+                print ""
+            }'
+        done
     done
 }
 

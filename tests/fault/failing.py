@@ -4,7 +4,8 @@ process of threads, of forks, of HIP on the simulated GPU, under `hipboard recor
 
     python3 tests/fault/failing.py --build build --every 7
 
-A program may end only as it does without failures: with its own output and exit status."""
+A program may end only as it does without failures: with its own output and exit status. Or it was
+not begun, and `hipboard record` says why."""
 import argparse
 import os
 import shutil
@@ -14,6 +15,7 @@ import tempfile
 from pathlib import Path
 
 PATIENCE_S = 120
+REFUSED = "record refuses"
 
 
 def environment(build, **more):
@@ -49,7 +51,8 @@ def run_once(build, command, scratch, mode, nth):
         return "hangs", True
     lines = said.read_text().split("\n")[:-1] if said.exists() else []
     failed = any(line.split()[2] != "-" for line in lines)
-    return (done.returncode, done.stdout), failed
+    refused = (done.returncode, done.stdout) == (1, b"") and done.stderr.startswith(b"hipboard record: ")
+    return REFUSED if refused else (done.returncode, done.stdout), failed
 
 
 def attempt(build, name, command, scratch, every):
@@ -61,7 +64,7 @@ def attempt(build, name, command, scratch, every):
         while True:
             found, failed = run_once(build, command, scratch, mode, nth)
             tried += 1
-            if found != expected:
+            if found not in (expected, REFUSED):
                 wrong.append(f"{name}: {mode}={nth}: {found} instead of {expected}")
             if not failed and found == expected:
                 break

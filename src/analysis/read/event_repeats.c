@@ -94,6 +94,7 @@ static bool make_room(hb_repeat *r, size_t size)
 
 static bool has_varied(hb_varying *v, unsigned i, const hb_event_part *part)
 {
+    if (i >= HB_MAX_EVENT_PARTS) return true;
     uint32_t hash = hb_hash_bytes(part->start, (size_t)(part->end - part->start)) | 1;
     if (v->seen[i] && v->seen[i] != hash) v->varies |= UINT64_C(1) << i;
     v->seen[i] = hash;
