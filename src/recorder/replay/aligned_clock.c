@@ -65,10 +65,8 @@ static bool take_point(void *context, const hb_value *element)
     return true;
 }
 
-static bool read_told(const char *text, told *t)
+static bool read_json(hb_str json, told *t)
 {
-    if (!hb_json_is_valid(text)) return false;
-    hb_str json = {text, (uint32_t)strlen(text)};
     hb_value points = hb_json_member(json, "points"), always = hb_json_member(json, "always"),
              method = hb_json_member(json, "method");
     *t = (told){.always = always.type == HB_JSON_TRUE, .shared = hb_value_is(&method, "shared")};
@@ -77,6 +75,19 @@ static bool read_told(const char *text, told *t)
         return false;
     hb_json_each((hb_str){points.s, (uint32_t)points.size}, take_point, t);
     return t->num_points > 0;
+}
+
+/* The scanner looks further than the text. */
+static bool read_told(const char *text, told *t)
+{
+    if (!hb_json_is_valid(text)) return false;
+    size_t size = strlen(text);
+    char *padded = calloc(1, size + HB_SCAN_PADDING);
+    if (!padded) return false;
+    memcpy(padded, text, size);
+    bool read = read_json((hb_str){padded, (uint32_t)size}, t);
+    free(padded);
+    return read;
 }
 
 /* ---- what follows from it ---- */
