@@ -195,3 +195,11 @@ void hb_event_file_abandon(hb_event_file *file)
     hb_kept_file_close(&file->file);
     hb_buf_free(&file->pending);
 }
+
+void hb_event_file_forget(hb_event_file *file)
+{
+    hb_kept_file_close(&file->file);
+    file->pending.size = 0;
+    file->pending.failed = false;
+    file->sent = 0;
+}

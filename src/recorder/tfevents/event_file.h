@@ -54,7 +54,11 @@ hb_result hb_event_file_flush(hb_event_file *file);
 /** Flushes, cuts off a record that is there in part only, closes and frees. */
 hb_result hb_event_file_close(hb_event_file *file);
 
-/** Closes and frees without writing: in a forked child, or when the file was removed. */
+/** Closes and frees without writing: when the file was removed. */
 void hb_event_file_abandon(hb_event_file *file);
+
+/** In a fork handler of a child: closes without writing. The memory is freed later: the program's
+ * allocator may be one whose locks were held when the process was copied, as AddressSanitizer's. */
+void hb_event_file_forget(hb_event_file *file);
 
 #endif

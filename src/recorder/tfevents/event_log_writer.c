@@ -180,6 +180,7 @@ static void *writer_main(void *arg)
 
 static hb_result make_file(hb_event_log *log)
 {
+    hb_buf_free(&log->file.pending); /* the parent's, in a child */
     HB_TRY(hb_event_file_open_in(&log->file, &log->in, log->dir, log->suffix));
     int error = hb_background_thread(&log->thread, "events", writer_main, log);
     if (error) {
@@ -274,7 +275,7 @@ static void reset_in_child(hb_event_log *log)
 {
     hb_event_log_init_locks(log);
     hb_event_queue_reset(&log->queue);
-    hb_event_file_abandon(&log->file);
+    hb_event_file_forget(&log->file);
     log->running = HB_LOG_NOT_YET;
     log->awake = log->stopping = log->stopped = log->start_failed = log->warned = false;
     log->session = HB_LOG_SESSION_NONE;
