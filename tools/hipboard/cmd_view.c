@@ -22,8 +22,7 @@ static const view *const views[] = {
 enum {
     NUM_VIEWS = sizeof views / sizeof *views,
     PIPED_TEXT_WIDTH = 60,
-    MANY_TRACES = 32, /* more are shown together */
-    MANY_TOP = 10,    /* rows of a table then */
+    MANY_TOP = 10, /* rows of a table then */
 };
 
 typedef struct request {
@@ -281,7 +280,7 @@ static void show_groups(request *r, inputs *in)
 
 static bool is_many(const request *r, const inputs *in)
 {
-    return in->count > MANY_TRACES && r->run.format == VIEW_TEXT && r->run.top && !r->run.has_rank;
+    return in->count > INPUTS_FEW && r->run.format == VIEW_TEXT && r->run.top && !r->run.has_rank;
 }
 
 /* How much of a trace's time is communication, or how long its steps take where there is none;

@@ -136,10 +136,9 @@ static void tell_error(const char *name, const char *path)
 /* Recorded ranks leave them beside their traces; what reads a thousand of those tells of it. */
 static void tell_shorter_way(const inputs *in, const char *name, const char *path, size_t traces)
 {
-    enum { FEW = 32 };
     char digests[4096];
     int n = snprintf(digests, sizeof digests, "%s/ranks.hbranks", path);
-    if (!in->take_digests || traces <= FEW || n >= (int)sizeof digests) return;
+    if (!in->take_digests || traces <= INPUTS_FEW || n >= (int)sizeof digests) return;
     if (access(digests, R_OK) == 0)
         fprintf(stderr, "hipboard %s: %s has digests of the ranks, which are read at once\n", name,
                 digests);

@@ -9,6 +9,9 @@
 
 #include "command.h"
 
+/* Traces that are read one by one; more are shown together, or by their digests. */
+enum { INPUTS_FEW = 32 };
+
 typedef struct input {
     hb_logdir_file file; /* of a file by itself: `run` and `span` are "" */
     bool in_logdir;

@@ -2,7 +2,6 @@
 #include "import/whole_file.h"
 
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -75,15 +74,6 @@ size_t hb_file_head(const char *path, char *head, size_t size)
     return n;
 }
 
-/* Large pages spare a fault for each 4 KiB. */
-static void want_large_pages(char *bytes, size_t size)
-{
-    const uintptr_t page = 2 << 20;
-    uintptr_t begin = ((uintptr_t)bytes + page - 1) & ~(page - 1);
-    uintptr_t end = ((uintptr_t)bytes + size) & ~(page - 1);
-    if (end > begin) (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);
-}
-
 /* As much as it has when it is opened. */
 static bool fill(int fd, char *bytes, size_t size)
 {
@@ -105,7 +95,7 @@ static bool read_plain(const char *path, char **bytes, size_t *size)
                 (uint64_t)st.st_size < hb_memory_share() / 2;
     size_t n = fits ? (size_t)st.st_size : 0;
     char *all = fits ? malloc(n + HB_WHOLE_FILE_ZEROS) : NULL;
-    if (all) want_large_pages(all, n);
+    if (all) hb_use_huge_pages(all, n);
     bool done = all && fill(fd, all, n);
     if (fd >= 0) close(fd);
     if (!done) {
