@@ -79,31 +79,78 @@ static void copies_lie_as_the_header_says(void **state)
     COPY(hipMemcpy2DAsync, src, width);
     KIND(hipMemcpy2DAsync);
     STREAM(hipMemcpy2DAsync);
+    COPY(hipMemcpyDtoD, src, sizeBytes);
     COPY(hipMemcpyDtoDAsync, src, sizeBytes);
     STREAM(hipMemcpyDtoDAsync);
+    COPY(hipMemcpyDtoH, src, sizeBytes);
     COPY(hipMemcpyDtoHAsync, src, sizeBytes);
     STREAM(hipMemcpyDtoHAsync);
+    COPY(hipMemcpyHtoD, src, sizeBytes);
     COPY(hipMemcpyHtoDAsync, src, sizeBytes);
     STREAM(hipMemcpyHtoDAsync);
+    COPY(hipMemcpyFromSymbol, symbol, sizeBytes);
+    KIND(hipMemcpyFromSymbol);
     COPY(hipMemcpyFromSymbolAsync, symbol, sizeBytes);
     KIND(hipMemcpyFromSymbolAsync);
     STREAM(hipMemcpyFromSymbolAsync);
+    assert_int_equal(AT(hipMemcpyToSymbol, symbol), row("hipMemcpyToSymbol")->ptr);
+    assert_int_equal(AT(hipMemcpyToSymbol, src), row("hipMemcpyToSymbol")->src);
+    assert_int_equal(AT(hipMemcpyToSymbol, sizeBytes), row("hipMemcpyToSymbol")->bytes);
+    KIND(hipMemcpyToSymbol);
+    assert_int_equal(AT(hipMemcpyToSymbolAsync, src), row("hipMemcpyToSymbolAsync")->src);
+    assert_int_equal(AT(hipMemcpyToSymbolAsync, sizeBytes), row("hipMemcpyToSymbolAsync")->bytes);
+    KIND(hipMemcpyToSymbolAsync);
+    STREAM(hipMemcpyToSymbolAsync);
+    COPY(hipMemcpyPeer, src, sizeBytes);
+    assert_int_equal(AT(hipMemcpyPeer, srcDeviceId), row("hipMemcpyPeer")->copy);
+    assert_int_equal(AT(hipMemcpyPeer, dstDeviceId), row("hipMemcpyPeer")->unit);
     COPY(hipMemcpyPeerAsync, src, sizeBytes);
     STREAM(hipMemcpyPeerAsync);
     assert_int_equal(AT(hipMemcpyPeerAsync, srcDevice), row("hipMemcpyPeerAsync")->copy);
     assert_int_equal(AT(hipMemcpyPeerAsync, dstDeviceId), row("hipMemcpyPeerAsync")->unit);
 }
 
+/* What copies of a kind of their own say of the kind: nothing. */
+static void only_copies_with_a_kind_have_one(void **state)
+{
+    static const char *const names[] = {"hipMemcpyDtoD", "hipMemcpyDtoDAsync",
+                                        "hipMemcpyDtoH", "hipMemcpyDtoHAsync",
+                                        "hipMemcpyHtoD", "hipMemcpyHtoDAsync"};
+    static const char *const waiting[] = {
+        "hipMemcpy",     "hipMemcpy2D",         "hipMemcpyDtoD",     "hipMemcpyDtoH",
+        "hipMemcpyHtoD", "hipMemcpyFromSymbol", "hipMemcpyToSymbol", "hipMemcpyPeer",
+        "hipMemset",     "hipMemset2D",         "hipMemsetD8",       "hipMemsetD16",
+        "hipMemsetD32",  "hipMemsetD2D8",       "hipMemsetD2D16",    "hipMemsetD2D32"};
+    (void)state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(names); i++)
+        assert_int_equal(row(names[i])->copy, HB_NO_ARG);
+    for (size_t i = 0; i < HB_ARRAY_LEN(waiting); i++)
+        assert_int_equal(row(waiting[i])->stream, HB_NO_ARG);
+}
+
+#define FILL(function, to, size, each)                               \
+    do {                                                             \
+        assert_int_equal(AT(function, to), row(#function)->ptr);     \
+        assert_int_equal(AT(function, size), row(#function)->bytes); \
+        assert_int_equal(row(#function)->unit, each);                \
+    } while (0)
+
 static void fills_lie_as_the_header_says(void **state)
 {
     (void)state;
-    assert_int_equal(AT(hipMemset, sizeBytes), row("hipMemset")->bytes);
-    assert_int_equal(AT(hipMemsetD8Async, count), row("hipMemsetD8Async")->bytes);
-    assert_int_equal(AT(hipMemsetD16Async, count), row("hipMemsetD16Async")->bytes);
-    assert_int_equal(AT(hipMemsetD32Async, count), row("hipMemsetD32Async")->bytes);
-    assert_int_equal(AT(hipMemset2DAsync, width), row("hipMemset2DAsync")->bytes);
+    FILL(hipMemset, dst, sizeBytes, 1);
+    FILL(hipMemsetAsync, dst, sizeBytes, 1);
+    FILL(hipMemsetD8, dest, count, 1);
+    FILL(hipMemsetD8Async, dest, count, 1);
+    FILL(hipMemsetD16, dest, count, 2);
+    FILL(hipMemsetD16Async, dest, count, 2);
+    FILL(hipMemsetD32, dest, count, 4);
+    FILL(hipMemsetD32Async, dst, count, 4);
+    FILL(hipMemset2D, dst, width, 1);
+    FILL(hipMemset2DAsync, dst, width, 1);
     STREAM(hipMemsetAsync);
     STREAM(hipMemsetD8Async);
+    STREAM(hipMemsetD16Async);
     STREAM(hipMemsetD32Async);
     STREAM(hipMemset2DAsync);
     STREAM(hipMemset3DAsync);
@@ -111,6 +158,97 @@ static void fills_lie_as_the_header_says(void **state)
     STREAM(hipMemcpyParam2DAsync);
     hb_hip_call copy = hb_hip_call_of_release(row("hipDrvMemcpy3DAsync"), HIP_VERSION_MAJOR * 100);
     assert_int_equal(AT(hipDrvMemcpy3DAsync, stream), copy.stream);
+}
+
+/* Functions that came later are declared like older ones. */
+static void siblings_lie_alike(void **state)
+{
+    static const struct {
+        const char *name, *like;
+        int unit;
+    } rows[] = {
+        {"hipMemsetD2D8", "hipMemset2D", 1},
+        {"hipMemsetD2D16", "hipMemset2D", 2},
+        {"hipMemsetD2D32", "hipMemset2D", 4},
+        {"hipMemsetD2D8Async", "hipMemset2DAsync", 1},
+        {"hipMemsetD2D16Async", "hipMemset2DAsync", 2},
+        {"hipMemsetD2D32Async", "hipMemset2DAsync", 4},
+        {"hipGraphInstantiateWithParams", "hipGraphInstantiate", 0},
+        {"hipModuleLaunchCooperativeKernel", "hipModuleLaunchKernel", 0},
+        {"hipEventRecordWithFlags", "hipEventRecord", 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(rows); i++) {
+        const hb_hip_call *one = row(rows[i].name), *other = row(rows[i].like);
+        assert_int_equal(one->kind, other->kind);
+        assert_int_equal(one->ptr, other->ptr);
+        assert_int_equal(one->src, other->src);
+        assert_int_equal(one->bytes, other->bytes);
+        assert_int_equal(one->copy, other->copy);
+        assert_int_equal(one->stream, other->stream);
+        assert_int_equal(one->unit, rows[i].unit);
+        assert_string_equal(one->shape, other->shape);
+    }
+}
+
+/* What hipboard takes a call for. */
+static void calls_are_of_their_kinds(void **state)
+{
+    static const struct {
+        int kind;
+        const char *names[16];
+    } rows[] = {
+        {HB_CALL_HIDDEN,
+         {"__hipPopCallConfiguration", "__hipPushCallConfiguration", "hipExtGetLastError",
+          "hipGetDevice", "hipGetLastError", "hipPeekAtLastError"}},
+        {HB_CALL_WAIT,
+         {"hipCtxSynchronize", "hipDeviceSynchronize", "hipEventSynchronize",
+          "hipStreamSynchronize"}},
+        {HB_CALL_DESTROY_STREAMS, {"hipDeviceReset", "hipStreamDestroy"}},
+        {HB_CALL_ON_STREAM,
+         {"hipEventRecord", "hipEventRecordWithFlags", "hipLaunchHostFunc", "hipStreamWaitEvent"}},
+        {HB_CALL_LAUNCH_HOST,
+         {"hipExtLaunchKernel", "hipLaunchCooperativeKernel", "hipLaunchKernel",
+          "hipLaunchKernelExC"}},
+        {HB_CALL_LAUNCH_ITEMS, {"hipExtModuleLaunchKernel", "hipHccModuleLaunchKernel"}},
+        {HB_CALL_LAUNCH,
+         {"hipDrvLaunchKernelEx", "hipModuleLaunchCooperativeKernel", "hipModuleLaunchKernel"}},
+        {HB_CALL_ALLOCATE,
+         {"hipExtMallocWithFlags", "hipMalloc", "hipMallocAsync", "hipMallocFromPoolAsync"}},
+        {HB_CALL_ALLOCATE_HOST,
+         {"hipHostAlloc", "hipHostMalloc", "hipMallocHost", "hipMemAllocHost"}},
+        {HB_CALL_ALLOCATE_MANAGED, {"hipMallocManaged"}},
+        {HB_CALL_ALLOCATE_PITCH, {"hipMallocPitch", "hipMemAllocPitch"}},
+        {HB_CALL_FREE, {"hipFree", "hipFreeAsync"}},
+        {HB_CALL_FREE_HOST, {"hipFreeHost", "hipHostFree"}},
+        {HB_CALL_COPY_2D, {"hipMemcpy2D", "hipMemcpy2DAsync"}},
+        {HB_CALL_COPY_PEER, {"hipMemcpyPeer", "hipMemcpyPeerAsync"}},
+        {HB_CALL_WORK,
+         {"hipDrvMemcpy3DAsync", "hipMemcpy3DAsync", "hipMemcpy3DBatchAsync",
+          "hipMemcpy3DPeerAsync", "hipMemcpyBatchAsync", "hipMemcpyParam2DAsync",
+          "hipMemset3DAsync"}},
+        {HB_CALL_MAKE_GRAPH,
+         {"hipGraphInstantiate", "hipGraphInstantiateWithFlags", "hipGraphInstantiateWithParams"}},
+        {HB_CALL_GRAPH_LAUNCH, {"hipGraphLaunch"}},
+        {HB_CALL_UPDATE_GRAPH, {"hipGraphExecUpdate"}},
+        {HB_CALL_UNLOAD, {"hipModuleUnload"}},
+        {HB_CALL_DESTROY_POOL, {"hipMemPoolDestroy"}},
+        {HB_CALL_BEGIN_CAPTURE, {"hipStreamBeginCapture"}},
+        {HB_CALL_END_CAPTURE, {"hipStreamEndCapture"}},
+    };
+    (void)state;
+    size_t n, copies = 0, fills = 0, named = 0;
+    const hb_hip_call *calls = hb_hip_calls(&n);
+    for (size_t i = 0; i < HB_ARRAY_LEN(rows); i++)
+        for (const char *const *name = rows[i].names; *name; name++, named++)
+            if (row(*name)->kind != rows[i].kind) fail_msg("%s is of another kind", *name);
+    for (size_t i = 0; i < n; i++) {
+        copies += calls[i].kind == HB_CALL_COPY;
+        fills += calls[i].kind == HB_CALL_FILL || calls[i].kind == HB_CALL_FILL_2D;
+    }
+    assert_int_equal(copies, 13);
+    assert_int_equal(fills, 16);
+    assert_int_equal(named + copies + fills, n);
 }
 
 static void allocations_lie_as_the_header_says(void **state)
@@ -121,6 +259,13 @@ static void allocations_lie_as_the_header_says(void **state)
     assert_int_equal(AT(hipMallocManaged, size), row("hipMallocManaged")->bytes);
     assert_int_equal(AT(hipHostMalloc, size), row("hipHostMalloc")->bytes);
     assert_int_equal(AT(hipExtMallocWithFlags, sizeBytes), row("hipExtMallocWithFlags")->bytes);
+    assert_int_equal(AT(hipHostAlloc, size), row("hipHostAlloc")->bytes);
+    assert_int_equal(AT(hipMallocHost, size), row("hipMallocHost")->bytes);
+    assert_int_equal(AT(hipMemAllocHost, size), row("hipMemAllocHost")->bytes);
+    assert_int_equal(AT(hipMallocFromPoolAsync, size), row("hipMallocFromPoolAsync")->bytes);
+    assert_int_equal(AT(hipMallocFromPoolAsync, mem_pool), row("hipMallocFromPoolAsync")->src);
+    assert_int_equal(AT(hipMemAllocPitch, pitch), row("hipMemAllocPitch")->src);
+    assert_int_equal(AT(hipMemAllocPitch, widthInBytes), row("hipMemAllocPitch")->bytes);
     assert_int_equal(AT(hipMallocPitch, pitch), row("hipMallocPitch")->src);
     assert_int_equal(AT(hipMallocPitch, width), row("hipMallocPitch")->bytes);
     STREAM(hipMallocAsync);
@@ -129,6 +274,17 @@ static void allocations_lie_as_the_header_says(void **state)
     STREAM(hipGraphLaunch);
     STREAM(hipStreamSynchronize);
     STREAM(hipStreamBeginCapture);
+    STREAM(hipStreamDestroy);
+    STREAM(hipStreamEndCapture);
+    STREAM(hipStreamWaitEvent);
+    STREAM(hipEventRecord);
+    STREAM(hipLaunchHostFunc);
+    assert_int_equal(AT(hipStreamEndCapture, pGraph), row("hipStreamEndCapture")->ptr);
+    assert_int_equal(AT(hipGraphInstantiate, graph), row("hipGraphInstantiate")->src);
+    assert_int_equal(AT(hipGraphInstantiateWithFlags, graph),
+                     row("hipGraphInstantiateWithFlags")->src);
+    assert_int_equal(AT(hipGraphExecUpdate, hGraphExec), row("hipGraphExecUpdate")->ptr);
+    assert_int_equal(AT(hipGraphExecUpdate, hGraph), row("hipGraphExecUpdate")->src);
 }
 
 /* The prototypes' parameters, one after the other. */
@@ -298,7 +454,10 @@ int main(void)
         cmocka_unit_test(all_rows_are_found),
         cmocka_unit_test(launches_lie_as_the_header_says),
         cmocka_unit_test(copies_lie_as_the_header_says),
+        cmocka_unit_test(only_copies_with_a_kind_have_one),
         cmocka_unit_test(fills_lie_as_the_header_says),
+        cmocka_unit_test(siblings_lie_alike),
+        cmocka_unit_test(calls_are_of_their_kinds),
         cmocka_unit_test(allocations_lie_as_the_header_says),
         cmocka_unit_test(unexpanded_arguments_lie_one_after_the_other),
         cmocka_unit_test(parameters_are_arranged_as_the_runtime_does),

@@ -3,15 +3,15 @@
 did. Those of them that execute the line are, whatever their order here."""
 from pathlib import Path
 
-VIEWS = ["test_texts.py", "test_view.py", "test_view_insights.py", "test_view_ranks.py",
-         "test_memory.py", "test_stacks.py", "test_steps.py", "test_table.py",
+VIEWS = ["test_texts.py", "test_texts_ranks.py", "test_view.py", "test_view_insights.py",
+         "test_view_ranks.py", "test_memory.py", "test_stacks.py", "test_steps.py", "test_table.py",
          "test_query_property.py", "test_odd_files.py"]
 COMMANDS = [*VIEWS, "test_commands.py", "test_check.py", "test_convert.py", "test_texts_compare.py",
             "test_compare.py"]
 IMPORTS = ["test_import.py", "test_export.py"]
 RECORDED = ["test_record.py", "test_cycle_log.py", "test_trigger.py"]
 WRITTEN = ["test_trace_format.py", "test_convert.py", "test_event_log.py"]
-RANKS = ["test_rank_files.py", "test_rank_study.py"]
+RANKS = ["test_texts_ranks.py", "test_rank_files.py", "test_rank_study.py"]
 
 ROOMS = {
     # common

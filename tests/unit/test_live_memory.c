@@ -99,6 +99,27 @@ static size_t count(hb_profiler *prof)
 
 /* ---- what a cycle begins with ---- */
 
+/* Each device has totals of its own, however many there are. */
+static void the_sixty_fifth_device_counts_for_itself(void **state)
+{
+    enum { DEVICES = 70 };
+    (void)state;
+    hb_profiler *prof = begun();
+    for (int id = 0; id < DEVICES; id++)
+        hb_memory_alloc(HB_DEVICE_HIP, id, AT(1000 + id), (size_t)(100 + id));
+    for (int id = 0; id < DEVICES; id++)
+        hb_memory_alloc(HB_DEVICE_HIP, id, AT(2000 + id), 1000);
+    hb_profiler_stop(prof);
+    memory_event events[2 * DEVICES];
+    assert_int_equal(events_of(prof, events, 2 * DEVICES), 2 * DEVICES);
+    for (int i = 0; i < 2 * DEVICES; i++) {
+        int id = i % DEVICES;
+        assert_int_equal(events[i].device, id);
+        assert_int_equal(events[i].allocated, 100 + id + (i < DEVICES ? 0 : 1000));
+    }
+    hb_profiler_destroy(prof);
+}
+
 static void a_cycle_begins_with_what_was_allocated_in_steps_before_it(void **state)
 {
     (void)state;
@@ -429,6 +450,7 @@ static void totals_follow_the_order_of_time_over_all_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_sixty_fifth_device_counts_for_itself),
         cmocka_unit_test(a_cycle_begins_with_what_was_allocated_in_steps_before_it),
         cmocka_unit_test(a_free_of_older_memory_counts_down_from_the_true_total),
         cmocka_unit_test(the_next_cycle_begins_where_the_last_one_ended),
