@@ -5,8 +5,8 @@
 #
 #   tests/stacks.sh PROGRAM [ARGUMENT...]
 #
-# Its exit status is the program's; 124 after HIPBOARD_TEST_LIMIT seconds (600).
-limit=${HIPBOARD_TEST_LIMIT:-600}
+# Its exit status is the program's; 124 after HIPBOARD_TEST_LIMIT seconds (300).
+limit=${HIPBOARD_TEST_LIMIT:-300}
 
 # All that run in the test's process group, which is this script's, too.
 show_stacks() {

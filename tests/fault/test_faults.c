@@ -40,7 +40,7 @@ static int run_child(long nth, bool all, bool stacks)
     struct stat said;
     int to = open("/tmp", O_RDWR | O_TMPFILE | O_APPEND, 0600);
     dup2(to, STDERR_FILENO);
-    alarm(300);
+    alarm(100);
     failing_calls_tell(report->failed);
     failing_calls_begin(nth, all);
     int status = whole_api(scratch, stacks);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "../unit/forks_with_threads.h"
 #include "whole_api.h"
 
 #include <dirent.h>

@@ -3,6 +3,7 @@
  * fork() with HIP: a child calls nothing of its parent's runtime before it calls HIP itself, and is
  * a process of its own to a profiler.
  */
+#include "../unit/forks_with_threads.h"
 #include "simhsa.h"
 #include "vadds.h"
 

@@ -18,6 +18,7 @@
 #include "profiler/profiler.h"
 #include "profiler/slow_steps.h"
 #include "record/alarm.h"
+#include "forks_with_threads.h"
 #include "recorded.h"
 #include "test_dir.h"
 

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "event_reader.h"
+#include "forks_with_threads.h"
 #include "tfevents/event_file.h"
 #include "tfevents/event_records.h"
 

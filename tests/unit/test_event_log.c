@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "event_reader.h"
+#include "forks_with_threads.h"
 
 static hb_event_log *open_log(void)
 {

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "hip/capture.h"
+#include "forks_with_threads.h"
 #include "program.h"
 #include "recorded.h"
 

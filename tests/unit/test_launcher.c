@@ -18,6 +18,7 @@
 
 #include "base/files.h"
 #include "base/launcher.h"
+#include "forks_with_threads.h"
 #include "profiler/write_turns.h"
 
 static const char *const variables[] = {

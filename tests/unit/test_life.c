@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/base.h"
+#include "forks_with_threads.h"
 #include "recorded.h"
 #include "test_dir.h"
 

@@ -3,6 +3,7 @@
  * A program that is short of something - files, memory, space, someone to read its messages -
  * goes on to its end as if nobody looked. Each is a child, since it is the process that is limited.
  */
+#include "forks_with_threads.h"
 #include "test_dir.h"
 #include "written_trace.h"
 

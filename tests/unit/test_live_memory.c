@@ -14,6 +14,7 @@
 #include <hipboard/analysis.h>
 
 #include "record/live_memory.h"
+#include "forks_with_threads.h"
 #include "recorded.h"
 #include "written_trace.h"
 

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "base/lock.h"
+#include "forks_with_threads.h"
 
 static hb_lock log_lock = HB_LOCK_INIT(EVENT_LOG), spool_lock = HB_LOCK_INIT(SPOOL);
 static hb_bare_lock device = HB_BARE_LOCK_INIT(DEVICE), kernels = HB_BARE_LOCK_INIT(KERNELS);

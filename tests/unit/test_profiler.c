@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "forks_with_threads.h"
 #include "recorded.h"
 #include "test_dir.h"
 

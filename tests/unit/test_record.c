@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "forks_with_threads.h"
 #include "recorded.h"
 
 /* A forked child profiles too, which ThreadSanitizer has to be told of. */

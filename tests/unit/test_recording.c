@@ -21,6 +21,7 @@
 #include <hipboard/hipboard.h>
 
 #include "record/session.h"
+#include "forks_with_threads.h"
 #include "test_dir.h"
 #include "trapped.h"
 

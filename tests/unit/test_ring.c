@@ -13,6 +13,7 @@
 #include "profiler/control_file.h"
 #include "profiler/profiler.h"
 #include "record/strings.h"
+#include "forks_with_threads.h"
 #include "test_dir.h"
 
 static hb_profiler_options ring_with(unsigned flags)

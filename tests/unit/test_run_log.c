@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include "event_reader.h"
+#include "forks_with_threads.h"
 #include <hipboard/analysis.h>
 
 static hb_profiler *create_with(unsigned flags, int64_t rank)

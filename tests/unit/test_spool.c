@@ -24,6 +24,7 @@
 
 #include "record/codec.h"
 #include "record/session.h"
+#include "forks_with_threads.h"
 #include "test_dir.h"
 #include "written_trace.h"
 
