@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "io/crc32.h"
 #include "io/gzip.h"
 
 static hb_memory_sink compressed;
@@ -160,6 +161,68 @@ static void events_are_coded_smaller(void **state)
     free(trace);
 }
 
+static uint64_t next_random(uint64_t *random)
+{
+    *random = *random * 6364136223846793005u + 1442695040888963407u;
+    return *random >> 33;
+}
+
+/* Operators of few names, each with several lists of arguments, in an order that does not repeat.
+ */
+static char *make_operators(unsigned events, size_t *size)
+{
+    static const char *const ops[] = {"addmm", "copy_", "as_strided"};
+    hb_buf buf;
+    uint64_t random = 5, ts = 4399270153421318;
+    hb_buf_init(&buf, 1 << 28);
+    for (unsigned i = 0; i < events; i++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        unsigned which = (unsigned)(random >> 60), rows = 1 + which % 3, columns = 4 << which % 5;
+        ts += (random >> 33) % 20000;
+        hb_buf_printf(
+            &buf,
+            "\n  {\n    \"ph\": \"X\",\n    \"cat\": \"cpu_op\",\n    \"name\": "
+            "\"aten::%s\",\n    \"pid\": 4057,\n    \"tid\": 4057,\n    \"ts\": "
+            "%llu.%03d,\n    \"dur\": %d.%03d\n    ,\n    \"args\": {\n      "
+            "\"External id\": %u,\"Record function id\": 0, \"Concrete Inputs\": "
+            "[\"\", \"[%u, %u]\", \"False\"], \"Input type\": [\"float\", \"ScalarList\", "
+            "\"Scalar\"], \"Input Strides\": [[%u, 1], [], []], \"Input Dims\": "
+            "[[%u, %u], [], []], \"Ev Idx\": %u\n    }\n  },",
+            ops[which % 3], (unsigned long long)ts / 1000, (int)(ts % 1000),
+            (int)(random >> 40) % 30, (int)(random >> 50) % 1000, i + 1, rows, columns, columns,
+            rows, columns, i);
+    }
+    *size = buf.size;
+    return buf.data;
+}
+
+static void operators_with_arguments_are_coded_smaller(void **state)
+{
+    (void)state;
+    size_t size;
+    char *trace = make_operators(30000 / FEWER, &size);
+    size_t zlib = size_of(trace, size, HB_GZIP_ZLIB);
+    assert_true(size_of(trace, size, HB_GZIP_EVENTS) < zlib);
+    free(trace);
+}
+
+/* Whichever way they take, long or short, in one piece or in many. */
+static void checksums_are_zlibs(void **state)
+{
+    (void)state;
+    enum { MOST = 3000 };
+    unsigned char data[MOST];
+    uint64_t random = 3;
+    for (size_t i = 0; i < MOST; i++)
+        data[i] = (unsigned char)next_random(&random);
+    for (size_t size = 0; size <= MOST; size += size < 300 ? 1 : 97) {
+        size_t cut = size ? next_random(&random) % size : 0;
+        uint32_t right = (uint32_t)crc32_z(0, data, size);
+        assert_int_equal(hb_crc32(0, data, size), right);
+        assert_int_equal(hb_crc32(hb_crc32(0, data, cut), data + cut, size - cut), right);
+    }
+}
+
 /* The coder changes in both directions. */
 static void what_changes_is_coded_by_whom_it_suits(void **state)
 {
@@ -176,12 +239,6 @@ static void what_changes_is_coded_by_whom_it_suits(void **state)
     free(trace);
     free(other);
     free(both);
-}
-
-static uint64_t next_random(uint64_t *random)
-{
-    *random = *random * 6364136223846793005u + 1442695040888963407u;
-    return *random >> 33;
 }
 
 /* Bytes that are no trace: noise, one byte, few bytes, braces and lines, numbers without an end. */
@@ -299,6 +356,8 @@ int main(void)
         cmocka_unit_test(failures_below_come_through),
         cmocka_unit_test(never_much_larger_than_zlib),
         cmocka_unit_test(events_are_coded_smaller),
+        cmocka_unit_test(operators_with_arguments_are_coded_smaller),
+        cmocka_unit_test(checksums_are_zlibs),
         cmocka_unit_test(any_bytes_come_back),
         cmocka_unit_test(what_changes_is_coded_by_whom_it_suits),
         cmocka_unit_test(long_events_come_back),

@@ -8,6 +8,7 @@
 #include <zlib.h>
 
 #include "base/thread_start.h"
+#include "io/crc32.h"
 
 enum { BLOCKS = 4, BLOCK_SIZE = 1 << 20, INPUT_SIZE = 256 * 1024 };
 
@@ -112,7 +113,7 @@ static const char *check_raw(const hb_inflater *f)
 static void count(hb_inflater *f, const char *block, size_t size)
 {
     f->size += size;
-    f->crc = (uint32_t)crc32(f->crc, (const Bytef *)block, (uInt)size);
+    f->crc = hb_crc32(f->crc, block, size);
 }
 
 static const char *inflate_all(hb_inflater *f, z_stream *z)

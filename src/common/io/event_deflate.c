@@ -3,28 +3,32 @@
 
 #include <stdlib.h>
 
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
-
 #include "io/deflate_block.h"
+#include "io/text_scan.h"
 
 enum {
     INPUT = 256 * 1024,    /* held at once, the window behind what is new among it */
     MAX_EVENT = 16 * 1024, /* what is longer is cut */
     PADDING = 64,          /* readable behind the input */
-    KINDS = 4096,
+    KINDS = 8192,
     ENDS = 4096,
     STRINGS = 8192,   /* of tables, powers of two */
-    HEAD = 96,        /* bytes that tell an event's kind, its name among them */
+    CATEGORY = 20,    /* where the line with it begins, behind the phase */
     MIN_MATCH = 4,    /* a shorter one costs more than its bytes */
     MIN_DIGITS = 5,   /* of a number that is worth a match of its own */
     MOST_DROPPED = 3, /* literals for one match less */
+    SHORT = 24,       /* a copy that other text is looked for instead of */
+    MUCH = 100,       /* text of late that no model had, so that all text is looked for */
 };
 
-/* How many digits the ends of numbers are known by. */
-static const uint8_t end_digits[] = {5, 2, 1};
-enum { END_TABLES = sizeof end_digits };
+/* What the ends of numbers are known by, the first one found being taken: so many digits and the
+ * text behind them, up to eight bytes together; and what else must be the same. */
+static const struct number_key {
+    uint8_t digits;
+    bool next, kind; /* the begin of a duration behind a time; the event's kind */
+} number_keys[] = {{5, false, false}, {1, true, false}, {2, false, false},
+                   {2, false, true},  {1, false, true}, {1, false, false}};
+enum { NUMBER_KEYS = sizeof number_keys / sizeof *number_keys };
 
 /* Positions count from the stream's beginning, in 32 bits: only differences are used, and what is
  * found is compared, so that an entry from long ago is a bad guess and no mistake. */
@@ -36,10 +40,12 @@ struct hb_event_deflate {
     uint32_t before;     /* of the last event */
     bool any;            /* there was one */
     bool finished;
-    uint32_t kinds[KINDS];           /* by an event's first lines without digits: the last one */
-    uint32_t ends[END_TABLES][ENDS]; /* by the last digits of a number and what follows */
-    uint32_t strings[STRINGS];       /* by bytes */
-    size_t length;                   /* of a match that may go on */
+    uint32_t kinds[KINDS];            /* by an event's keys: the last one */
+    uint32_t ends[NUMBER_KEYS][ENDS]; /* by number_keys */
+    uint32_t strings[STRINGS];        /* by bytes */
+    uint64_t kind;                    /* of the present event */
+    uint32_t unlike; /* bytes of late that no model had, newer ones counting more */
+    size_t length;   /* of a match that may go on */
     uint32_t distance;
 };
 
@@ -55,85 +61,25 @@ void hb_event_deflate_free(hb_event_deflate *d)
     free(d);
 }
 
-/* ---- looking at text ---- */
+/* ---- what an event is like ---- */
 
-static inline uint64_t load64(const unsigned char *p)
-{
-    uint64_t v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
+/* By what an earlier event is found that this one is like. */
+typedef struct keys {
+    uint64_t exact; /* its category, its name and its arguments' lists, as inputs and grids */
+    uint64_t name;  /* its category and its name */
+    uint64_t head;  /* its first lines without digits */
+} keys;
 
-/* How many bytes are equal, at most `most`; both may be read 16 bytes beyond. */
-static inline size_t common(const unsigned char *a, const unsigned char *b, size_t most)
+static keys keys_of(const unsigned char *p, const unsigned char *end, const unsigned char *args)
 {
-    size_t n = 0;
-#ifdef __SSE2__
-    for (; n < most; n += 16) {
-        __m128i x = _mm_loadu_si128((const __m128i *)(const void *)(a + n));
-        __m128i y = _mm_loadu_si128((const __m128i *)(const void *)(b + n));
-        unsigned differ = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(x, y)) ^ 0xffff;
-        if (differ) {
-            n += (unsigned)__builtin_ctz(differ);
-            break;
-        }
-    }
-#else
-    while (n < most && a[n] == b[n])
-        n++;
-#endif
-    return HB_MIN(n, most);
-}
-
-static inline bool is_numeric(unsigned char c)
-{
-    return (unsigned char)(c - '0') < 10 || c == '.';
-}
-
-/* How many of the next bytes, at most 16, are digits and points. */
-static inline size_t digits_at(const unsigned char *p)
-{
-    size_t n = 0;
-#ifdef __SSE2__
-    __m128i x = _mm_loadu_si128((const __m128i *)(const void *)p);
-    __m128i digit = _mm_sub_epi8(x, _mm_set1_epi8('0'));
-    __m128i yes = _mm_or_si128(_mm_cmpeq_epi8(_mm_min_epu8(digit, _mm_set1_epi8(9)), digit),
-                               _mm_cmpeq_epi8(x, _mm_set1_epi8('.')));
-    n = (size_t)__builtin_ctz(~(unsigned)_mm_movemask_epi8(yes));
-#else
-    while (n < 16 && is_numeric(p[n]))
-        n++;
-#endif
-    return n;
-}
-
-static inline uint64_t mix(uint64_t h)
-{
-    h *= 0x9e3779b97f4a7c15u;
-    return h ^ h >> 31;
-}
-
-/* Of the first lines; digits count for nothing. Reads HEAD bytes. */
-static inline uint32_t kind_of(const unsigned char *p)
-{
-    uint64_t h = 0;
-    for (int i = 8; i < HEAD; i += 16) { /* all begin with the same bytes */
-#ifdef __SSE2__
-        __m128i x = _mm_loadu_si128((const __m128i *)(const void *)(p + i));
-        __m128i digit = _mm_sub_epi8(x, _mm_set1_epi8('0'));
-        x = _mm_andnot_si128(_mm_cmpeq_epi8(_mm_min_epu8(digit, _mm_set1_epi8(9)), digit), x);
-        uint64_t words[2];
-        memcpy(words, &x, sizeof words);
-#else
-        unsigned char bytes[16];
-        uint64_t words[2];
-        for (int k = 0; k < 16; k++)
-            bytes[k] = (unsigned char)(p[i + k] - '0') < 10 ? 0 : p[i + k];
-        memcpy(words, bytes, sizeof words);
-#endif
-        h = mix(mix(h ^ words[0]) ^ words[1]);
-    }
-    return (uint32_t)(h >> 32) & (KINDS - 1);
+    const unsigned char *begin = end - p > CATEGORY ? p + CATEGORY : end;
+    const unsigned char *category = hb_next_line(begin, end);
+    const unsigned char *name = hb_next_line(category + 1, end);
+    keys k = {.head = hb_hash_head(p), .name = hb_hash_text(begin, name, 1)};
+    const unsigned char *from = args ? memchr(args, '[', (size_t)(end - args)) : NULL;
+    const unsigned char *to = from ? memrchr(from, ']', (size_t)(end - from)) : NULL;
+    k.exact = to ? hb_hash_text(from, to, k.name) : hb_mix64(k.name + 1);
+    return k;
 }
 
 /* ---- what is written ---- */
@@ -157,7 +103,7 @@ static size_t common_before(const hb_event_deflate *d, const unsigned char *p, u
 {
     size_t n = 0, there = (size_t)(p - d->input);
     most = HB_MIN(most, there > distance ? there - distance : 0);
-    while (n + 8 <= most && load64(p - n - 8) == load64(p - n - 8 - distance))
+    while (n + 8 <= most && hb_load64(p - n - 8) == hb_load64(p - n - 8 - distance))
         n += 8;
     while (n < most && p[-1 - (ptrdiff_t)n] == p[-1 - (ptrdiff_t)n - (ptrdiff_t)distance])
         n++;
@@ -211,15 +157,16 @@ static inline const unsigned char *earlier(const hb_event_deflate *d, const unsi
 
 static inline uint32_t *string_slot(hb_event_deflate *d, const unsigned char *p)
 {
-    return &d->strings[mix(load64(p) << 24) >> 40 & (STRINGS - 1)]; /* of five bytes */
+    return &d->strings[hb_mix64(hb_load64(p) << 24) >> 40 & (STRINGS - 1)]; /* of five bytes */
 }
 
 static void put_text(hb_event_deflate *d, const unsigned char *p, const unsigned char *end)
 {
+    d->unlike += (uint32_t)(end - p);
     while (p < end) {
         uint32_t *slot = string_slot(d, p);
         const unsigned char *k = earlier(d, p, *slot);
-        size_t n = k ? common(p, k, (size_t)(end - p)) : 0;
+        size_t n = k ? hb_common_length(p, k, (size_t)(end - p)) : 0;
         *slot = position(d, p);
         if (n < MIN_MATCH + 1) {
             put_literals(d, p++, 1);
@@ -232,59 +179,69 @@ static void put_text(hb_event_deflate *d, const unsigned char *p, const unsigned
 
 /* ---- an event over earlier ones ---- */
 
-/* Where an earlier event, which goes on at `like` as this one does at `p`, goes on at `q`; NULL:
- * it has other text between. */
-static const unsigned char *follow(const unsigned char *like, const unsigned char *p,
-                                   const unsigned char *q)
-{
-    while (p < q) {
-        size_t n = common(p, like, (size_t)(q - p));
-        p += n;
-        like += n;
-        if (p == q) break;
-        size_t ours = digits_at(p), theirs = digits_at(like);
-        if (!ours && !theirs) return NULL;
-        p += ours;
-        like += theirs;
-    }
-    if (!is_numeric(*q)) like += digits_at(like); /* of a longer number */
-    return p == q && like < q ? like : NULL;
-}
+/* An earlier event that this one is laid over. */
+typedef struct model {
+    const unsigned char *at; /* where it goes on as this one does; NULL: it has ended */
+    bool lost;               /* its line has other text from there on */
+    size_t length;           /* as much is equal from there on */
+} model;
 
-static const unsigned char *next_line(const unsigned char *p, const unsigned char *end)
-{
-    const unsigned char *line = p < end ? memchr(p, '\n', (size_t)(end - p)) : NULL;
-    return line ? line : end;
-}
-
-/* Behind the first line that begins after `from`; what is lost stays lost. */
-static const unsigned char *resume(const unsigned char *like, const unsigned char *from,
-                                   const unsigned char *q)
-{
-    const unsigned char *line = like ? next_line(like + (*from != '\n'), q) : NULL;
-    return line && line < q ? line : NULL;
-}
+/* Where an event's text may be copied from: the last one of its kind, and the one before it, which
+ * costs fewer bits to point to. */
+typedef struct models {
+    model same, last;
+} models;
 
 static bool is_near(const unsigned char *p, const unsigned char *like)
 {
     return like && p - like <= HB_DEFLATE_WINDOW;
 }
 
-/* Where an event's text may be copied from: the last one of its kind, and the one before it, which
- * costs fewer bits to point to. Each as it goes on where the event does; NULL: it has ended. */
-typedef struct models {
-    const unsigned char *same, *last;
-} models;
-
-static const unsigned char *follow_one(const unsigned char *like, const unsigned char *p,
-                                       const unsigned char *q)
+static inline size_t length_at(const unsigned char *p, const unsigned char *end, const model *m)
 {
-    return like ? follow(like, p, q) : NULL;
+    return !m->lost && is_near(p, m->at) ? hb_common_length(p, m->at, (size_t)(end - p)) : 0;
 }
 
-static models follow_both(models m, const unsigned char *p, const unsigned char *q)
+/* Behind other text than the event has from `p` to `q` the next lines go together. */
+static bool find_line(model *m, const unsigned char **p, const unsigned char *q)
 {
-    return (models){follow_one(m.same, p, q), follow_one(m.last, p, q)};
+    *p = hb_next_line(*p, q);
+    if (**p != '\n') return false;
+    m->at = memchr(m->at, '\n', (size_t)(q - m->at));
+    m->lost = false;
+    return m->at != NULL;
+}
+
+/* The event goes on from `p` to `q`, in which numbers may differ. */
+static void follow(model *m, const unsigned char *p, const unsigned char *q,
+                   const unsigned char *end)
+{
+    if (!m->at) return;
+    size_t n = HB_MIN(m->length, (size_t)(q - p));
+    for (;;) {
+        p += n;
+        m->at += n;
+        if (p == q && !m->lost) break;
+        if (!m->lost) {
+            size_t ours = HB_MIN(hb_digits_at(p), (size_t)(q - p)), theirs = hb_digits_at(m->at);
+            m->lost = !ours && !theirs;
+            p += ours;
+            m->at += theirs;
+        }
+        if (m->lost && !find_line(m, &p, q)) break;
+        n = hb_common_length(p, m->at, (size_t)(q - p));
+    }
+    if (m->at && !m->lost && !hb_is_numeric(*q))
+        m->at += hb_digits_at(m->at); /* of a longer number */
+    if (m->at >= q) m->at = NULL;
+    m->length = length_at(q, end, m);
+}
+
+static void follow_both(models *m, const unsigned char *p, const unsigned char *q,
+                        const unsigned char *end)
+{
+    follow(&m->same, p, q, end);
+    follow(&m->last, p, q, end);
 }
 
 /* A place to copy from, and how much. */
@@ -296,13 +253,15 @@ typedef struct copy {
 static inline copy common_with(const unsigned char *p, const unsigned char *end,
                                const unsigned char *like)
 {
-    return is_near(p, like) ? (copy){like, common(p, like, (size_t)(end - p))} : (copy){NULL, 0};
+    return is_near(p, like) ? (copy){like, hb_common_length(p, like, (size_t)(end - p))}
+                            : (copy){NULL, 0};
 }
 
-static inline copy longest(const unsigned char *p, const unsigned char *end, models m)
+static inline copy longest(const models *m)
 {
-    copy same = common_with(p, end, m.same), last = common_with(p, end, m.last);
-    return last.from && last.length + (last.length > 0) >= same.length ? last : same;
+    bool last = m->last.length && m->last.length + 1 >= m->same.length;
+    const model *best = last ? &m->last : &m->same;
+    return (copy){best->length ? best->at : NULL, best->length};
 }
 
 /* To go on with the present match costs nothing: how far, where that is as far as another. */
@@ -312,6 +271,14 @@ static inline size_t present_length(const hb_event_deflate *d, const unsigned ch
     if (!d->length || (best.from && p - best.from == (ptrdiff_t)d->distance)) return 0;
     copy present = common_with(p, end, p - d->distance);
     return present.length + 1 >= best.length ? present.length : 0;
+}
+
+/* Where a copy is a short one, more of the same bytes may have stood in another event. */
+static copy longer_string(hb_event_deflate *d, const unsigned char *p, const unsigned char *end,
+                          copy best)
+{
+    copy other = common_with(p, end, earlier(d, p, *string_slot(d, p)));
+    return other.length > best.length + 2 && other.length > MIN_MATCH ? other : best;
 }
 
 /* ---- numbers ---- */
@@ -325,13 +292,17 @@ typedef struct number_end {
 /* Where a number that ended in the same digits ended, with the same text behind it. */
 static const unsigned char *find_end(hb_event_deflate *d, const unsigned char *r)
 {
+    enum { NEXT = 7 }; /* from there on stand, behind a time, the first two digits of a duration */
     const unsigned char *found = NULL;
     if (r - d->input < 8) return NULL;
-    for (int i = 0; i < END_TABLES; i++) {
-        uint64_t here = load64(r - end_digits[i]);
-        uint32_t *slot = &d->ends[i][mix(here) >> 30 & (ENDS - 1)];
+    for (int i = 0; i < NUMBER_KEYS; i++) {
+        const struct number_key *by = &number_keys[i];
+        uint64_t here = hb_load64(r - by->digits), key = here;
+        if (by->next) key ^= hb_load64(r + NEXT) * 3;
+        if (by->kind) key ^= d->kind;
+        uint32_t *slot = &d->ends[i][hb_mix64(key) >> 30 & (ENDS - 1)];
         const unsigned char *k = found ? NULL : earlier(d, r, *slot);
-        if (k && k - d->input >= 8 && load64(k - end_digits[i]) == here) found = k;
+        if (k && k - d->input >= 8 && hb_load64(k - by->digits) == here) found = k;
         *slot = position(d, r);
     }
     return found;
@@ -351,7 +322,7 @@ static number_end choose_end(hb_event_deflate *d, const unsigned char *q, const 
     const unsigned char *k = find_end(d, r);
     if (!k) return (number_end){0};
     size_t digits = common_before(d, r, (uint32_t)(r - k), (size_t)(r - q));
-    size_t behind = common(r, k, (size_t)(end - r));
+    size_t behind = hb_common_length(r, k, (size_t)(end - r));
     if (behind < MIN_MATCH || behind + NEAR < best.length)
         return (number_end){digits >= MIN_DIGITS ? k : NULL, digits, 0};
     int64_t gain = DIGIT * (int64_t)digits + BYTE * ((int64_t)behind - (int64_t)best.length) -
@@ -376,53 +347,54 @@ static const unsigned char *put_number(hb_event_deflate *d, const unsigned char 
 
 /* ---- an event ---- */
 
-/* `c` is always the longest copy at `p`. */
 static void put_event(hb_event_deflate *d, const unsigned char *p, const unsigned char *end,
-                      models m)
+                      models *m)
 {
-    copy c = longest(p, end, m);
-    while (p < end && (is_near(p, m.same) || is_near(p, m.last))) {
+    m->same.length = length_at(p, end, &m->same);
+    m->last.length = length_at(p, end, &m->last);
+    while (p < end && (is_near(p, m->same.at) || is_near(p, m->last.at))) {
+        copy c = longest(m);
         size_t present = present_length(d, p, end, c);
         if (present) {
             d->length += present;
-            m = follow_both(m, p, p + present);
+            follow_both(m, p, p + present, end);
             p += present;
-            c = longest(p, end, m);
             continue;
         }
-        const unsigned char *q = p + c.length;
+        if (c.length < SHORT && !hb_is_numeric(*p)) c = longer_string(d, p, end, c);
+        const unsigned char *q = p + c.length, *from = p;
         if (c.length) put_match(d, p, c.length, (uint32_t)(p - c.from));
         if (q == end) return;
-        size_t ours = HB_MIN(digits_at(q), (size_t)(end - q));
-        if (ours || (c.from && digits_at(c.from + c.length))) {
+        size_t ours = HB_MIN(hb_digits_at(q), (size_t)(end - q));
+        if (ours || (c.from && hb_digits_at(c.from + c.length))) {
             const unsigned char *r = q + ours;
-            m = follow_both(m, p, r);
-            c = longest(r, end, m);
-            p = put_number(d, q, r, end, c);
+            follow_both(m, p, r, end);
+            from = r;
+            p = put_number(d, q, r, end, longest(m));
             if (p == r) continue;
-            m = follow_both(m, r, p);
         } else {
-            const unsigned char *line = next_line(q + 1, end);
-            put_text(d, q, line);
-            m.same = resume(follow_one(m.same, p, q), q, line);
-            m.last = resume(follow_one(m.last, p, q), q, line);
-            p = line;
+            p = hb_next_line(q + 1, end);
+            put_text(d, q, p);
         }
-        c = longest(p, end, m);
+        follow_both(m, from, p, end);
     }
     put_text(d, p, end);
 }
 
 /* ---- events ---- */
 
-/* The begin of the next event, in Kineto's layout; or the next line; NULL: not in sight. */
-static const unsigned char *next_event(const unsigned char *p, const unsigned char *end)
+/* The begin of the next event, in Kineto's layout; or the next line; NULL: not in sight. `args`:
+ * the brace of what this one has inside, or NULL. */
+static const unsigned char *next_event(const unsigned char *p, const unsigned char *end,
+                                       const unsigned char **args)
 {
+    *args = NULL;
     const unsigned char *limit = (size_t)(end - p) > MAX_EVENT ? p + MAX_EVENT : end;
     const unsigned char *brace = p + 4;
     while (brace < limit && (brace = memchr(brace, '{', (size_t)(limit - brace)))) {
         if (brace + 1 < end && brace[1] == '\n' && memcmp(brace - 3, "\n  ", 3) == 0)
             return brace - 3;
+        if (!*args) *args = brace;
         brace++;
     }
     if (limit == end) return NULL;
@@ -430,23 +402,47 @@ static const unsigned char *next_event(const unsigned char *p, const unsigned ch
     return line ? line : limit;
 }
 
-static void code_event(hb_event_deflate *d, const unsigned char *p, const unsigned char *end)
+/* What was found before, or else the last event with the key. */
+static const unsigned char *find_kind(hb_event_deflate *d, const unsigned char *p, uint64_t key,
+                                      const unsigned char *found)
 {
-    uint32_t *slot = &d->kinds[kind_of(p)];
-    const unsigned char *same = d->any ? earlier(d, p, *slot) : NULL;
+    uint32_t *slot = &d->kinds[key >> 32 & (KINDS - 1)];
+    const unsigned char *k = found || !d->any ? found : earlier(d, p, *slot);
+    *slot = position(d, p);
+    return k;
+}
+
+/* Text that is new is looked for among earlier events only while there is such text. */
+static void index_event(hb_event_deflate *d, const unsigned char *p, const unsigned char *end)
+{
+    d->unlike -= d->unlike >> 6;
+    if (d->unlike < MUCH) return;
+    for (; p < end; p++)
+        *string_slot(d, p) = position(d, p);
+}
+
+static void code_event(hb_event_deflate *d, const unsigned char *p, const unsigned char *end,
+                       const unsigned char *args)
+{
+    keys k = keys_of(p, end, args);
+    const unsigned char *same = find_kind(d, p, k.exact, NULL);
+    same = find_kind(d, p, k.name, same);
+    same = find_kind(d, p, k.head, same);
     const unsigned char *last = d->any ? earlier(d, p, d->before) : NULL;
-    *slot = d->before = position(d, p);
+    d->before = position(d, p);
     d->any = true;
-    put_event(d, p, end, (models){same, last == same ? NULL : last});
+    d->kind = k.exact;
+    put_event(d, p, end, &(models){{.at = same}, {.at = last == same ? NULL : last}});
+    index_event(d, p, end);
 }
 
 /* Codes whole events, with `last` all there is. */
 static void code(hb_event_deflate *d, bool last)
 {
-    const unsigned char *p = d->input + d->done, *end = d->input + d->filled, *next;
+    const unsigned char *p = d->input + d->done, *end = d->input + d->filled, *next, *args;
     memset(d->input + d->filled, 0, PADDING);
-    while ((size_t)(end - p) > HEAD && (next = next_event(p, end))) {
-        code_event(d, p, next);
+    while ((size_t)(end - p) > HB_SCAN_HEAD && (next = next_event(p, end, &args))) {
+        code_event(d, p, next, args);
         p = next;
     }
     if (last) {

@@ -2,9 +2,9 @@
  *
  * Deflate that knows what repeats. In a trace an event's text is that of an earlier event of the
  * same kind and name, but for a few digits. So there are no chains to search: an event is laid over
- * the last one with the same first lines, or else over the one before it; equal stretches become
- * matches, digits that differ literals. What fits neither, as in text that is no trace, is looked
- * for by its first bytes.
+ * the last one with the same name and arguments, or name, or first lines, and over the one before
+ * it; equal stretches become matches, digits that differ literals. What fits neither, as in text
+ * that is no trace, is looked for by its first bytes.
  *
  * The result is plain deflate, for any bytes. Takes 1 MiB, whatever the stream's length.
  */

@@ -8,6 +8,8 @@
 
 #include <stdlib.h>
 
+#include "io/crc32.h"
+
 enum {
     BLOCK = 128 * 1024,
     TRIAL = 256 << 10,        /* bytes of input */
@@ -173,7 +175,7 @@ static hb_result gzip_write(hb_sink *sink, const void *data, size_t size)
         if (!g->left) HB_TRY(g->in_trial ? end_trial(g) : begin_trial(g));
         size_t part = HB_MIN(size, (size_t)1 << 30); /* zlib counts in 32 bits */
         if (part > g->left) part = (size_t)g->left;
-        g->crc = (uint32_t)crc32_z(g->crc, at, part);
+        g->crc = hb_crc32(g->crc, at, part);
         HB_TRY(code(g, at, part));
         g->size += (uint32_t)part;
         g->left -= g->choice == HB_GZIP_SMALLER ? part : 0;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "io/crc32.h"
 #include "io/zip_format.h"
 
 enum {
@@ -52,7 +53,7 @@ static hb_result write_bytes(hb_sink *sink, const void *data, size_t size)
     const unsigned char *at = data;
     while (size) {
         uInt n = (uInt)HB_MIN(size, (size_t)MOST);
-        zip->crc = (uint32_t)crc32(zip->crc, at, n);
+        zip->crc = hb_crc32(zip->crc, at, n);
         zip->size += n;
         zip->z.next_in = at;
         zip->z.avail_in = n;
