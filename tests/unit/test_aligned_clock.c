@@ -102,6 +102,16 @@ static void one_measurement_is_less_sure_the_longer_ago_it_is(void **state)
           APPLIED("-2000000", "0", "1000003"));
 }
 
+/* Of which the first counts. */
+static void two_measurements_at_once_are_one(void **state)
+{
+    (void)state;
+    check(TOLD(FURTHER, POINT("17", "7", "2") ", " POINT("17", "9000", "2")), 0, 0, 0, 0,
+          LEFT("507", "700513"));
+    check(TOLD(FURTHER, POINT("17", "7", "2") ", " POINT("11", "9000", "2")), 0, 0, 0, 0,
+          LEFT("507", "700513"));
+}
+
 static void what_one_offset_explains_is_no_drift(void **state)
 {
     (void)state;
@@ -193,6 +203,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_measurement_is_less_sure_the_longer_ago_it_is),
+        cmocka_unit_test(two_measurements_at_once_are_one),
         cmocka_unit_test(what_one_offset_explains_is_no_drift),
         cmocka_unit_test(what_none_explains_is_a_drift),
         cmocka_unit_test(outside_of_two_measurements_less_is_known),

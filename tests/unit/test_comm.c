@@ -206,27 +206,29 @@ static void each_type_has_torch_s_name_and_its_size(void **state)
         hb_dtype type;
         const char *name;
         int64_t in, out, bytes;
+        const char *plugin; /* of the types whose sizes it knows, and how many of these go in */
+        int of_it;
     } rows[] = {
-        {HB_NONE, "Byte", 3, 5, 5},
-        {HB_FLOAT32, "Float", 3, 5, 20},
-        {HB_FLOAT64, "Double", 5, 3, 40},
-        {HB_FLOAT16, "Half", 3, 5, 10},
-        {HB_BFLOAT16, "BFloat16", 3, 5, 10},
-        {HB_INT8, "Char", 3, 5, 5},
-        {HB_UINT8, "Byte", 3, 5, 5},
-        {HB_INT16, "Short", 3, 5, 10},
-        {HB_INT32, "Int", 3, 5, 20},
-        {HB_INT64, "Long", 3, 5, 40},
-        {HB_BOOL, "Bool", 3, 5, 5},
-        {HB_COMPLEX64, "ComplexFloat", 3, 5, 40},
-        {HB_COMPLEX128, "ComplexDouble", 3, 5, 80},
-        {HB_FLOAT8_E4M3FN, "Float8_e4m3fn", 3, 5, 5},
-        {HB_FLOAT8_E5M2, "Float8_e5m2", 3, 5, 5},
-        {HB_FLOAT8_E4M3FNUZ, "Float8_e4m3fnuz", 3, 5, 5},
-        {HB_FLOAT8_E5M2FNUZ, "Float8_e5m2fnuz", 3, 5, 5},
-        {HB_FLOAT32, "Float", 6, -1, 24},
-        {HB_FLOAT32, "Float", -1, 6, 24},
-        {HB_FLOAT32, "", 0, 0, 0},
+        {HB_NONE, "Byte", 3, 5, 5, "unsigned char", 3},
+        {HB_FLOAT32, "Float", 3, 5, 20, "float", 3},
+        {HB_FLOAT64, "Double", 5, 3, 40, "unsigned char", 40},
+        {HB_FLOAT16, "Half", 3, 5, 10, "c10::Half", 3},
+        {HB_BFLOAT16, "BFloat16", 3, 5, 10, "c10::BFloat16", 3},
+        {HB_INT8, "Char", 3, 5, 5, "unsigned char", 3},
+        {HB_UINT8, "Byte", 3, 5, 5, "unsigned char", 3},
+        {HB_INT16, "Short", 3, 5, 10, "unsigned char", 6},
+        {HB_INT32, "Int", 3, 5, 20, "int", 3},
+        {HB_INT64, "Long", 3, 5, 40, "long int", 3},
+        {HB_BOOL, "Bool", 3, 5, 5, "unsigned char", 3},
+        {HB_COMPLEX64, "ComplexFloat", 3, 5, 40, "unsigned char", 24},
+        {HB_COMPLEX128, "ComplexDouble", 3, 5, 80, "unsigned char", 48},
+        {HB_FLOAT8_E4M3FN, "Float8_e4m3fn", 3, 5, 5, "unsigned char", 3},
+        {HB_FLOAT8_E5M2, "Float8_e5m2", 3, 5, 5, "unsigned char", 3},
+        {HB_FLOAT8_E4M3FNUZ, "Float8_e4m3fnuz", 3, 5, 5, "unsigned char", 3},
+        {HB_FLOAT8_E5M2FNUZ, "Float8_e5m2fnuz", 3, 5, 5, "unsigned char", 3},
+        {HB_FLOAT32, "Float", 6, -1, 24, "float", 6},
+        {HB_FLOAT32, "Float", -1, 6, 24, "float", 0},
+        {HB_FLOAT32, "", 0, 0, 0, "float", 0},
     };
     enum { ROWS = sizeof rows / sizeof *rows };
     (void)state;
@@ -260,6 +262,16 @@ static void each_type_has_torch_s_name_and_its_size(void **state)
         assert_true(number(args, "bytes") == (double)rows[i].bytes);
         assert_true(number(args, "Seq") > 0); /* of the process */
         assert_true(number(args, "Seq") == first + i);
+    }
+    cJSON_Delete(trace);
+    trace = written(prof, 0);
+    for (int i = 0; i < ROWS; i++) {
+        const cJSON *args = args_of(trace, "cpu_op", "gloo:all_reduce", i);
+        const cJSON *dims = cJSON_GetObjectItem(args, "Input Dims")->child;
+        const cJSON *type = cJSON_GetObjectItem(args, "Input type")->child;
+        assert_string_equal(type->valuestring, rows[i].plugin);
+        assert_int_equal(dims->child->valueint, rows[i].of_it);
+        assert_true(!type->next && !dims->next && !dims->child->next);
     }
     cJSON_Delete(trace);
     hb_profiler_destroy(prof);
