@@ -14,9 +14,9 @@
 /** A path in the test's directory, for a while. */
 static inline const char *in_dir(const char *name)
 {
-    static char paths[4][512];
+    static char paths[16][512];
     static unsigned turn;
-    char *path = paths[turn++ % 4];
+    char *path = paths[turn++ % 16];
     snprintf(path, sizeof paths[0], "%s/%s", dir, name);
     return path;
 }

@@ -44,6 +44,15 @@ static int count_files(const char *ending, char *path)
     return n;
 }
 
+static void remove_traces(void)
+{
+    char path[PATH_MAX];
+    while (count_files(".pt.trace.json", path))
+        unlink(path);
+    while (count_files(".hbspool", path))
+        unlink(path);
+}
+
 static cJSON *only_trace(void)
 {
     char path[PATH_MAX];
@@ -146,25 +155,28 @@ static void a_spool_of_version_2_is_recovered(void **state)
 
 /* Where version 2 has its lists: in the header, of sessions and of names; in chunks, the next of a
  * thread and the next thread. */
-static void lists_that_run_in_circles_end(void **state)
+static void lists_that_lead_astray_end(void **state)
 {
     (void)state;
     enum { CHUNK = 65536, FIRST_SESSION = 92, NEXT = 12, NEXT_THREAD = 16, OLDER = 4, HEADER = 88 };
-    hb_buf bytes;
-    read_file(TEST_DATA "/spool_v2.hbspool.gz", &bytes);
-    uint32_t session = get32(&bytes, FIRST_SESSION);
-    assert_in_range(session, 1, bytes.size / CHUNK - 1);
-    put32(&bytes, session * CHUNK + HEADER + OLDER, session);
-    for (uint32_t i = 1; i < bytes.size / CHUNK; i++) {
-        put32(&bytes, i * CHUNK + NEXT, i);
-        put32(&bytes, i * CHUNK + NEXT_THREAD, i);
+    for (int far = 0; far < 2; far++) { /* in circles, or out of the file */
+        hb_buf bytes;
+        read_file(TEST_DATA "/spool_v2.hbspool.gz", &bytes);
+        uint32_t session = get32(&bytes, FIRST_SESSION);
+        assert_in_range(session, 1, bytes.size / CHUNK - 1);
+        put32(&bytes, session * CHUNK + HEADER + OLDER, far ? UINT32_MAX - 15 : session);
+        for (uint32_t i = 1; i < bytes.size / CHUNK; i++) {
+            put32(&bytes, i * CHUNK + NEXT, far ? UINT32_MAX - 15 : i);
+            put32(&bytes, i * CHUNK + NEXT_THREAD, far ? UINT32_MAX - 15 : i);
+        }
+        write_spool(&bytes, "astray");
+        assert_int_equal(hb_recover(dir, 0, NULL, NULL), HB_OK);
+        cJSON *t = only_trace();
+        assert_in_range(count_named(t, "survivor"), 0, 10);
+        cJSON_Delete(t);
+        hb_buf_free(&bytes);
+        remove_traces();
     }
-    write_spool(&bytes, "circles");
-    assert_int_equal(hb_recover(dir, 0, NULL, NULL), HB_OK);
-    cJSON *t = only_trace();
-    assert_in_range(count_named(t, "survivor"), 0, 10);
-    cJSON_Delete(t);
-    hb_buf_free(&bytes);
 }
 
 /* ---- version 3 ---- */
@@ -210,15 +222,6 @@ static uint32_t random_below(uint32_t n)
 {
     seed = seed * 6364136223846793005u + 1442695040888963407u;
     return (uint32_t)(seed >> 33) % n;
-}
-
-static void remove_traces(void)
-{
-    char path[PATH_MAX];
-    while (count_files(".pt.trace.json", path))
-        unlink(path);
-    while (count_files(".hbspool", path))
-        unlink(path);
 }
 
 /* Some bytes are others, or the end is missing: what is written is JSON, and no more than there
@@ -503,7 +506,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_DIR(a_spool_of_version_2_is_recovered),
-        IN_DIR(lists_that_run_in_circles_end),
+        IN_DIR(lists_that_lead_astray_end),
         IN_DIR(records_in_the_log_and_in_chunks_are_recovered),
         IN_DIR(damaged_spools_do_not_crash_recovery),
         IN_DIR(a_spool_without_a_header_goes_when_it_is_old),

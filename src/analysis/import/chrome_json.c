@@ -303,38 +303,42 @@ static void end_open_slices(chrome *f)
 
 /* ---- other events ---- */
 
-typedef struct counter_value {
-    hb_value name, number;
-} counter_value;
+/* A counter's event: a curve for each number in its args. */
+typedef struct counter_values {
+    chrome *f;
+    hb_import_process *process;
+    hb_import_sample each;
+    uint32_t count;
+} counter_values;
 
-static bool take_counter(void *context, const hb_value *key, const hb_value *value)
+static bool add_value(void *context, const hb_value *key, const hb_value *value)
 {
-    counter_value *v = context;
-    if (is_number(value) && !v->number.s) *v = (counter_value){*key, *value};
+    counter_values *v = context;
+    if (!is_number(value)) return true;
+    hb_import_sample *sample = hb_import_push(v->f->arena, &v->process->rows.samples);
+    *sample = v->each;
+    sample->unit = hb_value_is(key, "value") ? 0 : intern(v->f, key);
+    sample->value = hb_value_double(value);
+    v->count++;
     return true;
 }
 
 static void add_counter(chrome *f, const parts *p)
 {
-    counter_value v = {{0}, {0}};
     hb_import_process *process = process_of(f, number_of(&p->pid), true);
-    int64_t time = ns_of(&p->ts), end = time;
-    if (p->args.type == HB_JSON_OBJECT)
-        hb_json_each_member((hb_str){p->args.s, (uint32_t)p->args.size}, take_counter, &v);
+    counter_values v = {.f = f, .process = process};
+    int64_t time = ns_of(&p->ts), end = time, tid = number_of(&p->tid);
     if (hb_import_drops(f->import, process, HB_IMPORT_COUNTERS)) return;
-    if (!v.number.s || p->name.type != HB_JSON_STRING) {
-        process->rows.notes[HB_IMPORT_BAD_ROWS]++;
-        return;
+    bool named = p->name.type == HB_JSON_STRING && p->args.type == HB_JSON_OBJECT;
+    if (named && !hb_import_times(&process->rows, time, &end)) return;
+    if (named) {
+        v.each.time = time;
+        v.each.name = intern(f, &p->name);
+        v.each.thread =
+            hb_import_thread_of(f->arena, &process->rows, tid >= 0 ? tid : process->pid, 0);
+        hb_json_each_member((hb_str){p->args.s, (uint32_t)p->args.size}, add_value, &v);
     }
-    if (!hb_import_times(&process->rows, time, &end)) return;
-    hb_import_sample *sample = hb_import_push(f->arena, &process->rows.samples);
-    int64_t tid = number_of(&p->tid);
-    sample->time = time;
-    sample->name = intern(f, &p->name);
-    sample->unit = hb_value_is(&v.name, "value") ? 0 : intern(f, &v.name);
-    sample->thread =
-        hb_import_thread_of(f->arena, &process->rows, tid >= 0 ? tid : process->pid, 0);
-    sample->value = hb_value_double(&v.number);
+    process->rows.notes[HB_IMPORT_BAD_ROWS] += !v.count;
 }
 
 /* Names of processes; those of threads are found where they are written. */
@@ -435,7 +439,7 @@ static void take_top(chrome *f, const hb_value *key)
     hb_value v = hb_json_read(&f->c);
     hb_str json = {v.s, (uint32_t)v.size};
     hb_import_process *p = process_of(f, -1, false);
-    if (hb_value_is(key, "baseTimeNanoseconds")) f->base = number_of(&v);
+    if (hb_value_is(key, "baseTimeNanoseconds") && !hb_value_time(&v, &f->base)) f->base = -1;
     if (hb_value_is(key, "host_name")) p->host = hb_import_copy_text(f->import, text_of(&v));
     if (hb_value_is(key, "deviceProperties") && v.type == HB_JSON_ARRAY)
         hb_json_each(json, take_device, f);

@@ -347,21 +347,23 @@ static void put_work(writer *w, const hb_trace_event *e)
 
 /* ---- numbers ---- */
 
+/* A counter may have several curves, which their units tell apart. */
 static hb_pf_row *counter_of(writer *w, const hb_trace_event *e)
 {
-    char unit[200], inside[300];
-    hb_string_id name = name_of(w, e);
+    char text[200], inside[300];
+    hb_str unit = e->kind == HB_EVENT_COUNTER ? e->counter.unit : (hb_str){0};
     uint32_t thread = thread_of(w, e->tid);
+    uint64_t curve = name_of(w, e);
     bool added;
+    if (unit.len) curve = mix(curve, hb_hash_bytes(unit.s, unit.len));
     hb_dict_entry *entry =
-        hb_dict_add(&w->arena, &w->by_counter, (uint64_t)thread << 32 | name, &added);
+        hb_dict_add(&w->arena, &w->by_counter, (uint64_t)thread << 32 ^ curve, &added);
     if (!added) return &w->counters.items[entry->value];
     entry->value = w->counters.count;
-    hb_message m = HB_MESSAGE_IN(unit), d = HB_MESSAGE_IN(inside);
-    uint64_t uuid = mix(w->threads.items[thread].uuid ^ 0x43, name) | 1;
-    if (e->kind == HB_EVENT_COUNTER && e->counter.unit.len)
-        hb_message_bytes(&m, 6, e->counter.unit.s, HB_MIN(e->counter.unit.len, 100u));
-    hb_message_inside(&d, 8, unit, &m);
+    hb_message m = HB_MESSAGE_IN(text), d = HB_MESSAGE_IN(inside);
+    uint64_t uuid = mix(w->threads.items[thread].uuid ^ 0x43, curve) | 1;
+    if (unit.len) hb_message_bytes(&m, 6, unit.s, HB_MIN(unit.len, 100u));
+    hb_message_inside(&d, 8, text, &m);
     hb_pf_describe(&w->f, uuid, w->threads.items[thread].uuid, e->name, &d, inside);
     hb_pf_row *row = HB_PUSH(&w->arena, &w->counters);
     *row = hb_pf_new_row(&w->f, uuid);
