@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A small trace with something of each kind, and the tables that are made of it.
+ * A small trace with something of each kind, and the tables and rows that are made of it.
  */
 #ifndef HB_TEST_EXPORTED_TABLES_H
 #define HB_TEST_EXPORTED_TABLES_H
@@ -144,6 +144,119 @@ static const struct {
      "1700000000000490000,1700000000000493000\n"
      "'MEMORY_COPY','MEMORY_COPY_HOST_TO_HOST',3,'Agent 0','Agent 0',0,"
      "1700000000000495000,1700000000000495000\n"},
+};
+
+static const struct {
+    const char *sql, *expected;
+} exported_rows[] = {
+    {"SELECT rank, hostname FROM (SELECT json_extract(environment, '$.RANK') || '/' "
+     "|| json_extract(environment, '$.WORLD_SIZE') AS rank, nid FROM "
+     "rocpd_info_process) p JOIN rocpd_info_node n ON n.id = p.nid",
+     "1/2 node\n"},
+    {"SELECT pid, start, end, init, fini FROM rocpd_info_process",
+     "7 1700000000000000000 1700000000001000000 1700000000000000000 "
+     "1700000000001000000\n"},
+    {"SELECT id, pid, tid FROM rocpd_info_thread", "7 1 7\n"
+                                                   "8 1 8\n"},
+    {"SELECT id, type, absolute_index, logical_index, type_index, name, product_name "
+     "FROM rocpd_info_agent",
+     "0 CPU 0 0 0  \n"
+     "1 GPU 1 1 0 gfx90a First\n"
+     "2 GPU 2 2 1 gfx942 Second\n"},
+    {"SELECT extdata FROM rocpd_info_agent",
+     "{}\n"
+     "{\"cu_count\":104,\"max_waves_per_cu\":32,\"wave_front_size\":64,\"lds_size_in_kb\":64,"
+     "\"gfx_target_version\":90000,\"workgroup_max_size\":1024,\"max_engine_clk_fcompute\":0,"
+     "\"mem_banks\":[{\"size_in_bytes\":1073741824,\"width\":0,\"mem_clk_max\":0}]}\n"
+     "{\"cu_count\":110,\"max_waves_per_cu\":32,\"wave_front_size\":32,\"lds_size_in_kb\":160,"
+     "\"gfx_target_version\":90400,\"workgroup_max_size\":512,\"max_engine_clk_fcompute\":0,"
+     "\"mem_banks\":[{\"size_in_bytes\":2147483648,\"width\":0,\"mem_clk_max\":0}]}\n"},
+    {"SELECT id, name FROM rocpd_info_queue", "0 Queue 0\n"},
+    {"SELECT id, name FROM rocpd_info_stream", "3 Stream 3\n"
+                                               "4 Stream 4\n"
+                                               "9 Stream 9\n"},
+    {"SELECT id, name, units FROM rocpd_info_pmc", "1 queue rows\n"
+                                                   "2 queue free\n"
+                                                   "3 SQ_WAVES \n"
+                                                   "4 L2 \n"},
+    {"SELECT id, kernel_name, sgpr_count, arch_vgpr_count, accum_vgpr_count FROM "
+     "rocpd_info_kernel_symbol",
+     "1 gemm 48 32 16\n"
+     "2 relu - - -\n"},
+    {"SELECT e.id, s.string, e.correlation_id, e.stack_id, e.extdata FROM rocpd_event "
+     "e JOIN rocpd_string s ON s.id = e.category_id ORDER BY e.id",
+     "1 MARKER_CORE_API 0 0 {\"message\":\"ProfilerStep#1\"}\n"
+     "2 MARKER_CORE_API 0 0 {\"message\":\"aten::mm\"}\n"
+     "3 MEMORY_ALLOCATION 0 0 {}\n"
+     "4 MEMORY_ALLOCATION 0 0 {}\n"
+     "5 MARKER_CORE_API 0 0 {\"message\":\"aten::copy_\"}\n"
+     "6 MEMORY_ALLOCATION 0 0 {}\n"
+     "7 MEMORY_ALLOCATION 0 0 {}\n"
+     "8 COUNTER 0 0 {}\n"
+     "9 COUNTER 0 0 {}\n"
+     "10 HIP_RUNTIME_API 0 11 {}\n"
+     "11 HIP_RUNTIME_API 0 12 {}\n"
+     "12 HIP_RUNTIME_API 0 13 {}\n"
+     "13 HSA_CORE_API 0 0 {}\n"
+     "14 RCCL_API 0 0 {}\n"
+     "15 RCCL_API 0 0 {}\n"
+     "16 HIP_COMPILER_API 0 0 {}\n"
+     "17 KERNEL_DISPATCH 0 11 {}\n"
+     "18 MEMORY_COPY 0 12 {}\n"
+     "19 MEMORY_COPY 0 0 {}\n"
+     "20 MEMORY_COPY 0 0 {}\n"
+     "21 MEMORY_COPY 0 0 {}\n"
+     "22 MEMORY_COPY 0 0 {}\n"
+     "23 MEMORY_COPY 0 0 {}\n"
+     "24 KERNEL_DISPATCH 0 13 {}\n"
+     "25 KERNEL_DISPATCH 0 0 {}\n"},
+    {"SELECT event_id, pmc_id, value FROM rocpd_pmc_event", "8 1 3.0\n"
+                                                            "9 2 -1.5\n"
+                                                            "17 3 8.0\n"
+                                                            "17 4 2.5\n"},
+    {"SELECT r.tid, r.start, r.end, s.string, r.event_id FROM rocpd_region r JOIN "
+     "rocpd_string s ON s.id = r.name_id",
+     "7 1700000000000000000 1700000000001000000 roctxRangePushA 1\n"
+     "7 1700000000000010000 1700000000000310000 roctxRangePushA 2\n"
+     "8 1700000000000400000 1700000000000600000 roctxRangePushA 5\n"
+     "7 1700000000000020000 1700000000000025000 hipLaunchKernel 10\n"
+     "8 1700000000000410000 1700000000000460000 hipMemcpyAsync 11\n"
+     "8 1700000000000650000 1700000000000657000 hipModuleLaunchKernel 12\n"
+     "8 1700000000000660000 1700000000000667000 hsa_signal_create 13\n"
+     "8 1700000000000670000 1700000000000677000 ncclAllReduce 14\n"
+     "8 1700000000000680000 1700000000000687000 rcclX 15\n"
+     "8 1700000000000690000 1700000000000697000 __hipPushCallConfiguration 16\n"},
+    {"SELECT track_id, timestamp, event_id FROM rocpd_sample", "1 1700000000000050000 8\n"
+                                                               "1 1700000000000050000 9\n"},
+    {"SELECT t.tid, s.string FROM rocpd_track t JOIN rocpd_string s ON s.id = "
+     "t.name_id",
+     "7 queue\n"},
+    {"SELECT tid, agent_id, kernel_id, dispatch_id, queue_id, stream_id, start, end, "
+     "private_segment_size, group_segment_size, workgroup_size_x, workgroup_size_y, "
+     "workgroup_size_z, grid_size_x, grid_size_y, grid_size_z, event_id FROM "
+     "rocpd_kernel_dispatch",
+     "7 1 1 1 0 9 1700000000000100000 1700000000000140000 64 1024 64 4 1 256 8 1 17\n"
+     "7 2 2 2 0 4 1700000000000700000 1700000000000760000 0 0 256 1 1 256 1 1 24\n"
+     "7 2 2 3 0 4 1700000000000770000 1700000000000830000 0 0 0 0 0 0 0 0 25\n"},
+    {"SELECT c.tid, c.start, c.end, s.string, c.src_agent_id, c.dst_agent_id, c.size, "
+     "c.queue_id, c.stream_id, c.event_id FROM rocpd_memory_copy c JOIN rocpd_string "
+     "s ON s.id = c.name_id",
+     "7 1700000000000420000 1700000000000440000 MEMORY_COPY_HOST_TO_DEVICE 0 2 4096 0 "
+     "3 18\n"
+     "7 1700000000000450000 1700000000000470000 MEMORY_COPY_DEVICE_TO_HOST 2 0 512 0 "
+     "3 19\n"
+     "7 1700000000000480000 1700000000000483000 MEMORY_COPY_DEVICE_TO_DEVICE 2 2 0 0 "
+     "3 20\n"
+     "7 1700000000000490000 1700000000000493000 MEMORY_COPY_DEVICE_TO_DEVICE 1 2 64 0 "
+     "3 21\n"
+     "7 1700000000000495000 1700000000000495000 MEMORY_COPY_HOST_TO_HOST 0 0 1 0 3 22\n"
+     "7 1700000000000497000 1700000000000502000 MEMORY_FILL 2 2 100 0 3 23\n"},
+    {"SELECT tid, agent_id, type, level, start, end, address, size, event_id FROM "
+     "rocpd_memory_allocate",
+     "7 1 ALLOC REAL 1700000000000015000 1700000000000015000 100 4096 3\n"
+     "7 0 ALLOC REAL 1700000000000030000 1700000000000030000 200 100 4\n"
+     "7 1 FREE REAL 1700000000000500000 1700000000000500000 100 0 6\n"
+     "7 2 ALLOC REAL 1700000000000510000 1700000000000510000 300 7 7\n"},
 };
 
 #endif
