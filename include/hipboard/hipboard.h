@@ -441,8 +441,9 @@ typedef struct hb_lost {
     uint64_t buffer_full;  /* over max_record_bytes */
     uint64_t strings_full; /* kept, but under the name "(name dropped)" */
     uint64_t reentrant;    /* made by a signal handler that interrupted a recording call */
-    uint64_t too_big;      /* kept, but without what did not fit: inputs or stack over 64 KiB, a
-                              stack where a signal handler's own had no room to walk it */
+    uint64_t too_big;      /* kept, but without what did not fit: inputs or stack over 32 KiB, a
+                              name over 1 MiB, a stack where a signal handler's own had no room to
+                              walk it */
     uint64_t unbalanced;   /* scopes that had to be closed by an outer one's end */
     uint64_t memory;       /* no memory for a thread's state */
     uint64_t interrupted;  /* recording calls that a thread never left (cancelled, siglongjmp(),

@@ -17,7 +17,7 @@ BUFFER = re.compile(r"\s*(static |const |unsigned |struct )*\w+ (\*?\w+(\[[^\]=]
 CAPACITY = re.compile(r"hb_buf_init\(|HB_NEW_ARRAY\(|\b[mc]alloc\(|realloc\(|_Alignas|_assert\(|"
                       r"ASSERT\(|FIRST_CAPACITY|PADDING")
 NUMERIC = ("constant", "quotient", "product")
-NONE = re.compile(r"(return |= |\{|ANONYMOUS, )-$|snprintf\([^,]*, $")
+NONE = re.compile(r"(return |= | : |\{|ANONYMOUS, )-$|snprintf\([^,]*, $")
 
 
 # Functions that give memory back, and do nothing else.

@@ -160,8 +160,9 @@ static void the_other_texts(void **state)
     assert_text(&list, 3, "hipboard/advice/text_summary", "Nothing to advise.\n");
     assert_text(&list, 4, "hipboard/lost_data/text_summary",
                 "- **12** records did not fit into max&#95;record&#95;bytes and are missing\n"
-                "- **1** records have lost what did not fit: over 64 KiB of name, inputs or stack, or a stack "
-                "where a signal handler had no room to walk it\n");
+                "- **1** records have lost what did not fit: over 32 KiB of inputs or stack, over "
+                "1 MiB of name, or "
+                "a stack where a signal handler had no room to walk it\n");
     free_events(&list);
 }
 

@@ -364,6 +364,29 @@ static void malformed_inputs_are_left_out_and_counted(void **state)
     hb_profiler_destroy(prof);
 }
 
+/* Values of 8 bytes each, about as many as a record of 32 KiB has room for: either all are there,
+ * or they are left out and counted; the operator is there in any case. */
+static void inputs_that_fill_a_record_are_whole_or_left_out(void **state)
+{
+    enum { MOST = 4096, AROUND = 40 };
+    static int64_t values[MOST + AROUND];
+    (void)state;
+    hb_profiler *prof = record_all();
+    for (int i = -AROUND; i <= AROUND; i++) {
+        const hb_input input = {
+            .kind = HB_INPUT_INT_LIST, .count = (uint32_t)(MOST + i), .dims = values};
+        hb_scope s = hb_op("op", &(hb_op_info){.inputs = &input, .num_inputs = 1, .flops = 2});
+        hb_scope_end(&s);
+    }
+    recorded r = stop_and_read(prof);
+    assert_int_equal(recorded_count(&r, "op"), 2 * AROUND + 1);
+    for (size_t i = 0; i < r.n; i++)
+        assert_true(r.events[i].e.flops == 2);
+    assert_in_range(lost_of(prof).too_big, AROUND, AROUND + 20);
+    recorded_free(&r);
+    hb_profiler_destroy(prof);
+}
+
 static void flops_are_torchs(void **state)
 {
     (void)state;
@@ -695,6 +718,7 @@ int main(void)
         cmocka_unit_test(a_scope_open_at_stop_is_unfinished),
         cmocka_unit_test(scopes_deeper_than_we_track_are_kept),
         cmocka_unit_test(malformed_inputs_are_left_out_and_counted),
+        cmocka_unit_test(inputs_that_fill_a_record_are_whole_or_left_out),
         cmocka_unit_test(flops_are_torchs),
         cmocka_unit_test(flops_and_numbers_come_back),
         cmocka_unit_test(modules_count_within_their_class),
