@@ -69,6 +69,27 @@ static void defaults_are_the_structs(void **state)
     assert_int_equal(files("*tfevents*"), 1);
 }
 
+/* As bindings write what was not given. */
+static void null_is_the_default(void **state)
+{
+    (void)state;
+    char json[700];
+    snprintf(json, sizeof json,
+             "{\"activities\": null, \"schedule\": null, \"distributed\": null, "
+             "\"spool_dir\": null, \"record_shapes\": null, \"max_cycles\": null, "
+             "\"tensorboard_trace_handler\": {\"dir_name\": \"%s\", \"worker_name\": null, "
+             "\"use_gzip\": null}}",
+             dir);
+    hb_profiler *prof = hb_profiler_create_json(json);
+    if (!prof) fail_msg("%s", hb_last_error());
+    run_steps(prof, 1);
+    assert_int_equal(files("*.pt.trace.json"), 1);
+    prof = hb_profiler_create_json("{\"tensorboard_trace_handler\": null}");
+    if (!prof) fail_msg("%s", hb_last_error());
+    run_steps(prof, 1);
+    assert_int_equal(files("*.pt.trace.json"), 1);
+}
+
 static void what_is_wrong_is_named(void **state)
 {
     (void)state;
@@ -106,6 +127,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_DIR(options_do_what_the_struct_s_do),
         IN_DIR(defaults_are_the_structs),
+        IN_DIR(null_is_the_default),
         cmocka_unit_test(what_is_wrong_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

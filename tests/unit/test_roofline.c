@@ -233,6 +233,44 @@ static void a_measured_clock_is_taken_for_the_highest(void **state)
     assert_near(operator_of("mm")->peak_percent, 20.0 * 390.625 / 200);
 }
 
+#define ON_GPU(gpu, ts)                                                                       \
+    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k" #gpu "\",\"pid\":" #gpu ",\"tid\":0,"     \
+    "\"ts\":" #ts ",\"dur\":1,\"args\":{\"External id\":1,\"correlation\":5,\"device\":" #gpu \
+    ",\"stream\":0}}"
+#define OF_CUS(id, cus) \
+    "{" id "\"gcnArchName\":\"gfx90a\",\"numSms\":" cus ",\"clockRate\":1000000}"
+
+/* The one whose id it is, in whatever order; without ids by their order; none of a third. */
+static void each_gpu_has_its_own_peaks(void **state)
+{
+    static const struct {
+        const char *devices;
+        double of_0, of_1; /* TFLOP/s in f32 */
+    } rows[] = {
+        {OF_CUS("\"id\":0,", "10") "," OF_CUS("\"id\":1,", "20"), 2.56, 5.12},
+        {OF_CUS("\"id\":1,", "20") "," OF_CUS("\"id\":0,", "10"), 2.56, 5.12},
+        {OF_CUS("", "10") "," OF_CUS("", "20"), 2.56, 5.12},
+        {OF_CUS("\"id\":\"x\",", "10") ",7," OF_CUS("\"id\":1,", "20"), 2.56, 5.12},
+        {OF_CUS("\"id\":2,", "10") "," OF_CUS("\"id\":1,", "20"), 0, 5.12},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[4000];
+        snprintf(text, sizeof text,
+                 "{\"schemaVersion\":1,\"deviceProperties\":[%s],"
+                 "\"traceEvents\":[%s,%s,%s,%s]}",
+                 rows[i].devices, OP("mm", 1, 0, 40, MM, "float", FLOPS(2000000)), LAUNCH(1, 5),
+                 ON_GPU(0, 20), ON_GPU(1, 30));
+        analyse(text);
+        double found[2] = {0, 0};
+        for (size_t k = 0; k < roof->num_peaks; k++)
+            if (strcmp(roof->peaks[k].type, "f32") == 0)
+                found[atoi(roof->peaks[k].gpu)] = roof->peaks[k].vector_flops / 1e12;
+        assert_true(found[0] > rows[i].of_0 - 0.001 && found[0] < rows[i].of_0 + 0.001);
+        assert_true(found[1] > rows[i].of_1 - 0.001 && found[1] < rows[i].of_1 + 0.001);
+        forget(state);
+    }
+}
+
 static void without_clocks_there_are_rates_alone(void **state)
 {
     (void)state;
@@ -298,6 +336,7 @@ int main(void)
         TEST(inputs_differ_and_names_are_summed),
         TEST(operators_of_the_cpu_have_their_own_time),
         TEST(a_measured_clock_is_taken_for_the_highest),
+        TEST(each_gpu_has_its_own_peaks),
         TEST(without_clocks_there_are_rates_alone),
         TEST(odd_inputs_have_no_bytes),
         TEST(asked_again_it_is_the_same),

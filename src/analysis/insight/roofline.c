@@ -189,7 +189,7 @@ static bool match_device(void *context, const hb_value *device)
     hb_value id = hb_json_member(json, "id");
     int64_t number = s->at++;
     hb_value_int(&id, &number);
-    if (number != s->id) return true;
+    if (device->type != HB_JSON_OBJECT || number != s->id) return true;
     s->found = json;
     return false;
 }
