@@ -12,7 +12,8 @@
 #include "comm/mpi_abi.h"
 
 typedef struct hb_mpi_request {
-    _Atomic hb_word key; /* its handle, or what stands for none */
+    _Atomic hb_word key; /* its handle, or what stands for none; released by who lets go of the
+                            rest, acquired by who takes it */
     hb_site *site;       /* of the call that began it */
     uint64_t flow;     /* of the arrow to its completion; 0: it is not under way, or not recorded */
     hb_comm_info info; /* a communication's; for receives what was asked for */

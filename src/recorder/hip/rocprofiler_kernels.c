@@ -15,12 +15,12 @@
 enum { PAGES = 4096, KERNELS_OF_PAGE = 1024 };
 
 typedef struct entry {
-    _Atomic uint32_t name; /* 0: not announced */
+    _Atomic uint32_t name; /* 0: not announced; released last, with acquire the rest is read */
     uint16_t vgprs, sgprs, agprs;
     bool blit;
 } entry;
 
-static _Atomic(entry *) pages[PAGES];
+static _Atomic(entry *) pages[PAGES]; /* set once, whole; read with acquire */
 
 static entry *page_of(uint64_t id, bool make)
 {

@@ -5,8 +5,8 @@
 #include <string.h>
 
 static const char *functions[HB_REPORTED_FUNCTIONS]; /* whole before anything is reported */
-static atomic_bool heard;
-static hb_report_listener *_Atomic listener_now;
+static atomic_bool heard; /* set by who reports, whose functions[] are read with acquire */
+static hb_report_listener *_Atomic listener_now; /* acquired with what it was set up with */
 
 void hb_reports_announce(uint32_t number, const char *function)
 {

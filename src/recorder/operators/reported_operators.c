@@ -10,7 +10,8 @@
 #include "operators/operator_calls.h"
 #include "record/thread.h"
 
-/* A function of ours that nobody knows a row of is asked for again: a table may come later. */
+/* A function of ours that nobody knows a row of is asked for again: a table may come later.
+ * Released by who finds the operator, acquired by all other threads that report it. */
 static _Atomic(hb_operator *) by_number[HB_REPORTED_FUNCTIONS];
 
 /* The outermost call that a thread is in; what its library calls within it is the library's. */

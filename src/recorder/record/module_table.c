@@ -12,7 +12,8 @@
 
 #define MAX_MODULES 65535u
 
-/* Zero pages until used; never moves, so that readers need no lock. */
+/* Zero pages until used; never moves, so that readers need no lock: num_modules is released when an
+ * entry is whole, and acquired before one is read. */
 static hb_module_entry modules[MAX_MODULES + 1];
 static _Atomic uint32_t num_modules;
 static hb_lock lock = HB_LOCK_INIT(MODULES);

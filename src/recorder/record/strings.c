@@ -2,10 +2,11 @@
  *
  * Strings lie one after the other in one mapping, each as {length, hash, bytes, NUL}, 8-byte
  * aligned; an id is an offset divided by 8, so getting a string is one addition. The index is an
- * open-addressing table of ids, read with plain atomic loads; when it is 3/4 full, a table of twice
- * the size takes its place, into which each new string moves some of the old one's ids, so that
- * nobody waits for all of them. The old one stays, since a reader may still be in it: together the
- * old ones are smaller than the new.
+ * open-addressing table of ids, read without a lock: `ids`, `moved`, `index` and `size` are
+ * released when what they lead to is whole, and acquired by readers. When it is 3/4 full, a table
+ * of twice the size takes its place, into which each new string moves some of the old one's ids, so
+ * that nobody waits for all of them. The old one stays, since a reader may still be in it: together
+ * the old ones are smaller than the new.
  *
  * `lock` is held for some hundred nanoseconds, never over a system call: room for strings and for
  * the next index is made before it is taken. fork() does not wait for it: what is there at any
