@@ -149,8 +149,8 @@ static void graphs_give_their_kernels_to_the_launch(void **state)
     HIP_OK(hipMalloc((void **)&data, 4096));
     hb_profiler *prof = capture_start(0);
     HIP_OK(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
-    HIP_OK(launch_vadd(0, 1, data, stream));
-    HIP_OK(launch_vadd(0, 2, data, stream));
+    HIP_OK(launch_as_hipcc(1, data, stream));
+    HIP_OK(launch_as_hipcc(2, data, stream));
     HIP_OK(hipStreamEndCapture(stream, &graph));
     HIP_OK(hipGraphInstantiate(&exec, graph, NULL, NULL, 0));
     HB_RECORD_FUNCTION("replay")
@@ -168,35 +168,66 @@ static void graphs_give_their_kernels_to_the_launch(void **state)
     HIP_OK(hipStreamDestroy(stream));
 }
 
-/* HIP 5.2 reports a graph's work once only. */
-static void all_runs_of_a_graph_are_there_or_missed(void **state)
+static int works_of(const cJSON *trace)
+{
+    return count_events(trace, "kernel", NULL) + count_events(trace, "gpu_memcpy", NULL);
+}
+
+/* HIP 7.2 reports of a graph's kernels before and behind a copy one only. */
+static void all_are_there_or_counted(const cJSON *trace, int made)
+{
+    char said[64];
+    int works = works_of(trace);
+    snprintf(said, sizeof said, "%d of %d pieces of device work were not reported", made - works,
+             made);
+    if (works != made && !metadata_says(trace, "hipboard_hip_notes", said))
+        fail_msg("%d of %d, and nothing is said", works, made);
+    assert_false(works == made && cJSON_GetObjectItem(trace, "hipboard_hip_notes"));
+}
+
+/* What graphs do is reported for each run, copies beside kernels, or said to be missing. Of one
+ * that was made before the recording only HIP 5.2 says beforehand how much that is; what others
+ * report late of it nobody waits for. */
+static void all_runs_of_a_graph_are_there(void **state)
 {
     (void)state;
+    enum { RUNS = 3 };
     hipStream_t stream;
     hipGraph_t graph;
     hipGraphExec_t exec;
+    float *data, host[16];
     HIP_OK(hipStreamCreate(&stream));
+    HIP_OK(hipMalloc((void **)&data, 4096));
     hb_profiler *prof = capture_start(0);
     HIP_OK(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
-    HIP_OK(launch_vadd(0, 1, NULL, stream));
+    HIP_OK(launch_as_hipcc(1, data, stream));
+    HIP_OK(hipMemcpyAsync(host, data, sizeof host, hipMemcpyDeviceToHost, stream));
+    HIP_OK(launch_as_hipcc(1, data, stream));
     HIP_OK(hipStreamEndCapture(stream, &graph));
     HIP_OK(hipGraphInstantiate(&exec, graph, NULL, NULL, 0));
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < RUNS; i++)
         HIP_OK(hipGraphLaunch(exec, stream));
-        HIP_OK(hipStreamSynchronize(stream));
-    }
+    HIP_OK(hipStreamSynchronize(stream));
     cJSON *trace = capture_stop(prof);
-    bool said = metadata_says(trace, "hipboard_hip_notes", "of 2 of 3 runs of graphs is missing");
-    const char *name = is_timed_by_events(trace) ? "(graph)" : "vadd";
-    assert_int_equal(count_events(trace, "kernel", name), said ? 1 : 3);
+    int most = is_timed_by_events(trace) ? RUNS : 3 * RUNS;
+    all_are_there_or_counted(trace, most);
+    cJSON_Delete(trace);
+    prof = capture_start(0);
+    for (int i = 0; i < RUNS; i++)
+        HIP_OK(hipGraphLaunch(exec, stream));
+    HIP_OK(hipStreamSynchronize(stream));
+    trace = capture_stop(prof);
+    bool told = strcmp(text_of(trace, "hipboard_hip_backend"), "activity-hooks") == 0;
+    assert_true(told ? works_of(trace) == most : works_of(trace) <= most);
+    assert_false(metadata_says(trace, "hipboard_hip_notes", "graph"));
     cJSON_Delete(trace);
     HIP_OK(hipGraphExecDestroy(exec));
     HIP_OK(hipGraphDestroy(graph));
+    HIP_OK(hipFree(data));
     HIP_OK(hipStreamDestroy(stream));
 }
 
-/* Each of them is run for the first time. */
-static void no_run_is_missed_of_graphs_that_run_once(void **state)
+static void graphs_that_run_once_are_there(void **state)
 {
     (void)state;
     enum { GRAPHS = 3 };
@@ -207,7 +238,7 @@ static void no_run_is_missed_of_graphs_that_run_once(void **state)
     hb_profiler *prof = capture_start(0);
     for (int i = 0; i < GRAPHS; i++) {
         HIP_OK(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
-        HIP_OK(launch_vadd(0, 1, NULL, stream));
+        HIP_OK(launch_as_hipcc(1, NULL, stream));
         HIP_OK(hipStreamEndCapture(stream, &graphs[i]));
         HIP_OK(hipGraphInstantiate(&execs[i], graphs[i], NULL, NULL, 0));
         HIP_OK(hipGraphLaunch(execs[i], stream));
@@ -216,7 +247,7 @@ static void no_run_is_missed_of_graphs_that_run_once(void **state)
     cJSON *trace = capture_stop(prof);
     const char *name = is_timed_by_events(trace) ? "(graph)" : "vadd";
     assert_int_equal(count_events(trace, "kernel", name), GRAPHS);
-    assert_false(metadata_says(trace, "hipboard_hip_notes", "runs of graphs"));
+    assert_false(metadata_says(trace, "hipboard_hip_notes", "graph"));
     cJSON_Delete(trace);
     for (int i = 0; i < GRAPHS; i++) {
         HIP_OK(hipGraphExecDestroy(execs[i]));
@@ -632,6 +663,12 @@ static void a_cycle_without_hip_says_so(void **state)
     cJSON_Delete(trace);
 }
 
+static int prepare(void **state)
+{
+    register_vadd();
+    return set_up(state);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -639,8 +676,8 @@ int main(void)
         cmocka_unit_test(streams_are_of_the_device_that_made_them),
         cmocka_unit_test(kernels_show_what_they_take),
         cmocka_unit_test(graphs_give_their_kernels_to_the_launch),
-        cmocka_unit_test(all_runs_of_a_graph_are_there_or_missed),
-        cmocka_unit_test(no_run_is_missed_of_graphs_that_run_once),
+        cmocka_unit_test(all_runs_of_a_graph_are_there),
+        cmocka_unit_test(graphs_that_run_once_are_there),
         cmocka_unit_test(annotations_cover_the_work_they_launched),
         cmocka_unit_test(copies_and_fills_show_direction_and_bytes),
         cmocka_unit_test(copies_of_pinned_memory_show_their_direction),
@@ -655,5 +692,5 @@ int main(void)
     };
     setenv("SIMHSA_GPUS", "2", 1);
     capture_prepare();
-    return cmocka_run_group_tests(tests, set_up, NULL);
+    return cmocka_run_group_tests(tests, prepare, NULL);
 }

@@ -45,7 +45,7 @@
     X(TIMING, 62, "lists of timing events")                                        \
     X(POOLS, 64, "memory pools; HIP is called")                                    \
     X(LATE_REPORTS, 66, "sessions that reports still come for")                    \
-    X(GRAPHS, 67, "graphs that have not run")                                      \
+    X(GRAPHS, 67, "how many kernels graphs hold")                                  \
     X(BUSY_STREAMS, 68, "streams that may have work to do")                        \
     X(KERNELS, 70, "what is known of kernels")                                     \
     X(SAMPLES, 71, "samples of the program, and rings of them")                    \

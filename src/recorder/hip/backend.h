@@ -11,7 +11,6 @@
 typedef struct hb_device_backend {
     const char *name;    /* in metadata and for HIPBOARD_HIP_BACKEND */
     const char *summary; /* what it is, a phrase */
-    bool loses_replays;  /* a graph's work is reported for its first run only */
     bool last_resort;    /* worth a word why the others were refused */
     bool ends_at_fork;   /* a forked child has to take another */
     bool samples;        /* can take the times of some launches only: hb_calls_sampling */

@@ -18,7 +18,6 @@
 
 #include "hip/backend.h"
 #include "hip/diagnostics.h"
-#include "hip/graphs.h"
 #include "hip/hook_holder.h"
 #include "hip/hook_records.h"
 #include "hip/hook_versions.h"
@@ -182,7 +181,6 @@ static bool attach(const hb_hip *hip, hb_buf *why)
 static void enable(bool on)
 {
     if (on) hb_hook_activities_start();
-    hb_graphs_begin(on);
     for (uint32_t op = HB_HOOK_DISPATCH; op <= HB_HOOK_BARRIER; op++)
         hooks.enable(op, on);
     hb_interpose_enable(on);
@@ -195,7 +193,6 @@ const hb_device_backend hb_hooks_by_record = {
     .name = "activity-hooks",
     .summary =
         "HIP calls by interposition, device work by the runtime's hooks up to 5.2 (run with 5.2.3)",
-    .loses_replays = true,
     .prepare = prepare,
     .probe = probe,
     .attach = attach,

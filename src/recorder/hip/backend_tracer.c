@@ -224,7 +224,9 @@ static __attribute__((noinline)) int on_other_promise(uint32_t op)
     /* Other threads read it, and would lose it from their cache by each store. */
     if (!atomic_load_explicit(&promises, memory_order_relaxed))
         atomic_store_explicit(&promises, true, memory_order_relaxed);
-    if (frame && !hb_call_is_launch(frame->call) && op != HB_HOOK_BARRIER)
+    if (frame && frame->call->kind == HB_CALL_GRAPH_LAUNCH)
+        hb_graph_made(op == HB_HOOK_COPY); /* its kernels are counted when it has returned */
+    else if (frame && !hb_call_is_launch(frame->call) && op != HB_HOOK_BARRIER)
         hb_call_made_certainly(frame);
     return REPORT;
 }
@@ -236,11 +238,12 @@ static inline int on_promise(uint32_t op)
     return HB_LIKELY(frame && frame->is.quick) ? REPORT : on_other_promise(op);
 }
 
-/* Launches are counted when they are called, and so is other work that was promised; of a graph's
- * nobody knows how much there is. */
+/* Launches are counted when they are called, graphs' kernels when they are run, as far as they are
+ * known, and so is other work that was promised. */
 static bool was_counted(const hb_hook_activity *a)
 {
-    if (a->op == HB_HOOK_DISPATCH) return a->kind == HB_HOOK_KERNEL;
+    if (a->op == HB_HOOK_DISPATCH)
+        return a->kind == HB_HOOK_KERNEL || a->kind == HB_HOOK_GRAPH_KERNELS;
     return a->op == HB_HOOK_COPY && atomic_load_explicit(&promises, memory_order_relaxed);
 }
 

@@ -309,28 +309,30 @@ static void put_graph(const hb_frame *f, enum hb_graph_deed deed, uint64_t graph
     hb_thread_leave(t);
 }
 
-static void note_capture_end(const hb_frame *f, const char *args)
+static void note_capture_end(hb_calls *c, const hb_frame *f, const char *args)
 {
     const uint64_t *graph = hb_arg_pointer(hb_arg_word(args, f->call->ptr));
+    if (graph) hb_graphs_captured(*graph, c->captured);
     if (graph) put_graph(f, HB_GRAPH_CAPTURED, *graph, 0);
+    c->captured = 0;
 }
 
 static void note_graph_made(const hb_frame *f, const char *args)
 {
     uint64_t graph = hb_arg_word(args, f->call->src), exec = hb_arg_word(args, f->call->ptr);
     const uint64_t *made = hb_arg_pointer(exec);
-    if (f->call->kind == HB_CALL_UPDATE_GRAPH) {
-        put_graph(f, HB_GRAPH_MADE, graph, exec);
-    } else if (made) {
-        hb_graphs_made(*made);
-        put_graph(f, HB_GRAPH_MADE, graph, *made);
-    }
+    if (f->call->kind != HB_CALL_UPDATE_GRAPH) exec = made ? *made : 0;
+    if (exec) hb_graphs_made(graph, exec);
+    if (exec) put_graph(f, HB_GRAPH_MADE, graph, exec);
 }
 
+/* Where some launches are not timed, nobody says whether a graph's are. */
 static void note_graph_run(hb_calls *c, const hb_frame *f, const char *args)
 {
     uint64_t exec = hb_arg_word(args, f->call->ptr);
-    if (!hb_graphs_run(exec)) hb_count(&c->unreported);
+    bool all = atomic_load_explicit(&hb_calls_sampling, memory_order_relaxed) <= 1;
+    if (all && !atomic_load_explicit(&c->capturing, memory_order_relaxed))
+        hb_graph_made(hb_graphs_kernels(exec));
     put_graph(f, HB_GRAPH_RUN, 0, exec);
 }
 
@@ -347,13 +349,13 @@ static void note_result(hb_frame *f, const char *args, int error)
         if (error == 0 && f->ptr) report_free(f);
         break;
     case HB_CALL_BEGIN_CAPTURE:
-        if (error == 0) atomic_fetch_add(&c->capturing, 1);
+        if (error == 0 && atomic_fetch_add(&c->capturing, 1) == 0) c->captured = 0;
         hb_calls_choose_way(c);
         break;
     case HB_CALL_END_CAPTURE:
         if (atomic_load(&c->capturing)) atomic_fetch_sub(&c->capturing, 1);
         hb_calls_choose_way(c);
-        if (error == 0) note_capture_end(f, args);
+        if (error == 0) note_capture_end(c, f, args);
         break;
     case HB_CALL_UNLOAD: hb_kernels_outdate(); break;
     case HB_CALL_MAKE_GRAPH:

@@ -129,7 +129,6 @@ hb_call_counts hb_calls_count(void)
         sum.expected += atomic_load_explicit(&c->expected, memory_order_acquire);
         sum.completed += atomic_load_explicit(&c->completed, memory_order_acquire);
         sum.replays += atomic_load_explicit(&c->replays, memory_order_acquire);
-        sum.unreported += atomic_load_explicit(&c->unreported, memory_order_acquire);
         sum.capturing += atomic_load_explicit(&c->capturing, memory_order_acquire);
     }
     return sum;
@@ -277,6 +276,7 @@ static inline void make_work_of_correlation(hb_frame *f)
         if (f->is.untimed) return;
         f->work = f->correlation;
         if (now) hb_count(f->counted = &c->made);
+        c->captured += !now;
         return;
     }
     switch (f->call->kind) {
@@ -328,16 +328,27 @@ static void put_link(const hb_frame *f, uint64_t work)
     hb_thread_leave(t);
 }
 
+/* It runs now, whatever its thread captures: HIP 5.2 puts no hipModuleLaunchKernel into a graph,
+ * and other streams may not be captured. */
+static void is_not_captured(const hb_frame *f)
+{
+    hb_thread *t = f->record ? hb_record_enter() : NULL;
+    if (!t) return;
+    hb_record *head = &f->record->head;
+    if (hb_call_is_there(t, f))
+        __atomic_store_n(&head->flags, head->flags & ~HB_RECORD_CAPTURED, __ATOMIC_RELAXED);
+    hb_thread_leave(t);
+}
+
 void hb_call_made_work(uint64_t work)
 {
     hb_thread *t = hb_thread_tls;
     hb_calls *c = t ? t->calls : NULL;
     if (!c || c->depth == 0) return;
     hb_frame *f = &c->frames[c->depth - 1];
-    if (!atomic_load_explicit(&c->capturing, memory_order_relaxed)) {
-        hb_count(&c->made);
-        f->counted = &c->made; /* unless the call fails after all */
-    }
+    if (atomic_load_explicit(&c->capturing, memory_order_relaxed)) is_not_captured(f);
+    hb_count(&c->made);
+    f->counted = &c->made; /* unless the call fails after all */
     if (!f->work)
         f->work = work;
     else if (f->record)
@@ -356,6 +367,12 @@ void hb_call_made_certainly(hb_frame *f)
     }
     if (more) hb_count(&c->made);
     f->is.promised = f->is.promised || more;
+}
+
+void hb_graph_made(uint64_t works)
+{
+    hb_calls *c = hb_thread_tls->calls;
+    hb_count_more(&c->made, works);
 }
 
 void hb_call_made_no_more(hb_frame *f)

@@ -89,12 +89,13 @@ typedef struct hb_calls {
     struct hb_calls *next;                             /* of all */
     uint32_t owner;                                    /* hb_thread.number */
     _Atomic uint32_t capturing;                        /* streams that it puts into graphs */
+    uint32_t captured;                                 /* launches, since the last graph's end */
     hb_known_stream streams[HB_CALLS_KNOWN_STREAMS];   /* by hash */
     uint32_t launch, picked,
         random; /* of each hb_calls_sampling launches: the next, the timed one */
-    /* calls; pieces of device work, and such as a copy may or may not make; runs of graphs, and
-     * those of which no work will be reported. The thread itself counts. */
-    _Atomic uint64_t seen, made, arrived, expected, completed, replays, unreported;
+    /* calls; pieces of device work, and such as a copy may or may not make; runs of graphs.
+     * The thread itself counts. */
+    _Atomic uint64_t seen, made, arrived, expected, completed, replays;
     /* hashes of call stacks that the thread has written in that session, by themselves */
     uint32_t stacks_epoch;
     uint64_t stacks[HB_CALLS_KNOWN_STACKS];
@@ -181,6 +182,8 @@ void hb_work_announced(const hb_frame *frame);
 void hb_call_made_certainly(hb_frame *frame);
 /** and, before hb_call_end(), that it made none beside those. */
 void hb_call_made_no_more(hb_frame *frame);
+/** A run of a graph by this thread has made so much more work that will be reported. */
+void hb_graph_made(uint64_t works);
 
 /** A piece of device work was reported, by any thread; of kind 0: one that is not kept. */
 void hb_work_report(const hb_record_work *work);
@@ -191,7 +194,7 @@ void hb_work_arrived(bool certain);
 
 /** Sums over all threads. */
 typedef struct hb_call_counts {
-    uint64_t seen, made, arrived, expected, completed, replays, unreported;
+    uint64_t seen, made, arrived, expected, completed, replays;
     uint32_t capturing;
 } hb_call_counts;
 hb_call_counts hb_calls_count(void);

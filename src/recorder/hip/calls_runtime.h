@@ -114,6 +114,12 @@ static inline void hb_count(_Atomic uint64_t *counter)
     atomic_store_explicit(counter, n + 1, memory_order_release);
 }
 
+static inline void hb_count_more(_Atomic uint64_t *counter, uint64_t more)
+{
+    uint64_t n = atomic_load_explicit(counter, memory_order_relaxed);
+    atomic_store_explicit(counter, n + more, memory_order_release);
+}
+
 static inline void hb_uncount(_Atomic uint64_t *counter)
 {
     uint64_t n = atomic_load_explicit(counter, memory_order_relaxed);

@@ -1,62 +1,62 @@
 /* SPDX-License-Identifier: MIT */
 #include "hip/graphs.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdlib.h>
+#include <string.h>
 
 #include "base/lock.h"
-#include "base/vector.h"
 
-/* What does not fit any more is taken for graphs that have run. */
-enum { MOST_GRAPHS = 1 << 16 };
+/* A place for each address; what comes there later takes it. */
+enum { PLACES = 1024 };
 
-static hb_bare_lock lock = HB_BARE_LOCK_INIT(GRAPHS); /* of what follows, but `watching` */
-static HB_VEC(uint64_t) fresh;                        /* made and not run, latest last */
-static _Atomic bool watching;
+static hb_bare_lock lock = HB_BARE_LOCK_INIT(GRAPHS); /* of what follows */
+static struct {
+    uint64_t address; /* of a graph, or of an executable one */
+    uint32_t kernels;
+} places[PLACES];
 
-/* Under the lock: whether it was there. */
-static bool take_out(uint64_t exec)
+static uint32_t place_of(uint64_t address)
 {
-    for (size_t i = fresh.count; i-- > 0;) {
-        if (fresh.items[i] != exec) continue;
-        fresh.items[i] = fresh.items[--fresh.count];
-        return true;
-    }
-    return false;
+    return (uint32_t)((address * UINT64_C(0x9e3779b97f4a7c15)) >> 54);
 }
+_Static_assert(PLACES == 1 << (64 - 54), "the hash's upper bits are a place");
 
-void hb_graphs_begin(bool watch)
+static void keep(uint64_t address, uint32_t kernels)
 {
+    uint32_t at = place_of(address);
     hb_bare_lock_take(&lock);
-    fresh.count = 0;
-    hb_bare_lock_give(&lock);
-    atomic_store(&watching, watch);
-}
-
-void hb_graphs_made(uint64_t exec)
-{
-    if (!atomic_load_explicit(&watching, memory_order_relaxed)) return;
-    hb_bare_lock_take(&lock);
-    (void)take_out(exec); /* an address that was another graph's */
-    uint64_t *added = fresh.count == MOST_GRAPHS ? NULL : HB_APPEND(&fresh);
-    if (added) *added = exec;
+    places[at].address = address;
+    places[at].kernels = kernels;
     hb_bare_lock_give(&lock);
 }
 
-bool hb_graphs_run(uint64_t exec)
+void hb_graphs_begin(void)
 {
-    if (!atomic_load_explicit(&watching, memory_order_relaxed)) return true;
     hb_bare_lock_take(&lock);
-    bool first = take_out(exec);
+    memset(places, 0, sizeof places);
     hb_bare_lock_give(&lock);
-    return first;
+}
+
+void hb_graphs_captured(uint64_t graph, uint32_t kernels)
+{
+    keep(graph, kernels);
+}
+
+void hb_graphs_made(uint64_t graph, uint64_t exec)
+{
+    keep(exec, hb_graphs_kernels(graph));
+}
+
+uint32_t hb_graphs_kernels(uint64_t exec)
+{
+    uint32_t at = place_of(exec);
+    hb_bare_lock_take(&lock);
+    uint32_t kernels = places[at].address == exec ? places[at].kernels : 0;
+    hb_bare_lock_give(&lock);
+    return kernels;
 }
 
 void hb_graphs_after_fork(void)
 {
-    if (!hb_bare_lock_after_fork(&lock))
-        fresh.items = NULL, fresh.capacity = 0; /* half changed: given up */
-    fresh.count = 0;
-    atomic_store(&watching, false);
+    hb_bare_lock_after_fork(&lock);
+    memset(places, 0, sizeof places);
 }

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * For runtimes that report the work of a graph once only: which graphs have not run yet.
+ * How many kernels graphs hold, so that the reports of each run can be waited for. Known of those
+ * that were captured and made in the present session; of others nobody knows how much there is.
  */
 #ifndef HB_HIP_GRAPHS_H
 #define HB_HIP_GRAPHS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
-/** A session begins: graphs made before it are not reported in it. On a runtime that reports all
- * runs of graphs (`watch` false) nothing below does anything. */
-void hb_graphs_begin(bool watch);
+/** A session begins. */
+void hb_graphs_begin(void);
 
-/** An executable graph was made. */
-void hb_graphs_made(uint64_t exec);
+/** A graph of so many kernels was captured; an executable one was made of it. */
+void hb_graphs_captured(uint64_t graph, uint32_t kernels);
+void hb_graphs_made(uint64_t graph, uint64_t exec);
 
-/** It was launched: false when its work is not reported. */
-bool hb_graphs_run(uint64_t exec);
+/** Kernels of each run of an executable graph; 0: not known. */
+uint32_t hb_graphs_kernels(uint64_t exec);
 
 /** In a forked child. */
 void hb_graphs_after_fork(void);

@@ -10,8 +10,8 @@
 /* What idle devices had done was once waited for, and not reported. A hint: of no order. */
 static _Atomic bool in_vain;
 
-/* A copy that the host does itself is never reported, and of a graph's work nobody knows how much
- * there is. */
+/* A copy that the host does itself is never reported, and of the work of a graph that was made
+ * before the session nobody knows how much there is. */
 bool hb_reports_awaited(const hb_late_wants *wants)
 {
     return wants->missing || wants->expected || wants->replays;

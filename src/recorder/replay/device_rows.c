@@ -203,14 +203,24 @@ static void set_kernel(const hb_device_source *s, hb_trace_event *e, const launc
     set_occupancy(s, e, r);
 }
 
-static const hb_record_launch *launch_of(hb_device_source *s, const hb_record_work *w,
+static bool is_replayed(const hb_work_origin *o)
+{
+    return o->made && (o->made->head.flags & HB_RECORD_REPLAYS);
+}
+
+/* 0: none is known. */
+static uint32_t name_of(hb_device_source *s, const hb_record_work *w, const hb_work_origin *o)
+{
+    if (w->head.name != HB_STRING_UNNAMED) return w->head.name;
+    return is_replayed(o) ? hb_graph_replays_kernel(&s->graphs, o->made->correlation) : 0;
+}
+
+static const hb_record_launch *launch_of(hb_device_source *s, uint32_t name,
                                          const hb_work_origin *o)
 {
     if (!o->made) return NULL;
     if (hb_call_names_kernel(o->made)) return (const hb_record_launch *)o->made;
-    bool named = w->head.name != HB_STRING_UNNAMED;
-    bool replay = o->made->head.flags & HB_RECORD_REPLAYS;
-    return named && replay ? hb_correlations_captured(&s->correlations, w->head.name) : NULL;
+    return name && is_replayed(o) ? hb_correlations_captured(&s->correlations, name) : NULL;
 }
 
 static void make_kernel(hb_device_source *s, hb_trace_event *e, const hb_record_work *w,
@@ -218,16 +228,16 @@ static void make_kernel(hb_device_source *s, hb_trace_event *e, const hb_record_
 {
     e->kind = HB_EVENT_KERNEL;
     e->kernel = (hb_kernel_args){.occupancy = -1};
-    bool named = w->head.name != HB_STRING_UNNAMED;
+    uint32_t name = name_of(s, w, o);
     bool whole = w->head.type == HB_RECORD_DISPATCH;
-    const hb_record_launch *launch = whole ? NULL : launch_of(s, w, o);
+    const hb_record_launch *launch = whole ? NULL : launch_of(s, name, o);
     launched l = launch  ? of_launch(launch)
                  : whole ? of_dispatch((const hb_record_dispatch *)w)
                          : (launched){0};
     if (l.grid) set_kernel(s, e, &l);
     if (e->name.len) return;
-    e->name = named ? hb_device_text(s, w->head.name) : HB_STR("(kernel of an unseen call)");
-    e->name_key = named ? w->head.name : 0;
+    e->name = name ? hb_device_text(s, name) : HB_STR("(kernel of an unseen call)");
+    e->name_key = name;
 }
 
 static void make_fill(hb_trace_event *e, uint64_t bytes)

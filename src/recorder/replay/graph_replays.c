@@ -8,6 +8,7 @@
 
 typedef struct node {
     uint64_t scope; /* External id of the innermost scope around the launch */
+    uint64_t stream;
     uint32_t kernel;
 } node;
 
@@ -21,7 +22,8 @@ typedef struct stretch {
 typedef struct run {
     uint64_t correlation, start, exec;
     uint32_t first, count;
-    uint32_t at; /* the next kernel's node */
+    uint32_t at;      /* the next kernel's node */
+    uint32_t unnamed; /* kernels without names so far */
     double flops;
 } run;
 
@@ -66,7 +68,8 @@ void hb_graph_replays_begin_thread(hb_graph_replays *g)
 void hb_graph_replays_add_launch(hb_graph_replays *g, const hb_record_call *call)
 {
     bool named = hb_call_names_kernel(call);
-    node n = {call->external_id, named ? ((const hb_record_launch *)call)->kernel : 0};
+    node n = {call->external_id, call->stream,
+              named ? ((const hb_record_launch *)call)->kernel : 0};
     if (call->head.type == HB_RECORD_LAUNCH) hb_buf_append(&g->nodes, &n, sizeof n);
 }
 
@@ -343,8 +346,24 @@ uint32_t hb_graph_replays_operator(hb_graph_replays *g, uint64_t correlation, ui
     return 0;
 }
 
+/* Of several streams nobody knows in which order they run. */
+static bool is_of_one_stream(const hb_graph_replays *g, const run *r)
+{
+    const node *nodes = &ITEMS(const node, g->nodes)[r->first];
+    for (uint32_t i = 1; i < r->count; i++)
+        if (nodes[i].stream != nodes[0].stream) return false;
+    return true;
+}
+
+uint32_t hb_graph_replays_kernel(hb_graph_replays *g, uint64_t correlation)
+{
+    run *r = find_run(g, correlation);
+    if (!r || r->unnamed >= r->count || (!r->unnamed && !is_of_one_stream(g, r))) return 0;
+    return ITEMS(node, g->nodes)[r->first + r->unnamed++].kernel;
+}
+
 void hb_graph_replays_rewind(hb_graph_replays *g)
 {
     for (size_t i = 0; i < COUNT(run, g->runs); i++)
-        ITEMS(run, g->runs)[i].at = 0;
+        ITEMS(run, g->runs)[i].at = ITEMS(run, g->runs)[i].unnamed = 0;
 }

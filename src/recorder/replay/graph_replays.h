@@ -63,6 +63,10 @@ bool hb_graph_replays_run(hb_graph_replays *g, uint64_t correlation, hb_name_tex
 uint32_t hb_graph_replays_operator(hb_graph_replays *g, uint64_t correlation, uint64_t scope,
                                    uint32_t kernel);
 
+/** The name's id of the next kernel of a run that has none of its own, as HIP 5.2 reports them; 0:
+ * not known. */
+uint32_t hb_graph_replays_kernel(hb_graph_replays *g, uint64_t correlation);
+
 /** Kernels will be asked for from the beginning again. */
 void hb_graph_replays_rewind(hb_graph_replays *g);
 
