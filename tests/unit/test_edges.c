@@ -13,6 +13,7 @@
 #include "normalize/keep_steps.h"
 #include "read/json_reader.h"
 #include "trace/edges.h"
+#include "trace/host_nest.h"
 
 static hb_trace trace;
 
@@ -118,13 +119,52 @@ static void test_edges_follow_the_rows(void **state)
     hb_trace_free(&trace);
 }
 
+/* The place of a row, and of what is around it. */
+static uint32_t place_of(const hb_host_nest *nest, uint32_t row)
+{
+    uint32_t place = 0;
+    while (nest->rows.items[place] != row)
+        place++;
+    return place;
+}
+
+static uint32_t parent_of(const hb_host_nest *nest, uint32_t row)
+{
+    uint32_t parent = nest->parents[place_of(nest, row)];
+    return parent == HB_NO_PLACE ? HB_NO_EVENT : nest->rows.items[parent];
+}
+
+static void test_parents(void **state)
+{
+    (void)state;
+    load(EVENT("cpu_op", "inner", "1", "2", "3", "") ","    /* 0 */
+         EVENT("cpu_op", "other", "2", "3", "1", "") ","    /* 1: on another thread */
+         EVENT("cpu_op", "outer", "1", "0", "10", "") ","   /* 2 */
+         EVENT("cpu_op", "twin", "1", "0", "5", "") ","     /* 3: begins with the longer one */
+         EVENT("cpu_op", "crossing", "1", "4", "8", "") "," /* 4: ends behind inner and outer */
+         EVENT("cpu_op", "last", "1", "9", "1", "") ","     /* 5 */
+         EVENT("cpu_op", "next", "1", "12", "1", ""));      /* 6: as crossing ends */
+    hb_arena arena = {0};
+    hb_host_nest nest;
+    hb_u32s rows = {0};
+    assert_true(hb_arena_try(&arena));
+    for (uint32_t i = 0; i < trace.rows.count; i++)
+        *HB_PUSH(&arena, &rows) = i;
+    hb_host_nest_make(&arena, &trace, rows, &nest);
+    static const uint32_t parents[] = {3, HB_NO_EVENT, HB_NO_EVENT, 2, 0, 4, HB_NO_EVENT};
+    for (uint32_t i = 0; i < trace.rows.count; i++)
+        assert_int_equal(parent_of(&nest, i), parents[i]);
+    assert_true(place_of(&nest, 2) < place_of(&nest, 3));
+    hb_arena_free(&arena);
+    hb_trace_free(&trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ids),
-        cmocka_unit_test(test_time_where_ids_tell_nothing),
-        cmocka_unit_test(test_which_call),
-        cmocka_unit_test(test_edges_follow_the_rows),
+        cmocka_unit_test(test_ids),        cmocka_unit_test(test_time_where_ids_tell_nothing),
+        cmocka_unit_test(test_which_call), cmocka_unit_test(test_edges_follow_the_rows),
+        cmocka_unit_test(test_parents),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

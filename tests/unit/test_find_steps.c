@@ -555,6 +555,26 @@ static void steps_cut_no_operator(void **state)
     }
 }
 
+static void solves(void)
+{
+    for (int i = 0; i < 12; i++) {
+        hb_trace_event *op = open_scope(i ? "solve" : "ProfilerStep#7", HB_EVENT_OP);
+        LAUNCH("residual");
+        wait_for_device();
+        close_scope(op);
+    }
+}
+
+/* The writer makes it one, and the plugin takes it for one. */
+static void an_operator_of_a_steps_name_is_one(void **state)
+{
+    (void)state;
+    hb_found_steps f = found_in(solves, false, (hb_step_wish){0});
+    assert_int_equal(f.method, HB_STEPS_OWN);
+    assert_int_equal(f.count, 0);
+    hb_found_steps_free(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -566,6 +586,7 @@ int main(void)
         cmocka_unit_test(nothing_is_guessed_where_that_is_not_wanted),
         cmocka_unit_test(steps_begin_with_their_data),
         cmocka_unit_test(steps_cut_no_operator),
+        cmocka_unit_test(an_operator_of_a_steps_name_is_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

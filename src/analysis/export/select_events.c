@@ -103,7 +103,7 @@ static void find_steps(selected *s, const hb_event_choice *choice)
     s->from = INT64_MAX;
     s->until = INT64_MIN;
     while (s->inner->next(s->inner, &e)) {
-        if (e.kind == HB_EVENT_MEMORY || !hb_is_step(e.name)) continue;
+        if (!hb_event_is_step(&e)) continue;
         int64_t number = hb_step_number_of(e.name);
         if (number < choice->first_step || number > choice->last_step) continue;
         s->from = HB_MIN(s->from, e.start_ns);

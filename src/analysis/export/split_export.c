@@ -104,7 +104,7 @@ static void note_time(plan *p, size_t process, const hb_trace_event *e)
     int64_t when = hb_selection_time(p->split->sources[process], e);
     p->first = HB_MIN(p->first, when);
     p->last = HB_MAX(p->last, when);
-    if (is_scope(e) && hb_is_step(e->name)) note_step(p, &p->steps[process], e);
+    if (hb_event_is_step(e)) note_step(p, &p->steps[process], e);
 }
 
 /* Of all processes those with the most; a cut is at the step of the same number in each. One alone

@@ -70,9 +70,7 @@ static void find_steps(const hb_insight *in, overview *s)
 {
     for (uint32_t i = 0; i < in->trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(in->trace, i);
-        if (!hb_row_is_step(in->trace, row) || !hb_row_is_timed(in->trace, row) ||
-            hb_row_is_of(in->trace, row, HB_CATEGORY_GPU_USER_ANNOTATION))
-            continue;
+        if (!hb_row_is_host_step(in->trace, row)) continue;
         s->step_start =
             s->steps ? HB_MIN(s->step_start, hb_ns_to_us(row->start)) : hb_ns_to_us(row->start);
         s->step_end = s->steps ? HB_MAX(s->step_end, hb_insight_end(row)) : hb_insight_end(row);

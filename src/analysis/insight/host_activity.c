@@ -22,25 +22,6 @@ static bool is_host_call(const hb_insight *in, const hb_row *row)
     }
 }
 
-static bool call_before(const void *context, const void *x, const void *y)
-{
-    const hb_host_call *a = x, *b = y;
-    (void)context;
-    return a->start != b->start ? a->start < b->start : a->end > b->end;
-}
-
-static void find_parents(hb_host_thread *t)
-{
-    uint32_t open = UINT32_MAX;
-    for (uint32_t i = 0; i < t->calls.count; i++) {
-        hb_host_call *c = &t->calls.items[i];
-        while (open != UINT32_MAX && t->calls.items[open].end <= c->start)
-            open = t->calls.items[open].parent;
-        c->parent = open;
-        open = i;
-    }
-}
-
 /* Only threads that start work for a GPU are asked about. */
 static void find_threads(hb_insight *in)
 {
@@ -55,31 +36,53 @@ static void find_threads(hb_insight *in)
     }
 }
 
-void hb_insight_hosts(hb_insight *in)
+/* Threads' calls stand one behind the other. */
+static void find_calls(hb_insight *in)
 {
-    find_threads(in);
-    for (uint32_t i = 0; in->threads.count && i < in->trace->rows.count; i++) {
-        const hb_row *row = hb_trace_row(in->trace, i);
-        const hb_dict_entry *e = hb_dict_get(&in->thread_of, hb_row_tid(in->trace, row));
-        if (!e || !is_host_call(in, row)) continue;
-        *HB_PUSH(&in->arena, &in->threads.items[e->value].calls) =
-            (hb_host_call){hb_ns_to_us(row->start), hb_insight_end(row), i, UINT32_MAX};
-    }
-    for (uint32_t i = 0; i < in->threads.count; i++) {
-        hb_host_thread *t = &in->threads.items[i];
-        hb_sort(&in->arena, t->calls.items, t->calls.count, sizeof *t->calls.items, call_before,
-                NULL);
-        find_parents(t);
+    const hb_host_nest *nest = &in->hosts;
+    for (uint32_t i = 0; i < nest->rows.count; i++) {
+        uint32_t tid = hb_row_tid(in->trace, hb_host_nest_row(nest, i));
+        hb_host_thread *t = &in->threads.items[hb_dict_get(&in->thread_of, tid)->value];
+        if (t->first == t->end) t->first = i;
+        t->end = i + 1;
     }
 }
 
-/* The first call that begins after `time`. */
-static uint32_t first_after(const hb_host_thread *t, double time)
+void hb_insight_hosts(hb_insight *in)
 {
-    uint32_t low = 0, high = t->calls.count;
+    hb_u32s rows = {0};
+    find_threads(in);
+    for (uint32_t i = 0; in->threads.count && i < in->trace->rows.count; i++) {
+        const hb_row *row = hb_trace_row(in->trace, i);
+        if (hb_dict_get(&in->thread_of, hb_row_tid(in->trace, row)) && is_host_call(in, row))
+            *HB_PUSH(&in->arena, &rows) = i;
+    }
+    hb_host_nest_make(&in->arena, in->trace, rows, &in->hosts);
+    find_calls(in);
+}
+
+static double start_of(const hb_insight *in, uint32_t call)
+{
+    return hb_ns_to_us(hb_host_nest_row(&in->hosts, call)->start);
+}
+
+static double end_of(const hb_insight *in, uint32_t call)
+{
+    return hb_insight_end(hb_host_nest_row(&in->hosts, call));
+}
+
+static uint32_t parent_of(const hb_insight *in, uint32_t call)
+{
+    return in->hosts.parents[call];
+}
+
+/* The first call that begins after `time`. */
+static uint32_t first_after(const hb_insight *in, const hb_host_thread *t, double time)
+{
+    uint32_t low = t->first, high = t->end;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (t->calls.items[middle].start <= time)
+        if (start_of(in, middle) <= time)
             low = middle + 1;
         else
             high = middle;
@@ -88,11 +91,11 @@ static uint32_t first_after(const hb_host_thread *t, double time)
 }
 
 /* The innermost call at `time`. */
-static uint32_t call_at(const hb_host_thread *t, double time)
+static uint32_t call_at(const hb_insight *in, const hb_host_thread *t, double time)
 {
-    uint32_t after = first_after(t, time), at = after ? after - 1 : UINT32_MAX;
-    while (at != UINT32_MAX && t->calls.items[at].end < time)
-        at = t->calls.items[at].parent;
+    uint32_t after = first_after(in, t, time), at = after > t->first ? after - 1 : HB_NO_PLACE;
+    while (at != HB_NO_PLACE && end_of(in, at) < time)
+        at = parent_of(in, at);
     return at;
 }
 
@@ -105,38 +108,37 @@ static const hb_host_thread *thread_of(const hb_insight *in, uint32_t launch)
 hb_string_id hb_insight_runtime_at(const hb_insight *in, uint32_t launch, double time)
 {
     if (launch == HB_NO_LAUNCH) return 0;
-    const hb_host_thread *t = thread_of(in, launch);
-    uint32_t at = call_at(t, time);
-    for (; at != UINT32_MAX; at = t->calls.items[at].parent) {
-        const hb_row *row = hb_trace_row(in->trace, t->calls.items[at].row);
+    uint32_t at = call_at(in, thread_of(in, launch), time);
+    for (; at != HB_NO_PLACE; at = parent_of(in, at)) {
+        const hb_row *row = hb_host_nest_row(&in->hosts, at);
         if (hb_row_is_call(row)) return row->name;
     }
     return 0;
 }
 
-static double share_of(const hb_host_call *c, double start, double end)
+static double share_of(const hb_insight *in, uint32_t call, double start, double end)
 {
-    return HB_MIN(c->end, end) - HB_MAX(c->start, start);
+    return HB_MIN(end_of(in, call), end) - HB_MAX(start_of(in, call), start);
 }
 
 /* Calls that lie in no other, together. */
-static double covered(const hb_host_thread *t, double start, double end)
+static double covered(const hb_insight *in, const hb_host_thread *t, double start, double end)
 {
     double sum = 0;
-    uint32_t at = call_at(t, start), i = first_after(t, start);
-    while (at != UINT32_MAX && t->calls.items[at].parent != UINT32_MAX)
-        at = t->calls.items[at].parent;
-    if (at != UINT32_MAX) sum += HB_MAX(0, share_of(&t->calls.items[at], start, end));
-    for (; i < t->calls.count && t->calls.items[i].start < end; i++)
-        if (t->calls.items[i].parent == UINT32_MAX) sum += share_of(&t->calls.items[i], start, end);
+    uint32_t at = call_at(in, t, start), i = first_after(in, t, start);
+    while (at != HB_NO_PLACE && parent_of(in, at) != HB_NO_PLACE)
+        at = parent_of(in, at);
+    if (at != HB_NO_PLACE) sum += HB_MAX(0, share_of(in, at, start, end));
+    for (; i < t->end && start_of(in, i) < end; i++)
+        if (parent_of(in, i) == HB_NO_PLACE) sum += share_of(in, i, start, end);
     return sum;
 }
 
-static hb_cover cover_of(const hb_insight *in, const hb_host_thread *t, uint32_t at)
+static hb_cover cover_of(const hb_insight *in, uint32_t at)
 {
     hb_cover cover = {0};
-    for (; at != UINT32_MAX && !cover.op; at = t->calls.items[at].parent) {
-        const hb_row *row = hb_trace_row(in->trace, t->calls.items[at].row);
+    for (; at != HB_NO_PLACE && !cover.op; at = parent_of(in, at)) {
+        const hb_row *row = hb_host_nest_row(&in->hosts, at);
         if (!hb_row_is_call(row))
             cover.op = row->name;
         else if (!cover.call)
@@ -150,9 +152,9 @@ hb_cover hb_insight_host_at(const hb_insight *in, uint32_t launch, double start,
 {
     if (launch == HB_NO_LAUNCH) return (hb_cover){0};
     const hb_host_thread *t = thread_of(in, launch);
-    uint32_t at = call_at(t, start + (end - start) / 2);
-    while (at != UINT32_MAX && share_of(&t->calls.items[at], start, end) * 2 < end - start)
-        at = t->calls.items[at].parent;
-    if (at != UINT32_MAX) return cover_of(in, t, at);
-    return (hb_cover){.many = covered(t, start, end) * 2 >= end - start};
+    uint32_t at = call_at(in, t, start + (end - start) / 2);
+    while (at != HB_NO_PLACE && share_of(in, at, start, end) * 2 < end - start)
+        at = parent_of(in, at);
+    if (at != HB_NO_PLACE) return cover_of(in, at);
+    return (hb_cover){.many = covered(in, t, start, end) * 2 >= end - start};
 }

@@ -19,6 +19,7 @@
 #include "rules/advice.h"
 #include "rules/kernel_class.h"
 #include "trace/edges.h"
+#include "trace/host_nest.h"
 #include "trace/intervals.h"
 #include "trace/trace.h"
 
@@ -115,15 +116,10 @@ typedef struct hb_gap_cause {
     double total, largest;
 } hb_gap_cause;
 
-/** A host thread's calls, by start, the longer one first. */
-typedef struct hb_host_call {
-    double start, end;
-    uint32_t row, parent; /* index in the thread; UINT32_MAX: none */
-} hb_host_call;
-
+/** A host thread's calls: places of hb_insight.hosts. */
 typedef struct hb_host_thread {
     uint32_t tid; /* index of hb_trace.keys */
-    HB_VEC(hb_host_call) calls;
+    uint32_t first, end;
 } hb_host_thread;
 
 /** Advice, most important first. */
@@ -147,7 +143,8 @@ typedef struct hb_insight {
     HB_VEC(hb_gap) gaps;         /* by length, descending */
     HB_VEC(hb_gap_cause) causes; /* by total, descending */
     HB_VEC(hb_host_thread) threads;
-    hb_dict thread_of; /* index of hb_trace.keys -> index of threads */
+    hb_host_nest hosts; /* what they did */
+    hb_dict thread_of;  /* index of hb_trace.keys -> index of threads */
     HB_VEC(hb_advice) advice;
     hb_buf text; /* for texts in the making */
 } hb_insight;

@@ -80,38 +80,27 @@ static double flops_at(const hb_insight *in, uint32_t at)
     return is_operator(in, row) ? hb_op_flops(in->trace, row, row->name) : 0;
 }
 
-static bool starts_before(const void *context, const void *x, const void *y)
-{
-    const hb_trace *trace = context;
-    const hb_row *a = hb_trace_row(trace, *(const uint32_t *)x),
-                 *b = hb_trace_row(trace, *(const uint32_t *)y);
-    if (a->track != b->track) return a->track < b->track;
-    return a->start != b->start ? a->start < b->start : a->duration > b->duration;
-}
-
-/* Of scopes and calls by thread and start: within an operator with FLOPs they are that one's, and
- * operators within it have none of their own. */
+/* Of scopes and calls: within an operator with FLOPs they are that one's, and operators within it
+ * have none of their own. */
 static void find_owners(roofline *r)
 {
     hb_insight *in = r->in;
     hb_u32s rows = {0};
+    hb_host_nest nest;
     for (uint32_t i = 0; i < in->trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(in->trace, i);
         if (is_operator(in, row) || (hb_row_is_call(row) && hb_row_is_timed(in->trace, row)))
             *HB_PUSH(&in->arena, &rows) = i;
     }
-    hb_sort(&in->arena, rows.items, rows.count, sizeof *rows.items, starts_before, in->trace);
-    const hb_row *around = NULL;
-    uint32_t owner = 0;
+    hb_host_nest_make(&in->arena, in->trace, rows, &nest);
     for (uint32_t i = 0; i < rows.count; i++) {
-        const hb_row *row = hb_trace_row(in->trace, rows.items[i]);
-        if (around && (around->track != row->track || hb_row_end(around) <= row->start))
-            around = NULL;
-        if (!around && flops_at(in, rows.items[i]) > 0) {
-            around = row;
-            owner = rows.items[i] + 1;
-        }
-        if (around) r->owner[rows.items[i]] = owner;
+        uint32_t row = rows.items[i], parent = nest.parents[i];
+        uint32_t owner = parent == HB_NO_PLACE ? 0 : r->owner[rows.items[parent]];
+        bool over = owner && hb_row_end(hb_trace_row(in->trace, owner - 1)) <=
+                                 hb_trace_row(in->trace, row)->start;
+        if (over) owner = 0;
+        if (!owner && flops_at(in, row) > 0) owner = row + 1;
+        r->owner[row] = owner;
     }
 }
 

@@ -36,8 +36,8 @@ static void find_windows(keeper *k)
     int64_t number;
     for (uint32_t i = 0; i < k->trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(k->trace, i);
-        if (!hb_row_is_timed(k->trace, row) || !step_number(k, row, &number) ||
-            !is_wanted(k, number) || hb_row_is_of(k->trace, row, HB_CATEGORY_GPU_USER_ANNOTATION))
+        if (!hb_row_is_host_step(k->trace, row) || !step_number(k, row, &number) ||
+            !is_wanted(k, number))
             continue;
         *HB_PUSH(&k->arena, &k->windows) = (window){row->start, hb_row_end(row)};
     }

@@ -64,7 +64,7 @@ static void collect_ranges(finder *f)
     begin(f, HB_PASS_HOST);
     while (f->source->next(f->source, &e)) {
         if (e.kind != HB_EVENT_OP && e.kind != HB_EVENT_USER_ANNOTATION) continue;
-        f->has_steps |= e.kind == HB_EVENT_USER_ANNOTATION && hb_is_step(e.name);
+        f->has_steps |= hb_event_is_step(&e);
         if (f->has_steps) return;
         if (e.kind == HB_EVENT_OP && f->operators_are_calls) continue;
         if (e.tid != tid) top_end = INT64_MIN;

@@ -15,6 +15,7 @@
 #include <hipboard/hipboard.h>
 
 #include "base/str.h"
+#include "rules/name_class.h"
 
 enum hb_trace_event_flags {
     HB_TEV_UNFINISHED = 1u << 0,    /* still open at the end; end_ns is the window's end */
@@ -131,6 +132,14 @@ typedef struct hb_trace_event {
         hb_runtime_args runtime; /* RUNTIME, SYNC */
     };
 } hb_trace_event;
+
+/** A step on the host: also an operator of such a name, which the writer makes one and the plugin
+ * takes for one. */
+static inline bool hb_event_is_step(const hb_trace_event *event)
+{
+    bool scope = event->kind == HB_EVENT_OP || event->kind == HB_EVENT_USER_ANNOTATION;
+    return scope && hb_is_step(event->name);
+}
 
 typedef struct hb_thread_info {
     int64_t tid;

@@ -379,6 +379,13 @@ static inline bool hb_row_is_counter(const hb_row *row)
 /** A complete event with times. */
 bool hb_row_is_timed(const hb_trace *trace, const hb_row *row);
 
+/** A step with its times, on the host. */
+static inline bool hb_row_is_host_step(const hb_trace *trace, const hb_row *row)
+{
+    return hb_row_is_step(trace, row) && hb_row_is_timed(trace, row) &&
+           !hb_row_is_of(trace, row, HB_CATEGORY_GPU_USER_ANNOTATION);
+}
+
 /** Whether start is a time. */
 bool hb_row_has_start(const hb_trace *trace, const hb_row *row);
 

@@ -83,7 +83,7 @@ static hb_result prepass_homes(hb_writer *w)
     hb_memory_homes_sort(homes);
     HB_TRY(w->source->begin(w->source, HB_PASS_HOST));
     while (left && w->source->next(w->source, &event))
-        if (event.kind == HB_EVENT_OP && is_listed(&event) && !hb_is_step(event.name))
+        if (event.kind == HB_EVENT_OP && is_listed(&event) && !hb_event_is_step(&event))
             left = hb_memory_homes_take(homes, &event);
     HB_TRY(w->source->begin(w->source, HB_PASS_DEVICE));
     while (left && w->source->next(w->source, &event)) {

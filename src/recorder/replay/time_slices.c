@@ -100,18 +100,13 @@ static void source_close(hb_source *source)
     free(s);
 }
 
-static bool is_step(const hb_trace_event *e)
-{
-    return e->kind == HB_EVENT_USER_ANNOTATION && hb_is_step(e->name);
-}
-
 static hb_result look_for_steps(hb_source *source, bool *found)
 {
     hb_trace_event e;
     *found = false;
     HB_TRY(source->begin(source, HB_PASS_TIMELINE));
     while (!*found && source->next(source, &e))
-        *found = is_step(&e);
+        *found = hb_event_is_step(&e);
     return HB_OK;
 }
 

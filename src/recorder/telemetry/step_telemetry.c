@@ -96,10 +96,8 @@ static void collect_steps(summed *s)
     hb_trace_event e;
     if (s->inner->begin(s->inner, HB_PASS_TIMELINE) != HB_OK) return;
     while (s->inner->next(s->inner, &e) && s->steps.count < STEPS_MOST) {
-        if (e.kind != HB_EVENT_USER_ANNOTATION || !hb_is_step(e.name)) continue;
-        const char *digits = memchr(e.name.s, '#', e.name.len);
-        int64_t number = digits ? strtoll(digits + 1, NULL, 10) : 0;
-        *HB_PUSH(&s->arena, &s->steps) = (step){e.start_ns, e.end_ns, number};
+        if (!hb_event_is_step(&e)) continue;
+        *HB_PUSH(&s->arena, &s->steps) = (step){e.start_ns, e.end_ns, hb_step_number_of(e.name)};
     }
 }
 
