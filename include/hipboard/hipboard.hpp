@@ -176,6 +176,17 @@ inline scope record_function(const std::string &name) noexcept
 {
     return record_function(name.c_str());
 }
+/** record_function(HB_SITE("train_batch")): the literal is looked up once for its place in the
+ * program, not in each call; HB_SCOPE() does that, too, where a scope ends with its block. */
+inline scope record_function(hb_site *site) noexcept
+{
+    return HB_ENABLED() ? scope(hb_record_function_site(site)) : scope();
+}
+#define HB_SITE(literal)                                \
+    ([]() noexcept -> hb_site * {                       \
+        static hb_site hb_site_here_{"" literal, 0, 0}; \
+        return &hb_site_here_;                          \
+    }())
 
 /** A typed value of a scope: arg("bytes", n), arg("path", path). Texts are read while the scope is
  * begun. */

@@ -85,7 +85,18 @@ void operators(void)
                                  HB_INT_LIST(1, 1))) {
     }
 }
-#elif __cplusplus >= 202002L
+#else
+void sites();
+
+void sites()
+{
+    auto one = hipboard::record_function(HB_SITE("one")),
+         two = hipboard::record_function(HB_SITE("two"));
+    one.end();
+}
+#endif
+
+#if __cplusplus >= 202002L
 hb_schedule schedule();
 
 hb_schedule schedule()

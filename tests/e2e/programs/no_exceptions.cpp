@@ -14,7 +14,7 @@ int main(int argc, char **argv)
     if (!prof || prof.start() != HB_OK || prof.start() == HB_OK) return 2;
     {
         HB_SCOPE("outer");
-        auto inner = hipboard::record_function("inner");
+        auto inner = hipboard::record_function(HB_SITE("inner"));
     }
     if (prof.stop() != HB_OK || !hipboard::table(prof, "nonsense").empty()) return 3;
     return prof.export_chrome_trace(argv[1], HB_DIALECT_KINETO) == HB_OK ? 0 : 4;
