@@ -305,6 +305,26 @@ def test_lists_of_sources_are_in_order():
                                and path.name != "error.c"}, "error.c is the recorder's alone"
 
 
+@pytest.mark.parametrize("page, constant, home", [
+    ("spool.md", "HB_SPOOL_VERSION", "src/recorder/record/format.h"),
+    ("control.md", "HB_REQUEST_VERSION", "src/recorder/profiler/request.h"),
+    ("hbranks.md", "HB_RANK_FILE_VERSION", "src/common/digest/rank_digest.h"),
+])
+def test_pages_of_formats_tell_the_version_that_is_written(page, constant, home):
+    [version] = re.findall(rf"\b{constant} =? ?(\d+)u?\b", (ROOT / home).read_text())
+    overview = (ROOT / "plugin_format/README.md").read_text()
+    [row] = [line for line in overview.splitlines() if f"]({page})" in line]
+    assert re.match(r"(\d+), in its ", row.split("|")[2].strip())[1] == version
+    assert re.search(rf"version:? {version}\b", (ROOT / "plugin_format" / page).read_text())
+
+
+def test_every_format_has_its_page():
+    """What is written or read by a name of ours: each page is in the overview, and leads somewhere."""
+    overview = (ROOT / "plugin_format/README.md").read_text()
+    own = {path.name for path in (ROOT / "plugin_format").glob("*.md")} - {"README.md"}
+    assert set(re.findall(r"\]\((\w+\.md)\) \|$", overview, re.M)) == own
+
+
 def test_every_option_of_a_profiler_has_a_json_name():
     header = (ROOT / "include/hipboard/hipboard.h").read_text()
     body = re.search(r"typedef struct hb_profiler_options \{(.*?)\} hb_profiler_options;", header, re.S)[1]
