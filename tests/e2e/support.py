@@ -79,6 +79,23 @@ def check_pftrace_beside(trace, into):
     assert own == read and own, (set(own) - set(read), set(read) - set(own))
 
 
+def check_live_cycles(cycles, traces):
+    """What live_cycle.c told of a program's cycles in memory is what it tells of their files, whose events make the
+    same model without a file as with one."""
+    told = [run(BUILD / "tests/e2e/programs/live_cycle", path) for path in traces]
+    live = [path.read_text() for path in sorted(cycles.iterdir(), key=lambda path: int(path.name))]
+    assert len(live) == len(told) > 0
+    for before, after in zip(live, told):
+        assert before.splitlines() == after.splitlines() and before.count("\n") > 10
+    run(BUILD / "tests/unit/test_cycle_trace", *traces)
+
+
+def telling_cycles(directory):
+    """The environment in which a program's cycles are told of into `directory`."""
+    directory.mkdir()
+    return {"CYCLES_DIR": str(directory), "LD_PRELOAD": str(BUILD / "tests/e2e/programs/live_cycle.so")}
+
+
 class DigitsRun:
     """One training of samples/digits: its traces, and what the program itself counted."""
 

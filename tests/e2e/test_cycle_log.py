@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Beside the traces, each cycle's numbers stand in TensorBoard's own tabs, under the same run name
 and with the program's own step numbers."""
+import json
 import math
+import os
 import re
 import subprocess
 
@@ -9,9 +11,11 @@ import pytest
 
 from event_files import Server, on_small_disk, read, values
 from schemas import load
-from support import BUILD
+from support import BUILD, DigitsRun, run
 
 ROLES = {"DataLoader": "data_loader_ms", "CPU Exec": "cpu_ms", "Other": "other_ms"}
+COLUMNS = {**ROLES, "Total": "step_ms", "Kernel": "kernel_ms", "Memcpy": "memcpy_ms", "Memset": "memset_ms",
+           "Comm": "communication_ms", "Runtime": "runtime_ms"}
 RUNS = ["workers0", "workers2"]
 
 
@@ -48,6 +52,32 @@ def test_a_steps_roles_are_the_plugins(board, digits, run):
         for step, milliseconds in by_step.items():
             # float32 on one side, nanoseconds cut to fit on the other
             assert math.isclose(1e3 * milliseconds, plugin[step][name], rel_tol=1e-6, abs_tol=0.02)
+
+
+@pytest.mark.parametrize("device", ["cpu", "hip"])
+def test_beside_kinetos_dialect_stand_the_numbers_of_its_trace(device, tmp_path):
+    """Where annotations of the program are none of its operators: all nine numbers of each step as `hipboard view`
+    has them of the trace."""
+    simulated = BUILD / "samples/digits/digits_kernels.so"
+    if device == "hip" and not simulated.exists():
+        pytest.skip("needs tools/simhsa")
+    gpu = dict(LD_LIBRARY_PATH=str(BUILD / "tools/simhsa"), SIMHSA_KERNELS=str(simulated)) if device == "hip" else {}
+    digits = DigitsRun(tmp_path / "runs/kineto", "--workers", 2, "--with-stack", "--dialect", "kineto", "--device", device,
+                       env=dict(os.environ, **gpu))
+    steps = {}
+    for path in digits.files:
+        shown = json.loads(run(BUILD / "tools/hipboard/hipboard", "view", "--view", "steps", "--json", path))
+        steps |= {int(step["Step"]): step for step in shown["Steps"]}
+    assert sorted(steps) == [step["number"] for cycle in digits.cycles for step in cycle["steps"]] and len(steps) == 12
+    logged = values(digits.directory)
+    for column, tag in COLUMNS.items():
+        logged_of = {step: value.simple_value for step, value in logged[f"hipboard_time/{tag}"]}
+        assert sorted(logged_of) == sorted(steps), tag
+        for step, shown in steps.items():
+            # Doubles of the view have steps of 0.001 us at such times.
+            assert math.isclose(1e3 * logged_of[step], shown[f"{column} (us)"], rel_tol=1e-6, abs_tol=0.02), (tag, step)
+    assert all(step["CPU Exec (us)"] > 0 for step in steps.values())
+    assert all((step["Kernel (us)"] > 0) == (device == "hip") for step in steps.values())
 
 
 @pytest.mark.parametrize("run", RUNS)

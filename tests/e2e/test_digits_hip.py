@@ -12,7 +12,7 @@ import pytest
 
 from schemas import complaints, load
 from server import TensorBoard
-from support import BUILD, ROOT, DigitsRun, held_before, operator_calls, run
+from support import BUILD, ROOT, DigitsRun, check_live_cycles, held_before, operator_calls, run, telling_cycles
 
 SAMPLE = ROOT / "samples/digits"
 DIGITS = BUILD / "samples/digits/digits"
@@ -71,6 +71,13 @@ def test_it_learns_what_it_learns_on_the_processor(gpu, digits):
     assert gpu.report["device"] == "simhsa gfx90a (simulated)"
     assert "computing on simhsa gfx90a (simulated)\n" in gpu.output
     assert_the_same_learning(gpu.report, digits["workers0"].report)
+
+
+@needs_simulator
+def test_a_cycle_in_memory_is_what_its_file_is(tmp_path):
+    traces = DigitsRun(tmp_path / "runs/hip", "--device", "hip",
+                       env=ON_GPU | telling_cycles(tmp_path / "cycles")).files
+    check_live_cycles(tmp_path / "cycles", traces)
 
 
 @needs_simulator

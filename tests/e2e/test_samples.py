@@ -12,7 +12,7 @@ from collections import Counter
 import pytest
 
 from server import TensorBoard
-from support import BUILD, ROOT, run
+from support import BUILD, ROOT, check_live_cycles, run, telling_cycles
 
 SAMPLES = BUILD / "samples"
 DIGITS = SAMPLES / "digits/digits"
@@ -333,6 +333,18 @@ def test_help_lists_every_option(tmp_path):
     for option in ("device", "kernels", "check-device", "epochs", "batch-size", "workers", "lr", "seed", "logdir", "gzip", "dialect",
                    "with-stack", "report", "data", "help"):
         assert f"--{option} " in done.stdout
+
+
+@pytest.mark.parametrize("program, arguments, traces", [
+    ("digits/digits", ["--workers", 2, "--with-stack", "--logdir", "runs/a"], 2),
+    ("digits/digits", ["--dialect", "kineto", "--gzip", "--logdir", "runs/a"], 2),
+    ("minimal", [], 1), ("per_cycle", [], 3),
+], ids=["tensorboard", "kineto", "minimal", "per_cycle"])
+def test_a_cycle_in_memory_is_what_its_file_is(program, arguments, traces, tmp_path):
+    run(SAMPLES / program, *arguments, cwd=tmp_path, env=dict(os.environ, **telling_cycles(tmp_path / "cycles")))
+    written = sorted(tmp_path.glob("runs/*/*.pt.trace.json*"))
+    assert len(written) == traces
+    check_live_cycles(tmp_path / "cycles", written)
 
 
 def test_minimal_makes_a_trace_of_three_steps(tmp_path):

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * A cycle's trace in memory against the same cycle written to a file and read again: row by row,
- * all that analysis looks at.
+ * all that analysis looks at. Of the sample in this directory, of recorded files that tests have,
+ * and of those that are named as arguments.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +13,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "import/import_set.h"
 #include "read/json_reader.h"
 #include "sample_trace.h"
 #include "write/write.h"
@@ -141,17 +143,17 @@ static bool is_left_out(const hb_row *row)
 }
 
 /* Returns how many rows there are. */
-static uint32_t compare(hb_write_dialect dialect)
+static uint32_t compare_source(hb_source *source, hb_write_dialect dialect)
 {
     hb_memory_sink sink;
     hb_write_options written = {.dialect = dialect, .trace_name = ""};
     hb_read_options options = {0};
     static hb_read_report report;
     hb_memory_sink_init(&sink, SIZE_MAX / 2);
-    assert_int_equal(hb_write_trace(&sample.source.source, &sink.sink, &written, NULL), HB_OK);
+    assert_int_equal(hb_write_trace(source, &sink.sink, &written, NULL), HB_OK);
     assert_int_equal(hb_read_trace_memory(sink.buf.data, sink.buf.size, &options, &file, &report),
                      HB_OK);
-    assert_int_equal(hb_write_to_trace(&sample.source.source, dialect, &live), HB_OK);
+    assert_int_equal(hb_write_to_trace(source, dialect, &live), HB_OK);
     uint32_t k = 0;
     for (uint32_t i = 0; i < file.rows.count; i++)
         if (!is_left_out(hb_trace_row(&file, i))) {
@@ -168,6 +170,11 @@ static uint32_t compare(hb_write_dialect dialect)
     hb_trace_free(&live);
     hb_memory_sink_free(&sink);
     return k;
+}
+
+static uint32_t compare(hb_write_dialect dialect)
+{
+    return compare_source(&sample.source.source, dialect);
 }
 
 static void test_tensorboard(void **state)
@@ -245,14 +252,61 @@ static void test_an_empty_cycle(void **state)
     hb_trace_free(&live);
 }
 
-int main(void)
+/* ---- what was recorded elsewhere ---- */
+
+/* Returns how many rows its processes have. */
+static uint32_t compare_file(const char *path)
 {
+    hb_import *import = NULL;
+    hb_source *source;
+    uint32_t rows = 0;
+    if (hb_import_open_any(path, NULL, &import) != HB_OK) fail_msg("%s: %s", path, hb_last_error());
+    for (size_t i = 0; i < hb_import_count(import); i++)
+        for (int dialect = HB_WRITE_TENSORBOARD; dialect <= HB_WRITE_KINETO; dialect++) {
+            assert_int_equal(hb_import_source(import, i, &source), HB_OK);
+            rows += compare_source(source, (hb_write_dialect)dialect);
+            source->close(source);
+        }
+    hb_import_close(import);
+    return rows;
+}
+
+static void test_recorded_files(void **state)
+{
+    static const char *const names[] = {
+        "torch-2.13-cpu.pt.trace.json", "triton_example.json.gz",  "mi250_minitoy.json.gz",
+        "rocprofv3_mi350x.json.gz",     "jax_mi300x.xplane.pb.gz",
+    };
+    (void)state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(names); i++) {
+        char path[512];
+        snprintf(path, sizeof path, "%s/%s", TEST_DATA, names[i]);
+        assert_true(compare_file(path) >= 20);
+    }
+}
+
+static char **named;
+static int num_named;
+
+static void test_named_files(void **state)
+{
+    (void)state;
+    for (int i = 0; i < num_named; i++)
+        assert_true(compare_file(named[i]) > 0);
+}
+
+int main(int argc, char **argv)
+{
+    named = argv + 1;
+    num_named = argc - 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tensorboard),
         cmocka_unit_test(test_kineto),
         cmocka_unit_test(test_a_program_that_marks_nothing),
         cmocka_unit_test(test_a_long_stack),
         cmocka_unit_test(test_an_empty_cycle),
+        cmocka_unit_test(test_recorded_files),
+        cmocka_unit_test(test_named_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
