@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/input_words.h"
 
-typedef struct input_word {
-    uint8_t kind, dtype, has_strides, reserved;
-    uint32_t count;
-} input_word;
-
-_Static_assert(sizeof(input_word) == 8, "one word");
-
 /* ---- encoding ---- */
 
 static size_t words_of(const hb_input *input, size_t max_words, bool nested)
@@ -58,11 +51,7 @@ static uint64_t *put(uint64_t *to, const void *values, size_t count)
 
 static uint64_t *encode(uint64_t *to, const hb_input *input)
 {
-    input_word word = {.kind = (uint8_t)input->kind,
-                       .dtype = (uint8_t)input->dtype,
-                       .has_strides = input->kind == HB_INPUT_TENSOR && input->strides,
-                       .count = input->count};
-    to = put(to, &word, 1);
+    hb_put_input_word(to++, input);
     switch (input->kind) {
     case HB_INPUT_NONE: return to;
     case HB_INPUT_INT:
@@ -72,7 +61,7 @@ static uint64_t *encode(uint64_t *to, const hb_input *input)
     case HB_INPUT_FLOAT_LIST: return put(to, input->floats, input->count);
     case HB_INPUT_TENSOR:
         to = put(to, input->dims, input->count);
-        return word.has_strides ? put(to, input->strides, input->count) : to;
+        return input->strides ? put(to, input->strides, input->count) : to;
     case HB_INPUT_TENSOR_LIST:
         for (uint32_t i = 0; i < input->count; i++)
             to = encode(to, &input->list[i]);
@@ -128,7 +117,7 @@ static int64_t *contiguous(int64_t *strides, const int64_t *dims, uint32_t count
     return strides;
 }
 
-static bool decode_tensor(decoder *d, hb_input *input, const input_word *word)
+static bool decode_tensor(decoder *d, hb_input *input, const hb_input_word *word)
 {
     uint32_t n = word->count;
     if (n > HB_INPUT_MAX_DIMS) return false;
@@ -145,7 +134,7 @@ static bool decode_tensor(decoder *d, hb_input *input, const input_word *word)
 
 static bool decode(decoder *d, hb_input *input, bool nested)
 {
-    input_word word;
+    hb_input_word word;
     const void *p = get(d, 1);
     if (!p) return false;
     memcpy(&word, p, sizeof word);

@@ -14,12 +14,79 @@
 
 #define HB_INPUT_MAX_DIMS 64u
 
+typedef struct hb_input_word {
+    uint8_t kind, dtype, has_strides, reserved;
+    uint32_t count;
+} hb_input_word;
+
+_Static_assert(sizeof(hb_input_word) == 8, "one word");
+
+/* Byte by byte: sooner than to put the word together. */
+static inline void hb_put_input_word(uint64_t *to, const hb_input *input)
+{
+    unsigned char *p = (unsigned char *)to;
+    p[offsetof(hb_input_word, kind)] = (unsigned char)input->kind;
+    p[offsetof(hb_input_word, dtype)] = (unsigned char)input->dtype;
+    p[offsetof(hb_input_word, has_strides)] = input->kind == HB_INPUT_TENSOR && input->strides;
+    p[offsetof(hb_input_word, reserved)] = 0;
+    memcpy(p + offsetof(hb_input_word, count), &input->count, sizeof input->count);
+}
+
 /** Words that `count` inputs take, their leading word {count, words} included; 0 when over
  * `max_words` or malformed. */
 size_t hb_inputs_words(const hb_input *inputs, size_t count, size_t max_words);
 
 /** Writes what hb_inputs_words() measured. */
 void hb_inputs_encode(uint64_t *to, const hb_input *inputs, size_t count, size_t words);
+
+/** hb_inputs_words() where all are tensors or single values, and not very many; else 0. */
+static inline size_t hb_simple_inputs_words(const hb_input *inputs, size_t count)
+{
+    enum { MANY = 64 };
+    size_t words = 1;
+    if (count > MANY) return 0;
+    for (const hb_input *in = inputs; in < inputs + count; in++) {
+        size_t n = in->count;
+        if (n > HB_INPUT_MAX_DIMS) return 0;
+        switch (in->kind) {
+        case HB_INPUT_TENSOR:
+            if (n && !in->dims) return 0;
+            words += 1 + n + (in->strides ? n : 0);
+            break;
+        case HB_INPUT_INT:
+        case HB_INPUT_BOOL:
+        case HB_INPUT_FLOAT: words += 2; break;
+        case HB_INPUT_NONE: words += 1; break;
+        default: return 0;
+        }
+    }
+    return words;
+}
+
+static inline uint64_t *hb_put_few_words(uint64_t *to, const void *from, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        memcpy(&to[i], (const char *)from + 8 * i, 8);
+        __asm__("" : "+r"(i)); /* it stays a loop: calling memcpy() takes longer */
+    }
+    return to + count;
+}
+
+/** What hb_inputs_encode() writes, of what hb_simple_inputs_words() measured. */
+static inline void hb_simple_inputs_encode(uint64_t *to, const hb_input *inputs, size_t count,
+                                           size_t words)
+{
+    *to++ = (uint64_t)words << 32 | (uint32_t)count;
+    for (const hb_input *in = inputs; in < inputs + count; in++) {
+        hb_put_input_word(to++, in);
+        if (in->kind == HB_INPUT_TENSOR) {
+            to = hb_put_few_words(to, in->dims, in->count);
+            if (in->strides) to = hb_put_few_words(to, in->strides, in->count);
+        } else if (in->kind != HB_INPUT_NONE) {
+            memcpy(to++, in->kind == HB_INPUT_FLOAT ? (const void *)&in->f : &in->i, 8);
+        }
+    }
+}
 
 /** The words that encoded inputs take, of at most `words`; 0 when malformed. */
 static inline size_t hb_inputs_encoded(const uint64_t *from, size_t words)

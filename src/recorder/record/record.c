@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "record/module_table.h"
+#include "record/op_parts.h"
 #include "record/stack.h"
 #include "record/strings.h"
 #include "trace/arg_words.h"
@@ -133,69 +134,6 @@ typedef struct call_site {
 
 #define CALLED_FROM ((call_site){HB_FRAME, __builtin_return_address(0)})
 
-/* The parts behind an operator's head, measured and then written. */
-typedef struct parts {
-    unsigned flags;
-    size_t bytes, input_words;
-    uint32_t frames;
-    uint64_t pcs[HB_STACK_MAX];
-} parts;
-
-/* Above 0, or infinite. Comparing floating-point numbers would raise flags, or trap. */
-static inline bool is_positive(double value)
-{
-    int64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits > 0 && bits <= INT64_C(0x7ff0000000000000);
-}
-
-static HB_COLD void measure(const hb_thread *t, parts *p, const hb_op_info *info,
-                            const void *caller)
-{
-    uint32_t wanted = t->flags;
-    p->flags = 0;
-    p->bytes = sizeof(hb_record);
-    if (info && info->sequence_number) {
-        p->flags |= HB_RECORD_SEQUENCE;
-        p->bytes += sizeof(hb_record_sequence);
-    }
-    if (info && is_positive(info->flops) && (wanted & HB_SESSION_FLOPS)) {
-        p->flags |= HB_RECORD_FLOPS;
-        p->bytes += sizeof(double);
-    }
-    if (wanted & HB_SESSION_STACK) {
-        p->frames = hb_stack_capture(p->pcs, caller);
-        p->flags |= HB_RECORD_STACK;
-        p->bytes += sizeof(uint64_t) * (1 + p->frames);
-    }
-    if (info && info->num_inputs && info->inputs && (wanted & HB_SESSION_SHAPES)) {
-        size_t room = (HB_RECORD_MAX - p->bytes) / 8;
-        p->input_words = hb_inputs_words(info->inputs, info->num_inputs, room);
-        if (p->input_words)
-            p->flags |= HB_RECORD_INPUTS;
-        else
-            hb_lost_add(HB_LOST_TOO_BIG);
-        p->bytes += p->input_words * 8;
-    }
-}
-
-static void write_parts(hb_record *r, const parts *p, const hb_op_info *info)
-{
-    uint64_t *at = (uint64_t *)(r + 1);
-    if (p->flags & HB_RECORD_SEQUENCE) {
-        *at++ = info->sequence_number;
-        *at++ = info->forward_thread;
-    }
-    if (p->flags & HB_RECORD_FLOPS) memcpy(at++, &info->flops, sizeof info->flops);
-    if (p->flags & HB_RECORD_STACK) {
-        *at++ = p->frames;
-        memcpy(at, p->pcs, p->frames * sizeof *at);
-        at += p->frames;
-    }
-    if (p->flags & HB_RECORD_INPUTS)
-        hb_inputs_encode(at, info->inputs, info->num_inputs, p->input_words);
-}
-
 static __attribute__((noinline)) hb_scope begin_full(uint32_t name, enum hb_record_type type,
                                                      const hb_op_info *info, bool range,
                                                      call_site from)
@@ -216,6 +154,35 @@ static __attribute__((noinline)) hb_scope begin_full(uint32_t name, enum hb_reco
     }
     hb_thread_leave(t);
     return scope;
+}
+
+/* An operator of which only simple inputs are told; see begin_plain(). */
+static inline hb_scope begin_inputs(uint32_t name, const hb_op_info *info, call_site from)
+{
+    hb_thread *t = hb_thread_tls;
+    uint32_t busy = t ? atomic_load_explicit(&t->busy, memory_order_relaxed) : 1;
+    if (HB_UNLIKELY((busy & 1) || !hb_enters_quickly()))
+        return begin_full(name, HB_RECORD_OP, info, false, from);
+    hb_thread_enter_quickly(t, busy, from.frame);
+    uint32_t epoch = __atomic_load_n(hb_live_epoch, __ATOMIC_ACQUIRE);
+    size_t words = hb_simple_inputs_words(info->inputs, info->num_inputs);
+    size_t bytes = sizeof(hb_record) + words * 8;
+    if (HB_UNLIKELY(epoch == 0 || t->epoch != epoch || t->depth >= HB_OPEN_MAX || words == 0 ||
+                    !(t->flags & HB_SESSION_SHAPES) || bytes > HB_RECORD_MAX ||
+                    (size_t)(t->end - t->pos) < bytes)) {
+        hb_thread_leave(t);
+        return begin_full(name, HB_RECORD_OP, info, false, from);
+    }
+    hb_record *r = (hb_record *)t->pos;
+    hb_record_head(r, HB_RECORD_OP, HB_RECORD_INPUTS, name, bytes);
+    hb_simple_inputs_encode((uint64_t *)(r + 1), info->inputs, info->num_inputs, words);
+    r->start = hb_ticks_of_counter();
+    hb_record_commit(t, r);
+    uint32_t depth = t->depth;
+    t->open[depth] = (hb_open){r, t->next_id++, false};
+    t->depth = depth + 1;
+    hb_thread_leave(t);
+    return (hb_scope){r, epoch, depth | t->use};
 }
 
 static inline bool wants_stack(void)
@@ -254,11 +221,11 @@ void hb_range_push(const char *name)
 
 static inline hb_scope op(uint32_t name, const hb_op_info *info, call_site from)
 {
-    bool plain =
-        !wants_stack() &&
-        (!info || (!info->num_inputs && !info->sequence_number && !is_positive(info->flops)));
-    return plain ? begin_plain(name, HB_RECORD_OP, false, from.frame)
-                 : begin_full(name, HB_RECORD_OP, info, false, from);
+    if (HB_UNLIKELY(wants_stack()) || (info && (info->sequence_number || is_positive(info->flops))))
+        return begin_full(name, HB_RECORD_OP, info, false, from);
+    return info && info->num_inputs && info->inputs
+               ? begin_inputs(name, info, from)
+               : begin_plain(name, HB_RECORD_OP, false, from.frame);
 }
 
 hb_scope hb_op(const char *name, const hb_op_info *info)
