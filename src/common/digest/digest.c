@@ -23,6 +23,8 @@ typedef struct lane {
     HB_VEC(open_op) open;
 } lane;
 
+enum { RECENT = 64 };
+
 typedef struct sweep {
     hb_cycle_numbers *out;
     hb_arena *arena;
@@ -32,8 +34,15 @@ typedef struct sweep {
     uint32_t step;                     /* the first one that is not over */
     uint32_t host_step;                /* the last one that has begun on the host, + 1 */
     int64_t now, until[HB_ROLE_PARTS]; /* the latest end of each role so far */
-    hb_dict operator_of, kernel_of, lane_of, bits_of; /* by name or thread */
-    hb_dict collectives;                              /* by external id */
+    hb_cycle_marks *marks;
+    hb_dict operator_of, kernel_of, lane_of; /* by name or thread */
+    struct {
+        uint32_t key, cost;
+        bool known;
+    } recent[RECENT];    /* of operators, by name */
+    int64_t lane_tid;    /* of the last scope */
+    lane *lane;          /* NULL: there was none */
+    hb_dict collectives; /* by external id */
     HB_VEC(lane) lanes;
 } sweep;
 
@@ -93,14 +102,6 @@ static void device_spans_until(sweep *s, int64_t to)
 
 /* ---- names ---- */
 
-static unsigned name_bits(sweep *s, const hb_trace_event *e)
-{
-    bool added;
-    hb_dict_entry *entry = hb_dict_add(s->arena, &s->bits_of, e->name_key, &added);
-    if (added || e->name_key == 0) entry->value = hb_name_class_of(e->name);
-    return entry->value;
-}
-
 static uint32_t cost_of(sweep *s, hb_dict *index, hb_name_costs *costs, const hb_trace_event *e)
 {
     bool added;
@@ -112,22 +113,36 @@ static uint32_t cost_of(sweep *s, hb_dict *index, hb_name_costs *costs, const hb
     return entry->value;
 }
 
+static uint32_t operator_of(sweep *s, const hb_trace_event *e)
+{
+    uint32_t at = e->name_key % RECENT;
+    if (HB_LIKELY(s->recent[at].known && s->recent[at].key == e->name_key))
+        return s->recent[at].cost;
+    uint32_t cost = cost_of(s, &s->operator_of, &s->out->operators, e);
+    s->recent[at].key = e->name_key;
+    s->recent[at].cost = cost;
+    s->recent[at].known = true;
+    return cost;
+}
+
 static lane *lane_of(sweep *s, int64_t tid)
 {
+    if (s->lane && s->lane_tid == tid) return s->lane;
     bool added;
     hb_dict_entry *entry = hb_dict_add(s->arena, &s->lane_of, (uint64_t)tid, &added);
     if (added) {
         entry->value = s->lanes.count;
         *HB_PUSH(s->arena, &s->lanes) = (lane){0};
     }
-    return &s->lanes.items[entry->value];
+    s->lane_tid = tid;
+    return s->lane = &s->lanes.items[entry->value];
 }
 
 /* Self time: a child's duration is taken from its parent's. */
 static void add_operator(sweep *s, const hb_trace_event *e)
 {
     hb_name_costs *costs = &s->out->operators;
-    uint32_t cost = cost_of(s, &s->operator_of, costs, e);
+    uint32_t cost = operator_of(s, e);
     lane *l = lane_of(s, e->tid);
     while (l->open.count && l->open.items[l->open.count - 1].end <= e->start_ns)
         l->open.count--;
@@ -150,14 +165,6 @@ static void sort_costs(hb_name_costs *costs)
 }
 
 /* ---- host ---- */
-
-/* False: of no device that numbers are kept of. */
-static bool memory_device(const hb_trace_event *e, int32_t *device)
-{
-    bool cpu = e->memory.device_type == HB_DEVICE_CPU;
-    *device = cpu ? HB_HOST_DEVICE : e->memory.device_id;
-    return cpu || hb_cycle_has_gpu(*device);
-}
 
 /* What the first event tells of the memory before it holds for all steps before it. */
 static void begin_memory(sweep *s, int32_t device, int64_t before)
@@ -182,7 +189,7 @@ static void add_memory(sweep *s, const hb_trace_event *e)
 {
     int64_t now = e->memory.total_allocated;
     int32_t device;
-    if (!memory_device(e, &device) || (e->flags & HB_TEV_OUT_OF_MEMORY)) return;
+    if (!hb_cycle_memory_device(e, &device) || (e->flags & HB_TEV_OUT_OF_MEMORY)) return;
     hb_device_numbers *whole = hb_cycle_numbers_device(s->out, device);
     if (!whole->has_memory) begin_memory(s, device, HB_MAX(now - e->memory.bytes, 0));
     set_memory(whole, now);
@@ -209,19 +216,10 @@ static hb_step_times *host_step_at(sweep *s, int64_t ns)
     return s->host_step ? &steps[s->host_step - 1] : NULL;
 }
 
-/* Kineto's annotations take no part in the views, but those of PyTorch's library and the names of
- * collectives; nor does the call that such an annotation stands for. */
-static bool is_only_drawn(const sweep *s, const hb_trace_event *e, unsigned bits)
-{
-    if (e->flags & HB_TEV_ANNOTATED) return true;
-    return s->own_scopes == HB_SCOPES_ARE_ANNOTATIONS && e->kind == HB_EVENT_USER_ANNOTATION &&
-           !(bits & (HB_NAME_STEP | HB_NAME_COLLECTIVE | HB_NAME_LOADER | HB_NAME_LIBRARY));
-}
-
 static void add_scope(sweep *s, const hb_trace_event *e, hb_step_times *step)
 {
-    unsigned bits = name_bits(s, e);
-    if (bits & HB_NAME_STEP || is_only_drawn(s, e, bits)) return;
+    unsigned bits = hb_name_classes_of(&s->marks->names, e);
+    if (bits & HB_NAME_STEP || hb_is_only_drawn(s->own_scopes, e, bits)) return;
     hb_role role = bits & HB_NAME_COLLECTIVE ? HB_ROLE_COMMUNICATION
                    : bits & HB_NAME_LOADER   ? HB_ROLE_LOADER
                                              : HB_ROLE_CPU;
@@ -232,34 +230,19 @@ static void add_scope(sweep *s, const hb_trace_event *e, hb_step_times *step)
 
 /* ---- steps ---- */
 
-typedef struct extent {
-    int64_t start, end;
-} extent;
-
-static void widen(extent *all, int64_t start, int64_t end)
-{
-    all->start = HB_MIN(all->start, start);
-    all->end = HB_MAX(all->end, end);
-}
-
 static void push_step(sweep *s, int64_t number, int64_t start, int64_t end)
 {
     *HB_PUSH(s->arena, &s->out->steps) =
         (hb_step_times){.step = number, .host_start_ns = start, .start_ns = start, .end_ns = end};
 }
 
-static void note_step(sweep *s, const hb_trace_event *e)
-{
-    push_step(s, hb_step_number_of(e->name), e->start_ns, e->end_ns);
-}
-
 /* A program without steps has one, of all its scopes; without scopes too, of its device work. */
-static void note_whole(sweep *s, extent scopes)
+static void note_whole(sweep *s, hb_time_range scopes)
 {
     const hb_device_span *spans = s->device.spans.items;
     if (scopes.end < scopes.start)
         for (uint32_t i = 0; i < s->device.spans.count; i++)
-            widen(&scopes, spans[i].start, spans[i].end);
+            hb_widen_range(&scopes, spans[i].start, spans[i].end);
     s->out->whole = scopes.end > scopes.start;
     if (!s->out->whole) return;
     push_step(s, 0, scopes.start, scopes.end);
@@ -281,29 +264,35 @@ static void make_step_devices(hb_cycle_numbers *out)
         out->step_devices[i] = nothing_known;
 }
 
-/* Which steps there are, and how long device work makes them. */
-static hb_result prepass_steps(sweep *s, hb_source *source)
+static hb_result read_marks(hb_cycle_marks *marks, hb_source *source)
 {
     hb_trace_event e;
-    int32_t device;
-    extent scopes = {INT64_MAX, INT64_MIN};
     HB_TRY(source->begin(source, HB_PASS_TIMELINE));
-    while (source->next(source, &e)) {
-        if (e.kind == HB_EVENT_MEMORY) {
-            if (memory_device(&e, &device)) note_device(s->out, device);
-            continue;
-        }
-        unsigned bits = name_bits(s, &e);
-        if (bits & HB_NAME_STEP)
-            note_step(s, &e);
-        else if (!is_only_drawn(s, &e, bits))
-            widen(&scopes, e.start_ns, e.end_ns);
-        if (((bits & HB_NAME_COLLECTIVE) || (e.flags & HB_TEV_ANNOTATED)) && e.external_id)
-            hb_dict_set(s->arena, &s->collectives, e.external_id, 1);
+    while (source->next(source, &e))
+        hb_cycle_marks_add(marks, &e);
+    return marks->failed ? hb_fail(HB_ERROR_NO_MEMORY, "no memory for a cycle's steps") : HB_OK;
+}
+
+/* Which steps there are, and how long device work makes them. */
+static void take_marks(sweep *s, hb_cycle_marks *marks)
+{
+    hb_cycle_marks_sort(marks);
+    for (size_t i = 0; i < marks->steps.count; i++) {
+        const hb_step_mark *step = &marks->steps.items[i];
+        push_step(s, step->number, step->start_ns, step->end_ns);
     }
-    if (s->out->steps.count == 0) note_whole(s, scopes);
+    for (size_t i = 0; i < marks->collectives.count; i++)
+        hb_dict_set(s->arena, &s->collectives, marks->collectives.items[i], 1);
+    s->out->num_devices = HB_MAX(s->out->num_devices, marks->num_devices);
+    if (s->out->steps.count == 0) note_whole(s, marks->scopes);
     hb_cycle_device_extend(&s->device, s->out);
     make_step_devices(s->out);
+}
+
+static hb_result find_steps(sweep *s, hb_source *source)
+{
+    if (!s->marks->whole) HB_TRY(read_marks(s->marks, source));
+    take_marks(s, s->marks);
     return HB_OK;
 }
 
@@ -378,16 +367,22 @@ static hb_result collect_device(sweep *s, hb_source *source)
 
 /* ---- the whole ---- */
 
-hb_result hb_cycle_numbers_make(hb_source *source, hb_own_scopes scopes, hb_cycle_numbers *numbers)
+hb_result hb_cycle_numbers_make(hb_source *source, hb_own_scopes scopes, hb_cycle_marks *marks,
+                                hb_cycle_numbers *numbers)
 {
     *numbers = (hb_cycle_numbers){.host = nothing_known};
     for (int i = 0; i < HB_CYCLE_DEVICES; i++)
         numbers->devices[i] = nothing_known;
-    sweep s = {.out = numbers, .arena = &numbers->arena, .own_scopes = scopes};
+    hb_cycle_marks_init(&numbers->own_marks, scopes);
+    bool known = marks && marks->whole && !marks->failed;
+    sweep s = {.out = numbers,
+               .arena = &numbers->arena,
+               .marks = known ? marks : &numbers->own_marks,
+               .own_scopes = scopes};
     if (!hb_arena_try(&numbers->arena))
         return hb_fail(HB_ERROR_NO_MEMORY, "no memory for a cycle's numbers");
     HB_TRY(collect_device(&s, source));
-    HB_TRY(prepass_steps(&s, source));
+    HB_TRY(find_steps(&s, source));
     HB_TRY(sweep_host(&s, source));
     count_events(&s);
     hb_cycle_device_gpus(&s.device, numbers);
@@ -398,5 +393,6 @@ hb_result hb_cycle_numbers_make(hb_source *source, hb_own_scopes scopes, hb_cycl
 
 void hb_cycle_numbers_free(hb_cycle_numbers *numbers)
 {
+    hb_cycle_marks_free(&numbers->own_marks);
     hb_arena_free(&numbers->arena);
 }

@@ -15,6 +15,7 @@
 #define HB_DIGEST_DIGEST_H
 
 #include "base/arena.h"
+#include "digest/cycle_marks.h"
 #include "rules/step_roles.h"
 #include "trace/devices.h"
 #include "trace/source.h"
@@ -78,16 +79,15 @@ typedef struct hb_cycle_numbers {
     HB_VEC(double) kernel_us;         /* every kernel's duration */
     hb_name_costs operators, kernels; /* those that cost most first */
     uint64_t events, host_events;
+    hb_cycle_marks own_marks; /* while they are made */
 } hb_cycle_numbers;
 
-/** Which scopes of the program's own are operators: as in the trace that stands beside. */
-typedef enum hb_own_scopes {
-    HB_SCOPES_ARE_OPERATORS,   /* the TensorBoard dialect */
-    HB_SCOPES_ARE_ANNOTATIONS, /* Kineto's; but for those of PyTorch's library */
-} hb_own_scopes;
-
-/** Names are borrowed from the source. To be freed also after a failure. */
-hb_result hb_cycle_numbers_make(hb_source *source, hb_own_scopes scopes, hb_cycle_numbers *numbers);
+/** Names are borrowed from the source. `marks`: what may have been gathered of the same events, for
+ * the same kind of scopes; NULL or not whole: they are read for it. To be freed also after a
+ * failure.
+ */
+hb_result hb_cycle_numbers_make(hb_source *source, hb_own_scopes scopes, hb_cycle_marks *marks,
+                                hb_cycle_numbers *numbers);
 void hb_cycle_numbers_free(hb_cycle_numbers *numbers);
 
 /** Whether numbers are kept of a HIP ordinal. */

@@ -105,19 +105,20 @@ static void write_fwdbwd(hb_writer *w, const hb_trace_event *event, uint64_t ind
     if (flow) hb_write_flow(w, flow->is_start, flow->id, HB_CATEGORY_FWDBWD, event, w->pid);
 }
 
-hb_trace_event hb_scope_as_torch_s(const hb_writer *w, const hb_trace_event *event)
+const hb_trace_event *hb_scope_as_torch_s(const hb_writer *w, const hb_trace_event *event,
+                                          hb_trace_event *scope)
 {
-    hb_trace_event scope = *event;
-    if (w->kineto && event->op.torch_name.len) {
-        scope.name = event->op.torch_name;
-        scope.name_key = 0;
-    }
+    if (!w->kineto || !event->op.torch_name.len) return event;
+    *scope = *event;
+    scope->name = event->op.torch_name;
+    scope->name_key = 0;
     return scope;
 }
 
 void hb_write_scope(hb_writer *w, const hb_trace_event *given)
 {
-    const hb_trace_event scope = hb_scope_as_torch_s(w, given), *event = &scope;
+    hb_trace_event scope;
+    const hb_trace_event *event = hb_scope_as_torch_s(w, given, &scope);
     const hb_op_args *op = &event->op;
     uint64_t index = w->ev_idx;
     hb_place place = hb_place_scope(w, event);
@@ -127,7 +128,7 @@ void hb_write_scope(hb_writer *w, const hb_trace_event *given)
     if (plain) {
         p = HB_PUT(p, "\"Record function id\": 0, ");
     } else {
-        if (!w->kineto && op->num_inputs && hb_is_collective(event->name))
+        if (!w->kineto && op->num_inputs && hb_names_is_collective(w->names, event))
             write_collective_args(w, event, p);
         else
             write_op_args(w, event, p);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/base.h"
+#include "rules/name_class.h"
 
 enum {
     SLOTS = 4096,             /* direct-mapped: two names of one slot displace each other */
@@ -16,6 +17,7 @@ struct hb_names {
     struct {
         uint32_t key, len;
         const char *text;
+        enum { UNKNOWN, NO, YES } collective;
     } slots[SLOTS];
     char *kept;
     size_t used;
@@ -65,6 +67,7 @@ static hb_str keep(hb_names *names, uint32_t key, hb_str text)
     names->slots[key % SLOTS].key = key;
     names->slots[key % SLOTS].len = text.len;
     names->slots[key % SLOTS].text = to;
+    names->slots[key % SLOTS].collective = UNKNOWN;
     return (hb_str){to, text.len};
 }
 
@@ -75,4 +78,13 @@ hb_str hb_names_get(hb_names *names, const hb_trace_event *event)
         return (hb_str){names->slots[key % SLOTS].text, names->slots[key % SLOTS].len};
     hb_str text = escape(names, event->name);
     return key != 0 && text.len <= LONGEST_KEPT ? keep(names, key, text) : text;
+}
+
+bool hb_names_is_collective(hb_names *names, const hb_trace_event *event)
+{
+    uint32_t key = event->name_key;
+    if (key == 0 || names->slots[key % SLOTS].key != key) return hb_is_collective(event->name);
+    if (names->slots[key % SLOTS].collective == UNKNOWN)
+        names->slots[key % SLOTS].collective = hb_is_collective(event->name) ? YES : NO;
+    return names->slots[key % SLOTS].collective == YES;
 }

@@ -17,4 +17,7 @@ void hb_names_free(hb_names *names);
 /** The JSON string, quotes included, of `event`'s name; valid until the next call. */
 hb_str hb_names_get(hb_names *names, const hb_trace_event *event);
 
+/** hb_is_collective() of `event`'s name, which was got just before. */
+bool hb_names_is_collective(hb_names *names, const hb_trace_event *event);
+
 #endif

@@ -118,7 +118,8 @@ void hb_write_device_annotation(hb_writer *w, const hb_trace_event *event);
 bool hb_call_is_operator(const hb_writer *w, const hb_trace_event *event);
 uint64_t hb_written_external_id(const hb_writer *w, const hb_trace_event *event);
 /** In Kineto's dialect a communication is called as torch calls it. */
-hb_trace_event hb_scope_as_torch_s(const hb_writer *w, const hb_trace_event *event);
+const hb_trace_event *hb_scope_as_torch_s(const hb_writer *w, const hb_trace_event *event,
+                                          hb_trace_event *scope);
 /** Whether the work's call is in the trace: it ends an ac2g flow. */
 bool hb_work_has_call(const hb_trace_event *work);
 /** As it is written: one nanosecond earlier and two longer, so that viewers draw it around its

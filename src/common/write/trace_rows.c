@@ -175,7 +175,8 @@ static void add_op(maker *m, const hb_trace_event *e, hb_row *row)
 
 static void add_scope(maker *m, const hb_trace_event *given)
 {
-    const hb_trace_event scope = hb_scope_as_torch_s(&m->writer, given), *e = &scope;
+    hb_trace_event scope;
+    const hb_trace_event *e = hb_scope_as_torch_s(&m->writer, given, &scope);
     hb_place place = hb_place_scope(&m->writer, e);
     uint64_t index = m->writer.ev_idx++;
     hb_row *row = add_complete(m, e, &place, m->pid);

@@ -322,7 +322,7 @@ static hb_result log_all(hb_profiler *prof, const hb_job *job, hb_source *source
     return hb_event_log_flush(prof->event_log);
 }
 
-void hb_cycle_log(hb_profiler *prof, const hb_job *job)
+void hb_cycle_log(hb_profiler *prof, const hb_job *job, hb_cycle_marks *marks)
 {
     hb_source *source;
     hb_cycle_numbers numbers = {0};
@@ -332,10 +332,7 @@ void hb_cycle_log(hb_profiler *prof, const hb_job *job)
                            ? hb_ring_dump_open(job->dump, &source)
                            : hb_session_source_open(&view, job->cycle->session, NULL, &source);
     if (result == HB_OK) {
-        result = hb_cycle_numbers_make(source,
-                                       job->flags & HB_DIALECT_KINETO ? HB_SCOPES_ARE_ANNOTATIONS
-                                                                      : HB_SCOPES_ARE_OPERATORS,
-                                       &numbers);
+        result = hb_cycle_numbers_make(source, hb_own_scopes_of(job->flags), marks, &numbers);
         if (result == HB_OK) result = log_all(prof, job, source, &numbers);
         hb_cycle_numbers_free(&numbers);
         source->close(source);

@@ -105,13 +105,16 @@ static void about_to_name(void *arg, const char *name, uint64_t device, uint64_t
 }
 
 hb_result hb_cycle_write(hb_profiler *prof, hb_cycle *cycle, char *path, unsigned flags,
-                         enum hb_target target, const hb_kept_file *in)
+                         enum hb_target target, const hb_kept_file *in, hb_cycle_marks *marks)
 {
-    hb_source *source;
+    hb_source *opened, *source;
     hb_write_stats stats = {0};
     hb_spool_view view = hb_spool_view_own(&prof->spool);
     hb_publish_herald herald = {about_to_name, cycle->session};
-    HB_TRY(open_cycle(&view, cycle, &source));
+    HB_TRY(open_cycle(&view, cycle, &opened));
+    hb_marking_source marking = {0};
+    if (marks) marking = hb_marking_source_of(opened, marks);
+    source = marks ? &marking.source : opened;
     hb_write_options options = {
         .dialect = flags & HB_DIALECT_KINETO ? HB_WRITE_KINETO : HB_WRITE_TENSORBOARD,
         .gzip = hb_path_ends(path, ".gz"),
@@ -131,7 +134,7 @@ hb_result hb_cycle_write(hb_profiler *prof, hb_cycle *cycle, char *path, unsigne
     if (result == HB_OK) hb_write_warn(path, &stats);
     if (result == HB_OK && flags & HB_PFTRACE && !options.perfetto)
         result = hb_write_pftrace_beside(source, path, &options);
-    source->close(source);
+    opened->close(opened);
     return result;
 }
 
@@ -177,7 +180,7 @@ hb_result hb_export_chrome_trace(hb_profiler *prof, const char *path, unsigned f
         return hb_fail(HB_ERROR_INVALID_ARGUMENT, "export_chrome_trace: the path is NULL or empty");
     char *copy = strdup(path);
     if (!copy) return hb_no_memory();
-    hb_result result = hb_cycle_write(prof, prof->last_cycle, copy, flags, HB_ANY_FILE, NULL);
+    hb_result result = hb_cycle_write(prof, prof->last_cycle, copy, flags, HB_ANY_FILE, NULL, NULL);
     free(copy);
     return result;
 }

@@ -288,7 +288,7 @@ hb_result hb_export_tensorboard(hb_profiler *prof, const char *dir, const char *
     hb_result result = path ? hb_profiler_check_readable(prof)
                             : hb_fail(HB_ERROR_NO_MEMORY, "no memory for a file name");
     if (result == HB_OK)
-        result = hb_cycle_write(prof, prof->last_cycle, path, flags, HB_NEW_FILE, NULL);
+        result = hb_cycle_write(prof, prof->last_cycle, path, flags, HB_NEW_FILE, NULL, NULL);
     free(worker);
     free(path);
     return result;

@@ -12,6 +12,7 @@
 
 #include "base/base.h"
 #include "base/lock.h"
+#include "digest/cycle_marks.h"
 #include "profiler/demand.h"
 #include "profiler/git_commit.h"
 #include "profiler/log_dir.h"
@@ -182,12 +183,12 @@ hb_result hb_write_trace_new(hb_source *source, char *path, const hb_write_optio
 bool hb_session_is_empty(const hb_spool_view *view, const hb_session *session);
 
 /** Writes a cycle to `path`, a new file or one that may be there; `in`: a new file's directory, as
- * of hb_write_options. A new name that somebody else has taken is counted up, in `path`. Any
- * thread.
+ * of hb_write_options. A new name that somebody else has taken is counted up, in `path`. `marks`
+ * are gathered on the way; NULL: none. Any thread.
  */
 enum hb_target { HB_NEW_FILE, HB_ANY_FILE };
 hb_result hb_cycle_write(hb_profiler *prof, hb_cycle *cycle, char *path, unsigned flags,
-                         enum hb_target target, const hb_kept_file *in);
+                         enum hb_target target, const hb_kept_file *in, hb_cycle_marks *marks);
 
 /* ---- handlers.c ---- */
 

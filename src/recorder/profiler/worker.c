@@ -69,10 +69,11 @@ static bool leaves_out(hb_profiler *prof, const hb_job *job)
 }
 
 /* What a ring has kept is not kept for recovery: the ring goes on. */
-static hb_result write_trace(hb_profiler *prof, hb_job *job)
+static hb_result write_trace(hb_profiler *prof, hb_job *job, hb_cycle_marks *marks)
 {
     if (job->dump) return hb_ring_dump_write(prof, job);
-    return hb_cycle_write(prof, job->cycle, job->path, job->flags, HB_NEW_FILE, &job->in);
+    return hb_cycle_write(prof, job->cycle, job->path, job->flags, HB_NEW_FILE, &job->in,
+                          prof->event_log ? marks : NULL);
 }
 
 static void write_job(hb_profiler *prof, hb_job *job)
@@ -80,7 +81,9 @@ static void write_job(hb_profiler *prof, hb_job *job)
     job->cpu_ns = hb_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     if (leaves_out(prof, job)) return;
     job->in = hb_log_dir_keep(job->dir);
-    hb_result result = write_trace(prof, job);
+    hb_cycle_marks marks;
+    hb_cycle_marks_init(&marks, hb_own_scopes_of(job->flags));
+    hb_result result = write_trace(prof, job, &marks);
     hb_kept_file_close(&job->in);
     hb_lock_take(&prof->lock);
     if (result != HB_OK) {
@@ -92,7 +95,7 @@ static void write_job(hb_profiler *prof, hb_job *job)
     }
     hb_lock_give(&prof->lock);
     if (result == HB_OK) {
-        hb_cycle_log(prof, job);
+        hb_cycle_log(prof, job, &marks);
         hb_retention_add(&prof->retention, job->path);
         hb_rank_digests_want(&prof->digests, prof->ranks, job->path);
     } else if (job->dump) {
@@ -100,6 +103,7 @@ static void write_job(hb_profiler *prof, hb_job *job)
     } else {
         warn_unwritten(prof);
     }
+    hb_cycle_marks_free(&marks);
     hb_control_written(prof, job->request, job->path, result == HB_OK ? NULL : hb_last_error());
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "replay/host_source.h"
-#include "record/strings.h"
 
 #include <stdlib.h>
 
@@ -196,18 +195,33 @@ static void set_moment(const record_source *s, hb_trace_event *event, const hb_r
     }
 }
 
+/* One by one: all at once, the compiler lets the processor's slow instruction for that clear them.
+ */
+static inline void clear_op(hb_op_args *op)
+{
+    op->inputs = NULL;
+    op->num_inputs = 0;
+    op->flops = 0;
+    op->sequence_number = op->forward_thread = op->thread_number = 0;
+    op->stack = op->category = op->torch_name = (hb_str){0};
+    op->args = NULL;
+    op->num_args = 0;
+}
+
 static void make_row(record_source *s, hb_trace_event *event, const hb_record *r, uint64_t start,
                      uint64_t id, uint32_t index)
 {
     const thread *t = &s->threads[index];
-    *event = (hb_trace_event){
-        .name = name_of(s, r->name),
-        .name_key = r->name,
-        .tid = t->info.tid,
-        .device = -1,
-        .external_id = id,
-        .flags = r->flags & HB_RECORD_ASYNC ? HB_TEV_ASYNC : 0,
-    };
+    event->flags = r->flags & HB_RECORD_ASYNC ? HB_TEV_ASYNC : 0;
+    event->name = name_of(s, r->name);
+    event->name_key = r->name;
+    event->tid = t->info.tid;
+    event->device = -1;
+    event->external_id = id;
+    event->correlation = 0;
+    event->args = NULL;
+    event->num_args = 0;
+    clear_op(&event->op);
     if (!event->name.s) event->name = HB_STR("(name lost)"), event->name_key = 0;
     set_times(s, event, r, start);
     switch (r->type) {
@@ -215,7 +229,7 @@ static void make_row(record_source *s, hb_trace_event *event, const hb_record *r
     case HB_RECORD_OP:
         event->kind = r->type == HB_RECORD_OP ? HB_EVENT_OP : HB_EVENT_USER_ANNOTATION;
         event->op.thread_number = t->records->number;
-        set_parts(s, &event->op, r);
+        if (HB_UNLIKELY(r->units > sizeof *r / 8)) set_parts(s, &event->op, r);
         break;
     case HB_RECORD_MODULE: set_module(s, event, r); break;
     case HB_RECORD_MEMORY: set_memory(s, event, r, index); break;

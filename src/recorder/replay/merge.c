@@ -72,7 +72,7 @@ hb_merge_thread *hb_merge_next(hb_merge *m)
     /* The thread given out last has stayed at the top until the caller was done with its record. */
     if (m->started && m->heap_size) {
         if (!advance(m, &m->threads[m->heap[0]])) m->heap[0] = m->heap[--m->heap_size];
-        sift_down(m, 0);
+        if (m->heap_size > 1) sift_down(m, 0);
     }
     m->started = true;
     return m->heap_size ? &m->threads[m->heap[0]] : NULL;
