@@ -3,6 +3,7 @@
  * What several importers have in common: arguments, names of copies and categories, grids; and what
  * Chrome's JSON tells beside its events.
  */
+#include "import/agents.h"
 #include "import/rows_shared.h"
 #include "imported.h"
 #include "written_trace.h"
@@ -246,13 +247,137 @@ static void odd_members_are_passed_over(void **state)
     }
 }
 
+/* Microseconds, however they are written, as nanoseconds. */
+static void times_are_exact(void **state)
+{
+    static const struct {
+        const char *dur;
+        int64_t ns;
+    } rows[] = {
+        {"10", 10000},
+        {"10.5", 10500},
+        {"10.0004", 10000},
+        {"10.0005", 10001},
+        {"10.99951", 11000},
+        {"0.001", 1},
+        {"0.0004999", 0},
+        {"\"10.25\"", 10250},
+        {"\"7\"", 7000},
+        {"1e1", 10000},
+        {"1.0625e1", 10625},
+        {"2.5E-3", 3},
+        {"1.4e-3", 1},
+        {"123456789.123", 123456789123},
+        {"9007199254740.993", 9007199254740993},
+    };
+    (void)state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(rows); i++) {
+        char text[600];
+        snprintf(text, sizeof text,
+                 "{\"traceEvents\": [{\"ph\": \"X\", \"cat\": \"gpu_kernel\", \"name\": \"k\", "
+                 "\"pid\": 0, \"tid\": 3, \"ts\": 5.25, \"dur\": %s}]}",
+                 rows[i].dur);
+        hb_import *import = import_with(keep_text("trace", text), NULL);
+        if (hb_import_get(import, 0)->kernel_ns != rows[i].ns)
+            fail_msg("%s: %lld", rows[i].dur, (long long)hb_import_get(import, 0)->kernel_ns);
+        hb_import_close(import);
+    }
+}
+
+/* ---- GPUs as AMD's tools describe them ---- */
+
+static void agents_are_devices(void **state)
+{
+    static const struct {
+        const char *name, *arch, *json;
+        hb_device_info expected;
+    } rows[] = {
+        {"MI250X",
+         "gfx90a",
+         "{\"cu_count\":110,\"simd_per_cu\":4,\"max_waves_per_simd\":8,\"wave_front_size\":64,"
+         "\"lds_size_in_kb\":64,\"gfx_target_version\":90010,\"workgroup_max_size\":1024,"
+         "\"max_engine_clk_fcompute\":1700,\"mem_banks\":[{\"size_in_bytes\":100},"
+         "{\"size_in_bytes\":11,\"mem_clk_max\":1600,\"width\":4096},"
+         "{\"size_in_bytes\":-5,\"mem_clk_max\":9,\"width\":9}]}",
+         {.name = "MI250X",
+          .arch = "gfx90a",
+          .total_global_mem = 111,
+          .compute_major = 9,
+          .max_threads_per_block = 1024,
+          .max_threads_per_cu = 2048,
+          .warp_size = 64,
+          .shared_mem_per_block = 65536,
+          .num_cus = 110,
+          .max_shared_mem_per_cu = 65536,
+          .clock_khz = 1700000,
+          .memory_khz = 1600000,
+          .memory_bus_bits = 4096}},
+        /* HIP counts two CUs of these as one, with the waves of both */
+        {"",
+         "gfx1100",
+         "{\"cu_count\":96,\"max_waves_per_cu\":16,\"simd_per_cu\":2,\"max_waves_per_simd\":9,"
+         "\"wave_front_size\":32}",
+         {.name = "gfx1100",
+          .arch = "gfx1100",
+          .compute_major = 11,
+          .max_threads_per_cu = 1024,
+          .warp_size = 32,
+          .num_cus = 48}},
+        {"odd",
+         "gfx1151",
+         "{\"cu_count\":\"x\",\"wave_front_size\":-1,\"mem_banks\":{\"size_in_bytes\":1},"
+         "\"lds_size_in_kb\":1e3,\"workgroup_max_size\":5000000000}",
+         {.name = "odd", .arch = "gfx1151", .compute_major = 11, .compute_minor = 5}},
+        {"none", "", "7", {.name = "none", .arch = ""}},
+        {"old", "gfx803", "", {.name = "old", .arch = "gfx803", .compute_major = 8}},
+        {"x", "gfx90", "", {.name = "x", .arch = "gfx90"}},
+        {"y", "gfxa0b", "", {.name = "y", .arch = "gfxa0b"}},
+        {"z",
+         "gfx942:sramecc+",
+         "",
+         {.name = "z", .arch = "gfx942:sramecc+", .compute_major = 9, .compute_minor = 4}},
+        {"w", "gfx1", "", {.name = "w", .arch = "gfx1"}},
+        {"v", "sm_90a", "", {.name = "v", .arch = "sm_90a"}},
+    };
+    (void)state;
+    hb_import *import = import_with(keep_text("trace", "{" EVENTS "}"), NULL);
+    hb_import_process *p = import->processes[0];
+    uint32_t before = p->rows.devices.count;
+    hb_import_add_gpu(import, p, 90, (hb_str){0}, (hb_str){0},
+                      str("7")); /* of which nothing is told */
+    assert_int_equal(p->rows.devices.count, before);
+    for (size_t i = 0; i < HB_ARRAY_LEN(rows); i++) {
+        char json[1000]; /* what reads it may look behind its end */
+        snprintf(json, sizeof json, "%s", rows[i].json);
+        for (int again = 0; again < 2; again++) /* once */
+            hb_import_add_gpu(import, p, 100 + (int32_t)i, str(rows[i].name), str(rows[i].arch),
+                              (hb_str){json, (uint32_t)strlen(json)});
+        assert_int_equal(p->rows.devices.count, before + i + 1);
+        const hb_device_info *d = &p->rows.devices.items[before + i], *e = &rows[i].expected;
+        assert_int_equal(d->id, 100 + (int32_t)i);
+        assert_string_equal(d->name, e->name);
+        assert_string_equal(d->arch, e->arch);
+        hb_device_info same = *d; /* but for these */
+        same.id = e->id;
+        same.name = e->name;
+        same.arch = e->arch;
+        if (memcmp(&same, e, sizeof same) != 0) fail_msg("%s", rows[i].name);
+    }
+    hb_import_close(import);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arguments_by_their_names), cmocka_unit_test(copies_by_their_names),
-        cmocka_unit_test(copies_belong_to_a_gpu),   cmocka_unit_test(categories_and_minor_calls),
-        cmocka_unit_test(grids_are_rounded_up),     IN_DIR(devices_as_they_are_told),
+        cmocka_unit_test(arguments_by_their_names),
+        cmocka_unit_test(copies_by_their_names),
+        cmocka_unit_test(copies_belong_to_a_gpu),
+        cmocka_unit_test(categories_and_minor_calls),
+        cmocka_unit_test(grids_are_rounded_up),
+        IN_DIR(devices_as_they_are_told),
         IN_DIR(odd_members_are_passed_over),
+        IN_DIR(times_are_exact),
+        IN_DIR(agents_are_devices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
