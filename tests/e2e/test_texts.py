@@ -2,6 +2,7 @@
 """What people read: whole texts, worked out by hand, of a trace small enough for that. JSON has its
 own tests; a share times 1000, a KiB of 1000 bytes or a column of another's numbers shows here only."""
 import json
+import re
 import subprocess
 
 import pytest
@@ -246,3 +247,43 @@ def test_what_convert_writes_is_json_whatever_stood_at_the_top(member, tmp_path)
         made = json.loads(path.read_text())
         assert len(made["traceEvents"]) == len(json.loads(events))
         assert [p.name for p in (tmp_path / "out").iterdir()] == [path.name]
+
+
+SAID = [
+    (["export", "two.pt.trace.json", "-o", "out/x.pftrace"], """\
+two.pt.trace.json -> out/x.pftrace: 25 events
+  6 operators whose inputs, stack and pairing with others are left out
+"""),
+    (["import", "out/x.pftrace", "-o", "out/log"], """\
+out/x.pftrace: Perfetto, a program, process 1, rank 0 -> out/log/process_1.N.pt.trace.json
+  6 kernels, 6 calls, 9 ranges, 4 allocations
+  kernels took 9.000 ms; the call is known of 6 of 6 kernels and copies
+  steps: the program's own
+  time of day: told by the file
+"""),
+    (["convert", "two.pt.trace.json", "-o", "out/converted"], """\
+two.pt.trace.json: 25 events -> out/converted/two.pt.trace.json
+  6 runtime and driver calls got the category Runtime
+  1 members were moved before traceEvents
+"""),
+    (["check", "two.pt.trace.json"], """\
+two.pt.trace.json
+  wrong: 6 times calls of a category that the plugin ignores: operators have no device time
+    event 2 at byte 529: hipLaunchKernel
+    event 5 at byte 1133: hipLaunchKernel
+    event 9 at byte 1870: hipLaunchKernel
+    and 3 more
+"""),
+    (["check", "out/converted/two.pt.trace.json"], ""),
+    (["query", "out/log", "runs"], """\
+{"runs": ["log"], "loading": false}
+"""),
+]
+
+
+def test_what_commands_say_of_the_files_that_they_write(directory):
+    for words, expected in SAID:
+        done = subprocess.run([HIPBOARD, *words], cwd=directory, capture_output=True, text=True,
+                              timeout=600)
+        text = re.sub(r"\.\d{19}\.", ".N.", done.stdout)
+        assert (text, done.returncode) == (expected, 0), done.stderr
