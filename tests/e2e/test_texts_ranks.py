@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Whole texts for people, worked out by hand, of two ranks: modules, collectives, sensors, rooflines."""
+import itertools
 import json
 
 import pytest
 
+import made_ranks
 from test_texts import ask, event
 
 
@@ -52,6 +54,11 @@ def directory(tmp_path_factory):
     directory = tmp_path_factory.mktemp("texts")
     for rank in range(2):
         (directory / f"r{rank}.pt.trace.json").write_text(json.dumps(of_rank(rank)))
+    count = itertools.count()
+    caused = made_ranks.write(directory / "job", 4, late=2, lateness=20.0, steps=4, collectives=3,
+                              per_node=2, noise=lambda: 40.0 + next(count) * 7 % 5)
+    assert caused == {2: 716}
+    made_ranks.write_messages(directory / "messages", steps=3)
     return directory
 
 
@@ -183,6 +190,95 @@ ProfilerStep*;aten::add 1000
 ProfilerStep*;nn.Module:_Net_0;nccl:all_reduce 4000
 ProfilerStep*;nn.Module:_Net_0;nn.Module:_Linear_0;aten::mm 4000
 """)
+TEXTS["a late rank"] = (["ranks", "job"], """\
+4 ranks on 2 nodes, 4 steps
+12 collectives of 1 communicator, 0 messages, of 4 traces
+Clocks are known to 76.06 us, and ranks are not that far apart: only how long they stayed in collectives is compared
+
+Who makes the others wait
+rank 2 on node1: the last one at 12 of 12 collectives; others waited 716 us for it, 100.0 % of all waiting
+    why: compute; work takes 59.38 us longer than of the median rank, in a step; without that a step takes 54.75 us less
+
+Efficiency
+parallel 39.3 % = load balance 76.0 % x communication 51.7 % (serialization 100.0 % x transfer 51.7 %)
+steps take 361 us (step 0) to 361 us (step 0)
+
+Waiting, of all ranks' time
+  time  of all  waits  longest  size      communicator  call       what
+716 us  12.4 %     36    24 us  <= 4 KiB                allreduce  wait for all
+
+Collectives: once all have come; skew: the last behind the first
+calls  ranks  size      median   skew         bus  communicator  collective
+   12      4  <= 4 KiB   58 us  21 us  0.106 GB/s                allreduce
+
+Nodes, the latest of 2: behind the median at a collective
+     late     waits    useful  ranks  unlike others
+ 9.208 us  118.5 us  628.5 us      2                 node1
+-0.875 us  239.5 us  507.5 us      2                 node0
+
+Ranks
+     late  last  caused  waited  useful  node   rank
+    -1 us     0    0 us  241 us  35.0 %  node0  0
+-0.750 us     0    0 us  238 us  35.2 %  node0  1
+ 19.08 us    12  716 us    0 us  51.7 %  node1  2
+-0.667 us     0    0 us  237 us  35.3 %  node1  3
+""")
+TEXTS["messages"] = (["ranks", "messages"], """\
+2 ranks on 1 node, 3 steps
+0 collectives of 0 communicators, 3 messages, of 2 traces
+
+Who makes the others wait
+inconclusive: no collective that all ranks wait in was recorded
+
+Efficiency
+parallel 76.7 % = load balance 77.5 % x communication 98.9 % (serialization 98.9 % x transfer 100.0 %)
+steps take 900 us (step 0) to 900 us (step 0)
+
+Waiting, of all ranks' time
+    time  of all  waits  longest  size     communicator  call  what
+1.200 ms  22.2 %      3   400 us  <= 64 B  0             recv  late sender
+rank 1 waited 1.200 ms for messages of rank 0
+
+Ranks
+late  last  caused    waited  useful  node  rank
+0 us     0    0 us      0 us  98.9 %  node  0
+0 us     0    0 us  1.200 ms  54.4 %  node  1
+""")
+TEXTS["messages in a pull request"] = (["ranks", "--markdown", "messages"], """\
+### 2 ranks on 1 node, 3 steps
+
+0 collectives of 0 communicators, 3 messages, of 2 traces
+
+
+### Who makes the others wait
+
+inconclusive: no collective that all ranks wait in was recorded
+
+
+### Efficiency
+
+parallel 76.7 % = load balance 77.5 % x communication 98.9 % (serialization 98.9 % x transfer 100.0 %)
+
+steps take 900 us (step 0) to 900 us (step 0)
+
+
+### Waiting, of all ranks' time
+
+| what | time | of all | waits | longest | size | communicator | call |
+|---|---:|---:|---:|---:|---:|---:|---:|
+| late sender | 1.200 ms | 22.2 % | 3 | 400 us | &#60;= 64 B | 0 | recv |
+
+rank 1 waited 1.200 ms for messages of rank 0
+
+
+### Ranks
+
+| rank | late | last | caused | waited | useful | node |
+|---|---:|---:|---:|---:|---:|---:|
+| 0 | 0 us | 0 | 0 us | 0 us | 98.9 % | node |
+| 1 | 0 us | 0 | 0 us | 1.200 ms | 54.4 % | node |
+""")
+
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_the_whole_text(name, directory):
