@@ -239,21 +239,22 @@ class Asked:
                  [*python, "-k", FAST, f"tests/e2e/{file}"], self.loaded, env)
 
     def who_notices(self, names, patience):
-        """The first of the tests that does, those first that notice most in their time."""
+        """The first of the tests that does, those first that notice most in their time; and how many
+        of them were asked before patience ended."""
         until = time.monotonic() + patience
         cost = {name: (self.seconds[name] + 0.3) * self.asked[name] / self.noticed[name]
                 for name in names}
-        for name in sorted(names, key=cost.get):
+        for count, name in enumerate(sorted(names, key=cost.get)):
             if time.monotonic() > until:
-                return None
+                return None, count
             status, _ = self.copy.ninja(self.needs[name])
             status = status or self.copy.call(self.command[name], env=self.env[name],
                                               timeout=10 + 6 * self.seconds[name])[0]
             self.asked[name] += 1
             self.noticed[name] += bool(status)
             if status:
-                return name
-        return None
+                return name, count + 1
+        return None, len(names)
 
 
 class Room:
@@ -269,7 +270,7 @@ class Room:
             asked.e2e_file(file)
 
     def try_one(self, source, place, patience):
-        """None: the fault does not count. Else who noticed it and who was asked."""
+        """None: the fault does not count. Else who noticed it, how many were asked, and of how many."""
         text = source.read_text()
         _, begin, end, replacement = place
         if source not in self.optimized:
@@ -280,10 +281,10 @@ class Room:
             if status or self.copy.object_of(source) == self.whole[source]:
                 return None
             names = executed.executing(text, place, self.blocks[source], self.asked.executed)
-            who = self.asked.who_notices(names, patience)
+            who, count = self.asked.who_notices(names, patience)
             if not who and self.copy.optimized(source) == self.optimized[source]:
                 return None
-            return who or "", len(names)
+            return who or "", count, len(names)
         finally:
             source.write_text(text)
 
@@ -297,7 +298,7 @@ def choose(source, chance):
     return chance.choice([place for place in found if place[0] == kind])
 
 
-def report(room, source, place, who, names):
+def report(room, source, place, who, count, names):
     text = source.read_text()
     line = text.count("\n", 0, place[1]) + 1
     old, new = (" ".join(part.split())[:70] for part in (text[place[1]:place[2]], place[3]))
@@ -306,7 +307,7 @@ def report(room, source, place, who, names):
     if who:
         print(f"caught    {where:38} {what}   by {who}", flush=True)
     else:
-        asked = f"{names} asked" if names else "not executed"
+        asked = f"{count} of {names} asked" if names else "not executed"
         print(f"SURVIVED  {where:38} {what}   ({asked})\n"
               f"          {text.splitlines()[line - 1].strip()}", flush=True)
 

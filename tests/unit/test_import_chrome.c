@@ -3,6 +3,7 @@
  * Chrome's JSON of writers with categories of their own; PyTorch's needs no import.
  */
 #include "imported.h"
+#include "written_trace.h"
 
 /* Complete events, pairs within each other, an end that tells args, one too many of each. */
 static const char pairs[] =
@@ -98,6 +99,80 @@ static void times_that_are_too_far_away_are_told(void **state)
     hb_import_close(import);
 }
 
+/* Two threads with ranges within each other, kernels of two classes on two streams, one of which
+ * begins before the other of its stream ends, and one with its call. */
+static const char scopes[] =
+    "{'traceEvents': ["
+    "{'ph':'X','cat':'op','name':'outer','pid':7,'tid':8,'ts':0,'dur':100},"
+    "{'ph':'X','cat':'op','name':'inner','pid':7,'tid':8,'ts':10,'dur':40},"
+    "{'ph':'X','cat':'op','name':'inner','pid':7,'tid':8,'ts':60,'dur':30},"
+    "{'ph':'X','cat':'op','name':'other','pid':7,'tid':9,'ts':5,'dur':20},"
+    "{'ph':'X','cat':'hip_runtime','name':'hipLaunchKernel','pid':7,'tid':8,'ts':20,'dur':3,"
+    "'args':{'correlation':1}},"
+    "{'ph':'X','cat':'gpu_kernel','name':'Cijk_gemm','pid':0,'tid':1,'ts':30,'dur':30,"
+    "'args':{'device':0,'stream':1}},"
+    "{'ph':'X','cat':'gpu_kernel','name':'vectorized_elementwise_kernel','pid':0,'tid':1,'ts':40,"
+    "'dur':10,'args':{'device':0,'stream':1}},"
+    "{'ph':'X','cat':'gpu_kernel','name':'Cijk_gemm','pid':0,'tid':2,'ts':35,'dur':5,"
+    "'args':{'device':0,'stream':2}},"
+    "{'ph':'X','cat':'gpu_kernel','name':'Cijk_gemm','pid':0,'tid':2,'ts':70,'dur':5,"
+    "'args':{'device':0,'stream':2,'correlation':1}}]}";
+
+/* "name ts dur parent" of the events of a category, in the file's order. */
+static void check_scopes(const cJSON *trace, const char *category, const char *mark,
+                         const char *expected)
+{
+    char told[2000] = "";
+    const cJSON *e;
+    double origin = -1;
+    cJSON_ArrayForEach(e, cJSON_GetObjectItem(trace, "traceEvents")) if (strcmp(text_of(e, "name"),
+                                                                                "outer") == 0 &&
+                                                                         origin < 0) origin =
+        cJSON_GetObjectItem(e, "ts")->valuedouble;
+    cJSON_ArrayForEach(e, cJSON_GetObjectItem(trace, "traceEvents"))
+    {
+        const cJSON *args = cJSON_GetObjectItem(e, "args");
+        if (strcmp(text_of(e, "cat"), category) != 0 || !cJSON_GetObjectItem(args, mark)) continue;
+        const cJSON *parent = cJSON_GetObjectItem(args, "Python parent id");
+        size_t at = strlen(told);
+        snprintf(told + at, sizeof told - at, "%s %g %g %s\n", text_of(e, "name"),
+                 cJSON_GetObjectItem(e, "ts")->valuedouble - origin,
+                 cJSON_GetObjectItem(e, "dur")->valuedouble,
+                 !parent                  ? "-"
+                 : cJSON_IsNumber(parent) ? "inside"
+                                          : "top");
+    }
+    assert_string_equal(told, expected);
+}
+
+static void ranges_are_modules_and_kernels_operators(void **state)
+{
+    static const char modules[] = "nn.Module: outer 0 100 top\n"
+                                  "nn.Module: other 5 20 top\n"
+                                  "nn.Module: inner 10 40 inside\n"
+                                  "nn.Module: inner 60 30 inside\n";
+    static const char kernels[] = "gemm 30 10 -\nelementwise 40 10 -\ngemm 35 5 -\n";
+    char text[sizeof scopes];
+    (void)state;
+    for (int with = 0; with < 4; with++) {
+        hb_import_options o = HB_IMPORT_OPTIONS_INIT;
+        o.modules = with & 1;
+        o.kernel_operators = with & 2;
+        for (size_t i = 0; i < sizeof text; i++)
+            text[i] = (char)(scopes[i] == '\'' ? '"' : scopes[i]);
+        hb_import *import = import_with(keep_text("trace", text), &o);
+        char *path;
+        assert_int_equal(hb_import_write(import, 0, in_dir("log"), &path), HB_OK);
+        cJSON *trace = load_trace(path);
+        check_scopes(trace, "python_function", "Python id", with & 1 ? modules : "");
+        check_scopes(trace, "cpu_op", "hipboard", with & 2 ? kernels : "");
+        cJSON_Delete(trace);
+        remove(path);
+        hb_free(path);
+        hb_import_close(import);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -105,6 +180,7 @@ int main(void)
         IN_DIR(gpus_by_their_pids),
         IN_DIR(what_is_read_as_it_stands),
         IN_DIR(times_that_are_too_far_away_are_told),
+        IN_DIR(ranges_are_modules_and_kernels_operators),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
