@@ -51,6 +51,47 @@ static void lists_keep_what_is_added_and_begin_with_zeros(void **state)
 
 enum { KEYS = 700 };
 
+/* Keys as writers give them, and as nobody should: all are found, and no other. */
+static void find_keys(hb_arena *arena, uint64_t first, int64_t step, uint32_t count)
+{
+    hb_dict dict = {0};
+    bool added;
+    for (uint32_t i = 0; i < count; i++) {
+        hb_dict_add(arena, &dict, first + (uint64_t)(step * i), &added)->value = i;
+        assert_true(added);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t key = first + (uint64_t)(step * i);
+        assert_int_equal(hb_dict_get(&dict, key)->value, i);
+        if (step != 1 && step != -1) assert_null(hb_dict_get(&dict, key + 1));
+        hb_dict_add(arena, &dict, key, &added);
+        assert_false(added);
+    }
+    assert_null(hb_dict_get(&dict, first - (uint64_t)step));
+    assert_null(hb_dict_get(&dict, first + (uint64_t)(step * count)));
+    assert_true(dict.slots.size <= 64 * count + 128); /* far ones make no large table */
+    hb_dict_set(arena, &dict, first + (UINT64_C(1) << 50), 7);
+    assert_int_equal(hb_dict_get(&dict, first + (UINT64_C(1) << 50))->value, 7);
+    assert_int_equal(hb_dict_get(&dict, first)->value, 0);
+    if (!arena) hb_dict_free(&dict);
+}
+
+static void keys_in_a_row_and_far_ones_are_found(void **state)
+{
+    static const int64_t steps[] = {1, -1, 2, 3, 4, -4, 8, 100, 4096, INT64_C(1) << 32};
+    static const uint64_t firsts[] = {0, 1, 5, 1u << 20, UINT64_MAX - 3, UINT64_C(1) << 63};
+    hb_arena arena = {0};
+    (void)state;
+    if (!hb_arena_try(&arena)) fail();
+    for (size_t i = 0; i < HB_ARRAY_LEN(steps); i++)
+        for (size_t k = 0; k < HB_ARRAY_LEN(firsts); k++)
+            for (uint32_t count = 1; count < 3000; count = count * 3 + 1) {
+                find_keys(&arena, firsts[k], steps[i], count);
+                find_keys(NULL, firsts[k], steps[i], count);
+            }
+    hb_arena_free(&arena);
+}
+
 /* Against a plain array: the last value of each key, and the order in which they came. */
 static void fill_at_random(hb_arena *arena, hb_dict *dict)
 {
@@ -189,6 +230,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_keep_what_is_added_and_begin_with_zeros),
+        cmocka_unit_test(keys_in_a_row_and_far_ones_are_found),
         cmocka_unit_test(dicts_are_the_same_in_an_arena_and_without),
         cmocka_unit_test(what_is_removed_and_added_goes_to_the_end),
         cmocka_unit_test(texts_have_one_number_each),

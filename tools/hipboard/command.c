@@ -32,6 +32,10 @@ const environment_variable program_environment[] = {
      "a file that asks programs for steps, in dynolog's words too; looked at every 4 seconds"},
     {"HIPBOARD_MAX_DISK",
      "how much traces of a log directory may take, as 20G; the oldest of the program's go"},
+    {"HIPBOARD_MEMORY",
+     "how much memory traces that are read take, as 2G, before more of them lies in "
+     "temporary files (384M, on small machines less)"},
+    {"TMPDIR", "where temporary files are, before /var/tmp and /tmp"},
     {"HIPBOARD_FSYNC", "1: a trace is on the disk before its records are given up"},
     {"HIPBOARD_RANK_FROM",
      "the variable that holds a process's rank, of a launcher that hipboard does not know"},

@@ -2,6 +2,7 @@
  *
  * The list of events.
  */
+#include "base/large_memory.h"
 #include "read/json_chunks.h"
 #include "read/json_units.h"
 
@@ -53,7 +54,8 @@ static hb_result take_event(hb_reader *r, hb_raw_event *raw, const char *end)
     /* Rows are made of odd elements only, when events are given away. */
     raw->index = (uint32_t)r->num_events - 1 + r->trace->rows.count;
     if (o->event(o->context, raw, text, r->num_pending > 0)) return HB_OK;
-    return hb_fail(HB_ERROR_LIMIT, "too many events for the memory there is");
+    char refusal[256];
+    return hb_fail(HB_ERROR_LIMIT, "too many events: %s", hb_large_refusal(refusal));
 }
 
 /* NULL: the event is no other one again. */

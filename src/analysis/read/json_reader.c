@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/large_memory.h"
 #include "base/memory_share.h"
 #include "read/encoding.h"
 #include "read/json_units.h"
@@ -180,6 +181,15 @@ static hb_result decode_text(hb_text *text, hb_encoding encoding)
     return result;
 }
 
+/* Where no memory was left, and no temporary file could be made, the user can do something. */
+static hb_result tell(hb_result result, const char *path)
+{
+    char text[256];
+    if (result == HB_OK) return result;
+    if (result == HB_ERROR_NO_MEMORY) hb_fail(result, "%s", hb_large_refusal(text));
+    return hb_fail(result, "%s: %s", path, hb_last_error());
+}
+
 /* Skips a byte order mark, and makes UTF-8 of what is not. */
 static hb_result settle_encoding(hb_text *text, hb_read_report *report, size_t *start)
 {
@@ -217,10 +227,11 @@ hb_result hb_read_trace(const char *path, const hb_read_options *options, hb_tra
 {
     hb_text text;
     *report = (hb_read_report){0};
+    hb_large_use_disk();
     if (!hb_trace_init(trace)) return hb_no_memory();
     HB_TRY(hb_text_open(&text, path, options->form));
     hb_result result = read_text(&text, options, trace, report);
-    return result == HB_OK ? result : hb_fail(result, "%s: %s", path, hb_last_error());
+    return tell(result, path);
 }
 
 hb_result hb_read_trace_memory(const char *data, size_t size, const hb_read_options *options,

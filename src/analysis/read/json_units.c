@@ -148,7 +148,7 @@ hb_result hb_reader_check_bounds(hb_reader *r)
     uint64_t offset = hb_reader_offset(r);
     if (HB_LIKELY(offset < r->next_check)) return HB_OK;
     r->next_check = offset + CHECK_INTERVAL;
-    size_t bytes = hb_trace_bytes(r->trace);
+    size_t bytes = hb_trace_memory_bytes(r->trace);
     if (bytes > r->max_bytes)
         return hb_fail(HB_ERROR_LIMIT, "the trace needs over %zu MiB of memory at byte %llu",
                        r->max_bytes >> 20, (unsigned long long)offset);

@@ -4,19 +4,18 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
+#include "base/large_memory.h"
 #include "base/memory_share.h"
 
 struct hb_arena_block {
     hb_arena_block *next, *previous;
     size_t size; /* of the data */
+    bool in_memory;
     max_align_t data[];
 };
 
-/* MAPPED_BLOCK: from then on a block is a mapping of its own, which comes as zeros and grows
- * without being copied. */
-enum { BLOCK = 64 * 1024, MAPPED_BLOCK = 1 << 20, HUGE_BLOCK = 4 << 20 };
+enum { BLOCK = 64 * 1024, MOST_BLOCKS = 64 };
 
 void hb_arena_leave(hb_arena *arena, hb_result result, const char *format, ...)
 {
@@ -28,52 +27,45 @@ void hb_arena_leave(hb_arena *arena, hb_result result, const char *format, ...)
     longjmp(arena->out, 1);
 }
 
-static void check_share(hb_arena *arena, size_t more)
+/* Its own head included. */
+static size_t whole(size_t size)
+{
+    return sizeof(hb_arena_block) + size;
+}
+
+/* What lies in a file is none of the memory that there may be. What was not touched so far takes
+ * none, so that it can be had before that is looked at. */
+static void count_block(hb_arena *arena, hb_arena_block *block)
 {
     size_t share = hb_memory_share();
-    if (more <= share && arena->bytes <= share - more) return;
+    block->in_memory = hb_large_is_in_memory(block, whole(block->size));
+    arena->bytes += block->size;
+    if (block->in_memory) arena->in_memory += block->size;
+    if (arena->in_memory <= share) return;
     hb_arena_leave(arena, HB_ERROR_LIMIT, "the analysis needs over %zu MiB of memory", share >> 20);
 }
 
-static bool is_mapped(size_t size)
+static void uncount_block(hb_arena *arena, const hb_arena_block *block)
 {
-    return size >= MAPPED_BLOCK;
+    arena->bytes -= block->size;
+    if (block->in_memory) arena->in_memory -= block->size;
 }
 
-static hb_arena_block *map_block(size_t size)
+static _Noreturn void leave_without_memory(hb_arena *arena)
 {
-    hb_arena_block *block = mmap(NULL, sizeof *block + size, PROT_READ | PROT_WRITE,
-                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return block == MAP_FAILED ? NULL : block;
-}
-
-/* The whole mapping, as mremap() takes no parts of several sorts. */
-static void use_huge_pages(hb_arena_block *block)
-{
-    if (block->size >= HUGE_BLOCK) madvise(block, sizeof *block + block->size, MADV_HUGEPAGE);
-}
-
-static void free_block(hb_arena_block *block)
-{
-    if (is_mapped(block->size))
-        munmap(block, sizeof *block + block->size);
-    else
-        free(block);
+    char text[256];
+    hb_arena_leave(arena, HB_ERROR_NO_MEMORY, "%s for the analysis", hb_large_refusal(text));
 }
 
 static void *new_block(hb_arena *arena, size_t size)
 {
-    check_share(arena, size);
-    hb_arena_block *block = NULL;
-    if (size <= SIZE_MAX - sizeof *block)
-        block = is_mapped(size) ? map_block(size) : calloc(1, sizeof *block + size);
-    if (!block) hb_arena_leave(arena, HB_ERROR_NO_MEMORY, "out of memory for the analysis");
+    hb_arena_block *block = size <= SIZE_MAX - sizeof *block ? hb_large_alloc(whole(size)) : NULL;
+    if (!block) leave_without_memory(arena);
     block->size = size;
     block->next = arena->blocks;
     if (block->next) block->next->previous = block;
     arena->blocks = block;
-    arena->bytes += size;
-    use_huge_pages(block);
+    count_block(arena, block);
     return block->data;
 }
 
@@ -98,8 +90,10 @@ void *hb_arena_alloc(hb_arena *arena, size_t size)
     if (has_own_block(size)) return new_block(arena, rounded(size));
     size = rounded(size);
     if (size > arena->left) {
-        arena->fill = new_block(arena, BLOCK);
-        arena->left = BLOCK;
+        /* A sixteenth of what there is, so that small pieces of many lie in files, too. */
+        size_t blocks = HB_MIN(arena->bytes / BLOCK / 16 + 1, (size_t)MOST_BLOCKS);
+        arena->fill = new_block(arena, blocks * BLOCK);
+        arena->left = blocks * BLOCK;
     }
     void *p = arena->fill;
     arena->fill += size;
@@ -121,46 +115,24 @@ void hb_arena_give_back(hb_arena *arena, void *piece, size_t size)
         block->previous->next = block->next;
     else
         arena->blocks = block->next;
-    arena->bytes -= rounded(size);
-    free_block(block);
-}
-
-/* NULL without memory. What is new is zeroed. */
-static hb_arena_block *grown(hb_arena_block *block, size_t size)
-{
-    hb_arena_block *larger;
-    size_t old_size = block->size, whole = sizeof *block + size;
-    if (is_mapped(old_size)) {
-        larger = mremap(block, sizeof *block + old_size, whole, MREMAP_MAYMOVE);
-        if (larger == MAP_FAILED) return NULL;
-    } else if (is_mapped(size)) {
-        larger = map_block(size);
-        if (!larger) return NULL;
-        memcpy(larger, block, sizeof *block + old_size);
-        free(block);
-    } else {
-        larger = realloc(block, whole);
-        if (!larger) return NULL;
-        memset((char *)larger->data + old_size, 0, size - old_size);
-    }
-    larger->size = size;
-    return larger;
+    uncount_block(arena, block);
+    hb_large_free(block, whole(block->size));
 }
 
 /* In place if it can be, so that large arrays leave no shorter copies behind. */
 static void *grow_block(hb_arena *arena, void *items, size_t old_size, size_t size)
 {
     hb_arena_block *block = block_of(items);
-    check_share(arena, rounded(size) - rounded(old_size));
-    hb_arena_block *larger = grown(block, rounded(size));
-    if (!larger) hb_arena_leave(arena, HB_ERROR_NO_MEMORY, "out of memory for the analysis");
+    uncount_block(arena, block); /* counted again when it is larger, or the analysis is left */
+    hb_arena_block *larger = hb_large_grow(block, whole(rounded(old_size)), whole(rounded(size)));
+    if (!larger) leave_without_memory(arena);
+    larger->size = rounded(size);
     if (larger->next) larger->next->previous = larger;
     if (larger->previous)
         larger->previous->next = larger;
     else
         arena->blocks = larger;
-    use_huge_pages(larger);
-    arena->bytes += rounded(size) - rounded(old_size);
+    count_block(arena, larger);
     return larger->data;
 }
 
@@ -186,9 +158,9 @@ void hb_arena_free(hb_arena *arena)
 {
     while (arena->blocks) {
         hb_arena_block *next = arena->blocks->next;
-        free_block(arena->blocks);
+        hb_large_free(arena->blocks, whole(arena->blocks->size));
         arena->blocks = next;
     }
     arena->fill = NULL;
-    arena->left = arena->bytes = 0;
+    arena->left = arena->bytes = arena->in_memory = 0;
 }

@@ -18,6 +18,7 @@ typedef struct hb_arena {
     hb_arena_block *blocks;
     char *fill;
     size_t left, bytes;
+    size_t in_memory; /* of the bytes; the others lie in files */
     jmp_buf out;
     hb_result result;
     char reason[240];

@@ -42,6 +42,21 @@ hb_result hb_options_take(const void *from, void *to, size_t size, const char *i
     return HB_OK;
 }
 
+bool hb_parse_size(const char *text, uint64_t *bytes)
+{
+    static const char units[] = "KMGT";
+    char *end;
+    if (*text < '0' || *text > '9') return false;
+    errno = 0;
+    uint64_t n = strtoull(text, &end, 10);
+    const char *unit = *end ? strchr(units, *end & ~0x20) : NULL;
+    unsigned shift = unit ? 10 * ((unsigned)(unit - units) + 1) : 0;
+    if (unit) end++;
+    if (*end || errno || n == 0 || n > UINT64_MAX >> shift) return false;
+    *bytes = n << shift;
+    return true;
+}
+
 uint64_t hb_random_bits(void)
 {
     static atomic_uint count; /* tells calls within one tick of the clock apart; orders nothing */

@@ -61,6 +61,9 @@ hb_result hb_options_take(const void *from, void *to, size_t size, const char *i
  * waits: a line for which a pipe has no room is left out, and counted in the next. */
 HB_COLD HB_PRINTF(1, 2) void hb_warn(const char *format, ...);
 
+/** "500M", "2G", "1T", "64K" or bytes; false for anything else, and for 0. */
+bool hb_parse_size(const char *text, uint64_t *bytes);
+
 /** 64 bits by chance, for names. */
 uint64_t hb_random_bits(void);
 

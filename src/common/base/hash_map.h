@@ -18,14 +18,16 @@ typedef struct hb_dict_entry {
 typedef struct hb_dict {
     HB_VEC(hb_dict_entry) entries; /* skip those not alive */
     hb_slots slots;                /* of numbers of entries, from 1 */
+    uint64_t low;                  /* dense: the key that slot 0 is for */
+    uint8_t shift;                 /* likewise: a slot is for each so manieth key, as bits */
+    bool dense;                    /* keys are so close to each other that each has a slot */
 } hb_dict;
 
 /** The living entry or NULL; valid until the next insertion. */
 hb_dict_entry *hb_dict_get(const hb_dict *dict, uint64_t key);
 
 /** The entry of `key`, added with value 0 if it was not there; *added tells. Without an arena,
- * NULL, the dict is malloc()ed, to be freed by hb_dict_free(); NULL is then returned without
- * memory. */
+ * NULL, the dict is to be freed by hb_dict_free(); NULL is then returned without memory. */
 hb_dict_entry *hb_dict_add(hb_arena *arena, hb_dict *dict, uint64_t key, bool *added);
 
 /** Of one that is in no arena. */

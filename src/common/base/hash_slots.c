@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/hash_slots.h"
 
-#include <stdlib.h>
+#include "base/large_memory.h"
 
 bool hb_slots_double(hb_arena *arena, hb_slots *slots, uint32_t least)
 {
     uint32_t size = HB_MAX(slots->size * 2, least);
     if (size <= slots->size) return false;
-    uint32_t *items = arena ? HB_NEW_ARRAY(arena, uint32_t, size) : calloc(size, sizeof *items);
+    size_t bytes = size * sizeof(uint32_t);
+    uint32_t *items = arena ? hb_arena_alloc(arena, bytes) : hb_large_alloc(bytes);
     if (!items) return false;
     if (arena)
         hb_arena_give_back(arena, slots->items, slots->size * sizeof *items);
     else
-        free(slots->items);
+        hb_slots_free(slots);
     *slots = (hb_slots){items, size, 0};
     return true;
 }
 
 void hb_slots_free(hb_slots *slots)
 {
-    free(slots->items);
+    hb_large_free(slots->items, slots->size * sizeof *slots->items);
     *slots = (hb_slots){0};
 }

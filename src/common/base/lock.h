@@ -57,7 +57,8 @@
     X(SPOOL, 77, "where a spool's records are; no I/O")                            \
     X(SPOOL_FILE, 78, "its file's descriptor; I/O")                                \
     X(MODULES, 80, "hb_module_create()")                                           \
-    X(STRINGS, 82, "new names; spools take them in, without locks")
+    X(STRINGS, 82, "new names; spools take them in, without locks")                \
+    X(LARGE_MEMORY, 84, "memory that lies in files; pages are dropped")
 
 enum hb_lock_level {
 #define HB_LOCK_LEVEL(name, level, why) HB_LOCK_##name = level,

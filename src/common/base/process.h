@@ -22,7 +22,8 @@ enum hb_fork_order {
     HB_FORK_SETTINGS,
     HB_FORK_EVENT_LOGS,
     HB_FORK_RECORD,   /* modules, strings, threads */
-    HB_FORK_PROFILER, /* nothing held; in the child first */
+    HB_FORK_PROFILER, /* nothing held; in the child first but for memory */
+    HB_FORK_LARGE_MEMORY,
     HB_FORK_ROOMS
 };
 

@@ -3,8 +3,10 @@
 
 #include <stdlib.h>
 
-/* PADDING: texts are scanned 16 bytes at a time. */
-enum { CHUNK = 256 * 1024, FIRST_SLOTS = 1024, PADDING = 64 };
+#include "base/large_memory.h"
+
+/* PADDING: texts are scanned 16 bytes at a time. LARGE_CHUNK: once there are so many texts. */
+enum { CHUNK = 256 * 1024, LARGE_CHUNK = 16 * CHUNK, FIRST_SLOTS = 1024, PADDING = 64 };
 
 static inline uint64_t mix(uint64_t a, uint64_t b)
 {
@@ -50,6 +52,28 @@ uint32_t hb_hash_bytes(const void *data, size_t size)
     return (uint32_t)(h ^ h >> 32);
 }
 
+/* What is held, or of that what lies in files. */
+static size_t bytes_of(const void *p, size_t size, bool in_files)
+{
+    return !in_files || !hb_large_is_in_memory(p, size) ? size : 0;
+}
+
+static size_t sum(const hb_texts *s, bool in_files)
+{
+    size_t bytes = bytes_of(s->items, s->capacity * sizeof *s->items, in_files) +
+                   bytes_of(s->hashes, s->capacity * sizeof *s->hashes, in_files) +
+                   bytes_of(s->slots.items, s->slots.size * sizeof *s->slots.items, in_files);
+    for (uint32_t i = 0; i < s->num_chunks; i++)
+        bytes += bytes_of(s->chunks[i].bytes, s->chunks[i].size, in_files);
+    return bytes;
+}
+
+static void count_bytes(hb_texts *s)
+{
+    s->bytes = sum(s, false);
+    s->in_files = sum(s, true);
+}
+
 bool hb_texts_init(hb_texts *s)
 {
     *s = (hb_texts){.capacity = FIRST_SLOTS / 2, .count = 1};
@@ -57,35 +81,49 @@ bool hb_texts_init(hb_texts *s)
     s->hashes = calloc(s->capacity, sizeof *s->hashes);
     if (!hb_slots_double(NULL, &s->slots, FIRST_SLOTS) || !s->items || !s->hashes) return false;
     s->items[0] = HB_STR("");
-    s->bytes = s->slots.size * sizeof *s->slots.items + s->capacity * (sizeof *s->items + 4);
+    count_bytes(s);
     return true;
+}
+
+static void free_chunk(const hb_text_chunk *chunk)
+{
+    hb_large_free(chunk->bytes, chunk->size);
 }
 
 void hb_texts_free(hb_texts *s)
 {
     for (uint32_t i = 0; i < s->num_chunks; i++)
-        free(s->chunks[i]);
+        free_chunk(&s->chunks[i]);
     free(s->chunks);
     hb_slots_free(&s->slots);
-    free(s->items);
-    free(s->hashes);
+    hb_large_free(s->items, s->capacity * sizeof *s->items);
+    hb_large_free(s->hashes, s->capacity * sizeof *s->hashes);
     *s = (hb_texts){0};
 }
 
 void hb_texts_clear(hb_texts *s)
 {
     for (uint32_t i = 1; i < s->num_chunks; i++)
-        free(s->chunks[i]);
+        free_chunk(&s->chunks[i]);
     s->num_chunks = HB_MIN(s->num_chunks, 1);
-    bool shared = s->num_chunks && s->first_size == CHUNK;
-    s->fill = shared ? s->chunks[0] : NULL;
+    bool shared = s->num_chunks && s->chunks[0].size == CHUNK + PADDING;
+    s->fill = shared ? s->chunks[0].bytes : NULL;
     s->left = shared ? CHUNK : 0;
-    if (s->num_chunks && !shared) free(s->chunks[--s->num_chunks]);
+    if (s->num_chunks && !shared) free_chunk(&s->chunks[--s->num_chunks]);
     hb_slots_clear(&s->slots);
     s->count = 1;
-    s->bytes = s->slots.size * sizeof *s->slots.items +
-               s->capacity * (sizeof *s->items + sizeof *s->hashes);
-    if (shared) s->bytes += CHUNK + PADDING;
+    count_bytes(s);
+}
+
+static void move_tables(hb_texts *s, hb_str *items, uint32_t *hashes, uint32_t capacity)
+{
+    memcpy(items, s->items, s->count * sizeof *items);
+    memcpy(hashes, s->hashes, s->count * sizeof *hashes);
+    hb_large_free(s->items, s->capacity * sizeof *items);
+    hb_large_free(s->hashes, s->capacity * sizeof *hashes);
+    s->items = items;
+    s->hashes = hashes;
+    s->capacity = capacity;
 }
 
 /* A text for every second slot. */
@@ -93,30 +131,31 @@ static bool grow(hb_texts *s)
 {
     uint32_t capacity = s->capacity * 2;
     if (capacity < s->capacity) return false;
-    hb_str *items = realloc(s->items, capacity * sizeof *items);
-    if (items) s->items = items;
-    uint32_t *hashes = realloc(s->hashes, capacity * sizeof *hashes);
-    if (hashes) s->hashes = hashes;
-    if (!items || !hashes || !hb_slots_double(NULL, &s->slots, 0)) return false;
+    hb_str *items = hb_large_alloc(capacity * sizeof *items);
+    uint32_t *hashes = hb_large_alloc(capacity * sizeof *hashes);
+    if (!items || !hashes || !hb_slots_double(NULL, &s->slots, 0)) {
+        hb_large_free(items, capacity * sizeof *items);
+        hb_large_free(hashes, capacity * sizeof *hashes);
+        return false;
+    }
+    move_tables(s, items, hashes, capacity);
     for (uint32_t id = 1; id < s->count; id++)
         hb_slots_enter(&s->slots, hashes[id], id);
-    s->bytes += capacity * sizeof *s->slots.items +
-                (capacity - s->capacity) * (sizeof *items + sizeof *hashes);
-    s->capacity = capacity;
+    count_bytes(s);
     return true;
 }
 
 static char *new_chunk(hb_texts *s, size_t size)
 {
-    char **chunks = realloc(s->chunks, (s->num_chunks + 1) * sizeof *chunks);
+    hb_text_chunk *chunks = realloc(s->chunks, (s->num_chunks + 1) * sizeof *chunks);
     if (!chunks) return NULL;
     s->chunks = chunks;
-    char *chunk = malloc(size + PADDING);
-    if (!chunk) return NULL;
-    memset(chunk + size, 0, PADDING);
-    s->bytes += size + PADDING;
-    if (!s->num_chunks) s->first_size = size;
-    return chunks[s->num_chunks++] = chunk;
+    hb_text_chunk chunk = {hb_large_alloc(size + PADDING), size + PADDING};
+    if (!chunk.bytes) return NULL;
+    s->bytes += chunk.size;
+    s->in_files += bytes_of(chunk.bytes, chunk.size, true);
+    chunks[s->num_chunks++] = chunk;
+    return chunk.bytes;
 }
 
 /* Long texts get a chunk of their own, so that they do not waste the rest of a shared one. */
@@ -127,8 +166,9 @@ static char *keep(hb_texts *s, const char *text, size_t size)
     if (need > CHUNK / 8) {
         to = new_chunk(s, need);
     } else if (need > s->left) {
-        to = s->fill = new_chunk(s, CHUNK);
-        s->left = to ? CHUNK : 0;
+        size_t chunk = s->bytes < LARGE_CHUNK * 4 ? CHUNK : LARGE_CHUNK;
+        to = s->fill = new_chunk(s, chunk);
+        s->left = to ? chunk : 0;
     }
     if (!to) return NULL;
     memcpy(to, text, size);

@@ -12,17 +12,22 @@
 
 typedef uint32_t hb_string_id;
 
+typedef struct hb_text_chunk {
+    char *bytes;
+    size_t size; /* of its memory */
+} hb_text_chunk;
+
 typedef struct hb_texts {
     hb_str *items; /* [0] is empty */
     uint32_t *hashes;
     hb_slots slots;
     uint32_t count, capacity;
-    char **chunks;     /* the bytes; never move */
-    size_t first_size; /* of the first one */
+    hb_text_chunk *chunks; /* the bytes; never move */
     uint32_t num_chunks;
     char *fill;
     size_t left;
-    size_t bytes; /* all memory held */
+    size_t bytes;    /* all that is held */
+    size_t in_files; /* of these: bytes that take no memory */
 } hb_texts;
 
 /** All functions report lack of memory by false or 0. */

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/large_memory.h"
+
 bool hb_row_has_start(const hb_trace *trace, const hb_row *row)
 {
     if (!(row->flags & HB_ROW_TS)) return false;
@@ -28,16 +30,30 @@ static bool begins_group(const hb_column *c, uint32_t block)
     return !fills || block < GROUP || block % GROUP == 0;
 }
 
-static void *new_block(const hb_column *c, uint32_t block)
+/* Of what begins with that block. A small trace must not pay for a large one's pages. */
+static size_t group_size(const hb_column *c, uint32_t block)
 {
     size_t size = (size_t)HB_COLUMN_BLOCK * c->item_size;
-    /* A small trace must not pay for a large one's pages. */
+    if (block < GROUP || begins_group(c, block + 1)) return size;
+    return (GROUP * size + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1);
+}
+
+static void *new_block(hb_column *c, uint32_t block)
+{
+    size_t size = (size_t)HB_COLUMN_BLOCK * c->item_size, group = group_size(c, block);
     if (!begins_group(c, block)) return (char *)c->blocks[block - 1] + size;
-    if (block < GROUP || begins_group(c, block + 1)) return malloc(size);
-    size_t group = (GROUP * size + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1);
-    void *made = aligned_alloc(HUGE_PAGE, group);
-    if (made) hb_use_huge_pages(made, group);
+    if (block < GROUP) return malloc(size);
+    void *made = hb_large_alloc(group);
+    if (made && !hb_large_is_in_memory(made, group)) c->in_files += group;
     return made;
+}
+
+static void free_group(const hb_column *c, uint32_t block)
+{
+    if (block < GROUP)
+        free(c->blocks[block]);
+    else
+        hb_large_free(c->blocks[block], group_size(c, block));
 }
 
 void *hb_column_push(hb_column *c)
@@ -63,7 +79,7 @@ static void clear_column(hb_column *c)
 void hb_column_free(hb_column *c)
 {
     for (uint32_t i = 0; i < c->num_blocks; i++)
-        if (begins_group(c, i)) free(c->blocks[i]);
+        if (begins_group(c, i)) free_group(c, i);
     free(c->blocks);
     *c = (hb_column){.item_size = c->item_size};
 }
@@ -277,6 +293,16 @@ size_t hb_trace_bytes(const hb_trace *t)
            column_bytes(&t->functions) + column_bytes(&t->devices) + column_bytes(&t->memory) +
            column_bytes(&t->odd_times) + distinct_bytes(&t->keys) + distinct_bytes(&t->tracks) +
            distinct_bytes(&t->launches) + distinct_bytes(&t->ops);
+}
+
+size_t hb_trace_memory_bytes(const hb_trace *t)
+{
+    size_t bytes = hb_trace_bytes(t);
+    size_t in_files = t->strings.in_files + t->rows.in_files + t->details.in_files +
+                      t->functions.in_files + t->devices.in_files + t->memory.in_files +
+                      t->odd_times.in_files + t->keys.items.in_files + t->tracks.items.in_files +
+                      t->launches.items.in_files + t->ops.items.in_files;
+    return bytes - HB_MIN(bytes, in_files);
 }
 
 bool hb_trace_add_member(hb_trace *t, hb_str key, hb_str json)

@@ -26,6 +26,12 @@ static inline hb_key hb_key_int(int64_t v)
     return (uint64_t)v << 2 | HB_KEY_TAG_INT;
 }
 
+/** Whether an integer is one that hb_key_int() keeps. */
+static inline bool hb_is_key_int(int64_t v)
+{
+    return v >= INT64_MIN / 4 && v <= INT64_MAX / 4;
+}
+
 static inline enum hb_key_tag hb_key_tag(hb_key key)
 {
     return (enum hb_key_tag)(key & 3);
@@ -169,6 +175,7 @@ typedef struct hb_member {
 typedef struct hb_column {
     void **blocks;
     uint32_t count, num_blocks, item_size;
+    size_t in_files; /* bytes of blocks that take no memory */
 } hb_column;
 
 /* Checked small traces have several blocks, too, and no large ones to be marked byte by byte. */
@@ -219,6 +226,8 @@ void hb_trace_restart(hb_trace *trace);
 /** Forgets the events; a later traceEvents member replaces an earlier one. */
 void hb_trace_clear_events(hb_trace *trace);
 size_t hb_trace_bytes(const hb_trace *trace);
+/** Without what lies in files (base/large_memory.h). */
+size_t hb_trace_memory_bytes(const hb_trace *trace);
 
 /** Adds the events of `from`, behind those that are there; its members are left out. False without
  * memory, and some of them added. */

@@ -10,22 +10,6 @@
 
 #define MAX_DISK "HIPBOARD_MAX_DISK"
 
-/* "500M", "2G", "1T", "64K" or bytes. */
-static bool parse_size(const char *text, uint64_t *bytes)
-{
-    static const char units[] = "KMGT";
-    char *end;
-    if (*text < '0' || *text > '9') return false;
-    errno = 0;
-    uint64_t n = strtoull(text, &end, 10);
-    const char *unit = *end ? strchr(units, *end & ~0x20) : NULL;
-    unsigned shift = unit ? 10 * ((unsigned)(unit - units) + 1) : 0;
-    if (unit) end++;
-    if (*end || errno || n == 0 || n > UINT64_MAX >> shift) return false;
-    *bytes = n << shift;
-    return true;
-}
-
 hb_result hb_retention_init(hb_retention *r, int64_t max_files, uint64_t max_bytes)
 {
     const char *text = secure_getenv(MAX_DISK);
@@ -33,7 +17,7 @@ hb_result hb_retention_init(hb_retention *r, int64_t max_files, uint64_t max_byt
     if (max_files < 0)
         return hb_fail(HB_ERROR_INVALID_ARGUMENT, "max_cycles %lld: it must not be negative",
                        (long long)max_files);
-    if (max_bytes || !text || !*text || parse_size(text, &r->max_bytes)) return HB_OK;
+    if (max_bytes || !text || !*text || hb_parse_size(text, &r->max_bytes)) return HB_OK;
     return hb_fail(HB_ERROR_INVALID_ARGUMENT, MAX_DISK "=%s: expected bytes, as 500M or 20G", text);
 }
 

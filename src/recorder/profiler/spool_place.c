@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_systems.h"
 #include "base/str.h"
 #include "base/string_table.h"
 #include "record/spool.h"
@@ -17,8 +18,8 @@
 static const char *temporary_directory(void)
 {
     const char *temporary = secure_getenv("TMPDIR");
-    if (temporary && *temporary == '/' && hb_spool_is_fit(temporary)) return temporary;
-    return hb_spool_is_fit("/tmp") ? "/tmp" : NULL;
+    if (temporary && *temporary == '/' && hb_dir_is_mappable(temporary)) return temporary;
+    return hb_dir_is_mappable("/tmp") ? "/tmp" : NULL;
 }
 
 static const char *asked_for(void)
@@ -41,7 +42,7 @@ static bool name_below(const char *dir, const char *log_dir, char *path, size_t 
 static bool find(const char *log_dir, char *path, size_t size)
 {
     const char *dir = asked_for();
-    if (!dir && hb_spool_is_fit(log_dir)) {
+    if (!dir && hb_dir_is_mappable(log_dir)) {
         int n = snprintf(path, size, "%s", log_dir);
         return n >= 0 && (size_t)n < size;
     }

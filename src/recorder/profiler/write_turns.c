@@ -11,8 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/base.h"
+#include "base/file_systems.h"
 #include "base/string_table.h"
-#include "record/spool.h"
 
 enum { WRITERS = 4, MANY_NODES = 64, LOOK_MS = 20, PATIENCE_MS = 60000 };
 
@@ -54,7 +55,7 @@ static bool is_far(const char *path)
     const char *slash = strrchr(path, '/');
     if (!slash || (size_t)(slash - path) >= sizeof dir) return false;
     snprintf(dir, sizeof dir, "%.*s", (int)(slash - path), path);
-    return hb_spool_is_network(*dir ? dir : "/");
+    return hb_dir_is_network(*dir ? dir : "/");
 }
 
 int hb_write_turn_take(const char *path)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/crc32c.h"
+#include "base/file_systems.h"
 #include "record/process_id.h"
 #include "record/thread.h"
 
@@ -251,7 +252,7 @@ static bool make_named(hb_spool *spool)
 
 static bool open_file(hb_spool *spool, const hb_spool_options *options, const char *worker)
 {
-    if (!options->dir || !options->dir[0] || !hb_spool_is_fit(options->dir)) return false;
+    if (!options->dir || !options->dir[0] || !hb_dir_is_mappable(options->dir)) return false;
     spool->path = spool_path(options->dir, worker);
     if (spool->path && (make_unnamed(spool, options->dir) || make_named(spool))) {
         spool->dir = hb_kept_file_of(hb_open_file(options->dir, O_PATH | O_DIRECTORY, 0));

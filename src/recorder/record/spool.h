@@ -68,8 +68,8 @@ typedef struct hb_spool_options {
     uint64_t max_bytes; /* of chunks and of what is written of them */
 } hb_spool_options;
 
-/** Falls back to memory when the directory is not fit (hb_spool_is_fit()) or the file can't be made:
- * `lacks_file` tells of the latter. Fails only without memory or threads. */
+/** Falls back to memory when the directory is not fit (hb_dir_is_mappable()) or the file can't be
+ * made: `lacks_file` tells of the latter. Fails only without memory or threads. */
 hb_result hb_spool_open(hb_spool *spool, const hb_spool_options *options);
 
 /** Ends the writer; removes the file unless `keep`. False when a thread that is silent may still
@@ -164,13 +164,5 @@ static inline hb_chunk *hb_spool_chunk(const hb_spool *spool, uint32_t index)
 {
     return hb_pool_chunk(&spool->pool, index);
 }
-
-/** Whether a directory is on another machine's disk, for which nobody should wait; so is one that
- * cannot be asked. */
-bool hb_spool_is_network(const char *dir);
-
-/** Whether threads may record into a file there: on a disk of this machine, on which a page that was
- * written once can always be written again. */
-bool hb_spool_is_fit(const char *dir);
 
 #endif

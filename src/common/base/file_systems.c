@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/file_systems.h"
+
 #include <sys/vfs.h>
 
-#include "record/spool.h"
+#include "base/base.h"
 
-/* Mapped records on these would wait for a server. */
+/* Mapped memory on these would wait for a server. */
 static const uint32_t network_file_systems[] = {
     0x6969,     /* NFS */
     0x517b,     /* SMB */
@@ -19,8 +21,8 @@ static const uint32_t network_file_systems[] = {
     0xaad7aaea, /* PanFS */
 };
 
-/* These write a page anew to another place: on a full disk, or over a quota, a thread that records
- * into one that is on the disk already would die of SIGBUS, whatever was set aside for the file. */
+/* These write a page anew to another place: on a full disk, or over a quota, a thread that writes
+ * to one that is on the disk already would die of SIGBUS, whatever was set aside for the file. */
 static const uint32_t copying_file_systems[] = {
     0x9123683e, /* btrfs */
     0xca451a4e, /* bcachefs */
@@ -37,13 +39,13 @@ static bool is_one_of(uint32_t type, const uint32_t *types, size_t count)
 
 #define IS_ONE_OF(type, types) is_one_of((uint32_t)(type), types, HB_ARRAY_LEN(types))
 
-bool hb_spool_is_network(const char *dir)
+bool hb_dir_is_network(const char *dir)
 {
     struct statfs fs;
     return statfs(dir, &fs) != 0 || IS_ONE_OF(fs.f_type, network_file_systems);
 }
 
-bool hb_spool_is_fit(const char *dir)
+bool hb_dir_is_mappable(const char *dir)
 {
     struct statfs fs;
     return statfs(dir, &fs) == 0 && !IS_ONE_OF(fs.f_type, network_file_systems) &&
