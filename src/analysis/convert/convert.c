@@ -356,6 +356,18 @@ static void count_file(hb_plan *plan)
         plan->counts[HB_CHANGE_TOP] += plan->trace.num_members - plan->trace.members_before;
 }
 
+/* What of it fails for want of memory leaves the arena. */
+static hb_result decide(hb_plan *plan)
+{
+    if (!plan->options->kineto)
+        hb_plan_nesting(plan);
+    else
+        hb_plan_index_owners(plan);
+    hb_plan_links(plan);
+    if (!plan->options->kineto) hb_plan_steps(plan);
+    return hb_plan_parts(plan);
+}
+
 static hb_result make_plan(hb_plan *plan)
 {
     HB_TRY(hb_plan_prepass(plan));
@@ -364,13 +376,7 @@ static hb_result make_plan(hb_plan *plan)
     hb_plan_devices(plan);
     HB_TRY(hb_plan_shift(plan));
     HB_TRY(hb_plan_processes(plan));
-    if (!plan->options->kineto)
-        HB_TRY(hb_plan_nesting(plan));
-    else if (!hb_plan_index_owners(plan))
-        return hb_fail(HB_ERROR_NO_MEMORY, "out of memory for the trace");
-    HB_TRY(hb_plan_links(plan));
-    if (!plan->options->kineto) HB_TRY(hb_plan_steps(plan));
-    return hb_plan_parts(plan);
+    return hb_arena_try(&plan->arena) ? decide(plan) : hb_arena_outcome(&plan->arena);
 }
 
 static void free_plan(hb_plan *plan)
@@ -378,12 +384,7 @@ static void free_plan(hb_plan *plan)
     hb_trace_free(&plan->trace);
     hb_column_free(&plan->items);
     hb_column_free(&plan->pids);
-    hb_dict_free(&plan->calls);
-    hb_dict_free(&plan->owners);
-    hb_dict_free(&plan->scopes);
-    hb_dict_free(&plan->moves.index);
-    free(plan->moves.to.items);
-    free(plan->cuts);
+    hb_arena_free(&plan->arena);
     hb_buf_free(&plan->steps);
     hb_buf_free(&plan->counters);
     hb_buf_free(&plan->counted);

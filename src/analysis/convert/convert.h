@@ -10,6 +10,7 @@
 
 #include "base/hash_map.h"
 #include "read/json_reader.h"
+#include "trace/key_set.h"
 
 typedef enum hb_change {
 #define HB_MEND(id, key, unknown, text) HB_CHANGE_##id,
@@ -58,8 +59,7 @@ typedef struct hb_item {
     uint8_t role, flags;
 } hb_item;
 
-/** False without memory. */
-bool hb_index_put(hb_dict *index, int64_t key, uint32_t value);
+void hb_index_put(hb_arena *arena, hb_dict *index, int64_t key, uint32_t value);
 /** UINT32_MAX: not there. */
 uint32_t hb_index_get(const hb_dict *index, int64_t key);
 
@@ -80,12 +80,14 @@ typedef struct hb_plan_line {
 typedef struct hb_plan {
     const char *input;
     const hb_convert_options *options;
+    hb_arena arena; /* from hb_plan_nesting() on */
     hb_trace trace; /* the top-level members and names */
     hb_column items;
-    hb_column pids; /* of the items: indices of trace.keys; only for hb_plan_processes() */
-    hb_dict calls;  /* correlation -> call */
-    hb_dict owners; /* External id -> operator */
-    hb_dict scopes; /* External id -> a step or another scope of the plugin's trees */
+    hb_column pids;     /* of the items: indices of trace.keys; only for hb_plan_processes() */
+    hb_dict calls;      /* correlation -> call */
+    hb_key_set owners;  /* External ids of operators */
+    hb_dict far_owners; /* those among them that are no hb_key */
+    hb_dict scopes;     /* External id -> a step or another scope of the plugin's trees */
     hb_moves moves;
     int64_t devices[HB_PLAN_DEVICES]; /* that do work, ascending; [i] becomes numbers[i] */
     int numbers[HB_PLAN_DEVICES];
@@ -93,7 +95,7 @@ typedef struct hb_plan {
     int sms[HB_PLAN_DEVICES];
     double *cuts; /* where the parts begin; [num_parts] is the end */
     uint32_t num_parts;
-    bool amd_calls, foreign_calls, no_memory;
+    bool amd_calls, foreign_calls;
     uint64_t counts[HB_CHANGE_COUNT];
     hb_read_report report;
     hb_plan_line lines[2];
@@ -133,13 +135,13 @@ bool hb_plan_time(const hb_value *value, int64_t *ns);
 bool hb_plan_is_old_clock(const hb_plan *plan, hb_str key);
 /** Tells apart what several processes give the same number. */
 hb_result hb_plan_processes(hb_plan *plan);
-/** Fills plan->owners and plan->scopes. False without memory. */
-bool hb_plan_index_owners(hb_plan *plan);
-hb_result hb_plan_nesting(hb_plan *plan);
-hb_result hb_plan_links(hb_plan *plan);
+/** Fills plan->owners and plan->scopes. */
+void hb_plan_index_owners(hb_plan *plan);
+void hb_plan_nesting(hb_plan *plan);
+void hb_plan_links(hb_plan *plan);
 /** Gives calls to those who get them instead of their own operators. */
-hb_result hb_plan_move_calls(hb_plan *plan);
-hb_result hb_plan_steps(hb_plan *plan);
+void hb_plan_move_calls(hb_plan *plan);
+void hb_plan_steps(hb_plan *plan);
 void hb_plan_devices(hb_plan *plan);
 /** The new number of a device; -1: none. */
 int hb_plan_number(const hb_plan *plan, int64_t device);

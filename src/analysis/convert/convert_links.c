@@ -76,20 +76,20 @@ int hb_plan_number(const hb_plan *plan, int64_t device)
 
 /* ---- ids ---- */
 
-static hb_result index_calls(hb_plan *plan)
+static void index_calls(hb_plan *plan)
 {
     for (uint32_t i = 0; i < plan->items.count; i++) {
-        hb_item *item = hb_plan_item(plan, i);
-        if (item->role == HB_PLAN_CALL && item->corr != HB_ABSENT &&
-            !hb_index_put(&plan->calls, item->corr, i))
-            return hb_fail(HB_ERROR_NO_MEMORY, "out of memory for the trace");
+        const hb_item *item = hb_plan_item(plan, i);
+        if (item->role == HB_PLAN_CALL && item->corr != HB_ABSENT)
+            hb_index_put(&plan->arena, &plan->calls, item->corr, i);
     }
-    return HB_OK;
 }
 
 static bool is_operators(const hb_plan *plan, int64_t id)
 {
-    return id != HB_ABSENT && hb_index_get(&plan->owners, id) != UINT32_MAX;
+    if (id == HB_ABSENT) return false;
+    if (hb_is_key_int(id)) return hb_key_set_has(&plan->owners, hb_key_int(id));
+    return hb_index_get(&plan->far_owners, id) != UINT32_MAX;
 }
 
 /* A scope that is written as an operator. One whose id is an operator's loses it. */
@@ -157,13 +157,12 @@ static int64_t clamped_ns(double us)
     return us < 0 ? -HB_MAX_TIME_NS : HB_MAX_TIME_NS;
 }
 
-static hb_result find_owners(hb_plan *plan)
+static void find_owners(hb_plan *plan)
 {
     size_t count = 0, n = 0;
     for (uint32_t i = 0; i < plan->items.count; i++)
         count += is_place(plan, hb_plan_item(plan, i));
-    hb_host_span *spans = calloc(count + 1, sizeof *spans);
-    if (!spans) return hb_fail(HB_ERROR_NO_MEMORY, "out of memory for the calls");
+    hb_host_span *spans = HB_NEW_ARRAY(&plan->arena, hb_host_span, count);
     for (uint32_t i = 0; i < plan->items.count; i++) {
         const hb_item *item = hb_plan_item(plan, i);
         if (!is_place(plan, item)) continue;
@@ -174,9 +173,8 @@ static hb_result find_owners(hb_plan *plan)
                                     .item = i,
                                     .is_call = item->flags & HB_ITEM_SEEKS};
     }
-    hb_find_owners(spans, n, own, plan);
-    free(spans);
-    return HB_OK;
+    hb_find_owners(&plan->arena, spans, n, own, plan);
+    hb_arena_give_back(&plan->arena, spans, count * sizeof *spans);
 }
 
 /* In a step or another scope that the plugin knows, and in none of PyTorch's operators. */
@@ -205,26 +203,25 @@ static void count_work(hb_plan *plan, const hb_item *work)
     if (call->ext != HB_NO_ID && !is_in_its_scope(plan, call)) set_id(call, HB_NO_ID);
 }
 
-static hb_result link_work(hb_plan *plan)
+static void link_work(hb_plan *plan)
 {
     bool seek = false;
     for (uint32_t i = 0; i < plan->items.count; i++) {
         const hb_item *item = hb_plan_item(plan, i);
         if (item->role == HB_PLAN_WORK) seek |= seek_owner(plan, item);
     }
-    if (seek) HB_TRY(find_owners(plan));
-    HB_TRY(hb_plan_move_calls(plan));
+    if (seek) find_owners(plan);
+    hb_plan_move_calls(plan);
     for (uint32_t i = 0; i < plan->items.count; i++) {
         const hb_item *item = hb_plan_item(plan, i);
         if (item->role == HB_PLAN_WORK) count_work(plan, item);
     }
-    return HB_OK;
 }
 
-hb_result hb_plan_links(hb_plan *plan)
+void hb_plan_links(hb_plan *plan)
 {
-    HB_TRY(index_calls(plan));
-    HB_TRY(link_work(plan));
+    index_calls(plan);
+    link_work(plan);
     for (uint32_t i = 0; i < plan->items.count; i++) {
         hb_item *item = hb_plan_item(plan, i);
         /* The plugin hands all calls without an id to the first module frame. */
@@ -233,5 +230,4 @@ hb_result hb_plan_links(hb_plan *plan)
         if (item->role == HB_PLAN_SCOPE && is_operators(plan, item->ext) && item->ext != HB_NO_ID)
             item->flags |= HB_ITEM_NO_ID;
     }
-    return HB_OK;
 }

@@ -4,9 +4,7 @@
  * with it.
  */
 #include <math.h>
-#include <stdlib.h>
 
-#include "base/vector.h"
 #include "convert/convert.h"
 
 enum {
@@ -27,17 +25,16 @@ typedef struct forest {
     hb_plan *plan;
     open_node stack[MAX_DEPTH];
     int depth;
-    bool no_memory;
 } forest;
 
-static int compare_nodes(const void *a, const void *b)
+/* Of items' numbers. Those that are equal stay in the file's order. */
+static bool is_before(const void *plan, const void *a, const void *b)
 {
-    const hb_item *x = *(hb_item *const *)a, *y = *(hb_item *const *)b;
-    if (x->tid != y->tid) return x->tid < y->tid ? -1 : 1;
-    if (x->ts != y->ts) return x->ts < y->ts ? -1 : 1;
-    double x_end = x->ts + x->dur, y_end = y->ts + y->dur;
-    if (x_end != y_end) return x_end > y_end ? -1 : 1;
-    return x < y ? -1 : x > y;
+    const hb_item *x = hb_plan_item(plan, *(const uint32_t *)a);
+    const hb_item *y = hb_plan_item(plan, *(const uint32_t *)b);
+    if (x->tid != y->tid) return x->tid < y->tid;
+    if (x->ts != y->ts) return x->ts < y->ts;
+    return x->ts + x->dur > y->ts + y->dur;
 }
 
 static bool is_node(const hb_item *item)
@@ -51,9 +48,8 @@ static void move_calls(forest *f, const hb_item *from, const hb_item *to)
 {
     if (from->ext == HB_ABSENT || !to || to->ext == HB_ABSENT || from->ext == to->ext) return;
     hb_moves *moves = &f->plan->moves;
-    int64_t *added = HB_APPEND(&moves->to);
-    if (added) *added = to->ext;
-    if (!added || !hb_index_put(&moves->index, from->ext, moves->to.count - 1)) f->no_memory = true;
+    *HB_PUSH(&f->plan->arena, &moves->to) = to->ext;
+    hb_index_put(&f->plan->arena, &moves->index, from->ext, moves->to.count - 1);
 }
 
 static bool is_operator(const hb_item *item)
@@ -116,13 +112,16 @@ static void add_node(forest *f, hb_item *item)
     f->stack[f->depth++] = (open_node){.item = item, .end = item->ts + item->dur};
 }
 
-static void build(forest *f, hb_item **nodes, uint32_t count)
+static void build(forest *f, const uint32_t *nodes, uint32_t count)
 {
+    int64_t tid = 0;
     for (uint32_t i = 0; i < count; i++) {
-        if (i && nodes[i]->tid != nodes[i - 1]->tid)
+        hb_item *item = hb_plan_item(f->plan, nodes[i]);
+        if (i && item->tid != tid)
             while (f->depth)
                 close_node(f);
-        add_node(f, nodes[i]);
+        tid = item->tid;
+        add_node(f, item);
     }
     while (f->depth)
         close_node(f);
@@ -159,14 +158,13 @@ static void resolve(hb_moves *moves, uint8_t *seen, uint32_t *chain)
     }
 }
 
-hb_result hb_plan_move_calls(hb_plan *plan)
+void hb_plan_move_calls(hb_plan *plan)
 {
     hb_moves *moves = &plan->moves;
-    uint8_t *seen = calloc((size_t)moves->to.count + 1, sizeof *seen);
-    uint32_t *chain = calloc((size_t)moves->to.count + 1, sizeof *chain);
-    bool ok = seen && chain;
-    if (ok) resolve(moves, seen, chain);
-    for (uint32_t i = 0; ok && moves->to.count && i < plan->items.count; i++) {
+    if (!moves->to.count) return;
+    resolve(moves, HB_NEW_ARRAY(&plan->arena, uint8_t, moves->to.count),
+            HB_NEW_ARRAY(&plan->arena, uint32_t, moves->to.count));
+    for (uint32_t i = 0; i < plan->items.count; i++) {
         hb_item *item = hb_plan_item(plan, i);
         bool linked = item->role == HB_PLAN_CALL && item->ext != HB_ABSENT;
         uint32_t move = linked ? hb_index_get(&moves->index, item->ext) : UINT32_MAX;
@@ -174,47 +172,54 @@ hb_result hb_plan_move_calls(hb_plan *plan)
         item->ext = moves->to.items[move];
         item->flags |= HB_ITEM_ID;
     }
-    free(chain);
-    free(seen);
-    return ok ? HB_OK : hb_fail(HB_ERROR_NO_MEMORY, "out of memory for the trace");
 }
 
-static uint32_t collect(hb_plan *plan, hb_item **nodes)
+static bool owns(const hb_item *item)
 {
-    uint32_t count = 0;
+    bool scope = item->role >= HB_PLAN_NODE && item->role <= HB_PLAN_STEP;
+    return scope && !(item->flags & HB_ITEM_HIDE) && item->ext != HB_ABSENT &&
+           item->ext != HB_NO_ID;
+}
+
+/* Writers count External ids up, so that bits take less than a table. */
+static void expect_owners(hb_plan *plan)
+{
+    int64_t low = INT64_MAX, high = INT64_MIN;
     for (uint32_t i = 0; i < plan->items.count; i++) {
-        hb_item *item = hb_plan_item(plan, i);
-        if (is_node(item)) nodes[count++] = item;
+        const hb_item *item = hb_plan_item(plan, i);
+        if (!owns(item) || !is_operator(item) || !hb_is_key_int(item->ext)) continue;
+        low = HB_MIN(low, item->ext);
+        high = HB_MAX(high, item->ext);
     }
-    return count;
+    hb_key_set_expect(&plan->arena, &plan->owners, low, high, (uint64_t)plan->items.count * 64);
 }
 
-bool hb_plan_index_owners(hb_plan *plan)
+void hb_plan_index_owners(hb_plan *plan)
 {
-    bool ok = true;
-    for (uint32_t i = 0; ok && i < plan->items.count; i++) {
-        hb_item *item = hb_plan_item(plan, i);
-        bool scope = item->role >= HB_PLAN_NODE && item->role <= HB_PLAN_STEP;
-        if (!scope || item->flags & HB_ITEM_HIDE || item->ext == HB_ABSENT || item->ext == HB_NO_ID)
-            continue;
-        ok = hb_index_put(is_operator(item) ? &plan->owners : &plan->scopes, item->ext, i);
+    expect_owners(plan);
+    for (uint32_t i = 0; i < plan->items.count; i++) {
+        const hb_item *item = hb_plan_item(plan, i);
+        if (!owns(item)) continue;
+        if (!is_operator(item))
+            hb_index_put(&plan->arena, &plan->scopes, item->ext, i);
+        else if (hb_is_key_int(item->ext))
+            hb_key_set_add(&plan->arena, &plan->owners, hb_key_int(item->ext));
+        else
+            hb_index_put(&plan->arena, &plan->far_owners, item->ext, i);
     }
-    return ok;
 }
 
-hb_result hb_plan_nesting(hb_plan *plan)
+void hb_plan_nesting(hb_plan *plan)
 {
-    hb_item **nodes = calloc((size_t)plan->items.count + 1, sizeof(hb_item *));
-    forest *f = calloc(1, sizeof *f);
-    bool ok = nodes && f;
-    if (ok) {
-        f->plan = plan;
-        uint32_t count = collect(plan, nodes);
-        qsort(nodes, count, sizeof(hb_item *), compare_nodes);
-        build(f, nodes, count);
-        ok = !f->no_memory && hb_plan_index_owners(plan);
-    }
-    free(f);
-    free(nodes);
-    return ok ? HB_OK : hb_fail(HB_ERROR_NO_MEMORY, "out of memory for the trace");
+    forest f = {.plan = plan};
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < plan->items.count; i++)
+        count += is_node(hb_plan_item(plan, i));
+    uint32_t *nodes = HB_NEW_ARRAY(&plan->arena, uint32_t, count), n = 0;
+    for (uint32_t i = 0; i < plan->items.count; i++)
+        if (is_node(hb_plan_item(plan, i))) nodes[n++] = i;
+    hb_sort(&plan->arena, nodes, count, sizeof *nodes, is_before, plan);
+    build(&f, nodes, count);
+    hb_arena_give_back(&plan->arena, nodes, count * sizeof *nodes);
+    hb_plan_index_owners(plan);
 }

@@ -8,12 +8,9 @@
 
 /* ---- index ---- */
 
-bool hb_index_put(hb_dict *index, int64_t key, uint32_t value)
+void hb_index_put(hb_arena *arena, hb_dict *index, int64_t key, uint32_t value)
 {
-    bool added;
-    hb_dict_entry *entry = hb_dict_add(NULL, index, (uint64_t)key, &added);
-    if (entry) entry->value = value;
-    return entry != NULL;
+    hb_dict_set(arena, index, (uint64_t)key, value);
 }
 
 uint32_t hb_index_get(const hb_dict *index, int64_t key)

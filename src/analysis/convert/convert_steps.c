@@ -39,7 +39,7 @@ static void collect(steps *s)
         }
         s->list[s->count++] = (step){.item = item, .start = item->ts, .end = item->ts + item->dur};
     }
-    qsort(s->list, s->count, sizeof *s->list, compare_steps);
+    if (s->count) qsort(s->list, s->count, sizeof *s->list, compare_steps);
 }
 
 static step *step_of(steps *s, const hb_item *call)
@@ -111,20 +111,15 @@ static void hide_swallowed(steps *s)
     }
 }
 
-hb_result hb_plan_steps(hb_plan *plan)
+void hb_plan_steps(hb_plan *plan)
 {
     steps s = {.plan = plan};
     size_t count = 0;
     for (uint32_t i = 0; i < plan->items.count; i++)
         count += hb_plan_item(plan, i)->role == HB_PLAN_STEP;
-    if (count == 0) return HB_OK;
-    s.list = calloc(count, sizeof *s.list);
-    if (!s.list) return hb_fail(HB_ERROR_NO_MEMORY, "out of memory for the steps");
+    s.list = HB_NEW_ARRAY(&plan->arena, step, count);
     collect(&s);
-    if (s.count) {
-        find_work(&s);
-        hide_swallowed(&s);
-    }
-    free(s.list);
-    return HB_OK;
+    if (!s.count) return;
+    find_work(&s);
+    hide_swallowed(&s);
 }

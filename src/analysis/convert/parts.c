@@ -3,7 +3,6 @@
  * Which events come into which file: device work goes with its call, what has no time into all.
  */
 #include <math.h>
-#include <stdlib.h>
 
 #include "convert/convert.h"
 #include "trace/cuts.h"
@@ -98,30 +97,32 @@ static void add_steps(const hb_plan *plan, places *p, double start, double end)
     }
 }
 
-static int compare_starts(const void *a, const void *b)
+/* Of items' numbers. */
+static bool starts_before(const void *plan, const void *a, const void *b)
 {
-    const hb_item *x = *(hb_item *const *)a, *y = *(hb_item *const *)b;
-    return x->ts < y->ts ? -1 : x->ts > y->ts;
+    return hb_plan_item(plan, *(const uint32_t *)a)->ts <
+           hb_plan_item(plan, *(const uint32_t *)b)->ts;
+}
+
+static bool is_node(const hb_item *item)
+{
+    return item->role >= HB_PLAN_NODE && item->role <= HB_PLAN_MODULE;
 }
 
 /* Without steps: where something begins while nothing is open on any thread. */
-static bool add_pauses(const hb_plan *plan, places *p)
+static void add_pauses(hb_plan *plan, places *p)
 {
-    hb_item **nodes = calloc((size_t)plan->items.count + 1, sizeof *nodes);
-    uint32_t count = 0;
-    if (!nodes) return false;
-    for (uint32_t i = 0; i < plan->items.count; i++) {
-        hb_item *item = hb_plan_item(plan, i);
-        if (item->role >= HB_PLAN_NODE && item->role <= HB_PLAN_MODULE) nodes[count++] = item;
-    }
-    qsort(nodes, count, sizeof *nodes, compare_starts);
+    uint32_t *nodes = HB_NEW_ARRAY(&plan->arena, uint32_t, plan->items.count), count = 0;
+    for (uint32_t i = 0; i < plan->items.count; i++)
+        if (is_node(hb_plan_item(plan, i))) nodes[count++] = i;
+    hb_sort(&plan->arena, nodes, count, sizeof *nodes, starts_before, plan);
     double end = -INFINITY;
     for (uint32_t i = 0; i < count; i++) {
-        if (nodes[i]->ts >= end) add_place(p, nodes[i]->ts, HB_CUT_PAUSE);
-        end = fmax(end, nodes[i]->ts + nodes[i]->dur);
+        const hb_item *item = hb_plan_item(plan, nodes[i]);
+        if (item->ts >= end) add_place(p, item->ts, HB_CUT_PAUSE);
+        end = fmax(end, item->ts + item->dur);
     }
-    free(nodes);
-    return true;
+    hb_arena_give_back(&plan->arena, nodes, plan->items.count * sizeof *nodes);
 }
 
 /* An event with its separator and what an edit may add. */
@@ -201,7 +202,7 @@ static hb_result count_spans(const hb_plan *plan, double first, double last, siz
     return HB_OK;
 }
 
-static hb_result find_places(const hb_plan *plan, places *p, double start, double end)
+static hb_result find_places(hb_plan *plan, places *p, double start, double end)
 {
     const hb_convert_options *o = plan->options;
     double first, last;
@@ -209,15 +210,14 @@ static hb_result find_places(const hb_plan *plan, places *p, double start, doubl
     if (!is_split(o)) return HB_OK;
     find_ends(plan, start, end, &first, &last);
     HB_TRY(count_spans(plan, first, last, &spans));
-    p->list = calloc((size_t)plan->items.count + spans + 1, sizeof *p->list);
-    if (!p->list) return hb_no_memory();
+    p->list = HB_NEW_ARRAY(&plan->arena, hb_cut_place, (size_t)plan->items.count + spans);
     add_steps(plan, p, start, end);
     if (p->count == 0 && o->split_steps)
         return hb_fail(HB_ERROR_NOT_FOUND,
                        "%s: has no steps to be split by: --find-steps finds them, or split it by "
                        "size or time",
                        plan->input);
-    if (p->count == 0 && o->max_size && !add_pauses(plan, p)) return hb_no_memory();
+    if (p->count == 0 && o->max_size) add_pauses(plan, p);
     for (size_t i = 0; i < spans; i++)
         add_place(p, first + (double)i * o->split_us, HB_CUT_TIME);
     hb_sort_cut_places(p->list, p->count);
@@ -250,14 +250,10 @@ hb_result hb_plan_parts(hb_plan *plan)
     double start, end;
     places p = {0};
     HB_TRY(find_window(plan, &start, &end));
-    hb_result result = find_places(plan, &p, start, end);
-    if (result == HB_OK) plan->cuts = calloc(p.count + 2, sizeof *plan->cuts);
-    if (result == HB_OK && !plan->cuts) result = hb_no_memory();
-    if (result == HB_OK) {
-        if (p.count) add_sizes(plan, &p, start, end);
-        choose_cuts(plan, &p, start, end);
-        assign(plan);
-    }
-    free(p.list);
-    return result;
+    HB_TRY(find_places(plan, &p, start, end));
+    plan->cuts = HB_NEW_ARRAY(&plan->arena, double, p.count + 2);
+    if (p.count) add_sizes(plan, &p, start, end);
+    choose_cuts(plan, &p, start, end);
+    assign(plan);
+    return HB_OK;
 }

@@ -195,14 +195,14 @@ static void find_scopes(hb_arena *arena, hb_import_rows *r)
 {
     size_t n = 0;
     if (!r->scopes.count || !r->calls.count) return;
-    hb_host_span *spans = malloc(((size_t)r->scopes.count + r->calls.count) * sizeof *spans);
-    if (!spans) hb_arena_leave(arena, HB_ERROR_NO_MEMORY, "out of memory");
+    size_t count = (size_t)r->scopes.count + r->calls.count;
+    hb_host_span *spans = HB_NEW_ARRAY(arena, hb_host_span, count);
     for (uint32_t i = 0; i < r->scopes.count; i++)
         spans[n++] = span_of(hb_column_at(&r->scopes, i), i, false);
     for (uint32_t i = 0; i < r->calls.count; i++)
         spans[n++] = span_of(hb_column_at(&r->calls, i), i, true);
-    hb_find_owners(spans, n, own, r);
-    free(spans);
+    hb_find_owners(arena, spans, n, own, r);
+    hb_arena_give_back(arena, spans, count * sizeof *spans);
 }
 
 /* ---- memory ---- */

@@ -337,7 +337,7 @@ static void find_owners(normalizer *u)
     for (uint32_t i = 0; i < u->seekers.count; i++)
         spans[n++] = span_of(u, u->seekers.items[i], i, true);
     u->found = HB_NEW_ARRAY(&u->arena, bool, u->seekers.count);
-    hb_find_owners(spans, n, own, u);
+    hb_find_owners(&u->arena, spans, n, own, u);
     for (uint32_t i = 0; i < u->seekers.count; i++)
         if (!u->found[i] && !is_in_its_scope(u, row_at(u, u->seekers.items[i])))
             set_owner(u, row_at(u, u->seekers.items[i]), HB_ID_NONE);

@@ -116,7 +116,7 @@ static void link_scopes_by_time(linker *l)
                                                      .item = i,
                                                      .is_call = is_call};
     }
-    hb_find_owners(spans.items, spans.count, own, l);
+    hb_find_owners(&l->arena, spans.items, spans.count, own, l);
     for (uint32_t i = 0; i < trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(trace, i);
         if (!hb_row_is_work(row)) continue;

@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/link.h"
 
-#include <stdlib.h>
+#include "base/hash_map.h"
 
 #define NO_SPAN UINT32_MAX
 
-static int order(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
-
 /* By thread and start, what is around before what is inside; a scope before a call as long. */
-static int compare(const void *x, const void *y)
+static bool is_before(const void *context, const void *x, const void *y)
 {
     const hb_host_span *a = x, *b = y;
-    if (a->thread != b->thread) return a->thread < b->thread ? -1 : 1;
-    int starts = order(a->start, b->start), ends = order(b->end, a->end);
-    if (starts) return starts;
-    if (a->is_call != b->is_call) return a->is_call ? 1 : -1;
-    return ends ? ends : (a->item > b->item) - (a->item < b->item);
+    (void)context;
+    if (a->thread != b->thread) return a->thread < b->thread;
+    if (a->start != b->start) return a->start < b->start;
+    if (a->is_call != b->is_call) return b->is_call;
+    return a->end != b->end ? a->end > b->end : a->item < b->item;
 }
 
 /* Times are rounded, and a call may seem to end after its scope: its middle decides. */
@@ -30,11 +25,11 @@ static uint32_t owner_of(const hb_host_span *spans, uint32_t scope, const hb_hos
     return scope;
 }
 
-void hb_find_owners(hb_host_span *spans, size_t count,
+void hb_find_owners(hb_arena *arena, hb_host_span *spans, size_t count,
                     void (*own)(void *context, uint32_t call, uint32_t scope), void *context)
 {
     uint32_t open = NO_SPAN; /* the innermost scope; the others by .outer */
-    if (count) qsort(spans, count, sizeof *spans, compare);
+    hb_sort(arena, spans, count, sizeof *spans, is_before, NULL);
     for (uint32_t i = 0; i < count; i++) {
         hb_host_span *s = &spans[i];
         if (i && s->thread != spans[i - 1].thread) open = NO_SPAN;

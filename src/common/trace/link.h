@@ -8,7 +8,7 @@
 #ifndef HB_TRACE_LINK_H
 #define HB_TRACE_LINK_H
 
-#include "base/base.h"
+#include "base/arena.h"
 
 /** A scope, or a call that looks for one, on a host thread. */
 typedef struct hb_host_span {
@@ -20,7 +20,7 @@ typedef struct hb_host_span {
 } hb_host_span;
 
 /** Calls `own` for each call that ran in a scope. Sorts the spans. */
-void hb_find_owners(hb_host_span *spans, size_t count,
+void hb_find_owners(hb_arena *arena, hb_host_span *spans, size_t count,
                     void (*own)(void *context, uint32_t call, uint32_t scope), void *context);
 
 #endif
