@@ -151,10 +151,12 @@ HB_API void hb_trace_file_close(hb_trace_file *file);
 /** Something wrong with the text that was lived with. */
 typedef struct hb_trace_note {
     const char *what;
-    uint64_t offset; /* bytes from the start of the (inflated) text */
+    uint64_t
+        offset; /* bytes from the start of the (inflated) text; HB_NO_OFFSET: at no one place */
 } hb_trace_note;
+#define HB_NO_OFFSET UINT64_MAX
 
-/** The first 100 notes. */
+/** The first 100 notes, and whether events are too far away in time. */
 HB_API size_t hb_trace_file_num_notes(const hb_trace_file *file);
 HB_API hb_trace_note hb_trace_file_note(const hb_trace_file *file, size_t index);
 

@@ -359,6 +359,17 @@ def test_wrong_usage(tmp_path, words, message):
     assert done.returncode == 2 and message in done.stderr and done.stdout == ""
 
 
+@pytest.mark.parametrize("command", ["table", "view", "stacks", "memory", "steps"])
+def test_events_too_far_away_in_time_are_told(command, tmp_path):
+    """Of 1800 and of 2264; without them nothing would be left, and nobody would know why."""
+    path = tmp_path / "far.pt.trace.json"
+    path.write_text(json.dumps({"traceEvents": [
+        {"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": ts, "dur": 1, "args": {}}
+        for name, ts in (("first", -5.3e15), ("last", 9.3e15), ("near", 5))]}))
+    done = subprocess.run([HIPBOARD, command, path], capture_output=True, text=True, timeout=600)
+    assert f"hipboard {command}: {path}: 2 events before 1876 or after 2064" in done.stderr
+
+
 def test_missing_and_empty(tmp_path):
     done = subprocess.run([HIPBOARD, "table", tmp_path / "none"], capture_output=True, text=True)
     assert done.returncode == 1 and "none" in done.stderr

@@ -196,8 +196,11 @@ static void tell_notes(const char *name, const char *path, const hb_trace_file *
     size_t count = hb_trace_file_num_notes(file);
     for (size_t i = 0; i < count && i < MAX_NOTES; i++) {
         hb_trace_note note = hb_trace_file_note(file, i);
-        fprintf(stderr, "hipboard %s: %s: byte %llu: %s\n", name, path,
-                (unsigned long long)note.offset, note.what);
+        if (note.offset == HB_NO_OFFSET)
+            fprintf(stderr, "hipboard %s: %s: %s\n", name, path, note.what);
+        else
+            fprintf(stderr, "hipboard %s: %s: byte %llu: %s\n", name, path,
+                    (unsigned long long)note.offset, note.what);
     }
     if (count > MAX_NOTES) fprintf(stderr, "hipboard %s: %s: and more\n", name, path);
 }

@@ -2,6 +2,7 @@
  *
  * hipboard/analysis.h: single trace files.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "api/api_trace_file.h"
@@ -19,7 +20,8 @@ struct hb_trace_file {
     hb_analysis analysis;
     bool begun, analysed; /* the first part of the analysis, and all of it */
     hb_result first_result, analysis_result;
-    char *reason; /* of whichever failed */
+    char *reason;  /* of whichever failed */
+    char far[120]; /* a note of events that are too far away; empty: there are none */
     hb_step_stat *steps;
     hb_operator_stat *operators[2]; /* by name, by shape */
     hb_kernel_stats *kernels;
@@ -28,6 +30,19 @@ struct hb_trace_file {
     hb_module_stats *modules;
     size_t num_steps, num_kernels, num_gpus, num_memory, num_modules;
 };
+
+/* What nanoseconds do not reach. */
+static void note_far(hb_trace_file *file)
+{
+    const hb_column *odd = &file->trace.odd_times;
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < odd->count; i++)
+        count += ((const hb_odd_times *)hb_column_at(odd, i))->far;
+    if (count)
+        snprintf(file->far, sizeof file->far,
+                 "%llu event%s before 1876 or after 2064, which only the plugin's own numbers have",
+                 (unsigned long long)count, hb_plural(count));
+}
 
 hb_result hb_trace_file_open(const char *path, const hb_open_options *options, hb_trace_file **file)
 {
@@ -45,6 +60,7 @@ hb_result hb_trace_file_open(const char *path, const hb_open_options *options, h
     locale_t before = hb_enter_c_locale();
     hb_result result = hb_import_read(path, o.process, &read, &made->trace, &made->report);
     hb_leave_c_locale(before);
+    if (result == HB_OK) note_far(made);
     if (result == HB_OK && o.unify) result = hb_normalize(&made->trace);
     if (result != HB_OK)
         hb_trace_file_close(made);
@@ -93,12 +109,13 @@ hb_trace *hb_trace_file_trace(hb_trace_file *file)
 
 size_t hb_trace_file_num_notes(const hb_trace_file *file)
 {
-    return file ? file->report.num_notes : 0;
+    return file ? file->report.num_notes + (*file->far != 0) : 0;
 }
 
 hb_trace_note hb_trace_file_note(const hb_trace_file *file, size_t index)
 {
     if (index >= hb_trace_file_num_notes(file)) return (hb_trace_note){"", 0};
+    if (index == file->report.num_notes) return (hb_trace_note){file->far, HB_NO_OFFSET};
     const hb_read_note *n = &file->report.notes[index];
     bool cut = n->defect == HB_JSON_DEFECT_CUT && file->report.cut_reason[0];
     return (hb_trace_note){cut ? file->report.cut_reason : hb_json_defect_text(n->defect),

@@ -318,7 +318,10 @@ static void put_notes(hb_page_trace *trace, hb_emitter *out)
         hb_trace_note note = hb_trace_file_note(trace->file, i);
         hb_emit_open(out, '[');
         hb_emit_text(out, note.what);
-        hb_emit_finite(out, (double)note.offset);
+        if (note.offset == HB_NO_OFFSET)
+            hb_emit_null(out);
+        else
+            hb_emit_finite(out, (double)note.offset);
         hb_emit_close(out, ']');
     }
     hb_emit_close(out, ']');

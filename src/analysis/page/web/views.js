@@ -46,7 +46,9 @@ export function warnings(overview, { lost } = {}) {
   const said = [];
   if (overview.simulated) said.push('The GPU is simulated: its durations mean nothing, and neither does what follows from them.');
   if (overview.lost ?? lost) said.push(`The TensorBoard plugin loses this file: ${overview.lost ?? lost}`);
-  if (overview.notes?.length) said.push(`The file is damaged: ${overview.notes.slice(0, 3).map(([what, at]) => `${what} (byte ${count(at)})`).join('; ')}${overview.notes.length > 3 ? `; and ${overview.notes.length - 3} more` : ''}. What could be read is shown.`);
+  const damage = (overview.notes ?? []).filter(([, at]) => at !== null);
+  if (damage.length) said.push(`The file is damaged: ${damage.slice(0, 3).map(([what, at]) => `${what} (byte ${count(at)})`).join('; ')}${damage.length > 3 ? `; and ${damage.length - 3} more` : ''}. What could be read is shown.`);
+  for (const [what, at] of overview.notes ?? []) if (at === null) said.push(`${what}.`);
   if (m.hipboard_lost && json(m.hipboard_lost)) said.push(`Records were lost while it was made: ${m.hipboard_lost.replace(/[{}"]/g, '')}.`);
   if (m.hipboard_lost_by_kill) said.push(`The program was killed: up to ${m.hipboard_lost_by_kill} records are lost.`);
   if (Number(m.hipboard_kernel_sampling) > 1) said.push(`Kernels were timed in one of ${m.hipboard_kernel_sampling} launches: sums over kernels are of those.`);
