@@ -318,6 +318,14 @@ def test_the_manual_page_lists_the_environment(prefix):
         asked |= set(re.findall(r'"(HIPBOARD_[A-Z_]+)"', source.read_text()))
     asked -= {"HIPBOARD_REQUEST_VERSION", "HIPBOARD_REASON"}  # keys of control files
     assert len(asked) >= 6 and asked == listed
+    others = set(re.findall(r"\b[A-Z][A-Z0-9_]{3,}\b", environment.replace(r"\fB", " "))) - listed
+    named = {"LD_PRELOAD", "PATH", "ASAN_OPTIONS"}  # of the loader, the shell and the sanitizer: kept, and added to
+    named |= {"OMPI_COMMAND", "OMPI_NUM_APP_CTX", "SLURM_JOB_ID", "SLURM_STEP_NUM_TASKS"}  # what kind of job it is
+    for source in [*ROOT.glob("src/**/*.[ch]"), *(ROOT / "tools/hipboard").glob("*.[ch]")]:
+        for name in re.findall(r'getenv\("([A-Z_]+)"\)', source.read_text()):
+            assert name in others | listed | named, f"{source.name}: {name}"
+    ranks = re.findall(r'\{"[\w ]+",\s*(?:NULL|"\w+"),\s*"(\w+)"', (ROOT / "src/common/base/launcher.c").read_text())
+    assert len(ranks) > 5 and set(ranks) <= others
 
 
 def completed(prefix, *words):

@@ -61,9 +61,14 @@ const environment_variable program_environment[] = {
     {"XDG_RUNTIME_DIR", "where running programs are asked through (`hipboard trigger`)"},
     {"OMPI_COMM_WORLD_RANK, PMIX_RANK, PMI_RANK, MV2_COMM_WORLD_RANK, SLURM_PROCID, "
      "FLUX_TASK_RANK, "
-     "RANK",
+     "PALS_RANKID, RANK",
      "the process's number in a parallel run: under `hipboard record` 0 writes the event file"},
+    {"TMPDIR", "where what is short-lived lies, as records of ranks whose log directory is on a "
+               "network, and parts of packs (/tmp)"},
+    {"HIP_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES, CUDA_VISIBLE_DEVICES, GPU_DEVICE_ORDINAL",
+     "which GPUs a program sees: traces keep them, `hipboard info` tells them"},
     {"COLUMNS", "the width of a terminal, if exported"},
+    {"TERM", "dumb: no bold and no colours"},
     {"NO_COLOR", "anything: no bold and no colours"},
     {NULL, NULL},
 };
