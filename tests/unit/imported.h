@@ -84,8 +84,8 @@ static inline uint64_t count_in(const char *text, const char *part)
 }
 
 #define HAS(text, part) \
-    if (!strstr(text, part)) fail_msg("no %s in %s", part, text)
+    if (!strstr(text, part)) fail_msg("no %s in %s", part, (text) ? (text) : "nothing")
 #define HAS_NOT(text, part) \
-    if (strstr(text, part)) fail_msg("%s in %s", part, text)
+    if (strstr(text, part)) fail_msg("%s in %s", part, (text) ? (text) : "nothing")
 
 #endif
