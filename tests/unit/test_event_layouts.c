@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "io/number_text.h"
 #include "raw_events.h"
 
 /* ---- lists of events ---- */
@@ -291,7 +292,23 @@ static const char *random_number(void)
     return text;
 }
 
-/* Of a kind; '#' is any number. */
+/* As hipboard writes times that nest in doubles, too, and a little beside. */
+static void put_nesting_times(hb_buf *text, bool duration_first)
+{
+    uint64_t start = 4804352295883460u + random_below(1000000000), ns = 1 + random_below(30000);
+    char ts[HB_MAX_NUMBER + 1], dur[HB_MAX_NUMBER + 1];
+    *hb_put_us(ts, start) = '\0';
+    char *end = hb_put_nesting_us(dur, start, start + ns);
+    *end = '\0';
+    if (random_below(4) == 0) end[-1] = (char)('0' + random_below(10));
+    if (random_below(16) == 0) strcpy(end, "0000000000");
+    if (duration_first)
+        hb_buf_printf(text, "\"dur\": %s, \"ts\": %s", dur, ts);
+    else
+        hb_buf_printf(text, "\"ts\": %s, \"dur\": %s", ts, dur);
+}
+
+/* Of a kind; '#' is any number, '@' and '%' are times that nest. */
 static char *random_event(void)
 {
     static const char *const kinds[] = {
@@ -320,6 +337,10 @@ static char *random_event(void)
         "\"ph\": \"X\", \"cat\": \"gpu_memcpy\", \"name\": \"Memcpy\", \"pid\": 0, \"tid\": 7, "
         "\"ts\": "
         "#, \"dur\": #, \"args\": {\"correlation\": #, \"bytes\": #, \"device\": #}",
+        "\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::relu\", \"pid\": 1, \"tid\": 2, @, "
+        "\"args\": {\"External id\": #, \"Input Dims\": [[1]], \"Ev Idx\": #}",
+        "\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::tanh\", \"pid\": 1, \"tid\": 2, %, "
+        "\"args\": {\"External id\": #}",
         "\"ph\": \"C\", \"name\": \"curve\", \"pid\": 1, \"ts\": #, \"args\": {\"value\": #}",
         "\"ph\": \"X\", \"name\": \"bare\", \"ts\": #, \"dur\": #, \"external id\": #, \"args\": "
         "{\"external id\": #, \"External id\": #}",
@@ -332,6 +353,8 @@ static char *random_event(void)
     for (const char *p = kinds[random_below(HB_ARRAY_LEN(kinds))]; *p; p++) {
         if (*p == '#')
             hb_buf_str(&text, random_number());
+        else if (*p == '@' || *p == '%')
+            put_nesting_times(&text, *p == '%');
         else
             hb_buf_append(&text, p, 1);
     }

@@ -71,13 +71,14 @@ typedef struct layout {
 struct hb_layouts {
     uint32_t trace;   /* the number of the trace that is being read */
     uint32_t history; /* of the last four layouts */
+    uint32_t recent;  /* ... and of their repeats */
     uint32_t count;   /* layouts[0] is none */
     size_t remembered_bytes;
     layout *matched;                /* by the last event, when hb_layouts_match() took it */
     hb_event_part parts[MAX_HOLES]; /* ... and what stood in its holes */
     uint16_t buckets[BUCKETS];
     uint16_t guesses[1 << GUESS_BITS]; /* by history: which one came then, */
-    uint16_t again[1 << GUESS_BITS];   /* ... and which repeat: layout * REPEATS + its number */
+    uint16_t again[1 << GUESS_BITS];   /* by recent: which repeat, layout * REPEATS + its number */
     uint16_t *noted;                   /* where the repeat of the matched event is to stand */
     layout layouts[MAX_LAYOUTS];
 };
@@ -239,19 +240,22 @@ static uint32_t head_of(const char *p)
     return hash ^ hash >> 15;
 }
 
-static uint32_t slot_of(const hb_layouts *l)
+static uint32_t slot_of(uint32_t history)
 {
-    return l->history * 0x9e3779b1u >> (32 - GUESS_BITS);
+    return history * 0x9e3779b1u >> (32 - GUESS_BITS);
 }
 
 static uint16_t *guess_of(hb_layouts *l)
 {
-    return &l->guesses[slot_of(l)];
+    return &l->guesses[slot_of(l->history)];
 }
 
-static void follow(hb_layouts *l, uint32_t index)
+/* Events of one layout take turns, as calls with other shapes do: so which repeat comes is told by
+ * the repeats before. */
+static void follow(hb_layouts *l, uint32_t index, uint32_t repeat)
 {
     l->history = l->history << 8 ^ index;
+    l->recent = l->recent << 8 ^ (index * REPEATS + repeat);
 }
 
 static HB_COLD const char *match_other(hb_layouts *l, hb_scan *scan, const char *p,
@@ -275,8 +279,8 @@ const char *hb_layouts_match(hb_layouts *l, hb_scan *scan, const char *p, hb_raw
     const char *end = *guess ? match_layout(l, &l->layouts[*guess], scan, p, raw) : NULL;
     if (HB_UNLIKELY(!end)) end = match_other(l, scan, p, raw, guess);
     l->matched = end ? &l->layouts[*guess] : NULL;
-    l->noted = &l->again[slot_of(l)];
-    if (HB_LIKELY(end != NULL)) follow(l, *guess);
+    l->noted = &l->again[slot_of(l->recent)];
+    if (HB_LIKELY(end != NULL)) follow(l, *guess, 0);
     return end;
 }
 
@@ -291,15 +295,15 @@ static const char *match_repeat(hb_layouts *l, uint32_t index, const char *p, hb
 const char *hb_layouts_repeat(hb_layouts *l, const char *p, hb_read_row *again)
 {
     if (HB_UNLIKELY(!l)) return NULL;
-    uint32_t slot = slot_of(l), index = l->again[slot], guess = index;
+    uint32_t slot = slot_of(l->recent), index = l->again[slot], guess = index;
     const char *end = match_repeat(l, index, p, again);
     for (unsigned i = 0; !end && i < REPEATS; i++) {
-        index = l->guesses[slot] * (uint32_t)REPEATS + i;
+        index = *guess_of(l) * (uint32_t)REPEATS + i;
         if (index != guess) end = match_repeat(l, index, p, again);
     }
     if (!end) return NULL;
     l->again[slot] = (uint16_t)index;
-    follow(l, index / REPEATS);
+    follow(l, index / REPEATS, index % REPEATS);
     return end;
 }
 
@@ -526,7 +530,7 @@ void hb_layouts_learn(hb_layouts *l, hb_scan *scan, const char *p, const char *e
     l->buckets[t->head % BUCKETS] = (uint16_t)index;
     l->count = index;
     *guess_of(l) = (uint16_t)index;
-    follow(l, index);
+    follow(l, index, 0);
 }
 
 /* ---- the whole ---- */

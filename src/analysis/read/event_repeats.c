@@ -16,6 +16,7 @@ typedef enum number_use {
     USE_NONE, /* it need only be one */
     USE_START,
     USE_DURATION,
+    USE_DURATION_OF_START, /* which stands before it */
     USE_ID,
     USE_CORRELATION,
 } number_use;
@@ -114,7 +115,7 @@ static bool cut(hb_repeat *r, hb_varying *varying, const hb_event_text *event,
 {
     const char *from = event->start;
     size_t size = 0, cut_at = 0;
-    bool has_id = false;
+    bool has_id = false, has_start = false;
     r->num_numbers = 0;
     for (unsigned i = 0; i < event->num_parts; i++) {
         const hb_event_part *part = &event->parts[i];
@@ -123,6 +124,8 @@ static bool cut(hb_repeat *r, hb_varying *varying, const hb_event_text *event,
         if (use == USE_NONE && !has_varied(varying, i, part)) continue;
         if (r->num_numbers == MAX_NUMBERS || (use == USE_ID && has_id)) return false;
         has_id |= use == USE_ID;
+        has_start |= use == USE_START;
+        if (use == USE_DURATION && has_start) use = USE_DURATION_OF_START;
         take_text(r, &from, part->start, &size);
         from = part->end;
         r->numbers[r->num_numbers++] = (number){(uint16_t)(size - cut_at), (uint8_t)use};
@@ -184,6 +187,32 @@ static inline const char *take_time(const char *p, int64_t *ns, hb_row *row, uin
     return p;
 }
 
+/* A duration with more decimals, by which the event nests in doubles, too. Both operands are exact,
+ * so the quotient is what strtod() makes of the text. */
+static const char *take_nesting(const char *p, hb_row *row)
+{
+    static const double scales[] = {1e4, 1e5, 1e6, 1e7, 1e8, 1e9};
+    enum { LEAST = 4, MOST = LEAST + HB_ARRAY_LEN(scales) - 1, MAX_DIGITS = 15 };
+    uint64_t digits = 0;
+    const char *point = hb_take_digits(p, &digits), *end;
+    if (point == p || point - p > MAX_DIGITS - MOST || *point != '.') return NULL;
+    if (*p == '0' && point > p + 1) return NULL;
+    end = hb_take_digits(point + 1, &digits);
+    ptrdiff_t decimals = end - point - 1;
+    if (decimals < LEAST || decimals > MOST) return NULL;
+    double us = (double)digits / scales[decimals - LEAST];
+    if (!hb_us_to_ns(us, &row->duration) || hb_ns_to_us(row->duration) == us) return NULL;
+    if (!hb_row_nests_by(row, us)) return NULL;
+    row->flags |= HB_ROW_NESTED;
+    return end;
+}
+
+static const char *take_duration(const char *p, hb_row *row)
+{
+    const char *end = take_time(p, &row->duration, row, HB_ROW_DUR_INT);
+    return HB_LIKELY(end != NULL) ? end : take_nesting(p, row);
+}
+
 static inline const char *take_number(const char *p, number_use use, hb_read_row *again)
 {
     bool has_point;
@@ -191,6 +220,7 @@ static inline const char *take_number(const char *p, number_use use, hb_read_row
     case USE_NONE: return hb_behind_number(p, &has_point);
     case USE_START: return take_time(p, &again->row.start, &again->row, HB_ROW_TS_INT);
     case USE_DURATION: return take_time(p, &again->row.duration, &again->row, HB_ROW_DUR_INT);
+    case USE_DURATION_OF_START: return take_duration(p, &again->row);
     case USE_ID: return take_id(p, &again->row.id);
     case USE_CORRELATION: return take_id(p, &again->device.correlation);
     }

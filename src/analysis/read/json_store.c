@@ -348,13 +348,6 @@ static bool take_time(const hb_raw_event *raw, hb_slot slot, hb_number_state *st
     return hb_us_to_ns(*us, ns) && hb_ns_to_us(*ns) == *us && !(*us == 0 && signbit(*us));
 }
 
-/* hipboard's own writer makes what nests in nanoseconds nest in doubles, too. */
-static bool is_nested(const hb_row *row, double dur)
-{
-    return row->start >= 0 && row->duration > 0 &&
-           hb_nesting_us((uint64_t)row->start, (uint64_t)hb_row_end(row)) == dur;
-}
-
 static void add_times(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
 {
     hb_number_state ts, dur;
@@ -368,7 +361,7 @@ static void add_times(hb_event_sink *sink, const hb_raw_event *raw, hb_row *row)
     if (raw->present >> HB_SLOT_TS & 1) row->flags |= HB_ROW_HAS_TS;
     if (raw->present >> HB_SLOT_ID & 1) row->flags |= HB_ROW_HAS_ID;
     if (HB_LIKELY(plain_ts && plain_dur)) return;
-    if (plain_ts && is_nested(row, dur_us)) {
+    if (plain_ts && hb_row_nests_by(row, dur_us)) {
         row->flags |= HB_ROW_NESTED;
         return;
     }

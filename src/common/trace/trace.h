@@ -403,6 +403,14 @@ static inline int64_t hb_row_end(const hb_row *row)
     return row->start + row->duration;
 }
 
+/** hipboard's own writer makes what nests in nanoseconds nest in doubles, too: whether this is the
+ * duration in microseconds by which a row does. */
+static inline bool hb_row_nests_by(const hb_row *row, double us)
+{
+    return row->start >= 0 && row->duration > 0 &&
+           hb_nesting_us((uint64_t)row->start, (uint64_t)hb_row_end(row)) == us;
+}
+
 /** The ts and dur that the plugin sees: exactly float() of the file's text. 0: none. */
 static inline double hb_plugin_ts(const hb_trace *trace, const hb_row *row)
 {
