@@ -208,10 +208,18 @@ hb_scope hb_record_function(const char *name)
                         : (hb_scope){0};
 }
 
+static HB_COLD hb_scope function_anyhow(hb_site *site, call_site from)
+{
+    return annotation(hb_record_site_id(site, from.frame), false, from);
+}
+
+/* Whatever else than the usual case is called last, so that nothing is saved for after it. */
 hb_scope hb_record_function_site(hb_site *site)
 {
-    return site && HB_ENABLED() ? annotation(hb_record_site_id(site, HB_FRAME), false, CALLED_FROM)
-                                : (hb_scope){0};
+    if (!site || !HB_ENABLED()) return (hb_scope){0};
+    uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
+    if (HB_UNLIKELY(id == 0) || wants_stack()) return function_anyhow(site, CALLED_FROM);
+    return begin_plain(id, HB_RECORD_ANNOTATION, false, HB_FRAME);
 }
 
 void hb_range_push(const char *name)
@@ -233,10 +241,17 @@ hb_scope hb_op(const char *name, const hb_op_info *info)
     return HB_ENABLED() ? op(hb_record_name(name, HB_FRAME), info, CALLED_FROM) : (hb_scope){0};
 }
 
+static HB_COLD hb_scope op_anyhow(hb_site *site, const hb_op_info *info, call_site from)
+{
+    return op(hb_record_site_id(site, from.frame), info, from);
+}
+
 hb_scope hb_op_site(hb_site *site, const hb_op_info *info)
 {
-    return site && HB_ENABLED() ? op(hb_record_site_id(site, HB_FRAME), info, CALLED_FROM)
-                                : (hb_scope){0};
+    if (!site || !HB_ENABLED()) return (hb_scope){0};
+    uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
+    if (HB_UNLIKELY(id == 0)) return op_anyhow(site, info, CALLED_FROM);
+    return op(id, info, CALLED_FROM);
 }
 
 hb_scope hb_record_operator(uint32_t name, const hb_op_info *info, const void *frame,
