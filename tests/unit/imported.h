@@ -63,6 +63,7 @@ static inline char *written_text(hb_import *import, size_t index)
 {
     static const size_t most = 1 << 24;
     char *path, *text = calloc(1, most);
+    if (!text) abort();
     if (hb_import_write(import, index, in_dir("log"), &path) != HB_OK)
         fail_msg("%s", hb_last_error());
     FILE *file = fopen(path, "rb");

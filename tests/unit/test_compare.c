@@ -164,6 +164,36 @@ static void test_workers_are_averaged(void **state)
     hb_comparison_free(c);
 }
 
+/* As short as tells them apart; those of one path are numbered. */
+static void test_names_of_runs(void **state)
+{
+    static const char *const names[] = {"a/r.json", "b/r.json", "a/other.json", "a/r.json (2)",
+                                        "a/r.json (3)"};
+    char paths[3][600];
+    hb_comparison *c;
+    hb_compared_run run;
+    (void)state;
+    mkdir(path_of("a"), 0755);
+    mkdir(path_of("b"), 0755);
+    for (int i = 0; i < 3; i++)
+        snprintf(paths[i], sizeof paths[i], "%s", write_trace(names[i], 6, plain, ""));
+    const char *list[] = {paths[0], paths[1], paths[2], paths[0], paths[0]};
+    assert_int_equal(hb_compare(list, 5, NULL, &c), HB_OK);
+    assert_int_equal(hb_comparison_num_runs(c), 5);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(hb_comparison_run(c, i, &run), HB_OK);
+        assert_string_equal(run.name, names[i]);
+        assert_string_equal(run.path, list[i]);
+        assert_true(run.files == 1 && run.steps == 6);
+    }
+    assert_int_equal(hb_comparison_run(c, 5, &run), HB_ERROR_NOT_FOUND);
+    hb_comparison_free(c);
+    assert_int_equal(hb_compare(&list[1], 2, NULL, &c), HB_OK);
+    assert_int_equal(hb_comparison_run(c, 0, &run), HB_OK);
+    assert_string_equal(run.name, "r.json");
+    hb_comparison_free(c);
+}
+
 /* ---- limits ---- */
 
 static void test_limits(void **state)
@@ -426,6 +456,7 @@ int main(void)
         cmocka_unit_test(test_few_steps_tell_nothing),
         cmocka_unit_test(test_share_of_the_steps),
         cmocka_unit_test(test_workers_are_averaged),
+        cmocka_unit_test(test_names_of_runs),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_wrong_limits),
         cmocka_unit_test(test_contrasts),

@@ -481,6 +481,91 @@ static void capabilities_become_numbers(void **state)
     assert_has(f, "\"computeMajor\": 9, \"computeMinor\" : 0, \"name\": \"8\"");
 }
 
+/* ---- times of another clock ---- */
+
+#define CLOCK(members) "\"hipboard_clock\": {" members "}, "
+#define AT_2001_5      X("cpu_op", "a", 1, 2001.5, 5, "")
+
+/* By 500 ns at 1 ms, and by a thousandth of what has gone since. */
+static void what_was_added_to_times_is_taken_off(void **state)
+{
+    fixture *f = *state;
+    const char *const told = CLOCK("\"applied\": true, \"at_ns\": 1000000, \"offset_ns\": 500, "
+                                   "\"drift_ps_per_s\": 1000000000");
+    char text[1000];
+    f->options.undo_shift = true;
+    snprintf(text, sizeof text, "{%s\"traceEvents\": [%s]}", told, AT_2001_5);
+    assert_int_equal(convert_text(f, text), HB_OK);
+    assert_int_equal(count(f, "times_restored"), 1);
+    assert_has(f, "\"ts\":2000.000");
+    assert_has(f, "\"undone\": {\"applied\": true, \"at_ns\": 1000000");
+    /* and where nothing was, nothing is */
+    assert_int_equal(
+        convert_text(
+            f, "{" CLOCK("\"applied\": false, \"at_ns\": 1000000, "
+                         "\"offset_ns\": 500, \"drift_ps_per_s\": 1") "\"traceEvents\": [" AT_2001_5
+                                                                      "]}"),
+        HB_OK);
+    assert_has(f, "\"ts\":2001.5");
+    assert_int_equal(count(f, "times_restored"), 0);
+}
+
+static void what_was_added_must_be_told(void **state)
+{
+    static const struct {
+        const char *members;
+        bool fine;
+    } rows[] = {
+        {"\"at_ns\": 1, \"offset_ns\": 2, \"drift_ps_per_s\": 3", true},
+        {"\"at_ns\": 1, \"offset_ns\": 2", false},
+        {"\"at_ns\": 1, \"drift_ps_per_s\": 3", false},
+        {"\"offset_ns\": 2, \"drift_ps_per_s\": 3", false},
+        {"\"at_ns\": 1.5, \"offset_ns\": 2, \"drift_ps_per_s\": 3", false},
+        {"\"at_ns\": 1, \"offset_ns\": 2, \"drift_ps_per_s\": -500000000000", true},
+        {"\"at_ns\": 1, \"offset_ns\": 2, \"drift_ps_per_s\": -500000000001", false},
+        {"\"at_ns\": 1, \"offset_ns\": 2, \"drift_ps_per_s\": 1000000000000", true},
+        {"\"at_ns\": 1, \"offset_ns\": 2, \"drift_ps_per_s\": 1000000000001", false},
+    };
+    fixture *f = *state;
+    f->options.undo_shift = true;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[1000];
+        snprintf(text, sizeof text,
+                 "{\"hipboard_clock\": {\"applied\": true, %s}, \"traceEvents\": [%s]}",
+                 rows[i].members, AT_2001_5);
+        assert_int_equal(convert_text(f, text), rows[i].fine ? HB_OK : HB_ERROR_FORMAT);
+        if (!rows[i].fine) assert_non_null(strstr(hb_last_error(), "does not say what was added"));
+    }
+}
+
+/* Behind one another, also instead of the one before. */
+static void times_are_moved(void **state)
+{
+    fixture *f = *state;
+    const hb_time_shift shift = {.reference_rank = 3,
+                                 .at_ns = 1000500,
+                                 .offset_ns = -1000,
+                                 .drift_ps_per_s = 0,
+                                 .bound_ns = 7};
+    f->options.shift = &shift;
+    assert_int_equal(convert_text(f, "{\"traceEvents\": [" AT_2001_5 "]}"), HB_OK);
+    assert_has(f, "\"ts\":2000.500");
+    assert_has(f, "\"reference_rank\": 3, \"applied\": true, \"at_ns\": 1000500, "
+                  "\"offset_ns\": -1000, \"drift_ps_per_s\": 0, \"bound_ns\": 7}");
+    const char *const shifted =
+        "{" CLOCK("\"applied\": true, \"at_ns\": 1000000, \"offset_ns\": 500, "
+                  "\"drift_ps_per_s\": 1000000000") "\"traceEvents\": [" AT_2001_5 "]}";
+    assert_int_equal(convert_text(f, shifted), HB_OK);
+    assert_has(f, "\"ts\":2000.500");
+    assert_has(f, "\"at_ns\": 1000000, \"offset_ns\": -500, \"drift_ps_per_s\": 1000000000");
+    f->options.undo_shift = true;
+    assert_int_equal(convert_text(f, shifted), HB_OK);
+    assert_has(f, "\"ts\":1999.000");
+    assert_has(f, "\"at_ns\": 1000500, \"offset_ns\": -1000, \"drift_ps_per_s\": 0");
+    assert_int_equal(count(f, "times_shifted"), 1);
+    assert_int_equal(count(f, "times_restored"), 1);
+}
+
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -510,6 +595,9 @@ int main(void)
         TEST(a_time_is_cut_out_with_its_device_work),
         TEST(collectives_get_types_for_their_dims),
         TEST(capabilities_become_numbers),
+        TEST(what_was_added_to_times_is_taken_off),
+        TEST(what_was_added_must_be_told),
+        TEST(times_are_moved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
