@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A rank's part in a job, from events to bytes and back.
+ */
+#include "digest/rank_digest.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "ranks/rank_file.h"
+
+#define BASE 1000000
+
+static const hb_rank_origin origin = {.host = "node",
+                                      .worker = "w",
+                                      .file = "w.pt.trace.json",
+                                      .backend = "mpi",
+                                      .rank = 3,
+                                      .world = 8,
+                                      .pid = 77,
+                                      .base_ns = BASE,
+                                      .lost = 5,
+                                      .clock_method = HB_RANK_CLOCK_MEASURED,
+                                      .clock_offset_ns = -12,
+                                      .clock_bound_ns = 34};
+
+static hb_rank_maker *maker;
+static hb_buf bytes;
+static hb_arena arena;
+static hb_rank_digest digest;
+
+static int begin(void **state)
+{
+    (void)state;
+    maker = hb_rank_maker_new();
+    hb_buf_init(&bytes, SIZE_MAX / 2);
+    arena = (hb_arena){0};
+    return maker ? 0 : -1;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    hb_rank_maker_free(maker);
+    hb_buf_free(&bytes);
+    hb_arena_free(&arena);
+    return 0;
+}
+
+static hb_str str(const char *text)
+{
+    return (hb_str){text, (uint32_t)strlen(text)};
+}
+
+static void check_text(hb_str text, const char *expected)
+{
+    assert_int_equal(text.len, strlen(expected));
+    assert_memory_equal(text.s, expected, text.len);
+}
+
+static void add(hb_role role, uint32_t track, const char *name, int64_t from, int64_t to)
+{
+    const hb_rank_event e = {
+        .role = role, .track = track, .name = str(name), .start = from, .end = to};
+    assert_true(hb_rank_maker_add(maker, &e));
+}
+
+static hb_rank_comm collective(const char *operation, const char *group, int64_t sequence)
+{
+    return (hb_rank_comm){.operation = str(operation),
+                          .group = str(group),
+                          .description = str("of all"),
+                          .members = str("[0, 1]"),
+                          .sequence = sequence,
+                          .in = 4,
+                          .out = 4,
+                          .bytes = 16 * sequence,
+                          .group_size = 2,
+                          .source = -1,
+                          .dest = -1,
+                          .tag = -1};
+}
+
+static hb_rank_comm message(int64_t source, int64_t dest, int64_t tag, int64_t size)
+{
+    return (hb_rank_comm){.operation = str(dest >= 0 ? "send" : "recv"),
+                          .group = str("0"),
+                          .in = -1,
+                          .out = -1,
+                          .bytes = size,
+                          .source = source,
+                          .dest = dest,
+                          .tag = tag};
+}
+
+static void communicate(hb_rank_witness witness, hb_rank_comm comm, int64_t from, int64_t to)
+{
+    const hb_rank_event e = {.role = HB_ROLE_COMMUNICATION,
+                             .witness = witness,
+                             .track = 1,
+                             .name = comm.operation,
+                             .start = from,
+                             .end = to,
+                             .comm = &comm};
+    assert_true(hb_rank_maker_add(maker, &e));
+}
+
+static void decode(void)
+{
+    assert_int_equal(hb_rank_maker_write(maker, &origin, &bytes), HB_OK);
+    if (hb_arena_try(&arena))
+        hb_rank_decode(&arena, (hb_str){bytes.data, (uint32_t)bytes.size}, "made", &digest);
+    assert_int_equal(hb_arena_outcome(&arena), HB_OK);
+}
+
+static void who_it_was_and_its_steps(void **state)
+{
+    (void)state;
+    add(HB_ROLE_TOTAL, 1, "ProfilerStep#8", 200, 290);
+    add(HB_ROLE_TOTAL, 1, "ProfilerStep#7", 100, 200);
+    add(HB_ROLE_OTHER, 1, "backwards", 50, 40); /* is passed over */
+    decode();
+    check_text(digest.host, "node");
+    check_text(digest.worker, "w");
+    check_text(digest.file, "w.pt.trace.json");
+    check_text(digest.backend, "mpi");
+    assert_true(digest.rank == 3 && digest.world == 8 && digest.pid == 77 && digest.lost == 5);
+    assert_int_equal(digest.clock_method, HB_RANK_CLOCK_MEASURED);
+    assert_true(digest.clock_offset == -12 && digest.clock_bound == 34);
+    assert_int_equal(digest.num_steps, 2);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(digest.steps[i].number, 7 + i);
+        assert_int_equal(digest.steps[i].start, BASE + 100 + 100 * i);
+        assert_int_equal(digest.steps[i].end, BASE + (i ? 290 : 200));
+    }
+}
+
+/* Of two groups; in the order of their numbers, in whatever order they came. */
+static void collectives_come_back(void **state)
+{
+    hb_rank_entry entry;
+    (void)state;
+    add(HB_ROLE_TOTAL, 1, "ProfilerStep#1", 0, 1000);
+    communicate(HB_RANK_CALL, collective("allreduce", "0", 2), 300, 340);
+    communicate(HB_RANK_CALL, collective("allreduce", "0", 1), 100, 120);
+    communicate(HB_RANK_CALL, collective("broadcast", "pair", 1), 500, 501);
+    communicate(HB_RANK_CALL, collective("barrier", "0", 3), 400, 400);
+    decode();
+    assert_int_equal(digest.num_groups, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        const hb_rank_group *g = &digest.groups[i];
+        bool pair = g->name.len == 4;
+        check_text(g->name, pair ? "pair" : "0");
+        check_text(g->description, "of all");
+        check_text(g->members, "[0, 1]");
+        assert_true(g->size == 2 && g->numbered && g->count == (pair ? 1u : 3u));
+        hb_rank_walk walk = hb_rank_walk_group(&digest, g);
+        for (int k = 0; k < (pair ? 1 : 3); k++) {
+            static const char *const names[] = {"allreduce", "allreduce", "barrier"};
+            static const int64_t from[] = {100, 300, 400}, to[] = {120, 340, 400};
+            assert_true(hb_rank_next(&walk, &entry));
+            check_text(entry.operation, pair ? "broadcast" : names[k]);
+            assert_int_equal(entry.sequence, k + 1);
+            assert_int_equal(entry.bytes, 16 * (k + 1));
+            assert_int_equal(entry.start, BASE + (pair ? 500 : from[k]));
+            assert_int_equal(entry.end, BASE + (pair ? 501 : to[k]));
+            assert_false(entry.async);
+        }
+        assert_false(hb_rank_next(&walk, &entry));
+    }
+}
+
+/* By who it goes to or comes from, and by tag. */
+static void messages_come_back(void **state)
+{
+    static const struct {
+        int64_t source, dest, tag;
+    } channels[] = {{-1, 1, 7}, {-1, 2, 7}, {-1, 1, 8}, {1, -1, 7}};
+    hb_rank_message m;
+    uint32_t seen = 0;
+    (void)state;
+    add(HB_ROLE_TOTAL, 1, "ProfilerStep#1", 0, 1000);
+    for (int64_t turn = 0; turn < 2; turn++)
+        for (int64_t i = 0; i < 4; i++)
+            communicate(
+                HB_RANK_CALL,
+                message(channels[i].source, channels[i].dest, channels[i].tag, 64 + i + 10 * turn),
+                100 + 10 * i + 100 * turn, 105 + 10 * i + 100 * turn);
+    decode();
+    assert_int_equal(digest.num_groups, 0);
+    assert_int_equal(digest.num_channels, 4);
+    for (uint32_t k = 0; k < 4; k++) {
+        const hb_rank_channel *c = &digest.channels[k];
+        int64_t i = !c->sends ? 3 : c->peer == 2 ? 1 : c->tag == 8 ? 2 : 0;
+        assert_true(c->peer == (c->sends ? channels[i].dest : channels[i].source));
+        assert_true(c->tag == channels[i].tag && c->count == 2);
+        seen |= 1u << i;
+        hb_rank_walk walk = hb_rank_walk_channel(&digest, c);
+        for (int64_t turn = 0; turn < 2; turn++) {
+            assert_true(hb_rank_next_message(&walk, &m));
+            assert_int_equal(m.bytes, 64 + i + 10 * turn);
+            assert_int_equal(m.start, BASE + 100 + 10 * i + 100 * turn);
+            assert_int_equal(m.end, BASE + 105 + 10 * i + 100 * turn);
+        }
+        assert_false(hb_rank_next_message(&walk, &m));
+    }
+    assert_int_equal(seen, 15);
+}
+
+static void the_best_witness_is_believed(void **state)
+{
+    enum { ANNOTATION = 1, CALL = 2, ENQUEUE = 4, KERNEL = 8 };
+    static const struct {
+        int seen, counted;
+    } rows[] = {
+        {ANNOTATION, ANNOTATION},         {ANNOTATION | CALL, CALL},
+        {ANNOTATION | ENQUEUE, ENQUEUE},  {ANNOTATION | KERNEL, KERNEL},
+        {ENQUEUE | KERNEL, KERNEL},       {CALL | KERNEL, CALL | KERNEL},
+        {CALL | ENQUEUE, CALL | ENQUEUE}, {ANNOTATION | CALL | ENQUEUE | KERNEL, CALL | KERNEL},
+    };
+    for (size_t i = 0; i < HB_ARRAY_LEN(rows); i++) {
+        hb_rank_entry entry;
+        int counted = 0;
+        if (i) begin(state);
+        add(HB_ROLE_TOTAL, 1, "ProfilerStep#1", 0, 1000);
+        for (int w = 0; w < 4; w++) /* told apart by their sizes */
+            if (rows[i].seen >> w & 1) {
+                hb_rank_comm comm = collective("allreduce", "0", 0);
+                comm.bytes = 1 << w;
+                communicate((hb_rank_witness)(HB_RANK_ANNOTATION + w), comm, 100 + 10 * w,
+                            105 + 10 * w);
+            }
+        decode();
+        assert_int_equal(digest.num_groups, 1);
+        assert_false(digest.groups[0].numbered);
+        hb_rank_walk walk = hb_rank_walk_group(&digest, &digest.groups[0]);
+        while (hb_rank_next(&walk, &entry))
+            counted |= (int)entry.bytes;
+        assert_int_equal(counted, rows[i].counted);
+        if (i + 1 < HB_ARRAY_LEN(rows)) end(state);
+    }
+}
+
+static void what_it_was_in_at_the_end(void **state)
+{
+    const hb_rank_comm comm = collective("allreduce", "0", 4);
+    hb_rank_event e = {.role = HB_ROLE_OTHER, .open = true, .track = 1, .name = str("outer")};
+    (void)state;
+    add(HB_ROLE_TOTAL, 1, "ProfilerStep#1", 0, 1000);
+    e.start = 600;
+    e.end = 1000;
+    assert_true(hb_rank_maker_add(maker, &e));
+    e = (hb_rank_event){.role = HB_ROLE_COMMUNICATION,
+                        .witness = HB_RANK_CALL,
+                        .open = true,
+                        .track = 1,
+                        .name = str("all"),
+                        .start = 700,
+                        .end = 1000,
+                        .comm = &comm};
+    assert_true(hb_rank_maker_add(maker, &e));
+    decode();
+    assert_int_equal(digest.num_inside, 2);
+    check_text(digest.inside[0].name, "outer");
+    check_text(digest.inside[1].group, "0");
+    assert_true(digest.inside[0].sequence == 0 && digest.inside[1].sequence == 4);
+    assert_true(digest.inside[0].start == BASE + 600 && digest.inside[1].start == BASE + 700);
+    assert_int_equal(digest.num_groups, 0); /* it has no end */
+}
+
+/* The damaged one is passed over, what is cut off is told. */
+static void files_hold_several(void **state)
+{
+    hb_buf file;
+    hb_rank_records records;
+    hb_rank_stamp stamp;
+    hb_str found;
+    (void)state;
+    hb_buf_init(&file, SIZE_MAX / 2);
+    hb_rank_file_head(&file);
+    assert_int_equal(file.size, HB_RANK_FILE_HEAD);
+    size_t second = 0;
+    for (uint64_t i = 0; i < 3; i++) {
+        if (i == 1) second = file.size;
+        hb_rank_file_record(&file, (hb_rank_stamp){10 + i, 20 + (int64_t)i}, "digest", 6);
+    }
+    for (int how = 0; how < 3; how++) {
+        hb_str whole = {file.data, (uint32_t)(file.size - (how == 2))};
+        if (how == 1) file.data[second + HB_RANK_RECORD_HEAD + HB_RANK_STAMP] ^= 1;
+        assert_int_equal(hb_rank_records_open(&records, "made", whole), HB_OK);
+        uint64_t sum = 0;
+        while (hb_rank_records_next(&records, &stamp, &found)) {
+            check_text(found, "digest");
+            assert_true(stamp.changed_ns == (int64_t)stamp.size + 10);
+            sum = 100 * sum + stamp.size;
+        }
+        assert_int_equal(sum, how == 0 ? 101112 : how == 1 ? 1012 : 10);
+        assert_int_equal(records.damaged, how > 0);
+        assert_int_equal(records.cut, how == 2);
+    }
+    file.data[0] ^= 1;
+    assert_int_equal(
+        hb_rank_records_open(&records, "made", (hb_str){file.data, (uint32_t)file.size}),
+        HB_ERROR_FORMAT);
+    hb_buf_free(&file);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(who_it_was_and_its_steps),  TEST(collectives_come_back),
+        TEST(messages_come_back),        TEST(the_best_witness_is_believed),
+        TEST(what_it_was_in_at_the_end), TEST(files_hold_several),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
