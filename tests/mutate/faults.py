@@ -14,8 +14,9 @@ UNSEEN = re.compile(r"(\w*_)?(free|destroy|release|lock|lock_take|rdlock|wrlock|
 # for one more is seen by nobody, and for one less by a sanitizer at best.
 BUFFER = re.compile(r"\s*(static |const |unsigned |struct )*\w+ (\*?\w+(\[[^\]=]*\])*, )*"
                     r"\*?\w+(\[[^\]=]*\])+")
-CAPACITY = re.compile(r"hb_buf_init\(|HB_NEW_ARRAY\(|\b[mc]alloc\(|realloc\(|_Alignas|_assert\(|"
-                      r"ASSERT\(|FIRST_CAPACITY|PADDING")
+CAPACITY = re.compile(r"hb_buf_init\(|hb_memory_sink_init\(|hb_slots_double\(|HB_NEW_ARRAY\(|"
+                      r"\b[mc]alloc\(|realloc\(|_Alignas|_assert\(|ASSERT\(|FIRST_CAPACITY|"
+                      r"PADDING")
 NUMERIC = ("constant", "quotient", "product")
 NONE = re.compile(r"(return |= | : |\{|ANONYMOUS, )-$|snprintf\([^,]*, $")
 

@@ -130,13 +130,19 @@ static hb_imported told_of(const char *path)
     return told;
 }
 
-static void check_curves(const char *path)
+/* Curves, and what stands beside events. */
+static void check_rest(const char *path)
 {
     hb_import *import;
     assert_int_equal(hb_import_open_any(path, NULL, &import), HB_OK);
     char *text = written_text(import, 0);
     HAS(text, "\"rows\": 3");
     HAS(text, "\"free\": -1.5");
+    HAS(text, "\"host_name\": \"node\"");
+    HAS(text, "\"rank\": 1, \"world_size\": 2");
+    HAS(text, "\"name\": \"First\"");
+    HAS(text, "\"gcnArchName\": \"gfx942\"");
+    HAS(text, "\"numSms\": 110");
     free(text);
     hb_import_close(import);
 }
@@ -166,7 +172,7 @@ static void what_is_read_back_is_the_same(void **state)
         assert_int_equal(b.linked, a.linked);
         assert_int_equal(b.gpus, a.gpus);
         assert_int_equal(b.pid, 7);
-        if (!tables) check_curves(output);
+        if (!tables) check_rest(output);
     }
 }
 
