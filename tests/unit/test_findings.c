@@ -318,6 +318,30 @@ static void the_gpu_whose_memory_is_full_is_named(void **state)
     assert_int_equal(found, 2);
 }
 
+/* GPU 2 only copies, GPU 3 only communicates. */
+static void gpus_that_one_process_feeds_are_counted(void **state)
+{
+    (void)state;
+    op("DataParallel.forward", 0, 100);
+    op("DataParallel.forward", 110, 20);
+    op("not_DataParallel.forward_either", 140, 20);
+    for (int gpu = 0; gpu < 2; gpu++)
+        kernel("k", gpu, 10, 100, 1 + gpu);
+    work("gpu_memcpy", "Memcpy HtoD (Host -> Device)", 2, 10, 20, 5, "\"bytes\":100");
+    kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 3, 20, 30, 6);
+    analyse();
+    const hb_finding *f;
+    size_t count, found = 0;
+    assert_int_equal(hb_insights_findings(insights, &f, &count), HB_OK);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(f[i].rule, "one-process") != 0) continue;
+        assert_string_equal(f[i].evidence,
+                            "calls of DataParallel.forward: 2; GPUs that compute: 2");
+        found++;
+    }
+    assert_int_equal(found, 1);
+}
+
 static void copies_of_each_kind_and_gpu(void **state)
 {
     (void)state;
@@ -430,6 +454,7 @@ int main(void)
         cmocka_unit_test_teardown(the_remedy_depends_on_the_limit, forget),
         cmocka_unit_test_teardown(memory_that_is_allocated_while_the_program_works, forget),
         cmocka_unit_test_teardown(the_gpu_whose_memory_is_full_is_named, forget),
+        cmocka_unit_test_teardown(gpus_that_one_process_feeds_are_counted, forget),
         cmocka_unit_test_teardown(copies_of_each_kind_and_gpu, forget),
         cmocka_unit_test_teardown(two_gpus_are_added_up, forget),
         cmocka_unit_test_teardown(little_of_everything_is_no_advice, forget),
