@@ -285,6 +285,52 @@ static void splits_have_all_of_it(void **state)
     }
 }
 
+static void files_are_no_larger_than_asked_for(void **state)
+{
+    (void)state;
+    char input[512], told[100] = "", whole[512];
+    struct stat st;
+    snprintf(input, sizeof input, "%s", four_steps());
+    snprintf(whole, sizeof whole, "%s", in_dir("whole.pftrace"));
+    hb_exported_free(exported(input, whole, HB_EXPORT_PFTRACE));
+    assert_int_equal(stat(whole, &st), 0);
+    hb_export_options o = HB_EXPORT_OPTIONS_INIT;
+    o.max_size = (uint64_t)st.st_size * 2 / 3;
+    hb_exported *made = exported_with(input, in_dir("sized.pftrace"), &o);
+    assert_in_range(made->num_paths, 2, 4);
+    for (size_t i = 0; i < made->num_paths; i++) {
+        hb_import *import;
+        assert_int_equal(stat(made->paths[i], &st), 0);
+        assert_in_range(st.st_size, 1, o.max_size);
+        assert_int_equal(hb_import_open_any(made->paths[i], NULL, &import), HB_OK);
+        snprintf(told + strlen(told), sizeof told - strlen(told), "%llu ",
+                 (unsigned long long)hb_import_get(import, 0)->kernels);
+        hb_import_close(import);
+    }
+    assert_string_equal(told, made->num_paths == 2   ? "2 2 "
+                              : made->num_paths == 3 ? "2 1 1 "
+                                                     : "1 1 1 1 ");
+    hb_exported_free(made);
+}
+
+/* What HIP counts as one CU is two of these. */
+static void agents_have_all_their_cus(void **state)
+{
+    static const char text[] =
+        "{'deviceProperties':[{'id':0,'name':'RX','numSms':48,'warpSize':32,"
+        "'maxThreadsPerMultiprocessor':2048,'gcnArchName':'gfx1100'}],'traceEvents':[{'ph':'X',"
+        "'cat':'kernel','name':'k','pid':0,'tid':0,'ts':1,'dur':1,'args':{'device':0,'stream':0}}]"
+        "}";
+    (void)state;
+    char input[512], path[600];
+    snprintf(input, sizeof input, "%s", kept("rdna.json", text));
+    hb_exported_free(exported(input, in_dir("rdna"), HB_EXPORT_CSV));
+    snprintf(path, sizeof path, "%s/0_agent_info.csv", in_dir("rdna"));
+    char *agents = text_in(path);
+    HAS(agents, "1,1,\"GPU\",96,0,0,32,32,");
+    free(agents);
+}
+
 static void what_cannot_be_is_refused(void **state)
 {
     (void)state;
@@ -315,6 +361,8 @@ int main(void)
         IN_DIR(what_is_read_back_is_the_same),
         IN_DIR(parts_by_steps_and_times),
         IN_DIR(splits_have_all_of_it),
+        IN_DIR(files_are_no_larger_than_asked_for),
+        IN_DIR(agents_have_all_their_cus),
         IN_DIR(what_cannot_be_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

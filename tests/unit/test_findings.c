@@ -289,6 +289,20 @@ static void memory_event(int gpu, double ts, const char *bytes)
     memcpy(x, "\"ph\":\"i\"", 8);
 }
 
+/* All findings of the rule, in their order. */
+static void check_evidence(const char *rule, const char *const *expected, size_t n)
+{
+    const hb_finding *f;
+    size_t count, found = 0;
+    assert_int_equal(hb_insights_findings(insights, &f, &count), HB_OK);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(f[i].rule, rule) != 0) continue;
+        assert_true(found < n);
+        assert_string_equal(f[i].evidence, expected[found++]);
+    }
+    assert_int_equal(found, n);
+}
+
 /* Of the devices' sizes some are odd: none, and no number. */
 static void the_gpu_whose_memory_is_full_is_named(void **state)
 {
@@ -306,16 +320,9 @@ static void the_gpu_whose_memory_is_full_is_named(void **state)
     memory_event(4, 80, "966400000"); /* 90.003 % */
     memory_event(9, 90, "9000000000");
     analyse();
-    const hb_finding *f;
-    size_t count, found = 0;
-    assert_int_equal(hb_insights_findings(insights, &f, &count), HB_OK);
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(f[i].rule, "full-memory") != 0) continue;
-        assert_string_equal(f[i].evidence,
-                            found++ ? "allocated at the peak: 90.0 % of the 1.0 GiB of GPU 4"
-                                    : "allocated at the peak: 93.1 % of the 2.0 GiB of GPU 1");
-    }
-    assert_int_equal(found, 2);
+    static const char *const expected[] = {"allocated at the peak: 93.1 % of the 2.0 GiB of GPU 1",
+                                           "allocated at the peak: 90.0 % of the 1.0 GiB of GPU 4"};
+    check_evidence("full-memory", expected, 2);
 }
 
 /* GPU 2 only copies, GPU 3 only communicates. */
@@ -330,16 +337,9 @@ static void gpus_that_one_process_feeds_are_counted(void **state)
     work("gpu_memcpy", "Memcpy HtoD (Host -> Device)", 2, 10, 20, 5, "\"bytes\":100");
     kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 3, 20, 30, 6);
     analyse();
-    const hb_finding *f;
-    size_t count, found = 0;
-    assert_int_equal(hb_insights_findings(insights, &f, &count), HB_OK);
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(f[i].rule, "one-process") != 0) continue;
-        assert_string_equal(f[i].evidence,
-                            "calls of DataParallel.forward: 2; GPUs that compute: 2");
-        found++;
-    }
-    assert_int_equal(found, 1);
+    static const char *const expected[] = {
+        "calls of DataParallel.forward: 2; GPUs that compute: 2"};
+    check_evidence("one-process", expected, 1);
 }
 
 static void copies_of_each_kind_and_gpu(void **state)
