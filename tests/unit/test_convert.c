@@ -150,6 +150,35 @@ static void hip_memory_becomes_gpu_memory(void **state)
     assert_int_equal(count(f, "device_properties"), 1);
 }
 
+/* By their order, in whatever order they come; those that are numbers already stay. */
+static void numbers_of_agents_become_numbers_of_gpus(void **state)
+{
+#define ON(device, ts)                                                                          \
+    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":" #device ",\"tid\":9,\"ts\":" #ts \
+    ",\"dur\":1,\"args\":{\"device\": " #device "}}"
+#define OF_THREE \
+    "{\"deviceProperties\": [{\"id\": 0}, {\"id\": 1}, {\"id\": 2}], \"traceEvents\": ["
+    static const struct {
+        const char *text;
+        int devices[4];
+    } rows[] = {
+        {OF_THREE ON(9, 1) "," ON(5, 2) "," ON(7, 3) "," ON(5, 4) "]}", {2, 0, 1, 0}},
+        {OF_THREE ON(5, 1) "," ON(7, 2) "," ON(9, 3) "," ON(7, 4) "]}", {0, 1, 2, 1}},
+        {OF_THREE ON(2, 1) "," ON(0, 2) "," ON(1, 3) "," ON(2, 4) "]}", {2, 0, 1, 2}},
+    };
+    fixture *f = *state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_int_equal(convert_text(f, rows[i].text), HB_OK);
+        const char *at = f->text;
+        for (int k = 0; k < 4; k++) {
+            at = strstr(at + 1, "\"device\":");
+            assert_non_null(at);
+            assert_int_equal(atoi(at + 9), rows[i].devices[k]);
+        }
+        assert_null(strstr(at + 1, "\"device\":"));
+    }
+}
+
 static void broken_properties_are_mended(void **state)
 {
     fixture *f = *state;
@@ -574,6 +603,7 @@ int main(void)
         TEST(calls_outside_operators_have_no_owner),
         TEST(known_scopes_become_operators_and_others_do_not),
         TEST(hip_memory_becomes_gpu_memory),
+        TEST(numbers_of_agents_become_numbers_of_gpus),
         TEST(broken_properties_are_mended),
         TEST(scopes_nest),
         TEST(calls_of_merged_operators_move_to_the_child),
