@@ -24,7 +24,7 @@ enum { NOT_HERE = 77, MIB = 1 << 20 };
 static void allow(const char *limit)
 {
     CHECK(setenv("HIPBOARD_MEMORY", limit, 1) == 0);
-    hb_large_use_disk();
+    CHECK(hb_large_use_disk() == HB_OK);
 }
 
 static void fill(uint32_t *p, size_t bytes, uint32_t seed)
@@ -83,6 +83,20 @@ static int lay_aside(void)
     CHECK(hb_large_is_in_memory(again, MIB));
     hb_large_free(again, MIB);
     return 0;
+}
+
+static int misspell(void)
+{
+    CHECK(setenv("HIPBOARD_MEMORY", "much", 1) == 0);
+    CHECK(hb_large_use_disk() == HB_ERROR_INVALID_ARGUMENT);
+    CHECK(strstr(hb_last_error(), "HIPBOARD_MEMORY=much: expected bytes"));
+    return 0;
+}
+
+static void a_limit_that_is_no_size_is_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(run_program(misspell), 0);
 }
 
 static void what_is_over_the_limit_lies_in_files_without_names(void **state)
@@ -184,7 +198,7 @@ static int do_without_a_disk(void)
     struct rlimit limit = {MIB, MIB};
     CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
     unsetenv("HIPBOARD_MEMORY");
-    hb_large_use_disk();
+    CHECK(hb_large_use_disk() == HB_OK);
     for (int i = 0; i < PIECES; i++) /* none is written to */
         CHECK((p[i] = hb_large_alloc(SIZE)) != NULL);
     CHECK(hb_large_is_in_memory(p[PIECES - 1], SIZE));
@@ -349,10 +363,15 @@ static void tables_of_a_trace_lie_in_files(void **state)
 }
 
 static const program programs[] = {
-    PROGRAM(lay_aside),         PROGRAM(grow_on),
-    PROGRAM(read_all),          PROGRAM(exceed_a_limit_of_files),
-    PROGRAM(do_without_a_disk), PROGRAM(fill_a_disk),
-    PROGRAM(fork_amid),         PROGRAM(fork_among_threads),
+    PROGRAM(lay_aside),
+    PROGRAM(misspell),
+    PROGRAM(grow_on),
+    PROGRAM(read_all),
+    PROGRAM(exceed_a_limit_of_files),
+    PROGRAM(do_without_a_disk),
+    PROGRAM(fill_a_disk),
+    PROGRAM(fork_amid),
+    PROGRAM(fork_among_threads),
     PROGRAM(use_containers),
 };
 
@@ -362,6 +381,7 @@ int main(int argc, char **argv)
     if (argc > 1 && is_program(argv, programs, HB_ARRAY_LEN(programs), &status)) return status;
     const struct CMUnitTest tests[] = {
         IN_DIR(what_is_over_the_limit_lies_in_files_without_names),
+        IN_DIR(a_limit_that_is_no_size_is_refused),
         IN_DIR(memory_grows_into_files),
         IN_DIR(little_of_what_lies_in_files_is_resident),
         IN_DIR(what_finds_no_room_is_told_or_in_memory),

@@ -34,7 +34,7 @@ hb_result hb_import_read(const char *path, size_t process, const hb_read_options
     if (!hb_import_format_of(path)) return hb_read_trace(path, options, trace, report);
     *trace = (hb_trace){0};
     *report = (hb_read_report){0};
-    hb_large_use_disk();
+    HB_TRY(hb_large_use_disk());
     return import_one(path, process, options, trace);
 }
 

@@ -227,7 +227,8 @@ hb_result hb_read_trace(const char *path, const hb_read_options *options, hb_tra
 {
     hb_text text;
     *report = (hb_read_report){0};
-    hb_large_use_disk();
+    *trace = (hb_trace){0};
+    HB_TRY(hb_large_use_disk());
     if (!hb_trace_init(trace)) return hb_no_memory();
     HB_TRY(hb_text_open(&text, path, options->form));
     hb_result result = read_text(&text, options, trace, report);

@@ -50,14 +50,17 @@ static bool is_large(size_t size)
 
 /* ---- the limit ---- */
 
-void hb_large_use_disk(void)
+hb_result hb_large_use_disk(void)
 {
     const char *text = secure_getenv(SETTING);
-    uint64_t limit;
-    bool asked = text && hb_parse_size(text, &limit);
-    if (!asked) limit = HB_MIN(USUAL_LIMIT, hb_memory_share() / 2);
+    uint64_t limit = HB_MIN(USUAL_LIMIT, hb_memory_share() / 2);
+    bool asked = text && *text;
+    if (asked && !hb_parse_size(text, &limit))
+        return hb_fail(HB_ERROR_INVALID_ARGUMENT, SETTING "=%s: expected bytes, as 500M or 20G",
+                       text);
     atomic_store(&large.strict, asked);
     atomic_store(&large.limit, (size_t)HB_MIN(limit, SIZE_MAX / 2));
+    return HB_OK;
 }
 
 /* Of files' pages that are mapped; more are dropped. */

@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/base.h"
+
 /** Zeroed, aligned as malloc() does. NULL without memory: hb_large_refusal(). */
 void *hb_large_alloc(size_t size);
 /** `memory` of `size` bytes, or NULL of none, as one of `larger`: what is new is zeroed. NULL
@@ -27,8 +29,9 @@ void hb_large_free(void *memory, size_t size);
 bool hb_large_is_in_memory(const void *memory, size_t size);
 
 /** From now on this process lays aside what is over the limit: HIPBOARD_MEMORY, if set; else 384
- * MiB, or less on a small machine, where what finds no room on a disk stays in memory. */
-void hb_large_use_disk(void);
+ * MiB, or less on a small machine, where what finds no room on a disk stays in memory.
+ * HB_ERROR_INVALID_ARGUMENT: the setting is no size. */
+hb_result hb_large_use_disk(void);
 
 /** What to say when hb_large_alloc() gave NULL. */
 const char *hb_large_refusal(char text[256]);
