@@ -36,7 +36,7 @@ static struct {
     pthread_t thread;     /* drops pages, while there are pieces */
     bool has_thread;
     unsigned generation;    /* of the thread: one of an earlier one ends */
-    size_t resident_before; /* of files, when pages were dropped last */
+    size_t resident_before; /* of files, when the thread began: the program's own */
     /* Relaxed: they are sums, and settings made before threads are. */
     _Atomic size_t in_memory, limit; /* limit 0: none, nothing goes to a disk */
     _Atomic bool strict;             /* the limit was asked for: beyond it is the disk or nothing */
@@ -148,13 +148,13 @@ static size_t resident_of_files(void)
 }
 
 /* The pages stay in the kernel's cache until it needs room, and are mapped again as they are used.
+ * What is measured behind that may be others again: only the first time tells what is not ours.
  * Under the lock. */
 static void drop_pages(void)
 {
     if (resident_of_files() < large.resident_before + resident_limit()) return;
     for (uint32_t i = 0; i < large.pieces.count; i++)
         madvise(large.pieces.items[i].start, large.pieces.items[i].size, MADV_DONTNEED);
-    large.resident_before = resident_of_files();
 }
 
 static void *keep_dropping(void *generation)
