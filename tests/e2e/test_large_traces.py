@@ -103,7 +103,7 @@ def test_a_conversion_is_the_same_from_temporary_files(trace, tmp_path):
 
 def test_more_events_need_little_more_memory(trace, tmp_path):
     """What stays in memory is what is distinct."""
-    longer = write(tmp_path / "host_1.2.pt.trace.json", 300000)
+    longer = write(tmp_path / "host_1.2.pt.trace.json", 400000)
     for command in (["view", "--view", "overview"], ["check"]):
         grown = {memory: run([*command, longer], memory, tmp_path)[2] - run([*command, trace], memory, tmp_path)[2]
                  for memory in ("8M", None)}
