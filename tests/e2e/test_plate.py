@@ -11,7 +11,7 @@ import pytest
 
 from schemas import complaints, load
 from server import TensorBoard
-from support import BUILD
+from support import BUILD, run
 
 PLATE = BUILD / "samples/plate/plate"
 KERNELS = BUILD / "samples/plate/plate_kernels.so"
@@ -69,6 +69,7 @@ def test_every_launch_and_copy_is_there(recorded):
     copies = Counter(e["name"][:11] for e in events if e["cat"] == "gpu_memcpy")
     assert copies == {"Memcpy HtoD": 1, "Memcpy DtoD": 1, "Memcpy DtoH": looks + 1}
     assert sum(e["cat"] == "gpu_memset" for e in events) == looks
+    run(BUILD / "tests/unit/test_cycle_trace", path)  # its model with a file and without
 
 
 def rows(table):

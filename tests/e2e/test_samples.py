@@ -338,8 +338,8 @@ def test_help_lists_every_option(tmp_path):
 @pytest.mark.parametrize("program, arguments, traces", [
     ("digits/digits", ["--workers", 2, "--with-stack", "--logdir", "runs/a"], 2),
     ("digits/digits", ["--dialect", "kineto", "--gzip", "--logdir", "runs/a"], 2),
-    ("minimal", [], 1), ("per_cycle", [], 3),
-], ids=["tensorboard", "kineto", "minimal", "per_cycle"])
+    ("minimal", [], 1), ("per_cycle", [], 3), ("own_transport", [], 2),
+], ids=["tensorboard", "kineto", "minimal", "per_cycle", "own_transport"])
 def test_a_cycle_in_memory_is_what_its_file_is(program, arguments, traces, tmp_path):
     run(SAMPLES / program, *arguments, cwd=tmp_path, env=dict(os.environ, **telling_cycles(tmp_path / "cycles")))
     written = sorted(tmp_path.glob("runs/*/*.pt.trace.json*"))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from support import BUILD, check_pftrace_beside, run
+from support import BUILD, check_live_cycles, check_pftrace_beside, run, telling_cycles
 
 HIPBOARD = BUILD / "tools/hipboard/hipboard"
 SAMPLE = BUILD / "samples/on_demand"
@@ -101,6 +101,13 @@ def test_a_program_is_asked_for_steps_and_the_trace_says_why(tmp_path):
         [events] = path.parent.glob("*tfevents*")
         until(lambda: b"hipboard/reason" in events.read_bytes()
               and b"- signal" in events.read_bytes())
+
+
+def test_a_cycle_in_memory_is_what_its_file_is(tmp_path):
+    with running(SAMPLE, 400, cwd=tmp_path, env=os.environ | telling_cycles(tmp_path / "cycles")) as program:
+        trigger_when_it_can("--wait", "--steps", 3, program.pid)
+        assert program.wait(PATIENCE_S) == 0
+    check_live_cycles(tmp_path / "cycles", sorted(tmp_path.glob("runs/on_demand/*.pt.trace.json")))
 
 
 def test_a_step_that_takes_long_triggers(tmp_path):

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * Preloaded into a sample, it tells of each cycle in memory before that is written, into
- * CYCLES_DIR/1, /2 and so on; started as "live_cycle FILE", it tells the same of a written trace.
+ * CYCLES_DIR/PID.1, /PID.2 and so on; started as "live_cycle FILE", it tells the same of a written trace.
  */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <hipboard/analysis.h>
 
@@ -88,7 +89,7 @@ static hb_result tell_cycle(hb_profiler *prof, void *context)
     (void)context;
     hb_result result = hb_profiler_trace(prof, dialect, &file);
     if (result != HB_OK) return result;
-    snprintf(path, sizeof path, "%s/%d", getenv("CYCLES_DIR"), ++cycles);
+    snprintf(path, sizeof path, "%s/%d.%d", getenv("CYCLES_DIR"), (int)getpid(), ++cycles);
     FILE *to = fopen(path, "w");
     if (to) tell(file, to);
     if (to) fclose(to);
