@@ -2,7 +2,8 @@
  *
  * Two coders write into one stream of deflate, one after the other: matches may point to whatever
  * stands before, whoever coded it, and where the coder changes the stream stands at a whole byte.
- * A trial lets the other one code the same quarter of a megabyte, for its size only.
+ * A trial lets the other one code what comes, too, for its size only, which is compared once it has
+ * seen as much as it remembers.
  */
 #include "io/gzip.h"
 
@@ -12,7 +13,8 @@
 
 enum {
     BLOCK = 128 * 1024,
-    TRIAL = 256 << 10,        /* bytes of input */
+    WARM_UP = 128 << 10,      /* bytes of input that the other coder sees first */
+    TRIAL = 256 << 10,        /* bytes of input whose sizes are compared */
     FIRST_INTERVAL = 4 << 20, /* from the first trial, which is at the beginning, to the next */
     MAX_INTERVAL = 256 << 20,
     LEAST = 2 << 20,  /* input for which the coder is changed */
@@ -114,7 +116,20 @@ static hb_result begin_trial(hb_gzip *g)
     if (g->size) HB_TRY(flush(g, g->by_events, &g->out.sink));
     add_saved(g);
     g->in_trial = open_other(g);
-    g->left = g->in_trial ? TRIAL : g->interval;
+    g->is_warm = false;
+    g->left = g->in_trial ? WARM_UP : g->interval;
+    return HB_OK;
+}
+
+/* Both are counted from here on. */
+static hb_result end_warm_up(hb_gzip *g)
+{
+    HB_TRY(flush(g, g->by_events, &g->out.sink));
+    HB_TRY(flush(g, !g->by_events, &g->trial.sink));
+    add_saved(g);
+    g->trial.bytes = 0;
+    g->is_warm = true;
+    g->left = TRIAL;
     return HB_OK;
 }
 
@@ -151,6 +166,13 @@ static hb_result end_trial(hb_gzip *g)
     return HB_OK;
 }
 
+/* What was to be written so has been. */
+static hb_result go_on(hb_gzip *g)
+{
+    if (!g->in_trial) return begin_trial(g);
+    return g->is_warm ? end_trial(g) : end_warm_up(g);
+}
+
 static hb_result code(hb_gzip *g, const unsigned char *data, size_t n)
 {
     HB_TRY(put(g, g->by_events, &g->out.sink, data, n));
@@ -172,7 +194,7 @@ static hb_result gzip_write(hb_sink *sink, const void *data, size_t size)
     if (g->finished) return hb_fail(HB_ERROR_STATE, "gzip stream already finished");
     HB_TRY(write_header(g));
     while (size) {
-        if (!g->left) HB_TRY(g->in_trial ? end_trial(g) : begin_trial(g));
+        if (!g->left) HB_TRY(go_on(g));
         size_t part = HB_MIN(size, (size_t)1 << 30); /* zlib counts in 32 bits */
         if (part > g->left) part = (size_t)g->left;
         g->crc = hb_crc32(g->crc, at, part);

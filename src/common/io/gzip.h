@@ -29,7 +29,7 @@ typedef struct hb_gzip {
     hb_gzip_output out, trial; /* of the coder at work; of the other one, while it is tried */
     hb_gzip_coder choice;
     bool by_events; /* which coder is at work */
-    bool in_trial, finished;
+    bool in_trial, is_warm, finished; /* is_warm: both have seen enough to be compared */
     uint64_t left;     /* bytes of input until a trial begins, or ends */
     uint64_t interval; /* until the next one */
     uint64_t before;   /* out.bytes when it began, or when the last one ended */
