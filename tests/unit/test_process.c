@@ -137,6 +137,15 @@ static void stop_timer(void)
     setitimer(ITIMER_VIRTUAL, &never, NULL);
 }
 
+/* The timer is the process's: whoever lets its signal through may get it. */
+static void mask_timer(int how)
+{
+    sigset_t timer;
+    sigemptyset(&timer);
+    sigaddset(&timer, SIGVTALRM);
+    pthread_sigmask(how, &timer, NULL);
+}
+
 static void spin_in_calls(long n)
 {
     for (long i = 0; i < n; i++) {
@@ -145,12 +154,20 @@ static void spin_in_calls(long n)
     }
 }
 
+/* A jump back masks the signal again. */
+static void spin_until_jump(void)
+{
+    mask_timer(SIG_UNBLOCK);
+    spin_in_calls(1000000000);
+}
+
 static int leave_calls_by_jumps(void)
 {
     hb_profiler *prof = record_all();
+    mask_timer(SIG_BLOCK);
     start_timer(1000, leave_by_jump);
     while (jumps < 100) {
-        if (sigsetjmp(back, 1) == 0) spin_in_calls(1000000000);
+        if (sigsetjmp(back, 1) == 0) spin_until_jump();
         jumps++;
     }
     stop_timer();
@@ -179,7 +196,7 @@ static void *jump_for_ever(void *arg)
     (void)arg;
     start_timer(1000, leave_by_jump);
     for (;;) {
-        if (sigsetjmp(back, 1) == 0) spin_in_calls(1000000000);
+        if (sigsetjmp(back, 1) == 0) spin_until_jump();
         jumps++;
     }
     return NULL;
@@ -187,13 +204,10 @@ static void *jump_for_ever(void *arg)
 
 static int take_cycles_while_a_thread_jumps(void)
 {
-    sigset_t timer;
     pthread_t thread;
     hb_profiler *prof = cycles();
-    sigemptyset(&timer);
-    sigaddset(&timer, SIGVTALRM);
+    mask_timer(SIG_BLOCK); /* before the other thread, which inherits it */
     CHECK(pthread_create(&thread, NULL, jump_for_ever, NULL) == 0);
-    pthread_sigmask(SIG_BLOCK, &timer, NULL); /* the other thread's */
     while (jumps < 100) {
         CHECK(hb_profiler_step(prof) == HB_OK);
         sleep_us(500);
