@@ -204,7 +204,7 @@ static const char *four_steps(void)
 static void check_kernels(const char *path, const char *expected)
 {
     hb_import *import;
-    char told[100] = "", name[8];
+    char told[100] = "", name[16];
     if (hb_import_open_any(path, NULL, &import) != HB_OK) fail_msg("%s", hb_last_error());
     char *text = written_text(import, 0);
     hb_import_close(import);

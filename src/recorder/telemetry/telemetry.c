@@ -128,9 +128,11 @@ static void read_one(int id, gpu *g, const char *pci, uint32_t session)
     hb_gpu_reading r;
     if (!g->looked_for) look_for(g, pci);
     if (g->sysfs.found && !hb_gpu_sysfs_read(&g->sysfs, &r)) {
+        char device[sizeof g->sysfs.device]; /* gcc -O1 takes the two members for one */
+        memcpy(device, g->sysfs.device, sizeof device);
         g->sysfs.found = false;
         g->told = 0;
-        snprintf(g->why, sizeof g->why, "%s is gone: what it told stands before", g->sysfs.device);
+        snprintf(g->why, sizeof g->why, "%s is gone: what it told stands before", device);
     }
     tell(id, g, session);
     if (g->sysfs.found && !r.sleeps) put_all(id, g, &r);
