@@ -343,7 +343,7 @@ static void keep_below(const char *name, const char *text)
 
 static void keep_process(const struct layout *l, int i)
 {
-    char text[1000], pid[10] = "";
+    char text[1000], pid[16] = "";
     snprintf(text, sizeof text,
              KERNEL_HEADER
              "\"KERNEL_DISPATCH\",\"Agent 4\",1,6,1,1,3,\"of %d\",7,2400000,2500000,0,0,8,"
