@@ -463,7 +463,7 @@ enum hb_export_flags {
     HB_SKIP_EMPTY = 1u << 3,     /* tensorboard_trace_handler, hb_recover(): no files of a cycle in
                                     which nothing was recorded */
     HB_GZIP_BY_ZLIB = 1u << 4,   /* .gz files by zlib alone; else what follows their first megabyte
-                                    is coded some five times as fast where that makes no more */
+                                    is coded some four times as fast where that makes no more */
     HB_PFTRACE = 1u << 5,        /* each trace also as Perfetto's protobuf, beside it:
                                     .pftrace[.gz]; hb_export_chrome_trace(): in place of JSON */
 };
