@@ -151,8 +151,8 @@ HB_API void hb_trace_file_close(hb_trace_file *file);
 /** Something wrong with the text that was lived with. */
 typedef struct hb_trace_note {
     const char *what;
-    uint64_t
-        offset; /* bytes from the start of the (inflated) text; HB_NO_OFFSET: at no one place */
+    /* Bytes from the start of the (inflated) text; HB_NO_OFFSET: at no one place. */
+    uint64_t offset;
 } hb_trace_note;
 #define HB_NO_OFFSET UINT64_MAX
 

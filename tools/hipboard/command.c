@@ -35,7 +35,6 @@ const environment_variable program_environment[] = {
     {"HIPBOARD_MEMORY",
      "how much memory traces that are read take, as 2G, before more of them lies in "
      "temporary files (384M, on small machines less)"},
-    {"TMPDIR", "where temporary files are, before /var/tmp and /tmp"},
     {"HIPBOARD_FSYNC", "1: a trace is on the disk before its records are given up"},
     {"HIPBOARD_RANK_FROM",
      "the variable that holds a process's rank, of a launcher that hipboard does not know"},
@@ -63,8 +62,9 @@ const environment_variable program_environment[] = {
      "FLUX_TASK_RANK, "
      "PALS_RANKID, RANK",
      "the process's number in a parallel run: under `hipboard record` 0 writes the event file"},
-    {"TMPDIR", "where what is short-lived lies, as records of ranks whose log directory is on a "
-               "network, and parts of packs (/tmp)"},
+    {"TMPDIR", "where what is short-lived lies: what traces need above HIPBOARD_MEMORY (else in "
+               "/var/tmp or /tmp), records of ranks whose log directory is on a network, and parts "
+               "of packs (/tmp)"},
     {"HIP_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES, CUDA_VISIBLE_DEVICES, GPU_DEVICE_ORDINAL",
      "which GPUs a program sees: traces keep them, `hipboard info` tells them"},
     {"COLUMNS", "the width of a terminal, if exported"},

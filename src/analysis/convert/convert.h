@@ -107,6 +107,12 @@ typedef struct hb_plan {
     hb_buf counted;     /* which kernel has which of them */
 } hb_plan;
 
+/* A scope of a host thread, of any kind. */
+static inline bool hb_item_is_scope(const hb_item *item)
+{
+    return item->role >= HB_PLAN_NODE && item->role <= HB_PLAN_MODULE;
+}
+
 static inline hb_item *hb_plan_item(const hb_plan *plan, uint32_t i)
 {
     return hb_column_at(&plan->items, i);

@@ -39,8 +39,7 @@ static bool is_before(const void *plan, const void *a, const void *b)
 
 static bool is_node(const hb_item *item)
 {
-    return item->role >= HB_PLAN_NODE && item->role <= HB_PLAN_MODULE &&
-           !(item->flags & HB_ITEM_HIDE);
+    return hb_item_is_scope(item) && !(item->flags & HB_ITEM_HIDE);
 }
 
 /* Calls of `from` become calls of `to`. */

@@ -199,7 +199,7 @@ static bool prepass_event(void *context, const hb_raw_event *raw, hb_str text, b
         item->role = HB_PLAN_OTHER;
         item->flags = HB_ITEM_HIDE;
     }
-    bool host = item->role >= HB_PLAN_NODE && item->role <= HB_PLAN_MODULE;
+    bool host = hb_item_is_scope(item);
     if (host && item->tid == HB_ABSENT) item->flags |= HB_ITEM_HIDE;
     note_role(plan, raw, category, text_of(&name), item);
     return true;

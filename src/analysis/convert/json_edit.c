@@ -301,8 +301,7 @@ static void edit_hidden(edits *e)
     uint64_t before = e->plan->counts[change];
     set_category(e, HB_CATEGORY_OUTSIDE_TREE, change);
     /* The plan has counted those that it found. */
-    bool planned = e->item->role >= HB_PLAN_NODE && e->item->role <= HB_PLAN_MODULE &&
-                   e->item->tid != HB_ABSENT;
+    bool planned = hb_item_is_scope(e->item) && e->item->tid != HB_ABSENT;
     if (planned) e->plan->counts[change] = before;
 }
 

@@ -104,17 +104,12 @@ static bool starts_before(const void *plan, const void *a, const void *b)
            hb_plan_item(plan, *(const uint32_t *)b)->ts;
 }
 
-static bool is_node(const hb_item *item)
-{
-    return item->role >= HB_PLAN_NODE && item->role <= HB_PLAN_MODULE;
-}
-
 /* Without steps: where something begins while nothing is open on any thread. */
 static void add_pauses(hb_plan *plan, places *p)
 {
     uint32_t *nodes = HB_NEW_ARRAY(&plan->arena, uint32_t, plan->items.count), count = 0;
     for (uint32_t i = 0; i < plan->items.count; i++)
-        if (is_node(hb_plan_item(plan, i))) nodes[count++] = i;
+        if (hb_item_is_scope(hb_plan_item(plan, i))) nodes[count++] = i;
     hb_sort(&plan->arena, nodes, count, sizeof *nodes, starts_before, plan);
     double end = -INFINITY;
     for (uint32_t i = 0; i < count; i++) {

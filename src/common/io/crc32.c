@@ -47,8 +47,8 @@ CLMUL static uint32_t crc32_clmul(uint32_t crc, const unsigned char *p, size_t s
         p += LANE * LANES;
     }
     for (int i = 1; i < LANES; i++)
-        lane[0] = fold(lane[i - 1], by_16, lane[i]), lane[i] = lane[0];
-    _mm_storeu_si128((__m128i *)(void *)rest, lane[0]);
+        lane[i] = fold(lane[i - 1], by_16, lane[i]);
+    _mm_storeu_si128((__m128i *)(void *)rest, lane[LANES - 1]);
     crc = (uint32_t)crc32_z(0xffffffff, rest, LANE); /* without the inversion at the beginning */
     return (uint32_t)crc32_z(crc, p, size);
 }
