@@ -340,15 +340,312 @@ static void files_hold_several(void **state)
     hb_buf_free(&file);
 }
 
+/* ---- sums, against what one finds who looks at each nanosecond ---- */
+
+enum { SPAN = 300, TRACKS = 3 };
+
+static uint32_t chance = 12345;
+
+static int64_t below(int64_t limit)
+{
+    chance = chance * 1664525u + 1013904223u;
+    return (int64_t)((chance >> 8) % (uint64_t)limit);
+}
+
+static void check_roles(const int64_t *found, const uint8_t *roles, int64_t from, int64_t to)
+{
+    int64_t expected[HB_ROLE_PARTS] = {0};
+    for (int64_t at = from; at < to; at++)
+        expected[roles[at]]++;
+    for (int role = 0; role < HB_ROLE_PARTS; role++)
+        assert_int_equal(found[role], expected[role]);
+}
+
+/* Of what is active at once the role that stands first counts; steps end where the next one begins.
+ */
+static void time_goes_to_roles(void **state)
+{
+    for (int turn = 0; turn < 60; turn++) {
+        uint8_t roles[SPAN];
+        int64_t starts[3] = {10 + below(40), 80 + below(40), 150 + below(40)}, ends[3];
+        int steps = turn % 4, spans = (int)below(14);
+        memset(roles, HB_ROLE_OTHER, sizeof roles);
+        if (turn) begin(state);
+        add(HB_ROLE_OTHER, 1, "whole", 0, SPAN);
+        for (int i = 0; i < spans; i++) {
+            int64_t from = below(SPAN - 60), to = from + below(60);
+            hb_role role = (hb_role)below(HB_ROLE_PARTS);
+            add(role, 1 + (uint32_t)below(TRACKS), "x", from, to);
+            for (int64_t at = from; at < to; at++)
+                roles[at] = (uint8_t)HB_MIN(roles[at], role);
+        }
+        for (int i = steps - 1; i >= 0; i--) {
+            ends[i] = starts[i] + 20 + below(60);
+            add(HB_ROLE_TOTAL, 1, "ProfilerStep#1", starts[i], ends[i]);
+            if (i + 1 < steps) ends[i] = HB_MIN(ends[i], starts[i + 1]);
+        }
+        decode();
+        assert_int_equal(digest.num_steps, steps);
+        int64_t sum[HB_ROLE_PARTS] = {0};
+        for (int i = 0; i < steps; i++) {
+            assert_int_equal(digest.steps[i].start, BASE + starts[i]);
+            assert_int_equal(digest.steps[i].end, BASE + ends[i]);
+            check_roles(digest.steps[i].role, roles, starts[i], ends[i]);
+            for (int role = 0; role < HB_ROLE_PARTS; role++)
+                sum[role] += digest.steps[i].role[role];
+        }
+        if (steps)
+            assert_memory_equal(digest.whole, sum, sizeof sum);
+        else
+            check_roles(digest.whole, roles, 0, SPAN);
+        if (turn + 1 < 60) end(state);
+    }
+}
+
+/* What MPI needs to begin and to end is none of the job's time, where there are no steps. */
+static void mpi_begins_and_ends_outside(void **state)
+{
+    for (int steps = 0; steps < 2; steps++) {
+        if (steps) begin(state);
+        add(HB_ROLE_CPU, 1, "before", 0, 50);
+        add(HB_ROLE_COMMUNICATION, 1, "MPI_Init_thread", 100, 300);
+        add(HB_ROLE_COMMUNICATION, 2, "MPI_Init", 100, 200);
+        add(HB_ROLE_COMMUNICATION, 1, "MPI_Barrier", 400, 450);
+        add(HB_ROLE_CPU, 1, "work", 500, 600);
+        add(HB_ROLE_COMMUNICATION, 2, "MPI_Finalize", 850, 900);
+        add(HB_ROLE_COMMUNICATION, 1, "MPI_Finalize", 800, 900);
+        if (steps) add(HB_ROLE_TOTAL, 1, "ProfilerStep#4", 20, 880);
+        decode();
+        assert_int_equal(digest.start, BASE + (steps ? 0 : 300));
+        assert_int_equal(digest.end, BASE + (steps ? 900 : 800));
+        assert_int_equal(digest.whole[HB_ROLE_COMMUNICATION], steps ? 200 + 50 + 80 : 50);
+        assert_int_equal(digest.whole[HB_ROLE_CPU], steps ? 30 + 100 : 100);
+        assert_int_equal(digest.whole[HB_ROLE_OTHER], steps ? 860 - 330 - 130 : 350);
+        if (!steps) end(state);
+    }
+}
+
+static const hb_rank_cost *cost_of(const char *name, bool device)
+{
+    const hb_rank_cost *found = NULL;
+    for (uint32_t i = 0; i < digest.num_costs; i++)
+        if (hb_str_is(digest.costs[i].name, name) && digest.costs[i].device == device) {
+            assert_null(found);
+            found = &digest.costs[i];
+        }
+    return found;
+}
+
+static void check_cost(const char *name, bool device, uint64_t calls, int64_t self, int64_t total)
+{
+    const hb_rank_cost *cost = cost_of(name, device);
+    assert_non_null(cost);
+    assert_true(cost->calls == calls && cost->self == self && cost->total == total);
+}
+
+static void add_device(hb_role role, uint32_t stream, const char *name, int64_t from, int64_t to)
+{
+    const hb_rank_event e = {
+        .role = role, .device = true, .track = stream, .name = str(name), .start = from, .end = to};
+    assert_true(hb_rank_maker_add(maker, &e));
+}
+
+/* Self times leave out what runs within, on the same thread, communications too; of the device
+ * kernels count, and have none within. */
+static void operators_cost_their_own_time(void **state)
+{
+    (void)state;
+    add(HB_ROLE_TOTAL, 1, "ProfilerStep#1", 0, 1000);
+    add(HB_ROLE_CPU, 1, "inner", 150, 190); /* in whatever order they come */
+    add(HB_ROLE_CPU, 1, "outer", 100, 400);
+    add(HB_ROLE_CPU, 1, "innermost", 160, 165);
+    add(HB_ROLE_CPU, 1, "inner", 200, 230);
+    communicate(HB_RANK_CALL, collective("allreduce", "0", 1), 300, 350);
+    add(HB_ROLE_CPU, 1, "within it", 310, 320);
+    add(HB_ROLE_CPU, 1, "crosses", 390, 420);
+    add(HB_ROLE_CPU, 1, "behind", 420, 450);
+    add(HB_ROLE_CPU, 2, "elsewhere", 110, 390);
+    add(HB_ROLE_CPU, 2, "same", 500, 520);
+    add(HB_ROLE_CPU, 2, "same's", 500, 510);
+    add_device(HB_ROLE_KERNEL, 1, "gemm", 500, 600);
+    add_device(HB_ROLE_KERNEL, 2, "gemm", 550, 570);
+    add_device(HB_ROLE_KERNEL, 1, "inner", 700, 707);
+    add_device(HB_ROLE_MEMCPY, 1, "copy", 800, 900);
+    decode();
+    check_cost("outer", false, 1, 300 - 40 - 30 - 50 - 10, 300);
+    check_cost("inner", false, 2, 40 - 5 + 30, 70);
+    check_cost("innermost", false, 1, 5, 5);
+    check_cost("within it", false, 1, 10, 10);
+    check_cost("crosses", false, 1, 30, 30);
+    check_cost("behind", false, 1, 30, 30);
+    check_cost("elsewhere", false, 1, 280, 280);
+    check_cost("same", false, 1, 10, 20);
+    check_cost("same's", false, 1, 10, 10);
+    check_cost("gemm", true, 2, 120, 120);
+    check_cost("inner", true, 1, 7, 7);
+    assert_int_equal(digest.num_costs, 11);
+    for (uint32_t i = 0; i + 1 < digest.num_costs; i++) {
+        const hb_rank_cost *a = &digest.costs[i], *b = &digest.costs[i + 1];
+        int order = memcmp(a->name.s, b->name.s, HB_MIN(a->name.len, b->name.len));
+        assert_true(a->self > b->self ||
+                    (a->self == b->self && (order < 0 || (!order && a->name.len < b->name.len))));
+    }
+}
+
+/* Of many operators a digest keeps the 24 that cost most. */
+static void the_dearest_operators_are_kept(void **state)
+{
+    char name[8];
+    (void)state;
+    add(HB_ROLE_TOTAL, 1, "ProfilerStep#1", 0, 10000);
+    for (int i = 0; i < 30; i++) {
+        snprintf(name, sizeof name, "op%d", i);
+        add(HB_ROLE_CPU, 1, name, 100 * i, 100 * i + 10 + i);
+    }
+    decode();
+    assert_int_equal(digest.num_costs, 24);
+    for (int i = 0; i < 24; i++)
+        assert_int_equal(digest.costs[i].self, 39 - i);
+}
+
+static void wait_on(uint32_t track, int64_t from, int64_t to)
+{
+    const hb_rank_event e = {.role = HB_ROLE_COMMUNICATION,
+                             .waits = true,
+                             .track = track,
+                             .name = str("MPI_Wait"),
+                             .start = from,
+                             .end = to};
+    assert_true(hb_rank_maker_add(maker, &e));
+}
+
+/* A message that was begun was complete in the call that its arrow ends in; without an arrow, or
+ * with one that leads to no call that waits, in its own. */
+static void arrows_lead_to_where_it_was_complete(void **state)
+{
+    static const struct {
+        int64_t peer, from, to;
+    } waited[] = {{1, 500, 560}, {2, 600, 650}, {3, 130, 135}, {4, 140, 145}};
+    hb_rank_message m;
+    (void)state;
+    add(HB_ROLE_TOTAL, 1, "ProfilerStep#1", 0, 1000);
+    add(HB_ROLE_CPU, 1, "around", 90, 990);
+    for (int64_t i = 0; i < 4; i++) {
+        hb_rank_comm comm = message(-1, i + 1, 7, 64);
+        comm.async = i < 2;
+        communicate(HB_RANK_CALL, comm, 110 + 10 * i, 115 + 10 * i);
+    }
+    wait_on(1, 500, 560);
+    wait_on(2, 500, 580); /* another thread's */
+    wait_on(2, 600, 650);
+    assert_true(hb_rank_maker_flow(maker, 1, 560, 77, false)); /* in whatever order */
+    assert_true(hb_rank_maker_flow(maker, 1, 110, 77, true));
+    assert_true(hb_rank_maker_flow(maker, 1, 125, 78, true));
+    assert_true(hb_rank_maker_flow(maker, 2, 600, 78, false));
+    assert_true(hb_rank_maker_flow(maker, 1, 130, 79, true));
+    assert_true(hb_rank_maker_flow(maker, 1, 570, 79, false)); /* behind what waits there */
+    assert_true(hb_rank_maker_flow(maker, 1, 550, 80, false)); /* never begun */
+    assert_true(hb_rank_maker_flow(maker, 1, 139, 81, true));  /* between calls */
+    assert_true(hb_rank_maker_flow(maker, 1, 550, 81, false));
+    decode();
+    assert_int_equal(digest.num_channels, 4);
+    for (uint32_t i = 0; i < 4; i++) {
+        const hb_rank_channel *c = &digest.channels[i];
+        hb_rank_walk walk = hb_rank_walk_channel(&digest, c);
+        assert_true(hb_rank_next_message(&walk, &m));
+        assert_int_equal(c->peer, waited[i].peer);
+        assert_int_equal(m.wait_start, BASE + waited[i].from);
+        assert_int_equal(m.wait_end, BASE + waited[i].to);
+        assert_int_equal(m.start, BASE + 110 + 10 * i);
+        assert_int_equal(m.end, BASE + 115 + 10 * i);
+        assert_true(m.async == (i < 2));
+    }
+}
+
+/* Of collectives too it is kept that they go on behind their call; what comes in one group without
+ * numbers, with some, or with the same twice, has the order of its times. */
+static void collectives_without_numbers(void **state)
+{
+    static const int64_t numbers[][3] = {{0, 0, 0}, {2, 0, 1}, {0, 1, 2}, {5, 5, 5}};
+    for (size_t row = 0; row < HB_ARRAY_LEN(numbers); row++) {
+        hb_rank_entry entry;
+        if (row) begin(state);
+        add(HB_ROLE_TOTAL, 1, "ProfilerStep#1", 0, 1000);
+        for (int64_t i = 2; i >= 0; i--) {
+            hb_rank_comm comm = collective("allreduce", "0", numbers[row][i]);
+            comm.async = i == 1;
+            comm.bytes = 100 - 10 * i;
+            communicate(HB_RANK_CALL, comm, 100 + 100 * i, 150 + 100 * i);
+        }
+        decode();
+        assert_int_equal(digest.num_groups, 1);
+        assert_true(digest.groups[0].numbered == (row == 3));
+        hb_rank_walk walk = hb_rank_walk_group(&digest, &digest.groups[0]);
+        for (int64_t i = 0; i < 3; i++) {
+            assert_true(hb_rank_next(&walk, &entry));
+            assert_int_equal(entry.sequence, row == 3 ? 5 : i + 1);
+            assert_int_equal(entry.bytes, 100 - 10 * i);
+            assert_true(entry.async == (i == 1));
+            assert_int_equal(entry.start, BASE + 100 + 100 * i);
+            assert_int_equal(entry.end, BASE + 150 + 100 * i);
+        }
+        if (row + 1 < HB_ARRAY_LEN(numbers)) end(state);
+    }
+}
+
+/* One call that does both is a message in each direction, with one size and one time. */
+static void sendrecv_is_two_messages(void **state)
+{
+    hb_rank_message m;
+    (void)state;
+    add(HB_ROLE_TOTAL, 1, "ProfilerStep#1", 0, 1000);
+    hb_rank_comm comm = message(2, 5, 9, 48);
+    communicate(HB_RANK_CALL, comm, 100, 130);
+    decode();
+    assert_int_equal(digest.num_channels, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        const hb_rank_channel *c = &digest.channels[i];
+        assert_true(c->peer == (c->sends ? 5 : 2) && c->tag == 9 && c->count == 1);
+        check_text(c->group, "0");
+        hb_rank_walk walk = hb_rank_walk_channel(&digest, c);
+        assert_true(hb_rank_next_message(&walk, &m));
+        assert_true(m.bytes == 48 && m.start == BASE + 100 && m.end == BASE + 130);
+    }
+    assert_true(digest.channels[0].sends != digest.channels[1].sends);
+}
+
+/* Of a digest without anything nothing comes back, and its times are its base. */
+static void an_empty_one(void **state)
+{
+    (void)state;
+    decode();
+    assert_true(digest.start == BASE && digest.end == BASE);
+    assert_true(!digest.num_steps && !digest.num_costs && !digest.num_groups);
+    assert_true(!digest.num_channels && !digest.num_inside && !digest.unmatched);
+    for (int role = 0; role < HB_ROLE_PARTS; role++)
+        assert_int_equal(digest.whole[role], 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(who_it_was_and_its_steps),     TEST(collectives_come_back),
-        TEST(messages_come_back),           TEST(what_is_a_message),
-        TEST(the_best_witness_is_believed), TEST(what_it_was_in_at_the_end),
+        TEST(who_it_was_and_its_steps),
+        TEST(collectives_come_back),
+        TEST(messages_come_back),
+        TEST(what_is_a_message),
+        TEST(the_best_witness_is_believed),
+        TEST(what_it_was_in_at_the_end),
         TEST(files_hold_several),
+        TEST(time_goes_to_roles),
+        TEST(mpi_begins_and_ends_outside),
+        TEST(operators_cost_their_own_time),
+        TEST(the_dearest_operators_are_kept),
+        TEST(arrows_lead_to_where_it_was_complete),
+        TEST(collectives_without_numbers),
+        TEST(sendrecv_is_two_messages),
+        TEST(an_empty_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

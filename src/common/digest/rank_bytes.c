@@ -80,7 +80,14 @@ static bool collective_before(const void *context, const void *x, const void *y)
     (void)context;
     const hb_rank_call *a = x, *b = y;
     if (a->group != b->group) return a->group < b->group;
-    if (a->sequence != b->sequence && a->sequence && b->sequence) return a->sequence < b->sequence;
+    return a->start < b->start;
+}
+
+static bool number_before(const void *context, const void *x, const void *y)
+{
+    (void)context;
+    const hb_rank_call *a = x, *b = y;
+    if (a->sequence != b->sequence) return a->sequence < b->sequence;
     return a->start < b->start;
 }
 
@@ -95,7 +102,7 @@ static bool message_before(const void *context, const void *x, const void *y)
     return a->start < b->start;
 }
 
-/* Without numbers of their own collectives have those of their places. */
+/* Where one has no number of its own, all have those of their places in time. */
 static bool is_numbered(const hb_rank_call *calls, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -122,10 +129,11 @@ static void put_collectives(writer *w, hb_buf *out, const hb_rank_call *calls, u
     }
 }
 
-static void put_group(writer *w, const hb_rank_call *calls, uint32_t count)
+static void put_group(writer *w, hb_rank_call *calls, uint32_t count)
 {
     hb_buf *block = &w->m->block;
     bool numbered = is_numbered(calls, count);
+    if (numbered) hb_sort(&w->m->arena, calls, count, sizeof *calls, number_before, NULL);
     block->size = 0;
     put_collectives(w, block, calls, count, numbered);
     put_name(w, w->body, calls->group);
@@ -156,7 +164,7 @@ static void put_messages(hb_buf *out, const hb_rank_call *calls, uint32_t count,
     }
 }
 
-static void put_channel(writer *w, const hb_rank_call *calls, uint32_t count)
+static void put_channel(writer *w, hb_rank_call *calls, uint32_t count)
 {
     hb_buf *block = &w->m->block;
     block->size = 0;
@@ -195,7 +203,7 @@ static bool same_group(const hb_rank_call *a, const hb_rank_call *b)
 
 static void put_runs(writer *w, const call_list *list,
                      bool (*same)(const hb_rank_call *, const hb_rank_call *),
-                     void (*put_run)(writer *, const hb_rank_call *, uint32_t))
+                     void (*put_run)(writer *, hb_rank_call *, uint32_t))
 {
     uint32_t runs = 0;
     for (uint32_t i = 0; i < list->count; i++)
