@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * One event a processor, which follows the threads that its opener starts. Each has a ring that the
- * kernel writes and the library's thread empties; the samples of all rings are put in order.
+ * kernel writes and the library's thread empties.
  */
 #include "sampling/host_samples.h"
 
@@ -44,8 +44,6 @@ static struct {
     ring *rings;
     uint32_t count;
     size_t page_bytes;
-    hb_buf batch;   /* records that are put in order */
-    hb_buf offsets; /* where they begin: {time, at} */
     uint64_t num_taken, num_lost;
     struct {
         uint32_t tid;
@@ -85,6 +83,8 @@ static void close_all(void)
         munmap(self.rings[i].page, bytes);
         close(self.rings[i].fd);
     }
+    free(self.rings);
+    self.rings = NULL;
     self.count = 0;
 }
 
@@ -124,8 +124,6 @@ void hb_samples_open(unsigned hz)
     if (self.hz || !hz) return;
     self.hz = hz;
     self.page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-    hb_buf_init(&self.batch, (size_t)64 << 20);
-    hb_buf_init(&self.offsets, (size_t)64 << 20);
     if (open_all(hz)) return;
     bool refused = errno == EACCES || errno == EPERM;
     if (refused)
@@ -168,23 +166,24 @@ static uint32_t without_marks(const taken *t, uint64_t pcs[MOST_FRAMES])
     return n;
 }
 
-typedef struct place {
-    int64_t time;
-    size_t at;
-} place;
-
+/* In the order of each ring; who reads the records puts them in order. */
 static void keep(const taken *t)
 {
     uint64_t pcs[MOST_FRAMES];
     if (t->pid != (uint32_t)getpid() || is_own_thread(t->tid)) return;
-    uint32_t n = without_marks(t, pcs);
-    size_t bytes = sizeof(hb_record_sample) + n * sizeof *pcs;
-    hb_record_sample r = {.tid = t->tid, .hz = self.hz, .time = (int64_t)t->time};
-    hb_record_head(&r.head, HB_RECORD_SAMPLE, 0, HB_STRING_UNNAMED, bytes);
-    place p = {r.time, self.batch.size};
-    hb_buf_append(&self.offsets, &p, sizeof p);
-    hb_buf_append(&self.batch, &r, sizeof r);
-    hb_buf_append(&self.batch, pcs, n * sizeof *pcs);
+    hb_record_sample sample = {.tid = t->tid, .hz = self.hz, .time = (int64_t)t->time};
+    size_t addresses = without_marks(t, pcs) * sizeof *pcs, bytes = sizeof sample + addresses;
+    hb_thread *thread = hb_record_enter();
+    hb_record *r = thread ? hb_record_reserve(thread, (uint32_t)bytes) : NULL;
+    if (r) {
+        hb_record_head(&sample.head, HB_RECORD_SAMPLE, 0, HB_STRING_UNNAMED, bytes);
+        sample.head.start = hb_ticks();
+        memcpy(r, &sample, sizeof sample);
+        memcpy((char *)r + sizeof sample, pcs, addresses);
+        hb_record_commit(thread, r);
+        self.num_taken++;
+    }
+    if (thread) hb_thread_leave(thread);
 }
 
 /* A record may go on at the ring's beginning. */
@@ -221,38 +220,10 @@ static void empty(const ring *r)
     __atomic_store_n(&r->page->data_tail, head, __ATOMIC_RELEASE);
 }
 
-static int by_time(const void *a, const void *b)
-{
-    const place *x = a, *y = b;
-    return x->time < y->time ? -1 : x->time > y->time;
-}
-
-static void put_records(void)
-{
-    place *all = (place *)(void *)self.offsets.data;
-    size_t n = self.offsets.size / sizeof *all;
-    if (n) qsort(all, n, sizeof *all, by_time);
-    for (size_t i = 0; i < n; i++) {
-        const hb_record *from = (const hb_record *)(const void *)(self.batch.data + all[i].at);
-        size_t bytes = (size_t)from->units * 8;
-        hb_thread *t = hb_record_enter();
-        hb_record *r = t ? hb_record_reserve(t, (uint32_t)bytes) : NULL;
-        if (r) {
-            memcpy(r, from, bytes);
-            r->start = hb_ticks();
-            hb_record_commit(t, r);
-            self.num_taken++;
-        }
-        if (t) hb_thread_leave(t);
-    }
-}
-
 static void drain(void)
 {
-    self.batch.size = self.offsets.size = 0;
     for (uint32_t i = 0; i < self.count; i++)
         empty(&self.rings[i]);
-    if (!self.batch.failed && !self.offsets.failed) put_records();
 }
 
 void hb_samples_drain(void)
@@ -316,6 +287,4 @@ void hb_samples_after_fork(void)
     self.hz = 0;
     self.why[0] = '\0';
     atomic_store(&self.on, false);
-    hb_buf_free(&self.batch);
-    hb_buf_free(&self.offsets);
 }
