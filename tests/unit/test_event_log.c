@@ -336,6 +336,11 @@ static void what_does_not_fit_is_counted_and_said(void **state)
     assert_int_equal(hb_event_log_flush(log), HB_OK);
     assert_int_equal(counts_of(log).dropped_queue, refused);
     assert_int_equal(counts_of(log).written, 300000 - refused);
+    const uint64_t after = 100; /* the note is written; what follows it is as any other */
+    for (uint64_t i = 0; i < after; i++)
+        assert_int_equal(hb_event_log_scalar(log, "after", (int64_t)i, 1), HB_OK);
+    assert_int_equal(hb_event_log_flush(log), HB_OK);
+    assert_int_equal(counts_of(log).written, 300000 - refused + after);
     assert_int_equal(hb_event_log_close(log), HB_ERROR_LIMIT);
 
     event_list list = read_events(path);
@@ -348,8 +353,10 @@ static void what_does_not_fit_is_counted_and_said(void **state)
         else
             note = value;
     }
-    assert_int_equal(scalars, 300000 - refused);
+    assert_int_equal(scalars, 300000 - refused + after);
     assert_non_null(note);
+    for (size_t i = list.count - after; i < list.count; i++)
+        assert_string_equal(value_of(&list, i)->tag, "after");
     assert_string_equal(note->tag, "hipboard/dropped_records/text_summary");
     char expected[64];
     snprintf(expected, sizeof expected, "**%llu records are missing**",

@@ -49,7 +49,8 @@ struct hb_event_log {
     hb_lock file_mutex;
     hb_event_file file;
     uint64_t written, dropped_file; /* atomic, for hb_event_log_count() */
-    uint64_t dropped_told;          /* of both kinds */
+    uint64_t dropped_told;          /* of both kinds, in the log itself */
+    bool dropped_warned;            /* on stderr */
     bool warned;
 
     hb_event_log *next; /* of all open logs; under the registry's mutex */

@@ -64,7 +64,8 @@ static void write_record(void *arg, uint16_t kind, void *record)
     __atomic_fetch_add(lost ? &log->dropped_file : &log->written, count, __ATOMIC_RELAXED);
 }
 
-static void append_note(hb_event_log *log, hb_buf *out, uint64_t queue, uint64_t file)
+/* False without memory: the next flush tries again. */
+static bool append_note(hb_event_log *log, hb_buf *out, uint64_t queue, uint64_t file)
 {
     char text[300];
     snprintf(text, sizeof text,
@@ -74,7 +75,9 @@ static void append_note(hb_event_log *log, hb_buf *out, uint64_t queue, uint64_t
              (unsigned long long)file);
     hb_event_stamp at = hb_event_now(__atomic_load_n(&log->step, __ATOMIC_RELAXED));
     hb_event_text(out, at, "hipboard/dropped_records", text);
+    bool noted = !out->failed;
     out->failed = false;
+    return noted;
 }
 
 /* Says in the log itself, and once on stderr, that records are missing. */
@@ -85,11 +88,11 @@ static void tell_dropped(hb_event_log *log)
     if (queue + file == log->dropped_told) return;
     hb_buf *out = hb_event_file_buffer(&log->file);
     if (!out) return;
-    if (log->dropped_told == 0)
+    if (!log->dropped_warned)
         hb_warn("'%s': records are dropped, %llu so far", log->file.path,
                 (unsigned long long)(queue + file));
-    log->dropped_told = queue + file;
-    append_note(log, out, queue, file);
+    log->dropped_warned = true;
+    if (append_note(log, out, queue, file)) log->dropped_told = queue + file;
 }
 
 /* Somebody removed the directory, as one does between experiments: begin anew. */
@@ -280,6 +283,7 @@ static void reset_in_child(hb_event_log *log)
     log->awake = log->stopping = log->stopped = log->start_failed = log->warned = false;
     log->session = HB_LOG_SESSION_NONE;
     log->heap_bytes = log->dropped_queue = log->dropped_told = 0;
+    log->dropped_warned = false;
     log->written = log->dropped_file = 0;
     log->flushes_asked = log->flushes_done = 0;
     log->error = HB_OK;
