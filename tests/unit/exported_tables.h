@@ -87,9 +87,9 @@ static const struct {
      "'Grid_Size','Kernel_Id','Kernel_Name','Workgroup_Size','LDS_Block_Size',"
      "'Scratch_Size','VGPR_Count','Accum_VGPR_Count','SGPR_Count','Counter_Name',"
      "'Counter_Value','Start_Timestamp','End_Timestamp'\n"
-     "11,1,'Agent 1',0,7,0,0,0,'gemm',0,0,0,0,0,0,'SQ_WAVES',8,1700000000000100000,"
+     "11,1,'Agent 1',0,7,0,2048,0,'gemm',256,1024,64,32,16,48,'SQ_WAVES',8,1700000000000100000,"
      "1700000000000140000\n"
-     "11,1,'Agent 1',0,7,0,0,0,'gemm',0,0,0,0,0,0,'L2',2.5,1700000000000100000,"
+     "11,1,'Agent 1',0,7,0,2048,0,'gemm',256,1024,64,32,16,48,'L2',2.5,1700000000000100000,"
      "1700000000000140000\n"},
     {"7_hip_api_trace.csv",
      "'Domain','Function','Process_Id','Thread_Id','Correlation_Id','Start_Timestamp',"

@@ -214,8 +214,29 @@ static void put_known(hb_out *o, bool known, uint32_t value)
         HB_OUT(o, ",");
 }
 
+static void put_resources(hb_out *o, const hb_kernel_args *k)
+{
+    put_int(o, k->lds_bytes, ",");
+    put_int(o, k->scratch_bytes, ",");
+    put_known(o, k->has_resources, k->vgprs);
+    put_known(o, k->has_resources, k->agprs);
+    put_known(o, k->has_resources, k->sgprs);
+}
+
+/* In a block, or with `blocks` in the grid; 0: not known, or more than a number holds. */
+static int64_t work_items(const hb_kernel_args *k, bool blocks)
+{
+    int64_t product = k->has_grid ? 1 : 0;
+    for (int i = 0; i < 3; i++) {
+        if (__builtin_mul_overflow(product, (int64_t)k->block[i], &product)) return 0;
+        if (blocks && __builtin_mul_overflow(product, (int64_t)k->grid[i], &product)) return 0;
+    }
+    return product;
+}
+
 static void put_counters(csv *c, const hb_trace_event *e)
 {
+    const hb_kernel_args *k = &e->kernel;
     double value;
     for (uint32_t i = 0; i < e->num_args; i++) {
         char number[40];
@@ -226,9 +247,12 @@ static void put_counters(csv *c, const hb_trace_event *e)
         put_agent(c, o, e->device);
         put_int(o, HB_MAX(hb_queue_of(e), 0), ",");
         put_int(o, c->info->pid, ",");
-        HB_OUT(o, "0,0,0,");
+        HB_OUT(o, "0,");
+        put_int(o, work_items(k, true), ",");
+        HB_OUT(o, "0,"); /* of no code object's numbers */
         put_text(o, e->name);
-        HB_OUT(o, "0,0,0,0,0,0,");
+        put_int(o, work_items(k, false), ",");
+        put_resources(o, k);
         put_word(o, e->args[i].key);
         int n = snprintf(number, sizeof number, "%.17g,", value);
         hb_out_bytes(o, number, (size_t)n);
@@ -254,11 +278,7 @@ static void put_kernel(csv *c, const hb_trace_event *e)
     put_text(o, e->name);
     put_int(o, (int64_t)e->correlation, ",");
     put_times(c, o, e->start_ns, HB_MAX(e->end_ns, e->start_ns), ",");
-    put_int(o, k->lds_bytes, ",");
-    put_int(o, k->scratch_bytes, ",");
-    put_known(o, k->has_resources, k->vgprs);
-    put_known(o, k->has_resources, k->agprs);
-    put_known(o, k->has_resources, k->sgprs);
+    put_resources(o, k);
     for (int i = 0; i < 3; i++)
         put_int(o, k->has_grid ? k->block[i] : 0, ",");
     for (int i = 0; i < 3; i++)
