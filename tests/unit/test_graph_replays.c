@@ -253,6 +253,47 @@ static void graphs_are_made_of_their_threads_launches(void **state)
     assert_int_equal(owner(1, K2), 0);
 }
 
+static void reported(uint64_t correlation, int times)
+{
+    for (int i = 0; i < times; i++)
+        hb_graph_replays_reported(&graphs, correlation);
+}
+
+/* Runs of one graph do the same; of one that is known others count what is missing, and what an
+ * address that was given anew meant before, nobody knows. */
+static void what_some_runs_of_an_unknown_graph_lack_is_counted(void **state)
+{
+    const hb_trace_event events[] = {operator(1, 0, 10, 10)};
+    (void)state;
+    launch(1, K1);
+    deed(HB_GRAPH_CAPTURED, 100, GRAPH, 0, 0);
+    deed(HB_GRAPH_MADE, 110, GRAPH, EXEC, 0);
+    deed(HB_GRAPH_RUN, 120, 0, EXEC, 1);
+    deed(HB_GRAPH_RUN, 130, 0, EXEC, 2);
+    for (uint64_t i = 0; i < 4; i++) {
+        deed(HB_GRAPH_RUN, 140, 0, EXEC + 1, 10 + i);
+        deed(HB_GRAPH_RUN, 140, 0, EXEC + 2, 20 + i);
+    }
+    deed(HB_GRAPH_RUN, 150, 0, EXEC + 3, 30);
+    deed(HB_GRAPH_MADE, 160, GRAPH + 9, EXEC + 3, 0);
+    deed(HB_GRAPH_RUN, 170, 0, EXEC + 3, 31);
+    finish(events, 1);
+    assert_int_equal(graphs.unknown, 10);
+    assert_int_equal(hb_graph_replays_missing(&graphs), 0); /* none did anything */
+    reported(2, 1);
+    reported(31, 3);
+    reported(99, 1);
+    for (uint64_t i = 0; i < 4; i++)
+        reported(20 + i, 2);
+    assert_int_equal(hb_graph_replays_missing(&graphs), 0);
+    reported(10, 5);
+    reported(11, 5);
+    reported(12, 3);
+    assert_int_equal(hb_graph_replays_missing(&graphs), 7);
+    reported(22, 1);
+    assert_int_equal(hb_graph_replays_missing(&graphs), 10);
+}
+
 static void without_graphs_nothing_is_asked(void **state)
 {
     const hb_trace_event events[] = {operator(1, 0, 10, 10)};
@@ -277,6 +318,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(many_names_are_told_shortly, begin, end),
         cmocka_unit_test_setup_teardown(an_address_means_what_it_was_given_for_last, begin, end),
         cmocka_unit_test_setup_teardown(graphs_are_made_of_their_threads_launches, begin, end),
+        cmocka_unit_test_setup_teardown(what_some_runs_of_an_unknown_graph_lack_is_counted, begin,
+                                        end),
         cmocka_unit_test_setup_teardown(without_graphs_nothing_is_asked, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

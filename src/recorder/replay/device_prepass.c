@@ -172,6 +172,8 @@ static uint64_t prepass_work(hb_device_source *s)
         unjoined += o.made == NULL;
         if (o.made && (o.made->head.flags & HB_RECORD_UNSURE))
             hb_correlations_completed(&s->correlations, w->work);
+        if (o.ran && (o.ran->head.flags & HB_RECORD_REPLAYS))
+            hb_graph_replays_reported(&s->graphs, o.ran->correlation);
         hb_streams_add(&s->streams, hb_ordinal_of(s, w, &o), hb_stream_key(w, &o));
         add_annotation(s, w, &o);
         widen_uncertainty(s, w, &o);
@@ -225,14 +227,29 @@ static void add_number(hb_device_source *s, const char *key, char buf[24], uint6
     hb_buf_append(&s->metadata, &entry, sizeof entry);
 }
 
+/* Where some launches only are timed, runs differ. */
+static bool all_are_timed(const hb_device_source *s)
+{
+    for (size_t i = 0; i < s->host->info->num_metadata; i++)
+        if (strcmp(s->host->info->metadata[i].key, HB_METADATA_KERNEL_SAMPLING) == 0) return false;
+    return true;
+}
+
 static void tell_of_graphs(hb_device_source *s)
 {
     hb_metadata entry = {HB_METADATA_GRAPH_NOTES, s->unknown_graphs};
     unsigned long long n = s->graphs.unknown;
-    snprintf(s->unknown_graphs, sizeof s->unknown_graphs,
-             "[\"%llu run%s of graphs that were not captured in this recording: whose kernels they "
-             "run, and of how many FLOPs, is not known\"]",
-             n, hb_plural(n));
+    unsigned long long missing = all_are_timed(s) ? hb_graph_replays_missing(&s->graphs) : 0;
+    int at = snprintf(s->unknown_graphs, sizeof s->unknown_graphs,
+                      "[\"%llu run%s of graphs that were not captured in this recording: whose "
+                      "kernels they run, and of how many FLOPs, is not known\"",
+                      n, hb_plural(n));
+    if (missing)
+        at += snprintf(s->unknown_graphs + at, sizeof s->unknown_graphs - (size_t)at,
+                       ",\"%llu piece%s of their work %s not reported: other runs of the same "
+                       "graph did so much more\"",
+                       missing, hb_plural(missing), missing == 1 ? "was" : "were");
+    snprintf(s->unknown_graphs + at, sizeof s->unknown_graphs - (size_t)at, "]");
     hb_buf_append(&s->metadata, &entry, sizeof entry);
 }
 

@@ -51,7 +51,7 @@ typedef struct hb_device_source {
     } nodes[MAX_NODES]; /* the driver's numbers of devices, as far as they were seen */
     int num_nodes;
     char uncertainty[24];
-    char unjoined[24], not_reported[24], unknown_graphs[200];
+    char unjoined[24], not_reported[24], unknown_graphs[400];
     const char *late; /* records that came after the session's end */
     size_t late_bytes, late_at;
     uint64_t missing;

@@ -22,8 +22,10 @@ typedef struct stretch {
 typedef struct run {
     uint64_t correlation, start, exec;
     uint32_t first, count;
-    uint32_t at;      /* the next kernel's node */
-    uint32_t unnamed; /* kernels without names so far */
+    bool unknown;      /* of what the graph is made */
+    uint64_t reported; /* pieces of its work */
+    uint32_t at;       /* the next kernel's node */
+    uint32_t unnamed;  /* kernels without names so far */
     double flops;
 } run;
 
@@ -148,6 +150,7 @@ static void find_stretches(hb_graph_replays *g)
             r->first = graph->first;
             r->count = graph->count;
         } else {
+            r->unknown = true;
             g->unknown++;
         }
     }
@@ -261,6 +264,46 @@ static run *find_run(const hb_graph_replays *g, uint64_t correlation)
     run wanted = {.correlation = correlation};
     if (!g->runs.size) return NULL;
     return bsearch(&wanted, g->runs.data, COUNT(run, g->runs), sizeof wanted, by_correlation);
+}
+
+void hb_graph_replays_reported(hb_graph_replays *g, uint64_t correlation)
+{
+    run *r = find_run(g, correlation);
+    if (r) r->reported++;
+}
+
+static int by_exec(const void *a, const void *b)
+{
+    return COMPARE(((const run *)a)->exec, ((const run *)b)->exec);
+}
+
+/* Of an address that became another graph amid the recording there is nothing to compare. */
+static bool is_one_graph(const hb_graph_replays *g, uint64_t exec)
+{
+    return latest(&g->made, exec, UINT64_MAX) == NULL;
+}
+
+uint64_t hb_graph_replays_missing(const hb_graph_replays *g)
+{
+    hb_buf of_unknown;
+    uint64_t missing = 0;
+    hb_buf_init(&of_unknown, (size_t)4 << 30);
+    for (size_t i = 0; i < COUNT(run, g->runs); i++) {
+        const run *r = &ITEMS(const run, g->runs)[i];
+        if (r->unknown && is_one_graph(g, r->exec)) hb_buf_append(&of_unknown, r, sizeof *r);
+    }
+    sort(&of_unknown, sizeof(run), by_exec);
+    const run *runs = ITEMS(const run, of_unknown);
+    size_t n = COUNT(run, of_unknown);
+    for (size_t i = 0, end; i < n; i = end) {
+        uint64_t most = 0;
+        for (end = i; end < n && runs[end].exec == runs[i].exec; end++)
+            most = HB_MAX(most, runs[end].reported);
+        for (size_t k = i; k < end; k++)
+            missing += most - runs[k].reported;
+    }
+    hb_buf_free(&of_unknown);
+    return missing;
 }
 
 enum { MOST_NAMES = 8 };

@@ -52,6 +52,13 @@ static inline bool hb_graph_replays_any(const hb_graph_replays *g)
 /** Whether the operator of this id is captured: then its FLOPs are not its own. */
 bool hb_graph_replays_holds(const hb_graph_replays *g, uint64_t id);
 
+/** A piece of work of the run of that correlation was reported. */
+void hb_graph_replays_reported(hb_graph_replays *g, uint64_t correlation);
+
+/** Of graphs of which nobody knows how much they do: how much less was reported of some runs than
+ * of others of the same graph. */
+uint64_t hb_graph_replays_missing(const hb_graph_replays *g);
+
 /** What the call of that correlation runs; false when it is not known, or not of operators. `text`
  * gives names their texts. */
 typedef hb_str (*hb_name_text)(const void *context, uint32_t id);
