@@ -23,15 +23,6 @@ static __thread struct {
     hb_scope scopes[MOST_OPEN];
 } in;
 
-static void push(enum kind kind, hb_scope scope)
-{
-    if (in.depth < MOST_OPEN) {
-        in.kinds[in.depth] = kind;
-        in.scopes[in.depth] = scope;
-    }
-    in.depth++;
-}
-
 /* The innermost of its kind, with what was left open in it. */
 static void pop(enum kind kind)
 {
@@ -82,6 +73,15 @@ static hb_scope begin(hb_site *site, unsigned threads, const void *address)
                                                       .num_args = count});
 }
 
+static void push(enum kind kind, hb_site *site, unsigned threads, const void *address)
+{
+    if (in.depth < MOST_OPEN) {
+        in.kinds[in.depth] = kind;
+        in.scopes[in.depth] = begin(site, threads, address);
+    }
+    in.depth++;
+}
+
 static hb_site region = {.name = "omp parallel"};
 
 /* ---- OMPT's calls ---- */
@@ -101,7 +101,7 @@ static void on_region(hb_ompt_data *task, const void *frame, hb_ompt_data *paral
 {
     (void)task, (void)frame, (void)flags;
     parallel->value = (uint64_t)(uintptr_t)address; /* for its workers */
-    push(REGION, begin(&region, threads, address));
+    push(REGION, &region, threads, address);
 }
 
 static void on_region_end(hb_ompt_data *parallel, hb_ompt_data *task, int flags,
@@ -114,7 +114,7 @@ static void on_region_end(hb_ompt_data *parallel, hb_ompt_data *task, int flags,
 static void begin_part(const hb_ompt_data *parallel, unsigned threads)
 {
     const void *address = parallel ? (const void *)(uintptr_t)parallel->value : NULL;
-    push(PART, begin(&region, threads, address));
+    push(PART, &region, threads, address);
 }
 
 /* The first thread of a region is the one that began it. */
@@ -124,8 +124,7 @@ static void on_part(int endpoint, hb_ompt_data *parallel, hb_ompt_data *task, un
     (void)task;
     if ((flags & HB_OMPT_INITIAL_TASK) || index == 0) return;
     if (endpoint == HB_OMPT_BEGIN)
-        push(PART,
-             begin(&region, threads, parallel ? (const void *)(uintptr_t)parallel->value : NULL));
+        begin_part(parallel, threads);
     else
         pop(PART);
 }
@@ -159,7 +158,7 @@ static void on_sync(int sync, int endpoint, hb_ompt_data *parallel, hb_ompt_data
         stopped = endpoint == HB_OMPT_BEGIN;
         stop_worker(endpoint, sync == HB_OMPT_BARRIER_IMPLICIT ? parallel : NULL);
     } else if (endpoint == HB_OMPT_BEGIN)
-        push(BARRIER, begin(&barrier, 0, address));
+        push(BARRIER, &barrier, 0, address);
     else if (endpoint == HB_OMPT_END)
         pop(BARRIER);
 }
