@@ -15,6 +15,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -25,6 +26,7 @@
 
 #include "base/base.h"
 #include "symbols/loaded_code.h"
+#include "symbols/perf_map.h"
 #include "symbols/symbolizer.h"
 #include "symbols/symbolizer_process.h"
 #include "test_dir.h"
@@ -339,7 +341,8 @@ static void names_of_made_code_come_from_its_map(void **state)
 static void addresses_in_such_a_map_are_hexadecimal(void **state)
 {
     char path[64];
-    char *wanted = (char *)(uintptr_t)0x1fabcde09000; /* gcc's thread checks have it for themselves */
+    char *wanted =
+        (char *)(uintptr_t)0x1fabcde09000; /* gcc's thread checks have it for themselves */
     char *page = mmap(wanted, 0x4000, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     (void)state;
     if (page != wanted) skip();
@@ -372,6 +375,245 @@ static void addresses_in_such_a_map_are_hexadecimal(void **state)
     munmap(page, 0x4000);
 }
 
+/* ---- what is asked, and made of the answers ---- */
+
+/* Each address once, whatever stacks it is in, and none is taken for another. */
+static void an_address_is_asked_for_once(void **state)
+{
+    enum { STACKS = 60, DEPTH = 50, STEP = 37 };
+    static char expected[DEPTH * 64], asked[STACKS * DEPTH * 16];
+    char log[300], command[700];
+    (void)state;
+    snprintf(log, sizeof log, "%s/asked", dir);
+    snprintf(command, sizeof command,
+             "while read -r line && [ -n \"$line\" ]; do :; done; echo ready\n"
+             "while read -r pc; do echo $pc >>'%s'; printf 'f%%s.c\\t7\\t_Z1f\\tf_%%s\\t\\n' $pc "
+             "$pc; done",
+             log);
+    use_script(command, 0755);
+    hb_symbolizer *s = hb_symbolizer_new((hb_str){0});
+    assert_non_null(s);
+    for (uint64_t stack = 0; stack < STACKS; stack++) {
+        uint64_t pcs[DEPTH + 2] = {0};
+        size_t n = 0;
+        for (uint64_t i = 0; i < DEPTH; i++) { /* each has a part of the one before it */
+            pcs[i] = 0x10001 + stack * STEP + i;
+            n += (size_t)snprintf(expected + n, sizeof expected - n, "f%lx.c(7): f_%lx;",
+                                  (long)pcs[i] - 1, (long)pcs[i] - 1);
+        }
+        pcs[DEPTH + 1] = 5; /* behind the zero */
+        hb_str text = hb_symbolizer_stack(s, pcs, DEPTH + 2);
+        assert_int_equal(text.len, n);
+        assert_memory_equal(text.s, expected, n);
+        text = hb_symbolizer_stack(s, pcs, 1); /* up to the count */
+        assert_int_equal(text.len, strchr(expected, ';') + 1 - expected);
+    }
+    hb_symbolizer_free(s);
+    FILE *file = fopen(log, "r");
+    assert_non_null(file);
+    asked[fread(asked, 1, sizeof asked - 1, file)] = '\0';
+    fclose(file);
+    const char *at = asked;
+    for (uint64_t i = 0; i < (STACKS - 1) * STEP + DEPTH; i++) {
+        char *end;
+        assert_int_equal(strtoull(at, &end, 16), 0x10000 + i);
+        assert_int_equal(*end, '\n');
+        at = end + 1;
+    }
+    assert_string_equal(at, "");
+}
+
+static void check_answer(const char *answer, const char *expected)
+{
+    char command[400];
+    snprintf(command, sizeof command,
+             "while read -r line && [ -n \"$line\" ]; do :; done; echo ready\n"
+             "while read -r pc; do printf '%s\\n'; done",
+             answer);
+    use_script(command, 0755);
+    assert_text_at(0x1235, expected);
+}
+
+static void answers_have_fields(void **state)
+{
+    (void)state;
+    check_answer("a.c\\t12\\tlink\\tname\\t", "a.c(12): name;");
+    check_answer("a.c\\t12\\tlink\\ta;b\\t", "a.c(12): a,b;");
+    check_answer("\\t0\\tlink\\tname\\t", "?(0): name;");
+    check_answer("a.c\\t12\\t\\t\\t", "a.c(12): 0x1234;");
+    check_answer("in.h\\t3\\tx\\tinlined\\ta.c\\t12\\ty\\tname\\t",
+                 "in.h(3): inlined;a.c(12): name;");
+    /* hipboard's own calls are none of the program's */
+    check_answer("hipboard.hpp\\t3\\t_ZN8hipboard5ScopeC1Ev\\tScope\\ta.c\\t12\\ty\\tname\\t",
+                 "a.c(12): name;");
+    check_answer("a.c\\t3\\t_ZN7hipboarE\\thipboar\\t", "a.c(3): hipboar;");
+    check_answer("a.c", "a.c(): 0x1234;");
+}
+
+/* ---- maps of made code, line by line ---- */
+
+/* Lines lie over each other in any way: of those that have an address the last one holds. */
+static void later_lines_of_a_map_hold(void **state)
+{
+    enum { LINES = 80, ROOM = 400 };
+    char path[64];
+    (void)state;
+    snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)getpid());
+    srand(11);
+    for (int turn = 0; turn < 20; turn++) {
+        int begin[LINES], size[LINES];
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        for (int i = 0; i < LINES; i++) {
+            begin[i] = rand() % ROOM;
+            size[i] = 1 + rand() % (i % 10 ? 12 : 150);
+            fprintf(file, "%x %x f%d\n", 0x1000 + begin[i], size[i], i);
+        }
+        fclose(file);
+        hb_perf_map *map = hb_perf_map_read();
+        assert_non_null(map);
+        for (int at = 0; at < ROOM + 200; at++) {
+            char expected[16] = "";
+            for (int i = 0; i < LINES; i++)
+                if (begin[i] <= at && at < begin[i] + size[i])
+                    snprintf(expected, sizeof expected, "f%d", i);
+            hb_perf_name found = hb_perf_map_find(map, 0x1000 + (uint64_t)at);
+            assert_int_equal(found.function.len, strlen(expected));
+            assert_memory_equal(found.function.s ? found.function.s : "", expected,
+                                strlen(expected));
+            assert_int_equal(found.file.len, 0);
+        }
+        assert_int_equal(hb_perf_map_find(map, 0xfff).function.len, 0);
+        hb_perf_map_free(map);
+    }
+    unlink(path);
+    assert_null(hb_perf_map_read());
+    assert_int_equal(hb_perf_map_find(NULL, 0x1000).function.len, 0);
+}
+
+static hb_perf_name name_in_map(const char *line, hb_perf_map **map)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)getpid());
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file, "%s\n", line);
+    fclose(file);
+    *map = hb_perf_map_read();
+    assert_non_null(*map);
+    unlink(path);
+    return hb_perf_map_find(*map, 0x1000);
+}
+
+static void pythons_names_have_their_files(void **state)
+{
+    static const struct {
+        const char *line, *function, *file;
+    } rows[] = {
+        {"1000 10 py::f:/a/b.py", "f", "/a/b.py"},
+        {"1000 10 py::f:a:b", "f", "a:b"},
+        {"1000 10 py::f", "f", ""},
+        {"1000 10 py:f:x", "py:f:x", ""},
+        {"1000 10 py::", "", ""},
+        {"1000 10 py::f:", "f", ""},
+        {"1000 10  f g ", " f g ", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        hb_perf_map *map;
+        hb_perf_name name = name_in_map(rows[i].line, &map);
+        assert_int_equal(name.function.len, strlen(rows[i].function));
+        assert_memory_equal(name.function.s, rows[i].function, name.function.len);
+        assert_int_equal(name.file.len, strlen(rows[i].file));
+        if (name.file.len) assert_memory_equal(name.file.s, rows[i].file, name.file.len);
+        hb_perf_map_free(map);
+    }
+}
+
+/* What everybody may have put there is nobody's map. */
+static void other_peoples_maps_are_not_read(void **state)
+{
+    char path[64];
+    (void)state;
+    snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)getpid());
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_null(hb_perf_map_read()); /* and nobody waits */
+    unlink(path);
+    if (geteuid() != 0) return;
+    hb_perf_map *map;
+    assert_int_equal(name_in_map("1000 10 f", &map).function.len, 1);
+    hb_perf_map_free(map);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs("1000 10 f\n", file);
+    fclose(file);
+    assert_int_equal(chown(path, 12345, 12345), 0);
+    assert_null(hb_perf_map_read());
+    unlink(path);
+}
+
+/* ---- what is mapped ---- */
+
+/* The files with code, with all of their mappings that stand together, and no others. */
+static void files_with_code_are_listed(void **state)
+{
+    static char maps[1 << 18], line[5000];
+    char data[300];
+    hb_buf code;
+    (void)state;
+    snprintf(data, sizeof data, "%s/data", dir);
+    FILE *file = fopen(data, "w");
+    assert_non_null(file);
+    for (int i = 0; i < 8192; i++)
+        fputc(i, file);
+    fclose(file);
+    int fd = open(data, O_RDONLY);
+    void *mapped = mmap(NULL, 8192, PROT_READ, MAP_PRIVATE, fd, 0);
+    assert_true(mapped != MAP_FAILED);
+    hb_buf_init(&code, 16u << 20);
+    hb_put_loaded_code(&code);
+    FILE *own = fopen("/proc/self/maps", "r");
+    assert_non_null(own);
+    size_t size = fread(maps, 1, sizeof maps - 1, own);
+    maps[size] = '\0';
+    fclose(own);
+    const char *text = hb_buf_text(&code);
+    assert_null(strstr(text, data));
+    int listed = 0, with_code = 0, ids = 0;
+    for (const char *at = text; *at; at = strchr(at, '\n') + 1) {
+        size_t n = (size_t)(strchr(at, '\n') + 1 - at);
+        assert_true(n < sizeof line);
+        memcpy(line, at, n);
+        line[n] = '\0';
+        if (strncmp(line, "build-id ", 9) == 0) {
+            ids++;
+            continue;
+        }
+        assert_non_null(strstr(maps, line));
+        assert_non_null(strchr(line, '/'));
+        listed++;
+        with_code += strstr(line, "r-xp") != NULL;
+    }
+    int expected = 0;
+    for (const char *at = maps; (at = strstr(at, " r-xp ")); at++) {
+        const char *slash = strchr(at, '/'), *end = strchr(at, '\n');
+        expected += slash && slash < end;
+    }
+    assert_int_equal(with_code, expected);
+    assert_true(listed > 2 * with_code && ids >= 2 && ids <= with_code);
+    /* an id stands behind the beginning of the mapping that it is of */
+    for (const char *at = text; (at = strstr(at, "build-id ")); at++) {
+        const char *before = at - 1;
+        while (before > text && before[-1] != '\n')
+            before--;
+        assert_int_equal(strtoull(at + 9, NULL, 16), strtoull(before, NULL, 16));
+        assert_int_equal(strspn(strchr(at + 9, ' ') + 1, "0123456789abcdef"), 40); /* SHA-1 */
+    }
+    hb_buf_free(&code);
+    munmap(mapped, 8192);
+    close(fd);
+}
+
 #define WITH_SCRIPT(name) cmocka_unit_test_setup_teardown(name, make_dir, no_script)
 
 int main(void)
@@ -391,6 +633,12 @@ int main(void)
         cmocka_unit_test(a_file_that_was_built_anew_says_nothing),
         cmocka_unit_test(names_of_made_code_come_from_its_map),
         cmocka_unit_test(addresses_in_such_a_map_are_hexadecimal),
+        WITH_SCRIPT(an_address_is_asked_for_once),
+        WITH_SCRIPT(answers_have_fields),
+        cmocka_unit_test(later_lines_of_a_map_hold),
+        cmocka_unit_test(pythons_names_have_their_files),
+        cmocka_unit_test(other_peoples_maps_are_not_read),
+        IN_DIR(files_with_code_are_listed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
