@@ -69,6 +69,13 @@ static void op_with_shapes(int i)
     }
 }
 
+static void op_with_other_shapes(int i)
+{
+    HB_OP("aten::mm", HB_INPUTS(HB_TENSOR(HB_FLOAT32, 64, i), HB_TENSOR(HB_FLOAT32, i, 16))) {
+        empty(i);
+    }
+}
+
 static void op_with_all(int i)
 {
     HB_OP("aten::mm", HB_INPUTS(HB_TENSOR(HB_FLOAT32, 64, 32), HB_TENSOR(HB_FLOAT32, 32, 16)),
@@ -130,10 +137,10 @@ static bool count_one(const hb_event *event, void *arg)
 /* Bytes of records an event: as many as fit into a limit that is reached. */
 static double bytes_of(void (*fn)(int))
 {
-    enum { LIMIT = 32 << 20 };
+    enum { LIMIT = 16 << 20 };
     double kept = 0;
     hb_profiler *prof = start(LIMIT);
-    for (int i = 0; i < LIMIT / 16; i++)
+    for (int i = 0; i < LIMIT / 2; i++)
         fn(i);
     hb_profiler_stop(prof);
     hb_profiler_events(prof, count_one, &kept);
@@ -183,6 +190,7 @@ int main(int argc, char **argv)
         {"scope, any name", scope_by_name},
         {"operator", op},
         {"operator with shapes", op_with_shapes},
+        {"operator with other shapes each time", op_with_other_shapes},
         {"operator with shapes, FLOPs, sequence", op_with_all},
         {"memory event", memory},
     };

@@ -92,12 +92,81 @@ static void inputs_come_back(void **state)
     hb_inputs_scratch_free(&scratch);
 }
 
+static void they_are_compared_as_they_are_written(void **state)
+{
+    (void)state;
+    for (size_t first = 0; first < ALL; first++) {
+        for (size_t count = 0; first + count <= ALL; count++) {
+            uint64_t words[ROOM];
+            size_t used = hb_inputs_words(all + first, count, ROOM);
+            hb_inputs_encode(words, all + first, count, used);
+            assert_true(hb_inputs_are(words, all + first, count));
+            if (count) assert_false(hb_inputs_are(words, all + first, count - 1));
+            for (size_t i = 0; i < used; i++) {
+                words[i] ^= 1;
+                assert_false(hb_inputs_are(words, all + first, count));
+                words[i] ^= 1;
+            }
+        }
+    }
+}
+
+/* Of what is the same as far as it is written, or would be read where nothing is. */
+static void what_is_malformed_is_never_the_same(void **state)
+{
+    (void)state;
+    static const hb_input whole[] = {
+        {.kind = HB_INPUT_TENSOR, .count = 2, .dims = sizes},
+        {.kind = HB_INPUT_INT_LIST, .count = 2, .dims = sizes},
+        {.kind = HB_INPUT_FLOAT_LIST, .count = 2, .floats = numbers},
+        {.kind = HB_INPUT_TENSOR_LIST, .count = 2, .list = tensors},
+    };
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
+        uint64_t words[ROOM];
+        hb_inputs_encode(words, &whole[i], 1, hb_inputs_words(&whole[i], 1, ROOM));
+        assert_true(hb_inputs_are(words, &whole[i], 1));
+        hb_input without = {.kind = whole[i].kind, .count = 2}, other = whole[i];
+        assert_false(hb_inputs_are(words, &without, 1));
+        other.kind = (hb_input_kind)(whole[i].kind + 256);
+        assert_false(hb_inputs_are(words, &other, 1));
+    }
+}
+
+/* Only to what stands before, and is not very much. */
+static void a_place_leads_to_inputs_before_it(void **state)
+{
+    (void)state;
+    static uint64_t part[1000];
+    const uint64_t *at = part + 500;
+    size_t left = 1;
+    part[500] = 2;
+    assert_ptr_equal(hb_inputs_told(part, at, &left), part + 2);
+    assert_int_equal(left, HB_INPUTS_TOLD_AGAIN);
+    left = 1;
+    part[500] = 490;
+    assert_ptr_equal(hb_inputs_told(part, at, &left), part + 490);
+    assert_int_equal(left, 10);
+    static const uint64_t none[] = {500, 501, UINT32_MAX, (uint64_t)1 << 32};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        left = 1;
+        part[500] = none[i];
+        assert_ptr_equal(hb_inputs_told(part, at, &left), at);
+        assert_int_equal(left, 1);
+    }
+    left = 0;
+    part[500] = 2;
+    assert_ptr_equal(hb_inputs_told(part, at, &left), at);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(simple_inputs_are_written_as_all_are),
         cmocka_unit_test(lists_and_what_is_malformed_are_not_simple),
         cmocka_unit_test(inputs_come_back),
+        cmocka_unit_test(they_are_compared_as_they_are_written),
+        cmocka_unit_test(what_is_malformed_is_never_the_same),
+        cmocka_unit_test(a_place_leads_to_inputs_before_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "program.h"
+#include "record/format.h"
 #include "trace/arg_words.h"
 #include "written_trace.h"
 
@@ -346,7 +347,7 @@ static void recover_it(uint32_t version)
 static void it_is_recovered_after_a_kill(void **state)
 {
     (void)state;
-    recover_it(4);
+    recover_it(HB_SPOOL_VERSION);
 }
 
 static void spools_of_version_3_are_recovered(void **state)

@@ -22,9 +22,9 @@
 #include <cmocka.h>
 #include <hipboard/hipboard.h>
 
+#include "forks_with_threads.h"
 #include "record/codec.h"
 #include "record/session.h"
-#include "forks_with_threads.h"
 #include "test_dir.h"
 #include "written_trace.h"
 
@@ -179,7 +179,41 @@ static void lists_that_lead_astray_end(void **state)
     }
 }
 
-/* ---- version 3 ---- */
+/* ---- version 4 ---- */
+
+static int count_with(const cJSON *trace, const char *name, const char *dims)
+{
+    int n = 0;
+    const cJSON *event;
+    cJSON_ArrayForEach(event, cJSON_GetObjectItem(trace, "traceEvents"))
+    {
+        const cJSON *args = cJSON_GetObjectItem(event, "args");
+        char *text = cJSON_PrintUnformatted(cJSON_GetObjectItem(args, "Input Dims"));
+        n += text && strcmp(text_of(event, "name"), name) == 0 && strcmp(text, dims) == 0;
+        cJSON_free(text);
+    }
+    return n;
+}
+
+/* All inputs stand in it in full. */
+static void a_spool_of_version_4_is_recovered(void **state)
+{
+    (void)state;
+    hb_buf bytes;
+    read_file(TEST_DATA "/spool_v4.hbspool.gz", &bytes);
+    write_spool(&bytes, "old");
+    hb_buf_free(&bytes);
+    assert_int_equal(hb_recover(dir, 0, NULL, NULL), HB_OK);
+    cJSON *t = only_trace();
+    assert_int_equal(count_with(t, "aten::mm", "[[64,32],[32,8]]"), 1000);
+    assert_int_equal(count_with(t, "aten::mm", "[[64,16],[16,8]]"), 1000);
+    assert_int_equal(count_with(t, "aten::add", "[[64,8],[],[]]"), 2000);
+    assert_int_equal(count_with(t, "aten::conv2d", "[[1,3,8,8],[]]"), 2000);
+    cJSON_Delete(t);
+    remove_traces();
+}
+
+/* ---- the present version ---- */
 
 enum { SCOPES = 20000 };
 
@@ -507,6 +541,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_DIR(a_spool_of_version_2_is_recovered),
         IN_DIR(lists_that_lead_astray_end),
+        IN_DIR(a_spool_of_version_4_is_recovered),
         IN_DIR(records_in_the_log_and_in_chunks_are_recovered),
         IN_DIR(damaged_spools_do_not_crash_recovery),
         IN_DIR(a_spool_without_a_header_goes_when_it_is_old),

@@ -77,6 +77,46 @@ void hb_inputs_encode(uint64_t *to, const hb_input *inputs, size_t count, size_t
         to = encode(to, &inputs[i]);
 }
 
+/* ---- comparing ---- */
+
+static const uint64_t *pass(const uint64_t *words, const void *values, size_t count)
+{
+    if (count && (!values || memcmp(words, values, count * sizeof *words) != 0)) return NULL;
+    return words + count;
+}
+
+/* Behind what stands for the input; NULL when that is another one. */
+static const uint64_t *pass_input(const uint64_t *words, const hb_input *input, bool nested)
+{
+    uint64_t word;
+    hb_put_input_word(&word, input);
+    if (*words++ != word) return NULL;
+    switch (input->kind) {
+    case HB_INPUT_NONE: return words;
+    case HB_INPUT_INT:
+    case HB_INPUT_BOOL: return pass(words, &input->i, 1);
+    case HB_INPUT_FLOAT: return pass(words, &input->f, 1);
+    case HB_INPUT_INT_LIST: return pass(words, input->dims, input->count);
+    case HB_INPUT_FLOAT_LIST: return pass(words, input->floats, input->count);
+    case HB_INPUT_TENSOR:
+        words = pass(words, input->dims, input->count);
+        return words && input->strides ? pass(words, input->strides, input->count) : words;
+    case HB_INPUT_TENSOR_LIST: break;
+    default: return NULL;
+    }
+    if (nested || (input->count && !input->list)) return NULL;
+    for (uint32_t i = 0; words && i < input->count; i++)
+        words = pass_input(words, &input->list[i], true);
+    return words;
+}
+
+bool hb_next_inputs_are(const uint64_t *words, const hb_input *from, const hb_input *end)
+{
+    while (words && from < end)
+        words = pass_input(words, from++, false);
+    return words != NULL;
+}
+
 /* ---- decoding ---- */
 
 void hb_inputs_scratch_init(hb_inputs_scratch *scratch)

@@ -88,6 +88,45 @@ static inline void hb_simple_inputs_encode(uint64_t *to, const hb_input *inputs,
     }
 }
 
+/** Inputs that stand before, in the same part of a thread's records, are told by one word: their
+ * place, in words from the beginning of the part. Only of so many words, so that a small file
+ * cannot tell of very much. */
+#define HB_INPUTS_TOLD_AGAIN 128u
+
+/* hb_inputs_are() of some inputs and what stands for them. */
+bool hb_next_inputs_are(const uint64_t *words, const hb_input *from, const hb_input *end);
+
+/** Whether hb_inputs_encode() would write what stands at `words`, which it wrote. Any inputs, also
+ * malformed ones. */
+static inline bool hb_inputs_are(const uint64_t *words, const hb_input *inputs, size_t count)
+{
+    const hb_input *end = inputs + count;
+    if ((uint32_t)*words++ != count) return false;
+    for (const hb_input *in = inputs; in < end; in++) {
+        /* Most are contiguous tensors. */
+        if (HB_UNLIKELY(in->kind != HB_INPUT_TENSOR || in->strides || !in->dims))
+            return hb_next_inputs_are(words, in, end);
+        size_t n = in->count;
+        uint64_t word = (uint64_t)n << 32 | (uint64_t)(uint8_t)in->dtype << 8 | HB_INPUT_TENSOR;
+        if (*words++ != word) return false;
+        for (size_t i = 0; i < n; i++)
+            if (words[i] != (uint64_t)in->dims[i]) return false;
+        words += n;
+    }
+    return true;
+}
+
+/** Inputs as they are told at `at`: where they stand, and in *left how many words there are from
+ * there at most. `part`: the beginning of the part that `at` is in. */
+static inline const uint64_t *hb_inputs_told(const uint64_t *part, const uint64_t *at, size_t *left)
+{
+    bool again = *left && *at >> 32 == 0;
+    if (!again || *at >= (size_t)(at - part)) return at;
+    const uint64_t *from = part + *at;
+    *left = HB_MIN((size_t)(at - from), HB_INPUTS_TOLD_AGAIN);
+    return from;
+}
+
 /** The words that encoded inputs take, of at most `words`; 0 when malformed. */
 static inline size_t hb_inputs_encoded(const uint64_t *from, size_t words)
 {

@@ -32,7 +32,7 @@
 #include "record/clock.h"
 
 #define HB_SPOOL_MAGIC   "HBSPOOL"
-#define HB_SPOOL_VERSION 4u
+#define HB_SPOOL_VERSION 5u
 #define HB_SPOOL_ENDIAN  0x01020304u
 #define HB_SPOOL_SUFFIX  ".hbspool"
 

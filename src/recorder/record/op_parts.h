@@ -5,8 +5,10 @@
 #ifndef HB_RECORD_OP_PARTS_H
 #define HB_RECORD_OP_PARTS_H
 
+#include "record/known_inputs.h"
 #include "record/record.h"
 #include "record/stack.h"
+#include "trace/arg_words.h"
 #include "trace/input_words.h"
 
 typedef struct parts {
@@ -54,7 +56,9 @@ static HB_COLD void measure(const hb_thread *t, parts *p, const hb_op_info *info
     }
 }
 
-static void write_parts(hb_record *r, const parts *p, const hb_op_info *info)
+/* In no more than was measured; p->bytes says what it took. `known`: hb_known_inputs(). */
+static void write_parts(hb_thread *t, hb_record *r, parts *p, const hb_op_info *info,
+                        uint16_t *known)
 {
     uint64_t *at = (uint64_t *)(r + 1);
     if (p->flags & HB_RECORD_SEQUENCE) {
@@ -67,8 +71,39 @@ static void write_parts(hb_record *r, const parts *p, const hb_op_info *info)
         memcpy(at, p->pcs, p->frames * sizeof *at);
         at += p->frames;
     }
-    if (p->flags & HB_RECORD_INPUTS)
-        hb_inputs_encode(at, info->inputs, info->num_inputs, p->input_words);
+    if (!(p->flags & HB_RECORD_INPUTS)) return;
+    size_t told = hb_inputs_tell(t, known, at, info->inputs, info->num_inputs, p->input_words);
+    p->bytes -= (p->input_words - told) * 8;
+}
+
+/* What is behind all other parts: a category and values. */
+typedef struct own_parts {
+    uint32_t category;
+    size_t arg_words, bytes;
+    unsigned flags;
+} own_parts;
+
+static HB_COLD own_parts measure_own(const hb_scope_info *info, uint32_t category, size_t room)
+{
+    own_parts own = {.category = category};
+    if (category != HB_STRING_UNNAMED && category != HB_STRING_DROPPED && room >= 8) {
+        own.flags |= HB_RECORD_CATEGORY;
+        own.bytes = 8;
+    }
+    if (!info->num_args || !info->args) return own;
+    own.arg_words = hb_args_words(info->args, info->num_args, (room - own.bytes) / 8);
+    if (own.arg_words)
+        own.flags |= HB_RECORD_ARGS;
+    else
+        hb_lost_add(HB_LOST_TOO_BIG);
+    own.bytes += own.arg_words * 8;
+    return own;
+}
+
+static HB_COLD void write_own(uint64_t *at, const own_parts *own, const hb_scope_info *info)
+{
+    if (own->flags & HB_RECORD_CATEGORY) *at++ = own->category;
+    if (own->flags & HB_RECORD_ARGS) hb_args_encode(at, info->args, info->num_args, own->arg_words);
 }
 
 #endif

@@ -13,7 +13,6 @@
 #include "record/op_parts.h"
 #include "record/stack.h"
 #include "record/strings.h"
-#include "trace/arg_words.h"
 #include "trace/input_words.h"
 
 uint32_t hb_enabled_epoch, hb_memory_enabled, hb_communication_epoch;
@@ -99,6 +98,27 @@ static HB_COLD hb_scope begin_anyhow(uint32_t name, enum hb_record_type type, bo
     return scope;
 }
 
+/* The running session, if the thread can take in so many bytes of it without a call; else 0. */
+static inline uint32_t ready_epoch(const hb_thread *t, size_t bytes)
+{
+    uint32_t epoch = __atomic_load_n(hb_live_epoch, __ATOMIC_ACQUIRE);
+    bool ready = t->epoch == epoch && t->depth < HB_OPEN_MAX && (size_t)(t->end - t->pos) >= bytes;
+    return HB_LIKELY(ready) ? epoch : 0;
+}
+
+/* Takes in what ready_epoch() was asked for, and leaves. */
+static inline hb_scope open_quickly(hb_thread *t, hb_record *r, uint32_t epoch, bool range)
+{
+    r->start = hb_ticks_of_counter();
+    hb_record_commit(t, r);
+    uint32_t depth = t->depth;
+    uint32_t use = t->use;
+    t->open[depth] = (hb_open){r, t->next_id++, range};
+    t->depth = depth + 1;
+    hb_thread_leave(t);
+    return (hb_scope){r, epoch, depth | use};
+}
+
 /* The usual case, without a call: so nothing is saved on the stack. Whatever is otherwise goes the
  * long way from the beginning. */
 static inline hb_scope begin_plain(uint32_t name, enum hb_record_type type, bool range,
@@ -109,21 +129,14 @@ static inline hb_scope begin_plain(uint32_t name, enum hb_record_type type, bool
     if (HB_UNLIKELY((busy & 1) || !hb_enters_quickly()))
         return begin_anyhow(name, type, range, frame);
     hb_thread_enter_quickly(t, busy, frame);
-    uint32_t epoch = __atomic_load_n(hb_live_epoch, __ATOMIC_ACQUIRE);
-    if (HB_UNLIKELY(epoch == 0 || t->epoch != epoch || t->depth >= HB_OPEN_MAX ||
-                    (size_t)(t->end - t->pos) < sizeof(hb_record))) {
+    uint32_t epoch = ready_epoch(t, sizeof(hb_record));
+    if (HB_UNLIKELY(epoch == 0)) {
         hb_thread_leave(t);
         return begin_anyhow(name, type, range, frame);
     }
     hb_record *r = (hb_record *)t->pos;
     hb_record_head(r, type, 0, name, sizeof *r);
-    r->start = hb_ticks_of_counter();
-    hb_record_commit(t, r);
-    uint32_t depth = t->depth;
-    t->open[depth] = (hb_open){r, t->next_id++, range};
-    t->depth = depth + 1;
-    hb_thread_leave(t);
-    return (hb_scope){r, epoch, depth | t->use};
+    return open_quickly(t, r, epoch, range);
 }
 
 /* Where a public function was called: its frame, and where it will return to, which is the
@@ -146,8 +159,8 @@ static __attribute__((noinline)) hb_scope begin_full(uint32_t name, enum hb_reco
     measure(t, &p, info, from.caller);
     hb_record *r = hb_record_reserve(t, (uint32_t)p.bytes);
     if (r) {
+        write_parts(t, r, &p, info, hb_known_inputs(t, name, from.caller));
         hb_record_head(r, type, p.flags, name, p.bytes);
-        write_parts(r, &p, info);
         r->start = hb_ticks();
         hb_record_commit(t, r);
         scope = open_scope(t, r, range);
@@ -156,33 +169,48 @@ static __attribute__((noinline)) hb_scope begin_full(uint32_t name, enum hb_reco
     return scope;
 }
 
-/* An operator of which only simple inputs are told; see begin_plain(). */
-static inline hb_scope begin_inputs(uint32_t name, const hb_op_info *info, call_site from)
+/* In a recording call, with room for a record of one word. */
+static __attribute__((noinline)) hb_scope begin_new_inputs(uint32_t name, const hb_op_info *info,
+                                                           const void *frame, const void *caller,
+                                                           hb_thread *t, uint32_t epoch)
+{
+    hb_record *r = (hb_record *)t->pos;
+    size_t words = hb_simple_inputs_words(info->inputs, info->num_inputs);
+    size_t bytes = sizeof *r + words * 8;
+    if (HB_UNLIKELY(words == 0 || !(t->flags & HB_SESSION_SHAPES) || bytes > HB_RECORD_MAX ||
+                    (size_t)(t->end - t->pos) < bytes)) {
+        hb_thread_leave(t);
+        return begin_full(name, HB_RECORD_OP, info, false, (call_site){frame, caller});
+    }
+    uint64_t *at = (uint64_t *)(r + 1);
+    hb_simple_inputs_encode(at, info->inputs, info->num_inputs, words);
+    hb_inputs_keep(t, hb_known_inputs(t, name, caller), at, words);
+    hb_record_head(r, HB_RECORD_OP, HB_RECORD_INPUTS, name, bytes);
+    return open_quickly(t, r, epoch, false);
+}
+
+/* An operator of which only inputs are told, most often those that it had the last time. */
+static __attribute__((noinline)) hb_scope begin_inputs(uint32_t name, const hb_op_info *info,
+                                                       const void *frame, const void *caller)
 {
     hb_thread *t = hb_thread_tls;
     uint32_t busy = t ? atomic_load_explicit(&t->busy, memory_order_relaxed) : 1;
     if (HB_UNLIKELY((busy & 1) || !hb_enters_quickly()))
-        return begin_full(name, HB_RECORD_OP, info, false, from);
-    hb_thread_enter_quickly(t, busy, from.frame);
-    uint32_t epoch = __atomic_load_n(hb_live_epoch, __ATOMIC_ACQUIRE);
-    size_t words = hb_simple_inputs_words(info->inputs, info->num_inputs);
-    size_t bytes = sizeof(hb_record) + words * 8;
-    if (HB_UNLIKELY(epoch == 0 || t->epoch != epoch || t->depth >= HB_OPEN_MAX || words == 0 ||
-                    !(t->flags & HB_SESSION_SHAPES) || bytes > HB_RECORD_MAX ||
-                    (size_t)(t->end - t->pos) < bytes)) {
+        return begin_full(name, HB_RECORD_OP, info, false, (call_site){frame, caller});
+    hb_thread_enter_quickly(t, busy, frame);
+    enum { BYTES = sizeof(hb_record) + 8 };
+    uint32_t epoch = ready_epoch(t, BYTES);
+    if (HB_UNLIKELY(epoch == 0)) {
         hb_thread_leave(t);
-        return begin_full(name, HB_RECORD_OP, info, false, from);
+        return begin_full(name, HB_RECORD_OP, info, false, (call_site){frame, caller});
     }
+    uint16_t known = *hb_known_inputs(t, name, caller);
+    if (HB_UNLIKELY(!hb_inputs_are_known(t, known, info->inputs, info->num_inputs)))
+        return begin_new_inputs(name, info, frame, caller, t, epoch);
     hb_record *r = (hb_record *)t->pos;
-    hb_record_head(r, HB_RECORD_OP, HB_RECORD_INPUTS, name, bytes);
-    hb_simple_inputs_encode((uint64_t *)(r + 1), info->inputs, info->num_inputs, words);
-    r->start = hb_ticks_of_counter();
-    hb_record_commit(t, r);
-    uint32_t depth = t->depth;
-    t->open[depth] = (hb_open){r, t->next_id++, false};
-    t->depth = depth + 1;
-    hb_thread_leave(t);
-    return (hb_scope){r, epoch, depth | t->use};
+    hb_record_head(r, HB_RECORD_OP, HB_RECORD_INPUTS, name, BYTES);
+    *(uint64_t *)(r + 1) = known;
+    return open_quickly(t, r, epoch, false);
 }
 
 static inline bool wants_stack(void)
@@ -227,13 +255,13 @@ void hb_range_push(const char *name)
     if (HB_ENABLED()) annotation(hb_record_name(name, HB_FRAME), true, CALLED_FROM);
 }
 
-static inline hb_scope op(uint32_t name, const hb_op_info *info, call_site from)
+static __attribute__((noinline)) hb_scope op(uint32_t name, const hb_op_info *info, call_site from)
 {
     if (HB_UNLIKELY(wants_stack()) || (info && (info->sequence_number || is_positive(info->flops))))
         return begin_full(name, HB_RECORD_OP, info, false, from);
-    return info && info->num_inputs && info->inputs
-               ? begin_inputs(name, info, from)
-               : begin_plain(name, HB_RECORD_OP, false, from.frame);
+    if (info && info->num_inputs && info->inputs)
+        return begin_inputs(name, info, from.frame, from.caller);
+    return begin_plain(name, HB_RECORD_OP, false, from.frame);
 }
 
 hb_scope hb_op(const char *name, const hb_op_info *info)
@@ -285,7 +313,7 @@ static HB_COLD hb_scope communication_with_stack(hb_thread *t, uint32_t name,
     hb_record *r = hb_record_reserve(t, ROOM_FOR_COMM(p.bytes));
     if (!r) return (hb_scope){0};
     hb_record_head(r, HB_RECORD_OP, p.flags | HB_RECORD_COMM, name, p.bytes + sizeof *comm);
-    write_parts(r, &p, NULL);
+    write_parts(t, r, &p, NULL, NULL);
     return open_communication(t, r, p.bytes, comm, flow);
 }
 
@@ -306,36 +334,6 @@ hb_scope hb_record_communication(uint32_t name, const hb_comm_words *comm, uint6
     return scope;
 }
 
-/* What is behind all other parts: a category and values. */
-typedef struct own_parts {
-    uint32_t category;
-    size_t arg_words, bytes;
-    unsigned flags;
-} own_parts;
-
-static HB_COLD own_parts measure_own(const hb_scope_info *info, uint32_t category, size_t room)
-{
-    own_parts own = {.category = category};
-    if (category != HB_STRING_UNNAMED && category != HB_STRING_DROPPED && room >= 8) {
-        own.flags |= HB_RECORD_CATEGORY;
-        own.bytes = 8;
-    }
-    if (!info->num_args || !info->args) return own;
-    own.arg_words = hb_args_words(info->args, info->num_args, (room - own.bytes) / 8);
-    if (own.arg_words)
-        own.flags |= HB_RECORD_ARGS;
-    else
-        hb_lost_add(HB_LOST_TOO_BIG);
-    own.bytes += own.arg_words * 8;
-    return own;
-}
-
-static HB_COLD void write_own(uint64_t *at, const own_parts *own, const hb_scope_info *info)
-{
-    if (own->flags & HB_RECORD_CATEGORY) *at++ = own->category;
-    if (own->flags & HB_RECORD_ARGS) hb_args_encode(at, info->args, info->num_args, own->arg_words);
-}
-
 /* As begin_full(), which is not to become slower by this. */
 static HB_COLD hb_scope begin_own(uint32_t name, uint32_t category, const hb_scope_info *info,
                                   call_site from)
@@ -351,8 +349,8 @@ static HB_COLD hb_scope begin_own(uint32_t name, uint32_t category, const hb_sco
     hb_record *r = hb_record_reserve(t, (uint32_t)bytes);
     if (r) {
         enum hb_record_type type = info->op ? HB_RECORD_OP : HB_RECORD_ANNOTATION;
-        hb_record_head(r, type, p.flags | own.flags, name, bytes);
-        write_parts(r, &p, info->op);
+        write_parts(t, r, &p, info->op, hb_known_inputs(t, name, from.caller));
+        hb_record_head(r, type, p.flags | own.flags, name, p.bytes + own.bytes);
         write_own((uint64_t *)(void *)((char *)r + p.bytes), &own, info);
         r->start = hb_ticks();
         hb_record_commit(t, r);

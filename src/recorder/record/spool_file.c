@@ -138,7 +138,7 @@ static hb_result join_parts(hb_spool_file *f)
     return ok ? HB_OK : hb_no_memory();
 }
 
-/* ---- version 3 ---- */
+/* ---- version 3 and later ---- */
 
 static hb_part part_of(const hb_events_info *info, uint64_t offset, uint32_t bytes, uint8_t codec)
 {
@@ -405,6 +405,12 @@ static hb_result check_life(const hb_spool_file *f, bool locked)
     return HB_OK;
 }
 
+/* Versions 3 and 4 lack some of what records may say. */
+static bool is_segmented(uint32_t version)
+{
+    return version >= 3 && version <= HB_SPOOL_VERSION;
+}
+
 static hb_result read_versions(hb_spool_file *f, const struct stat *st)
 {
     hb_spool_header *h = &f->head;
@@ -417,7 +423,7 @@ static hb_result read_versions(hb_spool_file *f, const struct stat *st)
         return hb_fail(HB_ERROR_UNSUPPORTED,
                        "%s: written on a machine of other byte order; recover it there", f->path);
     if (h->version == 2) return hb_spool_v2_read(f);
-    if (h->version != 3 && h->version != HB_SPOOL_VERSION)
+    if (!is_segmented(h->version))
         return hb_fail(HB_ERROR_UNSUPPORTED,
                        "%s: version %u of the format; this hipboard reads versions 2 to %u: "
                        "recover it with the version that wrote it",
@@ -433,7 +439,7 @@ static hb_result check_life_first(hb_spool_file *f, bool locked)
     const hb_spool_header *h = &f->head;
     (void)read_some(f, 0, &f->head, sizeof f->head);
     bool ours = memcmp(h->magic, HB_SPOOL_MAGIC, sizeof h->magic) == 0 &&
-                h->endian == HB_SPOOL_ENDIAN && (h->version == 3 || h->version == HB_SPOOL_VERSION);
+                h->endian == HB_SPOOL_ENDIAN && is_segmented(h->version);
     if (ours) HB_TRY(check_life(f, locked));
     if (fstat(f->fd, &st) != 0 || st.st_nlink == 0)
         return hb_fail(HB_ERROR_BUSY, "%s: its process has just removed it", f->path);

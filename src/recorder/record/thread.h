@@ -25,6 +25,7 @@
 
 #define HB_OPEN_MAX     512u
 #define HB_LIVE_DEVICES 72u
+#define HB_KNOWN_INPUTS 256u
 
 typedef struct hb_open {
     hb_record *record;
@@ -77,6 +78,7 @@ typedef struct hb_thread {
     unsigned ends;          /* rounds of thread-specific destructors */
     char name[32];          /* given by hb_thread_name() */
     char system_name[32];   /* at its first record of the session */
+    uint16_t known[HB_KNOWN_INPUTS]; /* inputs in the present chunk; see known_inputs.h */
     hb_open open[HB_OPEN_MAX];
     hb_live_sum live[HB_LIVE_DEVICES]; /* kept when the thread dies, and gone on with */
 } hb_thread;

@@ -165,6 +165,7 @@ HB_COLD bool hb_record_next_chunk(hb_thread *t, uint32_t bytes)
                          .tid = t->tid,
                          .first_id = atomic_fetch_add(&next_external_id, IDS_PER_CHUNK)};
     t->chunk = chunk;
+    memset(t->known, 0, sizeof t->known);
     t->pos = (char *)(chunk + 1);
     t->end = end_of_chunk(pool, index, (char *)chunk, bytes);
     t->next_id = chunk->events.first_id;

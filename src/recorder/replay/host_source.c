@@ -47,8 +47,9 @@ typedef struct record_source {
     uint32_t annotated_thread;
     /* the present pass */
     hb_pass pass;
-    uint32_t thread; /* index */
-    uint32_t types;  /* wanted in this walk of the thread */
+    uint32_t thread;      /* index */
+    uint32_t types;       /* wanted in this walk of the thread */
+    const uint64_t *part; /* the beginning of the part that the present record is in */
     hb_cursor cursor;
     uint64_t floor;
     hb_merge merge;
@@ -113,11 +114,14 @@ static void set_parts(record_source *s, hb_op_args *op, const hb_record *r)
         left -= 1 + n;
     }
     if (r->flags & HB_RECORD_INPUTS) {
-        size_t words = hb_inputs_encoded(at, left);
+        size_t most = left;
+        const uint64_t *told = hb_inputs_told(s->part, at, &most);
+        size_t words = hb_inputs_encoded(told, most), took = told == at ? words : 1;
         if (!words) return;
-        if (wants_texts(s)) op->inputs = hb_inputs_decode(at, words, &s->scratch, &op->num_inputs);
-        at += words;
-        left -= words;
+        if (wants_texts(s))
+            op->inputs = hb_inputs_decode(told, words, &s->scratch, &op->num_inputs);
+        at += took;
+        left -= took;
     }
     if (r->flags & HB_RECORD_CATEGORY) {
         if (left < 1) return;
@@ -334,6 +338,7 @@ static bool next_in_threads(record_source *s, hb_trace_event *event)
         } else if (s->types & (1u << r->type)) {
             /* A counter that went back would break the order that writers rely on. */
             s->floor = HB_MAX(s->floor, r->start);
+            s->part = (const uint64_t *)(void *)s->cursor.raw;
             make_rows(s, event, r, s->floor, id, s->thread);
             return true;
         }
@@ -346,6 +351,7 @@ static bool next_merged(record_source *s, hb_trace_event *event)
     if (!t) return false;
     if (t->record->type == HB_RECORD_MODULE && !hb_number_module(&s->modules, t, &s->ids))
         s->ids = (hb_module_ids){0};
+    s->part = (const uint64_t *)(void *)t->cursor.raw;
     make_rows(s, event, t->record, t->record->start, t->id, t->index);
     return true;
 }
