@@ -20,6 +20,8 @@ CAPACITY = re.compile(r"hb_buf_init\(|hb_memory_sink_init\(|hb_slots_double\(|HB
 # What a failure of memory leads to: tests/fault fails each allocation in turn, for minutes, which is
 # too long to be asked here.
 FAILURE = re.compile(r"NO_MEMORY|hb_no_memory\(|(\.|->)failed \|= ")
+ALLOCATES = (r"(\w*alloc|strn?dup|asprintf|HB_APPEND|HB_NEW\w*|hb_\w+_new|hb_slots_double|hb_buf_reserve|"
+             r"hb_texts_(init|add)|hb_grow\w*)\(")
 # How long a thread pauses, and whether a limit of time that is met to the unit counts: no test may
 # depend on a moment.
 MOMENT = re.compile(r"\b[A-Z]\w*_(NS|US|MS)\b")
@@ -94,7 +96,9 @@ def places(text):
             if (kind in NUMERIC or kind == "sign") and is_size(quiet, begin):
                 continue
             line = line_at(quiet, begin)
-            if FAILURE.search(line) or (kind in (*NUMERIC, "comparison") and MOMENT.search(line)):
+            if FAILURE.search(line) or kind != "condition" and without_memory(quiet, begin):
+                continue
+            if kind in (*NUMERIC, "comparison") and MOMENT.search(line):
                 continue
             found.append((kind, begin, end, replacement))
     return found
@@ -102,6 +106,17 @@ def places(text):
 
 def line_at(text, at):
     return text[text.rfind("\n", 0, at) + 1:text.find("\n", at)]
+
+
+def without_memory(text, at):
+    """What stands behind the question whether an allocation has failed, in its line."""
+    begin = text.rfind("\n", 0, at) + 1
+    asked = re.match(r"\s*if \(!(\w+)(\)|\()", text[begin:at])
+    if not asked:
+        return False
+    if asked[2] == "(":
+        return bool(re.match(ALLOCATES, asked[1] + "("))
+    return bool(re.search(rf"\b{asked[1]} =\s+(\([^()]*\) ?)?{ALLOCATES}", text[max(begin - 300, 0):begin]))
 
 
 def is_size(text, at):

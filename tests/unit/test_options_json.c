@@ -122,6 +122,21 @@ static void what_is_wrong_is_named(void **state)
     }
 }
 
+/* Of a name that is nobody's the first 100 bytes are enough to find it. */
+static void long_names_are_cut(void **state)
+{
+    char json[400], name[201], said[300];
+    (void)state;
+    for (int length = 99; length <= 200; length += 1 + 99 * (length > 100)) {
+        memset(name, 'x', sizeof name);
+        name[length] = '\0';
+        snprintf(json, sizeof json, "{\"%s\": 1}", name);
+        snprintf(said, sizeof said, "options: \"%.100s\" is no option", name);
+        assert_null(hb_profiler_create_json(json));
+        assert_non_null(strstr(hb_last_error(), said));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -129,6 +144,7 @@ int main(void)
         IN_DIR(defaults_are_the_structs),
         IN_DIR(null_is_the_default),
         cmocka_unit_test(what_is_wrong_is_named),
+        cmocka_unit_test(long_names_are_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -243,6 +243,28 @@ static void one_that_ends_leaves_addresses(void **state)
     assert_poor_stack();
 }
 
+/* However many recordings have stacks, the reason that they are poor is told once. */
+static void the_reason_is_told_once(void **state)
+{
+    char log[300], text[4000], *at = text;
+    int told = 0;
+    (void)state;
+    snprintf(log, sizeof log, "%s/log", dir);
+    fflush(stderr);
+    int kept = dup(2), fd = open(log, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    assert_true(kept >= 0 && fd >= 0 && dup2(fd, 2) == 2);
+    use_script("echo no version", 0755);
+    for (int i = 0; i < 3; i++)
+        hb_symbolizer_free(hb_symbolizer_new((hb_str){0}));
+    dup2(kept, 2);
+    text[pread(fd, text, sizeof text - 1, 0)] = '\0';
+    close(kept);
+    close(fd);
+    for (; (at = strstr(at, "call stacks without lines")); at++)
+        told++;
+    assert_in_range(told, 0, 1); /* 0: another test was told before */
+}
+
 static void one_that_is_silent_is_given_up(void **state)
 {
     (void)state;
@@ -629,6 +651,7 @@ int main(void)
         WITH_SCRIPT(an_empty_setting_means_none),
         WITH_SCRIPT(one_that_ends_leaves_addresses),
         WITH_SCRIPT(one_that_is_silent_is_given_up),
+        WITH_SCRIPT(the_reason_is_told_once),
         cmocka_unit_test(what_a_process_had_mapped_is_enough),
         cmocka_unit_test(a_file_that_was_built_anew_says_nothing),
         cmocka_unit_test(names_of_made_code_come_from_its_map),

@@ -23,7 +23,7 @@ typedef struct entry {
 
 struct hb_perf_map {
     hb_buf text;
-    entry *entries; /* by start, and of one start by line */
+    entry *entries; /* by start */
     size_t count;
     uint64_t longest;
 };
@@ -107,8 +107,7 @@ static void take_lines(hb_perf_map *map)
 static int by_start(const void *a, const void *b)
 {
     const entry *x = a, *y = b;
-    if (x->start != y->start) return x->start < y->start ? -1 : 1;
-    return x->line < y->line ? -1 : x->line > y->line;
+    return x->start < y->start ? -1 : x->start > y->start;
 }
 
 hb_perf_map *hb_perf_map_read(void)

@@ -63,7 +63,7 @@ static void take_sample(summed *s, const hb_trace_event *e)
     char text[64];
     int gpu, used = 0;
     snprintf(text, sizeof text, "%.*s", (int)e->name.len, e->name.s);
-    if (sscanf(text, "GPU %d %n", &gpu, &used) != 1 || !used || gpu < 0 || gpu >= GPUS) return;
+    if (sscanf(text, "GPU %d %n", &gpu, &used) != 1 || gpu < 0 || gpu >= GPUS) return;
     int curve = curve_of(text + used);
     if (curve >= 0)
         *HB_PUSH(&s->arena, &s->curves[gpu][curve]) = (sample){e->start_ns, e->counter.value};
