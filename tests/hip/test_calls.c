@@ -271,6 +271,29 @@ static void failing_calls_show_their_error(void **state)
     cJSON_Delete(trace);
 }
 
+/* Whatever a program passes. */
+static void copies_show_their_kind(void **state)
+{
+    static const struct {
+        int kind;
+        const char *shown;
+    } rows[] = {{0, "0"}, {1, "1"}, {2, "2"},     {3, "3"},   {4, "4"},
+                {5, "4"}, {7, "4"}, {30000, "4"}, {1024, "3"}};
+    char from[16] = {0}, to[16];
+    (void)state;
+    hb_profiler *prof = capture_start(0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        (void)hipMemcpy(to, from, sizeof to, (hipMemcpyKind)rows[i].kind);
+    (void)hipGetLastError();
+    cJSON *trace = capture_stop(prof);
+    for (int i = 0; i < (int)(sizeof rows / sizeof *rows); i++) {
+        const cJSON *call = nth_event(trace, "Runtime", "hipMemcpy", i);
+        assert_non_null(call);
+        assert_string_equal(text_of(args_of(call), "kind"), rows[i].shown);
+    }
+    cJSON_Delete(trace);
+}
+
 /* Also the second in a row, one in the middle of good ones, and launches. */
 static void each_failure_shows_its_error(void **state)
 {
@@ -371,6 +394,7 @@ int main(void)
         cmocka_unit_test(new_ways_to_launch_are_seen),
         cmocka_unit_test(launches_by_an_early_address_are_seen_or_said_to_be_missing),
         cmocka_unit_test(failing_calls_show_their_error),
+        cmocka_unit_test(copies_show_their_kind),
         cmocka_unit_test(each_failure_shows_its_error),
         cmocka_unit_test(calls_that_cost_or_order_work_are_recorded),
     };

@@ -33,13 +33,22 @@ static void set_launch(const hb_device_source *s, hb_runtime_args *args, const h
     }
 }
 
-static void set_copy(hb_runtime_args *args, const hb_record_copy *r)
+/* Of what a program may pass as a kind HIP knows five and, since 6.0, another word for the fourth:
+ * by an engine. The fifth one leaves it to the runtime. */
+static hb_str kind_of(int32_t kind)
 {
     static const hb_str kinds[] = {HB_STR("0"), HB_STR("1"), HB_STR("2"), HB_STR("3"), HB_STR("4")};
+    enum { TO_DEVICE = 3, BY_ENGINE = 1024, DEFAULT = 4 };
+    if (kind == BY_ENGINE) kind = TO_DEVICE;
+    return kinds[HB_MIN(kind, DEFAULT)];
+}
+
+static void set_copy(hb_runtime_args *args, const hb_record_copy *r)
+{
     args->ptr = r->dst;
     args->src = r->src;
     args->bytes = r->bytes;
-    if (r->kind >= 0) args->kind = kinds[HB_MIN((size_t)r->kind, HB_ARRAY_LEN(kinds) - 1)];
+    if (r->kind >= 0) args->kind = kind_of(r->kind);
 }
 
 /* Names are for files; who looks for steps takes addresses. */
