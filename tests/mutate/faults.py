@@ -111,7 +111,7 @@ def line_at(text, at):
 def without_memory(text, at):
     """What stands behind the question whether an allocation has failed, in its line."""
     begin = text.rfind("\n", 0, at) + 1
-    asked = re.match(r"\s*if \(!(\w+)(\)|\()", text[begin:at])
+    asked = re.match(r"\s*if \(!(\w+)(\)|\()", line_at(text, at))
     if not asked:
         return False
     if asked[2] == "(":

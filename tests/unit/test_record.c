@@ -582,6 +582,57 @@ static void over_the_cap_is_dropped_and_counted(void **state)
     hb_profiler_destroy(prof);
 }
 
+/* On stderr once, with the first cycle that has some; in what the trace says, each time. */
+static void what_is_lost_is_said_once(void **state)
+{
+    enum { CYCLES = 3, EACH = 20000 };
+    const hb_input odd = {.kind = (hb_input_kind)99};
+    char said[4000];
+    int kept = dup(2), ends[2];
+    (void)state;
+    assert_true(kept >= 0 && pipe(ends) == 0);
+    fflush(stderr);
+    dup2(ends[1], 2);
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.max_record_bytes = 1 << 20;
+    o.record_shapes = true;
+    o.spool_dir = "";
+    hb_profiler *prof = hb_profiler_create(&o);
+    for (int cycle = 0; prof && cycle < CYCLES; cycle++) {
+        hb_profiler_start(prof);
+        if (cycle) { /* the first one loses nothing but an end, which is no record */
+            hb_scope left = hb_record_function("left"), in = hb_record_function("in it");
+            hb_scope_end(&left);
+            (void)in;
+            hb_scope s = hb_op("op", &(hb_op_info){.inputs = &odd, .num_inputs = 1});
+            hb_scope_end(&s);
+            for (int i = 0; i < 10 * EACH; i++)
+                HB_RECORD_FUNCTION("scope") {
+                }
+        }
+        hb_profiler_stop(prof);
+    }
+    fflush(stderr);
+    dup2(kept, 2);
+    close(kept);
+    close(ends[1]);
+    ssize_t size = read(ends[0], said, sizeof said - 1);
+    close(ends[0]);
+    assert_non_null(prof);
+    assert_in_range(size, 1, sizeof said - 1);
+    said[size] = '\0';
+    const char *colon = strstr(said, ": cycle 1: ");
+    assert_non_null(colon);
+    assert_null(strstr(colon + 3, ": cycle ")); /* nor was it said of another */
+    if (!strstr(said, "; 1 records have lost what did not fit")) fail_msg("%s", said);
+    assert_non_null(strstr(said, " records did not fit into max_record_bytes and are missing; "));
+    assert_true(strtoull(colon + 11, NULL, 10) >= EACH);
+    assert_null(strstr(said, "left open"));
+    const char *end = "; the trace's metadata counts them (said once)\n";
+    assert_string_equal(said + size - strlen(end), end);
+    hb_profiler_destroy(prof);
+}
+
 static timer_t signals;
 
 /* In 20 us from now: whoever takes long over a signal does not get the next one meanwhile. */
@@ -726,6 +777,7 @@ int main(void)
         cmocka_unit_test(every_threads_scopes_are_all_there),
         cmocka_unit_test(cycles_may_end_while_threads_record),
         cmocka_unit_test(over_the_cap_is_dropped_and_counted),
+        cmocka_unit_test(what_is_lost_is_said_once),
         cmocka_unit_test(signal_handlers_may_record),
         cmocka_unit_test(signal_handlers_may_bring_new_names),
         cmocka_unit_test(a_forked_child_records_nothing_of_its_parents),

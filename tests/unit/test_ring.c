@@ -9,11 +9,11 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "forks_with_threads.h"
 #include "profiler/arbitration.h"
 #include "profiler/control_file.h"
 #include "profiler/profiler.h"
 #include "record/strings.h"
-#include "forks_with_threads.h"
 #include "test_dir.h"
 
 static hb_profiler_options ring_with(unsigned flags)
@@ -703,6 +703,46 @@ static void dumps_and_threads_do_not_disturb_each_other(void **state)
     assert_int_equal(list_dir(dir, NULL, NULL, 0), 3);
 }
 
+/* ---- options ---- */
+
+static void a_ring_that_cannot_be_is_refused(void **state)
+{
+    static const struct {
+        int64_t ns, steps;
+        bool on_demand, accumulates, no_directory;
+        const char *said; /* NULL: it is none, or one that can be */
+    } rows[] = {
+        {-1, 0, false, false, false, "ring_ns -1, ring_steps 0: they must not be negative"},
+        {0, -1, false, false, false, "ring_ns 0, ring_steps -1: they must not be negative"},
+        {0, 1000001, false, false, false, "at most 1000000 steps are kept"},
+        {1, 1000001, false, false, false, "at most 1000000 steps are kept"},
+        {0, 1000000, false, false, false, NULL},
+        {1, 0, false, false, false, NULL},
+        {1, 0, true, false, false, "on_demand: one of them"},
+        {1, 0, false, true, false, "acc_events keeps what a ring drops"},
+        {0, 1, false, false, true, "which says where dumps are written"},
+        {0, 0, true, false, false, NULL},
+        {0, 0, false, true, false, NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        hb_profiler_options o = ring();
+        if (rows[i].no_directory) {
+            hb_trace_handler given = o.on_trace_ready;
+            if (given.destroy) given.destroy(given.context);
+            o.on_trace_ready = (hb_trace_handler){0};
+        }
+        o.ring_ns = rows[i].ns;
+        o.ring_steps = rows[i].steps;
+        o.on_demand = rows[i].on_demand;
+        o.acc_events = rows[i].accumulates;
+        hb_profiler *prof = hb_profiler_create(&o);
+        if ((prof == NULL) != (rows[i].said != NULL)) fail_msg("row %zu", i);
+        if (!prof && !strstr(hb_last_error(), rows[i].said)) fail_msg("%s", hb_last_error());
+        hb_profiler_destroy(prof);
+    }
+}
+
 /* ---- crashes ---- */
 
 static void a_killed_ring_is_recovered(void **state)
@@ -808,6 +848,7 @@ int main(void)
         IN_DIR(threads_that_are_gone_are_forgotten),
         IN_DIR(nothing_is_lost_while_it_is_written),
         IN_DIR(dumps_and_threads_do_not_disturb_each_other),
+        IN_DIR(a_ring_that_cannot_be_is_refused),
         IN_DIR(a_killed_ring_is_recovered),
         IN_DIR(options_that_do_not_go_together_are_refused),
         cmocka_unit_test(free_space_is_joined_and_taken),

@@ -101,6 +101,30 @@ static hb_result count_scopes(hb_profiler *prof, void *context)
     return result;
 }
 
+/* Each of them, whatever stands between; text that means something in Markdown as it is. */
+static void notes_of_hip_stand_in_the_log(void **state)
+{
+    (void)state;
+    hb_profiler *prof = start_with(0, -1);
+    assert_int_equal(hb_profiler_preset_metadata_json(prof, "hipboard_hip_notes",
+                                                      "[\"the first\", 7, \"a second\"]"),
+                     HB_OK);
+    assert_int_equal(hb_profiler_step(prof), HB_OK);
+    HB_RECORD_FUNCTION("work") {
+    }
+    assert_int_equal(hb_profiler_step(prof), HB_OK);
+    end(prof);
+    event_list list = only_log();
+    size_t at = find(&list, "hipboard/hip_notes/text_summary", 1);
+    assert_true(at > 0);
+    assert_int_equal(count_tag(&list, "hipboard/hip_notes/text_summary"), 1);
+    const ProtobufCBinaryData text = value_of(&list, at)->tensor->string_val[0];
+    const char *expected = "- the first\n- a second\n";
+    assert_int_equal(text.len, strlen(expected));
+    assert_memory_equal(text.data, expected, text.len);
+    free_events(&list);
+}
+
 /* Before or after the tensorboard handler. */
 static void check_beside(bool before)
 {
@@ -531,6 +555,7 @@ static void a_directory_that_cannot_be_made_is_said(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        IN_DIR(notes_of_hip_stand_in_the_log),
         IN_DIR(every_step_logs_under_its_number),
         IN_DIR(odd_names_and_numbers_are_logged_somehow),
         IN_DIR(settings_are_the_programs_and_what_is_known),

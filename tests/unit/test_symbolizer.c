@@ -16,6 +16,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -243,6 +244,21 @@ static void one_that_ends_leaves_addresses(void **state)
     assert_poor_stack();
 }
 
+/* Who asks one that has ended is told so at once, not when patience ends. */
+static void one_that_has_ended_is_not_waited_for(void **state)
+{
+    (void)state;
+    use_script("while read -r line && [ -n \"$line\" ]; do :; done; echo ready", 0755);
+    hb_symbolizer_process p;
+    assert_true(hb_symbolizer_start(&p, HB_STR("")));
+    p.patience_ms = 100000;
+    int64_t began = hb_clock_ns(CLOCK_MONOTONIC);
+    assert_null(hb_symbolizer_answer(&p).s); /* when its end is closed */
+    assert_false(hb_symbolizer_send(&p, "10\n", 3));
+    assert_true(hb_clock_ns(CLOCK_MONOTONIC) - began < INT64_C(100000000000));
+    hb_symbolizer_end(&p);
+}
+
 /* However many recordings have stacks, the reason that they are poor is told once. */
 static void the_reason_is_told_once(void **state)
 {
@@ -268,7 +284,7 @@ static void the_reason_is_told_once(void **state)
 static void one_that_is_silent_is_given_up(void **state)
 {
     (void)state;
-    use_script("echo ready; exec sleep 5", 0755);
+    use_script("echo ready; exec sleep 60", 0755);
     hb_symbolizer_process p;
     assert_true(hb_symbolizer_start(&p, HB_STR("")));
     p.patience_ms = 50;
@@ -636,6 +652,66 @@ static void files_with_code_are_listed(void **state)
     close(fd);
 }
 
+/* Of a copy of this program with code, whether its build id is told. */
+static bool copy_has_id(const char *head, size_t size)
+{
+    char path[300];
+    hb_buf code;
+    snprintf(path, sizeof path, "%s/copy", dir);
+    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0700);
+    assert_true(fd >= 0 && write(fd, head, size) == (ssize_t)size);
+    void *at = mmap(NULL, size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+    assert_true(at != MAP_FAILED);
+    hb_buf_init(&code, 16u << 20);
+    hb_put_loaded_code(&code);
+    char *line = strstr((char *)(uintptr_t)hb_buf_text(&code), path);
+    assert_non_null(line);
+    char wanted[60];
+    snprintf(wanted, sizeof wanted, "\nbuild-id %llx ", (unsigned long long)(uintptr_t)at);
+    bool found = strncmp(strchr(line, '\n'), wanted, strlen(wanted)) == 0;
+    hb_buf_free(&code);
+    munmap(at, size);
+    close(fd);
+    return found;
+}
+
+/* What looks like a program and is none, or is damaged, has no id, and harms nobody. */
+static void only_programs_have_ids(void **state)
+{
+    enum { SIZE = 1 << 16 };
+    static char whole[SIZE], head[SIZE];
+    (void)state;
+    int fd = open("/proc/self/exe", O_RDONLY);
+    assert_true(fd >= 0);
+    assert_int_equal(read(fd, whole, SIZE), SIZE);
+    close(fd);
+    assert_true(copy_has_id(whole, SIZE));
+    for (int damage = 0; damage < 9; damage++) {
+        memcpy(head, whole, SIZE);
+        ElfW(Ehdr) *e = (ElfW(Ehdr) *)(void *)head;
+        ElfW(Phdr) *p = (ElfW(Phdr) *)(void *)(head + e->e_phoff);
+        ElfW(Nhdr) *id = NULL;
+        for (int i = 0; i < e->e_phnum; i++)
+            for (size_t at = 0; p[i].p_type == PT_NOTE && !id && at < p[i].p_filesz; at += 4) {
+                ElfW(Nhdr) *n = (ElfW(Nhdr) *)(void *)(head + p[i].p_offset + at);
+                if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 &&
+                    memcmp(n + 1, "GNU", 4) == 0)
+                    id = n;
+            }
+        assert_non_null(id);
+        if (damage == 0) e->e_ident[0] = 'x';
+        if (damage == 1) e->e_ident[3] = 'x';
+        if (damage == 2) e->e_phentsize++;
+        if (damage == 3) e->e_phnum = 65;
+        if (damage == 4) e->e_phoff = (ElfW(Off))1 << 40;
+        if (damage == 5) id->n_type++;
+        if (damage == 6) id->n_namesz = 5;
+        if (damage == 7) memcpy(id + 1, "GNX", 4);
+        if (damage == 8) id->n_descsz = 1 << 20;
+        assert_false(copy_has_id(head, SIZE));
+    }
+}
+
 #define WITH_SCRIPT(name) cmocka_unit_test_setup_teardown(name, make_dir, no_script)
 
 int main(void)
@@ -652,6 +728,7 @@ int main(void)
         WITH_SCRIPT(one_that_ends_leaves_addresses),
         WITH_SCRIPT(one_that_is_silent_is_given_up),
         WITH_SCRIPT(the_reason_is_told_once),
+        WITH_SCRIPT(one_that_has_ended_is_not_waited_for),
         cmocka_unit_test(what_a_process_had_mapped_is_enough),
         cmocka_unit_test(a_file_that_was_built_anew_says_nothing),
         cmocka_unit_test(names_of_made_code_come_from_its_map),
@@ -662,6 +739,7 @@ int main(void)
         cmocka_unit_test(pythons_names_have_their_files),
         cmocka_unit_test(other_peoples_maps_are_not_read),
         IN_DIR(files_with_code_are_listed),
+        IN_DIR(only_programs_have_ids),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -49,7 +48,6 @@ static struct {
         uint32_t tid;
         bool own;            /* the library's */
     } threads[MOST_THREADS]; /* by tid, modulo */
-    atomic_bool on;
 } self = {.lock = HB_BARE_LOCK_INIT(SAMPLES)};
 
 /* ---- opening ---- */
@@ -122,9 +120,14 @@ static int read_paranoia(void)
 void hb_samples_open(unsigned hz)
 {
     if (self.hz || !hz) return;
+    hb_bare_lock_take(&self.lock);
     self.hz = hz;
     self.page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-    if (open_all(hz)) return;
+    bool opened = open_all(hz);
+    int error = errno;
+    hb_bare_lock_give(&self.lock);
+    if (opened) return;
+    errno = error;
     bool refused = errno == EACCES || errno == EPERM;
     if (refused)
         snprintf(
@@ -228,9 +231,8 @@ static void drain(void)
 
 void hb_samples_drain(void)
 {
-    if (!atomic_load_explicit(&self.on, memory_order_relaxed)) return;
     if (!hb_bare_lock_try(&self.lock)) return;
-    if (atomic_load(&self.on)) drain();
+    drain();
     hb_bare_lock_give(&self.lock);
 }
 
@@ -250,7 +252,6 @@ void hb_samples_start(void)
         self.rings[i].page->data_tail =
             __atomic_load_n(&self.rings[i].page->data_head, __ATOMIC_ACQUIRE);
     self.num_taken = self.num_lost = 0;
-    atomic_store(&self.on, true);
     switch_all(PERF_EVENT_IOC_ENABLE);
     hb_bare_lock_give(&self.lock);
 }
@@ -274,7 +275,6 @@ void hb_samples_stop(void)
     if (self.count) {
         switch_all(PERF_EVENT_IOC_DISABLE);
         drain();
-        atomic_store(&self.on, false);
     }
     put_metadata();
     hb_bare_lock_give(&self.lock);
@@ -286,5 +286,4 @@ void hb_samples_after_fork(void)
     close_all();
     self.hz = 0;
     self.why[0] = '\0';
-    atomic_store(&self.on, false);
 }

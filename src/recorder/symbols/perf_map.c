@@ -76,7 +76,7 @@ static bool take_line(const char *at, const char *end, entry *e)
     uint64_t size = 0;
     at = take_hex(at, end, &e->start);
     if (at) at = take_hex(at, end, &size);
-    if (!at || at == end || size == 0 || e->start + size < e->start) return false;
+    if (!at || at == end) return false;
     e->end = e->start + size;
     e->name = (hb_str){at, (uint32_t)HB_MIN(end - at, 4096)};
     return true;
