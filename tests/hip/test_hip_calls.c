@@ -8,6 +8,7 @@
 
 #include "hip/call_layouts.h"
 #include "hip/hook_records.h"
+#include "hip/kernels.h"
 
 #define AT(function, member) \
     (offsetof(hip_api_data_t, args.function.member) - sizeof(hb_hip_api_head))
@@ -448,6 +449,35 @@ static void the_runtime_writes_no_further_than_our_room(void **state)
     assert_int_equal(offsetof(hb_hook_activity, bytes), 56);
 }
 
+static char *plain_name(const char *name, char *buffer, size_t *size, int *status)
+{
+    assert_true(!buffer && !size);
+    *status = strcmp(name, "_Z3addv") == 0 ? 0 : -2;
+    return *status == 0 ? strdup("add()") : NULL;
+}
+
+static void check_name(hb_demangler *demangle, const char *name, const char *expected)
+{
+    uint32_t id = hb_kernel_intern(demangle, name);
+    if (!expected)
+        assert_int_equal(id, HB_STRING_UNNAMED);
+    else
+        assert_int_equal(id, hb_strings_intern(expected, strlen(expected)));
+}
+
+/* As C++ writes them, where that can be found out. */
+static void kernels_have_plain_names(void **state)
+{
+    (void)state;
+    check_name(plain_name, "_Z3addv", "add()");
+    check_name(plain_name, "_Z3odd", "_Z3odd");
+    check_name(plain_name, "add", "add");
+    check_name(plain_name, "Z3addv", "Z3addv");
+    check_name(NULL, "_Z3addv", "_Z3addv");
+    check_name(plain_name, "", NULL);
+    check_name(plain_name, NULL, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -455,6 +485,7 @@ int main(void)
         cmocka_unit_test(launches_lie_as_the_header_says),
         cmocka_unit_test(copies_lie_as_the_header_says),
         cmocka_unit_test(only_copies_with_a_kind_have_one),
+        cmocka_unit_test(kernels_have_plain_names),
         cmocka_unit_test(fills_lie_as_the_header_says),
         cmocka_unit_test(siblings_lie_alike),
         cmocka_unit_test(calls_are_of_their_kinds),

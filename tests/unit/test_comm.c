@@ -291,6 +291,48 @@ static void groups_run_out_without_being_mistaken(void **state)
     assert_true(hb_comm_group_make(NULL) == HB_COMM_UNKNOWN);
 }
 
+/* "name id b|e" of each end of an arrow, in the order of the cycle. */
+static bool note_flow(const hb_event *e, void *text)
+{
+    char one[100];
+    if (e->kind != HB_EVENT_FLOW) return true;
+    snprintf(one, sizeof one, "%s %llu %c, ", e->name, (unsigned long long)e->flow_id,
+             e->flow_phase == HB_FLOW_BEGIN ? 'b'
+             : e->flow_phase == HB_FLOW_END ? 'e'
+                                            : '?');
+    strcat(text, one);
+    return true;
+}
+
+/* Of several that go on behind their calls each has its arrow, by its own site's name, whether that
+ * was used before or not. */
+static void what_goes_on_behind_its_call_has_arrows(void **state)
+{
+    static hb_site used = {.name = "used"}, new = {.name = "new"};
+    const hb_comm_pending pending[] = {
+        {&used, 11}, {&new, 0}, {&new, 12}, {&used, 13}, {&used, 99}};
+    char text[1000] = "";
+    (void)state;
+    hb_comm_start(pending, 4); /* no session */
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.spool_dir = "";
+    hb_profiler *prof = hb_profiler_create(&o);
+    assert_int_equal(hb_profiler_start(prof), HB_OK);
+    hb_scope s = hb_comm_begin_site(&used, NULL);
+    hb_comm_start(pending, 4);
+    hb_comm_start(NULL, 4);
+    hb_comm_start(pending, 0);
+    hb_comm_end(&s, NULL);
+    s = hb_record_function("wait");
+    hb_comm_complete(pending + 2, 2);
+    hb_comm_complete(pending, 1);
+    hb_scope_end(&s);
+    assert_int_equal(hb_profiler_stop(prof), HB_OK);
+    assert_int_equal(hb_profiler_events(prof, note_flow, text), HB_OK);
+    assert_string_equal(text, "used 11 b, new 12 b, used 13 b, new 12 e, used 13 e, used 11 e, ");
+    hb_profiler_destroy(prof);
+}
+
 static void without_a_profiler_nothing_happens(void **state)
 {
     (void)state;
@@ -408,6 +450,7 @@ static void times_are_by_the_reference_s_clock(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_goes_on_behind_its_call_has_arrows),
         IN_DIR(without_a_profiler_nothing_happens),
         IN_DIR(the_plugin_s_dialect_has_what_it_can_place),
         IN_DIR(kineto_s_dialect_has_operators),

@@ -13,8 +13,8 @@
 
 #include <hipboard/analysis.h>
 
-#include "record/live_memory.h"
 #include "forks_with_threads.h"
+#include "record/live_memory.h"
 #include "recorded.h"
 #include "written_trace.h"
 
@@ -227,6 +227,40 @@ static void the_programs_own_totals_stand_at_the_beginning(void **state)
 }
 
 /* ---- its bounds ---- */
+
+static int by_size(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? 1 : x > y ? -1 : 0;
+}
+
+/* Those that are listed are the largest ones, in whatever order they were taken. */
+static void the_largest_are_listed(void **state)
+{
+    enum { MANY = HB_LIVE_LISTED + 3000 };
+    static int64_t sizes[MANY], seen[MANY];
+    static memory_event events[HB_LIVE_LISTED + 1];
+    size_t listed = 0;
+    (void)state;
+    hb_profiler *prof = with_memory((hb_schedule){0});
+    for (uintptr_t i = 0; i < MANY; i++) {
+        sizes[i] = 16 + 16 * (int64_t)(i * 7919 % MANY);
+        allocate(i + 1, (size_t)sizes[i]);
+    }
+    assert_int_equal(hb_profiler_start(prof), HB_OK);
+    hb_profiler_stop(prof);
+    size_t n = events_of(prof, events, HB_LIVE_LISTED + 1);
+    assert_int_equal(n, HB_LIVE_LISTED + 1);
+    for (size_t i = 0; i < n; i++)
+        if (events[i].addr) seen[listed++] = events[i].bytes;
+    assert_int_equal(listed, HB_LIVE_LISTED);
+    for (uintptr_t i = 0; i < MANY; i++)
+        free_again(i + 1, (size_t)sizes[i]);
+    qsort(sizes, MANY, sizeof *sizes, by_size);
+    qsort(seen, listed, sizeof *seen, by_size);
+    assert_memory_equal(sizes, seen, listed * sizeof *seen);
+    hb_profiler_destroy(prof);
+}
 
 static void more_addresses_than_are_listed_are_in_the_total(void **state)
 {
@@ -458,6 +492,7 @@ int main(void)
         cmocka_unit_test(what_a_step_allocated_by_itself_is_held_by_the_step),
         cmocka_unit_test(frees_of_what_nobody_told_of_were_there_before),
         cmocka_unit_test(the_programs_own_totals_stand_at_the_beginning),
+        cmocka_unit_test(the_largest_are_listed),
         cmocka_unit_test(more_addresses_than_are_listed_are_in_the_total),
         cmocka_unit_test(a_memory_profile_tells_what_was_before_apart),
         cmocka_unit_test(without_such_a_profiler_nothing_is_kept),

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "forks_with_threads.h"
+#include "record/strings.h"
 #include "recorded.h"
 
 /* A forked child profiles too, which ThreadSanitizer has to be told of. */
@@ -208,6 +209,25 @@ static void hostile_names_are_kept_as_they_are(void **state)
     recorded_free(&r);
     hb_profiler_destroy(prof);
     free(big);
+}
+
+/* However often the table of names grows, a name keeps its number, and no other has it. */
+static void names_keep_their_numbers(void **state)
+{
+    enum { NAMES = 500000 };
+    uint32_t *ids = calloc(NAMES, sizeof *ids);
+    char name[32];
+    (void)state;
+    assert_non_null(ids);
+    for (int again = 0; again < 2; again++)
+        for (int i = 0; i < NAMES; i++) {
+            int size = snprintf(name, sizeof name, "number %d", i);
+            uint32_t id = hb_strings_intern(name, (size_t)size);
+            if (!again) ids[i] = id;
+            assert_int_equal(id, ids[i]);
+            assert_true(i == 0 || again || id > ids[i - 1]);
+        }
+    free(ids);
 }
 
 /* ---- unbalanced use ---- */
@@ -761,6 +781,7 @@ int main(void)
         cmocka_unit_test(nested_scopes_lie_inside_each_other),
         cmocka_unit_test(times_are_unix_times),
         cmocka_unit_test(hostile_names_are_kept_as_they_are),
+        cmocka_unit_test(names_keep_their_numbers),
         cmocka_unit_test(an_outer_end_closes_what_is_open_inside),
         cmocka_unit_test(ending_twice_or_nothing_is_harmless),
         cmocka_unit_test(ranges_pop_only_ranges),
