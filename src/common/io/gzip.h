@@ -24,15 +24,25 @@ typedef struct hb_gzip_output {
     uint64_t bytes;
 } hb_gzip_output;
 
+typedef enum hb_gzip_stage {
+    HB_GZIP_ALONE,   /* one coder is at work */
+    HB_GZIP_HELD,    /* both are, from the beginning, into memory */
+    HB_GZIP_WARM_UP, /* both are, until the one on trial has seen what it remembers */
+    HB_GZIP_TRIAL,   /* both are, and are compared afterwards */
+} hb_gzip_stage;
+
 typedef struct hb_gzip {
     hb_sink sink;
     hb_gzip_output out, trial; /* of the coder at work; of the other one, while it is tried */
+    hb_memory_sink held[2];    /* what both made from the beginning: zlib, the events' own */
     hb_gzip_coder choice;
+    hb_gzip_stage stage;
     bool by_events; /* which coder is at work */
-    bool in_trial, is_warm, finished; /* is_warm: both have seen enough to be compared */
-    uint64_t left;     /* bytes of input until a trial begins, or ends */
-    uint64_t interval; /* until the next one */
-    uint64_t before;   /* out.bytes when it began, or when the last one ended */
+    bool finished;
+    uint64_t left;     /* bytes of input until the stage is over */
+    uint64_t interval; /* until the next trial */
+    uint64_t before; /* made by the coder at work when a trial began, or when the last one ended */
+    uint64_t other;  /* made by the other one before it was compared */
     /* Bytes that the events' own saved so far, as trials show: what it may make more elsewhere. */
     double saved;
     double rate; /* of a byte by the events' own: how many more zlib makes */
