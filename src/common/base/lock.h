@@ -58,7 +58,8 @@
     X(SPOOL_FILE, 78, "its file's descriptor; I/O")                                \
     X(MODULES, 80, "hb_module_create()")                                           \
     X(STRINGS, 82, "new names; spools take them in, without locks")                \
-    X(LARGE_MEMORY, 84, "memory that lies in files; pages are dropped")
+    X(LARGE_MEMORY, 84, "memory that lies in files; pages are dropped")            \
+    X(FILE_BLOCKS, 86, "a file's blocks under way; no I/O")
 
 enum hb_lock_level {
 #define HB_LOCK_LEVEL(name, level, why) HB_LOCK_##name = level,

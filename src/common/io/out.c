@@ -24,20 +24,30 @@ void hb_out_free(hb_out *out)
     out->block = NULL;
 }
 
-static void write_through(hb_out *out, const void *data, size_t size)
+static void note_written(hb_out *out, hb_result result, size_t size)
 {
-    if (out->result != HB_OK || size == 0) return;
-    out->result = out->sink->write(out->sink, data, size);
-    if (out->result == HB_OK)
+    out->result = result;
+    if (result == HB_OK)
         out->bytes += size;
     else
         snprintf(out->error, sizeof out->error, "%s", hb_last_error());
 }
 
+static void write_through(hb_out *out, const void *data, size_t size)
+{
+    if (out->result != HB_OK || size == 0) return;
+    note_written(out, out->sink->write(out->sink, data, size), size);
+}
+
 void hb_out_flush(hb_out *out)
 {
-    write_through(out, out->block, (size_t)(out->at - out->block));
+    size_t size = (size_t)(out->at - out->block);
+    if (!out->sink->take)
+        write_through(out, out->block, size);
+    else if (out->result == HB_OK && size)
+        note_written(out, out->sink->take(out->sink, &out->block, size), size);
     out->at = out->block;
+    out->end = out->block + HB_OUT_BLOCK;
 }
 
 hb_result hb_out_finish(hb_out *out)

@@ -13,7 +13,6 @@
 #include "io/sink.h"
 
 enum {
-    HB_OUT_BLOCK = 256 * 1024,
     HB_OUT_ROOM = 1024, /* what an emitter may write after asking once */
 };
 

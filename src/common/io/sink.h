@@ -10,9 +10,14 @@
 
 typedef struct hb_sink hb_sink;
 
+enum { HB_OUT_BLOCK = 256 * 1024 };
+
 struct hb_sink {
     /** Takes all bytes or fails. After a failure nothing more is written. */
     hb_result (*write)(hb_sink *sink, const void *data, size_t size);
+    /** The same of the first `size` bytes of a block of HB_OUT_BLOCK from malloc, which may become
+     * the sink's, and `*block` another one in its place. NULL: the sink copies. */
+    hb_result (*take)(hb_sink *sink, char **block, size_t size);
 };
 
 /** Keeps the bytes in memory, up to the buffer's own maximum. */
