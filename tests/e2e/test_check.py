@@ -156,6 +156,37 @@ def test_lost_files(rule, index, change, tmp_path):
     assert not shown(tmp_path / "run")
 
 
+# What Python's JSON has, of every kind; ABSENT: the member is not there.
+ABSENT = object()
+ODD = [ABSENT, None, True, False, 1, -1, 64, 2.5, "", "7", " 7 ", "+7", "7_0", "7x", "x", [], [7], {}]
+PLACES = [(OP, key) for key in ("name", "cat", "ts", "dur", "tid", "pid", "args", "ph")]
+PLACES += [(CALL, key) for key in ("name", "ts", "dur", "tid", "args")]
+PLACES += [(KERNEL, key) for key in ("name", "ts", "dur", "pid", "tid")]
+PLACES += [(MEMORY, key) for key in ("name", "ts", "tid", "args")]
+PLACES += [(SPAN, key) for key in ("name", "cat", "ts", "dur")] + [(STEP, "tid")]
+ARGUMENTS = [(KERNEL, "device"), (KERNEL, "blocks per SM"), (KERNEL, "est. achieved occupancy %"),
+             (KERNEL, "correlation"), (MEMORY, "Bytes"), (MEMORY, "Total Allocated"), (MEMORY, "Addr"),
+             (OP, "External id"), (OP, "Input Dims")]
+
+
+@pytest.mark.parametrize("index, key, inside", [(*place, False) for place in PLACES] +
+                         [(*place, True) for place in ARGUMENTS])
+def test_what_is_lost_is_lost_to_the_plugin(index, key, inside, tmp_path):
+    """Whatever stands where: `check` fails where the plugin does not show the file, and only there; and says
+    which event that is."""
+    for i, odd in enumerate(ODD):
+        events = copy.deepcopy(EVENTS)
+        place = events[index]["args"] if inside else events[index]
+        place[key] = odd
+        if odd is ABSENT:
+            del place[key]
+        run = tmp_path / str(i)
+        found, status = check(write(run, trace(events)[0]))
+        lost = [f for f in found if f["effect"] == "file lost"]
+        assert bool(shown(run)) == (status == 0) == (not lost), (odd, found)
+        assert {f.get("event", index) for f in lost} <= {index}, (odd, found)
+
+
 # The text itself: how it is broken, at which byte, whether the plugin lives with it.
 TEXTS = [
     ("unescaped quote", lambda t: t.replace("aten::add", 'a "b" c'), b'"b" c', True),

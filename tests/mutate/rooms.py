@@ -12,6 +12,7 @@ IMPORTS = ["test_import.py", "test_export.py"]
 RECORDED = ["test_record.py", "test_cycle_log.py", "test_trigger.py"]
 WRITTEN = ["test_trace_format.py", "test_convert.py", "test_event_log.py"]
 RANKS = ["test_texts_ranks.py", "test_rank_files.py", "test_rank_study.py"]
+PAGE = ["test_page_answers.py", "test_report.py", "test_serve.py"]
 
 ROOMS = {
     # common
@@ -40,25 +41,27 @@ ROOMS = {
     "summary": [*RECORDED, "test_memory.py", "test_profile_summary.py"],
     "profiler": [*RECORDED, "test_surroundings.py"],
     # analysis
-    "read": ["test_odd_files.py", "test_check.py", "test_commands.py"],
+    "read": ["test_odd_files.py", "test_check.py", "test_commands.py", "test_convert.py",
+             "test_texts.py", "test_query_property.py"],
     "import": IMPORTS,
     "export": ["test_export.py"],
     "normalize": [*VIEWS, "test_convert.py", "test_check.py"],
-    "timeline": ["test_page_answers.py"],
+    "timeline": PAGE,
     "doc": COMMANDS,
     "plugin": VIEWS,
     "torch": VIEWS,
     "insight": VIEWS,
-    "logdir": COMMANDS,
-    "ranks": RANKS,
+    "logdir": [*COMMANDS, "test_pack.py"],
+    "ranks": [*RANKS, "test_rank_digests.py", "test_view_ranks.py"],
     "compare": ["test_texts_compare.py", "test_compare.py"],
     "check": COMMANDS,
     "convert": ["test_convert.py", "test_check.py"],
     "pack": ["test_pack.py"],
     "routes": COMMANDS,
-    "api": COMMANDS,
-    "page": ["test_page_answers.py"],
-    "tools": [*COMMANDS, "test_terminal.py"],
+    "api": [*COMMANDS, *IMPORTS, "test_rank_digests.py", "test_page_answers.py"],
+    "page": PAGE,
+    "tools": [*COMMANDS, *IMPORTS, *RANKS, *RECORDED, "test_terminal.py", "test_pack.py",
+              "test_rank_digests.py", "test_serve.py", "test_report.py", "test_info.py"],
 }
 
 ROOT = Path(__file__).resolve().parents[2]
