@@ -351,14 +351,51 @@ def test_blank_views_and_no_runs(tmp_path):
     assert "no runs" in done.stdout, "the others are checked"
 
 
-def test_text_for_people(tmp_path):
-    events = copy.deepcopy(EVENTS) + [event("cuda_runtime", f"call {i}", 170 + i, 1)
-                                      for i in range(9)]
+def run_check(*arguments):
+    return subprocess.run([BUILD / "tools/hipboard/hipboard", "check", *arguments], capture_output=True, text=True,
+                          timeout=600)
+
+
+@pytest.mark.parametrize("count, all_of_them", [(1, False), (3, False), (4, False), (9, False), (9, True)])
+def test_text_for_people(count, all_of_them, tmp_path):
+    """Whole: of each kind the first three events, with their places, and how many more there are."""
+    calls = range(7, 7 + count)
+    events = copy.deepcopy(EVENTS) + [event("cuda_runtime", f"call {i}", 170 + i, 1) for i in calls]
+    events[MEMORY]["args"].pop("Addr")
     text, offsets = trace(events)
-    path = write(tmp_path / "run", text)
-    command = [BUILD / "tools/hipboard/hipboard", "check", path]
-    out = subprocess.run(command, capture_output=True, text=True, timeout=600).stdout
-    assert out.startswith(f"{path}\n  wrong: 9 times calls of a category")
-    assert f"    event 7 at byte {offsets[7]}: call 0\n" in out and "and 6 more" in out
-    out = subprocess.run([*command, "--all"], capture_output=True, text=True, timeout=600).stdout
-    assert out.count(": call ") == 9 and "more" not in out
+    first = write(tmp_path / "run", text[:-1] + ', "WARNING": ["late"]}')
+    events = copy.deepcopy(EVENTS)
+    events[INNER]["tid"] = "x"
+    text, lost = trace(events)
+    second = write(tmp_path / "run", text, "host_2.1.pt.trace.json")
+    listed = "".join(f"    event {i} at byte {offsets[i]}: call {i}\n" for i in calls if all_of_them or i < 10)
+    expected = (
+        f"{tmp_path}/run\n"
+        "  note: no view Module: it needs python_function events with Python ids and module ids, inside the call "
+        "trees\n    Module\n"
+        "  note: no view Distributed: it needs the same collectives (nccl:... or gloo:...) in all workers of a span\n"
+        "    Distributed\n"
+        f"{first}\n"
+        "  wrong: a memory record without Addr: missing from the curve and events\n"
+        f"    event 5 at byte {offsets[MEMORY]}: [memory]\n"
+        f"  wrong: {f'{count} times ' if count > 1 else ''}calls of a category that the plugin ignores: operators have "
+        f"no device time\n{listed}"
+        f"{f'    and {count - 3} more{chr(10)}' if count > 3 and not all_of_them else ''}"
+        "  wrong: a bracket behind traceEvents breaks the Trace view of GPU runs\n    WARNING\n"
+        f"{second}\n")
+    done = run_check(*(["--all"] if all_of_them else []), tmp_path / "run")
+    assert done.stdout[:len(expected)] == expected
+    assert done.stdout.endswith("  file lost: tid of a call is no integer\n"
+                                f"    event 2 at byte {lost[INNER]}: aten::add\n")
+    assert (done.stderr, done.returncode) == ("", 1)
+    done = run_check(*(["--all"] if all_of_them else []), first)
+    assert done.stdout == expected[expected.index(str(first)):-len(f"{second}\n")]
+    assert done.returncode == 0 and run_check("--strict", first).returncode == 1
+
+
+def test_status_of_notes_alone(tmp_path):
+    events = copy.deepcopy(EVENTS) + [event("user_annotation", "mine", 170, 5)]
+    path = write(tmp_path / "run", trace(events)[0])
+    done = run_check("--strict", path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"{path}\n  note: a user annotation")
