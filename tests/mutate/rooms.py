@@ -52,7 +52,7 @@ ROOMS = {
     "torch": VIEWS,
     "insight": VIEWS,
     "logdir": [*COMMANDS, "test_pack.py"],
-    "ranks": [*RANKS, "test_rank_digests.py", "test_view_ranks.py"],
+    "ranks": [*RANKS, "test_rank_numbers.py", "test_rank_digests.py", "test_view_ranks.py"],
     "compare": ["test_texts_compare.py", "test_compare.py"],
     "check": COMMANDS,
     "convert": ["test_convert.py", "test_check.py"],
