@@ -6,11 +6,13 @@ import json
 import random
 import statistics
 import subprocess
+from urllib.parse import quote
 
 import pytest
 
 import made_ranks
 from support import BUILD
+from test_page_answers import Page
 
 RANKS = 4
 SIZES = {"Float": 4, "Half": 2}
@@ -248,3 +250,46 @@ def test_numbers(seed, tmp_path):
     check_collectives(reference, found)
     check_ranks(job, reference, found)
     check_efficiency(job, reference, found)
+
+
+def table(told):
+    return sorted(map(tuple, told["rows"]))
+
+
+def check_cells(job, reference, cells):
+    assert (cells["marked"], cells["ranks"], cells["steps"]) == (True, list(range(RANKS)), list(range(5)))
+    assert cells["workers"] == [f"node_{1000 + rank}" for rank in range(RANKS)]
+    for i, (rank, step) in enumerate((rank, step) for rank in range(RANKS) for step in range(5)):
+        assert cells["time"][i] == job.steps[step][rank]
+        assert cells["communication"][i] == reference.communicated(rank, step)
+        caused = 0
+        for m in job.meetings:
+            last = max(m.came, key=lambda c: c.start)
+            if m.step == step and last.rank == rank and CALLS[m.call][1] in ("all", "barrier"):
+                caused += sum(last.start - c.start for c in m.came if c is not last and c.end > last.start)
+        assert cells["caused"][i] == caused
+
+
+def check_traffic(job, told):
+    sums = collections.defaultdict(lambda: [0, 0, 0])
+    for m in job.messages:
+        sums[0, 1] = [a + b for a, b in zip(sums[0, 1], (1, m.size, m.sent.end - m.sent.start))]
+    assert table(told["messages"]) == sorted((*key, *value) for key, value in sums.items())
+    sums.clear()
+    for m in job.meetings:
+        for c in m.came:
+            key = c.rank, CALLS[m.call][0], m.group
+            sums[key] = [a + b for a, b in zip(sums[key], (1, m.elements * SIZES[m.dtype], c.end - c.start))]
+    assert table(told["collectives"]) == sorted((*key, *value) for key, value in sums.items())
+
+
+@pytest.mark.parametrize("seed", [3, 4, 11])
+def test_numbers_of_the_page(seed, tmp_path):
+    job = Job(seed)
+    page = Page(job.write(tmp_path / "job"))
+    name = json.loads(page.ask("hb/about")[1])["traces"][0]["id"]
+    told = json.loads(page.ask(f"hb/ranks?trace={quote(name)}")[1])["study"]
+    page.close()
+    check_cells(job, Reference(job), told["cells"])
+    check_traffic(job, told)
+    assert told["report"] == study(tmp_path / "job") and told["notes"] == [] and not told["traffic_cut"]
