@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 import plugin_in_process
-from support import BUILD
+from support import BUILD, run
 
 
 def event(cat, name, ts, dur, tid=1, pid=1, **args):
@@ -60,6 +60,10 @@ def check(*paths):
 def strict(path):
     return subprocess.run([BUILD / "tools/hipboard/hipboard", "check", "--strict", path],
                           capture_output=True, text=True, timeout=600)
+
+
+def convert(directory, to):
+    run(BUILD / "tools/hipboard/hipboard", "convert", "-o", to, directory)
 
 
 def write(directory, text, name="host_1.1.pt.trace.json"):
@@ -158,33 +162,44 @@ def test_lost_files(rule, index, change, tmp_path):
 
 # What Python's JSON has, of every kind; ABSENT: the member is not there.
 ABSENT = object()
-ODD = [ABSENT, None, True, False, 1, -1, 64, 2.5, "", "7", " 7 ", "+7", "7_0", "7x", "x", [], [7], {}]
+ODD = [ABSENT, None, True, False, 1, -1, 64, 2.5, "", "9", " 0 ", "+7", "7_0", "7x", "/", ":", [], [7], {}]
 PLACES = [(OP, key) for key in ("name", "cat", "ts", "dur", "tid", "pid", "args", "ph")]
 PLACES += [(CALL, key) for key in ("name", "ts", "dur", "tid", "args")]
 PLACES += [(KERNEL, key) for key in ("name", "ts", "dur", "pid", "tid")]
 PLACES += [(MEMORY, key) for key in ("name", "ts", "tid", "args")]
-PLACES += [(SPAN, key) for key in ("name", "cat", "ts", "dur")] + [(STEP, "tid")]
+PLACES += [(SPAN, key) for key in ("name", "cat", "ts", "dur")] + [(STEP, "name"), (STEP, "tid")]
 ARGUMENTS = [(KERNEL, "device"), (KERNEL, "blocks per SM"), (KERNEL, "est. achieved occupancy %"),
              (KERNEL, "correlation"), (MEMORY, "Bytes"), (MEMORY, "Total Allocated"), (MEMORY, "Addr"),
-             (OP, "External id"), (OP, "Input Dims")]
+             (MEMORY, "Total Reserved"), (MEMORY, "Device Type"), (MEMORY, "Device Id"), (OP, "External id"),
+             (OP, "Input Dims"), (OP, "Input type"), (OP, "Call stack"), (CALL, "External id"), (CALL, "correlation"),
+             (KERNEL, "External id"), (KERNEL, "grid"), (KERNEL, "block"), (KERNEL, "stream")]
 
 
 @pytest.mark.parametrize("index, key, inside", [(*place, False) for place in PLACES] +
                          [(*place, True) for place in ARGUMENTS])
 def test_what_is_lost_is_lost_to_the_plugin(index, key, inside, tmp_path):
     """Whatever stands where: `check` fails where the plugin does not show the file, and only there; and says
-    which event that is."""
+    which event that is. What `convert` makes of it is shown always, and converted for good."""
+    (tmp_path / "odd").mkdir()
     for i, odd in enumerate(ODD):
         events = copy.deepcopy(EVENTS)
         place = events[index]["args"] if inside else events[index]
         place[key] = odd
         if odd is ABSENT:
             del place[key]
-        run = tmp_path / str(i)
-        found, status = check(write(run, trace(events)[0]))
+        place = tmp_path / "odd" / str(i)
+        found, status = check(write(place, trace(events)[0]))
         lost = [f for f in found if f["effect"] == "file lost"]
-        assert bool(shown(run)) == (status == 0) == (not lost), (odd, found)
+        assert bool(shown(place)) == (status == 0) == (not lost), (odd, found)
         assert {f.get("event", index) for f in lost} <= {index}, (odd, found)
+    convert(tmp_path / "odd", tmp_path / "mended")
+    plugin = plugin_in_process.Plugin(tmp_path / "mended")
+    for i, odd in enumerate(ODD):
+        assert plugin.get(f"workers?run={i}&view=Overview")[1] == ["host_1"], odd
+    convert(tmp_path / "mended", tmp_path / "again")
+    for i, odd in enumerate(ODD):
+        once, twice = ((tmp_path / name / str(i) / "host_1.1.pt.trace.json").read_bytes() for name in ("mended", "again"))
+        assert once == twice, odd
 
 
 # The text itself: how it is broken, at which byte, whether the plugin lives with it.

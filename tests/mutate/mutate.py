@@ -178,6 +178,8 @@ class Asked:
         return total.hexdigest()
 
     def add(self, name, seconds, blocks, command, needs, env):
+        # A library's public functions have versions in it, and none in their objects.
+        blocks = {(file, function.partition("@")[0], offset) for file, function, offset in blocks}
         self.seconds[name], self.executed[name] = seconds, blocks
         self.command[name], self.needs[name], self.env[name] = command, needs, env
         self.asked[name], self.noticed[name] = 1, 0.5

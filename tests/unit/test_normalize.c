@@ -100,6 +100,9 @@ static void test_events_that_would_lose_the_file(void **state)
         {KERNEL("5", "\"device\":0," CORR("[1]")), HB_KIND_OTHER, 1},
         {KERNEL("5", "\"device\":0," CORR("1")), HB_KIND_KERNEL, 0},
         {OP("a", "5", "1", CORR("[1]")), HB_KIND_OPERATOR, 0},
+        {OP("a", "5", "1", "\"Call stack\":[]"), HB_KIND_OTHER, 1},
+        {EVENT("python", "a", "1", "1", "5", "1", "\"Call stack\":{}"), HB_KIND_OTHER, 1},
+        {OP("a", "5", "1", "\"Call stack\":\"[\""), HB_KIND_OPERATOR, 0},
         /* threads that are named */
         {EVENT("cpu_op", "a", "1", "\"main\"", "5", "1", ""), HB_KIND_OPERATOR, 0},
         {EVENT("cpu_op", "a", "1", "null", "5", "1", ""), HB_KIND_OTHER, 1},
@@ -119,6 +122,10 @@ static void test_events_that_would_lose_the_file(void **state)
         {MEMORY("", ",\"Addr\":1,\"Bytes\":8"), HB_KIND_OTHER, 1},
         {MEMORY(",\"ts\":5", ",\"Addr\":[1],\"Bytes\":8"), HB_KIND_OTHER, 1},
         {MEMORY(",\"ts\":5", ",\"Addr\":1,\"Bytes\":\"x\""), HB_KIND_OTHER, 1},
+        /* the profiler's own span, by which the plugin measures all */
+        {EVENT("Trace", "s", "\"Spans\"", "\"a\"", "5", "1", ""), HB_KIND_SPAN, 0},
+        {EVENT("Trace", "s", "\"Spans\"", "\"a\"", "5", "0.999", ""), HB_KIND_OTHER, 1},
+        {EVENT("Trace", "s", "\"Spans\"", "\"a\"", "5", "null", ""), HB_KIND_OTHER, 1},
         /* arrows */
         {FLOW(",\"id\":1,\"ts\":5"), HB_KIND_FLOW, 0},
         {FLOW(",\"ts\":5"), HB_KIND_OTHER, 1},
@@ -241,6 +248,17 @@ static void test_owners_of_calls(void **state)
     /* All calls without an id have a 0: none would be the first module's. */
     assert_int_equal(hb_trace_row(&trace, 12)->id, HB_ID_ZERO);
     assert_int_equal(hb_trace_row(&trace, 14)->id, HB_ID_ZERO);
+    hb_trace_free(&trace);
+}
+
+/* Of many operators and one call that looks for one. */
+static void test_a_call_in_nothing(void **state)
+{
+    (void)state;
+    load_normalized(TRACE(OP("a", "0", "10", EXT("1")), OP("b", "10", "10", EXT("2")),
+                          OP("c", "20", "10", EXT("3")), CALL("120", "2", EXT("98") "," CORR("9")),
+                          KERNEL("250", CORR("9"))));
+    assert_int_equal(hb_trace_row(&trace, 3)->id, HB_ID_ZERO);
     hb_trace_free(&trace);
 }
 
@@ -445,6 +463,7 @@ int main(void)
         cmocka_unit_test(test_one_vocabulary),
         cmocka_unit_test(test_names_are_told_apart),
         cmocka_unit_test(test_owners_of_calls),
+        cmocka_unit_test(test_a_call_in_nothing),
         cmocka_unit_test(test_calls_in_scopes_that_are_no_operators),
         cmocka_unit_test(test_an_id_of_two_scopes_is_the_operator_s),
         cmocka_unit_test(test_devices_of_kernels),

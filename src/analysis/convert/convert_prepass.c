@@ -123,17 +123,60 @@ static int32_t device_of(const hb_raw_event *raw)
     return device < 0 || device > 1 << 20 ? -1 : (int32_t)device;
 }
 
+/* Python takes true and false for 1 and 0. */
+static int64_t memory_device(const hb_raw_event *raw)
+{
+    hb_value value = hb_raw_get(raw, HB_SLOT_DEVICE_ID);
+    bool truth = value.type == HB_JSON_TRUE || value.type == HB_JSON_FALSE;
+    return truth ? value.type == HB_JSON_TRUE : hb_plain_int(raw, HB_SLOT_DEVICE_ID);
+}
+
 static void note_memory(hb_plan *plan, const hb_raw_event *raw)
 {
     int64_t type = hb_plain_int(raw, HB_SLOT_DEVICE_TYPE);
-    int64_t device = hb_plain_int(raw, HB_SLOT_DEVICE_ID);
-    if (type != 0 && device >= 0 && device < HB_PLAN_DEVICES)
-        plan->max_memory_device = HB_MAX(plan->max_memory_device, (int)device);
+    /* The plugin takes -1 for the last one. */
+    if (type != 0)
+        plan->max_memory_device =
+            HB_MAX(plan->max_memory_device, (int)HB_MAX(memory_device(raw), 0));
 }
 
-static bool needs_time(const hb_item *item)
+static bool is_container(const hb_raw_event *raw, hb_slot slot)
 {
-    return item->role >= HB_PLAN_NODE && item->role <= HB_PLAN_GPU_STEP;
+    hb_value value = hb_raw_get(raw, slot);
+    return value.type == HB_JSON_ARRAY || value.type == HB_JSON_OBJECT;
+}
+
+static bool has_odd_value(const hb_raw_event *raw, const hb_item *item)
+{
+    bool linked = item->role == HB_PLAN_CALL || item->role == HB_PLAN_WORK;
+    bool listed = item->role == HB_PLAN_NODE || item->role == HB_PLAN_SCOPE;
+    return is_container(raw, HB_SLOT_EXTERNAL) || is_container(raw, HB_SLOT_EXTERNAL_LOWER) ||
+           (linked && is_container(raw, HB_SLOT_CORRELATION)) ||
+           (listed && is_container(raw, HB_SLOT_STACK));
+}
+
+static bool is_odd_memory(const hb_raw_event *raw, const hb_item *item)
+{
+    int64_t device = memory_device(raw);
+    if (hb_plain_int(raw, HB_SLOT_DEVICE_TYPE) != 0 && (device < -1 || device >= HB_PLAN_DEVICES))
+        return true;
+    hb_value bytes = hb_raw_get(raw, HB_SLOT_BYTES);
+    double ignored;
+    bool number = bytes.type == HB_JSON_NONE || bytes.type == HB_JSON_TRUE ||
+                  bytes.type == HB_JSON_FALSE || hb_plain_number(&bytes, &ignored);
+    return isnan(item->ts) || item->tid == HB_ABSENT || is_container(raw, HB_SLOT_ADDR) || !number;
+}
+
+/* Whether the plugin would lose the file with it, and cannot be helped. It measures all by the
+ * profiler's own span, which has to be a microsecond at least. */
+static bool is_unfit(const hb_raw_event *raw, const hb_item *item)
+{
+    hb_value ph = hb_raw_get(raw, HB_SLOT_PH);
+    bool timed = !isnan(item->ts) && item->dur >= 0;
+    if (item->role >= HB_PLAN_NODE && item->role <= HB_PLAN_GPU_STEP)
+        return !timed || has_odd_value(raw, item);
+    if (item->role == HB_PLAN_MEMORY) return is_odd_memory(raw, item);
+    return item->role == HB_PLAN_SPAN && hb_value_is(&ph, "X") && !(timed && item->dur >= 1);
 }
 
 static void note_role(hb_plan *plan, const hb_raw_event *raw, hb_category category, hb_str name,
@@ -194,7 +237,7 @@ static bool prepass_event(void *context, const hb_raw_event *raw, hb_str text, b
     item->size = text.len;
     if (!hb_plain_number(&ts, &item->ts)) item->ts = NAN;
     if (!hb_plain_number(&dur, &item->dur)) item->dur = NAN;
-    if (needs_time(item) && (isnan(item->ts) || isnan(item->dur) || item->dur < 0)) {
+    if (is_unfit(raw, item)) {
         if (item->role == HB_PLAN_WORK) plan->counts[HB_CHANGE_NO_TIME]++;
         item->role = HB_PLAN_OTHER;
         item->flags = HB_ITEM_HIDE;

@@ -235,8 +235,25 @@ static void edit_work(edits *e)
         count(e, HB_CHANGE_NO_OCCUPANCY);
 }
 
+/* One that is no number is none: its key becomes another. */
+static void rename_odd(edits *e, hb_slot slot)
+{
+    hb_value value = hb_raw_get(e->raw, slot);
+    double ignored;
+    bool number = value.type == HB_JSON_NONE || value.type == HB_JSON_TRUE ||
+                  value.type == HB_JSON_FALSE || hb_plain_number(&value, &ignored);
+    if (number) return;
+    const char *quote = value.s - (value.type == HB_JSON_STRING) - 1;
+    while (*quote != '"')
+        quote--;
+    splice(e, quote, 0, " (as told)");
+    count(e, HB_CHANGE_ODD);
+}
+
 static void edit_memory(edits *e)
 {
+    rename_odd(e, HB_SLOT_ALLOCATED);
+    rename_odd(e, HB_SLOT_RESERVED);
     int64_t type = hb_plain_int(e->raw, HB_SLOT_DEVICE_TYPE);
     if (type == 0 || type == 1) return;
     set_arg(e, HB_SLOT_DEVICE_TYPE, "Device Type", "1");
@@ -248,7 +265,8 @@ static void edit_memory(edits *e)
 static void edit_flow(edits *e)
 {
     hb_value id = hb_raw_get(e->raw, HB_SLOT_ID), ts = hb_raw_get(e->raw, HB_SLOT_TS);
-    bool whole = id.type != HB_JSON_NONE && ts.type != HB_JSON_NONE;
+    bool whole = id.type != HB_JSON_NONE && id.type != HB_JSON_ARRAY && id.type != HB_JSON_OBJECT &&
+                 ts.type != HB_JSON_NONE;
     if (!whole || hb_plan_is_cut(e->plan)) set_category(e, HB_CATEGORY_FWDBWD, HB_CHANGE_FLOW);
 }
 
@@ -294,8 +312,16 @@ static bool is_x(const edits *e)
     return hb_value_is(&ph, "X");
 }
 
+/* The plugin takes records of memory by their phase, in whatever category they are: the older word
+ * for the same is drawn, too. */
 static void edit_hidden(edits *e)
 {
+    hb_value ph = hb_raw_get(e->raw, HB_SLOT_PH);
+    if (hb_value_is(&ph, "i")) {
+        replace(e, &ph, "\"I\"");
+        count(e, HB_CHANGE_ODD);
+        return;
+    }
     hb_change change = HB_CHANGE_ODD;
     if (e->item->role == HB_PLAN_GPU_STEP) change = HB_CHANGE_GPU_STEP;
     uint64_t before = e->plan->counts[change];
@@ -326,8 +352,9 @@ static void mend(edits *e)
         write_category(e, HB_CATEGORY_OUTSIDE_TREE);
     if (args.type != HB_JSON_NONE && args.type != HB_JSON_OBJECT && !e->args_size)
         replace(e, &args, "{}");
-    static const hb_slot numbers[] = {HB_SLOT_TS,    HB_SLOT_DUR,       HB_SLOT_TID,
-                                      HB_SLOT_BYTES, HB_SLOT_ALLOCATED, HB_SLOT_RESERVED};
+    static const hb_slot numbers[] = {HB_SLOT_TS,       HB_SLOT_DUR,       HB_SLOT_TID,
+                                      HB_SLOT_BYTES,    HB_SLOT_ALLOCATED, HB_SLOT_RESERVED,
+                                      HB_SLOT_DEVICE_ID};
     for (size_t i = 0; i < HB_ARRAY_LEN(numbers); i++)
         unquote(e, numbers[i]);
     if (e->count != before) count(e, HB_CHANGE_ODD);

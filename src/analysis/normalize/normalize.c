@@ -106,12 +106,21 @@ static bool is_container(hb_key key)
     return hb_key_tag(key) == HB_KEY_TAG_CONTAINER;
 }
 
-/* One that a part of the event's place or links is. */
+static bool has_odd_stack(const hb_trace *trace, const hb_row *row)
+{
+    bool has = row->kind == HB_KIND_OPERATOR || row->kind == HB_KIND_ANNOTATION ||
+               row->kind == HB_KIND_PYTHON;
+    hb_string_id stack = has ? hb_trace_op(trace, row)->stack : 0;
+    const char *text = hb_trace_text(trace, stack).s;
+    return *text == '[' || *text == '{';
+}
+
+/* One that a part of the event's place, links or stack is. */
 static bool has_container(const normalizer *u, const hb_row *row)
 {
     const hb_trace *t = u->trace;
     return is_container(hb_row_tid_key(t, row)) || is_container(hb_row_pid_key(t, row)) ||
-           is_container(hb_row_key(t, row)) ||
+           is_container(hb_row_key(t, row)) || has_odd_stack(t, row) ||
            (row->kind == HB_KIND_MEMORY && is_container(hb_trace_memory(t, row)->addr)) ||
            ((hb_row_is_work(row) || hb_row_is_call(row)) &&
             is_container(hb_row_correlation_key(t, row)));
@@ -132,6 +141,8 @@ static bool is_fit(normalizer *u, hb_row *row)
     if (is_step(u, row) && (!has_step_number(name_of(u, row)) || hb_plugin_dur(u->trace, row) == 0))
         return false;
     if (row->kind == HB_KIND_MEMORY && !mend_memory(u, row)) return false;
+    /* The plugin measures all by the profiler's own span. */
+    if (row->kind == HB_KIND_SPAN && hb_plugin_dur(u->trace, row) < 1) return false;
     return (!is_host(row) && row->kind != HB_KIND_MEMORY) || number_thread(u, row);
 }
 
@@ -400,8 +411,7 @@ static bool mend_ratio(uint8_t *state)
 static bool add_blocks(const normalizer *u, hb_launch *l)
 {
     int64_t device = hb_key_value(l->device);
-    if (l->blocks_state != HB_NUMBER_NONE || !l->grid || device < 0 || device >= u->sms.count)
-        return false;
+    if (l->blocks_state != HB_NUMBER_NONE || device < 0 || device >= u->sms.count) return false;
     double blocks = hb_blocks_of_grid(hb_trace_text(u->trace, l->grid).s);
     if (!(blocks > 0) || !(u->sms.items[device] > 0)) return false;
     l->blocks_per_sm = blocks / u->sms.items[device];

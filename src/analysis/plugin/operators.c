@@ -106,9 +106,18 @@ typedef struct grouping {
     HB_VEC(places) known_places;
 } grouping;
 
+/* It puts them into a set. */
+static void check_stack(hb_analysis *a, const hb_node *n, const hb_op_row *op)
+{
+    hb_json type = hb_json_value(hb_trace_text(a->trace, op->stack)).type;
+    if (op->stack && (type == HB_JSON_ARRAY || type == HB_JSON_OBJECT))
+        hb_reject_trace(a, "event %u: Call stack is a container", n->row);
+}
+
 static places find_places(hb_analysis *a, grouping *g, const hb_node *n, const hb_op_row *op)
 {
     places p = {0};
+    check_stack(a, n, op);
     hb_string_id shape = hb_python_text(a, op->dims);
     uint32_t name_shape = pair(a, &g->pairs, n->name, shape);
     p.name = find_group(&a->arena, &g->by_name, &a->by_name, n->name, n);
