@@ -60,6 +60,7 @@ hb_result hb_trace_file_loops(hb_trace_file *file,
                               bool (*fn)(void *context, const hb_loop_stats *loop), void *context)
 {
     walk w = {fn, context, false};
+    if (!file || !fn) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
     hb_str json = hb_trace_member(hb_trace_file_trace(file), "hipboard_loops");
     if (json.len) hb_json_each(json, take, &w);
     return w.failed ? hb_no_memory() : HB_OK;

@@ -41,6 +41,7 @@ hb_result hb_trace_file_gpu_steps(hb_trace_file *file,
                                   bool (*fn)(void *context, const hb_gpu_step *step), void *context)
 {
     walk w = {fn, context};
+    if (!file || !fn) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
     hb_str json = hb_trace_member(hb_trace_file_trace(file), "hipboard_gpu_steps");
     if (json.len) hb_json_each(json, take, &w);
     return HB_OK;

@@ -395,6 +395,7 @@ hb_result hb_convert(const char *input, const char *directory, const char *name,
                      const hb_convert_options *options, hb_conversion **result)
 {
     hb_convert_options o = HB_CONVERT_OPTIONS_INIT;
+    if (!result) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
     *result = NULL;
     HB_TRY(hb_options_take(options, &o, sizeof o, "HB_CONVERT_OPTIONS_INIT"));
     hb_plan *plan = calloc(1, sizeof *plan);
