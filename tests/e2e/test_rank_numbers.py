@@ -235,6 +235,7 @@ def check_efficiency(job, reference, found):
         "parallel": pytest.approx(mean / longest), "load_balance": pytest.approx(mean / most),
         "communication": pytest.approx(communication), "transfer": pytest.approx(transfer),
         "serialization": pytest.approx(communication / transfer)}
+    assert len(found["steps"]) == len(job.steps)
     for step, told in enumerate(found["steps"]):
         longest, mean, most = of(step)
         assert told == {"step": step, "time_us": longest, "parallel": pytest.approx(mean / longest),
@@ -250,6 +251,83 @@ def test_numbers(seed, tmp_path):
     check_collectives(reference, found)
     check_ranks(job, reference, found)
     check_efficiency(job, reference, found)
+
+
+def limit(directory, text):
+    """What `--fail-if` says that the number is; None: it does not fail."""
+    done = subprocess.run([BUILD / "tools/hipboard/hipboard", "ranks", "--fail-if", text, directory],
+                          capture_output=True, text=True, timeout=600)
+    assert done.returncode in (0, 1), done.stderr
+    name = text.split()[0]
+    told = [line for line in (done.stdout + done.stderr).splitlines() if f"{name} is " in line]
+    assert len(told) == done.returncode
+    return float(told[0].split(f"{name} is ")[1].split()[0]) if told else None
+
+
+def test_limits_are_of_the_numbers(tmp_path):
+    job = Job(5)
+    found, reference = study(job.write(tmp_path / "job")), Reference(job)
+    waiting = sum(map(sum, reference.waits.values())) / sum(map(sum, job.steps))
+    for name, value in [("parallel_efficiency", found["efficiency"]["parallel"]),
+                        ("load_balance", found["efficiency"]["load_balance"]),
+                        ("communication_efficiency", found["efficiency"]["communication"]), ("waiting", waiting)]:
+        assert limit(tmp_path / "job", f"{name} > 0.1%") == pytest.approx(100 * value, abs=.06)
+        assert limit(tmp_path / "job", f"{name} < 2") == pytest.approx(value, rel=1e-3)
+        assert limit(tmp_path / "job", f"{name} > 1") is None
+        assert limit(tmp_path / "job", f"{name} < 0%") is None
+    assert limit(tmp_path / "job", "late_ranks < 1") == limit(tmp_path / "job", "missing_ranks < 1") == 0
+    next((tmp_path / "job").glob("node_1002.*")).unlink()
+    assert limit(tmp_path / "job", "missing_ranks > 0") == 1
+
+
+@pytest.mark.parametrize("more, at", [(0, None), (300, 6), (-300, 6), (300, 8), (300, 11)])
+def test_where_steps_begin_to_take_another_time(more, at, tmp_path):
+    """Of twelve; three at least have to be on each side."""
+    chance, times = random.Random(2), []
+    (tmp_path / "job").mkdir()
+    for rank in range(2):
+        events, now = [], 1000
+        for step in range(12):
+            took = 1000 + chance.randrange(20) + (more if at is not None and step >= at else 0)
+            events.append(made_ranks.EVENT % ("user_annotation", f"ProfilerStep#{step + 5}", rank, now, took, step + 1, ""))
+            times.append(took)
+            now += 2000
+        (tmp_path / f"job/node_{rank}.1.pt.trace.json").write_text(
+            '{"schemaVersion":1,"distributedInfo":{"backend":"mpi","rank":%d,"world_size":2},"traceEvents":[%s]}' % (
+                rank, ",".join(events)))
+    longest = [max(pair) for pair in zip(times[:12], times[12:])]
+    change = study(tmp_path / "job")["change"]
+    if at in (None, 11):
+        assert change is None
+    else:
+        assert change == {"step": at + 5, "before_us": statistics.median(longest[:at]),
+                          "after_us": statistics.median(longest[at:])}
+
+
+def test_cycles_of_a_rank_are_in_the_order_of_time(tmp_path):
+    """Whatever their files are called: what has no number is the same one by its place in the same cycle."""
+    tmp_path.joinpath("job").mkdir()
+    for rank in range(2):
+        for cycle in range(2):
+            start = 1000 + 100_000 * cycle
+            events = [made_ranks.EVENT % ("user_annotation", f"ProfilerStep#{cycle}", rank, start, 5000, 1, ""),
+                      made_ranks.EVENT % ("user_annotation", "gloo:all_reduce", rank, start + 100 + 7 * rank, 50, 2,
+                                          made_ranks.INPUTS)]
+            (tmp_path / f"job/node_{rank}.{5 + cycle if rank else 9 - cycle}.pt.trace.json").write_text(
+                '{"schemaVersion":1,"distributedInfo":{"backend":"gloo","rank":%d,"world_size":2},"traceEvents":[%s]}' % (
+                    rank, ",".join(events)))
+    found = study(tmp_path / "job")
+    assert (found["traces"], found["ranks_found"], found["collectives_found"]) == (4, 2, 2)
+    [collective] = found["collectives"]
+    assert (collective["calls"], collective["skew_us"]) == (2, 7)
+
+
+def test_digests_replace_those_that_were_there(tmp_path):
+    for seed in 1, 2:
+        job = Job(seed).write(tmp_path / str(seed))
+        subprocess.run([BUILD / "tools/hipboard/hipboard", "ranks", "-o", tmp_path / "kept.hbranks", job], check=True,
+                       capture_output=True, timeout=600)
+        assert study(tmp_path / "kept.hbranks") == study(job)
 
 
 def table(told):

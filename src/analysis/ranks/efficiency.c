@@ -75,19 +75,30 @@ static double noise_of(hb_rank_study *s)
     return hb_deviation_about(values, n - 1, 0) / M_SQRT2;
 }
 
+static double distance_from(double median, const hb_study_block *blocks, uint32_t count)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < count; i++)
+        sum += fabs(blocks[i].longest - median);
+    return sum;
+}
+
+/* Where both sides are nearest to their medians: the medians alone are the same for as long as most
+ * of a side is. */
 static void find_change(hb_rank_study *s)
 {
     enum { LEAST = 3 };
     uint32_t n = s->blocks.count;
-    double most = 0;
+    double least = INFINITY;
     if (!s->has_steps || n < 2 * LEAST + 2) return;
     for (uint32_t at = LEAST; at + LEAST <= n; at++) {
-        double before = median_of(&s->results, s->blocks.items, at);
-        double after = median_of(&s->results, s->blocks.items + at, n - at);
-        double weight = fabs(after - before) * sqrt((double)at * (n - at));
-        if (weight <= most) continue;
-        most = weight;
-        s->change = (hb_change_point){false, s->blocks.items[at].number, before, after};
+        const hb_study_block *first = s->blocks.items, *rest = first + at;
+        double before = median_of(&s->results, first, at);
+        double after = median_of(&s->results, rest, n - at);
+        double sum = distance_from(before, first, at) + distance_from(after, rest, n - at);
+        if (sum >= least) continue;
+        least = sum;
+        s->change = (hb_change_point){false, rest->number, before, after};
     }
     double shift = fabs(s->change.after - s->change.before);
     s->change.found = shift > 5 * noise_of(s) && shift > 0.05 * s->change.before;
