@@ -35,6 +35,10 @@ class _Cache:
     def add_file(self, source, local):
         pass
 
+    def read(self, path):
+        with open(path, "rb") as file:
+            return file.read()
+
 
 class _Here:
     """Stands for multiprocessing.Process."""
@@ -57,11 +61,13 @@ class Plugin:
         plugin._load_threads = []
         plugin.diff_run_cache, plugin.diff_run_flatten_cache = {}, {}
         runs = {}
-        with tempfile.TemporaryDirectory() as cache:
-            for directory in plugin._get_run_dirs():
-                run = self._load(plugin._get_run_name(directory), directory, cache)
-                if run is not None:
-                    runs[run.name] = run
+        self.written = tempfile.TemporaryDirectory()  # traces with its own curves, which it serves
+        plugin._cache, plugin._temp_dir = _Cache(self.written.name), self.written.name
+        plugin._gpu_metrics_file_dict = {}
+        for directory in plugin._get_run_dirs():
+            run = self._load(plugin._get_run_name(directory), directory, self.written.name)
+            if run is not None:
+                runs[run.name] = run
         plugin._runs = collections.OrderedDict(sorted(runs.items()))
         self.routes = plugin.get_plugin_apps()
 
@@ -88,7 +94,15 @@ class Plugin:
         if response.status_code != 200:
             return response.status_code, None
         body = response.data
-        return 200, json.loads(gzip.decompress(body) if body[:2] == b"\x1f\x8b" else body)
+        return 200, parsed(gzip.decompress(body) if body[:2] == b"\x1f\x8b" else body)
+
+
+def parsed(text):
+    """A Trace view is handed what stands in the file: control characters too, and even what is no JSON."""
+    try:
+        return json.loads(text, strict=False)
+    except ValueError:
+        return "no JSON"
 
 
 def url(route, **parameters):
@@ -135,7 +149,7 @@ def about_profile(plugin, profile):
             yield url("operation/stack", group_by=group, op_name=row["name"],
                       input_shape=row.get("input_shape", ""), **profile)
     yield url("operation/stack", group_by="Operation", op_name="no such operator", **profile)
-    for route in ("kernel", "kernel/tc_pie", "kernel/table", "module", "tree"):
+    for route in ("kernel", "kernel/tc_pie", "kernel/table", "module", "tree", "trace"):
         yield url(route, **profile)
     yield url("kernel/table", group_by="Kernel", **profile)
     for route in ("memory", "memory_curve", "memory_events"):

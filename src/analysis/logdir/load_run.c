@@ -34,7 +34,8 @@ static hb_result read_strictly(const hb_open_options *options, hb_profile *p)
     hb_read_report *report = malloc(sizeof *report);
     if (!report) return hb_no_memory();
     hb_result result = hb_read_trace(p->path, &read, &p->trace, report);
-    if (result == HB_OK && report->counts[HB_JSON_DEFECT_BARE_NA]) {
+    p->bare_na = result == HB_OK && report->counts[HB_JSON_DEFECT_BARE_NA];
+    if (p->bare_na) {
         /* Now every N/A in a string matters as well. */
         hb_trace_free(&p->trace);
         read.check_na = true;
@@ -56,16 +57,6 @@ hb_result hb_profile_load(const hb_open_options *options, hb_profile *p)
         return result;
     p->lost = strdup(hb_last_error());
     return p->lost ? HB_OK : hb_no_memory();
-}
-
-hb_result hb_profile_text(const hb_profile *profile, hb_buf *to)
-{
-    hb_text text;
-    bool gzip = hb_path_ends(profile->path, ".gz");
-    HB_TRY(hb_text_open(&text, profile->path, gzip ? HB_TEXT_GZIP : HB_TEXT_PLAIN));
-    hb_result result = hb_text_read_all(&text, profile->path, to);
-    hb_text_close(&text);
-    return result;
 }
 
 /* ---- several workers ---- */

@@ -16,6 +16,7 @@ typedef struct hb_profile {
     char *path, *worker, *span; /* span: "1", "2", ... or "default" */
     char *raw_span;             /* the digits of the name; NULL: none */
     bool loaded, replaced;      /* replaced: by another file of the same worker and span */
+    bool bare_na;               /* the file has N/A where a value should be */
     char *lost;
     hb_trace trace;
     hb_analysis analysis;
@@ -55,7 +56,7 @@ hb_result hb_run_load(hb_logdir *logdir, hb_run *run);
 /** One file, as the plugin reads it, if it does: else `lost` is set. */
 hb_result hb_profile_load(const hb_open_options *options, hb_profile *profile);
 void hb_profile_unload(hb_profile *profile);
-/** Appends the text of its file. */
+/** Appends the text of its file as the plugin hands it out: mended where it had to mend it. */
 hb_result hb_profile_text(const hb_profile *profile, hb_buf *text);
 void hb_profile_free_names(hb_profile *profile);
 

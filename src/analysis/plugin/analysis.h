@@ -223,7 +223,8 @@ typedef struct hb_analysis {
     bool lightning;
     bool all_int; /* every time is an int, and so is every sum of them */
 
-    hb_ev *events; /* in order of time */
+    uint32_t wrong_end; /* row of a window's end that is left out, or HB_NO_ROW */
+    hb_ev *events;      /* in order of time */
     uint32_t num_events;
     hb_num first_ts;
     hb_dict flows; /* ts of the forward start -> index in flow_ends */

@@ -186,7 +186,7 @@ void hb_analyze_events(hb_analysis *a)
     if (a->trace->rows.count > HB_MAX_EVENTS)
         hb_arena_leave(&a->arena, HB_ERROR_LIMIT, "the views take no more than %d events",
                        HB_MAX_EVENTS);
-    uint32_t wrong_end = find_wrong_end(a);
+    uint32_t wrong_end = a->wrong_end = find_wrong_end(a);
     a->events = HB_NEW_ARRAY(&a->arena, hb_ev, a->trace->rows.count + 1);
     a->all_int = true;
     a->first_ts = hb_float(__builtin_inf());
