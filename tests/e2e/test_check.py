@@ -2,13 +2,14 @@
 """`hipboard check`: a trace for each way to break what the plugin needs. Whether a file or a run is
 lost is asked of the plugin itself."""
 import copy
+import ctypes
 import json
 import subprocess
 
 import pytest
 
 import plugin_in_process
-from support import BUILD, run
+from support import BUILD, ROOT, run
 
 
 def event(cat, name, ts, dur, tid=1, pid=1, **args):
@@ -414,3 +415,32 @@ def test_status_of_notes_alone(tmp_path):
     done = run_check("--strict", path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"{path}\n  note: a user annotation")
+
+
+OTHER = ROOT / "tests/data/rocprofv3_csv/decode_kernel_trace.csv.gz"
+
+
+def test_another_tool_s_file_is_what_it_is_imported_as(tmp_path):
+    """All its processes, under its own name."""
+    run(BUILD / "tools/hipboard/hipboard", "import", "-o", tmp_path / "run", OTHER)
+    made = sorted((tmp_path / "run").iterdir())
+    found, status = check(OTHER)
+    expected = [{**finding, "path": str(OTHER)} for path in made for finding in check(path)[0]]
+    assert len(made) > 1 and len(expected) > 100 and status == 0
+    for finding in [*found, *expected]:
+        del finding["offset"]  # the written one has its name in it
+    assert sorted(found, key=str) == sorted(expected, key=str)
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_who_has_seen_enough_is_told_no_more(most, tmp_path):
+    """By a file, a log directory and another tool's file; with findings of events, texts and names of files."""
+    events = copy.deepcopy(EVENTS) + [event("cuda_runtime", f"call {i}", 170 + i, 1) for i in range(9)]
+    text = trace(events)[0][:-1] + ', "A": ["]"], "B": ["]"], "C": ["]"], "D": ["]"]}'
+    path = write(tmp_path / "run", text.replace("aten::add", "a\\tb\\nc"))
+    library, told = ctypes.CDLL(str(BUILD / "src/analysis/libhipboard-analysis.so.0")), []
+    take = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_void_p)
+    for place in (path, tmp_path / "run", OTHER):
+        told.clear()
+        result = library.hb_check(str(place).encode(), None, take(lambda *_: told.append(1) or len(told) < most), None)
+        assert (result, len(told)) == (0, most), place

@@ -115,7 +115,7 @@ def executing(text, fault, blocks, executed):
 
 def around(text, first, last, whole, blocks):
     """A block is known by the place of its first operation, which may stand behind what belongs to it:
-    then the one before is taken as well, unless the fault is the whole statement."""
+    then the ones before and behind are taken as well, unless the fault is the whole statement."""
     own = {block: at for block, at in blocks.items() if (first[0], 0) <= at < last}
     if any(at <= first for at in own.values()):
         begins = max(at for at in own.values() if at <= first)
@@ -126,8 +126,9 @@ def around(text, first, last, whole, blocks):
                    if place(text, match.start()) <= first)
     inside = {block: at for block, at in blocks.items() if at > place(text, function)}
     before = [at for at in inside.values() if at < (first[0], 0)]
-    nearest = max(before) if before else min(inside.values(), default=None)
-    return {block for block, at in inside.items() if at == nearest} | set(own)
+    behind = [at for at in inside.values() if at >= last]
+    nearest = {max(before, default=None), min(behind, default=None)}
+    return {block for block, at in inside.items() if at in nearest} | set(own)
 
 
 def place(text, at):

@@ -7,8 +7,8 @@ VIEWS = ["test_texts.py", "test_texts_ranks.py", "test_view.py", "test_view_insi
          "test_view_ranks.py", "test_memory.py", "test_stacks.py", "test_steps.py", "test_table.py",
          "test_query_property.py", "test_odd_files.py"]
 COMMANDS = [*VIEWS, "test_commands.py", "test_check.py", "test_convert.py", "test_texts_compare.py",
-            "test_compare.py"]
-IMPORTS = ["test_import.py", "test_export.py"]
+            "test_compare.py", "test_null_arguments.py"]
+IMPORTS = ["test_import.py", "test_export.py", "test_null_arguments.py"]
 RECORDED = ["test_record.py", "test_cycle_log.py", "test_trigger.py"]
 WRITTEN = ["test_trace_format.py", "test_convert.py", "test_event_log.py"]
 RANKS = ["test_texts_ranks.py", "test_rank_files.py", "test_rank_study.py"]
@@ -44,7 +44,7 @@ ROOMS = {
     "read": ["test_odd_files.py", "test_check.py", "test_commands.py", "test_convert.py",
              "test_texts.py", "test_query_property.py"],
     "import": IMPORTS,
-    "export": ["test_export.py"],
+    "export": IMPORTS,
     "normalize": [*VIEWS, "test_convert.py", "test_check.py"],
     "timeline": PAGE,
     "doc": COMMANDS,
@@ -52,14 +52,15 @@ ROOMS = {
     "torch": VIEWS,
     "insight": VIEWS,
     "logdir": [*COMMANDS, "test_pack.py"],
-    "ranks": [*RANKS, "test_rank_numbers.py", "test_rank_digests.py", "test_view_ranks.py"],
+    "ranks": [*RANKS, "test_rank_numbers.py", "test_rank_digests.py", "test_view_ranks.py",
+              "test_null_arguments.py"],
     "compare": ["test_texts_compare.py", "test_compare.py"],
     "check": COMMANDS,
-    "convert": ["test_convert.py", "test_check.py"],
-    "pack": ["test_pack.py"],
+    "convert": ["test_convert.py", "test_check.py", "test_view.py", "test_null_arguments.py"],
+    "pack": ["test_pack.py", "test_null_arguments.py"],
     "routes": COMMANDS,
     "api": [*COMMANDS, *IMPORTS, "test_rank_digests.py", "test_page_answers.py"],
-    "page": PAGE,
+    "page": [*PAGE, "test_rank_numbers.py", "test_null_arguments.py"],
     "tools": [*COMMANDS, *IMPORTS, *RANKS, *RECORDED, "test_terminal.py", "test_pack.py",
               "test_rank_digests.py", "test_serve.py", "test_report.py", "test_info.py"],
 }

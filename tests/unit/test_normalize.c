@@ -335,15 +335,15 @@ static void test_ratios_of_kernels(void **state)
     (void)state;
     load_normalized(TRACE_WITH(
         "\"deviceProperties\":[{\"id\":0,\"numSms\":8},{\"id\":1},{\"id\":2,\"numSms\":48},"
-        "{\"id\":3,\"numSms\":\"4\"},{\"id\":4,\"numSms\":0}],",
+        "{\"id\":3,\"numSms\":\"4\"},{\"id\":4,\"numSms\":0},{\"id\":5,\"numSms\":1}],",
         ON("0", GRID("0", "")), ON("0", GRID("1", "")), ON("0", GRID("2", "")),
-        ON("0", GRID("3", "")), ON("0", GRID("4", "")), ON("0", GRID("5", "")),
+        ON("0", GRID("3", "")), ON("0", GRID("4", "")), ON("0", GRID("6", "")),
         ON("0", GRID("-1", "")), ON("0", GRID("0", ",\"blocks per SM\":0.25")), ON("0", ""),
         ON("0", "\"device\":0,\"grid\":[0, 4, 2]"), ON("0", GRID("0", ",\"blocks per SM\":\"x\"")),
         ON("0", "\"device\":0,\"blocks per SM\":\"x\""),
         ON("0", "\"device\":0,\"est. achieved occupancy %\":\"x\""),
-        ON("0", "\"device\":0,\"est. achieved occupancy %\":40")));
-    static const double blocks[] = {3, 0, 0.5, 0, 0, 0, 0, 0.25, 0, 0, 3, 0, 0, 0};
+        ON("0", "\"device\":0,\"est. achieved occupancy %\":40"), ON("0", GRID("5", ""))));
+    static const double blocks[] = {3, 0, 0.5, 0, 0, 0, 0, 0.25, 0, 0, 3, 0, 0, 0, 24};
     for (uint32_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
         const hb_launch *l = launch_of(i);
         assert_int_equal(l->blocks_state, blocks[i] > 0 ? HB_NUMBER_FLOAT : HB_NUMBER_NONE);
@@ -351,7 +351,7 @@ static void test_ratios_of_kernels(void **state)
     }
     assert_int_equal(launch_of(12)->occupancy_state, HB_NUMBER_NONE);
     assert_int_equal(launch_of(13)->occupancy_state, HB_NUMBER_INT);
-    assert_int_equal(trace.num_mended, 6); /* with row 8's device */
+    assert_int_equal(trace.num_mended, 7); /* with row 8's device */
     hb_trace_free(&trace);
 }
 
