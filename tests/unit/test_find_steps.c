@@ -565,6 +565,63 @@ static void solves(void)
     }
 }
 
+static const char *before_number, *behind_it; /* in a range's name */
+static int first_number, later;
+
+static void named_rounds(void)
+{
+    static char names[6][64];
+    for (int i = 0; i < 6; i++) {
+        snprintf(names[i], sizeof names[i], "%s%d%s", before_number, first_number + later * i,
+                 behind_it);
+        hb_trace_event *range = open_scope(names[i], HB_EVENT_USER_ANNOTATION);
+        LAUNCH("residual");
+        wait_for_device();
+        close_scope(range);
+    }
+}
+
+/* A word that counts, whatever stands between it and its number, which is all the rest. */
+static void ranges_whose_names_count(void **state)
+{
+    static const struct {
+        const char *before;
+        int first, later;
+        bool counts;
+        int64_t number; /* of the first; -1: by their places */
+        const char *behind;
+    } cases[] = {
+        {"step ", 5, 3, true, 5, ""},
+        {"Step", 0, 1, true, 0, ""},
+        {"ITERATION#", 7, 1, true, 7, ""},
+        {"iter_:= -", 7, 2, true, 7, ""},
+        {"iter ", 9, -1, true, -1, ""}, /* backwards */
+        {"iter ", 9, 0, true, -1, ""},  /* the same */
+        {"step 1234567890123456", 1, 1, true, 12345678901234561, ""},
+        {"step 12345678901234567", 1, 1, false, 0, ""}, /* one digit more than that */
+        {"steps ", 5, 1, false, 0, ""},
+        {"step ", 5, 1, false, 0, "x"},
+        {"my step ", 5, 1, false, 0, ""},
+        {"step.", 5, 1, false, 0, ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        before_number = cases[i].before;
+        behind_it = cases[i].behind;
+        first_number = cases[i].first;
+        later = cases[i].later;
+        hb_found_steps f = found_in(named_rounds, false, (hb_step_wish){0});
+        bool counted = strcmp(f.rule, "ranges whose names count steps") == 0;
+        if (counted != cases[i].counts) fail_msg("%s: %s", before_number, f.rule);
+        if (counted) assert_int_equal(f.count, 6);
+        for (size_t k = 0; counted && k < 6; k++)
+            assert_int_equal(f.items[k].number, cases[i].number < 0
+                                                    ? (int64_t)k
+                                                    : cases[i].number + later * (int64_t)k);
+        hb_found_steps_free(&f);
+    }
+}
+
 /* The writer makes it one, and the plugin takes it for one. */
 static void an_operator_of_a_steps_name_is_one(void **state)
 {
@@ -587,6 +644,7 @@ int main(void)
         cmocka_unit_test(steps_begin_with_their_data),
         cmocka_unit_test(steps_cut_no_operator),
         cmocka_unit_test(an_operator_of_a_steps_name_is_one),
+        cmocka_unit_test(ranges_whose_names_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -439,6 +439,9 @@ static void test_mistakes_are_told_with_line_and_column(void **state)
         {"f | n | | n | use=m", "1:19: wanted: a parameter"},
         {"f | n | | n | kind=any", "1:20: wanted: operator, scope"},
         {"f | n | | n | min=-1", "1:19: wanted: FLOPs"},
+        {"f | n | | n | device=1x", "1:22: wanted: cpu, a GPU's number"},
+        {"f | n | | n | device=1!", "1:22: wanted: cpu, a GPU's number"},
+        {"f | n | | n | device=10000", "1:22: wanted: cpu, a GPU's number"},
         {"f | n | | n | alone | x", "1:21: nothing belongs behind the options"},
         {"map t 1=float", "1:9: no type"},
     };
@@ -459,7 +462,8 @@ static void test_a_nul_byte_is_a_mistake(void **state)
     hb_op_table table = {0};
     (void)state;
     told[0] = '\0';
-    assert_int_equal(hb_op_table_read(&table, "t", text, sizeof text - 1, false, tell, NULL), HB_OK);
+    assert_int_equal(hb_op_table_read(&table, "t", text, sizeof text - 1, false, tell, NULL),
+                     HB_OK);
     assert_non_null(strstr(told, "1:18: a NUL byte"));
     assert_null(hb_op_table_find(&table, "f"));
     assert_non_null(hb_op_table_find(&table, "g"));
