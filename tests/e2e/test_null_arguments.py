@@ -2,6 +2,7 @@
 """Every public function of libhipboard-analysis that can fail, each of its arguments being NULL: it says so."""
 import ctypes
 import faulthandler
+import functools
 import os
 import re
 
@@ -26,14 +27,15 @@ def declared():
         yield name, [re.fullmatch(r"(.*?)(\w+)", part.strip()).groups() for part in arguments.split(",")]
 
 
-LIBRARY = ctypes.CDLL(str(BUILD / "src/analysis/libhipboard-analysis.so.0"))
-LIBRARY.hb_last_error.restype = ctypes.c_char_p
+@functools.cache
+def library():
+    return ctypes.CDLL(str(BUILD / "src/analysis/libhipboard-analysis.so.0"))
 
 
 def made(function, *arguments):
     """The object that it gives by its last argument."""
     place = ctypes.c_void_p()
-    assert getattr(LIBRARY, function)(*arguments, ctypes.byref(place)) == 0, (function, LIBRARY.hb_last_error())
+    assert getattr(library(), function)(*arguments, ctypes.byref(place)) == 0, function
     return place
 
 
@@ -49,9 +51,9 @@ def objects(tmp_path_factory):
     file = made("hb_trace_file_open", first, None)
     ranks = made("hb_ranks_begin")
     for worker in b"a", b"b":
-        assert LIBRARY.hb_ranks_add(ranks, file, worker) == 0
+        assert library().hb_ranks_add(ranks, file, worker) == 0
     study = made("hb_rank_study_create", None)
-    assert LIBRARY.hb_rank_study_add(study, path) == 0
+    assert library().hb_rank_study_add(study, path) == 0
     return {
         "hb_logdir": made("hb_logdir_open", path, None), "hb_trace_file": file, "hb_ranks": ranks,
         "hb_insights": made("hb_insights_create", file, None), "hb_rank_study": study,
@@ -108,7 +110,7 @@ def test_null_is_refused(objects):
         for i in required(name, arguments):
             given = [None if k == i else valid(objects, part, word) for k, (part, word) in enumerate(arguments)]
             argument, tried = arguments[i][1], tried + 1
-            result = ends_with(lambda: getattr(LIBRARY, name)(*given))
+            result = ends_with(lambda: getattr(library(), name)(*given))
             if result != INVALID:
                 wrong.append(f"{name}({argument}: NULL) -> {'a crash' if result is None else result}")
     assert tried > 150 and not wrong, "\n".join(wrong)

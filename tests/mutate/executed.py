@@ -57,8 +57,13 @@ class Marks:
     def forget(self):
         self.directory.mkdir(exist_ok=True)
         self.directory.chmod(0o777)
+        mapped = Path("/proc/self/maps").read_text()
         for path in self.directory.iterdir():
-            path.unlink()
+            if str(path) in mapped: # by a library that a test has loaded: it goes on marking there
+                with path.open("r+b") as file:
+                    file.write(bytes(path.stat().st_size))
+            else:
+                path.unlink()
 
     def blocks(self):
         found = set()
