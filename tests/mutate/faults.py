@@ -8,7 +8,7 @@ QUIET = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*
 
 # What nobody could see, or only a sanitizer, which another run of the tests has: memory that is not
 # given back, a lock not taken, hints to the kernel and the compiler, assertions.
-UNSEEN = re.compile(r"(\w*_)?(free|destroy|release|lock|lock_take|rdlock|wrlock|munmap|madvise|"
+UNSEEN = re.compile(r"(\w*_)?(free|destroy|release|lock|lock_take|lock_after_fork|rdlock|wrlock|munmap|madvise|"
                     r"prefetch|posix_fadvise|posix_madvise|prctl|assert|ASSERT|Static_assert)\(")
 # Numbers that are sizes of buffers, first capacities, and "none" where any negative number does: room
 # for one more is seen by nobody, and for one less by a sanitizer at best.
@@ -26,7 +26,7 @@ ALLOCATES = (r"(\w*alloc|strn?dup|asprintf|HB_APPEND|HB_NEW\w*|hb_\w+_new|hb_slo
 # depend on a moment.
 MOMENT = re.compile(r"\b[A-Z]\w*_(NS|US|MS)\b")
 NUMERIC = ("constant", "quotient", "product")
-NONE = re.compile(r"(return |= | : |\{|ANONYMOUS, )-$|snprintf\([^,]*, $")
+NONE = re.compile(r"(return |= | : | \? |\{|ANONYMOUS, )-$|snprintf\([^,]*, $")
 
 
 # Functions that give memory back, and do nothing else.

@@ -70,6 +70,22 @@ static void the_call_that_comes_once_begins_steps(void **state)
     }
 }
 
+/* What follows the last step is none of its calls. */
+static void an_evaluation_behind_them_makes_no_step_longer(void **state)
+{
+    (void)state;
+    hb_pace_anchor anchor;
+    for (int with_stacks = 0; with_stacks < 2; with_stacks++) {
+        clear(NULL);
+        for (int i = 0; i < 20; i++)
+            training_step(6, with_stacks);
+        for (uint64_t i = 0; i < 40; i++)
+            launch(20 + i, with_stacks ? 0x2100 + 16 * i : 0);
+        assert_true(hb_pace_find(&window, &anchor));
+        assert_int_equal(anchor.calls, 14);
+    }
+}
+
 /* By stacks, where the number of layers differs from step to step. */
 static void steps_may_be_of_different_lengths(void **state)
 {
@@ -168,6 +184,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_call_that_comes_once_begins_steps, clear, clear),
+        cmocka_unit_test_setup_teardown(an_evaluation_behind_them_makes_no_step_longer, clear,
+                                        clear),
         cmocka_unit_test_setup_teardown(steps_may_be_of_different_lengths, clear, clear),
         cmocka_unit_test_setup_teardown(where_each_call_comes_several_times_none_is_found, clear,
                                         clear),
