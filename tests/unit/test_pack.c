@@ -361,9 +361,40 @@ static void json_keeps_all_else(void **state)
     redact_json("", "");
 }
 
+/* Names that zip files can't have are refused, and only these. */
+static void names_of_members_have_a_length(void **state)
+{
+    static char name[(1 << 16) + 1];
+    static const struct {
+        size_t length;
+        hb_result result;
+    } rows[] = {{0, HB_ERROR_INVALID_ARGUMENT},
+                {1, HB_OK},
+                {65535, HB_OK},
+                {65536, HB_ERROR_INVALID_ARGUMENT}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        hb_memory_sink memory;
+        hb_zip_writer zip;
+        memset(name, 'n', rows[i].length);
+        name[rows[i].length] = '\0';
+        hb_zip_entry entry = {.name = name};
+        hb_memory_sink_init(&memory, 1 << 20);
+        assert_int_equal(hb_zip_open(&zip, &memory.sink), HB_OK);
+        assert_int_equal(hb_zip_begin(&zip, &entry), rows[i].result);
+        if (rows[i].result == HB_OK) {
+            assert_int_equal(hb_zip_end(&zip), HB_OK);
+            assert_int_equal(hb_zip_finish(&zip), HB_OK);
+        }
+        hb_zip_free(&zip);
+        hb_memory_sink_free(&memory);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_of_members_have_a_length),
         IN_DIR(members_are_read_as_files),
         IN_DIR(more_members_than_sixteen_bits_count),
         IN_DIR(unpacking_gives_the_files_back),
