@@ -495,7 +495,7 @@ static void operators_cost_their_own_time(void **state)
 /* Of many operators a digest keeps the 24 that cost most. */
 static void the_dearest_operators_are_kept(void **state)
 {
-    char name[8];
+    char name[16];
     (void)state;
     add(HB_ROLE_TOTAL, 1, "ProfilerStep#1", 0, 10000);
     for (int i = 0; i < 30; i++) {
