@@ -59,10 +59,6 @@ typedef struct hb_item {
     uint8_t role, flags;
 } hb_item;
 
-void hb_index_put(hb_arena *arena, hb_dict *index, int64_t key, uint32_t value);
-/** UINT32_MAX: not there. */
-uint32_t hb_index_get(const hb_dict *index, int64_t key);
-
 /** Operators that the plugin does not see, or whose calls it forgets, and who gets those. */
 typedef struct hb_moves {
     hb_dict index;      /* External id -> index in `to` */

@@ -81,7 +81,7 @@ static void index_calls(hb_plan *plan)
     for (uint32_t i = 0; i < plan->items.count; i++) {
         const hb_item *item = hb_plan_item(plan, i);
         if (item->role == HB_PLAN_CALL && item->corr != HB_ABSENT)
-            hb_index_put(&plan->arena, &plan->calls, item->corr, i);
+            hb_dict_set(&plan->arena, &plan->calls, (uint64_t)item->corr, i);
     }
 }
 
@@ -89,7 +89,7 @@ static bool is_operators(const hb_plan *plan, int64_t id)
 {
     if (id == HB_ABSENT) return false;
     if (hb_is_key_int(id)) return hb_key_set_has(&plan->owners, hb_key_int(id));
-    return hb_index_get(&plan->far_owners, id) != UINT32_MAX;
+    return hb_dict_value(&plan->far_owners, (uint64_t)id) != UINT32_MAX;
 }
 
 /* A scope that is written as an operator. One whose id is an operator's loses it. */
@@ -101,7 +101,7 @@ static bool becomes_operator(const hb_plan *plan, const hb_item *scope)
 
 static bool has_owner(const hb_plan *plan, int64_t id)
 {
-    uint32_t scope = id == HB_ABSENT ? UINT32_MAX : hb_index_get(&plan->scopes, id);
+    uint32_t scope = id == HB_ABSENT ? UINT32_MAX : hb_dict_value(&plan->scopes, (uint64_t)id);
     return is_operators(plan, id) ||
            (scope != UINT32_MAX && becomes_operator(plan, hb_plan_item(plan, scope)));
 }
@@ -116,15 +116,16 @@ static void set_id(hb_item *item, int64_t id)
  * its own correlation for an id has none. */
 static bool has_link(const hb_plan *plan, const hb_item *item)
 {
-    return item->ext != item->corr && (has_owner(plan, item->ext) ||
-                                       hb_index_get(&plan->moves.index, item->ext) != UINT32_MAX);
+    return item->ext != item->corr &&
+           (has_owner(plan, item->ext) ||
+            hb_dict_value(&plan->moves.index, (uint64_t)item->ext) != UINT32_MAX);
 }
 
 /* A call whose own id leads nowhere gets the id that its device work knows, or else that of the
  * operator it ran in. */
 static bool seek_owner(hb_plan *plan, const hb_item *work)
 {
-    uint32_t index = hb_index_get(&plan->calls, work->corr);
+    uint32_t index = hb_dict_value(&plan->calls, (uint64_t)work->corr);
     if (work->corr == HB_ABSENT || index == UINT32_MAX) return false;
     hb_item *call = hb_plan_item(plan, index);
     if (has_link(plan, call)) return false;
@@ -180,7 +181,8 @@ static void find_owners(hb_plan *plan)
 /* In a step or another scope that the plugin knows, and in none of PyTorch's operators. */
 static bool is_in_its_scope(const hb_plan *plan, const hb_item *call)
 {
-    uint32_t index = call->ext == HB_ABSENT ? UINT32_MAX : hb_index_get(&plan->scopes, call->ext);
+    uint32_t index =
+        call->ext == HB_ABSENT ? UINT32_MAX : hb_dict_value(&plan->scopes, (uint64_t)call->ext);
     if (index == UINT32_MAX || is_operators(plan, call->ext)) return false;
     const hb_item *scope = hb_plan_item(plan, index);
     return scope->tid == call->tid && scope->ts <= call->ts &&
@@ -191,7 +193,7 @@ static bool is_in_its_scope(const hb_plan *plan, const hb_item *call)
  * by accident, that would get it. With 0 it is of the thread. */
 static void count_work(hb_plan *plan, const hb_item *work)
 {
-    uint32_t index = hb_index_get(&plan->calls, work->corr);
+    uint32_t index = hb_dict_value(&plan->calls, (uint64_t)work->corr);
     if (work->corr == HB_ABSENT || index == UINT32_MAX) {
         plan->counts[HB_CHANGE_NO_CALL]++;
         return;

@@ -48,7 +48,7 @@ static void move_calls(forest *f, const hb_item *from, const hb_item *to)
     if (from->ext == HB_ABSENT || !to || to->ext == HB_ABSENT || from->ext == to->ext) return;
     hb_moves *moves = &f->plan->moves;
     *HB_PUSH(&f->plan->arena, &moves->to) = to->ext;
-    hb_index_put(&f->plan->arena, &moves->index, from->ext, moves->to.count - 1);
+    hb_dict_set(&f->plan->arena, &moves->index, (uint64_t)from->ext, moves->to.count - 1);
 }
 
 static bool is_operator(const hb_item *item)
@@ -136,7 +136,7 @@ static uint32_t follow(const hb_moves *moves, uint32_t from, uint8_t *seen, uint
     while (*meets != UINT32_MAX && !seen[*meets]) {
         seen[*meets] = 1;
         chain[n++] = *meets;
-        *meets = hb_index_get(&moves->index, moves->to.items[*meets]);
+        *meets = hb_dict_value(&moves->index, (uint64_t)moves->to.items[*meets]);
     }
     return n;
 }
@@ -166,7 +166,7 @@ void hb_plan_move_calls(hb_plan *plan)
     for (uint32_t i = 0; i < plan->items.count; i++) {
         hb_item *item = hb_plan_item(plan, i);
         bool linked = item->role == HB_PLAN_CALL && item->ext != HB_ABSENT;
-        uint32_t move = linked ? hb_index_get(&moves->index, item->ext) : UINT32_MAX;
+        uint32_t move = linked ? hb_dict_value(&moves->index, (uint64_t)item->ext) : UINT32_MAX;
         if (move == UINT32_MAX || moves->to.items[move] == item->ext) continue;
         item->ext = moves->to.items[move];
         item->flags |= HB_ITEM_ID;
@@ -200,11 +200,11 @@ void hb_plan_index_owners(hb_plan *plan)
         const hb_item *item = hb_plan_item(plan, i);
         if (!owns(item)) continue;
         if (!is_operator(item))
-            hb_index_put(&plan->arena, &plan->scopes, item->ext, i);
+            hb_dict_set(&plan->arena, &plan->scopes, (uint64_t)item->ext, i);
         else if (hb_is_key_int(item->ext))
             hb_key_set_add(&plan->arena, &plan->owners, hb_key_int(item->ext));
         else
-            hb_index_put(&plan->arena, &plan->far_owners, item->ext, i);
+            hb_dict_set(&plan->arena, &plan->far_owners, (uint64_t)item->ext, i);
     }
 }
 

@@ -6,19 +6,6 @@
 #include "convert/convert.h"
 #include "rules/call_class.h"
 
-/* ---- index ---- */
-
-void hb_index_put(hb_arena *arena, hb_dict *index, int64_t key, uint32_t value)
-{
-    hb_dict_set(arena, index, (uint64_t)key, value);
-}
-
-uint32_t hb_index_get(const hb_dict *index, int64_t key)
-{
-    const hb_dict_entry *entry = hb_dict_get(index, (uint64_t)key);
-    return entry ? entry->value : UINT32_MAX;
-}
-
 /* ---- values ---- */
 
 bool hb_plain_number(const hb_value *value, double *result)

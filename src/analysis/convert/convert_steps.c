@@ -59,7 +59,7 @@ static step *step_of(steps *s, const hb_item *call)
 static step *step_of_work(steps *s, const hb_item *work)
 {
     uint32_t call =
-        work->corr == HB_ABSENT ? UINT32_MAX : hb_index_get(&s->plan->calls, work->corr);
+        work->corr == HB_ABSENT ? UINT32_MAX : hb_dict_value(&s->plan->calls, (uint64_t)work->corr);
     return call == UINT32_MAX ? NULL : step_of(s, hb_plan_item(s->plan, call));
 }
 

@@ -21,7 +21,7 @@ static double time_of(const hb_plan *plan, const hb_item *item)
 {
     if (item->role != HB_PLAN_WORK && item->role != HB_PLAN_ARROW) return item->ts;
     if (item->corr == HB_ABSENT) return item->ts;
-    uint32_t call = hb_index_get(&plan->calls, item->corr);
+    uint32_t call = hb_dict_value(&plan->calls, (uint64_t)item->corr);
     return call == UINT32_MAX ? item->ts : hb_plan_item(plan, call)->ts;
 }
 

@@ -50,7 +50,8 @@ static bool find_range(const hb_dict *d, uint64_t key, range *r)
         high = HB_MAX(high, other);
         bits |= other ^ key;
     }
-    unsigned shift = bits & 3 ? 0 : 2; /* numbers; each an hb_key */
+    /* Numbers; each an hb_key; pairs that have their second part in common. */
+    unsigned shift = bits ? (unsigned)__builtin_ctzll(bits) : 0;
     uint64_t last = (high - low) >> shift, size = HB_MAX((uint64_t)d->slots.size * 2, 16u);
     if (last >= most / 4) return false;
     while (size <= last)

@@ -39,6 +39,13 @@ static inline void hb_dict_set(hb_arena *arena, hb_dict *dict, uint64_t key, uin
     hb_dict_add(arena, dict, key, &added)->value = value;
 }
 
+/** UINT32_MAX: it is not there. */
+static inline uint32_t hb_dict_value(const hb_dict *dict, uint64_t key)
+{
+    const hb_dict_entry *entry = hb_dict_get(dict, key);
+    return entry ? entry->value : UINT32_MAX;
+}
+
 /** A double as a key: 1 and 1.0 are one, and so are 0.0 and -0.0. */
 static inline uint64_t hb_double_key(double v)
 {
