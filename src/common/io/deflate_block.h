@@ -11,7 +11,7 @@ enum {
     HB_DEFLATE_WINDOW = 32768,
     HB_DEFLATE_LITERALS = 286, /* bytes, the end, lengths of matches */
     HB_DEFLATE_DISTANCES = 30,
-    HB_DEFLATE_TOKENS = 32768, /* of a block */
+    HB_DEFLATE_TOKENS = 16384, /* of a block */
     HB_DEFLATE_MIN = 3,
     HB_DEFLATE_MAX = 258,
     HB_DEFLATE_ROOM = HB_DEFLATE_TOKENS * 6 + 1024, /* a token has at most 48 bits */

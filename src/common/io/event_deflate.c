@@ -12,9 +12,9 @@ enum {
     PADDING = 64,          /* readable behind the input */
     KINDS = 8192,
     ENDS = 4096,
-    STRINGS = 8192,   /* of tables, powers of two */
+    STRINGS = 32768,  /* of tables, powers of two */
     CATEGORY = 20,    /* where the line with it begins, behind the phase */
-    MIN_MATCH = 4,    /* a shorter one costs more than its bytes */
+    MIN_MATCH = 3,    /* as recordings show: worth it even from far away */
     MIN_DIGITS = 5,   /* of a number that is worth a match of its own */
     MOST_DROPPED = 3, /* literals for one match less */
     SHORT = 24,       /* a copy that other text is looked for instead of */
@@ -157,7 +157,7 @@ static inline const unsigned char *earlier(const hb_event_deflate *d, const unsi
 
 static inline uint32_t *string_slot(hb_event_deflate *d, const unsigned char *p)
 {
-    return &d->strings[hb_mix64(hb_load64(p) << 24) >> 40 & (STRINGS - 1)]; /* of five bytes */
+    return &d->strings[hb_mix64(hb_load64(p) << 8) >> 40 & (STRINGS - 1)]; /* of seven bytes */
 }
 
 static void put_text(hb_event_deflate *d, const unsigned char *p, const unsigned char *end)
@@ -278,7 +278,7 @@ static copy longer_string(hb_event_deflate *d, const unsigned char *p, const uns
                           copy best)
 {
     copy other = common_with(p, end, earlier(d, p, *string_slot(d, p)));
-    return other.length > best.length + 2 && other.length > MIN_MATCH ? other : best;
+    return other.length > best.length && other.length > MIN_MATCH ? other : best;
 }
 
 /* ---- numbers ---- */

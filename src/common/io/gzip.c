@@ -15,7 +15,7 @@
 
 enum {
     BLOCK = 128 * 1024,
-    HELD = 1 << 20,             /* bytes of input that both code before one is chosen */
+    HELD = 512 << 10,           /* bytes of input that both code before one is chosen */
     MOST_HELD = HELD / 16 * 17, /* that each makes of them */
     WARM_UP = 128 << 10,        /* bytes of input that the other coder sees first */
     TRIAL = 256 << 10,          /* bytes of input whose sizes are compared */
