@@ -75,6 +75,16 @@ static void test_what_crosses_gets_a_lane_and_pushes_nothing_down(void **state)
     assert_int_equal(lane_of(3), 1);
 }
 
+/* As calls are written that are told when they end. */
+static void test_events_that_stand_backwards(void **state)
+{
+    (void)state;
+    load("[" EVENT("c", "1", "20", "5") "," EVENT("b", "1", "10", "20") "," EVENT("a", "1", "0",
+                                                                                  "100") "]");
+    for (uint32_t row = 0; row < 3; row++)
+        assert_int_equal(lane_of(row), 2 - row);
+}
+
 static void test_a_devices_annotations_have_a_track(void **state)
 {
     (void)state;
@@ -371,6 +381,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_what_is_called_lies_below, unload),
         cmocka_unit_test_teardown(test_what_crosses_gets_a_lane_and_pushes_nothing_down, unload),
+        cmocka_unit_test_teardown(test_events_that_stand_backwards, unload),
         cmocka_unit_test_teardown(test_a_devices_annotations_have_a_track, unload),
         cmocka_unit_test_teardown(test_no_slice_is_left_out_or_overlaps, unload),
         cmocka_unit_test_teardown(test_a_window_shows_the_longest_of_each_cell, unload),
