@@ -372,14 +372,22 @@ static void malformed_inputs_are_left_out_and_counted(void **state)
     const hb_input too_long = {
         .kind = HB_INPUT_INT_LIST, .count = 1u << 30, .dims = (int64_t[]){0}};
     const hb_input odd = {.kind = (hb_input_kind)99};
-    const hb_input *wrong[] = {&no_dims, &too_long, &odd};
-    for (size_t i = 0; i < 3; i++) {
+    const hb_input no_ints = {.kind = HB_INPUT_INT_LIST, .count = 1};
+    const hb_input no_floats = {.kind = HB_INPUT_FLOAT_LIST, .count = 1};
+    const hb_input no_list = {.kind = HB_INPUT_TENSOR_LIST, .count = 1};
+    const hb_input number = {.kind = HB_INPUT_INT}, none_of_it = {.kind = HB_INPUT_TENSOR_LIST};
+    const hb_input no_tensor = {.kind = HB_INPUT_TENSOR_LIST, .count = 1, .list = &number};
+    const hb_input lists = {.kind = HB_INPUT_TENSOR_LIST, .count = 1, .list = &none_of_it};
+    const hb_input *wrong[] = {&no_dims,   &too_long, &odd,       &no_ints,
+                               &no_floats, &no_list,  &no_tensor, &lists};
+    const size_t num_wrong = sizeof wrong / sizeof *wrong;
+    for (size_t i = 0; i < num_wrong; i++) {
         hb_scope s = hb_op("op", &(hb_op_info){.inputs = wrong[i], .num_inputs = 1});
         hb_scope_end(&s);
     }
     recorded r = stop_and_read(prof);
-    assert_int_equal(recorded_count(&r, "op"), 3);
-    assert_int_equal(lost_of(prof).too_big, 3);
+    assert_int_equal(recorded_count(&r, "op"), num_wrong);
+    assert_int_equal(lost_of(prof).too_big, num_wrong);
     recorded_free(&r);
     hb_profiler_destroy(prof);
 }

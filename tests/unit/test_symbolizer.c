@@ -686,17 +686,20 @@ static void only_programs_have_ids(void **state)
     assert_int_equal(read(fd, whole, SIZE), SIZE);
     close(fd);
     assert_true(copy_has_id(whole, SIZE));
-    for (int damage = 0; damage < 9; damage++) {
+    for (int damage = 0; damage < 10; damage++) {
         memcpy(head, whole, SIZE);
         ElfW(Ehdr) *e = (ElfW(Ehdr) *)(void *)head;
         ElfW(Phdr) *p = (ElfW(Phdr) *)(void *)(head + e->e_phoff);
+        ElfW(Phdr) *notes = NULL;
         ElfW(Nhdr) *id = NULL;
         for (int i = 0; i < e->e_phnum; i++)
             for (size_t at = 0; p[i].p_type == PT_NOTE && !id && at < p[i].p_filesz; at += 4) {
                 ElfW(Nhdr) *n = (ElfW(Nhdr) *)(void *)(head + p[i].p_offset + at);
                 if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 &&
-                    memcmp(n + 1, "GNU", 4) == 0)
+                    memcmp(n + 1, "GNU", 4) == 0) {
                     id = n;
+                    notes = &p[i];
+                }
             }
         assert_non_null(id);
         if (damage == 0) e->e_ident[0] = 'x';
@@ -708,6 +711,7 @@ static void only_programs_have_ids(void **state)
         if (damage == 6) id->n_namesz = 5;
         if (damage == 7) memcpy(id + 1, "GNX", 4);
         if (damage == 8) id->n_descsz = 1 << 20;
+        if (damage == 9) notes->p_filesz = 30000;
         assert_false(copy_has_id(head, SIZE));
     }
 }
