@@ -31,7 +31,7 @@ ROOMS = {
     "pace": ["test_record.py", "test_schedule.py"],
     "sampling": ["test_sampling.py"],
     "interpose": ["test_record.py", "test_operators.py"],
-    "operators": ["test_operators.py", "test_small_libraries.py", "test_rccl.py"],
+    "operators": ["test_operators.py", "test_small_libraries.py", "test_rccl.py", "test_rocprofiler.py"],
     "comm": ["test_mpi.py", "test_clocks.py", "test_rccl.py"],
     "openmp": ["test_openmp.py"],
     "hip": [*RECORDED, "test_rocprofiler.py"],
