@@ -169,3 +169,81 @@ def test_steps_of_ranks_are_in_the_order_of_the_workers_names(tmp_path):
     [in_order], [turned] = (plugin_says(tmp_path, url, listed=listed) for listed in ("sorted", "reversed"))
     assert in_order == turned and list(in_order["data"]) != list(turned["data"])
     assert json.dumps(query(tmp_path, url)[0]) == json.dumps(in_order)
+
+
+def complete(cat, name, ts, dur, tid=1, pid=1, **args):
+    return {"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur, "args": args}
+
+
+def check_urls(tmp_path, urls):
+    """Ours of these questions beside the plugin's; how many of them it answers."""
+    plugin, ours, answered = plugin_in_process.Plugin(tmp_path), Logdir(tmp_path), 0
+    for url in urls:
+        status, expected = plugin.get(url)
+        answer, error = ours.query(url)
+        assert (status == 200) == (not error), (url, status, error)
+        assert error or plugin_in_process.same(expected, answer), (url, expected, answer)
+        answered += status == 200
+    ours.close()
+    return answered
+
+
+NUMBERS = ["3", "3#4", " 3 ", "+3", "-3", "0", "-0", "00", "007", "1_0", "_1", "1_", "1__0", "", " ", "x", "3x", "-",
+           "+-3", "3#", "#3", "3 4", "\t5\n", "-007", "9" * 60, "1_2_3", "4 #5#6", "-_3"]
+
+
+def test_steps_are_named_by_what_python_takes_for_a_number(tmp_path):
+    for i, number in enumerate(NUMBERS):
+        (tmp_path / f"r{i}").mkdir()
+        (tmp_path / f"r{i}" / "w.1.pt.trace.json").write_text(json.dumps({"traceEvents": [
+            complete("cpu_op", f"ProfilerStep#{number}", 0, 50), complete("cpu_op", "aten::mm", 10, 20),
+            complete("cpu_op", "ProfilerStep#8", 50, 40), complete("cpu_op", "aten::mm", 60, 10)]}))
+    answered = check_urls(tmp_path, [f"overview?run=r{i}&worker=w&span=1" for i in range(len(NUMBERS))])
+    assert 10 < answered < len(NUMBERS)
+
+
+MEMORIES = [1 << 30, 1.5, -1, True, None, "17179869184", " 7 ", "1e3", "1_0", "1__0", "_1", "1_.5", "0x10", "nan",
+            "inf", "nan(1)", "x", "", [1], {}]
+
+
+def test_memory_of_the_gpus_of_several_workers(tmp_path):
+    """As Python computes with what stands there; also without any, and of a GPU that is used by nobody."""
+    devices = [[{"id": 0, "name": "G", "computeMajor": 9, "computeMinor": 0, "totalGlobalMem": memory}]
+               for memory in MEMORIES] + [[], [{"id": 0}], [{"totalGlobalMem": 1}, 7], [7], None]
+    for i, properties in enumerate(devices):
+        (tmp_path / f"r{i}").mkdir()
+        for rank in range(2):
+            (tmp_path / f"r{i}" / f"host_{rank}.1.pt.trace.json").write_text(json.dumps({
+                "deviceProperties": properties, "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": 2},
+                "traceEvents": [
+                    complete("cpu_op", "ProfilerStep#1", 0, 90),
+                    complete("cpu_op", "nccl:all_reduce", 10, 20,
+                             **{"External id": 1, "Input Dims": [[4]], "Input type": ["float"]}),
+                    complete("Runtime", "launch", 12, 3, **{"External id": 1, "correlation": 5}),
+                    complete("kernel", "ncclKernel", 20, 30, 7, 0, device=0, correlation=5, **{"External id": 1})]}))
+    urls = [f"{route}?run=r{i}&worker=All&span=1" for i in range(len(devices))
+            for route in ("distributed/gpuinfo", "distributed/overlap", "distributed/waittime", "distributed/commops")]
+    urls += [f"overview?run=r{i}&worker=host_1&span=1" for i in range(len(devices))]
+    assert check_urls(tmp_path, urls) > len(devices)
+
+
+def test_modules_from_the_first_event_on(tmp_path):
+    """Of names that begin alike, in whatever order they come."""
+    def module(name, ident, parent, number, ts, dur):
+        return complete("python_function", f"nn.Module: {name}", ts, dur, **{
+            "Python id": ident, "Python parent id": parent, "Python module id": number})
+
+    orders = [["Net_0", "Net", "Net_0_1"], ["Net_0_1", "Net_0", "Net"], ["Net", "Net_0_1", "Net_0"]]
+    for i, names in enumerate(orders):
+        events = [module(names[0], 1, None, 0, 0, 100), complete("cpu_op", "ProfilerStep#1", 100, 900),
+                  complete("cpu_op", "aten::mm", 10, 50), complete("cpu_op", "aten::mm", 210, 20)]
+        events += [module(name, 2 + k, None, k, 200 + 100 * k, 90) for k, name in enumerate(names)]
+        events += [module(f"{name}_in", 9 + k, 2 + k, 5 + k, 205 + 100 * k, 40) for k, name in enumerate(names)]
+        (tmp_path / f"r{i}").mkdir()
+        (tmp_path / f"r{i}" / "w.1.pt.trace.json").write_text(json.dumps({"traceEvents": events}))
+    assert check_urls(tmp_path, [f"{route}?run=r{i}&worker=w&span=1" for i in range(len(orders))
+                                 for route in ("module", "tree", "overview")]) == 9
+    plugin = plugin_in_process.Plugin(tmp_path)
+    for url in [f"module?run=r{i}&worker=w&span=1" for i in range(len(orders))]:
+        names, own = ([node["name"] for node in answer["data"]] for answer in (plugin.get(url)[1], query(tmp_path, url)[0]))
+        assert names == own and len(names) == 4

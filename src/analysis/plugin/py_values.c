@@ -3,12 +3,23 @@
 
 #include <stdlib.h>
 
+static bool is_digit_at(const hb_value *v, size_t i)
+{
+    return i < v->size && v->s[i] >= '0' && v->s[i] <= '9';
+}
+
+/* As strtod() has it, but with an underscore between digits, and none of C's hexadecimal ones. */
 bool hb_text_number(const hb_value *v, hb_num *number)
 {
     char text[64], *end;
+    size_t n = 0;
     if (v->size == 0 || v->size >= sizeof text) return false;
-    memcpy(text, v->s, v->size);
-    text[v->size] = 0;
+    for (size_t i = 0; i < v->size; i++) {
+        if (v->s[i] == '_' && i && is_digit_at(v, i - 1) && is_digit_at(v, i + 1)) continue;
+        if (strchr("_xX(", v->s[i])) return false;
+        text[n++] = v->s[i];
+    }
+    text[n] = 0;
     *number = hb_float(strtod(text, &end));
     return end != text && end[strspn(end, " \t\n\r\f\v")] == 0;
 }
