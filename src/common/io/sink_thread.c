@@ -7,7 +7,11 @@
 
 #include "base/thread_start.h"
 
-enum { WORTH_A_THREAD = 1 << 20 }; /* bytes: what is less is written before one begins */
+enum {
+    WORTH_A_THREAD = 1 << 20,  /* bytes: what is less is written before one begins */
+    HALF = HB_SINK_BLOCKS / 2, /* who sleeps is woken for so many blocks: waking takes as long as
+                                  writing one */
+};
 
 /* ---- the thread ---- */
 
@@ -23,8 +27,8 @@ static void pass_on_block(hb_sink_thread *t)
         t->result = result;
         snprintf(t->error, sizeof t->error, "%s", hb_last_error());
     }
-    t->written++;
-    hb_news_tell(&t->news);
+    uint64_t left = t->given - ++t->written;
+    if (left == HALF || left == 0) hb_news_tell(&t->news);
 }
 
 static void *pass_on(void *arg)
@@ -72,6 +76,7 @@ static hb_result wait_for(hb_sink_thread *t, uint64_t blocks)
 {
     if (is_orphaned(t)) return hb_fail(HB_ERROR_STATE, "forked while a file was being written");
     hb_lock_take(&t->lock);
+    if (t->given - t->written > blocks) hb_news_tell(&t->news);
     while (t->given - t->written > blocks)
         hb_news_wait(&t->news, &t->lock, HB_FOR_EVER);
     hb_result result = t->result;
@@ -97,9 +102,9 @@ static hb_result take_block(hb_sink *sink, char **block, size_t size)
     char *empty = t->blocks[i];
     t->blocks[i] = *block;
     t->sizes[i] = size;
-    t->given++;
+    bool much = ++t->given - t->written >= HALF;
     hb_lock_give(&t->lock);
-    hb_news_tell(&t->news);
+    if (much) hb_news_tell(&t->news);
     *block = empty;
     return HB_OK;
 }

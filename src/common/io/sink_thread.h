@@ -12,7 +12,7 @@
 #include "base/lock.h"
 #include "io/sink.h"
 
-enum { HB_SINK_BLOCKS = 2 }; /* under way at most; the caller fills one more */
+enum { HB_SINK_BLOCKS = 6 }; /* under way at most; the caller fills one more */
 
 typedef struct hb_sink_thread {
     hb_sink sink;
