@@ -511,6 +511,8 @@ static void a_ring_of_bytes_stays_small(void **state)
     char *text = trace_besides(path, sizeof path, NULL);
     assert_int_equal(count_of(text, "\"a name of the beginning\""), 1);
     assert_true(has_step(text, ROUNDS) && !has_step(text, 0));
+    /* a scope takes 4 bytes or 5 */
+    assert_in_range(count_of(text, "\"work\""), KEPT / 5 / 4, ROUNDS * SCOPES);
     free(text);
     hb_profiler_destroy(prof);
 }
