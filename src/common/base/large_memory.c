@@ -63,10 +63,11 @@ hb_result hb_large_use_disk(void)
     return HB_OK;
 }
 
-/* Of files' pages that are mapped; more are dropped. */
+/* Of files' pages that are mapped; more are dropped. Who reads on meanwhile, on a busy machine,
+ * maps more than the limit again before they are. */
 static size_t resident_limit(void)
 {
-    return HB_MAX(atomic_load(&large.limit) / 3 * 2, (size_t)8 << 20);
+    return HB_MAX(atomic_load(&large.limit) / 3, (size_t)8 << 20);
 }
 
 const char *hb_large_refusal(char text[256])
