@@ -247,3 +247,21 @@ def test_modules_from_the_first_event_on(tmp_path):
     for url in [f"module?run=r{i}&worker=w&span=1" for i in range(len(orders))]:
         names, own = ([node["name"] for node in answer["data"]] for answer in (plugin.get(url)[1], query(tmp_path, url)[0]))
         assert names == own and len(names) == 4
+
+
+@pytest.mark.parametrize("lost", [0, 1])
+def test_what_is_not_there_is_told(lost, tmp_path):
+    """A file that the plugin loses, the first one or the last; and questions without all that they need."""
+    (tmp_path / "r").mkdir()
+    for i in range(2):
+        step = complete("cpu_op", "ProfilerStep#1", 0, "x" if i == lost else 50)
+        (tmp_path / "r" / f"w_{i}.1.pt.trace.json").write_text(json.dumps({"traceEvents": [step]}))
+    for route in ("overview", "trace"):
+        for question, said in [(f"run=r&worker=w_{lost}&span=1", "the plugin loses this file: event 0: dur is not a number"),
+                               (f"run=r&worker=w_{1 - lost}", f"no worker 'w_{1 - lost}' with span '' in run 'r'"),
+                               (f"run=r&worker=w_{1 - lost}&span=2", f"no worker 'w_{1 - lost}' with span '2' in run 'r'"),
+                               ("run=r&worker=w&span=1", "no worker 'w' with span '1' in run 'r'"),
+                               ("run=q&worker=w_0&span=1", "no run 'q'")]:
+            answer, error = query(tmp_path, f"{route}?{question}")
+            assert answer is None and error == f"hipboard query: {said}\n"
+        assert query(tmp_path, f"{route}?run=r&worker=w_{1 - lost}&span=1")[0]

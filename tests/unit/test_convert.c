@@ -14,6 +14,7 @@
 #include <cmocka.h>
 #include <hipboard/convert.h>
 
+#include "convert/convert.h"
 #include "trace_text.h"
 
 typedef struct fixture {
@@ -568,6 +569,39 @@ static void what_was_added_must_be_told(void **state)
 }
 
 /* Behind one another, also instead of the one before. */
+/* To the nanosecond, where a double has none. */
+static void times_are_read_exactly(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t ns;
+    } times[] = {
+        {"1795256296196340.251", INT64_C(1795256296196340251)},
+        {"1795256296196340.2", INT64_C(1795256296196340200)},
+        {"1795256296196340", INT64_C(1795256296196340000)},
+        {"-1795256296196340.251", INT64_C(-1795256296196340251)},
+        {"0", 0},
+        {"7.12", 7120},
+        {"7.125", 7125},
+        {"7.12500", 7125},
+        {"-0.001", -1},
+        {"1e3", 1000000},
+        {"12.5e1", 125000},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        int64_t ns = -7;
+        size_t size = strlen(times[i].text);
+        bool whole = size == strspn(times[i].text, "-0123456789");
+        hb_value value = {times[i].text, size, whole ? HB_JSON_INT : HB_JSON_FLOAT, false};
+        assert_true(hb_plan_time(&value, &ns));
+        assert_int_equal(ns, times[i].ns);
+    }
+    hb_value none = {"", 0, HB_JSON_NONE, false};
+    int64_t ns;
+    assert_false(hb_plan_time(&none, &ns));
+}
+
 static void times_are_moved(void **state)
 {
     fixture *f = *state;
@@ -627,6 +661,7 @@ int main(void)
         TEST(capabilities_become_numbers),
         TEST(what_was_added_to_times_is_taken_off),
         TEST(what_was_added_must_be_told),
+        TEST(times_are_read_exactly),
         TEST(times_are_moved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

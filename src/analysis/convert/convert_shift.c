@@ -133,7 +133,7 @@ bool hb_plan_time(const hb_value *value, int64_t *ns)
     int64_t n = 0;
     double us;
     int decimals = -1;
-    for (p += negative; p < end && decimals < 3 && n < HB_MAX_TIME_NS / 100; p++) {
+    for (p += negative; p < end && decimals < 3 && n < HB_MAX_TIME_NS / 10; p++) {
         if (*p == '.' && decimals < 0)
             decimals = 0;
         else if (*p >= '0' && *p <= '9') {
