@@ -393,3 +393,26 @@ def test_reports_are_of_the_steps_asked_for(tmp_path):
     assert "none of these steps" in hipboard("report", "--steps", "77:", tmp_path / "r.db", "-o",
                                              tmp_path / "none.html", status=1).stderr
     assert not (tmp_path / "none.html").exists()
+
+
+def test_arguments_of_calls_in_a_database(tmp_path):
+    launch = {"correlation": 11, "grid": [4, 2, 3], "block": [5, 6, 7], "shared memory": 9}
+    events = [{"ph": "X", "cat": "cuda_runtime", "name": "hipLaunchKernel", "pid": 7, "tid": 7, "ts": 20, "dur": 5,
+               "args": launch},
+              {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 0, "ts": 100, "dur": 40,
+               "args": {**launch, "device": 0}}]
+    events += [{"ph": "X", "cat": "cuda_runtime", "name": "hipMemcpyAsync", "pid": 7, "tid": 7, "ts": 30 + kind, "dur": 1,
+                "args": {"dst": "0x10", "src": "0x20", "bytes": 64 + kind, "kind": str(kind), "stream": "0x9"}}
+               for kind in range(5)]
+    (tmp_path / "in.json").write_text(json.dumps({"traceEvents": events}))
+    hipboard("export", "-o", tmp_path / "out.db", tmp_path / "in.json")
+    database = sqlite3.connect(tmp_path / "out.db")
+    rows = database.execute("SELECT position, type, name, value FROM rocpd_arg ORDER BY event_id, position").fetchall()
+    database.close()
+    assert rows[:3] == [(0, "rocprofiler_dim3_t", "numBlocks", "{z=3, y=2, x=4}"),
+                    (1, "rocprofiler_dim3_t", "dimBlocks", "{z=7, y=6, x=5}"),
+                    (2, "unsigned long", "sharedMemBytes", "9")]
+    kinds = ["HostToHost", "HostToDevice", "DeviceToHost", "DeviceToDevice", "Default"]
+    assert rows[3:] == [row for i, kind in enumerate(kinds) for row in [
+        (0, "void*", "stream", "0x9"), (1, "void*", "dst", "0x10"), (2, "void*", "src", "0x20"),
+        (3, "unsigned long", "sizeBytes", str(64 + i)), (4, "hipMemcpyKind", "kind", kind)]]
