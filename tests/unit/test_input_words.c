@@ -92,6 +92,33 @@ static void inputs_come_back(void **state)
     hb_inputs_scratch_free(&scratch);
 }
 
+/* Several lists of tensors in one operator, as foreach ones have them, have their own tensors. */
+static void each_list_has_its_own_tensors(void **state)
+{
+    (void)state;
+    uint64_t words[ROOM];
+    hb_inputs_scratch scratch;
+    uint32_t count;
+    const hb_input lists[] = {{.kind = HB_INPUT_TENSOR_LIST, .count = 2, .list = tensors},
+                              {.kind = HB_INPUT_TENSOR_LIST, .count = 1, .list = tensors + 1},
+                              {.kind = HB_INPUT_TENSOR_LIST, .count = 1, .list = tensors}};
+    size_t used = hb_inputs_words(lists, 3, ROOM);
+    assert_in_range(used, 1, ROOM);
+    hb_inputs_encode(words, lists, 3, used);
+    hb_inputs_scratch_init(&scratch);
+    const hb_input *back = hb_inputs_decode(words, used, &scratch, &count);
+    assert_non_null(back);
+    assert_int_equal(count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(back[i].count, lists[i].count);
+        for (size_t k = 0; k < lists[i].count; k++) {
+            assert_int_equal(back[i].list[k].dtype, lists[i].list[k].dtype);
+            assert_int_equal(back[i].list[k].count, lists[i].list[k].count);
+        }
+    }
+    hb_inputs_scratch_free(&scratch);
+}
+
 static void they_are_compared_as_they_are_written(void **state)
 {
     (void)state;
@@ -164,6 +191,7 @@ int main(void)
         cmocka_unit_test(simple_inputs_are_written_as_all_are),
         cmocka_unit_test(lists_and_what_is_malformed_are_not_simple),
         cmocka_unit_test(inputs_come_back),
+        cmocka_unit_test(each_list_has_its_own_tensors),
         cmocka_unit_test(they_are_compared_as_they_are_written),
         cmocka_unit_test(what_is_malformed_is_never_the_same),
         cmocka_unit_test(a_place_leads_to_inputs_before_it),
