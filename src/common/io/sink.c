@@ -12,7 +12,7 @@ static hb_result memory_write(hb_sink *sink, const void *data, size_t size)
 
 void hb_memory_sink_init(hb_memory_sink *memory, size_t max)
 {
-    memory->sink.write = memory_write;
+    memory->sink = (hb_sink){.write = memory_write};
     hb_buf_init(&memory->buf, max);
 }
 
