@@ -15,11 +15,11 @@
 
 enum {
     BLOCK = 128 * 1024,
-    HELD = 512 << 10,           /* bytes of input that both code before one is chosen */
-    MOST_HELD = HELD / 16 * 17, /* that each makes of them */
-    WARM_UP = 128 << 10,        /* bytes of input that the other coder sees first */
-    TRIAL = 256 << 10,          /* bytes of input whose sizes are compared */
-    FIRST_INTERVAL = 4 << 20,   /* from the first choice to the next */
+    HELD = 512 << 10,              /* bytes of input that both code before one is chosen */
+    USUALLY_HELD = HELD / 16 * 17, /* that each makes of them at most, but of odd input */
+    WARM_UP = 128 << 10,           /* bytes of input that the other coder sees first */
+    TRIAL = 256 << 10,             /* bytes of input whose sizes are compared */
+    FIRST_INTERVAL = 4 << 20,      /* from the first choice to the next */
     MAX_INTERVAL = 256 << 20,
     LEAST = 2 << 20,  /* input for which the coder is changed */
     OS_UNKNOWN = 255, /* as Python writes it */
@@ -343,11 +343,11 @@ static void make_header(hb_gzip *g, const char *name, int64_t mtime)
 /* Without memory for both one is at work, and the first trial is a later one. */
 static void hold(hb_gzip *g)
 {
-    hb_memory_sink_init(&g->held[false], MOST_HELD);
-    hb_memory_sink_init(&g->held[true], MOST_HELD);
+    hb_memory_sink_init(&g->held[false], SIZE_MAX / 2);
+    hb_memory_sink_init(&g->held[true], SIZE_MAX / 2);
     g->events = hb_event_deflate_new(&g->held[true].sink);
-    bool both = g->events && hb_buf_reserve(&g->held[false].buf, MOST_HELD) &&
-                hb_buf_reserve(&g->held[true].buf, MOST_HELD);
+    bool both = g->events && hb_buf_reserve(&g->held[false].buf, USUALLY_HELD) &&
+                hb_buf_reserve(&g->held[true].buf, USUALLY_HELD);
     if (!both) free_held(g);
     g->stage = both ? HB_GZIP_HELD : HB_GZIP_ALONE;
     g->left = both ? HELD : g->interval;
