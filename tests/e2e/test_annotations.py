@@ -63,6 +63,8 @@ def test_the_plugins_views_are_those_without(both):
     with_all, without = both
     count = 0
     for url in plugin_in_process.questions(with_all):
+        if url.startswith("trace?"):  # shows what there is
+            continue
         expected, answer = without.get(url), with_all.get(url)
         assert answer[0] == expected[0] and plugin_in_process.same(answer[1], expected[1]), url
         count += answer[0] == 200

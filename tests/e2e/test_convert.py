@@ -380,7 +380,8 @@ def test_odd_events_become_json_that_the_plugin_takes(tmp_path):
     assert events[3] == {**trace["traceEvents"][3], "ts": 100.125, "dur": 50, "tid": 3}
     assert events[4]["args"] == {"Device Type": 1, "Device Id": 0, "Addr": 1, "Bytes": 512,
                                  "Total Allocated": 512, "Total Reserved": 1024}
-    assert events[5]["args"] == {"Device Type": 1}
+    # Of no device: the plugin, which takes records of memory by their phase, may lose the file by it.
+    assert (events[5]["ph"], events[5]["args"]) == ("I", {})
     [op] = profile(path).op_list_groupby_name
     assert (op.name, op.host_duration) == ("quoted", 50)
     said = json.loads(run(HIPBOARD, "convert", path, "-o", tmp_path / "again", "--json"))
