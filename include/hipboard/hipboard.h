@@ -462,8 +462,8 @@ enum hb_export_flags {
     HB_NO_EVENT_FILE = 1u << 2,  /* tensorboard_trace_handler: traces only */
     HB_SKIP_EMPTY = 1u << 3,     /* tensorboard_trace_handler, hb_recover(): no files of a cycle in
                                     which nothing was recorded */
-    HB_GZIP_BY_ZLIB = 1u << 4,   /* .gz files by zlib alone; else what follows their first megabyte
-                                    is coded some four times as fast where that makes no more */
+    HB_GZIP_BY_ZLIB = 1u << 4,   /* .gz files by zlib alone; else by a coder of our own, some four
+                                    times as fast, where that makes no more */
     HB_PFTRACE = 1u << 5,        /* each trace also as Perfetto's protobuf, beside it:
                                     .pftrace[.gz]; hb_export_chrome_trace(): in place of JSON */
 };

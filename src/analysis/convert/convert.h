@@ -116,6 +116,9 @@ static inline hb_item *hb_plan_item(const hb_plan *plan, uint32_t i)
 
 /** Any number, or a quoted one. */
 bool hb_plain_number(const hb_value *value, double *result);
+/** Whether the plugin can add it up: Python takes true and false for 1 and 0, and what is not there
+ * is none. */
+bool hb_adds_up(const hb_value *value);
 int64_t hb_plain_int(const hb_raw_event *raw, hb_slot slot);
 /** A name by which the plugin knows a collective. */
 

@@ -22,6 +22,13 @@ bool hb_plain_number(const hb_value *value, double *result)
     return *end == 0 && isfinite(*result);
 }
 
+bool hb_adds_up(const hb_value *value)
+{
+    double ignored;
+    return value->type == HB_JSON_NONE || value->type == HB_JSON_TRUE ||
+           value->type == HB_JSON_FALSE || hb_plain_number(value, &ignored);
+}
+
 int64_t hb_plain_int(const hb_raw_event *raw, hb_slot slot)
 {
     hb_value v = hb_raw_get(raw, slot);
@@ -148,10 +155,8 @@ static bool is_odd_memory(const hb_raw_event *raw, const hb_item *item)
     if (hb_plain_int(raw, HB_SLOT_DEVICE_TYPE) != 0 && (device < -1 || device >= HB_PLAN_DEVICES))
         return true;
     hb_value bytes = hb_raw_get(raw, HB_SLOT_BYTES);
-    double ignored;
-    bool number = bytes.type == HB_JSON_NONE || bytes.type == HB_JSON_TRUE ||
-                  bytes.type == HB_JSON_FALSE || hb_plain_number(&bytes, &ignored);
-    return isnan(item->ts) || item->tid == HB_ABSENT || is_container(raw, HB_SLOT_ADDR) || !number;
+    return isnan(item->ts) || item->tid == HB_ABSENT || is_container(raw, HB_SLOT_ADDR) ||
+           !hb_adds_up(&bytes);
 }
 
 /* Whether the plugin would lose the file with it, and cannot be helped. It measures all by the

@@ -239,10 +239,7 @@ static void edit_work(edits *e)
 static void rename_odd(edits *e, hb_slot slot)
 {
     hb_value value = hb_raw_get(e->raw, slot);
-    double ignored;
-    bool number = value.type == HB_JSON_NONE || value.type == HB_JSON_TRUE ||
-                  value.type == HB_JSON_FALSE || hb_plain_number(&value, &ignored);
-    if (number) return;
+    if (hb_adds_up(&value)) return;
     const char *quote = value.s - (value.type == HB_JSON_STRING) - 1;
     while (*quote != '"')
         quote--;
