@@ -12,7 +12,7 @@ IMPORTS = ["test_import.py", "test_export.py", "test_null_arguments.py"]
 RECORDED = ["test_record.py", "test_cycle_log.py", "test_trigger.py"]
 WRITTEN = ["test_trace_format.py", "test_convert.py", "test_event_log.py"]
 RANKS = ["test_texts_ranks.py", "test_rank_files.py", "test_rank_study.py"]
-PAGE = ["test_page_answers.py", "test_report.py", "test_serve.py"]
+PAGE = ["test_page_whole.py", "test_page_timeline.py", "test_page_answers.py", "test_report.py", "test_serve.py"]
 
 ROOMS = {
     # common
@@ -52,7 +52,7 @@ ROOMS = {
     "torch": VIEWS,
     "insight": VIEWS,
     "logdir": [*COMMANDS, "test_pack.py"],
-    "ranks": [*RANKS, "test_rank_numbers.py", "test_rank_digests.py", "test_view_ranks.py",
+    "ranks": [*RANKS, "test_rank_numbers.py", "test_rank_lateness.py", "test_rank_digests.py", "test_view_ranks.py",
               "test_null_arguments.py"],
     "compare": ["test_texts_compare.py", "test_compare.py"],
     "check": COMMANDS,

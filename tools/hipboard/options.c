@@ -97,11 +97,12 @@ const char *take_kineto(void *to, const char *value)
 /* Whether `word` is one of "a|b|c". */
 static bool is_among(const char *words, const char *word)
 {
-    for (size_t n = strlen(word);; words++) {
+    for (size_t n = strcspn(word, "|"); !word[n]; words++) {
         if (strncmp(words, word, n) == 0 && (words[n] == '|' || !words[n])) return true;
         words = strchr(words, '|');
-        if (!words) return false;
+        if (!words) break;
     }
+    return false;
 }
 
 /* ---- --help ---- */

@@ -66,7 +66,7 @@ static bool is_control(const char *text)
 void screen_fit(char *to, size_t size, const char *text, size_t width)
 {
     bool cut = screen_width(text) > width || strlen(text) + 8 > size;
-    size_t keep = cut && width > 3 ? width - 3 : width, n = 0, taken = 0;
+    size_t dots = !cut ? 0 : width < 3 ? width : 3, keep = width - dots, n = 0, taken = 0;
     while (*text) {
         glyph g = next_glyph(text);
         if (taken + g.width > keep || n + g.bytes + 8 > size) break;
@@ -77,7 +77,7 @@ void screen_fit(char *to, size_t size, const char *text, size_t width)
         taken += g.width;
         text += g.bytes;
     }
-    strcpy(to + n, cut ? "..." : "");
+    strcpy(to + n, &"..."[3 - dots]);
 }
 
 size_t screen_columns(void)

@@ -154,16 +154,25 @@ static void add_lane(const hb_timeline *t, const hb_lane *lane, const hb_slice_w
     }
 }
 
+/* Behind the number that the text begins with; NULL: it begins with none. */
+static const char *take_index(const char *text, unsigned long *index)
+{
+    char *end;
+    if (*text < '0' || *text > '9') return NULL;
+    *index = strtoul(text, &end, 10);
+    return end;
+}
+
 /* "0-3,7" of the lanes. */
 static hb_result add_lanes(const hb_timeline *t, const char *lanes, const hb_slice_window *w,
                            sum *sums)
 {
     for (const char *at = lanes; at && *at;) {
-        char *end;
-        unsigned long from = strtoul(at, &end, 10), to = from;
-        bool odd = end == at;
-        if (*end == '-') to = strtoul(end + 1, &end, 10);
-        if (odd || (*end && *end != ','))
+        unsigned long from = 0;
+        const char *end = take_index(at, &from);
+        unsigned long to = from;
+        if (end && *end == '-') end = take_index(end + 1, &to);
+        if (!end || (*end && *end != ','))
             return hb_fail(HB_ERROR_INVALID_ARGUMENT, "lanes=%s are not numbers", lanes);
         for (unsigned long l = from; l <= to && l < t->lanes.count; l++)
             add_lane(t, &t->lanes.items[l], w, sums);
@@ -205,11 +214,12 @@ hb_result hb_page_place_rows(hb_page_trace *trace, const hb_url *url, hb_emitter
     hb_timeline *t;
     uint32_t rows[MOST_ROWS];
     size_t count = 0;
-    char *end;
     HB_TRY(hb_page_timeline(trace, &t));
-    for (const char *at = hb_url_get(url, "rows"); at && *at && count < MOST_ROWS; at = end) {
-        rows[count++] = (uint32_t)strtoul(at, &end, 10);
-        if (end == at) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "rows=%s are not numbers", at);
+    for (const char *at = hb_url_get(url, "rows"), *end; at && *at && count < MOST_ROWS; at = end) {
+        unsigned long row;
+        end = take_index(at, &row);
+        if (!end) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "rows=%s are not numbers", at);
+        rows[count++] = (uint32_t)row;
         end += *end == ',';
     }
     hb_emit_open_key(out, "places", '[');
