@@ -3,8 +3,8 @@
 did. Those of them that execute the line are, whatever their order here."""
 from pathlib import Path
 
-VIEWS = ["test_texts.py", "test_texts_ranks.py", "test_view.py", "test_view_insights.py",
-         "test_view_ranks.py", "test_memory.py", "test_stacks.py", "test_steps.py", "test_table.py",
+VIEWS = ["test_whole_outputs.py", "test_page_whole.py", "test_texts.py", "test_texts_ranks.py", "test_view.py",
+         "test_view_insights.py", "test_view_ranks.py", "test_memory.py", "test_stacks.py", "test_steps.py", "test_table.py",
          "test_query_property.py", "test_odd_files.py"]
 COMMANDS = [*VIEWS, "test_commands.py", "test_check.py", "test_convert.py", "test_texts_compare.py",
             "test_compare.py", "test_null_arguments.py"]
@@ -54,7 +54,7 @@ ROOMS = {
     "logdir": [*COMMANDS, "test_pack.py"],
     "ranks": [*RANKS, "test_rank_numbers.py", "test_rank_lateness.py", "test_rank_digests.py", "test_view_ranks.py",
               "test_null_arguments.py"],
-    "compare": ["test_texts_compare.py", "test_compare.py"],
+    "compare": ["test_whole_outputs.py", "test_texts_compare.py", "test_compare.py"],
     "check": COMMANDS,
     "convert": ["test_convert.py", "test_check.py", "test_view.py", "test_null_arguments.py"],
     "pack": ["test_pack.py", "test_null_arguments.py"],

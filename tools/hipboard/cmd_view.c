@@ -117,7 +117,8 @@ static void print_simulated(const request *r, bool simulated)
     if (r->run.format == VIEW_TEXT)
         print_wrapped(note, 0, view_prose_width(&r->run));
     else
-        fprintf(stderr, "hipboard view: %s: %s\n", r->run.path, note + sizeof "Note: " - 1);
+        fprintf(stderr, "hipboard view: %s%s%s\n", r->run.path, *r->run.path ? ": " : "",
+                note + sizeof "Note: " - 1);
 }
 
 static bool is_wanted_rank(const request *r, const hb_trace_file *file)
@@ -372,6 +373,10 @@ static void show_all(request *r, inputs *in)
     else
         for (size_t i = 0; i < in->count; i++)
             show_file(r, &in->items[i]);
+    if (r->run.has_rank && !r->run.shown && r->status == EXIT_FINE) {
+        fprintf(stderr, "hipboard view: there is no trace of rank %lld\n", r->run.rank);
+        r->status = EXIT_FAILED;
+    }
     tell_digests("view", in);
 }
 

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""All that commands print of a trace made so that no two of its numbers are one by chance: what stands in
+whole_outputs.txt was checked by hand once, as test_page_whole's answers, whose numbers these are. A column of another's
+numbers, a unit, a default or an option that is forgotten shows here."""
+import json
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from support import BUILD
+from test_page_whole import made
+
+HIPBOARD = BUILD / "tools/hipboard/hipboard"
+# "$ command", what it prints, "2> " in front of what it says on standard error, "= " and its exit status.
+OUTPUTS = dict(re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", Path(__file__).with_name("whole_outputs.txt").read_text(), re.M))
+
+
+def write(directory):
+    """t: the trace; u: the same with more to do, a kernel less and another operator; job: both as ranks of one."""
+    later = made()
+    for e in later["traceEvents"]:
+        if e["name"] == "relu_kernel":
+            e["dur"] += 400
+        if e["name"] == "aten::zero_":
+            e["name"] = "aten::fill_"
+        if e["name"] in ("aten::mm", "Cijk_other_gemm"):
+            e["dur"] += 77
+    later["traceEvents"] = [e for e in later["traceEvents"] if not e["name"].startswith("Memset")]
+    for name, document in ("t", made()), ("u", later):
+        (directory / f"{name}.pt.trace.json").write_text(json.dumps(document))
+    (directory / "job").mkdir()
+    for rank, document in enumerate((made(), later)):
+        document["distributedInfo"] |= {"rank": rank, "world_size": 3}
+        for e in document["traceEvents"]:
+            if e["name"].startswith("nccl"):
+                e["ts"] += 100 * rank
+                e["dur"] -= 50 * rank
+        (directory / f"job/w{rank}.pt.trace.json").write_text(json.dumps(document))
+    return directory
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory):
+    return write(tmp_path_factory.mktemp("outputs"))
+
+
+def ask(directory, words):
+    done = subprocess.run([HIPBOARD, *shlex.split(words)], cwd=directory, capture_output=True, text=True,
+                          timeout=600)
+    said = "".join(f"2> {line}\n" for line in done.stderr.replace(f"{directory}/", "").splitlines())
+    return f"{done.stdout}{'' if done.stdout.endswith(chr(10)) else chr(10)}{said}= {done.returncode}\n"
+
+
+@pytest.mark.parametrize("words", OUTPUTS)
+def test_the_whole_output(words, directory):
+    assert ask(directory, words) == OUTPUTS[words]
