@@ -8,9 +8,9 @@ VIEWS = ["test_whole_outputs.py", "test_page_whole.py", "test_texts.py", "test_t
          "test_query_property.py", "test_odd_files.py"]
 COMMANDS = [*VIEWS, "test_commands.py", "test_check.py", "test_convert.py", "test_texts_compare.py",
             "test_compare.py", "test_null_arguments.py"]
-IMPORTS = ["test_import.py", "test_export.py", "test_null_arguments.py"]
+IMPORTS = ["test_whole_files.py", "test_import.py", "test_export.py", "test_null_arguments.py"]
 RECORDED = ["test_record.py", "test_cycle_log.py", "test_trigger.py"]
-WRITTEN = ["test_trace_format.py", "test_convert.py", "test_event_log.py"]
+WRITTEN = ["test_whole_files.py", "test_trace_format.py", "test_convert.py", "test_event_log.py"]
 RANKS = ["test_texts_ranks.py", "test_rank_files.py", "test_rank_study.py"]
 PAGE = ["test_page_whole.py", "test_page_timeline.py", "test_page_answers.py", "test_report.py", "test_serve.py"]
 
@@ -56,7 +56,7 @@ ROOMS = {
               "test_rank_digests.py", "test_view_ranks.py", "test_null_arguments.py"],
     "compare": ["test_whole_outputs.py", "test_texts_compare.py", "test_compare.py"],
     "check": COMMANDS,
-    "convert": ["test_convert.py", "test_check.py", "test_view.py", "test_null_arguments.py"],
+    "convert": ["test_whole_files.py", "test_convert.py", "test_check.py", "test_view.py", "test_null_arguments.py"],
     "pack": ["test_pack.py", "test_null_arguments.py"],
     "routes": COMMANDS,
     "api": [*COMMANDS, *IMPORTS, "test_rank_digests.py", "test_page_answers.py", "test_telemetry.py",
