@@ -66,6 +66,7 @@ static inline void array_source_init(array_source *array, const hb_trace_event *
         .source = {.begin = array_source_begin, .next = array_source_next},
         .events = events,
         .count = count,
+        .at = count, /* before a pass has begun there is nothing */
         .info = {.start_ns = 1795256296153421318,
                  .stop_ns = 1795256296253421318,
                  .pid = 100,

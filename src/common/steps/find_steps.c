@@ -173,7 +173,8 @@ static bool group_ranges(finder *f)
     for (uint32_t i = 0; i < f->ranges.count; i++) {
         if (!f->ranges.items[i].top) continue;
         uint32_t g = group_of(f, &f->ranges.items[i]);
-        most = HB_MAX(most, ++f->groups.items[g].count);
+        uint32_t times = ++f->groups.items[g].count;
+        most = HB_MAX(most, times);
         if (f->groups.count > 500) return false;
     }
     return most >= REPEATS;
@@ -324,10 +325,9 @@ static stream busiest_stream(finder *f)
         if (!is_work(&e)) continue;
         bool same = at < streams.count && streams.items[at].device == e.device &&
                     streams.items[at].tid == e.tid;
-        for (uint32_t i = 0; !same && i <= streams.count; i++) {
+        for (uint32_t i = 0; !same && i < streams.count; i++) {
             at = i;
-            same = i < streams.count && streams.items[i].device == e.device &&
-                   streams.items[i].tid == e.tid;
+            same = streams.items[i].device == e.device && streams.items[i].tid == e.tid;
         }
         if (!same) *HB_PUSH(&f->arena, &streams) = (stream){e.device, e.tid, 0};
         if (!same) at = streams.count - 1;

@@ -292,7 +292,6 @@ static bool try_lag(const sequence *s, const lag *l, hb_period *period)
     for (uint32_t i = 0; i < rounds; i++)
         add_round(s, period, first + i * l->length, first + (i + 1) * l->length);
     period->agreement = l->agreement;
-    period->is_exact = true;
     period->name = word_at(s, first)->name;
     return true;
 }
@@ -414,7 +413,6 @@ static bool by_anchor(const sequence *s, hb_period *period)
         add_round(s, period, at->items[i],
                   i + 1 < at->count ? at->items[i + 1] : end_of_anchor(s, at));
     period->agreement = best->likeness;
-    period->is_exact = false;
     period->name = word_at(s, at->items[0])->name;
     return true;
 }

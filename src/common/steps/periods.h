@@ -14,7 +14,6 @@
 typedef struct hb_period {
     HB_VEC(hb_word_range) rounds; /* none: there are no steps to be seen */
     double agreement;             /* of each round with the next: 1 is all */
-    bool is_exact;                /* always as many words; else by a word that each has once */
     hb_string_id name;            /* of the words that rounds begin with */
 } hb_period;
 

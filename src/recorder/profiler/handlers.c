@@ -61,10 +61,11 @@ static int64_t unique_time(void)
 {
     static _Atomic int64_t last; /* orders nothing */
     int64_t before = atomic_load_explicit(&last, memory_order_relaxed), now;
-    do
-        now = HB_MAX(hb_clock_ns(CLOCK_REALTIME), before + 1);
-    while (!atomic_compare_exchange_weak_explicit(&last, &before, now, memory_order_relaxed,
-                                                  memory_order_relaxed));
+    do {
+        now = hb_clock_ns(CLOCK_REALTIME);
+        now = HB_MAX(now, before + 1);
+    } while (!atomic_compare_exchange_weak_explicit(&last, &before, now, memory_order_relaxed,
+                                                    memory_order_relaxed));
     return now;
 }
 
