@@ -12,7 +12,8 @@ IMPORTS = ["test_whole_files.py", "test_import.py", "test_export.py", "test_null
 RECORDED = ["test_record.py", "test_cycle_log.py", "test_trigger.py"]
 WRITTEN = ["test_whole_files.py", "test_trace_format.py", "test_convert.py", "test_event_log.py"]
 RANKS = ["test_texts_ranks.py", "test_rank_files.py", "test_rank_study.py"]
-PAGE = ["test_page_whole.py", "test_page_timeline.py", "test_page_answers.py", "test_report.py", "test_serve.py"]
+PAGE = ["test_page_whole.py", "test_page_timeline.py", "test_page_answers.py"]
+SHOWN = ["test_report.py", "test_serve.py"] # in a browser
 
 ROOMS = {
     # common
@@ -61,7 +62,7 @@ ROOMS = {
     "routes": COMMANDS,
     "api": [*COMMANDS, *IMPORTS, "test_rank_digests.py", "test_page_answers.py", "test_telemetry.py",
             "test_op_headers.py"],
-    "page": [*PAGE, "test_rank_numbers.py", "test_null_arguments.py"],
+    "page": [*PAGE, "test_rank_numbers.py", "test_null_arguments.py", *SHOWN],
     "tools": [*COMMANDS, *IMPORTS, *RANKS, *RECORDED, "test_terminal.py", "test_pack.py",
               "test_rank_digests.py", "test_serve.py", "test_report.py", "test_info.py"],
 }
